@@ -1,0 +1,107 @@
+package helpdesk
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"golang.org/x/text/language"
+
+	"github.com/helpwright/helpwright/storage"
+	"github.com/helpwright/helpwright/storage/fault"
+)
+
+// Account is a tenant: everything but users belongs to exactly one.
+type Account struct {
+	ID            int64
+	Name          string
+	NextNumber    int64    // number of the next conversation, from 1
+	DefaultLocale string   // BCP 47; "en" when a new account names none
+	Languages     []string // BCP 47 codes in the order of the reader's menu
+	CreatedAt     time.Time
+	UpdatedAt     time.Time
+}
+
+// AccountUpdate changes an account. Absent fields stay as they are.
+type AccountUpdate struct {
+	Name          string             // required, at most 200 characters
+	NextNumber    storage.Opt[int64] // never at or below a number that was taken
+	DefaultLocale storage.Opt[string]
+	Languages     storage.Opt[[]string]
+}
+
+func validateAccount(problems *fault.Collector, name string, next int64, locale string, languages []string) {
+	required(problems, "name", name, 200)
+	problems.Check(next >= 1 && next <= 1<<53, "next_conversation_number", "must be at least 1")
+	problems.Check(validLocale(locale), "default_locale", "is no language code (BCP 47)")
+	problems.Check(len(languages) <= 200, "languages", "has more than 200 codes")
+	for i, code := range languages {
+		problems.Check(validLocale(code), fmt.Sprintf("languages[%d]", i), "is no language code (BCP 47)")
+	}
+}
+
+// validLocale accepts language and language-REGION.
+func validLocale(code string) bool {
+	if len(code) > 35 {
+		return false
+	}
+	_, err := language.Parse(code)
+	return err == nil
+}
+
+// Account returns the account. It needs accounts.view.
+func (d *Desk) Account(ctx context.Context) (Account, error) {
+	r, err := d.guard.Read(AccountsView)
+	if err != nil {
+		return Account{}, err
+	}
+	return r.Account(ctx)
+}
+
+// UpdateAccount changes the account. It needs accounts.update. A next number that
+// was taken already is an Invalid fault.
+func (d *Desk) UpdateAccount(ctx context.Context, in AccountUpdate) (Account, error) {
+	begin, err := d.guard.Write(AccountsUpdate)
+	if err != nil {
+		return Account{}, err
+	}
+	in.Name = cleanLine(in.Name)
+	var account Account
+	err = begin(ctx, func(ctx context.Context, tx Tx) error {
+		if account, err = tx.Account(ctx); err != nil {
+			return err
+		}
+		next := in.NextNumber.Or(account.NextNumber)
+		locale := in.DefaultLocale.Or(account.DefaultLocale)
+		languages := in.Languages.Or(account.Languages)
+		var problems fault.Collector
+		validateAccount(&problems, in.Name, next, locale, languages)
+		problems.Check(next >= account.NextNumber, "next_conversation_number",
+			fmt.Sprintf("must be at least %d: lower numbers are taken", account.NextNumber))
+		if err := problems.Err(); err != nil {
+			return err
+		}
+		account.Name, account.NextNumber, account.DefaultLocale, account.Languages = in.Name, next, locale, languages
+		account.UpdatedAt = d.svc.now()
+		if err := tx.UpdateAccount(ctx, &account); err != nil {
+			return err
+		}
+		return d.emit(ctx, tx, "account.updated", account.ID, 0)
+	})
+	return account, err
+}
+
+// DeleteAccount removes the account with all that is in it; its files follow soon
+// after. It needs accounts.delete.
+func (d *Desk) DeleteAccount(ctx context.Context) error {
+	begin, err := d.guard.Write(AccountsDelete)
+	if err != nil {
+		return err
+	}
+	return begin(ctx, func(ctx context.Context, tx Tx) error {
+		if err := tx.DeleteAccount(ctx); err != nil {
+			return err
+		}
+		return tx.Enqueue(ctx, purgePrefix(accountPrefix(d.scope.AccountID)))
+	})
+}

@@ -1,0 +1,287 @@
+package helpdesk
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/helpwright/helpwright/storage"
+	"github.com/helpwright/helpwright/storage/fault"
+)
+
+// Admin works above accounts: it makes accounts, users and tokens.
+type Admin struct {
+	svc    *Service
+	guard  systemGuard
+	userID int64 // 0: the operator
+}
+
+// operate stands for what only the operator may do.
+const operate Permission = "operator"
+
+// holdsSomewhere reports whether the caller holds p in any account.
+func (s *Service) holdsSomewhere(ctx context.Context, c Caller, p Permission) (bool, error) {
+	var from *storage.Position
+	for {
+		accounts, err := s.cfg.Store.AccountsOf(ctx, c.userID, storage.Seek{From: from, Limit: 100})
+		if err != nil {
+			return false, err
+		}
+		for _, a := range accounts {
+			grant, err := s.cfg.Store.Grant(ctx, c.userID, a.ID)
+			if err != nil && !fault.Is(err, fault.NotFound) {
+				return false, err
+			}
+			if err == nil && held(grant, c.scopes)[p] {
+				return true, nil
+			}
+			from = &storage.Position{ID: a.ID}
+		}
+		if len(accounts) < 100 {
+			return false, nil
+		}
+	}
+}
+
+// AccountInput is a new account.
+type AccountInput struct {
+	Name          string   // required, at most 200 characters
+	NextNumber    int64    // of the first conversation; 0 means 1
+	DefaultLocale string   // "" means "en"
+	Languages     []string // nil means the default locale alone
+}
+
+// CreateAccount makes an account with the built-in roles and its creator as Owner.
+// Operators name the owner in ownerID; for others it is the caller, whatever
+// ownerID says. It needs accounts.create in some account of the caller.
+func (a *Admin) CreateAccount(ctx context.Context, in AccountInput, ownerID int64) (Account, error) {
+	begin, err := a.guard.Write(AccountsCreate)
+	if err != nil {
+		return Account{}, err
+	}
+	if a.userID != 0 {
+		ownerID = a.userID
+	}
+	in.Name = cleanLine(in.Name)
+	if in.NextNumber == 0 {
+		in.NextNumber = 1
+	}
+	if in.DefaultLocale == "" {
+		in.DefaultLocale = "en"
+	}
+	if in.Languages == nil {
+		in.Languages = []string{in.DefaultLocale}
+	}
+	var problems fault.Collector
+	validateAccount(&problems, in.Name, in.NextNumber, in.DefaultLocale, in.Languages)
+	if err := problems.Err(); err != nil {
+		return Account{}, err
+	}
+	now := a.svc.now()
+	account := Account{
+		Name: in.Name, NextNumber: in.NextNumber, DefaultLocale: in.DefaultLocale, Languages: in.Languages,
+		CreatedAt: now, UpdatedAt: now,
+	}
+	err = begin(ctx, func(ctx context.Context, tx SystemTx) error {
+		fresh := account
+		if err := tx.InsertAccount(ctx, &fresh); err != nil {
+			return err
+		}
+		account.ID = fresh.ID
+		return populate(ctx, tx.Within(Scope{AccountID: fresh.ID}), ownerID, now)
+	})
+	if err != nil {
+		return Account{}, err
+	}
+	return account, nil
+}
+
+// populate gives a new account its roles and its owner.
+func populate(ctx context.Context, tx Tx, ownerID int64, now time.Time) error {
+	for _, role := range BuiltInRoles() {
+		role.CreatedAt, role.UpdatedAt = now, now
+		role.Permissions = nil
+		if err := tx.InsertRole(ctx, &role); err != nil {
+			return err
+		}
+		if role.Key != RoleOwner {
+			continue
+		}
+		m := Membership{UserID: ownerID, RoleIDs: []int64{role.ID}, CreatedAt: now, UpdatedAt: now}
+		if err := tx.InsertMembership(ctx, &m); err != nil {
+			return err
+		}
+	}
+	return tx.Emit(ctx, storage.Event{Type: "account.created", ActorID: ownerID, Time: now})
+}
+
+// Accounts lists the accounts that the caller is a member of, by id.
+func (a *Admin) Accounts(ctx context.Context, req storage.PageRequest) (storage.Page[Account], error) {
+	dir, err := a.guard.Read(anyMember)
+	if err != nil {
+		return storage.Page[Account]{}, err
+	}
+	return storage.List(req, false, func(a Account) storage.Position { return storage.Position{ID: a.ID} },
+		func(seek storage.Seek) ([]Account, error) { return dir.AccountsOf(ctx, a.userID, seek) })
+}
+
+// AccountsOfUser lists the accounts of any user; operators only.
+func (a *Admin) AccountsOfUser(ctx context.Context, userID int64, req storage.PageRequest) (storage.Page[Account], error) {
+	dir, err := a.guard.Read(operate)
+	if err != nil {
+		return storage.Page[Account]{}, err
+	}
+	return storage.List(req, false, func(a Account) storage.Position { return storage.Position{ID: a.ID} },
+		func(seek storage.Seek) ([]Account, error) { return dir.AccountsOf(ctx, userID, seek) })
+}
+
+// UserInput is a new user.
+type UserInput struct {
+	Name  string // "" means the address's local part
+	Email string // required
+	// Password is 8 to 200 characters; empty: the user cannot sign in with one.
+	Password string
+}
+
+// CreateUser makes a user; operators only. An address that a user has already is
+// an Invalid fault on email.
+func (a *Admin) CreateUser(ctx context.Context, in UserInput) (User, error) {
+	begin, err := a.guard.Write(operate)
+	if err != nil {
+		return User{}, err
+	}
+	in.Email, in.Name = cleanLine(in.Email), cleanLine(in.Name)
+	var problems fault.Collector
+	// The bootstrap user owner@localhost has a domain without a dot: that is fine.
+	problems.Check(ValidEmail(in.Email), "email", "is no mail address")
+	bounded(&problems, "name", in.Name, 200)
+	problems.Check(in.Password == "" || runes(in.Password) >= 8 && runes(in.Password) <= 200, "password", "must have 8 to 200 characters")
+	if err := problems.Err(); err != nil {
+		return User{}, err
+	}
+	if in.Name == "" {
+		in.Name, _, _ = cutLast(in.Email, "@")
+	}
+	now := a.svc.now()
+	user := User{Name: in.Name, Email: in.Email, EmailKey: EmailKey(in.Email), CreatedAt: now, UpdatedAt: now}
+	if in.Password != "" {
+		if user.PasswordHash, err = a.svc.hashPassword(in.Password); err != nil {
+			return User{}, err
+		}
+	}
+	err = begin(ctx, func(ctx context.Context, tx SystemTx) error { return tx.InsertUser(ctx, &user) })
+	if err != nil {
+		return User{}, takenField(err, UniqueUserEmail, "email")
+	}
+	return user, nil
+}
+
+// HasUsers reports whether there is any user at all; operators only.
+func (a *Admin) HasUsers(ctx context.Context) (bool, error) {
+	dir, err := a.guard.Read(operate)
+	if err != nil {
+		return false, err
+	}
+	return dir.HasUsers(ctx)
+}
+
+// UserByEmail finds a user; operators only.
+func (a *Admin) UserByEmail(ctx context.Context, email string) (User, error) {
+	dir, err := a.guard.Read(operate)
+	if err != nil {
+		return User{}, err
+	}
+	return dir.UserByEmail(ctx, EmailKey(email))
+}
+
+// AddMember lets a user work in an account with the built-in role of a key;
+// operators only. An unknown role is an Invalid fault on role.
+func (a *Admin) AddMember(ctx context.Context, accountID, userID int64, roleKey string) (Membership, error) {
+	begin, err := a.guard.Write(operate)
+	if err != nil {
+		return Membership{}, err
+	}
+	now := a.svc.now()
+	m := Membership{UserID: userID, CreatedAt: now, UpdatedAt: now}
+	err = begin(ctx, func(ctx context.Context, system SystemTx) error {
+		tx := system.Within(Scope{AccountID: accountID})
+		if _, err := tx.Account(ctx); err != nil {
+			return err
+		}
+		roles, err := tx.Roles(ctx)
+		if err != nil {
+			return err
+		}
+		at := slices.IndexFunc(roles, func(r Role) bool { return r.Key == roleKey && roleKey != "" })
+		if at < 0 {
+			return fault.Field("role", "must be owner, admin, agent, collaborator or editor")
+		}
+		m.RoleIDs = []int64{roles[at].ID}
+		if err := tx.InsertMembership(ctx, &m); err != nil {
+			return takenField(err, UniqueMembership, "email")
+		}
+		return tx.Emit(ctx, storage.Event{Type: "membership.created", Subject: m.ID, Time: now})
+	})
+	if err != nil {
+		return Membership{}, err
+	}
+	return m, nil
+}
+
+// TokenInput is a new access token.
+type TokenInput struct {
+	Name      string       // required
+	Scopes    []Permission // empty: all that the user may
+	ExpiresAt time.Time    // zero: never
+	// Secret is the token itself when the operator chooses it: 20 to 200 printable
+	// characters. Empty: a random one.
+	Secret string
+}
+
+// CreateToken makes an access token of a user and returns its secret, which is not
+// kept; operators only.
+func (a *Admin) CreateToken(ctx context.Context, userID int64, in TokenInput) (AccessToken, string, error) {
+	begin, err := a.guard.Write(operate)
+	if err != nil {
+		return AccessToken{}, "", err
+	}
+	now := a.svc.now()
+	in.Name = cleanLine(in.Name)
+	if in.Secret == "" {
+		in.Secret = newSecret()
+	}
+	var problems fault.Collector
+	required(&problems, "name", in.Name, 200)
+	known := setOf(Permissions())
+	for _, p := range in.Scopes {
+		problems.Check(known[p], "scopes", "has an unknown permission: "+cut(string(p), 64))
+	}
+	problems.Check(in.ExpiresAt.IsZero() || in.ExpiresAt.After(now), "expires_at", "must be in the future")
+	problems.Check(printable(in.Secret) && len(in.Secret) >= 20 && len(in.Secret) <= 200, "secret", "must be 20 to 200 printable characters")
+	if err := problems.Err(); err != nil {
+		return AccessToken{}, "", err
+	}
+	token := AccessToken{
+		UserID: userID, Name: in.Name, Hash: hashSecret(in.Secret), Scopes: in.Scopes,
+		ExpiresAt: in.ExpiresAt.UTC().Truncate(time.Microsecond), CreatedAt: now,
+	}
+	err = begin(ctx, func(ctx context.Context, tx SystemTx) error {
+		if _, err := tx.User(ctx, userID); err != nil {
+			return err
+		}
+		return tx.InsertToken(ctx, &token)
+	})
+	if err != nil {
+		return AccessToken{}, "", err
+	}
+	return token, in.Secret, nil
+}
+
+func printable(s string) bool {
+	for i := range len(s) {
+		if s[i] <= ' ' || s[i] > '~' {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,286 @@
+package helpdesk
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"crypto/rand"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"path"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/helpwright/helpwright/storage/fault"
+)
+
+// Attachment is a file of an interaction. Its bytes are a blob.
+type Attachment struct {
+	ID             int64
+	InteractionID  int64
+	ConversationID int64
+	Filename       string
+	ContentType    string
+	ContentID      string // without angle brackets; what cid: links in the body name
+	Size           int64  // bytes
+	IsInline       bool
+	BlobKey        string
+	CreatedAt      time.Time
+}
+
+// SizeHuman is the size for people, such as "1 KB": powers of 1024, rounded.
+func (a Attachment) SizeHuman() string {
+	if a.Size < 1024 {
+		return fmt.Sprintf("%d B", a.Size)
+	}
+	size := float64(a.Size)
+	for _, unit := range []string{"KB", "MB"} {
+		if size /= 1024; size < 1024 {
+			return strings.TrimSuffix(fmt.Sprintf("%.1f", size), ".0") + " " + unit
+		}
+	}
+	return strings.TrimSuffix(fmt.Sprintf("%.1f", size/1024), ".0") + " GB"
+}
+
+// allowedExtensions are the types that may be uploaded. Parts of mails are stored
+// whatever they are.
+var allowedExtensions = []string{
+	"jpg", "jpeg", "png", "gif", "pdf", "zip", "html", "txt", "gzip", "svg", "csv", "sql", "db", "sqlite",
+	"doc", "docx", "docm", "dot", "md", "css", "xml", "xhtml", "gdoc", "js", "json", "xlsx",
+}
+
+// signatures are how files of an extension begin, where that is certain.
+var signatures = map[string][]string{
+	"jpg": {"\xff\xd8\xff"}, "jpeg": {"\xff\xd8\xff"}, "png": {"\x89PNG\r\n\x1a\n"}, "gif": {"GIF87a", "GIF89a"},
+	"pdf": {"%PDF-"}, "zip": {"PK\x03\x04", "PK\x05\x06", "PK\x07\x08"}, "gzip": {"\x1f\x8b"},
+	"docx": {"PK\x03\x04"}, "docm": {"PK\x03\x04"}, "xlsx": {"PK\x03\x04"},
+	"sqlite": {"SQLite format 3\x00"}, "doc": {"\xd0\xcf\x11\xe0", "{\\rtf", "PK\x03\x04"}, "dot": {"\xd0\xcf\x11\xe0", "{\\rtf", "PK\x03\x04"},
+}
+
+// programs are how files begin that a computer would run: never taken, whatever
+// they are called.
+var programs = []string{"MZ", "\x7fELF", "\xfe\xed\xfa", "\xcf\xfa\xed\xfe", "\xca\xfe\xba\xbe"}
+
+// checkType decides about an upload from its name and its first bytes.
+func checkType(filename string, head []byte) string {
+	extension := strings.ToLower(strings.TrimPrefix(path.Ext(filename), "."))
+	if !slices.Contains(allowedExtensions, extension) {
+		return "files of this type are not taken"
+	}
+	begins := func(with string) bool { return bytes.HasPrefix(head, []byte(with)) }
+	if slices.ContainsFunc(programs, begins) {
+		return "programs are not taken"
+	}
+	if known := signatures[extension]; known != nil && !slices.ContainsFunc(known, begins) {
+		return "the content is not what the name says"
+	}
+	return ""
+}
+
+// safeFilename is the last element of a name, at most 255 bytes.
+func safeFilename(name string) string {
+	name = cleanLine(name)
+	if i := strings.LastIndexAny(name, "/\\"); i >= 0 {
+		name = name[i+1:]
+	}
+	extension := path.Ext(name)
+	for len(name) > 255 && len(extension) < 255 {
+		stem := strings.TrimSuffix(name, extension)
+		_, size := utf8.DecodeLastRuneInString(stem)
+		name = stem[:len(stem)-size] + extension
+	}
+	if name == "." || name == ".." {
+		return ""
+	}
+	return name
+}
+
+// Upload is a file to be attached.
+type Upload struct {
+	Filename string // its extension must be among the allowed types
+	IsInline bool   // shown in the body, which names its URL
+	Content  io.Reader
+}
+
+// CreateAttachment attaches a file to an interaction: to a posted user's only
+// until its sending begins, after that it is a Conflict fault. A file over
+// Config.MaxAttachment is a TooLarge fault, one of a type that is not allowed an
+// Invalid one. It needs interactions.create, for a note interactions.note.
+func (d *Desk) CreateAttachment(ctx context.Context, conversationID, interactionID int64, up Upload) (Attachment, error) {
+	r, err := d.guard.Read(InteractionsView)
+	if err != nil {
+		return Attachment{}, err
+	}
+	i, err := r.Interaction(ctx, interactionID)
+	if i, err = inConversation(i, conversationID, err); err != nil {
+		return Attachment{}, err
+	}
+	begin, err := d.guard.Write(d.createPermission(i.Type))
+	if err != nil {
+		return Attachment{}, err
+	}
+	a, err := d.store(ctx, up)
+	if err != nil {
+		return Attachment{}, err
+	}
+	a.InteractionID, a.ConversationID = interactionID, conversationID
+	err = begin(ctx, func(ctx context.Context, tx Tx) error {
+		c, err := tx.ConversationForUpdate(ctx, conversationID)
+		if err != nil {
+			return err
+		}
+		if err := changeable(ctx, tx, conversationID, interactionID); err != nil {
+			return err
+		}
+		if err := tx.InsertAttachments(ctx, []*Attachment{&a}); err != nil {
+			return err
+		}
+		return d.emit(ctx, tx, "attachment.created", a.ID, c.MailboxID)
+	})
+	if err != nil {
+		// The row is not there, so nothing refers to the file any more.
+		if cleanup := d.svc.cfg.Blobs.Delete(context.WithoutCancel(ctx), a.BlobKey); cleanup != nil {
+			d.svc.cfg.Logger.WarnContext(ctx, "a file without a row stays behind", "error", cleanup)
+		}
+		return Attachment{}, err
+	}
+	return a, nil
+}
+
+// changeable makes sure that an interaction's mail has not begun to be sent.
+func changeable(ctx context.Context, tx Tx, conversationID, interactionID int64) error {
+	i, err := tx.InteractionForUpdate(ctx, interactionID)
+	if i, err = inConversation(i, conversationID, err); err != nil {
+		return err
+	}
+	if i.Type == TypeUser && !i.SendStartedAt.IsZero() {
+		return fault.New(fault.Conflict, "The mail was sent already: its attachments cannot be changed.")
+	}
+	return nil
+}
+
+// store checks an upload and puts its bytes away.
+func (d *Desk) store(ctx context.Context, up Upload) (Attachment, error) {
+	name := safeFilename(up.Filename)
+	if name == "" || up.Content == nil {
+		return Attachment{}, fault.Field("file", "is required")
+	}
+	limit := d.svc.cfg.MaxAttachment
+	content := bufio.NewReaderSize(io.LimitReader(up.Content, limit+1), 4096)
+	head, err := content.Peek(512)
+	if err != nil && err != io.EOF {
+		return Attachment{}, fault.Wrap(fault.Malformed, "reading an upload", err)
+	}
+	if problem := checkType(name, head); problem != "" {
+		return Attachment{}, fault.Field("file", problem)
+	}
+	key := fmt.Sprintf("%sattachments/%s", accountPrefix(d.scope.AccountID), strings.ToLower(rand.Text()))
+	size, err := d.svc.cfg.Blobs.Put(ctx, key, content)
+	if err == nil && size > limit {
+		err = fault.Newf(fault.TooLarge, "The file is larger than %d MiB.", limit>>20)
+	}
+	if err != nil {
+		_ = d.svc.cfg.Blobs.Delete(context.WithoutCancel(ctx), key)
+		return Attachment{}, err
+	}
+	return Attachment{
+		Filename: name, ContentType: contentType(name, head), Size: size, IsInline: up.IsInline, BlobKey: key, CreatedAt: d.svc.now(),
+	}, nil
+}
+
+// contentType prefers what the extension says: it was checked against the content.
+func contentType(name string, head []byte) string {
+	if byName := mime.TypeByExtension(strings.ToLower(path.Ext(name))); byName != "" {
+		return byName
+	}
+	return http.DetectContentType(head)
+}
+
+// Attachments lists the files of one interaction. It needs interactions.view.
+func (d *Desk) Attachments(ctx context.Context, conversationID, interactionID int64) ([]Attachment, error) {
+	r, err := d.guard.Read(InteractionsView)
+	if err != nil {
+		return nil, err
+	}
+	i, err := r.Interaction(ctx, interactionID)
+	if _, err = inConversation(i, conversationID, err); err != nil {
+		return nil, err
+	}
+	return r.Attachments(ctx, []int64{interactionID})
+}
+
+// AttachmentsOf lists the files of several interactions. It needs interactions.view.
+func (d *Desk) AttachmentsOf(ctx context.Context, interactionIDs []int64) ([]Attachment, error) {
+	r, err := d.guard.Read(InteractionsView)
+	if err != nil || len(interactionIDs) == 0 {
+		return nil, err
+	}
+	return r.Attachments(ctx, interactionIDs)
+}
+
+// Attachment returns one file's description. It needs interactions.view.
+func (d *Desk) Attachment(ctx context.Context, conversationID, interactionID, id int64) (Attachment, error) {
+	r, err := d.guard.Read(InteractionsView)
+	if err != nil {
+		return Attachment{}, err
+	}
+	a, err := r.Attachment(ctx, id)
+	if err != nil {
+		return Attachment{}, err
+	}
+	if a.InteractionID != interactionID || a.ConversationID != conversationID {
+		return Attachment{}, fault.Missing("attachment", id)
+	}
+	return a, nil
+}
+
+// OpenAttachment opens length bytes of a file beginning at offset; a negative
+// length means to the end. It needs interactions.view.
+func (d *Desk) OpenAttachment(ctx context.Context, a Attachment, offset, length int64) (io.ReadCloser, error) {
+	r, err := d.guard.Read(InteractionsView)
+	if err != nil {
+		return nil, err
+	}
+	// Read it again: the caller's value decides nothing but which one.
+	found, err := r.Attachment(ctx, a.ID)
+	if err != nil {
+		return nil, err
+	}
+	return d.svc.cfg.Blobs.GetRange(ctx, found.BlobKey, offset, length)
+}
+
+// DeleteAttachment removes a file, of a posted user's interaction only until its
+// sending begins. It needs interactions.update.
+func (d *Desk) DeleteAttachment(ctx context.Context, conversationID, interactionID, id int64) error {
+	begin, err := d.guard.Write(InteractionsUpdate)
+	if err != nil {
+		return err
+	}
+	return begin(ctx, func(ctx context.Context, tx Tx) error {
+		c, err := tx.ConversationForUpdate(ctx, conversationID)
+		if err != nil {
+			return err
+		}
+		if err := changeable(ctx, tx, conversationID, interactionID); err != nil {
+			return err
+		}
+		a, err := tx.Attachment(ctx, id)
+		if err != nil {
+			return err
+		}
+		if a.InteractionID != interactionID {
+			return fault.Missing("attachment", id)
+		}
+		if err := tx.DeleteAttachment(ctx, id); err != nil {
+			return err
+		}
+		if err := tx.Enqueue(ctx, purgeKeys(d.scope.AccountID, []string{a.BlobKey})...); err != nil {
+			return err
+		}
+		return d.emit(ctx, tx, "attachment.deleted", id, c.MailboxID)
+	})
+}

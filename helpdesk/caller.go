@@ -1,0 +1,142 @@
+package helpdesk
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"slices"
+	"time"
+
+	"github.com/helpwright/helpwright/helpdesk/internal/guard"
+	"github.com/helpwright/helpwright/storage/fault"
+)
+
+// TokenPrefix begins the secret of every access token, so that scanners for
+// leaked secrets can find them.
+const TokenPrefix = "hwp_"
+
+// Caller is who asks: a user, at most with the scopes of a token. The zero Caller
+// is nobody.
+type Caller struct {
+	userID  int64
+	tokenID int64
+	scopes  []Permission
+}
+
+// UserID is the caller's user, 0 for nobody.
+func (c Caller) UserID() int64 { return c.userID }
+
+// TokenID is the access token that was used, 0 when none was.
+func (c Caller) TokenID() int64 { return c.tokenID }
+
+// As trusts that the caller is the user: for applications that sign in users
+// themselves.
+func (s *Service) As(userID int64) Caller { return Caller{userID: userID} }
+
+// Authenticate finds the caller that an access token's secret belongs to. A secret
+// that is unknown or expired is an Unauthenticated fault.
+func (s *Service) Authenticate(ctx context.Context, secret string) (Caller, error) {
+	token, err := s.cfg.Store.TokenByHash(ctx, hashSecret(secret))
+	if fault.Is(err, fault.NotFound) {
+		return Caller{}, fault.New(fault.Unauthenticated, "The access token is not valid.")
+	}
+	if err != nil {
+		return Caller{}, err
+	}
+	now := s.now()
+	if !token.ExpiresAt.IsZero() && !now.Before(token.ExpiresAt) {
+		return Caller{}, fault.New(fault.Unauthenticated, "The access token has expired.")
+	}
+	if now.Sub(token.LastUsedAt) >= time.Minute {
+		touch := func(ctx context.Context, tx SystemTx) error { return tx.TouchToken(ctx, token.ID, now) }
+		if err := s.cfg.Store.InSystemTx(ctx, touch); err != nil {
+			s.cfg.Logger.WarnContext(ctx, "last use of a token was not recorded", "token_id", token.ID, "error", err)
+		}
+	}
+	return Caller{userID: token.UserID, tokenID: token.ID, scopes: token.Scopes}, nil
+}
+
+// SignIn finds the user that an address and a password belong to. Whatever is
+// wrong, the answer is the same Unauthenticated fault, and takes as long.
+func (s *Service) SignIn(ctx context.Context, email, password string) (Caller, error) {
+	user, err := s.cfg.Store.UserByEmail(ctx, EmailKey(email))
+	if err != nil && !fault.Is(err, fault.NotFound) {
+		return Caller{}, err
+	}
+	hash := user.PasswordHash
+	if hash == "" {
+		hash = noPassword
+	}
+	if runes(password) > 200 || !verifyPassword(hash, password) || user.PasswordHash == "" {
+		return Caller{}, fault.New(fault.Unauthenticated, "The address or the password is not right.")
+	}
+	return Caller{userID: user.ID}, nil
+}
+
+// Desk opens an account for a caller. A caller who is no member gets the same
+// NotFound fault as for an account that does not exist; nobody gets Unauthenticated.
+func (s *Service) Desk(ctx context.Context, c Caller, accountID int64) (*Desk, error) {
+	if c.userID == 0 {
+		return nil, fault.New(fault.Unauthenticated, "Sign in first.")
+	}
+	grant, err := s.cfg.Store.Grant(ctx, c.userID, accountID)
+	if fault.Is(err, fault.NotFound) {
+		return nil, fault.Missing("account", accountID)
+	}
+	if err != nil {
+		return nil, err
+	}
+	held := held(grant, c.scopes)
+	scope := Scope{AccountID: accountID}
+	if len(grant.Membership.MailboxIDs) > 0 {
+		scope.Mailboxes = slices.Clone(grant.Membership.MailboxIDs)
+	}
+	allows := func(p Permission) bool { return p == anyMember || held[p] }
+	return &Desk{
+		svc: s, guard: s.scoped(scope, allows), scope: scope, userID: c.userID,
+		membershipID: grant.Membership.ID, permissions: held,
+	}, nil
+}
+
+// held is the union of the roles' permissions, narrowed to scopes when there are any.
+func held(grant Grant, scopes []Permission) permissionSet {
+	set := permissionSet{}
+	narrow := setOf(scopes)
+	for _, role := range resolve(grant.Roles) {
+		for _, p := range role.Permissions {
+			if len(scopes) == 0 || narrow[p] {
+				set[p] = true
+			}
+		}
+	}
+	return set
+}
+
+// Admin gives a caller the handle above accounts. What needs a permission there
+// needs it in at least one account of the caller. Nobody gets Unauthenticated.
+func (s *Service) Admin(ctx context.Context, c Caller) (*Admin, error) {
+	if c.userID == 0 {
+		return nil, fault.New(fault.Unauthenticated, "Sign in first.")
+	}
+	canCreate, err := s.holdsSomewhere(ctx, c, AccountsCreate)
+	if err != nil {
+		return nil, err
+	}
+	allows := func(p Permission) bool { return p == anyMember || (p == AccountsCreate && canCreate) }
+	return &Admin{svc: s, userID: c.userID, guard: guard.New(allows, Directory(s.cfg.Store), s.cfg.Store.InSystemTx)}, nil
+}
+
+// Operator is the handle of whoever runs the program itself: the command line and
+// embedding applications. It may do everything that [Admin] offers.
+func (s *Service) Operator() *Admin {
+	all := func(Permission) bool { return true }
+	return &Admin{svc: s, guard: guard.New(all, Directory(s.cfg.Store), s.cfg.Store.InSystemTx)}
+}
+
+func hashSecret(secret string) []byte {
+	sum := sha256.Sum256([]byte(secret))
+	return sum[:]
+}
+
+// newSecret is an access token with at least 128 random bits.
+func newSecret() string { return TokenPrefix + rand.Text() + rand.Text()[:10] }

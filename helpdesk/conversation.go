@@ -1,0 +1,465 @@
+package helpdesk
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/helpwright/helpwright/storage"
+	"github.com/helpwright/helpwright/storage/fault"
+)
+
+// Status of a conversation.
+type Status string
+
+// The statuses of a conversation.
+const (
+	StatusPosted  Status = "posted"
+	StatusDraft   Status = "draft"
+	StatusPending Status = "pending"
+	StatusClosed  Status = "closed"
+)
+
+// Conversation is what a customer and agents say to each other about one matter.
+type Conversation struct {
+	ID              int64
+	Number          int64 // counts the account's conversations
+	Channel         string
+	MailboxID       int64
+	CustomerID      int64
+	CustomerEmailID int64  // 0 when the customer no longer has the address
+	CustomerEmail   string // where answers go
+	UserID          int64  // assigned user; 0: unassigned
+	Status          Status
+	Subject         string
+	Preview         string
+	AwaitingSince   time.Time // first customer message nobody has answered yet
+	UnreadCount     int64     // customer messages since the last answer
+	CreatedAt       time.Time
+	UpdatedAt       time.Time
+}
+
+// ConversationFilter narrows a list of conversations. The zero value is all of them.
+type ConversationFilter struct {
+	Statuses     []Status
+	MailboxID    int64
+	CustomerID   int64
+	UserID       storage.Opt[int64] // null: unassigned
+	UpdatedSince time.Time
+}
+
+// ConversationSort orders a list of conversations.
+type ConversationSort string
+
+// The orders of a list of conversations.
+const (
+	ByCreated  ConversationSort = "created_at"
+	ByUpdated  ConversationSort = "updated_at"
+	ByNumber   ConversationSort = "number"
+	ByAwaiting ConversationSort = "customer_awaiting_reply_since" // those not waiting come as if waiting since 1970
+)
+
+// SortKey is the key of the conversation in an order: see [storage.Position].
+func (c Conversation) SortKey(s ConversationSort) int64 {
+	switch s {
+	case ByUpdated:
+		return c.UpdatedAt.UnixMicro()
+	case ByNumber:
+		return c.Number
+	case ByAwaiting:
+		if c.AwaitingSince.IsZero() {
+			return 0
+		}
+		return c.AwaitingSince.UnixMicro()
+	default:
+		return c.CreatedAt.UnixMicro()
+	}
+}
+
+// channelEmail is the only channel there is.
+const channelEmail = "email"
+
+// ConversationInput is a new conversation.
+type ConversationInput struct {
+	Channel      string             // required: "email"
+	To           string             // required: the customer's address
+	MailboxID    int64              // 0: the account's oldest mailbox
+	UserID       storage.Opt[int64] // assigned user; absent or null: unassigned
+	Status       Status             // "" means posted
+	Subject      string             // at most 998 characters
+	Interactions []InteractionInput // in order; at most 100
+}
+
+// ConversationUpdate changes a conversation. Absent fields stay as they are.
+type ConversationUpdate struct {
+	Subject   string // required; an empty one stays empty
+	MailboxID storage.Opt[int64]
+	UserID    storage.Opt[int64] // null: unassigned
+	Status    storage.Opt[Status]
+}
+
+func (s Status) valid() bool {
+	switch s {
+	case StatusPosted, StatusDraft, StatusPending, StatusClosed:
+		return true
+	}
+	return false
+}
+
+// CreateConversation begins a conversation with a customer, who is made from the
+// address if no customer has it. Posted user interactions are sent. It needs
+// conversations.create, what the interactions need, and conversations.assign to
+// set UserID.
+func (d *Desk) CreateConversation(ctx context.Context, in ConversationInput) (Conversation, error) {
+	begin, err := d.guard.Write(ConversationsCreate)
+	if err != nil {
+		return Conversation{}, err
+	}
+	if assigned, given := in.UserID.Get(); given && assigned != 0 {
+		if begin, err = d.guard.Write(ConversationsAssign); err != nil {
+			return Conversation{}, err
+		}
+	}
+	address, name, err := in.validate()
+	if err != nil {
+		return Conversation{}, err
+	}
+	prepared := make([]preparedInteraction, len(in.Interactions))
+	for i, one := range in.Interactions {
+		if prepared[i], err = d.prepare(one, fmt.Sprintf("interactions[%d]", i)); err != nil {
+			return Conversation{}, err
+		}
+	}
+	var c Conversation
+	err = retryUnique(func() error {
+		return begin(ctx, func(ctx context.Context, tx Tx) error {
+			c, err = d.create(ctx, tx, in, address, name, prepared)
+			return err
+		})
+	}, UniqueCustomerEmail)
+	return c, err
+}
+
+// validate normalises the input and returns the customer's address and name.
+func (in *ConversationInput) validate() (address, name string, err error) {
+	var problems fault.Collector
+	if problems.Check(in.Channel != "", "channel", "is required") {
+		problems.Check(in.Channel == channelEmail, "channel", "must be email")
+	}
+	in.To = cleanLine(in.To)
+	if problems.Check(in.To != "", "to", "is required") {
+		if address, name, err = parseRecipient(in.To); err != nil {
+			problems.Add("to", "is no mail address")
+		}
+	}
+	if in.Status == "" {
+		in.Status = StatusPosted
+	}
+	problems.Check(in.Status.valid(), "status", "must be posted, draft, pending or closed")
+	in.Subject = cleanLine(in.Subject)
+	bounded(&problems, "subject", in.Subject, 998)
+	problems.Check(len(in.Interactions) <= 100, "interactions", "has more than 100 items")
+	return address, name, problems.Err()
+}
+
+func (d *Desk) create(ctx context.Context, tx Tx, in ConversationInput, address, name string, prepared []preparedInteraction) (Conversation, error) {
+	mailbox, err := d.chooseMailbox(ctx, tx, in.MailboxID)
+	if err != nil {
+		return Conversation{}, err
+	}
+	if err := d.checkMember(ctx, tx, in.UserID.Or(0)); err != nil {
+		return Conversation{}, err
+	}
+	now := d.svc.now()
+	customer, created, err := findCustomer(ctx, tx, address, name, now)
+	if err != nil {
+		return Conversation{}, err
+	}
+	if created {
+		if err := d.emit(ctx, tx, "customer.created", customer.ID, 0); err != nil {
+			return Conversation{}, err
+		}
+	}
+	email := customer.emailByKey(EmailKey(address))
+	c := Conversation{
+		Channel: channelEmail, MailboxID: mailbox.ID, CustomerID: customer.ID, CustomerEmailID: email.ID,
+		CustomerEmail: email.Email, UserID: in.UserID.Or(0), Status: in.Status, Subject: in.Subject,
+		CreatedAt: now, UpdatedAt: now,
+	}
+	if c.Number, err = tx.TakeNumber(ctx); err != nil {
+		return Conversation{}, err
+	}
+	if err := tx.InsertConversation(ctx, &c); err != nil {
+		return Conversation{}, err
+	}
+	if err := tx.AddParticipants(ctx, c.ID, []string{email.Key}); err != nil {
+		return Conversation{}, err
+	}
+	if err := d.emit(ctx, tx, "conversation.created", c.ID, c.MailboxID); err != nil {
+		return Conversation{}, err
+	}
+	for i, p := range prepared {
+		p.starter = i == 0
+		if _, err := d.add(ctx, tx, &c, mailbox, p); err != nil {
+			return Conversation{}, err
+		}
+	}
+	if len(prepared) == 0 {
+		return c, nil
+	}
+	return c, tx.UpdateConversation(ctx, &c)
+}
+
+// chooseMailbox returns the mailbox asked for, or the account's oldest.
+func (d *Desk) chooseMailbox(ctx context.Context, tx Tx, id int64) (Mailbox, error) {
+	if id != 0 {
+		return tx.Mailbox(ctx, id)
+	}
+	oldest, err := tx.Mailboxes(ctx, storage.Seek{Limit: 1})
+	if err != nil {
+		return Mailbox{}, err
+	}
+	if len(oldest) == 0 {
+		return Mailbox{}, fault.Field("mailbox_id", "is required: the account has no mailbox yet")
+	}
+	return oldest[0], nil
+}
+
+// checkMember makes sure that a user to be assigned works in this account.
+func (d *Desk) checkMember(ctx context.Context, tx Tx, userID int64) error {
+	if userID == 0 {
+		return nil
+	}
+	users, err := tx.UsersByID(ctx, []int64{userID})
+	if err != nil {
+		return err
+	}
+	if len(users) == 0 {
+		return fault.Missing("user", userID)
+	}
+	return nil
+}
+
+// Conversation returns a conversation. It needs conversations.view.
+func (d *Desk) Conversation(ctx context.Context, id int64) (Conversation, error) {
+	r, err := d.guard.Read(ConversationsView)
+	if err != nil {
+		return Conversation{}, err
+	}
+	return r.Conversation(ctx, id)
+}
+
+// ConversationQuery narrows and orders a list of conversations.
+type ConversationQuery struct {
+	Statuses     []Status // any of these; empty: all
+	MailboxID    int64    // 0: all
+	CustomerID   int64    // 0: all
+	UserID       storage.Opt[int64]
+	UpdatedSince time.Time
+	Sort         ConversationSort // "": ByCreated
+	Ascending    bool             // newest or largest first otherwise
+}
+
+// Conversations lists the conversations that the member reaches, newest first
+// unless the query says otherwise. It needs conversations.view. A mailbox or
+// customer outside the member's reach is a NotFound fault.
+func (d *Desk) Conversations(ctx context.Context, q ConversationQuery, req storage.PageRequest) (storage.Page[Conversation], error) {
+	var none storage.Page[Conversation]
+	r, err := d.guard.Read(ConversationsView)
+	if err != nil {
+		return none, err
+	}
+	if err := q.validate(ctx, r); err != nil {
+		return none, err
+	}
+	filter := ConversationFilter{
+		Statuses: q.Statuses, MailboxID: q.MailboxID, CustomerID: q.CustomerID, UserID: q.UserID, UpdatedSince: q.UpdatedSince,
+	}
+	position := func(c Conversation) storage.Position { return storage.Position{Key: c.SortKey(q.Sort), ID: c.ID} }
+	return storage.List(req, !q.Ascending, position, func(seek storage.Seek) ([]Conversation, error) {
+		return r.Conversations(ctx, filter, q.Sort, seek)
+	})
+}
+
+func (q *ConversationQuery) validate(ctx context.Context, r Reader) error {
+	var problems fault.Collector
+	for i, s := range q.Statuses {
+		problems.Check(s.valid(), fmt.Sprintf("status[%d]", i), "must be posted, draft, pending or closed")
+	}
+	switch q.Sort {
+	case "":
+		q.Sort = ByCreated
+	case ByCreated, ByUpdated, ByNumber, ByAwaiting:
+	default:
+		problems.Add("sort_by", "must be updated_at, created_at, number or customer_awaiting_reply_since")
+	}
+	if err := problems.Err(); err != nil {
+		return err
+	}
+	if q.MailboxID != 0 {
+		if _, err := r.Mailbox(ctx, q.MailboxID); err != nil {
+			return err
+		}
+	}
+	if q.CustomerID != 0 {
+		if _, err := r.Customer(ctx, q.CustomerID); err != nil {
+			return err
+		}
+	}
+	if id, given := q.UserID.Get(); given {
+		users, err := r.UsersByID(ctx, []int64{id})
+		if err != nil {
+			return err
+		}
+		if len(users) == 0 {
+			return fault.Missing("user", id)
+		}
+	}
+	return nil
+}
+
+// UpdateConversation changes a conversation. It needs conversations.update, and
+// conversations.assign to change UserID.
+func (d *Desk) UpdateConversation(ctx context.Context, id int64, in ConversationUpdate) (Conversation, error) {
+	begin, err := d.guard.Write(ConversationsUpdate)
+	if err != nil {
+		return Conversation{}, err
+	}
+	in.Subject = cleanLine(in.Subject)
+	var problems fault.Collector
+	bounded(&problems, "subject", in.Subject, 998)
+	if status, given := in.Status.Get(); given || in.Status.IsNull() {
+		problems.Check(status.valid(), "status", "must be posted, draft, pending or closed")
+	}
+	problems.Check(!in.MailboxID.IsNull(), "mailbox_id", "must not be empty")
+	if err := problems.Err(); err != nil {
+		return Conversation{}, err
+	}
+	var c Conversation
+	err = begin(ctx, func(ctx context.Context, tx Tx) error {
+		if c, err = tx.ConversationForUpdate(ctx, id); err != nil {
+			return err
+		}
+		if user := in.UserID.Or(c.UserID); user != c.UserID {
+			if _, err := d.guard.Write(ConversationsAssign); err != nil {
+				return err
+			}
+			if err := d.checkMember(ctx, tx, user); err != nil {
+				return err
+			}
+			c.UserID = user
+		}
+		if mailbox := in.MailboxID.Or(c.MailboxID); mailbox != c.MailboxID {
+			if _, err := tx.Mailbox(ctx, mailbox); err != nil {
+				return err
+			}
+			c.MailboxID = mailbox
+		}
+		c.Subject, c.Status, c.UpdatedAt = in.Subject, in.Status.Or(c.Status), d.svc.now()
+		if err := tx.UpdateConversation(ctx, &c); err != nil {
+			return err
+		}
+		return d.emit(ctx, tx, "conversation.updated", c.ID, c.MailboxID)
+	})
+	return c, err
+}
+
+// DeleteConversation removes a conversation with all that is in it. Mails that
+// made it are remembered, so that they are not imported again. It needs
+// conversations.delete.
+func (d *Desk) DeleteConversation(ctx context.Context, id int64) error {
+	begin, err := d.guard.Write(ConversationsDelete)
+	if err != nil {
+		return err
+	}
+	return begin(ctx, func(ctx context.Context, tx Tx) error {
+		c, err := tx.ConversationForUpdate(ctx, id)
+		if err != nil {
+			return err
+		}
+		return d.deleteConversations(ctx, tx, []Conversation{c})
+	})
+}
+
+// MaxBulk is how many conversations a bulk operation takes.
+const MaxBulk = 100
+
+// DeleteConversations removes at most 100 conversations, all or none of them: an
+// id that the member does not reach is a NotFound fault whose fields name it. It
+// needs conversations.delete.
+func (d *Desk) DeleteConversations(ctx context.Context, ids []int64) error {
+	begin, err := d.guard.Write(ConversationsDelete)
+	if err != nil {
+		return err
+	}
+	var problems fault.Collector
+	problems.Check(len(ids) > 0, "conversations", "is required")
+	problems.Check(len(ids) <= MaxBulk, "conversations", "has more than 100 ids")
+	if err := problems.Err(); err != nil {
+		return err
+	}
+	return begin(ctx, func(ctx context.Context, tx Tx) error {
+		found, err := tx.ConversationsByID(ctx, ids)
+		if err != nil {
+			return err
+		}
+		if err := missing(ids, found); err != nil {
+			return err
+		}
+		return d.deleteConversations(ctx, tx, found)
+	})
+}
+
+// missing names the ids that were not found.
+func missing(ids []int64, found []Conversation) error {
+	have := map[int64]bool{}
+	for _, c := range found {
+		have[c.ID] = true
+	}
+	fields := fault.Fields{}
+	for i, id := range ids {
+		if !have[id] {
+			fields[fmt.Sprintf("conversations[%d]", i)] = []string{fmt.Sprintf("there is no conversation %d", id)}
+		}
+	}
+	if len(fields) == 0 {
+		return nil
+	}
+	return &fault.Error{Kind: fault.NotFound, Resource: "conversation", Message: "Some conversations do not exist; nothing was done.", Fields: fields}
+}
+
+// deleteAll removes all conversations that a filter finds, a hundred at a time.
+func (d *Desk) deleteAll(ctx context.Context, tx Tx, filter ConversationFilter) error {
+	for {
+		batch, err := tx.Conversations(ctx, filter, ByCreated, storage.Seek{Limit: 100})
+		if err != nil || len(batch) == 0 {
+			return err
+		}
+		if err := d.deleteConversations(ctx, tx, batch); err != nil {
+			return err
+		}
+	}
+}
+
+func (d *Desk) deleteConversations(ctx context.Context, tx Tx, all []Conversation) error {
+	ids := make([]int64, len(all))
+	events := make([]storage.Event, len(all))
+	for i, c := range all {
+		ids[i] = c.ID
+		events[i] = storage.Event{
+			Type: "conversation.deleted", Subject: c.ID, MailboxID: c.MailboxID, ActorID: d.userID,
+			Data: eventData(c.ID), Time: d.svc.now(),
+		}
+	}
+	keys, err := tx.BlobKeys(ctx, ids)
+	if err != nil {
+		return err
+	}
+	if err := tx.DeleteConversations(ctx, ids); err != nil {
+		return err
+	}
+	if err := tx.Enqueue(ctx, purgeKeys(d.scope.AccountID, keys)...); err != nil {
+		return err
+	}
+	return tx.Emit(ctx, events...)
+}

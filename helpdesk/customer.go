@@ -1,0 +1,369 @@
+package helpdesk
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/helpwright/helpwright/storage"
+	"github.com/helpwright/helpwright/storage/fault"
+)
+
+// Limits of a customer's items.
+const (
+	MaxEmails   = 15
+	MaxPhones   = 25
+	MaxWebsites = 150
+)
+
+// Customer is a person who asks for help.
+type Customer struct {
+	ID        int64
+	FirstName string
+	LastName  string
+	Company   string
+	Emails    []CustomerEmail // in the order of their ids
+	Phones    []CustomerPhone
+	Websites  []CustomerWebsite
+	CreatedAt time.Time
+	UpdatedAt time.Time
+}
+
+// CustomerEmail is one of a customer's addresses.
+type CustomerEmail struct {
+	ID    int64
+	Email string
+	Key   string // normalised, see [EmailKey]; unique in the account
+}
+
+// CustomerPhone is one of a customer's phone numbers.
+type CustomerPhone struct {
+	ID    int64
+	Phone string
+}
+
+// CustomerWebsite is one of a customer's websites.
+type CustomerWebsite struct {
+	ID      int64
+	Website string
+}
+
+// Name is made of the first and the last name; without either, it is an address.
+func (c Customer) Name() string {
+	if name := strings.TrimSpace(c.FirstName + " " + c.LastName); name != "" {
+		return name
+	}
+	if len(c.Emails) > 0 {
+		return c.Emails[0].Email
+	}
+	return ""
+}
+
+// Initials are the first letters of the first and the last name.
+func (c Customer) Initials() string {
+	var b strings.Builder
+	for _, name := range []string{c.FirstName, c.LastName} {
+		if r, size := utf8.DecodeRuneInString(strings.TrimSpace(name)); size > 0 {
+			b.WriteRune(unicode.ToUpper(r))
+		}
+	}
+	return b.String()
+}
+
+// emailByKey finds one of the customer's addresses; the zero value when absent.
+func (c Customer) emailByKey(key string) CustomerEmail {
+	for _, e := range c.Emails {
+		if e.Key == key {
+			return e
+		}
+	}
+	return CustomerEmail{}
+}
+
+// CustomerFilter narrows a list of customers. The zero value is all of them.
+type CustomerFilter struct {
+	EmailKey string
+}
+
+// CustomerStats counts a customer's conversations.
+type CustomerStats struct {
+	Total, Posted, Pending, Closed, EmailChannel int64
+}
+
+// Item is an email, phone or website in an update: one without ID, or with an ID
+// that the customer does not have, is new; the others are changed.
+type Item struct {
+	ID    int64
+	Value string
+}
+
+// CustomerInput makes or changes a customer. Absent fields stay as they are. A
+// list that is given replaces the list: items left out of it are removed.
+type CustomerInput struct {
+	FirstName string // required, at most 100 characters
+	LastName  storage.Opt[string]
+	Company   storage.Opt[string]
+	Emails    storage.Opt[[]Item] // at most 15
+	Phones    storage.Opt[[]Item] // at most 25
+	Websites  storage.Opt[[]Item] // at most 150
+}
+
+// CreateCustomer makes a customer. It needs customers.create. An address that
+// another customer has is an Invalid fault on emails.
+func (d *Desk) CreateCustomer(ctx context.Context, in CustomerInput) (Customer, error) {
+	begin, err := d.guard.Write(CustomersCreate)
+	if err != nil {
+		return Customer{}, err
+	}
+	now := d.svc.now()
+	var c Customer
+	if err := in.apply(&c); err != nil {
+		return Customer{}, err
+	}
+	c.CreatedAt, c.UpdatedAt = now, now
+	var created Customer
+	err = begin(ctx, func(ctx context.Context, tx Tx) error {
+		created = c.copy()
+		if err := emailsFree(ctx, tx, created); err != nil {
+			return err
+		}
+		if err := tx.InsertCustomer(ctx, &created); err != nil {
+			return err
+		}
+		return d.emit(ctx, tx, "customer.created", created.ID, 0)
+	})
+	if err != nil {
+		return Customer{}, takenField(err, UniqueCustomerEmail, "emails")
+	}
+	return created, nil
+}
+
+// UpdateCustomer changes a customer. It needs customers.update.
+func (d *Desk) UpdateCustomer(ctx context.Context, id int64, in CustomerInput) (Customer, error) {
+	begin, err := d.guard.Write(CustomersUpdate)
+	if err != nil {
+		return Customer{}, err
+	}
+	var c Customer
+	err = begin(ctx, func(ctx context.Context, tx Tx) error {
+		if c, err = tx.Customer(ctx, id); err != nil {
+			return err
+		}
+		if err := in.apply(&c); err != nil {
+			return err
+		}
+		if err := emailsFree(ctx, tx, c); err != nil {
+			return err
+		}
+		c.UpdatedAt = d.svc.now()
+		if err := tx.UpdateCustomer(ctx, &c); err != nil {
+			return err
+		}
+		return d.emit(ctx, tx, "customer.updated", c.ID, 0)
+	})
+	if err != nil {
+		return Customer{}, takenField(err, UniqueCustomerEmail, "emails")
+	}
+	return c, nil
+}
+
+// emailsFree names the item whose address another customer has; the database's own
+// uniqueness stays as the last word.
+func emailsFree(ctx context.Context, tx Tx, c Customer) error {
+	var problems fault.Collector
+	for i, e := range c.Emails {
+		other, err := tx.CustomerByEmail(ctx, e.Key)
+		switch {
+		case fault.Is(err, fault.NotFound):
+		case err != nil:
+			return err
+		case other.ID != c.ID:
+			problems.Add(fmt.Sprintf("emails[%d][email]", i), "is taken already")
+		}
+	}
+	return problems.Err()
+}
+
+func (c Customer) copy() Customer {
+	c.Emails = append([]CustomerEmail(nil), c.Emails...)
+	c.Phones = append([]CustomerPhone(nil), c.Phones...)
+	c.Websites = append([]CustomerWebsite(nil), c.Websites...)
+	return c
+}
+
+// apply validates the input and puts it into c.
+func (in CustomerInput) apply(c *Customer) error {
+	var problems fault.Collector
+	c.FirstName = cleanLine(in.FirstName)
+	c.LastName = cleanLine(in.LastName.Or(c.LastName))
+	c.Company = cleanLine(in.Company.Or(c.Company))
+	required(&problems, "first_name", c.FirstName, 100)
+	bounded(&problems, "last_name", c.LastName, 100)
+	bounded(&problems, "company", c.Company, 200)
+	if in.Emails.IsSet() {
+		known := map[int64]bool{}
+		for _, e := range c.Emails {
+			known[e.ID] = true
+		}
+		items := checkItems(&problems, "emails", "email", in.Emails.Or(nil), MaxEmails, known)
+		c.Emails = c.Emails[:0:0]
+		seen := map[string]bool{}
+		for i, item := range items {
+			key := EmailKey(item.Value)
+			field := fmt.Sprintf("emails[%d][email]", i)
+			problems.Check(ValidEmail(item.Value), field, "is no mail address")
+			problems.Check(!seen[key], field, "is listed twice")
+			seen[key] = true
+			c.Emails = append(c.Emails, CustomerEmail{ID: item.ID, Email: item.Value, Key: key})
+		}
+	}
+	if in.Phones.IsSet() {
+		known := map[int64]bool{}
+		for _, p := range c.Phones {
+			known[p.ID] = true
+		}
+		items := checkItems(&problems, "phones", "phone", in.Phones.Or(nil), MaxPhones, known)
+		c.Phones = c.Phones[:0:0]
+		for _, item := range items {
+			c.Phones = append(c.Phones, CustomerPhone{ID: item.ID, Phone: item.Value})
+		}
+	}
+	if in.Websites.IsSet() {
+		known := map[int64]bool{}
+		for _, w := range c.Websites {
+			known[w.ID] = true
+		}
+		items := checkItems(&problems, "websites", "website", in.Websites.Or(nil), MaxWebsites, known)
+		c.Websites = c.Websites[:0:0]
+		for i, item := range items {
+			problems.Check(validWebsite(item.Value), fmt.Sprintf("websites[%d][website]", i), "must be an http or https address")
+			c.Websites = append(c.Websites, CustomerWebsite{ID: item.ID, Website: item.Value})
+		}
+	}
+	return problems.Err()
+}
+
+// checkItems cleans the items of one list and drops ids that the customer does not have.
+func checkItems(problems *fault.Collector, list, name string, items []Item, limit int, known map[int64]bool) []Item {
+	if !problems.Check(len(items) <= limit, list, fmt.Sprintf("has more than %d items", limit)) {
+		return nil
+	}
+	out := make([]Item, len(items))
+	used := map[int64]bool{}
+	for i, item := range items {
+		item.Value = cleanLine(item.Value)
+		required(problems, fmt.Sprintf("%s[%d][%s]", list, i, name), item.Value, 500)
+		if !known[item.ID] || used[item.ID] {
+			item.ID = 0
+		}
+		used[item.ID] = true
+		out[i] = item
+	}
+	return out
+}
+
+// validWebsite keeps out schemes that a browser would run.
+func validWebsite(site string) bool {
+	scheme, rest, found := strings.Cut(site, ":")
+	if !found || strings.Contains(scheme, ".") {
+		return true // no scheme, or a host with a port
+	}
+	return strings.HasPrefix(rest, "//") && (strings.EqualFold(scheme, "http") || strings.EqualFold(scheme, "https"))
+}
+
+// Customer returns a customer. It needs customers.view.
+func (d *Desk) Customer(ctx context.Context, id int64) (Customer, error) {
+	r, err := d.guard.Read(CustomersView)
+	if err != nil {
+		return Customer{}, err
+	}
+	return r.Customer(ctx, id)
+}
+
+// CustomerStats counts a customer's conversations that the member reaches. It needs
+// customers.view.
+func (d *Desk) CustomerStats(ctx context.Context, id int64) (CustomerStats, error) {
+	r, err := d.guard.Read(CustomersView)
+	if err != nil {
+		return CustomerStats{}, err
+	}
+	return r.CustomerStats(ctx, id)
+}
+
+// CustomersByID returns those of the customers that exist. It needs customers.view.
+func (d *Desk) CustomersByID(ctx context.Context, ids []int64) ([]Customer, error) {
+	r, err := d.guard.Read(CustomersView)
+	if err != nil || len(ids) == 0 {
+		return nil, err
+	}
+	return r.CustomersByID(ctx, ids)
+}
+
+// CustomerQuery narrows a list of customers.
+type CustomerQuery struct {
+	Email string // the customer with this address
+}
+
+// Customers lists customers, newest first. It needs customers.view.
+func (d *Desk) Customers(ctx context.Context, q CustomerQuery, req storage.PageRequest) (storage.Page[Customer], error) {
+	r, err := d.guard.Read(CustomersView)
+	if err != nil {
+		return storage.Page[Customer]{}, err
+	}
+	var filter CustomerFilter
+	if q.Email != "" {
+		filter.EmailKey = EmailKey(q.Email)
+	}
+	return storage.List(req, true, func(c Customer) storage.Position { return storage.Position{ID: c.ID} },
+		func(seek storage.Seek) ([]Customer, error) { return r.Customers(ctx, filter, seek) })
+}
+
+// DeleteCustomer removes a customer. One with conversations is a Conflict fault,
+// unless force is set: then they are removed too, those of mailboxes that the
+// member does not reach excepted, which leave the Conflict. It needs
+// customers.delete, and conversations.delete to force.
+func (d *Desk) DeleteCustomer(ctx context.Context, id int64, force bool) error {
+	begin, err := d.guard.Write(CustomersDelete)
+	if err != nil {
+		return err
+	}
+	if force {
+		if begin, err = d.guard.Write(ConversationsDelete); err != nil {
+			return err
+		}
+	}
+	return begin(ctx, func(ctx context.Context, tx Tx) error {
+		if _, err := tx.Customer(ctx, id); err != nil {
+			return err
+		}
+		if force {
+			if err := d.deleteAll(ctx, tx, ConversationFilter{CustomerID: id}); err != nil {
+				return err
+			}
+		}
+		if err := tx.DeleteCustomer(ctx, id); err != nil {
+			return err
+		}
+		return d.emit(ctx, tx, "customer.deleted", id, 0)
+	})
+}
+
+// findCustomer returns the customer with an address, made from the address and a
+// name when there is none. The caller retries on UniqueCustomerEmail.
+func findCustomer(ctx context.Context, tx Tx, address, name string, now time.Time) (Customer, bool, error) {
+	key := EmailKey(address)
+	c, err := tx.CustomerByEmail(ctx, key)
+	if !fault.Is(err, fault.NotFound) {
+		return c, false, err
+	}
+	first, last, _ := strings.Cut(cut(cleanLine(name), 100), " ")
+	c = Customer{
+		FirstName: first, LastName: strings.TrimSpace(last),
+		Emails: []CustomerEmail{{Email: address, Key: key}}, CreatedAt: now, UpdatedAt: now,
+	}
+	err = tx.InsertCustomer(ctx, &c)
+	return c, true, err
+}

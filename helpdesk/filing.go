@@ -1,0 +1,338 @@
+package helpdesk
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/helpwright/helpwright/helpdesk/mailhtml"
+	"github.com/helpwright/helpwright/storage"
+	"github.com/helpwright/helpwright/storage/fault"
+)
+
+// Address is a mail address with its display name.
+type Address struct{ Name, Email string }
+
+// IncomingMail is a parsed mail, ready to be filed.
+type IncomingMail struct {
+	Identity      []byte // see InboundMail.Identity; required
+	MessageID     string // without angle brackets; "" when the mail has none
+	InReplyTo     []string
+	References    []string
+	From          Address // Email "" quarantines the mail
+	To, Cc        []Address
+	DeliveredTo   []string // further addresses that it was delivered to, for reply tokens
+	Subject       string
+	Date          time.Time // zero: unreadable
+	HTML, Text    string    // bodies; HTML is preferred
+	AutoSubmitted bool      // RFC 3834
+	Attachments   []IncomingFile
+}
+
+// IncomingFile is a part of a mail.
+type IncomingFile struct {
+	Filename, ContentType, ContentID string
+	Inline                           bool
+	Content                          []byte
+}
+
+// File makes a received mail an interaction: of the conversation that it answers,
+// or of a new one. What became of it is in the row returned: filed, ignored as a
+// double or as our own, or quarantined. Filing again changes nothing.
+func (in *Intake) File(ctx context.Context, accountID, id int64, mail IncomingMail) (InboundMail, error) {
+	begin, err := in.desk(accountID).Write(receive)
+	if err != nil {
+		return InboundMail{}, err
+	}
+	mail.clean()
+	f := filing{svc: in.svc, accountID: accountID, ledgerID: id, mail: mail, now: in.svc.now()}
+	f.prepareBody()
+	if err := f.putFiles(ctx); err != nil {
+		return InboundMail{}, err
+	}
+	var row InboundMail
+	err = retryUnique(func() error {
+		return begin(ctx, func(ctx context.Context, tx Tx) error {
+			row, err = f.file(ctx, tx)
+			return err
+		})
+	}, UniqueCustomerEmail, UniqueIdentity)
+	return row, err
+}
+
+// clean makes all texts storable.
+func (m *IncomingMail) clean() {
+	m.MessageID = cut(cleanLine(m.MessageID), 998)
+	m.InReplyTo, m.References = cleanIDs(m.InReplyTo), cleanIDs(m.References)
+	m.From = Address{Name: cut(cleanLine(m.From.Name), 200), Email: cut(cleanLine(m.From.Email), 320)}
+	m.To, m.Cc = cleanAddresses(m.To), cleanAddresses(m.Cc)
+	m.Subject = cut(cleanLine(m.Subject), 998)
+	m.HTML, m.Text = clean(m.HTML), clean(m.Text)
+	for i, a := range m.Attachments {
+		a.Filename = safeFilename(a.Filename)
+		if a.Filename == "" {
+			a.Filename = fmt.Sprintf("attachment-%d", i+1)
+		}
+		a.ContentType, a.ContentID = cut(cleanLine(a.ContentType), 200), cut(cleanLine(a.ContentID), 998)
+		m.Attachments[i] = a
+	}
+}
+
+// maxThread bounds how many ids and addresses of one mail are looked at.
+const maxThread = 100
+
+func cleanIDs(ids []string) []string {
+	var out []string
+	for _, id := range ids[max(0, len(ids)-maxThread):] {
+		if id = cut(cleanLine(id), 998); id != "" {
+			out = append(out, id)
+		}
+	}
+	return out
+}
+
+func cleanAddresses(all []Address) []Address {
+	var out []Address
+	for _, a := range all[:min(len(all), maxThread)] {
+		if email := cut(cleanLine(a.Email), 320); email != "" {
+			out = append(out, Address{Name: cut(cleanLine(a.Name), 200), Email: email})
+		}
+	}
+	return out
+}
+
+// filing is the work of filing one mail.
+type filing struct {
+	svc       *Service
+	accountID int64
+	ledgerID  int64
+	mail      IncomingMail
+	now       time.Time
+	body      string
+	files     []Attachment
+}
+
+func (f *filing) prepareBody() {
+	f.body = mailhtml.Clean(f.mail.HTML)
+	if blank(f.body) && f.mail.Text != "" {
+		f.body = mailhtml.FromText(f.mail.Text)
+	}
+}
+
+// putFiles stores the mail's parts under names that follow from the ledger row:
+// filing again writes the same blobs.
+func (f *filing) putFiles(ctx context.Context) error {
+	for i, a := range f.mail.Attachments {
+		key := fmt.Sprintf("%sattachments/mail-%d-%d", accountPrefix(f.accountID), f.ledgerID, i)
+		if _, err := f.svc.cfg.Blobs.Put(ctx, key, bytes.NewReader(a.Content)); err != nil {
+			return err
+		}
+		f.files = append(f.files, Attachment{
+			Filename: a.Filename, ContentType: a.ContentType, ContentID: a.ContentID, Size: int64(len(a.Content)),
+			IsInline: a.Inline, BlobKey: key, CreatedAt: f.now,
+		})
+	}
+	return nil
+}
+
+func (f *filing) file(ctx context.Context, tx Tx) (InboundMail, error) {
+	row, err := tx.InboundForUpdate(ctx, f.ledgerID)
+	if err != nil || row.State != InboundReceived {
+		return row, err
+	}
+	row.MessageID = f.mail.MessageID
+	mailbox, err := tx.Mailbox(ctx, row.MailboxID)
+	if err != nil {
+		return row, err
+	}
+	if f.mail.From.Email == "" {
+		return row, f.drop(ctx, tx, &row, InboundQuarantined, "the mail names no sender")
+	}
+	double, err := f.doubled(ctx, tx, row)
+	if err != nil {
+		return row, err
+	}
+	if double != "" {
+		return row, f.drop(ctx, tx, &row, InboundIgnored, double)
+	}
+	own, err := f.ownMessage(ctx, tx, mailbox)
+	if err != nil {
+		return row, err
+	}
+	if own {
+		return row, f.drop(ctx, tx, &row, InboundIgnored, "it is our own answer, sent from this mailbox")
+	}
+	return f.insert(ctx, tx, row, mailbox)
+}
+
+// drop ends the way of a mail that is not filed and removes its parts; the raw mail
+// stays.
+func (f *filing) drop(ctx context.Context, tx Tx, row *InboundMail, state InboundState, reason string) error {
+	keys := make([]string, len(f.files))
+	for i, a := range f.files {
+		keys[i] = a.BlobKey
+	}
+	if err := tx.Enqueue(ctx, purgeKeys(f.accountID, keys)...); err != nil {
+		return err
+	}
+	return settle(ctx, tx, row, state, reason, f.now)
+}
+
+// settle ends a mail's way in a state other than filed.
+func settle(ctx context.Context, tx Tx, row *InboundMail, state InboundState, reason string, now time.Time) error {
+	row.State, row.Reason, row.UpdatedAt = state, cut(cleanLine(reason), 500), now
+	if err := tx.UpdateInbound(ctx, row); err != nil {
+		return err
+	}
+	return tx.Emit(ctx, storage.Event{
+		Type: "mail." + string(state), Subject: row.ID, MailboxID: row.MailboxID, Data: eventData(row.ID), Time: now,
+	})
+}
+
+// doubled tells of which mail of the mailbox this one is a double, "" if of none.
+func (f *filing) doubled(ctx context.Context, tx Tx, row InboundMail) (string, error) {
+	other, err := tx.InboundByIdentity(ctx, row.MailboxID, f.mail.Identity)
+	switch {
+	case fault.Is(err, fault.NotFound):
+		return "", nil
+	case err != nil:
+		return "", err
+	case other.ID == row.ID:
+		return "", nil
+	case other.State == InboundFiled:
+		return fmt.Sprintf("it is a double of mail %d", other.ID), nil
+	default:
+		return fmt.Sprintf("it is a double of mail %d, whose conversation was deleted", other.ID), nil
+	}
+}
+
+// ownMessage recognises a copy of an answer of ours, as a Sent folder holds it. The
+// Message-ID alone does not decide: whoever got our mail knows it.
+func (f *filing) ownMessage(ctx context.Context, tx Tx, mailbox Mailbox) (bool, error) {
+	if f.mail.MessageID == "" || mailbox.EmailKey == "" || EmailKey(f.mail.From.Email) != mailbox.EmailKey {
+		return false, nil
+	}
+	known, err := tx.Messages(ctx, mailbox.ID, []string{f.mail.MessageID})
+	ours := func(m MessageRef) bool { return m.Type == TypeUser }
+	return slices.ContainsFunc(known, ours), err
+}
+
+// insert puts the mail into its conversation.
+func (f *filing) insert(ctx context.Context, tx Tx, row InboundMail, mailbox Mailbox) (InboundMail, error) {
+	customer, created, err := findCustomer(ctx, tx, f.mail.From.Email, f.mail.From.Name, f.now)
+	if err != nil {
+		return row, err
+	}
+	var events []storage.Event
+	event := func(kind string, subject, mailboxID int64) {
+		events = append(events, storage.Event{Type: kind, Subject: subject, MailboxID: mailboxID, Data: eventData(subject), Time: f.now})
+	}
+	if created {
+		event("customer.created", customer.ID, 0)
+	}
+	email := customer.emailByKey(EmailKey(f.mail.From.Email))
+	match, err := f.thread(ctx, tx, mailbox)
+	if err != nil {
+		return row, err
+	}
+	c, isNew := match.conversation, match.conversation.ID == 0
+	if isNew {
+		if c, err = f.open(ctx, tx, mailbox, customer, email); err != nil {
+			return row, err
+		}
+		event("conversation.created", c.ID, c.MailboxID)
+	}
+	i := f.interaction(c, customer, email, match)
+	i.IsStarter = isNew
+	if err := tx.InsertInteraction(ctx, &i); err != nil {
+		return row, err
+	}
+	if err := f.attach(ctx, tx, i); err != nil {
+		return row, err
+	}
+	c.received(f.now, i, f.mail.AutoSubmitted)
+	if err := tx.UpdateConversation(ctx, &c); err != nil {
+		return row, err
+	}
+	if err := tx.AddParticipants(ctx, c.ID, f.participants(mailbox, match)); err != nil {
+		return row, err
+	}
+	event("interaction.created", i.ID, c.MailboxID)
+	row.State, row.Reason, row.UpdatedAt = InboundFiled, "", f.now
+	row.Identity, row.ConversationID, row.InteractionID = f.mail.Identity, c.ID, i.ID
+	if err := tx.UpdateInbound(ctx, &row); err != nil {
+		return row, err
+	}
+	return row, tx.Emit(ctx, events...)
+}
+
+// open begins a conversation with the mail.
+func (f *filing) open(ctx context.Context, tx Tx, mailbox Mailbox, customer Customer, email CustomerEmail) (Conversation, error) {
+	c := Conversation{
+		Channel: channelEmail, MailboxID: mailbox.ID, CustomerID: customer.ID, CustomerEmailID: email.ID, CustomerEmail: email.Email,
+		Status: StatusPosted, Subject: f.mail.Subject, CreatedAt: f.now, UpdatedAt: f.now,
+	}
+	var err error
+	if c.Number, err = tx.TakeNumber(ctx); err != nil {
+		return Conversation{}, err
+	}
+	return c, tx.InsertConversation(ctx, &c)
+}
+
+func (f *filing) interaction(c Conversation, customer Customer, email CustomerEmail, match match) Interaction {
+	posted := f.mail.Date.UTC().Truncate(time.Microsecond)
+	if posted.Year() < 1970 || posted.After(f.now) {
+		posted = f.now // a date nobody can have written it at
+	}
+	refs := f.mail.References
+	if n := len(f.mail.InReplyTo); n > 0 && !slices.Contains(refs, f.mail.InReplyTo[n-1]) {
+		refs = append(slices.Clone(refs), f.mail.InReplyTo[n-1])
+	}
+	return Interaction{
+		ConversationID: c.ID, Type: TypeCustomer, Status: StatusPosted, Body: f.body, Subject: f.mail.Subject, Source: channelEmail,
+		CustomerID: customer.ID, CustomerEmailID: email.ID, CustomerEmail: email.Email, To: emails(f.mail.To), Cc: emails(f.mail.Cc),
+		IsForward: match.answersForward, AutoSubmitted: f.mail.AutoSubmitted, PostedAt: posted,
+		MessageID: f.mail.MessageID, References: refs, Threading: match.why, CreatedAt: f.now, UpdatedAt: f.now,
+	}
+}
+
+func emails(all []Address) []string {
+	var out []string
+	for _, a := range all {
+		out = append(out, a.Email)
+	}
+	return out
+}
+
+func (f *filing) attach(ctx context.Context, tx Tx, i Interaction) error {
+	if len(f.files) == 0 {
+		return nil
+	}
+	rows := make([]*Attachment, len(f.files))
+	for n, a := range f.files {
+		a.InteractionID, a.ConversationID = i.ID, i.ConversationID
+		rows[n] = &a
+	}
+	return tx.InsertAttachments(ctx, rows)
+}
+
+// participants are the addresses that the mail brings in. Who answers a forward
+// speaks to the agents alone and brings nobody in.
+func (f *filing) participants(mailbox Mailbox, match match) []string {
+	keys := []string{EmailKey(f.mail.From.Email)}
+	if match.answersForward {
+		return keys
+	}
+	for _, a := range slices.Concat(f.mail.To, f.mail.Cc) {
+		key := EmailKey(a.Email)
+		if _, domain, _ := cutLast(key, "@"); domain == f.svc.cfg.IntakeDomain || key == mailbox.EmailKey {
+			continue // ours
+		}
+		if _, isToken := f.svc.tokenConversation(f.accountID, key); !isToken && !slices.Contains(keys, key) {
+			keys = append(keys, key)
+		}
+	}
+	return keys
+}

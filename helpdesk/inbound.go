@@ -1,0 +1,125 @@
+package helpdesk
+
+import (
+	"context"
+	"io"
+	"time"
+
+	"github.com/helpwright/helpwright/storage"
+	"github.com/helpwright/helpwright/storage/fault"
+)
+
+// InboundState is how far a received mail got.
+type InboundState string
+
+// The states of a received mail.
+const (
+	InboundReceived    InboundState = "received"    // its raw bytes are safe, nothing else happened
+	InboundFiled       InboundState = "filed"       // it is an interaction
+	InboundIgnored     InboundState = "ignored"     // on purpose, Reason says why
+	InboundQuarantined InboundState = "quarantined" // it could not be filed, Reason says why; it can be replayed
+)
+
+// InboundMail is one row of the ledger: a mail that reached a mailbox, whatever
+// became of it. Rows outlive their conversation, so that a deleted one does not
+// come back with the next import.
+type InboundMail struct {
+	ID             int64
+	MailboxID      int64
+	Source         string // "imap", "smtp" or "replay"
+	Position       string // where the source had it; "" when a source has no positions
+	State          InboundState
+	Reason         string
+	RawKey         string // blob of the raw mail; "" when it was deleted with its conversation
+	Size           int64  // bytes of the raw mail
+	MessageID      string // for people; "" until it was parsed
+	Identity       []byte // Message-ID and hash of From, Date and content; nil until it was filed
+	ConversationID int64  // 0 unless filed
+	InteractionID  int64  // 0 unless filed
+	ReceivedAt     time.Time
+	UpdatedAt      time.Time
+}
+
+// InboundFilter narrows a list of the ledger. The zero value is all of it.
+type InboundFilter struct {
+	MailboxID int64
+	States    []InboundState
+}
+
+// InboundMails lists the ledger of a mailbox, newest first; no states means all.
+// It needs mailboxes.connection.
+func (d *Desk) InboundMails(ctx context.Context, filter InboundFilter, req storage.PageRequest) (storage.Page[InboundMail], error) {
+	var none storage.Page[InboundMail]
+	r, err := d.guard.Read(MailboxesConnection)
+	if err != nil {
+		return none, err
+	}
+	if _, err := r.Mailbox(ctx, filter.MailboxID); err != nil {
+		return none, err
+	}
+	return storage.List(req, true, func(m InboundMail) storage.Position { return storage.Position{ID: m.ID} },
+		func(seek storage.Seek) ([]InboundMail, error) { return r.InboundMails(ctx, filter, seek) })
+}
+
+// InboundMail returns one row of a mailbox's ledger. It needs mailboxes.connection.
+func (d *Desk) InboundMail(ctx context.Context, mailboxID, id int64) (InboundMail, error) {
+	r, err := d.guard.Read(MailboxesConnection)
+	if err != nil {
+		return InboundMail{}, err
+	}
+	m, err := r.InboundMail(ctx, id)
+	if err == nil && m.MailboxID != mailboxID {
+		err = fault.Missing("mail", id)
+	}
+	if err != nil {
+		return InboundMail{}, err
+	}
+	return m, nil
+}
+
+// OpenRaw opens the raw bytes of a received mail. It needs mailboxes.connection. A
+// mail that was deleted with its conversation is a NotFound fault.
+func (d *Desk) OpenRaw(ctx context.Context, mailboxID, id int64) (io.ReadCloser, error) {
+	r, err := d.guard.Read(MailboxesConnection)
+	if err != nil {
+		return nil, err
+	}
+	m, err := r.InboundMail(ctx, id)
+	if err == nil && (m.MailboxID != mailboxID || m.RawKey == "") {
+		err = fault.Missing("mail", id)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return d.svc.cfg.Blobs.Get(ctx, m.RawKey)
+}
+
+// ReplayInbound files a quarantined or ignored mail once more, after what stood
+// against it was mended. One that is filed is a Conflict fault. It needs
+// mailboxes.connection.
+func (d *Desk) ReplayInbound(ctx context.Context, mailboxID, id int64) (InboundMail, error) {
+	begin, err := d.guard.Write(MailboxesConnection)
+	if err != nil {
+		return InboundMail{}, err
+	}
+	var m InboundMail
+	err = begin(ctx, func(ctx context.Context, tx Tx) error {
+		if m, err = tx.InboundForUpdate(ctx, id); err != nil {
+			return err
+		}
+		switch {
+		case m.MailboxID != mailboxID:
+			return fault.Missing("mail", id)
+		case m.State == InboundFiled:
+			return fault.New(fault.Conflict, "The mail is filed already.")
+		case m.RawKey == "":
+			return fault.New(fault.Conflict, "The raw mail is not kept any more.")
+		}
+		m.State, m.Reason, m.UpdatedAt = InboundReceived, "", d.svc.now()
+		if err := tx.UpdateInbound(ctx, &m); err != nil {
+			return err
+		}
+		return tx.Enqueue(ctx, storage.Job{Kind: JobFileMail, AccountID: d.scope.AccountID, Subject: mailboxID})
+	})
+	return m, err
+}

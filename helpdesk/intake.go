@@ -1,0 +1,253 @@
+package helpdesk
+
+import (
+	"context"
+	"crypto/sha256"
+	"io"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/helpwright/helpwright/helpdesk/internal/guard"
+	"github.com/helpwright/helpwright/storage"
+	"github.com/helpwright/helpwright/storage/fault"
+)
+
+// receive is the one permission of an Intake.
+const receive Permission = "mail.receive"
+
+// Intake can only receive mail: it finds the mailbox of an address, takes raw mail
+// into the ledger and files it. It reads no conversation and sends nothing.
+type Intake struct {
+	svc    *Service
+	system systemGuard
+	desk   func(accountID int64) deskGuard
+}
+
+// Intake returns the handle of the sources of mail.
+func (s *Service) Intake() *Intake {
+	allows := func(p Permission) bool { return p == receive }
+	return &Intake{
+		svc:    s,
+		system: guard.New(allows, Directory(s.cfg.Store), s.cfg.Store.InSystemTx),
+		desk:   func(accountID int64) deskGuard { return s.scoped(Scope{AccountID: accountID}, allows) },
+	}
+}
+
+// Recipient finds the mailbox of an internal address, with or without a reply
+// token. Any other address is a NotFound fault.
+func (in *Intake) Recipient(ctx context.Context, address string) (Mailbox, error) {
+	dir, err := in.system.Read(receive)
+	if err != nil {
+		return Mailbox{}, err
+	}
+	local, domain, found := cutLast(EmailKey(address), "@")
+	if !found || domain != EmailKey(in.svc.cfg.IntakeDomain) {
+		return Mailbox{}, fault.New(fault.NotFound, "There is no such mailbox here.")
+	}
+	base, _ := splitDetail(local)
+	m, err := dir.MailboxByLocal(ctx, base)
+	m.Inbound = Inbound{}
+	return m, err
+}
+
+// FetchSource is a mailbox whose mail is to be fetched, with the password that
+// opens it.
+type FetchSource struct {
+	AccountID int64
+	MailboxID int64
+	Inbound   Inbound
+	Password  string
+	// Problem is set when the stored password does not open, for instance because the
+	// secret key is another one: fetching cannot work until it is set anew.
+	Problem string
+}
+
+// Sources lists the mailboxes of all accounts whose mail is to be fetched.
+func (in *Intake) Sources(ctx context.Context) ([]FetchSource, error) {
+	dir, err := in.system.Read(receive)
+	if err != nil {
+		return nil, err
+	}
+	var all []FetchSource
+	var from *storage.Position
+	for {
+		batch, err := dir.MailboxesToFetch(ctx, storage.Seek{From: from, Limit: 100})
+		if err != nil {
+			return nil, err
+		}
+		for _, m := range batch {
+			from = &storage.Position{ID: m.ID}
+			source := FetchSource{AccountID: m.AccountID, MailboxID: m.ID, Inbound: m.Inbound}
+			if password, err := in.svc.cfg.Sealer.Open(m.Inbound.SealedPassword, passwordContext(&m)); err != nil {
+				source.Problem = "The stored password cannot be read with this server's secret key: set it again."
+			} else {
+				source.Password = string(password)
+			}
+			source.Inbound.SealedPassword = nil
+			all = append(all, source)
+		}
+		if len(batch) < 100 {
+			return all, nil
+		}
+	}
+}
+
+// Cursor is how far a folder of a mailbox was taken.
+func (in *Intake) Cursor(ctx context.Context, accountID, mailboxID int64, folder string) (FetchCursor, error) {
+	r, err := in.desk(accountID).Read(receive)
+	if err != nil {
+		return FetchCursor{}, err
+	}
+	return r.FetchCursor(ctx, mailboxID, folder)
+}
+
+// ReportFetch records how fetching a mailbox goes. A zero LastSuccessAt and an
+// empty LastError leave what was recorded before: the last of each can be read.
+func (in *Intake) ReportFetch(ctx context.Context, accountID int64, status FetchStatus) error {
+	begin, err := in.desk(accountID).Write(receive)
+	if err != nil {
+		return err
+	}
+	return begin(ctx, func(ctx context.Context, tx Tx) error {
+		old, err := tx.FetchStatus(ctx, status.MailboxID)
+		if err != nil {
+			return err
+		}
+		next := status
+		if next.LastSuccessAt.IsZero() {
+			next.LastSuccessAt = old.LastSuccessAt
+		}
+		if next.LastError == "" {
+			next.LastErrorAt, next.LastError = old.LastErrorAt, old.LastError
+		}
+		next.LastError = cut(cleanLine(next.LastError), 500)
+		next.UpdatedAt = in.svc.now()
+		return tx.SaveFetchStatus(ctx, next)
+	})
+}
+
+// RawMail is one mail as a source has it.
+type RawMail struct {
+	// Position is where the source has it, "" when sources have no positions. The same
+	// position of the same source is taken once only.
+	Position string
+	Raw      []byte
+	// Problem is set when the source could not get the mail whole: it is kept and
+	// quarantined with this reason.
+	Problem string
+}
+
+// FolderCursor is a cursor to be moved together with taking mails.
+type FolderCursor struct {
+	Folder string
+	Cursor FetchCursor
+}
+
+// Take makes mails durable: their raw bytes as blobs, then a row of the ledger
+// each and, with them, the cursor. When it returns nil the source may forget them;
+// otherwise nothing was taken and the source has to give them again. Filing
+// follows as a job of kind [JobFileMail].
+func (in *Intake) Take(ctx context.Context, accountID, mailboxID int64, source string, mails []RawMail, cursor *FolderCursor) error {
+	begin, err := in.desk(accountID).Write(receive)
+	if err != nil {
+		return err
+	}
+	now := in.svc.now()
+	rows := make([]InboundMail, len(mails))
+	for i, m := range mails {
+		state := InboundReceived
+		if m.Problem != "" {
+			state = InboundQuarantined
+		}
+		rows[i] = InboundMail{
+			MailboxID: mailboxID, Source: source, Position: m.Position, State: state, Reason: cut(cleanLine(m.Problem), 500),
+			RawKey: rawKey(accountID, mailboxID, sha256.Sum256(m.Raw)), Size: int64(len(m.Raw)), ReceivedAt: now, UpdatedAt: now,
+		}
+	}
+	if err := in.putAll(ctx, rows, mails); err != nil {
+		return err
+	}
+	return begin(ctx, func(ctx context.Context, tx Tx) error {
+		fresh := make([]*InboundMail, len(rows))
+		for i := range rows {
+			row := rows[i]
+			fresh[i] = &row
+		}
+		if err := tx.InsertInbound(ctx, fresh); err != nil {
+			return err
+		}
+		toFile := slices.ContainsFunc(fresh, func(m *InboundMail) bool { return m.ID != 0 && m.State == InboundReceived })
+		if toFile {
+			job := storage.Job{Kind: JobFileMail, AccountID: accountID, Subject: mailboxID}
+			if err := tx.Enqueue(ctx, job); err != nil {
+				return err
+			}
+		}
+		if cursor == nil {
+			return nil
+		}
+		return tx.SaveFetchCursor(ctx, mailboxID, cursor.Folder, cursor.Cursor)
+	})
+}
+
+// putAll stores raw mails, several at a time: each waits for the disk.
+func (in *Intake) putAll(ctx context.Context, rows []InboundMail, mails []RawMail) error {
+	var wait sync.WaitGroup
+	errs := make([]error, len(rows))
+	slots := make(chan struct{}, 8)
+	for i := range rows {
+		slots <- struct{}{}
+		wait.Go(func() {
+			defer func() { <-slots }()
+			_, errs[i] = in.svc.cfg.Blobs.Put(ctx, rows[i].RawKey, strings.NewReader(string(mails[i].Raw)))
+		})
+	}
+	wait.Wait()
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Waiting lists mails of a mailbox that were received and not filed yet, oldest
+// first, after a given id.
+func (in *Intake) Waiting(ctx context.Context, accountID, mailboxID, after int64, limit int) ([]InboundMail, error) {
+	r, err := in.desk(accountID).Read(receive)
+	if err != nil {
+		return nil, err
+	}
+	filter := InboundFilter{MailboxID: mailboxID, States: []InboundState{InboundReceived}}
+	return r.InboundMails(ctx, filter, storage.Seek{From: &storage.Position{ID: after}, Limit: limit})
+}
+
+// Raw reads a received mail whole.
+func (in *Intake) Raw(ctx context.Context, accountID int64, m InboundMail) ([]byte, error) {
+	if _, err := in.desk(accountID).Read(receive); err != nil {
+		return nil, err
+	}
+	blob, err := in.svc.cfg.Blobs.Get(ctx, m.RawKey)
+	if err != nil {
+		return nil, err
+	}
+	defer blob.Close()
+	return io.ReadAll(blob)
+}
+
+// Quarantine sets a mail that cannot be filed aside with the reason. One that was
+// dealt with meanwhile stays as it is.
+func (in *Intake) Quarantine(ctx context.Context, accountID, id int64, reason string) error {
+	begin, err := in.desk(accountID).Write(receive)
+	if err != nil {
+		return err
+	}
+	return begin(ctx, func(ctx context.Context, tx Tx) error {
+		m, err := tx.InboundForUpdate(ctx, id)
+		if err != nil || m.State != InboundReceived {
+			return err
+		}
+		return settle(ctx, tx, &m, InboundQuarantined, reason, in.svc.now())
+	})
+}

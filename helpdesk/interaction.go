@@ -1,0 +1,612 @@
+package helpdesk
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	netmail "net/mail"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/helpwright/helpwright/helpdesk/mailhtml"
+	"github.com/helpwright/helpwright/storage"
+	"github.com/helpwright/helpwright/storage/fault"
+)
+
+// InteractionType says who speaks.
+type InteractionType string
+
+// The types of interactions. More may be added.
+const (
+	TypeUser     InteractionType = "user"     // an agent's answer
+	TypeCustomer InteractionType = "customer" // a customer's message
+	TypeNote     InteractionType = "note"     // seen by members only, never sent
+)
+
+// Interaction is one contribution to a conversation.
+type Interaction struct {
+	ID              int64
+	ConversationID  int64
+	Type            InteractionType
+	Status          Status // StatusPosted, or StatusDraft for a user's
+	Body            string // HTML that is safe to show
+	Subject         string // of the mail it came as; "" otherwise
+	UserID          int64  // creator of a user's or a note; 0 otherwise
+	PostedByID      int64  // who sent a user's; 0 while it is a draft
+	CustomerID      int64  // of a customer's
+	CustomerEmailID int64
+	CustomerEmail   string
+	To, Cc, Bcc     []string // addresses, of a user's and of a customer's mail (never Bcc)
+	Source          string   // of a customer's: "email", "api" or what the caller names
+	IsStarter       bool
+	IsForward       bool
+	AutoSubmitted   bool // written by a machine (RFC 3834)
+	SeenAt          time.Time
+	PostedAt        time.Time // when it was posted; the Date of the mail that is sent
+	SendStartedAt   time.Time // when the first try to send it began; it is frozen from then on
+	MessageID       string    // without angle brackets; "" for a note and a draft
+	References      []string  // Message-IDs it refers to, oldest first, In-Reply-To last
+	Threading       Threading // why a mail is in this conversation
+	CreatedAt       time.Time
+	UpdatedAt       time.Time
+}
+
+// MessageRef is where a mail with some Message-ID is.
+type MessageRef struct {
+	MessageID      string
+	InteractionID  int64
+	ConversationID int64
+	Type           InteractionType
+	IsForward      bool
+}
+
+// Threading explains why an inbound mail is in its conversation.
+type Threading struct {
+	Rule    string          `json:"rule,omitempty"`    // "token", "references" or "new"; "" when it came by no mail
+	Matched string          `json:"matched,omitempty"` // Message-ID that decided, for "references"
+	Refused []RefusedThread `json:"refused,omitempty"` // conversations that were candidates
+}
+
+// RefusedThread is a conversation a mail could have been put into, and why it was not.
+type RefusedThread struct {
+	ConversationID int64  `json:"conversation_id"`
+	Reason         string `json:"reason"`
+}
+
+// Limits of an interaction.
+const (
+	MaxBody       = 1 << 20 // bytes
+	MaxRecipients = 100     // To, Cc and Bcc together
+)
+
+// previewLength is how many characters of a message a conversation shows.
+const previewLength = 140
+
+// InteractionInput is a new interaction.
+type InteractionInput struct {
+	Type      InteractionType // required
+	Status    Status          // of a user's: posted (default) or draft
+	Body      string          // HTML or text, at most 1 MiB; required unless a draft or a note
+	To        []string        // of a user's; empty: the conversation's customer
+	Cc, Bcc   []string        // of a user's
+	IsForward bool            // of a user's: the customer never sees it
+	Source    string          // of a customer's; "" means "api"
+}
+
+// InteractionUpdate changes an interaction. Absent fields stay as they are.
+type InteractionUpdate struct {
+	Status      storage.Opt[Status] // draft to posted sends it; there is no way back
+	Body        storage.Opt[string]
+	To, Cc, Bcc storage.Opt[[]string]
+	IsForward   storage.Opt[bool]
+	Source      storage.Opt[string]
+}
+
+// preparedInteraction is a validated input: what can be checked before the
+// transaction is checked there, and HTML is cleaned once.
+type preparedInteraction struct {
+	Interaction
+	starter bool
+}
+
+// createPermission is what creating an interaction of a type needs.
+func (d *Desk) createPermission(t InteractionType) Permission {
+	if t == TypeNote && !d.guard.Allows(InteractionsCreate) {
+		return NotesCreate
+	}
+	return InteractionsCreate
+}
+
+// prepare validates an input. Problems are reported on fields below prefix.
+func (d *Desk) prepare(in InteractionInput, prefix string) (preparedInteraction, error) {
+	if _, err := d.guard.Write(d.createPermission(in.Type)); err != nil {
+		return preparedInteraction{}, err
+	}
+	var problems fault.Collector
+	field := fieldOf(prefix)
+	i := Interaction{Type: in.Type, Status: StatusPosted, Body: d.cleanBody(&problems, field("body"), in.Body)}
+	switch in.Type {
+	case TypeUser:
+		if in.Status == StatusDraft {
+			i.Status = StatusDraft
+		} else {
+			problems.Check(in.Status == "" || in.Status == StatusPosted, field("status"), "must be posted or draft")
+			problems.Check(!blank(i.Body), field("body"), "is required")
+		}
+		i.UserID, i.IsForward = d.userID, in.IsForward
+		i.To = recipients(&problems, field("to"), in.To)
+		i.Cc = recipients(&problems, field("cc"), in.Cc)
+		i.Bcc = recipients(&problems, field("bcc"), in.Bcc)
+		problems.Check(len(i.To)+len(i.Cc)+len(i.Bcc) <= MaxRecipients, field("to"), "more than 100 recipients in all")
+	case TypeCustomer:
+		problems.Check(!blank(i.Body), field("body"), "is required")
+		i.Source = cleanLine(in.Source)
+		bounded(&problems, field("source"), i.Source, 50)
+		if i.Source == "" {
+			i.Source = "api"
+		}
+	case TypeNote:
+		i.UserID = d.userID
+	case "":
+		problems.Add(field("type"), "is required")
+	default:
+		problems.Add(field("type"), "must be user, customer or note")
+	}
+	return preparedInteraction{Interaction: i}, problems.Err()
+}
+
+// fieldOf names fields below a prefix in bracket notation.
+func fieldOf(prefix string) func(string) string {
+	return func(name string) string {
+		if prefix == "" {
+			return name
+		}
+		return prefix + "[" + name + "]"
+	}
+}
+
+func (d *Desk) cleanBody(problems *fault.Collector, field, body string) string {
+	if !problems.Check(len(body) <= MaxBody, field, "is larger than 1 MiB") {
+		return ""
+	}
+	return mailhtml.FromInput(clean(body))
+}
+
+// blank reports whether there is nothing to see in a body.
+func blank(body string) bool {
+	return strings.TrimSpace(mailhtml.Text(body)) == "" && !strings.Contains(body, "<img")
+}
+
+// recipients normalises a list of addresses, dropping doubles.
+func recipients(problems *fault.Collector, field string, list []string) []string {
+	var out []string
+	seen := map[string]bool{}
+	for i, one := range list {
+		one = cleanLine(one)
+		if one == "" {
+			continue
+		}
+		address, _, err := parseRecipient(one)
+		if err != nil {
+			problems.Add(fmt.Sprintf("%s[%d]", field, i), "is no mail address")
+			continue
+		}
+		if key := EmailKey(address); !seen[key] {
+			seen[key] = true
+			out = append(out, address)
+		}
+	}
+	return out
+}
+
+// parseRecipient reads "a@b" or "Name <a@b>".
+func parseRecipient(s string) (address, name string, err error) {
+	if ValidEmail(s) {
+		return s, "", nil
+	}
+	parsed, err := netmail.ParseAddress(s)
+	if err != nil {
+		return "", "", err
+	}
+	if !ValidEmail(parsed.Address) {
+		return "", "", errors.New("helpdesk: no mail address")
+	}
+	return parsed.Address, parsed.Name, nil
+}
+
+// CreateInteraction adds to a conversation. A user's that is posted is sent: its
+// delivery begins with the commit. It needs interactions.create; for a note
+// interactions.note is enough.
+func (d *Desk) CreateInteraction(ctx context.Context, conversationID int64, in InteractionInput) (Interaction, error) {
+	begin, err := d.guard.Write(d.createPermission(in.Type))
+	if err != nil {
+		return Interaction{}, err
+	}
+	p, err := d.prepare(in, "")
+	if err != nil {
+		return Interaction{}, err
+	}
+	var created Interaction
+	err = begin(ctx, func(ctx context.Context, tx Tx) error {
+		c, err := tx.ConversationForUpdate(ctx, conversationID)
+		if err != nil {
+			return err
+		}
+		mailbox, err := tx.Mailbox(ctx, c.MailboxID)
+		if err != nil {
+			return err
+		}
+		first, err := tx.Interactions(ctx, c.ID, storage.Seek{Limit: 1})
+		if err != nil {
+			return err
+		}
+		p.starter = len(first) == 0
+		if created, err = d.add(ctx, tx, &c, mailbox, p); err != nil {
+			return err
+		}
+		return tx.UpdateConversation(ctx, &c)
+	})
+	return created, err
+}
+
+// add inserts a prepared interaction and changes c as it demands; the caller
+// writes c.
+func (d *Desk) add(ctx context.Context, tx Tx, c *Conversation, mailbox Mailbox, p preparedInteraction) (Interaction, error) {
+	now := d.svc.now()
+	i := p.Interaction // fn of a transaction may run again: p stays as it is
+	i.ConversationID, i.CreatedAt, i.UpdatedAt = c.ID, now, now
+	i.IsStarter = p.starter && i.Type != TypeNote
+	if i.Type == TypeCustomer {
+		i.CustomerID, i.CustomerEmailID, i.CustomerEmail = c.CustomerID, c.CustomerEmailID, c.CustomerEmail
+		i.PostedAt = now
+	}
+	posting := i.Type == TypeUser && i.Status == StatusPosted
+	if posting {
+		if err := d.stamp(ctx, tx, *c, mailbox, &i); err != nil {
+			return Interaction{}, err
+		}
+	}
+	if err := tx.InsertInteraction(ctx, &i); err != nil {
+		return Interaction{}, err
+	}
+	if err := d.emit(ctx, tx, "interaction.created", i.ID, c.MailboxID); err != nil {
+		return Interaction{}, err
+	}
+	c.UpdatedAt = now
+	if posting {
+		return i, d.send(ctx, tx, c, i)
+	}
+	if i.Type == TypeCustomer {
+		c.received(now, i, false)
+	}
+	return i, nil
+}
+
+// received changes a conversation for a customer's message.
+func (c *Conversation) received(now time.Time, i Interaction, auto bool) {
+	c.UpdatedAt = now
+	c.UnreadCount++
+	if !i.IsForward {
+		c.Preview = mailhtml.Preview(i.Body, previewLength)
+	}
+	if auto {
+		return // a machine neither waits nor reopens
+	}
+	if c.AwaitingSince.IsZero() {
+		c.AwaitingSince = now
+	}
+	if c.Status == StatusClosed || c.Status == StatusPending {
+		c.Status = StatusPosted
+	}
+}
+
+// stamp fixes what the mail of a posted interaction is, before the first try to
+// send it: every try sends the same.
+func (d *Desk) stamp(ctx context.Context, tx Tx, c Conversation, mailbox Mailbox, i *Interaction) error {
+	i.PostedAt, i.PostedByID = d.svc.now(), d.userID
+	if len(i.To) == 0 {
+		i.To = []string{c.CustomerEmail}
+	}
+	id, err := d.svc.random(16)
+	if err != nil {
+		return err
+	}
+	_, domain, found := cutLast(mailbox.Email, "@")
+	if !found {
+		domain = d.svc.cfg.IntakeDomain
+	}
+	i.MessageID = hex.EncodeToString(id) + "@" + domain
+	thread, err := tx.Thread(ctx, c.ID, 50)
+	if err != nil {
+		return err
+	}
+	i.References = references(thread)
+	return nil
+}
+
+// references lists the mails of a thread with the one that is answered last: the
+// customer's newest, if there is one (RFC 5322 section 3.6.4).
+func references(thread []MessageRef) []string {
+	answered := len(thread) - 1
+	for n, m := range slices.Backward(thread) {
+		if m.Type == TypeCustomer {
+			answered = n
+			break
+		}
+	}
+	var ids []string
+	for n, m := range thread {
+		if n != answered {
+			ids = append(ids, m.MessageID)
+		}
+	}
+	if answered >= 0 {
+		ids = append(ids, thread[answered].MessageID)
+	}
+	return ids
+}
+
+// send enqueues the mail of a posted interaction and changes c: the customer has
+// an answer.
+func (d *Desk) send(ctx context.Context, tx Tx, c *Conversation, i Interaction) error {
+	if err := d.queue(ctx, tx, i); err != nil {
+		return err
+	}
+	if !i.IsForward {
+		c.AwaitingSince, c.UnreadCount = time.Time{}, 0
+		c.Preview = mailhtml.Preview(i.Body, previewLength)
+	}
+	job := storage.Job{Kind: JobSendMail, AccountID: d.scope.AccountID, Subject: i.ID}
+	if err := tx.Enqueue(ctx, job); err != nil {
+		return err
+	}
+	return d.emit(ctx, tx, "interaction.posted", i.ID, c.MailboxID)
+}
+
+// queue makes one delivery for every recipient, whose field is the first it
+// stands in, and notes them as taking part.
+func (d *Desk) queue(ctx context.Context, tx Tx, i Interaction) error {
+	var deliveries []Delivery
+	var keys []string
+	for _, list := range []struct {
+		field     string
+		addresses []string
+	}{{"to", i.To}, {"cc", i.Cc}, {"bcc", i.Bcc}} {
+		for _, address := range list.addresses {
+			key := EmailKey(address)
+			if slices.Contains(keys, key) {
+				continue
+			}
+			keys = append(keys, key)
+			deliveries = append(deliveries, Delivery{
+				InteractionID: i.ID, Address: address, Field: list.field, State: DeliveryQueued,
+				NextAttemptAt: i.PostedAt, CreatedAt: i.PostedAt, UpdatedAt: i.PostedAt,
+			})
+		}
+	}
+	if err := tx.InsertDeliveries(ctx, deliveries); err != nil {
+		return err
+	}
+	return tx.AddParticipants(ctx, i.ConversationID, keys)
+}
+
+// inConversation makes sure that an interaction belongs to the conversation it was
+// asked for.
+func inConversation(i Interaction, conversationID int64, err error) (Interaction, error) {
+	if err == nil && i.ConversationID != conversationID {
+		err = fault.Missing("interaction", i.ID)
+	}
+	if err != nil {
+		return Interaction{}, err
+	}
+	return i, nil
+}
+
+// Interaction returns one interaction of a conversation. It needs interactions.view.
+func (d *Desk) Interaction(ctx context.Context, conversationID, id int64) (Interaction, error) {
+	r, err := d.guard.Read(InteractionsView)
+	if err != nil {
+		return Interaction{}, err
+	}
+	i, err := r.Interaction(ctx, id)
+	return inConversation(i, conversationID, err)
+}
+
+// Interactions lists a conversation's interactions, oldest first. It needs
+// interactions.view.
+func (d *Desk) Interactions(ctx context.Context, conversationID int64, req storage.PageRequest) (storage.Page[Interaction], error) {
+	r, err := d.guard.Read(InteractionsView)
+	if err != nil {
+		return storage.Page[Interaction]{}, err
+	}
+	if _, err := r.Conversation(ctx, conversationID); err != nil {
+		return storage.Page[Interaction]{}, err
+	}
+	return storage.List(req, false, func(i Interaction) storage.Position { return storage.Position{ID: i.ID} },
+		func(seek storage.Seek) ([]Interaction, error) { return r.Interactions(ctx, conversationID, seek) })
+}
+
+// Deliveries returns how far posted user interactions got on their way. It needs
+// interactions.view.
+func (d *Desk) Deliveries(ctx context.Context, interactionIDs []int64) ([]Delivery, error) {
+	r, err := d.guard.Read(InteractionsView)
+	if err != nil || len(interactionIDs) == 0 {
+		return nil, err
+	}
+	return r.Deliveries(ctx, interactionIDs)
+}
+
+// UpdateInteraction changes an interaction. Drafts, notes and customers' may be
+// changed at any time; a posted user's only until its sending begins, after that a
+// change of body, recipients or kind is a Conflict fault. Setting the status of a
+// draft to posted sends it, in the name of the caller. It needs interactions.update,
+// and interactions.create to post.
+func (d *Desk) UpdateInteraction(ctx context.Context, conversationID, id int64, in InteractionUpdate) (Interaction, error) {
+	begin, err := d.guard.Write(InteractionsUpdate)
+	if err != nil {
+		return Interaction{}, err
+	}
+	var i Interaction
+	err = begin(ctx, func(ctx context.Context, tx Tx) error {
+		c, err := tx.ConversationForUpdate(ctx, conversationID)
+		if err != nil {
+			return err
+		}
+		old, err := tx.InteractionForUpdate(ctx, id)
+		if old, err = inConversation(old, conversationID, err); err != nil {
+			return err
+		}
+		if i, err = d.changed(old, in); err != nil {
+			return err
+		}
+		return d.change(ctx, tx, c, old, &i)
+	})
+	return i, err
+}
+
+// changed validates an update and returns what the interaction becomes.
+func (d *Desk) changed(old Interaction, in InteractionUpdate) (Interaction, error) {
+	var problems fault.Collector
+	i := old
+	if in.Body.IsSet() {
+		i.Body = d.cleanBody(&problems, "body", in.Body.Or(""))
+	}
+	if old.Type == TypeUser {
+		i.Status = in.Status.Or(old.Status)
+		problems.Check(i.Status == StatusPosted || i.Status == StatusDraft, "status", "must be posted or draft")
+		for _, list := range []struct {
+			field string
+			in    storage.Opt[[]string]
+			out   *[]string
+		}{{"to", in.To, &i.To}, {"cc", in.Cc, &i.Cc}, {"bcc", in.Bcc, &i.Bcc}} {
+			if list.in.IsSet() {
+				*list.out = recipients(&problems, list.field, list.in.Or(nil))
+			}
+		}
+		problems.Check(len(i.To)+len(i.Cc)+len(i.Bcc) <= MaxRecipients, "to", "more than 100 recipients in all")
+		i.IsForward = in.IsForward.Or(old.IsForward)
+	}
+	if old.Type == TypeCustomer {
+		i.Source = cleanLine(in.Source.Or(old.Source))
+		bounded(&problems, "source", i.Source, 50)
+	}
+	if i.Type == TypeCustomer || i.Status == StatusPosted && i.Type == TypeUser {
+		problems.Check(!blank(i.Body), "body", "is required")
+	}
+	return i, problems.Err()
+}
+
+// change writes a changed interaction and does what its transition demands.
+func (d *Desk) change(ctx context.Context, tx Tx, c Conversation, old Interaction, i *Interaction) error {
+	now := d.svc.now()
+	i.UpdatedAt = now
+	wasPosted := old.Type == TypeUser && old.Status == StatusPosted
+	posting := i.Type == TypeUser && i.Status == StatusPosted && !wasPosted
+	edited := old.Body != i.Body || old.IsForward != i.IsForward ||
+		!slices.Equal(old.To, i.To) || !slices.Equal(old.Cc, i.Cc) || !slices.Equal(old.Bcc, i.Bcc)
+	switch {
+	case wasPosted && i.Status != StatusPosted:
+		return fault.New(fault.Conflict, "A posted interaction cannot become a draft again.")
+	case wasPosted && edited && !old.SendStartedAt.IsZero():
+		return fault.New(fault.Conflict, "The mail was sent already: its text and its recipients cannot be changed.")
+	case posting:
+		if _, err := d.guard.Write(InteractionsCreate); err != nil {
+			return err
+		}
+		mailbox, err := tx.Mailbox(ctx, c.MailboxID)
+		if err != nil {
+			return err
+		}
+		if err := d.stamp(ctx, tx, c, mailbox, i); err != nil {
+			return err
+		}
+	case wasPosted && len(i.To) == 0:
+		i.To = []string{c.CustomerEmail}
+	}
+	if err := tx.UpdateInteraction(ctx, i); err != nil {
+		return err
+	}
+	if wasPosted && edited {
+		if err := tx.DeleteDeliveries(ctx, i.ID); err != nil {
+			return err
+		}
+		if err := d.queue(ctx, tx, *i); err != nil {
+			return err
+		}
+	}
+	if posting {
+		if err := d.send(ctx, tx, &c, *i); err != nil {
+			return err
+		}
+	} else if edited {
+		if err := d.refreshPreview(ctx, tx, &c); err != nil {
+			return err
+		}
+	}
+	c.UpdatedAt = now
+	if err := tx.UpdateConversation(ctx, &c); err != nil {
+		return err
+	}
+	return d.emit(ctx, tx, "interaction.updated", i.ID, c.MailboxID)
+}
+
+// refreshPreview makes the preview anew from the last message that the customer
+// can see.
+func (d *Desk) refreshPreview(ctx context.Context, tx Tx, c *Conversation) error {
+	last, err := tx.Interactions(ctx, c.ID, storage.Seek{Desc: true, Limit: 50})
+	if err != nil {
+		return err
+	}
+	c.Preview = ""
+	for _, i := range last {
+		if i.Type != TypeNote && i.Status == StatusPosted && !i.IsForward {
+			c.Preview = mailhtml.Preview(i.Body, previewLength)
+			return nil
+		}
+	}
+	return nil
+}
+
+// DeleteInteraction removes an interaction. A mail whose sending has not begun is
+// not sent any more; one that was sent cannot be called back. It needs
+// interactions.delete.
+func (d *Desk) DeleteInteraction(ctx context.Context, conversationID, id int64) error {
+	begin, err := d.guard.Write(InteractionsDelete)
+	if err != nil {
+		return err
+	}
+	return begin(ctx, func(ctx context.Context, tx Tx) error {
+		c, err := tx.ConversationForUpdate(ctx, conversationID)
+		if err != nil {
+			return err
+		}
+		i, err := tx.InteractionForUpdate(ctx, id)
+		if _, err = inConversation(i, conversationID, err); err != nil {
+			return err
+		}
+		attachments, err := tx.Attachments(ctx, []int64{id})
+		if err != nil {
+			return err
+		}
+		keys := make([]string, len(attachments))
+		for n, a := range attachments {
+			keys[n] = a.BlobKey
+		}
+		if err := tx.DeleteInteraction(ctx, id); err != nil {
+			return err
+		}
+		if err := tx.Enqueue(ctx, purgeKeys(d.scope.AccountID, keys)...); err != nil {
+			return err
+		}
+		if err := d.refreshPreview(ctx, tx, &c); err != nil {
+			return err
+		}
+		c.UpdatedAt = d.svc.now()
+		if err := tx.UpdateConversation(ctx, &c); err != nil {
+			return err
+		}
+		return d.emit(ctx, tx, "interaction.deleted", id, c.MailboxID)
+	})
+}

@@ -1,0 +1,347 @@
+package helpdesk
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/helpwright/helpwright/storage"
+	"github.com/helpwright/helpwright/storage/fault"
+)
+
+// Mailbox is one mail address that customers write to.
+type Mailbox struct {
+	ID            int64
+	AccountID     int64
+	Name          string
+	Email         string // sender of all answers; may be empty until it is set
+	EmailKey      string // normalised Email, "" when empty; unique in the account
+	From          string // sender's display name with placeholders :mailbox.name and :user.name
+	InternalLocal string // local part of the internal address; unique over all accounts
+	Inbound       Inbound
+	CreatedAt     time.Time
+	UpdatedAt     time.Time
+}
+
+// InboundType says how mail reaches a mailbox.
+type InboundType string
+
+// The ways mail reaches a mailbox.
+const (
+	InboundForward InboundType = "FWD" // forwarded to the internal address
+	InboundIMAP    InboundType = "IMAP"
+	InboundPOP3    InboundType = "POP3"
+)
+
+// Encryption of a connection to a mail server.
+type Encryption string
+
+// The encryptions of the specification.
+const (
+	EncryptionTLS  Encryption = "TLS" // STARTTLS on a plain connection
+	EncryptionSSL  Encryption = "SSL" // TLS from the first byte
+	EncryptionNone Encryption = "NONE"
+)
+
+// Inbound is how a mailbox's mail is fetched. The fields after Type mean nothing
+// for InboundForward. A [Desk] returns the zero value to who may not see it.
+type Inbound struct {
+	Type                InboundType
+	Host                string
+	Port                int
+	Username            string
+	SealedPassword      []byte // never leaves the service
+	HasPassword         bool   // set on what the service returns; stores ignore it
+	Encryption          Encryption
+	ValidateCertificate bool
+	Folders             []string // empty: INBOX
+}
+
+// FetchCursor is how far a folder was taken (RFC 9051 section 2.3.1).
+type FetchCursor struct{ UIDValidity, UID uint32 }
+
+// FetchStatus tells how fetching a mailbox goes.
+type FetchStatus struct {
+	MailboxID     int64
+	Connected     bool
+	LastSuccessAt time.Time
+	LastErrorAt   time.Time
+	LastError     string // what failed, safe to show to who may see the connection
+	UpdatedAt     time.Time
+}
+
+// InboundInput sets how a mailbox's mail is fetched.
+type InboundInput struct {
+	Type InboundType // required; the rest only for IMAP and POP3, where all but Folders is required
+
+	Host     string
+	Port     int
+	Username string
+	// Password may be absent in an update that leaves Host and Username as they
+	// are: the stored one is kept.
+	Password            storage.Opt[string]
+	Encryption          Encryption
+	ValidateCertificate storage.Opt[bool]
+	Folders             []string
+}
+
+// MailboxInput makes or changes a mailbox. Absent fields stay as they are, or are
+// empty in a new mailbox; an absent Inbound is FWD in a new mailbox.
+type MailboxInput struct {
+	Name    storage.Opt[string] // at most 200 characters; empty: the address
+	Email   storage.Opt[string]
+	From    storage.Opt[string] // at most 200 characters; empty: the mailbox's name
+	Inbound storage.Opt[InboundInput]
+}
+
+// CreateMailbox makes a mailbox. It needs mailboxes.create, and
+// mailboxes.connection to set Inbound to anything but FWD. An address that another
+// mailbox has is an Invalid fault on email.
+func (d *Desk) CreateMailbox(ctx context.Context, in MailboxInput) (Mailbox, error) {
+	begin, err := d.guard.Write(MailboxesCreate)
+	if err != nil {
+		return Mailbox{}, err
+	}
+	now := d.svc.now()
+	m := Mailbox{
+		AccountID: d.scope.AccountID, InternalLocal: "mb-" + strings.ToLower(rand.Text()[:16]),
+		Inbound: Inbound{Type: InboundForward}, CreatedAt: now, UpdatedAt: now,
+	}
+	if err := d.apply(&m, in); err != nil {
+		return Mailbox{}, err
+	}
+	err = begin(ctx, func(ctx context.Context, tx Tx) error {
+		if err := tx.InsertMailbox(ctx, &m); err != nil {
+			return err
+		}
+		return d.emit(ctx, tx, "mailbox.created", m.ID, m.ID)
+	})
+	if err != nil {
+		return Mailbox{}, takenField(err, UniqueMailboxEmail, "email")
+	}
+	return d.shown(m), nil
+}
+
+// UpdateMailbox changes a mailbox. It needs mailboxes.update, and
+// mailboxes.connection to set Inbound.
+func (d *Desk) UpdateMailbox(ctx context.Context, id int64, in MailboxInput) (Mailbox, error) {
+	begin, err := d.guard.Write(MailboxesUpdate)
+	if err != nil {
+		return Mailbox{}, err
+	}
+	var m Mailbox
+	err = begin(ctx, func(ctx context.Context, tx Tx) error {
+		if m, err = tx.Mailbox(ctx, id); err != nil {
+			return err
+		}
+		if err := d.apply(&m, in); err != nil {
+			return err
+		}
+		m.UpdatedAt = d.svc.now()
+		if err := tx.UpdateMailbox(ctx, &m); err != nil {
+			return err
+		}
+		return d.emit(ctx, tx, "mailbox.updated", m.ID, m.ID)
+	})
+	if err != nil {
+		return Mailbox{}, takenField(err, UniqueMailboxEmail, "email")
+	}
+	return d.shown(m), nil
+}
+
+// apply validates in and puts it into m.
+func (d *Desk) apply(m *Mailbox, in MailboxInput) error {
+	var problems fault.Collector
+	m.Email = cleanLine(in.Email.Or(m.Email))
+	m.EmailKey = EmailKey(m.Email)
+	m.Name = cleanLine(in.Name.Or(m.Name))
+	m.From = cleanLine(in.From.Or(m.From))
+	problems.Check(m.Email == "" || ValidEmail(m.Email), "email", "is no mail address")
+	bounded(&problems, "name", m.Name, 200)
+	bounded(&problems, "from", m.From, 200)
+	if m.Name == "" {
+		m.Name = m.Email
+	}
+	if in.Inbound.IsNull() {
+		in.Inbound = storage.Some(InboundInput{Type: InboundForward})
+	}
+	if inbound, given := in.Inbound.Get(); given {
+		if inbound.Type != m.Inbound.Type || inbound.Type != InboundForward {
+			if _, err := d.guard.Write(MailboxesConnection); err != nil {
+				return err
+			}
+		}
+		if err := d.applyInbound(&problems, m, inbound); err != nil {
+			return err
+		}
+	}
+	return problems.Err()
+}
+
+func (d *Desk) applyInbound(problems *fault.Collector, m *Mailbox, in InboundInput) error {
+	field := func(name string) string { return "connection[inbound][" + name + "]" }
+	switch in.Type {
+	case InboundForward:
+		m.Inbound = Inbound{Type: InboundForward}
+		return nil
+	case InboundIMAP, InboundPOP3:
+	default:
+		problems.Add(field("type"), "must be FWD, IMAP or POP3")
+		return nil
+	}
+	old := m.Inbound
+	next := Inbound{
+		Type: in.Type, Host: cleanLine(in.Host), Port: in.Port, Username: cleanLine(in.Username),
+		Encryption: in.Encryption, SealedPassword: old.SealedPassword,
+	}
+	problems.Check(validHost(next.Host), field("host"), "must be a host name or an IP address")
+	problems.Check(next.Port >= 1 && next.Port <= 65535, field("port"), "must be from 1 to 65535")
+	required(problems, field("username"), next.Username, 255)
+	switch next.Encryption {
+	case EncryptionTLS, EncryptionSSL, EncryptionNone:
+	default:
+		problems.Add(field("encryption"), "must be TLS, SSL or NONE")
+	}
+	validate, given := in.ValidateCertificate.Get()
+	problems.Check(given, field("validate_certificate"), "is required")
+	next.ValidateCertificate = validate
+	problems.Check(len(in.Folders) <= 100, field("folders"), "has more than 100 names")
+	for i, folder := range in.Folders {
+		folder = cleanLine(folder)
+		required(problems, fmt.Sprintf("%s[%d]", field("folders"), i), folder, 255)
+		next.Folders = append(next.Folders, folder)
+	}
+	password, given := in.Password.Get()
+	switch {
+	case given && password != "":
+		bounded(problems, field("password"), password, 1000)
+		sealed, err := d.svc.cfg.Sealer.Seal([]byte(password), passwordContext(m))
+		if err != nil {
+			return fault.Wrap(fault.Internal, "sealing a password", err)
+		}
+		next.SealedPassword = sealed
+	case len(old.SealedPassword) == 0:
+		problems.Add(field("password"), "is required")
+	case old.Host != next.Host || old.Username != next.Username:
+		// A stored password must not be sent to another server by who does not know it.
+		problems.Add(field("password"), "is required when host or username change")
+	}
+	m.Inbound = next
+	return nil
+}
+
+// passwordContext binds a sealed password to its mailbox.
+func passwordContext(m *Mailbox) string { return "mailbox/" + m.InternalLocal + "/password" }
+
+func validHost(host string) bool {
+	if host == "" || len(host) > 253 {
+		return false
+	}
+	return !strings.ContainsAny(host, " /@?#\\\"'<>")
+}
+
+// shown is what the caller may see of a mailbox.
+func (d *Desk) shown(m Mailbox) Mailbox {
+	if !d.guard.Allows(MailboxesConnection) {
+		m.Inbound = Inbound{}
+		return m
+	}
+	m.Inbound.HasPassword = len(m.Inbound.SealedPassword) > 0
+	m.Inbound.SealedPassword = nil
+	return m
+}
+
+func (d *Desk) shownAll(all []Mailbox, err error) ([]Mailbox, error) {
+	for i := range all {
+		all[i] = d.shown(all[i])
+	}
+	return all, err
+}
+
+// InternalAddress is where mail of a mailbox can be forwarded to.
+func (s *Service) InternalAddress(m Mailbox) string {
+	return m.InternalLocal + "@" + s.cfg.IntakeDomain
+}
+
+// InternalAddress is where mail of a mailbox can be forwarded to.
+func (d *Desk) InternalAddress(m Mailbox) string { return d.svc.InternalAddress(m) }
+
+// Mailbox returns a mailbox. It needs mailboxes.view; its Inbound is empty
+// without mailboxes.connection.
+func (d *Desk) Mailbox(ctx context.Context, id int64) (Mailbox, error) {
+	r, err := d.guard.Read(MailboxesView)
+	if err != nil {
+		return Mailbox{}, err
+	}
+	m, err := r.Mailbox(ctx, id)
+	return d.shown(m), err
+}
+
+// Mailboxes lists the mailboxes that the member reaches, by id. It needs
+// mailboxes.view.
+func (d *Desk) Mailboxes(ctx context.Context, req storage.PageRequest) (storage.Page[Mailbox], error) {
+	r, err := d.guard.Read(MailboxesView)
+	if err != nil {
+		return storage.Page[Mailbox]{}, err
+	}
+	return storage.List(req, false, func(m Mailbox) storage.Position { return storage.Position{ID: m.ID} },
+		func(seek storage.Seek) ([]Mailbox, error) { return d.shownAll(r.Mailboxes(ctx, seek)) })
+}
+
+// MailboxesByID returns those of the mailboxes that the member reaches. It needs
+// mailboxes.view.
+func (d *Desk) MailboxesByID(ctx context.Context, ids []int64) ([]Mailbox, error) {
+	r, err := d.guard.Read(MailboxesView)
+	if err != nil || len(ids) == 0 {
+		return nil, err
+	}
+	return d.shownAll(r.MailboxesByID(ctx, ids))
+}
+
+// FetchStatus tells how fetching a mailbox goes. It needs mailboxes.connection.
+func (d *Desk) FetchStatus(ctx context.Context, mailboxID int64) (FetchStatus, error) {
+	r, err := d.guard.Read(MailboxesConnection)
+	if err != nil {
+		return FetchStatus{}, err
+	}
+	if _, err := r.Mailbox(ctx, mailboxID); err != nil {
+		return FetchStatus{}, err
+	}
+	status, err := r.FetchStatus(ctx, mailboxID)
+	status.MailboxID = mailboxID
+	return status, err
+}
+
+// DeleteMailbox removes a mailbox. One with conversations is a Conflict fault,
+// unless force is set: then they are removed with it. It needs mailboxes.delete,
+// and conversations.delete to force.
+func (d *Desk) DeleteMailbox(ctx context.Context, id int64, force bool) error {
+	begin, err := d.guard.Write(MailboxesDelete)
+	if err != nil {
+		return err
+	}
+	if force {
+		if begin, err = d.guard.Write(ConversationsDelete); err != nil {
+			return err
+		}
+	}
+	return begin(ctx, func(ctx context.Context, tx Tx) error {
+		if _, err := tx.Mailbox(ctx, id); err != nil {
+			return err
+		}
+		if force {
+			if err := d.deleteAll(ctx, tx, ConversationFilter{MailboxID: id}); err != nil {
+				return err
+			}
+		}
+		if err := tx.DeleteMailbox(ctx, id); err != nil {
+			return err
+		}
+		if err := tx.Enqueue(ctx, purgePrefix(mailboxPrefix(d.scope.AccountID, id))); err != nil {
+			return err
+		}
+		return d.emit(ctx, tx, "mailbox.deleted", id, id)
+	})
+}

@@ -1,0 +1,112 @@
+package helpdesk
+
+import "slices"
+
+// Permission names what a member may do, as <area>.<action>.
+type Permission string
+
+// The permissions of the help desk. The list only ever grows.
+const (
+	AccountsView        Permission = "accounts.view"
+	AccountsCreate      Permission = "accounts.create"
+	AccountsUpdate      Permission = "accounts.update"
+	AccountsDelete      Permission = "accounts.delete"
+	AccountsExport      Permission = "accounts.export"
+	MembershipsView     Permission = "memberships.view"
+	MembershipsCreate   Permission = "memberships.create"
+	MembershipsUpdate   Permission = "memberships.update"
+	MembershipsDelete   Permission = "memberships.delete"
+	RolesView           Permission = "roles.view"
+	RolesCreate         Permission = "roles.create"
+	RolesUpdate         Permission = "roles.update"
+	RolesDelete         Permission = "roles.delete"
+	MailboxesView       Permission = "mailboxes.view"
+	MailboxesCreate     Permission = "mailboxes.create"
+	MailboxesUpdate     Permission = "mailboxes.update"
+	MailboxesDelete     Permission = "mailboxes.delete"
+	MailboxesConnection Permission = "mailboxes.connection" // sees and sets how mail is fetched
+	CustomersView       Permission = "customers.view"
+	CustomersCreate     Permission = "customers.create"
+	CustomersUpdate     Permission = "customers.update"
+	CustomersDelete     Permission = "customers.delete"
+	ConversationsView   Permission = "conversations.view"
+	ConversationsCreate Permission = "conversations.create"
+	ConversationsUpdate Permission = "conversations.update"
+	ConversationsDelete Permission = "conversations.delete"
+	ConversationsAssign Permission = "conversations.assign"
+	InteractionsView    Permission = "interactions.view"
+	InteractionsCreate  Permission = "interactions.create" // every type; notes need NotesCreate only
+	InteractionsUpdate  Permission = "interactions.update"
+	InteractionsDelete  Permission = "interactions.delete"
+	NotesCreate         Permission = "interactions.note"
+	TagsView            Permission = "tags.view"
+	TagsCreate          Permission = "tags.create"
+	TagsUpdate          Permission = "tags.update"
+	TagsDelete          Permission = "tags.delete"
+	ViewsView           Permission = "views.view"
+	ViewsCreate         Permission = "views.create"
+	ViewsUpdate         Permission = "views.update"
+	ViewsDelete         Permission = "views.delete"
+	DomainsView         Permission = "domains.view"
+	DomainsCreate       Permission = "domains.create"
+	DomainsUpdate       Permission = "domains.update"
+	DomainsDelete       Permission = "domains.delete"
+	PGPKeysView         Permission = "pgp_keys.view"
+	PGPKeysCreate       Permission = "pgp_keys.create"
+	PGPKeysUpdate       Permission = "pgp_keys.update"
+	PGPKeysDelete       Permission = "pgp_keys.delete"
+	WebhooksView        Permission = "webhooks.view"
+	WebhooksCreate      Permission = "webhooks.create"
+	WebhooksUpdate      Permission = "webhooks.update"
+	WebhooksDelete      Permission = "webhooks.delete"
+	AuditLogView        Permission = "audit_log.view"
+)
+
+// The permissions of the knowledge base are granted by the same roles; the names
+// are listed here because roles are, kb checks them.
+var knowledgeBase = areas([]string{"sites", "collections", "categories", "articles", "feedback", "files", "themes"},
+	"articles.publish")
+
+// helpDesk lists all constants above.
+var helpDesk = append(areas([]string{
+	"accounts", "memberships", "roles", "mailboxes", "customers", "conversations", "interactions",
+	"tags", "views", "domains", "pgp_keys", "webhooks",
+}), AccountsExport, MailboxesConnection, ConversationsAssign, NotesCreate, AuditLogView)
+
+func areas(names []string, more ...Permission) []Permission {
+	var all []Permission
+	for _, area := range names {
+		for _, action := range []string{"view", "create", "update", "delete"} {
+			all = append(all, Permission(area+"."+action))
+		}
+	}
+	return append(all, more...)
+}
+
+// Permissions lists every permission there is, sorted.
+func Permissions() []Permission {
+	all := slices.Concat(helpDesk, knowledgeBase)
+	slices.Sort(all)
+	return all
+}
+
+// permissionSet is what a caller holds in one account.
+type permissionSet map[Permission]bool
+
+func setOf(permissions []Permission) permissionSet {
+	set := make(permissionSet, len(permissions))
+	for _, p := range permissions {
+		set[p] = true
+	}
+	return set
+}
+
+// sorted lists the set in the order of the names.
+func (s permissionSet) sorted() []Permission {
+	all := make([]Permission, 0, len(s))
+	for p := range s {
+		all = append(all, p)
+	}
+	slices.Sort(all)
+	return all
+}

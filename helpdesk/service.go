@@ -1,0 +1,168 @@
+package helpdesk
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"time"
+
+	"github.com/helpwright/helpwright/helpdesk/internal/guard"
+	"github.com/helpwright/helpwright/storage"
+	"github.com/helpwright/helpwright/storage/fault"
+)
+
+// Faults by kind, for errors.Is.
+var (
+	ErrInvalid         error = &fault.Error{Kind: fault.Invalid}
+	ErrUnauthenticated error = &fault.Error{Kind: fault.Unauthenticated}
+	ErrForbidden       error = &fault.Error{Kind: fault.Forbidden}
+	ErrNotFound        error = &fault.Error{Kind: fault.NotFound}
+	ErrConflict        error = &fault.Error{Kind: fault.Conflict}
+	ErrTooLarge        error = &fault.Error{Kind: fault.TooLarge}
+	ErrUnavailable     error = &fault.Error{Kind: fault.Unavailable}
+)
+
+// Config is what a [Service] is made of.
+type Config struct {
+	Store  Store          // required
+	Blobs  storage.Blobs  // required: raw mails and attachments
+	Sealer storage.Sealer // required: mailbox passwords
+
+	// SigningKey signs the reply addresses of answers; at least 32 bytes, required.
+	// With another key, answers to mail sent before are threaded by their
+	// References only.
+	SigningKey []byte
+	// IntakeDomain is the domain of the mailboxes' internal addresses; "localhost"
+	// when empty.
+	IntakeDomain string
+	// MaxAttachment is the largest uploaded attachment in bytes; 0 means 25 MiB.
+	MaxAttachment int64
+	// MaxSendTime is how long a mail that the relay defers is tried; 0 means 4 days
+	// (RFC 5321 section 4.5.4.1 asks for 4 to 5).
+	MaxSendTime time.Duration
+
+	Now    func() time.Time // nil: time.Now
+	Rand   io.Reader        // nil: crypto/rand
+	Logger *slog.Logger     // nil: discards
+}
+
+// Service is the help desk. It is safe for concurrent use and keeps no state.
+type Service struct{ cfg Config }
+
+// New makes a service. It starts nothing and touches no data. What is missing in
+// cfg is an Invalid fault.
+func New(cfg Config) (*Service, error) {
+	var problems fault.Collector
+	problems.Check(cfg.Store != nil, "Store", "is required")
+	problems.Check(cfg.Blobs != nil, "Blobs", "is required")
+	problems.Check(cfg.Sealer != nil, "Sealer", "is required")
+	problems.Check(len(cfg.SigningKey) >= 32, "SigningKey", "must have at least 32 bytes")
+	if err := problems.Err(); err != nil {
+		return nil, err
+	}
+	if cfg.IntakeDomain == "" {
+		cfg.IntakeDomain = "localhost"
+	}
+	if cfg.MaxAttachment == 0 {
+		cfg.MaxAttachment = 25 << 20
+	}
+	if cfg.MaxSendTime == 0 {
+		cfg.MaxSendTime = 4 * 24 * time.Hour
+	}
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	if cfg.Rand == nil {
+		cfg.Rand = rand.Reader
+	}
+	if cfg.Logger == nil {
+		cfg.Logger = slog.New(slog.DiscardHandler)
+	}
+	return &Service{cfg: cfg}, nil
+}
+
+// Bind returns the same service over another store, for a store that joins the
+// caller's own transaction: what is done through it is committed or rolled back by
+// the caller. Files of what is rolled back stay behind in the blobs, unreferenced.
+func (s *Service) Bind(store Store) *Service {
+	cfg := s.cfg
+	cfg.Store = store
+	return &Service{cfg: cfg}
+}
+
+// now is the time of an operation: UTC, microseconds, as stores keep it.
+func (s *Service) now() time.Time { return s.cfg.Now().UTC().Truncate(time.Microsecond) }
+
+// random returns n random bytes.
+func (s *Service) random(n int) ([]byte, error) {
+	b := make([]byte, n)
+	if _, err := io.ReadFull(s.cfg.Rand, b); err != nil {
+		return nil, fault.Wrap(fault.Internal, "reading random bytes", err)
+	}
+	return b, nil
+}
+
+// deskGuard is the guard of handles that are bound to an account.
+type deskGuard = guard.Guard[Permission, Reader, Tx]
+
+// systemGuard is the guard of handles above accounts.
+type systemGuard = guard.Guard[Permission, Directory, SystemTx]
+
+// anyMember stands for what every member may do, whatever the roles.
+const anyMember Permission = ""
+
+// scoped returns a guard over one scope of the store.
+func (s *Service) scoped(scope Scope, allows func(Permission) bool) deskGuard {
+	begin := func(ctx context.Context, fn func(ctx context.Context, tx Tx) error) error {
+		return s.cfg.Store.InTx(ctx, scope, fn)
+	}
+	return guard.New(allows, s.cfg.Store.Within(scope), begin)
+}
+
+// retryUnique runs fn again when it lost a race for one of the given
+// uniquenesses: the other's row is there now and is found by fn's own look-up.
+func retryUnique(fn func() error, codes ...string) error {
+	var err error
+	for range 4 {
+		if err = fn(); !isUnique(err, codes...) {
+			return err
+		}
+	}
+	return err
+}
+
+func isUnique(err error, codes ...string) bool {
+	f, ok := errors.AsType[*fault.Error](err)
+	if !ok || f.Kind != fault.Conflict {
+		return false
+	}
+	for _, c := range codes {
+		if f.Code == c {
+			return true
+		}
+	}
+	return false
+}
+
+// takenField turns a lost uniqueness into a problem of the field that broke it.
+func takenField(err error, code, field string) error {
+	if isUnique(err, code) {
+		return fault.Field(field, "is taken already")
+	}
+	return err
+}
+
+// required notes a field that is empty or longer than limit characters.
+func required(c *fault.Collector, field, value string, limit int) {
+	if c.Check(value != "", field, "is required") {
+		bounded(c, field, value, limit)
+	}
+}
+
+// bounded notes a text that is longer than limit characters.
+func bounded(c *fault.Collector, field, value string, limit int) {
+	c.Check(runes(value) <= limit, field, fmt.Sprintf("is longer than %d characters", limit))
+}

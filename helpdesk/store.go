@@ -1,0 +1,282 @@
+package helpdesk
+
+import (
+	"context"
+	"time"
+
+	"github.com/helpwright/helpwright/storage"
+)
+
+// Scope is the part of the data that a handle may touch: one account, and in it
+// the conversations of some mailboxes. A nil Mailboxes means all of them; an empty
+// one, none.
+//
+// Mailboxes limits mailboxes themselves, conversations, interactions, attachments,
+// deliveries and the ledger. Customers are shared by the account.
+type Scope struct {
+	AccountID int64
+	Mailboxes []int64
+}
+
+// Store keeps the help desk's data. It stores and finds; all rules are the
+// service's. bunstore and memstore implement it, and so may you: storagetest
+// proves it. Embed [UnimplementedStore], so that later additions do not break
+// your build.
+//
+// Errors are faults: NotFound for a row that is absent or outside the scope (the
+// two must be indistinguishable), Conflict for a broken uniqueness (Code names
+// which, see the Unique constants), Unavailable while the database cannot be
+// reached. Strings are valid UTF-8 without NUL; times are UTC microseconds and the
+// zero time means none. Insert methods set the ID of what they are given.
+type Store interface {
+	Directory
+	// Within gives the readers of a scope, each call on its own snapshot.
+	Within(s Scope) Reader
+	// InTx runs fn in one transaction: all of it is committed when fn returns nil,
+	// none of it otherwise. It may run fn again after a passing conflict of the
+	// database, so fn has no effects outside; those are jobs put into the outbox.
+	InTx(ctx context.Context, s Scope, fn func(ctx context.Context, tx Tx) error) error
+	// InSystemTx is InTx for what belongs to no account yet.
+	InSystemTx(ctx context.Context, fn func(ctx context.Context, tx SystemTx) error) error
+}
+
+// Codes of the Conflict faults that a store returns for a broken uniqueness.
+const (
+	UniqueUserEmail     = "user_email"     // a user's EmailKey, over all accounts
+	UniqueMembership    = "membership"     // (account, user)
+	UniqueMailboxEmail  = "mailbox_email"  // (account, mailbox EmailKey) when not empty
+	UniqueMailboxLocal  = "mailbox_local"  // InternalLocal, over all accounts
+	UniqueCustomerEmail = "customer_email" // (account, customer email Key)
+	UniqueIdentity      = "mail_identity"  // (account, mailbox, Identity) of ledger rows, when not empty
+	UniqueMailPosition  = "mail_position"  // (account, mailbox, Source, Position) of ledger rows, when not empty
+)
+
+// Directory finds what is needed before an account is known.
+type Directory interface {
+	// TokenByHash finds an access token by the hash of its secret.
+	TokenByHash(ctx context.Context, hash []byte) (AccessToken, error)
+	// User finds a user by id.
+	User(ctx context.Context, id int64) (User, error)
+	// UserByEmail finds a user by EmailKey.
+	UserByEmail(ctx context.Context, key string) (User, error)
+	// HasUsers reports whether there is any user at all.
+	HasUsers(ctx context.Context) (bool, error)
+	// Grant finds a user's membership of an account with its roles, in one go.
+	Grant(ctx context.Context, userID, accountID int64) (Grant, error)
+	// AccountsOf lists the accounts a user is a member of, by id.
+	AccountsOf(ctx context.Context, userID int64, seek storage.Seek) ([]Account, error)
+	// MailboxByLocal finds a mailbox by the local part of its internal address.
+	MailboxByLocal(ctx context.Context, local string) (Mailbox, error)
+	// MailboxesToFetch lists the mailboxes of all accounts whose inbound type is not
+	// FWD, by id.
+	MailboxesToFetch(ctx context.Context, seek storage.Seek) ([]Mailbox, error)
+}
+
+// Reader reads within a scope.
+type Reader interface {
+	AccountReader
+	MailboxReader
+	CustomerReader
+	ConversationReader
+	InteractionReader
+	AttachmentReader
+	LedgerReader
+}
+
+// AccountReader reads the account, its roles and its members.
+type AccountReader interface {
+	Account(ctx context.Context) (Account, error)
+	// Roles lists all roles by id.
+	Roles(ctx context.Context) ([]Role, error)
+	Membership(ctx context.Context, id int64) (Membership, error)
+	// Memberships lists by id.
+	Memberships(ctx context.Context, seek storage.Seek) ([]Membership, error)
+	// UsersByID returns those of ids who are members of the account, in any order.
+	UsersByID(ctx context.Context, ids []int64) ([]User, error)
+}
+
+// MailboxReader reads mailboxes and how fetching goes.
+type MailboxReader interface {
+	Mailbox(ctx context.Context, id int64) (Mailbox, error)
+	// Mailboxes lists by id.
+	Mailboxes(ctx context.Context, seek storage.Seek) ([]Mailbox, error)
+	MailboxesByID(ctx context.Context, ids []int64) ([]Mailbox, error)
+	// FetchStatus of a mailbox; the zero value when nothing was reported yet.
+	FetchStatus(ctx context.Context, mailboxID int64) (FetchStatus, error)
+	// FetchCursor of a folder; the zero value when nothing was fetched yet.
+	FetchCursor(ctx context.Context, mailboxID int64, folder string) (FetchCursor, error)
+}
+
+// CustomerReader reads customers with their emails, phones and websites.
+type CustomerReader interface {
+	Customer(ctx context.Context, id int64) (Customer, error)
+	// Customers lists by id.
+	Customers(ctx context.Context, filter CustomerFilter, seek storage.Seek) ([]Customer, error)
+	CustomersByID(ctx context.Context, ids []int64) ([]Customer, error)
+	// CustomerByEmail finds by the Key of one of its emails.
+	CustomerByEmail(ctx context.Context, key string) (Customer, error)
+	// CustomerStats counts the conversations of a customer within the scope.
+	CustomerStats(ctx context.Context, id int64) (CustomerStats, error)
+}
+
+// ConversationReader reads conversations.
+type ConversationReader interface {
+	Conversation(ctx context.Context, id int64) (Conversation, error)
+	// Conversations lists in the order of sort; the key of a position is what
+	// Conversation.SortKey returns.
+	Conversations(ctx context.Context, filter ConversationFilter, sort ConversationSort, seek storage.Seek) ([]Conversation, error)
+	ConversationsByID(ctx context.Context, ids []int64) ([]Conversation, error)
+	// Participant reports whether any of the address keys took part in a conversation.
+	Participant(ctx context.Context, conversationID int64, keys []string) (bool, error)
+}
+
+// InteractionReader reads interactions and the deliveries of those that were sent.
+type InteractionReader interface {
+	Interaction(ctx context.Context, id int64) (Interaction, error)
+	InteractionsByID(ctx context.Context, ids []int64) ([]Interaction, error)
+	// Interactions of one conversation, by id.
+	Interactions(ctx context.Context, conversationID int64, seek storage.Seek) ([]Interaction, error)
+	// Messages finds mails of a mailbox, in or out, by their Message-IDs, newest
+	// first, at most 100.
+	Messages(ctx context.Context, mailboxID int64, messageIDs []string) ([]MessageRef, error)
+	// Thread returns the last n mails of a conversation that have a Message-ID and
+	// are neither drafts nor forwards, oldest first.
+	Thread(ctx context.Context, conversationID int64, n int) ([]MessageRef, error)
+	// Deliveries of interactions, by id.
+	Deliveries(ctx context.Context, interactionIDs []int64) ([]Delivery, error)
+}
+
+// AttachmentReader reads attachments.
+type AttachmentReader interface {
+	Attachment(ctx context.Context, id int64) (Attachment, error)
+	// Attachments of interactions, by id.
+	Attachments(ctx context.Context, interactionIDs []int64) ([]Attachment, error)
+	// BlobKeys returns the keys of all attachments and raw mails of conversations.
+	BlobKeys(ctx context.Context, conversationIDs []int64) ([]string, error)
+}
+
+// LedgerReader reads the ledger of received mails.
+type LedgerReader interface {
+	InboundMail(ctx context.Context, id int64) (InboundMail, error)
+	// InboundMails lists by id.
+	InboundMails(ctx context.Context, filter InboundFilter, seek storage.Seek) ([]InboundMail, error)
+	// InboundByIdentity finds the ledger row of a mailbox that has an identity.
+	InboundByIdentity(ctx context.Context, mailboxID int64, identity []byte) (InboundMail, error)
+}
+
+// Tx reads and writes within a scope, in one transaction. It has no InTx: nesting
+// cannot be written.
+type Tx interface {
+	Reader
+	AccountWriter
+	MailboxWriter
+	CustomerWriter
+	ConversationWriter
+	InteractionWriter
+	AttachmentWriter
+	LedgerWriter
+	storage.Outbox
+}
+
+// AccountWriter changes the account and its members.
+type AccountWriter interface {
+	// UpdateAccount writes all fields; NextNumber is never lowered below what was
+	// taken, see TakeNumber.
+	UpdateAccount(ctx context.Context, a *Account) error
+	// DeleteAccount removes the account and every row in it.
+	DeleteAccount(ctx context.Context) error
+	// TakeNumber returns the next conversation number and moves it on. Numbers taken
+	// by transactions that commit have neither gaps nor doubles.
+	TakeNumber(ctx context.Context) (int64, error)
+	InsertRole(ctx context.Context, r *Role) error
+	InsertMembership(ctx context.Context, m *Membership) error
+	UpdateMembership(ctx context.Context, m *Membership) error
+	DeleteMembership(ctx context.Context, id int64) error
+}
+
+// MailboxWriter changes mailboxes and records how fetching goes.
+type MailboxWriter interface {
+	InsertMailbox(ctx context.Context, m *Mailbox) error
+	UpdateMailbox(ctx context.Context, m *Mailbox) error
+	// DeleteMailbox removes a mailbox with its ledger and cursors. One that has
+	// conversations is a Conflict fault.
+	DeleteMailbox(ctx context.Context, id int64) error
+	SaveFetchStatus(ctx context.Context, s FetchStatus) error
+	SaveFetchCursor(ctx context.Context, mailboxID int64, folder string, c FetchCursor) error
+}
+
+// CustomerWriter changes customers.
+type CustomerWriter interface {
+	// InsertCustomer stores the customer with its items and sets all ids.
+	InsertCustomer(ctx context.Context, c *Customer) error
+	// UpdateCustomer writes the customer and makes its items those given: items with
+	// an id are changed, those without get one, those missing are removed.
+	UpdateCustomer(ctx context.Context, c *Customer) error
+	// DeleteCustomer removes a customer. One that has conversations or interactions,
+	// in the scope or not, is a Conflict fault.
+	DeleteCustomer(ctx context.Context, id int64) error
+}
+
+// ConversationWriter changes conversations.
+type ConversationWriter interface {
+	// ConversationForUpdate reads a conversation and keeps others from changing it
+	// until the transaction ends.
+	ConversationForUpdate(ctx context.Context, id int64) (Conversation, error)
+	InsertConversation(ctx context.Context, c *Conversation) error
+	UpdateConversation(ctx context.Context, c *Conversation) error
+	// DeleteConversations removes conversations with all that is in them. Ledger rows
+	// stay as tombstones: they lose InteractionID, ConversationID and RawKey and
+	// keep their Identity, so that the mails are not imported again. An id that is
+	// not there is passed over.
+	DeleteConversations(ctx context.Context, ids []int64) error
+	// AddParticipants notes address keys that take part; known ones are passed over.
+	AddParticipants(ctx context.Context, conversationID int64, keys []string) error
+}
+
+// InteractionWriter changes interactions and deliveries.
+type InteractionWriter interface {
+	// InteractionForUpdate reads an interaction and keeps others from changing it
+	// until the transaction ends. Lock its conversation first where both are needed.
+	InteractionForUpdate(ctx context.Context, id int64) (Interaction, error)
+	InsertInteraction(ctx context.Context, i *Interaction) error
+	UpdateInteraction(ctx context.Context, i *Interaction) error
+	// DeleteInteraction removes an interaction with attachments and deliveries; its
+	// ledger row becomes a tombstone as in DeleteConversations.
+	DeleteInteraction(ctx context.Context, id int64) error
+	InsertDeliveries(ctx context.Context, d []Delivery) error
+	UpdateDeliveries(ctx context.Context, d []Delivery) error
+	// DeleteDeliveries removes those of one interaction.
+	DeleteDeliveries(ctx context.Context, interactionID int64) error
+}
+
+// AttachmentWriter changes attachments.
+type AttachmentWriter interface {
+	// InsertAttachments stores rows and sets their ids.
+	InsertAttachments(ctx context.Context, a []*Attachment) error
+	DeleteAttachment(ctx context.Context, id int64) error
+}
+
+// LedgerWriter changes the ledger of received mails.
+type LedgerWriter interface {
+	// InsertInbound stores rows and sets their ids. One whose (mailbox, Source,
+	// Position) is there already is left out and keeps id 0.
+	InsertInbound(ctx context.Context, mails []*InboundMail) error
+	// UpdateInbound writes all fields. An Identity that another row of the mailbox
+	// has is a Conflict fault with code UniqueIdentity.
+	UpdateInbound(ctx context.Context, m *InboundMail) error
+	// InboundForUpdate reads a row and keeps others from changing it until the
+	// transaction ends.
+	InboundForUpdate(ctx context.Context, id int64) (InboundMail, error)
+}
+
+// SystemTx writes what belongs to no account yet, in one transaction.
+type SystemTx interface {
+	Directory
+	InsertUser(ctx context.Context, u *User) error
+	InsertToken(ctx context.Context, t *AccessToken) error
+	// TouchToken sets LastUsedAt.
+	TouchToken(ctx context.Context, id int64, at time.Time) error
+	InsertAccount(ctx context.Context, a *Account) error
+	// Within gives the writer of a scope in this same transaction.
+	Within(s Scope) Tx
+}

@@ -1,0 +1,436 @@
+package helpdesk
+
+import (
+	"context"
+	"time"
+
+	"github.com/helpwright/helpwright/storage"
+	"github.com/helpwright/helpwright/storage/fault"
+)
+
+// UnimplementedStore answers every method of [Store] with a Disabled fault. A
+// backend embeds it, so that methods added to Store later do not break its build.
+type UnimplementedStore struct{}
+
+// UnimplementedTx answers every method of [Reader] and [Tx] with a Disabled fault;
+// it is embedded as [UnimplementedStore] is. What implements [SystemTx] embeds
+// [UnimplementedSystemTx].
+type UnimplementedTx struct{}
+
+// UnimplementedSystemTx answers every method of [SystemTx] with a Disabled fault.
+type UnimplementedSystemTx struct{ UnimplementedStore }
+
+var (
+	_ Store    = UnimplementedStore{}
+	_ Tx       = UnimplementedTx{}
+	_ SystemTx = UnimplementedSystemTx{}
+)
+
+func errUnimplemented() error {
+	return fault.New(fault.Disabled, "This is not implemented by this store.")
+}
+
+// TokenByHash implements [Store].
+func (UnimplementedStore) TokenByHash(context.Context, []byte) (AccessToken, error) {
+	return AccessToken{}, errUnimplemented()
+}
+
+// User implements [Store].
+func (UnimplementedStore) User(context.Context, int64) (User, error) {
+	return User{}, errUnimplemented()
+}
+
+// UserByEmail implements [Store].
+func (UnimplementedStore) UserByEmail(context.Context, string) (User, error) {
+	return User{}, errUnimplemented()
+}
+
+// HasUsers implements [Store].
+func (UnimplementedStore) HasUsers(context.Context) (bool, error) {
+	return false, errUnimplemented()
+}
+
+// Grant implements [Store].
+func (UnimplementedStore) Grant(context.Context, int64, int64) (Grant, error) {
+	return Grant{}, errUnimplemented()
+}
+
+// AccountsOf implements [Store].
+func (UnimplementedStore) AccountsOf(context.Context, int64, storage.Seek) ([]Account, error) {
+	return nil, errUnimplemented()
+}
+
+// MailboxByLocal implements [Store].
+func (UnimplementedStore) MailboxByLocal(context.Context, string) (Mailbox, error) {
+	return Mailbox{}, errUnimplemented()
+}
+
+// MailboxesToFetch implements [Store].
+func (UnimplementedStore) MailboxesToFetch(context.Context, storage.Seek) ([]Mailbox, error) {
+	return nil, errUnimplemented()
+}
+
+// Within implements [Store].
+func (UnimplementedStore) Within(Scope) Reader {
+	return UnimplementedTx{}
+}
+
+// InTx implements [Store].
+func (UnimplementedStore) InTx(context.Context, Scope, func(ctx context.Context, tx Tx) error) error {
+	return errUnimplemented()
+}
+
+// InSystemTx implements [Store].
+func (UnimplementedStore) InSystemTx(context.Context, func(ctx context.Context, tx SystemTx) error) error {
+	return errUnimplemented()
+}
+
+// Account implements [Tx].
+func (UnimplementedTx) Account(context.Context) (Account, error) {
+	return Account{}, errUnimplemented()
+}
+
+// Roles implements [Tx].
+func (UnimplementedTx) Roles(context.Context) ([]Role, error) {
+	return nil, errUnimplemented()
+}
+
+// Membership implements [Tx].
+func (UnimplementedTx) Membership(context.Context, int64) (Membership, error) {
+	return Membership{}, errUnimplemented()
+}
+
+// Memberships implements [Tx].
+func (UnimplementedTx) Memberships(context.Context, storage.Seek) ([]Membership, error) {
+	return nil, errUnimplemented()
+}
+
+// UsersByID implements [Tx].
+func (UnimplementedTx) UsersByID(context.Context, []int64) ([]User, error) {
+	return nil, errUnimplemented()
+}
+
+// Mailbox implements [Tx].
+func (UnimplementedTx) Mailbox(context.Context, int64) (Mailbox, error) {
+	return Mailbox{}, errUnimplemented()
+}
+
+// Mailboxes implements [Tx].
+func (UnimplementedTx) Mailboxes(context.Context, storage.Seek) ([]Mailbox, error) {
+	return nil, errUnimplemented()
+}
+
+// MailboxesByID implements [Tx].
+func (UnimplementedTx) MailboxesByID(context.Context, []int64) ([]Mailbox, error) {
+	return nil, errUnimplemented()
+}
+
+// FetchStatus implements [Tx].
+func (UnimplementedTx) FetchStatus(context.Context, int64) (FetchStatus, error) {
+	return FetchStatus{}, errUnimplemented()
+}
+
+// FetchCursor implements [Tx].
+func (UnimplementedTx) FetchCursor(context.Context, int64, string) (FetchCursor, error) {
+	return FetchCursor{}, errUnimplemented()
+}
+
+// Customer implements [Tx].
+func (UnimplementedTx) Customer(context.Context, int64) (Customer, error) {
+	return Customer{}, errUnimplemented()
+}
+
+// Customers implements [Tx].
+func (UnimplementedTx) Customers(context.Context, CustomerFilter, storage.Seek) ([]Customer, error) {
+	return nil, errUnimplemented()
+}
+
+// CustomersByID implements [Tx].
+func (UnimplementedTx) CustomersByID(context.Context, []int64) ([]Customer, error) {
+	return nil, errUnimplemented()
+}
+
+// CustomerByEmail implements [Tx].
+func (UnimplementedTx) CustomerByEmail(context.Context, string) (Customer, error) {
+	return Customer{}, errUnimplemented()
+}
+
+// CustomerStats implements [Tx].
+func (UnimplementedTx) CustomerStats(context.Context, int64) (CustomerStats, error) {
+	return CustomerStats{}, errUnimplemented()
+}
+
+// Conversation implements [Tx].
+func (UnimplementedTx) Conversation(context.Context, int64) (Conversation, error) {
+	return Conversation{}, errUnimplemented()
+}
+
+// Conversations implements [Tx].
+func (UnimplementedTx) Conversations(context.Context, ConversationFilter, ConversationSort, storage.Seek) ([]Conversation, error) {
+	return nil, errUnimplemented()
+}
+
+// ConversationsByID implements [Tx].
+func (UnimplementedTx) ConversationsByID(context.Context, []int64) ([]Conversation, error) {
+	return nil, errUnimplemented()
+}
+
+// Participant implements [Tx].
+func (UnimplementedTx) Participant(context.Context, int64, []string) (bool, error) {
+	return false, errUnimplemented()
+}
+
+// Interaction implements [Tx].
+func (UnimplementedTx) Interaction(context.Context, int64) (Interaction, error) {
+	return Interaction{}, errUnimplemented()
+}
+
+// InteractionsByID implements [Tx].
+func (UnimplementedTx) InteractionsByID(context.Context, []int64) ([]Interaction, error) {
+	return nil, errUnimplemented()
+}
+
+// Interactions implements [Tx].
+func (UnimplementedTx) Interactions(context.Context, int64, storage.Seek) ([]Interaction, error) {
+	return nil, errUnimplemented()
+}
+
+// Messages implements [Tx].
+func (UnimplementedTx) Messages(context.Context, int64, []string) ([]MessageRef, error) {
+	return nil, errUnimplemented()
+}
+
+// Thread implements [Tx].
+func (UnimplementedTx) Thread(context.Context, int64, int) ([]MessageRef, error) {
+	return nil, errUnimplemented()
+}
+
+// Deliveries implements [Tx].
+func (UnimplementedTx) Deliveries(context.Context, []int64) ([]Delivery, error) {
+	return nil, errUnimplemented()
+}
+
+// Attachment implements [Tx].
+func (UnimplementedTx) Attachment(context.Context, int64) (Attachment, error) {
+	return Attachment{}, errUnimplemented()
+}
+
+// Attachments implements [Tx].
+func (UnimplementedTx) Attachments(context.Context, []int64) ([]Attachment, error) {
+	return nil, errUnimplemented()
+}
+
+// BlobKeys implements [Tx].
+func (UnimplementedTx) BlobKeys(context.Context, []int64) ([]string, error) {
+	return nil, errUnimplemented()
+}
+
+// InboundMail implements [Tx].
+func (UnimplementedTx) InboundMail(context.Context, int64) (InboundMail, error) {
+	return InboundMail{}, errUnimplemented()
+}
+
+// InboundMails implements [Tx].
+func (UnimplementedTx) InboundMails(context.Context, InboundFilter, storage.Seek) ([]InboundMail, error) {
+	return nil, errUnimplemented()
+}
+
+// InboundByIdentity implements [Tx].
+func (UnimplementedTx) InboundByIdentity(context.Context, int64, []byte) (InboundMail, error) {
+	return InboundMail{}, errUnimplemented()
+}
+
+// UpdateAccount implements [Tx].
+func (UnimplementedTx) UpdateAccount(context.Context, *Account) error {
+	return errUnimplemented()
+}
+
+// DeleteAccount implements [Tx].
+func (UnimplementedTx) DeleteAccount(context.Context) error {
+	return errUnimplemented()
+}
+
+// TakeNumber implements [Tx].
+func (UnimplementedTx) TakeNumber(context.Context) (int64, error) {
+	return 0, errUnimplemented()
+}
+
+// InsertRole implements [Tx].
+func (UnimplementedTx) InsertRole(context.Context, *Role) error {
+	return errUnimplemented()
+}
+
+// InsertMembership implements [Tx].
+func (UnimplementedTx) InsertMembership(context.Context, *Membership) error {
+	return errUnimplemented()
+}
+
+// UpdateMembership implements [Tx].
+func (UnimplementedTx) UpdateMembership(context.Context, *Membership) error {
+	return errUnimplemented()
+}
+
+// DeleteMembership implements [Tx].
+func (UnimplementedTx) DeleteMembership(context.Context, int64) error {
+	return errUnimplemented()
+}
+
+// InsertMailbox implements [Tx].
+func (UnimplementedTx) InsertMailbox(context.Context, *Mailbox) error {
+	return errUnimplemented()
+}
+
+// UpdateMailbox implements [Tx].
+func (UnimplementedTx) UpdateMailbox(context.Context, *Mailbox) error {
+	return errUnimplemented()
+}
+
+// DeleteMailbox implements [Tx].
+func (UnimplementedTx) DeleteMailbox(context.Context, int64) error {
+	return errUnimplemented()
+}
+
+// SaveFetchStatus implements [Tx].
+func (UnimplementedTx) SaveFetchStatus(context.Context, FetchStatus) error {
+	return errUnimplemented()
+}
+
+// SaveFetchCursor implements [Tx].
+func (UnimplementedTx) SaveFetchCursor(context.Context, int64, string, FetchCursor) error {
+	return errUnimplemented()
+}
+
+// InsertCustomer implements [Tx].
+func (UnimplementedTx) InsertCustomer(context.Context, *Customer) error {
+	return errUnimplemented()
+}
+
+// UpdateCustomer implements [Tx].
+func (UnimplementedTx) UpdateCustomer(context.Context, *Customer) error {
+	return errUnimplemented()
+}
+
+// DeleteCustomer implements [Tx].
+func (UnimplementedTx) DeleteCustomer(context.Context, int64) error {
+	return errUnimplemented()
+}
+
+// ConversationForUpdate implements [Tx].
+func (UnimplementedTx) ConversationForUpdate(context.Context, int64) (Conversation, error) {
+	return Conversation{}, errUnimplemented()
+}
+
+// InsertConversation implements [Tx].
+func (UnimplementedTx) InsertConversation(context.Context, *Conversation) error {
+	return errUnimplemented()
+}
+
+// UpdateConversation implements [Tx].
+func (UnimplementedTx) UpdateConversation(context.Context, *Conversation) error {
+	return errUnimplemented()
+}
+
+// DeleteConversations implements [Tx].
+func (UnimplementedTx) DeleteConversations(context.Context, []int64) error {
+	return errUnimplemented()
+}
+
+// AddParticipants implements [Tx].
+func (UnimplementedTx) AddParticipants(context.Context, int64, []string) error {
+	return errUnimplemented()
+}
+
+// InteractionForUpdate implements [Tx].
+func (UnimplementedTx) InteractionForUpdate(context.Context, int64) (Interaction, error) {
+	return Interaction{}, errUnimplemented()
+}
+
+// InsertInteraction implements [Tx].
+func (UnimplementedTx) InsertInteraction(context.Context, *Interaction) error {
+	return errUnimplemented()
+}
+
+// UpdateInteraction implements [Tx].
+func (UnimplementedTx) UpdateInteraction(context.Context, *Interaction) error {
+	return errUnimplemented()
+}
+
+// DeleteInteraction implements [Tx].
+func (UnimplementedTx) DeleteInteraction(context.Context, int64) error {
+	return errUnimplemented()
+}
+
+// InsertDeliveries implements [Tx].
+func (UnimplementedTx) InsertDeliveries(context.Context, []Delivery) error {
+	return errUnimplemented()
+}
+
+// UpdateDeliveries implements [Tx].
+func (UnimplementedTx) UpdateDeliveries(context.Context, []Delivery) error {
+	return errUnimplemented()
+}
+
+// DeleteDeliveries implements [Tx].
+func (UnimplementedTx) DeleteDeliveries(context.Context, int64) error {
+	return errUnimplemented()
+}
+
+// InsertAttachments implements [Tx].
+func (UnimplementedTx) InsertAttachments(context.Context, []*Attachment) error {
+	return errUnimplemented()
+}
+
+// DeleteAttachment implements [Tx].
+func (UnimplementedTx) DeleteAttachment(context.Context, int64) error {
+	return errUnimplemented()
+}
+
+// InsertInbound implements [Tx].
+func (UnimplementedTx) InsertInbound(context.Context, []*InboundMail) error {
+	return errUnimplemented()
+}
+
+// UpdateInbound implements [Tx].
+func (UnimplementedTx) UpdateInbound(context.Context, *InboundMail) error {
+	return errUnimplemented()
+}
+
+// InboundForUpdate implements [Tx].
+func (UnimplementedTx) InboundForUpdate(context.Context, int64) (InboundMail, error) {
+	return InboundMail{}, errUnimplemented()
+}
+
+// Enqueue implements [Tx].
+func (UnimplementedTx) Enqueue(context.Context, ...storage.Job) error {
+	return errUnimplemented()
+}
+
+// Emit implements [Tx].
+func (UnimplementedTx) Emit(context.Context, ...storage.Event) error {
+	return errUnimplemented()
+}
+
+// InsertUser implements [SystemTx].
+func (UnimplementedSystemTx) InsertUser(context.Context, *User) error {
+	return errUnimplemented()
+}
+
+// InsertToken implements [SystemTx].
+func (UnimplementedSystemTx) InsertToken(context.Context, *AccessToken) error {
+	return errUnimplemented()
+}
+
+// TouchToken implements [SystemTx].
+func (UnimplementedSystemTx) TouchToken(context.Context, int64, time.Time) error {
+	return errUnimplemented()
+}
+
+// InsertAccount implements [SystemTx].
+func (UnimplementedSystemTx) InsertAccount(context.Context, *Account) error {
+	return errUnimplemented()
+}
+
+// Within implements [SystemTx].
+func (UnimplementedSystemTx) Within(Scope) Tx {
+	return UnimplementedTx{}
+}

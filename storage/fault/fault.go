@@ -1,0 +1,129 @@
+// Package fault is the one error type of the module: what went wrong in the
+// words of the domain. A backend turns its driver's errors into faults once, at
+// its edge; the transport alone turns faults into HTTP statuses.
+package fault
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// Kind says what sort of thing went wrong. The list only ever grows.
+type Kind uint8
+
+// The kinds. Internal is the zero value: an error that nobody classified.
+const (
+	Internal        Kind = iota // a defect or an unexpected answer of a driver
+	Invalid                     // the input was understood and breaks a rule; Fields says which
+	Malformed                   // the input could not be read at all
+	Unauthenticated             // no caller, or a token that is unknown, expired or revoked
+	Forbidden                   // a known caller without the permission
+	NotFound                    // absent, or in an account the caller is no member of
+	Conflict                    // the state of the resource does not allow it
+	Precondition                // somebody else changed the resource in between
+	TooLarge                    // over a size limit
+	Unsupported                 // a media type or an encoding that is not taken
+	RateLimited                 // too many requests
+	Unavailable                 // the database or the blobs cannot be reached now; trying again helps
+	Disabled                    // the feature is switched off
+)
+
+var names = [...]string{
+	"internal", "invalid", "malformed", "unauthenticated", "forbidden", "not_found", "conflict",
+	"precondition_failed", "too_large", "unsupported", "rate_limited", "unavailable", "feature_disabled",
+}
+
+// String is the kind's stable, machine-readable name, such as "not_found".
+func (k Kind) String() string {
+	if int(k) < len(names) {
+		return names[k]
+	}
+	return "internal"
+}
+
+// Error is a fault. Message is safe to show to the caller; Err is only for the log.
+type Error struct {
+	Kind     Kind
+	Op       string // method that failed, such as "Desk.CreateMailbox"
+	Resource string // noun of the resource, such as "conversation"
+	ID       int64  // of the resource, 0 when unknown
+	Code     string // finer than Kind where a client may act on it; empty: the kind's name
+	Message  string // one sentence, safe to show
+	Fields   Fields // problems by field, for Invalid
+	Err      error  // cause; logged, never shown
+}
+
+// Error implements error. It is meant for logs and includes the cause.
+func (e *Error) Error() string {
+	var b strings.Builder
+	if e.Op != "" {
+		b.WriteString(e.Op + ": ")
+	}
+	b.WriteString(e.Text())
+	if len(e.Fields) > 0 {
+		b.WriteString(" (" + e.Fields.String() + ")")
+	}
+	if e.Err != nil {
+		b.WriteString(": " + e.Err.Error())
+	}
+	return b.String()
+}
+
+// Text is the sentence that may be shown: Message, or one made of resource and kind.
+func (e *Error) Text() string {
+	if e.Message != "" {
+		return e.Message
+	}
+	what := strings.ReplaceAll(e.Kind.String(), "_", " ")
+	if e.Resource != "" && e.ID != 0 {
+		return fmt.Sprintf("%s %d: %s", e.Resource, e.ID, what)
+	}
+	if e.Resource != "" {
+		return e.Resource + ": " + what
+	}
+	return what
+}
+
+// Unwrap returns the cause.
+func (e *Error) Unwrap() error { return e.Err }
+
+// Is makes errors.Is(err, helpdesk.ErrNotFound) true for every fault of that kind:
+// a target that names nothing but a kind stands for the whole kind.
+func (e *Error) Is(target error) bool {
+	t, ok := target.(*Error)
+	if !ok {
+		return false
+	}
+	bare := t.Op == "" && t.Resource == "" && t.ID == 0 && t.Code == "" && t.Message == "" && t.Fields == nil && t.Err == nil
+	return bare && t.Kind == e.Kind
+}
+
+// Of returns the kind of err: that of the first fault in its chain, Internal for
+// any other error. It must not be asked about nil.
+func Of(err error) Kind {
+	if e, ok := errors.AsType[*Error](err); ok {
+		return e.Kind
+	}
+	return Internal
+}
+
+// Is reports whether err is a fault of kind k.
+func Is(err error, k Kind) bool { return err != nil && Of(err) == k }
+
+// New makes a fault of kind k with a message that is safe to show.
+func New(k Kind, message string) *Error { return &Error{Kind: k, Message: message} }
+
+// Newf is New with formatting.
+func Newf(k Kind, format string, args ...any) *Error {
+	return &Error{Kind: k, Message: fmt.Sprintf(format, args...)}
+}
+
+// Wrap makes a fault of kind k out of a cause that is logged and never shown.
+func Wrap(k Kind, op string, err error) *Error { return &Error{Kind: k, Op: op, Err: err} }
+
+// Missing is the NotFound fault of one resource. It must read the same whether
+// the resource never was or belongs to somebody else.
+func Missing(resource string, id int64) *Error {
+	return &Error{Kind: NotFound, Resource: resource, ID: id, Message: "There is no such " + resource + "."}
+}

@@ -1,0 +1,114 @@
+package storage
+
+import (
+	"encoding/base64"
+	"encoding/binary"
+	"slices"
+
+	"github.com/helpwright/helpwright/storage/fault"
+)
+
+// Limits of a page.
+const (
+	DefaultLimit = 50
+	MaxLimit     = 100
+)
+
+// Position is a place in an ordered list: the sort key of a row and its id, which
+// decides between equal keys. Keys are integers everywhere: times in
+// microseconds since 1970 UTC, numbers as they are.
+type Position struct{ Key, ID int64 }
+
+// Seek is what a store is asked for: at most Limit rows strictly beyond From, or
+// from the start when From is nil, in ascending order of (key, id), or descending.
+type Seek struct {
+	Desc  bool
+	From  *Position
+	Limit int
+}
+
+// PageRequest is what a caller asks for. The zero value is the first page of
+// [DefaultLimit] rows.
+type PageRequest struct {
+	Limit  int    // 1 to MaxLimit; 0: DefaultLimit
+	Cursor string // opaque, from a Page; "": the first page
+}
+
+// Page is one page of a list with the cursors of its neighbours, "" where there
+// is none.
+type Page[T any] struct {
+	Items []T
+	Next  string
+	Prev  string
+}
+
+// List reads one page: it decodes the cursor, asks fetch for one row more than
+// the page holds and makes the cursors of the neighbours from position. The cost
+// does not depend on how deep the page lies.
+//
+// A limit out of range or a cursor that was not made here is an Invalid fault.
+func List[T any](req PageRequest, desc bool, position func(T) Position, fetch func(Seek) ([]T, error)) (Page[T], error) {
+	limit := req.Limit
+	if limit == 0 {
+		limit = DefaultLimit
+	}
+	var problems fault.Collector
+	problems.Check(limit >= 1 && limit <= MaxLimit, "limit", "must be from 1 to 100")
+	from, back, ok := decodeCursor(req.Cursor, desc)
+	problems.Check(ok, "cursor", "is no cursor of this list")
+	if err := problems.Err(); err != nil {
+		return Page[T]{}, err
+	}
+	items, err := fetch(Seek{Desc: desc != back, From: from, Limit: limit + 1})
+	if err != nil {
+		return Page[T]{}, err
+	}
+	more := len(items) > limit
+	items = items[:min(limit, len(items))]
+	if back {
+		slices.Reverse(items)
+	}
+	page := Page[T]{Items: items}
+	if len(items) == 0 {
+		return page, nil
+	}
+	if more || back {
+		page.Next = encodeCursor(position(items[len(items)-1]), desc, false)
+	}
+	if (back && more) || (!back && from != nil) {
+		page.Prev = encodeCursor(position(items[0]), desc, true)
+	}
+	return page, nil
+}
+
+// A cursor is 17 bytes: flags, key, id. The order is among the flags, so that a
+// cursor of one order is refused by the other.
+const (
+	flagDesc = 1 << iota
+	flagBack
+)
+
+func encodeCursor(p Position, desc, back bool) string {
+	var b [17]byte
+	if desc {
+		b[0] |= flagDesc
+	}
+	if back {
+		b[0] |= flagBack
+	}
+	binary.BigEndian.PutUint64(b[1:], uint64(p.Key))
+	binary.BigEndian.PutUint64(b[9:], uint64(p.ID))
+	return base64.RawURLEncoding.EncodeToString(b[:])
+}
+
+func decodeCursor(s string, desc bool) (from *Position, back, ok bool) {
+	if s == "" {
+		return nil, false, true
+	}
+	b, err := base64.RawURLEncoding.DecodeString(s)
+	if err != nil || len(b) != 17 || b[0]&^(flagDesc|flagBack) != 0 || (b[0]&flagDesc != 0) != desc {
+		return nil, false, false
+	}
+	p := Position{Key: int64(binary.BigEndian.Uint64(b[1:])), ID: int64(binary.BigEndian.Uint64(b[9:]))}
+	return &p, b[0]&flagBack != 0, true
+}
