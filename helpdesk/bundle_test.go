@@ -1,0 +1,150 @@
+package helpdesk_test
+
+import (
+	"context"
+	"crypto/sha256"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/storage"
+	"github.com/helpwright/helpwright/storage/memblob"
+	"github.com/helpwright/helpwright/storage/memstore"
+)
+
+// bundle is a help desk in memory with an owner at work and one mailbox.
+type bundle struct {
+	t       *testing.T
+	ctx     context.Context
+	store   *memstore.Store
+	blobs   storage.Blobs
+	svc     *helpdesk.Service
+	owner   helpdesk.User
+	account helpdesk.Account
+	desk    *helpdesk.Desk
+	mailbox helpdesk.Mailbox
+	clock   *clock
+	taken   int
+}
+
+// clock is a time that moves when told to.
+type clock struct {
+	mu  sync.Mutex
+	now time.Time
+}
+
+func (c *clock) Now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.now
+}
+
+func (c *clock) Add(d time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.now = c.now.Add(d)
+}
+
+func newBundle(t *testing.T) *bundle {
+	t.Helper()
+	sealer, err := storage.NewSealer(make([]byte, 32))
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := &bundle{
+		t: t, ctx: t.Context(), store: memstore.New(), blobs: memblob.New(),
+		clock: &clock{now: time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC)},
+	}
+	b.svc, err = helpdesk.New(helpdesk.Config{
+		Store: b.store, Blobs: b.blobs, Sealer: sealer, SigningKey: make([]byte, 32), Now: b.clock.Now,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	operator := b.svc.Operator()
+	b.owner = must(operator.CreateUser(b.ctx, helpdesk.UserInput{Email: "owner@example.org", Name: "Olga Owner"}))(t)
+	b.account = must(operator.CreateAccount(b.ctx, helpdesk.AccountInput{Name: "Acme"}, b.owner.ID))(t)
+	b.desk = must(b.svc.Desk(b.ctx, b.svc.As(b.owner.ID), b.account.ID))(t)
+	b.mailbox = must(b.desk.CreateMailbox(b.ctx, helpdesk.MailboxInput{
+		Name: storage.Some("Support"), Email: storage.Some("support@example.org"),
+	}))(t)
+	return b
+}
+
+// must returns the value of a call that may not fail.
+func must[T any](v T, err error) func(t testing.TB) T {
+	return func(t testing.TB) T {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v
+	}
+}
+
+// member makes a user with a role in the account.
+func (b *bundle) member(role string) *helpdesk.Desk {
+	b.t.Helper()
+	user := must(b.svc.Operator().CreateUser(b.ctx, helpdesk.UserInput{Email: role + strconv.FormatInt(b.clock.Now().UnixNano(), 10) + "@example.org"}))(b.t)
+	b.clock.Add(time.Microsecond)
+	must(b.svc.Operator().AddMember(b.ctx, b.account.ID, user.ID, role))(b.t)
+	return must(b.svc.Desk(b.ctx, b.svc.As(user.ID), b.account.ID))(b.t)
+}
+
+// receive takes a mail into the ledger and files it.
+func (b *bundle) receive(m helpdesk.IncomingMail) helpdesk.InboundMail {
+	b.t.Helper()
+	if m.Identity == nil {
+		sum := sha256.Sum256([]byte(m.MessageID + m.From.Email + m.Subject + m.Text + m.HTML))
+		m.Identity = sum[:]
+	}
+	intake := b.svc.Intake()
+	b.taken++
+	raw := []helpdesk.RawMail{{Raw: []byte("mail " + strconv.Itoa(b.taken))}}
+	if err := intake.Take(b.ctx, b.account.ID, b.mailbox.ID, "smtp", raw, nil); err != nil {
+		b.t.Fatal(err)
+	}
+	waiting := must(intake.Waiting(b.ctx, b.account.ID, b.mailbox.ID, 0, 10))(b.t)
+	if len(waiting) != 1 {
+		b.t.Fatalf("%d mails wait, not 1", len(waiting))
+	}
+	return must(intake.File(b.ctx, b.account.ID, waiting[0].ID, m))(b.t)
+}
+
+// ada is the customer of most tests.
+var ada = helpdesk.Address{Name: "Ada Lovelace", Email: "ada@example.com"}
+
+// opening is the mail that begins most tests.
+func opening() helpdesk.IncomingMail {
+	return helpdesk.IncomingMail{
+		MessageID: "1@example.com", From: ada, To: []helpdesk.Address{{Email: "support@example.org"}},
+		Subject: "The door is stuck", Text: "It does not open.",
+	}
+}
+
+func (b *bundle) conversation(id int64) helpdesk.Conversation {
+	b.t.Helper()
+	return must(b.desk.Conversation(b.ctx, id))(b.t)
+}
+
+func (b *bundle) interactions(conversationID int64) []helpdesk.Interaction {
+	b.t.Helper()
+	return must(b.desk.Interactions(b.ctx, conversationID, storage.PageRequest{}))(b.t).Items
+}
+
+func (b *bundle) count() int {
+	b.t.Helper()
+	return len(must(b.desk.Conversations(b.ctx, helpdesk.ConversationQuery{}, storage.PageRequest{}))(b.t).Items)
+}
+
+// answer posts a user interaction.
+func (b *bundle) answer(conversationID int64, in helpdesk.InteractionInput) helpdesk.Interaction {
+	b.t.Helper()
+	in.Type = helpdesk.TypeUser
+	if in.Body == "" {
+		in.Body = "Have you tried to pull?"
+	}
+	return must(b.desk.CreateInteraction(b.ctx, conversationID, in))(b.t)
+}

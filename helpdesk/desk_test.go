@@ -1,0 +1,294 @@
+package helpdesk_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/storage"
+	"github.com/helpwright/helpwright/storage/fault"
+)
+
+func imap() helpdesk.InboundInput {
+	return helpdesk.InboundInput{
+		Type: helpdesk.InboundIMAP, Host: "mail.example.org", Port: 993, Username: "support", Password: storage.Some("secret"),
+		Encryption: helpdesk.EncryptionSSL, ValidateCertificate: storage.Some(true),
+	}
+}
+
+func TestMailboxPassword(t *testing.T) {
+	t.Parallel()
+	b := newBundle(t)
+	m := must(b.desk.UpdateMailbox(b.ctx, b.mailbox.ID, helpdesk.MailboxInput{Inbound: storage.Some(imap())}))(t)
+	if !m.Inbound.HasPassword || m.Inbound.SealedPassword != nil {
+		t.Errorf("returned: %+v", m.Inbound)
+	}
+	stored := must(b.store.Within(helpdesk.Scope{AccountID: b.account.ID}).Mailbox(b.ctx, m.ID))(t)
+	if len(stored.Inbound.SealedPassword) == 0 || strings.Contains(string(stored.Inbound.SealedPassword), "secret") {
+		t.Errorf("stored: %q", stored.Inbound.SealedPassword)
+	}
+	sources := must(b.svc.Intake().Sources(b.ctx))(t)
+	if len(sources) != 1 || sources[0].Password != "secret" {
+		t.Errorf("sources: %d", len(sources))
+	}
+	if agent := must(b.member(helpdesk.RoleAgent).Mailbox(b.ctx, m.ID))(t); agent.Inbound.Type != "" {
+		t.Errorf("an agent sees %+v", agent.Inbound)
+	}
+	for _, tt := range []struct {
+		name   string
+		change func(*helpdesk.InboundInput)
+		fields fault.Fields
+	}{
+		{"password kept", func(in *helpdesk.InboundInput) { in.Password = storage.Opt[string]{}; in.Port = 143 }, nil},
+		{"another host without password", func(in *helpdesk.InboundInput) { in.Password = storage.Opt[string]{}; in.Host = "evil.example" },
+			fault.Fields{"connection[inbound][password]": {"is required when host or username change"}}},
+		{"everything wrong at once", func(in *helpdesk.InboundInput) {
+			*in = helpdesk.InboundInput{Type: helpdesk.InboundPOP3, Encryption: "SOME", Password: storage.Some("x")}
+		}, fault.Fields{
+			"connection[inbound][host]": {"must be a host name or an IP address"}, "connection[inbound][port]": {"must be from 1 to 65535"},
+			"connection[inbound][username]": {"is required"}, "connection[inbound][encryption]": {"must be TLS, SSL or NONE"},
+			"connection[inbound][validate_certificate]": {"is required"},
+		}},
+		{"unknown type", func(in *helpdesk.InboundInput) { in.Type = "MAPI" },
+			fault.Fields{"connection[inbound][type]": {"must be FWD, IMAP or POP3"}}},
+	} {
+		in := imap()
+		tt.change(&in)
+		_, err := b.desk.UpdateMailbox(b.ctx, m.ID, helpdesk.MailboxInput{Inbound: storage.Some(in)})
+		if diff := cmp.Diff(tt.fields, fieldsOf(err)); diff != "" {
+			t.Errorf("%s: %s", tt.name, diff)
+		}
+	}
+}
+
+func fieldsOf(err error) fault.Fields {
+	if f, ok := errors.AsType[*fault.Error](err); ok {
+		return f.Fields
+	}
+	return nil
+}
+
+func TestCustomerItems(t *testing.T) {
+	t.Parallel()
+	b := newBundle(t)
+	emails := func(all ...helpdesk.Item) storage.Opt[[]helpdesk.Item] { return storage.Some(all) }
+	c := must(b.desk.CreateCustomer(b.ctx, helpdesk.CustomerInput{
+		FirstName: "Ada", Emails: emails(helpdesk.Item{Value: "ada@example.com"}, helpdesk.Item{Value: "ada@bücher.example"}),
+	}))(t)
+	kept := c.Emails[1]
+	c = must(b.desk.UpdateCustomer(b.ctx, c.ID, helpdesk.CustomerInput{
+		FirstName: "Ada", Emails: emails(helpdesk.Item{ID: kept.ID, Value: "ada@changed.example"}, helpdesk.Item{ID: 99999, Value: "new@example.com"}),
+	}))(t)
+	if len(c.Emails) != 2 || c.Emails[0].ID != kept.ID || c.Emails[0].Email != "ada@changed.example" || c.Emails[1].ID == 99999 {
+		t.Errorf("the emails are %+v", c.Emails)
+	}
+	c = must(b.desk.UpdateCustomer(b.ctx, c.ID, helpdesk.CustomerInput{FirstName: "Ada", LastName: storage.Some("King")}))(t)
+	if len(c.Emails) != 2 || c.Name() != "Ada King" {
+		t.Errorf("a list that is not named changed: %+v", c)
+	}
+	other := must(b.desk.CreateCustomer(b.ctx, helpdesk.CustomerInput{FirstName: "Bob", Emails: emails(helpdesk.Item{Value: "bob@bücher.example"})}))(t)
+	for _, tt := range []struct {
+		name string
+		in   helpdesk.CustomerInput
+		want fault.Fields
+	}{
+		{"no name", helpdesk.CustomerInput{}, fault.Fields{"first_name": {"is required"}}},
+		{"taken, in its ASCII form", helpdesk.CustomerInput{FirstName: "Ada", Emails: emails(helpdesk.Item{Value: "BOB@xn--bcher-kva.example"})},
+			fault.Fields{"emails[0][email]": {"is taken already"}}},
+		{"no address, and twice", helpdesk.CustomerInput{FirstName: "Ada", Emails: emails(helpdesk.Item{Value: "x"}, helpdesk.Item{Value: "a@b.c"}, helpdesk.Item{Value: "A@b.c"})},
+			fault.Fields{"emails[0][email]": {"is no mail address"}, "emails[2][email]": {"is listed twice"}}},
+		{"too many", helpdesk.CustomerInput{FirstName: "Ada", Emails: emails(make([]helpdesk.Item, 16)...)},
+			fault.Fields{"emails": {"has more than 15 items"}}},
+		{"a website that runs", helpdesk.CustomerInput{FirstName: "Ada", Websites: emails(
+			helpdesk.Item{Value: "javascript:alert(1)"}, helpdesk.Item{Value: "example.com:8080/x"}, helpdesk.Item{Value: "https://example.com"})},
+			fault.Fields{"websites[0][website]": {"must be an http or https address"}}},
+	} {
+		_, err := b.desk.UpdateCustomer(b.ctx, c.ID, tt.in)
+		if diff := cmp.Diff(tt.want, fieldsOf(err)); diff != "" {
+			t.Errorf("%s: %s", tt.name, diff)
+		}
+	}
+	page := must(b.desk.Customers(b.ctx, helpdesk.CustomerQuery{Email: "Bob@Bücher.example"}, storage.PageRequest{}))(t)
+	if len(page.Items) != 1 || page.Items[0].ID != other.ID {
+		t.Errorf("found %+v", page.Items)
+	}
+}
+
+func TestBulkDeleteIsAllOrNothing(t *testing.T) {
+	t.Parallel()
+	b := newBundle(t)
+	var ids []int64
+	for i := range 3 {
+		m := opening()
+		m.MessageID = fmt.Sprintf("%d@example.com", i)
+		ids = append(ids, b.receive(m).ConversationID)
+	}
+	err := b.desk.DeleteConversations(b.ctx, append(ids, 999))
+	want := fault.Fields{"conversations[3]": {"there is no conversation 999"}}
+	if diff := cmp.Diff(want, fieldsOf(err)); diff != "" || !errors.Is(err, helpdesk.ErrNotFound) || b.count() != 3 {
+		t.Errorf("%v, %d left: %s", err, b.count(), diff)
+	}
+	if err := b.desk.DeleteConversations(b.ctx, ids); err != nil || b.count() != 0 {
+		t.Errorf("%v, %d left", err, b.count())
+	}
+	if err := b.desk.DeleteConversations(b.ctx, make([]int64, 101)); !errors.Is(err, helpdesk.ErrInvalid) {
+		t.Errorf("101 ids: %v", err)
+	}
+}
+
+func TestScopeOfMailboxes(t *testing.T) {
+	t.Parallel()
+	b := newBundle(t)
+	hidden := b.receive(opening())
+	other := must(b.desk.CreateMailbox(b.ctx, helpdesk.MailboxInput{Email: storage.Some("sales@example.org")}))(t)
+	agent := b.member(helpdesk.RoleAgent)
+	own := must(agent.Membership(b.ctx))(t)
+	own.MailboxIDs = []int64{other.ID}
+	err := b.store.InTx(b.ctx, helpdesk.Scope{AccountID: b.account.ID}, func(ctx context.Context, tx helpdesk.Tx) error {
+		return tx.UpdateMembership(ctx, &own)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	agent = must(b.svc.Desk(b.ctx, b.svc.As(agent.UserID()), b.account.ID))(t)
+	created := must(agent.CreateConversation(b.ctx, helpdesk.ConversationInput{Channel: "email", To: "ada@example.com"}))(t)
+	if created.MailboxID != other.ID || created.Number != 2 {
+		t.Errorf("created in mailbox %d with number %d", created.MailboxID, created.Number)
+	}
+	seen := must(agent.Conversations(b.ctx, helpdesk.ConversationQuery{}, storage.PageRequest{}))(t).Items
+	if len(seen) != 1 || seen[0].ID != created.ID {
+		t.Errorf("the list shows %+v", seen)
+	}
+	stats := must(agent.CustomerStats(b.ctx, created.CustomerID))(t)
+	if stats.Total != 1 {
+		t.Errorf("the count is %d", stats.Total)
+	}
+	for name, err := range map[string]error{
+		"conversation": second(agent.Conversation(b.ctx, hidden.ConversationID)),
+		"interaction":  second(agent.Interaction(b.ctx, hidden.ConversationID, hidden.InteractionID)),
+		"mailbox":      second(agent.Mailbox(b.ctx, b.mailbox.ID)),
+		"filter":       second(agent.Conversations(b.ctx, helpdesk.ConversationQuery{MailboxID: b.mailbox.ID}, storage.PageRequest{})),
+		"bulk":         agent.DeleteConversations(b.ctx, []int64{hidden.ConversationID}),
+		"move":         second(agent.UpdateConversation(b.ctx, created.ID, helpdesk.ConversationUpdate{MailboxID: storage.Some(b.mailbox.ID)})),
+		"answer":       second(agent.CreateInteraction(b.ctx, hidden.ConversationID, helpdesk.InteractionInput{Type: helpdesk.TypeNote})),
+	} {
+		if !errors.Is(err, helpdesk.ErrNotFound) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func second[T any](_ T, err error) error { return err }
+
+func TestStrangersAndTokens(t *testing.T) {
+	t.Parallel()
+	b := newBundle(t)
+	operator := b.svc.Operator()
+	stranger := must(operator.CreateUser(b.ctx, helpdesk.UserInput{Email: "x@example.net", Password: "long enough"}))(t)
+	_, toForeign := b.svc.Desk(b.ctx, b.svc.As(stranger.ID), b.account.ID)
+	_, toNothing := b.svc.Desk(b.ctx, b.svc.As(stranger.ID), 999)
+	if !errors.Is(toForeign, helpdesk.ErrNotFound) || strings.ReplaceAll(toForeign.Error(), "1", "999") != toNothing.Error() {
+		t.Errorf("an account of others answers %q, none answers %q", toForeign, toNothing)
+	}
+	_, secret, err := operator.CreateToken(b.ctx, b.owner.ID, helpdesk.TokenInput{
+		Name: "reader", Scopes: []helpdesk.Permission{helpdesk.ConversationsView}, ExpiresAt: b.clock.Now().Add(time.Hour),
+	})
+	if err != nil || !strings.HasPrefix(secret, helpdesk.TokenPrefix) {
+		t.Fatalf("%q, %v", secret, err)
+	}
+	caller := must(b.svc.Authenticate(b.ctx, secret))(t)
+	desk := must(b.svc.Desk(b.ctx, caller, b.account.ID))(t)
+	if diff := cmp.Diff([]helpdesk.Permission{helpdesk.ConversationsView}, desk.Permissions()); diff != "" {
+		t.Error(diff)
+	}
+	if _, err := desk.Customers(b.ctx, helpdesk.CustomerQuery{}, storage.PageRequest{}); !errors.Is(err, helpdesk.ErrForbidden) {
+		t.Errorf("beyond its scopes: %v", err)
+	}
+	b.clock.Add(2 * time.Hour)
+	for name, err := range map[string]error{
+		"expired": second(b.svc.Authenticate(b.ctx, secret)),
+		"unknown": second(b.svc.Authenticate(b.ctx, "hwp_nonsense")),
+		"nobody":  second(b.svc.Desk(b.ctx, helpdesk.Caller{}, b.account.ID)),
+		"login":   second(b.svc.SignIn(b.ctx, "x@example.net", "wrong password")),
+		"no user": second(b.svc.SignIn(b.ctx, "nobody@example.net", "long enough")),
+	} {
+		if !errors.Is(err, helpdesk.ErrUnauthenticated) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if c := must(b.svc.SignIn(b.ctx, "X@example.net", "long enough"))(t); c.UserID() != stranger.ID {
+		t.Errorf("signed in as %d", c.UserID())
+	}
+}
+
+func TestDeletingWhatIsInUse(t *testing.T) {
+	t.Parallel()
+	b := newBundle(t)
+	row := b.receive(opening())
+	customer := b.conversation(row.ConversationID).CustomerID
+	if err := b.desk.DeleteMailbox(b.ctx, b.mailbox.ID, false); !errors.Is(err, helpdesk.ErrConflict) {
+		t.Errorf("a mailbox in use: %v", err)
+	}
+	if err := b.desk.DeleteCustomer(b.ctx, customer, false); !errors.Is(err, helpdesk.ErrConflict) {
+		t.Errorf("a customer in use: %v", err)
+	}
+	if err := b.desk.DeleteCustomer(b.ctx, customer, true); err != nil || b.count() != 0 {
+		t.Errorf("forced: %v, %d left", err, b.count())
+	}
+	if err := b.desk.DeleteMailbox(b.ctx, b.mailbox.ID, true); err != nil {
+		t.Error(err)
+	}
+	for range 10 {
+		for _, job := range must(b.store.Claim(b.ctx, []string{helpdesk.JobPurgeBlobs}, 10, b.clock.Now(), b.clock.Now().Add(time.Hour)))(t) {
+			if err := b.svc.PurgeBlobs(b.ctx, job); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if left := must(b.blobs.List(b.ctx, "", "", 10))(t); len(left) != 0 {
+		t.Errorf("files stay behind: %+v", left)
+	}
+}
+
+func TestAttachmentTypes(t *testing.T) {
+	t.Parallel()
+	b := newBundle(t)
+	id := b.receive(opening()).ConversationID
+	note := must(b.desk.CreateInteraction(b.ctx, id, helpdesk.InteractionInput{Type: helpdesk.TypeNote}))(t)
+	for _, tt := range []struct{ name, content, problem string }{
+		{"a.txt", "text", ""},
+		{"a.TXT", "", ""},
+		{"Tabelle.xlsx", "PK\x03\x04...", ""},
+		{"../../etc/a.pdf", "%PDF-1.7", ""},
+		{"a.exe", "MZ", "files of this type are not taken"},
+		{"a.txt", "MZ\x90\x00", "programs are not taken"},
+		{"a.png", "GIF89a", "the content is not what the name says"},
+		{"noextension", "x", "files of this type are not taken"},
+		{"", "x", "is required"},
+	} {
+		a, err := b.desk.CreateAttachment(b.ctx, id, note.ID, helpdesk.Upload{Filename: tt.name, Content: strings.NewReader(tt.content)})
+		var want fault.Fields
+		if tt.problem != "" {
+			want = fault.Fields{"file": {tt.problem}}
+		}
+		if diff := cmp.Diff(want, fieldsOf(err)); diff != "" {
+			t.Errorf("%q: %s", tt.name, diff)
+		}
+		if err == nil && (strings.Contains(a.Filename, "/") || a.Size != int64(len(tt.content))) {
+			t.Errorf("%q became %+v", tt.name, a)
+		}
+	}
+	big := helpdesk.Upload{Filename: "big.txt", Content: strings.NewReader(strings.Repeat("x", 25<<20+1))}
+	if _, err := b.desk.CreateAttachment(b.ctx, id, note.ID, big); !errors.Is(err, helpdesk.ErrTooLarge) {
+		t.Errorf("too large: %v", err)
+	}
+	if n := len(must(b.blobs.List(b.ctx, "accounts/1/attachments/", "", 100))(t)); n != 4 {
+		t.Errorf("%d files are stored, want the 4 that were taken", n)
+	}
+}

@@ -1,0 +1,266 @@
+package helpdesk_test
+
+import (
+	"io"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/storage"
+)
+
+func TestMailBecomesConversation(t *testing.T) {
+	t.Parallel()
+	b := newBundle(t)
+	m := opening()
+	m.Attachments = []helpdesk.IncomingFile{{Filename: "../door.JPG", ContentType: "image/jpeg", Content: []byte("jpeg"), Inline: true, ContentID: "door"}}
+	row := b.receive(m)
+	if row.State != helpdesk.InboundFiled {
+		t.Fatalf("the mail is %s: %s", row.State, row.Reason)
+	}
+	c := b.conversation(row.ConversationID)
+	got := []any{c.Number, c.Status, c.Subject, c.Preview, c.CustomerEmail, c.UnreadCount, c.AwaitingSince.Equal(b.clock.Now())}
+	want := []any{int64(1), helpdesk.StatusPosted, "The door is stuck", "It does not open.", "ada@example.com", int64(1), true}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	customer := must(b.desk.Customer(b.ctx, c.CustomerID))(t)
+	if customer.Name() != "Ada Lovelace" || customer.Initials() != "AL" {
+		t.Errorf("the customer is %q (%s)", customer.Name(), customer.Initials())
+	}
+	i := b.interactions(c.ID)[0]
+	if !i.IsStarter || i.Type != helpdesk.TypeCustomer || i.Threading.Rule != helpdesk.RuleNew {
+		t.Errorf("the first interaction is %+v", i)
+	}
+	files := must(b.desk.Attachments(b.ctx, c.ID, i.ID))(t)
+	if len(files) != 1 || files[0].Filename != "door.JPG" || !files[0].IsInline || files[0].Size != 4 {
+		t.Fatalf("the attachments are %+v", files)
+	}
+	content := must(b.desk.OpenAttachment(b.ctx, files[0], 1, 2))(t)
+	if part := must(io.ReadAll(content))(t); string(part) != "pe" {
+		t.Errorf("two bytes of the attachment are %q", part)
+	}
+}
+
+func TestThreading(t *testing.T) {
+	t.Parallel()
+	eve := helpdesk.Address{Email: "eve@example.net"}
+	replyTo := func(b *bundle, c int64) string { return begin(b, b.answer(c, helpdesk.InteractionInput{}).ID).ReplyTo }
+	tests := []struct {
+		name string
+		mail func(b *bundle, first helpdesk.InboundMail) helpdesk.IncomingMail
+		same bool
+		rule string
+		why  string // why the first conversation was refused
+	}{
+		{"references, sender takes part", func(_ *bundle, _ helpdesk.InboundMail) helpdesk.IncomingMail {
+			return helpdesk.IncomingMail{MessageID: "2@example.com", From: ada, InReplyTo: []string{"1@example.com"}, Text: "Still."}
+		}, true, helpdesk.RuleReferences, ""},
+		{"references to our answer", func(b *bundle, first helpdesk.InboundMail) helpdesk.IncomingMail {
+			i := b.answer(first.ConversationID, helpdesk.InteractionInput{})
+			return helpdesk.IncomingMail{MessageID: "2@example.com", From: ada, References: []string{"x@y", i.MessageID}, Text: "Thanks."}
+		}, true, helpdesk.RuleReferences, ""},
+		{"address in other case", func(_ *bundle, _ helpdesk.InboundMail) helpdesk.IncomingMail {
+			return helpdesk.IncomingMail{From: helpdesk.Address{Email: "ADA@Example.COM"}, InReplyTo: []string{"1@example.com"}, Text: "Still."}
+		}, true, helpdesk.RuleReferences, ""},
+		{"references of a stranger", func(_ *bundle, _ helpdesk.InboundMail) helpdesk.IncomingMail {
+			return helpdesk.IncomingMail{MessageID: "e@example.net", From: eve, InReplyTo: []string{"1@example.com"}, Text: "Me too."}
+		}, false, helpdesk.RuleNew, "the sender takes no part in it"},
+		{"a colleague in copy", func(b *bundle, first helpdesk.InboundMail) helpdesk.IncomingMail {
+			i := b.answer(first.ConversationID, helpdesk.InteractionInput{Cc: []string{eve.Email}})
+			return helpdesk.IncomingMail{MessageID: "e@example.net", From: eve, InReplyTo: []string{i.MessageID}, Text: "I pushed."}
+		}, true, helpdesk.RuleReferences, ""},
+		{"token of a stranger", func(b *bundle, first helpdesk.InboundMail) helpdesk.IncomingMail {
+			to := helpdesk.Address{Email: replyTo(b, first.ConversationID)}
+			return helpdesk.IncomingMail{MessageID: "e@example.net", From: eve, To: []helpdesk.Address{to}, Text: "She gave me this."}
+		}, true, helpdesk.RuleToken, ""},
+		{"token as delivered", func(b *bundle, first helpdesk.InboundMail) helpdesk.IncomingMail {
+			return helpdesk.IncomingMail{From: eve, DeliveredTo: []string{replyTo(b, first.ConversationID)}, Text: "She gave me this."}
+		}, true, helpdesk.RuleToken, ""},
+		{"token of a deleted conversation", func(b *bundle, first helpdesk.InboundMail) helpdesk.IncomingMail {
+			to := helpdesk.Address{Email: replyTo(b, first.ConversationID)}
+			if err := b.desk.DeleteConversation(b.ctx, first.ConversationID); err != nil {
+				b.t.Fatal(err)
+			}
+			return helpdesk.IncomingMail{From: ada, To: []helpdesk.Address{to}, Text: "Hello?"}
+		}, false, helpdesk.RuleNew, "the conversation of the reply token was deleted"},
+		{"forged token", func(_ *bundle, _ helpdesk.InboundMail) helpdesk.IncomingMail {
+			to := helpdesk.Address{Email: "support+r-aeaqcaibaeaqcaibaeaqc@example.org"}
+			return helpdesk.IncomingMail{From: eve, To: []helpdesk.Address{to}, Text: "Let me in."}
+		}, false, helpdesk.RuleNew, ""},
+		{"same subject only", func(_ *bundle, _ helpdesk.InboundMail) helpdesk.IncomingMail {
+			return helpdesk.IncomingMail{MessageID: "3@example.com", From: ada, Subject: "Re: The door is stuck", Text: "Another door."}
+		}, false, helpdesk.RuleNew, ""},
+		{"an empty reference", func(_ *bundle, _ helpdesk.InboundMail) helpdesk.IncomingMail {
+			return helpdesk.IncomingMail{From: ada, InReplyTo: []string{""}, References: []string{" "}, Text: "Another door."}
+		}, false, helpdesk.RuleNew, ""},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			b := newBundle(t)
+			first := b.receive(opening())
+			row := b.receive(tt.mail(b, first))
+			if row.State != helpdesk.InboundFiled {
+				t.Fatalf("the mail is %s: %s", row.State, row.Reason)
+			}
+			if same := row.ConversationID == first.ConversationID; same != tt.same {
+				t.Errorf("in the same conversation: %v, want %v", same, tt.same)
+			}
+			i := must(b.desk.Interaction(b.ctx, row.ConversationID, row.InteractionID))(t)
+			want := helpdesk.Threading{Rule: tt.rule, Matched: i.Threading.Matched}
+			if tt.why != "" {
+				want.Refused = []helpdesk.RefusedThread{{ConversationID: first.ConversationID, Reason: tt.why}}
+			}
+			if diff := cmp.Diff(want, i.Threading); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestSameMailAgain(t *testing.T) {
+	t.Parallel()
+	b := newBundle(t)
+	first := b.receive(opening())
+	if again := b.receive(opening()); again.State != helpdesk.InboundIgnored || again.Reason != "it is a double of mail 1" {
+		t.Errorf("a double is %s: %s", again.State, again.Reason)
+	}
+	reused := opening()
+	reused.Text = "Another text under the same Message-ID."
+	if row := b.receive(reused); row.State != helpdesk.InboundFiled {
+		t.Errorf("a reused Message-ID is %s: %s", row.State, row.Reason)
+	}
+	if err := b.desk.DeleteConversation(b.ctx, first.ConversationID); err != nil {
+		t.Fatal(err)
+	}
+	if again := b.receive(opening()); again.State != helpdesk.InboundIgnored {
+		t.Errorf("a mail whose conversation was deleted is %s again", again.State)
+	}
+	if got := b.count(); got != 1 {
+		t.Errorf("%d conversations, want that of the reused Message-ID", got)
+	}
+}
+
+func TestOwnAnswerInSentFolder(t *testing.T) {
+	t.Parallel()
+	b := newBundle(t)
+	first := b.receive(opening())
+	i := b.answer(first.ConversationID, helpdesk.InteractionInput{})
+	own := helpdesk.IncomingMail{MessageID: i.MessageID, From: helpdesk.Address{Email: "Support@example.org"}, Text: i.Body}
+	if row := b.receive(own); row.State != helpdesk.InboundIgnored {
+		t.Errorf("our own answer is %s", row.State)
+	}
+	forged := helpdesk.IncomingMail{MessageID: i.MessageID, From: ada, Text: "I reuse your Message-ID."}
+	if row := b.receive(forged); row.State != helpdesk.InboundFiled {
+		t.Errorf("a customer's mail with our Message-ID is %s: %s", row.State, row.Reason)
+	}
+}
+
+func TestWhatMovesAConversation(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name   string
+		from   helpdesk.Status
+		auto   bool
+		want   helpdesk.Status
+		waits  bool
+		unread int64
+	}{
+		{"mail reopens closed", helpdesk.StatusClosed, false, helpdesk.StatusPosted, true, 1},
+		{"mail reopens pending", helpdesk.StatusPending, false, helpdesk.StatusPosted, true, 1},
+		{"a machine does not", helpdesk.StatusClosed, true, helpdesk.StatusClosed, false, 1},
+		{"draft stays", helpdesk.StatusDraft, false, helpdesk.StatusDraft, true, 1},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			b := newBundle(t)
+			id := b.receive(opening()).ConversationID
+			b.answer(id, helpdesk.InteractionInput{})
+			must(b.desk.UpdateConversation(b.ctx, id, helpdesk.ConversationUpdate{Subject: "x", Status: storage.Some(tt.from)}))(t)
+			b.clock.Add(time.Hour)
+			b.receive(helpdesk.IncomingMail{From: ada, InReplyTo: []string{"1@example.com"}, Text: "Again.", AutoSubmitted: tt.auto})
+			c := b.conversation(id)
+			if c.Status != tt.want || c.AwaitingSince.IsZero() == tt.waits || c.UnreadCount != tt.unread {
+				t.Errorf("status %s, waiting %v, unread %d", c.Status, c.AwaitingSince, c.UnreadCount)
+			}
+		})
+	}
+}
+
+func TestQuarantineAndReplay(t *testing.T) {
+	t.Parallel()
+	b := newBundle(t)
+	row := b.receive(helpdesk.IncomingMail{Text: "Who am I?"})
+	if row.State != helpdesk.InboundQuarantined || row.Reason != "the mail names no sender" {
+		t.Fatalf("the mail is %s: %s", row.State, row.Reason)
+	}
+	filter := helpdesk.InboundFilter{MailboxID: b.mailbox.ID, States: []helpdesk.InboundState{helpdesk.InboundQuarantined}}
+	failures := must(b.desk.InboundMails(b.ctx, filter, storage.PageRequest{}))(t)
+	if len(failures.Items) != 1 {
+		t.Fatalf("%d failures", len(failures.Items))
+	}
+	raw := must(b.desk.OpenRaw(b.ctx, b.mailbox.ID, row.ID))(t)
+	if text := must(io.ReadAll(raw))(t); string(text) != "mail 1" {
+		t.Errorf("the raw mail is %q", text)
+	}
+	must(b.desk.ReplayInbound(b.ctx, b.mailbox.ID, row.ID))(t)
+	filed := must(b.svc.Intake().File(b.ctx, b.account.ID, row.ID, opening()))(t)
+	if filed.State != helpdesk.InboundFiled {
+		t.Errorf("after the replay the mail is %s", filed.State)
+	}
+	if _, err := b.desk.ReplayInbound(b.ctx, b.mailbox.ID, row.ID); err == nil {
+		t.Error("a filed mail was replayed")
+	}
+	// Filing once more changes nothing.
+	must(b.svc.Intake().File(b.ctx, b.account.ID, row.ID, opening()))(t)
+	if got := b.count(); got != 1 {
+		t.Errorf("%d conversations", got)
+	}
+}
+
+func TestTakeIsIdempotentByPosition(t *testing.T) {
+	t.Parallel()
+	b := newBundle(t)
+	intake := b.svc.Intake()
+	cursor := &helpdesk.FolderCursor{Folder: "INBOX", Cursor: helpdesk.FetchCursor{UIDValidity: 1, UID: 2}}
+	mails := []helpdesk.RawMail{{Position: "1:1:INBOX", Raw: []byte("a")}, {Position: "1:2:INBOX", Raw: []byte("b"), Problem: "cut off"}}
+	for range 2 {
+		if err := intake.Take(b.ctx, b.account.ID, b.mailbox.ID, "imap", mails, cursor); err != nil {
+			t.Fatal(err)
+		}
+	}
+	all := must(b.desk.InboundMails(b.ctx, helpdesk.InboundFilter{MailboxID: b.mailbox.ID}, storage.PageRequest{}))(t).Items
+	if len(all) != 2 || all[0].State != helpdesk.InboundQuarantined || all[0].Reason != "cut off" || all[1].State != helpdesk.InboundReceived {
+		t.Errorf("the ledger is %+v", all)
+	}
+	if got := must(intake.Cursor(b.ctx, b.account.ID, b.mailbox.ID, "INBOX"))(t); got != cursor.Cursor {
+		t.Errorf("the cursor is %v", got)
+	}
+}
+
+func TestInternalAddresses(t *testing.T) {
+	t.Parallel()
+	b := newBundle(t)
+	internal := b.desk.InternalAddress(b.mailbox)
+	local := b.mailbox.InternalLocal
+	for _, tt := range []struct {
+		address string
+		known   bool
+	}{
+		{internal, true},
+		{local + "+r-abc@localhost", true},
+		{local + "+anything@LOCALHOST", true},
+		{local + "@example.org", false},
+		{"support@example.org", false},
+		{"nobody@localhost", false},
+		{"", false},
+	} {
+		m, err := b.svc.Intake().Recipient(b.ctx, tt.address)
+		if (err == nil) != tt.known || tt.known && m.ID != b.mailbox.ID {
+			t.Errorf("%q: mailbox %d, %v", tt.address, m.ID, err)
+		}
+	}
+}

@@ -1,0 +1,126 @@
+package helpdesk
+
+import (
+	"context"
+	"errors"
+	"reflect"
+	"slices"
+	"testing"
+
+	"github.com/helpwright/helpwright/helpdesk/internal/guard"
+)
+
+// TestEveryMethodAsksFirst calls every exported method of every handle with zero
+// arguments under a guard that denies: a method that touches data, or anything
+// else, before it asks either panics or does not answer Forbidden.
+func TestEveryMethodAsksFirst(t *testing.T) {
+	t.Parallel()
+	deny := guard.Deny[Permission, Reader, Tx]()
+	denySystem := guard.Deny[Permission, Directory, SystemTx]()
+	denyAccount := func(int64) deskGuard { return deny }
+	// These tell what the handle itself knows and touch no data.
+	pure := []string{"AccountID", "UserID", "Holds", "Permissions", "Online", "InternalAddress"}
+	for _, handle := range []any{
+		&Desk{guard: deny}, &Admin{guard: denySystem}, &Intake{system: denySystem, desk: denyAccount}, &Outgoing{desk: denyAccount},
+	} {
+		v := reflect.ValueOf(handle)
+		for i := range v.NumMethod() {
+			method := v.Type().Method(i)
+			if slices.Contains(pure, method.Name) {
+				continue
+			}
+			t.Run(v.Type().Elem().Name()+"."+method.Name, func(t *testing.T) {
+				t.Parallel()
+				if err := callZero(v.Method(i)); !errors.Is(err, ErrForbidden) {
+					t.Errorf("answered %v, not Forbidden", err)
+				}
+			})
+		}
+	}
+}
+
+// callZero calls a method with zero arguments and returns its error.
+func callZero(method reflect.Value) error {
+	args := make([]reflect.Value, method.Type().NumIn())
+	for i := range args {
+		args[i] = reflect.Zero(method.Type().In(i))
+		if method.Type().In(i) == reflect.TypeFor[context.Context]() {
+			args[i] = reflect.ValueOf(context.Background())
+		}
+	}
+	out := method.Call(args)
+	err, _ := out[len(out)-1].Interface().(error)
+	return err
+}
+
+func TestPassword(t *testing.T) {
+	t.Parallel()
+	s, err := New(Config{Store: UnimplementedStore{}, Blobs: noBlobs{}, Sealer: noSealer{}, SigningKey: make([]byte, 32)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	hash, err := s.hashPassword("correct horse")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		hash, password string
+		want           bool
+	}{
+		{hash, "correct horse", true},
+		{hash, "correct hors", false},
+		{noPassword, "", false},
+		{"", "", false},
+		{"$argon2id$v=19$m=99999999,t=3,p=4$AA$AA", "x", false},
+		{"$argon2id$v=19$m=65536,t=1,p=0$AA$AA", "x", false},
+	} {
+		if got := verifyPassword(tt.hash, tt.password); got != tt.want {
+			t.Errorf("verifyPassword(%q, %q) = %v", tt.hash, tt.password, got)
+		}
+	}
+}
+
+func TestReplyToken(t *testing.T) {
+	t.Parallel()
+	key := make([]byte, 32)
+	s := &Service{cfg: Config{SigningKey: key}}
+	other := &Service{cfg: Config{SigningKey: append([]byte{1}, key[1:]...)}}
+	address := s.replyAddress("support@example.org", 7, 123456789)
+	long := "a-very-long-local-part-that-leaves-no-room-for-tokens@example.org"
+	for _, tt := range []struct {
+		name    string
+		svc     *Service
+		account int64
+		address string
+		want    int64
+	}{
+		{"genuine", s, 7, address, 123456789},
+		{"in upper case", s, 7, "SUPPORT" + address[len("support"):], 123456789},
+		{"of another account", s, 8, address, 0},
+		{"another key", other, 7, address, 0},
+		{"changed", s, 7, address[:len("support+r-")] + "b" + address[len("support+r-")+1:], 0},
+		{"none", s, 7, "support@example.org", 0},
+		{"a detail of the customer's own", s, 7, "support+r-x@example.org", 0},
+		{"below another detail", s, 7, s.replyAddress("support+eu@example.org", 7, 5), 5},
+		{"too long to carry one", s, 7, s.replyAddress(long, 7, 5), 0},
+	} {
+		if got, ok := tt.svc.tokenConversation(tt.account, tt.address); got != tt.want || ok != (tt.want != 0) {
+			t.Errorf("%s: %d, %v; want %d", tt.name, got, ok, tt.want)
+		}
+	}
+	if s.replyAddress(long, 7, 5) != long {
+		t.Error("an address that is too long must stay as it is")
+	}
+}
+
+func FuzzTokenConversation(f *testing.F) {
+	s := &Service{cfg: Config{SigningKey: make([]byte, 32)}}
+	f.Add(s.replyAddress("a@b", 1, 1))
+	f.Add("a+r-@b")
+	f.Add("+r-aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa@")
+	f.Fuzz(func(t *testing.T, address string) {
+		if id, ok := s.tokenConversation(1, address); ok && id < 1 {
+			t.Errorf("%q names conversation %d", address, id)
+		}
+	})
+}

@@ -1,0 +1,211 @@
+package helpdesk_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/storage"
+)
+
+func begin(b *bundle, interactionID int64) helpdesk.OutgoingMail {
+	b.t.Helper()
+	return must(b.svc.Outgoing().Begin(b.ctx, b.account.ID, interactionID))(b.t)
+}
+
+// report says the same of every recipient of a try.
+func report(b *bundle, mail helpdesk.OutgoingMail, state helpdesk.DeliveryState) time.Time {
+	b.t.Helper()
+	var outcomes []helpdesk.Outcome
+	for _, d := range mail.Due {
+		outcomes = append(outcomes, helpdesk.Outcome{DeliveryID: d.ID, State: state, Code: 250, Response: "as told"})
+	}
+	return must(b.svc.Outgoing().Report(b.ctx, b.account.ID, mail.InteractionID, outcomes))(b.t)
+}
+
+func TestAnswer(t *testing.T) {
+	t.Parallel()
+	b := newBundle(t)
+	must(b.desk.UpdateMailbox(b.ctx, b.mailbox.ID, helpdesk.MailboxInput{From: storage.Some(":user.name at :mailbox.name")}))(t)
+	id := b.receive(opening()).ConversationID
+	i := b.answer(id, helpdesk.InteractionInput{
+		Body: "<p>Have you <script>alert(1)</script>tried to pull?</p>",
+		Cc:   []string{"Charles <charles@example.com>", "CHARLES@example.com"}, Bcc: []string{"boss@example.org", "ada@example.com"},
+	})
+	if strings.Contains(i.Body, "script") {
+		t.Errorf("the body is %q", i.Body)
+	}
+	c := b.conversation(id)
+	if !c.AwaitingSince.IsZero() || c.UnreadCount != 0 || c.Preview != "Have you tried to pull?" {
+		t.Errorf("after the answer the conversation is %+v", c)
+	}
+	mail := begin(b, i.ID)
+	type view struct {
+		From       helpdesk.Address
+		To, Cc     []string
+		Recipients []string
+		Subject    string
+		IsReply    bool
+		References []string
+	}
+	got := view{mail.From, mail.To, mail.Cc, nil, mail.Subject, mail.IsReply, mail.References}
+	for _, d := range mail.Due {
+		got.Recipients = append(got.Recipients, d.Field+" "+d.Address)
+	}
+	want := view{
+		From: helpdesk.Address{Name: "Olga Owner at Support", Email: "support@example.org"},
+		To:   []string{"ada@example.com"}, Cc: []string{"charles@example.com"},
+		Recipients: []string{"to ada@example.com", "cc charles@example.com", "bcc boss@example.org"},
+		Subject:    "The door is stuck", IsReply: true, References: []string{"1@example.com"},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	if again := begin(b, i.ID); again.MessageID != mail.MessageID || !again.Date.Equal(mail.Date) {
+		t.Error("a second try is another mail")
+	}
+	if next := report(b, mail, helpdesk.DeliverySent); !next.IsZero() {
+		t.Errorf("a next try at %v", next)
+	}
+	if left := begin(b, i.ID); len(left.Due) != 0 {
+		t.Errorf("%d recipients wait after all were sent", len(left.Due))
+	}
+}
+
+func TestDeferredUntilGivenUp(t *testing.T) {
+	t.Parallel()
+	b := newBundle(t)
+	id := b.receive(opening()).ConversationID
+	i := b.answer(id, helpdesk.InteractionInput{})
+	must(b.desk.UpdateConversation(b.ctx, id, helpdesk.ConversationUpdate{Subject: "x", Status: storage.Some(helpdesk.StatusClosed)}))(t)
+	tries := 0
+	for next := b.clock.Now(); !next.IsZero(); tries++ {
+		if tries > 100 {
+			t.Fatal("it is tried forever")
+		}
+		b.clock.Add(next.Sub(b.clock.Now()))
+		mail := begin(b, i.ID)
+		if len(mail.Due) != 1 {
+			t.Fatalf("try %d: %d recipients are due", tries, len(mail.Due))
+		}
+		next = report(b, mail, helpdesk.DeliveryDeferred)
+	}
+	d := must(b.desk.Deliveries(b.ctx, []int64{i.ID}))(t)[0]
+	if d.State != helpdesk.DeliveryFailed || d.Attempts != tries || tries < 20 {
+		t.Errorf("after %d tries the delivery is %s with %d attempts", tries, d.State, d.Attempts)
+	}
+	if c := b.conversation(id); c.Status != helpdesk.StatusPosted {
+		t.Errorf("a failed answer leaves the conversation %s", c.Status)
+	}
+}
+
+func TestDraftAndEdits(t *testing.T) {
+	t.Parallel()
+	b := newBundle(t)
+	id := b.receive(opening()).ConversationID
+	agent := b.member(helpdesk.RoleAgent)
+	draft := must(b.desk.CreateInteraction(b.ctx, id, helpdesk.InteractionInput{Type: helpdesk.TypeUser, Status: helpdesk.StatusDraft}))(t)
+	if draft.PostedByID != 0 || draft.MessageID != "" {
+		t.Errorf("the draft is %+v", draft)
+	}
+	if _, err := b.svc.Outgoing().Begin(b.ctx, b.account.ID, draft.ID); !errors.Is(err, helpdesk.ErrNotFound) {
+		t.Errorf("a draft is sent: %v", err)
+	}
+	post := helpdesk.InteractionUpdate{Status: storage.Some(helpdesk.StatusPosted)}
+	if _, err := agent.UpdateInteraction(b.ctx, id, draft.ID, post); !errors.Is(err, helpdesk.ErrInvalid) {
+		t.Errorf("an empty draft was posted: %v", err)
+	}
+	post.Body = storage.Some("Pull.")
+	posted := must(agent.UpdateInteraction(b.ctx, id, draft.ID, post))(t)
+	if posted.UserID != b.owner.ID || posted.PostedByID != agent.UserID() || posted.MessageID == "" {
+		t.Errorf("posted: %+v", posted)
+	}
+	edit := helpdesk.InteractionUpdate{Body: storage.Some("Pull!"), To: storage.Some([]string{"new@example.com"})}
+	edited := must(b.desk.UpdateInteraction(b.ctx, id, draft.ID, edit))(t)
+	if edited.MessageID != posted.MessageID {
+		t.Error("an edit before sending made another mail")
+	}
+	back := helpdesk.InteractionUpdate{Status: storage.Some(helpdesk.StatusDraft)}
+	if _, err := b.desk.UpdateInteraction(b.ctx, id, draft.ID, back); !errors.Is(err, helpdesk.ErrConflict) {
+		t.Errorf("a posted one became a draft: %v", err)
+	}
+	mail := begin(b, draft.ID)
+	if len(mail.Due) != 1 || mail.Due[0].Address != "new@example.com" || mail.HTML != "Pull!" {
+		t.Errorf("sent is %+v", mail)
+	}
+	if _, err := b.desk.UpdateInteraction(b.ctx, id, draft.ID, helpdesk.InteractionUpdate{Body: storage.Some("Push!")}); !errors.Is(err, helpdesk.ErrConflict) {
+		t.Errorf("a sent mail was edited: %v", err)
+	}
+	must(b.desk.UpdateInteraction(b.ctx, id, draft.ID, helpdesk.InteractionUpdate{Body: storage.Some("Pull!")}))(t) // no change
+	_, err := b.desk.CreateAttachment(b.ctx, id, draft.ID, helpdesk.Upload{Filename: "a.txt", Content: strings.NewReader("a")})
+	if !errors.Is(err, helpdesk.ErrConflict) {
+		t.Errorf("a sent mail got an attachment: %v", err)
+	}
+}
+
+func TestNoteNeverLeaves(t *testing.T) {
+	t.Parallel()
+	b := newBundle(t)
+	id := b.receive(opening()).ConversationID
+	collaborator := b.member(helpdesk.RoleCollaborator)
+	note := must(collaborator.CreateInteraction(b.ctx, id, helpdesk.InteractionInput{Type: helpdesk.TypeNote, Body: "She pushed."}))(t)
+	if _, err := b.svc.Outgoing().Begin(b.ctx, b.account.ID, note.ID); !errors.Is(err, helpdesk.ErrNotFound) {
+		t.Errorf("a note is sent: %v", err)
+	}
+	if c := b.conversation(id); c.Preview != "It does not open." || c.AwaitingSince.IsZero() {
+		t.Errorf("the note changed the conversation: %+v", c)
+	}
+	_, err := collaborator.CreateInteraction(b.ctx, id, helpdesk.InteractionInput{Type: helpdesk.TypeUser, Body: "Pull."})
+	if !errors.Is(err, helpdesk.ErrForbidden) {
+		t.Errorf("a collaborator answered: %v", err)
+	}
+	sends := must(b.store.Claim(b.ctx, []string{helpdesk.JobSendMail}, 10, b.clock.Now(), b.clock.Now().Add(time.Minute)))(t)
+	if len(sends) != 0 {
+		t.Errorf("%d mails are to be sent", len(sends))
+	}
+}
+
+func TestForwardStaysAmongAgents(t *testing.T) {
+	t.Parallel()
+	b := newBundle(t)
+	id := b.receive(opening()).ConversationID
+	forward := b.answer(id, helpdesk.InteractionInput{Body: "Do you know this door?", To: []string{"smith@example.net"}, IsForward: true})
+	if c := b.conversation(id); c.AwaitingSince.IsZero() || c.Preview != "It does not open." {
+		t.Errorf("a forward counts as an answer: %+v", c)
+	}
+	row := b.receive(helpdesk.IncomingMail{
+		MessageID: "s@example.net", From: helpdesk.Address{Email: "smith@example.net"}, InReplyTo: []string{forward.MessageID}, Text: "I made it.",
+	})
+	i := must(b.desk.Interaction(b.ctx, row.ConversationID, row.InteractionID))(t)
+	if row.ConversationID != id || !i.IsForward {
+		t.Errorf("the answer to the forward is in %d, forward: %v", row.ConversationID, i.IsForward)
+	}
+	next := begin(b, b.answer(id, helpdesk.InteractionInput{}).ID)
+	if diff := cmp.Diff([]string{"1@example.com"}, next.References); diff != "" {
+		t.Errorf("the customer's answer refers to the forward: %s", diff)
+	}
+}
+
+func TestDeletedBeforeSending(t *testing.T) {
+	t.Parallel()
+	b := newBundle(t)
+	id := b.receive(opening()).ConversationID
+	i := b.answer(id, helpdesk.InteractionInput{})
+	mail := begin(b, i.ID)
+	if err := b.desk.DeleteInteraction(b.ctx, id, i.ID); err != nil {
+		t.Fatal(err)
+	}
+	if next := report(b, mail, helpdesk.DeliverySent); !next.IsZero() {
+		t.Errorf("a next try of a deleted mail at %v", next)
+	}
+	if _, err := b.svc.Outgoing().Begin(b.ctx, b.account.ID, i.ID); !errors.Is(err, helpdesk.ErrNotFound) {
+		t.Errorf("a deleted mail is sent: %v", err)
+	}
+	if c := b.conversation(id); c.Preview != "It does not open." {
+		t.Errorf("the preview is %q", c.Preview)
+	}
+}
