@@ -1,0 +1,25 @@
+// Package helpwright is the map of the module: a help desk with a multilingual
+// knowledge base, to be embedded in Go programs or run as a server.
+//
+// To embed the help desk in your program:
+//   - helpdesk: conversations, customers, mailboxes; begin with helpdesk.New
+//   - storage/bunstore: keeps them in SQLite or PostgreSQL, in your transaction if you like
+//   - storage/fileblob: keeps raw mails and attachments in a folder
+//   - transport: the HTTP API as a http.Handler
+//
+// To let mail in and out:
+//   - helpdesk/ingest: fetches mailboxes (ingest/imap), takes forwarded mail
+//     (ingest/smtpin), files it
+//   - helpdesk/outbound: sends answers through a relay or into a spool folder
+//   - storage/jobs: runs the jobs that both leave behind
+//   - helpdesk/mail, helpdesk/mailhtml: RFC 5322 messages and their HTML, of use on
+//     their own
+//
+// To bring your own database or file store:
+//   - storage: the contract, standard library only
+//   - storage/storagetest: the suite that proves your implementation
+//   - storage/memstore, storage/memblob: the models it is compared with
+//
+// To run it: cmd/helpwright is the reference server. The folder examples holds
+// small complete programs.
+package helpwright
