@@ -1,0 +1,203 @@
+package mail
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/binary"
+	"strings"
+	"unicode/utf16"
+	"unicode/utf8"
+
+	"golang.org/x/text/encoding"
+	"golang.org/x/text/encoding/charmap"
+	"golang.org/x/text/encoding/htmlindex"
+	"golang.org/x/text/encoding/ianaindex"
+	"golang.org/x/text/encoding/japanese"
+	"golang.org/x/text/encoding/korean"
+	"golang.org/x/text/encoding/simplifiedchinese"
+	"golang.org/x/text/encoding/traditionalchinese"
+	"golang.org/x/text/encoding/unicode"
+	"golang.org/x/text/encoding/unicode/utf32"
+)
+
+// charsets are the names that mail uses and the WHATWG and IANA indexes lack or
+// map to less: GB 18030 contains GB 2312 and GBK.
+var charsets = map[string]encoding.Encoding{
+	"gb2312": simplifiedchinese.GB18030, "gbk": simplifiedchinese.GB18030, "gb18030": simplifiedchinese.GB18030,
+	"cp936": simplifiedchinese.GB18030, "ms936": simplifiedchinese.GB18030, "windows-936": simplifiedchinese.GB18030,
+	"x-gbk": simplifiedchinese.GB18030, "euc-cn": simplifiedchinese.GB18030, "gb_2312-80": simplifiedchinese.GB18030,
+	"hz-gb-2312": simplifiedchinese.HZGB2312, "hz": simplifiedchinese.HZGB2312,
+	"cp932": japanese.ShiftJIS, "ms932": japanese.ShiftJIS, "windows-932": japanese.ShiftJIS, "sjis": japanese.ShiftJIS,
+	"iso-2022-jp-1": japanese.ISO2022JP, "iso-2022-jp-2": japanese.ISO2022JP, "iso-2022-jp-3": japanese.ISO2022JP,
+	"iso-2022-jp-ms": japanese.ISO2022JP, "cp50220": japanese.ISO2022JP, "cp50221": japanese.ISO2022JP,
+	"cp949": korean.EUCKR, "ms949": korean.EUCKR, "uhc": korean.EUCKR, "x-windows-949": korean.EUCKR,
+	"cp950": traditionalchinese.Big5, "ms950": traditionalchinese.Big5, "windows-950": traditionalchinese.Big5,
+	"utf-16":   unicode.UTF16(unicode.BigEndian, unicode.UseBOM),
+	"utf-32":   utf32.UTF32(utf32.BigEndian, utf32.UseBOM),
+	"utf-32le": utf32.UTF32(utf32.LittleEndian, utf32.IgnoreBOM),
+	"utf-32be": utf32.UTF32(utf32.BigEndian, utf32.IgnoreBOM),
+	"cp437":    charmap.CodePage437, "cp850": charmap.CodePage850, "cp852": charmap.CodePage852,
+	"cp858": charmap.CodePage858, "cp866": charmap.CodePage866, "mac": charmap.Macintosh,
+	"ansi": charmap.Windows1252, "latin-1": charmap.Windows1252,
+}
+
+func normalCharset(name string) string {
+	name = strings.ToLower(strings.Trim(name, " \t\"'<>;,"))
+	if i := strings.IndexByte(name, '*'); i >= 0 { // RFC 2231 language
+		name = name[:i]
+	}
+	name = strings.TrimPrefix(name, "charset=")
+	if rest, ok := strings.CutPrefix(name, "cp-"); ok {
+		name = "cp" + rest
+	}
+	if rest, ok := strings.CutPrefix(name, "cp125"); ok {
+		name = "windows-125" + rest
+	}
+	return name
+}
+
+// lookupCharset returns nil for a charset that is unknown or needs no table.
+func lookupCharset(name string) encoding.Encoding {
+	if e := findCharset(name); e != nil || !strings.Contains(name, "_") {
+		return e
+	}
+	return findCharset(strings.ReplaceAll(name, "_", "-"))
+}
+
+func findCharset(name string) encoding.Encoding {
+	if e, ok := charsets[name]; ok {
+		return e
+	}
+	e, err := htmlindex.Get(name)
+	if err != nil || e == encoding.Replacement {
+		e, err = ianaindex.MIME.Encoding(name)
+	}
+	if err != nil || e == nil || e == encoding.Replacement {
+		return nil
+	}
+	return e
+}
+
+// decodeCharset turns b into UTF-8; known is false when the charset is unknown
+// or b is not in it. It never fails: bytes that belong to no character of the
+// declared charset are read as UTF-8 or else as windows-1252.
+func decodeCharset(b []byte, name string) (s string, known bool) {
+	name = normalCharset(name)
+	switch name {
+	case "utf-7", "unicode-1-1-utf-7", "utf7":
+		return decodeUTF7(b), true
+	case "", "us-ascii", "ascii", "ansi-x3.4-1968":
+		return guessText(b), true
+	case "utf-8", "utf8", "unicode-1-1-utf-8":
+		if utf8.Valid(b) {
+			return string(b), true
+		}
+		return guessText(b), false
+	}
+	e := lookupCharset(name)
+	if e == nil {
+		return guessText(b), false
+	}
+	if isSevenBit(b) && asciiCompatible(e) {
+		return string(b), true
+	}
+	out, err := e.NewDecoder().Bytes(b)
+	if err != nil {
+		return guessText(b), false
+	}
+	if bytes.Contains(out, []byte("\uFFFD")) {
+		// The label may be wrong: prefer what reads without loss.
+		if utf8.Valid(b) && !isSevenBit(b) {
+			return string(b), false
+		}
+		return string(out), false
+	}
+	return string(out), true
+}
+
+func asciiCompatible(e encoding.Encoding) bool {
+	_, ok := e.(*charmap.Charmap)
+	return ok && e != charmap.CodePage037 && e != charmap.CodePage1047 && e != charmap.CodePage1140
+}
+
+func isSevenBit(b []byte) bool {
+	for _, c := range b {
+		if c >= 0x80 {
+			return false
+		}
+	}
+	return true
+}
+
+// guessText reads b as UTF-8 and each byte that is not UTF-8 as windows-1252, so
+// that no byte is lost in a text whose charset is unknown or mixed.
+func guessText(b []byte) string {
+	if utf8.Valid(b) {
+		return string(b)
+	}
+	var out strings.Builder
+	out.Grow(len(b) + len(b)/8)
+	for len(b) > 0 {
+		r, n := utf8.DecodeRune(b)
+		if r == utf8.RuneError && n <= 1 {
+			r = charmap.Windows1252.DecodeByte(b[0])
+		}
+		out.WriteRune(r)
+		b = b[n:]
+	}
+	return out.String()
+}
+
+// decodeUTF7 decodes RFC 2152. Broken shift sequences stay as they are.
+func decodeUTF7(b []byte) string {
+	var out strings.Builder
+	for len(b) > 0 {
+		i := bytes.IndexByte(b, '+')
+		if i < 0 {
+			out.WriteString(guessText(b))
+			break
+		}
+		out.WriteString(guessText(b[:i]))
+		b = b[i+1:]
+		n := 0
+		for n < len(b) && isBase64(b[n]) {
+			n++
+		}
+		switch units, err := base64.RawStdEncoding.DecodeString(string(b[:n])); {
+		case n == 0:
+			out.WriteByte('+')
+		case err != nil && len(units) < 2:
+			out.WriteByte('+')
+			out.Write(b[:n])
+		default:
+			u := make([]uint16, len(units)/2)
+			for j := range u {
+				u[j] = binary.BigEndian.Uint16(units[2*j:])
+			}
+			out.WriteString(string(utf16.Decode(u)))
+		}
+		b = b[n:]
+		if len(b) > 0 && b[0] == '-' {
+			b = b[1:]
+		}
+	}
+	return out.String()
+}
+
+func isBase64(c byte) bool {
+	return c >= 'A' && c <= 'Z' || c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || c == '+' || c == '/'
+}
+
+// cleanText makes decoded text fit for storing: valid UTF-8, no NUL, LF newlines,
+// no byte order mark.
+func cleanText(s string) string {
+	s = strings.TrimPrefix(s, "\uFEFF")
+	if strings.IndexByte(s, '\r') >= 0 {
+		s = strings.ReplaceAll(s, "\r\n", "\n")
+		s = strings.ReplaceAll(s, "\r", "\n")
+	}
+	if strings.IndexByte(s, 0) >= 0 {
+		s = strings.ReplaceAll(s, "\x00", "")
+	}
+	return strings.ToValidUTF8(s, "\uFFFD")
+}

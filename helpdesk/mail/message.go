@@ -1,0 +1,181 @@
+package mail
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/emersion/go-message/textproto"
+)
+
+// Defaults of [Limits].
+const (
+	DefaultSize        = 50 << 20 // bytes of a whole mail
+	DefaultHeaderBytes = 1 << 20  // bytes of one header, the message's or a part's
+	DefaultParts       = 1000     // MIME entities, containers included
+	DefaultDepth       = 50       // multiparts inside each other
+)
+
+// Limits bounds what [Parse] accepts. A zero field means its default.
+type Limits struct {
+	Size        int64 // bytes of the whole mail
+	HeaderBytes int64 // bytes of the header of the message or of one part
+	Parts       int   // MIME entities, containers included
+	Depth       int   // nesting of multipart entities
+}
+
+func (l Limits) withDefaults() Limits {
+	if l.Size <= 0 {
+		l.Size = DefaultSize
+	}
+	if l.HeaderBytes <= 0 {
+		l.HeaderBytes = DefaultHeaderBytes
+	}
+	if l.Parts <= 0 {
+		l.Parts = DefaultParts
+	}
+	if l.Depth <= 0 {
+		l.Depth = DefaultDepth
+	}
+	return l
+}
+
+// What a [LimitError] is about.
+const (
+	LimitSize   = "size"
+	LimitHeader = "header"
+	LimitParts  = "parts"
+	LimitDepth  = "depth"
+)
+
+// ErrEmpty is returned by [Parse] for an input without any content.
+var ErrEmpty = errors.New("the mail is empty")
+
+// LimitError says which of the [Limits] a mail broke. Its text is meant for the
+// operator who looks at a mail in quarantine.
+type LimitError struct {
+	What  string // LimitSize, LimitHeader, LimitParts or LimitDepth
+	Limit int64  // bytes, parts or levels
+}
+
+func (e *LimitError) Error() string {
+	switch e.What {
+	case LimitSize:
+		return "mail larger than " + byteCount(e.Limit)
+	case LimitHeader:
+		return "header larger than " + byteCount(e.Limit)
+	case LimitDepth:
+		return fmt.Sprintf("nested deeper than %d", e.Limit)
+	}
+	return fmt.Sprintf("more than %d %s", e.Limit, e.What)
+}
+
+func byteCount(n int64) string {
+	switch {
+	case n >= 1<<20 && n%(1<<20) == 0:
+		return fmt.Sprintf("%d MiB", n>>20)
+	case n >= 1<<10 && n%(1<<10) == 0:
+		return fmt.Sprintf("%d KiB", n>>10)
+	}
+	return fmt.Sprintf("%d bytes", n)
+}
+
+// Address is one mailbox of an address list.
+type Address struct {
+	Name  string // decoded display name, may be empty
+	Email string // addr-spec, domain in lower case; MAILER-DAEMON may lack a domain
+}
+
+// Part is a part of a mail that is not its body text.
+type Part struct {
+	Filename    string // safe to use as a file name, never empty, at most 255 bytes
+	ContentType string // media type in lower case, without parameters
+	Charset     string // declared charset of a text part, lower case, "" if none
+	ContentID   string // without angle brackets
+	Inline      bool   // meant to be shown inside the body
+	Body        []byte // transfer decoding undone; may share memory with the input
+}
+
+// Message is a parsed mail. All strings are valid UTF-8 without NUL; all header
+// values are a single line.
+//
+// HTML, if not empty, is the whole body: parts that came as plain text only are
+// in it, escaped. Text, if not empty, is the whole body as plain text. A mail
+// written in HTML alone has no Text.
+type Message struct {
+	Header Header // all fields, as read
+
+	MessageID  string   // first well-formed id, without angle brackets
+	InReplyTo  []string // ids, without duplicates, at most 20
+	References []string // ids in order, without duplicates, at most 100: the first and the latest
+
+	From, Sender, ReplyTo, To, Cc, Bcc []Address
+	// DeliveredTo holds the envelope recipients that servers on the way noted:
+	// Delivered-To, X-Original-To, Envelope-To, X-Envelope-To, X-Delivered-To.
+	DeliveredTo []Address
+
+	Subject string
+	Date    time.Time // UTC; zero when there is none that can be read
+
+	ReturnPath     string // address of the first Return-Path
+	NullReturnPath bool   // Return-Path: <>, as bounces have
+	// AutoSubmitted: a program sent this mail and must not be answered by one.
+	AutoSubmitted bool
+	ListID        string // RFC 2919 list identifier, without angle brackets
+
+	Text, HTML  string
+	Attachments []Part
+
+	// Warnings names what could not be read as it was meant; no content and no
+	// address is in it. At most 50.
+	Warnings []string
+}
+
+// Header gives access to the fields of a message.
+type Header struct {
+	fields  textproto.Header
+	charset string // guess for raw 8-bit values
+}
+
+// Get returns the first field of that name, decoded, as one line; "" if none.
+func (h *Header) Get(name string) string { return decodeHeader(h.Raw(name), h.charset) }
+
+// Values returns all fields of that name, decoded, in order.
+func (h *Header) Values(name string) []string {
+	raw := h.RawValues(name)
+	for i := range raw {
+		raw[i] = decodeHeader(raw[i], h.charset)
+	}
+	return raw
+}
+
+// Raw returns the first field of that name unfolded and otherwise as it came; it
+// may hold any bytes.
+func (h *Header) Raw(name string) string { return h.fields.Get(name) }
+
+// RawValues is [Header.Raw] for all fields of that name.
+func (h *Header) RawValues(name string) []string {
+	var out []string
+	for f := h.fields.FieldsByKey(name); f.Next(); {
+		out = append(out, f.Value())
+	}
+	return out
+}
+
+// Has tells whether there is a field of that name, though it be empty.
+func (h *Header) Has(name string) bool { return h.fields.Has(name) }
+
+const maxWarnings = 50
+
+func (m *Message) warn(s string) {
+	if len(m.Warnings) >= maxWarnings {
+		return
+	}
+	for _, w := range m.Warnings {
+		if w == s {
+			return
+		}
+	}
+	m.Warnings = append(m.Warnings, strings.ToValidUTF8(s, "\uFFFD"))
+}

@@ -1,0 +1,185 @@
+package mail
+
+import (
+	"sort"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// parseParams reads a value with parameters such as Content-Type (RFC 2045, RFC
+// 2231), as far as it can be read. The parameters are decoded; the first of a name counts.
+func parseParams(raw, charset string) (value string, params map[string]string) {
+	value, rest, _ := strings.Cut(raw, ";")
+	value = strings.ToLower(strings.Trim(stripComments(value), " \t\r\n\""))
+	if i := strings.IndexAny(value, " \t"); i >= 0 {
+		value = value[:i]
+	}
+	plain := map[string]string{}
+	pieces := map[string][]piece{}
+	for n := 0; len(rest) > 0 && n < 200; n++ {
+		var name, val string
+		name, val, rest = nextParam(rest)
+		if name == "" {
+			continue
+		}
+		base, star, ok := strings.Cut(name, "*")
+		if !ok {
+			if _, dup := plain[name]; !dup {
+				plain[name] = val
+			}
+			continue
+		}
+		p := piece{val: val, ext: star == "" || strings.HasSuffix(star, "*")}
+		p.n, _ = strconv.Atoi(strings.TrimSuffix(star, "*"))
+		pieces[base] = append(pieces[base], p)
+	}
+	params = map[string]string{}
+	for k, v := range plain {
+		params[k] = decodeHeader(v, charset)
+	}
+	for k, v := range pieces {
+		params[k] = oneLine(joinPieces(v))
+	}
+	return value, params
+}
+
+// piece is one section of a parameter value (RFC 2231 section 3).
+type piece struct {
+	n   int
+	ext bool // percent-encoded
+	val string
+}
+
+func joinPieces(ps []piece) string {
+	sort.SliceStable(ps, func(i, j int) bool { return ps[i].n < ps[j].n })
+	set := ""
+	var raw []byte
+	for i, p := range ps {
+		v := p.val
+		if !p.ext {
+			raw = append(raw, v...)
+			continue
+		}
+		if i == 0 {
+			if cs, rest, ok := strings.Cut(v, "'"); ok {
+				if _, text, ok := strings.Cut(rest, "'"); ok {
+					set, v = cs, text
+				}
+			}
+		}
+		raw = append(raw, unpercent(v)...)
+	}
+	s, _ := decodeCharset(raw, set)
+	if len(ps) > 0 && !ps[0].ext {
+		s = decodeWords(s, set)
+	}
+	return s
+}
+
+func unpercent(s string) []byte {
+	out := make([]byte, 0, len(s))
+	for i := 0; i < len(s); i++ {
+		if s[i] == '%' && i+2 < len(s) {
+			if v, ok := unhex(s[i+1], s[i+2]); ok {
+				out = append(out, v)
+				i += 2
+				continue
+			}
+		}
+		out = append(out, s[i])
+	}
+	return out
+}
+
+// nextParam reads "name=value" up to the next semicolon. An unquoted value may
+// hold spaces, as file names of careless senders do.
+func nextParam(s string) (name, val, rest string) {
+	s = strings.TrimLeft(s, " \t\r\n;")
+	i := strings.IndexAny(s, "=;")
+	if i < 0 {
+		return "", "", ""
+	}
+	if s[i] == ';' {
+		return "", "", s[i+1:]
+	}
+	name = strings.ToLower(strings.TrimSpace(s[:i]))
+	s = strings.TrimLeft(s[i+1:], " \t\r\n")
+	if !strings.HasPrefix(s, `"`) {
+		val, rest, _ = strings.Cut(s, ";")
+		return name, strings.TrimSpace(val), rest
+	}
+	var b strings.Builder
+	for j := 1; j < len(s); j++ {
+		switch c := s[j]; {
+		case c == '\\' && j+1 < len(s) && (s[j+1] == '"' || s[j+1] == '\\'):
+			j++
+			b.WriteByte(s[j])
+		case c == '"':
+			rest = s[j+1:]
+			// The semicolon between two parameters may be missing.
+			if k := strings.IndexAny(rest, "=;"); k >= 0 && rest[k] == ';' {
+				rest = rest[k+1:]
+			}
+			return name, b.String(), rest
+		default:
+			b.WriteByte(c)
+		}
+	}
+	return name, b.String(), ""
+}
+
+func stripComments(s string) string {
+	if !strings.Contains(s, "(") {
+		return s
+	}
+	var b strings.Builder
+	depth := 0
+	for i := range len(s) {
+		switch {
+		case s[i] == '(':
+			depth++
+		case s[i] == ')' && depth > 0:
+			depth--
+		case depth == 0:
+			b.WriteByte(s[i])
+		}
+	}
+	return b.String()
+}
+
+// cleanFilename makes a name safe to use as the name of a file: no folders, no
+// control characters, no characters that turn the direction of writing, at most
+// 255 bytes with the extension kept. It may return "".
+func cleanFilename(s string) string {
+	s = strings.ToValidUTF8(s, "\uFFFD")
+	if i := strings.LastIndexAny(s, `/\`); i >= 0 && strings.Trim(s[i+1:], ". ") != "" {
+		s = s[i+1:]
+	}
+	s = strings.Map(func(r rune) rune {
+		switch {
+		case r == '\t' || r == '\n' || r == '\r':
+			return ' '
+		case unicode.IsControl(r), unicode.Is(unicode.Bidi_Control, r), r == '\u2028', r == '\u2029', r == '\uFEFF', r == '\u200B':
+			return -1
+		case strings.ContainsRune(`/\:*?"<>|`, r):
+			return '_'
+		}
+		return r
+	}, s)
+	s = strings.Trim(s, " .")
+	const limit = 255
+	if len(s) <= limit {
+		return s
+	}
+	ext := ""
+	if i := strings.LastIndexByte(s, '.'); i > 0 && len(s)-i <= 20 {
+		ext = s[i:]
+	}
+	cut := limit - len(ext)
+	for cut > 0 && !utf8.RuneStart(s[cut]) {
+		cut--
+	}
+	return strings.TrimRight(s[:cut], " .") + ext
+}

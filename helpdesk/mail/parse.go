@@ -1,0 +1,404 @@
+package mail
+
+import (
+	"bytes"
+	"fmt"
+	"html"
+	"regexp"
+	"strings"
+
+	"github.com/emersion/go-message/textproto"
+)
+
+// Parse reads a mail. It fails only with a [*LimitError] or [ErrEmpty]; all else
+// that is wrong with a mail becomes a warning, and what could be read is kept.
+//
+// Bodies: of multipart/alternative the plain and the HTML form are taken; several
+// text parts are joined in order. A text part is an attachment when it is disposed as one or
+// (inside of a multipart) has a file name. An attached mail becomes one attachment and is not
+// looked into. The parts of signed and encrypted mail are kept as they are.
+//
+// raw is not changed; parts of the result may share its memory.
+func Parse(raw []byte, l Limits) (*Message, error) {
+	p := &parser{limits: l.withDefaults(), msg: &Message{}}
+	if int64(len(raw)) > p.limits.Size {
+		return nil, &LimitError{What: LimitSize, Limit: p.limits.Size}
+	}
+	if len(bytes.Trim(raw, " \t\r\n\x00")) == 0 {
+		return nil, ErrEmpty
+	}
+	raw = stripEnvelope(raw)
+	if bytes.IndexByte(raw, '\n') < 0 && bytes.IndexByte(raw, '\r') >= 0 {
+		raw = bytes.ReplaceAll(raw, []byte("\r"), []byte("\n"))
+	}
+	h, body, err := p.splitHeader(raw)
+	if err != nil {
+		return nil, err
+	}
+	if h.Len() == 0 {
+		p.msg.warn("no header")
+	}
+	e := p.newEntity(h, body, "text/plain")
+	p.msg.Header = Header{fields: h, charset: e.params["charset"]}
+	if err := p.walk(e, place{}); err != nil {
+		return nil, err
+	}
+	p.fields(e.ctype)
+	p.finish()
+	return p.msg, nil
+}
+
+type parser struct {
+	limits Limits
+	msg    *Message
+	parts  int
+	junk   int
+	blocks []block
+}
+
+// block is a piece of the body in one or both forms.
+type block struct{ text, html string }
+
+// entity is a MIME entity before its transfer decoding.
+type entity struct {
+	h           textproto.Header
+	body        []byte
+	ctype       string
+	params      map[string]string
+	disposition string
+	filename    string // as declared, decoded
+}
+
+// place says where in the tree of parts an entity stands.
+type place struct {
+	depth       int
+	nested      bool // inside of a multipart
+	alternative bool // a direct choice of multipart/alternative
+	related     bool // part of multipart/related, not its root
+	root        bool // root of multipart/related
+	block       *block
+}
+
+func (p *parser) newEntity(h textproto.Header, body []byte, deflt string) *entity {
+	e := &entity{h: h, body: body}
+	e.ctype, e.params = parseParams(bounded(h.Get("Content-Type")), "")
+	if !validType(e.ctype) {
+		if e.ctype != "" && e.ctype != "text" {
+			p.msg.warn("unreadable content type")
+		}
+		e.ctype = deflt
+	}
+	var disp map[string]string
+	e.disposition, disp = parseParams(bounded(h.Get("Content-Disposition")), e.params["charset"])
+	e.filename = disp["filename"]
+	if e.filename == "" {
+		e.filename = e.params["name"]
+	}
+	return e
+}
+
+// bounded cuts a structured value that is longer than any honest one.
+func bounded(s string) string { return s[:min(len(s), 16<<10)] }
+
+var mediaType = regexp.MustCompile(`^[a-z0-9!#$&^_.+-]{1,127}/[a-z0-9!#$&^_.+-]{1,127}$`)
+
+func validType(s string) bool { return mediaType.MatchString(s) }
+
+func (p *parser) walk(e *entity, at place) error {
+	if p.parts++; p.parts > p.limits.Parts {
+		return &LimitError{What: LimitParts, Limit: int64(p.limits.Parts)}
+	}
+	if strings.HasPrefix(e.ctype, "multipart/") {
+		return p.multipart(e, at)
+	}
+	p.leaf(e, at)
+	return nil
+}
+
+func (p *parser) multipart(e *entity, at place) error {
+	if at.depth >= p.limits.Depth {
+		return &LimitError{What: LimitDepth, Limit: int64(p.limits.Depth)}
+	}
+	body := e.body
+	if cte := strings.ToLower(e.h.Get("Content-Transfer-Encoding")); cte == "base64" || cte == "quoted-printable" {
+		body, _ = decodeTransfer(body, cte) // forbidden, but sent
+		p.msg.warn("encoded multipart")
+	}
+	var raws [][]byte
+	closed := false
+	if b := e.params["boundary"]; b != "" {
+		raws, closed = splitMultipart(body, b, p.limits.Parts)
+	}
+	if len(raws) == 0 {
+		p.msg.warn("multipart without parts read as text")
+		e.ctype, e.body = "text/plain", body
+		p.leaf(e, at)
+		return nil
+	}
+	if !closed {
+		p.msg.warn("multipart without its final boundary")
+	}
+	if len(raws) > p.limits.Parts {
+		return &LimitError{What: LimitParts, Limit: int64(p.limits.Parts)}
+	}
+	deflt := "text/plain"
+	if e.ctype == "multipart/digest" {
+		deflt = "message/rfc822"
+	}
+	inner := place{depth: at.depth + 1, nested: true, block: at.block}
+	if e.ctype == "multipart/alternative" && inner.block == nil {
+		inner.block = &block{}
+		defer func() { p.blocks = append(p.blocks, *inner.block) }()
+	}
+	for i, raw := range raws {
+		h, body, err := p.splitHeader(raw)
+		if err != nil {
+			return err
+		}
+		inner.alternative = e.ctype == "multipart/alternative"
+		inner.related = e.ctype == "multipart/related" && i > 0
+		inner.root = e.ctype == "multipart/related" && i == 0
+		if err := p.walk(p.newEntity(h, body, deflt), inner); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// leaf files an entity as body text or as an attachment.
+func (p *parser) leaf(e *entity, at place) {
+	body, ok := decodeTransfer(e.body, bounded(e.h.Get("Content-Transfer-Encoding")))
+	if !ok {
+		p.msg.warn("a part could not be decoded wholly")
+	}
+	isText := e.ctype == "text/plain" || e.ctype == "text/html"
+	attached := e.disposition == "attachment" ||
+		at.related && (e.h.Has("Content-Id") || e.h.Has("Content-Location")) ||
+		e.filename != "" && at.nested && !at.alternative && !at.root
+	if !isText || attached {
+		if !ok && len(body) == 0 && len(e.body) > 0 {
+			body = e.body
+		}
+		p.attach(e, body, at)
+		return
+	}
+	charset := e.params["charset"]
+	if charset == "" && e.ctype == "text/html" {
+		charset = metaCharset(body)
+	}
+	s, known := decodeCharset(body, charset)
+	if !known {
+		p.msg.warn("text that is not in its declared charset")
+	}
+	p.addText(cleanText(s), e.ctype == "text/html", at.block)
+}
+
+func (p *parser) addText(s string, isHTML bool, b *block) {
+	if strings.TrimSpace(s) == "" {
+		return
+	}
+	if b == nil {
+		if isHTML {
+			p.blocks = append(p.blocks, block{html: s})
+		} else {
+			p.blocks = append(p.blocks, block{text: s})
+		}
+		return
+	}
+	// Inside of an alternative both forms grow side by side.
+	if isHTML {
+		b.html = join(b.html, s, "\n")
+	} else {
+		b.text = join(b.text, s, "\n")
+	}
+}
+
+func join(a, b, sep string) string {
+	if a == "" {
+		return b
+	}
+	if strings.HasSuffix(a, "\n") {
+		return a + b
+	}
+	return a + sep + b
+}
+
+var metaTag = regexp.MustCompile(`(?i)<meta[^>]{1,200}charset\s*=\s*["']?([a-z0-9_:.-]{1,40})`)
+
+func metaCharset(b []byte) string {
+	if m := metaTag.FindSubmatch(b[:min(len(b), 2048)]); m != nil {
+		return string(m[1])
+	}
+	return ""
+}
+
+func (p *parser) attach(e *entity, body []byte, at place) {
+	if e.ctype == "text/x-amp-html" && at.alternative {
+		return // a third form of the same text, of use to few mailers
+	}
+	part := Part{ContentType: e.ctype, Body: body}
+	if cid := messageIDs(bounded(e.h.Get("Content-Id"))); len(cid) > 0 {
+		part.ContentID = strings.ToValidUTF8(cid[0], "\uFFFD")
+	} else {
+		part.ContentID = oneLine(strings.Trim(bounded(e.h.Get("Content-Id")), "<> "))
+	}
+	if strings.HasPrefix(e.ctype, "text/") {
+		part.Charset = normalCharset(e.params["charset"])
+	}
+	if strings.HasPrefix(e.ctype, "image/") {
+		part.Inline = e.disposition == "inline" || e.disposition == "" && (part.ContentID != "" || at.related)
+	}
+	if part.Filename = cleanFilename(e.filename); part.Filename == "" {
+		part.Filename = p.defaultName(e.ctype, body)
+	} else if e.ctype == "message/rfc822" && !strings.HasSuffix(strings.ToLower(part.Filename), ".eml") {
+		part.Filename = cleanFilename(part.Filename + ".eml")
+	}
+	p.msg.Attachments = append(p.msg.Attachments, part)
+}
+
+// extensions are few and fixed, so that a name does not depend on the machine.
+var extensions = map[string]string{
+	"application/pdf": ".pdf", "application/zip": ".zip", "application/json": ".json", "application/xml": ".xml",
+	"application/gzip": ".gz", "application/msword": ".doc", "application/rtf": ".rtf", "application/vnd.ms-excel": ".xls",
+	"application/vnd.openxmlformats-officedocument.wordprocessingml.document":   ".docx",
+	"application/vnd.openxmlformats-officedocument.spreadsheetml.sheet":         ".xlsx",
+	"application/vnd.openxmlformats-officedocument.presentationml.presentation": ".pptx",
+	"application/pgp-signature": ".asc", "application/pgp-encrypted": ".asc", "application/pgp-keys": ".asc",
+	"application/pkcs7-signature": ".p7s", "application/x-pkcs7-signature": ".p7s",
+	"application/pkcs7-mime": ".p7m", "application/x-pkcs7-mime": ".p7m", "application/ms-tnef": ".dat",
+	"application/ics": ".ics", "text/calendar": ".ics", "text/csv": ".csv", "text/html": ".html", "text/plain": ".txt",
+	"text/vcard": ".vcf", "text/x-vcard": ".vcf", "text/x-patch": ".patch", "text/x-diff": ".diff", "text/rtf": ".rtf",
+	"text/xml": ".xml", "text/markdown": ".md", "text/rfc822-headers": ".txt", "text/css": ".css",
+	"message/rfc822": ".eml", "message/global": ".eml", "message/delivery-status": ".txt", "message/partial": ".eml",
+	"message/disposition-notification": ".txt", "message/feedback-report": ".txt",
+	"image/png": ".png", "image/jpeg": ".jpg", "image/jpg": ".jpg", "image/gif": ".gif", "image/webp": ".webp",
+	"image/bmp": ".bmp", "image/tiff": ".tif", "image/svg+xml": ".svg", "image/heic": ".heic",
+	"audio/mpeg": ".mp3", "audio/wav": ".wav", "audio/x-wav": ".wav", "audio/ogg": ".ogg", "audio/mp4": ".m4a", "audio/amr": ".amr",
+	"video/mp4": ".mp4", "video/quicktime": ".mov", "video/webm": ".webm", "video/mpeg": ".mpg",
+}
+
+func (p *parser) defaultName(ctype string, body []byte) string {
+	if ctype == "message/rfc822" || ctype == "message/global" {
+		sub := &parser{limits: p.limits, msg: &Message{}}
+		if h, _, err := sub.splitHeader(stripEnvelope(body)); err == nil {
+			if name := cleanFilename(decodeHeader(bounded(h.Get("Subject")), "")); name != "" {
+				return cleanFilename(name + ".eml")
+			}
+		}
+	}
+	ext := extensions[ctype]
+	if ext == "" {
+		ext = ".bin"
+		if strings.HasPrefix(ctype, "text/") {
+			ext = ".txt"
+		}
+	}
+	return fmt.Sprintf("attachment-%d%s", len(p.msg.Attachments)+1, ext)
+}
+
+// fields fills the message from its header.
+func (p *parser) fields(ctype string) {
+	m, h := p.msg, &p.msg.Header
+	if ids := idList(h.Values("Message-Id"), maxReferences); len(ids) > 0 {
+		m.MessageID = ids[0]
+	} else {
+		m.warn("no Message-ID")
+	}
+	m.InReplyTo = idList(h.Values("In-Reply-To"), maxInReplyTo)
+	m.References = idList(h.Values("References"), maxReferences)
+	m.From, m.Sender = p.addresses("From"), p.addresses("Sender")
+	m.ReplyTo, m.To = p.addresses("Reply-To"), p.addresses("To")
+	m.Cc, m.Bcc = p.addresses("Cc"), p.addresses("Bcc")
+	m.DeliveredTo = unique(p.addresses("Delivered-To", "X-Original-To", "Envelope-To", "X-Envelope-To", "X-Delivered-To"))
+	m.Subject = h.Get("Subject")
+	if m.Date = parseDate(h.Raw("Date")); m.Date.IsZero() {
+		m.warn("no date that can be read")
+	}
+	if h.Has("Return-Path") {
+		path := strings.TrimSpace(stripComments(bounded(h.Raw("Return-Path"))))
+		m.NullReturnPath = path == "<>"
+		if list, _ := ParseAddresses(path, ""); len(list) > 0 {
+			m.ReturnPath = list[0].Email
+		}
+	}
+	if v := h.Get("List-Id"); v != "" {
+		m.ListID = v
+		if i := strings.LastIndexByte(v, '<'); i >= 0 {
+			m.ListID = strings.TrimSpace(strings.TrimRight(v[i+1:], "> "))
+		}
+	}
+	m.AutoSubmitted = p.autoSubmitted(ctype)
+}
+
+func unique(list []Address) []Address {
+	seen := map[string]bool{}
+	var out []Address
+	for _, a := range list {
+		if !seen[a.Email] {
+			seen[a.Email] = true
+			out = append(out, a)
+		}
+	}
+	return out
+}
+
+// finish joins the blocks into the two forms of the body. Each form that is there
+// is whole: what came in the other form only is converted.
+func (p *parser) finish() {
+	m := p.msg
+	hasText, hasHTML := false, false
+	for _, b := range p.blocks {
+		hasText = hasText || b.text != ""
+		hasHTML = hasHTML || b.html != ""
+	}
+	var text, page strings.Builder
+	for _, b := range p.blocks {
+		if hasText {
+			t := b.text
+			if t == "" {
+				t = plainOf(b.html)
+			}
+			appendBlock(&text, t, "\n")
+		}
+		if hasHTML {
+			t := b.html
+			if t == "" {
+				t = `<div style="white-space: pre-wrap">` + html.EscapeString(b.text) + "</div>"
+			}
+			appendBlock(&page, t, "\n<br>\n")
+		}
+	}
+	m.Text, m.HTML = text.String(), page.String()
+	cids := referencedCIDs(m.HTML)
+	for i := range m.Attachments {
+		if a := &m.Attachments[i]; a.ContentID != "" && cids[strings.ToLower(a.ContentID)] {
+			a.Inline = true
+		}
+	}
+}
+
+func appendBlock(b *strings.Builder, s, sep string) {
+	if s == "" {
+		return
+	}
+	if b.Len() > 0 {
+		b.WriteString(sep)
+	}
+	b.WriteString(s)
+}
+
+var cidReference = regexp.MustCompile(`(?i)cid:([^"'\s<>)]{1,512})`)
+
+// referencedCIDs gives the Content-IDs that an HTML body shows, in lower case.
+func referencedCIDs(page string) map[string]bool {
+	if !strings.Contains(page, "cid:") && !strings.Contains(page, "CID:") && !strings.Contains(page, "Cid:") {
+		return nil
+	}
+	out := map[string]bool{}
+	for _, m := range cidReference.FindAllStringSubmatch(page, 10_000) {
+		id := html.UnescapeString(m[1])
+		out[strings.ToLower(string(unpercent(id)))] = true
+		out[strings.ToLower(id)] = true
+	}
+	return out
+}

@@ -1,0 +1,38 @@
+package mail
+
+import (
+	"strings"
+
+	"golang.org/x/net/html"
+)
+
+// plainOf gives the text of an HTML piece that stands between pieces of plain text.
+// It only strips; a reader who wants layout has the HTML form.
+func plainOf(page string) string {
+	z := html.NewTokenizer(strings.NewReader(page))
+	var out strings.Builder
+	skip := ""
+	for {
+		switch z.Next() {
+		case html.ErrorToken:
+			return cleanText(strings.TrimSpace(out.String()) + "\n")
+		case html.TextToken:
+			if skip == "" {
+				out.WriteString(strings.Join(strings.FieldsFunc(string(z.Text()), func(r rune) bool { return r == '\n' || r == '\t' }), " "))
+			}
+		case html.StartTagToken, html.SelfClosingTagToken:
+			switch name, _ := z.TagName(); string(name) {
+			case "script", "style", "title":
+				skip = string(name)
+			case "br", "p", "div", "tr", "li", "h1", "h2", "h3", "blockquote", "table":
+				if out.Len() > 0 {
+					out.WriteByte('\n')
+				}
+			}
+		case html.EndTagToken:
+			if name, _ := z.TagName(); string(name) == skip {
+				skip = ""
+			}
+		}
+	}
+}

@@ -1,0 +1,201 @@
+package mail
+
+import (
+	"bufio"
+	"bytes"
+	"strings"
+
+	"github.com/emersion/go-message/textproto"
+)
+
+// stripEnvelope removes what stands before the header and is no part of the mail:
+// a byte order mark, mbox "From " lines and blank lines.
+func stripEnvelope(raw []byte) []byte {
+	raw = bytes.TrimPrefix(raw, []byte("\xEF\xBB\xBF"))
+	for {
+		rest := bytes.TrimLeft(raw, "\r\n\x00")
+		line, after := cutLine(rest)
+		if bytes.HasPrefix(line, []byte("From ")) || bytes.HasPrefix(line, []byte(">From ")) {
+			raw = after
+			continue
+		}
+		if fieldName(line) != "" {
+			return rest
+		}
+		return raw
+	}
+}
+
+// cutLine splits b after its first line, which is returned without its newline.
+func cutLine(b []byte) (line, rest []byte) {
+	i := bytes.IndexByte(b, '\n')
+	if i < 0 {
+		return bytes.TrimSuffix(b, []byte("\r")), nil
+	}
+	return bytes.TrimSuffix(b[:i], []byte("\r")), b[i+1:]
+}
+
+// fieldName returns the name of the header field that line begins, "" if it is none.
+func fieldName(line []byte) string {
+	i := bytes.IndexByte(line, ':')
+	if i <= 0 || i > 200 {
+		return ""
+	}
+	if bytes.HasPrefix(line[i:], []byte("://")) {
+		return ""
+	}
+	name := bytes.TrimRight(line[:i], " \t")
+	for _, c := range name {
+		if c <= 32 || c >= 127 {
+			return ""
+		}
+	}
+	return string(name)
+}
+
+// knownField tells whether a line is so surely a header field that junk before it
+// must have been junk inside a header.
+func knownField(line []byte) bool {
+	name := strings.ToLower(fieldName(line))
+	switch name {
+	case "received", "from", "to", "cc", "bcc", "subject", "date", "sender", "reply-to", "message-id",
+		"in-reply-to", "references", "mime-version", "return-path", "delivered-to", "precedence", "dkim-signature":
+		return true
+	}
+	return strings.HasPrefix(name, "x-") || strings.HasPrefix(name, "content-") || strings.HasPrefix(name, "list-")
+}
+
+// splitHeader separates the header of an entity from its body. Lines that are no
+// header are dropped when more header follows; otherwise the body begins there.
+func (p *parser) splitHeader(raw []byte) (textproto.Header, []byte, error) {
+	var block bytes.Buffer
+	rest, started := raw, false
+	for len(rest) > 0 {
+		line, after := cutLine(rest)
+		if len(bytes.Trim(line, "\r")) == 0 {
+			rest = after
+			break
+		}
+		switch {
+		case (line[0] == ' ' || line[0] == '\t') && started:
+			if len(bytes.TrimSpace(line)) > 0 {
+				writeFieldLine(&block, line)
+			}
+		case fieldName(line) != "":
+			started = true
+			writeFieldLine(&block, line)
+		case !bytes.HasPrefix(line, []byte("--")) && p.headerGoesOn(after):
+			p.msg.warn("a line in a header is no header field")
+			// What continues a dropped line is dropped with it.
+			for len(after) > 0 && (after[0] == ' ' || after[0] == '\t') {
+				_, after = cutLine(after)
+			}
+		default:
+			p.msg.warn("no blank line between header and body")
+			h, err := p.readFields(&block)
+			return h, rest, err
+		}
+		rest = after
+		if int64(len(raw)-len(rest)) > p.limits.HeaderBytes {
+			return textproto.Header{}, nil, &LimitError{What: LimitHeader, Limit: p.limits.HeaderBytes}
+		}
+	}
+	h, err := p.readFields(&block)
+	return h, rest, err
+}
+
+// writeFieldLine appends a line; a CR or NUL inside of it would end or hide a field later.
+func writeFieldLine(block *bytes.Buffer, line []byte) {
+	start := block.Len()
+	block.Write(line)
+	b := block.Bytes()[start:]
+	for i, c := range b {
+		if c == '\r' || c == 0 {
+			b[i] = ' '
+		}
+	}
+	block.WriteString("\r\n")
+}
+
+// headerGoesOn looks for a well-known field before the next blank line. The look
+// ahead is bounded, and so is the number of times it is done.
+func (p *parser) headerGoesOn(rest []byte) bool {
+	p.junk++
+	if p.junk > 1000 {
+		return false
+	}
+	for range 20 {
+		line, after := cutLine(rest)
+		if len(line) == 0 || bytes.HasPrefix(line, []byte("--")) {
+			return false
+		}
+		if knownField(line) {
+			return true
+		}
+		rest = after
+	}
+	return false
+}
+
+func (p *parser) readFields(block *bytes.Buffer) (textproto.Header, error) {
+	block.WriteString("\r\n")
+	h, err := textproto.ReadHeader(bufio.NewReaderSize(block, 1024))
+	if err != nil {
+		p.msg.warn("a header could not be read to its end")
+	}
+	return h, nil
+}
+
+// splitMultipart cuts the body of a multipart entity at its boundary lines
+// (RFC 2046 section 5.1). A missing final boundary ends the last part at the end
+// of the body. A boundary that never occurs gives no parts.
+func splitMultipart(body []byte, boundary string, maxParts int) (parts [][]byte, closed bool) {
+	delim := []byte("--" + boundary)
+	start := -1
+	for pos := 0; pos <= len(body)-len(delim); {
+		var at int
+		if pos == 0 && bytes.HasPrefix(body, delim) {
+			at = 0
+		} else {
+			i := bytes.Index(body[pos:], delim)
+			if i < 0 {
+				break
+			}
+			at = pos + i
+		}
+		pos = at + len(delim)
+		if at > 0 && body[at-1] != '\n' {
+			continue
+		}
+		tail, after := cutLine(body[pos:])
+		tail, final := bytes.CutPrefix(tail, []byte("--"))
+		if len(bytes.TrimRight(tail, " \t\r")) > 0 {
+			continue // a longer boundary, of another multipart
+		}
+		if start >= 0 {
+			parts = append(parts, trimNewline(body[start:at]))
+			if len(parts) > maxParts {
+				return parts, true
+			}
+		}
+		if final {
+			return parts, true
+		}
+		pos = len(body) - len(after)
+		start = pos
+		if len(after) == 0 {
+			start = -1
+			break
+		}
+	}
+	if start >= 0 {
+		parts = append(parts, body[start:])
+	}
+	return parts, false
+}
+
+// trimNewline removes the one newline that belongs to the boundary after it.
+func trimNewline(b []byte) []byte {
+	b = bytes.TrimSuffix(b, []byte("\n"))
+	return bytes.TrimSuffix(b, []byte("\r"))
+}
