@@ -1,0 +1,106 @@
+package imap
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+
+	goimap "github.com/emersion/go-imap/v2"
+	"github.com/emersion/go-imap/v2/imapclient"
+)
+
+// headerBytes is how much of a header is fetched where the body is not.
+const headerBytes = 1 << 20
+
+// fetched is what came of one mail.
+type fetched struct {
+	uid  uint32
+	raw  []byte
+	full bool // raw is all that was asked for
+}
+
+// bodies fetches mails whole. Only what came whole is returned, and nothing at all after an error: until the server has
+// said that the command has ended well, a mail may be cut off.
+func (s *session) bodies(ctx context.Context, f folder, set goimap.NumSet, count int, size int64) (map[uint32][]byte, error) {
+	section := &goimap.FetchItemBodySection{Peek: true}
+	return s.fetch(ctx, f, set, section, count, size, s.cfg.MaxMessage)
+}
+
+// header fetches the header of one mail, or its first megabyte; nil if the server sends none.
+func (s *session) header(ctx context.Context, f folder, uid uint32) ([]byte, error) {
+	section := &goimap.FetchItemBodySection{
+		Peek:      true,
+		Specifier: goimap.PartSpecifierHeader,
+		Partial:   &goimap.SectionPartial{Size: headerBytes},
+	}
+	got, err := s.fetch(ctx, f, uidSet([]uint32{uid}), section, 1, headerBytes, headerBytes)
+	return got[uid], err
+}
+
+// fetch asks for one section of mails. It asks for nothing else: what the client does not understand ends the connection.
+// A single section may have most bytes.
+func (s *session) fetch(ctx context.Context, f folder, set goimap.NumSet, section *goimap.FetchItemBodySection,
+	count int, size, most int64) (map[uint32][]byte, error) {
+	got := make(map[uint32][]byte, count)
+	// Some servers' sizes are guesses: twice as much may come.
+	limit := 2*size + smallAnswer + int64(count)<<10
+	err := s.step(ctx, StepFetch+" "+f.name, limit, size, func() error {
+		cmd := s.client.Fetch(set, &goimap.FetchOptions{UID: true, BodySection: []*goimap.FetchItemBodySection{section}})
+		for msg := cmd.Next(); msg != nil; msg = cmd.Next() {
+			mail, err := readMail(msg, most, s.conn.fail)
+			if err != nil {
+				s.conn.fail(err)
+				if !errors.Is(err, ErrTooMuch) { // a literal is cut off, and the client reads on in it when it is closed
+					<-s.client.Closed()
+				}
+				_ = cmd.Close()
+				return err
+			}
+			if mail.full && mail.uid != 0 {
+				got[mail.uid] = mail.raw
+			}
+		}
+		return cmd.Close()
+	})
+	if err != nil {
+		return nil, err
+	}
+	return got, nil
+}
+
+// readMail reads one answer to FETCH. The UID may come before or after the body. A section larger than most ends the
+// connection with fail, or its rest would have to be read.
+func readMail(msg *imapclient.FetchMessageData, most int64, fail func(error)) (fetched, error) {
+	var mail fetched
+	for item := msg.Next(); item != nil; item = msg.Next() {
+		switch item := item.(type) {
+		case imapclient.FetchItemDataUID:
+			mail.uid = uint32(item.UID)
+		case imapclient.FetchItemDataBodySection:
+			if item.Literal == nil { // NIL: the server cannot read it
+				continue
+			}
+			size := item.Literal.Size()
+			var raw bytes.Buffer
+			var to io.Writer = io.Discard
+			if size > most {
+				fail(ErrTooMuch)
+			} else {
+				raw.Grow(int(size) + bytes.MinRead) // one mail at a time is ahead of its bytes
+				to = &raw
+			}
+			n, err := io.Copy(to, item.Literal)
+			switch {
+			case err != nil:
+				return mail, err
+			case n != size: // the connection ended: the client reads that as the end of the mail
+				return mail, io.ErrUnexpectedEOF
+			case size > most:
+				return mail, ErrTooMuch
+			}
+			mail.raw, mail.full = raw.Bytes(), true
+		}
+	}
+	return mail, nil
+}

@@ -1,0 +1,350 @@
+package imap
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"net"
+	"strconv"
+	"time"
+
+	goimap "github.com/emersion/go-imap/v2"
+	"github.com/emersion/go-imap/v2/imapclient"
+	"github.com/emersion/go-sasl"
+)
+
+const (
+	smallAnswer = 1 << 20  // limit of an answer that has no mail in it
+	listAnswer  = 64 << 20 // limit of a list of UIDs: some six million of them
+	slowest     = 16 << 10 // bytes per second below which a mail is taken to hang
+)
+
+// session is one connection, logged in. One goroutine uses it, and one command is under way at a time: servers mix up
+// the answers of several FETCH commands.
+type session struct {
+	cfg     *Config
+	conn    *conn
+	client  *imapclient.Client
+	wake    chan struct{} // holds a value when the number of mails in the selected folder may have changed
+	canIdle bool
+}
+
+// connect dials, secures the connection and logs in. Errors are *StepError, or ctx's.
+func connect(ctx context.Context, cfg *Config) (*session, error) {
+	s := &session{cfg: cfg, wake: make(chan struct{}, 1)}
+	if err := s.dial(ctx); err != nil {
+		return nil, err
+	}
+	if err := s.logIn(ctx); err != nil {
+		s.abort()
+		return nil, err
+	}
+	return s, nil
+}
+
+func (s *session) dial(ctx context.Context) error {
+	dialCtx, cancel := context.WithTimeout(ctx, s.cfg.StepTimeout)
+	defer cancel()
+	raw, err := s.cfg.Dial(dialCtx, "tcp", net.JoinHostPort(s.cfg.Host, strconv.Itoa(s.cfg.Port)))
+	if err != nil {
+		return dialError(ctx, err)
+	}
+	s.conn = &conn{Conn: raw, left: idleBytes}
+	options := &imapclient.Options{
+		UnilateralDataHandler: &imapclient.UnilateralDataHandler{
+			Mailbox: func(data *imapclient.UnilateralDataMailbox) {
+				if data.NumMessages != nil {
+					s.notify()
+				}
+			},
+		},
+	}
+	tlsConfig := &tls.Config{
+		ServerName:         s.cfg.Host,
+		RootCAs:            s.cfg.RootCAs,
+		InsecureSkipVerify: !s.cfg.ValidateCertificate, // the mailbox's own choice
+		MinVersion:         tls.VersionTLS12,
+	}
+	var plain net.Conn = s.conn
+	if s.cfg.Encryption != EncryptionNone {
+		greeted := s.cfg.Encryption == EncryptionTLS
+		if greeted {
+			if err := s.step(ctx, StepSTARTTLS, smallAnswer, 0, func() error { return startTLS(s.conn) }); err != nil {
+				s.conn.fail(err)
+				return err
+			}
+		}
+		secured := tls.Client(s.conn, tlsConfig)
+		if err := s.step(ctx, StepTLS, smallAnswer, 0, func() error { return secured.HandshakeContext(ctx) }); err != nil {
+			s.conn.fail(err)
+			return err
+		}
+		plain = secured
+		if greeted {
+			plain = &greetedConn{Conn: secured}
+		}
+	}
+	s.client = imapclient.New(&guard{Conn: plain, refuse: s.conn.fail}, options)
+	return nil
+}
+
+func dialError(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	step := StepConnect
+	var resolve *net.DNSError
+	if errors.As(err, &resolve) {
+		step = StepResolve
+	}
+	if errors.Is(err, context.DeadlineExceeded) {
+		err = ErrTimeout
+	}
+	return &StepError{Step: step, Err: err}
+}
+
+// logIn waits for the greeting, logs in and learns what the server is capable of afterwards.
+func (s *session) logIn(ctx context.Context) error {
+	var caps goimap.CapSet
+	err := s.step(ctx, StepGreeting, smallAnswer, 0, func() error {
+		if err := s.client.WaitGreeting(); err != nil {
+			return err
+		}
+		caps = s.client.Caps()
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	if s.client.State() == goimap.ConnStateNotAuthenticated { // else PREAUTH
+		if err := s.step(ctx, StepLogin, smallAnswer, 0, func() error { return s.authenticate(caps) }); err != nil {
+			return err
+		}
+	}
+	return s.step(ctx, StepGreeting, smallAnswer, 0, func() error {
+		// Asked for in any case: the client's own list may still be the one from before the login.
+		caps, err := s.client.Capability().Wait()
+		if err != nil {
+			return err
+		}
+		s.canIdle = caps.Has(goimap.CapIdle)
+		if _, both := caps[goimap.CapIMAP4rev1]; both && caps.Has(goimap.CapIMAP4rev2) {
+			// The client writes names of folders as rev2 has them as soon as the server knows rev2, but a server that
+			// knows both reads them so only when told (RFC 9051, appendix E).
+			_, err = s.client.Enable(goimap.CapIMAP4rev2).Wait()
+		}
+		return err
+	})
+}
+
+func (s *session) authenticate(caps goimap.CapSet) error {
+	if caps.Has(goimap.AuthCap(sasl.Plain)) {
+		return s.client.Authenticate(sasl.NewPlainClient("", s.cfg.Username, s.cfg.Password))
+	}
+	if caps.Has(goimap.CapLoginDisabled) {
+		return ErrLoginDisabled
+	}
+	return s.client.Login(s.cfg.Username, s.cfg.Password).Wait()
+}
+
+// step does one thing with the connection: it ends with ctx, after StepTimeout of silence, after StepTimeout and the
+// time that expect bytes take at the slowest, or when the server sends more than limit bytes. After any error but a
+// refusal the connection is of no more use, and closed.
+func (s *session) step(ctx context.Context, name string, limit, expect int64, do func() error) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	whole := s.cfg.StepTimeout + time.Duration(expect/slowest)*time.Second
+	s.conn.begin(s.cfg.StepTimeout, whole, limit)
+	release := context.AfterFunc(ctx, func() { s.conn.fail(context.Canceled) })
+	err := do()
+	release()
+	s.conn.end()
+	if ctx.Err() != nil {
+		s.conn.fail(context.Canceled)
+		return ctx.Err()
+	}
+	if err == nil {
+		return nil
+	}
+	err = explain(err, s.conn.why())
+	var reply *ReplyError
+	if !errors.As(err, &reply) || reply.Status == "BYE" {
+		s.conn.fail(err)
+	}
+	return &StepError{Step: name, Err: err}
+}
+
+// notify remembers that there may be new mail.
+func (s *session) notify() {
+	select {
+	case s.wake <- struct{}{}:
+	default:
+	}
+}
+
+// alive tells whether the connection is not known to be closed.
+func (s *session) alive() bool {
+	select {
+	case <-s.client.Closed():
+		return false
+	default:
+		return s.conn.why() == nil
+	}
+}
+
+// abort closes the connection at once, and waits for the client's reader to end.
+func (s *session) abort() {
+	s.conn.fail(net.ErrClosed)
+	if s.client != nil {
+		_ = s.client.Close()
+	}
+}
+
+// logOut takes leave of the server.
+func (s *session) logOut(ctx context.Context) {
+	if s.alive() {
+		_ = s.step(ctx, "logout", smallAnswer, 0, func() error { return s.client.Logout().Wait() })
+	}
+	s.abort()
+}
+
+// folder is a folder as it was when it was opened.
+type folder struct {
+	name     string
+	validity uint32
+	exists   uint32
+}
+
+// examine opens a folder for reading alone (RFC 9051, section 6.3.3). It is done anew before each look at a folder: only
+// so its UIDVALIDITY and what others have removed become known.
+func (s *session) examine(ctx context.Context, name string) (folder, error) {
+	select {
+	case <-s.wake: // what it announced will be found now
+	default:
+	}
+	var data *goimap.SelectData
+	err := s.step(ctx, StepSelect+" "+name, smallAnswer, 0, func() (err error) {
+		data, err = s.client.Select(name, &goimap.SelectOptions{ReadOnly: true}).Wait()
+		return err
+	})
+	if err != nil {
+		return folder{}, err
+	}
+	if data.UIDValidity == 0 {
+		return folder{}, &StepError{Step: StepSelect + " " + name, Err: ErrNoUIDs}
+	}
+	return folder{name: name, validity: data.UIDValidity, exists: data.NumMessages}, nil
+}
+
+// search returns the UIDs from first on.
+func (s *session) search(ctx context.Context, f folder, first uint32) (goimap.UIDSet, error) {
+	// A range to * is never empty: it has the last mail even where first is beyond it.
+	criteria := &goimap.SearchCriteria{UID: []goimap.UIDSet{{{Start: goimap.UID(first), Stop: 0}}}}
+	var found goimap.UIDSet
+	err := s.step(ctx, StepSearch+" "+f.name, listAnswer, listAnswer/64, func() error {
+		data, err := s.client.UIDSearch(criteria, nil).Wait()
+		if err != nil {
+			return err
+		}
+		found, _ = data.All.(goimap.UIDSet)
+		return nil
+	})
+	return found, err
+}
+
+// sequence returns the sequence number of a mail, 0 if it is not in the folder.
+func (s *session) sequence(ctx context.Context, f folder, uid uint32) (uint32, error) {
+	criteria := &goimap.SearchCriteria{UID: []goimap.UIDSet{goimap.UIDSetNum(goimap.UID(uid))}}
+	var number uint32
+	err := s.step(ctx, StepSearch+" "+f.name, smallAnswer, 0, func() error {
+		data, err := s.client.Search(criteria, nil).Wait()
+		if err != nil {
+			return err
+		}
+		if found, _ := data.All.(goimap.SeqSet); len(found) > 0 {
+			number = found[0].Start
+		}
+		return nil
+	})
+	return number, err
+}
+
+// sizes asks for the sizes of mails; those of which the server tells none are missing in the answer.
+func (s *session) sizes(ctx context.Context, f folder, uids []uint32) (map[uint32]int64, error) {
+	sizes := make(map[uint32]int64, len(uids))
+	err := s.step(ctx, StepFetch+" "+f.name, smallAnswer+int64(len(uids))<<10, 0, func() error {
+		cmd := s.client.Fetch(uidSet(uids), &goimap.FetchOptions{UID: true, RFC822Size: true})
+		for msg := cmd.Next(); msg != nil; msg = cmd.Next() {
+			var uid goimap.UID
+			size := int64(-1)
+			for item := msg.Next(); item != nil; item = msg.Next() {
+				switch item := item.(type) {
+				case imapclient.FetchItemDataUID:
+					uid = item.UID
+				case imapclient.FetchItemDataRFC822Size:
+					size = item.Size
+				}
+			}
+			if uid != 0 && size >= 0 {
+				sizes[uint32(uid)] = size
+			}
+		}
+		return cmd.Close()
+	})
+	return sizes, err
+}
+
+func uidSet(uids []uint32) goimap.UIDSet {
+	var set goimap.UIDSet
+	for _, uid := range uids {
+		set.AddNum(goimap.UID(uid))
+	}
+	return set
+}
+
+// idle waits with IDLE for new mail, at most for d.
+func (s *session) idle(ctx context.Context, d time.Duration) error {
+	var idle *imapclient.IdleCommand
+	err := s.step(ctx, StepIdle, smallAnswer, 0, func() (err error) {
+		idle, err = s.client.Idle()
+		return err
+	})
+	var reply *ReplyError
+	if errors.As(err, &reply) && s.alive() {
+		s.canIdle = false // it said that it can, but it will not
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	waitErr := s.wait(ctx, d, s.wake)
+	if waitErr != nil {
+		s.conn.fail(net.ErrClosed) // so that ending the command cannot hang
+	}
+	end := func() error {
+		closeErr := idle.Close()
+		return errors.Join(idle.Wait(), closeErr)
+	}
+	if waitErr != nil {
+		_ = end()
+		return waitErr
+	}
+	return s.step(ctx, StepIdle, smallAnswer, 0, end)
+}
+
+// wait waits for d, for a value of wake (nil: none comes), for the end of ctx or of the connection.
+func (s *session) wait(ctx context.Context, d time.Duration, wake <-chan struct{}) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-wake:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-s.client.Closed():
+		return &StepError{Step: StepIdle, Err: ErrClosed}
+	}
+}

@@ -1,0 +1,244 @@
+package imap
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"slices"
+	"sync"
+	"time"
+)
+
+// Cursor is a position in a folder: the last UID that was taken, valid under one UIDVALIDITY (RFC 9051, section 2.3.1.1).
+// The zero Cursor stands before the first mail.
+type Cursor struct {
+	UIDValidity, UID uint32
+}
+
+// Mail is a mail as the server has it.
+type Mail struct {
+	Folder           string // as in Config.Folders, INBOX in capitals
+	UIDValidity, UID uint32
+	Raw              []byte // the whole mail, but see Oversize and Problem; the sink may keep it
+	Size             int64  // RFC822.SIZE as the server tells it; of a whole mail the length of Raw
+	Oversize         bool   // larger than Config.MaxMessage: Raw has the header only, at most 1 MiB
+	Problem          string // not empty: it could not be fetched whole, and why; Raw has the header, or nothing
+}
+
+// Sink takes the mails. A Source calls it from one goroutine at a time for Cursor and Take.
+type Sink interface {
+	// Cursor returns what the last Take of the folder has stored, the zero Cursor before the first.
+	Cursor(ctx context.Context, folder string) (Cursor, error)
+	// Take makes a batch of one folder, in ascending order of UID, and the cursor after it durable together before it
+	// returns. mails may be empty: the mails up to the cursor are gone. After an error the same mails come again, and
+	// they all come again under another UIDVALIDITY when the server renumbers the folder: to know a mail that was taken
+	// before is the sink's part.
+	Take(ctx context.Context, folder string, mails []Mail, next Cursor) error
+	// Status is told of every change. ctx may have ended.
+	Status(ctx context.Context, s Status)
+}
+
+// Status tells how a Source does.
+type Status struct {
+	Connected   bool      // Run is connected and logged in
+	LastSuccess time.Time // when all folders were last read to their end
+	LastError   error     // a *StepError mostly; nil after a success
+	LastErrorAt time.Time
+	NextTry     time.Time // when Run connects again; zero while it is connected
+	Folders     []FolderStatus
+}
+
+// FolderStatus tells how one folder does. The counts are of this Source since New.
+type FolderStatus struct {
+	Name        string
+	Exists      uint32 // mails on the server
+	Cursor      Cursor
+	LastSuccess time.Time
+	LastError   error  // nil after a success
+	Taken       uint64 // mails that the sink has taken, all of them
+	Oversize    uint64 // of these, with only a header because of their size
+	Problems    uint64 // of these, with a Problem
+}
+
+// Source reads the folders of one mailbox. Its methods may be called at the same time; a folder is read by one of them
+// at a time.
+type Source struct {
+	cfg     Config
+	sink    Sink
+	reading chan struct{} // holds a value while a folder is read
+
+	mu     sync.Mutex
+	status Status
+}
+
+// New returns a source that has not connected yet. Its error names everything that is wrong with the configuration.
+func New(cfg Config, sink Sink) (*Source, error) {
+	cfg = cfg.withDefaults()
+	if err := cfg.validate(); err != nil {
+		return nil, err
+	}
+	if sink == nil {
+		return nil, errors.New("imap: no sink")
+	}
+	s := &Source{cfg: cfg, sink: sink, reading: make(chan struct{}, 1)}
+	for _, name := range cfg.Folders {
+		s.status.Folders = append(s.status.Folders, FolderStatus{Name: name})
+	}
+	return s, nil
+}
+
+// Run imports new mail until ctx ends, connecting again after each failure. It returns ctx's error, after all that it
+// has started has ended.
+func (s *Source) Run(ctx context.Context) error {
+	for failures := 0; ctx.Err() == nil; {
+		w := &worker{Source: s, running: true}
+		rounds, err := w.serve(ctx)
+		w.abort()
+		if ctx.Err() != nil {
+			break
+		}
+		if rounds > 0 {
+			failures = 0
+		}
+		wait := s.backoff(failures, err)
+		failures++
+		s.failed(ctx, err, wait)
+		sleep(ctx, wait)
+	}
+	s.update(context.WithoutCancel(ctx), func(st *Status) { st.Connected, st.NextTry = false, time.Time{} })
+	return ctx.Err()
+}
+
+// Once reads every folder to its end, over a connection of its own. It returns what went wrong, for each folder that
+// could not be read; the others have been read nevertheless.
+func (s *Source) Once(ctx context.Context) error {
+	w := &worker{Source: s}
+	err := w.all(ctx)
+	if w.sess != nil && ctx.Err() == nil {
+		w.sess.logOut(ctx)
+	}
+	w.abort()
+	if err != nil {
+		s.update(ctx, func(st *Status) { st.LastError, st.LastErrorAt = err, s.now() })
+	}
+	return err
+}
+
+// Fetch fetches one mail once more, such as one that was delivered with a Problem, over a connection of its own. The sink
+// hears nothing of it. The mail is named by its folder and position; [ErrGone] if it is no longer there.
+func (s *Source) Fetch(ctx context.Context, folder string, at Cursor) (Mail, error) {
+	w := &worker{Source: s}
+	defer w.abort()
+	f, err := w.open(ctx, folder)
+	if err != nil {
+		return Mail{}, err
+	}
+	if f.validity != at.UIDValidity {
+		return Mail{}, &StepError{Step: StepSelect + " " + folder, Err: ErrGone}
+	}
+	mail, err := (&batch{worker: w, folder: f}).alone(ctx, at.UID)
+	if err != nil {
+		return Mail{}, err
+	}
+	mail.Folder, mail.UIDValidity = folder, f.validity
+	return mail, nil
+}
+
+// Status returns the present state.
+func (s *Source) Status() Status {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	st := s.status
+	st.Folders = slices.Clone(st.Folders)
+	return st
+}
+
+// Test tells whether a configuration works: it connects, logs in and opens each folder. Its error is that of the
+// configuration, a *StepError that names the step which failed, or ctx's.
+func Test(ctx context.Context, cfg Config) error {
+	cfg = cfg.withDefaults()
+	if err := cfg.validate(); err != nil {
+		return err
+	}
+	sess, err := connect(ctx, &cfg)
+	if err != nil {
+		return err
+	}
+	defer sess.abort()
+	for _, name := range cfg.Folders {
+		if _, err := sess.examine(ctx, name); err != nil {
+			return err
+		}
+	}
+	sess.logOut(ctx)
+	return nil
+}
+
+// backoff is the wait after a number of failures before this one.
+func (s *Source) backoff(failures int, err error) time.Duration {
+	wait := s.cfg.BackoffMax
+	if failures < 32 && !refused(err) {
+		wait = min(wait, s.cfg.BackoffMin<<failures)
+	}
+	if wait <= 0 { // overflow
+		wait = s.cfg.BackoffMax
+	}
+	return wait - time.Duration(s.cfg.Rand()*float64(wait)/2)
+}
+
+func (s *Source) failed(ctx context.Context, err error, wait time.Duration) {
+	step, why := reason(err)
+	s.cfg.Logger.WarnContext(ctx, "imap: connection failed", "host", s.cfg.Host, "step", step, "reason", why, "wait", wait)
+	s.update(ctx, func(st *Status) {
+		now := s.now()
+		st.Connected, st.LastError, st.LastErrorAt, st.NextTry = false, err, now, now.Add(wait)
+	})
+}
+
+// update changes the status and tells the sink.
+func (s *Source) update(ctx context.Context, change func(*Status)) {
+	s.mu.Lock()
+	change(&s.status)
+	s.mu.Unlock()
+	s.sink.Status(ctx, s.Status())
+}
+
+func (s *Source) updateFolder(ctx context.Context, name string, change func(*FolderStatus)) {
+	s.update(ctx, func(st *Status) {
+		i := slices.IndexFunc(st.Folders, func(f FolderStatus) bool { return f.Name == name })
+		change(&st.Folders[i])
+	})
+}
+
+// lock waits until no other goroutine reads a folder.
+func (s *Source) lock(ctx context.Context) error {
+	select {
+	case s.reading <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (s *Source) unlock() { <-s.reading }
+
+func (s *Source) now() time.Time { return s.cfg.Now().UTC() }
+
+func (s *Source) log(ctx context.Context, level slog.Level, message, folder string, err error, args ...any) {
+	args = append(args, "host", s.cfg.Host, "folder", folder)
+	if err != nil {
+		step, why := reason(err)
+		args = append(args, "step", step, "reason", why)
+	}
+	s.cfg.Logger.Log(ctx, level, message, args...)
+}
+
+// sleep waits for d or the end of ctx.
+func sleep(ctx context.Context, d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+}

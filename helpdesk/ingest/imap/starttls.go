@@ -1,0 +1,89 @@
+package imap
+
+import (
+	"errors"
+	"io"
+	"net"
+	"strings"
+)
+
+// startTLS asks the server for TLS on a connection that has just been made (RFC 9051, section 6.2.1). The client library
+// could do that, but would then read what comes after it without the guard.
+//
+// It reads byte by byte: what follows the server's OK belongs to the handshake, so that nothing which was slipped in
+// before is taken for a part of the secured dialogue.
+func startTLS(conn net.Conn) error {
+	greeting, err := readLine(conn)
+	if err != nil {
+		return err
+	}
+	if !hasWord(greeting, "* OK") { // PREAUTH too: nothing could be secured any more
+		return replyOf(greeting)
+	}
+	if _, err := io.WriteString(conn, "S1 STARTTLS\r\n"); err != nil {
+		return err
+	}
+	for {
+		line, err := readLine(conn)
+		switch {
+		case err != nil:
+			return err
+		case hasWord(line, "S1 OK"):
+			return nil
+		case !strings.HasPrefix(line, "* ") || hasWord(line, "* BYE"):
+			return replyOf(line)
+		}
+	}
+}
+
+// readLine reads up to the end of a line, and returns it without.
+func readLine(conn net.Conn) (string, error) {
+	line := make([]byte, 0, 128)
+	for b := make([]byte, 1); ; {
+		if _, err := io.ReadFull(conn, b); err != nil {
+			return "", err
+		}
+		if b[0] == '\n' {
+			return strings.TrimSuffix(string(line), "\r"), nil
+		}
+		if line = append(line, b[0]); len(line) > 1<<16 {
+			return "", ErrTooMuch
+		}
+	}
+}
+
+func hasWord(line, word string) bool {
+	return len(line) >= len(word) && strings.EqualFold(line[:len(word)], word) &&
+		(len(line) == len(word) || line[len(word)] == ' ')
+}
+
+// replyOf makes an error of a line that is not the expected one.
+func replyOf(line string) error {
+	_, rest, _ := strings.Cut(line, " ")
+	status, text, _ := strings.Cut(rest, " ")
+	switch status = strings.ToUpper(status); status {
+	case "NO", "BAD", "BYE":
+		return &ReplyError{Status: status, Text: short(text)}
+	case "PREAUTH":
+		return errors.Join(ErrProtocol, errors.New("the server has logged us in before the connection was secured"))
+	}
+	return ErrProtocol
+}
+
+// greetedConn begins with a greeting, for a client that expects the one which came before TLS.
+type greetedConn struct {
+	net.Conn
+	sent int
+}
+
+const secondGreeting = "* OK secured\r\n"
+
+// Read implements net.Conn.
+func (c *greetedConn) Read(b []byte) (int, error) {
+	if c.sent < len(secondGreeting) {
+		n := copy(b, secondGreeting[c.sent:])
+		c.sent += n
+		return n, nil
+	}
+	return c.Conn.Read(b)
+}

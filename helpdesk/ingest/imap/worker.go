@@ -1,0 +1,239 @@
+package imap
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"log/slog"
+	"math"
+	"slices"
+	"time"
+
+	goimap "github.com/emersion/go-imap/v2"
+)
+
+// worker reads folders over one connection at a time.
+type worker struct {
+	*Source
+	running  bool     // on behalf of Run
+	sess     *session // nil before the first connection
+	selected string   // the folder opened last
+}
+
+// serve reads the folders again and again until the connection fails; rounds counts how often it read them all.
+func (w *worker) serve(ctx context.Context) (rounds int, err error) {
+	watched := w.watched()
+	var nextAll time.Time
+	for {
+		fresh := false // mail came in this turn
+		if rounds == 0 || !time.Now().Before(nextAll) {
+			if err := w.all(ctx); err != nil && !w.onlyRefused(err) {
+				return rounds, err
+			} else if err == nil {
+				rounds++
+			} else {
+				rounds = max(rounds, 1) // the connection is fine
+			}
+			fresh = true
+			nextAll = time.Now().Add(w.allInterval())
+		} else {
+			before := w.taken(watched)
+			if err := w.read(ctx, watched); err != nil && !w.onlyRefused(err) {
+				return rounds, err
+			}
+			fresh = w.taken(watched) != before
+		}
+		if !fresh {
+			// A server that announces mail which is not there would keep us busy.
+			if err := w.sess.wait(ctx, w.cfg.BackoffMin, nil); err != nil {
+				return rounds, err
+			}
+		}
+		if err := w.rest(ctx, watched, max(0, time.Until(nextAll))); err != nil {
+			return rounds, err
+		}
+	}
+}
+
+// rest waits for mail in the watched folder, or for d.
+func (w *worker) rest(ctx context.Context, watched string, d time.Duration) error {
+	sess := w.sess
+	if sess.canIdle && w.selected == watched {
+		return sess.idle(ctx, d)
+	}
+	return sess.wait(ctx, d, nil)
+}
+
+// watched is the folder that IDLE watches.
+func (w *worker) watched() string {
+	if slices.Contains(w.cfg.Folders, inbox) {
+		return inbox
+	}
+	return w.cfg.Folders[0]
+}
+
+// allInterval is the time between two looks at all folders.
+func (w *worker) allInterval() time.Duration {
+	if len(w.cfg.Folders) == 1 && w.sess.canIdle && w.selected == w.watched() {
+		return w.cfg.IdleInterval
+	}
+	return w.cfg.PollInterval
+}
+
+// taken is the number of mails taken from a folder.
+func (w *worker) taken(name string) uint64 {
+	for _, f := range w.Status().Folders {
+		if f.Name == name {
+			return f.Taken
+		}
+	}
+	return 0
+}
+
+// onlyRefused tells whether err is about folders alone, and the connection goes on.
+func (w *worker) onlyRefused(err error) bool {
+	var reply *ReplyError
+	return w.sess != nil && w.sess.alive() && (errors.As(err, &reply) || errors.Is(err, ErrNoUIDs))
+}
+
+// all reads every folder, the one that is watched last, so that it stays open. A folder that the server refuses does not
+// stop the others; the error then has the refusals of all.
+func (w *worker) all(ctx context.Context) error {
+	watched := w.watched()
+	order := slices.DeleteFunc(slices.Clone(w.cfg.Folders), func(name string) bool { return name == watched })
+	var refusals []error
+	for _, name := range append(order, watched) {
+		err := w.read(ctx, name)
+		if err != nil && !w.onlyRefused(err) {
+			return err
+		}
+		if err != nil {
+			refusals = append(refusals, err)
+		}
+	}
+	if len(refusals) > 0 {
+		err := errors.Join(refusals...)
+		w.update(ctx, func(st *Status) { st.LastError, st.LastErrorAt = err, w.now() })
+		return err
+	}
+	w.update(ctx, func(st *Status) { st.LastSuccess, st.LastError = w.now(), nil })
+	return nil
+}
+
+// read reads one folder to its end.
+func (w *worker) read(ctx context.Context, name string) error {
+	if err := w.lock(ctx); err != nil {
+		return err
+	}
+	defer w.unlock()
+	err := w.readLocked(ctx, name)
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if err != nil {
+		w.log(ctx, slog.LevelWarn, "imap: folder not read", name, err)
+	}
+	w.updateFolder(ctx, name, func(f *FolderStatus) {
+		f.LastError = err
+		if err == nil {
+			f.LastSuccess = w.now()
+		}
+	})
+	return err
+}
+
+func (w *worker) readLocked(ctx context.Context, name string) error {
+	cursor, err := w.sink.Cursor(ctx, name)
+	if err != nil {
+		return &StepError{Step: StepCursor + " " + name, Err: err}
+	}
+	f, err := w.open(ctx, name)
+	if err != nil {
+		return err
+	}
+	if cursor.UIDValidity != f.validity {
+		if cursor.UIDValidity != 0 {
+			w.log(ctx, slog.LevelWarn, "imap: the server has renumbered the folder, it is read from the start", name, nil,
+				"was", cursor.UIDValidity, "is", f.validity)
+		}
+		cursor = Cursor{UIDValidity: f.validity}
+	}
+	w.updateFolder(ctx, name, func(st *FolderStatus) { st.Exists, st.Cursor = f.exists, cursor })
+	if f.exists == 0 || cursor.UID == math.MaxUint32 {
+		return nil
+	}
+	found, err := w.sess.search(ctx, f, cursor.UID+1)
+	if err != nil {
+		return err
+	}
+	b := &batch{worker: w, folder: f, done: cursor.UID, durable: cursor.UID}
+	for next := ascending(found, cursor.UID); ; {
+		uids := next(w.cfg.BatchSize)
+		if len(uids) == 0 {
+			return nil
+		}
+		if err := b.fetch(ctx, uids); err != nil {
+			return err
+		}
+	}
+}
+
+// ascending returns the UIDs of a set that are beyond after, a number of them at each call. Sets come from the server:
+// they may be in any order, and too large to be written out.
+func ascending(set goimap.UIDSet, after uint32) func(n int) []uint32 {
+	set = slices.Clone(set)
+	slices.SortFunc(set, func(a, b goimap.UIDRange) int { return cmp.Compare(a.Start, b.Start) })
+	next := uint64(after) + 1
+	return func(n int) []uint32 {
+		var uids []uint32
+		for len(set) > 0 && len(uids) < n {
+			next = max(next, uint64(set[0].Start))
+			if next > uint64(set[0].Stop) { // also the ranges to *, whose Stop is 0
+				set = set[1:]
+				continue
+			}
+			uids = append(uids, uint32(next))
+			next++
+		}
+		return uids
+	}
+}
+
+// session returns a connection that is not known to be closed.
+func (w *worker) session(ctx context.Context) (*session, error) {
+	if w.sess != nil && w.sess.alive() {
+		return w.sess, nil
+	}
+	w.abort()
+	sess, err := connect(ctx, &w.cfg)
+	if err != nil {
+		return nil, err
+	}
+	w.sess = sess
+	if w.running {
+		w.update(ctx, func(st *Status) { st.Connected, st.NextTry = true, time.Time{} })
+	}
+	return sess, nil
+}
+
+// open opens a folder, over a new connection where the old one has ended.
+func (w *worker) open(ctx context.Context, name string) (folder, error) {
+	sess, err := w.session(ctx)
+	if err != nil {
+		return folder{}, err
+	}
+	w.selected = ""
+	f, err := sess.examine(ctx, name)
+	if err == nil {
+		w.selected = name
+	}
+	return f, err
+}
+
+// abort closes the connection, if there is one.
+func (w *worker) abort() {
+	if w.sess != nil {
+		w.sess.abort()
+		w.sess = nil
+	}
+}
