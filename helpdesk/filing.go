@@ -239,21 +239,22 @@ func (f *filing) insert(ctx context.Context, tx Tx, row InboundMail, mailbox Mai
 	}
 	c, isNew := match.conversation, match.conversation.ID == 0
 	if isNew {
-		if c, err = f.open(ctx, tx, mailbox, customer, email); err != nil {
-			return row, err
-		}
+		c = f.open(mailbox, customer, email)
+	}
+	i := f.interaction(customer, email, match)
+	i.IsStarter = isNew
+	c.received(f.now, i, f.mail.AutoSubmitted)
+	if err := f.save(ctx, tx, &c); err != nil {
+		return row, err
+	}
+	if isNew {
 		event("conversation.created", c.ID, c.MailboxID)
 	}
-	i := f.interaction(c, customer, email, match)
-	i.IsStarter = isNew
+	i.ConversationID = c.ID
 	if err := tx.InsertInteraction(ctx, &i); err != nil {
 		return row, err
 	}
 	if err := f.attach(ctx, tx, i); err != nil {
-		return row, err
-	}
-	c.received(f.now, i, f.mail.AutoSubmitted)
-	if err := tx.UpdateConversation(ctx, &c); err != nil {
 		return row, err
 	}
 	if err := tx.AddParticipants(ctx, c.ID, f.participants(mailbox, match)); err != nil {
@@ -269,19 +270,26 @@ func (f *filing) insert(ctx context.Context, tx Tx, row InboundMail, mailbox Mai
 }
 
 // open begins a conversation with the mail.
-func (f *filing) open(ctx context.Context, tx Tx, mailbox Mailbox, customer Customer, email CustomerEmail) (Conversation, error) {
-	c := Conversation{
+func (f *filing) open(mailbox Mailbox, customer Customer, email CustomerEmail) Conversation {
+	return Conversation{
 		Channel: channelEmail, MailboxID: mailbox.ID, CustomerID: customer.ID, CustomerEmailID: email.ID, CustomerEmail: email.Email,
 		Status: StatusPosted, Subject: f.mail.Subject, CreatedAt: f.now, UpdatedAt: f.now,
 	}
-	var err error
-	if c.Number, err = tx.TakeNumber(ctx); err != nil {
-		return Conversation{}, err
-	}
-	return c, tx.InsertConversation(ctx, &c)
 }
 
-func (f *filing) interaction(c Conversation, customer Customer, email CustomerEmail, match match) Interaction {
+// save writes a conversation once, whether it is new or not.
+func (f *filing) save(ctx context.Context, tx Tx, c *Conversation) error {
+	if c.ID != 0 {
+		return tx.UpdateConversation(ctx, c)
+	}
+	var err error
+	if c.Number, err = tx.TakeNumber(ctx); err != nil {
+		return err
+	}
+	return tx.InsertConversation(ctx, c)
+}
+
+func (f *filing) interaction(customer Customer, email CustomerEmail, match match) Interaction {
 	posted := f.mail.Date.UTC().Truncate(time.Microsecond)
 	if posted.Year() < 1970 || posted.After(f.now) {
 		posted = f.now // a date nobody can have written it at
@@ -291,7 +299,7 @@ func (f *filing) interaction(c Conversation, customer Customer, email CustomerEm
 		refs = append(slices.Clone(refs), f.mail.InReplyTo[n-1])
 	}
 	return Interaction{
-		ConversationID: c.ID, Type: TypeCustomer, Status: StatusPosted, Body: f.body, Subject: f.mail.Subject, Source: channelEmail,
+		Type: TypeCustomer, Status: StatusPosted, Body: f.body, Subject: f.mail.Subject, Source: channelEmail,
 		CustomerID: customer.ID, CustomerEmailID: email.ID, CustomerEmail: email.Email, To: emails(f.mail.To), Cc: emails(f.mail.Cc),
 		IsForward: match.answersForward, AutoSubmitted: f.mail.AutoSubmitted, PostedAt: posted,
 		MessageID: f.mail.MessageID, References: refs, Threading: match.why, CreatedAt: f.now, UpdatedAt: f.now,

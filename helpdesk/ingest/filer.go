@@ -1,0 +1,191 @@
+package ingest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+
+	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/mail"
+	"github.com/helpwright/helpwright/storage"
+	"github.com/helpwright/helpwright/storage/fault"
+)
+
+// FilerConfig is what a [Filer] is made of.
+type FilerConfig struct {
+	Intake *helpdesk.Intake // required
+	Limits mail.Limits      // of one mail; zero: those of package mail
+	Logger *slog.Logger     // nil: discards
+}
+
+// Filer files received mails: the handler of jobs of kind [helpdesk.JobFileMail].
+type Filer struct {
+	cfg FilerConfig
+
+	mu   sync.Mutex
+	busy map[int64]bool // mailboxes at work; true: look again before ending
+}
+
+// NewFiler returns a filer.
+func NewFiler(cfg FilerConfig) *Filer {
+	if cfg.Logger == nil {
+		cfg.Logger = slog.New(slog.DiscardHandler)
+	}
+	return &Filer{cfg: cfg, busy: map[int64]bool{}}
+}
+
+// Handle files all mails that wait in the job's mailbox, in the order in which
+// they were received: an answer must find what it answers. A mail that cannot be
+// filed is quarantined with the reason and delays no other. Only what concerns all
+// mails, such as a database that is away, is an error.
+//
+// Jobs of one mailbox come in crowds, one for every batch received. Within a
+// process the first works for all; between processes the rows' locks decide.
+func (f *Filer) Handle(ctx context.Context, job storage.ClaimedJob) error {
+	if !f.enter(job.Subject) {
+		return nil // whoever is at work looks again, and its own job brings it back if it dies
+	}
+	for {
+		if err := f.drain(ctx, job.AccountID, job.Subject); err != nil {
+			f.leave(job.Subject, true)
+			return err
+		}
+		if f.leave(job.Subject, false) {
+			return nil
+		}
+	}
+}
+
+func (f *Filer) enter(mailbox int64) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if _, atWork := f.busy[mailbox]; atWork {
+		f.busy[mailbox] = true
+		return false
+	}
+	f.busy[mailbox] = false
+	return true
+}
+
+// leave ends the work on a mailbox, unless more was asked for meanwhile.
+func (f *Filer) leave(mailbox int64, anyway bool) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.busy[mailbox] && !anyway {
+		f.busy[mailbox] = false
+		return false
+	}
+	delete(f.busy, mailbox)
+	return true
+}
+
+func (f *Filer) drain(ctx context.Context, accountID, mailboxID int64) error {
+	const batch = 50
+	for after := int64(0); ; {
+		waiting, err := f.cfg.Intake.Waiting(ctx, accountID, mailboxID, after, batch)
+		if err != nil {
+			return err
+		}
+		for _, row := range waiting {
+			after = row.ID
+			if err := f.file(ctx, accountID, row); err != nil {
+				return err
+			}
+		}
+		if len(waiting) < batch {
+			return nil
+		}
+	}
+}
+
+// file files one mail or quarantines it.
+func (f *Filer) file(ctx context.Context, accountID int64, row helpdesk.InboundMail) error {
+	err := f.try(ctx, accountID, row)
+	if err == nil || ctx.Err() != nil || concernsAll(err) {
+		return err
+	}
+	f.cfg.Logger.WarnContext(ctx, "a mail was quarantined", "mailbox_id", row.MailboxID, "mail_id", row.ID, "error", err)
+	return f.cfg.Intake.Quarantine(ctx, accountID, row.ID, reason(err))
+}
+
+// concernsAll tells errors that the next mail would meet too.
+func concernsAll(err error) bool {
+	return fault.Is(err, fault.Unavailable) || fault.Is(err, fault.Forbidden) ||
+		errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
+}
+
+// unreadable is an error whose text may be shown as the reason of a quarantine.
+type unreadable struct{ error }
+
+func reason(err error) string {
+	if u, ok := errors.AsType[unreadable](err); ok {
+		return u.Error()
+	}
+	if fault.Is(err, fault.NotFound) {
+		return "its raw bytes or its mailbox are gone"
+	}
+	if e, ok := errors.AsType[*fault.Error](err); ok && e.Kind == fault.Invalid {
+		return "it could not be stored: " + e.Text()
+	}
+	return "an unexpected error; the server's log tells more"
+}
+
+func (f *Filer) try(ctx context.Context, accountID int64, row helpdesk.InboundMail) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("ingest: panic while filing: %v", p)
+		}
+	}()
+	raw, err := f.cfg.Intake.Raw(ctx, accountID, row)
+	if err != nil {
+		return err
+	}
+	parsed, err := mail.Parse(raw, f.cfg.Limits)
+	if err != nil {
+		return unreadable{err}
+	}
+	_, err = f.cfg.Intake.File(ctx, accountID, row.ID, incoming(parsed))
+	return err
+}
+
+// incoming says a parsed mail in the words of the help desk.
+func incoming(m *mail.Message) helpdesk.IncomingMail {
+	identity := m.Identity()
+	in := helpdesk.IncomingMail{
+		Identity: identity[:], MessageID: m.MessageID, InReplyTo: m.InReplyTo, References: m.References,
+		From: sender(m), To: addresses(m.To), Cc: addresses(m.Cc), Subject: m.Subject, Date: m.Date,
+		HTML: m.HTML, Text: m.Text, AutoSubmitted: m.AutoSubmitted,
+	}
+	for _, a := range m.DeliveredTo {
+		in.DeliveredTo = append(in.DeliveredTo, a.Email)
+	}
+	for _, p := range m.Attachments {
+		in.Attachments = append(in.Attachments, helpdesk.IncomingFile{
+			Filename: p.Filename, ContentType: p.ContentType, ContentID: p.ContentID, Inline: p.Inline, Content: p.Body,
+		})
+	}
+	return in
+}
+
+// sender is who wrote the mail: the first of From, or who the mail names instead.
+// It is never guessed from the body.
+func sender(m *mail.Message) helpdesk.Address {
+	for _, list := range [][]mail.Address{m.From, m.Sender, m.ReplyTo} {
+		for _, a := range list {
+			if a.Email != "" {
+				return helpdesk.Address{Name: a.Name, Email: a.Email}
+			}
+		}
+	}
+	return helpdesk.Address{Email: m.ReturnPath}
+}
+
+func addresses(all []mail.Address) []helpdesk.Address {
+	out := make([]helpdesk.Address, len(all))
+	for i, a := range all {
+		out[i] = helpdesk.Address{Name: a.Name, Email: a.Email}
+	}
+	return out
+}
