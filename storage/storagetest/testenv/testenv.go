@@ -1,0 +1,178 @@
+// Package testenv hands tests the real servers that they talk to: a PostgreSQL database of their own, and a Dovecot
+// that they may restart. The servers run outside the test; eval "$(.ci/services)" starts them and exports the variables
+// that this package reads.
+//
+// Without the variables a test that needs a server is skipped. With HELPWRIGHT_TEST_REQUIRE=1, as in continuous
+// integration, it fails instead, so that a missing server cannot pass for a success.
+package testenv
+
+import (
+	"context"
+	"crypto/rand"
+	"database/sql"
+	"encoding/hex"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	_ "github.com/jackc/pgx/v5/stdlib" // the "pgx" driver
+)
+
+// The variables that tell where the servers are.
+const (
+	EnvRequire         = "HELPWRIGHT_TEST_REQUIRE"          // 1: a missing server fails a test
+	EnvPostgresURL     = "HELPWRIGHT_TEST_POSTGRES_URL"     // postgres:// URL of a role that may create databases
+	EnvDovecot         = "HELPWRIGHT_TEST_DOVECOT"          // host:port, plain with STARTTLS
+	EnvDovecotTLS      = "HELPWRIGHT_TEST_DOVECOT_TLS"      // host:port, implicit TLS
+	EnvDovecotPassword = "HELPWRIGHT_TEST_DOVECOT_PASSWORD" // the one password of every user
+	EnvDovecotCtl      = "HELPWRIGHT_TEST_DOVECOT_CTL"      // a program taking start, stop, restart
+	EnvDovecotCA       = "HELPWRIGHT_TEST_DOVECOT_CA"       // a PEM file: the certificate Dovecot shows
+)
+
+// postgresTimeout limits the creation and the removal of one database.
+const postgresTimeout = 60 * time.Second
+
+// DovecotServer says how to reach the Dovecot of the test run. Any user name is accepted with the one password; each has
+// mail folders of its own, empty at first, so a test takes a user name that no other test takes (see [Name]). Other
+// tests use the server at the same time: a test that stops or restarts one takes its [OwnDovecot].
+type DovecotServer struct {
+	Addr     string // host:port, plain, offers STARTTLS
+	TLSAddr  string // host:port, implicit TLS
+	Password string // of every user
+	Ctl      string // a program: Ctl start, Ctl stop, Ctl restart; restart changes no address and loses no mail
+	CAFile   string // PEM file with the certificate, made for "localhost" and 127.0.0.1; may be empty
+}
+
+// Skip ends the test because what reason names is not there: t.Skip, or t.Fatal where the run requires everything.
+func Skip(t testing.TB, reason string) {
+	t.Helper()
+	if os.Getenv(EnvRequire) == "1" {
+		t.Fatalf("%s (and %s=1)", reason, EnvRequire)
+	}
+	t.Skip(reason)
+}
+
+// Name returns a name that no other test of this or another run uses: prefix, an underscore, and 16 hexadecimal digits.
+// It suits a database, a mail user and a folder.
+func Name(prefix string) string {
+	var b [8]byte
+	_, _ = rand.Read(b[:]) // never fails, see crypto/rand
+	return prefix + "_" + hex.EncodeToString(b[:])
+}
+
+// Postgres makes a new empty database, encoded in UTF-8, for this test alone and returns its URL. The database is
+// dropped at the end of the test, with the connections still open to it.
+func Postgres(t testing.TB) string {
+	t.Helper()
+	server := os.Getenv(EnvPostgresURL)
+	if server == "" {
+		Skip(t, "no PostgreSQL: "+EnvPostgresURL+" is not set")
+	}
+	u, err := url.Parse(server)
+	if err != nil {
+		t.Fatalf("%s is not a URL", EnvPostgresURL) // err would show the password
+	}
+	name := Name("helpwright_test")
+	execPostgres(t, server, `CREATE DATABASE `+name+` TEMPLATE template0 ENCODING 'UTF8'`)
+	t.Cleanup(func() { execPostgres(t, server, `DROP DATABASE IF EXISTS `+name+` WITH (FORCE)`) })
+	u.Path = "/" + name
+	return u.String()
+}
+
+// execPostgres runs one statement on a connection of its own.
+func execPostgres(t testing.TB, dsn, statement string) {
+	t.Helper()
+	db, err := sql.Open("pgx", dsn)
+	if err != nil {
+		t.Fatalf("open PostgreSQL: %v", err)
+	}
+	defer func() { _ = db.Close() }()
+	// Not t.Context(): that has ended when a cleanup runs.
+	ctx, cancel := context.WithTimeout(context.Background(), postgresTimeout)
+	defer cancel()
+	if _, err := db.ExecContext(ctx, statement); err != nil {
+		t.Fatalf("%s: %v", statement, err)
+	}
+}
+
+// Dovecot returns the Dovecot of the test run.
+func Dovecot(t testing.TB) DovecotServer {
+	t.Helper()
+	d := DovecotServer{
+		Addr:     os.Getenv(EnvDovecot),
+		TLSAddr:  os.Getenv(EnvDovecotTLS),
+		Password: os.Getenv(EnvDovecotPassword),
+		Ctl:      os.Getenv(EnvDovecotCtl),
+		CAFile:   os.Getenv(EnvDovecotCA),
+	}
+	if d.Addr == "" || d.TLSAddr == "" || d.Password == "" || d.Ctl == "" {
+		Skip(t, "no Dovecot: "+EnvDovecot+", "+EnvDovecotTLS+", "+EnvDovecotPassword+" and "+EnvDovecotCtl+" are not all set")
+	}
+	return d
+}
+
+// OwnDovecot starts another Dovecot for this test alone, which may stop and restart it with its Ctl while other tests go
+// on with the one of the run. It is stopped at the end of the test.
+func OwnDovecot(t testing.TB) DovecotServer {
+	t.Helper()
+	shared := Dovecot(t)
+	dir, err := os.MkdirTemp("/tmp", "hw") // not t.TempDir: the names of sockets are limited to some 100 bytes
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	if err := os.Chmod(dir, 0o755); err != nil { // the server is another user where root tests
+		t.Fatal(err)
+	}
+	server := filepath.Join(dir, "dovecot")
+	out, err := exec.CommandContext(t.Context(), shared.Ctl, "new", server).Output()
+	if err != nil {
+		t.Fatalf("start a Dovecot: %v", err)
+	}
+	t.Cleanup(func() {
+		if err := exec.Command(filepath.Join(server, "ctl"), "stop").Run(); err != nil {
+			t.Errorf("stop the Dovecot: %v", err)
+		}
+	})
+	env := map[string]string{}
+	for line := range strings.Lines(string(out)) {
+		name, value, _ := strings.Cut(strings.TrimPrefix(strings.TrimSpace(line), "export "), "=")
+		env[name] = value
+	}
+	return DovecotServer{
+		Addr:     env[EnvDovecot],
+		TLSAddr:  env[EnvDovecotTLS],
+		Password: env[EnvDovecotPassword],
+		Ctl:      env[EnvDovecotCtl],
+		CAFile:   env[EnvDovecotCA],
+	}
+}
+
+// Corpus returns the folder of real mails and other collected samples, "shared/corpus" beside the module's root. It is
+// not part of the module, so a test that wants it is skipped where it is not there, even in a run that requires all else.
+func Corpus(t testing.TB) string {
+	t.Helper()
+	dir, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for {
+		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
+			break
+		}
+		parent := filepath.Dir(dir)
+		if parent == dir {
+			t.Skip("no corpus: the test does not run inside the module")
+		}
+		dir = parent
+	}
+	corpus := filepath.Join(filepath.Dir(dir), "shared", "corpus")
+	if info, err := os.Stat(corpus); err != nil || !info.IsDir() {
+		t.Skip("no corpus: shared/corpus is not beside the module")
+	}
+	return corpus
+}
