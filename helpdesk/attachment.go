@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"io"
 	"mime"
@@ -172,7 +173,7 @@ func (d *Desk) store(ctx context.Context, up Upload) (Attachment, error) {
 	limit := d.svc.cfg.MaxAttachment
 	content := bufio.NewReaderSize(io.LimitReader(up.Content, limit+1), 4096)
 	head, err := content.Peek(512)
-	if err != nil && err != io.EOF {
+	if err != nil && !errors.Is(err, io.EOF) {
 		return Attachment{}, fault.Wrap(fault.Malformed, "reading an upload", err)
 	}
 	if problem := checkType(name, head); problem != "" {

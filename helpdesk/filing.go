@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/helpwright/helpwright/helpdesk/mailhtml"
@@ -117,7 +118,7 @@ type filing struct {
 func (f *filing) prepareBody() {
 	f.body = mailhtml.Clean(f.mail.HTML)
 	if blank(f.body) && f.mail.Text != "" {
-		f.body = mailhtml.FromText(f.mail.Text)
+		f.body = mailhtml.FromText(strings.TrimRight(f.mail.Text, "\r\n\t "))
 	}
 }
 

@@ -498,58 +498,86 @@ func (d *Desk) changed(old Interaction, in InteractionUpdate) (Interaction, erro
 	return i, problems.Err()
 }
 
-// change writes a changed interaction and does what its transition demands.
-func (d *Desk) change(ctx context.Context, tx Tx, c Conversation, old Interaction, i *Interaction) error {
-	now := d.svc.now()
-	i.UpdatedAt = now
+// transition is what an update does to an interaction.
+type transition struct {
+	posting  bool // a draft is sent
+	requeued bool // a mail that waits changes its recipients or text
+	edited   bool // body, recipients or kind are others
+}
+
+// transitionOf decides what an update does, and whether it may.
+func transitionOf(old, i Interaction) (transition, error) {
 	wasPosted := old.Type == TypeUser && old.Status == StatusPosted
-	posting := i.Type == TypeUser && i.Status == StatusPosted && !wasPosted
 	edited := old.Body != i.Body || old.IsForward != i.IsForward ||
 		!slices.Equal(old.To, i.To) || !slices.Equal(old.Cc, i.Cc) || !slices.Equal(old.Bcc, i.Bcc)
-	switch {
-	case wasPosted && i.Status != StatusPosted:
-		return fault.New(fault.Conflict, "A posted interaction cannot become a draft again.")
-	case wasPosted && edited && !old.SendStartedAt.IsZero():
-		return fault.New(fault.Conflict, "The mail was sent already: its text and its recipients cannot be changed.")
-	case posting:
-		if _, err := d.guard.Write(InteractionsCreate); err != nil {
+	if wasPosted && i.Status != StatusPosted {
+		return transition{}, fault.New(fault.Conflict, "A posted interaction cannot become a draft again.")
+	}
+	if wasPosted && edited && !old.SendStartedAt.IsZero() {
+		return transition{}, fault.New(fault.Conflict, "The mail was sent already: its text and its recipients cannot be changed.")
+	}
+	return transition{
+		posting: i.Type == TypeUser && i.Status == StatusPosted && !wasPosted, requeued: wasPosted && edited, edited: edited,
+	}, nil
+}
+
+// change writes a changed interaction and does what its transition demands.
+func (d *Desk) change(ctx context.Context, tx Tx, c Conversation, old Interaction, i *Interaction) error {
+	does, err := transitionOf(old, *i)
+	if err != nil {
+		return err
+	}
+	i.UpdatedAt = d.svc.now()
+	if does.posting {
+		if err := d.prepareToSend(ctx, tx, c, i); err != nil {
 			return err
 		}
-		mailbox, err := tx.Mailbox(ctx, c.MailboxID)
-		if err != nil {
-			return err
-		}
-		if err := d.stamp(ctx, tx, c, mailbox, i); err != nil {
-			return err
-		}
-	case wasPosted && len(i.To) == 0:
+	}
+	if does.requeued && len(i.To) == 0 {
 		i.To = []string{c.CustomerEmail}
 	}
 	if err := tx.UpdateInteraction(ctx, i); err != nil {
 		return err
 	}
-	if wasPosted && edited {
-		if err := tx.DeleteDeliveries(ctx, i.ID); err != nil {
-			return err
-		}
-		if err := d.queue(ctx, tx, *i); err != nil {
-			return err
-		}
+	switch {
+	case does.posting:
+		err = d.send(ctx, tx, &c, *i)
+	case does.requeued:
+		err = d.requeue(ctx, tx, &c, *i)
+	case does.edited:
+		err = d.refreshPreview(ctx, tx, &c)
 	}
-	if posting {
-		if err := d.send(ctx, tx, &c, *i); err != nil {
-			return err
-		}
-	} else if edited {
-		if err := d.refreshPreview(ctx, tx, &c); err != nil {
-			return err
-		}
+	if err != nil {
+		return err
 	}
-	c.UpdatedAt = now
+	c.UpdatedAt = i.UpdatedAt
 	if err := tx.UpdateConversation(ctx, &c); err != nil {
 		return err
 	}
 	return d.emit(ctx, tx, "interaction.updated", i.ID, c.MailboxID)
+}
+
+// prepareToSend makes a draft a mail, if the caller may send.
+func (d *Desk) prepareToSend(ctx context.Context, tx Tx, c Conversation, i *Interaction) error {
+	if _, err := d.guard.Write(InteractionsCreate); err != nil {
+		return err
+	}
+	mailbox, err := tx.Mailbox(ctx, c.MailboxID)
+	if err != nil {
+		return err
+	}
+	return d.stamp(ctx, tx, c, mailbox, i)
+}
+
+// requeue gives a mail whose sending has not begun its new recipients.
+func (d *Desk) requeue(ctx context.Context, tx Tx, c *Conversation, i Interaction) error {
+	if err := tx.DeleteDeliveries(ctx, i.ID); err != nil {
+		return err
+	}
+	if err := d.queue(ctx, tx, i); err != nil {
+		return err
+	}
+	return d.refreshPreview(ctx, tx, c)
 }
 
 // refreshPreview makes the preview anew from the last message that the customer

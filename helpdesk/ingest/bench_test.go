@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -192,7 +193,7 @@ func bareParse(b *testing.B, raw []byte) string {
 	if parts := entity.MultipartReader(); parts != nil {
 		for {
 			p, err := parts.NextPart()
-			if err == io.EOF {
+			if errors.Is(err, io.EOF) {
 				break
 			}
 			if err != nil {

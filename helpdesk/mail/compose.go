@@ -165,10 +165,7 @@ func (o *Outgoing) write(w io.Writer) error {
 	if len(files) > 0 {
 		root = o.container("mixed", nil, append([]node{root}, fileNodes(files)...))
 	}
-	h := o.header()
-	for _, f := range root.header {
-		h = append(h, f)
-	}
+	h := append(o.header(), root.header...)
 	if err := textproto.WriteHeader(w, rawHeader(h)); err != nil {
 		return err
 	}

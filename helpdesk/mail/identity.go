@@ -20,7 +20,7 @@ func (m *Message) Identity() [32]byte {
 		var n [8]byte
 		binary.BigEndian.PutUint64(n[:], uint64(len(s)))
 		h.Write(n[:])
-		io.WriteString(h, s)
+		_, _ = io.WriteString(h, s) // a hash takes everything
 	}
 	put("helpwright mail 1")
 	put(m.MessageID)

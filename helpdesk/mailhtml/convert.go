@@ -179,7 +179,6 @@ type textWriter struct {
 	breaks   int  // newlines to write before the next text
 	space    bool // a space to write before the next text
 	prefix   bool // the current line has its quote signs
-	linkText int
 }
 
 type textElement struct {

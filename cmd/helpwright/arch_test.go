@@ -1,0 +1,146 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"os/exec"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/helpwright/helpwright"
+
+// rule says what packages may import. Patterns are paths below the module, with
+// "/..." for all below; "std" is the standard library.
+type rule struct {
+	of     []string // packages the rule is about
+	not    []string // what they must not import, directly or through others
+	only   []string // if set: all that they may import directly beside the standard library
+	reason string
+}
+
+var rules = []rule{
+	{of: []string{"storage", "storage/fault"}, only: []string{"storage/fault"},
+		reason: "every backend author and embedder links them: standard library only"},
+	{of: []string{"helpdesk"}, only: []string{"storage", "storage/fault", "helpdesk/mailhtml", "helpdesk/internal/...", "golang.org/x/..."},
+		reason: "the domain knows the contract below it and the cleaning of HTML, nothing else"},
+	{of: []string{"kb"}, only: []string{"storage", "storage/fault", "kb/..."},
+		reason: "the domain knows the contract below it"},
+	{of: []string{"helpdesk/..."}, not: []string{"kb/...", "transport/...", "storage/bunstore", "storage/memstore", "storage/fileblob", "storage/memblob"},
+		reason: "the two domains share words, not code; backends and transport import domains, never the other way"},
+	{of: []string{"helpdesk/mail", "helpdesk/mailhtml", "helpdesk/ingest/imap"}, not: []string{"helpdesk", "storage/..."},
+		reason: "they know a technology and no help desk"},
+	{of: []string{"helpdesk", "kb", "storage", "storage/jobs", "helpdesk/ingest/...", "helpdesk/outbound"},
+		not:    []string{"github.com/uptrace/...", "modernc.org/...", "github.com/jackc/...", "github.com/alecthomas/..."},
+		reason: "embedding the help desk links no router and no SQL driver"},
+	{of: []string{"transport/..."}, not: []string{"storage/bunstore", "storage/memstore", "storage/fileblob", "storage/memblob", "github.com/uptrace/bun"},
+		reason: "the door in front knows no backend"},
+	{of: []string{"storage/bunstore", "storage/memstore"}, not: []string{"transport/...", "helpdesk/ingest/...", "helpdesk/outbound", "helpdesk/mail"},
+		reason: "backends store and find"},
+}
+
+// holders are technologies and the only packages that may import them directly.
+var holders = map[string][]string{
+	"github.com/uptrace/bun":                {"storage/bunstore", "cmd/...", "examples/..."},
+	"github.com/uptrace/bun/...":            {"storage/bunstore", "cmd/...", "examples/..."},
+	"modernc.org/sqlite":                    {"storage/bunstore"},
+	"github.com/jackc/pgx/v5":               {"storage/bunstore"},
+	"github.com/jackc/pgx/v5/stdlib":        {"storage/bunstore", "storage/storagetest/testenv"},
+	"github.com/uptrace/bunrouter":          {"transport/..."},
+	"github.com/emersion/go-imap/v2/...":    {"helpdesk/ingest/imap"},
+	"github.com/emersion/go-smtp":           {"helpdesk/ingest/smtpin", "helpdesk/outbound"},
+	"github.com/emersion/go-message/...":    {"helpdesk/mail"},
+	"github.com/ProtonMail/go-crypto/...":   {"helpdesk/pgp"},
+	"github.com/microcosm-cc/bluemonday":    {"helpdesk/mailhtml", "kb/contenthtml"},
+	"github.com/alecthomas/kong":            {"cmd/..."},
+	"github.com/swaggest/...":               {"transport/internal/openapigen"},
+	"github.com/getkin/kin-openapi/...":     {"transport/internal/openapitest"},
+	module + "/storage/storagetest/testenv": {},
+}
+
+type listed struct {
+	ImportPath string
+	Imports    []string
+	Deps       []string
+}
+
+func TestImportRules(t *testing.T) {
+	t.Parallel()
+	packages := list(t)
+	for _, p := range packages {
+		own := strings.TrimPrefix(strings.TrimPrefix(p.ImportPath, module), "/")
+		for _, r := range rules {
+			if matches(own, r.of) {
+				r.check(t, p)
+			}
+		}
+		for tech, allowed := range holders {
+			for _, imported := range p.Imports {
+				if match(imported, tech) && !matches(own, allowed) {
+					t.Errorf("%s imports %s, which only %v may", own, imported, allowed)
+				}
+			}
+		}
+	}
+}
+
+func (r rule) check(t *testing.T, p listed) {
+	t.Helper()
+	for _, dep := range p.Deps {
+		if matches(short(dep), r.not) {
+			t.Errorf("%s depends on %s: %s", short(p.ImportPath), short(dep), r.reason)
+		}
+	}
+	for _, imported := range p.Imports {
+		if r.only != nil && !standard(imported) && !matches(short(imported), r.only) {
+			t.Errorf("%s imports %s: %s", short(p.ImportPath), short(imported), r.reason)
+		}
+	}
+}
+
+// list asks the go command for all packages but for tests'.
+func list(t *testing.T) []listed {
+	t.Helper()
+	out, err := exec.CommandContext(t.Context(), "go", "list", "-json=ImportPath,Imports,Deps", module+"/...").Output()
+	if err != nil {
+		t.Fatalf("go list: %v", err)
+	}
+	var all []listed
+	for d := json.NewDecoder(strings.NewReader(string(out))); ; {
+		var p listed
+		if err := d.Decode(&p); errors.Is(err, io.EOF) {
+			break
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, p)
+	}
+	if len(all) < 10 {
+		t.Fatalf("go list found %d packages only", len(all))
+	}
+	return all
+}
+
+func short(path string) string { return strings.TrimPrefix(path, module+"/") }
+
+func standard(path string) bool {
+	first, _, _ := strings.Cut(path, "/")
+	return !strings.Contains(first, ".")
+}
+
+func matches(path string, patterns []string) bool {
+	for _, p := range patterns {
+		if match(path, p) {
+			return true
+		}
+	}
+	return false
+}
+
+func match(path, pattern string) bool {
+	if below, ok := strings.CutSuffix(pattern, "/..."); ok {
+		return path == below || strings.HasPrefix(path, below+"/")
+	}
+	return path == pattern
+}

@@ -1,0 +1,91 @@
+package main
+
+import (
+	"net"
+	"strings"
+	"text/template"
+
+	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/storage/fault"
+)
+
+// bootstrap makes the first user, an account and the owner's token on an empty
+// database, and returns what to print about it: the token is shown this once.
+func (a *app) bootstrap() (string, error) {
+	operator := a.service.Operator()
+	if some, err := operator.HasUsers(a.ctx); err != nil || some {
+		return "", err
+	}
+	user, err := operator.CreateUser(a.ctx, helpdesk.UserInput{Email: a.settings.BootstrapEmail})
+	if fault.Is(err, fault.Invalid) {
+		// Another server on the same empty database may have been faster.
+		if some, again := operator.HasUsers(a.ctx); again == nil && some {
+			return "", nil
+		}
+		return "", usageError{err}
+	}
+	if err != nil {
+		return "", err
+	}
+	account, err := operator.CreateAccount(a.ctx, helpdesk.AccountInput{Name: "My help desk"}, user.ID)
+	if err != nil {
+		return "", err
+	}
+	_, secret, err := operator.CreateToken(a.ctx, user.ID, helpdesk.TokenInput{Name: "bootstrap", Secret: a.settings.BootstrapToken})
+	if err != nil {
+		return "", err
+	}
+	return a.tour(account.ID, secret)
+}
+
+// tourText is the way from an empty server to a conversation, ready to paste.
+const tourText = `
+This database was empty: user {{.Email}} now owns account {{.Account}}.
+The owner's token, shown this once:
+
+{{.Token}}
+
+A tour to paste into a shell (with curl):
+
+TOKEN='{{.Token}}'
+API={{.API}}/accounts/{{.Account}}
+api() { curl -sS -H "Authorization: Bearer $TOKEN" -H 'Accept: application/json' "$@"; echo; }
+# a mailbox, and the internal address that its mail is forwarded to
+api -d name=Support -d email=support@example.org $API/mailboxes
+FORWARD=$(api $API/mailboxes | sed -E 's/.*"internal_email_address":"([^"]+)".*/\1/')
+# a customer writes; the mail becomes a conversation
+printf 'From: Ada <ada@example.com>\r\nTo: support@example.org\r\nSubject: The door is stuck\r\nMessage-ID: <1@example.com>\r\n\r\nIt does not open.\r\n' |
+  curl -sS smtp://{{.Intake}} --mail-from ada@example.com --mail-rcpt "$FORWARD" --upload-file -
+sleep 2
+api $API/conversations
+api $API/conversations/1/interactions
+# an answer leaves, a note never does
+api -d type=user -d 'body=<p>Have you tried to pull?</p>' $API/conversations/1/interactions
+api -d type=note -d 'body=She pushed.' $API/conversations/1/interactions
+sleep 2
+ls data/outbox
+# the customer replies to the answer, in the same conversation
+REPLY_TO=$(sed -nE 's/^Reply-To: (.*<)?([^<>[:space:]]+)>?.*/\2/p' data/outbox/*.eml | tail -1)
+printf 'From: Ada <ada@example.com>\r\nTo: <%s>\r\nSubject: Re: The door is stuck\r\nMessage-ID: <2@example.com>\r\n\r\nNow it does.\r\n' "$REPLY_TO" |
+  curl -sS smtp://{{.Intake}} --mail-from ada@example.com --mail-rcpt "$REPLY_TO" --upload-file -
+sleep 2
+api $API/conversations/1/interactions
+
+`
+
+func (a *app) tour(accountID int64, token string) (string, error) {
+	intake := a.settings.IntakeListen
+	if host, port, err := net.SplitHostPort(intake); err == nil && (host == "" || host == "0.0.0.0" || host == "::") {
+		intake = net.JoinHostPort("127.0.0.1", port)
+	}
+	var b strings.Builder
+	t, err := template.New("tour").Parse(tourText)
+	if err != nil {
+		return "", err
+	}
+	err = t.Execute(&b, map[string]any{
+		"Email": a.settings.BootstrapEmail, "Account": accountID, "Token": token,
+		"API": a.settings.baseURL() + apiBase, "Intake": intake,
+	})
+	return b.String(), err
+}

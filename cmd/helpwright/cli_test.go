@@ -1,0 +1,189 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/helpwright/helpwright/storage/storagetest/testenv"
+)
+
+// command runs the built program in a folder and returns its exit code and output.
+func command(t *testing.T, dir string, env []string, args ...string) (code int, stdout, stderr string) {
+	t.Helper()
+	path, err := program()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), path, args...)
+	var out, errs bytes.Buffer
+	cmd.Dir, cmd.Stdout, cmd.Stderr = dir, &out, &errs
+	cmd.Env = append([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir}, env...)
+	_ = cmd.Run()
+	return cmd.ProcessState.ExitCode(), out.String(), errs.String()
+}
+
+func TestWrongConfiguration(t *testing.T) {
+	t.Parallel()
+	busy := newSink(t, 0).address
+	for _, tt := range []struct {
+		name string
+		args []string
+		env  []string
+		code int
+		says []string
+	}{
+		{"no command", nil, nil, exitUsage, []string{"serve"}},
+		{"unknown command", []string{"sreve"}, nil, exitUsage, []string{"sreve"}},
+		{"unknown flag", []string{"serve", "--lisen", "x"}, nil, exitUsage, []string{"--lisen"}},
+		{"several at once", []string{"serve"}, []string{"HELPWRIGHT_LISTEN=nonsense", "HELPWRIGHT_DATABASE_URL=mysql://x", "HELPWRIGHT_BLOB_URL=ftp:x", "HELPWRIGHT_SECRET_KEY=short"},
+			exitUsage, []string{"HELPWRIGHT_LISTEN: must be HOST:PORT", "HELPWRIGHT_DATABASE_URL: must be sqlite:PATH", "HELPWRIGHT_BLOB_URL: must be", "HELPWRIGHT_SECRET_KEY: must have at least 32"}},
+		{"relay without host", []string{"serve"}, []string{"HELPWRIGHT_SMTP_URL=smtp://user:geheim@"}, exitUsage, []string{"HELPWRIGHT_SMTP_URL"}},
+		{"unknown tls mode", []string{"serve"}, []string{"HELPWRIGHT_SMTP_URL=smtp://user:geheim@relay.example?tls=maybe"}, exitUsage, []string{"HELPWRIGHT_SMTP_URL", "starttls"}},
+		{"certificate without key", []string{"serve"}, []string{"HELPWRIGHT_INTAKE_TLS_CERT=cert.pem"}, exitUsage, []string{"HELPWRIGHT_INTAKE_TLS_KEY"}},
+		{"port taken", []string{"serve"}, []string{"HELPWRIGHT_LISTEN=" + busy}, exitUsage, []string{"HELPWRIGHT_LISTEN", "choose another address"}},
+		{"no PostgreSQL there", []string{"serve"}, []string{"HELPWRIGHT_DATABASE_URL=postgres://nobody@127.0.0.1:1/x"}, exitFail, []string{"database"}},
+		{"bad duration", []string{"serve"}, []string{"HELPWRIGHT_FETCH_INTERVAL=soon"}, exitUsage, []string{"fetch-interval"}},
+		{"bootstrap token too short", []string{"serve"}, []string{"HELPWRIGHT_BOOTSTRAP_TOKEN=short"}, exitUsage, []string{"HELPWRIGHT_BOOTSTRAP_TOKEN"}},
+		{"token without user", []string{"token", "create", "--name", "x"}, nil, exitUsage, []string{"--user"}},
+		{"token of nobody", []string{"token", "create", "--name", "x", "--user", "nobody@example.org"}, nil, exitFail, []string{"no user"}},
+		{"unknown scope", []string{"token", "create", "--name", "x", "--user", "owner@example.org", "--scopes", "all.things"}, nil, exitFail, nil},
+		{"bad expiry", []string{"token", "create", "--name", "x", "--user", "a@b", "--expires", "soon"}, nil, exitUsage, []string{"--expires"}},
+		{"user without address", []string{"user", "create", "--email", "nonsense"}, nil, exitFail, []string{"email"}},
+		{"version", []string{"version"}, nil, exitDone, nil},
+		{"help", []string{"--help"}, nil, exitDone, nil},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			code, _, stderr := command(t, t.TempDir(), tt.env, tt.args...)
+			if code != tt.code {
+				t.Errorf("exit code %d, want %d: %s", code, tt.code, stderr)
+			}
+			for _, text := range tt.says {
+				if !strings.Contains(stderr, text) {
+					t.Errorf("%q is not in: %s", text, stderr)
+				}
+			}
+			if strings.Contains(stderr, "geheim") {
+				t.Errorf("the password is in: %s", stderr)
+			}
+		})
+	}
+}
+
+func TestUsersAndTokens(t *testing.T) {
+	t.Parallel()
+	eachDatabase(t, func(t *testing.T, databaseURL string) {
+		s := newServer(t, "HELPWRIGHT_DATABASE_URL="+databaseURL)
+		env := []string{"HELPWRIGHT_DATABASE_URL=" + databaseURL}
+		code, out, stderr := command(t, s.dir, env, "user", "create", "--email", "agent@example.org", "--name", "Agent", "--password", "long enough", "--account", "1", "--role", "collaborator")
+		if code != exitDone {
+			t.Fatal(stderr)
+		}
+		s.token = lastLine(out)
+		if status := s.call("GET", "/accounts/1/conversations", nil, nil); status != 200 {
+			t.Errorf("the new user's token: %d", status)
+		}
+		if status := s.call("DELETE", "/accounts/1", nil, nil); status != 403 {
+			t.Errorf("a collaborator deletes the account: %d", status)
+		}
+		code, out, stderr = command(t, s.dir, env, "token", "create", "--user", "AGENT@example.org", "--name", "reader", "--scopes", "customers.view", "--expires", "1h")
+		if code != exitDone {
+			t.Fatal(stderr)
+		}
+		s.token = lastLine(out)
+		if status := s.call("GET", "/accounts/1/conversations", nil, nil); status != 403 {
+			t.Errorf("beyond the token's scopes: %d", status)
+		}
+		code, _, stderr = command(t, s.dir, env, "user", "create", "--email", "Agent@example.org")
+		if code != exitFail || !strings.Contains(stderr, "is taken already") {
+			t.Errorf("the same address again: %d %s", code, stderr)
+		}
+	})
+}
+
+func lastLine(out string) string {
+	lines := strings.Split(strings.TrimSpace(out), "\n")
+	return lines[len(lines)-1]
+}
+
+func TestDoctor(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	code, out, _ := command(t, dir, nil, "doctor")
+	if code != exitDone || !strings.Contains(out, "is made at the first start") {
+		t.Errorf("before the first start: %d\n%s", code, out)
+	}
+	s := newServer(t)
+	s.mailbox(imapForm(testenv.DovecotServer{Addr: "127.0.0.1:1", Password: "x"}, "u", "a@example.org"))
+	relay := newSink(t, 0)
+	for _, tt := range []struct {
+		name string
+		env  []string
+		code int
+		says []string
+	}{
+		{"all there but a mailbox", []string{"HELPWRIGHT_SMTP_URL=smtp://" + relay.address + "?tls=none"}, exitFail,
+			[]string{"ok    database", "ok    blobs", "ok    relay", "FAIL  mailbox 1 (IMAP)", "HELPWRIGHT_ALLOW_PRIVATE_HOSTS"}},
+		{"unreachable relay", []string{"HELPWRIGHT_SMTP_URL=smtp://127.0.0.1:1?tls=none"}, exitFail, []string{"FAIL  relay", "answers wait"}},
+		{"wrong settings", []string{"HELPWRIGHT_LISTEN=x"}, exitFail, []string{"FAIL  configuration"}},
+	} {
+		code, out, _ := command(t, s.dir, tt.env, "doctor")
+		if code != tt.code {
+			t.Errorf("%s: exit code %d\n%s", tt.name, code, out)
+		}
+		for _, text := range tt.says {
+			if !strings.Contains(out, text) {
+				t.Errorf("%s: %q is not in:\n%s", tt.name, text, out)
+			}
+		}
+	}
+	if err := os.Chmod(filepath.Join(s.dir, "data", "secret.key"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, out, _ := command(t, s.dir, nil, "doctor"); !strings.Contains(out, "can be read by others") {
+		t.Errorf("a key for everybody: %s", out)
+	}
+}
+
+// TestStopsInTime ends a server that is idle, at once and without an error.
+func TestStopsInTime(t *testing.T) {
+	t.Parallel()
+	eachDatabase(t, func(t *testing.T, databaseURL string) {
+		s := newServer(t, "HELPWRIGHT_DATABASE_URL="+databaseURL, "HELPWRIGHT_METRICS_LISTEN=127.0.0.1:0")
+		for _, path := range []string{"/healthz", "/readyz"} {
+			if status := s.call("GET", "http://"+s.http+path, nil, nil); status != 200 {
+				t.Errorf("%s: %d", path, status)
+			}
+		}
+		s.stop()
+		if !bytes.Contains(s.stdout.Bytes(), []byte(s.token)) {
+			t.Error("the first start did not print the owner's token")
+		}
+		s.start()
+		s.stop()
+		if bytes.Contains(s.stdout.Bytes(), []byte(s.token)) {
+			t.Error("the token was printed again")
+		}
+	})
+}
+
+// TestConfigFile takes settings from a file, which variables overrule.
+func TestConfigFile(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "c.json"), []byte(`{"listen": "nonsense", "intake_domain": "a b"}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var out, errs bytes.Buffer
+	code := run(context.Background(), []string{"serve", "--config", filepath.Join(dir, "c.json")}, &out, &errs)
+	for _, text := range []string{"HELPWRIGHT_LISTEN", "HELPWRIGHT_INTAKE_DOMAIN"} {
+		if code != exitUsage || !strings.Contains(errs.String(), text) {
+			t.Errorf("%d: %s does not name %s", code, errs.String(), text)
+		}
+	}
+}

@@ -1,0 +1,157 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"runtime/debug"
+	"time"
+
+	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/storage"
+	"github.com/helpwright/helpwright/storage/fault"
+	"github.com/helpwright/helpwright/transport"
+)
+
+type migrateCmd struct{}
+
+// Run brings the schema up to date and says what it did.
+func (migrateCmd) Run(s *session) error {
+	if err := s.settings.check(); err != nil {
+		return err
+	}
+	db, err := s.openDatabase(true)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintln(s.stdout, "the schema is up to date")
+	return db.Close()
+}
+
+type userCmd struct {
+	Create userCreateCmd `cmd:"" help:"Make a user, a member of an account if one is named, and print an access token of theirs on the last line."`
+}
+
+type userCreateCmd struct {
+	Email    string `required:"" help:"Mail address."`
+	Name     string `help:"Name; the address's local part when empty."`
+	Password string `help:"Password of 8 to 200 characters; none when empty."`
+	Account  int64  `help:"Account to make the user a member of."`
+	Role     string `help:"Role there." enum:"owner,admin,agent,collaborator,editor" default:"agent"`
+}
+
+// Run makes the user.
+func (c *userCreateCmd) Run(s *session) error {
+	a, err := s.open(true)
+	if err != nil {
+		return err
+	}
+	defer a.close()
+	operator := a.service.Operator()
+	user, err := operator.CreateUser(s.ctx, helpdesk.UserInput{Email: c.Email, Name: c.Name, Password: c.Password})
+	if err != nil {
+		return err
+	}
+	if c.Account != 0 {
+		if _, err := operator.AddMember(s.ctx, c.Account, user.ID, c.Role); err != nil {
+			return fmt.Errorf("user %d was made, but is no member of account %d: %w", user.ID, c.Account, err)
+		}
+	}
+	_, secret, err := operator.CreateToken(s.ctx, user.ID, helpdesk.TokenInput{Name: "made with the user"})
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(s.stdout, "user %d\n%s\n", user.ID, secret)
+	return nil
+}
+
+type tokenCmd struct {
+	Create tokenCreateCmd `cmd:"" help:"Make an access token of a user and print it on the last line, this once."`
+}
+
+type tokenCreateCmd struct {
+	User    string                `required:"" help:"The user's mail address." placeholder:"EMAIL"`
+	Name    string                `required:"" help:"What the token is for."`
+	Scopes  []helpdesk.Permission `help:"At most these permissions, separated by commas; all of the user's when empty."`
+	Expires string                `help:"When it ends: a time (2027-01-31T00:00:00Z), a date, or a duration from now (720h)."`
+}
+
+// Run makes the token.
+func (c *tokenCreateCmd) Run(s *session) error {
+	expires, err := parseExpiry(c.Expires, time.Now())
+	if err != nil {
+		return usageError{err}
+	}
+	a, err := s.open(true)
+	if err != nil {
+		return err
+	}
+	defer a.close()
+	operator := a.service.Operator()
+	user, err := operator.UserByEmail(s.ctx, c.User)
+	if fault.Is(err, fault.NotFound) {
+		return errors.New("there is no user with this address")
+	}
+	if err != nil {
+		return err
+	}
+	token, secret, err := operator.CreateToken(s.ctx, user.ID, helpdesk.TokenInput{Name: c.Name, Scopes: c.Scopes, ExpiresAt: expires})
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(s.stdout, "token %d of user %d\n%s\n", token.ID, user.ID, secret)
+	return nil
+}
+
+func parseExpiry(text string, now time.Time) (time.Time, error) {
+	if text == "" {
+		return time.Time{}, nil
+	}
+	if d, err := time.ParseDuration(text); err == nil && d > 0 {
+		return now.Add(d), nil
+	}
+	for _, layout := range []string{time.RFC3339, time.DateOnly} {
+		if t, err := time.Parse(layout, text); err == nil {
+			return t, nil
+		}
+	}
+	return time.Time{}, errors.New("--expires must be a time such as 2027-01-31T00:00:00Z, a date, or a duration such as 720h")
+}
+
+type openapiCmd struct{}
+
+// Run prints the document.
+func (openapiCmd) Run(s *session) error {
+	_, err := s.stdout.Write(transport.OpenAPI())
+	return err
+}
+
+type versionCmd struct{}
+
+// Run prints version, commit and toolchain.
+func (versionCmd) Run(s *session) error {
+	version, commit := "(devel)", ""
+	if info, ok := debug.ReadBuildInfo(); ok {
+		version = info.Main.Version
+		for _, kv := range info.Settings {
+			if kv.Key == "vcs.revision" {
+				commit = " " + kv.Value
+			}
+		}
+	}
+	fmt.Fprintf(s.stdout, "helpwright %s%s %s %s/%s\n", version, commit, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+	return nil
+}
+
+// probe stores, reads and removes a file.
+func probe(ctx context.Context, blobs storage.Blobs) error {
+	const key = "doctor/probe"
+	if _, err := blobs.Put(ctx, key, probeReader()); err != nil {
+		return err
+	}
+	if _, err := blobs.Stat(ctx, key); err != nil {
+		return err
+	}
+	return blobs.Delete(ctx, key)
+}

@@ -1,0 +1,166 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/ingest"
+	"github.com/helpwright/helpwright/helpdesk/outbound"
+)
+
+type doctorCmd struct{}
+
+// Run checks everything that it can and says what to do about the rest. It
+// changes nothing but a probe file that it removes again, and fails when a check
+// did.
+func (doctorCmd) Run(s *session) error {
+	d := &doctor{session: s, w: s.stdout}
+	if !d.check("configuration", s.settings.check(), "correct the settings named above") {
+		return errSick
+	}
+	d.secretKey()
+	a := d.database()
+	if a != nil {
+		defer a.close()
+		d.check("blobs", probe(s.ctx, a.blobs), "make the folder of HELPWRIGHT_BLOB_URL writable for this user, and see that its disk is not full")
+		d.mailboxes(a)
+	}
+	d.intake()
+	d.relay()
+	if d.failed > 0 {
+		return errSick
+	}
+	return nil
+}
+
+var errSick = errors.New("some checks failed: see what to do above")
+
+// doctor prints one line a check.
+type doctor struct {
+	*session
+	w      io.Writer
+	failed int
+}
+
+func (d *doctor) check(what string, err error, advice string) bool {
+	if err == nil {
+		fmt.Fprintf(d.w, "ok    %s\n", what)
+		return true
+	}
+	d.failed++
+	fmt.Fprintf(d.w, "FAIL  %s: %s\n      to do: %s\n", what, shown(err), advice)
+	return false
+}
+
+func (d *doctor) note(what, text string) { fmt.Fprintf(d.w, "note  %s: %s\n", what, text) }
+
+func (d *doctor) secretKey() {
+	if d.settings.SecretKey != "" {
+		d.check("secret key (HELPWRIGHT_SECRET_KEY)", nil, "")
+		return
+	}
+	path := filepath.Join(dataDir, "secret.key")
+	info, err := os.Stat(path)
+	if errors.Is(err, os.ErrNotExist) {
+		d.note("secret key", path+" is made at the first start")
+		return
+	}
+	if err == nil && info.Mode().Perm()&0o077 != 0 {
+		err = fmt.Errorf("%s can be read by others (mode %o)", path, info.Mode().Perm())
+	}
+	d.check("secret key ("+path+")", err, "chmod 600 "+path)
+}
+
+// database opens everything, and returns nil where that did not work. A SQLite
+// file that is not there yet is not made.
+func (d *doctor) database() *app {
+	if path, ok := strings.CutPrefix(d.settings.DatabaseURL, "sqlite:"); ok {
+		if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
+			d.note("database", path+" is made at the first start")
+			return nil
+		}
+	}
+	a, err := d.open(false)
+	if !d.check("database", err, "see that HELPWRIGHT_DATABASE_URL names a database that runs and that this user may use; helpwright migrate brings its schema up to date") {
+		return nil
+	}
+	return a
+}
+
+// mailboxes tries the connection of every mailbox whose mail is fetched.
+func (d *doctor) mailboxes(a *app) {
+	sources, err := a.service.Intake().Sources(d.ctx)
+	if !d.check("list of mailboxes", err, "see the database's own log") {
+		return
+	}
+	fetcher := ingest.NewFetcher(ingest.FetcherConfig{Intake: a.service.Intake(), AllowPrivateHosts: d.settings.AllowPrivateHosts})
+	for _, source := range sources {
+		d.check(fmt.Sprintf("mailbox %d (%s)", source.MailboxID, source.Inbound.Type), d.try(fetcher, source),
+			"correct the mailbox's connection: host, port, encryption, username, password and folders")
+	}
+}
+
+func (d *doctor) try(fetcher *ingest.Fetcher, source helpdesk.FetchSource) error {
+	ctx, cancel := context.WithTimeout(d.ctx, 30*time.Second)
+	defer cancel()
+	if source.Problem != "" {
+		return errors.New(source.Problem)
+	}
+	return fetcher.TestIMAP(ctx, source)
+}
+
+func (d *doctor) intake() {
+	if d.settings.IntakeListen == "" {
+		d.note("mail intake", "is switched off: mailboxes of type FWD receive nothing")
+		return
+	}
+	if d.settings.IntakeDomain == "localhost" {
+		d.note("mail intake", "its domain is localhost: no mail from outside reaches it, and replies to answers of mailboxes of type FWD do not either; set HELPWRIGHT_INTAKE_DOMAIN")
+		return
+	}
+	ctx, cancel := context.WithTimeout(d.ctx, 10*time.Second)
+	defer cancel()
+	hosts, err := d.resolver().LookupMX(ctx, d.settings.IntakeDomain)
+	if err == nil && len(hosts) == 0 {
+		err = errors.New("there is no MX record")
+	}
+	d.check("DNS of the intake domain", err, "publish an MX record of "+d.settings.IntakeDomain+" that names this server, or a relay that forwards to HELPWRIGHT_INTAKE_LISTEN")
+}
+
+func (d *doctor) resolver() *net.Resolver {
+	if d.settings.DNSServer == "" {
+		return net.DefaultResolver
+	}
+	dial := func(ctx context.Context, network, _ string) (net.Conn, error) {
+		return new(net.Dialer).DialContext(ctx, network, d.settings.DNSServer)
+	}
+	return &net.Resolver{PreferGo: true, Dial: dial}
+}
+
+func (d *doctor) relay() {
+	if d.settings.SMTPURL == "" {
+		d.note("relay", "none is set: answers are spooled into "+filepath.Join(dataDir, "outbox")+" and reach nobody")
+		return
+	}
+	cfg, err := outbound.ParseRelayURL(d.settings.SMTPURL)
+	var relay *outbound.Relay
+	if err == nil {
+		relay, err = outbound.NewRelay(cfg)
+	}
+	if err == nil {
+		ctx, cancel := context.WithTimeout(d.ctx, 30*time.Second)
+		defer cancel()
+		err = relay.Check(ctx)
+	}
+	d.check("relay", err, "correct HELPWRIGHT_SMTP_URL: host, port, tls, user and password; nothing is lost meanwhile, answers wait")
+}
+
+func probeReader() io.Reader { return strings.NewReader("probe") }

@@ -1,0 +1,305 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/helpwright/helpwright/storage/storagetest/testenv"
+)
+
+// program is the server, built once for all tests.
+var program = sync.OnceValues(func() (string, error) {
+	dir, err := os.MkdirTemp("", "helpwright")
+	if err != nil {
+		return "", err
+	}
+	path := filepath.Join(dir, "helpwright")
+	out, err := exec.Command("go", "build", "-o", path, ".").CombinedOutput()
+	if err != nil {
+		return "", fmt.Errorf("%w\n%s", err, out)
+	}
+	return path, nil
+})
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if path, err := program(); err == nil {
+		_ = os.RemoveAll(filepath.Dir(path))
+	}
+	os.Exit(code)
+}
+
+// databases are what the tests of the whole server run on.
+var databases = map[string]func(t *testing.T) string{
+	"SQLite":     func(*testing.T) string { return "sqlite:data/helpwright.db" },
+	"PostgreSQL": func(t *testing.T) string { return testenv.Postgres(t) },
+}
+
+func eachDatabase(t *testing.T, fn func(t *testing.T, databaseURL string)) {
+	t.Helper()
+	for name, open := range databases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			fn(t, open(t))
+		})
+	}
+}
+
+// server is a process of the program in a folder of its own.
+type server struct {
+	t      *testing.T
+	dir    string
+	env    []string
+	http   string // address
+	intake string
+	token  string
+	cmd    *exec.Cmd
+	stderr *os.File
+	stdout *bytes.Buffer
+	next   string // page after the last answer
+}
+
+// newServer starts a server with further settings ("NAME=value").
+func newServer(t *testing.T, env ...string) *server {
+	t.Helper()
+	s := &server{t: t, dir: t.TempDir(), http: freeAddress(t), intake: freeAddress(t), token: "test-token-0123456789abcdef"}
+	var err error
+	if s.stderr, err = os.Create(filepath.Join(s.dir, "stderr")); err != nil {
+		t.Fatal(err)
+	}
+	s.env = append([]string{
+		"PATH=" + os.Getenv("PATH"), "HOME=" + s.dir, "TMPDIR=" + s.dir,
+		"HELPWRIGHT_LISTEN=" + s.http, "HELPWRIGHT_INTAKE_LISTEN=" + s.intake, "HELPWRIGHT_BOOTSTRAP_TOKEN=" + s.token,
+	}, env...)
+	t.Cleanup(func() {
+		s.kill()
+		if text, err := os.ReadFile(s.stderr.Name()); err == nil && t.Failed() {
+			t.Logf("the server's log ends:\n%s", text[max(0, len(text)-4000):])
+		}
+		_ = s.stderr.Close()
+	})
+	s.start()
+	return s
+}
+
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().String()
+}
+
+// start runs the process until it says that it listens.
+func (s *server) start() {
+	s.t.Helper()
+	path, err := program()
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.cmd = exec.Command(path, "serve")
+	s.cmd.Dir, s.cmd.Env, s.cmd.Stderr = s.dir, s.env, s.stderr
+	out, err := s.cmd.StdoutPipe()
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	if err := s.cmd.Start(); err != nil {
+		s.t.Fatal(err)
+	}
+	lines := bufio.NewReader(out)
+	first, err := lines.ReadString('\n')
+	if err != nil || !strings.Contains(first, "listens on") {
+		text, _ := os.ReadFile(s.stderr.Name())
+		s.t.Fatalf("the server did not start: %q %v\n%s", first, err, text)
+	}
+	buffer := bytes.NewBufferString(first)
+	s.stdout = buffer
+	go func() { _, _ = io.Copy(buffer, lines) }()
+}
+
+// kill ends the process at once, as a crash does.
+func (s *server) kill() {
+	if s.cmd != nil {
+		_ = s.cmd.Process.Kill()
+		_ = s.cmd.Wait()
+		s.cmd = nil
+	}
+}
+
+// stop asks the process to end and expects it to do so in time, with exit code 0.
+func (s *server) stop() {
+	s.t.Helper()
+	begin := time.Now()
+	if err := s.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		s.t.Fatal(err)
+	}
+	if err := s.cmd.Wait(); err != nil {
+		s.t.Errorf("the server ended with %v", err)
+	}
+	if took := time.Since(begin); took > 10*time.Second {
+		s.t.Errorf("stopping took %v", took)
+	}
+	s.cmd = nil
+}
+
+// call does a request with a form body and decodes the answer into out, if any.
+func (s *server) call(method, path string, form url.Values, out any) int {
+	s.t.Helper()
+	var body io.Reader
+	if form != nil {
+		body = strings.NewReader(form.Encode())
+	}
+	target := path
+	if !strings.HasPrefix(path, "http") {
+		target = "http://" + s.http + apiBase + path
+	}
+	req, err := http.NewRequestWithContext(s.t.Context(), method, target, body)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	if form != nil {
+		req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	}
+	req.Header.Set("Authorization", "Bearer "+s.token)
+	req.Header.Set("Accept", "application/json")
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer res.Body.Close()
+	data, err := io.ReadAll(res.Body)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	if out != nil && res.StatusCode < 300 {
+		if err := json.Unmarshal(data, out); err != nil {
+			s.t.Fatalf("%s %s: %v in %s", method, path, err, data)
+		}
+	}
+	if res.StatusCode >= 400 {
+		s.t.Logf("%s %s: %d %s", method, path, res.StatusCode, data)
+	}
+	s.next = next(res.Header.Get("Link"))
+	return res.StatusCode
+}
+
+// ok is call for what must work.
+func (s *server) ok(method, path string, form url.Values, out any) {
+	s.t.Helper()
+	if status := s.call(method, path, form, out); status >= 300 {
+		s.t.Fatalf("%s %s: status %d", method, path, status)
+	}
+}
+
+// next finds the next page in a Link header.
+func next(link string) string {
+	for part := range strings.SplitSeq(link, ",") {
+		if target, rest, ok := strings.Cut(part, ">"); ok && strings.Contains(rest, `rel="next"`) {
+			return strings.TrimPrefix(strings.TrimSpace(target), "<")
+		}
+	}
+	return ""
+}
+
+// all reads every page of a list.
+func all[T any](s *server, path string) []T {
+	s.t.Helper()
+	var items []T
+	separator := "?"
+	if strings.Contains(path, "?") {
+		separator = "&"
+	}
+	for target := path + separator + "limit=100"; target != ""; target = s.next {
+		var page struct{ Data []T }
+		s.ok("GET", target, nil, &page)
+		items = append(items, page.Data...)
+	}
+	return items
+}
+
+// The wire as these tests read it.
+type (
+	object[T any] struct{ Data T }
+	mailboxView   struct {
+		ID                   int64
+		InternalEmailAddress string `json:"internal_email_address"`
+	}
+	conversationView struct {
+		ID      int64
+		Number  int64
+		Subject string
+		Status  string
+	}
+	interactionView struct {
+		ID         int64
+		Type       string
+		Body       string
+		MessageID  string `json:"message_id"`
+		Deliveries []struct{ Address, State, Response string }
+		Threading  struct{ Rule string }
+	}
+	failureView struct {
+		ID     int64
+		State  string
+		Reason string
+	}
+)
+
+func (s *server) mailbox(form url.Values) mailboxView {
+	s.t.Helper()
+	var m object[mailboxView]
+	s.ok("POST", "/accounts/1/mailboxes", form, &m)
+	return m.Data
+}
+
+func (s *server) conversations() []conversationView {
+	return all[conversationView](s, "/accounts/1/conversations")
+}
+
+func (s *server) interactions(conversation int64) []interactionView {
+	return all[interactionView](s, fmt.Sprintf("/accounts/1/conversations/%d/interactions", conversation))
+}
+
+// eventually waits until a condition holds. It is bounded, and no measurement.
+func eventually(t *testing.T, what string, limit time.Duration, holds func() bool) {
+	t.Helper()
+	for end := time.Now().Add(limit); !holds(); time.Sleep(50 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("waited in vain: %s", what)
+		}
+	}
+}
+
+func mailboxPath(id int64) string { return fmt.Sprintf("/accounts/1/mailboxes/%d", id) }
+
+// ledger lists the received mails of a mailbox in given states; none means all.
+func ledger(s *server, mailbox int64, states ...string) []failureView {
+	s.t.Helper()
+	if len(states) == 0 {
+		states = []string{"received", "filed", "ignored", "quarantined"}
+	}
+	query := url.Values{"state[]": states}
+	return all[failureView](s, mailboxPath(mailbox)+"/failures?"+query.Encode())
+}
+
+// attachments counts the files of an interaction.
+func (i interactionView) attachments(s *server, conversation int64) int {
+	s.t.Helper()
+	return len(all[struct{}](s, fmt.Sprintf("/accounts/1/conversations/%d/interactions/%d/attachments", conversation, i.ID)))
+}

@@ -1,0 +1,146 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"expvar"
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/pprof"
+	"time"
+
+	"github.com/helpwright/helpwright/transport"
+)
+
+type serveCmd struct{}
+
+// Run serves until the session's context ends.
+func (serveCmd) Run(s *session) error {
+	a, err := s.open(true)
+	if err != nil {
+		return err
+	}
+	defer a.close()
+	// Listening first: when the port is taken nothing has happened yet.
+	listener, err := net.Listen("tcp", s.settings.Listen)
+	if err != nil {
+		return usageError{fmt.Errorf("HELPWRIGHT_LISTEN: %w: stop what listens there, or choose another address", err)}
+	}
+	all, err := a.components()
+	if err != nil {
+		_ = listener.Close()
+		return err
+	}
+	welcome, err := a.bootstrap()
+	if err != nil {
+		_ = listener.Close()
+		return err
+	}
+	all = append(all, component{"http", serveHTTP(listener, a.handler())})
+	if s.settings.MetricsListen != "" {
+		metrics, err := net.Listen("tcp", s.settings.MetricsListen)
+		if err != nil {
+			_ = listener.Close()
+			return usageError{fmt.Errorf("HELPWRIGHT_METRICS_LISTEN: %w", err)}
+		}
+		all = append(all, component{"metrics", serveHTTP(metrics, profiles())})
+	}
+	a.announce(welcome)
+	err = runAll(s.ctx, all)
+	if err == nil {
+		s.log.Info("stopped")
+	}
+	return err
+}
+
+// announce says where the server listens, and on an empty database how to begin.
+func (a *app) announce(welcome string) {
+	fmt.Fprintf(a.stdout, "helpwright listens on %s (API at %s%s)\n", a.settings.Listen, a.settings.baseURL(), apiBase)
+	if a.settings.IntakeListen != "" {
+		fmt.Fprintf(a.stdout, "mail intake (SMTP) listens on %s for addresses at %s\n", a.settings.IntakeListen, a.settings.IntakeDomain)
+	}
+	if a.settings.SMTPURL == "" {
+		fmt.Fprintln(a.stdout, "answers are spooled into data/outbox until HELPWRIGHT_SMTP_URL names a relay")
+	} else if a.settings.IntakeDomain == "localhost" {
+		fmt.Fprintln(a.stdout, "note: answers of mailboxes of type FWD ask for replies to addresses at localhost; set HELPWRIGHT_INTAKE_DOMAIN to a domain whose mail reaches the intake")
+	}
+	fmt.Fprint(a.stdout, welcome)
+}
+
+const apiBase = "/api/v1"
+
+// handler is the server's HTTP side.
+func (a *app) handler() http.Handler {
+	api := transport.API(transport.APIConfig{
+		Service: a.service, Config: transport.Config{Base: apiBase, BaseURL: a.settings.baseURL(), Logger: a.log},
+	})
+	mux := http.NewServeMux()
+	mux.Handle(apiBase+"/", api.Handler())
+	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { answer(w, http.StatusOK, "ok") })
+	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, r *http.Request) {
+		if err := a.ready(r.Context()); err != nil {
+			a.log.WarnContext(r.Context(), "not ready", "error", err)
+			answer(w, http.StatusServiceUnavailable, "not ready")
+			return
+		}
+		answer(w, http.StatusOK, "ready")
+	})
+	return mux
+}
+
+func answer(w http.ResponseWriter, status int, text string) {
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	w.WriteHeader(status)
+	fmt.Fprintln(w, text)
+}
+
+// ready asks the database and the blobs.
+func (a *app) ready(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
+	defer cancel()
+	if err := a.db.Ping(ctx); err != nil {
+		return fmt.Errorf("database: %w", err)
+	}
+	if _, err := a.blobs.List(ctx, "", "", 1); err != nil {
+		return fmt.Errorf("blobs: %w", err)
+	}
+	return nil
+}
+
+// serveHTTP serves until ctx ends and then lets requests finish for 8 s.
+func serveHTTP(l net.Listener, h http.Handler) func(context.Context) error {
+	return func(ctx context.Context) error {
+		server := &http.Server{
+			Handler: h, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
+		}
+		done := make(chan error, 1)
+		go func() { done <- server.Serve(l) }()
+		select {
+		case err := <-done:
+			return err
+		case <-ctx.Done():
+		}
+		grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), 8*time.Second)
+		defer cancel()
+		if err := server.Shutdown(grace); err != nil {
+			_ = server.Close()
+		}
+		if err := <-done; !errors.Is(err, http.ErrServerClosed) {
+			return err
+		}
+		return nil
+	}
+}
+
+// profiles serves pprof and expvar, for the operator's eyes only.
+func profiles() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("/debug/pprof/", pprof.Index)
+	mux.HandleFunc("/debug/pprof/cmdline", pprof.Cmdline)
+	mux.HandleFunc("/debug/pprof/profile", pprof.Profile)
+	mux.HandleFunc("/debug/pprof/symbol", pprof.Symbol)
+	mux.HandleFunc("/debug/pprof/trace", pprof.Trace)
+	mux.Handle("/debug/vars", expvar.Handler())
+	return mux
+}

@@ -1,0 +1,164 @@
+package main
+
+import (
+	"crypto/hkdf"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/helpwright/helpwright/helpdesk/outbound"
+	"github.com/helpwright/helpwright/storage"
+	"github.com/helpwright/helpwright/storage/fault"
+)
+
+// Settings are the server's configuration. The README's table is made from them.
+type Settings struct {
+	Listen         string `env:"HELPWRIGHT_LISTEN" default:"127.0.0.1:8080" help:"HTTP: the API." placeholder:"ADDR"`
+	BaseURL        string `env:"HELPWRIGHT_BASE_URL" name:"base-url" help:"Address that users see; http://LISTEN when empty." placeholder:"URL"`
+	DatabaseURL    string `env:"HELPWRIGHT_DATABASE_URL" name:"database-url" default:"sqlite:data/helpwright.db" help:"sqlite:PATH or postgres://USER:PASS@HOST/DB." placeholder:"URL"`
+	BlobURL        string `env:"HELPWRIGHT_BLOB_URL" name:"blob-url" default:"file:data/blobs" help:"Where raw mails and attachments lie: file:FOLDER." placeholder:"URL"`
+	IntakeListen   string `env:"HELPWRIGHT_INTAKE_LISTEN" default:"127.0.0.1:2525" help:"SMTP intake of forwarded mail; empty turns it off." placeholder:"ADDR"`
+	IntakeDomain   string `env:"HELPWRIGHT_INTAKE_DOMAIN" default:"localhost" help:"Domain of the mailboxes' internal addresses." placeholder:"DOMAIN"`
+	IntakeTLSCert  string `env:"HELPWRIGHT_INTAKE_TLS_CERT" name:"intake-tls-cert" help:"Certificate chain (PEM) for STARTTLS on the intake; needs the key too." placeholder:"FILE"`
+	IntakeTLSKey   string `env:"HELPWRIGHT_INTAKE_TLS_KEY" name:"intake-tls-key" help:"Private key (PEM) of that certificate." placeholder:"FILE"`
+	SMTPURL        string `env:"HELPWRIGHT_SMTP_URL" name:"smtp-url" help:"Outgoing relay: smtp://USER:PASS@HOST:PORT?tls=none, starttls or tls. Empty: answers are spooled as .eml files into data/outbox." placeholder:"URL"`
+	SecretKey      string `env:"HELPWRIGHT_SECRET_KEY" help:"Key that seals stored passwords and signs reply addresses, at least 32 characters; made once in data/secret.key when empty." placeholder:"KEY"`
+	BootstrapEmail string `env:"HELPWRIGHT_BOOTSTRAP_EMAIL" default:"owner@localhost" help:"First user on an empty database." placeholder:"EMAIL"`
+	BootstrapToken string `env:"HELPWRIGHT_BOOTSTRAP_TOKEN" help:"Its access token, 20 to 200 printable characters; random when empty." placeholder:"TOKEN"`
+
+	AllowPrivateHosts bool          `env:"HELPWRIGHT_ALLOW_PRIVATE_HOSTS" help:"Let mailboxes name servers at loopback and private addresses."`
+	DNSServer         string        `env:"HELPWRIGHT_DNS_SERVER" name:"dns-server" help:"Resolver for the doctor's look-ups, HOST:PORT; the system's when empty." placeholder:"ADDR"`
+	FetchInterval     time.Duration `env:"HELPWRIGHT_FETCH_INTERVAL" default:"60s" help:"Polling of mailboxes whose server lacks IDLE." placeholder:"TIME"`
+	RateLimit         int           `env:"HELPWRIGHT_RATE_LIMIT" default:"1200" help:"Requests per minute and token (not enforced in this version)." placeholder:"N"`
+	PublicRateLimit   int           `env:"HELPWRIGHT_PUBLIC_RATE_LIMIT" default:"120" help:"Requests per minute and address on public write endpoints (there are none in this version)." placeholder:"N"`
+	MetricsListen     string        `env:"HELPWRIGHT_METRICS_LISTEN" help:"Profiles (pprof) and counters (expvar); off when empty." placeholder:"ADDR"`
+	EnablePGP         bool          `env:"ENABLE_PGP_ENCRYPTION" name:"enable-pgp-encryption" help:"Encrypt answers to customers with keys (not available in this version)."`
+}
+
+// dataDir is where the server keeps what it makes itself.
+const dataDir = "data"
+
+// check reports everything that is wrong with the settings at once.
+func (s *Settings) check() error {
+	var problems fault.Collector
+	listen := func(name, address string) {
+		_, _, err := net.SplitHostPort(address)
+		problems.Check(err == nil, name, "must be HOST:PORT, such as 127.0.0.1:8080")
+	}
+	listen("HELPWRIGHT_LISTEN", s.Listen)
+	if s.IntakeListen != "" {
+		listen("HELPWRIGHT_INTAKE_LISTEN", s.IntakeListen)
+	}
+	if s.MetricsListen != "" {
+		listen("HELPWRIGHT_METRICS_LISTEN", s.MetricsListen)
+	}
+	if s.DNSServer != "" {
+		listen("HELPWRIGHT_DNS_SERVER", s.DNSServer)
+	}
+	if s.BaseURL != "" {
+		u, err := url.Parse(s.BaseURL)
+		problems.Check(err == nil && u.Host != "" && (u.Scheme == "http" || u.Scheme == "https") && u.RawQuery == "",
+			"HELPWRIGHT_BASE_URL", "must be an http or https address without a query")
+	}
+	isSQLite := strings.HasPrefix(s.DatabaseURL, "sqlite:") && s.DatabaseURL != "sqlite:"
+	isPostgres := strings.HasPrefix(s.DatabaseURL, "postgres://") || strings.HasPrefix(s.DatabaseURL, "postgresql://")
+	problems.Check(isSQLite || isPostgres, "HELPWRIGHT_DATABASE_URL", "must be sqlite:PATH or postgres://USER:PASS@HOST/DB")
+	switch {
+	case strings.HasPrefix(s.BlobURL, "s3:"):
+		problems.Add("HELPWRIGHT_BLOB_URL", "S3 is not available in this version: use file:FOLDER")
+	default:
+		problems.Check(strings.HasPrefix(s.BlobURL, "file:") && s.BlobURL != "file:", "HELPWRIGHT_BLOB_URL", "must be file:FOLDER")
+	}
+	problems.Check(s.IntakeDomain != "" && !strings.ContainsAny(s.IntakeDomain, "@ /"), "HELPWRIGHT_INTAKE_DOMAIN", "must be a domain, such as in.example.org")
+	problems.Check((s.IntakeTLSCert == "") == (s.IntakeTLSKey == ""), "HELPWRIGHT_INTAKE_TLS_CERT", "goes together with HELPWRIGHT_INTAKE_TLS_KEY: set both or neither")
+	if s.SMTPURL != "" {
+		if _, err := outbound.ParseRelayURL(s.SMTPURL); err != nil {
+			problems.Add("HELPWRIGHT_SMTP_URL", err.Error())
+		}
+	}
+	problems.Check(s.SecretKey == "" || len(s.SecretKey) >= 32, "HELPWRIGHT_SECRET_KEY", "must have at least 32 characters; openssl rand -hex 32 makes one")
+	problems.Check(s.BootstrapToken == "" || len(s.BootstrapToken) >= 20 && len(s.BootstrapToken) <= 200, "HELPWRIGHT_BOOTSTRAP_TOKEN", "must have 20 to 200 printable characters")
+	problems.Check(s.FetchInterval >= time.Second, "HELPWRIGHT_FETCH_INTERVAL", "must be at least 1s")
+	problems.Check(!s.EnablePGP, "ENABLE_PGP_ENCRYPTION", "is not available in this version: answers would leave unencrypted; unset it")
+	err := problems.Err()
+	if f, ok := errors.AsType[*fault.Error](err); ok {
+		return usageError{fmt.Errorf("the configuration is not right:\n  %s", strings.ReplaceAll(f.Fields.String(), "; HELP", "\n  HELP"))}
+	}
+	return nil
+}
+
+// baseURL is the address that users see.
+func (s *Settings) baseURL() string {
+	if s.BaseURL != "" {
+		return strings.TrimRight(s.BaseURL, "/")
+	}
+	return "http://" + s.Listen
+}
+
+// secrets are the keys that everything secret is made with.
+type secrets struct {
+	sealer  storage.Sealer
+	signing []byte
+}
+
+// loadSecrets takes the secret key from the settings, or from its file, which it
+// makes when there is none.
+func (s *Settings) loadSecrets() (secrets, error) {
+	key := []byte(s.SecretKey)
+	if len(key) == 0 {
+		var err error
+		if key, err = secretFile(filepath.Join(dataDir, "secret.key")); err != nil {
+			return secrets{}, err
+		}
+	}
+	sealer, err := storage.NewSealer(key)
+	if err != nil {
+		return secrets{}, err
+	}
+	signing, err := hkdf.Key(sha256.New, key, nil, "helpwright sign v1", 32)
+	return secrets{sealer: sealer, signing: signing}, err
+}
+
+// secretFile reads the key or makes it, for the owner's eyes only. Two servers that
+// start at the same time agree on one: the file is linked into place.
+func secretFile(path string) ([]byte, error) {
+	read := func() ([]byte, error) {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return nil, err
+		}
+		key := strings.TrimSpace(string(text))
+		if len(key) < 32 {
+			return nil, fmt.Errorf("%s holds no key: restore it from a backup, or remove it to start anew (stored mailbox passwords are lost then)", path)
+		}
+		return []byte(key), nil
+	}
+	key, err := read()
+	if !errors.Is(err, fs.ErrNotExist) {
+		return key, err
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return nil, err
+	}
+	tmp, err := os.CreateTemp(filepath.Dir(path), "secret-*")
+	if err != nil {
+		return nil, err
+	}
+	defer os.Remove(tmp.Name())
+	_, err = tmp.WriteString(hex.EncodeToString(storage.NewSecretKey()) + "\n")
+	if err := errors.Join(err, tmp.Sync(), tmp.Close()); err != nil {
+		return nil, err
+	}
+	if err := os.Link(tmp.Name(), path); err != nil && !errors.Is(err, fs.ErrExist) {
+		return nil, err
+	}
+	return read()
+}

@@ -1,0 +1,199 @@
+package smtpin
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"net"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/helpwright/helpwright/helpdesk"
+)
+
+var (
+	errTooLarge = &reply{552, "5.3.4", "The mail is too large"}
+	errFull     = &reply{452, "4.3.1", "Too many mails at once, try again later"}
+	errTryAgain = &reply{451, "4.3.0", "The mail could not be stored, try again later"}
+)
+
+// data receives the mail of a transaction and stores it (RFC 5321 section 4.1.1.4).
+func (ss *session) data(ctx context.Context, argument string) error {
+	e := ss.envelope
+	switch {
+	case argument != "":
+		return &reply{501, "5.5.4", "DATA has no argument"}
+	case e == nil:
+		return &reply{503, "5.5.1", "Say MAIL first"}
+	case e.recipients == 0:
+		return &reply{554, "5.5.1", "There is no valid recipient"}
+	}
+	ss.envelope = nil
+	if !ss.setReceiving(true) {
+		return errClosing
+	}
+	defer ss.setReceiving(false)
+	ss.say(354, "", "Go ahead, end with CR LF . CR LF")
+	if err := ss.flush(); err != nil {
+		return err
+	}
+	mail := incoming{srv: ss.srv}
+	defer mail.discard()
+	if err := ss.receive(&mail); err != nil {
+		return err
+	}
+	if err := ss.take(ctx, e, mail.body); err != nil {
+		return err
+	}
+	ss.since = time.Now()
+	ss.say(250, "2.6.0", "Mail taken")
+	return ss.flush() // while it is still receiving: the client must hear of it
+}
+
+// incoming is a mail that is being received.
+type incoming struct {
+	srv      *Server
+	body     []byte
+	size     int64  // bytes received, kept or not
+	reserved int64  // of the server's room
+	refused  *reply // why it is not kept
+}
+
+// keep adds to the mail, unless it was refused already.
+func (m *incoming) keep(b []byte) {
+	m.size += int64(len(b))
+	if m.refused != nil {
+		return
+	}
+	if m.size > m.srv.cfg.MaxSize {
+		m.refuse(errTooLarge)
+		return
+	}
+	if more := m.size - m.reserved; more > 0 {
+		more = min(max(more, 64<<10), m.srv.cfg.MaxSize-m.reserved)
+		if !m.srv.reserve(more) {
+			m.refuse(errFull)
+			return
+		}
+		m.reserved += more
+	}
+	m.body = append(m.body, b...)
+}
+
+func (m *incoming) refuse(why *reply) {
+	m.discard()
+	m.refused = why
+}
+
+func (m *incoming) discard() {
+	m.srv.release(m.reserved)
+	m.body, m.reserved = nil, 0
+}
+
+// receive reads data to its end, CR LF "." CR LF, and takes the dots away that the
+// client put in front of lines (RFC 5321 section 4.5.2). The end is looked for in
+// the bytes, not in what one may take for lines. A mail that was refused is read to
+// its end, too, as the client hears of it there only.
+func (ss *session) receive(m *incoming) error {
+	cfg := ss.srv.cfg
+	began := time.Now()
+	window := int64(-1)
+	lineStart := true // what came last is CR LF
+	var last byte
+	for {
+		if at := m.size >> 20; at != window { // a little more time for every MiB
+			window = at
+			ss.deadline(began.Add(time.Duration(at+1) * cfg.DataTimeout))
+		}
+		piece, err := ss.r.ReadSlice('\n')
+		if err != nil && !errors.Is(err, bufio.ErrBufferFull) {
+			return err
+		}
+		if lineStart && string(piece) == ".\r\n" {
+			if m.refused != nil {
+				return m.refused
+			}
+			return nil
+		}
+		rest := piece
+		if lineStart && piece[0] == '.' {
+			rest = piece[1:]
+		}
+		lineStart = bytes.HasSuffix(piece, []byte("\r\n")) || len(piece) == 1 && piece[0] == '\n' && last == '\r'
+		last = piece[len(piece)-1]
+		m.keep(rest)
+		if m.refused != nil && m.size > 2*cfg.MaxSize {
+			ss.say(m.refused.code, m.refused.enhanced, m.refused.text)
+			return errQuit
+		}
+	}
+}
+
+// take hands a mail to every mailbox it is for. The client hears of success only
+// when all of them have it; when it tries again, those that had it know it by its
+// identity.
+func (ss *session) take(ctx context.Context, e *envelope, body []byte) error {
+	received := ss.received(e)
+	boxes := make([]int64, 0, len(e.mailboxes))
+	for _, t := range e.mailboxes {
+		raw := slices.Concat([]byte(trace(e.from, t.addresses, received)), body)
+		mails := []helpdesk.RawMail{{Raw: raw}}
+		if err := ss.srv.cfg.Intake.Take(ctx, t.mailbox.AccountID, t.mailbox.ID, "smtp", mails, nil); err != nil {
+			ss.srv.cfg.Logger.ErrorContext(ctx, "smtp: storing a mail failed", "mailbox_id", t.mailbox.ID, "bytes", len(raw), "error", err)
+			return errTryAgain
+		}
+		boxes = append(boxes, t.mailbox.ID)
+	}
+	ss.srv.cfg.Logger.InfoContext(ctx, "smtp: mail taken", "mailbox_ids", boxes, "recipients", e.recipients, "bytes", len(body), "tls", ss.secure)
+	return nil
+}
+
+// trace is what final delivery puts in front of a mail.
+func trace(from string, to []string, received string) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "Return-Path: <%s>\r\n", from)
+	for _, address := range to {
+		fmt.Fprintf(&b, "Delivered-To: %s\r\n", address)
+	}
+	b.WriteString(received)
+	return b.String()
+}
+
+// received is the Received field (RFC 5321 section 4.4, RFC 3848, RFC 6531 section
+// 4.3). Recipients are not in it: some may be hidden.
+func (ss *session) received(e *envelope) string {
+	name := ss.hello
+	if !isHostName(name) {
+		name = "unknown"
+	}
+	with := "SMTP"
+	switch {
+	case e.utf8:
+		with = "UTF8SMTP"
+	case ss.extended:
+		with = "ESMTP"
+	}
+	if ss.secure && with != "SMTP" {
+		with += "S"
+	}
+	return fmt.Sprintf("Received: from %s (%s)\r\n\tby %s with %s id %s;\r\n\t%s\r\n",
+		name, ss.peer, ss.srv.cfg.Domain, with, strings.ToLower(rand.Text()[:16]),
+		ss.srv.cfg.Now().UTC().Format("Mon, 02 Jan 2006 15:04:05 -0700"))
+}
+
+// peerLiteral is a client's address as RFC 5321 section 4.1.3 writes it.
+func peerLiteral(addr net.Addr) string {
+	tcp, ok := addr.(*net.TCPAddr)
+	switch {
+	case !ok:
+		return "[local]"
+	case tcp.IP.To4() != nil:
+		return "[" + tcp.IP.String() + "]"
+	default:
+		return "[IPv6:" + tcp.IP.String() + "]"
+	}
+}

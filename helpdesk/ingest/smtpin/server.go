@@ -1,0 +1,160 @@
+package smtpin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Server receives mail. Make it with [New] and let it work with [Server.Run].
+type Server struct {
+	cfg      Config
+	listener net.Listener
+	buffered atomic.Int64 // bytes of mails in memory
+
+	mu       sync.Mutex
+	sessions map[*session]struct{}
+}
+
+// New makes a server and begins to listen; connections wait until [Server.Run].
+// What is missing in cfg is an Invalid fault; an address that cannot be listened on
+// is the error of package net.
+func New(cfg Config) (*Server, error) {
+	if err := cfg.validate(); err != nil {
+		return nil, err
+	}
+	cfg = cfg.withDefaults()
+	listener := cfg.Listener
+	if listener == nil {
+		var err error
+		if listener, err = net.Listen("tcp", cfg.Listen); err != nil {
+			return nil, fmt.Errorf("smtpin: %w", err)
+		}
+	}
+	return &Server{cfg: cfg, listener: listener, sessions: map[*session]struct{}{}}, nil
+}
+
+// Addr is the address that the server listens on.
+func (s *Server) Addr() net.Addr { return s.listener.Addr() }
+
+// Close stops listening. It is for a server whose Run is never called.
+func (s *Server) Close() error { return s.listener.Close() }
+
+// Run receives mail until ctx ends or the listener fails. Mails whose data is being
+// received then are finished within Config.Drain; all other connections are ended
+// at once. It returns when the last one ended: the error of ctx, or of the listener.
+// A server runs once.
+func (s *Server) Run(ctx context.Context) error {
+	work, abort := context.WithCancel(context.WithoutCancel(ctx))
+	defer abort()
+	stop := context.AfterFunc(ctx, func() { s.listener.Close() })
+	defer stop()
+
+	var running sync.WaitGroup
+	err := s.accept(ctx, work, &running)
+	s.listener.Close()
+	s.interrupt()
+	ended := make(chan struct{})
+	go func() {
+		running.Wait()
+		close(ended)
+	}()
+	patience := time.NewTimer(s.cfg.Drain)
+	defer patience.Stop()
+	select {
+	case <-ended:
+	case <-patience.C:
+		abort()
+		s.abortAll()
+		<-ended
+	}
+	return err
+}
+
+// accept starts a session for every connection.
+func (s *Server) accept(ctx, work context.Context, running *sync.WaitGroup) error {
+	pause := time.Duration(0)
+	for {
+		conn, err := s.listener.Accept()
+		switch {
+		case ctx.Err() != nil:
+			if err == nil {
+				conn.Close()
+			}
+			return ctx.Err()
+		case errors.Is(err, net.ErrClosed):
+			return fmt.Errorf("smtpin: %w", err)
+		case err != nil:
+			// Such as no more file descriptors: it passes.
+			pause = min(max(2*pause, 5*time.Millisecond), time.Second)
+			s.cfg.Logger.WarnContext(ctx, "smtp: accepting a connection failed", "error", err)
+			select {
+			case <-ctx.Done():
+			case <-time.After(pause):
+			}
+			continue
+		}
+		pause = 0
+		ss := newSession(s, conn)
+		if !s.add(ss) {
+			_ = conn.SetWriteDeadline(time.Now().Add(time.Second))
+			_, _ = fmt.Fprintf(conn, "421 4.3.2 %s has too many connections, try again later\r\n", s.cfg.Domain)
+			conn.Close()
+			s.cfg.Logger.WarnContext(ctx, "smtp: too many connections", "max", s.cfg.MaxConnections)
+			continue
+		}
+		running.Go(func() {
+			defer s.remove(ss)
+			ss.run(work)
+		})
+	}
+}
+
+func (s *Server) add(ss *session) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.sessions) >= s.cfg.MaxConnections {
+		return false
+	}
+	s.sessions[ss] = struct{}{}
+	return true
+}
+
+func (s *Server) remove(ss *session) {
+	ss.close()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.sessions, ss)
+}
+
+// interrupt ends the sessions that are not receiving data.
+func (s *Server) interrupt() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for ss := range s.sessions {
+		ss.interrupt()
+	}
+}
+
+func (s *Server) abortAll() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for ss := range s.sessions {
+		ss.abort()
+	}
+}
+
+// reserve takes room for n bytes of mail.
+func (s *Server) reserve(n int64) bool {
+	if s.buffered.Add(n) <= s.cfg.MaxBuffered {
+		return true
+	}
+	s.buffered.Add(-n)
+	return false
+}
+
+func (s *Server) release(n int64) { s.buffered.Add(-n) }

@@ -1,0 +1,101 @@
+package outbound
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/url"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/mail"
+	"github.com/helpwright/helpwright/helpdesk/mailhtml"
+)
+
+// compose says what the mail of an answer is. It depends on out alone, so every try
+// composes the same bytes. ctx is that of reading attachments.
+func (s *Sender) compose(ctx context.Context, out helpdesk.OutgoingMail) *mail.Outgoing {
+	m := &mail.Outgoing{
+		MessageID: out.MessageID,
+		Date:      out.Date.UTC(),
+		From:      mail.Address{Name: out.From.Name, Email: out.From.Email},
+		To:        addresses(out.To),
+		Cc:        addresses(out.Cc),
+		Subject:   out.Subject,
+		Text:      mailhtml.Text(out.HTML),
+	}
+	if out.ReplyTo != "" {
+		m.ReplyTo = []mail.Address{{Name: out.From.Name, Email: out.ReplyTo}}
+	}
+	if out.IsReply {
+		m.Subject = mail.ReplySubject(out.Subject)
+	}
+	m.References, m.InReplyTo = references(out.References)
+	for _, a := range out.Attachments {
+		m.Attachments = append(m.Attachments, mail.File{
+			Filename: a.Filename, ContentType: a.ContentType, Size: a.Size,
+			Open: func() (io.ReadCloser, error) { return s.cfg.Outgoing.OpenAttachment(ctx, out.AccountID, a) },
+		})
+	}
+	m.HTML = document(inline(out.HTML, out, m.Attachments))
+	return m
+}
+
+func addresses(list []string) []mail.Address {
+	var out []mail.Address
+	for _, email := range list {
+		out = append(out, mail.Address{Email: email})
+	}
+	return out
+}
+
+// references bounds the ids and says which one is answered. An id that cannot be
+// written, though a customer's mail came with it, is left out.
+func references(ids []string) (bounded []string, inReplyTo string) {
+	bounded = mail.BoundReferences(ids)
+	if n := len(bounded); n > 0 && bounded[n-1] == ids[len(ids)-1] {
+		inReplyTo = bounded[n-1]
+	}
+	return bounded, inReplyTo
+}
+
+// document makes a whole document of a body. Some mail readers take their charset
+// from here.
+func document(body string) string {
+	return "<!DOCTYPE html>\n<html>\n<head><meta http-equiv=\"Content-Type\" content=\"text/html; charset=utf-8\"></head>\n<body>\n" +
+		body + "\n</body>\n</html>\n"
+}
+
+// contentURL is where the API serves an attachment.
+var contentURL = regexp.MustCompile(`/attachments/([0-9]{1,18})/content(?:[?#].*)?$`)
+
+// inline lets images of the body that are attachments of this mail come from its
+// parts: it returns the body with cid: addresses, and sets ContentID and Inline of
+// the files that it names. Others stay ordinary attachments.
+func inline(body string, out helpdesk.OutgoingMail, files []mail.File) string {
+	return mailhtml.RewriteImages(body, func(src string) string {
+		for i, a := range out.Attachments {
+			if !names(src, a) {
+				continue
+			}
+			files[i].Inline = true
+			files[i].ContentID = fmt.Sprintf("att%d.%s", a.ID, out.MessageID)
+			return "cid:" + url.PathEscape(files[i].ContentID)
+		}
+		return src
+	})
+}
+
+// names reports whether the address of an image means an attachment.
+func names(src string, a helpdesk.Attachment) bool {
+	if m := contentURL.FindStringSubmatch(src); m != nil {
+		return m[1] == strconv.FormatInt(a.ID, 10)
+	}
+	if len(src) < 4 || !strings.EqualFold(src[:4], "cid:") || a.ContentID == "" {
+		return false
+	}
+	id, err := url.PathUnescape(src[4:])
+	return err == nil && strings.EqualFold(strings.Trim(id, "<>"), a.ContentID)
+}

@@ -1,0 +1,129 @@
+package outbound
+
+import (
+	"errors"
+	"net"
+	"net/url"
+	"strconv"
+	"strings"
+	"unicode"
+)
+
+// Encryption of the connection to a relay.
+type Encryption string
+
+// The encryptions of a relay.
+const (
+	EncryptionNone     Encryption = "none"
+	EncryptionSTARTTLS Encryption = "starttls" // RFC 3207; a relay that does not offer it is not used
+	EncryptionTLS      Encryption = "tls"      // from the first byte (RFC 8314)
+)
+
+func (e Encryption) port() int {
+	switch e {
+	case EncryptionTLS:
+		return 465
+	case EncryptionNone:
+		return 25
+	}
+	return 587
+}
+
+// Errors of a relay URL have fixed texts: whatever was read wrongly may be the password.
+var (
+	errRelayURL      = errors.New("outbound: the relay URL must look like smtp://user:password@host:587?tls=starttls, with special characters of user and password percent-encoded")
+	errRelayHost     = errors.New("outbound: the relay URL has no host, or an impossible one")
+	errRelayPort     = errors.New("outbound: the port of the relay URL must be from 1 to 65535")
+	errRelayTLS      = errors.New("outbound: tls in the relay URL must be none, starttls or tls")
+	errRelayOption   = errors.New("outbound: the relay URL may have the options tls and hello, once each")
+	errRelayPassword = errors.New("outbound: the relay URL must have user and password, or neither, without control characters")
+	errRelayHello    = errors.New("outbound: hello in the relay URL must be a host name")
+)
+
+// ParseRelayURL reads smtp://user:password@host:port?tls=none|starttls|tls. The
+// default of tls is starttls, and of the port 587, with tls=tls 465, with tls=none
+// 25. smtps:// is the same as smtp:// with tls=tls. The option hello sets
+// RelayConfig.HelloName. No error contains any part of the URL.
+func ParseRelayURL(raw string) (RelayConfig, error) {
+	u, err := url.Parse(raw)
+	if err != nil || u.Opaque != "" || u.Fragment != "" || u.Path != "" && u.Path != "/" || u.Scheme != "smtp" && u.Scheme != "smtps" {
+		return RelayConfig{}, errRelayURL
+	}
+	cfg := RelayConfig{Host: u.Hostname(), Encryption: EncryptionSTARTTLS}
+	if u.Scheme == "smtps" {
+		cfg.Encryption = EncryptionTLS
+	}
+	options, err := url.ParseQuery(u.RawQuery)
+	if err != nil {
+		return RelayConfig{}, errRelayOption
+	}
+	for name, values := range options {
+		switch {
+		case len(values) != 1 || name != "tls" && name != "hello":
+			return RelayConfig{}, errRelayOption
+		case name == "hello":
+			cfg.HelloName = values[0]
+			if cfg.HelloName == "" {
+				return RelayConfig{}, errRelayHello
+			}
+		case u.Scheme == "smtps" && values[0] != string(EncryptionTLS):
+			return RelayConfig{}, errRelayTLS
+		default:
+			cfg.Encryption = Encryption(values[0])
+		}
+	}
+	cfg.Port = cfg.Encryption.port()
+	if strings.HasSuffix(u.Host, ":") {
+		return RelayConfig{}, errRelayPort
+	}
+	if port := u.Port(); port != "" {
+		if cfg.Port, err = strconv.Atoi(port); err != nil || cfg.Port < 1 {
+			return RelayConfig{}, errRelayPort
+		}
+	}
+	if u.User != nil {
+		cfg.Username = u.User.Username()
+		cfg.Password, _ = u.User.Password()
+		if cfg.Username == "" || cfg.Password == "" {
+			return RelayConfig{}, errRelayPassword
+		}
+	}
+	return cfg, cfg.validate()
+}
+
+func (c RelayConfig) validate() error {
+	switch {
+	case c.Host == "" || !isHost(c.Host):
+		return errRelayHost
+	case c.Port < 0 || c.Port > 65535:
+		return errRelayPort
+	case c.Encryption != EncryptionNone && c.Encryption != EncryptionSTARTTLS && c.Encryption != EncryptionTLS:
+		return errRelayTLS
+	case (c.Username == "") != (c.Password == ""), hasControl(c.Username), hasControl(c.Password):
+		return errRelayPassword
+	case c.HelloName != "" && !isHello(c.HelloName):
+		return errRelayHello
+	}
+	return nil
+}
+
+// isHost accepts a host name or an IP address.
+func isHost(s string) bool {
+	if net.ParseIP(s) != nil {
+		return true
+	}
+	return len(s) <= 253 && !strings.ContainsFunc(s, func(r rune) bool {
+		return r <= ' ' || r == unicode.ReplacementChar || unicode.IsControl(r) || strings.ContainsRune("/\\@?#[]<>\"':,;%", r)
+	})
+}
+
+// isHello accepts a host name or an address literal (RFC 5321 section 4.1.3).
+func isHello(s string) bool {
+	if literal, ok := strings.CutPrefix(s, "["); ok {
+		literal, ok = strings.CutSuffix(literal, "]")
+		return ok && net.ParseIP(strings.TrimPrefix(literal, "IPv6:")) != nil
+	}
+	return isHost(s)
+}
+
+func hasControl(s string) bool { return strings.ContainsFunc(s, unicode.IsControl) }

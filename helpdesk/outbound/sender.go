@@ -1,0 +1,203 @@
+package outbound
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/mail"
+	"github.com/helpwright/helpwright/storage"
+	"github.com/helpwright/helpwright/storage/fault"
+	"github.com/helpwright/helpwright/storage/jobs"
+)
+
+// Transport takes mails to their recipients, or to who does.
+type Transport interface {
+	// Send hands over one mail for all recipients and says what became of each, in
+	// the order of to. An error is the fate of all of them: nobody could be reached,
+	// and each is deferred with its text, which members of the account may read.
+	// Addresses are as RFC 5321 has them, without brackets.
+	Send(ctx context.Context, from string, to []string, m *Mail) ([]Result, error)
+}
+
+// Result is what became of one recipient.
+type Result struct {
+	State        helpdesk.DeliveryState // sent, deferred or failed
+	Code         int                    // SMTP reply code; 0: none
+	EnhancedCode string                 // RFC 3463; "": none
+	Response     string                 // text of the answer, for people
+}
+
+// Config is what a [Sender] is made of.
+type Config struct {
+	Outgoing  *helpdesk.Outgoing // required
+	Transport Transport          // required
+
+	Timeout time.Duration // of one try of one mail; 0 means 15 min
+	// GiveUp is how long a mail that cannot be composed is tried, when it is not
+	// sure that it never will be; 0 means 1 h.
+	GiveUp time.Duration
+
+	Now    func() time.Time // nil: time.Now
+	Logger *slog.Logger     // nil: discards
+}
+
+// Sender sends answers. It is safe for concurrent use.
+type Sender struct{ cfg Config }
+
+// New makes a sender. What is missing in cfg is an Invalid fault.
+func New(cfg Config) (*Sender, error) {
+	var problems fault.Collector
+	problems.Check(cfg.Outgoing != nil, "Outgoing", "is required")
+	problems.Check(cfg.Transport != nil, "Transport", "is required")
+	if err := problems.Err(); err != nil {
+		return nil, err
+	}
+	if cfg.Timeout <= 0 {
+		cfg.Timeout = 15 * time.Minute
+	}
+	if cfg.GiveUp <= 0 {
+		cfg.GiveUp = time.Hour
+	}
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	if cfg.Logger == nil {
+		cfg.Logger = slog.New(slog.DiscardHandler)
+	}
+	return &Sender{cfg: cfg}, nil
+}
+
+// errWaiting is why a job of which everything was done comes again.
+var errWaiting = errors.New("outbound: recipients wait for another try")
+
+// Handle does one job of kind [helpdesk.JobSendMail]: it tries the recipients who
+// are due and reports their fate. While others wait, its error is that of
+// [jobs.RetryAt]. Other errors mean that the database or the blobs could not be
+// reached, so that the job is to be done again. A mail that cannot be composed
+// fails for all who are due, visibly.
+func (s *Sender) Handle(ctx context.Context, job storage.ClaimedJob) error {
+	out, err := s.cfg.Outgoing.Begin(ctx, job.AccountID, job.Subject)
+	if fault.Is(err, fault.NotFound) {
+		return nil // deleted, or not to be sent any more
+	}
+	if err != nil {
+		return err
+	}
+	next := out.NextTry
+	if len(out.Due) > 0 {
+		results, err := s.try(ctx, out)
+		if err != nil {
+			return err
+		}
+		if next, err = s.report(ctx, out, results); err != nil {
+			return err
+		}
+	}
+	if next.IsZero() {
+		return nil
+	}
+	return jobs.RetryAt(next, errWaiting)
+}
+
+// try composes and sends to who is due. An error means that nothing was sent and
+// nothing is to be reported.
+func (s *Sender) try(ctx context.Context, out helpdesk.OutgoingMail) ([]Result, error) {
+	limited, cancel := context.WithTimeout(ctx, s.cfg.Timeout)
+	defer cancel()
+	m, err := NewMail(out.MessageID, out.Date, s.compose(limited, out))
+	if err != nil {
+		reason := s.impossible(ctx, out, err)
+		if reason == "" {
+			return nil, err
+		}
+		s.cfg.Logger.WarnContext(ctx, "outbound: a mail cannot be composed", "interaction_id", out.InteractionID, "error", err)
+		return all(len(out.Due), Result{State: helpdesk.DeliveryFailed, Response: reason}), nil
+	}
+	to := make([]string, len(out.Due))
+	for i, d := range out.Due {
+		to[i] = d.Address
+	}
+	results, err := s.cfg.Transport.Send(limited, out.From.Email, to, m)
+	if err != nil && ctx.Err() != nil {
+		return nil, ctx.Err() // interrupted, which is not the recipients' fate
+	}
+	if err != nil {
+		s.cfg.Logger.WarnContext(ctx, "outbound: sending failed", "interaction_id", out.InteractionID, "recipients", len(to), "error", err)
+		return all(len(to), deferral(err)), nil
+	}
+	for len(results) < len(to) { // a transport's defect must not lose a recipient
+		results = append(results, Result{State: helpdesk.DeliveryDeferred, Response: "The transport gave no result."})
+	}
+	return results[:len(to)], nil
+}
+
+// impossible says why a mail can never be composed; "" when it may yet be.
+func (s *Sender) impossible(ctx context.Context, out helpdesk.OutgoingMail, err error) string {
+	if invalid, ok := errors.AsType[*mail.InvalidError](err); ok {
+		return "The mail cannot be composed: " + invalid.Field + " " + invalid.Reason + "."
+	}
+	switch {
+	case fault.Is(err, fault.NotFound):
+		return "The mail cannot be composed: the content of an attachment is missing."
+	case fault.Is(err, fault.Unavailable), ctx.Err() != nil, s.cfg.Now().Sub(out.Date) < s.cfg.GiveUp:
+		return ""
+	}
+	return "The mail cannot be composed: reading an attachment fails."
+}
+
+// report records results. It is done even when ctx has ended, and tried several
+// times: what is not recorded is sent again.
+func (s *Sender) report(ctx context.Context, out helpdesk.OutgoingMail, results []Result) (time.Time, error) {
+	outcomes := make([]helpdesk.Outcome, len(results))
+	counts := map[helpdesk.DeliveryState]int{}
+	codes := make([]int, len(results))
+	for i, r := range results {
+		if r.State != helpdesk.DeliverySent && r.State != helpdesk.DeliveryFailed {
+			r.State = helpdesk.DeliveryDeferred
+		}
+		outcomes[i] = helpdesk.Outcome{
+			DeliveryID: out.Due[i].ID, State: r.State, Code: r.Code, EnhancedCode: r.EnhancedCode, Response: r.Response,
+		}
+		counts[r.State]++
+		codes[i] = r.Code
+	}
+	s.cfg.Logger.InfoContext(ctx, "outbound: mail tried", "interaction_id", out.InteractionID,
+		"sent", counts[helpdesk.DeliverySent], "deferred", counts[helpdesk.DeliveryDeferred],
+		"failed", counts[helpdesk.DeliveryFailed], "codes", codes)
+	ctx = context.WithoutCancel(ctx)
+	record := func() (time.Time, error) {
+		ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+		defer cancel()
+		return s.cfg.Outgoing.Report(ctx, out.AccountID, out.InteractionID, outcomes)
+	}
+	for wait := time.Second; ; wait *= 2 {
+		next, err := record()
+		if err == nil || wait > 4*time.Second {
+			return next, err
+		}
+		s.cfg.Logger.WarnContext(ctx, "outbound: recording what became of a mail failed", "interaction_id", out.InteractionID, "error", err)
+		time.Sleep(wait)
+	}
+}
+
+func all(n int, r Result) []Result {
+	results := make([]Result, n)
+	for i := range results {
+		results[i] = r
+	}
+	return results
+}
+
+// deferral is the fate of everybody when nobody could be reached.
+func deferral(err error) Result {
+	r := Result{State: helpdesk.DeliveryDeferred, Response: err.Error()}
+	if relay, ok := errors.AsType[*RelayError](err); ok {
+		r.Code, r.EnhancedCode = relay.Code, relay.EnhancedCode
+		r.Response = fmt.Sprintf("The mail relay cannot be used: %s: %s", relay.Step, relay.Reason())
+	}
+	return r
+}

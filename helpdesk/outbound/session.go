@@ -1,0 +1,283 @@
+package outbound
+
+import (
+	"bufio"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/textproto"
+	"os"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/emersion/go-sasl"
+	"github.com/emersion/go-smtp"
+)
+
+// session is a connection to a relay, greeted, encrypted and authenticated.
+type session struct {
+	relay  *Relay
+	client *smtp.Client
+	wire   *wire
+	expiry *time.Timer // while it is idle
+}
+
+// attend makes the end of ctx end the connection, until the returned function is
+// called.
+func (s *session) attend(ctx context.Context) (release func()) {
+	s.wire.budget = maxAnswers
+	stop := context.AfterFunc(ctx, func() { s.wire.Conn.Close() })
+	return func() { stop() }
+}
+
+// quit says goodbye, without waiting long for an answer.
+func (s *session) quit() {
+	s.wire.timeout = min(s.relay.cfg.CommandTimeout, 5*time.Second)
+	s.wire.budget = maxAnswers
+	_ = s.client.Quit()
+	s.client.Close()
+}
+
+func (s *session) failure(ctx context.Context, step string, err error) error {
+	if cause := context.Cause(ctx); cause != nil {
+		err = cause // the connection was closed for it
+	}
+	e := &RelayError{Step: step, Err: err}
+	if answer, ok := errors.AsType[*smtp.SMTPError](err); ok {
+		e.Code, e.EnhancedCode = answer.Code, enhancedCode(answer)
+	}
+	return e
+}
+
+// connect makes a session.
+func (r *Relay) connect(ctx context.Context) (_ *session, err error) {
+	s := &session{relay: r}
+	dialCtx, cancel := context.WithTimeout(ctx, r.cfg.DialTimeout)
+	defer cancel()
+	conn, err := r.cfg.Dial(dialCtx, "tcp", net.JoinHostPort(r.cfg.Host, strconv.Itoa(r.cfg.Port)))
+	if err != nil {
+		return nil, s.failure(dialCtx, "connect", err)
+	}
+	s.wire = &wire{Conn: conn, timeout: r.cfg.CommandTimeout}
+	defer s.attend(ctx)()
+	defer func() {
+		if err != nil {
+			conn.Close()
+		}
+	}()
+	ready, step, err := r.prepare(ctx, s.wire)
+	if err != nil {
+		return nil, s.failure(ctx, step, err)
+	}
+	s.client = smtp.NewClient(&greeted{Conn: ready})
+	s.client.CommandTimeout, s.client.SubmissionTimeout = r.cfg.CommandTimeout, r.cfg.SubmitTimeout
+	if err := s.client.Hello(r.helloName(conn)); err != nil {
+		return nil, s.failure(ctx, "hello", err)
+	}
+	if r.cfg.Username != "" {
+		if err := r.authenticate(s.client, conn.RemoteAddr()); err != nil {
+			return nil, s.failure(ctx, "authenticate", err)
+		}
+	}
+	return s, nil
+}
+
+// prepare reads the greeting and encrypts the connection. go-smtp would do it, but
+// greets as "localhost" before STARTTLS, which some relays refuse, and cannot tell
+// which step failed.
+func (r *Relay) prepare(ctx context.Context, conn net.Conn) (ready net.Conn, step string, err error) {
+	if r.cfg.Encryption == EncryptionTLS {
+		if conn, err = r.handshake(ctx, conn); err != nil {
+			return nil, "TLS handshake", err
+		}
+	}
+	buffer := bufio.NewReader(conn)
+	answers := textproto.NewReader(buffer)
+	say := func(line string, want int) (string, error) {
+		if line != "" {
+			if _, err := io.WriteString(conn, line+"\r\n"); err != nil {
+				return "", err
+			}
+		}
+		_, text, err := answers.ReadResponse(want)
+		if refused, ok := errors.AsType[*textproto.Error](err); ok {
+			err = answerError(refused)
+		} else if err == nil && buffer.Buffered() > 0 {
+			err = errOutOfTurn // and would be taken for encrypted (CVE-2011-0411)
+		}
+		return text, err
+	}
+	if _, err := say("", 220); err != nil {
+		return nil, "greeting", err
+	}
+	if r.cfg.Encryption != EncryptionSTARTTLS {
+		return conn, "", nil
+	}
+	extensions, err := say("EHLO "+r.helloName(conn), 250)
+	if err != nil {
+		return nil, "hello", err
+	}
+	offered := false
+	for line := range strings.SplitSeq(extensions, "\n") {
+		offered = offered || strings.EqualFold(strings.TrimSpace(line), "STARTTLS")
+	}
+	if !offered {
+		return nil, "STARTTLS", errNoSTARTTLS
+	}
+	if _, err := say("STARTTLS", 220); err != nil {
+		return nil, "STARTTLS", err
+	}
+	if conn, err = r.handshake(ctx, conn); err != nil {
+		return nil, "TLS handshake", err
+	}
+	return conn, "", nil
+}
+
+func (r *Relay) handshake(ctx context.Context, conn net.Conn) (net.Conn, error) {
+	secure := tls.Client(conn, r.tls)
+	return secure, secure.HandshakeContext(ctx)
+}
+
+// helloName is how the relay is greeted.
+func (r *Relay) helloName(conn net.Conn) string {
+	if r.cfg.HelloName != "" {
+		return r.cfg.HelloName
+	}
+	tcp, ok := conn.LocalAddr().(*net.TCPAddr)
+	switch {
+	case !ok:
+		return "localhost"
+	case tcp.IP.To4() != nil:
+		return "[" + tcp.IP.String() + "]"
+	default:
+		return "[IPv6:" + tcp.IP.String() + "]"
+	}
+}
+
+func (r *Relay) authenticate(client *smtp.Client, peer net.Addr) error {
+	tcp, ok := peer.(*net.TCPAddr)
+	if r.cfg.Encryption == EncryptionNone && !(ok && tcp.IP.IsLoopback()) {
+		return errClearText
+	}
+	switch {
+	case client.SupportsAuth(sasl.Plain):
+		return client.Auth(sasl.NewPlainClient("", r.cfg.Username, r.cfg.Password))
+	case client.SupportsAuth(sasl.Login):
+		return client.Auth(&login{answers: []string{r.cfg.Username, r.cfg.Password}})
+	}
+	return errNoAuth
+}
+
+// login is AUTH LOGIN without an initial response, which not every server
+// understands: it asks for the user, then for the password, in whatever words.
+type login struct{ answers []string }
+
+func (l *login) Start() (string, []byte, error) { return sasl.Login, nil, nil }
+
+func (l *login) Next([]byte) ([]byte, error) {
+	if len(l.answers) == 0 {
+		return nil, sasl.ErrUnexpectedServerChallenge
+	}
+	answer := l.answers[0]
+	l.answers = l.answers[1:]
+	return []byte(answer), nil
+}
+
+// maxAnswers bounds what a relay says during one mail, in bytes.
+const maxAnswers = 1 << 20
+
+// wire is a network connection that limits how long each read and write takes, and
+// how much is read.
+type wire struct {
+	net.Conn
+	timeout time.Duration
+	budget  int
+}
+
+func (w *wire) Read(b []byte) (int, error) {
+	if w.budget <= 0 {
+		return 0, errTalkative
+	}
+	if err := w.Conn.SetReadDeadline(time.Now().Add(w.timeout)); err != nil {
+		return 0, err
+	}
+	n, err := w.Conn.Read(b)
+	w.budget -= n
+	return n, err
+}
+
+func (w *wire) Write(b []byte) (int, error) {
+	if err := w.Conn.SetWriteDeadline(time.Now().Add(w.timeout)); err != nil {
+		return 0, err
+	}
+	return w.Conn.Write(b)
+}
+
+// SetDeadline does nothing: go-smtp takes its deadlines away while data is written.
+func (w *wire) SetDeadline(time.Time) error { return nil }
+
+// greeted is a connection whose greeting was read; go-smtp wants to see one.
+type greeted struct {
+	net.Conn
+	done bool
+}
+
+func (g *greeted) Read(b []byte) (int, error) {
+	if g.done {
+		return g.Conn.Read(b)
+	}
+	g.done = true
+	return copy(b, "220 ready\r\n"), nil
+}
+
+// reason says what an error is about, without network addresses.
+func reason(err error) string {
+	if answer, ok := errors.AsType[*smtp.SMTPError](err); ok {
+		return strings.TrimSpace(fmt.Sprintf("%d %s %s", answer.Code, enhancedCode(answer), answer.Message))
+	}
+	if network, ok := errors.AsType[net.Error](err); ok && network.Timeout() || errors.Is(err, os.ErrDeadlineExceeded) {
+		return "timed out"
+	}
+	if lookup, ok := errors.AsType[*net.DNSError](err); ok {
+		return "looking up the name: " + lookup.Err
+	}
+	if op, ok := errors.AsType[*net.OpError](err); ok && op.Err != nil {
+		return op.Err.Error()
+	}
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return "the connection was closed"
+	}
+	return err.Error()
+}
+
+func enhancedCode(e *smtp.SMTPError) string {
+	if e.EnhancedCode == (smtp.EnhancedCode{}) || e.EnhancedCode == smtp.NoEnhancedCode {
+		return ""
+	}
+	return fmt.Sprintf("%d.%d.%d", e.EnhancedCode[0], e.EnhancedCode[1], e.EnhancedCode[2])
+}
+
+// answerError is a refusal as go-smtp has it.
+func answerError(e *textproto.Error) error {
+	answer := &smtp.SMTPError{Code: e.Code, EnhancedCode: smtp.NoEnhancedCode, Message: e.Msg}
+	if code, text := splitEnhanced(e.Msg); code != "" {
+		answer.Message = text
+		_, _ = fmt.Sscanf(code, "%d.%d.%d", &answer.EnhancedCode[0], &answer.EnhancedCode[1], &answer.EnhancedCode[2])
+	}
+	return answer
+}
+
+var enhanced = regexp.MustCompile(`^([245]\.\d{1,3}\.\d{1,3})(?:\s+|$)`)
+
+// splitEnhanced takes the enhanced code off an answer's text.
+func splitEnhanced(text string) (code, rest string) {
+	if m := enhanced.FindStringSubmatch(text); m != nil {
+		return m[1], text[len(m[0]):]
+	}
+	return "", text
+}

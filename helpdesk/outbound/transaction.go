@@ -1,0 +1,204 @@
+package outbound
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/emersion/go-smtp"
+	"golang.org/x/net/idna"
+
+	"github.com/helpwright/helpwright/helpdesk"
+)
+
+// transaction is one mail on its way through a session.
+type transaction struct {
+	*session
+	ctx     context.Context
+	results []Result
+	clean   bool // the session can take another mail
+}
+
+// send fills in the results.
+func (t *transaction) send(from string, to []string, m *Mail) {
+	t.clean = true // nothing was said yet
+	sender, problem := t.envelopeAddress(from)
+	if problem == nil {
+		problem = t.tooLarge(m)
+	}
+	if problem != nil {
+		t.settle(*problem)
+		return
+	}
+	recipients := make([]string, len(to))
+	for i, address := range to {
+		if recipients[i], problem = t.envelopeAddress(address); problem != nil {
+			t.results[i] = *problem
+		}
+	}
+	if !slices.ContainsFunc(t.results, func(r Result) bool { return r.State == "" }) {
+		return
+	}
+	offered, _ := t.client.Extension("SMTPUTF8") // RFC 6531
+	needed := m.EightBit || !ascii(sender) || !ascii(strings.Join(recipients, ""))
+	if err := t.client.Mail(sender, &smtp.MailOptions{Size: m.Size, UTF8: offered && needed}); err != nil {
+		t.settle(t.outcome(err, "sender"))
+		t.reset(err)
+		return
+	}
+	if accepted := t.recipients(recipients); len(accepted) > 0 {
+		outcome := t.data(m)
+		for _, i := range accepted {
+			t.results[i] = outcome
+		}
+	}
+}
+
+func (t *transaction) tooLarge(m *Mail) *Result {
+	limit, ok := t.client.MaxMessageSize() // RFC 1870
+	if !ok || limit == 0 || m.Size <= int64(limit) {
+		return nil
+	}
+	text := fmt.Sprintf("The mail has %d bytes, and the mail relay takes at most %d.", m.Size, limit)
+	return &Result{State: helpdesk.DeliveryFailed, EnhancedCode: "5.3.4", Response: text}
+}
+
+// settle gives those a result who have none.
+func (t *transaction) settle(r Result) {
+	for i := range t.results {
+		if t.results[i].State == "" {
+			t.results[i] = r
+		}
+	}
+}
+
+// reset makes the session fit for another mail after a refusal, unless the
+// connection failed or the relay is about to end it.
+func (t *transaction) reset(err error) {
+	answer, ok := errors.AsType[*smtp.SMTPError](err)
+	t.clean = ok && answer.Code != 421 && t.client.Reset() == nil
+}
+
+// recipients names those without a result to the relay and returns whom it
+// accepts; nobody when the connection ends.
+func (t *transaction) recipients(to []string) (accepted []int) {
+	var err error
+	for i, address := range to {
+		if t.results[i].State != "" {
+			continue
+		}
+		if err = t.client.Rcpt(address, nil); err == nil {
+			accepted = append(accepted, i)
+			continue
+		}
+		refusal := t.outcome(err, "recipient")
+		if refusal.Code == 0 || refusal.Code == 421 {
+			t.settle(refusal)
+			t.clean = false
+			return nil
+		}
+		t.results[i] = refusal
+	}
+	if len(accepted) == 0 {
+		t.reset(err)
+	}
+	return accepted
+}
+
+// data sends the mail itself and says what became of those who were accepted.
+func (t *transaction) data(m *Mail) Result {
+	w, err := t.client.Data()
+	if err != nil {
+		t.reset(err)
+		return t.outcome(err, "mail")
+	}
+	t.clean = false
+	network := &watched{w: w}
+	if _, err := m.WriteTo(network); err != nil {
+		// The mail has no end, so the relay drops it when the connection is closed.
+		t.client.Close()
+		if network.err == nil && t.ctx.Err() == nil {
+			return Result{State: helpdesk.DeliveryDeferred, Response: "Reading an attachment failed."}
+		}
+		return t.outcome(err, "mail")
+	}
+	t.wire.timeout = t.relay.cfg.SubmitTimeout
+	answer, err := w.CloseWithResponse()
+	t.wire.timeout = t.relay.cfg.CommandTimeout
+	if err != nil {
+		refusal := t.outcome(err, "mail")
+		t.clean = refusal.Code != 0 && refusal.Code != 421
+		return refusal
+	}
+	t.clean = true
+	code, text := splitEnhanced(answer.StatusText)
+	return Result{State: helpdesk.DeliverySent, Code: 250, EnhancedCode: code, Response: text}
+}
+
+// watched tells whether it was writing that failed.
+type watched struct {
+	w   io.Writer
+	err error
+}
+
+func (w *watched) Write(b []byte) (n int, err error) {
+	n, w.err = w.w.Write(b)
+	return n, w.err
+}
+
+// outcome turns an error into a result: 5xx is for ever, all else may pass.
+func (t *transaction) outcome(err error, about string) Result {
+	answer, ok := errors.AsType[*smtp.SMTPError](err)
+	if !ok {
+		if cause := context.Cause(t.ctx); cause != nil {
+			err = cause
+		}
+		return Result{State: helpdesk.DeliveryDeferred, Response: "The connection to the mail relay failed: " + reason(err)}
+	}
+	r := Result{State: helpdesk.DeliveryDeferred, Code: answer.Code, EnhancedCode: enhancedCode(answer), Response: answer.Message}
+	switch {
+	case answer.Code/100 != 5:
+	case answer.Code == 530, answer.Code == 534, answer.Code == 535, answer.Code == 538:
+		// It wants us to authenticate: our configuration is wrong, not the mail.
+	case answer.Code == 552 && about == "recipient" && (r.EnhancedCode == "" || r.EnhancedCode == "5.5.3"):
+		// Too many recipients at once (RFC 5321 section 4.5.3.1.10).
+	default:
+		r.State = helpdesk.DeliveryFailed
+	}
+	return r
+}
+
+// envelopeAddress is an address as the relay can take it: the domain in its ASCII
+// form (RFC 5891), the local part in UTF-8 only where the relay has SMTPUTF8.
+func (t *transaction) envelopeAddress(address string) (string, *Result) {
+	bad := &Result{State: helpdesk.DeliveryFailed, EnhancedCode: "5.1.3", Response: "This is no mail address."}
+	at := strings.LastIndexByte(address, '@')
+	if at <= 0 || !utf8.ValidString(address) || strings.ContainsFunc(address, unicode.IsControl) || strings.ContainsAny(address[at:], " <>") ||
+		!strings.HasPrefix(address, `"`) && strings.ContainsAny(address, " <>") {
+		return "", bad
+	}
+	local, domain := address[:at], address[at+1:]
+	if !ascii(domain) {
+		converted, err := idna.Lookup.ToASCII(domain)
+		if err != nil {
+			return "", bad
+		}
+		domain = converted
+	}
+	if offered, _ := t.client.Extension("SMTPUTF8"); !offered && !ascii(local) {
+		return "", &Result{
+			State: helpdesk.DeliveryFailed, EnhancedCode: "5.6.7",
+			Response: "The address has characters beyond ASCII before its @, and the mail relay does not take such addresses (SMTPUTF8).",
+		}
+	}
+	return local + "@" + domain, nil
+}
+
+func ascii(s string) bool {
+	return !strings.ContainsFunc(s, func(r rune) bool { return r >= utf8.RuneSelf })
+}
