@@ -185,6 +185,15 @@ func (a *Admin) HasUsers(ctx context.Context) (bool, error) {
 	return dir.HasUsers(ctx)
 }
 
+// Me returns the caller; the operator, who is no user, gets a NotFound fault.
+func (a *Admin) Me(ctx context.Context) (User, error) {
+	dir, err := a.guard.Read(anyMember)
+	if err != nil {
+		return User{}, err
+	}
+	return dir.User(ctx, a.userID)
+}
+
 // UserByEmail finds a user; operators only.
 func (a *Admin) UserByEmail(ctx context.Context, email string) (User, error) {
 	dir, err := a.guard.Read(operate)

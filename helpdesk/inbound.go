@@ -119,7 +119,7 @@ func (d *Desk) ReplayInbound(ctx context.Context, mailboxID, id int64) (InboundM
 		if err := tx.UpdateInbound(ctx, &m); err != nil {
 			return err
 		}
-		return tx.Enqueue(ctx, storage.Job{Kind: JobFileMail, AccountID: d.scope.AccountID, Subject: mailboxID})
+		return tx.Enqueue(ctx, storage.Job{Kind: JobFileMail, AccountID: d.scope.AccountID, Subject: mailboxID, RunAt: m.UpdatedAt})
 	})
 	return m, err
 }

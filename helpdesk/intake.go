@@ -179,7 +179,7 @@ func (in *Intake) Take(ctx context.Context, accountID, mailboxID int64, source s
 		}
 		toFile := slices.ContainsFunc(fresh, func(m *InboundMail) bool { return m.ID != 0 && m.State == InboundReceived })
 		if toFile {
-			job := storage.Job{Kind: JobFileMail, AccountID: accountID, Subject: mailboxID}
+			job := storage.Job{Kind: JobFileMail, AccountID: accountID, Subject: mailboxID, RunAt: now}
 			if err := tx.Enqueue(ctx, job); err != nil {
 				return err
 			}

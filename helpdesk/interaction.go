@@ -313,7 +313,7 @@ func (d *Desk) stamp(ctx context.Context, tx Tx, c Conversation, mailbox Mailbox
 	if err != nil {
 		return err
 	}
-	_, domain, found := cutLast(mailbox.Email, "@")
+	_, domain, found := cutLast(mailbox.EmailKey, "@") // in ASCII, as a msg-id must be
 	if !found {
 		domain = d.svc.cfg.IntakeDomain
 	}
@@ -358,7 +358,7 @@ func (d *Desk) send(ctx context.Context, tx Tx, c *Conversation, i Interaction) 
 		c.AwaitingSince, c.UnreadCount = time.Time{}, 0
 		c.Preview = mailhtml.Preview(i.Body, previewLength)
 	}
-	job := storage.Job{Kind: JobSendMail, AccountID: d.scope.AccountID, Subject: i.ID}
+	job := storage.Job{Kind: JobSendMail, AccountID: d.scope.AccountID, Subject: i.ID, RunAt: i.PostedAt}
 	if err := tx.Enqueue(ctx, job); err != nil {
 		return err
 	}

@@ -76,6 +76,16 @@ func TestAnswer(t *testing.T) {
 	}
 }
 
+func TestMessageIDIsASCII(t *testing.T) {
+	t.Parallel()
+	b := newBundle(t)
+	must(b.desk.UpdateMailbox(b.ctx, b.mailbox.ID, helpdesk.MailboxInput{Email: storage.Some("hilfe@bücher.example")}))(t)
+	i := b.answer(b.receive(opening()).ConversationID, helpdesk.InteractionInput{})
+	if !strings.HasSuffix(i.MessageID, "@xn--bcher-kva.example") {
+		t.Errorf("the Message-ID is %s", i.MessageID)
+	}
+}
+
 func TestDeferredUntilGivenUp(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t)

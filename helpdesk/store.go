@@ -24,9 +24,9 @@ type Scope struct {
 // your build.
 //
 // Errors are faults: NotFound for a row that is absent or outside the scope (the
-// two must be indistinguishable), Conflict for a broken uniqueness (Code names
-// which, see the Unique constants), Unavailable while the database cannot be
-// reached. Strings are valid UTF-8 without NUL; times are UTC microseconds and the
+// two must be indistinguishable; lists leave it out), Conflict for a broken
+// uniqueness (Code names which, see the Unique constants), Unavailable while the
+// database cannot be reached. Strings are valid UTF-8 without NUL; times are UTC microseconds and the
 // zero time means none. Insert methods set the ID of what they are given.
 type Store interface {
 	Directory
@@ -165,7 +165,9 @@ type LedgerReader interface {
 }
 
 // Tx reads and writes within a scope, in one transaction. It has no InTx: nesting
-// cannot be written.
+// cannot be written. When one of its methods has failed, return the error: some
+// databases do not go on with the transaction. It is used up when fn returns; its
+// methods are Internal faults from then on.
 type Tx interface {
 	Reader
 	AccountWriter

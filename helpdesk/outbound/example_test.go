@@ -62,7 +62,7 @@ func Example() {
 	first, _, _ := bytes.Cut(check(os.ReadFile(files[0])), []byte("\r\n"))
 	fmt.Println(string(first))
 	// Output:
-	// X-Envelope-From: <support@example.org>
+	// X-Envelope-From: support@example.org
 }
 
 func ExampleParseRelayURL() {

@@ -52,10 +52,10 @@ func TestSpooledAnswer(t *testing.T) {
 	}
 }
 
-const plainAnswer = `X-Envelope-From: <support@example.org>
-X-Envelope-To: <carl@example.com>
-X-Envelope-To: <cc@bücher.example>
-X-Envelope-To: <hidden@example.net>
+const plainAnswer = `X-Envelope-From: support@example.org
+X-Envelope-To: carl@example.com,
+ cc@bücher.example,
+ hidden@example.net
 Date: Fri, 02 Jan 2026 03:04:05 +0000
 From: "Ann Agent, Support" <support@example.org>
 Reply-To: "Ann Agent, Support"
@@ -373,7 +373,7 @@ func TestSpool(t *testing.T) {
 	if len(names) != 1 {
 		t.Fatalf("files %q", names)
 	}
-	want := "X-Envelope-From: <d@example.org>\r\nX-Envelope-To: <a@example.com>\r\n" + body
+	want := "X-Envelope-From: d@example.org\r\nX-Envelope-To: a@example.com\r\n" + body
 	if diff := cmp.Diff(want, string(must[[]byte](t)(os.ReadFile(filepath.Join(dir, names[0]))))); diff != "" {
 		t.Error(diff)
 	}

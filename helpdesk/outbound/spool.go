@@ -14,8 +14,8 @@ import (
 )
 
 // Spool is a [Transport] that writes every mail into a file of a directory and
-// calls it sent. A file begins with the envelope, one X-Envelope-From and an
-// X-Envelope-To for each recipient, hidden ones among them; then follows the mail.
+// calls it sent. A file begins with the envelope, X-Envelope-From and X-Envelope-To
+// with all recipients, hidden ones among them; then follows the mail.
 //
 // File names begin with the time of the mail and end with a hash of its Message-ID
 // and ".eml": they sort by time, and the same mail once more replaces its file.
@@ -80,10 +80,8 @@ func (s *Spool) write(name, from string, to []string, m *Mail) (err error) {
 
 func writeSpooled(file *os.File, from string, to []string, m *Mail) error {
 	w := bufio.NewWriter(file)
-	_, _ = fmt.Fprintf(w, "X-Envelope-From: <%s>\r\n", from)
-	for _, address := range to {
-		_, _ = fmt.Fprintf(w, "X-Envelope-To: <%s>\r\n", address)
-	}
+	fmt.Fprintf(w, "X-Envelope-From: %s\r\n", from)
+	fmt.Fprintf(w, "X-Envelope-To: %s\r\n", strings.Join(to, ",\r\n "))
 	if _, err := m.WriteTo(io.Writer(w)); err != nil {
 		return err
 	}

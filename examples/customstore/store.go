@@ -1,0 +1,49 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+
+	"github.com/helpwright/helpwright/helpdesk"
+)
+
+// auditedStore writes a line for every transaction and for every conversation that
+// one deletes. It changes two methods of another store and leaves the rest to it.
+type auditedStore struct {
+	helpdesk.Store
+	audit io.Writer // may be written to by many goroutines
+}
+
+// InTx hands fn a transaction that notes what happens, and writes the notes once
+// it is known how the transaction ended.
+func (s auditedStore) InTx(ctx context.Context, scope helpdesk.Scope, fn func(ctx context.Context, tx helpdesk.Tx) error) error {
+	var deleted []int64
+	err := s.Store.InTx(ctx, scope, func(ctx context.Context, tx helpdesk.Tx) error {
+		deleted = nil // a store may run fn again
+		return fn(ctx, auditedTx{tx, &deleted})
+	})
+	if err != nil {
+		fmt.Fprintf(s.audit, "account %d: rolled back\n", scope.AccountID)
+		return err // as it is: callers look at its kind
+	}
+	fmt.Fprintf(s.audit, "account %d: committed\n", scope.AccountID)
+	for _, id := range deleted {
+		fmt.Fprintf(s.audit, "account %d: conversation %d is gone\n", scope.AccountID, id)
+	}
+	return nil
+}
+
+// auditedTx is a transaction that remembers the conversations it deletes.
+type auditedTx struct {
+	helpdesk.Tx
+	deleted *[]int64
+}
+
+func (tx auditedTx) DeleteConversations(ctx context.Context, ids []int64) error {
+	if err := tx.Tx.DeleteConversations(ctx, ids); err != nil {
+		return err
+	}
+	*tx.deleted = append(*tx.deleted, ids...)
+	return nil
+}

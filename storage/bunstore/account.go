@@ -1,0 +1,165 @@
+package bunstore
+
+import (
+	"context"
+
+	"github.com/uptrace/bun"
+
+	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/storage"
+	"github.com/helpwright/helpwright/storage/fault"
+)
+
+type accountRow struct {
+	bun.BaseModel `bun:"table:hw_accounts,alias:hw_accounts"`
+	ID            int64 `bun:",pk,autoincrement"`
+	Name          string
+	NextNumber    int64
+	DefaultLocale string
+	Languages     list[string]
+	CreatedAt     int64
+	UpdatedAt     int64
+}
+
+func (r *accountRow) account() helpdesk.Account {
+	return helpdesk.Account{
+		ID: r.ID, Name: r.Name, NextNumber: r.NextNumber, DefaultLocale: r.DefaultLocale, Languages: r.Languages,
+		CreatedAt: timeOf(r.CreatedAt), UpdatedAt: timeOf(r.UpdatedAt),
+	}
+}
+
+func accountRowOf(a *helpdesk.Account) accountRow {
+	return accountRow{
+		ID: a.ID, Name: a.Name, NextNumber: a.NextNumber, DefaultLocale: a.DefaultLocale, Languages: a.Languages,
+		CreatedAt: micros(a.CreatedAt), UpdatedAt: micros(a.UpdatedAt),
+	}
+}
+
+// Account implements [helpdesk.AccountReader].
+func (r reader) Account(ctx context.Context) (helpdesk.Account, error) {
+	var row accountRow
+	err := one(ctx, r.selects(&row).Where("id = ?", r.scope.AccountID), "account", r.scope.AccountID)
+	if err != nil {
+		return helpdesk.Account{}, err
+	}
+	return row.account(), nil
+}
+
+// InsertAccount implements [helpdesk.SystemTx].
+func (t systemTx) InsertAccount(ctx context.Context, a *helpdesk.Account) error {
+	row := accountRowOf(a)
+	row.ID = 0
+	if _, err := t.inserts(&row).Exec(ctx); err != nil {
+		return failure(ctx, err, "account", 0)
+	}
+	a.ID = row.ID
+	t.tx.accounts[a.ID] = true
+	return nil
+}
+
+// UpdateAccount implements [helpdesk.AccountWriter].
+func (w writer) UpdateAccount(ctx context.Context, a *helpdesk.Account) error {
+	id := w.scope.AccountID
+	if a.ID != id {
+		return fault.Missing("account", a.ID)
+	}
+	row := accountRowOf(a)
+	greatest := "max"
+	if w.store.postgres {
+		greatest = "greatest"
+	}
+	res, err := w.updates(&row).ExcludeColumn("next_number").
+		Set("next_number = ?(next_number, ?)", bun.Safe(greatest), a.NextNumber).
+		Where("id = ?", id).Exec(ctx)
+	return changed(ctx, res, err, "account", id)
+}
+
+// DeleteAccount implements [helpdesk.AccountWriter]. What refers goes before what is referred to.
+func (w writer) DeleteAccount(ctx context.Context) error {
+	id := w.scope.AccountID
+	for _, table := range []string{
+		"hw_inbound_mails", "hw_conversations", "hw_customers", "hw_mailboxes", "hw_memberships", "hw_roles",
+	} {
+		if _, err := w.raw("DELETE FROM ? WHERE account_id = ?", bun.Ident(table), id).Exec(ctx); err != nil {
+			return failure(ctx, err, "account", id)
+		}
+	}
+	res, err := w.raw("DELETE FROM hw_accounts WHERE id = ?", id).Exec(ctx)
+	if err := changed(ctx, res, err, "account", id); err != nil {
+		return err
+	}
+	w.tx.accounts[id] = false
+	return nil
+}
+
+// TakeNumber implements [helpdesk.AccountWriter].
+func (w writer) TakeNumber(ctx context.Context) (int64, error) {
+	var number int64
+	err := w.raw("UPDATE hw_accounts SET next_number = next_number + 1 WHERE id = ? RETURNING next_number - 1",
+		w.scope.AccountID).Scan(ctx, &number)
+	if err != nil {
+		return 0, failure(ctx, err, "account", w.scope.AccountID)
+	}
+	w.foundAccount()
+	return number, nil
+}
+
+type roleRow struct {
+	bun.BaseModel `bun:"table:hw_roles,alias:hw_roles"`
+	ID            int64 `bun:",pk,autoincrement"`
+	AccountID     int64
+	RoleKey       string
+	Name          string
+	Description   string
+	Permissions   list[helpdesk.Permission]
+	CreatedAt     int64
+	UpdatedAt     int64
+}
+
+func (r *roleRow) role() helpdesk.Role {
+	return helpdesk.Role{
+		ID: r.ID, Key: r.RoleKey, Name: r.Name, Description: r.Description, Permissions: r.Permissions,
+		CreatedAt: timeOf(r.CreatedAt), UpdatedAt: timeOf(r.UpdatedAt),
+	}
+}
+
+// Roles implements [helpdesk.AccountReader].
+func (r reader) Roles(ctx context.Context) ([]helpdesk.Role, error) {
+	var rows []roleRow
+	err := r.selects(&rows).ApplyQueryBuilder(r.account).Order("id").Scan(ctx)
+	return mapped(rows, (*roleRow).role), failure(ctx, err, "role", 0)
+}
+
+// InsertRole implements [helpdesk.AccountWriter].
+func (w writer) InsertRole(ctx context.Context, r *helpdesk.Role) error {
+	row := roleRow{
+		AccountID: w.scope.AccountID, RoleKey: r.Key, Name: r.Name, Description: r.Description,
+		Permissions: r.Permissions, CreatedAt: micros(r.CreatedAt), UpdatedAt: micros(r.UpdatedAt),
+	}
+	if _, err := w.inserts(&row).Exec(ctx); err != nil {
+		return failure(ctx, err, "role", 0)
+	}
+	r.ID = row.ID
+	return nil
+}
+
+// UsersByID implements [helpdesk.AccountReader].
+func (r reader) UsersByID(ctx context.Context, ids []int64) ([]helpdesk.User, error) {
+	if len(ids) == 0 {
+		return nil, r.state()
+	}
+	var rows []userRow
+	err := r.selects(&rows).Where("id IN (?)", bun.List(ids)).
+		Where("EXISTS (SELECT 1 FROM hw_memberships AS m WHERE m.user_id = hw_users.id AND m.account_id = ?)",
+			r.scope.AccountID).Order("id").Scan(ctx)
+	return mapped(rows, (*userRow).user), failure(ctx, err, "user", 0)
+}
+
+// AccountsOf implements [helpdesk.Directory].
+func (d directory) AccountsOf(ctx context.Context, userID int64, seek storage.Seek) ([]helpdesk.Account, error) {
+	var rows []accountRow
+	q := d.selects(&rows).Where(
+		"id IN (SELECT m.account_id FROM hw_memberships AS m WHERE m.user_id = ?)", userID)
+	err := page(q, "id", seek).Scan(ctx)
+	return mapped(rows, (*accountRow).account), failure(ctx, err, "account", 0)
+}

@@ -1,0 +1,100 @@
+package bunstore
+
+import (
+	"context"
+
+	"github.com/uptrace/bun"
+
+	"github.com/helpwright/helpwright/helpdesk"
+)
+
+type deliveryRow struct {
+	bun.BaseModel `bun:"table:hw_deliveries,alias:hw_deliveries"`
+	ID            int64 `bun:",pk,autoincrement"`
+	AccountID     int64
+	InteractionID int64
+	Address       string
+	Field         string
+	State         string
+	Attempts      int
+	Code          int
+	EnhancedCode  string
+	Response      string
+	NextAttemptAt int64
+	CreatedAt     int64
+	UpdatedAt     int64
+}
+
+func (r *deliveryRow) delivery() helpdesk.Delivery {
+	return helpdesk.Delivery{
+		ID: r.ID, InteractionID: r.InteractionID, Address: r.Address, Field: r.Field,
+		State: helpdesk.DeliveryState(r.State), Attempts: r.Attempts, Code: r.Code, EnhancedCode: r.EnhancedCode,
+		Response: r.Response, NextAttemptAt: timeOf(r.NextAttemptAt),
+		CreatedAt: timeOf(r.CreatedAt), UpdatedAt: timeOf(r.UpdatedAt),
+	}
+}
+
+func deliveryRowOf(account int64, d *helpdesk.Delivery) deliveryRow {
+	return deliveryRow{
+		ID: d.ID, AccountID: account, InteractionID: d.InteractionID, Address: d.Address, Field: d.Field,
+		State: string(d.State), Attempts: d.Attempts, Code: d.Code, EnhancedCode: d.EnhancedCode,
+		Response: d.Response, NextAttemptAt: micros(d.NextAttemptAt),
+		CreatedAt: micros(d.CreatedAt), UpdatedAt: micros(d.UpdatedAt),
+	}
+}
+
+// Deliveries implements [helpdesk.InteractionReader].
+func (r reader) Deliveries(ctx context.Context, interactionIDs []int64) ([]helpdesk.Delivery, error) {
+	if len(interactionIDs) == 0 {
+		return nil, r.state()
+	}
+	var rows []deliveryRow
+	err := r.selects(&rows).ApplyQueryBuilder(r.ofInteraction).
+		Where("interaction_id IN (?)", bun.List(interactionIDs)).Order("id").Scan(ctx)
+	return mapped(rows, (*deliveryRow).delivery), failure(ctx, err, "delivery", 0)
+}
+
+// InsertDeliveries implements [helpdesk.InteractionWriter].
+func (w writer) InsertDeliveries(ctx context.Context, d []helpdesk.Delivery) error {
+	interactions := make([]int64, len(d))
+	rows := make([]deliveryRow, len(d))
+	ids := make([]*int64, len(d))
+	for i := range d {
+		rows[i] = deliveryRowOf(w.scope.AccountID, &d[i])
+		rows[i].ID = 0
+		interactions[i], ids[i] = d[i].InteractionID, &d[i].ID
+	}
+	if err := w.requireInteractions(ctx, interactions...); err != nil {
+		return err
+	}
+	return insertAll(ctx, w.querier, rows, ids, "delivery")
+}
+
+// UpdateDeliveries implements [helpdesk.InteractionWriter].
+func (w writer) UpdateDeliveries(ctx context.Context, d []helpdesk.Delivery) error {
+	interactions := make([]int64, len(d))
+	for i := range d {
+		interactions[i] = d[i].InteractionID
+	}
+	if err := w.requireInteractions(ctx, interactions...); err != nil {
+		return err
+	}
+	for i := range d {
+		row := deliveryRowOf(w.scope.AccountID, &d[i])
+		res, err := w.updates(&row).ApplyQueryBuilder(w.ofInteraction).Where("id = ?", row.ID).Exec(ctx)
+		if err := changed(ctx, res, err, "delivery", row.ID); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// DeleteDeliveries implements [helpdesk.InteractionWriter].
+func (w writer) DeleteDeliveries(ctx context.Context, interactionID int64) error {
+	if err := w.requireInteractions(ctx, interactionID); err != nil {
+		return err
+	}
+	_, err := w.deletes((*deliveryRow)(nil)).ApplyQueryBuilder(w.account).
+		Where("interaction_id = ?", interactionID).Exec(ctx)
+	return failure(ctx, err, "delivery", 0)
+}

@@ -1,0 +1,218 @@
+package bunstore
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"io"
+	"net"
+	"reflect"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/uptrace/bun"
+	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
+
+	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/storage/fault"
+)
+
+// errEnded is what a Tx answers after its transaction has ended.
+var errEnded = &fault.Error{Kind: fault.Internal, Op: "bunstore", Message: "The transaction has ended."}
+
+// uniques tells which uniqueness of the contract an index stands for. PostgreSQL names the index, SQLite the columns.
+var uniques = []struct{ index, columns, code string }{
+	{"hw_users_email_key", "hw_users.email_key", helpdesk.UniqueUserEmail},
+	{"hw_memberships_user", "hw_memberships.user_id, hw_memberships.account_id", helpdesk.UniqueMembership},
+	{"hw_mailboxes_email", "hw_mailboxes.account_id, hw_mailboxes.email_key", helpdesk.UniqueMailboxEmail},
+	{"hw_mailboxes_local", "hw_mailboxes.internal_local", helpdesk.UniqueMailboxLocal},
+	{"hw_customer_emails_key", "hw_customer_emails.account_id, hw_customer_emails.email_key", helpdesk.UniqueCustomerEmail},
+	{"hw_inbound_mails_identity", "hw_inbound_mails.identity", helpdesk.UniqueIdentity},
+	{"hw_inbound_mails_position", "hw_inbound_mails.position", helpdesk.UniqueMailPosition},
+}
+
+// The codes of PostgreSQL (appendix A of its manual) that mean something here.
+const (
+	pgUniqueViolation      = "23505"
+	pgForeignKeyViolation  = "23503"
+	pgSerializationFailure = "40001"
+	pgDeadlockDetected     = "40P01"
+	pgLockNotAvailable     = "55P03"
+	pgQueryCanceled        = "57014" // with a live context: the statement timeout
+)
+
+// failure makes a fault of what a driver returned for a statement about a resource.
+func failure(ctx context.Context, err error, resource string, id int64) error {
+	if err == nil {
+		return nil
+	}
+	if _, ok := errors.AsType[*fault.Error](err); ok {
+		return err
+	}
+	switch {
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		return err
+	case ctx.Err() != nil: // the driver's own word for it
+		return ctx.Err()
+	case errors.Is(err, sql.ErrNoRows):
+		return fault.Missing(resource, id)
+	}
+	if index, ok := uniqueViolation(err); ok {
+		return conflict(index, resource, id, err)
+	}
+	switch {
+	case foreignKeyViolation(err):
+		missing := fault.Missing(resource, id)
+		missing.Message, missing.Err = "What the "+resource+" refers to is not there.", err
+		return missing
+	case passing(err), unreachable(err):
+		return &fault.Error{Kind: fault.Unavailable, Op: "bunstore", Message: "The database cannot be reached now.", Err: err}
+	case errors.Is(err, sql.ErrTxDone):
+		return &fault.Error{Kind: fault.Internal, Op: "bunstore", Message: errEnded.Message, Err: err}
+	}
+	return fault.Wrap(fault.Internal, "bunstore", err)
+}
+
+// inUse is failure for the removal of a row: a foreign key that is in the way means that the row is still needed.
+func inUse(ctx context.Context, err error, resource string, id int64) error {
+	if err != nil && foreignKeyViolation(err) {
+		return stillInUse(resource, id, err)
+	}
+	return failure(ctx, err, resource, id)
+}
+
+func stillInUse(resource string, id int64, err error) error {
+	return &fault.Error{
+		Kind: fault.Conflict, Resource: resource, ID: id, Message: "The " + resource + " has conversations.", Err: err,
+	}
+}
+
+// conflict is the fault of a broken uniqueness.
+func conflict(index, resource string, id int64, err error) error {
+	code := ""
+	for _, u := range uniques {
+		if index == u.index || strings.HasSuffix(index, u.columns) {
+			code = u.code
+		}
+	}
+	return &fault.Error{
+		Kind: fault.Conflict, Resource: resource, ID: id, Code: code,
+		Message: "There is such a " + resource + " already.", Err: err,
+	}
+}
+
+// uniqueViolation returns the index, or its columns, that err is about.
+func uniqueViolation(err error) (string, bool) {
+	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
+		return e.ConstraintName, e.Code == pgUniqueViolation
+	}
+	if e, ok := errors.AsType[*sqlite.Error](err); ok && e.Code() == sqlite3.SQLITE_CONSTRAINT_UNIQUE {
+		_, columns, _ := strings.Cut(e.Error(), "UNIQUE constraint failed: ")
+		columns, _, _ = strings.Cut(columns, " (")
+		return columns, true
+	}
+	return "", false
+}
+
+func foreignKeyViolation(err error) bool {
+	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
+		return e.Code == pgForeignKeyViolation
+	}
+	e, ok := errors.AsType[*sqlite.Error](err)
+	return ok && e.Code() == sqlite3.SQLITE_CONSTRAINT_FOREIGNKEY
+}
+
+// passing reports a conflict with another transaction: running this one again helps.
+func passing(err error) bool {
+	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
+		return e.Code == pgSerializationFailure || e.Code == pgDeadlockDetected
+	}
+	if e, ok := errors.AsType[*sqlite.Error](err); ok {
+		primary := e.Code() & 0xff // the rest of an extended code says more exactly why
+		return primary == sqlite3.SQLITE_BUSY || primary == sqlite3.SQLITE_LOCKED
+	}
+	return false
+}
+
+// unreachable reports that the database is away, full or overloaded.
+func unreachable(err error) bool {
+	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
+		switch e.Code {
+		case pgLockNotAvailable, pgQueryCanceled:
+			return true
+		}
+		switch e.Code[:min(2, len(e.Code))] {
+		case "08", "53", "57": // connection exception, insufficient resources, operator intervention
+			return true
+		}
+		return false
+	}
+	if e, ok := errors.AsType[*sqlite.Error](err); ok {
+		switch e.Code() & 0xff {
+		case sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN:
+			return true
+		}
+		return false
+	}
+	if _, ok := errors.AsType[net.Error](err); ok {
+		return true
+	}
+	if _, ok := errors.AsType[*pgconn.ConnectError](err); ok {
+		return true
+	}
+	return errors.Is(err, driver.ErrBadConn) || errors.Is(err, sql.ErrConnDone) || errors.Is(err, net.ErrClosed) ||
+		errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) ||
+		strings.Contains(err.Error(), "database is closed") || strings.Contains(err.Error(), "conn closed")
+}
+
+// checkText refuses strings that a database cannot keep as they are: bun would replace what is not UTF-8, and NUL is
+// a syntax error of PostgreSQL. It looks into structs, slices and pointers.
+func checkText(values ...any) error {
+	for _, v := range values {
+		ok := true
+		switch v := v.(type) {
+		case string:
+			ok = storable(v)
+		case int64, int, bool, []byte, nil:
+		case bun.Query: // checked when it was made
+		default:
+			ok = storableValue(reflect.ValueOf(v))
+		}
+		if !ok {
+			return fault.New(fault.Invalid, "The text holds a NUL or is no valid UTF-8.")
+		}
+	}
+	return nil
+}
+
+func storable(s string) bool { return utf8.ValidString(s) && strings.IndexByte(s, 0) < 0 }
+
+func storableValue(v reflect.Value) bool {
+	switch v.Kind() {
+	case reflect.String:
+		return storable(v.String())
+	case reflect.Pointer:
+		return v.IsNil() || storableValue(v.Elem())
+	case reflect.Struct:
+		for i := range v.NumField() {
+			if !storableValue(v.Field(i)) {
+				return false
+			}
+		}
+	case reflect.Slice:
+		switch v.Type().Elem().Kind() {
+		case reflect.String, reflect.Struct, reflect.Pointer, reflect.Interface:
+			for i := range v.Len() {
+				if !storableValue(v.Index(i)) {
+					return false
+				}
+			}
+		}
+	case reflect.Interface:
+		return v.IsNil() || storableValue(v.Elem())
+	}
+	return true
+}

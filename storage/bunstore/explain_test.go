@@ -1,0 +1,314 @@
+package bunstore_test
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/uptrace/bun"
+
+	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/storage"
+	"github.com/helpwright/helpwright/storage/bunstore"
+)
+
+// recorder keeps the statements that bun runs.
+type recorder struct {
+	mu      sync.Mutex
+	queries []string
+}
+
+func (*recorder) BeforeQuery(ctx context.Context, _ *bun.QueryEvent) context.Context { return ctx }
+
+func (r *recorder) AfterQuery(_ context.Context, event *bun.QueryEvent) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.queries = append(r.queries, event.Query)
+}
+
+func (r *recorder) take() []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	queries := r.queries
+	r.queries = nil
+	return queries
+}
+
+// explained is a method whose plans are looked at.
+type explained struct {
+	name string
+	sort bool // sorting the few rows of the answer is right
+	run  func(ctx context.Context, db *bunstore.DB, r helpdesk.Reader, seek storage.Seek) error
+}
+
+func lists() []explained {
+	var all []explained
+	add := func(name string, sort bool, run func(ctx context.Context, db *bunstore.DB, r helpdesk.Reader, seek storage.Seek) error) {
+		all = append(all, explained{name, sort, run})
+	}
+	for _, sort := range []helpdesk.ConversationSort{helpdesk.ByCreated, helpdesk.ByUpdated, helpdesk.ByNumber, helpdesk.ByAwaiting} {
+		add("Conversations/"+string(sort), false, func(ctx context.Context, _ *bunstore.DB, r helpdesk.Reader, seek storage.Seek) error {
+			_, err := r.Conversations(ctx, helpdesk.ConversationFilter{}, sort, seek)
+			return err
+		})
+	}
+	for name, filter := range map[string]helpdesk.ConversationFilter{
+		"mailbox":    {MailboxID: 1},
+		"status":     {Statuses: []helpdesk.Status{helpdesk.StatusPosted}},
+		"user":       {UserID: storage.Some[int64](1)},
+		"unassigned": {UserID: storage.Null[int64]()},
+		"since":      {UpdatedSince: time.Unix(1_700_000_500, 0)},
+	} {
+		add("Conversations/"+name, false, func(ctx context.Context, _ *bunstore.DB, r helpdesk.Reader, seek storage.Seek) error {
+			_, err := r.Conversations(ctx, filter, helpdesk.ByUpdated, seek)
+			return err
+		})
+	}
+	add("Conversations/customer", false, func(ctx context.Context, _ *bunstore.DB, r helpdesk.Reader, seek storage.Seek) error {
+		_, err := r.Conversations(ctx, helpdesk.ConversationFilter{CustomerID: 1}, helpdesk.ByCreated, seek)
+		return err
+	})
+	add("Memberships", true, func(ctx context.Context, _ *bunstore.DB, r helpdesk.Reader, seek storage.Seek) error {
+		_, err := r.Memberships(ctx, seek)
+		return err
+	})
+	add("Mailboxes", false, func(ctx context.Context, _ *bunstore.DB, r helpdesk.Reader, seek storage.Seek) error {
+		_, err := r.Mailboxes(ctx, seek)
+		return err
+	})
+	add("MailboxesToFetch", false, func(ctx context.Context, db *bunstore.DB, _ helpdesk.Reader, seek storage.Seek) error {
+		_, err := db.MailboxesToFetch(ctx, seek)
+		return err
+	})
+	add("Customers", true, func(ctx context.Context, _ *bunstore.DB, r helpdesk.Reader, seek storage.Seek) error {
+		_, err := r.Customers(ctx, helpdesk.CustomerFilter{}, seek)
+		return err
+	})
+	add("CustomerByEmail", true, func(ctx context.Context, _ *bunstore.DB, r helpdesk.Reader, _ storage.Seek) error {
+		_, err := r.CustomerByEmail(ctx, "1@example.org")
+		return err
+	})
+	add("CustomerStats", true, func(ctx context.Context, _ *bunstore.DB, r helpdesk.Reader, _ storage.Seek) error {
+		_, err := r.CustomerStats(ctx, 1)
+		return err
+	})
+	add("Interactions", false, func(ctx context.Context, _ *bunstore.DB, r helpdesk.Reader, seek storage.Seek) error {
+		_, err := r.Interactions(ctx, 1, seek)
+		return err
+	})
+	add("Messages", true, func(ctx context.Context, _ *bunstore.DB, r helpdesk.Reader, _ storage.Seek) error {
+		_, err := r.Messages(ctx, 1, []string{"1@example.org", "2@example.org"})
+		return err
+	})
+	add("Thread", false, func(ctx context.Context, _ *bunstore.DB, r helpdesk.Reader, _ storage.Seek) error {
+		_, err := r.Thread(ctx, 1, 10)
+		return err
+	})
+	add("Attachments", true, func(ctx context.Context, _ *bunstore.DB, r helpdesk.Reader, _ storage.Seek) error {
+		_, err := r.Attachments(ctx, []int64{1, 2})
+		return err
+	})
+	add("Deliveries", true, func(ctx context.Context, _ *bunstore.DB, r helpdesk.Reader, _ storage.Seek) error {
+		_, err := r.Deliveries(ctx, []int64{1, 2})
+		return err
+	})
+	add("BlobKeys", true, func(ctx context.Context, _ *bunstore.DB, r helpdesk.Reader, _ storage.Seek) error {
+		_, err := r.BlobKeys(ctx, []int64{1, 2})
+		return err
+	})
+	add("Participant", false, func(ctx context.Context, _ *bunstore.DB, r helpdesk.Reader, _ storage.Seek) error {
+		_, err := r.Participant(ctx, 1, []string{"a", "b"})
+		return err
+	})
+	add("InboundMails", false, func(ctx context.Context, _ *bunstore.DB, r helpdesk.Reader, seek storage.Seek) error {
+		_, err := r.InboundMails(ctx, helpdesk.InboundFilter{}, seek)
+		return err
+	})
+	add("InboundMails/mailbox", false, func(ctx context.Context, _ *bunstore.DB, r helpdesk.Reader, seek storage.Seek) error {
+		_, err := r.InboundMails(ctx, helpdesk.InboundFilter{MailboxID: 1}, seek)
+		return err
+	})
+	add("InboundMails/state", false, func(ctx context.Context, _ *bunstore.DB, r helpdesk.Reader, seek storage.Seek) error {
+		_, err := r.InboundMails(ctx, helpdesk.InboundFilter{States: []helpdesk.InboundState{helpdesk.InboundQuarantined}}, seek)
+		return err
+	})
+	add("InboundByIdentity", false, func(ctx context.Context, _ *bunstore.DB, r helpdesk.Reader, _ storage.Seek) error {
+		_, err := r.InboundByIdentity(ctx, 1, []byte("x"))
+		return err
+	})
+	add("Events", false, func(ctx context.Context, db *bunstore.DB, _ helpdesk.Reader, seek storage.Seek) error {
+		_, err := db.Events(ctx, 1, 500, seek.Limit)
+		return err
+	})
+	add("Buried", false, func(ctx context.Context, db *bunstore.DB, _ helpdesk.Reader, seek storage.Seek) error {
+		_, err := db.Buried(ctx, seek)
+		return err
+	})
+	add("Grant", true, func(ctx context.Context, db *bunstore.DB, _ helpdesk.Reader, _ storage.Seek) error {
+		_, err := db.Grant(ctx, 1, 1)
+		return err
+	})
+	add("AccountsOf", true, func(ctx context.Context, db *bunstore.DB, _ helpdesk.Reader, seek storage.Seek) error {
+		_, err := db.AccountsOf(ctx, 1, seek)
+		return err
+	})
+	add("UserByEmail", false, func(ctx context.Context, db *bunstore.DB, _ helpdesk.Reader, _ storage.Seek) error {
+		_, err := db.UserByEmail(ctx, "x")
+		return err
+	})
+	add("Claim", true, func(ctx context.Context, db *bunstore.DB, _ helpdesk.Reader, _ storage.Seek) error {
+		_, err := db.Claim(ctx, []string{"a", "b"}, 10, time.Unix(0, 0), time.Unix(1, 0))
+		return err
+	})
+	return all
+}
+
+// Every list reads an index in its order: its cost does not grow with what it does not return.
+func TestPlans(t *testing.T) {
+	t.Parallel()
+	eachEmbedded(t, func(t *testing.T, app *bun.DB, db *bunstore.DB) {
+		stock(t, app)
+		seen := &recorder{}
+		db = bunstore.New(app.WithQueryHook(seen), bunstore.Config{})
+		all, some := helpdesk.Scope{AccountID: 1}, helpdesk.Scope{AccountID: 1, Mailboxes: []int64{1, 2}}
+		for i, list := range append(lists(), lists()...) {
+			reader := db.Within(all)
+			if i >= len(lists()) {
+				reader, list.sort = db.Within(some), true // of few mailboxes the database may read all and sort
+			}
+			for _, from := range []*storage.Position{nil, {Key: 1_700_000_500_000_000, ID: 500}} {
+				for _, desc := range []bool{false, true} {
+					seen.take()
+					err := list.run(t.Context(), db, reader, storage.Seek{Desc: desc, From: from, Limit: 25})
+					queries := seen.take()
+					if err != nil && !strings.Contains(err.Error(), "no such") {
+						t.Fatalf("%s: %v", list.name, err)
+					}
+					if len(queries) == 0 {
+						t.Errorf("%s ran nothing", list.name)
+					}
+					for _, query := range queries {
+						check(t, app, list, query)
+					}
+				}
+			}
+		}
+	})
+}
+
+var (
+	scanned = regexp.MustCompile(`Seq Scan on hw_|SCAN (hw_|[a-z] |[a-z]$)`)
+	// what is read as a whole rightly: a WITH clause, and an index of just the rows that are asked for
+	whole  = regexp.MustCompile(`SCAN (c|m|asked)\s|hw_mailboxes_fetch|hw_jobs_buried`)
+	sorted = regexp.MustCompile(`Sort|TEMP B-TREE FOR ORDER BY`)
+)
+
+// check asks the database how it would run a query.
+func check(t *testing.T, app *bun.DB, list explained, query string) {
+	t.Helper()
+	explain := "EXPLAIN QUERY PLAN "
+	conn, err := app.DB.Conn(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	if strings.Contains(app.String(), "pg") {
+		explain = "EXPLAIN "
+		// The tables are small, and reading all of one would be right: these make it the last resort.
+		for _, setting := range []string{"enable_seqscan", "enable_sort", "enable_incremental_sort", "enable_bitmapscan"} {
+			if _, err := conn.ExecContext(t.Context(), "SET "+setting+" = off"); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	rows, err := conn.QueryContext(t.Context(), explain+query)
+	if err != nil {
+		t.Fatalf("%s: %v", query, err)
+	}
+	plan := read(t, rows)
+	for line := range strings.Lines(plan) {
+		if scanned.MatchString(line) && !whole.MatchString(line) {
+			t.Errorf("%s reads a whole table:\n%s\n%s", list.name, query, plan)
+		}
+	}
+	if sorted.MatchString(plan) && !list.sort {
+		t.Errorf("%s sorts:\n%s\n%s", list.name, query, plan)
+	}
+}
+
+// read returns the last column of all rows.
+func read(t *testing.T, rows *sql.Rows) string {
+	t.Helper()
+	defer rows.Close()
+	columns, err := rows.Columns()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b strings.Builder
+	for rows.Next() {
+		values := make([]any, len(columns))
+		for i := range values {
+			values[i] = new(any)
+		}
+		if err := rows.Scan(values...); err != nil {
+			t.Fatal(err)
+		}
+		fmt.Fprintln(&b, *values[len(values)-1].(*any))
+	}
+	return b.String()
+}
+
+// stock fills the tables with a thousand rows each.
+func stock(t *testing.T, app *bun.DB) {
+	t.Helper()
+	statements := []string{
+		`INSERT INTO hw_users (name, email, email_key, email_verified_at, password_hash, created_at, updated_at)
+			SELECT 'u', 'e', n.n, 0, '', 0, 0 FROM n`,
+		`INSERT INTO hw_accounts (name, next_number, default_locale, languages, created_at, updated_at)
+			SELECT 'a', 1, 'en', '[]', 0, 0 FROM n`,
+		`INSERT INTO hw_mailboxes (account_id, name, email, email_key, from_name, internal_local, inbound_type, host, port,
+			username, encryption, validate_certificate, folders, created_at, updated_at)
+			SELECT 1 + n.i / 200, 'm', n.n, n.n, '', n.n, CASE WHEN n.i % 2 = 0 THEN 'FWD' ELSE 'IMAP' END, '', 0, '', '', TRUE, '[]', 0, 0 FROM n`,
+		`INSERT INTO hw_memberships (account_id, user_id, last_activity, created_at, updated_at) SELECT 1 + n.i % 10, n.i, 0, 0, 0 FROM n`,
+		`INSERT INTO hw_customers (account_id, first_name, last_name, company, created_at, updated_at)
+			SELECT 1, 'a', 'b', 'c', 0, 0 FROM n`,
+		`INSERT INTO hw_customer_emails (account_id, customer_id, email, email_key) SELECT 1, n.i, n.n, n.n FROM n`,
+		`INSERT INTO hw_customer_phones (account_id, customer_id, phone) SELECT 1, n.i, n.n FROM n`,
+		`INSERT INTO hw_customer_websites (account_id, customer_id, website) SELECT 1, n.i, n.n FROM n`,
+		`INSERT INTO hw_conversations (account_id, number, channel, mailbox_id, customer_id, customer_email, user_id, status,
+			subject, preview, awaiting_since, unread_count, created_at, updated_at)
+			SELECT 1, n.i, 'email', 1 + n.i % 100, n.i, '', n.i % 20, CASE WHEN n.i % 10 = 0 THEN 'posted' ELSE 'closed' END,
+			'', '', 1700000000000000 + n.i * 1000000, 0, 1700000000000000 + n.i * 1000000, 1700000000000000 + n.i * 1000000 FROM n`,
+		`INSERT INTO hw_participants SELECT 1, n.i, n.n FROM n`,
+		`INSERT INTO hw_interactions (account_id, conversation_id, type, status, body, subject, user_id, posted_by_id,
+			customer_email, to_addresses, cc_addresses, bcc_addresses, source, is_starter, is_forward, auto_submitted, seen_at,
+			posted_at, send_started_at, message_id, message_refs, threading, created_at, updated_at)
+			SELECT 1, 1 + n.i % 100, 'user', 'posted', '', '', 1, 1, '', '[]', '[]', '[]', '', FALSE, FALSE, FALSE, 0, 0, 0, n.n,
+			'[]', '{}', 0, 0 FROM n`,
+		`INSERT INTO hw_attachments (account_id, interaction_id, conversation_id, filename, content_type, content_id, size,
+			is_inline, blob_key, created_at) SELECT 1, n.i, 1 + n.i % 100, '', '', '', 1, FALSE, n.n, 0 FROM n`,
+		`INSERT INTO hw_deliveries (account_id, interaction_id, address, field, state, attempts, code, enhanced_code, response,
+			next_attempt_at, created_at, updated_at) SELECT 1, n.i, '', 'to', 'sent', 1, 250, '', '', 0, 0, 0 FROM n`,
+		`INSERT INTO hw_inbound_mails (account_id, mailbox_id, source, position, state, reason, raw_key, size, message_id,
+			received_at, updated_at) SELECT 1, 1 + n.i % 100, 'imap', n.n, CASE WHEN n.i % 50 = 0 THEN 'quarantined' ELSE 'filed' END,
+			'', n.n, 1, '', 0, 0 FROM n`,
+		`INSERT INTO hw_events (account_id, seq, type, subject, mailbox_id, actor_id, time) SELECT 1, n.i, '', 0, 0, 0, 0 FROM n`,
+		`INSERT INTO hw_jobs (kind, account_id, subject, unique_key, run_at, due_at, buried)
+			SELECT CASE WHEN n.i % 3 = 0 THEN 'a' ELSE 'b' END, 1, n.i, '', n.i, n.i, n.i % 100 = 0 FROM n`,
+		`ANALYZE`,
+	}
+	for _, statement := range statements {
+		if statement != "ANALYZE" {
+			statement = `WITH RECURSIVE s (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM s WHERE i < 999),
+				n AS (SELECT i, CAST(i AS TEXT) AS n FROM s) ` + statement
+		}
+		if _, err := app.DB.Exec(statement); err != nil {
+			t.Fatalf("%s: %v", statement, err)
+		}
+	}
+}

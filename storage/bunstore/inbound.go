@@ -1,0 +1,177 @@
+package bunstore
+
+import (
+	"context"
+	"slices"
+
+	"github.com/uptrace/bun"
+
+	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/storage"
+	"github.com/helpwright/helpwright/storage/fault"
+)
+
+type inboundRow struct {
+	bun.BaseModel  `bun:"table:hw_inbound_mails,alias:hw_inbound_mails"`
+	ID             int64 `bun:",pk,autoincrement"`
+	AccountID      int64
+	MailboxID      int64
+	Source         string
+	Position       string
+	State          string
+	Reason         string
+	RawKey         string
+	Size           int64
+	MessageID      string
+	Identity       []byte
+	ConversationID int64 `bun:",nullzero"`
+	InteractionID  int64 `bun:",nullzero"`
+	ReceivedAt     int64
+	UpdatedAt      int64
+}
+
+func (r *inboundRow) mail() helpdesk.InboundMail {
+	return helpdesk.InboundMail{
+		ID: r.ID, MailboxID: r.MailboxID, Source: r.Source, Position: r.Position,
+		State: helpdesk.InboundState(r.State), Reason: r.Reason, RawKey: r.RawKey, Size: r.Size,
+		MessageID: r.MessageID, Identity: empty(r.Identity), ConversationID: r.ConversationID,
+		InteractionID: r.InteractionID, ReceivedAt: timeOf(r.ReceivedAt), UpdatedAt: timeOf(r.UpdatedAt),
+	}
+}
+
+func inboundRowOf(account int64, m *helpdesk.InboundMail) inboundRow {
+	return inboundRow{
+		ID: m.ID, AccountID: account, MailboxID: m.MailboxID, Source: m.Source, Position: m.Position,
+		State: string(m.State), Reason: m.Reason, RawKey: m.RawKey, Size: m.Size,
+		MessageID: m.MessageID, Identity: empty(m.Identity), ConversationID: m.ConversationID,
+		InteractionID: m.InteractionID, ReceivedAt: micros(m.ReceivedAt), UpdatedAt: micros(m.UpdatedAt),
+	}
+}
+
+// ledgerInScope keeps a statement about the ledger within account and mailboxes.
+func (r reader) ledgerInScope(q bun.QueryBuilder) bun.QueryBuilder { return r.inScope("mailbox_id")(q) }
+
+func (r reader) inbound(ctx context.Context, id int64, lock bool) (helpdesk.InboundMail, error) {
+	var row inboundRow
+	q := r.selects(&row).ApplyQueryBuilder(r.ledgerInScope).Where("id = ?", id)
+	if lock {
+		r.forUpdate(q)
+	}
+	if err := one(ctx, q, "mail", id); err != nil {
+		return helpdesk.InboundMail{}, err
+	}
+	return row.mail(), nil
+}
+
+// InboundMail implements [helpdesk.LedgerReader].
+func (r reader) InboundMail(ctx context.Context, id int64) (helpdesk.InboundMail, error) {
+	return r.inbound(ctx, id, false)
+}
+
+// InboundForUpdate implements [helpdesk.LedgerWriter].
+func (w writer) InboundForUpdate(ctx context.Context, id int64) (helpdesk.InboundMail, error) {
+	return w.inbound(ctx, id, true)
+}
+
+// InboundMails implements [helpdesk.LedgerReader].
+func (r reader) InboundMails(ctx context.Context, f helpdesk.InboundFilter, seek storage.Seek) ([]helpdesk.InboundMail, error) {
+	var rows []inboundRow
+	q := r.selects(&rows).Err(checkText(f.States)).ApplyQueryBuilder(r.ledgerInScope)
+	if f.MailboxID != 0 {
+		q.Where("mailbox_id = ?", f.MailboxID)
+	}
+	if len(f.States) > 0 {
+		q.Where("state IN (?)", bun.List(f.States))
+	}
+	err := page(q, "id", seek).Scan(ctx)
+	return mapped(rows, (*inboundRow).mail), failure(ctx, err, "mail", 0)
+}
+
+// InboundByIdentity implements [helpdesk.LedgerReader].
+func (r reader) InboundByIdentity(ctx context.Context, mailboxID int64, identity []byte) (helpdesk.InboundMail, error) {
+	if len(identity) == 0 {
+		return helpdesk.InboundMail{}, fault.Missing("mail", 0)
+	}
+	var row inboundRow
+	q := r.selects(&row).ApplyQueryBuilder(r.ledgerInScope).
+		Where("mailbox_id = ?", mailboxID).Where("identity = ?", identity)
+	if err := one(ctx, q, "mail", 0); err != nil {
+		return helpdesk.InboundMail{}, err
+	}
+	return row.mail(), nil
+}
+
+// position is what no two mails share, unless Position is empty.
+type position struct {
+	mailbox          int64
+	source, position string
+}
+
+// InsertInbound implements [helpdesk.LedgerWriter].
+func (w writer) InsertInbound(ctx context.Context, mails []*helpdesk.InboundMail) error {
+	if len(mails) == 0 {
+		return w.requireAccount(ctx)
+	}
+	rows := make([]inboundRow, len(mails))
+	for i, m := range mails {
+		if !w.sees(m.MailboxID) {
+			return fault.Missing("mailbox", m.MailboxID)
+		}
+		rows[i] = inboundRowOf(w.scope.AccountID, m)
+		rows[i].ID = 0
+	}
+	var inserted []inboundRow
+	err := w.inserts(&rows).
+		On("CONFLICT (account_id, mailbox_id, source, position) WHERE position <> '' DO NOTHING").
+		Returning("id, mailbox_id, source, position").Scan(ctx, &inserted)
+	if err != nil {
+		return failure(ctx, err, "mail", 0)
+	}
+	// The rows without a position are all there, numbered in their order; the others are known by it.
+	var free []int64
+	taken := make(map[position]int64, len(inserted))
+	for _, row := range inserted {
+		if row.Position == "" {
+			free = append(free, row.ID)
+		} else {
+			taken[position{row.MailboxID, row.Source, row.Position}] = row.ID
+		}
+	}
+	slices.Sort(free)
+	for _, m := range mails {
+		if m.Position == "" {
+			m.ID, free = free[0], free[1:]
+			continue
+		}
+		at := position{m.MailboxID, m.Source, m.Position}
+		if id, ok := taken[at]; ok {
+			m.ID = id
+			delete(taken, at) // a second one in the same call was left out
+		}
+	}
+	return nil
+}
+
+// UpdateInbound implements [helpdesk.LedgerWriter].
+func (w writer) UpdateInbound(ctx context.Context, m *helpdesk.InboundMail) error {
+	if !w.sees(m.MailboxID) {
+		return fault.Missing("mail", m.ID)
+	}
+	row := inboundRowOf(w.scope.AccountID, m)
+	res, err := w.updates(&row).ApplyQueryBuilder(w.ledgerInScope).Where("id = ?", m.ID).Exec(ctx)
+	return changed(ctx, res, err, "mail", m.ID)
+}
+
+// entomb makes tombstones of the ledger rows whose column names one of ids.
+func (w writer) entomb(ctx context.Context, column string, ids []int64) error {
+	// Rows can name a conversation and an interaction of another one, so what hangs on the interactions goes as well.
+	which := bun.SafeQuery("? IN (?)", bun.Ident(column), bun.List(ids))
+	if column == "conversation_id" {
+		which = bun.SafeQuery(`(conversation_id IN (?) OR interaction_id IN
+			(SELECT i.id FROM hw_interactions AS i WHERE i.account_id = ? AND i.conversation_id IN (?)))`,
+			bun.List(ids), w.scope.AccountID, bun.List(ids))
+	}
+	_, err := w.raw(`UPDATE hw_inbound_mails SET conversation_id = NULL, interaction_id = NULL, raw_key = ''
+		WHERE account_id = ? AND ?`, w.scope.AccountID, which).Exec(ctx)
+	return failure(ctx, err, "mail", 0)
+}

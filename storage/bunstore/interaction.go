@@ -1,0 +1,219 @@
+package bunstore
+
+import (
+	"context"
+	"slices"
+
+	"github.com/uptrace/bun"
+
+	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/storage"
+	"github.com/helpwright/helpwright/storage/fault"
+)
+
+// maxMessages is how many mails Messages returns at most.
+const maxMessages = 100
+
+type interactionRow struct {
+	bun.BaseModel   `bun:"table:hw_interactions,alias:hw_interactions"`
+	ID              int64 `bun:",pk,autoincrement"`
+	AccountID       int64
+	ConversationID  int64
+	Type            string
+	Status          string
+	Body            string
+	Subject         string
+	UserID          int64
+	PostedByID      int64
+	CustomerID      int64 `bun:",nullzero"`
+	CustomerEmailID int64 `bun:",nullzero"`
+	CustomerEmail   string
+	ToAddresses     list[string]
+	CcAddresses     list[string]
+	BccAddresses    list[string]
+	Source          string
+	IsStarter       bool
+	IsForward       bool
+	AutoSubmitted   bool
+	SeenAt          int64
+	PostedAt        int64
+	SendStartedAt   int64
+	MessageID       string
+	MessageRefs     list[string]
+	Threading       threading
+	CreatedAt       int64
+	UpdatedAt       int64
+}
+
+func (r *interactionRow) interaction() helpdesk.Interaction {
+	return helpdesk.Interaction{
+		ID: r.ID, ConversationID: r.ConversationID, Type: helpdesk.InteractionType(r.Type),
+		Status: helpdesk.Status(r.Status), Body: r.Body, Subject: r.Subject, UserID: r.UserID, PostedByID: r.PostedByID,
+		CustomerID: r.CustomerID, CustomerEmailID: r.CustomerEmailID, CustomerEmail: r.CustomerEmail,
+		To: r.ToAddresses, Cc: r.CcAddresses, Bcc: r.BccAddresses, Source: r.Source,
+		IsStarter: r.IsStarter, IsForward: r.IsForward, AutoSubmitted: r.AutoSubmitted,
+		SeenAt: timeOf(r.SeenAt), PostedAt: timeOf(r.PostedAt), SendStartedAt: timeOf(r.SendStartedAt),
+		MessageID: r.MessageID, References: r.MessageRefs, Threading: helpdesk.Threading(r.Threading),
+		CreatedAt: timeOf(r.CreatedAt), UpdatedAt: timeOf(r.UpdatedAt),
+	}
+}
+
+func interactionRowOf(account int64, i *helpdesk.Interaction) interactionRow {
+	return interactionRow{
+		ID: i.ID, AccountID: account, ConversationID: i.ConversationID, Type: string(i.Type),
+		Status: string(i.Status), Body: i.Body, Subject: i.Subject, UserID: i.UserID, PostedByID: i.PostedByID,
+		CustomerID: i.CustomerID, CustomerEmailID: i.CustomerEmailID, CustomerEmail: i.CustomerEmail,
+		ToAddresses: i.To, CcAddresses: i.Cc, BccAddresses: i.Bcc, Source: i.Source,
+		IsStarter: i.IsStarter, IsForward: i.IsForward, AutoSubmitted: i.AutoSubmitted,
+		SeenAt: micros(i.SeenAt), PostedAt: micros(i.PostedAt), SendStartedAt: micros(i.SendStartedAt),
+		MessageID: i.MessageID, MessageRefs: i.References, Threading: threading(i.Threading),
+		CreatedAt: micros(i.CreatedAt), UpdatedAt: micros(i.UpdatedAt),
+	}
+}
+
+func (r reader) interaction(ctx context.Context, id int64, lock bool) (helpdesk.Interaction, error) {
+	var row interactionRow
+	q := r.selects(&row).ApplyQueryBuilder(r.ofConversation).Where("id = ?", id)
+	if lock {
+		r.forUpdate(q)
+	}
+	if err := one(ctx, q, "interaction", id); err != nil {
+		return helpdesk.Interaction{}, err
+	}
+	return row.interaction(), nil
+}
+
+// Interaction implements [helpdesk.InteractionReader].
+func (r reader) Interaction(ctx context.Context, id int64) (helpdesk.Interaction, error) {
+	return r.interaction(ctx, id, false)
+}
+
+// InteractionForUpdate implements [helpdesk.InteractionWriter].
+func (w writer) InteractionForUpdate(ctx context.Context, id int64) (helpdesk.Interaction, error) {
+	return w.interaction(ctx, id, true)
+}
+
+// InteractionsByID implements [helpdesk.InteractionReader].
+func (r reader) InteractionsByID(ctx context.Context, ids []int64) ([]helpdesk.Interaction, error) {
+	if len(ids) == 0 {
+		return nil, r.state()
+	}
+	var rows []interactionRow
+	err := r.selects(&rows).ApplyQueryBuilder(r.ofConversation).Where("id IN (?)", bun.List(ids)).Order("id").Scan(ctx)
+	return mapped(rows, (*interactionRow).interaction), failure(ctx, err, "interaction", 0)
+}
+
+// Interactions implements [helpdesk.InteractionReader].
+func (r reader) Interactions(ctx context.Context, conversationID int64, seek storage.Seek) ([]helpdesk.Interaction, error) {
+	var rows []interactionRow
+	q := r.selects(&rows).ApplyQueryBuilder(r.ofConversation).Where("conversation_id = ?", conversationID)
+	err := page(q, "id", seek).Scan(ctx)
+	return mapped(rows, (*interactionRow).interaction), failure(ctx, err, "interaction", 0)
+}
+
+func (r *interactionRow) ref() helpdesk.MessageRef {
+	return helpdesk.MessageRef{
+		MessageID: r.MessageID, InteractionID: r.ID, ConversationID: r.ConversationID,
+		Type: helpdesk.InteractionType(r.Type), IsForward: r.IsForward,
+	}
+}
+
+// refs reads the newest n mails that a query selects, newest first.
+func (r reader) refs(ctx context.Context, n int, narrow filter) ([]helpdesk.MessageRef, error) {
+	if n <= 0 {
+		return nil, r.state()
+	}
+	var rows []interactionRow
+	q := r.selects(&rows).Column("id", "conversation_id", "type", "message_id", "is_forward").
+		ApplyQueryBuilder(r.ofConversation).Where("message_id <> ''").ApplyQueryBuilder(narrow)
+	err := page(q, "id", storage.Seek{Desc: true, Limit: n}).Scan(ctx)
+	return mapped(rows, (*interactionRow).ref), failure(ctx, err, "interaction", 0)
+}
+
+// Messages implements [helpdesk.InteractionReader].
+func (r reader) Messages(ctx context.Context, mailboxID int64, messageIDs []string) ([]helpdesk.MessageRef, error) {
+	if err := checkText(messageIDs); err != nil || len(messageIDs) == 0 {
+		return nil, err
+	}
+	return r.refs(ctx, maxMessages, func(q bun.QueryBuilder) bun.QueryBuilder {
+		return q.Where("message_id IN (?)", bun.List(messageIDs)).
+			Where(`EXISTS (SELECT 1 FROM hw_conversations AS b WHERE b.account_id = ?TableName.account_id
+				AND b.id = ?TableName.conversation_id AND b.mailbox_id = ?)`, mailboxID)
+	})
+}
+
+// Thread implements [helpdesk.InteractionReader].
+func (r reader) Thread(ctx context.Context, conversationID int64, n int) ([]helpdesk.MessageRef, error) {
+	last, err := r.refs(ctx, n, func(q bun.QueryBuilder) bun.QueryBuilder {
+		return q.Where("conversation_id = ?", conversationID).Where("status <> ?", helpdesk.StatusDraft).
+			Where("is_forward = ?", false)
+	})
+	slices.Reverse(last)
+	return last, err
+}
+
+// InsertInteraction implements [helpdesk.InteractionWriter].
+func (w writer) InsertInteraction(ctx context.Context, i *helpdesk.Interaction) error {
+	if err := w.requireConversation(ctx, i.ConversationID); err != nil {
+		return err
+	}
+	row := interactionRowOf(w.scope.AccountID, i)
+	row.ID = 0
+	if _, err := w.inserts(&row).Exec(ctx); err != nil {
+		return failure(ctx, err, "interaction", 0)
+	}
+	i.ID = row.ID
+	w.foundAccount()
+	return nil
+}
+
+// UpdateInteraction implements [helpdesk.InteractionWriter].
+func (w writer) UpdateInteraction(ctx context.Context, i *helpdesk.Interaction) error {
+	if err := w.requireConversation(ctx, i.ConversationID); err != nil {
+		return err
+	}
+	row := interactionRowOf(w.scope.AccountID, i)
+	res, err := w.updates(&row).ApplyQueryBuilder(w.ofConversation).Where("id = ?", i.ID).Exec(ctx)
+	return changed(ctx, res, err, "interaction", i.ID)
+}
+
+// DeleteInteraction implements [helpdesk.InteractionWriter].
+func (w writer) DeleteInteraction(ctx context.Context, id int64) error {
+	if err := w.requireInteractions(ctx, id); err != nil {
+		return err
+	}
+	if err := w.entomb(ctx, "interaction_id", []int64{id}); err != nil {
+		return err
+	}
+	res, err := w.deletes((*interactionRow)(nil)).ApplyQueryBuilder(w.account).Where("id = ?", id).Exec(ctx)
+	return changed(ctx, res, err, "interaction", id)
+}
+
+// requireInteractions refuses interactions outside the scope.
+func (w writer) requireInteractions(ctx context.Context, ids ...int64) error {
+	_, err := w.conversationsOf(ctx, ids)
+	return err
+}
+
+// conversationsOf returns the conversation of each of the interactions; one outside the scope is a NotFound fault.
+func (w writer) conversationsOf(ctx context.Context, ids []int64) (map[int64]int64, error) {
+	if len(ids) == 0 {
+		return nil, w.requireAccount(ctx)
+	}
+	var rows []interactionRow
+	err := w.selects(&rows).Column("id", "conversation_id").ApplyQueryBuilder(w.ofConversation).
+		Where("id IN (?)", bun.List(ids)).Scan(ctx)
+	if err != nil {
+		return nil, failure(ctx, err, "interaction", 0)
+	}
+	of := make(map[int64]int64, len(rows))
+	for _, row := range rows {
+		of[row.ID] = row.ConversationID
+	}
+	for _, id := range ids {
+		if _, ok := of[id]; !ok {
+			return nil, fault.Missing("interaction", id)
+		}
+	}
+	return of, nil
+}

@@ -1,0 +1,173 @@
+package bunstore
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"time"
+
+	"github.com/uptrace/bun"
+
+	"github.com/helpwright/helpwright/storage"
+	"github.com/helpwright/helpwright/storage/fault"
+)
+
+// Limits of a job.
+const (
+	maxKind    = 64
+	maxPayload = 64 << 10
+)
+
+type jobRow struct {
+	bun.BaseModel `bun:"table:hw_jobs,alias:hw_jobs"`
+	ID            int64 `bun:",pk,autoincrement"`
+	Kind          string
+	AccountID     int64
+	Subject       int64
+	Payload       []byte
+	UniqueKey     string
+	RunAt         int64
+	DueAt         int64 // the later of RunAt and LeaseUntil
+	ClaimedDue    int64 // DueAt before the last claim
+	Attempt       int
+	LeaseUntil    int64 // noTime: nobody holds the job
+	Buried        bool
+	Reason        string
+}
+
+func (r *jobRow) job() storage.Job {
+	return storage.Job{
+		Kind: r.Kind, AccountID: r.AccountID, Subject: r.Subject, Payload: empty(r.Payload), UniqueKey: r.UniqueKey,
+		RunAt: timeOf(r.RunAt),
+	}
+}
+
+func jobRowOf(j storage.Job) jobRow {
+	return jobRow{
+		Kind: j.Kind, AccountID: j.AccountID, Subject: j.Subject, Payload: empty(slices.Clone(j.Payload)),
+		UniqueKey: j.UniqueKey, RunAt: micros(j.RunAt), DueAt: micros(j.RunAt), LeaseUntil: noTime,
+	}
+}
+
+// insertJobs queues jobs and reports whether one was new. With the commit PostgreSQL tells the workers of other
+// processes.
+func (s *querier) insertJobs(ctx context.Context, jobs []jobRow) (bool, error) {
+	insert := s.inserts(&jobs).Returning("id").
+		On("CONFLICT (unique_key) WHERE unique_key <> '' AND NOT buried DO NOTHING")
+	if !s.store.postgres {
+		var ids []int64
+		err := insert.Scan(ctx, &ids)
+		return len(ids) > 0, failure(ctx, err, "job", 0)
+	}
+	var queued int
+	err := s.raw("WITH queued AS (?) SELECT count(pg_notify(?, '')) FROM (SELECT 1 FROM queued LIMIT 1) AS any_job",
+		insert, channel).Scan(ctx, &queued)
+	return queued > 0, failure(ctx, err, "job", 0)
+}
+
+// Claim implements [storage.Jobs]. It is one statement, in which PostgreSQL passes over what others are claiming.
+func (db *DB) Claim(ctx context.Context, kinds []string, n int, now, lease time.Time) ([]storage.ClaimedJob, error) {
+	if err := checkText(kinds); err != nil || n <= 0 || len(kinds) == 0 {
+		return nil, err
+	}
+	kinds = slices.Compact(slices.Sorted(slices.Values(kinds)))
+	var rows []jobRow
+	err := db.queue().raw(`UPDATE hw_jobs SET attempt = attempt + 1, claimed_due = due_at, lease_until = ?,
+			due_at = CASE WHEN run_at > ? THEN run_at ELSE ? END
+		WHERE id IN (?) RETURNING *`, micros(lease), micros(lease), micros(lease), db.due(kinds, n, now)).
+		Scan(ctx, &rows)
+	if err != nil {
+		return nil, failure(ctx, err, "job", 0)
+	}
+	slices.SortFunc(rows, func(a, b jobRow) int {
+		return cmp.Or(cmp.Compare(a.ClaimedDue, b.ClaimedDue), cmp.Compare(a.ID, b.ID))
+	})
+	return mapped(rows, func(r *jobRow) storage.ClaimedJob {
+		return storage.ClaimedJob{ID: r.ID, Job: r.job(), Attempt: r.Attempt}
+	}), nil
+}
+
+// due selects the ids of due jobs. Each kind is read in the order of its index, so that a kind nobody asks for costs
+// nothing, however long its queue is.
+func (db *DB) due(kinds []string, n int, now time.Time) *bun.RawQuery {
+	lock := bun.Safe("")
+	if db.postgres {
+		lock = "FOR UPDATE SKIP LOCKED"
+	}
+	one := func(kind string) *bun.RawQuery {
+		return db.queue().raw(`SELECT id, due_at FROM hw_jobs WHERE kind = ? AND due_at <= ? AND NOT buried
+			ORDER BY due_at, id LIMIT ? ?`, kind, micros(now), n, lock)
+	}
+	if len(kinds) == 1 {
+		return db.queue().raw("SELECT id FROM (?) AS due", one(kinds[0]))
+	}
+	all := db.queue().raw("SELECT id, due_at FROM (?) AS k", one(kinds[0]))
+	for _, kind := range kinds[1:] {
+		all = db.queue().raw("? UNION ALL SELECT id, due_at FROM (?) AS k", all, one(kind))
+	}
+	return db.queue().raw("SELECT id FROM (?) AS due ORDER BY due_at, id LIMIT ?", all, n)
+}
+
+// queue is the querier of statements about the queue, which run outside of any transaction.
+func (db *DB) queue() *querier { return &querier{store: db, db: db.write} }
+
+// held keeps a statement to a job that an attempt still has.
+const held = "id = ? AND attempt = ? AND NOT buried AND lease_until <> ?"
+
+// Finish implements [storage.Jobs].
+func (db *DB) Finish(ctx context.Context, jobs ...storage.ClaimedJob) error {
+	if len(jobs) == 0 {
+		return nil
+	}
+	ids := make([]int64, len(jobs))
+	attempts := make([][]int64, len(jobs))
+	for i, j := range jobs {
+		ids[i], attempts[i] = j.ID, []int64{j.ID, int64(j.Attempt)}
+	}
+	_, err := db.queue().raw(`DELETE FROM hw_jobs WHERE id IN (?) AND (id, attempt) IN (VALUES ?)
+		AND NOT buried AND lease_until <> ?`, bun.List(ids), bun.List(tuples(attempts)), noTime).Exec(ctx)
+	return failure(ctx, err, "job", 0)
+}
+
+// tuples turns pairs into what bun writes as (1, 2), (3, 4).
+func tuples(pairs [][]int64) []bun.TupleValues {
+	all := make([]bun.TupleValues, len(pairs))
+	for i, p := range pairs {
+		all[i] = bun.Tuple(p)
+	}
+	return all
+}
+
+// Retry implements [storage.Jobs].
+func (db *DB) Retry(ctx context.Context, job storage.ClaimedJob, runAt time.Time, reason string) error {
+	_, err := db.queue().raw("UPDATE hw_jobs SET run_at = ?, due_at = ?, lease_until = ?, reason = ? WHERE "+held,
+		micros(runAt), micros(runAt), noTime, reason, job.ID, job.Attempt, noTime).Exec(ctx)
+	return failure(ctx, err, "job", job.ID)
+}
+
+// Bury implements [storage.Jobs]. A buried job leaves its UniqueKey to others.
+func (db *DB) Bury(ctx context.Context, job storage.ClaimedJob, reason string) error {
+	_, err := db.queue().raw("UPDATE hw_jobs SET buried = ?, lease_until = ?, reason = ? WHERE "+held,
+		bun.Safe("TRUE"), noTime, reason, job.ID, job.Attempt, noTime).Exec(ctx)
+	return failure(ctx, err, "job", job.ID)
+}
+
+// Extend implements [storage.Jobs].
+func (db *DB) Extend(ctx context.Context, job storage.ClaimedJob, lease time.Time) error {
+	res, err := db.queue().raw(`UPDATE hw_jobs SET lease_until = ?,
+		due_at = CASE WHEN run_at > ? THEN run_at ELSE ? END WHERE `+held,
+		micros(lease), micros(lease), micros(lease), job.ID, job.Attempt, noTime).Exec(ctx)
+	if err := changed(ctx, res, err, "job", job.ID); !fault.Is(err, fault.NotFound) {
+		return err
+	}
+	return fault.New(fault.Conflict, "The job was taken over.")
+}
+
+// Buried implements [storage.Jobs]; the newest come first with seek.Desc.
+func (db *DB) Buried(ctx context.Context, seek storage.Seek) ([]storage.BuriedJob, error) {
+	var rows []jobRow
+	err := page(db.selects(&rows).Where("buried"), "id", seek).Scan(ctx)
+	return mapped(rows, func(r *jobRow) storage.BuriedJob {
+		return storage.BuriedJob{ID: r.ID, Job: r.job(), Attempt: r.Attempt, Reason: r.Reason}
+	}), failure(ctx, err, "job", 0)
+}

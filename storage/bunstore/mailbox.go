@@ -1,0 +1,206 @@
+package bunstore
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+
+	"github.com/uptrace/bun"
+
+	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/storage"
+	"github.com/helpwright/helpwright/storage/fault"
+)
+
+type mailboxRow struct {
+	bun.BaseModel       `bun:"table:hw_mailboxes,alias:hw_mailboxes"`
+	ID                  int64 `bun:",pk,autoincrement"`
+	AccountID           int64
+	Name                string
+	Email               string
+	EmailKey            string
+	FromName            string
+	InternalLocal       string
+	InboundType         string
+	Host                string
+	Port                int
+	Username            string
+	SealedPassword      []byte
+	Encryption          string
+	ValidateCertificate bool
+	Folders             list[string]
+	CreatedAt           int64
+	UpdatedAt           int64
+}
+
+func (r *mailboxRow) mailbox() helpdesk.Mailbox {
+	return helpdesk.Mailbox{
+		ID: r.ID, AccountID: r.AccountID, Name: r.Name, Email: r.Email, EmailKey: r.EmailKey, From: r.FromName,
+		InternalLocal: r.InternalLocal,
+		Inbound: helpdesk.Inbound{
+			Type: helpdesk.InboundType(r.InboundType), Host: r.Host, Port: r.Port, Username: r.Username,
+			SealedPassword: empty(r.SealedPassword), Encryption: helpdesk.Encryption(r.Encryption),
+			ValidateCertificate: r.ValidateCertificate, Folders: r.Folders,
+		},
+		CreatedAt: timeOf(r.CreatedAt), UpdatedAt: timeOf(r.UpdatedAt),
+	}
+}
+
+func mailboxRowOf(account int64, m *helpdesk.Mailbox) mailboxRow {
+	return mailboxRow{
+		ID: m.ID, AccountID: account, Name: m.Name, Email: m.Email, EmailKey: m.EmailKey, FromName: m.From,
+		InternalLocal: m.InternalLocal,
+		InboundType:   string(m.Inbound.Type), Host: m.Inbound.Host, Port: m.Inbound.Port, Username: m.Inbound.Username,
+		SealedPassword: empty(m.Inbound.SealedPassword), Encryption: string(m.Inbound.Encryption),
+		ValidateCertificate: m.Inbound.ValidateCertificate, Folders: m.Inbound.Folders,
+		CreatedAt: micros(m.CreatedAt), UpdatedAt: micros(m.UpdatedAt),
+	}
+}
+
+// MailboxByLocal implements [helpdesk.Directory].
+func (d directory) MailboxByLocal(ctx context.Context, local string) (helpdesk.Mailbox, error) {
+	var row mailboxRow
+	q := d.selects(&row).Err(checkText(local)).Where("internal_local = ?", local)
+	if err := one(ctx, q, "mailbox", 0); err != nil {
+		return helpdesk.Mailbox{}, err
+	}
+	return row.mailbox(), nil
+}
+
+// MailboxesToFetch implements [helpdesk.Directory].
+func (d directory) MailboxesToFetch(ctx context.Context, seek storage.Seek) ([]helpdesk.Mailbox, error) {
+	var rows []mailboxRow
+	err := page(d.selects(&rows).Where("inbound_type <> 'FWD'"), "id", seek).Scan(ctx)
+	return mapped(rows, (*mailboxRow).mailbox), failure(ctx, err, "mailbox", 0)
+}
+
+// Mailbox implements [helpdesk.MailboxReader].
+func (r reader) Mailbox(ctx context.Context, id int64) (helpdesk.Mailbox, error) {
+	var row mailboxRow
+	q := r.selects(&row).ApplyQueryBuilder(r.inScope("id")).Where("id = ?", id)
+	if err := one(ctx, q, "mailbox", id); err != nil {
+		return helpdesk.Mailbox{}, err
+	}
+	return row.mailbox(), nil
+}
+
+// Mailboxes implements [helpdesk.MailboxReader].
+func (r reader) Mailboxes(ctx context.Context, seek storage.Seek) ([]helpdesk.Mailbox, error) {
+	var rows []mailboxRow
+	err := page(r.selects(&rows).ApplyQueryBuilder(r.inScope("id")), "id", seek).Scan(ctx)
+	return mapped(rows, (*mailboxRow).mailbox), failure(ctx, err, "mailbox", 0)
+}
+
+// MailboxesByID implements [helpdesk.MailboxReader].
+func (r reader) MailboxesByID(ctx context.Context, ids []int64) ([]helpdesk.Mailbox, error) {
+	if len(ids) == 0 {
+		return nil, r.state()
+	}
+	var rows []mailboxRow
+	err := r.selects(&rows).ApplyQueryBuilder(r.inScope("id")).Where("id IN (?)", bun.List(ids)).Order("id").Scan(ctx)
+	return mapped(rows, (*mailboxRow).mailbox), failure(ctx, err, "mailbox", 0)
+}
+
+// InsertMailbox implements [helpdesk.MailboxWriter].
+func (w writer) InsertMailbox(ctx context.Context, m *helpdesk.Mailbox) error {
+	row := mailboxRowOf(w.scope.AccountID, m)
+	row.ID = 0
+	if _, err := w.inserts(&row).Exec(ctx); err != nil {
+		return failure(ctx, err, "mailbox", 0)
+	}
+	m.ID, m.AccountID = row.ID, row.AccountID
+	return nil
+}
+
+// UpdateMailbox implements [helpdesk.MailboxWriter].
+func (w writer) UpdateMailbox(ctx context.Context, m *helpdesk.Mailbox) error {
+	row := mailboxRowOf(w.scope.AccountID, m)
+	res, err := w.updates(&row).ApplyQueryBuilder(w.inScope("id")).Where("id = ?", m.ID).Exec(ctx)
+	return changed(ctx, res, err, "mailbox", m.ID)
+}
+
+// DeleteMailbox implements [helpdesk.MailboxWriter].
+func (w writer) DeleteMailbox(ctx context.Context, id int64) error {
+	res, err := w.deletes((*mailboxRow)(nil)).ApplyQueryBuilder(w.inScope("id")).Where("id = ?", id).Exec(ctx)
+	if err != nil {
+		return inUse(ctx, err, "mailbox", id)
+	}
+	return changed(ctx, res, nil, "mailbox", id)
+}
+
+type fetchStatusRow struct {
+	bun.BaseModel `bun:"table:hw_fetch_status,alias:hw_fetch_status"`
+	AccountID     int64
+	MailboxID     int64
+	Connected     bool
+	LastSuccessAt int64
+	LastErrorAt   int64
+	LastError     string
+	UpdatedAt     int64
+}
+
+// FetchStatus implements [helpdesk.MailboxReader].
+func (r reader) FetchStatus(ctx context.Context, mailboxID int64) (helpdesk.FetchStatus, error) {
+	var row fetchStatusRow
+	err := r.selects(&row).ApplyQueryBuilder(r.inScope("mailbox_id")).Where("mailbox_id = ?", mailboxID).Scan(ctx)
+	if errors.Is(err, sql.ErrNoRows) {
+		_, err := r.Mailbox(ctx, mailboxID)
+		return helpdesk.FetchStatus{}, err
+	}
+	if err != nil {
+		return helpdesk.FetchStatus{}, failure(ctx, err, "mailbox", mailboxID)
+	}
+	return helpdesk.FetchStatus{
+		MailboxID: row.MailboxID, Connected: row.Connected, LastSuccessAt: timeOf(row.LastSuccessAt),
+		LastErrorAt: timeOf(row.LastErrorAt), LastError: row.LastError, UpdatedAt: timeOf(row.UpdatedAt),
+	}, nil
+}
+
+// SaveFetchStatus implements [helpdesk.MailboxWriter].
+func (w writer) SaveFetchStatus(ctx context.Context, s helpdesk.FetchStatus) error {
+	if !w.sees(s.MailboxID) {
+		return fault.Missing("mailbox", s.MailboxID)
+	}
+	row := fetchStatusRow{
+		AccountID: w.scope.AccountID, MailboxID: s.MailboxID, Connected: s.Connected,
+		LastSuccessAt: micros(s.LastSuccessAt), LastErrorAt: micros(s.LastErrorAt), LastError: s.LastError,
+		UpdatedAt: micros(s.UpdatedAt),
+	}
+	_, err := w.inserts(&row).On("CONFLICT (account_id, mailbox_id) DO UPDATE").Exec(ctx)
+	return failure(ctx, err, "mailbox", s.MailboxID)
+}
+
+type fetchCursorRow struct {
+	bun.BaseModel `bun:"table:hw_fetch_cursors,alias:hw_fetch_cursors"`
+	AccountID     int64
+	MailboxID     int64
+	Folder        string
+	UIDValidity   int64 `bun:"uid_validity"`
+	UID           int64 `bun:"uid"`
+}
+
+// FetchCursor implements [helpdesk.MailboxReader].
+func (r reader) FetchCursor(ctx context.Context, mailboxID int64, folder string) (helpdesk.FetchCursor, error) {
+	var row fetchCursorRow
+	err := r.selects(&row).Err(checkText(folder)).ApplyQueryBuilder(r.inScope("mailbox_id")).
+		Where("mailbox_id = ?", mailboxID).Where("folder = ?", folder).Scan(ctx)
+	if errors.Is(err, sql.ErrNoRows) {
+		_, err := r.Mailbox(ctx, mailboxID)
+		return helpdesk.FetchCursor{}, err
+	}
+	return helpdesk.FetchCursor{UIDValidity: uint32(row.UIDValidity), UID: uint32(row.UID)},
+		failure(ctx, err, "mailbox", mailboxID)
+}
+
+// SaveFetchCursor implements [helpdesk.MailboxWriter].
+func (w writer) SaveFetchCursor(ctx context.Context, mailboxID int64, folder string, c helpdesk.FetchCursor) error {
+	if !w.sees(mailboxID) {
+		return fault.Missing("mailbox", mailboxID)
+	}
+	row := fetchCursorRow{
+		AccountID: w.scope.AccountID, MailboxID: mailboxID, Folder: folder,
+		UIDValidity: int64(c.UIDValidity), UID: int64(c.UID),
+	}
+	_, err := w.inserts(&row).On("CONFLICT (account_id, mailbox_id, folder) DO UPDATE").Exec(ctx)
+	return failure(ctx, err, "mailbox", mailboxID)
+}

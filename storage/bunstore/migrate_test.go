@@ -1,0 +1,164 @@
+package bunstore_test
+
+import (
+	"context"
+	"database/sql"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/helpwright/helpwright/storage/bunstore"
+	"github.com/helpwright/helpwright/storage/fault"
+	"github.com/helpwright/helpwright/storage/storagetest/testenv"
+)
+
+// persistent are the databases that several processes can open.
+func persistent(t *testing.T, fn func(t *testing.T, url string)) {
+	t.Helper()
+	for _, database := range databases {
+		if database.name == "SQLiteMemory" {
+			continue
+		}
+		t.Run(database.name, func(t *testing.T) {
+			t.Parallel()
+			fn(t, database.url(t))
+		})
+	}
+}
+
+// unmigrated opens a database as it is.
+func unmigrated(t *testing.T, url string) *bunstore.DB {
+	t.Helper()
+	db, err := bunstore.Open(t.Context(), url, bunstore.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = db.Close() })
+	return db
+}
+
+func TestMigrateTwice(t *testing.T) {
+	t.Parallel()
+	persistent(t, func(t *testing.T, url string) {
+		db := unmigrated(t, url)
+		pending, err := db.Pending(t.Context())
+		if err != nil || len(pending) == 0 || !strings.HasPrefix(pending[0], "0001_") {
+			t.Fatalf("pending before: %v, %v", pending, err)
+		}
+		for range 2 {
+			if err := db.Migrate(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if pending, err := db.Pending(t.Context()); err != nil || len(pending) > 0 {
+				t.Fatalf("pending after: %v, %v", pending, err)
+			}
+		}
+	})
+}
+
+func TestMigrateAtTheSameTime(t *testing.T) {
+	t.Parallel()
+	persistent(t, func(t *testing.T, url string) {
+		var group sync.WaitGroup
+		for range 4 {
+			db := unmigrated(t, url) // each is a process of its own to the database
+			group.Go(func() {
+				if err := db.Migrate(t.Context()); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		group.Wait()
+		if _, err := unmigrated(t, url).HasUsers(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// A process that died while it migrated stops the next one for a while at most.
+func TestMigrateAfterCrash(t *testing.T) {
+	t.Parallel()
+	t.Run("SQLite", func(t *testing.T) {
+		t.Parallel()
+		url := databases[0].url(t)
+		open(t, url, bunstore.Config{})
+		plain, err := sql.Open("sqlite", escaped(url))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer plain.Close()
+		until := time.Now().Add(300 * time.Millisecond)
+		if _, err := plain.Exec(`INSERT INTO hw_migration_lease VALUES (1, 'dead', ?)`, until.UnixMicro()); err != nil {
+			t.Fatal(err)
+		}
+		db := unmigrated(t, url)
+		impatient, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+		defer cancel()
+		if err := db.Migrate(impatient); err == nil {
+			t.Error("the lease of another was ignored")
+		}
+		if err := db.Migrate(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if time.Now().Before(until) {
+			t.Error("the lease of another was taken before its end")
+		}
+		var leases int
+		if err := plain.QueryRow(`SELECT count(*) FROM hw_migration_lease`).Scan(&leases); err != nil || leases != 0 {
+			t.Errorf("%d leases are left, %v", leases, err)
+		}
+	})
+	t.Run("PostgreSQL", func(t *testing.T) {
+		t.Parallel()
+		url := testenv.Postgres(t)
+		plain, err := sql.Open("pgx", url)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer plain.Close()
+		conn, err := plain.Conn(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := conn.ExecContext(t.Context(), "SELECT pg_advisory_lock($1)", 0x68656c7077); err != nil {
+			t.Fatal(err)
+		}
+		db := unmigrated(t, url)
+		impatient, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+		defer cancel()
+		if err := db.Migrate(impatient); err == nil {
+			t.Error("the lock of another was ignored")
+		}
+		if _, err := plain.Exec("SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory'"); err != nil {
+			t.Fatal(err)
+		}
+		if err := db.Migrate(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
+func TestOpenRefuses(t *testing.T) {
+	t.Parallel()
+	for url, want := range map[string]fault.Kind{
+		"":                             fault.Invalid,
+		"mysql://localhost/x":          fault.Invalid,
+		"sqlite:":                      fault.Invalid,
+		"postgres://%zz":               fault.Invalid,
+		"sqlite:/nowhere/at/all/x.db":  fault.Unavailable,
+		"postgres://127.0.0.1:1/x":     fault.Unavailable,
+		"postgres://127.0.0.1:1/x?a=%": fault.Invalid,
+	} {
+		if _, err := bunstore.Open(t.Context(), url, bunstore.Config{}); !fault.Is(err, want) {
+			t.Errorf("Open(%q): %v, want a fault of kind %v", url, err, want)
+		}
+	}
+}
+
+// escaped is the file URI of a test's SQLite database.
+func escaped(url string) string {
+	path := strings.TrimPrefix(url, "sqlite:")
+	return "file:" + strings.NewReplacer("%", "%25", "?", "%3f", "#", "%23", " ", "%20").Replace(path) +
+		"?_pragma=busy_timeout(5000)&_pragma=foreign_keys(1)"
+}

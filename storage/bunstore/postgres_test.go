@@ -1,0 +1,249 @@
+package bunstore_test
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"net/url"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/uptrace/bun"
+	"github.com/uptrace/bun/dialect/pgdialect"
+
+	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/storage"
+	"github.com/helpwright/helpwright/storage/bunstore"
+	"github.com/helpwright/helpwright/storage/fault"
+	"github.com/helpwright/helpwright/storage/storagetest/testenv"
+)
+
+// postgres opens a connection of its own to a database.
+func postgres(t *testing.T, dsn string) *sql.DB {
+	t.Helper()
+	db, err := sql.Open("pgx", dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = db.Close() })
+	return db
+}
+
+// With standard_conforming_strings off a backslash escapes a quote, and what bun writes into the statement would not
+// end where bun thinks it does.
+func TestStandardConformingStrings(t *testing.T) {
+	t.Parallel()
+	dsn := testenv.Postgres(t)
+	u, err := url.Parse(dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	plain := postgres(t, dsn)
+	if _, err := plain.Exec("ALTER DATABASE " + u.Path[1:] + " SET standard_conforming_strings = off"); err != nil {
+		t.Fatal(err)
+	}
+	db := open(t, dsn, bunstore.Config{})
+	for _, attack := range []string{
+		`\'; DROP TABLE hw_users; --`, `\`, `\\`, `'`, `\''`, `''`, `$$`, `E'\''`, `?0 ?name ??`, `--`, `/*`,
+		`", x); DROP TABLE hw_users; --`, `\u0000`, `{"a":"\\u0000"}`,
+	} {
+		user := helpdesk.User{Name: attack, Email: attack, EmailKey: attack}
+		token := helpdesk.AccessToken{Hash: []byte(attack), Scopes: []helpdesk.Permission{helpdesk.Permission(attack)}}
+		err := db.InSystemTx(t.Context(), func(ctx context.Context, tx helpdesk.SystemTx) error {
+			if err := tx.InsertUser(ctx, &user); err != nil {
+				return err
+			}
+			token.UserID = user.ID
+			return tx.InsertToken(ctx, &token)
+		})
+		if err != nil {
+			t.Fatalf("%q: %v", attack, err)
+		}
+		if got, err := db.UserByEmail(t.Context(), attack); err != nil || got != user {
+			t.Errorf("%q came back as %+v, %v", attack, got, err)
+		}
+		got, err := db.TokenByHash(t.Context(), token.Hash)
+		if err != nil || len(got.Scopes) != 1 || got.Scopes[0] != token.Scopes[0] {
+			t.Errorf("%q came back as %+v, %v", attack, got, err)
+		}
+	}
+	// A pool of the application's own is refused while it is off.
+	app := bunstore.New(bun.NewDB(postgres(t, dsn), pgdialect.New()), bunstore.Config{})
+	if err := app.Ping(t.Context()); !fault.Is(err, fault.Disabled) {
+		t.Errorf("Ping: %v", err)
+	}
+	if err := app.Migrate(t.Context()); !fault.Is(err, fault.Disabled) {
+		t.Errorf("Migrate: %v", err)
+	}
+}
+
+// enqueue puts a job into the queue.
+func enqueue(t *testing.T, db *bunstore.DB) {
+	t.Helper()
+	err := db.InTx(t.Context(), helpdesk.Scope{}, func(ctx context.Context, tx helpdesk.Tx) error {
+		return tx.Enqueue(ctx, storage.Job{Kind: "test"})
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// woken waits for a wake-up.
+func woken(t *testing.T, db *bunstore.DB) {
+	t.Helper()
+	select {
+	case <-db.Wake():
+	case <-time.After(30 * time.Second):
+		t.Fatal("the jobs of another process did not wake this one")
+	}
+}
+
+// Jobs of another process wake this one, also after the connection was lost.
+func TestRun(t *testing.T) {
+	t.Parallel()
+	dsn := testenv.Postgres(t)
+	other, db := open(t, dsn, bunstore.Config{}), open(t, dsn, bunstore.Config{})
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error)
+	go func() { ended <- db.Run(ctx) }()
+	woken(t, db) // it listens now
+	enqueue(t, other)
+	woken(t, db)
+	if _, err := postgres(t, dsn).Exec("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE 'LISTEN%'"); err != nil {
+		t.Fatal(err)
+	}
+	woken(t, db) // it listens again
+	enqueue(t, other)
+	woken(t, db)
+	stop()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+}
+
+// On SQLite, too, Run ends with its context, and jobs of this process wake without it.
+func TestRunSQLite(t *testing.T) {
+	t.Parallel()
+	db := open(t, "sqlite::memory:", bunstore.Config{})
+	enqueue(t, db)
+	woken(t, db)
+	ctx, stop := context.WithCancel(t.Context())
+	stop()
+	if err := db.Run(ctx); err != nil {
+		t.Error(err)
+	}
+}
+
+// Two transactions that lock the same conversations in opposite order are a deadlock, which one of them survives by
+// running again.
+func TestDeadlock(t *testing.T) {
+	t.Parallel()
+	db := open(t, testenv.Postgres(t), bunstore.Config{})
+	account, conversations := twoConversations(t, db)
+	var locked, group sync.WaitGroup
+	locked.Add(2)
+	runs := make(chan int, 20)
+	for i := range 2 {
+		group.Go(func() {
+			first := true
+			err := db.InTx(t.Context(), account, func(ctx context.Context, tx helpdesk.Tx) error {
+				runs <- i
+				if _, err := tx.ConversationForUpdate(ctx, conversations[i]); err != nil {
+					return err
+				}
+				if first {
+					first = false
+					locked.Done()
+					locked.Wait()
+				}
+				_, err := tx.ConversationForUpdate(ctx, conversations[1-i])
+				return err
+			})
+			if err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	group.Wait()
+	if len(runs) < 3 {
+		t.Errorf("%d runs, want one more than transactions", len(runs))
+	}
+}
+
+func twoConversations(t *testing.T, db *bunstore.DB) (scope helpdesk.Scope, ids []int64) {
+	t.Helper()
+	account, err := newAccount(t.Context(), db, "deadlock")
+	if err != nil {
+		t.Fatal(err)
+	}
+	scope = helpdesk.Scope{AccountID: account.ID}
+	err = db.InTx(t.Context(), scope, func(ctx context.Context, tx helpdesk.Tx) error {
+		mailbox, customer := helpdesk.Mailbox{}, helpdesk.Customer{}
+		if err := tx.InsertMailbox(ctx, &mailbox); err != nil {
+			return err
+		}
+		if err := tx.InsertCustomer(ctx, &customer); err != nil {
+			return err
+		}
+		for range 2 {
+			c := helpdesk.Conversation{MailboxID: mailbox.ID, CustomerID: customer.ID}
+			if err := tx.InsertConversation(ctx, &c); err != nil {
+				return err
+			}
+			ids = append(ids, c.ID)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return scope, ids
+}
+
+// A lost connection is Unavailable: trying again helps.
+func TestUnavailable(t *testing.T) {
+	t.Parallel()
+	t.Run("Terminated", func(t *testing.T) {
+		t.Parallel()
+		dsn := testenv.Postgres(t)
+		db, plain := open(t, dsn, bunstore.Config{}), postgres(t, dsn)
+		err := db.InTx(t.Context(), helpdesk.Scope{AccountID: 1}, func(ctx context.Context, tx helpdesk.Tx) error {
+			if _, err := plain.Exec(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+				WHERE application_name = 'helpwright' AND datname = current_database()`); err != nil {
+				return err
+			}
+			_, err := tx.Account(ctx)
+			return err
+		})
+		if !fault.Is(err, fault.Unavailable) {
+			t.Errorf("got %v", err)
+		}
+		for range 30 { // the other connections of the pool were ended as well
+			if _, err = db.HasUsers(t.Context()); !fault.Is(err, fault.Unavailable) {
+				break
+			}
+		}
+		if err != nil {
+			t.Errorf("afterwards: %v", err)
+		}
+	})
+	persistent(t, func(t *testing.T, url string) {
+		db := open(t, url, bunstore.Config{})
+		if err := db.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := db.HasUsers(t.Context()); !fault.Is(err, fault.Unavailable) {
+			t.Errorf("reading from a closed database: %v", err)
+		}
+		err := db.InTx(t.Context(), helpdesk.Scope{}, func(context.Context, helpdesk.Tx) error { return nil })
+		if !fault.Is(err, fault.Unavailable) {
+			t.Errorf("a transaction on a closed database: %v", err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		if _, err := open(t, url, bunstore.Config{}).HasUsers(ctx); !errors.Is(err, context.Canceled) {
+			t.Errorf("an ended context: %v", err)
+		}
+	})
+}

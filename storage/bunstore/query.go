@@ -1,0 +1,217 @@
+package bunstore
+
+import (
+	"context"
+	"database/sql"
+	"slices"
+
+	"github.com/uptrace/bun"
+
+	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/storage"
+)
+
+// querier is where statements go: to the pool, each on its own snapshot, or into one transaction.
+type querier struct {
+	store *DB
+	db    *bun.DB      // dialect, hooks and pool
+	tx    *transaction // nil: the pool
+}
+
+// state is the error of every statement after the end of the transaction.
+func (s *querier) state() error {
+	if s.tx != nil && s.tx.ended.Load() {
+		return errEnded
+	}
+	return nil
+}
+
+func (s *querier) selects(model any) *bun.SelectQuery {
+	q := s.db.NewSelect().Model(model).Err(s.state())
+	if s.tx != nil {
+		q.Conn(s.tx.conn)
+	}
+	return q
+}
+
+func (s *querier) inserts(model any) *bun.InsertQuery {
+	q := s.db.NewInsert().Model(model).Err(s.state()).Err(checkText(model))
+	if s.tx != nil {
+		q.Conn(s.tx.conn)
+	}
+	return q
+}
+
+// updates writes all columns of one row but its id.
+func (s *querier) updates(model any) *bun.UpdateQuery {
+	q := s.db.NewUpdate().Model(model).Err(s.state()).Err(checkText(model))
+	if s.tx != nil {
+		q.Conn(s.tx.conn)
+	}
+	return q
+}
+
+func (s *querier) deletes(model any) *bun.DeleteQuery {
+	q := s.db.NewDelete().Model(model).Err(s.state())
+	if s.tx != nil {
+		q.Conn(s.tx.conn)
+	}
+	return q
+}
+
+func (s *querier) raw(query string, args ...any) *bun.RawQuery {
+	q := s.db.NewRaw(query, args...).Err(s.state()).Err(checkText(args...))
+	if s.tx != nil {
+		q.Conn(s.tx.conn)
+	}
+	return q
+}
+
+// rows runs a query whose rows stand for several nouns, so that they are scanned by hand.
+func (s *querier) rows(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
+	if err := s.state(); err != nil {
+		return nil, err
+	}
+	if err := checkText(args...); err != nil {
+		return nil, err
+	}
+	if s.tx != nil {
+		return s.tx.conn.QueryContext(ctx, s.db.QueryGen().FormatQuery(query, args...))
+	}
+	return s.db.QueryContext(ctx, query, args...)
+}
+
+// forUpdate locks the selected rows on PostgreSQL. SQLite has one writer at a time.
+func (s *querier) forUpdate(q *bun.SelectQuery) *bun.SelectQuery {
+	if s.store.postgres {
+		q.For("UPDATE")
+	}
+	return q
+}
+
+// reader implements [helpdesk.Reader].
+type reader struct {
+	*querier
+	scope helpdesk.Scope
+}
+
+// writer implements [helpdesk.Tx].
+type writer struct{ reader }
+
+var (
+	_ helpdesk.Reader = reader{}
+	_ helpdesk.Tx     = writer{}
+)
+
+// filter is a part of a WHERE clause that selects, updates and deletes share.
+type filter = func(bun.QueryBuilder) bun.QueryBuilder
+
+// account keeps a statement within the account.
+func (r reader) account(q bun.QueryBuilder) bun.QueryBuilder {
+	return q.Where("?TableName.account_id = ?", r.scope.AccountID)
+}
+
+// inScope keeps a statement within account and mailboxes; column names the mailbox.
+func (r reader) inScope(column string) filter {
+	return func(q bun.QueryBuilder) bun.QueryBuilder {
+		q = r.account(q)
+		if r.scope.Mailboxes != nil {
+			q = q.Where("?TableName.? IN (?)", bun.Ident(column), bun.List(r.scope.Mailboxes))
+		}
+		return q
+	}
+}
+
+// ofConversation keeps a statement within account and mailboxes by the row's conversation.
+func (r reader) ofConversation(q bun.QueryBuilder) bun.QueryBuilder {
+	q = r.account(q)
+	if r.scope.Mailboxes != nil {
+		q = q.Where(`EXISTS (SELECT 1 FROM hw_conversations AS c WHERE c.account_id = ?TableName.account_id
+			AND c.id = ?TableName.conversation_id AND c.mailbox_id IN (?))`, bun.List(r.scope.Mailboxes))
+	}
+	return q
+}
+
+// ofInteraction keeps a statement within account and mailboxes by the conversation of the row's interaction.
+func (r reader) ofInteraction(q bun.QueryBuilder) bun.QueryBuilder {
+	q = r.account(q)
+	if r.scope.Mailboxes != nil {
+		q = q.Where(`EXISTS (SELECT 1 FROM hw_interactions AS i JOIN hw_conversations AS c
+			ON c.account_id = i.account_id AND c.id = i.conversation_id
+			WHERE i.account_id = ?TableName.account_id AND i.id = ?TableName.interaction_id
+			AND c.mailbox_id IN (?))`, bun.List(r.scope.Mailboxes))
+	}
+	return q
+}
+
+// sees reports whether a mailbox is in the scope; whether it is in the account is for the database to say.
+func (r reader) sees(mailboxID int64) bool {
+	return r.scope.Mailboxes == nil || slices.Contains(r.scope.Mailboxes, mailboxID)
+}
+
+// page orders by (key, id) and cuts out what seek asks for. A key of "id" is no key: the list is by id.
+func page(q *bun.SelectQuery, key string, seek storage.Seek) *bun.SelectQuery {
+	order, beyond := "ASC", ">"
+	if seek.Desc {
+		order, beyond = "DESC", "<"
+	}
+	if key != "id" {
+		q.OrderExpr("?TableName.? ?", bun.Ident(key), bun.Safe(order))
+	}
+	q.OrderExpr("?TableName.id ?", bun.Safe(order)).Limit(int64(seek.Limit))
+	if seek.Limit <= 0 { // bun takes it for no limit
+		return q.Where("1 = 0")
+	}
+	if seek.From == nil {
+		return q
+	}
+	if key == "id" {
+		return q.Where("?TableName.id ? ?", bun.Safe(beyond), seek.From.ID)
+	}
+	return q.Where("(?TableName.?, ?TableName.id) ? (?, ?)", bun.Ident(key), bun.Safe(beyond), seek.From.Key, seek.From.ID)
+}
+
+// one reads a single row.
+func one(ctx context.Context, q *bun.SelectQuery, resource string, id int64) error {
+	return failure(ctx, q.Scan(ctx), resource, id)
+}
+
+// mapped turns rows into what the domain knows; none is nil.
+func mapped[R, T any](rows []R, turn func(*R) T) []T {
+	if len(rows) == 0 {
+		return nil
+	}
+	all := make([]T, len(rows))
+	for i := range rows {
+		all[i] = turn(&rows[i])
+	}
+	return all
+}
+
+// changed is the outcome of a statement that had to hit a row.
+func changed(ctx context.Context, res sql.Result, err error, resource string, id int64) error {
+	if err != nil {
+		return failure(ctx, err, resource, id)
+	}
+	if n, err := res.RowsAffected(); err != nil || n > 0 {
+		return failure(ctx, err, resource, id)
+	}
+	return failure(ctx, sql.ErrNoRows, resource, id)
+}
+
+// insertAll stores rows and sets their ids. Databases number the rows of a statement in their order, but promise
+// nothing about the order in which they return the numbers.
+func insertAll[R any](ctx context.Context, s *querier, rows []R, ids []*int64, resource string) error {
+	if len(rows) == 0 {
+		return s.state()
+	}
+	given := make([]int64, 0, len(rows))
+	if err := s.inserts(&rows).Returning("id").Scan(ctx, &given); err != nil {
+		return failure(ctx, err, resource, 0)
+	}
+	slices.Sort(given)
+	for i, id := range given {
+		*ids[i] = id
+	}
+	return nil
+}

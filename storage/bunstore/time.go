@@ -1,0 +1,78 @@
+package bunstore
+
+import (
+	"database/sql/driver"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/helpwright/helpwright/helpdesk"
+)
+
+// noTime is the zero time in microseconds since 1970. It stands in columns for "no time": it comes back as the zero
+// time by itself, sorts before every time there is, and leaves 1970 and the years before to those who mean them.
+const noTime int64 = -62135596800000000
+
+// micros is the form of a time in a column; what is finer than a microsecond is cut off.
+func micros(t time.Time) int64 { return t.UnixMicro() }
+
+// timeOf is the inverse of micros.
+func timeOf(us int64) time.Time { return time.UnixMicro(us).UTC() }
+
+// list is a column with a JSON array of strings. It is encoded here and not by bun, whose escaping of JSON changes
+// strings with a backslash before "u0000". An empty list comes back as nil.
+type list[S ~string] []S
+
+// Value implements [driver.Valuer].
+func (l list[S]) Value() (driver.Value, error) {
+	if len(l) == 0 {
+		return "[]", nil
+	}
+	text, err := json.Marshal([]S(l))
+	return string(text), err
+}
+
+// Scan implements [sql.Scanner].
+func (l *list[S]) Scan(src any) error {
+	*l = nil
+	if err := scanJSON(src, (*[]S)(l)); err != nil {
+		return err
+	}
+	if len(*l) == 0 {
+		*l = nil
+	}
+	return nil
+}
+
+// threading is a column with a [helpdesk.Threading] as a JSON object.
+type threading helpdesk.Threading
+
+// Value implements [driver.Valuer].
+func (t threading) Value() (driver.Value, error) {
+	if t.Rule == "" && t.Matched == "" && len(t.Refused) == 0 {
+		return "{}", nil
+	}
+	text, err := json.Marshal(helpdesk.Threading(t))
+	return string(text), err
+}
+
+// Scan implements [sql.Scanner].
+func (t *threading) Scan(src any) error {
+	*t = threading{}
+	return scanJSON(src, (*helpdesk.Threading)(t))
+}
+
+// scanJSON decodes what a driver returns for a JSON column.
+func scanJSON(src, dst any) error {
+	switch text := src.(type) {
+	case string:
+		if text == "[]" || text == "{}" {
+			return nil
+		}
+		return json.Unmarshal([]byte(text), dst)
+	case []byte:
+		return json.Unmarshal(text, dst)
+	default:
+		return fmt.Errorf("a JSON column holds a %T", src)
+	}
+}

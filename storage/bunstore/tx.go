@@ -1,0 +1,280 @@
+package bunstore
+
+import (
+	"context"
+	"database/sql"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"github.com/uptrace/bun"
+
+	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/storage"
+	"github.com/helpwright/helpwright/storage/fault"
+)
+
+// maxAttempts is how often the function of a transaction runs at most, and attemptPause the mean pause before the
+// second time; it doubles from then on.
+const (
+	maxAttempts  = 5
+	attemptPause = 4 * time.Millisecond
+)
+
+// transaction is the part of a querier that ends.
+type transaction struct {
+	conn  bun.IConn
+	ended atomic.Bool
+	// What goes to the outbox is written right before the commit, the events last: the row that counts them is locked
+	// from then on, so the log is without gaps and in the order of the commits, and others wait for a moment only.
+	jobs   []jobRow
+	events map[int64][]storage.Event
+	// accounts says of those that the transaction had to do with whether they are there: others are asked for before
+	// an event is emitted.
+	accounts map[int64]bool
+}
+
+func newTransaction(conn bun.IConn) *transaction {
+	return &transaction{conn: conn, events: map[int64][]storage.Event{}, accounts: map[int64]bool{}}
+}
+
+// own is a copy of a scope, which nobody changes afterwards.
+func own(s helpdesk.Scope) helpdesk.Scope {
+	s.Mailboxes = slices.Clone(s.Mailboxes)
+	return s
+}
+
+// Within implements [helpdesk.Store].
+func (db *DB) Within(s helpdesk.Scope) helpdesk.Reader {
+	return reader{querier: &querier{store: db, db: db.read}, scope: own(s)}
+}
+
+// InTx implements [helpdesk.Store]. fn runs up to five times when the database reports a passing conflict. It must use
+// the Tx and nothing else of this store: on SQLite another transaction would wait for this one, and this one for it.
+// After a Conflict or a failed reference the transaction can only be rolled back on PostgreSQL: return the error.
+func (db *DB) InTx(ctx context.Context, s helpdesk.Scope, fn func(ctx context.Context, tx helpdesk.Tx) error) error {
+	return db.transact(ctx, func(ctx context.Context, q *querier) error {
+		return fn(ctx, writer{reader{querier: q, scope: own(s)}})
+	})
+}
+
+// InSystemTx implements [helpdesk.Store], see [DB.InTx].
+func (db *DB) InSystemTx(ctx context.Context, fn func(ctx context.Context, tx helpdesk.SystemTx) error) error {
+	return db.transact(ctx, func(ctx context.Context, q *querier) error {
+		return fn(ctx, systemTx{directory{q}})
+	})
+}
+
+// transact runs fn until it does not meet a passing conflict.
+func (db *DB) transact(ctx context.Context, fn func(context.Context, *querier) error) error {
+	for attempt := 1; ; attempt++ {
+		err := db.attempt(ctx, fn)
+		if err == nil || attempt == maxAttempts || !passing(err) {
+			return err
+		}
+		mean := attemptPause << (attempt - 1)
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(mean/2 + rand.N(mean)):
+		}
+	}
+}
+
+// attempt runs fn in a transaction of its own.
+func (db *DB) attempt(ctx context.Context, fn func(context.Context, *querier) error) error {
+	outer, err := db.write.BeginTx(ctx, nil)
+	if err != nil {
+		return failure(ctx, err, "transaction", 0)
+	}
+	tx := newTransaction(outer.Tx)
+	s := &querier{store: db, db: db.write, tx: tx}
+	committed := false
+	defer func() { // also when fn panics
+		tx.ended.Store(true)
+		if !committed {
+			_ = outer.Rollback()
+		}
+	}()
+	if db.deferred {
+		// A transaction that reads first and writes later may fail at once on SQLite; one that begins with a write,
+		// even of nothing, waits for its turn.
+		if _, err := tx.conn.ExecContext(ctx, "DELETE FROM hw_accounts WHERE FALSE"); err != nil {
+			return failure(ctx, err, "transaction", 0)
+		}
+	}
+	if err := fn(ctx, s); err != nil {
+		return err
+	}
+	queued, err := s.flush(ctx)
+	if err != nil {
+		return err
+	}
+	if err := outer.Commit(); err != nil {
+		return failure(ctx, err, "transaction", 0)
+	}
+	committed = true
+	if queued {
+		db.wakeUp()
+	}
+	return nil
+}
+
+// Bound is a store that lives in a transaction of its caller: see [DB.Bind].
+type Bound struct {
+	directory
+}
+
+var _ helpdesk.Store = (*Bound)(nil)
+
+// Bind returns a store that reads and writes in tx and never ends it. InTx runs its function once, within a savepoint:
+// an error undoes what the function did, and nothing else. The transaction of SQLite should have begun immediate.
+//
+// A Bound is for one goroutine, as the transaction is. Jobs become visible with the caller's commit; call
+// [DB.WakeWorkers] after it to have them started without delay.
+func (db *DB) Bind(tx bun.Tx) *Bound { return db.BindSQL(tx.Tx) }
+
+// BindSQL is [DB.Bind] for a transaction that bun has not begun.
+func (db *DB) BindSQL(tx *sql.Tx) *Bound {
+	return &Bound{directory{&querier{store: db, db: db.write, tx: newTransaction(tx)}}}
+}
+
+// Within implements [helpdesk.Store]; it reads in the transaction.
+func (b *Bound) Within(s helpdesk.Scope) helpdesk.Reader {
+	return reader{querier: b.querier, scope: own(s)}
+}
+
+// InTx implements [helpdesk.Store] with a savepoint.
+func (b *Bound) InTx(ctx context.Context, s helpdesk.Scope, fn func(ctx context.Context, tx helpdesk.Tx) error) error {
+	return b.savepoint(ctx, func(q *querier) error {
+		return fn(ctx, writer{reader{querier: q, scope: own(s)}})
+	})
+}
+
+// InSystemTx implements [helpdesk.Store] with a savepoint.
+func (b *Bound) InSystemTx(ctx context.Context, fn func(ctx context.Context, tx helpdesk.SystemTx) error) error {
+	return b.savepoint(ctx, func(q *querier) error { return fn(ctx, systemTx{directory{q}}) })
+}
+
+func (b *Bound) savepoint(ctx context.Context, fn func(*querier) error) error {
+	conn := b.tx.conn
+	if _, err := conn.ExecContext(ctx, "SAVEPOINT helpwright"); err != nil {
+		return failure(ctx, err, "transaction", 0)
+	}
+	tx := newTransaction(conn)
+	s := &querier{store: b.store, db: b.db, tx: tx}
+	released := false
+	defer func() { // also when fn panics
+		tx.ended.Store(true)
+		if !released {
+			after := context.WithoutCancel(ctx)
+			_, _ = conn.ExecContext(after, "ROLLBACK TO SAVEPOINT helpwright")
+			_, _ = conn.ExecContext(after, "RELEASE SAVEPOINT helpwright")
+		}
+	}()
+	if err := fn(s); err != nil {
+		return err
+	}
+	if _, err := s.flush(ctx); err != nil {
+		return err
+	}
+	if _, err := conn.ExecContext(ctx, "RELEASE SAVEPOINT helpwright"); err != nil {
+		return failure(ctx, err, "transaction", 0)
+	}
+	released = true
+	return nil
+}
+
+// systemTx implements [helpdesk.SystemTx].
+type systemTx struct{ directory }
+
+var _ helpdesk.SystemTx = systemTx{}
+
+// Within implements [helpdesk.SystemTx].
+func (t systemTx) Within(s helpdesk.Scope) helpdesk.Tx {
+	return writer{reader{querier: t.querier, scope: own(s)}}
+}
+
+// flush writes the outbox and reports whether there are new jobs. Accounts come in the order of their ids, so that
+// two transactions with events of the same accounts do not wait for each other.
+func (s *querier) flush(ctx context.Context) (queued bool, err error) {
+	if len(s.tx.jobs) > 0 {
+		if queued, err = s.insertJobs(ctx, s.tx.jobs); err != nil {
+			return false, err
+		}
+	}
+	for _, account := range slices.Sorted(maps.Keys(s.tx.events)) {
+		if !s.tx.accounts[account] {
+			continue // removed since, and its log with it
+		}
+		if err := s.insertEvents(ctx, account, s.tx.events[account]); err != nil {
+			return false, err
+		}
+	}
+	return queued, nil
+}
+
+// Enqueue implements [storage.Outbox].
+func (w writer) Enqueue(_ context.Context, jobs ...storage.Job) error {
+	if err := w.state(); err != nil {
+		return err
+	}
+	rows := make([]jobRow, len(jobs))
+	for i, j := range jobs {
+		if j.Kind == "" || len(j.Kind) > maxKind {
+			return fault.Field("kind", "must have from 1 to 64 bytes")
+		}
+		if len(j.Payload) > maxPayload {
+			return fault.Field("payload", "must have at most 64 KiB")
+		}
+		rows[i] = jobRowOf(j)
+	}
+	if err := checkText(rows); err != nil {
+		return err
+	}
+	w.tx.jobs = append(w.tx.jobs, rows...)
+	return nil
+}
+
+// Emit implements [storage.Outbox].
+func (w writer) Emit(ctx context.Context, events ...storage.Event) error {
+	if err := w.requireAccount(ctx); err != nil {
+		return err
+	}
+	for _, e := range events {
+		if err := checkText(e.Type); err != nil {
+			return err
+		}
+	}
+	for _, e := range events {
+		e.Data = slices.Clone(e.Data)
+		w.tx.events[w.scope.AccountID] = append(w.tx.events[w.scope.AccountID], e)
+	}
+	return nil
+}
+
+// requireAccount refuses an account that is not there, and asks the database only when the transaction does not know.
+func (w writer) requireAccount(ctx context.Context) error {
+	if err := w.state(); err != nil {
+		return err
+	}
+	id := w.scope.AccountID
+	there, known := w.tx.accounts[id]
+	if !known {
+		var err error
+		there, err = w.selects((*accountRow)(nil)).Where("id = ?", id).Exists(ctx)
+		if err != nil {
+			return failure(ctx, err, "account", id)
+		}
+		w.tx.accounts[id] = there
+	}
+	if !there {
+		return fault.Missing("account", id)
+	}
+	return nil
+}
+
+// foundAccount notes that a statement could not have succeeded without the account.
+func (w writer) foundAccount() { w.tx.accounts[w.scope.AccountID] = true }

@@ -1,0 +1,131 @@
+package bunstore
+
+import (
+	"context"
+	"time"
+
+	"github.com/uptrace/bun"
+
+	"github.com/helpwright/helpwright/helpdesk"
+)
+
+// directory implements [helpdesk.Directory].
+type directory struct{ *querier }
+
+type userRow struct {
+	bun.BaseModel   `bun:"table:hw_users,alias:hw_users"`
+	ID              int64 `bun:",pk,autoincrement"`
+	Name            string
+	Email           string
+	EmailKey        string
+	EmailVerifiedAt int64
+	PasswordHash    string
+	CreatedAt       int64
+	UpdatedAt       int64
+}
+
+func (r *userRow) user() helpdesk.User {
+	return helpdesk.User{
+		ID: r.ID, Name: r.Name, Email: r.Email, EmailKey: r.EmailKey, EmailVerifiedAt: timeOf(r.EmailVerifiedAt),
+		PasswordHash: r.PasswordHash,
+		CreatedAt:    timeOf(r.CreatedAt), UpdatedAt: timeOf(r.UpdatedAt),
+	}
+}
+
+// User implements [helpdesk.Directory].
+func (d directory) User(ctx context.Context, id int64) (helpdesk.User, error) {
+	var row userRow
+	if err := one(ctx, d.selects(&row).Where("id = ?", id), "user", id); err != nil {
+		return helpdesk.User{}, err
+	}
+	return row.user(), nil
+}
+
+// UserByEmail implements [helpdesk.Directory].
+func (d directory) UserByEmail(ctx context.Context, key string) (helpdesk.User, error) {
+	var row userRow
+	q := d.selects(&row).Err(checkText(key)).Where("email_key = ?", key)
+	if err := one(ctx, q, "user", 0); err != nil {
+		return helpdesk.User{}, err
+	}
+	return row.user(), nil
+}
+
+// InsertUser implements [helpdesk.SystemTx].
+func (t systemTx) InsertUser(ctx context.Context, u *helpdesk.User) error {
+	row := userRow{
+		Name: u.Name, Email: u.Email, EmailKey: u.EmailKey, EmailVerifiedAt: micros(u.EmailVerifiedAt),
+		PasswordHash: u.PasswordHash,
+		CreatedAt:    micros(u.CreatedAt), UpdatedAt: micros(u.UpdatedAt),
+	}
+	if _, err := t.inserts(&row).Exec(ctx); err != nil {
+		return failure(ctx, err, "user", 0)
+	}
+	u.ID = row.ID
+	return nil
+}
+
+type tokenRow struct {
+	bun.BaseModel `bun:"table:hw_tokens,alias:hw_tokens"`
+	ID            int64 `bun:",pk,autoincrement"`
+	UserID        int64
+	Name          string
+	Hash          []byte
+	Scopes        list[helpdesk.Permission]
+	ExpiresAt     int64
+	LastUsedAt    int64
+	CreatedAt     int64
+}
+
+// TokenByHash implements [helpdesk.Directory].
+func (d directory) TokenByHash(ctx context.Context, hash []byte) (helpdesk.AccessToken, error) {
+	var row tokenRow
+	if err := one(ctx, d.selects(&row).Where("hash = ?", hash), "token", 0); err != nil {
+		return helpdesk.AccessToken{}, err
+	}
+	return helpdesk.AccessToken{
+		ID: row.ID, UserID: row.UserID, Name: row.Name, Hash: row.Hash, Scopes: row.Scopes,
+		ExpiresAt: timeOf(row.ExpiresAt), LastUsedAt: timeOf(row.LastUsedAt), CreatedAt: timeOf(row.CreatedAt),
+	}, nil
+}
+
+// InsertToken implements [helpdesk.SystemTx].
+func (t systemTx) InsertToken(ctx context.Context, token *helpdesk.AccessToken) error {
+	row := tokenRow{
+		UserID: token.UserID, Name: token.Name, Hash: filled(token.Hash), Scopes: token.Scopes,
+		ExpiresAt: micros(token.ExpiresAt), LastUsedAt: micros(token.LastUsedAt), CreatedAt: micros(token.CreatedAt),
+	}
+	if _, err := t.inserts(&row).Exec(ctx); err != nil {
+		return failure(ctx, err, "token", 0)
+	}
+	token.ID = row.ID
+	return nil
+}
+
+// TouchToken implements [helpdesk.SystemTx].
+func (t systemTx) TouchToken(ctx context.Context, id int64, at time.Time) error {
+	res, err := t.raw("UPDATE hw_tokens SET last_used_at = ? WHERE id = ?", micros(at), id).Exec(ctx)
+	return changed(ctx, res, err, "token", id)
+}
+
+// filled keeps an empty value of a column from becoming NULL.
+func filled(b []byte) []byte {
+	if b == nil {
+		return []byte{}
+	}
+	return b
+}
+
+// empty is the inverse for columns where nothing is NULL.
+func empty(b []byte) []byte {
+	if len(b) == 0 {
+		return nil
+	}
+	return b
+}
+
+// HasUsers implements [helpdesk.Directory].
+func (d directory) HasUsers(ctx context.Context) (bool, error) {
+	found, err := d.selects((*userRow)(nil)).Exists(ctx)
+	return found, failure(ctx, err, "user", 0)
+}

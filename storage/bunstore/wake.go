@@ -1,0 +1,99 @@
+package bunstore
+
+import (
+	"context"
+	"database/sql/driver"
+	"errors"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/stdlib"
+)
+
+// channel is the one of PostgreSQL's notifications about new jobs.
+const channel = "helpwright_jobs"
+
+// The pause before listening again after the connection was lost doubles from the first to the last.
+const (
+	firstPause = time.Second
+	lastPause  = 30 * time.Second
+)
+
+// errNoListen tells that the driver of the embedding application cannot listen.
+var errNoListen = errors.New("the driver is not pgx")
+
+// Wake implements [storage.Jobs]. Jobs of this process wake at once; those of others do while [DB.Run] runs on
+// PostgreSQL.
+func (db *DB) Wake() <-chan struct{} { return db.wake }
+
+// WakeWorkers makes the workers of this process look for jobs, after the commit of a transaction that a [Bound] wrote
+// in.
+func (db *DB) WakeWorkers() { db.wakeUp() }
+
+func (db *DB) wakeUp() {
+	select {
+	case db.wake <- struct{}{}:
+	default: // a value that nobody has taken yet says the same
+	}
+}
+
+// Run listens for the jobs of other processes until ctx ends, on PostgreSQL, for which it keeps one connection of the
+// pool; a lost one is replaced. On SQLite, and with another driver than pgx, it only waits. It returns nil.
+func (db *DB) Run(ctx context.Context) error {
+	wait := firstPause
+	for db.postgres && ctx.Err() == nil {
+		began := time.Now()
+		err := db.listen(ctx)
+		if ctx.Err() != nil {
+			return nil
+		}
+		if errors.Is(err, errNoListen) {
+			break
+		}
+		if time.Since(began) > lastPause { // it was well for a while
+			wait = firstPause
+		}
+		db.cfg.Logger.WarnContext(ctx, "listening for jobs was interrupted", "error", err, "pause", wait)
+		if pause(ctx, wait) != nil {
+			return nil
+		}
+		wait = min(2*wait, lastPause)
+	}
+	<-ctx.Done()
+	return nil
+}
+
+// listen waits for notifications on one connection until it breaks.
+func (db *DB) listen(ctx context.Context) error {
+	conn, err := db.write.DB.Conn(ctx)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	var failed error
+	err = conn.Raw(func(raw any) error {
+		c, ok := raw.(*stdlib.Conn)
+		if !ok {
+			failed = errNoListen
+			return nil
+		}
+		failed = db.receive(ctx, c.Conn())
+		return driver.ErrBadConn // a connection that listens must not go back to the pool
+	})
+	if failed != nil {
+		return failed
+	}
+	return err
+}
+
+func (db *DB) receive(ctx context.Context, conn *pgx.Conn) error {
+	if _, err := conn.Exec(ctx, "LISTEN "+channel); err != nil {
+		return err
+	}
+	for {
+		db.wakeUp() // also at the start: jobs may have come while nobody listened
+		if _, err := conn.WaitForNotification(ctx); err != nil {
+			return err
+		}
+	}
+}

@@ -1,0 +1,318 @@
+// Package fileblob keeps blobs as files below one directory, for a server with a
+// disk of its own.
+//
+// A key's last segment is a file of that name, the others are directories with a
+// "+" behind their name, so that "a" and "a/b" can both be there. A segment has at
+// most 250 bytes. Blobs are written to the directory "=tmp" first and renamed when
+// all of them is on the disk: a crash leaves whole blobs, and files in "=tmp" that
+// [Open] removes when they are a day old.
+package fileblob
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/helpwright/helpwright/storage"
+	"github.com/helpwright/helpwright/storage/fault"
+)
+
+const (
+	tmpDir     = "=tmp" // no segment has "=" in it
+	dirMark    = "+"
+	maxSegment = 250   // file systems take 255 bytes
+	maxKnown   = 10000 // directories remembered as being on the disk
+	tmpAge     = 24 * time.Hour
+)
+
+// Blobs implements storage.Blobs on a directory. Open it with [Open]; several
+// processes may use the same directory.
+type Blobs struct {
+	root *os.Root
+
+	mu    sync.Mutex
+	known map[string]bool // directories that exist and survive a crash
+}
+
+var _ storage.Blobs = (*Blobs)(nil)
+
+// Open uses the directory dir, which is made when it is not there. Nothing outside
+// of it is reached, whatever symbolic links are in it. Close it in the end.
+func Open(dir string) (*Blobs, error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, err
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, err
+	}
+	b := &Blobs{root: root, known: map[string]bool{}}
+	if err := b.sweep(time.Now().Add(-tmpAge)); err != nil {
+		_ = root.Close()
+		return nil, err
+	}
+	return b, nil
+}
+
+// Close releases the directory. Readers that are open stay so.
+func (b *Blobs) Close() error { return b.root.Close() }
+
+// sweep removes what a crash left before some time.
+func (b *Blobs) sweep(before time.Time) error {
+	if err := b.root.MkdirAll(tmpDir, 0o700); err != nil {
+		return err
+	}
+	entries, err := b.readDir(tmpDir)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		info, err := e.Info()
+		if err != nil || !info.ModTime().Before(before) {
+			continue // another process was faster, or it is in use
+		}
+		if err := b.root.Remove(path.Join(tmpDir, e.Name())); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
+}
+
+// Put stores the whole of r under key. An error of r is returned as it is.
+func (b *Blobs) Put(ctx context.Context, key string, r io.Reader) (int64, error) {
+	file, err := place(ctx, key)
+	if err != nil {
+		return 0, err
+	}
+	tmp := path.Join(tmpDir, rand.Text())
+	n, err := b.write(ctx, tmp, r)
+	if err == nil {
+		err = b.publish(tmp, file)
+	}
+	if err != nil {
+		_ = b.root.Remove(tmp)
+		return 0, err
+	}
+	return n, nil
+}
+
+// write makes a file of r that survives a crash.
+func (b *Blobs) write(ctx context.Context, name string, r io.Reader) (int64, error) {
+	f, err := b.root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return 0, unavailable(err)
+	}
+	in := &input{ctx: ctx, r: r}
+	n, err := io.Copy(f, in)
+	if err == nil {
+		err = f.Sync()
+	}
+	err = errors.Join(err, f.Close())
+	switch {
+	case in.err != nil:
+		return 0, in.err
+	case err != nil:
+		return 0, unavailable(err)
+	}
+	return n, nil
+}
+
+// input remembers that it was the reader that failed, and fails when the context ends.
+type input struct {
+	ctx context.Context
+	r   io.Reader
+	err error
+}
+
+func (i *input) Read(p []byte) (int, error) {
+	if i.err = i.ctx.Err(); i.err != nil {
+		return 0, i.err
+	}
+	n, err := i.r.Read(p)
+	if err != nil && err != io.EOF { //nolint:errorlint // as io.Copy compares it
+		i.err = err
+	}
+	return n, err
+}
+
+// publish gives a written file its name. Directories may be removed at the same
+// time because they were empty: they are made again then.
+func (b *Blobs) publish(tmp, file string) error {
+	dir := path.Dir(file)
+	var err error
+	for range 100 {
+		if err = b.makeDir(dir); err == nil {
+			err = b.root.Rename(tmp, file)
+		}
+		if !errors.Is(err, fs.ErrNotExist) {
+			break
+		}
+		b.forget(dir)
+	}
+	if err != nil {
+		return unavailable(err)
+	}
+	// when the directory is not there the blob has been deleted since, as its last one
+	if err = b.syncDir(dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return unavailable(err)
+	}
+	return nil
+}
+
+// makeDir makes a directory and those above it, each entry safe on the disk.
+func (b *Blobs) makeDir(dir string) error {
+	if dir == "." {
+		return nil
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.makeDirLocked(dir)
+}
+
+func (b *Blobs) makeDirLocked(dir string) error {
+	if dir == "." || b.known[dir] {
+		return nil
+	}
+	parent := path.Dir(dir)
+	if err := b.makeDirLocked(parent); err != nil {
+		return err
+	}
+	if err := b.root.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	if err := b.syncDir(parent); err != nil {
+		return err
+	}
+	if len(b.known) >= maxKnown {
+		clear(b.known)
+	}
+	b.known[dir] = true
+	return nil
+}
+
+// forget takes a directory and those above it for unknown.
+func (b *Blobs) forget(dir string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for ; dir != "."; dir = path.Dir(dir) {
+		delete(b.known, dir)
+	}
+}
+
+func (b *Blobs) syncDir(dir string) error {
+	d, err := b.root.Open(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}
+
+// Get opens a blob from its start.
+func (b *Blobs) Get(ctx context.Context, key string) (io.ReadCloser, error) {
+	return b.open(ctx, key)
+}
+
+func (b *Blobs) open(ctx context.Context, key string) (*os.File, error) {
+	file, err := place(ctx, key)
+	if err != nil {
+		return nil, err
+	}
+	f, err := b.root.Open(file)
+	if err != nil {
+		return nil, missing(err)
+	}
+	return f, nil
+}
+
+// GetRange opens a part of a blob.
+func (b *Blobs) GetRange(ctx context.Context, key string, offset, length int64) (io.ReadCloser, error) {
+	f, err := b.open(ctx, key)
+	if err != nil {
+		return nil, err
+	}
+	if offset < 0 {
+		_ = f.Close()
+		return nil, fault.Field("offset", "must not be negative")
+	}
+	if _, err := f.Seek(offset, io.SeekStart); err != nil {
+		_ = f.Close()
+		return nil, unavailable(err)
+	}
+	if length < 0 {
+		return f, nil
+	}
+	return part{io.LimitReader(f, length), f}, nil
+}
+
+type part struct {
+	io.Reader
+	io.Closer
+}
+
+// Stat tells size and time of a blob.
+func (b *Blobs) Stat(ctx context.Context, key string) (storage.BlobInfo, error) {
+	file, err := place(ctx, key)
+	if err != nil {
+		return storage.BlobInfo{}, err
+	}
+	info, err := b.root.Stat(file)
+	if err != nil {
+		return storage.BlobInfo{}, missing(err)
+	}
+	return blobInfo(key, info), nil
+}
+
+func blobInfo(key string, info fs.FileInfo) storage.BlobInfo {
+	return storage.BlobInfo{Key: key, Size: info.Size(), Modified: info.ModTime().UTC()}
+}
+
+// Delete removes a blob, and the directories that are empty then.
+func (b *Blobs) Delete(ctx context.Context, key string) error {
+	file, err := place(ctx, key)
+	if err != nil {
+		return err
+	}
+	if err := b.root.Remove(file); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	} else if err != nil {
+		return unavailable(err)
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for dir := path.Dir(file); dir != "."; dir = path.Dir(dir) {
+		if b.root.Remove(dir) != nil {
+			break // not empty
+		}
+		delete(b.known, dir)
+	}
+	return nil
+}
+
+// place is the file of a key.
+func place(ctx context.Context, key string) (string, error) {
+	if !storage.ValidBlobKey(key) {
+		return "", fault.Field("key", "is no valid key of a file")
+	}
+	for segment := range strings.SplitSeq(key, "/") {
+		if len(segment) > maxSegment {
+			return "", fault.Field("key", "has a segment of more than 250 bytes")
+		}
+	}
+	return strings.ReplaceAll(key, "/", dirMark+"/"), ctx.Err()
+}
+
+func unavailable(err error) error { return fault.Wrap(fault.Unavailable, "fileblob", err) }
+
+func missing(err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return fault.Missing("file", 0)
+	}
+	return unavailable(err)
+}

@@ -1,0 +1,219 @@
+package fileblob_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/helpwright/helpwright/storage"
+	"github.com/helpwright/helpwright/storage/fault"
+	"github.com/helpwright/helpwright/storage/fileblob"
+	"github.com/helpwright/helpwright/storage/storagetest"
+)
+
+func open(t testing.TB, dir string) *fileblob.Blobs {
+	t.Helper()
+	b, err := fileblob.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { b.Close() })
+	return b
+}
+
+func TestConformance(t *testing.T) {
+	t.Parallel()
+	storagetest.Blobs(t, func(t *testing.T) storage.Blobs { return open(t, filepath.Join(t.TempDir(), "new", "blobs")) })
+}
+
+func files(t *testing.T, dir string) []string {
+	t.Helper()
+	var names []string
+	err := filepath.WalkDir(dir, func(path string, e os.DirEntry, err error) error {
+		if rel, _ := filepath.Rel(dir, path); err == nil && rel != "." {
+			names = append(names, filepath.ToSlash(rel))
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return names
+}
+
+func TestNothingIsLeftOver(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	b := open(t, dir)
+	if _, err := b.Put(t.Context(), "a/b/c", strings.NewReader("x")); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := fmt.Sprint(files(t, dir)), "[=tmp a+ a+/b+ a+/b+/c]"; got != want {
+		t.Errorf("files %s, want %s", got, want)
+	}
+	if err := b.Delete(t.Context(), "a/b/c"); err != nil {
+		t.Fatal(err)
+	}
+	if got := fmt.Sprint(files(t, dir)); got != "[=tmp]" {
+		t.Errorf("files %s after all blobs are gone", got)
+	}
+}
+
+// A file and a directory of the same name do not get into each other's way.
+func TestKeyBelowAnotherKey(t *testing.T) {
+	t.Parallel()
+	b := open(t, t.TempDir())
+	for _, key := range []string{"a", "a/b", "a/b/c", "a/b/c/d"} {
+		if _, err := b.Put(t.Context(), key, strings.NewReader(key)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	infos, err := b.List(t.Context(), "a", "", 10)
+	if err != nil || len(infos) != 4 {
+		t.Errorf("%v %v", infos, err)
+	}
+}
+
+// Open removes what a crash left, unless it may be in use.
+func TestSweep(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	open(t, dir)
+	for name, age := range map[string]time.Duration{"OLD": 25 * time.Hour, "YOUNG": 23 * time.Hour} {
+		path := filepath.Join(dir, "=tmp", name)
+		if err := os.WriteFile(path, []byte("half"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		then := time.Now().Add(-age)
+		if err := os.Chtimes(path, then, then); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b := open(t, dir)
+	if got := fmt.Sprint(files(t, dir)); got != "[=tmp =tmp/YOUNG]" {
+		t.Errorf("files %s", got)
+	}
+	infos, err := b.List(t.Context(), "", "", 10)
+	if err != nil || len(infos) != 0 {
+		t.Errorf("files of no blob are listed: %v %v", infos, err)
+	}
+}
+
+// A symbolic link to somewhere else is not followed.
+func TestLinkOutside(t *testing.T) {
+	t.Parallel()
+	dir, outside := t.TempDir(), t.TempDir()
+	b := open(t, dir)
+	if err := os.WriteFile(filepath.Join(outside, "secret"), []byte("secret"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(outside, filepath.Join(dir, "link+")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.Get(t.Context(), "link/secret"); err == nil {
+		t.Error("read a file outside")
+	}
+	if _, err := b.Put(t.Context(), "link/new", strings.NewReader("x")); !fault.Is(err, fault.Unavailable) {
+		t.Errorf("wrote a file outside: %v", err)
+	}
+	if got := fmt.Sprint(files(t, outside)); got != "[secret]" {
+		t.Errorf("files outside: %s", got)
+	}
+}
+
+func TestLongSegment(t *testing.T) {
+	t.Parallel()
+	b := open(t, t.TempDir())
+	_, err := b.Put(t.Context(), strings.Repeat("a", 251), strings.NewReader("x"))
+	if !fault.Is(err, fault.Invalid) {
+		t.Errorf("got %v, want Invalid", err)
+	}
+	if _, err = b.Put(t.Context(), strings.Repeat("a", 250)+"/"+strings.Repeat("b", 250), strings.NewReader("x")); err != nil {
+		t.Error(err)
+	}
+}
+
+func ExampleOpen() {
+	dir, err := os.MkdirTemp("", "blobs")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer os.RemoveAll(dir)
+	blobs, err := fileblob.Open(dir)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer blobs.Close()
+	ctx := context.Background()
+	n, err := blobs.Put(ctx, "raw/1/7.eml", strings.NewReader("Subject: hello\r\n"))
+	fmt.Println(n, err)
+	r, err := blobs.Get(ctx, "raw/1/7.eml")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer r.Close()
+	data, _ := io.ReadAll(r)
+	fmt.Printf("%q\n", data)
+	// Output:
+	// 16 <nil>
+	// "Subject: hello\r\n"
+}
+
+// BenchmarkPut compares Put with the least that is durable: write, fsync and
+// rename; and with that and an fsync of the directory, which Put needs as well.
+func BenchmarkPut(b *testing.B) {
+	body := bytes.Repeat([]byte("0123456789abcdef"), 512) // 8 KiB, a common mail
+	b.Run("Put", func(b *testing.B) {
+		blobs := open(b, b.TempDir())
+		for n := 0; b.Loop(); n++ {
+			if _, err := blobs.Put(b.Context(), fmt.Sprintf("raw/1/%d", n), bytes.NewReader(body)); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	for _, syncDir := range []bool{false, true} {
+		b.Run(fmt.Sprintf("Floor/syncDir=%v", syncDir), func(b *testing.B) {
+			dir := b.TempDir()
+			for n := 0; b.Loop(); n++ {
+				if err := bare(dir, n, body, syncDir); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+func bare(dir string, n int, body []byte, syncDir bool) error {
+	tmp := filepath.Join(dir, "tmp")
+	f, err := os.Create(tmp)
+	if err != nil {
+		return err
+	}
+	if _, err := f.Write(body); err != nil {
+		return err
+	}
+	if err := f.Sync(); err != nil {
+		return err
+	}
+	if err := f.Close(); err != nil {
+		return err
+	}
+	if err := os.Rename(tmp, filepath.Join(dir, fmt.Sprint(n))); err != nil || !syncDir {
+		return err
+	}
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	return d.Sync()
+}

@@ -1,0 +1,463 @@
+package jobs_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/storage"
+	"github.com/helpwright/helpwright/storage/fault"
+	"github.com/helpwright/helpwright/storage/jobs"
+	"github.com/helpwright/helpwright/storage/memstore"
+)
+
+var errRefused = errors.New("refused")
+
+// enqueue commits jobs.
+func enqueue(t testing.TB, s *memstore.Store, all ...storage.Job) {
+	t.Helper()
+	err := s.InSystemTx(context.Background(), func(ctx context.Context, tx helpdesk.SystemTx) error {
+		return tx.Within(helpdesk.Scope{}).Enqueue(ctx, all...)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func job(kind string, subject int64) storage.Job { return storage.Job{Kind: kind, Subject: subject} }
+
+// start runs a runner in the background; the function it returns stops it.
+func start(t testing.TB, cfg jobs.Config) (stop func()) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	runner, err := jobs.New(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan error, 1)
+	go func() { done <- runner.Run(ctx) }()
+	return func() {
+		t.Helper()
+		cancel()
+		if err := <-done; err != nil {
+			t.Errorf("Run: %v", err)
+		}
+	}
+}
+
+// left counts the jobs that are in the queue, whoever holds them.
+func left(t testing.TB, s storage.Jobs, kinds ...string) int {
+	t.Helper()
+	far := time.Now().AddDate(100, 0, 0)
+	all, err := s.Claim(context.Background(), kinds, 10000, far, far.Add(1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return len(all)
+}
+
+func TestRunsWhatIsCommitted(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := memstore.New()
+		var done atomic.Int64
+		enqueue(t, s, job("a", 1), job("b", 2), job("unknown", 3))
+		stop := start(t, jobs.Config{Jobs: s, Poll: time.Hour, Handlers: map[string]jobs.Handler{
+			"a": {Func: func(_ context.Context, j storage.ClaimedJob) error { done.Add(j.Subject); return nil }},
+			"b": {Func: func(_ context.Context, j storage.ClaimedJob) error { done.Add(100 * j.Subject); return nil }},
+		}})
+		synctest.Wait()
+		enqueue(t, s, job("a", 4)) // the queue wakes the runner long before it polls
+		synctest.Wait()
+		if done.Load() != 205 {
+			t.Errorf("ran %d, want 205", done.Load())
+		}
+		stop()
+		if n := left(t, s, "a", "b"); n != 0 {
+			t.Errorf("%d jobs are left", n)
+		}
+		if n := left(t, s, "unknown"); n != 1 {
+			t.Error("a job of an unknown kind was touched")
+		}
+	})
+}
+
+// A queue that never wakes is polled.
+func TestPolls(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := memstore.New()
+		var ran time.Time
+		stop := start(t, jobs.Config{Jobs: s, Handlers: map[string]jobs.Handler{
+			"a": {Func: func(context.Context, storage.ClaimedJob) error { ran = time.Now(); return nil }},
+		}})
+		begin := time.Now()
+		synctest.Wait()
+		j := job("a", 1)
+		j.RunAt = begin.Add(10*time.Second + time.Millisecond)
+		enqueue(t, s, j)
+		time.Sleep(time.Minute)
+		stop()
+		if wait := ran.Sub(begin); wait < 10*time.Second || wait > 11*time.Second+time.Millisecond {
+			t.Errorf("ran after %v, want at most a second after 10 s", wait)
+		}
+	})
+}
+
+func TestRetriesAndBuries(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := memstore.New()
+		begin := time.Now()
+		var mu sync.Mutex
+		runs := map[string][]string{}
+		handler := func(max int, err func(j storage.ClaimedJob) error) jobs.Handler {
+			return jobs.Handler{MaxAttempts: max, Func: func(_ context.Context, j storage.ClaimedJob) error {
+				mu.Lock()
+				runs[j.Kind] = append(runs[j.Kind], fmt.Sprint(j.Attempt, " ", time.Since(begin).Round(time.Second)))
+				mu.Unlock()
+				return err(j)
+			}}
+		}
+		stop := start(t, jobs.Config{Jobs: s, Backoff: func(attempt int) time.Duration { return time.Duration(attempt) * 10 * time.Second },
+			Handlers: map[string]jobs.Handler{
+				"fails": handler(3, func(storage.ClaimedJob) error { return errors.New("refused \x00\xff" + strings.Repeat("ü", 400)) }),
+				"panic": handler(2, func(storage.ClaimedJob) error { panic("boom") }),
+				"later": handler(2, func(j storage.ClaimedJob) error {
+					if j.Attempt < 4 {
+						return fmt.Errorf("wrapped: %w", jobs.RetryAt(begin.Add(time.Duration(j.Attempt)*time.Hour), errRefused))
+					}
+					return nil
+				}),
+				"bury":  handler(9, func(storage.ClaimedJob) error { return jobs.Bury(errRefused) }),
+				"empty": handler(9, func(storage.ClaimedJob) error { return jobs.Bury(nil) }),
+			}})
+		enqueue(t, s, job("fails", 1), job("panic", 2), job("later", 3), job("bury", 4), job("empty", 5))
+		time.Sleep(5 * time.Hour)
+		stop()
+		want := map[string][]string{
+			"fails": {"1 0s", "2 10s", "3 30s"}, "panic": {"1 0s", "2 10s"}, "bury": {"1 0s"}, "empty": {"1 0s"},
+			"later": {"1 0s", "2 1h0m0s", "3 2h0m0s", "4 3h0m0s"},
+		}
+		if diff := cmp.Diff(want, runs); diff != "" {
+			t.Error(diff)
+		}
+		buried, err := s.Buried(t.Context(), storage.Seek{Limit: 10})
+		if err != nil {
+			t.Fatal(err)
+		}
+		reasons := map[string]string{}
+		for _, j := range buried {
+			reasons[j.Kind] = j.Reason
+		}
+		if len(reasons["fails"]) > 500 || !strings.HasPrefix(reasons["fails"], "refused \uFFFDü") {
+			t.Errorf("reason %q", reasons["fails"])
+		}
+		delete(reasons, "fails")
+		if diff := cmp.Diff(map[string]string{"panic": "panic: boom", "bury": "refused", "empty": "no reason given"}, reasons); diff != "" {
+			t.Error(diff)
+		}
+	})
+}
+
+// A kind whose handlers all hang does not keep another waiting, and no more run
+// than it has workers.
+func TestKindsDoNotStarveEachOther(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := memstore.New()
+		var slow, most, quick atomic.Int64
+		release := make(chan struct{})
+		var all []storage.Job
+		for n := range int64(20) {
+			all = append(all, job("slow", n))
+		}
+		enqueue(t, s, append(all, job("quick", 1), job("quick", 2))...)
+		stop := start(t, jobs.Config{Jobs: s, Handlers: map[string]jobs.Handler{
+			"slow": {Workers: 3, Func: func(context.Context, storage.ClaimedJob) error {
+				now := slow.Add(1)
+				for old := most.Load(); now > old && !most.CompareAndSwap(old, now); old = most.Load() {
+				}
+				<-release
+				slow.Add(-1)
+				return nil
+			}},
+			"quick": {Func: func(context.Context, storage.ClaimedJob) error { quick.Add(1); return nil }},
+		}})
+		synctest.Wait()
+		if quick.Load() != 2 || slow.Load() != 3 {
+			t.Errorf("%d quick ones ran while %d slow ones hang", quick.Load(), slow.Load())
+		}
+		close(release)
+		synctest.Wait() // no time passes: free workers go on at once
+		stop()
+		if n := left(t, s, "slow", "quick"); n != 0 || most.Load() != 3 {
+			t.Errorf("%d are left, %d ran at the same time", n, most.Load())
+		}
+	})
+}
+
+// The lease of a handler that takes long is extended; when the job was taken over
+// nevertheless its context ends and its result is dropped.
+func TestLease(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := memstore.New()
+		var attempts []int
+		var interrupted error
+		enqueue(t, s, job("long", 1), job("stolen", 2))
+		stop := start(t, jobs.Config{Jobs: s, Handlers: map[string]jobs.Handler{
+			"long": {Func: func(_ context.Context, j storage.ClaimedJob) error {
+				attempts = append(attempts, j.Attempt)
+				time.Sleep(time.Hour)
+				return nil
+			}},
+			"stolen": {Func: func(ctx context.Context, j storage.ClaimedJob) error {
+				far := time.Now().AddDate(1, 0, 0)
+				if got, err := s.Claim(ctx, []string{"stolen"}, 1, far, far.Add(time.Hour)); err != nil || len(got) != 1 {
+					t.Errorf("not stolen: %v %v", got, err)
+				}
+				<-ctx.Done()
+				interrupted = ctx.Err()
+				return nil
+			}},
+		}})
+		time.Sleep(2 * time.Hour)
+		stop()
+		if !slices.Equal(attempts, []int{1}) {
+			t.Errorf("attempts %v, want one", attempts)
+		}
+		if interrupted == nil {
+			t.Error("the handler of a stolen job was not interrupted")
+		}
+		if n := left(t, s, "long", "stolen"); n != 1 {
+			t.Errorf("%d jobs are left, want the stolen one", n)
+		}
+	})
+}
+
+// Handlers may end within the time to drain; the others are left to their lease.
+func TestDrain(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := memstore.New()
+		enqueue(t, s, job("sleeps", 7), job("sleeps", 60), job("stubborn", 20))
+		sleep := func(ctx context.Context, j storage.ClaimedJob) error {
+			select {
+			case <-time.After(time.Duration(j.Subject) * time.Second):
+				return nil
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		}
+		stop := start(t, jobs.Config{Jobs: s, Handlers: map[string]jobs.Handler{
+			"sleeps":   {Func: sleep},
+			"stubborn": {Func: func(_ context.Context, j storage.ClaimedJob) error { return sleep(context.Background(), j) }},
+		}})
+		synctest.Wait()
+		begin := time.Now()
+		enqueued := make(chan struct{})
+		go func() {
+			time.Sleep(time.Second)
+			enqueue(t, s, job("sleeps", 0)) // after the end: nobody takes it
+			close(enqueued)
+		}()
+		stop()
+		<-enqueued
+		if took := time.Since(begin); took != 20*time.Second {
+			t.Errorf("stopped after %v, want when the last handler ended", took)
+		}
+		if n := left(t, s, "stubborn"); n != 0 {
+			t.Error("what was done in the end was not finished")
+		}
+		if n := left(t, s, "sleeps"); n != 2 {
+			t.Errorf("%d jobs are left, want the long one and the late one", n)
+		}
+		if all, _ := s.Buried(t.Context(), storage.Seek{Limit: 9}); len(all) != 0 {
+			t.Errorf("buried: %v", all)
+		}
+	})
+}
+
+// flaky is a queue that cannot be reached for a while.
+type flaky struct {
+	storage.Jobs
+	until atomic.Int64 // in nanoseconds since 1970
+	kind  fault.Kind
+	calls atomic.Int64
+}
+
+// leave makes the queue unreachable for some time.
+func (f *flaky) leave(d time.Duration) { f.until.Store(time.Now().Add(d).UnixNano()) }
+
+func (f *flaky) away() error {
+	f.calls.Add(1)
+	if time.Now().UnixNano() < f.until.Load() {
+		return fault.New(f.kind, "away")
+	}
+	return nil
+}
+
+func (f *flaky) Claim(ctx context.Context, kinds []string, n int, now, lease time.Time) ([]storage.ClaimedJob, error) {
+	if err := f.away(); err != nil {
+		return nil, err
+	}
+	return f.Jobs.Claim(ctx, kinds, n, now, lease)
+}
+
+func (f *flaky) Finish(ctx context.Context, all ...storage.ClaimedJob) error {
+	if err := f.away(); err != nil {
+		return err
+	}
+	return f.Jobs.Finish(ctx, all...)
+}
+
+func TestQueueIsAway(t *testing.T) {
+	t.Parallel()
+	for _, kind := range []fault.Kind{fault.Unavailable, fault.Internal} {
+		t.Run(kind.String(), func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				s := memstore.New()
+				enqueue(t, s, job("a", 1))
+				f := &flaky{Jobs: s, kind: kind}
+				f.leave(10 * time.Minute)
+				var ran atomic.Int64
+				stop := start(t, jobs.Config{Jobs: f, Handlers: map[string]jobs.Handler{
+					"a": {Func: func(context.Context, storage.ClaimedJob) error { ran.Add(1); return nil }},
+				}})
+				time.Sleep(9 * time.Minute)
+				if calls := f.calls.Load(); calls > 30 {
+					t.Errorf("asked %d times in 9 minutes", calls)
+				}
+				time.Sleep(2 * time.Minute)
+				stop()
+				if ran.Load() != 1 || left(t, s, "a") != 0 {
+					t.Errorf("ran %d times", ran.Load())
+				}
+			})
+		})
+	}
+}
+
+// What is done while the queue is away is written when it is back.
+func TestResultIsKept(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := memstore.New()
+		f := &flaky{Jobs: s, kind: fault.Unavailable}
+		var ran atomic.Int64
+		stop := start(t, jobs.Config{Jobs: f, Handlers: map[string]jobs.Handler{
+			"a": {Func: func(context.Context, storage.ClaimedJob) error {
+				f.leave(time.Minute)
+				ran.Add(1)
+				return nil
+			}},
+		}})
+		enqueue(t, s, job("a", 1))
+		time.Sleep(2 * time.Minute)
+		if ran.Load() != 1 || left(t, s, "a") != 0 {
+			t.Errorf("ran %d times", ran.Load())
+		}
+		// and when it does not come back, Run ends nevertheless
+		f.leave(24 * time.Hour)
+		begin := time.Now()
+		stop()
+		if took := time.Since(begin); took > 11*time.Second {
+			t.Errorf("stopped after %v", took)
+		}
+	})
+}
+
+// Results are written together: far fewer calls than jobs.
+func TestFinishesInBatches(t *testing.T) {
+	t.Parallel()
+	s := memstore.New()
+	f := &counting{Jobs: s}
+	var all []storage.Job
+	for n := range int64(500) {
+		all = append(all, job("a", n))
+	}
+	enqueue(t, s, all...)
+	var mu sync.Mutex
+	seen := map[int64]int{}
+	done := make(chan struct{})
+	stop := start(t, jobs.Config{Jobs: f, Workers: 50, Handlers: map[string]jobs.Handler{
+		"a": {Func: func(_ context.Context, j storage.ClaimedJob) error {
+			mu.Lock()
+			defer mu.Unlock()
+			if seen[j.Subject]++; len(seen) == 500 {
+				close(done)
+			}
+			return nil
+		}},
+	}})
+	<-done
+	stop()
+	if n := left(t, s, "a"); n != 0 || len(seen) != 500 {
+		t.Errorf("%d left, %d ran", n, len(seen))
+	}
+	if f.finished.Load() != 500 || f.largest.Load() > 50 {
+		t.Errorf("finished %d, at most %d in one call", f.finished.Load(), f.largest.Load())
+	}
+}
+
+type counting struct {
+	storage.Jobs
+	finished, largest atomic.Int64
+}
+
+func (c *counting) Finish(ctx context.Context, all ...storage.ClaimedJob) error {
+	c.finished.Add(int64(len(all)))
+	if n := int64(len(all)); n > c.largest.Load() {
+		c.largest.Store(n)
+	}
+	return c.Jobs.Finish(ctx, all...)
+}
+
+func TestConfig(t *testing.T) {
+	t.Parallel()
+	if _, err := jobs.New(jobs.Config{}); err == nil {
+		t.Error("a runner without a queue was made")
+	}
+	if _, err := jobs.New(jobs.Config{Jobs: memstore.New(), Handlers: map[string]jobs.Handler{"a": {}}}); err == nil {
+		t.Error("a handler without a function was taken")
+	}
+}
+
+func Example() {
+	store := memstore.New()
+	ctx, stop := context.WithCancel(context.Background())
+	defer stop()
+	runner, err := jobs.New(jobs.Config{
+		Jobs: store,
+		Handlers: map[string]jobs.Handler{
+			"greet": {Workers: 2, Func: func(_ context.Context, job storage.ClaimedJob) error {
+				fmt.Printf("%s %s, attempt %d\n", job.Kind, job.Payload, job.Attempt)
+				stop()
+				return nil
+			}},
+		},
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	_ = store.InSystemTx(ctx, func(ctx context.Context, tx helpdesk.SystemTx) error {
+		return tx.Within(helpdesk.Scope{}).Enqueue(ctx, storage.Job{Kind: "greet", Payload: []byte(`"Ada"`)})
+	})
+	fmt.Println(runner.Run(ctx))
+	// Output:
+	// greet "Ada", attempt 1
+	// <nil>
+}

@@ -1,0 +1,207 @@
+package jobs
+
+import (
+	"context"
+	"fmt"
+	"runtime/debug"
+	"sync"
+	"time"
+
+	"github.com/helpwright/helpwright/storage"
+	"github.com/helpwright/helpwright/storage/fault"
+)
+
+// Waits while the queue cannot be reached.
+const (
+	firstWait = time.Second
+	longWait  = 30 * time.Second
+)
+
+// run is one call of Run. The lanes belong to the goroutine of dispatch.
+type run struct {
+	Config
+	work    context.Context //nolint:containedctx // of the handlers: outlives Run's by the time to drain
+	lanes   []*lane
+	ended   chan *lane  // a worker is free again
+	results chan result // of handlers, to be written
+	workers sync.WaitGroup
+}
+
+// lane is one kind and its workers.
+type lane struct {
+	kind string
+	Handler
+	busy int
+	more bool // there may be due jobs that no worker was free for
+}
+
+// result is what became of a job.
+type result struct {
+	job storage.ClaimedJob
+	*lane
+	err error
+}
+
+// Run runs jobs until the context ends, which is no error. Handlers that run then
+// may go on for Config.Drain; after that their context ends, and what they leave
+// undone is due again when its lease is over. Run returns when all of them have.
+//
+// While the queue cannot be reached Run waits and tries again.
+func (r *Runner) Run(ctx context.Context) error {
+	work, stop := context.WithCancel(context.WithoutCancel(ctx))
+	defer stop()
+	all := &run{Config: r.cfg, work: work}
+	total := 0
+	for kind, h := range r.cfg.Handlers {
+		setDefault(&h.Workers, r.cfg.Workers)
+		setDefault(&h.MaxAttempts, r.cfg.MaxAttempts)
+		all.lanes = append(all.lanes, &lane{kind: kind, Handler: h})
+		total += h.Workers
+	}
+	all.ended, all.results = make(chan *lane, total), make(chan result, total)
+	var writer sync.WaitGroup
+	writer.Go(all.writeResults)
+
+	all.dispatch(ctx)
+	timer := time.AfterFunc(r.cfg.Drain, stop)
+	defer timer.Stop()
+	all.workers.Wait()
+	close(all.results)
+	writer.Wait()
+	return nil
+}
+
+// dispatch claims jobs whenever a worker is free, until the context ends.
+func (r *run) dispatch(ctx context.Context) {
+	away := time.Duration(0) // the wait after the last failure; 0: the queue answers
+	for ctx.Err() == nil {
+		err := r.claim(ctx)
+		switch {
+		case ctx.Err() != nil:
+			return
+		case err != nil:
+			away = min(max(2*away, firstWait), longWait)
+			r.Logger.WarnContext(ctx, "jobs cannot be claimed", "error", err, "wait", away)
+			r.wait(ctx, away, nil)
+		default:
+			away = 0
+			r.wait(ctx, r.Poll, r.Jobs.Wake())
+		}
+	}
+}
+
+// wait returns when there may be something to claim: after d, when woken, or when
+// a worker is free that was missing before. A nil wake waits for all of d.
+func (r *run) wait(ctx context.Context, d time.Duration, wake <-chan struct{}) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-timer.C:
+			return
+		case <-wake:
+			return
+		case l := <-r.ended:
+			l.busy--
+			if l.more && wake != nil {
+				return
+			}
+		}
+	}
+}
+
+// claim starts due jobs until there are none left or no worker is free for them.
+func (r *run) claim(ctx context.Context) error {
+	for {
+		r.collect()
+		var kinds []string
+		n := r.Batch
+		for _, l := range r.lanes {
+			free := l.Workers - l.busy
+			l.more = free == 0
+			if free > 0 {
+				kinds = append(kinds, l.kind)
+				n = min(n, free) // any of the kinds may fill the claim
+			}
+		}
+		if len(kinds) == 0 {
+			return nil
+		}
+		now := r.Now()
+		jobs, err := r.Jobs.Claim(ctx, kinds, n, now, now.Add(r.Lease))
+		if err != nil {
+			return err
+		}
+		for _, job := range jobs {
+			r.start(job)
+		}
+		if len(jobs) < n {
+			return nil
+		}
+	}
+}
+
+// collect counts the workers that have become free.
+func (r *run) collect() {
+	for {
+		select {
+		case l := <-r.ended:
+			l.busy--
+		default:
+			return
+		}
+	}
+}
+
+func (r *run) start(job storage.ClaimedJob) {
+	for _, l := range r.lanes {
+		if l.kind == job.Kind {
+			l.busy++
+			r.workers.Go(func() {
+				defer func() { r.ended <- l }()
+				r.results <- result{job, l, r.handle(job, l)}
+			})
+		}
+	}
+}
+
+// handle runs a job's handler and keeps its lease meanwhile.
+func (r *run) handle(job storage.ClaimedJob, l *lane) (err error) {
+	ctx, cancel := context.WithCancel(r.work)
+	var keeper sync.WaitGroup
+	keeper.Go(func() { r.keep(ctx, cancel, job) })
+	defer keeper.Wait()
+	defer cancel()
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panic: %v", p)
+			r.Logger.ErrorContext(ctx, "a job's handler panicked", "kind", job.Kind, "job", job.ID, "panic", p, "stack", string(debug.Stack()))
+		}
+	}()
+	return l.Func(ctx, job)
+}
+
+// keep extends the lease until the context ends. When another has taken the job
+// over it ends the context.
+func (r *run) keep(ctx context.Context, cancel context.CancelFunc, job storage.ClaimedJob) {
+	ticker := time.NewTicker(max(r.Lease/3, time.Millisecond))
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+		err := r.Jobs.Extend(ctx, job, r.Now().Add(r.Lease))
+		if fault.Is(err, fault.Conflict) {
+			r.Logger.WarnContext(ctx, "a job was taken over while it ran", "kind", job.Kind, "job", job.ID, "attempt", job.Attempt)
+			cancel()
+			return
+		}
+		if err != nil && ctx.Err() == nil {
+			r.Logger.WarnContext(ctx, "a lease cannot be extended", "kind", job.Kind, "job", job.ID, "error", err)
+		}
+	}
+}

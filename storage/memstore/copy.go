@@ -1,0 +1,85 @@
+package memstore
+
+import (
+	"reflect"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/helpwright/helpwright/storage/fault"
+)
+
+var timeType = reflect.TypeFor[time.Time]()
+
+// clone copies a value deeply, as a database would give it back: times in UTC
+// microseconds, empty slices nil.
+func clone[T any](v *T) *T {
+	out := *v
+	normalise(reflect.ValueOf(&out).Elem())
+	return &out
+}
+
+func normalise(v reflect.Value) {
+	switch {
+	case v.Type() == timeType:
+		t := v.Interface().(time.Time)
+		if !t.IsZero() {
+			t = t.UTC().Truncate(time.Microsecond)
+		}
+		v.Set(reflect.ValueOf(t))
+	case v.Kind() == reflect.Struct:
+		for i := range v.NumField() {
+			normalise(v.Field(i))
+		}
+	case v.Kind() == reflect.Slice:
+		if v.Len() == 0 {
+			v.SetZero()
+			return
+		}
+		c := reflect.MakeSlice(v.Type(), v.Len(), v.Len())
+		reflect.Copy(c, v)
+		v.Set(c)
+		if c.Type().Elem().Kind() == reflect.Uint8 {
+			return
+		}
+		for i := range c.Len() {
+			normalise(c.Index(i))
+		}
+	}
+}
+
+// check refuses text that a database cannot hold.
+func check(v any) error {
+	if field := badText(reflect.Indirect(reflect.ValueOf(v)), "text"); field != "" {
+		return fault.Field(field, "is no valid UTF-8 or has a NUL character")
+	}
+	return nil
+}
+
+func badText(v reflect.Value, name string) string {
+	switch v.Kind() {
+	case reflect.String:
+		if s := v.String(); !utf8.ValidString(s) || strings.IndexByte(s, 0) >= 0 {
+			return name
+		}
+	case reflect.Struct:
+		if v.Type() == timeType {
+			return ""
+		}
+		for i := range v.NumField() {
+			if bad := badText(v.Field(i), strings.ToLower(v.Type().Field(i).Name)); bad != "" {
+				return bad
+			}
+		}
+	case reflect.Slice:
+		if v.Type().Elem().Kind() == reflect.Uint8 {
+			return ""
+		}
+		for i := range v.Len() {
+			if bad := badText(v.Index(i), name); bad != "" {
+				return bad
+			}
+		}
+	}
+	return ""
+}

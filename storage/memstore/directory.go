@@ -1,0 +1,130 @@
+package memstore
+
+import (
+	"bytes"
+	"context"
+	"slices"
+	"time"
+
+	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/storage"
+)
+
+// directory implements helpdesk.Directory for the store and for system transactions.
+type directory struct{ src source }
+
+func (d directory) TokenByHash(ctx context.Context, hash []byte) (helpdesk.AccessToken, error) {
+	return query(ctx, d.src, func(db *data) (helpdesk.AccessToken, error) {
+		return db.tokens.first(global, func(t *helpdesk.AccessToken) bool { return len(hash) > 0 && bytes.Equal(t.Hash, hash) })
+	})
+}
+
+func (d directory) User(ctx context.Context, id int64) (helpdesk.User, error) {
+	return query(ctx, d.src, func(db *data) (helpdesk.User, error) { return copyOf(db.users.get(global, id)) })
+}
+
+func (d directory) UserByEmail(ctx context.Context, key string) (helpdesk.User, error) {
+	return query(ctx, d.src, func(db *data) (helpdesk.User, error) {
+		return db.users.first(global, func(u *helpdesk.User) bool { return u.EmailKey == key })
+	})
+}
+
+func (d directory) HasUsers(ctx context.Context) (bool, error) {
+	return query(ctx, d.src, func(db *data) (bool, error) { return len(db.users.rows[global]) > 0, nil })
+}
+
+func (d directory) Grant(ctx context.Context, userID, accountID int64) (helpdesk.Grant, error) {
+	return query(ctx, d.src, func(db *data) (helpdesk.Grant, error) {
+		m, err := db.memberships.first(accountID, func(m *helpdesk.Membership) bool { return m.UserID == userID })
+		if err != nil {
+			return helpdesk.Grant{}, err
+		}
+		roles := db.roles.where(accountID, func(r *helpdesk.Role) bool { return slices.Contains(m.RoleIDs, r.ID) })
+		return helpdesk.Grant{Membership: m, Roles: roles}, nil
+	})
+}
+
+func (d directory) AccountsOf(ctx context.Context, userID int64, seek storage.Seek) ([]helpdesk.Account, error) {
+	return query(ctx, d.src, func(db *data) ([]helpdesk.Account, error) {
+		return db.accounts.list(global, seek, func(a *helpdesk.Account) bool {
+			return db.memberships.conflict(a.ID, 0, func(m *helpdesk.Membership) bool { return m.UserID == userID })
+		}), nil
+	})
+}
+
+func (d directory) MailboxByLocal(ctx context.Context, local string) (helpdesk.Mailbox, error) {
+	return query(ctx, d.src, func(db *data) (helpdesk.Mailbox, error) {
+		for account := range db.mailboxes.rows {
+			m, err := db.mailboxes.first(account, func(m *helpdesk.Mailbox) bool { return m.InternalLocal == local })
+			if err == nil {
+				return m, nil
+			}
+		}
+		return helpdesk.Mailbox{}, db.mailboxes.missing(0)
+	})
+}
+
+func (d directory) MailboxesToFetch(ctx context.Context, seek storage.Seek) ([]helpdesk.Mailbox, error) {
+	return query(ctx, d.src, func(db *data) ([]helpdesk.Mailbox, error) {
+		everywhere := func(yield func(row[helpdesk.Mailbox]) bool) {
+			for _, rows := range db.mailboxes.rows {
+				for _, r := range rows {
+					if !yield(r) {
+						return
+					}
+				}
+			}
+		}
+		return page(everywhere, seek, func(m *helpdesk.Mailbox) bool { return m.Inbound.Type != helpdesk.InboundForward }), nil
+	})
+}
+
+// systemTx implements helpdesk.SystemTx.
+type systemTx struct {
+	directory
+	open *session
+}
+
+func (t systemTx) Within(s helpdesk.Scope) helpdesk.Tx { return newTx(t.open, s) }
+
+func (t systemTx) InsertUser(ctx context.Context, u *helpdesk.User) error {
+	return change(ctx, t.open, func(db *data) error {
+		if db.users.conflict(global, 0, func(o *helpdesk.User) bool { return o.EmailKey == u.EmailKey }) {
+			return unique(helpdesk.UniqueUserEmail, "Another user has this email address.")
+		}
+		return db.users.insert(global, u, &u.ID)
+	})
+}
+
+func (t systemTx) InsertToken(ctx context.Context, token *helpdesk.AccessToken) error {
+	return change(ctx, t.open, func(db *data) error {
+		if _, err := db.users.get(global, token.UserID); err != nil {
+			return err
+		}
+		return db.tokens.insert(global, token, &token.ID)
+	})
+}
+
+func (t systemTx) TouchToken(ctx context.Context, id int64, at time.Time) error {
+	return change(ctx, t.open, func(db *data) error {
+		token, err := copyOf(db.tokens.get(global, id))
+		if err != nil {
+			return err
+		}
+		token.LastUsedAt = at
+		return db.tokens.update(global, id, &token)
+	})
+}
+
+func (t systemTx) InsertAccount(ctx context.Context, a *helpdesk.Account) error {
+	return change(ctx, t.open, func(db *data) error { return db.accounts.insert(global, a, &a.ID) })
+}
+
+// copyOf turns what a table returns into a value of the caller's own.
+func copyOf[T any](v *T, err error) (T, error) {
+	if err != nil {
+		var none T
+		return none, err
+	}
+	return *clone(v), nil
+}

@@ -1,0 +1,119 @@
+package memstore
+
+import (
+	"bytes"
+	"context"
+	"slices"
+
+	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/storage"
+)
+
+func (db *data) inbound(s helpdesk.Scope, id int64) (*helpdesk.InboundMail, error) {
+	m, err := db.ledger.get(s.AccountID, id)
+	if err != nil || !sees(s, m.MailboxID) {
+		return nil, db.ledger.missing(id)
+	}
+	return m, nil
+}
+
+// bury makes tombstones of the rows that match.
+func (db *data) bury(account int64, match func(*helpdesk.InboundMail) bool) {
+	for _, m := range db.ledger.where(account, match) {
+		m.InteractionID, m.ConversationID, m.RawKey = 0, 0, ""
+		db.ledger.set(account, m.ID, &m)
+	}
+}
+
+func (r reader) InboundMail(ctx context.Context, id int64) (helpdesk.InboundMail, error) {
+	return query(ctx, r.src, func(db *data) (helpdesk.InboundMail, error) { return copyOf(db.inbound(r.scope, id)) })
+}
+
+func (r reader) InboundMails(ctx context.Context, filter helpdesk.InboundFilter, seek storage.Seek) ([]helpdesk.InboundMail, error) {
+	return query(ctx, r.src, func(db *data) ([]helpdesk.InboundMail, error) {
+		return db.ledger.list(r.scope.AccountID, seek, func(m *helpdesk.InboundMail) bool {
+			return sees(r.scope, m.MailboxID) &&
+				(filter.MailboxID == 0 || m.MailboxID == filter.MailboxID) &&
+				(len(filter.States) == 0 || slices.Contains(filter.States, m.State))
+		}), nil
+	})
+}
+
+func (r reader) InboundByIdentity(ctx context.Context, mailboxID int64, identity []byte) (helpdesk.InboundMail, error) {
+	return query(ctx, r.src, func(db *data) (helpdesk.InboundMail, error) {
+		return db.ledger.first(r.scope.AccountID, func(m *helpdesk.InboundMail) bool {
+			return sees(r.scope, m.MailboxID) && m.MailboxID == mailboxID && len(identity) > 0 && bytes.Equal(m.Identity, identity)
+		})
+	})
+}
+
+func (t tx) inboundRefs(db *data, m *helpdesk.InboundMail) error {
+	if _, err := db.mailbox(t.scope, m.MailboxID); err != nil {
+		return err
+	}
+	if _, err := db.conversations.get(t.scope.AccountID, m.ConversationID); m.ConversationID != 0 && err != nil {
+		return err
+	}
+	if _, err := db.interactions.get(t.scope.AccountID, m.InteractionID); m.InteractionID != 0 && err != nil {
+		return err
+	}
+	return nil
+}
+
+func (t tx) samePosition(db *data, m *helpdesk.InboundMail, id int64) bool {
+	return m.Position != "" && db.ledger.conflict(t.scope.AccountID, id, func(o *helpdesk.InboundMail) bool {
+		return o.MailboxID == m.MailboxID && o.Source == m.Source && o.Position == m.Position
+	})
+}
+
+func (t tx) uniqueIdentity(db *data, m *helpdesk.InboundMail, id int64) error {
+	taken := len(m.Identity) > 0 && db.ledger.conflict(t.scope.AccountID, id, func(o *helpdesk.InboundMail) bool {
+		return o.MailboxID == m.MailboxID && bytes.Equal(o.Identity, m.Identity)
+	})
+	if taken {
+		return unique(helpdesk.UniqueIdentity, "The mail was received before.")
+	}
+	return nil
+}
+
+func (t tx) InsertInbound(ctx context.Context, mails []*helpdesk.InboundMail) error {
+	return t.write(ctx, func(db *data) error {
+		for _, m := range mails {
+			if err := t.inboundRefs(db, m); err != nil {
+				return err
+			}
+			if t.samePosition(db, m, 0) {
+				continue
+			}
+			if err := t.uniqueIdentity(db, m, 0); err != nil {
+				return err
+			}
+			if err := db.ledger.insert(t.scope.AccountID, m, &m.ID); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+func (t tx) UpdateInbound(ctx context.Context, m *helpdesk.InboundMail) error {
+	return t.write(ctx, func(db *data) error {
+		if _, err := db.inbound(t.scope, m.ID); err != nil {
+			return err
+		}
+		if err := t.inboundRefs(db, m); err != nil {
+			return err
+		}
+		if err := t.uniqueIdentity(db, m, m.ID); err != nil {
+			return err
+		}
+		if t.samePosition(db, m, m.ID) {
+			return unique(helpdesk.UniqueMailPosition, "The mail was received before.")
+		}
+		return db.ledger.update(t.scope.AccountID, m.ID, m)
+	})
+}
+
+func (t tx) InboundForUpdate(ctx context.Context, id int64) (helpdesk.InboundMail, error) {
+	return t.InboundMail(ctx, id)
+}

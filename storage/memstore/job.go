@@ -1,0 +1,172 @@
+package memstore
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"time"
+
+	"github.com/helpwright/helpwright/storage"
+	"github.com/helpwright/helpwright/storage/fault"
+)
+
+// Limits of a job.
+const (
+	maxKind    = 64
+	maxPayload = 64 << 10
+)
+
+// jobRow is a job and how far it is.
+type jobRow struct {
+	storage.Job
+	Attempt int
+	Lease   time.Time // zero: nobody holds it
+	Buried  bool
+	Reason  string
+}
+
+// due is when the job may be claimed.
+func (j *jobRow) due() time.Time {
+	if j.Lease.After(j.RunAt) {
+		return j.Lease
+	}
+	return j.RunAt
+}
+
+// Enqueue adds jobs to the queue. A buried job keeps no key occupied.
+func (t tx) Enqueue(ctx context.Context, jobs ...storage.Job) error {
+	return change(ctx, t.src, func(db *data) error {
+		for _, job := range jobs {
+			if job.Kind == "" || len(job.Kind) > maxKind {
+				return fault.Field("kind", "must have from 1 to 64 bytes")
+			}
+			if len(job.Payload) > maxPayload {
+				return fault.Field("payload", "must have at most 64 KiB")
+			}
+			waiting := job.UniqueKey != "" && db.jobs.conflict(global, 0, func(j *jobRow) bool {
+				return !j.Buried && j.UniqueKey == job.UniqueKey
+			})
+			if waiting {
+				continue
+			}
+			var id int64
+			if err := db.jobs.insert(global, &jobRow{Job: job}, &id); err != nil {
+				return err
+			}
+			db.enqueued = true
+		}
+		return nil
+	})
+}
+
+// Claim takes due jobs.
+func (s *Store) Claim(ctx context.Context, kinds []string, n int, now, lease time.Time) ([]storage.ClaimedJob, error) {
+	var claimed []storage.ClaimedJob
+	err := s.update(ctx, func(db *data) error {
+		var due []row[jobRow]
+		for id, j := range db.jobs.all(global) {
+			if !j.Buried && slices.Contains(kinds, j.Kind) && !j.due().After(now) {
+				due = append(due, row[jobRow]{id, j})
+			}
+		}
+		slices.SortStableFunc(due, func(a, b row[jobRow]) int {
+			return cmp.Or(a.value.due().Compare(b.value.due()), cmp.Compare(a.id, b.id))
+		})
+		for _, r := range due[:min(max(n, 0), len(due))] {
+			j := *clone(r.value)
+			j.Attempt++
+			j.Lease = lease
+			db.jobs.set(global, r.id, clone(&j))
+			claimed = append(claimed, storage.ClaimedJob{ID: r.id, Job: j.Job, Attempt: j.Attempt})
+		}
+		return nil
+	})
+	return claimed, err
+}
+
+// Finish removes jobs that are done.
+func (s *Store) Finish(ctx context.Context, jobs ...storage.ClaimedJob) error {
+	return s.update(ctx, func(db *data) error {
+		for _, job := range jobs {
+			if db.held(job) != nil {
+				db.jobs.set(global, job.ID, nil)
+			}
+		}
+		return nil
+	})
+}
+
+// Retry makes a job due again.
+func (s *Store) Retry(ctx context.Context, job storage.ClaimedJob, runAt time.Time, reason string) error {
+	return s.result(ctx, job, func(j *jobRow) { j.RunAt, j.Lease, j.Reason = runAt, time.Time{}, reason })
+}
+
+// Bury gives a job up.
+func (s *Store) Bury(ctx context.Context, job storage.ClaimedJob, reason string) error {
+	return s.result(ctx, job, func(j *jobRow) { j.Buried, j.Lease, j.Reason = true, time.Time{}, reason })
+}
+
+// result notes what became of a job, unless another attempt has taken it over.
+func (s *Store) result(ctx context.Context, job storage.ClaimedJob, note func(*jobRow)) error {
+	return s.update(ctx, func(db *data) error {
+		held := db.held(job)
+		if held == nil {
+			return nil
+		}
+		j := *clone(held)
+		note(&j)
+		return db.jobs.update(global, job.ID, &j)
+	})
+}
+
+// Extend prolongs the lease of a job.
+func (s *Store) Extend(ctx context.Context, job storage.ClaimedJob, lease time.Time) error {
+	return s.update(ctx, func(db *data) error {
+		held := db.held(job)
+		if held == nil {
+			return fault.New(fault.Conflict, "The job was taken over.")
+		}
+		j := *clone(held)
+		j.Lease = lease
+		return db.jobs.update(global, job.ID, &j)
+	})
+}
+
+// held returns the job when the attempt still has it.
+func (db *data) held(job storage.ClaimedJob) *jobRow {
+	j, err := db.jobs.get(global, job.ID)
+	if err != nil || j.Buried || j.Lease.IsZero() || j.Attempt != job.Attempt {
+		return nil
+	}
+	return j
+}
+
+// Buried lists the jobs that were given up, by id: newest first with seek.Desc.
+func (s *Store) Buried(ctx context.Context, seek storage.Seek) ([]storage.BuriedJob, error) {
+	return query(ctx, s, func(db *data) ([]storage.BuriedJob, error) {
+		var all []storage.BuriedJob
+		for id, j := range db.jobs.all(global) {
+			past := seek.From == nil || !seek.Desc && id > seek.From.ID || seek.Desc && id < seek.From.ID
+			if j.Buried && past {
+				all = append(all, storage.BuriedJob{ID: id, Job: clone(j).Job, Attempt: j.Attempt, Reason: j.Reason})
+			}
+		}
+		if seek.Desc {
+			slices.Reverse(all)
+		}
+		return all[:min(max(seek.Limit, 0), len(all))], nil
+	})
+}
+
+// Wake receives a value soon after jobs were committed.
+func (s *Store) Wake() <-chan struct{} { return s.wake }
+
+// update changes the queue, outside of any transaction; fn checks before it changes.
+func (s *Store) update(ctx context.Context, fn func(db *data) error) error {
+	if err := s.usable(ctx); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return fn(s.db)
+}

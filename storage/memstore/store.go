@@ -1,0 +1,205 @@
+// Package memstore keeps the help desk's data in memory. It implements
+// helpdesk.Store, storage.Jobs and storage.EventLog in one value, for the tests of
+// applications that embed the help desk, and it is the model that the SQL stores
+// are compared with (see storagetest.Compare). Nothing survives the process.
+//
+// A transaction has the whole store for itself: others wait until it ends. Inside
+// the function given to InTx only the transaction may be used. A call of the store
+// with that function's context is an Internal fault; with another context it waits
+// for ever, as it does with one SQLite connection.
+//
+// Lists walk through the rows of an account; thousands of rows are fine, millions
+// are not.
+package memstore
+
+import (
+	"context"
+	"slices"
+	"sync"
+
+	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/storage"
+	"github.com/helpwright/helpwright/storage/fault"
+)
+
+// Store is the data of all accounts, the queue of jobs and the event logs. Make it
+// with [New]; its methods may be called from many goroutines.
+type Store struct {
+	directory
+	mu   sync.RWMutex
+	db   *data
+	wake chan struct{}
+}
+
+var (
+	_ helpdesk.Store   = (*Store)(nil)
+	_ storage.Jobs     = (*Store)(nil)
+	_ storage.EventLog = (*Store)(nil)
+)
+
+// New returns an empty store.
+func New() *Store {
+	s := &Store{db: newData(), wake: make(chan struct{}, 1)}
+	s.directory = directory{s}
+	return s
+}
+
+// Within gives the readers of a scope, each call on its own snapshot.
+func (s *Store) Within(scope helpdesk.Scope) helpdesk.Reader {
+	return reader{s, cloneScope(scope)}
+}
+
+// InTx runs fn in one transaction, once. An error of fn is returned as it is; a
+// panic passes through; both roll back.
+func (s *Store) InTx(ctx context.Context, scope helpdesk.Scope, fn func(ctx context.Context, tx helpdesk.Tx) error) error {
+	return s.transact(ctx, func(ctx context.Context, open *session) error {
+		return fn(ctx, newTx(open, scope))
+	})
+}
+
+// InSystemTx is InTx for what belongs to no account yet.
+func (s *Store) InSystemTx(ctx context.Context, fn func(ctx context.Context, tx helpdesk.SystemTx) error) error {
+	return s.transact(ctx, func(ctx context.Context, open *session) error {
+		return fn(ctx, systemTx{directory{open}, open})
+	})
+}
+
+// inside marks the contexts of a store's running transaction.
+type inside struct{ *Store }
+
+func (s *Store) transact(ctx context.Context, fn func(context.Context, *session) error) error {
+	if err := s.usable(ctx); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	open := &session{db: s.db}
+	committed := false
+	s.db.recording = true
+	defer func() {
+		open.close()
+		if !committed {
+			s.db.rollback(0)
+		}
+		s.db.undo, s.db.recording = nil, false
+	}()
+	if err := fn(context.WithValue(ctx, inside{s}, true), open); err != nil {
+		return err
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	committed = true
+	if s.db.enqueued {
+		s.db.enqueued = false
+		select {
+		case s.wake <- struct{}{}:
+		default:
+		}
+	}
+	return nil
+}
+
+func (s *Store) usable(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if ctx.Value(inside{s}) != nil {
+		return fault.New(fault.Internal, "The store was used inside its own transaction.")
+	}
+	return nil
+}
+
+// A source lends the data for one call.
+type source interface {
+	begin(ctx context.Context) (db *data, end func(), err error)
+}
+
+func (s *Store) begin(ctx context.Context) (*data, func(), error) {
+	if err := s.usable(ctx); err != nil {
+		return nil, nil, err
+	}
+	s.mu.RLock()
+	return s.db, s.mu.RUnlock, nil
+}
+
+// session is the data of a running transaction, which holds the store's lock.
+type session struct {
+	mu    sync.Mutex
+	db    *data
+	ended bool
+}
+
+func (o *session) begin(ctx context.Context) (*data, func(), error) {
+	if err := ctx.Err(); err != nil {
+		return nil, nil, err
+	}
+	o.mu.Lock()
+	if o.ended {
+		o.mu.Unlock()
+		return nil, nil, fault.New(fault.Internal, "The transaction has ended.")
+	}
+	return o.db, o.mu.Unlock, nil
+}
+
+func (o *session) close() {
+	o.mu.Lock()
+	o.ended = true
+	o.mu.Unlock()
+}
+
+// query runs fn on the data that src lends.
+func query[T any](ctx context.Context, src source, fn func(db *data) (T, error)) (T, error) {
+	db, end, err := src.begin(ctx)
+	if err != nil {
+		var none T
+		return none, err
+	}
+	defer end()
+	return fn(db)
+}
+
+// reader reads within a scope, from the store or in a transaction.
+type reader struct {
+	src   source
+	scope helpdesk.Scope
+}
+
+// tx reads and writes within a scope.
+type tx struct {
+	reader
+}
+
+func newTx(open *session, scope helpdesk.Scope) tx {
+	return tx{reader{open, cloneScope(scope)}}
+}
+
+// write runs fn in the transaction; when it fails, nothing of it remains. There is
+// nothing to write in an account that is not there.
+func (t tx) write(ctx context.Context, fn func(db *data) error) error {
+	return change(ctx, t.src, func(db *data) error {
+		if _, err := db.accounts.get(global, t.scope.AccountID); err != nil {
+			return err
+		}
+		return fn(db)
+	})
+}
+
+func change(ctx context.Context, src source, fn func(db *data) error) error {
+	db, end, err := src.begin(ctx)
+	if err != nil {
+		return err
+	}
+	defer end()
+	mark := len(db.undo)
+	if err := fn(db); err != nil {
+		db.rollback(mark)
+		return err
+	}
+	return nil
+}
+
+func cloneScope(s helpdesk.Scope) helpdesk.Scope {
+	s.Mailboxes = slices.Clone(s.Mailboxes)
+	return s
+}

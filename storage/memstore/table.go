@@ -1,0 +1,262 @@
+package memstore
+
+import (
+	"cmp"
+	"iter"
+	"slices"
+
+	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/storage"
+	"github.com/helpwright/helpwright/storage/fault"
+)
+
+// data is everything there is. While a transaction runs, every change leaves the
+// function that takes it back.
+type data struct {
+	users         table[helpdesk.User]
+	tokens        table[helpdesk.AccessToken]
+	accounts      table[helpdesk.Account]
+	roles         table[helpdesk.Role]
+	memberships   table[helpdesk.Membership]
+	mailboxes     table[helpdesk.Mailbox]
+	statuses      table[helpdesk.FetchStatus] // by mailbox
+	cursors       table[[]folderCursor]       // by mailbox
+	customers     table[helpdesk.Customer]
+	conversations table[helpdesk.Conversation]
+	participants  table[[]string] // by conversation
+	interactions  table[helpdesk.Interaction]
+	deliveries    table[helpdesk.Delivery]
+	attachments   table[helpdesk.Attachment]
+	ledger        table[helpdesk.InboundMail]
+	events        table[storage.Event] // by sequence number
+	jobs          table[jobRow]
+	lastItem      int64 // id of the last email, phone or website of a customer
+
+	recording bool
+	undo      []func()
+	enqueued  bool // by the running transaction
+}
+
+// global is the account of what belongs to none.
+const global = 0
+
+func newData() *data {
+	db := &data{}
+	db.users.make(db, "user")
+	db.tokens.make(db, "token")
+	db.accounts.make(db, "account")
+	db.roles.make(db, "role")
+	db.memberships.make(db, "membership")
+	db.mailboxes.make(db, "mailbox")
+	db.statuses.make(db, "mailbox")
+	db.cursors.make(db, "mailbox")
+	db.customers.make(db, "customer")
+	db.conversations.make(db, "conversation")
+	db.participants.make(db, "conversation")
+	db.interactions.make(db, "interaction")
+	db.deliveries.make(db, "delivery")
+	db.attachments.make(db, "attachment")
+	db.ledger.make(db, "mail")
+	db.events.make(db, "event")
+	db.jobs.make(db, "job")
+	return db
+}
+
+// removeAccount removes every row of an account; the jobs stay, whose handlers
+// find nothing.
+func (db *data) removeAccount(id int64) {
+	db.accounts.set(global, id, nil)
+	db.roles.removeAll(id)
+	db.memberships.removeAll(id)
+	db.mailboxes.removeAll(id)
+	db.statuses.removeAll(id)
+	db.cursors.removeAll(id)
+	db.customers.removeAll(id)
+	db.conversations.removeAll(id)
+	db.participants.removeAll(id)
+	db.interactions.removeAll(id)
+	db.deliveries.removeAll(id)
+	db.attachments.removeAll(id)
+	db.ledger.removeAll(id)
+	db.events.removeAll(id)
+}
+
+func (db *data) journal(undo func()) {
+	if db.recording {
+		db.undo = append(db.undo, undo)
+	}
+}
+
+// rollback takes back all changes but the first mark.
+func (db *data) rollback(mark int) {
+	undo := db.undo[mark:]
+	db.undo, db.recording = db.undo[:mark], false
+	for _, f := range slices.Backward(undo) {
+		f()
+	}
+	db.recording = true
+	db.enqueued = db.enqueued && mark > 0
+}
+
+// table holds the rows of one noun by account, each account's in the order of
+// their ids. A stored value is never changed, only replaced.
+type table[T any] struct {
+	db   *data
+	noun string
+	last int64
+	rows map[int64][]row[T]
+}
+
+type row[T any] struct {
+	id    int64
+	value *T
+}
+
+func (t *table[T]) make(db *data, noun string) {
+	t.db, t.noun, t.rows = db, noun, map[int64][]row[T]{}
+}
+
+func (t *table[T]) missing(id int64) error { return fault.Missing(t.noun, id) }
+
+func (t *table[T]) find(account, id int64) (int, bool) {
+	return slices.BinarySearchFunc(t.rows[account], id, func(r row[T], id int64) int { return cmp.Compare(r.id, id) })
+}
+
+// get returns the stored value, not a copy.
+func (t *table[T]) get(account, id int64) (*T, error) {
+	i, ok := t.find(account, id)
+	if !ok {
+		return nil, t.missing(id)
+	}
+	return t.rows[account][i].value, nil
+}
+
+// set stores a value, or removes it when v is nil.
+func (t *table[T]) set(account, id int64, v *T) {
+	i, found := t.find(account, id)
+	rows := t.rows[account]
+	var old *T
+	switch {
+	case found && v == nil:
+		old = rows[i].value
+		t.rows[account] = slices.Delete(rows, i, i+1)
+	case found:
+		old, rows[i].value = rows[i].value, v
+	case v != nil:
+		t.rows[account] = slices.Insert(rows, i, row[T]{id, v})
+	default:
+		return
+	}
+	t.db.journal(func() { t.set(account, id, old) })
+}
+
+// insert stores a checked copy of v under a new id, which it writes to *id.
+func (t *table[T]) insert(account int64, v *T, id *int64) error {
+	if err := check(v); err != nil {
+		return err
+	}
+	t.last++
+	*id = t.last
+	t.set(account, t.last, clone(v))
+	return nil
+}
+
+// update replaces a row that is known to exist by a checked copy of v.
+func (t *table[T]) update(account, id int64, v *T) error {
+	if err := check(v); err != nil {
+		return err
+	}
+	t.set(account, id, clone(v))
+	return nil
+}
+
+func (t *table[T]) removeAll(account int64) {
+	old := t.rows[account]
+	delete(t.rows, account)
+	t.db.journal(func() { t.rows[account] = old })
+}
+
+// removeIf removes the rows that match.
+func (t *table[T]) removeIf(account int64, match func(*T) bool) {
+	for _, r := range slices.Clone(t.rows[account]) {
+		if match(r.value) {
+			t.set(account, r.id, nil)
+		}
+	}
+}
+
+// all walks an account's rows in the order of their ids. The loop may not change them.
+func (t *table[T]) all(account int64) iter.Seq2[int64, *T] {
+	return func(yield func(int64, *T) bool) {
+		for _, r := range t.rows[account] {
+			if !yield(r.id, r.value) {
+				return
+			}
+		}
+	}
+}
+
+// conflict reports whether a row other than id matches.
+func (t *table[T]) conflict(account, id int64, match func(*T) bool) bool {
+	for other, v := range t.all(account) {
+		if other != id && match(v) {
+			return true
+		}
+	}
+	return false
+}
+
+// first returns a copy of the first row that matches.
+func (t *table[T]) first(account int64, match func(*T) bool) (T, error) {
+	for _, v := range t.all(account) {
+		if match(v) {
+			return *clone(v), nil
+		}
+	}
+	var none T
+	return none, t.missing(0)
+}
+
+// list copies the rows that match, by id. Lists by id look at the id of a
+// position only.
+func (t *table[T]) list(account int64, seek storage.Seek, match func(*T) bool) []T {
+	return page(slices.Values(t.rows[account]), seek, match)
+}
+
+func page[T any](rows iter.Seq[row[T]], seek storage.Seek, match func(*T) bool) []T {
+	var found []row[T]
+	for r := range rows {
+		beyond := seek.From == nil || !seek.Desc && r.id > seek.From.ID || seek.Desc && r.id < seek.From.ID
+		if beyond && match(r.value) {
+			found = append(found, r)
+		}
+	}
+	slices.SortFunc(found, func(a, b row[T]) int { return cmp.Compare(a.id, b.id) })
+	if seek.Desc {
+		slices.Reverse(found)
+	}
+	return copies(found[:min(max(seek.Limit, 0), len(found))])
+}
+
+func copies[T any](rows []row[T]) []T {
+	out := make([]T, len(rows))
+	for i, r := range rows {
+		out[i] = *clone(r.value)
+	}
+	return out
+}
+
+// where copies all rows that match, by id.
+func (t *table[T]) where(account int64, match func(*T) bool) []T {
+	var found []row[T]
+	for id, v := range t.all(account) {
+		if match(v) {
+			found = append(found, row[T]{id, v})
+		}
+	}
+	return copies(found)
+}
+
+func unique(code, message string) error {
+	return &fault.Error{Kind: fault.Conflict, Code: code, Message: message}
+}

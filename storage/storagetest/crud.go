@@ -1,0 +1,516 @@
+package storagetest
+
+import (
+	"context"
+	"testing"
+
+	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/storage/fault"
+)
+
+func crudTests() []testCase {
+	return []testCase{
+		{"Everything", testEverything},
+		{"Account", testAccount},
+		{"DeleteAccount", testDeleteAccount},
+		{"Membership", testMembership},
+		{"Mailbox", testMailbox},
+		{"DeleteMailbox", testDeleteMailbox},
+		{"FetchProgress", testFetchProgress},
+		{"Customer", testCustomer},
+		{"CustomerItems", testCustomerItems},
+		{"DeleteCustomer", testDeleteCustomer},
+		{"CustomerStats", testCustomerStats},
+		{"Conversation", testConversation},
+		{"Interaction", testInteraction},
+		{"Delivery", testDelivery},
+		{"Attachment", testAttachment},
+		{"Copies", testCopies},
+	}
+}
+
+// Everything that a world wrote is read back, by id and in lists.
+func testEverything(t *testing.T, b Backend) {
+	w := newWorld(t, b)
+	filled(t, w.user)
+	filled(t, w.token)
+	filled(t, w.account)
+	filled(t, w.role, "Key")
+	filled(t, w.member)
+	filled(t, w.mailbox)
+	filled(t, w.mailbox.Inbound, "HasPassword")
+	filled(t, w.newStatus())
+	filled(t, w.customer)
+	filled(t, w.conversation)
+	filled(t, w.question, "UserID", "PostedByID", "Bcc", "IsForward", "SendStartedAt")
+	filled(t, w.attachment)
+	filled(t, w.delivery)
+	filled(t, w.mail)
+	want := content{
+		Account: w.account, Roles: []helpdesk.Role{w.role}, Memberships: []helpdesk.Membership{w.member},
+		Mailboxes:     []helpdesk.Mailbox{w.mailbox, w.empty},
+		Statuses:      []helpdesk.FetchStatus{w.newStatus(), {}},
+		Cursors:       []helpdesk.FetchCursor{{UIDValidity: 7, UID: 99}, {}},
+		Customers:     []helpdesk.Customer{w.customer},
+		Stats:         []helpdesk.CustomerStats{{Total: 1, Posted: 1, EmailChannel: 1}},
+		Conversations: []helpdesk.Conversation{w.conversation}, Interactions: []helpdesk.Interaction{w.question, w.answer},
+		Threads: [][]helpdesk.MessageRef{{
+			{MessageID: w.question.MessageID, InteractionID: w.question.ID, ConversationID: w.conversation.ID, Type: helpdesk.TypeCustomer},
+			{MessageID: w.answer.MessageID, InteractionID: w.answer.ID, ConversationID: w.conversation.ID, Type: helpdesk.TypeUser}}},
+		Deliveries: []helpdesk.Delivery{w.delivery}, Attachments: []helpdesk.Attachment{w.attachment},
+		Mails: []helpdesk.InboundMail{w.mail}, Participant: true,
+	}
+	same(t, "content", want, w.content(t))
+	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error {
+		got, err := readAll(ctx, tx, w.address("grace"))
+		same(t, "content in a transaction", want, got)
+		return err
+	})
+	one(t, "Membership", w.member, w.in().Membership, w.member.ID)
+	one(t, "Mailbox", w.mailbox, w.in().Mailbox, w.mailbox.ID)
+	one(t, "Customer", w.customer, w.in().Customer, w.customer.ID)
+	one(t, "Conversation", w.conversation, w.in().Conversation, w.conversation.ID)
+	one(t, "Interaction", w.answer, w.in().Interaction, w.answer.ID)
+	one(t, "Attachment", w.attachment, w.in().Attachment, w.attachment.ID)
+	one(t, "InboundMail", w.mail, w.in().InboundMail, w.mail.ID)
+	several(t, "UsersByID", []helpdesk.User{w.user}, w.in().UsersByID, w.user.ID)
+	several(t, "MailboxesByID", []helpdesk.Mailbox{w.empty}, w.in().MailboxesByID, w.empty.ID)
+	several(t, "CustomersByID", []helpdesk.Customer{w.customer}, w.in().CustomersByID, w.customer.ID)
+	several(t, "ConversationsByID", []helpdesk.Conversation{w.conversation}, w.in().ConversationsByID, w.conversation.ID)
+	several(t, "InteractionsByID", []helpdesk.Interaction{w.answer}, w.in().InteractionsByID, w.answer.ID)
+	several(t, "Deliveries", []helpdesk.Delivery{w.delivery}, w.in().Deliveries, w.answer.ID)
+	several(t, "Attachments", []helpdesk.Attachment{w.attachment}, w.in().Attachments, w.question.ID)
+	byEmail, err := w.in().CustomerByEmail(t.Context(), w.customer.Emails[1].Key)
+	ok(t, err)
+	same(t, "CustomerByEmail", w.customer, byEmail)
+	byIdentity, err := w.in().InboundByIdentity(t.Context(), w.mailbox.ID, w.mail.Identity)
+	ok(t, err)
+	same(t, "InboundByIdentity", w.mail, byIdentity)
+}
+
+// nobody is an id that no row has.
+const nobody = 1 << 50
+
+// one finds a row by its id, and none by another.
+func one[T any](t *testing.T, what string, want T, find func(context.Context, int64) (T, error), id int64) {
+	t.Helper()
+	got, err := find(t.Context(), id)
+	ok(t, err)
+	same(t, what, want, got)
+	for _, absent := range []int64{nobody, 0, -1} {
+		_, err = find(t.Context(), absent)
+		fails(t, what+" that is not there", err, fault.NotFound)
+	}
+}
+
+// several finds rows by their ids and passes over what is not there, twice or nothing.
+func several[T any](t *testing.T, what string, want []T, find func(context.Context, []int64) ([]T, error), id int64) {
+	t.Helper()
+	got, err := find(t.Context(), []int64{nobody, id, id, 0})
+	ok(t, err)
+	same(t, what, want, got)
+	for _, none := range [][]int64{nil, {}, {nobody}} {
+		got, err = find(t.Context(), none)
+		ok(t, err)
+		same(t, what+" of no ids", []T{}, got)
+	}
+}
+
+func testAccount(t *testing.T, b Backend) {
+	w := newAccount(t, b)
+	changed := w.account
+	changed.Name, changed.DefaultLocale, changed.Languages, changed.UpdatedAt = "New", "en", nil, at(77)
+	changed.NextNumber = 500
+	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.UpdateAccount(ctx, &changed) })
+	got, err := w.in().Account(t.Context())
+	ok(t, err)
+	same(t, "account", changed, got)
+	var number int64
+	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error {
+		var err error
+		number, err = tx.TakeNumber(ctx)
+		return err
+	})
+	same(t, "number", int64(500), number)
+	// changed was read before the number was taken: writing it must not give 500 out again
+	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.UpdateAccount(ctx, &changed) })
+	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error {
+		number, err = tx.TakeNumber(ctx)
+		return err
+	})
+	same(t, "number after an update with an old NextNumber", int64(501), number)
+}
+
+func testDeleteAccount(t *testing.T, b Backend) {
+	w, other := newWorld(t, b), newWorld(t, b)
+	before := other.content(t)
+	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.Emit(ctx, event(1)) })
+	other.tx(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.Emit(ctx, event(1)) })
+	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.DeleteAccount(ctx) })
+	_, err := w.in().Account(t.Context())
+	fails(t, "account", err, fault.NotFound)
+	_, err = w.in().Conversation(t.Context(), w.conversation.ID)
+	fails(t, "conversation", err, fault.NotFound)
+	got, _ := readAll(t.Context(), w.in(), "")
+	same(t, "content of a deleted account", content{}, got)
+	_, err = w.Store.Grant(t.Context(), w.user.ID, w.account.ID)
+	fails(t, "grant", err, fault.NotFound)
+	_, err = w.Store.MailboxByLocal(t.Context(), w.mailbox.InternalLocal)
+	fails(t, "mailbox", err, fault.NotFound)
+	same(t, "events of a deleted account", 0, len(w.log(t)))
+	same(t, "events of another account", 1, len(other.log(t)))
+	_, err = w.Store.User(t.Context(), w.user.ID)
+	ok(t, err) // users belong to no account
+	same(t, "another account", before, other.content(t))
+	m := w.newMailbox("late")
+	err = w.try(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.InsertMailbox(ctx, &m) })
+	fails(t, "a mailbox in a deleted account", err, fault.NotFound)
+	err = w.try(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.DeleteAccount(ctx) })
+	fails(t, "deleting an account again", err, fault.NotFound)
+}
+
+func testMembership(t *testing.T, b Backend) {
+	w := newAccount(t, b)
+	second := w.role
+	second.Name = "Second"
+	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.InsertRole(ctx, &second) })
+	roles, err := w.in().Roles(t.Context())
+	ok(t, err)
+	same(t, "roles", []helpdesk.Role{w.role, second}, roles)
+	m := w.member
+	m.RoleIDs, m.MailboxIDs, m.LastActivity, m.UpdatedAt = []int64{w.role.ID, second.ID}, []int64{w.empty.ID}, at(50), at(51)
+	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.UpdateMembership(ctx, &m) })
+	one(t, "membership", m, w.in().Membership, m.ID)
+	// who was limited to a mailbox must not see all of them when it is deleted
+	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.DeleteMailbox(ctx, w.empty.ID) })
+	limited, err := w.in().Membership(t.Context(), m.ID)
+	ok(t, err)
+	if len(limited.MailboxIDs) == 0 {
+		t.Error("a member limited to one mailbox sees all of them after it was deleted")
+	}
+	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.DeleteMembership(ctx, m.ID) })
+	_, err = w.in().Membership(t.Context(), m.ID)
+	fails(t, "deleted membership", err, fault.NotFound)
+	err = w.try(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.DeleteMembership(ctx, m.ID) })
+	fails(t, "deleting again", err, fault.NotFound)
+	users, err := w.in().UsersByID(t.Context(), []int64{w.user.ID})
+	ok(t, err)
+	same(t, "users who are no members", []helpdesk.User{}, users)
+}
+
+func testMailbox(t *testing.T, b Backend) {
+	w := newAccount(t, b)
+	m := w.newMailbox("changed")
+	m.ID = w.mailbox.ID
+	m.Name, m.Inbound = "Changed", helpdesk.Inbound{Type: helpdesk.InboundForward}
+	given := m
+	given.Inbound.HasPassword = true // is the service's to set
+	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.UpdateMailbox(ctx, &given) })
+	one(t, "mailbox", m, w.in().Mailbox, m.ID)
+	one(t, "other mailbox", w.empty, w.in().Mailbox, w.empty.ID)
+}
+
+func testDeleteMailbox(t *testing.T, b Backend) {
+	w := newWorld(t, b)
+	err := w.try(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.DeleteMailbox(ctx, w.mailbox.ID) })
+	fails(t, "deleting a mailbox with conversations", err, fault.Conflict)
+	mail := w.newMail("2")
+	mail.MailboxID = w.empty.ID
+	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error {
+		status := w.newStatus()
+		status.MailboxID = w.empty.ID
+		if err := tx.SaveFetchStatus(ctx, status); err != nil {
+			return err
+		}
+		if err := tx.SaveFetchCursor(ctx, w.empty.ID, "INBOX", helpdesk.FetchCursor{UID: 1}); err != nil {
+			return err
+		}
+		return tx.InsertInbound(ctx, []*helpdesk.InboundMail{&mail})
+	})
+	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.DeleteMailbox(ctx, w.empty.ID) })
+	_, err = w.in().Mailbox(t.Context(), w.empty.ID)
+	fails(t, "deleted mailbox", err, fault.NotFound)
+	_, err = w.in().InboundMail(t.Context(), mail.ID)
+	fails(t, "ledger of a deleted mailbox", err, fault.NotFound)
+	one(t, "ledger of the other mailbox", w.mail, w.in().InboundMail, w.mail.ID)
+}
+
+func testFetchProgress(t *testing.T, b Backend) {
+	w := newAccount(t, b)
+	read := func(folder string) helpdesk.FetchCursor {
+		c, err := w.in().FetchCursor(t.Context(), w.mailbox.ID, folder)
+		ok(t, err)
+		return c
+	}
+	same(t, "no cursor yet", helpdesk.FetchCursor{}, read("INBOX"))
+	big := helpdesk.FetchCursor{UIDValidity: 1<<32 - 1, UID: 1<<32 - 1}
+	save := func(folder string, c helpdesk.FetchCursor) {
+		w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error {
+			return tx.SaveFetchCursor(ctx, w.mailbox.ID, folder, c)
+		})
+	}
+	save("INBOX", helpdesk.FetchCursor{UIDValidity: 1, UID: 2})
+	save("Füße/📬", big)
+	save("INBOX", helpdesk.FetchCursor{UIDValidity: 1, UID: 3})
+	same(t, "cursor", helpdesk.FetchCursor{UIDValidity: 1, UID: 3}, read("INBOX"))
+	same(t, "cursor of another folder", big, read("Füße/📬"))
+	same(t, "folders are told apart by case", helpdesk.FetchCursor{}, read("inbox"))
+	status := w.newStatus()
+	for range 2 { // the second replaces the first
+		w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.SaveFetchStatus(ctx, status) })
+		got, err := w.in().FetchStatus(t.Context(), w.mailbox.ID)
+		ok(t, err)
+		same(t, "status", status, got)
+		status.Connected, status.LastError, status.UpdatedAt = false, "", at(60)
+	}
+}
+
+func testCustomer(t *testing.T, b Backend) {
+	w := newAccount(t, b)
+	bare := helpdesk.Customer{FirstName: "Nobody", CreatedAt: base, UpdatedAt: base}
+	c := w.newCustomer("alan")
+	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error {
+		if err := tx.InsertCustomer(ctx, &bare); err != nil {
+			return err
+		}
+		return tx.InsertCustomer(ctx, &c)
+	})
+	one(t, "customer without items", bare, w.in().Customer, bare.ID)
+	c.FirstName, c.LastName, c.Company, c.UpdatedAt = "", "T", "B", at(9)
+	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.UpdateCustomer(ctx, &c) })
+	one(t, "customer", c, w.in().Customer, c.ID)
+	found, err := w.in().Customers(t.Context(), helpdesk.CustomerFilter{EmailKey: c.Emails[1].Key}, all())
+	ok(t, err)
+	same(t, "customers with an address", []helpdesk.Customer{c}, found)
+	found, err = w.in().Customers(t.Context(), helpdesk.CustomerFilter{EmailKey: "nobody@example.com"}, all())
+	ok(t, err)
+	same(t, "customers with no such address", []helpdesk.Customer{}, found)
+	_, err = w.in().CustomerByEmail(t.Context(), "nobody@example.com")
+	fails(t, "customer by an unknown address", err, fault.NotFound)
+}
+
+// Items with an id are changed, those without get one, those missing go.
+func testCustomerItems(t *testing.T, b Backend) {
+	w := newWorld(t, b)
+	c := w.customer
+	gone, kept := c.Emails[0], c.Emails[1]
+	kept.Email, kept.Key = "new@"+w.mark, "new@"+w.mark
+	c.Emails = []helpdesk.CustomerEmail{kept, {Email: "x@" + w.mark, Key: "x@" + w.mark}}
+	c.Phones = []helpdesk.CustomerPhone{{ID: c.Phones[1].ID, Phone: "2"}, {Phone: "3"}}
+	c.Websites = nil
+	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.UpdateCustomer(ctx, &c) })
+	if c.Emails[0].ID != kept.ID || c.Emails[1].ID == 0 || c.Phones[1].ID == 0 {
+		t.Errorf("ids were not set: %+v %+v", c.Emails, c.Phones)
+	}
+	one(t, "customer", c, w.in().Customer, c.ID)
+	conversation, err := w.in().Conversation(t.Context(), w.conversation.ID)
+	ok(t, err)
+	if conversation.CustomerEmailID != 0 || conversation.CustomerEmail != w.conversation.CustomerEmail {
+		t.Errorf("the conversation has address %d %q, want 0 and its text", conversation.CustomerEmailID, conversation.CustomerEmail)
+	}
+	question, err := w.in().Interaction(t.Context(), w.question.ID)
+	ok(t, err)
+	same(t, "address of the interaction", int64(0), question.CustomerEmailID)
+	// an address given up is free again, also in the same update
+	again := c
+	again.Emails = []helpdesk.CustomerEmail{{Email: kept.Email, Key: kept.Key}, {Email: gone.Email, Key: gone.Key}}
+	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.UpdateCustomer(ctx, &again) })
+	one(t, "customer with new rows for old addresses", again, w.in().Customer, c.ID)
+	// an id of somebody else's item
+	stranger := w.newCustomer("stranger")
+	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.InsertCustomer(ctx, &stranger) })
+	for what, spoil := range map[string]func(c *helpdesk.Customer){
+		"email":   func(c *helpdesk.Customer) { c.Emails[0].ID = stranger.Emails[0].ID },
+		"phone":   func(c *helpdesk.Customer) { c.Phones[0].ID = stranger.Phones[0].ID },
+		"website": func(c *helpdesk.Customer) { c.Websites = []helpdesk.CustomerWebsite{stranger.Websites[0]} },
+	} {
+		bad := again
+		bad.Emails = append([]helpdesk.CustomerEmail(nil), again.Emails...)
+		bad.Phones = append([]helpdesk.CustomerPhone(nil), again.Phones...)
+		spoil(&bad)
+		err = w.try(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.UpdateCustomer(ctx, &bad) })
+		fails(t, "taking over another customer's "+what, err, fault.NotFound)
+	}
+	one(t, "stranger", stranger, w.in().Customer, stranger.ID)
+	one(t, "customer after refused updates", again, w.in().Customer, c.ID)
+}
+
+func testDeleteCustomer(t *testing.T, b Backend) {
+	w := newWorld(t, b)
+	c := w.newCustomer("free")
+	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.InsertCustomer(ctx, &c) })
+	remove := func(id int64) error {
+		return w.try(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.DeleteCustomer(ctx, id) })
+	}
+	fails(t, "deleting a customer with conversations", remove(w.customer.ID), fault.Conflict)
+	guest := w.newQuestion(w.conversation) // in another customer's conversation
+	guest.CustomerID, guest.CustomerEmailID = c.ID, 0
+	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.InsertInteraction(ctx, &guest) })
+	fails(t, "deleting a customer with an interaction", remove(c.ID), fault.Conflict)
+	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.DeleteInteraction(ctx, guest.ID) })
+	ok(t, remove(c.ID))
+	fails(t, "deleting again", remove(c.ID), fault.NotFound)
+	_, err := w.in().CustomerByEmail(t.Context(), c.Emails[0].Key)
+	fails(t, "address of a deleted customer", err, fault.NotFound)
+	again := w.newCustomer("free")
+	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.InsertCustomer(ctx, &again) })
+}
+
+func testCustomerStats(t *testing.T, b Backend) {
+	w := newWorld(t, b)
+	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error {
+		for n, s := range []helpdesk.Status{helpdesk.StatusClosed, helpdesk.StatusPending, helpdesk.StatusPending, helpdesk.StatusDraft} {
+			c := w.newConversation()
+			c.Status = s
+			if n%2 == 0 {
+				c.Channel = "api"
+			}
+			if n == 0 {
+				c.MailboxID = w.empty.ID
+			}
+			if err := tx.InsertConversation(ctx, &c); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	for _, test := range []struct {
+		name      string
+		mailboxes []int64
+		want      helpdesk.CustomerStats
+	}{
+		{"the account", nil, helpdesk.CustomerStats{Total: 5, Posted: 1, Pending: 2, Closed: 1, EmailChannel: 3}},
+		{"one mailbox", []int64{w.empty.ID}, helpdesk.CustomerStats{Total: 1, Closed: 1}},
+		{"no mailbox", []int64{}, helpdesk.CustomerStats{}},
+	} {
+		got, err := w.Store.Within(helpdesk.Scope{AccountID: w.account.ID, Mailboxes: test.mailboxes}).CustomerStats(t.Context(), w.customer.ID)
+		ok(t, err)
+		same(t, "stats of "+test.name, test.want, got)
+	}
+}
+
+func testConversation(t *testing.T, b Backend) {
+	w := newWorld(t, b)
+	second := w.newCustomer("second")
+	c := w.conversation
+	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error {
+		if err := tx.InsertCustomer(ctx, &second); err != nil {
+			return err
+		}
+		locked, err := tx.ConversationForUpdate(ctx, c.ID)
+		same(t, "ConversationForUpdate", c, locked)
+		if err != nil {
+			return err
+		}
+		c.MailboxID, c.CustomerID, c.CustomerEmailID, c.CustomerEmail = w.empty.ID, second.ID, 0, "gone@example.com"
+		c.UserID, c.Status, c.Subject, c.Preview, c.UpdatedAt, c.UnreadCount = 0, helpdesk.StatusClosed, "", "", at(44), 0
+		c.AwaitingSince = c.AwaitingSince.Truncate(0).AddDate(0, 0, 1)
+		return tx.UpdateConversation(ctx, &c)
+	})
+	one(t, "conversation", c, w.in().Conversation, c.ID)
+	// what is in it has moved to the other mailbox with it
+	moved := w.Store.Within(helpdesk.Scope{AccountID: w.account.ID, Mailboxes: []int64{w.empty.ID}})
+	one(t, "interaction", w.question, moved.Interaction, w.question.ID)
+	one(t, "attachment", w.attachment, moved.Attachment, w.attachment.ID)
+	several(t, "deliveries", []helpdesk.Delivery{w.delivery}, moved.Deliveries, w.answer.ID)
+	refs, err := moved.Messages(t.Context(), w.empty.ID, []string{w.answer.MessageID})
+	ok(t, err)
+	same(t, "messages of the new mailbox", 1, len(refs))
+	left := w.Store.Within(helpdesk.Scope{AccountID: w.account.ID, Mailboxes: []int64{w.mailbox.ID}})
+	_, err = left.Interaction(t.Context(), w.question.ID)
+	fails(t, "interaction seen from the old mailbox", err, fault.NotFound)
+	c.ID = nobody
+	err = w.try(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.UpdateConversation(ctx, &c) })
+	fails(t, "updating an absent conversation", err, fault.NotFound)
+}
+
+func testInteraction(t *testing.T, b Backend) {
+	w := newWorld(t, b)
+	i := w.question
+	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error {
+		locked, err := tx.InteractionForUpdate(ctx, i.ID)
+		same(t, "InteractionForUpdate", i, locked)
+		if err != nil {
+			return err
+		}
+		i.Type, i.Status, i.Body, i.Subject, i.UserID, i.PostedByID = helpdesk.TypeUser, helpdesk.StatusDraft, "", "", w.user.ID, w.user.ID
+		i.CustomerID, i.CustomerEmailID, i.CustomerEmail, i.To, i.Cc, i.Bcc = 0, 0, "", nil, nil, []string{"a@example.com"}
+		i.Source, i.IsStarter, i.IsForward, i.AutoSubmitted, i.MessageID = "", false, true, false, ""
+		i.SeenAt, i.PostedAt, i.SendStartedAt, i.References, i.Threading, i.UpdatedAt = base.AddDate(0, 1, 0), at(0), at(8), nil, helpdesk.Threading{}, at(45)
+		return tx.UpdateInteraction(ctx, &i)
+	})
+	one(t, "interaction", i, w.in().Interaction, i.ID)
+	remove := func() error {
+		return w.try(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.DeleteInteraction(ctx, i.ID) })
+	}
+	ok(t, remove())
+	fails(t, "deleting again", remove(), fault.NotFound)
+	_, err := w.in().Attachment(t.Context(), w.attachment.ID)
+	fails(t, "attachment of a deleted interaction", err, fault.NotFound)
+	got := w.content(t)
+	same(t, "interactions left", []helpdesk.Interaction{w.answer}, got.Interactions)
+	same(t, "deliveries left", []helpdesk.Delivery{w.delivery}, got.Deliveries)
+	tombstone := w.mail
+	tombstone.ConversationID, tombstone.InteractionID, tombstone.RawKey = 0, 0, ""
+	same(t, "ledger", []helpdesk.InboundMail{tombstone}, got.Mails)
+}
+
+func testDelivery(t *testing.T, b Backend) {
+	w := newWorld(t, b)
+	more := []helpdesk.Delivery{w.newDelivery(w.answer), w.newDelivery(w.answer)}
+	more[0].Field, more[1].Field = "cc", "bcc"
+	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.InsertDeliveries(ctx, more) })
+	several(t, "deliveries", append([]helpdesk.Delivery{w.delivery}, more...), w.in().Deliveries, w.answer.ID)
+	for n := range more {
+		more[n].State, more[n].Attempts, more[n].Code, more[n].EnhancedCode = helpdesk.DeliverySent, 3+n, 250, ""
+		more[n].Response, more[n].NextAttemptAt, more[n].UpdatedAt = "ok", base.AddDate(1, 0, 0), at(90+n)
+	}
+	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.UpdateDeliveries(ctx, more) })
+	several(t, "updated deliveries", append([]helpdesk.Delivery{w.delivery}, more...), w.in().Deliveries, w.answer.ID)
+	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error {
+		if err := tx.InsertDeliveries(ctx, nil); err != nil {
+			return err
+		}
+		return tx.UpdateDeliveries(ctx, nil)
+	})
+	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.DeleteDeliveries(ctx, w.question.ID) })
+	several(t, "deliveries of another interaction", append([]helpdesk.Delivery{w.delivery}, more...), w.in().Deliveries, w.answer.ID)
+	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.DeleteDeliveries(ctx, w.answer.ID) })
+	same(t, "deliveries left", 0, len(w.content(t).Deliveries))
+}
+
+func testAttachment(t *testing.T, b Backend) {
+	w := newWorld(t, b)
+	one, two := w.newAttachment(w.question, "1.txt"), w.newAttachment(w.answer, "2.txt")
+	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error {
+		return tx.InsertAttachments(ctx, []*helpdesk.Attachment{&one, &two})
+	})
+	got, err := w.in().Attachments(t.Context(), []int64{w.answer.ID, w.question.ID})
+	ok(t, err)
+	same(t, "attachments by id", []helpdesk.Attachment{w.attachment, one, two}, got)
+	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error {
+		if err := tx.InsertAttachments(ctx, nil); err != nil {
+			return err
+		}
+		return tx.DeleteAttachment(ctx, one.ID)
+	})
+	err = w.try(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.DeleteAttachment(ctx, one.ID) })
+	fails(t, "deleting again", err, fault.NotFound)
+	several(t, "attachments left", []helpdesk.Attachment{w.attachment}, w.in().Attachments, w.question.ID)
+}
+
+// What the store keeps and gives out is not shared with its callers.
+func testCopies(t *testing.T, b Backend) {
+	w := newWorld(t, b)
+	before := translate(w.content(t), func(_ string, id int64) int64 { return id }) // what is compared must not be shared either
+	w.customer.Emails[0].Email = "changed"
+	w.mailbox.Inbound.SealedPassword[0] = 77
+	w.question.References[0] = "changed"
+	got := w.content(t)
+	got.Account.Languages[0] = "changed"
+	got.Customers[0].Phones[0].Phone = "changed"
+	got.Memberships[0].RoleIDs[0] = nobody
+	got.Interactions[0].Threading.Refused[0].Reason = "changed"
+	got.Mails[0].Identity[0] = 77
+	same(t, "content", before, w.content(t))
+}

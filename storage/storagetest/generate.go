@@ -1,0 +1,492 @@
+package storagetest
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/storage"
+)
+
+// oneOf chooses a row; the zero value when there is none.
+func oneOf[T any](g *generator, list []T) T {
+	if len(list) == 0 {
+		var none T
+		return none
+	}
+	return list[g.IntN(len(list))]
+}
+
+// some is a few rows' ids, and sometimes another's.
+func some[T any](g *generator, noun string, list []T, of func(T) int64) idList {
+	out := idList{noun: noun}
+	for _, v := range list {
+		if g.IntN(3) == 0 {
+			out.n = append(out.n, of(v))
+		}
+	}
+	if g.IntN(4) == 0 {
+		out.n = append(out.n, g.any(noun))
+	}
+	return out
+}
+
+func (g *generator) text() string {
+	return oneOf(g, []string{"", "a", "Ä", "it's", `\`, "💥", "a long text with words", "%_?", `{"a":1}`, "שלום"})
+}
+
+// time is one of few, so that many are equal; with none, sometimes none.
+func (g *generator) time(none bool) time.Time {
+	if none && g.IntN(3) == 0 {
+		return time.Time{}
+	}
+	return at(g.IntN(12)).Add(time.Duration(g.IntN(2)) * time.Microsecond)
+}
+
+func (g *generator) newAccount() []operation {
+	n := g.next()
+	user := &helpdesk.User{Name: g.text(), Email: fmt.Sprint("U", n), EmailKey: fmt.Sprint("u", n), CreatedAt: g.time(false), UpdatedAt: g.time(false)}
+	account := &helpdesk.Account{Name: g.text(), NextNumber: 1 + int64(g.IntN(5)), DefaultLocale: "en", Languages: []string{"en"},
+		CreatedAt: g.time(false), UpdatedAt: g.time(false)}
+	return []operation{{method: "InsertUser", args: []any{user}}, {method: "InsertAccount", args: []any{account}}}
+}
+
+func (g *generator) system() []operation {
+	switch g.IntN(3) {
+	case 0:
+		n := g.IntN(int(g.count)) + 1 // probably taken
+		return []operation{{method: "InsertUser", args: []any{&helpdesk.User{EmailKey: fmt.Sprint("u", n), CreatedAt: base, UpdatedAt: base}}}}
+	case 1:
+		token := &helpdesk.AccessToken{UserID: oneOf(g, g.pool["User"]), Name: g.text(), Hash: fmt.Append(nil, "hash", len(g.pool["AccessToken"])), CreatedAt: base, ExpiresAt: g.time(true)}
+		return []operation{{method: "InsertToken", args: []any{token}}}
+	default:
+		return []operation{{method: "TouchToken", args: []any{one64("AccessToken", g.any("AccessToken")), g.time(false)}}}
+	}
+}
+
+func (g *generator) directory() operation {
+	seek := storage.Seek{Desc: g.IntN(2) == 0, Limit: 1 + g.IntN(5)}
+	return oneOf(g, []operation{
+		{method: "User", args: []any{one64("User", g.any("User"))}},
+		{method: "UserByEmail", args: []any{fmt.Sprint("u", g.IntN(int(g.count)+1))}},
+		{method: "TokenByHash", args: []any{fmt.Append(nil, "hash", g.IntN(len(g.pool["AccessToken"])+1))}},
+		{method: "Grant", args: []any{one64("User", g.any("User")), one64("Account", g.any("Account"))}},
+		{method: "AccountsOf", args: []any{one64("User", g.any("User")), seek}},
+		{method: "MailboxByLocal", args: []any{g.local()}},
+		{method: "MailboxesToFetch", args: []any{ordered{g.from(seek, "Mailbox"), "Mailbox"}}},
+		{method: "HasUsers"},
+	})
+}
+
+// local is the local part of a mailbox, if there are some.
+func (g *generator) local() string {
+	return oneOf(g, append([]string{"nobody"}, g.locals...))
+}
+
+func (g *generator) from(seek storage.Seek, noun string) storage.Seek {
+	if g.IntN(2) == 0 && len(g.pool[noun]) > 0 {
+		seek.From = &storage.Position{ID: oneOf(g, g.pool[noun])}
+	}
+	return seek
+}
+
+func conversationID(c helpdesk.Conversation) int64 { return c.ID }
+func interactionID(i helpdesk.Interaction) int64   { return i.ID }
+func mailboxID(m helpdesk.Mailbox) int64           { return m.ID }
+func customerID(c helpdesk.Customer) int64         { return c.ID }
+
+// either is a row that is seen, or rarely any one.
+func (g *generator) either(noun string, seen int64) id {
+	if seen == 0 || g.IntN(10) == 0 {
+		return one64(noun, g.any(noun))
+	}
+	return one64(noun, seen)
+}
+
+// read makes a call of a Reader who sees some content.
+func (g *generator) read(seen content) operation {
+	seek := storage.Seek{Desc: g.IntN(2) == 0, Limit: 1 + g.IntN(6)}
+	conversation, mailbox := g.either("Conversation", oneOf(g, seen.Conversations).ID), g.either("Mailbox", oneOf(g, seen.Mailboxes).ID)
+	customer, interaction := oneOf(g, seen.Customers), oneOf(g, seen.Interactions)
+	mail := oneOf(g, seen.Mails)
+	messages := []string{interaction.MessageID, oneOf(g, seen.Interactions).MessageID, "unknown"}
+	by := oneOf(g, []helpdesk.ConversationSort{helpdesk.ByCreated, helpdesk.ByUpdated, helpdesk.ByNumber, helpdesk.ByAwaiting})
+	sorting := seek
+	if from := oneOf(g, seen.Conversations); from.ID != 0 && g.IntN(2) == 0 {
+		sorting.From = &storage.Position{Key: from.SortKey(by), ID: from.ID}
+	}
+	return oneOf(g, []operation{
+		{method: "Account"}, {method: "Roles"},
+		{method: "Membership", args: []any{g.either("Membership", oneOf(g, seen.Memberships).ID)}},
+		{method: "Memberships", args: []any{ordered{g.from(seek, "Membership"), "Membership"}}},
+		{method: "UsersByID", args: []any{idList{"User", []int64{g.any("User"), oneOf(g, seen.Memberships).UserID}}}},
+		{method: "Mailbox", args: []any{mailbox}},
+		{method: "Mailboxes", args: []any{ordered{g.from(seek, "Mailbox"), "Mailbox"}}},
+		{method: "MailboxesByID", args: []any{some(g, "Mailbox", seen.Mailboxes, mailboxID)}},
+		{method: "FetchStatus", args: []any{mailbox}},
+		{method: "FetchCursor", args: []any{mailbox, g.folder()}},
+		{method: "Customer", args: []any{g.either("Customer", customer.ID)}},
+		{method: "Customers", args: []any{helpdesk.CustomerFilter{}, ordered{g.from(seek, "Customer"), "Customer"}}},
+		{method: "Customers", args: []any{helpdesk.CustomerFilter{EmailKey: oneOf(g, customer.Emails).Key}, seek}},
+		{method: "CustomersByID", args: []any{some(g, "Customer", seen.Customers, customerID)}},
+		{method: "CustomerByEmail", args: []any{oneOf(g, customer.Emails).Key}},
+		{method: "CustomerStats", args: []any{g.either("Customer", customer.ID)}},
+		{method: "Conversation", args: []any{conversation}},
+		{method: "Conversations", args: []any{g.filter(seen), by, ordered{sorting, "Conversation"}}},
+		{method: "Conversations", args: []any{g.filter(seen), by, ordered{sorting, "Conversation"}}},
+		{method: "ConversationsByID", args: []any{some(g, "Conversation", seen.Conversations, conversationID)}},
+		{method: "Participant", args: []any{conversation, []string{g.participant(), g.participant()}}},
+		{method: "Interaction", args: []any{g.either("Interaction", interaction.ID)}},
+		{method: "InteractionsByID", args: []any{some(g, "Interaction", seen.Interactions, interactionID)}},
+		{method: "Interactions", args: []any{conversation, ordered{g.from(seek, "Interaction"), "Interaction"}}},
+		{method: "Messages", args: []any{mailbox, messages}},
+		{method: "Thread", args: []any{conversation, 1 + g.IntN(4)}},
+		{method: "Deliveries", args: []any{some(g, "Interaction", seen.Interactions, interactionID)}},
+		{method: "Attachment", args: []any{g.either("Attachment", oneOf(g, seen.Attachments).ID)}},
+		{method: "Attachments", args: []any{some(g, "Interaction", seen.Interactions, interactionID)}},
+		{method: "BlobKeys", args: []any{some(g, "Conversation", seen.Conversations, conversationID)}},
+		{method: "InboundMail", args: []any{g.either("InboundMail", mail.ID)}},
+		{method: "InboundMails", args: []any{helpdesk.InboundFilter{States: g.states()}, ordered{g.from(seek, "InboundMail"), "InboundMail"}}},
+		{method: "InboundByIdentity", args: []any{mailbox, mail.Identity}},
+	})
+}
+
+func (g *generator) folder() string { return oneOf(g, []string{"INBOX", "inbox", "Ü"}) }
+
+func (g *generator) participant() string { return fmt.Sprint("p", g.IntN(6)) }
+
+func (g *generator) states() []helpdesk.InboundState {
+	var states []helpdesk.InboundState
+	for range g.IntN(3) {
+		states = append(states, oneOf(g, []helpdesk.InboundState{helpdesk.InboundReceived, helpdesk.InboundFiled, helpdesk.InboundIgnored}))
+	}
+	return states
+}
+
+func (g *generator) status() helpdesk.Status {
+	return oneOf(g, []helpdesk.Status{helpdesk.StatusPosted, helpdesk.StatusDraft, helpdesk.StatusPending, helpdesk.StatusClosed})
+}
+
+func (g *generator) filter(seen content) helpdesk.ConversationFilter {
+	var f helpdesk.ConversationFilter
+	for range g.IntN(3) {
+		f.Statuses = append(f.Statuses, g.status())
+	}
+	if g.IntN(4) == 0 {
+		f.MailboxID = oneOf(g, seen.Mailboxes).ID
+	}
+	if g.IntN(4) == 0 {
+		f.CustomerID = oneOf(g, seen.Customers).ID
+	}
+	switch g.IntN(6) {
+	case 0:
+		f.UserID = storage.Null[int64]()
+	case 1:
+		f.UserID = storage.Some(g.any("User"))
+	}
+	if g.IntN(4) == 0 {
+		f.UpdatedSince = g.time(false)
+	}
+	return f
+}
+
+// write makes a call of a Tx that sees some content. It breaks at most one rule,
+// so that there is one right error.
+func (g *generator) write(seen content) operation {
+	switch p := g.IntN(100); {
+	case p < 10:
+		return g.writeAccount(seen)
+	case p < 22:
+		return g.writeMailbox(seen)
+	case p < 34:
+		return g.writeCustomer(seen)
+	case p < 56:
+		return g.writeConversation(seen)
+	case p < 82:
+		return g.writeInteraction(seen)
+	case p < 92:
+		return g.writeLedger(seen)
+	default:
+		return g.outbox(seen)
+	}
+}
+
+func (g *generator) writeAccount(seen content) operation {
+	member := oneOf(g, seen.Memberships)
+	switch g.IntN(7) {
+	case 0:
+		a := seen.Account
+		a.Name, a.Languages, a.UpdatedAt = g.text(), []string{"en", "de"}[:g.IntN(3)], g.time(false)
+		a.NextNumber += int64(g.IntN(3))
+		return operation{method: "UpdateAccount", args: []any{&a}}
+	case 1:
+		return operation{method: "TakeNumber"}
+	case 2:
+		r := helpdesk.Role{Key: oneOf(g, []string{"", helpdesk.RoleAgent}), Name: g.text(), Description: g.text(),
+			Permissions: []helpdesk.Permission{helpdesk.CustomersView}[:g.IntN(2)], CreatedAt: g.time(false), UpdatedAt: g.time(false)}
+		return operation{method: "InsertRole", args: []any{&r}}
+	case 3, 4:
+		m := helpdesk.Membership{UserID: oneOf(g, g.pool["User"]), RoleIDs: g.roles(seen), MailboxIDs: g.mailboxes(seen),
+			LastActivity: g.time(true), CreatedAt: g.time(false), UpdatedAt: g.time(false)}
+		return operation{method: "InsertMembership", args: []any{&m}, clash: true}
+	case 5:
+		member.RoleIDs, member.MailboxIDs, member.LastActivity = g.roles(seen), g.mailboxes(seen), g.time(true)
+		member.UserID = max(member.UserID, g.pool["User"][0])
+		return operation{method: "UpdateMembership", args: []any{&member}, clash: true}
+	default:
+		if g.IntN(20) == 0 && len(g.pool["Account"]) > 3 {
+			return operation{method: "DeleteAccount"}
+		}
+		return operation{method: "DeleteMembership", args: []any{g.either("Membership", member.ID)}}
+	}
+}
+
+func (g *generator) roles(seen content) []int64 {
+	var out []int64
+	for _, r := range seen.Roles {
+		if g.IntN(2) == 0 {
+			out = append(out, r.ID)
+		}
+	}
+	return out
+}
+
+func (g *generator) mailboxes(seen content) []int64 {
+	var out []int64
+	for _, m := range seen.Mailboxes {
+		if g.IntN(3) == 0 {
+			out = append(out, m.ID)
+		}
+	}
+	return out
+}
+
+func (g *generator) writeMailbox(seen content) operation {
+	old := oneOf(g, seen.Mailboxes)
+	mailbox := g.either("Mailbox", old.ID)
+	switch g.IntN(9) {
+	default:
+		n := g.next()
+		m := helpdesk.Mailbox{Name: g.text(), Email: g.text(), EmailKey: fmt.Sprint("m", n), From: g.text(), InternalLocal: fmt.Sprint("local", n),
+			Inbound: helpdesk.Inbound{Type: oneOf(g, []helpdesk.InboundType{helpdesk.InboundForward, helpdesk.InboundIMAP}), Folders: []string{"Ü"}[:g.IntN(2)],
+				Port: g.IntN(1000), SealedPassword: []byte{0, 1}[:g.IntN(3)]},
+			CreatedAt: g.time(false), UpdatedAt: g.time(false)}
+		g.locals = append(g.locals, m.InternalLocal)
+		clash := old.ID != 0 && g.IntN(6) == 0
+		switch {
+		case clash && old.EmailKey != "" && g.IntN(2) == 0:
+			m.EmailKey = old.EmailKey
+		case clash:
+			m.InternalLocal = old.InternalLocal
+		case g.IntN(4) == 0:
+			m.EmailKey = ""
+		}
+		if g.IntN(3) > 0 || old.ID == 0 {
+			return operation{method: "InsertMailbox", args: []any{&m}, clash: clash}
+		}
+		m.ID = mailbox.n
+		return operation{method: "UpdateMailbox", args: []any{&m}, clash: clash}
+	case 0:
+		return operation{method: "DeleteMailbox", args: []any{mailbox}}
+	case 1, 2:
+		s := helpdesk.FetchStatus{MailboxID: mailbox.n, Connected: g.IntN(2) == 0, LastError: g.text(), LastErrorAt: g.time(true),
+			LastSuccessAt: g.time(true), UpdatedAt: g.time(false)}
+		return operation{method: "SaveFetchStatus", args: []any{s}}
+	case 3, 4:
+		return operation{method: "SaveFetchCursor", args: []any{mailbox, g.folder(), helpdesk.FetchCursor{UIDValidity: g.Uint32(), UID: g.Uint32()}}}
+	}
+}
+
+func (g *generator) writeCustomer(seen content) operation {
+	old, other := oneOf(g, seen.Customers), oneOf(g, seen.Customers)
+	if old.ID != 0 && g.IntN(8) == 0 {
+		return operation{method: "DeleteCustomer", args: []any{g.either("Customer", old.ID)}}
+	}
+	c := helpdesk.Customer{FirstName: g.text(), LastName: g.text(), Company: g.text(), CreatedAt: g.time(false), UpdatedAt: g.time(false)}
+	update := old.ID != 0 && g.IntN(2) == 0
+	if update { // keep some of the items
+		c.ID = old.ID
+		c.Emails = slices.DeleteFunc(slices.Clone(old.Emails), func(helpdesk.CustomerEmail) bool { return g.IntN(3) == 0 })
+		c.Phones = slices.DeleteFunc(slices.Clone(old.Phones), func(helpdesk.CustomerPhone) bool { return g.IntN(3) == 0 })
+		c.Websites = slices.DeleteFunc(slices.Clone(old.Websites), func(helpdesk.CustomerWebsite) bool { return g.IntN(3) == 0 })
+		for i := range c.Phones {
+			c.Phones[i].Phone = g.text()
+		}
+	}
+	for range g.IntN(3) {
+		c.Emails = append(c.Emails, helpdesk.CustomerEmail{Email: g.text(), Key: fmt.Sprint("c", g.next())})
+		c.Phones = append(c.Phones, helpdesk.CustomerPhone{Phone: g.text()})
+		c.Websites = append(c.Websites, helpdesk.CustomerWebsite{Website: g.text()})
+	}
+	clash := other.ID != old.ID && len(other.Emails) > 0 && g.IntN(6) == 0
+	if clash {
+		c.Emails = append(c.Emails, helpdesk.CustomerEmail{Email: "taken", Key: other.Emails[0].Key})
+	}
+	if !update {
+		return operation{method: "InsertCustomer", args: []any{&c}, clash: clash}
+	}
+	if !clash && g.IntN(12) == 0 {
+		c = helpdesk.Customer{ID: g.any("Customer"), CreatedAt: base, UpdatedAt: base}
+	}
+	return operation{method: "UpdateCustomer", args: []any{&c}, clash: clash}
+}
+
+// address is a customer and one of its addresses, or none of them.
+func (g *generator) address(seen content) (customer, email int64, text string) {
+	c := oneOf(g, seen.Customers)
+	e := oneOf(g, c.Emails)
+	return c.ID, e.ID, e.Email
+}
+
+func (g *generator) writeConversation(seen content) operation {
+	old := oneOf(g, seen.Conversations)
+	conversation := g.either("Conversation", old.ID)
+	switch g.IntN(20) {
+	default:
+		c := helpdesk.Conversation{Number: 1000000 + g.next(), Channel: oneOf(g, []string{"email", "api"}), MailboxID: g.either("Mailbox", oneOf(g, seen.Mailboxes).ID).n,
+			UserID: oneOf(g, []int64{0, g.pool["User"][0]}), Status: g.status(), Subject: g.text(), Preview: g.text(), AwaitingSince: g.time(true),
+			UnreadCount: int64(g.IntN(4)), CreatedAt: g.time(false), UpdatedAt: g.time(false)}
+		c.CustomerID, c.CustomerEmailID, c.CustomerEmail = g.address(seen)
+		if c.CustomerID == 0 || g.IntN(20) == 0 {
+			c.CustomerID, c.CustomerEmailID = g.any("Customer"), 0
+		}
+		if g.IntN(3) > 0 || old.ID == 0 {
+			return operation{method: "InsertConversation", args: []any{&c}}
+		}
+		c.ID, c.Number = conversation.n, old.Number
+		return operation{method: "UpdateConversation", args: []any{&c}}
+	case 0:
+		return operation{method: "ConversationForUpdate", args: []any{conversation}}
+	case 1, 2, 3:
+		return operation{method: "AddParticipants", args: []any{conversation, []string{g.participant(), g.participant()}}}
+	case 4:
+		list := idList{noun: "Conversation", n: []int64{conversation.n}}
+		return operation{method: "DeleteConversations", args: []any{list}}
+	}
+}
+
+func (g *generator) writeInteraction(seen content) operation {
+	old, conversation := oneOf(g, seen.Interactions), oneOf(g, seen.Conversations)
+	interaction := g.either("Interaction", old.ID)
+	switch g.IntN(20) {
+	default:
+		i := helpdesk.Interaction{ConversationID: g.either("Conversation", conversation.ID).n,
+			Type: oneOf(g, []helpdesk.InteractionType{helpdesk.TypeUser, helpdesk.TypeCustomer, helpdesk.TypeNote}), Status: g.status(), Body: g.text(), Subject: g.text(),
+			UserID: oneOf(g, []int64{0, g.pool["User"][0]}), To: []string{g.text(), "x"}[:g.IntN(3)], Cc: []string{g.text()}[:g.IntN(2)], Source: g.text(),
+			IsStarter: g.IntN(2) == 0, IsForward: g.IntN(4) == 0, AutoSubmitted: g.IntN(4) == 0, SeenAt: g.time(true), PostedAt: g.time(true), SendStartedAt: g.time(true),
+			MessageID: oneOf(g, []string{"", "m1", "m2", "m3"}), References: []string{"r1", "r2"}[:g.IntN(3)], Threading: helpdesk.Threading{Rule: g.text()},
+			CreatedAt: g.time(false), UpdatedAt: g.time(false)}
+		if g.IntN(2) == 0 {
+			i.CustomerID, i.CustomerEmailID, i.CustomerEmail = g.address(seen)
+		}
+		if g.IntN(3) > 0 || old.ID == 0 {
+			return operation{method: "InsertInteraction", args: []any{&i}}
+		}
+		i.ID, i.ConversationID = interaction.n, old.ConversationID
+		return operation{method: "UpdateInteraction", args: []any{&i}}
+	case 0:
+		return operation{method: "InteractionForUpdate", args: []any{interaction}}
+	case 1:
+		return operation{method: "DeleteInteraction", args: []any{interaction}}
+	case 2, 3, 4:
+		if old.ID == 0 {
+			return operation{method: "TakeNumber"}
+		}
+		a := helpdesk.Attachment{InteractionID: old.ID, ConversationID: old.ConversationID, Filename: g.text(), ContentType: g.text(), ContentID: g.text(),
+			Size: g.Int64(), IsInline: g.IntN(2) == 0, BlobKey: fmt.Sprint("a", g.next()), CreatedAt: g.time(false)}
+		b := a
+		b.BlobKey = fmt.Sprint("a", g.next())
+		return operation{method: "InsertAttachments", args: []any{[]*helpdesk.Attachment{&a, &b}[:1+g.IntN(2)]}}
+	case 5:
+		return operation{method: "DeleteAttachment", args: []any{g.either("Attachment", oneOf(g, seen.Attachments).ID)}}
+	case 6, 7, 8, 9, 10:
+		return g.writeDelivery(seen, interaction)
+	}
+}
+
+func (g *generator) writeDelivery(seen content, interaction id) operation {
+	old := oneOf(g, seen.Deliveries)
+	d := helpdesk.Delivery{InteractionID: interaction.n, Address: g.text(), Field: "to", State: helpdesk.DeliveryQueued, Attempts: g.IntN(9), Code: g.IntN(600),
+		EnhancedCode: g.text(), Response: g.text(), NextAttemptAt: g.time(true), CreatedAt: g.time(false), UpdatedAt: g.time(false)}
+	switch g.IntN(6) {
+	case 0, 1, 2:
+		return operation{method: "InsertDeliveries", args: []any{[]helpdesk.Delivery{d, d}[:1+g.IntN(2)]}}
+	case 3, 4:
+		if old.ID != 0 {
+			d.ID, d.InteractionID, d.State = g.either("Delivery", old.ID).n, old.InteractionID, helpdesk.DeliverySent
+			return operation{method: "UpdateDeliveries", args: []any{[]helpdesk.Delivery{d}}}
+		}
+		fallthrough
+	default:
+		return operation{method: "DeleteDeliveries", args: []any{interaction}}
+	}
+}
+
+func (g *generator) writeLedger(seen content) operation {
+	old, other, interaction := oneOf(g, seen.Mails), oneOf(g, seen.Mails), oneOf(g, seen.Interactions)
+	n := g.next()
+	m := helpdesk.InboundMail{MailboxID: oneOf(g, seen.Mailboxes).ID, Source: "imap", Position: oneOf(g, []string{"", fmt.Sprint("p", n)}),
+		State: oneOf(g, []helpdesk.InboundState{helpdesk.InboundReceived, helpdesk.InboundFiled, helpdesk.InboundIgnored}), Reason: g.text(), RawKey: fmt.Sprint("raw", n),
+		Size: g.Int64(), MessageID: g.text(), ReceivedAt: g.time(false), UpdatedAt: g.time(false)}
+	if g.IntN(3) > 0 {
+		m.Identity = fmt.Append(nil, "\x00\xff", n)
+	}
+	if interaction.ID != 0 && g.IntN(2) == 0 {
+		m.InteractionID, m.ConversationID = interaction.ID, interaction.ConversationID
+	}
+	switch g.IntN(6) {
+	case 0:
+		return operation{method: "InboundForUpdate", args: []any{g.either("InboundMail", old.ID)}}
+	case 1, 2:
+		if old.ID == 0 {
+			break
+		}
+		clash := len(other.Identity) > 0 && other.ID != old.ID && other.MailboxID == old.MailboxID && g.IntN(3) == 0
+		m.ID, m.MailboxID = old.ID, old.MailboxID
+		if clash {
+			m.Identity = other.Identity
+		} else if g.IntN(10) == 0 {
+			m.ID = g.any("InboundMail")
+		}
+		return operation{method: "UpdateInbound", args: []any{&m}, clash: clash}
+	}
+	mails := []*helpdesk.InboundMail{&m}
+	clash := false
+	switch twin := m; {
+	case g.IntN(4) == 0 && old.Position != "": // a known position: left out
+		m.MailboxID, m.Source, m.Position, m.Identity = old.MailboxID, old.Source, old.Position, nil
+	case g.IntN(4) == 0 && m.Position != "": // twice in one call
+		twin.Identity = nil
+		mails = append(mails, &twin)
+	case g.IntN(8) == 0 && len(old.Identity) > 0:
+		m.MailboxID, m.Identity, clash = old.MailboxID, old.Identity, true
+	case g.IntN(10) == 0:
+		m.MailboxID = g.any("Mailbox")
+	}
+	return operation{method: "InsertInbound", args: []any{mails}, clash: clash}
+}
+
+func (g *generator) outbox(seen content) operation {
+	if g.IntN(2) == 0 {
+		e := storage.Event{Type: "test.done", Subject: g.next(), MailboxID: oneOf(g, seen.Mailboxes).ID, ActorID: g.pool["User"][0], Data: []byte("{}"), Time: g.time(false)}
+		return operation{method: "Emit", args: []any{[]storage.Event{e, e}[:1+g.IntN(2)]}}
+	}
+	j := storage.Job{Kind: oneOf(g, []string{"a", "b", "other"}), AccountID: seen.Account.ID, Subject: g.next(), Payload: []byte("{}"),
+		UniqueKey: oneOf(g, []string{"", "", "k1", "k2", "k3"}), RunAt: g.now.Add(time.Duration(g.IntN(120)-60) * time.Second)}
+	return operation{method: "Enqueue", args: []any{[]storage.Job{j}}}
+}
+
+// outcome says what became of a job that was claimed once.
+func (g *generator) outcome(j storage.ClaimedJob) operation {
+	switch g.IntN(4) {
+	case 0:
+		return operation{method: "Retry", args: []any{j, g.now.Add(time.Duration(g.IntN(60)) * time.Second), g.text()}}
+	case 1:
+		return operation{method: "Bury", args: []any{j, g.text()}}
+	case 2:
+		return operation{method: "Extend", args: []any{j, g.now.Add(time.Duration(g.IntN(60)) * time.Second)}}
+	default:
+		return operation{method: "Finish", args: []any{[]storage.ClaimedJob{j}}}
+	}
+}

@@ -1,0 +1,524 @@
+package storagetest
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/storage"
+	"github.com/helpwright/helpwright/storage/fault"
+)
+
+func isolationTests() []testCase {
+	return []testCase{
+		{"EveryMethodIsProbed", testProbesComplete},
+		{"Reads", testReadProbes},
+		{"Writes", testWriteProbes},
+		{"OwnAccountOnly", testOwnAccountOnly},
+		{"References", testReferences},
+		{"Scopes", testScopes},
+	}
+}
+
+// level says what a method's answer belongs to.
+type level int
+
+const (
+	ofMailbox level = iota // to a mailbox: hidden from other accounts and from scopes without it
+	ofAccount              // to the account: hidden from other accounts
+)
+
+// readProbe calls a Reader's method with the ids of v. The answer to a stranger is
+// NotFound, or has nothing of v in it.
+type readProbe struct {
+	level level
+	must  bool // the answer must be NotFound
+	call  func(ctx context.Context, r helpdesk.Reader, v *world) (any, error)
+}
+
+// writeProbe calls a Tx's method with the ids of v; the answer to a stranger is
+// NotFound, or nil where quiet, and nothing of v changes.
+type writeProbe struct {
+	level level
+	quiet bool
+	call  func(ctx context.Context, tx helpdesk.Tx, v *world) error
+}
+
+// untouchable are the methods of Tx that take no id of somebody's: they work in
+// the own account only, which OwnAccountOnly tests.
+func untouchable() []string {
+	return []string{"DeleteAccount", "TakeNumber", "InsertRole", "InsertMembership", "InsertMailbox", "InsertCustomer", "Enqueue", "Emit"}
+}
+
+func testProbesComplete(t *testing.T, _ Backend) {
+	reads, writes := readProbes(), writeProbes()
+	reader := reflect.TypeFor[helpdesk.Reader]()
+	known := map[string]bool{}
+	for m := range reader.NumMethod() {
+		name := reader.Method(m).Name
+		known[name] = true
+		if _, probed := reads[name]; !probed {
+			t.Errorf("Reader.%s has no probe", name)
+		}
+	}
+	for _, name := range untouchable() {
+		known[name] = true
+	}
+	tx := reflect.TypeFor[helpdesk.Tx]()
+	for m := range tx.NumMethod() {
+		name := tx.Method(m).Name
+		if _, probed := writes[name]; !probed && !known[name] {
+			t.Errorf("Tx.%s has no probe", name)
+		}
+	}
+}
+
+// answer makes a probe's call out of a method's results.
+func answer[T any](v T, err error) (any, error) { return v, err }
+
+func readProbes() map[string]readProbe {
+	type r = helpdesk.Reader
+	return map[string]readProbe{
+		"Account":     {ofAccount, false, func(ctx context.Context, r r, v *world) (any, error) { return answer(r.Account(ctx)) }},
+		"Roles":       {ofAccount, false, func(ctx context.Context, r r, v *world) (any, error) { return answer(r.Roles(ctx)) }},
+		"Membership":  {ofAccount, true, func(ctx context.Context, r r, v *world) (any, error) { return answer(r.Membership(ctx, v.member.ID)) }},
+		"Memberships": {ofAccount, false, func(ctx context.Context, r r, v *world) (any, error) { return membersOf(ctx, r, v) }},
+		"UsersByID": {ofAccount, false, func(ctx context.Context, r r, v *world) (any, error) {
+			return answer(r.UsersByID(ctx, []int64{v.user.ID}))
+		}},
+		"Mailbox":   {ofMailbox, true, func(ctx context.Context, r r, v *world) (any, error) { return answer(r.Mailbox(ctx, v.mailbox.ID)) }},
+		"Mailboxes": {ofMailbox, false, func(ctx context.Context, r r, v *world) (any, error) { return mailboxesOf(ctx, r, v) }},
+		"MailboxesByID": {ofMailbox, false, func(ctx context.Context, r r, v *world) (any, error) {
+			return answer(r.MailboxesByID(ctx, []int64{v.mailbox.ID}))
+		}},
+		"FetchStatus": {ofMailbox, false, func(ctx context.Context, r r, v *world) (any, error) { return answer(r.FetchStatus(ctx, v.mailbox.ID)) }},
+		"FetchCursor": {ofMailbox, false, func(ctx context.Context, r r, v *world) (any, error) {
+			c, err := r.FetchCursor(ctx, v.mailbox.ID, "INBOX")
+			return nonZero(c, v), err
+		}},
+		"Customer": {ofAccount, true, func(ctx context.Context, r r, v *world) (any, error) { return answer(r.Customer(ctx, v.customer.ID)) }},
+		"Customers": {ofAccount, false, func(ctx context.Context, r r, v *world) (any, error) {
+			return answer(r.Customers(ctx, helpdesk.CustomerFilter{EmailKey: v.customer.Emails[0].Key}, all()))
+		}},
+		"CustomersByID": {ofAccount, false, func(ctx context.Context, r r, v *world) (any, error) {
+			return answer(r.CustomersByID(ctx, []int64{v.customer.ID}))
+		}},
+		"CustomerByEmail": {ofAccount, true, func(ctx context.Context, r r, v *world) (any, error) {
+			return answer(r.CustomerByEmail(ctx, v.customer.Emails[0].Key))
+		}},
+		"CustomerStats": {ofAccount, true, func(ctx context.Context, r r, v *world) (any, error) {
+			return answer(r.CustomerStats(ctx, v.customer.ID))
+		}},
+		"Conversation": {ofMailbox, true, func(ctx context.Context, r r, v *world) (any, error) {
+			return answer(r.Conversation(ctx, v.conversation.ID))
+		}},
+		"Conversations": {ofMailbox, false, func(ctx context.Context, r r, v *world) (any, error) {
+			return answer(r.Conversations(ctx, helpdesk.ConversationFilter{MailboxID: v.mailbox.ID}, helpdesk.ByCreated, all()))
+		}},
+		"ConversationsByID": {ofMailbox, false, func(ctx context.Context, r r, v *world) (any, error) {
+			return answer(r.ConversationsByID(ctx, []int64{v.conversation.ID}))
+		}},
+		"Participant": {ofMailbox, false, func(ctx context.Context, r r, v *world) (any, error) {
+			took, err := r.Participant(ctx, v.conversation.ID, []string{v.address("grace")})
+			return nonZero(took, v), err
+		}},
+		"Interaction": {ofMailbox, true, func(ctx context.Context, r r, v *world) (any, error) {
+			return answer(r.Interaction(ctx, v.question.ID))
+		}},
+		"InteractionsByID": {ofMailbox, false, func(ctx context.Context, r r, v *world) (any, error) {
+			return answer(r.InteractionsByID(ctx, []int64{v.question.ID}))
+		}},
+		"Interactions": {ofMailbox, false, func(ctx context.Context, r r, v *world) (any, error) {
+			return answer(r.Interactions(ctx, v.conversation.ID, all()))
+		}},
+		"Messages": {ofMailbox, false, func(ctx context.Context, r r, v *world) (any, error) {
+			return answer(r.Messages(ctx, v.mailbox.ID, []string{v.question.MessageID}))
+		}},
+		"Thread": {ofMailbox, false, func(ctx context.Context, r r, v *world) (any, error) {
+			return answer(r.Thread(ctx, v.conversation.ID, 10))
+		}},
+		"Deliveries": {ofMailbox, false, func(ctx context.Context, r r, v *world) (any, error) {
+			return answer(r.Deliveries(ctx, []int64{v.answer.ID}))
+		}},
+		"Attachment": {ofMailbox, true, func(ctx context.Context, r r, v *world) (any, error) {
+			return answer(r.Attachment(ctx, v.attachment.ID))
+		}},
+		"Attachments": {ofMailbox, false, func(ctx context.Context, r r, v *world) (any, error) {
+			return answer(r.Attachments(ctx, []int64{v.question.ID}))
+		}},
+		"BlobKeys": {ofMailbox, false, func(ctx context.Context, r r, v *world) (any, error) {
+			return answer(r.BlobKeys(ctx, []int64{v.conversation.ID}))
+		}},
+		"InboundMail": {ofMailbox, true, func(ctx context.Context, r r, v *world) (any, error) { return answer(r.InboundMail(ctx, v.mail.ID)) }},
+		"InboundMails": {ofMailbox, false, func(ctx context.Context, r r, v *world) (any, error) {
+			return answer(r.InboundMails(ctx, helpdesk.InboundFilter{MailboxID: v.mailbox.ID}, all()))
+		}},
+		"InboundByIdentity": {ofMailbox, true, func(ctx context.Context, r r, v *world) (any, error) {
+			return answer(r.InboundByIdentity(ctx, v.mailbox.ID, v.mail.Identity))
+		}},
+	}
+}
+
+// nonZero makes a leak of an answer that has no text to find the mark in.
+func nonZero[T comparable](got T, v *world) any {
+	var zero T
+	if got != zero {
+		return fmt.Sprint(got, " of ", v.mark)
+	}
+	return nil
+}
+
+func membersOf(ctx context.Context, r helpdesk.Reader, v *world) (any, error) {
+	list, err := r.Memberships(ctx, all())
+	for _, m := range list {
+		if m.ID == v.member.ID {
+			return v.mark, err
+		}
+	}
+	return nil, err
+}
+
+func mailboxesOf(ctx context.Context, r helpdesk.Reader, v *world) (any, error) {
+	list, err := r.Mailboxes(ctx, all())
+	for _, m := range list {
+		if m.ID == v.mailbox.ID {
+			return v.mark, err
+		}
+	}
+	return nil, err
+}
+
+func writeProbes() map[string]writeProbe {
+	type tx = helpdesk.Tx
+	return map[string]writeProbe{
+		"UpdateAccount":    {level: ofAccount, call: func(ctx context.Context, tx tx, v *world) error { a := v.account; return tx.UpdateAccount(ctx, &a) }},
+		"UpdateMembership": {level: ofAccount, call: func(ctx context.Context, tx tx, v *world) error { m := v.member; return tx.UpdateMembership(ctx, &m) }},
+		"DeleteMembership": {level: ofAccount, call: func(ctx context.Context, tx tx, v *world) error { return tx.DeleteMembership(ctx, v.member.ID) }},
+		"UpdateMailbox": {call: func(ctx context.Context, tx tx, v *world) error {
+			m := v.mailbox
+			m.Name = "stolen"
+			return tx.UpdateMailbox(ctx, &m)
+		}},
+		"DeleteMailbox":   {call: func(ctx context.Context, tx tx, v *world) error { return tx.DeleteMailbox(ctx, v.mailbox.ID) }},
+		"SaveFetchStatus": {call: func(ctx context.Context, tx tx, v *world) error { return tx.SaveFetchStatus(ctx, v.newStatus()) }},
+		"SaveFetchCursor": {call: func(ctx context.Context, tx tx, v *world) error {
+			return tx.SaveFetchCursor(ctx, v.mailbox.ID, "INBOX", helpdesk.FetchCursor{UID: 1})
+		}},
+		"UpdateCustomer": {level: ofAccount, call: func(ctx context.Context, tx tx, v *world) error {
+			c := v.customer
+			c.Emails, c.Phones, c.Websites = nil, nil, nil
+			return tx.UpdateCustomer(ctx, &c)
+		}},
+		"DeleteCustomer": {level: ofAccount, call: func(ctx context.Context, tx tx, v *world) error { return tx.DeleteCustomer(ctx, v.customer.ID) }},
+		"ConversationForUpdate": {call: func(ctx context.Context, tx tx, v *world) error {
+			_, err := tx.ConversationForUpdate(ctx, v.conversation.ID)
+			return err
+		}},
+		"InsertConversation": {call: func(ctx context.Context, tx tx, v *world) error {
+			c := v.conversation
+			c.ID, c.Number = 0, 9000
+			return tx.InsertConversation(ctx, &c)
+		}},
+		"UpdateConversation": {call: func(ctx context.Context, tx tx, v *world) error {
+			c := v.conversation
+			c.Subject = "stolen"
+			return tx.UpdateConversation(ctx, &c)
+		}},
+		"DeleteConversations": {quiet: true, call: func(ctx context.Context, tx tx, v *world) error {
+			return tx.DeleteConversations(ctx, []int64{v.conversation.ID})
+		}},
+		"AddParticipants": {call: func(ctx context.Context, tx tx, v *world) error {
+			return tx.AddParticipants(ctx, v.conversation.ID, []string{"thief@example.com"})
+		}},
+		"InteractionForUpdate": {call: func(ctx context.Context, tx tx, v *world) error {
+			_, err := tx.InteractionForUpdate(ctx, v.question.ID)
+			return err
+		}},
+		"InsertInteraction": {call: func(ctx context.Context, tx tx, v *world) error {
+			i := v.question
+			return tx.InsertInteraction(ctx, &i)
+		}},
+		"UpdateInteraction": {call: func(ctx context.Context, tx tx, v *world) error {
+			i := v.question
+			i.Body = "stolen"
+			return tx.UpdateInteraction(ctx, &i)
+		}},
+		"DeleteInteraction": {call: func(ctx context.Context, tx tx, v *world) error { return tx.DeleteInteraction(ctx, v.question.ID) }},
+		"InsertDeliveries": {call: func(ctx context.Context, tx tx, v *world) error {
+			return tx.InsertDeliveries(ctx, []helpdesk.Delivery{v.newDelivery(v.answer)})
+		}},
+		"UpdateDeliveries": {call: func(ctx context.Context, tx tx, v *world) error {
+			d := v.delivery
+			d.State = helpdesk.DeliveryBounced
+			return tx.UpdateDeliveries(ctx, []helpdesk.Delivery{d})
+		}},
+		// removing none of them is no failure either, as long as none is removed
+		"DeleteDeliveries": {quiet: true, call: func(ctx context.Context, tx tx, v *world) error { return tx.DeleteDeliveries(ctx, v.answer.ID) }},
+		"InsertAttachments": {call: func(ctx context.Context, tx tx, v *world) error {
+			a := v.newAttachment(v.question, "thief")
+			return tx.InsertAttachments(ctx, []*helpdesk.Attachment{&a})
+		}},
+		"DeleteAttachment": {call: func(ctx context.Context, tx tx, v *world) error { return tx.DeleteAttachment(ctx, v.attachment.ID) }},
+		"InsertInbound": {call: func(ctx context.Context, tx tx, v *world) error {
+			m := v.newMail("thief")
+			return tx.InsertInbound(ctx, []*helpdesk.InboundMail{&m})
+		}},
+		"UpdateInbound": {call: func(ctx context.Context, tx tx, v *world) error {
+			m := v.mail
+			m.Reason = "stolen"
+			return tx.UpdateInbound(ctx, &m)
+		}},
+		"InboundForUpdate": {call: func(ctx context.Context, tx tx, v *world) error {
+			_, err := tx.InboundForUpdate(ctx, v.mail.ID)
+			return err
+		}},
+	}
+}
+
+// strangers are scopes that must not reach the victim's data, or only that of the account.
+func strangers(victim, stranger *world) map[string]struct {
+	scope helpdesk.Scope
+	level level
+} {
+	own := victim.account.ID
+	return map[string]struct {
+		scope helpdesk.Scope
+		level level
+	}{
+		"another account":                      {stranger.scope, ofAccount},
+		"another account naming the mailbox":   {helpdesk.Scope{AccountID: stranger.account.ID, Mailboxes: []int64{victim.mailbox.ID}}, ofAccount},
+		"no account":                           {helpdesk.Scope{AccountID: nobody}, ofAccount},
+		"account 0":                            {helpdesk.Scope{}, ofAccount},
+		"another mailbox":                      {helpdesk.Scope{AccountID: own, Mailboxes: []int64{victim.empty.ID}}, ofMailbox},
+		"no mailbox":                           {helpdesk.Scope{AccountID: own, Mailboxes: []int64{}}, ofMailbox},
+		"mailboxes of others and none of them": {helpdesk.Scope{AccountID: own, Mailboxes: []int64{stranger.mailbox.ID, nobody, 0}}, ofMailbox},
+	}
+}
+
+// covered reports whether something at a level is hidden from strangers of another.
+func covered(probe, stranger level) bool { return stranger == ofAccount || probe == ofMailbox }
+
+func testReadProbes(t *testing.T, b Backend) {
+	victim, stranger := newWorld(t, b), newWorld(t, b)
+	for name, probe := range readProbes() {
+		if got, err := probe.call(t.Context(), victim.in(), victim); err != nil || !leaks(got, victim) && !marksOnly(name) {
+			t.Errorf("%s finds nothing in its own account (%v): the probe is blind", name, err)
+		}
+	}
+	for who, s := range strangers(victim, stranger) {
+		for name, probe := range readProbes() {
+			if !covered(probe.level, s.level) {
+				continue
+			}
+			check := func(how string, r helpdesk.Reader) error {
+				got, err := probe.call(t.Context(), r, victim)
+				switch {
+				case err != nil && !fault.Is(err, fault.NotFound):
+					t.Errorf("%s by %s %s: got %v, want NotFound", name, who, how, err)
+				case err == nil && probe.must:
+					t.Errorf("%s by %s %s: got %+v, want NotFound", name, who, how, got)
+				case leaks(got, victim):
+					t.Errorf("%s by %s %s: leaks %+v", name, who, how, got)
+				}
+				return err
+			}
+			_ = check("through Within", b.Store.Within(s.scope))
+			_ = b.Store.InTx(t.Context(), s.scope, func(_ context.Context, tx helpdesk.Tx) error { return check("in a transaction", tx) })
+		}
+	}
+	sameFault(t, victim, stranger)
+}
+
+// marksOnly are the probes whose own answer has no text.
+func marksOnly(name string) bool { return name == "CustomerStats" || name == "Membership" }
+
+// sameFault compares the errors for what is not there with those for what is somebody else's.
+func sameFault(t *testing.T, victim, stranger *world) {
+	t.Helper()
+	text := func(id int64, err error) string {
+		return strings.ReplaceAll(fmt.Sprint(err), fmt.Sprint(id), "ID")
+	}
+	r := stranger.in()
+	_, absent := r.Conversation(t.Context(), nobody)
+	_, foreign := r.Conversation(t.Context(), victim.conversation.ID)
+	same(t, "what is not there and what is another's", text(nobody, absent), text(victim.conversation.ID, foreign))
+}
+
+func leaks(got any, victim *world) bool {
+	return got != nil && strings.Contains(fmt.Sprintf("%+v", got), victim.mark)
+}
+
+func testWriteProbes(t *testing.T, b Backend) {
+	victim, stranger := newWorld(t, b), newWorld(t, b)
+	before := victim.content(t)
+	for who, s := range strangers(victim, stranger) {
+		for name, probe := range writeProbes() {
+			if !covered(probe.level, s.level) {
+				continue
+			}
+			err := b.Store.InTx(t.Context(), s.scope, func(ctx context.Context, tx helpdesk.Tx) error { return probe.call(ctx, tx, victim) })
+			if !fault.Is(err, fault.NotFound) && !(probe.quiet && err == nil) {
+				t.Errorf("%s by %s: got %v, want NotFound", name, who, err)
+			}
+		}
+	}
+	same(t, "the victim's data", before, victim.content(t))
+	took, err := victim.in().Participant(t.Context(), victim.conversation.ID, []string{"thief@example.com"})
+	ok(t, err)
+	same(t, "thief takes part", false, took)
+}
+
+// Methods that take no id work in the own account only.
+func testOwnAccountOnly(t *testing.T, b Backend) {
+	victim, stranger := newWorld(t, b), newWorld(t, b)
+	before := victim.content(t)
+	stranger.tx(t, func(ctx context.Context, tx helpdesk.Tx) error {
+		for range 3 {
+			_, err := tx.TakeNumber(ctx)
+			ok(t, err)
+		}
+		role := stranger.role
+		ok(t, tx.InsertRole(ctx, &role))
+		mailbox := stranger.newMailbox("new")
+		mailbox.AccountID = victim.account.ID // ignored
+		ok(t, tx.InsertMailbox(ctx, &mailbox))
+		same(t, "account of the mailbox", stranger.account.ID, mailbox.AccountID)
+		customer := stranger.newCustomer("new")
+		ok(t, tx.InsertCustomer(ctx, &customer))
+		return tx.Emit(ctx, storage.Event{Type: "test.done", Data: []byte("{}"), Time: base})
+	})
+	same(t, "events of the victim", 0, len(victim.log(t)))
+	same(t, "the victim's data", before, victim.content(t))
+	mailbox := stranger.mailbox
+	mailbox.AccountID = victim.account.ID
+	stranger.tx(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.UpdateMailbox(ctx, &mailbox) })
+	one(t, "mailbox given away", stranger.mailbox, stranger.in().Mailbox, mailbox.ID)
+	stranger.tx(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.DeleteAccount(ctx) })
+	same(t, "the victim's data", before, victim.content(t))
+	err := b.Store.InTx(t.Context(), helpdesk.Scope{AccountID: nobody}, func(ctx context.Context, tx helpdesk.Tx) error {
+		_, err := tx.TakeNumber(ctx)
+		return err
+	})
+	fails(t, "a number of no account", err, fault.NotFound)
+}
+
+// No row can be made to refer to another account's.
+func testReferences(t *testing.T, b Backend) {
+	victim, w := newWorld(t, b), newWorld(t, b)
+	for name, fn := range map[string]txFunc{
+		"conversation to a mailbox": func(ctx context.Context, tx helpdesk.Tx) error {
+			c := w.newConversation()
+			c.MailboxID = victim.mailbox.ID
+			return tx.InsertConversation(ctx, &c)
+		},
+		"conversation to a customer": func(ctx context.Context, tx helpdesk.Tx) error {
+			c := w.newConversation()
+			c.CustomerID, c.CustomerEmailID = victim.customer.ID, 0
+			return tx.InsertConversation(ctx, &c)
+		},
+		"conversation to an address": func(ctx context.Context, tx helpdesk.Tx) error {
+			c := w.newConversation()
+			c.CustomerEmailID = victim.customer.Emails[0].ID
+			return tx.InsertConversation(ctx, &c)
+		},
+		"moving a conversation to a mailbox": func(ctx context.Context, tx helpdesk.Tx) error {
+			c := w.conversation
+			c.MailboxID = victim.mailbox.ID
+			return tx.UpdateConversation(ctx, &c)
+		},
+		"giving a conversation to a customer": func(ctx context.Context, tx helpdesk.Tx) error {
+			c := w.conversation
+			c.CustomerID, c.CustomerEmailID = victim.customer.ID, 0
+			return tx.UpdateConversation(ctx, &c)
+		},
+		"interaction to a conversation": func(ctx context.Context, tx helpdesk.Tx) error {
+			i := w.newQuestion(victim.conversation)
+			return tx.InsertInteraction(ctx, &i)
+		},
+		"interaction to a customer": func(ctx context.Context, tx helpdesk.Tx) error {
+			i := w.newQuestion(w.conversation)
+			i.CustomerID, i.CustomerEmailID = victim.customer.ID, 0
+			return tx.InsertInteraction(ctx, &i)
+		},
+		"interaction to an address": func(ctx context.Context, tx helpdesk.Tx) error {
+			i := w.newQuestion(w.conversation)
+			i.CustomerEmailID = victim.customer.Emails[0].ID
+			return tx.InsertInteraction(ctx, &i)
+		},
+		"moving an interaction": func(ctx context.Context, tx helpdesk.Tx) error {
+			i := w.answer
+			i.ConversationID = victim.conversation.ID
+			return tx.UpdateInteraction(ctx, &i)
+		},
+		"delivery to an interaction": func(ctx context.Context, tx helpdesk.Tx) error {
+			return tx.InsertDeliveries(ctx, []helpdesk.Delivery{w.newDelivery(victim.answer)})
+		},
+		"attachment to an interaction": func(ctx context.Context, tx helpdesk.Tx) error {
+			a := w.newAttachment(victim.question, "x")
+			a.ConversationID = w.conversation.ID
+			return tx.InsertAttachments(ctx, []*helpdesk.Attachment{&a})
+		},
+		"attachment to a conversation": func(ctx context.Context, tx helpdesk.Tx) error {
+			a := w.newAttachment(w.question, "x")
+			a.ConversationID = victim.conversation.ID
+			return tx.InsertAttachments(ctx, []*helpdesk.Attachment{&a})
+		},
+		"ledger to a mailbox": func(ctx context.Context, tx helpdesk.Tx) error {
+			m := w.newMail("x")
+			m.MailboxID = victim.mailbox.ID
+			return tx.InsertInbound(ctx, []*helpdesk.InboundMail{&m})
+		},
+		"ledger to a conversation": func(ctx context.Context, tx helpdesk.Tx) error {
+			m := w.newMail("x")
+			m.ConversationID = victim.conversation.ID
+			return tx.InsertInbound(ctx, []*helpdesk.InboundMail{&m})
+		},
+		"filing a mail as an interaction": func(ctx context.Context, tx helpdesk.Tx) error {
+			m := w.mail
+			m.ConversationID, m.InteractionID = victim.conversation.ID, victim.question.ID
+			return tx.UpdateInbound(ctx, &m)
+		},
+	} {
+		fails(t, name+" of another account", w.try(t, fn), fault.NotFound)
+	}
+}
+
+// A scope with some mailboxes works within them as one with all.
+func testScopes(t *testing.T, b Backend) {
+	w := newWorld(t, b)
+	hidden := w.newConversation()
+	hidden.MailboxID = w.empty.ID
+	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.InsertConversation(ctx, &hidden) })
+	scope := helpdesk.Scope{AccountID: w.account.ID, Mailboxes: []int64{w.mailbox.ID}}
+	want := w.content(t)
+	want.Mailboxes, want.Statuses, want.Cursors = want.Mailboxes[:1], want.Statuses[:1], want.Cursors[:1]
+	want.Conversations, want.Threads = want.Conversations[:1], want.Threads[:1]
+	want.Stats[0].Total, want.Stats[0].Posted, want.Stats[0].EmailChannel = 1, 1, 1
+	got, err := readAll(t.Context(), b.Store.Within(scope), w.address("grace"))
+	ok(t, err)
+	same(t, "content of a mailbox", want, got)
+	err = b.Store.InTx(t.Context(), scope, func(ctx context.Context, tx helpdesk.Tx) error {
+		c := w.conversation
+		c.MailboxID = w.empty.ID
+		return tx.UpdateConversation(ctx, &c)
+	})
+	fails(t, "moving a conversation out of the scope", err, fault.NotFound)
+	err = b.Store.InTx(t.Context(), scope, func(ctx context.Context, tx helpdesk.Tx) error {
+		c := w.conversation
+		c.Subject = "changed"
+		ok(t, tx.UpdateConversation(ctx, &c))
+		i := w.answer
+		i.Body = "changed"
+		ok(t, tx.UpdateInteraction(ctx, &i))
+		return tx.DeleteConversations(ctx, []int64{hidden.ID, w.conversation.ID})
+	})
+	ok(t, err)
+	left := w.content(t)
+	same(t, "conversations left", []helpdesk.Conversation{hidden}, left.Conversations)
+	// deleting a customer looks at all conversations, in the scope or not
+	err = b.Store.InTx(t.Context(), scope, func(ctx context.Context, tx helpdesk.Tx) error { return tx.DeleteCustomer(ctx, w.customer.ID) })
+	fails(t, "deleting a customer with conversations out of sight", err, fault.Conflict)
+}

@@ -1,0 +1,288 @@
+package storagetest
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/storage"
+	"github.com/helpwright/helpwright/storage/fault"
+)
+
+func jobTests() []testCase {
+	return []testCase{
+		{"Order", testClaimOrder},
+		{"Kinds", testClaimKinds},
+		{"Lease", testLease},
+		{"Fence", testFence},
+		{"Retry", testRetry},
+		{"Bury", testBury},
+		{"UniqueKey", testUniqueKey},
+		{"FinishBatch", testFinishBatch},
+		{"ConcurrentClaims", testConcurrentClaims},
+		{"Payload", testPayload},
+		{"Wake", testWake},
+	}
+}
+
+func (w *world) enqueue(t *testing.T, jobs ...storage.Job) {
+	t.Helper()
+	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.Enqueue(ctx, jobs...) })
+}
+
+// job is a job of this world that is due n minutes after base.
+func (w *world) job(subject int64, n int) storage.Job {
+	return storage.Job{Kind: w.kind(), AccountID: w.account.ID, Subject: subject, RunAt: at(n)}
+}
+
+func subjects(jobs []storage.ClaimedJob) []int64 {
+	return ids(jobs, func(j storage.ClaimedJob) int64 { return j.Subject })
+}
+
+// The oldest due job comes first; what is not due does not come.
+func testClaimOrder(t *testing.T, b Backend) {
+	w := newAccount(t, b)
+	w.enqueue(t, w.job(1, 5), w.job(2, 3), w.job(3, 4), w.job(4, 3), w.job(5, 10))
+	same(t, "nothing due", []int64{}, subjects(w.claim(t, 10, at(2), at(99))))
+	same(t, "claims none", []int64{}, subjects(w.claim(t, 0, at(9), at(99))))
+	same(t, "due, two at most", []int64{2, 4}, subjects(w.claim(t, 2, at(9), at(99))))
+	same(t, "the rest that is due", []int64{3, 1}, subjects(w.claim(t, 10, at(9), at(99))))
+	same(t, "due at this very time", []int64{5}, subjects(w.claim(t, 10, at(10), at(99))))
+	at0 := w.job(6, 0)
+	at0.RunAt = time.Time{}
+	w.enqueue(t, at0)
+	soon := time.Now().Add(time.Hour)
+	if first := w.claim(t, 10, soon, soon.Add(time.Hour)); !slices.Contains(subjects(first), 6) {
+		t.Errorf("a job without a time is not due: %+v", first)
+	}
+}
+
+func testClaimKinds(t *testing.T, b Backend) {
+	w := newAccount(t, b)
+	other := w.job(2, 0)
+	other.Kind += ".other"
+	w.enqueue(t, w.job(1, 0), other)
+	claim := func(kinds ...string) []int64 {
+		jobs, err := b.Jobs.Claim(t.Context(), kinds, 10, at(1), at(99))
+		ok(t, err)
+		return subjects(jobs)
+	}
+	same(t, "no kinds", []int64{}, claim())
+	same(t, "unknown kind", []int64{}, claim("nothing."+w.mark))
+	same(t, "one kind", []int64{2}, claim("nothing."+w.mark, other.Kind))
+	same(t, "both kinds", []int64{1}, claim(w.kind(), other.Kind))
+}
+
+func testLease(t *testing.T, b Backend) {
+	w := newAccount(t, b)
+	w.enqueue(t, w.job(1, 0))
+	first := w.claim(t, 10, at(1), at(5))
+	same(t, "first", 1, len(first))
+	same(t, "while the lease lasts", 0, len(w.claim(t, 10, at(4), at(9))))
+	ok(t, b.Jobs.Extend(t.Context(), first[0], at(7)))
+	same(t, "while the longer lease lasts", 0, len(w.claim(t, 10, at(6), at(9))))
+	second := w.claim(t, 10, at(7), at(20))
+	if len(second) != 1 || second[0].Attempt != 2 || second[0].ID != first[0].ID {
+		t.Errorf("after the lease: %+v", second)
+	}
+}
+
+// Results of an attempt whose job was taken over change nothing.
+func testFence(t *testing.T, b Backend) {
+	w := newAccount(t, b)
+	w.enqueue(t, w.job(1, 0))
+	old := w.claim(t, 1, at(1), at(2))[0]
+	current := w.claim(t, 1, at(3), at(10))[0]
+	ok(t, b.Jobs.Finish(t.Context(), old))
+	ok(t, b.Jobs.Retry(t.Context(), old, at(3), "late"))
+	ok(t, b.Jobs.Bury(t.Context(), old, "late"))
+	fails(t, "extending another's lease", b.Jobs.Extend(t.Context(), old, at(99)), fault.Conflict)
+	same(t, "claimed by nobody else", 0, len(w.claim(t, 10, at(9), at(20))))
+	same(t, "buried", 0, len(w.buried(t)))
+	ok(t, b.Jobs.Extend(t.Context(), current, at(11)))
+	ok(t, b.Jobs.Finish(t.Context(), current))
+	ok(t, b.Jobs.Finish(t.Context(), current)) // again is no error
+	same(t, "after the end", 0, len(w.claim(t, 10, at(1000), at(2000))))
+	fails(t, "extending a finished job", b.Jobs.Extend(t.Context(), current, at(99)), fault.Conflict)
+}
+
+func testRetry(t *testing.T, b Backend) {
+	w := newAccount(t, b)
+	w.enqueue(t, w.job(1, 0), w.job(2, 0))
+	jobs := w.claim(t, 10, at(1), at(100))
+	ok(t, b.Jobs.Retry(t.Context(), jobs[0], at(8), "refused: ü"))
+	same(t, "before its time", 0, len(w.claim(t, 10, at(7), at(100))))
+	again := w.claim(t, 10, at(8), at(100))
+	if len(again) != 1 || again[0].Subject != 1 || again[0].Attempt != 2 {
+		t.Errorf("after the retry: %+v", again)
+	}
+}
+
+// buried lists the given-up jobs of this world, newest first.
+func (w *world) buried(t *testing.T) []storage.BuriedJob {
+	t.Helper()
+	var mine []storage.BuriedJob
+	seek := storage.Seek{Desc: true, Limit: 2}
+	for {
+		page, err := w.Jobs.Buried(t.Context(), seek)
+		ok(t, err)
+		if len(page) == 0 {
+			return mine
+		}
+		for _, j := range page {
+			if j.Kind == w.kind() {
+				mine = append(mine, j)
+			}
+		}
+		seek.From = &storage.Position{ID: page[len(page)-1].ID}
+	}
+}
+
+func testBury(t *testing.T, b Backend) {
+	w := newAccount(t, b)
+	unique := w.job(3, 2)
+	unique.UniqueKey = "bury " + w.mark
+	w.enqueue(t, w.job(1, 0), w.job(2, 1), unique)
+	for _, j := range w.claim(t, 10, at(5), at(6)) {
+		ok(t, b.Jobs.Bury(t.Context(), j, fmt.Sprint("reason ", j.Subject)))
+	}
+	same(t, "claimed", 0, len(w.claim(t, 10, at(1000), at(2000))))
+	got := w.buried(t)
+	for i := range got {
+		got[i].ID = 0
+	}
+	same(t, "buried", []storage.BuriedJob{
+		{Job: unique, Attempt: 1, Reason: "reason 3"}, {Job: w.job(2, 1), Attempt: 1, Reason: "reason 2"}, {Job: w.job(1, 0), Attempt: 1, Reason: "reason 1"}}, got)
+	w.enqueue(t, unique) // the given-up job does not keep its key
+	same(t, "the same key again", []int64{3}, subjects(w.claim(t, 10, at(5), at(6))))
+}
+
+func testUniqueKey(t *testing.T, b Backend) {
+	w, other := newAccount(t, b), newAccount(t, b)
+	first, twin, free := w.job(1, 0), w.job(2, 0), w.job(3, 0)
+	first.UniqueKey, twin.UniqueKey = "key "+w.mark, "key "+w.mark
+	w.enqueue(t, first, twin, free, free)
+	other.enqueue(t, twin) // keys are everybody's
+	jobs := w.claim(t, 10, at(1), at(10))
+	same(t, "jobs", []int64{1, 3, 3}, subjects(jobs))
+	same(t, "key", first.UniqueKey, jobs[0].UniqueKey)
+	w.enqueue(t, twin)
+	same(t, "while the first runs", 0, len(w.claim(t, 10, at(2), at(10))))
+	ok(t, b.Jobs.Finish(t.Context(), jobs...))
+	w.enqueue(t, twin)
+	same(t, "after the first has ended", []int64{2}, subjects(w.claim(t, 10, at(2), at(10))))
+	err := w.try(t, func(ctx context.Context, tx helpdesk.Tx) error {
+		j := w.job(4, 0)
+		j.UniqueKey = "undone " + w.mark
+		ok(t, tx.Enqueue(ctx, j))
+		return errOnPurpose
+	})
+	same(t, "error", errOnPurpose.Error(), err.Error())
+	undone := w.job(5, 0)
+	undone.UniqueKey = "undone " + w.mark
+	w.enqueue(t, undone)
+	same(t, "after a rollback with the same key", []int64{5}, subjects(w.claim(t, 10, at(2), at(10))))
+}
+
+func testFinishBatch(t *testing.T, b Backend) {
+	w := newAccount(t, b)
+	var all []storage.Job
+	for n := range 120 {
+		all = append(all, w.job(int64(n), 0))
+	}
+	w.enqueue(t, all...)
+	jobs := w.claim(t, 1000, at(1), at(2))
+	same(t, "claimed", 120, len(jobs))
+	stale := jobs[119]
+	stale.Attempt = 0
+	ok(t, b.Jobs.Finish(t.Context(), append(jobs[:100:100], stale)...))
+	ok(t, b.Jobs.Finish(t.Context()))
+	left := w.claim(t, 1000, at(3), at(4))
+	same(t, "left", 20, len(left))
+}
+
+// Many who claim at once get every job once.
+func testConcurrentClaims(t *testing.T, b Backend) {
+	const total, workers = 200, 8
+	w := newAccount(t, b)
+	var jobs []storage.Job
+	for n := range total {
+		jobs = append(jobs, w.job(int64(n), n%3))
+	}
+	w.enqueue(t, jobs...)
+	var mu sync.Mutex
+	times := map[int64]int{}
+	var group sync.WaitGroup
+	for range workers {
+		group.Go(func() {
+			for empty := 0; empty < 3; { // another's claim may hide what is left for a moment
+				got, err := b.Jobs.Claim(t.Context(), []string{w.kind()}, 7, at(10), at(100))
+				if err != nil {
+					t.Errorf("claim: %v", err)
+					return
+				}
+				if len(got) == 0 {
+					empty++
+				}
+				mu.Lock()
+				for _, j := range got {
+					times[j.Subject]++
+				}
+				mu.Unlock()
+				if err := b.Jobs.Finish(t.Context(), got...); err != nil {
+					t.Errorf("finish: %v", err)
+					return
+				}
+			}
+		})
+	}
+	group.Wait()
+	for _, j := range w.claim(t, total, at(10), at(100)) {
+		times[j.Subject]++
+	}
+	for n := range int64(total) {
+		if times[n] != 1 {
+			t.Errorf("job %d was handed out %d times", n, times[n])
+		}
+	}
+}
+
+func testPayload(t *testing.T, b Backend) {
+	w := newAccount(t, b)
+	long := append(append([]byte(`{"a":"`), make64k()...), `"}`...)
+	for _, payload := range [][]byte{nil, []byte(`{}`), []byte(`{"z":1,"a":"\u0041","b":[1.50,null]}`), long} {
+		j := w.job(1, 0)
+		j.Payload = payload
+		w.enqueue(t, j)
+		got := w.claim(t, 1, at(1), at(2))
+		if len(got) != 1 {
+			t.Fatalf("claimed %d jobs", len(got))
+		}
+		same(t, "payload", payload, got[0].Payload)
+		ok(t, b.Jobs.Finish(t.Context(), got...))
+	}
+}
+
+// make64k fills a JSON string, so that the payload has 64 KiB.
+func make64k() []byte {
+	b := make([]byte, 64<<10-8)
+	for i := range b {
+		b[i] = 'x'
+	}
+	return b
+}
+
+// Wake may say nothing; what it must not do is keep a commit waiting.
+func testWake(t *testing.T, b Backend) {
+	w := newAccount(t, b)
+	if b.Jobs.Wake() == nil {
+		t.Error("no channel")
+	}
+	for n := range 5 {
+		w.enqueue(t, w.job(int64(n), 0))
+	}
+}

@@ -1,0 +1,211 @@
+package storagetest
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/helpwright/helpwright/helpdesk"
+)
+
+func mailTests() []testCase {
+	return []testCase{
+		{"Ledger", testLedger},
+		{"Tombstones", testTombstones},
+		{"BlobKeys", testBlobKeys},
+		{"Participants", testParticipants},
+		{"Messages", testMessages},
+		{"Thread", testThread},
+	}
+}
+
+func testLedger(t *testing.T, b Backend) {
+	w := newWorld(t, b)
+	m := w.newMail("2")
+	m.Identity, m.MessageID, m.Reason = nil, "", ""
+	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error {
+		return tx.InsertInbound(ctx, []*helpdesk.InboundMail{&m})
+	})
+	one(t, "mail", m, w.in().InboundMail, m.ID)
+	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error {
+		locked, err := tx.InboundForUpdate(ctx, m.ID)
+		same(t, "InboundForUpdate", m, locked)
+		if err != nil {
+			return err
+		}
+		m.State, m.Reason, m.MessageID, m.Identity = helpdesk.InboundFiled, "filed", "x@y", []byte{0, 255}
+		m.ConversationID, m.InteractionID, m.UpdatedAt, m.Size = w.conversation.ID, w.answer.ID, at(33), 12
+		m.Source, m.Position, m.RawKey = "replay", "", "raw/2"
+		return tx.UpdateInbound(ctx, &m)
+	})
+	one(t, "mail", m, w.in().InboundMail, m.ID)
+	for _, identity := range [][]byte{nil, {}, {0}, []byte("nothing")} {
+		_, err := w.in().InboundByIdentity(t.Context(), w.mailbox.ID, identity)
+		if err == nil {
+			t.Errorf("a mail was found by the identity %q", identity)
+		}
+	}
+	_, err := w.in().InboundByIdentity(t.Context(), w.empty.ID, m.Identity)
+	if err == nil {
+		t.Error("a mail was found in a mailbox it is not in")
+	}
+}
+
+func testTombstones(t *testing.T, b Backend) {
+	w := newWorld(t, b)
+	kept := w.newConversation()
+	loose := w.newMail("2") // of the conversation, but of no interaction
+	loose.ConversationID = w.conversation.ID
+	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error {
+		return tx.InsertInbound(ctx, []*helpdesk.InboundMail{&loose})
+	})
+	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error {
+		if err := tx.InsertConversation(ctx, &kept); err != nil {
+			return err
+		}
+		return tx.DeleteConversations(ctx, []int64{nobody, w.conversation.ID, w.conversation.ID})
+	})
+	got := w.content(t)
+	tombstone := w.mail
+	tombstone.ConversationID, tombstone.InteractionID, tombstone.RawKey = 0, 0, ""
+	loose.ConversationID, loose.RawKey = 0, ""
+	same(t, "ledger", []helpdesk.InboundMail{tombstone, loose}, got.Mails)
+	same(t, "conversations", []helpdesk.Conversation{kept}, got.Conversations)
+	if len(got.Interactions)+len(got.Attachments)+len(got.Deliveries) > 0 {
+		t.Errorf("left over: %+v %+v %+v", got.Interactions, got.Attachments, got.Deliveries)
+	}
+	found, err := w.in().InboundByIdentity(t.Context(), w.mailbox.ID, w.mail.Identity)
+	ok(t, err)
+	same(t, "tombstone by identity", tombstone, found)
+	again := w.newMail("1")
+	again.Identity = nil
+	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error {
+		if err := tx.InsertInbound(ctx, []*helpdesk.InboundMail{&again}); err != nil {
+			return err
+		}
+		return tx.DeleteConversations(ctx, nil)
+	})
+	same(t, "id of a mail at a tombstone's position", int64(0), again.ID)
+}
+
+func testBlobKeys(t *testing.T, b Backend) {
+	w := newWorld(t, b)
+	second := w.newConversation()
+	var attachment helpdesk.Attachment
+	raw := w.newMail("2")
+	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error {
+		ok(t, tx.InsertConversation(ctx, &second))
+		i := w.newAnswer(second)
+		ok(t, tx.InsertInteraction(ctx, &i))
+		attachment = w.newAttachment(i, "other")
+		raw.ConversationID, raw.InteractionID, raw.MailboxID = second.ID, i.ID, w.empty.ID // it was received by another mailbox
+		ok(t, tx.InsertInbound(ctx, []*helpdesk.InboundMail{&raw}))
+		return tx.InsertAttachments(ctx, []*helpdesk.Attachment{&attachment})
+	})
+	keys := func(ids ...int64) []string {
+		got, err := w.in().BlobKeys(t.Context(), ids)
+		ok(t, err)
+		slices.Sort(got)
+		return got
+	}
+	first := []string{w.attachment.BlobKey, w.mail.RawKey}
+	other := []string{attachment.BlobKey, raw.RawKey}
+	both := slices.Concat(first, other)
+	slices.Sort(first)
+	slices.Sort(other)
+	slices.Sort(both)
+	same(t, "keys of one", first, keys(w.conversation.ID))
+	same(t, "keys of the other", other, keys(second.ID, nobody))
+	same(t, "keys of both", both, keys(w.conversation.ID, second.ID))
+	same(t, "keys of none", []string{}, keys())
+	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error {
+		return tx.DeleteConversations(ctx, []int64{w.conversation.ID})
+	})
+	same(t, "keys of a deleted one", []string{}, keys(w.conversation.ID))
+}
+
+func testParticipants(t *testing.T, b Backend) {
+	w := newWorld(t, b)
+	second := w.newConversation()
+	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error {
+		ok(t, tx.InsertConversation(ctx, &second))
+		ok(t, tx.AddParticipants(ctx, w.conversation.ID, []string{"a@x", "b@x", "a@x"}))
+		ok(t, tx.AddParticipants(ctx, w.conversation.ID, []string{"b@x", "c@x"}))
+		return tx.AddParticipants(ctx, w.conversation.ID, nil)
+	})
+	for _, test := range []struct {
+		conversation int64
+		keys         []string
+		want         bool
+	}{
+		{w.conversation.ID, []string{"a@x"}, true}, {w.conversation.ID, []string{"z@x", "c@x"}, true}, {w.conversation.ID, []string{"z@x"}, false},
+		{w.conversation.ID, []string{"A@x"}, false}, {w.conversation.ID, nil, false}, {second.ID, []string{"a@x"}, false},
+		{w.conversation.ID, []string{w.address("grace")}, true},
+	} {
+		got, err := w.in().Participant(t.Context(), test.conversation, test.keys)
+		ok(t, err)
+		same(t, fmt.Sprintf("Participant(%v)", test.keys), test.want, got)
+	}
+}
+
+func testMessages(t *testing.T, b Backend) {
+	w := newWorld(t, b)
+	elsewhere, bare := w.newConversation(), w.newAnswer(w.conversation)
+	elsewhere.MailboxID = w.empty.ID
+	bare.MessageID = ""
+	twin := w.newQuestion(w.conversation)
+	twin.MessageID = w.question.MessageID
+	var foreign helpdesk.Interaction
+	many := make([]helpdesk.Interaction, 105)
+	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error {
+		ok(t, tx.InsertConversation(ctx, &elsewhere))
+		foreign = w.newAnswer(elsewhere)
+		foreign.MessageID = w.answer.MessageID
+		for _, i := range []*helpdesk.Interaction{&bare, &twin, &foreign} {
+			ok(t, tx.InsertInteraction(ctx, i))
+		}
+		for n := range many {
+			many[n] = w.newAnswer(w.conversation)
+			many[n].MessageID = "many@" + w.mark
+			ok(t, tx.InsertInteraction(ctx, &many[n]))
+		}
+		return nil
+	})
+	find := func(mailbox int64, messageIDs ...string) []helpdesk.MessageRef {
+		refs, err := w.in().Messages(t.Context(), mailbox, messageIDs)
+		ok(t, err)
+		return refs
+	}
+	same(t, "in and out, newest first", []helpdesk.MessageRef{ref(twin), ref(w.answer), ref(w.question)},
+		find(w.mailbox.ID, w.question.MessageID, "unknown@x", w.answer.MessageID, ""))
+	same(t, "of another mailbox", []helpdesk.MessageRef{ref(foreign)}, find(w.empty.ID, w.answer.MessageID, w.question.MessageID))
+	same(t, "none asked for", []helpdesk.MessageRef{}, find(w.mailbox.ID))
+	same(t, "without Message-ID", []helpdesk.MessageRef{}, find(w.mailbox.ID, ""))
+	hundred := find(w.mailbox.ID, "many@"+w.mark)
+	if len(hundred) != 100 || hundred[0] != ref(many[104]) || hundred[99] != ref(many[5]) {
+		t.Errorf("got %d messages, want the newest 100", len(hundred))
+	}
+}
+
+func ref(i helpdesk.Interaction) helpdesk.MessageRef {
+	return helpdesk.MessageRef{MessageID: i.MessageID, InteractionID: i.ID, ConversationID: i.ConversationID, Type: i.Type, IsForward: i.IsForward}
+}
+
+func testThread(t *testing.T, b Backend) {
+	w := newWorld(t, b)
+	draft, forward, bare, last := w.newAnswer(w.conversation), w.newAnswer(w.conversation), w.newAnswer(w.conversation), w.newQuestion(w.conversation)
+	draft.Status, forward.IsForward, bare.MessageID = helpdesk.StatusDraft, true, ""
+	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error {
+		for _, i := range []*helpdesk.Interaction{&draft, &forward, &bare, &last} {
+			ok(t, tx.InsertInteraction(ctx, i))
+		}
+		return nil
+	})
+	thread := []helpdesk.MessageRef{ref(w.question), ref(w.answer), ref(last)}
+	for n := range 5 {
+		got, err := w.in().Thread(t.Context(), w.conversation.ID, n)
+		ok(t, err)
+		same(t, fmt.Sprintf("last %d", n), thread[max(0, 3-n):], got)
+	}
+}

@@ -1,0 +1,296 @@
+package storagetest
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/storage"
+)
+
+func pagingTests() []testCase {
+	tests := []testCase{
+		{"Memberships", testMembershipPages},
+		{"Mailboxes", testMailboxPages},
+		{"Customers", testCustomerPages},
+		{"Interactions", testInteractionPages},
+		{"InboundMails", testInboundPages},
+		{"ConversationFilter", testConversationFilter},
+	}
+	for _, s := range []helpdesk.ConversationSort{helpdesk.ByCreated, helpdesk.ByUpdated, helpdesk.ByNumber, helpdesk.ByAwaiting} {
+		tests = append(tests, testCase{"Conversations/" + string(s), func(t *testing.T, b Backend) { testConversationPages(t, b, s) }})
+	}
+	return tests
+}
+
+// checkPages reads a list whose ascending order is known in pages of every size,
+// in both directions and from every row.
+func checkPages[T any](t *testing.T, want []T, position func(T) storage.Position, list func(storage.Seek) ([]T, error)) {
+	t.Helper()
+	for _, desc := range []bool{false, true} {
+		expected := slices.Clone(want)
+		if desc {
+			slices.Reverse(expected)
+		}
+		for size := 1; size <= len(want)+1; size++ {
+			var got []T
+			seek := storage.Seek{Desc: desc, Limit: size}
+			for range len(want) + 2 {
+				page, err := list(seek)
+				ok(t, err)
+				if len(page) > size {
+					t.Fatalf("asked for %d rows, got %d", size, len(page))
+				}
+				if len(page) == 0 {
+					break
+				}
+				got = append(got, page...)
+				from := position(page[len(page)-1])
+				seek.From = &from
+			}
+			same(t, fmt.Sprintf("pages of %d, descending %v", size, desc), expected, got)
+			if t.Failed() {
+				return
+			}
+		}
+	}
+}
+
+func testMembershipPages(t *testing.T, b Backend) {
+	w := newAccount(t, b)
+	want := []helpdesk.Membership{w.member}
+	err := b.Store.InSystemTx(t.Context(), func(ctx context.Context, tx helpdesk.SystemTx) error {
+		for n := range 4 {
+			u := helpdesk.User{EmailKey: fmt.Sprint(n, "@", w.mark), CreatedAt: base, UpdatedAt: base}
+			if err := tx.InsertUser(ctx, &u); err != nil {
+				return err
+			}
+			m := helpdesk.Membership{UserID: u.ID, CreatedAt: base, UpdatedAt: base}
+			if err := tx.Within(w.scope).InsertMembership(ctx, &m); err != nil {
+				return err
+			}
+			want = append(want, m)
+		}
+		return nil
+	})
+	ok(t, err)
+	checkPages(t, want, func(m helpdesk.Membership) storage.Position { return storage.Position{ID: m.ID} },
+		func(s storage.Seek) ([]helpdesk.Membership, error) { return w.in().Memberships(t.Context(), s) })
+}
+
+func testMailboxPages(t *testing.T, b Backend) {
+	w := newAccount(t, b)
+	want := []helpdesk.Mailbox{w.mailbox, w.empty}
+	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error {
+		for range 3 {
+			m := w.newMailbox("more")
+			if err := tx.InsertMailbox(ctx, &m); err != nil {
+				return err
+			}
+			want = append(want, m)
+		}
+		return nil
+	})
+	position := func(m helpdesk.Mailbox) storage.Position { return storage.Position{ID: m.ID} }
+	checkPages(t, want, position, func(s storage.Seek) ([]helpdesk.Mailbox, error) { return w.in().Mailboxes(t.Context(), s) })
+	some := w.Store.Within(helpdesk.Scope{AccountID: w.account.ID, Mailboxes: []int64{want[1].ID, want[3].ID, want[4].ID}})
+	checkPages(t, []helpdesk.Mailbox{want[1], want[3], want[4]}, position,
+		func(s storage.Seek) ([]helpdesk.Mailbox, error) { return some.Mailboxes(t.Context(), s) })
+}
+
+func testCustomerPages(t *testing.T, b Backend) {
+	w := newAccount(t, b)
+	var want []helpdesk.Customer
+	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error {
+		want = nil
+		for n := range 5 {
+			c := w.newCustomer(fmt.Sprint("c", n))
+			if err := tx.InsertCustomer(ctx, &c); err != nil {
+				return err
+			}
+			want = append(want, c)
+		}
+		return nil
+	})
+	checkPages(t, want, func(c helpdesk.Customer) storage.Position { return storage.Position{ID: c.ID} },
+		func(s storage.Seek) ([]helpdesk.Customer, error) {
+			return w.in().Customers(t.Context(), helpdesk.CustomerFilter{}, s)
+		})
+}
+
+func testInteractionPages(t *testing.T, b Backend) {
+	w := newWorld(t, b)
+	want := []helpdesk.Interaction{w.question, w.answer}
+	second := w.newConversation()
+	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error {
+		want = want[:2]
+		if err := tx.InsertConversation(ctx, &second); err != nil {
+			return err
+		}
+		for range 3 { // those of two conversations in turn
+			i, j := w.newQuestion(w.conversation), w.newQuestion(second)
+			if err := tx.InsertInteraction(ctx, &i); err != nil {
+				return err
+			}
+			if err := tx.InsertInteraction(ctx, &j); err != nil {
+				return err
+			}
+			want = append(want, i)
+		}
+		return nil
+	})
+	checkPages(t, want, func(i helpdesk.Interaction) storage.Position { return storage.Position{ID: i.ID} },
+		func(s storage.Seek) ([]helpdesk.Interaction, error) {
+			return w.in().Interactions(t.Context(), w.conversation.ID, s)
+		})
+}
+
+func testInboundPages(t *testing.T, b Backend) {
+	w := newAccount(t, b)
+	var want []helpdesk.InboundMail
+	states := []helpdesk.InboundState{helpdesk.InboundReceived, helpdesk.InboundIgnored, helpdesk.InboundQuarantined}
+	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error {
+		want = nil
+		for n := range 6 {
+			m := w.newMail(fmt.Sprint(n))
+			m.State = states[n%3]
+			if n%2 == 1 {
+				m.MailboxID = w.empty.ID
+			}
+			if err := tx.InsertInbound(ctx, []*helpdesk.InboundMail{&m}); err != nil {
+				return err
+			}
+			want = append(want, m)
+		}
+		return nil
+	})
+	check := func(scope helpdesk.Scope, f helpdesk.InboundFilter, keep func(helpdesk.InboundMail) bool) {
+		t.Helper()
+		rest := slices.DeleteFunc(slices.Clone(want), func(m helpdesk.InboundMail) bool { return !keep(m) })
+		checkPages(t, rest, func(m helpdesk.InboundMail) storage.Position { return storage.Position{ID: m.ID} },
+			func(s storage.Seek) ([]helpdesk.InboundMail, error) {
+				return w.Store.Within(scope).InboundMails(t.Context(), f, s)
+			})
+	}
+	inFirst := func(m helpdesk.InboundMail) bool { return m.MailboxID == w.mailbox.ID }
+	check(w.scope, helpdesk.InboundFilter{}, func(helpdesk.InboundMail) bool { return true })
+	check(w.scope, helpdesk.InboundFilter{MailboxID: w.mailbox.ID}, inFirst)
+	check(helpdesk.Scope{AccountID: w.account.ID, Mailboxes: []int64{w.mailbox.ID}}, helpdesk.InboundFilter{}, inFirst)
+	check(helpdesk.Scope{AccountID: w.account.ID, Mailboxes: []int64{w.empty.ID}}, helpdesk.InboundFilter{MailboxID: w.mailbox.ID},
+		func(helpdesk.InboundMail) bool { return false })
+	check(w.scope, helpdesk.InboundFilter{States: states[1:]}, func(m helpdesk.InboundMail) bool { return m.State != states[0] })
+}
+
+// spread fills an account with conversations that differ in all that lists look at;
+// many have the same sort key.
+func spread(t *testing.T, w *world) []helpdesk.Conversation {
+	t.Helper()
+	var out []helpdesk.Conversation
+	second := w.newCustomer("second")
+	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error {
+		out = []helpdesk.Conversation{w.conversation}
+		if err := tx.InsertCustomer(ctx, &second); err != nil {
+			return err
+		}
+		statuses := []helpdesk.Status{helpdesk.StatusPosted, helpdesk.StatusDraft, helpdesk.StatusPending, helpdesk.StatusClosed}
+		for n := range 11 {
+			c := w.newConversation()
+			c.Number = 5000 - c.Number // numbers fall while ids rise
+			c.CreatedAt, c.UpdatedAt = at(n%3), at(10-n%4).Add(time.Duration(n%2)*time.Microsecond)
+			c.Status = statuses[n%4]
+			if n%3 == 0 {
+				c.AwaitingSince = time.Time{}
+			} else {
+				c.AwaitingSince = at(-(n % 5))
+			}
+			if n%4 == 1 {
+				c.UserID = 0
+			}
+			if n%5 == 2 {
+				c.MailboxID = w.empty.ID
+			}
+			if n%5 == 3 {
+				c.CustomerID, c.CustomerEmailID = second.ID, second.Emails[0].ID
+			}
+			if err := tx.InsertConversation(ctx, &c); err != nil {
+				return err
+			}
+			out = append(out, c)
+		}
+		return nil
+	})
+	return out
+}
+
+func sorted(list []helpdesk.Conversation, by helpdesk.ConversationSort) []helpdesk.Conversation {
+	list = slices.Clone(list)
+	slices.SortFunc(list, func(a, b helpdesk.Conversation) int {
+		return cmp.Or(cmp.Compare(a.SortKey(by), b.SortKey(by)), cmp.Compare(a.ID, b.ID))
+	})
+	return list
+}
+
+func testConversationPages(t *testing.T, b Backend, by helpdesk.ConversationSort) {
+	w := newWorld(t, b)
+	everything := sorted(spread(t, w), by)
+	position := func(c helpdesk.Conversation) storage.Position { return storage.Position{Key: c.SortKey(by), ID: c.ID} }
+	checkPages(t, everything, position, func(s storage.Seek) ([]helpdesk.Conversation, error) {
+		return w.in().Conversations(t.Context(), helpdesk.ConversationFilter{}, by, s)
+	})
+	inFirst := slices.DeleteFunc(slices.Clone(everything), func(c helpdesk.Conversation) bool { return c.MailboxID != w.mailbox.ID })
+	limited := w.Store.Within(helpdesk.Scope{AccountID: w.account.ID, Mailboxes: []int64{w.mailbox.ID}})
+	checkPages(t, inFirst, position, func(s storage.Seek) ([]helpdesk.Conversation, error) {
+		return limited.Conversations(t.Context(), helpdesk.ConversationFilter{}, by, s)
+	})
+	posted := slices.DeleteFunc(slices.Clone(everything), func(c helpdesk.Conversation) bool { return c.Status != helpdesk.StatusPosted })
+	checkPages(t, posted, position, func(s storage.Seek) ([]helpdesk.Conversation, error) {
+		return w.in().Conversations(t.Context(), helpdesk.ConversationFilter{Statuses: []helpdesk.Status{helpdesk.StatusPosted}}, by, s)
+	})
+	// a position needs no row: the one it was made from may be gone
+	if len(everything) > 3 {
+		gone := everything[2]
+		w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.DeleteConversations(ctx, []int64{gone.ID}) })
+		from := position(gone)
+		rest, err := w.in().Conversations(t.Context(), helpdesk.ConversationFilter{}, by, storage.Seek{From: &from, Limit: 100})
+		ok(t, err)
+		same(t, "after a deleted row", everything[3:], rest)
+	}
+}
+
+func testConversationFilter(t *testing.T, b Backend) {
+	w := newWorld(t, b)
+	everything := sorted(spread(t, w), helpdesk.ByCreated)
+	second := everything[slices.IndexFunc(everything, func(c helpdesk.Conversation) bool { return c.CustomerID != w.customer.ID })].CustomerID
+	since := at(9)
+	for name, test := range map[string]struct {
+		filter helpdesk.ConversationFilter
+		keep   func(c helpdesk.Conversation) bool
+	}{
+		"statuses": {helpdesk.ConversationFilter{Statuses: []helpdesk.Status{helpdesk.StatusClosed, helpdesk.StatusDraft}},
+			func(c helpdesk.Conversation) bool {
+				return c.Status == helpdesk.StatusClosed || c.Status == helpdesk.StatusDraft
+			}},
+		"empty statuses": {helpdesk.ConversationFilter{Statuses: []helpdesk.Status{}}, func(helpdesk.Conversation) bool { return true }},
+		"mailbox":        {helpdesk.ConversationFilter{MailboxID: w.empty.ID}, func(c helpdesk.Conversation) bool { return c.MailboxID == w.empty.ID }},
+		"customer":       {helpdesk.ConversationFilter{CustomerID: second}, func(c helpdesk.Conversation) bool { return c.CustomerID == second }},
+		"user":           {helpdesk.ConversationFilter{UserID: storage.Some(w.user.ID)}, func(c helpdesk.Conversation) bool { return c.UserID == w.user.ID }},
+		"unassigned":     {helpdesk.ConversationFilter{UserID: storage.Null[int64]()}, func(c helpdesk.Conversation) bool { return c.UserID == 0 }},
+		"updated since":  {helpdesk.ConversationFilter{UpdatedSince: since}, func(c helpdesk.Conversation) bool { return !c.UpdatedAt.Before(since) }},
+		"nobody's":       {helpdesk.ConversationFilter{UserID: storage.Some[int64](nobody)}, func(helpdesk.Conversation) bool { return false }},
+		"all at once": {helpdesk.ConversationFilter{Statuses: []helpdesk.Status{helpdesk.StatusPosted, helpdesk.StatusClosed}, MailboxID: w.mailbox.ID,
+			CustomerID: w.customer.ID, UserID: storage.Some(w.user.ID), UpdatedSince: since},
+			func(c helpdesk.Conversation) bool {
+				return (c.Status == helpdesk.StatusPosted || c.Status == helpdesk.StatusClosed) && c.MailboxID == w.mailbox.ID &&
+					c.CustomerID == w.customer.ID && c.UserID == w.user.ID && !c.UpdatedAt.Before(since)
+			}},
+	} {
+		want := slices.DeleteFunc(slices.Clone(everything), func(c helpdesk.Conversation) bool { return !test.keep(c) })
+		got, err := w.in().Conversations(t.Context(), test.filter, helpdesk.ByCreated, all())
+		ok(t, err)
+		same(t, name, want, got)
+	}
+}

@@ -1,0 +1,143 @@
+package storagetest
+
+import (
+	"context"
+	"testing"
+
+	"github.com/helpwright/helpwright/helpdesk"
+)
+
+func uniqueTests() []testCase {
+	return []testCase{
+		{"UserEmail", testUniqueUserEmail},
+		{"Membership", testUniqueMembership},
+		{"Mailbox", testUniqueMailbox},
+		{"CustomerEmail", testUniqueCustomerEmail},
+		{"Identity", testUniqueIdentity},
+		{"Position", testUniquePosition},
+	}
+}
+
+func testUniqueUserEmail(t *testing.T, b Backend) {
+	w := newAccount(t, b)
+	twin := helpdesk.User{Name: "Twin", Email: w.user.Email, EmailKey: w.user.EmailKey, CreatedAt: base, UpdatedAt: base}
+	err := b.Store.InSystemTx(t.Context(), func(ctx context.Context, tx helpdesk.SystemTx) error { return tx.InsertUser(ctx, &twin) })
+	conflicts(t, "a user's address again", err, helpdesk.UniqueUserEmail)
+}
+
+func testUniqueMembership(t *testing.T, b Backend) {
+	w, other := newAccount(t, b), newAccount(t, b)
+	again := helpdesk.Membership{UserID: w.user.ID, CreatedAt: base, UpdatedAt: base}
+	err := w.try(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.InsertMembership(ctx, &again) })
+	conflicts(t, "a member again", err, helpdesk.UniqueMembership)
+	other.tx(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.InsertMembership(ctx, &again) })
+}
+
+func testUniqueMailbox(t *testing.T, b Backend) {
+	w, other := newAccount(t, b), newAccount(t, b)
+	insert := func(in *world, change func(*helpdesk.Mailbox)) error {
+		m := in.newMailbox("new")
+		change(&m)
+		return in.try(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.InsertMailbox(ctx, &m) })
+	}
+	update := func(change func(*helpdesk.Mailbox)) error {
+		m := w.empty
+		change(&m)
+		return w.try(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.UpdateMailbox(ctx, &m) })
+	}
+	sameEmail := func(m *helpdesk.Mailbox) { m.EmailKey = w.mailbox.EmailKey }
+	sameLocal := func(m *helpdesk.Mailbox) { m.InternalLocal = w.mailbox.InternalLocal }
+	noEmail := func(m *helpdesk.Mailbox) { m.Email, m.EmailKey = "", "" }
+	conflicts(t, "inserting an address again", insert(w, sameEmail), helpdesk.UniqueMailboxEmail)
+	conflicts(t, "updating to an address that is taken", update(sameEmail), helpdesk.UniqueMailboxEmail)
+	ok(t, insert(other, sameEmail)) // in another account
+	ok(t, insert(w, noEmail))
+	ok(t, insert(w, noEmail))
+	conflicts(t, "inserting a local part again", insert(w, sameLocal), helpdesk.UniqueMailboxLocal)
+	conflicts(t, "a local part of another account", insert(other, sameLocal), helpdesk.UniqueMailboxLocal)
+	conflicts(t, "updating to a local part that is taken", update(sameLocal), helpdesk.UniqueMailboxLocal)
+	ok(t, update(func(*helpdesk.Mailbox) {})) // its own is no conflict
+}
+
+func testUniqueCustomerEmail(t *testing.T, b Backend) {
+	w, other := newWorld(t, b), newAccount(t, b)
+	taken := helpdesk.CustomerEmail{Email: "X", Key: w.customer.Emails[1].Key}
+	insert := func(in *world, emails ...helpdesk.CustomerEmail) error {
+		c := helpdesk.Customer{Emails: emails, CreatedAt: base, UpdatedAt: base}
+		return in.try(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.InsertCustomer(ctx, &c) })
+	}
+	conflicts(t, "another customer's address", insert(w, taken), helpdesk.UniqueCustomerEmail)
+	twice := helpdesk.CustomerEmail{Email: "Y", Key: "y@" + w.mark}
+	conflicts(t, "an address twice", insert(w, twice, twice), helpdesk.UniqueCustomerEmail)
+	ok(t, insert(w, twice)) // nothing was left of the refused one
+	ok(t, insert(other, taken))
+	c := w.customer
+	c.Emails = append(c.Emails[:2:2], twice)
+	err := w.try(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.UpdateCustomer(ctx, &c) })
+	conflicts(t, "updating to an address that is taken", err, helpdesk.UniqueCustomerEmail)
+	one(t, "customer after the refused update", w.customer, w.in().Customer, w.customer.ID)
+}
+
+func testUniqueIdentity(t *testing.T, b Backend) {
+	w, other := newWorld(t, b), newAccount(t, b)
+	insert := func(in *world, change func(*helpdesk.InboundMail)) (helpdesk.InboundMail, error) {
+		m := in.newMail("2")
+		change(&m)
+		err := in.try(t, func(ctx context.Context, tx helpdesk.Tx) error {
+			return tx.InsertInbound(ctx, []*helpdesk.InboundMail{&m})
+		})
+		return m, err
+	}
+	_, err := insert(w, func(m *helpdesk.InboundMail) { m.Identity = w.mail.Identity })
+	conflicts(t, "inserting an identity again", err, helpdesk.UniqueIdentity)
+	_, err = insert(w, func(m *helpdesk.InboundMail) { m.Identity, m.MailboxID = w.mail.Identity, w.empty.ID })
+	ok(t, err) // in another mailbox
+	_, err = insert(other, func(m *helpdesk.InboundMail) { m.Identity = w.mail.Identity })
+	ok(t, err) // in another account
+	unfiled, err := insert(w, func(m *helpdesk.InboundMail) { m.Identity = nil })
+	ok(t, err)
+	_, err = insert(w, func(m *helpdesk.InboundMail) { m.Identity, m.Position = nil, "INBOX/7/3" })
+	ok(t, err)
+	unfiled.Identity = w.mail.Identity
+	err = w.try(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.UpdateInbound(ctx, &unfiled) })
+	conflicts(t, "updating to an identity that is taken", err, helpdesk.UniqueIdentity)
+	// a tombstone keeps its identity occupied
+	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error {
+		return tx.DeleteConversations(ctx, []int64{w.conversation.ID})
+	})
+	err = w.try(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.UpdateInbound(ctx, &unfiled) })
+	conflicts(t, "the identity of a tombstone", err, helpdesk.UniqueIdentity)
+}
+
+// A mail at a position that is known is left out; moving one there is a conflict.
+func testUniquePosition(t *testing.T, b Backend) {
+	w := newWorld(t, b)
+	known, fresh, twin, bare, bare2 := w.newMail("1"), w.newMail("2"), w.newMail("2"), w.newMail("3"), w.newMail("4")
+	known.Identity, twin.Identity = nil, nil
+	bare.Position, bare2.Position = "", ""
+	smtp := w.newMail("1")
+	smtp.Source, smtp.Identity = "smtp", nil
+	elsewhere := w.newMail("1")
+	elsewhere.MailboxID = w.empty.ID
+	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error {
+		return tx.InsertInbound(ctx, []*helpdesk.InboundMail{&known, &fresh, &twin, &bare, &bare2, &smtp, &elsewhere})
+	})
+	for name, test := range map[string]struct {
+		mail helpdesk.InboundMail
+		kept bool
+	}{
+		"a known position": {known, false}, "a new one": {fresh, true}, "the same twice": {twin, false}, "none": {bare, true}, "none again": {bare2, true},
+		"the same of another source": {smtp, true}, "the same of another mailbox": {elsewhere, true},
+	} {
+		if (test.mail.ID != 0) != test.kept {
+			t.Errorf("%s: id %d, want one: %v", name, test.mail.ID, test.kept)
+		}
+	}
+	got, err := w.in().InboundMails(t.Context(), helpdesk.InboundFilter{}, all())
+	ok(t, err)
+	same(t, "ledger", []helpdesk.InboundMail{w.mail, fresh, bare, bare2, smtp, elsewhere}, got)
+	fresh.Position = w.mail.Position
+	err = w.try(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.UpdateInbound(ctx, &fresh) })
+	conflicts(t, "moving a mail to a known position", err, helpdesk.UniqueMailPosition)
+	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.InsertInbound(ctx, nil) })
+}

@@ -1,0 +1,298 @@
+package storagetest
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/storage"
+)
+
+// base is the time of all fixtures; it has microseconds.
+var base = time.Date(2026, 3, 4, 5, 6, 7, 891011000, time.UTC)
+
+// at is n minutes after base.
+func at(n int) time.Time { return base.Add(time.Duration(n) * time.Minute) }
+
+// world is an account with one of everything. All its texts contain mark, which
+// nothing else contains.
+type world struct {
+	Backend
+	mark    string
+	scope   helpdesk.Scope
+	user    helpdesk.User
+	token   helpdesk.AccessToken
+	account helpdesk.Account
+	role    helpdesk.Role
+	member  helpdesk.Membership
+	mailbox helpdesk.Mailbox // has all that follows
+	empty   helpdesk.Mailbox // has nothing
+
+	customer     helpdesk.Customer
+	conversation helpdesk.Conversation
+	question     helpdesk.Interaction // of the customer, with an attachment and the ledger row
+	answer       helpdesk.Interaction // of the user, with a delivery
+	attachment   helpdesk.Attachment
+	delivery     helpdesk.Delivery
+	mail         helpdesk.InboundMail
+	number       int64 // of the last conversation
+}
+
+// newAccount makes a user who is a member of a new account, and two mailboxes.
+func newAccount(t *testing.T, b Backend) *world {
+	t.Helper()
+	w := &world{Backend: b, mark: strings.ToLower(rand.Text()), number: 1000}
+	w.user = helpdesk.User{Name: "Ada " + w.mark, Email: "Ada@" + w.mark + ".example", EmailKey: "ada@" + w.mark + ".example", PasswordHash: "$argon2id$" + w.mark,
+		EmailVerifiedAt: at(-3), CreatedAt: at(-2), UpdatedAt: at(-1)}
+	w.account = helpdesk.Account{Name: "Account " + w.mark, NextNumber: 1, DefaultLocale: "pt-BR",
+		Languages: []string{"pt-BR", "en"}, CreatedAt: base, UpdatedAt: at(1)}
+	w.role = helpdesk.Role{Key: "", Name: "Role " + w.mark, Description: "Reads " + w.mark,
+		Permissions: []helpdesk.Permission{helpdesk.ConversationsView, helpdesk.CustomersView}, CreatedAt: base, UpdatedAt: at(1)}
+	err := b.Store.InSystemTx(t.Context(), func(ctx context.Context, tx helpdesk.SystemTx) error {
+		if err := tx.InsertUser(ctx, &w.user); err != nil {
+			return err
+		}
+		w.token = helpdesk.AccessToken{UserID: w.user.ID, Name: "Token " + w.mark, Hash: []byte("hash " + w.mark),
+			Scopes: []helpdesk.Permission{helpdesk.ConversationsView}, ExpiresAt: at(1000), LastUsedAt: at(2), CreatedAt: base}
+		if err := tx.InsertToken(ctx, &w.token); err != nil {
+			return err
+		}
+		if err := tx.InsertAccount(ctx, &w.account); err != nil {
+			return err
+		}
+		w.scope = helpdesk.Scope{AccountID: w.account.ID}
+		in := tx.Within(w.scope)
+		if err := in.InsertRole(ctx, &w.role); err != nil {
+			return err
+		}
+		w.mailbox, w.empty = w.newMailbox("first"), w.newMailbox("second")
+		if err := in.InsertMailbox(ctx, &w.mailbox); err != nil {
+			return err
+		}
+		if err := in.InsertMailbox(ctx, &w.empty); err != nil {
+			return err
+		}
+		w.member = helpdesk.Membership{UserID: w.user.ID, RoleIDs: []int64{w.role.ID}, MailboxIDs: []int64{w.mailbox.ID, w.empty.ID},
+			LastActivity: at(5), CreatedAt: base, UpdatedAt: at(1)}
+		return in.InsertMembership(ctx, &w.member)
+	})
+	ok(t, err)
+	return w
+}
+
+// newWorld is newAccount with a conversation.
+func newWorld(t *testing.T, b Backend) *world {
+	t.Helper()
+	w := newAccount(t, b)
+	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error {
+		w.customer = w.newCustomer("grace")
+		if err := tx.InsertCustomer(ctx, &w.customer); err != nil {
+			return err
+		}
+		w.conversation = w.newConversation()
+		if err := tx.InsertConversation(ctx, &w.conversation); err != nil {
+			return err
+		}
+		w.question, w.answer = w.newQuestion(w.conversation), w.newAnswer(w.conversation)
+		for _, i := range []*helpdesk.Interaction{&w.question, &w.answer} {
+			if err := tx.InsertInteraction(ctx, i); err != nil {
+				return err
+			}
+		}
+		w.attachment = w.newAttachment(w.question, "scan.pdf")
+		if err := tx.InsertAttachments(ctx, []*helpdesk.Attachment{&w.attachment}); err != nil {
+			return err
+		}
+		d := []helpdesk.Delivery{w.newDelivery(w.answer)}
+		if err := tx.InsertDeliveries(ctx, d); err != nil {
+			return err
+		}
+		w.delivery = d[0]
+		w.mail = w.newMail("1")
+		w.mail.State, w.mail.ConversationID, w.mail.InteractionID = helpdesk.InboundFiled, w.conversation.ID, w.question.ID
+		if err := tx.InsertInbound(ctx, []*helpdesk.InboundMail{&w.mail}); err != nil {
+			return err
+		}
+		if err := tx.AddParticipants(ctx, w.conversation.ID, []string{w.address("grace")}); err != nil {
+			return err
+		}
+		if err := tx.SaveFetchStatus(ctx, w.newStatus()); err != nil {
+			return err
+		}
+		return tx.SaveFetchCursor(ctx, w.mailbox.ID, "INBOX", helpdesk.FetchCursor{UIDValidity: 7, UID: 99})
+	})
+	return w
+}
+
+func (w *world) address(local string) string { return local + "@" + w.mark + ".example" }
+
+func (w *world) newMailbox(local string) helpdesk.Mailbox {
+	local += "-" + strings.ToLower(rand.Text())
+	return helpdesk.Mailbox{AccountID: w.account.ID, Name: "Mailbox " + w.mark, Email: "H." + w.address(local), EmailKey: "h." + w.address(local),
+		From: ":user.name of " + w.mark, InternalLocal: local,
+		Inbound: helpdesk.Inbound{Type: helpdesk.InboundIMAP, Host: "imap." + w.mark + ".example", Port: 993, Username: "u" + w.mark,
+			SealedPassword: []byte{0, 1, 2, 255}, Encryption: helpdesk.EncryptionSSL, ValidateCertificate: true, Folders: []string{"INBOX", "Füße/Päckchen"}},
+		CreatedAt: base, UpdatedAt: at(1)}
+}
+
+func (w *world) newStatus() helpdesk.FetchStatus {
+	return helpdesk.FetchStatus{MailboxID: w.mailbox.ID, Connected: true, LastSuccessAt: at(3), LastErrorAt: at(2),
+		LastError: "refused " + w.mark, UpdatedAt: at(4)}
+}
+
+func (w *world) newCustomer(local string) helpdesk.Customer {
+	return helpdesk.Customer{FirstName: "Grace", LastName: local + w.mark, Company: "Navy " + w.mark,
+		Emails: []helpdesk.CustomerEmail{
+			{Email: "A." + w.address(local), Key: w.address(local)}, {Email: "B." + w.address(local), Key: w.address(local + "+b")}},
+		Phones:    []helpdesk.CustomerPhone{{Phone: "+49 30 1"}, {Phone: "+49 30 2"}},
+		Websites:  []helpdesk.CustomerWebsite{{Website: "https://" + w.mark + ".example/1"}, {Website: "https://" + w.mark + ".example/2"}},
+		CreatedAt: base, UpdatedAt: at(1)}
+}
+
+func (w *world) newConversation() helpdesk.Conversation {
+	w.number++
+	return helpdesk.Conversation{Number: w.number, Channel: "email", MailboxID: w.mailbox.ID, CustomerID: w.customer.ID,
+		CustomerEmailID: w.customer.Emails[0].ID, CustomerEmail: w.customer.Emails[0].Email, UserID: w.user.ID, Status: helpdesk.StatusPosted,
+		Subject: "Subject " + w.mark, Preview: "Preview " + w.mark, AwaitingSince: at(4), UnreadCount: 3, CreatedAt: base, UpdatedAt: at(1)}
+}
+
+func (w *world) newQuestion(c helpdesk.Conversation) helpdesk.Interaction {
+	return helpdesk.Interaction{ConversationID: c.ID, Type: helpdesk.TypeCustomer, Status: helpdesk.StatusPosted, Body: "<p>" + w.mark + "</p>",
+		Subject: "Help " + w.mark, CustomerID: w.customer.ID, CustomerEmailID: w.customer.Emails[0].ID, CustomerEmail: w.customer.Emails[0].Email,
+		To: []string{w.address("to")}, Cc: []string{w.address("cc1"), w.address("cc2")}, Source: "email", IsStarter: true, AutoSubmitted: true,
+		SeenAt: at(2), PostedAt: at(1), MessageID: strings.ToLower(rand.Text()) + "@" + w.mark, References: []string{"r1@" + w.mark, "r2@" + w.mark},
+		Threading: helpdesk.Threading{Rule: "references", Matched: "r2@" + w.mark,
+			Refused: []helpdesk.RefusedThread{{ConversationID: c.ID, Reason: "no participant " + w.mark}}},
+		CreatedAt: base, UpdatedAt: at(1)}
+}
+
+func (w *world) newAnswer(c helpdesk.Conversation) helpdesk.Interaction {
+	return helpdesk.Interaction{ConversationID: c.ID, Type: helpdesk.TypeUser, Status: helpdesk.StatusPosted, Body: "<p>Re " + w.mark + "</p>",
+		UserID: w.user.ID, PostedByID: w.user.ID, To: []string{w.address("grace")}, Bcc: []string{w.address("bcc")}, PostedAt: at(3), SendStartedAt: at(4),
+		MessageID: strings.ToLower(rand.Text()) + "@" + w.mark, CreatedAt: base, UpdatedAt: at(1)}
+}
+
+func (w *world) newAttachment(i helpdesk.Interaction, name string) helpdesk.Attachment {
+	return helpdesk.Attachment{InteractionID: i.ID, ConversationID: i.ConversationID, Filename: w.mark + name, ContentType: "application/pdf",
+		ContentID: "cid@" + w.mark, Size: 1 << 40, IsInline: true, BlobKey: "a/" + w.mark + "/" + name, CreatedAt: at(1)}
+}
+
+func (w *world) newDelivery(i helpdesk.Interaction) helpdesk.Delivery {
+	return helpdesk.Delivery{InteractionID: i.ID, Address: w.address("grace"), Field: "to", State: helpdesk.DeliveryDeferred, Attempts: 2, Code: 451,
+		EnhancedCode: "4.7.1", Response: "greylisted " + w.mark, NextAttemptAt: at(9), CreatedAt: base, UpdatedAt: at(1)}
+}
+
+func (w *world) newMail(position string) helpdesk.InboundMail {
+	return helpdesk.InboundMail{MailboxID: w.mailbox.ID, Source: "imap", Position: "INBOX/7/" + position, State: helpdesk.InboundReceived,
+		Reason: "none " + w.mark, RawKey: "raw/" + w.mark + "/" + position, Size: 1 << 33, MessageID: "m" + position + "@" + w.mark,
+		Identity: []byte("identity\x00\xff" + position + w.mark), ReceivedAt: base, UpdatedAt: at(1)}
+}
+
+// in reads the whole account.
+func (w *world) in() helpdesk.Reader { return w.Store.Within(w.scope) }
+
+// tx runs a transaction that must succeed.
+func (w *world) tx(t *testing.T, fn txFunc) {
+	t.Helper()
+	if err := w.Store.InTx(t.Context(), w.scope, fn); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// try runs a transaction in the account and returns its error.
+func (w *world) try(t *testing.T, fn txFunc) error {
+	t.Helper()
+	return w.Store.InTx(t.Context(), w.scope, fn)
+}
+
+// content is all that a scope can read.
+type content struct {
+	Account       helpdesk.Account
+	Roles         []helpdesk.Role
+	Memberships   []helpdesk.Membership
+	Mailboxes     []helpdesk.Mailbox
+	Statuses      []helpdesk.FetchStatus
+	Cursors       []helpdesk.FetchCursor
+	Customers     []helpdesk.Customer
+	Stats         []helpdesk.CustomerStats
+	Conversations []helpdesk.Conversation
+	Interactions  []helpdesk.Interaction
+	Threads       [][]helpdesk.MessageRef
+	Deliveries    []helpdesk.Delivery
+	Attachments   []helpdesk.Attachment
+	Mails         []helpdesk.InboundMail
+	Participant   bool
+}
+
+// content reads everything in the account.
+func (w *world) content(t *testing.T) content {
+	t.Helper()
+	c, err := readAll(t.Context(), w.in(), w.address("grace"))
+	ok(t, err)
+	return c
+}
+
+// readAll reads all there is in r, and whether participant takes part in the first conversation.
+func readAll(ctx context.Context, r helpdesk.Reader, participant string) (c content, err error) {
+	note := func(what string, e error) {
+		if e != nil && err == nil {
+			err = fmt.Errorf("%s: %w", what, e)
+		}
+	}
+	var e error
+	c.Account, e = r.Account(ctx)
+	note("Account", e)
+	c.Roles, e = r.Roles(ctx)
+	note("Roles", e)
+	c.Memberships, e = r.Memberships(ctx, all())
+	note("Memberships", e)
+	c.Mailboxes, e = r.Mailboxes(ctx, all())
+	note("Mailboxes", e)
+	for _, m := range c.Mailboxes {
+		status, e := r.FetchStatus(ctx, m.ID)
+		note("FetchStatus", e)
+		cursor, e := r.FetchCursor(ctx, m.ID, "INBOX")
+		note("FetchCursor", e)
+		c.Statuses, c.Cursors = append(c.Statuses, status), append(c.Cursors, cursor)
+	}
+	c.Customers, e = r.Customers(ctx, helpdesk.CustomerFilter{}, all())
+	note("Customers", e)
+	for _, customer := range c.Customers {
+		stats, e := r.CustomerStats(ctx, customer.ID)
+		note("CustomerStats", e)
+		c.Stats = append(c.Stats, stats)
+	}
+	c.Conversations, e = r.Conversations(ctx, helpdesk.ConversationFilter{}, helpdesk.ByNumber, all())
+	note("Conversations", e)
+	for n, conversation := range c.Conversations {
+		interactions, e := r.Interactions(ctx, conversation.ID, all())
+		note("Interactions", e)
+		thread, e := r.Thread(ctx, conversation.ID, 10)
+		note("Thread", e)
+		c.Interactions, c.Threads = append(c.Interactions, interactions...), append(c.Threads, thread)
+		if n == 0 {
+			c.Participant, e = r.Participant(ctx, conversation.ID, []string{participant})
+			note("Participant", e)
+		}
+	}
+	of := ids(c.Interactions, func(i helpdesk.Interaction) int64 { return i.ID })
+	c.Deliveries, e = r.Deliveries(ctx, of)
+	note("Deliveries", e)
+	c.Attachments, e = r.Attachments(ctx, of)
+	note("Attachments", e)
+	c.Mails, e = r.InboundMails(ctx, helpdesk.InboundFilter{}, all())
+	note("InboundMails", e)
+	return c, err
+}
+
+// log reads the account's events.
+func (w *world) log(t *testing.T) []storage.Event {
+	t.Helper()
+	events, err := w.Events.Events(t.Context(), w.account.ID, 0, 10000)
+	ok(t, err)
+	return events
+}

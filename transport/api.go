@@ -1,0 +1,193 @@
+package transport
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"log/slog"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/storage/fault"
+)
+
+// APIConfig is what [API] is made of.
+type APIConfig struct {
+	Config                    // of the table
+	Service *helpdesk.Service // required
+
+	// Authenticate finds out who asks, for applications that sign in users
+	// themselves: they return Service.As(userID). An error is answered as it is; the
+	// zero Caller is nobody and gets 401. nil: access tokens, as Authorization: Bearer.
+	Authenticate func(ctx context.Context, r *http.Request) (helpdesk.Caller, error)
+
+	// Version of the program that the OpenAPI document names; "": that of the API.
+	Version string
+}
+
+// API returns the table of the help desk's operations. More may be added to it
+// before it serves.
+//
+// Config.Multipart has to have room for an attachment of the service's
+// MaxAttachment. Below a prefix that an outer mux strips, Config.BaseURL has to
+// name it, for the links to files in answers.
+func API(cfg APIConfig) *Table {
+	t := New(cfg.Config)
+	a := &api{
+		svc: cfg.Service, authenticate: cfg.Authenticate, base: t.config.BaseURL + t.config.Base,
+		seen: presence{now: t.config.Now, at: map[member]time.Time{}}, logger: t.config.Logger,
+	}
+	a.addAccounts(t)
+	a.addMemberships(t)
+	a.addMailboxes(t)
+	a.addInbound(t)
+	a.addCustomers(t)
+	a.addConversations(t)
+	a.addInteractions(t)
+	a.addAttachments(t)
+	t.AddDocument(versioned(OpenAPI(), cfg.Version))
+	return t
+}
+
+// api holds what the operations share.
+type api struct {
+	svc          *helpdesk.Service
+	authenticate func(context.Context, *http.Request) (helpdesk.Caller, error)
+	base         string // address of the API, for links in answers
+	seen         presence
+	logger       *slog.Logger
+}
+
+// caller finds out who asks.
+func (a *api) caller(ctx context.Context, r *Request) (helpdesk.Caller, error) {
+	if a.authenticate != nil {
+		return a.authenticate(ctx, r.http)
+	}
+	token := r.Token()
+	if token == "" {
+		return helpdesk.Caller{}, fault.New(fault.Unauthenticated, "Send an access token in the Authorization header, as Bearer.")
+	}
+	return a.svc.Authenticate(ctx, token)
+}
+
+// desk is the resolver of operations in an account.
+func (a *api) desk(ctx context.Context, r *Request) (*helpdesk.Desk, error) {
+	caller, err := a.caller(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	d, err := a.svc.Desk(ctx, caller, r.ParamID("account_id"))
+	if err != nil {
+		return nil, err
+	}
+	if a.seen.due(member{account: d.AccountID(), user: d.UserID()}) {
+		if err := d.Touch(ctx); err != nil {
+			a.logger.WarnContext(ctx, "the activity of a member was not recorded", "request_id", r.ID(), "error", err)
+		}
+	}
+	return d, nil
+}
+
+// admin is the resolver of operations above accounts.
+func (a *api) admin(ctx context.Context, r *Request) (*helpdesk.Admin, error) {
+	caller, err := a.caller(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	return a.svc.Admin(ctx, caller)
+}
+
+// member is a user in an account.
+type member struct{ account, user int64 }
+
+// presence knows when members were last seen, so that not every request costs a
+// transaction to record it.
+type presence struct {
+	now func() time.Time
+	mu  sync.Mutex
+	at  map[member]time.Time
+}
+
+// maxPresent bounds the memory; beyond it those not seen lately are forgotten.
+const maxPresent = 10000
+
+// due reports whether to record that m is at work: once a minute.
+func (p *presence) due(m member) bool {
+	now := p.now()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	recent := func(at time.Time) bool { return now.Sub(at) < time.Minute }
+	if at, known := p.at[m]; known && recent(at) {
+		return false
+	}
+	if len(p.at) >= maxPresent {
+		for other, at := range p.at {
+			if !recent(at) {
+				delete(p.at, other)
+			}
+		}
+	}
+	p.at[m] = now
+	return true
+}
+
+// versioned puts the program's version into the document.
+func versioned(document []byte, version string) []byte {
+	if version == "" {
+		return document
+	}
+	d := json.NewDecoder(bytes.NewReader(document))
+	d.UseNumber()
+	var tree struct {
+		Info map[string]any `json:"info"`
+	}
+	var all map[string]any
+	if json.Unmarshal(document, &tree) != nil || d.Decode(&all) != nil || tree.Info == nil {
+		return document
+	}
+	tree.Info["version"] = version
+	all["info"] = tree.Info
+	out, err := json.MarshalIndent(all, "", "  ")
+	if err != nil {
+		return document
+	}
+	return append(out, '\n')
+}
+
+// expanding is the input of an operation that can embed related objects.
+type expanding struct {
+	Expand Expand `query:"expand"`
+}
+
+// relations are what the expansions need that are no matter of course.
+var relations = map[string]helpdesk.Permission{
+	"mailbox": helpdesk.MailboxesView, "customer": helpdesk.CustomersView, "attachments": helpdesk.InteractionsView,
+}
+
+// mayExpand is asked before something is changed: the service refuses to read a
+// relation only after that, when the answer would be a refusal of what was done.
+func mayExpand(d *helpdesk.Desk, expand Expand) error {
+	for _, name := range expand {
+		if p, needed := relations[name]; needed && !d.Holds(p) {
+			return fault.Newf(fault.Forbidden, "You need the permission %s to expand %s.", string(p), name)
+		}
+	}
+	return nil
+}
+
+// Paths of the collections.
+const (
+	accountPath       = "/accounts/{account_id}"
+	mailboxesPath     = accountPath + "/mailboxes"
+	mailboxPath       = mailboxesPath + "/{mailbox_id}"
+	customersPath     = accountPath + "/customers"
+	customerPath      = customersPath + "/{customer_id}"
+	conversationsPath = accountPath + "/conversations"
+	conversationPath  = conversationsPath + "/{conversation_id}"
+	interactionsPath  = conversationPath + "/interactions"
+	interactionPath   = interactionsPath + "/{interaction_id}"
+	attachmentsPath   = interactionPath + "/attachments"
+	attachmentPath    = attachmentsPath + "/{attachment_id}"
+)

@@ -1,0 +1,340 @@
+package transport
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/storage"
+)
+
+// conversation as the API shows it.
+type conversation struct {
+	ID              int64              `json:"id"`
+	Channel         string             `json:"channel" enum:"email"`
+	CustomerEmail   emailRef           `json:"customer_email" description:"Where answers go."`
+	MailboxID       int64              `json:"mailbox_id"`
+	Mailbox         nullable[mailbox]  `json:"mailbox,omitzero" description:"With expand=mailbox."`
+	UserID          *int64             `json:"user_id" description:"Assigned user; null: unassigned."`
+	User            nullable[user]     `json:"user,omitzero" description:"With expand=user; null: unassigned."`
+	Number          int64              `json:"number"`
+	Status          string             `json:"status" enum:"posted,draft,pending,closed"`
+	Subject         string             `json:"subject"`
+	Preview         string             `json:"preview"`
+	RealtimeChannel string             `json:"realtime_channel"`
+	AwaitingSince   *Time              `json:"customer_awaiting_reply_since"`
+	Tags            []conversationTag  `json:"tags"`
+	Customer        nullable[customer] `json:"customer,omitzero" description:"With expand=customer."`
+	UnreadCount     int64              `json:"unread_count"`
+	CreatedAt       Time               `json:"created_at"`
+	UpdatedAt       Time               `json:"updated_at"`
+}
+
+// emailRef is an address of a customer.
+type emailRef struct {
+	ID    *int64 `json:"id" description:"Null when the customer no longer has the address."`
+	Email string `json:"email"`
+}
+
+type conversationTag struct {
+	ID        int64  `json:"id"`
+	Tag       string `json:"tag"`
+	Color     string `json:"color"`
+	CreatedAt Time   `json:"created_at"`
+	UpdatedAt Time   `json:"updated_at"`
+}
+
+type conversationInput struct {
+	expanding
+	Channel      string             `json:"channel" required:"true" enum:"email"`
+	To           string             `json:"to" required:"true" example:"ada@example.org" description:"The customer's address."`
+	MailboxID    storage.Opt[int64] `json:"mailbox_id" description:"The account's default mailbox without it."`
+	UserID       storage.Opt[int64] `json:"user_id" description:"Assigned user."`
+	Status       string             `json:"status" enum:"posted,draft,pending,closed" default:"posted"`
+	Subject      string             `json:"subject" maxLength:"998" example:"Broken engine"`
+	Interactions []interactionInput `json:"interactions" maxItems:"100"`
+}
+
+type conversationID struct {
+	ConversationID int64 `path:"conversation_id"`
+}
+
+type conversationGet struct {
+	conversationID
+	expanding
+}
+
+type conversationUpdate struct {
+	conversationID
+	expanding
+	Subject   storage.Opt[string] `json:"subject" required:"true" maxLength:"998"`
+	MailboxID storage.Opt[int64]  `json:"mailbox_id"`
+	UserID    storage.Opt[int64]  `json:"user_id" description:"Null or empty: unassigned."`
+	Status    storage.Opt[string] `json:"status" enum:"posted,draft,pending,closed"`
+}
+
+// CheckInput asks for the subject, which may be empty but not left out.
+func (in *conversationUpdate) CheckInput(problem func(field, text string)) {
+	if !in.Subject.IsSet() {
+		problem("subject", "is required")
+	}
+	if status, given := in.Status.Get(); given {
+		among(problem, "status", status, "posted", "draft", "pending", "closed")
+	}
+}
+
+type conversationList struct {
+	expanding
+	Paging
+	Status       words     `query:"status" enum:"posted,draft,pending,closed" description:"Any of these."`
+	MailboxID    int64     `query:"mailbox_id"`
+	UserID       string    `query:"user_id" description:"A user's id, me or unassigned."`
+	CustomerID   int64     `query:"customer_id"`
+	UpdatedSince time.Time `query:"updated_since" description:"Changed at this time or later."`
+	SortBy       string    `query:"sort_by" enum:"created_at,updated_at,number,customer_awaiting_reply_since" default:"created_at"`
+	SortType     string    `query:"sort_type" enum:"asc,desc" default:"desc"`
+}
+
+// SetDefaults makes the newest come first.
+func (in *conversationList) SetDefaults() {
+	in.SortBy, in.SortType = string(helpdesk.ByCreated), "desc"
+}
+
+// CheckInput refuses what is no user, no status and no order; the service would say
+// so too, but not together with what is wrong with the other parameters.
+func (in *conversationList) CheckInput(problem func(field, text string)) {
+	if _, ok := in.user(0); !ok {
+		problem("user_id", "must be an id, me or unassigned")
+	}
+	for i, status := range in.Status {
+		among(problem, fmt.Sprintf("status[%d]", i), status, "posted", "draft", "pending", "closed")
+	}
+	among(problem, "sort_by", in.SortBy, "created_at", "updated_at", "number", "customer_awaiting_reply_since")
+	among(problem, "sort_type", in.SortType, "asc", "desc")
+}
+
+// user is the filter by user_id.
+func (in *conversationList) user(caller int64) (filter storage.Opt[int64], ok bool) {
+	switch in.UserID {
+	case "":
+		return filter, true
+	case "me":
+		return storage.Some(caller), true
+	case "unassigned":
+		return storage.Null[int64](), true
+	}
+	id, err := strconv.ParseInt(in.UserID, 10, 64)
+	return storage.Some(id), err == nil && id > 0
+}
+
+type conversationBulk struct {
+	Conversations []int64 `json:"conversations" required:"true" maxItems:"100" description:"Ids; also taken from the query."`
+}
+
+// deskContext tells who is at work.
+type deskContext struct {
+	ActiveUsers []activeUser `json:"active_users"`
+	IsOnline    bool         `json:"is_online"`
+}
+
+type activeUser struct {
+	ID           int64       `json:"id" description:"Of the membership."`
+	UserID       int64       `json:"user_id"`
+	AccountID    int64       `json:"account_id"`
+	User         contextUser `json:"user"`
+	IsOnline     bool        `json:"is_online"`
+	LastActivity *Time       `json:"last_activity"`
+}
+
+type contextUser struct {
+	ID       int64   `json:"id"`
+	Name     string  `json:"name"`
+	Initials string  `json:"initials"`
+	Avatar   *string `json:"avatar"`
+}
+
+func (a *api) addConversations(t *Table) {
+	expand := []string{"user", "mailbox", "customer"}
+	op := func(id, method, path, summary, description string) Operation {
+		return Operation{ID: id, Method: method, Path: path, Tag: "Conversations", Summary: summary, Description: description}
+	}
+	create := op("createConversation", http.MethodPost, conversationsPath, "Begin a conversation",
+		"The customer is made from the address if no customer has it. Posted user interactions are sent. "+
+			"Needs conversations.create, what the interactions need, and conversations.assign to set user_id.")
+	create.Status, create.Expand = http.StatusCreated, expand
+	Handle(t, a.desk, create, a.createConversation)
+	list := op("listConversations", http.MethodGet, conversationsPath, "List conversations",
+		"Newest first unless sorted otherwise. Needs conversations.view.")
+	list.Expand = expand
+	HandlePage(t, a.desk, list, a.listConversations)
+	get := op("getConversation", http.MethodGet, conversationPath, "Retrieve a conversation", "Needs conversations.view.")
+	get.Expand = expand
+	Handle(t, a.desk, get, a.getConversation)
+	update := op("updateConversation", http.MethodPut, conversationPath, "Update a conversation",
+		"Fields that are left out stay as they are. Needs conversations.update, and conversations.assign to change user_id.")
+	update.Expand = expand
+	Handle(t, a.desk, update, a.updateConversation)
+	HandleEmpty(t, a.desk, op("deleteConversation", http.MethodDelete, conversationPath, "Delete a conversation",
+		"With all that is in it; its mails are not imported again. Needs conversations.delete."), a.deleteConversation)
+	bulk := op("deleteConversations", http.MethodDelete, conversationsPath+"/bulk", "Delete conversations",
+		"All or none of at most 100. 404 when one of them does not exist; `errors` names it. Needs conversations.delete.")
+	bulk.BodyQuery = true
+	HandleEmpty(t, a.desk, bulk, a.deleteConversations)
+	Handle(t, a.desk, op("getContext", http.MethodGet, conversationsPath+"/context", "Tell whether the help desk is online",
+		"And which members are at work. Needs conversations.view."), a.getContext)
+}
+
+func (a *api) createConversation(ctx context.Context, d *helpdesk.Desk, in conversationInput) (conversation, error) {
+	if err := mayExpand(d, in.Expand); err != nil {
+		return conversation{}, err
+	}
+	input := helpdesk.ConversationInput{
+		Channel: in.Channel, To: in.To, MailboxID: in.MailboxID.Or(0), UserID: in.UserID,
+		Status: helpdesk.Status(in.Status), Subject: in.Subject,
+	}
+	for _, one := range in.Interactions {
+		input.Interactions = append(input.Interactions, one.input())
+	}
+	c, err := d.CreateConversation(ctx, input)
+	return one(ctx, d, c, err, in.Expand, showConversations)
+}
+
+func (a *api) listConversations(ctx context.Context, d *helpdesk.Desk, in conversationList) (storage.Page[conversation], error) {
+	query := helpdesk.ConversationQuery{
+		MailboxID: in.MailboxID, CustomerID: in.CustomerID, UpdatedSince: in.UpdatedSince,
+		Sort: helpdesk.ConversationSort(in.SortBy), Ascending: in.SortType == "asc",
+	}
+	query.UserID, _ = in.user(d.UserID())
+	for _, status := range in.Status {
+		query.Statuses = append(query.Statuses, helpdesk.Status(status))
+	}
+	page, err := d.Conversations(ctx, query, in.Request())
+	if err != nil {
+		return storage.Page[conversation]{}, err
+	}
+	shown, err := showConversations(ctx, d, page.Items, in.Expand)
+	return storage.Page[conversation]{Items: shown, Next: page.Next, Prev: page.Prev}, err
+}
+
+func (a *api) getConversation(ctx context.Context, d *helpdesk.Desk, in conversationGet) (conversation, error) {
+	c, err := d.Conversation(ctx, in.ConversationID)
+	return one(ctx, d, c, err, in.Expand, showConversations)
+}
+
+func (a *api) updateConversation(ctx context.Context, d *helpdesk.Desk, in conversationUpdate) (conversation, error) {
+	if err := mayExpand(d, in.Expand); err != nil {
+		return conversation{}, err
+	}
+	c, err := d.UpdateConversation(ctx, in.ConversationID, helpdesk.ConversationUpdate{
+		Subject: in.Subject.Or(""), MailboxID: in.MailboxID, UserID: in.UserID, Status: asStatus(in.Status),
+	})
+	return one(ctx, d, c, err, in.Expand, showConversations)
+}
+
+func (a *api) deleteConversation(ctx context.Context, d *helpdesk.Desk, in conversationID) error {
+	return d.DeleteConversation(ctx, in.ConversationID)
+}
+
+func (a *api) deleteConversations(ctx context.Context, d *helpdesk.Desk, in conversationBulk) error {
+	return d.DeleteConversations(ctx, in.Conversations)
+}
+
+func (a *api) getContext(ctx context.Context, d *helpdesk.Desk, _ struct{}) (deskContext, error) {
+	active, err := d.Context(ctx)
+	out := deskContext{ActiveUsers: []activeUser{}, IsOnline: len(active) > 0}
+	for _, m := range active {
+		out.ActiveUsers = append(out.ActiveUsers, activeUser{
+			ID: m.Membership.ID, UserID: m.User.ID, AccountID: d.AccountID(), IsOnline: true,
+			User:         contextUser{ID: m.User.ID, Name: m.User.Name, Initials: m.User.Initials()},
+			LastActivity: TimePtr(&m.Membership.LastActivity),
+		})
+	}
+	return out, err
+}
+
+// asStatus keeps absent and null what they are.
+func asStatus(s storage.Opt[string]) storage.Opt[helpdesk.Status] {
+	if text, given := s.Get(); given {
+		return storage.Some(helpdesk.Status(text))
+	}
+	if s.IsNull() {
+		return storage.Null[helpdesk.Status]()
+	}
+	return storage.Opt[helpdesk.Status]{}
+}
+
+// one shows a single object in the way that a page of them is shown.
+func one[T, U, E any](ctx context.Context, d *helpdesk.Desk, row T, err error, how E, show func(context.Context, *helpdesk.Desk, []T, E) ([]U, error)) (U, error) {
+	var none U
+	if err != nil {
+		return none, err
+	}
+	shown, err := show(ctx, d, []T{row}, how)
+	if err != nil {
+		return none, err
+	}
+	return shown[0], nil
+}
+
+// showConversations shows a page with one query for each relation.
+func showConversations(ctx context.Context, d *helpdesk.Desk, rows []helpdesk.Conversation, expand Expand) ([]conversation, error) {
+	var users map[int64]user
+	mailboxes, customers := map[int64]mailbox{}, map[int64]customer{}
+	if expand.Has("user") {
+		var err error
+		if users, err = findUsers(ctx, d, ids(rows, func(c helpdesk.Conversation) []int64 { return []int64{c.UserID} })); err != nil {
+			return nil, err
+		}
+	}
+	if expand.Has("mailbox") {
+		found, err := d.MailboxesByID(ctx, ids(rows, func(c helpdesk.Conversation) []int64 { return []int64{c.MailboxID} }))
+		if err != nil {
+			return nil, err
+		}
+		for _, m := range found {
+			mailboxes[m.ID] = showMailbox(d, m)
+		}
+	}
+	if expand.Has("customer") {
+		var err error
+		if customers, err = findCustomers(ctx, d, ids(rows, func(c helpdesk.Conversation) []int64 { return []int64{c.CustomerID} })); err != nil {
+			return nil, err
+		}
+	}
+	out := make([]conversation, len(rows))
+	for i, c := range rows {
+		out[i] = showConversation(c)
+		if expand.Has("user") {
+			out[i].User = shownOrNull(pick(users, c.UserID))
+		}
+		if expand.Has("mailbox") {
+			out[i].Mailbox = shownOrNull(pick(mailboxes, c.MailboxID))
+		}
+		if expand.Has("customer") {
+			out[i].Customer = shownOrNull(pick(customers, c.CustomerID))
+		}
+	}
+	return out, nil
+}
+
+func showConversation(c helpdesk.Conversation) conversation {
+	return conversation{
+		ID: c.ID, Channel: c.Channel, CustomerEmail: emailRef{ID: idOrNull(c.CustomerEmailID), Email: c.CustomerEmail},
+		MailboxID: c.MailboxID, UserID: idOrNull(c.UserID), Number: c.Number, Status: string(c.Status), Subject: c.Subject,
+		Preview: c.Preview, RealtimeChannel: fmt.Sprintf("conversations.%d", c.ID), AwaitingSince: TimePtr(&c.AwaitingSince),
+		Tags: []conversationTag{}, UnreadCount: c.UnreadCount, CreatedAt: Time(c.CreatedAt), UpdatedAt: Time(c.UpdatedAt),
+	}
+}
+
+// findCustomers finds customers by id for showing them.
+func findCustomers(ctx context.Context, d *helpdesk.Desk, ids []int64) (map[int64]customer, error) {
+	found, err := d.CustomersByID(ctx, ids)
+	shown := make(map[int64]customer, len(found))
+	for _, c := range found {
+		shown[c.ID] = showCustomer(d, c)
+	}
+	return shown, err
+}

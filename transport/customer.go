@@ -1,0 +1,199 @@
+package transport
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/storage"
+)
+
+// customer as the API shows it.
+type customer struct {
+	ID        int64             `json:"id"`
+	Name      string            `json:"name" description:"First and last name, or an address when both are empty."`
+	Initials  string            `json:"initials"`
+	FirstName string            `json:"first_name"`
+	LastName  string            `json:"last_name"`
+	Company   string            `json:"company"`
+	AccountID int64             `json:"account_id"`
+	Avatar    *string           `json:"avatar" description:"URL of an image; null without one."`
+	Emails    []customerEmail   `json:"emails"`
+	Phones    []customerPhone   `json:"phones"`
+	Websites  []customerWebsite `json:"websites"`
+	Stats     *customerStats    `json:"stats,omitempty" description:"Only when a single customer is retrieved."`
+	CreatedAt Time              `json:"created_at"`
+	UpdatedAt Time              `json:"updated_at"`
+}
+
+type customerEmail struct {
+	ID    int64  `json:"id"`
+	Email string `json:"email"`
+}
+
+type customerPhone struct {
+	ID    int64  `json:"id"`
+	Phone string `json:"phone"`
+}
+
+type customerWebsite struct {
+	ID      int64  `json:"id"`
+	Website string `json:"website"`
+}
+
+type customerStats struct {
+	Conversations conversationCounts `json:"conversations"`
+}
+
+type conversationCounts struct {
+	Total        int64 `json:"total"`
+	Posted       int64 `json:"posted"`
+	Pending      int64 `json:"pending"`
+	Closed       int64 `json:"closed"`
+	EmailChannel int64 `json:"email_channel"`
+}
+
+type customerInput struct {
+	FirstName string                      `json:"first_name" required:"true" maxLength:"100" example:"Ada"`
+	LastName  storage.Opt[string]         `json:"last_name" maxLength:"100" example:"Lovelace"`
+	Company   storage.Opt[string]         `json:"company" maxLength:"200"`
+	Emails    storage.Opt[[]emailInput]   `json:"emails" maxItems:"15" description:"Replaces the list: items left out are removed."`
+	Phones    storage.Opt[[]phoneInput]   `json:"phones" maxItems:"25"`
+	Websites  storage.Opt[[]websiteInput] `json:"websites" maxItems:"150"`
+}
+
+// Items without an id, or with one that the customer does not have, are new.
+
+type emailInput struct {
+	ID    storage.Opt[int64] `json:"id"`
+	Email string             `json:"email" required:"true" example:"ada@example.org"`
+}
+
+type phoneInput struct {
+	ID    storage.Opt[int64] `json:"id"`
+	Phone string             `json:"phone" required:"true" example:"+44 20 7946 0000"`
+}
+
+type websiteInput struct {
+	ID      storage.Opt[int64] `json:"id"`
+	Website string             `json:"website" required:"true" example:"https://example.org"`
+}
+
+type customerID struct {
+	CustomerID int64 `path:"customer_id"`
+}
+
+type customerUpdate struct {
+	customerID
+	customerInput
+}
+
+type customerList struct {
+	Paging
+	Email string `query:"email" description:"The customer with this address."`
+}
+
+type customerDeletion struct {
+	customerID
+	Force bool `query:"force" description:"Delete its conversations too."`
+}
+
+func (a *api) addCustomers(t *Table) {
+	Handle(t, a.desk, Operation{
+		ID: "createCustomer", Method: http.MethodPost, Path: customersPath, Tag: "Customers", Status: http.StatusCreated, Lean: true,
+		Summary:     "Create a customer",
+		Description: "Needs customers.create.",
+	}, a.createCustomer)
+	HandlePage(t, a.desk, Operation{
+		ID: "listCustomers", Method: http.MethodGet, Path: customersPath, Tag: "Customers",
+		Summary:     "List customers",
+		Description: "Newest first. Needs customers.view.",
+	}, a.listCustomers)
+	Handle(t, a.desk, Operation{
+		ID: "getCustomer", Method: http.MethodGet, Path: customerPath, Tag: "Customers",
+		Summary:     "Retrieve a customer with the counts of their conversations",
+		Description: "Needs customers.view.",
+	}, a.getCustomer)
+	Handle(t, a.desk, Operation{
+		ID: "updateCustomer", Method: http.MethodPut, Path: customerPath, Tag: "Customers", Lean: true,
+		Summary: "Update a customer",
+		Description: "Fields that are left out stay as they are; a list that is named replaces the list. " +
+			"An item without an id, or with one that does not exist, is new. Needs customers.update.",
+	}, a.updateCustomer)
+	HandleEmpty(t, a.desk, Operation{
+		ID: "deleteCustomer", Method: http.MethodDelete, Path: customerPath, Tag: "Customers",
+		Summary:     "Delete a customer",
+		Description: "409 for one with conversations, unless force. Needs customers.delete, and conversations.delete to force.",
+	}, a.deleteCustomer)
+}
+
+func (a *api) createCustomer(ctx context.Context, d *helpdesk.Desk, in customerInput) (customer, error) {
+	c, err := d.CreateCustomer(ctx, in.input())
+	return showCustomer(d, c), err
+}
+
+func (a *api) listCustomers(ctx context.Context, d *helpdesk.Desk, in customerList) (storage.Page[customer], error) {
+	page, err := d.Customers(ctx, helpdesk.CustomerQuery{Email: in.Email}, in.Request())
+	return mapPage(page, func(c helpdesk.Customer) customer { return showCustomer(d, c) }), err
+}
+
+func (a *api) getCustomer(ctx context.Context, d *helpdesk.Desk, in customerID) (customer, error) {
+	c, err := d.Customer(ctx, in.CustomerID)
+	if err != nil {
+		return customer{}, err
+	}
+	stats, err := d.CustomerStats(ctx, in.CustomerID)
+	out := showCustomer(d, c)
+	out.Stats = &customerStats{Conversations: conversationCounts{
+		Total: stats.Total, Posted: stats.Posted, Pending: stats.Pending, Closed: stats.Closed, EmailChannel: stats.EmailChannel,
+	}}
+	return out, err
+}
+
+func (a *api) updateCustomer(ctx context.Context, d *helpdesk.Desk, in customerUpdate) (customer, error) {
+	c, err := d.UpdateCustomer(ctx, in.CustomerID, in.input())
+	return showCustomer(d, c), err
+}
+
+func (a *api) deleteCustomer(ctx context.Context, d *helpdesk.Desk, in customerDeletion) error {
+	return d.DeleteCustomer(ctx, in.CustomerID, in.Force)
+}
+
+func (in customerInput) input() helpdesk.CustomerInput {
+	return helpdesk.CustomerInput{
+		FirstName: in.FirstName, LastName: in.LastName, Company: in.Company,
+		Emails:   items(in.Emails, func(e emailInput) helpdesk.Item { return helpdesk.Item{ID: e.ID.Or(0), Value: e.Email} }),
+		Phones:   items(in.Phones, func(p phoneInput) helpdesk.Item { return helpdesk.Item{ID: p.ID.Or(0), Value: p.Phone} }),
+		Websites: items(in.Websites, func(w websiteInput) helpdesk.Item { return helpdesk.Item{ID: w.ID.Or(0), Value: w.Website} }),
+	}
+}
+
+// items turns a list of an input into the service's; null empties the list.
+func items[T any](list storage.Opt[[]T], item func(T) helpdesk.Item) storage.Opt[[]helpdesk.Item] {
+	if !list.IsSet() {
+		return storage.Opt[[]helpdesk.Item]{}
+	}
+	out := []helpdesk.Item{}
+	for _, one := range list.Or(nil) {
+		out = append(out, item(one))
+	}
+	return storage.Some(out)
+}
+
+func showCustomer(d *helpdesk.Desk, c helpdesk.Customer) customer {
+	out := customer{
+		ID: c.ID, Name: c.Name(), Initials: c.Initials(), FirstName: c.FirstName, LastName: c.LastName, Company: c.Company,
+		AccountID: d.AccountID(), Emails: []customerEmail{}, Phones: []customerPhone{}, Websites: []customerWebsite{},
+		CreatedAt: Time(c.CreatedAt), UpdatedAt: Time(c.UpdatedAt),
+	}
+	for _, e := range c.Emails {
+		out.Emails = append(out.Emails, customerEmail{ID: e.ID, Email: e.Email})
+	}
+	for _, p := range c.Phones {
+		out.Phones = append(out.Phones, customerPhone{ID: p.ID, Phone: p.Phone})
+	}
+	for _, w := range c.Websites {
+		out.Websites = append(out.Websites, customerWebsite{ID: w.ID, Website: w.Website})
+	}
+	return out
+}

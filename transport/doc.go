@@ -1,0 +1,23 @@
+// Package transport is the door of the module: the HTTP API over the domains.
+//
+// [API] is the help desk's API; an application adds its own operations to the
+// table, or mounts it beside its own pages.
+//
+// One [Table] of operations is the API. Serving, the OpenAPI document and the
+// tests of authorization and of errors come from it. An operation is added with
+// [Handle] (an object), [HandlePage] (a list), [HandleEmpty] (204) or
+// [HandleContent] (a file); its function gets a handle of the domain, which a
+// [Resolver] made out of the request, and a typed input, and never sees a token or
+// a ResponseWriter.
+//
+// Inputs are structs with tags `json` (the body, in any of the three encodings),
+// `path` and `query`; see [Handle].
+//
+// To add an operation: write its input struct, its output struct with `json` tags
+// (a field without omitempty is documented as always there; timestamps are
+// [Time]), a function from handle and input to output, and one line that adds them
+// to the table; then `go generate ./transport` for the document. Errors are faults
+// of storage/fault and become RFC 9457 problems in one place.
+//
+// [Table.Handler] serves the table under any mux, also below http.StripPrefix.
+package transport

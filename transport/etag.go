@@ -1,0 +1,133 @@
+package transport
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/helpwright/helpwright/storage/fault"
+)
+
+// maxVariant bounds the query that an ETag carries; an answer to a longer one has
+// no ETag.
+const maxVariant = 512
+
+// etag is the strong entity tag of a body (RFC 9110 section 8.8.3): its hash, and
+// the query that chose the representation. The latter lets a later If-Match on
+// the same resource ask for the same representation again: what was read with
+// `expand=user` is compared with what that would read now.
+func etag(body []byte, variant string) string {
+	if len(variant) > maxVariant {
+		return ""
+	}
+	sum := sha256.Sum256(body)
+	tag := base64.RawURLEncoding.EncodeToString(sum[:16])
+	if variant != "" {
+		tag += "." + base64.RawURLEncoding.EncodeToString([]byte(variant))
+	}
+	return `"` + tag + `"`
+}
+
+// etag is the tag of the answer with this body. That of a lean one is what a GET
+// of the object would have, so that a client can go on from it; who may not GET it
+// gets none.
+func (r *Request) etag(body []byte) string {
+	variant := r.variant()
+	if r.route.Lean {
+		get := r.route.entry.methods[http.MethodGet]
+		if get == nil || get.represent == nil {
+			return ""
+		}
+		var err error
+		if body, err = get.represent(r.forGet(get, variant)); err != nil {
+			return ""
+		}
+	}
+	return etag(body, variant)
+}
+
+// variantOf returns the query that an ETag carries.
+func variantOf(tag string) (query string, ok bool) {
+	_, encoded, found := strings.Cut(strings.Trim(tag, `"`), ".")
+	if !found {
+		return "", true
+	}
+	raw, err := base64.RawURLEncoding.DecodeString(encoded)
+	return string(raw), err == nil && len(raw) <= maxVariant
+}
+
+// variant is the part of the query that the resource's GET knows.
+func (r *Request) variant() string {
+	get := r.route.entry.methods[http.MethodGet]
+	if get == nil {
+		get = r.route
+	}
+	known := get.QueryNames()
+	kept := url.Values{}
+	for name, values := range r.http.URL.Query() {
+		if slices.Contains(known, strings.TrimSuffix(name, "[]")) {
+			kept[name] = values
+		}
+	}
+	return kept.Encode()
+}
+
+// entityTags splits the values of If-Match or If-None-Match.
+func entityTags(values []string) []string {
+	var tags []string
+	for _, value := range values {
+		for tag := range strings.SplitSeq(value, ",") {
+			if tag = strings.TrimSpace(tag); tag != "" {
+				tags = append(tags, tag)
+			}
+		}
+	}
+	return tags
+}
+
+// noneMatch is the weak comparison of If-None-Match (RFC 9110 section 13.1.2).
+func noneMatch(values []string, current string) bool {
+	for _, tag := range entityTags(values) {
+		if tag == "*" || strings.TrimPrefix(tag, "W/") == current {
+			return true
+		}
+	}
+	return false
+}
+
+// maxTags bounds the tags of one If-Match, as each may cost a read.
+const maxTags = 8
+
+// ifMatch evaluates If-Match (RFC 9110 section 13.1.1) with the GET of the same
+// path. A condition that cannot be checked fails: to ignore it would be to
+// overwrite what the client wanted to protect.
+func (r *Request) ifMatch() error {
+	tags := entityTags(r.http.Header.Values("If-Match"))
+	method := r.http.Method
+	if len(tags) == 0 || (method != http.MethodPut && method != http.MethodPatch && method != http.MethodDelete) {
+		return nil
+	}
+	get := r.route.entry.methods[http.MethodGet]
+	if get == nil || get.represent == nil {
+		return fault.New(fault.Precondition, "The resource has no entity tag.")
+	}
+	for _, tag := range tags[:min(maxTags, len(tags))] {
+		query, ok := variantOf(tag)
+		if tag == "*" {
+			query = ""
+		} else if !ok || strings.HasPrefix(tag, "W/") {
+			continue
+		}
+		body, err := get.represent(r.forGet(get, query))
+		if err != nil {
+			return err
+		}
+		if tag == "*" || etag(body, query) == tag {
+			return nil
+		}
+	}
+	return fault.New(fault.Precondition, "Somebody else has changed the resource since it was read.")
+}

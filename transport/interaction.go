@@ -1,0 +1,343 @@
+package transport
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/mailhtml"
+	"github.com/helpwright/helpwright/storage"
+)
+
+// interaction as the API shows it: fields of other types are absent.
+type interaction struct {
+	ID             int64        `json:"id"`
+	Type           string       `json:"type" enum:"user,customer,note" description:"More may be added."`
+	Body           string       `json:"body" description:"HTML that is safe to show."`
+	Attachments    []attachment `json:"attachments,omitzero" description:"With expand=attachments."`
+	ConversationID int64        `json:"conversation_id"`
+	CreatedAt      Time         `json:"created_at"`
+	UpdatedAt      Time         `json:"updated_at"`
+
+	Status     string          `json:"status,omitempty" enum:"posted,draft" description:"Of a user's."`
+	To         []string        `json:"to,omitzero" description:"Of a user's."`
+	Cc         []string        `json:"cc,omitzero" description:"Of a user's."`
+	Bcc        []string        `json:"bcc,omitzero" description:"Of a user's."`
+	UserID     nullable[int64] `json:"user_id,omitzero" description:"Creator of a user's or a note."`
+	User       nullable[user]  `json:"user,omitzero" description:"With expand=user."`
+	PostedByID nullable[int64] `json:"posted_by_id,omitzero" description:"Sender of a user's; null while it is a draft."`
+	PostedBy   nullable[user]  `json:"posted_by,omitzero" description:"With expand=posted_by; null while it is a draft."`
+	IsStarter  *bool           `json:"is_starter,omitempty" description:"Of a user's and a customer's: it starts the conversation."`
+	IsForward  *bool           `json:"is_forward,omitempty" description:"Of a user's and a customer's: the customer does not see it."`
+	SeenAt     nullable[Time]  `json:"seen_at,omitzero" description:"Of a user's: when the customer saw it."`
+	MessageID  string          `json:"message_id,omitempty" description:"Of a mail, without angle brackets."`
+	Deliveries []delivery      `json:"deliveries,omitzero" description:"Of a user's: how far it got to each recipient."`
+
+	Source        *string            `json:"source,omitempty" description:"Of a customer's: where it came from."`
+	Customer      nullable[customer] `json:"customer,omitzero" description:"Of a customer's, with expand=customer."`
+	CustomerEmail *emailRef          `json:"customer_email,omitempty" description:"Of a customer's."`
+	Subject       string             `json:"subject,omitempty" description:"Of a customer's mail."`
+	AutoSubmitted *bool              `json:"auto_submitted,omitempty" description:"Of a customer's: a machine wrote it (RFC 3834)."`
+	Threading     *threading         `json:"threading,omitempty" description:"Of a customer's mail: why it is in this conversation."`
+}
+
+// threading explains why a mail is in its conversation.
+type threading struct {
+	Rule    string          `json:"rule" enum:"token,references,new"`
+	Matched *string         `json:"matched" description:"Message-ID that decided."`
+	Refused []refusedThread `json:"refused" description:"Conversations that were candidates."`
+}
+
+type refusedThread struct {
+	ConversationID int64  `json:"conversation_id"`
+	Reason         string `json:"reason"`
+}
+
+// delivery is how far an answer got to one recipient.
+type delivery struct {
+	Address       string  `json:"address"`
+	Field         string  `json:"field" enum:"to,cc,bcc"`
+	State         string  `json:"state" enum:"queued,sent,deferred,failed,bounced"`
+	Attempts      int     `json:"attempts"`
+	Code          *int    `json:"code" description:"SMTP reply code of the last try."`
+	EnhancedCode  *string `json:"enhanced_code" description:"RFC 3463, such as 5.1.1."`
+	Response      string  `json:"response"`
+	NextAttemptAt *Time   `json:"next_attempt_at"`
+	UpdatedAt     Time    `json:"updated_at"`
+}
+
+type interactionInput struct {
+	Type      string   `json:"type" required:"true" enum:"user,customer,note"`
+	Status    string   `json:"status" enum:"posted,draft" description:"Of a user's; posted without it."`
+	Body      string   `json:"body" description:"HTML or text, at most 1 MiB. Required unless a draft or a note." example:"<p>It is fixed.</p>"`
+	To        []string `json:"to" description:"Of a user's; the customer's address without it."`
+	Cc        []string `json:"cc"`
+	Bcc       []string `json:"bcc"`
+	IsForward bool     `json:"is_forward"`
+	Source    string   `json:"source" maxLength:"50" description:"Of a customer's."`
+}
+
+type interactionCreate struct {
+	conversationID
+	expanding
+	interactionInput
+}
+
+type interactionID struct {
+	ConversationID int64 `path:"conversation_id"`
+	InteractionID  int64 `path:"interaction_id"`
+}
+
+type interactionUpdate struct {
+	interactionID
+	expanding
+	Status    storage.Opt[string]   `json:"status" enum:"posted,draft" description:"Posted sends a draft."`
+	Body      storage.Opt[string]   `json:"body"`
+	To        storage.Opt[[]string] `json:"to"`
+	Cc        storage.Opt[[]string] `json:"cc"`
+	Bcc       storage.Opt[[]string] `json:"bcc"`
+	IsForward storage.Opt[bool]     `json:"is_forward"`
+	Source    storage.Opt[string]   `json:"source" maxLength:"50"`
+}
+
+// Quoting is how bodies are shown.
+type quoting struct {
+	Quotes string `query:"quotes" enum:"full,fold" default:"full" description:"Fold: a quoted mail at the end is in a closed <details>."`
+}
+
+func (q *quoting) check(problem func(field, text string)) {
+	if q.Quotes != "" {
+		among(problem, "quotes", q.Quotes, "full", "fold")
+	}
+}
+
+type interactionGet struct {
+	interactionID
+	expanding
+	quoting
+}
+
+// CheckInput refuses an unknown way to show quotes.
+func (in *interactionGet) CheckInput(problem func(field, text string)) { in.check(problem) }
+
+type interactionList struct {
+	conversationID
+	expanding
+	quoting
+	Paging
+}
+
+// CheckInput refuses an unknown way to show quotes.
+func (in *interactionList) CheckInput(problem func(field, text string)) { in.check(problem) }
+
+func (a *api) addInteractions(t *Table) {
+	op := func(id, method, path, summary, description string) Operation {
+		return Operation{
+			ID: id, Method: method, Path: path, Tag: "Interactions", Bare: true,
+			Expand:  []string{"user", "posted_by", "customer", "attachments"},
+			Summary: summary, Description: description,
+		}
+	}
+	create := op("createInteraction", http.MethodPost, interactionsPath, "Add to a conversation",
+		"A posted user interaction is sent. Needs interactions.create; for a note interactions.note is enough.")
+	create.Status = http.StatusCreated
+	Handle(t, a.desk, create, a.createInteraction)
+	HandlePage(t, a.desk, op("listInteractions", http.MethodGet, interactionsPath, "List a conversation's interactions",
+		"Oldest first. Needs interactions.view."), a.listInteractions)
+	Handle(t, a.desk, op("getInteraction", http.MethodGet, interactionPath, "Retrieve an interaction",
+		"Needs interactions.view."), a.getInteraction)
+	Handle(t, a.desk, op("updateInteraction", http.MethodPut, interactionPath, "Update an interaction",
+		"Setting the status of a draft to posted sends it. 409 to change text or recipients of what was sent. "+
+			"Needs interactions.update, and interactions.create to post."), a.updateInteraction)
+	remove := op("deleteInteraction", http.MethodDelete, interactionPath, "Delete an interaction",
+		"A mail whose sending has not begun is not sent any more. Needs interactions.delete.")
+	remove.Expand = nil
+	HandleEmpty(t, a.desk, remove, a.deleteInteraction)
+}
+
+func (a *api) createInteraction(ctx context.Context, d *helpdesk.Desk, in interactionCreate) (interaction, error) {
+	if err := mayExpand(d, in.Expand); err != nil {
+		return interaction{}, err
+	}
+	i, err := d.CreateInteraction(ctx, in.ConversationID, in.input())
+	return one(ctx, d, i, err, view{expand: in.Expand}, a.showInteractions)
+}
+
+func (a *api) listInteractions(ctx context.Context, d *helpdesk.Desk, in interactionList) (storage.Page[interaction], error) {
+	page, err := d.Interactions(ctx, in.ConversationID, in.Request())
+	if err != nil {
+		return storage.Page[interaction]{}, err
+	}
+	shown, err := a.showInteractions(ctx, d, page.Items, view{expand: in.Expand, fold: in.Quotes == "fold"})
+	return storage.Page[interaction]{Items: shown, Next: page.Next, Prev: page.Prev}, err
+}
+
+func (a *api) getInteraction(ctx context.Context, d *helpdesk.Desk, in interactionGet) (interaction, error) {
+	i, err := d.Interaction(ctx, in.ConversationID, in.InteractionID)
+	return one(ctx, d, i, err, view{expand: in.Expand, fold: in.Quotes == "fold"}, a.showInteractions)
+}
+
+func (a *api) updateInteraction(ctx context.Context, d *helpdesk.Desk, in interactionUpdate) (interaction, error) {
+	if err := mayExpand(d, in.Expand); err != nil {
+		return interaction{}, err
+	}
+	i, err := d.UpdateInteraction(ctx, in.ConversationID, in.InteractionID, helpdesk.InteractionUpdate{
+		Status: asStatus(in.Status), Body: in.Body, To: in.To, Cc: in.Cc, Bcc: in.Bcc, IsForward: in.IsForward, Source: in.Source,
+	})
+	return one(ctx, d, i, err, view{expand: in.Expand}, a.showInteractions)
+}
+
+func (a *api) deleteInteraction(ctx context.Context, d *helpdesk.Desk, in interactionID) error {
+	return d.DeleteInteraction(ctx, in.ConversationID, in.InteractionID)
+}
+
+func (in interactionInput) input() helpdesk.InteractionInput {
+	return helpdesk.InteractionInput{
+		Type: helpdesk.InteractionType(in.Type), Status: helpdesk.Status(in.Status), Body: in.Body,
+		To: in.To, Cc: in.Cc, Bcc: in.Bcc, IsForward: in.IsForward, Source: in.Source,
+	}
+}
+
+// view is how interactions are shown.
+type view struct {
+	expand Expand
+	fold   bool
+}
+
+// related is what interactions of a page refer to.
+type related struct {
+	users       map[int64]user
+	customers   map[int64]customer
+	attachments map[int64][]attachment
+	deliveries  map[int64][]delivery
+}
+
+// showInteractions shows a page with one query for each relation.
+func (a *api) showInteractions(ctx context.Context, d *helpdesk.Desk, rows []helpdesk.Interaction, v view) ([]interaction, error) {
+	rel, err := a.relate(ctx, d, rows, v.expand)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]interaction, len(rows))
+	for n, i := range rows {
+		one := interaction{
+			ID: i.ID, Type: string(i.Type), Body: i.Body, ConversationID: i.ConversationID,
+			CreatedAt: Time(i.CreatedAt), UpdatedAt: Time(i.UpdatedAt), MessageID: i.MessageID,
+		}
+		if v.fold {
+			one.Body = mailhtml.Fold(i.Body)
+		}
+		if v.expand.Has("attachments") {
+			one.Attachments = listed(rel.attachments[i.ID])
+		}
+		switch i.Type {
+		case helpdesk.TypeUser:
+			one.fillUser(i, rel, v.expand)
+		case helpdesk.TypeCustomer:
+			one.fillCustomer(i, rel, v.expand)
+		case helpdesk.TypeNote:
+			one.fillCreator(i, rel, v.expand)
+		}
+		out[n] = one
+	}
+	return out, nil
+}
+
+func (a *api) relate(ctx context.Context, d *helpdesk.Desk, rows []helpdesk.Interaction, expand Expand) (rel related, err error) {
+	users := ids(rows, func(i helpdesk.Interaction) (wanted []int64) {
+		if expand.Has("user") {
+			wanted = append(wanted, i.UserID)
+		}
+		if expand.Has("posted_by") {
+			wanted = append(wanted, i.PostedByID)
+		}
+		return wanted
+	})
+	if rel.users, err = findUsers(ctx, d, users); err != nil {
+		return rel, err
+	}
+	if expand.Has("customer") {
+		wanted := ids(rows, func(i helpdesk.Interaction) []int64 { return []int64{i.CustomerID} })
+		if rel.customers, err = findCustomers(ctx, d, wanted); err != nil {
+			return rel, err
+		}
+	}
+	if expand.Has("attachments") {
+		found, err := d.AttachmentsOf(ctx, ids(rows, func(i helpdesk.Interaction) []int64 { return []int64{i.ID} }))
+		if err != nil {
+			return rel, err
+		}
+		rel.attachments = map[int64][]attachment{}
+		for _, one := range found {
+			rel.attachments[one.InteractionID] = append(rel.attachments[one.InteractionID], a.showAttachment(d, one))
+		}
+	}
+	rel.deliveries, err = findDeliveries(ctx, d, rows)
+	return rel, err
+}
+
+// findDeliveries asks for those of the posted answers only. Who may write but not
+// read sees none: the answer to their own POST must not fail for it.
+func findDeliveries(ctx context.Context, d *helpdesk.Desk, rows []helpdesk.Interaction) (map[int64][]delivery, error) {
+	if !d.Holds(helpdesk.InteractionsView) {
+		return nil, nil //nolint:nilnil // a nil map is an empty one
+	}
+	found, err := d.Deliveries(ctx, ids(rows, func(i helpdesk.Interaction) []int64 {
+		if i.Type != helpdesk.TypeUser || i.Status != helpdesk.StatusPosted {
+			return nil
+		}
+		return []int64{i.ID}
+	}))
+	shown := map[int64][]delivery{}
+	for _, one := range found {
+		shown[one.InteractionID] = append(shown[one.InteractionID], showDelivery(one))
+	}
+	return shown, err
+}
+
+func showDelivery(one helpdesk.Delivery) delivery {
+	out := delivery{
+		Address: one.Address, Field: one.Field, State: string(one.State), Attempts: one.Attempts,
+		EnhancedCode: textOrNull(one.EnhancedCode), Response: one.Response,
+		NextAttemptAt: TimePtr(&one.NextAttemptAt), UpdatedAt: Time(one.UpdatedAt),
+	}
+	if one.Code != 0 {
+		out.Code = &one.Code
+	}
+	return out
+}
+
+func (out *interaction) fillCreator(i helpdesk.Interaction, rel related, expand Expand) {
+	out.UserID = shownOrNull(idOrNull(i.UserID))
+	if expand.Has("user") {
+		out.User = shownOrNull(pick(rel.users, i.UserID))
+	}
+}
+
+func (out *interaction) fillUser(i helpdesk.Interaction, rel related, expand Expand) {
+	out.fillCreator(i, rel, expand)
+	out.Status, out.To, out.Cc, out.Bcc = string(i.Status), listed(i.To), listed(i.Cc), listed(i.Bcc)
+	out.PostedByID = shownOrNull(idOrNull(i.PostedByID))
+	if expand.Has("posted_by") || i.Status == helpdesk.StatusDraft {
+		out.PostedBy = shownOrNull(pick(rel.users, i.PostedByID))
+	}
+	out.IsStarter, out.IsForward = &i.IsStarter, &i.IsForward
+	out.SeenAt = shownOrNull(TimePtr(&i.SeenAt))
+	out.Deliveries = listed(rel.deliveries[i.ID])
+}
+
+func (out *interaction) fillCustomer(i helpdesk.Interaction, rel related, expand Expand) {
+	out.Source, out.Subject = &i.Source, i.Subject
+	out.CustomerEmail = &emailRef{ID: idOrNull(i.CustomerEmailID), Email: i.CustomerEmail}
+	if expand.Has("customer") {
+		out.Customer = shownOrNull(pick(rel.customers, i.CustomerID))
+	}
+	out.IsStarter, out.IsForward, out.AutoSubmitted = &i.IsStarter, &i.IsForward, &i.AutoSubmitted
+	if i.Threading.Rule == "" {
+		return
+	}
+	out.Threading = &threading{Rule: i.Threading.Rule, Matched: textOrNull(i.Threading.Matched), Refused: []refusedThread{}}
+	for _, r := range i.Threading.Refused {
+		out.Threading.Refused = append(out.Threading.Refused, refusedThread{ConversationID: r.ConversationID, Reason: r.Reason})
+	}
+}

@@ -1,0 +1,287 @@
+// Package openapigen makes the OpenAPI 3.1 document of a route table. It is used
+// by tests and go generate only, so that no program links a schema reflector.
+package openapigen
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/helpwright/helpwright/transport"
+)
+
+// Info is the head of the document.
+type Info struct {
+	Title       string
+	Version     string
+	Description string
+}
+
+type object = map[string]any
+
+// Generate returns the document of the table, indented, with a final newline. The
+// same table gives the same bytes.
+func Generate(t *transport.Table, info Info) ([]byte, error) {
+	g := &generator{schemas: newSchemas(), paths: object{}}
+	problem, err := g.schemas.output(reflect.TypeFor[transport.Problem]())
+	if err != nil {
+		return nil, err
+	}
+	for _, route := range t.Routes() {
+		if err := g.route(route); err != nil {
+			return nil, fmt.Errorf("operation %s: %w", route.ID, err)
+		}
+	}
+	document := object{
+		"openapi": "3.1.0",
+		"info":    object{"title": info.Title, "version": info.Version, "description": info.Description},
+		"servers": []any{object{"url": t.Base()}},
+		"paths":   g.paths,
+		"tags":    g.tagList(),
+		"components": object{
+			"schemas":         g.schemas.components,
+			"securitySchemes": object{"bearer": object{"type": "http", "scheme": "bearer"}},
+			"headers":         headers(),
+			"responses": object{"Problem": object{
+				"description": "The request failed; see `code`, and `errors` for the fields.",
+				"headers":     object{"X-Request-Id": ref("headers", "X-Request-Id")},
+				"content":     object{"application/problem+json": object{"schema": problem}},
+			}},
+		},
+	}
+	out, err := json.MarshalIndent(document, "", "  ")
+	return append(out, '\n'), err
+}
+
+func headers() object {
+	text := func(description string) object {
+		return object{"description": description, "schema": object{"type": "string"}}
+	}
+	return object{
+		"X-Request-Id": text("Names the request in the server's log."),
+		"ETag":         text("Strong entity tag, for If-None-Match and If-Match."),
+		"Link":         text("RFC 8288: rel=next and rel=prev of the list."),
+		"Location":     text("Address of what was created."),
+	}
+}
+
+func ref(kind, name string) object { return object{"$ref": "#/components/" + kind + "/" + name} }
+
+type generator struct {
+	schemas *schemas
+	paths   object
+	tags    []string
+}
+
+func (g *generator) tagList() []any {
+	list := []any{}
+	for _, tag := range g.tags {
+		list = append(list, object{"name": tag})
+	}
+	return list
+}
+
+func (g *generator) route(r transport.Route) error {
+	operation, err := g.operation(r)
+	if err != nil {
+		return err
+	}
+	if r.Tag != "" && !slices.Contains(g.tags, r.Tag) {
+		g.tags = append(g.tags, r.Tag)
+	}
+	for i, path := range append([]string{r.Path}, r.Aliases...) {
+		path = strings.ReplaceAll(path, "...}", "}")
+		item, _ := g.paths[path].(object)
+		if item == nil {
+			item = object{}
+			g.paths[path] = item
+		}
+		one := object{}
+		for k, v := range operation {
+			one[k] = v
+		}
+		if i > 0 {
+			one["operationId"] = r.ID + "Alias" + strconv.Itoa(i)
+			one["description"] = strings.TrimSpace(r.Description + "\n\nAnother path of " + r.ID + ".")
+		}
+		item[strings.ToLower(r.Method)] = one
+	}
+	return nil
+}
+
+func (g *generator) operation(r transport.Route) (object, error) {
+	parameters, err := g.parameters(r)
+	if err != nil {
+		return nil, err
+	}
+	success, err := g.success(r)
+	if err != nil {
+		return nil, err
+	}
+	responses := object{strconv.Itoa(r.Status): success, "default": ref("responses", "Problem")}
+	if r.Method == http.MethodGet && r.Shape != transport.List {
+		responses["304"] = object{"description": "Not changed since If-None-Match."}
+	}
+	if r.Shape == transport.File {
+		responses["206"] = object{"description": "The range that was asked for.", "content": object{"*/*": object{}}}
+	}
+	for _, status := range failures(r) {
+		responses[strconv.Itoa(status)] = ref("responses", "Problem")
+	}
+	operation := object{"operationId": r.ID, "responses": responses}
+	for key, text := range map[string]string{"summary": r.Summary, "description": r.Description} {
+		if text != "" {
+			operation[key] = text
+		}
+	}
+	if r.Tag != "" {
+		operation["tags"] = []any{r.Tag}
+	}
+	if len(parameters) > 0 {
+		operation["parameters"] = parameters
+	}
+	operation["security"] = []any{object{"bearer": []any{}}}
+	if r.Public {
+		operation["security"] = []any{object{}, object{"bearer": []any{}}}
+	}
+	if r.HasBody() {
+		body, err := g.body(r)
+		if err != nil {
+			return nil, err
+		}
+		operation["requestBody"] = body
+	}
+	return operation, nil
+}
+
+// failures are the statuses that an operation may fail with besides those of any
+// operation, which are in `default`.
+func failures(r transport.Route) []int {
+	statuses := []int{http.StatusTooManyRequests}
+	if !r.Public {
+		statuses = append(statuses, http.StatusUnauthorized, http.StatusForbidden)
+	}
+	if len(r.Params()) > 0 {
+		statuses = append(statuses, http.StatusNotFound)
+	}
+	if len(r.QueryNames()) > 0 || r.HasBody() {
+		statuses = append(statuses, http.StatusUnprocessableEntity)
+	}
+	if r.HasBody() {
+		statuses = append(statuses, http.StatusBadRequest, http.StatusRequestEntityTooLarge, http.StatusUnsupportedMediaType)
+	}
+	if r.Method != http.MethodGet {
+		statuses = append(statuses, http.StatusConflict)
+	}
+	if r.Method == http.MethodPut || r.Method == http.MethodDelete {
+		statuses = append(statuses, http.StatusPreconditionFailed)
+	}
+	return statuses
+}
+
+func (g *generator) success(r transport.Route) (object, error) {
+	with := object{"X-Request-Id": ref("headers", "X-Request-Id")}
+	response := object{"description": http.StatusText(r.Status), "headers": with}
+	switch r.Shape {
+	case transport.Empty:
+	case transport.File:
+		response["content"] = object{"*/*": object{}}
+	case transport.Object:
+		schema, err := g.schemas.output(r.Out)
+		if err != nil {
+			return nil, err
+		}
+		with["ETag"] = ref("headers", "ETag")
+		if r.Status == http.StatusCreated {
+			with["Location"] = ref("headers", "Location")
+		}
+		if !r.Bare {
+			schema = wrapped(schema)
+		}
+		response["content"] = object{"application/json": object{"schema": schema}}
+	case transport.List:
+		schema, err := g.schemas.output(r.Out)
+		if err != nil {
+			return nil, err
+		}
+		with["Link"] = ref("headers", "Link")
+		list := object{"type": "array", "items": schema}
+		response["content"] = object{"application/json": object{"schema": wrapped(list)}}
+	}
+	return response, nil
+}
+
+func wrapped(schema object) object {
+	return object{"type": "object", "required": []any{"data"}, "properties": object{"data": schema}}
+}
+
+// body offers the three encodings; a file can only come in a multipart body.
+func (g *generator) body(r transport.Route) (object, error) {
+	schema, err := g.schemas.input(r.In)
+	if err != nil {
+		return nil, err
+	}
+	content := object{"multipart/form-data": object{"schema": schema}}
+	if !hasFile(r.In) {
+		content["application/json"] = object{"schema": schema}
+		content["application/x-www-form-urlencoded"] = object{"schema": schema}
+	}
+	return object{"content": content, "description": "Nested fields of forms are in bracket notation: `a[b]`, `a[0][b]`, `a[]`."}, nil
+}
+
+func (g *generator) parameters(r transport.Route) ([]any, error) {
+	var list []any
+	for _, name := range r.Params() {
+		schema := object{"type": "string"}
+		if name == "id" || strings.HasSuffix(name, "_id") {
+			schema = object{"type": "integer", "format": "int64", "minimum": 1}
+		}
+		list = append(list, object{"name": name, "in": "path", "required": true, "schema": schema})
+	}
+	if r.In == nil {
+		return list, nil
+	}
+	for _, f := range reflect.VisibleFields(r.In) {
+		name := f.Tag.Get("query")
+		if name == "" {
+			continue
+		}
+		parameter, err := g.parameter(r, f, name)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, parameter)
+	}
+	return list, nil
+}
+
+func (g *generator) parameter(r transport.Route, f reflect.StructField, name string) (object, error) {
+	if f.Type == reflect.TypeFor[transport.Expand]() {
+		var known []any
+		for _, e := range r.Expand {
+			known = append(known, e)
+		}
+		return object{
+			"name": name, "in": "query", "style": "form", "explode": false,
+			"description": "Related objects to embed.",
+			"schema":      object{"type": "array", "items": object{"type": "string", "enum": known}},
+		}, nil
+	}
+	schema, err := g.schemas.query(f)
+	if err != nil {
+		return nil, err
+	}
+	if schema["type"] == "array" {
+		name += "[]"
+	}
+	parameter := object{"name": name, "in": "query", "schema": schema}
+	if text, ok := schema["description"]; ok {
+		parameter["description"] = text
+		delete(schema, "description")
+	}
+	return parameter, nil
+}

@@ -1,0 +1,183 @@
+package transport
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/storage"
+)
+
+// mailbox as the API shows it.
+type mailbox struct {
+	ID              int64       `json:"id"`
+	AccountID       int64       `json:"account_id"`
+	Name            string      `json:"name"`
+	Email           string      `json:"email" description:"Sender of all answers."`
+	From            string      `json:"from" description:"Sender's name, with placeholders :mailbox.name and :user.name."`
+	InternalAddress string      `json:"internal_email_address" description:"Mail can be forwarded to it."`
+	Connection      *connection `json:"connection,omitempty" description:"Only to who holds mailboxes.connection."`
+	CreatedAt       Time        `json:"created_at"`
+	UpdatedAt       Time        `json:"updated_at"`
+}
+
+type connection struct {
+	Inbound inbound `json:"inbound"`
+}
+
+// inbound is how mail reaches a mailbox: by forwarding, or fetched from a server.
+type inbound struct {
+	Type                string   `json:"type" enum:"FWD,IMAP,POP3"`
+	ForwardTo           string   `json:"forward_to,omitempty" description:"Of FWD: the address to forward mail to."`
+	Host                string   `json:"host,omitempty"`
+	Port                int      `json:"port,omitempty"`
+	Username            string   `json:"username,omitempty"`
+	HasPassword         *bool    `json:"has_password,omitempty" description:"The password itself is never shown."`
+	Encryption          string   `json:"encryption,omitempty" enum:"TLS,SSL,NONE" description:"TLS: STARTTLS; SSL: TLS from the first byte."`
+	ValidateCertificate *bool    `json:"validate_certificate,omitempty"`
+	Folders             []string `json:"folders,omitzero" description:"Empty: INBOX."`
+}
+
+type mailboxInput struct {
+	Name       storage.Opt[string]          `json:"name" maxLength:"200" example:"Support"`
+	Email      storage.Opt[string]          `json:"email" example:"support@example.org"`
+	From       storage.Opt[string]          `json:"from" maxLength:"200" example:":user.name at Acme"`
+	Connection storage.Opt[connectionInput] `json:"connection" description:"Null: FWD."`
+}
+
+type connectionInput struct {
+	Inbound storage.Opt[inboundInput] `json:"inbound"`
+}
+
+type inboundInput struct {
+	Type                string              `json:"type" required:"true" enum:"FWD,IMAP,POP3"`
+	Host                string              `json:"host" example:"imap.example.org"`
+	Port                int                 `json:"port" example:"993"`
+	Username            string              `json:"username" example:"support@example.org"`
+	Password            storage.Opt[string] `json:"password" description:"May be left out in an update that leaves host and username as they are."`
+	Encryption          string              `json:"encryption" enum:"TLS,SSL,NONE"`
+	ValidateCertificate storage.Opt[bool]   `json:"validate_certificate"`
+	Folders             []string            `json:"folders" description:"Names of folders to import from."`
+}
+
+type mailboxUpdate struct {
+	mailboxID
+	mailboxInput
+}
+
+type mailboxID struct {
+	MailboxID int64 `path:"mailbox_id"`
+}
+
+type mailboxDeletion struct {
+	mailboxID
+	Force bool `query:"force" description:"Delete its conversations too."`
+}
+
+// mailboxStatus tells how fetching goes.
+type mailboxStatus struct {
+	Connected     bool    `json:"connected"`
+	LastSuccessAt *Time   `json:"last_success_at"`
+	LastErrorAt   *Time   `json:"last_error_at"`
+	LastError     *string `json:"last_error"`
+	UpdatedAt     *Time   `json:"updated_at" description:"Null: nothing was fetched yet."`
+}
+
+func (a *api) addMailboxes(t *Table) {
+	Handle(t, a.desk, Operation{
+		ID: "createMailbox", Method: http.MethodPost, Path: mailboxesPath, Tag: "Mailboxes", Status: http.StatusCreated,
+		Summary:     "Create a mailbox",
+		Description: "Without a connection its inbound connection is FWD. Needs mailboxes.create, and mailboxes.connection to set another one.",
+	}, a.createMailbox)
+	HandlePage(t, a.desk, Operation{
+		ID: "listMailboxes", Method: http.MethodGet, Path: mailboxesPath, Tag: "Mailboxes",
+		Summary:     "List mailboxes",
+		Description: "Those the member reaches, oldest first. Needs mailboxes.view.",
+	}, a.listMailboxes)
+	Handle(t, a.desk, Operation{
+		ID: "getMailbox", Method: http.MethodGet, Path: mailboxPath, Tag: "Mailboxes",
+		Summary:     "Retrieve a mailbox",
+		Description: "Needs mailboxes.view.",
+	}, a.getMailbox)
+	Handle(t, a.desk, Operation{
+		ID: "updateMailbox", Method: http.MethodPut, Path: mailboxPath, Tag: "Mailboxes",
+		Summary:     "Update a mailbox",
+		Description: "Fields that are left out stay as they are. Needs mailboxes.update, and mailboxes.connection to set the connection.",
+	}, a.updateMailbox)
+	HandleEmpty(t, a.desk, Operation{
+		ID: "deleteMailbox", Method: http.MethodDelete, Path: mailboxPath, Tag: "Mailboxes",
+		Summary:     "Delete a mailbox",
+		Description: "409 for one with conversations, unless force. Needs mailboxes.delete, and conversations.delete to force.",
+	}, a.deleteMailbox)
+	Handle(t, a.desk, Operation{
+		ID: "getMailboxStatus", Method: http.MethodGet, Path: mailboxPath + "/status", Tag: "Mailboxes",
+		Summary:     "Tell how fetching a mailbox goes",
+		Description: "Needs mailboxes.connection.",
+	}, a.getMailboxStatus)
+}
+
+func (a *api) createMailbox(ctx context.Context, d *helpdesk.Desk, in mailboxInput) (mailbox, error) {
+	m, err := d.CreateMailbox(ctx, in.input())
+	return showMailbox(d, m), err
+}
+
+func (a *api) listMailboxes(ctx context.Context, d *helpdesk.Desk, in Paging) (storage.Page[mailbox], error) {
+	page, err := d.Mailboxes(ctx, in.Request())
+	return mapPage(page, func(m helpdesk.Mailbox) mailbox { return showMailbox(d, m) }), err
+}
+
+func (a *api) getMailbox(ctx context.Context, d *helpdesk.Desk, in mailboxID) (mailbox, error) {
+	m, err := d.Mailbox(ctx, in.MailboxID)
+	return showMailbox(d, m), err
+}
+
+func (a *api) updateMailbox(ctx context.Context, d *helpdesk.Desk, in mailboxUpdate) (mailbox, error) {
+	m, err := d.UpdateMailbox(ctx, in.MailboxID, in.input())
+	return showMailbox(d, m), err
+}
+
+func (a *api) deleteMailbox(ctx context.Context, d *helpdesk.Desk, in mailboxDeletion) error {
+	return d.DeleteMailbox(ctx, in.MailboxID, in.Force)
+}
+
+func (a *api) getMailboxStatus(ctx context.Context, d *helpdesk.Desk, in mailboxID) (mailboxStatus, error) {
+	s, err := d.FetchStatus(ctx, in.MailboxID)
+	return mailboxStatus{
+		Connected: s.Connected, LastSuccessAt: TimePtr(&s.LastSuccessAt), LastErrorAt: TimePtr(&s.LastErrorAt),
+		LastError: textOrNull(s.LastError), UpdatedAt: TimePtr(&s.UpdatedAt),
+	}, err
+}
+
+// input is what the service is given. A connection without inbound says nothing.
+func (in mailboxInput) input() helpdesk.MailboxInput {
+	out := helpdesk.MailboxInput{Name: in.Name, Email: in.Email, From: in.From}
+	c, given := in.Connection.Get()
+	if in.Connection.IsNull() || given && c.Inbound.IsNull() {
+		out.Inbound.SetNull()
+	}
+	if one, given := c.Inbound.Get(); given {
+		out.Inbound = storage.Some(helpdesk.InboundInput{
+			Type: helpdesk.InboundType(one.Type), Host: one.Host, Port: one.Port, Username: one.Username, Password: one.Password,
+			Encryption: helpdesk.Encryption(one.Encryption), ValidateCertificate: one.ValidateCertificate, Folders: one.Folders,
+		})
+	}
+	return out
+}
+
+func showMailbox(d *helpdesk.Desk, m helpdesk.Mailbox) mailbox {
+	out := mailbox{
+		ID: m.ID, AccountID: m.AccountID, Name: m.Name, Email: m.Email, From: m.From,
+		InternalAddress: d.InternalAddress(m), CreatedAt: Time(m.CreatedAt), UpdatedAt: Time(m.UpdatedAt),
+	}
+	switch in := m.Inbound; in.Type {
+	case "": // not for this caller
+	case helpdesk.InboundForward:
+		out.Connection = &connection{Inbound: inbound{Type: string(in.Type), ForwardTo: out.InternalAddress}}
+	default:
+		out.Connection = &connection{Inbound: inbound{
+			Type: string(in.Type), Host: in.Host, Port: in.Port, Username: in.Username, HasPassword: &in.HasPassword,
+			Encryption: string(in.Encryption), ValidateCertificate: &in.ValidateCertificate, Folders: listed(in.Folders),
+		}}
+	}
+	return out
+}

@@ -1,0 +1,127 @@
+package transport
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/helpwright/helpwright/storage/fault"
+)
+
+// statuses is the one place where a kind of fault becomes an HTTP status.
+var statuses = map[fault.Kind]int{
+	fault.Internal:        http.StatusInternalServerError,
+	fault.Invalid:         http.StatusUnprocessableEntity,
+	fault.Malformed:       http.StatusBadRequest,
+	fault.Unauthenticated: http.StatusUnauthorized,
+	fault.Forbidden:       http.StatusForbidden,
+	fault.NotFound:        http.StatusNotFound,
+	fault.Conflict:        http.StatusConflict,
+	fault.Precondition:    http.StatusPreconditionFailed,
+	fault.TooLarge:        http.StatusRequestEntityTooLarge,
+	fault.Unsupported:     http.StatusUnsupportedMediaType,
+	fault.RateLimited:     http.StatusTooManyRequests,
+	fault.Unavailable:     http.StatusServiceUnavailable,
+	fault.Disabled:        http.StatusNotFound,
+}
+
+// Problem is the body of every error: RFC 9457, `application/problem+json`.
+type Problem struct {
+	Type      string              `json:"type" description:"A URI of the kind of problem; about:blank where code says all."`
+	Title     string              `json:"title" description:"The meaning of the status."`
+	Status    int                 `json:"status"`
+	Detail    string              `json:"detail" description:"What went wrong, in a sentence."`
+	Code      string              `json:"code" description:"Stable and machine-readable, such as not_found."`
+	RequestID string              `json:"request_id" description:"Names this request in the server's log."`
+	Errors    map[string][]string `json:"errors,omitempty" description:"Problems by field, in bracket notation."`
+}
+
+// RetryAfterer is an error that knows when trying again makes sense. It sets the
+// Retry-After of 429 and 503, which is one second otherwise.
+type RetryAfterer interface {
+	error
+	RetryAfter() time.Duration
+}
+
+// httpError is a fault with a status that only HTTP knows.
+type httpError struct {
+	status int
+	fault  *fault.Error
+}
+
+func (e *httpError) Error() string { return e.fault.Error() }
+func (e *httpError) Unwrap() error { return e.fault }
+
+var (
+	errNoAddress = fault.New(fault.NotFound, "There is nothing at this address.")
+	errMethod    = &httpError{status: http.StatusMethodNotAllowed, fault: &fault.Error{
+		Kind: fault.Malformed, Code: "method_not_allowed", Message: "The resource does not take this method."}}
+	errRange = &httpError{status: http.StatusRequestedRangeNotSatisfiable, fault: &fault.Error{
+		Kind: fault.Invalid, Code: "range_not_satisfiable", Message: "The content does not have this range."}}
+)
+
+// problemOf turns an error into the answer. What a 5xx says is fixed: an error's
+// own words may tell internals.
+func problemOf(err error, id string) Problem {
+	f, ok := errors.AsType[*fault.Error](err)
+	if !ok {
+		f = &fault.Error{Kind: fault.Internal, Err: err}
+		if errors.Is(err, context.DeadlineExceeded) {
+			f.Kind = fault.Unavailable
+		}
+	}
+	status, known := statuses[f.Kind]
+	if !known {
+		status = http.StatusInternalServerError
+	}
+	if h, ok := errors.AsType[*httpError](err); ok {
+		status = h.status
+	}
+	p := Problem{Type: "about:blank", Title: http.StatusText(status), Status: status, Code: f.Code, RequestID: id}
+	if p.Code == "" {
+		p.Code = f.Kind.String()
+	}
+	switch status {
+	case http.StatusInternalServerError:
+		p.Detail, p.Code = "Something went wrong in the server. The log has it under this request_id.", fault.Internal.String()
+	case http.StatusServiceUnavailable:
+		p.Detail, p.Code = "The server cannot answer right now. Try again later.", fault.Unavailable.String()
+	default:
+		p.Detail, p.Errors = f.Text(), f.Fields
+	}
+	return p
+}
+
+// writeProblem answers with an error.
+func writeProblem(w http.ResponseWriter, r *http.Request, err error, p Problem) {
+	h := w.Header()
+	for _, name := range []string{"Content-Disposition", "Content-Length", "Content-Security-Policy", "ETag", "Last-Modified", "Link", "Location"} {
+		h.Del(name)
+	}
+	switch p.Status {
+	case http.StatusUnauthorized:
+		challenge := "Bearer"
+		if r.Header.Get("Authorization") != "" { // RFC 6750 section 3.1
+			challenge = `Bearer error="invalid_token"`
+		}
+		h.Set("WWW-Authenticate", challenge)
+	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
+		wait := time.Second
+		if after, ok := errors.AsType[RetryAfterer](err); ok {
+			wait = max(wait, after.RetryAfter())
+		}
+		h.Set("Retry-After", strconv.FormatInt(int64((wait+time.Second-1)/time.Second), 10))
+	}
+	body, failed := json.Marshal(p)
+	if failed != nil { // a struct of strings does not fail
+		body = []byte("{}")
+	}
+	h.Set("Content-Type", "application/problem+json")
+	h.Set("Content-Length", strconv.Itoa(len(body)))
+	h.Set("Cache-Control", "no-store")
+	w.WriteHeader(p.Status)
+	_, _ = w.Write(body) // the client may have gone
+}

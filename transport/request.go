@@ -1,0 +1,146 @@
+package transport
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/helpwright/helpwright/transport/form"
+)
+
+// Request is what a resolver may look at.
+type Request struct {
+	http   *http.Request
+	writer http.ResponseWriter // only to bound the body
+	table  *Table
+	route  *Route
+	values []string // of the path parameters
+	id     string
+
+	query   *form.Node // decoded once, nil before
+	cleanup []func()   // what to undo when the request ends
+}
+
+// Context returns the request's context.
+func (r *Request) Context() context.Context { return r.http.Context() }
+
+// ID returns the request id, which is also in the answer and in the log.
+func (r *Request) ID() string { return r.id }
+
+// Operation returns the operation that is asked for.
+func (r *Request) Operation() Operation { return r.route.Operation }
+
+// Token returns the bearer token of the Authorization header (RFC 6750 section
+// 2.1), "" if there is none. The scheme's case does not matter.
+func (r *Request) Token() string {
+	scheme, token, _ := strings.Cut(r.http.Header.Get("Authorization"), " ")
+	if !strings.EqualFold(scheme, "Bearer") {
+		return ""
+	}
+	return strings.TrimSpace(token)
+}
+
+// Param returns a path parameter, decoded, or "".
+func (r *Request) Param(name string) string {
+	if i := slices.Index(r.route.params, name); i >= 0 {
+		return r.values[i]
+	}
+	return ""
+}
+
+// ParamID returns a path parameter that is an id, 0 if the path has none of that
+// name. Paths with an id that is no positive integer do not come this far.
+func (r *Request) ParamID(name string) int64 {
+	id, err := strconv.ParseInt(r.Param(name), 10, 64)
+	if err != nil {
+		return 0
+	}
+	return id
+}
+
+// Header returns the first value of a header field.
+func (r *Request) Header(name string) string { return r.http.Header.Get(name) }
+
+// Cookie returns the value of a cookie, or "".
+func (r *Request) Cookie(name string) string {
+	c, err := r.http.Cookie(name)
+	if err != nil {
+		return ""
+	}
+	return c.Value
+}
+
+// RemoteAddr returns the peer's address as net/http gives it.
+func (r *Request) RemoteAddr() string { return r.http.RemoteAddr }
+
+// queryTree is the query string as a tree.
+func (r *Request) queryTree() (*form.Node, error) {
+	if r.query != nil {
+		return r.query, nil
+	}
+	tree, err := form.Parse(r.http.URL.RawQuery, r.table.config.Limits)
+	if err != nil {
+		return nil, err
+	}
+	r.query = tree
+	return tree, nil
+}
+
+// forGet is the request that a GET of the same resource would be, with another
+// query.
+func (r *Request) forGet(route *Route, query string) *Request {
+	inner := r.http.Clone(r.http.Context())
+	inner.Method, inner.URL.RawQuery, inner.Body = http.MethodGet, query, http.NoBody
+	get := *r
+	get.http, get.route, get.query, get.cleanup = inner, route, nil, nil
+	return &get
+}
+
+// params are the path parameters by name.
+func (r *Request) params() map[string]string {
+	params := make(map[string]string, len(r.values))
+	for i, name := range r.route.params {
+		params[name] = r.values[i]
+	}
+	return params
+}
+
+// address is the address that the client used for the API's base: a path that
+// may have a prefix which an outer mux has stripped, or an absolute URL when the
+// configuration has one.
+func (r *Request) address() string {
+	if r.table.config.BaseURL != "" {
+		return r.table.config.BaseURL
+	}
+	asked, _, _ := strings.Cut(r.http.RequestURI, "?")
+	prefix, ok := strings.CutSuffix(asked, r.http.URL.EscapedPath())
+	if !ok || !strings.HasPrefix(prefix, "/") {
+		return ""
+	}
+	return prefix
+}
+
+// requestID takes the client's id when it is sane, else makes one.
+func requestID(r *http.Request, random io.Reader) string {
+	const hex = "0123456789abcdef"
+	id := r.Header.Get("X-Request-Id")
+	sane := len(id) >= 8 && len(id) <= 64
+	for _, c := range []byte(id) {
+		sane = sane && (c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '-' || c == '_' || c == '.')
+	}
+	if sane {
+		return id
+	}
+	var raw [16]byte
+	if _, err := io.ReadFull(random, raw[:]); err != nil {
+		return "unavailable"
+	}
+	var text [32]byte
+	for i, b := range raw {
+		text[2*i], text[2*i+1] = hex[b>>4], hex[b&15]
+	}
+	return string(text[:])
+}

@@ -1,0 +1,143 @@
+package transport
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"runtime/debug"
+	"strings"
+)
+
+// statusClientGone is logged when the client left before the answer.
+const statusClientGone = 499
+
+// Handler serves the table. It may be mounted under any mux, also below
+// http.StripPrefix; what is not below the table's base is 404.
+func (t *Table) Handler() http.Handler { return http.HandlerFunc(t.serveHTTP) }
+
+func (t *Table) serveHTTP(inner http.ResponseWriter, hr *http.Request) {
+	start := t.config.Now()
+	w := &response{ResponseWriter: inner, head: hr.Method == http.MethodHead}
+	r := &Request{http: hr, writer: inner, table: t, id: requestID(hr, t.config.Rand)}
+	w.Header().Set("X-Request-Id", r.id)
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	defer func() { // also when the answer is cut off by a panic
+		for _, undo := range r.cleanup {
+			undo()
+		}
+		t.config.Logger.LogAttrs(hr.Context(), slog.LevelInfo, "request",
+			slog.String("method", hr.Method), slog.String("route", r.pattern()), slog.Int("status", w.status),
+			slog.Duration("duration", t.config.Now().Sub(start)), slog.String("request_id", r.id))
+	}()
+	if err := t.guarded(w, r); err != nil {
+		t.fail(w, r, err)
+	}
+}
+
+// pattern is the path of the route for the log: the client's own path may hold
+// names or tokens.
+func (r *Request) pattern() string {
+	if r.route == nil {
+		return "(none)"
+	}
+	return r.table.config.Base + r.route.Path
+}
+
+// panicked is a panic as an error.
+type panicked struct {
+	value any
+	stack []byte
+}
+
+func (p *panicked) Error() string { return fmt.Sprintf("panic: %v", p.value) }
+
+// guarded serves the request and makes an error of a panic.
+func (t *Table) guarded(w *response, r *Request) (err error) {
+	defer func() {
+		v := recover()
+		if v == nil {
+			return
+		}
+		if v == http.ErrAbortHandler { //nolint:errorlint // net/http compares the value too
+			panic(v)
+		}
+		err = &panicked{value: v, stack: debug.Stack()}
+	}()
+	return t.dispatch(w, r)
+}
+
+func (t *Table) dispatch(w *response, r *Request) error {
+	path, ok := strings.CutPrefix(r.http.URL.EscapedPath(), t.config.Base+"/")
+	if !ok {
+		return errNoAddress
+	}
+	entry, values := t.match.find(path)
+	if entry == nil {
+		return errNoAddress
+	}
+	method := r.http.Method
+	if method == http.MethodHead {
+		method = http.MethodGet
+	}
+	route, ok := entry.methods[method]
+	if !ok {
+		w.Header().Set("Allow", entry.allow())
+		if method == http.MethodOptions {
+			w.WriteHeader(http.StatusNoContent)
+			return nil
+		}
+		return errMethod
+	}
+	r.route, r.values = route, values
+	return route.serve(w, r)
+}
+
+// fail answers with err and logs what the answer does not tell.
+func (t *Table) fail(w *response, r *Request, err error) {
+	ctx := r.http.Context()
+	if errors.Is(err, context.Canceled) && errors.Is(ctx.Err(), context.Canceled) {
+		w.status = statusClientGone
+		return
+	}
+	p := problemOf(err, r.id)
+	if p.Status >= http.StatusInternalServerError {
+		attrs := []slog.Attr{slog.String("route", r.pattern()), slog.String("request_id", r.id), slog.Any("error", err)}
+		if p, ok := errors.AsType[*panicked](err); ok {
+			attrs = append(attrs, slog.String("stack", string(p.stack)))
+		}
+		t.config.Logger.LogAttrs(ctx, slog.LevelError, "request failed", attrs...)
+	}
+	if w.status != 0 { // too late to say so; a cut connection is what the client can notice
+		panic(http.ErrAbortHandler)
+	}
+	writeProblem(w, r.http, err, p)
+}
+
+// response remembers the status and keeps the body of an answer to HEAD back.
+type response struct {
+	http.ResponseWriter
+	status int
+	head   bool
+}
+
+func (w *response) WriteHeader(status int) {
+	if w.status == 0 && status >= 200 {
+		w.status = status
+	}
+	w.ResponseWriter.WriteHeader(status)
+}
+
+func (w *response) Write(p []byte) (int, error) {
+	if w.status == 0 {
+		w.status = http.StatusOK
+	}
+	if w.head {
+		return len(p), nil
+	}
+	return w.ResponseWriter.Write(p)
+}
+
+// Unwrap lets http.ResponseController reach the server's own writer.
+func (w *response) Unwrap() http.ResponseWriter { return w.ResponseWriter }

@@ -1,0 +1,185 @@
+package transport
+
+import (
+	"crypto/rand"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/helpwright/helpwright/transport/form"
+	"github.com/helpwright/helpwright/transport/internal/bind"
+)
+
+// Config of a table. The zero value works.
+type Config struct {
+	Base      string           // path of all operations; default "/api/v1"
+	BaseURL   string           // address that users see, for Location and Link, without trailing slash; default: the request's own path
+	Body      int64            // bytes of a form or JSON body; default 2 MiB
+	Multipart int64            // bytes of a multipart body unless the operation sets its own; default 26 MiB
+	Limits    form.Limits      // of fields, depth and lists
+	Logger    *slog.Logger     // access and error log; default slog.Default()
+	Now       func() time.Time // for the access log, and for when members were last seen; default time.Now
+	Rand      io.Reader        // for request ids; default crypto/rand
+}
+
+func (c Config) withDefaults() Config {
+	if c.Base == "" {
+		c.Base = "/api/v1"
+	}
+	c.Base = strings.TrimRight(c.Base, "/")
+	c.BaseURL = strings.TrimRight(c.BaseURL, "/")
+	if c.Body == 0 {
+		c.Body = 2 << 20
+	}
+	if c.Multipart == 0 {
+		c.Multipart = 26 << 20
+	}
+	c.Limits = c.Limits.WithDefaults()
+	if c.Logger == nil {
+		c.Logger = slog.Default()
+	}
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	if c.Rand == nil {
+		c.Rand = rand.Reader
+	}
+	return c
+}
+
+// Operation describes one operation of the API.
+type Operation struct {
+	ID      string   // operationId, such as "createCustomer"; unique
+	Method  string   // GET, POST, PUT, PATCH or DELETE
+	Path    string   // below the base: "/accounts/{account_id}/customers"; "{file_path...}" takes the rest
+	Aliases []string // other paths with the same parameters
+
+	Tag         string
+	Summary     string
+	Description string
+
+	Status    int      // of success; default 200, 204 for HandleEmpty
+	Bare      bool     // the object is the body, instead of its `data`
+	Public    bool     // works without a token
+	Expand    []string // names that `expand` takes
+	BodyQuery bool     // fields of the body are taken from the query string too
+	MaxBody   int64    // bytes of a multipart body; default Config.Multipart
+	Lean      bool     // answers with less than the GET of the object: the ETag is taken from there, or left out
+	Location  string   // of what a 201 created, from path parameters and fields of the output; default Path + "/{id}"
+}
+
+// Shape is what an operation answers with.
+type Shape uint8
+
+// The shapes.
+const (
+	Object Shape = iota // one object, with an ETag
+	List                // a page of objects, with Link
+	Empty               // 204
+	File                // content of any media type
+)
+
+// Route is an operation of a table with what the table knows about it.
+type Route struct {
+	Operation
+	Shape Shape
+	In    reflect.Type // struct of path, query and body
+	Out   reflect.Type // the object, or the element of a list; nil for Empty and File
+
+	params []string // names of the path parameters
+	entry  *entry   // of Path
+	plan   *bind.Plan
+	serve  func(w http.ResponseWriter, r *Request) error
+	// represent is the body that a GET of this route answers with; nil unless the
+	// shape is Object and the method GET.
+	represent func(r *Request) ([]byte, error)
+}
+
+// Table is the route table. Operations are added before it serves; a mistake in
+// an operation (a path twice, an input that cannot be bound) panics then, as it
+// is one of the program.
+type Table struct {
+	config Config
+	routes []*Route
+	match  *matcher
+}
+
+// New makes an empty table.
+func New(config Config) *Table {
+	config = config.withDefaults()
+	return &Table{config: config, match: newMatcher()}
+}
+
+// Base returns the path under which the operations are.
+func (t *Table) Base() string { return t.config.Base }
+
+// Routes returns the operations in the order they were added.
+func (t *Table) Routes() []Route {
+	routes := make([]Route, len(t.routes))
+	for i, r := range t.routes {
+		routes[i] = *r
+	}
+	return routes
+}
+
+// Params returns the names of the path parameters in their order.
+func (r Route) Params() []string { return slices.Clone(r.params) }
+
+// QueryNames returns the names of the query parameters that the input has.
+func (r Route) QueryNames() []string {
+	if r.plan == nil {
+		return nil
+	}
+	return r.plan.QueryNames()
+}
+
+// HasBody reports whether the input has fields of a body.
+func (r Route) HasBody() bool { return r.plan != nil && r.plan.HasBody() && hasBody(r.Method) }
+
+func hasBody(method string) bool { return method != http.MethodGet && method != http.MethodHead }
+
+// add checks a route and puts it into the table.
+func (t *Table) add(r *Route) {
+	if err := t.check(r); err != nil {
+		panic(fmt.Sprintf("transport: operation %q: %v", r.ID, err))
+	}
+	t.routes = append(t.routes, r)
+}
+
+func (t *Table) check(r *Route) error {
+	if r.ID == "" || slices.ContainsFunc(t.routes, func(o *Route) bool { return o.ID == r.ID }) {
+		return fmt.Errorf("the id is missing or taken")
+	}
+	switch r.Method {
+	case http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete:
+	default:
+		return fmt.Errorf("method %q", r.Method)
+	}
+	var err error
+	if r.params, err = t.match.add(r, r.Path); err != nil {
+		return err
+	}
+	for _, alias := range r.Aliases {
+		params, err := t.match.add(r, alias)
+		if err != nil {
+			return err
+		}
+		if !slices.Equal(params, r.params) {
+			return fmt.Errorf("alias %s has other parameters", alias)
+		}
+	}
+	if r.plan == nil {
+		return nil
+	}
+	for _, name := range r.plan.PathNames() {
+		if !slices.Contains(r.params, name) {
+			return fmt.Errorf("the path has no parameter %s", name)
+		}
+	}
+	return checkLocation(r)
+}
