@@ -171,10 +171,10 @@ func lists() []explained {
 // Every list reads an index in its order: its cost does not grow with what it does not return.
 func TestPlans(t *testing.T) {
 	t.Parallel()
-	eachEmbedded(t, func(t *testing.T, app *bun.DB, db *bunstore.DB) {
+	eachEmbedded(t, func(t *testing.T, app *bun.DB, _ *bunstore.DB) {
 		stock(t, app)
 		seen := &recorder{}
-		db = bunstore.New(app.WithQueryHook(seen), bunstore.Config{})
+		db := bunstore.New(app.WithQueryHook(seen), bunstore.Config{})
 		all, some := helpdesk.Scope{AccountID: 1}, helpdesk.Scope{AccountID: 1, Mailboxes: []int64{1, 2}}
 		for i, list := range append(lists(), lists()...) {
 			reader := db.Within(all)

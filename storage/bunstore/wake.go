@@ -69,7 +69,7 @@ func (db *DB) listen(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	defer conn.Close()
+	defer func() { _ = conn.Close() }() // back to the pool, or broken anyway
 	var failed error
 	err = conn.Raw(func(raw any) error {
 		c, ok := raw.(*stdlib.Conn)
