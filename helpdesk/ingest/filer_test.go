@@ -1,0 +1,249 @@
+package ingest_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/ingest"
+	"github.com/helpwright/helpwright/helpdesk/mail"
+	"github.com/helpwright/helpwright/storage"
+	"github.com/helpwright/helpwright/storage/fault"
+	"github.com/helpwright/helpwright/storage/memblob"
+	"github.com/helpwright/helpwright/storage/memstore"
+	"github.com/helpwright/helpwright/storage/storagetest/testenv"
+)
+
+// bundle is a help desk in memory with one mailbox and a filer.
+type bundle struct {
+	t       testing.TB
+	blobs   storage.Blobs
+	desk    *helpdesk.Desk
+	intake  *helpdesk.Intake
+	mailbox int64
+	filer   *ingest.Filer
+}
+
+func newBundle(t testing.TB, blobs storage.Blobs) *bundle {
+	t.Helper()
+	ctx := t.Context()
+	sealer := check(storage.NewSealer(make([]byte, 32)))(t)
+	svc := check(helpdesk.New(helpdesk.Config{Store: memstore.New(), Blobs: blobs, Sealer: sealer, SigningKey: make([]byte, 32)}))(t)
+	user := check(svc.Operator().CreateUser(ctx, helpdesk.UserInput{Email: "o@example.org"}))(t)
+	account := check(svc.Operator().CreateAccount(ctx, helpdesk.AccountInput{Name: "Acme"}, user.ID))(t)
+	desk := check(svc.Desk(ctx, svc.As(user.ID), account.ID))(t)
+	mailbox := check(desk.CreateMailbox(ctx, helpdesk.MailboxInput{Email: storage.Some("support@example.org")}))(t)
+	return &bundle{
+		t: t, blobs: blobs, desk: desk, intake: svc.Intake(), mailbox: mailbox.ID,
+		filer: ingest.NewFiler(ingest.FilerConfig{Intake: svc.Intake(), Limits: mail.Limits{Parts: 100}}),
+	}
+}
+
+func (b *bundle) take(raws ...string) {
+	b.t.Helper()
+	mails := make([]helpdesk.RawMail, len(raws))
+	for i, raw := range raws {
+		mails[i].Raw = []byte(raw)
+	}
+	if err := b.intake.Take(b.t.Context(), b.desk.AccountID(), b.mailbox, "smtp", mails, nil); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+func (b *bundle) job() storage.ClaimedJob {
+	return storage.ClaimedJob{Job: storage.Job{Kind: helpdesk.JobFileMail, AccountID: b.desk.AccountID(), Subject: b.mailbox}}
+}
+
+// ledger lists the rows in the order they were received.
+func (b *bundle) ledger() []helpdesk.InboundMail {
+	b.t.Helper()
+	var all []helpdesk.InboundMail
+	for cursor := ""; ; {
+		page := check(b.desk.InboundMails(b.t.Context(), helpdesk.InboundFilter{MailboxID: b.mailbox}, storage.PageRequest{Limit: 100, Cursor: cursor}))(b.t)
+		all = append(all, page.Items...) // newest first
+		if cursor = page.Next; cursor == "" {
+			slices.Reverse(all)
+			return all
+		}
+	}
+}
+
+func TestFiling(t *testing.T) {
+	t.Parallel()
+	b := newBundle(t, memblob.New())
+	first := "From: Ada <ada@example.com>\nMessage-ID: <1@example.com>\nSubject: =?utf-8?q?Gr=C3=BC=C3=9Fe?=\n\nHello."
+	b.take(
+		first,
+		"From: ada@example.com\nIn-Reply-To: <1@example.com>\n\nAgain.",
+		first,
+		"From: a@example.com\nContent-Type: multipart/mixed; boundary=b\n\n"+strings.Repeat("--b\n\nx\n", 200),
+		"Subject: from nobody\n\nHello.",
+		"",
+		"From: MAILER-DAEMON\nTo: support@example.org\n\nThe last one.",
+	)
+	if err := b.filer.Handle(t.Context(), b.job()); err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, m := range b.ledger() {
+		got = append(got, fmt.Sprintf("%s in %d: %s", m.State, m.ConversationID, m.Reason))
+	}
+	want := []string{
+		"filed in 1: ", "filed in 1: ", "ignored in 0: it is a double of mail 1", "quarantined in 0: more than 100 parts",
+		"quarantined in 0: the mail names no sender", "quarantined in 0: the mail is empty", "filed in 2: ",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	if c := check(b.desk.Conversation(t.Context(), 1))(t); c.Subject != "Grüße" {
+		t.Errorf("the subject is %q", c.Subject)
+	}
+}
+
+// away is a blob store that cannot be reached for some time.
+type away struct {
+	storage.Blobs
+	mu   sync.Mutex
+	fail error
+}
+
+func (a *away) Get(ctx context.Context, key string) (io.ReadCloser, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.fail != nil {
+		return nil, a.fail
+	}
+	return a.Blobs.Get(ctx, key)
+}
+
+func TestWhatConcernsAllMailsWaits(t *testing.T) {
+	t.Parallel()
+	blobs := &away{Blobs: memblob.New(), fail: fault.Wrap(fault.Unavailable, "blobs", errors.New("no route"))}
+	b := newBundle(t, blobs)
+	b.take("From: ada@example.com\n\nHello.")
+	if err := b.filer.Handle(t.Context(), b.job()); !fault.Is(err, fault.Unavailable) {
+		t.Errorf("with the blobs away: %v", err)
+	}
+	if state := b.ledger()[0].State; state != helpdesk.InboundReceived {
+		t.Errorf("the mail is %s", state)
+	}
+	blobs.fail = errors.New("this one blob is broken")
+	check(0, b.filer.Handle(t.Context(), b.job()))(t)
+	if m := b.ledger()[0]; m.State != helpdesk.InboundQuarantined || m.Reason == "" {
+		t.Errorf("the mail with a broken blob is %s: %s", m.State, m.Reason)
+	}
+	blobs.fail = nil
+	check(b.desk.ReplayInbound(t.Context(), b.mailbox, b.ledger()[0].ID))(t)
+	check(0, b.filer.Handle(t.Context(), b.job()))(t)
+	if state := b.ledger()[0].State; state != helpdesk.InboundFiled {
+		t.Errorf("after the replay the mail is %s", state)
+	}
+}
+
+// TestCrowd runs many jobs of one mailbox at once: every mail is filed once, in order.
+func TestCrowd(t *testing.T) {
+	t.Parallel()
+	b := newBundle(t, memblob.New())
+	const n = 100
+	var wait sync.WaitGroup
+	for i := range n {
+		b.take(fmt.Sprintf("From: ada@example.com\nMessage-ID: <%d@example.com>\nIn-Reply-To: <%d@example.com>\n\nMail %d.", i, i-1, i))
+		wait.Go(func() {
+			if err := b.filer.Handle(context.Background(), b.job()); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wait.Wait()
+	for _, m := range b.ledger() {
+		if m.State != helpdesk.InboundFiled || m.ConversationID != 1 {
+			t.Fatalf("mail %d is %s in conversation %d: %s", m.ID, m.State, m.ConversationID, m.Reason)
+		}
+	}
+}
+
+// TestCorpus files real mails of many sources: none may be lost, and only those
+// that name no sender, or are no mails, end in quarantine.
+func TestCorpus(t *testing.T) {
+	t.Parallel()
+	corpus := testenv.Corpus(t)
+	b := newBundle(t, memblob.New())
+	b.filer = ingest.NewFiler(ingest.FilerConfig{Intake: b.intake})
+	total := 0
+	err := filepath.WalkDir(corpus, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || filepath.Ext(path) != ".eml" {
+			return err
+		}
+		raw, err := os.ReadFile(path)
+		total++
+		b.take(string(raw))
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := b.filer.Handle(t.Context(), b.job()); err != nil {
+		t.Fatal(err)
+	}
+	states, reasons := map[helpdesk.InboundState]int{}, map[string]int{}
+	for _, m := range b.ledger() {
+		states[m.State]++
+		if m.State == helpdesk.InboundQuarantined {
+			reasons[m.Reason]++
+		}
+	}
+	t.Logf("%d mails: %v; in quarantine: %v", total, states, reasons)
+	if states[helpdesk.InboundReceived] > 0 || states[helpdesk.InboundFiled] < total*9/10 {
+		t.Errorf("%d mails became %v", total, states)
+	}
+	for reason := range reasons {
+		if reason != "the mail names no sender" && reason != "nested deeper than 50" {
+			t.Errorf("in quarantine for another reason: %s", reason)
+		}
+	}
+}
+
+func TestDialPolicy(t *testing.T) {
+	t.Parallel()
+	for _, address := range []string{
+		"127.0.0.1:1", "[::1]:1", "10.0.0.1:1", "192.168.1.1:1", "172.16.0.1:1", "169.254.169.254:80", "100.64.0.1:1",
+		"0.0.0.0:1", "[fe80::1]:1", "[fd00::1]:1", "[::ffff:127.0.0.1]:1", "[64:ff9b::7f00:1]:1", "255.255.255.255:1", "224.0.0.1:1", "localhost:1",
+	} {
+		conn, err := ingest.Dialer(false, 0)(t.Context(), "tcp", address)
+		if err == nil {
+			_ = conn.Close()
+		}
+		if !errors.Is(err, ingest.ErrPrivateHost) {
+			t.Errorf("%s: %v", address, err)
+		}
+	}
+	if _, err := ingest.Dialer(true, 0)(t.Context(), "tcp", "127.0.0.1:1"); err == nil || errors.Is(err, ingest.ErrPrivateHost) {
+		t.Errorf("where private hosts are allowed: %v", err)
+	}
+}
+
+// A filer is the handler of the jobs that receiving mail leaves behind.
+func ExampleFiler() {
+	sealer, _ := storage.NewSealer(make([]byte, 32))
+	svc, err := helpdesk.New(helpdesk.Config{
+		Store: memstore.New(), Blobs: memblob.New(), Sealer: sealer, SigningKey: make([]byte, 32),
+	})
+	if err != nil {
+		panic(err)
+	}
+	filer := ingest.NewFiler(ingest.FilerConfig{Intake: svc.Intake()})
+	job := storage.ClaimedJob{Job: storage.Job{Kind: helpdesk.JobFileMail, AccountID: 1, Subject: 1}}
+	fmt.Println(filer.Handle(context.Background(), job)) // nothing waits
+	// Output: <nil>
+}
