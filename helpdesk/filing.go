@@ -115,11 +115,23 @@ type filing struct {
 	files     []Attachment
 }
 
+// prepareBody makes the body that is shown. Of a body over [MaxBody] it is the
+// beginning; the whole is attached, so that nothing is lost.
 func (f *filing) prepareBody() {
-	f.body = mailhtml.Clean(f.mail.HTML)
-	if blank(f.body) && f.mail.Text != "" {
-		f.body = mailhtml.FromText(strings.TrimRight(f.mail.Text, "\r\n\t "))
+	html, text := f.mail.HTML, strings.TrimRight(f.mail.Text, " \t\r\n")
+	f.body = mailhtml.Clean(f.whole(html, "message.html", "text/html; charset=utf-8"))
+	if blank(f.body) && text != "" {
+		f.body = mailhtml.FromText(f.whole(text, "message.txt", "text/plain; charset=utf-8"))
 	}
+}
+
+// whole returns a body that is not too large, and else its beginning, and attaches it.
+func (f *filing) whole(body, filename, contentType string) string {
+	if len(body) <= MaxBody {
+		return body
+	}
+	f.mail.Attachments = append(slices.Clone(f.mail.Attachments), IncomingFile{Filename: filename, ContentType: contentType, Content: []byte(body)})
+	return strings.ToValidUTF8(body[:MaxBody], "")
 }
 
 // putFiles stores the mail's parts under names that follow from the ledger row:

@@ -2,6 +2,7 @@ package helpdesk_test
 
 import (
 	"io"
+	"strings"
 	"testing"
 	"time"
 
@@ -41,6 +42,22 @@ func TestMailBecomesConversation(t *testing.T) {
 	content := must(b.desk.OpenAttachment(b.ctx, files[0], 1, 2))(t)
 	if part := must(io.ReadAll(content))(t); string(part) != "pe" {
 		t.Errorf("two bytes of the attachment are %q", part)
+	}
+}
+
+func TestLargeBodyIsAttachedWhole(t *testing.T) {
+	t.Parallel()
+	b := newBundle(t)
+	m := opening()
+	m.Text = strings.Repeat("ä line of text\n", 200_000)
+	row := b.receive(m)
+	i := must(b.desk.Interaction(b.ctx, row.ConversationID, row.InteractionID))(t)
+	if len(i.Body) > 2*helpdesk.MaxBody || !strings.HasPrefix(i.Body, "ä line of text<br>") {
+		t.Errorf("the body has %d bytes", len(i.Body))
+	}
+	files := must(b.desk.Attachments(b.ctx, row.ConversationID, row.InteractionID))(t)
+	if len(files) != 1 || files[0].Filename != "message.txt" || files[0].Size != int64(len(m.Text)-1) {
+		t.Errorf("the attachments are %+v", files)
 	}
 }
 

@@ -72,7 +72,11 @@ func quoteDepth(line string) (depth int, rest string) {
 
 func writeLinked(b *strings.Builder, s string) {
 	at := 0
-	for _, m := range link.FindAllStringIndex(s, -1) {
+	var links [][]int
+	if strings.Contains(s, "@") || strings.Contains(s, "://") { // looking is dear, and most lines have none
+		links = link.FindAllStringIndex(s, -1)
+	}
+	for _, m := range links {
 		word := s[m[0]:m[1]]
 		if strings.Contains(word, "://") {
 			word = trimLink(word)
