@@ -13,16 +13,47 @@ import (
 // folderMail is a mail to be put into a folder.
 type folderMail struct{ folder, raw string }
 
-// appendAll puts mails into folders of a Dovecot user, in order (RFC 9051 section
-// 6.3.12, with literals that wait for nobody: RFC 7888).
-func appendAll(t *testing.T, server testenv.DovecotServer, user string, mails []folderMail) {
+// signIn connects to Dovecot as a user. Whoever writes on before the answer may
+// find that the server is not ready for so much.
+func signIn(t *testing.T, server testenv.DovecotServer, user string) (net.Conn, *bufio.Reader) {
 	t.Helper()
 	conn, err := net.Dial("tcp", server.Addr)
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() { _ = conn.Close() })
+	r := bufio.NewReader(conn)
+	fmt.Fprintf(conn, "in LOGIN %s %s\r\n", user, server.Password)
+	answerTo(t, r, "in")
+	return conn, r
+}
+
+// answerTo reads up to the tagged answer, which must be OK, and returns the
+// untagged lines before it.
+func answerTo(t *testing.T, r *bufio.Reader, tag string) (lines []string) {
+	t.Helper()
+	for {
+		line, err := r.ReadString('\n')
+		if err != nil {
+			t.Fatalf("waiting for %s: %v", tag, err)
+		}
+		if rest, found := strings.CutPrefix(line, tag+" "); found {
+			if !strings.HasPrefix(rest, "OK") {
+				t.Fatalf("command %s: %s", tag, rest)
+			}
+			return lines
+		}
+		lines = append(lines, line)
+	}
+}
+
+// appendAll puts mails into folders of a Dovecot user, in order (RFC 9051 section
+// 6.3.12, with literals that wait for nobody: RFC 7888).
+func appendAll(t *testing.T, server testenv.DovecotServer, user string, mails []folderMail) {
+	t.Helper()
+	conn, r := signIn(t, server, user)
 	defer conn.Close()
-	commands := []string{fmt.Sprintf("LOGIN %s %s", user, server.Password)}
+	var commands []string
 	created := map[string]bool{"INBOX": true}
 	for _, m := range mails {
 		if !created[m.folder] {
@@ -39,20 +70,8 @@ func appendAll(t *testing.T, server testenv.DovecotServer, user string, mails []
 		}
 		failed <- w.Flush()
 	}()
-	r := bufio.NewReader(conn)
-	for done := 0; done < len(commands); {
-		line, err := r.ReadString('\n')
-		if err != nil {
-			t.Fatalf("after %d commands: %v", done, err)
-		}
-		tag, rest, _ := strings.Cut(line, " ")
-		if tag != fmt.Sprintf("a%d", done) {
-			continue
-		}
-		if !strings.HasPrefix(rest, "OK") {
-			t.Fatalf("command %d: %s", done, line)
-		}
-		done++
+	for i := range commands {
+		answerTo(t, r, fmt.Sprintf("a%d", i))
 	}
 	if err := <-failed; err != nil {
 		t.Fatal(err)
@@ -62,25 +81,12 @@ func appendAll(t *testing.T, server testenv.DovecotServer, user string, mails []
 // flagsOf returns the FETCH FLAGS answers of all mails of a folder.
 func flagsOf(t *testing.T, server testenv.DovecotServer, user, folder string) []string {
 	t.Helper()
-	conn, err := net.Dial("tcp", server.Addr)
-	if err != nil {
-		t.Fatal(err)
-	}
+	conn, r := signIn(t, server, user)
 	defer conn.Close()
-	fmt.Fprintf(conn, "a LOGIN %s %s\r\nb EXAMINE %s\r\nc FETCH 1:* FLAGS\r\n", user, server.Password, folder)
-	var flags []string
-	for r := bufio.NewReader(conn); ; {
-		line, err := r.ReadString('\n')
-		if err != nil {
-			t.Fatal(err)
-		}
-		if strings.Contains(line, "FETCH (") {
-			flags = append(flags, line)
-		}
-		if strings.HasPrefix(line, "c ") {
-			return flags
-		}
-	}
+	fmt.Fprintf(conn, "b EXAMINE %s\r\n", folder)
+	answerTo(t, r, "b")
+	fmt.Fprint(conn, "c FETCH 1:* FLAGS\r\n")
+	return answerTo(t, r, "c")
 }
 
 // imapForm are the form fields of a mailbox that is fetched from Dovecot.
