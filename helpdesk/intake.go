@@ -78,19 +78,24 @@ func (in *Intake) Sources(ctx context.Context) ([]FetchSource, error) {
 		}
 		for _, m := range batch {
 			from = &storage.Position{ID: m.ID}
-			source := FetchSource{AccountID: m.AccountID, MailboxID: m.ID, Inbound: m.Inbound}
-			if password, err := in.svc.cfg.Sealer.Open(m.Inbound.SealedPassword, passwordContext(&m)); err != nil {
-				source.Problem = "The stored password cannot be read with this server's secret key: set it again."
-			} else {
-				source.Password = string(password)
-			}
-			source.Inbound.SealedPassword = nil
-			all = append(all, source)
+			all = append(all, in.svc.fetchSource(m))
 		}
 		if len(batch) < 100 {
 			return all, nil
 		}
 	}
+}
+
+// fetchSource opens the password of a mailbox.
+func (s *Service) fetchSource(m Mailbox) FetchSource {
+	source := FetchSource{AccountID: m.AccountID, MailboxID: m.ID, Inbound: m.Inbound}
+	if password, err := s.cfg.Sealer.Open(m.Inbound.SealedPassword, passwordContext(&m)); err != nil {
+		source.Problem = "The stored password cannot be read with this server's secret key: set it again."
+	} else {
+		source.Password = string(password)
+	}
+	source.Inbound.SealedPassword = nil
+	return source
 }
 
 // Cursor is how far a folder of a mailbox was taken.

@@ -314,6 +314,36 @@ func (d *Desk) FetchStatus(ctx context.Context, mailboxID int64) (FetchStatus, e
 	return status, err
 }
 
+// TestMailbox tries now whether the mail of a mailbox can be fetched and returns
+// what failed, "" when nothing did. It needs mailboxes.connection. A mailbox of type
+// FWD is a Conflict fault: there is nothing to connect to.
+func (d *Desk) TestMailbox(ctx context.Context, id int64) (failure string, err error) {
+	r, err := d.guard.Read(MailboxesConnection)
+	if err != nil {
+		return "", err
+	}
+	if d.svc.cfg.TestConnection == nil {
+		return "", fault.New(fault.Disabled, "Connections cannot be tested here.")
+	}
+	m, err := r.Mailbox(ctx, id)
+	if err != nil {
+		return "", err
+	}
+	if m.Inbound.Type == InboundForward {
+		return "", fault.New(fault.Conflict, "Mail of this mailbox is forwarded: there is no connection to test.")
+	}
+	source := d.svc.fetchSource(m)
+	if source.Problem != "" {
+		return source.Problem, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+	defer cancel()
+	if err := d.svc.cfg.TestConnection(ctx, source); err != nil {
+		return cut(cleanLine(err.Error()), 500), nil
+	}
+	return "", nil
+}
+
 // DeleteMailbox removes a mailbox. One with conversations is a Conflict fault,
 // unless force is set: then they are removed with it. It needs mailboxes.delete,
 // and conversations.delete to force.

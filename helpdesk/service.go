@@ -44,6 +44,11 @@ type Config struct {
 	// (RFC 5321 section 4.5.4.1 asks for 4 to 5).
 	MaxSendTime time.Duration
 
+	// TestConnection tries whether the mail of a mailbox can be fetched, for
+	// [Desk.TestMailbox]; its error says which step failed and may be shown. nil: the
+	// method is a Disabled fault. ingest.TestConnection is one.
+	TestConnection func(ctx context.Context, source FetchSource) error
+
 	Now    func() time.Time // nil: time.Now
 	Rand   io.Reader        // nil: crypto/rand
 	Logger *slog.Logger     // nil: discards

@@ -47,6 +47,7 @@ var valid = map[string]string{
 
 var bodiless = []string{
 	"openapi", "getUser", "listAccounts", "getAccount", "deleteAccount", "getOwnMembership",
+	"testMailbox",
 	"listMailboxes", "getMailbox", "deleteMailbox", "getMailboxStatus", "listFailures", "getRawMail", "replayMail",
 	"listCustomers", "getCustomer", "deleteCustomer",
 	"listConversations", "getConversation", "deleteConversation", "getContext",

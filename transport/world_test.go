@@ -3,6 +3,7 @@ package transport_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
@@ -108,6 +109,12 @@ func newWorld(t testing.TB, store helpdesk.Store) *world {
 	w.svc, err = helpdesk.New(helpdesk.Config{
 		Store: store, Blobs: memblob.New(), Sealer: sealer, SigningKey: bytes.Repeat([]byte("k"), 32),
 		IntakeDomain: "in.example.net", MaxAttachment: 1 << 20, Now: w.clock.now, Rand: &counter{},
+		TestConnection: func(_ context.Context, s helpdesk.FetchSource) error {
+			if s.Password == "wrong" {
+				return errors.New("login: refused")
+			}
+			return nil
+		},
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -85,6 +85,7 @@ func (a *app) assemble(secrets secrets) error {
 	a.service, err = helpdesk.New(helpdesk.Config{
 		Store: a.db, Blobs: blobs, Sealer: secrets.sealer, SigningKey: secrets.signing,
 		IntakeDomain: a.settings.IntakeDomain, Logger: a.log,
+		TestConnection: ingest.TestConnection(a.settings.AllowPrivateHosts),
 	})
 	return err
 }

@@ -101,20 +101,20 @@ func (d *doctor) mailboxes(a *app) {
 	if !d.check("list of mailboxes", err, "see the database's own log") {
 		return
 	}
-	fetcher := ingest.NewFetcher(ingest.FetcherConfig{Intake: a.service.Intake(), AllowPrivateHosts: d.settings.AllowPrivateHosts})
+	test := ingest.TestConnection(d.settings.AllowPrivateHosts)
 	for _, source := range sources {
-		d.check(fmt.Sprintf("mailbox %d (%s)", source.MailboxID, source.Inbound.Type), d.try(fetcher, source),
+		d.check(fmt.Sprintf("mailbox %d (%s)", source.MailboxID, source.Inbound.Type), d.try(test, source),
 			"correct the mailbox's connection: host, port, encryption, username, password and folders")
 	}
 }
 
-func (d *doctor) try(fetcher *ingest.Fetcher, source helpdesk.FetchSource) error {
+func (d *doctor) try(test func(context.Context, helpdesk.FetchSource) error, source helpdesk.FetchSource) error {
 	ctx, cancel := context.WithTimeout(d.ctx, 30*time.Second)
 	defer cancel()
 	if source.Problem != "" {
 		return errors.New(source.Problem)
 	}
-	return fetcher.TestIMAP(ctx, source)
+	return test(ctx, source)
 }
 
 func (d *doctor) intake() {

@@ -139,6 +139,13 @@ func TestRefusedLogin(t *testing.T) {
 			t.Errorf("mailbox %d: %q", id, status.Data.LastError)
 		}
 	}
+	var tried object[struct {
+		OK    bool
+		Error string
+	}]
+	if s.ok("POST", mailboxPath(m.ID)+"/test", nil, &tried); tried.Data.OK || !strings.Contains(tried.Data.Error, "login") {
+		t.Errorf("the connection test says %+v", tried.Data)
+	}
 	// Set right, it works without a restart.
 	right := imapForm(dovecot, testenv.Name("login"), "a@example.org")
 	s.ok("PUT", mailboxPath(m.ID), right, nil)

@@ -2,6 +2,7 @@ package ingest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"reflect"
@@ -119,29 +120,23 @@ func (f *Fetcher) start(ctx context.Context, s helpdesk.FetchSource) {
 func (f *Fetcher) fetch(ctx context.Context, s helpdesk.FetchSource) {
 	log := f.cfg.Logger.With("mailbox_id", s.MailboxID)
 	sink := &sink{intake: f.cfg.Intake, accountID: s.AccountID, mailboxID: s.MailboxID, log: log}
-	fail := func(problem string) {
-		sink.Status(ctx, imap.Status{LastError: errText(problem), LastErrorAt: f.cfg.Now()})
-	}
+	fail := func(err error) { sink.Status(ctx, imap.Status{LastError: err, LastErrorAt: f.cfg.Now()}) }
 	if s.Problem != "" {
-		fail(s.Problem)
+		fail(errors.New(s.Problem))
 		return
 	}
 	if s.Inbound.Type != helpdesk.InboundIMAP {
-		fail(fmt.Sprintf("Fetching by %s is not available in this version.", s.Inbound.Type))
+		fail(notAvailable(s.Inbound.Type))
 		return
 	}
 	source, err := imap.New(f.imapConfig(s, log), sink)
 	if err != nil {
-		fail(err.Error())
+		fail(err)
 		return
 	}
 	// Run ends with ctx only; its error is ctx's.
 	_ = source.Run(ctx)
 }
-
-type errText string
-
-func (e errText) Error() string { return string(e) }
 
 func (f *Fetcher) imapConfig(s helpdesk.FetchSource, log *slog.Logger) imap.Config {
 	return imap.Config{
@@ -151,10 +146,20 @@ func (f *Fetcher) imapConfig(s helpdesk.FetchSource, log *slog.Logger) imap.Conf
 	}
 }
 
-// TestIMAP tries a mailbox's settings now: it connects, signs in and opens each
-// folder. Its error says which step failed.
-func (f *Fetcher) TestIMAP(ctx context.Context, s helpdesk.FetchSource) error {
-	return imap.Test(ctx, f.imapConfig(s, f.cfg.Logger))
+// TestConnection returns a function that tries a mailbox's settings: it connects,
+// signs in and opens each folder. Its error says which step failed.
+func TestConnection(allowPrivateHosts bool) func(context.Context, helpdesk.FetchSource) error {
+	f := NewFetcher(FetcherConfig{AllowPrivateHosts: allowPrivateHosts})
+	return func(ctx context.Context, s helpdesk.FetchSource) error {
+		if s.Inbound.Type != helpdesk.InboundIMAP {
+			return notAvailable(s.Inbound.Type)
+		}
+		return imap.Test(ctx, f.imapConfig(s, f.cfg.Logger))
+	}
+}
+
+func notAvailable(t helpdesk.InboundType) error {
+	return fmt.Errorf("fetching by %s is not available in this version", t)
 }
 
 // sink takes what an IMAP source yields into the ledger.
