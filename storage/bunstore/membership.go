@@ -101,25 +101,74 @@ func (r reader) Memberships(ctx context.Context, seek storage.Seek) ([]helpdesk.
 	return r.memberships(ctx, page(selected, "id", seek), seek.Desc)
 }
 
+// grantSQL is on the way of every request, so it is one statement of indexed joins.
+// A row for every pair of role and mailbox: both are few.
+const grantSQL = `SELECT m.id, m.last_activity, m.created_at, m.updated_at,
+	g.position, g.role_id, r.role_key, r.name, r.description, r.permissions, r.created_at, r.updated_at, b.mailbox_id
+	FROM hw_memberships AS m
+	LEFT JOIN hw_membership_roles AS g ON g.account_id = m.account_id AND g.membership_id = m.id
+	LEFT JOIN hw_roles AS r ON r.account_id = g.account_id AND r.id = g.role_id
+	LEFT JOIN hw_membership_mailboxes AS b ON b.account_id = m.account_id AND b.membership_id = m.id
+	WHERE m.user_id = ? AND m.account_id = ? ORDER BY g.position, b.position`
+
 // Grant implements [helpdesk.Directory].
 func (d directory) Grant(ctx context.Context, userID, accountID int64) (helpdesk.Grant, error) {
-	selected := d.selects((*membershipRow)(nil)).Where("user_id = ?", userID).Where("account_id = ?", accountID)
-	all, err := d.memberships(ctx, selected, false)
+	rows, err := d.rows(ctx, grantSQL, userID, accountID)
 	if err != nil {
-		return helpdesk.Grant{}, err
+		return helpdesk.Grant{}, failure(ctx, err, "membership", 0)
 	}
-	if len(all) == 0 {
+	defer rows.Close()
+	grant := helpdesk.Grant{Membership: helpdesk.Membership{UserID: userID}}
+	first := int64(-1) // position of the first role: its rows alone tell the mailboxes
+	for rows.Next() {
+		if err := scanGrant(rows, &grant, &first); err != nil {
+			return helpdesk.Grant{}, failure(ctx, err, "membership", 0)
+		}
+	}
+	if err := rows.Err(); err != nil {
+		return helpdesk.Grant{}, failure(ctx, err, "membership", 0)
+	}
+	if grant.Membership.ID == 0 {
 		return helpdesk.Grant{}, fault.Missing("membership", 0)
 	}
-	grant := helpdesk.Grant{Membership: all[0]}
-	if len(grant.Membership.RoleIDs) == 0 {
-		return grant, nil
+	slices.SortFunc(grant.Roles, func(a, b helpdesk.Role) int { return int(a.ID - b.ID) })
+	return grant, nil
+}
+
+func scanGrant(rows *sql.Rows, grant *helpdesk.Grant, first *int64) error {
+	var active, created, updated int64
+	var position, roleID, roleCreated, roleUpdated, mailbox sql.NullInt64
+	var key, name, description, granted sql.NullString
+	m := &grant.Membership
+	err := rows.Scan(&m.ID, &active, &created, &updated, &position, &roleID, &key, &name, &description, &granted,
+		&roleCreated, &roleUpdated, &mailbox)
+	if err != nil {
+		return err
 	}
-	var roles []roleRow
-	err = d.selects(&roles).Where("account_id = ?", accountID).
-		Where("id IN (?)", bun.List(grant.Membership.RoleIDs)).Order("id").Scan(ctx)
-	grant.Roles = mapped(roles, (*roleRow).role)
-	return grant, failure(ctx, err, "role", 0)
+	m.LastActivity, m.CreatedAt, m.UpdatedAt = timeOf(active), timeOf(created), timeOf(updated)
+	if *first < 0 {
+		*first = position.Int64
+	}
+	if mailbox.Valid && position.Int64 == *first {
+		m.MailboxIDs = append(m.MailboxIDs, mailbox.Int64)
+	}
+	if n := len(m.RoleIDs); !roleID.Valid || n > int(position.Int64-*first) {
+		return nil // no role, or one that came with another mailbox
+	}
+	m.RoleIDs = append(m.RoleIDs, roleID.Int64)
+	var permissions list[helpdesk.Permission]
+	if granted.Valid {
+		if err := permissions.Scan(granted.String); err != nil {
+			return err
+		}
+	}
+	if key.Valid && !slices.ContainsFunc(grant.Roles, func(r helpdesk.Role) bool { return r.ID == roleID.Int64 }) {
+		grant.Roles = append(grant.Roles, helpdesk.Role{
+			ID: roleID.Int64, Key: key.String, Name: name.String, Description: description.String, Permissions: permissions,
+			CreatedAt: timeOf(roleCreated.Int64), UpdatedAt: timeOf(roleUpdated.Int64),
+		})
+	}
+	return nil
 }
 
 // InsertMembership implements [helpdesk.AccountWriter].
