@@ -130,7 +130,7 @@ func TestMigrateAfterCrash(t *testing.T) {
 		if err := db.Migrate(impatient); err == nil {
 			t.Error("the lock of another was ignored")
 		}
-		if _, err := plain.Exec("SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory'"); err != nil {
+		if _, err := plain.Exec("SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory' AND database = (SELECT oid FROM pg_database WHERE datname = current_database())"); err != nil {
 			t.Fatal(err)
 		}
 		if err := db.Migrate(t.Context()); err != nil {

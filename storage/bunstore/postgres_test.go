@@ -110,7 +110,7 @@ func TestRun(t *testing.T) {
 	woken(t, db) // it listens now
 	enqueue(t, other)
 	woken(t, db)
-	if _, err := postgres(t, dsn).Exec("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE 'LISTEN%'"); err != nil {
+	if _, err := postgres(t, dsn).Exec("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE 'LISTEN%' AND datname = current_database()"); err != nil {
 		t.Fatal(err)
 	}
 	woken(t, db) // it listens again
