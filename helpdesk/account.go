@@ -18,8 +18,11 @@ type Account struct {
 	NextNumber    int64    // number of the next conversation, from 1
 	DefaultLocale string   // BCP 47; "en" when a new account names none
 	Languages     []string // BCP 47 codes in the order of the reader's menu
-	CreatedAt     time.Time
-	UpdatedAt     time.Time
+	// DefaultMailboxID is the mailbox of conversations that name none; 0 means the
+	// oldest one.
+	DefaultMailboxID int64
+	CreatedAt        time.Time
+	UpdatedAt        time.Time
 }
 
 // AccountUpdate changes an account. Absent fields stay as they are.

@@ -210,10 +210,21 @@ func (d *Desk) create(ctx context.Context, tx Tx, in ConversationInput, address,
 	return c, tx.UpdateConversation(ctx, &c)
 }
 
-// chooseMailbox returns the mailbox asked for, or the account's oldest.
+// chooseMailbox returns the mailbox asked for, or the account's default. A member
+// who does not reach that gets the oldest of those they do.
 func (d *Desk) chooseMailbox(ctx context.Context, tx Tx, id int64) (Mailbox, error) {
 	if id != 0 {
 		return tx.Mailbox(ctx, id)
+	}
+	account, err := tx.Account(ctx)
+	if err != nil {
+		return Mailbox{}, err
+	}
+	if account.DefaultMailboxID != 0 {
+		chosen, err := tx.Mailbox(ctx, account.DefaultMailboxID)
+		if !fault.Is(err, fault.NotFound) {
+			return chosen, err
+		}
 	}
 	oldest, err := tx.Mailboxes(ctx, storage.Seek{Limit: 1})
 	if err != nil {

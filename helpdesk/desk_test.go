@@ -292,3 +292,31 @@ func TestAttachmentTypes(t *testing.T) {
 		t.Errorf("%d files are stored, want the 4 that were taken", n)
 	}
 }
+
+func TestDefaultMailbox(t *testing.T) {
+	t.Parallel()
+	b := newBundle(t)
+	mailboxOf := func() int64 {
+		t.Helper()
+		return must(b.desk.CreateConversation(b.ctx, helpdesk.ConversationInput{Channel: "email", To: "ada@example.com"}))(t).MailboxID
+	}
+	isDefault := func(id int64) bool { t.Helper(); return must(b.desk.Mailbox(b.ctx, id))(t).IsDefault }
+	other := must(b.desk.CreateMailbox(b.ctx, helpdesk.MailboxInput{Email: storage.Some("sales@example.org")}))(t)
+	if mailboxOf() != b.mailbox.ID || !isDefault(b.mailbox.ID) || other.IsDefault {
+		t.Error("the oldest mailbox is not the default")
+	}
+	other = must(b.desk.UpdateMailbox(b.ctx, other.ID, helpdesk.MailboxInput{IsDefault: storage.Some(true)}))(t)
+	if mailboxOf() != other.ID || !other.IsDefault || isDefault(b.mailbox.ID) {
+		t.Error("the chosen mailbox is not the default")
+	}
+	must(b.desk.UpdateMailbox(b.ctx, b.mailbox.ID, helpdesk.MailboxInput{IsDefault: storage.Some(false)}))(t)
+	if mailboxOf() != other.ID {
+		t.Error("another mailbox gave up what it had not")
+	}
+	if err := b.desk.DeleteMailbox(b.ctx, other.ID, true); err != nil {
+		t.Fatal(err)
+	}
+	if mailboxOf() != b.mailbox.ID || !isDefault(b.mailbox.ID) {
+		t.Error("the default was deleted, and the oldest is not the default again")
+	}
+}

@@ -21,6 +21,7 @@ type Mailbox struct {
 	From          string // sender's display name with placeholders :mailbox.name and :user.name
 	InternalLocal string // local part of the internal address; unique over all accounts
 	Inbound       Inbound
+	IsDefault     bool // set on what the service returns; stores ignore it: see Account.DefaultMailboxID
 	CreatedAt     time.Time
 	UpdatedAt     time.Time
 }
@@ -94,6 +95,10 @@ type MailboxInput struct {
 	Email   storage.Opt[string]
 	From    storage.Opt[string] // at most 200 characters; empty: the mailbox's name
 	Inbound storage.Opt[InboundInput]
+	// IsDefault makes the mailbox that of conversations that name none, in place of
+	// the one before. False leaves the choice to the account's oldest mailbox again, if
+	// it was this one.
+	IsDefault storage.Opt[bool]
 }
 
 // CreateMailbox makes a mailbox. It needs mailboxes.create, and
@@ -114,6 +119,9 @@ func (d *Desk) CreateMailbox(ctx context.Context, in MailboxInput) (Mailbox, err
 	}
 	err = begin(ctx, func(ctx context.Context, tx Tx) error {
 		if err := tx.InsertMailbox(ctx, &m); err != nil {
+			return err
+		}
+		if err := d.chooseDefault(ctx, tx, &m, in.IsDefault); err != nil {
 			return err
 		}
 		return d.emit(ctx, tx, "mailbox.created", m.ID, m.ID)
@@ -143,12 +151,71 @@ func (d *Desk) UpdateMailbox(ctx context.Context, id int64, in MailboxInput) (Ma
 		if err := tx.UpdateMailbox(ctx, &m); err != nil {
 			return err
 		}
+		if err := d.chooseDefault(ctx, tx, &m, in.IsDefault); err != nil {
+			return err
+		}
 		return d.emit(ctx, tx, "mailbox.updated", m.ID, m.ID)
 	})
 	if err != nil {
 		return Mailbox{}, takenField(err, UniqueMailboxEmail, "email")
 	}
 	return d.shown(m), nil
+}
+
+// chooseDefault changes the account's default mailbox as asked, and tells m whether
+// it is the one.
+func (d *Desk) chooseDefault(ctx context.Context, tx Tx, m *Mailbox, choice storage.Opt[bool]) error {
+	account, err := tx.Account(ctx)
+	if err != nil {
+		return err
+	}
+	chosen, old := account.DefaultMailboxID, account.DefaultMailboxID
+	if wanted, given := choice.Get(); given {
+		if wanted {
+			chosen = m.ID
+		} else if chosen == m.ID {
+			chosen = 0
+		}
+	}
+	if chosen != old {
+		account.DefaultMailboxID = chosen
+		if err := tx.UpdateAccount(ctx, &account); err != nil {
+			return err
+		}
+	}
+	def, err := defaultMailbox(ctx, tx, account)
+	m.IsDefault = def == m.ID
+	return err
+}
+
+// defaultMailbox is the mailbox chosen, or the oldest that can be seen; 0 when
+// there is none.
+func defaultMailbox(ctx context.Context, r Reader, account Account) (int64, error) {
+	if account.DefaultMailboxID != 0 {
+		return account.DefaultMailboxID, nil
+	}
+	oldest, err := r.Mailboxes(ctx, storage.Seek{Limit: 1})
+	if err != nil || len(oldest) == 0 {
+		return 0, err
+	}
+	return oldest[0].ID, nil
+}
+
+// withDefault marks the default mailbox among some.
+func (d *Desk) withDefault(ctx context.Context, r Reader, all []Mailbox, err error) ([]Mailbox, error) {
+	if err != nil || len(all) == 0 {
+		return all, err
+	}
+	account, err := r.Account(ctx)
+	if err != nil {
+		return nil, err
+	}
+	def, err := defaultMailbox(ctx, r, account)
+	for i := range all {
+		all[i] = d.shown(all[i])
+		all[i].IsDefault = all[i].ID == def
+	}
+	return all, err
 }
 
 // apply validates in and puts it into m.
@@ -253,13 +320,6 @@ func (d *Desk) shown(m Mailbox) Mailbox {
 	return m
 }
 
-func (d *Desk) shownAll(all []Mailbox, err error) ([]Mailbox, error) {
-	for i := range all {
-		all[i] = d.shown(all[i])
-	}
-	return all, err
-}
-
 // InternalAddress is where mail of a mailbox can be forwarded to.
 func (s *Service) InternalAddress(m Mailbox) string {
 	return m.InternalLocal + "@" + s.cfg.IntakeDomain
@@ -276,7 +336,14 @@ func (d *Desk) Mailbox(ctx context.Context, id int64) (Mailbox, error) {
 		return Mailbox{}, err
 	}
 	m, err := r.Mailbox(ctx, id)
-	return d.shown(m), err
+	if err != nil {
+		return Mailbox{}, err
+	}
+	one, err := d.withDefault(ctx, r, []Mailbox{m}, nil)
+	if err != nil {
+		return Mailbox{}, err
+	}
+	return one[0], nil
 }
 
 // Mailboxes lists the mailboxes that the member reaches, by id. It needs
@@ -287,7 +354,10 @@ func (d *Desk) Mailboxes(ctx context.Context, req storage.PageRequest) (storage.
 		return storage.Page[Mailbox]{}, err
 	}
 	return storage.List(req, false, func(m Mailbox) storage.Position { return storage.Position{ID: m.ID} },
-		func(seek storage.Seek) ([]Mailbox, error) { return d.shownAll(r.Mailboxes(ctx, seek)) })
+		func(seek storage.Seek) ([]Mailbox, error) {
+			all, err := r.Mailboxes(ctx, seek)
+			return d.withDefault(ctx, r, all, err)
+		})
 }
 
 // MailboxesByID returns those of the mailboxes that the member reaches. It needs
@@ -297,7 +367,8 @@ func (d *Desk) MailboxesByID(ctx context.Context, ids []int64) ([]Mailbox, error
 	if err != nil || len(ids) == 0 {
 		return nil, err
 	}
-	return d.shownAll(r.MailboxesByID(ctx, ids))
+	all, err := r.MailboxesByID(ctx, ids)
+	return d.withDefault(ctx, r, all, err)
 }
 
 // FetchStatus tells how fetching a mailbox goes. It needs mailboxes.connection.
@@ -365,6 +436,9 @@ func (d *Desk) DeleteMailbox(ctx context.Context, id int64, force bool) error {
 			if err := d.deleteAll(ctx, tx, ConversationFilter{MailboxID: id}); err != nil {
 				return err
 			}
+		}
+		if err := d.chooseDefault(ctx, tx, &Mailbox{ID: id}, storage.Some(false)); err != nil {
+			return err
 		}
 		if err := tx.DeleteMailbox(ctx, id); err != nil {
 			return err

@@ -16,6 +16,7 @@ type mailbox struct {
 	Email           string      `json:"email" description:"Sender of all answers."`
 	From            string      `json:"from" description:"Sender's name, with placeholders :mailbox.name and :user.name."`
 	InternalAddress string      `json:"internal_email_address" description:"Mail can be forwarded to it."`
+	IsDefault       bool        `json:"is_default" description:"Conversations that name no mailbox are of this one."`
 	Connection      *connection `json:"connection,omitempty" description:"Only to who holds mailboxes.connection."`
 	CreatedAt       Time        `json:"created_at"`
 	UpdatedAt       Time        `json:"updated_at"`
@@ -43,6 +44,7 @@ type mailboxInput struct {
 	Email      storage.Opt[string]          `json:"email" example:"support@example.org"`
 	From       storage.Opt[string]          `json:"from" maxLength:"200" example:":user.name at Acme"`
 	Connection storage.Opt[connectionInput] `json:"connection" description:"Null: FWD."`
+	IsDefault  storage.Opt[bool]            `json:"is_default" description:"The account's oldest mailbox is the default unless another is chosen."`
 }
 
 type connectionInput struct {
@@ -166,7 +168,7 @@ func (a *api) getMailboxStatus(ctx context.Context, d *helpdesk.Desk, in mailbox
 
 // input is what the service is given. A connection without inbound says nothing.
 func (in mailboxInput) input() helpdesk.MailboxInput {
-	out := helpdesk.MailboxInput{Name: in.Name, Email: in.Email, From: in.From}
+	out := helpdesk.MailboxInput{Name: in.Name, Email: in.Email, From: in.From, IsDefault: in.IsDefault}
 	c, given := in.Connection.Get()
 	if in.Connection.IsNull() || given && c.Inbound.IsNull() {
 		out.Inbound.SetNull()
@@ -183,7 +185,7 @@ func (in mailboxInput) input() helpdesk.MailboxInput {
 func showMailbox(d *helpdesk.Desk, m helpdesk.Mailbox) mailbox {
 	out := mailbox{
 		ID: m.ID, AccountID: m.AccountID, Name: m.Name, Email: m.Email, From: m.From,
-		InternalAddress: d.InternalAddress(m), CreatedAt: Time(m.CreatedAt), UpdatedAt: Time(m.UpdatedAt),
+		InternalAddress: d.InternalAddress(m), IsDefault: m.IsDefault, CreatedAt: Time(m.CreatedAt), UpdatedAt: Time(m.UpdatedAt),
 	}
 	switch in := m.Inbound; in.Type {
 	case "": // not for this caller

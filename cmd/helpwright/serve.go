@@ -112,7 +112,7 @@ func (a *app) ready(ctx context.Context) error {
 func serveHTTP(l net.Listener, h http.Handler) func(context.Context) error {
 	return func(ctx context.Context) error {
 		server := &http.Server{
-			Handler: h, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
+			Handler: h, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 5 * time.Minute, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
 		}
 		done := make(chan error, 1)
 		go func() { done <- server.Serve(l) }()

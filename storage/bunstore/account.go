@@ -11,26 +11,27 @@ import (
 )
 
 type accountRow struct {
-	bun.BaseModel `bun:"table:hw_accounts,alias:hw_accounts"`
-	ID            int64 `bun:",pk,autoincrement"`
-	Name          string
-	NextNumber    int64
-	DefaultLocale string
-	Languages     list[string]
-	CreatedAt     int64
-	UpdatedAt     int64
+	bun.BaseModel    `bun:"table:hw_accounts,alias:hw_accounts"`
+	ID               int64 `bun:",pk,autoincrement"`
+	Name             string
+	NextNumber       int64
+	DefaultLocale    string
+	DefaultMailboxID int64
+	Languages        list[string]
+	CreatedAt        int64
+	UpdatedAt        int64
 }
 
 func (r *accountRow) account() helpdesk.Account {
 	return helpdesk.Account{
-		ID: r.ID, Name: r.Name, NextNumber: r.NextNumber, DefaultLocale: r.DefaultLocale, Languages: r.Languages,
+		ID: r.ID, Name: r.Name, NextNumber: r.NextNumber, DefaultLocale: r.DefaultLocale, Languages: r.Languages, DefaultMailboxID: r.DefaultMailboxID,
 		CreatedAt: timeOf(r.CreatedAt), UpdatedAt: timeOf(r.UpdatedAt),
 	}
 }
 
 func accountRowOf(a *helpdesk.Account) accountRow {
 	return accountRow{
-		ID: a.ID, Name: a.Name, NextNumber: a.NextNumber, DefaultLocale: a.DefaultLocale, Languages: a.Languages,
+		ID: a.ID, Name: a.Name, NextNumber: a.NextNumber, DefaultLocale: a.DefaultLocale, Languages: a.Languages, DefaultMailboxID: a.DefaultMailboxID,
 		CreatedAt: micros(a.CreatedAt), UpdatedAt: micros(a.UpdatedAt),
 	}
 }

@@ -37,7 +37,7 @@ func testEverything(t *testing.T, b Backend) {
 	filled(t, w.account)
 	filled(t, w.role, "Key")
 	filled(t, w.member)
-	filled(t, w.mailbox)
+	filled(t, w.mailbox, "IsDefault")
 	filled(t, w.mailbox.Inbound, "HasPassword")
 	filled(t, w.newStatus())
 	filled(t, w.customer)
@@ -120,6 +120,7 @@ func testAccount(t *testing.T, b Backend) {
 	w := newAccount(t, b)
 	changed := w.account
 	changed.Name, changed.DefaultLocale, changed.Languages, changed.UpdatedAt = "New", "en", nil, at(77)
+	changed.DefaultMailboxID = 0
 	changed.NextNumber = 500
 	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.UpdateAccount(ctx, &changed) })
 	got, err := w.in().Account(t.Context())

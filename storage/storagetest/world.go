@@ -48,7 +48,7 @@ func newAccount(t *testing.T, b Backend) *world {
 	w := &world{Backend: b, mark: strings.ToLower(rand.Text()), number: 1000}
 	w.user = helpdesk.User{Name: "Ada " + w.mark, Email: "Ada@" + w.mark + ".example", EmailKey: "ada@" + w.mark + ".example", PasswordHash: "$argon2id$" + w.mark,
 		EmailVerifiedAt: at(-3), CreatedAt: at(-2), UpdatedAt: at(-1)}
-	w.account = helpdesk.Account{Name: "Account " + w.mark, NextNumber: 1, DefaultLocale: "pt-BR",
+	w.account = helpdesk.Account{Name: "Account " + w.mark, NextNumber: 1, DefaultLocale: "pt-BR", DefaultMailboxID: 77,
 		Languages: []string{"pt-BR", "en"}, CreatedAt: base, UpdatedAt: at(1)}
 	w.role = helpdesk.Role{Key: "", Name: "Role " + w.mark, Description: "Reads " + w.mark,
 		Permissions: []helpdesk.Permission{helpdesk.ConversationsView, helpdesk.CustomersView}, CreatedAt: base, UpdatedAt: at(1)}
