@@ -50,7 +50,7 @@ type writeProbe struct {
 // untouchable are the methods of Tx that take no id of somebody's: they work in
 // the own account only, which OwnAccountOnly tests.
 func untouchable() []string {
-	return []string{"DeleteAccount", "TakeNumber", "InsertRole", "InsertMembership", "InsertMailbox", "InsertCustomer", "Enqueue", "Emit"}
+	return []string{"DeleteAccount", "TakeNumber", "InsertRole", "InsertMembership", "InsertMailbox", "InsertCustomer", "Enqueue", "Emit", "InsertDomain"}
 }
 
 func testProbesComplete(t *testing.T, _ Backend) {
@@ -158,6 +158,15 @@ func readProbes() map[string]readProbe {
 		}},
 		"InboundByIdentity": {ofMailbox, true, func(ctx context.Context, r r, v *world) (any, error) {
 			return answer(r.InboundByIdentity(ctx, v.mailbox.ID, v.mail.Identity))
+		}},
+		"Domain":  {ofAccount, true, func(ctx context.Context, r r, v *world) (any, error) { return answer(r.Domain(ctx, v.domain.ID)) }},
+		"Domains": {ofAccount, false, func(ctx context.Context, r r, v *world) (any, error) { return domainsOf(ctx, r, v) }},
+		"PGPKey":  {ofAccount, true, func(ctx context.Context, r r, v *world) (any, error) { return answer(r.PGPKey(ctx, v.pgpKey.ID)) }},
+		"PGPKeys": {ofAccount, false, func(ctx context.Context, r r, v *world) (any, error) {
+			return answer(r.PGPKeys(ctx, []int64{v.pgpKey.CustomerEmailID}, all()))
+		}},
+		"PGPKeysByAddress": {ofAccount, false, func(ctx context.Context, r r, v *world) (any, error) {
+			return answer(r.PGPKeysByAddress(ctx, []string{v.customer.Emails[0].Key}))
 		}},
 	}
 }
@@ -275,6 +284,26 @@ func writeProbes() map[string]writeProbe {
 			_, err := tx.InboundForUpdate(ctx, v.mail.ID)
 			return err
 		}},
+		"DomainForUpdate": {level: ofAccount, call: func(ctx context.Context, tx tx, v *world) error {
+			_, err := tx.DomainForUpdate(ctx, v.domain.ID)
+			return err
+		}},
+		"UpdateDomain": {level: ofAccount, call: func(ctx context.Context, tx tx, v *world) error {
+			d := v.domain
+			d.Name = "stolen.example"
+			return tx.UpdateDomain(ctx, &d)
+		}},
+		"DeleteDomain": {level: ofAccount, call: func(ctx context.Context, tx tx, v *world) error { return tx.DeleteDomain(ctx, v.domain.ID) }},
+		"InsertPGPKey": {level: ofAccount, call: func(ctx context.Context, tx tx, v *world) error {
+			k := v.newPGPKey("THIEF")
+			return tx.InsertPGPKey(ctx, &k)
+		}},
+		"UpdatePGPKey": {level: ofAccount, call: func(ctx context.Context, tx tx, v *world) error {
+			k := v.pgpKey
+			k.Name = "stolen"
+			return tx.UpdatePGPKey(ctx, &k)
+		}},
+		"DeletePGPKey": {level: ofAccount, call: func(ctx context.Context, tx tx, v *world) error { return tx.DeletePGPKey(ctx, v.pgpKey.ID) }},
 	}
 }
 
