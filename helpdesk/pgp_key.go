@@ -24,6 +24,24 @@ type PGPKey struct {
 	UpdatedAt       time.Time
 }
 
+// AddressedKey is a key with the address that it is for.
+type AddressedKey struct {
+	PGPKey
+	Email    string
+	Customer Customer // whose address it is
+}
+
+// addressed joins a key with its address, which is one of the customer's.
+func addressed(c Customer, k PGPKey) AddressedKey {
+	out := AddressedKey{PGPKey: k, Customer: c}
+	for _, e := range c.Emails {
+		if e.ID == k.CustomerEmailID {
+			out.Email = e.Email
+		}
+	}
+	return out
+}
+
 // PublicKey is what Config.ParseKey reads out of a key.
 type PublicKey struct {
 	UserID      string   // the primary one
@@ -58,13 +76,13 @@ func (s *Service) pgpEnabled() error {
 // pgp_keys.create. A key that mail cannot be encrypted to, or that is not for the
 // address, is an Invalid fault on content that says why. Like all methods for keys,
 // it is a Disabled fault without Config.ParseKey.
-func (d *Desk) CreatePGPKey(ctx context.Context, customerID int64, in PGPKeyInput) (PGPKey, error) {
+func (d *Desk) CreatePGPKey(ctx context.Context, customerID int64, in PGPKeyInput) (AddressedKey, error) {
 	begin, err := d.guard.Write(PGPKeysCreate)
 	if err != nil {
-		return PGPKey{}, err
+		return AddressedKey{}, err
 	}
 	if err := d.svc.pgpEnabled(); err != nil {
-		return PGPKey{}, err
+		return AddressedKey{}, err
 	}
 	now := d.svc.now()
 	key := PGPKey{CustomerEmailID: in.CustomerEmailID, Name: cleanLine(in.Name), CreatedAt: now, UpdatedAt: now}
@@ -77,9 +95,9 @@ func (d *Desk) CreatePGPKey(ctx context.Context, customerID int64, in PGPKeyInpu
 		key.Name = cut(cleanLine(public.UserID), 200)
 	}
 	key.Fingerprint, key.Content, key.ExpiresAt = public.Fingerprint, public.Content, public.ExpiresAt
+	var c Customer
 	err = begin(ctx, func(ctx context.Context, tx Tx) error {
-		c, err := tx.Customer(ctx, customerID)
-		if err != nil {
+		if c, err = tx.Customer(ctx, customerID); err != nil {
 			return err
 		}
 		if err := keyFits(ctx, tx, problems, c, key, public); err != nil {
@@ -91,12 +109,12 @@ func (d *Desk) CreatePGPKey(ctx context.Context, customerID int64, in PGPKeyInpu
 		return d.emit(ctx, tx, "pgp_key.created", key.ID, 0)
 	})
 	if isUnique(err, UniquePGPKey) {
-		return PGPKey{}, fault.Field("content", "is a key that the address has already")
+		return AddressedKey{}, fault.Field("content", "is a key that the address has already")
 	}
 	if err != nil {
-		return PGPKey{}, err
+		return AddressedKey{}, err
 	}
-	return key, nil
+	return addressed(c, key), nil
 }
 
 // parseKey reads base64 and the key in it; problem says why it cannot be used.
@@ -152,79 +170,86 @@ func emailIDs(c Customer) []int64 {
 }
 
 // keyOf finds a key of a customer.
-func keyOf(ctx context.Context, r Reader, customerID, id int64) (PGPKey, error) {
+func keyOf(ctx context.Context, r Reader, customerID, id int64) (AddressedKey, error) {
 	c, err := r.Customer(ctx, customerID)
 	if err != nil {
-		return PGPKey{}, err
+		return AddressedKey{}, err
 	}
 	key, err := r.PGPKey(ctx, id)
 	if err == nil && !slices.Contains(emailIDs(c), key.CustomerEmailID) {
 		err = fault.Missing("key", id)
 	}
 	if err != nil {
-		return PGPKey{}, err
+		return AddressedKey{}, err
 	}
-	return key, nil
+	return addressed(c, key), nil
 }
 
 // PGPKey returns a key of a customer. It needs pgp_keys.view.
-func (d *Desk) PGPKey(ctx context.Context, customerID, id int64) (PGPKey, error) {
+func (d *Desk) PGPKey(ctx context.Context, customerID, id int64) (AddressedKey, error) {
 	r, err := d.guard.Read(PGPKeysView)
 	if err != nil {
-		return PGPKey{}, err
+		return AddressedKey{}, err
 	}
 	if err := d.svc.pgpEnabled(); err != nil {
-		return PGPKey{}, err
+		return AddressedKey{}, err
 	}
 	return keyOf(ctx, r, customerID, id)
 }
 
 // PGPKeys lists the keys of a customer, by id. It needs pgp_keys.view.
-func (d *Desk) PGPKeys(ctx context.Context, customerID int64, req storage.PageRequest) (storage.Page[PGPKey], error) {
+func (d *Desk) PGPKeys(ctx context.Context, customerID int64, req storage.PageRequest) (storage.Page[AddressedKey], error) {
 	r, err := d.guard.Read(PGPKeysView)
 	if err != nil {
-		return storage.Page[PGPKey]{}, err
+		return storage.Page[AddressedKey]{}, err
 	}
 	if err := d.svc.pgpEnabled(); err != nil {
-		return storage.Page[PGPKey]{}, err
+		return storage.Page[AddressedKey]{}, err
 	}
 	c, err := r.Customer(ctx, customerID)
 	if err != nil {
-		return storage.Page[PGPKey]{}, err
+		return storage.Page[AddressedKey]{}, err
 	}
-	return storage.List(req, false, func(k PGPKey) storage.Position { return storage.Position{ID: k.ID} },
-		func(seek storage.Seek) ([]PGPKey, error) { return r.PGPKeys(ctx, emailIDs(c), seek) })
+	return storage.List(req, false, func(k AddressedKey) storage.Position { return storage.Position{ID: k.ID} },
+		func(seek storage.Seek) ([]AddressedKey, error) {
+			keys, err := r.PGPKeys(ctx, emailIDs(c), seek)
+			all := make([]AddressedKey, len(keys))
+			for i, k := range keys {
+				all[i] = addressed(c, k)
+			}
+			return all, err
+		})
 }
 
 // UpdatePGPKey gives a key another name, which is required. It needs
 // pgp_keys.update.
-func (d *Desk) UpdatePGPKey(ctx context.Context, customerID, id int64, name string) (PGPKey, error) {
+func (d *Desk) UpdatePGPKey(ctx context.Context, customerID, id int64, name string) (AddressedKey, error) {
 	begin, err := d.guard.Write(PGPKeysUpdate)
 	if err != nil {
-		return PGPKey{}, err
+		return AddressedKey{}, err
 	}
 	if err := d.svc.pgpEnabled(); err != nil {
-		return PGPKey{}, err
+		return AddressedKey{}, err
 	}
 	name = cleanLine(name)
 	var problems fault.Collector
 	required(&problems, "name", name, 200)
 	if err := problems.Err(); err != nil {
-		return PGPKey{}, err
+		return AddressedKey{}, err
 	}
-	var key PGPKey
+	var key AddressedKey
 	err = begin(ctx, func(ctx context.Context, tx Tx) error {
 		if key, err = keyOf(ctx, tx, customerID, id); err != nil {
 			return err
 		}
 		key.Name, key.UpdatedAt = name, d.svc.now()
-		if err := tx.UpdatePGPKey(ctx, &key); err != nil {
+		if err := tx.UpdatePGPKey(ctx, &key.PGPKey); err != nil {
 			return err
 		}
 		return d.emit(ctx, tx, "pgp_key.updated", id, 0)
 	})
 	if err != nil {
-		return PGPKey{}, err
+		return AddressedKey{}, err
 	}
 	return key, nil
 }

@@ -42,7 +42,7 @@ func TestPGPKeys(t *testing.T) {
 		return helpdesk.PGPKeyInput{CustomerEmailID: email, Content: base64.StdEncoding.EncodeToString(content)}
 	}
 	key := must(b.desk.CreatePGPKey(b.ctx, ada.ID, in(armored)))(t)
-	if key.Name != "Ada Lovelace <ada@example.com>" || len(key.Fingerprint) != 40 || strings.ToUpper(key.Fingerprint) != key.Fingerprint || !key.ExpiresAt.IsZero() {
+	if key.Name != "Ada Lovelace <ada@example.com>" || len(key.Fingerprint) != 40 || strings.ToUpper(key.Fingerprint) != key.Fingerprint || !key.ExpiresAt.IsZero() || key.Email != "ADA@example.com" {
 		t.Errorf("%+v", key)
 	}
 	if bytes.Contains(key.Content, []byte("BEGIN")) {
@@ -89,7 +89,7 @@ func TestPGPKeys(t *testing.T) {
 		t.Errorf("below another customer: %v", err)
 	}
 	list := must(b.desk.PGPKeys(b.ctx, ada.ID, storage.PageRequest{}))(t).Items
-	if diff := cmp.Diff([]helpdesk.PGPKey{renamed}, list); diff != "" {
+	if diff := cmp.Diff([]helpdesk.AddressedKey{renamed}, list); diff != "" {
 		t.Error(diff)
 	}
 	if diff := cmp.Diff([]string{"pgp_key.created", "pgp_key.deleted", "pgp_key.created", "pgp_key.updated"}, b.kinds("pgp_key.")); diff != "" {

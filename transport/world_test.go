@@ -108,6 +108,7 @@ func newWorld(t testing.TB, store helpdesk.Store) *world {
 	w.svc, err = helpdesk.New(helpdesk.Config{
 		Store: store, Blobs: memblob.New(), Sealer: sealer, SigningKey: bytes.Repeat([]byte("k"), 32),
 		IntakeDomain: "in.example.net", MaxAttachment: 1 << 20, Now: w.clock.now, Rand: &counter{},
+		DNS: published, ParseKey: parseKey,
 	})
 	if err != nil {
 		t.Fatal(err)
