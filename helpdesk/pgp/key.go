@@ -126,7 +126,7 @@ func inspect(packets []byte) (names []string, err error) {
 	keys, count := 0, 0
 	for r := packet.NewOpaqueReader(bytes.NewReader(packets)); ; count++ {
 		p, err := r.Next()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
 			break
 		}
 		if err != nil {

@@ -110,3 +110,27 @@ func testUniqueDomain(t *testing.T, b Backend) {
 	conflicts(t, "updating to a name that is taken", err, helpdesk.UniqueDomain)
 	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.UpdateDomain(ctx, &w.domain) }) // its own is no conflict
 }
+
+func domainReads() map[string]readProbe {
+	type r = helpdesk.Reader
+	return map[string]readProbe{
+		"Domain":  {ofAccount, true, func(ctx context.Context, r r, v *world) (any, error) { return answer(r.Domain(ctx, v.domain.ID)) }},
+		"Domains": {ofAccount, false, func(ctx context.Context, r r, v *world) (any, error) { return domainsOf(ctx, r, v) }},
+	}
+}
+
+func domainWrites() map[string]writeProbe {
+	type tx = helpdesk.Tx
+	return map[string]writeProbe{
+		"DomainForUpdate": {level: ofAccount, call: func(ctx context.Context, tx tx, v *world) error {
+			_, err := tx.DomainForUpdate(ctx, v.domain.ID)
+			return err
+		}},
+		"UpdateDomain": {level: ofAccount, call: func(ctx context.Context, tx tx, v *world) error {
+			d := v.domain
+			d.Name = "stolen.example"
+			return tx.UpdateDomain(ctx, &d)
+		}},
+		"DeleteDomain": {level: ofAccount, call: func(ctx context.Context, tx tx, v *world) error { return tx.DeleteDomain(ctx, v.domain.ID) }},
+	}
+}

@@ -3,6 +3,7 @@ package storagetest
 import (
 	"context"
 	"fmt"
+	"maps"
 	"reflect"
 	"strings"
 	"testing"
@@ -81,7 +82,7 @@ func answer[T any](v T, err error) (any, error) { return v, err }
 
 func readProbes() map[string]readProbe {
 	type r = helpdesk.Reader
-	return map[string]readProbe{
+	probes := map[string]readProbe{
 		"Account":     {ofAccount, false, func(ctx context.Context, r r, v *world) (any, error) { return answer(r.Account(ctx)) }},
 		"Roles":       {ofAccount, false, func(ctx context.Context, r r, v *world) (any, error) { return answer(r.Roles(ctx)) }},
 		"Membership":  {ofAccount, true, func(ctx context.Context, r r, v *world) (any, error) { return answer(r.Membership(ctx, v.member.ID)) }},
@@ -159,16 +160,10 @@ func readProbes() map[string]readProbe {
 		"InboundByIdentity": {ofMailbox, true, func(ctx context.Context, r r, v *world) (any, error) {
 			return answer(r.InboundByIdentity(ctx, v.mailbox.ID, v.mail.Identity))
 		}},
-		"Domain":  {ofAccount, true, func(ctx context.Context, r r, v *world) (any, error) { return answer(r.Domain(ctx, v.domain.ID)) }},
-		"Domains": {ofAccount, false, func(ctx context.Context, r r, v *world) (any, error) { return domainsOf(ctx, r, v) }},
-		"PGPKey":  {ofAccount, true, func(ctx context.Context, r r, v *world) (any, error) { return answer(r.PGPKey(ctx, v.pgpKey.ID)) }},
-		"PGPKeys": {ofAccount, false, func(ctx context.Context, r r, v *world) (any, error) {
-			return answer(r.PGPKeys(ctx, []int64{v.pgpKey.CustomerEmailID}, all()))
-		}},
-		"PGPKeysByAddress": {ofAccount, false, func(ctx context.Context, r r, v *world) (any, error) {
-			return answer(r.PGPKeysByAddress(ctx, []string{v.customer.Emails[0].Key}))
-		}},
 	}
+	maps.Copy(probes, domainReads())
+	maps.Copy(probes, pgpKeyReads())
+	return probes
 }
 
 // nonZero makes a leak of an answer that has no text to find the mark in.
@@ -202,7 +197,7 @@ func mailboxesOf(ctx context.Context, r helpdesk.Reader, v *world) (any, error) 
 
 func writeProbes() map[string]writeProbe {
 	type tx = helpdesk.Tx
-	return map[string]writeProbe{
+	probes := map[string]writeProbe{
 		"UpdateAccount":    {level: ofAccount, call: func(ctx context.Context, tx tx, v *world) error { a := v.account; return tx.UpdateAccount(ctx, &a) }},
 		"UpdateMembership": {level: ofAccount, call: func(ctx context.Context, tx tx, v *world) error { m := v.member; return tx.UpdateMembership(ctx, &m) }},
 		"DeleteMembership": {level: ofAccount, call: func(ctx context.Context, tx tx, v *world) error { return tx.DeleteMembership(ctx, v.member.ID) }},
@@ -284,27 +279,10 @@ func writeProbes() map[string]writeProbe {
 			_, err := tx.InboundForUpdate(ctx, v.mail.ID)
 			return err
 		}},
-		"DomainForUpdate": {level: ofAccount, call: func(ctx context.Context, tx tx, v *world) error {
-			_, err := tx.DomainForUpdate(ctx, v.domain.ID)
-			return err
-		}},
-		"UpdateDomain": {level: ofAccount, call: func(ctx context.Context, tx tx, v *world) error {
-			d := v.domain
-			d.Name = "stolen.example"
-			return tx.UpdateDomain(ctx, &d)
-		}},
-		"DeleteDomain": {level: ofAccount, call: func(ctx context.Context, tx tx, v *world) error { return tx.DeleteDomain(ctx, v.domain.ID) }},
-		"InsertPGPKey": {level: ofAccount, call: func(ctx context.Context, tx tx, v *world) error {
-			k := v.newPGPKey("THIEF")
-			return tx.InsertPGPKey(ctx, &k)
-		}},
-		"UpdatePGPKey": {level: ofAccount, call: func(ctx context.Context, tx tx, v *world) error {
-			k := v.pgpKey
-			k.Name = "stolen"
-			return tx.UpdatePGPKey(ctx, &k)
-		}},
-		"DeletePGPKey": {level: ofAccount, call: func(ctx context.Context, tx tx, v *world) error { return tx.DeletePGPKey(ctx, v.pgpKey.ID) }},
 	}
+	maps.Copy(probes, domainWrites())
+	maps.Copy(probes, pgpKeyWrites())
+	return probes
 }
 
 // strangers are scopes that must not reach the victim's data, or only that of the account.

@@ -116,3 +116,32 @@ func testPGPKeyGoesWithItsAddress(t *testing.T, b Backend) {
 	_, err = w.in().PGPKey(t.Context(), second.ID)
 	fails(t, "key of a deleted customer", err, fault.NotFound)
 }
+
+func pgpKeyReads() map[string]readProbe {
+	type r = helpdesk.Reader
+	return map[string]readProbe{
+		"PGPKey": {ofAccount, true, func(ctx context.Context, r r, v *world) (any, error) { return answer(r.PGPKey(ctx, v.pgpKey.ID)) }},
+		"PGPKeys": {ofAccount, false, func(ctx context.Context, r r, v *world) (any, error) {
+			return answer(r.PGPKeys(ctx, []int64{v.pgpKey.CustomerEmailID}, all()))
+		}},
+		"PGPKeysByAddress": {ofAccount, false, func(ctx context.Context, r r, v *world) (any, error) {
+			return answer(r.PGPKeysByAddress(ctx, []string{v.customer.Emails[0].Key}))
+		}},
+	}
+}
+
+func pgpKeyWrites() map[string]writeProbe {
+	type tx = helpdesk.Tx
+	return map[string]writeProbe{
+		"InsertPGPKey": {level: ofAccount, call: func(ctx context.Context, tx tx, v *world) error {
+			k := v.newPGPKey("THIEF")
+			return tx.InsertPGPKey(ctx, &k)
+		}},
+		"UpdatePGPKey": {level: ofAccount, call: func(ctx context.Context, tx tx, v *world) error {
+			k := v.pgpKey
+			k.Name = "stolen"
+			return tx.UpdatePGPKey(ctx, &k)
+		}},
+		"DeletePGPKey": {level: ofAccount, call: func(ctx context.Context, tx tx, v *world) error { return tx.DeletePGPKey(ctx, v.pgpKey.ID) }},
+	}
+}
