@@ -134,3 +134,20 @@ func domainWrites() map[string]writeProbe {
 		"DeleteDomain": {level: ofAccount, call: func(ctx context.Context, tx tx, v *world) error { return tx.DeleteDomain(ctx, v.domain.ID) }},
 	}
 }
+
+func (g *generator) writeDomain(seen content) operation {
+	old := oneOf(g, seen.Domains)
+	if g.IntN(5) == 0 {
+		return operation{method: "DeleteDomain", args: []any{g.either("Domain", old.ID)}}
+	}
+	d := helpdesk.Domain{Name: oneOf(g, []string{"a.example", "b.example", "c.example"}), Selector: g.text(),
+		CreatedAt: g.time(false), UpdatedAt: g.time(false)}
+	for range g.IntN(3) {
+		d.Records = append(d.Records, helpdesk.DNSRecord{Label: g.text(), Value: g.text(), Verified: g.IntN(2) == 0, Problem: g.text()})
+	}
+	if g.IntN(2) == 0 {
+		return operation{method: "InsertDomain", args: []any{&d}, clash: true}
+	}
+	d.ID = g.either("Domain", old.ID).n
+	return operation{method: "UpdateDomain", args: []any{&d}, clash: true}
+}

@@ -145,3 +145,19 @@ func pgpKeyWrites() map[string]writeProbe {
 		"DeletePGPKey": {level: ofAccount, call: func(ctx context.Context, tx tx, v *world) error { return tx.DeletePGPKey(ctx, v.pgpKey.ID) }},
 	}
 }
+
+func emailID(e helpdesk.CustomerEmail) int64 { return e.ID }
+
+func (g *generator) writePGPKey(seen content) operation {
+	old := oneOf(g, seen.PGPKeys)
+	if g.IntN(5) == 0 {
+		return operation{method: "DeletePGPKey", args: []any{g.either("PGPKey", old.ID)}}
+	}
+	k := helpdesk.PGPKey{CustomerEmailID: g.either("CustomerEmail", oneOf(g, oneOf(g, seen.Customers).Emails).ID).n,
+		Name: g.text(), Fingerprint: oneOf(g, []string{"A", "B"}), ExpiresAt: g.time(true), CreatedAt: g.time(false), UpdatedAt: g.time(false)}
+	if g.IntN(2) == 0 {
+		return operation{method: "InsertPGPKey", args: []any{&k}, clash: true}
+	}
+	k.ID = g.either("PGPKey", old.ID).n
+	return operation{method: "UpdatePGPKey", args: []any{&k}, clash: true}
+}
