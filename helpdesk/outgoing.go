@@ -48,6 +48,9 @@ type OutgoingMail struct {
 
 // Begin takes an answer to send it now and freezes it: from here on it cannot be
 // edited. An interaction that is gone or is no posted user's is a NotFound fault.
+//
+// Mail cannot be encrypted yet. Where PGP is enabled, an answer of which one
+// recipient has a key therefore fails for all of them: nobody is due.
 func (o *Outgoing) Begin(ctx context.Context, accountID, interactionID int64) (OutgoingMail, error) {
 	begin, err := o.desk(accountID).Write(transmit)
 	if err != nil {
@@ -55,6 +58,9 @@ func (o *Outgoing) Begin(ctx context.Context, accountID, interactionID int64) (O
 	}
 	var out OutgoingMail
 	err = begin(ctx, func(ctx context.Context, tx Tx) error {
+		if err := o.refusePlaintext(ctx, tx, interactionID); err != nil {
+			return err
+		}
 		i, err := tx.InteractionForUpdate(ctx, interactionID)
 		if err != nil {
 			return err
@@ -82,6 +88,53 @@ func (o *Outgoing) Begin(ctx context.Context, accountID, interactionID int64) (O
 	})
 	return out, err
 }
+
+// refusePlaintext fails all recipients who wait when one of the interaction's has a
+// key: what is meant for that one must not leave unencrypted, to nobody.
+func (o *Outgoing) refusePlaintext(ctx context.Context, tx Tx, interactionID int64) error {
+	if o.svc.cfg.ParseKey == nil {
+		return nil
+	}
+	i, err := tx.Interaction(ctx, interactionID)
+	if err != nil {
+		return err
+	}
+	c, err := tx.ConversationForUpdate(ctx, i.ConversationID)
+	if err != nil {
+		return err
+	}
+	if i, err = tx.InteractionForUpdate(ctx, interactionID); err != nil || i.Status != StatusPosted {
+		return err
+	}
+	deliveries, err := tx.Deliveries(ctx, []int64{i.ID})
+	if err != nil {
+		return err
+	}
+	var addresses []string
+	var outcomes []Outcome
+	for _, d := range deliveries {
+		addresses = append(addresses, EmailKey(d.Address))
+		if d.State == DeliveryQueued || d.State == DeliveryDeferred {
+			outcomes = append(outcomes, Outcome{DeliveryID: d.ID, State: DeliveryFailed, Response: notEncrypted})
+		}
+	}
+	if len(outcomes) == 0 {
+		return nil
+	}
+	keys, err := tx.PGPKeysByAddress(ctx, addresses)
+	if err != nil || len(keys) == 0 {
+		return err
+	}
+	now := o.svc.now()
+	changed := o.apply(deliveries, outcomes, i.PostedAt, now)
+	if err := tx.UpdateDeliveries(ctx, changed); err != nil {
+		return err
+	}
+	return o.conclude(ctx, tx, c, i, changed, now)
+}
+
+// notEncrypted is the response of deliveries that would have left unencrypted.
+const notEncrypted = "The mail was not sent: a recipient has a PGP key, and it cannot be encrypted in this version."
 
 // due splits off the deliveries that may be tried now.
 func due(all []Delivery, now time.Time) (ready []Delivery, next time.Time) {

@@ -29,7 +29,7 @@ var (
 type Config struct {
 	Store  Store          // required
 	Blobs  storage.Blobs  // required: raw mails and attachments
-	Sealer storage.Sealer // required: mailbox passwords
+	Sealer storage.Sealer // required: mailbox passwords, DKIM keys
 
 	// SigningKey signs the reply addresses of answers; at least 32 bytes, required.
 	// With another key, answers to mail sent before are threaded by their
@@ -48,6 +48,18 @@ type Config struct {
 	// [Desk.TestMailbox]; its error says which step failed and may be shown. nil: the
 	// method is a Disabled fault. ingest.TestConnection is one.
 	TestConnection func(ctx context.Context, source FetchSource) error
+
+	// DNS looks up the records of a domain and answers with a result for each, in
+	// their order; see package dnscheck. nil: domains cannot be verified.
+	DNS func(ctx context.Context, records []DNSRecord) ([]DNSResult, error)
+	// SPF are the mechanisms (RFC 7208 section 5) that let the relay of answers
+	// pass, for the SPF record of domains: "include:spf.example.net". "a mx" when
+	// empty, the hosts of the domain itself.
+	SPF string
+	// ParseKey reads an OpenPGP key that mail can be encrypted to at a time; the
+	// text of its error is shown after the field's name: "is expired". See package
+	// pgp. nil switches keys off, and mail is sent as if there were none.
+	ParseKey func(content []byte, now time.Time) (PublicKey, error)
 
 	Now    func() time.Time // nil: time.Now
 	Rand   io.Reader        // nil: crypto/rand
@@ -76,6 +88,9 @@ func New(cfg Config) (*Service, error) {
 	}
 	if cfg.MaxSendTime == 0 {
 		cfg.MaxSendTime = 4 * 24 * time.Hour
+	}
+	if cfg.SPF == "" {
+		cfg.SPF = "a mx"
 	}
 	if cfg.Now == nil {
 		cfg.Now = time.Now

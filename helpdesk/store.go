@@ -49,6 +49,8 @@ const (
 	UniqueCustomerEmail = "customer_email" // (account, customer email Key)
 	UniqueIdentity      = "mail_identity"  // (account, mailbox, Identity) of ledger rows, when not empty
 	UniqueMailPosition  = "mail_position"  // (account, mailbox, Source, Position) of ledger rows, when not empty
+	UniqueDomain        = "domain"         // (account, domain Name)
+	UniquePGPKey        = "pgp_key"        // (account, CustomerEmailID, Fingerprint)
 )
 
 // Directory finds what is needed before an account is known.
@@ -81,6 +83,8 @@ type Reader interface {
 	InteractionReader
 	AttachmentReader
 	LedgerReader
+	DomainReader
+	PGPKeyReader
 }
 
 // AccountReader reads the account, its roles and its members.
@@ -177,6 +181,8 @@ type Tx interface {
 	InteractionWriter
 	AttachmentWriter
 	LedgerWriter
+	DomainWriter
+	PGPKeyWriter
 	storage.Outbox
 }
 
@@ -281,4 +287,38 @@ type SystemTx interface {
 	InsertAccount(ctx context.Context, a *Account) error
 	// Within gives the writer of a scope in this same transaction.
 	Within(s Scope) Tx
+}
+
+// DomainReader reads domains.
+type DomainReader interface {
+	Domain(ctx context.Context, id int64) (Domain, error)
+	// Domains lists by id.
+	Domains(ctx context.Context, seek storage.Seek) ([]Domain, error)
+}
+
+// DomainWriter changes domains.
+type DomainWriter interface {
+	// DomainForUpdate reads a domain and keeps others from changing it until the
+	// transaction ends.
+	DomainForUpdate(ctx context.Context, id int64) (Domain, error)
+	InsertDomain(ctx context.Context, d *Domain) error
+	UpdateDomain(ctx context.Context, d *Domain) error
+	DeleteDomain(ctx context.Context, id int64) error
+}
+
+// PGPKeyReader reads the keys of customers' addresses.
+type PGPKeyReader interface {
+	PGPKey(ctx context.Context, id int64) (PGPKey, error)
+	// PGPKeys lists those of some addresses, given by their ids, by id.
+	PGPKeys(ctx context.Context, emailIDs []int64, seek storage.Seek) ([]PGPKey, error)
+	// PGPKeysByAddress lists those of the customers' addresses with these keys (see
+	// EmailKey), by id.
+	PGPKeysByAddress(ctx context.Context, keys []string) ([]PGPKey, error)
+}
+
+// PGPKeyWriter changes keys. A key is removed with its address.
+type PGPKeyWriter interface {
+	InsertPGPKey(ctx context.Context, k *PGPKey) error
+	UpdatePGPKey(ctx context.Context, k *PGPKey) error
+	DeletePGPKey(ctx context.Context, id int64) error
 }

@@ -434,3 +434,63 @@ func (UnimplementedSystemTx) InsertAccount(context.Context, *Account) error {
 func (UnimplementedSystemTx) Within(Scope) Tx {
 	return UnimplementedTx{}
 }
+
+// Domain implements [Tx].
+func (UnimplementedTx) Domain(context.Context, int64) (Domain, error) {
+	return Domain{}, errUnimplemented()
+}
+
+// Domains implements [Tx].
+func (UnimplementedTx) Domains(context.Context, storage.Seek) ([]Domain, error) {
+	return nil, errUnimplemented()
+}
+
+// DomainForUpdate implements [Tx].
+func (UnimplementedTx) DomainForUpdate(context.Context, int64) (Domain, error) {
+	return Domain{}, errUnimplemented()
+}
+
+// InsertDomain implements [Tx].
+func (UnimplementedTx) InsertDomain(context.Context, *Domain) error {
+	return errUnimplemented()
+}
+
+// UpdateDomain implements [Tx].
+func (UnimplementedTx) UpdateDomain(context.Context, *Domain) error {
+	return errUnimplemented()
+}
+
+// DeleteDomain implements [Tx].
+func (UnimplementedTx) DeleteDomain(context.Context, int64) error {
+	return errUnimplemented()
+}
+
+// PGPKey implements [Tx].
+func (UnimplementedTx) PGPKey(context.Context, int64) (PGPKey, error) {
+	return PGPKey{}, errUnimplemented()
+}
+
+// PGPKeys implements [Tx].
+func (UnimplementedTx) PGPKeys(context.Context, []int64, storage.Seek) ([]PGPKey, error) {
+	return nil, errUnimplemented()
+}
+
+// PGPKeysByAddress implements [Tx].
+func (UnimplementedTx) PGPKeysByAddress(context.Context, []string) ([]PGPKey, error) {
+	return nil, errUnimplemented()
+}
+
+// InsertPGPKey implements [Tx].
+func (UnimplementedTx) InsertPGPKey(context.Context, *PGPKey) error {
+	return errUnimplemented()
+}
+
+// UpdatePGPKey implements [Tx].
+func (UnimplementedTx) UpdatePGPKey(context.Context, *PGPKey) error {
+	return errUnimplemented()
+}
+
+// DeletePGPKey implements [Tx].
+func (UnimplementedTx) DeletePGPKey(context.Context, int64) error {
+	return errUnimplemented()
+}

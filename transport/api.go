@@ -47,6 +47,8 @@ func API(cfg APIConfig) *Table {
 	a.addConversations(t)
 	a.addInteractions(t)
 	a.addAttachments(t)
+	a.addDomains(t)
+	a.addPGPKeys(t)
 	t.AddDocument(versioned(OpenAPI(), cfg.Version))
 	return t
 }

@@ -43,6 +43,10 @@ var valid = map[string]string{
 	"createInteraction":   "type=note&body=X",
 	"updateInteraction":   "body=X",
 	"createAttachment":    "--cut\nContent-Disposition: form-data; name=\"file\"; filename=\"x.txt\"\n\nX\n--cut--\n",
+	"createDomain":        "domain=example.com",
+	"updateDomain":        "domain=example.com",
+	"createPGPKey":        "name=X&customer_email_id={email_id}&content=" + adaKey(),
+	"updatePGPKey":        "name=X",
 }
 
 var bodiless = []string{
@@ -53,6 +57,8 @@ var bodiless = []string{
 	"listConversations", "getConversation", "deleteConversation", "getContext",
 	"listInteractions", "getInteraction", "deleteInteraction",
 	"listAttachments", "getAttachment", "deleteAttachment", "getAttachmentContent",
+	"listDomains", "getDomain", "deleteDomain", "verifyDomain",
+	"listPGPKeys", "getPGPKey", "deletePGPKey",
 }
 
 // settled is a world in which there is one of everything; it returns their ids by
@@ -88,10 +94,16 @@ func settled(t testing.TB, w *world) map[string]string {
 	if err != nil || len(customers.Items) != 1 {
 		t.Fatal(customers, err)
 	}
+	customer := customers.Items[0]
+	domain := created(account+"/domains", "domain=example.org")
+	email := customer.Emails[0].ID
+	key := created(account+"/customers/"+strconv.FormatInt(customer.ID, 10)+"/pgp-public-keys",
+		"customer_email_id="+strconv.FormatInt(email, 10)+"&content="+adaKey())
 	ids := map[string]string{}
 	for name, id := range map[string]int64{
 		"account_id": w.account.ID, "mailbox_id": mailbox, "conversation_id": conversation, "interaction_id": interaction,
-		"attachment_id": attachment, "failure_id": failure, "customer_id": customers.Items[0].ID,
+		"attachment_id": attachment, "failure_id": failure, "customer_id": customer.ID,
+		"domain_id": domain, "key_id": key, "email_id": email,
 	} {
 		ids[name] = strconv.FormatInt(id, 10)
 	}

@@ -115,6 +115,7 @@ func newWorld(t testing.TB, store helpdesk.Store) *world {
 			}
 			return nil
 		},
+		DNS: published, ParseKey: parseKey,
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/dnscheck"
 	"github.com/helpwright/helpwright/helpdesk/ingest"
 	"github.com/helpwright/helpwright/helpdesk/ingest/smtpin"
 	"github.com/helpwright/helpwright/helpdesk/outbound"
@@ -82,11 +83,16 @@ func (a *app) assemble(secrets secrets) error {
 		return fmt.Errorf("the folder of the blobs: %w", err)
 	}
 	a.blobs = blobs
-	a.service, err = helpdesk.New(helpdesk.Config{
+	cfg := helpdesk.Config{
 		Store: a.db, Blobs: blobs, Sealer: secrets.sealer, SigningKey: secrets.signing,
 		IntakeDomain: a.settings.IntakeDomain, Logger: a.log,
 		TestConnection: ingest.TestConnection(a.settings.AllowPrivateHosts),
-	})
+		DNS:            lookUp(dnscheck.NewResolver(a.settings.DNSServer)), SPF: a.settings.SPF,
+	}
+	if a.settings.EnablePGP {
+		cfg.ParseKey = parseKey
+	}
+	a.service, err = helpdesk.New(cfg)
 	return err
 }
 

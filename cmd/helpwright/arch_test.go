@@ -29,7 +29,7 @@ var rules = []rule{
 		reason: "the domain knows the contract below it"},
 	{of: []string{"helpdesk/..."}, not: []string{"kb/...", "transport/...", "storage/bunstore", "storage/memstore", "storage/fileblob", "storage/memblob"},
 		reason: "the two domains share words, not code; backends and transport import domains, never the other way"},
-	{of: []string{"helpdesk/mail", "helpdesk/mailhtml", "helpdesk/ingest/imap"}, not: []string{"helpdesk", "storage/..."},
+	{of: []string{"helpdesk/mail", "helpdesk/mailhtml", "helpdesk/ingest/imap", "helpdesk/dnscheck", "helpdesk/pgp"}, not: []string{"helpdesk", "storage/..."},
 		reason: "they know a technology and no help desk"},
 	{of: []string{"helpdesk", "kb", "storage", "storage/jobs", "helpdesk/ingest/...", "helpdesk/outbound"},
 		not:    []string{"github.com/uptrace/...", "modernc.org/...", "github.com/jackc/...", "github.com/alecthomas/..."},

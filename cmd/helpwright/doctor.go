@@ -5,13 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"os"
 	"path/filepath"
 	"strings"
 	"time"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/dnscheck"
 	"github.com/helpwright/helpwright/helpdesk/ingest"
 	"github.com/helpwright/helpwright/helpdesk/outbound"
 )
@@ -128,21 +128,11 @@ func (d *doctor) intake() {
 	}
 	ctx, cancel := context.WithTimeout(d.ctx, 10*time.Second)
 	defer cancel()
-	hosts, err := d.resolver().LookupMX(ctx, d.settings.IntakeDomain)
+	hosts, err := dnscheck.NewResolver(d.settings.DNSServer).LookupMX(ctx, d.settings.IntakeDomain)
 	if err == nil && len(hosts) == 0 {
 		err = errors.New("there is no MX record")
 	}
 	d.check("DNS of the intake domain", err, "publish an MX record of "+d.settings.IntakeDomain+" that names this server, or a relay that forwards to HELPWRIGHT_INTAKE_LISTEN")
-}
-
-func (d *doctor) resolver() *net.Resolver {
-	if d.settings.DNSServer == "" {
-		return net.DefaultResolver
-	}
-	dial := func(ctx context.Context, network, _ string) (net.Conn, error) {
-		return new(net.Dialer).DialContext(ctx, network, d.settings.DNSServer)
-	}
-	return &net.Resolver{PreferGo: true, Dial: dial}
 }
 
 func (d *doctor) relay() {

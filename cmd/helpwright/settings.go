@@ -35,12 +35,13 @@ type Settings struct {
 	BootstrapToken string `env:"HELPWRIGHT_BOOTSTRAP_TOKEN" help:"Its access token, 20 to 200 printable characters; random when empty." placeholder:"TOKEN"`
 
 	AllowPrivateHosts bool          `env:"HELPWRIGHT_ALLOW_PRIVATE_HOSTS" help:"Let mailboxes name servers at loopback and private addresses."`
-	DNSServer         string        `env:"HELPWRIGHT_DNS_SERVER" name:"dns-server" help:"Resolver for the doctor's look-ups, HOST:PORT; the system's when empty." placeholder:"ADDR"`
+	DNSServer         string        `env:"HELPWRIGHT_DNS_SERVER" name:"dns-server" help:"Resolver for the verification of domains and the doctor, HOST:PORT; the system's when empty." placeholder:"ADDR"`
+	SPF               string        `env:"HELPWRIGHT_SPF" name:"spf" default:"a mx" help:"Mechanisms that let the relay pass, for the SPF record of domains, such as include:spf.example.net." placeholder:"TERMS"`
 	FetchInterval     time.Duration `env:"HELPWRIGHT_FETCH_INTERVAL" default:"60s" help:"Polling of mailboxes whose server lacks IDLE." placeholder:"TIME"`
 	RateLimit         int           `env:"HELPWRIGHT_RATE_LIMIT" default:"1200" help:"Requests per minute and token (not enforced in this version)." placeholder:"N"`
 	PublicRateLimit   int           `env:"HELPWRIGHT_PUBLIC_RATE_LIMIT" default:"120" help:"Requests per minute and address on public write endpoints (there are none in this version)." placeholder:"N"`
 	MetricsListen     string        `env:"HELPWRIGHT_METRICS_LISTEN" help:"Profiles (pprof) and counters (expvar); off when empty." placeholder:"ADDR"`
-	EnablePGP         bool          `env:"ENABLE_PGP_ENCRYPTION" name:"enable-pgp-encryption" help:"Encrypt answers to customers with keys (not available in this version)."`
+	EnablePGP         bool          `env:"ENABLE_PGP_ENCRYPTION" name:"enable-pgp-encryption" help:"Keep customers' PGP keys. Answers cannot be encrypted in this version: one that somebody with a key would get fails instead of leaving unencrypted."`
 }
 
 // dataDir is where the server keeps what it makes itself.
@@ -87,12 +88,23 @@ func (s *Settings) check() error {
 	problems.Check(s.SecretKey == "" || len(s.SecretKey) >= 32, "HELPWRIGHT_SECRET_KEY", "must have at least 32 characters; openssl rand -hex 32 makes one")
 	problems.Check(s.BootstrapToken == "" || len(s.BootstrapToken) >= 20 && len(s.BootstrapToken) <= 200, "HELPWRIGHT_BOOTSTRAP_TOKEN", "must have 20 to 200 printable characters")
 	problems.Check(s.FetchInterval >= time.Second, "HELPWRIGHT_FETCH_INTERVAL", "must be at least 1s")
-	problems.Check(!s.EnablePGP, "ENABLE_PGP_ENCRYPTION", "is not available in this version: answers would leave unencrypted; unset it")
+	problems.Check(validSPF(s.SPF), "HELPWRIGHT_SPF", "must be mechanisms such as include:spf.example.net, without v=spf1 and all")
 	err := problems.Err()
 	if f, ok := errors.AsType[*fault.Error](err); ok {
 		return usageError{fmt.Errorf("the configuration is not right:\n  %s", strings.ReplaceAll(f.Fields.String(), "; HELP", "\n  HELP"))}
 	}
 	return nil
+}
+
+// validSPF reports whether terms can stand between v=spf1 and all (RFC 7208 section
+// 4.6.1).
+func validSPF(terms string) bool {
+	for _, term := range strings.Fields(terms) {
+		if strings.HasPrefix(term, "v=") || strings.TrimLeft(term, "+-~?") == "all" || strings.ContainsAny(term, `"\\;`) {
+			return false
+		}
+	}
+	return len(terms) <= 400
 }
 
 // baseURL is the address that users see.

@@ -161,6 +161,18 @@ func lists() []explained {
 		_, err := db.UserByEmail(ctx, "x")
 		return err
 	})
+	add("Domains", false, func(ctx context.Context, _ *bunstore.DB, r helpdesk.Reader, seek storage.Seek) error {
+		_, err := r.Domains(ctx, seek)
+		return err
+	})
+	add("PGPKeys", true, func(ctx context.Context, _ *bunstore.DB, r helpdesk.Reader, seek storage.Seek) error {
+		_, err := r.PGPKeys(ctx, []int64{1, 2}, seek)
+		return err
+	})
+	add("PGPKeysByAddress", true, func(ctx context.Context, _ *bunstore.DB, r helpdesk.Reader, _ storage.Seek) error {
+		_, err := r.PGPKeysByAddress(ctx, []string{"1", "2"})
+		return err
+	})
 	add("Claim", true, func(ctx context.Context, db *bunstore.DB, _ helpdesk.Reader, _ storage.Seek) error {
 		_, err := db.Claim(ctx, []string{"a", "b"}, 10, time.Unix(0, 0), time.Unix(1, 0))
 		return err
@@ -300,6 +312,9 @@ func stock(t *testing.T, app *bun.DB) {
 		`INSERT INTO hw_events (account_id, seq, type, subject, mailbox_id, actor_id, time) SELECT 1, n.i, '', 0, 0, 0, 0 FROM n`,
 		`INSERT INTO hw_jobs (kind, account_id, subject, unique_key, run_at, due_at, buried)
 			SELECT CASE WHEN n.i % 3 = 0 THEN 'a' ELSE 'b' END, 1, n.i, '', n.i, n.i, n.i % 100 = 0 FROM n`,
+		`INSERT INTO hw_domains (account_id, name, selector, records, created_at, updated_at) SELECT 1 + n.i % 10, n.n, '', '[]', 0, 0 FROM n`,
+		`INSERT INTO hw_pgp_keys (account_id, customer_email_id, name, fingerprint, expires_at, created_at, updated_at)
+			SELECT 1, n.i, '', n.n, 0, 0, 0 FROM n`,
 		`ANALYZE`,
 	}
 	for _, statement := range statements {

@@ -196,6 +196,7 @@ func (t tx) forgetEmail(db *data, id int64) {
 		i.CustomerEmailID = 0
 		db.interactions.set(t.scope.AccountID, i.ID, &i)
 	}
+	db.pgpKeys.removeIf(t.scope.AccountID, func(k *helpdesk.PGPKey) bool { return k.CustomerEmailID == id })
 }
 
 // customerRefs checks the customer and the address that a row names; 0 is none.
@@ -215,13 +216,17 @@ func (db *data) customerRefs(account, customerID, emailID int64) error {
 func (t tx) DeleteCustomer(ctx context.Context, id int64) error {
 	return t.write(ctx, func(db *data) error {
 		account := t.scope.AccountID
-		if _, err := db.customers.get(account, id); err != nil {
+		c, err := db.customers.get(account, id)
+		if err != nil {
 			return err
 		}
 		inUse := db.conversations.conflict(account, 0, func(c *helpdesk.Conversation) bool { return c.CustomerID == id }) ||
 			db.interactions.conflict(account, 0, func(i *helpdesk.Interaction) bool { return i.CustomerID == id })
 		if inUse {
 			return fault.New(fault.Conflict, "The customer has conversations.")
+		}
+		for _, e := range c.Emails {
+			t.forgetEmail(db, e.ID)
 		}
 		db.customers.set(account, id, nil)
 		return nil

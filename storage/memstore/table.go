@@ -30,6 +30,8 @@ type data struct {
 	ledger        table[helpdesk.InboundMail]
 	events        table[storage.Event] // by sequence number
 	jobs          table[jobRow]
+	domains       table[helpdesk.Domain]
+	pgpKeys       table[helpdesk.PGPKey]
 	lastItem      int64 // id of the last email, phone or website of a customer
 
 	recording bool
@@ -59,6 +61,8 @@ func newData() *data {
 	db.ledger.make(db, "mail")
 	db.events.make(db, "event")
 	db.jobs.make(db, "job")
+	db.domains.make(db, "domain")
+	db.pgpKeys.make(db, "key")
 	return db
 }
 
@@ -79,6 +83,8 @@ func (db *data) removeAccount(id int64) {
 	db.attachments.removeAll(id)
 	db.ledger.removeAll(id)
 	db.events.removeAll(id)
+	db.domains.removeAll(id)
+	db.pgpKeys.removeAll(id)
 }
 
 func (db *data) journal(undo func()) {

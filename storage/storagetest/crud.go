@@ -46,6 +46,8 @@ func testEverything(t *testing.T, b Backend) {
 	filled(t, w.attachment)
 	filled(t, w.delivery)
 	filled(t, w.mail)
+	filled(t, w.domain)
+	filled(t, w.pgpKey)
 	want := content{
 		Account: w.account, Roles: []helpdesk.Role{w.role}, Memberships: []helpdesk.Membership{w.member},
 		Mailboxes:     []helpdesk.Mailbox{w.mailbox, w.empty},
@@ -59,6 +61,7 @@ func testEverything(t *testing.T, b Backend) {
 			{MessageID: w.answer.MessageID, InteractionID: w.answer.ID, ConversationID: w.conversation.ID, Type: helpdesk.TypeUser}}},
 		Deliveries: []helpdesk.Delivery{w.delivery}, Attachments: []helpdesk.Attachment{w.attachment},
 		Mails: []helpdesk.InboundMail{w.mail}, Participant: true,
+		Domains: []helpdesk.Domain{w.domain}, PGPKeys: []helpdesk.PGPKey{w.pgpKey},
 	}
 	same(t, "content", want, w.content(t))
 	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error {

@@ -149,6 +149,11 @@ func (g *generator) read(seen content) operation {
 		{method: "InboundMail", args: []any{g.either("InboundMail", mail.ID)}},
 		{method: "InboundMails", args: []any{helpdesk.InboundFilter{States: g.states()}, ordered{g.from(seek, "InboundMail"), "InboundMail"}}},
 		{method: "InboundByIdentity", args: []any{mailbox, mail.Identity}},
+		{method: "Domain", args: []any{g.either("Domain", oneOf(g, seen.Domains).ID)}},
+		{method: "Domains", args: []any{ordered{g.from(seek, "Domain"), "Domain"}}},
+		{method: "PGPKey", args: []any{g.either("PGPKey", oneOf(g, seen.PGPKeys).ID)}},
+		{method: "PGPKeys", args: []any{some(g, "CustomerEmail", customer.Emails, emailID), ordered{g.from(seek, "PGPKey"), "PGPKey"}}},
+		{method: "PGPKeysByAddress", args: []any{[]string{oneOf(g, customer.Emails).Key, oneOf(g, oneOf(g, seen.Customers).Emails).Key}}},
 	})
 }
 
@@ -207,6 +212,10 @@ func (g *generator) write(seen content) operation {
 		return g.writeInteraction(seen)
 	case p < 92:
 		return g.writeLedger(seen)
+	case p < 94:
+		return g.writeDomain(seen)
+	case p < 96:
+		return g.writePGPKey(seen)
 	default:
 		return g.outbox(seen)
 	}

@@ -3,6 +3,7 @@ package storagetest
 import (
 	"context"
 	"fmt"
+	"maps"
 	"reflect"
 	"strings"
 	"testing"
@@ -50,7 +51,7 @@ type writeProbe struct {
 // untouchable are the methods of Tx that take no id of somebody's: they work in
 // the own account only, which OwnAccountOnly tests.
 func untouchable() []string {
-	return []string{"DeleteAccount", "TakeNumber", "InsertRole", "InsertMembership", "InsertMailbox", "InsertCustomer", "Enqueue", "Emit"}
+	return []string{"DeleteAccount", "TakeNumber", "InsertRole", "InsertMembership", "InsertMailbox", "InsertCustomer", "Enqueue", "Emit", "InsertDomain"}
 }
 
 func testProbesComplete(t *testing.T, _ Backend) {
@@ -81,7 +82,7 @@ func answer[T any](v T, err error) (any, error) { return v, err }
 
 func readProbes() map[string]readProbe {
 	type r = helpdesk.Reader
-	return map[string]readProbe{
+	probes := map[string]readProbe{
 		"Account":     {ofAccount, false, func(ctx context.Context, r r, v *world) (any, error) { return answer(r.Account(ctx)) }},
 		"Roles":       {ofAccount, false, func(ctx context.Context, r r, v *world) (any, error) { return answer(r.Roles(ctx)) }},
 		"Membership":  {ofAccount, true, func(ctx context.Context, r r, v *world) (any, error) { return answer(r.Membership(ctx, v.member.ID)) }},
@@ -160,6 +161,9 @@ func readProbes() map[string]readProbe {
 			return answer(r.InboundByIdentity(ctx, v.mailbox.ID, v.mail.Identity))
 		}},
 	}
+	maps.Copy(probes, domainReads())
+	maps.Copy(probes, pgpKeyReads())
+	return probes
 }
 
 // nonZero makes a leak of an answer that has no text to find the mark in.
@@ -193,7 +197,7 @@ func mailboxesOf(ctx context.Context, r helpdesk.Reader, v *world) (any, error) 
 
 func writeProbes() map[string]writeProbe {
 	type tx = helpdesk.Tx
-	return map[string]writeProbe{
+	probes := map[string]writeProbe{
 		"UpdateAccount":    {level: ofAccount, call: func(ctx context.Context, tx tx, v *world) error { a := v.account; return tx.UpdateAccount(ctx, &a) }},
 		"UpdateMembership": {level: ofAccount, call: func(ctx context.Context, tx tx, v *world) error { m := v.member; return tx.UpdateMembership(ctx, &m) }},
 		"DeleteMembership": {level: ofAccount, call: func(ctx context.Context, tx tx, v *world) error { return tx.DeleteMembership(ctx, v.member.ID) }},
@@ -276,6 +280,9 @@ func writeProbes() map[string]writeProbe {
 			return err
 		}},
 	}
+	maps.Copy(probes, domainWrites())
+	maps.Copy(probes, pgpKeyWrites())
+	return probes
 }
 
 // strangers are scopes that must not reach the victim's data, or only that of the account.

@@ -77,6 +77,8 @@ func groups() []group {
 		{"Values", valueTests()},
 		{"Jobs", jobTests()},
 		{"Events", eventTests()},
+		{"Domains", domainTests()},
+		{"PGPKeys", pgpKeyTests()},
 	}
 }
 

@@ -40,6 +40,9 @@ type world struct {
 	delivery     helpdesk.Delivery
 	mail         helpdesk.InboundMail
 	number       int64 // of the last conversation
+
+	domain helpdesk.Domain
+	pgpKey helpdesk.PGPKey // of the customer's first address
 }
 
 // newAccount makes a user who is a member of a new account, and two mailboxes.
@@ -121,6 +124,13 @@ func newWorld(t *testing.T, b Backend) *world {
 			return err
 		}
 		if err := tx.SaveFetchStatus(ctx, w.newStatus()); err != nil {
+			return err
+		}
+		w.domain, w.pgpKey = w.newDomain("first"), w.newPGPKey("A1")
+		if err := tx.InsertDomain(ctx, &w.domain); err != nil {
+			return err
+		}
+		if err := tx.InsertPGPKey(ctx, &w.pgpKey); err != nil {
 			return err
 		}
 		return tx.SaveFetchCursor(ctx, w.mailbox.ID, "INBOX", helpdesk.FetchCursor{UIDValidity: 7, UID: 99})
@@ -226,6 +236,8 @@ type content struct {
 	Attachments   []helpdesk.Attachment
 	Mails         []helpdesk.InboundMail
 	Participant   bool
+	Domains       []helpdesk.Domain
+	PGPKeys       []helpdesk.PGPKey
 }
 
 // content reads everything in the account.
@@ -286,6 +298,14 @@ func readAll(ctx context.Context, r helpdesk.Reader, participant string) (c cont
 	note("Attachments", e)
 	c.Mails, e = r.InboundMails(ctx, helpdesk.InboundFilter{}, all())
 	note("InboundMails", e)
+	c.Domains, e = r.Domains(ctx, all())
+	note("Domains", e)
+	var emails []int64
+	for _, customer := range c.Customers {
+		emails = append(emails, ids(customer.Emails, func(e helpdesk.CustomerEmail) int64 { return e.ID })...)
+	}
+	c.PGPKeys, e = r.PGPKeys(ctx, emails, all())
+	note("PGPKeys", e)
 	return c, err
 }
 

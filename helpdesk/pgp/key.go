@@ -1,0 +1,255 @@
+package pgp
+
+import (
+	"bytes"
+	"encoding/hex"
+	"errors"
+	"io"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/ProtonMail/go-crypto/openpgp/armor"
+	pgperrors "github.com/ProtonMail/go-crypto/openpgp/errors"
+	"github.com/ProtonMail/go-crypto/openpgp/packet"
+	openpgp "github.com/ProtonMail/go-crypto/openpgp/v2"
+)
+
+// Limits of what is read.
+const (
+	MaxSize    = 256 << 10 // bytes of a key, armored or not
+	maxPackets = 1000
+	maxUserID  = 500 // bytes of a user id that is returned
+)
+
+// PublicKey is what is told of a key.
+type PublicKey struct {
+	UserID      string   // the primary one, or the first; "" for a key without
+	Emails      []string // addresses of the user ids that are in force, in the key's order
+	Fingerprint string   // upper-case hex
+	// ExpiresAt is when mail cannot be encrypted to the key any more, as it stands;
+	// zero: never.
+	ExpiresAt time.Time
+	Packets   []byte // the key without armor
+}
+
+// Error says why a key cannot be used, so that it reads on after its name:
+// "is expired".
+type Error struct {
+	Reason string
+	Err    error // cause; may be nil
+}
+
+func (e *Error) Error() string { return e.Reason }
+
+// Unwrap returns the cause.
+func (e *Error) Unwrap() error { return e.Err }
+
+func refuse(reason string) error { return &Error{Reason: reason} }
+
+// Tags of the packets that matter here (RFC 9580 section 5).
+const (
+	tagSecretKey    = 5
+	tagPublicKey    = 6
+	tagSecretSubkey = 7
+	tagUserID       = 13
+)
+
+// Parse reads one public key, armored or as packets, that mail can be encrypted to
+// at the time now. All errors are of type *[Error].
+func Parse(content []byte, now time.Time) (PublicKey, error) {
+	if len(content) > MaxSize {
+		return PublicKey{}, refuse("is too large for a key")
+	}
+	packets, err := unarmor(content)
+	if err != nil {
+		return PublicKey{}, err
+	}
+	names, err := inspect(packets)
+	if err != nil {
+		return PublicKey{}, err
+	}
+	list, err := openpgp.ReadKeyRing(bytes.NewReader(packets))
+	if err != nil || len(list) != 1 { // what cannot be read may be skipped without an error
+		return PublicKey{}, &Error{Reason: "is damaged, or of a kind that is not supported", Err: err}
+	}
+	entity := list[0]
+	key, err := entity.EncryptionKeyWithError(now, nil)
+	if err != nil {
+		return PublicKey{}, unusable(entity, err, now)
+	}
+	out := PublicKey{
+		Fingerprint: strings.ToUpper(hex.EncodeToString(entity.PrimaryKey.Fingerprint)),
+		ExpiresAt:   expiry(entity, key), Packets: packets,
+	}
+	out.UserID, out.Emails = identities(entity, names, now)
+	return out, nil
+}
+
+// unarmor returns the packets of a key. Of several blocks the library would read
+// the first and pass over the others.
+func unarmor(content []byte) ([]byte, error) {
+	const begin = "-----BEGIN PGP "
+	switch bytes.Count(content, []byte(begin)) {
+	case 0:
+		if len(bytes.TrimSpace(content)) == 0 {
+			return nil, refuse("is empty")
+		}
+		return content, nil
+	case 1:
+	default:
+		return nil, refuse("holds more than one armored block")
+	}
+	block, err := armor.Decode(bytes.NewReader(content))
+	if err != nil {
+		return nil, &Error{Reason: "has armor that cannot be read", Err: err}
+	}
+	switch block.Type {
+	case openpgp.PrivateKeyType:
+		return nil, refuse(private)
+	case openpgp.PublicKeyType:
+	default:
+		return nil, refuse("is no OpenPGP public key")
+	}
+	packets, err := io.ReadAll(io.LimitReader(block.Body, MaxSize))
+	if err != nil {
+		return nil, &Error{Reason: "has armor that cannot be read", Err: err}
+	}
+	return packets, nil
+}
+
+const private = "holds a private key: give the public one only, and consider the private one known"
+
+// inspect looks at the packets before anything is made of them. It returns the user
+// ids in their order.
+func inspect(packets []byte) (names []string, err error) {
+	keys, count := 0, 0
+	for r := packet.NewOpaqueReader(bytes.NewReader(packets)); ; count++ {
+		p, err := r.Next()
+		if errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+			break
+		}
+		if err != nil {
+			return nil, &Error{Reason: "is no OpenPGP key", Err: err}
+		}
+		switch p.Tag {
+		case tagSecretKey, tagSecretSubkey:
+			return nil, refuse(private)
+		case tagPublicKey:
+			keys++
+		case tagUserID:
+			names = append(names, string(p.Contents))
+		}
+		if count == maxPackets {
+			return nil, refuse("has too many packets for a key")
+		}
+	}
+	switch {
+	case keys == 0:
+		return nil, refuse("is no OpenPGP key")
+	case keys > 1:
+		return nil, refuse("holds more than one key")
+	}
+	return names, nil
+}
+
+// unusable says why a key has none to encrypt with.
+func unusable(entity *openpgp.Entity, err error, now time.Time) error {
+	out := &Error{Reason: "has no subkey to encrypt with", Err: err}
+	cause, ok := errors.AsType[pgperrors.ErrEncryptionKeySelection](err)
+	if p, pointer := errors.AsType[*pgperrors.ErrEncryptionKeySelection](err); pointer {
+		cause, ok = *p, true
+	}
+	if !ok {
+		return out
+	}
+	weak := func(err error) bool { _, weak := errors.AsType[pgperrors.WeakAlgorithmError](err); return weak }
+	switch early := entity.PrimaryKey.CreationTime.After(now); {
+	case early:
+		out.Reason = "is from the future"
+	case errors.Is(cause.PrimaryKeyErr, pgperrors.ErrKeyRevoked), entity.Revoked(now):
+		out.Reason = "is revoked"
+	case errors.Is(cause.PrimaryKeyErr, pgperrors.ErrKeyExpired):
+		out.Reason = "is expired"
+	case weak(cause.PrimaryKeyErr), weak(cause.EncSelectionErr):
+		out.Reason = "is too weak"
+	case cause.PrimaryKeyErr != nil:
+		out.Reason = "has no valid signature of its owner"
+	case errors.Is(cause.EncSelectionErr, pgperrors.ErrKeyRevoked):
+		out.Reason = "has no subkey to encrypt with that is not revoked"
+	case errors.Is(cause.EncSelectionErr, pgperrors.ErrKeyExpired):
+		out.Reason = "has no subkey to encrypt with that is not expired"
+	}
+	return out
+}
+
+// expiry is when there is no key left to encrypt with: that of the primary key, or
+// of the last subkey.
+func expiry(entity *openpgp.Entity, key openpgp.Key) time.Time {
+	primary := endOf(entity.PrimaryKey, key.PrimarySelfSignature)
+	for range len(entity.Subkeys) + 1 {
+		end := endOf(key.PublicKey, key.SelfSignature)
+		if end.IsZero() || !primary.IsZero() && !end.Before(primary) {
+			return primary
+		}
+		next, err := entity.EncryptionKeyWithError(end.Add(2*time.Second), nil)
+		if err != nil || next.PublicKey == key.PublicKey {
+			return end
+		}
+		key = next
+	}
+	return primary
+}
+
+// endOf is when a key expires by its self-signature; zero: never.
+func endOf(key *packet.PublicKey, sig *packet.Signature) time.Time {
+	if sig == nil || sig.KeyLifetimeSecs == nil || *sig.KeyLifetimeSecs == 0 {
+		return time.Time{}
+	}
+	return key.CreationTime.Add(time.Duration(*sig.KeyLifetimeSecs) * time.Second).UTC()
+}
+
+// identities are the primary user id and the addresses of all that are in force.
+// The library keeps them in a map; names has their order.
+func identities(entity *openpgp.Entity, names []string, now time.Time) (primary string, emails []string) {
+	marked, seen := false, map[string]bool{}
+	for _, name := range names {
+		identity, ok := entity.Identities[name]
+		if !ok || seen[name] {
+			continue
+		}
+		seen[name] = true
+		sig, err := identity.Verify(now, nil)
+		if err != nil {
+			continue
+		}
+		if primary == "" || !marked && sig.IsPrimaryId != nil && *sig.IsPrimaryId {
+			primary, marked = shown(name), sig.IsPrimaryId != nil && *sig.IsPrimaryId
+		}
+		if email := address(identity.UserId, name); email != "" {
+			emails = append(emails, email)
+		}
+	}
+	return primary, emails
+}
+
+// address is the mail address of a user id; many are nothing but one.
+func address(id *packet.UserId, name string) string {
+	email := id.Email
+	if email == "" && strings.Contains(name, "@") && !strings.ContainsAny(name, " <>") {
+		email = name
+	}
+	if !utf8.ValidString(email) || len(email) > maxUserID {
+		return ""
+	}
+	return email
+}
+
+func shown(name string) string {
+	name = strings.ToValidUTF8(name, "\uFFFD")
+	for len(name) > maxUserID {
+		_, size := utf8.DecodeLastRuneInString(name)
+		name = name[:len(name)-size]
+	}
+	return name
+}

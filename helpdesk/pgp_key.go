@@ -1,0 +1,276 @@
+package helpdesk
+
+import (
+	"context"
+	"encoding/base64"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/helpwright/helpwright/storage"
+	"github.com/helpwright/helpwright/storage/fault"
+)
+
+// PGPKey is an OpenPGP public key that mail to one of a customer's addresses is
+// encrypted to. It goes with the address.
+type PGPKey struct {
+	ID              int64
+	CustomerEmailID int64
+	Name            string
+	Fingerprint     string // upper-case hex; unique for the address
+	Content         []byte // the key's packets (RFC 9580 section 10.1)
+	ExpiresAt       time.Time
+	CreatedAt       time.Time
+	UpdatedAt       time.Time
+}
+
+// AddressedKey is a key with the address that it is for.
+type AddressedKey struct {
+	PGPKey
+	Email    string
+	Customer Customer // whose address it is
+}
+
+// addressed joins a key with its address, which is one of the customer's.
+func addressed(c Customer, k PGPKey) AddressedKey {
+	out := AddressedKey{PGPKey: k, Customer: c}
+	for _, e := range c.Emails {
+		if e.ID == k.CustomerEmailID {
+			out.Email = e.Email
+		}
+	}
+	return out
+}
+
+// PublicKey is what Config.ParseKey reads out of a key.
+type PublicKey struct {
+	UserID      string   // the primary one
+	Emails      []string // of all user ids that are in force
+	Fingerprint string   // upper-case hex
+	ExpiresAt   time.Time
+	Content     []byte // its packets
+}
+
+// MaxPGPKey is the largest key that is taken, in bytes, armored or not.
+const MaxPGPKey = 256 << 10
+
+// maxPGPKeys is how many keys one customer may have.
+const maxPGPKeys = 50
+
+// PGPKeyInput makes a key.
+type PGPKeyInput struct {
+	CustomerEmailID int64  // required, of the customer
+	Name            string // at most 200 characters; empty: the primary user id
+	Content         string // required: base64 (RFC 4648) of the armored text or of the packets
+}
+
+// pgpEnabled is a Disabled fault unless there is a parser of keys.
+func (s *Service) pgpEnabled() error {
+	if s.cfg.ParseKey == nil {
+		return fault.New(fault.Disabled, "PGP encryption is switched off on this server.")
+	}
+	return nil
+}
+
+// CreatePGPKey adds a key to one of a customer's addresses. It needs
+// pgp_keys.create. A key that mail cannot be encrypted to, or that is not for the
+// address, is an Invalid fault on content that says why. Like all methods for keys,
+// it is a Disabled fault without Config.ParseKey.
+func (d *Desk) CreatePGPKey(ctx context.Context, customerID int64, in PGPKeyInput) (AddressedKey, error) {
+	begin, err := d.guard.Write(PGPKeysCreate)
+	if err != nil {
+		return AddressedKey{}, err
+	}
+	if err := d.svc.pgpEnabled(); err != nil {
+		return AddressedKey{}, err
+	}
+	now := d.svc.now()
+	key := PGPKey{CustomerEmailID: in.CustomerEmailID, Name: cleanLine(in.Name), CreatedAt: now, UpdatedAt: now}
+	var problems fault.Collector
+	problems.Check(in.CustomerEmailID != 0, "customer_email_id", "is required")
+	bounded(&problems, "name", key.Name, 200)
+	public, problem := d.svc.parseKey(in.Content, now)
+	problems.Check(problem == "", "content", problem)
+	if key.Name == "" {
+		key.Name = cut(cleanLine(public.UserID), 200)
+	}
+	key.Fingerprint, key.Content, key.ExpiresAt = public.Fingerprint, public.Content, public.ExpiresAt
+	var c Customer
+	err = begin(ctx, func(ctx context.Context, tx Tx) error {
+		if c, err = tx.Customer(ctx, customerID); err != nil {
+			return err
+		}
+		if err := keyFits(ctx, tx, problems, c, key, public); err != nil {
+			return err
+		}
+		if err := tx.InsertPGPKey(ctx, &key); err != nil {
+			return err
+		}
+		return d.emit(ctx, tx, "pgp_key.created", key.ID, 0)
+	})
+	if isUnique(err, UniquePGPKey) {
+		return AddressedKey{}, fault.Field("content", "is a key that the address has already")
+	}
+	if err != nil {
+		return AddressedKey{}, err
+	}
+	return addressed(c, key), nil
+}
+
+// parseKey reads base64 and the key in it; problem says why it cannot be used.
+func (s *Service) parseKey(content string, now time.Time) (public PublicKey, problem string) {
+	if content == "" {
+		return PublicKey{}, "is required"
+	}
+	if len(content) > 2*MaxPGPKey {
+		return PublicKey{}, "is too long for a key"
+	}
+	bare := strings.TrimRight(strings.Join(strings.Fields(content), ""), "=")
+	raw, err := base64.RawStdEncoding.DecodeString(bare)
+	if err != nil {
+		return PublicKey{}, "is no base64"
+	}
+	if len(raw) > MaxPGPKey {
+		return PublicKey{}, "is too long for a key"
+	}
+	public, err = s.cfg.ParseKey(raw, now)
+	if err != nil {
+		return PublicKey{}, clean(err.Error())
+	}
+	return public, ""
+}
+
+// keyFits adds to the problems of a key that it is not for the address, or one too
+// many.
+func keyFits(ctx context.Context, tx Tx, problems fault.Collector, c Customer, key PGPKey, public PublicKey) error {
+	at := slices.IndexFunc(c.Emails, func(e CustomerEmail) bool { return e.ID == key.CustomerEmailID })
+	if key.CustomerEmailID != 0 {
+		problems.Check(at >= 0, "customer_email_id", "is no address of this customer")
+	}
+	if err := problems.Err(); err != nil {
+		return err
+	}
+	fits := slices.ContainsFunc(public.Emails, func(e string) bool { return EmailKey(e) == c.Emails[at].Key })
+	if !fits {
+		return fault.Field("content", "is no key for "+c.Emails[at].Email)
+	}
+	keys, err := tx.PGPKeys(ctx, emailIDs(c), storage.Seek{Limit: maxPGPKeys})
+	if err == nil && len(keys) >= maxPGPKeys {
+		err = fault.New(fault.Conflict, "The customer has as many keys as there may be.")
+	}
+	return err
+}
+
+func emailIDs(c Customer) []int64 {
+	ids := make([]int64, len(c.Emails))
+	for i, e := range c.Emails {
+		ids[i] = e.ID
+	}
+	return ids
+}
+
+// keyOf finds a key of a customer.
+func keyOf(ctx context.Context, r Reader, customerID, id int64) (AddressedKey, error) {
+	c, err := r.Customer(ctx, customerID)
+	if err != nil {
+		return AddressedKey{}, err
+	}
+	key, err := r.PGPKey(ctx, id)
+	if err == nil && !slices.Contains(emailIDs(c), key.CustomerEmailID) {
+		err = fault.Missing("key", id)
+	}
+	if err != nil {
+		return AddressedKey{}, err
+	}
+	return addressed(c, key), nil
+}
+
+// PGPKey returns a key of a customer. It needs pgp_keys.view.
+func (d *Desk) PGPKey(ctx context.Context, customerID, id int64) (AddressedKey, error) {
+	r, err := d.guard.Read(PGPKeysView)
+	if err != nil {
+		return AddressedKey{}, err
+	}
+	if err := d.svc.pgpEnabled(); err != nil {
+		return AddressedKey{}, err
+	}
+	return keyOf(ctx, r, customerID, id)
+}
+
+// PGPKeys lists the keys of a customer, by id. It needs pgp_keys.view.
+func (d *Desk) PGPKeys(ctx context.Context, customerID int64, req storage.PageRequest) (storage.Page[AddressedKey], error) {
+	r, err := d.guard.Read(PGPKeysView)
+	if err != nil {
+		return storage.Page[AddressedKey]{}, err
+	}
+	if err := d.svc.pgpEnabled(); err != nil {
+		return storage.Page[AddressedKey]{}, err
+	}
+	c, err := r.Customer(ctx, customerID)
+	if err != nil {
+		return storage.Page[AddressedKey]{}, err
+	}
+	return storage.List(req, false, func(k AddressedKey) storage.Position { return storage.Position{ID: k.ID} },
+		func(seek storage.Seek) ([]AddressedKey, error) {
+			keys, err := r.PGPKeys(ctx, emailIDs(c), seek)
+			all := make([]AddressedKey, len(keys))
+			for i, k := range keys {
+				all[i] = addressed(c, k)
+			}
+			return all, err
+		})
+}
+
+// UpdatePGPKey gives a key another name, which is required. It needs
+// pgp_keys.update.
+func (d *Desk) UpdatePGPKey(ctx context.Context, customerID, id int64, name string) (AddressedKey, error) {
+	begin, err := d.guard.Write(PGPKeysUpdate)
+	if err != nil {
+		return AddressedKey{}, err
+	}
+	if err := d.svc.pgpEnabled(); err != nil {
+		return AddressedKey{}, err
+	}
+	name = cleanLine(name)
+	var problems fault.Collector
+	required(&problems, "name", name, 200)
+	if err := problems.Err(); err != nil {
+		return AddressedKey{}, err
+	}
+	var key AddressedKey
+	err = begin(ctx, func(ctx context.Context, tx Tx) error {
+		if key, err = keyOf(ctx, tx, customerID, id); err != nil {
+			return err
+		}
+		key.Name, key.UpdatedAt = name, d.svc.now()
+		if err := tx.UpdatePGPKey(ctx, &key.PGPKey); err != nil {
+			return err
+		}
+		return d.emit(ctx, tx, "pgp_key.updated", id, 0)
+	})
+	if err != nil {
+		return AddressedKey{}, err
+	}
+	return key, nil
+}
+
+// DeletePGPKey removes a key. Mail to the address leaves unencrypted afterwards,
+// unless it has another. It needs pgp_keys.delete.
+func (d *Desk) DeletePGPKey(ctx context.Context, customerID, id int64) error {
+	begin, err := d.guard.Write(PGPKeysDelete)
+	if err != nil {
+		return err
+	}
+	if err := d.svc.pgpEnabled(); err != nil {
+		return err
+	}
+	return begin(ctx, func(ctx context.Context, tx Tx) error {
+		if _, err := keyOf(ctx, tx, customerID, id); err != nil {
+			return err
+		}
+		if err := tx.DeletePGPKey(ctx, id); err != nil {
+			return err
+		}
+		return d.emit(ctx, tx, "pgp_key.deleted", id, 0)
+	})
+}
