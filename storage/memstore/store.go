@@ -29,6 +29,7 @@ type Store struct {
 	mu   sync.RWMutex
 	db   *data
 	wake chan struct{}
+	reservations
 }
 
 var (
