@@ -119,8 +119,7 @@ func docsPage(document []byte) ([]byte, error) {
 	}
 	page, err := template.New("docs").Funcs(template.FuncMap{
 		"words": d.words, "limits": limits, "fields": fields, "example": d.example, "parameter": d.parameter,
-		"anchor": func(ref string) string { return ref[strings.LastIndexByte(ref, '/')+1:] },
-		"lower":  strings.ToLower,
+		"lower": strings.ToLower,
 	}).Parse(docsHTML)
 	if err != nil {
 		return nil, err
@@ -191,6 +190,18 @@ func (o *docOperation) Encodings() []string {
 	}
 	slices.Sort(all)
 	return all
+}
+
+// Failures are the statuses of problems.
+func (o *docOperation) Failures() string {
+	var all []string
+	for status, r := range o.Responses {
+		if r.Ref != "" {
+			all = append(all, status)
+		}
+	}
+	slices.Sort(all)
+	return strings.Join(all, ", ")
 }
 
 // parameter follows a reference.

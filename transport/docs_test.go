@@ -66,7 +66,7 @@ func TestDocs(t *testing.T) {
 	}
 	for _, want := range []string{
 		"Lovelace", "customers.create", "Idempotency-Key", "application/x-www-form-urlencoded", "multipart/form-data",
-		`<a href="#schema-Customer">Customer</a>`, `<td>429</td>`,
+		`<a href="#schema-Customer">Customer</a>`, `422, 429, default`,
 	} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page does not say %s", want)
