@@ -339,3 +339,35 @@ func TestIdempotencyKeepsSecrets(t *testing.T) {
 		}
 	}
 }
+
+// BenchmarkIdempotency is a POST with a key that is new each time, and with one
+// that is known; the floor is the same POST without.
+func BenchmarkIdempotency(b *testing.B) {
+	for _, backend := range backends() {
+		store, ok := backend.open(b).(storage.Idempotency)
+		if !ok {
+			b.Fatal("no Idempotency")
+		}
+		h := workTable(&work{}, transport.Config{Logger: discard, Idempotency: store})
+		for name, key := range map[string]func(i int) string{
+			"Floor": func(int) string { return "" }, "New": func(i int) string { return backend.name + strconv.Itoa(i) },
+			"Again": func(int) string { return "known" },
+		} {
+			b.Run(backend.name+"/"+name, func(b *testing.B) {
+				start := time.Now().UnixNano() // the keys of each run are its own
+				for i := 0; b.Loop(); i++ {
+					req := httptest.NewRequest("POST", "/api/v1/work", strings.NewReader("text=x"))
+					req.Header.Set("Authorization", "Bearer good")
+					if k := key(i); k != "" {
+						req.Header.Set("Idempotency-Key", k+strconv.FormatInt(start, 10))
+					}
+					rec := httptest.NewRecorder()
+					h.ServeHTTP(rec, req)
+					if rec.Code != http.StatusCreated {
+						b.Fatalf("%d %s", rec.Code, rec.Body)
+					}
+				}
+			})
+		}
+	}
+}
