@@ -273,7 +273,7 @@ func TestConventionsOfEncodings(t *testing.T) {
 			text, kind := e.encode(t, body)
 			rec := worlds[i].do(t, "owner", r.Method, place(r.Path, ids), text, "Content-Type", kind)
 			got := worlds[i].told(rec)
-			if rec.Code >= 300 {
+			if rec.Code >= 300 && !r.Public {
 				t.Errorf("%s as %s: %s\n%s", r.ID, e.name, got, text)
 			}
 			if i == 0 {

@@ -82,7 +82,7 @@ func (t *Table) once(w *response, r *Request) error {
 	}
 	// The database alone does not give the answers away, which may hold secrets
 	// that are shown once.
-	secret := sha256.Sum256(lengthened("answer", key, r.Header("Authorization")))
+	secret := sha256.Sum256(lengthened("answer", key, r.credentials()))
 	k := &keyed{key: key}
 	if k.sealer, err = storage.NewSealer(secret[:]); err != nil {
 		return fault.Wrap(fault.Internal, "transport.once", err)

@@ -78,7 +78,7 @@ func (t *Table) limit(h http.Header, r *Request) error {
 // refused counts a request whose credentials were not right against the client's
 // address: each wrong token would have a limit of its own.
 func (t *Table) refused(h http.Header, r *Request, err error) error {
-	if !fault.Is(err, fault.Unauthenticated) || r.Header("Authorization") == "" {
+	if !fault.Is(err, fault.Unauthenticated) || r.credentials() == "" {
 		return err
 	}
 	if over := take(r.Context(), t.config.Limiter, r.clientKey(), h); over != nil {
@@ -87,10 +87,13 @@ func (t *Table) refused(h http.Header, r *Request, err error) error {
 	return err
 }
 
+// credentials are what the client shows to say who it is, "" for nothing.
+func (r *Request) credentials() string { return r.Header("Authorization") }
+
 // limitKey names who asks: whoever has these credentials, or the client's address.
 // Limiters see a hash.
 func (r *Request) limitKey() string {
-	credentials := r.Header("Authorization")
+	credentials := r.credentials()
 	if credentials == "" {
 		return r.clientKey()
 	}
