@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"sync"
@@ -64,9 +65,18 @@ type api struct {
 
 // caller finds out who asks.
 func (a *api) caller(ctx context.Context, r *Request) (helpdesk.Caller, error) {
-	if a.authenticate != nil {
-		return a.authenticate(ctx, r.http)
+	authenticate := a.authenticate
+	if authenticate == nil {
+		authenticate = func(ctx context.Context, _ *http.Request) (helpdesk.Caller, error) { return a.bearer(ctx, r) }
 	}
+	caller, err := authenticate(ctx, r.http)
+	if err == nil {
+		r.Identify(fmt.Sprintf("user %d token %d", caller.UserID(), caller.TokenID()))
+	}
+	return caller, err
+}
+
+func (a *api) bearer(ctx context.Context, r *Request) (helpdesk.Caller, error) {
 	token := r.Token()
 	if token == "" {
 		return helpdesk.Caller{}, fault.New(fault.Unauthenticated, "Send an access token in the Authorization header, as Bearer.")

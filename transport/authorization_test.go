@@ -20,13 +20,13 @@ import (
 
 // public lists the operations that work without a token. Another one is a
 // decision to be made here.
-var public = []string{"openapi"}
+var public = []string{"openapi", "docs"}
 
 // free lists the operations that every member may use, whatever the roles.
 var free = []string{"getUser", "listAccounts", "getOwnMembership"}
 
 // above lists the operations that are in no account.
-var above = []string{"openapi", "getUser", "listAccounts", "createAccount"}
+var above = []string{"openapi", "docs", "getUser", "listAccounts", "createAccount"}
 
 // valid has a body that passes for every operation that takes one. An operation
 // that is not here or in bodiless fails the test.
@@ -59,6 +59,7 @@ var bodiless = []string{
 	"listAttachments", "getAttachment", "deleteAttachment", "getAttachmentContent",
 	"listDomains", "getDomain", "deleteDomain", "verifyDomain",
 	"listPGPKeys", "getPGPKey", "deletePGPKey",
+	"docs",
 }
 
 // settled is a world in which there is one of everything; it returns their ids by

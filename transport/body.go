@@ -24,6 +24,9 @@ type Upload = form.File
 // specification send form fields as application/json, and command line tools
 // send JSON as a form.
 func (r *Request) readBody() (*form.Node, error) {
+	if r.bodyRead {
+		return r.body, nil
+	}
 	if !r.route.HasBody() || !hasBody(r.http.Method) || r.http.Body == nil || r.http.Body == http.NoBody {
 		return nil, nil //nolint:nilnil // a nil tree is an empty one
 	}

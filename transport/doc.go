@@ -19,5 +19,8 @@
 // to the table; then `go generate ./transport` for the document. Errors are faults
 // of storage/fault and become RFC 9457 problems in one place.
 //
+// Around all operations lie limits of requests ([Limiter], [Buckets]) and, for
+// POST, the Idempotency-Key header; [Config] has both.
+//
 // [Table.Handler] serves the table under any mux, also below http.StripPrefix.
 package transport

@@ -135,9 +135,11 @@ func newRoute[In any](op Operation, shape Shape) *Route {
 // call does what all operations do: resolve the handle, read the input, check
 // If-Match, run.
 func call[H, In, Out any](r *Request, resolve Resolver[H], fn func(context.Context, H, In) (Out, error)) (out Out, err error) {
-	ctx := r.Context()
-	h, err := resolve(ctx, r)
+	h, err := resolve(r.Context(), r)
 	if err != nil {
+		return out, err
+	}
+	if err := r.reserve(); err != nil {
 		return out, err
 	}
 	var in In
@@ -147,7 +149,7 @@ func call[H, In, Out any](r *Request, resolve Resolver[H], fn func(context.Conte
 	if err := r.ifMatch(); err != nil {
 		return out, err
 	}
-	return fn(ctx, h, in)
+	return fn(r.Context(), h, in)
 }
 
 // bind fills the input. All its problems come in one answer.

@@ -17,9 +17,10 @@ var openAPI []byte
 // OpenAPI returns the OpenAPI 3.1 document of the API, made from the table.
 func OpenAPI() []byte { return bytes.Clone(openAPI) }
 
-// AddDocument adds the operation that answers with an OpenAPI document:
-// GET /openapi.json, without a token.
+// AddDocument adds the operations that answer with an OpenAPI document, without a
+// token: GET /openapi.json, and GET /docs for people.
 func (t *Table) AddDocument(document []byte) {
+	t.addDocs(document)
 	sum := sha256.Sum256(document)
 	tag := `"` + base64.RawURLEncoding.EncodeToString(sum[:16]) + `"`
 	t.add(&Route{

@@ -20,8 +20,12 @@ type Request struct {
 	values []string // of the path parameters
 	id     string
 
-	query   *form.Node // decoded once, nil before
-	cleanup []func()   // what to undo when the request ends
+	query    *form.Node // decoded once, nil before
+	body     *form.Node // valid when bodyRead
+	bodyRead bool
+	who      string   // the caller, see Identify
+	keyed    *keyed   // nil: without an Idempotency-Key
+	cleanup  []func() // what to undo when the request ends
 }
 
 // Context returns the request's context.
@@ -96,6 +100,7 @@ func (r *Request) forGet(route *Route, query string) *Request {
 	inner.Method, inner.URL.RawQuery, inner.Body = http.MethodGet, query, http.NoBody
 	get := *r
 	get.http, get.route, get.query, get.cleanup = inner, route, nil, nil
+	get.body, get.bodyRead, get.keyed = nil, false, nil
 	return &get
 }
 

@@ -32,7 +32,7 @@ func (t *Table) serveHTTP(inner http.ResponseWriter, hr *http.Request) {
 			slog.Duration("duration", t.config.Now().Sub(start)), slog.String("request_id", r.id))
 	}()
 	if err := t.guarded(w, r); err != nil {
-		t.fail(w, r, err)
+		t.fail(w, r, t.refused(w.Header(), r, err))
 	}
 }
 
@@ -69,6 +69,24 @@ func (t *Table) guarded(w *response, r *Request) (err error) {
 }
 
 func (t *Table) dispatch(w *response, r *Request) error {
+	lost := t.find(w.Header(), r)
+	if err := t.limit(w.Header(), r); err != nil {
+		return err
+	}
+	switch {
+	case lost != nil && r.http.Method == http.MethodOptions && w.Header().Get("Allow") != "":
+		w.WriteHeader(http.StatusNoContent)
+		return nil
+	case lost != nil:
+		return lost
+	case t.config.Idempotency != nil && r.http.Method == http.MethodPost && len(r.http.Header.Values(keyHeader)) > 0:
+		return t.once(w, r)
+	}
+	return r.route.serve(w, r)
+}
+
+// find finds the route of a request.
+func (t *Table) find(h http.Header, r *Request) error {
 	path, ok := strings.CutPrefix(r.http.URL.EscapedPath(), t.config.Base+"/")
 	if !ok {
 		return errNoAddress
@@ -83,15 +101,11 @@ func (t *Table) dispatch(w *response, r *Request) error {
 	}
 	route, ok := entry.methods[method]
 	if !ok {
-		w.Header().Set("Allow", entry.allow())
-		if method == http.MethodOptions {
-			w.WriteHeader(http.StatusNoContent)
-			return nil
-		}
+		h.Set("Allow", entry.allow())
 		return errMethod
 	}
 	r.route, r.values = route, values
-	return route.serve(w, r)
+	return nil
 }
 
 // fail answers with err and logs what the answer does not tell.

@@ -6,11 +6,13 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"net/netip"
 	"reflect"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/transport/form"
 	"github.com/helpwright/helpwright/transport/internal/bind"
 )
@@ -25,6 +27,14 @@ type Config struct {
 	Logger    *slog.Logger     // access and error log; default slog.Default()
 	Now       func() time.Time // for the access log, and for when members were last seen; default time.Now
 	Rand      io.Reader        // for request ids; default crypto/rand
+
+	Limiter        Limiter        // of requests by token, or by address without one; nil: no limit
+	PublicLimiter  Limiter        // of requests by address that write without a token; nil: no limit
+	TrustedProxies []netip.Prefix // peers whose X-Forwarded-For names the client's address; none: no peer's does
+
+	// Idempotency keeps the answers to POST requests with an Idempotency-Key; nil:
+	// the header means nothing.
+	Idempotency storage.Idempotency
 }
 
 func (c Config) withDefaults() Config {
@@ -107,6 +117,8 @@ type Table struct {
 	config Config
 	routes []*Route
 	match  *matcher
+
+	sweeper sweeper
 }
 
 // New makes an empty table.

@@ -72,9 +72,7 @@ const apiBase = "/api/v1"
 
 // handler is the server's HTTP side.
 func (a *app) handler() http.Handler {
-	api := transport.API(transport.APIConfig{
-		Service: a.service, Config: transport.Config{Base: apiBase, BaseURL: a.settings.baseURL(), Logger: a.log},
-	})
+	api := transport.API(transport.APIConfig{Service: a.service, Config: a.apiConfig()})
 	mux := http.NewServeMux()
 	mux.Handle(apiBase+"/", api.Handler())
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { answer(w, http.StatusOK, "ok") })
@@ -87,6 +85,21 @@ func (a *app) handler() http.Handler {
 		answer(w, http.StatusOK, "ready")
 	})
 	return mux
+}
+
+// apiConfig is the frame of the API.
+func (a *app) apiConfig() transport.Config {
+	proxies, _ := a.settings.trustedProxies() // checked with the other settings
+	cfg := transport.Config{
+		Base: apiBase, BaseURL: a.settings.baseURL(), Logger: a.log, TrustedProxies: proxies, Idempotency: a.db,
+	}
+	if n := a.settings.RateLimit; n > 0 {
+		cfg.Limiter = transport.NewBuckets(transport.BucketsConfig{Limit: n})
+	}
+	if n := a.settings.PublicRateLimit; n > 0 {
+		cfg.PublicLimiter = transport.NewBuckets(transport.BucketsConfig{Policy: "public", Limit: n})
+	}
+	return cfg
 }
 
 func answer(w http.ResponseWriter, status int, text string) {

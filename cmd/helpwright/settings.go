@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io/fs"
 	"net"
+	"net/netip"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -38,8 +39,9 @@ type Settings struct {
 	DNSServer         string        `env:"HELPWRIGHT_DNS_SERVER" name:"dns-server" help:"Resolver for the verification of domains and the doctor, HOST:PORT; the system's when empty." placeholder:"ADDR"`
 	SPF               string        `env:"HELPWRIGHT_SPF" name:"spf" default:"a mx" help:"Mechanisms that let the relay pass, for the SPF record of domains, such as include:spf.example.net." placeholder:"TERMS"`
 	FetchInterval     time.Duration `env:"HELPWRIGHT_FETCH_INTERVAL" default:"60s" help:"Polling of mailboxes whose server lacks IDLE." placeholder:"TIME"`
-	RateLimit         int           `env:"HELPWRIGHT_RATE_LIMIT" default:"1200" help:"Requests per minute and token (not enforced in this version)." placeholder:"N"`
-	PublicRateLimit   int           `env:"HELPWRIGHT_PUBLIC_RATE_LIMIT" default:"120" help:"Requests per minute and address on public write endpoints (there are none in this version)." placeholder:"N"`
+	RateLimit         int           `env:"HELPWRIGHT_RATE_LIMIT" default:"1200" help:"Requests per minute and token, or address without one; 0: no limit. Each process counts by itself." placeholder:"N"`
+	PublicRateLimit   int           `env:"HELPWRIGHT_PUBLIC_RATE_LIMIT" default:"120" help:"Requests per minute and address on public write endpoints; 0: no limit." placeholder:"N"`
+	TrustedProxies    []string      `env:"HELPWRIGHT_TRUSTED_PROXIES" help:"Addresses or networks of reverse proxies whose X-Forwarded-For is believed, separated by commas." placeholder:"NET"`
 	MetricsListen     string        `env:"HELPWRIGHT_METRICS_LISTEN" help:"Profiles (pprof) and counters (expvar); off when empty." placeholder:"ADDR"`
 	EnablePGP         bool          `env:"ENABLE_PGP_ENCRYPTION" name:"enable-pgp-encryption" help:"Keep customers' PGP keys. Answers cannot be encrypted in this version: one that somebody with a key would get fails instead of leaving unencrypted."`
 }
@@ -89,7 +91,11 @@ func (s *Settings) check() error {
 	problems.Check(s.BootstrapToken == "" || len(s.BootstrapToken) >= 20 && len(s.BootstrapToken) <= 200, "HELPWRIGHT_BOOTSTRAP_TOKEN", "must have 20 to 200 printable characters")
 	problems.Check(s.FetchInterval >= time.Second, "HELPWRIGHT_FETCH_INTERVAL", "must be at least 1s")
 	problems.Check(validSPF(s.SPF), "HELPWRIGHT_SPF", "must be mechanisms such as include:spf.example.net, without v=spf1 and all")
-	err := problems.Err()
+	problems.Check(s.RateLimit >= 0, "HELPWRIGHT_RATE_LIMIT", "must not be negative")
+	problems.Check(s.PublicRateLimit >= 0, "HELPWRIGHT_PUBLIC_RATE_LIMIT", "must not be negative")
+	_, err := s.trustedProxies()
+	problems.Check(err == nil, "HELPWRIGHT_TRUSTED_PROXIES", "must be addresses or networks, such as 10.0.0.0/8")
+	err = problems.Err()
 	if f, ok := errors.AsType[*fault.Error](err); ok {
 		return usageError{fmt.Errorf("the configuration is not right:\n  %s", strings.ReplaceAll(f.Fields.String(), "; HELP", "\n  HELP"))}
 	}
@@ -105,6 +111,24 @@ func validSPF(terms string) bool {
 		}
 	}
 	return len(terms) <= 400
+}
+
+// trustedProxies are the networks of HELPWRIGHT_TRUSTED_PROXIES.
+func (s *Settings) trustedProxies() ([]netip.Prefix, error) {
+	var networks []netip.Prefix
+	for _, text := range s.TrustedProxies {
+		text = strings.TrimSpace(text)
+		if addr, err := netip.ParseAddr(text); err == nil {
+			networks = append(networks, netip.PrefixFrom(addr, addr.BitLen()))
+			continue
+		}
+		network, err := netip.ParsePrefix(text)
+		if err != nil {
+			return nil, err
+		}
+		networks = append(networks, network)
+	}
+	return networks, nil
 }
 
 // baseURL is the address that users see.

@@ -177,6 +177,15 @@ func lists() []explained {
 		_, err := db.Claim(ctx, []string{"a", "b"}, 10, time.Unix(0, 0), time.Unix(1, 0))
 		return err
 	})
+	add("Sweep", false, func(ctx context.Context, db *bunstore.DB, _ helpdesk.Reader, _ storage.Seek) error {
+		_, err := db.Sweep(ctx, time.Unix(0, 0), 10)
+		return err
+	})
+	add("Reserve", false, func(ctx context.Context, db *bunstore.DB, _ helpdesk.Reader, _ storage.Seek) error {
+		key := storage.Reservation{Key: []byte("key"), Request: []byte("request"), Holder: "holder", Until: time.Unix(1000, 0)}
+		_, _, err := db.Reserve(ctx, key, time.Unix(1, 0))
+		return err
+	})
 	return all
 }
 

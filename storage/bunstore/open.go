@@ -1,5 +1,6 @@
 // Package bunstore keeps the help desk's data in SQLite or PostgreSQL, through bun. One [DB] is the help desk's store
-// ([helpdesk.Store]), the queue of jobs ([storage.Jobs]) and the log of events ([storage.EventLog]).
+// ([helpdesk.Store]), the queue of jobs ([storage.Jobs]), the log of events ([storage.EventLog]) and the answers to
+// requests that may come again ([storage.Idempotency]).
 //
 // All tables begin with hw_, so that they can live in the database of an embedding application. [DB.Migrate] makes
 // and changes them.

@@ -1,5 +1,5 @@
 // Package memstore keeps the help desk's data in memory. It implements
-// helpdesk.Store, storage.Jobs and storage.EventLog in one value, for the tests of
+// helpdesk.Store, storage.Jobs, storage.EventLog and storage.Idempotency in one value, for the tests of
 // applications that embed the help desk, and it is the model that the SQL stores
 // are compared with (see storagetest.Compare). Nothing survives the process.
 //
@@ -29,6 +29,7 @@ type Store struct {
 	mu   sync.RWMutex
 	db   *data
 	wake chan struct{}
+	reservations
 }
 
 var (

@@ -79,6 +79,7 @@ func groups() []group {
 		{"Events", eventTests()},
 		{"Domains", domainTests()},
 		{"PGPKeys", pgpKeyTests()},
+		{"Idempotency", idempotencyTests()},
 	}
 }
 

@@ -46,9 +46,15 @@ func Generate(t *transport.Table, info Info) ([]byte, error) {
 			"schemas":         g.schemas.components,
 			"securitySchemes": object{"bearer": object{"type": "http", "scheme": "bearer"}},
 			"headers":         headers(),
+			"parameters": object{"Idempotency-Key": object{
+				"name": "Idempotency-Key", "in": "header", "schema": object{"type": "string", "minLength": 1, "maxLength": 255},
+				"description": "Makes the request safe to send again: the same key with the same content gives the first answer again for 24 hours, " +
+					"with other content 409, as while the first is not answered. An answer of more than 64 KiB is not given again (409). " +
+					"A 5xx frees the key; so does, after two minutes, a crash of the server.",
+			}},
 			"responses": object{"Problem": object{
 				"description": "The request failed; see `code`, and `errors` for the fields.",
-				"headers":     object{"X-Request-Id": ref("headers", "X-Request-Id")},
+				"headers":     always(),
 				"content":     object{"application/problem+json": object{"schema": problem}},
 			}},
 		},
@@ -66,6 +72,18 @@ func headers() object {
 		"ETag":         text("Strong entity tag, for If-None-Match and If-Match."),
 		"Link":         text("RFC 8288: rel=next and rel=prev of the list."),
 		"Location":     text("Address of what was created."),
+
+		"RateLimit":            text("What is left: `\"policy\";r=requests;t=seconds until all are there again`. A server may have no limits."),
+		"RateLimit-Policy":     text("The limit: `\"policy\";q=requests;w=seconds`."),
+		"Idempotency-Replayed": text("`true` when the answer was given before, to a request with the same Idempotency-Key."),
+	}
+}
+
+// always are the headers of every answer.
+func always() object {
+	return object{
+		"X-Request-Id": ref("headers", "X-Request-Id"),
+		"RateLimit":    ref("headers", "RateLimit"), "RateLimit-Policy": ref("headers", "RateLimit-Policy"),
 	}
 }
 
@@ -184,7 +202,10 @@ func failures(r transport.Route) []int {
 }
 
 func (g *generator) success(r transport.Route) (object, error) {
-	with := object{"X-Request-Id": ref("headers", "X-Request-Id")}
+	with := always()
+	if r.Method == http.MethodPost {
+		with["Idempotency-Replayed"] = ref("headers", "Idempotency-Replayed")
+	}
 	response := object{"description": http.StatusText(r.Status), "headers": with}
 	switch r.Shape {
 	case transport.Empty:
@@ -241,6 +262,9 @@ func (g *generator) parameters(r transport.Route) ([]any, error) {
 			schema = object{"type": "integer", "format": "int64", "minimum": 1}
 		}
 		list = append(list, object{"name": name, "in": "path", "required": true, "schema": schema})
+	}
+	if r.Method == http.MethodPost {
+		list = append(list, ref("parameters", "Idempotency-Key"))
 	}
 	if r.In == nil {
 		return list, nil

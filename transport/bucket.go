@@ -1,0 +1,88 @@
+package transport
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+// BucketsConfig is what [Buckets] are made of.
+type BucketsConfig struct {
+	Policy string           // name in the headers, of letters and digits; default "default"
+	Limit  int              // requests per Window, also at once; required, at least 1
+	Window time.Duration    // default one minute
+	Keys   int              // who is counted apart at most; default 100,000, some 10 MB
+	Now    func() time.Time // default time.Now
+}
+
+// Buckets are a [Limiter] in the memory of the process, a token bucket for each
+// key: after a pause the whole limit may be used at once, then as much as trickles
+// in. Several processes count apart.
+//
+// The memory is bounded: with more than Keys in one window those that asked least
+// lately begin anew.
+type Buckets struct {
+	cfg      BucketsConfig
+	interval time.Duration // between two requests at the limit
+
+	mu        sync.Mutex
+	turned    time.Time            // when old was young
+	young     map[string]time.Time // by key, when the bucket is full again
+	old       map[string]time.Time // not asked for since turned
+	lastSeen  time.Time            // the clock may go back
+	youngMost int
+}
+
+// NewBuckets makes full buckets.
+func NewBuckets(cfg BucketsConfig) *Buckets {
+	if cfg.Policy == "" {
+		cfg.Policy = "default"
+	}
+	cfg.Limit = max(1, cfg.Limit)
+	if cfg.Window <= 0 {
+		cfg.Window = time.Minute
+	}
+	if cfg.Keys <= 0 {
+		cfg.Keys = 100_000
+	}
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	return &Buckets{
+		cfg: cfg, interval: max(1, cfg.Window/time.Duration(cfg.Limit)), turned: cfg.Now(),
+		young: map[string]time.Time{}, youngMost: max(1, cfg.Keys/2),
+	}
+}
+
+// Take implements [Limiter]. What is refused costs nothing.
+func (b *Buckets) Take(_ context.Context, key string) Quota {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	now := b.cfg.Now()
+	if now.Before(b.lastSeen) {
+		now = b.lastSeen
+	}
+	b.lastSeen = now
+	if len(b.young) >= b.youngMost || now.Sub(b.turned) >= b.cfg.Window {
+		// What nobody asked for during a window is full, and need not be known.
+		b.old, b.young, b.turned = b.young, map[string]time.Time{}, now
+	}
+	full, known := b.young[key]
+	if !known {
+		full = b.old[key]
+	}
+	if full.Before(now) {
+		full = now
+	}
+	q := Quota{Policy: b.cfg.Policy, Limit: b.cfg.Limit, Window: b.cfg.Window}
+	most := b.interval * time.Duration(b.cfg.Limit)
+	if next := full.Add(b.interval); next.Sub(now) <= most {
+		full = next
+	} else {
+		q.Wait = next.Sub(now) - most
+	}
+	b.young[key] = full
+	q.Reset = full.Sub(now)
+	q.Remaining = int((most - q.Reset) / b.interval)
+	return q
+}

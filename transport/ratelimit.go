@@ -1,0 +1,140 @@
+package transport
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/base64"
+	"fmt"
+	"net/http"
+	"net/netip"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/helpwright/helpwright/storage/fault"
+)
+
+// Limiter says how many requests somebody may send. [Buckets] is one; an
+// application with many processes may count in a place that they share.
+type Limiter interface {
+	// Take counts a request of key, a short text, unless it is over the limit. A
+	// limiter that cannot count lets requests pass. The zero Quota is no limit.
+	Take(ctx context.Context, key string) Quota
+}
+
+// Quota is what is left to somebody after a request.
+type Quota struct {
+	Policy    string        // name, of letters and digits
+	Limit     int           // requests per Window; 0: there is no limit
+	Window    time.Duration // whole seconds
+	Remaining int           // requests that may follow at once
+	Reset     time.Duration // until Remaining is Limit again
+	Wait      time.Duration // until a request passes; 0: this one does
+}
+
+// setHeaders tells the client: RateLimit-Policy and RateLimit of
+// draft-ietf-httpapi-ratelimit-headers-10, structured fields (RFC 9651).
+func (q Quota) setHeaders(h http.Header) {
+	h.Set("RateLimit-Policy", fmt.Sprintf(`"%s";q=%d;w=%d`, q.Policy, q.Limit, seconds(q.Window)))
+	h.Set("RateLimit", fmt.Sprintf(`"%s";r=%d;t=%d`, q.Policy, q.Remaining, seconds(q.Reset)))
+}
+
+// seconds rounds up.
+func seconds(d time.Duration) int64 { return int64((d + time.Second - 1) / time.Second) }
+
+// tooMany is the error of a request over the limit.
+type tooMany struct{ wait time.Duration }
+
+var errTooMany = fault.New(fault.RateLimited, "Too many requests. Wait as long as Retry-After says.")
+
+func (e *tooMany) Error() string             { return errTooMany.Error() }
+func (e *tooMany) Unwrap() error             { return errTooMany }
+func (e *tooMany) RetryAfter() time.Duration { return e.wait }
+
+// take counts a request and tells the client what is left.
+func take(ctx context.Context, l Limiter, key string, h http.Header) error {
+	if l == nil {
+		return nil
+	}
+	q := l.Take(ctx, key)
+	if q.Limit > 0 {
+		q.setHeaders(h)
+	}
+	if q.Wait > 0 {
+		return &tooMany{q.Wait}
+	}
+	return nil
+}
+
+// limit counts a request before anything is done for it: what writes without a
+// token by the client's address, all else by who asks.
+func (t *Table) limit(h http.Header, r *Request) error {
+	if r.route != nil && r.route.Public && r.route.Method != http.MethodGet {
+		return take(r.Context(), t.config.PublicLimiter, r.clientKey(), h)
+	}
+	return take(r.Context(), t.config.Limiter, r.limitKey(), h)
+}
+
+// refused counts a request whose credentials were not right against the client's
+// address: each wrong token would have a limit of its own.
+func (t *Table) refused(h http.Header, r *Request, err error) error {
+	if !fault.Is(err, fault.Unauthenticated) || r.credentials() == "" {
+		return err
+	}
+	if over := take(r.Context(), t.config.Limiter, r.clientKey(), h); over != nil {
+		return over
+	}
+	return err
+}
+
+// credentials are what the client shows to say who it is, "" for nothing.
+func (r *Request) credentials() string { return r.Header("Authorization") }
+
+// limitKey names who asks: whoever has these credentials, or the client's address.
+// Limiters see a hash.
+func (r *Request) limitKey() string {
+	credentials := r.credentials()
+	if credentials == "" {
+		return r.clientKey()
+	}
+	sum := sha256.Sum256([]byte(credentials))
+	return "token " + base64.RawURLEncoding.EncodeToString(sum[:16])
+}
+
+// clientKey is the client's address; of IPv6 the network of 64 bits, which is what
+// one customer of a provider has.
+func (r *Request) clientKey() string {
+	addr := r.ClientAddr()
+	if addr.Is6() {
+		if network, err := addr.WithZone("").Prefix(64); err == nil {
+			return "address " + network.String()
+		}
+	}
+	return "address " + addr.String()
+}
+
+// ClientAddr is the address that the request comes from: the peer's, or what
+// X-Forwarded-For says of it when the peer is one of Config.TrustedProxies. It is
+// not valid when the peer has none, as on a Unix socket.
+func (r *Request) ClientAddr() netip.Addr {
+	var addr netip.Addr
+	if peer, err := netip.ParseAddrPort(r.http.RemoteAddr); err == nil {
+		addr = peer.Addr().Unmap()
+	}
+	hops := strings.Split(strings.Join(r.http.Header.Values("X-Forwarded-For"), ","), ",")
+	for _, hop := range slices.Backward(hops) {
+		if !r.table.trusts(addr) {
+			break
+		}
+		next, err := netip.ParseAddr(strings.TrimSpace(hop))
+		if err != nil {
+			break
+		}
+		addr = next.Unmap()
+	}
+	return addr
+}
+
+func (t *Table) trusts(addr netip.Addr) bool {
+	return slices.ContainsFunc(t.config.TrustedProxies, func(p netip.Prefix) bool { return p.Contains(addr) })
+}
