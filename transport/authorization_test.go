@@ -37,6 +37,7 @@ var valid = map[string]string{
 	"updateMailbox":       "name=X",
 	"createCustomer":      "first_name=X",
 	"updateCustomer":      "first_name=X",
+	"mergeCustomer":       "into=1099511627776",
 	"createConversation":  "channel=email&to=x@example.com",
 	"updateConversation":  "subject=X",
 	"deleteConversations": "conversations[]={conversation_id}",
@@ -48,7 +49,7 @@ var valid = map[string]string{
 var bodiless = []string{
 	"openapi", "getUser", "listAccounts", "getAccount", "deleteAccount", "getOwnMembership",
 	"listMailboxes", "getMailbox", "deleteMailbox", "getMailboxStatus", "listFailures", "getRawMail", "replayMail",
-	"listCustomers", "getCustomer", "deleteCustomer",
+	"listCustomers", "getCustomer", "deleteCustomer", "listCustomerConversations", "exportCustomer",
 	"listConversations", "getConversation", "deleteConversation", "getContext",
 	"listInteractions", "getInteraction", "deleteInteraction",
 	"listAttachments", "getAttachment", "deleteAttachment", "getAttachmentContent",

@@ -106,6 +106,9 @@ func (r reader) Conversations(
 	if !f.UpdatedSince.IsZero() {
 		q.Where("updated_at >= ?", micros(f.UpdatedSince))
 	}
+	if len(f.Terms) > 0 {
+		q.Err(checkText(f.Terms)).ApplyQueryBuilder(r.found(conversationSearch, f.Terms))
+	}
 	column, ok := sortColumns[sort]
 	if !ok {
 		column = sortColumns[helpdesk.ByCreated]

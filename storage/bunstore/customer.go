@@ -151,6 +151,12 @@ func (r reader) Customers(ctx context.Context, f helpdesk.CustomerFilter, seek s
 		}
 		q.ApplyQueryBuilder(r.hasEmail(f.EmailKey))
 	}
+	if len(f.Terms) > 0 {
+		if err := checkText(f.Terms); err != nil {
+			return nil, err
+		}
+		q.ApplyQueryBuilder(r.found(customerSearch, f.Terms))
+	}
 	return r.customers(ctx, page(q, "id", seek), seek.Desc)
 }
 

@@ -30,7 +30,9 @@ type data struct {
 	ledger        table[helpdesk.InboundMail]
 	events        table[storage.Event] // by sequence number
 	jobs          table[jobRow]
-	lastItem      int64 // id of the last email, phone or website of a customer
+	searchDocs    table[searchDoc] // by conversation
+	customerTerms table[[]string]  // by customer
+	lastItem      int64            // id of the last email, phone or website of a customer
 
 	recording bool
 	undo      []func()
@@ -59,6 +61,8 @@ func newData() *data {
 	db.ledger.make(db, "mail")
 	db.events.make(db, "event")
 	db.jobs.make(db, "job")
+	db.searchDocs.make(db, "conversation")
+	db.customerTerms.make(db, "customer")
 	return db
 }
 
@@ -79,6 +83,8 @@ func (db *data) removeAccount(id int64) {
 	db.attachments.removeAll(id)
 	db.ledger.removeAll(id)
 	db.events.removeAll(id)
+	db.searchDocs.removeAll(id)
+	db.customerTerms.removeAll(id)
 }
 
 func (db *data) journal(undo func()) {

@@ -3,6 +3,7 @@ package storagetest
 import (
 	"context"
 	"fmt"
+	"maps"
 	"reflect"
 	"strings"
 	"testing"
@@ -193,7 +194,7 @@ func mailboxesOf(ctx context.Context, r helpdesk.Reader, v *world) (any, error) 
 
 func writeProbes() map[string]writeProbe {
 	type tx = helpdesk.Tx
-	return map[string]writeProbe{
+	probes := map[string]writeProbe{
 		"UpdateAccount":    {level: ofAccount, call: func(ctx context.Context, tx tx, v *world) error { a := v.account; return tx.UpdateAccount(ctx, &a) }},
 		"UpdateMembership": {level: ofAccount, call: func(ctx context.Context, tx tx, v *world) error { m := v.member; return tx.UpdateMembership(ctx, &m) }},
 		"DeleteMembership": {level: ofAccount, call: func(ctx context.Context, tx tx, v *world) error { return tx.DeleteMembership(ctx, v.member.ID) }},
@@ -276,6 +277,8 @@ func writeProbes() map[string]writeProbe {
 			return err
 		}},
 	}
+	maps.Copy(probes, searchProbes())
+	return probes
 }
 
 // strangers are scopes that must not reach the victim's data, or only that of the account.
