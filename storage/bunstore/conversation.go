@@ -107,7 +107,11 @@ func (r reader) Conversations(
 		q.Where("updated_at >= ?", micros(f.UpdatedSince))
 	}
 	if len(f.Terms) > 0 {
-		q.Err(checkText(f.Terms)).ApplyQueryBuilder(r.found(conversationSearch, f.Terms))
+		found, err := r.found(ctx, conversationSearch, f.Terms)
+		if err != nil {
+			return nil, err
+		}
+		q.ApplyQueryBuilder(found)
 	}
 	column, ok := sortColumns[sort]
 	if !ok {

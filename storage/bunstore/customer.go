@@ -152,10 +152,11 @@ func (r reader) Customers(ctx context.Context, f helpdesk.CustomerFilter, seek s
 		q.ApplyQueryBuilder(r.hasEmail(f.EmailKey))
 	}
 	if len(f.Terms) > 0 {
-		if err := checkText(f.Terms); err != nil {
+		found, err := r.found(ctx, customerSearch, f.Terms)
+		if err != nil {
 			return nil, err
 		}
-		q.ApplyQueryBuilder(r.found(customerSearch, f.Terms))
+		q.ApplyQueryBuilder(found)
 	}
 	return r.customers(ctx, page(q, "id", seek), seek.Desc)
 }
