@@ -23,7 +23,7 @@ var (
 
 // fewHits is how many rows SQLite reads and sorts for a search. Of more it reads the list's own index, which has the
 // first of them soon, and looks whether the rows are among those found.
-const fewHits = 1000
+const fewHits = 500
 
 // found keeps a query to the rows that have all terms. The terms are quoted: nothing in them is an operator.
 func (r reader) found(ctx context.Context, in searchTable, terms []helpdesk.SearchTerm) (filter, error) {
