@@ -46,6 +46,7 @@ type ConversationFilter struct {
 	CustomerID   int64
 	UserID       storage.Opt[int64] // null: unassigned
 	UpdatedSince time.Time
+	Terms        []SearchTerm // all of them, see [SearchIndex]
 }
 
 // ConversationSort orders a list of conversations.
@@ -198,11 +199,15 @@ func (d *Desk) create(ctx context.Context, tx Tx, in ConversationInput, address,
 	if err := d.emit(ctx, tx, "conversation.created", c.ID, c.MailboxID); err != nil {
 		return Conversation{}, err
 	}
+	said := make([]Interaction, len(prepared))
 	for i, p := range prepared {
 		p.starter = i == 0
-		if _, err := d.add(ctx, tx, &c, mailbox, p); err != nil {
+		if said[i], err = d.add(ctx, tx, &c, mailbox, p); err != nil {
 			return Conversation{}, err
 		}
+	}
+	if err := indexNew(ctx, tx, c, said...); err != nil {
+		return Conversation{}, err
 	}
 	if len(prepared) == 0 {
 		return c, nil
@@ -269,6 +274,11 @@ type ConversationQuery struct {
 	UpdatedSince time.Time
 	Sort         ConversationSort // "": ByCreated
 	Ascending    bool             // newest or largest first otherwise
+	// Query is words that all occur in the subject, the messages, the notes or the
+	// customer's names, company, addresses and phones; "": all conversations. Case and
+	// accents do not matter, and the last word may be the beginning of one. Of a long
+	// query the first 16 words count; one without any letter, digit or sign finds nothing.
+	Query string
 }
 
 // Conversations lists the conversations that the member reaches, newest first
@@ -283,8 +293,13 @@ func (d *Desk) Conversations(ctx context.Context, q ConversationQuery, req stora
 	if err := q.validate(ctx, r); err != nil {
 		return none, err
 	}
+	terms, possible := queryTerms(q.Query)
+	if !possible {
+		return none, nil
+	}
 	filter := ConversationFilter{
 		Statuses: q.Statuses, MailboxID: q.MailboxID, CustomerID: q.CustomerID, UserID: q.UserID, UpdatedSince: q.UpdatedSince,
+		Terms: terms,
 	}
 	position := func(c Conversation) storage.Position { return storage.Position{Key: c.SortKey(q.Sort), ID: c.ID} }
 	return storage.List(req, !q.Ascending, position, func(seek storage.Seek) ([]Conversation, error) {
@@ -366,9 +381,15 @@ func (d *Desk) UpdateConversation(ctx context.Context, id int64, in Conversation
 			}
 			c.MailboxID = mailbox
 		}
+		renamed := c.Subject != in.Subject
 		c.Subject, c.Status, c.UpdatedAt = in.Subject, in.Status.Or(c.Status), d.svc.now()
 		if err := tx.UpdateConversation(ctx, &c); err != nil {
 			return err
+		}
+		if renamed {
+			if err := reindex(ctx, tx, c); err != nil {
+				return err
+			}
 		}
 		return d.emit(ctx, tx, "conversation.updated", c.ID, c.MailboxID)
 	})

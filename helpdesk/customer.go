@@ -86,6 +86,7 @@ func (c Customer) emailByKey(key string) CustomerEmail {
 // CustomerFilter narrows a list of customers. The zero value is all of them.
 type CustomerFilter struct {
 	EmailKey string
+	Terms    []SearchTerm // all of them, see [SearchIndex]
 }
 
 // CustomerStats counts a customer's conversations.
@@ -133,6 +134,9 @@ func (d *Desk) CreateCustomer(ctx context.Context, in CustomerInput) (Customer, 
 		if err := tx.InsertCustomer(ctx, &created); err != nil {
 			return err
 		}
+		if err := indexCustomer(ctx, tx, created); err != nil {
+			return err
+		}
 		return d.emit(ctx, tx, "customer.created", created.ID, 0)
 	})
 	if err != nil {
@@ -149,7 +153,7 @@ func (d *Desk) UpdateCustomer(ctx context.Context, id int64, in CustomerInput) (
 	}
 	var c Customer
 	err = begin(ctx, func(ctx context.Context, tx Tx) error {
-		if c, err = tx.Customer(ctx, id); err != nil {
+		if c, err = tx.CustomerForUpdate(ctx, id); err != nil {
 			return err
 		}
 		if err := in.apply(&c); err != nil {
@@ -160,6 +164,9 @@ func (d *Desk) UpdateCustomer(ctx context.Context, id int64, in CustomerInput) (
 		}
 		c.UpdatedAt = d.svc.now()
 		if err := tx.UpdateCustomer(ctx, &c); err != nil {
+			return err
+		}
+		if err := indexCustomer(ctx, tx, c); err != nil {
 			return err
 		}
 		return d.emit(ctx, tx, "customer.updated", c.ID, 0)
@@ -305,6 +312,7 @@ func (d *Desk) CustomersByID(ctx context.Context, ids []int64) ([]Customer, erro
 // CustomerQuery narrows a list of customers.
 type CustomerQuery struct {
 	Email string // the customer with this address
+	Query string // words of names, company, addresses and phones, see [ConversationQuery]
 }
 
 // Customers lists customers, newest first. It needs customers.view.
@@ -313,7 +321,11 @@ func (d *Desk) Customers(ctx context.Context, q CustomerQuery, req storage.PageR
 	if err != nil {
 		return storage.Page[Customer]{}, err
 	}
-	var filter CustomerFilter
+	terms, possible := queryTerms(q.Query)
+	if !possible {
+		return storage.Page[Customer]{}, nil
+	}
+	filter := CustomerFilter{Terms: terms}
 	if q.Email != "" {
 		filter.EmailKey = EmailKey(q.Email)
 	}
@@ -364,6 +376,8 @@ func findCustomer(ctx context.Context, tx Tx, address, name string, now time.Tim
 		FirstName: first, LastName: strings.TrimSpace(last),
 		Emails: []CustomerEmail{{Email: address, Key: key}}, CreatedAt: now, UpdatedAt: now,
 	}
-	err = tx.InsertCustomer(ctx, &c)
-	return c, true, err
+	if err = tx.InsertCustomer(ctx, &c); err != nil {
+		return c, true, err
+	}
+	return c, true, indexCustomer(ctx, tx, c)
 }

@@ -267,6 +267,13 @@ func (f *filing) insert(ctx context.Context, tx Tx, row InboundMail, mailbox Mai
 	if err := tx.InsertInteraction(ctx, &i); err != nil {
 		return row, err
 	}
+	index := indexMore
+	if isNew {
+		index = indexNew
+	}
+	if err := index(ctx, tx, c, i); err != nil {
+		return row, err
+	}
 	if err := f.attach(ctx, tx, i); err != nil {
 		return row, err
 	}

@@ -246,7 +246,10 @@ func (d *Desk) CreateInteraction(ctx context.Context, conversationID int64, in I
 		if created, err = d.add(ctx, tx, &c, mailbox, p); err != nil {
 			return err
 		}
-		return tx.UpdateConversation(ctx, &c)
+		if err := tx.UpdateConversation(ctx, &c); err != nil {
+			return err
+		}
+		return indexMore(ctx, tx, c, created)
 	})
 	return created, err
 }
@@ -554,6 +557,11 @@ func (d *Desk) change(ctx context.Context, tx Tx, c Conversation, old Interactio
 	if err := tx.UpdateConversation(ctx, &c); err != nil {
 		return err
 	}
+	if old.Body != i.Body {
+		if err := reindex(ctx, tx, c); err != nil {
+			return err
+		}
+	}
 	return d.emit(ctx, tx, "interaction.updated", i.ID, c.MailboxID)
 }
 
@@ -633,6 +641,9 @@ func (d *Desk) DeleteInteraction(ctx context.Context, conversationID, id int64) 
 		}
 		c.UpdatedAt = d.svc.now()
 		if err := tx.UpdateConversation(ctx, &c); err != nil {
+			return err
+		}
+		if err := reindex(ctx, tx, c); err != nil {
 			return err
 		}
 		return d.emit(ctx, tx, "interaction.deleted", id, c.MailboxID)

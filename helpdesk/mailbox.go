@@ -141,7 +141,7 @@ func (d *Desk) UpdateMailbox(ctx context.Context, id int64, in MailboxInput) (Ma
 	}
 	var m Mailbox
 	err = begin(ctx, func(ctx context.Context, tx Tx) error {
-		if m, err = tx.Mailbox(ctx, id); err != nil {
+		if m, err = tx.MailboxForUpdate(ctx, id); err != nil {
 			return err
 		}
 		if err := d.apply(&m, in); err != nil {

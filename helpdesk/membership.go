@@ -43,7 +43,7 @@ func (d *Desk) Touch(ctx context.Context) error {
 		return err
 	}
 	return begin(ctx, func(ctx context.Context, tx Tx) error {
-		m, err := tx.Membership(ctx, d.membershipID)
+		m, err := tx.MembershipForUpdate(ctx, d.membershipID)
 		if err != nil {
 			return err
 		}

@@ -184,6 +184,9 @@ type Tx interface {
 	DomainWriter
 	PGPKeyWriter
 	storage.Outbox
+	RowLocks
+	SearchIndex
+	CustomerMover
 }
 
 // AccountWriter changes the account and its members.
@@ -321,4 +324,36 @@ type PGPKeyWriter interface {
 	InsertPGPKey(ctx context.Context, k *PGPKey) error
 	UpdatePGPKey(ctx context.Context, k *PGPKey) error
 	DeletePGPKey(ctx context.Context, id int64) error
+}
+
+// RowLocks reads what is changed after it was read, and keeps others from changing
+// it until the transaction ends.
+type RowLocks interface {
+	CustomerForUpdate(ctx context.Context, id int64) (Customer, error)
+	MailboxForUpdate(ctx context.Context, id int64) (Mailbox, error)
+	MembershipForUpdate(ctx context.Context, id int64) (Membership, error)
+}
+
+// SearchIndex keeps the terms by which customers and conversations are found, see
+// [SearchTerm]. Terms are the service's: the store compares them byte by byte. They
+// have no ASCII characters but a-z and 0-9, at most 64 characters, and none is
+// given twice. What is removed is not found any more.
+type SearchIndex interface {
+	// SearchTerms returns a conversation's own terms as they were set, in any order.
+	SearchTerms(ctx context.Context, conversationID int64) ([]string, error)
+	// SetSearchTerms replaces a conversation's own terms. It is found by these and by
+	// those that its customer has, now and after a SetCustomerTerms; without its own
+	// ever set, by none.
+	SetSearchTerms(ctx context.Context, conversationID int64, terms []string) error
+	// SetCustomerTerms replaces the terms of a customer, and of all conversations of
+	// the customer, in the scope or not.
+	SetCustomerTerms(ctx context.Context, customerID int64, terms []string) error
+}
+
+// CustomerMover makes one customer of two.
+type CustomerMover interface {
+	// MoveCustomer gives everything that belongs to a customer to another, with its
+	// ids: emails, phones, websites, and conversations and interactions, in the scope
+	// or not. The first is removed. Terms are to be set anew, see [SearchIndex].
+	MoveCustomer(ctx context.Context, from, into int64) error
 }

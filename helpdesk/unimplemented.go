@@ -494,3 +494,38 @@ func (UnimplementedTx) UpdatePGPKey(context.Context, *PGPKey) error {
 func (UnimplementedTx) DeletePGPKey(context.Context, int64) error {
 	return errUnimplemented()
 }
+
+// CustomerForUpdate implements [Tx].
+func (UnimplementedTx) CustomerForUpdate(context.Context, int64) (Customer, error) {
+	return Customer{}, errUnimplemented()
+}
+
+// MailboxForUpdate implements [Tx].
+func (UnimplementedTx) MailboxForUpdate(context.Context, int64) (Mailbox, error) {
+	return Mailbox{}, errUnimplemented()
+}
+
+// MembershipForUpdate implements [Tx].
+func (UnimplementedTx) MembershipForUpdate(context.Context, int64) (Membership, error) {
+	return Membership{}, errUnimplemented()
+}
+
+// SearchTerms implements [Tx].
+func (UnimplementedTx) SearchTerms(context.Context, int64) ([]string, error) {
+	return nil, errUnimplemented()
+}
+
+// SetSearchTerms implements [Tx].
+func (UnimplementedTx) SetSearchTerms(context.Context, int64, []string) error {
+	return errUnimplemented()
+}
+
+// SetCustomerTerms implements [Tx].
+func (UnimplementedTx) SetCustomerTerms(context.Context, int64, []string) error {
+	return errUnimplemented()
+}
+
+// MoveCustomer implements [Tx].
+func (UnimplementedTx) MoveCustomer(context.Context, int64, int64) error {
+	return errUnimplemented()
+}

@@ -45,6 +45,7 @@ func API(cfg APIConfig) *Table {
 	a.addMailboxes(t)
 	a.addInbound(t)
 	a.addCustomers(t)
+	a.addCustomerMore(t)
 	a.addConversations(t)
 	a.addInteractions(t)
 	a.addAttachments(t)

@@ -94,6 +94,7 @@ type conversationList struct {
 	UserID       string    `query:"user_id" description:"A user's id, me or unassigned."`
 	CustomerID   int64     `query:"customer_id"`
 	UpdatedSince time.Time `query:"updated_since" description:"Changed at this time or later."`
+	Query        string    `query:"query" description:"Words that all occur in subject, messages, notes or customer; the last one may be the beginning of a word."`
 	SortBy       string    `query:"sort_by" enum:"created_at,updated_at,number,customer_awaiting_reply_since" default:"created_at"`
 	SortType     string    `query:"sort_type" enum:"asc,desc" default:"desc"`
 }
@@ -205,7 +206,7 @@ func (a *api) createConversation(ctx context.Context, d *helpdesk.Desk, in conve
 func (a *api) listConversations(ctx context.Context, d *helpdesk.Desk, in conversationList) (storage.Page[conversation], error) {
 	query := helpdesk.ConversationQuery{
 		MailboxID: in.MailboxID, CustomerID: in.CustomerID, UpdatedSince: in.UpdatedSince,
-		Sort: helpdesk.ConversationSort(in.SortBy), Ascending: in.SortType == "asc",
+		Query: in.Query, Sort: helpdesk.ConversationSort(in.SortBy), Ascending: in.SortType == "asc",
 	}
 	query.UserID, _ = in.user(d.UserID())
 	for _, status := range in.Status {

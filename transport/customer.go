@@ -91,6 +91,7 @@ type customerUpdate struct {
 type customerList struct {
 	Paging
 	Email string `query:"email" description:"The customer with this address."`
+	Query string `query:"query" description:"Words that all occur in names, company, addresses and phones; the last one may be the beginning of a word."`
 }
 
 type customerDeletion struct {
@@ -133,7 +134,7 @@ func (a *api) createCustomer(ctx context.Context, d *helpdesk.Desk, in customerI
 }
 
 func (a *api) listCustomers(ctx context.Context, d *helpdesk.Desk, in customerList) (storage.Page[customer], error) {
-	page, err := d.Customers(ctx, helpdesk.CustomerQuery{Email: in.Email}, in.Request())
+	page, err := d.Customers(ctx, helpdesk.CustomerQuery{Email: in.Email, Query: in.Query}, in.Request())
 	return mapPage(page, func(c helpdesk.Customer) customer { return showCustomer(d, c) }), err
 }
 

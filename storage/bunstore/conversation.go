@@ -106,6 +106,13 @@ func (r reader) Conversations(
 	if !f.UpdatedSince.IsZero() {
 		q.Where("updated_at >= ?", micros(f.UpdatedSince))
 	}
+	if len(f.Terms) > 0 {
+		found, err := r.found(ctx, conversationSearch, f.Terms)
+		if err != nil {
+			return nil, err
+		}
+		q.ApplyQueryBuilder(found)
+	}
 	column, ok := sortColumns[sort]
 	if !ok {
 		column = sortColumns[helpdesk.ByCreated]

@@ -151,6 +151,13 @@ func (r reader) Customers(ctx context.Context, f helpdesk.CustomerFilter, seek s
 		}
 		q.ApplyQueryBuilder(r.hasEmail(f.EmailKey))
 	}
+	if len(f.Terms) > 0 {
+		found, err := r.found(ctx, customerSearch, f.Terms)
+		if err != nil {
+			return nil, err
+		}
+		q.ApplyQueryBuilder(found)
+	}
 	return r.customers(ctx, page(q, "id", seek), seek.Desc)
 }
 

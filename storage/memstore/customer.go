@@ -19,7 +19,7 @@ func (r reader) Customer(ctx context.Context, id int64) (helpdesk.Customer, erro
 func (r reader) Customers(ctx context.Context, filter helpdesk.CustomerFilter, seek storage.Seek) ([]helpdesk.Customer, error) {
 	return query(ctx, r.src, func(db *data) ([]helpdesk.Customer, error) {
 		return db.customers.list(r.scope.AccountID, seek, func(c *helpdesk.Customer) bool {
-			return filter.EmailKey == "" || hasEmailKey(c, filter.EmailKey)
+			return (filter.EmailKey == "" || hasEmailKey(c, filter.EmailKey)) && db.foundCustomer(r.scope.AccountID, c.ID, filter.Terms)
 		}), nil
 	})
 }
@@ -108,12 +108,17 @@ func (t tx) UpdateCustomer(ctx context.Context, c *helpdesk.Customer) error {
 				t.forgetEmail(db, e.ID)
 			}
 		}
-		slices.SortFunc(row.Emails, func(a, b helpdesk.CustomerEmail) int { return cmp.Compare(a.ID, b.ID) })
-		slices.SortFunc(row.Phones, func(a, b helpdesk.CustomerPhone) int { return cmp.Compare(a.ID, b.ID) })
-		slices.SortFunc(row.Websites, func(a, b helpdesk.CustomerWebsite) int { return cmp.Compare(a.ID, b.ID) })
+		sortItems(&row)
 		db.customers.set(t.scope.AccountID, c.ID, &row)
 		return nil
 	})
+}
+
+// sortItems puts the items in the order of their ids.
+func sortItems(c *helpdesk.Customer) {
+	slices.SortFunc(c.Emails, func(a, b helpdesk.CustomerEmail) int { return cmp.Compare(a.ID, b.ID) })
+	slices.SortFunc(c.Phones, func(a, b helpdesk.CustomerPhone) int { return cmp.Compare(a.ID, b.ID) })
+	slices.SortFunc(c.Websites, func(a, b helpdesk.CustomerWebsite) int { return cmp.Compare(a.ID, b.ID) })
 }
 
 // checkCustomer refuses bad text, items with an id that old does not have and
@@ -229,6 +234,7 @@ func (t tx) DeleteCustomer(ctx context.Context, id int64) error {
 			t.forgetEmail(db, e.ID)
 		}
 		db.customers.set(account, id, nil)
+		db.customerTerms.set(account, id, nil)
 		return nil
 	})
 }

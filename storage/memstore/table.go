@@ -32,7 +32,9 @@ type data struct {
 	jobs          table[jobRow]
 	domains       table[helpdesk.Domain]
 	pgpKeys       table[helpdesk.PGPKey]
-	lastItem      int64 // id of the last email, phone or website of a customer
+	lastItem      int64            // id of the last email, phone or website of a customer
+	searchDocs    table[searchDoc] // by conversation
+	customerTerms table[[]string]  // by customer
 
 	recording bool
 	undo      []func()
@@ -63,6 +65,8 @@ func newData() *data {
 	db.jobs.make(db, "job")
 	db.domains.make(db, "domain")
 	db.pgpKeys.make(db, "key")
+	db.searchDocs.make(db, "conversation")
+	db.customerTerms.make(db, "customer")
 	return db
 }
 
@@ -85,6 +89,8 @@ func (db *data) removeAccount(id int64) {
 	db.events.removeAll(id)
 	db.domains.removeAll(id)
 	db.pgpKeys.removeAll(id)
+	db.searchDocs.removeAll(id)
+	db.customerTerms.removeAll(id)
 }
 
 func (db *data) journal(undo func()) {

@@ -139,7 +139,7 @@ func (c *comparison) same(method string, model, subject any) {
 // inOrder sorts what a method may return in any order.
 func inOrder(method string, v any) any {
 	r := reflect.ValueOf(v)
-	if r.Kind() != reflect.Slice || !strings.HasSuffix(method, "ByID") && method != "BlobKeys" {
+	if r.Kind() != reflect.Slice || !strings.HasSuffix(method, "ByID") && method != "BlobKeys" && method != "SearchTerms" {
 		return v
 	}
 	var lines []string

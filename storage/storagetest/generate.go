@@ -193,7 +193,29 @@ func (g *generator) filter(seen content) helpdesk.ConversationFilter {
 	if g.IntN(4) == 0 {
 		f.UpdatedSince = g.time(false)
 	}
+	if g.IntN(3) == 0 {
+		f = helpdesk.ConversationFilter{MailboxID: f.MailboxID, Terms: g.query()}
+	}
 	return f
+}
+
+// terms and queries are of few words, so that they meet.
+func (g *generator) terms() []string {
+	var out []string
+	for _, term := range []string{"a", "ab", "abc", "b", "東京", "京都", "ж", "1"} {
+		if g.IntN(3) == 0 {
+			out = append(out, term)
+		}
+	}
+	return out
+}
+
+func (g *generator) query() []helpdesk.SearchTerm {
+	var out []helpdesk.SearchTerm
+	for range 1 + g.IntN(2) {
+		out = append(out, helpdesk.SearchTerm{Text: oneOf(g, []string{"a", "ab", "b", "東京", "京", "ж"}), Prefix: g.IntN(2) == 0})
+	}
+	return out
 }
 
 // write makes a call of a Tx that sees some content. It breaks at most one rule,
@@ -312,6 +334,12 @@ func (g *generator) writeCustomer(seen content) operation {
 	if old.ID != 0 && g.IntN(8) == 0 {
 		return operation{method: "DeleteCustomer", args: []any{g.either("Customer", old.ID)}}
 	}
+	switch g.IntN(8) {
+	case 0, 1:
+		return operation{method: "SetCustomerTerms", args: []any{g.either("Customer", old.ID), g.terms()}}
+	case 2:
+		return operation{method: "MoveCustomer", args: []any{g.either("Customer", old.ID), g.either("Customer", other.ID)}}
+	}
 	c := helpdesk.Customer{FirstName: g.text(), LastName: g.text(), Company: g.text(), CreatedAt: g.time(false), UpdatedAt: g.time(false)}
 	update := old.ID != 0 && g.IntN(2) == 0
 	if update { // keep some of the items
@@ -367,6 +395,10 @@ func (g *generator) writeConversation(seen content) operation {
 		return operation{method: "UpdateConversation", args: []any{&c}}
 	case 0:
 		return operation{method: "ConversationForUpdate", args: []any{conversation}}
+	case 5:
+		return operation{method: "SearchTerms", args: []any{conversation}}
+	case 6, 7, 8:
+		return operation{method: "SetSearchTerms", args: []any{conversation, g.terms()}}
 	case 1, 2, 3:
 		return operation{method: "AddParticipants", args: []any{conversation, []string{g.participant(), g.participant()}}}
 	case 4:

@@ -282,6 +282,7 @@ func writeProbes() map[string]writeProbe {
 	}
 	maps.Copy(probes, domainWrites())
 	maps.Copy(probes, pgpKeyWrites())
+	maps.Copy(probes, searchProbes())
 	return probes
 }
 

@@ -80,6 +80,7 @@ func groups() []group {
 		{"Domains", domainTests()},
 		{"PGPKeys", pgpKeyTests()},
 		{"Idempotency", idempotencyTests()},
+		{"Search", searchTests()},
 	}
 }
 

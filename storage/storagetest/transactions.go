@@ -27,6 +27,7 @@ func transactionTests() []testCase {
 		{"ReadYourWrites", testReadYourWrites},
 		{"Numbers", testNumbers},
 		{"LostUpdate", testLostUpdate},
+		{"RowLocks", testRowLocks},
 	}
 }
 

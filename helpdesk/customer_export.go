@@ -1,0 +1,91 @@
+package helpdesk
+
+import (
+	"context"
+
+	"github.com/helpwright/helpwright/storage"
+	"github.com/helpwright/helpwright/storage/fault"
+)
+
+// MaxExport is how many bytes of messages one export holds.
+const MaxExport = 64 << 20
+
+// CustomerExport is everything there is of a customer.
+type CustomerExport struct {
+	Customer      Customer
+	Conversations []ConversationExport // oldest first
+}
+
+// ConversationExport is a conversation with all that is in it.
+type ConversationExport struct {
+	Conversation Conversation
+	Interactions []Interaction // oldest first
+	Attachments  []Attachment  // of all interactions
+}
+
+// ExportCustomer returns everything of a customer that the member reaches, as
+// somebody may ask for who wants to know what is stored of them. It needs
+// accounts.export, customers.view, conversations.view and interactions.view. More
+// than 64 MiB of messages is a TooLarge fault: read the lists instead.
+func (d *Desk) ExportCustomer(ctx context.Context, id int64) (CustomerExport, error) {
+	var r Reader
+	for _, p := range []Permission{AccountsExport, CustomersView, ConversationsView, InteractionsView} {
+		var err error
+		if r, err = d.guard.Read(p); err != nil {
+			return CustomerExport{}, err
+		}
+	}
+	c, err := r.Customer(ctx, id)
+	if err != nil {
+		return CustomerExport{}, err
+	}
+	out := CustomerExport{Customer: c}
+	left := MaxExport
+	seek := storage.Seek{Limit: 100}
+	for {
+		batch, err := r.Conversations(ctx, ConversationFilter{CustomerID: id}, ByCreated, seek)
+		if err != nil {
+			return CustomerExport{}, err
+		}
+		for _, c := range batch {
+			one, err := exportConversation(ctx, r, c, &left)
+			if err != nil {
+				return CustomerExport{}, err
+			}
+			out.Conversations = append(out.Conversations, one)
+			seek.From = &storage.Position{Key: c.SortKey(ByCreated), ID: c.ID}
+		}
+		if len(batch) < seek.Limit {
+			return out, nil
+		}
+	}
+}
+
+// exportConversation reads a conversation and takes what it has of messages off left.
+func exportConversation(ctx context.Context, r Reader, c Conversation, left *int) (ConversationExport, error) {
+	out := ConversationExport{Conversation: c}
+	seek := storage.Seek{Limit: 100}
+	for {
+		batch, err := r.Interactions(ctx, c.ID, seek)
+		if err != nil {
+			return out, err
+		}
+		ids := make([]int64, len(batch))
+		for n, i := range batch {
+			ids[n] = i.ID
+			*left -= len(i.Body)
+			seek.From = &storage.Position{ID: i.ID}
+		}
+		if *left < 0 {
+			return out, fault.New(fault.TooLarge, "The customer has more than 64 MiB of messages: read the lists instead.")
+		}
+		attachments, err := r.Attachments(ctx, ids)
+		if err != nil {
+			return out, err
+		}
+		out.Interactions, out.Attachments = append(out.Interactions, batch...), append(out.Attachments, attachments...)
+		if len(batch) < seek.Limit {
+			return out, nil
+		}
+	}
+}

@@ -1,0 +1,184 @@
+package helpdesk
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/helpwright/helpwright/helpdesk/internal/search"
+	"github.com/helpwright/helpwright/helpdesk/mailhtml"
+	"github.com/helpwright/helpwright/storage"
+)
+
+// Limits of what is searched. What is beyond them is kept, and not found.
+const (
+	MaxSearchText  = 64 << 10  // bytes of the text of one message
+	MaxSearchTerms = 256 << 10 // bytes of the different terms of one conversation
+)
+
+// SearchTerm is what a query looks for: a term of [SearchIndex], or the beginning
+// of one.
+type SearchTerm struct {
+	Text   string
+	Prefix bool
+}
+
+// queryTerms returns what a query looks for; none for no query. One that asks for
+// something but for no term cannot find anything.
+func queryTerms(query string) (terms []SearchTerm, possible bool) {
+	for _, t := range search.Query(query) {
+		terms = append(terms, SearchTerm(t))
+	}
+	return terms, len(terms) > 0 || query == ""
+}
+
+// indexCustomer makes a customer and their conversations findable by what the
+// customer has become.
+func indexCustomer(ctx context.Context, tx Tx, c Customer) error {
+	parts := []string{c.FirstName, c.LastName, c.Company}
+	for _, e := range c.Emails {
+		parts = append(parts, e.Email)
+	}
+	for _, p := range c.Phones { // as written, and in one: people group digits in many ways
+		parts = append(parts, p.Phone, strings.Map(digit, p.Phone))
+	}
+	return tx.SetCustomerTerms(ctx, c.ID, search.Terms(strings.Join(parts, "\n")))
+}
+
+func digit(r rune) rune {
+	if r < '0' || r > '9' {
+		return -1
+	}
+	return r
+}
+
+// indexNew makes a new conversation findable.
+func indexNew(ctx context.Context, tx Tx, c Conversation, said ...Interaction) error {
+	terms := newTermSet(nil)
+	terms.add(c.Subject)
+	for _, i := range said {
+		terms.addInteraction(i)
+	}
+	return tx.SetSearchTerms(ctx, c.ID, terms.sorted())
+}
+
+// indexMore adds an interaction to what a conversation is found by. The caller has
+// locked the conversation.
+func indexMore(ctx context.Context, tx Tx, c Conversation, said ...Interaction) error {
+	known, err := tx.SearchTerms(ctx, c.ID)
+	if err != nil {
+		return err
+	}
+	terms := newTermSet(known)
+	terms.add(c.Subject)
+	for _, i := range said {
+		terms.addInteraction(i)
+	}
+	if len(terms.seen) == len(known) && len(known) > 0 {
+		return nil
+	}
+	return tx.SetSearchTerms(ctx, c.ID, terms.sorted())
+}
+
+// reindex makes anew what a conversation is found by, after something in it was
+// changed or removed. The caller has locked the conversation.
+func reindex(ctx context.Context, tx Tx, c Conversation) error {
+	terms := newTermSet(nil)
+	terms.add(c.Subject)
+	seek := storage.Seek{Limit: 20} // bodies may be large
+	for {
+		batch, err := tx.Interactions(ctx, c.ID, seek)
+		if err != nil {
+			return err
+		}
+		for _, i := range batch {
+			terms.addInteraction(i)
+		}
+		if len(batch) < seek.Limit || terms.size > MaxSearchTerms {
+			return tx.SetSearchTerms(ctx, c.ID, terms.sorted())
+		}
+		seek.From = &storage.Position{ID: batch[len(batch)-1].ID}
+	}
+}
+
+// Reindex makes anew what all customers and conversations of the transaction's
+// account are found by. Backends call it when they bring data up to this release
+// that is older than search.
+func Reindex(ctx context.Context, tx Tx) error {
+	seek := storage.Seek{Limit: 100}
+	for {
+		batch, err := tx.Customers(ctx, CustomerFilter{}, seek)
+		if err != nil {
+			return err
+		}
+		for _, c := range batch {
+			if err := indexCustomer(ctx, tx, c); err != nil {
+				return err
+			}
+		}
+		if len(batch) < seek.Limit {
+			break
+		}
+		seek.From = &storage.Position{ID: batch[len(batch)-1].ID}
+	}
+	seek.From = nil
+	for {
+		batch, err := tx.Conversations(ctx, ConversationFilter{}, ByNumber, seek)
+		if err != nil {
+			return err
+		}
+		for _, c := range batch {
+			if err := reindex(ctx, tx, c); err != nil {
+				return err
+			}
+		}
+		if len(batch) < seek.Limit {
+			return nil
+		}
+		last := batch[len(batch)-1]
+		seek.From = &storage.Position{Key: last.SortKey(ByNumber), ID: last.ID}
+	}
+}
+
+// termSet collects the terms of a conversation up to MaxSearchTerms.
+type termSet struct {
+	seen map[string]bool
+	size int
+}
+
+func newTermSet(known []string) *termSet {
+	s := &termSet{seen: make(map[string]bool, len(known))}
+	s.insert(known)
+	return s
+}
+
+func (s *termSet) insert(terms []string) {
+	for _, t := range terms {
+		if s.size > MaxSearchTerms {
+			return
+		}
+		if !s.seen[t] {
+			s.seen[t] = true
+			s.size += len(t)
+		}
+	}
+}
+
+func (s *termSet) add(text string) { s.insert(search.Terms(text)) }
+
+func (s *termSet) addInteraction(i Interaction) {
+	text := mailhtml.Text(i.Body)
+	if len(text) > MaxSearchText {
+		text = clean(text[:MaxSearchText])
+	}
+	s.add(strings.Join([]string{i.Subject, i.CustomerEmail, text}, "\n"))
+}
+
+func (s *termSet) sorted() []string {
+	all := make([]string, 0, len(s.seen))
+	for t := range s.seen {
+		all = append(all, t)
+	}
+	slices.Sort(all)
+	return all
+}

@@ -1,0 +1,141 @@
+package memstore
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/helpwright/helpwright/helpdesk"
+)
+
+// searchDoc is what a conversation is found by: sorted terms of its own, and of its
+// customer.
+type searchDoc struct{ own, customer []string }
+
+func sortedTerms(terms []string) []string {
+	terms = slices.Clone(terms)
+	slices.Sort(terms)
+	return slices.Compact(terms)
+}
+
+// found reports whether sorted lists of terms have all that is looked for between them.
+func found(query []helpdesk.SearchTerm, lists ...[]string) bool {
+	return !slices.ContainsFunc(query, func(q helpdesk.SearchTerm) bool {
+		return !slices.ContainsFunc(lists, func(terms []string) bool { return hasTerm(terms, q) })
+	})
+}
+
+func hasTerm(terms []string, q helpdesk.SearchTerm) bool {
+	i, exact := slices.BinarySearch(terms, q.Text)
+	return exact || q.Prefix && i < len(terms) && strings.HasPrefix(terms[i], q.Text)
+}
+
+func (db *data) foundConversation(account, id int64, query []helpdesk.SearchTerm) bool {
+	if len(query) == 0 {
+		return true
+	}
+	doc, err := db.searchDocs.get(account, id)
+	return err == nil && found(query, doc.own, doc.customer)
+}
+
+func (db *data) foundCustomer(account, id int64, query []helpdesk.SearchTerm) bool {
+	return len(query) == 0 || found(query, db.termsOfCustomer(account, id))
+}
+
+func (db *data) termsOfCustomer(account, id int64) []string {
+	if terms, err := db.customerTerms.get(account, id); err == nil {
+		return *terms
+	}
+	return nil
+}
+
+func (t tx) SearchTerms(ctx context.Context, conversationID int64) ([]string, error) {
+	return query(ctx, t.src, func(db *data) ([]string, error) {
+		if _, err := db.conversation(t.scope, conversationID); err != nil {
+			return nil, err
+		}
+		doc, err := db.searchDocs.get(t.scope.AccountID, conversationID)
+		if err != nil {
+			return nil, nil // none were set yet
+		}
+		return slices.Clone(doc.own), nil
+	})
+}
+
+func (t tx) SetSearchTerms(ctx context.Context, conversationID int64, terms []string) error {
+	return t.write(ctx, func(db *data) error {
+		c, err := db.conversation(t.scope, conversationID)
+		if err != nil {
+			return err
+		}
+		if err := check(&terms); err != nil {
+			return err
+		}
+		account := t.scope.AccountID
+		db.searchDocs.set(account, c.ID, &searchDoc{own: sortedTerms(terms), customer: db.termsOfCustomer(account, c.CustomerID)})
+		return nil
+	})
+}
+
+func (t tx) SetCustomerTerms(ctx context.Context, customerID int64, terms []string) error {
+	return t.write(ctx, func(db *data) error {
+		account := t.scope.AccountID
+		if _, err := db.customers.get(account, customerID); err != nil {
+			return err
+		}
+		if err := check(&terms); err != nil {
+			return err
+		}
+		terms = sortedTerms(terms)
+		db.customerTerms.set(account, customerID, &terms)
+		for id, c := range db.conversations.all(account) {
+			if doc, err := db.searchDocs.get(account, id); err == nil && c.CustomerID == customerID {
+				db.searchDocs.set(account, id, &searchDoc{own: doc.own, customer: terms})
+			}
+		}
+		return nil
+	})
+}
+
+func (t tx) CustomerForUpdate(ctx context.Context, id int64) (helpdesk.Customer, error) {
+	return t.Customer(ctx, id) // the transaction has the store for itself, here and below
+}
+
+func (t tx) MailboxForUpdate(ctx context.Context, id int64) (helpdesk.Mailbox, error) {
+	return t.Mailbox(ctx, id)
+}
+
+func (t tx) MembershipForUpdate(ctx context.Context, id int64) (helpdesk.Membership, error) {
+	return t.Membership(ctx, id)
+}
+
+func (t tx) MoveCustomer(ctx context.Context, from, into int64) error {
+	return t.write(ctx, func(db *data) error {
+		account := t.scope.AccountID
+		old, err := db.customers.get(account, from)
+		if err != nil {
+			return err
+		}
+		target, err := db.customers.get(account, into)
+		if err != nil || from == into {
+			return err
+		}
+		merged := *clone(target)
+		merged.Emails = append(merged.Emails, old.Emails...)
+		merged.Phones = append(merged.Phones, old.Phones...)
+		merged.Websites = append(merged.Websites, old.Websites...)
+		sortItems(&merged)
+		for _, c := range db.conversations.where(account, func(c *helpdesk.Conversation) bool { return c.CustomerID == from }) {
+			c.CustomerID = into
+			db.conversations.set(account, c.ID, &c)
+		}
+		for _, i := range db.interactions.where(account, func(i *helpdesk.Interaction) bool { return i.CustomerID == from }) {
+			i.CustomerID = into
+			db.interactions.set(account, i.ID, &i)
+		}
+		db.customers.set(account, into, &merged)
+		db.customers.set(account, from, nil)
+		db.customerTerms.set(account, from, nil)
+		return nil
+	})
+}

@@ -1,0 +1,364 @@
+package storagetest
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+
+	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/storage"
+	"github.com/helpwright/helpwright/storage/fault"
+)
+
+func searchTests() []testCase {
+	return []testCase{
+		{"Terms", testSearchTerms},
+		{"Scripts", testSearchScripts},
+		{"Hostile", testSearchHostile},
+		{"Customers", testSearchCustomers},
+		{"Filters", testSearchFilters},
+		{"Scopes", testSearchScopes},
+		{"Removed", testSearchRemoved},
+		{"MoveCustomer", testMoveCustomer},
+	}
+}
+
+// word and begin make terms of a query.
+func word(s string) helpdesk.SearchTerm  { return helpdesk.SearchTerm{Text: s} }
+func begin(s string) helpdesk.SearchTerm { return helpdesk.SearchTerm{Text: s, Prefix: true} }
+
+// index sets the terms of the world's conversation.
+func (w *world) index(t *testing.T, terms ...string) {
+	t.Helper()
+	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error {
+		return tx.SetSearchTerms(ctx, w.conversation.ID, terms)
+	})
+}
+
+// hits lists the conversations that r finds, by number.
+func hits(t *testing.T, r helpdesk.Reader, terms ...helpdesk.SearchTerm) []int64 {
+	t.Helper()
+	list, err := r.Conversations(t.Context(), helpdesk.ConversationFilter{Terms: terms}, helpdesk.ByNumber, all())
+	if err != nil {
+		t.Errorf("%+v: %v", terms, err)
+	}
+	return ids(list, func(c helpdesk.Conversation) int64 { return c.ID })
+}
+
+func testSearchTerms(t *testing.T, b Backend) {
+	w := newWorld(t, b)
+	here, nowhere := []int64{w.conversation.ID}, []int64{}
+	same(t, "before anything is indexed", nowhere, hits(t, w.in(), word("invoice")))
+	w.index(t, "invoice", "engine", "a", "2024")
+	for _, query := range [][]helpdesk.SearchTerm{
+		nil, {word("invoice")}, {word("engine"), word("invoice")}, {word("2024"), begin("inv")}, {begin("engine")}, {begin("20"), begin("i"), word("a")},
+	} {
+		same(t, "conversations found", here, hits(t, w.in(), query...))
+	}
+	for _, query := range [][]helpdesk.SearchTerm{
+		{word("inv")}, {word("invoice"), word("bill")}, {begin("nvoice")}, {begin("invoices")},
+	} {
+		same(t, "conversations found", nowhere, hits(t, w.in(), query...))
+	}
+	w.index(t, "engine", "bill")
+	same(t, "what is no longer there", nowhere, hits(t, w.in(), word("invoice")))
+	same(t, "what is new", here, hits(t, w.in(), word("bill")))
+	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error {
+		terms, err := tx.SearchTerms(ctx, w.conversation.ID)
+		same(t, "number of terms", 2, len(terms))
+		return err
+	})
+	w.index(t)
+	same(t, "without terms", nowhere, hits(t, w.in(), word("bill")))
+	err := w.try(t, func(ctx context.Context, tx helpdesk.Tx) error {
+		if err := tx.SetSearchTerms(ctx, w.conversation.ID, []string{"lost"}); err != nil {
+			return err
+		}
+		same(t, "in the transaction", here, hits(t, tx, word("lost")))
+		return errOnPurpose
+	})
+	same(t, "the error", true, errors.Is(err, errOnPurpose))
+	same(t, "after the rollback", nowhere, hits(t, w.in(), word("lost")))
+}
+
+// Terms are compared byte by byte, whatever the script; one that a new release of
+// Unicode brought is as good as others.
+func testSearchScripts(t *testing.T, b Backend) {
+	w := newWorld(t, b)
+	terms := []string{
+		"strasse", "mu\u0308ller", "müller", "東京", "京都", "都", "สิ", "ค้", "الطلب", "заказ", "ελλαδα", "हिन्दी", "주문", "😀", "🫨", "\U00013000", "१२३", "ɐ",
+	}
+	w.index(t, terms...)
+	for _, term := range terms {
+		same(t, "found by "+term, []int64{w.conversation.ID}, hits(t, w.in(), word(term), begin(term)))
+	}
+	for _, term := range []string{"strasze", "muller", "京東", "東", "สิค้", "طلب", "😁", "주", "हिन्द"} {
+		same(t, "found by "+term, []int64{}, hits(t, w.in(), word(term)))
+	}
+	for _, term := range []string{"東", "الط", "за", "주", "हि"} {
+		same(t, "found by the beginning "+term, []int64{w.conversation.ID}, hits(t, w.in(), begin(term)))
+	}
+}
+
+// No text is an operator of the database.
+func testSearchHostile(t *testing.T, b Backend) {
+	w := newWorld(t, b)
+	w.index(t, "and", "or", "not", "near", "own")
+	for _, text := range []string{
+		`"`, `'`, `\`, `''`, `'' | a`, `a' | 'b`, `a" OR "b`, `*`, `^a`, `a:b`, `-a`, `(`, `)`, `{own}: and`, `own:and`, `and OR x`, `NEAR(a b)`,
+		`a & b`, `!a`, `<->`, `:*`, `a:*`, `a\'`, `?`, `%s`, `$1`, ` `, "\t", "é\u0301",
+	} {
+		for _, term := range []helpdesk.SearchTerm{word(text), begin(text)} {
+			list, err := w.in().Conversations(t.Context(), helpdesk.ConversationFilter{Terms: []helpdesk.SearchTerm{word("and"), term}},
+				helpdesk.ByCreated, all())
+			if err != nil {
+				t.Errorf("%q: %v, %d found", text, err, len(list))
+			}
+			if _, err := w.in().Customers(t.Context(), helpdesk.CustomerFilter{Terms: []helpdesk.SearchTerm{term}}, all()); err != nil {
+				t.Errorf("customers, %q: %v", text, err)
+			}
+		}
+	}
+	same(t, "words that are operators elsewhere", []int64{w.conversation.ID}, hits(t, w.in(), word("and"), word("or"), word("not"), begin("near")))
+}
+
+func testSearchCustomers(t *testing.T, b Backend) {
+	w := newWorld(t, b)
+	found := func(terms ...helpdesk.SearchTerm) []int64 {
+		list, err := w.in().Customers(t.Context(), helpdesk.CustomerFilter{Terms: terms}, all())
+		ok(t, err)
+		return ids(list, func(c helpdesk.Customer) int64 { return c.ID })
+	}
+	set := func(terms ...string) {
+		w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.SetCustomerTerms(ctx, w.customer.ID, terms) })
+	}
+	same(t, "before anything is indexed", []int64{}, found(word("grace")))
+	set("grace", "hopper")
+	w.index(t, "engine")
+	same(t, "customers", []int64{w.customer.ID}, found(word("grace"), begin("hop")))
+	same(t, "a word of the customer and one of the conversation", []int64{w.conversation.ID}, hits(t, w.in(), word("engine"), begin("hop")))
+	set("ada")
+	same(t, "by the old name", []int64{}, found(word("grace")))
+	same(t, "conversations by the old name", []int64{}, hits(t, w.in(), word("grace")))
+	same(t, "conversations by the new name", []int64{w.conversation.ID}, hits(t, w.in(), word("ada"), word("engine")))
+	w.index(t, "motor")
+	same(t, "the name after other terms", []int64{w.conversation.ID}, hits(t, w.in(), word("ada"), word("motor")))
+	same(t, "with an email", 0, len(func() []helpdesk.Customer {
+		list, err := w.in().Customers(t.Context(), helpdesk.CustomerFilter{EmailKey: "nobody", Terms: []helpdesk.SearchTerm{word("ada")}}, all())
+		ok(t, err)
+		return list
+	}()))
+}
+
+// Terms go together with the other filters, with orders and with pages.
+func testSearchFilters(t *testing.T, b Backend) {
+	w := newWorld(t, b)
+	var want []int64
+	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error {
+		for i := range 30 {
+			c := w.newConversation()
+			c.CreatedAt, c.Status = at(100-i), []helpdesk.Status{helpdesk.StatusPosted, helpdesk.StatusClosed}[i%2]
+			ok(t, tx.InsertConversation(ctx, &c))
+			terms := []string{"common"}
+			if i%3 == 0 {
+				terms = append(terms, "third")
+			}
+			ok(t, tx.SetSearchTerms(ctx, c.ID, terms))
+			if i%3 == 0 && c.Status == helpdesk.StatusClosed {
+				want = append(want, c.ID)
+			}
+		}
+		return nil
+	})
+	var got []int64
+	seek := storage.Seek{Desc: true, Limit: 2}
+	for {
+		page, err := w.in().Conversations(t.Context(), helpdesk.ConversationFilter{
+			Statuses: []helpdesk.Status{helpdesk.StatusClosed}, CustomerID: w.customer.ID, Terms: []helpdesk.SearchTerm{word("third"), begin("com")},
+		}, helpdesk.ByCreated, seek)
+		ok(t, err)
+		if len(page) == 0 {
+			break
+		}
+		for _, c := range page {
+			got = append(got, c.ID)
+			seek.From = &storage.Position{Key: c.SortKey(helpdesk.ByCreated), ID: c.ID}
+		}
+	}
+	same(t, "conversations found, newest first", want, got)
+}
+
+// A query finds nothing of other accounts and of mailboxes out of sight.
+func testSearchScopes(t *testing.T, b Backend) {
+	w, other := newWorld(t, b), newWorld(t, b)
+	for _, one := range []*world{w, other} {
+		one.index(t, "secret")
+		one.tx(t, func(ctx context.Context, tx helpdesk.Tx) error {
+			return tx.SetCustomerTerms(ctx, one.customer.ID, []string{"grace"})
+		})
+	}
+	for who, s := range strangers(w, other) {
+		for _, id := range hits(t, b.Store.Within(s.scope), word("secret"), word("grace")) {
+			if id == w.conversation.ID {
+				t.Errorf("%s finds the conversation", who)
+			}
+		}
+		customers, err := b.Store.Within(s.scope).Customers(t.Context(), helpdesk.CustomerFilter{Terms: []helpdesk.SearchTerm{word("grace")}}, all())
+		ok(t, err)
+		for _, c := range customers {
+			if c.ID == w.customer.ID && s.level == ofAccount {
+				t.Errorf("%s finds the customer", who)
+			}
+		}
+	}
+	scope := helpdesk.Scope{AccountID: w.account.ID, Mailboxes: []int64{w.mailbox.ID}}
+	same(t, "within the mailbox", []int64{w.conversation.ID}, hits(t, b.Store.Within(scope), word("secret")))
+	// a customer belongs to the account: conversations out of sight get the new name too
+	err := b.Store.InTx(t.Context(), helpdesk.Scope{AccountID: w.account.ID, Mailboxes: []int64{w.empty.ID}},
+		func(ctx context.Context, tx helpdesk.Tx) error {
+			return tx.SetCustomerTerms(ctx, w.customer.ID, []string{"ada"})
+		})
+	ok(t, err)
+	same(t, "by the new name", []int64{w.conversation.ID}, hits(t, w.in(), word("ada")))
+}
+
+// What is removed leaves nothing in the index that another row could inherit.
+func testSearchRemoved(t *testing.T, b Backend) {
+	w := newWorld(t, b)
+	w.index(t, "gone")
+	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error {
+		ok(t, tx.SetCustomerTerms(ctx, w.customer.ID, []string{"grace"}))
+		ok(t, tx.DeleteConversations(ctx, []int64{w.conversation.ID}))
+		ok(t, tx.DeleteCustomer(ctx, w.customer.ID))
+		w.customer = w.newCustomer("next")
+		ok(t, tx.InsertCustomer(ctx, &w.customer))
+		w.conversation = w.newConversation()
+		ok(t, tx.InsertConversation(ctx, &w.conversation))
+		return tx.SetSearchTerms(ctx, w.conversation.ID, []string{"next"})
+	})
+	same(t, "by what is gone", []int64{}, hits(t, w.in(), word("gone")))
+	same(t, "by who is gone", []int64{}, hits(t, w.in(), word("grace")))
+	same(t, "by what is there", []int64{w.conversation.ID}, hits(t, w.in(), word("next")))
+	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.DeleteAccount(ctx) })
+	same(t, "in a removed account", []int64{}, hits(t, w.in(), word("next")))
+}
+
+func testMoveCustomer(t *testing.T, b Backend) {
+	w, other := newWorld(t, b), newWorld(t, b)
+	into := w.newCustomer("into")
+	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.InsertCustomer(ctx, &into) })
+	for what, pair := range map[string][2]int64{
+		"of another account": {other.customer.ID, into.ID}, "to another account": {w.customer.ID, other.customer.ID},
+		"of nobody": {nobody, into.ID}, "to nobody": {w.customer.ID, nobody},
+	} {
+		fails(t, "moving a customer "+what, w.try(t, func(ctx context.Context, tx helpdesk.Tx) error {
+			return tx.MoveCustomer(ctx, pair[0], pair[1])
+		}), fault.NotFound)
+	}
+	before := w.content(t)
+	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error {
+		return tx.MoveCustomer(ctx, w.customer.ID, w.customer.ID)
+	})
+	same(t, "a customer moved to itself", before, w.content(t))
+	// from a scope without the mailbox: all goes, in sight or not
+	err := b.Store.InTx(t.Context(), helpdesk.Scope{AccountID: w.account.ID, Mailboxes: []int64{w.empty.ID}},
+		func(ctx context.Context, tx helpdesk.Tx) error { return tx.MoveCustomer(ctx, w.customer.ID, into.ID) })
+	ok(t, err)
+	_, err = w.in().Customer(t.Context(), w.customer.ID)
+	fails(t, "the customer that is gone", err, fault.NotFound)
+	got, err := w.in().Customer(t.Context(), into.ID)
+	ok(t, err)
+	want := into
+	want.Emails = append(append([]helpdesk.CustomerEmail{}, w.customer.Emails...), into.Emails...)
+	want.Phones = append(append([]helpdesk.CustomerPhone{}, w.customer.Phones...), into.Phones...)
+	want.Websites = append(append([]helpdesk.CustomerWebsite{}, w.customer.Websites...), into.Websites...)
+	same(t, "customer", want, got)
+	c, err := w.in().Conversation(t.Context(), w.conversation.ID)
+	ok(t, err)
+	moved := w.conversation
+	moved.CustomerID = into.ID
+	same(t, "conversation", moved, c)
+	i, err := w.in().Interaction(t.Context(), w.question.ID)
+	ok(t, err)
+	same(t, "customer of the interaction", into.ID, i.CustomerID)
+	same(t, "address of the interaction", w.question.CustomerEmailID, i.CustomerEmailID)
+}
+
+// CustomerForUpdate, MailboxForUpdate and MembershipForUpdate make transactions
+// that read and then write wait for each other.
+func testRowLocks(t *testing.T, b Backend) {
+	const workers, each = 4, 8
+	w := newWorld(t, b)
+	var group sync.WaitGroup
+	for range workers {
+		group.Go(func() {
+			for range each {
+				err := w.Store.InTx(t.Context(), w.scope, func(ctx context.Context, tx helpdesk.Tx) error {
+					c, err := tx.CustomerForUpdate(ctx, w.customer.ID)
+					if err != nil {
+						return err
+					}
+					c.Company += "x"
+					if err := tx.UpdateCustomer(ctx, &c); err != nil {
+						return err
+					}
+					m, err := tx.MailboxForUpdate(ctx, w.mailbox.ID)
+					if err != nil {
+						return err
+					}
+					m.Name += "x"
+					if err := tx.UpdateMailbox(ctx, &m); err != nil {
+						return err
+					}
+					member, err := tx.MembershipForUpdate(ctx, w.member.ID)
+					if err != nil {
+						return err
+					}
+					member.MailboxIDs = append(member.MailboxIDs, w.mailbox.ID)
+					return tx.UpdateMembership(ctx, &member)
+				})
+				if err != nil {
+					t.Errorf("transaction: %v", err)
+				}
+			}
+		})
+	}
+	group.Wait()
+	c := w.content(t)
+	same(t, "changes of the customer", len(w.customer.Company)+workers*each, len(c.Customers[0].Company))
+	same(t, "changes of the mailbox", len(w.mailbox.Name)+workers*each, len(c.Mailboxes[0].Name))
+	same(t, "changes of the membership", len(w.member.MailboxIDs)+workers*each, len(c.Memberships[0].MailboxIDs))
+}
+
+// searchProbes are the write probes of what is in this file.
+func searchProbes() map[string]writeProbe {
+	type tx = helpdesk.Tx
+	return map[string]writeProbe{
+		"CustomerForUpdate": {level: ofAccount, call: func(ctx context.Context, tx tx, v *world) error {
+			_, err := tx.CustomerForUpdate(ctx, v.customer.ID)
+			return err
+		}},
+		"MailboxForUpdate": {call: func(ctx context.Context, tx tx, v *world) error {
+			_, err := tx.MailboxForUpdate(ctx, v.mailbox.ID)
+			return err
+		}},
+		"MembershipForUpdate": {level: ofAccount, call: func(ctx context.Context, tx tx, v *world) error {
+			_, err := tx.MembershipForUpdate(ctx, v.member.ID)
+			return err
+		}},
+		"SearchTerms": {call: func(ctx context.Context, tx tx, v *world) error {
+			_, err := tx.SearchTerms(ctx, v.conversation.ID)
+			return err
+		}},
+		"SetSearchTerms": {call: func(ctx context.Context, tx tx, v *world) error {
+			return tx.SetSearchTerms(ctx, v.conversation.ID, []string{"stolen"})
+		}},
+		"SetCustomerTerms": {level: ofAccount, call: func(ctx context.Context, tx tx, v *world) error {
+			return tx.SetCustomerTerms(ctx, v.customer.ID, []string{"stolen"})
+		}},
+		"MoveCustomer": {level: ofAccount, call: func(ctx context.Context, tx tx, v *world) error {
+			return tx.MoveCustomer(ctx, v.customer.ID, v.customer.ID)
+		}},
+	}
+}
