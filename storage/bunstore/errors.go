@@ -32,6 +32,7 @@ var uniques = []struct{ index, columns, code string }{
 	{"hw_customer_emails_key", "hw_customer_emails.account_id, hw_customer_emails.email_key", helpdesk.UniqueCustomerEmail},
 	{"hw_inbound_mails_identity", "hw_inbound_mails.identity", helpdesk.UniqueIdentity},
 	{"hw_inbound_mails_position", "hw_inbound_mails.position", helpdesk.UniqueMailPosition},
+	{"hw_tags_key", "hw_tags.account_id, hw_tags.name_key", helpdesk.UniqueTag},
 }
 
 // The codes of PostgreSQL (appendix A of its manual) that mean something here.

@@ -281,9 +281,9 @@ func stock(t *testing.T, app *bun.DB) {
 		`INSERT INTO hw_customer_phones (account_id, customer_id, phone) SELECT 1, n.i, n.n FROM n`,
 		`INSERT INTO hw_customer_websites (account_id, customer_id, website) SELECT 1, n.i, n.n FROM n`,
 		`INSERT INTO hw_conversations (account_id, number, channel, mailbox_id, customer_id, customer_email, user_id, status,
-			subject, preview, awaiting_since, unread_count, created_at, updated_at)
+			subject, preview, awaiting_since, created_at, updated_at)
 			SELECT 1, n.i, 'email', 1 + n.i % 100, n.i, '', n.i % 20, CASE WHEN n.i % 10 = 0 THEN 'posted' ELSE 'closed' END,
-			'', '', 1700000000000000 + n.i * 1000000, 0, 1700000000000000 + n.i * 1000000, 1700000000000000 + n.i * 1000000 FROM n`,
+			'', '', 1700000000000000 + n.i * 1000000, 1700000000000000 + n.i * 1000000, 1700000000000000 + n.i * 1000000 FROM n`,
 		`INSERT INTO hw_participants SELECT 1, n.i, n.n FROM n`,
 		`INSERT INTO hw_interactions (account_id, conversation_id, type, status, body, subject, user_id, posted_by_id,
 			customer_email, to_addresses, cc_addresses, bcc_addresses, source, is_starter, is_forward, auto_submitted, seen_at,

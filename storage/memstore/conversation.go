@@ -29,7 +29,8 @@ func (r reader) Conversations(ctx context.Context, filter helpdesk.ConversationF
 		}
 		var found []row[helpdesk.Conversation]
 		for id, c := range db.conversations.all(r.scope.AccountID) {
-			if sees(r.scope, c.MailboxID) && matches(c, filter) && beyond(order(c), seek) {
+			if sees(r.scope, c.MailboxID) && matches(c, filter) &&
+				(len(filter.TagIDs) == 0 || db.tagged(r.scope.AccountID, id, filter.TagIDs)) && beyond(order(c), seek) {
 				found = append(found, row[helpdesk.Conversation]{id, c})
 			}
 		}
@@ -134,6 +135,9 @@ func (t tx) DeleteConversations(ctx context.Context, ids []int64) error {
 			db.attachments.removeIf(account, func(a *helpdesk.Attachment) bool { return a.ConversationID == id })
 			db.bury(account, func(m *helpdesk.InboundMail) bool { return m.ConversationID == id })
 			db.participants.set(account, id, nil)
+			db.taggings.set(account, id, nil)
+			db.readMarks.set(account, id, nil)
+			db.redirects.removeIf(account, func(r *redirect) bool { return r.into == id })
 			db.conversations.set(account, id, nil)
 		}
 		return nil

@@ -30,7 +30,12 @@ type data struct {
 	ledger        table[helpdesk.InboundMail]
 	events        table[storage.Event] // by sequence number
 	jobs          table[jobRow]
-	lastItem      int64 // id of the last email, phone or website of a customer
+	tags          table[helpdesk.Tag]
+	taggings      table[[]int64]             // by conversation
+	readMarks     table[[]helpdesk.ReadMark] // by conversation
+	views         table[helpdesk.View]
+	redirects     table[redirect] // by merged conversation
+	lastItem      int64           // id of the last email, phone or website of a customer
 
 	recording bool
 	undo      []func()
@@ -59,6 +64,11 @@ func newData() *data {
 	db.ledger.make(db, "mail")
 	db.events.make(db, "event")
 	db.jobs.make(db, "job")
+	db.tags.make(db, "tag")
+	db.taggings.make(db, "conversation")
+	db.readMarks.make(db, "conversation")
+	db.views.make(db, "view")
+	db.redirects.make(db, "conversation")
 	return db
 }
 
@@ -79,6 +89,11 @@ func (db *data) removeAccount(id int64) {
 	db.attachments.removeAll(id)
 	db.ledger.removeAll(id)
 	db.events.removeAll(id)
+	db.tags.removeAll(id)
+	db.taggings.removeAll(id)
+	db.readMarks.removeAll(id)
+	db.views.removeAll(id)
+	db.redirects.removeAll(id)
 }
 
 func (db *data) journal(undo func()) {

@@ -46,6 +46,7 @@ func testEverything(t *testing.T, b Backend) {
 	filled(t, w.attachment)
 	filled(t, w.delivery)
 	filled(t, w.mail)
+	filled(t, w.tag)
 	want := content{
 		Account: w.account, Roles: []helpdesk.Role{w.role}, Memberships: []helpdesk.Membership{w.member},
 		Mailboxes:     []helpdesk.Mailbox{w.mailbox, w.empty},
@@ -59,6 +60,8 @@ func testEverything(t *testing.T, b Backend) {
 			{MessageID: w.answer.MessageID, InteractionID: w.answer.ID, ConversationID: w.conversation.ID, Type: helpdesk.TypeUser}}},
 		Deliveries: []helpdesk.Delivery{w.delivery}, Attachments: []helpdesk.Attachment{w.attachment},
 		Mails: []helpdesk.InboundMail{w.mail}, Participant: true,
+		Tags: []helpdesk.Tag{w.tag}, Taggings: []helpdesk.Tagging{{ConversationID: w.conversation.ID, Tag: w.tag}},
+		Views: []helpdesk.View{w.view}, Unread: []helpdesk.UnreadCount{{ConversationID: w.conversation.ID, Count: 1}},
 	}
 	same(t, "content", want, w.content(t))
 	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error {
@@ -403,7 +406,7 @@ func testConversation(t *testing.T, b Backend) {
 			return err
 		}
 		c.MailboxID, c.CustomerID, c.CustomerEmailID, c.CustomerEmail = w.empty.ID, second.ID, 0, "gone@example.com"
-		c.UserID, c.Status, c.Subject, c.Preview, c.UpdatedAt, c.UnreadCount = 0, helpdesk.StatusClosed, "", "", at(44), 0
+		c.UserID, c.Status, c.Subject, c.Preview, c.UpdatedAt = 0, helpdesk.StatusClosed, "", "", at(44)
 		c.AwaitingSince = c.AwaitingSince.Truncate(0).AddDate(0, 0, 1)
 		return tx.UpdateConversation(ctx, &c)
 	})

@@ -40,6 +40,9 @@ type world struct {
 	delivery     helpdesk.Delivery
 	mail         helpdesk.InboundMail
 	number       int64 // of the last conversation
+	tag          helpdesk.Tag
+	view         helpdesk.View
+	merged       int64 // id of what was merged into conversation
 }
 
 // newAccount makes a user who is a member of a new account, and two mailboxes.
@@ -123,6 +126,9 @@ func newWorld(t *testing.T, b Backend) *world {
 		if err := tx.SaveFetchStatus(ctx, w.newStatus()); err != nil {
 			return err
 		}
+		if err := w.organise(ctx, tx); err != nil {
+			return err
+		}
 		return tx.SaveFetchCursor(ctx, w.mailbox.ID, "INBOX", helpdesk.FetchCursor{UIDValidity: 7, UID: 99})
 	})
 	return w
@@ -157,7 +163,7 @@ func (w *world) newConversation() helpdesk.Conversation {
 	w.number++
 	return helpdesk.Conversation{Number: w.number, Channel: "email", MailboxID: w.mailbox.ID, CustomerID: w.customer.ID,
 		CustomerEmailID: w.customer.Emails[0].ID, CustomerEmail: w.customer.Emails[0].Email, UserID: w.user.ID, Status: helpdesk.StatusPosted,
-		Subject: "Subject " + w.mark, Preview: "Preview " + w.mark, AwaitingSince: at(4), UnreadCount: 3, CreatedAt: base, UpdatedAt: at(1)}
+		Subject: "Subject " + w.mark, Preview: "Preview " + w.mark, AwaitingSince: at(4), CreatedAt: base, UpdatedAt: at(1)}
 }
 
 func (w *world) newQuestion(c helpdesk.Conversation) helpdesk.Interaction {
@@ -226,6 +232,10 @@ type content struct {
 	Attachments   []helpdesk.Attachment
 	Mails         []helpdesk.InboundMail
 	Participant   bool
+	Tags          []helpdesk.Tag
+	Taggings      []helpdesk.Tagging
+	Views         []helpdesk.View
+	Unread        []helpdesk.UnreadCount // of the first member
 }
 
 // content reads everything in the account.
@@ -286,6 +296,17 @@ func readAll(ctx context.Context, r helpdesk.Reader, participant string) (c cont
 	note("Attachments", e)
 	c.Mails, e = r.InboundMails(ctx, helpdesk.InboundFilter{}, all())
 	note("InboundMails", e)
+	c.Tags, e = r.Tags(ctx, all())
+	note("Tags", e)
+	c.Views, e = r.Views(ctx, all())
+	note("Views", e)
+	of = ids(c.Conversations, conversationID)
+	c.Taggings, e = r.Taggings(ctx, of)
+	note("Taggings", e)
+	if len(c.Memberships) > 0 {
+		c.Unread, e = r.Unread(ctx, c.Memberships[0].UserID, of)
+		note("Unread", e)
+	}
 	return c, err
 }
 
