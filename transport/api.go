@@ -47,6 +47,9 @@ func API(cfg APIConfig) *Table {
 	a.addConversations(t)
 	a.addInteractions(t)
 	a.addAttachments(t)
+	a.addTags(t)
+	a.addViews(t)
+	a.addOrganising(t)
 	t.AddDocument(versioned(OpenAPI(), cfg.Version))
 	return t
 }

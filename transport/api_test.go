@@ -258,6 +258,16 @@ func (r countingReader) Deliveries(ctx context.Context, ids []int64) ([]helpdesk
 	return r.Reader.Deliveries(ctx, ids)
 }
 
+func (r countingReader) Taggings(ctx context.Context, ids []int64) ([]helpdesk.Tagging, error) {
+	r.c.count("Taggings")
+	return r.Reader.Taggings(ctx, ids)
+}
+
+func (r countingReader) Unread(ctx context.Context, userID int64, ids []int64) ([]helpdesk.UnreadCount, error) {
+	r.c.count("Unread")
+	return r.Reader.Unread(ctx, userID, ids)
+}
+
 // A list costs one query for the page and one for each relation, however long it
 // is, and no transaction.
 func TestExpansionQueries(t *testing.T) {
@@ -270,11 +280,11 @@ func TestExpansionQueries(t *testing.T) {
 	}
 	store.take()
 	for path, want := range map[string]map[string]int{
-		"/accounts/1/conversations": {"Conversations": 1},
+		"/accounts/1/conversations": {"Conversations": 1, "Taggings": 1, "Unread": 1},
 		"/accounts/1/conversations?expand=user,mailbox,customer": {
-			"Conversations": 1, "UsersByID": 1, "MailboxesByID": 1, "CustomersByID": 1},
+			"Conversations": 1, "Taggings": 1, "Unread": 1, "UsersByID": 1, "MailboxesByID": 1, "CustomersByID": 1},
 		"/accounts/1/conversations/1?expand=user,mailbox,customer": {
-			"Conversation": 1, "UsersByID": 1, "MailboxesByID": 1, "CustomersByID": 1},
+			"Conversation": 1, "Taggings": 1, "Unread": 1, "UsersByID": 1, "MailboxesByID": 1, "CustomersByID": 1},
 		"/accounts/1/conversations/1/interactions": {"Conversation": 1, "Interactions": 1, "Deliveries": 1},
 		"/accounts/1/conversations/1/interactions?expand=user,posted_by,customer,attachments&quotes=fold": {
 			"Conversation": 1, "Interactions": 1, "Deliveries": 1, "UsersByID": 1, "CustomersByID": 1, "Attachments": 1},

@@ -43,6 +43,15 @@ var valid = map[string]string{
 	"createInteraction":   "type=note&body=X",
 	"updateInteraction":   "body=X",
 	"createAttachment":    "--cut\nContent-Disposition: form-data; name=\"file\"; filename=\"x.txt\"\n\nX\n--cut--\n",
+	"createTag":              "tag=X",
+	"updateTag":              "tag=X",
+	"setConversationTags":    "tags[]={tag_id}",
+	"addConversationTags":    "tags[]={tag_id}",
+	"removeConversationTags": "tags[]={tag_id}",
+	"createView":             "name=X&filter[agent]=me",
+	"updateView":             "name=X&filter[agent]=me",
+	"updateConversations":    "conversations[]={conversation_id}",
+	"mergeConversation":      "into={other_id}",
 }
 
 var bodiless = []string{
@@ -52,6 +61,7 @@ var bodiless = []string{
 	"listConversations", "getConversation", "deleteConversation", "getContext",
 	"listInteractions", "getInteraction", "deleteInteraction",
 	"listAttachments", "getAttachment", "deleteAttachment", "getAttachmentContent",
+	"listTags", "getTag", "deleteTag", "listViews", "getView", "deleteView", "readConversation", "unreadConversation",
 }
 
 // settled is a world in which there is one of everything; it returns their ids by
@@ -74,6 +84,9 @@ func settled(t testing.TB, w *world) map[string]string {
 	account := "/accounts/" + strconv.FormatInt(w.account.ID, 10)
 	mailbox := created(account+"/mailboxes", "name=Support&email=support@acme.example")
 	conversation := created(account+"/conversations", "channel=email&to=ada@example.com")
+	other := created(account+"/conversations", "channel=email&to=ada@example.com")
+	tag := created(account+"/conversation-tags", "tag=Urgent")
+	view := created(account+"/conversation-views", "name=Mine&filter[agent]=me")
 	in := account + "/conversations/" + strconv.FormatInt(conversation, 10) + "/interactions"
 	interaction := created(in, "type=customer&body=Help")
 	attachment := created(in+"/"+strconv.FormatInt(interaction, 10)+"/attachments",
@@ -91,6 +104,7 @@ func settled(t testing.TB, w *world) map[string]string {
 	for name, id := range map[string]int64{
 		"account_id": w.account.ID, "mailbox_id": mailbox, "conversation_id": conversation, "interaction_id": interaction,
 		"attachment_id": attachment, "failure_id": failure, "customer_id": customers.Items[0].ID,
+		"tag_id": tag, "view_id": view, "other_id": other,
 	} {
 		ids[name] = strconv.FormatInt(id, 10)
 	}
@@ -212,7 +226,7 @@ func TestMailboxScope(t *testing.T) {
 			w.limit(t, 1<<40)
 			for _, r := range w.table.Routes() {
 				scoped := slices.ContainsFunc(r.Params(), func(p string) bool { return p == "mailbox_id" || p == "conversation_id" })
-				if !scoped && r.ID != "deleteConversations" {
+				if !scoped && r.ID != "deleteConversations" && r.ID != "updateConversations" {
 					continue
 				}
 				if rec := w.ask(t, "owner", r, ids); rec.Code != http.StatusNotFound {

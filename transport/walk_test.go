@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
@@ -15,9 +16,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/transport"
 )
 
-const walkFile = "testdata/walk.http"
+// walkFiles are the walks; each begins in a new world.
+const walkFiles = "testdata/walk*.http"
 
 // step is one request of the walk, and its answer. In the file:
 //
@@ -38,39 +41,55 @@ type step struct {
 	answer               string
 }
 
-// TestWalk goes through every operation over each backend. -update writes the
-// answers of the first backend into the file.
+// TestWalk goes through every operation over each backend, in all walks together.
+// -update writes the answers of the first backend into the files.
 func TestWalk(t *testing.T) {
 	t.Parallel()
-	text, err := os.ReadFile(walkFile)
+	files, err := filepath.Glob(walkFiles)
 	if err != nil {
 		t.Fatal(err)
 	}
-	steps := parseWalk(t, string(text))
 	for n, b := range backends() {
 		if *update && n > 0 {
 			continue
 		}
 		t.Run(b.name, func(t *testing.T) {
 			t.Parallel()
-			w := &run{world: newWorld(t, b.open(t)), used: map[string]bool{}, items: map[string]int{}, seen: map[string]int{}}
-			for i, s := range steps {
-				got := w.take(t, s)
-				if *update {
-					steps[i].answer = got
-				} else if diff := cmp.Diff(s.answer, got); diff != "" {
-					t.Fatalf("%s: %s\n%s", s.title, s.request, diff)
-				}
+			used, routes := map[string]bool{}, []transport.Route{} // by method and path
+			for _, file := range files {
+				t.Run(strings.TrimSuffix(filepath.Base(file), ".http"), func(t *testing.T) {
+					w := &run{world: newWorld(t, b.open(t)), used: used, items: map[string]int{}, seen: map[string]int{}}
+					w.walk(t, file)
+					routes = w.table.Routes()
+				})
 			}
-			for _, r := range w.table.Routes() {
-				if !w.used[r.Method+" "+r.Path] {
-					t.Errorf("the walk leaves out %s", r.ID)
+			for _, r := range routes {
+				if !used[r.Method+" "+r.Path] {
+					t.Errorf("the walks leave out %s", r.ID)
 				}
-			}
-			if *update {
-				writeWalk(t, steps)
 			}
 		})
+	}
+}
+
+// walk takes the steps of a file.
+func (w *run) walk(t *testing.T, file string) {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	steps := parseWalk(t, string(text))
+	for i, s := range steps {
+		got := w.take(t, s)
+		if *update {
+			steps[i].answer = got
+		} else if diff := cmp.Diff(s.answer, got); diff != "" {
+			t.Fatalf("%s: %s\n%s", s.title, s.request, diff)
+		}
+	}
+	if *update {
+		writeWalk(t, file, steps)
 	}
 }
 
@@ -97,7 +116,7 @@ func parseWalk(t *testing.T, text string) []step {
 	return steps
 }
 
-func writeWalk(t *testing.T, steps []step) {
+func writeWalk(t *testing.T, file string, steps []step) {
 	t.Helper()
 	var b strings.Builder
 	for i, s := range steps {
@@ -115,7 +134,7 @@ func writeWalk(t *testing.T, steps []step) {
 			b.WriteString("\n> " + s.answer + "\n")
 		}
 	}
-	if err := os.WriteFile(walkFile, []byte(b.String()), 0o644); err != nil { //nolint:gosec // a source file
+	if err := os.WriteFile(file, []byte(b.String()), 0o644); err != nil { //nolint:gosec // a source file
 		t.Fatal(err)
 	}
 }
