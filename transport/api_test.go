@@ -115,6 +115,8 @@ func TestConditionalRequests(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t, b.open(t))
 			fill(t, w, 1)
+			w.must(t, "POST", "/accounts/1/conversation-tags", "tag=X")
+			w.must(t, "POST", "/accounts/1/conversation-views", "name=X&filter[agent]=me")
 			for path, body := range map[string]string{
 				"/accounts/1":                                              "name=Acme %d",
 				"/accounts/1?expand=languages":                             "name=Acme and more %d",
@@ -122,6 +124,8 @@ func TestConditionalRequests(t *testing.T) {
 				"/accounts/1/customers/1":                                  "first_name=Ada %d",
 				"/accounts/1/conversations/1":                              "subject=Engine %d",
 				"/accounts/1/conversations/1/interactions/3":               "body=Note %d",
+				"/accounts/1/conversation-tags/1":                          "tag=Tag %d",
+				"/accounts/1/conversation-views/1":                         "name=View %d&filter[agent]=me",
 				"/accounts/1/conversations/1?expand=user,mailbox,customer": "subject=Steam engine %d",
 			} {
 				w.clock.advance(time.Second)
