@@ -8,6 +8,7 @@ import (
 
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/storage"
+	"github.com/helpwright/helpwright/transport/form"
 )
 
 // conversation as the API shows it.
@@ -80,7 +81,7 @@ func (in *conversationUpdate) CheckInput(problem func(field, text string)) {
 // conversationFilter narrows and orders the list of conversations, in its query and
 // in a view.
 type conversationFilter struct {
-	UserID       string    `json:"agent" alias:"user_id" query:"user_id" description:"A user's id, me or unassigned."`
+	UserID       agent     `json:"agent" alias:"user_id" query:"user_id" description:"A user's id, me or unassigned."`
 	Status       words     `json:"status" query:"status" enum:"posted,draft,pending,closed" description:"Any of these."`
 	MailboxID    int64     `json:"mailbox_id" query:"mailbox_id"`
 	CustomerID   int64     `json:"customer_id" query:"customer_id"`
@@ -88,6 +89,19 @@ type conversationFilter struct {
 	UpdatedSince time.Time `json:"updated_since" query:"updated_since" description:"Changed at this time or later."`
 	SortBy       string    `json:"sort_by" query:"sort_by" enum:"created_at,updated_at,number,customer_awaiting_reply_since" default:"created_at"`
 	SortType     string    `json:"sort_type" query:"sort_type" enum:"asc,desc" default:"desc"`
+}
+
+// agent is a user's id, as text or as a number, or a word that stands for one.
+type agent string
+
+// BindNode reads a text or a number; the filter's check knows the words.
+func (a *agent) BindNode(n *form.Node) (problem string) {
+	switch n.Kind() {
+	case form.Text, form.Number, form.Null:
+		*a = agent(n.Text())
+		return ""
+	}
+	return "must be an id, me or unassigned"
 }
 
 // check refuses what is no user, no status and no order; the service would say so
@@ -109,7 +123,7 @@ func (in *conversationFilter) check(user string, problem func(field, text string
 
 func (in *conversationFilter) filter() helpdesk.ViewFilter {
 	f := helpdesk.ViewFilter{
-		Agent: in.UserID, MailboxID: in.MailboxID, CustomerID: in.CustomerID, TagIDs: in.TagID, UpdatedSince: in.UpdatedSince,
+		Agent: string(in.UserID), MailboxID: in.MailboxID, CustomerID: in.CustomerID, TagIDs: in.TagID, UpdatedSince: in.UpdatedSince,
 		Sort: helpdesk.ConversationSort(in.SortBy), Ascending: in.SortType == "asc",
 	}
 	for _, status := range in.Status {
