@@ -34,7 +34,6 @@ type Conversation struct {
 	Subject         string
 	Preview         string
 	AwaitingSince   time.Time // first customer message nobody has answered yet
-	UnreadCount     int64     // customer messages since the last answer
 	CreatedAt       time.Time
 	UpdatedAt       time.Time
 }
@@ -47,6 +46,7 @@ type ConversationFilter struct {
 	UserID       storage.Opt[int64] // null: unassigned
 	UpdatedSince time.Time
 	Terms        []SearchTerm // all of them, see [SearchIndex]
+	TagIDs       []int64      // any of these
 }
 
 // ConversationSort orders a list of conversations.
@@ -278,28 +278,53 @@ type ConversationQuery struct {
 	// customer's names, company, addresses and phones; "": all conversations. Case and
 	// accents do not matter, and the last word may be the beginning of one. Of a long
 	// query the first 16 words count; one without any letter, digit or sign finds nothing.
-	Query string
+	Query  string
+	TagIDs []int64 // any of these; empty: all
+	// ViewID names a view whose filter holds for all that is not given here, and whose
+	// order holds when no other is; 0: none.
+	ViewID int64
 }
 
 // Conversations lists the conversations that the member reaches, newest first
-// unless the query says otherwise. It needs conversations.view. A mailbox or
-// customer outside the member's reach is a NotFound fault.
+// unless the query says otherwise. It needs conversations.view, and views.view to
+// apply a view. A mailbox, customer, user, tag or view outside the member's reach is
+// a NotFound fault; one that only a view's filter names finds nothing.
 func (d *Desk) Conversations(ctx context.Context, q ConversationQuery, req storage.PageRequest) (storage.Page[Conversation], error) {
 	var none storage.Page[Conversation]
 	r, err := d.guard.Read(ConversationsView)
 	if err != nil {
 		return none, err
 	}
-	if err := q.validate(ctx, r); err != nil {
+	if q.ViewID != 0 {
+		if r, err = d.guard.Read(ViewsView); err != nil {
+			return none, err
+		}
+	}
+	var problems fault.Collector
+	if q.check(&problems, ""); problems.Err() != nil {
+		return none, problems.Err()
+	}
+	if err := q.references(ctx, r); err != nil {
 		return none, err
+	}
+	if q.ViewID != 0 {
+		view, err := r.View(ctx, q.ViewID)
+		if err != nil {
+			return none, err
+		}
+		saved, _ := view.Filter.Query(d.userID) // was checked before it was saved
+		q.inherit(saved)
+	}
+	if q.Sort == "" {
+		q.Sort = ByCreated
 	}
 	terms, possible := queryTerms(q.Query)
 	if !possible {
 		return none, nil
 	}
 	filter := ConversationFilter{
-		Statuses: q.Statuses, MailboxID: q.MailboxID, CustomerID: q.CustomerID, UserID: q.UserID, UpdatedSince: q.UpdatedSince,
-		Terms: terms,
+		Statuses: q.Statuses, MailboxID: q.MailboxID, CustomerID: q.CustomerID, UserID: q.UserID,
+		UpdatedSince: q.UpdatedSince, TagIDs: q.TagIDs, Terms: terms,
 	}
 	position := func(c Conversation) storage.Position { return storage.Position{Key: c.SortKey(q.Sort), ID: c.ID} }
 	return storage.List(req, !q.Ascending, position, func(seek storage.Seek) ([]Conversation, error) {
@@ -307,19 +332,23 @@ func (d *Desk) Conversations(ctx context.Context, q ConversationQuery, req stora
 	})
 }
 
-func (q *ConversationQuery) validate(ctx context.Context, r Reader) error {
-	var problems fault.Collector
+// check notes problems on fields below prefix.
+func (q *ConversationQuery) check(problems *fault.Collector, prefix string) {
+	field := fieldOf(prefix)
 	for i, s := range q.Statuses {
-		problems.Check(s.valid(), fmt.Sprintf("status[%d]", i), "must be posted, draft, pending or closed")
+		problems.Check(s.valid(), fmt.Sprintf("%s[%d]", field("status"), i), "must be posted, draft, pending or closed")
 	}
+	problems.Check(len(q.TagIDs) <= MaxTags, field("tag_id"), "has more than 100 ids")
 	switch q.Sort {
-	case "":
-		q.Sort = ByCreated
-	case ByCreated, ByUpdated, ByNumber, ByAwaiting:
+	case "", ByCreated, ByUpdated, ByNumber, ByAwaiting:
 	default:
-		problems.Add("sort_by", "must be updated_at, created_at, number or customer_awaiting_reply_since")
+		problems.Add(field("sort_by"), "must be updated_at, created_at, number or customer_awaiting_reply_since")
 	}
-	if err := problems.Err(); err != nil {
+}
+
+// references makes sure that what the query names is within reach.
+func (q *ConversationQuery) references(ctx context.Context, r Reader) error {
+	if err := checkTags(ctx, r, q.TagIDs); err != nil {
 		return err
 	}
 	if q.MailboxID != 0 {
@@ -425,8 +454,7 @@ func (d *Desk) DeleteConversations(ctx context.Context, ids []int64) error {
 		return err
 	}
 	var problems fault.Collector
-	problems.Check(len(ids) > 0, "conversations", "is required")
-	problems.Check(len(ids) <= MaxBulk, "conversations", "has more than 100 ids")
+	checkBulk(&problems, ids)
 	if err := problems.Err(); err != nil {
 		return err
 	}

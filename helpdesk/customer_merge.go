@@ -31,13 +31,13 @@ func (d *Desk) MergeCustomers(ctx context.Context, id, into int64) (Customer, er
 	}
 	var merged Customer
 	err = begin(ctx, func(ctx context.Context, tx Tx) error {
-		merged, err = d.merge(ctx, tx, id, into)
+		merged, err = d.mergeCustomer(ctx, tx, id, into)
 		return err
 	})
 	return merged, err
 }
 
-func (d *Desk) merge(ctx context.Context, tx Tx, id, into int64) (Customer, error) {
+func (d *Desk) mergeCustomer(ctx context.Context, tx Tx, id, into int64) (Customer, error) {
 	both := map[int64]Customer{}
 	for _, one := range slices.Sorted(slices.Values([]int64{id, into})) { // locked in one order, whoever merges what
 		c, err := tx.CustomerForUpdate(ctx, one)

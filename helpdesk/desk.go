@@ -32,9 +32,13 @@ func (d *Desk) Permissions() []Permission { return d.permissions.sorted() }
 
 // emit appends an event about a resource to the account's log.
 func (d *Desk) emit(ctx context.Context, tx Tx, kind string, subject, mailboxID int64) error {
-	return tx.Emit(ctx, storage.Event{
+	return tx.Emit(ctx, d.event(kind, subject, mailboxID))
+}
+
+func (d *Desk) event(kind string, subject, mailboxID int64) storage.Event {
+	return storage.Event{
 		Type: kind, Subject: subject, MailboxID: mailboxID, ActorID: d.userID, Data: eventData(subject), Time: d.svc.now(),
-	})
+	}
 }
 
 // eventData is thin on purpose: readers fetch the resource with their own rights.

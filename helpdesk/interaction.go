@@ -290,7 +290,6 @@ func (d *Desk) add(ctx context.Context, tx Tx, c *Conversation, mailbox Mailbox,
 // received changes a conversation for a customer's message.
 func (c *Conversation) received(now time.Time, i Interaction, auto bool) {
 	c.UpdatedAt = now
-	c.UnreadCount++
 	if !i.IsForward {
 		c.Preview = mailhtml.Preview(i.Body, previewLength)
 	}
@@ -358,8 +357,11 @@ func (d *Desk) send(ctx context.Context, tx Tx, c *Conversation, i Interaction) 
 		return err
 	}
 	if !i.IsForward {
-		c.AwaitingSince, c.UnreadCount = time.Time{}, 0
+		c.AwaitingSince = time.Time{}
 		c.Preview = mailhtml.Preview(i.Body, previewLength)
+	}
+	if err := d.markRead(ctx, tx, c.ID); err != nil {
+		return err
 	}
 	job := storage.Job{Kind: JobSendMail, AccountID: d.scope.AccountID, Subject: i.ID, RunAt: i.PostedAt}
 	if err := tx.Enqueue(ctx, job); err != nil {

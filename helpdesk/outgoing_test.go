@@ -40,7 +40,7 @@ func TestAnswer(t *testing.T) {
 		t.Errorf("the body is %q", i.Body)
 	}
 	c := b.conversation(id)
-	if !c.AwaitingSince.IsZero() || c.UnreadCount != 0 || c.Preview != "Have you tried to pull?" {
+	if !c.AwaitingSince.IsZero() || b.unread(id) != 0 || c.Preview != "Have you tried to pull?" {
 		t.Errorf("after the answer the conversation is %+v", c)
 	}
 	mail := begin(b, i.ID)

@@ -51,6 +51,7 @@ const (
 	UniqueMailPosition  = "mail_position"  // (account, mailbox, Source, Position) of ledger rows, when not empty
 	UniqueDomain        = "domain"         // (account, domain Name)
 	UniquePGPKey        = "pgp_key"        // (account, CustomerEmailID, Fingerprint)
+	UniqueTag           = "tag"            // (account, tag Key)
 )
 
 // Directory finds what is needed before an account is known.
@@ -85,6 +86,10 @@ type Reader interface {
 	LedgerReader
 	DomainReader
 	PGPKeyReader
+	TagReader
+	UnreadReader
+	ViewReader
+	MergeReader
 }
 
 // AccountReader reads the account, its roles and its members.
@@ -141,7 +146,8 @@ type InteractionReader interface {
 	// Interactions of one conversation, by id.
 	Interactions(ctx context.Context, conversationID int64, seek storage.Seek) ([]Interaction, error)
 	// Messages finds mails of a mailbox, in or out, by their Message-IDs, newest
-	// first, at most 100.
+	// first, at most 100. Mails of a conversation that others were merged into are of
+	// their mailboxes too.
 	Messages(ctx context.Context, mailboxID int64, messageIDs []string) ([]MessageRef, error)
 	// Thread returns the last n mails of a conversation that have a Message-ID and
 	// are neither drafts nor forwards, oldest first.
@@ -183,6 +189,10 @@ type Tx interface {
 	LedgerWriter
 	DomainWriter
 	PGPKeyWriter
+	TagWriter
+	UnreadWriter
+	ViewWriter
+	MergeWriter
 	storage.Outbox
 	RowLocks
 	SearchIndex
@@ -356,4 +366,70 @@ type CustomerMover interface {
 	// ids: emails, phones, websites, and conversations and interactions, in the scope
 	// or not. The first is removed. Terms are to be set anew, see [SearchIndex].
 	MoveCustomer(ctx context.Context, from, into int64) error
+}
+
+// TagReader reads conversation tags.
+type TagReader interface {
+	Tag(ctx context.Context, id int64) (Tag, error)
+	// Tags lists by id.
+	Tags(ctx context.Context, seek storage.Seek) ([]Tag, error)
+	TagsByID(ctx context.Context, ids []int64) ([]Tag, error)
+	// Taggings are the tags of conversations, by conversation and tag id.
+	Taggings(ctx context.Context, conversationIDs []int64) ([]Tagging, error)
+}
+
+// TagWriter changes conversation tags.
+type TagWriter interface {
+	InsertTag(ctx context.Context, t *Tag) error
+	UpdateTag(ctx context.Context, t *Tag) error
+	// DeleteTag removes a tag, also from the conversations that have it.
+	DeleteTag(ctx context.Context, id int64) error
+	// SetTags makes tags those of each of the conversations. Neither list has an id
+	// twice.
+	SetTags(ctx context.Context, conversationIDs, tagIDs []int64) error
+}
+
+// UnreadReader reads how far users have read.
+type UnreadReader interface {
+	// Unread counts the customer interactions with an id above the user's read mark
+	// for each of the conversations that has any, by conversation.
+	Unread(ctx context.Context, userID int64, conversationIDs []int64) ([]UnreadCount, error)
+}
+
+// UnreadWriter records how far users have read.
+type UnreadWriter interface {
+	// SaveReadMark sets a user's mark in a conversation; InteractionID 0 removes it.
+	// Neither the user nor the interaction is looked up.
+	SaveReadMark(ctx context.Context, m ReadMark) error
+}
+
+// ViewReader reads saved filters.
+type ViewReader interface {
+	View(ctx context.Context, id int64) (View, error)
+	// Views lists by id.
+	Views(ctx context.Context, seek storage.Seek) ([]View, error)
+}
+
+// ViewWriter changes saved filters. What a filter names is not looked up.
+type ViewWriter interface {
+	InsertView(ctx context.Context, v *View) error
+	UpdateView(ctx context.Context, v *View) error
+	DeleteView(ctx context.Context, id int64) error
+}
+
+// MergeReader finds what became of conversations.
+type MergeReader interface {
+	// MergedInto finds the conversation that one which is gone was merged into, also
+	// over several merges.
+	MergedInto(ctx context.Context, id int64) (Conversation, error)
+}
+
+// MergeWriter merges conversations.
+type MergeWriter interface {
+	// MergeConversation moves the interactions of a conversation with attachments
+	// and deliveries, its participants and its ledger rows into another one and
+	// removes it with its tags. MergedInto and Messages of its mailbox find the other
+	// one from then on; into itself it is an Invalid fault. The read mark of a user who has one in both is the lower of
+	// them; other users' marks are removed.
+	MergeConversation(ctx context.Context, id, into int64) error
 }

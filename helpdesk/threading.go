@@ -80,6 +80,9 @@ func (f *filing) byToken(ctx context.Context, tx Tx, m *match, known map[string]
 		}
 		c, err := tx.ConversationForUpdate(ctx, id)
 		if fault.Is(err, fault.NotFound) {
+			c, err = merged(ctx, tx, id)
+		}
+		if fault.Is(err, fault.NotFound) {
 			m.refuse(id, "the conversation of the reply token was deleted")
 			continue
 		}
@@ -89,12 +92,21 @@ func (f *filing) byToken(ctx context.Context, tx Tx, m *match, known map[string]
 		m.conversation, m.why.Rule = c, RuleToken
 		for _, refs := range known {
 			for _, ref := range refs {
-				m.answersForward = m.answersForward || ref.ConversationID == id && ref.IsForward && f.answers(ref.MessageID)
+				m.answersForward = m.answersForward || ref.ConversationID == c.ID && ref.IsForward && f.answers(ref.MessageID)
 			}
 		}
 		return true, nil
 	}
 	return false, nil
+}
+
+// merged finds the conversation that one which is gone was merged into.
+func merged(ctx context.Context, tx Tx, id int64) (Conversation, error) {
+	c, err := tx.MergedInto(ctx, id)
+	if err != nil {
+		return Conversation{}, err
+	}
+	return tx.ConversationForUpdate(ctx, c.ID)
 }
 
 // answers reports whether the mail is a direct answer to a Message-ID.

@@ -529,3 +529,88 @@ func (UnimplementedTx) SetCustomerTerms(context.Context, int64, []string) error 
 func (UnimplementedTx) MoveCustomer(context.Context, int64, int64) error {
 	return errUnimplemented()
 }
+
+// Tag implements [Tx].
+func (UnimplementedTx) Tag(context.Context, int64) (Tag, error) {
+	return Tag{}, errUnimplemented()
+}
+
+// Tags implements [Tx].
+func (UnimplementedTx) Tags(context.Context, storage.Seek) ([]Tag, error) {
+	return nil, errUnimplemented()
+}
+
+// TagsByID implements [Tx].
+func (UnimplementedTx) TagsByID(context.Context, []int64) ([]Tag, error) {
+	return nil, errUnimplemented()
+}
+
+// Taggings implements [Tx].
+func (UnimplementedTx) Taggings(context.Context, []int64) ([]Tagging, error) {
+	return nil, errUnimplemented()
+}
+
+// InsertTag implements [Tx].
+func (UnimplementedTx) InsertTag(context.Context, *Tag) error {
+	return errUnimplemented()
+}
+
+// UpdateTag implements [Tx].
+func (UnimplementedTx) UpdateTag(context.Context, *Tag) error {
+	return errUnimplemented()
+}
+
+// DeleteTag implements [Tx].
+func (UnimplementedTx) DeleteTag(context.Context, int64) error {
+	return errUnimplemented()
+}
+
+// SetTags implements [Tx].
+func (UnimplementedTx) SetTags(context.Context, []int64, []int64) error {
+	return errUnimplemented()
+}
+
+// Unread implements [Tx].
+func (UnimplementedTx) Unread(context.Context, int64, []int64) ([]UnreadCount, error) {
+	return nil, errUnimplemented()
+}
+
+// SaveReadMark implements [Tx].
+func (UnimplementedTx) SaveReadMark(context.Context, ReadMark) error {
+	return errUnimplemented()
+}
+
+// View implements [Tx].
+func (UnimplementedTx) View(context.Context, int64) (View, error) {
+	return View{}, errUnimplemented()
+}
+
+// Views implements [Tx].
+func (UnimplementedTx) Views(context.Context, storage.Seek) ([]View, error) {
+	return nil, errUnimplemented()
+}
+
+// InsertView implements [Tx].
+func (UnimplementedTx) InsertView(context.Context, *View) error {
+	return errUnimplemented()
+}
+
+// UpdateView implements [Tx].
+func (UnimplementedTx) UpdateView(context.Context, *View) error {
+	return errUnimplemented()
+}
+
+// DeleteView implements [Tx].
+func (UnimplementedTx) DeleteView(context.Context, int64) error {
+	return errUnimplemented()
+}
+
+// MergedInto implements [Tx].
+func (UnimplementedTx) MergedInto(context.Context, int64) (Conversation, error) {
+	return Conversation{}, errUnimplemented()
+}
+
+// MergeConversation implements [Tx].
+func (UnimplementedTx) MergeConversation(context.Context, int64, int64) error {
+	return errUnimplemented()
+}

@@ -51,6 +51,9 @@ func API(cfg APIConfig) *Table {
 	a.addAttachments(t)
 	a.addDomains(t)
 	a.addPGPKeys(t)
+	a.addTags(t)
+	a.addViews(t)
+	a.addOrganising(t)
 	t.AddDocument(versioned(OpenAPI(), cfg.Version))
 	return t
 }

@@ -115,6 +115,8 @@ func TestConditionalRequests(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t, b.open(t))
 			fill(t, w, 1)
+			w.must(t, "POST", "/accounts/1/conversation-tags", "tag=X")
+			w.must(t, "POST", "/accounts/1/conversation-views", "name=X&filter[agent]=me")
 			for path, body := range map[string]string{
 				"/accounts/1":                                              "name=Acme %d",
 				"/accounts/1?expand=languages":                             "name=Acme and more %d",
@@ -122,6 +124,8 @@ func TestConditionalRequests(t *testing.T) {
 				"/accounts/1/customers/1":                                  "first_name=Ada %d",
 				"/accounts/1/conversations/1":                              "subject=Engine %d",
 				"/accounts/1/conversations/1/interactions/3":               "body=Note %d",
+				"/accounts/1/conversation-tags/1":                          "tag=Tag %d",
+				"/accounts/1/conversation-views/1":                         "name=View %d&filter[agent]=me",
 				"/accounts/1/conversations/1?expand=user,mailbox,customer": "subject=Steam engine %d",
 			} {
 				w.clock.advance(time.Second)
@@ -258,6 +262,16 @@ func (r countingReader) Deliveries(ctx context.Context, ids []int64) ([]helpdesk
 	return r.Reader.Deliveries(ctx, ids)
 }
 
+func (r countingReader) Taggings(ctx context.Context, ids []int64) ([]helpdesk.Tagging, error) {
+	r.c.count("Taggings")
+	return r.Reader.Taggings(ctx, ids)
+}
+
+func (r countingReader) Unread(ctx context.Context, userID int64, ids []int64) ([]helpdesk.UnreadCount, error) {
+	r.c.count("Unread")
+	return r.Reader.Unread(ctx, userID, ids)
+}
+
 // A list costs one query for the page and one for each relation, however long it
 // is, and no transaction.
 func TestExpansionQueries(t *testing.T) {
@@ -270,11 +284,11 @@ func TestExpansionQueries(t *testing.T) {
 	}
 	store.take()
 	for path, want := range map[string]map[string]int{
-		"/accounts/1/conversations": {"Conversations": 1},
+		"/accounts/1/conversations": {"Conversations": 1, "Taggings": 1, "Unread": 1},
 		"/accounts/1/conversations?expand=user,mailbox,customer": {
-			"Conversations": 1, "UsersByID": 1, "MailboxesByID": 1, "CustomersByID": 1},
+			"Conversations": 1, "Taggings": 1, "Unread": 1, "UsersByID": 1, "MailboxesByID": 1, "CustomersByID": 1},
 		"/accounts/1/conversations/1?expand=user,mailbox,customer": {
-			"Conversation": 1, "UsersByID": 1, "MailboxesByID": 1, "CustomersByID": 1},
+			"Conversation": 1, "Taggings": 1, "Unread": 1, "UsersByID": 1, "MailboxesByID": 1, "CustomersByID": 1},
 		"/accounts/1/conversations/1/interactions": {"Conversation": 1, "Interactions": 1, "Deliveries": 1},
 		"/accounts/1/conversations/1/interactions?expand=user,posted_by,customer,attachments&quotes=fold": {
 			"Conversation": 1, "Interactions": 1, "Deliveries": 1, "UsersByID": 1, "CustomersByID": 1, "Attachments": 1},

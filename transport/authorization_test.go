@@ -31,23 +31,32 @@ var above = []string{"openapi", "docs", "getUser", "listAccounts", "createAccoun
 // valid has a body that passes for every operation that takes one. An operation
 // that is not here or in bodiless fails the test.
 var valid = map[string]string{
-	"createAccount":       "name=X",
-	"updateAccount":       "name=X",
-	"createMailbox":       "name=X",
-	"updateMailbox":       "name=X",
-	"createCustomer":      "first_name=X",
-	"updateCustomer":      "first_name=X",
-	"mergeCustomer":       "into=1099511627776",
-	"createConversation":  "channel=email&to=x@example.com",
-	"updateConversation":  "subject=X",
-	"deleteConversations": "conversations[]={conversation_id}",
-	"createInteraction":   "type=note&body=X",
-	"updateInteraction":   "body=X",
-	"createAttachment":    "--cut\nContent-Disposition: form-data; name=\"file\"; filename=\"x.txt\"\n\nX\n--cut--\n",
-	"createDomain":        "domain=example.com",
-	"updateDomain":        "domain=example.com",
-	"createPGPKey":        "name=X&customer_email_id={email_id}&content=" + adaKey(),
-	"updatePGPKey":        "name=X",
+	"createAccount":          "name=X",
+	"updateAccount":          "name=X",
+	"createMailbox":          "name=X",
+	"updateMailbox":          "name=X",
+	"createCustomer":         "first_name=X",
+	"updateCustomer":         "first_name=X",
+	"mergeCustomer":          "into=1099511627776",
+	"createConversation":     "channel=email&to=x@example.com",
+	"updateConversation":     "subject=X",
+	"deleteConversations":    "conversations[]={conversation_id}",
+	"createInteraction":      "type=note&body=X",
+	"updateInteraction":      "body=X",
+	"createAttachment":       "--cut\nContent-Disposition: form-data; name=\"file\"; filename=\"x.txt\"\n\nX\n--cut--\n",
+	"createDomain":           "domain=example.com",
+	"updateDomain":           "domain=example.com",
+	"createPGPKey":           "name=X&customer_email_id={email_id}&content=" + adaKey(),
+	"updatePGPKey":           "name=X",
+	"createTag":              "tag=X",
+	"updateTag":              "tag=X",
+	"setConversationTags":    "tags[]={tag_id}",
+	"addConversationTags":    "tags[]={tag_id}",
+	"removeConversationTags": "tags[]={tag_id}",
+	"createView":             "name=X&filter[agent]=me",
+	"updateView":             "name=X&filter[agent]=me",
+	"updateConversations":    "conversations[]={conversation_id}",
+	"mergeConversation":      "into={other_id}",
 }
 
 var bodiless = []string{
@@ -61,6 +70,7 @@ var bodiless = []string{
 	"listDomains", "getDomain", "deleteDomain", "verifyDomain",
 	"listPGPKeys", "getPGPKey", "deletePGPKey",
 	"docs",
+	"listTags", "getTag", "deleteTag", "listViews", "getView", "deleteView", "readConversation", "unreadConversation",
 }
 
 // settled is a world in which there is one of everything; it returns their ids by
@@ -83,6 +93,9 @@ func settled(t testing.TB, w *world) map[string]string {
 	account := "/accounts/" + strconv.FormatInt(w.account.ID, 10)
 	mailbox := created(account+"/mailboxes", "name=Support&email=support@acme.example")
 	conversation := created(account+"/conversations", "channel=email&to=ada@example.com")
+	other := created(account+"/conversations", "channel=email&to=ada@example.com")
+	tag := created(account+"/conversation-tags", "tag=Urgent")
+	view := created(account+"/conversation-views", "name=Mine&filter[agent]=me")
 	in := account + "/conversations/" + strconv.FormatInt(conversation, 10) + "/interactions"
 	interaction := created(in, "type=customer&body=Help")
 	attachment := created(in+"/"+strconv.FormatInt(interaction, 10)+"/attachments",
@@ -97,6 +110,7 @@ func settled(t testing.TB, w *world) map[string]string {
 		t.Fatal(customers, err)
 	}
 	customer := customers.Items[0]
+	second := created(account+"/customers", "first_name=Bob")
 	domain := created(account+"/domains", "domain=example.org")
 	email := customer.Emails[0].ID
 	key := created(account+"/customers/"+strconv.FormatInt(customer.ID, 10)+"/pgp-public-keys",
@@ -106,6 +120,7 @@ func settled(t testing.TB, w *world) map[string]string {
 		"account_id": w.account.ID, "mailbox_id": mailbox, "conversation_id": conversation, "interaction_id": interaction,
 		"attachment_id": attachment, "failure_id": failure, "customer_id": customer.ID,
 		"domain_id": domain, "key_id": key, "email_id": email,
+		"tag_id": tag, "view_id": view, "other_id": other, "second_id": second,
 	} {
 		ids[name] = strconv.FormatInt(id, 10)
 	}
@@ -227,7 +242,7 @@ func TestMailboxScope(t *testing.T) {
 			w.limit(t, 1<<40)
 			for _, r := range w.table.Routes() {
 				scoped := slices.ContainsFunc(r.Params(), func(p string) bool { return p == "mailbox_id" || p == "conversation_id" })
-				if !scoped && r.ID != "deleteConversations" {
+				if !scoped && r.ID != "deleteConversations" && r.ID != "updateConversations" {
 					continue
 				}
 				if rec := w.ask(t, "owner", r, ids); rec.Code != http.StatusNotFound {

@@ -85,7 +85,7 @@ func manyConversations(b *testing.B, w *world, plain *sql.DB, n int) {
 	b.Helper()
 	fill(b, w, 1)
 	const columns = `account_id, channel, mailbox_id, customer_id, customer_email_id, customer_email, user_id,
-		status, subject, preview, awaiting_since, unread_count, updated_at`
+		status, subject, preview, awaiting_since, updated_at`
 	_, err := plain.ExecContext(b.Context(), fmt.Sprintf(`WITH RECURSIVE n(i) AS (SELECT 2 UNION ALL SELECT i + 1 FROM n WHERE i < %d)
 		INSERT INTO hw_conversations (number, created_at, `+columns+`)
 		SELECT i, created_at + CAST(i AS BIGINT) * 1000000, `+columns+` FROM n, hw_conversations`, n))
@@ -123,14 +123,13 @@ type rowByHand struct {
 	Subject         string    `json:"subject"`
 	Preview         string    `json:"preview"`
 	AwaitingSince   time.Time `json:"customer_awaiting_reply_since"`
-	UnreadCount     int64     `json:"unread_count"`
 	CreatedAt       time.Time `json:"created_at"`
 	UpdatedAt       time.Time `json:"updated_at"`
 }
 
 func byHand(b *testing.B, plain *sql.DB) int {
 	rows, err := plain.QueryContext(context.Background(), `SELECT id, number, channel, mailbox_id, customer_email_id, customer_email, user_id,
-		status, subject, preview, awaiting_since, unread_count, created_at, updated_at
+		status, subject, preview, awaiting_since, created_at, updated_at
 		FROM hw_conversations WHERE account_id = $1 ORDER BY created_at DESC, id DESC LIMIT 25`, 1)
 	if err != nil {
 		b.Fatal(err)
@@ -141,7 +140,7 @@ func byHand(b *testing.B, plain *sql.DB) int {
 		var r rowByHand
 		var awaiting, created, updated int64
 		if err := rows.Scan(&r.ID, &r.Number, &r.Channel, &r.MailboxID, &r.CustomerEmailID, &r.CustomerEmail, &r.UserID,
-			&r.Status, &r.Subject, &r.Preview, &awaiting, &r.UnreadCount, &created, &updated); err != nil {
+			&r.Status, &r.Subject, &r.Preview, &awaiting, &created, &updated); err != nil {
 			b.Fatal(err)
 		}
 		r.AwaitingSince, r.CreatedAt, r.UpdatedAt = time.UnixMicro(awaiting).UTC(), time.UnixMicro(created).UTC(), time.UnixMicro(updated).UTC()

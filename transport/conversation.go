@@ -4,11 +4,11 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"strconv"
 	"time"
 
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/storage"
+	"github.com/helpwright/helpwright/transport/form"
 )
 
 // conversation as the API shows it.
@@ -28,7 +28,7 @@ type conversation struct {
 	AwaitingSince   *Time              `json:"customer_awaiting_reply_since"`
 	Tags            []conversationTag  `json:"tags"`
 	Customer        nullable[customer] `json:"customer,omitzero" description:"With expand=customer."`
-	UnreadCount     int64              `json:"unread_count"`
+	UnreadCount     int64              `json:"unread_count" description:"Customer interactions that the caller has not read."`
 	CreatedAt       Time               `json:"created_at"`
 	UpdatedAt       Time               `json:"updated_at"`
 }
@@ -37,14 +37,6 @@ type conversation struct {
 type emailRef struct {
 	ID    *int64 `json:"id" description:"Null when the customer no longer has the address."`
 	Email string `json:"email"`
-}
-
-type conversationTag struct {
-	ID        int64  `json:"id"`
-	Tag       string `json:"tag"`
-	Color     string `json:"color"`
-	CreatedAt Time   `json:"created_at"`
-	UpdatedAt Time   `json:"updated_at"`
 }
 
 type conversationInput struct {
@@ -86,49 +78,72 @@ func (in *conversationUpdate) CheckInput(problem func(field, text string)) {
 	}
 }
 
-type conversationList struct {
-	expanding
-	Paging
-	Status       words     `query:"status" enum:"posted,draft,pending,closed" description:"Any of these."`
-	MailboxID    int64     `query:"mailbox_id"`
-	UserID       string    `query:"user_id" description:"A user's id, me or unassigned."`
-	CustomerID   int64     `query:"customer_id"`
-	UpdatedSince time.Time `query:"updated_since" description:"Changed at this time or later."`
-	Query        string    `query:"query" description:"Words that all occur in subject, messages, notes or customer; the last one may be the beginning of a word."`
-	SortBy       string    `query:"sort_by" enum:"created_at,updated_at,number,customer_awaiting_reply_since" default:"created_at"`
-	SortType     string    `query:"sort_type" enum:"asc,desc" default:"desc"`
+// conversationFilter narrows and orders the list of conversations, in its query and
+// in a view.
+type conversationFilter struct {
+	UserID       agent     `json:"agent" alias:"user_id" query:"user_id" description:"A user's id, me or unassigned."`
+	Status       words     `json:"status" query:"status" enum:"posted,draft,pending,closed" description:"Any of these."`
+	MailboxID    int64     `json:"mailbox_id" query:"mailbox_id"`
+	CustomerID   int64     `json:"customer_id" query:"customer_id"`
+	TagID        numbers   `json:"tag_id" query:"tag_id" description:"With any of these tags."`
+	UpdatedSince time.Time `json:"updated_since" query:"updated_since" description:"Changed at this time or later."`
+	Query        string    `json:"query" query:"query" description:"Words that all occur in subject, messages, notes or customer; the last one may be the beginning of a word."`
+	SortBy       string    `json:"sort_by" query:"sort_by" enum:"created_at,updated_at,number,customer_awaiting_reply_since" default:"created_at"`
+	SortType     string    `json:"sort_type" query:"sort_type" enum:"asc,desc" default:"desc"`
 }
 
-// SetDefaults makes the newest come first.
-func (in *conversationList) SetDefaults() {
-	in.SortBy, in.SortType = string(helpdesk.ByCreated), "desc"
+// agent is a user's id, as text or as a number, or a word that stands for one.
+type agent string
+
+// BindNode reads a text or a number; the filter's check knows the words.
+func (a *agent) BindNode(n *form.Node) (problem string) {
+	switch n.Kind() {
+	case form.Text, form.Number, form.Null:
+		*a = agent(n.Text())
+		return ""
+	}
+	return "must be an id, me or unassigned"
 }
 
-// CheckInput refuses what is no user, no status and no order; the service would say
-// so too, but not together with what is wrong with the other parameters.
-func (in *conversationList) CheckInput(problem func(field, text string)) {
-	if _, ok := in.user(0); !ok {
-		problem("user_id", "must be an id, me or unassigned")
+// check refuses what is no user, no status and no order; the service would say so
+// too, but not together with what is wrong with the other parameters.
+func (in *conversationFilter) check(user string, problem func(field, text string)) {
+	if _, ok := in.filter().Query(0); !ok {
+		problem(user, "must be an id, me or unassigned")
 	}
 	for i, status := range in.Status {
 		among(problem, fmt.Sprintf("status[%d]", i), status, "posted", "draft", "pending", "closed")
 	}
-	among(problem, "sort_by", in.SortBy, "created_at", "updated_at", "number", "customer_awaiting_reply_since")
-	among(problem, "sort_type", in.SortType, "asc", "desc")
+	if in.SortBy != "" {
+		among(problem, "sort_by", in.SortBy, "created_at", "updated_at", "number", "customer_awaiting_reply_since")
+	}
+	if in.SortType != "" {
+		among(problem, "sort_type", in.SortType, "asc", "desc")
+	}
 }
 
-// user is the filter by user_id.
-func (in *conversationList) user(caller int64) (filter storage.Opt[int64], ok bool) {
-	switch in.UserID {
-	case "":
-		return filter, true
-	case "me":
-		return storage.Some(caller), true
-	case "unassigned":
-		return storage.Null[int64](), true
+func (in *conversationFilter) filter() helpdesk.ViewFilter {
+	f := helpdesk.ViewFilter{
+		Agent: string(in.UserID), MailboxID: in.MailboxID, CustomerID: in.CustomerID, TagIDs: in.TagID, UpdatedSince: in.UpdatedSince,
+		Words: in.Query,
+		Sort:  helpdesk.ConversationSort(in.SortBy), Ascending: in.SortType == "asc",
 	}
-	id, err := strconv.ParseInt(in.UserID, 10, 64)
-	return storage.Some(id), err == nil && id > 0
+	for _, status := range in.Status {
+		f.Statuses = append(f.Statuses, helpdesk.Status(status))
+	}
+	return f
+}
+
+type conversationList struct {
+	expanding
+	Paging
+	conversationFilter
+	ViewID int64 `query:"view_id" description:"Apply this view's filters where none is given here, and its order when none is."`
+}
+
+// CheckInput refuses wrong filters.
+func (in *conversationList) CheckInput(problem func(field, text string)) {
+	in.check("user_id", problem)
 }
 
 type conversationBulk struct {
@@ -168,7 +183,7 @@ func (a *api) addConversations(t *Table) {
 	create.Status, create.Expand = http.StatusCreated, expand
 	Handle(t, a.desk, create, a.createConversation)
 	list := op("listConversations", http.MethodGet, conversationsPath, "List conversations",
-		"Newest first unless sorted otherwise. Needs conversations.view.")
+		"Newest first unless sorted otherwise. Needs conversations.view, and views.view for view_id.")
 	list.Expand = expand
 	HandlePage(t, a.desk, list, a.listConversations)
 	get := op("getConversation", http.MethodGet, conversationPath, "Retrieve a conversation", "Needs conversations.view.")
@@ -204,14 +219,8 @@ func (a *api) createConversation(ctx context.Context, d *helpdesk.Desk, in conve
 }
 
 func (a *api) listConversations(ctx context.Context, d *helpdesk.Desk, in conversationList) (storage.Page[conversation], error) {
-	query := helpdesk.ConversationQuery{
-		MailboxID: in.MailboxID, CustomerID: in.CustomerID, UpdatedSince: in.UpdatedSince,
-		Query: in.Query, Sort: helpdesk.ConversationSort(in.SortBy), Ascending: in.SortType == "asc",
-	}
-	query.UserID, _ = in.user(d.UserID())
-	for _, status := range in.Status {
-		query.Statuses = append(query.Statuses, helpdesk.Status(status))
-	}
+	query, _ := in.filter().Query(d.UserID()) // CheckInput has seen to it
+	query.ViewID = in.ViewID
 	page, err := d.Conversations(ctx, query, in.Request())
 	if err != nil {
 		return storage.Page[conversation]{}, err
@@ -282,10 +291,18 @@ func one[T, U, E any](ctx context.Context, d *helpdesk.Desk, row T, err error, h
 
 // showConversations shows a page with one query for each relation.
 func showConversations(ctx context.Context, d *helpdesk.Desk, rows []helpdesk.Conversation, expand Expand) ([]conversation, error) {
+	of := ids(rows, func(c helpdesk.Conversation) []int64 { return []int64{c.ID} })
+	tags, err := d.TagsOf(ctx, of)
+	if err != nil {
+		return nil, err
+	}
+	unread, err := d.Unread(ctx, of)
+	if err != nil {
+		return nil, err
+	}
 	var users map[int64]user
 	mailboxes, customers := map[int64]mailbox{}, map[int64]customer{}
 	if expand.Has("user") {
-		var err error
 		if users, err = findUsers(ctx, d, ids(rows, func(c helpdesk.Conversation) []int64 { return []int64{c.UserID} })); err != nil {
 			return nil, err
 		}
@@ -300,7 +317,6 @@ func showConversations(ctx context.Context, d *helpdesk.Desk, rows []helpdesk.Co
 		}
 	}
 	if expand.Has("customer") {
-		var err error
 		if customers, err = findCustomers(ctx, d, ids(rows, func(c helpdesk.Conversation) []int64 { return []int64{c.CustomerID} })); err != nil {
 			return nil, err
 		}
@@ -308,6 +324,7 @@ func showConversations(ctx context.Context, d *helpdesk.Desk, rows []helpdesk.Co
 	out := make([]conversation, len(rows))
 	for i, c := range rows {
 		out[i] = showConversation(c)
+		out[i].Tags, out[i].UnreadCount = showTags(tags[c.ID]), unread[c.ID]
 		if expand.Has("user") {
 			out[i].User = shownOrNull(pick(users, c.UserID))
 		}
@@ -326,7 +343,7 @@ func showConversation(c helpdesk.Conversation) conversation {
 		ID: c.ID, Channel: c.Channel, CustomerEmail: emailRef{ID: idOrNull(c.CustomerEmailID), Email: c.CustomerEmail},
 		MailboxID: c.MailboxID, UserID: idOrNull(c.UserID), Number: c.Number, Status: string(c.Status), Subject: c.Subject,
 		Preview: c.Preview, RealtimeChannel: fmt.Sprintf("conversations.%d", c.ID), AwaitingSince: TimePtr(&c.AwaitingSince),
-		Tags: []conversationTag{}, UnreadCount: c.UnreadCount, CreatedAt: Time(c.CreatedAt), UpdatedAt: Time(c.UpdatedAt),
+		CreatedAt: Time(c.CreatedAt), UpdatedAt: Time(c.UpdatedAt),
 	}
 }
 

@@ -3,6 +3,7 @@ package transport
 import (
 	"context"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/helpwright/helpwright/helpdesk"
@@ -23,8 +24,10 @@ type customerConversations struct {
 // list is the list of all conversations, narrowed to the customer's.
 func (in *customerConversations) list() conversationList {
 	return conversationList{
-		expanding: in.expanding, Paging: in.Paging, Status: in.Status, CustomerID: in.CustomerID,
-		UpdatedSince: in.UpdatedSince, Query: in.Query, SortBy: in.SortBy, SortType: in.SortType,
+		expanding: in.expanding, Paging: in.Paging, conversationFilter: conversationFilter{
+			Status: in.Status, CustomerID: in.CustomerID, UpdatedSince: in.UpdatedSince, Query: in.Query,
+			SortBy: in.SortBy, SortType: in.SortType,
+		},
 	}
 }
 
@@ -93,14 +96,26 @@ func (a *api) exportCustomer(ctx context.Context, d *helpdesk.Desk, in customerI
 		return customerExport{}, err
 	}
 	out := customerExport{Customer: showCustomer(d, found.Customer), Conversations: []exportedConversation{}}
-	for _, c := range found.Conversations {
-		one := exportedConversation{conversation: showConversation(c.Conversation), Interactions: []interaction{}}
-		shown, err := a.showInteractions(ctx, d, c.Interactions, view{})
+	var shown []conversation
+	for some := range slices.Chunk(found.Conversations, storage.MaxLimit) {
+		rows := make([]helpdesk.Conversation, len(some))
+		for i, c := range some {
+			rows[i] = c.Conversation
+		}
+		part, err := showConversations(ctx, d, rows, Expand{})
+		if err != nil {
+			return customerExport{}, err
+		}
+		shown = append(shown, part...)
+	}
+	for i, c := range found.Conversations {
+		one := exportedConversation{conversation: shown[i], Interactions: []interaction{}}
+		said, err := a.showInteractions(ctx, d, c.Interactions, view{})
 		if err != nil {
 			return customerExport{}, err
 		}
 		at := map[int64]int{}
-		for n, i := range shown {
+		for n, i := range said {
 			at[i.ID] = n
 			i.Attachments = []attachment{}
 			one.Interactions = append(one.Interactions, i)

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/helpwright/helpwright/helpdesk"
@@ -58,6 +59,22 @@ type words []string
 // BindNode reads the values; which of them are known the operation checks.
 func (w *words) BindNode(n *form.Node) (problem string) {
 	*w = expandNames(n)
+	return ""
+}
+
+// numbers are ids given as [words] are.
+type numbers []int64
+
+// BindNode reads the ids.
+func (w *numbers) BindNode(n *form.Node) (problem string) {
+	*w = nil
+	for _, name := range expandNames(n) {
+		id, err := strconv.ParseInt(name, 10, 64)
+		if err != nil || id < 1 {
+			return "must be ids"
+		}
+		*w = append(*w, id)
+	}
 	return ""
 }
 

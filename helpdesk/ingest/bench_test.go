@@ -138,8 +138,8 @@ func (f *fileBench) byHand(b *testing.B, raw []byte) {
 	address := h.insert("hw_customer_emails", "account_id customer_id email email_key", f.account, customer, email, email)
 	var number, seq int64
 	h.one(&number, "UPDATE hw_accounts SET next_number = next_number + 1 WHERE id = $1 RETURNING next_number - 1", f.account)
-	conversation := h.insert("hw_conversations", "account_id number channel mailbox_id customer_id customer_email_id customer_email user_id status subject preview awaiting_since unread_count created_at updated_at",
-		f.account, number, "email", f.mailbox, customer, address, email, 0, "posted", "Mail", text[:100], now, 1, now, now)
+	conversation := h.insert("hw_conversations", "account_id number channel mailbox_id customer_id customer_email_id customer_email user_id status subject preview awaiting_since created_at updated_at",
+		f.account, number, "email", f.mailbox, customer, address, email, 0, "posted", "Mail", text[:100], now, now, now)
 	interaction := h.insert("hw_interactions", "account_id conversation_id type status body subject user_id posted_by_id customer_id customer_email_id customer_email to_addresses cc_addresses bcc_addresses source is_starter is_forward auto_submitted seen_at posted_at send_started_at message_id message_refs threading created_at updated_at",
 		f.account, conversation, "customer", "posted", text, "Mail", 0, 0, customer, address, email, `["support@example.org"]`, "[]", "[]", "email",
 		true, false, false, none, now, none, fmt.Sprintf("%d@hand", n), "[]", `{"rule":"new"}`, now, now)

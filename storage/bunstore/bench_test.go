@@ -92,7 +92,7 @@ func (s *bench) conversation(n int) helpdesk.Conversation {
 		Number: int64(n), Channel: "email", MailboxID: s.mailbox.ID, CustomerID: s.customer.ID,
 		CustomerEmailID: s.customer.Emails[0].ID, CustomerEmail: "a@example.org", Status: helpdesk.StatusPosted,
 		Subject: fmt.Sprintf("Conversation %d about this and that", n), Preview: strings.Repeat("some words ", 12),
-		AwaitingSince: at, UnreadCount: 1, CreatedAt: at, UpdatedAt: at,
+		AwaitingSince: at, CreatedAt: at, UpdatedAt: at,
 	}
 }
 
@@ -118,7 +118,7 @@ func ratio(b *testing.B, floor, store func(n int) error) {
 }
 
 const listSQL = `SELECT id, number, channel, mailbox_id, customer_id, customer_email_id, customer_email, user_id, status,
-	subject, preview, awaiting_since, unread_count, created_at, updated_at FROM hw_conversations
+	subject, preview, awaiting_since, created_at, updated_at FROM hw_conversations
 	WHERE account_id = %[1]s1 AND (updated_at, id) < (%[1]s2, %[1]s3) ORDER BY updated_at DESC, id DESC LIMIT %[1]s4`
 
 // BenchmarkConversations lists 25 of 100,000 conversations from the middle; the floor is the same query by hand.
@@ -163,7 +163,7 @@ func BenchmarkConversations(b *testing.B) {
 				var email sql.NullInt64
 				var awaiting, created, updated int64
 				if err := rows.Scan(&c.ID, &c.Number, &c.Channel, &c.MailboxID, &c.CustomerID, &email, &c.CustomerEmail,
-					&c.UserID, &c.Status, &c.Subject, &c.Preview, &awaiting, &c.UnreadCount, &created, &updated); err != nil {
+					&c.UserID, &c.Status, &c.Subject, &c.Preview, &awaiting, &created, &updated); err != nil {
 					return err
 				}
 				c.CustomerEmailID, c.AwaitingSince = email.Int64, time.UnixMicro(awaiting).UTC()
@@ -222,10 +222,10 @@ func (s *bench) fileByHand(ctx context.Context, n int, body string) error {
 	defer func() { _ = tx.Rollback() }()
 	c := s.conversation(n)
 	err = tx.QueryRowContext(ctx, `INSERT INTO hw_conversations (account_id, number, channel, mailbox_id, customer_id,
-		customer_email_id, customer_email, user_id, status, subject, preview, awaiting_since, unread_count, created_at,
-		updated_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15) RETURNING id`,
+		customer_email_id, customer_email, user_id, status, subject, preview, awaiting_since, created_at,
+		updated_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14) RETURNING id`,
 		s.scope.AccountID, c.Number, c.Channel, c.MailboxID, c.CustomerID, c.CustomerEmailID, c.CustomerEmail, c.UserID,
-		string(c.Status), c.Subject, c.Preview, c.AwaitingSince.UnixMicro(), c.UnreadCount, c.CreatedAt.UnixMicro(),
+		string(c.Status), c.Subject, c.Preview, c.AwaitingSince.UnixMicro(), c.CreatedAt.UnixMicro(),
 		c.UpdatedAt.UnixMicro()).Scan(&c.ID)
 	if err != nil {
 		return err

@@ -25,7 +25,6 @@ type conversationRow struct {
 	Subject         string
 	Preview         string
 	AwaitingSince   int64
-	UnreadCount     int64
 	CreatedAt       int64
 	UpdatedAt       int64
 }
@@ -35,8 +34,8 @@ func (r *conversationRow) conversation() helpdesk.Conversation {
 		ID: r.ID, Number: r.Number, Channel: r.Channel, MailboxID: r.MailboxID, CustomerID: r.CustomerID,
 		CustomerEmailID: r.CustomerEmailID, CustomerEmail: r.CustomerEmail, UserID: r.UserID,
 		Status: helpdesk.Status(r.Status), Subject: r.Subject, Preview: r.Preview,
-		AwaitingSince: timeOf(r.AwaitingSince), UnreadCount: r.UnreadCount,
-		CreatedAt: timeOf(r.CreatedAt), UpdatedAt: timeOf(r.UpdatedAt),
+		AwaitingSince: timeOf(r.AwaitingSince),
+		CreatedAt:     timeOf(r.CreatedAt), UpdatedAt: timeOf(r.UpdatedAt),
 	}
 }
 
@@ -45,8 +44,8 @@ func conversationRowOf(account int64, c *helpdesk.Conversation) conversationRow 
 		ID: c.ID, AccountID: account, Number: c.Number, Channel: c.Channel, MailboxID: c.MailboxID,
 		CustomerID: c.CustomerID, CustomerEmailID: c.CustomerEmailID, CustomerEmail: c.CustomerEmail,
 		UserID: c.UserID, Status: string(c.Status), Subject: c.Subject, Preview: c.Preview,
-		AwaitingSince: micros(c.AwaitingSince), UnreadCount: c.UnreadCount,
-		CreatedAt: micros(c.CreatedAt), UpdatedAt: micros(c.UpdatedAt),
+		AwaitingSince: micros(c.AwaitingSince),
+		CreatedAt:     micros(c.CreatedAt), UpdatedAt: micros(c.UpdatedAt),
 	}
 }
 
@@ -112,6 +111,10 @@ func (r reader) Conversations(
 			return nil, err
 		}
 		q.ApplyQueryBuilder(found)
+	}
+	if len(f.TagIDs) > 0 {
+		q.Where(`EXISTS (SELECT 1 FROM hw_conversation_tags AS t WHERE t.account_id = ?TableName.account_id
+			AND t.conversation_id = ?TableName.id AND t.tag_id IN (?))`, bun.List(f.TagIDs))
 	}
 	column, ok := sortColumns[sort]
 	if !ok {

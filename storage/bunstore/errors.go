@@ -34,6 +34,7 @@ var uniques = []struct{ index, columns, code string }{
 	{"hw_inbound_mails_position", "hw_inbound_mails.position", helpdesk.UniqueMailPosition},
 	{"hw_domains_name", "hw_domains.account_id, hw_domains.name", helpdesk.UniqueDomain},
 	{"hw_pgp_keys_fingerprint", "hw_pgp_keys.customer_email_id, hw_pgp_keys.fingerprint", helpdesk.UniquePGPKey},
+	{"hw_tags_key", "hw_tags.account_id, hw_tags.name_key", helpdesk.UniqueTag},
 }
 
 // The codes of PostgreSQL (appendix A of its manual) that mean something here.

@@ -153,6 +153,30 @@ func lists() []explained {
 		_, err := r.InboundByIdentity(ctx, 1, []byte("x"))
 		return err
 	})
+	add("Conversations/tag", false, func(ctx context.Context, _ *bunstore.DB, r helpdesk.Reader, seek storage.Seek) error {
+		_, err := r.Conversations(ctx, helpdesk.ConversationFilter{TagIDs: []int64{1, 2}}, helpdesk.ByUpdated, seek)
+		return err
+	})
+	add("Taggings", true, func(ctx context.Context, _ *bunstore.DB, r helpdesk.Reader, _ storage.Seek) error {
+		_, err := r.Taggings(ctx, []int64{1, 2, 3})
+		return err
+	})
+	add("Unread", true, func(ctx context.Context, _ *bunstore.DB, r helpdesk.Reader, _ storage.Seek) error {
+		_, err := r.Unread(ctx, 1, []int64{1, 2, 3})
+		return err
+	})
+	add("Tags", false, func(ctx context.Context, _ *bunstore.DB, r helpdesk.Reader, seek storage.Seek) error {
+		_, err := r.Tags(ctx, seek)
+		return err
+	})
+	add("Views", false, func(ctx context.Context, _ *bunstore.DB, r helpdesk.Reader, seek storage.Seek) error {
+		_, err := r.Views(ctx, seek)
+		return err
+	})
+	add("MergedInto", false, func(ctx context.Context, _ *bunstore.DB, r helpdesk.Reader, _ storage.Seek) error {
+		_, err := r.MergedInto(ctx, 2000)
+		return err
+	})
 	add("Events", false, func(ctx context.Context, db *bunstore.DB, _ helpdesk.Reader, seek storage.Seek) error {
 		_, err := db.Events(ctx, 1, 500, seek.Limit)
 		return err
@@ -314,9 +338,9 @@ func stock(t *testing.T, app *bun.DB) {
 		`INSERT INTO hw_customer_phones (account_id, customer_id, phone) SELECT 1, n.i, n.n FROM n`,
 		`INSERT INTO hw_customer_websites (account_id, customer_id, website) SELECT 1, n.i, n.n FROM n`,
 		`INSERT INTO hw_conversations (account_id, number, channel, mailbox_id, customer_id, customer_email, user_id, status,
-			subject, preview, awaiting_since, unread_count, created_at, updated_at)
+			subject, preview, awaiting_since, created_at, updated_at)
 			SELECT 1, n.i, 'email', 1 + n.i % 100, n.i, '', n.i % 20, CASE WHEN n.i % 10 = 0 THEN 'posted' ELSE 'closed' END,
-			'', '', 1700000000000000 + n.i * 1000000, 0, 1700000000000000 + n.i * 1000000, 1700000000000000 + n.i * 1000000 FROM n`,
+			'', '', 1700000000000000 + n.i * 1000000, 1700000000000000 + n.i * 1000000, 1700000000000000 + n.i * 1000000 FROM n`,
 		`INSERT INTO hw_participants SELECT 1, n.i, n.n FROM n`,
 		`INSERT INTO hw_interactions (account_id, conversation_id, type, status, body, subject, user_id, posted_by_id,
 			customer_email, to_addresses, cc_addresses, bcc_addresses, source, is_starter, is_forward, auto_submitted, seen_at,
@@ -330,6 +354,11 @@ func stock(t *testing.T, app *bun.DB) {
 		`INSERT INTO hw_inbound_mails (account_id, mailbox_id, source, position, state, reason, raw_key, size, message_id,
 			received_at, updated_at) SELECT 1, 1 + n.i % 100, 'imap', n.n, CASE WHEN n.i % 50 = 0 THEN 'quarantined' ELSE 'filed' END,
 			'', n.n, 1, '', 0, 0 FROM n`,
+		`INSERT INTO hw_tags (account_id, name, name_key, color, created_at, updated_at) SELECT 1 + n.i / 200, n.n, n.n, '', 0, 0 FROM n`,
+		`INSERT INTO hw_conversation_tags SELECT 1, n.i, 1 + n.i % 100 FROM n`,
+		`INSERT INTO hw_views (account_id, user_id, name, filter, created_at, updated_at) SELECT 1 + n.i / 200, 1, n.n, '{}', 0, 0 FROM n`,
+		`INSERT INTO hw_read_marks SELECT 1, n.i, 1, n.i FROM n`,
+		`INSERT INTO hw_conversation_redirects SELECT 1, 1000 + n.i, 1, n.i FROM n`,
 		`INSERT INTO hw_events (account_id, seq, type, subject, mailbox_id, actor_id, time) SELECT 1, n.i, '', 0, 0, 0, 0 FROM n`,
 		`INSERT INTO hw_jobs (kind, account_id, subject, unique_key, run_at, due_at, buried)
 			SELECT CASE WHEN n.i % 3 = 0 THEN 'a' ELSE 'b' END, 1, n.i, '', n.i, n.i, n.i % 100 = 0 FROM n`,

@@ -138,7 +138,9 @@ func (r reader) Messages(ctx context.Context, mailboxID int64, messageIDs []stri
 	return r.refs(ctx, maxMessages, func(q bun.QueryBuilder) bun.QueryBuilder {
 		return q.Where("message_id IN (?)", bun.List(messageIDs)).
 			Where(`EXISTS (SELECT 1 FROM hw_conversations AS b WHERE b.account_id = ?TableName.account_id
-				AND b.id = ?TableName.conversation_id AND b.mailbox_id = ?)`, mailboxID)
+				AND b.id = ?TableName.conversation_id AND (b.mailbox_id = ? OR EXISTS (SELECT 1
+				FROM hw_conversation_redirects AS d WHERE d.account_id = b.account_id AND d.into_id = b.id
+				AND d.mailbox_id = ?)))`, mailboxID, mailboxID)
 	})
 }
 

@@ -29,7 +29,9 @@ func (r reader) Conversations(ctx context.Context, filter helpdesk.ConversationF
 		}
 		var found []row[helpdesk.Conversation]
 		for id, c := range db.conversations.all(r.scope.AccountID) {
-			if sees(r.scope, c.MailboxID) && matches(c, filter) && beyond(order(c), seek) && db.foundConversation(r.scope.AccountID, id, filter.Terms) {
+			if sees(r.scope, c.MailboxID) && matches(c, filter) &&
+				(len(filter.TagIDs) == 0 || db.tagged(r.scope.AccountID, id, filter.TagIDs)) && beyond(order(c), seek) &&
+				db.foundConversation(r.scope.AccountID, id, filter.Terms) {
 				found = append(found, row[helpdesk.Conversation]{id, c})
 			}
 		}
@@ -135,6 +137,9 @@ func (t tx) DeleteConversations(ctx context.Context, ids []int64) error {
 			db.bury(account, func(m *helpdesk.InboundMail) bool { return m.ConversationID == id })
 			db.participants.set(account, id, nil)
 			db.searchDocs.set(account, id, nil)
+			db.taggings.set(account, id, nil)
+			db.readMarks.set(account, id, nil)
+			db.redirects.removeIf(account, func(r *redirect) bool { return r.into == id })
 			db.conversations.set(account, id, nil)
 		}
 		return nil

@@ -51,7 +51,7 @@ func (r reader) Messages(ctx context.Context, mailboxID int64, messageIDs []stri
 				return false
 			}
 			c, err := db.conversation(r.scope, i.ConversationID)
-			return err == nil && c.MailboxID == mailboxID
+			return err == nil && db.receives(r.scope.AccountID, c, mailboxID)
 		})), nil
 	})
 }

@@ -35,6 +35,11 @@ type data struct {
 	lastItem      int64            // id of the last email, phone or website of a customer
 	searchDocs    table[searchDoc] // by conversation
 	customerTerms table[[]string]  // by customer
+	tags          table[helpdesk.Tag]
+	taggings      table[[]int64]             // by conversation
+	readMarks     table[[]helpdesk.ReadMark] // by conversation
+	views         table[helpdesk.View]
+	redirects     table[redirect] // by merged conversation
 
 	recording bool
 	undo      []func()
@@ -67,6 +72,11 @@ func newData() *data {
 	db.pgpKeys.make(db, "key")
 	db.searchDocs.make(db, "conversation")
 	db.customerTerms.make(db, "customer")
+	db.tags.make(db, "tag")
+	db.taggings.make(db, "conversation")
+	db.readMarks.make(db, "conversation")
+	db.views.make(db, "view")
+	db.redirects.make(db, "conversation")
 	return db
 }
 
@@ -91,6 +101,11 @@ func (db *data) removeAccount(id int64) {
 	db.pgpKeys.removeAll(id)
 	db.searchDocs.removeAll(id)
 	db.customerTerms.removeAll(id)
+	db.tags.removeAll(id)
+	db.taggings.removeAll(id)
+	db.readMarks.removeAll(id)
+	db.views.removeAll(id)
+	db.redirects.removeAll(id)
 }
 
 func (db *data) journal(undo func()) {

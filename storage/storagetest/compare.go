@@ -173,7 +173,8 @@ func (c *comparison) sameError(done *call, results []any, err error) {
 }
 
 func quiet(method string) bool {
-	return slices.Contains([]string{"DeleteDeliveries", "FetchStatus", "FetchCursor", "Participant", "Interactions", "Thread", "Messages", "BlobKeys"}, method)
+	return slices.Contains([]string{"DeleteDeliveries", "FetchStatus", "FetchCursor", "Participant", "Interactions", "Thread", "Messages", "BlobKeys",
+		"Taggings", "Unread"}, method)
 }
 
 type failure struct{ kind, code string }
@@ -529,6 +530,7 @@ func translate(v any, to func(noun string, id int64) int64) any {
 			v.UserID = storage.Some(to("User", user))
 		}
 		v.MailboxID, v.CustomerID = to("Mailbox", v.MailboxID), to("Customer", v.CustomerID)
+		v.TagIDs = translate(idList{"Tag", v.TagIDs}, to).(idList).n
 		return v
 	}
 	out := reflect.New(reflect.TypeOf(v)).Elem()

@@ -48,6 +48,7 @@ func testEverything(t *testing.T, b Backend) {
 	filled(t, w.mail)
 	filled(t, w.domain)
 	filled(t, w.pgpKey)
+	filled(t, w.tag)
 	want := content{
 		Account: w.account, Roles: []helpdesk.Role{w.role}, Memberships: []helpdesk.Membership{w.member},
 		Mailboxes:     []helpdesk.Mailbox{w.mailbox, w.empty},
@@ -62,6 +63,8 @@ func testEverything(t *testing.T, b Backend) {
 		Deliveries: []helpdesk.Delivery{w.delivery}, Attachments: []helpdesk.Attachment{w.attachment},
 		Mails: []helpdesk.InboundMail{w.mail}, Participant: true,
 		Domains: []helpdesk.Domain{w.domain}, PGPKeys: []helpdesk.PGPKey{w.pgpKey},
+		Tags: []helpdesk.Tag{w.tag}, Taggings: []helpdesk.Tagging{{ConversationID: w.conversation.ID, Tag: w.tag}},
+		Views: []helpdesk.View{w.view}, Unread: []helpdesk.UnreadCount{{ConversationID: w.conversation.ID, Count: 1}},
 	}
 	same(t, "content", want, w.content(t))
 	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error {
@@ -407,7 +410,7 @@ func testConversation(t *testing.T, b Backend) {
 			return err
 		}
 		c.MailboxID, c.CustomerID, c.CustomerEmailID, c.CustomerEmail = w.empty.ID, second.ID, 0, "gone@example.com"
-		c.UserID, c.Status, c.Subject, c.Preview, c.UpdatedAt, c.UnreadCount = 0, helpdesk.StatusClosed, "", "", at(44), 0
+		c.UserID, c.Status, c.Subject, c.Preview, c.UpdatedAt = 0, helpdesk.StatusClosed, "", "", at(44)
 		c.AwaitingSince = c.AwaitingSince.Truncate(0).AddDate(0, 0, 1)
 		return tx.UpdateConversation(ctx, &c)
 	})

@@ -154,6 +154,14 @@ func (g *generator) read(seen content) operation {
 		{method: "PGPKey", args: []any{g.either("PGPKey", oneOf(g, seen.PGPKeys).ID)}},
 		{method: "PGPKeys", args: []any{some(g, "CustomerEmail", customer.Emails, emailID), ordered{g.from(seek, "PGPKey"), "PGPKey"}}},
 		{method: "PGPKeysByAddress", args: []any{[]string{oneOf(g, customer.Emails).Key, oneOf(g, oneOf(g, seen.Customers).Emails).Key}}},
+		{method: "Tag", args: []any{g.either("Tag", oneOf(g, seen.Tags).ID)}},
+		{method: "Tags", args: []any{ordered{g.from(seek, "Tag"), "Tag"}}},
+		{method: "TagsByID", args: []any{some(g, "Tag", seen.Tags, tagID)}},
+		{method: "Taggings", args: []any{some(g, "Conversation", seen.Conversations, conversationID)}},
+		{method: "Unread", args: []any{one64("User", oneOf(g, g.pool["User"])), some(g, "Conversation", seen.Conversations, conversationID)}},
+		{method: "View", args: []any{g.either("View", oneOf(g, seen.Views).ID)}},
+		{method: "Views", args: []any{ordered{g.from(seek, "View"), "View"}}},
+		{method: "MergedInto", args: []any{one64("Conversation", g.any("Conversation"))}},
 	})
 }
 
@@ -196,6 +204,9 @@ func (g *generator) filter(seen content) helpdesk.ConversationFilter {
 	if g.IntN(3) == 0 {
 		f = helpdesk.ConversationFilter{MailboxID: f.MailboxID, Terms: g.query()}
 	}
+	if g.IntN(4) == 0 {
+		f.TagIDs = some(g, "Tag", seen.Tags, tagID).n
+	}
 	return f
 }
 
@@ -232,12 +243,14 @@ func (g *generator) write(seen content) operation {
 		return g.writeConversation(seen)
 	case p < 82:
 		return g.writeInteraction(seen)
-	case p < 92:
+	case p < 88:
 		return g.writeLedger(seen)
-	case p < 94:
+	case p < 93:
 		return g.writeDomain(seen)
-	case p < 96:
+	case p < 95:
 		return g.writePGPKey(seen)
+	case p < 96:
+		return g.organise(seen)
 	default:
 		return g.outbox(seen)
 	}
@@ -383,7 +396,7 @@ func (g *generator) writeConversation(seen content) operation {
 	default:
 		c := helpdesk.Conversation{Number: 1000000 + g.next(), Channel: oneOf(g, []string{"email", "api"}), MailboxID: g.either("Mailbox", oneOf(g, seen.Mailboxes).ID).n,
 			UserID: oneOf(g, []int64{0, g.pool["User"][0]}), Status: g.status(), Subject: g.text(), Preview: g.text(), AwaitingSince: g.time(true),
-			UnreadCount: int64(g.IntN(4)), CreatedAt: g.time(false), UpdatedAt: g.time(false)}
+			CreatedAt: g.time(false), UpdatedAt: g.time(false)}
 		c.CustomerID, c.CustomerEmailID, c.CustomerEmail = g.address(seen)
 		if c.CustomerID == 0 || g.IntN(20) == 0 {
 			c.CustomerID, c.CustomerEmailID = g.any("Customer"), 0

@@ -51,7 +51,8 @@ type writeProbe struct {
 // untouchable are the methods of Tx that take no id of somebody's: they work in
 // the own account only, which OwnAccountOnly tests.
 func untouchable() []string {
-	return []string{"DeleteAccount", "TakeNumber", "InsertRole", "InsertMembership", "InsertMailbox", "InsertCustomer", "Enqueue", "Emit", "InsertDomain"}
+	return []string{"DeleteAccount", "TakeNumber", "InsertRole", "InsertMembership", "InsertMailbox", "InsertCustomer", "Enqueue", "Emit",
+		"InsertDomain", "InsertTag", "InsertView"}
 }
 
 func testProbesComplete(t *testing.T, _ Backend) {
@@ -159,6 +160,23 @@ func readProbes() map[string]readProbe {
 		}},
 		"InboundByIdentity": {ofMailbox, true, func(ctx context.Context, r r, v *world) (any, error) {
 			return answer(r.InboundByIdentity(ctx, v.mailbox.ID, v.mail.Identity))
+		}},
+		"Tag":  {ofAccount, true, func(ctx context.Context, r r, v *world) (any, error) { return answer(r.Tag(ctx, v.tag.ID)) }},
+		"Tags": {ofAccount, false, func(ctx context.Context, r r, _ *world) (any, error) { return answer(r.Tags(ctx, all())) }},
+		"TagsByID": {ofAccount, false, func(ctx context.Context, r r, v *world) (any, error) {
+			return answer(r.TagsByID(ctx, []int64{v.tag.ID}))
+		}},
+		"Taggings": {ofMailbox, false, func(ctx context.Context, r r, v *world) (any, error) {
+			return answer(r.Taggings(ctx, []int64{v.conversation.ID}))
+		}},
+		"Unread": {ofMailbox, false, func(ctx context.Context, r r, v *world) (any, error) {
+			got, err := r.Unread(ctx, nobody, []int64{v.conversation.ID})
+			return nonZero(len(got), v), err
+		}},
+		"View":  {ofAccount, true, func(ctx context.Context, r r, v *world) (any, error) { return answer(r.View(ctx, v.view.ID)) }},
+		"Views": {ofAccount, false, func(ctx context.Context, r r, _ *world) (any, error) { return answer(r.Views(ctx, all())) }},
+		"MergedInto": {ofMailbox, true, func(ctx context.Context, r r, v *world) (any, error) {
+			return answer(r.MergedInto(ctx, v.merged))
 		}},
 	}
 	maps.Copy(probes, domainReads())
@@ -278,6 +296,19 @@ func writeProbes() map[string]writeProbe {
 		"InboundForUpdate": {call: func(ctx context.Context, tx tx, v *world) error {
 			_, err := tx.InboundForUpdate(ctx, v.mail.ID)
 			return err
+		}},
+		"UpdateTag": {level: ofAccount, call: func(ctx context.Context, tx tx, v *world) error { g := v.tag; return tx.UpdateTag(ctx, &g) }},
+		"DeleteTag": {level: ofAccount, call: func(ctx context.Context, tx tx, v *world) error { return tx.DeleteTag(ctx, v.tag.ID) }},
+		"SetTags": {call: func(ctx context.Context, tx tx, v *world) error {
+			return tx.SetTags(ctx, []int64{v.conversation.ID}, nil)
+		}},
+		"UpdateView": {level: ofAccount, call: func(ctx context.Context, tx tx, v *world) error { u := v.view; return tx.UpdateView(ctx, &u) }},
+		"DeleteView": {level: ofAccount, call: func(ctx context.Context, tx tx, v *world) error { return tx.DeleteView(ctx, v.view.ID) }},
+		"SaveReadMark": {call: func(ctx context.Context, tx tx, v *world) error {
+			return tx.SaveReadMark(ctx, helpdesk.ReadMark{UserID: v.user.ID, ConversationID: v.conversation.ID, InteractionID: nobody})
+		}},
+		"MergeConversation": {call: func(ctx context.Context, tx tx, v *world) error {
+			return tx.MergeConversation(ctx, v.conversation.ID, v.conversation.ID)
 		}},
 	}
 	maps.Copy(probes, domainWrites())
@@ -488,6 +519,18 @@ func testReferences(t *testing.T, b Backend) {
 			m := w.mail
 			m.ConversationID, m.InteractionID = victim.conversation.ID, victim.question.ID
 			return tx.UpdateInbound(ctx, &m)
+		},
+		"marking with a tag": func(ctx context.Context, tx helpdesk.Tx) error {
+			return tx.SetTags(ctx, []int64{w.conversation.ID}, []int64{victim.tag.ID})
+		},
+		"marking a conversation": func(ctx context.Context, tx helpdesk.Tx) error {
+			return tx.SetTags(ctx, []int64{victim.conversation.ID}, []int64{w.tag.ID})
+		},
+		"merging a conversation": func(ctx context.Context, tx helpdesk.Tx) error {
+			return tx.MergeConversation(ctx, victim.conversation.ID, w.conversation.ID)
+		},
+		"merging into a conversation": func(ctx context.Context, tx helpdesk.Tx) error {
+			return tx.MergeConversation(ctx, w.conversation.ID, victim.conversation.ID)
 		},
 	} {
 		fails(t, name+" of another account", w.try(t, fn), fault.NotFound)

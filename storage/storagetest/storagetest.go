@@ -81,6 +81,7 @@ func groups() []group {
 		{"PGPKeys", pgpKeyTests()},
 		{"Idempotency", idempotencyTests()},
 		{"Search", searchTests()},
+		{"Tags", tagTests()},
 	}
 }
 

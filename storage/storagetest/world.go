@@ -43,6 +43,9 @@ type world struct {
 
 	domain helpdesk.Domain
 	pgpKey helpdesk.PGPKey // of the customer's first address
+	tag    helpdesk.Tag
+	view   helpdesk.View
+	merged int64 // id of what was merged into conversation
 }
 
 // newAccount makes a user who is a member of a new account, and two mailboxes.
@@ -133,6 +136,9 @@ func newWorld(t *testing.T, b Backend) *world {
 		if err := tx.InsertPGPKey(ctx, &w.pgpKey); err != nil {
 			return err
 		}
+		if err := w.organise(ctx, tx); err != nil {
+			return err
+		}
 		return tx.SaveFetchCursor(ctx, w.mailbox.ID, "INBOX", helpdesk.FetchCursor{UIDValidity: 7, UID: 99})
 	})
 	return w
@@ -167,7 +173,7 @@ func (w *world) newConversation() helpdesk.Conversation {
 	w.number++
 	return helpdesk.Conversation{Number: w.number, Channel: "email", MailboxID: w.mailbox.ID, CustomerID: w.customer.ID,
 		CustomerEmailID: w.customer.Emails[0].ID, CustomerEmail: w.customer.Emails[0].Email, UserID: w.user.ID, Status: helpdesk.StatusPosted,
-		Subject: "Subject " + w.mark, Preview: "Preview " + w.mark, AwaitingSince: at(4), UnreadCount: 3, CreatedAt: base, UpdatedAt: at(1)}
+		Subject: "Subject " + w.mark, Preview: "Preview " + w.mark, AwaitingSince: at(4), CreatedAt: base, UpdatedAt: at(1)}
 }
 
 func (w *world) newQuestion(c helpdesk.Conversation) helpdesk.Interaction {
@@ -238,6 +244,10 @@ type content struct {
 	Participant   bool
 	Domains       []helpdesk.Domain
 	PGPKeys       []helpdesk.PGPKey
+	Tags          []helpdesk.Tag
+	Taggings      []helpdesk.Tagging
+	Views         []helpdesk.View
+	Unread        []helpdesk.UnreadCount // of the first member
 }
 
 // content reads everything in the account.
@@ -306,6 +316,17 @@ func readAll(ctx context.Context, r helpdesk.Reader, participant string) (c cont
 	}
 	c.PGPKeys, e = r.PGPKeys(ctx, emails, all())
 	note("PGPKeys", e)
+	c.Tags, e = r.Tags(ctx, all())
+	note("Tags", e)
+	c.Views, e = r.Views(ctx, all())
+	note("Views", e)
+	of = ids(c.Conversations, conversationID)
+	c.Taggings, e = r.Taggings(ctx, of)
+	note("Taggings", e)
+	if len(c.Memberships) > 0 {
+		c.Unread, e = r.Unread(ctx, c.Memberships[0].UserID, of)
+		note("Unread", e)
+	}
 	return c, err
 }
 

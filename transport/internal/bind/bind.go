@@ -35,6 +35,9 @@ type Checker interface {
 	CheckInput(problem func(field, text string))
 }
 
+// Strict is a struct within a body all of whose names must be known.
+type Strict interface{ RefuseUnknown() }
+
 // Source is where an input comes from. Nil nodes are empty.
 type Source struct {
 	Path      map[string]string
@@ -267,7 +270,7 @@ func (c *compiler) kind(k *codec, t reflect.Type) error {
 }
 
 func (c *compiler) structure(t reflect.Type) (*structure, error) {
-	s := &structure{hooks: hooksOf(t)}
+	s := &structure{hooks: hooksOf(t), strict: reflect.PointerTo(t).Implements(strictType)}
 	for i := range t.NumField() {
 		sf := t.Field(i)
 		if sf.Anonymous && sf.Type.Kind() == reflect.Struct && sf.Tag == "" {

@@ -296,6 +296,39 @@ func TestAllProblemsAtOnce(t *testing.T) {
 	}
 }
 
+// strict is a struct all of whose names must be known.
+type strict struct {
+	Known string `json:"known" alias:"old"`
+	Page  *int64 `json:"page"`
+}
+
+func (*strict) RefuseUnknown() {}
+
+func (*strict) CheckInput(problem func(field, text string)) { problem("list[2]", "is wrong") }
+
+// Names that are not known are problems where a struct says so, and only there.
+func TestStrict(t *testing.T) {
+	t.Parallel()
+	plan := compile[struct {
+		Filter strict `json:"filter" alias:"filters"`
+	}]()
+	for _, body := range []*form.Node{
+		formTree(t, "filters[old]=a&filters[other][x]=b&more=c"), jsonTree(t, `{"filters": {"old": "a", "other": {"x": "b"}}, "more": 1}`),
+	} {
+		var in struct {
+			Filter strict `json:"filter" alias:"filters"`
+		}
+		f, _ := errors.AsType[*fault.Error](plan.Decode(&in, bind.Source{Body: body}))
+		want := fault.Fields{"filters[other]": {"is not known; known are known, page"}, "filters[list][2]": {"is wrong"}}
+		if f == nil {
+			t.Fatal("nothing is refused")
+		}
+		if diff := cmp.Diff(want, f.Fields); diff != "" || in.Filter.Known != "a" {
+			t.Error(in.Filter.Known, diff)
+		}
+	}
+}
+
 func TestSources(t *testing.T) {
 	t.Parallel()
 	type both struct {

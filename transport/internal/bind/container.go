@@ -3,6 +3,8 @@ package bind
 import (
 	"fmt"
 	"reflect"
+	"slices"
+	"strings"
 
 	"github.com/helpwright/helpwright/transport/form"
 )
@@ -16,6 +18,9 @@ func (s *structure) decode(d *decoding, n *form.Node, v reflect.Value) {
 		return
 	}
 	s.hooks.preset(v)
+	if s.strict {
+		s.refuseUnknown(d, n)
+	}
 	for _, f := range s.fields {
 		if f.json != "" {
 			name, child := f.lookup(n)
@@ -23,6 +28,24 @@ func (s *structure) decode(d *decoding, n *form.Node, v reflect.Value) {
 		}
 	}
 	s.hooks.check(d, v)
+}
+
+// refuseUnknown makes a problem of each name that no field has.
+func (s *structure) refuseUnknown(d *decoding, n *form.Node) {
+	var known []string
+	for _, f := range s.fields {
+		if f.json != "" {
+			known = append(known, f.json)
+		}
+	}
+	for _, name := range n.Names() {
+		is := func(f *field) bool { return name != "" && (name == f.json || name == f.alias) }
+		if !slices.ContainsFunc(s.fields, is) {
+			d.enter(name)
+			d.problem("is not known; known are " + strings.Join(known, ", "))
+			d.leave()
+		}
+	}
 }
 
 // optional is storage.Opt: null and the empty text of a form are null, save where

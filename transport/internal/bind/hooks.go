@@ -1,10 +1,14 @@
 package bind
 
-import "reflect"
+import (
+	"reflect"
+	"strings"
+)
 
 var (
 	defaulterType = reflect.TypeFor[Defaulter]()
 	checkerType   = reflect.TypeFor[Checker]()
+	strictType    = reflect.TypeFor[Strict]()
 )
 
 // hooks are the places in a struct, itself and what it embeds, that set defaults
@@ -38,9 +42,12 @@ func (h hooks) check(d *decoding, v reflect.Value) {
 			continue
 		}
 		c.CheckInput(func(field, text string) {
-			d.enter(field)
+			depth := len(d.path)
+			for name := range strings.SplitSeq(strings.ReplaceAll(field, "]", ""), "[") {
+				d.enter(name)
+			}
 			d.problem(text)
-			d.leave()
+			d.path = d.path[:depth]
 		})
 	}
 }
@@ -56,6 +63,7 @@ func at(v reflect.Value, index []int) reflect.Value {
 type structure struct {
 	fields []*field
 	hooks  hooks
+	strict bool // names that are not known are problems
 }
 
 // embed takes over the fields and hooks of the struct embedded as field i.

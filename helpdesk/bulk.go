@@ -1,0 +1,113 @@
+package helpdesk
+
+import (
+	"context"
+
+	"github.com/helpwright/helpwright/storage"
+	"github.com/helpwright/helpwright/storage/fault"
+)
+
+// BulkUpdate changes several conversations alike. Absent fields stay as they are.
+type BulkUpdate struct {
+	Status    storage.Opt[Status]
+	UserID    storage.Opt[int64] // null: unassigned
+	MailboxID storage.Opt[int64]
+	TagIDs    storage.Opt[[]int64] // become the tags; null or empty: none
+}
+
+// UpdateConversations changes at most 100 conversations, all or none of them, and
+// returns them by id: an id that the member does not reach is a NotFound fault whose
+// fields name it. It needs conversations.update, and conversations.assign to set
+// UserID.
+func (d *Desk) UpdateConversations(ctx context.Context, ids []int64, in BulkUpdate) ([]Conversation, error) {
+	begin, err := d.guard.Write(ConversationsUpdate)
+	if err != nil {
+		return nil, err
+	}
+	if in.UserID.IsSet() {
+		if begin, err = d.guard.Write(ConversationsAssign); err != nil {
+			return nil, err
+		}
+	}
+	if err := in.validate(ids); err != nil {
+		return nil, err
+	}
+	var changed []Conversation
+	err = begin(ctx, func(ctx context.Context, tx Tx) error {
+		changed, err = d.updateAll(ctx, tx, ids, in)
+		return err
+	})
+	return changed, err
+}
+
+func (in BulkUpdate) validate(ids []int64) error {
+	var problems fault.Collector
+	checkBulk(&problems, ids)
+	if in.Status.IsSet() {
+		problems.Check(in.Status.Or("").valid(), "status", "must be posted, draft, pending or closed")
+	}
+	problems.Check(!in.MailboxID.IsNull(), "mailbox_id", "must not be empty")
+	problems.Check(len(in.TagIDs.Or(nil)) <= MaxTags, "tags", "has more than 100 ids")
+	return problems.Err()
+}
+
+// checkBulk notes ids that a bulk operation does not take.
+func checkBulk(problems *fault.Collector, ids []int64) {
+	problems.Check(len(ids) > 0, "conversations", "is required")
+	problems.Check(len(ids) <= MaxBulk, "conversations", "has more than 100 ids")
+}
+
+func (d *Desk) updateAll(ctx context.Context, tx Tx, ids []int64, in BulkUpdate) ([]Conversation, error) {
+	all, err := lockAll(ctx, tx, ids)
+	if err != nil {
+		return nil, err
+	}
+	if err := d.checkMember(ctx, tx, in.UserID.Or(0)); err != nil {
+		return nil, err
+	}
+	if mailbox, given := in.MailboxID.Get(); given {
+		if _, err := tx.Mailbox(ctx, mailbox); err != nil {
+			return nil, err
+		}
+	}
+	if in.TagIDs.IsSet() {
+		tags := distinct(in.TagIDs.Or(nil))
+		if err := checkTags(ctx, tx, tags); err != nil {
+			return nil, err
+		}
+		if err := tx.SetTags(ctx, distinct(ids), tags); err != nil {
+			return nil, err
+		}
+	}
+	events := make([]storage.Event, len(all))
+	for i := range all {
+		c := &all[i]
+		c.Status, c.UserID, c.MailboxID = in.Status.Or(c.Status), in.UserID.Or(c.UserID), in.MailboxID.Or(c.MailboxID)
+		c.UpdatedAt = d.svc.now()
+		if err := tx.UpdateConversation(ctx, c); err != nil {
+			return nil, err
+		}
+		events[i] = d.event("conversation.updated", c.ID, c.MailboxID)
+	}
+	return all, tx.Emit(ctx, events...)
+}
+
+// lockAll reads conversations for changing them, by id: everybody locks in this
+// order, so that none waits for one who waits for it.
+func lockAll(ctx context.Context, tx Tx, ids []int64) ([]Conversation, error) {
+	found, err := tx.ConversationsByID(ctx, ids)
+	if err != nil {
+		return nil, err
+	}
+	if err := missing(ids, found); err != nil {
+		return nil, err
+	}
+	ids = distinct(ids)
+	all := make([]Conversation, len(ids))
+	for i, id := range ids {
+		if all[i], err = tx.ConversationForUpdate(ctx, id); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+}

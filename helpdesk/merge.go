@@ -1,0 +1,118 @@
+package helpdesk
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/helpwright/helpwright/storage"
+	"github.com/helpwright/helpwright/storage/fault"
+)
+
+// MergeConversation puts all that is in a conversation into another one of the
+// account and returns that: its interactions with their attachments and
+// deliveries, who takes part, the ledger of its mails and its tags. The merged
+// conversation is gone; answers to its mails come into the other one. It needs
+// conversations.update.
+//
+// The other conversation keeps its customer, subject, mailbox, assignee and status,
+// but a customer who waits in the merged one waits in it from then on, and reopens
+// it if it is closed or pending. For a user who has not read both, it is unread from
+// its beginning.
+func (d *Desk) MergeConversation(ctx context.Context, id, into int64) (Conversation, error) {
+	begin, err := d.guard.Write(ConversationsUpdate)
+	if err != nil {
+		return Conversation{}, err
+	}
+	var problems fault.Collector
+	if problems.Check(into != 0, "into", "is required") {
+		problems.Check(id != into, "into", "must be another conversation")
+	}
+	if err := problems.Err(); err != nil {
+		return Conversation{}, err
+	}
+	var target Conversation
+	err = begin(ctx, func(ctx context.Context, tx Tx) error {
+		target, err = d.mergeConversation(ctx, tx, id, into)
+		return err
+	})
+	return target, err
+}
+
+func (d *Desk) mergeConversation(ctx context.Context, tx Tx, id, into int64) (Conversation, error) {
+	for _, one := range []int64{id, into} { // which of them is not there, is said of it alone
+		if _, err := tx.Conversation(ctx, one); err != nil {
+			return Conversation{}, err
+		}
+	}
+	both, err := lockAll(ctx, tx, []int64{id, into})
+	if err != nil {
+		return Conversation{}, err
+	}
+	from, target := both[0], both[1]
+	if from.ID != id {
+		from, target = target, from
+	}
+	if err := oneStarter(ctx, tx, id, into); err != nil {
+		return Conversation{}, err
+	}
+	tags, err := tagsOf(ctx, tx, id, into)
+	if err != nil {
+		return Conversation{}, err
+	}
+	if err := tx.SetTags(ctx, []int64{into}, tags[:min(len(tags), MaxTags)]); err != nil {
+		return Conversation{}, err
+	}
+	if err := tx.MergeConversation(ctx, id, into); err != nil {
+		return Conversation{}, err
+	}
+	target.absorb(from)
+	target.UpdatedAt = d.svc.now()
+	if err := d.refreshPreview(ctx, tx, &target); err != nil {
+		return Conversation{}, err
+	}
+	if err := tx.UpdateConversation(ctx, &target); err != nil {
+		return Conversation{}, err
+	}
+	if err := reindex(ctx, tx, target); err != nil {
+		return Conversation{}, err
+	}
+	merged := d.event("conversation.merged", id, from.MailboxID)
+	merged.Data, _ = json.Marshal(map[string]int64{"id": id, "into": into}) // a map of integers always encodes
+	return target, tx.Emit(ctx, merged, d.event("conversation.updated", into, target.MailboxID))
+}
+
+// absorb takes over that the customer of a merged conversation waits.
+func (c *Conversation) absorb(from Conversation) {
+	if from.AwaitingSince.IsZero() {
+		return
+	}
+	if c.AwaitingSince.IsZero() || from.AwaitingSince.Before(c.AwaitingSince) {
+		c.AwaitingSince = from.AwaitingSince
+	}
+	if from.Status == StatusPosted && (c.Status == StatusClosed || c.Status == StatusPending) {
+		c.Status = StatusPosted
+	}
+}
+
+// oneStarter leaves the older of the two starters what it is.
+func oneStarter(ctx context.Context, tx Tx, id, into int64) error {
+	var starters []Interaction
+	for _, conversation := range []int64{id, into} {
+		first, err := tx.Interactions(ctx, conversation, storage.Seek{Limit: 1})
+		if err != nil {
+			return err
+		}
+		if len(first) > 0 && first[0].IsStarter {
+			starters = append(starters, first[0])
+		}
+	}
+	if len(starters) < 2 {
+		return nil
+	}
+	younger := starters[0]
+	if starters[1].ID > younger.ID {
+		younger = starters[1]
+	}
+	younger.IsStarter = false
+	return tx.UpdateInteraction(ctx, &younger)
+}

@@ -1,0 +1,286 @@
+package helpdesk
+
+import (
+	"context"
+	"fmt"
+	"hash/fnv"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/text/cases"
+
+	"github.com/helpwright/helpwright/storage"
+	"github.com/helpwright/helpwright/storage/fault"
+)
+
+// Tag is a word that conversations are marked with.
+type Tag struct {
+	ID        int64
+	Name      string
+	Key       string // Name with its case folded; unique in the account
+	Color     string // "#rrggbb", in lower case
+	CreatedAt time.Time
+	UpdatedAt time.Time
+}
+
+// Tagging is a tag of a conversation.
+type Tagging struct {
+	ConversationID int64
+	Tag            Tag
+}
+
+// TagInput makes or changes a tag.
+type TagInput struct {
+	Name string // required, at most 100 characters
+	// Color is "#rrggbb". A new tag without one gets a color of a fixed palette, by
+	// the hash of its name; absent, that of an existing tag stays, and null or empty
+	// makes it that of the palette again.
+	Color storage.Opt[string]
+}
+
+// MaxTags is how many tags a conversation has at most.
+const MaxTags = 100
+
+// palette is what a tag without a color gets its color from. The order must stay.
+var palette = []string{
+	"#b42318", "#b54708", "#a15c07", "#4e7a1a", "#027a48", "#0e7490",
+	"#175cd3", "#4338ca", "#6d28d9", "#9d174d", "#7a4b2a", "#475467",
+}
+
+var colorPattern = regexp.MustCompile(`^#[0-9a-f]{6}$`)
+
+// tagKey is what two names have in common that differ in case only.
+func tagKey(name string) string { return cases.Fold().String(name) }
+
+func paletteColor(key string) string {
+	h := fnv.New32a()
+	_, _ = h.Write([]byte(key)) // never fails
+	return palette[h.Sum32()%uint32(len(palette))]
+}
+
+// apply validates in and puts it into t.
+func (t *Tag) apply(in TagInput) error {
+	var problems fault.Collector
+	t.Name = cleanLine(in.Name)
+	t.Key = tagKey(t.Name)
+	required(&problems, "tag", t.Name, 100)
+	t.Color = strings.ToLower(strings.TrimSpace(in.Color.Or(t.Color)))
+	if t.Color == "" {
+		t.Color = paletteColor(t.Key)
+	}
+	problems.Check(colorPattern.MatchString(t.Color), "color", "must be a color as #rrggbb")
+	return problems.Err()
+}
+
+// Tag returns a tag. It needs tags.view.
+func (d *Desk) Tag(ctx context.Context, id int64) (Tag, error) {
+	r, err := d.guard.Read(TagsView)
+	if err != nil {
+		return Tag{}, err
+	}
+	return r.Tag(ctx, id)
+}
+
+// Tags lists the account's tags, oldest first. It needs tags.view.
+func (d *Desk) Tags(ctx context.Context, req storage.PageRequest) (storage.Page[Tag], error) {
+	r, err := d.guard.Read(TagsView)
+	if err != nil {
+		return storage.Page[Tag]{}, err
+	}
+	return storage.List(req, false, func(t Tag) storage.Position { return storage.Position{ID: t.ID} },
+		func(seek storage.Seek) ([]Tag, error) { return r.Tags(ctx, seek) })
+}
+
+// CreateTag makes a tag. It needs tags.create. A name that another tag has, but for
+// its case, is an Invalid fault on tag.
+func (d *Desk) CreateTag(ctx context.Context, in TagInput) (Tag, error) {
+	begin, err := d.guard.Write(TagsCreate)
+	if err != nil {
+		return Tag{}, err
+	}
+	now := d.svc.now()
+	t := Tag{CreatedAt: now, UpdatedAt: now}
+	if err := t.apply(in); err != nil {
+		return Tag{}, err
+	}
+	err = begin(ctx, func(ctx context.Context, tx Tx) error {
+		if err := tx.InsertTag(ctx, &t); err != nil {
+			return err
+		}
+		return d.emit(ctx, tx, "tag.created", t.ID, 0)
+	})
+	return t, takenField(err, UniqueTag, "tag")
+}
+
+// UpdateTag changes a tag. It needs tags.update.
+func (d *Desk) UpdateTag(ctx context.Context, id int64, in TagInput) (Tag, error) {
+	begin, err := d.guard.Write(TagsUpdate)
+	if err != nil {
+		return Tag{}, err
+	}
+	var t Tag
+	err = begin(ctx, func(ctx context.Context, tx Tx) error {
+		if t, err = tx.Tag(ctx, id); err != nil {
+			return err
+		}
+		if err := t.apply(in); err != nil {
+			return err
+		}
+		t.UpdatedAt = d.svc.now()
+		if err := tx.UpdateTag(ctx, &t); err != nil {
+			return err
+		}
+		return d.emit(ctx, tx, "tag.updated", t.ID, 0)
+	})
+	return t, takenField(err, UniqueTag, "tag")
+}
+
+// DeleteTag removes a tag, also from the conversations that have it. It needs
+// tags.delete.
+func (d *Desk) DeleteTag(ctx context.Context, id int64) error {
+	begin, err := d.guard.Write(TagsDelete)
+	if err != nil {
+		return err
+	}
+	return begin(ctx, func(ctx context.Context, tx Tx) error {
+		if err := tx.DeleteTag(ctx, id); err != nil {
+			return err
+		}
+		return d.emit(ctx, tx, "tag.deleted", id, 0)
+	})
+}
+
+// TagsOf returns the tags of conversations, by the conversations' ids. It needs
+// conversations.view, create or update.
+func (d *Desk) TagsOf(ctx context.Context, conversationIDs []int64) (map[int64][]Tag, error) {
+	r, err := d.guard.Read(d.worksOnConversations())
+	if err != nil || len(conversationIDs) == 0 {
+		return nil, err
+	}
+	found, err := r.Taggings(ctx, conversationIDs)
+	tags := map[int64][]Tag{}
+	for _, t := range found {
+		tags[t.ConversationID] = append(tags[t.ConversationID], t.Tag)
+	}
+	return tags, err
+}
+
+// worksOnConversations is a permission to get hold of conversations, one that the
+// member holds if there is one: who may make a conversation but not list them sees
+// what was made.
+func (d *Desk) worksOnConversations() Permission {
+	for _, p := range []Permission{ConversationsCreate, ConversationsUpdate} {
+		if d.guard.Allows(p) {
+			return p
+		}
+	}
+	return ConversationsView
+}
+
+// SetTags makes tags those of a conversation and returns them. It needs
+// conversations.update, as AddTags and RemoveTags do. A tag that does not exist is
+// a NotFound fault; more than 100 tags are an Invalid one.
+func (d *Desk) SetTags(ctx context.Context, conversationID int64, tagIDs []int64) ([]Tag, error) {
+	return d.retag(ctx, conversationID, tagIDs, func(_, given []int64) []int64 { return given })
+}
+
+// AddTags adds tags to those of a conversation and returns them all; those that it
+// has already are passed over.
+func (d *Desk) AddTags(ctx context.Context, conversationID int64, tagIDs []int64) ([]Tag, error) {
+	return d.retag(ctx, conversationID, tagIDs, func(old, given []int64) []int64 { return slices.Concat(old, given) })
+}
+
+// RemoveTags takes tags off a conversation and returns those that are left; those
+// that it does not have are passed over.
+func (d *Desk) RemoveTags(ctx context.Context, conversationID int64, tagIDs []int64) ([]Tag, error) {
+	return d.retag(ctx, conversationID, tagIDs, func(old, given []int64) []int64 {
+		return slices.DeleteFunc(slices.Clone(old), func(id int64) bool { return slices.Contains(given, id) })
+	})
+}
+
+// retag gives a conversation the tags that change makes of its old ones.
+func (d *Desk) retag(ctx context.Context, conversationID int64, tagIDs []int64, change func(old, given []int64) []int64) ([]Tag, error) {
+	begin, err := d.guard.Write(ConversationsUpdate)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkTagCount(tagIDs); err != nil {
+		return nil, err
+	}
+	var tags []Tag
+	err = begin(ctx, func(ctx context.Context, tx Tx) error {
+		c, err := tx.ConversationForUpdate(ctx, conversationID)
+		if err != nil {
+			return err
+		}
+		if err := checkTags(ctx, tx, tagIDs); err != nil {
+			return err
+		}
+		old, err := tagsOf(ctx, tx, c.ID)
+		if err != nil {
+			return err
+		}
+		ids := distinct(change(old, tagIDs))
+		if err := checkTagCount(ids); err != nil {
+			return err
+		}
+		if tags, err = tx.TagsByID(ctx, ids); err != nil {
+			return err
+		}
+		slices.SortFunc(tags, func(a, b Tag) int { return int(a.ID - b.ID) })
+		if slices.Equal(ids, old) {
+			return nil
+		}
+		if err := tx.SetTags(ctx, []int64{c.ID}, ids); err != nil {
+			return err
+		}
+		c.UpdatedAt = d.svc.now()
+		if err := tx.UpdateConversation(ctx, &c); err != nil {
+			return err
+		}
+		return d.emit(ctx, tx, "conversation.updated", c.ID, c.MailboxID)
+	})
+	return tags, err
+}
+
+func checkTagCount(ids []int64) error {
+	var problems fault.Collector
+	problems.Check(len(ids) <= MaxTags, "tags", fmt.Sprintf("has more than %d ids", MaxTags))
+	return problems.Err()
+}
+
+// checkTags makes sure that tags are there.
+func checkTags(ctx context.Context, r Reader, ids []int64) error {
+	if len(ids) == 0 {
+		return nil
+	}
+	found, err := r.TagsByID(ctx, ids)
+	if err != nil {
+		return err
+	}
+	for _, id := range ids {
+		if !slices.ContainsFunc(found, func(t Tag) bool { return t.ID == id }) {
+			return fault.Missing("tag", id)
+		}
+	}
+	return nil
+}
+
+// tagsOf returns the ids of the tags of conversations, sorted, each once.
+func tagsOf(ctx context.Context, r Reader, conversationIDs ...int64) ([]int64, error) {
+	found, err := r.Taggings(ctx, conversationIDs)
+	ids := make([]int64, len(found))
+	for i, t := range found {
+		ids[i] = t.Tag.ID
+	}
+	return distinct(ids), err
+}
+
+// distinct sorts ids and drops doubles.
+func distinct(ids []int64) []int64 {
+	ids = slices.Clone(ids)
+	slices.Sort(ids)
+	return slices.Compact(ids)
+}

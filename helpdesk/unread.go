@@ -1,0 +1,78 @@
+package helpdesk
+
+import (
+	"context"
+
+	"github.com/helpwright/helpwright/storage"
+)
+
+// ReadMark is how far a user has read a conversation.
+type ReadMark struct {
+	UserID         int64
+	ConversationID int64
+	InteractionID  int64 // the newest interaction that was read; 0: none
+}
+
+// UnreadCount is how many customer interactions of a conversation a user has not
+// read.
+type UnreadCount struct {
+	ConversationID int64
+	Count          int64
+}
+
+// Unread returns how many customer interactions of each conversation are newer than
+// what the caller has read, by the conversations' ids; a conversation without any
+// is left out. One that the caller never read is unread from its beginning. It
+// needs conversations.view, create or update.
+func (d *Desk) Unread(ctx context.Context, conversationIDs []int64) (map[int64]int64, error) {
+	r, err := d.guard.Read(d.worksOnConversations())
+	if err != nil || len(conversationIDs) == 0 {
+		return nil, err
+	}
+	found, err := r.Unread(ctx, d.userID, conversationIDs)
+	counts := map[int64]int64{}
+	for _, u := range found {
+		counts[u.ConversationID] = u.Count
+	}
+	return counts, err
+}
+
+// MarkRead notes that the caller has read all that is in a conversation now. Posting
+// an answer does so too; looking at a conversation does not. It needs
+// conversations.view, is no change of the conversation and makes no event.
+func (d *Desk) MarkRead(ctx context.Context, conversationID int64) (Conversation, error) {
+	return d.mark(ctx, conversationID, d.markRead)
+}
+
+// MarkUnread forgets what the caller has read of a conversation: all its customer
+// interactions are unread again. It needs conversations.view.
+func (d *Desk) MarkUnread(ctx context.Context, conversationID int64) (Conversation, error) {
+	return d.mark(ctx, conversationID, func(ctx context.Context, tx Tx, id int64) error {
+		return tx.SaveReadMark(ctx, ReadMark{UserID: d.userID, ConversationID: id})
+	})
+}
+
+func (d *Desk) mark(ctx context.Context, conversationID int64, save func(ctx context.Context, tx Tx, id int64) error) (Conversation, error) {
+	begin, err := d.guard.Write(ConversationsView)
+	if err != nil {
+		return Conversation{}, err
+	}
+	var c Conversation
+	err = begin(ctx, func(ctx context.Context, tx Tx) error {
+		// Locked, so that no interaction with a lower id comes in unnoticed.
+		if c, err = tx.ConversationForUpdate(ctx, conversationID); err != nil {
+			return err
+		}
+		return save(ctx, tx, c.ID)
+	})
+	return c, err
+}
+
+// markRead moves the caller's mark to the newest interaction.
+func (d *Desk) markRead(ctx context.Context, tx Tx, conversationID int64) error {
+	newest, err := tx.Interactions(ctx, conversationID, storage.Seek{Desc: true, Limit: 1})
+	if err != nil || len(newest) == 0 {
+		return err
+	}
+	return tx.SaveReadMark(ctx, ReadMark{UserID: d.userID, ConversationID: conversationID, InteractionID: newest[0].ID})
+}

@@ -1,0 +1,195 @@
+package helpdesk
+
+import (
+	"context"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/helpwright/helpwright/storage"
+	"github.com/helpwright/helpwright/storage/fault"
+)
+
+// View is a saved filter of the list of conversations, for all members.
+type View struct {
+	ID        int64
+	UserID    int64 // who made it
+	Name      string
+	Filter    ViewFilter
+	CreatedAt time.Time
+	UpdatedAt time.Time
+}
+
+// ViewFilter narrows and orders the list of conversations as [ConversationQuery]
+// does, for whoever applies it. The zero value is all of them.
+type ViewFilter struct {
+	Agent        string           `json:"agent,omitempty"` // AgentMe, AgentUnassigned or a user's id; "": all
+	Statuses     []Status         `json:"status,omitempty"`
+	MailboxID    int64            `json:"mailbox_id,omitempty"`
+	CustomerID   int64            `json:"customer_id,omitempty"`
+	TagIDs       []int64          `json:"tag_id,omitempty"`
+	UpdatedSince time.Time        `json:"updated_since,omitzero"`
+	Words        string           `json:"query,omitempty"` // ConversationQuery.Query
+	Sort         ConversationSort `json:"sort_by,omitempty"`
+	Ascending    bool             `json:"ascending,omitempty"`
+}
+
+// Agents of a filter that are no ids.
+const (
+	AgentMe         = "me"         // who applies the filter
+	AgentUnassigned = "unassigned" // nobody
+)
+
+// ViewInput makes or changes a view.
+type ViewInput struct {
+	Name   string // required, at most 100 characters
+	Filter ViewFilter
+}
+
+// Query is what the filter asks for when a user applies it; ok is false when Agent is
+// nobody.
+func (f ViewFilter) Query(userID int64) (q ConversationQuery, ok bool) {
+	q = ConversationQuery{
+		Statuses: f.Statuses, MailboxID: f.MailboxID, CustomerID: f.CustomerID, TagIDs: f.TagIDs,
+		UpdatedSince: f.UpdatedSince, Query: f.Words, Sort: f.Sort, Ascending: f.Ascending,
+	}
+	switch f.Agent {
+	case "":
+	case AgentMe:
+		q.UserID = storage.Some(userID)
+	case AgentUnassigned:
+		q.UserID = storage.Null[int64]()
+	default:
+		id, err := strconv.ParseInt(f.Agent, 10, 64)
+		q.UserID, ok = storage.Some(id), err == nil && id > 0
+		return q, ok
+	}
+	return q, true
+}
+
+// inherit takes from a view what q does not say itself.
+func (q *ConversationQuery) inherit(view ConversationQuery) {
+	if len(q.Statuses) == 0 {
+		q.Statuses = view.Statuses
+	}
+	if q.MailboxID == 0 {
+		q.MailboxID = view.MailboxID
+	}
+	if q.CustomerID == 0 {
+		q.CustomerID = view.CustomerID
+	}
+	if len(q.TagIDs) == 0 {
+		q.TagIDs = view.TagIDs
+	}
+	if !q.UserID.IsSet() {
+		q.UserID = view.UserID
+	}
+	if q.UpdatedSince.IsZero() {
+		q.UpdatedSince = view.UpdatedSince
+	}
+	if q.Query == "" {
+		q.Query = view.Query
+	}
+	if q.Sort == "" && !q.Ascending {
+		q.Sort, q.Ascending = view.Sort, view.Ascending
+	}
+}
+
+// prepare normalises the input and reports its problems.
+func (in *ViewInput) prepare(userID int64) (ConversationQuery, error) {
+	var problems fault.Collector
+	in.Name = cleanLine(in.Name)
+	required(&problems, "name", in.Name, 100)
+	in.Filter.Statuses, in.Filter.TagIDs = slices.Clone(in.Filter.Statuses), distinct(in.Filter.TagIDs)
+	in.Filter.Words = cut(cleanLine(in.Filter.Words), 1000)
+	in.Filter.UpdatedSince = in.Filter.UpdatedSince.UTC().Truncate(time.Microsecond)
+	q, ok := in.Filter.Query(userID)
+	problems.Check(ok, "filter[agent]", "must be me, unassigned or a user's id")
+	q.check(&problems, "filter")
+	return q, problems.Err()
+}
+
+// View returns a view. It needs views.view.
+func (d *Desk) View(ctx context.Context, id int64) (View, error) {
+	r, err := d.guard.Read(ViewsView)
+	if err != nil {
+		return View{}, err
+	}
+	return r.View(ctx, id)
+}
+
+// Views lists the account's views, oldest first. It needs views.view.
+func (d *Desk) Views(ctx context.Context, req storage.PageRequest) (storage.Page[View], error) {
+	r, err := d.guard.Read(ViewsView)
+	if err != nil {
+		return storage.Page[View]{}, err
+	}
+	return storage.List(req, false, func(v View) storage.Position { return storage.Position{ID: v.ID} },
+		func(seek storage.Seek) ([]View, error) { return r.Views(ctx, seek) })
+}
+
+// CreateView saves a filter. It needs views.create. What the filter names must be
+// within the member's reach, else it is a NotFound fault.
+func (d *Desk) CreateView(ctx context.Context, in ViewInput) (View, error) {
+	begin, err := d.guard.Write(ViewsCreate)
+	if err != nil {
+		return View{}, err
+	}
+	q, err := in.prepare(d.userID)
+	if err != nil {
+		return View{}, err
+	}
+	now := d.svc.now()
+	v := View{UserID: d.userID, Name: in.Name, Filter: in.Filter, CreatedAt: now, UpdatedAt: now}
+	err = begin(ctx, func(ctx context.Context, tx Tx) error {
+		if err := q.references(ctx, tx); err != nil {
+			return err
+		}
+		if err := tx.InsertView(ctx, &v); err != nil {
+			return err
+		}
+		return d.emit(ctx, tx, "view.created", v.ID, 0)
+	})
+	return v, err
+}
+
+// UpdateView changes a view, whoever made it. It needs views.update.
+func (d *Desk) UpdateView(ctx context.Context, id int64, in ViewInput) (View, error) {
+	begin, err := d.guard.Write(ViewsUpdate)
+	if err != nil {
+		return View{}, err
+	}
+	q, err := in.prepare(d.userID)
+	if err != nil {
+		return View{}, err
+	}
+	var v View
+	err = begin(ctx, func(ctx context.Context, tx Tx) error {
+		if v, err = tx.View(ctx, id); err != nil {
+			return err
+		}
+		if err := q.references(ctx, tx); err != nil {
+			return err
+		}
+		v.Name, v.Filter, v.UpdatedAt = in.Name, in.Filter, d.svc.now()
+		if err := tx.UpdateView(ctx, &v); err != nil {
+			return err
+		}
+		return d.emit(ctx, tx, "view.updated", v.ID, 0)
+	})
+	return v, err
+}
+
+// DeleteView removes a view. It needs views.delete.
+func (d *Desk) DeleteView(ctx context.Context, id int64) error {
+	begin, err := d.guard.Write(ViewsDelete)
+	if err != nil {
+		return err
+	}
+	return begin(ctx, func(ctx context.Context, tx Tx) error {
+		if err := tx.DeleteView(ctx, id); err != nil {
+			return err
+		}
+		return d.emit(ctx, tx, "view.deleted", id, 0)
+	})
+}

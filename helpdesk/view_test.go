@@ -1,0 +1,103 @@
+package helpdesk_test
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/storage"
+	"github.com/helpwright/helpwright/storage/fault"
+)
+
+// found are the subjects that a query finds.
+func found(b *bundle, d *helpdesk.Desk, q helpdesk.ConversationQuery) []string {
+	b.t.Helper()
+	subjects := []string{}
+	for _, c := range must(d.Conversations(b.ctx, q, storage.PageRequest{}))(b.t).Items {
+		subjects = append(subjects, c.Subject)
+	}
+	return subjects
+}
+
+func (b *bundle) begin(subject string, status helpdesk.Status, user storage.Opt[int64]) int64 {
+	b.t.Helper()
+	b.clock.Add(1e9)
+	return must(b.desk.CreateConversation(b.ctx, helpdesk.ConversationInput{
+		Channel: "email", To: "ada@example.com", Subject: subject, Status: status, UserID: user,
+	}))(b.t).ID
+}
+
+func TestViewFilters(t *testing.T) {
+	t.Parallel()
+	b := newBundle(t)
+	agent := b.member(helpdesk.RoleAgent)
+	b.begin("free", helpdesk.StatusPosted, storage.Opt[int64]{})
+	tagged := b.begin("owner's", helpdesk.StatusPosted, storage.Some(b.owner.ID))
+	b.begin("agent's", helpdesk.StatusPending, storage.Some(agent.UserID()))
+	b.begin("done", helpdesk.StatusClosed, storage.Some(agent.UserID()))
+	tag := b.tag("x")
+	must(b.desk.SetTags(b.ctx, tagged, []int64{tag}))(t)
+	view := func(f helpdesk.ViewFilter) int64 {
+		return must(b.desk.CreateView(b.ctx, helpdesk.ViewInput{Name: "V", Filter: f}))(t).ID
+	}
+	mine := view(helpdesk.ViewFilter{Agent: helpdesk.AgentMe, Sort: helpdesk.ByNumber, Ascending: true})
+	for _, tt := range []struct {
+		name  string
+		desk  *helpdesk.Desk
+		query helpdesk.ConversationQuery
+		want  []string
+	}{
+		{"everything", b.desk, helpdesk.ConversationQuery{ViewID: view(helpdesk.ViewFilter{})}, []string{"done", "agent's", "owner's", "free"}},
+		{"mine, of the owner", b.desk, helpdesk.ConversationQuery{ViewID: mine}, []string{"owner's"}},
+		{"mine, of the agent", agent, helpdesk.ConversationQuery{ViewID: mine}, []string{"agent's", "done"}},
+		{"another order", agent, helpdesk.ConversationQuery{ViewID: mine, Sort: helpdesk.ByNumber}, []string{"done", "agent's"}},
+		{"one more filter", agent, helpdesk.ConversationQuery{ViewID: mine, Statuses: []helpdesk.Status{helpdesk.StatusClosed}}, []string{"done"}},
+		{"another user", agent, helpdesk.ConversationQuery{ViewID: mine, UserID: storage.Null[int64]()}, []string{"free"}},
+		{"unassigned", agent, helpdesk.ConversationQuery{ViewID: view(helpdesk.ViewFilter{Agent: helpdesk.AgentUnassigned})}, []string{"free"}},
+		{"statuses", agent, helpdesk.ConversationQuery{ViewID: view(helpdesk.ViewFilter{
+			Statuses: []helpdesk.Status{helpdesk.StatusPending, helpdesk.StatusClosed}})}, []string{"done", "agent's"}},
+		{"a tag", b.desk, helpdesk.ConversationQuery{ViewID: view(helpdesk.ViewFilter{TagIDs: []int64{tag}})}, []string{"owner's"}},
+		{"an id", b.desk, helpdesk.ConversationQuery{ViewID: view(helpdesk.ViewFilter{Agent: "1"})}, []string{"owner's"}},
+	} {
+		if diff := cmp.Diff(tt.want, found(b, tt.desk, tt.query)); diff != "" {
+			t.Errorf("%s: %s", tt.name, diff)
+		}
+	}
+	of := view(helpdesk.ViewFilter{TagIDs: []int64{tag}})
+	if err := b.desk.DeleteTag(b.ctx, tag); err != nil {
+		t.Fatal(err)
+	}
+	if got := found(b, b.desk, helpdesk.ConversationQuery{ViewID: of}); len(got) > 0 {
+		t.Errorf("a view of a deleted tag finds %v", got)
+	}
+}
+
+func TestViewProblems(t *testing.T) {
+	t.Parallel()
+	b := newBundle(t)
+	_, err := b.desk.CreateView(b.ctx, helpdesk.ViewInput{Filter: helpdesk.ViewFilter{
+		Agent: "you", Statuses: []helpdesk.Status{"posted", "open"}, Sort: "size", TagIDs: make([]int64, 1),
+	}})
+	want := fault.Fields{
+		"name": {"is required"}, "filter[agent]": {"must be me, unassigned or a user's id"},
+		"filter[status][1]": {"must be posted, draft, pending or closed"},
+		"filter[sort_by]":   {"must be updated_at, created_at, number or customer_awaiting_reply_since"},
+	}
+	if diff := cmp.Diff(want, fieldsOf(err)); diff != "" {
+		t.Error(diff)
+	}
+	for name, f := range map[string]helpdesk.ViewFilter{
+		"mailbox": {MailboxID: 99}, "customer": {CustomerID: 99}, "tag": {TagIDs: []int64{99}}, "user": {Agent: "99"},
+	} {
+		if _, err := b.desk.CreateView(b.ctx, helpdesk.ViewInput{Name: "V", Filter: f}); !errors.Is(err, helpdesk.ErrNotFound) {
+			t.Errorf("an absent %s: %v", name, err)
+		}
+	}
+	for name, q := range map[string]helpdesk.ConversationQuery{"view": {ViewID: 99}, "tag": {TagIDs: []int64{99}}} {
+		if _, err := b.desk.Conversations(b.ctx, q, storage.PageRequest{}); !errors.Is(err, helpdesk.ErrNotFound) {
+			t.Errorf("an absent %s in a list: %v", name, err)
+		}
+	}
+}

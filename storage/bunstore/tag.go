@@ -1,0 +1,174 @@
+package bunstore
+
+import (
+	"context"
+	"slices"
+
+	"github.com/uptrace/bun"
+
+	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/storage"
+	"github.com/helpwright/helpwright/storage/fault"
+)
+
+type tagRow struct {
+	bun.BaseModel `bun:"table:hw_tags,alias:hw_tags"`
+	ID            int64 `bun:",pk,autoincrement"`
+	AccountID     int64
+	Name          string
+	NameKey       string
+	Color         string
+	CreatedAt     int64
+	UpdatedAt     int64
+}
+
+func (r *tagRow) tag() helpdesk.Tag {
+	return helpdesk.Tag{
+		ID: r.ID, Name: r.Name, Key: r.NameKey, Color: r.Color,
+		CreatedAt: timeOf(r.CreatedAt), UpdatedAt: timeOf(r.UpdatedAt),
+	}
+}
+
+func tagRowOf(account int64, t *helpdesk.Tag) tagRow {
+	return tagRow{
+		ID: t.ID, AccountID: account, Name: t.Name, NameKey: t.Key, Color: t.Color,
+		CreatedAt: micros(t.CreatedAt), UpdatedAt: micros(t.UpdatedAt),
+	}
+}
+
+// Tag implements [helpdesk.TagReader].
+func (r reader) Tag(ctx context.Context, id int64) (helpdesk.Tag, error) {
+	var row tagRow
+	if err := one(ctx, r.selects(&row).ApplyQueryBuilder(r.account).Where("id = ?", id), "tag", id); err != nil {
+		return helpdesk.Tag{}, err
+	}
+	return row.tag(), nil
+}
+
+// Tags implements [helpdesk.TagReader].
+func (r reader) Tags(ctx context.Context, seek storage.Seek) ([]helpdesk.Tag, error) {
+	var rows []tagRow
+	err := page(r.selects(&rows).ApplyQueryBuilder(r.account), "id", seek).Scan(ctx)
+	return mapped(rows, (*tagRow).tag), failure(ctx, err, "tag", 0)
+}
+
+// TagsByID implements [helpdesk.TagReader].
+func (r reader) TagsByID(ctx context.Context, ids []int64) ([]helpdesk.Tag, error) {
+	if len(ids) == 0 {
+		return nil, r.state()
+	}
+	var rows []tagRow
+	err := r.selects(&rows).ApplyQueryBuilder(r.account).Where("id IN (?)", bun.List(ids)).Order("id").Scan(ctx)
+	return mapped(rows, (*tagRow).tag), failure(ctx, err, "tag", 0)
+}
+
+type taggingRow struct {
+	bun.BaseModel  `bun:"table:hw_conversation_tags,alias:hw_conversation_tags"`
+	AccountID      int64
+	ConversationID int64
+	TagID          int64
+}
+
+// taggedRow is a tag with the conversation that has it.
+type taggedRow struct {
+	ConversationID int64
+	tagRow
+}
+
+// Taggings implements [helpdesk.TagReader].
+func (r reader) Taggings(ctx context.Context, conversationIDs []int64) ([]helpdesk.Tagging, error) {
+	if len(conversationIDs) == 0 {
+		return nil, r.state()
+	}
+	var rows []taggedRow
+	err := r.selects((*taggingRow)(nil)).Column("conversation_id").
+		ColumnExpr("t.id, t.name, t.name_key, t.color, t.created_at, t.updated_at").
+		Join("JOIN hw_tags AS t ON t.account_id = ?TableName.account_id AND t.id = ?TableName.tag_id").
+		ApplyQueryBuilder(r.ofConversation).Where("conversation_id IN (?)", bun.List(conversationIDs)).
+		Order("conversation_id", "tag_id").Scan(ctx, &rows)
+	return mapped(rows, func(row *taggedRow) helpdesk.Tagging {
+		return helpdesk.Tagging{ConversationID: row.ConversationID, Tag: row.tag()}
+	}), failure(ctx, err, "tag", 0)
+}
+
+// InsertTag implements [helpdesk.TagWriter].
+func (w writer) InsertTag(ctx context.Context, t *helpdesk.Tag) error {
+	row := tagRowOf(w.scope.AccountID, t)
+	row.ID = 0
+	if _, err := w.inserts(&row).Exec(ctx); err != nil {
+		return failure(ctx, err, "tag", 0)
+	}
+	t.ID = row.ID
+	w.foundAccount()
+	return nil
+}
+
+// UpdateTag implements [helpdesk.TagWriter].
+func (w writer) UpdateTag(ctx context.Context, t *helpdesk.Tag) error {
+	row := tagRowOf(w.scope.AccountID, t)
+	res, err := w.updates(&row).ApplyQueryBuilder(w.account).Where("id = ?", t.ID).Exec(ctx)
+	return changed(ctx, res, err, "tag", t.ID)
+}
+
+// DeleteTag implements [helpdesk.TagWriter].
+func (w writer) DeleteTag(ctx context.Context, id int64) error {
+	res, err := w.deletes((*tagRow)(nil)).ApplyQueryBuilder(w.account).Where("id = ?", id).Exec(ctx)
+	return changed(ctx, res, err, "tag", id)
+}
+
+// SetTags implements [helpdesk.TagWriter].
+func (w writer) SetTags(ctx context.Context, conversationIDs, tagIDs []int64) error {
+	if err := w.requireTags(ctx, tagIDs); err != nil {
+		return err
+	}
+	if len(conversationIDs) == 0 {
+		return nil
+	}
+	found, err := w.ConversationsByID(ctx, conversationIDs)
+	if err != nil {
+		return err
+	}
+	if len(found) < len(conversationIDs) {
+		return fault.Missing("conversation", absent(conversationIDs, found))
+	}
+	_, err = w.deletes((*taggingRow)(nil)).ApplyQueryBuilder(w.account).
+		Where("conversation_id IN (?)", bun.List(conversationIDs)).Exec(ctx)
+	if err != nil || len(tagIDs) == 0 {
+		return failure(ctx, err, "tag", 0)
+	}
+	rows := make([]taggingRow, 0, len(conversationIDs)*len(tagIDs))
+	for _, conversation := range conversationIDs {
+		for _, tag := range tagIDs {
+			rows = append(rows, taggingRow{AccountID: w.scope.AccountID, ConversationID: conversation, TagID: tag})
+		}
+	}
+	_, err = w.inserts(&rows).Exec(ctx)
+	return failure(ctx, err, "tag", 0)
+}
+
+// requireTags refuses tags that are not there.
+func (w writer) requireTags(ctx context.Context, ids []int64) error {
+	if len(ids) == 0 {
+		return w.requireAccount(ctx)
+	}
+	found, err := w.TagsByID(ctx, ids)
+	if err != nil {
+		return err
+	}
+	for _, id := range ids {
+		if !slices.ContainsFunc(found, func(t helpdesk.Tag) bool { return t.ID == id }) {
+			return fault.Missing("tag", id)
+		}
+	}
+	return nil
+}
+
+// absent is the first of ids that was not found.
+func absent(ids []int64, found []helpdesk.Conversation) int64 {
+	for _, id := range ids {
+		if !slices.ContainsFunc(found, func(c helpdesk.Conversation) bool { return c.ID == id }) {
+			return id
+		}
+	}
+	return 0
+}

@@ -1,0 +1,389 @@
+package storagetest
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/storage"
+	"github.com/helpwright/helpwright/storage/fault"
+)
+
+func tagTests() []testCase {
+	return []testCase{
+		{"Tag", testTag},
+		{"SetTags", testSetTags},
+		{"UniqueTag", testUniqueTag},
+		{"TagFilter", testTagFilter},
+		{"View", testView},
+		{"Unread", testUnread},
+		{"Merge", testMerge},
+		{"MergeChain", testMergeChain},
+		{"MergeMarks", testMergeMarks},
+	}
+}
+
+// organise gives the world's conversation a tag and merges another one into it.
+func (w *world) organise(ctx context.Context, tx helpdesk.Tx) error {
+	w.tag, w.view = w.newTag("urgent"), w.newView()
+	if err := tx.InsertTag(ctx, &w.tag); err != nil {
+		return err
+	}
+	if err := tx.InsertView(ctx, &w.view); err != nil {
+		return err
+	}
+	if err := tx.SetTags(ctx, []int64{w.conversation.ID}, []int64{w.tag.ID}); err != nil {
+		return err
+	}
+	c := w.newConversation()
+	if err := tx.InsertConversation(ctx, &c); err != nil {
+		return err
+	}
+	w.merged = c.ID
+	return tx.MergeConversation(ctx, c.ID, w.conversation.ID)
+}
+
+func (w *world) newTag(name string) helpdesk.Tag {
+	return helpdesk.Tag{Name: name + " " + w.mark, Key: name + w.mark, Color: "#0a1b2c", CreatedAt: base, UpdatedAt: at(1)}
+}
+
+func (w *world) newView() helpdesk.View {
+	return helpdesk.View{UserID: w.user.ID, Name: "View " + w.mark, CreatedAt: base, UpdatedAt: at(1), Filter: helpdesk.ViewFilter{
+		Agent: helpdesk.AgentMe, Statuses: []helpdesk.Status{helpdesk.StatusPosted, helpdesk.StatusPending}, MailboxID: 1 << 40, CustomerID: 7,
+		TagIDs: []int64{3, 1 << 40}, UpdatedSince: at(5), Words: "größe", Sort: helpdesk.ByAwaiting, Ascending: true}}
+}
+
+func testTag(t *testing.T, b Backend) {
+	w := newWorld(t, b)
+	one(t, "Tag", w.tag, w.in().Tag, w.tag.ID)
+	several(t, "TagsByID", []helpdesk.Tag{w.tag}, w.in().TagsByID, w.tag.ID)
+	second := w.newTag("second")
+	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.InsertTag(ctx, &second) })
+	list, err := w.in().Tags(t.Context(), storage.Seek{Desc: true, Limit: 1})
+	ok(t, err)
+	same(t, "Tags", []helpdesk.Tag{second}, list)
+	list, err = w.in().Tags(t.Context(), storage.Seek{Limit: 5, From: &storage.Position{ID: w.tag.ID}})
+	ok(t, err)
+	same(t, "Tags after the first", []helpdesk.Tag{second}, list)
+	changed := w.tag
+	changed.Name, changed.Key, changed.Color, changed.UpdatedAt = "Ä 💥", "ä 💥", "#ffffff", at(9)
+	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.UpdateTag(ctx, &changed) })
+	one(t, "changed tag", changed, w.in().Tag, w.tag.ID)
+	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.DeleteTag(ctx, w.tag.ID) })
+	left := w.content(t)
+	same(t, "tags left", []helpdesk.Tag{second}, left.Tags)
+	same(t, "conversations with the tag", 0, len(left.Taggings))
+	same(t, "conversations", []helpdesk.Conversation{w.conversation}, left.Conversations)
+	for what, err := range map[string]error{
+		"deleting a tag again":   w.try(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.DeleteTag(ctx, w.tag.ID) }),
+		"updating an absent tag": w.try(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.UpdateTag(ctx, &changed) }),
+		"marking with an absent": w.try(t, func(ctx context.Context, tx helpdesk.Tx) error {
+			return tx.SetTags(ctx, []int64{w.conversation.ID}, []int64{w.tag.ID})
+		}),
+		"marking what is absent": w.try(t, func(ctx context.Context, tx helpdesk.Tx) error {
+			return tx.SetTags(ctx, []int64{nobody}, []int64{second.ID})
+		}),
+		"clearing what is absent":  w.try(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.SetTags(ctx, []int64{nobody}, nil) }),
+		"marking with the deleted": w.try(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.SetTags(ctx, nil, []int64{w.tag.ID}) }),
+	} {
+		fails(t, what, err, fault.NotFound)
+	}
+}
+
+func testSetTags(t *testing.T, b Backend) {
+	w := newWorld(t, b)
+	second, c := w.newTag("second"), w.newConversation()
+	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error {
+		if err := tx.InsertTag(ctx, &second); err != nil {
+			return err
+		}
+		if err := tx.InsertConversation(ctx, &c); err != nil {
+			return err
+		}
+		return tx.SetTags(ctx, []int64{c.ID, w.conversation.ID}, []int64{second.ID, w.tag.ID})
+	})
+	check := func(what string, want ...helpdesk.Tagging) {
+		t.Helper()
+		got, err := w.in().Taggings(t.Context(), []int64{c.ID, nobody, w.conversation.ID})
+		ok(t, err)
+		same(t, what, want, got)
+	}
+	check("both have both", helpdesk.Tagging{ConversationID: w.conversation.ID, Tag: w.tag}, helpdesk.Tagging{ConversationID: w.conversation.ID, Tag: second},
+		helpdesk.Tagging{ConversationID: c.ID, Tag: w.tag}, helpdesk.Tagging{ConversationID: c.ID, Tag: second})
+	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error {
+		return tx.SetTags(ctx, []int64{c.ID}, []int64{second.ID})
+	})
+	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error {
+		return tx.SetTags(ctx, []int64{w.conversation.ID}, nil)
+	})
+	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.SetTags(ctx, nil, []int64{w.tag.ID}) })
+	check("replaced", helpdesk.Tagging{ConversationID: c.ID, Tag: second})
+	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.DeleteConversations(ctx, []int64{c.ID}) })
+	check("deleted with the conversation")
+	one(t, "tag", second, w.in().Tag, second.ID)
+}
+
+func testUniqueTag(t *testing.T, b Backend) {
+	w, other := newWorld(t, b), newWorld(t, b)
+	twin, second := w.newTag("other"), w.newTag("second")
+	twin.Key = w.tag.Key
+	err := w.try(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.InsertTag(ctx, &twin) })
+	conflicts(t, "a tag again", err, helpdesk.UniqueTag)
+	other.tx(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.InsertTag(ctx, &twin) })
+	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.InsertTag(ctx, &second) })
+	second.Key = w.tag.Key
+	err = w.try(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.UpdateTag(ctx, &second) })
+	conflicts(t, "updating to a key that is taken", err, helpdesk.UniqueTag)
+	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.UpdateTag(ctx, &w.tag) }) // its own is no conflict
+}
+
+func testTagFilter(t *testing.T, b Backend) {
+	w := newWorld(t, b)
+	second, third := w.newTag("second"), w.newTag("third")
+	c, plain := w.newConversation(), w.newConversation()
+	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error {
+		ok(t, tx.InsertTag(ctx, &second))
+		ok(t, tx.InsertTag(ctx, &third))
+		ok(t, tx.InsertConversation(ctx, &c))
+		ok(t, tx.InsertConversation(ctx, &plain))
+		return tx.SetTags(ctx, []int64{c.ID}, []int64{w.tag.ID, second.ID})
+	})
+	for _, test := range []struct {
+		tags, want []int64
+	}{
+		{nil, []int64{w.conversation.ID, c.ID, plain.ID}},
+		{[]int64{w.tag.ID}, []int64{w.conversation.ID, c.ID}},
+		{[]int64{second.ID, third.ID}, []int64{c.ID}},
+		{[]int64{w.tag.ID, second.ID}, []int64{w.conversation.ID, c.ID}},
+		{[]int64{third.ID}, nil},
+		{[]int64{nobody}, nil},
+	} {
+		got, err := w.in().Conversations(t.Context(), helpdesk.ConversationFilter{TagIDs: test.tags}, helpdesk.ByNumber, all())
+		ok(t, err)
+		same(t, "conversations with a tag", test.want, ids(got, conversationID))
+	}
+}
+
+func testView(t *testing.T, b Backend) {
+	w := newWorld(t, b)
+	filled(t, w.view)
+	filled(t, w.view.Filter)
+	one(t, "View", w.view, w.in().View, w.view.ID)
+	changed := w.view
+	changed.Name, changed.Filter, changed.UpdatedAt = "", helpdesk.ViewFilter{}, at(7)
+	second := w.newView()
+	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error {
+		if err := tx.UpdateView(ctx, &changed); err != nil {
+			return err
+		}
+		return tx.InsertView(ctx, &second)
+	})
+	one(t, "changed view", changed, w.in().View, w.view.ID)
+	list, err := w.in().Views(t.Context(), storage.Seek{Desc: true, Limit: 2})
+	ok(t, err)
+	same(t, "Views", []helpdesk.View{second, changed}, list)
+	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.DeleteView(ctx, w.view.ID) })
+	err = w.try(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.DeleteView(ctx, w.view.ID) })
+	fails(t, "deleting a view again", err, fault.NotFound)
+	err = w.try(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.UpdateView(ctx, &w.view) })
+	fails(t, "updating an absent view", err, fault.NotFound)
+	same(t, "views left", []helpdesk.View{second}, w.content(t).Views)
+}
+
+// unread reads how many interactions of a conversation a user has not read.
+func (w *world) unread(t *testing.T, userID, conversationID int64) int64 {
+	t.Helper()
+	got, err := w.in().Unread(t.Context(), userID, []int64{nobody, conversationID})
+	ok(t, err)
+	if len(got) == 0 {
+		return 0
+	}
+	same(t, "conversation", conversationID, got[0].ConversationID)
+	return got[0].Count
+}
+
+func (w *world) read(t *testing.T, userID, conversationID, interactionID int64) {
+	t.Helper()
+	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error {
+		return tx.SaveReadMark(ctx, helpdesk.ReadMark{UserID: userID, ConversationID: conversationID, InteractionID: interactionID})
+	})
+}
+
+func testUnread(t *testing.T, b Backend) {
+	w := newWorld(t, b)
+	other := w.user.ID + 1<<40 // users are not looked up
+	more := w.newQuestion(w.conversation)
+	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.InsertInteraction(ctx, &more) })
+	same(t, "never read", 2, int(w.unread(t, w.user.ID, w.conversation.ID)))
+	w.read(t, w.user.ID, w.conversation.ID, w.answer.ID)
+	same(t, "read to the answer", 1, int(w.unread(t, w.user.ID, w.conversation.ID)))
+	w.read(t, w.user.ID, w.conversation.ID, more.ID)
+	same(t, "read", 0, int(w.unread(t, w.user.ID, w.conversation.ID)))
+	same(t, "another user", 2, int(w.unread(t, other, w.conversation.ID)))
+	w.read(t, other, w.conversation.ID, w.question.ID)
+	w.read(t, w.user.ID, w.conversation.ID, 0)
+	w.read(t, w.user.ID, w.conversation.ID, 0)
+	same(t, "forgotten", 2, int(w.unread(t, w.user.ID, w.conversation.ID)))
+	same(t, "another user's mark", 1, int(w.unread(t, other, w.conversation.ID)))
+	for _, none := range [][]int64{nil, {nobody}} {
+		got, err := w.in().Unread(t.Context(), w.user.ID, none)
+		ok(t, err)
+		same(t, "Unread of none", 0, len(got))
+	}
+	for _, interaction := range []int64{0, 1} {
+		err := w.try(t, func(ctx context.Context, tx helpdesk.Tx) error {
+			return tx.SaveReadMark(ctx, helpdesk.ReadMark{UserID: w.user.ID, ConversationID: nobody, InteractionID: interaction})
+		})
+		fails(t, "reading what is absent", err, fault.NotFound)
+	}
+}
+
+// target is a conversation of the other mailbox.
+func (w *world) target(t *testing.T) helpdesk.Conversation {
+	t.Helper()
+	c := w.newConversation()
+	c.MailboxID = w.empty.ID
+	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.InsertConversation(ctx, &c) })
+	return c
+}
+
+func (w *world) merge(t *testing.T, id, into int64) {
+	t.Helper()
+	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.MergeConversation(ctx, id, into) })
+}
+
+func testMerge(t *testing.T, b Backend) {
+	w := newWorld(t, b)
+	c := w.target(t)
+	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error {
+		return tx.AddParticipants(ctx, c.ID, []string{w.address("grace"), w.address("ada")})
+	})
+	want := w.content(t)
+	want.Conversations, want.Threads, want.Taggings = want.Conversations[1:], want.Threads[:1], nil
+	want.Interactions[0].ConversationID, want.Interactions[1].ConversationID = c.ID, c.ID
+	want.Threads[0][0].ConversationID, want.Threads[0][1].ConversationID = c.ID, c.ID
+	want.Attachments[0].ConversationID, want.Mails[0].ConversationID = c.ID, c.ID
+	want.Unread[0].ConversationID = c.ID
+	want.Stats[0].Total, want.Stats[0].Posted, want.Stats[0].EmailChannel = 1, 1, 1
+	keys, err := w.in().BlobKeys(t.Context(), []int64{w.conversation.ID})
+	ok(t, err)
+	w.merge(t, w.conversation.ID, c.ID)
+	same(t, "content", want, w.content(t))
+	moved, err := w.in().BlobKeys(t.Context(), []int64{c.ID})
+	ok(t, err)
+	same(t, "BlobKeys", keys, moved)
+	for _, key := range []string{"grace", "ada"} {
+		takesPart, err := w.in().Participant(t.Context(), c.ID, []string{w.address(key)})
+		ok(t, err)
+		same(t, key+" takes part", true, takesPart)
+	}
+	_, err = w.in().Conversation(t.Context(), w.conversation.ID)
+	fails(t, "the merged conversation", err, fault.NotFound)
+	one(t, "MergedInto", c, w.in().MergedInto, w.conversation.ID)
+	for name, mailbox := range map[string]int64{"old": w.mailbox.ID, "new": w.empty.ID} {
+		refs, err := w.in().Messages(t.Context(), mailbox, []string{w.question.MessageID})
+		ok(t, err)
+		same(t, "mails of the "+name+" mailbox", 1, len(refs))
+	}
+	err = w.try(t, func(ctx context.Context, tx helpdesk.Tx) error {
+		return tx.MergeConversation(ctx, w.conversation.ID, c.ID)
+	})
+	fails(t, "merging what is gone", err, fault.NotFound)
+	err = w.try(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.MergeConversation(ctx, c.ID, nobody) })
+	fails(t, "merging into what is absent", err, fault.NotFound)
+	// what came with the merged one goes with the other, and leaves its tombstone
+	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.DeleteConversations(ctx, []int64{c.ID}) })
+	left := w.content(t)
+	same(t, "interactions left", 0, len(left.Interactions))
+	tombstone := w.mail
+	tombstone.ConversationID, tombstone.InteractionID, tombstone.RawKey = 0, 0, ""
+	same(t, "tombstone", []helpdesk.InboundMail{tombstone}, left.Mails)
+	_, err = w.in().MergedInto(t.Context(), w.conversation.ID)
+	fails(t, "where a deleted conversation's are", err, fault.NotFound)
+}
+
+// A conversation that was merged twice is found where it is now, by members who see that.
+func testMergeChain(t *testing.T, b Backend) {
+	w := newWorld(t, b)
+	c := w.target(t)
+	one(t, "before", w.conversation, w.in().MergedInto, w.merged)
+	w.merge(t, w.conversation.ID, c.ID)
+	one(t, "the first", c, w.in().MergedInto, w.merged)
+	one(t, "the second", c, w.in().MergedInto, w.conversation.ID)
+	hidden := w.Store.Within(helpdesk.Scope{AccountID: w.account.ID, Mailboxes: []int64{w.mailbox.ID}})
+	_, err := hidden.MergedInto(t.Context(), w.merged)
+	fails(t, "in a mailbox out of sight", err, fault.NotFound)
+}
+
+func testMergeMarks(t *testing.T, b Backend) {
+	w := newWorld(t, b)
+	c := w.target(t)
+	newer := w.newQuestion(c)
+	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.InsertInteraction(ctx, &newer) })
+	const both, first, second = 1 << 41, 1 << 42, 1 << 43 // users
+	w.read(t, both, w.conversation.ID, w.answer.ID)
+	w.read(t, both, c.ID, newer.ID)
+	w.read(t, first, w.conversation.ID, w.answer.ID)
+	w.read(t, second, c.ID, newer.ID)
+	w.merge(t, w.conversation.ID, c.ID)
+	for user, want := range map[int64]int64{both: 1, first: 2, second: 2} {
+		same(t, "unread", want, w.unread(t, user, c.ID))
+	}
+}
+
+func tagID(t helpdesk.Tag) int64 { return t.ID }
+
+// organise makes a call that puts conversations into order.
+func (g *generator) organise(seen content) operation {
+	old, other := oneOf(g, seen.Tags), oneOf(g, seen.Tags)
+	conversation, into := oneOf(g, seen.Conversations).ID, oneOf(g, seen.Conversations).ID
+	switch g.IntN(14) {
+	case 0, 1, 2, 3:
+		tag := helpdesk.Tag{Name: g.text(), Key: fmt.Sprint("t", g.next()), Color: g.text(), CreatedAt: g.time(false), UpdatedAt: g.time(false)}
+		clash := old.ID != other.ID && g.IntN(4) == 0
+		if clash {
+			tag.Key = other.Key
+		}
+		if old.ID == 0 || g.IntN(3) > 0 {
+			return operation{method: "InsertTag", args: []any{&tag}, clash: clash}
+		}
+		tag.ID = old.ID
+		return operation{method: "UpdateTag", args: []any{&tag}, clash: clash}
+	case 4:
+		return operation{method: "DeleteTag", args: []any{g.either("Tag", old.ID)}}
+	case 5, 6, 7:
+		list := idList{noun: "Conversation", n: distinct(conversation, into)}
+		return operation{method: "SetTags", args: []any{list, idList{noun: "Tag", n: distinct(old.ID, other.ID)}}}
+	case 8, 9:
+		interaction := oneOf(g, seen.Interactions)
+		mark := helpdesk.ReadMark{UserID: oneOf(g, g.pool["User"]), ConversationID: interaction.ConversationID, InteractionID: interaction.ID}
+		if g.IntN(4) == 0 {
+			mark.InteractionID = 0
+		}
+		return operation{method: "SaveReadMark", args: []any{mark}}
+	case 10:
+		return operation{method: "DeleteView", args: []any{g.either("View", oneOf(g, seen.Views).ID)}}
+	case 11:
+		if conversation != into {
+			return operation{method: "MergeConversation", args: []any{g.either("Conversation", conversation), one64("Conversation", into)}}
+		}
+		fallthrough
+	default:
+		view := helpdesk.View{UserID: g.pool["User"][0], Name: g.text(), CreatedAt: g.time(false), UpdatedAt: g.time(false), Filter: helpdesk.ViewFilter{
+			Agent: g.text(), Statuses: []helpdesk.Status{g.status()}[:g.IntN(2)], UpdatedSince: g.time(true), Ascending: g.IntN(2) == 0}}
+		if old := oneOf(g, seen.Views); old.ID != 0 && g.IntN(2) == 0 {
+			view.ID = old.ID
+			return operation{method: "UpdateView", args: []any{&view}}
+		}
+		return operation{method: "InsertView", args: []any{&view}}
+	}
+}
+
+// distinct drops the second of two equal ids.
+func distinct(a, b int64) []int64 {
+	if a == b {
+		return []int64{a}
+	}
+	return []int64{a, b}
+}

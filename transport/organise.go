@@ -1,0 +1,76 @@
+package transport
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/storage"
+)
+
+type bulkUpdate struct {
+	expanding
+	Conversations []int64              `json:"conversations" required:"true" maxItems:"100" description:"Ids."`
+	Status        storage.Opt[string]  `json:"status" enum:"posted,draft,pending,closed"`
+	UserID        storage.Opt[int64]   `json:"user_id" description:"Null or empty: unassigned."`
+	MailboxID     storage.Opt[int64]   `json:"mailbox_id"`
+	Tags          storage.Opt[[]int64] `json:"tags" maxItems:"100" description:"Ids of tags that become the tags; empty: none."`
+}
+
+type mergeInput struct {
+	conversationID
+	expanding
+	Into int64 `json:"into" required:"true" description:"Id of the conversation that takes everything."`
+}
+
+// addOrganising adds what puts conversations into order.
+func (a *api) addOrganising(t *Table) {
+	op := func(id, method, path, summary, description string) Operation {
+		return Operation{ID: id, Method: method, Path: path, Tag: "Conversations", Summary: summary, Description: description,
+			Expand: []string{"user", "mailbox", "customer"}}
+	}
+	HandlePage(t, a.desk, op("updateConversations", http.MethodPut, conversationsPath+"/bulk", "Update conversations",
+		"All or none of at most 100; fields that are left out stay as they are. Answers with them by id. 404 when one of them does "+
+			"not exist; `errors` names it. Needs conversations.update, and conversations.assign to set user_id."), a.updateConversations)
+	Handle(t, a.desk, op("readConversation", http.MethodPost, conversationPath+"/read", "Mark a conversation as read",
+		"For the caller: unread_count counts the customer's interactions that come from now on. Answering does so too, retrieving "+
+			"does not. Needs conversations.view."), a.marking((*helpdesk.Desk).MarkRead))
+	Handle(t, a.desk, op("unreadConversation", http.MethodPost, conversationPath+"/unread", "Mark a conversation as unread",
+		"For the caller: unread_count counts all of the customer's interactions. Needs conversations.view."), a.marking((*helpdesk.Desk).MarkUnread))
+	Handle(t, a.desk, op("mergeConversation", http.MethodPost, conversationPath+"/merge", "Merge a conversation into another one",
+		"Its interactions, participants and tags move, answers to its mails come into the other one, and it is gone. The other one "+
+			"keeps its customer, subject, mailbox and assignee, and is answered. Needs conversations.update."), a.mergeConversation)
+}
+
+func (a *api) updateConversations(ctx context.Context, d *helpdesk.Desk, in bulkUpdate) (storage.Page[conversation], error) {
+	if err := mayExpand(d, in.Expand); err != nil {
+		return storage.Page[conversation]{}, err
+	}
+	all, err := d.UpdateConversations(ctx, in.Conversations, helpdesk.BulkUpdate{
+		Status: asStatus(in.Status), UserID: in.UserID, MailboxID: in.MailboxID, TagIDs: in.Tags,
+	})
+	if err != nil {
+		return storage.Page[conversation]{}, err
+	}
+	shown, err := showConversations(ctx, d, all, in.Expand)
+	return storage.Page[conversation]{Items: shown}, err
+}
+
+// marking makes an operation of a method that moves the caller's read mark.
+func (a *api) marking(mark func(*helpdesk.Desk, context.Context, int64) (helpdesk.Conversation, error)) func(context.Context, *helpdesk.Desk, conversationGet) (conversation, error) {
+	return func(ctx context.Context, d *helpdesk.Desk, in conversationGet) (conversation, error) {
+		if err := mayExpand(d, in.Expand); err != nil {
+			return conversation{}, err
+		}
+		c, err := mark(d, ctx, in.ConversationID)
+		return one(ctx, d, c, err, in.Expand, showConversations)
+	}
+}
+
+func (a *api) mergeConversation(ctx context.Context, d *helpdesk.Desk, in mergeInput) (conversation, error) {
+	if err := mayExpand(d, in.Expand); err != nil {
+		return conversation{}, err
+	}
+	c, err := d.MergeConversation(ctx, in.ConversationID, in.Into)
+	return one(ctx, d, c, err, in.Expand, showConversations)
+}

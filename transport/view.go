@@ -1,0 +1,127 @@
+package transport
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/storage"
+)
+
+// conversationView as the API shows it.
+type conversationView struct {
+	ID        int64       `json:"id"`
+	AccountID int64       `json:"account_id"`
+	UserID    *int64      `json:"user_id" description:"Who made it. All members see it."`
+	Name      string      `json:"name"`
+	Filter    savedFilter `json:"filter"`
+	CreatedAt Time        `json:"created_at"`
+	UpdatedAt Time        `json:"updated_at"`
+}
+
+// savedFilter shows what was given only.
+type savedFilter struct {
+	Agent        string            `json:"agent,omitempty" description:"me, unassigned or a user's id."`
+	Status       []helpdesk.Status `json:"status,omitempty"`
+	MailboxID    int64             `json:"mailbox_id,omitempty"`
+	CustomerID   int64             `json:"customer_id,omitempty"`
+	TagID        []int64           `json:"tag_id,omitempty"`
+	UpdatedSince *Time             `json:"updated_since,omitempty"`
+	Query        string            `json:"query,omitempty"`
+	SortBy       string            `json:"sort_by,omitempty"`
+	SortType     string            `json:"sort_type,omitempty"`
+}
+
+// viewFilter is the filter of the list of conversations in a body. A name that the
+// list does not know is refused: a view that silently shows too much misleads.
+type viewFilter struct{ conversationFilter }
+
+// RefuseUnknown makes names that are not known a problem.
+func (*viewFilter) RefuseUnknown() {}
+
+// CheckInput refuses what the list of conversations refuses.
+func (in *viewFilter) CheckInput(problem func(field, text string)) { in.check("agent", problem) }
+
+type viewInput struct {
+	Name   string                  `json:"name" required:"true" maxLength:"100" example:"Mine, open"`
+	Filter storage.Opt[viewFilter] `json:"filter" alias:"filters" required:"true" description:"The filters and the order of the list of conversations; all of them may be left out."`
+}
+
+// CheckInput asks for the filter, which may be empty but not left out.
+func (in *viewInput) CheckInput(problem func(field, text string)) {
+	if _, given := in.Filter.Get(); !given {
+		problem("filter", "is required")
+	}
+}
+
+func (in viewInput) input() helpdesk.ViewInput {
+	filter, _ := in.Filter.Get()
+	return helpdesk.ViewInput{Name: in.Name, Filter: filter.filter()}
+}
+
+type viewID struct {
+	ViewID int64 `path:"view_id"`
+}
+
+// viewUpdate is not made of viewInput: embedded inputs with checks are exported.
+type viewUpdate struct {
+	viewID
+	Name   string                  `json:"name" required:"true" maxLength:"100"`
+	Filter storage.Opt[viewFilter] `json:"filter" alias:"filters" required:"true" description:"Replaces the filter."`
+}
+
+// CheckInput asks for the filter.
+func (in *viewUpdate) CheckInput(problem func(field, text string)) {
+	(&viewInput{Filter: in.Filter}).CheckInput(problem)
+}
+
+const (
+	viewsPath = accountPath + "/conversation-views"
+	viewPath  = viewsPath + "/{view_id}"
+)
+
+func (a *api) addViews(t *Table) {
+	op := func(id, method, path, summary, description string) Operation {
+		return Operation{ID: id, Method: method, Path: path, Tag: "Conversation views", Summary: summary, Description: description}
+	}
+	create := op("createView", http.MethodPost, viewsPath, "Save a filter of the list of conversations",
+		"All members of the account see it. 404 when the filter names what does not exist. Needs views.create.")
+	create.Status = http.StatusCreated
+	Handle(t, a.desk, create, func(ctx context.Context, d *helpdesk.Desk, in viewInput) (conversationView, error) {
+		v, err := d.CreateView(ctx, in.input())
+		return showView(d, v), err
+	})
+	list := op("listViews", http.MethodGet, viewsPath, "List views", "Oldest first. Needs views.view.")
+	list.Aliases = []string{accountPath + "/views"}
+	HandlePage(t, a.desk, list, func(ctx context.Context, d *helpdesk.Desk, in Paging) (storage.Page[conversationView], error) {
+		page, err := d.Views(ctx, in.Request())
+		return mapPage(page, func(v helpdesk.View) conversationView { return showView(d, v) }), err
+	})
+	Handle(t, a.desk, op("getView", http.MethodGet, viewPath, "Retrieve a view", "Needs views.view."),
+		func(ctx context.Context, d *helpdesk.Desk, in viewID) (conversationView, error) {
+			v, err := d.View(ctx, in.ViewID)
+			return showView(d, v), err
+		})
+	Handle(t, a.desk, op("updateView", http.MethodPut, viewPath, "Update a view", "Whoever made it. Needs views.update."),
+		func(ctx context.Context, d *helpdesk.Desk, in viewUpdate) (conversationView, error) {
+			v, err := d.UpdateView(ctx, in.ViewID, viewInput{Name: in.Name, Filter: in.Filter}.input())
+			return showView(d, v), err
+		})
+	HandleEmpty(t, a.desk, op("deleteView", http.MethodDelete, viewPath, "Delete a view", "Needs views.delete."),
+		func(ctx context.Context, d *helpdesk.Desk, in viewID) error { return d.DeleteView(ctx, in.ViewID) })
+}
+
+func showView(d *helpdesk.Desk, v helpdesk.View) conversationView {
+	f := v.Filter
+	shown := savedFilter{
+		Agent: f.Agent, Status: f.Statuses, MailboxID: f.MailboxID, CustomerID: f.CustomerID, TagID: f.TagIDs,
+		UpdatedSince: TimePtr(&f.UpdatedSince), Query: f.Words, SortBy: string(f.Sort),
+	}
+	if f.Ascending {
+		shown.SortType = "asc"
+	}
+	return conversationView{
+		ID: v.ID, AccountID: d.AccountID(), UserID: idOrNull(v.UserID), Name: v.Name, Filter: shown,
+		CreatedAt: Time(v.CreatedAt), UpdatedAt: Time(v.UpdatedAt),
+	}
+}
