@@ -30,6 +30,7 @@ type data struct {
 	ledger        table[helpdesk.InboundMail]
 	events        table[storage.Event] // by sequence number
 	jobs          table[jobRow]
+	invitations   table[helpdesk.Invitation]
 	lastItem      int64 // id of the last email, phone or website of a customer
 
 	recording bool
@@ -59,6 +60,7 @@ func newData() *data {
 	db.ledger.make(db, "mail")
 	db.events.make(db, "event")
 	db.jobs.make(db, "job")
+	db.invitations.make(db, "invitation")
 	return db
 }
 
@@ -79,6 +81,7 @@ func (db *data) removeAccount(id int64) {
 	db.attachments.removeAll(id)
 	db.ledger.removeAll(id)
 	db.events.removeAll(id)
+	db.invitations.removeAll(id)
 }
 
 func (db *data) journal(undo func()) {

@@ -33,10 +33,12 @@ func crudTests() []testCase {
 func testEverything(t *testing.T, b Backend) {
 	w := newWorld(t, b)
 	filled(t, w.user)
-	filled(t, w.token)
+	filled(t, w.token, "Session")
 	filled(t, w.account)
 	filled(t, w.role, "Key")
 	filled(t, w.member)
+	filled(t, w.member.Availability)
+	filled(t, w.invitation)
 	filled(t, w.mailbox)
 	filled(t, w.mailbox.Inbound, "HasPassword")
 	filled(t, w.newStatus())
@@ -59,6 +61,7 @@ func testEverything(t *testing.T, b Backend) {
 			{MessageID: w.answer.MessageID, InteractionID: w.answer.ID, ConversationID: w.conversation.ID, Type: helpdesk.TypeUser}}},
 		Deliveries: []helpdesk.Delivery{w.delivery}, Attachments: []helpdesk.Attachment{w.attachment},
 		Mails: []helpdesk.InboundMail{w.mail}, Participant: true,
+		Invitations: []helpdesk.Invitation{w.invitation},
 	}
 	same(t, "content", want, w.content(t))
 	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error {
@@ -73,6 +76,7 @@ func testEverything(t *testing.T, b Backend) {
 	one(t, "Interaction", w.answer, w.in().Interaction, w.answer.ID)
 	one(t, "Attachment", w.attachment, w.in().Attachment, w.attachment.ID)
 	one(t, "InboundMail", w.mail, w.in().InboundMail, w.mail.ID)
+	one(t, "Invitation", w.invitation, w.in().Invitation, w.invitation.ID)
 	several(t, "UsersByID", []helpdesk.User{w.user}, w.in().UsersByID, w.user.ID)
 	several(t, "MailboxesByID", []helpdesk.Mailbox{w.empty}, w.in().MailboxesByID, w.empty.ID)
 	several(t, "CustomersByID", []helpdesk.Customer{w.customer}, w.in().CustomersByID, w.customer.ID)

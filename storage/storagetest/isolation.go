@@ -50,7 +50,8 @@ type writeProbe struct {
 // untouchable are the methods of Tx that take no id of somebody's: they work in
 // the own account only, which OwnAccountOnly tests.
 func untouchable() []string {
-	return []string{"DeleteAccount", "TakeNumber", "InsertRole", "InsertMembership", "InsertMailbox", "InsertCustomer", "Enqueue", "Emit"}
+	return []string{"DeleteAccount", "TakeNumber", "InsertRole", "InsertMembership", "InsertMailbox", "InsertCustomer", "Enqueue", "Emit",
+		"LockAccount", "InsertInvitation"}
 }
 
 func testProbesComplete(t *testing.T, _ Backend) {
@@ -159,6 +160,10 @@ func readProbes() map[string]readProbe {
 		"InboundByIdentity": {ofMailbox, true, func(ctx context.Context, r r, v *world) (any, error) {
 			return answer(r.InboundByIdentity(ctx, v.mailbox.ID, v.mail.Identity))
 		}},
+		"Invitation": {ofAccount, true, func(ctx context.Context, r r, v *world) (any, error) {
+			return answer(r.Invitation(ctx, v.invitation.ID))
+		}},
+		"Invitations": {ofAccount, false, func(ctx context.Context, r r, v *world) (any, error) { return invitationsOf(ctx, r, v) }},
 	}
 }
 
@@ -275,6 +280,14 @@ func writeProbes() map[string]writeProbe {
 			_, err := tx.InboundForUpdate(ctx, v.mail.ID)
 			return err
 		}},
+		"TouchMembership": {level: ofAccount, call: func(ctx context.Context, tx tx, v *world) error { return tx.TouchMembership(ctx, v.member.ID, at(700)) }},
+		"UpdateRole": {level: ofAccount, call: func(ctx context.Context, tx tx, v *world) error {
+			r := v.role
+			r.Permissions = helpdesk.Permissions()
+			return tx.UpdateRole(ctx, &r)
+		}},
+		"DeleteRole":       {level: ofAccount, call: func(ctx context.Context, tx tx, v *world) error { return tx.DeleteRole(ctx, v.role.ID) }},
+		"DeleteInvitation": {level: ofAccount, call: func(ctx context.Context, tx tx, v *world) error { return tx.DeleteInvitation(ctx, v.invitation.ID) }},
 	}
 }
 

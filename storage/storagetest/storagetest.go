@@ -77,6 +77,7 @@ func groups() []group {
 		{"Values", valueTests()},
 		{"Jobs", jobTests()},
 		{"Events", eventTests()},
+		{"People", peopleTests()},
 	}
 }
 

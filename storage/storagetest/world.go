@@ -32,6 +32,7 @@ type world struct {
 	mailbox helpdesk.Mailbox // has all that follows
 	empty   helpdesk.Mailbox // has nothing
 
+	invitation   helpdesk.Invitation
 	customer     helpdesk.Customer
 	conversation helpdesk.Conversation
 	question     helpdesk.Interaction // of the customer, with an attachment and the ledger row
@@ -77,8 +78,12 @@ func newAccount(t *testing.T, b Backend) *world {
 			return err
 		}
 		w.member = helpdesk.Membership{UserID: w.user.ID, RoleIDs: []int64{w.role.ID}, MailboxIDs: []int64{w.mailbox.ID, w.empty.ID},
-			LastActivity: at(5), CreatedAt: base, UpdatedAt: at(1)}
-		return in.InsertMembership(ctx, &w.member)
+			LastActivity: at(5), CreatedAt: base, UpdatedAt: at(1), Availability: newAvailability()}
+		if err := in.InsertMembership(ctx, &w.member); err != nil {
+			return err
+		}
+		w.invitation = w.newInvitation("lise")
+		return in.InsertInvitation(ctx, &w.invitation)
 	})
 	ok(t, err)
 	return w
@@ -226,6 +231,7 @@ type content struct {
 	Attachments   []helpdesk.Attachment
 	Mails         []helpdesk.InboundMail
 	Participant   bool
+	Invitations   []helpdesk.Invitation
 }
 
 // content reads everything in the account.
@@ -286,6 +292,8 @@ func readAll(ctx context.Context, r helpdesk.Reader, participant string) (c cont
 	note("Attachments", e)
 	c.Mails, e = r.InboundMails(ctx, helpdesk.InboundFilter{}, all())
 	note("InboundMails", e)
+	c.Invitations, e = r.Invitations(ctx, all())
+	note("Invitations", e)
 	return c, err
 }
 
