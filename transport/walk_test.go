@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
@@ -15,9 +16,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/transport"
 )
-
-const walkFile = "testdata/walk.http"
 
 // step is one request of the walk, and its answer. In the file:
 //
@@ -38,40 +38,55 @@ type step struct {
 	answer               string
 }
 
-// TestWalk goes through every operation over each backend. -update writes the
-// answers of the first backend into the file.
+// TestWalk goes through every operation over each backend; each file is a walk of
+// its own. -update writes the answers of the first backend into the files.
 func TestWalk(t *testing.T) {
 	t.Parallel()
-	text, err := os.ReadFile(walkFile)
-	if err != nil {
-		t.Fatal(err)
+	files, err := filepath.Glob("testdata/walk*.http")
+	if err != nil || len(files) == 0 {
+		t.Fatal(files, err)
 	}
-	steps := parseWalk(t, string(text))
 	for n, b := range backends() {
 		if *update && n > 0 {
 			continue
 		}
 		t.Run(b.name, func(t *testing.T) {
 			t.Parallel()
-			w := &run{world: newWorld(t, b.open(t)), used: map[string]bool{}, items: map[string]int{}, seen: map[string]int{}}
-			for i, s := range steps {
-				got := w.take(t, s)
-				if *update {
-					steps[i].answer = got
-				} else if diff := cmp.Diff(s.answer, got); diff != "" {
-					t.Fatalf("%s: %s\n%s", s.title, s.request, diff)
-				}
+			used := map[string]bool{}
+			var routes []transport.Route
+			for _, file := range files {
+				t.Run(filepath.Base(file), func(t *testing.T) { routes = walk(t, b, file, used) })
 			}
-			for _, r := range w.table.Routes() {
-				if !w.used[r.Method+" "+r.Path] {
-					t.Errorf("the walk leaves out %s", r.ID)
+			for _, r := range routes {
+				if !used[r.Method+" "+r.Path] {
+					t.Errorf("the walks leave out %s", r.ID)
 				}
-			}
-			if *update {
-				writeWalk(t, steps)
 			}
 		})
 	}
+}
+
+// walk goes through one file and notes the routes it used.
+func walk(t *testing.T, b backend, file string, used map[string]bool) []transport.Route {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	steps := parseWalk(t, string(text))
+	w := &run{world: newWorld(t, b.open(t)), used: used, items: map[string]int{}, seen: map[string]int{}}
+	for i, s := range steps {
+		got := w.take(t, s)
+		if *update {
+			steps[i].answer = got
+		} else if diff := cmp.Diff(s.answer, got); diff != "" {
+			t.Fatalf("%s: %s\n%s", s.title, s.request, diff)
+		}
+	}
+	if *update {
+		writeWalk(t, file, steps)
+	}
+	return w.table.Routes()
 }
 
 func parseWalk(t *testing.T, text string) []step {
@@ -97,7 +112,7 @@ func parseWalk(t *testing.T, text string) []step {
 	return steps
 }
 
-func writeWalk(t *testing.T, steps []step) {
+func writeWalk(t *testing.T, file string, steps []step) {
 	t.Helper()
 	var b strings.Builder
 	for i, s := range steps {
@@ -115,7 +130,7 @@ func writeWalk(t *testing.T, steps []step) {
 			b.WriteString("\n> " + s.answer + "\n")
 		}
 	}
-	if err := os.WriteFile(walkFile, []byte(b.String()), 0o644); err != nil { //nolint:gosec // a source file
+	if err := os.WriteFile(file, []byte(b.String()), 0o644); err != nil { //nolint:gosec // a source file
 		t.Fatal(err)
 	}
 }
@@ -130,6 +145,7 @@ var (
 // a customer's items are counted from 1 in the order they are seen.
 func (r *run) normal(body string) string {
 	body = internalLocal.ReplaceAllString(body, "mb-x")
+	body = r.secrets(body)
 	body = requestIDs.ReplaceAllString(body, `"request_id":"x"`)
 	return itemIDs.ReplaceAllStringFunc(body, func(found string) string {
 		m := itemIDs.FindStringSubmatch(found)
@@ -170,6 +186,7 @@ func (w *run) take(t *testing.T, s step) string {
 	case strings.HasPrefix(header[1], "multipart/"):
 		body = strings.ReplaceAll(body, "\n", "\r\n") + "\r\n"
 	}
+	words[1] = w.fillSecret(words[1])
 	rec := w.do(t, who, words[0], words[1], body, header...)
 	w.mark(words[0], words[1])
 	answer := strconv.Itoa(rec.Code)
@@ -198,7 +215,7 @@ func (w *run) mark(method, path string) {
 	path, _, _ = strings.Cut(path, "?")
 	best, fewest := "", 99
 	for _, r := range w.table.Routes() {
-		pattern := "^" + regexp.MustCompile(`\\\{[a-z_]+\\\}`).ReplaceAllString(regexp.QuoteMeta(r.Path), `[0-9]+`) + "$"
+		pattern := "^" + regexp.MustCompile(`\\\{[a-z_]+\\\}`).ReplaceAllString(regexp.QuoteMeta(r.Path), `[0-9A-Z_a-z]+`) + "$"
 		if r.Method == method && len(r.Params()) < fewest && regexp.MustCompile(pattern).MatchString(path) {
 			best, fewest = r.Path, len(r.Params())
 		}
