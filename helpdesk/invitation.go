@@ -208,13 +208,7 @@ func (s *Service) AcceptInvitation(ctx context.Context, c Caller, token string, 
 	}
 	var accepted Accepted
 	err = s.cfg.Store.InSystemTx(ctx, func(ctx context.Context, tx SystemTx) error {
-		member := user
-		if member.ID == 0 {
-			if err := tx.InsertUser(ctx, &member); err != nil {
-				return takenField(err, UniqueUserEmail, "email")
-			}
-		}
-		accepted, err = s.join(ctx, tx, invitation, member)
+		accepted, err = s.join(ctx, tx, invitation, user)
 		return err
 	})
 	return accepted, err
@@ -249,12 +243,17 @@ func (s *Service) invited(ctx context.Context, c Caller, i Invitation, in Accept
 	return user, err
 }
 
-// join uses an invitation up.
+// join uses an invitation up; a user without an id is new.
 func (s *Service) join(ctx context.Context, system SystemTx, i Invitation, user User) (Accepted, error) {
 	tx, now := system.Within(Scope{AccountID: i.AccountID}), s.now()
 	// First: of two who come at the same time, one finds it gone.
 	if err := tx.DeleteInvitation(ctx, i.ID); err != nil {
 		return Accepted{}, err
+	}
+	if user.ID == 0 {
+		if err := system.InsertUser(ctx, &user); err != nil {
+			return Accepted{}, takenField(err, UniqueUserEmail, "email")
+		}
 	}
 	m := newMembership(user.ID, i.RoleIDs, now)
 	m.MailboxIDs = i.MailboxIDs

@@ -207,3 +207,32 @@ func TestReadsOfPeople(t *testing.T) {
 		}
 	}
 }
+
+// Of several who accept an invitation at the same time, one does.
+func TestAcceptAtTheSameTime(t *testing.T) {
+	t.Parallel()
+	for _, b := range backends() {
+		t.Run(b.name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, b.open(t))
+			_, token, err := w.desk(t).Invite(t.Context(), helpdesk.InvitationInput{Email: "lise@example.org", RoleIDs: []int64{3}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			const workers = 4
+			codes := make(chan int, workers)
+			for range workers {
+				go func() {
+					codes <- w.do(t, "", "POST", "/invitations/"+token+"/accept", `{"name": "Lise", "password": "correct horse"}`, "Content-Type", "application/json").Code
+				}()
+			}
+			got := map[int]int{}
+			for range workers {
+				got[<-codes]++
+			}
+			if got[http.StatusOK] != 1 || got[http.StatusOK]+got[http.StatusNotFound]+got[http.StatusUnauthorized] != workers {
+				t.Errorf("answers: %v", got)
+			}
+		})
+	}
+}
