@@ -14,6 +14,7 @@ type Admin struct {
 	svc    *Service
 	guard  systemGuard
 	userID int64 // 0: the operator
+	caller Caller
 }
 
 // operate stands for what only the operator may do.
@@ -107,7 +108,7 @@ func populate(ctx context.Context, tx Tx, ownerID int64, now time.Time) error {
 		if role.Key != RoleOwner {
 			continue
 		}
-		m := Membership{UserID: ownerID, RoleIDs: []int64{role.ID}, CreatedAt: now, UpdatedAt: now}
+		m := newMembership(ownerID, []int64{role.ID}, now)
 		if err := tx.InsertMembership(ctx, &m); err != nil {
 			return err
 		}
@@ -211,7 +212,7 @@ func (a *Admin) AddMember(ctx context.Context, accountID, userID int64, roleKey 
 		return Membership{}, err
 	}
 	now := a.svc.now()
-	m := Membership{UserID: userID, CreatedAt: now, UpdatedAt: now}
+	m := newMembership(userID, nil, now)
 	err = begin(ctx, func(ctx context.Context, system SystemTx) error {
 		tx := system.Within(Scope{AccountID: accountID})
 		if _, err := tx.Account(ctx); err != nil {
@@ -254,25 +255,9 @@ func (a *Admin) CreateToken(ctx context.Context, userID int64, in TokenInput) (A
 	if err != nil {
 		return AccessToken{}, "", err
 	}
-	now := a.svc.now()
-	in.Name = cleanLine(in.Name)
-	if in.Secret == "" {
-		in.Secret = newSecret()
-	}
-	var problems fault.Collector
-	required(&problems, "name", in.Name, 200)
-	known := setOf(Permissions())
-	for _, p := range in.Scopes {
-		problems.Check(known[p], "scopes", "has an unknown permission: "+cut(string(p), 64))
-	}
-	problems.Check(in.ExpiresAt.IsZero() || in.ExpiresAt.After(now), "expires_at", "must be in the future")
-	problems.Check(printable(in.Secret) && len(in.Secret) >= 20 && len(in.Secret) <= 200, "secret", "must be 20 to 200 printable characters")
-	if err := problems.Err(); err != nil {
+	token, err := a.svc.newToken(userID, &in)
+	if err != nil {
 		return AccessToken{}, "", err
-	}
-	token := AccessToken{
-		UserID: userID, Name: in.Name, Hash: hashSecret(in.Secret), Scopes: in.Scopes,
-		ExpiresAt: in.ExpiresAt.UTC().Truncate(time.Microsecond), CreatedAt: now,
 	}
 	err = begin(ctx, func(ctx context.Context, tx SystemTx) error {
 		if _, err := tx.User(ctx, userID); err != nil {

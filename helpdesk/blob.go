@@ -15,6 +15,7 @@ const (
 	JobFileMail   = "mail.file"   // Subject: mailbox whose received mails are to be filed
 	JobSendMail   = "mail.send"   // Subject: interaction to be sent
 	JobPurgeBlobs = "blobs.purge" // Payload: what to remove
+	JobInvite     = "mail.invite" // Subject: invitation to be sent
 )
 
 func accountPrefix(accountID int64) string { return fmt.Sprintf("accounts/%d/", accountID) }

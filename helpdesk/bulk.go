@@ -71,11 +71,11 @@ func (d *Desk) updateAll(ctx context.Context, tx Tx, ids []int64, in BulkUpdate)
 		}
 	}
 	if in.TagIDs.IsSet() {
-		tags := distinct(in.TagIDs.Or(nil))
+		tags := sortedSet(in.TagIDs.Or(nil))
 		if err := checkTags(ctx, tx, tags); err != nil {
 			return nil, err
 		}
-		if err := tx.SetTags(ctx, distinct(ids), tags); err != nil {
+		if err := tx.SetTags(ctx, sortedSet(ids), tags); err != nil {
 			return nil, err
 		}
 	}
@@ -102,7 +102,7 @@ func lockAll(ctx context.Context, tx Tx, ids []int64) ([]Conversation, error) {
 	if err := missing(ids, found); err != nil {
 		return nil, err
 	}
-	ids = distinct(ids)
+	ids = sortedSet(ids)
 	all := make([]Conversation, len(ids))
 	for i, id := range ids {
 		if all[i], err = tx.ConversationForUpdate(ctx, id); err != nil {

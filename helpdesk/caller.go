@@ -21,6 +21,8 @@ type Caller struct {
 	userID  int64
 	tokenID int64
 	scopes  []Permission
+	session bool
+	expires time.Time // of the token; zero: never
 }
 
 // UserID is the caller's user, 0 for nobody.
@@ -53,7 +55,7 @@ func (s *Service) Authenticate(ctx context.Context, secret string) (Caller, erro
 			s.cfg.Logger.WarnContext(ctx, "last use of a token was not recorded", "token_id", token.ID, "error", err)
 		}
 	}
-	return Caller{userID: token.UserID, tokenID: token.ID, scopes: token.Scopes}, nil
+	return Caller{userID: token.UserID, tokenID: token.ID, scopes: token.Scopes, session: token.Session, expires: token.ExpiresAt}, nil
 }
 
 // SignIn finds the user that an address and a password belong to. Whatever is
@@ -122,8 +124,10 @@ func (s *Service) Admin(ctx context.Context, c Caller) (*Admin, error) {
 	if err != nil {
 		return nil, err
 	}
-	allows := func(p Permission) bool { return p == anyMember || (p == AccountsCreate && canCreate) }
-	return &Admin{svc: s, userID: c.userID, guard: guard.New(allows, Directory(s.cfg.Store), s.cfg.Store.InSystemTx)}, nil
+	allows := func(p Permission) bool {
+		return p == anyMember || p == AccountsCreate && canCreate || p == ownUser && len(c.scopes) == 0
+	}
+	return &Admin{svc: s, userID: c.userID, caller: c, guard: guard.New(allows, Directory(s.cfg.Store), s.cfg.Store.InSystemTx)}, nil
 }
 
 // Operator is the handle of whoever runs the program itself: the command line and

@@ -16,6 +16,14 @@ type Membership struct {
 	LastActivity time.Time
 	CreatedAt    time.Time
 	UpdatedAt    time.Time
+	Availability Availability
+}
+
+// newMembership is one of a user who is online while in the app.
+func newMembership(userID int64, roleIDs []int64, now time.Time) Membership {
+	return Membership{
+		UserID: userID, RoleIDs: roleIDs, CreatedAt: now, UpdatedAt: now, Availability: Availability{WhileInApp: true},
+	}
 }
 
 // Grant is a membership with the roles it refers to.
@@ -23,9 +31,6 @@ type Grant struct {
 	Membership Membership
 	Roles      []Role
 }
-
-// activeFor is how long after its last activity a member counts as working.
-const activeFor = 5 * time.Minute
 
 // Membership returns the caller's own membership.
 func (d *Desk) Membership(ctx context.Context) (Membership, error) {
@@ -51,13 +56,12 @@ func (d *Desk) Touch(ctx context.Context) error {
 		if now.Sub(m.LastActivity) < time.Minute {
 			return nil
 		}
-		m.LastActivity = now
-		return tx.UpdateMembership(ctx, &m)
+		return tx.TouchMembership(ctx, m.ID, now)
 	})
 }
 
-// Online reports whether a member is at work: active in the last five minutes.
-func (d *Desk) Online(m Membership) bool { return d.svc.now().Sub(m.LastActivity) < activeFor }
+// Online reports whether a member is at work now, as its [Availability] says.
+func (d *Desk) Online(m Membership) bool { return m.online(d.svc.now()) }
 
 // Roles lists the account's roles by id, built-in ones with their permissions.
 func (d *Desk) Roles(ctx context.Context) ([]Role, error) {
@@ -93,21 +97,14 @@ func (d *Desk) Context(ctx context.Context) ([]ActiveMember, error) {
 		return nil, err
 	}
 	var active []ActiveMember
-	var from *storage.Position
-	for {
-		members, err := r.Memberships(ctx, storage.Seek{From: from, Limit: 100})
-		if err != nil {
-			return nil, err
+	err = eachMember(ctx, r, func(m Membership) error {
+		if d.Online(m) {
+			active = append(active, ActiveMember{Membership: m})
 		}
-		for _, m := range members {
-			from = &storage.Position{ID: m.ID}
-			if d.Online(m) {
-				active = append(active, ActiveMember{Membership: m})
-			}
-		}
-		if len(members) < 100 {
-			break
-		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
 	}
 	ids := make([]int64, len(active))
 	for i, a := range active {
@@ -125,4 +122,30 @@ func (d *Desk) Context(ctx context.Context) ([]ActiveMember, error) {
 		active[i].User = byID[active[i].Membership.UserID]
 	}
 	return active, nil
+}
+
+// each visits all rows of a list by id.
+func each[T any](list func(storage.Seek) ([]T, error), id func(T) int64, visit func(T) error) error {
+	const batch = 100
+	var from *storage.Position
+	for {
+		rows, err := list(storage.Seek{From: from, Limit: batch})
+		if err != nil {
+			return err
+		}
+		for _, row := range rows {
+			if err := visit(row); err != nil {
+				return err
+			}
+			from = &storage.Position{ID: id(row)}
+		}
+		if len(rows) < batch {
+			return nil
+		}
+	}
+}
+
+func eachMember(ctx context.Context, r Reader, visit func(Membership) error) error {
+	list := func(seek storage.Seek) ([]Membership, error) { return r.Memberships(ctx, seek) }
+	return each(list, func(m Membership) int64 { return m.ID }, visit)
 }

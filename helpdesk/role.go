@@ -1,6 +1,14 @@
 package helpdesk
 
-import "time"
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/helpwright/helpwright/storage"
+	"github.com/helpwright/helpwright/storage/fault"
+)
 
 // Role is a set of permissions that memberships refer to. The permissions of the
 // built-in roles come from the code, so that a new release can add to them; their
@@ -71,4 +79,218 @@ func resolve(roles []Role) []Role {
 		}
 	}
 	return roles
+}
+
+// maxRoles bounds the roles of an account, the built-in ones included.
+const maxRoles = 200
+
+// RoleInput is a custom role.
+type RoleInput struct {
+	Name        string // required, at most 100 characters; unique in the account, whatever the case
+	Description storage.Opt[string]
+	Permissions storage.Opt[[]Permission]
+}
+
+// PermissionsOf is what roles give together, sorted.
+func PermissionsOf(roles []Role) []Permission {
+	set := permissionSet{}
+	for _, r := range roles {
+		for _, p := range r.Permissions {
+			set[p] = true
+		}
+	}
+	return set.sorted()
+}
+
+// ListRoles lists the roles by id. It needs roles.view.
+func (d *Desk) ListRoles(ctx context.Context, req storage.PageRequest) (storage.Page[Role], error) {
+	r, err := d.guard.Read(RolesView)
+	if err != nil {
+		return storage.Page[Role]{}, err
+	}
+	all, err := r.Roles(ctx)
+	if err != nil {
+		return storage.Page[Role]{}, err
+	}
+	all = resolve(all)
+	return storage.List(req, false, func(r Role) storage.Position { return storage.Position{ID: r.ID} },
+		func(seek storage.Seek) ([]Role, error) { return cutRoles(all, seek), nil })
+}
+
+// cutRoles is the part of a short list that a page shows.
+func cutRoles(all []Role, seek storage.Seek) []Role {
+	all = slices.Clone(all)
+	if seek.Desc {
+		slices.Reverse(all)
+	}
+	if seek.From != nil {
+		all = slices.DeleteFunc(all, func(r Role) bool {
+			return !seek.Desc && r.ID <= seek.From.ID || seek.Desc && r.ID >= seek.From.ID
+		})
+	}
+	return all[:min(len(all), seek.Limit)]
+}
+
+// Role returns a role. It needs roles.view.
+func (d *Desk) Role(ctx context.Context, id int64) (Role, error) {
+	r, err := d.guard.Read(RolesView)
+	if err != nil {
+		return Role{}, err
+	}
+	return roleOf(ctx, r, id)
+}
+
+func roleOf(ctx context.Context, r Reader, id int64) (Role, error) {
+	found, err := rolesOf(ctx, r, []int64{id})
+	if err != nil {
+		return Role{}, err
+	}
+	return found[0], nil
+}
+
+// CreateRole makes a custom role. It needs roles.create, and every permission that
+// the role is to give. There are at most 200 roles in an account.
+func (d *Desk) CreateRole(ctx context.Context, in RoleInput) (Role, error) {
+	begin, err := d.guard.Write(RolesCreate)
+	if err != nil {
+		return Role{}, err
+	}
+	if err := in.validate(); err != nil {
+		return Role{}, err
+	}
+	now := d.svc.now()
+	role := Role{CreatedAt: now, UpdatedAt: now}
+	err = begin(ctx, func(ctx context.Context, tx Tx) error {
+		if err := d.fillRole(ctx, tx, &role, in); err != nil {
+			return err
+		}
+		if err := tx.InsertRole(ctx, &role); err != nil {
+			return err
+		}
+		return d.emit(ctx, tx, "role.created", role.ID, 0)
+	})
+	return role, err
+}
+
+// UpdateRole changes a custom role, for all who have it. It needs roles.update, and
+// every permission that the role gave or is to give. A built-in role cannot be
+// changed: a Conflict with code built_in_role.
+func (d *Desk) UpdateRole(ctx context.Context, id int64, in RoleInput) (Role, error) {
+	begin, err := d.guard.Write(RolesUpdate)
+	if err != nil {
+		return Role{}, err
+	}
+	if err := in.validate(); err != nil {
+		return Role{}, err
+	}
+	var role Role
+	err = begin(ctx, func(ctx context.Context, tx Tx) error {
+		if role, err = d.customRole(ctx, tx, id); err != nil {
+			return err
+		}
+		if err := d.fillRole(ctx, tx, &role, in); err != nil {
+			return err
+		}
+		role.UpdatedAt = d.svc.now()
+		if err := tx.UpdateRole(ctx, &role); err != nil {
+			return err
+		}
+		return d.emit(ctx, tx, "role.updated", role.ID, 0)
+	})
+	return role, err
+}
+
+// DeleteRole removes a custom role. It needs roles.delete, and every permission that
+// the role gives. One that a member or an open invitation has is a Conflict, and so
+// is a built-in one. The code of the former is role_in_use.
+func (d *Desk) DeleteRole(ctx context.Context, id int64) error {
+	begin, err := d.guard.Write(RolesDelete)
+	if err != nil {
+		return err
+	}
+	return begin(ctx, func(ctx context.Context, tx Tx) error {
+		if _, err := d.customRole(ctx, tx, id); err != nil {
+			return err
+		}
+		err := eachInvitation(ctx, tx, func(i Invitation) error {
+			if slices.Contains(i.RoleIDs, id) && i.ExpiresAt.After(d.svc.now()) {
+				return roleInUse("An invitation grants this role.", nil)
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		err = tx.DeleteRole(ctx, id)
+		if fault.Is(err, fault.Conflict) {
+			return roleInUse("A member has this role.", err)
+		}
+		if err != nil {
+			return err
+		}
+		return d.emit(ctx, tx, "role.deleted", id, 0)
+	})
+}
+
+func roleInUse(message string, err error) error {
+	return &fault.Error{Kind: fault.Conflict, Code: "role_in_use", Message: message, Err: err}
+}
+
+// customRole finds a role that the caller may change, and locks the account.
+func (d *Desk) customRole(ctx context.Context, tx Tx, id int64) (Role, error) {
+	if err := tx.LockAccount(ctx); err != nil {
+		return Role{}, err
+	}
+	role, err := roleOf(ctx, tx, id)
+	switch {
+	case err != nil:
+		return Role{}, err
+	case role.Key != "":
+		return Role{}, &fault.Error{Kind: fault.Conflict, Code: "built_in_role", Message: "A built-in role cannot be changed or deleted."}
+	case !d.holdsAll(role.Permissions):
+		return Role{}, fault.New(fault.Forbidden, "The role gives more than you hold.")
+	}
+	return role, nil
+}
+
+func (in *RoleInput) validate() error {
+	in.Name = cleanLine(in.Name)
+	var problems fault.Collector
+	required(&problems, "name", in.Name, 100)
+	bounded(&problems, "description", in.Description.Or(""), 1000)
+	checkPermissions(&problems, "permissions", in.Permissions.Or(nil))
+	return problems.Err()
+}
+
+func checkPermissions(problems *fault.Collector, field string, all []Permission) {
+	known := setOf(Permissions())
+	problems.Check(len(all) <= 1000, field, "has more than 1000 items")
+	for _, p := range all[:min(len(all), 1000)] {
+		problems.Check(known[p], field, "has an unknown permission: "+cut(clean(string(p)), 64))
+	}
+}
+
+// fillRole takes over what was validated. It locks the account, so that names stay
+// unique.
+func (d *Desk) fillRole(ctx context.Context, tx Tx, role *Role, in RoleInput) error {
+	role.Name = in.Name
+	role.Description = clean(in.Description.Or(role.Description))
+	role.Permissions = setOf(in.Permissions.Or(role.Permissions)).sorted()
+	if !d.holdsAll(role.Permissions) {
+		return fault.New(fault.Forbidden, "You cannot grant more than you hold.")
+	}
+	if err := tx.LockAccount(ctx); err != nil {
+		return err
+	}
+	all, err := tx.Roles(ctx)
+	if err != nil {
+		return err
+	}
+	if role.ID == 0 && len(all) >= maxRoles {
+		return fault.Newf(fault.Conflict, "An account has at most %d roles.", maxRoles)
+	}
+	if slices.ContainsFunc(all, func(r Role) bool { return r.ID != role.ID && strings.EqualFold(r.Name, role.Name) }) {
+		return fault.Field("name", "is taken already")
+	}
+	return nil
 }

@@ -56,6 +56,7 @@ const (
 
 // Directory finds what is needed before an account is known.
 type Directory interface {
+	PeopleDirectory
 	// TokenByHash finds an access token by the hash of its secret.
 	TokenByHash(ctx context.Context, hash []byte) (AccessToken, error)
 	// User finds a user by id.
@@ -90,6 +91,7 @@ type Reader interface {
 	UnreadReader
 	ViewReader
 	MergeReader
+	InvitationReader
 }
 
 // AccountReader reads the account, its roles and its members.
@@ -193,6 +195,7 @@ type Tx interface {
 	UnreadWriter
 	ViewWriter
 	MergeWriter
+	MemberWriter
 	storage.Outbox
 	RowLocks
 	SearchIndex
@@ -300,6 +303,46 @@ type SystemTx interface {
 	InsertAccount(ctx context.Context, a *Account) error
 	// Within gives the writer of a scope in this same transaction.
 	Within(s Scope) Tx
+	UserWriter
+}
+
+// PeopleDirectory finds what users have above accounts.
+type PeopleDirectory interface {
+	// TokensOf lists a user's access tokens that are no sessions, by id.
+	TokensOf(ctx context.Context, userID int64, seek storage.Seek) ([]AccessToken, error)
+	// InvitationByHash finds an invitation by the hash of its token.
+	InvitationByHash(ctx context.Context, hash []byte) (Invitation, error)
+}
+
+// InvitationReader reads invitations.
+type InvitationReader interface {
+	Invitation(ctx context.Context, id int64) (Invitation, error)
+	// Invitations lists by id.
+	Invitations(ctx context.Context, seek storage.Seek) ([]Invitation, error)
+}
+
+// MemberWriter changes roles, invitations and what members did last.
+type MemberWriter interface {
+	// LockAccount keeps other transactions that lock the account waiting until this
+	// one ends: what it reads of members, roles and invitations stays true.
+	LockAccount(ctx context.Context) error
+	// TouchMembership sets LastActivity and nothing else.
+	TouchMembership(ctx context.Context, id int64, at time.Time) error
+	UpdateRole(ctx context.Context, r *Role) error
+	// DeleteRole removes a role. One that a membership has is a Conflict fault.
+	DeleteRole(ctx context.Context, id int64) error
+	// InsertInvitation sets the AccountID too.
+	InsertInvitation(ctx context.Context, i *Invitation) error
+	DeleteInvitation(ctx context.Context, id int64) error
+}
+
+// UserWriter changes users and their tokens.
+type UserWriter interface {
+	UpdateUser(ctx context.Context, u *User) error
+	// DeleteToken removes an access token of a user; another's is a NotFound fault.
+	DeleteToken(ctx context.Context, userID, id int64) error
+	// DeleteSessions removes the sessions of a user that had expired by a time.
+	DeleteSessions(ctx context.Context, userID int64, by time.Time) error
 }
 
 // DomainReader reads domains.

@@ -222,7 +222,7 @@ func (d *Desk) retag(ctx context.Context, conversationID int64, tagIDs []int64, 
 		if err != nil {
 			return err
 		}
-		ids := distinct(change(old, tagIDs))
+		ids := sortedSet(change(old, tagIDs))
 		if err := checkTagCount(ids); err != nil {
 			return err
 		}
@@ -275,11 +275,11 @@ func tagsOf(ctx context.Context, r Reader, conversationIDs ...int64) ([]int64, e
 	for i, t := range found {
 		ids[i] = t.Tag.ID
 	}
-	return distinct(ids), err
+	return sortedSet(ids), err
 }
 
-// distinct sorts ids and drops doubles.
-func distinct(ids []int64) []int64 {
+// sortedSet sorts ids and drops doubles.
+func sortedSet(ids []int64) []int64 {
 	ids = slices.Clone(ids)
 	slices.Sort(ids)
 	return slices.Compact(ids)

@@ -614,3 +614,68 @@ func (UnimplementedTx) MergedInto(context.Context, int64) (Conversation, error) 
 func (UnimplementedTx) MergeConversation(context.Context, int64, int64) error {
 	return errUnimplemented()
 }
+
+// TokensOf implements [Store].
+func (UnimplementedStore) TokensOf(context.Context, int64, storage.Seek) ([]AccessToken, error) {
+	return nil, errUnimplemented()
+}
+
+// InvitationByHash implements [Store].
+func (UnimplementedStore) InvitationByHash(context.Context, []byte) (Invitation, error) {
+	return Invitation{}, errUnimplemented()
+}
+
+// Invitation implements [Tx].
+func (UnimplementedTx) Invitation(context.Context, int64) (Invitation, error) {
+	return Invitation{}, errUnimplemented()
+}
+
+// Invitations implements [Tx].
+func (UnimplementedTx) Invitations(context.Context, storage.Seek) ([]Invitation, error) {
+	return nil, errUnimplemented()
+}
+
+// LockAccount implements [Tx].
+func (UnimplementedTx) LockAccount(context.Context) error {
+	return errUnimplemented()
+}
+
+// TouchMembership implements [Tx].
+func (UnimplementedTx) TouchMembership(context.Context, int64, time.Time) error {
+	return errUnimplemented()
+}
+
+// UpdateRole implements [Tx].
+func (UnimplementedTx) UpdateRole(context.Context, *Role) error {
+	return errUnimplemented()
+}
+
+// DeleteRole implements [Tx].
+func (UnimplementedTx) DeleteRole(context.Context, int64) error {
+	return errUnimplemented()
+}
+
+// InsertInvitation implements [Tx].
+func (UnimplementedTx) InsertInvitation(context.Context, *Invitation) error {
+	return errUnimplemented()
+}
+
+// DeleteInvitation implements [Tx].
+func (UnimplementedTx) DeleteInvitation(context.Context, int64) error {
+	return errUnimplemented()
+}
+
+// UpdateUser implements [SystemTx].
+func (UnimplementedSystemTx) UpdateUser(context.Context, *User) error {
+	return errUnimplemented()
+}
+
+// DeleteToken implements [SystemTx].
+func (UnimplementedSystemTx) DeleteToken(context.Context, int64, int64) error {
+	return errUnimplemented()
+}
+
+// DeleteSessions implements [SystemTx].
+func (UnimplementedSystemTx) DeleteSessions(context.Context, int64, time.Time) error {
+	return errUnimplemented()
+}

@@ -100,7 +100,7 @@ func (in *ViewInput) prepare(userID int64) (ConversationQuery, error) {
 	var problems fault.Collector
 	in.Name = cleanLine(in.Name)
 	required(&problems, "name", in.Name, 100)
-	in.Filter.Statuses, in.Filter.TagIDs = slices.Clone(in.Filter.Statuses), distinct(in.Filter.TagIDs)
+	in.Filter.Statuses, in.Filter.TagIDs = slices.Clone(in.Filter.Statuses), sortedSet(in.Filter.TagIDs)
 	in.Filter.Words = cut(cleanLine(in.Filter.Words), 1000)
 	in.Filter.UpdatedSince = in.Filter.UpdatedSince.UTC().Truncate(time.Microsecond)
 	q, ok := in.Filter.Query(userID)

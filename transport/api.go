@@ -21,7 +21,10 @@ type APIConfig struct {
 
 	// Authenticate finds out who asks, for applications that sign in users
 	// themselves: they return Service.As(userID). An error is answered as it is; the
-	// zero Caller is nobody and gets 401. nil: access tokens, as Authorization: Bearer.
+	// zero Caller is nobody and gets 401. nil: access tokens, as Authorization: Bearer,
+	// and the cookie of POST /auth/login. A browser sends a cookie also with requests
+	// that other sites make it send, so with the cookie everything but GET and HEAD
+	// has to say in Sec-Fetch-Site or Origin that it comes from this site, else 403.
 	Authenticate func(ctx context.Context, r *http.Request) (helpdesk.Caller, error)
 
 	// Version of the program that the OpenAPI document names; "": that of the API.
@@ -54,6 +57,7 @@ func API(cfg APIConfig) *Table {
 	a.addTags(t)
 	a.addViews(t)
 	a.addOrganising(t)
+	a.addPeople(t)
 	t.AddDocument(versioned(OpenAPI(), cfg.Version))
 	return t
 }
@@ -82,6 +86,12 @@ func (a *api) caller(ctx context.Context, r *Request) (helpdesk.Caller, error) {
 
 func (a *api) bearer(ctx context.Context, r *Request) (helpdesk.Caller, error) {
 	token := r.Token()
+	if token == "" && r.Header("Authorization") == "" && r.Cookie(sessionCookie) != "" {
+		if err := r.sameSite(); err != nil {
+			return helpdesk.Caller{}, err
+		}
+		token = r.Cookie(sessionCookie)
+	}
 	if token == "" {
 		return helpdesk.Caller{}, fault.New(fault.Unauthenticated, "Send an access token in the Authorization header, as Bearer.")
 	}
@@ -180,6 +190,7 @@ type expanding struct {
 // relations are what the expansions need that are no matter of course.
 var relations = map[string]helpdesk.Permission{
 	"mailbox": helpdesk.MailboxesView, "customer": helpdesk.CustomersView, "attachments": helpdesk.InteractionsView,
+	"account": helpdesk.AccountsView, "mailboxes": helpdesk.MailboxesView,
 }
 
 // mayExpand is asked before something is changed: the service refuses to read a

@@ -22,5 +22,11 @@
 // Around all operations lie limits of requests ([Limiter], [Buckets]) and, for
 // POST, the Idempotency-Key header; [Config] has both.
 //
+// Who asks is known by an access token, or in a browser by the cookie that POST
+// /auth/login sets: HttpOnly, SameSite=Lax, Secure where the site is https. With the
+// cookie, everything but GET and HEAD is 403 (code cross_origin) unless
+// Sec-Fetch-Site is same-origin or, from a browser that does not send it, Origin is
+// this site's. An access token needs none of this: no browser adds it by itself.
+//
 // [Table.Handler] serves the table under any mux, also below http.StripPrefix.
 package transport

@@ -3,9 +3,9 @@ package transport
 import (
 	"context"
 	"net/http"
+	"slices"
 
 	"github.com/helpwright/helpwright/helpdesk"
-	"github.com/helpwright/helpwright/storage/fault"
 )
 
 // membership as the API shows it.
@@ -73,81 +73,110 @@ func (a *api) addMemberships(t *Table) {
 
 func (a *api) getUser(ctx context.Context, admin *helpdesk.Admin, _ struct{}) (me, error) {
 	u, err := admin.Me(ctx)
-	return me{ID: u.ID, Name: u.Name, Email: u.Email, Initials: u.Initials()}, err
-}
-
-func ownUser(ctx context.Context, d *helpdesk.Desk) (helpdesk.User, error) {
-	users, err := d.UsersByID(ctx, []int64{d.UserID()})
-	if err == nil && len(users) == 0 {
-		err = fault.Missing("user", d.UserID())
-	}
-	if err != nil {
-		return helpdesk.User{}, err
-	}
-	return users[0], nil
+	return showMe(u), err
 }
 
 func (a *api) getOwnMembership(ctx context.Context, d *helpdesk.Desk, in expanding) (membership, error) {
 	m, err := d.Membership(ctx)
-	if err != nil {
-		return membership{}, err
-	}
-	out := membership{
-		ID: m.ID, UserID: m.UserID, AccountID: d.AccountID(), Permissions: []string{}, IsOnline: d.Online(m),
-		LastActivity: TimePtr(&m.LastActivity), CreatedAt: Time(m.CreatedAt), UpdatedAt: Time(m.UpdatedAt),
-	}
-	for _, p := range d.Permissions() {
-		out.Permissions = append(out.Permissions, string(p))
-	}
-	return out, a.expandMembership(ctx, d, m, &out, in.Expand)
+	return one(ctx, d, m, err, in.Expand, showMemberships)
 }
 
-func (a *api) expandMembership(ctx context.Context, d *helpdesk.Desk, m helpdesk.Membership, out *membership, expand Expand) error {
-	if expand.Has("user") {
-		u, err := ownUser(ctx, d)
-		if err != nil {
-			return err
+// showMemberships shows a page with one query for each relation.
+func showMemberships(ctx context.Context, d *helpdesk.Desk, rows []helpdesk.Membership, expand Expand) ([]membership, error) {
+	found, err := findRelations(ctx, d, rows, expand)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]membership, len(rows))
+	for i, m := range rows {
+		out[i] = membership{
+			ID: m.ID, UserID: m.UserID, AccountID: d.AccountID(), Permissions: []string{}, IsOnline: d.Online(m), Account: found.account,
+			LastActivity: TimePtr(&m.LastActivity), CreatedAt: Time(m.CreatedAt), UpdatedAt: Time(m.UpdatedAt),
 		}
-		out.User = &fullUser{
-			ID: u.ID, Name: u.Name, Initials: u.Initials(), Email: u.Email, EmailVerifiedAt: TimePtr(&u.EmailVerifiedAt),
-			CreatedAt: Time(u.CreatedAt), UpdatedAt: Time(u.UpdatedAt),
+		roles := picked(found.roles, m.RoleIDs)
+		permissions := helpdesk.PermissionsOf(roles)
+		if m.UserID == d.UserID() {
+			permissions = d.Permissions()
+		}
+		for _, p := range permissions {
+			out[i].Permissions = append(out[i].Permissions, string(p))
+		}
+		if expand.Has("user") {
+			out[i].User = pick(found.users, m.UserID)
+		}
+		if expand.Has("roles") {
+			out[i].Roles = []role{}
+			for _, r := range roles {
+				out[i].Roles = append(out[i].Roles, role{ID: r.ID, Name: r.Name, Description: r.Description})
+			}
+		}
+		if expand.Has("mailboxes") {
+			out[i].Mailboxes = listed(picked(found.mailboxes, m.MailboxIDs))
+		}
+	}
+	return out, nil
+}
+
+// memberRelations is what memberships refer to.
+type memberRelations struct {
+	users     map[int64]fullUser
+	account   *account
+	roles     map[int64]helpdesk.Role
+	mailboxes map[int64]mailbox
+}
+
+func findRelations(ctx context.Context, d *helpdesk.Desk, rows []helpdesk.Membership, expand Expand) (found memberRelations, err error) {
+	others := func(m helpdesk.Membership) bool { return m.UserID != d.UserID() }
+	if expand.Has("roles") || slices.ContainsFunc(rows, others) { // the caller's own permissions the desk knows
+		roles, err := d.Roles(ctx)
+		if err != nil {
+			return memberRelations{}, err
+		}
+		found.roles = byID(roles, func(r helpdesk.Role) int64 { return r.ID })
+	}
+	if expand.Has("user") {
+		users, err := d.UsersByID(ctx, ids(rows, func(m helpdesk.Membership) []int64 { return []int64{m.UserID} }))
+		if err != nil {
+			return memberRelations{}, err
+		}
+		found.users = map[int64]fullUser{}
+		for _, u := range users {
+			found.users[u.ID] = fullUser{
+				ID: u.ID, Name: u.Name, Initials: u.Initials(), Email: u.Email, EmailVerifiedAt: TimePtr(&u.EmailVerifiedAt),
+				CreatedAt: Time(u.CreatedAt), UpdatedAt: Time(u.UpdatedAt),
+			}
 		}
 	}
 	if expand.Has("account") {
-		found, err := d.Account(ctx)
+		of, err := d.Account(ctx)
 		if err != nil {
-			return err
+			return memberRelations{}, err
 		}
-		shown := showAccount(found, nil)
-		out.Account = &shown
-	}
-	if expand.Has("roles") {
-		roles, err := d.Roles(ctx)
-		if err != nil {
-			return err
-		}
-		known := byID(roles, func(r helpdesk.Role) int64 { return r.ID })
-		out.Roles = []role{}
-		for _, id := range m.RoleIDs {
-			if r, ok := known[id]; ok {
-				out.Roles = append(out.Roles, role{ID: r.ID, Name: r.Name, Description: r.Description})
-			}
-		}
+		shown := showAccount(of, nil)
+		found.account = &shown
 	}
 	if expand.Has("mailboxes") {
-		found, err := d.MailboxesByID(ctx, m.MailboxIDs)
+		mailboxes, err := d.MailboxesByID(ctx, ids(rows, func(m helpdesk.Membership) []int64 { return m.MailboxIDs }))
 		if err != nil {
-			return err
+			return memberRelations{}, err
 		}
-		known := byID(found, func(m helpdesk.Mailbox) int64 { return m.ID })
-		out.Mailboxes = []mailbox{}
-		for _, id := range m.MailboxIDs {
-			if one, ok := known[id]; ok {
-				out.Mailboxes = append(out.Mailboxes, showMailbox(d, one))
-			}
+		found.mailboxes = map[int64]mailbox{}
+		for _, m := range mailboxes {
+			found.mailboxes[m.ID] = showMailbox(d, m)
 		}
 	}
-	return nil
+	return found, nil
+}
+
+// picked are the objects of ids, in their order; those that are not there are left out.
+func picked[T any](shown map[int64]T, ids []int64) []T {
+	var out []T
+	for _, id := range ids {
+		if one, ok := shown[id]; ok {
+			out = append(out, one)
+		}
+	}
+	return out
 }
 
 // users finds users by id for showing them.

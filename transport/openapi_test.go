@@ -77,8 +77,8 @@ func TestGeneratedDocument(t *testing.T) {
 		"components/schemas/Ticket/properties/tags":                        `{"items":{"type":"string"},"type":"array"}`,
 		"components/schemas/Ticket/required":                               `["id","account_id","subject","status","user_id","tags","closed_at","created_at"]`,
 		"components/schemas/Upload/properties/file":                        `{"format":"binary","type":"string"}`,
-		"paths//accounts/{account_id}/tickets/get/security":                `[{"bearer":[]}]`,
-		"paths//accounts/{account_id}/files/{file_path}/get/security":      `[{},{"bearer":[]}]`,
+		"paths//accounts/{account_id}/tickets/get/security":                `[{"bearer":[]},{"session":[]}]`,
+		"paths//accounts/{account_id}/files/{file_path}/get/security":      `[{},{"bearer":[]},{"session":[]}]`,
 		"paths//account/{account_id}/tickets/post/operationId":             `"createTicketAlias1"`,
 		"paths//accounts/{account_id}/tickets/{ticket_id}/put/requestBody": "",
 	} {

@@ -88,7 +88,12 @@ func (t *Table) refused(h http.Header, r *Request, err error) error {
 }
 
 // credentials are what the client shows to say who it is, "" for nothing.
-func (r *Request) credentials() string { return r.Header("Authorization") }
+func (r *Request) credentials() string {
+	if given := r.Header("Authorization"); given != "" {
+		return given
+	}
+	return r.Cookie(sessionCookie)
+}
 
 // limitKey names who asks: whoever has these credentials, or the client's address.
 // Limiters see a hash.

@@ -167,6 +167,13 @@ func (a *app) jobs() (*jobs.Runner, error) {
 	if err != nil {
 		return nil, err
 	}
+	inviter, err := outbound.NewInviter(outbound.InviterConfig{
+		Outgoing: a.service.Outgoing(), Transport: transport, Logger: a.log,
+		Link: func(token string) string { return a.settings.baseURL() + "/invitations/" + token },
+	})
+	if err != nil {
+		return nil, err
+	}
 	filer := ingest.NewFiler(ingest.FilerConfig{Intake: a.service.Intake(), Logger: a.log})
 	// Mail is never given up because a job failed often: the database or the disk
 	// was away. The reasons to give up are the service's.
@@ -177,6 +184,7 @@ func (a *app) jobs() (*jobs.Runner, error) {
 			helpdesk.JobFileMail:   {Func: filer.Handle, Workers: 4, MaxAttempts: patient},
 			helpdesk.JobSendMail:   {Func: sender.Handle, Workers: 8, MaxAttempts: patient},
 			helpdesk.JobPurgeBlobs: {Func: a.service.PurgeBlobs, Workers: 1, MaxAttempts: patient},
+			helpdesk.JobInvite:     {Func: inviter.Handle, Workers: 2, MaxAttempts: patient},
 		},
 	})
 }

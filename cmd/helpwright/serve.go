@@ -75,6 +75,8 @@ func (a *app) handler() http.Handler {
 	api := transport.API(transport.APIConfig{Service: a.service, Config: a.apiConfig()})
 	mux := http.NewServeMux()
 	mux.Handle(apiBase+"/", api.Handler())
+	mux.HandleFunc("GET /invitations/{token}", a.invitation)
+	mux.HandleFunc("POST /invitations/{token}", a.invitation)
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { answer(w, http.StatusOK, "ok") })
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, r *http.Request) {
 		if err := a.ready(r.Context()); err != nil {

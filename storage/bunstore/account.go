@@ -79,7 +79,7 @@ func (w writer) UpdateAccount(ctx context.Context, a *helpdesk.Account) error {
 func (w writer) DeleteAccount(ctx context.Context) error {
 	id := w.scope.AccountID
 	for _, table := range []string{
-		"hw_inbound_mails", "hw_conversations", "hw_customers", "hw_mailboxes", "hw_memberships", "hw_roles",
+		"hw_inbound_mails", "hw_conversations", "hw_customers", "hw_mailboxes", "hw_memberships", "hw_roles", "hw_invitations",
 	} {
 		if _, err := w.raw("DELETE FROM ? WHERE account_id = ?", bun.Ident(table), id).Exec(ctx); err != nil {
 			return failure(ctx, err, "account", id)
@@ -124,6 +124,13 @@ func (r *roleRow) role() helpdesk.Role {
 	}
 }
 
+func roleRowOf(account int64, r *helpdesk.Role) roleRow {
+	return roleRow{
+		ID: r.ID, AccountID: account, RoleKey: r.Key, Name: r.Name, Description: r.Description,
+		Permissions: r.Permissions, CreatedAt: micros(r.CreatedAt), UpdatedAt: micros(r.UpdatedAt),
+	}
+}
+
 // Roles implements [helpdesk.AccountReader].
 func (r reader) Roles(ctx context.Context) ([]helpdesk.Role, error) {
 	var rows []roleRow
@@ -133,10 +140,8 @@ func (r reader) Roles(ctx context.Context) ([]helpdesk.Role, error) {
 
 // InsertRole implements [helpdesk.AccountWriter].
 func (w writer) InsertRole(ctx context.Context, r *helpdesk.Role) error {
-	row := roleRow{
-		AccountID: w.scope.AccountID, RoleKey: r.Key, Name: r.Name, Description: r.Description,
-		Permissions: r.Permissions, CreatedAt: micros(r.CreatedAt), UpdatedAt: micros(r.UpdatedAt),
-	}
+	row := roleRowOf(w.scope.AccountID, r)
+	row.ID = 0
 	if _, err := w.inserts(&row).Exec(ctx); err != nil {
 		return failure(ctx, err, "role", 0)
 	}

@@ -193,6 +193,18 @@ func lists() []explained {
 		_, err := db.AccountsOf(ctx, 1, seek)
 		return err
 	})
+	add("TokensOf", true, func(ctx context.Context, db *bunstore.DB, _ helpdesk.Reader, seek storage.Seek) error {
+		_, err := db.TokensOf(ctx, 1, seek)
+		return err
+	})
+	add("Invitations", false, func(ctx context.Context, _ *bunstore.DB, r helpdesk.Reader, seek storage.Seek) error {
+		_, err := r.Invitations(ctx, seek)
+		return err
+	})
+	add("InvitationByHash", false, func(ctx context.Context, db *bunstore.DB, _ helpdesk.Reader, _ storage.Seek) error {
+		_, err := db.InvitationByHash(ctx, []byte("x"))
+		return err
+	})
 	add("UserByEmail", false, func(ctx context.Context, db *bunstore.DB, _ helpdesk.Reader, _ storage.Seek) error {
 		_, err := db.UserByEmail(ctx, "x")
 		return err

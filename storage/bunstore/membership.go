@@ -20,23 +20,31 @@ type membershipRow struct {
 	LastActivity  int64
 	CreatedAt     int64
 	UpdatedAt     int64
+	ForceOffline  bool
+	WhileInApp    bool
+	UseSchedule   bool
+	Schedule      items[workingHours]
+	Timezone      string
 }
 
 func membershipRowOf(account int64, m *helpdesk.Membership) membershipRow {
 	return membershipRow{
 		ID: m.ID, AccountID: account, UserID: m.UserID, LastActivity: micros(m.LastActivity),
 		CreatedAt: micros(m.CreatedAt), UpdatedAt: micros(m.UpdatedAt),
+		ForceOffline: m.Availability.ForceOffline, WhileInApp: m.Availability.WhileInApp, UseSchedule: m.Availability.UseSchedule,
+		Schedule: scheduleOf(m.Availability.Schedule), Timezone: m.Availability.Timezone,
 	}
 }
 
 // membershipParts completes a WITH clause that selects memberships as m: one statement, and so one snapshot, returns
 // them with their roles and mailboxes. The columns mean what the row's kind says. CROSS JOIN keeps SQLite from beginning elsewhere.
 const membershipParts = `
-	SELECT 0 AS kind, m.id AS membership, 0 AS position, m.user_id AS other, m.last_activity, m.created_at, m.updated_at
+	SELECT 0 AS kind, m.id AS membership, 0 AS position, m.user_id AS other, m.last_activity, m.created_at, m.updated_at,
+		m.force_offline, m.while_in_app, m.use_schedule, m.schedule, m.timezone
 	FROM m
-	UNION ALL SELECT 1, r.membership_id, r.position, r.role_id, 0, 0, 0 FROM m CROSS JOIN hw_membership_roles AS r
+	UNION ALL SELECT 1, r.membership_id, r.position, r.role_id, 0, 0, 0, FALSE, FALSE, FALSE, '', '' FROM m CROSS JOIN hw_membership_roles AS r
 		WHERE r.account_id = m.account_id AND r.membership_id = m.id
-	UNION ALL SELECT 2, b.membership_id, b.position, b.mailbox_id, 0, 0, 0 FROM m CROSS JOIN hw_membership_mailboxes AS b
+	UNION ALL SELECT 2, b.membership_id, b.position, b.mailbox_id, 0, 0, 0, FALSE, FALSE, FALSE, '', '' FROM m CROSS JOIN hw_membership_mailboxes AS b
 		WHERE b.account_id = m.account_id AND b.membership_id = m.id`
 
 // memberships reads what a query for membershipRow selects, by id.
@@ -65,12 +73,21 @@ func (s *querier) memberships(ctx context.Context, selected *bun.SelectQuery, de
 func scanMembership(rows *sql.Rows, all []helpdesk.Membership) ([]helpdesk.Membership, error) {
 	var kind int
 	var id, position, other, active, created, updated int64
-	if err := rows.Scan(&kind, &id, &position, &other, &active, &created, &updated); err != nil {
+	var a helpdesk.Availability
+	var schedule string
+	err := rows.Scan(&kind, &id, &position, &other, &active, &created, &updated,
+		&a.ForceOffline, &a.WhileInApp, &a.UseSchedule, &schedule, &a.Timezone)
+	if err != nil {
 		return nil, err
 	}
 	if kind == 0 {
+		var hours items[workingHours]
+		if err := hours.Scan(schedule); err != nil {
+			return nil, err
+		}
+		a.Schedule = mapped(hours, (*workingHours).hours)
 		return append(all, helpdesk.Membership{
-			ID: id, UserID: other, LastActivity: timeOf(active), CreatedAt: timeOf(created), UpdatedAt: timeOf(updated),
+			ID: id, UserID: other, LastActivity: timeOf(active), CreatedAt: timeOf(created), UpdatedAt: timeOf(updated), Availability: a,
 		}), nil
 	}
 	i, _ := slices.BinarySearchFunc(all, id, func(m helpdesk.Membership, id int64) int { return int(m.ID - id) })
@@ -104,6 +121,7 @@ func (r reader) Memberships(ctx context.Context, seek storage.Seek) ([]helpdesk.
 // grantSQL is on the way of every request, so it is one statement of indexed joins.
 // A row for every pair of role and mailbox: both are few.
 const grantSQL = `SELECT m.id, m.last_activity, m.created_at, m.updated_at,
+	m.force_offline, m.while_in_app, m.use_schedule, m.schedule, m.timezone,
 	g.position, g.role_id, r.role_key, r.name, r.description, r.permissions, r.created_at, r.updated_at, b.mailbox_id
 	FROM hw_memberships AS m
 	LEFT JOIN hw_membership_roles AS g ON g.account_id = m.account_id AND g.membership_id = m.id
@@ -139,13 +157,20 @@ func scanGrant(rows *sql.Rows, grant *helpdesk.Grant, first *int64) error {
 	var active, created, updated int64
 	var position, roleID, roleCreated, roleUpdated, mailbox sql.NullInt64
 	var key, name, description, granted sql.NullString
+	var schedule string
 	m := &grant.Membership
-	err := rows.Scan(&m.ID, &active, &created, &updated, &position, &roleID, &key, &name, &description, &granted,
+	a := &m.Availability
+	err := rows.Scan(&m.ID, &active, &created, &updated, &a.ForceOffline, &a.WhileInApp, &a.UseSchedule, &schedule, &a.Timezone, &position, &roleID, &key, &name, &description, &granted,
 		&roleCreated, &roleUpdated, &mailbox)
 	if err != nil {
 		return err
 	}
 	m.LastActivity, m.CreatedAt, m.UpdatedAt = timeOf(active), timeOf(created), timeOf(updated)
+	var hours items[workingHours]
+	if err := hours.Scan(schedule); err != nil {
+		return err
+	}
+	a.Schedule = mapped(hours, (*workingHours).hours)
 	if *first < 0 {
 		*first = position.Int64
 	}

@@ -51,13 +51,18 @@ func (d directory) UserByEmail(ctx context.Context, key string) (helpdesk.User, 
 	return row.user(), nil
 }
 
-// InsertUser implements [helpdesk.SystemTx].
-func (t systemTx) InsertUser(ctx context.Context, u *helpdesk.User) error {
-	row := userRow{
-		Name: u.Name, Email: u.Email, EmailKey: u.EmailKey, EmailVerifiedAt: micros(u.EmailVerifiedAt),
+func userRowOf(u *helpdesk.User) userRow {
+	return userRow{
+		ID: u.ID, Name: u.Name, Email: u.Email, EmailKey: u.EmailKey, EmailVerifiedAt: micros(u.EmailVerifiedAt),
 		PasswordHash: u.PasswordHash,
 		CreatedAt:    micros(u.CreatedAt), UpdatedAt: micros(u.UpdatedAt),
 	}
+}
+
+// InsertUser implements [helpdesk.SystemTx].
+func (t systemTx) InsertUser(ctx context.Context, u *helpdesk.User) error {
+	row := userRowOf(u)
+	row.ID = 0
 	if _, err := t.inserts(&row).Exec(ctx); err != nil {
 		return failure(ctx, err, "user", 0)
 	}
@@ -75,6 +80,14 @@ type tokenRow struct {
 	ExpiresAt     int64
 	LastUsedAt    int64
 	CreatedAt     int64
+	Session       bool
+}
+
+func (r *tokenRow) token() helpdesk.AccessToken {
+	return helpdesk.AccessToken{
+		ID: r.ID, UserID: r.UserID, Name: r.Name, Hash: r.Hash, Scopes: r.Scopes,
+		ExpiresAt: timeOf(r.ExpiresAt), LastUsedAt: timeOf(r.LastUsedAt), CreatedAt: timeOf(r.CreatedAt), Session: r.Session,
+	}
 }
 
 // TokenByHash implements [helpdesk.Directory].
@@ -83,10 +96,7 @@ func (d directory) TokenByHash(ctx context.Context, hash []byte) (helpdesk.Acces
 	if err := one(ctx, d.selects(&row).Where("hash = ?", hash), "token", 0); err != nil {
 		return helpdesk.AccessToken{}, err
 	}
-	return helpdesk.AccessToken{
-		ID: row.ID, UserID: row.UserID, Name: row.Name, Hash: row.Hash, Scopes: row.Scopes,
-		ExpiresAt: timeOf(row.ExpiresAt), LastUsedAt: timeOf(row.LastUsedAt), CreatedAt: timeOf(row.CreatedAt),
-	}, nil
+	return row.token(), nil
 }
 
 // InsertToken implements [helpdesk.SystemTx].
@@ -94,6 +104,7 @@ func (t systemTx) InsertToken(ctx context.Context, token *helpdesk.AccessToken) 
 	row := tokenRow{
 		UserID: token.UserID, Name: token.Name, Hash: filled(token.Hash), Scopes: token.Scopes,
 		ExpiresAt: micros(token.ExpiresAt), LastUsedAt: micros(token.LastUsedAt), CreatedAt: micros(token.CreatedAt),
+		Session: token.Session,
 	}
 	if _, err := t.inserts(&row).Exec(ctx); err != nil {
 		return failure(ctx, err, "token", 0)

@@ -124,7 +124,7 @@ func (t tx) UpdateConversation(ctx context.Context, c *helpdesk.Conversation) er
 }
 
 func (t tx) DeleteConversations(ctx context.Context, ids []int64) error {
-	return change(ctx, t.src, func(db *data) error {
+	return t.write(ctx, func(db *data) error {
 		account := t.scope.AccountID
 		for _, id := range ids {
 			if _, err := db.conversation(t.scope, id); err != nil {

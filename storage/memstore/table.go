@@ -40,6 +40,7 @@ type data struct {
 	readMarks     table[[]helpdesk.ReadMark] // by conversation
 	views         table[helpdesk.View]
 	redirects     table[redirect] // by merged conversation
+	invitations   table[helpdesk.Invitation]
 
 	recording bool
 	undo      []func()
@@ -77,6 +78,7 @@ func newData() *data {
 	db.readMarks.make(db, "conversation")
 	db.views.make(db, "view")
 	db.redirects.make(db, "conversation")
+	db.invitations.make(db, "invitation")
 	return db
 }
 
@@ -106,6 +108,7 @@ func (db *data) removeAccount(id int64) {
 	db.readMarks.removeAll(id)
 	db.views.removeAll(id)
 	db.redirects.removeAll(id)
+	db.invitations.removeAll(id)
 }
 
 func (db *data) journal(undo func()) {

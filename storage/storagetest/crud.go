@@ -33,11 +33,13 @@ func crudTests() []testCase {
 func testEverything(t *testing.T, b Backend) {
 	w := newWorld(t, b)
 	filled(t, w.user)
-	filled(t, w.token)
+	filled(t, w.token, "Session")
 	filled(t, w.account)
 	filled(t, w.role, "Key")
 	filled(t, w.member)
 	filled(t, w.mailbox, "IsDefault")
+	filled(t, w.member.Availability)
+	filled(t, w.invitation)
 	filled(t, w.mailbox.Inbound, "HasPassword")
 	filled(t, w.newStatus())
 	filled(t, w.customer)
@@ -65,6 +67,7 @@ func testEverything(t *testing.T, b Backend) {
 		Domains: []helpdesk.Domain{w.domain}, PGPKeys: []helpdesk.PGPKey{w.pgpKey},
 		Tags: []helpdesk.Tag{w.tag}, Taggings: []helpdesk.Tagging{{ConversationID: w.conversation.ID, Tag: w.tag}},
 		Views: []helpdesk.View{w.view}, Unread: []helpdesk.UnreadCount{{ConversationID: w.conversation.ID, Count: 1}},
+		Invitations: []helpdesk.Invitation{w.invitation},
 	}
 	same(t, "content", want, w.content(t))
 	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error {
@@ -79,6 +82,7 @@ func testEverything(t *testing.T, b Backend) {
 	one(t, "Interaction", w.answer, w.in().Interaction, w.answer.ID)
 	one(t, "Attachment", w.attachment, w.in().Attachment, w.attachment.ID)
 	one(t, "InboundMail", w.mail, w.in().InboundMail, w.mail.ID)
+	one(t, "Invitation", w.invitation, w.in().Invitation, w.invitation.ID)
 	several(t, "UsersByID", []helpdesk.User{w.user}, w.in().UsersByID, w.user.ID)
 	several(t, "MailboxesByID", []helpdesk.Mailbox{w.empty}, w.in().MailboxesByID, w.empty.ID)
 	several(t, "CustomersByID", []helpdesk.Customer{w.customer}, w.in().CustomersByID, w.customer.ID)

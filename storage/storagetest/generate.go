@@ -53,7 +53,9 @@ func (g *generator) newAccount() []operation {
 }
 
 func (g *generator) system() []operation {
-	switch g.IntN(3) {
+	switch g.IntN(4) {
+	case 3:
+		return []operation{g.peopleSystem()}
 	case 0:
 		n := g.IntN(int(g.count)) + 1 // probably taken
 		return []operation{{method: "InsertUser", args: []any{&helpdesk.User{EmailKey: fmt.Sprint("u", n), CreatedAt: base, UpdatedAt: base}}}}
@@ -76,6 +78,7 @@ func (g *generator) directory() operation {
 		{method: "MailboxByLocal", args: []any{g.local()}},
 		{method: "MailboxesToFetch", args: []any{ordered{g.from(seek, "Mailbox"), "Mailbox"}}},
 		{method: "HasUsers"},
+		g.peopleDirectory(seek),
 	})
 }
 
@@ -117,7 +120,7 @@ func (g *generator) read(seen content) operation {
 		sorting.From = &storage.Position{Key: from.SortKey(by), ID: from.ID}
 	}
 	return oneOf(g, []operation{
-		{method: "Account"}, {method: "Roles"},
+		{method: "Account"}, {method: "Roles"}, g.readInvitation(seen, seek),
 		{method: "Membership", args: []any{g.either("Membership", oneOf(g, seen.Memberships).ID)}},
 		{method: "Memberships", args: []any{ordered{g.from(seek, "Membership"), "Membership"}}},
 		{method: "UsersByID", args: []any{idList{"User", []int64{g.any("User"), oneOf(g, seen.Memberships).UserID}}}},
@@ -258,7 +261,9 @@ func (g *generator) write(seen content) operation {
 
 func (g *generator) writeAccount(seen content) operation {
 	member := oneOf(g, seen.Memberships)
-	switch g.IntN(7) {
+	switch g.IntN(10) {
+	case 7, 8, 9:
+		return g.writePeople(seen)
 	case 0:
 		a := seen.Account
 		a.Name, a.Languages, a.UpdatedAt = g.text(), []string{"en", "de"}[:g.IntN(3)], g.time(false)

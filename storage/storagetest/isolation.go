@@ -52,7 +52,7 @@ type writeProbe struct {
 // the own account only, which OwnAccountOnly tests.
 func untouchable() []string {
 	return []string{"DeleteAccount", "TakeNumber", "InsertRole", "InsertMembership", "InsertMailbox", "InsertCustomer", "Enqueue", "Emit",
-		"InsertDomain", "InsertTag", "InsertView"}
+		"InsertDomain", "InsertTag", "InsertView", "LockAccount", "InsertInvitation"}
 }
 
 func testProbesComplete(t *testing.T, _ Backend) {
@@ -161,24 +161,8 @@ func readProbes() map[string]readProbe {
 		"InboundByIdentity": {ofMailbox, true, func(ctx context.Context, r r, v *world) (any, error) {
 			return answer(r.InboundByIdentity(ctx, v.mailbox.ID, v.mail.Identity))
 		}},
-		"Tag":  {ofAccount, true, func(ctx context.Context, r r, v *world) (any, error) { return answer(r.Tag(ctx, v.tag.ID)) }},
-		"Tags": {ofAccount, false, func(ctx context.Context, r r, _ *world) (any, error) { return answer(r.Tags(ctx, all())) }},
-		"TagsByID": {ofAccount, false, func(ctx context.Context, r r, v *world) (any, error) {
-			return answer(r.TagsByID(ctx, []int64{v.tag.ID}))
-		}},
-		"Taggings": {ofMailbox, false, func(ctx context.Context, r r, v *world) (any, error) {
-			return answer(r.Taggings(ctx, []int64{v.conversation.ID}))
-		}},
-		"Unread": {ofMailbox, false, func(ctx context.Context, r r, v *world) (any, error) {
-			got, err := r.Unread(ctx, nobody, []int64{v.conversation.ID})
-			return nonZero(len(got), v), err
-		}},
-		"View":  {ofAccount, true, func(ctx context.Context, r r, v *world) (any, error) { return answer(r.View(ctx, v.view.ID)) }},
-		"Views": {ofAccount, false, func(ctx context.Context, r r, _ *world) (any, error) { return answer(r.Views(ctx, all())) }},
-		"MergedInto": {ofMailbox, true, func(ctx context.Context, r r, v *world) (any, error) {
-			return answer(r.MergedInto(ctx, v.merged))
-		}},
 	}
+	maps.Copy(probes, organisingReads())
 	maps.Copy(probes, domainReads())
 	maps.Copy(probes, pgpKeyReads())
 	return probes
@@ -297,6 +281,46 @@ func writeProbes() map[string]writeProbe {
 			_, err := tx.InboundForUpdate(ctx, v.mail.ID)
 			return err
 		}},
+	}
+	maps.Copy(probes, organisingWrites())
+	maps.Copy(probes, domainWrites())
+	maps.Copy(probes, pgpKeyWrites())
+	maps.Copy(probes, searchProbes())
+	return probes
+}
+
+// organisingReads and organisingWrites are the probes of tags, views, read marks,
+// merging, roles and invitations.
+func organisingReads() map[string]readProbe {
+	type r = helpdesk.Reader
+	return map[string]readProbe{
+		"Tag":  {ofAccount, true, func(ctx context.Context, r r, v *world) (any, error) { return answer(r.Tag(ctx, v.tag.ID)) }},
+		"Tags": {ofAccount, false, func(ctx context.Context, r r, _ *world) (any, error) { return answer(r.Tags(ctx, all())) }},
+		"TagsByID": {ofAccount, false, func(ctx context.Context, r r, v *world) (any, error) {
+			return answer(r.TagsByID(ctx, []int64{v.tag.ID}))
+		}},
+		"Taggings": {ofMailbox, false, func(ctx context.Context, r r, v *world) (any, error) {
+			return answer(r.Taggings(ctx, []int64{v.conversation.ID}))
+		}},
+		"Unread": {ofMailbox, false, func(ctx context.Context, r r, v *world) (any, error) {
+			got, err := r.Unread(ctx, nobody, []int64{v.conversation.ID})
+			return nonZero(len(got), v), err
+		}},
+		"View":  {ofAccount, true, func(ctx context.Context, r r, v *world) (any, error) { return answer(r.View(ctx, v.view.ID)) }},
+		"Views": {ofAccount, false, func(ctx context.Context, r r, _ *world) (any, error) { return answer(r.Views(ctx, all())) }},
+		"MergedInto": {ofMailbox, true, func(ctx context.Context, r r, v *world) (any, error) {
+			return answer(r.MergedInto(ctx, v.merged))
+		}},
+		"Invitation": {ofAccount, true, func(ctx context.Context, r r, v *world) (any, error) {
+			return answer(r.Invitation(ctx, v.invitation.ID))
+		}},
+		"Invitations": {ofAccount, false, func(ctx context.Context, r r, v *world) (any, error) { return invitationsOf(ctx, r, v) }},
+	}
+}
+
+func organisingWrites() map[string]writeProbe {
+	type tx = helpdesk.Tx
+	return map[string]writeProbe{
 		"UpdateTag": {level: ofAccount, call: func(ctx context.Context, tx tx, v *world) error { g := v.tag; return tx.UpdateTag(ctx, &g) }},
 		"DeleteTag": {level: ofAccount, call: func(ctx context.Context, tx tx, v *world) error { return tx.DeleteTag(ctx, v.tag.ID) }},
 		"SetTags": {call: func(ctx context.Context, tx tx, v *world) error {
@@ -310,11 +334,15 @@ func writeProbes() map[string]writeProbe {
 		"MergeConversation": {call: func(ctx context.Context, tx tx, v *world) error {
 			return tx.MergeConversation(ctx, v.conversation.ID, v.conversation.ID)
 		}},
+		"TouchMembership": {level: ofAccount, call: func(ctx context.Context, tx tx, v *world) error { return tx.TouchMembership(ctx, v.member.ID, at(700)) }},
+		"UpdateRole": {level: ofAccount, call: func(ctx context.Context, tx tx, v *world) error {
+			r := v.role
+			r.Permissions = helpdesk.Permissions()
+			return tx.UpdateRole(ctx, &r)
+		}},
+		"DeleteRole":       {level: ofAccount, call: func(ctx context.Context, tx tx, v *world) error { return tx.DeleteRole(ctx, v.role.ID) }},
+		"DeleteInvitation": {level: ofAccount, call: func(ctx context.Context, tx tx, v *world) error { return tx.DeleteInvitation(ctx, v.invitation.ID) }},
 	}
-	maps.Copy(probes, domainWrites())
-	maps.Copy(probes, pgpKeyWrites())
-	maps.Copy(probes, searchProbes())
-	return probes
 }
 
 // strangers are scopes that must not reach the victim's data, or only that of the account.

@@ -82,6 +82,7 @@ func groups() []group {
 		{"Idempotency", idempotencyTests()},
 		{"Search", searchTests()},
 		{"Tags", tagTests()},
+		{"People", peopleTests()},
 	}
 }
 

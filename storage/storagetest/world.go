@@ -32,6 +32,7 @@ type world struct {
 	mailbox helpdesk.Mailbox // has all that follows
 	empty   helpdesk.Mailbox // has nothing
 
+	invitation   helpdesk.Invitation
 	customer     helpdesk.Customer
 	conversation helpdesk.Conversation
 	question     helpdesk.Interaction // of the customer, with an attachment and the ledger row
@@ -83,8 +84,12 @@ func newAccount(t *testing.T, b Backend) *world {
 			return err
 		}
 		w.member = helpdesk.Membership{UserID: w.user.ID, RoleIDs: []int64{w.role.ID}, MailboxIDs: []int64{w.mailbox.ID, w.empty.ID},
-			LastActivity: at(5), CreatedAt: base, UpdatedAt: at(1)}
-		return in.InsertMembership(ctx, &w.member)
+			LastActivity: at(5), CreatedAt: base, UpdatedAt: at(1), Availability: newAvailability()}
+		if err := in.InsertMembership(ctx, &w.member); err != nil {
+			return err
+		}
+		w.invitation = w.newInvitation("lise")
+		return in.InsertInvitation(ctx, &w.invitation)
 	})
 	ok(t, err)
 	return w
@@ -248,6 +253,7 @@ type content struct {
 	Taggings      []helpdesk.Tagging
 	Views         []helpdesk.View
 	Unread        []helpdesk.UnreadCount // of the first member
+	Invitations   []helpdesk.Invitation
 }
 
 // content reads everything in the account.
@@ -308,6 +314,13 @@ func readAll(ctx context.Context, r helpdesk.Reader, participant string) (c cont
 	note("Attachments", e)
 	c.Mails, e = r.InboundMails(ctx, helpdesk.InboundFilter{}, all())
 	note("InboundMails", e)
+	c.readMore(ctx, r, note)
+	return c, err
+}
+
+// readMore reads what a help desk has beside its mail.
+func (c *content) readMore(ctx context.Context, r helpdesk.Reader, note func(what string, e error)) {
+	var e error
 	c.Domains, e = r.Domains(ctx, all())
 	note("Domains", e)
 	var emails []int64
@@ -320,14 +333,15 @@ func readAll(ctx context.Context, r helpdesk.Reader, participant string) (c cont
 	note("Tags", e)
 	c.Views, e = r.Views(ctx, all())
 	note("Views", e)
-	of = ids(c.Conversations, conversationID)
+	of := ids(c.Conversations, conversationID)
 	c.Taggings, e = r.Taggings(ctx, of)
 	note("Taggings", e)
 	if len(c.Memberships) > 0 {
 		c.Unread, e = r.Unread(ctx, c.Memberships[0].UserID, of)
 		note("Unread", e)
 	}
-	return c, err
+	c.Invitations, e = r.Invitations(ctx, all())
+	note("Invitations", e)
 }
 
 // log reads the account's events.

@@ -43,9 +43,12 @@ func Generate(t *transport.Table, info Info) ([]byte, error) {
 		"paths":   g.paths,
 		"tags":    g.tagList(),
 		"components": object{
-			"schemas":         g.schemas.components,
-			"securitySchemes": object{"bearer": object{"type": "http", "scheme": "bearer"}},
-			"headers":         headers(),
+			"schemas": g.schemas.components,
+			"securitySchemes": object{
+				"bearer":  object{"type": "http", "scheme": "bearer"},
+				"session": object{"type": "apiKey", "in": "cookie", "name": "helpwright_session", "description": "Set by POST /auth/login. Requests that change something need a Sec-Fetch-Site or Origin of the same site."},
+			},
+			"headers": headers(),
 			"parameters": object{"Idempotency-Key": object{
 				"name": "Idempotency-Key", "in": "header", "schema": object{"type": "string", "minLength": 1, "maxLength": 255},
 				"description": "Makes the request safe to send again: the same key with the same content gives the first answer again for 24 hours, " +
@@ -162,10 +165,11 @@ func (g *generator) operation(r transport.Route) (object, error) {
 	if len(parameters) > 0 {
 		operation["parameters"] = parameters
 	}
-	operation["security"] = []any{object{"bearer": []any{}}}
+	security := []any{object{"bearer": []any{}}, object{"session": []any{}}}
 	if r.Public {
-		operation["security"] = []any{object{}, object{"bearer": []any{}}}
+		security = append([]any{object{}}, security...)
 	}
+	operation["security"] = security
 	if r.HasBody() {
 		body, err := g.body(r)
 		if err != nil {

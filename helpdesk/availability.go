@@ -1,0 +1,178 @@
+package helpdesk
+
+import (
+	"context"
+	"fmt"
+	"time"
+	_ "time/tzdata" // schedules are in named zones, also where the system has no files of them
+
+	"github.com/helpwright/helpwright/storage"
+	"github.com/helpwright/helpwright/storage/fault"
+)
+
+// Availability says when a member counts as online.
+type Availability struct {
+	ForceOffline bool // never, whatever the rest says
+	WhileInApp   bool // within five minutes of the last activity; so is a new member
+	UseSchedule  bool // in the hours of Schedule
+	Schedule     []WorkingHours
+	Timezone     string // IANA name of the zone of Schedule; "" means UTC
+}
+
+// WorkingHours are those of one day of the week. Hours whose To is not after From
+// end on the next day; equal ones are the whole 24 hours.
+type WorkingHours struct {
+	Day      time.Weekday
+	From, To string // hh:mm on the clock of the zone, 00:00 to 23:59
+}
+
+// activeFor is how long after its last activity a member counts as working.
+const activeFor = 5 * time.Minute
+
+// online is the one place that says whether a member is at work at a time.
+func (m Membership) online(now time.Time) bool {
+	a := m.Availability
+	switch {
+	case a.ForceOffline:
+		return false
+	case a.WhileInApp && now.Sub(m.LastActivity) < activeFor:
+		return true
+	}
+	return a.UseSchedule && a.scheduled(now)
+}
+
+// scheduled reports whether the clock of the zone shows working hours. An hour
+// that the clock shows twice (summer time ends) counts both times.
+func (a Availability) scheduled(now time.Time) bool {
+	zone, err := zoneOf(a.Timezone)
+	if err != nil { // a zone that was known when it was stored
+		zone = time.UTC
+	}
+	local := now.In(zone)
+	today, clock := local.Weekday(), local.Format("15:04")
+	yesterday := (today + 6) % 7
+	for _, h := range a.Schedule {
+		overnight := h.To <= h.From
+		switch {
+		case h.Day == today && clock >= h.From && (overnight || clock < h.To),
+			h.Day == yesterday && overnight && clock < h.To:
+			return true
+		}
+	}
+	return false
+}
+
+// zoneOf finds a zone by its IANA name; the machine's own is none.
+func zoneOf(name string) (*time.Location, error) {
+	if name == "Local" || len(name) > 64 {
+		return nil, fmt.Errorf("unknown time zone")
+	}
+	return time.LoadLocation(name)
+}
+
+// weekdays are the keys of a schedule, by time.Weekday.
+var weekdays = [...]string{"sun", "mon", "tue", "wed", "thu", "fri", "sat"}
+
+// DayKey is the name of a day in a schedule: mon, tue and so on.
+func DayKey(d time.Weekday) string { return weekdays[d] }
+
+// AvailabilityInput sets an availability.
+type AvailabilityInput struct {
+	ForceOffline storage.Opt[bool] // required
+	WhileInApp   storage.Opt[bool] // required
+	UseSchedule  storage.Opt[bool] // required
+	// Schedule has each day at most once; it is required with UseSchedule. Null or
+	// empty removes what was there, absent leaves it.
+	Schedule storage.Opt[[]WorkingHours]
+	Timezone storage.Opt[string] // IANA name; null or "": UTC; absent: as it is
+}
+
+func (in AvailabilityInput) validate(problems *fault.Collector) {
+	for field, flag := range map[string]storage.Opt[bool]{
+		"force_offline": in.ForceOffline, "while_in_app": in.WhileInApp, "use_schedule": in.UseSchedule,
+	} {
+		_, given := flag.Get()
+		problems.Check(given, field, "is required")
+	}
+	problems.Check(!in.UseSchedule.Or(false) || len(in.Schedule.Or(nil)) > 0, "schedule", "is required")
+	seen := map[time.Weekday]bool{}
+	for _, h := range in.Schedule.Or(nil) {
+		if h.Day < time.Sunday || h.Day > time.Saturday || seen[h.Day] {
+			problems.Add("schedule", "names a day that is unknown or there already")
+			continue
+		}
+		seen[h.Day] = true
+		checkClock(problems, "schedule["+DayKey(h.Day)+"][from]", h.From)
+		checkClock(problems, "schedule["+DayKey(h.Day)+"][to]", h.To)
+	}
+	if _, err := zoneOf(in.Timezone.Or("")); err != nil {
+		problems.Add("timezone", "is no time zone (IANA name, such as Europe/Berlin)")
+	}
+}
+
+func checkClock(problems *fault.Collector, field, text string) {
+	if text == "" {
+		problems.Add(field, "is required")
+		return
+	}
+	_, err := time.Parse("15:04", text)
+	problems.Check(err == nil && len(text) == len("hh:mm"), field, "must be hh:mm, 00:00 to 23:59")
+}
+
+func (in AvailabilityInput) apply(a *Availability) {
+	a.ForceOffline, a.WhileInApp, a.UseSchedule = in.ForceOffline.Or(false), in.WhileInApp.Or(false), in.UseSchedule.Or(false)
+	a.Schedule, a.Timezone = in.Schedule.Or(a.Schedule), in.Timezone.Or(a.Timezone)
+}
+
+// others asks for the permission that others' availability needs; one's own is free.
+func (d *Desk) others(membershipID int64) Permission {
+	if membershipID != 0 && membershipID == d.membershipID {
+		return anyMember
+	}
+	return MembershipsUpdate
+}
+
+// Availability returns the membership with its availability; that of others needs
+// memberships.update.
+func (d *Desk) Availability(ctx context.Context, membershipID int64) (Membership, error) {
+	r, err := d.guard.Read(d.others(membershipID))
+	if err != nil {
+		return Membership{}, err
+	}
+	return r.Membership(ctx, membershipID)
+}
+
+// SetAvailability changes when a member counts as online. That of others needs
+// memberships.update and, as with [Desk.UpdateMember], to hold what they hold.
+func (d *Desk) SetAvailability(ctx context.Context, membershipID int64, in AvailabilityInput) (Membership, error) {
+	begin, err := d.guard.Write(d.others(membershipID))
+	if err != nil {
+		return Membership{}, err
+	}
+	var problems fault.Collector
+	in.validate(&problems)
+	if err := problems.Err(); err != nil {
+		return Membership{}, err
+	}
+	var m Membership
+	err = begin(ctx, func(ctx context.Context, tx Tx) error {
+		if err := tx.LockAccount(ctx); err != nil {
+			return err
+		}
+		if m, err = tx.Membership(ctx, membershipID); err != nil {
+			return err
+		}
+		if m.ID != d.membershipID {
+			if err := d.mayTouch(ctx, tx, m); err != nil {
+				return err
+			}
+		}
+		in.apply(&m.Availability)
+		m.UpdatedAt = d.svc.now()
+		if err := tx.UpdateMembership(ctx, &m); err != nil {
+			return err
+		}
+		return d.emit(ctx, tx, "membership.updated", m.ID, 0)
+	})
+	return m, err
+}

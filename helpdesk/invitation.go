@@ -1,0 +1,332 @@
+package helpdesk
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base32"
+	"fmt"
+	"time"
+
+	"github.com/helpwright/helpwright/storage"
+	"github.com/helpwright/helpwright/storage/fault"
+)
+
+// InvitationPrefix begins the token of every invitation.
+const InvitationPrefix = "hwi_"
+
+// invitationLife is how long an invitation can be accepted.
+const invitationLife = 7 * 24 * time.Hour
+
+// Invitation lets whoever holds its token become a member. The token itself is not
+// kept: it is made of Nonce with the service's signing key, for the mail, and found
+// by Hash.
+type Invitation struct {
+	ID         int64
+	AccountID  int64
+	Email      string
+	EmailKey   string
+	Name       string
+	RoleIDs    []int64
+	MailboxIDs []int64 // empty: all mailboxes
+	Nonce      []byte
+	Hash       []byte // SHA-256 of the token
+	UserID     int64  // who invites
+	ExpiresAt  time.Time
+	CreatedAt  time.Time
+}
+
+// InvitationInput invites somebody.
+type InvitationInput struct {
+	Email      string // required
+	Name       string // proposed, at most 200 characters
+	RoleIDs    []int64
+	MailboxIDs []int64
+}
+
+// invitationToken is the token that a nonce stands for.
+func (s *Service) invitationToken(nonce []byte) string {
+	mac := hmac.New(sha256.New, s.cfg.SigningKey)
+	mac.Write([]byte("invitation\x00"))
+	mac.Write(nonce)
+	return InvitationPrefix + base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString(mac.Sum(nil))
+}
+
+func eachInvitation(ctx context.Context, r Reader, visit func(Invitation) error) error {
+	list := func(seek storage.Seek) ([]Invitation, error) { return r.Invitations(ctx, seek) }
+	return each(list, func(i Invitation) int64 { return i.ID }, visit)
+}
+
+// Invitations lists the invitations that were not accepted, by id; expired ones
+// among them. It needs memberships.view.
+func (d *Desk) Invitations(ctx context.Context, req storage.PageRequest) (storage.Page[Invitation], error) {
+	r, err := d.guard.Read(MembershipsView)
+	if err != nil {
+		return storage.Page[Invitation]{}, err
+	}
+	return storage.List(req, false, func(i Invitation) storage.Position { return storage.Position{ID: i.ID} },
+		func(seek storage.Seek) ([]Invitation, error) { return r.Invitations(ctx, seek) })
+}
+
+// Invite makes an invitation, has it mailed and returns its token, which is not
+// kept. It lasts seven days and takes the place of an earlier one to the same
+// address. It needs memberships.create; what it grants is limited as in
+// [Desk.UpdateMember]. The address of a member is an Invalid fault.
+func (d *Desk) Invite(ctx context.Context, in InvitationInput) (Invitation, string, error) {
+	begin, err := d.guard.Write(MembershipsCreate)
+	if err != nil {
+		return Invitation{}, "", err
+	}
+	in.Email, in.Name = cleanLine(in.Email), cleanLine(in.Name)
+	var problems fault.Collector
+	problems.Check(ValidEmail(in.Email), "email", "is no mail address")
+	bounded(&problems, "name", in.Name, 200)
+	validateGrants(&problems, in.RoleIDs, in.MailboxIDs)
+	if err := problems.Err(); err != nil {
+		return Invitation{}, "", err
+	}
+	nonce, err := d.svc.random(16)
+	if err != nil {
+		return Invitation{}, "", err
+	}
+	now, token := d.svc.now(), d.svc.invitationToken(nonce)
+	invitation := Invitation{
+		AccountID: d.scope.AccountID, Email: in.Email, EmailKey: EmailKey(in.Email), Name: in.Name,
+		RoleIDs: distinct(in.RoleIDs), MailboxIDs: distinct(in.MailboxIDs), Nonce: nonce, Hash: hashSecret(token),
+		UserID: d.userID, ExpiresAt: now.Add(invitationLife), CreatedAt: now,
+	}
+	err = begin(ctx, func(ctx context.Context, tx Tx) error {
+		if err := tx.LockAccount(ctx); err != nil {
+			return err
+		}
+		if err := d.findMailboxes(ctx, tx, invitation.MailboxIDs); err != nil {
+			return err
+		}
+		if err := d.mayGrant(ctx, tx, invitation.RoleIDs, invitation.MailboxIDs); err != nil {
+			return err
+		}
+		if err := makeRoom(ctx, tx, invitation.EmailKey, now); err != nil {
+			return err
+		}
+		if err := tx.InsertInvitation(ctx, &invitation); err != nil {
+			return err
+		}
+		job := storage.Job{Kind: JobInvite, AccountID: d.scope.AccountID, Subject: invitation.ID, RunAt: now}
+		if err := tx.Enqueue(ctx, job); err != nil {
+			return err
+		}
+		return d.emit(ctx, tx, "invitation.created", invitation.ID, 0)
+	})
+	if err != nil {
+		return Invitation{}, "", err
+	}
+	return invitation, token, nil
+}
+
+// makeRoom refuses to invite a member, and removes invitations that have expired or
+// are to the same address.
+func makeRoom(ctx context.Context, tx Tx, key string, now time.Time) error {
+	var users []int64
+	err := eachMember(ctx, tx, func(m Membership) error {
+		users = append(users, m.UserID)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	members, err := tx.UsersByID(ctx, users)
+	if err != nil {
+		return err
+	}
+	for _, u := range members {
+		if u.EmailKey == key {
+			return fault.Field("email", "belongs to a member already")
+		}
+	}
+	var gone []int64
+	err = eachInvitation(ctx, tx, func(i Invitation) error {
+		if i.EmailKey == key || !i.ExpiresAt.After(now) {
+			gone = append(gone, i.ID)
+		}
+		return nil
+	})
+	for _, id := range gone {
+		if err == nil {
+			err = tx.DeleteInvitation(ctx, id)
+		}
+	}
+	return err
+}
+
+// DeleteInvitation makes an invitation invalid. It needs memberships.delete.
+func (d *Desk) DeleteInvitation(ctx context.Context, id int64) error {
+	begin, err := d.guard.Write(MembershipsDelete)
+	if err != nil {
+		return err
+	}
+	return begin(ctx, func(ctx context.Context, tx Tx) error {
+		if err := tx.DeleteInvitation(ctx, id); err != nil {
+			return err
+		}
+		return d.emit(ctx, tx, "invitation.deleted", id, 0)
+	})
+}
+
+// AcceptInput is what the invited say of themselves; a user who is signed in leaves
+// it empty.
+type AcceptInput struct {
+	Name     string // "": the name proposed in the invitation
+	Password string // 8 to 200 characters
+}
+
+// Accepted is what came of an invitation.
+type Accepted struct {
+	Membership Membership
+	AccountID  int64
+	Secret     string // of a new access token of the member
+}
+
+// AcceptInvitation makes a member of whoever holds an invitation's token, once. A
+// token that is unknown, used or expired is a NotFound fault.
+//
+// The address may belong to a user already: the caller is then this user, or nobody
+// who gives that user's password, else the fault is Unauthenticated, as whoever
+// wrote the invitation knows the token too. Another user, or one with a token that
+// has scopes, is Forbidden. For an address without a user one is made, with name
+// and password. Who is a member already is a Conflict.
+func (s *Service) AcceptInvitation(ctx context.Context, c Caller, token string, in AcceptInput) (Accepted, error) {
+	invitation, err := s.cfg.Store.InvitationByHash(ctx, hashSecret(token))
+	if err == nil && !invitation.ExpiresAt.After(s.now()) {
+		err = fault.Missing("invitation", 0)
+	}
+	if err != nil {
+		return Accepted{}, err
+	}
+	user, err := s.invited(ctx, c, invitation, in)
+	if err != nil {
+		return Accepted{}, err
+	}
+	var accepted Accepted
+	err = s.cfg.Store.InSystemTx(ctx, func(ctx context.Context, tx SystemTx) error {
+		accepted, err = s.join(ctx, tx, invitation, user)
+		return err
+	})
+	return accepted, err
+}
+
+// invited finds or prepares the user that an invitation is for.
+func (s *Service) invited(ctx context.Context, c Caller, i Invitation, in AcceptInput) (User, error) {
+	user, err := s.cfg.Store.UserByEmail(ctx, i.EmailKey)
+	known := err == nil
+	switch {
+	case err != nil && !fault.Is(err, fault.NotFound):
+		return User{}, err
+	case c.userID != 0 && (!known || c.userID != user.ID || len(c.scopes) > 0):
+		return User{}, fault.New(fault.Forbidden, "The invitation is for somebody else, or your token has scopes.")
+	case c.userID != 0:
+		return user, nil
+	case known:
+		_, err := s.SignIn(ctx, i.Email, in.Password)
+		return user, err
+	}
+	user = User{Name: cleanLine(in.Name), Email: i.Email, EmailKey: i.EmailKey, CreatedAt: s.now(), UpdatedAt: s.now()}
+	if user.Name == "" {
+		user.Name = i.Name
+	}
+	var problems fault.Collector
+	required(&problems, "name", user.Name, 200)
+	problems.Check(runes(in.Password) >= 8 && runes(in.Password) <= 200, "password", "must have 8 to 200 characters")
+	if err := problems.Err(); err != nil {
+		return User{}, err
+	}
+	user.PasswordHash, err = s.hashPassword(in.Password)
+	return user, err
+}
+
+// join uses an invitation up; a user without an id is new.
+func (s *Service) join(ctx context.Context, system SystemTx, i Invitation, user User) (Accepted, error) {
+	tx, now := system.Within(Scope{AccountID: i.AccountID}), s.now()
+	// First: of two who come at the same time, one finds it gone.
+	if err := tx.DeleteInvitation(ctx, i.ID); err != nil {
+		return Accepted{}, err
+	}
+	if user.ID == 0 {
+		if err := system.InsertUser(ctx, &user); err != nil {
+			return Accepted{}, takenField(err, UniqueUserEmail, "email")
+		}
+	}
+	m := newMembership(user.ID, i.RoleIDs, now)
+	m.MailboxIDs = i.MailboxIDs
+	if err := tx.InsertMembership(ctx, &m); err != nil {
+		return Accepted{}, err
+	}
+	in := TokenInput{Name: fmt.Sprintf("Invitation %d", i.ID)}
+	token, err := s.newToken(user.ID, &in)
+	if err != nil {
+		return Accepted{}, err
+	}
+	if err := system.InsertToken(ctx, &token); err != nil {
+		return Accepted{}, err
+	}
+	err = tx.Emit(ctx, storage.Event{
+		Type: "membership.created", Subject: m.ID, ActorID: user.ID, Data: eventData(m.ID), Time: now,
+	})
+	return Accepted{Membership: m, AccountID: i.AccountID, Secret: in.Secret}, err
+}
+
+// InvitationMail is what the mail of an invitation is made of. Every try gives the
+// same.
+type InvitationMail struct {
+	MessageID string
+	Date      time.Time
+	From      Address
+	To        Address
+	Account   string // its name
+	Inviter   string // name of who invites; "" when no longer a member
+	Token     string
+	ExpiresAt time.Time
+}
+
+// Invitation returns what to mail. An invitation that was accepted, was deleted or
+// has expired is a NotFound fault. It is sent from the account's oldest mailbox with
+// an address, else from no-reply at the intake domain.
+func (o *Outgoing) Invitation(ctx context.Context, accountID, id int64) (InvitationMail, error) {
+	r, err := o.desk(accountID).Read(transmit)
+	if err != nil {
+		return InvitationMail{}, err
+	}
+	i, err := r.Invitation(ctx, id)
+	if err != nil {
+		return InvitationMail{}, err
+	}
+	if !i.ExpiresAt.After(o.svc.now()) {
+		return InvitationMail{}, fault.Missing("invitation", id)
+	}
+	account, err := r.Account(ctx)
+	if err != nil {
+		return InvitationMail{}, err
+	}
+	users, err := r.UsersByID(ctx, []int64{i.UserID})
+	if err != nil {
+		return InvitationMail{}, err
+	}
+	mailboxes, err := r.Mailboxes(ctx, storage.Seek{Limit: 100})
+	if err != nil {
+		return InvitationMail{}, err
+	}
+	out := InvitationMail{
+		MessageID: fmt.Sprintf("invitation.%d.%d@%s", accountID, i.ID, o.svc.cfg.IntakeDomain), Date: i.CreatedAt,
+		From: Address{Name: account.Name, Email: "no-reply@" + o.svc.cfg.IntakeDomain}, To: Address{Name: i.Name, Email: i.Email},
+		Account: account.Name, Token: o.svc.invitationToken(i.Nonce), ExpiresAt: i.ExpiresAt,
+	}
+	for _, m := range mailboxes {
+		if m.Email != "" {
+			out.From.Email = m.Email
+			break
+		}
+	}
+	if len(users) > 0 {
+		out.Inviter = users[0].Name
+	}
+	return out, nil
+}

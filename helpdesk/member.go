@@ -1,0 +1,232 @@
+package helpdesk
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/helpwright/helpwright/storage"
+	"github.com/helpwright/helpwright/storage/fault"
+)
+
+// maxGrants bounds the roles and the mailboxes of a membership.
+const maxGrants = 1000
+
+// MembershipUpdate changes what a member may do.
+type MembershipUpdate struct {
+	RoleIDs    []int64              // required
+	MailboxIDs storage.Opt[[]int64] // null or empty: all mailboxes; absent: as they are
+}
+
+// Members lists the memberships by id. It needs memberships.view.
+func (d *Desk) Members(ctx context.Context, req storage.PageRequest) (storage.Page[Membership], error) {
+	r, err := d.guard.Read(MembershipsView)
+	if err != nil {
+		return storage.Page[Membership]{}, err
+	}
+	return storage.List(req, false, func(m Membership) storage.Position { return storage.Position{ID: m.ID} },
+		func(seek storage.Seek) ([]Membership, error) { return r.Memberships(ctx, seek) })
+}
+
+// Member returns a membership. It needs memberships.view.
+func (d *Desk) Member(ctx context.Context, id int64) (Membership, error) {
+	r, err := d.guard.Read(MembershipsView)
+	if err != nil {
+		return Membership{}, err
+	}
+	return r.Membership(ctx, id)
+}
+
+// UpdateMember changes a member's roles and mailboxes. It needs memberships.update.
+//
+// A caller can neither change who holds more than it does nor grant more than it
+// holds, in permissions and in mailboxes: that is Forbidden. A role or mailbox that
+// is not there, or that the caller does not see, is NotFound. The last owner cannot
+// lose the role: a Conflict with code last_owner.
+func (d *Desk) UpdateMember(ctx context.Context, id int64, in MembershipUpdate) (Membership, error) {
+	begin, err := d.guard.Write(MembershipsUpdate)
+	if err != nil {
+		return Membership{}, err
+	}
+	var problems fault.Collector
+	validateGrants(&problems, in.RoleIDs, in.MailboxIDs.Or(nil))
+	if err := problems.Err(); err != nil {
+		return Membership{}, err
+	}
+	var m Membership
+	err = begin(ctx, func(ctx context.Context, tx Tx) error {
+		if err := tx.LockAccount(ctx); err != nil {
+			return err
+		}
+		if m, err = tx.Membership(ctx, id); err != nil {
+			return err
+		}
+		if err := d.mayTouch(ctx, tx, m); err != nil {
+			return err
+		}
+		old := m
+		m.RoleIDs = distinct(in.RoleIDs)
+		if in.MailboxIDs.IsSet() {
+			m.MailboxIDs = distinct(in.MailboxIDs.Or(nil))
+			if err := d.findMailboxes(ctx, tx, m.MailboxIDs); err != nil {
+				return err
+			}
+		}
+		if err := d.mayGrant(ctx, tx, m.RoleIDs, m.MailboxIDs); err != nil {
+			return err
+		}
+		if err := keepOwner(ctx, tx, old, m.RoleIDs); err != nil {
+			return err
+		}
+		m.UpdatedAt = d.svc.now()
+		if err := tx.UpdateMembership(ctx, &m); err != nil {
+			return err
+		}
+		return d.emit(ctx, tx, "membership.updated", m.ID, 0)
+	})
+	return m, err
+}
+
+// RemoveMember ends a membership, also the caller's own. It needs
+// memberships.delete. Who holds more than the caller cannot be removed (Forbidden),
+// the last owner by nobody (Conflict with code last_owner).
+func (d *Desk) RemoveMember(ctx context.Context, id int64) error {
+	begin, err := d.guard.Write(MembershipsDelete)
+	if err != nil {
+		return err
+	}
+	return begin(ctx, func(ctx context.Context, tx Tx) error {
+		if err := tx.LockAccount(ctx); err != nil {
+			return err
+		}
+		m, err := tx.Membership(ctx, id)
+		if err != nil {
+			return err
+		}
+		if err := d.mayTouch(ctx, tx, m); err != nil {
+			return err
+		}
+		if err := keepOwner(ctx, tx, m, nil); err != nil {
+			return err
+		}
+		if err := tx.DeleteMembership(ctx, id); err != nil {
+			return err
+		}
+		return d.emit(ctx, tx, "membership.deleted", id, 0)
+	})
+}
+
+func validateGrants(problems *fault.Collector, roles, mailboxes []int64) {
+	problems.Check(len(roles) > 0, "roles", "is required")
+	problems.Check(len(roles) <= maxGrants, "roles", fmt.Sprintf("has more than %d items", maxGrants))
+	problems.Check(len(mailboxes) <= maxGrants, "mailboxes", fmt.Sprintf("has more than %d items", maxGrants))
+}
+
+// distinct keeps the first of each.
+func distinct(ids []int64) []int64 {
+	var out []int64
+	for _, id := range ids {
+		if !slices.Contains(out, id) {
+			out = append(out, id)
+		}
+	}
+	return out
+}
+
+// rolesOf finds the roles of ids; one that is not there is a NotFound fault.
+func rolesOf(ctx context.Context, r Reader, ids []int64) ([]Role, error) {
+	all, err := r.Roles(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var found []Role
+	for _, id := range ids {
+		i := slices.IndexFunc(all, func(role Role) bool { return role.ID == id })
+		if i < 0 {
+			return nil, fault.Missing("role", id)
+		}
+		found = append(found, all[i])
+	}
+	return resolve(found), nil
+}
+
+// findMailboxes refuses mailboxes that are not there or not in the caller's sight.
+func (d *Desk) findMailboxes(ctx context.Context, r Reader, ids []int64) error {
+	if len(ids) == 0 {
+		return nil
+	}
+	found, err := r.MailboxesByID(ctx, ids)
+	if err != nil {
+		return err
+	}
+	for _, id := range ids {
+		if !slices.ContainsFunc(found, func(m Mailbox) bool { return m.ID == id }) {
+			return fault.Missing("mailbox", id)
+		}
+	}
+	return nil
+}
+
+// mayTouch refuses a member who holds more than the caller.
+func (d *Desk) mayTouch(ctx context.Context, r Reader, m Membership) error {
+	roles, err := rolesOf(ctx, r, m.RoleIDs)
+	if err != nil {
+		return err
+	}
+	if !d.covers(roles, m.MailboxIDs) {
+		return fault.New(fault.Forbidden, "The member holds more than you do.")
+	}
+	return nil
+}
+
+// mayGrant refuses to give more than the caller holds.
+func (d *Desk) mayGrant(ctx context.Context, r Reader, roleIDs, mailboxIDs []int64) error {
+	roles, err := rolesOf(ctx, r, roleIDs)
+	if err != nil {
+		return err
+	}
+	if !d.covers(roles, mailboxIDs) {
+		return fault.New(fault.Forbidden, "You cannot grant more than you hold.")
+	}
+	return nil
+}
+
+// covers reports whether the caller holds all that roles and mailboxes give.
+func (d *Desk) covers(roles []Role, mailboxIDs []int64) bool {
+	for _, role := range roles {
+		if !d.holdsAll(role.Permissions) {
+			return false
+		}
+	}
+	if d.scope.Mailboxes == nil {
+		return true
+	}
+	beyond := func(id int64) bool { return !slices.Contains(d.scope.Mailboxes, id) }
+	return len(mailboxIDs) > 0 && !slices.ContainsFunc(mailboxIDs, beyond)
+}
+
+func (d *Desk) holdsAll(permissions []Permission) bool {
+	return !slices.ContainsFunc(permissions, func(p Permission) bool { return !d.permissions[p] })
+}
+
+// keepOwner refuses to take the Owner role from the last who has it. The account
+// must be locked.
+func keepOwner(ctx context.Context, r Reader, m Membership, roleIDs []int64) error {
+	roles, err := r.Roles(ctx)
+	if err != nil {
+		return err
+	}
+	at := slices.IndexFunc(roles, func(role Role) bool { return role.Key == RoleOwner })
+	if at < 0 || !slices.Contains(m.RoleIDs, roles[at].ID) || slices.Contains(roleIDs, roles[at].ID) {
+		return nil
+	}
+	others := false
+	err = eachMember(ctx, r, func(other Membership) error {
+		others = others || other.ID != m.ID && slices.Contains(other.RoleIDs, roles[at].ID)
+		return nil
+	})
+	if err == nil && !others {
+		return &fault.Error{Kind: fault.Conflict, Code: "last_owner", Message: "The account needs an owner: this is the last one."}
+	}
+	return err
+}

@@ -1,0 +1,98 @@
+package outbound_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/outbound"
+	"github.com/helpwright/helpwright/storage"
+	"github.com/helpwright/helpwright/storage/fault"
+)
+
+// invite makes an invitation and returns its token and its job.
+func (w *world) invite(name string) (string, storage.ClaimedJob) {
+	w.t.Helper()
+	ctx := context.Background()
+	roles := must[[]helpdesk.Role](w.t)(w.desk.Roles(ctx))
+	_, token, err := w.desk.Invite(ctx, helpdesk.InvitationInput{Email: "lise@example.net", Name: name, RoleIDs: []int64{roles[2].ID}})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	now := w.clock()
+	claimed := must[[]storage.ClaimedJob](w.t)(w.store.Claim(ctx, []string{helpdesk.JobInvite}, 10, now, now.Add(time.Minute)))
+	if len(claimed) != 1 {
+		w.t.Fatalf("%d jobs are due", len(claimed))
+	}
+	if strings.Contains(string(claimed[0].Payload), token) {
+		w.t.Error("the job holds the token")
+	}
+	return token, claimed[0]
+}
+
+func (w *world) inviter(transport outbound.Transport) *outbound.Inviter {
+	w.t.Helper()
+	return must[*outbound.Inviter](w.t)(outbound.NewInviter(outbound.InviterConfig{
+		Outgoing: w.svc.Outgoing(), Transport: transport, Link: func(token string) string { return "https://desk.example/invitations/" + token },
+	}))
+}
+
+func TestInvitationMail(t *testing.T) {
+	t.Parallel()
+	w, sent := newWorld(t), &taken{}
+	token, job := w.invite("Lise")
+	for range 2 { // a second try sends the same
+		if err := w.inviter(sent).Handle(context.Background(), job); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(sent.mails) != 2 || sent.mails[0] != sent.mails[1] || sent.from[0] != "support@example.org" || sent.to[0][0] != "lise@example.net" {
+		t.Fatalf("%d mails from %q to %q", len(sent.mails), sent.from, sent.to)
+	}
+	m := parse(t, sent.mails[0])
+	want := "Hello Lise,\n\nAnn Agent invites you to the help desk of A. To accept, open\n\nhttps://desk.example/invitations/" + token +
+		"\n\nThe link works once, until 9 January 2026 03:04 UTC.\n\nIf you did not expect this mail, ignore it.\n"
+	if diff := cmp.Diff(strings.TrimSpace(want), strings.TrimSpace(strings.ReplaceAll(m.Text, "\r\n", "\n"))); diff != "" {
+		t.Error(diff)
+	}
+	if m.Subject != "Invitation to the help desk of A" {
+		t.Errorf("subject %q", m.Subject)
+	}
+}
+
+func TestInvitationOutcomes(t *testing.T) {
+	t.Parallel()
+	state := func(s helpdesk.DeliveryState) func([]string) ([]outbound.Result, error) {
+		return func([]string) ([]outbound.Result, error) { return []outbound.Result{{State: s, Code: 550}}, nil }
+	}
+	for name, tt := range map[string]struct {
+		results func([]string) ([]outbound.Result, error)
+		again   bool
+	}{
+		"deferred":   {state(helpdesk.DeliveryDeferred), true},
+		"refused":    {state(helpdesk.DeliveryFailed), false},
+		"no answer":  {func([]string) ([]outbound.Result, error) { return nil, nil }, true},
+		"relay away": {func([]string) ([]outbound.Result, error) { return nil, fault.New(fault.Unavailable, "away") }, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			_, job := w.invite("")
+			transport := &taken{results: tt.results}
+			if err := w.inviter(transport).Handle(context.Background(), job); (err != nil) != tt.again {
+				t.Errorf("%v", err)
+			}
+			w.advance(7 * 24 * time.Hour) // expired: there is nothing to send any more
+			if err := w.inviter(transport).Handle(context.Background(), job); err != nil || len(transport.mails) != 1 {
+				t.Errorf("after it expired: %v, %d mails", err, len(transport.mails))
+			}
+		})
+	}
+	if _, err := outbound.NewInviter(outbound.InviterConfig{}); !fault.Is(err, fault.Invalid) {
+		t.Errorf("without anything: %v", err)
+	}
+}

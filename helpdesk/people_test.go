@@ -1,0 +1,292 @@
+package helpdesk_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/storage"
+	"github.com/helpwright/helpwright/storage/fault"
+)
+
+func TestOnline(t *testing.T) {
+	t.Parallel()
+	day := func(d time.Weekday, from, to string) []helpdesk.WorkingHours {
+		return []helpdesk.WorkingHours{{Day: d, From: from, To: to}}
+	}
+	scheduled := func(zone string, hours []helpdesk.WorkingHours) helpdesk.Availability {
+		return helpdesk.Availability{UseSchedule: true, Schedule: hours, Timezone: zone}
+	}
+	berlin := scheduled("Europe/Berlin", day(time.Sunday, "01:30", "03:30"))
+	night := scheduled("", day(time.Saturday, "22:00", "06:00"))
+	for _, tt := range []struct {
+		name   string
+		a      helpdesk.Availability
+		active time.Duration // ago; 0: never
+		now    string
+		want   bool
+	}{
+		{"nothing set", helpdesk.Availability{}, time.Second, "2026-11-02T12:00:00Z", false},
+		{"in the app", helpdesk.Availability{WhileInApp: true}, 5*time.Minute - time.Second, "2026-11-02T12:00:00Z", true},
+		{"left the app", helpdesk.Availability{WhileInApp: true}, 5 * time.Minute, "2026-11-02T12:00:00Z", false},
+		{"never there", helpdesk.Availability{WhileInApp: true}, 0, "2026-11-02T12:00:00Z", false},
+		{"forced offline in the app", helpdesk.Availability{WhileInApp: true, ForceOffline: true}, time.Second, "2026-11-02T12:00:00Z", false},
+		{"forced offline in working hours",
+			helpdesk.Availability{ForceOffline: true, UseSchedule: true, Schedule: day(time.Monday, "09:00", "17:00")}, 0, "2026-11-02T12:00:00Z", false},
+		{"schedule not used", helpdesk.Availability{Schedule: day(time.Monday, "09:00", "17:00")}, 0, "2026-11-02T12:00:00Z", false},
+		{"not in the app, but in working hours",
+			helpdesk.Availability{WhileInApp: true, UseSchedule: true, Schedule: day(time.Monday, "09:00", "17:00")}, time.Hour, "2026-11-02T12:00:00Z", true},
+		{"first minute", scheduled("", day(time.Monday, "09:00", "17:00")), 0, "2026-11-02T09:00:00Z", true},
+		{"before", scheduled("", day(time.Monday, "09:00", "17:00")), 0, "2026-11-02T08:59:59Z", false},
+		{"last second", scheduled("", day(time.Monday, "09:00", "17:00")), 0, "2026-11-02T16:59:59Z", true},
+		{"after", scheduled("", day(time.Monday, "09:00", "17:00")), 0, "2026-11-02T17:00:00Z", false},
+		{"another day", scheduled("", day(time.Monday, "09:00", "17:00")), 0, "2026-11-03T12:00:00Z", false},
+		{"another zone, the next day there", scheduled("Asia/Tokyo", day(time.Tuesday, "01:00", "02:00")), 0, "2026-11-02T16:30:00Z", true},
+		{"a zone of half hours", scheduled("Asia/Kolkata", day(time.Monday, "17:30", "17:31")), 0, "2026-11-02T12:00:30Z", true},
+		{"before the night", night, 0, "2026-11-07T21:59:59Z", false},
+		{"in the night", night, 0, "2026-11-07T23:00:00Z", true},
+		{"after midnight, in the new week", night, 0, "2026-11-08T05:59:59Z", true},
+		{"after the night", night, 0, "2026-11-08T06:00:00Z", false},
+		{"the morning of the day itself", night, 0, "2026-11-07T05:00:00Z", false},
+		{"until midnight", scheduled("", day(time.Monday, "12:00", "00:00")), 0, "2026-11-02T23:59:59Z", true},
+		{"no longer than midnight", scheduled("", day(time.Monday, "12:00", "00:00")), 0, "2026-11-03T00:00:00Z", false},
+		{"the whole day", scheduled("", day(time.Monday, "08:00", "08:00")), 0, "2026-11-03T07:59:00Z", true},
+		{"the whole day is over", scheduled("", day(time.Monday, "08:00", "08:00")), 0, "2026-11-03T08:00:00Z", false},
+		// 2026-03-29 in Berlin: after 01:59 (00:59Z) comes 03:00 (01:00Z).
+		{"summer time begins: before the gap", berlin, 0, "2026-03-29T00:45:00Z", true},
+		{"summer time begins: after the gap", berlin, 0, "2026-03-29T01:15:00Z", true},
+		{"summer time begins: over an hour sooner", berlin, 0, "2026-03-29T01:30:00Z", false},
+		// 2026-10-25 in Berlin: 02:00 to 02:59 comes twice, from 00:00Z and from 01:00Z.
+		{"summer time ends: first time", berlin, 0, "2026-10-25T00:30:00Z", true},
+		{"summer time ends: second time", berlin, 0, "2026-10-25T01:30:00Z", true},
+		{"summer time ends: over an hour later", berlin, 0, "2026-10-25T02:30:00Z", false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			b := newBundle(t)
+			b.clock.now = must(time.Parse(time.RFC3339, tt.now))(t)
+			m := helpdesk.Membership{Availability: tt.a}
+			if tt.active > 0 {
+				m.LastActivity = b.clock.now.Add(-tt.active)
+			}
+			if got := b.desk.Online(m); got != tt.want {
+				t.Errorf("online: %v", got)
+			}
+		})
+	}
+}
+
+func TestAvailabilityInput(t *testing.T) {
+	t.Parallel()
+	b := newBundle(t)
+	own := must(b.desk.Membership(b.ctx))(t)
+	if !own.Availability.WhileInApp {
+		t.Error("a new member is not online in the app")
+	}
+	no := storage.Some(false)
+	in := helpdesk.AvailabilityInput{ForceOffline: no, WhileInApp: no, UseSchedule: storage.Some(true)}
+	in.Schedule = storage.Some([]helpdesk.WorkingHours{{Day: time.Monday, From: "09:00", To: "17:00"}})
+	in.Timezone = storage.Some("America/New_York")
+	set := must(b.desk.SetAvailability(b.ctx, own.ID, in))(t)
+	later := helpdesk.AvailabilityInput{ForceOffline: no, WhileInApp: no, UseSchedule: no}
+	if kept := must(b.desk.SetAvailability(b.ctx, own.ID, later))(t); kept.Availability.Timezone != "America/New_York" ||
+		!slices.Equal(kept.Availability.Schedule, set.Availability.Schedule) {
+		t.Errorf("what was left out changed: %+v", kept.Availability)
+	}
+	for name, tt := range map[string]struct {
+		change func(*helpdesk.AvailabilityInput)
+		fields fault.Fields
+	}{
+		"no schedule":    {func(in *helpdesk.AvailabilityInput) { in.Schedule = storage.Opt[[]helpdesk.WorkingHours]{} }, fault.Fields{"schedule": {"is required"}}},
+		"empty schedule": {func(in *helpdesk.AvailabilityInput) { in.Schedule = storage.Some([]helpdesk.WorkingHours{}) }, fault.Fields{"schedule": {"is required"}}},
+		"a day twice": {func(in *helpdesk.AvailabilityInput) {
+			in.Schedule = storage.Some(append(in.Schedule.Or(nil), in.Schedule.Or(nil)...))
+		}, fault.Fields{"schedule": {"names a day that is unknown or there already"}}},
+		"no such day": {func(in *helpdesk.AvailabilityInput) {
+			in.Schedule = storage.Some([]helpdesk.WorkingHours{{Day: 7, From: "1", To: "2"}})
+		}, fault.Fields{"schedule": {"names a day that is unknown or there already"}}},
+		"the machine's zone": {func(in *helpdesk.AvailabilityInput) { in.Timezone = storage.Some("Local") },
+			fault.Fields{"timezone": {"is no time zone (IANA name, such as Europe/Berlin)"}}},
+		"a path as zone": {func(in *helpdesk.AvailabilityInput) { in.Timezone = storage.Some("../passwd") },
+			fault.Fields{"timezone": {"is no time zone (IANA name, such as Europe/Berlin)"}}},
+	} {
+		bad := in
+		tt.change(&bad)
+		_, err := b.desk.SetAvailability(b.ctx, own.ID, bad)
+		if diff := cmp.Diff(tt.fields, fieldsOf(err)); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
+	}
+}
+
+// ids of the account's roles by their keys.
+func (b *bundle) roles() map[string]int64 {
+	out := map[string]int64{}
+	for _, r := range must(b.desk.Roles(b.ctx))(b.t) {
+		out[r.Key] = r.ID
+	}
+	return out
+}
+
+func membershipOf(t *testing.T, ctx context.Context, d *helpdesk.Desk) helpdesk.Membership {
+	t.Helper()
+	return must(d.Membership(ctx))(t)
+}
+
+// An admin is not an owner, and a member of one mailbox is no member of all.
+func TestNobodyGrantsMoreThanItHolds(t *testing.T) {
+	t.Parallel()
+	b := newBundle(t)
+	roles := b.roles()
+	other := must(b.desk.CreateMailbox(b.ctx, helpdesk.MailboxInput{Name: storage.Some("Other")}))(t)
+	admin, limited, agent := b.member(helpdesk.RoleAdmin), b.member(helpdesk.RoleAdmin), b.member(helpdesk.RoleAgent)
+	owner, a, l, g := membershipOf(t, b.ctx, b.desk), membershipOf(t, b.ctx, admin), membershipOf(t, b.ctx, limited), membershipOf(t, b.ctx, agent)
+	one := helpdesk.MembershipUpdate{RoleIDs: l.RoleIDs, MailboxIDs: storage.Some([]int64{b.mailbox.ID})}
+	must(b.desk.UpdateMember(b.ctx, l.ID, one))(t)
+	limited = must(b.svc.Desk(b.ctx, b.svc.As(limited.UserID()), b.account.ID))(t)
+	update := func(d *helpdesk.Desk, id int64, role string, mailboxes ...int64) error {
+		_, err := d.UpdateMember(b.ctx, id, helpdesk.MembershipUpdate{RoleIDs: []int64{roles[role]}, MailboxIDs: storage.Some(mailboxes)})
+		return err
+	}
+	invite := func(d *helpdesk.Desk, role string, mailboxes ...int64) error {
+		_, _, err := d.Invite(b.ctx, helpdesk.InvitationInput{Email: "x@example.org", RoleIDs: []int64{roles[role]}, MailboxIDs: mailboxes})
+		return err
+	}
+	for _, tt := range []struct {
+		name string
+		err  error
+		want error
+	}{
+		{"an admin makes itself an owner", update(admin, a.ID, helpdesk.RoleOwner), helpdesk.ErrForbidden},
+		{"an admin changes the owner", update(admin, owner.ID, helpdesk.RoleAgent), helpdesk.ErrForbidden},
+		{"an admin removes the owner", admin.RemoveMember(b.ctx, owner.ID), helpdesk.ErrForbidden},
+		{"an admin invites an owner", invite(admin, helpdesk.RoleOwner), helpdesk.ErrForbidden},
+		{"an admin invites an admin", invite(admin, helpdesk.RoleAdmin), nil},
+		{"an admin promotes an agent", update(admin, g.ID, helpdesk.RoleAdmin), nil},
+		{"and demotes it", update(admin, g.ID, helpdesk.RoleAgent, b.mailbox.ID), nil},
+		{"a limited admin gives its mailbox", update(limited, g.ID, helpdesk.RoleCollaborator, b.mailbox.ID), nil},
+		{"a limited admin gives all mailboxes", update(limited, g.ID, helpdesk.RoleAgent), helpdesk.ErrForbidden},
+		{"a limited admin gives another mailbox", update(limited, g.ID, helpdesk.RoleAgent, other.ID), helpdesk.ErrNotFound},
+		{"a limited admin frees itself", update(limited, l.ID, helpdesk.RoleAdmin), helpdesk.ErrForbidden},
+		{"a limited admin limits another", update(limited, a.ID, helpdesk.RoleAdmin, b.mailbox.ID), helpdesk.ErrForbidden},
+		{"a limited admin invites to all mailboxes", invite(limited, helpdesk.RoleAgent), helpdesk.ErrForbidden},
+		{"an agent changes anybody", update(agent, g.ID, helpdesk.RoleCollaborator), helpdesk.ErrForbidden},
+		{"the last owner steps down", update(b.desk, owner.ID, helpdesk.RoleAdmin), helpdesk.ErrConflict},
+		{"a second owner is made", update(b.desk, a.ID, helpdesk.RoleOwner), nil},
+		{"the first owner steps down", update(b.desk, owner.ID, helpdesk.RoleAdmin), nil},
+	} {
+		if !errors.Is(tt.err, tt.want) {
+			t.Errorf("%s: %v", tt.name, tt.err)
+		}
+	}
+}
+
+// Who invites knows the token, so for a user who is there already it is not enough.
+func TestAcceptInvitation(t *testing.T) {
+	t.Parallel()
+	b := newBundle(t)
+	roles := b.roles()
+	invite := func(email string) string {
+		_, token, err := b.desk.Invite(b.ctx, helpdesk.InvitationInput{Email: email, Name: "Proposed", RoleIDs: []int64{roles[helpdesk.RoleAgent]}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return token
+	}
+	user := must(b.svc.Operator().CreateUser(b.ctx, helpdesk.UserInput{Email: "Grace@example.org", Password: "password one"}))(t)
+	_, narrow, err := b.svc.Operator().CreateToken(b.ctx, user.ID, helpdesk.TokenInput{Name: "n", Scopes: []helpdesk.Permission{helpdesk.TagsView}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	nobody, self, other := helpdesk.Caller{}, b.svc.As(user.ID), b.svc.As(b.owner.ID)
+	scoped := must(b.svc.Authenticate(b.ctx, narrow))(t)
+	token := invite("grace@EXAMPLE.org")
+	accept := func(c helpdesk.Caller, token, password string) error {
+		_, err := b.svc.AcceptInvitation(b.ctx, c, token, helpdesk.AcceptInput{Name: "Thief", Password: password})
+		return err
+	}
+	fresh := invite("new@example.org")
+	old := invite("old@example.org")
+	for _, tt := range []struct {
+		name string
+		err  error
+		want error
+	}{
+		{"no token", accept(nobody, "", "password one"), helpdesk.ErrNotFound},
+		{"the user's address, without password", accept(nobody, token, ""), helpdesk.ErrUnauthenticated},
+		{"the user's address, with a new password", accept(nobody, token, "password two"), helpdesk.ErrUnauthenticated},
+		{"another user", accept(other, token, "password one"), helpdesk.ErrForbidden},
+		{"a token with scopes", accept(scoped, token, "password one"), helpdesk.ErrForbidden},
+		{"the user", accept(self, token, ""), nil},
+		{"the user again", accept(self, token, ""), helpdesk.ErrNotFound},
+		{"another user, where there is none", accept(other, fresh, "password two"), helpdesk.ErrForbidden},
+		{"a new user", accept(nobody, fresh, "password two"), nil},
+	} {
+		if !errors.Is(tt.err, tt.want) {
+			t.Errorf("%s: %v", tt.name, tt.err)
+		}
+	}
+	if u := must(b.svc.Operator().UserByEmail(b.ctx, "new@example.org"))(t); u.Name != "Thief" {
+		t.Errorf("the new user is %q", u.Name)
+	}
+	must(b.svc.SignIn(b.ctx, "new@example.org", "password two"))(t)
+	must(b.svc.SignIn(b.ctx, "grace@example.org", "password one"))(t)
+	b.clock.Add(7 * 24 * time.Hour)
+	if err := accept(nobody, old, "password two"); !errors.Is(err, helpdesk.ErrNotFound) {
+		t.Errorf("an expired invitation: %v", err)
+	}
+	again := invite("old@example.org") // takes the place of the expired one
+	page := must(b.desk.Invitations(b.ctx, storage.PageRequest{}))(t)
+	if len(page.Items) != 1 || strings.Contains(string(page.Items[0].Nonce)+string(page.Items[0].Hash), again) {
+		t.Errorf("%d invitations", len(page.Items))
+	}
+	if must(b.svc.Outgoing().Invitation(b.ctx, b.account.ID, page.Items[0].ID))(t).Token != again {
+		t.Error("the mail has another token")
+	}
+}
+
+func TestSessions(t *testing.T) {
+	t.Parallel()
+	b := newBundle(t)
+	self := b.svc.As(b.owner.ID)
+	first := must(b.svc.StartSession(b.ctx, self))(t)
+	caller := must(b.svc.Authenticate(b.ctx, first.Secret))(t)
+	if _, err := b.svc.StartSession(b.ctx, caller); !errors.Is(err, helpdesk.ErrForbidden) {
+		t.Errorf("a session of a session: %v", err)
+	}
+	if _, err := b.svc.StartSession(b.ctx, helpdesk.Caller{}); !errors.Is(err, helpdesk.ErrUnauthenticated) {
+		t.Errorf("a session of nobody: %v", err)
+	}
+	admin := must(b.svc.Admin(b.ctx, caller))(t)
+	token, secret, err := admin.CreateOwnToken(b.ctx, helpdesk.TokenInput{Name: "for ever", Secret: "chosen by the caller"})
+	if err != nil || secret == "chosen by the caller" || !token.ExpiresAt.IsZero() {
+		t.Errorf("a token made in a session: %+v %v", token, err)
+	}
+	if listed := must(admin.Tokens(b.ctx, storage.PageRequest{}))(t).Items; len(listed) != 1 || listed[0].ID != token.ID {
+		t.Errorf("tokens: %+v", listed)
+	}
+	for range 2 { // the second time it has ended already
+		if err := b.svc.EndSession(b.ctx, caller); err != nil {
+			t.Error(err)
+		}
+	}
+	if _, err := b.svc.Authenticate(b.ctx, first.Secret); !errors.Is(err, helpdesk.ErrUnauthenticated) {
+		t.Errorf("after the end: %v", err)
+	}
+	second := must(b.svc.StartSession(b.ctx, self))(t)
+	b.clock.Add(14 * 24 * time.Hour)
+	if _, err := b.svc.Authenticate(b.ctx, second.Secret); !errors.Is(err, helpdesk.ErrUnauthenticated) {
+		t.Errorf("after 14 days: %v", err)
+	}
+	kept := must(b.svc.Authenticate(b.ctx, secret))(t)
+	if err := b.svc.EndSession(b.ctx, kept); err != nil {
+		t.Error(err)
+	}
+	must(b.svc.Authenticate(b.ctx, secret))(t)
+}

@@ -1,0 +1,191 @@
+package bunstore
+
+import (
+	"context"
+	"database/sql/driver"
+	"encoding/json"
+	"time"
+
+	"github.com/uptrace/bun"
+
+	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/storage"
+	"github.com/helpwright/helpwright/storage/fault"
+)
+
+// items is a column with a JSON array; an empty one is nil.
+type items[T any] []T
+
+// Value implements [driver.Valuer].
+func (l items[T]) Value() (driver.Value, error) {
+	if len(l) == 0 {
+		return "[]", nil
+	}
+	text, err := json.Marshal([]T(l))
+	return string(text), err
+}
+
+// Scan implements [sql.Scanner].
+func (l *items[T]) Scan(src any) error {
+	*l = nil
+	if err := scanJSON(src, (*[]T)(l)); err != nil {
+		return err
+	}
+	if len(*l) == 0 {
+		*l = nil
+	}
+	return nil
+}
+
+// workingHours are a day of a schedule.
+type workingHours struct {
+	Day  int    `json:"day"`
+	From string `json:"from"`
+	To   string `json:"to"`
+}
+
+func (h *workingHours) hours() helpdesk.WorkingHours {
+	return helpdesk.WorkingHours{Day: time.Weekday(h.Day), From: h.From, To: h.To}
+}
+
+func scheduleOf(all []helpdesk.WorkingHours) items[workingHours] {
+	return mapped(all, func(h *helpdesk.WorkingHours) workingHours {
+		return workingHours{Day: int(h.Day), From: h.From, To: h.To}
+	})
+}
+
+// TokensOf implements [helpdesk.PeopleDirectory].
+func (d directory) TokensOf(ctx context.Context, userID int64, seek storage.Seek) ([]helpdesk.AccessToken, error) {
+	var rows []tokenRow
+	q := d.selects(&rows).Where("user_id = ?", userID).Where("session = FALSE")
+	err := page(q, "id", seek).Scan(ctx)
+	return mapped(rows, (*tokenRow).token), failure(ctx, err, "token", 0)
+}
+
+// UpdateUser implements [helpdesk.UserWriter].
+func (t systemTx) UpdateUser(ctx context.Context, u *helpdesk.User) error {
+	row := userRowOf(u)
+	res, err := t.updates(&row).Where("id = ?", u.ID).Exec(ctx)
+	return changed(ctx, res, err, "user", u.ID)
+}
+
+// DeleteToken implements [helpdesk.UserWriter].
+func (t systemTx) DeleteToken(ctx context.Context, userID, id int64) error {
+	res, err := t.deletes((*tokenRow)(nil)).Where("user_id = ?", userID).Where("id = ?", id).Exec(ctx)
+	return changed(ctx, res, err, "token", id)
+}
+
+// DeleteSessions implements [helpdesk.UserWriter].
+func (t systemTx) DeleteSessions(ctx context.Context, userID int64, by time.Time) error {
+	_, err := t.deletes((*tokenRow)(nil)).Where("user_id = ?", userID).Where("session = TRUE").
+		Where("expires_at <= ?", micros(by)).Exec(ctx)
+	return failure(ctx, err, "token", 0)
+}
+
+// LockAccount implements [helpdesk.MemberWriter].
+func (w writer) LockAccount(ctx context.Context) error {
+	var row accountRow
+	q := w.selects(&row).Column("id").Where("id = ?", w.scope.AccountID)
+	if w.store.postgres {
+		q.For("NO KEY UPDATE") // as an update: it does not wait for those who insert what refers to the account
+	}
+	if err := one(ctx, q, "account", w.scope.AccountID); err != nil {
+		return err
+	}
+	w.foundAccount()
+	return nil
+}
+
+// TouchMembership implements [helpdesk.MemberWriter].
+func (w writer) TouchMembership(ctx context.Context, id int64, at time.Time) error {
+	res, err := w.raw("UPDATE hw_memberships SET last_activity = ? WHERE account_id = ? AND id = ?",
+		micros(at), w.scope.AccountID, id).Exec(ctx)
+	return changed(ctx, res, err, "membership", id)
+}
+
+// UpdateRole implements [helpdesk.MemberWriter].
+func (w writer) UpdateRole(ctx context.Context, r *helpdesk.Role) error {
+	row := roleRowOf(w.scope.AccountID, r)
+	res, err := w.updates(&row).ApplyQueryBuilder(w.account).Where("id = ?", r.ID).Exec(ctx)
+	return changed(ctx, res, err, "role", r.ID)
+}
+
+// DeleteRole implements [helpdesk.MemberWriter].
+func (w writer) DeleteRole(ctx context.Context, id int64) error {
+	res, err := w.deletes((*roleRow)(nil)).ApplyQueryBuilder(w.account).Where("id = ?", id).Exec(ctx)
+	if err != nil && foreignKeyViolation(err) {
+		return &fault.Error{
+			Kind: fault.Conflict, Resource: "role", ID: id, Message: "A member has this role.", Err: err,
+		}
+	}
+	return changed(ctx, res, err, "role", id)
+}
+
+type invitationRow struct {
+	bun.BaseModel `bun:"table:hw_invitations,alias:hw_invitations"`
+	ID            int64 `bun:",pk,autoincrement"`
+	AccountID     int64
+	Email         string
+	EmailKey      string
+	Name          string
+	RoleIDs       items[int64] `bun:"role_ids"`
+	MailboxIDs    items[int64] `bun:"mailbox_ids"`
+	Nonce         []byte
+	Hash          []byte
+	UserID        int64
+	ExpiresAt     int64
+	CreatedAt     int64
+}
+
+func (r *invitationRow) invitation() helpdesk.Invitation {
+	return helpdesk.Invitation{
+		ID: r.ID, AccountID: r.AccountID, Email: r.Email, EmailKey: r.EmailKey, Name: r.Name,
+		RoleIDs: r.RoleIDs, MailboxIDs: r.MailboxIDs, Nonce: empty(r.Nonce), Hash: empty(r.Hash), UserID: r.UserID,
+		ExpiresAt: timeOf(r.ExpiresAt), CreatedAt: timeOf(r.CreatedAt),
+	}
+}
+
+// InvitationByHash implements [helpdesk.PeopleDirectory].
+func (d directory) InvitationByHash(ctx context.Context, hash []byte) (helpdesk.Invitation, error) {
+	var row invitationRow
+	if err := one(ctx, d.selects(&row).Where("hash = ?", hash), "invitation", 0); err != nil {
+		return helpdesk.Invitation{}, err
+	}
+	return row.invitation(), nil
+}
+
+// Invitation implements [helpdesk.InvitationReader].
+func (r reader) Invitation(ctx context.Context, id int64) (helpdesk.Invitation, error) {
+	var row invitationRow
+	err := one(ctx, r.selects(&row).ApplyQueryBuilder(r.account).Where("id = ?", id), "invitation", id)
+	if err != nil {
+		return helpdesk.Invitation{}, err
+	}
+	return row.invitation(), nil
+}
+
+// Invitations implements [helpdesk.InvitationReader].
+func (r reader) Invitations(ctx context.Context, seek storage.Seek) ([]helpdesk.Invitation, error) {
+	var rows []invitationRow
+	err := page(r.selects(&rows).ApplyQueryBuilder(r.account), "id", seek).Scan(ctx)
+	return mapped(rows, (*invitationRow).invitation), failure(ctx, err, "invitation", 0)
+}
+
+// InsertInvitation implements [helpdesk.MemberWriter].
+func (w writer) InsertInvitation(ctx context.Context, i *helpdesk.Invitation) error {
+	row := invitationRow{
+		AccountID: w.scope.AccountID, Email: i.Email, EmailKey: i.EmailKey, Name: i.Name, RoleIDs: i.RoleIDs, MailboxIDs: i.MailboxIDs,
+		Nonce: filled(i.Nonce), Hash: filled(i.Hash), UserID: i.UserID, ExpiresAt: micros(i.ExpiresAt), CreatedAt: micros(i.CreatedAt),
+	}
+	if _, err := w.inserts(&row).Exec(ctx); err != nil {
+		return failure(ctx, err, "invitation", 0)
+	}
+	i.ID, i.AccountID = row.ID, w.scope.AccountID
+	return nil
+}
+
+// DeleteInvitation implements [helpdesk.MemberWriter].
+func (w writer) DeleteInvitation(ctx context.Context, id int64) error {
+	res, err := w.deletes((*invitationRow)(nil)).ApplyQueryBuilder(w.account).Where("id = ?", id).Exec(ctx)
+	return changed(ctx, res, err, "invitation", id)
+}

@@ -1,0 +1,281 @@
+package storagetest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/storage"
+	"github.com/helpwright/helpwright/storage/fault"
+)
+
+func peopleTests() []testCase {
+	return []testCase{
+		{"Availability", testAvailability},
+		{"TouchMembership", testTouchMembership},
+		{"LockAccount", testLockAccount},
+		{"Role", testRole},
+		{"Invitation", testInvitation},
+		{"User", testUpdateUser},
+		{"Tokens", testTokens},
+		{"Sessions", testSessions},
+	}
+}
+
+func newAvailability() helpdesk.Availability {
+	return helpdesk.Availability{ForceOffline: true, WhileInApp: true, UseSchedule: true, Timezone: "Europe/Berlin",
+		Schedule: []helpdesk.WorkingHours{{Day: time.Sunday, From: "22:00", To: "06:00"}, {Day: time.Friday, From: "00:00", To: "12:30"}}}
+}
+
+func (w *world) newInvitation(local string) helpdesk.Invitation {
+	return helpdesk.Invitation{Email: "L." + w.address(local), EmailKey: w.address(local), Name: "Lise " + w.mark, RoleIDs: []int64{w.role.ID},
+		MailboxIDs: []int64{w.mailbox.ID, w.empty.ID}, Nonce: []byte{0, 1, 255}, Hash: []byte("invitation " + local + w.mark),
+		UserID: w.user.ID, ExpiresAt: at(100), CreatedAt: base}
+}
+
+func invitationsOf(ctx context.Context, r helpdesk.Reader, v *world) (any, error) {
+	list, err := r.Invitations(ctx, all())
+	for _, i := range list {
+		if i.ID == v.invitation.ID {
+			return v.mark, err
+		}
+	}
+	return nil, err
+}
+
+func testAvailability(t *testing.T, b Backend) {
+	w := newAccount(t, b)
+	w.member.Availability = helpdesk.Availability{}
+	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.UpdateMembership(ctx, &w.member) })
+	one(t, "without availability", w.member, w.in().Membership, w.member.ID)
+	w.member.Availability = newAvailability()
+	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.UpdateMembership(ctx, &w.member) })
+	grant, err := b.Store.Grant(t.Context(), w.user.ID, w.account.ID)
+	ok(t, err)
+	same(t, "grant", w.member, grant.Membership)
+}
+
+func testTouchMembership(t *testing.T, b Backend) {
+	w := newAccount(t, b)
+	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.TouchMembership(ctx, w.member.ID, at(300)) })
+	w.member.LastActivity = at(300)
+	one(t, "membership", w.member, w.in().Membership, w.member.ID)
+	err := w.try(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.TouchMembership(ctx, nobody, at(1)) })
+	fails(t, "an absent one", err, fault.NotFound)
+}
+
+// Who locks the account sees what others wrote under the lock: of ten who count and
+// add, none counts wrong.
+func testLockAccount(t *testing.T, b Backend) {
+	w := newAccount(t, b)
+	const workers = 10
+	errs := make(chan error, workers)
+	for n := range workers {
+		go func() {
+			errs <- w.Store.InTx(t.Context(), w.scope, func(ctx context.Context, tx helpdesk.Tx) error {
+				if err := tx.LockAccount(ctx); err != nil {
+					return err
+				}
+				roles, err := tx.Roles(ctx)
+				if err != nil {
+					return err
+				}
+				r := helpdesk.Role{Name: fmt.Sprint(len(roles)), Description: fmt.Sprint(n), CreatedAt: base, UpdatedAt: base}
+				return tx.InsertRole(ctx, &r)
+			})
+		}()
+	}
+	var err error
+	for range workers {
+		err = errors.Join(err, <-errs)
+	}
+	ok(t, err)
+	roles, err := w.in().Roles(t.Context())
+	ok(t, err)
+	for i, r := range roles[1:] {
+		same(t, "count", fmt.Sprint(i+1), r.Name)
+	}
+	err = b.Store.InTx(t.Context(), helpdesk.Scope{AccountID: nobody}, func(ctx context.Context, tx helpdesk.Tx) error { return tx.LockAccount(ctx) })
+	fails(t, "locking no account", err, fault.NotFound)
+}
+
+func testRole(t *testing.T, b Backend) {
+	w := newAccount(t, b)
+	spare := helpdesk.Role{Name: "Spare " + w.mark, CreatedAt: base, UpdatedAt: base}
+	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.InsertRole(ctx, &spare) })
+	w.role.Name, w.role.Description, w.role.Permissions, w.role.UpdatedAt = "New", "", []helpdesk.Permission{helpdesk.TagsView}, at(50)
+	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.UpdateRole(ctx, &w.role) })
+	roles, err := w.in().Roles(t.Context())
+	ok(t, err)
+	same(t, "roles", []helpdesk.Role{w.role, spare}, roles)
+	remove := func(id int64) error {
+		return w.try(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.DeleteRole(ctx, id) })
+	}
+	fails(t, "deleting a role that a member has", remove(w.role.ID), fault.Conflict)
+	ok(t, remove(spare.ID))
+	fails(t, "deleting again", remove(spare.ID), fault.NotFound)
+	err = w.try(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.UpdateRole(ctx, &spare) })
+	fails(t, "updating a deleted role", err, fault.NotFound)
+}
+
+func testInvitation(t *testing.T, b Backend) {
+	w, other := newAccount(t, b), newAccount(t, b)
+	second := w.newInvitation("second")
+	second.RoleIDs, second.MailboxIDs, second.Name, second.AccountID = nil, nil, "", other.account.ID // the account is not the caller's to say
+	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.InsertInvitation(ctx, &second) })
+	same(t, "account of the invitation", w.account.ID, second.AccountID)
+	checkPages(t, []helpdesk.Invitation{w.invitation, second}, func(i helpdesk.Invitation) storage.Position { return storage.Position{ID: i.ID} },
+		func(seek storage.Seek) ([]helpdesk.Invitation, error) { return w.in().Invitations(t.Context(), seek) })
+	for _, i := range []helpdesk.Invitation{w.invitation, second, other.invitation} {
+		got, err := b.Store.InvitationByHash(t.Context(), i.Hash)
+		ok(t, err)
+		same(t, "InvitationByHash", i, got)
+	}
+	for _, hash := range [][]byte{nil, {}, second.Hash[:7]} {
+		_, err := b.Store.InvitationByHash(t.Context(), hash)
+		fails(t, "unknown hash", err, fault.NotFound)
+	}
+	remove := func() error {
+		return w.try(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.DeleteInvitation(ctx, second.ID) })
+	}
+	ok(t, remove())
+	fails(t, "deleting again", remove(), fault.NotFound)
+	_, err := b.Store.InvitationByHash(t.Context(), second.Hash)
+	fails(t, "deleted invitation", err, fault.NotFound)
+	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.DeleteAccount(ctx) })
+	_, err = b.Store.InvitationByHash(t.Context(), w.invitation.Hash)
+	fails(t, "invitation to a deleted account", err, fault.NotFound)
+}
+
+func testUpdateUser(t *testing.T, b Backend) {
+	w, other := newAccount(t, b), newAccount(t, b)
+	update := func(u helpdesk.User) error {
+		return b.Store.InSystemTx(t.Context(), func(ctx context.Context, tx helpdesk.SystemTx) error { return tx.UpdateUser(ctx, &u) })
+	}
+	w.user.Name, w.user.Email, w.user.EmailKey, w.user.UpdatedAt = "New", "N@"+w.mark, "n@"+w.mark, at(9)
+	w.user.PasswordHash, w.user.EmailVerifiedAt = "", time.Time{}
+	ok(t, update(w.user))
+	one(t, "user", w.user, b.Store.User, w.user.ID)
+	one(t, "other user", other.user, b.Store.User, other.user.ID)
+	taken := w.user
+	taken.EmailKey = other.user.EmailKey
+	conflicts(t, "a taken address", update(taken), helpdesk.UniqueUserEmail)
+	taken.ID, taken.EmailKey = nobody, "x@"+w.mark
+	fails(t, "an absent user", update(taken), fault.NotFound)
+}
+
+// newToken makes another token of the user.
+func (w *world) newToken(t *testing.T, name string, session bool, expires time.Time) helpdesk.AccessToken {
+	t.Helper()
+	token := helpdesk.AccessToken{UserID: w.user.ID, Name: name, Hash: []byte(name + w.mark), ExpiresAt: expires, CreatedAt: base, Session: session}
+	ok(t, w.Store.InSystemTx(t.Context(), func(ctx context.Context, tx helpdesk.SystemTx) error { return tx.InsertToken(ctx, &token) }))
+	return token
+}
+
+func testTokens(t *testing.T, b Backend) {
+	w, other := newAccount(t, b), newAccount(t, b)
+	second := w.newToken(t, "second", false, time.Time{})
+	session := w.newToken(t, "session", true, at(1000))
+	third := w.newToken(t, "third", false, at(1))
+	checkPages(t, []helpdesk.AccessToken{w.token, second, third}, func(a helpdesk.AccessToken) storage.Position { return storage.Position{ID: a.ID} },
+		func(seek storage.Seek) ([]helpdesk.AccessToken, error) {
+			return b.Store.TokensOf(t.Context(), w.user.ID, seek)
+		})
+	got, err := b.Store.TokenByHash(t.Context(), session.Hash)
+	ok(t, err)
+	same(t, "session", session, got)
+	remove := func(user, id int64) error {
+		return b.Store.InSystemTx(t.Context(), func(ctx context.Context, tx helpdesk.SystemTx) error { return tx.DeleteToken(ctx, user, id) })
+	}
+	fails(t, "deleting another's token", remove(other.user.ID, second.ID), fault.NotFound)
+	ok(t, remove(w.user.ID, second.ID))
+	fails(t, "deleting again", remove(w.user.ID, second.ID), fault.NotFound)
+	_, err = b.Store.TokenByHash(t.Context(), second.Hash)
+	fails(t, "deleted token", err, fault.NotFound)
+	none, err := b.Store.TokensOf(t.Context(), nobody, all())
+	ok(t, err)
+	same(t, "tokens of nobody", []helpdesk.AccessToken{}, none)
+}
+
+func testSessions(t *testing.T, b Backend) {
+	w, other := newAccount(t, b), newAccount(t, b)
+	old, now := w.newToken(t, "old", true, at(10)), w.newToken(t, "new", true, at(11))
+	expired, foreign := w.newToken(t, "token", false, at(1)), other.newToken(t, "foreign", true, at(1))
+	err := b.Store.InSystemTx(t.Context(), func(ctx context.Context, tx helpdesk.SystemTx) error {
+		return tx.DeleteSessions(ctx, w.user.ID, at(10))
+	})
+	ok(t, err)
+	_, err = b.Store.TokenByHash(t.Context(), old.Hash)
+	fails(t, "expired session", err, fault.NotFound)
+	for _, kept := range []helpdesk.AccessToken{now, expired, foreign} {
+		_, err = b.Store.TokenByHash(t.Context(), kept.Hash)
+		ok(t, err)
+	}
+}
+
+// What follows makes operations of the comparison.
+
+func (g *generator) availability() helpdesk.Availability {
+	a := helpdesk.Availability{ForceOffline: g.IntN(2) == 0, WhileInApp: g.IntN(2) == 0, UseSchedule: g.IntN(2) == 0, Timezone: g.text()}
+	a.Schedule = newAvailability().Schedule[:g.IntN(3)]
+	return a
+}
+
+func (g *generator) peopleDirectory(seek storage.Seek) operation {
+	if g.IntN(2) == 0 {
+		return operation{method: "InvitationByHash", args: []any{fmt.Append(nil, "invitation", g.IntN(len(g.pool["Invitation"])+1))}}
+	}
+	return operation{method: "TokensOf", args: []any{one64("User", g.any("User")), ordered{g.from(seek, "AccessToken"), "AccessToken"}}}
+}
+
+func (g *generator) peopleSystem() operation {
+	user := one64("User", g.any("User"))
+	switch g.IntN(4) {
+	case 0:
+		u := &helpdesk.User{ID: oneOf(g, g.pool["User"]), Name: g.text(), EmailKey: fmt.Sprint("u", g.IntN(int(g.count))+1), CreatedAt: base, UpdatedAt: g.time(false)}
+		return operation{method: "UpdateUser", args: []any{u}}
+	case 1:
+		return operation{method: "DeleteToken", args: []any{user, one64("AccessToken", g.any("AccessToken"))}}
+	case 2:
+		return operation{method: "DeleteSessions", args: []any{user, g.time(false)}}
+	default:
+		hash := fmt.Append(nil, "session", g.next())
+		return operation{method: "InsertToken", args: []any{&helpdesk.AccessToken{UserID: oneOf(g, g.pool["User"]), Hash: hash, CreatedAt: base, ExpiresAt: g.time(false), Session: true}}}
+	}
+}
+
+func (g *generator) readInvitation(seen content, seek storage.Seek) operation {
+	if g.IntN(2) == 0 {
+		return operation{method: "Invitation", args: []any{g.either("Invitation", oneOf(g, seen.Invitations).ID)}}
+	}
+	return operation{method: "Invitations", args: []any{ordered{g.from(seek, "Invitation"), "Invitation"}}}
+}
+
+func (g *generator) writePeople(seen content) operation {
+	role, member := oneOf(g, seen.Roles), oneOf(g, seen.Memberships)
+	switch g.IntN(7) {
+	case 0:
+		role.Name, role.Description, role.UpdatedAt = g.text(), g.text(), g.time(false)
+		role.Permissions = []helpdesk.Permission{helpdesk.CustomersView}[:g.IntN(2)]
+		return operation{method: "UpdateRole", args: []any{&role}}
+	case 1:
+		return operation{method: "DeleteRole", args: []any{g.either("Role", role.ID)}}
+	case 2:
+		i := helpdesk.Invitation{Email: g.text(), EmailKey: g.text(), Name: g.text(), RoleIDs: g.roles(seen), MailboxIDs: g.mailboxes(seen),
+			Nonce: []byte{1}, Hash: fmt.Append(nil, "invitation", len(g.pool["Invitation"]), "-", g.next()), UserID: oneOf(g, g.pool["User"]),
+			ExpiresAt: g.time(false), CreatedAt: g.time(false)}
+		return operation{method: "InsertInvitation", args: []any{&i}}
+	case 3:
+		return operation{method: "DeleteInvitation", args: []any{g.either("Invitation", oneOf(g, seen.Invitations).ID)}}
+	case 4:
+		return operation{method: "TouchMembership", args: []any{g.either("Membership", member.ID), g.time(false)}}
+	case 5:
+		return operation{method: "LockAccount"}
+	default:
+		member.Availability, member.UserID = g.availability(), max(member.UserID, g.pool["User"][0])
+		return operation{method: "UpdateMembership", args: []any{&member}, clash: true}
+	}
+}

@@ -1,0 +1,117 @@
+package transport
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/storage"
+	"github.com/helpwright/helpwright/storage/fault"
+)
+
+// invitation as the API shows it; its token only once.
+type invitation struct {
+	ID        int64   `json:"id"`
+	Email     string  `json:"email"`
+	Name      string  `json:"name"`
+	Roles     []int64 `json:"roles" description:"Ids."`
+	Mailboxes []int64 `json:"mailboxes" description:"Ids; empty: all mailboxes."`
+	ExpiresAt Time    `json:"expires_at"`
+	CreatedAt Time    `json:"created_at"`
+	Token     string  `json:"token,omitempty" description:"In the answer to its creation only; the mail has it as a link."`
+}
+
+type invitationID struct {
+	InvitationID int64 `path:"invitation_id"`
+}
+
+type invitationInput struct {
+	Email     string  `json:"email" required:"true" example:"ada@example.org"`
+	Name      string  `json:"name" maxLength:"200" example:"Ada Lovelace"`
+	Roles     []int64 `json:"roles" required:"true" maxItems:"1000" description:"Ids."`
+	Mailboxes []int64 `json:"mailboxes" maxItems:"1000" description:"Ids of the mailboxes that the member will reach; empty: all."`
+}
+
+type acceptInput struct {
+	Token    string `path:"token"`
+	Name     string `json:"name" maxLength:"200" description:"Without it, the name in the invitation."`
+	Password string `json:"password" maxLength:"200" description:"8 to 200 characters. That of the user where the address has one."`
+}
+
+// accepted is what came of an invitation.
+type accepted struct {
+	Membership membership `json:"membership"`
+	Token      string     `json:"token" description:"An access token of the member."`
+}
+
+func (a *api) addInvitations(t *Table) {
+	Handle(t, a.desk, Operation{
+		ID: "createInvitation", Method: http.MethodPost, Path: invitationsPath, Tag: "Invitations", Status: http.StatusCreated,
+		Summary: "Invite somebody",
+		Description: "Mails a link that works once, for seven days. An earlier invitation to the same address becomes invalid. " +
+			"No more can be granted than the caller holds: 403. Needs memberships.create.",
+	}, a.createInvitation)
+	HandlePage(t, a.desk, Operation{
+		ID: "listInvitations", Method: http.MethodGet, Path: invitationsPath, Tag: "Invitations",
+		Summary:     "List invitations that were not accepted",
+		Description: "Oldest first. Needs memberships.view.",
+	}, a.listInvitations)
+	HandleEmpty(t, a.desk, Operation{
+		ID: "deleteInvitation", Method: http.MethodDelete, Path: invitationsPath + "/{invitation_id}", Tag: "Invitations",
+		Summary:     "Withdraw an invitation",
+		Description: "Needs memberships.delete.",
+	}, a.deleteInvitation)
+	Handle(t, a.visitor, Operation{
+		ID: "acceptInvitation", Method: http.MethodPost, Path: "/invitations/{token}/accept", Tag: "Invitations", Public: true,
+		Summary: "Accept an invitation",
+		Description: "By the user of the address who is signed in, or with that user's password, or as a new user with name and " +
+			"password. A token that is unknown, used or expired: 404. A member already: 409.",
+	}, a.acceptInvitation)
+}
+
+// visitor is the resolver of operations that work for nobody too.
+func (a *api) visitor(ctx context.Context, r *Request) (helpdesk.Caller, error) {
+	caller, err := a.caller(ctx, r)
+	if fault.Is(err, fault.Unauthenticated) && r.Header("Authorization") == "" {
+		return helpdesk.Caller{}, nil
+	}
+	return caller, err
+}
+
+func (a *api) createInvitation(ctx context.Context, d *helpdesk.Desk, in invitationInput) (invitation, error) {
+	created, token, err := d.Invite(ctx, helpdesk.InvitationInput{
+		Email: in.Email, Name: in.Name, RoleIDs: in.Roles, MailboxIDs: in.Mailboxes,
+	})
+	out := showInvitation(created)
+	out.Token = token
+	return out, err
+}
+
+func (a *api) listInvitations(ctx context.Context, d *helpdesk.Desk, in Paging) (storage.Page[invitation], error) {
+	page, err := d.Invitations(ctx, in.Request())
+	return mapPage(page, showInvitation), err
+}
+
+func (a *api) deleteInvitation(ctx context.Context, d *helpdesk.Desk, in invitationID) error {
+	return d.DeleteInvitation(ctx, in.InvitationID)
+}
+
+func (a *api) acceptInvitation(ctx context.Context, c helpdesk.Caller, in acceptInput) (accepted, error) {
+	got, err := a.svc.AcceptInvitation(ctx, c, in.Token, helpdesk.AcceptInput{Name: in.Name, Password: in.Password})
+	if err != nil {
+		return accepted{}, err
+	}
+	d, err := a.svc.Desk(ctx, a.svc.As(got.Membership.UserID), got.AccountID)
+	if err != nil {
+		return accepted{}, err
+	}
+	shown, err := one(ctx, d, got.Membership, nil, nil, showMemberships)
+	return accepted{Membership: shown, Token: got.Secret}, err
+}
+
+func showInvitation(i helpdesk.Invitation) invitation {
+	return invitation{
+		ID: i.ID, Email: i.Email, Name: i.Name, Roles: listed(i.RoleIDs), Mailboxes: listed(i.MailboxIDs),
+		ExpiresAt: Time(i.ExpiresAt), CreatedAt: Time(i.CreatedAt),
+	}
+}

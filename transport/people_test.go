@@ -1,0 +1,238 @@
+package transport_test
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/storage"
+	"github.com/helpwright/helpwright/storage/memstore"
+	"github.com/helpwright/helpwright/transport"
+)
+
+var secretText = regexp.MustCompile(`"token": ?"(hw[pi]_[A-Z2-7]+)"`)
+
+// longPermissions are more than 40: those of owners, which say little.
+var longPermissions = regexp.MustCompile(`"permissions": ?\[("[a-z_.]+",?\s*){40,}\]`)
+
+// secrets keeps the tokens that an answer shows, which differ from run to run: that
+// of an invitation for the next path with {token}, an access token as that of
+// "joined".
+func (r *run) secrets(body string) string {
+	body = longPermissions.ReplaceAllString(body, `"permissions":["and so on"]`)
+	return secretText.ReplaceAllStringFunc(body, func(found string) string {
+		token := secretText.FindStringSubmatch(found)[1]
+		name := "joined"
+		if strings.HasPrefix(token, "hwi_") {
+			name = "invitation"
+		}
+		r.tokens[name] = token
+		return `"token":"` + token[:4] + `x"`
+	})
+}
+
+func (r *run) fillSecret(path string) string {
+	return strings.ReplaceAll(path, "{token}", r.tokens["invitation"])
+}
+
+// settlePeople adds a role, an invitation and the ids of what is there.
+func (w *world) settlePeople(t testing.TB, ids map[string]string) {
+	t.Helper()
+	account := "/accounts/" + ids["account_id"]
+	created := func(path, body string) string {
+		var out struct{ Data struct{ ID int64 } }
+		rec := w.must(t, "POST", path, body, "Content-Type", "application/x-www-form-urlencoded")
+		if err := json.Unmarshal(rec.Body.Bytes(), &out); err != nil {
+			t.Fatal(err)
+		}
+		return strconv.FormatInt(out.Data.ID, 10)
+	}
+	var members struct{ Data []struct{ ID int64 } }
+	if err := json.Unmarshal(w.must(t, "GET", account+"/memberships", "").Body.Bytes(), &members); err != nil {
+		t.Fatal(err)
+	}
+	ids["membership_id"] = strconv.FormatInt(members.Data[1].ID, 10) // not the caller's own
+	ids["role_id"] = created(account+"/roles", "name=Readers&permissions[]=conversations.view")
+	ids["invitation_id"] = created(account+"/invitations", "email=lise@example.org&roles[]="+ids["role_id"])
+	ids["token_id"] = created("/user/tokens", "name=Another")
+	ids["token"] = "hwi_UNKNOWN"
+}
+
+// A session's cookie opens the API, and for changes only where the browser says
+// that it is this site that asks.
+func TestSessionCookie(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, memstore.New())
+	u, err := w.svc.Operator().CreateUser(t.Context(), helpdesk.UserInput{Email: "lise@example.org", Password: "correct horse"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.svc.Operator().AddMember(t.Context(), w.account.ID, u.ID, helpdesk.RoleAdmin); err != nil {
+		t.Fatal(err)
+	}
+	form := []string{"Content-Type", "application/x-www-form-urlencoded"}
+	login := "email=lise@example.org&password=correct+horse"
+	rec := w.do(t, "", "POST", "/auth/login", login, form...)
+	cookies := rec.Result().Cookies()
+	if rec.Code != http.StatusOK || len(cookies) != 1 {
+		t.Fatalf("%d %s", rec.Code, rec.Body)
+	}
+	c := cookies[0]
+	if !c.HttpOnly || c.SameSite != http.SameSiteLaxMode || c.Secure || c.Path != "/" || c.MaxAge != 14*24*3600 || strings.Contains(rec.Body.String(), c.Value) {
+		t.Errorf("cookie %v, body %s", c, rec.Body)
+	}
+	cookie := []string{"Cookie", c.Name + "=" + c.Value}
+	for _, tt := range []struct {
+		name, method, path string
+		header             []string
+		want               int
+	}{
+		{"reading", "GET", "/user", nil, 200},
+		{"reading from another site", "GET", "/user", []string{"Sec-Fetch-Site", "cross-site"}, 200},
+		{"changing without a word", "PUT", "/user", nil, 403},
+		{"changing from another site", "PUT", "/user", []string{"Sec-Fetch-Site", "cross-site", "Origin", "http://example.com"}, 403},
+		{"changing from a sibling", "PUT", "/user", []string{"Sec-Fetch-Site", "same-site"}, 403},
+		{"changing from this site", "PUT", "/user", []string{"Sec-Fetch-Site", "same-origin"}, 200},
+		{"an old browser on this site", "PUT", "/user", []string{"Origin", "http://example.com"}, 200},
+		{"an old browser on another", "PUT", "/user", []string{"Origin", "http://evil.example"}, 403},
+		{"an origin that is hidden", "PUT", "/user", []string{"Origin", "null"}, 403},
+		{"a wrong token beside the cookie", "GET", "/user", []string{"Authorization", "Bearer hwp_x"}, 401},
+		{"another scheme beside the cookie", "GET", "/user", []string{"Authorization", "Basic eDp5"}, 401},
+		{"logging out from another site", "POST", "/auth/logout", []string{"Sec-Fetch-Site", "cross-site"}, 403},
+		{"logging in from another site", "POST", "/auth/login", []string{"Sec-Fetch-Site", "cross-site"}, 403},
+	} {
+		body := "name=Lise"
+		if tt.path == "/auth/login" {
+			body = login
+		}
+		if rec := w.do(t, "", tt.method, tt.path, body, slices.Concat(form, cookie, tt.header)...); rec.Code != tt.want {
+			t.Errorf("%s: %d %s", tt.name, rec.Code, rec.Body)
+		}
+	}
+	rec = w.do(t, "", "POST", "/auth/logout", "", slices.Concat(cookie, []string{"Sec-Fetch-Site", "same-origin"})...)
+	if gone := rec.Result().Cookies(); rec.Code != http.StatusNoContent || len(gone) != 1 || gone[0].MaxAge >= 0 || gone[0].Value != "" {
+		t.Errorf("logout: %d %v", rec.Code, gone)
+	}
+	if rec := w.do(t, "", "GET", "/user", "", cookie...); rec.Code != http.StatusUnauthorized {
+		t.Errorf("after the logout: %d", rec.Code)
+	}
+	w.serve(t, transport.APIConfig{Config: transport.Config{BaseURL: "https://desk.example"}})
+	if rec := w.do(t, "", "POST", "/auth/login", login, append(form, "Origin", "https://desk.example")...); !rec.Result().Cookies()[0].Secure {
+		t.Error("the cookie of an https site is not secure")
+	}
+}
+
+// peopleStore counts what is read.
+type peopleStore struct {
+	helpdesk.Store
+	reads map[string]int
+}
+
+func (s peopleStore) Within(scope helpdesk.Scope) helpdesk.Reader {
+	return peopleReader{s.Store.Within(scope), s.reads}
+}
+
+type peopleReader struct {
+	helpdesk.Reader
+	reads map[string]int
+}
+
+func (r peopleReader) Account(ctx context.Context) (helpdesk.Account, error) {
+	r.reads["Account"]++
+	return r.Reader.Account(ctx)
+}
+
+func (r peopleReader) Roles(ctx context.Context) ([]helpdesk.Role, error) {
+	r.reads["Roles"]++
+	return r.Reader.Roles(ctx)
+}
+
+func (r peopleReader) Membership(ctx context.Context, id int64) (helpdesk.Membership, error) {
+	r.reads["Membership"]++
+	return r.Reader.Membership(ctx, id)
+}
+
+func (r peopleReader) Memberships(ctx context.Context, seek storage.Seek) ([]helpdesk.Membership, error) {
+	r.reads["Memberships"]++
+	return r.Reader.Memberships(ctx, seek)
+}
+
+func (r peopleReader) UsersByID(ctx context.Context, ids []int64) ([]helpdesk.User, error) {
+	r.reads["UsersByID"]++
+	return r.Reader.UsersByID(ctx, ids)
+}
+
+func (r peopleReader) MailboxesByID(ctx context.Context, ids []int64) ([]helpdesk.Mailbox, error) {
+	r.reads["MailboxesByID"]++
+	return r.Reader.MailboxesByID(ctx, ids)
+}
+
+func (r peopleReader) Invitations(ctx context.Context, seek storage.Seek) ([]helpdesk.Invitation, error) {
+	r.reads["Invitations"]++
+	return r.Reader.Invitations(ctx, seek)
+}
+
+// Lists and expansions read each relation once, however many rows there are.
+func TestReadsOfPeople(t *testing.T) {
+	t.Parallel()
+	reads := map[string]int{}
+	w := newWorld(t, peopleStore{memstore.New(), reads})
+	ids := settled(t, w)
+	account := "/accounts/" + ids["account_id"]
+	w.must(t, "PUT", account+"/memberships/"+ids["membership_id"], "roles[]=3&mailboxes[]="+ids["mailbox_id"],
+		"Content-Type", "application/x-www-form-urlencoded")
+	const everything = "?expand=user,account,roles,mailboxes"
+	for path, want := range map[string]map[string]int{
+		account + "/memberships":                                                       {"Memberships": 1, "Roles": 1},
+		account + "/memberships" + everything:                                          {"Memberships": 1, "Roles": 1, "UsersByID": 1, "Account": 2, "MailboxesByID": 1},
+		account + "/membership":                                                        {"Membership": 1},
+		account + "/memberships/" + ids["membership_id"] + everything:                  {"Membership": 1, "Roles": 1, "UsersByID": 1, "Account": 2, "MailboxesByID": 1},
+		account + "/memberships/" + ids["membership_id"] + "/preferences/availability": {"Membership": 1},
+		account + "/roles":                                                             {"Roles": 1},
+		account + "/invitations":                                                       {"Invitations": 1},
+		account + "/conversations/context":                                             {"Memberships": 1, "UsersByID": 1},
+	} {
+		clear(reads)
+		w.must(t, "GET", path, "")
+		if diff := cmp.Diff(want, reads); diff != "" {
+			t.Errorf("%s: %s", path, diff)
+		}
+	}
+}
+
+// Of several who accept an invitation at the same time, one does.
+func TestAcceptAtTheSameTime(t *testing.T) {
+	t.Parallel()
+	for _, b := range backends() {
+		t.Run(b.name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, b.open(t))
+			_, token, err := w.desk(t).Invite(t.Context(), helpdesk.InvitationInput{Email: "lise@example.org", RoleIDs: []int64{3}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			const workers = 4
+			codes := make(chan int, workers)
+			for range workers {
+				go func() {
+					codes <- w.do(t, "", "POST", "/invitations/"+token+"/accept", `{"name": "Lise", "password": "correct horse"}`, "Content-Type", "application/json").Code
+				}()
+			}
+			got := map[int]int{}
+			for range workers {
+				got[<-codes]++
+			}
+			if got[http.StatusOK] != 1 || got[http.StatusOK]+got[http.StatusNotFound]+got[http.StatusUnauthorized] != workers {
+				t.Errorf("answers: %v", got)
+			}
+		})
+	}
+}

@@ -1,0 +1,130 @@
+package transport
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/storage/fault"
+)
+
+// sessionCookie holds the secret of a session.
+const sessionCookie = "helpwright_session"
+
+type loginInput struct {
+	Email    string `json:"email" required:"true" example:"ada@example.org"`
+	Password string `json:"password" required:"true" maxLength:"200"`
+}
+
+// session is what signing in begins; the cookie goes into the header.
+type session struct {
+	User      me   `json:"user"`
+	ExpiresAt Time `json:"expires_at"`
+	cookie    *http.Cookie
+}
+
+// SetHeaders implements [HeaderSetter].
+func (s session) SetHeaders(h http.Header) { h.Add("Set-Cookie", s.cookie.String()) }
+
+func (a *api) addSessions(t *Table) {
+	Handle(t, a.door, Operation{
+		ID: "login", Method: http.MethodPost, Path: "/auth/login", Tag: "Sessions", Public: true,
+		Summary: "Sign in",
+		Description: "Begins a session of 14 days and sets its cookie, which scripts cannot read. With the cookie, requests that " +
+			"change something need a Sec-Fetch-Site or Origin of the same site, else 403.",
+	}, a.login)
+	HandleEmpty(t, a.leave, Operation{
+		ID: "logout", Method: http.MethodPost, Path: "/auth/logout", Tag: "Sessions",
+		Summary:     "Sign out",
+		Description: "Ends the session of the cookie and removes the cookie. An access token stays valid.",
+	}, a.logout)
+}
+
+// door makes the cookies of a request.
+type door struct{ secure bool }
+
+func (a *api) door(_ context.Context, r *Request) (door, error) {
+	secure := r.http.TLS != nil || strings.HasPrefix(r.table.config.BaseURL, "https:")
+	// Programs send neither header; a browser that does must not be signed in by
+	// another site, as somebody else.
+	if r.Header("Sec-Fetch-Site") != "" || r.Header("Origin") != "" {
+		return door{secure}, r.sameSite()
+	}
+	return door{secure}, nil
+}
+
+func (d door) cookie(secret string, seconds int) *http.Cookie {
+	return &http.Cookie{
+		Name: sessionCookie, Value: secret, Path: "/", MaxAge: seconds, Secure: d.secure, HttpOnly: true, SameSite: http.SameSiteLaxMode,
+	}
+}
+
+func (a *api) login(ctx context.Context, d door, in loginInput) (session, error) {
+	caller, err := a.svc.SignIn(ctx, in.Email, in.Password)
+	if err != nil {
+		return session{}, err
+	}
+	begun, err := a.svc.StartSession(ctx, caller)
+	if err != nil {
+		return session{}, err
+	}
+	admin, err := a.svc.Admin(ctx, caller)
+	if err != nil {
+		return session{}, err
+	}
+	u, err := admin.Me(ctx)
+	seconds := int(helpdesk.SessionLife.Seconds())
+	return session{User: showMe(u), ExpiresAt: Time(begun.ExpiresAt), cookie: d.cookie(begun.Secret, seconds)}, err
+}
+
+// leaving is who signs out.
+type leaving struct {
+	caller helpdesk.Caller
+	header http.Header
+	cookie *http.Cookie
+}
+
+func (a *api) leave(ctx context.Context, r *Request) (leaving, error) {
+	caller, err := a.caller(ctx, r)
+	if err == nil && caller.UserID() == 0 {
+		err = fault.New(fault.Unauthenticated, "Sign in first.")
+	}
+	if err != nil {
+		return leaving{}, err
+	}
+	d, err := a.door(ctx, r)
+	return leaving{caller: caller, header: r.writer.Header(), cookie: d.cookie("", -1)}, err
+}
+
+func (a *api) logout(ctx context.Context, l leaving, _ struct{}) error {
+	if err := a.svc.EndSession(ctx, l.caller); err != nil {
+		return err
+	}
+	l.header.Add("Set-Cookie", l.cookie.String())
+	return nil
+}
+
+// sameSite refuses a request that changes something and does not say that it comes
+// from this site: browsers add a cookie also where other sites make them ask. It
+// looks at Sec-Fetch-Site, and at Origin where a browser does not send that.
+func (r *Request) sameSite() error {
+	if r.http.Method == http.MethodGet || r.http.Method == http.MethodHead {
+		return nil
+	}
+	ok := r.Header("Sec-Fetch-Site") == "same-origin"
+	if r.Header("Sec-Fetch-Site") == "" {
+		origin, err := url.Parse(r.Header("Origin"))
+		own, _ := url.Parse(r.table.config.BaseURL)
+		ok = err == nil && origin.Host != "" && (origin.Host == r.http.Host ||
+			own != nil && origin.Host == own.Host && origin.Scheme == own.Scheme)
+	}
+	if !ok {
+		return &fault.Error{
+			Kind: fault.Forbidden, Code: "cross_origin",
+			Message: "The cookie counts only in requests of this site: send Sec-Fetch-Site or Origin, or an access token.",
+		}
+	}
+	return nil
+}

@@ -1,0 +1,91 @@
+package transport
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/storage"
+)
+
+// accessToken as the API shows it; its secret only once.
+type accessToken struct {
+	ID         int64    `json:"id"`
+	Name       string   `json:"name"`
+	Scopes     []string `json:"scopes" description:"Permissions; empty: all that the user has."`
+	ExpiresAt  *Time    `json:"expires_at" description:"Null: never."`
+	LastUsedAt *Time    `json:"last_used_at" description:"Exact to a minute."`
+	CreatedAt  Time     `json:"created_at"`
+	Token      string   `json:"token,omitempty" description:"The secret, in the answer to its creation only."`
+}
+
+type tokenID struct {
+	TokenID int64 `path:"token_id"`
+}
+
+type tokenInput struct {
+	Name      string                 `json:"name" required:"true" maxLength:"200" example:"Backup script"`
+	Scopes    []string               `json:"scopes" maxItems:"1000" description:"Permissions; empty: all that the user has."`
+	ExpiresAt storage.Opt[time.Time] `json:"expires_at" description:"Left out or null: never."`
+}
+
+type userInput struct {
+	Name string `json:"name" required:"true" maxLength:"200" example:"Ada Lovelace"`
+}
+
+func (a *api) addTokens(t *Table) {
+	Handle(t, a.admin, Operation{
+		ID: "updateUser", Method: http.MethodPut, Path: "/user", Tag: "Users",
+		Summary:     "Update the caller",
+		Description: "Not with a token that has scopes.",
+	}, a.updateUser)
+	HandlePage(t, a.admin, Operation{
+		ID: "listTokens", Method: http.MethodGet, Path: tokensPath, Tag: "Users",
+		Summary: "List the caller's access tokens",
+	}, a.listTokens)
+	Handle(t, a.admin, Operation{
+		ID: "createToken", Method: http.MethodPost, Path: tokensPath, Tag: "Users", Status: http.StatusCreated,
+		Summary:     "Create an access token",
+		Description: "A token that has scopes or an expiry makes one with some of these scopes only and no later expiry, else 403.",
+	}, a.createToken)
+	HandleEmpty(t, a.admin, Operation{
+		ID: "deleteToken", Method: http.MethodDelete, Path: tokensPath + "/{token_id}", Tag: "Users",
+		Summary:     "Delete an access token",
+		Description: "A token that has scopes deletes itself only, else 403.",
+	}, a.deleteToken)
+}
+
+func (a *api) updateUser(ctx context.Context, admin *helpdesk.Admin, in userInput) (me, error) {
+	u, err := admin.Rename(ctx, in.Name)
+	return showMe(u), err
+}
+
+func showMe(u helpdesk.User) me {
+	return me{ID: u.ID, Name: u.Name, Email: u.Email, Initials: u.Initials()}
+}
+
+func (a *api) listTokens(ctx context.Context, admin *helpdesk.Admin, in Paging) (storage.Page[accessToken], error) {
+	page, err := admin.Tokens(ctx, in.Request())
+	return mapPage(page, showToken), err
+}
+
+func (a *api) createToken(ctx context.Context, admin *helpdesk.Admin, in tokenInput) (accessToken, error) {
+	created, secret, err := admin.CreateOwnToken(ctx, helpdesk.TokenInput{
+		Name: in.Name, Scopes: asPermissions(in.Scopes), ExpiresAt: in.ExpiresAt.Or(time.Time{}),
+	})
+	out := showToken(created)
+	out.Token = secret
+	return out, err
+}
+
+func (a *api) deleteToken(ctx context.Context, admin *helpdesk.Admin, in tokenID) error {
+	return admin.DeleteOwnToken(ctx, in.TokenID)
+}
+
+func showToken(t helpdesk.AccessToken) accessToken {
+	return accessToken{
+		ID: t.ID, Name: t.Name, Scopes: permissionNames(t.Scopes), ExpiresAt: TimePtr(&t.ExpiresAt),
+		LastUsedAt: TimePtr(&t.LastUsedAt), CreatedAt: Time(t.CreatedAt),
+	}
+}
