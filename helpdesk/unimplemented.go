@@ -27,7 +27,7 @@ var (
 )
 
 func errUnimplemented() error {
-	return fault.New(fault.Disabled, "This is not implemented by this store.")
+	return fault.New(fault.Disabled, "This store cannot do this.")
 }
 
 // TokenByHash implements [Store].

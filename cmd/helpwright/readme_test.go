@@ -74,7 +74,7 @@ func settingsTable(t *testing.T) string {
 // exampleProgram is the body of the runnable example.
 func exampleProgram(t *testing.T) string {
 	t.Helper()
-	source, err := os.ReadFile("../../example_test.go")
+	source, err := os.ReadFile("../../helpdesk/embedding_example_test.go")
 	if err != nil {
 		t.Fatal(err)
 	}

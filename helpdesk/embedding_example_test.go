@@ -1,4 +1,4 @@
-package helpwright_test
+package helpdesk_test
 
 import (
 	"context"
