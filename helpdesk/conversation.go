@@ -206,6 +206,7 @@ func (d *Desk) create(ctx context.Context, tx Tx, in ConversationInput, address,
 			return Conversation{}, err
 		}
 	}
+	c.Status = in.Status // what was said reopens nothing that begins with it
 	if err := indexNew(ctx, tx, c, said...); err != nil {
 		return Conversation{}, err
 	}
