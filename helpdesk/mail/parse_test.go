@@ -19,6 +19,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/helpwright/helpwright/helpdesk/mail"
+	"github.com/helpwright/helpwright/storage/storagetest/testenv"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -259,28 +260,10 @@ func TestIdentity(t *testing.T) {
 	}
 }
 
-// corpus finds the folder of collected mails that lies beside the module in some
-// checkouts. Where it is not, the test is skipped: CI has it.
+// corpus is a folder of the collected mails.
 func corpus(tb testing.TB, sub string) string {
 	tb.Helper()
-	dir, err := os.Getwd()
-	if err != nil {
-		tb.Fatal(err)
-	}
-	for {
-		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
-			break
-		}
-		if filepath.Dir(dir) == dir {
-			tb.Skip("no module root")
-		}
-		dir = filepath.Dir(dir)
-	}
-	path := filepath.Join(filepath.Dir(dir), "shared", "corpus", sub)
-	if _, err := os.Stat(path); err != nil {
-		tb.Skip("the corpus of mails is not here: shared/corpus beside the module")
-	}
-	return path
+	return filepath.Join(testenv.Corpus(tb), sub)
 }
 
 func corpusMails(tb testing.TB, sub string) map[string][]byte {

@@ -21,11 +21,6 @@ type File struct {
 	path string // of the temporary file, "" when in memory
 }
 
-// NewFile is a file in memory.
-func NewFile(filename, contentType string, data []byte) *File {
-	return &File{Filename: filename, ContentType: contentType, Size: int64(len(data)), data: data}
-}
-
 // Open returns the content from its start. It may be called several times.
 func (f *File) Open() (io.ReadSeekCloser, error) {
 	if f.path != "" {

@@ -49,7 +49,7 @@ func TestPostgresIsDropped(t *testing.T) {
 		}
 	})
 	if gone == "" {
-		t.SkipNow() // as the test above
+		testenv.Skip(t, "no PostgreSQL: the test above says why")
 	}
 	db, err := sql.Open("pgx", gone)
 	if err != nil {
