@@ -28,6 +28,8 @@ const (
 	EnvPostgresURL     = "HELPWRIGHT_TEST_POSTGRES_URL"     // postgres:// URL of a role that may create databases
 	EnvDovecot         = "HELPWRIGHT_TEST_DOVECOT"          // host:port, plain with STARTTLS
 	EnvDovecotTLS      = "HELPWRIGHT_TEST_DOVECOT_TLS"      // host:port, implicit TLS
+	EnvDovecotPOP3     = "HELPWRIGHT_TEST_DOVECOT_POP3"     // host:port, plain with STLS
+	EnvDovecotPOP3TLS  = "HELPWRIGHT_TEST_DOVECOT_POP3_TLS" // host:port, implicit TLS
 	EnvDovecotPassword = "HELPWRIGHT_TEST_DOVECOT_PASSWORD" // the one password of every user
 	EnvDovecotCtl      = "HELPWRIGHT_TEST_DOVECOT_CTL"      // a program taking start, stop, restart
 	EnvDovecotCA       = "HELPWRIGHT_TEST_DOVECOT_CA"       // a PEM file: the certificate Dovecot shows
@@ -40,11 +42,13 @@ const postgresTimeout = 60 * time.Second
 // mail folders of its own, empty at first, so a test takes a user name that no other test takes (see [Name]). Other
 // tests use the server at the same time: a test that stops or restarts one takes its [OwnDovecot].
 type DovecotServer struct {
-	Addr     string // host:port, plain, offers STARTTLS
-	TLSAddr  string // host:port, implicit TLS
-	Password string // of every user
-	Ctl      string // a program: Ctl start, Ctl stop, Ctl restart; restart changes no address and loses no mail
-	CAFile   string // PEM file with the certificate, made for "localhost" and 127.0.0.1; may be empty
+	Addr        string // host:port, plain, offers STARTTLS
+	TLSAddr     string // host:port, implicit TLS
+	POP3Addr    string // host:port, plain, offers STLS; may be empty, see POP3
+	POP3TLSAddr string // host:port, implicit TLS; may be empty, see POP3
+	Password    string // of every user
+	Ctl         string // a program: Ctl start, Ctl stop, Ctl restart; restart changes no address and loses no mail
+	CAFile      string // PEM file with the certificate, made for "localhost" and 127.0.0.1; may be empty
 }
 
 // Skip ends the test because what reason names is not there: t.Skip, or t.Fatal where the run requires everything.
@@ -102,24 +106,27 @@ func execPostgres(t testing.TB, dsn, statement string) {
 // Dovecot returns the Dovecot of the test run.
 func Dovecot(t testing.TB) DovecotServer {
 	t.Helper()
-	d := DovecotServer{
-		Addr:     os.Getenv(EnvDovecot),
-		TLSAddr:  os.Getenv(EnvDovecotTLS),
-		Password: os.Getenv(EnvDovecotPassword),
-		Ctl:      os.Getenv(EnvDovecotCtl),
-		CAFile:   os.Getenv(EnvDovecotCA),
-	}
+	d := dovecotServer(os.Getenv)
 	if d.Addr == "" || d.TLSAddr == "" || d.Password == "" || d.Ctl == "" {
 		Skip(t, "no Dovecot: "+EnvDovecot+", "+EnvDovecotTLS+", "+EnvDovecotPassword+" and "+EnvDovecotCtl+" are not all set")
 	}
 	return d
 }
 
-// OwnDovecot starts another Dovecot for this test alone, which may stop and restart it with its Ctl while other tests go
-// on with the one of the run. It is stopped at the end of the test.
-func OwnDovecot(t testing.TB) DovecotServer {
+// POP3 is [Dovecot] with POP3: that of the run, or an own one where the run's has none.
+func POP3(t testing.TB) DovecotServer {
 	t.Helper()
-	shared := Dovecot(t)
+	if d := Dovecot(t); d.POP3Addr != "" && d.POP3TLSAddr != "" {
+		return d
+	}
+	return OwnDovecot(t)
+}
+
+// OwnDovecot starts another Dovecot for this test alone, which may stop and restart it with its Ctl while other tests go
+// on with the one of the run. It is stopped at the end of the test. configuration is put behind the usual one.
+func OwnDovecot(t testing.TB, configuration ...string) DovecotServer {
+	t.Helper()
+	Dovecot(t)
 	dir, err := os.MkdirTemp("/tmp", "hw") // not t.TempDir: the names of sockets are limited to some 100 bytes
 	if err != nil {
 		t.Fatal(err)
@@ -128,8 +135,15 @@ func OwnDovecot(t testing.TB) DovecotServer {
 	if err := os.Chmod(dir, 0o755); err != nil { // the server is another user where root tests
 		t.Fatal(err)
 	}
-	server := filepath.Join(dir, "dovecot")
-	out, err := exec.CommandContext(t.Context(), shared.Ctl, "new", server).Output()
+	server, more := filepath.Join(dir, "dovecot"), filepath.Join(dir, "more.conf")
+	if err := os.WriteFile(more, []byte(strings.Join(configuration, "\n")), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	root, ok := moduleRoot(t)
+	if !ok {
+		Skip(t, "no Dovecot: the test does not run inside the module, which has the script that makes one")
+	}
+	out, err := exec.CommandContext(t.Context(), filepath.Join(root, ".ci", "dovecot"), "new", server, more).Output()
 	if err != nil {
 		t.Fatalf("start a Dovecot: %v", err)
 	}
@@ -143,18 +157,19 @@ func OwnDovecot(t testing.TB) DovecotServer {
 		name, value, _ := strings.Cut(strings.TrimPrefix(strings.TrimSpace(line), "export "), "=")
 		env[name] = value
 	}
+	return dovecotServer(func(name string) string { return env[name] })
+}
+
+// dovecotServer reads the variables that the script prints.
+func dovecotServer(env func(name string) string) DovecotServer {
 	return DovecotServer{
-		Addr:     env[EnvDovecot],
-		TLSAddr:  env[EnvDovecotTLS],
-		Password: env[EnvDovecotPassword],
-		Ctl:      env[EnvDovecotCtl],
-		CAFile:   env[EnvDovecotCA],
+		Addr: env(EnvDovecot), TLSAddr: env(EnvDovecotTLS), POP3Addr: env(EnvDovecotPOP3), POP3TLSAddr: env(EnvDovecotPOP3TLS),
+		Password: env(EnvDovecotPassword), Ctl: env(EnvDovecotCtl), CAFile: env(EnvDovecotCA),
 	}
 }
 
-// Corpus returns the folder of real mails and other collected samples, "shared/corpus" beside the module's root. It is
-// not part of the module, so a test that wants it is skipped where it is not there, even in a run that requires all else.
-func Corpus(t testing.TB) string {
+// moduleRoot is the folder of the module that the test is part of.
+func moduleRoot(t testing.TB) (string, bool) {
 	t.Helper()
 	dir, err := os.Getwd()
 	if err != nil {
@@ -162,13 +177,23 @@ func Corpus(t testing.TB) string {
 	}
 	for {
 		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
-			break
+			return dir, true
 		}
 		parent := filepath.Dir(dir)
 		if parent == dir {
-			t.Skip("no corpus: the test does not run inside the module")
+			return "", false
 		}
 		dir = parent
+	}
+}
+
+// Corpus returns the folder of real mails and other collected samples, "shared/corpus" beside the module's root. It is
+// not part of the module, so a test that wants it is skipped where it is not there, even in a run that requires all else.
+func Corpus(t testing.TB) string {
+	t.Helper()
+	dir, ok := moduleRoot(t)
+	if !ok {
+		t.Skip("no corpus: the test does not run inside the module")
 	}
 	corpus := filepath.Join(filepath.Dir(dir), "shared", "corpus")
 	if info, err := os.Stat(corpus); err != nil || !info.IsDir() {
