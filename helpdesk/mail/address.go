@@ -45,6 +45,7 @@ type addressScanner struct {
 	comment     strings.Builder
 	angle       string
 	hasAngle    bool
+	before      int // length of the phrase where the angle brackets began
 	list        []Address
 	bad         int
 	open        int // quotes and comments without an end, seen so far
@@ -81,8 +82,9 @@ func (s *addressScanner) scan() {
 			i += n
 		case '<':
 			if s.hasAngle {
-				s.emit()
+				s.emitBefore()
 			}
+			s.before = s.phrase.Len()
 			end := strings.IndexAny(s.in[i+1:], ">")
 			if end < 0 {
 				end = len(s.in) - i - 1
@@ -126,6 +128,17 @@ func (s *addressScanner) separator(c byte) {
 func (s *addressScanner) resetPhrase() {
 	s.phrase.Reset()
 	s.quoted = false
+}
+
+// emitBefore ends a mailbox where the comma after it was forgotten: what came after
+// its angle brackets is the next one's name.
+func (s *addressScanner) emitBefore() {
+	text := s.phrase.String()
+	before := min(s.before, len(text))
+	s.resetPhrase()
+	s.phrase.WriteString(text[:before])
+	s.emit()
+	s.phrase.WriteString(strings.TrimLeft(text[before:], " "))
 }
 
 func (s *addressScanner) emit() {

@@ -129,9 +129,15 @@ func isSevenBit(b []byte) bool {
 	return true
 }
 
-// guessText reads b as UTF-8 and each byte that is not UTF-8 as windows-1252, so
-// that no byte is lost in a text whose charset is unknown or mixed.
+// guessText reads b as UTF-8, else as what it surely is ([recognised]), else each byte
+// that is not UTF-8 as windows-1252, so that no byte is lost in a text whose charset is
+// unknown or mixed.
 func guessText(b []byte) string {
+	if e := recognised(b); e != nil {
+		if out, err := e.NewDecoder().Bytes(b); err == nil {
+			return string(out)
+		}
+	}
 	if utf8.Valid(b) {
 		return string(b)
 	}
@@ -146,6 +152,38 @@ func guessText(b []byte) string {
 		b = b[n:]
 	}
 	return out.String()
+}
+
+// recognised tells the charset of a text that declares none, where its bytes leave no
+// doubt: Japanese with its escapes, and Russian, which is told from other alphabets by
+// its six commonest letters. nil: no such text.
+func recognised(b []byte) encoding.Encoding {
+	if bytes.Contains(b, []byte("\x1b$B")) && isSevenBit(b) {
+		return japanese.ISO2022JP
+	}
+	letters, koi, ansi, ascii := 0, 0, 0, 0
+	for _, c := range b[:min(len(b), 64<<10)] {
+		switch {
+		case c >= 0xC0:
+			letters++
+		case c|0x20 >= 'a' && c|0x20 <= 'z':
+			ascii++
+		}
+		switch c {
+		case 0xCF, 0xC5, 0xC1, 0xC9, 0xCE, 0xD4: // о е а и н т
+			koi++
+		case 0xEE, 0xE5, 0xE0, 0xE8, 0xED, 0xF2:
+			ansi++
+		}
+	}
+	switch { // accented letters of other languages stand alone among ASCII ones
+	case letters < 6 || letters < ascii/4 || utf8.Valid(b):
+	case koi*3 > letters && koi > 2*ansi:
+		return charmap.KOI8R
+	case ansi*3 > letters && ansi > 2*koi:
+		return charmap.Windows1251
+	}
+	return nil
 }
 
 // decodeUTF7 decodes RFC 2152. Broken shift sequences stay as they are.

@@ -17,7 +17,7 @@ import (
 )
 
 // Outgoing is a message to be written. The same Outgoing gives the same bytes each
-// time, so a retry sends what was sent before.
+// time, so a retry sends what was sent before, unless it is encrypted.
 //
 // Control characters in names, subjects and file names become spaces; an address,
 // id or field name that holds one is an error ([*InvalidError]). There is no Bcc:
@@ -39,10 +39,20 @@ type Outgoing struct {
 
 	Attachments []File
 
+	// ASCII keeps all of the header in ASCII: an address whose local part has other
+	// characters is shown as a name that cannot be answered (RFC 6857 section 3.1.8).
+	// A From or Reply-To like that is an error.
+	ASCII bool
+
 	// AutoSubmitted marks the mail as sent by a program (RFC 3834): auto-replied
 	// when it answers one, else auto-generated, and asks for no automatic answers.
 	AutoSubmitted bool
 	Extra         []Field // further fields, in order, such as List-Unsubscribe
+
+	// Encrypt, if not nil, makes the mail PGP/MIME (RFC 3156): what is written to its
+	// writer, to the end, it writes to w as one armored OpenPGP message with CR LF
+	// newlines. Outside of that the subject is "...". The bytes are others each time.
+	Encrypt func(w io.Writer) (io.WriteCloser, error)
 }
 
 // Field is a further header field. The names that Outgoing writes itself, Bcc and
@@ -93,6 +103,9 @@ func (o *Outgoing) Validate() error {
 		for _, a := range l.list {
 			if !strings.Contains(a.Email, "@") || !strings.EqualFold(cleanEmail(a.Email), a.Email) {
 				return &InvalidError{l.name, "holds an invalid address"}
+			}
+			if o.ASCII && l.name != "To" && l.name != "Cc" && a.international() {
+				return &InvalidError{l.name, "holds an address that is not in ASCII"}
 			}
 		}
 	}
@@ -164,6 +177,9 @@ func (o *Outgoing) write(w io.Writer) error {
 	}
 	if len(files) > 0 {
 		root = o.container("mixed", nil, append([]node{root}, fileNodes(files)...))
+	}
+	if o.Encrypt != nil {
+		return o.writeEncrypted(w, root)
 	}
 	h := append(o.header(), root.header...)
 	if err := textproto.WriteHeader(w, rawHeader(h)); err != nil {
@@ -360,19 +376,19 @@ func (o *Outgoing) header() []string {
 	id := func(s string) string { return "<" + strings.Trim(s, "<>") + ">" }
 	h := []string{
 		field("Date", []string{o.Date.Format("Mon, 02 Jan 2006 15:04:05 -0700")}),
-		addressField("From", []Address{o.From}),
+		o.addressField("From", []Address{o.From}),
 	}
 	if o.Sender.Email != "" {
-		h = append(h, addressField("Sender", []Address{o.Sender}))
+		h = append(h, o.addressField("Sender", []Address{o.Sender}))
 	}
 	if len(o.ReplyTo) > 0 {
-		h = append(h, addressField("Reply-To", o.ReplyTo))
+		h = append(h, o.addressField("Reply-To", o.ReplyTo))
 	}
 	if len(o.To) > 0 {
-		h = append(h, addressField("To", o.To))
+		h = append(h, o.addressField("To", o.To))
 	}
 	if len(o.Cc) > 0 {
-		h = append(h, addressField("Cc", o.Cc))
+		h = append(h, o.addressField("Cc", o.Cc))
 	}
 	if len(o.To)+len(o.Cc) == 0 {
 		h = append(h, field("To", []string{"undisclosed-recipients:;"}))
@@ -437,16 +453,26 @@ func rawHeader(fields []string) textproto.Header {
 	return h
 }
 
-func addressField(name string, list []Address) string {
+func (o *Outgoing) addressField(name string, list []Address) string {
 	var words []string
 	for i, a := range list {
 		w := addressWords(a)
+		if o.ASCII && a.international() {
+			w = append(encodeWords(strings.TrimSpace(oneLine(a.Name)+" "+oneLine(a.Email))), ":;")
+		}
 		if i < len(list)-1 {
 			w[len(w)-1] += ","
 		}
 		words = append(words, w...)
 	}
 	return field(name, words)
+}
+
+// international reports whether the local part has characters beyond ASCII, which
+// only SMTPUTF8 can carry.
+func (a Address) international() bool {
+	at := strings.LastIndexByte(a.Email, '@')
+	return at >= 0 && !isSevenBit([]byte(a.Email[:at]))
 }
 
 // String gives the address as it stands in a header, on one line.

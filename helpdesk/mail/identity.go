@@ -32,9 +32,16 @@ func (m *Message) Identity() [32]byte {
 	} else {
 		put(m.Date.UTC().Format(time.RFC3339))
 	}
-	put(trimEnd(m.Text))
-	put(trimEnd(m.HTML))
-	for _, a := range m.Attachments {
+	text, page, parts := m.Text, m.HTML, m.Attachments
+	if m.sent != nil { // reading better tomorrow must not make it another mail
+		text, page = m.sent.text, m.sent.html
+		if m.sent.parts != nil {
+			parts = m.sent.parts
+		}
+	}
+	put(trimEnd(text))
+	put(trimEnd(page))
+	for _, a := range parts {
 		body := a.Body
 		if strings.HasPrefix(a.ContentType, "text/") || strings.HasPrefix(a.ContentType, "message/") {
 			body = bytes.TrimRight(bytes.ReplaceAll(body, []byte("\r\n"), []byte("\n")), " \t\r\n")

@@ -126,10 +126,13 @@ type Message struct {
 
 	Text, HTML  string
 	Attachments []Part
+	Protection  Protection `json:",omitzero"` // how the mail is signed or encrypted
 
 	// Warnings names what could not be read as it was meant; no content and no
 	// address is in it. At most 50.
 	Warnings []string
+
+	sent *sent // nil: Text, HTML and Attachments are as they were sent
 }
 
 // Header gives access to the fields of a message.

@@ -1,6 +1,7 @@
 package mail
 
 import (
+	"regexp"
 	"sort"
 	"strconv"
 	"strings"
@@ -149,12 +150,16 @@ func stripComments(s string) string {
 	return b.String()
 }
 
-// cleanFilename makes a name safe to use as the name of a file: no folders, no
-// control characters, no characters that turn the direction of writing, at most
+// folders is how a name begins that a careless program took with its folders.
+var folders = regexp.MustCompile(`^([a-zA-Z]:)?[/\\]|^\.\.?[/\\]|^~|\\`)
+
+// cleanFilename makes a name safe to use as the name of a file: no folders (a slash
+// that is part of the name, as in "Invoice 3/2024.pdf", becomes "_"), no control characters, no characters that turn the direction of writing, at most
 // 255 bytes with the extension kept. It may return "".
 func cleanFilename(s string) string {
 	s = strings.ToValidUTF8(s, "\uFFFD")
-	if i := strings.LastIndexAny(s, `/\`); i >= 0 && strings.Trim(s[i+1:], ". ") != "" {
+	s = strings.TrimSpace(s)
+	if i := strings.LastIndexAny(s, `/\`); i >= 0 && folders.MatchString(s) && strings.Trim(s[i+1:], ". ") != "" {
 		s = s[i+1:]
 	}
 	s = strings.Map(func(r rune) rune {

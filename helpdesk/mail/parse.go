@@ -39,12 +39,14 @@ func Parse(raw []byte, l Limits) (*Message, error) {
 		p.msg.warn("no header")
 	}
 	e := p.newEntity(h, body, "text/plain")
+	root := *e
 	p.msg.Header = Header{fields: h, charset: e.params["charset"]}
 	if err := p.walk(e, place{}); err != nil {
 		return nil, err
 	}
 	p.fields(e.ctype)
 	p.finish()
+	p.msg.Protection = p.protection(&root)
 	return p.msg, nil
 }
 
@@ -54,10 +56,12 @@ type parser struct {
 	parts  int
 	junk   int
 	blocks []block
+	flowed bool // some text was format=flowed
 }
 
-// block is a piece of the body in one or both forms.
-type block struct{ text, html string }
+// block is a piece of the body in one or both forms. sent is the text as it was sent,
+// before format=flowed was undone.
+type block struct{ text, html, sent string }
 
 // entity is a MIME entity before its transfer decoding.
 type entity struct {
@@ -150,15 +154,23 @@ func (p *parser) multipart(e *entity, at place) error {
 		inner.block = &block{}
 		defer func() { p.blocks = append(p.blocks, *inner.block) }()
 	}
+	parts := make([]*entity, len(raws))
+	root := 0
 	for i, raw := range raws {
 		h, body, err := p.splitHeader(raw)
 		if err != nil {
 			return err
 		}
+		parts[i] = p.newEntity(h, body, deflt)
+		if start := strings.Trim(e.params["start"], "<> "); start != "" && strings.Trim(h.Get("Content-Id"), "<> ") == start {
+			root = i // RFC 2387 section 3.2
+		}
+	}
+	for i, part := range parts {
 		inner.alternative = e.ctype == "multipart/alternative"
-		inner.related = e.ctype == "multipart/related" && i > 0
-		inner.root = e.ctype == "multipart/related" && i == 0
-		if err := p.walk(p.newEntity(h, body, deflt), inner); err != nil {
+		inner.related = e.ctype == "multipart/related" && i != root
+		inner.root = e.ctype == "multipart/related" && i == root
+		if err := p.walk(part, inner); err != nil {
 			return err
 		}
 	}
@@ -190,10 +202,17 @@ func (p *parser) leaf(e *entity, at place) {
 	if !known {
 		p.msg.warn("text that is not in its declared charset")
 	}
-	p.addText(cleanText(s), e.ctype == "text/html", at.block)
+	s = cleanText(s)
+	text := s
+	if e.ctype == "text/plain" && strings.EqualFold(e.params["format"], "flowed") {
+		text = unflow(s, strings.EqualFold(e.params["delsp"], "yes"))
+		p.flowed = true
+	}
+	p.addText(s, text, e.ctype == "text/html", at.block)
 }
 
-func (p *parser) addText(s string, isHTML bool, b *block) {
+// addText adds a piece of the body: as it was sent, and as it is to be read.
+func (p *parser) addText(s, text string, isHTML bool, b *block) {
 	if strings.TrimSpace(s) == "" {
 		return
 	}
@@ -201,7 +220,7 @@ func (p *parser) addText(s string, isHTML bool, b *block) {
 		if isHTML {
 			p.blocks = append(p.blocks, block{html: s})
 		} else {
-			p.blocks = append(p.blocks, block{text: s})
+			p.blocks = append(p.blocks, block{text: text, sent: s})
 		}
 		return
 	}
@@ -209,7 +228,7 @@ func (p *parser) addText(s string, isHTML bool, b *block) {
 	if isHTML {
 		b.html = join(b.html, s, "\n")
 	} else {
-		b.text = join(b.text, s, "\n")
+		b.text, b.sent = join(b.text, text, "\n"), join(b.sent, s, "\n")
 	}
 }
 
@@ -269,7 +288,7 @@ var extensions = map[string]string{
 	"application/ics": ".ics", "text/calendar": ".ics", "text/csv": ".csv", "text/html": ".html", "text/plain": ".txt",
 	"text/vcard": ".vcf", "text/x-vcard": ".vcf", "text/x-patch": ".patch", "text/x-diff": ".diff", "text/rtf": ".rtf",
 	"text/xml": ".xml", "text/markdown": ".md", "text/rfc822-headers": ".txt", "text/css": ".css",
-	"message/rfc822": ".eml", "message/global": ".eml", "message/delivery-status": ".txt", "message/partial": ".eml",
+	"message/rfc822": ".eml", "message/global": ".eml", "message/delivery-status": ".txt", "message/partial": ".eml", "message/external-body": ".txt",
 	"message/disposition-notification": ".txt", "message/feedback-report": ".txt",
 	"image/png": ".png", "image/jpeg": ".jpg", "image/jpg": ".jpg", "image/gif": ".gif", "image/webp": ".webp",
 	"image/bmp": ".bmp", "image/tiff": ".tif", "image/svg+xml": ".svg", "image/heic": ".heic",
@@ -286,6 +305,14 @@ func (p *parser) defaultName(ctype string, body []byte) string {
 			}
 		}
 	}
+	return p.numbered(ctype, len(p.msg.Attachments))
+}
+
+// numbered names a file without a name by its type and by how many stand before it.
+func (p *parser) numbered(ctype string, before int) string {
+	if ctype == "text/calendar" || ctype == "application/ics" {
+		return "invite.ics"
+	}
 	ext := extensions[ctype]
 	if ext == "" {
 		ext = ".bin"
@@ -293,7 +320,7 @@ func (p *parser) defaultName(ctype string, body []byte) string {
 			ext = ".txt"
 		}
 	}
-	return fmt.Sprintf("attachment-%d%s", len(p.msg.Attachments)+1, ext)
+	return fmt.Sprintf("attachment-%d%s", before+1, ext)
 }
 
 // fields fills the message from its header.
@@ -346,6 +373,62 @@ func unique(list []Address) []Address {
 // is whole: what came in the other form only is converted.
 func (p *parser) finish() {
 	m := p.msg
+	if p.flowed {
+		shown := p.blocks
+		p.blocks = nil
+		for _, b := range shown {
+			p.blocks = append(p.blocks, block{text: b.sent, html: b.html})
+		}
+		text, page := p.join()
+		m.sent = &sent{text: text, html: page}
+		p.blocks = shown
+	}
+	m.Text, m.HTML = p.join()
+	p.unpack()
+	if strings.TrimSpace(m.Text) == "" && strings.TrimSpace(m.HTML) == "" {
+		p.describe()
+	}
+	cids := referencedCIDs(m.HTML)
+	for i := range m.Attachments {
+		if a := &m.Attachments[i]; a.ContentID != "" && cids[strings.ToLower(a.ContentID)] {
+			a.Inline = true
+		}
+	}
+}
+
+// sent is what of a mail its Identity is made of, where that is read in another form.
+type sent struct {
+	text, html string
+	parts      []Part
+}
+
+// asSent keeps the form that a mail was sent in before it is changed to be read.
+func (p *parser) asSent() {
+	if m := p.msg; m.sent == nil {
+		m.sent = &sent{text: m.Text, html: m.HTML}
+	}
+	if p.msg.sent.parts == nil {
+		p.msg.sent.parts = p.msg.Attachments
+	}
+}
+
+// describe writes what an invitation says where a mail has no other body.
+func (p *parser) describe() {
+	for _, a := range p.msg.Attachments {
+		if a.ContentType != "text/calendar" {
+			continue
+		}
+		s, _ := decodeCharset(a.Body, a.Charset)
+		if text := calendarText(cleanText(s)); text != "" {
+			p.asSent()
+			p.msg.Text = text
+			return
+		}
+	}
+}
+
+// join makes the two forms of the body of the blocks.
+func (p *parser) join() (string, string) {
 	hasText, hasHTML := false, false
 	for _, b := range p.blocks {
 		hasText = hasText || b.text != ""
@@ -368,13 +451,7 @@ func (p *parser) finish() {
 			appendBlock(&page, t, "\n<br>\n")
 		}
 	}
-	m.Text, m.HTML = text.String(), page.String()
-	cids := referencedCIDs(m.HTML)
-	for i := range m.Attachments {
-		if a := &m.Attachments[i]; a.ContentID != "" && cids[strings.ToLower(a.ContentID)] {
-			a.Inline = true
-		}
-	}
+	return text.String(), page.String()
 }
 
 func appendBlock(b *strings.Builder, s, sep string) {

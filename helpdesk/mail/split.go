@@ -69,7 +69,7 @@ func knownField(line []byte) bool {
 // header are dropped when more header follows; otherwise the body begins there.
 func (p *parser) splitHeader(raw []byte) (textproto.Header, []byte, error) {
 	var block bytes.Buffer
-	rest, started := raw, false
+	rest, started, empty := raw, false, false
 	for len(rest) > 0 {
 		line, after := cutLine(rest)
 		if len(bytes.Trim(line, "\r")) == 0 {
@@ -77,6 +77,8 @@ func (p *parser) splitHeader(raw []byte) (textproto.Header, []byte, error) {
 			break
 		}
 		switch {
+		case empty && unfolded(line):
+			writeFieldLine(&block, append([]byte(" "), line...))
 		case (line[0] == ' ' || line[0] == '\t') && started:
 			if len(bytes.TrimSpace(line)) > 0 {
 				writeFieldLine(&block, line)
@@ -95,6 +97,7 @@ func (p *parser) splitHeader(raw []byte) (textproto.Header, []byte, error) {
 			h, err := p.readFields(&block)
 			return h, rest, err
 		}
+		empty = bytes.HasSuffix(bytes.TrimRight(line, " \t"), []byte(":"))
 		rest = after
 		if int64(len(raw)-len(rest)) > p.limits.HeaderBytes {
 			return textproto.Header{}, nil, &LimitError{What: LimitHeader, Limit: p.limits.HeaderBytes}
@@ -102,6 +105,13 @@ func (p *parser) splitHeader(raw []byte) (textproto.Header, []byte, error) {
 	}
 	h, err := p.readFields(&block)
 	return h, rest, err
+}
+
+// unfolded: the line is the value of the field above it, which has none, and lost the
+// space that it began with. Exchange does so to the long values of its own fields.
+func unfolded(line []byte) bool {
+	return len(line) > 60 && line[0] > ' ' && fieldName(line) == "" && !bytes.HasPrefix(line, []byte("--")) &&
+		bytes.IndexByte(line, ' ') < 0
 }
 
 // writeFieldLine appends a line; a CR or NUL inside of it would end or hide a field later.

@@ -119,8 +119,8 @@ func oneLine(s string) string {
 	s = strings.ToValidUTF8(s, "\uFFFD")
 	s = strings.Map(func(r rune) rune {
 		switch {
-		case r == 0:
-			return -1
+		case r == 0, r >= 0x202A && r <= 0x202E, r >= 0x2066 && r <= 0x2069:
+			return -1 // NUL, and what turns the direction of the rest of a line
 		case unicode.IsControl(r), r == '\u2028', r == '\u2029':
 			return ' '
 		}

@@ -269,7 +269,8 @@ func (f *foldScan) introduction(at, parent int) int {
 		if !t.lineStart {
 			continue
 		}
-		if !strings.HasSuffix(strings.TrimSpace(line), ":") || !strings.ContainsAny(line, "@0123456789") {
+		said := strings.TrimSpace(line)
+		if !strings.HasSuffix(said, ":") && !strings.HasSuffix(said, "：") || !strings.ContainsAny(line, "@0123456789") {
 			return at
 		}
 		// The text is in the blockquote's parent or in a child of it.

@@ -2,6 +2,7 @@ package mailhtml
 
 import (
 	"net/url"
+	"slices"
 	"strings"
 
 	"golang.org/x/net/html"
@@ -32,6 +33,68 @@ func CIDs(s string) []string {
 // the image loses its address and shows only its alternative text. All else stays as it
 // is. The result is to be shown and not cleaned again, which would drop relative addresses.
 func RewriteImages(s string, f func(src string) string) string {
+	return editImages(s, func(t *html.Token) bool {
+		i := place(t, "src")
+		if i < 0 {
+			return false
+		}
+		src := f(t.Attr[i].Val)
+		if src == t.Attr[i].Val {
+			return false
+		}
+		if t.Attr[i].Val = src; src == "" {
+			t.Attr = slices.Delete(t.Attr, i, i+1)
+		}
+		return true
+	})
+}
+
+// held is the attribute that keeps the address of an image that is not shown.
+const held = "data-remote-src"
+
+// HoldImages takes away the address of each image that hold is true for, and keeps it
+// in the attribute data-remote-src: what is shown asks no other server for it.
+// [RestoreImages] undoes it.
+func HoldImages(s string, hold func(src string) bool) string {
+	return editImages(s, func(t *html.Token) bool {
+		i := place(t, "src")
+		if i < 0 || !hold(t.Attr[i].Val) {
+			return false
+		}
+		t.Attr = slices.DeleteFunc(t.Attr, func(a html.Attribute) bool { return a.Key == held })
+		t.Attr[place(t, "src")].Key = held
+		return true
+	})
+}
+
+// RestoreImages gives images back the addresses that [HoldImages] took away. It may be
+// used on HTML that is not clean yet.
+func RestoreImages(s string) string {
+	if !strings.Contains(s, held) {
+		return s
+	}
+	return editImages(s, func(t *html.Token) bool {
+		if place(t, held) < 0 {
+			return false
+		}
+		t.Attr = slices.DeleteFunc(t.Attr, func(a html.Attribute) bool { return a.Key == "src" })
+		t.Attr[place(t, held)].Key = "src"
+		return true
+	})
+}
+
+// Remote tells whether the address of an image names another server.
+func Remote(src string) bool {
+	src = strings.TrimSpace(src)
+	if strings.HasPrefix(src, "//") {
+		return true
+	}
+	scheme, _, _ := strings.Cut(src, ":")
+	return strings.EqualFold(scheme, "http") || strings.EqualFold(scheme, "https")
+}
+
+// editImages writes anew each image that edit returns true for. All else stays as it is.
+func editImages(s string, edit func(t *html.Token) bool) string {
 	z := html.NewTokenizer(strings.NewReader(s))
 	var b strings.Builder
 	for {
@@ -46,7 +109,7 @@ func RewriteImages(s string, f func(src string) string) string {
 			continue
 		}
 		t := z.Token()
-		if t.Data != "img" || !rewrite(&t, f) {
+		if t.Data != "img" || !edit(&t) {
 			b.WriteString(raw)
 			continue
 		}
@@ -58,19 +121,7 @@ func RewriteImages(s string, f func(src string) string) string {
 	}
 }
 
-func rewrite(t *html.Token, f func(string) string) bool {
-	for i, a := range t.Attr {
-		if a.Key != "src" {
-			continue
-		}
-		src := f(a.Val)
-		if src == a.Val {
-			return false
-		}
-		if t.Attr[i].Val = src; src == "" {
-			t.Attr = append(t.Attr[:i], t.Attr[i+1:]...)
-		}
-		return true
-	}
-	return false
+// place gives the index of an attribute, -1 if there is none.
+func place(t *html.Token, key string) int {
+	return slices.IndexFunc(t.Attr, func(a html.Attribute) bool { return a.Key == key })
 }

@@ -312,6 +312,29 @@ func TestImages(t *testing.T) {
 	}
 }
 
+func TestHoldImages(t *testing.T) {
+	t.Parallel()
+	in := `<p><img src="https://e.org/t.gif?a&amp;b" alt="x"><img src="cid:one"><img alt="y"></p>`
+	held := mailhtml.HoldImages(in, mailhtml.Remote)
+	want := `<p><img data-remote-src="https://e.org/t.gif?a&amp;b" alt="x"><img src="cid:one"><img alt="y"></p>`
+	if d := cmp.Diff(want, held); d != "" {
+		t.Errorf("HoldImages (-want +got):\n%s", d)
+	}
+	if d := cmp.Diff(in, mailhtml.RestoreImages(held)); d != "" {
+		t.Errorf("RestoreImages (-want +got):\n%s", d)
+	}
+	for src, want := range map[string]bool{"http://a": true, "HTTPS://a": true, " //a": true, "cid:a": false, "data:image/png;base64,": false, "/a": false, "": false} {
+		if mailhtml.Remote(src) != want {
+			t.Errorf("Remote(%q) is not %t", src, want)
+		}
+	}
+}
+
+func ExampleHoldImages() {
+	fmt.Println(mailhtml.HoldImages(`<p>Hi<img src="https://example.org/i.png"></p>`, mailhtml.Remote))
+	// Output: <p>Hi<img data-remote-src="https://example.org/i.png"></p>
+}
+
 func FuzzClean(f *testing.F) {
 	for _, s := range []string{"<p>a<b>c</p>", `<a href="javascript:x" onclick=y>`, "<svg><style><img src=x onerror=y>", "<table><tr><td></div>",
 		`<p style="color:red;position:fixed">`, "<!--><script>x</script>-->", "<noscript><p title=\"</noscript><img src=x onerror=y>\">", outlk} {
