@@ -1,0 +1,265 @@
+package mailauth
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"strings"
+	"time"
+
+	"blitiri.com.ar/go/spf"
+	"github.com/emersion/go-msgauth/dkim"
+	"github.com/emersion/go-msgauth/dmarc"
+)
+
+const (
+	maxSignatures = 5 // DKIM signatures of a mail that are checked
+	maxAnswers    = 50
+)
+
+// Resolver looks up names. *[net.Resolver] is one.
+type Resolver interface {
+	LookupTXT(ctx context.Context, name string) ([]string, error)
+	LookupMX(ctx context.Context, name string) ([]*net.MX, error)
+	LookupIPAddr(ctx context.Context, host string) ([]net.IPAddr, error)
+	LookupAddr(ctx context.Context, addr string) ([]string, error)
+}
+
+// Checker evaluates mails that are being received. It is safe for concurrent use.
+type Checker struct {
+	Resolver Resolver      // nil: the system's
+	Timeout  time.Duration // of all look-ups for one mail; 0 means 10 s
+}
+
+// Mail is a mail as a server received it.
+type Mail struct {
+	// Peer is who delivered it. An invalid one is a relay behind which the sender
+	// cannot be seen: SPF is not evaluated then.
+	Peer  netip.Addr
+	Hello string // its HELO
+	From  string // MAIL FROM, without brackets; "" for a bounce
+	// FromDomains are the domains of the From field, one for each address.
+	FromDomains []string
+	Raw         []byte // with CR LF newlines, without what this server put in front
+}
+
+// Check evaluates a mail. What cannot be looked up, in time, is a TempError of its
+// method; there is no other error.
+func (c Checker) Check(ctx context.Context, m Mail) (r Report) {
+	if c.Resolver == nil {
+		c.Resolver = net.DefaultResolver
+	}
+	if c.Timeout <= 0 {
+		c.Timeout = 10 * time.Second
+	}
+	ctx, cancel := context.WithTimeout(ctx, c.Timeout)
+	defer cancel()
+	lookup := lookups{ctx, c.Resolver}
+	signatures := make(chan []DKIM, 1)
+	go func() { signatures <- lookup.dkim(m.Raw) }()
+	r.SPF = lookup.spf(m)
+	r.DKIM = <-signatures
+	lookup.dmarc(&r, m)
+	return r
+}
+
+// lookups are those for one mail.
+type lookups struct {
+	ctx      context.Context //nolint:containedctx // of one Check
+	resolver Resolver
+}
+
+// spf evaluates MAIL FROM, or HELO when that is empty (RFC 7208 section 2.4).
+func (l lookups) spf(m Mail) (out SPF) {
+	defer func() {
+		if recover() != nil { // a record may be anything
+			out.Result = PermError
+		}
+	}()
+	if !m.Peer.IsValid() {
+		return SPF{Result: Unknown}
+	}
+	sender := m.From
+	if sender == "" {
+		sender = "postmaster@" + m.Hello
+	}
+	out.Domain = domainOf(sender)
+	if out.Domain == "" {
+		return SPF{Result: None}
+	}
+	result, err := spf.CheckHostWithSender(net.IP(m.Peer.Unmap().AsSlice()), m.Hello, sender, spf.WithContext(l.ctx), spf.WithResolver(l.resolver))
+	out.Result = Result(result)
+	if l.ctx.Err() != nil && err != nil && out.Result != Pass {
+		out.Result = TempError
+	}
+	return out
+}
+
+// txt looks up TXT records. An error of another kind than a name that does not exist
+// is temporary.
+func (l lookups) txt(name string) ([]string, error) {
+	answers, err := l.resolver.LookupTXT(l.ctx, strings.TrimSuffix(name, ".")+".")
+	if err == nil {
+		return answers[:min(len(answers), maxAnswers)], nil
+	}
+	if dns, ok := errors.AsType[*net.DNSError](err); ok && dns.IsNotFound {
+		return nil, err
+	}
+	return nil, &net.DNSError{Err: "no answer", Name: name, IsTemporary: true}
+}
+
+func (l lookups) dkim(raw []byte) (out []DKIM) {
+	defer func() {
+		if recover() != nil {
+			out = []DKIM{{Result: PermError}}
+		}
+	}()
+	found, err := dkim.VerifyWithOptions(bytes.NewReader(raw), &dkim.VerifyOptions{LookupTXT: l.txt, MaxVerifications: maxSignatures})
+	if err != nil && !errors.Is(err, dkim.ErrTooManySignatures) && len(found) == 0 {
+		return []DKIM{{Result: PermError}}
+	}
+	for _, v := range found {
+		if v == nil {
+			continue
+		}
+		out = append(out, DKIM{Result: verdict(v.Err), Domain: cleanDomain(v.Domain)})
+	}
+	return out
+}
+
+func verdict(err error) Result {
+	switch {
+	case err == nil:
+		return Pass
+	case dkim.IsTempFail(err):
+		return TempError
+	case dkim.IsPermFail(err):
+		return PermError
+	}
+	return Fail
+}
+
+// dmarc looks up the policy of the domain of From and applies it to the results.
+func (l lookups) dmarc(r *Report, m Mail) {
+	from := ""
+	for _, d := range m.FromDomains {
+		d = cleanDomain(d)
+		if d == "" || from != "" && from != d {
+			r.DMARC.Result = PermError // nobody can tell whose policy holds (RFC 7489 section 6.6.1)
+			return
+		}
+		from = d
+	}
+	r.DMARC.Domain = from
+	if from == "" {
+		r.DMARC.Result = None
+		return
+	}
+	r.Aligned = r.alignedWith(from, false, false)
+	if r.SPF.Result == Unknown && !r.Aligned {
+		// Whatever the policy, it cannot be judged here: nothing is looked up.
+		if r.DMARC.Result = Unknown; r.uncertain() {
+			r.DMARC.Result = TempError
+		}
+		return
+	}
+	record, policy, err := l.policy(from)
+	switch {
+	case err != nil && dmarc.IsTempFail(err), errors.Is(err, errTemporary):
+		r.DMARC.Result = TempError
+		return
+	case err != nil:
+		r.DMARC.Result = PermError
+		return
+	case record == nil:
+		r.DMARC.Result = None
+		return
+	}
+	r.DMARC.Policy = string(policy)
+	strict := func(mode dmarc.AlignmentMode) bool { return mode == dmarc.AlignmentStrict }
+	switch {
+	case r.alignedWith(from, strict(record.SPFAlignment), strict(record.DKIMAlignment)):
+		r.DMARC.Result = Pass
+	case r.uncertain():
+		r.DMARC.Result = TempError
+	case r.SPF.Result == Unknown:
+		r.DMARC.Result = Unknown
+	default:
+		r.DMARC.Result = Fail
+	}
+}
+
+// alignedWith reports whether SPF or a signature passes for the domain of From.
+func (r *Report) alignedWith(from string, strictSPF, strictDKIM bool) bool {
+	if r.SPF.Result == Pass && aligned(r.SPF.Domain, from, strictSPF) {
+		return true
+	}
+	for _, s := range r.DKIM {
+		if s.Result == Pass && aligned(s.Domain, from, strictDKIM) {
+			return true
+		}
+	}
+	return false
+}
+
+// uncertain reports whether what did not pass might, if the name servers answered.
+func (r *Report) uncertain() bool {
+	temporary := r.SPF.Result == TempError
+	for _, s := range r.DKIM {
+		temporary = temporary || s.Result == TempError
+	}
+	return temporary
+}
+
+var errTemporary = errors.New("mailauth: the name servers do not answer")
+
+// policy finds the DMARC record of a domain, or else of its organization (RFC 7489
+// section 6.6.3), and what it demands for mail of the domain; nil when there is none.
+func (l lookups) policy(domain string) (*dmarc.Record, dmarc.Policy, error) {
+	record, err := l.record(domain)
+	if err != nil || record != nil {
+		if record == nil {
+			return nil, "", err
+		}
+		return record, record.Policy, err
+	}
+	org := organization(domain)
+	if org == domain {
+		return nil, "", nil
+	}
+	if record, err = l.record(org); err != nil || record == nil {
+		return nil, "", err
+	}
+	if record.SubdomainPolicy != "" {
+		return record, record.SubdomainPolicy, nil
+	}
+	return record, record.Policy, nil
+}
+
+// record reads the one DMARC record of a name; several count as none.
+func (l lookups) record(domain string) (*dmarc.Record, error) {
+	answers, err := l.txt("_dmarc." + domain)
+	if err != nil {
+		if dns, ok := errors.AsType[*net.DNSError](err); ok && dns.IsNotFound {
+			return nil, nil //nolint:nilnil // no record
+		}
+		return nil, errTemporary
+	}
+	var found []string
+	for _, text := range answers {
+		if tag, _, _ := strings.Cut(text, ";"); strings.Join(strings.Fields(tag), "") == "v=DMARC1" {
+			found = append(found, text)
+		}
+	}
+	if len(found) != 1 {
+		return nil, nil //nolint:nilnil // no record
+	}
+	record, err := dmarc.Parse(found[0])
+	if err != nil {
+		return nil, fmt.Errorf("mailauth: %w", err)
+	}
+	return record, nil
+}

@@ -1,0 +1,248 @@
+package mailauth_test
+
+import (
+	"bytes"
+	"context"
+	"crypto/ed25519"
+	"encoding/base64"
+	"fmt"
+	"net"
+	"net/netip"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/emersion/go-msgauth/dkim"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/helpwright/helpwright/helpdesk/mailauth"
+)
+
+// zone is a name server: TXT records by name, and addresses. A name that begins with
+// "away." gets no answer.
+type zone struct {
+	txt   map[string][]string
+	hosts map[string][]string
+	asked int
+	slow  bool // nothing is ever answered
+}
+
+func (z *zone) find(ctx context.Context, name string, in map[string][]string) ([]string, error) {
+	z.asked++
+	name = strings.TrimSuffix(name, ".")
+	if z.slow {
+		<-ctx.Done()
+		return nil, &net.DNSError{Err: "timeout", Name: name, IsTimeout: true, IsTemporary: true}
+	}
+	if strings.Contains("."+name, ".away.") {
+		return nil, &net.DNSError{Err: "server misbehaving", Name: name, IsTemporary: true}
+	}
+	if found, ok := in[name]; ok {
+		return found, nil
+	}
+	return nil, &net.DNSError{Err: "no such host", Name: name, IsNotFound: true}
+}
+
+func (z *zone) LookupTXT(ctx context.Context, name string) ([]string, error) {
+	return z.find(ctx, name, z.txt)
+}
+
+func (z *zone) LookupIPAddr(ctx context.Context, name string) ([]net.IPAddr, error) {
+	found, err := z.find(ctx, name, z.hosts)
+	var out []net.IPAddr
+	for _, ip := range found {
+		out = append(out, net.IPAddr{IP: net.ParseIP(ip)})
+	}
+	return out, err
+}
+
+func (z *zone) LookupMX(ctx context.Context, name string) ([]*net.MX, error) {
+	_, err := z.find(ctx, name, nil)
+	return nil, err
+}
+
+func (z *zone) LookupAddr(ctx context.Context, name string) ([]string, error) {
+	return z.find(ctx, name, nil)
+}
+
+// signer makes signatures of a domain and publishes its key.
+func signer(z *zone, domain string) func(raw string) string {
+	key := ed25519.NewKeyFromSeed(bytes.Repeat([]byte{7}, ed25519.SeedSize))
+	z.txt["s._domainkey."+domain] = []string{"v=DKIM1; k=ed25519; p=" + base64.StdEncoding.EncodeToString(key.Public().(ed25519.PublicKey))}
+	return func(raw string) string {
+		var out bytes.Buffer
+		err := dkim.Sign(&out, strings.NewReader(raw), &dkim.SignOptions{
+			Domain: domain, Selector: "s", Signer: key, HeaderCanonicalization: dkim.CanonicalizationRelaxed, BodyCanonicalization: dkim.CanonicalizationRelaxed,
+		})
+		if err != nil {
+			panic(err)
+		}
+		return out.String()
+	}
+}
+
+func mailOf(from string) string {
+	return "From: <" + from + ">\r\nTo: support@example.org\r\nSubject: x\r\nDate: Mon, 02 Nov 2026 10:00:00 +0000\r\n\r\nHello\r\n"
+}
+
+// show writes a report on one line.
+func show(r mailauth.Report) string {
+	out := fmt.Sprintf("spf=%s(%s)", r.SPF.Result, r.SPF.Domain)
+	for _, d := range r.DKIM {
+		out += fmt.Sprintf(" dkim=%s(%s)", d.Result, d.Domain)
+	}
+	out += fmt.Sprintf(" dmarc=%s(%s)", r.DMARC.Result, r.DMARC.Domain)
+	if r.DMARC.Policy != "" {
+		out += " p=" + r.DMARC.Policy
+	}
+	if r.Aligned {
+		out += " aligned"
+	}
+	return out
+}
+
+func TestCheck(t *testing.T) {
+	t.Parallel()
+	z := &zone{txt: map[string][]string{
+		"example.com":               {"other", "v=spf1 ip4:192.0.2.1 a:mail.example.com -all"},
+		"_dmarc.example.com":        {"v=DMARC1; p=reject; sp=quarantine"},
+		"strict.example.net":        {"v=spf1 ip4:192.0.2.1 -all"},
+		"bounce.strict.example.net": {"v=spf1 ip4:192.0.2.1 -all"},
+		"_dmarc.strict.example.net": {"v=DMARC1; p=quarantine; aspf=s; adkim=s"},
+		"none.example":              {"v=spf1 ?all"},
+		"_dmarc.none.example":       {"v=DMARC1; p=none"},
+		"_dmarc.twice.example":      {"v=DMARC1; p=reject", "v=DMARC1; p=none"},
+		"_dmarc.broken.example":     {"v=DMARC1; p=whatever"},
+		"broken.example":            {"v=spf1 bogus:1 -all"},
+		"endless.example":           {"v=spf1 include:endless.example -all"},
+		"helo.example":              {"v=spf1 ip4:192.0.2.1 -all"},
+		"_dmarc.co.uk":              {"v=DMARC1; p=reject"},
+	}, hosts: map[string][]string{"mail.example.com": {"192.0.2.9", "2001:db8::9"}}}
+	ours, list := signer(z, "example.com"), signer(z, "list.example")
+	sub := signer(z, "sub.example.com")
+	away := signer(z, "away.example")
+	delete(z.txt, "s._domainkey.away.example")
+	z.txt["s._domainkey.strict.example.net"] = z.txt["s._domainkey.example.com"]
+	good, stranger := "192.0.2.1", "203.0.113.7"
+	ada := mailOf("ada@example.com")
+	for name, tt := range map[string]struct {
+		peer, hello, from, raw string
+		domains                []string
+		want                   string
+	}{
+		"its own server":                                 {good, "h.example", "ada@example.com", ada, []string{"Example.COM."}, "spf=pass(example.com) dmarc=pass(example.com) p=reject aligned"},
+		"by IPv6":                                        {"2001:db8::9", "h.example", "ada@example.com", ada, []string{"example.com"}, "spf=pass(example.com) dmarc=pass(example.com) p=reject aligned"},
+		"a forger":                                       {stranger, "h.example", "ada@example.com", ada, []string{"example.com"}, "spf=fail(example.com) dmarc=fail(example.com) p=reject"},
+		"a forger who passes for himself":                {good, "h.example", "x@helo.example", ada, []string{"example.com"}, "spf=pass(helo.example) dmarc=fail(example.com) p=reject"},
+		"forwarded, the signature holds":                 {stranger, "h.example", "srs@list.example", ours(ada), []string{"example.com"}, "spf=none(list.example) dkim=pass(example.com) dmarc=pass(example.com) p=reject aligned"},
+		"signed for a subdomain":                         {stranger, "h.example", "", sub(ada), []string{"example.com"}, "spf=none(h.example) dkim=pass(sub.example.com) dmarc=pass(example.com) p=reject aligned"},
+		"signed by somebody else":                        {stranger, "h.example", "", list(ada), []string{"example.com"}, "spf=none(h.example) dkim=pass(list.example) dmarc=fail(example.com) p=reject"},
+		"changed after it was signed":                    {stranger, "h.example", "", strings.Replace(ours(ada), "Hello", "Hallo", 1), []string{"example.com"}, "spf=none(h.example) dkim=fail(example.com) dmarc=fail(example.com) p=reject"},
+		"two signatures":                                 {stranger, "h.example", "", list(ours(ada)), []string{"example.com"}, "spf=none(h.example) dkim=pass(list.example) dkim=pass(example.com) dmarc=pass(example.com) p=reject aligned"},
+		"of a subdomain, the policy of the organization": {stranger, "h.example", "", mailOf("a@sub.example.com"), []string{"sub.example.com"}, "spf=none(h.example) dmarc=fail(sub.example.com) p=quarantine"},
+		"strict, the very domain":                        {good, "h.example", "a@strict.example.net", mailOf("a@strict.example.net"), []string{"strict.example.net"}, "spf=pass(strict.example.net) dmarc=pass(strict.example.net) p=quarantine aligned"},
+		"strict, its subdomain":                          {good, "h.example", "a@bounce.strict.example.net", mailOf("a@strict.example.net"), []string{"strict.example.net"}, "spf=pass(bounce.strict.example.net) dmarc=fail(strict.example.net) p=quarantine aligned"},
+		"a domain that does not mind":                    {stranger, "h.example", "a@none.example", mailOf("a@none.example"), []string{"none.example"}, "spf=neutral(none.example) dmarc=fail(none.example) p=none"},
+		"a bounce":                                       {good, "helo.example", "", mailOf("postmaster@helo.example"), []string{"helo.example"}, "spf=pass(helo.example) dmarc=none(helo.example) aligned"},
+		"no policy":                                      {stranger, "h.example", "a@list.example", mailOf("a@list.example"), []string{"list.example"}, "spf=none(list.example) dmarc=none(list.example)"},
+		"two policies":                                   {stranger, "h.example", "", mailOf("a@twice.example"), []string{"twice.example"}, "spf=none(h.example) dmarc=none(twice.example)"},
+		"broken records":                                 {stranger, "h.example", "a@broken.example", mailOf("a@broken.example"), []string{"broken.example"}, "spf=permerror(broken.example) dmarc=permerror(broken.example)"},
+		"a record without an end":                        {stranger, "h.example", "a@endless.example", ada, []string{"endless.example"}, "spf=permerror(endless.example) dmarc=none(endless.example)"},
+		"a public suffix is nobody's organization":       {stranger, "h.example", "", mailOf("a@firm.co.uk"), []string{"firm.co.uk"}, "spf=none(h.example) dmarc=none(firm.co.uk)"},
+		"two in From":                                    {good, "h.example", "ada@example.com", ada, []string{"example.com", "none.example"}, "spf=pass(example.com) dmarc=permerror()"},
+		"two of one domain":                              {good, "h.example", "ada@example.com", ada, []string{"example.com", "example.com"}, "spf=pass(example.com) dmarc=pass(example.com) p=reject aligned"},
+		"nobody in From":                                 {good, "h.example", "ada@example.com", "Subject: x\r\n\r\nx", nil, "spf=pass(example.com) dmarc=none()"},
+		"From is no domain":                              {good, "h.example", "ada@example.com", ada, []string{"local host"}, "spf=pass(example.com) dmarc=permerror()"},
+		"nothing of a header":                            {good, "", "", "\x00\xff", nil, "spf=none() dkim=permerror() dmarc=none()"},
+		"the name servers are away":                      {stranger, "h.example", "a@away.example", away(mailOf("a@away.example")), []string{"away.example"}, "spf=temperror(away.example) dkim=temperror(away.example) dmarc=temperror(away.example)"},
+		"behind a relay, unsigned":                       {"", "h.example", "ada@example.com", ada, []string{"example.com"}, "spf=unknown() dmarc=unknown(example.com)"},
+		"behind a relay, signed":                         {"", "h.example", "ada@example.com", ours(ada), []string{"example.com"}, "spf=unknown() dkim=pass(example.com) dmarc=pass(example.com) p=reject aligned"},
+	} {
+		m := mailauth.Mail{Hello: tt.hello, From: tt.from, FromDomains: tt.domains, Raw: []byte(tt.raw)}
+		if tt.peer != "" {
+			m.Peer = netip.MustParseAddr(tt.peer)
+		}
+		got := mailauth.Checker{Resolver: &zone{txt: z.txt, hosts: z.hosts}}.Check(t.Context(), m)
+		if diff := cmp.Diff(tt.want, show(got)); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
+	}
+}
+
+// Name servers that never answer cost the timeout and no more.
+func TestCheckInTime(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		z := &zone{txt: map[string][]string{}}
+		raw := signer(z, "example.com")(mailOf("ada@example.com"))
+		z.slow = true
+		began := time.Now()
+		got := mailauth.Checker{Resolver: z, Timeout: 3 * time.Second}.Check(t.Context(), mailauth.Mail{
+			Peer: netip.MustParseAddr("192.0.2.1"), Hello: "h.example", From: "ada@example.com", FromDomains: []string{"example.com"}, Raw: []byte(raw),
+		})
+		if want := "spf=temperror(example.com) dkim=temperror(example.com) dmarc=temperror(example.com)"; show(got) != want {
+			t.Errorf("%s, want %s", show(got), want)
+		}
+		if took := time.Since(began); took != 3*time.Second {
+			t.Errorf("it took %v", took)
+		}
+	})
+}
+
+// The limits of RFC 7208 section 4.6.4 and of DKIM signatures hold.
+func TestCheckBounded(t *testing.T) {
+	t.Parallel()
+	z := &zone{txt: map[string][]string{}}
+	var includes strings.Builder
+	for n := range 40 {
+		fmt.Fprintf(&includes, " include:i%d.example", n)
+		z.txt[fmt.Sprintf("i%d.example", n)] = []string{"v=spf1 ?ip4:198.51.100.1"}
+	}
+	z.txt["many.example"] = []string{"v=spf1" + includes.String() + " -all"}
+	z.txt["void.example"] = []string{"v=spf1 a:n1.example a:n2.example a:n3.example a:n4.example a:n5.example -all"}
+	raw := mailOf("a@many.example")
+	sign := signer(z, "many.example")
+	for range 30 {
+		raw = sign(raw)
+	}
+	for domain, most := range map[string]int{"many.example": 25, "void.example": 15} {
+		one := &zone{txt: z.txt}
+		got := mailauth.Checker{Resolver: one}.Check(t.Context(), mailauth.Mail{
+			Peer: netip.MustParseAddr("192.0.2.1"), From: "a@" + domain, FromDomains: []string{domain}, Raw: []byte(raw),
+		})
+		if got.SPF.Result != mailauth.PermError || len(got.DKIM) != 5 || one.asked > most {
+			t.Errorf("%s: %s after %d look-ups", domain, show(got), one.asked)
+		}
+	}
+}
+
+func FuzzCheck(f *testing.F) {
+	z := &zone{txt: map[string][]string{}}
+	f.Add("v=spf1 a mx ptr exists:%{i}.example include:x.example redirect=y.example -all", "v=DMARC1; p=reject", "a@example.com", []byte(signer(z, "example.com")(mailOf("ada@example.com"))))
+	f.Add("v=spf1 ip4:1/99 -all", "v=DMARC1", "", []byte("DKIM-Signature: v=1; a=rsa-sha256; d=example.com; s=s; h=from; bh=x; b=y\r\nFrom: a\r\n\r\n"))
+	f.Fuzz(func(t *testing.T, record, policy, from string, raw []byte) {
+		z := &zone{txt: map[string][]string{
+			"example.com": {record}, "x.example": {record}, "_dmarc.example.com": {policy}, "s._domainkey.example.com": {policy},
+		}}
+		got := mailauth.Checker{Resolver: z}.Check(t.Context(), mailauth.Mail{
+			Peer: netip.MustParseAddr("192.0.2.1"), Hello: from, From: from, FromDomains: []string{"example.com"}, Raw: raw,
+		})
+		if got.SPF.Result == "" || got.DMARC.Result == "" || len(got.DKIM) > 5 || z.asked > 100 {
+			t.Errorf("%s after %d look-ups", show(got), z.asked)
+		}
+		if got.DMARC.Result == mailauth.Pass && !got.Aligned {
+			t.Errorf("%s passes and is not aligned", show(got))
+		}
+	})
+}
+
+func ExampleChecker_Check() {
+	names := &zone{txt: map[string][]string{"example.com": {"v=spf1 ip4:192.0.2.1 -all"}, "_dmarc.example.com": {"v=DMARC1; p=reject"}}}
+	report := mailauth.Checker{Resolver: names}.Check(context.Background(), mailauth.Mail{
+		Peer: netip.MustParseAddr("203.0.113.7"), Hello: "somebody.example", From: "ceo@example.com",
+		FromDomains: []string{"example.com"}, Raw: []byte("From: ceo@example.com\r\n\r\nPay at once.\r\n"),
+	})
+	fmt.Println(report.DMARC.Result, report.DMARC.Policy, report.Aligned)
+	// Output: fail reject false
+}

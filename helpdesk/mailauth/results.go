@@ -1,0 +1,220 @@
+package mailauth
+
+import (
+	"slices"
+	"strings"
+)
+
+const (
+	maxField   = 16 << 10 // bytes of an Authentication-Results field that are read
+	maxResults = 100
+)
+
+// ReadResults reads what a server found out about a mail and wrote into its header:
+// the topmost Authentication-Results field (RFC 8601) whose authserv-id is one of
+// trusted. fields are all of the mail, from the top, unfolded. ok is false when none
+// is of a server that is trusted.
+//
+// A trusted server has to put a field into every mail, or remove those that come
+// with its own id, as RFC 8601 section 5 demands. Further fields with the same id
+// are not read: they may have come with the mail. fromDomain is the domain of the
+// one From address, "" when there is not one only.
+func ReadResults(fields, trusted []string, fromDomain string) (r Report, ok bool) {
+	for _, field := range fields {
+		server, results := parseResults(field)
+		known := slices.ContainsFunc(trusted, func(id string) bool { return server != "" && strings.EqualFold(id, server) })
+		if known {
+			return report(server, results, cleanDomain(fromDomain)), true
+		}
+	}
+	return Report{}, false
+}
+
+func report(server string, results []result, from string) Report {
+	r := Report{Server: server, SPF: SPF{Result: None}, DMARC: DMARC{Result: None, Domain: from}}
+	for _, one := range results {
+		switch one.method {
+		case "spf":
+			r.SPF = SPF{Result: one.value, Domain: domainOf(one.first("smtp.mailfrom", "smtp.mail", "smtp.helo"))}
+		case "dkim":
+			if len(r.DKIM) < maxSignatures && one.value != None {
+				r.DKIM = append(r.DKIM, DKIM{Result: one.value, Domain: domainOf(one.first("header.d", "header.i"))})
+			}
+		case "dmarc":
+			// What it says is said of the domain that the server took From to be.
+			if from != "" && domainOf(one.first("header.from")) == from {
+				r.DMARC = DMARC{Result: one.value, Domain: from, Policy: one.policy}
+			}
+		}
+	}
+	r.Aligned = from != "" && (r.DMARC.Result == Pass || r.alignedWith(from, false, false))
+	return r
+}
+
+// result is one method's in a field.
+type result struct {
+	method     string
+	value      Result
+	properties map[string]string // keys in lower case
+	policy     string            // of DMARC, from a comment such as "(p=REJECT dis=NONE)"
+}
+
+func (r result) first(names ...string) string {
+	for _, name := range names {
+		if v := r.properties[name]; v != "" {
+			return v
+		}
+	}
+	return ""
+}
+
+// values are those that are taken over; any other counts as PermError.
+var values = []Result{None, Pass, Fail, SoftFail, Neutral, Policy, TempError, PermError} //nolint:gochecknoglobals // a constant list
+
+// parseResults reads a field. Comments and quoted strings hold what the sender chose,
+// such as the local part of an address, so they are told apart from the results
+// before anything else.
+func parseResults(field string) (server string, results []result) {
+	tokens := lex(field[:min(len(field), maxField)])
+	segments := [][]token{nil}
+	for _, t := range tokens {
+		if t.kind == ';' {
+			segments = append(segments, nil)
+			continue
+		}
+		segments[len(segments)-1] = append(segments[len(segments)-1], t)
+	}
+	for n, segment := range segments {
+		words := slices.DeleteFunc(slices.Clone(segment), func(t token) bool { return t.kind == '(' })
+		if n == 0 {
+			if len(words) == 0 || len(words) > 2 || len(words) == 2 && words[1].text != "1" || words[0].kind != 'w' {
+				return "", nil // no authserv-id, or an unknown version
+			}
+			server = words[0].text
+			continue
+		}
+		if r, ok := parseResult(words); ok && len(results) < maxResults {
+			r.policy = policyOf(segment, r)
+			results = append(results, r)
+		}
+	}
+	return server, results
+}
+
+// parseResult reads "method[/version] = value" and the properties after it.
+func parseResult(words []token) (result, bool) {
+	if len(words) < 3 || words[0].kind != 'w' || words[1].kind != '=' {
+		return result{}, false
+	}
+	method, version, _ := strings.Cut(strings.ToLower(words[0].text), "/")
+	if version != "" && version != "1" {
+		return result{}, false
+	}
+	r := result{method: method, value: Result(strings.ToLower(words[2].text)), properties: map[string]string{}}
+	if r.value == "hardfail" { // its old name
+		r.value = Fail
+	}
+	if !slices.Contains(values, r.value) || words[2].kind != 'w' {
+		r.value = PermError
+	}
+	for n := 3; n+2 < len(words); {
+		if words[n].kind != 'w' || words[n+1].kind != '=' {
+			n++
+			continue
+		}
+		key, value := strings.ToLower(words[n].text), words[n+2].text
+		for n += 3; n < len(words) && words[n].glued && words[n].kind != '='; n++ {
+			value += words[n].text // "a b"@example.com
+		}
+		if _, double := r.properties[key]; !double {
+			r.properties[key] = value
+		}
+	}
+	return r, true
+}
+
+// policyOf finds the policy of a domain, which has no property of its own.
+func policyOf(segment []token, r result) string {
+	texts := []string{"p=" + r.properties["policy.dmarc"], "p=" + r.properties["policy.published-domain-policy"]}
+	for _, t := range segment {
+		if t.kind == '(' {
+			texts = append(texts, strings.FieldsFunc(t.text, func(c rune) bool { return strings.ContainsRune(" \t;,", c) })...)
+		}
+	}
+	for _, text := range texts {
+		switch p := strings.ToLower(text); p {
+		case "p=none", "p=quarantine", "p=reject":
+			return p[2:]
+		}
+	}
+	return ""
+}
+
+// token is a piece of a field: 'w' a word, 'q' a quoted string, '(' a comment, '='
+// and ';' themselves.
+type token struct {
+	kind  byte
+	text  string
+	glued bool // nothing stands before it and the token before
+}
+
+// lex cuts a field (RFC 5322 section 3.2): comments nest, and a backslash takes the
+// next character as it is.
+func lex(s string) []token {
+	var out []token
+	add := func(t token) { out = append(out, t) }
+	glued := false
+	for len(s) > 0 {
+		before := glued
+		glued = true
+		switch c := s[0]; c {
+		case ' ', '\t', '\r', '\n':
+			s, glued = s[1:], false
+		case ';', '=':
+			add(token{kind: c, glued: before})
+			s = s[1:]
+		case '(':
+			text, rest := enclosed(s)
+			add(token{kind: '(', text: text})
+			s, glued = rest, false // a comment separates
+		case '"':
+			text, rest := enclosed(s)
+			add(token{'q', text, before})
+			s = rest
+		default:
+			end := strings.IndexAny(s, " \t\r\n;=(\"")
+			if end < 0 {
+				end = len(s)
+			}
+			add(token{'w', s[:end], before})
+			s = s[end:]
+		}
+	}
+	return out
+}
+
+// enclosed reads a comment or a quoted string that s begins with. One that never
+// ends takes all the rest.
+func enclosed(s string) (text, rest string) {
+	var b strings.Builder
+	depth := 1
+	comment := s[0] == '('
+	for i := 1; i < len(s); i++ {
+		switch c := s[i]; {
+		case c == '\\' && i+1 < len(s):
+			i++
+			b.WriteByte(s[i])
+			continue
+		case !comment && c == '"':
+			return b.String(), s[i+1:]
+		case comment && c == '(':
+			depth++
+		case comment && c == ')':
+			if depth--; depth == 0 {
+				return b.String(), s[i+1:]
+			}
+		}
+		b.WriteByte(s[i])
+	}
+	return b.String(), ""
+}
