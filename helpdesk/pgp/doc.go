@@ -1,4 +1,5 @@
-// Package pgp reads OpenPGP public keys (RFC 9580, RFC 4880) that mail is to be
-// encrypted to. It takes exactly one key, and says why it takes none. It knows no
-// help desk.
+// Package pgp encrypts to OpenPGP public keys (RFC 9580, RFC 4880), of version 4 and
+// 6. [Parse] takes exactly one key that mail can be encrypted to, and says why it
+// takes none; [Recipients] encrypt a message to several, without keeping it in memory.
+// It knows no help desk and no mail.
 package pgp

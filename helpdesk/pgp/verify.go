@@ -1,0 +1,123 @@
+package pgp
+
+import (
+	"bytes"
+	"encoding/hex"
+	"errors"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/ProtonMail/go-crypto/openpgp/armor"
+	pgperrors "github.com/ProtonMail/go-crypto/openpgp/errors"
+	"github.com/ProtonMail/go-crypto/openpgp/packet"
+	openpgp "github.com/ProtonMail/go-crypto/openpgp/v2"
+)
+
+// Verdict is what a signature says about what it is said to sign.
+type Verdict string
+
+// The verdicts.
+const (
+	Valid       Verdict = "valid"        // made with one of the keys, of exactly this content
+	Invalid     Verdict = "invalid"      // it names one of the keys, and is none of this content or out of its time
+	UnknownKey  Verdict = "unknown_key"  // it names none of the keys
+	UnusableKey Verdict = "unusable_key" // it names one that is revoked, expired or not for signing
+	Unreadable  Verdict = "unreadable"   // it is no signature, or one of an unknown kind
+)
+
+// Limits of a detached signature.
+const (
+	maxSignature  = 64 << 10 // bytes
+	maxSignatures = 5        // each costs a pass over the content
+)
+
+// Verify checks a detached signature, armored or as packets, of content at the time
+// now. keys are those whose owner may have made it, each as [Parse] gave it in
+// Packets; one that cannot be read counts as not there. Of several signatures one
+// that is valid is enough. fingerprint is that of the primary key, in upper-case
+// hex, of a valid signature.
+func Verify(keys [][]byte, content, signature []byte, now time.Time) (verdict Verdict, fingerprint string) {
+	packets, ok := signaturePackets(signature)
+	if !ok {
+		return Unreadable, ""
+	}
+	var ring openpgp.EntityList
+	for _, key := range keys {
+		if list, err := openpgp.ReadKeyRing(bytes.NewReader(key)); err == nil {
+			ring = append(ring, list...)
+		}
+	}
+	cfg := &packet.Config{Time: func() time.Time { return now }}
+	details, err := openpgp.VerifyDetachedSignatureReader(ring, bytes.NewReader(content), bytes.NewReader(packets), cfg)
+	if err != nil {
+		return Unreadable, ""
+	}
+	if _, err := io.Copy(io.Discard, details.UnverifiedBody); err != nil {
+		return Unreadable, ""
+	}
+	verdict = Unreadable
+	for _, c := range details.SignatureCandidates {
+		if c.SigType != packet.SigTypeBinary && c.SigType != packet.SigTypeText {
+			continue // of a key, not of a content
+		}
+		switch got := judge(c, now); {
+		case got == Valid:
+			return Valid, strings.ToUpper(hex.EncodeToString(c.SignedByEntity.PrimaryKey.Fingerprint))
+		case got != UnknownKey || verdict == Unreadable:
+			verdict = got
+		}
+	}
+	return verdict, ""
+}
+
+// signaturePackets returns the packets of a signature without armor, if they are few
+// enough.
+func signaturePackets(signature []byte) ([]byte, bool) {
+	if len(signature) > maxSignature {
+		return nil, false
+	}
+	if bytes.Contains(signature, []byte("-----BEGIN PGP ")) {
+		block, err := armor.Decode(bytes.NewReader(signature))
+		if err != nil {
+			return nil, false
+		}
+		if signature, err = io.ReadAll(io.LimitReader(block.Body, maxSignature)); err != nil {
+			return nil, false
+		}
+	}
+	count := 0
+	for r := packet.NewOpaqueReader(bytes.NewReader(signature)); ; count++ {
+		_, err := r.Next()
+		if errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+			return signature, count > 0
+		}
+		if err != nil || count >= maxSignatures {
+			return nil, false
+		}
+	}
+}
+
+// judge says what became of one signature.
+func judge(c *openpgp.SignatureCandidate, now time.Time) Verdict {
+	if c.SignedByEntity == nil {
+		return UnknownKey
+	}
+	err := c.SignatureError
+	if err == nil {
+		// It was made in the key's time. A key that is not in force any more proves
+		// nothing: who has it sets the date of a signature at will.
+		if _, err = c.SignedByEntity.VerifyPrimaryKey(now, nil); err == nil {
+			return Valid
+		}
+	}
+	for _, unusable := range []error{pgperrors.ErrKeyRevoked, pgperrors.ErrKeyExpired, pgperrors.ErrKeyIncorrect} {
+		if errors.Is(err, unusable) {
+			return UnusableKey
+		}
+	}
+	if c.SignedBy == nil {
+		return UnusableKey // no key of the owner that may sign
+	}
+	return Invalid
+}
