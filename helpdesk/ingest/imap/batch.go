@@ -6,6 +6,8 @@ import (
 	"log/slog"
 
 	goimap "github.com/emersion/go-imap/v2"
+
+	"github.com/helpwright/helpwright/helpdesk/ingest/wire"
 )
 
 // tries is how often a mail is asked for alone before it is delivered as a problem.
@@ -119,14 +121,14 @@ func (b *batch) reopen(ctx context.Context, try int, last error) error {
 	}
 	understood := !errors.Is(last, ErrProtocol) && !errors.Is(last, ErrTooMuch)
 	if try > 0 && !b.sess.alive() && understood { // it may be the network, and that may pass
-		sleep(ctx, b.backoff(try-1, nil))
+		wire.Sleep(ctx, b.backoff(try-1, nil))
 	}
 	f, err := b.open(ctx, b.folder.name)
 	if err != nil {
 		return err
 	}
 	if f.validity != b.folder.validity {
-		return &StepError{Step: StepSelect + " " + f.name, Err: ErrGone}
+		return stepError(StepSelect+" "+f.name, ErrGone)
 	}
 	return nil
 }
@@ -158,7 +160,7 @@ func (b *batch) alone(ctx context.Context, uid uint32) (Mail, error) {
 	case err != nil:
 		return Mail{}, err
 	case !ok:
-		return Mail{}, &StepError{Step: StepFetch + " " + b.folder.name, Err: ErrNotSent}
+		return Mail{}, stepError(StepFetch+" "+b.folder.name, ErrNotSent)
 	}
 	return Mail{UID: uid, Raw: raw, Size: int64(len(raw))}, nil
 }
@@ -229,7 +231,7 @@ func (b *batch) flush(ctx context.Context) error {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		return &StepError{Step: StepTake + " " + b.folder.name, Err: err}
+		return stepError(StepTake+" "+b.folder.name, err)
 	}
 	b.durable = b.done
 	b.updateFolder(ctx, b.folder.name, func(f *FolderStatus) {

@@ -18,6 +18,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/helpwright/helpwright/helpdesk/ingest/imap"
+	"github.com/helpwright/helpwright/helpdesk/ingest/wire"
 	"github.com/helpwright/helpwright/storage/storagetest/testenv"
 )
 
@@ -59,7 +60,7 @@ func (a *account) config(t testing.TB, addr, encryption string) imap.Config {
 		t.Fatal(err)
 	}
 	return imap.Config{
-		Host: host, Port: number, Username: a.user, Password: a.server.Password, Encryption: encryption,
+		Server:     wire.Server{Host: host, Port: number, Username: a.user, Password: a.server.Password, Encryption: encryption},
 		BackoffMin: time.Millisecond, BackoffMax: 50 * time.Millisecond,
 	}
 }

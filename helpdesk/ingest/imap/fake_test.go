@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/helpwright/helpwright/helpdesk/ingest/imap"
+	"github.com/helpwright/helpwright/helpdesk/ingest/wire"
 )
 
 // fakeServer is a server with one folder that can be told to misbehave.
@@ -84,7 +85,9 @@ func (f *fakeServer) start(t *testing.T) imap.Config {
 		connections.Wait()
 	})
 	return imap.Config{
-		Host: "127.0.0.1", Port: f.port, Username: "user@example.org", Password: "secret", Encryption: imap.EncryptionNone,
+		Server: wire.Server{
+			Host: "127.0.0.1", Port: f.port, Username: "user@example.org", Password: "secret", Encryption: imap.EncryptionNone,
+		},
 		BackoffMin: time.Millisecond,
 	}
 }

@@ -48,9 +48,9 @@ func (s *session) fetch(ctx context.Context, f folder, set goimap.NumSet, sectio
 	err := s.step(ctx, StepFetch+" "+f.name, limit, size, func() error {
 		cmd := s.client.Fetch(set, &goimap.FetchOptions{UID: true, BodySection: []*goimap.FetchItemBodySection{section}})
 		for msg := cmd.Next(); msg != nil; msg = cmd.Next() {
-			mail, err := readMail(msg, most, s.conn.fail)
+			mail, err := readMail(msg, most, s.conn.Fail)
 			if err != nil {
-				s.conn.fail(err)
+				s.conn.Fail(err)
 				if !errors.Is(err, ErrTooMuch) { // a literal is cut off, and the client reads on in it when it is closed
 					<-s.client.Closed()
 				}

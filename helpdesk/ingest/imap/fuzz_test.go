@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/helpwright/helpwright/helpdesk/ingest/imap"
+	"github.com/helpwright/helpwright/helpdesk/ingest/wire"
 )
 
 // FuzzServer lets a server say anything: each line of the client is answered with the next part of the input, which NUL
@@ -17,35 +18,37 @@ func FuzzServer(f *testing.F) {
 	f.Fuzz(func(t *testing.T, input string) {
 		parts := strings.Split(input, "\x00")
 		cfg := imap.Config{
-			Host: "h", Username: "u", Password: "p", Encryption: imap.EncryptionNone,
-			StepTimeout: 10 * time.Millisecond, MaxMessage: 1000, BackoffMin: time.Microsecond, BackoffMax: time.Microsecond,
-			Dial: func(context.Context, string, string) (net.Conn, error) {
-				if len(parts) == 0 {
-					return nil, net.ErrClosed
+			Server: wire.Server{
+				Host: "h", Username: "u", Password: "p", Encryption: imap.EncryptionNone, StepTimeout: 10 * time.Millisecond,
+			},
+			MaxMessage: 1000, BackoffMin: time.Microsecond, BackoffMax: time.Microsecond,
+		}
+		cfg.Dial = func(context.Context, string, string) (net.Conn, error) {
+			if len(parts) == 0 {
+				return nil, net.ErrClosed
+			}
+			client, server := net.Pipe()
+			greeting := parts[0]
+			parts = parts[1:]
+			rest := make(chan []string, 1)
+			rest <- parts
+			parts = nil // one connection: a second one is refused
+			go func() {
+				defer func() { _ = server.Close() }()
+				if _, err := server.Write([]byte(greeting)); err != nil {
+					return
 				}
-				client, server := net.Pipe()
-				greeting := parts[0]
-				parts = parts[1:]
-				rest := make(chan []string, 1)
-				rest <- parts
-				parts = nil // one connection: a second one is refused
-				go func() {
-					defer func() { _ = server.Close() }()
-					if _, err := server.Write([]byte(greeting)); err != nil {
+				lines := bufio.NewReader(server)
+				for _, part := range <-rest {
+					if _, err := lines.ReadString('\n'); err != nil {
 						return
 					}
-					lines := bufio.NewReader(server)
-					for _, part := range <-rest {
-						if _, err := lines.ReadString('\n'); err != nil {
-							return
-						}
-						if _, err := server.Write([]byte(part)); err != nil {
-							return
-						}
+					if _, err := server.Write([]byte(part)); err != nil {
+						return
 					}
-				}()
-				return client, nil
-			},
+				}
+			}()
+			return client, nil
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 		defer cancel()

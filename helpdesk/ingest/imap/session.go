@@ -2,54 +2,58 @@ package imap
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"net"
-	"strconv"
 	"time"
 
 	goimap "github.com/emersion/go-imap/v2"
 	"github.com/emersion/go-imap/v2/imapclient"
 	"github.com/emersion/go-sasl"
+
+	"github.com/helpwright/helpwright/helpdesk/ingest/wire"
 )
 
 const (
 	smallAnswer = 1 << 20  // limit of an answer that has no mail in it
 	listAnswer  = 64 << 20 // limit of a list of UIDs: some six million of them
-	slowest     = 16 << 10 // bytes per second below which a mail is taken to hang
 )
 
 // session is one connection, logged in. One goroutine uses it, and one command is under way at a time: servers mix up
 // the answers of several FETCH commands.
 type session struct {
 	cfg     *Config
-	conn    *conn
+	conn    *wire.Conn
 	client  *imapclient.Client
 	wake    chan struct{} // holds a value when the number of mails in the selected folder may have changed
 	canIdle bool
 }
 
-// connect dials, secures the connection and logs in. Errors are *StepError, or ctx's.
-func connect(ctx context.Context, cfg *Config) (*session, error) {
-	s := &session{cfg: cfg, wake: make(chan struct{}, 1)}
-	if err := s.dial(ctx); err != nil {
-		return nil, err
-	}
-	if err := s.logIn(ctx); err != nil {
-		s.abort()
+// connect dials, secures the connection and logs in. Errors are *StepError, or ctx's. An access token that is refused may
+// have ended early: a new one is tried, over another connection.
+func connect(ctx context.Context, cfg *Config) (s *session, err error) {
+	err = cfg.Authorize(ctx, protocol, func(token string) error {
+		s = &session{cfg: cfg, wake: make(chan struct{}, 1)}
+		if err := s.dial(ctx); err != nil {
+			return err
+		}
+		if err := s.logIn(ctx, token); err != nil {
+			s.abort()
+			return err
+		}
+		return nil
+	})
+	if err != nil {
 		return nil, err
 	}
 	return s, nil
 }
 
 func (s *session) dial(ctx context.Context) error {
-	dialCtx, cancel := context.WithTimeout(ctx, s.cfg.StepTimeout)
-	defer cancel()
-	raw, err := s.cfg.Dial(dialCtx, "tcp", net.JoinHostPort(s.cfg.Host, strconv.Itoa(s.cfg.Port)))
+	link, err := s.cfg.Connect(ctx, protocol, explain, startTLS)
 	if err != nil {
-		return dialError(ctx, err)
+		return err
 	}
-	s.conn = &conn{Conn: raw, left: idleBytes}
+	s.conn = link.Conn
 	options := &imapclient.Options{
 		UnilateralDataHandler: &imapclient.UnilateralDataHandler{
 			Mailbox: func(data *imapclient.UnilateralDataMailbox) {
@@ -59,52 +63,16 @@ func (s *session) dial(ctx context.Context) error {
 			},
 		},
 	}
-	tlsConfig := &tls.Config{
-		ServerName:         s.cfg.Host,
-		RootCAs:            s.cfg.RootCAs,
-		InsecureSkipVerify: !s.cfg.ValidateCertificate, // the mailbox's own choice
-		MinVersion:         tls.VersionTLS12,
+	plain := link.Plain
+	if s.cfg.Encryption == wire.EncryptionTLS {
+		plain = &greetedConn{Conn: plain}
 	}
-	var plain net.Conn = s.conn
-	if s.cfg.Encryption != EncryptionNone {
-		greeted := s.cfg.Encryption == EncryptionTLS
-		if greeted {
-			if err := s.step(ctx, StepSTARTTLS, smallAnswer, 0, func() error { return startTLS(s.conn) }); err != nil {
-				s.conn.fail(err)
-				return err
-			}
-		}
-		secured := tls.Client(s.conn, tlsConfig)
-		if err := s.step(ctx, StepTLS, smallAnswer, 0, func() error { return secured.HandshakeContext(ctx) }); err != nil {
-			s.conn.fail(err)
-			return err
-		}
-		plain = secured
-		if greeted {
-			plain = &greetedConn{Conn: secured}
-		}
-	}
-	s.client = imapclient.New(&guard{Conn: plain, refuse: s.conn.fail}, options)
+	s.client = imapclient.New(&guard{Conn: plain, refuse: s.conn.Fail}, options)
 	return nil
 }
 
-func dialError(ctx context.Context, err error) error {
-	if ctx.Err() != nil {
-		return ctx.Err()
-	}
-	step := StepConnect
-	var resolve *net.DNSError
-	if errors.As(err, &resolve) {
-		step = StepResolve
-	}
-	if errors.Is(err, context.DeadlineExceeded) {
-		err = ErrTimeout
-	}
-	return &StepError{Step: step, Err: err}
-}
-
 // logIn waits for the greeting, logs in and learns what the server is capable of afterwards.
-func (s *session) logIn(ctx context.Context) error {
+func (s *session) logIn(ctx context.Context, token string) error {
 	var caps goimap.CapSet
 	err := s.step(ctx, StepGreeting, smallAnswer, 0, func() error {
 		if err := s.client.WaitGreeting(); err != nil {
@@ -117,7 +85,7 @@ func (s *session) logIn(ctx context.Context) error {
 		return err
 	}
 	if s.client.State() == goimap.ConnStateNotAuthenticated { // else PREAUTH
-		if err := s.step(ctx, StepLogin, smallAnswer, 0, func() error { return s.authenticate(caps) }); err != nil {
+		if err := s.step(ctx, StepLogin, smallAnswer, 0, func() error { return s.authenticate(caps, token) }); err != nil {
 			return err
 		}
 	}
@@ -137,7 +105,10 @@ func (s *session) logIn(ctx context.Context) error {
 	})
 }
 
-func (s *session) authenticate(caps goimap.CapSet) error {
+func (s *session) authenticate(caps goimap.CapSet, token string) error {
+	if s.cfg.Token != nil {
+		return s.client.Authenticate(s.cfg.Bearer(token, caps.Has(goimap.AuthCap(sasl.OAuthBearer))))
+	}
 	if caps.Has(goimap.AuthCap(sasl.Plain)) {
 		return s.client.Authenticate(sasl.NewPlainClient("", s.cfg.Username, s.cfg.Password))
 	}
@@ -147,32 +118,9 @@ func (s *session) authenticate(caps goimap.CapSet) error {
 	return s.client.Login(s.cfg.Username, s.cfg.Password).Wait()
 }
 
-// step does one thing with the connection: it ends with ctx, after StepTimeout of silence, after StepTimeout and the
-// time that expect bytes take at the slowest, or when the server sends more than limit bytes. After any error but a
-// refusal the connection is of no more use, and closed.
+// step does one thing with the connection; see [wire.Conn.Step].
 func (s *session) step(ctx context.Context, name string, limit, expect int64, do func() error) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	whole := s.cfg.StepTimeout + time.Duration(expect/slowest)*time.Second
-	s.conn.begin(s.cfg.StepTimeout, whole, limit)
-	release := context.AfterFunc(ctx, func() { s.conn.fail(context.Canceled) })
-	err := do()
-	release()
-	s.conn.end()
-	if ctx.Err() != nil {
-		s.conn.fail(context.Canceled)
-		return ctx.Err()
-	}
-	if err == nil {
-		return nil
-	}
-	err = explain(err, s.conn.why())
-	var reply *ReplyError
-	if !errors.As(err, &reply) || reply.Status == "BYE" {
-		s.conn.fail(err)
-	}
-	return &StepError{Step: name, Err: err}
+	return s.conn.Step(ctx, name, limit, expect, do)
 }
 
 // notify remembers that there may be new mail.
@@ -189,13 +137,13 @@ func (s *session) alive() bool {
 	case <-s.client.Closed():
 		return false
 	default:
-		return s.conn.why() == nil
+		return s.conn.Why() == nil
 	}
 }
 
 // abort closes the connection at once, and waits for the client's reader to end.
 func (s *session) abort() {
-	s.conn.fail(net.ErrClosed)
+	s.conn.Fail(net.ErrClosed)
 	if s.client != nil {
 		_ = s.client.Close()
 	}
@@ -214,6 +162,7 @@ type folder struct {
 	name     string
 	validity uint32
 	exists   uint32
+	modSeq   uint64 // HIGHESTMODSEQ: it grows with whatever changes (RFC 7162); 0 if the server has none
 }
 
 // examine opens a folder for reading alone (RFC 9051, section 6.3.3). It is done anew before each look at a folder: only
@@ -232,15 +181,18 @@ func (s *session) examine(ctx context.Context, name string) (folder, error) {
 		return folder{}, err
 	}
 	if data.UIDValidity == 0 {
-		return folder{}, &StepError{Step: StepSelect + " " + name, Err: ErrNoUIDs}
+		return folder{}, stepError(StepSelect+" "+name, ErrNoUIDs)
 	}
-	return folder{name: name, validity: data.UIDValidity, exists: data.NumMessages}, nil
+	return folder{name: name, validity: data.UIDValidity, exists: data.NumMessages, modSeq: data.HighestModSeq}, nil
 }
 
-// search returns the UIDs from first on.
-func (s *session) search(ctx context.Context, f folder, first uint32) (goimap.UIDSet, error) {
+// search returns the UIDs from first on, of mails that the server received on a day or later unless since is zero.
+func (s *session) search(ctx context.Context, f folder, first uint32, since time.Time) (goimap.UIDSet, error) {
 	// A range to * is never empty: it has the last mail even where first is beyond it.
 	criteria := &goimap.SearchCriteria{UID: []goimap.UIDSet{{{Start: goimap.UID(first), Stop: 0}}}}
+	if !since.IsZero() {
+		criteria.Since = since.Add(-12 * time.Hour) // the day is the server's, wherever it is
+	}
 	var found goimap.UIDSet
 	err := s.step(ctx, StepSearch+" "+f.name, listAnswer, listAnswer/64, func() error {
 		data, err := s.client.UIDSearch(criteria, nil).Wait()
@@ -320,7 +272,7 @@ func (s *session) idle(ctx context.Context, d time.Duration) error {
 	}
 	waitErr := s.wait(ctx, d, s.wake)
 	if waitErr != nil {
-		s.conn.fail(net.ErrClosed) // so that ending the command cannot hang
+		s.conn.Fail(net.ErrClosed) // so that ending the command cannot hang
 	}
 	end := func() error {
 		closeErr := idle.Close()
@@ -345,6 +297,6 @@ func (s *session) wait(ctx context.Context, d time.Duration, wake <-chan struct{
 	case <-ctx.Done():
 		return ctx.Err()
 	case <-s.client.Closed():
-		return &StepError{Step: StepIdle, Err: ErrClosed}
+		return stepError(StepIdle, ErrClosed)
 	}
 }

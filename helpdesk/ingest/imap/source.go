@@ -7,6 +7,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/helpwright/helpwright/helpdesk/ingest/wire"
 )
 
 // Cursor is a position in a folder: the last UID that was taken, valid under one UIDVALIDITY (RFC 9051, section 2.3.1.1).
@@ -38,14 +40,11 @@ type Sink interface {
 	Status(ctx context.Context, s Status)
 }
 
-// Status tells how a Source does.
+// Status tells how a Source does. It is connected while Run is connected and logged in; the last success is when all
+// folders were last read to their end.
 type Status struct {
-	Connected   bool      // Run is connected and logged in
-	LastSuccess time.Time // when all folders were last read to their end
-	LastError   error     // a *StepError mostly; nil after a success
-	LastErrorAt time.Time
-	NextTry     time.Time // when Run connects again; zero while it is connected
-	Folders     []FolderStatus
+	wire.Status
+	Folders []FolderStatus
 }
 
 // FolderStatus tells how one folder does. The counts are of this Source since New.
@@ -103,7 +102,7 @@ func (s *Source) Run(ctx context.Context) error {
 		wait := s.backoff(failures, err)
 		failures++
 		s.failed(ctx, err, wait)
-		sleep(ctx, wait)
+		wire.Sleep(ctx, wait)
 	}
 	s.update(context.WithoutCancel(ctx), func(st *Status) { st.Connected, st.NextTry = false, time.Time{} })
 	return ctx.Err()
@@ -134,7 +133,7 @@ func (s *Source) Fetch(ctx context.Context, folder string, at Cursor) (Mail, err
 		return Mail{}, err
 	}
 	if f.validity != at.UIDValidity {
-		return Mail{}, &StepError{Step: StepSelect + " " + folder, Err: ErrGone}
+		return Mail{}, stepError(StepSelect+" "+folder, ErrGone)
 	}
 	mail, err := (&batch{worker: w, folder: f}).alone(ctx, at.UID)
 	if err != nil {
@@ -176,14 +175,7 @@ func Test(ctx context.Context, cfg Config) error {
 
 // backoff is the wait after a number of failures before this one.
 func (s *Source) backoff(failures int, err error) time.Duration {
-	wait := s.cfg.BackoffMax
-	if failures < 32 && !refused(err) {
-		wait = min(wait, s.cfg.BackoffMin<<failures)
-	}
-	if wait <= 0 { // overflow
-		wait = s.cfg.BackoffMax
-	}
-	return wait - time.Duration(s.cfg.Rand()*float64(wait)/2)
+	return wire.Backoff(s.cfg.BackoffMin, s.cfg.BackoffMax, failures, err, s.cfg.Rand())
 }
 
 func (s *Source) failed(ctx context.Context, err error, wait time.Duration) {
@@ -231,14 +223,4 @@ func (s *Source) log(ctx context.Context, level slog.Level, message, folder stri
 		args = append(args, "step", step, "reason", why)
 	}
 	s.cfg.Logger.Log(ctx, level, message, args...)
-}
-
-// sleep waits for d or the end of ctx.
-func sleep(ctx context.Context, d time.Duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
-	}
 }

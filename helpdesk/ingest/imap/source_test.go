@@ -21,6 +21,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/helpwright/helpwright/helpdesk/ingest/imap"
+	"github.com/helpwright/helpwright/helpdesk/ingest/wire"
 )
 
 // This test is not parallel to others: it counts goroutines. Those of parallel tests have not begun.
@@ -57,7 +58,7 @@ func TestNoGoroutineIsLeft(t *testing.T) {
 
 func TestConfiguration(t *testing.T) {
 	t.Parallel()
-	good := imap.Config{Host: "mail.example.org", Username: "u", Password: "p"}
+	good := imap.Config{Server: wire.Server{Host: "mail.example.org", Username: "u", Password: "p"}}
 	if _, err := imap.New(good, newSink()); err != nil {
 		t.Errorf("defaults: %v", err)
 	}
@@ -102,7 +103,7 @@ func TestBackoff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var dials []time.Duration
 		begin := time.Now()
-		cfg := imap.Config{Host: "h", Username: "u", Rand: func() float64 { return 0 }}
+		cfg := imap.Config{Server: wire.Server{Host: "h", Username: "u"}, Rand: func() float64 { return 0 }}
 		cfg.Dial = func(context.Context, string, string) (net.Conn, error) {
 			dials = append(dials, time.Since(begin)/time.Second)
 			return nil, os.ErrDeadlineExceeded
@@ -187,9 +188,9 @@ func memoryServer(t testing.TB, options imapserver.Options) (*imapmemserver.User
 	server := imapserver.New(&options)
 	go func() { _ = server.Serve(listener) }()
 	t.Cleanup(func() { _ = server.Close() })
-	return user, imap.Config{
+	return user, imap.Config{Server: wire.Server{
 		Host: "127.0.0.1", Port: listener.Addr().(*net.TCPAddr).Port, Username: "user", Password: "pass", Encryption: "NONE",
-	}
+	}}
 }
 
 func appendMail(t testing.TB, user *imapmemserver.User, folder, raw string) {

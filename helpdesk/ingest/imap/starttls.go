@@ -5,15 +5,16 @@ import (
 	"io"
 	"net"
 	"strings"
+
+	"github.com/helpwright/helpwright/helpdesk/ingest/wire"
 )
 
 // startTLS asks the server for TLS on a connection that has just been made (RFC 9051, section 6.2.1). The client library
 // could do that, but would then read what comes after it without the guard.
 //
-// It reads byte by byte: what follows the server's OK belongs to the handshake, so that nothing which was slipped in
-// before is taken for a part of the secured dialogue.
+// What follows the server's OK belongs to the handshake; see [wire.ReadLine].
 func startTLS(conn net.Conn) error {
-	greeting, err := readLine(conn)
+	greeting, err := wire.ReadLine(conn)
 	if err != nil {
 		return err
 	}
@@ -24,7 +25,7 @@ func startTLS(conn net.Conn) error {
 		return err
 	}
 	for {
-		line, err := readLine(conn)
+		line, err := wire.ReadLine(conn)
 		switch {
 		case err != nil:
 			return err
@@ -32,22 +33,6 @@ func startTLS(conn net.Conn) error {
 			return nil
 		case !strings.HasPrefix(line, "* ") || hasWord(line, "* BYE"):
 			return replyOf(line)
-		}
-	}
-}
-
-// readLine reads up to the end of a line, and returns it without.
-func readLine(conn net.Conn) (string, error) {
-	line := make([]byte, 0, 128)
-	for b := make([]byte, 1); ; {
-		if _, err := io.ReadFull(conn, b); err != nil {
-			return "", err
-		}
-		if b[0] == '\n' {
-			return strings.TrimSuffix(string(line), "\r"), nil
-		}
-		if line = append(line, b[0]); len(line) > 1<<16 {
-			return "", ErrTooMuch
 		}
 	}
 }
@@ -63,7 +48,7 @@ func replyOf(line string) error {
 	status, text, _ := strings.Cut(rest, " ")
 	switch status = strings.ToUpper(status); status {
 	case "NO", "BAD", "BYE":
-		return &ReplyError{Status: status, Text: short(text)}
+		return replyError(status, "", text)
 	case "PREAUTH":
 		return errors.Join(ErrProtocol, errors.New("the server has logged us in before the connection was secured"))
 	}

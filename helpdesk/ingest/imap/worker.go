@@ -18,6 +18,16 @@ type worker struct {
 	running  bool     // on behalf of Run
 	sess     *session // nil before the first connection
 	selected string   // the folder opened last
+	// seen has the folders as they were when they were last read to their end. A server with CONDSTORE tells whether they
+	// have changed since (RFC 7162, section 3.1.2.1), and need not search them.
+	seen map[string]folder
+}
+
+func (w *worker) remember(f folder) {
+	if w.seen == nil {
+		w.seen = map[string]folder{}
+	}
+	w.seen[f.name] = f
 }
 
 // serve reads the folders again and again until the connection fails; rounds counts how often it read them all.
@@ -145,7 +155,7 @@ func (w *worker) read(ctx context.Context, name string) error {
 func (w *worker) readLocked(ctx context.Context, name string) error {
 	cursor, err := w.sink.Cursor(ctx, name)
 	if err != nil {
-		return &StepError{Step: StepCursor + " " + name, Err: err}
+		return stepError(StepCursor+" "+name, err)
 	}
 	f, err := w.open(ctx, name)
 	if err != nil {
@@ -159,10 +169,10 @@ func (w *worker) readLocked(ctx context.Context, name string) error {
 		cursor = Cursor{UIDValidity: f.validity}
 	}
 	w.updateFolder(ctx, name, func(st *FolderStatus) { st.Exists, st.Cursor = f.exists, cursor })
-	if f.exists == 0 || cursor.UID == math.MaxUint32 {
+	if f.exists == 0 || cursor.UID == math.MaxUint32 || f.modSeq != 0 && w.seen[name] == f {
 		return nil
 	}
-	found, err := w.sess.search(ctx, f, cursor.UID+1)
+	found, err := w.sess.search(ctx, f, cursor.UID+1, w.cfg.Since)
 	if err != nil {
 		return err
 	}
@@ -170,6 +180,7 @@ func (w *worker) readLocked(ctx context.Context, name string) error {
 	for next := ascending(found, cursor.UID); ; {
 		uids := next(w.cfg.BatchSize)
 		if len(uids) == 0 {
+			w.remember(f)
 			return nil
 		}
 		if err := b.fetch(ctx, uids); err != nil {

@@ -1,0 +1,63 @@
+package imap
+
+import (
+	"context"
+	"time"
+)
+
+// Each gives fn the mails of every folder that the server received on a day or later, all of them when since is zero, in
+// ascending order of UID and up to 500 at a time; an empty folder once, with none. Those that fn returns are fetched and
+// handed to the sink's Take, with cursors that mean nothing; nothing else is asked of the sink. It has a connection of its
+// own, and ends at the first error.
+func (s *Source) Each(ctx context.Context, since time.Time,
+	fn func(ctx context.Context, folder string, validity uint32, uids []uint32) (fetch []uint32, err error)) error {
+	w := &worker{Source: s}
+	defer w.abort()
+	for _, name := range s.cfg.Folders {
+		if err := w.each(ctx, name, since, fn); err != nil {
+			return err
+		}
+	}
+	if w.sess != nil {
+		w.sess.logOut(ctx)
+	}
+	return nil
+}
+
+// asked is how many mails Each tells of at a time.
+const asked = 500
+
+func (w *worker) each(ctx context.Context, name string, since time.Time,
+	fn func(ctx context.Context, folder string, validity uint32, uids []uint32) ([]uint32, error)) error {
+	f, err := w.open(ctx, name)
+	if err != nil {
+		return err
+	}
+	if f.exists == 0 {
+		_, err := fn(ctx, name, f.validity, nil)
+		return err
+	}
+	found, err := w.sess.search(ctx, f, 1, since)
+	if err != nil {
+		return err
+	}
+	next := ascending(found, 0)
+	for first := true; ; first = false {
+		uids := next(asked)
+		if len(uids) == 0 && !first {
+			return nil
+		}
+		fetch, err := fn(ctx, name, f.validity, uids)
+		if err != nil {
+			return err
+		}
+		for len(fetch) > 0 {
+			some := fetch[:min(len(fetch), w.cfg.BatchSize)]
+			fetch = fetch[len(some):]
+			b := &batch{worker: w, folder: f, done: some[0] - 1, durable: some[0] - 1}
+			if err := b.fetch(ctx, some); err != nil {
+				return err
+			}
+		}
+	}
+}

@@ -1,0 +1,217 @@
+// Package oauth gets access tokens for mail servers with a refresh token (RFC 6749, section 6), and keeps them as long as
+// they last. It knows no help desk.
+package oauth
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/helpwright/helpwright/helpdesk/ingest/wire"
+)
+
+// Config says where tokens come from, and for whom.
+type Config struct {
+	TokenURL     string // https; required
+	ClientID     string // required
+	ClientSecret string // sent in the body, where it is not empty
+	RefreshToken string // required
+	Scope        string // separated by spaces; empty: what was granted
+
+	// Dial makes the connection to TokenURL; the place for a policy about private addresses. Default: a [net.Dialer].
+	Dial func(ctx context.Context, network, address string) (net.Conn, error)
+	// Rotated is told that the endpoint has given another refresh token in place of an old one, which may be worth nothing
+	// from then on. It is told again, with the next token, when it fails. Default: nobody is told.
+	Rotated func(ctx context.Context, old, next string) error
+
+	Timeout time.Duration    // of one request; default 30 s
+	Backoff time.Duration    // before a request is tried again, and twice as long before the last; default 500 ms
+	Now     func() time.Time // default time.Now
+}
+
+const (
+	tries       = 3
+	maxAnswer   = 64 << 10
+	maxToken    = 16 << 10
+	early       = time.Minute // a token is renewed so long before it ends
+	defaultLife = 5 * time.Minute
+)
+
+// Tokens are the access tokens of one mailbox. It is safe for concurrent use.
+type Tokens struct {
+	cfg    Config
+	client *http.Client
+	turn   chan struct{} // holds a value while one asks
+
+	refresh string // of the last answer
+	told    string // the refresh token that Rotated knows
+	access  string
+	until   time.Time
+}
+
+// New returns a source that has not asked yet.
+func New(cfg Config) *Tokens {
+	wire.Default(&cfg.Timeout, 30*time.Second)
+	wire.Default(&cfg.Backoff, 500*time.Millisecond)
+	if cfg.Dial == nil {
+		cfg.Dial = new(net.Dialer).DialContext
+	}
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	client := &http.Client{
+		// No proxy from the environment: it would be what Dial is asked about.
+		Transport:     &http.Transport{DialContext: cfg.Dial, DisableKeepAlives: true, MaxResponseHeaderBytes: maxAnswer},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		Timeout:       cfg.Timeout,
+	}
+	return &Tokens{cfg: cfg, client: client, turn: make(chan struct{}, 1), refresh: cfg.RefreshToken, told: cfg.RefreshToken}
+}
+
+// RefreshToken is the one that the next token is asked for with. It waits for a request that is under way.
+func (t *Tokens) RefreshToken() string {
+	t.turn <- struct{}{}
+	defer func() { <-t.turn }()
+	return t.refresh
+}
+
+// Token returns an access token, the last one while it lasts unless renew asks for another; see [wire.Server].Token. What
+// may pass is tried three times. An endpoint that says that the grant is gone gives an error that is [wire.ErrReauth].
+func (t *Tokens) Token(ctx context.Context, renew bool) (string, error) {
+	select {
+	case t.turn <- struct{}{}:
+		defer func() { <-t.turn }()
+	case <-ctx.Done():
+		return "", ctx.Err()
+	}
+	if !renew && t.access != "" && t.cfg.Now().Before(t.until) {
+		return t.access, nil
+	}
+	var last error
+	for try := range tries {
+		if try > 0 {
+			wire.Sleep(ctx, t.cfg.Backoff<<(try-1))
+		}
+		if ctx.Err() != nil {
+			return "", ctx.Err()
+		}
+		if last = t.ask(ctx); last == nil {
+			return t.access, t.tell(ctx)
+		}
+		if errors.As(last, new(refused)) || errors.Is(last, wire.ErrReauth) {
+			break
+		}
+	}
+	return "", last
+}
+
+// tell says that the refresh token is another one.
+func (t *Tokens) tell(ctx context.Context) error {
+	if t.told == t.refresh || t.cfg.Rotated == nil {
+		return nil
+	}
+	if err := t.cfg.Rotated(ctx, t.told, t.refresh); err != nil {
+		t.access = "" // so that it is told again soon
+		return fmt.Errorf("the new refresh token could not be kept: %w", err)
+	}
+	t.told = t.refresh
+	return nil
+}
+
+// refused is an answer that will be the same next time.
+type refused struct{ text string }
+
+func (r refused) Error() string { return r.text }
+
+// answer is what an endpoint says (RFC 6749, sections 5.1 and 5.2).
+type answer struct {
+	AccessToken  string      `json:"access_token"`
+	TokenType    string      `json:"token_type"`
+	ExpiresIn    json.Number `json:"expires_in"`
+	RefreshToken string      `json:"refresh_token"`
+	Error        string      `json:"error"`
+	Description  string      `json:"error_description"`
+}
+
+// gone are the errors which say that somebody has to grant access again: that of RFC 6749 and those of OpenID Connect
+// that endpoints send to clients without a browser.
+var gone = []string{"invalid_grant", "interaction_required", "login_required", "consent_required"}
+
+func (t *Tokens) ask(ctx context.Context) error {
+	form := url.Values{"grant_type": {"refresh_token"}, "refresh_token": {t.refresh}, "client_id": {t.cfg.ClientID}}
+	if t.cfg.ClientSecret != "" {
+		form.Set("client_secret", t.cfg.ClientSecret)
+	}
+	if t.cfg.Scope != "" {
+		form.Set("scope", t.cfg.Scope)
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, t.cfg.TokenURL, strings.NewReader(form.Encode()))
+	if err != nil {
+		return refused{"the token endpoint is no address"}
+	}
+	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	req.Header.Set("Accept", "application/json")
+	res, err := t.client.Do(req)
+	if err != nil {
+		return fmt.Errorf("the token endpoint: %w", unwrapped(err))
+	}
+	defer res.Body.Close()
+	text, err := io.ReadAll(io.LimitReader(res.Body, maxAnswer))
+	if err != nil {
+		return fmt.Errorf("the token endpoint: %w", unwrapped(err))
+	}
+	return t.use(res.StatusCode, text)
+}
+
+// unwrapped is the reason without the address: that is long, and known.
+func unwrapped(err error) error {
+	var wrapped *url.Error
+	if errors.As(err, &wrapped) {
+		return wrapped.Err
+	}
+	return err
+}
+
+// use takes an answer.
+func (t *Tokens) use(status int, text []byte) error {
+	var a answer
+	unreadable := json.Unmarshal(text, &a)
+	switch {
+	case status >= 500 || status == http.StatusTooManyRequests:
+		return fmt.Errorf("the token endpoint answers with status %d", status)
+	case slices.Contains(gone, a.Error):
+		return fmt.Errorf("%w (%s)", wire.ErrReauth, reason(a))
+	case a.Error != "":
+		return refused{"the token endpoint refuses: " + reason(a)}
+	case status != http.StatusOK || unreadable != nil:
+		return refused{fmt.Sprintf("the token endpoint answers with status %d and no token", status)}
+	case a.AccessToken == "" || len(a.AccessToken) > maxToken || !wire.Clean(a.AccessToken) || strings.ContainsAny(a.AccessToken, " "):
+		return refused{"the token endpoint gives no token that can be used"}
+	case a.TokenType != "" && !strings.EqualFold(a.TokenType, "Bearer"):
+		return refused{"the token endpoint gives a token that is no bearer token"}
+	}
+	life := defaultLife
+	if seconds, err := a.ExpiresIn.Int64(); err == nil && seconds > 0 {
+		life = time.Duration(min(seconds, 30*24*3600)) * time.Second
+	}
+	t.access, t.until = a.AccessToken, t.cfg.Now().Add(max(life-early, life/2))
+	if a.RefreshToken != "" && len(a.RefreshToken) <= maxToken && wire.Clean(a.RefreshToken) {
+		t.refresh = a.RefreshToken
+	}
+	return nil
+}
+
+func reason(a answer) string {
+	if a.Description == "" {
+		return wire.Short(a.Error)
+	}
+	return wire.Short(a.Error + ": " + a.Description)
+}

@@ -1,0 +1,198 @@
+package oauth_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/helpwright/helpwright/helpdesk/ingest/oauth"
+	"github.com/helpwright/helpwright/helpdesk/ingest/wire"
+)
+
+// endpoint is a token endpoint that gives scripted answers, the last one for ever.
+type endpoint struct {
+	mu      sync.Mutex
+	answers []string // status and body
+	asked   []url.Values
+}
+
+func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	_ = r.ParseForm()
+	e.asked = append(e.asked, r.PostForm)
+	answer := e.answers[0]
+	if len(e.answers) > 1 {
+		e.answers = e.answers[1:]
+	}
+	var status int
+	_, _ = fmt.Sscan(answer, &status)
+	if status == http.StatusFound {
+		w.Header().Set("Location", "/elsewhere")
+	}
+	w.WriteHeader(status)
+	_, _ = w.Write([]byte(answer[4:]))
+}
+
+func (e *endpoint) start(t *testing.T) oauth.Config {
+	t.Helper()
+	server := httptest.NewServer(e)
+	t.Cleanup(server.Close)
+	return oauth.Config{
+		TokenURL: server.URL + "/token", ClientID: "client", ClientSecret: "secret", RefreshToken: "refresh-1", Scope: "mail offline",
+		Backoff: time.Millisecond,
+	}
+}
+
+func token(t *testing.T, tokens *oauth.Tokens, renew bool) string {
+	t.Helper()
+	got, err := tokens.Token(t.Context(), renew)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return got
+}
+
+func TestTokenIsKeptWhileItLasts(t *testing.T) {
+	t.Parallel()
+	e := &endpoint{answers: []string{
+		`200 {"access_token": "a", "token_type": "Bearer", "expires_in": 3600}`,
+		`200 {"access_token": "b", "token_type": "bearer", "expires_in": "3600"}`,
+		`200 {"access_token": "c"}`,
+	}}
+	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	cfg := e.start(t)
+	cfg.Now = func() time.Time { return now }
+	tokens := oauth.New(cfg)
+	got := []string{token(t, tokens, false), token(t, tokens, false)}
+	now = now.Add(59 * time.Minute)
+	got = append(got, token(t, tokens, false), token(t, tokens, true))
+	if diff := cmp.Diff([]string{"a", "a", "b", "c"}, got); diff != "" {
+		t.Error(diff)
+	}
+	want := url.Values{
+		"grant_type": {"refresh_token"}, "refresh_token": {"refresh-1"}, "client_id": {"client"}, "client_secret": {"secret"}, "scope": {"mail offline"},
+	}
+	if diff := cmp.Diff([]url.Values{want, want, want}, e.asked); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestAnswers(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name    string
+		answers []string
+		asked   int
+		reauth  bool
+		text    string // of the error; "" when there is none
+	}{
+		{"the grant is gone", []string{`400 {"error": "invalid_grant", "error_description": "expired"}`}, 1, true, "invalid_grant: expired"},
+		{"somebody has to agree", []string{`400 {"error": "interaction_required"}`}, 1, true, "interaction_required"},
+		{"the client is unknown", []string{`401 {"error": "invalid_client"}`}, 1, false, "invalid_client"},
+		{"away for a moment", []string{"503 away", "429 slowly", `200 {"access_token": "t"}`}, 3, false, ""},
+		{"away", []string{"500 away"}, 3, false, "status 500"},
+		{"elsewhere", []string{"302 there"}, 1, false, "status 302"},
+		{"no JSON", []string{"200 <html>"}, 1, false, "no token"},
+		{"no token", []string{`200 {}`}, 1, false, "no token"},
+		{"a token that breaks out", []string{`200 {"access_token": "a\r\nb"}`}, 1, false, "no token"},
+		{"another kind of token", []string{`200 {"access_token": "t", "token_type": "mac"}`}, 1, false, "no bearer"},
+		{"endless", []string{"200 " + strings.Repeat("x", 1<<20)}, 1, false, "no token"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			e := &endpoint{answers: test.answers}
+			_, err := oauth.New(e.start(t)).Token(t.Context(), false)
+			if (err != nil) != (test.text != "") || err != nil && !strings.Contains(err.Error(), test.text) {
+				t.Errorf("got %v, want %q", err, test.text)
+			}
+			if errors.Is(err, wire.ErrReauth) != test.reauth {
+				t.Errorf("%v: needs access again %t", err, !test.reauth)
+			}
+			if len(e.asked) != test.asked {
+				t.Errorf("asked %d times, want %d", len(e.asked), test.asked)
+			}
+			if err != nil && (strings.Contains(err.Error(), "secret") || strings.Contains(err.Error(), "refresh-1")) {
+				t.Errorf("the error tells a secret: %v", err)
+			}
+		})
+	}
+}
+
+// A new refresh token is used at once, and told until somebody has kept it.
+func TestRefreshTokenIsRotated(t *testing.T) {
+	t.Parallel()
+	e := &endpoint{answers: []string{
+		`200 {"access_token": "a", "refresh_token": "refresh-2"}`,
+		`200 {"access_token": "b", "refresh_token": "refresh-3"}`,
+		`200 {"access_token": "c"}`,
+	}}
+	cfg := e.start(t)
+	var told []string
+	fail := true
+	cfg.Rotated = func(_ context.Context, old, next string) error {
+		told = append(told, old+" "+next)
+		if fail {
+			return errors.New("database is away")
+		}
+		return nil
+	}
+	tokens := oauth.New(cfg)
+	if _, err := tokens.Token(t.Context(), false); err == nil {
+		t.Error("no error when the refresh token was not kept")
+	}
+	fail = false
+	token(t, tokens, false)
+	token(t, tokens, true)
+	if diff := cmp.Diff([]string{"refresh-1 refresh-2", "refresh-1 refresh-3"}, told); diff != "" {
+		t.Error(diff)
+	}
+	if e.asked[1].Get("refresh_token") != "refresh-2" || e.asked[2].Get("refresh_token") != "refresh-3" || tokens.RefreshToken() != "refresh-3" {
+		t.Errorf("asked with %v", e.asked)
+	}
+}
+
+func TestDialPolicyAndContext(t *testing.T) {
+	t.Parallel()
+	e := &endpoint{answers: []string{`200 {"access_token": "a"}`}}
+	cfg := e.start(t)
+	refusedHost := errors.New("private")
+	cfg.Dial = func(context.Context, string, string) (net.Conn, error) { return nil, refusedHost }
+	if _, err := oauth.New(cfg).Token(t.Context(), false); !errors.Is(err, refusedHost) || strings.Contains(err.Error(), cfg.TokenURL) {
+		t.Errorf("got %v", err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cfg.Dial = func(ctx context.Context, _, _ string) (net.Conn, error) {
+		cancel()
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
+	if _, err := oauth.New(cfg).Token(ctx, false); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v, want context.Canceled", err)
+	}
+	if len(e.asked) > 0 {
+		t.Error("the endpoint was reached")
+	}
+}
+
+func Example() {
+	server := httptest.NewServer(&endpoint{answers: []string{`200 {"access_token": "ya29.a0", "expires_in": 3599}`}})
+	defer server.Close()
+	tokens := oauth.New(oauth.Config{
+		TokenURL: server.URL, ClientID: "helpwright", RefreshToken: "1//04",
+		Rotated: func(context.Context, string, string) error { return nil }, // keeps the new one
+	})
+	fmt.Println(tokens.Token(context.Background(), false))
+	// Output: ya29.a0 <nil>
+}

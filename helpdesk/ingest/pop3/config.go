@@ -1,0 +1,69 @@
+package pop3
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"time"
+
+	"github.com/helpwright/helpwright/helpdesk/ingest/wire"
+)
+
+// Config says what to read and how. The zero value of a field is its default, where one is named; [New] refuses a
+// configuration that cannot work.
+type Config struct {
+	wire.Server // the port is 995 with SSL, else 110, unless it is set
+
+	// PollInterval is the time between two looks at the maildrop; default 60 s. A server that wants longer is heard
+	// (LOGIN-DELAY, RFC 2449), up to an hour.
+	PollInterval time.Duration
+
+	MaxMessage int64 // bytes; of a larger mail only the header is fetched; default 50 MiB
+	BatchBytes int64 // raw mail held in memory at a time, one mail excepted; default 8 MiB
+	BatchSize  int   // mails held in memory at a time; default 100
+
+	// After a failure Run waits BackoffMin (default 1 s), and twice as long after each further one, up to BackoffMax
+	// (default 5 min); after a refused login BackoffMax at once. Each wait is shortened at random by up to a half.
+	BackoffMin, BackoffMax time.Duration
+
+	Logger *slog.Logger     // default: logs nothing
+	Now    func() time.Time // of the times in Status; default time.Now
+	Rand   func() float64   // in [0, 1), shortens the waits; default math/rand/v2
+}
+
+func (c Config) withDefaults() Config {
+	c.Server = c.WithDefaults(995, 110)
+	wire.Default(&c.PollInterval, time.Minute)
+	wire.Default(&c.MaxMessage, 50<<20)
+	wire.Default(&c.BatchBytes, 8<<20)
+	wire.Default(&c.BatchSize, 100)
+	wire.Default(&c.BackoffMin, time.Second)
+	wire.Default(&c.BackoffMax, 5*time.Minute)
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	if c.Rand == nil {
+		c.Rand = rand.Float64
+	}
+	return c
+}
+
+// validate checks a configuration that has its defaults. It tells all problems at once.
+func (c Config) validate() error {
+	problems := c.Problems(protocol)
+	for name, d := range map[string]time.Duration{
+		"PollInterval": c.PollInterval, "BackoffMin": c.BackoffMin, "BackoffMax": c.BackoffMax,
+	} {
+		if d <= 0 {
+			problems = append(problems, fmt.Errorf("pop3: %s is negative", name))
+		}
+	}
+	if c.MaxMessage <= 0 || c.BatchBytes <= 0 || c.BatchSize <= 0 {
+		problems = append(problems, errors.New("pop3: a limit is negative"))
+	}
+	return errors.Join(problems...)
+}

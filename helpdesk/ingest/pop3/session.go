@@ -1,0 +1,364 @@
+package pop3
+
+import (
+	"bufio"
+	"context"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/emersion/go-sasl"
+
+	"github.com/helpwright/helpwright/helpdesk/ingest/wire"
+)
+
+// The steps that a *wire.StepError names, beside those of every protocol.
+const (
+	StepList  = "list"  // UIDL and LIST
+	StepFetch = "fetch" // RETR and TOP
+	StepKnown = "known" // Sink.Known
+	StepTake  = "take"  // Sink.Take
+)
+
+// ErrNoUIDL says that the server has no unique ids (RFC 1939, section 7), and so nothing to know a mail by.
+var ErrNoUIDL = errors.New("the server has no UIDL: its mails cannot be told apart")
+
+const (
+	protocol    = "pop3"
+	smallAnswer = 1 << 20
+	listAnswer  = 64 << 20
+	headerBytes = 1 << 20
+	// ahead is how many mails are asked for before the first has come. Their commands fit into any buffer on the way: a
+	// server that writes before it has read them all cannot be stuck.
+	ahead = 32
+)
+
+// entry is a mail of the maildrop.
+type entry struct {
+	id   string // unique within the maildrop
+	size int64  // as the server tells it; -1: it does not
+}
+
+// session is one connection, logged in. One goroutine uses it.
+type session struct {
+	cfg     *Config
+	link    *wire.Link
+	r       *bufio.Reader
+	caps    map[string][]string // by name, with arguments; nil: the server does not tell
+	entries []entry             // by number, from 1
+	number  map[string]int      // by id
+}
+
+// connect dials, secures the connection and logs in. Errors are *wire.StepError, or ctx's.
+func connect(ctx context.Context, cfg *Config) (s *session, err error) {
+	err = cfg.Authorize(ctx, protocol, func(token string) error {
+		s = &session{cfg: cfg}
+		if s.link, err = cfg.Connect(ctx, protocol, explain, startTLS); err != nil {
+			return err
+		}
+		s.r = bufio.NewReaderSize(s.link.Plain, 32<<10)
+		if err := s.logIn(ctx, token); err != nil {
+			s.abort()
+			return err
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+func explain(err, cause error) error {
+	if errors.Is(err, ErrNoUIDL) {
+		return err
+	}
+	return wire.Explain(err, cause)
+}
+
+// startTLS asks the server for TLS (RFC 2595, section 4).
+func startTLS(conn net.Conn) error {
+	if err := consent(conn); err != nil { // the greeting
+		return err
+	}
+	if _, err := io.WriteString(conn, "STLS\r\n"); err != nil {
+		return err
+	}
+	return consent(conn)
+}
+
+func consent(conn net.Conn) error {
+	text, err := wire.ReadLine(conn)
+	if err != nil {
+		return err
+	}
+	_, err = reply(bufio.NewReader(strings.NewReader(text + "\r\n")))
+	return err
+}
+
+// logIn waits for the greeting, learns what the server is capable of and logs in.
+func (s *session) logIn(ctx context.Context, token string) error {
+	err := s.step(ctx, wire.StepGreeting, smallAnswer, 0, func() error {
+		if s.cfg.Encryption != wire.EncryptionTLS { // that came before STLS
+			if _, err := reply(s.r); err != nil {
+				return err
+			}
+		}
+		return s.capabilities()
+	})
+	if err != nil {
+		return err
+	}
+	return s.step(ctx, wire.StepLogin, smallAnswer, 0, func() error { return s.authenticate(token) })
+}
+
+// capabilities asks for them (RFC 2449, section 5); a server may not have the command.
+func (s *session) capabilities() error {
+	_, err := s.command("CAPA")
+	var refused *wire.ReplyError
+	if errors.As(err, &refused) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	s.caps = map[string][]string{}
+	return list(s.r, func(text string) error {
+		if words := strings.Fields(strings.ToUpper(text)); len(words) > 0 && len(s.caps) < 1000 {
+			s.caps[words[0]] = words[1:]
+		}
+		return nil
+	})
+}
+
+// has tells whether the server says that it has a capability, with an argument where one is given.
+func (s *session) has(name string, argument ...string) bool {
+	arguments, ok := s.caps[name]
+	return ok && (len(argument) == 0 || slices.Contains(arguments, argument[0]))
+}
+
+func (s *session) authenticate(token string) error {
+	switch {
+	case s.cfg.Token != nil:
+		return s.sasl(s.cfg.Bearer(token, s.has("SASL", sasl.OAuthBearer)))
+	case s.has("SASL", sasl.Plain):
+		return s.sasl(sasl.NewPlainClient("", s.cfg.Username, s.cfg.Password))
+	case s.caps != nil && !s.has("USER"):
+		return wire.ErrLoginDisabled
+	}
+	if _, err := s.command("USER " + s.cfg.Username); err != nil {
+		return err
+	}
+	_, err := s.command("PASS " + s.cfg.Password)
+	return err
+}
+
+// sasl logs in (RFC 5034). The first response is sent when it is asked for: with the command it could make a line that is
+// too long.
+func (s *session) sasl(client sasl.Client) error {
+	mechanism, response, err := client.Start()
+	if err != nil {
+		return err
+	}
+	send := "AUTH " + mechanism
+	for first := true; ; first = false {
+		if err := s.write(send + "\r\n"); err != nil {
+			return err
+		}
+		text, done, err := challenge(s.r)
+		if done || err != nil {
+			return err
+		}
+		if !first {
+			if response, err = client.Next(text); err != nil {
+				return err
+			}
+		}
+		send = base64.StdEncoding.EncodeToString(response)
+	}
+}
+
+func (s *session) write(text string) error {
+	if err := s.link.Plain.SetWriteDeadline(time.Now().Add(s.cfg.StepTimeout)); err != nil {
+		return err
+	}
+	_, err := io.WriteString(s.link.Plain, text)
+	return err
+}
+
+// command sends one and reads the first line of the answer.
+func (s *session) command(text string) (string, error) {
+	if err := s.write(text + "\r\n"); err != nil {
+		return "", err
+	}
+	return reply(s.r)
+}
+
+func (s *session) step(ctx context.Context, name string, limit, expect int64, do func() error) error {
+	return s.link.Step(ctx, name, limit, expect, do)
+}
+
+// list learns which mails there are.
+func (s *session) list(ctx context.Context) error {
+	s.entries, s.number = nil, map[string]int{}
+	return s.step(ctx, StepList, listAnswer, listAnswer/64, func() error {
+		_, err := s.command("UIDL")
+		var refused *wire.ReplyError
+		if errors.As(err, &refused) && !refused.Temporary {
+			return errors.Join(ErrNoUIDL, err)
+		}
+		if err != nil {
+			return err
+		}
+		return list(s.r, func(text string) error {
+			number, id, err := numbered(text)
+			if err != nil || number > maxEntries || len(id) > 1000 {
+				return wire.ErrProtocol
+			}
+			for len(s.entries) < number { // numbers of mails that are marked as deleted are left out
+				s.entries = append(s.entries, entry{size: -1})
+			}
+			if s.entries[number-1].id != "" {
+				return wire.ErrProtocol
+			}
+			id = s.unique(id)
+			s.entries[number-1].id, s.number[id] = id, number
+			return nil
+		})
+	})
+}
+
+// unique makes an id of one that the server has given to several mails, which no server may do.
+func (s *session) unique(id string) string {
+	name := id
+	for n := 2; s.number[name] != 0; n++ {
+		name = id + " " + strconv.Itoa(n)
+	}
+	return name
+}
+
+// sizes asks for the sizes of all mails.
+func (s *session) sizes(ctx context.Context) error {
+	return s.step(ctx, StepList, listAnswer, listAnswer/64, func() error {
+		if _, err := s.command("LIST"); err != nil {
+			return err
+		}
+		return list(s.r, func(text string) error {
+			number, about, err := numbered(text)
+			if err != nil {
+				return err
+			}
+			size, err := strconv.ParseInt(about, 10, 63)
+			if err != nil {
+				return wire.ErrProtocol
+			}
+			if number <= len(s.entries) {
+				s.entries[number-1].size = size
+			}
+			return nil
+		})
+	})
+}
+
+// retrieve fetches mails. What came whole is returned, with an error too; a mail that the server refuses is left out.
+func (s *session) retrieve(ctx context.Context, mails []entry, size int64) (map[string][]byte, error) {
+	got := make(map[string][]byte, len(mails))
+	window := 1
+	if s.has("PIPELINING") {
+		window = ahead
+	}
+	// Sizes may be guesses: twice as much may come, and as much again for the dots.
+	limit := 3*size + smallAnswer + int64(len(mails))*maxLine
+	err := s.step(ctx, StepFetch, limit, size, func() error {
+		for len(mails) > 0 {
+			some := mails[:min(window, len(mails))]
+			mails = mails[len(some):]
+			var commands strings.Builder
+			for _, m := range some {
+				fmt.Fprintf(&commands, "RETR %d\r\n", s.number[m.id])
+			}
+			if err := s.write(commands.String()); err != nil {
+				return err
+			}
+			for _, m := range some {
+				_, err := reply(s.r)
+				var refused *wire.ReplyError
+				if errors.As(err, &refused) {
+					continue
+				}
+				if err != nil {
+					return err
+				}
+				raw, err := body(s.r, m.size, s.cfg.MaxMessage)
+				if err != nil {
+					return err
+				}
+				got[m.id] = raw
+			}
+		}
+		return nil
+	})
+	return got, err
+}
+
+// alone fetches one mail; a refusal is an error.
+func (s *session) alone(ctx context.Context, m entry) (raw []byte, err error) {
+	limit := 3*max(m.size, s.cfg.MaxMessage) + smallAnswer
+	err = s.step(ctx, StepFetch, limit, max(m.size, 0), func() error {
+		if _, err := s.command(fmt.Sprintf("RETR %d", s.number[m.id])); err != nil {
+			return err
+		}
+		raw, err = body(s.r, m.size, s.cfg.MaxMessage)
+		return err
+	})
+	return raw, err
+}
+
+// header fetches the header of a mail; TOP is optional (RFC 1939, section 7).
+func (s *session) header(ctx context.Context, m entry) (raw []byte, err error) {
+	err = s.step(ctx, StepFetch, 3*headerBytes, headerBytes, func() error {
+		if _, err := s.command(fmt.Sprintf("TOP %d 0", s.number[m.id])); err != nil {
+			return err
+		}
+		raw, err = body(s.r, 0, headerBytes)
+		return err
+	})
+	return raw, err
+}
+
+// loginDelay is how long the server wants to be left alone between two logins.
+func (s *session) loginDelay() time.Duration {
+	if delay := s.caps["LOGIN-DELAY"]; len(delay) > 0 {
+		if seconds, err := strconv.Atoi(delay[0]); err == nil && seconds > 0 {
+			return min(time.Duration(seconds), 3600) * time.Second
+		}
+	}
+	return 0
+}
+
+// alive tells whether the connection is not known to be closed.
+func (s *session) alive() bool { return s.link.Why() == nil }
+
+// abort closes the connection at once: without QUIT nothing changes on the server (RFC 1939, section 6).
+func (s *session) abort() {
+	if s.link != nil {
+		s.link.Fail(net.ErrClosed)
+	}
+}
+
+// quit takes leave of the server, but not of one that would then delete what was read.
+func (s *session) quit(ctx context.Context) {
+	if s.alive() && !s.has("EXPIRE", "0") {
+		_ = s.step(ctx, "quit", smallAnswer, 0, func() error {
+			_, err := s.command("QUIT")
+			return err
+		})
+	}
+	s.abort()
+}

@@ -1,0 +1,148 @@
+package wire
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+)
+
+// The values of [Server].Encryption.
+const (
+	EncryptionTLS  = "TLS"  // upgrade of a plain connection: STARTTLS (RFC 9051, section 6.2.1), STLS (RFC 2595)
+	EncryptionSSL  = "SSL"  // TLS from the first byte (RFC 8314)
+	EncryptionNone = "NONE" // no encryption at all
+)
+
+// Server says where the mail is, and how to get in. The zero value of a field is its default, where one is named.
+type Server struct {
+	Host     string // name or address of the server; required
+	Port     int    // default: the protocol's
+	Username string // required
+	Password string // never logged
+
+	// Token returns an access token (RFC 6749, section 1.4) that is used in place of Password; renew asks for a new one,
+	// because the server has refused the last. An error that is [ErrReauth] says that none is to be had before somebody
+	// grants access again. Default: Password is used.
+	Token func(ctx context.Context, renew bool) (string, error)
+
+	Encryption          string         // TLS, SSL or NONE; default SSL
+	ValidateCertificate bool           // false accepts any certificate
+	RootCAs             *x509.CertPool // of certificates that are validated; default: the system's
+
+	// Dial makes the connection; the place for a policy about private addresses. Default: a [net.Dialer].
+	Dial func(ctx context.Context, network, address string) (net.Conn, error)
+
+	StepTimeout time.Duration // longest silence of the server during one step; default 60 s
+}
+
+// WithDefaults fills in the fields that are zero. The ports are those of the protocol, with TLS from the first byte and
+// without.
+func (s Server) WithDefaults(sslPort, port int) Server {
+	Default(&s.Encryption, EncryptionSSL)
+	if s.Encryption == EncryptionSSL {
+		Default(&s.Port, sslPort)
+	}
+	Default(&s.Port, port)
+	Default(&s.StepTimeout, time.Minute)
+	if s.Dial == nil {
+		s.Dial = new(net.Dialer).DialContext
+	}
+	return s
+}
+
+// Default sets a field that is zero.
+func Default[T comparable](field *T, value T) {
+	var zero T
+	if *field == zero {
+		*field = value
+	}
+}
+
+// Problems are all that is wrong with a server that has its defaults, each beginning with the protocol's name.
+func (s Server) Problems(protocol string) []error {
+	var problems []error
+	check := func(ok bool, format string, args ...any) {
+		if !ok {
+			problems = append(problems, fmt.Errorf(protocol+": "+format, args...))
+		}
+	}
+	check(s.Host != "" && Clean(s.Host) && !strings.ContainsAny(s.Host, " /"), "the host %q is not a name or an address", s.Host)
+	check(s.Port > 0 && s.Port < 1<<16, "the port %d is not between 1 and 65535", s.Port)
+	check(s.Username != "" && Clean(s.Username), "the username is empty or has control characters")
+	check(Clean(s.Password), "the password has control characters or is not UTF-8")
+	check(slices.Contains([]string{EncryptionTLS, EncryptionSSL, EncryptionNone}, s.Encryption),
+		"the encryption %q is none of TLS, SSL, NONE", s.Encryption)
+	check(s.StepTimeout > 0, "StepTimeout is negative")
+	return problems
+}
+
+// Clean tells whether s is UTF-8 without control characters, and so cannot break out of a command.
+func Clean(s string) bool {
+	return utf8.ValidString(s) && !strings.ContainsFunc(s, unicode.IsControl)
+}
+
+// Link is a connection to a server as a protocol uses it.
+type Link struct {
+	*Conn          // as it is on the network, for its steps
+	Plain net.Conn // decrypted
+}
+
+// connectBytes is what a server may say before the dialogue begins.
+const connectBytes = 1 << 20
+
+// Connect dials and secures the connection as Encryption says. startTLS asks a server on a plain connection for TLS; it
+// must not read a byte beyond the server's consent. explain is [Conn].Explain. Errors are *StepError, or ctx's.
+func (s *Server) Connect(ctx context.Context, protocol string, explain func(err, cause error) error,
+	startTLS func(net.Conn) error) (*Link, error) {
+	dialCtx, cancel := context.WithTimeout(ctx, s.StepTimeout)
+	defer cancel()
+	raw, err := s.Dial(dialCtx, "tcp", net.JoinHostPort(s.Host, strconv.Itoa(s.Port)))
+	if err != nil {
+		return nil, dialError(ctx, protocol, err)
+	}
+	conn := &Conn{Conn: raw, Protocol: protocol, Timeout: s.StepTimeout, Explain: explain, left: idleBytes}
+	if s.Encryption == EncryptionNone {
+		return &Link{Conn: conn, Plain: conn}, nil
+	}
+	if s.Encryption == EncryptionTLS {
+		if err := conn.Step(ctx, StepSTARTTLS, connectBytes, 0, func() error { return startTLS(conn) }); err != nil {
+			conn.Fail(err)
+			return nil, err
+		}
+	}
+	secured := tls.Client(conn, &tls.Config{
+		ServerName:         s.Host,
+		RootCAs:            s.RootCAs,
+		InsecureSkipVerify: !s.ValidateCertificate, // the mailbox's own choice
+		MinVersion:         tls.VersionTLS12,
+	})
+	if err := conn.Step(ctx, StepTLS, connectBytes, 0, func() error { return secured.HandshakeContext(ctx) }); err != nil {
+		conn.Fail(err)
+		return nil, err
+	}
+	return &Link{Conn: conn, Plain: secured}, nil
+}
+
+func dialError(ctx context.Context, protocol string, err error) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	step := StepConnect
+	var resolve *net.DNSError
+	if errors.As(err, &resolve) {
+		step = StepResolve
+	}
+	if errors.Is(err, context.DeadlineExceeded) {
+		err = ErrTimeout
+	}
+	return &StepError{Protocol: protocol, Step: step, Err: err}
+}
