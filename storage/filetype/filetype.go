@@ -1,0 +1,122 @@
+// Package filetype decides which uploaded files are taken, by their names and how
+// they begin, and under which media type they are kept. Both domains ask it.
+package filetype
+
+import (
+	"bytes"
+	"net/http"
+	"path"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// HeadSize is how many bytes of a file [Check] wants to see.
+const HeadSize = 512
+
+// Documents are the extensions of the files that sites take.
+func Documents() []string {
+	return []string{
+		"jpg", "jpeg", "png", "gif", "pdf", "zip", "html", "txt", "gzip", "svg", "csv", "sql", "db", "sqlite",
+		"doc", "docx", "docm", "dot", "md", "css", "xml", "xhtml", "gdoc", "js", "json",
+	}
+}
+
+// signatures are how files of an extension begin, where that is certain.
+var signatures = map[string][]string{
+	"jpg": {"\xff\xd8\xff"}, "jpeg": {"\xff\xd8\xff"}, "png": {"\x89PNG\r\n\x1a\n"}, "gif": {"GIF87a", "GIF89a"},
+	"pdf": {"%PDF-"}, "zip": {"PK\x03\x04", "PK\x05\x06", "PK\x07\x08"}, "gzip": {"\x1f\x8b"},
+	"docx": {"PK\x03\x04"}, "docm": {"PK\x03\x04"}, "xlsx": {"PK\x03\x04"},
+	"sqlite": {"SQLite format 3\x00"}, "doc": {"\xd0\xcf\x11\xe0", "{\\rtf", "PK\x03\x04"}, "dot": {"\xd0\xcf\x11\xe0", "{\\rtf", "PK\x03\x04"},
+}
+
+// texts are the extensions of files that people can read.
+var texts = []string{"html", "xhtml", "txt", "svg", "csv", "sql", "md", "css", "xml", "gdoc", "js", "json"}
+
+// programs are how files begin that a computer would run: never taken, whatever
+// they are called.
+var programs = []string{"MZ", "\x7fELF", "\xfe\xed\xfa", "\xcf\xfa\xed\xfe", "\xca\xfe\xba\xbe"}
+
+// Check decides about an upload from its name and its first [HeadSize] bytes: "" when
+// its extension is among the allowed ones and it begins as such a file does, else the
+// reason why not, which may be shown.
+func Check(filename string, head []byte, allowed []string) string {
+	extension := extensionOf(filename)
+	if !slices.Contains(allowed, extension) {
+		return "files of this type are not taken"
+	}
+	begins := func(with string) bool { return bytes.HasPrefix(head, []byte(with)) }
+	if slices.ContainsFunc(programs, begins) && (head[0] != 'M' || binary(head)) {
+		return "programs are not taken"
+	}
+	known := signatures[extension]
+	if known != nil && !slices.ContainsFunc(known, begins) || slices.Contains(texts, extension) && binary(head) {
+		return "the content is not what the name says"
+	}
+	return ""
+}
+
+// binary tells whether a file begins as no text does; UTF-16 is one with its mark.
+func binary(head []byte) bool {
+	if bytes.HasPrefix(head, []byte("\xff\xfe")) || bytes.HasPrefix(head, []byte("\xfe\xff")) {
+		return false
+	}
+	return bytes.IndexByte(head, 0) >= 0
+}
+
+// media are the types of what is served. Those that the machine knows would differ
+// from one to the next.
+var media = map[string]string{
+	"jpg": "image/jpeg", "jpeg": "image/jpeg", "png": "image/png", "gif": "image/gif", "webp": "image/webp", "avif": "image/avif",
+	"svg": "image/svg+xml", "ico": "image/vnd.microsoft.icon", "pdf": "application/pdf", "zip": "application/zip", "gzip": "application/gzip",
+	"gz": "application/gzip", "html": "text/html", "htm": "text/html", "xhtml": "application/xhtml+xml", "xml": "application/xml",
+	"txt": "text/plain", "md": "text/markdown", "csv": "text/csv", "css": "text/css", "js": "text/javascript", "mjs": "text/javascript",
+	"json": "application/json", "map": "application/json", "webmanifest": "application/manifest+json", "sql": "application/sql",
+	"sqlite": "application/vnd.sqlite3", "doc": "application/msword", "dot": "application/msword",
+	"docx": "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
+	"docm": "application/vnd.ms-word.document.macroenabled.12",
+	"xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+	"woff": "font/woff", "woff2": "font/woff2", "ttf": "font/ttf", "otf": "font/otf",
+	"mp3": "audio/mpeg", "ogg": "audio/ogg", "mp4": "video/mp4", "webm": "video/webm",
+}
+
+// MediaType is the media type of a file by its name, else by how it begins.
+func MediaType(filename string, head []byte) string {
+	if known := media[extensionOf(filename)]; known != "" {
+		return known
+	}
+	if len(head) == 0 {
+		return "application/octet-stream"
+	}
+	return http.DetectContentType(head)
+}
+
+func extensionOf(filename string) string {
+	return strings.ToLower(strings.TrimPrefix(path.Ext(filename), "."))
+}
+
+// SafeName is the last element of a name without control characters, at most 255
+// bytes; "" when nothing is left.
+func SafeName(name string) string {
+	name = strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) {
+			return -1
+		}
+		return r
+	}, strings.ToValidUTF8(name, "\uFFFD"))
+	name = strings.TrimSpace(name[strings.LastIndexAny(name, "/\\")+1:])
+	extension := path.Ext(name)
+	for len(name) > 255 {
+		stem := strings.TrimSuffix(name, extension)
+		if len(extension) >= 255 || stem == "" {
+			stem, extension = name, ""
+		}
+		_, size := utf8.DecodeLastRuneInString(stem)
+		name = stem[:len(stem)-size] + extension
+	}
+	if name = strings.TrimSpace(name); strings.Trim(name, ".") == "" {
+		return ""
+	}
+	return name
+}

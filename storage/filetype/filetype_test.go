@@ -1,0 +1,70 @@
+package filetype_test
+
+import (
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/helpwright/helpwright/storage/filetype"
+)
+
+func TestCheck(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name, head, want string
+	}{
+		{"a.png", "\x89PNG\r\n\x1a\n\x00", ""}, {"a.PNG", "\x89PNG\r\n\x1a\n\x00", ""}, {"a.jpeg", "\xff\xd8\xff\xe0", ""},
+		{"a.txt", "hello", ""}, {"a.txt", "", ""}, {"a.txt", "\xff\xfeh\x00i\x00", ""}, {"a.txt", "MZ is a word", ""},
+		{"a.svg", "<svg/>", ""}, {"a.db", "\x00\x01", ""}, {"a.html", "<p>", ""}, {"a.gdoc", "{}", ""},
+		{"a.exe", "MZ", "files of this type are not taken"}, {"a", "x", "files of this type are not taken"}, {"a.png.php", "x", "files of this type are not taken"},
+		{"a.xlsx", "PK\x03\x04", "files of this type are not taken"},
+		{"a.db", "\x7fELF", "programs are not taken"}, {"a.txt", "MZ\x90\x00", "programs are not taken"},
+		{"a.png", "<svg/>", "the content is not what the name says"}, {"a.pdf", "", "the content is not what the name says"},
+		{"a.txt", "\x89PNG\r\n\x1a\n\x00", "the content is not what the name says"}, {"a.svg", "GIF89a\x00", "the content is not what the name says"},
+	}
+	for _, tt := range tests {
+		if got := filetype.Check(tt.name, []byte(tt.head), filetype.Documents()); got != tt.want {
+			t.Errorf("Check(%q, %q) = %q, want %q", tt.name, tt.head, got, tt.want)
+		}
+	}
+}
+
+func TestMediaType(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string]string{
+		"a.CSS": "text/css", "b.svg": "image/svg+xml", "c.unknown": "text/html; charset=utf-8", "d.js": "text/javascript",
+	} {
+		if got := filetype.MediaType(name, []byte("<html>")); got != want {
+			t.Errorf("%s: %s", name, got)
+		}
+	}
+	for _, extension := range filetype.Documents() {
+		if got := filetype.MediaType("a."+extension, nil); got == "application/octet-stream" && extension != "db" && extension != "gdoc" {
+			t.Errorf("no media type for %s", extension)
+		}
+	}
+}
+
+func TestSafeName(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string]string{
+		"a.txt": "a.txt", "../../a.txt": "a.txt", `C:\x\a.txt`: "a.txt", "a\x00\n.txt": "a.txt", " a b.txt ": "a b.txt", "x\u202egpj.js": "xgpj.js",
+		"..": "", ".": "", "": "", "a/": "", strings.Repeat("ü", 200) + ".txt": strings.Repeat("ü", 125) + ".txt",
+		"." + strings.Repeat("a", 300): "." + strings.Repeat("a", 254),
+	} {
+		if got := filetype.SafeName(name); got != want {
+			t.Errorf("SafeName(%q) = %q, want %q", name, got, want)
+		}
+	}
+}
+
+func FuzzSafeName(f *testing.F) {
+	f.Add("a/b\\c.txt")
+	f.Add("." + strings.Repeat("é", 200))
+	f.Fuzz(func(t *testing.T, name string) {
+		got := filetype.SafeName(name)
+		if len(got) > 255 || !utf8.ValidString(got) || strings.ContainsAny(got, "/\\\x00\n") || got == ".." || filetype.SafeName(got) != got {
+			t.Errorf("SafeName(%q) = %q", name, got)
+		}
+	})
+}
