@@ -1,0 +1,148 @@
+package contenthtml
+
+import (
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/net/html"
+	"golang.org/x/text/unicode/norm"
+)
+
+const (
+	maxAnchor   = 100       // characters of an id
+	maxSlug     = 80        // characters that an anchor takes of its heading
+	anchorless  = "section" // anchor of a heading without letters
+	ownedPrefix = "hw-"     // ids and classes of the page around the article
+)
+
+func reserved(name string) bool {
+	return len(name) >= len(ownedPrefix) && strings.EqualFold(name[:len(ownedPrefix)], ownedPrefix)
+}
+
+// validAnchor tells whether an id may stay: letters and digits of any script and
+// "-", "_", ".", ":".
+func validAnchor(id string) bool {
+	if id == "" || utf8.RuneCountInString(id) > maxAnchor || reserved(id) {
+		return false
+	}
+	for i, r := range id {
+		letter := unicode.IsLetter(r) || unicode.IsDigit(r)
+		if !letter && (i == 0 || !unicode.IsMark(r) && !strings.ContainsRune("-_.:", r)) {
+			return false
+		}
+	}
+	return true
+}
+
+// setAnchors gives each heading without an id one, and drops ids that were there
+// before. Those that the author gave come first.
+func setAnchors(tokens []token) {
+	taken := map[string]bool{}
+	for i := range tokens {
+		t := &tokens[i]
+		id, ok := attrOf(t.attrs, "id")
+		if !ok {
+			continue
+		}
+		if taken[id] {
+			t.attrs = without(t.attrs, "id")
+		}
+		taken[id] = true
+	}
+	next := map[string]int{}
+	for i := range tokens {
+		t := &tokens[i]
+		if t.kind != html.StartTagToken || !headings[t.data] {
+			continue
+		}
+		if _, ok := attrOf(t.attrs, "id"); ok {
+			continue
+		}
+		slug := slugOf(headingText(tokens[i:], maxSlug))
+		id := slug
+		for n := max(next[slug], 1) + 1; taken[id]; n++ {
+			id = slug + "-" + strconv.Itoa(n)
+			next[slug] = n
+		}
+		taken[id] = true
+		t.attrs = append([]html.Attribute{{Key: "id", Val: id}}, t.attrs...)
+	}
+}
+
+func without(attrs []html.Attribute, key string) []html.Attribute {
+	var out []html.Attribute
+	for _, a := range attrs {
+		if a.Key != key {
+			out = append(out, a)
+		}
+	}
+	return out
+}
+
+// slugOf makes an anchor of a heading's words: lower case, in their own script, with
+// hyphens between them.
+func slugOf(text string) string {
+	var b strings.Builder
+	n, gap := 0, false
+	for _, r := range norm.NFC.String(text) {
+		switch {
+		case unicode.IsLetter(r), unicode.IsDigit(r), unicode.IsMark(r) && n > 0 && !gap:
+			if gap && n > 0 {
+				b.WriteByte('-')
+				n++
+			}
+			gap = false
+			b.WriteRune(unicode.ToLower(r))
+			n++
+		case r != '\'' && r != '’' && r != '\u00AD' && r != '\u200C' && r != '\u200D':
+			gap = true
+		}
+		if n >= maxSlug {
+			break
+		}
+	}
+	slug := strings.Trim(b.String(), "-")
+	switch {
+	case slug == "":
+		return anchorless
+	case reserved(slug + "-"):
+		return "h-" + slug
+	}
+	return slug
+}
+
+// maxHeadingTokens bounds what is read of a heading, as headings can hold tables
+// that hold headings.
+const maxHeadingTokens = 1000
+
+// headingText gives the words of the element that tokens begin with, a little more
+// than limit characters at most.
+func headingText(tokens []token, limit int) string {
+	var b strings.Builder
+	depth := 0
+	for _, t := range tokens[:min(len(tokens), maxHeadingTokens)] {
+		switch t.kind {
+		case html.TextToken:
+			b.WriteString(t.data)
+		case html.StartTagToken:
+			if t.data == "img" {
+				alt, _ := attrOf(t.attrs, "alt")
+				b.WriteString(" " + alt + " ")
+			}
+			if t.data == "br" {
+				b.WriteByte(' ')
+			}
+			if !void[t.data] {
+				depth++
+			}
+		case html.EndTagToken:
+			depth--
+		}
+		if depth == 0 || b.Len() > 8*limit {
+			break
+		}
+	}
+	return strings.Join(strings.Fields(b.String()), " ")
+}

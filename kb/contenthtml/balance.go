@@ -1,0 +1,201 @@
+package contenthtml
+
+import (
+	"strings"
+	"unicode/utf8"
+
+	"golang.org/x/net/html"
+)
+
+var void = set("br col hr img input source track wbr")
+
+// implied lists, for a tag that begins, which open elements it ends, and which
+// elements it does not look beyond. Browsers do the same.
+var implied = map[string]struct{ ends, stop map[string]bool }{
+	"li":    {set("li"), set("ul ol table td th blockquote")},
+	"dt":    {set("dt dd"), set("dl table td th")},
+	"dd":    {set("dt dd"), set("dl table td th")},
+	"td":    {set("td th"), set("tr table")},
+	"th":    {set("td th"), set("tr table")},
+	"tr":    {set("tr"), set("tbody thead tfoot table")},
+	"tbody": {set("tbody thead tfoot colgroup"), set("table")},
+	"thead": {set("tbody thead tfoot colgroup"), set("table")},
+	"tfoot": {set("tbody thead tfoot colgroup"), set("table")},
+}
+
+var (
+	// blocks end an open paragraph.
+	blocks = set(`address article aside blockquote details div dl figcaption figure footer h1 h2 h3 h4 h5 h6 header hr
+		ol p pre section table ul`)
+	paragraphStop = set("table td th blockquote li div figure details")
+	headings      = set("h1 h2 h3 h4 h5 h6")
+	paragraph     = set("p")
+	cells         = set("table tr tbody thead tfoot td th")
+)
+
+func set(words string) map[string]bool {
+	m := map[string]bool{}
+	for _, w := range strings.Fields(words) {
+		m[w] = true
+	}
+	return m
+}
+
+// balancer collects tokens so that every element is closed inside of the one that
+// holds it. It does not build a tree: the algorithm of browsers multiplies unclosed
+// formatting elements by the paragraphs that follow them.
+type balancer struct {
+	out     []token
+	size    int // bytes that out takes
+	open    []string
+	openLen int // bytes that the end tags of the open elements take
+	count   map[string]int
+	raw     bool // what follows is the content of an iframe, which is no text
+	full    bool
+}
+
+// anchorRoom is kept for the id that a heading may get.
+const anchorRoom = len(` id=""`) + utf8.UTFMax*maxAnchor
+
+// room tells whether n more bytes and all end tags still fit.
+func (b *balancer) room(n int) bool {
+	if b.size+b.openLen+n > MaxOutput {
+		b.full = true
+	}
+	return !b.full
+}
+
+func (b *balancer) add(t token, size int) {
+	b.out = append(b.out, t)
+	b.size += size
+}
+
+func (b *balancer) text(s string) {
+	if b.raw {
+		return
+	}
+	t := token{kind: html.TextToken, data: s}
+	size := t.size()
+	if left := max(MaxOutput-b.size-b.openLen, 0); size > left {
+		t.data = cutText(s, left)
+		size = t.size()
+		b.full = true
+	}
+	if t.data != "" {
+		b.add(t, size)
+	}
+}
+
+// cutText cuts s so that it takes at most n bytes when it is escaped.
+func cutText(s string, n int) string {
+	for i, r := range s {
+		size := utf8.RuneLen(r)
+		switch r {
+		case '&':
+			size = 5
+		case '<', '>':
+			size = 4
+		}
+		if n -= size; n < 0 {
+			return s[:i]
+		}
+	}
+	return s
+}
+
+func (b *balancer) start(tag string, attrs []html.Attribute) {
+	if b.raw = tag == "iframe"; !known[tag] {
+		return
+	}
+	if blocks[tag] {
+		b.closeImplied(paragraph, paragraphStop)
+	}
+	if headings[tag] {
+		b.closeImplied(headings, paragraphStop)
+	}
+	if im, ok := implied[tag]; ok {
+		b.closeImplied(im.ends, im.stop)
+	}
+	if len(b.open) >= MaxDepth && !void[tag] {
+		return
+	}
+	attrs, ok := cleanAttrs(tag, attrs)
+	if !ok {
+		return
+	}
+	t := token{kind: html.StartTagToken, data: tag, attrs: attrs}
+	size, end := t.size(), 0
+	if !void[tag] {
+		end = len(tag) + 3
+	}
+	if headings[tag] { // the same whether it has its anchor already or not
+		size = token{kind: t.kind, data: tag, attrs: without(attrs, "id")}.size() + anchorRoom
+	}
+	if !b.room(size + end) {
+		return
+	}
+	b.add(t, size)
+	if !void[tag] {
+		b.push(tag)
+	}
+}
+
+func (b *balancer) push(tag string) {
+	if b.count == nil {
+		b.count = map[string]int{}
+	}
+	b.open = append(b.open, tag)
+	b.count[tag]++
+	b.openLen += len(tag) + 3
+}
+
+func (b *balancer) pop() {
+	tag := b.open[len(b.open)-1]
+	b.open = b.open[:len(b.open)-1]
+	b.count[tag]--
+	b.openLen -= len(tag) + 3
+	b.add(token{kind: html.EndTagToken, data: tag}, len(tag)+3)
+}
+
+// closeImplied closes the innermost open element that is in ends, with all inside of
+// it, unless one in stop comes first.
+func (b *balancer) closeImplied(ends, stop map[string]bool) {
+	for i := len(b.open) - 1; i >= 0; i-- {
+		if ends[b.open[i]] {
+			for len(b.open) > i {
+				b.pop()
+			}
+			return
+		}
+		if stop[b.open[i]] {
+			return
+		}
+	}
+}
+
+func (b *balancer) end(tag string) {
+	b.raw = false
+	if b.count[tag] == 0 {
+		return
+	}
+	for i := len(b.open) - 1; i >= 0; i-- {
+		switch b.open[i] {
+		case tag:
+			for len(b.open) > i {
+				b.pop()
+			}
+			return
+		case "td", "th", "table":
+			if !cells[tag] {
+				return // an end tag inside of a cell does not end what holds the table
+			}
+		}
+	}
+}
+
+func (b *balancer) finish() []token {
+	for len(b.open) > 0 {
+		b.pop()
+	}
+	return b.out
+}

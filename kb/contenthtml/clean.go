@@ -1,0 +1,115 @@
+package contenthtml
+
+import (
+	"strings"
+
+	"golang.org/x/net/html"
+)
+
+// Limits of Clean. What exceeds them is cut off (bytes) or loses its tags (depth).
+const (
+	MaxInput  = 4 << 20 // bytes that Clean reads
+	MaxOutput = 4 << 20 // bytes that Clean returns
+	MaxDepth  = 100     // elements inside each other
+)
+
+// Clean returns HTML that is safe to show inside of a page: text, lists, tables,
+// code, figures, images, audio, video, and frames of the players of [EmbedHosts].
+// Links may be relative or have http, https, mailto and tel; images also data (png,
+// jpeg, gif, webp). Scripts, handlers, forms, style sheets and styles that could leave
+// the article's box are removed. Every element is closed.
+//
+// Every heading has an id, its anchor: the one it came with, or one made of its words
+// in whatever script they are. Ids are unique within the document; those that begin
+// with "hw-" belong to the page around it and are dropped.
+//
+// Clean(Clean(s)) == Clean(s).
+func Clean(s string) string {
+	if len(s) > MaxInput {
+		s = s[:MaxInput]
+	}
+	s = strings.ToValidUTF8(strings.ReplaceAll(s, "\x00", ""), "\uFFFD")
+	b := &balancer{}
+	z := html.NewTokenizer(strings.NewReader(policy().Sanitize(s)))
+	for !b.full {
+		switch z.Next() {
+		case html.ErrorToken:
+			return write(b.finish())
+		case html.TextToken:
+			b.text(string(z.Text()))
+		case html.StartTagToken, html.SelfClosingTagToken:
+			t := z.Token()
+			b.start(t.Data, t.Attr)
+		case html.EndTagToken:
+			name, _ := z.TagName()
+			b.end(string(name))
+		}
+	}
+	return write(b.finish())
+}
+
+// write puts the tokens down once the headings have their anchors.
+func write(tokens []token) string {
+	setAnchors(tokens)
+	var out strings.Builder
+	for _, t := range tokens {
+		t.write(&out)
+	}
+	return out.String()
+}
+
+// token is a piece of cleaned HTML.
+type token struct {
+	kind  html.TokenType // TextToken, StartTagToken or EndTagToken
+	data  string         // the tag, or the text as it is read
+	attrs []html.Attribute
+}
+
+func (t token) write(out *strings.Builder) {
+	switch t.kind {
+	case html.TextToken:
+		out.WriteString(escapeText(t.data))
+	case html.EndTagToken:
+		out.WriteString("</" + t.data + ">")
+	case html.StartTagToken:
+		out.WriteString("<" + t.data)
+		for _, a := range t.attrs {
+			out.WriteString(" " + a.Key)
+			if !boolean[a.Key] {
+				out.WriteString(`="` + escapeAttr(a.Val) + `"`)
+			}
+		}
+		out.WriteByte('>')
+	}
+}
+
+// size is how many bytes write takes at least.
+func (t token) size() int {
+	if t.kind == html.TextToken {
+		return len(escapeText(t.data))
+	}
+	n := len(t.data) + 3
+	for _, a := range t.attrs {
+		n += len(a.Key) + len(escapeAttr(a.Val)) + 4
+	}
+	return n
+}
+
+var (
+	textEscaper = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", "\r\n", "\n", "\r", "\n", "\x00", "")
+	attrEscaper = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&quot;", "\r\n", "\n", "\r", "\n", "\x00", "")
+)
+
+// escapeText escapes the least that is needed, so that plain text stays as it is.
+func escapeText(s string) string { return textEscaper.Replace(s) }
+
+func escapeAttr(s string) string { return attrEscaper.Replace(s) }
+
+func attrOf(attrs []html.Attribute, key string) (string, bool) {
+	for _, a := range attrs {
+		if a.Key == key {
+			return a.Val, true
+		}
+	}
+	return "", false
+}

@@ -1,0 +1,218 @@
+package contenthtml
+
+import (
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/microcosm-cc/bluemonday"
+	"golang.org/x/net/html"
+)
+
+const elements = `a abbr address article aside audio b bdi bdo blockquote br caption cite code col colgroup dd del details dfn
+	div dl dt em figcaption figure footer h1 h2 h3 h4 h5 h6 header hr i iframe img input ins kbd li mark ol p picture pre q rp rt
+	ruby s samp section small source span strike strong sub summary sup table tbody td tfoot th thead time tr track u ul var
+	video wbr`
+
+var known = set(elements)
+
+// boolean attributes are written without a value.
+var boolean = set("allowfullscreen checked controls default disabled loop muted open playsinline reversed")
+
+// policy is the allow list of elements and attributes. What the values may be is
+// looked at when the tags are collected.
+var policy = sync.OnceValue(func() *bluemonday.Policy {
+	p := bluemonday.NewPolicy()
+	all := strings.Fields(elements)
+	p.AllowElements(all...)
+	p.AllowNoAttrs().OnElements(all...)
+	p.AllowAttrs("style", "class", "id", "dir", "lang", "title", "aria-label", "aria-hidden").Globally()
+	p.AllowAttrs("href", "name", "target", "rel").OnElements("a")
+	p.AllowAttrs("src", "alt", "loading").OnElements("img")
+	p.AllowAttrs("width", "height").OnElements("img", "video", "iframe", "table", "td", "th", "col")
+	p.AllowAttrs("align", "valign").OnElements("p", "div", "h1", "h2", "h3", "h4", "h5", "h6", "table", "tr", "td", "th", "col", "img")
+	p.AllowAttrs("src", "allowfullscreen").OnElements("iframe")
+	p.AllowAttrs("src", "controls", "loop", "muted", "preload").OnElements("audio", "video")
+	p.AllowAttrs("poster", "playsinline").OnElements("video")
+	p.AllowAttrs("src", "type").OnElements("source")
+	p.AllowAttrs("src", "kind", "srclang", "label", "default").OnElements("track")
+	p.AllowAttrs("colspan", "rowspan", "abbr", "scope", "headers").OnElements("td", "th")
+	p.AllowAttrs("span").OnElements("col", "colgroup")
+	p.AllowAttrs("start", "type", "reversed").OnElements("ol", "ul", "li")
+	p.AllowAttrs("value").OnElements("li")
+	p.AllowAttrs("cite").OnElements("blockquote", "q", "del", "ins")
+	p.AllowAttrs("datetime").OnElements("time", "del", "ins")
+	p.AllowAttrs("open").OnElements("details")
+	p.AllowAttrs("type", "checked", "disabled").OnElements("input")
+	p.AllowURLSchemes("http", "https", "mailto", "tel")
+	p.AllowDataURIImages()
+	p.AllowRelativeURLs(true)
+	p.RequireParseableURLs(true)
+	return p
+})
+
+var (
+	plainValue = regexp.MustCompile(`^[\pL\pN #%.,:;()_+*/'!?&-]{0,200}$`)
+	dataImage  = regexp.MustCompile(`(?i)^data:image/(png|jpe?g|gif|webp);base64,[a-z0-9+/=\s]+$`)
+	className  = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
+	words      = map[string]map[string]bool{ // attributes with few values
+		"loading": set("lazy eager"),
+		"preload": set("none metadata auto"),
+		"dir":     set("ltr rtl auto"),
+		"align":   set("left right center justify"),
+		"valign":  set("top middle bottom baseline"),
+		"kind":    set("subtitles captions descriptions chapters"),
+	}
+)
+
+// maxAttrs is how many attributes a tag keeps.
+const maxAttrs = 24
+
+// cleanAttrs gives the attributes that a tag is written with; not ok drops the tag.
+func cleanAttrs(tag string, in []html.Attribute) (out []html.Attribute, ok bool) {
+	out = make([]html.Attribute, 0, len(in)+2)
+	seen := map[string]bool{}
+	for _, a := range in {
+		if a.Key == "name" && tag == "a" {
+			a.Key = "id" // what anchors were before there were ids
+		}
+		if seen[a.Key] || len(out) >= maxAttrs {
+			continue
+		}
+		if value, keep := cleanAttr(tag, a); keep {
+			seen[a.Key] = true
+			out = append(out, html.Attribute{Key: a.Key, Val: value})
+		}
+	}
+	switch tag {
+	case "a":
+		return cleanLink(out), true
+	case "iframe":
+		return cleanFrame(out)
+	case "input":
+		return cleanInput(out)
+	case "audio", "video":
+		if !seen["controls"] { // nothing plays by itself, and everything can be stopped
+			out = append(out, html.Attribute{Key: "controls"})
+		}
+	case "img":
+		return out, seen["src"] || seen["alt"]
+	case "source", "track":
+		return out, seen["src"]
+	}
+	return out, true
+}
+
+// cleanAttr gives the value that one attribute is written with.
+func cleanAttr(tag string, a html.Attribute) (value string, keep bool) {
+	if boolean[a.Key] {
+		return "", a.Key != "disabled" // written with what needs it
+	}
+	if allowed := words[a.Key]; allowed != nil {
+		value = strings.ToLower(strings.TrimSpace(a.Val))
+		return value, allowed[value]
+	}
+	switch a.Key {
+	case "href":
+		return cleanURL(a.Val, "http", "https", "mailto", "tel")
+	case "src":
+		if tag == "img" && dataImage.MatchString(a.Val) {
+			return a.Val, true
+		}
+		return cleanURL(a.Val, "http", "https")
+	case "poster", "cite":
+		return cleanURL(a.Val, "http", "https")
+	case "style":
+		value = cleanStyle(a.Val)
+		return value, value != ""
+	case "class":
+		value = cleanClass(a.Val)
+		return value, value != ""
+	case "id":
+		return a.Val, validAnchor(a.Val)
+	case "alt", "title", "abbr", "label", "aria-label", "target", "rel":
+		return a.Val, len(a.Val) <= 2000
+	}
+	return a.Val, plainValue.MatchString(a.Val)
+}
+
+// cleanURL returns an address that is relative or has one of the schemes.
+func cleanURL(s string, schemes ...string) (string, bool) {
+	s = strings.TrimSpace(s)
+	if strings.HasPrefix(s, "//") {
+		s = "https:" + s
+	}
+	if s == "" || len(s) > 4096 || strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r == 0x7F || r == '\\' }) {
+		return "", false
+	}
+	u, err := url.Parse(s)
+	if err != nil {
+		return "", false
+	}
+	switch scheme := strings.ToLower(u.Scheme); scheme {
+	case "":
+		return s, u.Host == ""
+	case "http", "https":
+		return s, u.Host != ""
+	default:
+		return s, slices.Contains(schemes, scheme) && u.Opaque != ""
+	}
+}
+
+func cleanClass(s string) string {
+	var keep []string
+	for _, w := range strings.Fields(s) {
+		if className.MatchString(w) && !reserved(w) && !slices.Contains(keep, w) {
+			keep = append(keep, w)
+		}
+		if len(keep) == 16 {
+			break
+		}
+	}
+	return strings.Join(keep, " ")
+}
+
+// cleanLink lets a link open a new window only without handing over this one.
+func cleanLink(attrs []html.Attribute) []html.Attribute {
+	target, _ := attrOf(attrs, "target")
+	given, _ := attrOf(attrs, "rel")
+	blank := strings.EqualFold(target, "_blank")
+	var rel []string
+	for _, w := range strings.Fields(strings.ToLower(given)) {
+		switch w {
+		case "nofollow", "noopener", "noreferrer", "ugc", "sponsored":
+			if !slices.Contains(rel, w) {
+				rel = append(rel, w)
+			}
+		}
+	}
+	if blank && !slices.Contains(rel, "noopener") {
+		rel = append(rel, "noopener")
+	}
+	attrs = slices.DeleteFunc(attrs, func(a html.Attribute) bool { return a.Key == "target" || a.Key == "rel" })
+	if _, ok := attrOf(attrs, "href"); !ok {
+		return attrs
+	}
+	if blank {
+		attrs = append(attrs, html.Attribute{Key: "target", Val: "_blank"})
+	}
+	if len(rel) > 0 {
+		attrs = append(attrs, html.Attribute{Key: "rel", Val: strings.Join(rel, " ")})
+	}
+	return attrs
+}
+
+// cleanInput keeps the check boxes of task lists, which nobody can tick.
+func cleanInput(attrs []html.Attribute) ([]html.Attribute, bool) {
+	kind, _ := attrOf(attrs, "type")
+	if !strings.EqualFold(kind, "checkbox") {
+		return nil, false
+	}
+	out := []html.Attribute{{Key: "type", Val: "checkbox"}, {Key: "disabled"}}
+	if _, checked := attrOf(attrs, "checked"); checked {
+		out = append(out, html.Attribute{Key: "checked"})
+	}
+	return out, true
+}

@@ -1,0 +1,262 @@
+package theme
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"html/template"
+	"io"
+	"maps"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"text/template/parse"
+)
+
+// Set is a theme that is ready to render pages. It may be used by several at once.
+type Set struct {
+	pages map[string]*page
+}
+
+// page is the set of templates of one page, with its own content.
+type page struct {
+	pristine *template.Template // never executed, to be cloned
+	paths    map[string]string  // of templates by name
+	pool     sync.Pool          // of *instance
+}
+
+// instance is a clone that serves one rendering at a time, as its functions count for
+// that one.
+type instance struct {
+	layout *template.Template
+	meter  *meter
+}
+
+// Compile makes a theme of the texts of its templates by path. Templates that are not
+// there are the built-in theme's; layout and article must be. The error is a *Problem
+// with the line of a template that does not parse, calls what themes must not, or is
+// not HTML that can be escaped safely.
+func Compile(templates map[string]string) (*Set, error) {
+	own, err := byName(templates)
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range []string{layoutName, PageArticle} {
+		if _, ok := own[name]; !ok {
+			return nil, &Problem{Message: "The theme has no templates/" + name + ".html."}
+		}
+	}
+	return compile(own)
+}
+
+// source is the text of a template and where it came from.
+type source struct{ path, text string }
+
+func byName(templates map[string]string) (map[string]source, error) {
+	own := map[string]source{}
+	size := 0
+	for _, path := range slices.Sorted(maps.Keys(templates)) {
+		if err := CheckFile(path, []byte(templates[path])); err != nil {
+			return nil, err
+		}
+		name := TemplateName(path)
+		if other, taken := own[name]; taken || name == contentName {
+			return nil, &Problem{Path: path, Message: fmt.Sprintf("the template %s is there already%s", name, nameOf(other.path))}
+		}
+		if size += len(templates[path]); size > MaxTemplates {
+			return nil, &Problem{Message: "The theme's templates are larger than 2 MB together."}
+		}
+		own[name] = source{path: path, text: templates[path]}
+	}
+	return own, nil
+}
+
+func nameOf(path string) string {
+	if path == "" {
+		return ""
+	}
+	return ": " + path
+}
+
+func compile(own map[string]source) (*Set, error) {
+	all := map[string]source{}
+	for path, text := range builtinTemplates() {
+		all[TemplateName(path)] = source{path: path, text: text}
+	}
+	maps.Copy(all, own)
+	paths := map[string]string{}
+	for name, s := range all {
+		paths[name] = s.path
+	}
+	base := template.New("").Funcs(new(meter).functions())
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		if slices.Contains(Pages(), name) {
+			continue
+		}
+		if _, err := base.New(name).Parse(all[name].text); err != nil {
+			return nil, problemOf(err, paths)
+		}
+	}
+	set := &Set{pages: map[string]*page{}}
+	for _, name := range Pages() {
+		p, err := compilePage(base, name, all[name].text, paths)
+		if err != nil {
+			return nil, problemOf(err, paths)
+		}
+		set.pages[name] = p
+	}
+	return set, nil
+}
+
+func compilePage(base *template.Template, name, text string, paths map[string]string) (*page, error) {
+	t, err := base.Clone()
+	if err != nil {
+		return nil, err
+	}
+	if _, err := t.New(name).Parse(text); err != nil {
+		return nil, err
+	}
+	// The page is its file, or what its file defines as the content.
+	body, defined := t.Lookup(name), t.Lookup(contentName)
+	if body != nil && body.Tree != nil && (defined == nil || !parse.IsEmptyTree(body.Tree.Root)) {
+		if _, err := t.AddParseTree(contentName, body.Tree.Copy()); err != nil {
+			return nil, err
+		}
+	}
+	for _, one := range t.Templates() {
+		if one.Tree == nil || one.Tree.Root == nil {
+			continue
+		}
+		if err := guardTree(one.Tree); err != nil {
+			return nil, err
+		}
+	}
+	p := &page{pristine: t, paths: paths}
+	return p, p.check()
+}
+
+// check escapes the page, which html/template does before it executes anything: a
+// budget of no steps ends it there.
+func (p *page) check() error {
+	i, err := p.instance()
+	if err != nil {
+		return err
+	}
+	i.meter.begin(context.Background(), Limits{Steps: -1, Depth: 1}, Env{}, nil)
+	err = i.layout.Execute(io.Discard, Page{})
+	if err == nil || errors.Is(err, ErrSteps) {
+		return nil
+	}
+	return err
+}
+
+func (p *page) instance() (*instance, error) {
+	if i, ok := p.pool.Get().(*instance); ok {
+		return i, nil
+	}
+	t, err := p.pristine.Clone()
+	if err != nil {
+		return nil, err
+	}
+	m := &meter{}
+	t.Funcs(m.functions())
+	layout := t.Lookup(layoutName)
+	if layout == nil {
+		return nil, &Problem{Path: p.paths[layoutName], Message: "is empty"}
+	}
+	return &instance{layout: layout, meter: m}, nil
+}
+
+// Env is what a rendering needs beside the page.
+type Env struct {
+	Asset  func(path string) string // address of a file under assets/; "" for none
+	Limits Limits
+}
+
+// Render renders a page: one of [Pages]. The error is a *Problem with the place where
+// the theme failed; where a limit was met it is also one of the Err values, or the
+// context's.
+func (s *Set) Render(ctx context.Context, name string, p Page, env Env) ([]byte, error) {
+	page, ok := s.pages[name]
+	if !ok {
+		return nil, &Problem{Message: "There is no page " + name + "."}
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	i, err := page.instance()
+	if err != nil {
+		return nil, problemOf(err, page.paths)
+	}
+	limits := env.Limits.withDefaults()
+	i.meter.begin(ctx, limits, env, textsOf(p.Locale))
+	out := &limited{left: limits.Output}
+	err = i.layout.Execute(out, p)
+	i.meter.begin(context.Background(), limits, Env{}, nil) // keeps nothing of this page
+	page.pool.Put(i)
+	if err != nil {
+		return nil, renderError(err, page.paths)
+	}
+	return out.buf, nil
+}
+
+// renderError keeps the reason for errors.Is beside the place.
+func renderError(err error, paths map[string]string) error {
+	for _, reason := range []error{ErrSteps, ErrDepth, ErrOutput, ErrTime, context.Canceled, context.DeadlineExceeded} {
+		if errors.Is(err, reason) {
+			p := problemOf(err, paths)
+			p.Line, p.Message = 0, reason.Error() // the line is that of the count, which the author did not write
+			return fmt.Errorf("%w: %w", p, reason)
+		}
+	}
+	return problemOf(err, paths)
+}
+
+// place finds where html/template and text/template say that an error is.
+var place = regexp.MustCompile(`^(?:html/)?template: ?([^:]*):(\d+)(?::\d+)?: (?s:(.*))$`)
+
+// problemOf turns an error of the template packages into one that names the file.
+func problemOf(err error, paths map[string]string) *Problem {
+	if p, ok := errors.AsType[*Problem](err); ok {
+		found := *p
+		if path, known := paths[found.Path]; known {
+			found.Path = path
+		}
+		return &found
+	}
+	if e, ok := errors.AsType[*template.Error](err); ok && e.Description != "" && e.Node == nil {
+		return &Problem{Path: pathOf(e.Name, paths), Line: e.Line, Message: e.Description}
+	}
+	m := place.FindStringSubmatch(err.Error())
+	if m == nil {
+		return &Problem{Message: strings.ToValidUTF8(err.Error(), "\uFFFD")}
+	}
+	line, _ := strconv.Atoi(m[2])
+	message := m[3]
+	if _, after, ok := strings.Cut(message, ">: "); ok && strings.HasPrefix(message, "executing ") {
+		message = after
+	}
+	return &Problem{Path: pathOf(m[1], paths), Line: line, Message: strings.ToValidUTF8(message, "\uFFFD")}
+}
+
+// pathOf takes off what html/template appends to the names of templates that it
+// escapes in several ways.
+func pathOf(name string, paths map[string]string) string {
+	name, _, _ = strings.Cut(name, "$")
+	if path, ok := paths[name]; ok {
+		return path
+	}
+	return name
+}
+
+// splitLocation reads "name:line:column".
+func splitLocation(location string) (name string, line int) {
+	parts := strings.Split(location, ":")
+	if len(parts) < 2 {
+		return location, 0
+	}
+	line, _ = strconv.Atoi(parts[1])
+	return parts[0], line
+}

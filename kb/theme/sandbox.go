@@ -1,0 +1,268 @@
+package theme
+
+import (
+	"context"
+	"errors"
+	"html/template"
+	"io"
+	"slices"
+	"strings"
+	"text/template/parse"
+	"time"
+	"unicode/utf8"
+)
+
+// Limits bound the rendering of one page. The zero value of a field is its default.
+type Limits struct {
+	Steps  int           // rounds of loops and calls of templates; default 100,000
+	Depth  int           // templates that call each other; default 50
+	Output int           // bytes; default 8 MiB
+	Time   time.Duration // default 2 s
+}
+
+func (l Limits) withDefaults() Limits {
+	if l.Steps == 0 {
+		l.Steps = 100_000
+	}
+	if l.Depth == 0 {
+		l.Depth = 50
+	}
+	if l.Output == 0 {
+		l.Output = 8 << 20
+	}
+	if l.Time == 0 {
+		l.Time = 2 * time.Second
+	}
+	return l
+}
+
+// Why the rendering of a page was ended.
+var (
+	ErrSteps  = errors.New("the theme takes too many steps")
+	ErrDepth  = errors.New("the theme's templates call each other too deeply")
+	ErrOutput = errors.New("the theme makes too large a page")
+	ErrTime   = errors.New("the theme takes too long")
+)
+
+// allowed are the functions that a theme may call: none of them makes a long value
+// out of a short one.
+var allowed = []string{
+	"and", "or", "not", "eq", "ne", "lt", "le", "gt", "ge", "len", "index",
+	"asset", "t", "date", "truncate",
+}
+
+// What instrument puts into templates. Nobody can write these names.
+const tickFunc, enterFunc, leaveFunc = "__tick", "__enter", "__leave"
+
+// maxNesting bounds the recursion of what walks the templates.
+const maxNesting = 100
+
+// meter counts what one rendering does. It serves one at a time.
+type meter struct {
+	ctx    context.Context
+	limits Limits
+	end    time.Time
+	steps  int
+	depth  int
+	env    Env
+	texts  map[string]string
+}
+
+func (m *meter) begin(ctx context.Context, limits Limits, env Env, texts map[string]string) {
+	*m = meter{ctx: ctx, limits: limits, end: time.Now().Add(limits.Time), env: env, texts: texts}
+}
+
+func (m *meter) tick() (string, error) {
+	m.steps++
+	if m.steps > m.limits.Steps {
+		return "", ErrSteps
+	}
+	if m.steps%64 == 0 {
+		if time.Now().After(m.end) {
+			return "", ErrTime
+		}
+		return "", m.ctx.Err()
+	}
+	return "", nil
+}
+
+func (m *meter) enter() (string, error) {
+	if m.depth++; m.depth > m.limits.Depth {
+		return "", ErrDepth
+	}
+	return m.tick()
+}
+
+func (m *meter) leave() string {
+	m.depth--
+	return ""
+}
+
+func (m *meter) functions() template.FuncMap {
+	return template.FuncMap{
+		tickFunc: m.tick, enterFunc: m.enter, leaveFunc: m.leave,
+		"asset": m.asset, "t": m.translate, "date": date, "truncate": truncate,
+	}
+}
+
+func (m *meter) asset(path string) string {
+	if m.env.Asset == nil {
+		return ""
+	}
+	return m.env.Asset("assets/" + strings.TrimPrefix(path, "assets/"))
+}
+
+func (m *meter) translate(text string) string {
+	if found, ok := m.texts[text]; ok {
+		return found
+	}
+	return text
+}
+
+// date writes a time (RFC 3339) in the layout of Go's package time.
+func date(value, layout string) (string, error) {
+	if len(layout) > 100 {
+		return "", errors.New("the layout of a date is too long")
+	}
+	t, err := time.Parse(time.RFC3339, value)
+	if err != nil {
+		return "", nil //nolint:nilerr // no date is shown as none
+	}
+	return t.Format(layout), nil
+}
+
+// truncate cuts a text to n characters, the last of them an ellipsis.
+func truncate(n int, text string) string {
+	if utf8.RuneCountInString(text) <= n {
+		return text
+	}
+	for i := range text {
+		if n--; n <= 0 {
+			return strings.TrimRight(text[:i], " ") + "…"
+		}
+	}
+	return ""
+}
+
+// guardTree refuses what a theme must not call, and puts a count of steps into every
+// round of a loop and every template. The escaping of html/template stays as it is: a
+// declaration prints nothing.
+func guardTree(tree *parse.Tree) error {
+	g := &guard{tree: tree}
+	g.list(tree.Root, 0)
+	if g.problem != nil {
+		return g.problem
+	}
+	tree.Root.Nodes = slices.Concat([]parse.Node{g.call(enterFunc)}, tree.Root.Nodes, []parse.Node{g.call(leaveFunc)})
+	return nil
+}
+
+type guard struct {
+	tree    *parse.Tree
+	calls   map[string]parse.Node
+	problem *Problem
+}
+
+// call is a node of {{$_ := function}} that says which template it is in.
+func (g *guard) call(function string) parse.Node {
+	if g.calls[function] == nil {
+		name := g.tree.ParseName
+		trees, err := parse.Parse(name, "{{$_ := "+function+"}}", "", "", map[string]any{function: func() string { return "" }})
+		if err != nil {
+			panic("theme: " + err.Error()) // a constant text
+		}
+		if g.calls == nil {
+			g.calls = map[string]parse.Node{}
+		}
+		g.calls[function] = trees[name].Root.Nodes[0]
+	}
+	return g.calls[function].Copy()
+}
+
+func (g *guard) refuse(n parse.Node, message string) {
+	if g.problem != nil {
+		return
+	}
+	location, _ := g.tree.ErrorContext(n)
+	name, line := splitLocation(location)
+	g.problem = &Problem{Path: name, Line: line, Message: message}
+}
+
+func (g *guard) list(l *parse.ListNode, depth int) {
+	if l == nil || g.problem != nil {
+		return
+	}
+	if depth > maxNesting {
+		g.refuse(l, "is nested too deeply")
+		return
+	}
+	for _, n := range l.Nodes {
+		g.node(n, depth)
+	}
+}
+
+func (g *guard) node(n parse.Node, depth int) {
+	if g.problem != nil {
+		return
+	}
+	if depth > maxNesting {
+		g.refuse(n, "is nested too deeply")
+		return
+	}
+	switch n := n.(type) {
+	case *parse.ActionNode:
+		g.pipe(n.Pipe, depth)
+	case *parse.IfNode:
+		g.branch(&n.BranchNode, depth)
+	case *parse.WithNode:
+		g.branch(&n.BranchNode, depth)
+	case *parse.RangeNode:
+		g.branch(&n.BranchNode, depth)
+		n.List.Nodes = slices.Concat([]parse.Node{g.call(tickFunc)}, n.List.Nodes)
+	case *parse.TemplateNode:
+		g.pipe(n.Pipe, depth)
+	case *parse.PipeNode:
+		g.pipe(n, depth)
+	case *parse.CommandNode:
+		for _, arg := range n.Args {
+			g.node(arg, depth+1)
+		}
+	case *parse.ChainNode:
+		g.node(n.Node, depth+1)
+	case *parse.IdentifierNode:
+		if !slices.Contains(allowed, n.Ident) {
+			g.refuse(n, "the function "+n.Ident+" is not available to themes")
+		}
+	}
+}
+
+func (g *guard) branch(b *parse.BranchNode, depth int) {
+	g.pipe(b.Pipe, depth)
+	g.list(b.List, depth+1)
+	g.list(b.ElseList, depth+1)
+}
+
+func (g *guard) pipe(p *parse.PipeNode, depth int) {
+	if p == nil {
+		return
+	}
+	for _, c := range p.Cmds {
+		g.node(c, depth+1)
+	}
+}
+
+// limited collects a page up to a size.
+type limited struct {
+	buf  []byte
+	left int
+}
+
+func (l *limited) Write(p []byte) (int, error) {
+	if l.left -= len(p); l.left < 0 {
+		return 0, ErrOutput
+	}
+	l.buf = append(l.buf, p...)
+	return len(p), nil
+}
+
+var _ io.Writer = (*limited)(nil)
