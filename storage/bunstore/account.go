@@ -2,6 +2,8 @@ package bunstore
 
 import (
 	"context"
+	"slices"
+	"time"
 
 	"github.com/uptrace/bun"
 
@@ -18,6 +20,9 @@ type accountRow struct {
 	DefaultLocale    string
 	DefaultMailboxID int64
 	Languages        list[string]
+	SendHold         int64 // seconds
+	RemoteImages     string
+	TrackSeen        bool
 	CreatedAt        int64
 	UpdatedAt        int64
 }
@@ -25,6 +30,8 @@ type accountRow struct {
 func (r *accountRow) account() helpdesk.Account {
 	return helpdesk.Account{
 		ID: r.ID, Name: r.Name, NextNumber: r.NextNumber, DefaultLocale: r.DefaultLocale, Languages: r.Languages, DefaultMailboxID: r.DefaultMailboxID,
+		SendHold:     time.Duration(r.SendHold) * time.Second,
+		RemoteImages: helpdesk.RemoteImages(r.RemoteImages), TrackSeen: r.TrackSeen,
 		CreatedAt: timeOf(r.CreatedAt), UpdatedAt: timeOf(r.UpdatedAt),
 	}
 }
@@ -32,6 +39,8 @@ func (r *accountRow) account() helpdesk.Account {
 func accountRowOf(a *helpdesk.Account) accountRow {
 	return accountRow{
 		ID: a.ID, Name: a.Name, NextNumber: a.NextNumber, DefaultLocale: a.DefaultLocale, Languages: a.Languages, DefaultMailboxID: a.DefaultMailboxID,
+		SendHold:     int64(a.SendHold / time.Second),
+		RemoteImages: string(a.RemoteImages), TrackSeen: a.TrackSeen,
 		CreatedAt: micros(a.CreatedAt), UpdatedAt: micros(a.UpdatedAt),
 	}
 }
@@ -78,9 +87,9 @@ func (w writer) UpdateAccount(ctx context.Context, a *helpdesk.Account) error {
 // DeleteAccount implements [helpdesk.AccountWriter]. What refers goes before what is referred to.
 func (w writer) DeleteAccount(ctx context.Context) error {
 	id := w.scope.AccountID
-	for _, table := range []string{
-		"hw_inbound_mails", "hw_conversations", "hw_customers", "hw_mailboxes", "hw_memberships", "hw_roles", "hw_invitations",
-	} {
+	for _, table := range append(slices.Clone(siteTables),
+		"hw_sites", "hw_inbound_mails", "hw_conversations", "hw_customers", "hw_mailboxes", "hw_memberships", "hw_roles", "hw_invitations",
+	) {
 		if _, err := w.raw("DELETE FROM ? WHERE account_id = ?", bun.Ident(table), id).Exec(ctx); err != nil {
 			return failure(ctx, err, "account", id)
 		}

@@ -77,7 +77,7 @@ func TestEmbedded(t *testing.T) {
 				if err := db.Close(); err != nil { // does not close what it does not own
 					t.Fatal(err)
 				}
-				return storagetest.Backend{Store: db, Jobs: db, Events: db}
+				return storagetest.Backend{Store: db, Jobs: db, Events: db, KB: db.KB()}
 			})
 		})
 	}

@@ -46,7 +46,7 @@ func TestStore(t *testing.T) {
 			t.Parallel()
 			storagetest.Run(t, func(t *testing.T) storagetest.Backend {
 				db := open(t, database.url(t), bunstore.Config{})
-				return storagetest.Backend{Store: db, Jobs: db, Events: db}
+				return storagetest.Backend{Store: db, Jobs: db, Events: db, KB: db.KB()}
 			})
 		})
 	}
@@ -62,8 +62,8 @@ func TestCompare(t *testing.T) {
 				model := memstore.New()
 				db := open(t, database.url(t), bunstore.Config{})
 				storagetest.Compare(t, seed, 500,
-					storagetest.Backend{Store: model, Jobs: model, Events: model},
-					storagetest.Backend{Store: db, Jobs: db, Events: db})
+					storagetest.Backend{Store: model, Jobs: model, Events: model, KB: model.KB()},
+					storagetest.Backend{Store: db, Jobs: db, Events: db, KB: db.KB()})
 			})
 		}
 	}

@@ -116,6 +116,11 @@ func (r reader) Conversations(
 		q.Where(`EXISTS (SELECT 1 FROM hw_conversation_tags AS t WHERE t.account_id = ?TableName.account_id
 			AND t.conversation_id = ?TableName.id AND t.tag_id IN (?))`, bun.List(f.TagIDs))
 	}
+	if len(f.Audience) > 0 {
+		clause, args := r.meets("i", f.Audience)
+		q.Err(checkText(f.Audience)).Where("EXISTS (SELECT 1 FROM hw_interactions AS i WHERE i.account_id = ?TableName.account_id"+
+			" AND i.conversation_id = ?TableName.id AND "+clause+")", args...)
+	}
 	column, ok := sortColumns[sort]
 	if !ok {
 		column = sortColumns[helpdesk.ByCreated]

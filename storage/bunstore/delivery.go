@@ -2,6 +2,7 @@ package bunstore
 
 import (
 	"context"
+	"time"
 
 	"github.com/uptrace/bun"
 
@@ -14,6 +15,7 @@ type deliveryRow struct {
 	AccountID     int64
 	InteractionID int64
 	Address       string
+	AddressKey    string
 	Field         string
 	State         string
 	Attempts      int
@@ -21,24 +23,26 @@ type deliveryRow struct {
 	EnhancedCode  string
 	Response      string
 	NextAttemptAt int64
+	HeldBy        int64
+	HeldUntil     int64
 	CreatedAt     int64
 	UpdatedAt     int64
 }
 
 func (r *deliveryRow) delivery() helpdesk.Delivery {
 	return helpdesk.Delivery{
-		ID: r.ID, InteractionID: r.InteractionID, Address: r.Address, Field: r.Field,
+		ID: r.ID, InteractionID: r.InteractionID, Address: r.Address, AddressKey: r.AddressKey, Field: r.Field,
 		State: helpdesk.DeliveryState(r.State), Attempts: r.Attempts, Code: r.Code, EnhancedCode: r.EnhancedCode,
-		Response: r.Response, NextAttemptAt: timeOf(r.NextAttemptAt),
+		Response: r.Response, NextAttemptAt: timeOf(r.NextAttemptAt), HeldBy: r.HeldBy, HeldUntil: timeOf(r.HeldUntil),
 		CreatedAt: timeOf(r.CreatedAt), UpdatedAt: timeOf(r.UpdatedAt),
 	}
 }
 
 func deliveryRowOf(account int64, d *helpdesk.Delivery) deliveryRow {
 	return deliveryRow{
-		ID: d.ID, AccountID: account, InteractionID: d.InteractionID, Address: d.Address, Field: d.Field,
+		ID: d.ID, AccountID: account, InteractionID: d.InteractionID, Address: d.Address, AddressKey: d.AddressKey, Field: d.Field,
 		State: string(d.State), Attempts: d.Attempts, Code: d.Code, EnhancedCode: d.EnhancedCode,
-		Response: d.Response, NextAttemptAt: micros(d.NextAttemptAt),
+		Response: d.Response, NextAttemptAt: micros(d.NextAttemptAt), HeldBy: d.HeldBy, HeldUntil: micros(d.HeldUntil),
 		CreatedAt: micros(d.CreatedAt), UpdatedAt: micros(d.UpdatedAt),
 	}
 }
@@ -97,4 +101,27 @@ func (w writer) DeleteDeliveries(ctx context.Context, interactionID int64) error
 	_, err := w.deletes((*deliveryRow)(nil)).ApplyQueryBuilder(w.account).
 		Where("interaction_id = ?", interactionID).Exec(ctx)
 	return failure(ctx, err, "delivery", 0)
+}
+
+// SentTo implements [helpdesk.TrafficReader].
+func (r reader) SentTo(ctx context.Context, key string, since time.Time, limit int) (int, error) {
+	return r.count(ctx, r.selects((*deliveryRow)(nil)).ApplyQueryBuilder(r.ofInteraction).
+		Where("address_key = ?", key).Where("updated_at >= ?", micros(since)).
+		Where("state IN (?)", bun.List([]helpdesk.DeliveryState{helpdesk.DeliverySent, helpdesk.DeliveryBounced})), limit)
+}
+
+// Received implements [helpdesk.TrafficReader].
+func (r reader) Received(ctx context.Context, customerEmailID int64, since time.Time, limit int) (int, error) {
+	return r.count(ctx, r.selects((*interactionRow)(nil)).ApplyQueryBuilder(r.ofConversation).
+		Where("customer_email_id = ?", customerEmailID).Where("created_at >= ?", micros(since)), limit)
+}
+
+// count counts the rows that a query selects, and no more than limit of them.
+func (r reader) count(ctx context.Context, q *bun.SelectQuery, limit int) (int, error) {
+	if limit <= 0 {
+		return 0, r.state()
+	}
+	var n int
+	err := r.raw("SELECT count(*) FROM (?) AS counted", q.ColumnExpr("1").Limit(int64(limit))).Scan(ctx, &n)
+	return n, failure(ctx, err, "delivery", 0)
 }

@@ -17,6 +17,7 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/kb"
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
@@ -35,6 +36,10 @@ var uniques = []struct{ index, columns, code string }{
 	{"hw_domains_name", "hw_domains.account_id, hw_domains.name", helpdesk.UniqueDomain},
 	{"hw_pgp_keys_fingerprint", "hw_pgp_keys.customer_email_id, hw_pgp_keys.fingerprint", helpdesk.UniquePGPKey},
 	{"hw_tags_key", "hw_tags.account_id, hw_tags.name_key", helpdesk.UniqueTag},
+	{"hw_suppressions_email", "hw_suppressions.account_id, hw_suppressions.email_key", helpdesk.UniqueSuppression},
+	{"hw_sites_address", "hw_sites.host_key, hw_sites.path", kb.UniqueSitePath},
+	{"hw_themes_active", "hw_themes.site_id", kb.UniqueActiveTheme},
+	{"hw_theme_files_path", "hw_theme_files.theme_id, hw_theme_files.path", kb.UniqueThemeFile},
 }
 
 // The codes of PostgreSQL (appendix A of its manual) that mean something here.
@@ -112,7 +117,7 @@ func uniqueViolation(err error) (string, bool) {
 	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
 		return e.ConstraintName, e.Code == pgUniqueViolation
 	}
-	if e, ok := errors.AsType[*sqlite.Error](err); ok && e.Code() == sqlite3.SQLITE_CONSTRAINT_UNIQUE {
+	if e, ok := errors.AsType[*sqlite.Error](err); ok && (e.Code() == sqlite3.SQLITE_CONSTRAINT_UNIQUE || e.Code() == sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY) {
 		_, columns, _ := strings.Cut(e.Error(), "UNIQUE constraint failed: ")
 		columns, _, _ = strings.Cut(columns, " (")
 		return columns, true

@@ -2,9 +2,11 @@ package bunstore
 
 import (
 	"context"
+	"slices"
 
 	"github.com/uptrace/bun"
 
+	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/storage"
 )
 
@@ -18,12 +20,14 @@ type eventRow struct {
 	ActorID       int64
 	Data          []byte
 	Time          int64
+
+	ConversationID int64
 }
 
 func (r *eventRow) event() storage.Event {
 	return storage.Event{
 		Seq: r.Seq, Type: r.Type, Subject: r.Subject, MailboxID: r.MailboxID, ActorID: r.ActorID,
-		Data: empty(r.Data), Time: timeOf(r.Time),
+		ConversationID: r.ConversationID, Data: empty(r.Data), Time: timeOf(r.Time),
 	}
 }
 
@@ -38,11 +42,81 @@ func (db *DB) Events(ctx context.Context, accountID, after int64, limit int) ([]
 	return mapped(rows, (*eventRow).event), failure(ctx, err, "event", 0)
 }
 
+// eventList narrows a list of events to a scope.
+func (r reader) eventList(rows *[]eventRow, f helpdesk.EventFilter, seek storage.Seek) *bun.SelectQuery {
+	order, beyond := "seq ASC", "seq > ?"
+	if seek.Desc {
+		order, beyond = "seq DESC", "seq < ?"
+	}
+	q := r.selects(rows).ApplyQueryBuilder(r.account).OrderExpr(order).Limit(int64(seek.Limit))
+	if seek.From != nil {
+		q.Where(beyond, seek.From.ID)
+	}
+	if f.ConversationID != 0 { // said twice, for the index of those that have one
+		q.Where("conversation_id = ?", f.ConversationID).Where("conversation_id <> 0")
+	}
+	if f.Areas != nil {
+		q.WhereGroup(" AND ", func(q *bun.SelectQuery) *bun.SelectQuery {
+			q.Where("1 = 0")
+			for _, area := range f.Areas {
+				q.WhereOr("substr(type, 1, ?) = ?", len(area)+1, area+".")
+			}
+			return q
+		})
+	}
+	if r.scope.Mailboxes != nil {
+		q.Where("mailbox_id IN (?)", bun.List(append([]int64{0}, r.scope.Mailboxes...)))
+	}
+	return q
+}
+
+// Events implements [helpdesk.EventReader]. Of several types each is read in the order of its index.
+func (r reader) Events(ctx context.Context, f helpdesk.EventFilter, seek storage.Seek) ([]storage.Event, error) {
+	if err := checkText(f.Types, f.Areas); err != nil || seek.Limit <= 0 {
+		return nil, err
+	}
+	types := slices.Compact(slices.Sorted(slices.Values(f.Types)))
+	var rows []eventRow
+	var err error
+	switch {
+	case len(types) == 0 || f.ConversationID != 0:
+		q := r.eventList(&rows, f, seek)
+		if len(types) > 0 {
+			q.Where("type IN (?)", bun.List(types))
+		}
+		err = q.Scan(ctx)
+	default:
+		var all any = r.eventList(&rows, f, seek).Where("type = ?", types[0])
+		all = r.raw("SELECT * FROM (?) AS t", all)
+		for _, kind := range types[1:] {
+			all = r.raw("? UNION ALL SELECT * FROM (?) AS t", all, r.eventList(&rows, f, seek).Where("type = ?", kind))
+		}
+		order := bun.Safe("ASC")
+		if seek.Desc {
+			order = "DESC"
+		}
+		err = r.raw("SELECT * FROM (?) AS e ORDER BY seq ? LIMIT ?", all, order, seek.Limit).Scan(ctx, &rows)
+	}
+	return mapped(rows, (*eventRow).event), failure(ctx, err, "event", 0)
+}
+
+// LastEvent implements [helpdesk.EventReader].
+func (r reader) LastEvent(ctx context.Context) (int64, error) {
+	var last int64
+	err := r.raw("SELECT last_event FROM hw_accounts WHERE id = ?", r.scope.AccountID).Scan(ctx, &last)
+	return last, failure(ctx, err, "account", r.scope.AccountID)
+}
+
 // insertEvents appends to the log of an account, whose row stays locked from here to the end of the transaction.
 func (s *querier) insertEvents(ctx context.Context, account int64, events []storage.Event) error {
+	told := bun.Safe("''")
+	if s.store.postgres { // with the commit, the readers of other processes
+		told = bun.Safe("pg_notify('" + eventChannel + "', CAST(id AS TEXT))::text")
+	}
 	var last int64
-	err := s.raw("UPDATE hw_accounts SET last_event = last_event + ? WHERE id = ? RETURNING last_event",
-		len(events), account).Scan(ctx, &last)
+	var none string
+	err := s.raw("UPDATE hw_accounts SET last_event = last_event + ? WHERE id = ? RETURNING last_event, ?",
+		len(events), account, told).Scan(ctx, &last, &none)
 	if err != nil {
 		return failure(ctx, err, "account", account)
 	}
@@ -50,7 +124,7 @@ func (s *querier) insertEvents(ctx context.Context, account int64, events []stor
 	for i, e := range events {
 		rows[i] = eventRow{
 			AccountID: account, Seq: last - int64(len(events)-i-1), Type: e.Type, Subject: e.Subject,
-			MailboxID: e.MailboxID, ActorID: e.ActorID, Data: empty(e.Data), Time: micros(e.Time),
+			MailboxID: e.MailboxID, ConversationID: e.ConversationID, ActorID: e.ActorID, Data: empty(e.Data), Time: micros(e.Time),
 		}
 	}
 	_, err = s.inserts(&rows).Exec(ctx)

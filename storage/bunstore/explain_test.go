@@ -13,6 +13,7 @@ import (
 	"github.com/uptrace/bun"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/kb"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/bunstore"
 )
@@ -149,6 +150,10 @@ func lists() []explained {
 		_, err := r.InboundMails(ctx, helpdesk.InboundFilter{States: []helpdesk.InboundState{helpdesk.InboundQuarantined}}, seek)
 		return err
 	})
+	add("InboundPositions", true, func(ctx context.Context, _ *bunstore.DB, r helpdesk.Reader, _ storage.Seek) error {
+		_, err := r.InboundPositions(ctx, 1, "imap", []string{"a", "b"})
+		return err
+	})
 	add("InboundByIdentity", false, func(ctx context.Context, _ *bunstore.DB, r helpdesk.Reader, _ storage.Seek) error {
 		_, err := r.InboundByIdentity(ctx, 1, []byte("x"))
 		return err
@@ -179,6 +184,18 @@ func lists() []explained {
 	})
 	add("Events", false, func(ctx context.Context, db *bunstore.DB, _ helpdesk.Reader, seek storage.Seek) error {
 		_, err := db.Events(ctx, 1, 500, seek.Limit)
+		return err
+	})
+	for name, filter := range map[string]helpdesk.EventFilter{
+		"": {}, "/type": {Types: []string{"a.b"}}, "/conversation": {ConversationID: 7}, "/areas": {Areas: []string{"a"}},
+	} {
+		add("Events"+name, false, func(ctx context.Context, _ *bunstore.DB, r helpdesk.Reader, seek storage.Seek) error {
+			_, err := r.Events(ctx, filter, seek)
+			return err
+		})
+	}
+	add("Events/types", true, func(ctx context.Context, _ *bunstore.DB, r helpdesk.Reader, seek storage.Seek) error {
+		_, err := r.Events(ctx, helpdesk.EventFilter{Types: []string{"a.b", "a.c"}}, seek)
 		return err
 	})
 	add("Buried", false, func(ctx context.Context, db *bunstore.DB, _ helpdesk.Reader, seek storage.Seek) error {
@@ -221,12 +238,99 @@ func lists() []explained {
 		_, err := r.PGPKeysByAddress(ctx, []string{"1", "2"})
 		return err
 	})
+	add("Suppressions", false, func(ctx context.Context, _ *bunstore.DB, r helpdesk.Reader, seek storage.Seek) error {
+		_, err := r.Suppressions(ctx, seek)
+		return err
+	})
+	add("SuppressionsByKey", true, func(ctx context.Context, _ *bunstore.DB, r helpdesk.Reader, _ storage.Seek) error {
+		_, err := r.SuppressionsByKey(ctx, []string{"1", "2"})
+		return err
+	})
+	add("Received", false, func(ctx context.Context, _ *bunstore.DB, r helpdesk.Reader, _ storage.Seek) error {
+		_, err := r.Received(ctx, 1, time.Unix(0, 0), 10)
+		return err
+	})
+	add("SentTo", false, func(ctx context.Context, _ *bunstore.DB, r helpdesk.Reader, _ storage.Seek) error {
+		_, err := r.SentTo(ctx, "1", time.Unix(0, 0), 10)
+		return err
+	})
+	add("Conversations/audience", false, func(ctx context.Context, _ *bunstore.DB, r helpdesk.Reader, seek storage.Seek) error {
+		filter := helpdesk.ConversationFilter{CustomerID: 1, Audience: []string{"1@example.org"}}
+		_, err := r.Conversations(ctx, filter, helpdesk.ByCreated, seek)
+		return err
+	})
+	add("Correspondence", false, func(ctx context.Context, _ *bunstore.DB, r helpdesk.Reader, seek storage.Seek) error {
+		_, err := r.Correspondence(ctx, 1, []string{"1@example.org", "x"}, seek)
+		return err
+	})
+	add("LastCorrespondence", true, func(ctx context.Context, _ *bunstore.DB, r helpdesk.Reader, _ storage.Seek) error {
+		_, err := r.LastCorrespondence(ctx, []int64{1, 2, 3}, []string{"1@example.org"})
+		return err
+	})
+	for name, filter := range map[string]helpdesk.AuditFilter{
+		"all": {}, "user": {UserID: storage.Some[int64](1)}, "action": {Action: "role.updated"}, "since": {Since: time.Unix(1_700_000_500, 0)},
+	} {
+		add("AuditLog/"+name, true, func(ctx context.Context, _ *bunstore.DB, r helpdesk.Reader, seek storage.Seek) error {
+			_, err := r.AuditLog(ctx, filter, seek)
+			return err
+		})
+	}
+	add("PortalKeys", true, func(ctx context.Context, _ *bunstore.DB, r helpdesk.Reader, seek storage.Seek) error {
+		_, err := r.PortalKeys(ctx, seek)
+		return err
+	})
 	add("Claim", true, func(ctx context.Context, db *bunstore.DB, _ helpdesk.Reader, _ storage.Seek) error {
 		_, err := db.Claim(ctx, []string{"a", "b"}, 10, time.Unix(0, 0), time.Unix(1, 0))
 		return err
 	})
 	add("Sweep", false, func(ctx context.Context, db *bunstore.DB, _ helpdesk.Reader, _ storage.Seek) error {
 		_, err := db.Sweep(ctx, time.Unix(0, 0), 10)
+		return err
+	})
+	for name, run := range siteFileLists() {
+		add(name, false, func(ctx context.Context, db *bunstore.DB, _ helpdesk.Reader, seek storage.Seek) error {
+			return run(ctx, db.KB().Within(kb.Scope{AccountID: 1, SiteID: 1}), seek)
+		})
+	}
+	add("Sites", false, func(ctx context.Context, db *bunstore.DB, _ helpdesk.Reader, seek storage.Seek) error {
+		_, err := db.KB().Within(kb.Scope{AccountID: 1}).Sites(ctx, seek)
+		return err
+	})
+	in := kb.Scope{AccountID: 1, SiteID: 1}
+	addKB := func(name string, sort bool, run func(ctx context.Context, r kb.Reader, seek storage.Seek) error) {
+		add(name, sort, func(ctx context.Context, db *bunstore.DB, _ helpdesk.Reader, seek storage.Seek) error {
+			return run(ctx, db.KB().Within(in), seek)
+		})
+	}
+	addKB("Collections", false, func(ctx context.Context, r kb.Reader, seek storage.Seek) error {
+		_, err := r.Collections(ctx, seek)
+		return err
+	})
+	for name, filter := range map[string]kb.CategoryFilter{"all": {}, "collection": {CollectionID: 1}} {
+		addKB("Categories/"+name, false, func(ctx context.Context, r kb.Reader, seek storage.Seek) error {
+			_, err := r.Categories(ctx, filter, seek)
+			return err
+		})
+	}
+	for name, filter := range map[string]kb.ArticleFilter{
+		"all": {}, "collection": {CollectionID: 1}, "category": {CategoryID: 1}, "ids": {IDs: []int64{1, 2, 3}},
+	} {
+		few := name == "category" || name == "ids"
+		addKB("LiveArticles/"+name, few, func(ctx context.Context, r kb.Reader, seek storage.Seek) error {
+			_, err := r.LiveArticles(ctx, filter, seek)
+			return err
+		})
+		addKB("PublishedArticles/"+name, few, func(ctx context.Context, r kb.Reader, seek storage.Seek) error {
+			_, err := r.PublishedArticles(ctx, filter, seek)
+			return err
+		})
+	}
+	addKB("Revisions", false, func(ctx context.Context, r kb.Reader, seek storage.Seek) error {
+		_, err := r.Revisions(ctx, 1, seek)
+		return err
+	})
+	add("SiteByAddress", false, func(ctx context.Context, db *bunstore.DB, _ helpdesk.Reader, _ storage.Seek) error {
+		_, err := db.KB().SiteByAddress(ctx, kb.SharedHost, "5")
 		return err
 	})
 	add("Reserve", false, func(ctx context.Context, db *bunstore.DB, _ helpdesk.Reader, _ storage.Seek) error {
@@ -377,13 +481,32 @@ func stock(t *testing.T, app *bun.DB) {
 		`INSERT INTO hw_domains (account_id, name, selector, records, created_at, updated_at) SELECT 1 + n.i % 10, n.n, '', '[]', 0, 0 FROM n`,
 		`INSERT INTO hw_pgp_keys (account_id, customer_email_id, name, fingerprint, expires_at, created_at, updated_at)
 			SELECT 1, n.i, '', n.n, 0, 0, 0 FROM n`,
+		`INSERT INTO hw_suppressions (account_id, email, email_key, reason, detail, user_id, interaction_id, created_at)
+			SELECT 1 + n.i % 10, n.n, n.n, 'manual', '', 0, 0, 0 FROM n`,
 		`INSERT INTO hw_customer_search (rowid, account, terms) SELECT n.i, '_1', 'common' FROM n`,
 		`INSERT INTO hw_conversation_search (rowid, account, customer, own) SELECT n.i, '_1', '', 'common' FROM n`,
+		`INSERT INTO hw_sites (account_id, name, path, subdomain, custom_domain, host_key, html_head, visibility, created_at, updated_at)
+			SELECT 1 + n.i / 200, '', n.n, '', '', '.', '', 'public', 0, 0 FROM n`,
+		`INSERT INTO hw_collections (account_id, site_id, sort_order, source_locale, translations, created_at, updated_at)
+			SELECT 1, 1 + n.i % 2, n.i, 'en', '[]', 0, 0 FROM n`,
+		`INSERT INTO hw_categories (account_id, site_id, collection_id, sort_order, source_locale, translations, created_at, updated_at)
+			SELECT 1, 1, 2 * (1 + n.i % 20), n.i, 'en', '[]', 0, 0 FROM n`,
+		`INSERT INTO hw_articles (account_id, site_id, live, draft, last_revision, published, collection_id, category_ids, sort_order, created_at, updated_at)
+			SELECT 1, 1, 1, 0, 1, n.i % 2 = 0, 2 * (1 + n.i % 20), '[]', n.i, 0, 0 FROM n`,
+		`INSERT INTO hw_article_revisions (account_id, site_id, article_id, number, status, collection_id, category_ids, sort_order, source_locale,
+			translations, created_at, updated_at) SELECT 1, 1, n.i, 1, 'published', 1, '[]', 0, 'en', '[]', 0, 0 FROM n`,
+		`INSERT INTO hw_article_categories SELECT 1, 1, n.i, 1 + n.i % 100 FROM n`,
+		`INSERT INTO hw_site_files (account_id, site_id, filename, content_type, size, url_key, blob_key, created_at, updated_at)
+			SELECT 1, 1 + n.i / 200, '', '', 0, '', '', 0, 0 FROM n`,
+		`INSERT INTO hw_themes (account_id, site_id, name, is_active, source, version, revision, created_at, updated_at)
+			SELECT 1, 1 + n.i % 100, '', n.i <= 100, '', '', 0, 0, 0 FROM n`,
+		`INSERT INTO hw_theme_files (account_id, site_id, theme_id, path, size, hash, blob_key, created_at, updated_at)
+			SELECT 1, 1 + (1 + n.i % 100) % 100, 1 + n.i % 100, n.n, 0, '', '', 0, 0 FROM n`,
 		`ANALYZE`,
 	}
 	if strings.Contains(app.String(), "pg") {
-		statements[len(statements)-3] = `INSERT INTO hw_customer_search SELECT 1, n.i, 'common' FROM n`
-		statements[len(statements)-2] = `INSERT INTO hw_conversation_search SELECT 1, n.i, '', 'common' FROM n`
+		statements[len(statements)-12] = `INSERT INTO hw_customer_search SELECT 1, n.i, 'common' FROM n`
+		statements[len(statements)-11] = `INSERT INTO hw_conversation_search SELECT 1, n.i, '', 'common' FROM n`
 	}
 	for _, statement := range statements {
 		if statement != "ANALYZE" {
@@ -393,5 +516,31 @@ func stock(t *testing.T, app *bun.DB) {
 		if _, err := app.DB.Exec(statement); err != nil {
 			t.Fatalf("%s: %v", statement, err)
 		}
+	}
+}
+
+// siteFileLists are the reads of files and themes of a site.
+func siteFileLists() map[string]func(ctx context.Context, r kb.Reader, seek storage.Seek) error {
+	return map[string]func(ctx context.Context, r kb.Reader, seek storage.Seek) error{
+		"Files": func(ctx context.Context, r kb.Reader, seek storage.Seek) error {
+			_, err := r.Files(ctx, seek)
+			return err
+		},
+		"Themes": func(ctx context.Context, r kb.Reader, seek storage.Seek) error {
+			_, err := r.Themes(ctx, seek)
+			return err
+		},
+		"ActiveTheme": func(ctx context.Context, r kb.Reader, _ storage.Seek) error {
+			_, err := r.ActiveTheme(ctx)
+			return err
+		},
+		"ThemeFile": func(ctx context.Context, r kb.Reader, _ storage.Seek) error {
+			_, err := r.ThemeFile(ctx, 99, "98")
+			return err
+		},
+		"ThemeFiles": func(ctx context.Context, r kb.Reader, seek storage.Seek) error {
+			_, err := r.ThemeFiles(ctx, 99, seek)
+			return err
+		},
 	}
 }

@@ -20,12 +20,14 @@ type inboundRow struct {
 	Position       string
 	State          string
 	Reason         string
+	Partial        bool
 	RawKey         string
 	Size           int64
 	MessageID      string
 	Identity       []byte
 	ConversationID int64 `bun:",nullzero"`
 	InteractionID  int64 `bun:",nullzero"`
+	Authentication object[helpdesk.MailAuthentication]
 	ReceivedAt     int64
 	UpdatedAt      int64
 }
@@ -33,18 +35,18 @@ type inboundRow struct {
 func (r *inboundRow) mail() helpdesk.InboundMail {
 	return helpdesk.InboundMail{
 		ID: r.ID, MailboxID: r.MailboxID, Source: r.Source, Position: r.Position,
-		State: helpdesk.InboundState(r.State), Reason: r.Reason, RawKey: r.RawKey, Size: r.Size,
+		State: helpdesk.InboundState(r.State), Reason: r.Reason, Partial: r.Partial, RawKey: r.RawKey, Size: r.Size,
 		MessageID: r.MessageID, Identity: empty(r.Identity), ConversationID: r.ConversationID,
-		InteractionID: r.InteractionID, ReceivedAt: timeOf(r.ReceivedAt), UpdatedAt: timeOf(r.UpdatedAt),
+		InteractionID: r.InteractionID, Authentication: r.Authentication.Of, ReceivedAt: timeOf(r.ReceivedAt), UpdatedAt: timeOf(r.UpdatedAt),
 	}
 }
 
 func inboundRowOf(account int64, m *helpdesk.InboundMail) inboundRow {
 	return inboundRow{
 		ID: m.ID, AccountID: account, MailboxID: m.MailboxID, Source: m.Source, Position: m.Position,
-		State: string(m.State), Reason: m.Reason, RawKey: m.RawKey, Size: m.Size,
+		State: string(m.State), Reason: m.Reason, Partial: m.Partial, RawKey: m.RawKey, Size: m.Size,
 		MessageID: m.MessageID, Identity: empty(m.Identity), ConversationID: m.ConversationID,
-		InteractionID: m.InteractionID, ReceivedAt: micros(m.ReceivedAt), UpdatedAt: micros(m.UpdatedAt),
+		InteractionID: m.InteractionID, Authentication: object[helpdesk.MailAuthentication]{m.Authentication}, ReceivedAt: micros(m.ReceivedAt), UpdatedAt: micros(m.UpdatedAt),
 	}
 }
 
@@ -99,6 +101,19 @@ func (r reader) InboundByIdentity(ctx context.Context, mailboxID int64, identity
 		return helpdesk.InboundMail{}, err
 	}
 	return row.mail(), nil
+}
+
+// InboundPositions implements [helpdesk.LedgerReader].
+func (r reader) InboundPositions(ctx context.Context, mailboxID int64, source string, positions []string) ([]string, error) {
+	if len(positions) == 0 {
+		return nil, r.state()
+	}
+	var found []string
+	err := r.selects((*inboundRow)(nil)).Column("position").Err(checkText(source)).Err(checkText(positions)).ApplyQueryBuilder(r.ledgerInScope).
+		Where("mailbox_id = ?", mailboxID).Where("source = ?", source).Where("position IN (?)", bun.List(positions)).
+		Where("position <> ''"). // the index has no others
+		Order("position").Scan(ctx, &found)
+	return found, failure(ctx, err, "mail", 0)
 }
 
 // position is what no two mails share, unless Position is empty.

@@ -29,6 +29,13 @@ type mailboxRow struct {
 	Encryption          string
 	ValidateCertificate bool
 	Folders             list[string]
+	InboundAuth         string
+	OAuthClientID       string `bun:"oauth_client_id"`
+	OAuthTokenURL       string `bun:"oauth_token_url"`
+	OAuthScope          string `bun:"oauth_scope"`
+	SealedOAuth         []byte `bun:"sealed_oauth"`
+	ImportSince         int64
+	InboundEpoch        int
 	CreatedAt           int64
 	UpdatedAt           int64
 }
@@ -40,7 +47,11 @@ func (r *mailboxRow) mailbox() helpdesk.Mailbox {
 		Inbound: helpdesk.Inbound{
 			Type: helpdesk.InboundType(r.InboundType), Host: r.Host, Port: r.Port, Username: r.Username,
 			SealedPassword: empty(r.SealedPassword), Encryption: helpdesk.Encryption(r.Encryption),
-			ValidateCertificate: r.ValidateCertificate, Folders: r.Folders,
+			ValidateCertificate: r.ValidateCertificate, Folders: r.Folders, Auth: helpdesk.InboundAuth(r.InboundAuth),
+			OAuth: helpdesk.OAuth{
+				ClientID: r.OAuthClientID, TokenURL: r.OAuthTokenURL, Scope: r.OAuthScope, SealedSecrets: empty(r.SealedOAuth),
+			},
+			ImportSince: timeOf(r.ImportSince), Epoch: r.InboundEpoch,
 		},
 		CreatedAt: timeOf(r.CreatedAt), UpdatedAt: timeOf(r.UpdatedAt),
 	}
@@ -52,7 +63,9 @@ func mailboxRowOf(account int64, m *helpdesk.Mailbox) mailboxRow {
 		InternalLocal: m.InternalLocal,
 		InboundType:   string(m.Inbound.Type), Host: m.Inbound.Host, Port: m.Inbound.Port, Username: m.Inbound.Username,
 		SealedPassword: empty(m.Inbound.SealedPassword), Encryption: string(m.Inbound.Encryption),
-		ValidateCertificate: m.Inbound.ValidateCertificate, Folders: m.Inbound.Folders,
+		ValidateCertificate: m.Inbound.ValidateCertificate, Folders: m.Inbound.Folders, InboundAuth: string(m.Inbound.Auth),
+		OAuthClientID: m.Inbound.OAuth.ClientID, OAuthTokenURL: m.Inbound.OAuth.TokenURL, OAuthScope: m.Inbound.OAuth.Scope,
+		SealedOAuth: empty(m.Inbound.OAuth.SealedSecrets), ImportSince: micros(m.Inbound.ImportSince), InboundEpoch: m.Inbound.Epoch,
 		CreatedAt: micros(m.CreatedAt), UpdatedAt: micros(m.UpdatedAt),
 	}
 }
@@ -121,6 +134,13 @@ func (w writer) UpdateMailbox(ctx context.Context, m *helpdesk.Mailbox) error {
 
 // DeleteMailbox implements [helpdesk.MailboxWriter].
 func (w writer) DeleteMailbox(ctx context.Context, id int64) error {
+	if !w.sees(id) {
+		return fault.Missing("mailbox", id)
+	}
+	_, err := w.raw("UPDATE hw_sites SET mailbox_id = NULL WHERE account_id = ? AND mailbox_id = ?", w.scope.AccountID, id).Exec(ctx)
+	if err != nil {
+		return failure(ctx, err, "mailbox", id)
+	}
 	res, err := w.deletes((*mailboxRow)(nil)).ApplyQueryBuilder(w.inScope("id")).Where("id = ?", id).Exec(ctx)
 	if err != nil {
 		return inUse(ctx, err, "mailbox", id)
@@ -136,6 +156,7 @@ type fetchStatusRow struct {
 	LastSuccessAt int64
 	LastErrorAt   int64
 	LastError     string
+	NeedsReauth   bool
 	UpdatedAt     int64
 }
 
@@ -152,7 +173,7 @@ func (r reader) FetchStatus(ctx context.Context, mailboxID int64) (helpdesk.Fetc
 	}
 	return helpdesk.FetchStatus{
 		MailboxID: row.MailboxID, Connected: row.Connected, LastSuccessAt: timeOf(row.LastSuccessAt),
-		LastErrorAt: timeOf(row.LastErrorAt), LastError: row.LastError, UpdatedAt: timeOf(row.UpdatedAt),
+		LastErrorAt: timeOf(row.LastErrorAt), LastError: row.LastError, NeedsReauth: row.NeedsReauth, UpdatedAt: timeOf(row.UpdatedAt),
 	}, nil
 }
 
@@ -164,7 +185,7 @@ func (w writer) SaveFetchStatus(ctx context.Context, s helpdesk.FetchStatus) err
 	row := fetchStatusRow{
 		AccountID: w.scope.AccountID, MailboxID: s.MailboxID, Connected: s.Connected,
 		LastSuccessAt: micros(s.LastSuccessAt), LastErrorAt: micros(s.LastErrorAt), LastError: s.LastError,
-		UpdatedAt: micros(s.UpdatedAt),
+		NeedsReauth: s.NeedsReauth, UpdatedAt: micros(s.UpdatedAt),
 	}
 	_, err := w.inserts(&row).On("CONFLICT (account_id, mailbox_id) DO UPDATE").Exec(ctx)
 	return failure(ctx, err, "mailbox", s.MailboxID)

@@ -27,6 +27,7 @@ import (
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
+	"github.com/helpwright/helpwright/storage/internal/notify"
 )
 
 // Config of a [DB]. The zero value is ready to use.
@@ -53,12 +54,15 @@ type DB struct {
 	deferred    bool // SQLite transactions may begin deferred, see attempt
 	owned       bool
 	wake        chan struct{}
+	watchers    notify.Watchers
 }
 
 var (
 	_ helpdesk.Store   = (*DB)(nil)
 	_ storage.Jobs     = (*DB)(nil)
 	_ storage.EventLog = (*DB)(nil)
+
+	_ storage.EventNotifier = (*DB)(nil)
 )
 
 // Open opens a database: "sqlite:path/to/file.db", "sqlite::memory:" for one that ends with the DB, or a

@@ -189,3 +189,9 @@ func (w writer) DeleteInvitation(ctx context.Context, id int64) error {
 	res, err := w.deletes((*invitationRow)(nil)).ApplyQueryBuilder(w.account).Where("id = ?", id).Exec(ctx)
 	return changed(ctx, res, err, "invitation", id)
 }
+
+// DeleteOtherSessions implements [helpdesk.UserWriter].
+func (t systemTx) DeleteOtherSessions(ctx context.Context, userID, id int64) error {
+	_, err := t.deletes((*tokenRow)(nil)).Where("user_id = ?", userID).Where("session = TRUE").Where("id <> ?", id).Exec(ctx)
+	return failure(ctx, err, "token", 0)
+}

@@ -29,6 +29,17 @@ func (r *pgpKeyRow) key() helpdesk.PGPKey {
 	}
 }
 
+// addressedKeyRow is a key with the key of its address.
+type addressedKeyRow struct {
+	bun.BaseModel `bun:"table:hw_pgp_keys,alias:hw_pgp_keys"`
+	pgpKeyRow
+	EmailKey string `bun:",scanonly"`
+}
+
+func (r *addressedKeyRow) ofAddress() helpdesk.KeyOfAddress {
+	return helpdesk.KeyOfAddress{PGPKey: r.key(), EmailKey: r.EmailKey}
+}
+
 func pgpKeyRowOf(account int64, k *helpdesk.PGPKey) pgpKeyRow {
 	return pgpKeyRow{
 		ID: k.ID, AccountID: account, CustomerEmailID: k.CustomerEmailID, Name: k.Name, Fingerprint: k.Fingerprint,
@@ -57,15 +68,16 @@ func (r reader) PGPKeys(ctx context.Context, emailIDs []int64, seek storage.Seek
 }
 
 // PGPKeysByAddress implements [helpdesk.PGPKeyReader].
-func (r reader) PGPKeysByAddress(ctx context.Context, keys []string) ([]helpdesk.PGPKey, error) {
+func (r reader) PGPKeysByAddress(ctx context.Context, keys []string) ([]helpdesk.KeyOfAddress, error) {
 	if len(keys) == 0 {
 		return nil, r.state()
 	}
-	var rows []pgpKeyRow
-	err := r.selects(&rows).Err(checkText(keys)).ApplyQueryBuilder(r.account).
-		Where("customer_email_id IN (SELECT e.id FROM hw_customer_emails AS e WHERE e.account_id = ? AND e.email_key IN (?))",
-			r.scope.AccountID, bun.List(keys)).Order("id").Scan(ctx)
-	return mapped(rows, (*pgpKeyRow).key), failure(ctx, err, "key", 0)
+	var rows []addressedKeyRow
+	err := r.selects(&rows).Err(checkText(keys)).ColumnExpr("?TableColumns").ColumnExpr("e.email_key").
+		Join("JOIN hw_customer_emails AS e ON e.account_id = ?TableName.account_id AND e.id = ?TableName.customer_email_id").
+		ApplyQueryBuilder(r.account).Where("e.account_id = ?", r.scope.AccountID).Where("e.email_key IN (?)", bun.List(keys)).
+		OrderExpr("?TableName.id").Scan(ctx)
+	return mapped(rows, (*addressedKeyRow).ofAddress), failure(ctx, err, "key", 0)
 }
 
 // InsertPGPKey implements [helpdesk.PGPKeyWriter].

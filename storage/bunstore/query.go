@@ -96,7 +96,14 @@ type reader struct {
 }
 
 // writer implements [helpdesk.Tx].
-type writer struct{ reader }
+type writer struct {
+	reader
+	outbox
+}
+
+func newWriter(q *querier, s helpdesk.Scope) writer {
+	return writer{reader{querier: q, scope: own(s)}, outbox{q, s.AccountID}}
+}
 
 var (
 	_ helpdesk.Reader = reader{}

@@ -11,6 +11,7 @@ import (
 	"github.com/uptrace/bun/dialect/pgdialect"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/storage/search"
 )
 
 // searchTable is where the terms of a noun are.
@@ -54,15 +55,21 @@ func (r reader) found(ctx context.Context, in searchTable, terms []helpdesk.Sear
 
 // tsquery is section 8.11.2 of PostgreSQL's manual.
 func tsquery(terms []helpdesk.SearchTerm) string {
-	quote := strings.NewReplacer(`'`, `''`, `\`, `\\`)
 	all := make([]string, len(terms))
 	for i, t := range terms {
-		all[i] = "'" + quote.Replace(t.Text) + "'"
-		if t.Prefix {
-			all[i] += ":*"
-		}
+		all[i] = tsterm(search.Term(t))
 	}
 	return strings.Join(all, " & ")
+}
+
+var tsquoting = strings.NewReplacer(`'`, `''`, `\`, `\\`)
+
+func tsterm(t search.Term) string {
+	term := "'" + tsquoting.Replace(t.Text) + "'"
+	if t.Prefix {
+		term += ":*"
+	}
+	return term
 }
 
 // accountTerm is the term of all rows of an account, so that SQLite does not look at the rows of others.
@@ -72,16 +79,19 @@ func (r reader) accountTerm() string { return "_" + strconv.FormatInt(r.scope.Ac
 func (r reader) match(terms []helpdesk.SearchTerm) string {
 	all := []string{`"` + r.accountTerm() + `"`}
 	for _, t := range terms {
-		term := `"` + t.Text + `"`
-		if strings.ContainsFunc(t.Text, foreign) || t.Text == "" {
-			term = `"_"` // no row has it
-		}
-		if t.Prefix && term != `"_"` {
-			term += "*"
-		}
-		all = append(all, term)
+		all = append(all, matchTerm(search.Term(t)))
 	}
 	return strings.Join(all, " AND ")
+}
+
+func matchTerm(t search.Term) string {
+	if strings.ContainsFunc(t.Text, foreign) || t.Text == "" {
+		return `"_"` // no row has it
+	}
+	if t.Prefix {
+		return `"` + t.Text + `"*`
+	}
+	return `"` + t.Text + `"`
 }
 
 // foreign reports a character that no term has, and that the tokenizer would take for a space.

@@ -5,8 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"time"
-
-	"github.com/helpwright/helpwright/helpdesk"
 )
 
 // noTime is the zero time in microseconds since 1970. It stands in columns for "no time": it comes back as the zero
@@ -44,22 +42,19 @@ func (l *list[S]) Scan(src any) error {
 	return nil
 }
 
-// threading is a column with a [helpdesk.Threading] as a JSON object.
-type threading helpdesk.Threading
+// object is a column with a value as a JSON object, the zero value as an empty one.
+type object[T any] struct{ Of T }
 
 // Value implements [driver.Valuer].
-func (t threading) Value() (driver.Value, error) {
-	if t.Rule == "" && t.Matched == "" && len(t.Refused) == 0 {
-		return "{}", nil
-	}
-	text, err := json.Marshal(helpdesk.Threading(t))
+func (o object[T]) Value() (driver.Value, error) {
+	text, err := json.Marshal(o.Of)
 	return string(text), err
 }
 
 // Scan implements [sql.Scanner].
-func (t *threading) Scan(src any) error {
-	*t = threading{}
-	return scanJSON(src, (*helpdesk.Threading)(t))
+func (o *object[T]) Scan(src any) error {
+	*o = object[T]{}
+	return scanJSON(src, &o.Of)
 }
 
 // scanJSON decodes what a driver returns for a JSON column.

@@ -56,7 +56,7 @@ func (db *DB) Within(s helpdesk.Scope) helpdesk.Reader {
 // After a Conflict or a failed reference the transaction can only be rolled back on PostgreSQL: return the error.
 func (db *DB) InTx(ctx context.Context, s helpdesk.Scope, fn func(ctx context.Context, tx helpdesk.Tx) error) error {
 	return db.transact(ctx, func(ctx context.Context, q *querier) error {
-		return fn(ctx, writer{reader{querier: q, scope: own(s)}})
+		return fn(ctx, newWriter(q, s))
 	})
 }
 
@@ -119,6 +119,9 @@ func (db *DB) attempt(ctx context.Context, fn func(context.Context, *querier) er
 	if queued {
 		db.wakeUp()
 	}
+	for account := range tx.events {
+		db.watchers.Notify(account)
+	}
 	return nil
 }
 
@@ -149,7 +152,7 @@ func (b *Bound) Within(s helpdesk.Scope) helpdesk.Reader {
 // InTx implements [helpdesk.Store] with a savepoint.
 func (b *Bound) InTx(ctx context.Context, s helpdesk.Scope, fn func(ctx context.Context, tx helpdesk.Tx) error) error {
 	return b.savepoint(ctx, func(q *querier) error {
-		return fn(ctx, writer{reader{querier: q, scope: own(s)}})
+		return fn(ctx, newWriter(q, s))
 	})
 }
 
@@ -194,7 +197,7 @@ var _ helpdesk.SystemTx = systemTx{}
 
 // Within implements [helpdesk.SystemTx].
 func (t systemTx) Within(s helpdesk.Scope) helpdesk.Tx {
-	return writer{reader{querier: t.querier, scope: own(s)}}
+	return newWriter(t.querier, s)
 }
 
 // flush writes the outbox and reports whether there are new jobs. Accounts come in the order of their ids, so that
@@ -216,9 +219,15 @@ func (s *querier) flush(ctx context.Context) (queued bool, err error) {
 	return queued, nil
 }
 
+// outbox implements [storage.Outbox] for the transactions of both domains.
+type outbox struct {
+	into *querier
+	of   int64
+}
+
 // Enqueue implements [storage.Outbox].
-func (w writer) Enqueue(_ context.Context, jobs ...storage.Job) error {
-	if err := w.state(); err != nil {
+func (o outbox) Enqueue(_ context.Context, jobs ...storage.Job) error {
+	if err := o.into.state(); err != nil {
 		return err
 	}
 	rows := make([]jobRow, len(jobs))
@@ -234,13 +243,13 @@ func (w writer) Enqueue(_ context.Context, jobs ...storage.Job) error {
 	if err := checkText(rows); err != nil {
 		return err
 	}
-	w.tx.jobs = append(w.tx.jobs, rows...)
+	o.into.tx.jobs = append(o.into.tx.jobs, rows...)
 	return nil
 }
 
 // Emit implements [storage.Outbox].
-func (w writer) Emit(ctx context.Context, events ...storage.Event) error {
-	if err := w.requireAccount(ctx); err != nil {
+func (o outbox) Emit(ctx context.Context, events ...storage.Event) error {
+	if err := o.requireAccount(ctx); err != nil {
 		return err
 	}
 	for _, e := range events {
@@ -250,31 +259,30 @@ func (w writer) Emit(ctx context.Context, events ...storage.Event) error {
 	}
 	for _, e := range events {
 		e.Data = slices.Clone(e.Data)
-		w.tx.events[w.scope.AccountID] = append(w.tx.events[w.scope.AccountID], e)
+		o.into.tx.events[o.of] = append(o.into.tx.events[o.of], e)
 	}
 	return nil
 }
 
 // requireAccount refuses an account that is not there, and asks the database only when the transaction does not know.
-func (w writer) requireAccount(ctx context.Context) error {
-	if err := w.state(); err != nil {
+func (o outbox) requireAccount(ctx context.Context) error {
+	if err := o.into.state(); err != nil {
 		return err
 	}
-	id := w.scope.AccountID
-	there, known := w.tx.accounts[id]
+	there, known := o.into.tx.accounts[o.of]
 	if !known {
 		var err error
-		there, err = w.selects((*accountRow)(nil)).Where("id = ?", id).Exists(ctx)
+		there, err = o.into.selects((*accountRow)(nil)).Where("id = ?", o.of).Exists(ctx)
 		if err != nil {
-			return failure(ctx, err, "account", id)
+			return failure(ctx, err, "account", o.of)
 		}
-		w.tx.accounts[id] = there
+		o.into.tx.accounts[o.of] = there
 	}
 	if !there {
-		return fault.Missing("account", id)
+		return fault.Missing("account", o.of)
 	}
 	return nil
 }
 
 // foundAccount notes that a statement could not have succeeded without the account.
-func (w writer) foundAccount() { w.tx.accounts[w.scope.AccountID] = true }
+func (o outbox) foundAccount() { o.into.tx.accounts[o.of] = true }

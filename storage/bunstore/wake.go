@@ -4,14 +4,18 @@ import (
 	"context"
 	"database/sql/driver"
 	"errors"
+	"strconv"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/stdlib"
 )
 
-// channel is the one of PostgreSQL's notifications about new jobs.
-const channel = "helpwright_jobs"
+// The channels of PostgreSQL's notifications about new jobs, and about new events of the account that they name.
+const (
+	channel      = "helpwright_jobs"
+	eventChannel = "helpwright_events"
+)
 
 // The pause before listening again after the connection was lost doubles from the first to the last.
 const (
@@ -26,9 +30,16 @@ var errNoListen = errors.New("the driver is not pgx")
 // PostgreSQL.
 func (db *DB) Wake() <-chan struct{} { return db.wake }
 
-// WakeWorkers makes the workers of this process look for jobs, after the commit of a transaction that a [Bound] wrote
-// in.
-func (db *DB) WakeWorkers() { db.wakeUp() }
+// WakeWorkers makes the workers and readers of this process look for jobs and events, after the commit of a transaction
+// that a [Bound] wrote in.
+func (db *DB) WakeWorkers() {
+	db.wakeUp()
+	db.watchers.Notify(0)
+}
+
+// NotifyEvents implements [storage.EventNotifier]. It tells of events of this process at once; of those of others while
+// [DB.Run] runs on PostgreSQL.
+func (db *DB) NotifyEvents(fn func(accountID int64)) (stop func()) { return db.watchers.Add(fn) }
 
 func (db *DB) wakeUp() {
 	select {
@@ -37,7 +48,7 @@ func (db *DB) wakeUp() {
 	}
 }
 
-// Run listens for the jobs of other processes until ctx ends, on PostgreSQL, for which it keeps one connection of the
+// Run listens for the jobs and events of other processes until ctx ends, on PostgreSQL, for which it keeps one connection of the
 // pool; a lost one is replaced. On SQLite, and with another driver than pgx, it only waits. It returns nil.
 func (db *DB) Run(ctx context.Context) error {
 	wait := firstPause
@@ -53,7 +64,7 @@ func (db *DB) Run(ctx context.Context) error {
 		if time.Since(began) > lastPause { // it was well for a while
 			wait = firstPause
 		}
-		db.cfg.Logger.WarnContext(ctx, "listening for jobs was interrupted", "error", err, "pause", wait)
+		db.cfg.Logger.WarnContext(ctx, "listening for jobs and events was interrupted", "error", err, "pause", wait)
 		if pause(ctx, wait) != nil {
 			return nil
 		}
@@ -87,13 +98,20 @@ func (db *DB) listen(ctx context.Context) error {
 }
 
 func (db *DB) receive(ctx context.Context, conn *pgx.Conn) error {
-	if _, err := conn.Exec(ctx, "LISTEN "+channel); err != nil {
+	if _, err := conn.Exec(ctx, "LISTEN "+channel+"; LISTEN "+eventChannel); err != nil {
 		return err
 	}
+	db.WakeWorkers() // there may have come some while nobody listened
 	for {
-		db.wakeUp() // also at the start: jobs may have come while nobody listened
-		if _, err := conn.WaitForNotification(ctx); err != nil {
+		n, err := conn.WaitForNotification(ctx)
+		if err != nil {
 			return err
 		}
+		if n.Channel == channel {
+			db.wakeUp()
+			continue
+		}
+		account, _ := strconv.ParseInt(n.Payload, 10, 64) // 0, any account, when it is not from here
+		db.watchers.Notify(account)
 	}
 }

@@ -1,6 +1,7 @@
 package fault
 
 import (
+	"errors"
 	"maps"
 	"slices"
 	"strings"
@@ -39,6 +40,21 @@ func (c *Collector) Check(ok bool, field, problem string) bool {
 		c.Add(field, problem)
 	}
 	return ok
+}
+
+// Take notes the problems of an Invalid fault, so that what several checks find comes
+// in one answer. Any other error it returns.
+func (c *Collector) Take(err error) error {
+	f, ok := errors.AsType[*Error](err)
+	if err == nil || !ok || f.Kind != Invalid || len(f.Fields) == 0 {
+		return err
+	}
+	for name, problems := range f.Fields {
+		for _, problem := range problems {
+			c.Add(name, problem)
+		}
+	}
+	return nil
 }
 
 // Err is nil when nothing was noted, else an Invalid fault with all problems.

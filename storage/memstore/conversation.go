@@ -31,6 +31,7 @@ func (r reader) Conversations(ctx context.Context, filter helpdesk.ConversationF
 		for id, c := range db.conversations.all(r.scope.AccountID) {
 			if sees(r.scope, c.MailboxID) && matches(c, filter) &&
 				(len(filter.TagIDs) == 0 || db.tagged(r.scope.AccountID, id, filter.TagIDs)) && beyond(order(c), seek) &&
+				(len(filter.Audience) == 0 || db.corresponds(r.scope.AccountID, id, filter.Audience)) &&
 				db.foundConversation(r.scope.AccountID, id, filter.Terms) {
 				found = append(found, row[helpdesk.Conversation]{id, c})
 			}

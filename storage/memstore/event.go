@@ -2,20 +2,31 @@ package memstore
 
 import (
 	"context"
+	"slices"
+	"strings"
 
+	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/storage"
 )
 
+// outbox implements storage.Outbox for the transactions of both domains.
+type outbox struct {
+	into    source
+	account int64
+}
+
 // Emit appends events to the account's log.
-func (t tx) Emit(ctx context.Context, events ...storage.Event) error {
-	return t.write(ctx, func(db *data) error {
-		account := t.scope.AccountID
+func (o outbox) Emit(ctx context.Context, events ...storage.Event) error {
+	return inAccount(ctx, o.into, o.account, func(db *data) error {
 		for _, e := range events {
 			if err := check(&e); err != nil {
 				return err
 			}
-			e.Seq = int64(len(db.events.rows[account])) + 1
-			db.events.set(account, e.Seq, clone(&e))
+			e.Seq = int64(len(db.events.rows[o.account])) + 1
+			db.events.set(o.account, e.Seq, clone(&e))
+		}
+		if len(events) > 0 && !slices.Contains(db.emitted, o.account) {
+			db.emitted = append(db.emitted, o.account)
 		}
 		return nil
 	})
@@ -28,3 +39,29 @@ func (s *Store) Events(ctx context.Context, accountID, after int64, limit int) (
 		return db.events.list(accountID, seek, every), nil
 	})
 }
+
+// Events reads the log within a scope.
+func (r reader) Events(ctx context.Context, f helpdesk.EventFilter, seek storage.Seek) ([]storage.Event, error) {
+	return query(ctx, r.src, func(db *data) ([]storage.Event, error) {
+		return db.events.list(r.scope.AccountID, seek, func(e *storage.Event) bool {
+			area, _, _ := strings.Cut(e.Type, ".")
+			return (len(f.Types) == 0 || slices.Contains(f.Types, e.Type)) &&
+				(f.Areas == nil || slices.Contains(f.Areas, area) && strings.Contains(e.Type, ".")) &&
+				(f.ConversationID == 0 || e.ConversationID == f.ConversationID) &&
+				(e.MailboxID == 0 || r.scope.Mailboxes == nil || slices.Contains(r.scope.Mailboxes, e.MailboxID))
+		}), nil
+	})
+}
+
+// LastEvent is the number of events.
+func (r reader) LastEvent(ctx context.Context) (int64, error) {
+	return query(ctx, r.src, func(db *data) (int64, error) {
+		if _, err := db.accounts.get(global, r.scope.AccountID); err != nil {
+			return 0, err
+		}
+		return int64(len(db.events.rows[r.scope.AccountID])), nil
+	})
+}
+
+// NotifyEvents has fn called after commits.
+func (s *Store) NotifyEvents(fn func(accountID int64)) (stop func()) { return s.watchers.Add(fn) }

@@ -47,6 +47,20 @@ func (r reader) InboundByIdentity(ctx context.Context, mailboxID int64, identity
 	})
 }
 
+func (r reader) InboundPositions(ctx context.Context, mailboxID int64, source string, positions []string) ([]string, error) {
+	return query(ctx, r.src, func(db *data) ([]string, error) {
+		var found []string
+		for _, m := range db.ledger.where(r.scope.AccountID, func(m *helpdesk.InboundMail) bool {
+			return sees(r.scope, m.MailboxID) && m.MailboxID == mailboxID && m.Source == source && m.Position != "" &&
+				slices.Contains(positions, m.Position)
+		}) {
+			found = append(found, m.Position)
+		}
+		slices.Sort(found)
+		return found, nil
+	})
+}
+
 func (t tx) inboundRefs(db *data, m *helpdesk.InboundMail) error {
 	if _, err := db.mailbox(t.scope, m.MailboxID); err != nil {
 		return err

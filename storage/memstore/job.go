@@ -34,8 +34,8 @@ func (j *jobRow) due() time.Time {
 }
 
 // Enqueue adds jobs to the queue. A buried job keeps no key occupied.
-func (t tx) Enqueue(ctx context.Context, jobs ...storage.Job) error {
-	return change(ctx, t.src, func(db *data) error {
+func (o outbox) Enqueue(ctx context.Context, jobs ...storage.Job) error {
+	return change(ctx, o.into, func(db *data) error {
 		for _, job := range jobs {
 			if job.Kind == "" || len(job.Kind) > maxKind {
 				return fault.Field("kind", "must have from 1 to 64 bytes")

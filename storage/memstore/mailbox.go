@@ -106,7 +106,7 @@ func (t tx) UpdateMailbox(ctx context.Context, m *helpdesk.Mailbox) error {
 // says, without what only the service sets. A table gives ids to a copy.
 func storedMailbox(s helpdesk.Scope, m *helpdesk.Mailbox) helpdesk.Mailbox {
 	row := *m
-	row.AccountID, row.Inbound.HasPassword = s.AccountID, false
+	row.AccountID, row.Inbound.HasPassword, row.Inbound.OAuth.HasRefreshToken = s.AccountID, false, false
 	return row
 }
 
@@ -134,6 +134,7 @@ func (t tx) DeleteMailbox(ctx context.Context, id int64) error {
 		db.ledger.removeIf(account, func(m *helpdesk.InboundMail) bool { return m.MailboxID == id })
 		db.statuses.set(account, id, nil)
 		db.cursors.set(account, id, nil)
+		db.forgetMailbox(account, id)
 		db.mailboxes.set(account, id, nil)
 		return nil
 	})

@@ -16,7 +16,7 @@ import (
 
 func open(*testing.T) storagetest.Backend {
 	s := memstore.New()
-	return storagetest.Backend{Store: s, Jobs: s, Events: s}
+	return storagetest.Backend{Store: s, Jobs: s, Events: s, KB: s.KB()}
 }
 
 func TestConformance(t *testing.T) {

@@ -133,3 +133,10 @@ func (t tx) DeleteInvitation(ctx context.Context, id int64) error {
 		return nil
 	})
 }
+
+func (t systemTx) DeleteOtherSessions(ctx context.Context, userID, id int64) error {
+	return change(ctx, t.open, func(db *data) error {
+		db.tokens.removeIf(global, func(t *helpdesk.AccessToken) bool { return t.UserID == userID && t.Session && t.ID != id })
+		return nil
+	})
+}

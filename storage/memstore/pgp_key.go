@@ -21,19 +21,22 @@ func (r reader) PGPKeys(ctx context.Context, emailIDs []int64, seek storage.Seek
 	})
 }
 
-func (r reader) PGPKeysByAddress(ctx context.Context, keys []string) ([]helpdesk.PGPKey, error) {
-	return query(ctx, r.src, func(db *data) ([]helpdesk.PGPKey, error) {
-		var emails []int64
+func (r reader) PGPKeysByAddress(ctx context.Context, keys []string) ([]helpdesk.KeyOfAddress, error) {
+	return query(ctx, r.src, func(db *data) ([]helpdesk.KeyOfAddress, error) {
+		emails := map[int64]string{}
 		for _, c := range db.customers.all(r.scope.AccountID) {
 			for _, e := range c.Emails {
 				if slices.Contains(keys, e.Key) {
-					emails = append(emails, e.ID)
+					emails[e.ID] = e.Key
 				}
 			}
 		}
-		return db.pgpKeys.where(r.scope.AccountID, func(k *helpdesk.PGPKey) bool {
-			return slices.Contains(emails, k.CustomerEmailID)
-		}), nil
+		found := db.pgpKeys.where(r.scope.AccountID, func(k *helpdesk.PGPKey) bool { return emails[k.CustomerEmailID] != "" })
+		out := make([]helpdesk.KeyOfAddress, len(found))
+		for i, k := range found {
+			out[i] = helpdesk.KeyOfAddress{PGPKey: k, EmailKey: emails[k.CustomerEmailID]}
+		}
+		return out, nil
 	})
 }
 

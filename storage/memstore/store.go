@@ -1,7 +1,8 @@
 // Package memstore keeps the help desk's data in memory. It implements
 // helpdesk.Store, storage.Jobs, storage.EventLog and storage.Idempotency in one value, for the tests of
 // applications that embed the help desk, and it is the model that the SQL stores
-// are compared with (see storagetest.Compare). Nothing survives the process.
+// are compared with (see storagetest.Compare). Its method KB gives the knowledge
+// base's store. Nothing survives the process.
 //
 // A transaction has the whole store for itself: others wait until it ends. Inside
 // the function given to InTx only the transaction may be used. A call of the store
@@ -20,6 +21,7 @@ import (
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
+	"github.com/helpwright/helpwright/storage/internal/notify"
 )
 
 // Store is the data of all accounts, the queue of jobs and the event logs. Make it
@@ -30,12 +32,15 @@ type Store struct {
 	db   *data
 	wake chan struct{}
 	reservations
+	watchers notify.Watchers
 }
 
 var (
 	_ helpdesk.Store   = (*Store)(nil)
 	_ storage.Jobs     = (*Store)(nil)
 	_ storage.EventLog = (*Store)(nil)
+
+	_ storage.EventNotifier = (*Store)(nil)
 )
 
 // New returns an empty store.
@@ -72,6 +77,12 @@ func (s *Store) transact(ctx context.Context, fn func(context.Context, *session)
 	if err := s.usable(ctx); err != nil {
 		return err
 	}
+	var grown []int64 // told about when others can read again
+	defer func() {
+		for _, account := range grown {
+			s.watchers.Notify(account)
+		}
+	}()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	open := &session{db: s.db}
@@ -82,7 +93,7 @@ func (s *Store) transact(ctx context.Context, fn func(context.Context, *session)
 		if !committed {
 			s.db.rollback(0)
 		}
-		s.db.undo, s.db.recording = nil, false
+		s.db.undo, s.db.recording, s.db.emitted = nil, false, nil
 	}()
 	if err := fn(context.WithValue(ctx, inside{s}, true), open); err != nil {
 		return err
@@ -91,6 +102,7 @@ func (s *Store) transact(ctx context.Context, fn func(context.Context, *session)
 		return err
 	}
 	committed = true
+	grown = s.db.emitted
 	if s.db.enqueued {
 		s.db.enqueued = false
 		select {
@@ -169,17 +181,23 @@ type reader struct {
 // tx reads and writes within a scope.
 type tx struct {
 	reader
+	outbox
 }
 
 func newTx(open *session, scope helpdesk.Scope) tx {
-	return tx{reader{open, cloneScope(scope)}}
+	return tx{reader{open, cloneScope(scope)}, outbox{open, scope.AccountID}}
 }
 
 // write runs fn in the transaction; when it fails, nothing of it remains. There is
 // nothing to write in an account that is not there.
 func (t tx) write(ctx context.Context, fn func(db *data) error) error {
-	return change(ctx, t.src, func(db *data) error {
-		if _, err := db.accounts.get(global, t.scope.AccountID); err != nil {
+	return inAccount(ctx, t.src, t.scope.AccountID, fn)
+}
+
+// inAccount is change in an account that has to be there.
+func inAccount(ctx context.Context, src source, account int64, fn func(db *data) error) error {
+	return change(ctx, src, func(db *data) error {
+		if _, err := db.accounts.get(global, account); err != nil {
 			return err
 		}
 		return fn(db)

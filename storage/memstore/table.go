@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/kb"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 )
@@ -41,10 +42,27 @@ type data struct {
 	views         table[helpdesk.View]
 	redirects     table[redirect] // by merged conversation
 	invitations   table[helpdesk.Invitation]
+	suppressions  table[helpdesk.Suppression]
+	portalKeys    table[helpdesk.PortalKey]
+	audit         table[helpdesk.AuditEntry]
+	sites         table[kb.Site]
+	siteFiles     table[kb.File]
+	themes        table[kb.Theme]
+	themeFiles    table[kb.ThemeFile]
+	collections   table[kb.Collection]
+	categories    table[kb.Category]
+	articles      table[kb.Article]
+	revisions     table[kb.Revision] // see revisionID
+	documents     table[documentRow]
+	spellings     table[spellingRow]
+	feedback      table[kb.Feedback]
+	reactions     table[kb.VisitorReaction]
+	exchangeKeys  table[exchangeKeyRow]
 
 	recording bool
 	undo      []func()
-	enqueued  bool // by the running transaction
+	enqueued  bool    // by the running transaction
+	emitted   []int64 // accounts whose logs have grown in it
 }
 
 // global is the account of what belongs to none.
@@ -79,6 +97,22 @@ func newData() *data {
 	db.views.make(db, "view")
 	db.redirects.make(db, "conversation")
 	db.invitations.make(db, "invitation")
+	db.suppressions.make(db, "suppression")
+	db.portalKeys.make(db, "key")
+	db.audit.make(db, "audit entry")
+	db.sites.make(db, "site")
+	db.siteFiles.make(db, "file")
+	db.themes.make(db, "theme")
+	db.themeFiles.make(db, "file")
+	db.collections.make(db, "collection")
+	db.categories.make(db, "category")
+	db.articles.make(db, "article")
+	db.revisions.make(db, "revision")
+	db.documents.make(db, "article")
+	db.spellings.make(db, "word")
+	db.feedback.make(db, "feedback")
+	db.reactions.make(db, "reaction")
+	db.exchangeKeys.make(db, "key")
 	return db
 }
 
@@ -109,6 +143,22 @@ func (db *data) removeAccount(id int64) {
 	db.views.removeAll(id)
 	db.redirects.removeAll(id)
 	db.invitations.removeAll(id)
+	db.suppressions.removeAll(id)
+	db.portalKeys.removeAll(id)
+	db.audit.removeAll(id)
+	db.sites.removeAll(id)
+	db.siteFiles.removeAll(id)
+	db.themes.removeAll(id)
+	db.themeFiles.removeAll(id)
+	db.collections.removeAll(id)
+	db.categories.removeAll(id)
+	db.articles.removeAll(id)
+	db.revisions.removeAll(id)
+	db.documents.removeAll(id)
+	db.spellings.removeAll(id)
+	db.feedback.removeAll(id)
+	db.reactions.removeAll(id)
+	db.exchangeKeys.removeAll(id)
 }
 
 func (db *data) journal(undo func()) {

@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/kb"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 )
@@ -35,6 +36,10 @@ func Compare(t *testing.T, seed uint64, steps int, model, subject Backend) {
 			c.system(c.gen.newAccount())
 		case p < 4:
 			c.system(c.gen.system())
+		case p < 15 && c.withKB():
+			c.kbTransaction()
+		case p < 20 && c.withKB():
+			c.kbRead()
 		case p < 60:
 			c.transaction()
 		case p < 85:
@@ -139,6 +144,9 @@ func (c *comparison) same(method string, model, subject any) {
 // inOrder sorts what a method may return in any order.
 func inOrder(method string, v any) any {
 	r := reflect.ValueOf(v)
+	if method == "MarkSeen" {
+		return r.Len() // ids of no noun that could be told
+	}
 	if r.Kind() != reflect.Slice || !strings.HasSuffix(method, "ByID") && method != "BlobKeys" && method != "SearchTerms" {
 		return v
 	}
@@ -174,7 +182,7 @@ func (c *comparison) sameError(done *call, results []any, err error) {
 
 func quiet(method string) bool {
 	return slices.Contains([]string{"DeleteDeliveries", "FetchStatus", "FetchCursor", "Participant", "Interactions", "Thread", "Messages", "BlobKeys",
-		"Taggings", "Unread"}, method)
+		"Taggings", "Unread", "Revisions"}, method)
 }
 
 type failure struct{ kind, code string }
@@ -239,6 +247,20 @@ func (c *comparison) ended(mark int, model, subject error) {
 func (c *comparison) transaction() {
 	c.t.Helper()
 	ctx, scope := c.t.Context(), c.scope()
+	inOne(c, func(ctx context.Context, tx helpdesk.Tx) (operation, error) {
+		seen, err := readAll(ctx, tx, "")
+		return c.gen.write(seen), err
+	}, func(fn txFunc) error {
+		return c.model.Store.InTx(ctx, scope, fn)
+	}, func(fn txFunc) error {
+		return c.subject.Store.InTx(ctx, translate(scope, c.ids.subject).(helpdesk.Scope), fn)
+	})
+}
+
+// inOne does operations that next makes up in one transaction of the model and one
+// of the subject.
+func inOne[T any](c *comparison, next func(ctx context.Context, tx T) (operation, error), model, subject func(fn func(ctx context.Context, tx T) error) error) {
+	c.t.Helper()
 	undo, want := c.gen.IntN(6) == 0, 1+c.gen.IntN(6)
 	var calls []*call
 	end := func() error {
@@ -247,13 +269,13 @@ func (c *comparison) transaction() {
 		}
 		return nil
 	}
-	errModel := c.model.Store.InTx(ctx, scope, func(ctx context.Context, tx helpdesk.Tx) error {
+	errModel := model(func(ctx context.Context, tx T) error {
 		for len(calls) < want {
-			seen, err := readAll(ctx, tx, "")
+			o, err := next(ctx, tx)
 			if err != nil && !fault.Is(err, fault.NotFound) {
 				return err
 			}
-			done := do(ctx, tx, c.gen.write(seen))
+			done := do(ctx, tx, o)
 			calls = append(calls, done)
 			if done.err != nil {
 				return done.err
@@ -262,7 +284,7 @@ func (c *comparison) transaction() {
 		return end()
 	})
 	mark := c.ids.mark()
-	errSubject := c.subject.Store.InTx(ctx, translate(scope, c.ids.subject).(helpdesk.Scope), func(ctx context.Context, tx helpdesk.Tx) error {
+	errSubject := subject(func(ctx context.Context, tx T) error {
 		c.ids.reset(mark)
 		for _, done := range calls {
 			if c.again(ctx, tx, done); done.err != nil {
@@ -332,6 +354,9 @@ func (c *comparison) everything() {
 		c.same("content", model, subject)
 		done := do(ctx, c.model.Events, operation{method: "Events", args: []any{one64("Account", account), int64(0), 100000}})
 		c.again(ctx, c.subject.Events, done)
+		if c.withKB() {
+			c.kbEverything(account)
+		}
 	}
 }
 
@@ -393,6 +418,8 @@ func plain(a any) any {
 		return a.n
 	case ordered:
 		return a.Seek
+	case articleFilter:
+		return kb.ArticleFilter{CollectionID: a.collection.n, CategoryID: a.category.n}
 	}
 	return a
 }
@@ -514,6 +541,8 @@ func translate(v any, to func(noun string, id int64) int64) any {
 		return out
 	case time.Time:
 		return v
+	case articleFilter:
+		return articleFilter{translate(v.collection, to).(id), translate(v.category, to).(id)}
 	case storage.Seek:
 		if v.From != nil {
 			from := *v.From
@@ -523,6 +552,11 @@ func translate(v any, to func(noun string, id int64) int64) any {
 	case ordered:
 		if v.From != nil {
 			v.From = &storage.Position{Key: v.From.Key, ID: to(v.noun, v.From.ID)}
+		}
+		return v
+	case helpdesk.AuditFilter:
+		if user, given := v.UserID.Get(); given {
+			v.UserID = storage.Some(to("User", user))
 		}
 		return v
 	case helpdesk.ConversationFilter:

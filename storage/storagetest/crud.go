@@ -51,6 +51,7 @@ func testEverything(t *testing.T, b Backend) {
 	filled(t, w.domain)
 	filled(t, w.pgpKey)
 	filled(t, w.tag)
+	filled(t, w.suppression)
 	want := content{
 		Account: w.account, Roles: []helpdesk.Role{w.role}, Memberships: []helpdesk.Membership{w.member},
 		Mailboxes:     []helpdesk.Mailbox{w.mailbox, w.empty},
@@ -67,7 +68,9 @@ func testEverything(t *testing.T, b Backend) {
 		Domains: []helpdesk.Domain{w.domain}, PGPKeys: []helpdesk.PGPKey{w.pgpKey},
 		Tags: []helpdesk.Tag{w.tag}, Taggings: []helpdesk.Tagging{{ConversationID: w.conversation.ID, Tag: w.tag}},
 		Views: []helpdesk.View{w.view}, Unread: []helpdesk.UnreadCount{{ConversationID: w.conversation.ID, Count: 1}},
-		Invitations: []helpdesk.Invitation{w.invitation},
+		Invitations: []helpdesk.Invitation{w.invitation}, Suppressions: []helpdesk.Suppression{w.suppression},
+		PortalKeys: []helpdesk.PortalKey{w.portalKey},
+		Audit:      []helpdesk.AuditEntry{w.audit},
 	}
 	same(t, "content", want, w.content(t))
 	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error {
@@ -96,6 +99,9 @@ func testEverything(t *testing.T, b Backend) {
 	byIdentity, err := w.in().InboundByIdentity(t.Context(), w.mailbox.ID, w.mail.Identity)
 	ok(t, err)
 	same(t, "InboundByIdentity", w.mail, byIdentity)
+	positions, err := w.in().InboundPositions(t.Context(), w.mailbox.ID, w.mail.Source, []string{"", "nowhere", w.mail.Position, w.mail.Position})
+	ok(t, err)
+	same(t, "InboundPositions", []string{w.mail.Position}, positions)
 }
 
 // nobody is an id that no row has.
@@ -130,7 +136,7 @@ func testAccount(t *testing.T, b Backend) {
 	w := newAccount(t, b)
 	changed := w.account
 	changed.Name, changed.DefaultLocale, changed.Languages, changed.UpdatedAt = "New", "en", nil, at(77)
-	changed.DefaultMailboxID = 0
+	changed.DefaultMailboxID, changed.RemoteImages, changed.TrackSeen = 0, helpdesk.BlockImages, false
 	changed.NextNumber = 500
 	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.UpdateAccount(ctx, &changed) })
 	got, err := w.in().Account(t.Context())
@@ -448,6 +454,7 @@ func testInteraction(t *testing.T, b Backend) {
 		i.CustomerID, i.CustomerEmailID, i.CustomerEmail, i.To, i.Cc, i.Bcc = 0, 0, "", nil, nil, []string{"a@example.com"}
 		i.Source, i.IsStarter, i.IsForward, i.AutoSubmitted, i.MessageID = "", false, true, false, ""
 		i.SeenAt, i.PostedAt, i.SendStartedAt, i.References, i.Threading, i.UpdatedAt = base.AddDate(0, 1, 0), at(0), at(8), nil, helpdesk.Threading{}, at(45)
+		i.Security, i.Authentication = helpdesk.MailSecurity{}, helpdesk.MailAuthentication{DMARC: helpdesk.AuthPolicy{Result: "fail"}}
 		return tx.UpdateInteraction(ctx, &i)
 	})
 	one(t, "interaction", i, w.in().Interaction, i.ID)
@@ -523,5 +530,6 @@ func testCopies(t *testing.T, b Backend) {
 	got.Memberships[0].RoleIDs[0] = nobody
 	got.Interactions[0].Threading.Refused[0].Reason = "changed"
 	got.Mails[0].Identity[0] = 77
+	got.Mails[0].Authentication.DKIM[0].Domain = "changed"
 	same(t, "content", before, w.content(t))
 }

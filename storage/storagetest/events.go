@@ -3,6 +3,7 @@ package storagetest
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"sync"
 	"sync/atomic"
@@ -18,6 +19,8 @@ func eventTests() []testCase {
 		{"Order", testEventOrder},
 		{"Paging", testEventPaging},
 		{"Data", testEventData},
+		{"Filter", testEventFilter},
+		{"Notify", testEventNotify},
 		{"NothingIsMissed", testNothingIsMissed},
 	}
 }
@@ -79,7 +82,7 @@ func testEventPaging(t *testing.T, b Backend) {
 
 func testEventData(t *testing.T, b Backend) {
 	w := newAccount(t, b)
-	e := storage.Event{Type: "conversation.created", Subject: 1 << 40, MailboxID: w.mailbox.ID, ActorID: w.user.ID,
+	e := storage.Event{Type: "conversation.created", Subject: 1 << 40, MailboxID: w.mailbox.ID, ConversationID: 1 << 41, ActorID: w.user.ID,
 		Data: []byte(`{"b":"ü💥 \\ ' ?","a":[1,{"c":null}]}`), Time: time.Date(2026, 5, 6, 7, 8, 9, 123456789, time.FixedZone("x", 3600))}
 	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.Emit(ctx, e) })
 	got := w.log(t)[0]
@@ -147,4 +150,88 @@ func testNothingIsMissed(t *testing.T, b Backend) {
 		}
 	}
 	same(t, "events", int64(2*writers*committed), last)
+}
+
+// A list narrows by type, area, conversation and mailbox, in both directions.
+func testEventFilter(t *testing.T, b Backend) {
+	w := newAccount(t, b)
+	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error {
+		for n, e := range []storage.Event{
+			{Type: "tag.created"},
+			{Type: "conversation.created", MailboxID: w.mailbox.ID, ConversationID: 7},
+			{Type: "conversation.updated", MailboxID: w.empty.ID, ConversationID: 8},
+			{Type: "interaction.created", MailboxID: w.mailbox.ID, ConversationID: 7},
+			{Type: "conversationist.created"},
+			{Type: "tag.created"},
+			{Type: "conversation.created", MailboxID: w.empty.ID, ConversationID: 9},
+		} {
+			e.Time, e.Subject = at(n), int64(n)
+			ok(t, tx.Emit(ctx, e))
+		}
+		return nil
+	})
+	read := func(f helpdesk.EventFilter, mailboxes []int64, desc bool, from int64, limit int) []int64 {
+		t.Helper()
+		seek := storage.Seek{Desc: desc, Limit: limit}
+		if from != 0 {
+			seek.From = &storage.Position{ID: from}
+		}
+		events, err := b.Store.Within(helpdesk.Scope{AccountID: w.account.ID, Mailboxes: mailboxes}).Events(t.Context(), f, seek)
+		ok(t, err)
+		return ids(events, func(e storage.Event) int64 { return e.Seq })
+	}
+	type filter = helpdesk.EventFilter
+	same(t, "all", []int64{1, 2, 3, 4, 5, 6, 7}, read(filter{}, nil, false, 0, 100))
+	same(t, "some", []int64{3, 4}, read(filter{}, nil, false, 2, 2))
+	same(t, "backwards", []int64{4, 3}, read(filter{}, nil, true, 5, 2))
+	same(t, "of a type", []int64{1, 6}, read(filter{Types: []string{"tag.created"}}, nil, false, 0, 100))
+	types := []string{"tag.created", "conversation.created", "tag.created", "no.such"}
+	same(t, "of types", []int64{1, 2, 6, 7}, read(filter{Types: types}, nil, false, 0, 100))
+	same(t, "of types, some", []int64{2, 6}, read(filter{Types: types}, nil, false, 1, 2))
+	same(t, "of types, backwards", []int64{7, 6, 2}, read(filter{Types: types}, nil, true, 0, 3))
+	same(t, "of an area", []int64{2, 3, 7}, read(filter{Areas: []string{"conversation"}}, nil, false, 0, 100))
+	same(t, "of areas and a type", []int64{2, 7}, read(filter{Types: types, Areas: []string{"conversation", "view"}}, nil, false, 0, 100))
+	same(t, "of no area", []int64{}, read(filter{Areas: []string{}}, nil, false, 0, 100))
+	same(t, "of a conversation", []int64{2, 4}, read(filter{ConversationID: 7}, nil, false, 0, 100))
+	same(t, "of a conversation and types", []int64{2}, read(filter{ConversationID: 7, Types: types}, nil, false, 0, 100))
+	same(t, "of a mailbox", []int64{1, 2, 4, 5, 6}, read(filter{}, []int64{w.mailbox.ID}, false, 0, 100))
+	same(t, "of no mailbox", []int64{1, 5, 6}, read(filter{}, []int64{}, false, 0, 100))
+	same(t, "of a mailbox and types", []int64{1, 6, 7}, read(filter{Types: types}, []int64{w.empty.ID}, false, 0, 100))
+	same(t, "nothing", []int64{}, read(filter{}, nil, false, 0, 0))
+	last, err := w.in().LastEvent(t.Context())
+	ok(t, err)
+	same(t, "last", int64(7), last)
+}
+
+// Who asked to be told of grown logs is, after the commit, and not after a rollback.
+func testEventNotify(t *testing.T, b Backend) {
+	notifier, is := b.Events.(storage.EventNotifier)
+	if !is {
+		lacks(t, "the log does not notify")
+	}
+	w := newAccount(t, b)
+	told := make(chan struct{}, 100)
+	stop := notifier.NotifyEvents(func(account int64) {
+		if account == w.account.ID {
+			told <- struct{}{}
+		}
+	})
+	emit := func(fail error) {
+		err := b.Store.InTx(t.Context(), w.scope, func(ctx context.Context, tx helpdesk.Tx) error {
+			ok(t, tx.Emit(ctx, event(1)))
+			return fail
+		})
+		if !errors.Is(err, fail) {
+			t.Fatal(err)
+		}
+	}
+	emit(errOnPurpose)
+	emit(nil)
+	<-told
+	stop()
+	for len(told) > 0 {
+		<-told
+	}
+	emit(nil)
+	same(t, "told after the stop", 0, len(told))
 }

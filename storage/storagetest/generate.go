@@ -152,6 +152,7 @@ func (g *generator) read(seen content) operation {
 		{method: "InboundMail", args: []any{g.either("InboundMail", mail.ID)}},
 		{method: "InboundMails", args: []any{helpdesk.InboundFilter{States: g.states()}, ordered{g.from(seek, "InboundMail"), "InboundMail"}}},
 		{method: "InboundByIdentity", args: []any{mailbox, mail.Identity}},
+		{method: "InboundPositions", args: []any{mailbox, "imap", []string{mail.Position, oneOf(g, seen.Mails).Position, "", "nowhere"}}},
 		{method: "Domain", args: []any{g.either("Domain", oneOf(g, seen.Domains).ID)}},
 		{method: "Domains", args: []any{ordered{g.from(seek, "Domain"), "Domain"}}},
 		{method: "PGPKey", args: []any{g.either("PGPKey", oneOf(g, seen.PGPKeys).ID)}},
@@ -164,8 +165,20 @@ func (g *generator) read(seen content) operation {
 		{method: "Unread", args: []any{one64("User", oneOf(g, g.pool["User"])), some(g, "Conversation", seen.Conversations, conversationID)}},
 		{method: "View", args: []any{g.either("View", oneOf(g, seen.Views).ID)}},
 		{method: "Views", args: []any{ordered{g.from(seek, "View"), "View"}}},
+		{method: "Events", args: []any{helpdesk.EventFilter{Types: g.eventTypes()}, storage.Seek{Desc: seek.Desc, From: &storage.Position{ID: int64(g.IntN(9))}, Limit: seek.Limit}}},
+		{method: "LastEvent"},
 		{method: "MergedInto", args: []any{one64("Conversation", g.any("Conversation"))}},
+		g.readSuppression(seen, seek), g.readTraffic(seen),
+		{method: "Correspondence", args: []any{conversation, g.keys(seen), ordered{g.from(seek, "Interaction"), "Interaction"}}},
+		{method: "LastCorrespondence", args: []any{some(g, "Conversation", seen.Conversations, conversationID), g.keys(seen)}},
+		{method: "PortalKey", args: []any{g.either("PortalKey", oneOf(g, seen.PortalKeys).ID)}},
+		{method: "AuditLog", args: []any{g.auditFilter(seen), seek}},
+		{method: "PortalKeys", args: []any{ordered{g.from(seek, "PortalKey"), "PortalKey"}}},
 	})
+}
+
+func (g *generator) eventTypes() []string {
+	return []string{"a.b", "conversation.created"}[:g.IntN(3)]
 }
 
 func (g *generator) folder() string { return oneOf(g, []string{"INBOX", "inbox", "Ü"}) }
@@ -210,6 +223,9 @@ func (g *generator) filter(seen content) helpdesk.ConversationFilter {
 	if g.IntN(4) == 0 {
 		f.TagIDs = some(g, "Tag", seen.Tags, tagID).n
 	}
+	if g.IntN(5) == 0 {
+		f.Audience = g.keys(seen)
+	}
 	return f
 }
 
@@ -250,10 +266,14 @@ func (g *generator) write(seen content) operation {
 		return g.writeLedger(seen)
 	case p < 93:
 		return g.writeDomain(seen)
-	case p < 95:
+	case p < 94:
 		return g.writePGPKey(seen)
+	case p < 95:
+		return g.writePortal(seen)
 	case p < 96:
 		return g.organise(seen)
+	case p < 97:
+		return g.writeSuppression(seen)
 	default:
 		return g.outbox(seen)
 	}
@@ -268,6 +288,7 @@ func (g *generator) writeAccount(seen content) operation {
 		a := seen.Account
 		a.Name, a.Languages, a.UpdatedAt = g.text(), []string{"en", "de"}[:g.IntN(3)], g.time(false)
 		a.NextNumber += int64(g.IntN(3))
+		a.SendHold = time.Duration(g.IntN(600)) * time.Second
 		return operation{method: "UpdateAccount", args: []any{&a}}
 	case 1:
 		return operation{method: "TakeNumber"}
@@ -435,6 +456,7 @@ func (g *generator) writeInteraction(seen content) operation {
 			UserID: oneOf(g, []int64{0, g.pool["User"][0]}), To: []string{g.text(), "x"}[:g.IntN(3)], Cc: []string{g.text()}[:g.IntN(2)], Source: g.text(),
 			IsStarter: g.IntN(2) == 0, IsForward: g.IntN(4) == 0, AutoSubmitted: g.IntN(4) == 0, SeenAt: g.time(true), PostedAt: g.time(true), SendStartedAt: g.time(true),
 			MessageID: oneOf(g, []string{"", "m1", "m2", "m3"}), References: []string{"r1", "r2"}[:g.IntN(3)], Threading: helpdesk.Threading{Rule: g.text()},
+			Security: helpdesk.MailSecurity{Protocol: g.text(), Encrypted: g.IntN(2) == 0}, Authentication: helpdesk.MailAuthentication{Server: g.text()},
 			CreatedAt: g.time(false), UpdatedAt: g.time(false)}
 		if g.IntN(2) == 0 {
 			i.CustomerID, i.CustomerEmailID, i.CustomerEmail = g.address(seen)
@@ -466,7 +488,7 @@ func (g *generator) writeInteraction(seen content) operation {
 
 func (g *generator) writeDelivery(seen content, interaction id) operation {
 	old := oneOf(g, seen.Deliveries)
-	d := helpdesk.Delivery{InteractionID: interaction.n, Address: g.text(), Field: "to", State: helpdesk.DeliveryQueued, Attempts: g.IntN(9), Code: g.IntN(600),
+	d := helpdesk.Delivery{InteractionID: interaction.n, Address: g.text(), AddressKey: g.participant(), Field: "to", HeldBy: int64(g.IntN(3)), HeldUntil: g.time(true), State: helpdesk.DeliveryQueued, Attempts: g.IntN(9), Code: g.IntN(600),
 		EnhancedCode: g.text(), Response: g.text(), NextAttemptAt: g.time(true), CreatedAt: g.time(false), UpdatedAt: g.time(false)}
 	switch g.IntN(6) {
 	case 0, 1, 2:
@@ -487,7 +509,7 @@ func (g *generator) writeLedger(seen content) operation {
 	n := g.next()
 	m := helpdesk.InboundMail{MailboxID: oneOf(g, seen.Mailboxes).ID, Source: "imap", Position: oneOf(g, []string{"", fmt.Sprint("p", n)}),
 		State: oneOf(g, []helpdesk.InboundState{helpdesk.InboundReceived, helpdesk.InboundFiled, helpdesk.InboundIgnored}), Reason: g.text(), RawKey: fmt.Sprint("raw", n),
-		Size: g.Int64(), MessageID: g.text(), ReceivedAt: g.time(false), UpdatedAt: g.time(false)}
+		Size: g.Int64(), MessageID: g.text(), Authentication: helpdesk.MailAuthentication{SPF: helpdesk.AuthCheck{Domain: g.text()}}, ReceivedAt: g.time(false), UpdatedAt: g.time(false)}
 	if g.IntN(3) > 0 {
 		m.Identity = fmt.Append(nil, "\x00\xff", n)
 	}

@@ -34,30 +34,41 @@ const (
 
 // readProbe calls a Reader's method with the ids of v. The answer to a stranger is
 // NotFound, or has nothing of v in it.
-type readProbe struct {
+type readProbe = readProbeOf[helpdesk.Reader]
+
+type readProbeOf[R any] struct {
 	level level
 	must  bool // the answer must be NotFound
-	call  func(ctx context.Context, r helpdesk.Reader, v *world) (any, error)
+	call  func(ctx context.Context, r R, v *world) (any, error)
 }
 
 // writeProbe calls a Tx's method with the ids of v; the answer to a stranger is
 // NotFound, or nil where quiet, and nothing of v changes.
-type writeProbe struct {
+type writeProbe = writeProbeOf[helpdesk.Tx]
+
+type writeProbeOf[T any] struct {
 	level level
 	quiet bool
-	call  func(ctx context.Context, tx helpdesk.Tx, v *world) error
+	call  func(ctx context.Context, tx T, v *world) error
 }
 
 // untouchable are the methods of Tx that take no id of somebody's: they work in
 // the own account only, which OwnAccountOnly tests.
 func untouchable() []string {
 	return []string{"DeleteAccount", "TakeNumber", "InsertRole", "InsertMembership", "InsertMailbox", "InsertCustomer", "Enqueue", "Emit",
-		"InsertDomain", "InsertTag", "InsertView", "LockAccount", "InsertInvitation"}
+		"InsertDomain", "InsertTag", "InsertView", "LockAccount", "InsertInvitation", "InsertPortalKey",
+		"InsertSuppression", "InsertAudit"}
 }
 
 func testProbesComplete(t *testing.T, _ Backend) {
-	reads, writes := readProbes(), writeProbes()
-	reader := reflect.TypeFor[helpdesk.Reader]()
+	probesComplete(t, readProbes(), writeProbes(), untouchable())
+}
+
+// probesComplete checks that every method of R is probed, and every further one of
+// T is or is untouchable.
+func probesComplete[R, T any](t *testing.T, reads map[string]readProbeOf[R], writes map[string]writeProbeOf[T], untouchable []string) {
+	t.Helper()
+	reader := reflect.TypeFor[R]()
 	known := map[string]bool{}
 	for m := range reader.NumMethod() {
 		name := reader.Method(m).Name
@@ -66,10 +77,10 @@ func testProbesComplete(t *testing.T, _ Backend) {
 			t.Errorf("Reader.%s has no probe", name)
 		}
 	}
-	for _, name := range untouchable() {
+	for _, name := range untouchable {
 		known[name] = true
 	}
-	tx := reflect.TypeFor[helpdesk.Tx]()
+	tx := reflect.TypeFor[T]()
 	for m := range tx.NumMethod() {
 		name := tx.Method(m).Name
 		if _, probed := writes[name]; !probed && !known[name] {
@@ -158,6 +169,9 @@ func readProbes() map[string]readProbe {
 		"InboundMails": {ofMailbox, false, func(ctx context.Context, r r, v *world) (any, error) {
 			return answer(r.InboundMails(ctx, helpdesk.InboundFilter{MailboxID: v.mailbox.ID}, all()))
 		}},
+		"InboundPositions": {ofMailbox, false, func(ctx context.Context, r r, v *world) (any, error) {
+			return answer(r.InboundPositions(ctx, v.mailbox.ID, v.mail.Source, []string{v.mail.Position}))
+		}},
 		"InboundByIdentity": {ofMailbox, true, func(ctx context.Context, r r, v *world) (any, error) {
 			return answer(r.InboundByIdentity(ctx, v.mailbox.ID, v.mail.Identity))
 		}},
@@ -165,6 +179,9 @@ func readProbes() map[string]readProbe {
 	maps.Copy(probes, organisingReads())
 	maps.Copy(probes, domainReads())
 	maps.Copy(probes, pgpKeyReads())
+	maps.Copy(probes, suppressionReads())
+	maps.Copy(probes, portalReads())
+	maps.Copy(probes, auditReads())
 	return probes
 }
 
@@ -286,6 +303,8 @@ func writeProbes() map[string]writeProbe {
 	maps.Copy(probes, domainWrites())
 	maps.Copy(probes, pgpKeyWrites())
 	maps.Copy(probes, searchProbes())
+	maps.Copy(probes, suppressionWrites())
+	maps.Copy(probes, portalWrites())
 	return probes
 }
 
@@ -315,6 +334,10 @@ func organisingReads() map[string]readProbe {
 			return answer(r.Invitation(ctx, v.invitation.ID))
 		}},
 		"Invitations": {ofAccount, false, func(ctx context.Context, r r, v *world) (any, error) { return invitationsOf(ctx, r, v) }},
+		"Events": {ofMailbox, false, func(ctx context.Context, r r, v *world) (any, error) {
+			return answer(r.Events(ctx, helpdesk.EventFilter{}, all()))
+		}},
+		"LastEvent": {ofAccount, false, func(ctx context.Context, r r, _ *world) (any, error) { return answer(r.LastEvent(ctx)) }},
 	}
 }
 
@@ -345,23 +368,23 @@ func organisingWrites() map[string]writeProbe {
 	}
 }
 
-// strangers are scopes that must not reach the victim's data, or only that of the account.
-func strangers(victim, stranger *world) map[string]struct {
-	scope helpdesk.Scope
+// stranger is a scope that must not reach the victim's data, or only that of the
+// account.
+type stranger[S any] struct {
+	scope S
 	level level
-} {
+}
+
+func strangers(victim, other *world) map[string]stranger[helpdesk.Scope] {
 	own := victim.account.ID
-	return map[string]struct {
-		scope helpdesk.Scope
-		level level
-	}{
-		"another account":                      {stranger.scope, ofAccount},
-		"another account naming the mailbox":   {helpdesk.Scope{AccountID: stranger.account.ID, Mailboxes: []int64{victim.mailbox.ID}}, ofAccount},
+	return map[string]stranger[helpdesk.Scope]{
+		"another account":                      {other.scope, ofAccount},
+		"another account naming the mailbox":   {helpdesk.Scope{AccountID: other.account.ID, Mailboxes: []int64{victim.mailbox.ID}}, ofAccount},
 		"no account":                           {helpdesk.Scope{AccountID: nobody}, ofAccount},
 		"account 0":                            {helpdesk.Scope{}, ofAccount},
 		"another mailbox":                      {helpdesk.Scope{AccountID: own, Mailboxes: []int64{victim.empty.ID}}, ofMailbox},
 		"no mailbox":                           {helpdesk.Scope{AccountID: own, Mailboxes: []int64{}}, ofMailbox},
-		"mailboxes of others and none of them": {helpdesk.Scope{AccountID: own, Mailboxes: []int64{stranger.mailbox.ID, nobody, 0}}, ofMailbox},
+		"mailboxes of others and none of them": {helpdesk.Scope{AccountID: own, Mailboxes: []int64{other.mailbox.ID, nobody, 0}}, ofMailbox},
 	}
 }
 
@@ -369,38 +392,63 @@ func strangers(victim, stranger *world) map[string]struct {
 func covered(probe, stranger level) bool { return stranger == ofAccount || probe == ofMailbox }
 
 func testReadProbes(t *testing.T, b Backend) {
-	victim, stranger := newWorld(t, b), newWorld(t, b)
+	victim, other := newWorld(t, b), newWorld(t, b)
+	victim.tx(t, func(ctx context.Context, tx helpdesk.Tx) error {
+		return tx.Emit(ctx, storage.Event{Type: "test." + victim.mark, MailboxID: victim.mailbox.ID, Time: base})
+	})
 	for name, probe := range readProbes() {
 		if got, err := probe.call(t.Context(), victim.in(), victim); err != nil || !leaks(got, victim) && !marksOnly(name) {
 			t.Errorf("%s finds nothing in its own account (%v): the probe is blind", name, err)
 		}
 	}
-	for who, s := range strangers(victim, stranger) {
-		for name, probe := range readProbes() {
-			if !covered(probe.level, s.level) {
-				continue
-			}
-			check := func(how string, r helpdesk.Reader) error {
-				got, err := probe.call(t.Context(), r, victim)
-				switch {
-				case err != nil && !fault.Is(err, fault.NotFound):
-					t.Errorf("%s by %s %s: got %v, want NotFound", name, who, how, err)
-				case err == nil && probe.must:
-					t.Errorf("%s by %s %s: got %+v, want NotFound", name, who, how, got)
-				case leaks(got, victim):
-					t.Errorf("%s by %s %s: leaks %+v", name, who, how, got)
-				}
-				return err
-			}
-			_ = check("through Within", b.Store.Within(s.scope))
-			_ = b.Store.InTx(t.Context(), s.scope, func(_ context.Context, tx helpdesk.Tx) error { return check("in a transaction", tx) })
+	for who, s := range strangers(victim, other) {
+		tryReads(t, victim, who+" through Within", s.level, readProbes(), b.Store.Within(s.scope))
+		_ = b.Store.InTx(t.Context(), s.scope, func(_ context.Context, tx helpdesk.Tx) error {
+			tryReads(t, victim, who+" in a transaction", s.level, readProbes(), helpdesk.Reader(tx))
+			return nil
+		})
+	}
+	sameFault(t, victim, other)
+}
+
+// tryReads makes a stranger's reader call all probes that are hidden from it.
+func tryReads[R any](t *testing.T, victim *world, who string, level level, probes map[string]readProbeOf[R], r R) {
+	t.Helper()
+	for name, probe := range probes {
+		if !covered(probe.level, level) {
+			continue
+		}
+		got, err := probe.call(t.Context(), r, victim)
+		switch {
+		case err != nil && !fault.Is(err, fault.NotFound):
+			t.Errorf("%s by %s: got %v, want NotFound", name, who, err)
+		case err == nil && probe.must:
+			t.Errorf("%s by %s: got %+v, want NotFound", name, who, got)
+		case leaks(got, victim):
+			t.Errorf("%s by %s: leaks %+v", name, who, got)
 		}
 	}
-	sameFault(t, victim, stranger)
+}
+
+// tryWrites makes a stranger call all probes that are hidden from it, each in a
+// transaction that begin opens.
+func tryWrites[T any](t *testing.T, victim *world, who string, level level, probes map[string]writeProbeOf[T], begin func(fn func(ctx context.Context, tx T) error) error) {
+	t.Helper()
+	for name, probe := range probes {
+		if !covered(probe.level, level) {
+			continue
+		}
+		err := begin(func(ctx context.Context, tx T) error { return probe.call(ctx, tx, victim) })
+		if !fault.Is(err, fault.NotFound) && !(probe.quiet && err == nil) {
+			t.Errorf("%s by %s: got %v, want NotFound", name, who, err)
+		}
+	}
 }
 
 // marksOnly are the probes whose own answer has no text.
-func marksOnly(name string) bool { return name == "CustomerStats" || name == "Membership" }
+func marksOnly(name string) bool {
+	return name == "CustomerStats" || name == "Membership" || name == "LastEvent"
+}
 
 // sameFault compares the errors for what is not there with those for what is somebody else's.
 func sameFault(t *testing.T, victim, stranger *world) {
@@ -419,18 +467,12 @@ func leaks(got any, victim *world) bool {
 }
 
 func testWriteProbes(t *testing.T, b Backend) {
-	victim, stranger := newWorld(t, b), newWorld(t, b)
+	victim, other := newWorld(t, b), newWorld(t, b)
 	before := victim.content(t)
-	for who, s := range strangers(victim, stranger) {
-		for name, probe := range writeProbes() {
-			if !covered(probe.level, s.level) {
-				continue
-			}
-			err := b.Store.InTx(t.Context(), s.scope, func(ctx context.Context, tx helpdesk.Tx) error { return probe.call(ctx, tx, victim) })
-			if !fault.Is(err, fault.NotFound) && !(probe.quiet && err == nil) {
-				t.Errorf("%s by %s: got %v, want NotFound", name, who, err)
-			}
-		}
+	for who, s := range strangers(victim, other) {
+		tryWrites(t, victim, who, s.level, writeProbes(), func(fn func(ctx context.Context, tx helpdesk.Tx) error) error {
+			return b.Store.InTx(t.Context(), s.scope, fn)
+		})
 	}
 	same(t, "the victim's data", before, victim.content(t))
 	took, err := victim.in().Participant(t.Context(), victim.conversation.ID, []string{"thief@example.com"})

@@ -36,7 +36,7 @@ func testLedger(t *testing.T, b Backend) {
 		}
 		m.State, m.Reason, m.MessageID, m.Identity = helpdesk.InboundFiled, "filed", "x@y", []byte{0, 255}
 		m.ConversationID, m.InteractionID, m.UpdatedAt, m.Size = w.conversation.ID, w.answer.ID, at(33), 12
-		m.Source, m.Position, m.RawKey = "replay", "", "raw/2"
+		m.Source, m.Position, m.RawKey, m.Partial = "replay", "", "raw/2", true
 		return tx.UpdateInbound(ctx, &m)
 	})
 	one(t, "mail", m, w.in().InboundMail, m.ID)

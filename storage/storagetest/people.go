@@ -214,6 +214,17 @@ func testSessions(t *testing.T, b Backend) {
 		_, err = b.Store.TokenByHash(t.Context(), kept.Hash)
 		ok(t, err)
 	}
+	third := w.newToken(t, "third", true, at(12))
+	err = b.Store.InSystemTx(t.Context(), func(ctx context.Context, tx helpdesk.SystemTx) error {
+		return tx.DeleteOtherSessions(ctx, w.user.ID, now.ID)
+	})
+	ok(t, err)
+	_, err = b.Store.TokenByHash(t.Context(), third.Hash)
+	fails(t, "another session", err, fault.NotFound)
+	for _, kept := range []helpdesk.AccessToken{now, expired, foreign} {
+		_, err = b.Store.TokenByHash(t.Context(), kept.Hash)
+		ok(t, err)
+	}
 }
 
 // What follows makes operations of the comparison.

@@ -60,15 +60,16 @@ func testPGPKeysOfAddresses(t *testing.T, b Backend) {
 	same(t, "first page", []helpdesk.PGPKey{w.pgpKey}, list(storage.Seek{Limit: 1}, one.ID, two.ID))
 	from := &storage.Position{ID: w.pgpKey.ID}
 	same(t, "second page", []helpdesk.PGPKey{second}, list(storage.Seek{Limit: 1, From: from}, one.ID, two.ID))
-	byAddress := func(keys ...string) []helpdesk.PGPKey {
+	byAddress := func(keys ...string) []helpdesk.KeyOfAddress {
 		got, err := w.in().PGPKeysByAddress(t.Context(), keys)
 		ok(t, err)
 		return got
 	}
-	same(t, "keys by an address", []helpdesk.PGPKey{second}, byAddress(two.Key, "nobody@example.com"))
-	same(t, "keys by two", []helpdesk.PGPKey{w.pgpKey, second}, byAddress(two.Key, one.Key, one.Key))
-	same(t, "keys by none", []helpdesk.PGPKey{}, byAddress())
-	same(t, "keys by what is written, not the key", []helpdesk.PGPKey{}, byAddress(one.Email))
+	ofOne, ofTwo := helpdesk.KeyOfAddress{PGPKey: w.pgpKey, EmailKey: one.Key}, helpdesk.KeyOfAddress{PGPKey: second, EmailKey: two.Key}
+	same(t, "keys by an address", []helpdesk.KeyOfAddress{ofTwo}, byAddress(two.Key, "nobody@example.com"))
+	same(t, "keys by two", []helpdesk.KeyOfAddress{ofOne, ofTwo}, byAddress(two.Key, one.Key, one.Key))
+	same(t, "keys by none", []helpdesk.KeyOfAddress{}, byAddress())
+	same(t, "keys by what is written, not the key", []helpdesk.KeyOfAddress{}, byAddress(one.Email))
 }
 
 func testUniquePGPKey(t *testing.T, b Backend) {

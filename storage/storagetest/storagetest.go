@@ -1,11 +1,11 @@
 // Package storagetest is the conformance suite of storage backends: what passes it
-// keeps the promises that helpdesk.Store, storage.Jobs, storage.EventLog and
-// storage.Blobs make in their comments.
+// keeps the promises that helpdesk.Store, kb.Store, storage.Jobs, storage.EventLog
+// and storage.Blobs make in their comments.
 //
 //	func TestStore(t *testing.T) {
 //		storagetest.Run(t, func(t *testing.T) storagetest.Backend {
 //			s := mystore.Open(t.TempDir())
-//			return storagetest.Backend{Store: s, Jobs: s, Events: s}
+//			return storagetest.Backend{Store: s, Jobs: s, Events: s, KB: s.KB()}
 //		})
 //	}
 //
@@ -16,6 +16,7 @@ package storagetest
 import (
 	"context"
 	"errors"
+	"os"
 	"reflect"
 	"testing"
 
@@ -23,6 +24,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/kb"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 )
@@ -33,6 +35,7 @@ type Backend struct {
 	Store  helpdesk.Store
 	Jobs   storage.Jobs
 	Events storage.EventLog
+	KB     kb.Store // over the same data; nil: the knowledge base is left out
 }
 
 // A test of one promise. It shares the backend with others and makes its own account.
@@ -44,6 +47,18 @@ type testCase struct {
 type group struct {
 	name  string
 	tests []testCase
+	kb    bool // about the knowledge base
+}
+
+// lacks ends a test of something that a backend may do without. Where
+// HELPWRIGHT_TEST_REQUIRE is 1 nothing may be missing, so that what is there today
+// cannot get lost in silence.
+func lacks(t *testing.T, reason string) {
+	t.Helper()
+	if os.Getenv("HELPWRIGHT_TEST_REQUIRE") == "1" {
+		t.Fatalf("%s (and HELPWRIGHT_TEST_REQUIRE=1)", reason)
+	}
+	t.Skip(reason)
 }
 
 // Run tests a backend. open returns a new and empty one, which open's t closes; it
@@ -54,6 +69,9 @@ func Run(t *testing.T, open func(t *testing.T) Backend) {
 		t.Run(g.name, func(t *testing.T) {
 			t.Parallel()
 			b := open(t)
+			if g.kb && b.KB == nil {
+				lacks(t, "the backend has no knowledge base")
+			}
 			testNew(t, b)
 			for _, test := range g.tests {
 				t.Run(test.name, func(t *testing.T) {
@@ -67,22 +85,30 @@ func Run(t *testing.T, open func(t *testing.T) Backend) {
 
 func groups() []group {
 	return []group{
-		{"Directory", directoryTests()},
-		{"CRUD", crudTests()},
-		{"Mail", mailTests()},
-		{"Paging", pagingTests()},
-		{"Unique", uniqueTests()},
-		{"Transactions", transactionTests()},
-		{"Isolation", isolationTests()},
-		{"Values", valueTests()},
-		{"Jobs", jobTests()},
-		{"Events", eventTests()},
-		{"Domains", domainTests()},
-		{"PGPKeys", pgpKeyTests()},
-		{"Idempotency", idempotencyTests()},
-		{"Search", searchTests()},
-		{"Tags", tagTests()},
-		{"People", peopleTests()},
+		{name: "Directory", tests: directoryTests()},
+		{name: "CRUD", tests: crudTests()},
+		{name: "Mail", tests: mailTests()},
+		{name: "Paging", tests: pagingTests()},
+		{name: "Unique", tests: uniqueTests()},
+		{name: "Transactions", tests: transactionTests()},
+		{name: "Isolation", tests: isolationTests()},
+		{name: "Values", tests: valueTests()},
+		{name: "Jobs", tests: jobTests()},
+		{name: "Events", tests: eventTests()},
+		{name: "Domains", tests: domainTests()},
+		{name: "PGPKeys", tests: pgpKeyTests()},
+		{name: "Idempotency", tests: idempotencyTests()},
+		{name: "Search", tests: searchTests()},
+		{name: "Tags", tests: tagTests()},
+		{name: "People", tests: peopleTests()},
+		{name: "Suppressions", tests: suppressionTests()},
+		{name: "Sites", tests: siteTests(), kb: true},
+		{name: "SiteFiles", tests: decorTests(), kb: true},
+		{name: "Articles", tests: articleTests(), kb: true},
+		{name: "Readers", tests: readerTests(), kb: true},
+		{name: "KBIsolation", tests: kbIsolationTests(), kb: true},
+		{name: "Portal", tests: portalTests()},
+		{name: "Audit", tests: auditTests()},
 	}
 }
 

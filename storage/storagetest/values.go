@@ -207,6 +207,11 @@ func testRefusedText(t *testing.T, b Backend) {
 				i.Threading.Rule = text
 				return tx.UpdateInteraction(ctx, &i)
 			},
+			"authentication": func(ctx context.Context, tx helpdesk.Tx) error {
+				i := w.question
+				i.Authentication.SPF.Domain = text
+				return tx.UpdateInteraction(ctx, &i)
+			},
 			"delivery": func(ctx context.Context, tx helpdesk.Tx) error {
 				d := w.newDelivery(w.answer)
 				d.Response = text

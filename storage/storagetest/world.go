@@ -46,7 +46,12 @@ type world struct {
 	pgpKey helpdesk.PGPKey // of the customer's first address
 	tag    helpdesk.Tag
 	view   helpdesk.View
+	shelf  shelf
 	merged int64 // id of what was merged into conversation
+
+	suppression helpdesk.Suppression
+	portalKey   helpdesk.PortalKey
+	audit       helpdesk.AuditEntry
 }
 
 // newAccount makes a user who is a member of a new account, and two mailboxes.
@@ -55,7 +60,8 @@ func newAccount(t *testing.T, b Backend) *world {
 	w := &world{Backend: b, mark: strings.ToLower(rand.Text()), number: 1000}
 	w.user = helpdesk.User{Name: "Ada " + w.mark, Email: "Ada@" + w.mark + ".example", EmailKey: "ada@" + w.mark + ".example", PasswordHash: "$argon2id$" + w.mark,
 		EmailVerifiedAt: at(-3), CreatedAt: at(-2), UpdatedAt: at(-1)}
-	w.account = helpdesk.Account{Name: "Account " + w.mark, NextNumber: 1, DefaultLocale: "pt-BR", DefaultMailboxID: 77,
+	w.account = helpdesk.Account{Name: "Account " + w.mark, NextNumber: 1, DefaultLocale: "pt-BR", DefaultMailboxID: 77, RemoteImages: helpdesk.ProxyImages, TrackSeen: true,
+		SendHold:  90 * time.Second,
 		Languages: []string{"pt-BR", "en"}, CreatedAt: base, UpdatedAt: at(1)}
 	w.role = helpdesk.Role{Key: "", Name: "Role " + w.mark, Description: "Reads " + w.mark,
 		Permissions: []helpdesk.Permission{helpdesk.ConversationsView, helpdesk.CustomersView}, CreatedAt: base, UpdatedAt: at(1)}
@@ -141,7 +147,19 @@ func newWorld(t *testing.T, b Backend) *world {
 		if err := tx.InsertPGPKey(ctx, &w.pgpKey); err != nil {
 			return err
 		}
+		audit := []helpdesk.AuditEntry{w.newAudit()}
+		if err := tx.InsertAudit(ctx, audit); err != nil {
+			return err
+		}
+		w.audit, w.portalKey = audit[0], w.newPortalKey()
+		if err := tx.InsertPortalKey(ctx, &w.portalKey); err != nil {
+			return err
+		}
 		if err := w.organise(ctx, tx); err != nil {
+			return err
+		}
+		w.suppression = w.newSuppression("gone")
+		if err := tx.InsertSuppression(ctx, &w.suppression); err != nil {
 			return err
 		}
 		return tx.SaveFetchCursor(ctx, w.mailbox.ID, "INBOX", helpdesk.FetchCursor{UIDValidity: 7, UID: 99})
@@ -156,13 +174,14 @@ func (w *world) newMailbox(local string) helpdesk.Mailbox {
 	return helpdesk.Mailbox{AccountID: w.account.ID, Name: "Mailbox " + w.mark, Email: "H." + w.address(local), EmailKey: "h." + w.address(local),
 		From: ":user.name of " + w.mark, InternalLocal: local,
 		Inbound: helpdesk.Inbound{Type: helpdesk.InboundIMAP, Host: "imap." + w.mark + ".example", Port: 993, Username: "u" + w.mark,
-			SealedPassword: []byte{0, 1, 2, 255}, Encryption: helpdesk.EncryptionSSL, ValidateCertificate: true, Folders: []string{"INBOX", "Füße/Päckchen"}},
+			SealedPassword: []byte{0, 1, 2, 255}, Encryption: helpdesk.EncryptionSSL, ValidateCertificate: true, Folders: []string{"INBOX", "Füße/Päckchen"}, Auth: helpdesk.AuthOAuth2, ImportSince: at(7), Epoch: 3,
+			OAuth: helpdesk.OAuth{ClientID: "client " + w.mark, TokenURL: "https://" + w.mark + ".example/token", Scope: "a b", SealedSecrets: []byte{255, 0, 1}}},
 		CreatedAt: base, UpdatedAt: at(1)}
 }
 
 func (w *world) newStatus() helpdesk.FetchStatus {
 	return helpdesk.FetchStatus{MailboxID: w.mailbox.ID, Connected: true, LastSuccessAt: at(3), LastErrorAt: at(2),
-		LastError: "refused " + w.mark, UpdatedAt: at(4)}
+		LastError: "refused " + w.mark, NeedsReauth: true, UpdatedAt: at(4)}
 }
 
 func (w *world) newCustomer(local string) helpdesk.Customer {
@@ -186,9 +205,19 @@ func (w *world) newQuestion(c helpdesk.Conversation) helpdesk.Interaction {
 		Subject: "Help " + w.mark, CustomerID: w.customer.ID, CustomerEmailID: w.customer.Emails[0].ID, CustomerEmail: w.customer.Emails[0].Email,
 		To: []string{w.address("to")}, Cc: []string{w.address("cc1"), w.address("cc2")}, Source: "email", IsStarter: true, AutoSubmitted: true,
 		SeenAt: at(2), PostedAt: at(1), MessageID: strings.ToLower(rand.Text()) + "@" + w.mark, References: []string{"r1@" + w.mark, "r2@" + w.mark},
+		Security:       helpdesk.MailSecurity{Protocol: "openpgp", Encrypted: true, Signature: helpdesk.SignatureValid, Fingerprint: "A1"},
+		Authentication: w.authentication("header"),
 		Threading: helpdesk.Threading{Rule: "references", Matched: "r2@" + w.mark,
 			Refused: []helpdesk.RefusedThread{{ConversationID: c.ID, Reason: "no participant " + w.mark}}},
 		CreatedAt: base, UpdatedAt: at(1)}
+}
+
+func (w *world) authentication(source string) helpdesk.MailAuthentication {
+	return helpdesk.MailAuthentication{
+		Source: source, Server: "mx." + w.mark, SPF: helpdesk.AuthCheck{Result: "pass", Domain: w.mark},
+		DKIM:  []helpdesk.AuthCheck{{Result: "fail", Domain: "ü." + w.mark}, {Result: "none"}},
+		DMARC: helpdesk.AuthPolicy{Result: "pass", Domain: w.mark, Policy: "reject"}, FromAligned: true, Relayed: true,
+	}
 }
 
 func (w *world) newAnswer(c helpdesk.Conversation) helpdesk.Interaction {
@@ -203,14 +232,15 @@ func (w *world) newAttachment(i helpdesk.Interaction, name string) helpdesk.Atta
 }
 
 func (w *world) newDelivery(i helpdesk.Interaction) helpdesk.Delivery {
-	return helpdesk.Delivery{InteractionID: i.ID, Address: w.address("grace"), Field: "to", State: helpdesk.DeliveryDeferred, Attempts: 2, Code: 451,
-		EnhancedCode: "4.7.1", Response: "greylisted " + w.mark, NextAttemptAt: at(9), CreatedAt: base, UpdatedAt: at(1)}
+	return helpdesk.Delivery{InteractionID: i.ID, Address: "A." + w.address("grace"), AddressKey: w.address("grace"), Field: "to",
+		State: helpdesk.DeliverySent, Attempts: 2, Code: 451, EnhancedCode: "4.7.1", Response: "greylisted " + w.mark, NextAttemptAt: at(9),
+		HeldBy: 42, HeldUntil: at(8), CreatedAt: base, UpdatedAt: at(1)}
 }
 
 func (w *world) newMail(position string) helpdesk.InboundMail {
-	return helpdesk.InboundMail{MailboxID: w.mailbox.ID, Source: "imap", Position: "INBOX/7/" + position, State: helpdesk.InboundReceived,
-		Reason: "none " + w.mark, RawKey: "raw/" + w.mark + "/" + position, Size: 1 << 33, MessageID: "m" + position + "@" + w.mark,
-		Identity: []byte("identity\x00\xff" + position + w.mark), ReceivedAt: base, UpdatedAt: at(1)}
+	return helpdesk.InboundMail{MailboxID: w.mailbox.ID, Source: "imap", Position: "INBOX/7/" + position + "/" + w.mark, State: helpdesk.InboundReceived,
+		Reason: "none " + w.mark, Partial: true, RawKey: "raw/" + w.mark + "/" + position, Size: 1 << 33, MessageID: "m" + position + "@" + w.mark,
+		Identity: []byte("identity\x00\xff" + position + w.mark), Authentication: w.authentication("intake"), ReceivedAt: base, UpdatedAt: at(1)}
 }
 
 // in reads the whole account.
@@ -254,6 +284,9 @@ type content struct {
 	Views         []helpdesk.View
 	Unread        []helpdesk.UnreadCount // of the first member
 	Invitations   []helpdesk.Invitation
+	Suppressions  []helpdesk.Suppression
+	PortalKeys    []helpdesk.PortalKey
+	Audit         []helpdesk.AuditEntry
 }
 
 // content reads everything in the account.
@@ -342,6 +375,12 @@ func (c *content) readMore(ctx context.Context, r helpdesk.Reader, note func(wha
 	}
 	c.Invitations, e = r.Invitations(ctx, all())
 	note("Invitations", e)
+	c.Suppressions, e = r.Suppressions(ctx, all())
+	note("Suppressions", e)
+	c.PortalKeys, e = r.PortalKeys(ctx, all())
+	note("PortalKeys", e)
+	c.Audit, e = r.AuditLog(ctx, helpdesk.AuditFilter{}, all())
+	note("AuditLog", e)
 }
 
 // log reads the account's events.

@@ -1,0 +1,59 @@
+package bunstore
+
+import (
+	"context"
+
+	"github.com/uptrace/bun"
+
+	"github.com/helpwright/helpwright/kb"
+)
+
+// KB gives the knowledge base's store, in the same tables' database and with the same outbox.
+func (db *DB) KB() kb.Store {
+	return kbStore{querier: &querier{store: db, db: db.read}, transact: db.transact}
+}
+
+// KB gives the knowledge base's store in the caller's transaction, see [DB.Bind].
+func (b *Bound) KB() kb.Store {
+	return kbStore{querier: b.querier, transact: func(ctx context.Context, fn func(context.Context, *querier) error) error {
+		return b.savepoint(ctx, func(q *querier) error { return fn(ctx, q) })
+	}}
+}
+
+// kbStore implements [kb.Store].
+type kbStore struct {
+	*querier
+	transact func(ctx context.Context, fn func(context.Context, *querier) error) error
+}
+
+// Within implements [kb.Store].
+func (s kbStore) Within(scope kb.Scope) kb.Reader { return kbReader{querier: s.querier, scope: scope} }
+
+// InTx implements [kb.Store], see [DB.InTx].
+func (s kbStore) InTx(ctx context.Context, scope kb.Scope, fn func(ctx context.Context, tx kb.Tx) error) error {
+	return s.transact(ctx, func(ctx context.Context, q *querier) error {
+		return fn(ctx, kbWriter{kbReader{querier: q, scope: scope}, outbox{q, scope.AccountID}})
+	})
+}
+
+// kbReader implements [kb.Reader].
+type kbReader struct {
+	*querier
+	scope kb.Scope
+}
+
+// kbWriter implements [kb.Tx].
+type kbWriter struct {
+	kbReader
+	outbox
+}
+
+var (
+	_ kb.Reader = kbReader{}
+	_ kb.Tx     = kbWriter{}
+)
+
+// account keeps a statement within the account.
+func (r kbReader) account(q bun.QueryBuilder) bun.QueryBuilder {
+	return q.Where("?TableName.account_id = ?", r.scope.AccountID)
+}

@@ -1,0 +1,350 @@
+package bunstore
+
+import (
+	"context"
+	"database/sql"
+	"slices"
+
+	"github.com/uptrace/bun"
+
+	"github.com/helpwright/helpwright/kb"
+	"github.com/helpwright/helpwright/storage"
+	"github.com/helpwright/helpwright/storage/fault"
+)
+
+type articleRow struct {
+	bun.BaseModel `bun:"table:hw_articles,alias:hw_articles"`
+	ID            int64 `bun:",pk,autoincrement"`
+	AccountID     int64
+	SiteID        int64
+	Live          int64
+	Draft         int64
+	LastRevision  int64
+	Published     bool
+	CollectionID  int64
+	CategoryIDs   items[int64] `bun:"category_ids"`
+	SortOrder     int64
+	CreatedAt     int64
+	UpdatedAt     int64
+	Views         int64 `bun:",scanonly"`
+	Feedbacks     int64 `bun:",scanonly"`
+}
+
+func (r *articleRow) article() kb.Article {
+	return kb.Article{
+		ID: r.ID, SiteID: r.SiteID, Live: r.Live, Draft: r.Draft, LastRevision: r.LastRevision, Views: r.Views, Feedbacks: r.Feedbacks,
+		Published: r.Published, CollectionID: r.CollectionID, CategoryIDs: r.CategoryIDs, SortOrder: kb.SortOrder(r.SortOrder),
+		CreatedAt: timeOf(r.CreatedAt), UpdatedAt: timeOf(r.UpdatedAt),
+	}
+}
+
+func articleRowOf(s kb.Scope, a *kb.Article) articleRow {
+	return articleRow{
+		ID: a.ID, AccountID: s.AccountID, SiteID: s.SiteID, Live: a.Live, Draft: a.Draft, LastRevision: a.LastRevision,
+		Published: a.Published, CollectionID: a.CollectionID, CategoryIDs: a.CategoryIDs, SortOrder: int64(a.SortOrder),
+		CreatedAt: micros(a.CreatedAt), UpdatedAt: micros(a.UpdatedAt),
+	}
+}
+
+// revisionRow has no primary key of its own, so that updates write what they are told to.
+type revisionRow struct {
+	bun.BaseModel `bun:"table:hw_article_revisions,alias:hw_article_revisions"`
+	AccountID     int64
+	SiteID        int64
+	ArticleID     int64
+	Number        int64
+	Status        string
+	CollectionID  int64
+	CategoryIDs   items[int64] `bun:"category_ids"`
+	SortOrder     int64
+	SourceLocale  string
+	Translations  translations
+	CreatedAt     int64
+	UpdatedAt     int64
+	Views         int64 `bun:",scanonly"`
+	Positive      int64 `bun:",scanonly"`
+	Negative      int64 `bun:",scanonly"`
+}
+
+func (r *revisionRow) revision() kb.Revision {
+	return kb.Revision{
+		ArticleID: r.ArticleID, Number: r.Number, Status: kb.Status(r.Status), CollectionID: r.CollectionID, CategoryIDs: r.CategoryIDs,
+		SortOrder: kb.SortOrder(r.SortOrder), Text: r.Translations.text(r.SourceLocale), Views: r.Views, Positive: r.Positive, Negative: r.Negative,
+		CreatedAt: timeOf(r.CreatedAt), UpdatedAt: timeOf(r.UpdatedAt),
+	}
+}
+
+func revisionRowOf(s kb.Scope, r *kb.Revision) revisionRow {
+	return revisionRow{
+		AccountID: s.AccountID, SiteID: s.SiteID, ArticleID: r.ArticleID, Number: r.Number, Status: string(r.Status), CollectionID: r.CollectionID,
+		CategoryIDs: r.CategoryIDs, SortOrder: int64(r.SortOrder), SourceLocale: r.SourceLocale, Translations: translationsOf(r.Text),
+		CreatedAt: micros(r.CreatedAt), UpdatedAt: micros(r.UpdatedAt),
+	}
+}
+
+// liveRow is an article with its live revision.
+type liveRow struct {
+	articleRow
+	RNumber       int64
+	RStatus       string
+	RCollectionID int64
+	RCategoryIDs  items[int64] `bun:"r_category_ids"`
+	RSortOrder    int64
+	RSourceLocale string
+	RTranslations translations
+	RCreatedAt    int64
+	RUpdatedAt    int64
+	RViews        int64
+	RPositive     int64
+	RNegative     int64
+}
+
+const revisionColumns = `r.number AS r_number, r.status AS r_status, r.collection_id AS r_collection_id, r.category_ids AS r_category_ids,
+	r.sort_order AS r_sort_order, r.source_locale AS r_source_locale, r.translations AS r_translations, r.created_at AS r_created_at,
+	r.updated_at AS r_updated_at, r.views AS r_views, r.positive AS r_positive, r.negative AS r_negative`
+
+func (r *liveRow) both() kb.ArticleRevision {
+	revision := revisionRow{
+		ArticleID: r.ID, Number: r.RNumber, Status: r.RStatus, CollectionID: r.RCollectionID, CategoryIDs: r.RCategoryIDs, SortOrder: r.RSortOrder,
+		SourceLocale: r.RSourceLocale, Translations: r.RTranslations, CreatedAt: r.RCreatedAt, UpdatedAt: r.RUpdatedAt,
+		Views: r.RViews, Positive: r.RPositive, Negative: r.RNegative,
+	}
+	return kb.ArticleRevision{Article: r.article(), Revision: revision.revision()}
+}
+
+// live selects articles with their live revisions.
+func (r kbReader) live(published bool) *bun.SelectQuery {
+	q := r.selects((*articleRow)(nil)).ColumnExpr("hw_articles.*").ColumnExpr(revisionColumns).
+		Join(`JOIN hw_article_revisions AS r ON r.account_id = hw_articles.account_id AND r.article_id = hw_articles.id
+			AND r.number = hw_articles.live`).ApplyQueryBuilder(r.site)
+	if published {
+		q.Where("hw_articles.published = TRUE")
+	}
+	return q
+}
+
+func (r kbReader) liveArticle(ctx context.Context, id int64, published bool) (kb.ArticleRevision, error) {
+	var row liveRow
+	if err := r.live(published).Where("hw_articles.id = ?", id).Scan(ctx, &row); err != nil {
+		return kb.ArticleRevision{}, failure(ctx, err, "article", id)
+	}
+	return row.both(), nil
+}
+
+func (r kbReader) liveArticles(ctx context.Context, f kb.ArticleFilter, published bool, seek storage.Seek) ([]kb.ArticleRevision, error) {
+	var rows []liveRow
+	q := r.live(published)
+	if f.CollectionID != 0 {
+		q.Where("hw_articles.collection_id = ?", f.CollectionID)
+	}
+	if f.CategoryID != 0 {
+		q.Where("hw_articles.id IN (SELECT article_id FROM hw_article_categories WHERE account_id = ? AND category_id = ?)", r.scope.AccountID, f.CategoryID)
+	}
+	if f.IDs != nil {
+		if len(f.IDs) == 0 {
+			return nil, r.state()
+		}
+		q.Where("hw_articles.id IN (?)", bun.List(f.IDs))
+	}
+	err := page(q, "sort_order", seek).Scan(ctx, &rows)
+	return mapped(rows, (*liveRow).both), failure(ctx, err, "article", 0)
+}
+
+// LiveArticle implements [kb.ArticleReader].
+func (r kbReader) LiveArticle(ctx context.Context, id int64) (kb.ArticleRevision, error) {
+	return r.liveArticle(ctx, id, false)
+}
+
+// LiveArticles implements [kb.ArticleReader].
+func (r kbReader) LiveArticles(ctx context.Context, f kb.ArticleFilter, seek storage.Seek) ([]kb.ArticleRevision, error) {
+	return r.liveArticles(ctx, f, false, seek)
+}
+
+// PublishedArticle implements [kb.PublishedReader].
+func (r kbReader) PublishedArticle(ctx context.Context, id int64) (kb.ArticleRevision, error) {
+	return r.liveArticle(ctx, id, true)
+}
+
+// PublishedArticles implements [kb.PublishedReader].
+func (r kbReader) PublishedArticles(ctx context.Context, f kb.ArticleFilter, seek storage.Seek) ([]kb.ArticleRevision, error) {
+	return r.liveArticles(ctx, f, true, seek)
+}
+
+// Revision implements [kb.ArticleReader].
+func (r kbReader) Revision(ctx context.Context, articleID, number int64) (kb.Revision, error) {
+	var row revisionRow
+	q := r.selects(&row).ColumnExpr("*").ApplyQueryBuilder(r.site).Where("article_id = ?", articleID).Where("number = ?", number)
+	if err := one(ctx, q, "revision", number); err != nil {
+		return kb.Revision{}, err
+	}
+	return row.revision(), nil
+}
+
+// Revisions implements [kb.ArticleReader].
+func (r kbReader) Revisions(ctx context.Context, articleID int64, seek storage.Seek) ([]kb.Revision, error) {
+	if seek.Limit <= 0 {
+		return nil, r.state()
+	}
+	var rows []revisionRow
+	order, beyond := "number ASC", "number > ?"
+	if seek.Desc {
+		order, beyond = "number DESC", "number < ?"
+	}
+	q := r.selects(&rows).ColumnExpr("*").ApplyQueryBuilder(r.site).Where("article_id = ?", articleID).OrderExpr(order).Limit(int64(seek.Limit))
+	if seek.From != nil {
+		q.Where(beyond, seek.From.ID)
+	}
+	err := q.Scan(ctx)
+	return mapped(rows, (*revisionRow).revision), failure(ctx, err, "revision", 0)
+}
+
+// ArticleForUpdate implements [kb.ArticleWriter].
+func (w kbWriter) ArticleForUpdate(ctx context.Context, id int64) (kb.Article, error) {
+	var row articleRow
+	q := w.forUpdate(w.selects(&row).ColumnExpr("*").ApplyQueryBuilder(w.site).Where("id = ?", id))
+	if err := one(ctx, q, "article", id); err != nil {
+		return kb.Article{}, err
+	}
+	return row.article(), nil
+}
+
+// ArticlesForUpdate implements [kb.ArticleWriter].
+func (w kbWriter) ArticlesForUpdate(ctx context.Context, ids []int64) ([]kb.Article, error) {
+	if len(ids) == 0 {
+		return nil, w.state()
+	}
+	var rows []articleRow
+	err := w.forUpdate(w.selects(&rows).ColumnExpr("*").ApplyQueryBuilder(w.site).Where("id IN (?)", bun.List(ids)).Order("id")).Scan(ctx)
+	return mapped(rows, (*articleRow).article), failure(ctx, err, "article", 0)
+}
+
+// InsertArticle implements [kb.ArticleWriter].
+func (w kbWriter) InsertArticle(ctx context.Context, a *kb.Article) error {
+	row := articleRowOf(w.scope, a)
+	row.ID = 0
+	if _, err := w.inserts(&row).Exec(ctx); err != nil {
+		return failure(ctx, err, "article", 0)
+	}
+	if err := w.categorise(ctx, row.ID, a.CategoryIDs); err != nil {
+		return err
+	}
+	a.ID, a.SiteID = row.ID, row.SiteID
+	w.foundAccount()
+	return nil
+}
+
+// categorise puts an article into categories.
+func (w kbWriter) categorise(ctx context.Context, id int64, categories []int64) error {
+	if len(categories) == 0 {
+		return nil
+	}
+	rows := make([]articleCategoryRow, len(categories))
+	for i, category := range categories {
+		rows[i] = articleCategoryRow{AccountID: w.scope.AccountID, SiteID: w.scope.SiteID, ArticleID: id, CategoryID: category}
+	}
+	_, err := w.inserts(&rows).Exec(ctx)
+	return failure(ctx, err, "article", id)
+}
+
+type articleCategoryRow struct {
+	bun.BaseModel `bun:"table:hw_article_categories,alias:hw_article_categories"`
+	AccountID     int64
+	SiteID        int64
+	ArticleID     int64
+	CategoryID    int64
+}
+
+// UpdateArticle implements [kb.ArticleWriter].
+func (w kbWriter) UpdateArticle(ctx context.Context, a *kb.Article) error {
+	old, err := w.ArticleForUpdate(ctx, a.ID)
+	if err != nil {
+		return err
+	}
+	row := articleRowOf(w.scope, a)
+	res, err := w.updates(&row).ApplyQueryBuilder(w.site).Where("id = ?", a.ID).Exec(ctx)
+	if err := changed(ctx, res, err, "article", a.ID); err != nil || slices.Equal(old.CategoryIDs, a.CategoryIDs) {
+		return err
+	}
+	if _, err := w.deletes((*articleCategoryRow)(nil)).ApplyQueryBuilder(w.site).Where("article_id = ?", a.ID).Exec(ctx); err != nil {
+		return failure(ctx, err, "article", a.ID)
+	}
+	return w.categorise(ctx, a.ID, a.CategoryIDs)
+}
+
+// DeleteArticle implements [kb.ArticleWriter].
+func (w kbWriter) DeleteArticle(ctx context.Context, id int64) error {
+	res, err := w.deletes((*articleRow)(nil)).ApplyQueryBuilder(w.site).Where("id = ?", id).Exec(ctx)
+	return changed(ctx, res, err, "article", id)
+}
+
+// InsertRevision implements [kb.RevisionWriter].
+func (w kbWriter) InsertRevision(ctx context.Context, r *kb.Revision) error {
+	row := revisionRowOf(w.scope, r)
+	_, err := w.inserts(&row).Exec(ctx)
+	return failure(ctx, err, "revision", r.Number)
+}
+
+// UpdateRevision implements [kb.RevisionWriter].
+func (w kbWriter) UpdateRevision(ctx context.Context, r *kb.Revision) error {
+	row := revisionRowOf(w.scope, r)
+	res, err := w.updates(&row).ApplyQueryBuilder(w.site).Where("article_id = ?", r.ArticleID).Where("number = ?", r.Number).Exec(ctx)
+	return changed(ctx, res, err, "revision", r.Number)
+}
+
+// DeleteRevision implements [kb.RevisionWriter].
+func (w kbWriter) DeleteRevision(ctx context.Context, articleID, number int64) error {
+	res, err := w.deletes((*revisionRow)(nil)).ApplyQueryBuilder(w.site).Where("article_id = ?", articleID).Where("number = ?", number).Exec(ctx)
+	return changed(ctx, res, err, "revision", number)
+}
+
+// AddViews implements [kb.CountWriter].
+func (w kbWriter) AddViews(ctx context.Context, views []kb.View) error {
+	if len(views) == 0 {
+		return w.state()
+	}
+	s := w.scope
+	for _, v := range views {
+		res, err := w.raw("UPDATE hw_articles SET views = views + ? WHERE account_id = ? AND site_id = ? AND id = ?",
+			v.N, s.AccountID, s.SiteID, v.ArticleID).Exec(ctx)
+		if err := changed(ctx, res, err, "article", v.ArticleID); err != nil {
+			return err
+		}
+		_, err = w.raw("UPDATE hw_article_revisions SET views = views + ? WHERE account_id = ? AND site_id = ? AND article_id = ? AND number = ?",
+			v.N, s.AccountID, s.SiteID, v.ArticleID, v.Revision).Exec(ctx)
+		if err != nil {
+			return failure(ctx, err, "revision", v.Revision)
+		}
+	}
+	return nil
+}
+
+// AddCounts implements [kb.CountWriter].
+func (w kbWriter) AddCounts(ctx context.Context, counts []kb.Counts) error {
+	if len(counts) == 0 {
+		return w.state()
+	}
+	for _, c := range counts {
+		table, noun, id := "hw_collections", "collection", c.CollectionID
+		if id == 0 {
+			table, noun, id = "hw_categories", "category", c.CategoryID
+		}
+		res, err := w.raw(`UPDATE ? SET articles = articles + ?, categories = categories + ?, views = views + ?,
+			published_articles = published_articles + ?, published_views = published_views + ? WHERE account_id = ? AND site_id = ? AND id = ?`,
+			bun.Ident(table), c.Articles, c.Categories, c.Views, c.PublishedArticles, c.PublishedViews,
+			w.scope.AccountID, w.scope.SiteID, id).Exec(ctx)
+		if err := changed(ctx, res, err, noun, id); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// emptied is the outcome of removing what must hold nothing.
+func emptied(ctx context.Context, res sql.Result, err error, resource string, id int64) error {
+	if err != nil && foreignKeyViolation(err) {
+		return &fault.Error{
+			Kind: fault.Conflict, Resource: resource, ID: id, Message: "The " + resource + " is not empty.", Err: err,
+		}
+	}
+	return changed(ctx, res, err, resource, id)
+}

@@ -1,0 +1,270 @@
+package bunstore
+
+import (
+	"context"
+	"strconv"
+	"strings"
+
+	"github.com/uptrace/bun"
+	"github.com/uptrace/bun/dialect/pgdialect"
+	"github.com/uptrace/bun/schema"
+
+	"github.com/helpwright/helpwright/kb"
+	"github.com/helpwright/helpwright/storage"
+	"github.com/helpwright/helpwright/storage/search"
+)
+
+// The tokens that all documents of a site have, and those that are published, so that a search looks at no others.
+func siteToken(siteID int64) string      { return "_" + strconv.FormatInt(siteID, 10) }
+func publishedToken(siteID int64) string { return "_p" + strconv.FormatInt(siteID, 10) }
+
+// documentFields are the columns with the terms of documents up to a rank: of SQLite's search table, and of
+// PostgreSQL's documents.
+var documentFields = [...]struct{ fts, vector string }{
+	kb.InTitle:   {"{title}", "title"},
+	kb.InSummary: {"{title summary}", "head"},
+	kb.InContent: {"{title summary content}", "whole"},
+}
+
+// FindArticles implements [kb.SearchReader].
+func (r kbReader) FindArticles(ctx context.Context, q kb.SearchQuery, seek storage.Seek) ([]kb.Hit, error) {
+	return r.find(ctx, q, siteToken(r.scope.SiteID), seek)
+}
+
+// FindPublished implements [kb.PublicSearcher].
+func (r kbReader) FindPublished(ctx context.Context, q kb.SearchQuery, seek storage.Seek) ([]kb.Hit, error) {
+	return r.find(ctx, q, publishedToken(r.scope.SiteID), seek)
+}
+
+// find reads the documents in the order of their ids, which is that of SQLite's index: a page costs the same however
+// many there are.
+func (r kbReader) find(ctx context.Context, q kb.SearchQuery, token string, seek storage.Seek) ([]kb.Hit, error) {
+	for _, word := range q.Words {
+		if err := checkText(word); err != nil {
+			return nil, err
+		}
+	}
+	for _, c := range q.Locales {
+		if err := checkText(c.Locale, c.Language); err != nil {
+			return nil, err
+		}
+	}
+	if seek.Limit <= 0 {
+		return nil, r.state()
+	}
+	var hits []kb.Hit
+	s := r.db.NewSelect().Err(r.state()).ColumnExpr("d.id, d.article_id, d.locale").
+		Where("d.account_id = ? AND d.site_id = ?", r.scope.AccountID, r.scope.SiteID).Limit(int64(seek.Limit))
+	if r.tx != nil {
+		s.Conn(r.tx.conn)
+	}
+	field, id := documentFields[q.Rank], bun.Safe("d.id")
+	if r.store.postgres {
+		words := "'" + token + "' & " + tsqueryOfWords(q.Words)
+		s.TableExpr("hw_article_documents AS d").Where("d.? @@ ?::tsquery", bun.Ident(field.vector), words)
+		if q.Rank > kb.InTitle {
+			s.Where("NOT d.? @@ ?::tsquery", bun.Ident(documentFields[q.Rank-1].vector), words)
+		}
+	} else {
+		match := `("` + token + `" AND ` + field.fts + " : (" + matchOfWords(q.Words) + "))"
+		if q.Rank > kb.InTitle {
+			match += " NOT (" + documentFields[q.Rank-1].fts + " : (" + matchOfWords(q.Words) + "))"
+		}
+		s.TableExpr("hw_article_search AS s").Join("CROSS JOIN hw_article_documents AS d").
+			Where("d.id = s.rowid AND s.hw_article_search MATCH ?", match)
+		id = "s.rowid"
+	}
+	order, beyond := bun.Safe("ASC"), bun.Safe(">")
+	if seek.Desc {
+		order, beyond = "DESC", "<"
+	}
+	s.OrderExpr("? ?", id, order)
+	if seek.From != nil {
+		s.Where("? ? ?", id, beyond, seek.From.ID)
+	}
+	err := s.ApplyQueryBuilder(searched(q)).Scan(ctx, &hits)
+	return hits, failure(ctx, err, "article", 0)
+}
+
+// searched keeps a search to the documents in the best language of each article, and to the articles asked for.
+func searched(q kb.SearchQuery) filter {
+	// preference is the place of a document's locale in the query's; that of the source is behind it, that of others none.
+	preference := func(alias string) schema.QueryWithArgs {
+		var b strings.Builder
+		var args []any
+		b.WriteString("CASE ")
+		for i, c := range q.Locales {
+			if c.Locale != "" {
+				b.WriteString("WHEN ?.locale = ? ")
+				args = append(args, bun.Ident(alias), c.Locale)
+			} else {
+				b.WriteString("WHEN ?.language = ? ")
+				args = append(args, bun.Ident(alias), c.Language)
+			}
+			b.WriteString("THEN " + strconv.Itoa(i) + " ")
+		}
+		b.WriteString("WHEN ?.source THEN " + strconv.Itoa(len(q.Locales)) + " END")
+		return bun.SafeQuery(b.String(), append(args, bun.Ident(alias))...)
+	}
+	return func(s bun.QueryBuilder) bun.QueryBuilder {
+		s = s.Where("? IS NOT NULL", preference("d")).
+			Where(`NOT EXISTS (SELECT 1 FROM hw_article_documents AS o WHERE o.account_id = d.account_id AND o.article_id = d.article_id
+				AND (?, o.locale) < (?, d.locale))`, preference("o"), preference("d"))
+		if q.ArticleIDs != nil {
+			s = s.Where("d.article_id IN (?)", bun.List(append([]int64{0}, q.ArticleIDs...)))
+		}
+		if q.CollectionID != 0 {
+			s = s.Where(`EXISTS (SELECT 1 FROM hw_articles AS a WHERE a.account_id = d.account_id AND a.id = d.article_id
+				AND a.collection_id = ?)`, q.CollectionID)
+		}
+		return s
+	}
+}
+
+// tsqueryOfWords is tsquery with a choice of terms for each word.
+func tsqueryOfWords(words [][]kb.SearchTerm) string {
+	all := make([]string, len(words))
+	for i, word := range words {
+		terms := make([]string, len(word))
+		for j, t := range word {
+			terms[j] = tsterm(t)
+		}
+		all[i] = "(" + strings.Join(terms, " | ") + ")"
+	}
+	return strings.Join(all, " & ")
+}
+
+// matchOfWords is match with a choice of terms for each word.
+func matchOfWords(words [][]kb.SearchTerm) string {
+	all := make([]string, len(words))
+	for i, word := range words {
+		terms := make([]string, len(word))
+		for j, t := range word {
+			terms[j] = matchTerm(t)
+		}
+		all[i] = "(" + strings.Join(terms, " OR ") + ")"
+	}
+	return strings.Join(all, " AND ")
+}
+
+// Spellings implements [kb.PublicSearcher].
+func (r kbReader) Spellings(ctx context.Context, variants []string) ([]string, error) {
+	if len(variants) == 0 {
+		return nil, r.state()
+	}
+	var words []string
+	err := r.raw("SELECT DISTINCT word FROM hw_article_spellings WHERE account_id = ? AND site_id = ? AND variant IN (?) ORDER BY word LIMIT 100",
+		r.scope.AccountID, r.scope.SiteID, bun.List(variants)).Scan(ctx, &words)
+	return words, failure(ctx, err, "site", r.scope.SiteID)
+}
+
+type documentRow struct {
+	bun.BaseModel `bun:"table:hw_article_documents,alias:d"`
+	ID            int64 `bun:",pk,autoincrement"`
+	AccountID     int64
+	SiteID        int64
+	ArticleID     int64
+	Locale        string
+	Language      string
+	Source        bool
+	Published     bool
+}
+
+// SetDocuments implements [kb.SearchWriter].
+func (w kbWriter) SetDocuments(ctx context.Context, articleID int64, documents []kb.Document) error {
+	if _, err := w.ArticleForUpdate(ctx, articleID); err != nil {
+		return err
+	}
+	keep := []string{""}
+	for _, d := range documents {
+		keep = append(keep, d.Locale)
+		for _, terms := range [][]string{d.Title, d.Summary, d.Content} {
+			if err := checkText(terms); err != nil {
+				return err
+			}
+		}
+	}
+	_, err := w.deletes((*documentRow)(nil)).Where("d.account_id = ? AND d.article_id = ? AND d.locale NOT IN (?)",
+		w.scope.AccountID, articleID, bun.List(keep)).Exec(ctx)
+	if err != nil {
+		return failure(ctx, err, "article", articleID)
+	}
+	for _, d := range documents {
+		if err := w.setDocument(ctx, articleID, d); err != nil {
+			return failure(ctx, err, "article", articleID)
+		}
+	}
+	return nil
+}
+
+func (w kbWriter) setDocument(ctx context.Context, articleID int64, d kb.Document) error {
+	tokens := []string{siteToken(w.scope.SiteID)}
+	if d.Published {
+		tokens = append(tokens, publishedToken(w.scope.SiteID))
+	}
+	if w.store.postgres {
+		vector := func(parts ...[]string) any {
+			all := append([]string{}, tokens...)
+			for _, p := range parts {
+				all = append(all, p...)
+			}
+			return pgdialect.Array(all)
+		}
+		_, err := w.raw(`INSERT INTO hw_article_documents (account_id, site_id, article_id, locale, language, source, published, title, head, whole)
+			VALUES (?, ?, ?, ?, ?, ?, ?, array_to_tsvector(?::text[]), array_to_tsvector(?::text[]), array_to_tsvector(?::text[]))
+			ON CONFLICT (account_id, article_id, locale) DO UPDATE SET language = excluded.language, source = excluded.source, published = excluded.published,
+			title = excluded.title, head = excluded.head, whole = excluded.whole`,
+			w.scope.AccountID, w.scope.SiteID, articleID, d.Locale, d.Language, d.Source, d.Published,
+			vector(d.Title), vector(d.Title, d.Summary), vector(d.Title, d.Summary, d.Content)).Exec(ctx)
+		return err
+	}
+	var id int64
+	err := w.raw(`INSERT INTO hw_article_documents (account_id, site_id, article_id, locale, language, source, published)
+		VALUES (?, ?, ?, ?, ?, ?, ?)
+		ON CONFLICT (account_id, article_id, locale) DO UPDATE SET language = excluded.language, source = excluded.source, published = excluded.published RETURNING id`,
+		w.scope.AccountID, w.scope.SiteID, articleID, d.Locale, d.Language, d.Source, d.Published).Scan(ctx, &id)
+	if err != nil {
+		return err
+	}
+	_, err = w.raw("INSERT OR REPLACE INTO hw_article_search (rowid, scope, title, summary, content) VALUES (?, ?, ?, ?, ?)",
+		id, strings.Join(tokens, " "), strings.Join(d.Title, " "), strings.Join(d.Summary, " "), strings.Join(d.Content, " ")).Exec(ctx)
+	return err
+}
+
+type spellingRow struct {
+	bun.BaseModel `bun:"table:hw_article_spellings"`
+	AccountID     int64
+	SiteID        int64
+	Variant       string
+	Word          string
+}
+
+// spellingBatch is how many rows one statement writes.
+const spellingBatch = 500
+
+// AddSpellings implements [kb.SearchWriter].
+func (w kbWriter) AddSpellings(ctx context.Context, words []string) error {
+	if _, err := w.Site(ctx, w.scope.SiteID); err != nil {
+		return err
+	}
+	var rows []spellingRow
+	flush := func() error {
+		if len(rows) == 0 {
+			return nil
+		}
+		_, err := w.inserts(&rows).On("CONFLICT DO NOTHING").Exec(ctx)
+		rows = rows[:0]
+		return failure(ctx, err, "site", w.scope.SiteID)
+	}
+	for _, word := range words { // in order, so that no two transactions wait for each other
+		for _, v := range search.Variants(word) {
+			rows = append(rows, spellingRow{AccountID: w.scope.AccountID, SiteID: w.scope.SiteID, Variant: v, Word: word})
+		}
+		if len(rows) >= spellingBatch {
+			if err := flush(); err != nil {
+				return err
+			}
+		}
+	}
+	return flush()
+}

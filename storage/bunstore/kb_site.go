@@ -1,0 +1,210 @@
+package bunstore
+
+import (
+	"context"
+
+	"github.com/uptrace/bun"
+
+	"github.com/helpwright/helpwright/kb"
+	"github.com/helpwright/helpwright/storage"
+	"github.com/helpwright/helpwright/storage/fault"
+)
+
+type siteRow struct {
+	bun.BaseModel `bun:"table:hw_sites,alias:hw_sites"`
+	ID            int64 `bun:",pk,autoincrement"`
+	AccountID     int64
+	MailboxID     int64 `bun:",nullzero"`
+	Name          string
+	Path          string
+	Subdomain     string
+	CustomDomain  string
+	HostKey       string
+	HTMLHead      string `bun:"html_head"`
+	Visibility    string
+	CreatedAt     int64
+	UpdatedAt     int64
+
+	// of the account
+	DefaultLocale string       `bun:",scanonly"`
+	Languages     list[string] `bun:",scanonly"`
+}
+
+func (r *siteRow) site() kb.Site {
+	return kb.Site{
+		ID: r.ID, AccountID: r.AccountID, MailboxID: r.MailboxID, Name: r.Name, Path: r.Path, Subdomain: r.Subdomain,
+		CustomDomain: r.CustomDomain, HostKey: r.HostKey, HTMLHead: r.HTMLHead, Visibility: kb.Visibility(r.Visibility),
+		CreatedAt: timeOf(r.CreatedAt), UpdatedAt: timeOf(r.UpdatedAt), DefaultLocale: r.DefaultLocale, Languages: r.Languages,
+	}
+}
+
+func siteRowOf(account int64, s *kb.Site) siteRow {
+	return siteRow{
+		ID: s.ID, AccountID: account, MailboxID: s.MailboxID, Name: s.Name, Path: s.Path, Subdomain: s.Subdomain,
+		CustomDomain: s.CustomDomain, HostKey: s.HostKey, HTMLHead: s.HTMLHead, Visibility: string(s.Visibility),
+		CreatedAt: micros(s.CreatedAt), UpdatedAt: micros(s.UpdatedAt),
+	}
+}
+
+// sites selects sites with what they have of their account.
+func (s *querier) sites(model any) *bun.SelectQuery {
+	return s.selects(model).ColumnExpr("hw_sites.*").ColumnExpr("a.default_locale, a.languages").
+		Join("JOIN hw_accounts AS a ON a.id = hw_sites.account_id")
+}
+
+// FindSite implements [kb.Directory].
+func (s kbStore) FindSite(ctx context.Context, id int64) (kb.Site, error) {
+	var row siteRow
+	if err := one(ctx, s.sites(&row).Where("hw_sites.id = ?", id), "site", id); err != nil {
+		return kb.Site{}, err
+	}
+	return row.site(), nil
+}
+
+// SiteByAddress implements [kb.Directory].
+func (s kbStore) SiteByAddress(ctx context.Context, hostKey, path string) (kb.Site, error) {
+	var row siteRow
+	q := s.sites(&row).Err(checkText(hostKey, path)).Where("hw_sites.host_key = ?", hostKey).Where("hw_sites.path = ?", path)
+	if err := one(ctx, q, "site", 0); err != nil {
+		return kb.Site{}, err
+	}
+	return row.site(), nil
+}
+
+// ownSites keeps a statement about sites within the scope.
+func (r kbReader) ownSites(q bun.QueryBuilder) bun.QueryBuilder {
+	q = r.account(q)
+	if r.scope.SiteID != 0 {
+		q = q.Where("?TableName.id = ?", r.scope.SiteID)
+	}
+	return q
+}
+
+// Site implements [kb.SiteReader].
+func (r kbReader) Site(ctx context.Context, id int64) (kb.Site, error) {
+	var row siteRow
+	if err := one(ctx, r.sites(&row).ApplyQueryBuilder(r.ownSites).Where("hw_sites.id = ?", id), "site", id); err != nil {
+		return kb.Site{}, err
+	}
+	return row.site(), nil
+}
+
+// Sites implements [kb.SiteReader].
+func (r kbReader) Sites(ctx context.Context, seek storage.Seek) ([]kb.Site, error) {
+	var rows []siteRow
+	err := page(r.sites(&rows).ApplyQueryBuilder(r.ownSites), "id", seek).Scan(ctx)
+	return mapped(rows, (*siteRow).site), failure(ctx, err, "site", 0)
+}
+
+// SiteForUpdate implements [kb.SiteWriter].
+func (w kbWriter) SiteForUpdate(ctx context.Context, id int64) (kb.Site, error) {
+	var row siteRow
+	q := w.sites(&row).ApplyQueryBuilder(w.ownSites).Where("hw_sites.id = ?", id)
+	if w.store.postgres {
+		q.For("UPDATE OF hw_sites")
+	}
+	if err := one(ctx, q, "site", id); err != nil {
+		return kb.Site{}, err
+	}
+	return row.site(), nil
+}
+
+// InsertSite implements [kb.SiteWriter].
+func (w kbWriter) InsertSite(ctx context.Context, s *kb.Site) error {
+	if err := w.requireAccount(ctx); err != nil {
+		return err
+	}
+	row := siteRowOf(w.scope.AccountID, s)
+	row.ID = 0
+	if err := w.claimHost(ctx, &row); err != nil {
+		return err
+	}
+	if _, err := w.inserts(&row).Exec(ctx); err != nil {
+		return siteFailure(ctx, err, &row)
+	}
+	s.ID, s.AccountID = row.ID, row.AccountID
+	return nil
+}
+
+// UpdateSite implements [kb.SiteWriter].
+func (w kbWriter) UpdateSite(ctx context.Context, s *kb.Site) error {
+	old, err := w.SiteForUpdate(ctx, s.ID)
+	if err != nil {
+		return err
+	}
+	row := siteRowOf(w.scope.AccountID, s)
+	if err := w.claimHost(ctx, &row); err != nil {
+		return err
+	}
+	res, err := w.updates(&row).ApplyQueryBuilder(w.ownSites).Where("id = ?", s.ID).Exec(ctx)
+	if err != nil {
+		return siteFailure(ctx, err, &row)
+	}
+	if err := changed(ctx, res, nil, "site", s.ID); err != nil {
+		return err
+	}
+	return w.releaseHost(ctx, old.HostKey)
+}
+
+// siteFailure is failure for the writing of a site, which refers to nothing but a mailbox.
+func siteFailure(ctx context.Context, err error, s *siteRow) error {
+	if foreignKeyViolation(err) && s.MailboxID != 0 {
+		return fault.Missing("mailbox", s.MailboxID)
+	}
+	return failure(ctx, err, "site", s.ID)
+}
+
+// DeleteSite implements [kb.SiteWriter].
+func (w kbWriter) DeleteSite(ctx context.Context, id int64) error {
+	old, err := w.SiteForUpdate(ctx, id)
+	if err != nil {
+		return err
+	}
+	for _, table := range siteTables {
+		_, err := w.raw("DELETE FROM ? WHERE account_id = ? AND site_id = ?", bun.Ident(table), w.scope.AccountID, id).Exec(ctx)
+		if err != nil {
+			return failure(ctx, err, "site", id)
+		}
+	}
+	res, err := w.deletes((*siteRow)(nil)).ApplyQueryBuilder(w.ownSites).Where("id = ?", id).Exec(ctx)
+	if err := changed(ctx, res, err, "site", id); err != nil {
+		return err
+	}
+	return w.releaseHost(ctx, old.HostKey)
+}
+
+// siteTables are those of what is in a site where one row refers to another: what refers goes before what is referred
+// to. The rest goes with the site.
+var siteTables = []string{"hw_articles", "hw_categories", "hw_collections"}
+
+// claimHost makes a host the account's, or fails because it is another's. The row stays locked, so that nobody
+// releases the host before the site is there.
+func (w kbWriter) claimHost(ctx context.Context, s *siteRow) error {
+	if s.HostKey == kb.SharedHost {
+		return nil
+	}
+	var owner int64
+	err := w.raw(`INSERT INTO hw_site_hosts (host_key, account_id) VALUES (?, ?)
+		ON CONFLICT (host_key) DO UPDATE SET account_id = hw_site_hosts.account_id RETURNING account_id`,
+		s.HostKey, s.AccountID).Scan(ctx, &owner)
+	if err != nil {
+		return failure(ctx, err, "site", s.ID)
+	}
+	if owner != s.AccountID {
+		return &fault.Error{Kind: fault.Conflict, Resource: "site", ID: s.ID, Code: kb.UniqueSiteHost, Message: "Another account has this host."}
+	}
+	return nil
+}
+
+// releaseHost gives up a host that no site is at any more.
+func (w kbWriter) releaseHost(ctx context.Context, key string) error {
+	if key == kb.SharedHost {
+		return nil
+	}
+	const lock = "UPDATE hw_site_hosts SET account_id = account_id WHERE host_key = ?"
+	if _, err := w.raw(lock, key).Exec(ctx); err != nil {
+		return failure(ctx, err, "site", 0)
+	}
+	_, err := w.raw("DELETE FROM hw_site_hosts WHERE host_key = ? AND NOT EXISTS (SELECT 1 FROM hw_sites WHERE host_key = ?)", key, key).Exec(ctx)
+	return failure(ctx, err, "site", 0)
+}

@@ -1,0 +1,144 @@
+package bunstore
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/uptrace/bun"
+
+	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/storage"
+)
+
+// audience is the column that an interaction is found in by the keys of addresses: each is between two line feeds.
+func audience(i *helpdesk.Interaction) string {
+	keys := i.Audience()
+	if len(keys) == 0 {
+		return ""
+	}
+	return "\n" + strings.Join(keys, "\n") + "\n"
+}
+
+// meets is the part of a WHERE clause for interactions of alias whose audience has any of the keys.
+func (s *querier) meets(alias string, keys []string) (clause string, args []any) {
+	position := "instr(?.audience, ?) > 0"
+	if s.store.postgres {
+		position = "strpos(?.audience, ?) > 0"
+	}
+	var parts []string
+	for _, key := range keys {
+		if key != "" && !strings.Contains(key, "\n") {
+			parts = append(parts, position)
+			args = append(args, bun.Ident(alias), "\n"+key+"\n")
+		}
+	}
+	if len(parts) == 0 {
+		return "1 = 0", nil
+	}
+	return "(" + strings.Join(parts, " OR ") + ")", args
+}
+
+// Correspondence implements [helpdesk.CorrespondenceReader].
+func (r reader) Correspondence(ctx context.Context, conversationID int64, keys []string, seek storage.Seek) ([]helpdesk.Interaction, error) {
+	var rows []interactionRow
+	clause, args := r.meets("hw_interactions", keys)
+	q := r.selects(&rows).Err(checkText(keys)).ApplyQueryBuilder(r.ofConversation).
+		Where("conversation_id = ?", conversationID).Where(clause, args...)
+	err := page(q, "id", seek).Scan(ctx)
+	return mapped(rows, (*interactionRow).interaction), failure(ctx, err, "interaction", 0)
+}
+
+// LastCorrespondence implements [helpdesk.CorrespondenceReader].
+func (r reader) LastCorrespondence(ctx context.Context, conversationIDs []int64, keys []string) ([]helpdesk.Interaction, error) {
+	if len(conversationIDs) == 0 {
+		return nil, r.state()
+	}
+	var rows []interactionRow
+	clause, args := r.meets("i", keys)
+	newest := r.db.NewSelect().Model((*conversationRow)(nil)).ColumnExpr(
+		"(SELECT i.id FROM hw_interactions AS i WHERE i.account_id = ?TableName.account_id AND i.conversation_id = ?TableName.id"+
+			" AND "+clause+" ORDER BY i.id DESC LIMIT 1)", args...).
+		ApplyQueryBuilder(r.conversationsInScope).Where("id IN (?)", bun.List(conversationIDs))
+	err := r.selects(&rows).Err(checkText(keys)).ApplyQueryBuilder(r.account).
+		Where("id IN (?)", newest).Order("conversation_id").Scan(ctx)
+	return mapped(rows, (*interactionRow).interaction), failure(ctx, err, "interaction", 0)
+}
+
+// MarkSeen implements [helpdesk.SeenWriter].
+func (w writer) MarkSeen(ctx context.Context, ids []int64, at time.Time) ([]int64, error) {
+	if len(ids) == 0 {
+		return nil, w.requireAccount(ctx)
+	}
+	var first []int64
+	q := w.updates((*interactionRow)(nil)).Set("seen_at = ?", micros(at)).ApplyQueryBuilder(w.ofConversation).
+		Where("id IN (?)", bun.List(ids)).Where("type = ?", helpdesk.TypeUser).Where("seen_at = ?", noTime)
+	if err := q.Returning("id").Scan(ctx, &first); err != nil {
+		return nil, failure(ctx, err, "interaction", 0)
+	}
+	slices.Sort(first)
+	return first, nil
+}
+
+type portalKeyRow struct {
+	bun.BaseModel `bun:"table:hw_portal_keys,alias:hw_portal_keys"`
+	ID            int64 `bun:",pk,autoincrement"`
+	AccountID     int64
+	Name          string
+	Algorithm     string
+	PublicKey     []byte
+	SealedSecret  []byte
+	LastUsedAt    int64
+	CreatedAt     int64
+}
+
+func (r *portalKeyRow) key() helpdesk.PortalKey {
+	return helpdesk.PortalKey{
+		ID: r.ID, Name: r.Name, Algorithm: r.Algorithm, PublicKey: empty(r.PublicKey), SealedSecret: empty(r.SealedSecret),
+		LastUsedAt: timeOf(r.LastUsedAt), CreatedAt: timeOf(r.CreatedAt),
+	}
+}
+
+// PortalKey implements [helpdesk.PortalKeyReader].
+func (r reader) PortalKey(ctx context.Context, id int64) (helpdesk.PortalKey, error) {
+	var row portalKeyRow
+	if err := one(ctx, r.selects(&row).ApplyQueryBuilder(r.account).Where("id = ?", id), "key", id); err != nil {
+		return helpdesk.PortalKey{}, err
+	}
+	return row.key(), nil
+}
+
+// PortalKeys implements [helpdesk.PortalKeyReader].
+func (r reader) PortalKeys(ctx context.Context, seek storage.Seek) ([]helpdesk.PortalKey, error) {
+	var rows []portalKeyRow
+	err := page(r.selects(&rows).ApplyQueryBuilder(r.account), "id", seek).Scan(ctx)
+	return mapped(rows, (*portalKeyRow).key), failure(ctx, err, "key", 0)
+}
+
+// InsertPortalKey implements [helpdesk.PortalKeyWriter].
+func (w writer) InsertPortalKey(ctx context.Context, k *helpdesk.PortalKey) error {
+	row := portalKeyRow{
+		AccountID: w.scope.AccountID, Name: k.Name, Algorithm: k.Algorithm, PublicKey: filled(k.PublicKey),
+		SealedSecret: filled(k.SealedSecret), LastUsedAt: micros(k.LastUsedAt), CreatedAt: micros(k.CreatedAt),
+	}
+	if _, err := w.inserts(&row).Exec(ctx); err != nil {
+		return failure(ctx, err, "key", 0)
+	}
+	k.ID = row.ID
+	w.foundAccount()
+	return nil
+}
+
+// TouchPortalKey implements [helpdesk.PortalKeyWriter].
+func (w writer) TouchPortalKey(ctx context.Context, id int64, at time.Time) error {
+	res, err := w.raw("UPDATE hw_portal_keys SET last_used_at = ? WHERE account_id = ? AND id = ?",
+		micros(at), w.scope.AccountID, id).Exec(ctx)
+	return changed(ctx, res, err, "key", id)
+}
+
+// DeletePortalKey implements [helpdesk.PortalKeyWriter].
+func (w writer) DeletePortalKey(ctx context.Context, id int64) error {
+	res, err := w.deletes((*portalKeyRow)(nil)).ApplyQueryBuilder(w.account).Where("id = ?", id).Exec(ctx)
+	return changed(ctx, res, err, "key", id)
+}

@@ -1,0 +1,44 @@
+package memstore
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/storage"
+)
+
+func (r reader) AuditLog(ctx context.Context, f helpdesk.AuditFilter, seek storage.Seek) ([]helpdesk.AuditEntry, error) {
+	return query(ctx, r.src, func(db *data) ([]helpdesk.AuditEntry, error) {
+		order := func(e *helpdesk.AuditEntry) storage.Position {
+			return storage.Position{Key: e.CreatedAt.UnixMicro(), ID: e.ID}
+		}
+		var found []row[helpdesk.AuditEntry]
+		for id, e := range db.audit.all(r.scope.AccountID) {
+			user, given := f.UserID.Get()
+			if (e.MailboxID == 0 || sees(r.scope, e.MailboxID)) && (!given || e.UserID == user) && (!f.UserID.IsNull() || e.UserID == 0) &&
+				(f.Action == "" || e.Action == f.Action) && !e.CreatedAt.Before(f.Since.Truncate(time.Microsecond)) && beyond(order(e), seek) {
+				found = append(found, row[helpdesk.AuditEntry]{id, e})
+			}
+		}
+		slices.SortFunc(found, func(a, b row[helpdesk.AuditEntry]) int {
+			if seek.Desc {
+				a, b = b, a
+			}
+			return comparePositions(order(a.value), order(b.value))
+		})
+		return copies(found[:min(max(seek.Limit, 0), len(found))]), nil
+	})
+}
+
+func (t tx) InsertAudit(ctx context.Context, entries []helpdesk.AuditEntry) error {
+	return t.write(ctx, func(db *data) error {
+		for n := range entries {
+			if err := db.audit.insert(t.scope.AccountID, &entries[n], &entries[n].ID); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}

@@ -1,0 +1,103 @@
+package memstore
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"time"
+
+	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/storage"
+)
+
+// meets reports whether an interaction's audience has any of the keys.
+func meets(i *helpdesk.Interaction, keys []string) bool {
+	return slices.ContainsFunc(i.Audience(), func(k string) bool { return slices.Contains(keys, k) })
+}
+
+// corresponds reports whether a conversation has an interaction whose audience has any of the keys.
+func (db *data) corresponds(account, conversation int64, keys []string) bool {
+	for _, i := range db.interactions.all(account) {
+		if i.ConversationID == conversation && meets(i, keys) {
+			return true
+		}
+	}
+	return false
+}
+
+func (r reader) Correspondence(ctx context.Context, conversationID int64, keys []string, seek storage.Seek) ([]helpdesk.Interaction, error) {
+	return query(ctx, r.src, func(db *data) ([]helpdesk.Interaction, error) {
+		return db.interactions.list(r.scope.AccountID, seek, func(i *helpdesk.Interaction) bool {
+			return i.ConversationID == conversationID && meets(i, keys) && db.within(r.scope, i)
+		}), nil
+	})
+}
+
+func (r reader) LastCorrespondence(ctx context.Context, conversationIDs []int64, keys []string) ([]helpdesk.Interaction, error) {
+	return query(ctx, r.src, func(db *data) ([]helpdesk.Interaction, error) {
+		newest := map[int64]helpdesk.Interaction{}
+		for _, i := range db.interactions.where(r.scope.AccountID, func(i *helpdesk.Interaction) bool {
+			return slices.Contains(conversationIDs, i.ConversationID) && meets(i, keys) && db.within(r.scope, i)
+		}) {
+			newest[i.ConversationID] = i
+		}
+		var out []helpdesk.Interaction
+		for _, i := range newest {
+			out = append(out, i)
+		}
+		slices.SortFunc(out, func(a, b helpdesk.Interaction) int { return cmp.Compare(a.ConversationID, b.ConversationID) })
+		return out, nil
+	})
+}
+
+func (t tx) MarkSeen(ctx context.Context, ids []int64, at time.Time) (first []int64, err error) {
+	err = t.write(ctx, func(db *data) error {
+		first = nil
+		for _, i := range db.interactions.where(t.scope.AccountID, func(i *helpdesk.Interaction) bool {
+			return slices.Contains(ids, i.ID) && i.Type == helpdesk.TypeUser && i.SeenAt.IsZero() && db.within(t.scope, i)
+		}) {
+			i.SeenAt = at
+			if err := db.interactions.update(t.scope.AccountID, i.ID, &i); err != nil {
+				return err
+			}
+			first = append(first, i.ID)
+		}
+		return nil
+	})
+	return first, err
+}
+
+func (r reader) PortalKey(ctx context.Context, id int64) (helpdesk.PortalKey, error) {
+	return query(ctx, r.src, func(db *data) (helpdesk.PortalKey, error) { return copyOf(db.portalKeys.get(r.scope.AccountID, id)) })
+}
+
+func (r reader) PortalKeys(ctx context.Context, seek storage.Seek) ([]helpdesk.PortalKey, error) {
+	return query(ctx, r.src, func(db *data) ([]helpdesk.PortalKey, error) {
+		return db.portalKeys.list(r.scope.AccountID, seek, every), nil
+	})
+}
+
+func (t tx) InsertPortalKey(ctx context.Context, k *helpdesk.PortalKey) error {
+	return t.write(ctx, func(db *data) error { return db.portalKeys.insert(t.scope.AccountID, k, &k.ID) })
+}
+
+func (t tx) TouchPortalKey(ctx context.Context, id int64, at time.Time) error {
+	return t.write(ctx, func(db *data) error {
+		k, err := copyOf(db.portalKeys.get(t.scope.AccountID, id))
+		if err != nil {
+			return err
+		}
+		k.LastUsedAt = at
+		return db.portalKeys.update(t.scope.AccountID, id, &k)
+	})
+}
+
+func (t tx) DeletePortalKey(ctx context.Context, id int64) error {
+	return t.write(ctx, func(db *data) error {
+		if _, err := db.portalKeys.get(t.scope.AccountID, id); err != nil {
+			return err
+		}
+		db.portalKeys.set(t.scope.AccountID, id, nil)
+		return nil
+	})
+}

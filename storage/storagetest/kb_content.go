@@ -1,0 +1,457 @@
+package storagetest
+
+import (
+	"context"
+	"testing"
+
+	"github.com/helpwright/helpwright/kb"
+	"github.com/helpwright/helpwright/storage"
+	"github.com/helpwright/helpwright/storage/fault"
+)
+
+func articleTests() []testCase {
+	return []testCase{
+		{"Collection", testCollection},
+		{"Category", testCategory},
+		{"Article", testArticle},
+		{"Revisions", testRevisions},
+		{"Pages", testContentPages},
+		{"Counts", testCounts},
+		{"DeleteSite", testDeleteSite},
+	}
+}
+
+func testCollection(t *testing.T, b Backend) {
+	w := newLibrary(t, b)
+	one(t, "collection", w.shelf.collection, w.inSite().Collection, w.shelf.collection.ID)
+	changed := w.newCollection(-7)
+	changed.ID, changed.SourceLocale, changed.Translations, changed.UpdatedAt = w.shelf.collection.ID, "en", nil, at(9)
+	changed.Articles, changed.Views = 99, 99 // are left alone
+	w.kb(t, w.shelf.scope, func(ctx context.Context, tx kb.Tx) error {
+		locked, err := tx.CollectionForUpdate(ctx, changed.ID)
+		ok(t, err)
+		same(t, "collection to be changed", w.shelf.collection, locked)
+		return tx.UpdateCollection(ctx, &changed)
+	})
+	changed.Counters = kb.Counters{}
+	one(t, "changed collection", changed, w.inSite().Collection, changed.ID)
+	remove := func(ctx context.Context, tx kb.Tx) error { return tx.DeleteCollection(ctx, changed.ID) }
+	fails(t, "deleting a collection with articles", w.tryKB(t, remove), fault.Conflict)
+	w.kb(t, w.shelf.scope, func(ctx context.Context, tx kb.Tx) error { return tx.DeleteArticle(ctx, w.shelf.article.ID) })
+	fails(t, "deleting a collection with categories", w.tryKB(t, remove), fault.Conflict)
+	w.kb(t, w.shelf.scope, func(ctx context.Context, tx kb.Tx) error { return tx.DeleteCategory(ctx, w.shelf.category.ID) })
+	ok(t, w.tryKB(t, remove))
+	fails(t, "deleting again", w.tryKB(t, remove), fault.NotFound)
+	fails(t, "updating what is gone", w.tryKB(t, func(ctx context.Context, tx kb.Tx) error { return tx.UpdateCollection(ctx, &changed) }), fault.NotFound)
+}
+
+func testCategory(t *testing.T, b Backend) {
+	w := newLibrary(t, b)
+	one(t, "category", w.shelf.category, w.inSite().Category, w.shelf.category.ID)
+	second := w.newCollection(5)
+	changed := w.newCategory(-7)
+	changed.ID, changed.SourceLocale, changed.Translations, changed.UpdatedAt = w.shelf.category.ID, "en", nil, at(9)
+	w.kb(t, w.shelf.scope, func(ctx context.Context, tx kb.Tx) error {
+		ok(t, tx.InsertCollection(ctx, &second))
+		changed.CollectionID = second.ID
+		locked, err := tx.CategoryForUpdate(ctx, changed.ID)
+		ok(t, err)
+		same(t, "category to be changed", w.shelf.category, locked)
+		return tx.UpdateCategory(ctx, &changed)
+	})
+	one(t, "changed category", changed, w.inSite().Category, changed.ID)
+	remove := func(ctx context.Context, tx kb.Tx) error { return tx.DeleteCategory(ctx, changed.ID) }
+	fails(t, "deleting a category with articles", w.tryKB(t, remove), fault.Conflict)
+	w.kb(t, w.shelf.scope, func(ctx context.Context, tx kb.Tx) error {
+		a := w.shelf.article
+		a.CategoryIDs = nil
+		return tx.UpdateArticle(ctx, &a)
+	})
+	ok(t, w.tryKB(t, remove))
+	fails(t, "deleting again", w.tryKB(t, remove), fault.NotFound)
+}
+
+func testArticle(t *testing.T, b Backend) {
+	w := newLibrary(t, b)
+	filled(t, w.shelf.article, "Views", "Feedbacks")
+	filled(t, w.shelf.live, "Views", "Positive", "Negative")
+	want := kb.ArticleRevision{Article: w.shelf.article, Revision: w.shelf.live}
+	one(t, "article", want, w.inSite().LiveArticle, want.Article.ID)
+	one(t, "published article", want, w.inSite().PublishedArticle, want.Article.ID)
+	a := w.newArticle(8)
+	a.ID, a.Live, a.Draft, a.LastRevision, a.Published, a.CategoryIDs, a.UpdatedAt = want.Article.ID, 2, 0, 7, false, nil, at(9)
+	a.Views, a.Feedbacks = 99, 99 // are left alone
+	w.kb(t, w.shelf.scope, func(ctx context.Context, tx kb.Tx) error {
+		locked, err := tx.ArticleForUpdate(ctx, a.ID)
+		ok(t, err)
+		same(t, "article to be changed", w.shelf.article, locked)
+		some, err := tx.ArticlesForUpdate(ctx, []int64{nobody, a.ID})
+		ok(t, err)
+		same(t, "articles to be changed", []kb.Article{w.shelf.article}, some)
+		return tx.UpdateArticle(ctx, &a)
+	})
+	a.Views, a.Feedbacks = 0, w.shelf.article.Feedbacks
+	one(t, "changed article", kb.ArticleRevision{Article: a, Revision: w.shelf.draft}, w.inSite().LiveArticle, a.ID)
+	_, err := w.inSite().PublishedArticle(t.Context(), a.ID)
+	fails(t, "an article that is not published", err, fault.NotFound)
+	list, err := w.inSite().PublishedArticles(t.Context(), kb.ArticleFilter{}, all())
+	ok(t, err)
+	same(t, "published articles", 0, len(list))
+	w.kb(t, w.shelf.scope, func(ctx context.Context, tx kb.Tx) error { return tx.DeleteArticle(ctx, a.ID) })
+	_, err = w.inSite().Revision(t.Context(), a.ID, 1)
+	fails(t, "a revision of an article that is gone", err, fault.NotFound)
+	fails(t, "deleting again", w.tryKB(t, func(ctx context.Context, tx kb.Tx) error { return tx.DeleteArticle(ctx, a.ID) }), fault.NotFound)
+}
+
+func testRevisions(t *testing.T, b Backend) {
+	w := newLibrary(t, b)
+	id := w.shelf.article.ID
+	again := func(ctx context.Context, tx kb.Tx) error { r := w.shelf.live; return tx.InsertRevision(ctx, &r) }
+	fails(t, "a number again", w.tryKB(t, again), fault.Conflict)
+	changed := w.newRevision(w.shelf.article, 2)
+	changed.Status, changed.CollectionID, changed.CategoryIDs, changed.SortOrder = kb.Unpublished, nobody, []int64{nobody}, -1 // are not looked up
+	changed.SourceLocale, changed.Translations, changed.UpdatedAt = "en", changed.Translations[:1], at(20)
+	want := []kb.Revision{w.shelf.live, changed}
+	w.kb(t, w.shelf.scope, func(ctx context.Context, tx kb.Tx) error {
+		want = want[:2]
+		ok(t, tx.UpdateRevision(ctx, &changed))
+		for n := range 3 {
+			r := w.newRevision(w.shelf.article, int64(10-n))
+			ok(t, tx.InsertRevision(ctx, &r))
+			want = append(want, r)
+		}
+		return nil
+	})
+	want[2], want[4] = want[4], want[2]
+	checkPages(t, want, func(r kb.Revision) storage.Position { return storage.Position{ID: r.Number} },
+		func(s storage.Seek) ([]kb.Revision, error) { return w.inSite().Revisions(t.Context(), id, s) })
+	got, err := w.inSite().Revision(t.Context(), id, 2)
+	ok(t, err)
+	same(t, "changed revision", changed, got)
+	remove := func(ctx context.Context, tx kb.Tx) error { return tx.DeleteRevision(ctx, id, 2) }
+	ok(t, w.tryKB(t, remove))
+	fails(t, "deleting again", w.tryKB(t, remove), fault.NotFound)
+	fails(t, "updating what is gone", w.tryKB(t, func(ctx context.Context, tx kb.Tx) error { return tx.UpdateRevision(ctx, &changed) }), fault.NotFound)
+}
+
+// Lists go by sort order, where many are equal.
+func testContentPages(t *testing.T, b Backend) {
+	w := newLibrary(t, b)
+	var collections []kb.Collection
+	var categories []kb.Category
+	var articles []kb.ArticleRevision
+	orders := []kb.SortOrder{-1_500_000_000, 0, 0, 0, 1 << 60, 1 << 60}
+	w.kb(t, w.shelf.scope, func(ctx context.Context, tx kb.Tx) error {
+		collections, categories, articles = nil, nil, nil
+		ok(t, tx.DeleteArticle(ctx, w.shelf.article.ID))
+		ok(t, tx.DeleteCategory(ctx, w.shelf.category.ID))
+		ok(t, tx.DeleteCollection(ctx, w.shelf.collection.ID))
+		for n, order := range orders {
+			c := w.newCollection(order)
+			ok(t, tx.InsertCollection(ctx, &c))
+			collections = append(collections, c)
+			of := collections[n%2]
+			g := w.newCategory(order)
+			g.CollectionID = of.ID
+			ok(t, tx.InsertCategory(ctx, &g))
+			categories = append(categories, g)
+			a := w.newArticle(order)
+			a.CollectionID, a.Published, a.CategoryIDs = of.ID, n%3 > 0, []int64{categories[0].ID, g.ID}[:1+min(n, 1)]
+			ok(t, tx.InsertArticle(ctx, &a))
+			r := w.newRevision(a, 1)
+			ok(t, tx.InsertRevision(ctx, &r))
+			articles = append(articles, kb.ArticleRevision{Article: a, Revision: r})
+		}
+		return nil
+	})
+	r := w.inSite()
+	checkPages(t, collections, func(c kb.Collection) storage.Position { return storage.Position{Key: int64(c.SortOrder), ID: c.ID} },
+		func(s storage.Seek) ([]kb.Collection, error) { return r.Collections(t.Context(), s) })
+	for _, f := range []kb.CategoryFilter{{}, {CollectionID: collections[0].ID}} {
+		want := keep(categories, func(c kb.Category) bool { return f.CollectionID == 0 || c.CollectionID == f.CollectionID })
+		checkPages(t, want, func(c kb.Category) storage.Position { return storage.Position{Key: int64(c.SortOrder), ID: c.ID} },
+			func(s storage.Seek) ([]kb.Category, error) { return r.Categories(t.Context(), f, s) })
+	}
+	position := func(a kb.ArticleRevision) storage.Position {
+		return storage.Position{Key: int64(a.Article.SortOrder), ID: a.Article.ID}
+	}
+	for _, f := range []kb.ArticleFilter{
+		{}, {CollectionID: collections[1].ID}, {CategoryID: categories[0].ID}, {CategoryID: categories[2].ID},
+		{IDs: []int64{articles[1].Article.ID, articles[5].Article.ID, nobody}}, {IDs: []int64{}},
+	} {
+		want := keep(articles, func(a kb.ArticleRevision) bool { return matches(f, a.Article) })
+		checkPages(t, want, position, func(s storage.Seek) ([]kb.ArticleRevision, error) { return r.LiveArticles(t.Context(), f, s) })
+		want = keep(want, func(a kb.ArticleRevision) bool { return a.Article.Published })
+		checkPages(t, want, position, func(s storage.Seek) ([]kb.ArticleRevision, error) { return r.PublishedArticles(t.Context(), f, s) })
+	}
+}
+
+func matches(f kb.ArticleFilter, a kb.Article) bool {
+	has := func(list []int64, id int64) bool {
+		for _, n := range list {
+			if n == id {
+				return true
+			}
+		}
+		return false
+	}
+	return (f.CollectionID == 0 || f.CollectionID == a.CollectionID) && (f.CategoryID == 0 || has(a.CategoryIDs, f.CategoryID)) &&
+		(f.IDs == nil || has(f.IDs, a.ID))
+}
+
+func keep[T any](list []T, match func(T) bool) []T {
+	var out []T
+	for _, v := range list {
+		if match(v) {
+			out = append(out, v)
+		}
+	}
+	return out
+}
+
+func testCounts(t *testing.T, b Backend) {
+	w := newLibrary(t, b)
+	sum := kb.Counters{Articles: 1, Categories: 2, Views: 3, PublishedArticles: -4, PublishedViews: 5}
+	w.kb(t, w.shelf.scope, func(ctx context.Context, tx kb.Tx) error {
+		ok(t, tx.AddViews(ctx, []kb.View{{ArticleID: w.shelf.article.ID, Revision: 1, N: 3}, {ArticleID: w.shelf.article.ID, Revision: 99, N: 4}}))
+		ok(t, tx.AddCounts(ctx, []kb.Counts{{CollectionID: w.shelf.collection.ID, Counters: sum}, {CategoryID: w.shelf.category.ID, Counters: sum}}))
+		return tx.AddCounts(ctx, []kb.Counts{{CategoryID: w.shelf.category.ID, Counters: sum}})
+	})
+	got, err := w.inSite().LiveArticle(t.Context(), w.shelf.article.ID)
+	ok(t, err)
+	same(t, "views", []int64{7, 3}, []int64{got.Article.Views, got.Revision.Views})
+	c, err := w.inSite().Collection(t.Context(), w.shelf.collection.ID)
+	ok(t, err)
+	same(t, "counters of the collection", sum, c.Counters)
+	g, err := w.inSite().Category(t.Context(), w.shelf.category.ID)
+	ok(t, err)
+	same(t, "counters of the category", sum.Add(sum), g.Counters)
+	for what, fn := range map[string]kbFunc{
+		"article": func(ctx context.Context, tx kb.Tx) error {
+			return tx.AddViews(ctx, []kb.View{{ArticleID: nobody, Revision: 1, N: 1}})
+		},
+		"collection": func(ctx context.Context, tx kb.Tx) error {
+			return tx.AddCounts(ctx, []kb.Counts{{CollectionID: nobody, Counters: sum}})
+		},
+		"category": func(ctx context.Context, tx kb.Tx) error {
+			return tx.AddCounts(ctx, []kb.Counts{{CategoryID: nobody, Counters: sum}})
+		},
+	} {
+		fails(t, "counting for an absent "+what, w.tryKB(t, fn), fault.NotFound)
+	}
+}
+
+// A site goes with all that is in it, and so does an account.
+func testDeleteSite(t *testing.T, b Backend) {
+	w := newLibrary(t, b)
+	w.kb(t, w.shelf.scope, func(ctx context.Context, tx kb.Tx) error { return tx.DeleteSite(ctx, w.shelf.site.ID) })
+	left, err := readLibrary(t.Context(), w.inSite())
+	ok(t, err)
+	same(t, "what is left in the site", library{}, left)
+	err = w.tryKB(t, func(ctx context.Context, tx kb.Tx) error {
+		c := w.newCollection(1)
+		return tx.InsertCollection(ctx, &c)
+	})
+	fails(t, "a collection in a site that is gone", err, fault.NotFound)
+}
+
+func contentReads() map[string]readProbeOf[kb.Reader] {
+	type r = kb.Reader
+	return map[string]readProbeOf[kb.Reader]{
+		"Collection": {ofSite, true, func(ctx context.Context, r r, v *world) (any, error) {
+			return answer(r.Collection(ctx, v.shelf.collection.ID))
+		}},
+		"Collections": {ofSite, false, func(ctx context.Context, r r, v *world) (any, error) { return answer(r.Collections(ctx, all())) }},
+		"CollectionsByID": {ofSite, false, func(ctx context.Context, r r, v *world) (any, error) {
+			return answer(r.CollectionsByID(ctx, []int64{v.shelf.collection.ID}))
+		}},
+		"Category": {ofSite, true, func(ctx context.Context, r r, v *world) (any, error) {
+			return answer(r.Category(ctx, v.shelf.category.ID))
+		}},
+		"Categories": {ofSite, false, func(ctx context.Context, r r, v *world) (any, error) {
+			return answer(r.Categories(ctx, kb.CategoryFilter{CollectionID: v.shelf.collection.ID}, all()))
+		}},
+		"CategoriesByID": {ofSite, false, func(ctx context.Context, r r, v *world) (any, error) {
+			return answer(r.CategoriesByID(ctx, []int64{v.shelf.category.ID}))
+		}},
+		"LiveArticle": {ofSite, true, func(ctx context.Context, r r, v *world) (any, error) {
+			return answer(r.LiveArticle(ctx, v.shelf.article.ID))
+		}},
+		"LiveArticles": {ofSite, false, func(ctx context.Context, r r, v *world) (any, error) {
+			return answer(r.LiveArticles(ctx, kb.ArticleFilter{CategoryID: v.shelf.category.ID}, all()))
+		}},
+		"PublishedArticle": {ofSite, true, func(ctx context.Context, r r, v *world) (any, error) {
+			return answer(r.PublishedArticle(ctx, v.shelf.article.ID))
+		}},
+		"PublishedArticles": {ofSite, false, func(ctx context.Context, r r, v *world) (any, error) {
+			return answer(r.PublishedArticles(ctx, kb.ArticleFilter{IDs: []int64{v.shelf.article.ID}}, all()))
+		}},
+		"Revision": {ofSite, true, func(ctx context.Context, r r, v *world) (any, error) {
+			return answer(r.Revision(ctx, v.shelf.article.ID, 2))
+		}},
+		"Revisions": {ofSite, false, func(ctx context.Context, r r, v *world) (any, error) {
+			return answer(r.Revisions(ctx, v.shelf.article.ID, all()))
+		}},
+	}
+}
+
+func contentWrites() map[string]writeProbeOf[kb.Tx] {
+	type tx = kb.Tx
+	return map[string]writeProbeOf[kb.Tx]{
+		"CollectionForUpdate": {level: ofSite, call: func(ctx context.Context, tx tx, v *world) error {
+			_, err := tx.CollectionForUpdate(ctx, v.shelf.collection.ID)
+			return err
+		}},
+		"UpdateCollection": {level: ofSite, call: func(ctx context.Context, tx tx, v *world) error {
+			c := v.shelf.collection
+			c.SortOrder = 99
+			return tx.UpdateCollection(ctx, &c)
+		}},
+		"DeleteCollection": {level: ofSite, call: func(ctx context.Context, tx tx, v *world) error {
+			return tx.DeleteCollection(ctx, v.shelf.collection.ID)
+		}},
+		"CategoryForUpdate": {level: ofSite, call: func(ctx context.Context, tx tx, v *world) error {
+			_, err := tx.CategoryForUpdate(ctx, v.shelf.category.ID)
+			return err
+		}},
+		"InsertCategory": {level: ofSite, call: func(ctx context.Context, tx tx, v *world) error {
+			c := v.newCategory(9)
+			return tx.InsertCategory(ctx, &c)
+		}},
+		"UpdateCategory": {level: ofSite, call: func(ctx context.Context, tx tx, v *world) error {
+			c := v.shelf.category
+			c.SortOrder = 99
+			return tx.UpdateCategory(ctx, &c)
+		}},
+		"DeleteCategory": {level: ofSite, call: func(ctx context.Context, tx tx, v *world) error { return tx.DeleteCategory(ctx, v.shelf.category.ID) }},
+		"ArticleForUpdate": {level: ofSite, call: func(ctx context.Context, tx tx, v *world) error {
+			_, err := tx.ArticleForUpdate(ctx, v.shelf.article.ID)
+			return err
+		}},
+		"ArticlesForUpdate": {level: ofSite, call: func(ctx context.Context, tx tx, v *world) error {
+			found, err := tx.ArticlesForUpdate(ctx, []int64{v.shelf.article.ID})
+			if len(found) == 0 && err == nil {
+				return fault.Missing("article", 0)
+			}
+			return err
+		}},
+		"InsertArticle": {level: ofSite, call: func(ctx context.Context, tx tx, v *world) error {
+			a := v.newArticle(9)
+			return tx.InsertArticle(ctx, &a)
+		}},
+		"UpdateArticle": {level: ofSite, call: func(ctx context.Context, tx tx, v *world) error {
+			a := v.shelf.article
+			a.Published = false
+			return tx.UpdateArticle(ctx, &a)
+		}},
+		"DeleteArticle": {level: ofSite, call: func(ctx context.Context, tx tx, v *world) error { return tx.DeleteArticle(ctx, v.shelf.article.ID) }},
+		"InsertRevision": {level: ofSite, call: func(ctx context.Context, tx tx, v *world) error {
+			r := v.newRevision(v.shelf.article, 9)
+			return tx.InsertRevision(ctx, &r)
+		}},
+		"UpdateRevision": {level: ofSite, call: func(ctx context.Context, tx tx, v *world) error {
+			r := v.shelf.live
+			r.Translations = nil
+			return tx.UpdateRevision(ctx, &r)
+		}},
+		"DeleteRevision": {level: ofSite, call: func(ctx context.Context, tx tx, v *world) error {
+			return tx.DeleteRevision(ctx, v.shelf.article.ID, 2)
+		}},
+		"AddViews": {level: ofSite, call: func(ctx context.Context, tx tx, v *world) error {
+			return tx.AddViews(ctx, []kb.View{{ArticleID: v.shelf.article.ID, Revision: 1, N: 1}})
+		}},
+		"AddCounts": {level: ofSite, call: func(ctx context.Context, tx tx, v *world) error {
+			return tx.AddCounts(ctx, []kb.Counts{{CollectionID: v.shelf.collection.ID, Counters: kb.Counters{Views: 1}}})
+		}},
+	}
+}
+
+func (g *generator) sortOrder() kb.SortOrder { return kb.SortOrder(g.IntN(4)) * 500_000_000 }
+
+func (g *generator) translated() kb.Text {
+	t := kb.Text{SourceLocale: "en"}
+	for n := range g.IntN(3) {
+		t.Translations = append(t.Translations, kb.Translation{Locale: g.text(), Number: int64(n), Title: g.text(), Content: g.text(), UpdatedAt: g.time(false)})
+	}
+	return t
+}
+
+func (g *generator) readContent(seen library, seek storage.Seek) []operation {
+	collection, category := g.either("Collection", oneOf(g, seen.Collections).ID), g.either("Category", oneOf(g, seen.Categories).ID)
+	from := oneOf(g, seen.Articles).Article
+	article := g.either("Article", from.ID)
+	seek.From = nil
+	if from.ID != 0 && g.IntN(2) == 0 {
+		seek.From = &storage.Position{Key: int64(from.SortOrder), ID: from.ID}
+	}
+	filter := articleFilter{collection: one64("Collection", 0), category: one64("Category", 0)}
+	switch g.IntN(4) {
+	case 0:
+		filter.collection = collection
+	case 1:
+		filter.category = category
+	}
+	return []operation{
+		{method: "Collection", args: []any{collection}},
+		{method: "CollectionsByID", args: []any{idList{"Collection", []int64{collection.n, nobody}}}},
+		{method: "Category", args: []any{category}},
+		{method: "CategoriesByID", args: []any{idList{"Category", []int64{category.n, nobody}}}},
+		{method: "LiveArticle", args: []any{article}},
+		{method: "PublishedArticle", args: []any{article}},
+		{method: "LiveArticles", args: []any{filter, ordered{seek, "Article"}}},
+		{method: "PublishedArticles", args: []any{filter, ordered{seek, "Article"}}},
+		{method: "Revision", args: []any{article, int64(1 + g.IntN(3))}},
+		{method: "Revisions", args: []any{article, storage.Seek{Desc: seek.Desc, Limit: seek.Limit}}},
+	}
+}
+
+// articleFilter is a [kb.ArticleFilter] whose ids are translated.
+type articleFilter struct{ collection, category id }
+
+func (g *generator) writeContent(seen library) operation {
+	collection, category := oneOf(g, seen.Collections), oneOf(g, seen.Categories)
+	article, revision := oneOf(g, seen.Articles), oneOf(g, seen.Revisions)
+	in := g.either("Collection", collection.ID).n
+	switch g.IntN(14) {
+	case 0, 1:
+		c := kb.Collection{SortOrder: g.sortOrder(), Text: g.translated(), CreatedAt: g.time(false), UpdatedAt: g.time(false)}
+		return operation{method: "InsertCollection", args: []any{&c}}
+	case 2:
+		c := kb.Collection{ID: in, SortOrder: g.sortOrder(), Text: g.translated(), CreatedAt: g.time(false), UpdatedAt: g.time(false)}
+		return operation{method: "UpdateCollection", args: []any{&c}}
+	case 3:
+		return operation{method: "DeleteCollection", args: []any{one64("Collection", in)}, clash: true}
+	case 4:
+		c := kb.Category{CollectionID: in, SortOrder: g.sortOrder(), Text: g.translated(), CreatedAt: g.time(false), UpdatedAt: g.time(false)}
+		return operation{method: "InsertCategory", args: []any{&c}}
+	case 5:
+		c := kb.Category{ID: g.either("Category", category.ID).n, CollectionID: in, SortOrder: g.sortOrder(), Text: g.translated(), CreatedAt: g.time(false), UpdatedAt: g.time(false)}
+		return operation{method: "UpdateCategory", args: []any{&c}}
+	case 6:
+		return operation{method: "DeleteCategory", args: []any{g.either("Category", category.ID)}, clash: true}
+	case 7, 8:
+		return operation{method: "InsertArticle", args: []any{g.article(0, in, seen)}}
+	case 9:
+		return operation{method: "UpdateArticle", args: []any{g.article(g.either("Article", article.Article.ID).n, in, seen)}}
+	case 10:
+		return operation{method: "DeleteArticle", args: []any{g.either("Article", article.Article.ID)}}
+	case 11:
+		r := kb.Revision{ArticleID: g.either("Article", oneOf(g, g.pool["Article"])).n, Number: int64(1 + g.IntN(3)), Status: kb.Published, Text: g.translated(),
+			SortOrder: g.sortOrder(), CreatedAt: g.time(false), UpdatedAt: g.time(false)}
+		return operation{method: "InsertRevision", args: []any{&r}, clash: true}
+	case 12:
+		r := kb.Revision{ArticleID: revision.ArticleID, Number: revision.Number, Status: kb.Unpublished, Text: g.translated(), CreatedAt: g.time(false), UpdatedAt: g.time(false)}
+		return operation{method: "UpdateRevision", args: []any{&r}}
+	default:
+		return operation{method: "DeleteRevision", args: []any{one64("Article", revision.ArticleID), revision.Number}}
+	}
+}
+
+func (g *generator) article(id, collection int64, seen library) *kb.Article {
+	a := &kb.Article{ID: id, Live: int64(1 + g.IntN(2)), LastRevision: 3, Published: g.IntN(2) == 0, CollectionID: collection, SortOrder: g.sortOrder(),
+		CreatedAt: g.time(false), UpdatedAt: g.time(false)}
+	if c := oneOf(g, seen.Categories); c.ID != 0 && g.IntN(2) == 0 {
+		a.CategoryIDs = []int64{c.ID}
+	}
+	return a
+}

@@ -1,0 +1,192 @@
+package storagetest
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"github.com/helpwright/helpwright/kb"
+)
+
+// shelf is what a world has of a knowledge base.
+type shelf struct {
+	scope kb.Scope
+	site  kb.Site // has all that follows
+	bare  kb.Site // has nothing
+	decor
+
+	collection kb.Collection
+	category   kb.Category
+	article    kb.Article
+	live       kb.Revision
+	draft      kb.Revision
+	feedback   kb.Feedback
+}
+
+// newLibrary is newAccount with a knowledge base.
+func newLibrary(t *testing.T, b Backend) *world {
+	t.Helper()
+	w := newAccount(t, b)
+	s := &w.shelf
+	w.kb(t, kb.Scope{AccountID: w.account.ID}, func(ctx context.Context, tx kb.Tx) error {
+		s.site, s.bare = w.newSite("first"), w.newSite("second")
+		if err := tx.InsertSite(ctx, &s.site); err != nil {
+			return err
+		}
+		return tx.InsertSite(ctx, &s.bare)
+	})
+	s.scope = kb.Scope{AccountID: w.account.ID, SiteID: s.site.ID}
+	w.kb(t, s.scope, func(ctx context.Context, tx kb.Tx) error {
+		s.collection = w.newCollection(1)
+		if err := tx.InsertCollection(ctx, &s.collection); err != nil {
+			return err
+		}
+		s.category = w.newCategory(2)
+		if err := tx.InsertCategory(ctx, &s.category); err != nil {
+			return err
+		}
+		s.article = w.newArticle(3)
+		if err := tx.InsertArticle(ctx, &s.article); err != nil {
+			return err
+		}
+		s.live, s.draft = w.newRevision(s.article, 1), w.newRevision(s.article, 2)
+		if err := tx.InsertRevision(ctx, &s.live); err != nil {
+			return err
+		}
+		if err := tx.InsertRevision(ctx, &s.draft); err != nil {
+			return err
+		}
+		found := newDocument("pt-BR", "marked "+w.mark, "", "")
+		found.Source = true
+		if err := tx.SetDocuments(ctx, s.article.ID, []kb.Document{found}); err != nil {
+			return err
+		}
+		if err := tx.AddSpellings(ctx, []string{"word" + w.mark}); err != nil {
+			return err
+		}
+		if err := tx.SetExchangeKeys(ctx, []kb.ExchangeKey{{Kind: kb.FileKey, ID: 1, Key: "key-" + w.mark}}); err != nil {
+			return err
+		}
+		s.feedback = kb.Feedback{ArticleID: s.article.ID, Revision: 1, Text: "feedback " + w.mark, CreatedAt: at(6)}
+		s.article.Feedbacks = 1
+		return tx.InsertFeedback(ctx, &s.feedback)
+	})
+	w.decorate(t)
+	return w
+}
+
+func (w *world) newText() kb.Text {
+	return kb.Text{SourceLocale: "pt-BR", Translations: []kb.Translation{
+		{Locale: "de", Number: 2, Title: "Übung " + w.mark, UpdatedAt: at(3)},
+		{Locale: "pt-BR", Number: 1, Title: "Ação " + w.mark, Summary: `\ ' "`, Content: "<p>\\u0000 & " + w.mark + "</p>", Markdown: "& " + w.mark, UpdatedAt: at(2)},
+	}}
+}
+
+func (w *world) newCollection(order kb.SortOrder) kb.Collection {
+	return kb.Collection{SiteID: w.shelf.site.ID, SortOrder: order, Text: w.newText(), CreatedAt: base, UpdatedAt: at(1)}
+}
+
+func (w *world) newCategory(order kb.SortOrder) kb.Category {
+	return kb.Category{SiteID: w.shelf.site.ID, CollectionID: w.shelf.collection.ID, SortOrder: order, Text: w.newText(), CreatedAt: base, UpdatedAt: at(1)}
+}
+
+func (w *world) newArticle(order kb.SortOrder) kb.Article {
+	return kb.Article{SiteID: w.shelf.site.ID, Live: 1, Draft: 2, LastRevision: 2, Published: true, CollectionID: w.shelf.collection.ID,
+		CategoryIDs: []int64{w.shelf.category.ID}, SortOrder: order, CreatedAt: base, UpdatedAt: at(1)}
+}
+
+func (w *world) newRevision(a kb.Article, number int64) kb.Revision {
+	return kb.Revision{ArticleID: a.ID, Number: number, Status: kb.Published, CollectionID: a.CollectionID, CategoryIDs: a.CategoryIDs,
+		SortOrder: a.SortOrder, Text: w.newText(), CreatedAt: at(4), UpdatedAt: at(5)}
+}
+
+// newSite is a site with a host of its own.
+func (w *world) newSite(path string) kb.Site {
+	host := "help." + w.mark + ".example"
+	return kb.Site{
+		AccountID: w.account.ID, MailboxID: w.mailbox.ID, Name: "Site " + w.mark, Path: path, Subdomain: "s" + w.mark,
+		CustomDomain: host, HostKey: host, HTMLHead: "<!-- " + w.mark + ` \' -->`, Visibility: kb.Private, CreatedAt: base, UpdatedAt: at(1),
+		DefaultLocale: w.account.DefaultLocale, Languages: w.account.Languages,
+	}
+}
+
+// kbFunc is the body of a transaction.
+type kbFunc = func(ctx context.Context, tx kb.Tx) error
+
+// kb runs a transaction that must succeed.
+func (w *world) kb(t *testing.T, scope kb.Scope, fn kbFunc) {
+	t.Helper()
+	ok(t, w.KB.InTx(t.Context(), scope, fn))
+}
+
+// tryKB runs a transaction in the first site and returns its error.
+func (w *world) tryKB(t *testing.T, fn kbFunc) error {
+	t.Helper()
+	return w.KB.InTx(t.Context(), w.shelf.scope, fn)
+}
+
+// inSite reads the first site.
+func (w *world) inSite() kb.Reader { return w.KB.Within(w.shelf.scope) }
+
+// library is all that a scope of the knowledge base can read.
+type library struct {
+	Sites       []kb.Site
+	Collections []kb.Collection
+	Categories  []kb.Category
+	Articles    []kb.ArticleRevision
+	Published   []kb.ArticleRevision
+	Revisions   []kb.Revision
+	Feedback    []kb.Feedback
+	Files       []kb.File
+	Themes      []kb.Theme
+	ThemeFiles  []kb.ThemeFile
+}
+
+// library reads the sites of the account, and all that is in the first.
+func (w *world) library(t *testing.T) []library {
+	t.Helper()
+	var all []library
+	for _, scope := range []kb.Scope{{AccountID: w.account.ID}, w.shelf.scope} {
+		l, err := readLibrary(t.Context(), w.KB.Within(scope))
+		ok(t, err)
+		all = append(all, l)
+	}
+	return all
+}
+
+// readLibrary reads all there is in r.
+func readLibrary(ctx context.Context, r kb.Reader) (l library, err error) {
+	note := func(what string, e error) {
+		if e != nil && err == nil {
+			err = fmt.Errorf("%s: %w", what, e)
+		}
+	}
+	var e error
+	l.Sites, e = r.Sites(ctx, all())
+	note("Sites", e)
+	l.Files, e = r.Files(ctx, all())
+	note("Files", e)
+	l.Themes, e = r.Themes(ctx, all())
+	note("Themes", e)
+	for _, t := range l.Themes {
+		files, e := r.ThemeFiles(ctx, t.ID, all())
+		l.ThemeFiles = append(l.ThemeFiles, files...)
+		note("ThemeFiles", e)
+	}
+	l.Collections, e = r.Collections(ctx, all())
+	note("Collections", e)
+	l.Categories, e = r.Categories(ctx, kb.CategoryFilter{}, all())
+	note("Categories", e)
+	l.Articles, e = r.LiveArticles(ctx, kb.ArticleFilter{}, all())
+	note("LiveArticles", e)
+	l.Published, e = r.PublishedArticles(ctx, kb.ArticleFilter{}, all())
+	note("PublishedArticles", e)
+	for _, a := range l.Articles {
+		revisions, e := r.Revisions(ctx, a.Article.ID, all())
+		note("Revisions", e)
+		l.Revisions = append(l.Revisions, revisions...)
+	}
+	l.Feedback, e = r.Feedbacks(ctx, kb.FeedbackFilter{}, all())
+	note("Feedbacks", e)
+	return l, err
+}
