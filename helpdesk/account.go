@@ -21,8 +21,13 @@ type Account struct {
 	// DefaultMailboxID is the mailbox of conversations that name none; 0 means the
 	// oldest one.
 	DefaultMailboxID int64
-	CreatedAt        time.Time
-	UpdatedAt        time.Time
+	// SendHold is how long an answer waits before it is sent, so that it can be
+	// called back: whole seconds, up to [MaxSendHold].
+	SendHold     time.Duration
+	RemoteImages RemoteImages // how mails are shown when the view does not say; BlockImages in a new account
+	TrackSeen    bool         // answers hold an image that tells when they are read, see [Service.SeenByPixel]
+	CreatedAt    time.Time
+	UpdatedAt    time.Time
 }
 
 // AccountUpdate changes an account. Absent fields stay as they are.
@@ -31,6 +36,16 @@ type AccountUpdate struct {
 	NextNumber    storage.Opt[int64] // never at or below a number that was taken
 	DefaultLocale storage.Opt[string]
 	Languages     storage.Opt[[]string]
+	SendHold      storage.Opt[time.Duration] // whole seconds, 0 to [MaxSendHold]
+	RemoteImages  storage.Opt[RemoteImages]  // BlockImages or ProxyImages
+	TrackSeen     storage.Opt[bool]
+}
+
+// MaxSendHold is how long an answer can be made to wait before it is sent.
+const MaxSendHold = 10 * time.Minute
+
+func validateHold(problems *fault.Collector, hold time.Duration) {
+	problems.Check(hold >= 0 && hold <= MaxSendHold && hold%time.Second == 0, "send_hold", "must be 0 to 600 seconds")
 }
 
 func validateAccount(problems *fault.Collector, name string, next int64, locale string, languages []string) {
@@ -77,15 +92,23 @@ func (d *Desk) UpdateAccount(ctx context.Context, in AccountUpdate) (Account, er
 		next := in.NextNumber.Or(account.NextNumber)
 		locale := in.DefaultLocale.Or(account.DefaultLocale)
 		languages := in.Languages.Or(account.Languages)
+		hold := in.SendHold.Or(account.SendHold)
 		var problems fault.Collector
+		validateHold(&problems, hold)
 		validateAccount(&problems, in.Name, next, locale, languages)
 		problems.Check(next >= account.NextNumber, "next_conversation_number",
 			fmt.Sprintf("must be at least %d: lower numbers are taken", account.NextNumber))
+		images := in.RemoteImages.Or(account.RemoteImages)
+		if images == "" {
+			images = BlockImages // of an account that was not made by this service
+		}
+		problems.Check(images == BlockImages || images == ProxyImages, "remote_images", "must be block or proxy")
 		if err := problems.Err(); err != nil {
 			return err
 		}
+		account.RemoteImages, account.TrackSeen = images, in.TrackSeen.Or(account.TrackSeen)
 		account.Name, account.NextNumber, account.DefaultLocale, account.Languages = in.Name, next, locale, languages
-		account.UpdatedAt = d.svc.now()
+		account.SendHold, account.UpdatedAt = hold, d.svc.now()
 		if err := tx.UpdateAccount(ctx, &account); err != nil {
 			return err
 		}

@@ -46,10 +46,11 @@ func (s *Service) holdsSomewhere(ctx context.Context, c Caller, p Permission) (b
 
 // AccountInput is a new account.
 type AccountInput struct {
-	Name          string   // required, at most 200 characters
-	NextNumber    int64    // of the first conversation; 0 means 1
-	DefaultLocale string   // "" means "en"
-	Languages     []string // nil means the default locale alone
+	Name          string        // required, at most 200 characters
+	NextNumber    int64         // of the first conversation; 0 means 1
+	DefaultLocale string        // "" means "en"
+	Languages     []string      // nil means the default locale alone
+	SendHold      time.Duration // whole seconds, 0 to [MaxSendHold]
 }
 
 // CreateAccount makes an account with the built-in roles and its creator as Owner.
@@ -75,13 +76,14 @@ func (a *Admin) CreateAccount(ctx context.Context, in AccountInput, ownerID int6
 	}
 	var problems fault.Collector
 	validateAccount(&problems, in.Name, in.NextNumber, in.DefaultLocale, in.Languages)
+	validateHold(&problems, in.SendHold)
 	if err := problems.Err(); err != nil {
 		return Account{}, err
 	}
 	now := a.svc.now()
 	account := Account{
-		Name: in.Name, NextNumber: in.NextNumber, DefaultLocale: in.DefaultLocale, Languages: in.Languages,
-		CreatedAt: now, UpdatedAt: now,
+		Name: in.Name, NextNumber: in.NextNumber, DefaultLocale: in.DefaultLocale, Languages: in.Languages, SendHold: in.SendHold,
+		RemoteImages: BlockImages, CreatedAt: now, UpdatedAt: now,
 	}
 	err = begin(ctx, func(ctx context.Context, tx SystemTx) error {
 		fresh := account
@@ -89,7 +91,7 @@ func (a *Admin) CreateAccount(ctx context.Context, in AccountInput, ownerID int6
 			return err
 		}
 		account.ID = fresh.ID
-		return populate(ctx, tx.Within(Scope{AccountID: fresh.ID}), ownerID, now)
+		return populate(ctx, tx.Within(Scope{AccountID: fresh.ID}), fresh.ID, ownerID, now)
 	})
 	if err != nil {
 		return Account{}, err
@@ -98,7 +100,7 @@ func (a *Admin) CreateAccount(ctx context.Context, in AccountInput, ownerID int6
 }
 
 // populate gives a new account its roles and its owner.
-func populate(ctx context.Context, tx Tx, ownerID int64, now time.Time) error {
+func populate(ctx context.Context, tx Tx, accountID, ownerID int64, now time.Time) error {
 	for _, role := range BuiltInRoles() {
 		role.CreatedAt, role.UpdatedAt = now, now
 		role.Permissions = nil
@@ -113,7 +115,9 @@ func populate(ctx context.Context, tx Tx, ownerID int64, now time.Time) error {
 			return err
 		}
 	}
-	return tx.Emit(ctx, storage.Event{Type: "account.created", ActorID: ownerID, Time: now})
+	return tx.Emit(ctx, storage.Event{
+		Type: "account.created", Subject: accountID, ActorID: ownerID, Data: eventData(accountID), Time: now,
+	})
 }
 
 // Accounts lists the accounts that the caller is a member of, by id.
@@ -230,7 +234,7 @@ func (a *Admin) AddMember(ctx context.Context, accountID, userID int64, roleKey 
 		if err := tx.InsertMembership(ctx, &m); err != nil {
 			return takenField(err, UniqueMembership, "email")
 		}
-		return tx.Emit(ctx, storage.Event{Type: "membership.created", Subject: m.ID, Time: now})
+		return tx.Emit(ctx, storage.Event{Type: "membership.created", Subject: m.ID, Data: eventData(m.ID), Time: now})
 	})
 	if err != nil {
 		return Membership{}, err
@@ -263,7 +267,10 @@ func (a *Admin) CreateToken(ctx context.Context, userID int64, in TokenInput) (A
 		if _, err := tx.User(ctx, userID); err != nil {
 			return err
 		}
-		return tx.InsertToken(ctx, &token)
+		if err := tx.InsertToken(ctx, &token); err != nil {
+			return err
+		}
+		return a.svc.noteFor(ctx, tx, userID, a.svc.entry(auditToken, token.ID, 0, 0, a.svc.now()))
 	})
 	if err != nil {
 		return AccessToken{}, "", err

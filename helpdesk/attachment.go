@@ -2,21 +2,17 @@ package helpdesk
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
-	"mime"
-	"net/http"
-	"path"
-	"slices"
 	"strings"
 	"time"
-	"unicode/utf8"
 
+	"github.com/helpwright/helpwright/helpdesk/internal/guard"
 	"github.com/helpwright/helpwright/storage/fault"
+	"github.com/helpwright/helpwright/storage/filetype"
 )
 
 // Attachment is a file of an interaction. Its bytes are a blob.
@@ -47,58 +43,9 @@ func (a Attachment) SizeHuman() string {
 	return strings.TrimSuffix(fmt.Sprintf("%.1f", size/1024), ".0") + " GB"
 }
 
-// allowedExtensions are the types that may be uploaded. Parts of mails are stored
+// attachable are the extensions that may be uploaded. Parts of mails are stored
 // whatever they are.
-var allowedExtensions = []string{
-	"jpg", "jpeg", "png", "gif", "pdf", "zip", "html", "txt", "gzip", "svg", "csv", "sql", "db", "sqlite",
-	"doc", "docx", "docm", "dot", "md", "css", "xml", "xhtml", "gdoc", "js", "json", "xlsx",
-}
-
-// signatures are how files of an extension begin, where that is certain.
-var signatures = map[string][]string{
-	"jpg": {"\xff\xd8\xff"}, "jpeg": {"\xff\xd8\xff"}, "png": {"\x89PNG\r\n\x1a\n"}, "gif": {"GIF87a", "GIF89a"},
-	"pdf": {"%PDF-"}, "zip": {"PK\x03\x04", "PK\x05\x06", "PK\x07\x08"}, "gzip": {"\x1f\x8b"},
-	"docx": {"PK\x03\x04"}, "docm": {"PK\x03\x04"}, "xlsx": {"PK\x03\x04"},
-	"sqlite": {"SQLite format 3\x00"}, "doc": {"\xd0\xcf\x11\xe0", "{\\rtf", "PK\x03\x04"}, "dot": {"\xd0\xcf\x11\xe0", "{\\rtf", "PK\x03\x04"},
-}
-
-// programs are how files begin that a computer would run: never taken, whatever
-// they are called.
-var programs = []string{"MZ", "\x7fELF", "\xfe\xed\xfa", "\xcf\xfa\xed\xfe", "\xca\xfe\xba\xbe"}
-
-// checkType decides about an upload from its name and its first bytes.
-func checkType(filename string, head []byte) string {
-	extension := strings.ToLower(strings.TrimPrefix(path.Ext(filename), "."))
-	if !slices.Contains(allowedExtensions, extension) {
-		return "files of this type are not taken"
-	}
-	begins := func(with string) bool { return bytes.HasPrefix(head, []byte(with)) }
-	if slices.ContainsFunc(programs, begins) {
-		return "programs are not taken"
-	}
-	if known := signatures[extension]; known != nil && !slices.ContainsFunc(known, begins) {
-		return "the content is not what the name says"
-	}
-	return ""
-}
-
-// safeFilename is the last element of a name, at most 255 bytes.
-func safeFilename(name string) string {
-	name = cleanLine(name)
-	if i := strings.LastIndexAny(name, "/\\"); i >= 0 {
-		name = name[i+1:]
-	}
-	extension := path.Ext(name)
-	for len(name) > 255 && len(extension) < 255 {
-		stem := strings.TrimSuffix(name, extension)
-		_, size := utf8.DecodeLastRuneInString(stem)
-		name = stem[:len(stem)-size] + extension
-	}
-	if name == "." || name == ".." {
-		return ""
-	}
-	return name
-}
+func attachable() []string { return append(filetype.Documents(), "xlsx") }
 
 // Upload is a file to be attached.
 type Upload struct {
@@ -124,6 +71,14 @@ func (d *Desk) CreateAttachment(ctx context.Context, conversationID, interaction
 	if err != nil {
 		return Attachment{}, err
 	}
+	return d.attach(ctx, begin, conversationID, interactionID, up, changeable)
+}
+
+// attach stores a file and its row, if may allows it then.
+func (d *Desk) attach(
+	ctx context.Context, begin guard.Begin[Tx], conversationID, interactionID int64, up Upload,
+	may func(ctx context.Context, tx Tx, conversationID, interactionID int64) error,
+) (Attachment, error) {
 	a, err := d.store(ctx, up)
 	if err != nil {
 		return Attachment{}, err
@@ -134,13 +89,13 @@ func (d *Desk) CreateAttachment(ctx context.Context, conversationID, interaction
 		if err != nil {
 			return err
 		}
-		if err := changeable(ctx, tx, conversationID, interactionID); err != nil {
+		if err := may(ctx, tx, conversationID, interactionID); err != nil {
 			return err
 		}
 		if err := tx.InsertAttachments(ctx, []*Attachment{&a}); err != nil {
 			return err
 		}
-		return d.emit(ctx, tx, "attachment.created", a.ID, c.MailboxID)
+		return d.emitIn(ctx, tx, "attachment.created", a.ID, c)
 	})
 	if err != nil {
 		// The row is not there, so nothing refers to the file any more.
@@ -166,17 +121,17 @@ func changeable(ctx context.Context, tx Tx, conversationID, interactionID int64)
 
 // store checks an upload and puts its bytes away.
 func (d *Desk) store(ctx context.Context, up Upload) (Attachment, error) {
-	name := safeFilename(up.Filename)
+	name := filetype.SafeName(up.Filename)
 	if name == "" || up.Content == nil {
 		return Attachment{}, fault.Field("file", "is required")
 	}
 	limit := d.svc.cfg.MaxAttachment
 	content := bufio.NewReaderSize(io.LimitReader(up.Content, limit+1), 4096)
-	head, err := content.Peek(512)
+	head, err := content.Peek(filetype.HeadSize)
 	if err != nil && !errors.Is(err, io.EOF) {
 		return Attachment{}, fault.Wrap(fault.Malformed, "reading an upload", err)
 	}
-	if problem := checkType(name, head); problem != "" {
+	if problem := filetype.Check(name, head, attachable()); problem != "" {
 		return Attachment{}, fault.Field("file", problem)
 	}
 	key := fmt.Sprintf("%sattachments/%s", accountPrefix(d.scope.AccountID), strings.ToLower(rand.Text()))
@@ -189,16 +144,8 @@ func (d *Desk) store(ctx context.Context, up Upload) (Attachment, error) {
 		return Attachment{}, err
 	}
 	return Attachment{
-		Filename: name, ContentType: contentType(name, head), Size: size, IsInline: up.IsInline, BlobKey: key, CreatedAt: d.svc.now(),
+		Filename: name, ContentType: filetype.MediaType(name, head), Size: size, IsInline: up.IsInline, BlobKey: key, CreatedAt: d.svc.now(),
 	}, nil
-}
-
-// contentType prefers what the extension says: it was checked against the content.
-func contentType(name string, head []byte) string {
-	if byName := mime.TypeByExtension(strings.ToLower(path.Ext(name))); byName != "" {
-		return byName
-	}
-	return http.DetectContentType(head)
 }
 
 // Attachments lists the files of one interaction. It needs interactions.view.
@@ -282,6 +229,6 @@ func (d *Desk) DeleteAttachment(ctx context.Context, conversationID, interaction
 		if err := tx.Enqueue(ctx, purgeKeys(d.scope.AccountID, []string{a.BlobKey})...); err != nil {
 			return err
 		}
-		return d.emit(ctx, tx, "attachment.deleted", id, c.MailboxID)
+		return d.emitIn(ctx, tx, "attachment.deleted", id, c)
 	})
 }

@@ -79,15 +79,16 @@ func (d *Desk) updateAll(ctx context.Context, tx Tx, ids []int64, in BulkUpdate)
 			return nil, err
 		}
 	}
-	events := make([]storage.Event, len(all))
+	var events []storage.Event
 	for i := range all {
 		c := &all[i]
+		old := *c
 		c.Status, c.UserID, c.MailboxID = in.Status.Or(c.Status), in.UserID.Or(c.UserID), in.MailboxID.Or(c.MailboxID)
 		c.UpdatedAt = d.svc.now()
 		if err := tx.UpdateConversation(ctx, c); err != nil {
 			return nil, err
 		}
-		events[i] = d.event("conversation.updated", c.ID, c.MailboxID)
+		events = append(events, d.updated(old, *c)...)
 	}
 	return all, tx.Emit(ctx, events...)
 }

@@ -3,7 +3,10 @@ package helpdesk_test
 import (
 	"context"
 	"crypto/sha256"
+	"encoding/json"
+	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -70,7 +73,28 @@ func newBundle(t *testing.T) *bundle {
 	b.mailbox = must(b.desk.CreateMailbox(b.ctx, helpdesk.MailboxInput{
 		Name: storage.Some("Support"), Email: storage.Some("support@example.org"),
 	}))(t)
+	t.Cleanup(b.checkLog)
 	return b
+}
+
+// checkLog looks at everything that a test has written into the log: each event is
+// shown to somebody, and knows its resource and its conversation.
+func (b *bundle) checkLog() {
+	events, err := b.store.Events(context.Background(), b.account.ID, 0, 10000)
+	if err != nil {
+		b.t.Error(err)
+	}
+	for _, e := range events {
+		var data struct{ ID int64 }
+		if err := json.Unmarshal(e.Data, &data); err != nil || data.ID != e.Subject || e.Subject == 0 || e.Time.IsZero() {
+			b.t.Errorf("event %+v has the data %s", e, e.Data)
+		}
+		area, _, _ := strings.Cut(e.Type, ".")
+		inside := slices.Contains([]string{"conversation", "interaction", "attachment"}, area)
+		if !helpdesk.KnownArea(e.Type) || inside != (e.ConversationID != 0) || inside && e.MailboxID == 0 {
+			b.t.Errorf("event %s of conversation %d, mailbox %d: is its area in eventAreas, and was it emitted with emitIn?", e.Type, e.ConversationID, e.MailboxID)
+		}
+	}
 }
 
 // must returns the value of a call that may not fail.

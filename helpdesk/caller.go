@@ -70,6 +70,9 @@ func (s *Service) SignIn(ctx context.Context, email, password string) (Caller, e
 		hash = noPassword
 	}
 	if runes(password) > 200 || !verifyPassword(hash, password) || user.PasswordHash == "" {
+		if err := s.failedLogin(ctx, user.ID); err != nil {
+			return Caller{}, err
+		}
 		return Caller{}, fault.New(fault.Unauthenticated, "The address or the password is not right.")
 	}
 	return Caller{userID: user.ID}, nil
@@ -95,7 +98,7 @@ func (s *Service) Desk(ctx context.Context, c Caller, accountID int64) (*Desk, e
 	}
 	allows := func(p Permission) bool { return p == anyMember || held[p] }
 	return &Desk{
-		svc: s, guard: s.scoped(scope, allows), scope: scope, userID: c.userID,
+		svc: s, guard: s.member(scope, c.tokenID, allows), scope: scope, userID: c.userID, caller: c,
 		membershipID: grant.Membership.ID, permissions: held,
 	}, nil
 }
@@ -127,14 +130,14 @@ func (s *Service) Admin(ctx context.Context, c Caller) (*Admin, error) {
 	allows := func(p Permission) bool {
 		return p == anyMember || p == AccountsCreate && canCreate || p == ownUser && len(c.scopes) == 0
 	}
-	return &Admin{svc: s, userID: c.userID, caller: c, guard: guard.New(allows, Directory(s.cfg.Store), s.cfg.Store.InSystemTx)}, nil
+	return &Admin{svc: s, userID: c.userID, caller: c, guard: guard.New(allows, Directory(s.cfg.Store), s.beginSystem(c.tokenID))}, nil
 }
 
 // Operator is the handle of whoever runs the program itself: the command line and
 // embedding applications. It may do everything that [Admin] offers.
 func (s *Service) Operator() *Admin {
 	all := func(Permission) bool { return true }
-	return &Admin{svc: s, guard: guard.New(all, Directory(s.cfg.Store), s.cfg.Store.InSystemTx)}
+	return &Admin{svc: s, guard: guard.New(all, Directory(s.cfg.Store), s.beginSystem(0))}
 }
 
 func hashSecret(secret string) []byte {

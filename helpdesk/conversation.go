@@ -47,6 +47,7 @@ type ConversationFilter struct {
 	UpdatedSince time.Time
 	Terms        []SearchTerm // all of them, see [SearchIndex]
 	TagIDs       []int64      // any of these
+	Audience     []string     // with an [Interaction.Audience] that has any of these
 }
 
 // ConversationSort orders a list of conversations.
@@ -121,15 +122,20 @@ func (d *Desk) CreateConversation(ctx context.Context, in ConversationInput) (Co
 			return Conversation{}, err
 		}
 	}
+	var problems fault.Collector
 	address, name, err := in.validate()
-	if err != nil {
+	if err := problems.Take(err); err != nil {
 		return Conversation{}, err
 	}
-	prepared := make([]preparedInteraction, len(in.Interactions))
-	for i, one := range in.Interactions {
-		if prepared[i], err = d.prepare(one, fmt.Sprintf("interactions[%d]", i)); err != nil {
+	prepared := make([]preparedInteraction, min(len(in.Interactions), 100))
+	for i := range prepared {
+		prepared[i], err = d.prepare(in.Interactions[i], fmt.Sprintf("interactions[%d]", i))
+		if err := problems.Take(err); err != nil {
 			return Conversation{}, err
 		}
+	}
+	if err := problems.Err(); err != nil {
+		return Conversation{}, err
 	}
 	var c Conversation
 	err = retryUnique(func() error {
@@ -396,6 +402,7 @@ func (d *Desk) UpdateConversation(ctx context.Context, id int64, in Conversation
 		if c, err = tx.ConversationForUpdate(ctx, id); err != nil {
 			return err
 		}
+		old := c
 		if user := in.UserID.Or(c.UserID); user != c.UserID {
 			if _, err := d.guard.Write(ConversationsAssign); err != nil {
 				return err
@@ -421,7 +428,7 @@ func (d *Desk) UpdateConversation(ctx context.Context, id int64, in Conversation
 				return err
 			}
 		}
-		return d.emit(ctx, tx, "conversation.updated", c.ID, c.MailboxID)
+		return tx.Emit(ctx, d.updated(old, c)...)
 	})
 	return c, err
 }
@@ -507,10 +514,7 @@ func (d *Desk) deleteConversations(ctx context.Context, tx Tx, all []Conversatio
 	events := make([]storage.Event, len(all))
 	for i, c := range all {
 		ids[i] = c.ID
-		events[i] = storage.Event{
-			Type: "conversation.deleted", Subject: c.ID, MailboxID: c.MailboxID, ActorID: d.userID,
-			Data: eventData(c.ID), Time: d.svc.now(),
-		}
+		events[i] = d.event("conversation.deleted", c.ID, c.MailboxID)
 	}
 	keys, err := tx.BlobKeys(ctx, ids)
 	if err != nil {

@@ -35,6 +35,10 @@ func (d *Desk) ExportCustomer(ctx context.Context, id int64) (CustomerExport, er
 			return CustomerExport{}, err
 		}
 	}
+	begin, err := d.guard.Write(AccountsExport)
+	if err != nil {
+		return CustomerExport{}, err
+	}
 	c, err := r.Customer(ctx, id)
 	if err != nil {
 		return CustomerExport{}, err
@@ -56,9 +60,10 @@ func (d *Desk) ExportCustomer(ctx context.Context, id int64) (CustomerExport, er
 			seek.From = &storage.Position{Key: c.SortKey(ByCreated), ID: c.ID}
 		}
 		if len(batch) < seek.Limit {
-			return out, nil
+			break
 		}
 	}
+	return out, begin(ctx, func(ctx context.Context, tx Tx) error { return d.emit(ctx, tx, "customer.exported", id, 0) })
 }
 
 // exportConversation reads a conversation and takes what it has of messages off left.

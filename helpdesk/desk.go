@@ -3,6 +3,7 @@ package helpdesk
 import (
 	"context"
 	"encoding/json"
+	"slices"
 
 	"github.com/helpwright/helpwright/storage"
 )
@@ -14,6 +15,7 @@ type Desk struct {
 	guard        deskGuard
 	scope        Scope
 	userID       int64
+	caller       Caller
 	membershipID int64
 	permissions  permissionSet
 }
@@ -23,6 +25,12 @@ func (d *Desk) AccountID() int64 { return d.scope.AccountID }
 
 // UserID is the member at work.
 func (d *Desk) UserID() int64 { return d.userID }
+
+// Scope is what the desk reaches: the account, and its mailboxes as the membership
+// limits them.
+func (d *Desk) Scope() Scope {
+	return Scope{AccountID: d.scope.AccountID, Mailboxes: slices.Clone(d.scope.Mailboxes)}
+}
 
 // Holds reports whether the member has a permission.
 func (d *Desk) Holds(p Permission) bool { return d.guard.Allows(p) }
@@ -35,10 +43,21 @@ func (d *Desk) emit(ctx context.Context, tx Tx, kind string, subject, mailboxID 
 	return tx.Emit(ctx, d.event(kind, subject, mailboxID))
 }
 
+// emitIn is emit for what is in a conversation.
+func (d *Desk) emitIn(ctx context.Context, tx Tx, kind string, subject int64, c Conversation) error {
+	e := d.event(kind, subject, c.MailboxID)
+	e.ConversationID = c.ID
+	return tx.Emit(ctx, e)
+}
+
 func (d *Desk) event(kind string, subject, mailboxID int64) storage.Event {
-	return storage.Event{
+	e := storage.Event{
 		Type: kind, Subject: subject, MailboxID: mailboxID, ActorID: d.userID, Data: eventData(subject), Time: d.svc.now(),
 	}
+	if areaOf(kind) == "conversation" {
+		e.ConversationID = subject
+	}
+	return e
 }
 
 // eventData is thin on purpose: readers fetch the resource with their own rights.

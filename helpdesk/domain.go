@@ -2,6 +2,7 @@ package helpdesk
 
 import (
 	"context"
+	"crypto/ed25519"
 	"crypto/rand"
 	"crypto/rsa"
 	"crypto/sha256"
@@ -24,8 +25,8 @@ type Domain struct {
 	ID        int64
 	AccountID int64
 	Name      string // lower case, in its ASCII form (RFC 5891); unique in the account
-	Selector  string // names the DKIM key (RFC 6376 section 3.1); another for each key
-	SealedKey []byte // private DKIM key, PKCS #8; never leaves the service
+	Selector  string // names the DKIM keys (RFC 6376 section 3.1); another for each pair
+	SealedKey []byte // private DKIM keys, PKCS #8, RSA then Ed25519; never leave the service
 	Records   []DNSRecord
 	CreatedAt time.Time
 	UpdatedAt time.Time
@@ -100,13 +101,15 @@ func domainName(text string) (name, problem string) {
 // and advises 2048.
 const dkimBits = 2048
 
-// newKey gives a domain a DKIM key, and the records to publish.
+// newKey gives a domain its DKIM keys, and the records to publish: an RSA key that
+// every receiver knows, and an Ed25519 key (RFC 8463), which signs besides for those
+// who know it.
 func (s *Service) newKey(d *Domain) error {
 	key, err := rsa.GenerateKey(rand.Reader, dkimBits)
 	if err != nil {
 		return fault.Wrap(fault.Internal, "making a DKIM key", err)
 	}
-	private, err := x509.MarshalPKCS8PrivateKey(key)
+	small, private, err := ed25519.GenerateKey(rand.Reader)
 	if err != nil {
 		return fault.Wrap(fault.Internal, "making a DKIM key", err)
 	}
@@ -116,14 +119,16 @@ func (s *Service) newKey(d *Domain) error {
 	}
 	sum := sha256.Sum256(public)
 	d.Selector = "hw-" + hex.EncodeToString(sum[:5])
-	if d.SealedKey, err = s.cfg.Sealer.Seal(private, dkimContext(d)); err != nil {
-		return fault.Wrap(fault.Internal, "sealing a DKIM key", err)
+	if err := s.sealKeys(d, key, private); err != nil {
+		return err
 	}
 	d.Records = []DNSRecord{
 		{Label: LabelDKIM, Type: "TXT", Hostname: d.Selector + "._domainkey." + d.Name,
 			Value: "v=DKIM1; k=rsa; p=" + base64.StdEncoding.EncodeToString(public)},
 		{Label: LabelSPF, Type: "TXT", Hostname: d.Name, Value: "v=spf1 " + s.cfg.SPF + " ~all"},
 		{Label: LabelDMARC, Type: "TXT", Hostname: "_dmarc." + d.Name, Value: "v=DMARC1; p=none"},
+		{Label: LabelDKIM, Type: "TXT", Hostname: d.Selector + ed25519Suffix + "._domainkey." + d.Name,
+			Value: "v=DKIM1; k=ed25519; p=" + base64.StdEncoding.EncodeToString(small)},
 	}
 	return nil
 }

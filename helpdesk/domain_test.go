@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rsa"
 	"crypto/x509"
+	"encoding/asn1"
 	"encoding/base64"
 	"errors"
 	"strings"
@@ -106,13 +107,16 @@ func TestDomainKey(t *testing.T) {
 		{"DKIM", "TXT", d.Selector + "._domainkey.example.org", "v=DKIM1; k=rsa"},
 		{"SPF", "TXT", "example.org", "v=spf1 include:spf.example.net ~all"},
 		{"DMARC", "TXT", "_dmarc.example.org", "v=DMARC1; p=none"},
+		{"DKIM", "TXT", d.Selector + "-ed._domainkey.example.org", d.Records[3].Value},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
 	stored := must(b.store.Within(helpdesk.Scope{AccountID: b.account.ID}).Domain(b.ctx, d.ID))(t)
 	sealer := must(storage.NewSealer(make([]byte, 32)))(t)
-	private := must(x509.ParsePKCS8PrivateKey(must(sealer.Open(stored.SealedKey, "domain/"+d.Selector+"/dkim"))(t)))(t).(*rsa.PrivateKey)
+	var first asn1.RawValue // the other key follows
+	must(asn1.Unmarshal(must(sealer.Open(stored.SealedKey, "domain/"+d.Selector+"/dkim"))(t), &first))(t)
+	private := must(x509.ParsePKCS8PrivateKey(first.FullBytes))(t).(*rsa.PrivateKey)
 	_, p, _ := strings.Cut(d.Records[0].Value, "p=")
 	public := must(x509.ParsePKIXPublicKey(must(base64.StdEncoding.DecodeString(p))(t)))(t).(*rsa.PublicKey)
 	if !private.PublicKey.Equal(public) || public.N.BitLen() != 2048 {
@@ -160,20 +164,20 @@ func TestVerifyDomain(t *testing.T) {
 		name    string
 		results []helpdesk.DNSResult
 		want    string // v or - for each record
-		problem [3]string
+		problem [4]string
 	}{
-		{"nobody answers", []helpdesk.DNSResult{unknown, unknown, unknown}, "---", [3]string{"later", "later", "later"}},
-		{"what everybody has proves nothing", []helpdesk.DNSResult{absent, right, right}, "---", [3]string{"absent", waits, waits}},
-		{"the key does", []helpdesk.DNSResult{right, absent, right}, "v-v", [3]string{"", "absent", ""}},
-		{"again the same", []helpdesk.DNSResult{right, absent, right}, "v-v", [3]string{"", "absent", ""}},
-		{"a silent server changes nothing", []helpdesk.DNSResult{unknown, unknown, unknown}, "v-v", [3]string{"later", "later", "later"}},
-		{"a warning", []helpdesk.DNSResult{{Verified: true, Problem: "odd"}, right, right}, "vvv", [3]string{"odd", "", ""}},
-		{"too few results", []helpdesk.DNSResult{right}, "vvv", [3]string{"", "The record was not looked up.", "The record was not looked up."}},
-		{"the key is gone", []helpdesk.DNSResult{absent, right, right}, "---", [3]string{"absent", waits, waits}},
+		{"nobody answers", []helpdesk.DNSResult{unknown, unknown, unknown, unknown}, "----", [4]string{"later", "later", "later", "later"}},
+		{"what everybody has proves nothing", []helpdesk.DNSResult{absent, right, right, absent}, "----", [4]string{"absent", waits, waits, "absent"}},
+		{"the key does", []helpdesk.DNSResult{right, absent, right, absent}, "v-v-", [4]string{"", "absent", "", "absent"}},
+		{"again the same", []helpdesk.DNSResult{right, absent, right, absent}, "v-v-", [4]string{"", "absent", "", "absent"}},
+		{"a silent server changes nothing", []helpdesk.DNSResult{unknown, unknown, unknown, unknown}, "v-v-", [4]string{"later", "later", "later", "later"}},
+		{"a warning", []helpdesk.DNSResult{{Verified: true, Problem: "odd"}, right, right, right}, "vvvv", [4]string{"odd", "", "", ""}},
+		{"too few results", []helpdesk.DNSResult{right}, "vvvv", [4]string{"", "The record was not looked up.", "The record was not looked up.", "The record was not looked up."}},
+		{"the key is gone", []helpdesk.DNSResult{absent, right, right, absent}, "----", [4]string{"absent", waits, waits, "absent"}},
 	} {
 		results = step.results
 		got := must(b.desk.VerifyDomain(b.ctx, d.ID))(t)
-		states, problems := "", [3]string{}
+		states, problems := "", [4]string{}
 		for i, r := range got.Records {
 			states += map[bool]string{true: "v", false: "-"}[r.Verified]
 			problems[i] = r.Problem
@@ -185,7 +189,7 @@ func TestVerifyDomain(t *testing.T) {
 			t.Errorf("%s: %s", step.name, diff)
 		}
 	}
-	if diff := cmp.Diff([]string{"DKIM", "SPF", "DMARC"}, asked); diff != "" {
+	if diff := cmp.Diff([]string{"DKIM", "SPF", "DMARC", "DKIM"}, asked); diff != "" {
 		t.Error(diff)
 	}
 	want := []string{"domain.created", "domain.updated", "domain.updated", "domain.verified", "domain.updated", "domain.updated", "domain.updated", "domain.updated"}
@@ -193,7 +197,7 @@ func TestVerifyDomain(t *testing.T) {
 		t.Error(diff)
 	}
 	during = func() { must(b.desk.UpdateDomain(b.ctx, d.ID, "example.com"))(t) }
-	results = []helpdesk.DNSResult{right, right, right}
+	results = []helpdesk.DNSResult{right, right, right, right}
 	if _, err := b.desk.VerifyDomain(b.ctx, d.ID); !errors.Is(err, helpdesk.ErrConflict) {
 		t.Errorf("what was found for the old name: %v", err)
 	}

@@ -93,7 +93,7 @@ func ExampleOutgoing() {
 	c, _ := desk.CreateConversation(ctx, helpdesk.ConversationInput{Channel: "email", To: "ada@example.com", Subject: "Your door"})
 	answer, _ := desk.CreateInteraction(ctx, c.ID, helpdesk.InteractionInput{Type: helpdesk.TypeUser, Body: "Pull."})
 	out := svc.Outgoing()
-	mail, _ := out.Begin(ctx, desk.AccountID(), answer.ID)
+	mail, _ := out.Begin(ctx, desk.AccountID(), answer.ID, 1)
 	outcome := helpdesk.Outcome{DeliveryID: mail.Due[0].ID, State: helpdesk.DeliverySent, Code: 250, Response: "queued"}
 	next, _ := out.Report(ctx, desk.AccountID(), answer.ID, []helpdesk.Outcome{outcome})
 	fmt.Println(mail.From.Name, mail.To, next.IsZero())

@@ -11,6 +11,7 @@ import (
 	"github.com/helpwright/helpwright/helpdesk/mailhtml"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
+	"github.com/helpwright/helpwright/storage/filetype"
 )
 
 // Address is a mail address with its display name.
@@ -22,7 +23,7 @@ type IncomingMail struct {
 	MessageID     string // without angle brackets; "" when the mail has none
 	InReplyTo     []string
 	References    []string
-	From          Address // Email "" quarantines the mail
+	From          Address // Email "": the mail is filed under [UnknownSender]
 	To, Cc        []Address
 	DeliveredTo   []string // further addresses that it was delivered to, for reply tokens
 	Subject       string
@@ -30,6 +31,11 @@ type IncomingMail struct {
 	HTML, Text    string    // bodies; HTML is preferred
 	AutoSubmitted bool      // RFC 3834
 	Attachments   []IncomingFile
+	Security      MailSecurity
+	// Authentication is what servers that are trusted wrote into the header; it counts
+	// where nobody else can have written it.
+	Authentication MailAuthentication
+	Report         *DeliveryReport // what it says about the delivery of one of our mails; nil: nothing
 }
 
 // IncomingFile is a part of a mail.
@@ -38,6 +44,11 @@ type IncomingFile struct {
 	Inline                           bool
 	Content                          []byte
 }
+
+// UnknownSender is the address of the customer that mails are filed under which name
+// no sender (RFC 6761 section 6.4: no mail reaches it). A mail that nobody sees is
+// worse than one that nobody can answer. It takes part in no conversation.
+const UnknownSender = "unknown-sender@mail.invalid"
 
 // File makes a received mail an interaction: of the conversation that it answers,
 // or of a new one. What became of it is in the row returned: filed, ignored as a
@@ -48,8 +59,15 @@ func (in *Intake) File(ctx context.Context, accountID, id int64, mail IncomingMa
 		return InboundMail{}, err
 	}
 	mail.clean()
+	if mail.From.Email == "" {
+		// Whoever it is can neither be answered nor wait for an answer.
+		mail.From, mail.AutoSubmitted = Address{Name: "Unknown sender", Email: UnknownSender}, true
+	}
 	f := filing{svc: in.svc, accountID: accountID, ledgerID: id, mail: mail, now: in.svc.now()}
 	f.prepareBody()
+	if f.user, err = in.findMember(ctx, mail.From.Email); err != nil {
+		return InboundMail{}, err
+	}
 	if err := f.putFiles(ctx); err != nil {
 		return InboundMail{}, err
 	}
@@ -71,8 +89,9 @@ func (m *IncomingMail) clean() {
 	m.To, m.Cc = cleanAddresses(m.To), cleanAddresses(m.Cc)
 	m.Subject = cut(cleanLine(m.Subject), 998)
 	m.HTML, m.Text = clean(m.HTML), clean(m.Text)
+	m.Security.clean()
 	for i, a := range m.Attachments {
-		a.Filename = safeFilename(a.Filename)
+		a.Filename = filetype.SafeName(a.Filename)
 		if a.Filename == "" {
 			a.Filename = fmt.Sprintf("attachment-%d", i+1)
 		}
@@ -113,6 +132,8 @@ type filing struct {
 	now       time.Time
 	body      string
 	files     []Attachment
+	user      int64 // with the sender's address, of whatever account; 0: none
+	auth      MailAuthentication
 }
 
 // prepareBody makes the body that is shown. Of a body over [MaxBody] it is the
@@ -122,6 +143,11 @@ func (f *filing) prepareBody() {
 	f.body = mailhtml.Clean(f.whole(html, "message.html", "text/html; charset=utf-8"))
 	if blank(f.body) && text != "" {
 		f.body = mailhtml.FromText(f.whole(text, "message.txt", "text/plain; charset=utf-8"))
+	}
+	if blank(f.body) {
+		if text := f.mail.Security.standIn(); text != "" {
+			f.body = mailhtml.FromText(text)
+		}
 	}
 }
 
@@ -155,13 +181,10 @@ func (f *filing) file(ctx context.Context, tx Tx) (InboundMail, error) {
 	if err != nil || row.State != InboundReceived {
 		return row, err
 	}
-	row.MessageID = f.mail.MessageID
+	row.MessageID, f.auth = f.mail.MessageID, f.authentication(row)
 	mailbox, err := tx.Mailbox(ctx, row.MailboxID)
 	if err != nil {
 		return row, err
-	}
-	if f.mail.From.Email == "" {
-		return row, f.drop(ctx, tx, &row, InboundQuarantined, "the mail names no sender")
 	}
 	double, err := f.doubled(ctx, tx, row)
 	if err != nil {
@@ -176,6 +199,9 @@ func (f *filing) file(ctx context.Context, tx Tx) (InboundMail, error) {
 	}
 	if own {
 		return row, f.drop(ctx, tx, &row, InboundIgnored, "it is our own answer, sent from this mailbox")
+	}
+	if taken, err := f.bounce(ctx, tx, &row, mailbox); taken || err != nil {
+		return row, err
 	}
 	return f.insert(ctx, tx, row, mailbox)
 }
@@ -239,11 +265,13 @@ func (f *filing) insert(ctx context.Context, tx Tx, row InboundMail, mailbox Mai
 		return row, err
 	}
 	var events []storage.Event
-	event := func(kind string, subject, mailboxID int64) {
-		events = append(events, storage.Event{Type: kind, Subject: subject, MailboxID: mailboxID, Data: eventData(subject), Time: f.now})
+	event := func(kind string, subject int64, c Conversation) {
+		events = append(events, storage.Event{
+			Type: kind, Subject: subject, MailboxID: c.MailboxID, ConversationID: c.ID, Data: eventData(subject), Time: f.now,
+		})
 	}
 	if created {
-		event("customer.created", customer.ID, 0)
+		event("customer.created", customer.ID, Conversation{})
 	}
 	email := customer.emailByKey(EmailKey(f.mail.From.Email))
 	match, err := f.thread(ctx, tx, mailbox)
@@ -254,14 +282,22 @@ func (f *filing) insert(ctx context.Context, tx Tx, row InboundMail, mailbox Mai
 	if isNew {
 		c = f.open(mailbox, customer, email)
 	}
+	flood, err := f.overBudget(ctx, tx, email.ID)
+	if err != nil {
+		return row, err
+	}
 	i := f.interaction(customer, email, match)
 	i.IsStarter = isNew
-	c.received(f.now, i, f.mail.AutoSubmitted)
+	old := c
+	c.received(f.now, i, f.mail.AutoSubmitted || flood)
+	if flood && isNew {
+		c.Status = StatusClosed
+	}
 	if err := f.save(ctx, tx, &c); err != nil {
 		return row, err
 	}
 	if isNew {
-		event("conversation.created", c.ID, c.MailboxID)
+		event("conversation.created", c.ID, c)
 	}
 	i.ConversationID = c.ID
 	if err := tx.InsertInteraction(ctx, &i); err != nil {
@@ -280,8 +316,14 @@ func (f *filing) insert(ctx context.Context, tx Tx, row InboundMail, mailbox Mai
 	if err := tx.AddParticipants(ctx, c.ID, f.participants(mailbox, match)); err != nil {
 		return row, err
 	}
-	event("interaction.created", i.ID, c.MailboxID)
+	event("interaction.created", i.ID, c)
+	for _, kind := range changedTo(old, c) {
+		event(kind, c.ID, c)
+	}
 	row.State, row.Reason, row.UpdatedAt = InboundFiled, "", f.now
+	if flood {
+		row.Reason = tooManyMails
+	}
 	row.Identity, row.ConversationID, row.InteractionID = f.mail.Identity, c.ID, i.ID
 	if err := tx.UpdateInbound(ctx, &row); err != nil {
 		return row, err
@@ -322,7 +364,7 @@ func (f *filing) interaction(customer Customer, email CustomerEmail, match match
 		Type: TypeCustomer, Status: StatusPosted, Body: f.body, Subject: f.mail.Subject, Source: channelEmail,
 		CustomerID: customer.ID, CustomerEmailID: email.ID, CustomerEmail: email.Email, To: emails(f.mail.To), Cc: emails(f.mail.Cc),
 		IsForward: match.answersForward, AutoSubmitted: f.mail.AutoSubmitted, PostedAt: posted,
-		MessageID: f.mail.MessageID, References: refs, Threading: match.why, CreatedAt: f.now, UpdatedAt: f.now,
+		MessageID: f.mail.MessageID, References: refs, Threading: match.why, Security: f.mail.Security, Authentication: f.auth, CreatedAt: f.now, UpdatedAt: f.now,
 	}
 }
 
@@ -349,7 +391,10 @@ func (f *filing) attach(ctx context.Context, tx Tx, i Interaction) error {
 // participants are the addresses that the mail brings in. Who answers a forward
 // speaks to the agents alone and brings nobody in.
 func (f *filing) participants(mailbox Mailbox, match match) []string {
-	keys := []string{EmailKey(f.mail.From.Email)}
+	var keys []string
+	if f.mail.From.Email != UnknownSender {
+		keys = []string{EmailKey(f.mail.From.Email)}
+	}
 	if match.answersForward {
 		return keys
 	}

@@ -1,6 +1,7 @@
 package helpdesk_test
 
 import (
+	"errors"
 	"io"
 	"strings"
 	"testing"
@@ -210,9 +211,13 @@ func TestWhatMovesAConversation(t *testing.T) {
 func TestQuarantineAndReplay(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t)
-	row := b.receive(helpdesk.IncomingMail{Text: "Who am I?"})
-	if row.State != helpdesk.InboundQuarantined || row.Reason != "the mail names no sender" {
-		t.Fatalf("the mail is %s: %s", row.State, row.Reason)
+	intake := b.svc.Intake()
+	if err := intake.Take(b.ctx, b.account.ID, b.mailbox.ID, "smtp", []helpdesk.RawMail{{Raw: []byte("mail 1")}}, nil); err != nil {
+		t.Fatal(err)
+	}
+	row := must(intake.Waiting(b.ctx, b.account.ID, b.mailbox.ID, 0, 10))(t)[0]
+	if err := intake.Quarantine(b.ctx, b.account.ID, row.ID, "nested deeper than 50"); err != nil {
+		t.Fatal(err)
 	}
 	filter := helpdesk.InboundFilter{MailboxID: b.mailbox.ID, States: []helpdesk.InboundState{helpdesk.InboundQuarantined}}
 	failures := must(b.desk.InboundMails(b.ctx, filter, storage.PageRequest{}))(t)
@@ -236,6 +241,30 @@ func TestQuarantineAndReplay(t *testing.T) {
 	if got := b.count(); got != 1 {
 		t.Errorf("%d conversations", got)
 	}
+}
+
+// A mail that names no sender is there to be read; nobody waits for an answer to it,
+// and it answers nothing: whoever wrote it proves nothing by its references.
+func TestUnknownSender(t *testing.T) {
+	t.Parallel()
+	b := newBundle(t)
+	first := b.receive(helpdesk.IncomingMail{MessageID: "1@example.com", Text: "Who am I?"})
+	if first.State != helpdesk.InboundFiled {
+		t.Fatalf("the mail is %s: %s", first.State, first.Reason)
+	}
+	c := b.conversation(first.ConversationID)
+	if c.CustomerEmail != helpdesk.UnknownSender || !c.AwaitingSince.IsZero() || c.Preview != "Who am I?" {
+		t.Errorf("conversation %+v", c)
+	}
+	second := b.receive(helpdesk.IncomingMail{InReplyTo: []string{"1@example.com"}, Text: "And I?"})
+	if second.ConversationID == first.ConversationID || b.conversation(second.ConversationID).CustomerID != c.CustomerID {
+		t.Errorf("the second mail is in conversation %d of another customer or the same", second.ConversationID)
+	}
+	_, err := b.desk.CreateInteraction(b.ctx, c.ID, helpdesk.InteractionInput{Type: helpdesk.TypeUser, Body: "Hello?"})
+	if !errors.Is(err, helpdesk.ErrInvalid) || !strings.Contains(err.Error(), "to: is required") {
+		t.Errorf("answering nobody: %v", err)
+	}
+	b.answer(c.ID, helpdesk.InteractionInput{To: []string{"somebody@example.com"}})
 }
 
 func TestTakeIsIdempotentByPosition(t *testing.T) {

@@ -26,16 +26,19 @@ const (
 type InboundMail struct {
 	ID             int64
 	MailboxID      int64
-	Source         string // "imap", "smtp" or "replay"
+	Source         string // "imap", "pop3", "smtp", "lmtp" or "replay"
 	Position       string // where the source had it; "" when a source has no positions
 	State          InboundState
 	Reason         string
+	Partial        bool   // the raw bytes are not the whole mail; replaying fetches it again
 	RawKey         string // blob of the raw mail; "" when it was deleted with its conversation
 	Size           int64  // bytes of the raw mail
 	MessageID      string // for people; "" until it was parsed
 	Identity       []byte // Message-ID and hash of From, Date and content; nil until it was filed
 	ConversationID int64  // 0 unless filed
 	InteractionID  int64  // 0 unless filed
+	// Authentication is what was found out while it was received.
+	Authentication MailAuthentication
 	ReceivedAt     time.Time
 	UpdatedAt      time.Time
 }
@@ -95,8 +98,9 @@ func (d *Desk) OpenRaw(ctx context.Context, mailboxID, id int64) (io.ReadCloser,
 }
 
 // ReplayInbound files a quarantined or ignored mail once more, after what stood
-// against it was mended. One that is filed is a Conflict fault. It needs
-// mailboxes.connection.
+// against it was mended. Of which only a part is there, because it was cut or too
+// large, is fetched again first, in the background. One that is filed is a Conflict
+// fault. It needs mailboxes.connection.
 func (d *Desk) ReplayInbound(ctx context.Context, mailboxID, id int64) (InboundMail, error) {
 	begin, err := d.guard.Write(MailboxesConnection)
 	if err != nil {
@@ -115,11 +119,22 @@ func (d *Desk) ReplayInbound(ctx context.Context, mailboxID, id int64) (InboundM
 		case m.RawKey == "":
 			return fault.New(fault.Conflict, "The raw mail is not kept any more.")
 		}
-		m.State, m.Reason, m.UpdatedAt = InboundReceived, "", d.svc.now()
+		m.UpdatedAt = d.svc.now()
+		if m.Partial && m.State == InboundQuarantined {
+			m.Reason = "it is being fetched again"
+			if err := tx.UpdateInbound(ctx, &m); err != nil {
+				return err
+			}
+			return tx.Enqueue(ctx, storage.Job{Kind: JobRefetchMail, AccountID: d.scope.AccountID, Subject: id, RunAt: m.UpdatedAt})
+		}
+		m.State, m.Reason = InboundReceived, ""
 		if err := tx.UpdateInbound(ctx, &m); err != nil {
 			return err
 		}
-		return tx.Enqueue(ctx, storage.Job{Kind: JobFileMail, AccountID: d.scope.AccountID, Subject: mailboxID, RunAt: m.UpdatedAt})
+		if err := tx.Enqueue(ctx, storage.Job{Kind: JobFileMail, AccountID: d.scope.AccountID, Subject: mailboxID, RunAt: m.UpdatedAt}); err != nil {
+			return err
+		}
+		return d.emit(ctx, tx, "mail.replayed", m.ID, m.MailboxID)
 	})
 	return m, err
 }

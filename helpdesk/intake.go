@@ -1,11 +1,11 @@
 package helpdesk
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"io"
 	"slices"
-	"strings"
 	"sync"
 
 	"github.com/helpwright/helpwright/helpdesk/internal/guard"
@@ -51,53 +51,6 @@ func (in *Intake) Recipient(ctx context.Context, address string) (Mailbox, error
 	return m, err
 }
 
-// FetchSource is a mailbox whose mail is to be fetched, with the password that
-// opens it.
-type FetchSource struct {
-	AccountID int64
-	MailboxID int64
-	Inbound   Inbound
-	Password  string
-	// Problem is set when the stored password does not open, for instance because the
-	// secret key is another one: fetching cannot work until it is set anew.
-	Problem string
-}
-
-// Sources lists the mailboxes of all accounts whose mail is to be fetched.
-func (in *Intake) Sources(ctx context.Context) ([]FetchSource, error) {
-	dir, err := in.system.Read(receive)
-	if err != nil {
-		return nil, err
-	}
-	var all []FetchSource
-	var from *storage.Position
-	for {
-		batch, err := dir.MailboxesToFetch(ctx, storage.Seek{From: from, Limit: 100})
-		if err != nil {
-			return nil, err
-		}
-		for _, m := range batch {
-			from = &storage.Position{ID: m.ID}
-			all = append(all, in.svc.fetchSource(m))
-		}
-		if len(batch) < 100 {
-			return all, nil
-		}
-	}
-}
-
-// fetchSource opens the password of a mailbox.
-func (s *Service) fetchSource(m Mailbox) FetchSource {
-	source := FetchSource{AccountID: m.AccountID, MailboxID: m.ID, Inbound: m.Inbound}
-	if password, err := s.cfg.Sealer.Open(m.Inbound.SealedPassword, passwordContext(&m)); err != nil {
-		source.Problem = "The stored password cannot be read with this server's secret key: set it again."
-	} else {
-		source.Password = string(password)
-	}
-	source.Inbound.SealedPassword = nil
-	return source
-}
-
 // Cursor is how far a folder of a mailbox was taken.
 func (in *Intake) Cursor(ctx context.Context, accountID, mailboxID int64, folder string) (FetchCursor, error) {
 	r, err := in.desk(accountID).Read(receive)
@@ -139,8 +92,11 @@ type RawMail struct {
 	Position string
 	Raw      []byte
 	// Problem is set when the source could not get the mail whole: it is kept and
-	// quarantined with this reason.
+	// quarantined with this reason, and can be fetched again when it is replayed.
 	Problem string
+	// Authentication is what was found out about the sender while the mail came in;
+	// zero when nothing was.
+	Authentication MailAuthentication
 }
 
 // FolderCursor is a cursor to be moved together with taking mails.
@@ -161,14 +117,7 @@ func (in *Intake) Take(ctx context.Context, accountID, mailboxID int64, source s
 	now := in.svc.now()
 	rows := make([]InboundMail, len(mails))
 	for i, m := range mails {
-		state := InboundReceived
-		if m.Problem != "" {
-			state = InboundQuarantined
-		}
-		rows[i] = InboundMail{
-			MailboxID: mailboxID, Source: source, Position: m.Position, State: state, Reason: cut(cleanLine(m.Problem), 500),
-			RawKey: rawKey(accountID, mailboxID, sha256.Sum256(m.Raw)), Size: int64(len(m.Raw)), ReceivedAt: now, UpdatedAt: now,
-		}
+		rows[i] = in.row(accountID, mailboxID, source, m)
 	}
 	if err := in.putAll(ctx, rows, mails); err != nil {
 		return err
@@ -181,6 +130,15 @@ func (in *Intake) Take(ctx context.Context, accountID, mailboxID int64, source s
 		}
 		if err := tx.InsertInbound(ctx, fresh); err != nil {
 			return err
+		}
+		for _, m := range fresh {
+			if m.ID == 0 || m.State != InboundQuarantined {
+				continue
+			}
+			e := storage.Event{Type: "mail.quarantined", Subject: m.ID, MailboxID: mailboxID, Data: eventData(m.ID), Time: now}
+			if err := tx.Emit(ctx, e); err != nil {
+				return err
+			}
 		}
 		toFile := slices.ContainsFunc(fresh, func(m *InboundMail) bool { return m.ID != 0 && m.State == InboundReceived })
 		if toFile {
@@ -196,6 +154,20 @@ func (in *Intake) Take(ctx context.Context, accountID, mailboxID int64, source s
 	})
 }
 
+// row is what the ledger gets of a mail.
+func (in *Intake) row(accountID, mailboxID int64, source string, m RawMail) InboundMail {
+	state := InboundReceived
+	if m.Problem != "" {
+		state = InboundQuarantined
+	}
+	now := in.svc.now()
+	return InboundMail{
+		MailboxID: mailboxID, Source: source, Position: m.Position, State: state, Reason: cut(cleanLine(m.Problem), 500),
+		Partial: m.Problem != "", RawKey: rawKey(accountID, mailboxID, sha256.Sum256(m.Raw)), Size: int64(len(m.Raw)),
+		Authentication: m.Authentication, ReceivedAt: now, UpdatedAt: now,
+	}
+}
+
 // putAll stores raw mails, several at a time: each waits for the disk.
 func (in *Intake) putAll(ctx context.Context, rows []InboundMail, mails []RawMail) error {
 	var wait sync.WaitGroup
@@ -205,7 +177,7 @@ func (in *Intake) putAll(ctx context.Context, rows []InboundMail, mails []RawMai
 		slots <- struct{}{}
 		wait.Go(func() {
 			defer func() { <-slots }()
-			_, errs[i] = in.svc.cfg.Blobs.Put(ctx, rows[i].RawKey, strings.NewReader(string(mails[i].Raw)))
+			_, errs[i] = in.svc.cfg.Blobs.Put(ctx, rows[i].RawKey, bytes.NewReader(mails[i].Raw))
 		})
 	}
 	wait.Wait()

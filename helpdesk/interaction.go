@@ -49,6 +49,8 @@ type Interaction struct {
 	MessageID       string    // without angle brackets; "" for a note and a draft
 	References      []string  // Message-IDs it refers to, oldest first, In-Reply-To last
 	Threading       Threading // why a mail is in this conversation
+	Security        MailSecurity
+	Authentication  MailAuthentication
 	CreatedAt       time.Time
 	UpdatedAt       time.Time
 }
@@ -171,7 +173,7 @@ func (d *Desk) cleanBody(problems *fault.Collector, field, body string) string {
 	if !problems.Check(len(body) <= MaxBody, field, "is larger than 1 MiB") {
 		return ""
 	}
-	return mailhtml.FromInput(clean(body))
+	return mailhtml.FromInput(mailhtml.RestoreImages(clean(body)))
 }
 
 // blank reports whether there is nothing to see in a body.
@@ -230,28 +232,41 @@ func (d *Desk) CreateInteraction(ctx context.Context, conversationID int64, in I
 	}
 	var created Interaction
 	err = begin(ctx, func(ctx context.Context, tx Tx) error {
-		c, err := tx.ConversationForUpdate(ctx, conversationID)
-		if err != nil {
-			return err
-		}
-		mailbox, err := tx.Mailbox(ctx, c.MailboxID)
-		if err != nil {
-			return err
-		}
-		first, err := tx.Interactions(ctx, c.ID, storage.Seek{Limit: 1})
-		if err != nil {
-			return err
-		}
-		p.starter = len(first) == 0
-		if created, err = d.add(ctx, tx, &c, mailbox, p); err != nil {
-			return err
-		}
-		if err := tx.UpdateConversation(ctx, &c); err != nil {
-			return err
-		}
-		return indexMore(ctx, tx, c, created)
+		created, err = d.contribute(ctx, tx, conversationID, p)
+		return err
 	})
 	return created, err
+}
+
+// contribute puts a prepared interaction into a conversation.
+func (d *Desk) contribute(ctx context.Context, tx Tx, conversationID int64, p preparedInteraction) (Interaction, error) {
+	c, err := tx.ConversationForUpdate(ctx, conversationID)
+	if err != nil {
+		return Interaction{}, err
+	}
+	mailbox, err := tx.Mailbox(ctx, c.MailboxID)
+	if err != nil {
+		return Interaction{}, err
+	}
+	first, err := tx.Interactions(ctx, c.ID, storage.Seek{Limit: 1})
+	if err != nil {
+		return Interaction{}, err
+	}
+	p.starter = len(first) == 0
+	old := c
+	created, err := d.add(ctx, tx, &c, mailbox, p)
+	if err != nil {
+		return Interaction{}, err
+	}
+	for _, kind := range changedTo(old, c) {
+		if err := d.emit(ctx, tx, kind, c.ID, c.MailboxID); err != nil {
+			return Interaction{}, err
+		}
+	}
+	if err := tx.UpdateConversation(ctx, &c); err != nil {
+		return Interaction{}, err
+	}
+	return created, indexMore(ctx, tx, c, created)
 }
 
 // add inserts a prepared interaction and changes c as it demands; the caller
@@ -262,8 +277,10 @@ func (d *Desk) add(ctx context.Context, tx Tx, c *Conversation, mailbox Mailbox,
 	i.ConversationID, i.CreatedAt, i.UpdatedAt = c.ID, now, now
 	i.IsStarter = p.starter && i.Type != TypeNote
 	if i.Type == TypeCustomer {
-		i.CustomerID, i.CustomerEmailID, i.CustomerEmail = c.CustomerID, c.CustomerEmailID, c.CustomerEmail
 		i.PostedAt = now
+		if i.CustomerID == 0 { // not known better
+			i.CustomerID, i.CustomerEmailID, i.CustomerEmail = c.CustomerID, c.CustomerEmailID, c.CustomerEmail
+		}
 	}
 	posting := i.Type == TypeUser && i.Status == StatusPosted
 	if posting {
@@ -274,7 +291,7 @@ func (d *Desk) add(ctx context.Context, tx Tx, c *Conversation, mailbox Mailbox,
 	if err := tx.InsertInteraction(ctx, &i); err != nil {
 		return Interaction{}, err
 	}
-	if err := d.emit(ctx, tx, "interaction.created", i.ID, c.MailboxID); err != nil {
+	if err := d.emitIn(ctx, tx, "interaction.created", i.ID, *c); err != nil {
 		return Interaction{}, err
 	}
 	c.UpdatedAt = now
@@ -308,8 +325,8 @@ func (c *Conversation) received(now time.Time, i Interaction, auto bool) {
 // send it: every try sends the same.
 func (d *Desk) stamp(ctx context.Context, tx Tx, c Conversation, mailbox Mailbox, i *Interaction) error {
 	i.PostedAt, i.PostedByID = d.svc.now(), d.userID
-	if len(i.To) == 0 {
-		i.To = []string{c.CustomerEmail}
+	if err := i.addressed(c); err != nil {
+		return err
 	}
 	id, err := d.svc.random(16)
 	if err != nil {
@@ -325,6 +342,19 @@ func (d *Desk) stamp(ctx context.Context, tx Tx, c Conversation, mailbox Mailbox
 		return err
 	}
 	i.References = references(thread)
+	return nil
+}
+
+// addressed makes sure that an answer has recipients: without any it goes to the
+// conversation's customer.
+func (i *Interaction) addressed(c Conversation) error {
+	switch {
+	case len(i.To) > 0:
+	case c.CustomerEmail == UnknownSender:
+		return fault.Field("to", "is required: the customer's mail names no sender")
+	default:
+		i.To = []string{c.CustomerEmail}
+	}
 	return nil
 }
 
@@ -353,7 +383,12 @@ func references(thread []MessageRef) []string {
 // send enqueues the mail of a posted interaction and changes c: the customer has
 // an answer.
 func (d *Desk) send(ctx context.Context, tx Tx, c *Conversation, i Interaction) error {
-	if err := d.queue(ctx, tx, i); err != nil {
+	account, err := tx.Account(ctx)
+	if err != nil {
+		return err
+	}
+	sendAt := i.PostedAt.Add(account.SendHold)
+	if err := d.queue(ctx, tx, i, sendAt); err != nil {
 		return err
 	}
 	if !i.IsForward {
@@ -363,16 +398,16 @@ func (d *Desk) send(ctx context.Context, tx Tx, c *Conversation, i Interaction) 
 	if err := d.markRead(ctx, tx, c.ID); err != nil {
 		return err
 	}
-	job := storage.Job{Kind: JobSendMail, AccountID: d.scope.AccountID, Subject: i.ID, RunAt: i.PostedAt}
+	job := storage.Job{Kind: JobSendMail, AccountID: d.scope.AccountID, Subject: i.ID, RunAt: sendAt}
 	if err := tx.Enqueue(ctx, job); err != nil {
 		return err
 	}
-	return d.emit(ctx, tx, "interaction.posted", i.ID, c.MailboxID)
+	return d.emitIn(ctx, tx, "interaction.posted", i.ID, *c)
 }
 
 // queue makes one delivery for every recipient, whose field is the first it
 // stands in, and notes them as taking part.
-func (d *Desk) queue(ctx context.Context, tx Tx, i Interaction) error {
+func (d *Desk) queue(ctx context.Context, tx Tx, i Interaction, sendAt time.Time) error {
 	var deliveries []Delivery
 	var keys []string
 	for _, list := range []struct {
@@ -386,8 +421,8 @@ func (d *Desk) queue(ctx context.Context, tx Tx, i Interaction) error {
 			}
 			keys = append(keys, key)
 			deliveries = append(deliveries, Delivery{
-				InteractionID: i.ID, Address: address, Field: list.field, State: DeliveryQueued,
-				NextAttemptAt: i.PostedAt, CreatedAt: i.PostedAt, UpdatedAt: i.PostedAt,
+				InteractionID: i.ID, Address: address, AddressKey: key, Field: list.field, State: DeliveryQueued,
+				NextAttemptAt: sendAt, CreatedAt: i.PostedAt, UpdatedAt: i.PostedAt,
 			})
 		}
 	}
@@ -538,8 +573,10 @@ func (d *Desk) change(ctx context.Context, tx Tx, c Conversation, old Interactio
 			return err
 		}
 	}
-	if does.requeued && len(i.To) == 0 {
-		i.To = []string{c.CustomerEmail}
+	if does.requeued {
+		if err := i.addressed(c); err != nil {
+			return err
+		}
 	}
 	if err := tx.UpdateInteraction(ctx, i); err != nil {
 		return err
@@ -564,7 +601,7 @@ func (d *Desk) change(ctx context.Context, tx Tx, c Conversation, old Interactio
 			return err
 		}
 	}
-	return d.emit(ctx, tx, "interaction.updated", i.ID, c.MailboxID)
+	return d.emitIn(ctx, tx, "interaction.updated", i.ID, c)
 }
 
 // prepareToSend makes a draft a mail, if the caller may send.
@@ -579,12 +616,23 @@ func (d *Desk) prepareToSend(ctx context.Context, tx Tx, c Conversation, i *Inte
 	return d.stamp(ctx, tx, c, mailbox, i)
 }
 
-// requeue gives a mail whose sending has not begun its new recipients.
+// requeue gives a mail whose sending has not begun its new recipients. It is sent
+// when it was to be sent before.
 func (d *Desk) requeue(ctx context.Context, tx Tx, c *Conversation, i Interaction) error {
+	old, err := tx.Deliveries(ctx, []int64{i.ID})
+	if err != nil {
+		return err
+	}
+	sendAt := i.PostedAt
+	for _, one := range old {
+		if one.NextAttemptAt.After(sendAt) {
+			sendAt = one.NextAttemptAt
+		}
+	}
 	if err := tx.DeleteDeliveries(ctx, i.ID); err != nil {
 		return err
 	}
-	if err := d.queue(ctx, tx, i); err != nil {
+	if err := d.queue(ctx, tx, i, sendAt); err != nil {
 		return err
 	}
 	return d.refreshPreview(ctx, tx, c)
@@ -648,6 +696,6 @@ func (d *Desk) DeleteInteraction(ctx context.Context, conversationID, id int64) 
 		if err := reindex(ctx, tx, c); err != nil {
 			return err
 		}
-		return d.emit(ctx, tx, "interaction.deleted", id, c.MailboxID)
+		return d.emitIn(ctx, tx, "interaction.deleted", id, c)
 	})
 }

@@ -207,7 +207,7 @@ func (s *Service) AcceptInvitation(ctx context.Context, c Caller, token string, 
 		return Accepted{}, err
 	}
 	var accepted Accepted
-	err = s.cfg.Store.InSystemTx(ctx, func(ctx context.Context, tx SystemTx) error {
+	err = s.beginSystem(c.tokenID)(ctx, func(ctx context.Context, tx SystemTx) error {
 		accepted, err = s.join(ctx, tx, invitation, user)
 		return err
 	})
@@ -268,9 +268,10 @@ func (s *Service) join(ctx context.Context, system SystemTx, i Invitation, user 
 	if err := system.InsertToken(ctx, &token); err != nil {
 		return Accepted{}, err
 	}
-	err = tx.Emit(ctx, storage.Event{
-		Type: "membership.created", Subject: m.ID, ActorID: user.ID, Data: eventData(m.ID), Time: now,
-	})
+	event := func(kind string, id int64) storage.Event {
+		return storage.Event{Type: kind, Subject: id, ActorID: user.ID, Data: eventData(id), Time: now}
+	}
+	err = tx.Emit(ctx, event("invitation.accepted", i.ID), event("membership.created", m.ID))
 	return Accepted{Membership: m, AccountID: i.AccountID, Secret: in.Secret}, err
 }
 

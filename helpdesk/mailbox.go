@@ -3,7 +3,6 @@ package helpdesk
 import (
 	"context"
 	"crypto/rand"
-	"fmt"
 	"strings"
 	"time"
 
@@ -58,6 +57,34 @@ type Inbound struct {
 	Encryption          Encryption
 	ValidateCertificate bool
 	Folders             []string // empty: INBOX
+
+	Auth  InboundAuth
+	OAuth OAuth // of AuthOAuth2
+	// ImportSince leaves mail alone that the server received before that day, until it
+	// is asked for with [Desk.Backfill]; zero: all is imported. IMAP only.
+	ImportSince time.Time
+	// Epoch counts the changes of the server or its user: positions and cursors of one
+	// mean nothing to another.
+	Epoch int
+}
+
+// InboundAuth is how a mailbox signs in to its server.
+type InboundAuth string
+
+// The ways to sign in.
+const (
+	AuthPassword InboundAuth = "PASSWORD" // the zero value means it too
+	AuthOAuth2   InboundAuth = "OAUTH2"   // an access token, by OAUTHBEARER (RFC 7628) or XOAUTH2
+)
+
+// OAuth says how to get access tokens for a mail server with a refresh token (RFC
+// 6749 section 6).
+type OAuth struct {
+	ClientID        string
+	TokenURL        string
+	Scope           string // separated by spaces; empty: what was granted
+	SealedSecrets   []byte // client secret and refresh token; never leaves the service
+	HasRefreshToken bool   // set on what the service returns; stores ignore it
 }
 
 // FetchCursor is how far a folder was taken (RFC 9051 section 2.3.1).
@@ -70,7 +97,10 @@ type FetchStatus struct {
 	LastSuccessAt time.Time
 	LastErrorAt   time.Time
 	LastError     string // what failed, safe to show to who may see the connection
-	UpdatedAt     time.Time
+	// NeedsReauth: the server or the token endpoint refuses the password or the grant.
+	// Nothing is fetched until there is another one.
+	NeedsReauth bool
+	UpdatedAt   time.Time
 }
 
 // InboundInput sets how a mailbox's mail is fetched.
@@ -86,6 +116,26 @@ type InboundInput struct {
 	Encryption          Encryption
 	ValidateCertificate storage.Opt[bool]
 	Folders             []string
+
+	// Auth is AuthPassword unless it is given; empty in an update without a password,
+	// it stays as it is.
+	Auth  InboundAuth
+	OAuth OAuthInput // of AuthOAuth2
+	// ImportSince leaves mail alone that the server received before that day; absent in
+	// an update, it stays as it is. IMAP only: POP3 knows no dates.
+	ImportSince storage.Opt[time.Time]
+}
+
+// OAuthInput sets how access tokens are got.
+type OAuthInput struct {
+	ClientID string // required
+	TokenURL string // required: https, or http on this machine
+	Scope    string
+	// ClientSecret may be empty: not every client has one. RefreshToken may be absent in
+	// an update that leaves the servers, the user and the client as they are: both
+	// secrets are kept then.
+	ClientSecret storage.Opt[string]
+	RefreshToken storage.Opt[string]
 }
 
 // MailboxInput makes or changes a mailbox. Absent fields stay as they are, or are
@@ -153,6 +203,11 @@ func (d *Desk) UpdateMailbox(ctx context.Context, id int64, in MailboxInput) (Ma
 		}
 		if err := d.chooseDefault(ctx, tx, &m, in.IsDefault); err != nil {
 			return err
+		}
+		if in.Inbound.IsSet() {
+			if err := d.emit(ctx, tx, "mailbox.connection_updated", m.ID, m.ID); err != nil {
+				return err
+			}
 		}
 		return d.emit(ctx, tx, "mailbox.updated", m.ID, m.ID)
 	})
@@ -247,68 +302,6 @@ func (d *Desk) apply(m *Mailbox, in MailboxInput) error {
 	return problems.Err()
 }
 
-func (d *Desk) applyInbound(problems *fault.Collector, m *Mailbox, in InboundInput) error {
-	field := func(name string) string { return "connection[inbound][" + name + "]" }
-	switch in.Type {
-	case InboundForward:
-		m.Inbound = Inbound{Type: InboundForward}
-		return nil
-	case InboundIMAP, InboundPOP3:
-	default:
-		problems.Add(field("type"), "must be FWD, IMAP or POP3")
-		return nil
-	}
-	old := m.Inbound
-	next := Inbound{
-		Type: in.Type, Host: cleanLine(in.Host), Port: in.Port, Username: cleanLine(in.Username),
-		Encryption: in.Encryption, SealedPassword: old.SealedPassword,
-	}
-	problems.Check(validHost(next.Host), field("host"), "must be a host name or an IP address")
-	problems.Check(next.Port >= 1 && next.Port <= 65535, field("port"), "must be from 1 to 65535")
-	required(problems, field("username"), next.Username, 255)
-	switch next.Encryption {
-	case EncryptionTLS, EncryptionSSL, EncryptionNone:
-	default:
-		problems.Add(field("encryption"), "must be TLS, SSL or NONE")
-	}
-	validate, given := in.ValidateCertificate.Get()
-	problems.Check(given, field("validate_certificate"), "is required")
-	next.ValidateCertificate = validate
-	problems.Check(len(in.Folders) <= 100, field("folders"), "has more than 100 names")
-	for i, folder := range in.Folders {
-		folder = cleanLine(folder)
-		required(problems, fmt.Sprintf("%s[%d]", field("folders"), i), folder, 255)
-		next.Folders = append(next.Folders, folder)
-	}
-	password, given := in.Password.Get()
-	switch {
-	case given && password != "":
-		bounded(problems, field("password"), password, 1000)
-		sealed, err := d.svc.cfg.Sealer.Seal([]byte(password), passwordContext(m))
-		if err != nil {
-			return fault.Wrap(fault.Internal, "sealing a password", err)
-		}
-		next.SealedPassword = sealed
-	case len(old.SealedPassword) == 0:
-		problems.Add(field("password"), "is required")
-	case old.Host != next.Host || old.Username != next.Username:
-		// A stored password must not be sent to another server by who does not know it.
-		problems.Add(field("password"), "is required when host or username change")
-	}
-	m.Inbound = next
-	return nil
-}
-
-// passwordContext binds a sealed password to its mailbox.
-func passwordContext(m *Mailbox) string { return "mailbox/" + m.InternalLocal + "/password" }
-
-func validHost(host string) bool {
-	if host == "" || len(host) > 253 {
-		return false
-	}
-	return !strings.ContainsAny(host, " /@?#\\\"'<>")
-}
-
 // shown is what the caller may see of a mailbox.
 func (d *Desk) shown(m Mailbox) Mailbox {
 	if !d.guard.Allows(MailboxesConnection) {
@@ -317,6 +310,8 @@ func (d *Desk) shown(m Mailbox) Mailbox {
 	}
 	m.Inbound.HasPassword = len(m.Inbound.SealedPassword) > 0
 	m.Inbound.SealedPassword = nil
+	m.Inbound.OAuth.HasRefreshToken = len(m.Inbound.OAuth.SealedSecrets) > 0
+	m.Inbound.OAuth.SealedSecrets = nil
 	return m
 }
 
@@ -383,36 +378,6 @@ func (d *Desk) FetchStatus(ctx context.Context, mailboxID int64) (FetchStatus, e
 	status, err := r.FetchStatus(ctx, mailboxID)
 	status.MailboxID = mailboxID
 	return status, err
-}
-
-// TestMailbox tries now whether the mail of a mailbox can be fetched and returns
-// what failed, "" when nothing did. It needs mailboxes.connection. A mailbox of type
-// FWD is a Conflict fault: there is nothing to connect to.
-func (d *Desk) TestMailbox(ctx context.Context, id int64) (failure string, err error) {
-	r, err := d.guard.Read(MailboxesConnection)
-	if err != nil {
-		return "", err
-	}
-	if d.svc.cfg.TestConnection == nil {
-		return "", fault.New(fault.Disabled, "Connections cannot be tested here.")
-	}
-	m, err := r.Mailbox(ctx, id)
-	if err != nil {
-		return "", err
-	}
-	if m.Inbound.Type == InboundForward {
-		return "", fault.New(fault.Conflict, "Mail of this mailbox is forwarded: there is no connection to test.")
-	}
-	source := d.svc.fetchSource(m)
-	if source.Problem != "" {
-		return source.Problem, nil
-	}
-	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
-	defer cancel()
-	if err := d.svc.cfg.TestConnection(ctx, source); err != nil {
-		return cut(cleanLine(err.Error()), 500), nil
-	}
-	return "", nil
 }
 
 // DeleteMailbox removes a mailbox. One with conversations is a Conflict fault,

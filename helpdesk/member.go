@@ -87,8 +87,8 @@ func (d *Desk) UpdateMember(ctx context.Context, id int64, in MembershipUpdate) 
 	return m, err
 }
 
-// RemoveMember ends a membership, also the caller's own. It needs
-// memberships.delete. Who holds more than the caller cannot be removed (Forbidden),
+// RemoveMember ends a membership, also the caller's own; what was assigned to the
+// member becomes unassigned soon after, by a job. It needs memberships.delete. Who holds more than the caller cannot be removed (Forbidden),
 // the last owner by nobody (Conflict with code last_owner).
 func (d *Desk) RemoveMember(ctx context.Context, id int64) error {
 	begin, err := d.guard.Write(MembershipsDelete)
@@ -110,6 +110,10 @@ func (d *Desk) RemoveMember(ctx context.Context, id int64) error {
 			return err
 		}
 		if err := tx.DeleteMembership(ctx, id); err != nil {
+			return err
+		}
+		job := storage.Job{Kind: JobUnassign, AccountID: d.scope.AccountID, Subject: m.UserID, RunAt: d.svc.now()}
+		if err := tx.Enqueue(ctx, job); err != nil {
 			return err
 		}
 		return d.emit(ctx, tx, "membership.deleted", id, 0)

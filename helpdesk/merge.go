@@ -65,6 +65,7 @@ func (d *Desk) mergeConversation(ctx context.Context, tx Tx, id, into int64) (Co
 	if err := tx.MergeConversation(ctx, id, into); err != nil {
 		return Conversation{}, err
 	}
+	old := target
 	target.absorb(from)
 	target.UpdatedAt = d.svc.now()
 	if err := d.refreshPreview(ctx, tx, &target); err != nil {
@@ -78,7 +79,7 @@ func (d *Desk) mergeConversation(ctx context.Context, tx Tx, id, into int64) (Co
 	}
 	merged := d.event("conversation.merged", id, from.MailboxID)
 	merged.Data, _ = json.Marshal(map[string]int64{"id": id, "into": into}) // a map of integers always encodes
-	return target, tx.Emit(ctx, merged, d.event("conversation.updated", into, target.MailboxID))
+	return target, tx.Emit(ctx, append([]storage.Event{merged}, d.updated(old, target)...)...)
 }
 
 // absorb takes over that the customer of a merged conversation waits.

@@ -41,89 +41,155 @@ type OutgoingMail struct {
 	References    []string
 	HTML          string
 	Attachments   []Attachment
-	Due           []Delivery // recipients of this try, Bcc among them; empty: nobody waits
+	Due           []Delivery // recipients of this try, Bcc among them, if it is not to be encrypted
+	// Encrypted, if not empty, are the copies that leave instead of a plain mail, each
+	// encrypted and to its own recipients; Due is empty then. Without either nobody waits.
+	Encrypted []EncryptedMail
+	// SeenToken names the mail to [Service.SeenByPixel]; "" unless it is to hold an image
+	// that tells when it is opened.
+	SeenToken string
 	// NextTry is when the first of the others may be tried; zero when there are none.
 	NextTry time.Time
+	DKIM    []DKIMKey // to sign with, those that are published; none: it is not signed
 }
 
-// Begin takes an answer to send it now and freezes it: from here on it cannot be
-// edited. An interaction that is gone or is no posted user's is a NotFound fault.
+// maxTry is how long a job may take for one try; after that others may have its
+// recipients.
+const maxTry = 30 * time.Minute
+
+// Begin takes an answer for a job to send it now and freezes it: from here on it
+// cannot be edited. The recipients who are due are the job's until it reports, or
+// for half an hour: no other job gets them, and the same job does, when it was
+// interrupted. An interaction that is gone or is no posted user's is a NotFound
+// fault.
 //
-// Mail cannot be encrypted yet. Where PGP is enabled, an answer of which one
-// recipient has a key therefore fails for all of them: nobody is due.
-func (o *Outgoing) Begin(ctx context.Context, accountID, interactionID int64) (OutgoingMail, error) {
+// Who is on the list of suppressions is not due any more, and who got more than
+// Config.MaxMailPerAddress waits; both show in the deliveries.
+//
+// Where PGP is enabled, an answer of which one recipient has a key leaves encrypted,
+// or it fails for all who wait, and nobody is due: see [OutgoingMail].Encrypted.
+func (o *Outgoing) Begin(ctx context.Context, accountID, interactionID, job int64) (OutgoingMail, error) {
 	begin, err := o.desk(accountID).Write(transmit)
 	if err != nil {
 		return OutgoingMail{}, err
 	}
 	var out OutgoingMail
 	err = begin(ctx, func(ctx context.Context, tx Tx) error {
-		if err := o.refusePlaintext(ctx, tx, interactionID); err != nil {
-			return err
-		}
-		i, err := tx.InteractionForUpdate(ctx, interactionID)
-		if err != nil {
-			return err
-		}
-		if i.Type != TypeUser || i.Status != StatusPosted {
-			return fault.Missing("interaction", interactionID)
-		}
-		deliveries, err := tx.Deliveries(ctx, []int64{i.ID})
-		if err != nil {
-			return err
-		}
-		now := o.svc.now()
-		out = OutgoingMail{AccountID: accountID, InteractionID: i.ID}
-		out.Due, out.NextTry = due(deliveries, now)
-		if len(out.Due) == 0 {
-			return nil
-		}
-		if i.SendStartedAt.IsZero() {
-			i.SendStartedAt = now
-			if err := tx.UpdateInteraction(ctx, &i); err != nil {
-				return err
-			}
-		}
-		return o.fill(ctx, tx, i, &out)
+		out, err = o.begin(ctx, tx, accountID, interactionID, job)
+		return err
 	})
 	return out, err
 }
 
-// refusePlaintext fails all recipients who wait when one of the interaction's has a
-// key: what is meant for that one must not leave unencrypted, to nobody.
-func (o *Outgoing) refusePlaintext(ctx context.Context, tx Tx, interactionID int64) error {
-	if o.svc.cfg.ParseKey == nil {
-		return nil
-	}
-	i, err := tx.Interaction(ctx, interactionID)
+func (o *Outgoing) begin(ctx context.Context, tx Tx, accountID, interactionID, job int64) (OutgoingMail, error) {
+	c, i, err := posted(ctx, tx, interactionID)
 	if err != nil {
-		return err
-	}
-	c, err := tx.ConversationForUpdate(ctx, i.ConversationID)
-	if err != nil {
-		return err
-	}
-	if i, err = tx.InteractionForUpdate(ctx, interactionID); err != nil || i.Status != StatusPosted {
-		return err
+		return OutgoingMail{}, err
 	}
 	deliveries, err := tx.Deliveries(ctx, []int64{i.ID})
 	if err != nil {
+		return OutgoingMail{}, err
+	}
+	now := o.svc.now()
+	out := OutgoingMail{AccountID: accountID, InteractionID: i.ID}
+	if out.Due, out.NextTry = due(deliveries, job, now); len(out.Due) == 0 {
+		return out, nil
+	}
+	if err := o.withhold(ctx, tx, c, i, deliveries, out.Due); err != nil {
+		return OutgoingMail{}, err
+	}
+	if out.Due, out.NextTry = due(deliveries, job, now); len(out.Due) == 0 {
+		return out, nil
+	}
+	seal, err := o.svc.seal(ctx, tx, deliveries, out.Due, now)
+	if err != nil {
+		return OutgoingMail{}, err
+	}
+	if seal.refused != "" {
+		return OutgoingMail{AccountID: accountID, InteractionID: i.ID}, o.refuse(ctx, tx, c, i, deliveries, seal.refused)
+	}
+	for n := range out.Due {
+		out.Due[n].HeldBy, out.Due[n].HeldUntil = job, now.Add(maxTry)
+	}
+	if err := tx.UpdateDeliveries(ctx, out.Due); err != nil {
+		return OutgoingMail{}, err
+	}
+	if seal.required {
+		out.Due, out.Encrypted = nil, seal.mails
+	}
+	if i.SendStartedAt.IsZero() {
+		i.SendStartedAt = now
+		if err := tx.UpdateInteraction(ctx, &i); err != nil {
+			return OutgoingMail{}, err
+		}
+	}
+	return out, o.fill(ctx, tx, c, i, &out)
+}
+
+// posted locks a posted user's interaction and, before it, its conversation.
+func posted(ctx context.Context, tx Tx, id int64) (Conversation, Interaction, error) {
+	i, err := tx.Interaction(ctx, id)
+	if err != nil {
+		return Conversation{}, i, err
+	}
+	c, err := tx.ConversationForUpdate(ctx, i.ConversationID)
+	if err != nil {
+		return c, i, err
+	}
+	if i, err = tx.InteractionForUpdate(ctx, id); err != nil {
+		return c, i, err
+	}
+	if i.Type != TypeUser || i.Status != StatusPosted {
+		return c, i, fault.Missing("interaction", id)
+	}
+	return c, i, nil
+}
+
+// withhold settles those of the recipients who are due that must not be tried now:
+// addresses that are suppressed, and those that got too much.
+func (o *Outgoing) withhold(ctx context.Context, tx Tx, c Conversation, i Interaction, all, due []Delivery) error {
+	keys := make([]string, len(due))
+	for n, d := range due {
+		keys[n] = d.AddressKey
+	}
+	suppressed, err := tx.SuppressionsByKey(ctx, keys)
+	if err != nil {
 		return err
 	}
-	var addresses []string
 	var outcomes []Outcome
-	for _, d := range deliveries {
-		addresses = append(addresses, EmailKey(d.Address))
-		if d.State == DeliveryQueued || d.State == DeliveryDeferred {
-			outcomes = append(outcomes, Outcome{DeliveryID: d.ID, State: DeliveryFailed, Response: notEncrypted})
+	for _, d := range due {
+		at := slices.IndexFunc(suppressed, func(s Suppression) bool { return s.Key == d.AddressKey })
+		if at >= 0 {
+			outcomes = append(outcomes, Outcome{DeliveryID: d.ID, State: DeliverySuppressed, Response: suppressed[at].explain()})
+			continue
+		}
+		tooMuch, err := o.svc.sentTooMuch(ctx, tx, d.AddressKey)
+		if err != nil {
+			return err
+		}
+		if tooMuch {
+			outcomes = append(outcomes, Outcome{DeliveryID: d.ID, State: DeliveryDeferred, Response: overBudget})
 		}
 	}
 	if len(outcomes) == 0 {
 		return nil
 	}
-	keys, err := tx.PGPKeysByAddress(ctx, addresses)
-	if err != nil || len(keys) == 0 {
+	now := o.svc.now()
+	changed := o.apply(all, outcomes, i.PostedAt, now)
+	if err := tx.UpdateDeliveries(ctx, changed); err != nil {
 		return err
+	}
+	return o.conclude(ctx, tx, c, i, changed, now)
+}
+
+// refuse fails all recipients who wait. What was decided holds for good, so that a
+// mail never leaves to some unencrypted after others were told that it did not.
+func (o *Outgoing) refuse(ctx context.Context, tx Tx, c Conversation, i Interaction, deliveries []Delivery, reason string) error {
+	var outcomes []Outcome
+	for _, d := range deliveries {
+		if d.State == DeliveryQueued || d.State == DeliveryDeferred {
+			outcomes = append(outcomes, Outcome{DeliveryID: d.ID, State: DeliveryFailed, Response: reason})
+		}
 	}
 	now := o.svc.now()
 	changed := o.apply(deliveries, outcomes, i.PostedAt, now)
@@ -133,28 +199,26 @@ func (o *Outgoing) refusePlaintext(ctx context.Context, tx Tx, interactionID int
 	return o.conclude(ctx, tx, c, i, changed, now)
 }
 
-// notEncrypted is the response of deliveries that would have left unencrypted.
-const notEncrypted = "The mail was not sent: a recipient has a PGP key, and it cannot be encrypted in this version."
-
-// due splits off the deliveries that may be tried now.
-func due(all []Delivery, now time.Time) (ready []Delivery, next time.Time) {
+// due splits off the deliveries that a job may try now, and says when the first of
+// the others may be.
+func due(all []Delivery, job int64, now time.Time) (ready []Delivery, next time.Time) {
 	for _, d := range all {
+		at := d.NextAttemptAt
+		if d.HeldBy != 0 && d.HeldBy != job && d.HeldUntil.After(now) {
+			at = d.HeldUntil
+		}
 		switch {
 		case d.State != DeliveryQueued && d.State != DeliveryDeferred:
-		case !d.NextAttemptAt.After(now):
+		case !at.After(now):
 			ready = append(ready, d)
-		case next.IsZero() || d.NextAttemptAt.Before(next):
-			next = d.NextAttemptAt
+		case next.IsZero() || at.Before(next):
+			next = at
 		}
 	}
 	return ready, next
 }
 
-func (o *Outgoing) fill(ctx context.Context, tx Tx, i Interaction, out *OutgoingMail) error {
-	c, err := tx.Conversation(ctx, i.ConversationID)
-	if err != nil {
-		return err
-	}
+func (o *Outgoing) fill(ctx context.Context, tx Tx, c Conversation, i Interaction, out *OutgoingMail) error {
 	mailbox, err := tx.Mailbox(ctx, c.MailboxID)
 	if err != nil {
 		return err
@@ -180,9 +244,18 @@ func (o *Outgoing) fill(ctx context.Context, tx Tx, i Interaction, out *Outgoing
 	}
 	out.ReplyTo = o.svc.replyAddress(reply, out.AccountID, c.ID)
 	out.MessageID, out.Date, out.To, out.Cc = i.MessageID, i.PostedAt, i.To, i.Cc
-	out.Subject, out.HTML, out.References = c.Subject, i.Body, i.References
+	out.Subject, out.References = c.Subject, i.References
 	out.IsReply = len(i.References) > 0
-	return nil
+	if out.DKIM, err = o.svc.signers(ctx, tx, out.From.Email); err != nil {
+		return err
+	}
+	if len(out.Encrypted) == 0 {
+		if out.SeenToken, err = o.seenToken(ctx, tx, c, i); err != nil {
+			return err
+		}
+	}
+	out.HTML, out.Attachments, err = o.svc.embed(ctx, tx, out.AccountID, i, out.Attachments)
+	return err
 }
 
 // fromName is the display name of a mailbox's answers with its placeholders filled in.
@@ -245,7 +318,7 @@ func (o *Outgoing) Report(ctx context.Context, accountID, interactionID int64, o
 			return err
 		}
 		// With a clock before all times, everything that waits is still to come.
-		_, next = due(deliveries, time.Time{})
+		_, next = due(deliveries, 0, time.Time{})
 		return o.conclude(ctx, tx, c, i, changed, now)
 	})
 	return next, err
@@ -262,8 +335,10 @@ func (o *Outgoing) apply(deliveries []Delivery, outcomes []Outcome, posted, now 
 		d := &deliveries[at]
 		d.State, d.Code, d.EnhancedCode = out.State, out.Code, cut(cleanLine(out.EnhancedCode), 20)
 		d.Response, d.UpdatedAt = cut(cleanLine(out.Response), 500), now
-		d.Attempts++
-		d.NextAttemptAt = time.Time{}
+		if d.State != DeliverySuppressed {
+			d.Attempts++
+		}
+		d.NextAttemptAt, d.HeldBy, d.HeldUntil = time.Time{}, 0, time.Time{}
 		if d.State == DeliveryDeferred {
 			d.NextAttemptAt = now.Add(sendBackoff(d.Attempts))
 			if d.NextAttemptAt.Sub(posted) > o.svc.cfg.MaxSendTime {
@@ -288,18 +363,23 @@ func sendBackoff(attempts int) time.Duration {
 // conclude tells the desk what became of a mail.
 func (o *Outgoing) conclude(ctx context.Context, tx Tx, c Conversation, i Interaction, changed []Delivery, now time.Time) error {
 	var events []storage.Event
-	for _, state := range []DeliveryState{DeliverySent, DeliveryDeferred, DeliveryFailed} {
+	for _, state := range []DeliveryState{DeliverySent, DeliveryDeferred, DeliveryFailed, DeliveryBounced, DeliverySuppressed} {
 		if slices.ContainsFunc(changed, func(d Delivery) bool { return d.State == state }) {
 			kind := "interaction.delivery_" + string(state)
-			events = append(events, storage.Event{Type: kind, Subject: i.ID, MailboxID: c.MailboxID, Data: eventData(i.ID), Time: now})
+			events = append(events, storage.Event{Type: kind, Subject: i.ID, MailboxID: c.MailboxID, ConversationID: c.ID, Data: eventData(i.ID), Time: now})
 		}
 	}
-	failed := slices.ContainsFunc(changed, func(d Delivery) bool { return d.State == DeliveryFailed })
+	failed := slices.ContainsFunc(changed, func(d Delivery) bool {
+		return d.State == DeliveryFailed || d.State == DeliveryBounced || d.State == DeliverySuppressed
+	})
 	if failed && (c.Status == StatusClosed || c.Status == StatusPending) {
 		c.Status, c.UpdatedAt = StatusPosted, now
 		if err := tx.UpdateConversation(ctx, &c); err != nil {
 			return err
 		}
+		events = append(events, storage.Event{
+			Type: "conversation.reopened", Subject: c.ID, MailboxID: c.MailboxID, ConversationID: c.ID, Data: eventData(c.ID), Time: now,
+		})
 	}
 	return tx.Emit(ctx, events...)
 }

@@ -14,7 +14,7 @@ import (
 
 func begin(b *bundle, interactionID int64) helpdesk.OutgoingMail {
 	b.t.Helper()
-	return must(b.svc.Outgoing().Begin(b.ctx, b.account.ID, interactionID))(b.t)
+	return must(b.svc.Outgoing().Begin(b.ctx, b.account.ID, interactionID, 1))(b.t)
 }
 
 // report says the same of every recipient of a try.
@@ -122,7 +122,7 @@ func TestDraftAndEdits(t *testing.T) {
 	if draft.PostedByID != 0 || draft.MessageID != "" {
 		t.Errorf("the draft is %+v", draft)
 	}
-	if _, err := b.svc.Outgoing().Begin(b.ctx, b.account.ID, draft.ID); !errors.Is(err, helpdesk.ErrNotFound) {
+	if _, err := b.svc.Outgoing().Begin(b.ctx, b.account.ID, draft.ID, 1); !errors.Is(err, helpdesk.ErrNotFound) {
 		t.Errorf("a draft is sent: %v", err)
 	}
 	post := helpdesk.InteractionUpdate{Status: storage.Some(helpdesk.StatusPosted)}
@@ -163,7 +163,7 @@ func TestNoteNeverLeaves(t *testing.T) {
 	id := b.receive(opening()).ConversationID
 	collaborator := b.member(helpdesk.RoleCollaborator)
 	note := must(collaborator.CreateInteraction(b.ctx, id, helpdesk.InteractionInput{Type: helpdesk.TypeNote, Body: "She pushed."}))(t)
-	if _, err := b.svc.Outgoing().Begin(b.ctx, b.account.ID, note.ID); !errors.Is(err, helpdesk.ErrNotFound) {
+	if _, err := b.svc.Outgoing().Begin(b.ctx, b.account.ID, note.ID, 1); !errors.Is(err, helpdesk.ErrNotFound) {
 		t.Errorf("a note is sent: %v", err)
 	}
 	if c := b.conversation(id); c.Preview != "It does not open." || c.AwaitingSince.IsZero() {
@@ -212,7 +212,7 @@ func TestDeletedBeforeSending(t *testing.T) {
 	if next := report(b, mail, helpdesk.DeliverySent); !next.IsZero() {
 		t.Errorf("a next try of a deleted mail at %v", next)
 	}
-	if _, err := b.svc.Outgoing().Begin(b.ctx, b.account.ID, i.ID); !errors.Is(err, helpdesk.ErrNotFound) {
+	if _, err := b.svc.Outgoing().Begin(b.ctx, b.account.ID, i.ID, 1); !errors.Is(err, helpdesk.ErrNotFound) {
 		t.Errorf("a deleted mail is sent: %v", err)
 	}
 	if c := b.conversation(id); c.Preview != "It does not open." {

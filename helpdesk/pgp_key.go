@@ -24,6 +24,12 @@ type PGPKey struct {
 	UpdatedAt       time.Time
 }
 
+// KeyOfAddress is a key with the EmailKey of the address that it is for.
+type KeyOfAddress struct {
+	PGPKey
+	EmailKey string
+}
+
 // AddressedKey is a key with the address that it is for.
 type AddressedKey struct {
 	PGPKey

@@ -111,48 +111,152 @@ func TestPGPSwitchedOff(t *testing.T) {
 	}
 }
 
-// As long as nothing is encrypted, an answer that somebody with a key would get
-// leaves to nobody, and the desk is told.
-func TestNothingLeavesUnencrypted(t *testing.T) {
-	t.Parallel()
-	b, customer, armored := withKeys(t)
-	id := b.receive(opening()).ConversationID
-	before := b.answer(id, helpdesk.InteractionInput{})
-	key := must(b.desk.CreatePGPKey(b.ctx, customer.ID, helpdesk.PGPKeyInput{
-		CustomerEmailID: customer.Emails[0].ID, Content: base64.StdEncoding.EncodeToString(armored),
-	}))(t)
-	copied := b.answer(id, helpdesk.InteractionInput{
-		To: []string{"bob@example.com"}, Bcc: []string{"Ada@EXAMPLE.com", "carl@example.com"},
-	})
-	other := b.answer(id, helpdesk.InteractionInput{To: []string{"bob@example.com"}})
-	must(b.desk.UpdateConversation(b.ctx, id, helpdesk.ConversationUpdate{Subject: "x", Status: storage.Some(helpdesk.StatusClosed)}))(t)
-	for _, i := range []helpdesk.Interaction{before, copied} { // also one that was posted before there was a key
-		mail := begin(b, i.ID)
-		if len(mail.Due) != 0 || !mail.NextTry.IsZero() || mail.HTML != "" {
-			t.Errorf("somebody is due: %+v", mail)
+// copies shows which mails an answer leaves as: "plain", or the words of its keys,
+// then the recipients.
+func copies(mail helpdesk.OutgoingMail) []string {
+	var out []string
+	list := func(words []string, due []helpdesk.Delivery) {
+		for _, d := range due {
+			words = append(words, d.Field+":"+d.Address)
 		}
-		for _, d := range must(b.desk.Deliveries(b.ctx, []int64{i.ID}))(t) {
-			if d.State != helpdesk.DeliveryFailed || !strings.Contains(d.Response, "PGP key") {
-				t.Errorf("%+v", d)
+		out = append(out, strings.Join(words, " "))
+	}
+	if len(mail.Due) > 0 {
+		list([]string{"plain"}, mail.Due)
+	}
+	for _, e := range mail.Encrypted {
+		var words []string
+		for _, k := range e.Keys {
+			word, _, _ := strings.Cut(string(k), " ")
+			words = append(words, word)
+		}
+		list(words, e.Due)
+	}
+	return out
+}
+
+// fakeKeys is a bundle whose keys are words. Once it is late, those that begin with
+// "old" are expired.
+func fakeKeys(t *testing.T, keys map[string][]string) (b *bundle, conversation int64) {
+	t.Helper()
+	late := time.Date(2026, 11, 2, 0, 0, 0, 0, time.UTC)
+	b = newBundle(t).with(func(cfg *helpdesk.Config) {
+		cfg.ParseKey = func(content []byte, now time.Time) (helpdesk.PublicKey, error) {
+			word, email, _ := strings.Cut(string(content), " ")
+			if strings.HasPrefix(word, "old") && now.After(late) {
+				return helpdesk.PublicKey{}, errors.New("is expired")
 			}
+			return helpdesk.PublicKey{UserID: word, Emails: []string{email}, Fingerprint: word, Content: content}, nil
+		}
+	})
+	conversation = b.receive(opening()).ConversationID
+	for email, words := range keys {
+		c := must(b.desk.CreateCustomer(b.ctx, helpdesk.CustomerInput{FirstName: "X", Emails: storage.Some([]helpdesk.Item{{Value: email}})}))(t)
+		for _, word := range words {
+			must(b.desk.CreatePGPKey(b.ctx, c.ID, helpdesk.PGPKeyInput{
+				CustomerEmailID: c.Emails[0].ID, Content: base64.StdEncoding.EncodeToString([]byte(word + " " + email)),
+			}))(t)
 		}
 	}
-	if c := b.conversation(id); c.Status != helpdesk.StatusPosted {
-		t.Errorf("the conversation is %s", c.Status)
+	b.clock.Add(48 * time.Hour)
+	return b, conversation
+}
+
+// An answer is encrypted for all of its recipients as soon as one of them has a key,
+// and leaves to nobody if it cannot be.
+func TestSealing(t *testing.T) {
+	t.Parallel()
+	keys := map[string][]string{
+		"bob@example.com": {"bob1", "bob2", "old-bob"}, "carl@example.com": {"carl"}, "dora@example.com": {"old-dora"},
 	}
-	if kinds := b.kinds("interaction.delivery_failed"); len(kinds) != 2 {
-		t.Errorf("%d events", len(kinds))
+	const refused = "The mail was not sent to anybody: it has to be encrypted, and "
+	for name, tt := range map[string]struct {
+		in      helpdesk.InteractionInput
+		want    []string
+		refused string
+	}{
+		"nobody has a key": {helpdesk.InteractionInput{To: []string{"eve@example.com"}, Cc: []string{"fay@example.com"}},
+			[]string{"plain to:eve@example.com cc:fay@example.com"}, ""},
+		"several keys, one expired": {helpdesk.InteractionInput{To: []string{"BOB@example.com"}},
+			[]string{"bob1 bob2 to:BOB@example.com"}, ""},
+		"all in To and Cc read the same": {helpdesk.InteractionInput{To: []string{"bob@example.com"}, Cc: []string{"carl@example.com"}},
+			[]string{"bob1 bob2 carl to:bob@example.com cc:carl@example.com"}, ""},
+		"hidden ones get their own": {helpdesk.InteractionInput{To: []string{"carl@example.com"}, Bcc: []string{"bob@example.com"}},
+			[]string{"carl to:carl@example.com", "bob1 bob2 bcc:bob@example.com"}, ""},
+		"one in Cc without a key": {helpdesk.InteractionInput{To: []string{"bob@example.com"}, Cc: []string{"eve@example.com"}},
+			nil, refused + "eve@example.com has no PGP key."},
+		"a hidden one without a key": {helpdesk.InteractionInput{To: []string{"bob@example.com"}, Bcc: []string{"eve@example.com"}},
+			nil, refused + "eve@example.com has no PGP key."},
+		"only a hidden one has a key": {helpdesk.InteractionInput{To: []string{"eve@example.com"}, Bcc: []string{"bob@example.com"}},
+			nil, refused + "eve@example.com has no PGP key."},
+		"no key in force": {helpdesk.InteractionInput{To: []string{"dora@example.com"}},
+			nil, refused + "dora@example.com has no PGP key that can be used: it is expired."},
+		"a copy to one with no key in force": {helpdesk.InteractionInput{To: []string{"eve@example.com"}, Cc: []string{"dora@example.com"}},
+			nil, refused + "eve@example.com has no PGP key."},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b, id := fakeKeys(t, keys)
+			i := b.answer(id, tt.in)
+			must(b.desk.UpdateConversation(b.ctx, id, helpdesk.ConversationUpdate{Subject: "x", Status: storage.Some(helpdesk.StatusClosed)}))(t)
+			mail := begin(b, i.ID)
+			if diff := cmp.Diff(tt.want, copies(mail)); diff != "" {
+				t.Error(diff)
+			}
+			if (mail.HTML == "") != (tt.refused != "") || !mail.NextTry.IsZero() {
+				t.Errorf("%+v", mail)
+			}
+			for _, d := range must(b.desk.Deliveries(b.ctx, []int64{i.ID}))(t) {
+				if failed := d.State == helpdesk.DeliveryFailed; failed != (tt.refused != "") || d.Response != tt.refused {
+					t.Errorf("%s to %s: %s", d.State, d.Address, d.Response)
+				}
+			}
+			status, events := helpdesk.StatusClosed, 0
+			if tt.refused != "" { // somebody must know
+				status, events = helpdesk.StatusPosted, 1
+			}
+			if c := b.conversation(id); c.Status != status || len(b.kinds("interaction.delivery_failed")) != events {
+				t.Errorf("the conversation is %s with %d events", c.Status, len(b.kinds("interaction.delivery_failed")))
+			}
+		})
 	}
-	if mail := begin(b, other.ID); len(mail.Due) != 1 {
-		t.Error("an answer to nobody with a key does not leave")
+}
+
+// Every try looks at the keys anew, and a key that comes or goes in between never
+// lets the text leave unencrypted to those who wait.
+func TestSealingAgain(t *testing.T) {
+	t.Parallel()
+	b, id := fakeKeys(t, map[string][]string{"bob@example.com": {"bob"}, "carl@example.com": {"carl"}})
+	i := b.answer(id, helpdesk.InteractionInput{To: []string{"bob@example.com"}, Cc: []string{"carl@example.com"}})
+	mail := begin(b, i.ID)
+	bob, carl := mail.Encrypted[0].Due[0], mail.Encrypted[0].Due[1]
+	must(b.svc.Outgoing().Report(b.ctx, b.account.ID, i.ID, []helpdesk.Outcome{
+		{DeliveryID: bob.ID, State: helpdesk.DeliverySent}, {DeliveryID: carl.ID, State: helpdesk.DeliveryDeferred},
+	}))(t)
+	b.clock.Add(time.Hour)
+	again := begin(b, i.ID)
+	if diff := cmp.Diff([]string{"bob carl cc:carl@example.com"}, copies(again)); diff != "" || again.MessageID != mail.MessageID {
+		t.Errorf("%s, %q", diff, again.MessageID)
 	}
-	if err := b.desk.DeletePGPKey(b.ctx, customer.ID, key.ID); err != nil {
+	// Carl's key goes: he gets nothing, as Bob's mail was encrypted.
+	page := must(b.desk.Customers(b.ctx, helpdesk.CustomerQuery{Email: "carl@example.com"}, storage.PageRequest{}))(t)
+	key := must(b.desk.PGPKeys(b.ctx, page.Items[0].ID, storage.PageRequest{}))(t).Items[0]
+	if err := b.desk.DeletePGPKey(b.ctx, page.Items[0].ID, key.ID); err != nil {
 		t.Fatal(err)
 	}
-	if mail := begin(b, b.answer(id, helpdesk.InteractionInput{}).ID); len(mail.Due) != 1 {
-		t.Error("without a key an answer does not leave")
+	if last := begin(b, i.ID); copies(last) != nil {
+		t.Errorf("%q", copies(last))
 	}
-	if mail := begin(b, copied.ID); len(mail.Due) != 0 {
-		t.Error("what has failed is sent after all")
+	var states []string
+	for _, d := range must(b.desk.Deliveries(b.ctx, []int64{i.ID}))(t) {
+		states = append(states, string(d.State)+" "+d.Address)
+	}
+	if diff := cmp.Diff([]string{"sent bob@example.com", "failed carl@example.com"}, states); diff != "" {
+		t.Error(diff)
+	}
+	// A key that comes after posting counts, and one of nobody does not.
+	other := b.answer(id, helpdesk.InteractionInput{To: []string{"eve@example.com"}})
+	if diff := cmp.Diff([]string{"plain to:eve@example.com"}, copies(begin(b, other.ID))); diff != "" {
+		t.Error(diff)
 	}
 }

@@ -5,9 +5,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/helpwright/helpwright/helpdesk/internal/search"
 	"github.com/helpwright/helpwright/helpdesk/mailhtml"
 	"github.com/helpwright/helpwright/storage"
+	"github.com/helpwright/helpwright/storage/search"
 )
 
 // Limits of what is searched. What is beyond them is kept, and not found.

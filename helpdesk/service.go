@@ -43,11 +43,15 @@ type Config struct {
 	// MaxSendTime is how long a mail that the relay defers is tried; 0 means 4 days
 	// (RFC 5321 section 4.5.4.1 asks for 4 to 5).
 	MaxSendTime time.Duration
+	// MaxMailPerAddress is how many mails one correspondent may send, and be sent,
+	// within an hour before nothing happens by itself any more: what comes is filed
+	// without reopening anything, what is to leave waits. It ends loops between
+	// machines. 0 means 100; negative means no limit.
+	MaxMailPerAddress int
 
-	// TestConnection tries whether the mail of a mailbox can be fetched, for
-	// [Desk.TestMailbox]; its error says which step failed and may be shown. nil: the
-	// method is a Disabled fault. ingest.TestConnection is one.
-	TestConnection func(ctx context.Context, source FetchSource) error
+	// MailServers reaches the servers from which mail is fetched, for what is done to
+	// them by hand, such as [Desk.TestMailbox]. nil: those methods are Disabled faults.
+	MailServers MailServers
 
 	// DNS looks up the records of a domain and answers with a result for each, in
 	// their order; see package dnscheck. nil: domains cannot be verified.
@@ -56,10 +60,22 @@ type Config struct {
 	// pass, for the SPF record of domains: "include:spf.example.net". "a mx" when
 	// empty, the hosts of the domain itself.
 	SPF string
+	// FetchImage fetches an image from another server, for [Service.RemoteImage]; its
+	// error is a NotFound fault when there is no image to be had. See package
+	// imageproxy. nil: the method is a Disabled fault.
+	FetchImage func(ctx context.Context, address string) (RemoteImage, error)
+
 	// ParseKey reads an OpenPGP key that mail can be encrypted to at a time; the
 	// text of its error is shown after the field's name: "is expired". See package
 	// pgp. nil switches keys off, and mail is sent as if there were none.
 	ParseKey func(content []byte, now time.Time) (PublicKey, error)
+
+	// Feed follows the events of accounts for [Desk.Follow]; events.Hub is one. nil:
+	// the method is a Disabled fault.
+	Feed storage.EventFeed
+	// EventSource begins the source of CloudEvents, before "/accounts/<id>": the address
+	// of the API, for instance.
+	EventSource string
 
 	Now    func() time.Time // nil: time.Now
 	Rand   io.Reader        // nil: crypto/rand
@@ -67,7 +83,10 @@ type Config struct {
 }
 
 // Service is the help desk. It is safe for concurrent use and keeps no state.
-type Service struct{ cfg Config }
+type Service struct {
+	cfg     Config
+	address string // that requests come from, see From
+}
 
 // New makes a service. It starts nothing and touches no data. What is missing in
 // cfg is an Invalid fault.
@@ -88,6 +107,9 @@ func New(cfg Config) (*Service, error) {
 	}
 	if cfg.MaxSendTime == 0 {
 		cfg.MaxSendTime = 4 * 24 * time.Hour
+	}
+	if cfg.MaxMailPerAddress == 0 {
+		cfg.MaxMailPerAddress = 100
 	}
 	if cfg.SPF == "" {
 		cfg.SPF = "a mx"
@@ -110,7 +132,7 @@ func New(cfg Config) (*Service, error) {
 func (s *Service) Bind(store Store) *Service {
 	cfg := s.cfg
 	cfg.Store = store
-	return &Service{cfg: cfg}
+	return &Service{cfg: cfg, address: s.address}
 }
 
 // now is the time of an operation: UTC, microseconds, as stores keep it.
@@ -138,6 +160,14 @@ const anyMember Permission = ""
 func (s *Service) scoped(scope Scope, allows func(Permission) bool) deskGuard {
 	begin := func(ctx context.Context, fn func(ctx context.Context, tx Tx) error) error {
 		return s.cfg.Store.InTx(ctx, scope, fn)
+	}
+	return guard.New(allows, s.cfg.Store.Within(scope), begin)
+}
+
+// member is scoped for a member who came with a token: what they do is audited.
+func (s *Service) member(scope Scope, tokenID int64, allows func(Permission) bool) deskGuard {
+	begin := func(ctx context.Context, fn func(ctx context.Context, tx Tx) error) error {
+		return s.cfg.Store.InTx(ctx, scope, func(ctx context.Context, tx Tx) error { return fn(ctx, auditing{tx, s, tokenID}) })
 	}
 	return guard.New(allows, s.cfg.Store.Within(scope), begin)
 }

@@ -36,7 +36,10 @@ func (s *Service) StartSession(ctx context.Context, c Caller) (Session, error) {
 		if err := tx.DeleteSessions(ctx, c.userID, now); err != nil {
 			return err
 		}
-		return tx.InsertToken(ctx, &token)
+		if err := tx.InsertToken(ctx, &token); err != nil {
+			return err
+		}
+		return s.note(ctx, tx, auditLogin, c.userID, c.userID, token.ID)
 	})
 	if err != nil {
 		return Session{}, err
@@ -51,7 +54,10 @@ func (s *Service) EndSession(ctx context.Context, c Caller) error {
 		return nil
 	}
 	err := s.cfg.Store.InSystemTx(ctx, func(ctx context.Context, tx SystemTx) error {
-		return tx.DeleteToken(ctx, c.userID, c.tokenID)
+		if err := tx.DeleteToken(ctx, c.userID, c.tokenID); err != nil {
+			return err
+		}
+		return s.note(ctx, tx, auditLogout, c.userID, c.userID, c.tokenID)
 	})
 	if fault.Is(err, fault.NotFound) {
 		return nil

@@ -52,6 +52,7 @@ const (
 	UniqueDomain        = "domain"         // (account, domain Name)
 	UniquePGPKey        = "pgp_key"        // (account, CustomerEmailID, Fingerprint)
 	UniqueTag           = "tag"            // (account, tag Key)
+	UniqueSuppression   = "suppression"    // (account, suppression Key)
 )
 
 // Directory finds what is needed before an account is known.
@@ -92,6 +93,12 @@ type Reader interface {
 	ViewReader
 	MergeReader
 	InvitationReader
+	SuppressionReader
+	TrafficReader
+	EventReader
+	CorrespondenceReader
+	PortalKeyReader
+	AuditReader
 }
 
 // AccountReader reads the account, its roles and its members.
@@ -174,6 +181,9 @@ type LedgerReader interface {
 	InboundMails(ctx context.Context, filter InboundFilter, seek storage.Seek) ([]InboundMail, error)
 	// InboundByIdentity finds the ledger row of a mailbox that has an identity.
 	InboundByIdentity(ctx context.Context, mailboxID int64, identity []byte) (InboundMail, error)
+	// InboundPositions returns those of the positions, in bytewise order, that are in
+	// the ledger of a mailbox as ones of the source. The empty position never is.
+	InboundPositions(ctx context.Context, mailboxID int64, source string, positions []string) ([]string, error)
 }
 
 // Tx reads and writes within a scope, in one transaction. It has no InTx: nesting
@@ -200,6 +210,10 @@ type Tx interface {
 	RowLocks
 	SearchIndex
 	CustomerMover
+	SuppressionWriter
+	SeenWriter
+	PortalKeyWriter
+	AuditWriter
 }
 
 // AccountWriter changes the account and its members.
@@ -223,7 +237,7 @@ type MailboxWriter interface {
 	InsertMailbox(ctx context.Context, m *Mailbox) error
 	UpdateMailbox(ctx context.Context, m *Mailbox) error
 	// DeleteMailbox removes a mailbox with its ledger and cursors. One that has
-	// conversations is a Conflict fault.
+	// conversations is a Conflict fault. Sites of the knowledge base lose it.
 	DeleteMailbox(ctx context.Context, id int64) error
 	SaveFetchStatus(ctx context.Context, s FetchStatus) error
 	SaveFetchCursor(ctx context.Context, mailboxID int64, folder string, c FetchCursor) error
@@ -343,6 +357,8 @@ type UserWriter interface {
 	DeleteToken(ctx context.Context, userID, id int64) error
 	// DeleteSessions removes the sessions of a user that had expired by a time.
 	DeleteSessions(ctx context.Context, userID int64, by time.Time) error
+	// DeleteOtherSessions removes all sessions of a user but the one with an id.
+	DeleteOtherSessions(ctx context.Context, userID, id int64) error
 }
 
 // DomainReader reads domains.
@@ -369,7 +385,7 @@ type PGPKeyReader interface {
 	PGPKeys(ctx context.Context, emailIDs []int64, seek storage.Seek) ([]PGPKey, error)
 	// PGPKeysByAddress lists those of the customers' addresses with these keys (see
 	// EmailKey), by id.
-	PGPKeysByAddress(ctx context.Context, keys []string) ([]PGPKey, error)
+	PGPKeysByAddress(ctx context.Context, keys []string) ([]KeyOfAddress, error)
 }
 
 // PGPKeyWriter changes keys. A key is removed with its address.
@@ -475,4 +491,90 @@ type MergeWriter interface {
 	// one from then on; into itself it is an Invalid fault. The read mark of a user who has one in both is the lower of
 	// them; other users' marks are removed.
 	MergeConversation(ctx context.Context, id, into int64) error
+}
+
+// SuppressionReader reads the addresses that get no mail.
+type SuppressionReader interface {
+	Suppression(ctx context.Context, id int64) (Suppression, error)
+	// Suppressions lists by id.
+	Suppressions(ctx context.Context, seek storage.Seek) ([]Suppression, error)
+	// SuppressionsByKey returns those of addresses, given by their EmailKeys, by id.
+	SuppressionsByKey(ctx context.Context, keys []string) ([]Suppression, error)
+}
+
+// SuppressionWriter changes the addresses that get no mail.
+type SuppressionWriter interface {
+	InsertSuppression(ctx context.Context, s *Suppression) error
+	DeleteSuppression(ctx context.Context, id int64) error
+}
+
+// TrafficReader counts mails of one correspondent. It counts no further than limit.
+type TrafficReader interface {
+	// Received counts the interactions of a customer's address that were made since a
+	// time.
+	Received(ctx context.Context, customerEmailID int64, since time.Time, limit int) (int, error)
+	// SentTo counts the deliveries to an address, given by its EmailKey, that are sent
+	// or bounced and changed since a time.
+	SentTo(ctx context.Context, key string, since time.Time, limit int) (int, error)
+}
+
+// EventFilter narrows a list of events.
+type EventFilter struct {
+	Types          []string // any of these; empty: all
+	Areas          []string // what their types begin with, up to the dot; nil: all
+	ConversationID int64    // 0: all
+}
+
+// EventReader reads the account's log. Events of mailboxes outside the scope are
+// left out; those of no mailbox are not.
+type EventReader interface {
+	// Events lists by Seq, which is the id of a position.
+	Events(ctx context.Context, filter EventFilter, seek storage.Seek) ([]storage.Event, error)
+	// LastEvent is the Seq of the newest event, in the scope or not; 0: there is none.
+	LastEvent(ctx context.Context) (int64, error)
+}
+
+// CorrespondenceReader reads what was said between a customer and the desk: the
+// interactions whose [Interaction.Audience] has any of some keys.
+type CorrespondenceReader interface {
+	// Correspondence lists those of one conversation, by id.
+	Correspondence(ctx context.Context, conversationID int64, keys []string, seek storage.Seek) ([]Interaction, error)
+	// LastCorrespondence returns the newest of each of the conversations that has any,
+	// by conversation.
+	LastCorrespondence(ctx context.Context, conversationIDs []int64, keys []string) ([]Interaction, error)
+}
+
+// SeenWriter records what customers have seen.
+type SeenWriter interface {
+	// MarkSeen sets SeenAt of those of the users' interactions that have none, and
+	// nothing else, and returns their ids in order. Others are passed over.
+	MarkSeen(ctx context.Context, ids []int64, at time.Time) ([]int64, error)
+}
+
+// PortalKeyReader reads the keys of portal tokens.
+type PortalKeyReader interface {
+	PortalKey(ctx context.Context, id int64) (PortalKey, error)
+	// PortalKeys lists by id.
+	PortalKeys(ctx context.Context, seek storage.Seek) ([]PortalKey, error)
+}
+
+// PortalKeyWriter changes the keys of portal tokens.
+type PortalKeyWriter interface {
+	InsertPortalKey(ctx context.Context, k *PortalKey) error
+	// TouchPortalKey sets LastUsedAt.
+	TouchPortalKey(ctx context.Context, id int64, at time.Time) error
+	DeletePortalKey(ctx context.Context, id int64) error
+}
+
+// AuditReader reads the audit log.
+type AuditReader interface {
+	// AuditLog lists by CreatedAt; the key of a position is its microseconds since
+	// 1970. What is about a mailbox outside the scope is left out.
+	AuditLog(ctx context.Context, filter AuditFilter, seek storage.Seek) ([]AuditEntry, error)
+}
+
+// AuditWriter writes the audit log. Nothing of it is ever changed.
+type AuditWriter interface {
+	// InsertAudit stores entries and sets their ids. What they name is not looked up.
+	InsertAudit(ctx context.Context, entries []AuditEntry) error
 }

@@ -20,13 +20,18 @@ func cleanLine(s string) string {
 		if r == '\t' || r == '\n' || r == '\r' {
 			return ' '
 		}
-		if unicode.IsControl(r) {
+		if unicode.IsControl(r) || turns(r) {
 			return -1
 		}
 		return r
 	}, clean(s))
 	return strings.TrimSpace(s)
 }
+
+// turns: a character that turns the direction of all that follows it, beyond the text
+// that it stands in: a name with one could make the rest of a line say something else.
+// The marks that turn nothing (U+200E, U+200F, U+061C) are of use in Hebrew and Arabic.
+func turns(r rune) bool { return r >= 0x202A && r <= 0x202E || r >= 0x2066 && r <= 0x2069 }
 
 // cut shortens a text to n characters.
 func cut(s string, n int) string {

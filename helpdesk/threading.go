@@ -23,7 +23,8 @@ type match struct {
 
 // thread finds the conversation that a mail answers: by a reply token, then by its
 // references to mails of the same mailbox. References are public to everybody who
-// got the mail on, so their sender must take part in the conversation.
+// got the mail on, so their sender must take part in the conversation. A sender who
+// may be another joins neither way, see suspicion.
 func (f *filing) thread(ctx context.Context, tx Tx, mailbox Mailbox) (match, error) {
 	refs := f.candidates()
 	known, err := f.known(ctx, tx, mailbox, refs)
@@ -31,10 +32,14 @@ func (f *filing) thread(ctx context.Context, tx Tx, mailbox Mailbox) (match, err
 		return match{}, err
 	}
 	var m match
-	if done, err := f.byToken(ctx, tx, &m, known); done || err != nil {
+	byToken, byReferences, err := f.suspicion(ctx, tx)
+	if err != nil {
+		return match{}, err
+	}
+	if done, err := f.byToken(ctx, tx, &m, known, byToken); done || err != nil {
 		return m, err
 	}
-	if done, err := f.byReferences(ctx, tx, &m, refs, known); done || err != nil {
+	if done, err := f.byReferences(ctx, tx, &m, refs, known, byReferences); done || err != nil {
 		return m, err
 	}
 	m.why.Rule = RuleNew
@@ -72,7 +77,7 @@ func (f *filing) known(ctx context.Context, tx Tx, mailbox Mailbox, ids []string
 	return byID, err
 }
 
-func (f *filing) byToken(ctx context.Context, tx Tx, m *match, known map[string][]MessageRef) (bool, error) {
+func (f *filing) byToken(ctx context.Context, tx Tx, m *match, known map[string][]MessageRef, suspicion string) (bool, error) {
 	for _, address := range slices.Concat(f.mail.DeliveredTo, emails(f.mail.To), emails(f.mail.Cc)) {
 		id, genuine := f.svc.tokenConversation(f.accountID, address)
 		if !genuine {
@@ -88,6 +93,10 @@ func (f *filing) byToken(ctx context.Context, tx Tx, m *match, known map[string]
 		}
 		if err != nil {
 			return false, err
+		}
+		if suspicion != "" {
+			m.refuse(c.ID, suspicion)
+			continue
 		}
 		m.conversation, m.why.Rule = c, RuleToken
 		for _, refs := range known {
@@ -118,7 +127,7 @@ func (f *filing) answers(id string) bool {
 	return n > 0 && f.mail.References[n-1] == id
 }
 
-func (f *filing) byReferences(ctx context.Context, tx Tx, m *match, ids []string, known map[string][]MessageRef) (bool, error) {
+func (f *filing) byReferences(ctx context.Context, tx Tx, m *match, ids []string, known map[string][]MessageRef, suspicion string) (bool, error) {
 	sender := []string{EmailKey(f.mail.From.Email)}
 	for _, id := range ids {
 		for _, ref := range known[id] {
@@ -135,6 +144,10 @@ func (f *filing) byReferences(ctx context.Context, tx Tx, m *match, ids []string
 			}
 			if !takesPart {
 				m.refuse(c.ID, "the sender takes no part in it")
+				continue
+			}
+			if suspicion != "" {
+				m.refuse(c.ID, suspicion)
 				continue
 			}
 			m.conversation, m.answersForward = c, ref.IsForward && f.answers(ref.MessageID)

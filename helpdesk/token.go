@@ -83,7 +83,13 @@ func (a *Admin) CreateOwnToken(ctx context.Context, in TokenInput) (AccessToken,
 	if a.caller.exceeded(token) {
 		return AccessToken{}, "", fault.New(fault.Forbidden, "A token cannot make one that may do more or lives longer: name scopes and an expiry that it has.")
 	}
-	if err := begin(ctx, func(ctx context.Context, tx SystemTx) error { return tx.InsertToken(ctx, &token) }); err != nil {
+	err = begin(ctx, func(ctx context.Context, tx SystemTx) error {
+		if err := tx.InsertToken(ctx, &token); err != nil {
+			return err
+		}
+		return a.svc.note(ctx, tx, auditToken, token.ID, a.userID, a.caller.tokenID)
+	})
+	if err != nil {
 		return AccessToken{}, "", err
 	}
 	return token, in.Secret, nil
@@ -100,5 +106,10 @@ func (a *Admin) DeleteOwnToken(ctx context.Context, id int64) error {
 	if err != nil {
 		return err
 	}
-	return begin(ctx, func(ctx context.Context, tx SystemTx) error { return tx.DeleteToken(ctx, a.userID, id) })
+	return begin(ctx, func(ctx context.Context, tx SystemTx) error {
+		if err := tx.DeleteToken(ctx, a.userID, id); err != nil {
+			return err
+		}
+		return a.svc.note(ctx, tx, auditTokenGone, id, a.userID, a.caller.tokenID)
+	})
 }

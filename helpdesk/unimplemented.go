@@ -240,6 +240,11 @@ func (UnimplementedTx) InboundByIdentity(context.Context, int64, []byte) (Inboun
 	return InboundMail{}, errUnimplemented()
 }
 
+// InboundPositions implements [Tx].
+func (UnimplementedTx) InboundPositions(context.Context, int64, string, []string) ([]string, error) {
+	return nil, errUnimplemented()
+}
+
 // UpdateAccount implements [Tx].
 func (UnimplementedTx) UpdateAccount(context.Context, *Account) error {
 	return errUnimplemented()
@@ -476,7 +481,7 @@ func (UnimplementedTx) PGPKeys(context.Context, []int64, storage.Seek) ([]PGPKey
 }
 
 // PGPKeysByAddress implements [Tx].
-func (UnimplementedTx) PGPKeysByAddress(context.Context, []string) ([]PGPKey, error) {
+func (UnimplementedTx) PGPKeysByAddress(context.Context, []string) ([]KeyOfAddress, error) {
 	return nil, errUnimplemented()
 }
 
@@ -677,5 +682,105 @@ func (UnimplementedSystemTx) DeleteToken(context.Context, int64, int64) error {
 
 // DeleteSessions implements [SystemTx].
 func (UnimplementedSystemTx) DeleteSessions(context.Context, int64, time.Time) error {
+	return errUnimplemented()
+}
+
+// Suppression implements [Tx].
+func (UnimplementedTx) Suppression(context.Context, int64) (Suppression, error) {
+	return Suppression{}, errUnimplemented()
+}
+
+// Suppressions implements [Tx].
+func (UnimplementedTx) Suppressions(context.Context, storage.Seek) ([]Suppression, error) {
+	return nil, errUnimplemented()
+}
+
+// SuppressionsByKey implements [Tx].
+func (UnimplementedTx) SuppressionsByKey(context.Context, []string) ([]Suppression, error) {
+	return nil, errUnimplemented()
+}
+
+// InsertSuppression implements [Tx].
+func (UnimplementedTx) InsertSuppression(context.Context, *Suppression) error {
+	return errUnimplemented()
+}
+
+// DeleteSuppression implements [Tx].
+func (UnimplementedTx) DeleteSuppression(context.Context, int64) error {
+	return errUnimplemented()
+}
+
+// Received implements [Tx].
+func (UnimplementedTx) Received(context.Context, int64, time.Time, int) (int, error) {
+	return 0, errUnimplemented()
+}
+
+// SentTo implements [Tx].
+func (UnimplementedTx) SentTo(context.Context, string, time.Time, int) (int, error) {
+	return 0, errUnimplemented()
+}
+
+// Events implements [Tx].
+func (UnimplementedTx) Events(context.Context, EventFilter, storage.Seek) ([]storage.Event, error) {
+	return nil, errUnimplemented()
+}
+
+// LastEvent implements [Tx].
+func (UnimplementedTx) LastEvent(context.Context) (int64, error) {
+	return 0, errUnimplemented()
+}
+
+// Correspondence implements [Tx].
+func (UnimplementedTx) Correspondence(context.Context, int64, []string, storage.Seek) ([]Interaction, error) {
+	return nil, errUnimplemented()
+}
+
+// LastCorrespondence implements [Tx].
+func (UnimplementedTx) LastCorrespondence(context.Context, []int64, []string) ([]Interaction, error) {
+	return nil, errUnimplemented()
+}
+
+// MarkSeen implements [Tx].
+func (UnimplementedTx) MarkSeen(context.Context, []int64, time.Time) ([]int64, error) {
+	return nil, errUnimplemented()
+}
+
+// PortalKey implements [Tx].
+func (UnimplementedTx) PortalKey(context.Context, int64) (PortalKey, error) {
+	return PortalKey{}, errUnimplemented()
+}
+
+// PortalKeys implements [Tx].
+func (UnimplementedTx) PortalKeys(context.Context, storage.Seek) ([]PortalKey, error) {
+	return nil, errUnimplemented()
+}
+
+// InsertPortalKey implements [Tx].
+func (UnimplementedTx) InsertPortalKey(context.Context, *PortalKey) error {
+	return errUnimplemented()
+}
+
+// TouchPortalKey implements [Tx].
+func (UnimplementedTx) TouchPortalKey(context.Context, int64, time.Time) error {
+	return errUnimplemented()
+}
+
+// DeletePortalKey implements [Tx].
+func (UnimplementedTx) DeletePortalKey(context.Context, int64) error {
+	return errUnimplemented()
+}
+
+// AuditLog implements [Tx].
+func (UnimplementedTx) AuditLog(context.Context, AuditFilter, storage.Seek) ([]AuditEntry, error) {
+	return nil, errUnimplemented()
+}
+
+// InsertAudit implements [Tx].
+func (UnimplementedTx) InsertAudit(context.Context, []AuditEntry) error {
+	return errUnimplemented()
+}
+
+// DeleteOtherSessions implements [SystemTx].
+func (UnimplementedSystemTx) DeleteOtherSessions(context.Context, int64, int64) error {
 	return errUnimplemented()
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
@@ -22,26 +23,84 @@ type User struct {
 // Initials are the first letters of the first and the last word of the name.
 func (u User) Initials() string { return initials(u.Name) }
 
-// Rename changes the caller's own name: 1 to 200 characters. A caller with a token
-// that has scopes may not.
-func (a *Admin) Rename(ctx context.Context, name string) (User, error) {
+// UserUpdate changes the caller. Absent fields stay as they are.
+type UserUpdate struct {
+	Name storage.Opt[string] // 1 to 200 characters; required unless there is a Password
+	// Password is the new one, 8 to 200 characters; "": it stays as it is.
+	Password string
+	// CurrentPassword proves who asks for a new password; not needed by a user who has
+	// none yet.
+	CurrentPassword string
+}
+
+// UpdateMe changes the caller's own name and password. A new password ends the
+// caller's other sessions; access tokens stay valid. A caller with a token that has
+// scopes may not.
+func (a *Admin) UpdateMe(ctx context.Context, in UserUpdate) (User, error) {
 	begin, err := a.guard.Write(ownUser)
 	if err != nil {
 		return User{}, err
 	}
-	name = cleanLine(name)
+	dir, err := a.guard.Read(ownUser)
+	if err != nil {
+		return User{}, err
+	}
+	name := cleanLine(in.Name.Or(""))
 	var problems fault.Collector
-	required(&problems, "name", name, 200)
+	if in.Name.IsSet() || in.Password == "" {
+		required(&problems, "name", name, 200)
+	}
+	problems.Check(in.Password == "" || runes(in.Password) >= 8 && runes(in.Password) <= 200, "password", "must have 8 to 200 characters")
+	problems.Check(in.Password != "" || in.CurrentPassword == "", "password", "is required with current_password")
+	if in.Password != "" {
+		if err := a.provePassword(ctx, dir, in.CurrentPassword, &problems); err != nil {
+			return User{}, err
+		}
+	}
 	if err := problems.Err(); err != nil {
 		return User{}, err
+	}
+	hash := ""
+	if in.Password != "" {
+		if hash, err = a.svc.hashPassword(in.Password); err != nil {
+			return User{}, err
+		}
 	}
 	var user User
 	err = begin(ctx, func(ctx context.Context, tx SystemTx) error {
 		if user, err = tx.User(ctx, a.userID); err != nil {
 			return err
 		}
-		user.Name, user.UpdatedAt = name, a.svc.now()
+		user.UpdatedAt = a.svc.now()
+		if in.Name.IsSet() {
+			user.Name = name
+		}
+		if hash != "" {
+			user.PasswordHash = hash
+			if err := tx.DeleteOtherSessions(ctx, user.ID, a.caller.tokenID); err != nil {
+				return err
+			}
+			if err := a.svc.note(ctx, tx, auditPassword, user.ID, user.ID, a.caller.tokenID); err != nil {
+				return err
+			}
+		}
 		return tx.UpdateUser(ctx, &user)
 	})
 	return user, err
+}
+
+// provePassword notes a current password that is not the caller's.
+func (a *Admin) provePassword(ctx context.Context, dir Directory, password string, problems *fault.Collector) error {
+	user, err := dir.User(ctx, a.userID)
+	if err != nil || user.PasswordHash == "" {
+		return err
+	}
+	if !problems.Check(password != "", "current_password", "is required") {
+		return nil
+	}
+	if runes(password) <= 200 && verifyPassword(user.PasswordHash, password) {
+		return nil
+	}
+	problems.Add("current_password", "is not right")
+	return a.svc.failedLogin(ctx, user.ID)
 }

@@ -3,38 +3,30 @@ package ingest
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"reflect"
 	"sync"
 	"time"
 
 	"github.com/helpwright/helpwright/helpdesk"
-	"github.com/helpwright/helpwright/helpdesk/ingest/imap"
-	"github.com/helpwright/helpwright/storage/fault"
+	"github.com/helpwright/helpwright/helpdesk/ingest/oauth"
+	"github.com/helpwright/helpwright/helpdesk/ingest/wire"
 )
 
 // FetcherConfig is what a [Fetcher] is made of.
 type FetcherConfig struct {
-	Intake *helpdesk.Intake // required
-	// PollInterval is how often a folder is looked at that the server does not tell
-	// about by itself; 0 means 60 s.
-	PollInterval time.Duration
+	Intake  *helpdesk.Intake // required
+	Servers *Servers         // required
 	// Refresh is how often the mailboxes' settings are read; 0 means 10 s.
 	Refresh time.Duration
-	// AllowPrivateHosts lets mailboxes name servers at loopback and private addresses.
-	AllowPrivateHosts bool
-	MaxMessage        int64            // bytes; 0 means 50 MiB
-	Now               func() time.Time // nil: time.Now
-	Logger            *slog.Logger     // nil: discards
+	Logger  *slog.Logger // nil: discards
 }
 
 // Fetcher runs one source for every mailbox whose mail is fetched, each on its
 // own: a slow server delays nobody else's mail. Changed settings are noticed
 // within Refresh.
 type Fetcher struct {
-	cfg  FetcherConfig
-	dial DialFunc
+	cfg FetcherConfig
 
 	running map[int64]*running // by mailbox; of Run's goroutine alone
 	wait    sync.WaitGroup
@@ -43,25 +35,18 @@ type Fetcher struct {
 // running is a source at work.
 type running struct {
 	source helpdesk.FetchSource
+	tokens *oauth.Tokens // nil: a password
 	cancel context.CancelFunc
 	done   chan struct{}
 }
 
 // NewFetcher returns a fetcher that has not begun.
 func NewFetcher(cfg FetcherConfig) *Fetcher {
-	if cfg.Refresh == 0 {
-		cfg.Refresh = 10 * time.Second
-	}
-	if cfg.PollInterval == 0 {
-		cfg.PollInterval = time.Minute
-	}
-	if cfg.Now == nil {
-		cfg.Now = time.Now
-	}
+	wire.Default(&cfg.Refresh, 10*time.Second)
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
-	return &Fetcher{cfg: cfg, dial: Dialer(cfg.AllowPrivateHosts, 30*time.Second), running: map[int64]*running{}}
+	return &Fetcher{cfg: cfg, running: map[int64]*running{}}
 }
 
 // Run fetches until ctx ends, and returns nil after all its goroutines ended.
@@ -81,7 +66,8 @@ func (f *Fetcher) Run(ctx context.Context) error {
 	}
 }
 
-// refresh starts sources that are new, and ends those that are gone or changed.
+// refresh starts sources that are new, and ends those that are gone or changed. It
+// waits for none of them to end: a new source of the same mailbox does that.
 func (f *Fetcher) refresh(ctx context.Context) error {
 	sources, err := f.cfg.Intake.Sources(ctx)
 	if err != nil {
@@ -91,127 +77,66 @@ func (f *Fetcher) refresh(ctx context.Context) error {
 	for _, s := range sources {
 		wanted[s.MailboxID] = s
 	}
+	ended := map[int64]<-chan struct{}{}
 	for id, r := range f.running {
-		if s, ok := wanted[id]; !ok || !reflect.DeepEqual(s, r.source) {
+		if s, ok := wanted[id]; !ok || !r.is(s) {
 			r.cancel()
-			<-r.done
+			ended[id] = r.done
 			delete(f.running, id)
 		}
 	}
 	for id, s := range wanted {
 		if f.running[id] == nil {
-			f.start(ctx, s)
+			f.start(ctx, s, ended[id])
 		}
 	}
 	return nil
 }
 
-func (f *Fetcher) start(ctx context.Context, s helpdesk.FetchSource) {
+// is tells whether the settings are those that r works with. A refresh token that
+// the token endpoint has given in place of the former is no change.
+func (r *running) is(s helpdesk.FetchSource) bool {
+	if r.tokens != nil && s.RefreshToken != r.source.RefreshToken && s.RefreshToken == r.tokens.RefreshToken() {
+		r.source.RefreshToken = s.RefreshToken
+	}
+	return reflect.DeepEqual(s, r.source)
+}
+
+// start runs a source after the one before it has ended.
+func (f *Fetcher) start(ctx context.Context, s helpdesk.FetchSource, after <-chan struct{}) {
 	ctx, cancel := context.WithCancel(ctx)
 	r := &running{source: s, cancel: cancel, done: make(chan struct{})}
+	r.tokens = f.cfg.Servers.tokens(s, func(ctx context.Context, old, next string) error {
+		return f.cfg.Intake.KeepRefreshToken(ctx, s.AccountID, s.MailboxID, old, next)
+	})
 	f.running[s.MailboxID] = r
 	f.wait.Go(func() {
 		defer close(r.done)
 		defer cancel()
-		f.fetch(ctx, s)
+		if after != nil {
+			<-after
+		}
+		f.fetch(ctx, s, r.tokens)
 	})
 }
 
-func (f *Fetcher) fetch(ctx context.Context, s helpdesk.FetchSource) {
-	log := f.cfg.Logger.With("mailbox_id", s.MailboxID)
-	sink := &sink{intake: f.cfg.Intake, accountID: s.AccountID, mailboxID: s.MailboxID, log: log}
-	fail := func(err error) { sink.Status(ctx, imap.Status{LastError: err, LastErrorAt: f.cfg.Now()}) }
+func (f *Fetcher) fetch(ctx context.Context, s helpdesk.FetchSource, tokens *oauth.Tokens) {
+	l := &ledger{
+		intake: f.cfg.Intake, accountID: s.AccountID, mailboxID: s.MailboxID, epoch: s.Inbound.Epoch,
+		log: f.cfg.Logger.With("mailbox_id", s.MailboxID),
+	}
+	fail := func(err error) {
+		l.report(ctx, wire.Status{LastError: err, LastErrorAt: f.cfg.Servers.cfg.Now()})
+	}
 	if s.Problem != "" {
 		fail(errors.New(s.Problem))
 		return
 	}
-	if s.Inbound.Type != helpdesk.InboundIMAP {
-		fail(notAvailable(s.Inbound.Type))
-		return
-	}
-	source, err := imap.New(f.imapConfig(s, log), sink)
+	source, err := f.cfg.Servers.open(s, tokens, l)
 	if err != nil {
 		fail(err)
 		return
 	}
 	// Run ends with ctx only; its error is ctx's.
 	_ = source.Run(ctx)
-}
-
-func (f *Fetcher) imapConfig(s helpdesk.FetchSource, log *slog.Logger) imap.Config {
-	return imap.Config{
-		Host: s.Inbound.Host, Port: s.Inbound.Port, Username: s.Inbound.Username, Password: s.Password,
-		Encryption: string(s.Inbound.Encryption), ValidateCertificate: s.Inbound.ValidateCertificate, Folders: s.Inbound.Folders,
-		Dial: f.dial, PollInterval: f.cfg.PollInterval, MaxMessage: f.cfg.MaxMessage, Logger: log, Now: f.cfg.Now,
-	}
-}
-
-// TestConnection returns a function that tries a mailbox's settings: it connects,
-// signs in and opens each folder. Its error says which step failed.
-func TestConnection(allowPrivateHosts bool) func(context.Context, helpdesk.FetchSource) error {
-	f := NewFetcher(FetcherConfig{AllowPrivateHosts: allowPrivateHosts})
-	return func(ctx context.Context, s helpdesk.FetchSource) error {
-		if s.Inbound.Type != helpdesk.InboundIMAP {
-			return notAvailable(s.Inbound.Type)
-		}
-		return imap.Test(ctx, f.imapConfig(s, f.cfg.Logger))
-	}
-}
-
-func notAvailable(t helpdesk.InboundType) error {
-	return fmt.Errorf("fetching by %s is not available in this version", t)
-}
-
-// sink takes what an IMAP source yields into the ledger.
-type sink struct {
-	intake               *helpdesk.Intake
-	accountID, mailboxID int64
-	log                  *slog.Logger
-	last                 helpdesk.FetchStatus
-}
-
-func (s *sink) Cursor(ctx context.Context, folder string) (imap.Cursor, error) {
-	c, err := s.intake.Cursor(ctx, s.accountID, s.mailboxID, folder)
-	return imap.Cursor{UIDValidity: c.UIDValidity, UID: c.UID}, err
-}
-
-func (s *sink) Take(ctx context.Context, folder string, mails []imap.Mail, next imap.Cursor) error {
-	raw := make([]helpdesk.RawMail, len(mails))
-	for i, m := range mails {
-		raw[i] = helpdesk.RawMail{
-			Position: fmt.Sprintf("%d:%d:%s", m.UIDValidity, m.UID, m.Folder), Raw: m.Raw, Problem: m.Problem,
-		}
-		if m.Oversize {
-			raw[i].Problem = fmt.Sprintf("it is too large: %d bytes; only its header was fetched", m.Size)
-		}
-	}
-	cursor := helpdesk.FolderCursor{Folder: folder, Cursor: helpdesk.FetchCursor{UIDValidity: next.UIDValidity, UID: next.UID}}
-	return s.intake.Take(ctx, s.accountID, s.mailboxID, "imap", raw, &cursor)
-}
-
-// Status records how fetching goes. Successes that repeat are written once a
-// minute at most: they come with every look at the server.
-func (s *sink) Status(ctx context.Context, st imap.Status) {
-	next := helpdesk.FetchStatus{
-		MailboxID: s.mailboxID, Connected: st.Connected, LastSuccessAt: st.LastSuccess.UTC(), LastErrorAt: st.LastErrorAt.UTC(),
-	}
-	if st.LastError != nil {
-		next.LastError = st.LastError.Error()
-	}
-	same := next.Connected == s.last.Connected && next.LastError == s.last.LastError && next.LastErrorAt.Equal(s.last.LastErrorAt)
-	if same && next.LastSuccessAt.Sub(s.last.LastSuccessAt) < time.Minute {
-		return
-	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
-	defer cancel()
-	if err := s.intake.ReportFetch(ctx, s.accountID, next); err != nil {
-		if !fault.Is(err, fault.NotFound) { // the mailbox may just have been deleted
-			s.log.WarnContext(ctx, "the state of fetching was not recorded", "error", err)
-		}
-		return
-	}
-	if !same && st.LastError != nil {
-		s.log.WarnContext(ctx, "fetching failed", "error", st.LastError)
-	}
-	s.last = next
 }

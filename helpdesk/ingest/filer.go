@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
+	"time"
 
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/helpdesk/mail"
@@ -17,7 +18,12 @@ import (
 type FilerConfig struct {
 	Intake *helpdesk.Intake // required
 	Limits mail.Limits      // of one mail; zero: those of package mail
-	Logger *slog.Logger     // nil: discards
+	// TrustedServers are the names (authserv-ids) of mail servers whose
+	// Authentication-Results are believed in fetched and relayed mail. Each has to
+	// write the field into every mail, or to remove those that bear its name.
+	TrustedServers []string
+	Now            func() time.Time // nil: time.Now
+	Logger         *slog.Logger     // nil: discards
 }
 
 // Filer files received mails: the handler of jobs of kind [helpdesk.JobFileMail].
@@ -32,6 +38,9 @@ type Filer struct {
 func NewFiler(cfg FilerConfig) *Filer {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
+	}
+	if cfg.Now == nil {
+		cfg.Now = time.Now
 	}
 	return &Filer{cfg: cfg, busy: map[int64]bool{}}
 }
@@ -142,11 +151,19 @@ func (f *Filer) try(ctx context.Context, accountID int64, row helpdesk.InboundMa
 	if err != nil {
 		return err
 	}
-	parsed, err := mail.Parse(raw, f.cfg.Limits)
+	// How large a mail may be is the source's to say, or whoever had it fetched again.
+	limits := f.cfg.Limits
+	limits.Size = max(limits.Size, mail.DefaultSize, int64(len(raw)))
+	parsed, err := mail.Parse(raw, limits)
 	if err != nil {
 		return unreadable{err}
 	}
-	_, err = f.cfg.Intake.File(ctx, accountID, row.ID, incoming(parsed))
+	in := incoming(parsed)
+	if in.Security, err = f.security(ctx, accountID, in.From.Email, parsed.Protection); err != nil {
+		return err
+	}
+	in.Authentication = f.fromHeader(parsed)
+	_, err = f.cfg.Intake.File(ctx, accountID, row.ID, in)
 	return err
 }
 
@@ -157,6 +174,9 @@ func incoming(m *mail.Message) helpdesk.IncomingMail {
 		Identity: identity[:], MessageID: m.MessageID, InReplyTo: m.InReplyTo, References: m.References,
 		From: sender(m), To: addresses(m.To), Cc: addresses(m.Cc), Subject: m.Subject, Date: m.Date,
 		HTML: m.HTML, Text: m.Text, AutoSubmitted: m.AutoSubmitted,
+	}
+	if report, ok := m.Report(); ok {
+		in.Report = deliveryReport(report)
 	}
 	for _, a := range m.DeliveredTo {
 		in.DeliveredTo = append(in.DeliveredTo, a.Email)
@@ -186,6 +206,20 @@ func addresses(all []mail.Address) []helpdesk.Address {
 	out := make([]helpdesk.Address, len(all))
 	for i, a := range all {
 		out[i] = helpdesk.Address{Name: a.Name, Email: a.Email}
+	}
+	return out
+}
+
+// deliveryReport says what a mail reports in the words of the help desk.
+func deliveryReport(r mail.Report) *helpdesk.DeliveryReport {
+	out := &helpdesk.DeliveryReport{MessageIDs: r.MessageIDs}
+	states := map[mail.ReportAction]helpdesk.DeliveryState{
+		mail.ReportFailed: helpdesk.DeliveryBounced, mail.ReportDelayed: helpdesk.DeliveryDeferred, mail.ReportDelivered: helpdesk.DeliverySent,
+	}
+	for _, one := range r.Recipients {
+		out.Recipients = append(out.Recipients, helpdesk.ReportedRecipient{
+			Address: one.Address, Original: one.Original, State: states[one.Action], EnhancedCode: one.Status, Response: one.Diagnostic,
+		})
 	}
 	return out
 }

@@ -58,7 +58,7 @@ func BenchmarkSend(b *testing.B) {
 	})
 	relay := newRelay(b, outbound.RelayConfig{Host: "127.0.0.1", Port: addr.Port, Encryption: outbound.EncryptionNone})
 	i := w.answer(helpdesk.InteractionInput{Body: body})
-	out := must[helpdesk.OutgoingMail](b)(w.svc.Outgoing().Begin(context.Background(), w.box.AccountID, i.ID))
+	out := must[helpdesk.OutgoingMail](b)(w.svc.Outgoing().Begin(context.Background(), w.box.AccountID, i.ID, 1))
 	again := func(b *testing.B) { // what Report did is undone
 		outcome := []helpdesk.Outcome{{DeliveryID: out.Due[0].ID, State: helpdesk.DeliveryQueued}}
 		if _, err := w.svc.Outgoing().Report(context.Background(), w.box.AccountID, i.ID, outcome); err != nil {

@@ -3,6 +3,7 @@ package outbound
 import (
 	"context"
 	"fmt"
+	"html"
 	"io"
 	"net/url"
 	"regexp"
@@ -39,7 +40,11 @@ func (s *Sender) compose(ctx context.Context, out helpdesk.OutgoingMail) *mail.O
 			Open: func() (io.ReadCloser, error) { return s.cfg.Outgoing.OpenAttachment(ctx, out.AccountID, a) },
 		})
 	}
-	m.HTML = document(inline(out.HTML, out, m.Attachments))
+	body := inline(out.HTML, out, m.Attachments)
+	if out.SeenToken != "" && s.cfg.SeenURL != nil {
+		body += fmt.Sprintf("\n"+`<img src="%s" alt="" width="1" height="1">`, html.EscapeString(s.cfg.SeenURL(out.SeenToken)))
+	}
+	m.HTML = document(body)
 	return m
 }
 

@@ -73,6 +73,8 @@ type world struct {
 	svc   *helpdesk.Service
 	desk  *helpdesk.Desk
 	box   helpdesk.Mailbox
+
+	user, account int64
 	// subject of the conversations of answer
 	subject string
 	log     bytes.Buffer
@@ -100,18 +102,30 @@ func newWorld(t testing.TB) *world {
 		t: t, store: &awayStore{Store: memstore.New()}, blobs: &awayBlobs{Blobs: memblob.New()},
 		subject: "Größe", now: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC),
 	}
-	key := bytes.Repeat([]byte("k"), 32)
-	w.svc = must[*helpdesk.Service](t)(helpdesk.New(helpdesk.Config{
-		Store: w.store, Blobs: w.blobs, Sealer: must[storage.Sealer](t)(storage.NewSealer(key)),
-		SigningKey: key, IntakeDomain: "in.example", Rand: &counter{}, Now: w.clock,
-	}))
+	w.configure(func(*helpdesk.Config) {})
 	user := must[helpdesk.User](t)(w.svc.Operator().CreateUser(ctx, helpdesk.UserInput{Email: "ann@example.org", Name: "Ann Agent"}))
 	account := must[helpdesk.Account](t)(w.svc.Operator().CreateAccount(ctx, helpdesk.AccountInput{Name: "A"}, user.ID))
+	w.user, w.account = user.ID, account.ID
 	w.desk = must[*helpdesk.Desk](t)(w.svc.Desk(ctx, w.svc.As(user.ID), account.ID))
 	w.box = must[helpdesk.Mailbox](t)(w.desk.CreateMailbox(ctx, helpdesk.MailboxInput{
 		Name: storage.Some("Support"), Email: storage.Some("support@example.org"), From: storage.Some(":user.name, :mailbox.name"),
 	}))
 	return w
+}
+
+// configure makes the service with other settings over the same data.
+func (w *world) configure(change func(*helpdesk.Config)) {
+	w.t.Helper()
+	key := bytes.Repeat([]byte("k"), 32)
+	cfg := helpdesk.Config{
+		Store: w.store, Blobs: w.blobs, Sealer: must[storage.Sealer](w.t)(storage.NewSealer(key)),
+		SigningKey: key, IntakeDomain: "in.example", Rand: &counter{}, Now: w.clock,
+	}
+	change(&cfg)
+	w.svc = must[*helpdesk.Service](w.t)(helpdesk.New(cfg))
+	if w.user != 0 {
+		w.desk = must[*helpdesk.Desk](w.t)(w.svc.Desk(context.Background(), w.svc.As(w.user), w.account))
+	}
 }
 
 // answer makes a conversation with one answer and returns it.

@@ -16,9 +16,16 @@ type Mail struct {
 	Date      time.Time // of the mail, the same in every try
 	Size      int64     // bytes
 	EightBit  bool      // some bytes are over 127
+	// Plain is the same mail in ASCII, for relays that do not take addresses with
+	// other characters in header fields (SMTPUTF8); nil: there is no other form.
+	Plain *Mail
+	// Variant tells apart mails with the same Message-ID: it names the hidden recipient
+	// whose own copy this is. Empty: none of them.
+	Variant string
 
 	source io.WriterTo
 	whole  []byte // nil for a large mail
+	seals  []byte // header fields that go before it
 }
 
 // NewMail composes the mail once to measure it, so that what cannot be composed
@@ -39,11 +46,18 @@ func NewMail(messageID string, date time.Time, source io.WriterTo) (*Mail, error
 // WriteTo writes the mail with CR LF newlines. When its length is not Size it is an
 // error, and so are those of opening and reading attachments; the mail is incomplete then.
 func (m *Mail) WriteTo(w io.Writer) (int64, error) {
-	if m.whole != nil {
-		n, err := w.Write(m.whole)
-		return int64(n), err
+	before, err := w.Write(m.seals)
+	if err != nil {
+		return int64(before), err
 	}
-	n, err := m.source.WriteTo(w)
+	var n int64
+	if m.whole != nil {
+		whole, failed := w.Write(m.whole)
+		n, err = int64(whole), failed
+	} else {
+		n, err = m.source.WriteTo(w)
+	}
+	n += int64(before)
 	if err == nil && n != m.Size {
 		err = fmt.Errorf("outbound: the mail has %d bytes, and had %d before", n, m.Size)
 	}

@@ -126,16 +126,23 @@ func (r *Relay) Check(ctx context.Context) error {
 // whose answer is 5xx has failed. Its error, a [*RelayError], means that the relay
 // could not be used: what a relay says before a mail is begun is not about the mail.
 func (r *Relay) Send(ctx context.Context, from string, to []string, m *Mail) ([]Result, error) {
+	results, _, err := r.send(ctx, from, to, m)
+	return results, err
+}
+
+// send is Send; in doubt, the connection ended while the answer to the whole mail
+// was to come.
+func (r *Relay) send(ctx context.Context, from string, to []string, m *Mail) (results []Result, doubt bool, err error) {
 	s, err := r.session(ctx)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	release := s.attend(ctx)
 	t := transaction{session: s, ctx: ctx, results: make([]Result, len(to))}
 	t.send(from, to, m)
 	release()
 	r.keep(s, t.clean && ctx.Err() == nil)
-	return t.results, nil
+	return t.results, t.doubt, nil
 }
 
 // session gives a connection that is ready for a mail: an idle one that still

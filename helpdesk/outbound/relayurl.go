@@ -40,6 +40,23 @@ var (
 	errRelayHello    = errors.New("outbound: hello in the relay URL must be a host name")
 )
 
+// ParseRelayURLs reads the URLs of several relays, separated by blanks; see
+// [ParseRelayURL].
+func ParseRelayURLs(raw string) ([]RelayConfig, error) {
+	var all []RelayConfig
+	for one := range strings.FieldsSeq(raw) {
+		cfg, err := ParseRelayURL(one)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, cfg)
+	}
+	if len(all) == 0 {
+		return nil, errRelayURL
+	}
+	return all, nil
+}
+
 // ParseRelayURL reads smtp://user:password@host:port?tls=none|starttls|tls. The
 // default of tls is starttls, and of the port 587, with tls=tls 465, with tls=none
 // 25. smtps:// is the same as smtp:// with tls=tls. The option hello sets

@@ -9,6 +9,7 @@ import (
 
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/helpdesk/mail"
+	"github.com/helpwright/helpwright/helpdesk/pgp"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 	"github.com/helpwright/helpwright/storage/jobs"
@@ -36,10 +37,17 @@ type Config struct {
 	Outgoing  *helpdesk.Outgoing // required
 	Transport Transport          // required
 
-	Timeout time.Duration // of one try of one mail; 0 means 15 min
+	// SeenURL is the address of the image that tells that a mail was opened, where the
+	// account asks for it: see transport's /seen. nil: there is none.
+	SeenURL func(token string) string
+
+	Timeout time.Duration // of one try of one mail; 0 means 15 min, which is the most
 	// GiveUp is how long a mail that cannot be composed is tried, when it is not
 	// sure that it never will be; 0 means 1 h.
 	GiveUp time.Duration
+	// TempDir is the folder of large encrypted mails while they are sent; "" means
+	// that of [os.TempDir].
+	TempDir string
 
 	Now    func() time.Time // nil: time.Now
 	Logger *slog.Logger     // nil: discards
@@ -56,7 +64,7 @@ func New(cfg Config) (*Sender, error) {
 	if err := problems.Err(); err != nil {
 		return nil, err
 	}
-	if cfg.Timeout <= 0 {
+	if cfg.Timeout <= 0 || cfg.Timeout > 15*time.Minute { // recipients are ours for half an hour
 		cfg.Timeout = 15 * time.Minute
 	}
 	if cfg.GiveUp <= 0 {
@@ -80,7 +88,7 @@ var errWaiting = errors.New("outbound: recipients wait for another try")
 // reached, so that the job is to be done again. A mail that cannot be composed
 // fails for all who are due, visibly.
 func (s *Sender) Handle(ctx context.Context, job storage.ClaimedJob) error {
-	out, err := s.cfg.Outgoing.Begin(ctx, job.AccountID, job.Subject)
+	out, err := s.cfg.Outgoing.Begin(ctx, job.AccountID, job.Subject, job.ID)
 	if fault.Is(err, fault.NotFound) {
 		return nil // deleted, or not to be sent any more
 	}
@@ -88,13 +96,15 @@ func (s *Sender) Handle(ctx context.Context, job storage.ClaimedJob) error {
 		return err
 	}
 	next := out.NextTry
-	if len(out.Due) > 0 {
-		results, err := s.try(ctx, out)
-		if err != nil {
-			return err
+	if all := letters(out); len(all) > 0 {
+		tried, failure := s.tryAll(ctx, out, all)
+		if len(tried) > 0 {
+			if next, err = s.report(ctx, out, tried); err != nil {
+				return err
+			}
 		}
-		if next, err = s.report(ctx, out, results); err != nil {
-			return err
+		if failure != nil {
+			return failure
 		}
 	}
 	if next.IsZero() {
@@ -103,22 +113,45 @@ func (s *Sender) Handle(ctx context.Context, job storage.ClaimedJob) error {
 	return jobs.RetryAt(next, errWaiting)
 }
 
-// try composes and sends to who is due. An error means that nothing was sent and
-// nothing is to be reported.
-func (s *Sender) try(ctx context.Context, out helpdesk.OutgoingMail) ([]Result, error) {
+// tried is what became of one recipient.
+type tried struct {
+	delivery int64
+	Result
+}
+
+// tryAll sends the letters of an answer, one after the other. Its error is why those
+// were not tried that are not among the results.
+func (s *Sender) tryAll(ctx context.Context, out helpdesk.OutgoingMail, all []letter) ([]tried, error) {
+	var done []tried
+	for _, l := range all {
+		results, err := s.try(ctx, out, l)
+		if err != nil {
+			return done, err
+		}
+		for i, r := range results {
+			done = append(done, tried{l.due[i].ID, r})
+		}
+	}
+	return done, nil
+}
+
+// try composes and sends a letter to who is due. An error means that nothing was
+// sent and nothing is to be reported.
+func (s *Sender) try(ctx context.Context, out helpdesk.OutgoingMail, l letter) ([]Result, error) {
 	limited, cancel := context.WithTimeout(ctx, s.cfg.Timeout)
 	defer cancel()
-	m, err := NewMail(out.MessageID, out.Date, s.compose(limited, out))
+	m, done, err := s.write(limited, out, l)
 	if err != nil {
 		reason := s.impossible(ctx, out, err)
 		if reason == "" {
 			return nil, err
 		}
 		s.cfg.Logger.WarnContext(ctx, "outbound: a mail cannot be composed", "interaction_id", out.InteractionID, "error", err)
-		return all(len(out.Due), Result{State: helpdesk.DeliveryFailed, Response: reason}), nil
+		return all(len(l.due), Result{State: helpdesk.DeliveryFailed, Response: reason}), nil
 	}
-	to := make([]string, len(out.Due))
-	for i, d := range out.Due {
+	defer done()
+	to := make([]string, len(l.due))
+	for i, d := range l.due {
 		to[i] = d.Address
 	}
 	results, err := s.cfg.Transport.Send(limited, out.From.Email, to, m)
@@ -135,10 +168,55 @@ func (s *Sender) try(ctx context.Context, out helpdesk.OutgoingMail) ([]Result, 
 	return results[:len(to)], nil
 }
 
+// write composes a letter, in ASCII too where that is another mail, and signs it. A
+// mail that cannot be signed leaves unsigned. What was needed meanwhile is given up
+// by done.
+func (s *Sender) write(ctx context.Context, out helpdesk.OutgoingMail, l letter) (m *Mail, done func(), err error) {
+	composed := s.compose(ctx, out)
+	m, done, err = s.measure(ctx, composed, l)
+	if err != nil {
+		return nil, nil, err
+	}
+	if m.EightBit {
+		composed := *composed
+		composed.ASCII = true
+		if plain, plainDone, err := s.measure(ctx, &composed, l); err == nil {
+			m.Plain = plain
+			first := done
+			done = func() { first(); plainDone() }
+		}
+	}
+	if err := m.Sign(out.DKIM); err != nil {
+		s.cfg.Logger.ErrorContext(ctx, "outbound: a mail leaves without a DKIM signature", "interaction_id", out.InteractionID, "error", err)
+	}
+	return m, done, nil
+}
+
+func (s *Sender) measure(ctx context.Context, composed *mail.Outgoing, l letter) (m *Mail, done func(), err error) {
+	source, err := s.source(composed, l)
+	if err != nil {
+		return nil, nil, err
+	}
+	done = func() {
+		if err := source.Close(); err != nil {
+			s.cfg.Logger.WarnContext(ctx, "outbound: a temporary file stays behind", "error", err)
+		}
+	}
+	if m, err = NewMail(composed.MessageID, composed.Date, source); err != nil {
+		done()
+		return nil, nil, err
+	}
+	m.Variant = l.variant()
+	return m, done, nil
+}
+
 // impossible says why a mail can never be composed; "" when it may yet be.
 func (s *Sender) impossible(ctx context.Context, out helpdesk.OutgoingMail, err error) string {
 	if invalid, ok := errors.AsType[*mail.InvalidError](err); ok {
 		return "The mail cannot be composed: " + invalid.Field + " " + invalid.Reason + "."
+	}
+	if key, ok := errors.AsType[*pgp.Error](err); ok {
+		return "The mail was not sent: a PGP key that it has to be encrypted to " + key.Reason + "."
 	}
 	switch {
 	case fault.Is(err, fault.NotFound):
@@ -151,7 +229,7 @@ func (s *Sender) impossible(ctx context.Context, out helpdesk.OutgoingMail, err 
 
 // report records results. It is done even when ctx has ended, and tried several
 // times: what is not recorded is sent again.
-func (s *Sender) report(ctx context.Context, out helpdesk.OutgoingMail, results []Result) (time.Time, error) {
+func (s *Sender) report(ctx context.Context, out helpdesk.OutgoingMail, results []tried) (time.Time, error) {
 	outcomes := make([]helpdesk.Outcome, len(results))
 	counts := map[helpdesk.DeliveryState]int{}
 	codes := make([]int, len(results))
@@ -160,7 +238,7 @@ func (s *Sender) report(ctx context.Context, out helpdesk.OutgoingMail, results 
 			r.State = helpdesk.DeliveryDeferred
 		}
 		outcomes[i] = helpdesk.Outcome{
-			DeliveryID: out.Due[i].ID, State: r.State, Code: r.Code, EnhancedCode: r.EnhancedCode, Response: r.Response,
+			DeliveryID: r.delivery, State: r.State, Code: r.Code, EnhancedCode: r.EnhancedCode, Response: r.Response,
 		}
 		counts[r.State]++
 		codes[i] = r.Code

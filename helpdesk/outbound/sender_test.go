@@ -219,7 +219,7 @@ func TestOutcomes(t *testing.T) {
 
 func compare(t *testing.T, got, want []helpdesk.Delivery) {
 	t.Helper()
-	ignore := cmpopts.IgnoreFields(helpdesk.Delivery{}, "ID", "InteractionID", "Field", "Attempts", "NextAttemptAt", "CreatedAt", "UpdatedAt")
+	ignore := cmpopts.IgnoreFields(helpdesk.Delivery{}, "ID", "AddressKey", "InteractionID", "Field", "Attempts", "NextAttemptAt", "CreatedAt", "UpdatedAt")
 	if diff := cmp.Diff(want, got, ignore); diff != "" {
 		t.Error(diff)
 	}

@@ -18,7 +18,8 @@ import (
 // with all recipients, hidden ones among them; then follows the mail.
 //
 // File names begin with the time of the mail and end with a hash of its Message-ID
-// and ".eml": they sort by time, and the same mail once more replaces its file.
+// and ".eml": they sort by time, and the same mail once more replaces its file. The
+// copies of an encrypted mail for hidden recipients have files of their own.
 type Spool struct{ root *os.Root }
 
 // NewSpool makes the directory, readable by its owner only, if it is not there.
@@ -44,7 +45,11 @@ func (s *Spool) Send(ctx context.Context, from string, to []string, m *Mail) ([]
 	if strings.ContainsAny(from+strings.Join(to, ""), "\r\n") {
 		return nil, errors.New("outbound: spool: an address has a line break")
 	}
-	sum := sha256.Sum256([]byte(m.MessageID))
+	id := m.MessageID
+	if m.Variant != "" {
+		id += "\x00" + m.Variant
+	}
+	sum := sha256.Sum256([]byte(id))
 	name := fmt.Sprintf("%s-%x.eml", m.Date.UTC().Format("20060102T150405.000000Z"), sum[:8])
 	if err := s.write(name, from, to, m); err != nil {
 		return nil, fmt.Errorf("outbound: spool: %w", err)

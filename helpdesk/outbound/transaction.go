@@ -22,14 +22,25 @@ type transaction struct {
 	ctx     context.Context
 	results []Result
 	clean   bool // the session can take another mail
+	doubt   bool // the relay may have taken the mail, though it did not say so
 }
 
 // send fills in the results.
 func (t *transaction) send(from string, to []string, m *Mail) {
-	t.clean = true // nothing was said yet
+	t.clean = true                                     // nothing was said yet
+	international, _ := t.client.Extension("SMTPUTF8") // RFC 6531
+	if m.EightBit && !international && m.Plain != nil {
+		m = m.Plain
+	}
 	sender, problem := t.envelopeAddress(from)
 	if problem == nil {
 		problem = t.tooLarge(m)
+	}
+	if any8bit, _ := t.client.Extension("8BITMIME"); problem == nil && m.EightBit && !international && !any8bit { // RFC 6152
+		problem = &Result{
+			State: helpdesk.DeliveryFailed, EnhancedCode: "5.6.3",
+			Response: "The mail has characters beyond ASCII, and the mail relay takes none (8BITMIME, SMTPUTF8).",
+		}
 	}
 	if problem != nil {
 		t.settle(*problem)
@@ -44,9 +55,8 @@ func (t *transaction) send(from string, to []string, m *Mail) {
 	if !slices.ContainsFunc(t.results, func(r Result) bool { return r.State == "" }) {
 		return
 	}
-	offered, _ := t.client.Extension("SMTPUTF8") // RFC 6531
 	needed := m.EightBit || !ascii(sender) || !ascii(strings.Join(recipients, ""))
-	if err := t.client.Mail(sender, &smtp.MailOptions{Size: m.Size, UTF8: offered && needed}); err != nil {
+	if err := t.client.Mail(sender, &smtp.MailOptions{Size: m.Size, UTF8: international && needed}); err != nil {
 		t.settle(t.outcome(err, "sender"))
 		t.reset(err)
 		return
@@ -133,6 +143,7 @@ func (t *transaction) data(m *Mail) Result {
 	if err != nil {
 		refusal := t.outcome(err, "mail")
 		t.clean = refusal.Code != 0 && refusal.Code != 421
+		t.doubt = refusal.Code == 0
 		return refusal
 	}
 	t.clean = true

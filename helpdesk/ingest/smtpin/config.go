@@ -1,6 +1,7 @@
 package smtpin
 
 import (
+	"context"
 	"crypto/tls"
 	"log/slog"
 	"net"
@@ -16,10 +17,16 @@ import (
 type Config struct {
 	Intake *helpdesk.Intake // required
 
-	Listen   string       // address to listen on, such as ":25"; required without a Listener
+	// Listen is the address to listen on, such as ":25", or "unix:/run/hw.sock" for a
+	// socket; required without a Listener.
+	Listen   string
 	Listener net.Listener // used instead of Listen, and closed by Run
 	Domain   string       // name in the greeting and in Received; default "localhost"
 	TLS      *tls.Config  // offers STARTTLS (RFC 3207); nil: it is not offered
+	// LMTP speaks the protocol of local delivery (RFC 2033) in place of SMTP: each
+	// recipient gets an answer of its own, so that the client need not try again what
+	// was stored. It is for a mail server in front, not for the internet.
+	LMTP bool
 
 	// MaxSize is the largest mail in bytes; default 50 MiB less 64 KiB, so that it
 	// stays within [mail.DefaultSize] with the fields that are put in front.
@@ -40,6 +47,11 @@ type Config struct {
 	// Drain is how long mails that are being received may take when Run is to end;
 	// default 8 s.
 	Drain time.Duration
+
+	// Authenticate finds out where a mail comes from, before it is acknowledged. It has
+	// to end in time, and nothing is refused for what it says. nil: nothing is known.
+	// ingest.Authenticator makes one.
+	Authenticate func(ctx context.Context, d Delivery) helpdesk.MailAuthentication
 
 	Now    func() time.Time // of Received; nil: time.Now
 	Logger *slog.Logger     // nil: discards
@@ -91,4 +103,20 @@ func (c Config) validate() error {
 func isHostName(s string) bool {
 	const allowed = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._:[]"
 	return s != "" && len(s) <= 255 && !strings.ContainsFunc(s, func(r rune) bool { return !strings.ContainsRune(allowed, r) })
+}
+
+// protocol is what the greeting says.
+func (c Config) protocol() string {
+	if c.LMTP {
+		return "LMTP"
+	}
+	return "ESMTP"
+}
+
+// source is the name of the server's mails in the ledger.
+func (c Config) source() string {
+	if c.LMTP {
+		return "lmtp"
+	}
+	return "smtp"
 }

@@ -29,6 +29,8 @@ func (ss *session) data(ctx context.Context, argument string) error {
 		return &reply{501, "5.5.4", "DATA has no argument"}
 	case e == nil:
 		return &reply{503, "5.5.1", "Say MAIL first"}
+	case e.recipients == 0 && ss.srv.cfg.LMTP:
+		return &reply{503, "5.5.1", "There is no valid recipient"} // RFC 2033 section 4.2
 	case e.recipients == 0:
 		return &reply{554, "5.5.1", "There is no valid recipient"}
 	}
@@ -44,15 +46,32 @@ func (ss *session) data(ctx context.Context, argument string) error {
 	mail := incoming{srv: ss.srv}
 	defer mail.discard()
 	if err := ss.receive(&mail); err != nil {
+		if r, refused := errors.AsType[*reply](err); refused && ss.srv.cfg.LMTP {
+			for range e.order[1:] { // an answer for each recipient; the last is the error's
+				ss.say(r.code, r.enhanced, r.text)
+			}
+		}
 		return err
 	}
-	if err := ss.take(ctx, e, mail.body); err != nil {
-		return err
-	}
+	answers := ss.take(ctx, e, mail.body)
 	ss.since = time.Now()
-	ss.say(250, "2.6.0", "Mail taken")
+	if ss.srv.cfg.LMTP {
+		for _, mailbox := range e.order {
+			r := answers[mailbox]
+			ss.say(r.code, r.enhanced, r.text)
+		}
+		return ss.flush()
+	}
+	for _, r := range answers {
+		if r != mailTaken {
+			return r
+		}
+	}
+	ss.say(mailTaken.code, mailTaken.enhanced, mailTaken.text)
 	return ss.flush() // while it is still receiving: the client must hear of it
 }
+
+var mailTaken = &reply{250, "2.6.0", "Mail taken"}
 
 // incoming is a mail that is being received.
 type incoming struct {
@@ -133,23 +152,31 @@ func (ss *session) receive(m *incoming) error {
 	}
 }
 
-// take hands a mail to every mailbox it is for. The client hears of success only
-// when all of them have it; when it tries again, those that had it know it by its
-// identity.
-func (ss *session) take(ctx context.Context, e *envelope, body []byte) error {
+// take hands a mail to every mailbox it is for, and answers for each. An SMTP client
+// hears of success only when all of them have it: the first failure ends it. When the
+// client tries again, those that had it know it by its identity.
+func (ss *session) take(ctx context.Context, e *envelope, body []byte) []*reply {
+	cfg := ss.srv.cfg
 	received := ss.received(e)
-	boxes := make([]int64, 0, len(e.mailboxes))
-	for _, t := range e.mailboxes {
+	authentication := ss.authenticate(ctx, e.from, body)
+	var boxes []int64
+	answers := make([]*reply, len(e.mailboxes))
+	for i, t := range e.mailboxes {
 		raw := slices.Concat([]byte(trace(e.from, t.addresses, received)), body)
-		mails := []helpdesk.RawMail{{Raw: raw}}
-		if err := ss.srv.cfg.Intake.Take(ctx, t.mailbox.AccountID, t.mailbox.ID, "smtp", mails, nil); err != nil {
-			ss.srv.cfg.Logger.ErrorContext(ctx, "smtp: storing a mail failed", "mailbox_id", t.mailbox.ID, "bytes", len(raw), "error", err)
-			return errTryAgain
+		mails := []helpdesk.RawMail{{Raw: raw, Authentication: authentication}}
+		answers[i] = mailTaken
+		if err := cfg.Intake.Take(ctx, t.mailbox.AccountID, t.mailbox.ID, cfg.source(), mails, nil); err != nil {
+			cfg.Logger.ErrorContext(ctx, "smtp: storing a mail failed", "mailbox_id", t.mailbox.ID, "bytes", len(raw), "error", err)
+			answers[i] = errTryAgain
+			if !cfg.LMTP {
+				return answers[:i+1]
+			}
+			continue
 		}
 		boxes = append(boxes, t.mailbox.ID)
 	}
-	ss.srv.cfg.Logger.InfoContext(ctx, "smtp: mail taken", "mailbox_ids", boxes, "recipients", e.recipients, "bytes", len(body), "tls", ss.secure)
-	return nil
+	cfg.Logger.InfoContext(ctx, "smtp: mail taken", "mailbox_ids", boxes, "recipients", e.recipients, "bytes", len(body), "tls", ss.secure)
+	return answers
 }
 
 // trace is what final delivery puts in front of a mail.
@@ -172,6 +199,10 @@ func (ss *session) received(e *envelope) string {
 	}
 	with := "SMTP"
 	switch {
+	case ss.srv.cfg.LMTP && e.utf8:
+		with = "UTF8LMTP"
+	case ss.srv.cfg.LMTP:
+		with = "LMTP"
 	case e.utf8:
 		with = "UTF8SMTP"
 	case ss.extended:

@@ -127,7 +127,7 @@ func (w *world) raws(t testing.TB, box int) []string {
 		blob := must[io.ReadCloser](t)(desk.OpenRaw(ctx, m.MailboxID, m.ID))
 		raws = append([]string{string(must[[]byte](t)(io.ReadAll(blob)))}, raws...)
 		blob.Close()
-		if m.Source != "smtp" || m.Position != "" {
+		if m.Source != "smtp" && m.Source != "lmtp" || m.Position != "" {
 			t.Errorf("source %q, position %q", m.Source, m.Position)
 		}
 	}
@@ -138,7 +138,7 @@ func (w *world) raws(t testing.TB, box int) []string {
 func (w *world) start(t testing.TB, cfg smtpin.Config) (addr string, stop func()) {
 	t.Helper()
 	cfg.Intake, cfg.Domain = w.svc.Intake(), "mx.example"
-	if cfg.Listener == nil {
+	if cfg.Listener == nil && cfg.Listen == "" {
 		cfg.Listen = "127.0.0.1:0"
 	}
 	cfg.Now = func() time.Time { return time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC) }

@@ -97,9 +97,11 @@ func (e *envelope) add(t target) {
 	for i, known := range e.mailboxes {
 		if known.mailbox.ID == t.mailbox.ID && known.mailbox.AccountID == t.mailbox.AccountID {
 			e.mailboxes[i].addresses = append(known.addresses, t.addresses...)
+			e.order = append(e.order, i)
 			return
 		}
 	}
+	e.order = append(e.order, len(e.mailboxes))
 	e.mailboxes = append(e.mailboxes, t)
 }
 

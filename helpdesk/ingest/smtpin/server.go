@@ -5,8 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"os"
+	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 )
 
@@ -31,11 +34,36 @@ func New(cfg Config) (*Server, error) {
 	listener := cfg.Listener
 	if listener == nil {
 		var err error
-		if listener, err = net.Listen("tcp", cfg.Listen); err != nil {
+		if listener, err = listen(cfg.Listen); err != nil {
 			return nil, fmt.Errorf("smtpin: %w", err)
 		}
 	}
 	return &Server{cfg: cfg, listener: listener, sessions: map[*session]struct{}{}}, nil
+}
+
+// listen listens on a TCP address or a socket. One that a crash has left behind is
+// removed, if nobody answers there.
+func listen(address string) (net.Listener, error) {
+	path, isSocket := strings.CutPrefix(address, "unix:")
+	if !isSocket {
+		return net.Listen("tcp", address)
+	}
+	listener, err := net.Listen("unix", path)
+	if errors.Is(err, syscall.EADDRINUSE) {
+		conn, dialErr := net.Dial("unix", path)
+		if dialErr == nil {
+			_ = conn.Close()
+			return nil, err
+		}
+		if errors.Is(dialErr, syscall.ECONNREFUSED) && os.Remove(path) == nil {
+			listener, err = net.Listen("unix", path)
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	// The mail server in front runs as another user, mostly of the same group.
+	return listener, os.Chmod(path, 0o660)
 }
 
 // Addr is the address that the server listens on.

@@ -51,6 +51,7 @@ type envelope struct {
 	utf8       bool // SMTPUTF8
 	recipients int
 	mailboxes  []target
+	order      []int // of recipients: index of their mailbox
 }
 
 // target is a mailbox and by which addresses it was reached.
@@ -138,7 +139,7 @@ func (ss *session) run(ctx context.Context) {
 		}
 	}()
 	ss.since = time.Now()
-	ss.say(220, "", ss.srv.cfg.Domain+" ESMTP")
+	ss.say(220, "", ss.srv.cfg.Domain+" "+ss.srv.cfg.protocol())
 	for {
 		line, err := ss.command()
 		if err == nil {
@@ -222,9 +223,18 @@ func (ss *session) flush() error {
 func (ss *session) handle(ctx context.Context, line string) error {
 	verb, argument, _ := strings.Cut(line, " ")
 	argument = strings.TrimSpace(argument)
-	switch strings.ToUpper(verb) {
+	verb = strings.ToUpper(verb)
+	if ss.srv.cfg.LMTP {
+		switch verb { // RFC 2033 section 4.1
+		case "LHLO":
+			verb = "EHLO"
+		case "EHLO", "HELO":
+			return &reply{500, "5.5.1", "This is LMTP: say LHLO"}
+		}
+	}
+	switch verb {
 	case "EHLO", "HELO":
-		return ss.greet(strings.EqualFold(verb, "EHLO"), argument)
+		return ss.greet(verb == "EHLO", argument)
 	case "MAIL":
 		return ss.mail(argument)
 	case "RCPT":

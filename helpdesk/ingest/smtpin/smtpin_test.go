@@ -398,7 +398,7 @@ func TestReplyToken(t *testing.T) {
 		Interactions: []helpdesk.InteractionInput{{Type: helpdesk.TypeUser, Body: "Hello"}},
 	}))
 	page := must[storage.Page[helpdesk.Interaction]](t)(w.desks[0].Interactions(ctx, conversation.ID, storage.PageRequest{}))
-	out := must[helpdesk.OutgoingMail](t)(w.svc.Outgoing().Begin(ctx, w.boxes[0].AccountID, page.Items[0].ID))
+	out := must[helpdesk.OutgoingMail](t)(w.svc.Outgoing().Begin(ctx, w.boxes[0].AccountID, page.Items[0].ID, 1))
 	dial(t, addr).send(simple+".\r\n", "250", out.ReplyTo)
 	if raw := w.raws(t, 0)[0]; !strings.Contains(raw, "Delivered-To: "+out.ReplyTo+"\r\n") {
 		t.Errorf("no token in %q", raw)

@@ -48,6 +48,21 @@ func (g Guard[P, R, T]) Write(p P) (Begin[T], error) {
 	return g.begin, nil
 }
 
+// Rehearsal is a guard of the same permissions and reader whose transactions are
+// undone at their end, with err.
+func (g Guard[P, R, T]) Rehearsal(err error) Guard[P, R, T] {
+	begin := g.begin
+	g.begin = func(ctx context.Context, fn func(ctx context.Context, tx T) error) error {
+		return begin(ctx, func(ctx context.Context, tx T) error {
+			if failed := fn(ctx, tx); failed != nil {
+				return failed
+			}
+			return err
+		})
+	}
+	return g
+}
+
 // Allows reports whether p is held. The zero guard allows nothing.
 func (g Guard[P, R, T]) Allows(p P) bool { return g.allows != nil && g.allows(p) }
 

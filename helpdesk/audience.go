@@ -1,0 +1,53 @@
+package helpdesk
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/helpwright/helpwright/storage"
+)
+
+// Audience is who beside the members may see an interaction, as keys of addresses
+// (see [EmailKey]): a customer sees what they wrote and what was mailed to them. It
+// is empty for notes, drafts, forwards, answers whose sending has not begun, and
+// types that are not known here.
+func (i Interaction) Audience() []string {
+	if i.Status != StatusPosted || i.IsForward {
+		return nil
+	}
+	var addresses []string
+	switch {
+	case i.Type == TypeCustomer:
+		addresses = slices.Concat([]string{i.CustomerEmail}, i.To, i.Cc)
+	case i.Type == TypeUser && !i.SendStartedAt.IsZero():
+		addresses = slices.Concat(i.To, i.Cc, i.Bcc)
+	}
+	var keys []string
+	for _, a := range addresses {
+		if key := EmailKey(a); key != "" && !strings.Contains(key, "\n") && !slices.Contains(keys, key) {
+			keys = append(keys, key)
+		}
+	}
+	return keys
+}
+
+// meets reports whether the audience has any of the keys.
+func (i Interaction) meets(keys []string) bool {
+	return slices.ContainsFunc(i.Audience(), func(k string) bool { return slices.Contains(keys, k) })
+}
+
+// markSeen records that the customer of a conversation has seen users' interactions,
+// the first time only, and returns those that nobody had seen before.
+func markSeen(ctx context.Context, tx Tx, c Conversation, ids []int64, at time.Time) ([]int64, error) {
+	first, err := tx.MarkSeen(ctx, ids, at)
+	if err != nil || len(first) == 0 {
+		return nil, err
+	}
+	events := make([]storage.Event, len(first))
+	for n, id := range first {
+		events[n] = storage.Event{Type: "interaction.seen", Subject: id, MailboxID: c.MailboxID, ConversationID: c.ID, Data: eventData(id), Time: at}
+	}
+	return first, tx.Emit(ctx, events...)
+}

@@ -1,0 +1,135 @@
+package helpdesk_test
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/helpwright/helpwright/helpdesk"
+)
+
+// deliver takes a mail from a source with what was found out about it, and files it.
+func (b *bundle) deliver(source string, a helpdesk.MailAuthentication, m helpdesk.IncomingMail) helpdesk.Interaction {
+	b.t.Helper()
+	b.taken++
+	m.MessageID = fmt.Sprintf("delivered%d@example.com", b.taken)
+	sum := sha256.Sum256([]byte(m.MessageID))
+	m.Identity = sum[:]
+	intake := b.svc.Intake()
+	raw := []helpdesk.RawMail{{Raw: []byte(m.MessageID), Authentication: a}}
+	if err := intake.Take(b.ctx, b.account.ID, b.mailbox.ID, source, raw, nil); err != nil {
+		b.t.Fatal(err)
+	}
+	waiting := must(intake.Waiting(b.ctx, b.account.ID, b.mailbox.ID, 0, 10))(b.t)
+	row := must(intake.File(b.ctx, b.account.ID, waiting[0].ID, m))(b.t)
+	if row.State != helpdesk.InboundFiled {
+		b.t.Fatalf("the mail is %s: %s", row.State, row.Reason)
+	}
+	return must(b.desk.Interaction(b.ctx, row.ConversationID, row.InteractionID))(b.t)
+}
+
+func evaluated(source, dmarc, domain, policy string) helpdesk.MailAuthentication {
+	return helpdesk.MailAuthentication{
+		Source: source, SPF: helpdesk.AuthCheck{Result: dmarc, Domain: domain},
+		DMARC: helpdesk.AuthPolicy{Result: dmarc, Domain: domain, Policy: policy}, FromAligned: dmarc == helpdesk.AuthPass,
+	}
+}
+
+// A mail never becomes an agent's answer. Whoever it claims to be from, it joins a
+// conversation only when that can be true.
+func TestForgedSender(t *testing.T) {
+	t.Parallel()
+	const member = "the sender's address is a member's, and nothing shows that the mail is the member's"
+	const disowned = "the domain of the sender's address disowns the mail (DMARC)"
+	unknown := helpdesk.MailAuthentication{}
+	for name, tt := range map[string]struct {
+		from  string
+		auth  helpdesk.MailAuthentication
+		token bool   // sent to the reply address, too
+		want  string // rule, or why it was refused
+	}{
+		"a customer":                          {"ada@example.com", unknown, false, "references"},
+		"a customer, proved":                  {"ada@example.com", evaluated("intake", "pass", "example.com", "reject"), false, "references"},
+		"a customer, disowned":                {"ada@example.com", evaluated("intake", "fail", "example.com", "reject"), false, disowned},
+		"a customer, to be put aside":         {"ada@example.com", evaluated("intake", "fail", "example.com", "quarantine"), false, disowned},
+		"a customer, fails and nobody minds":  {"ada@example.com", evaluated("intake", "fail", "example.com", "none"), false, "references"},
+		"a customer, nobody knows":            {"ada@example.com", evaluated("intake", "temperror", "example.com", ""), false, "references"},
+		"a customer, disowned, with a token":  {"ada@example.com", evaluated("intake", "fail", "example.com", "reject"), true, "token"},
+		"an agent, forged":                    {"OWNER@example.org", evaluated("intake", "fail", "example.org", "reject"), false, member},
+		"an agent, of whom nothing is known":  {"owner@example.org", unknown, false, member},
+		"an agent, forged, with a token":      {"owner@example.org", evaluated("intake", "none", "example.org", ""), true, member},
+		"an agent, proved":                    {"owner@example.org", evaluated("intake", "pass", "example.org", "reject"), false, "references"},
+		"an agent, proved, with a token":      {"owner@example.org", evaluated("intake", "pass", "example.org", "reject"), true, "token"},
+		"an agent, proved for another domain": {"owner@example.org", evaluated("intake", "pass", "example.com", "reject"), true, member},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBundle(t)
+			id := b.receive(opening()).ConversationID
+			answer := b.answer(id, helpdesk.InteractionInput{To: []string{"ada@example.com"}, Cc: []string{"owner@example.org"}})
+			m := helpdesk.IncomingMail{From: helpdesk.Address{Email: tt.from}, InReplyTo: []string{answer.MessageID}, Text: "It works now."}
+			if tt.token {
+				m.To = []helpdesk.Address{{Email: begin(b, answer.ID).ReplyTo}}
+			}
+			i := b.deliver("smtp", tt.auth, m)
+			got := i.Threading.Rule
+			if len(i.Threading.Refused) > 0 {
+				got = i.Threading.Refused[0].Reason
+			}
+			if got != tt.want || (i.ConversationID == id) != (i.Threading.Rule != "new") {
+				t.Errorf("%q in %d, want %q", got, i.ConversationID, tt.want)
+			}
+			if i.Type != helpdesk.TypeCustomer || i.UserID != 0 || i.PostedByID != 0 {
+				t.Errorf("it is a %s's", i.Type)
+			}
+			// What follows the forged one in its own conversation is no answer of ours either.
+			for _, one := range b.interactions(i.ConversationID) {
+				if one.Type == helpdesk.TypeUser && one.ID != answer.ID {
+					t.Errorf("%d is a user's", one.ID)
+				}
+			}
+		})
+	}
+}
+
+// What stands in the header counts only where strangers cannot have written it.
+func TestAuthenticationOfHeader(t *testing.T) {
+	t.Parallel()
+	pass, fail := evaluated("header", "pass", "example.com", "reject"), evaluated("header", "fail", "example.com", "reject")
+	direct := evaluated("intake", "fail", "example.com", "reject")
+	relayed := evaluated("intake", "unknown", "example.com", "reject")
+	relayed.Relayed = true
+	signed := evaluated("intake", "pass", "example.com", "reject")
+	signed.Relayed = true
+	withRelay := func(a helpdesk.MailAuthentication) helpdesk.MailAuthentication {
+		a.Relayed = true
+		return a
+	}
+	elsewhere := helpdesk.MailAuthentication{
+		Source: "header", SPF: helpdesk.AuthCheck{Result: "pass", Domain: "example.net"}, DMARC: helpdesk.AuthPolicy{Result: "permerror"},
+	}
+	for name, tt := range map[string]struct {
+		source       string
+		auth, header helpdesk.MailAuthentication
+		want         helpdesk.MailAuthentication
+	}{
+		"fetched":                             {"imap", helpdesk.MailAuthentication{}, pass, pass},
+		"fetched, nobody is trusted":          {"imap", helpdesk.MailAuthentication{}, helpdesk.MailAuthentication{}, helpdesk.MailAuthentication{}},
+		"at our door, a forged header":        {"smtp", direct, pass, direct},
+		"at our door, which looks at nothing": {"smtp", helpdesk.MailAuthentication{}, pass, helpdesk.MailAuthentication{}},
+		"through a relay":                     {"smtp", relayed, pass, withRelay(pass)},
+		"through a relay, disowned":           {"smtp", relayed, fail, withRelay(fail)},
+		"through a relay, signed":             {"smtp", signed, fail, signed},
+		"through a relay without a header":    {"smtp", relayed, helpdesk.MailAuthentication{}, relayed},
+		"of another domain":                   {"imap", helpdesk.MailAuthentication{}, evaluated("header", "pass", "example.net", ""), elsewhere},
+	} {
+		b := newBundle(t)
+		m := opening()
+		m.Authentication = tt.header
+		if diff := cmp.Diff(tt.want, b.deliver(tt.source, tt.auth, m).Authentication); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
+	}
+}

@@ -1,0 +1,126 @@
+package helpdesk
+
+import (
+	"context"
+	"crypto"
+	"crypto/ed25519"
+	"crypto/rsa"
+	"crypto/x509"
+	"encoding/asn1"
+	"errors"
+	"slices"
+	"strings"
+
+	"golang.org/x/net/idna"
+
+	"github.com/helpwright/helpwright/storage"
+	"github.com/helpwright/helpwright/storage/fault"
+)
+
+// DKIMKey signs mail in the name of a domain (RFC 6376). The key is *rsa.PrivateKey
+// or ed25519.PrivateKey.
+type DKIMKey struct {
+	Domain   string
+	Selector string
+	Key      crypto.Signer
+}
+
+// String leaves the key out.
+func (k DKIMKey) String() string { return k.Selector + "._domainkey." + k.Domain }
+
+// ed25519Suffix makes the selector of a domain's Ed25519 key.
+const ed25519Suffix = "-ed"
+
+// sealKeys stores the private keys of a domain, one after the other.
+func (s *Service) sealKeys(d *Domain, keys ...crypto.Signer) error {
+	var private []byte
+	for _, key := range keys {
+		one, err := x509.MarshalPKCS8PrivateKey(key)
+		if err != nil {
+			return fault.Wrap(fault.Internal, "making a DKIM key", err)
+		}
+		private = append(private, one...)
+	}
+	var err error
+	if d.SealedKey, err = s.cfg.Sealer.Seal(private, dkimContext(d)); err != nil {
+		return fault.Wrap(fault.Internal, "sealing a DKIM key", err)
+	}
+	return nil
+}
+
+// openKeys are the private keys of a domain whose records were there at the last
+// look.
+func (s *Service) openKeys(d Domain) ([]DKIMKey, error) {
+	rest, err := s.cfg.Sealer.Open(d.SealedKey, dkimContext(&d))
+	if err != nil {
+		return nil, err
+	}
+	var keys []DKIMKey
+	for len(rest) > 0 {
+		var one asn1.RawValue
+		if rest, err = asn1.Unmarshal(rest, &one); err != nil {
+			return nil, err
+		}
+		parsed, err := x509.ParsePKCS8PrivateKey(one.FullBytes)
+		if err != nil {
+			return nil, err
+		}
+		k := DKIMKey{Domain: d.Name, Selector: d.Selector}
+		switch key := parsed.(type) {
+		case *rsa.PrivateKey:
+			k.Key = key
+		case ed25519.PrivateKey:
+			k.Key, k.Selector = key, d.Selector+ed25519Suffix
+		default:
+			return nil, errors.New("helpdesk: an unknown kind of DKIM key")
+		}
+		published := func(r DNSRecord) bool { return r.Verified && r.Hostname == k.String() }
+		if slices.ContainsFunc(d.Records, published) {
+			keys = append(keys, k)
+		}
+	}
+	return keys, nil
+}
+
+// signers are the keys that sign mail of an address: those of its domain or of the
+// nearest domain above that the account has verified. A key that does not open is
+// logged and left out: mail without a signature is better than none.
+func (s *Service) signers(ctx context.Context, r Reader, from string) ([]DKIMKey, error) {
+	_, host, _ := cutLast(from, "@")
+	host, err := idna.Lookup.ToASCII(host)
+	if err != nil {
+		return nil, nil //nolint:nilerr // no domain that could be verified
+	}
+	best := Domain{}
+	var after *storage.Position
+	for {
+		page, err := r.Domains(ctx, storage.Seek{From: after, Limit: 100})
+		if err != nil {
+			return nil, err
+		}
+		for _, d := range page {
+			above := d.Name == host || strings.HasSuffix(host, "."+d.Name)
+			if above && len(d.Name) > len(best.Name) && d.signs() {
+				best = d
+			}
+			after = &storage.Position{ID: d.ID}
+		}
+		if len(page) < 100 {
+			break
+		}
+	}
+	if best.ID == 0 {
+		return nil, nil
+	}
+	keys, err := s.openKeys(best)
+	if err != nil {
+		s.cfg.Logger.ErrorContext(ctx, "a DKIM key cannot be read, mail leaves without its signature", "domain_id", best.ID, "error", err)
+		return nil, nil
+	}
+	return keys, nil
+}
+
+// signs reports whether a DKIM key of the domain is published.
+func (d Domain) signs() bool {
+	return slices.ContainsFunc(d.Records, func(r DNSRecord) bool { return r.Label == LabelDKIM && r.Verified })
+}

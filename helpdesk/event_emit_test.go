@@ -1,0 +1,182 @@
+package helpdesk
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// silent are the exported methods that change something and write no event, with the
+// reason. All others must.
+var silent = map[string]string{
+	"Desk.DeleteAccount":         "the log goes with the account",
+	"Desk.MarkRead":              "what one member has read is no change for others",
+	"Desk.MarkUnread":            "as MarkRead",
+	"Desk.Touch":                 "a member's activity, every minute",
+	"Intake.ReportFetch":         "how fetching goes, with every poll",
+	"Intake.KeepRefreshToken":    "what the mail provider handed out for the next login",
+	"Admin.CreateUser":           "users are above accounts, which have the logs",
+	"Admin.UpdateMe":             "as CreateUser",
+	"Admin.CreateToken":          "as CreateUser",
+	"Admin.CreateOwnToken":       "as CreateUser",
+	"Admin.DeleteOwnToken":       "as CreateUser",
+	"Service.Authenticate":       "the last use of a token",
+	"Service.AuthenticatePortal": "the last use of a key",
+	"Service.StartSession":       "as CreateUser",
+	"Service.EndSession":         "as CreateUser",
+}
+
+// calls are the names of what a function calls: of the store's transaction, and of
+// this package.
+type calls struct{ store, methods, functions []string }
+
+// TestEveryChangeIsAnEvent follows the calls of every exported method: one that
+// reaches a writing method of the store has to reach Emit too.
+func TestEveryChangeIsAnEvent(t *testing.T) {
+	t.Parallel()
+	writes := writingMethods()
+	functions, exported := callGraph(t)
+	for _, name := range exported {
+		reached := reach(functions, name)
+		changes := slices.ContainsFunc(reached.store, func(m string) bool { return writes[m] })
+		emits := slices.Contains(reached.store, "Emit")
+		_, excused := silent[name]
+		switch {
+		case changes && !emits && !excused:
+			t.Errorf("%s changes data and writes no event", name)
+		case excused && (!changes || emits):
+			t.Errorf("%s is excused and need not be", name)
+		}
+	}
+	for name := range silent {
+		if !slices.Contains(exported, name) {
+			t.Errorf("there is no %s to excuse", name)
+		}
+	}
+}
+
+// writingMethods are those of a transaction that are no reader's and not the outbox's.
+func writingMethods() map[string]bool {
+	writes := map[string]bool{}
+	for _, of := range []struct{ all, but reflect.Type }{
+		{reflect.TypeFor[Tx](), reflect.TypeFor[Reader]()}, {reflect.TypeFor[SystemTx](), reflect.TypeFor[Directory]()},
+	} {
+		for i := range of.all.NumMethod() {
+			name := of.all.Method(i).Name
+			_, reads := of.but.MethodByName(name)
+			lock := strings.HasSuffix(name, "ForUpdate") || strings.HasPrefix(name, "Lock")
+			if !reads && !lock && name != "Within" && name != "Enqueue" && name != "Emit" {
+				writes[name] = true
+			}
+		}
+	}
+	return writes
+}
+
+// callGraph parses the package. Functions are known by receiver and name; methods of
+// this package are called by name alone.
+func callGraph(t *testing.T) (functions map[string]calls, exported []string) {
+	t.Helper()
+	files := token.NewFileSet()
+	packages, err := parser.ParseDir(files, ".", func(f fs.FileInfo) bool { return !strings.HasSuffix(f.Name(), "_test.go") }, 0) //nolint:staticcheck // build tags do not matter here
+	if err != nil {
+		t.Fatal(err)
+	}
+	functions = map[string]calls{}
+	for _, file := range packages["helpdesk"].Files {
+		for _, decl := range file.Decls {
+			fn, ok := decl.(*ast.FuncDecl)
+			if !ok || fn.Body == nil {
+				continue
+			}
+			name, receiver := fn.Name.Name, receiverOf(fn)
+			if slices.Contains([]string{"Desk", "Admin", "Intake", "Outgoing", "Portal", "Service", "Deliverer"}, receiver) && fn.Name.IsExported() {
+				exported = append(exported, receiver+"."+name)
+			}
+			if strings.HasPrefix(receiver, "Unimplemented") {
+				continue
+			}
+			functions[receiver+"."+name] = callsOf(fn)
+		}
+	}
+	if len(exported) < 100 {
+		t.Fatalf("only %d methods were found", len(exported))
+	}
+	return functions, exported
+}
+
+func receiverOf(fn *ast.FuncDecl) string {
+	if fn.Recv == nil {
+		return ""
+	}
+	kind := fn.Recv.List[0].Type
+	if star, ok := kind.(*ast.StarExpr); ok {
+		kind = star.X
+	}
+	if ident, ok := kind.(*ast.Ident); ok {
+		return ident.Name
+	}
+	return ""
+}
+
+// callsOf also takes functions that are only named, to be called by another. What is
+// called of a variable tx, in or system is the store's.
+func callsOf(fn *ast.FuncDecl) calls {
+	var c calls
+	var visit func(n ast.Node) bool
+	visit = func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.SelectorExpr:
+			if of, ok := n.X.(*ast.Ident); ok && (of.Name == "tx" || of.Name == "system") {
+				c.store = append(c.store, n.Sel.Name)
+			} else {
+				c.methods = append(c.methods, n.Sel.Name)
+			}
+			ast.Inspect(n.X, visit)
+			return false
+		case *ast.Ident:
+			c.functions = append(c.functions, n.Name)
+		}
+		return true
+	}
+	ast.Inspect(fn.Body, visit)
+	return c
+}
+
+// reach is everything that a function calls, directly or through others. A method
+// that more than one type has is taken for each that the file could mean.
+func reach(functions map[string]calls, start string) calls {
+	var all calls
+	seen := map[string]bool{}
+	var visit func(name string)
+	visit = func(name string) {
+		if seen[name] {
+			return
+		}
+		seen[name] = true
+		c := functions[name]
+		all.store = append(all.store, c.store...)
+		receiver, _, _ := strings.Cut(name, ".")
+		for _, called := range c.functions {
+			visit("." + called)
+		}
+		for _, called := range c.methods {
+			if _, same := functions[receiver+"."+called]; same {
+				visit(receiver + "." + called)
+				continue
+			}
+			for other := range functions {
+				if of, method, _ := strings.Cut(other, "."); method == called && of != "" && !ast.IsExported(method) {
+					visit(other)
+				}
+			}
+		}
+	}
+	visit(start)
+	return all
+}

@@ -1,0 +1,35 @@
+package helpdesk_test
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/storage"
+)
+
+// Answers that wait for a while before they leave can be called back.
+func ExampleDesk_CancelSending() {
+	ctx := context.Background()
+	_, desk, _ := exampleDesk(ctx)
+	_, _ = desk.UpdateAccount(ctx, helpdesk.AccountUpdate{Name: "Acme", SendHold: storage.Some(30 * time.Second)})
+	c, _ := desk.CreateConversation(ctx, helpdesk.ConversationInput{Channel: "email", To: "ada@example.com", Subject: "Your door"})
+	answer, _ := desk.CreateInteraction(ctx, c.ID, helpdesk.InteractionInput{Type: helpdesk.TypeUser, Body: "Push."})
+	draft, err := desk.CancelSending(ctx, c.ID, answer.ID)
+	fmt.Println(answer.Status, draft.Status, err)
+	// Output: posted draft <nil>
+}
+
+// An address that is suppressed gets no mail, and whoever writes to it is told.
+func ExampleDesk_Suppress() {
+	ctx := context.Background()
+	svc, desk, _ := exampleDesk(ctx)
+	_, _ = desk.Suppress(ctx, helpdesk.SuppressionInput{Email: "ada@example.com", Detail: "wants no mail"})
+	c, _ := desk.CreateConversation(ctx, helpdesk.ConversationInput{Channel: "email", To: "ada@example.com", Subject: "Your door"})
+	answer, _ := desk.CreateInteraction(ctx, c.ID, helpdesk.InteractionInput{Type: helpdesk.TypeUser, Body: "Pull."})
+	mail, _ := svc.Outgoing().Begin(ctx, desk.AccountID(), answer.ID, 1)
+	deliveries, _ := desk.Deliveries(ctx, []int64{answer.ID})
+	fmt.Println(len(mail.Due), deliveries[0].State)
+	// Output: 0 suppressed
+}

@@ -1,0 +1,107 @@
+package ingest
+
+import (
+	"bytes"
+	"context"
+	"net/netip"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/ingest/smtpin"
+	"github.com/helpwright/helpwright/helpdesk/mail"
+	"github.com/helpwright/helpwright/helpdesk/mailauth"
+)
+
+// AuthenticatorConfig says how mails of the intake are authenticated.
+type AuthenticatorConfig struct {
+	Resolver mailauth.Resolver // nil: the system's
+	Timeout  time.Duration     // of all look-ups for one mail; 0 means 10 s
+	// Relays are networks whose hosts hand on mail that they received themselves: SPF
+	// is not evaluated for them, and what trusted servers wrote into the header counts.
+	// nil: [DefaultRelays]; empty: none.
+	Relays []netip.Prefix
+}
+
+// DefaultRelays are loopback and private networks: no mail of strangers comes from
+// there, unless through a server in front.
+func DefaultRelays() []netip.Prefix {
+	var all []netip.Prefix
+	for _, network := range []string{"127.0.0.0/8", "::1/128", "10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "fc00::/7", "fe80::/10"} {
+		all = append(all, netip.MustParsePrefix(network))
+	}
+	return all
+}
+
+// Authenticator evaluates SPF, DKIM and DMARC of mails that the intake receives, for
+// smtpin.Config. Name servers that do not answer are a temporary error of a result,
+// and never of the mail.
+func Authenticator(cfg AuthenticatorConfig) func(ctx context.Context, d smtpin.Delivery) helpdesk.MailAuthentication {
+	if cfg.Relays == nil {
+		cfg.Relays = DefaultRelays()
+	}
+	checker := mailauth.Checker{Resolver: cfg.Resolver, Timeout: cfg.Timeout}
+	return func(ctx context.Context, d smtpin.Delivery) helpdesk.MailAuthentication {
+		m := mailauth.Mail{Hello: d.Hello, From: d.From, FromDomains: fromDomains(d.Raw), Raw: d.Raw}
+		relayed := !d.Peer.IsValid() || slices.ContainsFunc(cfg.Relays, func(p netip.Prefix) bool { return p.Contains(d.Peer) })
+		if !relayed {
+			m.Peer = d.Peer
+		}
+		out := authentication(helpdesk.AuthSourceIntake, checker.Check(ctx, m))
+		out.Relayed = relayed
+		return out
+	}
+}
+
+// authentication says a report in the words of the help desk.
+func authentication(source string, r mailauth.Report) helpdesk.MailAuthentication {
+	out := helpdesk.MailAuthentication{
+		Source: source, Server: r.Server, FromAligned: r.Aligned,
+		SPF:   helpdesk.AuthCheck{Result: string(r.SPF.Result), Domain: r.SPF.Domain},
+		DMARC: helpdesk.AuthPolicy{Result: string(r.DMARC.Result), Domain: r.DMARC.Domain, Policy: r.DMARC.Policy},
+	}
+	for _, s := range r.DKIM {
+		out.DKIM = append(out.DKIM, helpdesk.AuthCheck{Result: string(s.Result), Domain: s.Domain})
+	}
+	return out
+}
+
+// fromDomains are the domains of all addresses of From.
+func fromDomains(raw []byte) []string {
+	head := raw
+	for _, end := range []string{"\r\n\r\n", "\n\n"} {
+		if i := bytes.Index(head, []byte(end)); i >= 0 {
+			head = head[:i+len(end)]
+		}
+	}
+	m, err := mail.Parse(head, mail.Limits{})
+	if err != nil {
+		return nil
+	}
+	return domains(m.From)
+}
+
+func domains(list []mail.Address) []string {
+	var out []string
+	for _, a := range list {
+		out = append(out, a.Email[strings.LastIndexByte(a.Email, '@')+1:])
+	}
+	return out
+}
+
+// fromHeader reads what trusted servers found out about a mail before it came here.
+func (f *Filer) fromHeader(m *mail.Message) helpdesk.MailAuthentication {
+	if len(f.cfg.TrustedServers) == 0 {
+		return helpdesk.MailAuthentication{}
+	}
+	from := domains(m.From)
+	if len(slices.Compact(slices.Clone(from))) != 1 {
+		from = []string{""} // nobody can tell whom the server meant
+	}
+	r, ok := mailauth.ReadResults(m.Header.RawValues("Authentication-Results"), f.cfg.TrustedServers, from[0])
+	if !ok {
+		return helpdesk.MailAuthentication{}
+	}
+	return authentication(helpdesk.AuthSourceHeader, r)
+}

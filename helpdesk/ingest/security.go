@@ -1,0 +1,28 @@
+package ingest
+
+import (
+	"context"
+
+	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/mail"
+	"github.com/helpwright/helpwright/helpdesk/pgp"
+)
+
+// security checks the signature of a mail against the keys of its sender.
+func (f *Filer) security(ctx context.Context, accountID int64, from string, p mail.Protection) (helpdesk.MailSecurity, error) {
+	out := helpdesk.MailSecurity{Protocol: p.Protocol, Encrypted: p.Encrypted, Signature: helpdesk.SignatureNone}
+	if !p.Signed {
+		return out, nil
+	}
+	out.Signature = helpdesk.SignatureUnchecked
+	if p.Signature == nil {
+		return out, nil
+	}
+	keys, enabled, err := f.cfg.Intake.SenderKeys(ctx, accountID, from)
+	if err != nil || !enabled {
+		return out, err
+	}
+	verdict, fingerprint := pgp.Verify(keys, p.Content, p.Signature, f.cfg.Now())
+	out.Signature, out.Fingerprint = helpdesk.SignatureState(verdict), fingerprint
+	return out, nil
+}

@@ -1,0 +1,140 @@
+package ingest
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/ingest/imap"
+	"github.com/helpwright/helpwright/helpdesk/ingest/oauth"
+	"github.com/helpwright/helpwright/helpdesk/ingest/pop3"
+	"github.com/helpwright/helpwright/helpdesk/ingest/wire"
+)
+
+// ServersConfig is what [Servers] are reached with.
+type ServersConfig struct {
+	// AllowPrivateHosts lets mailboxes name servers at loopback and private addresses.
+	AllowPrivateHosts bool
+	// PollInterval is how often a folder or a maildrop is looked at that the server does
+	// not tell about by itself; 0 means 60 s.
+	PollInterval time.Duration
+	MaxMessage   int64 // bytes; 0 means 50 MiB
+	// StepTimeout is the longest silence of a server, BackoffMin and BackoffMax bound
+	// the waits after failures; 0: see [imap.Config].
+	StepTimeout, BackoffMin, BackoffMax time.Duration
+	Now                                 func() time.Time // nil: time.Now
+	Logger                              *slog.Logger     // nil: discards
+}
+
+// Servers reaches the servers from which mailboxes' mail is fetched. It implements
+// [helpdesk.MailServers] and keeps no connections.
+type Servers struct {
+	cfg  ServersConfig
+	dial DialFunc
+}
+
+// NewServers returns the servers that the dial policy lets through.
+func NewServers(cfg ServersConfig) *Servers {
+	wire.Default(&cfg.PollInterval, time.Minute)
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	if cfg.Logger == nil {
+		cfg.Logger = slog.New(slog.DiscardHandler)
+	}
+	return &Servers{cfg: cfg, dial: Dialer(cfg.AllowPrivateHosts, 30*time.Second)}
+}
+
+// tokens are those of a mailbox, nil if it signs in with a password.
+func (s *Servers) tokens(source helpdesk.FetchSource, rotated func(ctx context.Context, old, next string) error) *oauth.Tokens {
+	if source.Inbound.Auth != helpdesk.AuthOAuth2 {
+		return nil
+	}
+	settings := source.Inbound.OAuth
+	return oauth.New(oauth.Config{
+		TokenURL: settings.TokenURL, ClientID: settings.ClientID, ClientSecret: source.ClientSecret,
+		RefreshToken: source.RefreshToken, Scope: settings.Scope, Dial: s.dial, Rotated: rotated, Now: s.cfg.Now,
+	})
+}
+
+// server is where a mailbox's mail is, and how to get in.
+func (s *Servers) server(source helpdesk.FetchSource, tokens *oauth.Tokens) wire.Server {
+	in := source.Inbound
+	server := wire.Server{
+		Host: in.Host, Port: in.Port, Username: in.Username, Password: source.Password,
+		Encryption: string(in.Encryption), ValidateCertificate: in.ValidateCertificate, Dial: s.dial,
+		StepTimeout: s.cfg.StepTimeout,
+	}
+	if tokens != nil {
+		server.Token = tokens.Token
+	}
+	return server
+}
+
+func (s *Servers) imapConfig(source helpdesk.FetchSource, tokens *oauth.Tokens) imap.Config {
+	return imap.Config{
+		Server: s.server(source, tokens), Folders: source.Inbound.Folders, Since: source.Inbound.ImportSince, PollInterval: s.cfg.PollInterval,
+		MaxMessage: s.cfg.MaxMessage, Logger: s.cfg.Logger.With("mailbox_id", source.MailboxID), Now: s.cfg.Now,
+		BackoffMin: s.cfg.BackoffMin, BackoffMax: s.cfg.BackoffMax,
+	}
+}
+
+func (s *Servers) pop3Config(source helpdesk.FetchSource, tokens *oauth.Tokens) pop3.Config {
+	return pop3.Config{
+		Server: s.server(source, tokens), PollInterval: s.cfg.PollInterval, MaxMessage: s.cfg.MaxMessage,
+		Logger: s.cfg.Logger.With("mailbox_id", source.MailboxID), Now: s.cfg.Now,
+		BackoffMin: s.cfg.BackoffMin, BackoffMax: s.cfg.BackoffMax,
+	}
+}
+
+// source is what imports a mailbox's mail.
+type source interface {
+	Run(ctx context.Context) error
+}
+
+// open makes the source of a mailbox, which writes into l.
+func (s *Servers) open(from helpdesk.FetchSource, tokens *oauth.Tokens, l *ledger) (source, error) {
+	switch from.Inbound.Type {
+	case helpdesk.InboundIMAP:
+		return imap.New(s.imapConfig(from, tokens), imapLedger{l})
+	case helpdesk.InboundPOP3:
+		return pop3.New(s.pop3Config(from, tokens), pop3Ledger{l})
+	}
+	return nil, notFetched(from.Inbound.Type)
+}
+
+func notFetched(t helpdesk.InboundType) error { return fmt.Errorf("mail is not fetched by %s", t) }
+
+// Test implements [helpdesk.MailServers].
+func (s *Servers) Test(ctx context.Context, from helpdesk.FetchSource) error {
+	tokens := s.tokens(from, nil)
+	var err error
+	switch from.Inbound.Type {
+	case helpdesk.InboundIMAP:
+		err = imap.Test(ctx, s.imapConfig(from, tokens))
+	case helpdesk.InboundPOP3:
+		err = pop3.Test(ctx, s.pop3Config(from, tokens))
+	default:
+		return notFetched(from.Inbound.Type)
+	}
+	return shown(err)
+}
+
+// shown makes an error one that the help desk understands.
+func shown(err error) error {
+	if wire.NeedsReauth(err) {
+		return reauth{err}
+	}
+	return err
+}
+
+// reauth is an error that is [helpdesk.ErrReauth] too.
+type reauth struct{ error }
+
+// Is implements what errors.Is asks for.
+func (reauth) Is(target error) bool { return target == helpdesk.ErrReauth }
+
+// Unwrap returns the reason.
+func (r reauth) Unwrap() error { return r.error }

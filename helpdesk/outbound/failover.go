@@ -1,0 +1,185 @@
+package outbound
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/storage/fault"
+)
+
+// FailoverConfig is what a [Failover] is made of.
+type FailoverConfig struct {
+	// Relays in the order of preference; at least one. With another to turn to, the
+	// default of DialTimeout is 10 s.
+	Relays []RelayConfig
+	// Rest is how long a relay that could not be used is left alone, doubled with each
+	// failure up to ten times as long; 0 means 30 s.
+	Rest   time.Duration
+	Now    func() time.Time // nil: time.Now
+	Logger *slog.Logger     // nil: discards
+}
+
+// Failover is a [Transport] over several relays. A mail goes to the first that
+// works. Recipients whom that one defers, or whose mail it cannot carry, go to the
+// next; refusals for good are final. Where a connection ended while a relay may have
+// taken the mail, no other gets it in the same try: it would come twice.
+//
+// A relay that cannot be used rests for a while; then one mail tries it again, and
+// the others do not wait for it.
+type Failover struct {
+	cfg    FailoverConfig
+	relays []*Relay
+
+	mu     sync.Mutex
+	health []health
+}
+
+// health is what is known of a relay.
+type health struct {
+	failures int       // in a row
+	until    time.Time // it rests
+	probed   bool      // a mail tries it again now
+	last     error
+}
+
+// NewFailover makes a transport over several relays. It connects with the first
+// mail.
+func NewFailover(cfg FailoverConfig) (*Failover, error) {
+	if len(cfg.Relays) == 0 {
+		return nil, fault.Field("Relays", "is required")
+	}
+	if cfg.Rest <= 0 {
+		cfg.Rest = 30 * time.Second
+	}
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	if cfg.Logger == nil {
+		cfg.Logger = slog.New(slog.DiscardHandler)
+	}
+	f := &Failover{cfg: cfg, health: make([]health, len(cfg.Relays))}
+	for _, one := range cfg.Relays {
+		if one.DialTimeout == 0 && len(cfg.Relays) > 1 {
+			one.DialTimeout = 10 * time.Second
+		}
+		relay, err := NewRelay(one)
+		if err != nil {
+			return nil, err
+		}
+		f.relays = append(f.relays, relay)
+	}
+	return f, nil
+}
+
+// Close ends the idle connections.
+func (f *Failover) Close() error {
+	var errs []error
+	for _, r := range f.relays {
+		errs = append(errs, r.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// errResting is why a mail is deferred while no relay is tried.
+var errResting = errors.New("no mail relay could be used a moment ago")
+
+// Send hands one mail to the first relay that takes it, recipient by recipient. Its
+// error means that no relay could be used.
+func (f *Failover) Send(ctx context.Context, from string, to []string, m *Mail) ([]Result, error) {
+	results := make([]Result, len(to))
+	left := make([]int, len(to)) // recipients without a final result
+	for i := range to {
+		left[i] = i
+	}
+	reached := false
+	var failure error = &RelayError{Step: "connect", Err: errResting}
+	for n, relay := range f.relays {
+		if len(left) == 0 || ctx.Err() != nil {
+			break
+		}
+		if last, rests := f.rests(n); rests {
+			if last != nil {
+				failure = last
+			}
+			continue
+		}
+		addresses := make([]string, len(left))
+		for k, i := range left {
+			addresses[k] = to[i]
+		}
+		part, doubt, err := relay.send(ctx, from, addresses, m)
+		if err != nil {
+			if ctx.Err() == nil {
+				f.failed(ctx, n, err)
+			}
+			failure = err
+			continue
+		}
+		f.worked(ctx, n)
+		reached = true
+		var next []int
+		for k, i := range left {
+			results[i] = part[k]
+			if !doubt && elsewhere(part[k]) {
+				next = append(next, i)
+			}
+		}
+		left = next
+	}
+	if !reached {
+		return nil, failure
+	}
+	return results, nil
+}
+
+// elsewhere reports whether another relay may do better: this one defers, or it was
+// we who said that it cannot carry the mail.
+func elsewhere(r Result) bool {
+	return r.State != helpdesk.DeliverySent && r.State != helpdesk.DeliveryFailed || r.State == helpdesk.DeliveryFailed && r.Code == 0
+}
+
+// rests reports whether a relay is left alone. Of those who come when its rest is
+// over, the first tries it and the others see it rest until the outcome is known.
+func (f *Failover) rests(n int) (last error, rests bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	h, now := &f.health[n], f.cfg.Now()
+	if h.failures == 0 {
+		return nil, false
+	}
+	if now.Before(h.until) {
+		return h.last, true
+	}
+	h.until, h.probed = now.Add(f.cfg.Rest), true
+	return h.last, false
+}
+
+func (f *Failover) failed(ctx context.Context, n int, err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	h := &f.health[n]
+	if !h.probed && h.failures > 0 {
+		return // began before it was found out, and says nothing new
+	}
+	h.probed = false
+	h.failures++
+	rest := f.cfg.Rest
+	for range h.failures - 1 {
+		rest = min(2*rest, 10*f.cfg.Rest)
+	}
+	h.until, h.last = f.cfg.Now().Add(rest), err
+	f.cfg.Logger.WarnContext(ctx, "outbound: a relay cannot be used", "relay", n+1, "of", len(f.relays), "rest", rest, "error", err)
+}
+
+func (f *Failover) worked(ctx context.Context, n int) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.health[n].failures > 0 {
+		f.cfg.Logger.InfoContext(ctx, "outbound: a relay works again", "relay", n+1, "of", len(f.relays))
+	}
+	f.health[n] = health{}
+}

@@ -1,0 +1,587 @@
+package helpdesk
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/helpwright/helpwright/helpdesk/internal/portaltoken"
+	"github.com/helpwright/helpwright/helpdesk/mailhtml"
+	"github.com/helpwright/helpwright/storage"
+	"github.com/helpwright/helpwright/storage/fault"
+)
+
+// correspond is the one permission of a Portal.
+const correspond Permission = "portal.use"
+
+// Portal is one customer at work: it reads the customer's own conversations, as far
+// as they are between the customer and the desk, and adds the customer's messages.
+//
+// What it sees are the interactions whose [Interaction.Audience] has an address of
+// the customer. A conversation without any is not there. Of what it returns, the
+// fields that are the members' own are empty: assignee, Bcc, Message-IDs, threading,
+// the ids of others. Preview, UpdatedAt and AwaitingSince of a conversation are made
+// of what the customer sees, so that a note or an answer that waits changes nothing.
+type Portal struct {
+	svc     *Service
+	guard   deskGuard
+	desk    *Desk // what is posted goes the way of all interactions
+	address string
+	name    string
+}
+
+// Portal opens an account for one customer, whom the application that embeds the
+// desk has identified by their address. Nothing is made before the customer writes:
+// until then there may be no customer with the address. An address that is none is
+// an Invalid fault on email, an account that is not there NotFound.
+func (s *Service) Portal(ctx context.Context, accountID int64, email string) (*Portal, error) {
+	email = cleanLine(email)
+	if !ValidEmail(email) {
+		return nil, fault.Field("email", "is no mail address")
+	}
+	if _, err := s.cfg.Store.Within(Scope{AccountID: accountID}).Account(ctx); err != nil {
+		return nil, err
+	}
+	return s.portal(accountID, email, ""), nil
+}
+
+func (s *Service) portal(accountID int64, email, name string) *Portal {
+	scope := Scope{AccountID: accountID}
+	guard := s.scoped(scope, func(p Permission) bool { return p == correspond || p == InteractionsCreate })
+	return &Portal{svc: s, guard: guard, desk: &Desk{svc: s, guard: guard, scope: scope}, address: email, name: cleanLine(name)}
+}
+
+// IsPortalToken reports whether a bearer token is meant as a portal token and not as
+// an access token.
+func IsPortalToken(token string) bool { return portaltoken.Looks(token) }
+
+// AuthenticatePortal opens an account for the customer that a portal token names: a
+// JSON Web Token (RFC 7519) that an application signed with a key registered by
+// [Desk.CreatePortalKey]. Its header has the key's id as kid. Its claims:
+//
+//   - aud, required: "account:<id>", of the account, alone or among others
+//   - email, required: the customer's address, as the application has verified it
+//   - iat and exp, required: at most an hour apart
+//   - nbf: honoured
+//   - name: of the customer, used when one is made
+//   - iss, sub and others: up to the application, not looked at
+//
+// Clocks may differ by 30 seconds. The algorithm is the key's; what the token says
+// of it must be the same. A token that is not taken is an Unauthenticated fault which
+// says why; whether an account or a key exists it does not tell.
+func (s *Service) AuthenticatePortal(ctx context.Context, accountID int64, token string) (*Portal, error) {
+	kid, err := portaltoken.KeyID(token)
+	if err != nil {
+		return nil, unauthenticated(err)
+	}
+	unknown := fault.New(fault.Unauthenticated, "The kid of the portal token names no key of this account.")
+	id, err := strconv.ParseInt(kid, 10, 64)
+	if err != nil || id < 1 {
+		return nil, unknown
+	}
+	key, err := s.cfg.Store.Within(Scope{AccountID: accountID}).PortalKey(ctx, id)
+	if fault.Is(err, fault.NotFound) {
+		return nil, unknown
+	}
+	if err != nil {
+		return nil, err
+	}
+	opened, err := key.open(s, accountID)
+	if err != nil {
+		return nil, err
+	}
+	now := s.now()
+	claims, err := portaltoken.Verify(token, opened, fmt.Sprintf("account:%d", accountID), now)
+	if err != nil {
+		return nil, unauthenticated(err)
+	}
+	if !ValidEmail(claims.Email) {
+		return nil, fault.New(fault.Unauthenticated, "The email of the portal token is no mail address.")
+	}
+	if now.Sub(key.LastUsedAt) >= time.Minute {
+		touch := func(ctx context.Context, tx Tx) error { return tx.TouchPortalKey(ctx, id, now) }
+		if err := s.cfg.Store.InTx(ctx, Scope{AccountID: accountID}, touch); err != nil {
+			s.cfg.Logger.WarnContext(ctx, "last use of a portal key was not recorded", "key_id", id, "error", err)
+		}
+	}
+	return s.portal(accountID, claims.Email, claims.Name), nil
+}
+
+func unauthenticated(err error) error {
+	if problem, ok := errors.AsType[portaltoken.Problem](err); ok {
+		return fault.New(fault.Unauthenticated, problem.Error())
+	}
+	return err
+}
+
+// AccountID is the account that the portal is open for.
+func (p *Portal) AccountID() int64 { return p.desk.scope.AccountID }
+
+// Email is the address of the customer at work.
+func (p *Portal) Email() string { return p.address }
+
+// reading is what a method of a portal works with: a reader, and who the customer is.
+type reading struct {
+	Reader
+	customer Customer // zero: there is none with the address yet
+	keys     []string // of the customer's addresses
+}
+
+// at finds the customer by the address.
+func (p *Portal) at(ctx context.Context, r Reader) (reading, error) {
+	customer, err := r.CustomerByEmail(ctx, EmailKey(p.address))
+	if err != nil && !fault.Is(err, fault.NotFound) {
+		return reading{}, err
+	}
+	out := reading{Reader: r, customer: customer}
+	for _, e := range customer.Emails {
+		out.keys = append(out.keys, e.Key)
+	}
+	return out, nil
+}
+
+func (p *Portal) read(ctx context.Context) (reading, error) {
+	r, err := p.guard.Read(correspond)
+	if err != nil {
+		return reading{}, err
+	}
+	return p.at(ctx, r)
+}
+
+// conversation finds one of the customer's, also by the id of one that was merged
+// into it, with the newest of what the customer sees of it.
+func (r reading) conversation(ctx context.Context, id int64) (Conversation, Interaction, error) {
+	missing := fault.Missing("conversation", id)
+	c, err := r.Conversation(ctx, id)
+	if fault.Is(err, fault.NotFound) {
+		c, err = r.MergedInto(ctx, id)
+	}
+	switch {
+	case fault.Is(err, fault.NotFound):
+		return Conversation{}, Interaction{}, missing
+	case err != nil:
+		return Conversation{}, Interaction{}, err
+	case r.customer.ID == 0 || c.CustomerID != r.customer.ID:
+		return Conversation{}, Interaction{}, missing
+	}
+	last, err := r.LastCorrespondence(ctx, []int64{c.ID}, r.keys)
+	if err != nil {
+		return Conversation{}, Interaction{}, err
+	}
+	if len(last) == 0 {
+		return Conversation{}, Interaction{}, missing
+	}
+	return c, last[0], nil
+}
+
+// shown is a conversation as its customer sees it, whose newest interaction is last.
+func (c Conversation) shown(last Interaction) Conversation {
+	c.UserID = 0
+	if c.Status == StatusDraft {
+		c.Status = StatusPosted // the word is the members'
+	}
+	c.Preview = mailhtml.Preview(last.Body, previewLength)
+	c.UpdatedAt = last.shownAt()
+	switch {
+	case last.Type != TypeCustomer || last.AutoSubmitted:
+		c.AwaitingSince = time.Time{}
+	case c.AwaitingSince.IsZero(): // an answer waits to be sent
+		c.AwaitingSince = last.CreatedAt
+	}
+	return c
+}
+
+// shownAt is since when a customer sees an interaction.
+func (i Interaction) shownAt() time.Time {
+	if i.SendStartedAt.After(i.CreatedAt) {
+		return i.SendStartedAt
+	}
+	return i.CreatedAt
+}
+
+// shown is an interaction as a customer sees it.
+func (r reading) shown(i Interaction) Interaction {
+	i.Bcc, i.References, i.Threading, i.MessageID = nil, nil, Threading{}, ""
+	i.Security, i.Authentication = MailSecurity{}, MailAuthentication{}
+	i.SendStartedAt, i.UpdatedAt = time.Time{}, i.shownAt()
+	if i.CustomerID != r.customer.ID {
+		i.CustomerID, i.CustomerEmailID = 0, 0
+	}
+	return i
+}
+
+// Conversations lists the customer's conversations, the newest first. With statuses,
+// it lists those that have one of them: posted, pending or closed.
+func (p *Portal) Conversations(ctx context.Context, statuses []Status, req storage.PageRequest) (storage.Page[Conversation], error) {
+	var none storage.Page[Conversation]
+	r, err := p.read(ctx)
+	if err != nil {
+		return none, err
+	}
+	var problems fault.Collector
+	for i, s := range statuses {
+		problems.Check(s.valid() && s != StatusDraft, fmt.Sprintf("status[%d]", i), "must be posted, pending or closed")
+	}
+	if err := problems.Err(); err != nil || r.customer.ID == 0 {
+		return none, err
+	}
+	filter := ConversationFilter{CustomerID: r.customer.ID, Statuses: statuses, Audience: r.keys}
+	if slices.Contains(statuses, StatusPosted) {
+		filter.Statuses = append(slices.Clone(statuses), StatusDraft)
+	}
+	position := func(c Conversation) storage.Position { return storage.Position{Key: c.SortKey(ByCreated), ID: c.ID} }
+	page, err := storage.List(req, true, position, func(seek storage.Seek) ([]Conversation, error) {
+		return r.Conversations(ctx, filter, ByCreated, seek)
+	})
+	if err != nil {
+		return none, err
+	}
+	ids := make([]int64, len(page.Items))
+	for n, c := range page.Items {
+		ids[n] = c.ID
+	}
+	last, err := r.LastCorrespondence(ctx, ids, r.keys)
+	if err != nil {
+		return none, err
+	}
+	newest := map[int64]Interaction{}
+	for _, i := range last {
+		newest[i.ConversationID] = i
+	}
+	for n, c := range page.Items {
+		page.Items[n] = c.shown(newest[c.ID])
+	}
+	return page, nil
+}
+
+// Conversation returns one of the customer's conversations. The id of one that was
+// merged into another of theirs returns that.
+func (p *Portal) Conversation(ctx context.Context, id int64) (Conversation, error) {
+	r, err := p.read(ctx)
+	if err != nil {
+		return Conversation{}, err
+	}
+	c, last, err := r.conversation(ctx, id)
+	if err != nil {
+		return Conversation{}, err
+	}
+	return c.shown(last), nil
+}
+
+// PortalMessage is a message of a customer.
+type PortalMessage struct {
+	Body   string // HTML or text, at most 1 MiB; required
+	Source string // at most 50 characters; "" means "portal"
+}
+
+// PortalConversationInput is a new conversation of a customer.
+type PortalConversationInput struct {
+	Subject   string          // at most 998 characters
+	MailboxID int64           // 0: the account's default
+	Messages  []PortalMessage // in order; at least one, at most 100
+}
+
+// prepare validates a message; its fields have the names below prefix.
+func (p *Portal) prepare(m PortalMessage, prefix string) (preparedInteraction, error) {
+	if m.Source == "" {
+		m.Source = "portal"
+	}
+	return p.desk.prepare(InteractionInput{Type: TypeCustomer, Body: m.Body, Source: m.Source}, prefix)
+}
+
+// CreateConversation begins a conversation, and makes the customer when nobody has
+// the address yet.
+func (p *Portal) CreateConversation(ctx context.Context, in PortalConversationInput) (Conversation, error) {
+	begin, err := p.guard.Write(correspond)
+	if err != nil {
+		return Conversation{}, err
+	}
+	input := ConversationInput{Channel: channelEmail, To: p.address, MailboxID: in.MailboxID, Subject: in.Subject}
+	var problems fault.Collector
+	if _, _, err := input.validate(); err != nil && problems.Take(err) != nil {
+		return Conversation{}, err
+	}
+	problems.Check(len(in.Messages) > 0, "interactions", "is required")
+	problems.Check(len(in.Messages) <= 100, "interactions", "has more than 100 items")
+	prepared := make([]preparedInteraction, min(len(in.Messages), 100))
+	for n := range prepared {
+		if prepared[n], err = p.prepare(in.Messages[n], fmt.Sprintf("interactions[%d]", n)); problems.Take(err) != nil {
+			return Conversation{}, err
+		}
+	}
+	if err := problems.Err(); err != nil {
+		return Conversation{}, err
+	}
+	var c Conversation
+	err = retryUnique(func() error {
+		return begin(ctx, func(ctx context.Context, tx Tx) error {
+			c, err = p.desk.create(ctx, tx, input, p.address, p.name, prepared)
+			return err
+		})
+	}, UniqueCustomerEmail)
+	if err != nil {
+		return Conversation{}, err
+	}
+	return p.Conversation(ctx, c.ID)
+}
+
+// Interactions lists what the customer sees of a conversation, oldest first. The
+// answers on the page count as seen from then on.
+func (p *Portal) Interactions(ctx context.Context, conversationID int64, req storage.PageRequest) (storage.Page[Interaction], error) {
+	var none storage.Page[Interaction]
+	r, err := p.read(ctx)
+	if err != nil {
+		return none, err
+	}
+	c, _, err := r.conversation(ctx, conversationID)
+	if err != nil {
+		return none, err
+	}
+	page, err := storage.List(req, false, func(i Interaction) storage.Position { return storage.Position{ID: i.ID} },
+		func(seek storage.Seek) ([]Interaction, error) { return r.Correspondence(ctx, c.ID, r.keys, seek) })
+	if err != nil {
+		return none, err
+	}
+	page.Items = p.show(ctx, r, c, page.Items)
+	return page, nil
+}
+
+// Interaction returns an interaction of a conversation. An answer counts as seen from
+// then on.
+func (p *Portal) Interaction(ctx context.Context, conversationID, id int64) (Interaction, error) {
+	r, err := p.read(ctx)
+	if err != nil {
+		return Interaction{}, err
+	}
+	c, i, err := r.interaction(ctx, conversationID, id)
+	if err != nil {
+		return Interaction{}, err
+	}
+	return p.show(ctx, r, c, []Interaction{i})[0], nil
+}
+
+// interaction finds one that the customer sees.
+func (r reading) interaction(ctx context.Context, conversationID, id int64) (Conversation, Interaction, error) {
+	c, _, err := r.conversation(ctx, conversationID)
+	if err != nil {
+		return Conversation{}, Interaction{}, err
+	}
+	i, err := r.Interaction(ctx, id)
+	if i, err = inConversation(i, c.ID, err); err != nil {
+		return Conversation{}, Interaction{}, err
+	}
+	if !i.meets(r.keys) {
+		return Conversation{}, Interaction{}, fault.Missing("interaction", id)
+	}
+	return c, i, nil
+}
+
+// show records that answers were seen and returns what is to be shown of them. That
+// it cannot be recorded keeps nobody from reading.
+func (p *Portal) show(ctx context.Context, r reading, c Conversation, rows []Interaction) []Interaction {
+	var unseen []int64
+	out := make([]Interaction, len(rows))
+	for n, i := range rows {
+		out[n] = r.shown(i)
+		if i.Type == TypeUser && i.SeenAt.IsZero() {
+			unseen = append(unseen, i.ID)
+		}
+	}
+	if len(unseen) == 0 {
+		return out
+	}
+	now := p.svc.now()
+	begin, err := p.guard.Write(correspond)
+	if err == nil {
+		err = begin(ctx, func(ctx context.Context, tx Tx) error {
+			_, err := markSeen(ctx, tx, c, unseen, now)
+			return err
+		})
+	}
+	if err != nil {
+		p.svc.cfg.Logger.WarnContext(ctx, "that answers were seen was not recorded", "conversation_id", c.ID, "error", err)
+		return out
+	}
+	for n := range out {
+		if slices.Contains(unseen, out[n].ID) {
+			out[n].SeenAt = now
+		}
+	}
+	return out
+}
+
+// CreateInteraction adds a message to a conversation. It reopens the conversation as
+// a mail of the customer does.
+func (p *Portal) CreateInteraction(ctx context.Context, conversationID int64, m PortalMessage) (Interaction, error) {
+	begin, err := p.guard.Write(correspond)
+	if err != nil {
+		return Interaction{}, err
+	}
+	prepared, err := p.prepare(m, "")
+	if err != nil {
+		return Interaction{}, err
+	}
+	var out Interaction
+	err = begin(ctx, func(ctx context.Context, tx Tx) error {
+		r, err := p.at(ctx, tx)
+		if err != nil {
+			return err
+		}
+		c, _, err := r.conversation(ctx, conversationID)
+		if err != nil {
+			return err
+		}
+		one := prepared
+		email := r.customer.emailByKey(EmailKey(p.address))
+		one.CustomerID, one.CustomerEmailID, one.CustomerEmail = r.customer.ID, email.ID, email.Email
+		created, err := p.desk.contribute(ctx, tx, c.ID, one)
+		out = r.shown(created)
+		return err
+	})
+	return out, err
+}
+
+// Limits of the files of a portal.
+const (
+	// MaxPortalFiles is how many files a message has at most.
+	MaxPortalFiles = 25
+	// PortalFilesFor is how long after a message files may be attached to it.
+	PortalFilesFor = time.Hour
+)
+
+// CreateAttachment attaches a file to a message that the customer has posted here, in
+// the hour after that and at most 25 of them, else it is a Conflict; limits of the
+// file are those of [Desk.CreateAttachment].
+func (p *Portal) CreateAttachment(ctx context.Context, conversationID, interactionID int64, up Upload) (Attachment, error) {
+	begin, err := p.guard.Write(correspond)
+	if err != nil {
+		return Attachment{}, err
+	}
+	r, err := p.read(ctx)
+	if err != nil {
+		return Attachment{}, err
+	}
+	c, _, err := r.interaction(ctx, conversationID, interactionID)
+	if err != nil {
+		return Attachment{}, err
+	}
+	return p.desk.attach(ctx, begin, c.ID, interactionID, up, func(ctx context.Context, tx Tx, conversationID, interactionID int64) error {
+		i, err := tx.InteractionForUpdate(ctx, interactionID)
+		if i, err = inConversation(i, conversationID, err); err != nil {
+			return err
+		}
+		if i.Type != TypeCustomer || i.CustomerID != r.customer.ID || i.Threading.Rule != "" {
+			return fault.New(fault.Conflict, "Files can be attached to messages that you have posted here.")
+		}
+		if p.svc.now().Sub(i.CreatedAt) > PortalFilesFor {
+			return fault.New(fault.Conflict, "The message is older than an hour: post another one for the file.")
+		}
+		files, err := tx.Attachments(ctx, []int64{interactionID})
+		if err == nil && len(files) >= MaxPortalFiles {
+			err = fault.Newf(fault.Conflict, "The message has %d files already: post another one.", MaxPortalFiles)
+		}
+		return err
+	})
+}
+
+// Attachments lists the files of one interaction.
+func (p *Portal) Attachments(ctx context.Context, conversationID, interactionID int64) ([]Attachment, error) {
+	r, err := p.read(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if _, _, err := r.interaction(ctx, conversationID, interactionID); err != nil {
+		return nil, err
+	}
+	return r.Attachments(ctx, []int64{interactionID})
+}
+
+// AttachmentsOf lists the files of those of the interactions that the customer sees.
+func (p *Portal) AttachmentsOf(ctx context.Context, conversationID int64, interactionIDs []int64) ([]Attachment, error) {
+	r, err := p.read(ctx)
+	if err != nil || len(interactionIDs) == 0 {
+		return nil, err
+	}
+	c, _, err := r.conversation(ctx, conversationID)
+	if err != nil {
+		return nil, err
+	}
+	found, err := r.InteractionsByID(ctx, interactionIDs)
+	if err != nil {
+		return nil, err
+	}
+	var seen []int64
+	for _, i := range found {
+		if i.ConversationID == c.ID && i.meets(r.keys) {
+			seen = append(seen, i.ID)
+		}
+	}
+	return r.Attachments(ctx, seen)
+}
+
+// Attachment returns one file's description.
+func (p *Portal) Attachment(ctx context.Context, conversationID, interactionID, id int64) (Attachment, error) {
+	r, err := p.read(ctx)
+	if err != nil {
+		return Attachment{}, err
+	}
+	return r.attachment(ctx, conversationID, interactionID, id)
+}
+
+func (r reading) attachment(ctx context.Context, conversationID, interactionID, id int64) (Attachment, error) {
+	if _, _, err := r.interaction(ctx, conversationID, interactionID); err != nil {
+		return Attachment{}, err
+	}
+	a, err := r.Attachment(ctx, id)
+	if err == nil && a.InteractionID != interactionID {
+		err = fault.Missing("attachment", id)
+	}
+	if err != nil {
+		return Attachment{}, err
+	}
+	return a, nil
+}
+
+// OpenAttachment opens length bytes of a file beginning at offset; a negative length
+// means to the end.
+func (p *Portal) OpenAttachment(ctx context.Context, a Attachment, offset, length int64) (io.ReadCloser, error) {
+	r, err := p.read(ctx)
+	if err != nil {
+		return nil, err
+	}
+	// Looked for again: the caller's value decides nothing but which one.
+	found, err := r.attachment(ctx, a.ConversationID, a.InteractionID, a.ID)
+	if err != nil {
+		return nil, err
+	}
+	return p.svc.cfg.Blobs.GetRange(ctx, found.BlobKey, offset, length)
+}
+
+// Agent is a member as customers know them.
+type Agent struct {
+	ID   int64
+	Name string
+}
+
+// Agents returns those of the ids who wrote or sent what the customer sees of a
+// conversation, for showing who answered.
+func (p *Portal) Agents(ctx context.Context, rows []Interaction) ([]Agent, error) {
+	r, err := p.guard.Read(correspond)
+	if err != nil {
+		return nil, err
+	}
+	var ids []int64
+	for _, i := range rows {
+		ids = append(ids, i.UserID, i.PostedByID)
+	}
+	found, err := r.UsersByID(ctx, ids)
+	agents := make([]Agent, len(found))
+	for n, u := range found {
+		agents[n] = Agent{ID: u.ID, Name: u.Name}
+	}
+	return agents, err
+}

@@ -1,0 +1,134 @@
+package helpdesk
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"time"
+
+	"github.com/helpwright/helpwright/helpdesk/internal/portaltoken"
+	"github.com/helpwright/helpwright/storage"
+	"github.com/helpwright/helpwright/storage/fault"
+)
+
+// Algorithms of portal tokens.
+const (
+	PortalEdDSA = portaltoken.EdDSA // Ed25519 (RFC 8037)
+	PortalHS256 = portaltoken.HS256 // HMAC with SHA-256 (RFC 7518 section 3.2)
+)
+
+// PortalSecretPrefix begins the secret of every HS256 key.
+const PortalSecretPrefix = "hwk_"
+
+// PortalKey verifies the portal tokens that an application signs, see
+// [Service.AuthenticatePortal]. Tokens name it by its id.
+type PortalKey struct {
+	ID           int64
+	Name         string
+	Algorithm    string // PortalEdDSA or PortalHS256
+	PublicKey    []byte // of EdDSA: 32 bytes
+	SealedSecret []byte // of HS256; never leaves the service
+	LastUsedAt   time.Time
+	CreatedAt    time.Time
+}
+
+// PortalKeyInput is a new key.
+type PortalKeyInput struct {
+	Name      string // required, at most 200 characters
+	Algorithm string // required
+	// PublicKey of EdDSA, required there: PEM, or its 32 bytes in base64. HS256 has none.
+	PublicKey string
+}
+
+// secretContext binds a sealed secret to its key.
+func (k PortalKey) secretContext(accountID int64) string {
+	return fmt.Sprintf("portal-key/%d/%d/secret", accountID, k.CreatedAt.UnixMicro())
+}
+
+// open is the key as tokens are verified with it.
+func (k PortalKey) open(s *Service, accountID int64) (portaltoken.Key, error) {
+	key := portaltoken.Key{Algorithm: k.Algorithm, Public: k.PublicKey}
+	if k.Algorithm != PortalHS256 {
+		return key, nil
+	}
+	var err error
+	if key.Secret, err = s.cfg.Sealer.Open(k.SealedSecret, k.secretContext(accountID)); err != nil {
+		return key, fault.Wrap(fault.Internal, "opening the secret of a portal key", err)
+	}
+	return key, nil
+}
+
+// CreatePortalKey registers a key. For HS256 the service makes the secret and returns
+// it, this once; its text, as it is, is what tokens are signed with. It needs
+// accounts.update.
+func (d *Desk) CreatePortalKey(ctx context.Context, in PortalKeyInput) (key PortalKey, secret string, err error) {
+	begin, err := d.guard.Write(AccountsUpdate)
+	if err != nil {
+		return PortalKey{}, "", err
+	}
+	key = PortalKey{Name: cleanLine(in.Name), Algorithm: in.Algorithm, CreatedAt: d.svc.now()}
+	var problems fault.Collector
+	required(&problems, "name", key.Name, 200)
+	switch key.Algorithm {
+	case PortalEdDSA:
+		if problems.Check(in.PublicKey != "", "public_key", "is required") {
+			public, problem := portaltoken.ParsePublicKey(in.PublicKey)
+			problems.Check(problem == "", "public_key", problem)
+			key.PublicKey = public
+		}
+	case PortalHS256:
+		problems.Check(in.PublicKey == "", "public_key", "must be empty: the key is a secret, which is made here")
+	case "":
+		problems.Add("algorithm", "is required")
+	default:
+		problems.Add("algorithm", "must be EdDSA or HS256")
+	}
+	if err := problems.Err(); err != nil {
+		return PortalKey{}, "", err
+	}
+	if key.Algorithm == PortalHS256 {
+		secret = PortalSecretPrefix + rand.Text() + rand.Text()
+		if key.SealedSecret, err = d.svc.cfg.Sealer.Seal([]byte(secret), key.secretContext(d.scope.AccountID)); err != nil {
+			return PortalKey{}, "", fault.Wrap(fault.Internal, "sealing the secret of a portal key", err)
+		}
+	}
+	err = begin(ctx, func(ctx context.Context, tx Tx) error {
+		if err := tx.InsertPortalKey(ctx, &key); err != nil {
+			return err
+		}
+		return d.emit(ctx, tx, "portal_key.created", key.ID, 0)
+	})
+	key.SealedSecret = nil
+	return key, secret, err
+}
+
+// PortalKeys lists the keys by id. It needs accounts.update.
+func (d *Desk) PortalKeys(ctx context.Context, req storage.PageRequest) (storage.Page[PortalKey], error) {
+	r, err := d.guard.Read(AccountsUpdate)
+	if err != nil {
+		return storage.Page[PortalKey]{}, err
+	}
+	return storage.List(req, false, func(k PortalKey) storage.Position { return storage.Position{ID: k.ID} },
+		func(seek storage.Seek) ([]PortalKey, error) {
+			keys, err := r.PortalKeys(ctx, seek)
+			for i := range keys {
+				keys[i].SealedSecret = nil
+			}
+			return keys, err
+		})
+}
+
+// DeletePortalKey removes a key: tokens that it signed are not taken any more. It
+// needs accounts.update.
+func (d *Desk) DeletePortalKey(ctx context.Context, id int64) error {
+	begin, err := d.guard.Write(AccountsUpdate)
+	if err != nil {
+		return err
+	}
+	return begin(ctx, func(ctx context.Context, tx Tx) error {
+		if err := tx.DeletePortalKey(ctx, id); err != nil {
+			return err
+		}
+		return d.emit(ctx, tx, "portal_key.deleted", id, 0)
+	})
+}

@@ -1,0 +1,296 @@
+package helpdesk
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"hash/maphash"
+	"strings"
+	"time"
+
+	"github.com/helpwright/helpwright/storage"
+	"github.com/helpwright/helpwright/storage/fault"
+)
+
+// ServerMails are mails that a folder of a mailbox has on its server.
+type ServerMails struct {
+	Folder    string        // "" of POP3
+	Positions []string      // as in InboundMail.Position; 500 at most, none of an empty folder
+	At        []FetchCursor // of Positions; nil where there is no order, as of POP3
+	// Cursor is the name of the folder's cursor.
+	Cursor string
+	// Source, Prefix and Suffix tell which rows of the ledger are of this folder.
+	Source, Prefix, Suffix string
+}
+
+// belongs tells whether a row of the ledger is of the folder.
+func (s ServerMails) belongs(m InboundMail) bool {
+	rest, ok := strings.CutPrefix(m.Position, s.Prefix)
+	return ok && m.Source == s.Source && m.Position != "" && strings.HasSuffix(rest, s.Suffix) && !strings.Contains(rest, "\t")
+}
+
+// Reconciliation compares what a mailbox's server has with the ledger. Of mails that
+// one side lacks, the first 100 are named.
+type Reconciliation struct {
+	Folders []ReconciledFolder
+	// Elsewhere is the number of ledger rows that nothing can be compared with: of
+	// another server or folder, numbered before the server numbered anew, or handed in
+	// by SMTP or LMTP.
+	Elsewhere int
+}
+
+// ReconciledFolder is the comparison of one folder.
+type ReconciledFolder struct {
+	Name     string // "" of POP3
+	OnServer int    // mails on the server
+	InLedger int    // rows of the ledger
+	Waiting  int    // mails on the server that the next look fetches
+	// Missing mails are on the server and will not be fetched by themselves, such as
+	// those that ImportSince leaves alone: [Desk.Backfill] brings them.
+	Missing          int
+	MissingPositions []string
+	// Gone mails are in the ledger and no longer on the server.
+	Gone    int
+	GoneIDs []int64
+}
+
+// named is how many mails of each kind a reconciliation names.
+const named = 100
+
+// ReconcileMailbox compares, now, the mails on a mailbox's server with the ledger.
+// It changes nothing. It needs mailboxes.connection. A mailbox of type FWD is a
+// Conflict fault; a server that cannot be reached is Unavailable, and says why.
+func (d *Desk) ReconcileMailbox(ctx context.Context, id int64) (Reconciliation, error) {
+	source, err := d.fetchSource(ctx, id)
+	if err != nil {
+		return Reconciliation{}, err
+	}
+	r, err := d.guard.Read(MailboxesConnection)
+	if err != nil {
+		return Reconciliation{}, err
+	}
+	c := comparison{Reader: r, mailbox: id, seed: maphash.MakeSeed()}
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Minute)
+	defer cancel()
+	if err := d.svc.cfg.MailServers.List(ctx, source, time.Time{}, c.server); err != nil {
+		return Reconciliation{}, serverFault(err)
+	}
+	return c.result, c.ledger(ctx)
+}
+
+// serverFault is what the API says of a mail server's error. One of our own stays.
+func serverFault(err error) error {
+	if fault.Of(err) != fault.Internal {
+		return err
+	}
+	return &fault.Error{Kind: fault.Unavailable, Message: "The mail server: " + shownError(err), Err: err}
+}
+
+// comparison is the work of one reconciliation.
+type comparison struct {
+	Reader
+	mailbox int64
+	seed    maphash.Seed
+	result  Reconciliation
+	folders []serverFolder // in step with result.Folders
+}
+
+type serverFolder struct {
+	ServerMails
+	cursor FetchCursor
+	// there has a hash of each position on the server: of a hundred thousand mails the
+	// positions themselves would be ten times as much.
+	there map[uint64]struct{}
+}
+
+// server takes some mails of the server.
+func (c *comparison) server(ctx context.Context, some ServerMails) error {
+	n := len(c.folders) - 1
+	if n < 0 || c.folders[n].Folder != some.Folder {
+		cursor, err := c.FetchCursor(ctx, c.mailbox, some.Cursor)
+		if err != nil {
+			return err
+		}
+		c.folders = append(c.folders, serverFolder{ServerMails: some, cursor: cursor, there: map[uint64]struct{}{}})
+		c.result.Folders = append(c.result.Folders, ReconciledFolder{Name: some.Folder})
+		n++
+	}
+	known, err := c.InboundPositions(ctx, c.mailbox, some.Source, some.Positions)
+	if err != nil {
+		return err
+	}
+	taken := make(map[string]bool, len(known))
+	for _, position := range known {
+		taken[position] = true
+	}
+	f := &c.result.Folders[n]
+	for i, position := range some.Positions {
+		c.folders[n].there[maphash.String(c.seed, position)] = struct{}{}
+		f.OnServer++
+		switch {
+		case taken[position]:
+		case some.At == nil || c.folders[n].ahead(some.At[i]):
+			f.Waiting++
+		default:
+			if f.Missing++; f.Missing <= named {
+				f.MissingPositions = append(f.MissingPositions, position)
+			}
+		}
+	}
+	return nil
+}
+
+// ahead tells whether the cursor has not come to a mail yet.
+func (f serverFolder) ahead(at FetchCursor) bool {
+	return at.UIDValidity != f.cursor.UIDValidity || at.UID > f.cursor.UID
+}
+
+// ledger goes through the rows of the mailbox.
+func (c *comparison) ledger(ctx context.Context) error {
+	const batch = 1000
+	for from := (*storage.Position)(nil); ; {
+		rows, err := c.InboundMails(ctx, InboundFilter{MailboxID: c.mailbox}, storage.Seek{From: from, Limit: batch})
+		if err != nil {
+			return err
+		}
+		for _, row := range rows {
+			from = &storage.Position{ID: row.ID}
+			c.row(row)
+		}
+		if len(rows) < batch {
+			return nil
+		}
+	}
+}
+
+func (c *comparison) row(row InboundMail) {
+	for n, folder := range c.folders {
+		if !folder.belongs(row) {
+			continue
+		}
+		f := &c.result.Folders[n]
+		f.InLedger++
+		if _, there := folder.there[maphash.String(c.seed, row.Position)]; !there {
+			if f.Gone++; f.Gone <= named {
+				f.GoneIDs = append(f.GoneIDs, row.ID)
+			}
+		}
+		return
+	}
+	c.result.Elsewhere++
+}
+
+// Backfill is the payload of a job of kind [JobBackfill].
+type Backfill struct {
+	Since time.Time `json:"since"`
+}
+
+// Backfill imports, in the background, the mails that a mailbox's server received on
+// a day or later and that are not in the ledger, whatever was fetched before: those
+// that ImportSince left alone, or that a mishap of the server's numbering passed
+// over. What was imported under another position is known by its identity and not
+// filed twice. It needs mailboxes.connection. Mailboxes of type FWD and POP3 are
+// Conflict faults: the latter import all that is on the server by themselves.
+func (d *Desk) Backfill(ctx context.Context, mailboxID int64, since time.Time) error {
+	begin, err := d.guard.Write(MailboxesConnection)
+	if err != nil {
+		return err
+	}
+	now := d.svc.now()
+	if since.IsZero() || since.After(now) {
+		return fault.Field("since", "must be a time in the past")
+	}
+	source, err := d.fetchSource(ctx, mailboxID)
+	if err != nil {
+		return err
+	}
+	if source.Inbound.Type == InboundPOP3 {
+		return fault.New(fault.Conflict, "A POP3 mailbox imports all mail that is on the server by itself.")
+	}
+	payload, err := json.Marshal(Backfill{Since: since.UTC()})
+	if err != nil {
+		return fault.Wrap(fault.Internal, "making a job", err)
+	}
+	return begin(ctx, func(ctx context.Context, tx Tx) error {
+		if _, err := tx.Mailbox(ctx, mailboxID); err != nil {
+			return err
+		}
+		return tx.Enqueue(ctx, storage.Job{
+			Kind: JobBackfill, AccountID: d.scope.AccountID, Subject: mailboxID, Payload: payload, RunAt: now,
+			UniqueKey: fmt.Sprintf("backfill/%d/%d/%d", d.scope.AccountID, mailboxID, since.Unix()),
+		})
+	})
+}
+
+// Source is one mailbox whose mail is fetched. One that is forwarded to, or gone, is
+// a NotFound fault.
+func (in *Intake) Source(ctx context.Context, accountID, mailboxID int64) (FetchSource, error) {
+	r, err := in.desk(accountID).Read(receive)
+	if err != nil {
+		return FetchSource{}, err
+	}
+	m, err := r.Mailbox(ctx, mailboxID)
+	if err == nil && m.Inbound.Type == InboundForward {
+		err = fault.Missing("mailbox", mailboxID)
+	}
+	if err != nil {
+		return FetchSource{}, err
+	}
+	return in.svc.fetchSource(m), nil
+}
+
+// Mail returns a row of the ledger.
+func (in *Intake) Mail(ctx context.Context, accountID, id int64) (InboundMail, error) {
+	r, err := in.desk(accountID).Read(receive)
+	if err != nil {
+		return InboundMail{}, err
+	}
+	return r.InboundMail(ctx, id)
+}
+
+// Refetched takes a mail that was fetched again because only a part of it was there.
+// A whole one is filed next; one with a Problem stays quarantined with that reason.
+// A row that was dealt with meanwhile stays as it is.
+func (in *Intake) Refetched(ctx context.Context, accountID, id int64, mail RawMail) error {
+	begin, err := in.desk(accountID).Write(receive)
+	if err != nil {
+		return err
+	}
+	row, err := in.Mail(ctx, accountID, id)
+	if err != nil {
+		return err
+	}
+	fresh := in.row(accountID, row.MailboxID, row.Source, mail)
+	if mail.Problem == "" {
+		if err := in.putAll(ctx, []InboundMail{fresh}, []RawMail{mail}); err != nil {
+			return err
+		}
+	}
+	return begin(ctx, func(ctx context.Context, tx Tx) error {
+		row, err := tx.InboundForUpdate(ctx, id)
+		if err != nil || row.State != InboundQuarantined || !row.Partial {
+			return err
+		}
+		row.UpdatedAt = in.svc.now()
+		if mail.Problem != "" {
+			row.Reason = cut(cleanLine(mail.Problem), 500)
+			return tx.UpdateInbound(ctx, &row)
+		}
+		if row.RawKey != "" && row.RawKey != fresh.RawKey {
+			if err := tx.Enqueue(ctx, purgeKeys(accountID, []string{row.RawKey})...); err != nil {
+				return err
+			}
+		}
+		row.State, row.Reason, row.Partial, row.RawKey, row.Size = InboundReceived, "", false, fresh.RawKey, fresh.Size
+		if err := tx.UpdateInbound(ctx, &row); err != nil {
+			return err
+		}
+		err = tx.Emit(ctx, storage.Event{
+			Type: "mail.refetched", Subject: row.ID, MailboxID: row.MailboxID, Data: eventData(row.ID), Time: row.UpdatedAt,
+		})
+		if err != nil {
+			return err
+		}
+		return tx.Enqueue(ctx, storage.Job{Kind: JobFileMail, AccountID: accountID, Subject: row.MailboxID, RunAt: row.UpdatedAt})
+	})
+}

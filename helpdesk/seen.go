@@ -1,0 +1,117 @@
+package helpdesk
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/binary"
+
+	"github.com/helpwright/helpwright/storage/fault"
+)
+
+// reportSeen is the one permission of who reports that an answer was opened.
+const reportSeen Permission = "mail.seen"
+
+// seenToken names an answer to whoever gets its mail. It is opaque, the same in every
+// try to send, and cannot be made up: the MAC of what it says is also what hides it.
+func (s *Service) seenToken(accountID, interactionID, deliveryID int64) string {
+	var b []byte
+	for _, n := range []int64{accountID, interactionID, deliveryID} {
+		b = binary.AppendUvarint(b, uint64(n))
+	}
+	mac := s.seenMAC("sign", b)[:seenMACLength]
+	return tokenEncoding.EncodeToString(append(mac, s.seenMask(mac, b)...))
+}
+
+const seenMACLength = 12
+
+func (s *Service) seenMAC(use string, b []byte) []byte {
+	mac := hmac.New(sha256.New, s.cfg.SigningKey)
+	mac.Write([]byte("seen token v1 " + use + "\x00"))
+	mac.Write(b)
+	return mac.Sum(nil)
+}
+
+// seenMask hides what a token says, and shows it again.
+func (s *Service) seenMask(mac, b []byte) []byte {
+	out := make([]byte, len(b))
+	for i, key := range s.seenMAC("hide", mac)[:len(b)] {
+		out[i] = b[i] ^ key
+	}
+	return out
+}
+
+func (s *Service) readSeenToken(token string) (accountID, interactionID int64, ok bool) {
+	b, err := tokenEncoding.DecodeString(token)
+	if err != nil || len(b) <= seenMACLength || len(b) > seenMACLength+3*binary.MaxVarintLen64 {
+		return 0, 0, false
+	}
+	mac, body := b[:seenMACLength], s.seenMask(b[:seenMACLength], b[seenMACLength:])
+	if !hmac.Equal(mac, s.seenMAC("sign", body)[:seenMACLength]) {
+		return 0, 0, false
+	}
+	account, n := binary.Uvarint(body)
+	if n <= 0 {
+		return 0, 0, false
+	}
+	interaction, m := binary.Uvarint(body[n:])
+	return int64(account), int64(interaction), m > 0
+}
+
+// seenToken of a mail, "" unless it may hold a pixel: the account asks for it, and the
+// mail goes to the conversation's customer alone. Of several readers, agents among
+// them, nobody could tell whose reading it was.
+func (o *Outgoing) seenToken(ctx context.Context, tx Tx, c Conversation, i Interaction) (string, error) {
+	if i.IsForward || len(i.To)+len(i.Cc)+len(i.Bcc) != 1 || len(i.To) != 1 || EmailKey(i.To[0]) != EmailKey(c.CustomerEmail) {
+		return "", nil
+	}
+	account, err := tx.Account(ctx)
+	if err != nil || !account.TrackSeen {
+		return "", err
+	}
+	deliveries, err := tx.Deliveries(ctx, []int64{i.ID})
+	if err != nil || len(deliveries) != 1 {
+		return "", err
+	}
+	return o.svc.seenToken(account.ID, i.ID, deliveries[0].ID), nil
+}
+
+// SeenByPixel records that the image of an answer's mail was asked for: its customer
+// has seen it, the first time counts. A token that is none of ours, and an answer that
+// is gone or whose account no longer asks for this, is a NotFound fault, which nobody
+// outside may be told.
+//
+// Programs that load images before a mail is read, and readers that load none, make
+// this a hint and no proof.
+func (s *Service) SeenByPixel(ctx context.Context, token string) error {
+	accountID, id, ok := s.readSeenToken(token)
+	if !ok {
+		return fault.New(fault.NotFound, "There is no such token.")
+	}
+	begin, err := s.scoped(Scope{AccountID: accountID}, func(p Permission) bool { return p == reportSeen }).Write(reportSeen)
+	if err != nil {
+		return err
+	}
+	return begin(ctx, func(ctx context.Context, tx Tx) error {
+		account, err := tx.Account(ctx)
+		if err != nil {
+			return err
+		}
+		i, err := tx.Interaction(ctx, id)
+		if err != nil {
+			return err
+		}
+		if !account.TrackSeen || i.Type != TypeUser || i.IsForward || i.SendStartedAt.IsZero() {
+			return fault.Missing("interaction", id)
+		}
+		if !i.SeenAt.IsZero() {
+			return nil
+		}
+		c, err := tx.Conversation(ctx, i.ConversationID)
+		if err != nil {
+			return err
+		}
+		_, err = markSeen(ctx, tx, c, []int64{id}, s.now())
+		return err
+	})
+}
