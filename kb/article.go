@@ -1,0 +1,550 @@
+package kb
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/helpwright/helpwright/storage"
+	"github.com/helpwright/helpwright/storage/fault"
+)
+
+// Status says whether visitors see a revision when it is live.
+type Status string
+
+// The states of a revision.
+const (
+	Published   Status = "published"
+	Unpublished Status = "unpublished"
+)
+
+// MaxCategories is how many categories an article is in at most.
+const MaxCategories = 100
+
+// Article is what an article is in all its revisions, and where its live one is.
+type Article struct {
+	ID           int64
+	SiteID       int64
+	Live         int64 // number of the live revision
+	Draft        int64 // number of the draft; 0: there is none
+	LastRevision int64 // the highest number that was given
+	Views        int64 // of all revisions; changed by AddViews only
+	Feedbacks    int64 // how many there are; changed by whoever stores feedback
+	// Of the live revision:
+	Published    bool
+	CollectionID int64
+	CategoryIDs  []int64 // sorted
+	SortOrder    SortOrder
+	CreatedAt    time.Time
+	UpdatedAt    time.Time
+}
+
+// Revision is an article at a time: the live one, the draft, or a former one.
+type Revision struct {
+	ArticleID    int64
+	Number       int64 // from 1
+	Status       Status
+	CollectionID int64
+	CategoryIDs  []int64 // sorted
+	SortOrder    SortOrder
+	Text
+	Views     int64 // changed by AddViews only, as is what readers thought of it
+	Positive  int64
+	Negative  int64
+	CreatedAt time.Time
+	UpdatedAt time.Time
+}
+
+// ArticleRevision is an article with one of its revisions.
+type ArticleRevision struct {
+	Article  Article
+	Revision Revision
+}
+
+// ArticleInput makes or changes an article. In a change, absent fields stay as they
+// are.
+type ArticleInput struct {
+	TextInput
+	CollectionID int64                  // required
+	Status       storage.Opt[Status]    // published when a new article has none
+	SortOrder    storage.Opt[SortOrder] // null, or none for a new one: last in its collection
+	CategoryIDs  storage.Opt[[]int64]   // of the site, at most MaxCategories; null: none
+}
+
+// ArticleFilter limits a list of articles. The zero value is no limit.
+type ArticleFilter struct {
+	CollectionID int64
+	CategoryID   int64
+	IDs          []int64 // nil: all; at most storage.MaxLimit
+}
+
+// position is the place of an article in lists.
+func (a ArticleRevision) position() storage.Position {
+	return storage.Position{Key: int64(a.Article.SortOrder), ID: a.Article.ID}
+}
+
+// shown is what a visitor is told: nothing of drafts.
+func (a ArticleRevision) shown() ArticleRevision {
+	a.Article.Draft, a.Article.LastRevision = 0, a.Article.Live
+	return a
+}
+
+// put writes what the article has of its live revision.
+func (a *Article) put(r Revision) {
+	a.Live, a.Published = r.Number, r.Status == Published
+	a.CollectionID, a.CategoryIDs, a.SortOrder = r.CollectionID, r.CategoryIDs, r.SortOrder
+}
+
+// apply validates in and puts it into r.
+func (r *Revision) apply(ctx context.Context, tx Tx, in ArticleInput, now time.Time) error {
+	isNew := r.CreatedAt.IsZero()
+	var problems fault.Collector
+	problems.Check(in.CollectionID != 0, "collection_id", "is required")
+	status := in.Status.Or(r.Status)
+	problems.Check(status == Published || status == Unpublished, "status", "must be published or unpublished")
+	checkSortOrder(&problems, in.SortOrder)
+	categories := sortedSet(in.CategoryIDs.Or(r.CategoryIDs))
+	problems.Check(len(categories) <= MaxCategories, "categories", fmt.Sprintf("has more than %d ids", MaxCategories))
+	r.Text.apply(&problems, in.TextInput, titled, now)
+	if err := problems.Err(); err != nil {
+		return err
+	}
+	if _, err := tx.Collection(ctx, in.CollectionID); err != nil {
+		return err
+	}
+	if err := checkCategories(ctx, tx, categories); err != nil {
+		return err
+	}
+	r.Status, r.CollectionID, r.CategoryIDs, r.UpdatedAt = status, in.CollectionID, categories, now
+	if isNew {
+		r.CreatedAt = now
+	}
+	var err error
+	r.SortOrder, err = place(in.SortOrder, r.SortOrder, isNew, func() (SortOrder, bool, error) {
+		last, err := tx.LiveArticles(ctx, ArticleFilter{CollectionID: r.CollectionID}, storage.Seek{Desc: true, Limit: 1})
+		if len(last) == 0 {
+			return 0, false, err
+		}
+		return last[0].Article.SortOrder, true, err
+	})
+	return err
+}
+
+// checkCategories makes sure that categories are there.
+func checkCategories(ctx context.Context, r CategoryReader, ids []int64) error {
+	if len(ids) == 0 {
+		return nil
+	}
+	found, err := r.CategoriesByID(ctx, ids)
+	if err != nil {
+		return err
+	}
+	for _, id := range ids {
+		if !slices.ContainsFunc(found, func(c Category) bool { return c.ID == id }) {
+			return fault.Missing("category", id)
+		}
+	}
+	return nil
+}
+
+// sortedSet sorts ids and drops doubles.
+func sortedSet(ids []int64) []int64 {
+	ids = slices.Clone(ids)
+	slices.Sort(ids)
+	return slices.Compact(ids)
+}
+
+// counts is what an article adds to the counters of where it is, times sign.
+func (a Article) counts(sign int64) []Counts {
+	c := Counters{Articles: sign, Views: sign * a.Views}
+	if a.Published {
+		c.PublishedArticles, c.PublishedViews = c.Articles, c.Views
+	}
+	all := []Counts{{CollectionID: a.CollectionID, Counters: c}}
+	for _, id := range a.CategoryIDs {
+		all = append(all, Counts{CategoryID: id, Counters: c})
+	}
+	return all
+}
+
+// mayPublish refuses what visitors would notice to who does not hold
+// articles.publish.
+func (e *Editor) mayPublish(noticed bool) error {
+	if noticed && !e.guard.Allows(ArticlesPublish) {
+		return fault.Newf(fault.Forbidden, "You need the permission %s to change what visitors see.", ArticlesPublish)
+	}
+	return nil
+}
+
+// Articles lists live revisions by their sort order. It needs articles.view.
+func (e *Editor) Articles(ctx context.Context, filter ArticleFilter, desc bool, req storage.PageRequest) (storage.Page[ArticleRevision], error) {
+	r, err := e.guard.Read(ArticlesView)
+	if err != nil {
+		return storage.Page[ArticleRevision]{}, err
+	}
+	if err := filter.check(ctx, r); err != nil {
+		return storage.Page[ArticleRevision]{}, err
+	}
+	return storage.List(req, desc, ArticleRevision.position, func(seek storage.Seek) ([]ArticleRevision, error) { return r.LiveArticles(ctx, filter, seek) })
+}
+
+// check validates a filter: where it looks has to be there.
+func (f ArticleFilter) check(ctx context.Context, r interface {
+	CollectionReader
+	CategoryReader
+}) error {
+	if len(f.IDs) > storage.MaxLimit {
+		return fault.Field("ids", fmt.Sprintf("has more than %d ids", storage.MaxLimit))
+	}
+	if f.CollectionID != 0 {
+		if _, err := r.Collection(ctx, f.CollectionID); err != nil {
+			return err
+		}
+	}
+	if f.CategoryID != 0 {
+		if _, err := r.Category(ctx, f.CategoryID); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Article returns an article with its live revision. It needs articles.view.
+func (e *Editor) Article(ctx context.Context, id int64) (ArticleRevision, error) {
+	r, err := e.guard.Read(ArticlesView)
+	if err != nil {
+		return ArticleRevision{}, err
+	}
+	return r.LiveArticle(ctx, id)
+}
+
+// Draft returns an article with its draft, or with its live revision if it has none.
+// It needs articles.view.
+func (e *Editor) Draft(ctx context.Context, id int64) (ArticleRevision, error) {
+	r, err := e.guard.Read(ArticlesView)
+	if err != nil {
+		return ArticleRevision{}, err
+	}
+	a, err := r.LiveArticle(ctx, id)
+	if err != nil || a.Article.Draft == 0 {
+		return a, err
+	}
+	draft, err := r.Revision(ctx, id, a.Article.Draft)
+	if fault.Is(err, fault.NotFound) { // it has gone since
+		return a, nil
+	}
+	if err != nil {
+		return ArticleRevision{}, err
+	}
+	a.Revision, err = settled(ctx, r, draft, a.Article)
+	return a, err
+}
+
+// settled is a revision that is not live, without the collection and the categories
+// that are gone since: its collection is then that of the live one.
+func settled(ctx context.Context, r Reader, rev Revision, a Article) (Revision, error) {
+	if _, err := r.Collection(ctx, rev.CollectionID); fault.Is(err, fault.NotFound) {
+		rev.CollectionID = a.CollectionID
+	} else if err != nil {
+		return Revision{}, err
+	}
+	if len(rev.CategoryIDs) == 0 {
+		return rev, nil
+	}
+	found, err := r.CategoriesByID(ctx, rev.CategoryIDs)
+	if err != nil {
+		return Revision{}, err
+	}
+	rev.CategoryIDs = slices.DeleteFunc(slices.Clone(rev.CategoryIDs), func(id int64) bool {
+		return !slices.ContainsFunc(found, func(c Category) bool { return c.ID == id })
+	})
+	return rev, nil
+}
+
+// CreateArticle makes an article with its first revision. It needs articles.create,
+// and articles.publish unless it is unpublished. A collection or category that is
+// not of the site is a NotFound fault.
+func (e *Editor) CreateArticle(ctx context.Context, in ArticleInput) (ArticleRevision, error) {
+	begin, err := e.guard.Write(ArticlesCreate)
+	if err != nil {
+		return ArticleRevision{}, err
+	}
+	status := in.Status.Or(Published)
+	if status == "" {
+		status = Published
+	}
+	if err := e.mayPublish(status == Published); err != nil {
+		return ArticleRevision{}, err
+	}
+	in.Status, in.TextInput = storage.Some(status), in.TextInput.cleaned()
+	var out ArticleRevision
+	err = begin(ctx, func(ctx context.Context, tx Tx) error {
+		now := e.svc.now()
+		out = ArticleRevision{Article{SiteID: e.site.ID, LastRevision: 1, CreatedAt: now, UpdatedAt: now}, Revision{Number: 1}}
+		if err := out.Revision.apply(ctx, tx, in, now); err != nil {
+			return err
+		}
+		out.Article.put(out.Revision)
+		if err := tx.InsertArticle(ctx, &out.Article); err != nil {
+			return err
+		}
+		out.Revision.ArticleID = out.Article.ID
+		if err := tx.InsertRevision(ctx, &out.Revision); err != nil {
+			return err
+		}
+		if err := index(ctx, tx, out.Article.ID, documents(out.Revision)); err != nil {
+			return err
+		}
+		if err := addCounts(ctx, tx, out.Article.counts(1)); err != nil {
+			return err
+		}
+		if err := e.emit(ctx, tx, "article.created", out.Article.ID); err != nil || !out.Article.Published {
+			return err
+		}
+		return e.emit(ctx, tx, "article.published", out.Article.ID)
+	})
+	return out, err
+}
+
+// revise runs fn on a locked article with its live revision and writes what became
+// of the article. fn writes the revisions.
+func (e *Editor) revise(ctx context.Context, begin func(context.Context, func(context.Context, Tx) error) error, id int64, fn func(ctx context.Context, tx Tx, a *ArticleRevision, now time.Time) error) (ArticleRevision, error) {
+	var out ArticleRevision
+	err := begin(ctx, func(ctx context.Context, tx Tx) error {
+		a, err := tx.ArticleForUpdate(ctx, id)
+		if err != nil {
+			return err
+		}
+		live, err := tx.Revision(ctx, id, a.Live)
+		if err != nil {
+			return err
+		}
+		now := e.svc.now()
+		out = ArticleRevision{a, live}
+		if err := fn(ctx, tx, &out, now); err != nil {
+			return err
+		}
+		out.Article.UpdatedAt = now
+		if err := tx.UpdateArticle(ctx, &out.Article); err != nil {
+			return err
+		}
+		if out.Revision.Number == out.Article.Live {
+			if err := index(ctx, tx, id, documents(out.Revision)); err != nil {
+				return err
+			}
+		}
+		if err := addCounts(ctx, tx, append(a.counts(-1), out.Article.counts(1)...)); err != nil {
+			return err
+		}
+		if err := e.emit(ctx, tx, "article.updated", id); err != nil {
+			return err
+		}
+		switch {
+		case out.Article.Published && (!a.Published || out.Article.Live != a.Live):
+			return e.emit(ctx, tx, "article.published", id)
+		case a.Published && !out.Article.Published:
+			return e.emit(ctx, tx, "article.unpublished", id)
+		}
+		return nil
+	})
+	return out, err
+}
+
+// UpdateArticle changes the live revision in place; a draft stays as it is. It needs
+// articles.update, and articles.publish where visitors notice: the article is
+// published, before or after.
+func (e *Editor) UpdateArticle(ctx context.Context, id int64, in ArticleInput) (ArticleRevision, error) {
+	begin, err := e.guard.Write(ArticlesUpdate)
+	if err != nil {
+		return ArticleRevision{}, err
+	}
+	in.TextInput = in.TextInput.cleaned()
+	return e.revise(ctx, begin, id, func(ctx context.Context, tx Tx, a *ArticleRevision, now time.Time) error {
+		if err := a.Revision.apply(ctx, tx, in, now); err != nil {
+			return err
+		}
+		if err := e.mayPublish(a.Article.Published || a.Revision.Status == Published); err != nil {
+			return err
+		}
+		a.Article.put(a.Revision)
+		return tx.UpdateRevision(ctx, &a.Revision)
+	})
+}
+
+// UpdateDraft changes the draft, which it makes of the live revision if there is
+// none; that raises the revision number. The live revision stays as it is, unless
+// the status is published: then the draft becomes the live revision, and the former
+// one stays as it was. It needs articles.update, and to publish articles.publish.
+func (e *Editor) UpdateDraft(ctx context.Context, id int64, in ArticleInput) (ArticleRevision, error) {
+	begin, err := e.guard.Write(ArticlesUpdate)
+	if err != nil {
+		return ArticleRevision{}, err
+	}
+	status, _ := in.Status.Get()
+	if err := e.mayPublish(status == Published); err != nil {
+		return ArticleRevision{}, err
+	}
+	in.TextInput = in.TextInput.cleaned()
+	return e.revise(ctx, begin, id, func(ctx context.Context, tx Tx, a *ArticleRevision, now time.Time) error {
+		write := tx.UpdateRevision
+		if a.Article.Draft == 0 {
+			a.Revision = a.Article.revise(a.Revision, now)
+			a.Revision.Status = Unpublished
+			a.Article.Draft, write = a.Revision.Number, tx.InsertRevision
+		} else {
+			draft, err := tx.Revision(ctx, id, a.Article.Draft)
+			if err != nil {
+				return err
+			}
+			if a.Revision, err = settled(ctx, tx, draft, a.Article); err != nil {
+				return err
+			}
+		}
+		if err := a.Revision.apply(ctx, tx, in, now); err != nil {
+			return err
+		}
+		if a.Revision.Status == Published {
+			a.Article.Draft = 0
+			a.Article.put(a.Revision)
+		}
+		return write(ctx, &a.Revision)
+	})
+}
+
+// revise makes a revision with the next number of another one.
+func (a *Article) revise(of Revision, now time.Time) Revision {
+	a.LastRevision++
+	of.Number, of.CreatedAt, of.UpdatedAt = a.LastRevision, now, now
+	of.Views, of.Positive, of.Negative = 0, 0, 0
+	return of
+}
+
+// DeleteDraft removes the draft. It needs articles.update. An article without one is
+// a NotFound fault.
+func (e *Editor) DeleteDraft(ctx context.Context, id int64) error {
+	begin, err := e.guard.Write(ArticlesUpdate)
+	if err != nil {
+		return err
+	}
+	_, err = e.revise(ctx, begin, id, func(ctx context.Context, tx Tx, a *ArticleRevision, _ time.Time) error {
+		if a.Article.Draft == 0 {
+			return fault.Missing("draft", id)
+		}
+		draft := a.Article.Draft
+		a.Article.Draft = 0
+		return tx.DeleteRevision(ctx, id, draft)
+	})
+	return err
+}
+
+// DeleteArticle removes an article with all its revisions. It needs articles.delete.
+func (e *Editor) DeleteArticle(ctx context.Context, id int64) error {
+	begin, err := e.guard.Write(ArticlesDelete)
+	if err != nil {
+		return err
+	}
+	return begin(ctx, func(ctx context.Context, tx Tx) error {
+		a, err := tx.ArticleForUpdate(ctx, id)
+		if err != nil {
+			return err
+		}
+		if err := tx.DeleteArticle(ctx, id); err != nil {
+			return err
+		}
+		if err := addCounts(ctx, tx, a.counts(-1)); err != nil {
+			return err
+		}
+		return e.emit(ctx, tx, "article.deleted", id)
+	})
+}
+
+// Revisions lists the revisions of an article, the newest first: the live one, the
+// draft and all former ones. It needs articles.view.
+func (e *Editor) Revisions(ctx context.Context, id int64, req storage.PageRequest) (Article, storage.Page[Revision], error) {
+	r, err := e.guard.Read(ArticlesView)
+	if err != nil {
+		return Article{}, storage.Page[Revision]{}, err
+	}
+	a, err := r.LiveArticle(ctx, id)
+	if err != nil {
+		return Article{}, storage.Page[Revision]{}, err
+	}
+	page, err := storage.List(req, true, func(r Revision) storage.Position { return storage.Position{ID: r.Number} },
+		func(seek storage.Seek) ([]Revision, error) { return r.Revisions(ctx, id, seek) })
+	return a.Article, page, err
+}
+
+// Revision returns an article with one of its revisions as it was. It needs
+// articles.view.
+func (e *Editor) Revision(ctx context.Context, id, number int64) (ArticleRevision, error) {
+	r, err := e.guard.Read(ArticlesView)
+	if err != nil {
+		return ArticleRevision{}, err
+	}
+	a, err := r.LiveArticle(ctx, id)
+	if err != nil {
+		return ArticleRevision{}, err
+	}
+	a.Revision, err = r.Revision(ctx, id, number)
+	return a, err
+}
+
+// Restore makes the text of a former revision live again, as a new revision; where
+// the article is and whether it is published stays, and so do all revisions and the
+// draft. It needs articles.update, and articles.publish if the article is published.
+func (e *Editor) Restore(ctx context.Context, id, number int64) (ArticleRevision, error) {
+	begin, err := e.guard.Write(ArticlesUpdate)
+	if err != nil {
+		return ArticleRevision{}, err
+	}
+	return e.revise(ctx, begin, id, func(ctx context.Context, tx Tx, a *ArticleRevision, now time.Time) error {
+		former, err := tx.Revision(ctx, id, number)
+		if err != nil {
+			return err
+		}
+		if number == a.Article.Draft || number == a.Article.Live {
+			return fault.New(fault.Conflict, "Only a former revision can be restored.")
+		}
+		if err := e.mayPublish(a.Article.Published); err != nil {
+			return err
+		}
+		live := a.Article.revise(a.Revision, now)
+		live.Text = former.Text
+		a.Revision = live
+		a.Article.put(live)
+		return tx.InsertRevision(ctx, &a.Revision)
+	})
+}
+
+// Articles lists what is published by its sort order.
+func (v *Visitor) Articles(ctx context.Context, filter ArticleFilter, desc bool, req storage.PageRequest) (storage.Page[ArticleRevision], error) {
+	r, err := v.guard.Read(published)
+	if err != nil {
+		return storage.Page[ArticleRevision]{}, err
+	}
+	if err := filter.check(ctx, r); err != nil {
+		return storage.Page[ArticleRevision]{}, err
+	}
+	page, err := storage.List(req, desc, ArticleRevision.position, func(seek storage.Seek) ([]ArticleRevision, error) {
+		return r.PublishedArticles(ctx, filter, seek)
+	})
+	for i, a := range page.Items {
+		page.Items[i] = a.shown()
+	}
+	return page, err
+}
+
+// Article returns a published article and counts a view of it, see [Service.Run].
+func (v *Visitor) Article(ctx context.Context, id int64) (ArticleRevision, error) {
+	r, err := v.guard.Read(published)
+	if err != nil {
+		return ArticleRevision{}, err
+	}
+	a, err := r.PublishedArticle(ctx, id)
+	if err != nil {
+		return ArticleRevision{}, err
+	}
+	v.svc.count(ctx, Scope{AccountID: v.site.AccountID, SiteID: v.site.ID}, a.Article)
+	return a.shown(), nil
+}

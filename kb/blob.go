@@ -1,0 +1,80 @@
+package kb
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/helpwright/helpwright/storage"
+	"github.com/helpwright/helpwright/storage/fault"
+)
+
+// JobPurgeFiles is the kind of jobs that remove files whose rows are gone. Whoever
+// runs the jobs registers [Service.PurgeFiles] for it.
+const JobPurgeFiles = "kb.purge"
+
+// sitePrefix begins the keys of all files of a site. It is below the account's, so
+// that deleting the account removes them too.
+func sitePrefix(accountID, siteID int64) string {
+	return fmt.Sprintf("accounts/%d/sites/%d/", accountID, siteID)
+}
+
+// purge is the payload of JobPurgeFiles.
+type purge struct {
+	Prefix string   `json:"prefix,omitempty"`
+	Keys   []string `json:"keys,omitempty"`
+}
+
+func purgePrefix(accountID int64, prefix string) storage.Job {
+	payload, _ := json.Marshal(purge{Prefix: prefix}) // texts always encode
+	return storage.Job{Kind: JobPurgeFiles, AccountID: accountID, Payload: payload}
+}
+
+// purgeKeys makes jobs of at most 200 keys each: a payload is limited.
+func purgeKeys(accountID int64, keys []string) []storage.Job {
+	var jobs []storage.Job
+	for chunk := range slices.Chunk(keys, 200) {
+		payload, _ := json.Marshal(purge{Keys: chunk}) // texts always encode
+		jobs = append(jobs, storage.Job{Kind: JobPurgeFiles, AccountID: accountID, Payload: payload})
+	}
+	return jobs
+}
+
+// discard removes files that no row came to name.
+func (s *Service) discard(ctx context.Context, keys ...string) {
+	for _, key := range keys {
+		if err := s.cfg.Blobs.Delete(context.WithoutCancel(ctx), key); err != nil {
+			s.cfg.Logger.WarnContext(ctx, "a file without a row stays behind", "error", err)
+		}
+	}
+}
+
+// PurgeFiles does a job of kind [JobPurgeFiles]. Doing it again is harmless.
+func (s *Service) PurgeFiles(ctx context.Context, job storage.ClaimedJob) error {
+	var p purge
+	if err := json.Unmarshal(job.Payload, &p); err != nil {
+		return fault.Wrap(fault.Internal, "Service.PurgeFiles", err)
+	}
+	for _, key := range p.Keys {
+		if err := s.cfg.Blobs.Delete(ctx, key); err != nil {
+			return err
+		}
+	}
+	const batch = 500
+	for p.Prefix != "" {
+		blobs, err := s.cfg.Blobs.List(ctx, p.Prefix, "", batch)
+		if err != nil {
+			return err
+		}
+		for _, b := range blobs {
+			if err := s.cfg.Blobs.Delete(ctx, b.Key); err != nil {
+				return err
+			}
+		}
+		if len(blobs) < batch {
+			return nil
+		}
+	}
+	return nil
+}

@@ -1,0 +1,226 @@
+package kb
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/helpwright/helpwright/storage"
+	"github.com/helpwright/helpwright/storage/fault"
+)
+
+// Category is a part of a collection. An article can be in several, also of other
+// collections than its own.
+type Category struct {
+	ID           int64
+	SiteID       int64
+	CollectionID int64
+	SortOrder    SortOrder
+	Text
+	Counters
+	CreatedAt time.Time
+	UpdatedAt time.Time
+}
+
+// CategoryInput makes or changes a category. In a change, absent fields stay as they
+// are.
+type CategoryInput struct {
+	TextInput
+	CollectionID int64                  // required; in a change, it moves the category, and no article
+	SortOrder    storage.Opt[SortOrder] // null, or none for a new one: last
+}
+
+// CategoryFilter limits a list of categories. The zero value is no limit.
+type CategoryFilter struct {
+	CollectionID int64
+}
+
+// position is the place of a category in lists.
+func (c Category) position() storage.Position {
+	return storage.Position{Key: int64(c.SortOrder), ID: c.ID}
+}
+
+// apply validates in and puts it into c.
+func (c *Category) apply(ctx context.Context, tx Tx, in CategoryInput, now time.Time) error {
+	var problems fault.Collector
+	problems.Check(in.CollectionID != 0, "collection_id", "is required")
+	checkSortOrder(&problems, in.SortOrder)
+	c.Text.apply(&problems, in.TextInput, named, now)
+	if err := problems.Err(); err != nil {
+		return err
+	}
+	if _, err := tx.Collection(ctx, in.CollectionID); err != nil {
+		return err
+	}
+	c.CollectionID = in.CollectionID
+	var err error
+	c.SortOrder, err = place(in.SortOrder, c.SortOrder, c.ID == 0, func() (SortOrder, bool, error) {
+		last, err := tx.Categories(ctx, CategoryFilter{CollectionID: c.CollectionID}, storage.Seek{Desc: true, Limit: 1})
+		if len(last) == 0 {
+			return 0, false, err
+		}
+		return last[0].SortOrder, true, err
+	})
+	c.UpdatedAt = now
+	return err
+}
+
+// Categories lists categories by their sort order. It needs categories.view.
+func (e *Editor) Categories(ctx context.Context, filter CategoryFilter, desc bool, req storage.PageRequest) (storage.Page[Category], error) {
+	r, err := e.guard.Read(CategoriesView)
+	if err != nil {
+		return storage.Page[Category]{}, err
+	}
+	return listCategories(ctx, r, filter, desc, req)
+}
+
+// listCategories lists categories; a filter for a collection that is not there is
+// NotFound.
+func listCategories(ctx context.Context, r interface {
+	CollectionReader
+	CategoryReader
+}, filter CategoryFilter, desc bool, req storage.PageRequest) (storage.Page[Category], error) {
+	if filter.CollectionID != 0 {
+		if _, err := r.Collection(ctx, filter.CollectionID); err != nil {
+			return storage.Page[Category]{}, err
+		}
+	}
+	return storage.List(req, desc, Category.position, func(seek storage.Seek) ([]Category, error) { return r.Categories(ctx, filter, seek) })
+}
+
+// Category returns a category. It needs categories.view.
+func (e *Editor) Category(ctx context.Context, id int64) (Category, error) {
+	r, err := e.guard.Read(CategoriesView)
+	if err != nil {
+		return Category{}, err
+	}
+	return r.Category(ctx, id)
+}
+
+// CategoriesByID returns those of ids that there are. It needs categories.view.
+func (e *Editor) CategoriesByID(ctx context.Context, ids []int64) ([]Category, error) {
+	r, err := e.guard.Read(CategoriesView)
+	if err != nil {
+		return nil, err
+	}
+	return r.CategoriesByID(ctx, ids)
+}
+
+// CreateCategory makes a category. It needs categories.create. A collection that is
+// not of the site is a NotFound fault.
+func (e *Editor) CreateCategory(ctx context.Context, in CategoryInput) (Category, error) {
+	begin, err := e.guard.Write(CategoriesCreate)
+	if err != nil {
+		return Category{}, err
+	}
+	var c Category
+	err = begin(ctx, func(ctx context.Context, tx Tx) error {
+		now := e.svc.now()
+		c = Category{SiteID: e.site.ID, CreatedAt: now}
+		if err := c.apply(ctx, tx, in, now); err != nil {
+			return err
+		}
+		if err := tx.InsertCategory(ctx, &c); err != nil {
+			return err
+		}
+		if err := addCounts(ctx, tx, []Counts{{CollectionID: c.CollectionID, Counters: Counters{Categories: 1}}}); err != nil {
+			return err
+		}
+		return e.emit(ctx, tx, "category.created", c.ID)
+	})
+	return c, err
+}
+
+// UpdateCategory changes a category. It needs categories.update.
+func (e *Editor) UpdateCategory(ctx context.Context, id int64, in CategoryInput) (Category, error) {
+	begin, err := e.guard.Write(CategoriesUpdate)
+	if err != nil {
+		return Category{}, err
+	}
+	var c Category
+	err = begin(ctx, func(ctx context.Context, tx Tx) error {
+		if c, err = tx.CategoryForUpdate(ctx, id); err != nil {
+			return err
+		}
+		from := c.CollectionID
+		if err := c.apply(ctx, tx, in, e.svc.now()); err != nil {
+			return err
+		}
+		if err := tx.UpdateCategory(ctx, &c); err != nil {
+			return err
+		}
+		if from != c.CollectionID {
+			err := addCounts(ctx, tx, []Counts{
+				{CollectionID: from, Counters: Counters{Categories: -1}}, {CollectionID: c.CollectionID, Counters: Counters{Categories: 1}},
+			})
+			if err != nil {
+				return err
+			}
+		}
+		return e.emit(ctx, tx, "category.updated", c.ID)
+	})
+	return c, err
+}
+
+// DeleteCategory removes a category. It needs categories.delete. One that still
+// holds articles, published or not, is a Conflict fault.
+func (e *Editor) DeleteCategory(ctx context.Context, id int64) error {
+	begin, err := e.guard.Write(CategoriesDelete)
+	if err != nil {
+		return err
+	}
+	return begin(ctx, func(ctx context.Context, tx Tx) error {
+		c, err := tx.CategoryForUpdate(ctx, id)
+		if err != nil {
+			return err
+		}
+		if err := tx.DeleteCategory(ctx, id); err != nil {
+			return err
+		}
+		if err := addCounts(ctx, tx, []Counts{{CollectionID: c.CollectionID, Counters: Counters{Categories: -1}}}); err != nil {
+			return err
+		}
+		return e.emit(ctx, tx, "category.deleted", id)
+	})
+}
+
+// Categories lists categories by their sort order, with the counts of what is
+// published.
+func (v *Visitor) Categories(ctx context.Context, filter CategoryFilter, desc bool, req storage.PageRequest) (storage.Page[Category], error) {
+	r, err := v.guard.Read(published)
+	if err != nil {
+		return storage.Page[Category]{}, err
+	}
+	page, err := listCategories(ctx, r, filter, desc, req)
+	page.Items = shownCategories(page.Items)
+	return page, err
+}
+
+// Category returns a category with the counts of what is published.
+func (v *Visitor) Category(ctx context.Context, id int64) (Category, error) {
+	r, err := v.guard.Read(published)
+	if err != nil {
+		return Category{}, err
+	}
+	c, err := r.Category(ctx, id)
+	c.Counters = c.Counters.published()
+	return c, err
+}
+
+// CategoriesByID returns those of ids that there are.
+func (v *Visitor) CategoriesByID(ctx context.Context, ids []int64) ([]Category, error) {
+	r, err := v.guard.Read(published)
+	if err != nil {
+		return nil, err
+	}
+	list, err := r.CategoriesByID(ctx, ids)
+	return shownCategories(list), err
+}
+
+func shownCategories(list []Category) []Category {
+	list = slices.Clone(list)
+	for i := range list {
+		list[i].Counters = list[i].Counters.published()
+	}
+	return list
+}

@@ -1,0 +1,82 @@
+package kb
+
+import (
+	"context"
+	"crypto/subtle"
+	"io"
+	"time"
+
+	"github.com/helpwright/helpwright/kb/theme"
+	"github.com/helpwright/helpwright/storage/fault"
+	"github.com/helpwright/helpwright/storage/filetype"
+)
+
+// Content is a public file, ready to be sent. What it holds is foreign: it must not
+// run in the name of the site.
+type Content struct {
+	Filename    string
+	ContentType string
+	ETag        string // strong, without quotes
+	Size        int64  // bytes
+	ModTime     time.Time
+	Immutable   bool // it never changes at this address
+
+	blobs openRange
+	key   string
+}
+
+// openRange is the GetRange of [storage.Blobs].
+type openRange func(ctx context.Context, key string, offset, length int64) (io.ReadCloser, error)
+
+// Open opens the content from offset to its end.
+func (c Content) Open(ctx context.Context, offset int64) (io.ReadCloser, error) {
+	return c.blobs(ctx, c.key, offset, -1)
+}
+
+// PublicFile finds a file of a site for everybody, also when the site is private: who
+// has the address has the key that is in it.
+func (s *Service) PublicFile(ctx context.Context, siteID, id int64, urlKey string) (Content, error) {
+	site, err := s.cfg.Store.FindSite(ctx, siteID)
+	if err != nil {
+		return Content{}, publicly(err, "file", id)
+	}
+	f, err := s.cfg.Store.Within(Scope{AccountID: site.AccountID, SiteID: site.ID}).File(ctx, id)
+	if err != nil {
+		return Content{}, publicly(err, "file", id)
+	}
+	if subtle.ConstantTimeCompare([]byte(f.URLKey), []byte(urlKey)) != 1 {
+		return Content{}, fault.Missing("file", id)
+	}
+	return Content{
+		Filename: f.Filename, ContentType: f.ContentType, ETag: f.URLKey, Size: f.Size, ModTime: f.CreatedAt, Immutable: true,
+		blobs: s.cfg.Blobs.GetRange, key: f.BlobKey,
+	}, nil
+}
+
+// PublicAsset finds a file of a theme for everybody, if it lies under assets/. version
+// is the beginning of the hash that [ThemeFile.Version] gives, or "".
+func (s *Service) PublicAsset(ctx context.Context, siteID, themeID int64, path, version string) (Content, error) {
+	if !theme.IsAsset(path) {
+		return Content{}, fault.Missing("file", 0)
+	}
+	site, err := s.cfg.Store.FindSite(ctx, siteID)
+	if err != nil {
+		return Content{}, publicly(err, "file", 0)
+	}
+	f, err := s.cfg.Store.Within(Scope{AccountID: site.AccountID, SiteID: site.ID}).ThemeFile(ctx, themeID, path)
+	if err != nil {
+		return Content{}, publicly(err, "file", 0)
+	}
+	return Content{
+		ContentType: filetype.MediaType(f.Path, nil), ETag: f.Hash, Size: f.Size, ModTime: f.UpdatedAt, Immutable: version == f.Version(),
+		blobs: s.cfg.Blobs.GetRange, key: f.BlobKey,
+	}, nil
+}
+
+// publicly tells nobody which of the things on the way is not there.
+func publicly(err error, noun string, id int64) error {
+	if fault.Is(err, fault.NotFound) {
+		return fault.Missing(noun, id)
+	}
+	return err
+}

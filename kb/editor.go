@@ -1,0 +1,66 @@
+package kb
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+
+	"github.com/helpwright/helpwright/storage"
+	"github.com/helpwright/helpwright/storage/fault"
+)
+
+// Editor is a member at work on one site.
+type Editor struct {
+	svc       *Service
+	guard     editorGuard
+	site      Site
+	userID    int64
+	mailboxes []int64 // that the member reaches; nil: all
+}
+
+// Editor opens a site for a caller. A caller who is no member of its account gets
+// the same NotFound fault as for a site that does not exist; nobody gets
+// Unauthenticated.
+func (s *Service) Editor(ctx context.Context, c Caller, siteID int64) (*Editor, error) {
+	if nobody(c) {
+		return nil, fault.New(fault.Unauthenticated, "Sign in first.")
+	}
+	site, err := s.cfg.Store.FindSite(ctx, siteID)
+	if err != nil {
+		return nil, err
+	}
+	m, err := s.membership(ctx, c, site.AccountID)
+	if fault.Is(err, fault.NotFound) {
+		return nil, fault.Missing("site", siteID)
+	}
+	if err != nil {
+		return nil, err
+	}
+	scope := Scope{AccountID: site.AccountID, SiteID: site.ID}
+	return &Editor{
+		svc: s, guard: s.scoped(scope, m), site: site, userID: c.UserID(), mailboxes: slices.Clone(m.Mailboxes),
+	}, nil
+}
+
+// SiteID is the site that the editor is open for.
+func (e *Editor) SiteID() int64 { return e.site.ID }
+
+// DefaultLocale is that of the account.
+func (e *Editor) DefaultLocale() string { return e.site.DefaultLocale }
+
+// URL is the address of the site.
+func (e *Editor) URL() string { return e.svc.URL(e.site) }
+
+// Holds reports whether the member has a permission.
+func (e *Editor) Holds(p Permission) bool { return e.guard.Allows(p) }
+
+// emit appends an event about a resource to the account's log.
+func (e *Editor) emit(ctx context.Context, tx Tx, kind string, subject int64) error {
+	return tx.Emit(ctx, e.svc.event(kind, e.userID, e.site.ID, subject))
+}
+
+// event is thin on purpose: readers fetch the resource with their own rights.
+func (s *Service) event(kind string, userID, siteID, subject int64) storage.Event {
+	data, _ := json.Marshal(map[string]int64{"id": subject, "site_id": siteID}) // a map of integers always encodes
+	return storage.Event{Type: kind, Subject: subject, ActorID: userID, Data: data, Time: s.now()}
+}

@@ -1,0 +1,269 @@
+package exchange
+
+import (
+	"cmp"
+	"context"
+	"io"
+	"net/url"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/helpwright/helpwright/kb"
+	"github.com/helpwright/helpwright/storage"
+)
+
+// Exchange joins a site with folders.
+type Exchange struct {
+	Service *kb.Service
+	// Editor of the site. It needs what it changes, and to view all.
+	Editor *kb.Editor
+	// FileURL is the address of a file as articles use it. In folders it is written as
+	// the path from the article to the file.
+	FileURL func(kb.File) string
+}
+
+// Export reads a site, with its drafts but without former revisions, and gives keys to
+// what has none yet. It needs articles.update for that.
+func (x Exchange) Export(ctx context.Context) (Site, error) {
+	s, err := x.load(ctx)
+	if err != nil || len(s.unnamed) == 0 {
+		return s.folder, err
+	}
+	return s.folder, x.Editor.SetExchangeKeys(ctx, s.unnamed)
+}
+
+// state is a site as it is now.
+type state struct {
+	folder  Site
+	unnamed []kb.ExchangeKey // that are given here, and not stored yet
+	ids     map[kb.KeyKind]map[string]int64
+	keys    map[kb.KeyKind]map[int64]string
+	used    map[kb.KeyKind]*Keys
+	files   map[int64]kb.File
+}
+
+// load reads all that is in a site. Keys that are missing come from titles in the
+// order of ids, so that they are the same every time.
+func (x Exchange) load(ctx context.Context) (*state, error) {
+	s := &state{
+		ids: map[kb.KeyKind]map[string]int64{}, keys: map[kb.KeyKind]map[int64]string{}, used: map[kb.KeyKind]*Keys{}, files: map[int64]kb.File{},
+	}
+	for _, kind := range []kb.KeyKind{kb.CollectionKey, kb.CategoryKey, kb.ArticleKey, kb.FileKey} {
+		s.ids[kind], s.keys[kind], s.used[kind] = map[string]int64{}, map[int64]string{}, &Keys{}
+	}
+	site, err := x.Editor.Site(ctx)
+	if err != nil {
+		return nil, err
+	}
+	s.folder = Site{Name: site.Name, Visibility: string(site.Visibility), HTMLHead: lines(site.HTMLHead)}
+	known, err := x.Editor.ExchangeKeys(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, k := range known {
+		if s.keys[k.Kind] != nil {
+			s.keys[k.Kind][k.ID] = k.Key
+			s.used[k.Kind].Take(k.Key)
+		}
+	}
+	files, err := everything(func(req storage.PageRequest) (storage.Page[kb.File], error) { return x.Editor.Files(ctx, req) })
+	if err != nil {
+		return nil, err
+	}
+	slices.SortFunc(files, func(a, b kb.File) int { return cmp.Compare(a.ID, b.ID) })
+	for _, f := range files {
+		s.files[f.ID] = f
+		s.nameFile(f)
+		s.folder.Files = append(s.folder.Files, File{Name: s.keys[kb.FileKey][f.ID], Size: f.Size, Open: x.open(ctx, f)})
+	}
+	slices.SortFunc(s.folder.Files, func(a, b File) int { return cmp.Compare(a.Name, b.Name) })
+	return s, x.loadCollections(ctx, s)
+}
+
+// everything reads a list to its end.
+func everything[T any](list func(req storage.PageRequest) (storage.Page[T], error)) ([]T, error) {
+	var all []T
+	req := storage.PageRequest{Limit: storage.MaxLimit}
+	for {
+		page, err := list(req)
+		all = append(all, page.Items...)
+		if err != nil || page.Next == "" {
+			return all, err
+		}
+		req.Cursor = page.Next
+	}
+}
+
+// name gives a key to what has none, and notes whose it is.
+func (s *state) name(kind kb.KeyKind, id int64, title string) string {
+	key := s.keys[kind][id]
+	if key == "" || !ValidKey(key) {
+		key = s.used[kind].New(title, string(kind))
+		s.given(kind, id, key)
+	}
+	s.ids[kind][key] = id
+	return key
+}
+
+func (s *state) given(kind kb.KeyKind, id int64, key string) {
+	s.keys[kind][id] = key
+	s.unnamed = append(s.unnamed, kb.ExchangeKey{Kind: kind, ID: id, Key: key})
+}
+
+// nameFile gives the file's own name, with a number where another has it.
+func (s *state) nameFile(f kb.File) {
+	key := s.keys[kb.FileKey][f.ID]
+	if key == "" || !validFileName(key) {
+		base, extension := f.Filename, ""
+		if i := strings.LastIndexByte(base, '.'); i > 0 {
+			base, extension = base[:i], base[i:]
+		}
+		if !validFileName(f.Filename) {
+			base = cmp.Or(slug(base), "file")
+		}
+		key = base + extension
+		for n := 2; s.used[kb.FileKey].taken[key]; n++ {
+			key = base + "-" + strconv.Itoa(n) + extension
+		}
+		s.used[kb.FileKey].Take(key)
+		s.given(kb.FileKey, f.ID, key)
+	}
+	s.ids[kb.FileKey][key] = f.ID
+}
+
+func (x Exchange) loadCollections(ctx context.Context, s *state) error {
+	e := x.Editor
+	collections, err := everything(func(req storage.PageRequest) (storage.Page[kb.Collection], error) {
+		return e.Collections(ctx, false, req)
+	})
+	if err != nil {
+		return err
+	}
+	categories, err := everything(func(req storage.PageRequest) (storage.Page[kb.Category], error) {
+		return e.Categories(ctx, kb.CategoryFilter{}, false, req)
+	})
+	if err != nil {
+		return err
+	}
+	articles, err := everything(func(req storage.PageRequest) (storage.Page[kb.ArticleRevision], error) {
+		return e.Articles(ctx, kb.ArticleFilter{}, false, req)
+	})
+	if err != nil {
+		return err
+	}
+	slices.SortFunc(collections, func(a, b kb.Collection) int { return cmp.Compare(a.ID, b.ID) })
+	slices.SortFunc(categories, func(a, b kb.Category) int { return cmp.Compare(a.ID, b.ID) })
+	slices.SortFunc(articles, func(a, b kb.ArticleRevision) int { return cmp.Compare(a.Article.ID, b.Article.ID) })
+	at := map[int64]*Collection{}
+	for _, c := range collections {
+		at[c.ID] = &Collection{
+			Key: s.name(kb.CollectionKey, c.ID, sourceTitle(c.Text)), SourceLocale: c.SourceLocale, SortOrder: Number(c.SortOrder.String()), Texts: texted(c.Text),
+		}
+	}
+	for _, c := range categories {
+		key := s.name(kb.CategoryKey, c.ID, sourceTitle(c.Text))
+		in := at[c.CollectionID]
+		in.Categories = append(in.Categories, Category{Key: key, SourceLocale: c.SourceLocale, SortOrder: Number(c.SortOrder.String()), Texts: texted(c.Text)})
+	}
+	for _, a := range articles {
+		key := s.name(kb.ArticleKey, a.Article.ID, sourceTitle(a.Revision.Text))
+		out := Article{Key: key, Live: x.version(s, a.Revision)}
+		if a.Article.Draft != 0 {
+			draft, err := e.Draft(ctx, a.Article.ID)
+			if err != nil {
+				return err
+			}
+			v := x.version(s, draft.Revision)
+			v.Status = ""
+			out.Draft = &v
+		}
+		in := at[a.Article.CollectionID]
+		in.Articles = append(in.Articles, out)
+	}
+	for _, c := range collections {
+		one := *at[c.ID]
+		slices.SortFunc(one.Categories, func(a, b Category) int { return cmp.Compare(a.Key, b.Key) })
+		slices.SortFunc(one.Articles, func(a, b Article) int { return cmp.Compare(a.Key, b.Key) })
+		s.folder.Collections = append(s.folder.Collections, one)
+	}
+	slices.SortFunc(s.folder.Collections, func(a, b Collection) int { return cmp.Compare(a.Key, b.Key) })
+	return nil
+}
+
+func sourceTitle(t kb.Text) string {
+	source, _ := t.Translation(t.SourceLocale)
+	return source.Title
+}
+
+func texted(t kb.Text) map[string]Text {
+	all := map[string]Text{}
+	for _, o := range t.Translations {
+		all[o.Locale] = Text{Name: o.Title, Summary: lines(o.Summary)}
+	}
+	return all
+}
+
+// version is a revision as it stands in a folder.
+func (x Exchange) version(s *state, r kb.Revision) Version {
+	v := Version{Status: string(r.Status), SourceLocale: r.SourceLocale, SortOrder: Number(r.SortOrder.String()), Texts: map[string]ArticleText{}}
+	for _, id := range r.CategoryIDs {
+		if key := s.keys[kb.CategoryKey][id]; key != "" {
+			v.Categories = append(v.Categories, key)
+		}
+	}
+	slices.Sort(v.Categories)
+	for _, o := range r.Translations {
+		t := ArticleText{Title: o.Title, Summary: lines(o.Summary), Format: HTML, Content: o.Content}
+		if o.Markdown != "" || o.Content == "" {
+			t.Format, t.Content = Markdown, o.Markdown
+		}
+		t.Content = x.toPaths(s, lines(t.Content))
+		v.Texts[o.Locale] = t
+	}
+	return v
+}
+
+// relative is the way from an article to the files of the folder.
+const relative = "../../../files/"
+
+var (
+	fileAddress = regexp.MustCompile(`[^\s"'()<>]*/files/(\d+)/[^\s"'()<>]*`)
+	filePath    = regexp.MustCompile(`\.\./\.\./\.\./files/([^\s"'()<>]+)`)
+)
+
+// toPaths writes the addresses of the site's files as paths.
+func (x Exchange) toPaths(s *state, content string) string {
+	return fileAddress.ReplaceAllStringFunc(content, func(address string) string {
+		id, err := strconv.ParseInt(fileAddress.FindStringSubmatch(address)[1], 10, 64)
+		f, known := s.files[id]
+		if err != nil || !known || x.FileURL(f) != address {
+			return address
+		}
+		return relative + url.PathEscape(s.keys[kb.FileKey][id])
+	})
+}
+
+// toAddresses is the way back. What is no file of the folder stays as it is.
+func (x Exchange) toAddresses(s *state, content string) string {
+	return filePath.ReplaceAllStringFunc(content, func(p string) string {
+		name, err := url.PathUnescape(filePath.FindStringSubmatch(p)[1])
+		f, known := s.files[s.ids[kb.FileKey][name]]
+		if err != nil || !known {
+			return p
+		}
+		return x.FileURL(f)
+	})
+}
+
+// open opens the bytes of a site's file.
+func (x Exchange) open(ctx context.Context, f kb.File) func() (io.ReadCloser, error) {
+	return func() (io.ReadCloser, error) {
+		content, err := x.Service.PublicFile(ctx, f.SiteID, f.ID, f.URLKey)
+		if err != nil {
+			return nil, err
+		}
+		return content.Open(ctx, 0)
+	}
+}

@@ -1,0 +1,53 @@
+package kb
+
+import (
+	"context"
+
+	"github.com/helpwright/helpwright/storage/fault"
+)
+
+// KeyKind says what an [ExchangeKey] is of.
+type KeyKind string
+
+// The kinds.
+const (
+	CollectionKey KeyKind = "collection"
+	CategoryKey   KeyKind = "category"
+	ArticleKey    KeyKind = "article"
+	FileKey       KeyKind = "file"
+)
+
+// ExchangeKey is the name by which something of the site goes in its folder, see
+// package exchange. It stays when titles change.
+type ExchangeKey struct {
+	Kind KeyKind
+	ID   int64
+	Key  string // of all of a kind in the site, no two have the same; at most 255 bytes
+}
+
+// ExchangeKeys returns all keys of the site, in any order, those of things that are
+// gone among them. It needs articles.view.
+func (e *Editor) ExchangeKeys(ctx context.Context) ([]ExchangeKey, error) {
+	r, err := e.guard.Read(ArticlesView)
+	if err != nil {
+		return nil, err
+	}
+	return r.ExchangeKeys(ctx)
+}
+
+// SetExchangeKeys gives keys to things of the site, and takes them from whatever had
+// them. It needs articles.update.
+func (e *Editor) SetExchangeKeys(ctx context.Context, keys []ExchangeKey) error {
+	begin, err := e.guard.Write(ArticlesUpdate)
+	if err != nil {
+		return err
+	}
+	var problems fault.Collector
+	for _, k := range keys {
+		problems.Check(k.Key != "" && len(k.Key) <= 255 && clean(k.Key) == k.Key, "key", "must have from 1 to 255 bytes of text")
+	}
+	if err := problems.Err(); err != nil {
+		return err
+	}
+	return begin(ctx, func(ctx context.Context, tx Tx) error { return tx.SetExchangeKeys(ctx, keys) })
+}

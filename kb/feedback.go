@@ -1,0 +1,117 @@
+package kb
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/helpwright/helpwright/storage"
+	"github.com/helpwright/helpwright/storage/fault"
+)
+
+// MaxFeedback is the length of a feedback in characters.
+const MaxFeedback = 10_000
+
+// Feedback is what a reader wrote about an article.
+type Feedback struct {
+	ID        int64
+	SiteID    int64
+	ArticleID int64
+	Revision  int64 // the number of the article's live revision at that time
+	Text      string
+	CreatedAt time.Time
+}
+
+// FeedbackInput is a new feedback.
+type FeedbackInput struct {
+	ArticleID int64  // required
+	Text      string // required, at most MaxFeedback characters
+}
+
+// FeedbackFilter limits a list of feedback. The zero value is no limit.
+type FeedbackFilter struct{ ArticleID int64 }
+
+// SendFeedback stores what the visitor writes about a published article. An article
+// that the visitor cannot read is a NotFound fault.
+func (v *Visitor) SendFeedback(ctx context.Context, in FeedbackInput) (Feedback, error) {
+	begin, err := v.guard.Write(published)
+	if err != nil {
+		return Feedback{}, err
+	}
+	in.Text = strings.TrimSpace(clean(in.Text))
+	var problems fault.Collector
+	problems.Check(in.ArticleID != 0, "article_id", "is required")
+	required(&problems, "feedback", in.Text, MaxFeedback)
+	if err := problems.Err(); err != nil {
+		return Feedback{}, err
+	}
+	var f Feedback
+	err = begin(ctx, func(ctx context.Context, tx VisitorTx) error {
+		a, err := tx.PublishedArticle(ctx, in.ArticleID)
+		if err != nil {
+			return err
+		}
+		f = Feedback{SiteID: v.site.ID, ArticleID: a.Article.ID, Revision: a.Revision.Number, Text: in.Text, CreatedAt: v.svc.now()}
+		if err := tx.InsertFeedback(ctx, &f); err != nil {
+			return err
+		}
+		return tx.Emit(ctx, v.svc.event("feedback.created", 0, v.site.ID, f.ID))
+	})
+	return f, err
+}
+
+// Feedbacks lists feedback, the newest first. It needs feedback.view. An article
+// that is not of the site is a NotFound fault.
+func (e *Editor) Feedbacks(ctx context.Context, filter FeedbackFilter, req storage.PageRequest) (storage.Page[Feedback], error) {
+	r, err := e.guard.Read(FeedbackView)
+	if err != nil {
+		return storage.Page[Feedback]{}, err
+	}
+	if filter.ArticleID != 0 {
+		if _, err := r.LiveArticle(ctx, filter.ArticleID); err != nil {
+			return storage.Page[Feedback]{}, err
+		}
+	}
+	at := func(f Feedback) storage.Position { return storage.Position{ID: f.ID} }
+	return storage.List(req, true, at, func(seek storage.Seek) ([]Feedback, error) { return r.Feedbacks(ctx, filter, seek) })
+}
+
+// Feedback returns one feedback. It needs feedback.view.
+func (e *Editor) Feedback(ctx context.Context, id int64) (Feedback, error) {
+	r, err := e.guard.Read(FeedbackView)
+	if err != nil {
+		return Feedback{}, err
+	}
+	return r.Feedback(ctx, id)
+}
+
+// DeleteFeedback removes a feedback. It needs feedback.delete.
+func (e *Editor) DeleteFeedback(ctx context.Context, id int64) error {
+	begin, err := e.guard.Write(FeedbackDelete)
+	if err != nil {
+		return err
+	}
+	return begin(ctx, func(ctx context.Context, tx Tx) error {
+		if err := tx.DeleteFeedback(ctx, id); err != nil {
+			return err
+		}
+		return e.emit(ctx, tx, "feedback.deleted", id)
+	})
+}
+
+// FeedbackArticles returns the articles of feedback as they were when it was written,
+// in any order. It needs articles.view. Revisions that are gone are left out.
+func (e *Editor) FeedbackArticles(ctx context.Context, feedback []Feedback) ([]ArticleRevision, error) {
+	r, err := e.guard.Read(ArticlesView)
+	if err != nil {
+		return nil, err
+	}
+	var keys []RevisionKey
+	for _, f := range feedback {
+		keys = append(keys, RevisionKey{ArticleID: f.ArticleID, Number: f.Revision})
+	}
+	if len(keys) == 0 {
+		return nil, nil
+	}
+	return r.RevisionsByKey(ctx, keys)
+}

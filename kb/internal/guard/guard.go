@@ -1,0 +1,57 @@
+// Package guard is the only holder of a knowledge base's store, as the help desk's
+// guard is of its: a handle asks it for a permission and gets a reader or the right
+// to open transactions in return. A method that skips the question has nothing to
+// read from or write to.
+package guard
+
+import (
+	"context"
+
+	"github.com/helpwright/helpwright/storage/fault"
+)
+
+// Begin runs fn in a transaction of type T.
+type Begin[T any] func(ctx context.Context, fn func(ctx context.Context, tx T) error) error
+
+// Guard keeps a reader R and the right to begin transactions T behind a check of
+// permissions P.
+type Guard[P ~string, R, T any] struct {
+	allows func(P) bool
+	reader R
+	begin  Begin[T]
+}
+
+// New returns a guard that gives out reader and begin for the permissions that
+// allows approves.
+func New[P ~string, R, T any](allows func(P) bool, reader R, begin Begin[T]) Guard[P, R, T] {
+	return Guard[P, R, T]{allows: allows, reader: reader, begin: begin}
+}
+
+// Deny returns a guard that refuses everything.
+func Deny[P ~string, R, T any]() Guard[P, R, T] {
+	return Guard[P, R, T]{allows: func(P) bool { return false }}
+}
+
+// Read gives the scoped reader to who holds p, else a Forbidden fault.
+func (g Guard[P, R, T]) Read(p P) (R, error) {
+	if !g.Allows(p) {
+		var none R
+		return none, forbidden(p)
+	}
+	return g.reader, nil
+}
+
+// Write gives the right to open transactions to who holds p, else a Forbidden fault.
+func (g Guard[P, R, T]) Write(p P) (Begin[T], error) {
+	if !g.Allows(p) {
+		return nil, forbidden(p)
+	}
+	return g.begin, nil
+}
+
+// Allows reports whether p is held. The zero guard allows nothing.
+func (g Guard[P, R, T]) Allows(p P) bool { return g.allows != nil && g.allows(p) }
+
+func forbidden[P ~string](p P) error {
+	return fault.Newf(fault.Forbidden, "You need the permission %s to do this.", string(p))
+}

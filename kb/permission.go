@@ -1,0 +1,40 @@
+package kb
+
+// Permission names what a member may do, as <area>.<action>. Roles are the help
+// desk's; these are the names that mean something here.
+type Permission string
+
+// The permissions of the knowledge base. The list only ever grows.
+const (
+	SitesView         Permission = "sites.view"
+	SitesCreate       Permission = "sites.create"
+	SitesUpdate       Permission = "sites.update"
+	SitesDelete       Permission = "sites.delete"
+	CollectionsView   Permission = "collections.view"
+	CollectionsCreate Permission = "collections.create"
+	CollectionsUpdate Permission = "collections.update"
+	CollectionsDelete Permission = "collections.delete"
+	CategoriesView    Permission = "categories.view"
+	CategoriesCreate  Permission = "categories.create"
+	CategoriesUpdate  Permission = "categories.update"
+	CategoriesDelete  Permission = "categories.delete"
+	ArticlesView      Permission = "articles.view"
+	ArticlesCreate    Permission = "articles.create"
+	ArticlesUpdate    Permission = "articles.update"
+	ArticlesDelete    Permission = "articles.delete"
+	ArticlesPublish   Permission = "articles.publish" // lets an article become visible to visitors
+	FeedbackView      Permission = "feedback.view"
+	FeedbackDelete    Permission = "feedback.delete"
+	FilesView         Permission = "files.view"
+	FilesCreate       Permission = "files.create"
+	FilesUpdate       Permission = "files.update"
+	FilesDelete       Permission = "files.delete"
+	ThemesView        Permission = "themes.view"
+	ThemesCreate      Permission = "themes.create"
+	ThemesUpdate      Permission = "themes.update"
+	ThemesDelete      Permission = "themes.delete"
+)
+
+// published stands for what every visitor of a site may do. It is no permission
+// that a role could have.
+const published Permission = "published"

@@ -1,0 +1,431 @@
+package kb
+
+import (
+	"cmp"
+	"context"
+	"html"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"golang.org/x/text/language"
+
+	"github.com/helpwright/helpwright/kb/contenthtml"
+	"github.com/helpwright/helpwright/storage"
+	"github.com/helpwright/helpwright/storage/fault"
+	"github.com/helpwright/helpwright/storage/search"
+)
+
+// Limits of what is searched. What is beyond them is kept, and not found.
+const (
+	MaxSearchText  = 256 << 10 // bytes of the text of an article in one language
+	MaxSearchTerms = 256 << 10 // bytes of the different terms of it
+)
+
+// SearchTerm is what a query looks for: a term of a [Document], or the beginning of
+// one.
+type SearchTerm = search.Term
+
+// Rank says where the words of a query are. Lower ones are the better hits.
+type Rank int
+
+// The ranks.
+const (
+	InTitle   Rank = iota // all words are in the title
+	InSummary             // all are in the title or the summary, and not all in the title
+	InContent             // all are in the title, the summary or the content, and not all in the first two
+	ranks
+)
+
+// Document is what the live version of an article is found by in one language.
+type Document struct {
+	Locale    string
+	Language  string // of the locale, such as pt of pt-BR
+	Source    bool   // it is the article's source locale
+	Published bool
+	// Title, Summary and Content are the terms of each: sorted, none twice, of letters
+	// and digits.
+	Title, Summary, Content []string
+}
+
+// SearchQuery finds documents.
+type SearchQuery struct {
+	Rank Rank
+	// Words has to be found word for word, each by one of its terms. It is never empty.
+	Words [][]SearchTerm
+	// Locales are in order of preference. An article is searched in the first of them
+	// that it has, else in its source locale, and in no other.
+	Locales      []LocaleChoice
+	CollectionID int64   // 0: all
+	ArticleIDs   []int64 // nil: all
+}
+
+// LocaleChoice is one locale; or without one, any locale of a language, the first by
+// its code.
+type LocaleChoice struct{ Locale, Language string }
+
+// Matches reports whether a document is of the choice.
+func (c LocaleChoice) Matches(d Document) bool {
+	return c.Locale != "" && c.Locale == d.Locale || c.Locale == "" && c.Language == d.Language
+}
+
+// Hit is a document that was found.
+type Hit struct {
+	ID        int64 // of the document
+	ArticleID int64
+	Locale    string
+}
+
+// Highlight shows why an article was found. Both are HTML: escaped text with what was
+// looked for in mark elements.
+type Highlight struct {
+	Title   string
+	Snippet string // a passage of the content or the summary; "" when there is no text
+}
+
+// documents is what a live revision is found by: in each language that is served,
+// what is shown in it.
+func documents(r Revision) []Document {
+	var all []Document
+	source, _ := r.Translation(r.SourceLocale)
+	shared := searchTerms(contenthtml.Text(source.Content))
+	for _, t := range r.Translations {
+		if t.Title == "" {
+			continue
+		}
+		d := Document{
+			Locale: t.Locale, Language: languageOf(t.Locale), Source: t.Locale == r.SourceLocale, Published: r.Status == Published,
+			Title: searchTerms(t.Title), Summary: searchTerms(cmp.Or(t.Summary, source.Summary)), Content: shared,
+		}
+		if t.Content != "" && t.Locale != r.SourceLocale {
+			d.Content = searchTerms(contenthtml.Text(t.Content))
+		}
+		all = append(all, d)
+	}
+	return all
+}
+
+// languageOf is the language of a locale.
+func languageOf(locale string) string {
+	tag, err := language.Parse(locale)
+	if err != nil {
+		return locale
+	}
+	base, _ := tag.Base()
+	return base.String()
+}
+
+// choices is the order in which [Text.Serve] looks for translations.
+func choices(fallback string, wanted []string) []LocaleChoice {
+	var all []LocaleChoice
+	for _, code := range append(slices.Clone(wanted), fallback) {
+		tag, err := language.Parse(code)
+		if err != nil {
+			continue
+		}
+		for at := tag; at != language.Und; at = at.Parent() {
+			all = append(all, LocaleChoice{Locale: at.String()})
+		}
+		base, _ := tag.Base()
+		all = append(all, LocaleChoice{Language: base.String()})
+	}
+	return all[:min(len(all), maxChoices)]
+}
+
+// maxChoices bounds how many locales a search prefers one to another.
+const maxChoices = 30
+
+func searchTerms(text string) []string {
+	if len(text) > MaxSearchText {
+		text = clean(text[:MaxSearchText])
+	}
+	terms, size := search.Terms(text), 0
+	for i, t := range terms {
+		if size += len(t); size > MaxSearchTerms {
+			return terms[:i]
+		}
+	}
+	return terms
+}
+
+// index makes an article findable by its live version.
+func index(ctx context.Context, tx Tx, articleID int64, documents []Document) error {
+	if err := tx.SetDocuments(ctx, articleID, documents); err != nil {
+		return err
+	}
+	var words []string
+	for _, d := range documents {
+		words = append(append(words, d.Title...), d.Summary...)
+	}
+	slices.Sort(words)
+	words = slices.DeleteFunc(slices.Compact(words), func(w string) bool { return search.Variants(w) == nil })
+	if len(words) == 0 {
+		return nil
+	}
+	return tx.AddSpellings(ctx, words)
+}
+
+// words turns a query into what is looked for: its terms, and when nothing has all of
+// them, also the words of titles and summaries that differ from them by a character.
+// None: nothing can be found.
+func words(ctx context.Context, find finder, r PublicSearcher, query string, q SearchQuery) ([][]SearchTerm, error) {
+	terms := search.Query(query)
+	exact := make([][]SearchTerm, len(terms))
+	for i, t := range terms {
+		exact[i] = []SearchTerm{t}
+	}
+	if len(terms) == 0 {
+		return nil, nil
+	}
+	q.Words = exact
+	if found, err := anything(ctx, find, q); err != nil || found {
+		return exact, err
+	}
+	var variants []string
+	for _, t := range terms {
+		variants = append(variants, search.Variants(t.Text)...)
+	}
+	if len(variants) == 0 {
+		return exact, nil
+	}
+	near, err := r.Spellings(ctx, variants)
+	if err != nil {
+		return nil, err
+	}
+	for i, t := range terms {
+		for _, w := range near {
+			if search.Misspelled(t.Text, w) && len(exact[i]) < maxSpellings {
+				exact[i] = append(exact[i], SearchTerm{Text: w})
+			}
+		}
+	}
+	return exact, nil
+}
+
+// finder is FindArticles or FindPublished of a store.
+type finder func(ctx context.Context, q SearchQuery, seek storage.Seek) ([]Hit, error)
+
+// maxSpellings bounds what one word of a query may stand for.
+const maxSpellings = 8
+
+// anything reports whether a query finds something.
+func anything(ctx context.Context, find finder, q SearchQuery) (bool, error) {
+	for q.Rank = range ranks {
+		hits, err := find(ctx, q, storage.Seek{Limit: 1})
+		if err != nil || len(hits) > 0 {
+			return len(hits) > 0, err
+		}
+	}
+	return false, nil
+}
+
+// Lengths of a snippet in bytes: before the first word that is marked, and in all.
+const (
+	snippetBefore = 60
+	snippetLength = 240
+)
+
+// highlight shows where the words are.
+func highlight(title, summary, content string, words [][]SearchTerm) Highlight {
+	terms := slices.Concat(words...)
+	text := contenthtml.Text(content)
+	if len(text) > MaxSearchText {
+		text = clean(text[:MaxSearchText])
+	}
+	marks := search.Marks(text, terms)
+	if len(marks) == 0 {
+		if in := search.Marks(summary, terms); len(in) > 0 || text == "" {
+			text, marks = summary, in
+		}
+	}
+	return Highlight{Title: marked(title, search.Marks(title, terms)), Snippet: snippet(text, marks)}
+}
+
+// snippet cuts out a passage around the first mark.
+func snippet(text string, marks []search.Range) string {
+	begin, end := 0, len(text)
+	if len(marks) > 0 {
+		begin = wordBegin(text, marks[0].Begin-snippetBefore)
+	}
+	if begin+snippetLength < end {
+		end = wordBegin(text, begin+snippetLength)
+	}
+	if len(marks) > 0 {
+		end = max(end, marks[0].End)
+	}
+	var inside []search.Range
+	for _, m := range marks {
+		if m.End <= end {
+			inside = append(inside, search.Range{Begin: m.Begin - begin, End: m.End - begin})
+		}
+	}
+	out := marked(text[begin:end], inside)
+	if begin > 0 {
+		out = "… " + out
+	}
+	if end < len(text) {
+		out = strings.TrimRight(out, " \n") + " …"
+	}
+	return strings.ReplaceAll(out, "\n", " ")
+}
+
+// wordBegin is the beginning of the word at an offset, or of the character where no
+// space is near.
+func wordBegin(text string, at int) int {
+	if at <= 0 {
+		return 0
+	}
+	if space := strings.LastIndexAny(text[max(0, at-30):at], " \n"); space >= 0 {
+		return max(0, at-30) + space + 1
+	}
+	for at > 0 && !utf8.RuneStart(text[at]) {
+		at--
+	}
+	return at
+}
+
+// marked escapes a text, with mark elements around parts of it.
+func marked(text string, marks []search.Range) string {
+	var b strings.Builder
+	at := 0
+	for _, m := range marks {
+		b.WriteString(html.EscapeString(text[at:m.Begin]))
+		b.WriteString("<mark>" + html.EscapeString(text[m.Begin:m.End]) + "</mark>")
+		at = m.End
+	}
+	b.WriteString(html.EscapeString(text[at:]))
+	return b.String()
+}
+
+// Found is an article that a search found.
+type Found struct {
+	ArticleRevision
+	Locale    string // in which it was found
+	Highlight Highlight
+}
+
+// SearchFilter limits a search. The zero value is no limit.
+type SearchFilter struct {
+	CollectionID int64
+	IDs          []int64 // nil: all; at most storage.MaxLimit
+}
+
+// Search finds articles by the words of a query in their live revision: titles before
+// summaries before contents. Each article is searched in the language that
+// [Text.Serve] shows to who wants these locales. The last word may be unfinished, and
+// where nothing has all words, they may be misspelled by a character. It needs
+// articles.view.
+func (e *Editor) Search(ctx context.Context, query string, wanted []string, filter SearchFilter, req storage.PageRequest) (storage.Page[Found], error) {
+	r, err := e.guard.Read(ArticlesView)
+	if err != nil {
+		return storage.Page[Found]{}, err
+	}
+	s := searcher{find: r.FindArticles, spellings: r, articles: r.LiveArticles, site: e.site}
+	return s.search(ctx, r, query, wanted, filter, req)
+}
+
+// Search finds published articles, see [Editor.Search].
+func (v *Visitor) Search(ctx context.Context, query string, wanted []string, filter SearchFilter, req storage.PageRequest) (storage.Page[Found], error) {
+	r, err := v.guard.Read(published)
+	if err != nil {
+		return storage.Page[Found]{}, err
+	}
+	s := searcher{find: r.FindPublished, spellings: r, articles: r.PublishedArticles, site: v.site}
+	page, err := s.search(ctx, r, query, wanted, filter, req)
+	for i, f := range page.Items {
+		page.Items[i].ArticleRevision = f.shown()
+	}
+	return page, err
+}
+
+// searcher searches what a handle can see.
+type searcher struct {
+	find      finder
+	spellings PublicSearcher
+	articles  func(ctx context.Context, filter ArticleFilter, seek storage.Seek) ([]ArticleRevision, error)
+	site      Site
+}
+
+func (s searcher) search(ctx context.Context, in interface {
+	CollectionReader
+	CategoryReader
+}, query string, wanted []string, filter SearchFilter, req storage.PageRequest) (storage.Page[Found], error) {
+	if err := (ArticleFilter{CollectionID: filter.CollectionID, IDs: filter.IDs}).check(ctx, in); err != nil {
+		return storage.Page[Found]{}, err
+	}
+	q := SearchQuery{Locales: choices(s.site.DefaultLocale, wanted), CollectionID: filter.CollectionID, ArticleIDs: filter.IDs}
+	var err error
+	if q.Words, err = words(ctx, s.find, s.spellings, query, q); err != nil || len(q.Words) == 0 {
+		return storage.Page[Found]{}, err
+	}
+	ranked, err := storage.List(req, false, rankedHit.position, func(seek storage.Seek) ([]rankedHit, error) { return s.hits(ctx, q, seek) })
+	if err != nil {
+		return storage.Page[Found]{}, err
+	}
+	found, err := s.load(ctx, ranked.Items, q.Words)
+	return storage.Page[Found]{Items: found, Next: ranked.Next, Prev: ranked.Prev}, err
+}
+
+// rankedHit is a hit at its place in the list.
+type rankedHit struct {
+	Hit
+	rank Rank
+}
+
+func (h rankedHit) position() storage.Position { return storage.Position{Key: int64(h.rank), ID: h.ID} }
+
+// hits lists by rank, then by document.
+func (s searcher) hits(ctx context.Context, q SearchQuery, seek storage.Seek) ([]rankedHit, error) {
+	order := []Rank{InTitle, InSummary, InContent}
+	if seek.Desc {
+		slices.Reverse(order)
+	}
+	within := storage.Seek{Desc: seek.Desc}
+	if seek.From != nil {
+		i := slices.Index(order, Rank(seek.From.Key))
+		if i < 0 {
+			return nil, fault.Field("cursor", "is no cursor of this list")
+		}
+		order, within.From = order[i:], &storage.Position{ID: seek.From.ID}
+	}
+	var all []rankedHit
+	for _, q.Rank = range order {
+		if within.Limit = seek.Limit - len(all); within.Limit <= 0 {
+			break
+		}
+		found, err := s.find(ctx, q, within)
+		if err != nil {
+			return nil, err
+		}
+		for _, h := range found {
+			all = append(all, rankedHit{h, q.Rank})
+		}
+		within.From = nil
+	}
+	return all, nil
+}
+
+// load reads the articles of hits, in their order.
+func (s searcher) load(ctx context.Context, hits []rankedHit, words [][]SearchTerm) ([]Found, error) {
+	if len(hits) == 0 {
+		return nil, nil
+	}
+	ids := make([]int64, len(hits))
+	for i, h := range hits {
+		ids[i] = h.ArticleID
+	}
+	articles, err := s.articles(ctx, ArticleFilter{IDs: ids}, storage.Seek{Limit: len(ids)})
+	if err != nil {
+		return nil, err
+	}
+	var found []Found
+	for _, h := range hits {
+		i := slices.IndexFunc(articles, func(a ArticleRevision) bool { return a.Article.ID == h.ArticleID })
+		if i < 0 {
+			continue // it has gone since
+		}
+		t := articles[i].Revision.Serve(h.Locale)
+		found = append(found, Found{articles[i], t.Locale, highlight(t.Title, t.Summary, t.Content, words)})
+	}
+	return found, nil
+}

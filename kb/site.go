@@ -1,0 +1,296 @@
+package kb
+
+import (
+	"context"
+	"net/netip"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/net/idna"
+
+	"github.com/helpwright/helpwright/storage"
+	"github.com/helpwright/helpwright/storage/fault"
+)
+
+// Visibility says who may read a site.
+type Visibility string
+
+// The visibilities.
+const (
+	Public  Visibility = "public"
+	Private Visibility = "private" // members of the account only
+)
+
+// SharedHost is the HostKey of sites that have neither a custom domain nor a
+// subdomain: they share the host of the service, and their paths tell them apart.
+const SharedHost = "."
+
+// Site is a knowledge base of an account.
+type Site struct {
+	ID           int64
+	AccountID    int64
+	MailboxID    int64 // takes messages of the site's contact form; 0: none
+	Name         string
+	Path         string // first part of the path of its pages; "" only with a host of its own
+	Subdomain    string // a label below the sites' domain, or ""
+	CustomDomain string // a host name in its ASCII form, or ""
+	// HostKey is what Path is unique with: the custom domain, else the subdomain with
+	// a dot behind it, else SharedHost.
+	HostKey    string
+	HTMLHead   string // HTML for the head of every page
+	Visibility Visibility
+	CreatedAt  time.Time
+	UpdatedAt  time.Time
+
+	// DefaultLocale and Languages are those of the account. Stores fill them in when
+	// they read a site, and ignore them when they write one.
+	DefaultLocale string
+	Languages     []string
+}
+
+// SiteInput makes or changes a site. In a change, absent fields stay as they are.
+type SiteInput struct {
+	AccountID int64  // required; a site stays in its account
+	Name      string // required, at most 200 characters
+	// MailboxID is a mailbox of the account that the member reaches; null: none.
+	MailboxID storage.Opt[int64]
+	// Path has at most 64 lower-case letters, digits, hyphens and underscores. A new
+	// site without one gets a random one. With a subdomain or a custom domain it may
+	// be given as empty: the site is at the root of its host then.
+	Path storage.Opt[string]
+	// Subdomain is a label of a host name (RFC 1123 section 2.1); null: none.
+	Subdomain storage.Opt[string]
+	// CustomDomain is a host name of at least two labels, not below the sites'
+	// domain; null: none. The sites at one host all belong to one account.
+	CustomDomain storage.Opt[string]
+	HTMLHead     storage.Opt[string]     // at most 64 KiB
+	Visibility   storage.Opt[Visibility] // public when a new site has none
+}
+
+const maxHTMLHead = 64 << 10
+
+var (
+	pathPattern = regexp.MustCompile(`^[a-z0-9_-]{1,64}$`)
+	labelRule   = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$`)
+	// hostProfile brings names into their ASCII form (UTS 46, as browsers do).
+	hostProfile = idna.New(idna.MapForLookup(), idna.BidiRule(), idna.StrictDomainName(true), idna.VerifyDNSLength(true))
+)
+
+// reservedPaths are addresses of the service itself on the shared host.
+var reservedPaths = []string{"api", "assets", "auth", "debug", "desk", "docs", "healthz", "invitations", "portal", "readyz", "sites", "static", "themes", "uploads"}
+
+// apply validates in and puts it into site. A path that has to be made up is left
+// empty.
+func (s *Service) apply(site *Site, in SiteInput, reaches func(mailboxID int64) bool) error {
+	var problems fault.Collector
+	site.Name = cleanLine(in.Name)
+	required(&problems, "name", site.Name, 200)
+	problems.Check(in.AccountID == site.AccountID, "account_id", "must be the account of the site")
+	site.MailboxID = in.MailboxID.Or(site.MailboxID)
+	site.HTMLHead = clean(in.HTMLHead.Or(site.HTMLHead))
+	problems.Check(len(site.HTMLHead) <= maxHTMLHead, "html_head", "is longer than 64 KiB")
+	site.Visibility = in.Visibility.Or(site.Visibility)
+	if site.Visibility == "" {
+		site.Visibility = Public
+	}
+	problems.Check(site.Visibility == Public || site.Visibility == Private, "visibility", "must be public or private")
+	s.applyHost(&problems, site, in)
+	if err := problems.Err(); err != nil {
+		return err
+	}
+	if _, given := in.MailboxID.Get(); given && !reaches(site.MailboxID) {
+		return fault.Missing("mailbox", site.MailboxID)
+	}
+	return nil
+}
+
+// applyHost validates where a site is to be found.
+func (s *Service) applyHost(problems *fault.Collector, site *Site, in SiteInput) {
+	if label := strings.TrimSpace(in.Subdomain.Or(site.Subdomain)); label != site.Subdomain {
+		ascii, err := hostProfile.ToASCII(label)
+		ok := label == "" || err == nil && labelRule.MatchString(ascii)
+		problems.Check(ok, "subdomain", "must be one label of a host name")
+		site.Subdomain = ascii
+		if label == "" {
+			site.Subdomain = ""
+		}
+	}
+	if name := strings.TrimSuffix(strings.TrimSpace(in.CustomDomain.Or(site.CustomDomain)), "."); name != site.CustomDomain {
+		site.CustomDomain = ""
+		if name != "" {
+			site.CustomDomain = s.customDomain(problems, name)
+		}
+	}
+	switch {
+	case site.CustomDomain != "":
+		site.HostKey = site.CustomDomain
+	case site.Subdomain != "":
+		site.HostKey = site.Subdomain + "."
+	default:
+		site.HostKey = SharedHost
+	}
+	path, given := in.Path.Get()
+	if path = strings.Trim(strings.TrimSpace(path), "/"); !given {
+		path = site.Path
+	}
+	shared := site.HostKey == SharedHost
+	if path == "" && shared && site.ID != 0 {
+		problems.Add("path", "is required without a subdomain or a custom domain")
+	}
+	problems.Check(path == "" || pathPattern.MatchString(path), "path", "must have at most 64 of a-z, 0-9, - and _")
+	problems.Check(!shared || !slices.Contains(reservedPaths, path), "path", "is reserved")
+	site.Path = path
+}
+
+// customDomain returns the ASCII form of a host name.
+func (s *Service) customDomain(problems *fault.Collector, name string) string {
+	ascii, err := hostProfile.ToASCII(name)
+	_, notIP := netip.ParseAddr(ascii)
+	if !problems.Check(err == nil && notIP != nil && strings.Contains(ascii, "."), "custom_domain", "must be a host name such as help.example.org") {
+		return ""
+	}
+	own := ascii == s.cfg.SitesDomain || strings.HasSuffix(ascii, "."+s.cfg.SitesDomain) || ascii == s.base.Hostname()
+	problems.Check(!own, "custom_domain", "is a name of this service: use subdomain")
+	return ascii
+}
+
+// taken turns a lost uniqueness into a problem of the field that broke it.
+func (site *Site) taken(err error) error {
+	const problem = "is taken already"
+	switch {
+	case isUnique(err, UniqueSitePath) && site.Path != "":
+		return fault.Field("path", problem)
+	case !isUnique(err, UniqueSitePath) && !isUnique(err, UniqueSiteHost):
+		return err
+	case site.CustomDomain != "":
+		return fault.Field("custom_domain", problem)
+	default:
+		return fault.Field("subdomain", problem)
+	}
+}
+
+// SubdomainHost is the host of a site's subdomain, or the shared host when it has
+// none.
+func (s *Service) SubdomainHost(site Site) string {
+	if site.Subdomain == "" {
+		return s.base.Hostname()
+	}
+	return site.Subdomain + "." + s.cfg.SitesDomain
+}
+
+// Host is where a site is: its custom domain if it has one, else SubdomainHost.
+func (s *Service) Host(site Site) string {
+	if site.CustomDomain != "" {
+		return site.CustomDomain
+	}
+	return s.SubdomainHost(site)
+}
+
+// URL is the address of a site, with the scheme and the port of Config.BaseURL,
+// without a slash at its end.
+func (s *Service) URL(site Site) string {
+	address := *s.base
+	if site.HostKey != SharedHost {
+		address.Host, address.Path = s.Host(site), ""
+		if port := s.base.Port(); port != "" {
+			address.Host += ":" + port
+		}
+	}
+	if site.Path != "" {
+		return address.JoinPath(site.Path).String()
+	}
+	return address.String()
+}
+
+// FindSite finds the site that a request for a host and a path is about: the one
+// whose path is the first part of it, else the one at the root of the host. rest is
+// what remains of the path. A private site is found too; [Service.Visitor] decides
+// who reads it.
+func (s *Service) FindSite(ctx context.Context, host, path string) (site Site, rest string, err error) {
+	key := s.hostKey(host)
+	first, rest, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
+	if pathPattern.MatchString(first) {
+		site, err = s.cfg.Store.SiteByAddress(ctx, key, first)
+		if !fault.Is(err, fault.NotFound) {
+			return site, "/" + rest, err
+		}
+	}
+	if key == SharedHost {
+		return Site{}, "", fault.Missing("site", 0)
+	}
+	site, err = s.cfg.Store.SiteByAddress(ctx, key, "")
+	return site, path, err
+}
+
+// hostKey is the HostKey of the sites at a host.
+func (s *Service) hostKey(host string) string {
+	host = strings.ToLower(strings.TrimSuffix(host, "."))
+	if label, ok := strings.CutSuffix(host, "."+s.cfg.SitesDomain); ok && !strings.Contains(label, ".") {
+		return label + "."
+	}
+	if host == s.cfg.SitesDomain || host == s.base.Hostname() {
+		return SharedHost
+	}
+	return host
+}
+
+// Site returns the site. It needs sites.view.
+func (e *Editor) Site(ctx context.Context) (Site, error) {
+	r, err := e.guard.Read(SitesView)
+	if err != nil {
+		return Site{}, err
+	}
+	return r.Site(ctx, e.site.ID)
+}
+
+// UpdateSite changes the site. It needs sites.update. An address that another site
+// has is an Invalid fault.
+func (e *Editor) UpdateSite(ctx context.Context, in SiteInput) (Site, error) {
+	begin, err := e.guard.Write(SitesUpdate)
+	if err != nil {
+		return Site{}, err
+	}
+	var site Site
+	err = begin(ctx, func(ctx context.Context, tx Tx) error {
+		if site, err = tx.SiteForUpdate(ctx, e.site.ID); err != nil {
+			return err
+		}
+		if err := e.svc.apply(&site, in, reaching(e.mailboxes)); err != nil {
+			return err
+		}
+		site.UpdatedAt = e.svc.now()
+		if err := tx.UpdateSite(ctx, &site); err != nil {
+			return err
+		}
+		return e.emit(ctx, tx, "site.updated", site.ID)
+	})
+	return site, site.taken(err)
+}
+
+// DeleteSite removes the site with all that is in it; its files follow soon after.
+// It needs sites.delete.
+func (e *Editor) DeleteSite(ctx context.Context) error {
+	begin, err := e.guard.Write(SitesDelete)
+	if err != nil {
+		return err
+	}
+	return begin(ctx, func(ctx context.Context, tx Tx) error {
+		if err := tx.DeleteSite(ctx, e.site.ID); err != nil {
+			return err
+		}
+		if err := tx.Enqueue(ctx, purgePrefix(e.site.AccountID, sitePrefix(e.site.AccountID, e.site.ID))); err != nil {
+			return err
+		}
+		return e.emit(ctx, tx, "site.deleted", e.site.ID)
+	})
+}
+
+// Site is the site as it was when the visitor came.
+func (v *Visitor) Site() Site { return v.site }
+
+// reaching reports whether a member with these mailboxes, nil for all, reaches one.
+func reaching(mailboxes []int64) func(int64) bool {
+	return func(id int64) bool { return mailboxes == nil || slices.Contains(mailboxes, id) }
+}

@@ -1,0 +1,154 @@
+package kb
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/helpwright/helpwright/storage/fault"
+)
+
+// How views are written: by Run, or by the reader who finds them overdue.
+const (
+	viewInterval = 2 * time.Second
+	viewsOverdue = 30 * time.Second
+	viewBatch    = 200 // articles of a transaction
+	maxViews     = 1000
+)
+
+// seen is what a view is of.
+type seen struct {
+	scope             Scope
+	article, revision int64
+}
+
+// views are those that are not written yet.
+type views struct {
+	mu     sync.Mutex
+	counts map[seen]int64
+	since  time.Time // of the first of them
+
+	flushing sync.Mutex // one at a time
+}
+
+// count counts a view. A transaction for each would make readers wait for each other
+// at the row of a popular article, so they are gathered.
+func (s *Service) count(ctx context.Context, scope Scope, a Article) {
+	v, now := s.views, s.cfg.Now()
+	v.mu.Lock()
+	if len(v.counts) == 0 {
+		v.since = now
+	}
+	v.counts[seen{scope, a.ID, a.Live}]++
+	overdue := len(v.counts) >= maxViews || now.Sub(v.since) >= viewsOverdue
+	v.mu.Unlock()
+	if !overdue || !v.flushing.TryLock() {
+		return
+	}
+	defer v.flushing.Unlock()
+	if err := s.flush(ctx); err != nil {
+		s.cfg.Logger.WarnContext(ctx, "views are counted later", "error", err)
+	}
+}
+
+// Run writes the counts of views every two seconds until ctx ends, and what is left
+// then. Without it they are written by readers, every half minute or thousand
+// articles; a program that does not run it calls [Service.FlushViews] before it
+// ends. Views of the last seconds are lost when the process is killed.
+func (s *Service) Run(ctx context.Context) error {
+	tick := time.NewTicker(viewInterval)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			last, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+			defer cancel()
+			return s.FlushViews(last)
+		case <-tick.C:
+			if err := s.FlushViews(ctx); err != nil && ctx.Err() == nil {
+				s.cfg.Logger.WarnContext(ctx, "views are counted later", "error", err)
+			}
+		}
+	}
+}
+
+// FlushViews writes the counts of the views so far.
+func (s *Service) FlushViews(ctx context.Context) error {
+	s.views.flushing.Lock()
+	defer s.views.flushing.Unlock()
+	return s.flush(ctx)
+}
+
+// flush writes what is gathered; what fails is kept.
+func (s *Service) flush(ctx context.Context) error {
+	s.views.mu.Lock()
+	counts := s.views.counts
+	s.views.counts = map[seen]int64{}
+	s.views.mu.Unlock()
+	bySite := map[Scope][]View{}
+	for k, n := range counts {
+		bySite[k.scope] = append(bySite[k.scope], View{ArticleID: k.article, Revision: k.revision, N: n})
+	}
+	var failed error
+	for scope, list := range bySite {
+		slices.SortFunc(list, func(a, b View) int {
+			return cmp.Or(cmp.Compare(a.ArticleID, b.ArticleID), cmp.Compare(a.Revision, b.Revision))
+		})
+		for batch := range slices.Chunk(list, viewBatch) {
+			err := s.cfg.Store.InTx(ctx, scope, func(ctx context.Context, tx Tx) error { return addViews(ctx, tx, batch) })
+			if err == nil || fault.Is(err, fault.NotFound) { // the site has gone
+				continue
+			}
+			failed = err
+			s.keep(scope, batch)
+		}
+	}
+	return failed
+}
+
+// keep puts views back.
+func (s *Service) keep(scope Scope, batch []View) {
+	s.views.mu.Lock()
+	defer s.views.mu.Unlock()
+	if len(s.views.counts) == 0 {
+		s.views.since = s.cfg.Now()
+	}
+	for _, v := range batch {
+		s.views.counts[seen{scope, v.ArticleID, v.Revision}] += v.N
+	}
+}
+
+// addViews adds views to articles that are still there, and to where they are now.
+func addViews(ctx context.Context, tx Tx, batch []View) error {
+	ids := make([]int64, len(batch))
+	for i, v := range batch {
+		ids[i] = v.ArticleID
+	}
+	articles, err := tx.ArticlesForUpdate(ctx, sortedSet(ids))
+	if err != nil {
+		return err
+	}
+	there := map[int64]Article{}
+	for _, a := range articles {
+		there[a.ID] = a
+	}
+	batch = slices.DeleteFunc(slices.Clone(batch), func(v View) bool { return there[v.ArticleID].ID == 0 })
+	if err := tx.AddViews(ctx, batch); err != nil {
+		return err
+	}
+	var counts []Counts
+	for _, v := range batch {
+		a := there[v.ArticleID]
+		c := Counters{Views: v.N}
+		if a.Published {
+			c.PublishedViews = v.N
+		}
+		counts = append(counts, Counts{CollectionID: a.CollectionID, Counters: c})
+		for _, id := range a.CategoryIDs {
+			counts = append(counts, Counts{CategoryID: id, Counters: c})
+		}
+	}
+	return addCounts(ctx, tx, counts)
+}

@@ -1,0 +1,51 @@
+package kb
+
+import (
+	"context"
+
+	"github.com/helpwright/helpwright/kb/internal/guard"
+	"github.com/helpwright/helpwright/storage/fault"
+)
+
+// Visitor reads what one site has published. No method of its can ask for a draft
+// or for what is unpublished, whoever the caller is.
+type Visitor struct {
+	svc   *Service
+	guard visitorGuard
+	site  Site
+}
+
+// Visitor opens a site to be read, also for nobody. A private site that the caller
+// is no member of is the same NotFound fault as one that does not exist.
+func (s *Service) Visitor(ctx context.Context, c Caller, siteID int64) (*Visitor, error) {
+	site, err := s.cfg.Store.FindSite(ctx, siteID)
+	if err != nil {
+		return nil, err
+	}
+	if site.Visibility == Private {
+		if nobody(c) {
+			return nil, fault.Missing("site", siteID)
+		}
+		if _, err := s.cfg.Membership(ctx, c, site.AccountID); fault.Is(err, fault.NotFound) {
+			return nil, fault.Missing("site", siteID)
+		} else if err != nil {
+			return nil, err
+		}
+	}
+	scope := Scope{AccountID: site.AccountID, SiteID: site.ID}
+	var reader PublicReader = s.cfg.Store.Within(scope)
+	begin := func(ctx context.Context, fn func(ctx context.Context, tx VisitorTx) error) error {
+		return s.cfg.Store.InTx(ctx, scope, func(ctx context.Context, tx Tx) error { return fn(ctx, tx) })
+	}
+	allows := func(p Permission) bool { return p == published }
+	return &Visitor{svc: s, guard: guard.New(allows, reader, begin), site: site}, nil
+}
+
+// SiteID is the site that the visitor reads.
+func (v *Visitor) SiteID() int64 { return v.site.ID }
+
+// DefaultLocale is that of the account.
+func (v *Visitor) DefaultLocale() string { return v.site.DefaultLocale }
+
+// URL is the address of the site.
+func (v *Visitor) URL() string { return v.svc.URL(v.site) }
