@@ -4,9 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-
-	"golang.org/x/text/language"
-	"golang.org/x/text/language/display"
+	"time"
 
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/storage"
@@ -20,15 +18,10 @@ type account struct {
 	NextConversationNumber int64             `json:"next_conversation_number"`
 	DefaultSitesDomain     *string           `json:"default_sites_domain" deprecated:"true" description:"Always null."`
 	DefaultLocale          string            `json:"default_locale"`
+	SendHold               int64             `json:"send_hold" description:"Seconds that an answer waits before it is sent, so that it can be called back."`
+	RemoteImages           string            `json:"remote_images" enum:"block,proxy" description:"Images on other servers in mails: not loaded, or through our proxy, which hides who looks."`
+	TrackSeen              bool              `json:"track_seen" description:"Answers hold an image that tells when they are opened: seen_at."`
 	Languages              []accountLanguage `json:"languages,omitzero" description:"With expand=languages."`
-}
-
-// accountLanguage is a language of an account; its id is its place in the menu.
-type accountLanguage struct {
-	ID     int64  `json:"id"`
-	Name   string `json:"name" description:"In English."`
-	Native string `json:"native" description:"In the language itself."`
-	Code   string `json:"code"`
 }
 
 type accountInput struct {
@@ -36,7 +29,14 @@ type accountInput struct {
 	Name          string                `json:"name" required:"true" maxLength:"200" example:"Acme"`
 	NextNumber    storage.Opt[int64]    `json:"next_conversation_number" minimum:"1" description:"Number of the next conversation; 1 in a new account."`
 	DefaultLocale storage.Opt[string]   `json:"default_locale" example:"en" description:"BCP 47; en in a new account."`
+	SendHold      storage.Opt[int64]    `json:"send_hold" minimum:"0" maximum:"600" description:"Seconds that an answer waits before it is sent; 0 in a new account."`
 	Languages     storage.Opt[[]string] `json:"languages" description:"Codes in the order of the reader's menu."`
+}
+
+type accountUpdate struct {
+	accountInput
+	RemoteImages storage.Opt[string] `json:"remote_images" enum:"block,proxy"`
+	TrackSeen    storage.Opt[bool]   `json:"track_seen"`
 }
 
 type accountList struct {
@@ -80,6 +80,7 @@ func (a *api) createAccount(ctx context.Context, admin *helpdesk.Admin, in accou
 	}
 	created, err := admin.CreateAccount(ctx, helpdesk.AccountInput{
 		Name: in.Name, NextNumber: number, DefaultLocale: in.DefaultLocale.Or(""), Languages: in.Languages.Or(nil),
+		SendHold: ofSeconds(in.SendHold.Or(0)),
 	}, 0)
 	return showAccount(created, in.Expand), err
 }
@@ -94,11 +95,21 @@ func (a *api) getAccount(ctx context.Context, d *helpdesk.Desk, in expanding) (a
 	return showAccount(found, in.Expand), err
 }
 
-func (a *api) updateAccount(ctx context.Context, d *helpdesk.Desk, in accountInput) (account, error) {
-	changed, err := d.UpdateAccount(ctx, helpdesk.AccountUpdate{
+func (a *api) updateAccount(ctx context.Context, d *helpdesk.Desk, in accountUpdate) (account, error) {
+	update := helpdesk.AccountUpdate{
 		Name: in.Name, NextNumber: in.NextNumber, DefaultLocale: in.DefaultLocale, Languages: in.Languages,
-	})
+		RemoteImages: asNamed[helpdesk.RemoteImages](in.RemoteImages), TrackSeen: in.TrackSeen,
+	}
+	if in.SendHold.IsSet() {
+		update.SendHold = storage.Some(ofSeconds(in.SendHold.Or(0)))
+	}
+	changed, err := d.UpdateAccount(ctx, update)
 	return showAccount(changed, in.Expand), err
+}
+
+// ofSeconds is a duration of n seconds; one too large to be counted is just too large.
+func ofSeconds(n int64) time.Duration {
+	return time.Duration(max(-1, min(n, 1<<30))) * time.Second
 }
 
 func (a *api) deleteAccount(ctx context.Context, d *helpdesk.Desk, _ struct{}) error {
@@ -109,24 +120,13 @@ func showAccount(one helpdesk.Account, expand Expand) account {
 	out := account{
 		ID: one.ID, Name: one.Name, RealtimeChannel: fmt.Sprintf("accounts.%d", one.ID),
 		NextConversationNumber: one.NextNumber, DefaultLocale: one.DefaultLocale,
+		SendHold:     int64(one.SendHold / time.Second),
+		RemoteImages: string(one.RemoteImages), TrackSeen: one.TrackSeen,
 	}
 	if expand.Has("languages") {
 		out.Languages = showLanguages(one.Languages)
 	}
 	return out
-}
-
-func showLanguages(codes []string) []accountLanguage {
-	names := display.English.Tags()
-	list := make([]accountLanguage, len(codes))
-	for i, code := range codes {
-		tag := language.Make(code)
-		list[i] = accountLanguage{ID: int64(i + 1), Name: names.Name(tag), Native: display.Self.Name(tag), Code: code}
-		if list[i].Native == "" { // the tables do not have every language
-			list[i].Native = list[i].Name
-		}
-	}
-	return list
 }
 
 // mapPage shows every object of a page.

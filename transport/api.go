@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/kb"
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
@@ -18,6 +19,9 @@ import (
 type APIConfig struct {
 	Config                    // of the table
 	Service *helpdesk.Service // required
+	// KB is the knowledge base. nil: its operations are 404 with the code
+	// feature_disabled.
+	KB *kb.Service
 
 	// Authenticate finds out who asks, for applications that sign in users
 	// themselves: they return Service.As(userID). An error is answered as it is; the
@@ -27,11 +31,17 @@ type APIConfig struct {
 	// has to say in Sec-Fetch-Site or Origin that it comes from this site, else 403.
 	Authenticate func(ctx context.Context, r *http.Request) (helpdesk.Caller, error)
 
+	// Portal finds the customer who asks, on the operations that customers have too;
+	// without an error and a portal it is Authenticate that is asked. nil: portal tokens,
+	// as Authorization: Bearer, unless Authenticate is set; see
+	// [helpdesk.Service.AuthenticatePortal].
+	Portal func(ctx context.Context, r *http.Request, accountID int64) (*helpdesk.Portal, error)
+
 	// Version of the program that the OpenAPI document names; "": that of the API.
 	Version string
 }
 
-// API returns the table of the help desk's operations. More may be added to it
+// API returns the table of the operations of the help desk and the knowledge base. More may be added to it
 // before it serves.
 //
 // Config.Multipart has to have room for an attachment of the service's
@@ -40,13 +50,20 @@ type APIConfig struct {
 func API(cfg APIConfig) *Table {
 	t := New(cfg.Config)
 	a := &api{
-		svc: cfg.Service, authenticate: cfg.Authenticate, base: t.config.BaseURL + t.config.Base,
-		seen: presence{now: t.config.Now, at: map[member]time.Time{}}, logger: t.config.Logger,
+		svc: cfg.Service, kb: cfg.KB, authenticate: cfg.Authenticate, base: t.config.BaseURL + t.config.Base,
+		seen: presence{now: t.config.Now, at: map[member]time.Time{}}, logger: t.config.Logger, portal: cfg.Portal,
+	}
+	if a.portal == nil {
+		a.portal = a.portalToken
+		if cfg.Authenticate != nil {
+			a.portal = noPortal
+		}
 	}
 	a.addAccounts(t)
 	a.addMemberships(t)
 	a.addMailboxes(t)
 	a.addInbound(t)
+	a.addReconcile(t)
 	a.addCustomers(t)
 	a.addCustomerMore(t)
 	a.addConversations(t)
@@ -58,6 +75,15 @@ func API(cfg APIConfig) *Table {
 	a.addViews(t)
 	a.addOrganising(t)
 	a.addPeople(t)
+	a.addSending(t)
+	a.addSuppressions(t)
+	a.addEvents(t)
+	a.addImages(t)
+	a.addSeen(t)
+	a.addPortalKeys(t)
+	a.addLanguages(t)
+	a.addAudit(t)
+	a.addKnowledgeBase(t)
 	t.AddDocument(versioned(OpenAPI(), cfg.Version))
 	return t
 }
@@ -65,9 +91,12 @@ func API(cfg APIConfig) *Table {
 // api holds what the operations share.
 type api struct {
 	svc          *helpdesk.Service
+	kb           *kb.Service // may be nil
 	authenticate func(context.Context, *http.Request) (helpdesk.Caller, error)
+	portal       func(context.Context, *http.Request, int64) (*helpdesk.Portal, error)
 	base         string // address of the API, for links in answers
 	seen         presence
+	streams      streams
 	logger       *slog.Logger
 }
 
@@ -92,6 +121,9 @@ func (a *api) bearer(ctx context.Context, r *Request) (helpdesk.Caller, error) {
 		}
 		token = r.Cookie(sessionCookie)
 	}
+	if helpdesk.IsPortalToken(token) {
+		return helpdesk.Caller{}, fault.New(fault.Unauthenticated, "A portal token works on conversations, interactions and attachments only.")
+	}
 	if token == "" {
 		return helpdesk.Caller{}, fault.New(fault.Unauthenticated, "Send an access token in the Authorization header, as Bearer.")
 	}
@@ -104,7 +136,7 @@ func (a *api) desk(ctx context.Context, r *Request) (*helpdesk.Desk, error) {
 	if err != nil {
 		return nil, err
 	}
-	d, err := a.svc.Desk(ctx, caller, r.ParamID("account_id"))
+	d, err := a.service(r).Desk(ctx, caller, r.ParamID("account_id"))
 	if err != nil {
 		return nil, err
 	}
@@ -122,8 +154,11 @@ func (a *api) admin(ctx context.Context, r *Request) (*helpdesk.Admin, error) {
 	if err != nil {
 		return nil, err
 	}
-	return a.svc.Admin(ctx, caller)
+	return a.service(r).Admin(ctx, caller)
 }
+
+// service is the service for the address that a request comes from.
+func (a *api) service(r *Request) *helpdesk.Service { return a.svc.From(r.ClientAddr()) }
 
 // member is a user in an account.
 type member struct{ account, user int64 }

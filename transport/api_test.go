@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"regexp"
 	"strings"
@@ -49,6 +50,13 @@ func (w *world) subjects(t testing.TB, path string) (page, next, prev string) {
 	for _, c := range list.Data {
 		all = append(all, c.Subject)
 	}
+	links := neighbours(t, rec)
+	return strings.Join(all, " "), links["next"], links["prev"]
+}
+
+// neighbours are the paths in the Link header of a page.
+func neighbours(t testing.TB, rec *httptest.ResponseRecorder) map[string]string {
+	t.Helper()
 	links := map[string]string{}
 	for _, m := range regexp.MustCompile(`<([^>]+)>; rel="(\w+)"`).FindAllStringSubmatch(rec.Header().Get("Link"), -1) {
 		u, err := url.Parse(m[1])
@@ -57,7 +65,7 @@ func (w *world) subjects(t testing.TB, path string) (page, next, prev string) {
 		}
 		links[m[2]] = strings.TrimPrefix(u.RequestURI(), "/api/v1")
 	}
-	return strings.Join(all, " "), links["next"], links["prev"]
+	return links
 }
 
 // Three pages forth and back, by the Link header alone, in every order, whose sort
@@ -167,7 +175,7 @@ func (w *world) conditions(t *testing.T, path, body string) {
 
 // counting is a store that counts what is read and the transactions.
 type counting struct {
-	helpdesk.Store
+	*memstore.Store
 	mu    sync.Mutex
 	calls map[string]int
 }
@@ -343,7 +351,7 @@ func TestActivity(t *testing.T) {
 
 // broken fails in the way that a test wants.
 type broken struct {
-	helpdesk.Store
+	*memstore.Store
 	err    error // of every read within an account
 	writes error // of every transaction within an account
 }

@@ -38,45 +38,56 @@ type attachmentID struct {
 
 func (a *api) addAttachments(t *Table) {
 	op := func(id, method, path, summary, description string) Operation {
-		return Operation{ID: id, Method: method, Path: path, Tag: "Attachments", Summary: summary, Description: description}
+		return Operation{ID: id, Method: method, Path: path, Tag: "Attachments", Summary: summary, Description: description, Customers: true}
 	}
 	create := op("createAttachment", http.MethodPost, attachmentsPath, "Attach a file",
-		"multipart/form-data. 409 once the sending of the interaction has begun. Needs interactions.create, for a note interactions.note.")
+		"multipart/form-data. 409 once the sending of the interaction has begun. Needs interactions.create, for a note interactions.note. "+
+			"A customer attaches to a message posted in the last hour, at most 25 files.")
 	create.Status = http.StatusCreated
-	Handle(t, a.desk, create, a.createAttachment)
-	HandlePage(t, a.desk, op("listAttachments", http.MethodGet, attachmentsPath, "List an interaction's files",
-		"Needs interactions.view."), a.listAttachments)
-	Handle(t, a.desk, op("getAttachment", http.MethodGet, attachmentPath, "Retrieve a file's description",
-		"Needs interactions.view."), a.getAttachment)
-	HandleEmpty(t, a.desk, op("deleteAttachment", http.MethodDelete, attachmentPath, "Delete a file",
-		"409 once the sending of the interaction has begun. Needs interactions.update."), a.deleteAttachment)
-	HandleContent(t, a.desk, op("getAttachmentContent", http.MethodGet, attachmentPath+"/content", "Download a file",
-		"Ranges work. What a browser could run is sent to be saved. Needs interactions.view."), a.getAttachmentContent)
+	Handle(t, a.talk, create, both(a.createAttachment, a.portalCreateAttachment))
+	HandlePage(t, a.talk, op("listAttachments", http.MethodGet, attachmentsPath, "List an interaction's files",
+		"Needs interactions.view."), both(a.listAttachments, a.portalListAttachments))
+	Handle(t, a.talk, op("getAttachment", http.MethodGet, attachmentPath, "Retrieve a file's description",
+		"Needs interactions.view."), both(a.getAttachment, a.portalGetAttachment))
+	remove := op("deleteAttachment", http.MethodDelete, attachmentPath, "Delete a file",
+		"409 once the sending of the interaction has begun. Needs interactions.update.")
+	remove.Customers = false
+	HandleEmpty(t, a.desk, remove, a.deleteAttachment)
+	HandleContent(t, a.talk, op("getAttachmentContent", http.MethodGet, attachmentPath+"/content", "Download a file",
+		"Ranges work. What a browser could run is sent to be saved. Needs interactions.view."),
+		both(a.getAttachmentContent, a.portalGetAttachmentContent))
 }
 
 func (a *api) createAttachment(ctx context.Context, d *helpdesk.Desk, in attachmentInput) (attachment, error) {
+	created, err := in.upload(func(up helpdesk.Upload) (helpdesk.Attachment, error) {
+		return d.CreateAttachment(ctx, in.ConversationID, in.InteractionID, up)
+	})
+	return a.showAttachment(d.AccountID(), created), err
+}
+
+// upload opens the file that was sent, if any, for as long as it is attached.
+func (in attachmentInput) upload(attach func(helpdesk.Upload) (helpdesk.Attachment, error)) (helpdesk.Attachment, error) {
 	up := helpdesk.Upload{IsInline: in.IsInline}
 	if in.File != nil {
 		content, err := in.File.Open()
 		if err != nil {
-			return attachment{}, fault.Wrap(fault.Internal, "opening an upload", err)
+			return helpdesk.Attachment{}, fault.Wrap(fault.Internal, "opening an upload", err)
 		}
 		defer content.Close()
 		up.Filename, up.Content = in.File.Filename, content
 	}
-	created, err := d.CreateAttachment(ctx, in.ConversationID, in.InteractionID, up)
-	return a.showAttachment(d, created), err
+	return attach(up)
 }
 
 func (a *api) listAttachments(ctx context.Context, d *helpdesk.Desk, in interactionID) (storage.Page[attachment], error) {
 	found, err := d.Attachments(ctx, in.ConversationID, in.InteractionID)
 	page := storage.Page[helpdesk.Attachment]{Items: found}
-	return mapPage(page, func(one helpdesk.Attachment) attachment { return a.showAttachment(d, one) }), err
+	return mapPage(page, func(one helpdesk.Attachment) attachment { return a.showAttachment(d.AccountID(), one) }), err
 }
 
 func (a *api) getAttachment(ctx context.Context, d *helpdesk.Desk, in attachmentID) (attachment, error) {
 	found, err := d.Attachment(ctx, in.ConversationID, in.InteractionID, in.AttachmentID)
-	return a.showAttachment(d, found), err
+	return a.showAttachment(d.AccountID(), found), err
 }
 
 func (a *api) deleteAttachment(ctx context.Context, d *helpdesk.Desk, in attachmentID) error {
@@ -88,9 +99,11 @@ func (a *api) getAttachmentContent(ctx context.Context, d *helpdesk.Desk, in att
 	if err != nil {
 		return Content{}, err
 	}
-	body, err := openStored(found.Size, func(offset int64) (io.ReadCloser, error) {
-		return d.OpenAttachment(ctx, found, offset, -1)
-	})
+	return attachedContent(found, func(offset int64) (io.ReadCloser, error) { return d.OpenAttachment(ctx, found, offset, -1) })
+}
+
+func attachedContent(found helpdesk.Attachment, open func(offset int64) (io.ReadCloser, error)) (Content, error) {
+	body, err := openStored(found.Size, open)
 	return Content{
 		Name: found.Filename, Type: found.ContentType, ModTime: found.CreatedAt,
 		ETag: fmt.Sprintf("attachment-%d", found.ID), // a file never changes
@@ -98,11 +111,10 @@ func (a *api) getAttachmentContent(ctx context.Context, d *helpdesk.Desk, in att
 	}, err
 }
 
-func (a *api) showAttachment(d *helpdesk.Desk, one helpdesk.Attachment) attachment {
+func (a *api) showAttachment(accountID int64, one helpdesk.Attachment) attachment {
 	return attachment{
 		ID: one.ID, InteractionID: one.InteractionID, Filename: one.Filename, Size: one.Size, SizeHuman: one.SizeHuman(),
-		URL: fmt.Sprintf("%s/accounts/%d/conversations/%d/interactions/%d/attachments/%d/content",
-			a.base, d.AccountID(), one.ConversationID, one.InteractionID, one.ID),
+		URL:      a.attachmentURL(accountID, one, ""),
 		IsInline: one.IsInline, ContentType: one.ContentType, ContentID: textOrNull(one.ContentID), CreatedAt: Time(one.CreatedAt),
 	}
 }

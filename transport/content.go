@@ -1,6 +1,7 @@
 package transport
 
 import (
+	"fmt"
 	"io"
 	"mime"
 	"net/http"
@@ -15,11 +16,14 @@ import (
 // Content is a file that an operation answers with. Ranges, If-None-Match and
 // If-Modified-Since work.
 type Content struct {
-	Name    string    // file name that a browser saves under; "" for none
-	Type    string    // media type; default application/octet-stream
-	ModTime time.Time // zero: unknown
-	ETag    string    // strong, without quotes, such as the content's hash; "" for none
+	Name    string        // file name that a browser saves under; "" for none
+	Type    string        // media type; default application/octet-stream
+	ModTime time.Time     // zero: unknown
+	ETag    string        // strong, without quotes, such as the content's hash; "" for none
+	MaxAge  time.Duration // how long a browser may use it unasked; 0: not at all
+	NoStore bool          // nobody may keep it
 	Body    io.ReadSeekCloser
+	Public  bool // everybody may read it, from any page; caches may share it
 }
 
 // inlineTypes are what a browser may show in place; anything else is saved, as it
@@ -47,7 +51,7 @@ func (c Content) serve(w http.ResponseWriter, r *http.Request) error {
 	h.Set("Content-Disposition", fileDisposition(disposition, c.Name))
 	h.Set("Content-Security-Policy", "default-src 'none'; sandbox")
 	h.Set("X-Content-Type-Options", "nosniff")
-	cacheable(h)
+	c.keep(h)
 	if c.ETag != "" {
 		h.Set("ETag", `"`+strings.ReplaceAll(c.ETag, `"`, "")+`"`)
 	}
@@ -60,6 +64,32 @@ func (c Content) serve(w http.ResponseWriter, r *http.Request) error {
 		return fault.Newf(fault.Internal, "serving content: status %d", cw.failed)
 	}
 	return nil
+}
+
+// forGood is the MaxAge of what never changes at its address.
+const forGood = 365 * 24 * time.Hour
+
+// keep says who may use the answer again, and for how long. What is public may be used
+// by pages of all origins, such as sites with a host of their own.
+func (c Content) keep(h http.Header) {
+	cacheable(h)
+	who, age := "private", fmt.Sprintf(", max-age=%d", int(c.MaxAge.Seconds()))
+	if c.Public {
+		h.Set("Access-Control-Allow-Origin", "*")
+		h.Set("Cross-Origin-Resource-Policy", "cross-origin")
+		who = "public"
+	}
+	if c.MaxAge >= forGood {
+		age += ", immutable"
+	}
+	switch {
+	case c.NoStore:
+		h.Set("Cache-Control", "no-store")
+		h.Del("Vary")
+	case c.MaxAge > 0:
+		h.Set("Cache-Control", who+age)
+		h.Del("Vary")
+	}
 }
 
 // contentWriter holds back the plain text that ServeContent answers errors with.

@@ -180,15 +180,15 @@ func (a *api) addConversations(t *Table) {
 	create := op("createConversation", http.MethodPost, conversationsPath, "Begin a conversation",
 		"The customer is made from the address if no customer has it. Posted user interactions are sent. "+
 			"Needs conversations.create, what the interactions need, and conversations.assign to set user_id.")
-	create.Status, create.Expand = http.StatusCreated, expand
-	Handle(t, a.desk, create, a.createConversation)
+	create.Status, create.Expand, create.Customers = http.StatusCreated, expand, true
+	Handle(t, a.talk, create, both(a.createConversation, a.portalCreateConversation))
 	list := op("listConversations", http.MethodGet, conversationsPath, "List conversations",
 		"Newest first unless sorted otherwise. Needs conversations.view, and views.view for view_id.")
-	list.Expand = expand
-	HandlePage(t, a.desk, list, a.listConversations)
+	list.Expand, list.Customers = expand, true
+	HandlePage(t, a.talk, list, both(a.listConversations, a.portalListConversations))
 	get := op("getConversation", http.MethodGet, conversationPath, "Retrieve a conversation", "Needs conversations.view.")
-	get.Expand = expand
-	Handle(t, a.desk, get, a.getConversation)
+	get.Expand, get.Customers = expand, true
+	Handle(t, a.talk, get, both(a.getConversation, a.portalGetConversation))
 	update := op("updateConversation", http.MethodPut, conversationPath, "Update a conversation",
 		"Fields that are left out stay as they are. Needs conversations.update, and conversations.assign to change user_id.")
 	update.Expand = expand
@@ -212,7 +212,7 @@ func (a *api) createConversation(ctx context.Context, d *helpdesk.Desk, in conve
 		Status: helpdesk.Status(in.Status), Subject: in.Subject,
 	}
 	for _, one := range in.Interactions {
-		input.Interactions = append(input.Interactions, one.input())
+		input.Interactions = append(input.Interactions, a.interactionInput(d, one))
 	}
 	c, err := d.CreateConversation(ctx, input)
 	return one(ctx, d, c, err, in.Expand, showConversations)
@@ -239,7 +239,7 @@ func (a *api) updateConversation(ctx context.Context, d *helpdesk.Desk, in conve
 		return conversation{}, err
 	}
 	c, err := d.UpdateConversation(ctx, in.ConversationID, helpdesk.ConversationUpdate{
-		Subject: in.Subject.Or(""), MailboxID: in.MailboxID, UserID: in.UserID, Status: asStatus(in.Status),
+		Subject: in.Subject.Or(""), MailboxID: in.MailboxID, UserID: in.UserID, Status: asNamed[helpdesk.Status](in.Status),
 	})
 	return one(ctx, d, c, err, in.Expand, showConversations)
 }
@@ -265,15 +265,15 @@ func (a *api) getContext(ctx context.Context, d *helpdesk.Desk, _ struct{}) (des
 	return out, err
 }
 
-// asStatus keeps absent and null what they are.
-func asStatus(s storage.Opt[string]) storage.Opt[helpdesk.Status] {
+// asNamed makes a text one of a named type; absent and null stay what they are.
+func asNamed[T ~string](s storage.Opt[string]) storage.Opt[T] {
 	if text, given := s.Get(); given {
-		return storage.Some(helpdesk.Status(text))
+		return storage.Some(T(text))
 	}
 	if s.IsNull() {
-		return storage.Null[helpdesk.Status]()
+		return storage.Null[T]()
 	}
-	return storage.Opt[helpdesk.Status]{}
+	return storage.Opt[T]{}
 }
 
 // one shows a single object in the way that a page of them is shown.

@@ -122,7 +122,7 @@ func (a *api) exportCustomer(ctx context.Context, d *helpdesk.Desk, in customerI
 		}
 		for _, file := range c.Attachments {
 			i := &one.Interactions[at[file.InteractionID]]
-			i.Attachments = append(i.Attachments, a.showAttachment(d, file))
+			i.Attachments = append(i.Attachments, a.showAttachment(d.AccountID(), file))
 		}
 		out.Conversations = append(out.Conversations, one)
 	}

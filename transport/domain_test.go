@@ -48,12 +48,12 @@ func adaKey() string {
 }
 
 // dkimKeys are what differs between the domains of two runs.
-var dkimKeys = regexp.MustCompile(`hw-[0-9a-f]{10}|p=MII[A-Za-z0-9+/=]+`)
+var dkimKeys = regexp.MustCompile(`hw-[0-9a-f]{10}|k=[a-z0-9]+; p=[A-Za-z0-9+/=]+`)
 
 func stableKeys(body string) string {
 	return dkimKeys.ReplaceAllStringFunc(body, func(found string) string {
-		if strings.HasPrefix(found, "p=") {
-			return "p=MII..."
+		if kind, _, ok := strings.Cut(found, "; p="); ok {
+			return kind + map[bool]string{true: "; p=MII...", false: "; p=..."}[kind == "k=rsa"]
 		}
 		return "hw-x"
 	})

@@ -15,16 +15,36 @@ import (
 // no ETag.
 const maxVariant = 512
 
-// etag is the strong entity tag of a body (RFC 9110 section 8.8.3): its hash, and
-// the query that chose the representation. The latter lets a later If-Match on
-// the same resource ask for the same representation again: what was read with
-// `expand=user` is compared with what that would read now.
-func etag(body []byte, variant string) string {
+// representation is the body of an object, and its stable part if that is another
+// one, see [Stabler].
+type representation struct{ body, stable []byte }
+
+func represent(out any, bare bool) (shown representation, err error) {
+	if shown.body, err = encode(out, bare); err != nil {
+		return shown, err
+	}
+	if s, ok := out.(Stabler); ok {
+		shown.stable, err = encode(s.Stable(), bare)
+	}
+	return shown, err
+}
+
+// etag is the strong entity tag of a body (RFC 9110 section 8.8.3): its hash, that of
+// its stable part behind a colon, and the query that chose the representation. The
+// latter lets a later If-Match on the same resource ask for the same representation
+// again: what was read with `expand=user` is compared with what that would read now.
+func etag(shown representation, variant string) string {
 	if len(variant) > maxVariant {
 		return ""
 	}
-	sum := sha256.Sum256(body)
-	tag := base64.RawURLEncoding.EncodeToString(sum[:16])
+	hash := func(b []byte) string {
+		sum := sha256.Sum256(b)
+		return base64.RawURLEncoding.EncodeToString(sum[:16])
+	}
+	tag := hash(shown.body)
+	if shown.stable != nil {
+		tag += ":" + hash(shown.stable)
+	}
 	if variant != "" {
 		tag += "." + base64.RawURLEncoding.EncodeToString([]byte(variant))
 	}
@@ -34,7 +54,7 @@ func etag(body []byte, variant string) string {
 // etag is the tag of the answer with this body. That of a lean one is what a GET
 // of the object would have, so that a client can go on from it; who may not GET it
 // gets none.
-func (r *Request) etag(body []byte) string {
+func (r *Request) etag(shown representation) string {
 	variant := r.variant()
 	if r.route.Lean {
 		get := r.route.entry.methods[http.MethodGet]
@@ -42,11 +62,18 @@ func (r *Request) etag(body []byte) string {
 			return ""
 		}
 		var err error
-		if body, err = get.represent(r.forGet(get, variant)); err != nil {
+		if shown, err = get.represent(r.forGet(get, variant)); err != nil {
 			return ""
 		}
 	}
-	return etag(body, variant)
+	return etag(shown, variant)
+}
+
+// unchanged compares two tags of one resource: where it has a stable part, that of it.
+func unchanged(a, b string) bool {
+	_, x, stable := strings.Cut(a, ":")
+	_, y, _ := strings.Cut(b, ":")
+	return a == b || stable && x == y
 }
 
 // variantOf returns the query that an ETag carries.
@@ -121,11 +148,11 @@ func (r *Request) ifMatch() error {
 		} else if !ok || strings.HasPrefix(tag, "W/") {
 			continue
 		}
-		body, err := get.represent(r.forGet(get, query))
+		shown, err := get.represent(r.forGet(get, query))
 		if err != nil {
 			return err
 		}
-		if tag == "*" || etag(body, query) == tag {
+		if tag == "*" || unchanged(tag, etag(shown, query)) {
 			return nil
 		}
 	}

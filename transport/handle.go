@@ -23,6 +23,10 @@ import (
 // read.
 type Resolver[H any] func(ctx context.Context, r *Request) (H, error)
 
+// Stabler is an output of which some parts change by being read, such as counts of
+// views. Stable returns it without them: If-Match compares what is left.
+type Stabler interface{ Stable() any }
+
 // HeaderSetter is an output that sets header fields, such as a cookie.
 type HeaderSetter interface{ SetHeaders(h http.Header) }
 
@@ -48,12 +52,12 @@ func Handle[H, In, Out any](t *Table, resolve Resolver[H], op Operation, fn func
 	route.Out = reflect.TypeFor[Out]()
 	run := func(r *Request) (any, error) { return call(r, resolve, fn) }
 	if op.Method == http.MethodGet {
-		route.represent = func(r *Request) ([]byte, error) {
+		route.represent = func(r *Request) (representation, error) {
 			out, err := run(r)
 			if err != nil {
-				return nil, err
+				return representation{}, err
 			}
-			return encode(out, op.Bare)
+			return represent(out, op.Bare)
 		}
 	}
 	route.serve = func(w http.ResponseWriter, r *Request) error {
@@ -144,12 +148,46 @@ func call[H, In, Out any](r *Request, resolve Resolver[H], fn func(context.Conte
 	}
 	var in In
 	if err := r.bind(&in); err != nil {
-		return out, err
+		return out, rehearsed(r, h, in, fn, err)
 	}
 	if err := r.ifMatch(); err != nil {
 		return out, err
 	}
 	return fn(r.Context(), h, in)
+}
+
+// rehearser is a handle that can try an operation without doing it.
+type rehearser[H any] interface{ Rehearsal() H }
+
+// rehearsed adds to the problems of an input that could not be read whole those that
+// the operation finds in the rest of it, so that all come in one answer.
+func rehearsed[H, In, Out any](r *Request, h H, in In, fn func(context.Context, H, In) (Out, error), unread error) error {
+	known, ok := errors.AsType[*fault.Error](unread)
+	stage, can := any(h).(rehearser[H])
+	if !ok || known.Kind != fault.Invalid || !can || !hasBody(r.http.Method) {
+		return unread
+	}
+	_, err := fn(r.Context(), stage.Rehearsal(), in)
+	if fault.Is(err, fault.Forbidden) {
+		return err
+	}
+	more, ok := errors.AsType[*fault.Error](err)
+	if !ok || more.Kind != fault.Invalid {
+		return unread
+	}
+	all := fault.Fields{}
+	for field, problems := range more.Fields {
+		about := func(other string) bool { // what could not be read is missing to the service
+			return other == field || strings.HasPrefix(other, field+"[") || strings.HasPrefix(field, other+"[")
+		}
+		if !slices.ContainsFunc(slices.Collect(maps.Keys(known.Fields)), about) {
+			all[field] = problems
+		}
+	}
+	maps.Copy(all, known.Fields)
+	out := *known
+	out.Fields = all
+	return &out
 }
 
 // bind fills the input. All its problems come in one answer.
@@ -194,12 +232,12 @@ func encode(out any, bare bool) ([]byte, error) {
 }
 
 func writeObject(w http.ResponseWriter, r *Request, out any) error {
-	body, err := encode(out, r.route.Bare)
+	shown, err := represent(out, r.route.Bare)
 	if err != nil {
 		return err
 	}
-	h := w.Header()
-	if tag := r.etag(body); tag != "" {
+	body, h := shown.body, w.Header()
+	if tag := r.etag(shown); tag != "" {
 		h.Set("ETag", tag)
 		if r.http.Method == http.MethodGet || r.http.Method == http.MethodHead {
 			if noneMatch(r.http.Header.Values("If-None-Match"), tag) {

@@ -5,7 +5,6 @@ import (
 	"net/http"
 
 	"github.com/helpwright/helpwright/helpdesk"
-	"github.com/helpwright/helpwright/helpdesk/mailhtml"
 	"github.com/helpwright/helpwright/storage"
 )
 
@@ -13,7 +12,8 @@ import (
 type interaction struct {
 	ID             int64        `json:"id"`
 	Type           string       `json:"type" enum:"user,customer,note" description:"More may be added."`
-	Body           string       `json:"body" description:"HTML that is safe to show."`
+	Body           string       `json:"body" description:"HTML that is safe to show. Images of the mail have our own addresses; the address of one on another server stands in data-remote-src, or is that of our proxy."`
+	RemoteImages   int          `json:"remote_images" description:"Images on other servers in the body, blocked or through the proxy."`
 	Attachments    []attachment `json:"attachments,omitzero" description:"With expand=attachments."`
 	ConversationID int64        `json:"conversation_id"`
 	CreatedAt      Time         `json:"created_at"`
@@ -39,6 +39,9 @@ type interaction struct {
 	Subject       string             `json:"subject,omitempty" description:"Of a customer's mail."`
 	AutoSubmitted *bool              `json:"auto_submitted,omitempty" description:"Of a customer's: a machine wrote it (RFC 3834)."`
 	Threading     *threading         `json:"threading,omitempty" description:"Of a customer's mail: why it is in this conversation."`
+
+	Security       *mailSecurity       `json:"security,omitempty" description:"Of a customer's mail: how it was signed or encrypted."`
+	Authentication *mailAuthentication `json:"authentication,omitempty" description:"Of a customer's mail of which it is known: whether it comes from the domain that its From names."`
 }
 
 // threading explains why a mail is in its conversation.
@@ -57,13 +60,13 @@ type refusedThread struct {
 type delivery struct {
 	Address       string  `json:"address"`
 	Field         string  `json:"field" enum:"to,cc,bcc"`
-	State         string  `json:"state" enum:"queued,sent,deferred,failed,bounced"`
+	State         string  `json:"state" enum:"queued,sent,deferred,failed,bounced,suppressed" description:"Queued: not tried yet. Sent: the relay has taken it. Deferred: tried again later. Failed: refused for good, or given up. Bounced: came back. Suppressed: not tried, the address gets no mail."`
 	Attempts      int     `json:"attempts"`
 	Code          *int    `json:"code" description:"SMTP reply code of the last try."`
 	EnhancedCode  *string `json:"enhanced_code" description:"RFC 3463, such as 5.1.1."`
 	Response      string  `json:"response"`
-	NextAttemptAt *Time   `json:"next_attempt_at"`
-	UpdatedAt     Time    `json:"updated_at"`
+	NextAttemptAt *Time   `json:"next_attempt_at" description:"Not before; null when no try is to come."`
+	UpdatedAt     Time    `json:"updated_at" description:"When the last answer came."`
 }
 
 type interactionInput struct {
@@ -100,34 +103,43 @@ type interactionUpdate struct {
 	Source    storage.Opt[string]   `json:"source" maxLength:"50"`
 }
 
-// Quoting is how bodies are shown.
-type quoting struct {
-	Quotes string `query:"quotes" enum:"full,fold" default:"full" description:"Fold: a quoted mail at the end is in a closed <details>."`
+// showing is how bodies are shown.
+type showing struct {
+	Quotes       string `query:"quotes" enum:"full,fold" default:"full" description:"Fold: a quoted mail at the end is in a closed <details>."`
+	RemoteImages string `query:"remote_images" enum:"block,proxy" description:"Images on other servers: not loaded, or through our proxy. Without it as the account says."`
 }
 
-func (q *quoting) check(problem func(field, text string)) {
+func (q *showing) check(problem func(field, text string)) {
 	if q.Quotes != "" {
 		among(problem, "quotes", q.Quotes, "full", "fold")
 	}
+	if q.RemoteImages != "" {
+		among(problem, "remote_images", q.RemoteImages, "block", "proxy")
+	}
+}
+
+// view is what a request for interactions asks for.
+func (q *showing) view(expand Expand) view {
+	return view{expand: expand, fold: q.Quotes == "fold", images: q.RemoteImages}
 }
 
 type interactionGet struct {
 	interactionID
 	expanding
-	quoting
+	showing
 }
 
-// CheckInput refuses an unknown way to show quotes.
+// CheckInput refuses unknown ways to show bodies.
 func (in *interactionGet) CheckInput(problem func(field, text string)) { in.check(problem) }
 
 type interactionList struct {
 	conversationID
 	expanding
-	quoting
+	showing
 	Paging
 }
 
-// CheckInput refuses an unknown way to show quotes.
+// CheckInput refuses unknown ways to show bodies.
 func (in *interactionList) CheckInput(problem func(field, text string)) { in.check(problem) }
 
 func (a *api) addInteractions(t *Table) {
@@ -140,12 +152,16 @@ func (a *api) addInteractions(t *Table) {
 	}
 	create := op("createInteraction", http.MethodPost, interactionsPath, "Add to a conversation",
 		"A posted user interaction is sent. Needs interactions.create; for a note interactions.note is enough.")
-	create.Status = http.StatusCreated
-	Handle(t, a.desk, create, a.createInteraction)
-	HandlePage(t, a.desk, op("listInteractions", http.MethodGet, interactionsPath, "List a conversation's interactions",
-		"Oldest first. Needs interactions.view."), a.listInteractions)
-	Handle(t, a.desk, op("getInteraction", http.MethodGet, interactionPath, "Retrieve an interaction",
-		"Needs interactions.view."), a.getInteraction)
+	create.Status, create.Customers = http.StatusCreated, true
+	Handle(t, a.talk, create, both(a.createInteraction, a.portalCreateInteraction))
+	list := op("listInteractions", http.MethodGet, interactionsPath, "List a conversation's interactions",
+		"Oldest first. Needs interactions.view. To a customer, the answers on the page count as seen from then on.")
+	list.Customers = true
+	HandlePage(t, a.talk, list, both(a.listInteractions, a.portalListInteractions))
+	get := op("getInteraction", http.MethodGet, interactionPath, "Retrieve an interaction",
+		"Needs interactions.view. To a customer, an answer counts as seen from then on.")
+	get.Customers = true
+	Handle(t, a.talk, get, both(a.getInteraction, a.portalGetInteraction))
 	Handle(t, a.desk, op("updateInteraction", http.MethodPut, interactionPath, "Update an interaction",
 		"Setting the status of a draft to posted sends it. 409 to change text or recipients of what was sent. "+
 			"Needs interactions.update, and interactions.create to post."), a.updateInteraction)
@@ -159,7 +175,7 @@ func (a *api) createInteraction(ctx context.Context, d *helpdesk.Desk, in intera
 	if err := mayExpand(d, in.Expand); err != nil {
 		return interaction{}, err
 	}
-	i, err := d.CreateInteraction(ctx, in.ConversationID, in.input())
+	i, err := d.CreateInteraction(ctx, in.ConversationID, a.interactionInput(d, in.interactionInput))
 	return one(ctx, d, i, err, view{expand: in.Expand}, a.showInteractions)
 }
 
@@ -168,21 +184,24 @@ func (a *api) listInteractions(ctx context.Context, d *helpdesk.Desk, in interac
 	if err != nil {
 		return storage.Page[interaction]{}, err
 	}
-	shown, err := a.showInteractions(ctx, d, page.Items, view{expand: in.Expand, fold: in.Quotes == "fold"})
+	shown, err := a.showInteractions(ctx, d, page.Items, in.view(in.Expand))
 	return storage.Page[interaction]{Items: shown, Next: page.Next, Prev: page.Prev}, err
 }
 
 func (a *api) getInteraction(ctx context.Context, d *helpdesk.Desk, in interactionGet) (interaction, error) {
 	i, err := d.Interaction(ctx, in.ConversationID, in.InteractionID)
-	return one(ctx, d, i, err, view{expand: in.Expand, fold: in.Quotes == "fold"}, a.showInteractions)
+	return one(ctx, d, i, err, in.view(in.Expand), a.showInteractions)
 }
 
 func (a *api) updateInteraction(ctx context.Context, d *helpdesk.Desk, in interactionUpdate) (interaction, error) {
 	if err := mayExpand(d, in.Expand); err != nil {
 		return interaction{}, err
 	}
+	if body, given := in.Body.Get(); given {
+		in.Body = storage.Some(a.stored(d.AccountID(), body))
+	}
 	i, err := d.UpdateInteraction(ctx, in.ConversationID, in.InteractionID, helpdesk.InteractionUpdate{
-		Status: asStatus(in.Status), Body: in.Body, To: in.To, Cc: in.Cc, Bcc: in.Bcc, IsForward: in.IsForward, Source: in.Source,
+		Status: asNamed[helpdesk.Status](in.Status), Body: in.Body, To: in.To, Cc: in.Cc, Bcc: in.Bcc, IsForward: in.IsForward, Source: in.Source,
 	})
 	return one(ctx, d, i, err, view{expand: in.Expand}, a.showInteractions)
 }
@@ -191,9 +210,9 @@ func (a *api) deleteInteraction(ctx context.Context, d *helpdesk.Desk, in intera
 	return d.DeleteInteraction(ctx, in.ConversationID, in.InteractionID)
 }
 
-func (in interactionInput) input() helpdesk.InteractionInput {
+func (a *api) interactionInput(d *helpdesk.Desk, in interactionInput) helpdesk.InteractionInput {
 	return helpdesk.InteractionInput{
-		Type: helpdesk.InteractionType(in.Type), Status: helpdesk.Status(in.Status), Body: in.Body,
+		Type: helpdesk.InteractionType(in.Type), Status: helpdesk.Status(in.Status), Body: a.stored(d.AccountID(), in.Body),
 		To: in.To, Cc: in.Cc, Bcc: in.Bcc, IsForward: in.IsForward, Source: in.Source,
 	}
 }
@@ -202,6 +221,7 @@ func (in interactionInput) input() helpdesk.InteractionInput {
 type view struct {
 	expand Expand
 	fold   bool
+	images string // of other servers: "block", "proxy" or as the account says
 }
 
 // related is what interactions of a page refer to.
@@ -218,14 +238,20 @@ func (a *api) showInteractions(ctx context.Context, d *helpdesk.Desk, rows []hel
 	if err != nil {
 		return nil, err
 	}
+	bodies, err := a.showBodies(ctx, d, rows, v)
+	if err != nil {
+		return nil, err
+	}
+	return showAll(rows, bodies, rel, v), nil
+}
+
+// showAll shows a page whose bodies and relations are known.
+func showAll(rows []helpdesk.Interaction, bodies []helpdesk.ShownBody, rel related, v view) []interaction {
 	out := make([]interaction, len(rows))
 	for n, i := range rows {
 		one := interaction{
-			ID: i.ID, Type: string(i.Type), Body: i.Body, ConversationID: i.ConversationID,
+			ID: i.ID, Type: string(i.Type), Body: bodies[n].HTML, RemoteImages: bodies[n].RemoteImages, ConversationID: i.ConversationID,
 			CreatedAt: Time(i.CreatedAt), UpdatedAt: Time(i.UpdatedAt), MessageID: i.MessageID,
-		}
-		if v.fold {
-			one.Body = mailhtml.Fold(i.Body)
 		}
 		if v.expand.Has("attachments") {
 			one.Attachments = listed(rel.attachments[i.ID])
@@ -240,7 +266,7 @@ func (a *api) showInteractions(ctx context.Context, d *helpdesk.Desk, rows []hel
 		}
 		out[n] = one
 	}
-	return out, nil
+	return out
 }
 
 func (a *api) relate(ctx context.Context, d *helpdesk.Desk, rows []helpdesk.Interaction, expand Expand) (rel related, err error) {
@@ -269,7 +295,7 @@ func (a *api) relate(ctx context.Context, d *helpdesk.Desk, rows []helpdesk.Inte
 		}
 		rel.attachments = map[int64][]attachment{}
 		for _, one := range found {
-			rel.attachments[one.InteractionID] = append(rel.attachments[one.InteractionID], a.showAttachment(d, one))
+			rel.attachments[one.InteractionID] = append(rel.attachments[one.InteractionID], a.showAttachment(d.AccountID(), one))
 		}
 	}
 	rel.deliveries, err = findDeliveries(ctx, d, rows)
@@ -333,6 +359,7 @@ func (out *interaction) fillCustomer(i helpdesk.Interaction, rel related, expand
 		out.Customer = shownOrNull(pick(rel.customers, i.CustomerID))
 	}
 	out.IsStarter, out.IsForward, out.AutoSubmitted = &i.IsStarter, &i.IsForward, &i.AutoSubmitted
+	out.Security, out.Authentication = showSecurity(i.Security), showAuthentication(i.Authentication)
 	if i.Threading.Rule == "" {
 		return
 	}

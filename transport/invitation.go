@@ -69,13 +69,19 @@ func (a *api) addInvitations(t *Table) {
 	}, a.acceptInvitation)
 }
 
+// visitor is who asks for operations that work for nobody too.
+type visitor struct {
+	svc    *helpdesk.Service
+	caller helpdesk.Caller
+}
+
 // visitor is the resolver of operations that work for nobody too.
-func (a *api) visitor(ctx context.Context, r *Request) (helpdesk.Caller, error) {
+func (a *api) visitor(ctx context.Context, r *Request) (visitor, error) {
 	caller, err := a.caller(ctx, r)
 	if fault.Is(err, fault.Unauthenticated) && r.Header("Authorization") == "" {
-		return helpdesk.Caller{}, nil
+		caller, err = helpdesk.Caller{}, nil
 	}
-	return caller, err
+	return visitor{svc: a.service(r), caller: caller}, err
 }
 
 func (a *api) createInvitation(ctx context.Context, d *helpdesk.Desk, in invitationInput) (invitation, error) {
@@ -96,12 +102,12 @@ func (a *api) deleteInvitation(ctx context.Context, d *helpdesk.Desk, in invitat
 	return d.DeleteInvitation(ctx, in.InvitationID)
 }
 
-func (a *api) acceptInvitation(ctx context.Context, c helpdesk.Caller, in acceptInput) (accepted, error) {
-	got, err := a.svc.AcceptInvitation(ctx, c, in.Token, helpdesk.AcceptInput{Name: in.Name, Password: in.Password})
+func (a *api) acceptInvitation(ctx context.Context, v visitor, in acceptInput) (accepted, error) {
+	got, err := v.svc.AcceptInvitation(ctx, v.caller, in.Token, helpdesk.AcceptInput{Name: in.Name, Password: in.Password})
 	if err != nil {
 		return accepted{}, err
 	}
-	d, err := a.svc.Desk(ctx, a.svc.As(got.Membership.UserID), got.AccountID)
+	d, err := v.svc.Desk(ctx, v.svc.As(got.Membership.UserID), got.AccountID)
 	if err != nil {
 		return accepted{}, err
 	}

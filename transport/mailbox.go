@@ -1,8 +1,10 @@
 package transport
 
 import (
+	"cmp"
 	"context"
 	"net/http"
+	"time"
 
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/storage"
@@ -37,6 +39,17 @@ type inbound struct {
 	Encryption          string   `json:"encryption,omitempty" enum:"TLS,SSL,NONE" description:"TLS: STARTTLS; SSL: TLS from the first byte."`
 	ValidateCertificate *bool    `json:"validate_certificate,omitempty"`
 	Folders             []string `json:"folders,omitzero" description:"Empty: INBOX."`
+	Auth                string   `json:"auth,omitempty" enum:"PASSWORD,OAUTH2"`
+	OAuth               *oauth   `json:"oauth,omitempty" description:"Of OAUTH2."`
+	ImportSince         *Time    `json:"import_since,omitempty" description:"Mail that the server received before that day is left alone."`
+}
+
+// oauth is how a mailbox gets access tokens for its server.
+type oauth struct {
+	ClientID        string `json:"client_id"`
+	TokenURL        string `json:"token_url"`
+	Scope           string `json:"scope"`
+	HasRefreshToken bool   `json:"has_refresh_token" description:"The secrets themselves are never shown."`
 }
 
 type mailboxInput struct {
@@ -60,6 +73,18 @@ type inboundInput struct {
 	Encryption          string              `json:"encryption" enum:"TLS,SSL,NONE"`
 	ValidateCertificate storage.Opt[bool]   `json:"validate_certificate"`
 	Folders             []string            `json:"folders" description:"Names of folders to import from."`
+
+	Auth        string                 `json:"auth" enum:"PASSWORD,OAUTH2" description:"PASSWORD unless it is given. OAUTH2: access tokens (RFC 6749), by OAUTHBEARER or XOAUTH2; needs no password."`
+	OAuth       oauthInput             `json:"oauth" description:"Of OAUTH2."`
+	ImportSince storage.Opt[time.Time] `json:"import_since" description:"IMAP: mail that the server received before that day is left alone, until a backfill. Null: all is imported."`
+}
+
+type oauthInput struct {
+	ClientID     string              `json:"client_id" description:"Required with OAUTH2."`
+	TokenURL     string              `json:"token_url" description:"Required with OAUTH2. Where access tokens are got with the refresh token: https." example:"https://login.example.org/token"`
+	Scope        string              `json:"scope"`
+	ClientSecret storage.Opt[string] `json:"client_secret"`
+	RefreshToken storage.Opt[string] `json:"refresh_token" description:"Required with OAUTH2; may be left out in an update that leaves host, username, client_id and token_url as they are."`
 }
 
 type mailboxUpdate struct {
@@ -82,6 +107,7 @@ type mailboxStatus struct {
 	LastSuccessAt *Time   `json:"last_success_at"`
 	LastErrorAt   *Time   `json:"last_error_at"`
 	LastError     *string `json:"last_error"`
+	NeedsReauth   bool    `json:"needs_reauth" description:"The server or the token endpoint refuses the credentials: nothing is fetched until others are set."`
 	UpdatedAt     *Time   `json:"updated_at" description:"Null: nothing was fetched yet."`
 }
 
@@ -127,11 +153,13 @@ func (a *api) addMailboxes(t *Table) {
 type connectionTest struct {
 	OK    bool    `json:"ok"`
 	Error *string `json:"error" description:"The step that failed, and how; null when none did."`
+
+	NeedsReauth bool `json:"needs_reauth" description:"It failed because the server or the token endpoint refuses the credentials."`
 }
 
 func (a *api) testMailbox(ctx context.Context, d *helpdesk.Desk, in mailboxID) (connectionTest, error) {
-	failed, err := d.TestMailbox(ctx, in.MailboxID)
-	return connectionTest{OK: failed == "", Error: textOrNull(failed)}, err
+	test, err := d.TestMailbox(ctx, in.MailboxID)
+	return connectionTest{OK: test.Failure == "", Error: textOrNull(test.Failure), NeedsReauth: test.NeedsReauth}, err
 }
 
 func (a *api) createMailbox(ctx context.Context, d *helpdesk.Desk, in mailboxInput) (mailbox, error) {
@@ -162,7 +190,7 @@ func (a *api) getMailboxStatus(ctx context.Context, d *helpdesk.Desk, in mailbox
 	s, err := d.FetchStatus(ctx, in.MailboxID)
 	return mailboxStatus{
 		Connected: s.Connected, LastSuccessAt: TimePtr(&s.LastSuccessAt), LastErrorAt: TimePtr(&s.LastErrorAt),
-		LastError: textOrNull(s.LastError), UpdatedAt: TimePtr(&s.UpdatedAt),
+		LastError: textOrNull(s.LastError), NeedsReauth: s.NeedsReauth, UpdatedAt: TimePtr(&s.UpdatedAt),
 	}, err
 }
 
@@ -177,6 +205,11 @@ func (in mailboxInput) input() helpdesk.MailboxInput {
 		out.Inbound = storage.Some(helpdesk.InboundInput{
 			Type: helpdesk.InboundType(one.Type), Host: one.Host, Port: one.Port, Username: one.Username, Password: one.Password,
 			Encryption: helpdesk.Encryption(one.Encryption), ValidateCertificate: one.ValidateCertificate, Folders: one.Folders,
+			Auth: helpdesk.InboundAuth(one.Auth), ImportSince: one.ImportSince,
+			OAuth: helpdesk.OAuthInput{
+				ClientID: one.OAuth.ClientID, TokenURL: one.OAuth.TokenURL, Scope: one.OAuth.Scope,
+				ClientSecret: one.OAuth.ClientSecret, RefreshToken: one.OAuth.RefreshToken,
+			},
 		})
 	}
 	return out
@@ -195,7 +228,13 @@ func showMailbox(d *helpdesk.Desk, m helpdesk.Mailbox) mailbox {
 		out.Connection = &connection{Inbound: inbound{
 			Type: string(in.Type), Host: in.Host, Port: in.Port, Username: in.Username, HasPassword: &in.HasPassword,
 			Encryption: string(in.Encryption), ValidateCertificate: &in.ValidateCertificate, Folders: listed(in.Folders),
+			Auth: string(cmp.Or(in.Auth, helpdesk.AuthPassword)), ImportSince: TimePtr(&in.ImportSince),
 		}}
+		if in.Auth == helpdesk.AuthOAuth2 {
+			out.Connection.Inbound.OAuth = &oauth{
+				ClientID: in.OAuth.ClientID, TokenURL: in.OAuth.TokenURL, Scope: in.OAuth.Scope, HasRefreshToken: in.OAuth.HasRefreshToken,
+			}
+		}
 	}
 	return out
 }

@@ -1,6 +1,9 @@
 package transport
 
-import "encoding/json"
+import (
+	"encoding/base64"
+	"encoding/json"
+)
 
 // nullable is a field of an answer that is absent (the zero value), null or a
 // value. Fields have it with `omitzero`.
@@ -72,3 +75,6 @@ func byID[T any](rows []T, id func(T) int64) map[int64]T {
 	}
 	return index
 }
+
+// base64OrNull is null for no bytes.
+func base64OrNull(b []byte) *string { return textOrNull(base64.StdEncoding.EncodeToString(b)) }

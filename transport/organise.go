@@ -47,7 +47,7 @@ func (a *api) updateConversations(ctx context.Context, d *helpdesk.Desk, in bulk
 		return storage.Page[conversation]{}, err
 	}
 	all, err := d.UpdateConversations(ctx, in.Conversations, helpdesk.BulkUpdate{
-		Status: asStatus(in.Status), UserID: in.UserID, MailboxID: in.MailboxID, TagIDs: in.Tags,
+		Status: asNamed[helpdesk.Status](in.Status), UserID: in.UserID, MailboxID: in.MailboxID, TagIDs: in.Tags,
 	})
 	if err != nil {
 		return storage.Page[conversation]{}, err

@@ -75,6 +75,21 @@ func (t *Table) limit(h http.Header, r *Request) error {
 	return take(r.Context(), t.config.Limiter, r.limitKey(), h)
 }
 
+// Limit counts requests to a page beside the API as those that write without a token:
+// by the client's address, whatever the method. What is over Config.PublicLimiter is
+// answered as by the API.
+func (t *Table) Limit(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, hr *http.Request) {
+		r := &Request{http: hr, writer: w, table: t, id: requestID(hr, t.config.Rand)}
+		if err := take(hr.Context(), t.config.PublicLimiter, r.clientKey(), w.Header()); err != nil {
+			w.Header().Set("X-Request-Id", r.id)
+			writeProblem(w, hr, err, problemOf(err, r.id))
+			return
+		}
+		next.ServeHTTP(w, hr)
+	})
+}
+
 // refused counts a request whose credentials were not right against the client's
 // address: each wrong token would have a limit of its own.
 func (t *Table) refused(h http.Header, r *Request, err error) error {

@@ -39,8 +39,10 @@ func (r *Request) Operation() Operation { return r.route.Operation }
 
 // Token returns the bearer token of the Authorization header (RFC 6750 section
 // 2.1), "" if there is none. The scheme's case does not matter.
-func (r *Request) Token() string {
-	scheme, token, _ := strings.Cut(r.http.Header.Get("Authorization"), " ")
+func (r *Request) Token() string { return bearerToken(r.http) }
+
+func bearerToken(r *http.Request) string {
+	scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
 	if !strings.EqualFold(scheme, "Bearer") {
 		return ""
 	}

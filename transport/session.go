@@ -42,17 +42,20 @@ func (a *api) addSessions(t *Table) {
 	}, a.logout)
 }
 
-// door makes the cookies of a request.
-type door struct{ secure bool }
+// door lets in, and makes the cookies of a request.
+type door struct {
+	svc    *helpdesk.Service
+	secure bool
+}
 
 func (a *api) door(_ context.Context, r *Request) (door, error) {
 	secure := r.http.TLS != nil || strings.HasPrefix(r.table.config.BaseURL, "https:")
 	// Programs send neither header; a browser that does must not be signed in by
 	// another site, as somebody else.
 	if r.Header("Sec-Fetch-Site") != "" || r.Header("Origin") != "" {
-		return door{secure}, r.sameSite()
+		return door{a.service(r), secure}, r.sameSite()
 	}
-	return door{secure}, nil
+	return door{a.service(r), secure}, nil
 }
 
 func (d door) cookie(secret string, seconds int) *http.Cookie {
@@ -62,15 +65,15 @@ func (d door) cookie(secret string, seconds int) *http.Cookie {
 }
 
 func (a *api) login(ctx context.Context, d door, in loginInput) (session, error) {
-	caller, err := a.svc.SignIn(ctx, in.Email, in.Password)
+	caller, err := d.svc.SignIn(ctx, in.Email, in.Password)
 	if err != nil {
 		return session{}, err
 	}
-	begun, err := a.svc.StartSession(ctx, caller)
+	begun, err := d.svc.StartSession(ctx, caller)
 	if err != nil {
 		return session{}, err
 	}
-	admin, err := a.svc.Admin(ctx, caller)
+	admin, err := d.svc.Admin(ctx, caller)
 	if err != nil {
 		return session{}, err
 	}
@@ -81,6 +84,7 @@ func (a *api) login(ctx context.Context, d door, in loginInput) (session, error)
 
 // leaving is who signs out.
 type leaving struct {
+	svc    *helpdesk.Service
 	caller helpdesk.Caller
 	header http.Header
 	cookie *http.Cookie
@@ -95,11 +99,11 @@ func (a *api) leave(ctx context.Context, r *Request) (leaving, error) {
 		return leaving{}, err
 	}
 	d, err := a.door(ctx, r)
-	return leaving{caller: caller, header: r.writer.Header(), cookie: d.cookie("", -1)}, err
+	return leaving{svc: d.svc, caller: caller, header: r.writer.Header(), cookie: d.cookie("", -1)}, err
 }
 
 func (a *api) logout(ctx context.Context, l leaving, _ struct{}) error {
-	if err := a.svc.EndSession(ctx, l.caller); err != nil {
+	if err := l.svc.EndSession(ctx, l.caller); err != nil {
 		return err
 	}
 	l.header.Add("Set-Cookie", l.cookie.String())

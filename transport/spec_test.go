@@ -266,6 +266,33 @@ var specFields = map[string]string{
 		hostname: string
 		value: string
 		verified: boolean`,
+	"siteFile": `
+		id: integer
+		site_id: integer
+		filename: string
+		size: integer
+		url: string
+		created_at: timestamp
+		updated_at: timestamp`,
+	// spec: preview_url and iframe_preview_url are deprecated, and null.
+	"siteTheme": `
+		id: integer
+		name: string
+		is_active: boolean
+		preview_url: string or null
+		iframe_preview_url: string or null
+		update_available: boolean
+		created_at: timestamp
+		updated_at: timestamp`,
+	// spec: public_url is null for what is not public; content is not in lists.
+	"themeFile": `
+		site_theme_id: integer
+		file: string
+		content: optional string
+		public_url: string or null
+		size: integer
+		created_at: timestamp
+		updated_at: timestamp`,
 }
 
 // specRow is a row of the specification's endpoint tables: method, path, request
@@ -281,12 +308,16 @@ type specRow struct {
 // would be refused: an address has a key once.
 const once = "once"
 
-// specSections are the help desk's endpoints. Later rows are about what earlier
-// rows of their section created.
-var specSections = []struct {
+// specSection is a part of the endpoint tables. Later rows are about what earlier
+// rows created.
+type specSection struct {
 	name string
 	rows []specRow
-}{
+}
+
+// specSections are the help desk's endpoints; those of the knowledge base are
+// kbSections.
+var specSections = []specSection{
 	{"Accounts", []specRow{
 		{"POST", "/accounts", "`name` string required; `next_conversation_number` integer optional, default 1", "data: account",
 			"name=Least", "name=Most&next_conversation_number=7", "account_id"},
@@ -423,7 +454,7 @@ func TestSpecEndpoints(t *testing.T) {
 			all["user_id"], all["key"] = strconv.FormatInt(w.desk(t).UserID(), 10), adaKey()
 			w.must(t, "PUT", "/accounts/"+all["account_id"]+"/conversations/"+all["conversation_id"]+"/tags", "tags[]="+all["tag_id"])
 			w.atWork(t, all["account_id"])
-			for _, section := range specSections {
+			for _, section := range slices.Concat(specSections, kbSections) {
 				walk := specWalk{w: w, ids: maps.Clone(all)}
 				for _, row := range section.rows {
 					t.Run(section.name+": "+row.method+" "+row.path, func(t *testing.T) { walk.row(t, row) })
@@ -612,7 +643,8 @@ func (s *specWalk) leaveOut(t *testing.T, row specRow) {
 		status, answer, raw := s.send(t, row, "", strings.Join(rest, "&"))
 		problem, _ := answer.(map[string]any)
 		fields, _ := problem["errors"].(map[string]any)
-		if _, ok := fields[named]; status != http.StatusUnprocessableEntity || !ok {
+		_, whole := fields[named]
+		if _, exact := fields[name]; status != http.StatusUnprocessableEntity || !whole && !exact {
 			t.Errorf("without %s: %d %s", named, status, raw)
 		}
 	}
@@ -624,7 +656,7 @@ type specShape struct {
 	table                string
 }
 
-var specNames = regexp.MustCompile(`^(account|(?:the caller's own )?membership|availability|mailbox|customer interaction|user interaction|note interaction|customer|key|conversation|attachment|tag|view|domain|` + "`{ active_users)")
+var specNames = regexp.MustCompile(`^(account|(?:the caller's own )?membership|availability|mailbox|customer interaction|user interaction|note interaction|customer|key|conversation|attachment|tag|view|domain|site|collection|category|live article|draft revision|article \(draft\)|article|` + "`{ active_users)")
 
 func shapeOf(response string) specShape {
 	var s specShape
@@ -640,7 +672,7 @@ func shapeOf(response string) specShape {
 
 // fields are the name and the type of the fields of a table.
 func tableFields(table string) (fields [][2]string) {
-	for line := range strings.Lines(specFields[table]) {
+	for line := range strings.Lines(specFields[table] + kbFields[table]) {
 		if name, kind, ok := strings.Cut(strings.TrimSpace(line), ": "); ok {
 			fields = append(fields, [2]string{name, kind})
 		}
@@ -747,9 +779,21 @@ func (s specShape) value(t *testing.T, path, kind string, value any) {
 		}
 		return
 	}
+	if item, ok := strings.CutPrefix(kind, "translations of "); ok {
+		byLocale, ok := value.(map[string]any)
+		if !ok || len(byLocale) == 0 {
+			t.Errorf("%s has no translation: %v", path, value)
+		}
+		for locale, one := range byLocale {
+			s.value(t, path+"["+locale+"]", item, one)
+		}
+		return
+	}
 	text, isText := value.(string)
 	ok := isText
 	switch kind {
+	case "decimal":
+		_, ok = value.(float64)
 	case "string":
 	case "integer":
 		number, isNumber := value.(float64)

@@ -76,6 +76,7 @@ type Operation struct {
 	Status    int      // of success; default 200, 204 for HandleEmpty
 	Bare      bool     // the object is the body, instead of its `data`
 	Public    bool     // works without a token
+	Customers bool     // works with a portal token
 	Expand    []string // names that `expand` takes
 	BodyQuery bool     // fields of the body are taken from the query string too
 	MaxBody   int64    // bytes of a multipart body; default Config.Multipart
@@ -92,6 +93,7 @@ const (
 	List                // a page of objects, with Link
 	Empty               // 204
 	File                // content of any media type
+	Events              // server-sent events, without an end
 )
 
 // Route is an operation of a table with what the table knows about it.
@@ -107,7 +109,7 @@ type Route struct {
 	serve  func(w http.ResponseWriter, r *Request) error
 	// represent is the body that a GET of this route answers with; nil unless the
 	// shape is Object and the method GET.
-	represent func(r *Request) ([]byte, error)
+	represent func(r *Request) (representation, error)
 }
 
 // Table is the route table. Operations are added before it serves; a mistake in

@@ -31,14 +31,16 @@ type tokenInput struct {
 }
 
 type userInput struct {
-	Name string `json:"name" required:"true" maxLength:"200" example:"Ada Lovelace"`
+	Name            storage.Opt[string] `json:"name" maxLength:"200" example:"Ada Lovelace" description:"Required unless the password changes."`
+	Password        string              `json:"password" maxLength:"200" description:"A new one, 8 to 200 characters; the caller's other sessions end."`
+	CurrentPassword string              `json:"current_password" maxLength:"200" description:"Required for a new one where there is one."`
 }
 
 func (a *api) addTokens(t *Table) {
 	Handle(t, a.admin, Operation{
 		ID: "updateUser", Method: http.MethodPut, Path: "/user", Tag: "Users",
 		Summary:     "Update the caller",
-		Description: "Not with a token that has scopes.",
+		Description: "A new password ends the caller's other sessions; access tokens stay valid. Not with a token that has scopes.",
 	}, a.updateUser)
 	HandlePage(t, a.admin, Operation{
 		ID: "listTokens", Method: http.MethodGet, Path: tokensPath, Tag: "Users",
@@ -57,7 +59,7 @@ func (a *api) addTokens(t *Table) {
 }
 
 func (a *api) updateUser(ctx context.Context, admin *helpdesk.Admin, in userInput) (me, error) {
-	u, err := admin.Rename(ctx, in.Name)
+	u, err := admin.UpdateMe(ctx, helpdesk.UserUpdate{Name: in.Name, Password: in.Password, CurrentPassword: in.CurrentPassword})
 	return showMe(u), err
 }
 

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
@@ -13,8 +14,11 @@ import (
 	"time"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/kb"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/bunstore"
+	"github.com/helpwright/helpwright/storage/events"
+	"github.com/helpwright/helpwright/storage/fault"
 	"github.com/helpwright/helpwright/storage/memblob"
 	"github.com/helpwright/helpwright/storage/memstore"
 	"github.com/helpwright/helpwright/storage/storagetest/testenv"
@@ -86,6 +90,8 @@ func (c *counter) Read(p []byte) (int, error) {
 // world is a help desk with an account and its members.
 type world struct {
 	svc     *helpdesk.Service
+	hub     *events.Hub
+	kb      *kb.Service
 	store   helpdesk.Store
 	clock   *clock
 	table   *transport.Table
@@ -93,11 +99,13 @@ type world struct {
 	check   *openapitest.Validator
 	tokens  map[string]string // by name: owner, agent, editor, powerless, stranger
 	account helpdesk.Account  // of all but the stranger
+	// fetch is what the proxy of images does; nil: there are none.
+	fetch func(ctx context.Context, address string) (helpdesk.RemoteImage, error)
 }
 
 // newWorld makes the world over a store. Users: Olga the owner, Alf the agent, Eva
 // the editor of account 1; Sam the owner of account 2. The token "powerless" is
-// Olga's, with a scope that no operation asks for; "scoped" may only see
+// Eva's, with a scope that her role has not; "scoped" may only see
 // conversations.
 func newWorld(t testing.TB, store helpdesk.Store) *world {
 	t.Helper()
@@ -106,16 +114,28 @@ func newWorld(t testing.TB, store helpdesk.Store) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if w.hub, err = events.New(events.Config{Log: store.(storage.EventLog)}); err != nil {
+		t.Fatal(err)
+	}
 	w.svc, err = helpdesk.New(helpdesk.Config{
+		Feed: w.hub, EventSource: "https://desk.example/api/v1",
 		Store: store, Blobs: memblob.New(), Sealer: sealer, SigningKey: bytes.Repeat([]byte("k"), 32),
 		IntakeDomain: "in.example.net", MaxAttachment: 1 << 20, Now: w.clock.now, Rand: &counter{},
-		TestConnection: func(_ context.Context, s helpdesk.FetchSource) error {
-			if s.Password == "wrong" {
-				return errors.New("login: refused")
+		FetchImage: func(ctx context.Context, address string) (helpdesk.RemoteImage, error) {
+			if w.fetch == nil {
+				return helpdesk.RemoteImage{}, fault.New(fault.NotFound, "none")
 			}
-			return nil
+			return w.fetch(ctx, address)
 		},
-		DNS: published, ParseKey: parseKey,
+		MailServers: mailServers{},
+		DNS:         published, ParseKey: parseKey,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.kb, err = kb.New(kb.Config{
+		Store: store.(interface{ KB() kb.Store }).KB(), Blobs: memblob.New(), Membership: transport.Members(w.svc),
+		BaseURL: "https://desk.example.net", Now: w.clock.now, Rand: &counter{},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -124,11 +144,14 @@ func newWorld(t testing.TB, store helpdesk.Store) *world {
 	sam := w.user(t, "Sam Stranger", "stranger")
 	w.account = w.newAccount(t, "Acme", olga)
 	w.newAccount(t, "Other", sam)
-	w.token(t, olga, "powerless", helpdesk.AuditLogView)
 	w.token(t, olga, "scoped", helpdesk.ConversationsView)
 	for _, m := range [][3]string{{"Alf Agent", "agent", helpdesk.RoleAgent}, {"Eva Editor", "editor", helpdesk.RoleEditor}} {
-		if _, err := w.svc.Operator().AddMember(context.Background(), w.account.ID, w.user(t, m[0], m[1]), m[2]); err != nil {
+		id := w.user(t, m[0], m[1])
+		if _, err := w.svc.Operator().AddMember(context.Background(), w.account.ID, id, m[2]); err != nil {
 			t.Fatal(err)
+		}
+		if m[1] == "editor" {
+			w.token(t, id, "powerless", helpdesk.AuditLogView)
 		}
 	}
 	w.serve(t, transport.APIConfig{})
@@ -137,7 +160,7 @@ func newWorld(t testing.TB, store helpdesk.Store) *world {
 
 func (w *world) serve(t testing.TB, cfg transport.APIConfig) {
 	t.Helper()
-	cfg.Service = w.svc
+	cfg.Service, cfg.KB = w.svc, w.kb
 	if cfg.Logger == nil {
 		cfg.Logger = discard
 	}
@@ -230,4 +253,25 @@ func (w *world) receive(t testing.TB, mailboxID int64, raw string) int64 {
 		t.Fatalf("%d waiting: %v", len(waiting), err)
 	}
 	return waiting[len(waiting)-1].ID
+}
+
+// mailServers are the servers of mailboxes: they refuse the password "wrong".
+type mailServers struct{}
+
+// List gives two mails of INBOX, of which the first was fetched before.
+func (mailServers) List(ctx context.Context, s helpdesk.FetchSource, _ time.Time, each func(context.Context, helpdesk.ServerMails) error) error {
+	if s.Password == "wrong" {
+		return errors.New("login: refused")
+	}
+	return each(ctx, helpdesk.ServerMails{
+		Folder: "INBOX", Cursor: "INBOX", Source: "imap", Prefix: "7:", Suffix: ":INBOX",
+		Positions: []string{"7:1:INBOX", "7:2:INBOX"}, At: []helpdesk.FetchCursor{{UIDValidity: 7, UID: 1}, {UIDValidity: 7, UID: 2}},
+	})
+}
+
+func (mailServers) Test(_ context.Context, s helpdesk.FetchSource) error {
+	if s.Password == "wrong" {
+		return fmt.Errorf("login: refused: %w", helpdesk.ErrReauth)
+	}
+	return nil
 }

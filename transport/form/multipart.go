@@ -22,11 +22,17 @@ type File struct {
 }
 
 // Open returns the content from its start. It may be called several times.
-func (f *File) Open() (io.ReadSeekCloser, error) {
+func (f *File) Open() (FileReader, error) {
 	if f.path != "" {
 		return os.Open(f.path)
 	}
 	return memoryFile{bytes.NewReader(f.data)}, nil
+}
+
+// FileReader reads a file from its start, or from anywhere.
+type FileReader interface {
+	io.ReadSeekCloser
+	io.ReaderAt
 }
 
 type memoryFile struct{ *bytes.Reader }

@@ -45,7 +45,9 @@ func Generate(t *transport.Table, info Info) ([]byte, error) {
 		"components": object{
 			"schemas": g.schemas.components,
 			"securitySchemes": object{
-				"bearer":  object{"type": "http", "scheme": "bearer"},
+				"bearer": object{"type": "http", "scheme": "bearer"},
+				"portal": object{"type": "http", "scheme": "bearer", "bearerFormat": "JWT",
+					"description": "A portal token, which an application signs for a customer; see createPortalKey."},
 				"session": object{"type": "apiKey", "in": "cookie", "name": "helpwright_session", "description": "Set by POST /auth/login. Requests that change something need a Sec-Fetch-Site or Origin of the same site."},
 			},
 			"headers": headers(),
@@ -144,7 +146,7 @@ func (g *generator) operation(r transport.Route) (object, error) {
 		return nil, err
 	}
 	responses := object{strconv.Itoa(r.Status): success, "default": ref("responses", "Problem")}
-	if r.Method == http.MethodGet && r.Shape != transport.List {
+	if r.Method == http.MethodGet && r.Shape != transport.List && r.Shape != transport.Events {
 		responses["304"] = object{"description": "Not changed since If-None-Match."}
 	}
 	if r.Shape == transport.File {
@@ -166,6 +168,9 @@ func (g *generator) operation(r transport.Route) (object, error) {
 		operation["parameters"] = parameters
 	}
 	security := []any{object{"bearer": []any{}}, object{"session": []any{}}}
+	if r.Customers {
+		security = append(security, object{"portal": []any{}})
+	}
 	if r.Public {
 		security = append([]any{object{}}, security...)
 	}
@@ -187,7 +192,7 @@ func failures(r transport.Route) []int {
 	if !r.Public {
 		statuses = append(statuses, http.StatusUnauthorized, http.StatusForbidden)
 	}
-	if len(r.Params()) > 0 {
+	if len(r.Params()) > 0 || r.Shape == transport.Events {
 		statuses = append(statuses, http.StatusNotFound)
 	}
 	if len(r.QueryNames()) > 0 || r.HasBody() {
@@ -213,6 +218,8 @@ func (g *generator) success(r transport.Route) (object, error) {
 	response := object{"description": http.StatusText(r.Status), "headers": with}
 	switch r.Shape {
 	case transport.Empty:
+	case transport.Events:
+		response["content"] = object{"text/event-stream": object{"schema": object{"type": "string"}}}
 	case transport.File:
 		response["content"] = object{"*/*": object{}}
 	case transport.Object:
@@ -269,6 +276,10 @@ func (g *generator) parameters(r transport.Route) ([]any, error) {
 	}
 	if r.Method == http.MethodPost {
 		list = append(list, ref("parameters", "Idempotency-Key"))
+	}
+	if r.Shape == transport.Events {
+		list = append(list, object{"name": "Last-Event-ID", "in": "header", "schema": object{"type": "string"},
+			"description": "Id of the last event that was seen."})
 	}
 	if r.In == nil {
 		return list, nil

@@ -19,6 +19,7 @@ var (
 	optionalType = reflect.TypeFor[bind.Optional]()
 	fileType     = reflect.TypeFor[transport.Upload]()
 	timeType     = reflect.TypeFor[transport.Time]()
+	decimalType  = reflect.TypeFor[transport.Decimal]()
 )
 
 // schemas reflects Go types into the components of the document.
@@ -33,6 +34,7 @@ func newSchemas() *schemas {
 	s := &schemas{reflector: openapi31.NewReflector(), components: object{}, seen: map[reflect.Type]bool{}}
 	s.reflector.AddTypeMapping(transport.Time{}, time.Time{})
 	s.reflector.AddTypeMapping(transport.Upload{}, "")
+	s.reflector.AddTypeMapping(transport.Decimal{}, float64(0))
 	return s
 }
 
@@ -182,12 +184,14 @@ func (s *schemas) mapOptionals(t reflect.Type) {
 	}
 	s.seen[t] = true
 	switch {
-	case t == timeType || t == fileType || t == reflect.TypeFor[time.Time]():
+	case t == timeType || t == fileType || t == decimalType || t == reflect.TypeFor[time.Time]():
 		return
 	case t.Kind() != reflect.Interface && reflect.PointerTo(t).Implements(optionalType):
 		inner := target(t)
 		if inner == timeType { // the reflector does not follow one mapping with another
 			inner = reflect.TypeFor[time.Time]()
+		} else if inner == decimalType {
+			inner = reflect.TypeFor[float64]()
 		}
 		s.reflector.AddTypeMapping(reflect.Zero(t).Interface(), reflect.Zero(inner).Interface())
 		s.mapOptionals(inner)

@@ -1,0 +1,123 @@
+package transport
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/helpwright/helpwright/kb"
+	"github.com/helpwright/helpwright/storage"
+)
+
+// collection as the API shows it.
+type collection struct {
+	ID              int64                         `json:"id"`
+	SiteID          int64                         `json:"site_id"`
+	Name            string                        `json:"name" description:"In the served language, as summary."`
+	Summary         string                        `json:"summary"`
+	SourceLocale    string                        `json:"source_locale"`
+	Locale          string                        `json:"locale" description:"The served language."`
+	SortOrder       Decimal                       `json:"sort_order"`
+	CategoriesCount int64                         `json:"categories_count"`
+	ArticlesCount   int64                         `json:"articles_count" description:"Visitors are told of published articles only, as in views_count."`
+	ViewsCount      int64                         `json:"views_count"`
+	Translations    map[string]sectionTranslation `json:"translations"`
+	CreatedAt       Time                          `json:"created_at"`
+	UpdatedAt       Time                          `json:"updated_at"`
+}
+
+type collectionRef struct {
+	CollectionID int64 `path:"collection_id"`
+}
+
+type collectionGet struct {
+	collectionRef
+	Localized
+}
+
+type collectionList struct {
+	Localized
+	Sorting
+	Paging
+}
+
+type collectionCreate struct {
+	Localized
+	sectionInput
+}
+
+type collectionUpdate struct {
+	collectionRef
+	Localized
+	sectionInput
+	BodyID int64 `json:"collection_id" required:"true" description:"That of the path."`
+}
+
+// CheckInput compares the ids.
+func (in *collectionUpdate) CheckInput(problem func(field, text string)) {
+	sameID(problem, "collection_id", in.BodyID, in.CollectionID)
+}
+
+func (in sectionInput) collection() kb.CollectionInput {
+	return kb.CollectionInput{TextInput: in.text(), SortOrder: sortOrder(in.SortOrder)}
+}
+
+const (
+	collectionsPath = sitePath + "/collections"
+	collectionPath  = collectionsPath + "/{collection_id}"
+)
+
+func (a *api) addCollections(t *Table) {
+	op := func(id, method, path, summary, description string) Operation {
+		return Operation{ID: id, Method: method, Path: path, Tag: "Collections", Summary: summary, Description: description}
+	}
+	create := op("createCollection", http.MethodPost, collectionsPath, "Create a collection", "Needs collections.create.")
+	create.Status, create.Aliases = http.StatusCreated, siteAlias(collectionsPath)
+	Handle(t, a.editing, create, func(ctx context.Context, e editing, in collectionCreate) (collection, error) {
+		c, err := e.CreateCollection(ctx, in.collection())
+		return showCollection(c, e, in.wanted(e.accept)), err
+	})
+	list := op("listCollections", http.MethodGet, collectionsPath, "List collections",
+		"By sort order. Works without a token on public sites.")
+	list.Public = true
+	HandlePage(t, a.reading(kb.CollectionsView), list, func(ctx context.Context, r reading, in collectionList) (storage.Page[collection], error) {
+		page, err := r.Collections(ctx, in.desc(), in.Request())
+		return mapPage(page, func(c kb.Collection) collection { return showCollection(c, r, in.wanted(r.accept)) }), err
+	})
+	get := op("getCollection", http.MethodGet, collectionPath, "Retrieve a collection", "Works without a token on public sites.")
+	get.Public = true
+	Handle(t, a.reading(kb.CollectionsView), get, func(ctx context.Context, r reading, in collectionGet) (collection, error) {
+		c, err := r.Collection(ctx, in.CollectionID)
+		return showCollection(c, r, in.wanted(r.accept)), err
+	})
+	Handle(t, a.editing, op("updateCollection", http.MethodPut, collectionPath, "Update a collection", "Needs collections.update."),
+		func(ctx context.Context, e editing, in collectionUpdate) (collection, error) {
+			c, err := e.UpdateCollection(ctx, in.CollectionID, in.collection())
+			return showCollection(c, e, in.wanted(e.accept)), err
+		})
+	HandleEmpty(t, a.editing, op("deleteCollection", http.MethodDelete, collectionPath, "Delete a collection",
+		"With its categories. 409 while it holds articles. Needs collections.delete."),
+		func(ctx context.Context, e editing, in collectionRef) error {
+			return e.DeleteCollection(ctx, in.CollectionID)
+		})
+}
+
+// speaker knows in which language a site speaks by default.
+type speaker interface{ DefaultLocale() string }
+
+func showCollection(c kb.Collection, site speaker, wanted []string) collection {
+	if c.ID == 0 {
+		return collection{} // of an operation that failed
+	}
+	served := c.Serve(site.DefaultLocale(), wanted...)
+	return collection{
+		ID: c.ID, SiteID: c.SiteID, Name: served.Title, Summary: served.Summary, SourceLocale: c.SourceLocale, Locale: served.Locale,
+		SortOrder: Decimal{value: c.SortOrder}, CategoriesCount: c.Counters.Categories, ArticlesCount: c.Counters.Articles, ViewsCount: c.Counters.Views,
+		Translations: showSectionTranslations(c.ID, c.Text), CreatedAt: Time(c.CreatedAt), UpdatedAt: Time(c.UpdatedAt),
+	}
+}
+
+// Stable is the collection without what readers change by reading.
+func (c collection) Stable() any {
+	c.ViewsCount = 0
+	return c
+}

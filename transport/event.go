@@ -1,0 +1,290 @@
+package transport
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/storage"
+	"github.com/helpwright/helpwright/storage/fault"
+)
+
+// event as the API shows it: a CloudEvent.
+type event struct {
+	SpecVersion     string          `json:"specversion" example:"1.0"`
+	ID              string          `json:"id" description:"Position in the account's log; counted from 1 without gaps." example:"42"`
+	Source          string          `json:"source" description:"The account." example:"https://desk.example.org/api/v1/accounts/1"`
+	Type            string          `json:"type" description:"area.past_tense" example:"conversation.created"`
+	Subject         string          `json:"subject" description:"area/id" example:"conversation/7"`
+	Time            string          `json:"time" format:"date-time" example:"2026-11-01T12:00:00.000000Z"`
+	DataContentType string          `json:"datacontenttype" example:"application/json"`
+	Data            json.RawMessage `json:"data" description:"Ids: id of the resource, and where there are any mailbox_id, conversation_id, actor_id of the user who did it."`
+}
+
+type eventList struct {
+	Paging
+	Types          []string `query:"types" description:"Any of these types, such as conversation.created; at most 50."`
+	ConversationID int64    `query:"conversation_id" description:"Only what happened in this conversation."`
+	After          int64    `query:"after" description:"Only events that follow the one with this id."`
+}
+
+type realtimeInput struct {
+	Channel string `query:"channel" description:"The realtime_channel of an account or a conversation. Required."`
+	After   *int64 `query:"after" description:"Id of the last event that was seen, when there is no Last-Event-ID header, which counts more."`
+}
+
+func (a *api) addEvents(t *Table) {
+	HandlePage(t, a.desk, Operation{
+		ID: "listEvents", Method: http.MethodGet, Path: accountPath + "/events", Tag: "Events", Summary: "List events",
+		Description: "The account's log, oldest first: everything that was changed, in the order of the changes. A client that " +
+			"remembers the id of the last event it has seen, and asks for what comes after it, misses none. Events of mailboxes out of " +
+			"reach are left out, and those of areas that the caller may not view: conversation.* needs conversations.view, tag.* needs " +
+			"tags.view, and so on. 403 without any of them.",
+	}, a.listEvents)
+	HandleStream(t, a.follower, Operation{
+		ID: "followEvents", Method: http.MethodGet, Path: "/realtime", Tag: "Events", Summary: "Follow events as they happen",
+		Description: "Server-sent events (text/event-stream), each with the id and, as data, the JSON of an event of the list; all are " +
+			"of the type message. A client that comes back with Last-Event-ID, as browsers do, misses none and gets none twice; " +
+			"without it the stream begins with what happens from now on. An id that the log has not reached is answered with an event " +
+			"named reset: load anew what you show. Every 15 seconds comes a comment or a bare id. What a caller may see is as in the " +
+			"list; when the membership, a role or the token changes, the stream follows within 15 seconds or ends. 404 for a channel " +
+			"of another account, 429 for more than 50 streams of one user.",
+	}, a.followEvents)
+}
+
+func (a *api) listEvents(ctx context.Context, d *helpdesk.Desk, in eventList) (storage.Page[event], error) {
+	page, err := d.Events(ctx, helpdesk.EventQuery{Types: in.Types, ConversationID: in.ConversationID, After: in.After}, in.Request())
+	return mapPage(page, func(e storage.Event) event { return event(a.svc.CloudEvent(d.AccountID(), e)) }), err
+}
+
+// channel is what a name of a channel says; one of the ids is 0.
+type channel struct{ account, conversation int64 }
+
+// parseChannel reads the realtime_channel of an account or a conversation.
+func parseChannel(name string) (channel, bool) {
+	noun, text, _ := strings.Cut(name, ".")
+	id, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || id <= 0 || strconv.FormatInt(id, 10) != text {
+		return channel{}, false
+	}
+	switch noun {
+	case "accounts":
+		return channel{account: id}, true
+	case "conversations":
+		return channel{conversation: id}, true
+	}
+	return channel{}, false
+}
+
+// parseEventID reads the Last-Event-ID header; none is absent.
+func parseEventID(text string) (storage.Opt[int64], error) {
+	if text == "" {
+		return storage.Opt[int64]{}, nil
+	}
+	id, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || id < 0 {
+		return storage.Opt[int64]{}, fault.Field("Last-Event-ID", "must be the id of an event")
+	}
+	return storage.Some(id), nil
+}
+
+// following is the handle of a stream.
+type following struct {
+	desk   *helpdesk.Desk
+	in     helpdesk.FollowInput
+	header string // Last-Event-ID
+}
+
+// follower is the resolver of streams: it opens the desk that the channel names.
+func (a *api) follower(ctx context.Context, r *Request) (*following, error) {
+	caller, err := a.caller(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	query, err := r.queryTree()
+	if err != nil {
+		return nil, err
+	}
+	name := ""
+	if n := query.Get("channel"); n != nil {
+		name = n.Text()
+	}
+	if name == "" {
+		return nil, fault.Field("channel", "is required")
+	}
+	c, ok := parseChannel(name)
+	if !ok {
+		return nil, errNoChannel
+	}
+	d, err := a.channelDesk(ctx, caller, c)
+	if err != nil {
+		return nil, err
+	}
+	account := d.AccountID()
+	f := &following{desk: d, header: r.Header("Last-Event-ID"), in: helpdesk.FollowInput{ConversationID: c.conversation}}
+	f.in.Reopen = func(ctx context.Context) (*helpdesk.Desk, error) {
+		again, err := a.caller(ctx, r)
+		if err != nil {
+			return nil, err
+		}
+		return a.svc.Desk(ctx, again, account)
+	}
+	return f, nil
+}
+
+// errNoChannel is the same for a channel that does not exist and for one of another
+// account.
+var errNoChannel = fault.New(fault.NotFound, "There is no such channel.")
+
+// channelDesk opens the account of a channel for a caller. A conversation is looked
+// for in the accounts of the caller: ids of others must not be told apart from none.
+func (a *api) channelDesk(ctx context.Context, caller helpdesk.Caller, c channel) (*helpdesk.Desk, error) {
+	if c.account != 0 {
+		d, err := a.svc.Desk(ctx, caller, c.account)
+		if fault.Is(err, fault.NotFound) {
+			err = errNoChannel
+		}
+		return d, err
+	}
+	admin, err := a.svc.Admin(ctx, caller)
+	if err != nil {
+		return nil, err
+	}
+	req := storage.PageRequest{Limit: storage.MaxLimit}
+	for {
+		page, err := admin.Accounts(ctx, req)
+		if err != nil {
+			return nil, err
+		}
+		for _, account := range page.Items {
+			d, err := a.svc.Desk(ctx, caller, account.ID)
+			if err == nil {
+				_, err = d.Conversation(ctx, c.conversation)
+			}
+			if err == nil || !fault.Is(err, fault.NotFound) && !fault.Is(err, fault.Forbidden) {
+				return d, err
+			}
+		}
+		if req.Cursor = page.Next; page.Next == "" {
+			return nil, errNoChannel
+		}
+	}
+}
+
+// beat is how often a stream shows that it is alive, and reconnect how long a client
+// waits before it comes back.
+const (
+	beat      = 15 * time.Second
+	reconnect = 2 * time.Second
+)
+
+func (a *api) followEvents(ctx context.Context, f *following, in realtimeInput) (Stream, error) {
+	after, err := parseEventID(f.header)
+	if err != nil {
+		return nil, err
+	}
+	f.in.After = after
+	if in.After != nil && !after.IsSet() {
+		f.in.After = storage.Some(*in.After)
+	}
+	user := f.desk.UserID()
+	if !a.streams.enter(user) {
+		return nil, &tooMany{wait: reconnect}
+	}
+	follower, err := f.desk.Follow(ctx, f.in)
+	if err != nil {
+		a.streams.leave(user)
+		return nil, err
+	}
+	account := f.desk.AccountID()
+	return func(ctx context.Context, w *EventWriter) error {
+		defer a.streams.leave(user)
+		defer follower.Close()
+		if w == nil {
+			return nil
+		}
+		return a.writeEvents(ctx, account, follower, w)
+	}, nil
+}
+
+// writeEvents writes events until the client has gone, may not see them any more, or
+// the server stops.
+func (a *api) writeEvents(ctx context.Context, account int64, follower *helpdesk.EventFollower, w *EventWriter) error {
+	if err := w.Begin(reconnect); err != nil {
+		return err
+	}
+	told := strconv.FormatInt(follower.Position(), 10)
+	name, data := "", []byte(nil)
+	if follower.Reset() {
+		name, data = "reset", []byte("{}")
+	}
+	err := w.Send(told, name, data)
+	for err == nil {
+		var events []storage.Event
+		wait, cancel := context.WithTimeout(ctx, beat)
+		events, err = follower.Next(wait)
+		cancel()
+		quiet := errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil
+		if err != nil && !quiet {
+			return err
+		}
+		err = nil
+		for _, e := range events {
+			var data []byte
+			if data, err = json.Marshal(a.svc.CloudEvent(account, e)); err != nil {
+				return err
+			}
+			told = strconv.FormatInt(e.Seq, 10)
+			if err = w.Send(told, "", data); err != nil {
+				return err
+			}
+		}
+		if len(events) > 0 {
+			continue
+		}
+		if position := strconv.FormatInt(follower.Position(), 10); position != told {
+			told = position
+			err = w.Send(told, "", nil)
+		} else {
+			err = w.Beat()
+		}
+	}
+	return err
+}
+
+// maxStreams is how many streams one user may have in this process.
+const maxStreams = 50
+
+// streams counts those of each user.
+type streams struct {
+	mu   sync.Mutex
+	open map[int64]int
+}
+
+// enter counts one more, unless there are too many.
+func (s *streams) enter(user int64) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.open[user] >= maxStreams {
+		return false
+	}
+	if s.open == nil {
+		s.open = map[int64]int{}
+	}
+	s.open[user]++
+	return true
+}
+
+func (s *streams) leave(user int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.open[user]--; s.open[user] <= 0 {
+		delete(s.open, user)
+	}
+}
