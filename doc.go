@@ -14,8 +14,8 @@
 //   - storage/jobs: runs the jobs that both leave behind
 //   - helpdesk/mail, helpdesk/mailhtml: RFC 5322 messages and their HTML, of use on
 //     their own
-//   - helpdesk/dnscheck, helpdesk/pgp: look up the DNS records of domains, read PGP
-//     keys; join them with helpdesk.Config's DNS and ParseKey
+//   - helpdesk/dnscheck, helpdesk/pgp: look up the DNS records of domains, read and
+//     use PGP keys; join them with helpdesk.Config's DNS and ParseKey
 //
 // To bring your own database or file store:
 //   - storage: the contract, standard library only

@@ -13,13 +13,17 @@ import (
 
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/helpdesk/dnscheck"
+	"github.com/helpwright/helpwright/helpdesk/imageproxy"
 	"github.com/helpwright/helpwright/helpdesk/ingest"
 	"github.com/helpwright/helpwright/helpdesk/ingest/smtpin"
 	"github.com/helpwright/helpwright/helpdesk/outbound"
+	"github.com/helpwright/helpwright/kb"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/bunstore"
+	"github.com/helpwright/helpwright/storage/events"
 	"github.com/helpwright/helpwright/storage/fileblob"
 	"github.com/helpwright/helpwright/storage/jobs"
+	"github.com/helpwright/helpwright/transport"
 )
 
 // app is everything the commands work with.
@@ -28,6 +32,8 @@ type app struct {
 	db      *bunstore.DB
 	blobs   storage.Blobs
 	service *helpdesk.Service
+	hub     *events.Hub // of the event log
+	kb      *kb.Service
 }
 
 // open connects what the settings name. The schema is brought up to date when
@@ -83,16 +89,31 @@ func (a *app) assemble(secrets secrets) error {
 		return fmt.Errorf("the folder of the blobs: %w", err)
 	}
 	a.blobs = blobs
+	if a.hub, err = events.New(events.Config{Log: a.db, Logger: a.log}); err != nil {
+		return err
+	}
 	cfg := helpdesk.Config{
+		Feed: a.hub, EventSource: a.settings.baseURL() + apiBase,
 		Store: a.db, Blobs: blobs, Sealer: secrets.sealer, SigningKey: secrets.signing,
 		IntakeDomain: a.settings.IntakeDomain, Logger: a.log,
-		TestConnection: ingest.TestConnection(a.settings.AllowPrivateHosts),
-		DNS:            lookUp(dnscheck.NewResolver(a.settings.DNSServer)), SPF: a.settings.SPF,
+		MailServers: a.mailServers(),
+		DNS:         lookUp(dnscheck.NewResolver(a.settings.DNSServer)), SPF: a.settings.SPF,
+		MaxMailPerAddress: a.settings.MailPerAddress,
 	}
+	if cfg.MaxMailPerAddress == 0 {
+		cfg.MaxMailPerAddress = -1 // no limit, which 0 is not to the service
+	}
+	cfg.FetchImage = imageproxy.New(imageproxy.Config{Dial: ingest.Dialer(a.settings.AllowPrivateHosts, 10*time.Second)}).Fetch
 	if a.settings.EnablePGP {
 		cfg.ParseKey = parseKey
 	}
-	a.service, err = helpdesk.New(cfg)
+	if a.service, err = helpdesk.New(cfg); err != nil {
+		return err
+	}
+	a.kb, err = kb.New(kb.Config{
+		Store: a.db.KB(), Blobs: blobs, Membership: transport.Members(a.service), BaseURL: a.settings.baseURL(), Logger: a.log,
+		VisitorKey: secrets.visitors,
+	})
 	return err
 }
 
@@ -111,31 +132,46 @@ type component struct {
 
 // components are the parts of the server but for HTTP.
 func (a *app) components() ([]component, error) {
-	all := []component{{"database", a.db.Run}}
-	fetcher := ingest.NewFetcher(ingest.FetcherConfig{
-		Intake: a.service.Intake(), PollInterval: a.settings.FetchInterval,
-		AllowPrivateHosts: a.settings.AllowPrivateHosts, Logger: a.log,
-	})
+	all := []component{{"database", a.db.Run}, {"events", a.hub.Run}}
+	fetcher := ingest.NewFetcher(ingest.FetcherConfig{Intake: a.service.Intake(), Servers: a.mailServers(), Logger: a.log})
 	all = append(all, component{"fetching", fetcher.Run})
 	runner, err := a.jobs()
 	if err != nil {
 		return nil, err
 	}
-	all = append(all, component{"jobs", runner.Run})
-	if a.settings.IntakeListen == "" {
-		return all, nil
+	all = append(all, component{"jobs", runner.Run}, component{"views", a.kb.Run})
+	for _, intake := range []struct {
+		name, listen string
+		lmtp         bool
+	}{{"intake", a.settings.IntakeListen, false}, {"LMTP intake", a.settings.LMTPListen, true}} {
+		if intake.listen == "" {
+			continue
+		}
+		server, err := a.intake(intake.listen, intake.lmtp)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, component{intake.name, server.Run})
 	}
-	intake, err := a.intake()
-	if err != nil {
-		return nil, err
-	}
-	return append(all, component{"intake", intake.Run}), nil
+	return all, nil
 }
 
-func (a *app) intake() (*smtpin.Server, error) {
+// mailServers reaches the servers from which mail is fetched.
+func (s *session) mailServers() *ingest.Servers {
+	return ingest.NewServers(ingest.ServersConfig{
+		AllowPrivateHosts: s.settings.AllowPrivateHosts, PollInterval: s.settings.FetchInterval, Logger: s.log,
+	})
+}
+
+func (a *app) intake(listen string, lmtp bool) (*smtpin.Server, error) {
 	cfg := smtpin.Config{
-		Intake: a.service.Intake(), Listen: a.settings.IntakeListen, Domain: a.settings.IntakeDomain, Logger: a.log,
+		Intake: a.service.Intake(), Listen: listen, LMTP: lmtp, Domain: a.settings.IntakeDomain, Logger: a.log,
 	}
+	relays, err := networks(a.settings.IntakeRelays)
+	if err != nil {
+		return nil, usageError{fmt.Errorf("HELPWRIGHT_INTAKE_RELAYS: %w", err)}
+	}
+	cfg.Authenticate = ingest.Authenticator(ingest.AuthenticatorConfig{Resolver: dnscheck.NewResolver(a.settings.DNSServer), Relays: relays})
 	if a.settings.IntakeTLSCert != "" {
 		cert, err := tls.LoadX509KeyPair(a.settings.IntakeTLSCert, a.settings.IntakeTLSKey)
 		if err != nil {
@@ -151,40 +187,51 @@ func (a *app) transport() (outbound.Transport, error) {
 	if a.settings.SMTPURL == "" {
 		return outbound.NewSpool(filepath.Join(dataDir, "outbox"))
 	}
-	cfg, err := outbound.ParseRelayURL(a.settings.SMTPURL)
+	relays, err := outbound.ParseRelayURLs(a.settings.SMTPURL)
 	if err != nil {
 		return nil, usageError{err}
 	}
-	return outbound.NewRelay(cfg)
+	if len(relays) == 1 {
+		return outbound.NewRelay(relays[0])
+	}
+	return outbound.NewFailover(outbound.FailoverConfig{Relays: relays, Logger: a.log})
 }
 
 func (a *app) jobs() (*jobs.Runner, error) {
-	transport, err := a.transport()
+	route, err := a.transport()
 	if err != nil {
 		return nil, err
 	}
-	sender, err := outbound.New(outbound.Config{Outgoing: a.service.Outgoing(), Transport: transport, Logger: a.log})
+	sender, err := outbound.New(outbound.Config{
+		Outgoing: a.service.Outgoing(), Transport: route, Logger: a.log,
+		SeenURL: func(token string) string { return a.settings.baseURL() + apiBase + "/seen/" + token },
+	})
 	if err != nil {
 		return nil, err
 	}
 	inviter, err := outbound.NewInviter(outbound.InviterConfig{
-		Outgoing: a.service.Outgoing(), Transport: transport, Logger: a.log,
+		Outgoing: a.service.Outgoing(), Transport: route, Logger: a.log,
 		Link: func(token string) string { return a.settings.baseURL() + "/invitations/" + token },
 	})
 	if err != nil {
 		return nil, err
 	}
-	filer := ingest.NewFiler(ingest.FilerConfig{Intake: a.service.Intake(), Logger: a.log})
+	again := ingest.NewAgain(ingest.AgainConfig{Intake: a.service.Intake(), Servers: a.mailServers(), Logger: a.log})
+	filer := ingest.NewFiler(ingest.FilerConfig{Intake: a.service.Intake(), TrustedServers: a.settings.TrustedServers, Logger: a.log})
 	// Mail is never given up because a job failed often: the database or the disk
 	// was away. The reasons to give up are the service's.
 	const patient = 1 << 30
 	return jobs.New(jobs.Config{
 		Jobs: a.db, Logger: a.log, Lease: 30 * time.Second,
 		Handlers: map[string]jobs.Handler{
-			helpdesk.JobFileMail:   {Func: filer.Handle, Workers: 4, MaxAttempts: patient},
-			helpdesk.JobSendMail:   {Func: sender.Handle, Workers: 8, MaxAttempts: patient},
-			helpdesk.JobPurgeBlobs: {Func: a.service.PurgeBlobs, Workers: 1, MaxAttempts: patient},
-			helpdesk.JobInvite:     {Func: inviter.Handle, Workers: 2, MaxAttempts: patient},
+			helpdesk.JobRefetchMail: {Func: again.Refetch, Workers: 2, MaxAttempts: 10},
+			helpdesk.JobBackfill:    {Func: again.Backfill, Workers: 2, MaxAttempts: 20},
+			helpdesk.JobFileMail:    {Func: filer.Handle, Workers: 4, MaxAttempts: patient},
+			helpdesk.JobSendMail:    {Func: sender.Handle, Workers: 8, MaxAttempts: patient},
+			helpdesk.JobPurgeBlobs:  {Func: a.service.PurgeBlobs, Workers: 1, MaxAttempts: patient},
+			helpdesk.JobInvite:      {Func: inviter.Handle, Workers: 2, MaxAttempts: patient},
+			kb.JobPurgeFiles:        {Func: a.kb.PurgeFiles, Workers: 1, MaxAttempts: patient},
+			helpdesk.JobUnassign:    {Func: a.service.Unassign, Workers: 1, MaxAttempts: patient},
 		},
 	})
 }

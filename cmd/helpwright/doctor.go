@@ -12,7 +12,6 @@ import (
 
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/helpdesk/dnscheck"
-	"github.com/helpwright/helpwright/helpdesk/ingest"
 	"github.com/helpwright/helpwright/helpdesk/outbound"
 )
 
@@ -101,7 +100,7 @@ func (d *doctor) mailboxes(a *app) {
 	if !d.check("list of mailboxes", err, "see the database's own log") {
 		return
 	}
-	test := ingest.TestConnection(d.settings.AllowPrivateHosts)
+	test := a.mailServers().Test
 	for _, source := range sources {
 		d.check(fmt.Sprintf("mailbox %d (%s)", source.MailboxID, source.Inbound.Type), d.try(test, source),
 			"correct the mailbox's connection: host, port, encryption, username, password and folders")
@@ -140,17 +139,31 @@ func (d *doctor) relay() {
 		d.note("relay", "none is set: answers are spooled into "+filepath.Join(dataDir, "outbox")+" and reach nobody")
 		return
 	}
-	cfg, err := outbound.ParseRelayURL(d.settings.SMTPURL)
-	var relay *outbound.Relay
-	if err == nil {
-		relay, err = outbound.NewRelay(cfg)
+	relays, err := outbound.ParseRelayURLs(d.settings.SMTPURL)
+	if err != nil {
+		relays = make([]outbound.RelayConfig, 1) // one check, of what is wrong with the setting
 	}
-	if err == nil {
-		ctx, cancel := context.WithTimeout(d.ctx, 30*time.Second)
-		defer cancel()
-		err = relay.Check(ctx)
+	for n, cfg := range relays {
+		name := "relay"
+		if len(relays) > 1 {
+			name = fmt.Sprintf("relay %d", n+1)
+		}
+		if err == nil {
+			err = checkRelay(d.ctx, cfg)
+		}
+		d.check(name, err, "correct HELPWRIGHT_SMTP_URL: host, port, tls, user and password; nothing is lost meanwhile, answers wait")
+		err = nil
 	}
-	d.check("relay", err, "correct HELPWRIGHT_SMTP_URL: host, port, tls, user and password; nothing is lost meanwhile, answers wait")
+}
+
+func checkRelay(ctx context.Context, cfg outbound.RelayConfig) error {
+	relay, err := outbound.NewRelay(cfg)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+	defer cancel()
+	return relay.Check(ctx)
 }
 
 func probeReader() io.Reader { return strings.NewReader("probe") }

@@ -78,7 +78,8 @@ func TestVerifyDNS(t *testing.T) {
 	}
 }
 
-// With PGP enabled, an answer to who has a key is not even spooled.
+// With PGP enabled, an answer to who has a key leaves encrypted, and one that also
+// goes to somebody without a key is not even spooled.
 func TestPGPFailsClosed(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, databaseURL string) {
@@ -96,29 +97,36 @@ func TestPGPFailsClosed(t *testing.T) {
 		s.ok("POST", fmt.Sprintf("/accounts/1/customers/%d/pgp-public-keys", customer.Data.ID), url.Values{
 			"customer_email_id": {fmt.Sprint(customer.Data.Emails[0].ID)}, "content": {base64.StdEncoding.EncodeToString(armored)},
 		}, nil)
-		deliveries := func(to string) func() string {
+		deliveries := func(to string, cc ...string) func() string {
 			var c object[conversationView]
 			s.ok("POST", "/accounts/1/conversations", url.Values{
 				"channel": {"email"}, "to": {to}, "interactions[0][type]": {"user"}, "interactions[0][body]": {"Secret"},
+				"interactions[0][cc][]": cc,
 			}, &c)
 			return func() string {
 				d := s.interactions(c.Data.ID)[0].Deliveries[0]
 				return d.State + " " + d.Response
 			}
 		}
-		ada, bob := deliveries("ada@example.com"), deliveries("bob@example.com")
-		eventually(t, "both are tried", 20*time.Second, func() bool {
-			return !strings.HasPrefix(ada(), "queued") && !strings.HasPrefix(bob(), "queued")
-		})
-		if got := ada(); !strings.HasPrefix(got, "failed The mail was not sent") {
-			t.Error(got)
-		}
-		if got := bob(); !strings.HasPrefix(got, "sent") {
-			t.Error(got)
+		for _, tt := range []struct {
+			got  func() string
+			want string
+		}{
+			{deliveries("ada@example.com"), "sent"},
+			{deliveries("bob@example.com", "ada@example.com"), "failed The mail was not sent to anybody: it has to be encrypted, and bob@example.com has no PGP key."},
+		} {
+			eventually(t, "it is tried", 20*time.Second, func() bool { return !strings.HasPrefix(tt.got(), "queued") })
+			if got := tt.got(); !strings.HasPrefix(got, tt.want) {
+				t.Error(got)
+			}
 		}
 		mails, err := filepath.Glob(filepath.Join(s.dir, "data", "outbox", "*.eml"))
 		if err != nil || len(mails) != 1 {
-			t.Errorf("%d mails in the outbox: %v", len(mails), err)
+			t.Fatalf("%d mails in the outbox: %v", len(mails), err)
+		}
+		raw, err := os.ReadFile(mails[0])
+		if err != nil || !strings.Contains(string(raw), "Subject: ...\r\n") || !strings.Contains(string(raw), "-----BEGIN PGP MESSAGE-----") || strings.Contains(string(raw), "Secret") {
+			t.Errorf("%v\n%s", err, raw)
 		}
 	})
 }

@@ -72,11 +72,12 @@ const apiBase = "/api/v1"
 
 // handler is the server's HTTP side.
 func (a *app) handler() http.Handler {
-	api := transport.API(transport.APIConfig{Service: a.service, Config: a.apiConfig()})
+	api := transport.API(transport.APIConfig{Service: a.service, KB: a.kb, Config: a.apiConfig()})
 	mux := http.NewServeMux()
 	mux.Handle(apiBase+"/", api.Handler())
-	mux.HandleFunc("GET /invitations/{token}", a.invitation)
-	mux.HandleFunc("POST /invitations/{token}", a.invitation)
+	invitation := api.Limit(http.HandlerFunc(a.invitation)) // it takes guesses of tokens and passwords
+	mux.Handle("GET /invitations/{token}", invitation)
+	mux.Handle("POST /invitations/{token}", invitation)
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { answer(w, http.StatusOK, "ok") })
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, r *http.Request) {
 		if err := a.ready(r.Context()); err != nil {

@@ -22,28 +22,32 @@ import (
 
 // Settings are the server's configuration. The README's table is made from them.
 type Settings struct {
-	Listen         string `env:"HELPWRIGHT_LISTEN" default:"127.0.0.1:8080" help:"HTTP: the API." placeholder:"ADDR"`
-	BaseURL        string `env:"HELPWRIGHT_BASE_URL" name:"base-url" help:"Address that users see; http://LISTEN when empty." placeholder:"URL"`
-	DatabaseURL    string `env:"HELPWRIGHT_DATABASE_URL" name:"database-url" default:"sqlite:data/helpwright.db" help:"sqlite:PATH or postgres://USER:PASS@HOST/DB." placeholder:"URL"`
-	BlobURL        string `env:"HELPWRIGHT_BLOB_URL" name:"blob-url" default:"file:data/blobs" help:"Where raw mails and attachments lie: file:FOLDER." placeholder:"URL"`
-	IntakeListen   string `env:"HELPWRIGHT_INTAKE_LISTEN" default:"127.0.0.1:2525" help:"SMTP intake of forwarded mail; empty turns it off." placeholder:"ADDR"`
-	IntakeDomain   string `env:"HELPWRIGHT_INTAKE_DOMAIN" default:"localhost" help:"Domain of the mailboxes' internal addresses." placeholder:"DOMAIN"`
-	IntakeTLSCert  string `env:"HELPWRIGHT_INTAKE_TLS_CERT" name:"intake-tls-cert" help:"Certificate chain (PEM) for STARTTLS on the intake; needs the key too." placeholder:"FILE"`
-	IntakeTLSKey   string `env:"HELPWRIGHT_INTAKE_TLS_KEY" name:"intake-tls-key" help:"Private key (PEM) of that certificate." placeholder:"FILE"`
-	SMTPURL        string `env:"HELPWRIGHT_SMTP_URL" name:"smtp-url" help:"Outgoing relay: smtp://USER:PASS@HOST:PORT?tls=none, starttls or tls. Empty: answers are spooled as .eml files into data/outbox." placeholder:"URL"`
-	SecretKey      string `env:"HELPWRIGHT_SECRET_KEY" help:"Key that seals stored passwords and signs reply addresses, at least 32 characters; made once in data/secret.key when empty." placeholder:"KEY"`
-	BootstrapEmail string `env:"HELPWRIGHT_BOOTSTRAP_EMAIL" default:"owner@localhost" help:"First user on an empty database." placeholder:"EMAIL"`
-	BootstrapToken string `env:"HELPWRIGHT_BOOTSTRAP_TOKEN" help:"Its access token, 20 to 200 printable characters; random when empty." placeholder:"TOKEN"`
+	Listen         string   `env:"HELPWRIGHT_LISTEN" default:"127.0.0.1:8080" help:"HTTP: the API." placeholder:"ADDR"`
+	BaseURL        string   `env:"HELPWRIGHT_BASE_URL" name:"base-url" help:"Address that users see; http://LISTEN when empty." placeholder:"URL"`
+	DatabaseURL    string   `env:"HELPWRIGHT_DATABASE_URL" name:"database-url" default:"sqlite:data/helpwright.db" help:"sqlite:PATH or postgres://USER:PASS@HOST/DB." placeholder:"URL"`
+	BlobURL        string   `env:"HELPWRIGHT_BLOB_URL" name:"blob-url" default:"file:data/blobs" help:"Where raw mails and attachments lie: file:FOLDER." placeholder:"URL"`
+	IntakeListen   string   `env:"HELPWRIGHT_INTAKE_LISTEN" default:"127.0.0.1:2525" help:"SMTP intake of forwarded mail; empty turns it off." placeholder:"ADDR"`
+	IntakeDomain   string   `env:"HELPWRIGHT_INTAKE_DOMAIN" default:"localhost" help:"Domain of the mailboxes' internal addresses." placeholder:"DOMAIN"`
+	IntakeTLSCert  string   `env:"HELPWRIGHT_INTAKE_TLS_CERT" name:"intake-tls-cert" help:"Certificate chain (PEM) for STARTTLS on the intake; needs the key too." placeholder:"FILE"`
+	IntakeTLSKey   string   `env:"HELPWRIGHT_INTAKE_TLS_KEY" name:"intake-tls-key" help:"Private key (PEM) of that certificate." placeholder:"FILE"`
+	IntakeRelays   []string `env:"HELPWRIGHT_INTAKE_RELAYS" default:"127.0.0.0/8,::1/128,10.0.0.0/8,172.16.0.0/12,192.168.0.0/16,fc00::/7" help:"Addresses or networks of mail servers that hand mail on to the intake, separated by commas: their SPF is not evaluated." placeholder:"NET"`
+	TrustedServers []string `env:"HELPWRIGHT_TRUSTED_AUTHSERV_IDS" name:"trusted-authserv-ids" help:"Mail servers (authserv-ids) whose Authentication-Results are believed in fetched and relayed mail, separated by commas, such as mx.google.com." placeholder:"NAME"`
+	LMTPListen     string   `env:"HELPWRIGHT_LMTP_LISTEN" name:"lmtp-listen" help:"LMTP intake (RFC 2033) for a mail server in front: HOST:PORT, or unix:PATH for a socket; off when empty." placeholder:"ADDR"`
+	SMTPURL        string   `env:"HELPWRIGHT_SMTP_URL" name:"smtp-url" help:"Outgoing relay: smtp://USER:PASS@HOST:PORT?tls=none, starttls or tls. Of several, separated by blanks, the first is used while it works. Empty: answers are spooled as .eml files into data/outbox." placeholder:"URL"`
+	SecretKey      string   `env:"HELPWRIGHT_SECRET_KEY" help:"Key that seals stored passwords and signs reply addresses, at least 32 characters; made once in data/secret.key when empty." placeholder:"KEY"`
+	BootstrapEmail string   `env:"HELPWRIGHT_BOOTSTRAP_EMAIL" default:"owner@localhost" help:"First user on an empty database." placeholder:"EMAIL"`
+	BootstrapToken string   `env:"HELPWRIGHT_BOOTSTRAP_TOKEN" help:"Its access token, 20 to 200 printable characters; random when empty." placeholder:"TOKEN"`
 
-	AllowPrivateHosts bool          `env:"HELPWRIGHT_ALLOW_PRIVATE_HOSTS" help:"Let mailboxes name servers at loopback and private addresses."`
+	AllowPrivateHosts bool          `env:"HELPWRIGHT_ALLOW_PRIVATE_HOSTS" help:"Let mailboxes, and images of mails that come through the proxy, name servers at loopback and private addresses."`
 	DNSServer         string        `env:"HELPWRIGHT_DNS_SERVER" name:"dns-server" help:"Resolver for the verification of domains and the doctor, HOST:PORT; the system's when empty." placeholder:"ADDR"`
 	SPF               string        `env:"HELPWRIGHT_SPF" name:"spf" default:"a mx" help:"Mechanisms that let the relay pass, for the SPF record of domains, such as include:spf.example.net." placeholder:"TERMS"`
+	MailPerAddress    int           `env:"HELPWRIGHT_MAIL_PER_ADDRESS" default:"100" help:"Mails per hour and correspondent, in and out each; above it nothing happens by itself: what comes is filed without reopening, what leaves waits. 0: no limit." placeholder:"N"`
 	FetchInterval     time.Duration `env:"HELPWRIGHT_FETCH_INTERVAL" default:"60s" help:"Polling of mailboxes whose server lacks IDLE." placeholder:"TIME"`
 	RateLimit         int           `env:"HELPWRIGHT_RATE_LIMIT" default:"1200" help:"Requests per minute and token, or address without one; 0: no limit. Each process counts by itself." placeholder:"N"`
 	PublicRateLimit   int           `env:"HELPWRIGHT_PUBLIC_RATE_LIMIT" default:"120" help:"Requests per minute and address on public write endpoints; 0: no limit." placeholder:"N"`
 	TrustedProxies    []string      `env:"HELPWRIGHT_TRUSTED_PROXIES" help:"Addresses or networks of reverse proxies whose X-Forwarded-For is believed, separated by commas." placeholder:"NET"`
 	MetricsListen     string        `env:"HELPWRIGHT_METRICS_LISTEN" help:"Profiles (pprof) and counters (expvar); off when empty." placeholder:"ADDR"`
-	EnablePGP         bool          `env:"ENABLE_PGP_ENCRYPTION" name:"enable-pgp-encryption" help:"Keep customers' PGP keys. Answers cannot be encrypted in this version: one that somebody with a key would get fails instead of leaving unencrypted."`
+	EnablePGP         bool          `env:"ENABLE_PGP_ENCRYPTION" name:"enable-pgp-encryption" help:"Keep customers' PGP keys, and encrypt answers of which a recipient has one. If another recipient has none that can be used, the answer fails instead of leaving unencrypted."`
 }
 
 // dataDir is where the server keeps what it makes itself.
@@ -59,6 +63,11 @@ func (s *Settings) check() error {
 	listen("HELPWRIGHT_LISTEN", s.Listen)
 	if s.IntakeListen != "" {
 		listen("HELPWRIGHT_INTAKE_LISTEN", s.IntakeListen)
+	}
+	if path, isSocket := strings.CutPrefix(s.LMTPListen, "unix:"); isSocket {
+		problems.Check(path != "", "HELPWRIGHT_LMTP_LISTEN", "must be HOST:PORT or unix:PATH, such as unix:/run/helpwright/lmtp.sock")
+	} else if s.LMTPListen != "" {
+		listen("HELPWRIGHT_LMTP_LISTEN", s.LMTPListen)
 	}
 	if s.MetricsListen != "" {
 		listen("HELPWRIGHT_METRICS_LISTEN", s.MetricsListen)
@@ -83,7 +92,7 @@ func (s *Settings) check() error {
 	problems.Check(s.IntakeDomain != "" && !strings.ContainsAny(s.IntakeDomain, "@ /"), "HELPWRIGHT_INTAKE_DOMAIN", "must be a domain, such as in.example.org")
 	problems.Check((s.IntakeTLSCert == "") == (s.IntakeTLSKey == ""), "HELPWRIGHT_INTAKE_TLS_CERT", "goes together with HELPWRIGHT_INTAKE_TLS_KEY: set both or neither")
 	if s.SMTPURL != "" {
-		if _, err := outbound.ParseRelayURL(s.SMTPURL); err != nil {
+		if _, err := outbound.ParseRelayURLs(s.SMTPURL); err != nil {
 			problems.Add("HELPWRIGHT_SMTP_URL", err.Error())
 		}
 	}
@@ -91,10 +100,13 @@ func (s *Settings) check() error {
 	problems.Check(s.BootstrapToken == "" || len(s.BootstrapToken) >= 20 && len(s.BootstrapToken) <= 200, "HELPWRIGHT_BOOTSTRAP_TOKEN", "must have 20 to 200 printable characters")
 	problems.Check(s.FetchInterval >= time.Second, "HELPWRIGHT_FETCH_INTERVAL", "must be at least 1s")
 	problems.Check(validSPF(s.SPF), "HELPWRIGHT_SPF", "must be mechanisms such as include:spf.example.net, without v=spf1 and all")
+	problems.Check(s.MailPerAddress >= 0, "HELPWRIGHT_MAIL_PER_ADDRESS", "must not be negative")
 	problems.Check(s.RateLimit >= 0, "HELPWRIGHT_RATE_LIMIT", "must not be negative")
 	problems.Check(s.PublicRateLimit >= 0, "HELPWRIGHT_PUBLIC_RATE_LIMIT", "must not be negative")
 	_, err := s.trustedProxies()
 	problems.Check(err == nil, "HELPWRIGHT_TRUSTED_PROXIES", "must be addresses or networks, such as 10.0.0.0/8")
+	_, err = networks(s.IntakeRelays)
+	problems.Check(err == nil, "HELPWRIGHT_INTAKE_RELAYS", "must be addresses or networks, such as 10.0.0.0/8")
 	err = problems.Err()
 	if f, ok := errors.AsType[*fault.Error](err); ok {
 		return usageError{fmt.Errorf("the configuration is not right:\n  %s", strings.ReplaceAll(f.Fields.String(), "; HELP", "\n  HELP"))}
@@ -115,8 +127,13 @@ func validSPF(terms string) bool {
 
 // trustedProxies are the networks of HELPWRIGHT_TRUSTED_PROXIES.
 func (s *Settings) trustedProxies() ([]netip.Prefix, error) {
-	var networks []netip.Prefix
-	for _, text := range s.TrustedProxies {
+	return networks(s.TrustedProxies)
+}
+
+// networks reads addresses and networks; the list is not nil.
+func networks(texts []string) ([]netip.Prefix, error) {
+	networks := []netip.Prefix{}
+	for _, text := range texts {
 		text = strings.TrimSpace(text)
 		if addr, err := netip.ParseAddr(text); err == nil {
 			networks = append(networks, netip.PrefixFrom(addr, addr.BitLen()))
@@ -141,8 +158,9 @@ func (s *Settings) baseURL() string {
 
 // secrets are the keys that everything secret is made with.
 type secrets struct {
-	sealer  storage.Sealer
-	signing []byte
+	sealer   storage.Sealer
+	signing  []byte
+	visitors []byte // tells them apart
 }
 
 // loadSecrets takes the secret key from the settings, or from its file, which it
@@ -160,7 +178,11 @@ func (s *Settings) loadSecrets() (secrets, error) {
 		return secrets{}, err
 	}
 	signing, err := hkdf.Key(sha256.New, key, nil, "helpwright sign v1", 32)
-	return secrets{sealer: sealer, signing: signing}, err
+	if err != nil {
+		return secrets{}, err
+	}
+	visitors, err := hkdf.Key(sha256.New, key, nil, "helpwright visitors v1", 32)
+	return secrets{sealer: sealer, signing: signing, visitors: visitors}, err
 }
 
 // secretFile reads the key or makes it, for the owner's eyes only. Two servers that

@@ -14,7 +14,7 @@ func TestStore(t *testing.T) {
 	t.Parallel()
 	storagetest.Run(t, func(*testing.T) storagetest.Backend {
 		s := memstore.New()
-		return storagetest.Backend{Store: auditedStore{s, io.Discard}, Jobs: s, Events: s}
+		return storagetest.Backend{Store: auditedStore{s, io.Discard}, Jobs: s, Events: s, KB: s.KB()}
 	})
 }
 
@@ -23,8 +23,8 @@ func TestCompare(t *testing.T) {
 	t.Parallel()
 	plain, audited := memstore.New(), memstore.New()
 	storagetest.Compare(t, 1, 300,
-		storagetest.Backend{Store: plain, Jobs: plain, Events: plain},
-		storagetest.Backend{Store: auditedStore{audited, io.Discard}, Jobs: audited, Events: audited})
+		storagetest.Backend{Store: plain, Jobs: plain, Events: plain, KB: plain.KB()},
+		storagetest.Backend{Store: auditedStore{audited, io.Discard}, Jobs: audited, Events: audited, KB: audited.KB()})
 }
 
 func TestBlobs(t *testing.T) {

@@ -1,0 +1,123 @@
+package main
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"net/url"
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/helpwright/helpwright/storage/storagetest/testenv"
+)
+
+// maildir puts a mail into the INBOX of a Dovecot user.
+func maildir(t *testing.T, server testenv.DovecotServer, user, raw string) {
+	t.Helper()
+	root := filepath.Join(filepath.Dir(server.Ctl), "mail")
+	owner, err := os.Stat(root)
+	if err != nil {
+		testenv.Skip(t, "the mail of this Dovecot is somewhere else")
+	}
+	own := func(path string) {
+		if sys, ok := owner.Sys().(*syscall.Stat_t); ok && os.Getuid() == 0 {
+			if err := os.Chown(path, int(sys.Uid), int(sys.Gid)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	for _, folder := range []string{"", "tmp", "new", "cur"} {
+		if err := os.MkdirAll(filepath.Join(root, user, folder), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		own(filepath.Join(root, user, folder))
+	}
+	name := testenv.Name(fmt.Sprint(time.Now().UnixNano())) + ".test"
+	path := filepath.Join(root, user, "tmp", name)
+	if err := os.WriteFile(path, []byte(raw), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	own(path)
+	if err := os.Rename(path, filepath.Join(root, user, "new", name)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// pop3Form is a mailbox fetched by POP3.
+func pop3Form(t *testing.T, dovecot testenv.DovecotServer, user, email string) url.Values {
+	t.Helper()
+	host, port, err := net.SplitHostPort(dovecot.POP3Addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	in := "connection[inbound]"
+	return url.Values{
+		"name": {user}, "email": {email}, in + "[type]": {"POP3"}, in + "[host]": {host}, in + "[port]": {port}, in + "[username]": {user},
+		in + "[password]": {dovecot.Password}, in + "[encryption]": {"TLS"}, in + "[validate_certificate]": {"0"},
+	}
+}
+
+// TestKillWhileMailTrickles kills the server at any moment of fetching, idling and
+// filing, while mails come one by one into an IMAP and a POP3 mailbox: in the end
+// every mail is filed exactly once, and none was deleted on the server.
+func TestKillWhileMailTrickles(t *testing.T) {
+	t.Parallel()
+	const deaths, each = 12, 150
+	dovecot := testenv.POP3(t)
+	s := newServer(t, "HELPWRIGHT_ALLOW_PRIVATE_HOSTS=true", "HELPWRIGHT_FETCH_INTERVAL=1s")
+	users := map[int64]string{}
+	for kind, form := range map[string]func(user string) url.Values{
+		"imap": func(user string) url.Values { return imapForm(dovecot, user, "imap@example.org") },
+		"pop3": func(user string) url.Values { return pop3Form(t, dovecot, user, "pop3@example.org") },
+	} {
+		user := testenv.Name(kind)
+		for i := range each / 3 { // a start
+			maildir(t, dovecot, user, head(i, fmt.Sprintf("Message-ID: <%s-%d@example.com>\n\nText %d.\n", kind, i, i)))
+		}
+		users[s.mailbox(form(user)).ID] = kind + " " + user
+	}
+	delivered := make(chan struct{})
+	go func() {
+		defer close(delivered)
+		for i := each / 3; i < each; i++ {
+			for _, name := range users {
+				var kind, user string
+				_, _ = fmt.Sscan(name, &kind, &user)
+				maildir(t, dovecot, user, head(i, fmt.Sprintf("Message-ID: <%s-%d@example.com>\n\nText %d.\n", kind, i, i)))
+			}
+			time.Sleep(time.Duration(rand.IntN(100)) * time.Millisecond)
+		}
+	}()
+	for range deaths {
+		time.Sleep(time.Duration(rand.IntN(1200)) * time.Millisecond)
+		s.kill()
+		s.start()
+	}
+	<-delivered
+	for id, name := range users {
+		eventually(t, name+": every mail is filed", 3*time.Minute, func() bool {
+			return len(ledger(s, id, "filed")) >= each && len(ledger(s, id, "received")) == 0
+		})
+		if all := ledger(s, id); len(all) != each {
+			t.Errorf("%s: %d mails in the ledger, want %d", name, len(all), each)
+		}
+	}
+	if n := len(s.conversations()); n != 2*each {
+		t.Errorf("%d conversations, want %d", n, 2*each)
+	}
+	for id, name := range users {
+		var r object[struct {
+			Folders []struct {
+				OnServer               int `json:"on_server"`
+				Waiting, Missing, Gone int
+			}
+		}]
+		s.ok("POST", mailboxPath(id)+"/reconcile", nil, &r)
+		if f := r.Data.Folders[0]; f.OnServer != each || f.Waiting+f.Missing+f.Gone != 0 {
+			t.Errorf("%s: the server and the ledger differ: %+v", name, f)
+		}
+	}
+}
