@@ -32,7 +32,7 @@ type failure struct {
 	ConversationID *int64 `json:"conversation_id" description:"That it was imported into; null when it was not, or is gone."`
 	InteractionID  *int64 `json:"interaction_id"`
 
-	URL        *string `json:"url" description:"The raw mail; null when it was deleted with its conversation."`
+	URL *string `json:"url" description:"The raw mail; null when it was deleted with its conversation."`
 }
 
 type failureList struct {
@@ -100,7 +100,7 @@ func (a *api) addInbound(t *Table) {
 	const path = mailboxPath + "/failures"
 	HandlePage(t, a.desk, Operation{
 		ID: "listFailures", Method: http.MethodGet, Path: path, Tag: "Mailboxes",
-		Summary:     "List mails that could not be imported",
+		Summary: "List mails that could not be imported",
 		Description: "Newest first; with state=ignored, those that were set aside. Nothing that reached the mailbox is lost: it can be " +
 			"read raw and replayed. How many there are, the mailbox's status tells. Needs mailboxes.connection.",
 	}, a.listFailures)
@@ -116,7 +116,7 @@ func (a *api) addInbound(t *Table) {
 	}, a.getRawMail)
 	Handle(t, a.desk, Operation{
 		ID: "replayMail", Method: http.MethodPost, Path: path + "/{failure_id}/replay", Tag: "Mailboxes",
-		Summary:     "Import a mail once more",
+		Summary: "Import a mail once more",
 		Description: "After what stood against it was mended; also takes back that it was ignored. A mail of which only a part is there is " +
 			"fetched again first. 409 for one that was imported. Needs mailboxes.connection.",
 	}, a.replayMail)
