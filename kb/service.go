@@ -12,10 +12,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/helpwright/helpwright/kb/internal/guard"
 	"github.com/helpwright/helpwright/kb/theme"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
+	"github.com/helpwright/helpwright/storage/guard"
 )
 
 // Faults by kind, for errors.Is.
