@@ -55,9 +55,8 @@ type SearchQuery struct {
 	Words [][]SearchTerm
 	// Locales are in order of preference. An article is searched in the first of them
 	// that it has, else in its source locale, and in no other.
-	Locales      []LocaleChoice
-	CollectionID int64   // 0: all
-	ArticleIDs   []int64 // nil: all
+	Locales []LocaleChoice
+	Filter  ArticleFilter
 }
 
 // LocaleChoice is one locale; or without one, any locale of a language, the first by
@@ -304,18 +303,12 @@ type Found struct {
 	Highlight Highlight
 }
 
-// SearchFilter limits a search. The zero value is no limit.
-type SearchFilter struct {
-	CollectionID int64
-	IDs          []int64 // nil: all; at most storage.MaxLimit
-}
-
 // Search finds articles by the words of a query in their live revision: titles before
 // summaries before contents. Each article is searched in the language that
 // [Text.Serve] shows to who wants these locales. The last word may be unfinished, and
 // where nothing has all words, they may be misspelled by a character. It needs
 // articles.view.
-func (e *Editor) Search(ctx context.Context, query string, wanted []string, filter SearchFilter, req storage.PageRequest) (storage.Page[Found], error) {
+func (e *Editor) Search(ctx context.Context, query string, wanted []string, filter ArticleFilter, req storage.PageRequest) (storage.Page[Found], error) {
 	r, err := e.guard.Read(ArticlesView)
 	if err != nil {
 		return storage.Page[Found]{}, err
@@ -325,7 +318,7 @@ func (e *Editor) Search(ctx context.Context, query string, wanted []string, filt
 }
 
 // Search finds published articles, see [Editor.Search].
-func (v *Visitor) Search(ctx context.Context, query string, wanted []string, filter SearchFilter, req storage.PageRequest) (storage.Page[Found], error) {
+func (v *Visitor) Search(ctx context.Context, query string, wanted []string, filter ArticleFilter, req storage.PageRequest) (storage.Page[Found], error) {
 	r, err := v.guard.Read(published)
 	if err != nil {
 		return storage.Page[Found]{}, err
@@ -349,11 +342,11 @@ type searcher struct {
 func (s searcher) search(ctx context.Context, in interface {
 	CollectionReader
 	CategoryReader
-}, query string, wanted []string, filter SearchFilter, req storage.PageRequest) (storage.Page[Found], error) {
-	if err := (ArticleFilter{CollectionID: filter.CollectionID, IDs: filter.IDs}).check(ctx, in); err != nil {
+}, query string, wanted []string, filter ArticleFilter, req storage.PageRequest) (storage.Page[Found], error) {
+	if err := filter.check(ctx, in); err != nil {
 		return storage.Page[Found]{}, err
 	}
-	q := SearchQuery{Locales: choices(s.site.DefaultLocale, wanted), CollectionID: filter.CollectionID, ArticleIDs: filter.IDs}
+	q := SearchQuery{Locales: choices(s.site.DefaultLocale, wanted), Filter: filter}
 	var err error
 	if q.Words, err = words(ctx, s.find, s.spellings, query, q); err != nil || len(q.Words) == 0 {
 		return storage.Page[Found]{}, err

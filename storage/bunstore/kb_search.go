@@ -110,12 +110,16 @@ func searched(q kb.SearchQuery) filter {
 		s = s.Where("? IS NOT NULL", preference("d")).
 			Where(`NOT EXISTS (SELECT 1 FROM hw_article_documents AS o WHERE o.account_id = d.account_id AND o.article_id = d.article_id
 				AND (?, o.locale) < (?, d.locale))`, preference("o"), preference("d"))
-		if q.ArticleIDs != nil {
-			s = s.Where("d.article_id IN (?)", bun.List(append([]int64{0}, q.ArticleIDs...)))
+		if q.Filter.IDs != nil {
+			s = s.Where("d.article_id IN (?)", bun.List(append([]int64{0}, q.Filter.IDs...)))
 		}
-		if q.CollectionID != 0 {
+		if q.Filter.CollectionID != 0 {
 			s = s.Where(`EXISTS (SELECT 1 FROM hw_articles AS a WHERE a.account_id = d.account_id AND a.id = d.article_id
-				AND a.collection_id = ?)`, q.CollectionID)
+				AND a.collection_id = ?)`, q.Filter.CollectionID)
+		}
+		if q.Filter.CategoryID != 0 {
+			s = s.Where(`EXISTS (SELECT 1 FROM hw_article_categories AS c WHERE c.account_id = d.account_id AND c.article_id = d.article_id
+				AND c.category_id = ?)`, q.Filter.CategoryID)
 		}
 		return s
 	}
