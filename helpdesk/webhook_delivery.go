@@ -115,7 +115,7 @@ func (d *Desk) RedeliverWebhook(ctx context.Context, webhookID, id int64) (Webho
 		case out.HeldUntil.After(now):
 			return fault.New(fault.Conflict, "The delivery is being tried now.")
 		}
-		out.State, out.Attempts, out.NextAttemptAt = WebhookPending, 0, now
+		out.State, out.Attempts, out.NextAttemptAt = WebhookPending, 0, now // what the last try met stays to be seen
 		if err := tx.UpdateWebhookDeliveries(ctx, []WebhookDelivery{out}); err != nil {
 			return err
 		}
