@@ -10,9 +10,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/helpwright/helpwright/helpdesk/internal/guard"
 	"github.com/helpwright/helpwright/storage/fault"
 	"github.com/helpwright/helpwright/storage/filetype"
+	"github.com/helpwright/helpwright/storage/guard"
 )
 
 // Attachment is a file of an interaction. Its bytes are a blob.

@@ -15,6 +15,7 @@ const (
 	JobFileMail    = "mail.file"     // Subject: mailbox whose received mails are to be filed
 	JobRefetchMail = "mail.refetch"  // Subject: mail of the ledger of which only a part is there
 	JobBackfill    = "mail.backfill" // Subject: mailbox; Payload: a Backfill
+	JobReplayMail  = "mail.replay"   // Subject: mailbox; Payload: a Replay
 	JobSendMail    = "mail.send"     // Subject: interaction to be sent
 	JobPurgeBlobs  = "blobs.purge"   // Payload: what to remove
 	JobInvite      = "mail.invite"   // Subject: invitation to be sent

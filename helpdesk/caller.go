@@ -7,8 +7,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/helpwright/helpwright/helpdesk/internal/guard"
 	"github.com/helpwright/helpwright/storage/fault"
+	"github.com/helpwright/helpwright/storage/guard"
 )
 
 // TokenPrefix begins the secret of every access token, so that scanners for

@@ -6,9 +6,9 @@ import (
 	"slices"
 	"time"
 
-	"github.com/helpwright/helpwright/helpdesk/internal/guard"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
+	"github.com/helpwright/helpwright/storage/guard"
 )
 
 // dispatch is the one permission of a Dispatch.

@@ -7,28 +7,15 @@ import (
 
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/storage"
-	"github.com/helpwright/helpwright/storage/memblob"
-	"github.com/helpwright/helpwright/storage/memstore"
 )
 
 // An application that has signed in a customer opens the desk for them: they see
 // what they wrote and what was mailed to them, and never a note.
 func ExampleService_Portal() {
-	ctx, key := context.Background(), storage.NewSecretKey()
-	sealer, err := storage.NewSealer(key)
-	if err != nil {
-		log.Fatal(err)
-	}
-	svc, err := helpdesk.New(helpdesk.Config{Store: memstore.New(), Blobs: memblob.New(), Sealer: sealer, SigningKey: key})
-	if err != nil {
-		log.Fatal(err)
-	}
-	owner, _ := svc.Operator().CreateUser(ctx, helpdesk.UserInput{Email: "olga@example.org", Name: "Olga"})
-	account, _ := svc.Operator().CreateAccount(ctx, helpdesk.AccountInput{Name: "Acme"}, owner.ID)
-	desk, _ := svc.Desk(ctx, svc.As(owner.ID), account.ID)
-	_, _ = desk.CreateMailbox(ctx, helpdesk.MailboxInput{Email: storage.Some("support@example.org")})
+	ctx := context.Background()
+	svc, desk, _ := exampleDesk(ctx)
 
-	portal, err := svc.Portal(ctx, account.ID, "ada@example.com")
+	portal, err := svc.Portal(ctx, desk.AccountID(), "ada@example.com")
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -3,29 +3,15 @@ package helpdesk_test
 import (
 	"context"
 	"fmt"
-	"log"
 
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/storage"
-	"github.com/helpwright/helpwright/storage/memblob"
-	"github.com/helpwright/helpwright/storage/memstore"
 )
 
 // A view saves a filter, here of the conversations with a tag.
 func ExampleDesk_CreateView() {
-	ctx, key := context.Background(), storage.NewSecretKey()
-	sealer, err := storage.NewSealer(key)
-	if err != nil {
-		log.Fatal(err)
-	}
-	svc, err := helpdesk.New(helpdesk.Config{Store: memstore.New(), Blobs: memblob.New(), Sealer: sealer, SigningKey: key})
-	if err != nil {
-		log.Fatal(err)
-	}
-	owner, _ := svc.Operator().CreateUser(ctx, helpdesk.UserInput{Email: "olga@example.org", Name: "Olga"})
-	account, _ := svc.Operator().CreateAccount(ctx, helpdesk.AccountInput{Name: "Acme"}, owner.ID)
-	desk, _ := svc.Desk(ctx, svc.As(owner.ID), account.ID)
-	_, _ = desk.CreateMailbox(ctx, helpdesk.MailboxInput{Email: storage.Some("support@example.org")})
+	ctx := context.Background()
+	_, desk, _ := exampleDesk(ctx)
 	for _, subject := range []string{"Your door", "Your window"} {
 		_, _ = desk.CreateConversation(ctx, helpdesk.ConversationInput{Channel: "email", To: "ada@example.com", Subject: subject})
 	}

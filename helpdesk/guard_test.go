@@ -7,7 +7,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/helpwright/helpwright/helpdesk/internal/guard"
+	"github.com/helpwright/helpwright/storage/guard"
 )
 
 // TestEveryMethodAsksFirst calls every exported method of every handle with zero

@@ -8,9 +8,9 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/helpwright/helpwright/helpdesk/internal/guard"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
+	"github.com/helpwright/helpwright/storage/guard"
 )
 
 // receive is the one permission of an Intake.

@@ -9,9 +9,9 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/helpwright/helpwright/helpdesk/internal/guard"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
+	"github.com/helpwright/helpwright/storage/guard"
 )
 
 // Faults by kind, for errors.Is.

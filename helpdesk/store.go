@@ -186,6 +186,8 @@ type LedgerReader interface {
 	// InboundPositions returns those of the positions, in bytewise order, that are in
 	// the ledger of a mailbox as ones of the source. The empty position never is.
 	InboundPositions(ctx context.Context, mailboxID int64, source string, positions []string) ([]string, error)
+	// InboundCounts counts the rows of a mailbox that are not filed.
+	InboundCounts(ctx context.Context, mailboxID int64) (InboundCounts, error)
 }
 
 // Tx reads and writes within a scope, in one transaction. It has no InTx: nesting
@@ -309,6 +311,10 @@ type LedgerWriter interface {
 	// InboundForUpdate reads a row and keeps others from changing it until the
 	// transaction ends.
 	InboundForUpdate(ctx context.Context, id int64) (InboundMail, error)
+	// SetInboundState changes those of the rows that are in the state from: they get the
+	// state to and UpdatedAt, and Reason, UserID and Note become empty. It returns their
+	// ids in order; others are passed over.
+	SetInboundState(ctx context.Context, ids []int64, from, to InboundState, at time.Time) ([]int64, error)
 }
 
 // SystemTx writes what belongs to no account yet, in one transaction.

@@ -245,6 +245,11 @@ func (UnimplementedTx) InboundPositions(context.Context, int64, string, []string
 	return nil, errUnimplemented()
 }
 
+// InboundCounts implements [Tx].
+func (UnimplementedTx) InboundCounts(context.Context, int64) (InboundCounts, error) {
+	return InboundCounts{}, errUnimplemented()
+}
+
 // UpdateAccount implements [Tx].
 func (UnimplementedTx) UpdateAccount(context.Context, *Account) error {
 	return errUnimplemented()
@@ -403,6 +408,11 @@ func (UnimplementedTx) UpdateInbound(context.Context, *InboundMail) error {
 // InboundForUpdate implements [Tx].
 func (UnimplementedTx) InboundForUpdate(context.Context, int64) (InboundMail, error) {
 	return InboundMail{}, errUnimplemented()
+}
+
+// SetInboundState implements [Tx].
+func (UnimplementedTx) SetInboundState(context.Context, []int64, InboundState, InboundState, time.Time) ([]int64, error) {
+	return nil, errUnimplemented()
 }
 
 // Enqueue implements [Tx].

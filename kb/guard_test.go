@@ -7,7 +7,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/helpwright/helpwright/kb/internal/guard"
+	"github.com/helpwright/helpwright/storage/guard"
 )
 
 // TestEveryMethodAsksFirst calls every exported method of every handle with zero
@@ -18,7 +18,7 @@ func TestEveryMethodAsksFirst(t *testing.T) {
 	deny := guard.Deny[Permission, Reader, Tx]()
 	open := func(context.Context, int64) (editorGuard, Membership, error) { return deny, Membership{}, nil }
 	// These tell what the handle itself knows and touch no data.
-	pure := []string{"SiteID", "Holds", "Visitor.Site", "DefaultLocale", "URL"}
+	pure := []string{"SiteID", "Rehearsal", "Holds", "Visitor.Site", "DefaultLocale", "URL"}
 	for _, handle := range []any{&Editor{guard: deny}, &Sites{open: open}, &Visitor{guard: guard.Deny[Permission, PublicReader, VisitorTx]()}} {
 		v := reflect.ValueOf(handle)
 		for i := range v.NumMethod() {

@@ -3,8 +3,8 @@ package kb
 import (
 	"context"
 
-	"github.com/helpwright/helpwright/kb/internal/guard"
 	"github.com/helpwright/helpwright/storage/fault"
+	"github.com/helpwright/helpwright/storage/guard"
 )
 
 // Visitor reads what one site has published. No method of its can ask for a draft

@@ -57,7 +57,7 @@ func TestAllProblemsAtOnce(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, memstore.New())
 	ids := settled(t, w)
-	account := "/accounts/" + ids["account_id"]
+	account, site := "/accounts/"+ids["account_id"], "/sites/"+ids["site_id"]
 	for _, tt := range []struct {
 		method, path, body string
 		status             int
@@ -72,6 +72,13 @@ func TestAllProblemsAtOnce(t *testing.T) {
 		{"PUT", account + "/mailboxes/" + ids["mailbox_id"], `{"is_default": "x", "email": "y"}`, 422, []string{"email", "is_default"}},
 		{"POST", "/user/tokens", `{"scopes": ["x"], "expires_at": "y"}`, 422, []string{"expires_at", "name", "scopes"}},
 		{"PUT", "/user", `{"name": [], "password": "short"}`, 422, []string{"name", "password"}},
+		{"POST", "/sites", `{"account_id": ` + ids["account_id"] + `, "name": "", "mailbox_id": "x", "visibility": "x"}`, 422, []string{"mailbox_id", "name", "visibility"}},
+		{"PUT", site, `{"account_id": ` + ids["account_id"] + `, "name": [], "path": "?"}`, 422, []string{"name", "path"}},
+		{"POST", site + "/collections", `{"source_locale": "en", "sort_order": "x", "translations": {"en": {"name": ""}}}`, 422, []string{"sort_order", "translations[en][name]"}},
+		{"PUT", site + "/articles/" + ids["article_id"] + "/draft", `{"source_locale": "?", "collection_id": 1, "categories": ["x"], "status": "x"}`, 422,
+			[]string{"categories[0]", "source_locale", "status"}},
+		{"PUT", site + "/articles/" + ids["article_id"], `{"source_locale": "en", "collection_id": {}, "status": "x"}`, 422, []string{"collection_id", "status"}},
+		{"POST", site + "/article-feedbacks", `{"article_id": "x", "feedback": " "}`, 422, []string{"article_id", "feedback"}},
 	} {
 		rec := w.do(t, "owner", tt.method, tt.path, tt.body, "Content-Type", "application/json")
 		got := slices.Sorted(maps.Keys(problem(t, rec).Errors))

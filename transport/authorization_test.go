@@ -99,7 +99,7 @@ var valid = map[string]string{
 var bodiless = []string{
 	"openapi", "getUser", "listAccounts", "getAccount", "deleteAccount", "getOwnMembership",
 	"testMailbox", "reconcileMailbox",
-	"listMailboxes", "getMailbox", "deleteMailbox", "getMailboxStatus", "listFailures", "getRawMail", "replayMail",
+	"listMailboxes", "getMailbox", "deleteMailbox", "getMailboxStatus", "listFailures", "getFailure", "getRawMail", "replayMail", "ignoreMail", "replayMails",
 	"listCustomers", "getCustomer", "deleteCustomer", "listCustomerConversations", "exportCustomer",
 	"listConversations", "getConversation", "deleteConversation", "getContext",
 	"listInteractions", "getInteraction", "deleteInteraction",

@@ -139,9 +139,13 @@ var full = map[string]string{
 	"createInteraction":  `{"type": "user", "body": "<p>Hello</p>", "to": ["ada@example.com"], "cc": ["b@example.com", "c@example.com"], "bcc": [], "is_forward": false}`,
 }
 
-// makesRoom is what has to be deleted first where a body names what is there already.
-var makesRoom = map[string]string{
-	"createPGPKey": "/accounts/{account_id}/customers/{customer_id}/pgp-public-keys/{key_id}",
+// before is what has to be asked first: where a body names what is there already, and
+// where the settled mailbox is of the wrong kind.
+var before = map[string]struct{ method, path, body string }{
+	"createPGPKey": {"DELETE", "/accounts/{account_id}/customers/{customer_id}/pgp-public-keys/{key_id}", ""},
+	"backfillMailbox": {"PUT", "/accounts/{account_id}/mailboxes/{mailbox_id}", "connection[inbound][type]=IMAP&connection[inbound][host]=imap.example.org" +
+		"&connection[inbound][port]=993&connection[inbound][username]=a&connection[inbound][password]=b" +
+		"&connection[inbound][encryption]=SSL&connection[inbound][validate_certificate]=1"},
 }
 
 // encodings send a body in one of the three ways.
@@ -261,8 +265,8 @@ func TestConventionsOfEncodings(t *testing.T) {
 			for i, e := range encodings {
 				w := &run{world: newWorld(t, memstore.New()), items: map[string]int{}, seen: map[string]int{}}
 				ids := settled(t, w.world)
-				if before := makesRoom[r.ID]; before != "" {
-					w.must(t, "DELETE", place(before, ids), "")
+				if first, ok := before[r.ID]; ok {
+					w.must(t, first.method, place(first.path, ids), first.body, "Content-Type", "application/x-www-form-urlencoded")
 				}
 				text, kind := e.encode(t, bodyOf(t, r, ids))
 				rec := w.do(t, "owner", r.Method, place(r.Path, ids), text, "Content-Type", kind)

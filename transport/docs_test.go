@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/net/html"
 
+	"github.com/helpwright/helpwright/storage/storagetest/testenv"
 	"github.com/helpwright/helpwright/transport"
 )
 
@@ -104,5 +105,22 @@ func TestDocsEscape(t *testing.T) {
 	broken.Handler().ServeHTTP(rec, httptest.NewRequest("GET", "/api/v1/docs", nil))
 	if rec.Code != 500 {
 		t.Errorf("a broken document: %d", rec.Code)
+	}
+}
+
+// A real browser shows the page and asks for nothing else.
+func TestDocsInBrowser(t *testing.T) {
+	t.Parallel()
+	table := documented()
+	server := httptest.NewServer(table.Handler())
+	defer server.Close()
+	page := testenv.Browse(t, server.URL+"/api/v1/docs")
+	for _, r := range table.Routes() {
+		if !strings.Contains(page.DOM, `id="`+r.ID+`"`) {
+			t.Errorf("the page lacks %s", r.ID)
+		}
+	}
+	if len(page.Requests) > 0 {
+		t.Errorf("the page asks for %q", page.Requests)
 	}
 }

@@ -64,6 +64,9 @@ type visiting struct {
 	who string
 }
 
+// Rehearsal changes nothing, see [kb.Visitor.Rehearsal].
+func (v visiting) Rehearsal() visiting { return visiting{v.Visitor.Rehearsal(), v.who} }
+
 // visiting is the resolver of operations that need no token. Members are told apart
 // by who they are, everybody else by address.
 func (a *api) visiting(ctx context.Context, r *Request) (visiting, error) {

@@ -36,6 +36,9 @@ type (
 	}
 )
 
+// Rehearsal changes nothing, see [kb.Editor.Rehearsal].
+func (e editing) Rehearsal() editing { return editing{e.Editor.Rehearsal(), e.accept} }
+
 // reading is the resolver of operations that need no token: a member who holds a
 // permission reads as an editor, also what is not published, everybody else as a
 // visitor.

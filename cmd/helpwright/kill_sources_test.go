@@ -60,64 +60,82 @@ func pop3Form(t *testing.T, dovecot testenv.DovecotServer, user, email string) u
 	}
 }
 
-// TestKillWhileMailTrickles kills the server at any moment of fetching, idling and
-// filing, while mails come one by one into an IMAP and a POP3 mailbox: in the end
-// every mail is filed exactly once, and none was deleted on the server.
+// TestKillWhileMailTrickles kills the server at any moment of fetching and filing,
+// while mails come one by one into an IMAP and a POP3 mailbox, and then while it
+// does nothing but wait for mail (IDLE): in the end every mail is filed exactly
+// once, and none was deleted on the server.
 func TestKillWhileMailTrickles(t *testing.T) {
 	t.Parallel()
-	const deaths, each = 12, 150
-	dovecot := testenv.POP3(t)
-	s := newServer(t, "HELPWRIGHT_ALLOW_PRIVATE_HOSTS=true", "HELPWRIGHT_FETCH_INTERVAL=1s")
-	users := map[int64]string{}
-	for kind, form := range map[string]func(user string) url.Values{
-		"imap": func(user string) url.Values { return imapForm(dovecot, user, "imap@example.org") },
-		"pop3": func(user string) url.Values { return pop3Form(t, dovecot, user, "pop3@example.org") },
-	} {
-		user := testenv.Name(kind)
-		for i := range each / 3 { // a start
-			maildir(t, dovecot, user, head(i, fmt.Sprintf("Message-ID: <%s-%d@example.com>\n\nText %d.\n", kind, i, i)))
-		}
-		users[s.mailbox(form(user)).ID] = kind + " " + user
-	}
-	delivered := make(chan struct{})
-	go func() {
-		defer close(delivered)
-		for i := each / 3; i < each; i++ {
-			for _, name := range users {
-				var kind, user string
-				_, _ = fmt.Sscan(name, &kind, &user)
+	eachDatabase(t, func(t *testing.T, databaseURL string) {
+		const deaths, idleDeaths, trickled = 8, 3, 100
+		dovecot := testenv.POP3(t)
+		s := newServer(t, "HELPWRIGHT_DATABASE_URL="+databaseURL, "HELPWRIGHT_ALLOW_PRIVATE_HOSTS=true", "HELPWRIGHT_FETCH_INTERVAL=1s")
+		users := map[string]string{"imap": testenv.Name("imap"), "pop3": testenv.Name("pop3")}
+		deliver := func(i int) {
+			for kind, user := range users {
 				maildir(t, dovecot, user, head(i, fmt.Sprintf("Message-ID: <%s-%d@example.com>\n\nText %d.\n", kind, i, i)))
 			}
-			time.Sleep(time.Duration(rand.IntN(100)) * time.Millisecond)
 		}
-	}()
-	for range deaths {
-		time.Sleep(time.Duration(rand.IntN(1200)) * time.Millisecond)
-		s.kill()
-		s.start()
-	}
-	<-delivered
-	for id, name := range users {
-		eventually(t, name+": every mail is filed", 3*time.Minute, func() bool {
-			return len(ledger(s, id, "filed")) >= each && len(ledger(s, id, "received")) == 0
-		})
-		if all := ledger(s, id); len(all) != each {
-			t.Errorf("%s: %d mails in the ledger, want %d", name, len(all), each)
+		for i := range trickled / 3 { // a start
+			deliver(i)
 		}
-	}
-	if n := len(s.conversations()); n != 2*each {
-		t.Errorf("%d conversations, want %d", n, 2*each)
-	}
-	for id, name := range users {
-		var r object[struct {
-			Folders []struct {
-				OnServer               int `json:"on_server"`
-				Waiting, Missing, Gone int
+		boxes := map[string]int64{
+			"imap": s.mailbox(imapForm(dovecot, users["imap"], "imap@example.org")).ID,
+			"pop3": s.mailbox(pop3Form(t, dovecot, users["pop3"], "pop3@example.org")).ID,
+		}
+		filed := func(want int) {
+			t.Helper()
+			for kind, id := range boxes {
+				eventually(t, kind+": every mail is filed", 3*time.Minute, func() bool {
+					return len(ledger(s, id, "filed")) >= want && len(ledger(s, id, "received")) == 0
+				})
 			}
-		}]
-		s.ok("POST", mailboxPath(id)+"/reconcile", nil, &r)
-		if f := r.Data.Folders[0]; f.OnServer != each || f.Waiting+f.Missing+f.Gone != 0 {
-			t.Errorf("%s: the server and the ledger differ: %+v", name, f)
 		}
-	}
+		delivered := make(chan struct{})
+		go func() {
+			defer close(delivered)
+			for i := trickled / 3; i < trickled; i++ {
+				deliver(i)
+				time.Sleep(time.Duration(rand.IntN(100)) * time.Millisecond)
+			}
+		}()
+		for range deaths {
+			time.Sleep(time.Duration(rand.IntN(1000)) * time.Millisecond)
+			s.kill()
+			s.start()
+		}
+		<-delivered
+		for death := range idleDeaths {
+			filed(trickled + death)
+			eventually(t, "it waits for mail", time.Minute, func() bool {
+				var status object[struct{ Connected bool }]
+				s.ok("GET", mailboxPath(boxes["imap"])+"/status", nil, &status)
+				return status.Data.Connected
+			})
+			time.Sleep(time.Duration(rand.IntN(100)) * time.Millisecond)
+			s.kill()
+			deliver(trickled + death) // which nobody tells it
+			s.start()
+		}
+		const each = trickled + idleDeaths
+		filed(each)
+		for kind, id := range boxes {
+			if all := ledger(s, id); len(all) != each {
+				t.Errorf("%s: %d mails in the ledger, want %d", kind, len(all), each)
+			}
+			var r object[struct {
+				Folders []struct {
+					OnServer               int `json:"on_server"`
+					Waiting, Missing, Gone int
+				}
+			}]
+			s.ok("POST", mailboxPath(id)+"/reconcile", nil, &r)
+			if f := r.Data.Folders[0]; f.OnServer != each || f.Waiting+f.Missing+f.Gone != 0 {
+				t.Errorf("%s: the server and the ledger differ: %+v", kind, f)
+			}
+		}
+		if n := len(s.conversations()); n != 2*each {
+			t.Errorf("%d conversations, want %d", n, 2*each)
+		}
+	})
 }

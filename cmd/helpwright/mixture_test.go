@@ -200,16 +200,25 @@ func (m *mixer) broken(i int) {
 	m.filed(0, true)
 }
 
+// nobody is a mail that names no sender: somebody should still read it.
+func (m *mixer) nobody(i int) {
+	m.add(i, "Subject: no sender\nMessage-ID: <"+id(i)+">\n\nWho am I?\n")
+	m.filed(0, true)
+}
+
 // hostile mails must end in quarantine and delay nobody.
 func (m *mixer) hostile(i int) {
 	samples := []string{
-		"Subject: no sender\nMessage-ID: <" + id(i) + ">\n\nWho am I?\n",
 		head(i, "MIME-Version: 1.0\nContent-Type: multipart/mixed; boundary=b\n\n"+strings.Repeat("--b\n\nx\n", 10000)+"--b--\n"),
 		head(i, "X-Long: "+strings.Repeat("x ", 600_000)+"\n\nA header of more than 1 MiB.\n"),
 		head(i, nestedMultiparts(100)),
 	}
-	m.add(i, samples[m.hostiles%len(samples)])
 	m.hostiles++
+	if m.hostiles%4 == 0 {
+		m.nobody(i)
+		return
+	}
+	m.add(i, samples[m.hostiles%len(samples)])
 	m.want.Quarantined++
 }
 

@@ -84,7 +84,8 @@ func newServer(t *testing.T, env ...string) *server {
 	s.env = append([]string{
 		"PATH=" + os.Getenv("PATH"), "HOME=" + s.dir, "TMPDIR=" + s.dir,
 		"HELPWRIGHT_LISTEN=" + s.http, "HELPWRIGHT_INTAKE_LISTEN=" + s.intake, "HELPWRIGHT_BOOTSTRAP_TOKEN=" + s.token,
-		"HELPWRIGHT_RATE_LIMIT=0", // the tests ask more often than people do
+		"HELPWRIGHT_RATE_LIMIT=0",           // the tests ask more often than people do
+		"HELPWRIGHT_DNS_SERVER=127.0.0.1:1", // nobody is there, which is known at once
 	}, env...)
 	t.Cleanup(func() {
 		s.kill()

@@ -117,19 +117,24 @@ func TestHostileMail(t *testing.T) {
 // TestRefusedLogin shows what is wrong with a mailbox's connection.
 func TestRefusedLogin(t *testing.T) {
 	t.Parallel()
-	dovecot := testenv.Dovecot(t)
+	dovecot := testenv.POP3(t)
 	s := newServer(t, "HELPWRIGHT_ALLOW_PRIVATE_HOSTS=true")
 	wrong := dovecot
 	wrong.Password = "wrong"
 	m := s.mailbox(imapForm(wrong, testenv.Name("login"), "a@example.org"))
-	pop := imapForm(dovecot, testenv.Name("pop"), "b@example.org")
-	pop["connection[inbound][type]"] = []string{"POP3"}
-	p := s.mailbox(pop)
+	pop := func(addr, email string) mailboxView {
+		server := wrong
+		server.Addr = addr
+		form := imapForm(server, testenv.Name("pop"), email)
+		form["connection[inbound][type]"] = []string{"POP3"}
+		return s.mailbox(form)
+	}
+	p, no := pop(dovecot.POP3Addr, "b@example.org"), pop(dovecot.Addr, "c@example.org")
 	type view = object[struct {
 		Connected bool
 		LastError string `json:"last_error"`
 	}]
-	for id, want := range map[int64]string{m.ID: "login", p.ID: "POP3"} {
+	for id, want := range map[int64]string{m.ID: "login", p.ID: "login", no.ID: "pop3: starttls: the server's answer was not understood"} {
 		var status view
 		eventually(t, "an error is shown", time.Minute, func() bool {
 			s.ok("GET", mailboxPath(id)+"/status", nil, &status)

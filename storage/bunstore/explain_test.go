@@ -150,6 +150,10 @@ func lists() []explained {
 		_, err := r.InboundMails(ctx, helpdesk.InboundFilter{States: []helpdesk.InboundState{helpdesk.InboundQuarantined}}, seek)
 		return err
 	})
+	add("InboundCounts", true, func(ctx context.Context, _ *bunstore.DB, r helpdesk.Reader, _ storage.Seek) error {
+		_, err := r.InboundCounts(ctx, 1)
+		return err
+	})
 	add("InboundPositions", true, func(ctx context.Context, _ *bunstore.DB, r helpdesk.Reader, _ storage.Seek) error {
 		_, err := r.InboundPositions(ctx, 1, "imap", []string{"a", "b"})
 		return err

@@ -173,6 +173,10 @@ func readProbes() map[string]readProbe {
 		"InboundPositions": {ofMailbox, false, func(ctx context.Context, r r, v *world) (any, error) {
 			return answer(r.InboundPositions(ctx, v.mailbox.ID, v.mail.Source, []string{v.mail.Position}))
 		}},
+		"InboundCounts": {ofMailbox, false, func(ctx context.Context, r r, v *world) (any, error) {
+			counts, err := r.InboundCounts(ctx, v.mailbox.ID)
+			return nonZero(counts, v), err
+		}},
 		"InboundByIdentity": {ofMailbox, true, func(ctx context.Context, r r, v *world) (any, error) {
 			return answer(r.InboundByIdentity(ctx, v.mailbox.ID, v.mail.Identity))
 		}},
@@ -295,6 +299,10 @@ func writeProbes() map[string]writeProbe {
 			m := v.mail
 			m.Reason = "stolen"
 			return tx.UpdateInbound(ctx, &m)
+		}},
+		"SetInboundState": {quiet: true, call: func(ctx context.Context, tx tx, v *world) error {
+			_, err := tx.SetInboundState(ctx, []int64{v.mail.ID}, v.mail.State, helpdesk.InboundReceived, at(50))
+			return err
 		}},
 		"InboundForUpdate": {call: func(ctx context.Context, tx tx, v *world) error {
 			_, err := tx.InboundForUpdate(ctx, v.mail.ID)

@@ -132,7 +132,8 @@ func newWorld(t *testing.T, b Backend) *world {
 		}
 		w.delivery = d[0]
 		w.mail = w.newMail("1")
-		w.mail.State, w.mail.ConversationID, w.mail.InteractionID = helpdesk.InboundFiled, w.conversation.ID, w.question.ID
+		w.mail.State, w.mail.ConversationID, w.mail.InteractionID = helpdesk.InboundIgnored, // so that it is counted; to a store all states are alike
+			w.conversation.ID, w.question.ID
 		if err := tx.InsertInbound(ctx, []*helpdesk.InboundMail{&w.mail}); err != nil {
 			return err
 		}
@@ -244,7 +245,7 @@ func (w *world) newDelivery(i helpdesk.Interaction) helpdesk.Delivery {
 
 func (w *world) newMail(position string) helpdesk.InboundMail {
 	return helpdesk.InboundMail{MailboxID: w.mailbox.ID, Source: "imap", Position: "INBOX/7/" + position + "/" + w.mark, State: helpdesk.InboundReceived,
-		Reason: "none " + w.mark, Partial: true, RawKey: "raw/" + w.mark + "/" + position, Size: 1 << 33, MessageID: "m" + position + "@" + w.mark,
+		Reason: "none " + w.mark, UserID: w.user.ID, Note: "note " + w.mark, Partial: true, RawKey: "raw/" + w.mark + "/" + position, Size: 1 << 33, MessageID: "m" + position + "@" + w.mark,
 		Identity: []byte("identity\x00\xff" + position + w.mark), Authentication: w.authentication("intake"), ReceivedAt: base, UpdatedAt: at(1)}
 }
 

@@ -1,6 +1,6 @@
-// Package testenv hands tests the real servers that they talk to: a PostgreSQL database of their own, and a Dovecot
-// that they may restart. The servers run outside the test; eval "$(.ci/services)" starts them and exports the variables
-// that this package reads.
+// Package testenv hands tests the real servers that they talk to: a PostgreSQL database of their own, a Dovecot that
+// they may restart, and a Postfix. The servers run outside the test; eval "$(.ci/services)" starts them and exports the
+// variables that this package reads.
 //
 // Without the variables a test that needs a server is skipped. With HELPWRIGHT_TEST_REQUIRE=1, as in continuous
 // integration, it fails instead, so that a missing server cannot pass for a success.
@@ -33,6 +33,9 @@ const (
 	EnvDovecotPassword = "HELPWRIGHT_TEST_DOVECOT_PASSWORD" // the one password of every user
 	EnvDovecotCtl      = "HELPWRIGHT_TEST_DOVECOT_CTL"      // a program taking start, stop, restart
 	EnvDovecotCA       = "HELPWRIGHT_TEST_DOVECOT_CA"       // a PEM file: the certificate Dovecot shows
+	EnvPostfix         = "HELPWRIGHT_TEST_POSTFIX"          // host:port, offers STARTTLS
+	EnvPostfixCA       = "HELPWRIGHT_TEST_POSTFIX_CA"       // a PEM file: who made the certificate of Postfix
+	EnvPostfixCtl      = "HELPWRIGHT_TEST_POSTFIX_CTL"      // a program taking start, stop, restart, queue
 )
 
 // postgresTimeout limits the creation and the removal of one database.
@@ -127,6 +130,12 @@ func POP3(t testing.TB) DovecotServer {
 func OwnDovecot(t testing.TB, configuration ...string) DovecotServer {
 	t.Helper()
 	Dovecot(t)
+	return dovecotServer(own(t, "dovecot", configuration))
+}
+
+// own starts a server for one test with a script of .ci, and returns the variables that the script prints.
+func own(t testing.TB, script string, configuration []string) func(name string) string {
+	t.Helper()
 	dir, err := os.MkdirTemp("/tmp", "hw") // not t.TempDir: the names of sockets are limited to some 100 bytes
 	if err != nil {
 		t.Fatal(err)
@@ -135,21 +144,24 @@ func OwnDovecot(t testing.TB, configuration ...string) DovecotServer {
 	if err := os.Chmod(dir, 0o755); err != nil { // the server is another user where root tests
 		t.Fatal(err)
 	}
-	server, more := filepath.Join(dir, "dovecot"), filepath.Join(dir, "more.conf")
-	if err := os.WriteFile(more, []byte(strings.Join(configuration, "\n")), 0o600); err != nil {
+	server, more := filepath.Join(dir, script), filepath.Join(dir, "more.conf")
+	if err := os.WriteFile(more, []byte(strings.Join(configuration, "\n")+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	root, ok := moduleRoot(t)
 	if !ok {
-		Skip(t, "no Dovecot: the test does not run inside the module, which has the script that makes one")
+		Skip(t, "no "+script+": the test does not run inside the module, which has the script that makes one")
 	}
-	out, err := exec.CommandContext(t.Context(), filepath.Join(root, ".ci", "dovecot"), "new", server, more).Output()
+	cmd := exec.CommandContext(t.Context(), filepath.Join(root, ".ci", script), "new", server, more)
+	var problem strings.Builder
+	cmd.Stderr = &problem
+	out, err := cmd.Output()
 	if err != nil {
-		t.Fatalf("start a Dovecot: %v", err)
+		t.Fatalf("start a server: %v\n%s", err, &problem)
 	}
 	t.Cleanup(func() {
 		if err := exec.Command(filepath.Join(server, "ctl"), "stop").Run(); err != nil {
-			t.Errorf("stop the Dovecot: %v", err)
+			t.Errorf("stop the %s: %v", script, err)
 		}
 	})
 	env := map[string]string{}
@@ -157,7 +169,7 @@ func OwnDovecot(t testing.TB, configuration ...string) DovecotServer {
 		name, value, _ := strings.Cut(strings.TrimPrefix(strings.TrimSpace(line), "export "), "=")
 		env[name] = value
 	}
-	return dovecotServer(func(name string) string { return env[name] })
+	return func(name string) string { return env[name] }
 }
 
 // dovecotServer reads the variables that the script prints.
@@ -166,6 +178,75 @@ func dovecotServer(env func(name string) string) DovecotServer {
 		Addr: env(EnvDovecot), TLSAddr: env(EnvDovecotTLS), POP3Addr: env(EnvDovecotPOP3), POP3TLSAddr: env(EnvDovecotPOP3TLS),
 		Password: env(EnvDovecotPassword), Ctl: env(EnvDovecotCtl), CAFile: env(EnvDovecotCA),
 	}
+}
+
+// PostfixServer says how to reach the Postfix of the test run. Who connects from this machine may send to everybody, and
+// the address of a recipient says where a mail goes: see [PostfixServer.Relayed] and its neighbours, and the script
+// .ci/postfix. What cannot be delivered is tried again every second, and its sender is told so after two.
+type PostfixServer struct {
+	Addr   string // host:port, offers STARTTLS
+	CAFile string // PEM file with who made its certificate, which is for "localhost" and 127.0.0.1
+	Ctl    string // a program: Ctl start, Ctl stop, Ctl restart; Ctl queue prints a line for each mail that waits
+}
+
+// Postfix returns the Postfix of the test run, or an own one where there is none: only root can start it.
+func Postfix(t testing.TB) PostfixServer {
+	t.Helper()
+	if p := postfixServer(os.Getenv); p.Addr != "" && p.Ctl != "" {
+		return p
+	}
+	return OwnPostfix(t)
+}
+
+// OwnPostfix starts another Postfix for this test alone. It is stopped at the end of the test. configuration is put
+// behind the usual main.cf.
+func OwnPostfix(t testing.TB, configuration ...string) PostfixServer {
+	t.Helper()
+	if os.Getuid() != 0 {
+		Skip(t, "no Postfix: only root can start it")
+	}
+	return postfixServer(own(t, "postfix", configuration))
+}
+
+func postfixServer(env func(name string) string) PostfixServer {
+	return PostfixServer{Addr: env(EnvPostfix), CAFile: env(EnvPostfixCA), Ctl: env(EnvPostfixCtl)}
+}
+
+// Relayed is a domain whose mail Postfix hands on by SMTP to a port of 127.0.0.1.
+func (PostfixServer) Relayed(port string) string { return "p" + port + ".smtp.test" }
+
+// Delivered is a domain whose mail Postfix hands on by LMTP to a port of 127.0.0.1.
+func (PostfixServer) Delivered(port string) string { return "p" + port + ".lmtp.test" }
+
+// Forwarded is an address elsewhere whose mail Postfix forwards to an address in the domain Relayed(port).
+func (PostfixServer) Forwarded(local, port string) string {
+	return local + ".p" + port + "@forward.test"
+}
+
+// Discarded is an address whose mail Postfix throws away.
+const Discarded = "nobody-reads-this@discard.test"
+
+// Box is an address whose mails Postfix keeps, see [PostfixServer.Mails]. Who begins with "nobody" is unknown there.
+func (PostfixServer) Box(name string) string { return name + "@box.test" }
+
+// Mails are the mails that were delivered to a Box.
+func (p PostfixServer) Mails(t testing.TB, name string) []string {
+	t.Helper()
+	paths, err := filepath.Glob(filepath.Join(filepath.Dir(p.Ctl), "mail", "box", "new", "*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var mails []string
+	for _, path := range paths {
+		raw, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(string(raw), "\nDelivered-To: "+p.Box(name)+"\n") {
+			mails = append(mails, string(raw))
+		}
+	}
+	return mails
 }
 
 // moduleRoot is the folder of the module that the test is part of.

@@ -1,7 +1,7 @@
-// Package guard is the only holder of a knowledge base's store, as the help desk's
-// guard is of its: a handle asks it for a permission and gets a reader or the right
-// to open transactions in return. A method that skips the question has nothing to
-// read from or write to.
+// Package guard is the only holder of a store: a handle asks it for a permission
+// and gets a reader or the right to open transactions in return. A method that
+// skips the question has nothing to read from or write to. The handles of both
+// domains are built on it.
 package guard
 
 import (
@@ -49,9 +49,30 @@ func (g Guard[P, R, T]) Write(p P) (Begin[T], error) {
 	return g.begin, nil
 }
 
+// errRehearsed undoes what a rehearsal has changed.
+var errRehearsed = fault.New(fault.Precondition, "Nothing was done: this was a rehearsal.")
+
+// Rehearsal is a guard of the same permissions and reader whose transactions are
+// undone at their end, with a Precondition fault.
+func (g Guard[P, R, T]) Rehearsal() Guard[P, R, T] {
+	begin := g.begin
+	g.begin = func(ctx context.Context, fn func(ctx context.Context, tx T) error) error {
+		return begin(ctx, func(ctx context.Context, tx T) error {
+			if failed := fn(ctx, tx); failed != nil {
+				return failed
+			}
+			return errRehearsed
+		})
+	}
+	return g
+}
+
 // Allows reports whether p is held. The zero guard allows nothing.
 func (g Guard[P, R, T]) Allows(p P) bool { return g.allows != nil && g.allows(p) }
 
 func forbidden[P ~string](p P) error {
+	if p == "" {
+		return fault.New(fault.Forbidden, "You may not do this.")
+	}
 	return fault.Newf(fault.Forbidden, "You need the permission %s to do this.", string(p))
 }

@@ -1,0 +1,79 @@
+package helpdesk_test
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/storage"
+	"github.com/helpwright/helpwright/storage/events"
+	"github.com/helpwright/helpwright/storage/memblob"
+	"github.com/helpwright/helpwright/storage/memstore"
+)
+
+// Who changed what, newest first: what was deleted, and what the account is made of.
+func ExampleDesk_AuditLog() {
+	ctx := context.Background()
+	_, desk, mailbox := exampleDesk(ctx)
+	_, _ = desk.UpdateAccount(ctx, helpdesk.AccountUpdate{Name: "Acme", Languages: storage.Some([]string{"en", "de"})})
+	_, _ = desk.CreateConversation(ctx, helpdesk.ConversationInput{Channel: "email", To: "ada@example.com", Subject: "Your door"})
+	_ = desk.DeleteMailbox(ctx, mailbox.ID, true)
+	page, err := desk.AuditLog(ctx, helpdesk.AuditFilter{}, storage.PageRequest{Limit: 3})
+	for _, entry := range page.Items {
+		fmt.Println(entry.Action, entry.Subject)
+	}
+	fmt.Println(err)
+	// Output:
+	// mailbox.deleted 1
+	// conversation.deleted 1
+	// account.updated 1
+	// <nil>
+}
+
+// What happens in an account is followed as it happens; whoever comes back says what
+// they saw last and misses nothing.
+func ExampleDesk_Follow() {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	store, key := memstore.New(), storage.NewSecretKey()
+	hub, _ := events.New(events.Config{Log: store})
+	go func() { _ = hub.Run(ctx) }()
+	sealer, _ := storage.NewSealer(key)
+	svc, err := helpdesk.New(helpdesk.Config{Store: store, Blobs: memblob.New(), Sealer: sealer, SigningKey: key, Feed: hub})
+	if err != nil {
+		panic(err)
+	}
+	owner, _ := svc.Operator().CreateUser(ctx, helpdesk.UserInput{Email: "olga@example.org", Name: "Olga"})
+	account, _ := svc.Operator().CreateAccount(ctx, helpdesk.AccountInput{Name: "Acme"}, owner.ID)
+	desk, _ := svc.Desk(ctx, svc.As(owner.ID), account.ID)
+
+	seen, _ := desk.Follow(ctx, helpdesk.FollowInput{})
+	defer seen.Close()
+	_, _ = desk.CreateTag(ctx, helpdesk.TagInput{Name: "Urgent"})
+	news, err := seen.Next(ctx)
+	for _, e := range news {
+		fmt.Println(e.Type, e.Subject)
+	}
+	fmt.Println(err)
+	// Output:
+	// tag.created 1
+	// <nil>
+}
+
+// A password is changed by who knows the former one; it ends all other sessions.
+func ExampleAdmin_UpdateMe() {
+	ctx := context.Background()
+	svc, _, _ := exampleDesk(ctx)
+	user, _ := svc.Operator().CreateUser(ctx, helpdesk.UserInput{Email: "ben@example.org", Name: "Ben", Password: "a long sentence"})
+	admin, err := svc.Admin(ctx, svc.As(user.ID))
+	if err != nil {
+		panic(err)
+	}
+	_, err = admin.UpdateMe(ctx, helpdesk.UserUpdate{Password: "a longer sentence", CurrentPassword: "a guess"})
+	fmt.Println(err)
+	_, err = admin.UpdateMe(ctx, helpdesk.UserUpdate{Password: "a longer sentence", CurrentPassword: "a long sentence"})
+	fmt.Println(err)
+	// Output:
+	// Some fields are not right. (current_password: is not right)
+	// <nil>
+}
