@@ -74,8 +74,11 @@ func (x Exchange) Import(ctx context.Context, folder Site, opts Options) ([]Chan
 	}
 	plan := &importer{Exchange: x, ctx: ctx, s: s.clone(), opts: opts, folder: folder, was: s.folder, rehearsal: true}
 	plan.Editor = x.Editor.Rehearsal()
-	if err := plan.run(); err != nil || opts.DryRun {
-		return plan.changes, err
+	if err := plan.run(); err != nil {
+		return nil, err // nothing was changed
+	}
+	if opts.DryRun {
+		return plan.changes, nil
 	}
 	if len(s.unnamed) > 0 {
 		if err := x.Editor.SetExchangeKeys(ctx, s.unnamed); err != nil {
@@ -108,7 +111,6 @@ func (i *importer) run() error {
 		}
 	}
 	if len(i.problems) > 0 {
-		i.changes = nil
 		return i.problems.sorted()
 	}
 	return nil
@@ -165,13 +167,9 @@ func (i *importer) refused(path, source string, f *fault.Error) {
 	}
 }
 
-// named stores the key of something new.
-func (i *importer) named(kind kb.KeyKind, id int64, key string) error {
+// born notes the id of something new.
+func (i *importer) born(kind kb.KeyKind, id int64, key string) {
 	i.s.ids[kind][key], i.s.keys[kind][id] = id, key
-	if i.rehearsal {
-		return nil
-	}
-	return i.Editor.SetExchangeKeys(i.ctx, []kb.ExchangeKey{{Kind: kind, ID: id, Key: key}})
 }
 
 func (i *importer) site() error {
@@ -252,7 +250,7 @@ func (i *importer) upload(f File) error {
 		return err
 	}
 	defer func() { _ = content.Close() }() // it was only read
-	made, err := i.Editor.CreateFile(i.ctx, kb.FileUpload{Filename: f.Name, Content: content})
+	made, err := i.Editor.CreateFile(i.ctx, kb.FileUpload{Filename: f.Name, Content: content, ExchangeKey: f.Name})
 	if err != nil {
 		return err
 	}
@@ -260,7 +258,8 @@ func (i *importer) upload(f File) error {
 		i.outdated = append(i.outdated, old)
 	}
 	i.s.files[made.ID] = made
-	return i.named(kb.FileKey, made.ID, f.Name)
+	i.born(kb.FileKey, made.ID, f.Name)
+	return nil
 }
 
 func sameBytes(a, b File) (bool, error) {
@@ -292,7 +291,7 @@ func (i *importer) collections() error {
 		old, known := before[c.Key]
 		path := "collections/" + c.Key + "/index"
 		c.Texts = trimmed(c.Texts)
-		in := kb.CollectionInput{TextInput: named(c.SourceLocale, c.Texts, old.Texts), SortOrder: order(c.SortOrder)}
+		in := kb.CollectionInput{TextInput: named(c.SourceLocale, c.Texts, old.Texts), SortOrder: order(c.SortOrder), ExchangeKey: c.Key}
 		var fields differences
 		fields.texts(c.SourceLocale, old.SourceLocale, c.SortOrder, old.SortOrder, c.Texts, old.Texts)
 		var err error
@@ -301,10 +300,10 @@ func (i *importer) collections() error {
 			i.s.ids[kb.CollectionKey][c.Key] = unborn
 			err = i.change(Change{Create, path, nil}, c.SourceLocale, func() error {
 				made, err := i.Editor.CreateCollection(i.ctx, in)
-				if err != nil {
-					return err
+				if err == nil {
+					i.born(kb.CollectionKey, made.ID, c.Key)
 				}
-				return i.named(kb.CollectionKey, made.ID, c.Key)
+				return err
 			})
 		case len(fields) > 0:
 			err = i.change(Change{Update, path, fields}, c.SourceLocale, func() error {
@@ -327,6 +326,7 @@ func (i *importer) categories() error {
 		c.T.Texts = trimmed(c.T.Texts)
 		in := kb.CategoryInput{
 			TextInput: named(c.T.SourceLocale, c.T.Texts, old.T.Texts), CollectionID: i.s.ids[kb.CollectionKey][c.in], SortOrder: order(c.T.SortOrder),
+			ExchangeKey: c.T.Key,
 		}
 		var fields differences
 		fields.add("collection", c.in != old.in)
@@ -337,10 +337,10 @@ func (i *importer) categories() error {
 			i.s.ids[kb.CategoryKey][c.T.Key] = unborn
 			err = i.change(Change{Create, path, nil}, c.T.SourceLocale, func() error {
 				made, err := i.Editor.CreateCategory(i.ctx, in)
-				if err != nil {
-					return err
+				if err == nil {
+					i.born(kb.CategoryKey, made.ID, c.T.Key)
 				}
-				return i.named(kb.CategoryKey, made.ID, c.T.Key)
+				return err
 			})
 		case len(fields) > 0:
 			err = i.change(Change{Update, path, fields}, c.T.SourceLocale, func() error {
@@ -370,11 +370,13 @@ func (i *importer) articles() error {
 		case !known:
 			i.s.ids[kb.ArticleKey][a.T.Key] = unborn
 			err = i.change(Change{Create, path, nil}, live.SourceLocale, func() error {
-				made, err := i.Editor.CreateArticle(i.ctx, i.input(a.in, live, Version{}))
-				if err != nil {
-					return err
+				in := i.input(a.in, live, Version{})
+				in.ExchangeKey = a.T.Key
+				made, err := i.Editor.CreateArticle(i.ctx, in)
+				if err == nil {
+					i.born(kb.ArticleKey, made.Article.ID, a.T.Key)
 				}
-				return i.named(kb.ArticleKey, made.Article.ID, a.T.Key)
+				return err
 			})
 		case len(fields) > 0:
 			err = i.change(Change{Update, path, fields}, live.SourceLocale, func() error {

@@ -16,6 +16,7 @@ import (
 	"github.com/helpwright/helpwright/kb"
 	"github.com/helpwright/helpwright/kb/exchange"
 	"github.com/helpwright/helpwright/storage/bunstore"
+	"github.com/helpwright/helpwright/storage/fault"
 	"github.com/helpwright/helpwright/storage/memblob"
 	"github.com/helpwright/helpwright/storage/memstore"
 	"github.com/helpwright/helpwright/storage/storagetest/testenv"
@@ -215,5 +216,48 @@ site.yaml: visibility must be public or private`
 	site, err := x.Export(t.Context())
 	if err != nil || site.Name != "New" || len(site.Collections)+len(site.Files) > 0 {
 		t.Errorf("the site is %+v, %v", site, err)
+	}
+}
+
+// failing is a store that goes away after some transactions.
+type failing struct {
+	kb.Store
+	left int
+}
+
+func (f *failing) InTx(ctx context.Context, s kb.Scope, fn func(ctx context.Context, tx kb.Tx) error) error {
+	return f.Store.InTx(ctx, s, func(ctx context.Context, tx kb.Tx) error {
+		err := fn(ctx, tx)
+		if err != nil { // a rehearsal
+			return err
+		}
+		if f.left--; f.left < 0 {
+			return fault.New(fault.Unavailable, "The database is away.")
+		}
+		return nil
+	})
+}
+
+// An import that is cut off, wherever that is, is completed by another one.
+func TestImportCutOff(t *testing.T) {
+	t.Parallel()
+	for n := range 8 {
+		store := memstore.New()
+		x := newExchange(t, store)
+		site := x.Editor.SiteID()
+		whole := x
+		x.Service = x.Service.Bind(&failing{store.KB(), n})
+		editor, err := x.Service.Operator(t.Context(), site)
+		if err != nil {
+			t.Fatal(err)
+		}
+		x.Editor = editor
+		done, err := x.Import(t.Context(), library(), exchange.Options{})
+		if !errors.Is(err, kb.ErrUnavailable) || len(done) != n {
+			t.Errorf("after %d: %v %v", n, done, err)
+		}
+		if rest := imported(t, whole, library(), library(), exchange.Options{}); len(rest) != 8-n {
+			t.Errorf("after %d the rest is %q", n, rest)
+		}
 	}
 }
