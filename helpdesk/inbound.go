@@ -29,7 +29,9 @@ type InboundMail struct {
 	Source         string // "imap", "pop3", "smtp", "lmtp" or "replay"
 	Position       string // where the source had it; "" when a source has no positions
 	State          InboundState
-	Reason         string
+	Reason         string // why it was set aside, or what is to be said of how it was filed
+	UserID         int64  // who ignored it, at UpdatedAt; 0: nobody, or a rule
+	Note           string // of whom ignored it, at most 500 characters
 	Partial        bool   // the raw bytes are not the whole mail; replaying fetches it again
 	RawKey         string // blob of the raw mail; "" when it was deleted with its conversation
 	Size           int64  // bytes of the raw mail
@@ -95,46 +97,4 @@ func (d *Desk) OpenRaw(ctx context.Context, mailboxID, id int64) (io.ReadCloser,
 		return nil, err
 	}
 	return d.svc.cfg.Blobs.Get(ctx, m.RawKey)
-}
-
-// ReplayInbound files a quarantined or ignored mail once more, after what stood
-// against it was mended. Of which only a part is there, because it was cut or too
-// large, is fetched again first, in the background. One that is filed is a Conflict
-// fault. It needs mailboxes.connection.
-func (d *Desk) ReplayInbound(ctx context.Context, mailboxID, id int64) (InboundMail, error) {
-	begin, err := d.guard.Write(MailboxesConnection)
-	if err != nil {
-		return InboundMail{}, err
-	}
-	var m InboundMail
-	err = begin(ctx, func(ctx context.Context, tx Tx) error {
-		if m, err = tx.InboundForUpdate(ctx, id); err != nil {
-			return err
-		}
-		switch {
-		case m.MailboxID != mailboxID:
-			return fault.Missing("mail", id)
-		case m.State == InboundFiled:
-			return fault.New(fault.Conflict, "The mail is filed already.")
-		case m.RawKey == "":
-			return fault.New(fault.Conflict, "The raw mail is not kept any more.")
-		}
-		m.UpdatedAt = d.svc.now()
-		if m.Partial && m.State == InboundQuarantined {
-			m.Reason = "it is being fetched again"
-			if err := tx.UpdateInbound(ctx, &m); err != nil {
-				return err
-			}
-			return tx.Enqueue(ctx, storage.Job{Kind: JobRefetchMail, AccountID: d.scope.AccountID, Subject: id, RunAt: m.UpdatedAt})
-		}
-		m.State, m.Reason = InboundReceived, ""
-		if err := tx.UpdateInbound(ctx, &m); err != nil {
-			return err
-		}
-		if err := tx.Enqueue(ctx, storage.Job{Kind: JobFileMail, AccountID: d.scope.AccountID, Subject: mailboxID, RunAt: m.UpdatedAt}); err != nil {
-			return err
-		}
-		return d.emit(ctx, tx, "mail.replayed", m.ID, m.MailboxID)
-	})
-	return m, err
 }

@@ -19,12 +19,20 @@ import (
 type failure struct {
 	ID         int64   `json:"id"`
 	State      string  `json:"state" enum:"received,filed,ignored,quarantined"`
-	Reason     string  `json:"reason"`
+	Reason     string  `json:"reason" description:"Why it could not be imported, or was ignored by a rule."`
 	Source     string  `json:"source"`
+	IsPartial  bool    `json:"is_partial" description:"The raw mail is only a part of the mail; replaying fetches it again."`
 	Size       int64   `json:"size" description:"Bytes of the raw mail."`
 	MessageID  *string `json:"message_id"`
 	ReceivedAt Time    `json:"received_at"`
-	URL        *string `json:"url" description:"The raw mail; null when it was deleted with its conversation."`
+	UpdatedAt  Time    `json:"updated_at" description:"When it got into its state."`
+	IgnoredBy  *int64  `json:"ignored_by_id" description:"User who ignored it; null when a rule did."`
+	Note       *string `json:"note" description:"Of whom ignored it."`
+
+	ConversationID *int64 `json:"conversation_id" description:"That it was imported into; null when it was not, or is gone."`
+	InteractionID  *int64 `json:"interaction_id"`
+
+	URL *string `json:"url" description:"The raw mail; null when it was deleted with its conversation."`
 }
 
 type failureList struct {
@@ -43,6 +51,16 @@ func (in *failureList) CheckInput(problem func(field, text string)) {
 type failureID struct {
 	MailboxID int64 `path:"mailbox_id"`
 	FailureID int64 `path:"failure_id"`
+}
+
+type failureIgnore struct {
+	failureID
+	Note string `json:"note" maxLength:"500" description:"Why, for the other members."`
+}
+
+// replayOrder tells what a replay of all is about.
+type replayOrder struct {
+	Mails int64 `json:"mails" description:"How many are replayed, in the background."`
 }
 
 // among refuses a value that is not one of the known.
@@ -82,9 +100,15 @@ func (a *api) addInbound(t *Table) {
 	const path = mailboxPath + "/failures"
 	HandlePage(t, a.desk, Operation{
 		ID: "listFailures", Method: http.MethodGet, Path: path, Tag: "Mailboxes",
-		Summary:     "List mails that could not be imported",
-		Description: "Newest first. Nothing that reached the mailbox is lost: it can be read raw and replayed. Needs mailboxes.connection.",
+		Summary: "List mails that could not be imported",
+		Description: "Newest first; with state=ignored, those that were set aside. Nothing that reached the mailbox is lost: it can be " +
+			"read raw and replayed. How many there are, the mailbox's status tells. Needs mailboxes.connection.",
 	}, a.listFailures)
+	Handle(t, a.desk, Operation{
+		ID: "getFailure", Method: http.MethodGet, Path: path + "/{failure_id}", Tag: "Mailboxes",
+		Summary:     "Retrieve what became of a received mail",
+		Description: "Of one in any state. Needs mailboxes.connection.",
+	}, a.getFailure)
 	HandleContent(t, a.desk, Operation{
 		ID: "getRawMail", Method: http.MethodGet, Path: path + "/{failure_id}/raw", Tag: "Mailboxes",
 		Summary:     "Download a received mail as it came",
@@ -92,9 +116,22 @@ func (a *api) addInbound(t *Table) {
 	}, a.getRawMail)
 	Handle(t, a.desk, Operation{
 		ID: "replayMail", Method: http.MethodPost, Path: path + "/{failure_id}/replay", Tag: "Mailboxes",
-		Summary:     "Import a mail once more",
-		Description: "After what stood against it was mended. 409 for one that was imported. Needs mailboxes.connection.",
+		Summary: "Import a mail once more",
+		Description: "After what stood against it was mended; also takes back that it was ignored. A mail of which only a part is there is " +
+			"fetched again first. 409 for one that was imported. Needs mailboxes.connection.",
 	}, a.replayMail)
+	Handle(t, a.desk, Operation{
+		ID: "ignoreMail", Method: http.MethodPost, Path: path + "/{failure_id}/ignore", Tag: "Mailboxes",
+		Summary: "Ignore a mail that could not be imported",
+		Description: "It is kept, and listed with state=ignored; a replay takes it back. One that is ignored already stays as it is. 409 for " +
+			"one that was imported or waits to be. Needs mailboxes.connection.",
+	}, a.ignoreMail)
+	Handle(t, a.desk, Operation{
+		ID: "replayMails", Method: http.MethodPost, Path: path + "/replay", Tag: "Mailboxes", Status: http.StatusAccepted,
+		Summary: "Import all mails once more that could not be imported",
+		Description: "Those that are quarantined now, in the background; the answer says how many. What cannot be imported this time " +
+			"either is listed again, with its new reason. Asking twice does nothing twice. Needs mailboxes.connection.",
+	}, a.replayMails)
 }
 
 func (a *api) listFailures(ctx context.Context, d *helpdesk.Desk, in failureList) (storage.Page[failure], error) {
@@ -107,6 +144,21 @@ func (a *api) listFailures(ctx context.Context, d *helpdesk.Desk, in failureList
 	}
 	page, err := d.InboundMails(ctx, filter, in.Request())
 	return mapPage(page, func(m helpdesk.InboundMail) failure { return a.showFailure(d, m) }), err
+}
+
+func (a *api) getFailure(ctx context.Context, d *helpdesk.Desk, in failureID) (failure, error) {
+	m, err := d.InboundMail(ctx, in.MailboxID, in.FailureID)
+	return a.showFailure(d, m), err
+}
+
+func (a *api) ignoreMail(ctx context.Context, d *helpdesk.Desk, in failureIgnore) (failure, error) {
+	m, err := d.IgnoreInbound(ctx, in.MailboxID, in.FailureID, in.Note)
+	return a.showFailure(d, m), err
+}
+
+func (a *api) replayMails(ctx context.Context, d *helpdesk.Desk, in mailboxID) (replayOrder, error) {
+	n, err := d.ReplayMailbox(ctx, in.MailboxID)
+	return replayOrder{Mails: n}, err
 }
 
 func (a *api) getRawMail(ctx context.Context, d *helpdesk.Desk, in failureID) (Content, error) {
@@ -139,7 +191,8 @@ func (a *api) replayMail(ctx context.Context, d *helpdesk.Desk, in failureID) (f
 func (a *api) showFailure(d *helpdesk.Desk, m helpdesk.InboundMail) failure {
 	out := failure{
 		ID: m.ID, State: string(m.State), Reason: m.Reason, Source: m.Source, Size: m.Size,
-		MessageID: textOrNull(m.MessageID), ReceivedAt: Time(m.ReceivedAt),
+		MessageID: textOrNull(m.MessageID), ReceivedAt: Time(m.ReceivedAt), UpdatedAt: Time(m.UpdatedAt), IsPartial: m.Partial,
+		IgnoredBy: idOrNull(m.UserID), Note: textOrNull(m.Note), ConversationID: idOrNull(m.ConversationID), InteractionID: idOrNull(m.InteractionID),
 	}
 	if m.RawKey != "" {
 		url := fmt.Sprintf("%s/accounts/%d/mailboxes/%d/failures/%d/raw", a.base, d.AccountID(), m.MailboxID, m.ID)

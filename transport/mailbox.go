@@ -109,6 +109,14 @@ type mailboxStatus struct {
 	LastError     *string `json:"last_error"`
 	NeedsReauth   bool    `json:"needs_reauth" description:"The server or the token endpoint refuses the credentials: nothing is fetched until others are set."`
 	UpdatedAt     *Time   `json:"updated_at" description:"Null: nothing was fetched yet."`
+
+	Counts mailCounts `json:"counts" description:"Received mails that were not imported."`
+}
+
+type mailCounts struct {
+	Received    int64 `json:"received" description:"They wait to be imported."`
+	Quarantined int64 `json:"quarantined" description:"They could not be imported, see the list of failures."`
+	Ignored     int64 `json:"ignored"`
 }
 
 func (a *api) addMailboxes(t *Table) {
@@ -188,9 +196,14 @@ func (a *api) deleteMailbox(ctx context.Context, d *helpdesk.Desk, in mailboxDel
 
 func (a *api) getMailboxStatus(ctx context.Context, d *helpdesk.Desk, in mailboxID) (mailboxStatus, error) {
 	s, err := d.FetchStatus(ctx, in.MailboxID)
+	if err != nil {
+		return mailboxStatus{}, err
+	}
+	counts, err := d.InboundCounts(ctx, in.MailboxID)
 	return mailboxStatus{
 		Connected: s.Connected, LastSuccessAt: TimePtr(&s.LastSuccessAt), LastErrorAt: TimePtr(&s.LastErrorAt),
 		LastError: textOrNull(s.LastError), NeedsReauth: s.NeedsReauth, UpdatedAt: TimePtr(&s.UpdatedAt),
+		Counts: mailCounts(counts),
 	}, err
 }
 

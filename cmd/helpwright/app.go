@@ -226,6 +226,7 @@ func (a *app) jobs() (*jobs.Runner, error) {
 		Handlers: map[string]jobs.Handler{
 			helpdesk.JobRefetchMail: {Func: again.Refetch, Workers: 2, MaxAttempts: 10},
 			helpdesk.JobBackfill:    {Func: again.Backfill, Workers: 2, MaxAttempts: 20},
+			helpdesk.JobReplayMail:  {Func: a.service.ReplayMails, Workers: 2, MaxAttempts: 20},
 			helpdesk.JobFileMail:    {Func: filer.Handle, Workers: 4, MaxAttempts: patient},
 			helpdesk.JobSendMail:    {Func: sender.Handle, Workers: 8, MaxAttempts: patient},
 			helpdesk.JobPurgeBlobs:  {Func: a.service.PurgeBlobs, Workers: 1, MaxAttempts: patient},

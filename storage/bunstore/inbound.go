@@ -2,7 +2,9 @@ package bunstore
 
 import (
 	"context"
+	"maps"
 	"slices"
+	"time"
 
 	"github.com/uptrace/bun"
 
@@ -20,6 +22,8 @@ type inboundRow struct {
 	Position       string
 	State          string
 	Reason         string
+	UserID         int64
+	Note           string
 	Partial        bool
 	RawKey         string
 	Size           int64
@@ -35,7 +39,7 @@ type inboundRow struct {
 func (r *inboundRow) mail() helpdesk.InboundMail {
 	return helpdesk.InboundMail{
 		ID: r.ID, MailboxID: r.MailboxID, Source: r.Source, Position: r.Position,
-		State: helpdesk.InboundState(r.State), Reason: r.Reason, Partial: r.Partial, RawKey: r.RawKey, Size: r.Size,
+		State: helpdesk.InboundState(r.State), Reason: r.Reason, UserID: r.UserID, Note: r.Note, Partial: r.Partial, RawKey: r.RawKey, Size: r.Size,
 		MessageID: r.MessageID, Identity: empty(r.Identity), ConversationID: r.ConversationID,
 		InteractionID: r.InteractionID, Authentication: r.Authentication.Of, ReceivedAt: timeOf(r.ReceivedAt), UpdatedAt: timeOf(r.UpdatedAt),
 	}
@@ -44,7 +48,7 @@ func (r *inboundRow) mail() helpdesk.InboundMail {
 func inboundRowOf(account int64, m *helpdesk.InboundMail) inboundRow {
 	return inboundRow{
 		ID: m.ID, AccountID: account, MailboxID: m.MailboxID, Source: m.Source, Position: m.Position,
-		State: string(m.State), Reason: m.Reason, Partial: m.Partial, RawKey: m.RawKey, Size: m.Size,
+		State: string(m.State), Reason: m.Reason, UserID: m.UserID, Note: m.Note, Partial: m.Partial, RawKey: m.RawKey, Size: m.Size,
 		MessageID: m.MessageID, Identity: empty(m.Identity), ConversationID: m.ConversationID,
 		InteractionID: m.InteractionID, Authentication: object[helpdesk.MailAuthentication]{m.Authentication}, ReceivedAt: micros(m.ReceivedAt), UpdatedAt: micros(m.UpdatedAt),
 	}
@@ -116,6 +120,23 @@ func (r reader) InboundPositions(ctx context.Context, mailboxID int64, source st
 	return found, failure(ctx, err, "mail", 0)
 }
 
+// InboundCounts implements [helpdesk.LedgerReader].
+func (r reader) InboundCounts(ctx context.Context, mailboxID int64) (counts helpdesk.InboundCounts, err error) {
+	of := map[helpdesk.InboundState]*int64{
+		helpdesk.InboundReceived: &counts.Received, helpdesk.InboundQuarantined: &counts.Quarantined, helpdesk.InboundIgnored: &counts.Ignored,
+	}
+	var rows []struct {
+		State helpdesk.InboundState
+		Count int64
+	}
+	err = r.selects((*inboundRow)(nil)).Column("state").ColumnExpr("COUNT(*) AS count").ApplyQueryBuilder(r.ledgerInScope).
+		Where("mailbox_id = ?", mailboxID).Where("state IN (?)", bun.List(slices.Collect(maps.Keys(of)))).Group("state").Scan(ctx, &rows)
+	for _, row := range rows {
+		*of[row.State] = row.Count
+	}
+	return counts, failure(ctx, err, "mail", 0)
+}
+
 // position is what no two mails share, unless Position is empty.
 type position struct {
 	mailbox          int64
@@ -175,6 +196,19 @@ func (w writer) UpdateInbound(ctx context.Context, m *helpdesk.InboundMail) erro
 	row := inboundRowOf(w.scope.AccountID, m)
 	res, err := w.updates(&row).ApplyQueryBuilder(w.ledgerInScope).Where("id = ?", m.ID).Exec(ctx)
 	return changed(ctx, res, err, "mail", m.ID)
+}
+
+// SetInboundState implements [helpdesk.LedgerWriter].
+func (w writer) SetInboundState(ctx context.Context, ids []int64, from, to helpdesk.InboundState, at time.Time) ([]int64, error) {
+	if len(ids) == 0 {
+		return nil, w.requireAccount(ctx)
+	}
+	var changed []int64
+	err := w.updates((*inboundRow)(nil)).Err(checkText(string(from), string(to))).Set("state = ?", to).Set("updated_at = ?", micros(at)).
+		Set("reason = ''").Set("note = ''").Set("user_id = 0").ApplyQueryBuilder(w.ledgerInScope).
+		Where("id IN (?)", bun.List(ids)).Where("state = ?", from).Returning("id").Scan(ctx, &changed)
+	slices.Sort(changed)
+	return changed, failure(ctx, err, "mail", 0)
 }
 
 // entomb makes tombstones of the ledger rows whose column names one of ids.

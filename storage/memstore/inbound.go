@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"slices"
+	"time"
 
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/storage"
@@ -58,6 +59,20 @@ func (r reader) InboundPositions(ctx context.Context, mailboxID int64, source st
 		}
 		slices.Sort(found)
 		return found, nil
+	})
+}
+
+func (r reader) InboundCounts(ctx context.Context, mailboxID int64) (helpdesk.InboundCounts, error) {
+	return query(ctx, r.src, func(db *data) (counts helpdesk.InboundCounts, err error) {
+		of := map[helpdesk.InboundState]*int64{
+			helpdesk.InboundReceived: &counts.Received, helpdesk.InboundQuarantined: &counts.Quarantined, helpdesk.InboundIgnored: &counts.Ignored,
+		}
+		for _, m := range db.ledger.all(r.scope.AccountID) {
+			if n := of[m.State]; n != nil && m.MailboxID == mailboxID && sees(r.scope, mailboxID) {
+				*n++
+			}
+		}
+		return counts, nil
 	})
 }
 
@@ -126,6 +141,21 @@ func (t tx) UpdateInbound(ctx context.Context, m *helpdesk.InboundMail) error {
 		}
 		return db.ledger.update(t.scope.AccountID, m.ID, m)
 	})
+}
+
+func (t tx) SetInboundState(ctx context.Context, ids []int64, from, to helpdesk.InboundState, at time.Time) ([]int64, error) {
+	var changed []int64
+	err := t.write(ctx, func(db *data) error {
+		for _, m := range db.ledger.where(t.scope.AccountID, func(m *helpdesk.InboundMail) bool {
+			return slices.Contains(ids, m.ID) && sees(t.scope, m.MailboxID) && m.State == from
+		}) {
+			m.State, m.UpdatedAt, m.Reason, m.Note, m.UserID = to, at.UTC().Truncate(time.Microsecond), "", "", 0
+			db.ledger.set(t.scope.AccountID, m.ID, &m)
+			changed = append(changed, m.ID)
+		}
+		return nil
+	})
+	return changed, err
 }
 
 func (t tx) InboundForUpdate(ctx context.Context, id int64) (helpdesk.InboundMail, error) {

@@ -79,6 +79,7 @@ func (g *generator) directory() operation {
 		{method: "MailboxesToFetch", args: []any{ordered{g.from(seek, "Mailbox"), "Mailbox"}}},
 		{method: "HasUsers"},
 		g.peopleDirectory(seek),
+		{method: oneOf(g, []string{"WebhookBacklog", "AccountsWithWebhooks"}), args: []any{ordered{g.from(seek, "Account"), "Account"}}},
 	})
 }
 
@@ -97,6 +98,7 @@ func (g *generator) from(seek storage.Seek, noun string) storage.Seek {
 func conversationID(c helpdesk.Conversation) int64 { return c.ID }
 func interactionID(i helpdesk.Interaction) int64   { return i.ID }
 func mailboxID(m helpdesk.Mailbox) int64           { return m.ID }
+func mailID(m helpdesk.InboundMail) int64          { return m.ID }
 func customerID(c helpdesk.Customer) int64         { return c.ID }
 
 // either is a row that is seen, or rarely any one.
@@ -151,6 +153,7 @@ func (g *generator) read(seen content) operation {
 		{method: "BlobKeys", args: []any{some(g, "Conversation", seen.Conversations, conversationID)}},
 		{method: "InboundMail", args: []any{g.either("InboundMail", mail.ID)}},
 		{method: "InboundMails", args: []any{helpdesk.InboundFilter{States: g.states()}, ordered{g.from(seek, "InboundMail"), "InboundMail"}}},
+		{method: "InboundCounts", args: []any{mailbox}},
 		{method: "InboundByIdentity", args: []any{mailbox, mail.Identity}},
 		{method: "InboundPositions", args: []any{mailbox, "imap", []string{mail.Position, oneOf(g, seen.Mails).Position, "", "nowhere"}}},
 		{method: "Domain", args: []any{g.either("Domain", oneOf(g, seen.Domains).ID)}},
@@ -168,7 +171,7 @@ func (g *generator) read(seen content) operation {
 		{method: "Events", args: []any{helpdesk.EventFilter{Types: g.eventTypes()}, storage.Seek{Desc: seek.Desc, From: &storage.Position{ID: int64(g.IntN(9))}, Limit: seek.Limit}}},
 		{method: "LastEvent"},
 		{method: "MergedInto", args: []any{one64("Conversation", g.any("Conversation"))}},
-		g.readSuppression(seen, seek), g.readTraffic(seen),
+		g.readSuppression(seen, seek), g.readTraffic(seen), g.readWebhook(seen, seek), g.readWebhook(seen, seek),
 		{method: "Correspondence", args: []any{conversation, g.keys(seen), ordered{g.from(seek, "Interaction"), "Interaction"}}},
 		{method: "LastCorrespondence", args: []any{some(g, "Conversation", seen.Conversations, conversationID), g.keys(seen)}},
 		{method: "PortalKey", args: []any{g.either("PortalKey", oneOf(g, seen.PortalKeys).ID)}},
@@ -260,8 +263,10 @@ func (g *generator) write(seen content) operation {
 		return g.writeCustomer(seen)
 	case p < 56:
 		return g.writeConversation(seen)
-	case p < 82:
+	case p < 79:
 		return g.writeInteraction(seen)
+	case p < 82:
+		return g.writeWebhook(seen)
 	case p < 88:
 		return g.writeLedger(seen)
 	case p < 93:
@@ -509,14 +514,16 @@ func (g *generator) writeLedger(seen content) operation {
 	n := g.next()
 	m := helpdesk.InboundMail{MailboxID: oneOf(g, seen.Mailboxes).ID, Source: "imap", Position: oneOf(g, []string{"", fmt.Sprint("p", n)}),
 		State: oneOf(g, []helpdesk.InboundState{helpdesk.InboundReceived, helpdesk.InboundFiled, helpdesk.InboundIgnored}), Reason: g.text(), RawKey: fmt.Sprint("raw", n),
-		Size: g.Int64(), MessageID: g.text(), Authentication: helpdesk.MailAuthentication{SPF: helpdesk.AuthCheck{Domain: g.text()}}, ReceivedAt: g.time(false), UpdatedAt: g.time(false)}
+		Size: g.Int64(), UserID: oneOf(g, g.pool["User"]), Note: g.text(), MessageID: g.text(), Authentication: helpdesk.MailAuthentication{SPF: helpdesk.AuthCheck{Domain: g.text()}}, ReceivedAt: g.time(false), UpdatedAt: g.time(false)}
 	if g.IntN(3) > 0 {
 		m.Identity = fmt.Append(nil, "\x00\xff", n)
 	}
 	if interaction.ID != 0 && g.IntN(2) == 0 {
 		m.InteractionID, m.ConversationID = interaction.ID, interaction.ConversationID
 	}
-	switch g.IntN(6) {
+	switch g.IntN(7) {
+	case 6:
+		return operation{method: "SetInboundState", args: []any{some(g, "InboundMail", seen.Mails, mailID), m.State, helpdesk.InboundQuarantined, g.time(false)}}
 	case 0:
 		return operation{method: "InboundForUpdate", args: []any{g.either("InboundMail", old.ID)}}
 	case 1, 2:

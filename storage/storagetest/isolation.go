@@ -57,7 +57,8 @@ type writeProbeOf[T any] struct {
 func untouchable() []string {
 	return []string{"DeleteAccount", "TakeNumber", "InsertRole", "InsertMembership", "InsertMailbox", "InsertCustomer", "Enqueue", "Emit",
 		"InsertDomain", "InsertTag", "InsertView", "LockAccount", "InsertInvitation", "InsertPortalKey",
-		"InsertSuppression", "InsertAudit"}
+		"InsertSuppression", "InsertAudit",
+		"InsertWebhook", "WebhookCursorForUpdate", "StartWebhookCursor", "SaveWebhookCursor", "DeleteWebhookCursor"}
 }
 
 func testProbesComplete(t *testing.T, _ Backend) {
@@ -172,6 +173,10 @@ func readProbes() map[string]readProbe {
 		"InboundPositions": {ofMailbox, false, func(ctx context.Context, r r, v *world) (any, error) {
 			return answer(r.InboundPositions(ctx, v.mailbox.ID, v.mail.Source, []string{v.mail.Position}))
 		}},
+		"InboundCounts": {ofMailbox, false, func(ctx context.Context, r r, v *world) (any, error) {
+			counts, err := r.InboundCounts(ctx, v.mailbox.ID)
+			return nonZero(counts, v), err
+		}},
 		"InboundByIdentity": {ofMailbox, true, func(ctx context.Context, r r, v *world) (any, error) {
 			return answer(r.InboundByIdentity(ctx, v.mailbox.ID, v.mail.Identity))
 		}},
@@ -182,6 +187,7 @@ func readProbes() map[string]readProbe {
 	maps.Copy(probes, suppressionReads())
 	maps.Copy(probes, portalReads())
 	maps.Copy(probes, auditReads())
+	maps.Copy(probes, webhookReads())
 	return probes
 }
 
@@ -294,6 +300,10 @@ func writeProbes() map[string]writeProbe {
 			m.Reason = "stolen"
 			return tx.UpdateInbound(ctx, &m)
 		}},
+		"SetInboundState": {quiet: true, call: func(ctx context.Context, tx tx, v *world) error {
+			_, err := tx.SetInboundState(ctx, []int64{v.mail.ID}, v.mail.State, helpdesk.InboundReceived, at(50))
+			return err
+		}},
 		"InboundForUpdate": {call: func(ctx context.Context, tx tx, v *world) error {
 			_, err := tx.InboundForUpdate(ctx, v.mail.ID)
 			return err
@@ -305,6 +315,7 @@ func writeProbes() map[string]writeProbe {
 	maps.Copy(probes, searchProbes())
 	maps.Copy(probes, suppressionWrites())
 	maps.Copy(probes, portalWrites())
+	maps.Copy(probes, webhookWrites())
 	return probes
 }
 

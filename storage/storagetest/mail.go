@@ -12,6 +12,7 @@ import (
 func mailTests() []testCase {
 	return []testCase{
 		{"Ledger", testLedger},
+		{"LedgerStates", testLedgerStates},
 		{"Tombstones", testTombstones},
 		{"BlobKeys", testBlobKeys},
 		{"Participants", testParticipants},
@@ -50,6 +51,43 @@ func testLedger(t *testing.T, b Backend) {
 	if err == nil {
 		t.Error("a mail was found in a mailbox it is not in")
 	}
+}
+
+func testLedgerStates(t *testing.T, b Backend) {
+	w := newWorld(t, b)
+	states := []helpdesk.InboundState{helpdesk.InboundQuarantined, helpdesk.InboundIgnored, helpdesk.InboundQuarantined, helpdesk.InboundReceived, helpdesk.InboundQuarantined}
+	rows := make([]*helpdesk.InboundMail, len(states))
+	for i, state := range states {
+		m := w.newMail(fmt.Sprint("state", i))
+		m.State, m.Identity = state, nil
+		rows[i] = &m
+	}
+	rows[4].MailboxID = w.empty.ID
+	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.InsertInbound(ctx, rows) })
+	counts := func(mailbox int64) helpdesk.InboundCounts {
+		got, err := w.in().InboundCounts(t.Context(), mailbox)
+		ok(t, err)
+		return got
+	}
+	same(t, "counts", helpdesk.InboundCounts{Received: 1, Quarantined: 2, Ignored: 2}, counts(w.mailbox.ID))
+	same(t, "counts of the other mailbox", helpdesk.InboundCounts{Quarantined: 1}, counts(w.empty.ID))
+	same(t, "counts of none", helpdesk.InboundCounts{}, counts(nobody))
+	set := func(ids ...int64) (changed []int64) {
+		w.tx(t, func(ctx context.Context, tx helpdesk.Tx) (err error) {
+			changed, err = tx.SetInboundState(ctx, ids, helpdesk.InboundQuarantined, helpdesk.InboundReceived, at(44))
+			return err
+		})
+		return changed
+	}
+	all := []int64{rows[4].ID, w.mail.ID, rows[3].ID, nobody, rows[1].ID, rows[0].ID}
+	same(t, "changed", []int64{rows[0].ID, rows[4].ID}, set(all...))
+	same(t, "changed again", []int64{}, set(all...))
+	same(t, "changed of none", []int64{}, set())
+	same(t, "counts afterwards", helpdesk.InboundCounts{Received: 2, Quarantined: 1, Ignored: 2}, counts(w.mailbox.ID))
+	want := *rows[0]
+	want.State, want.Reason, want.UserID, want.Note, want.UpdatedAt = helpdesk.InboundReceived, "", 0, "", at(44)
+	one(t, "changed mail", want, w.in().InboundMail, want.ID)
+	one(t, "mail left alone", *rows[1], w.in().InboundMail, rows[1].ID)
 }
 
 func testTombstones(t *testing.T, b Backend) {

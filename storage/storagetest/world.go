@@ -51,6 +51,8 @@ type world struct {
 
 	suppression helpdesk.Suppression
 	portalKey   helpdesk.PortalKey
+	webhook     helpdesk.Webhook
+	hooked      helpdesk.WebhookDelivery
 	audit       helpdesk.AuditEntry
 }
 
@@ -130,7 +132,8 @@ func newWorld(t *testing.T, b Backend) *world {
 		}
 		w.delivery = d[0]
 		w.mail = w.newMail("1")
-		w.mail.State, w.mail.ConversationID, w.mail.InteractionID = helpdesk.InboundFiled, w.conversation.ID, w.question.ID
+		w.mail.State, w.mail.ConversationID, w.mail.InteractionID = helpdesk.InboundIgnored, // so that it is counted; to a store all states are alike
+			w.conversation.ID, w.question.ID
 		if err := tx.InsertInbound(ctx, []*helpdesk.InboundMail{&w.mail}); err != nil {
 			return err
 		}
@@ -156,6 +159,9 @@ func newWorld(t *testing.T, b Backend) *world {
 			return err
 		}
 		if err := w.organise(ctx, tx); err != nil {
+			return err
+		}
+		if err := w.hook(ctx, tx); err != nil {
 			return err
 		}
 		w.suppression = w.newSuppression("gone")
@@ -239,7 +245,7 @@ func (w *world) newDelivery(i helpdesk.Interaction) helpdesk.Delivery {
 
 func (w *world) newMail(position string) helpdesk.InboundMail {
 	return helpdesk.InboundMail{MailboxID: w.mailbox.ID, Source: "imap", Position: "INBOX/7/" + position + "/" + w.mark, State: helpdesk.InboundReceived,
-		Reason: "none " + w.mark, Partial: true, RawKey: "raw/" + w.mark + "/" + position, Size: 1 << 33, MessageID: "m" + position + "@" + w.mark,
+		Reason: "none " + w.mark, UserID: w.user.ID, Note: "note " + w.mark, Partial: true, RawKey: "raw/" + w.mark + "/" + position, Size: 1 << 33, MessageID: "m" + position + "@" + w.mark,
 		Identity: []byte("identity\x00\xff" + position + w.mark), Authentication: w.authentication("intake"), ReceivedAt: base, UpdatedAt: at(1)}
 }
 
@@ -287,6 +293,8 @@ type content struct {
 	Suppressions  []helpdesk.Suppression
 	PortalKeys    []helpdesk.PortalKey
 	Audit         []helpdesk.AuditEntry
+	Webhooks      []helpdesk.Webhook
+	Hooked        []helpdesk.WebhookDelivery
 }
 
 // content reads everything in the account.
@@ -381,6 +389,13 @@ func (c *content) readMore(ctx context.Context, r helpdesk.Reader, note func(wha
 	note("PortalKeys", e)
 	c.Audit, e = r.AuditLog(ctx, helpdesk.AuditFilter{}, all())
 	note("AuditLog", e)
+	c.Webhooks, e = r.Webhooks(ctx, all())
+	note("Webhooks", e)
+	for _, w := range c.Webhooks {
+		hooked, e := r.WebhookDeliveries(ctx, helpdesk.WebhookDeliveryFilter{WebhookID: w.ID}, all())
+		note("WebhookDeliveries", e)
+		c.Hooked = append(c.Hooked, hooked...)
+	}
 }
 
 // log reads the account's events.

@@ -1,0 +1,47 @@
+package helpdesk_test
+
+import (
+	"context"
+	"fmt"
+	"log"
+
+	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/storage"
+	"github.com/helpwright/helpwright/storage/memblob"
+	"github.com/helpwright/helpwright/storage/memstore"
+)
+
+// What could not be imported is listed, read, ignored or imported once more.
+func ExampleDesk_ReplayMailbox() {
+	ctx, key := context.Background(), storage.NewSecretKey()
+	sealer, err := storage.NewSealer(key)
+	if err != nil {
+		log.Fatal(err)
+	}
+	svc, err := helpdesk.New(helpdesk.Config{Store: memstore.New(), Blobs: memblob.New(), Sealer: sealer, SigningKey: key})
+	if err != nil {
+		log.Fatal(err)
+	}
+	owner, _ := svc.Operator().CreateUser(ctx, helpdesk.UserInput{Email: "olga@example.org"})
+	account, _ := svc.Operator().CreateAccount(ctx, helpdesk.AccountInput{Name: "Acme"}, owner.ID)
+	desk, _ := svc.Desk(ctx, svc.As(owner.ID), account.ID)
+	mailbox, _ := desk.CreateMailbox(ctx, helpdesk.MailboxInput{Email: storage.Some("support@example.org")})
+
+	// A source hands in three mails that the filer cannot read.
+	mails := []helpdesk.RawMail{{Raw: []byte("spam")}, {Raw: []byte("a question")}, {Raw: []byte("an answer")}}
+	if err := svc.Intake().Take(ctx, account.ID, mailbox.ID, "smtp", mails, nil); err != nil {
+		log.Fatal(err)
+	}
+	for id := range int64(3) {
+		_ = svc.Intake().Quarantine(ctx, account.ID, id+1, "nested deeper than 50")
+	}
+
+	_, _ = desk.IgnoreInbound(ctx, mailbox.ID, 1, "Spam.")
+	n, err := desk.ReplayMailbox(ctx, mailbox.ID) // a job of kind JobReplayMail does it
+	fmt.Println(n, err)
+	counts, err := desk.InboundCounts(ctx, mailbox.ID)
+	fmt.Printf("%+v %v\n", counts, err)
+	// Output:
+	// 2 <nil>
+	// {Received:0 Quarantined:2 Ignored:1} <nil>
+}

@@ -1,0 +1,223 @@
+package helpdesk
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/helpwright/helpwright/storage"
+	"github.com/helpwright/helpwright/storage/fault"
+)
+
+// InboundCounts is how many mails of a ledger are not filed.
+type InboundCounts struct {
+	Received    int64 // they wait to be filed
+	Quarantined int64
+	Ignored     int64
+}
+
+// InboundCounts counts the mails of a mailbox that are not filed. It needs
+// mailboxes.connection.
+func (d *Desk) InboundCounts(ctx context.Context, mailboxID int64) (InboundCounts, error) {
+	r, err := d.guard.Read(MailboxesConnection)
+	if err != nil {
+		return InboundCounts{}, err
+	}
+	if _, err := r.Mailbox(ctx, mailboxID); err != nil {
+		return InboundCounts{}, err
+	}
+	return r.InboundCounts(ctx, mailboxID)
+}
+
+// inboundIn locks a row of a mailbox's ledger.
+func inboundIn(ctx context.Context, tx Tx, mailboxID, id int64) (InboundMail, error) {
+	m, err := tx.InboundForUpdate(ctx, id)
+	if err == nil && m.MailboxID != mailboxID {
+		err = fault.Missing("mail", id)
+	}
+	if err != nil {
+		return InboundMail{}, err
+	}
+	return m, nil
+}
+
+// ReplayInbound files a quarantined or ignored mail once more, after what stood
+// against it was mended. Of which only a part is there, because it was cut or too
+// large, is fetched again first, in the background. One that waits to be filed stays
+// as it is; one that is filed is a Conflict fault. It needs mailboxes.connection.
+func (d *Desk) ReplayInbound(ctx context.Context, mailboxID, id int64) (InboundMail, error) {
+	begin, err := d.guard.Write(MailboxesConnection)
+	if err != nil {
+		return InboundMail{}, err
+	}
+	var m InboundMail
+	err = begin(ctx, func(ctx context.Context, tx Tx) error {
+		if m, err = inboundIn(ctx, tx, mailboxID, id); err != nil {
+			return err
+		}
+		switch {
+		case m.State == InboundFiled:
+			return fault.New(fault.Conflict, "The mail is filed already.")
+		case m.RawKey == "":
+			return fault.New(fault.Conflict, "The raw mail is not kept any more.")
+		case m.State == InboundReceived:
+			return nil
+		}
+		m.State, m.Reason, m.UserID, m.Note, m.UpdatedAt = InboundReceived, "", 0, "", d.svc.now()
+		if m.Partial {
+			m.State, m.Reason = InboundQuarantined, beingFetched
+		}
+		if err := tx.UpdateInbound(ctx, &m); err != nil {
+			return err
+		}
+		if err := tx.Enqueue(ctx, replayJob(d.scope.AccountID, m, m.UpdatedAt)); err != nil {
+			return err
+		}
+		return d.emit(ctx, tx, "mail.replayed", m.ID, m.MailboxID)
+	})
+	return m, err
+}
+
+// beingFetched is the reason of a quarantined mail that is on its way again.
+const beingFetched = "it is being fetched again"
+
+// replayJob is what comes next for a mail that is replayed.
+func replayJob(accountID int64, m InboundMail, now time.Time) storage.Job {
+	if m.Partial {
+		return storage.Job{
+			Kind: JobRefetchMail, AccountID: accountID, Subject: m.ID, RunAt: now, UniqueKey: fmt.Sprintf("refetch/%d/%d", accountID, m.ID),
+		}
+	}
+	return storage.Job{Kind: JobFileMail, AccountID: accountID, Subject: m.MailboxID, RunAt: now}
+}
+
+// IgnoreInbound sets a quarantined mail aside for good: it is listed as ignored, with
+// who did it, when, and a note of at most 500 characters. [Desk.ReplayInbound] takes
+// that back. One that is ignored already stays as it is; any other is a Conflict
+// fault. It needs mailboxes.connection.
+func (d *Desk) IgnoreInbound(ctx context.Context, mailboxID, id int64, note string) (InboundMail, error) {
+	begin, err := d.guard.Write(MailboxesConnection)
+	if err != nil {
+		return InboundMail{}, err
+	}
+	note = cleanLine(note)
+	var problems fault.Collector
+	bounded(&problems, "note", note, 500)
+	if err := problems.Err(); err != nil {
+		return InboundMail{}, err
+	}
+	var m InboundMail
+	err = begin(ctx, func(ctx context.Context, tx Tx) error {
+		if m, err = inboundIn(ctx, tx, mailboxID, id); err != nil {
+			return err
+		}
+		switch m.State {
+		case InboundIgnored:
+			return nil
+		case InboundQuarantined:
+		default:
+			return fault.New(fault.Conflict, "Only a mail that could not be imported can be ignored.")
+		}
+		m.State, m.UserID, m.Note, m.UpdatedAt = InboundIgnored, d.userID, note, d.svc.now()
+		if err := tx.UpdateInbound(ctx, &m); err != nil {
+			return err
+		}
+		return d.emit(ctx, tx, "mail.ignored", m.ID, m.MailboxID)
+	})
+	return m, err
+}
+
+// Replay is the payload of a job of kind [JobReplayMail].
+type Replay struct {
+	Before time.Time `json:"before"` // mails that were quarantined later are left alone
+	UserID int64     `json:"user_id"`
+}
+
+// ReplayMailbox replays all mails of a mailbox that are quarantined now, in the
+// background, and returns how many there are. One that cannot be filed this time
+// either is quarantined again, with its new reason. Asking twice replays nothing
+// twice. It needs mailboxes.connection.
+func (d *Desk) ReplayMailbox(ctx context.Context, mailboxID int64) (int64, error) {
+	begin, err := d.guard.Write(MailboxesConnection)
+	if err != nil {
+		return 0, err
+	}
+	now := d.svc.now()
+	payload, err := json.Marshal(Replay{Before: now, UserID: d.userID})
+	if err != nil {
+		return 0, fault.Wrap(fault.Internal, "making a job", err)
+	}
+	var counts InboundCounts
+	err = begin(ctx, func(ctx context.Context, tx Tx) error {
+		if _, err := tx.Mailbox(ctx, mailboxID); err != nil {
+			return err
+		}
+		if counts, err = tx.InboundCounts(ctx, mailboxID); err != nil || counts.Quarantined == 0 {
+			return err
+		}
+		return tx.Enqueue(ctx, storage.Job{Kind: JobReplayMail, AccountID: d.scope.AccountID, Subject: mailboxID, Payload: payload, RunAt: now})
+	})
+	return counts.Quarantined, err
+}
+
+// replayBatch is how many mails one transaction takes.
+const replayBatch = 100
+
+// ReplayMails does a job of kind [JobReplayMail]: the mails of a mailbox that were
+// quarantined when it was asked for wait to be filed, or to be fetched again, a
+// hundred at a time. Doing it again is harmless.
+func (s *Service) ReplayMails(ctx context.Context, job storage.ClaimedJob) error {
+	var order Replay
+	if err := json.Unmarshal(job.Payload, &order); err != nil {
+		return fault.Wrap(fault.Internal, "Service.ReplayMails", err)
+	}
+	filter := InboundFilter{MailboxID: job.Subject, States: []InboundState{InboundQuarantined}}
+	seek := storage.Seek{Limit: replayBatch}
+	for {
+		batch, err := s.cfg.Store.Within(Scope{AccountID: job.AccountID}).InboundMails(ctx, filter, seek)
+		if err != nil || len(batch) == 0 {
+			return err
+		}
+		seek.From = &storage.Position{ID: batch[len(batch)-1].ID}
+		if err := s.replay(ctx, job, order, batch); err != nil {
+			return err
+		}
+	}
+}
+
+// replay makes those of a batch wait that nobody has dealt with meanwhile.
+func (s *Service) replay(ctx context.Context, job storage.ClaimedJob, order Replay, batch []InboundMail) error {
+	var ids []int64
+	var jobs []storage.Job
+	now := s.now()
+	for _, m := range batch {
+		switch {
+		case m.UpdatedAt.After(order.Before) || m.RawKey == "":
+		case m.Partial:
+			jobs = append(jobs, replayJob(job.AccountID, m, now))
+		default:
+			ids = append(ids, m.ID)
+		}
+	}
+	return s.cfg.Store.InTx(ctx, Scope{AccountID: job.AccountID}, func(ctx context.Context, tx Tx) error {
+		changed, err := tx.SetInboundState(ctx, ids, InboundQuarantined, InboundReceived, now)
+		if err != nil {
+			return err
+		}
+		todo := jobs // fn of a transaction may run again
+		var events []storage.Event
+		for _, id := range changed {
+			events = append(events, storage.Event{
+				Type: "mail.replayed", Subject: id, MailboxID: job.Subject, ActorID: order.UserID, Data: eventData(id), Time: now,
+			})
+		}
+		if len(changed) > 0 {
+			todo = append(todo[:len(todo):len(todo)], replayJob(job.AccountID, InboundMail{MailboxID: job.Subject}, now))
+		}
+		if err := tx.Enqueue(ctx, todo...); err != nil {
+			return err
+		}
+		return tx.Emit(ctx, events...)
+	})
+}
