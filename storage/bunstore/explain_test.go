@@ -27,6 +27,9 @@ type recorder struct {
 func (*recorder) BeforeQuery(ctx context.Context, _ *bun.QueryEvent) context.Context { return ctx }
 
 func (r *recorder) AfterQuery(_ context.Context, event *bun.QueryEvent) {
+	if event.Query == "BEGIN" || event.Query == "COMMIT" { // which have no plan
+		return
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.queries = append(r.queries, event.Query)
@@ -408,7 +411,7 @@ func check(t *testing.T, app *bun.DB, list explained, query string) {
 	}
 	rows, err := conn.QueryContext(t.Context(), explain+query)
 	if err != nil {
-		t.Fatalf("%s: %v", query, err)
+		t.Fatalf("%s: %s: %v", list.name, query, err)
 	}
 	plan := read(t, rows)
 	for line := range strings.Lines(plan) {
