@@ -14,6 +14,13 @@ const (
 	RuleNew        = "new"        // neither
 )
 
+// Rules by which members move interactions, as Move.Rule names them.
+const (
+	RuleSplit    = "split"    // its part of a conversation became one of its own
+	RuleRethread = "rethread" // it was moved alone
+	RuleMerge    = "merge"    // its conversation was merged into another
+)
+
 // match is the conversation a mail belongs to; the zero conversation is a new one.
 type match struct {
 	conversation   Conversation

@@ -47,7 +47,8 @@ type world struct {
 	tag    helpdesk.Tag
 	view   helpdesk.View
 	shelf  shelf
-	merged int64 // id of what was merged into conversation
+	moves  []helpdesk.Move
+	merged int64 // id of what was merged into conversation, with answer in it for a while
 
 	suppression helpdesk.Suppression
 	portalKey   helpdesk.PortalKey
@@ -284,6 +285,7 @@ type content struct {
 	Taggings      []helpdesk.Tagging
 	Views         []helpdesk.View
 	Unread        []helpdesk.UnreadCount // of the first member
+	Moves         []helpdesk.Move
 	Invitations   []helpdesk.Invitation
 	Suppressions  []helpdesk.Suppression
 	PortalKeys    []helpdesk.PortalKey
@@ -346,6 +348,8 @@ func readAll(ctx context.Context, r helpdesk.Reader, participant string) (c cont
 	note("Deliveries", e)
 	c.Attachments, e = r.Attachments(ctx, of)
 	note("Attachments", e)
+	c.Moves, e = r.Moves(ctx, of)
+	note("Moves", e)
 	c.Mails, e = r.InboundMails(ctx, helpdesk.InboundFilter{}, all())
 	note("InboundMails", e)
 	c.readMore(ctx, r, note)
