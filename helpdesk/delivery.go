@@ -151,17 +151,12 @@ func (d *Desk) postedIn(ctx context.Context, tx Tx, conversationID, id int64) (C
 	return c, i, nil
 }
 
-// unanswer takes back what posting an answer did to its conversation.
+// unanswer takes back what posting an answer did to its conversation: the customer
+// waits again since the first message after the last answer that is left.
 func (d *Desk) unanswer(ctx context.Context, tx Tx, c *Conversation, taken Interaction) error {
 	if taken.IsForward {
 		return nil
 	}
-	return d.recount(ctx, tx, c)
-}
-
-// recount makes anew since when the customer waits, which is since the first message
-// after the last answer, and the preview.
-func (d *Desk) recount(ctx context.Context, tx Tx, c *Conversation) error {
 	last, err := tx.Interactions(ctx, c.ID, storage.Seek{Desc: true, Limit: 100})
 	if err != nil {
 		return err

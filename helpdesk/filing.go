@@ -134,6 +134,10 @@ type filing struct {
 	files     []Attachment
 	user      int64 // with the sender's address, of whatever account; 0: none
 	auth      MailAuthentication
+
+	// Of a mail that is filed already and is threaded once more:
+	interactionID int64
+	token         int64 // conversation that a reply token of it names; 0: none that is noted
 }
 
 // prepareBody makes the body that is shown. Of a body over [MaxBody] it is the

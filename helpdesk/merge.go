@@ -66,33 +66,12 @@ func (d *Desk) mergeConversation(ctx context.Context, tx Tx, rule string, id, in
 	if err := tx.MergeConversation(ctx, d.move(rule, id, into)); err != nil {
 		return Conversation{}, err
 	}
-	if err := oneStarter(ctx, tx, into, starters); err != nil {
-		return Conversation{}, err
-	}
 	old := target
-	target.absorb(from)
-	target.UpdatedAt = d.svc.now()
-	if err := d.refreshPreview(ctx, tx, &target); err != nil {
-		return Conversation{}, err
-	}
-	if err := tx.UpdateConversation(ctx, &target); err != nil {
-		return Conversation{}, err
-	}
-	if err := reindex(ctx, tx, target); err != nil {
+	target.waitSince(from.AwaitingSince, from.Status)
+	if err := d.settle(ctx, tx, &target, starters); err != nil {
 		return Conversation{}, err
 	}
 	merged := d.event("conversation.merged", id, from.MailboxID)
 	merged.Data, _ = json.Marshal(map[string]int64{"id": id, "into": into}) // a map of integers always encodes
 	return target, tx.Emit(ctx, append([]storage.Event{merged}, d.updated(old, target)...)...)
-}
-
-// absorb takes over that the customer of a merged conversation waits.
-func (c *Conversation) absorb(from Conversation) {
-	if from.AwaitingSince.IsZero() {
-		return
-	}
-	if c.AwaitingSince.IsZero() || from.AwaitingSince.Before(c.AwaitingSince) {
-		c.AwaitingSince = from.AwaitingSince
-	}
-	c.reopen(from.Status)
 }

@@ -60,39 +60,69 @@ func (d *Desk) moveInteractions(ctx context.Context, tx Tx, rule string, moved [
 			return Conversation{}, err
 		}
 	}
+	waiting := waits(moved, from.AwaitingSince)
+	oldFrom, oldInto := from, into
+	if from.AwaitingSince, err = d.stillWaits(ctx, tx, from); err != nil {
+		return Conversation{}, err
+	}
+	into.waitSince(waiting, from.Status)
 	for _, c := range []*Conversation{&from, &into} {
-		old := *c
 		if err := d.settle(ctx, tx, c, starters); err != nil {
 			return Conversation{}, err
 		}
-		if c == &into && old.AwaitingSince.IsZero() && !c.AwaitingSince.IsZero() {
-			c.reopen(from.Status)
-		}
-		c.UpdatedAt = d.svc.now()
-		if err := tx.UpdateConversation(ctx, c); err != nil {
-			return Conversation{}, err
-		}
-		if err := reindex(ctx, tx, *c); err != nil {
-			return Conversation{}, err
-		}
-		events = append(events, d.updated(old, *c)...)
 	}
-	return into, tx.Emit(ctx, events...)
+	return into, tx.Emit(ctx, slices.Concat(events, d.updated(oldFrom, from), d.updated(oldInto, into))...)
 }
 
-// reopen opens a conversation that a customer now waits in, who waited in an open one.
-func (c *Conversation) reopen(from Status) {
-	if from == StatusPosted && (c.Status == StatusClosed || c.Status == StatusPending) {
+// waits is when the customers' messages begin that nobody has answered, who wait since
+// a time in their conversation; zero when there are none.
+func waits(all []Interaction, since time.Time) (first time.Time) {
+	for _, i := range all {
+		unanswered := i.Type == TypeCustomer && !i.IsForward && !i.AutoSubmitted && !since.IsZero() && !i.CreatedAt.Before(since)
+		if unanswered && (first.IsZero() || i.CreatedAt.Before(first)) {
+			first = i.CreatedAt
+		}
+	}
+	return first
+}
+
+// stillWaits is since when a customer waits in a conversation that was left by some
+// interactions.
+func (d *Desk) stillWaits(ctx context.Context, tx Tx, c Conversation) (time.Time, error) {
+	if c.AwaitingSince.IsZero() {
+		return time.Time{}, nil
+	}
+	last, err := tx.Interactions(ctx, c.ID, storage.Seek{Desc: true, Limit: 100})
+	return waits(last, c.AwaitingSince), err
+}
+
+// waitSince takes over that a customer waits, who waited in a conversation of some
+// status.
+func (c *Conversation) waitSince(since time.Time, status Status) {
+	if since.IsZero() {
+		return
+	}
+	if c.AwaitingSince.IsZero() || since.Before(c.AwaitingSince) {
+		c.AwaitingSince = since
+	}
+	if status == StatusPosted && (c.Status == StatusClosed || c.Status == StatusPending) {
 		c.Status = StatusPosted
 	}
 }
 
-// settle makes anew what a conversation tells of its interactions.
+// settle makes anew what a conversation tells of its interactions, and writes it.
 func (d *Desk) settle(ctx context.Context, tx Tx, c *Conversation, starters []int64) error {
 	if err := oneStarter(ctx, tx, c.ID, starters); err != nil {
 		return err
 	}
-	return d.recount(ctx, tx, c)
+	if err := d.refreshPreview(ctx, tx, c); err != nil {
+		return err
+	}
+	c.UpdatedAt = d.svc.now()
+	if err := tx.UpdateConversation(ctx, c); err != nil {
+		return err
+	}
+	return reindex(ctx, tx, *c)
 }
 
 // firsts are the first interactions of conversations.
