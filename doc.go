@@ -7,6 +7,13 @@
 //   - storage/fileblob: keeps raw mails and attachments in a folder
 //   - transport: the HTTP API as a http.Handler
 //
+// To embed the knowledge base, alone or beside it:
+//   - kb: sites, collections, categories, articles, search; begin with kb.New
+//   - kb/exchange: a site as a folder of Markdown, fit for git, and back
+//   - kb/contenthtml, kb/theme: article HTML made safe, and templates in a sandbox, of
+//     use on their own
+//   - storage/bunstore: its method KB keeps it in the same database
+//
 // To let mail in and out:
 //   - helpdesk/ingest: fetches mailboxes (ingest/imap), takes forwarded mail
 //     (ingest/smtpin), files it
@@ -21,6 +28,7 @@
 //   - storage: the contract, standard library only
 //   - storage/storagetest: the suite that proves your implementation
 //   - storage/memstore, storage/memblob: the models it is compared with
+//   - storage/guard: how the handles of both domains hold a store
 //
 // To run it: cmd/helpwright is the reference server. The folder examples holds
 // small complete programs.

@@ -10,7 +10,7 @@ import (
 )
 
 // Kinds of jobs. Whoever runs the jobs registers a handler for each: see
-// helpdesk/ingest, helpdesk/outbound and [Service.PurgeBlobs].
+// helpdesk/ingest, helpdesk/outbound, helpdesk/webhook and [Service.PurgeBlobs].
 const (
 	JobFileMail    = "mail.file"     // Subject: mailbox whose received mails are to be filed
 	JobRefetchMail = "mail.refetch"  // Subject: mail of the ledger of which only a part is there
@@ -19,6 +19,7 @@ const (
 	JobSendMail    = "mail.send"     // Subject: interaction to be sent
 	JobPurgeBlobs  = "blobs.purge"   // Payload: what to remove
 	JobInvite      = "mail.invite"   // Subject: invitation to be sent
+	JobWebhook     = "webhook.send"  // Subject: webhook of which deliveries may be due
 	// JobUnassign takes the conversations of somebody who has left from them; Subject is
 	// the user. See [Service.Unassign].
 	JobUnassign = "conversations.unassign"

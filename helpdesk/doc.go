@@ -9,6 +9,7 @@
 //   - [Admin]: accounts, users and tokens ([Service.Admin], [Service.Operator])
 //   - [Intake]: can only receive mail; helpdesk/ingest holds it
 //   - [Outgoing]: can only take mail to send and report on it; helpdesk/outbound holds it
+//   - [Dispatch]: can only send events to webhooks; helpdesk/webhook holds it
 //
 // Making a handle checks the membership once and fixes the account and the
 // mailboxes that it reaches: a stranger gets not-found. Every method of a handle

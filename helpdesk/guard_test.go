@@ -22,7 +22,7 @@ func TestEveryMethodAsksFirst(t *testing.T) {
 	pure := []string{"AccountID", "UserID", "Scope", "Holds", "Permissions", "Online", "InternalAddress", "Email", "Rehearsal"}
 	for _, handle := range []any{
 		&Desk{guard: deny}, &Admin{guard: denySystem}, &Intake{system: denySystem, desk: denyAccount}, &Outgoing{desk: denyAccount},
-		&Portal{guard: deny},
+		&Portal{guard: deny}, &Dispatch{system: denySystem, desk: denyAccount},
 	} {
 		v := reflect.ValueOf(handle)
 		for i := range v.NumMethod() {

@@ -345,8 +345,8 @@ func (d *Desk) stamp(ctx context.Context, tx Tx, c Conversation, mailbox Mailbox
 	if err != nil {
 		return err
 	}
-	i.References = references(thread)
-	return nil
+	i.References, err = references(ctx, tx, thread)
+	return err
 }
 
 // addressed makes sure that an answer has recipients: without any it goes to the
@@ -363,8 +363,12 @@ func (i *Interaction) addressed(c Conversation) error {
 }
 
 // references lists the mails of a thread with the one that is answered last: the
-// customer's newest, if there is one (RFC 5322 section 3.6.4).
-func references(thread []MessageRef) []string {
+// customer's newest, if there is one. In front are those that it refers to itself, of
+// which some may never have come here (RFC 5322 section 3.6.4).
+func references(ctx context.Context, tx Tx, thread []MessageRef) ([]string, error) {
+	if len(thread) == 0 {
+		return nil, nil
+	}
 	answered := len(thread) - 1
 	for n, m := range slices.Backward(thread) {
 		if m.Type == TypeCustomer {
@@ -372,16 +376,19 @@ func references(thread []MessageRef) []string {
 			break
 		}
 	}
-	var ids []string
+	var known []string
 	for n, m := range thread {
 		if n != answered {
-			ids = append(ids, m.MessageID)
+			known = append(known, m.MessageID)
 		}
 	}
-	if answered >= 0 {
-		ids = append(ids, thread[answered].MessageID)
+	known = append(known, thread[answered].MessageID)
+	parent, err := tx.Interaction(ctx, thread[answered].InteractionID)
+	if err != nil {
+		return nil, err
 	}
-	return ids
+	before := slices.DeleteFunc(slices.Clone(parent.References), func(id string) bool { return slices.Contains(known, id) })
+	return append(before, known...), nil
 }
 
 // send enqueues the mail of a posted interaction and changes c: the customer has

@@ -58,6 +58,7 @@ const (
 // Directory finds what is needed before an account is known.
 type Directory interface {
 	PeopleDirectory
+	WebhookDirectory
 	// TokenByHash finds an access token by the hash of its secret.
 	TokenByHash(ctx context.Context, hash []byte) (AccessToken, error)
 	// User finds a user by id.
@@ -99,6 +100,7 @@ type Reader interface {
 	CorrespondenceReader
 	PortalKeyReader
 	AuditReader
+	WebhookReader
 }
 
 // AccountReader reads the account, its roles and its members.
@@ -216,6 +218,8 @@ type Tx interface {
 	SeenWriter
 	PortalKeyWriter
 	AuditWriter
+	WebhookWriter
+	WebhookQueue
 }
 
 // AccountWriter changes the account and its members.
@@ -548,6 +552,8 @@ type EventReader interface {
 	Events(ctx context.Context, filter EventFilter, seek storage.Seek) ([]storage.Event, error)
 	// LastEvent is the Seq of the newest event, in the scope or not; 0: there is none.
 	LastEvent(ctx context.Context) (int64, error)
+	// EventsBySeq returns those of the events that are there, in the order of their Seq.
+	EventsBySeq(ctx context.Context, seqs []int64) ([]storage.Event, error)
 }
 
 // CorrespondenceReader reads what was said between a customer and the desk: the
@@ -593,4 +599,68 @@ type AuditReader interface {
 type AuditWriter interface {
 	// InsertAudit stores entries and sets their ids. What they name is not looked up.
 	InsertAudit(ctx context.Context, entries []AuditEntry) error
+}
+
+// WebhookDirectory finds the accounts whose webhooks need something.
+type WebhookDirectory interface {
+	// WebhookBacklog lists, by id, the accounts whose logs have grown beyond their
+	// webhook cursors; those without a cursor are none of them.
+	WebhookBacklog(ctx context.Context, seek storage.Seek) ([]Account, error)
+	// AccountsWithWebhooks lists, by id, those that have any.
+	AccountsWithWebhooks(ctx context.Context, seek storage.Seek) ([]Account, error)
+}
+
+// WebhookReader reads webhooks and their deliveries. Of deliveries, those of events of
+// mailboxes outside the scope are left out; those of no mailbox are not.
+type WebhookReader interface {
+	Webhook(ctx context.Context, id int64) (Webhook, error)
+	// Webhooks lists by id.
+	Webhooks(ctx context.Context, seek storage.Seek) ([]Webhook, error)
+	WebhookDelivery(ctx context.Context, id int64) (WebhookDelivery, error)
+	// WebhookDeliveries lists by id.
+	WebhookDeliveries(ctx context.Context, filter WebhookDeliveryFilter, seek storage.Seek) ([]WebhookDelivery, error)
+	// DueWebhookDeliveries returns at most limit pending deliveries of a webhook whose
+	// NextAttemptAt and HeldUntil are not after now, by the later of the two and id.
+	DueWebhookDeliveries(ctx context.Context, webhookID int64, now time.Time, limit int) ([]WebhookDelivery, error)
+	// HeldWebhookDeliveries returns the pending deliveries of a webhook whose HeldUntil is
+	// after now, by id.
+	HeldWebhookDeliveries(ctx context.Context, webhookID int64, now time.Time) ([]WebhookDelivery, error)
+}
+
+// WebhookWriter changes webhooks and their deliveries.
+type WebhookWriter interface {
+	// WebhookForUpdate reads a webhook and keeps others from changing it until the
+	// transaction ends.
+	WebhookForUpdate(ctx context.Context, id int64) (Webhook, error)
+	InsertWebhook(ctx context.Context, w *Webhook) error
+	UpdateWebhook(ctx context.Context, w *Webhook) error
+	// DeleteWebhook removes a webhook with its deliveries.
+	DeleteWebhook(ctx context.Context, id int64) error
+	// InsertWebhookDeliveries stores deliveries and sets their ids. Neither the events nor
+	// their mailboxes are looked up.
+	InsertWebhookDeliveries(ctx context.Context, d []WebhookDelivery) error
+	UpdateWebhookDeliveries(ctx context.Context, d []WebhookDelivery) error
+	// FailWebhookDeliveries makes the pending deliveries of a webhook, in the scope or
+	// not, failed ones at a time, for a Problem: nobody holds them and no try is to come.
+	FailWebhookDeliveries(ctx context.Context, webhookID int64, problem string, at time.Time) error
+}
+
+// WebhookQueue keeps how far the account's log was taken for its webhooks, and tidies
+// up after them.
+type WebhookQueue interface {
+	// WebhookCursorForUpdate returns the Seq of the last event that was taken and keeps
+	// others from taking more until the transaction ends. Without a cursor it is a
+	// NotFound fault.
+	WebhookCursorForUpdate(ctx context.Context) (int64, error)
+	// StartWebhookCursor makes a cursor at seq. One that is there stays as it is and is
+	// kept from others as by WebhookCursorForUpdate.
+	StartWebhookCursor(ctx context.Context, seq int64) error
+	// SaveWebhookCursor moves the cursor that is there.
+	SaveWebhookCursor(ctx context.Context, seq int64) error
+	// DeleteWebhookCursor removes the cursor that is there.
+	DeleteWebhookCursor(ctx context.Context) error
+	// PruneWebhookDeliveries removes at most n deliveries of a webhook, in the scope or
+	// not, that are not pending and were made before a time or are not among the newest
+	// keep, oldest first, and returns how many there were.
+	PruneWebhookDeliveries(ctx context.Context, webhookID int64, before time.Time, keep, n int) (int, error)
 }

@@ -804,3 +804,108 @@ func (UnimplementedTx) InsertAudit(context.Context, []AuditEntry) error {
 func (UnimplementedSystemTx) DeleteOtherSessions(context.Context, int64, int64) error {
 	return errUnimplemented()
 }
+
+// WebhookBacklog implements [Store].
+func (UnimplementedStore) WebhookBacklog(context.Context, storage.Seek) ([]Account, error) {
+	return nil, errUnimplemented()
+}
+
+// AccountsWithWebhooks implements [Store].
+func (UnimplementedStore) AccountsWithWebhooks(context.Context, storage.Seek) ([]Account, error) {
+	return nil, errUnimplemented()
+}
+
+// EventsBySeq implements [Tx].
+func (UnimplementedTx) EventsBySeq(context.Context, []int64) ([]storage.Event, error) {
+	return nil, errUnimplemented()
+}
+
+// Webhook implements [Tx].
+func (UnimplementedTx) Webhook(context.Context, int64) (Webhook, error) {
+	return Webhook{}, errUnimplemented()
+}
+
+// Webhooks implements [Tx].
+func (UnimplementedTx) Webhooks(context.Context, storage.Seek) ([]Webhook, error) {
+	return nil, errUnimplemented()
+}
+
+// WebhookDelivery implements [Tx].
+func (UnimplementedTx) WebhookDelivery(context.Context, int64) (WebhookDelivery, error) {
+	return WebhookDelivery{}, errUnimplemented()
+}
+
+// WebhookDeliveries implements [Tx].
+func (UnimplementedTx) WebhookDeliveries(context.Context, WebhookDeliveryFilter, storage.Seek) ([]WebhookDelivery, error) {
+	return nil, errUnimplemented()
+}
+
+// DueWebhookDeliveries implements [Tx].
+func (UnimplementedTx) DueWebhookDeliveries(context.Context, int64, time.Time, int) ([]WebhookDelivery, error) {
+	return nil, errUnimplemented()
+}
+
+// HeldWebhookDeliveries implements [Tx].
+func (UnimplementedTx) HeldWebhookDeliveries(context.Context, int64, time.Time) ([]WebhookDelivery, error) {
+	return nil, errUnimplemented()
+}
+
+// WebhookForUpdate implements [Tx].
+func (UnimplementedTx) WebhookForUpdate(context.Context, int64) (Webhook, error) {
+	return Webhook{}, errUnimplemented()
+}
+
+// InsertWebhook implements [Tx].
+func (UnimplementedTx) InsertWebhook(context.Context, *Webhook) error {
+	return errUnimplemented()
+}
+
+// UpdateWebhook implements [Tx].
+func (UnimplementedTx) UpdateWebhook(context.Context, *Webhook) error {
+	return errUnimplemented()
+}
+
+// DeleteWebhook implements [Tx].
+func (UnimplementedTx) DeleteWebhook(context.Context, int64) error {
+	return errUnimplemented()
+}
+
+// InsertWebhookDeliveries implements [Tx].
+func (UnimplementedTx) InsertWebhookDeliveries(context.Context, []WebhookDelivery) error {
+	return errUnimplemented()
+}
+
+// UpdateWebhookDeliveries implements [Tx].
+func (UnimplementedTx) UpdateWebhookDeliveries(context.Context, []WebhookDelivery) error {
+	return errUnimplemented()
+}
+
+// FailWebhookDeliveries implements [Tx].
+func (UnimplementedTx) FailWebhookDeliveries(context.Context, int64, string, time.Time) error {
+	return errUnimplemented()
+}
+
+// WebhookCursorForUpdate implements [Tx].
+func (UnimplementedTx) WebhookCursorForUpdate(context.Context) (int64, error) {
+	return 0, errUnimplemented()
+}
+
+// StartWebhookCursor implements [Tx].
+func (UnimplementedTx) StartWebhookCursor(context.Context, int64) error {
+	return errUnimplemented()
+}
+
+// SaveWebhookCursor implements [Tx].
+func (UnimplementedTx) SaveWebhookCursor(context.Context, int64) error {
+	return errUnimplemented()
+}
+
+// DeleteWebhookCursor implements [Tx].
+func (UnimplementedTx) DeleteWebhookCursor(context.Context) error {
+	return errUnimplemented()
+}
+
+// PruneWebhookDeliveries implements [Tx].
+func (UnimplementedTx) PruneWebhookDeliveries(context.Context, int64, time.Time, int, int) (int, error) {
+	return 0, errUnimplemented()
+}

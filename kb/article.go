@@ -70,6 +70,8 @@ type ArticleInput struct {
 	Status       storage.Opt[Status]    // published when a new article has none
 	SortOrder    storage.Opt[SortOrder] // null, or none for a new one: last in its collection
 	CategoryIDs  storage.Opt[[]int64]   // of the site, at most MaxCategories; null: none
+	// ExchangeKey is the key that a new one gets, see [ExchangeKey]; "": none yet.
+	ExchangeKey string
 }
 
 // ArticleFilter limits a list of articles. The zero value is no limit.
@@ -297,6 +299,9 @@ func (e *Editor) CreateArticle(ctx context.Context, in ArticleInput) (ArticleRev
 			return err
 		}
 		if err := addCounts(ctx, tx, out.Article.counts(1)); err != nil {
+			return err
+		}
+		if err := setKey(ctx, tx, ArticleKey, out.Article.ID, in.ExchangeKey); err != nil {
 			return err
 		}
 		if err := e.emit(ctx, tx, "article.created", out.Article.ID); err != nil || !out.Article.Published {

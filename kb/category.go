@@ -28,6 +28,8 @@ type CategoryInput struct {
 	TextInput
 	CollectionID int64                  // required; in a change, it moves the category, and no article
 	SortOrder    storage.Opt[SortOrder] // null, or none for a new one: last
+	// ExchangeKey is the key that a new one gets, see [ExchangeKey]; "": none yet.
+	ExchangeKey string
 }
 
 // CategoryFilter limits a list of categories. The zero value is no limit.
@@ -124,6 +126,9 @@ func (e *Editor) CreateCategory(ctx context.Context, in CategoryInput) (Category
 			return err
 		}
 		if err := addCounts(ctx, tx, []Counts{{CollectionID: c.CollectionID, Counters: Counters{Categories: 1}}}); err != nil {
+			return err
+		}
+		if err := setKey(ctx, tx, CategoryKey, c.ID, in.ExchangeKey); err != nil {
 			return err
 		}
 		return e.emit(ctx, tx, "category.created", c.ID)

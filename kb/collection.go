@@ -73,6 +73,8 @@ type Collection struct {
 type CollectionInput struct {
 	TextInput
 	SortOrder storage.Opt[SortOrder] // null, or none for a new one: last
+	// ExchangeKey is the key that a new one gets, see [ExchangeKey]; "": none yet.
+	ExchangeKey string
 }
 
 // position is the place of a collection in lists.
@@ -152,6 +154,9 @@ func (e *Editor) CreateCollection(ctx context.Context, in CollectionInput) (Coll
 			return err
 		}
 		if err := tx.InsertCollection(ctx, &c); err != nil {
+			return err
+		}
+		if err := setKey(ctx, tx, CollectionKey, c.ID, in.ExchangeKey); err != nil {
 			return err
 		}
 		return e.emit(ctx, tx, "collection.created", c.ID)

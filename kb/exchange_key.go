@@ -42,12 +42,28 @@ func (e *Editor) SetExchangeKeys(ctx context.Context, keys []ExchangeKey) error 
 	if err != nil {
 		return err
 	}
+	if err := checkKeys(keys); err != nil {
+		return err
+	}
+	return begin(ctx, func(ctx context.Context, tx Tx) error { return tx.SetExchangeKeys(ctx, keys) })
+}
+
+func checkKeys(keys []ExchangeKey) error {
 	var problems fault.Collector
 	for _, k := range keys {
 		problems.Check(k.Key != "" && len(k.Key) <= 255 && clean(k.Key) == k.Key, "key", "must have from 1 to 255 bytes of text")
 	}
-	if err := problems.Err(); err != nil {
+	return problems.Err()
+}
+
+// setKey gives a key to something new, if there is one for it.
+func setKey(ctx context.Context, tx Tx, kind KeyKind, id int64, key string) error {
+	if key == "" {
+		return nil
+	}
+	keys := []ExchangeKey{{Kind: kind, ID: id, Key: key}}
+	if err := checkKeys(keys); err != nil {
 		return err
 	}
-	return begin(ctx, func(ctx context.Context, tx Tx) error { return tx.SetExchangeKeys(ctx, keys) })
+	return tx.SetExchangeKeys(ctx, keys)
 }

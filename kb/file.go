@@ -37,6 +37,8 @@ type FileUpload struct {
 	// Rename is another name for it, or "". Without an extension it keeps the file's.
 	Rename  string
 	Content io.Reader
+	// ExchangeKey is the key that it gets, see [ExchangeKey]; "": none yet.
+	ExchangeKey string
 }
 
 // MaxFile is the size of the largest file that a site takes, in bytes.
@@ -55,6 +57,9 @@ func (e *Editor) CreateFile(ctx context.Context, up FileUpload) (File, error) {
 	}
 	err = begin(ctx, func(ctx context.Context, tx Tx) error {
 		if err := tx.InsertFile(ctx, &f); err != nil {
+			return err
+		}
+		if err := setKey(ctx, tx, FileKey, f.ID, up.ExchangeKey); err != nil {
 			return err
 		}
 		return e.emit(ctx, tx, "file.created", f.ID)

@@ -155,16 +155,21 @@ type editorGuard = guard.Guard[Permission, Reader, Tx]
 // transactions.
 type visitorGuard = guard.Guard[Permission, PublicReader, VisitorTx]
 
-// scoped returns a guard over one scope of the store for a member.
-func (s *Service) scoped(scope Scope, m Membership) editorGuard {
+// allows reports what the member holds.
+func (m Membership) allows() func(Permission) bool {
 	held := make(map[Permission]bool, len(m.Permissions))
 	for _, p := range m.Permissions {
 		held[p] = true
 	}
+	return func(p Permission) bool { return held[p] }
+}
+
+// scoped returns a guard over one scope of the store.
+func (s *Service) scoped(scope Scope, allows func(Permission) bool) editorGuard {
 	begin := func(ctx context.Context, fn func(ctx context.Context, tx Tx) error) error {
 		return s.cfg.Store.InTx(ctx, scope, fn)
 	}
-	return guard.New(func(p Permission) bool { return held[p] }, s.cfg.Store.Within(scope), begin)
+	return guard.New(allows, s.cfg.Store.Within(scope), begin)
 }
 
 // membership finds what a caller may do in an account; nobody is Unauthenticated.

@@ -82,6 +82,7 @@ func API(cfg APIConfig) *Table {
 	a.addImages(t)
 	a.addSeen(t)
 	a.addPortalKeys(t)
+	a.addWebhooks(t)
 	a.addLanguages(t)
 	a.addAudit(t)
 	a.addKnowledgeBase(t)

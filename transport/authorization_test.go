@@ -77,6 +77,8 @@ var valid = map[string]string{
 	"login":                  "email=x@example.org&password=password",
 	"createSuppression":      "email=x@example.org",
 	"createPortalKey":        "name=X&algorithm=HS256",
+	"createWebhook":          "url=https://example.org&events[]=*",
+	"updateWebhook":          "is_active=0",
 	"createSite":             "account_id={account_id}&name=X",
 	"listSites":              "account_id={account_id}",
 	"createSiteFile":         "--cut\nContent-Disposition: form-data; name=\"file\"; filename=\"x.txt\"\n\nX\n--cut--\n",
@@ -115,6 +117,7 @@ var bodiless = []string{
 	"getRemoteImage", "getSeenImage",
 	"listAuditLog", "listLanguages",
 	"listPortalKeys", "deletePortalKey",
+	"listWebhooks", "getWebhook", "deleteWebhook", "rotateWebhookSecret", "listWebhookDeliveries", "redeliverWebhook",
 	"listAccountSites", "getSite", "deleteSite",
 	"listSiteFiles", "getSiteFile", "deleteSiteFile", "getSiteFileContent",
 	"listThemes", "getTheme", "deleteTheme", "updateTheme", "activateTheme", "downloadTheme",
@@ -186,6 +189,10 @@ func settled(t testing.TB, w *world) map[string]string {
 	_, ids["image_token"], _ = strings.Cut(src(t, shown.Body, "src"), "/image-proxy/")
 	ids["portal_key_id"] = strconv.FormatInt(created(account+"/portal-keys", "name=App&algorithm=HS256"), 10)
 	ids["seen_token"] = "unknown"
+	ids["webhook_id"] = strconv.FormatInt(created(account+"/webhooks", "url=https://example.org&events[]=*"), 10)
+	w.must(t, "POST", account+"/conversation-tags", "tag=Delivered", "Content-Type", "application/x-www-form-urlencoded")
+	w.deliver(t, 204)
+	ids["delivery_id"] = w.firstDelivery(t, account+"/webhooks/"+ids["webhook_id"]+"/deliveries")
 	w.settleSite(t, ids)
 	w.settleFiles(t, ids)
 	return ids

@@ -128,10 +128,16 @@ func publicContent(ctx context.Context, found kb.Content) (Content, error) {
 	return Content{Name: found.Filename, Type: found.ContentType, ModTime: found.ModTime, ETag: found.ETag, Body: body, Public: true, MaxAge: age}, nil
 }
 
+// SiteFileURL is the address of a file's content at the API whose address is base, such
+// as "https://desk.example.net/api/v1": the url of the file in answers.
+func SiteFileURL(base string, f kb.File) string {
+	return fmt.Sprintf("%s/sites/%d/files/%d/%s/%s", base, f.SiteID, f.ID, f.URLKey, url.PathEscape(f.Filename))
+}
+
 func (a *api) showSiteFile(f kb.File) siteFile {
 	return siteFile{
 		ID: f.ID, SiteID: f.SiteID, Filename: f.Filename, Size: f.Size,
-		URL:       fmt.Sprintf("%s/sites/%d/files/%d/%s/%s", a.base, f.SiteID, f.ID, f.URLKey, url.PathEscape(f.Filename)),
+		URL:       SiteFileURL(a.base, f),
 		CreatedAt: Time(f.CreatedAt), UpdatedAt: Time(f.UpdatedAt),
 	}
 }

@@ -248,6 +248,12 @@ func (w *world) happen(t *testing.T, action string, words []string, body string)
 		if _, err := w.svc.Intake().File(ctx, w.account.ID, w.receive(t, 1, "Subject: "+mail.Subject+"\r\n\r\n"), mail); err != nil {
 			t.Fatal(err)
 		}
+	case "deliver": // the webhooks' receivers answer with a status, so many times
+		status, err := strconv.Atoi(words[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.deliver(t, status)
 	case "quarantine":
 		if err := w.svc.Intake().Quarantine(ctx, w.account.ID, w.receive(t, 1, body), "It has no sender."); err != nil {
 			t.Fatal(err)

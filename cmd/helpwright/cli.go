@@ -28,6 +28,7 @@ type cli struct {
 	Migrate migrateCmd `cmd:"" help:"Bring the database's schema up to date."`
 	User    userCmd    `cmd:"" help:"Manage users."`
 	Token   tokenCmd   `cmd:"" help:"Manage access tokens."`
+	KB      kbCmd      `cmd:"" name:"kb" help:"Export and import sites of the knowledge base."`
 	Doctor  doctorCmd  `cmd:"" help:"Check configuration, database, files, DNS and mail connections, and say what to do."`
 	OpenAPI openapiCmd `cmd:"" name:"openapi" help:"Print the OpenAPI document of the API."`
 	Version versionCmd `cmd:"" help:"Print the version."`

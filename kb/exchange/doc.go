@@ -12,4 +12,7 @@
 // whatever site the folder is read into, and stay when a title changes. What all
 // languages of a thing share stands in the file of its source locale, which says
 // source: true.
+//
+// [Exchange] joins a site with such a folder. [Save] and [Read] keep one on disk: they
+// follow no symbolic links, and Read names all that is wrong by file and line.
 package exchange

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"log"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -227,6 +228,43 @@ func TestProblems(t *testing.T) {
 				t.Errorf("%v\n%s", err, diff)
 			}
 		})
+	}
+}
+
+// Where a file has it wrong is said by line.
+func TestLines(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"# Title\n":                  "1: it has to begin with front matter between lines of ---",
+		"---\ntitle: x\n":            "1: it has to begin with front matter between lines of ---",
+		"---\ntitle: x\n---\n\n\xff": "5: it is not UTF-8 text",
+		"---\ntitle: x\nsource: true\nauthor: me\nkind: y\n---\n":      "4: there is no field author|5: there is no field kind",
+		"---\r\ntitle: x\r\nsource: [true]\r\n---\r\n":                 "3: cannot unmarshal !!seq into bool",
+		"---\ntitle: x\nsource: true\nsort_order: last\n---\n":         "4: a decimal number is needed, such as 1 or 2.5",
+		"---\ntitle: x\nsource: true\nformat: rst\n---\n":              "4: format is markdown or html",
+		"---\ntitle: x: y\nsource: true\n---\n":                        "2: mapping values are not allowed in this context",
+		"---\ntitle: x\ncategories: []\nstatus: published\n---\n":      "3: status, sort_order and categories belong into the file that says source: true",
+		"---\ntitle: x\nsource: true\nsort_order: 1\n---\n\n---\n\n\n": "",
+	} {
+		_, err := exchange.Read(fstest.MapFS{
+			"site.yaml":                            {Data: []byte("name: x\n")},
+			"collections/c/index.en.md":            {Data: []byte("---\nname: C\nsource: true\n---\n")},
+			"collections/c/articles/a.en.md":       {Data: []byte(text)},
+			"collections/c/articles/a.en.draft.md": {Data: []byte("---\ntitle: x\nsource: true\n---\n")},
+		})
+		var got []string
+		var problems exchange.Problems
+		if err != nil && !errors.As(err, &problems) {
+			t.Fatal(err)
+		}
+		for _, p := range problems {
+			if line, ok := strings.CutPrefix(p.Path+":"+strconv.Itoa(p.Line)+": "+p.Message, "collections/c/articles/a.en.md:"); ok && p.Line > 0 {
+				got = append(got, line)
+			}
+		}
+		if diff := cmp.Diff(want, strings.Join(got, "|")); diff != "" {
+			t.Errorf("%q: %s", text, diff)
+		}
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"io"
+	"maps"
 	"net/url"
 	"regexp"
 	"slices"
@@ -19,7 +20,8 @@ type Exchange struct {
 	Service *kb.Service
 	// Editor of the site. It needs what it changes, and to view all.
 	Editor *kb.Editor
-	// FileURL is the address of a file as articles use it. In folders it is written as
+	// FileURL is the address of a file as articles use it: it ends with /files/, its ID,
+	// its URLKey and a name, as transport.SiteFileURL does. In folders it is written as
 	// the path from the article to the file.
 	FileURL func(kb.File) string
 }
@@ -42,6 +44,16 @@ type state struct {
 	keys    map[kb.KeyKind]map[int64]string
 	used    map[kb.KeyKind]*Keys
 	files   map[int64]kb.File
+}
+
+// clone is a state whose ids can be changed.
+func (s *state) clone() *state {
+	own := *s
+	own.ids = map[kb.KeyKind]map[string]int64{}
+	for kind, ids := range s.ids {
+		own.ids[kind] = maps.Clone(ids)
+	}
+	return &own
 }
 
 // load reads all that is in a site. Keys that are missing come from titles in the
@@ -229,16 +241,18 @@ func (x Exchange) version(s *state, r kb.Revision) Version {
 const relative = "../../../files/"
 
 var (
-	fileAddress = regexp.MustCompile(`[^\s"'()<>]*/files/(\d+)/[^\s"'()<>]*`)
+	fileAddress = regexp.MustCompile(`[^\s"'()<>]*/files/(\d+)/([^\s"'()<>/]+)/[^\s"'()<>]*`)
 	filePath    = regexp.MustCompile(`\.\./\.\./\.\./files/([^\s"'()<>]+)`)
 )
 
-// toPaths writes the addresses of the site's files as paths.
+// toPaths writes the addresses of the site's files as paths, former ones too: what a
+// file was called and which host the site was at does not matter.
 func (x Exchange) toPaths(s *state, content string) string {
 	return fileAddress.ReplaceAllStringFunc(content, func(address string) string {
-		id, err := strconv.ParseInt(fileAddress.FindStringSubmatch(address)[1], 10, 64)
+		part := fileAddress.FindStringSubmatch(address)
+		id, err := strconv.ParseInt(part[1], 10, 64)
 		f, known := s.files[id]
-		if err != nil || !known || x.FileURL(f) != address {
+		if err != nil || !known || part[2] != f.URLKey {
 			return address
 		}
 		return relative + url.PathEscape(s.keys[kb.FileKey][id])

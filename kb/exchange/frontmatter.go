@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"regexp"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -40,9 +42,8 @@ type articleFront struct {
 
 var (
 	fence     = []byte("---\n")
-	errFence  = errors.New("it has to begin with front matter between lines of ---")
+	errFence  = lineErrors{{1, "it has to begin with front matter between lines of ---"}}
 	errLong   = fmt.Errorf("its front matter is longer than %d bytes", maxFront)
-	errUTF8   = errors.New("it is not UTF-8 text")
 	errNoMore = errors.New("there is more than one YAML document in it")
 )
 
@@ -72,32 +73,73 @@ func marshal(v any) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
+// lineErrors are what is wrong with lines of a file, counted from 1.
+type lineErrors []lineError
+
+type lineError struct {
+	line int
+	text string
+}
+
+// Error has a line for each.
+func (e lineErrors) Error() string {
+	var all []string
+	for _, one := range e {
+		all = append(all, fmt.Sprintf("line %d: %s", one.line, one.text))
+	}
+	return strings.Join(all, "\n")
+}
+
+// text is a file that was read: its front matter, which begins where the file does,
+// and what is behind it.
+type text struct{ front, body string }
+
+// line is that of the first of fields that the front matter has.
+func (t text) line(fields ...string) int {
+	for i, line := range strings.Split(t.front, "\n") {
+		for _, f := range fields {
+			if strings.HasPrefix(line, f+":") {
+				return i + 1
+			}
+		}
+	}
+	return 0
+}
+
 // parse reads what document wrote, or what an editor made of it.
-func parse(data []byte, front any) (text string, err error) {
+func parse(data []byte, front any) (text, error) {
 	s, err := plain(data)
 	if err != nil {
-		return "", err
+		return text{}, err
 	}
 	rest, ok := strings.CutPrefix(s, string(fence))
 	if !ok {
-		return "", errFence
+		return text{}, errFence
 	}
-	head, text, ok := strings.Cut("\n"+rest, "\n---\n")
+	head, body, ok := strings.Cut("\n"+rest, "\n---\n")
 	if !ok {
 		if head, ok = strings.CutSuffix("\n"+rest, "\n---"); !ok {
-			return "", errFence
+			return text{}, errFence
 		}
 	}
 	if err := unmarshal(head, front); err != nil {
-		return "", err
+		return text{}, err
 	}
-	return strings.TrimSuffix(strings.TrimPrefix(text, "\n"), "\n"), nil
+	return text{head, strings.TrimSuffix(strings.TrimPrefix(body, "\n"), "\n")}, nil
 }
 
 // plain takes off what editors and git put around text: a byte order mark, CRLF.
 func plain(data []byte) (string, error) {
-	if !utf8.Valid(data) || bytes.IndexByte(data, 0) >= 0 {
-		return "", errUTF8
+	line := 1
+	for at := 0; at < len(data); {
+		r, size := utf8.DecodeRune(data[at:])
+		if r == utf8.RuneError && size == 1 || r == 0 {
+			return "", lineErrors{{line, "it is not UTF-8 text"}}
+		}
+		if r == '\n' {
+			line++
+		}
+		at += size
 	}
 	return lines(strings.TrimPrefix(string(data), "\ufeff")), nil
 }
@@ -113,10 +155,33 @@ func unmarshal(s string, into any) error {
 	d := yaml.NewDecoder(strings.NewReader(s))
 	d.KnownFields(true)
 	if err := d.Decode(into); err != nil {
-		return fmt.Errorf("its YAML cannot be read: %w", err)
+		return yamlErrors(err)
 	}
 	if d.Decode(new(any)) == nil {
 		return errNoMore
 	}
 	return nil
+}
+
+var (
+	yamlLine     = regexp.MustCompile(`(?s)^(?:yaml: )?line (\d+): (.*)$`)
+	unknownField = regexp.MustCompile(`^field (\S+) not found in type .*$`)
+)
+
+// yamlErrors finds the lines in what the decoder says.
+func yamlErrors(err error) error {
+	all := []string{err.Error()}
+	if typed, ok := errors.AsType[*yaml.TypeError](err); ok {
+		all = typed.Errors
+	}
+	var found lineErrors
+	for _, one := range all {
+		m := yamlLine.FindStringSubmatch(one)
+		if m == nil {
+			return fmt.Errorf("its YAML cannot be read: %w", err)
+		}
+		line, _ := strconv.Atoi(m[1]) // the pattern has digits only
+		found = append(found, lineError{line, unknownField.ReplaceAllString(m[2], "there is no field $1")})
+	}
+	return found
 }

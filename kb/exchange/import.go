@@ -5,16 +5,19 @@ import (
 	"cmp"
 	"context"
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"io"
-	"maps"
-	"reflect"
+	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/helpwright/helpwright/kb"
 	"github.com/helpwright/helpwright/kb/contenthtml"
 	"github.com/helpwright/helpwright/storage"
+	"github.com/helpwright/helpwright/storage/fault"
+	"github.com/helpwright/helpwright/storage/filetype"
 )
 
 // Options of an import.
@@ -28,7 +31,11 @@ type Options struct {
 // Change is something that an import changes.
 type Change struct {
 	Action Action
-	Path   string // in the folder; of an article, without its locale
+	Path   string // in the folder; of a text, without its locale
+	// Fields are what an update changes: "status", or of a language "en.title"; "+fr"
+	// is a language that comes, "-fr" one that goes. "files" are addresses of files that
+	// were replaced.
+	Fields []string
 }
 
 // Action is what is done.
@@ -42,68 +49,139 @@ const (
 )
 
 // String is as a command prints it.
-func (c Change) String() string { return fmt.Sprintf("%-6s %s", c.Action, c.Path) }
+func (c Change) String() string {
+	if len(c.Fields) == 0 {
+		return fmt.Sprintf("%-6s %s", c.Action, c.Path)
+	}
+	return fmt.Sprintf("%-6s %s (%s)", c.Action, c.Path, strings.Join(c.Fields, ", "))
+}
 
 // Import makes a site what a folder says. Live texts are changed in place, drafts as
 // drafts; what is the same already is left alone, so that a second import of the same
-// folder changes nothing. Each thing is changed in a transaction of its own: an import
-// that ends early is completed by another one. It returns what was changed until then.
+// folder changes nothing.
+//
+// First everything is tried and undone: what the service would refuse is an error of
+// type [Problems] then, and nothing has changed. Each thing is changed in a transaction
+// of its own: an import that ends early, because the database went away for instance, is
+// completed by another one. It returns what was changed until then.
 func (x Exchange) Import(ctx context.Context, folder Site, opts Options) ([]Change, error) {
 	s, err := x.load(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if !opts.DryRun && len(s.unnamed) > 0 {
+	if !opts.Delete {
+		folder = folder.with(s.folder)
+	}
+	plan := &importer{Exchange: x, ctx: ctx, s: s.clone(), opts: opts, folder: folder, was: s.folder, rehearsal: true}
+	plan.Editor = x.Editor.Rehearsal()
+	if err := plan.run(); err != nil {
+		return nil, err // nothing was changed
+	}
+	if opts.DryRun {
+		return plan.changes, nil
+	}
+	if len(s.unnamed) > 0 {
 		if err := x.Editor.SetExchangeKeys(ctx, s.unnamed); err != nil {
 			return nil, err
 		}
 	}
 	i := &importer{Exchange: x, ctx: ctx, s: s, opts: opts, folder: folder, was: s.folder}
-	for _, step := range []func() error{i.site, i.files, i.collections, i.categories, i.articles, i.remove} {
-		if err := step(); err != nil {
-			return i.changes, err
-		}
-	}
-	return i.changes, nil
+	err = i.run()
+	return i.changes, err
 }
 
 // importer is one import.
 type importer struct {
 	Exchange
-	ctx      context.Context
-	s        *state
-	opts     Options
-	folder   Site
-	was      Site
-	changes  []Change
-	outdated []int64 // files that were replaced
+	ctx       context.Context
+	s         *state
+	opts      Options
+	folder    Site
+	was       Site
+	rehearsal bool // the editor undoes all it does
+	problems  Problems
+	changes   []Change
+	outdated  []int64 // files that were replaced
 }
 
-// change notes a change, and makes it unless none is to be made.
-func (i *importer) change(action Action, path string, do func() error) error {
-	if i.opts.DryRun {
-		i.changes = append(i.changes, Change{action, path})
-		return nil
+func (i *importer) run() error {
+	for _, step := range []func() error{i.site, i.files, i.collections, i.categories, i.articles, i.remove} {
+		if err := step(); err != nil {
+			return err
+		}
 	}
-	if err := do(); err != nil {
-		return fmt.Errorf("%s: %w", path, err)
+	if len(i.problems) > 0 {
+		return i.problems.sorted()
 	}
-	i.changes = append(i.changes, Change{action, path})
 	return nil
 }
 
-// named stores the key of something new.
-func (i *importer) named(kind kb.KeyKind, id int64, key string) error {
+// unborn is the id of what a rehearsal would make.
+const unborn = -1
+
+// change makes a change and notes it. source is the locale of the file that is to blame
+// for what the service finds wrong, "" when path is the file.
+func (i *importer) change(c Change, source string, do func() error) error {
+	err := do()
+	if i.rehearsal {
+		f, ok := errors.AsType[*fault.Error](err)
+		switch {
+		case !ok:
+		case f.Kind == fault.Precondition, f.Kind == fault.NotFound, f.Kind == fault.Conflict:
+			err = nil // undone; or in the way is what an earlier change takes away or makes
+		case f.Kind == fault.Invalid, f.Kind == fault.TooLarge:
+			i.refused(c.Path, source, f)
+			return nil
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", c.Path, err)
+	}
+	i.changes = append(i.changes, c)
+	return nil
+}
+
+var translated = regexp.MustCompile(`^translations\[([^]]+)\](?:\[(\w+)\])?$`)
+
+// refused notes what the service finds wrong, with the file where it stands.
+func (i *importer) refused(path, source string, f *fault.Error) {
+	base, draft := strings.CutSuffix(path, " (draft)")
+	file := func(locale string) string {
+		switch {
+		case locale == "":
+			return base
+		case draft:
+			return base + "." + locale + ".draft.md"
+		}
+		return base + "." + locale + ".md"
+	}
+	if len(f.Fields) == 0 {
+		i.problems = append(i.problems, Problem{Path: file(source), Message: f.Text()})
+	}
+	for field, messages := range f.Fields {
+		at := file(source)
+		if m := translated.FindStringSubmatch(field); m != nil {
+			at, field = file(m[1]), m[2]
+		}
+		i.problems = append(i.problems, Problem{Path: at, Message: strings.TrimSpace(field + " " + strings.Join(messages, "; "))})
+	}
+}
+
+// born notes the id of something new.
+func (i *importer) born(kind kb.KeyKind, id int64, key string) {
 	i.s.ids[kind][key], i.s.keys[kind][id] = id, key
-	return i.Editor.SetExchangeKeys(i.ctx, []kb.ExchangeKey{{Kind: kind, ID: id, Key: key}})
 }
 
 func (i *importer) site() error {
-	want := i.folder
-	if want.Name == i.was.Name && cmp.Or(want.Visibility, i.was.Visibility) == i.was.Visibility && want.HTMLHead == i.was.HTMLHead {
+	want, was := i.folder, i.was
+	var fields differences
+	fields.add("name", strings.TrimSpace(want.Name) != was.Name)
+	fields.add("visibility", cmp.Or(want.Visibility, was.Visibility) != was.Visibility)
+	fields.add("html_head", want.HTMLHead != was.HTMLHead)
+	if len(fields) == 0 {
 		return nil
 	}
-	return i.change(Update, "site.yaml", func() error {
+	return i.change(Change{Update, "site.yaml", fields}, "", func() error {
 		site, err := i.Editor.Site(i.ctx)
 		if err != nil {
 			return err
@@ -118,22 +196,49 @@ func (i *importer) site() error {
 }
 
 func (i *importer) files() error {
+	before := byKey(i.was.Files, fileKey)
 	for _, f := range i.folder.Files {
-		action := Create
-		if old := slices.IndexFunc(i.was.Files, func(o File) bool { return o.Name == f.Name }); old >= 0 {
-			same, err := sameBytes(f, i.was.Files[old])
+		change := Change{Create, "files/" + f.Name, nil}
+		if old, known := before[f.Name]; known {
+			same, err := sameBytes(f, old)
 			if err != nil {
 				return fmt.Errorf("files/%s: %w", f.Name, err)
 			}
 			if same {
 				continue
 			}
-			action = Update
+			change = Change{Update, "files/" + f.Name, []string{"content"}}
 		}
-		err := i.change(action, "files/"+f.Name, func() error { return i.upload(f) })
-		if err != nil {
+		store := i.upload
+		if i.rehearsal {
+			store = i.accepts
+		}
+		if err := i.change(change, "", func() error { return store(f) }); err != nil {
 			return err
 		}
+		if old := i.s.ids[kb.FileKey][f.Name]; i.rehearsal && old != 0 {
+			i.outdated = append(i.outdated, old)
+		}
+	}
+	return nil
+}
+
+// accepts reports whether the service would take a file, without storing it.
+func (i *importer) accepts(f File) error {
+	if limit := i.Service.MaxFile(); f.Size > limit {
+		return fault.Newf(fault.TooLarge, "it is larger than %d MB", limit>>20)
+	}
+	content, err := f.Open()
+	if err != nil {
+		return err
+	}
+	defer func() { _ = content.Close() }() // it was only read
+	head, err := io.ReadAll(io.LimitReader(content, filetype.HeadSize))
+	if err != nil {
+		return err
+	}
+	if problem := filetype.Check(filetype.SafeName(f.Name), head, filetype.Documents()); problem != "" {
+		return fault.New(fault.Invalid, problem)
 	}
 	return nil
 }
@@ -145,7 +250,7 @@ func (i *importer) upload(f File) error {
 		return err
 	}
 	defer func() { _ = content.Close() }() // it was only read
-	made, err := i.Editor.CreateFile(i.ctx, kb.FileUpload{Filename: f.Name, Content: content})
+	made, err := i.Editor.CreateFile(i.ctx, kb.FileUpload{Filename: f.Name, Content: content, ExchangeKey: f.Name})
 	if err != nil {
 		return err
 	}
@@ -153,7 +258,8 @@ func (i *importer) upload(f File) error {
 		i.outdated = append(i.outdated, old)
 	}
 	i.s.files[made.ID] = made
-	return i.named(kb.FileKey, made.ID, f.Name)
+	i.born(kb.FileKey, made.ID, f.Name)
+	return nil
 }
 
 func sameBytes(a, b File) (bool, error) {
@@ -179,96 +285,65 @@ func sum(f File) ([]byte, error) {
 	return h.Sum(nil), err
 }
 
-// lookup finds what has a key.
-func lookup[T any](all []T, key func(T) string, wanted string) (T, bool) {
-	i := slices.IndexFunc(all, func(v T) bool { return key(v) == wanted })
-	if i < 0 {
-		var none T
-		return none, false
-	}
-	return all[i], true
-}
-
-func collectionKey(c Collection) string { return c.Key }
-
 func (i *importer) collections() error {
+	before := byKey(i.was.Collections, collectionKey)
 	for _, c := range i.folder.Collections {
-		old, known := lookup(i.was.Collections, collectionKey, c.Key)
-		path := "collections/" + c.Key
+		old, known := before[c.Key]
+		path := "collections/" + c.Key + "/index"
 		c.Texts = trimmed(c.Texts)
-		in := kb.CollectionInput{TextInput: named(c.SourceLocale, c.Texts, old.Texts), SortOrder: order(c.SortOrder)}
+		in := kb.CollectionInput{TextInput: named(c.SourceLocale, c.Texts, old.Texts), SortOrder: order(c.SortOrder), ExchangeKey: c.Key}
+		var fields differences
+		fields.texts(c.SourceLocale, old.SourceLocale, c.SortOrder, old.SortOrder, c.Texts, old.Texts)
+		var err error
 		switch {
 		case !known:
-			err := i.change(Create, path, func() error {
+			i.s.ids[kb.CollectionKey][c.Key] = unborn
+			err = i.change(Change{Create, path, nil}, c.SourceLocale, func() error {
 				made, err := i.Editor.CreateCollection(i.ctx, in)
-				if err != nil {
-					return err
+				if err == nil {
+					i.born(kb.CollectionKey, made.ID, c.Key)
 				}
-				return i.named(kb.CollectionKey, made.ID, c.Key)
-			})
-			if err != nil {
 				return err
-			}
-		case c.SourceLocale != old.SourceLocale || cmp.Or(c.SortOrder, old.SortOrder) != old.SortOrder || !maps.Equal(c.Texts, old.Texts):
-			err := i.change(Update, path, func() error {
+			})
+		case len(fields) > 0:
+			err = i.change(Change{Update, path, fields}, c.SourceLocale, func() error {
 				_, err := i.Editor.UpdateCollection(i.ctx, i.s.ids[kb.CollectionKey][c.Key], in)
 				return err
 			})
-			if err != nil {
-				return err
-			}
+		}
+		if err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
-// located is something with the collection that it is in.
-type located[T any] struct {
-	in string
-	T  T
-}
-
-func spread[T any](site Site, of func(Collection) []T) []located[T] {
-	var all []located[T]
-	for _, c := range site.Collections {
-		for _, v := range of(c) {
-			all = append(all, located[T]{c.Key, v})
-		}
-	}
-	return all
-}
-
-func categoriesOf(s Site) []located[Category] {
-	return spread(s, func(c Collection) []Category { return c.Categories })
-}
-func articlesOf(s Site) []located[Article] {
-	return spread(s, func(c Collection) []Article { return c.Articles })
-}
-func categoryKey(c located[Category]) string { return c.T.Key }
-func articleKey(a located[Article]) string   { return a.T.Key }
-
 func (i *importer) categories() error {
-	before := categoriesOf(i.was)
+	before := byKey(categoriesOf(i.was), categoryKey)
 	for _, c := range categoriesOf(i.folder) {
-		old, known := lookup(before, categoryKey, c.T.Key)
+		old, known := before[c.T.Key]
 		path := "collections/" + c.in + "/categories/" + c.T.Key
 		c.T.Texts = trimmed(c.T.Texts)
 		in := kb.CategoryInput{
 			TextInput: named(c.T.SourceLocale, c.T.Texts, old.T.Texts), CollectionID: i.s.ids[kb.CollectionKey][c.in], SortOrder: order(c.T.SortOrder),
+			ExchangeKey: c.T.Key,
 		}
+		var fields differences
+		fields.add("collection", c.in != old.in)
+		fields.texts(c.T.SourceLocale, old.T.SourceLocale, c.T.SortOrder, old.T.SortOrder, c.T.Texts, old.T.Texts)
 		var err error
 		switch {
 		case !known:
-			err = i.change(Create, path, func() error {
+			i.s.ids[kb.CategoryKey][c.T.Key] = unborn
+			err = i.change(Change{Create, path, nil}, c.T.SourceLocale, func() error {
 				made, err := i.Editor.CreateCategory(i.ctx, in)
-				if err != nil {
-					return err
+				if err == nil {
+					i.born(kb.CategoryKey, made.ID, c.T.Key)
 				}
-				return i.named(kb.CategoryKey, made.ID, c.T.Key)
+				return err
 			})
-		case c.in != old.in || c.T.SourceLocale != old.T.SourceLocale || cmp.Or(c.T.SortOrder, old.T.SortOrder) != old.T.SortOrder ||
-			!maps.Equal(c.T.Texts, old.T.Texts):
-			err = i.change(Update, path, func() error {
+		case len(fields) > 0:
+			err = i.change(Change{Update, path, fields}, c.T.SourceLocale, func() error {
 				_, err := i.Editor.UpdateCategory(i.ctx, i.s.ids[kb.CategoryKey][c.T.Key], in)
 				return err
 			})
@@ -281,33 +356,38 @@ func (i *importer) categories() error {
 }
 
 func (i *importer) articles() error {
-	before := articlesOf(i.was)
+	before := byKey(articlesOf(i.was), articleKey)
 	for _, a := range articlesOf(i.folder) {
-		old, known := lookup(before, articleKey, a.T.Key)
+		old, known := before[a.T.Key]
 		path := "collections/" + a.in + "/articles/" + a.T.Key
 		live := i.settled(a.T.Live)
+		var fields differences
+		fields.add("collection", a.in != old.in)
+		fields.version(live, old.T.Live)
+		fields.add("files", i.moved(old.T.Live))
+		var err error
 		switch {
 		case !known:
-			err := i.change(Create, path, func() error {
-				made, err := i.Editor.CreateArticle(i.ctx, i.input(a.in, live, Version{}))
-				if err != nil {
-					return err
+			i.s.ids[kb.ArticleKey][a.T.Key] = unborn
+			err = i.change(Change{Create, path, nil}, live.SourceLocale, func() error {
+				in := i.input(a.in, live, Version{})
+				in.ExchangeKey = a.T.Key
+				made, err := i.Editor.CreateArticle(i.ctx, in)
+				if err == nil {
+					i.born(kb.ArticleKey, made.Article.ID, a.T.Key)
 				}
-				return i.named(kb.ArticleKey, made.Article.ID, a.T.Key)
-			})
-			if err != nil {
 				return err
-			}
-		case a.in != old.in || !sameVersion(live, old.T.Live) || i.moved(old.T.Live):
-			err := i.change(Update, path, func() error {
+			})
+		case len(fields) > 0:
+			err = i.change(Change{Update, path, fields}, live.SourceLocale, func() error {
 				_, err := i.Editor.UpdateArticle(i.ctx, i.s.ids[kb.ArticleKey][a.T.Key], i.input(a.in, live, old.T.Live))
 				return err
 			})
-			if err != nil {
-				return err
-			}
 		}
-		if err := i.draft(path+" (draft)", a, old); err != nil {
+		if err == nil && a.T.Draft != nil {
+			err = i.draft(path+" (draft)", a, old)
+		}
+		if err != nil {
 			return err
 		}
 	}
@@ -315,21 +395,28 @@ func (i *importer) articles() error {
 }
 
 func (i *importer) draft(path string, a, old located[Article]) error {
-	if a.T.Draft == nil {
-		return nil
-	}
-	draft, action, was := i.settled(*a.T.Draft), Create, a.T.Live
+	draft, change, was := i.settled(*a.T.Draft), Change{Create, path, nil}, a.T.Live
 	draft.Status = ""
 	if old.T.Draft != nil {
-		action, was = Update, *old.T.Draft
-		if a.in == old.in && sameVersion(draft, *old.T.Draft) && !i.moved(*old.T.Draft) {
+		was = *old.T.Draft
+		var fields differences
+		fields.add("collection", a.in != old.in)
+		fields.version(draft, was)
+		fields.add("files", i.moved(was))
+		if len(fields) == 0 {
 			return nil
 		}
+		change = Change{Update, path, fields}
 	}
-	return i.change(action, path, func() error {
+	return i.change(change, draft.SourceLocale, func() error {
 		in := i.input(a.in, draft, was)
 		in.Status = storage.Some(kb.Unpublished)
-		_, err := i.Editor.UpdateDraft(i.ctx, i.s.ids[kb.ArticleKey][a.T.Key], in)
+		id := i.s.ids[kb.ArticleKey][a.T.Key]
+		if id == unborn { // the service has the same rules for both
+			_, err := i.Editor.CreateArticle(i.ctx, in)
+			return err
+		}
+		_, err := i.Editor.UpdateDraft(i.ctx, id, in)
 		return err
 	})
 }
@@ -337,10 +424,16 @@ func (i *importer) draft(path string, a, old located[Article]) error {
 // moved reports whether a version uses a file that was replaced, which has another
 // address now.
 func (i *importer) moved(v Version) bool {
+	if len(i.outdated) == 0 {
+		return false
+	}
+	replaced := map[string]bool{}
 	for _, id := range i.outdated {
-		name := relative + i.s.files[id].Filename
-		for _, t := range v.Texts {
-			if strings.Contains(t.Content, name) {
+		replaced[url.PathEscape(i.s.keys[kb.FileKey][id])] = true
+	}
+	for _, t := range v.Texts {
+		for _, used := range filePath.FindAllStringSubmatch(t.Content, -1) {
+			if replaced[used[1]] {
 				return true
 			}
 		}
@@ -367,12 +460,6 @@ func (i *importer) settled(v Version) Version {
 	}
 	v.Texts = texts
 	return v
-}
-
-func sameVersion(a, b Version) bool {
-	a.SortOrder, a.Categories, b.Categories = cmp.Or(a.SortOrder, b.SortOrder), slices.Clip(a.Categories), slices.Clip(b.Categories)
-	return a.Status == cmp.Or(b.Status, a.Status) && a.SourceLocale == b.SourceLocale && a.SortOrder == b.SortOrder &&
-		slices.Equal(a.Categories, b.Categories) && reflect.DeepEqual(a.Texts, b.Texts)
 }
 
 // input is what makes an article of a version; old is what it was.
@@ -437,6 +524,9 @@ func order(n Number) storage.Opt[kb.SortOrder] {
 // remove takes away what the folder does not have, and files that were replaced.
 func (i *importer) remove() error {
 	for _, id := range i.outdated {
+		if i.rehearsal {
+			break // they are not outdated yet
+		}
 		if err := i.Editor.DeleteFile(i.ctx, id); err != nil {
 			return err
 		}
@@ -444,43 +534,54 @@ func (i *importer) remove() error {
 	if !i.opts.Delete {
 		return nil
 	}
-	articles, categories := articlesOf(i.folder), categoriesOf(i.folder)
-	for _, a := range articlesOf(i.was) {
-		path, id := "collections/"+a.in+"/articles/"+a.T.Key, i.s.ids[kb.ArticleKey][a.T.Key]
-		now, kept := lookup(articles, articleKey, a.T.Key)
-		var err error
-		if !kept {
-			err = i.change(Delete, path, func() error { return i.Editor.DeleteArticle(i.ctx, id) })
-		} else if a.T.Draft != nil && now.T.Draft == nil {
-			err = i.change(Delete, path+" (draft)", func() error { return i.Editor.DeleteDraft(i.ctx, id) })
-		}
-		if err != nil {
-			return err
-		}
+	if err := i.removeArticles(); err != nil {
+		return err
 	}
+	categories := byKey(categoriesOf(i.folder), categoryKey)
 	for _, c := range categoriesOf(i.was) {
-		if _, kept := lookup(categories, categoryKey, c.T.Key); !kept {
-			id := i.s.ids[kb.CategoryKey][c.T.Key]
-			if err := i.change(Delete, "collections/"+c.in+"/categories/"+c.T.Key, func() error { return i.Editor.DeleteCategory(i.ctx, id) }); err != nil {
+		if _, kept := categories[c.T.Key]; !kept {
+			if err := i.delete("collections/"+c.in+"/categories/"+c.T.Key, kb.CategoryKey, c.T.Key, i.Editor.DeleteCategory); err != nil {
 				return err
 			}
 		}
 	}
+	collections := byKey(i.folder.Collections, collectionKey)
 	for _, c := range i.was.Collections {
-		if _, kept := lookup(i.folder.Collections, collectionKey, c.Key); !kept {
-			id := i.s.ids[kb.CollectionKey][c.Key]
-			if err := i.change(Delete, "collections/"+c.Key, func() error { return i.Editor.DeleteCollection(i.ctx, id) }); err != nil {
+		if _, kept := collections[c.Key]; !kept {
+			if err := i.delete("collections/"+c.Key+"/index", kb.CollectionKey, c.Key, i.Editor.DeleteCollection); err != nil {
 				return err
 			}
 		}
 	}
+	files := byKey(i.folder.Files, fileKey)
 	for _, f := range i.was.Files {
-		if _, kept := lookup(i.folder.Files, func(o File) string { return o.Name }, f.Name); !kept {
-			id := i.s.ids[kb.FileKey][f.Name]
-			if err := i.change(Delete, "files/"+f.Name, func() error { return i.Editor.DeleteFile(i.ctx, id) }); err != nil {
+		if _, kept := files[f.Name]; !kept {
+			if err := i.delete("files/"+f.Name, kb.FileKey, f.Name, i.Editor.DeleteFile); err != nil {
 				return err
 			}
 		}
 	}
 	return nil
+}
+
+func (i *importer) removeArticles() error {
+	articles := byKey(articlesOf(i.folder), articleKey)
+	for _, a := range articlesOf(i.was) {
+		path := "collections/" + a.in + "/articles/" + a.T.Key
+		now, kept := articles[a.T.Key]
+		var err error
+		if !kept {
+			err = i.delete(path, kb.ArticleKey, a.T.Key, i.Editor.DeleteArticle)
+		} else if a.T.Draft != nil && now.T.Draft == nil {
+			err = i.delete(path+" (draft)", kb.ArticleKey, a.T.Key, i.Editor.DeleteDraft)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (i *importer) delete(path string, kind kb.KeyKind, key string, remove func(context.Context, int64) error) error {
+	return i.change(Change{Delete, path, nil}, "", func() error { return remove(i.ctx, i.s.ids[kind][key]) })
 }

@@ -1,7 +1,6 @@
 package exchange
 
 import (
-	"errors"
 	"regexp"
 	"strconv"
 	"strings"
@@ -17,10 +16,9 @@ import (
 // what file systems take.
 const MaxKey = 120
 
-var (
-	decimal   = regexp.MustCompile(`^-?[0-9]{1,15}(\.[0-9]{1,15})?$`)
-	errNumber = errors.New("a decimal number is needed, such as 1 or 2.5")
-)
+var decimal = regexp.MustCompile(`^-?[0-9]{1,15}(\.[0-9]{1,15})?$`)
+
+const needsNumber = "a decimal number is needed, such as 1 or 2.5"
 
 // reserved are names that Windows gives to devices.
 var reserved = regexp.MustCompile(`^(con|prn|aux|nul|com[0-9]|lpt[0-9])$`)

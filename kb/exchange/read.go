@@ -16,10 +16,12 @@ import (
 // Problem is what is wrong with a file of the folder.
 type Problem struct {
 	Path    string
+	Line    int // from 1; 0: the file as a whole
 	Message string
 }
 
-// Problems is the error of a folder that cannot be read. It names every file.
+// Problems is the error of a folder that cannot be read, or whose content a site does
+// not take. It names every file.
 type Problems []Problem
 
 // Error has a line for every file.
@@ -29,9 +31,20 @@ func (p Problems) Error() string {
 		if i > 0 {
 			b.WriteByte('\n')
 		}
-		fmt.Fprintf(&b, "%s: %s", one.Path, one.Message)
+		b.WriteString(one.Path)
+		if one.Line > 0 {
+			fmt.Fprintf(&b, ":%d", one.Line)
+		}
+		b.WriteString(": " + one.Message)
 	}
 	return b.String()
+}
+
+func (p Problems) sorted() Problems {
+	slices.SortFunc(p, func(a, b Problem) int {
+		return cmp.Or(cmp.Compare(a.Path, b.Path), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Message, b.Message))
+	})
+	return p
 }
 
 // Read reads a folder. Names that begin with a dot are left out. Anything else that
@@ -45,8 +58,7 @@ func Read(folder fs.FS) (Site, error) {
 	}
 	site := r.finish()
 	if len(r.problems) > 0 {
-		slices.SortFunc(r.problems, func(a, b Problem) int { return cmp.Compare(a.Path, b.Path) })
-		return Site{}, r.problems
+		return Site{}, r.problems.sorted()
 	}
 	return site, nil
 }
@@ -80,8 +92,21 @@ type article struct {
 	path        string
 }
 
-func (r *reader) problem(name, format string, args ...any) {
-	r.problems = append(r.problems, Problem{Path: name, Message: fmt.Sprintf(format, args...)})
+func (r *reader) problem(name, format string, args ...any) { r.problemAt(name, 0, format, args...) }
+
+func (r *reader) problemAt(name string, line int, format string, args ...any) {
+	r.problems = append(r.problems, Problem{Path: name, Line: line, Message: fmt.Sprintf(format, args...)})
+}
+
+// unread notes why a file cannot be read.
+func (r *reader) unread(name string, err error) {
+	lines, ok := errors.AsType[lineErrors](err)
+	if !ok {
+		r.problem(name, "%v", err)
+	}
+	for _, l := range lines {
+		r.problemAt(name, l.line, "%s", l.text)
+	}
 }
 
 func (r *reader) site() {
@@ -99,7 +124,7 @@ func (r *reader) site() {
 		err = unmarshal(s, &front)
 	}
 	if err != nil {
-		r.problem("site.yaml", "%v", err)
+		r.unread("site.yaml", err)
 		return
 	}
 	r.read.Name, r.read.Visibility, r.read.HTMLHead = front.Name, front.Visibility, front.HTMLHead
@@ -209,15 +234,15 @@ func (r *reader) text(name, key string, rest []string) {
 }
 
 // front reads a file with front matter, and reports what is wrong with it.
-func (r *reader) front(name string, into any) (text string, ok bool) {
+func (r *reader) front(name string, into any) (read text, ok bool) {
 	data, err := r.load(name)
 	if err == nil {
-		text, err = parse(data, into)
+		read, err = parse(data, into)
 	}
 	if err != nil {
-		r.problem(name, "%v", err)
+		r.unread(name, err)
 	}
-	return text, err == nil
+	return read, err == nil
 }
 
 func (r *reader) addText(name, locale string, to *texts) {
@@ -230,8 +255,8 @@ func (r *reader) addText(name, locale string, to *texts) {
 	if to.of == nil {
 		to.of = map[string]Text{}
 	}
-	to.of[locale] = Text{Name: front.Name, Summary: summary}
-	r.shared(name, locale, front.Source, &to.source, front.SortOrder != "")
+	to.of[locale] = Text{Name: front.Name, Summary: summary.body}
+	r.shared(name, locale, summary, front.Source, &to.source, front.SortOrder != "")
 	if front.Source {
 		to.order = front.SortOrder
 	}
@@ -255,10 +280,10 @@ func (r *reader) addArticle(name, locale string, draft bool, to *article) {
 		front.Format = Markdown
 	}
 	if front.Format != Markdown && front.Format != HTML {
-		r.problem(name, "format is %s or %s", Markdown, HTML)
+		r.problemAt(name, content.line("format"), "format is %s or %s", Markdown, HTML)
 	}
-	v.Texts[locale] = ArticleText{Title: front.Title, Summary: front.Summary, Format: front.Format, Content: content}
-	r.shared(name, locale, front.Source, &v.SourceLocale, front.SortOrder != "" || front.Status != "" || len(front.Categories) > 0)
+	v.Texts[locale] = ArticleText{Title: front.Title, Summary: front.Summary, Format: front.Format, Content: content.body}
+	r.shared(name, locale, content, front.Source, &v.SourceLocale, front.SortOrder != "" || front.Status != "" || len(front.Categories) > 0)
 	if front.Source {
 		v.Status, v.SortOrder, v.Categories = front.Status, front.SortOrder, front.Categories
 	}
@@ -266,12 +291,12 @@ func (r *reader) addArticle(name, locale string, draft bool, to *article) {
 
 // shared checks that one file says source, and that one alone has what all languages
 // share.
-func (r *reader) shared(name, locale string, source bool, known *string, has bool) {
+func (r *reader) shared(name, locale string, t text, source bool, known *string, has bool) {
 	switch {
 	case !source && has:
-		r.problem(name, "status, sort_order and categories belong into the file that says source: true")
+		r.problemAt(name, t.line("status", "sort_order", "categories"), "status, sort_order and categories belong into the file that says source: true")
 	case source && *known != "":
-		r.problem(name, "%s says source: true already", *known)
+		r.problemAt(name, t.line("source"), "%s says source: true already", *known)
 	case source:
 		*known = locale
 	}

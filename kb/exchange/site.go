@@ -1,10 +1,13 @@
 package exchange
 
 import (
+	"fmt"
 	"io"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/helpwright/helpwright/kb"
 )
 
 // Site is what a folder holds.
@@ -95,8 +98,19 @@ func (n Number) MarshalYAML() (any, error) {
 // UnmarshalYAML takes a number as it is written.
 func (n *Number) UnmarshalYAML(node *yaml.Node) error {
 	if node.Kind != yaml.ScalarNode || node.Tag != "!!int" && node.Tag != "!!float" || !decimal.MatchString(node.Value) {
-		return errNumber
+		return &yaml.TypeError{Errors: []string{fmt.Sprintf("line %d: %s", node.Line, needsNumber)}}
+	}
+	if _, err := kb.ParseSortOrder(node.Value); err != nil {
+		return &yaml.TypeError{Errors: []string{fmt.Sprintf("line %d: %v", node.Line, err)}}
 	}
 	*n = Number(node.Value)
 	return nil
+}
+
+// normal is the number as the site writes it.
+func (n Number) normal() Number {
+	if place, err := kb.ParseSortOrder(string(n)); err == nil && n != "" {
+		return Number(place.String())
+	}
+	return n
 }

@@ -48,7 +48,7 @@ func (r reader) eventList(rows *[]eventRow, f helpdesk.EventFilter, seek storage
 	if seek.Desc {
 		order, beyond = "seq DESC", "seq < ?"
 	}
-	q := r.selects(rows).ApplyQueryBuilder(r.account).OrderExpr(order).Limit(int64(seek.Limit))
+	q := r.selects(rows).ApplyQueryBuilder(r.ofEvents).OrderExpr(order).Limit(int64(seek.Limit))
 	if seek.From != nil {
 		q.Where(beyond, seek.From.ID)
 	}
@@ -64,8 +64,14 @@ func (r reader) eventList(rows *[]eventRow, f helpdesk.EventFilter, seek storage
 			return q
 		})
 	}
+	return q
+}
+
+// ofEvents keeps a statement within account and mailboxes, and what is of no mailbox.
+func (r reader) ofEvents(q bun.QueryBuilder) bun.QueryBuilder {
+	q = r.account(q)
 	if r.scope.Mailboxes != nil {
-		q.Where("mailbox_id IN (?)", bun.List(append([]int64{0}, r.scope.Mailboxes...)))
+		q = q.Where("?TableName.mailbox_id IN (?)", bun.List(append([]int64{0}, r.scope.Mailboxes...)))
 	}
 	return q
 }
@@ -97,6 +103,16 @@ func (r reader) Events(ctx context.Context, f helpdesk.EventFilter, seek storage
 		}
 		err = r.raw("SELECT * FROM (?) AS e ORDER BY seq ? LIMIT ?", all, order, seek.Limit).Scan(ctx, &rows)
 	}
+	return mapped(rows, (*eventRow).event), failure(ctx, err, "event", 0)
+}
+
+// EventsBySeq implements [helpdesk.EventReader].
+func (r reader) EventsBySeq(ctx context.Context, seqs []int64) ([]storage.Event, error) {
+	if len(seqs) == 0 {
+		return nil, r.state()
+	}
+	var rows []eventRow
+	err := r.selects(&rows).ApplyQueryBuilder(r.ofEvents).Where("seq IN (?)", bun.List(seqs)).Order("seq").Scan(ctx)
 	return mapped(rows, (*eventRow).event), failure(ctx, err, "event", 0)
 }
 

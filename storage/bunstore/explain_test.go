@@ -287,6 +287,9 @@ func lists() []explained {
 		_, err := r.PortalKeys(ctx, seek)
 		return err
 	})
+	for name, run := range webhookLists() {
+		add(name, strings.HasPrefix(name, "Accounts") || strings.HasPrefix(name, "Held"), run)
+	}
 	add("Claim", true, func(ctx context.Context, db *bunstore.DB, _ helpdesk.Reader, _ storage.Seek) error {
 		_, err := db.Claim(ctx, []string{"a", "b"}, 10, time.Unix(0, 0), time.Unix(1, 0))
 		return err
@@ -493,6 +496,14 @@ func stock(t *testing.T, app *bun.DB) {
 			SELECT 1, n.i, '', n.n, 0, 0, 0 FROM n`,
 		`INSERT INTO hw_suppressions (account_id, email, email_key, reason, detail, user_id, interaction_id, created_at)
 			SELECT 1 + n.i % 10, n.n, n.n, 'manual', '', 0, 0, 0 FROM n`,
+		`INSERT INTO hw_webhooks (account_id, url, events, mailbox_ids, is_active, reason, failing_since, failures, last_success_at, after_seq,
+			sealed_secret, sealed_former, former_until, user_id, created_at, updated_at)
+			SELECT 1 + n.i % 100, '', '[]', '[]', TRUE, '', 0, 0, 0, 0, CAST('' AS BLOB), CAST('' AS BLOB), 0, 0, 0, 0 FROM n`,
+		`INSERT INTO hw_webhook_deliveries (account_id, webhook_id, seq, type, mailbox_id, state, attempts, status, problem, response,
+			next_attempt_at, held_by, held_until, due_at, created_at, updated_at)
+			SELECT 1 + n.i % 10, n.i % 10 + 100 * (n.i % 3), n.i, '', n.i % 5, CASE WHEN n.i % 7 < 3 THEN 'pending' ELSE 'failed' END, 0, 0, '', '', 0, 0, 0, n.i, n.i, 0
+			FROM n WHERE n.i % 10 + 100 * (n.i % 3) > 0`,
+		`INSERT INTO hw_webhook_cursors (account_id, seq) SELECT n.i, 0 FROM n WHERE n.i <= 100`,
 		`INSERT INTO hw_customer_search (rowid, account, terms) SELECT n.i, '_1', 'common' FROM n`,
 		`INSERT INTO hw_conversation_search (rowid, account, customer, own) SELECT n.i, '_1', '', 'common' FROM n`,
 		`INSERT INTO hw_sites (account_id, name, path, subdomain, custom_domain, host_key, html_head, visibility, created_at, updated_at)
@@ -515,6 +526,9 @@ func stock(t *testing.T, app *bun.DB) {
 		`ANALYZE`,
 	}
 	if strings.Contains(app.String(), "pg") {
+		for i := range statements {
+			statements[i] = strings.ReplaceAll(statements[i], "AS BLOB", "AS BYTEA")
+		}
 		statements[len(statements)-12] = `INSERT INTO hw_customer_search SELECT 1, n.i, 'common' FROM n`
 		statements[len(statements)-11] = `INSERT INTO hw_conversation_search SELECT 1, n.i, '', 'common' FROM n`
 	}
@@ -526,6 +540,50 @@ func stock(t *testing.T, app *bun.DB) {
 		if _, err := app.DB.Exec(statement); err != nil {
 			t.Fatalf("%s: %v", statement, err)
 		}
+	}
+}
+
+// webhookLists are the reads of webhooks and their deliveries.
+func webhookLists() map[string]func(ctx context.Context, db *bunstore.DB, r helpdesk.Reader, seek storage.Seek) error {
+	filtered := func(f helpdesk.WebhookDeliveryFilter) func(context.Context, *bunstore.DB, helpdesk.Reader, storage.Seek) error {
+		return func(ctx context.Context, _ *bunstore.DB, r helpdesk.Reader, seek storage.Seek) error {
+			_, err := r.WebhookDeliveries(ctx, f, seek)
+			return err
+		}
+	}
+	return map[string]func(ctx context.Context, db *bunstore.DB, r helpdesk.Reader, seek storage.Seek) error{
+		"WebhookDeliveries":        filtered(helpdesk.WebhookDeliveryFilter{WebhookID: 100}),
+		"WebhookDeliveries/failed": filtered(helpdesk.WebhookDeliveryFilter{WebhookID: 100, State: helpdesk.WebhookFailed}),
+		"Webhooks": func(ctx context.Context, _ *bunstore.DB, r helpdesk.Reader, seek storage.Seek) error {
+			_, err := r.Webhooks(ctx, seek)
+			return err
+		},
+		"DueWebhookDeliveries": func(ctx context.Context, _ *bunstore.DB, r helpdesk.Reader, _ storage.Seek) error {
+			_, err := r.DueWebhookDeliveries(ctx, 100, time.Unix(1, 0), 4)
+			return err
+		},
+		"HeldWebhookDeliveries": func(ctx context.Context, _ *bunstore.DB, r helpdesk.Reader, _ storage.Seek) error {
+			_, err := r.HeldWebhookDeliveries(ctx, 100, time.Unix(1, 0))
+			return err
+		},
+		"EventsBySeq": func(ctx context.Context, _ *bunstore.DB, r helpdesk.Reader, _ storage.Seek) error {
+			_, err := r.EventsBySeq(ctx, []int64{1, 2, 3})
+			return err
+		},
+		"WebhookBacklog": func(ctx context.Context, db *bunstore.DB, _ helpdesk.Reader, seek storage.Seek) error {
+			_, err := db.WebhookBacklog(ctx, seek)
+			return err
+		},
+		"AccountsWithWebhooks": func(ctx context.Context, db *bunstore.DB, _ helpdesk.Reader, seek storage.Seek) error {
+			_, err := db.AccountsWithWebhooks(ctx, seek)
+			return err
+		},
+		"PruneWebhookDeliveries": func(ctx context.Context, db *bunstore.DB, _ helpdesk.Reader, _ storage.Seek) error {
+			return db.InTx(ctx, helpdesk.Scope{AccountID: 1}, func(ctx context.Context, tx helpdesk.Tx) error {
+				_, err := tx.PruneWebhookDeliveries(ctx, 100, time.Unix(0, 0), 10, 100)
+				return err
+			})
+		},
 	}
 }
 

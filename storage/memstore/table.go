@@ -46,19 +46,24 @@ type data struct {
 	suppressions  table[helpdesk.Suppression]
 	portalKeys    table[helpdesk.PortalKey]
 	audit         table[helpdesk.AuditEntry]
-	sites         table[kb.Site]
-	siteFiles     table[kb.File]
-	themes        table[kb.Theme]
-	themeFiles    table[kb.ThemeFile]
-	collections   table[kb.Collection]
-	categories    table[kb.Category]
-	articles      table[kb.Article]
-	revisions     table[kb.Revision] // see revisionID
-	documents     table[documentRow]
-	spellings     table[spellingRow]
-	feedback      table[kb.Feedback]
-	reactions     table[kb.VisitorReaction]
-	exchangeKeys  table[exchangeKeyRow]
+	webhooks      table[helpdesk.Webhook]
+
+	webhookDeliveries table[helpdesk.WebhookDelivery]
+	webhookCursors    table[int64] // of all accounts, by account
+
+	sites        table[kb.Site]
+	siteFiles    table[kb.File]
+	themes       table[kb.Theme]
+	themeFiles   table[kb.ThemeFile]
+	collections  table[kb.Collection]
+	categories   table[kb.Category]
+	articles     table[kb.Article]
+	revisions    table[kb.Revision] // see revisionID
+	documents    table[documentRow]
+	spellings    table[spellingRow]
+	feedback     table[kb.Feedback]
+	reactions    table[kb.VisitorReaction]
+	exchangeKeys table[exchangeKeyRow]
 
 	recording bool
 	undo      []func()
@@ -102,6 +107,9 @@ func newData() *data {
 	db.suppressions.make(db, "suppression")
 	db.portalKeys.make(db, "key")
 	db.audit.make(db, "audit entry")
+	db.webhooks.make(db, "webhook")
+	db.webhookDeliveries.make(db, "delivery")
+	db.webhookCursors.make(db, "webhook cursor")
 	db.sites.make(db, "site")
 	db.siteFiles.make(db, "file")
 	db.themes.make(db, "theme")
@@ -149,6 +157,9 @@ func (db *data) removeAccount(id int64) {
 	db.suppressions.removeAll(id)
 	db.portalKeys.removeAll(id)
 	db.audit.removeAll(id)
+	db.webhooks.removeAll(id)
+	db.webhookDeliveries.removeAll(id)
+	db.webhookCursors.set(global, id, nil)
 	db.sites.removeAll(id)
 	db.siteFiles.removeAll(id)
 	db.themes.removeAll(id)

@@ -182,7 +182,7 @@ func (c *comparison) sameError(done *call, results []any, err error) {
 
 func quiet(method string) bool {
 	return slices.Contains([]string{"DeleteDeliveries", "FetchStatus", "FetchCursor", "Participant", "Interactions", "Thread", "Messages", "BlobKeys",
-		"Taggings", "Unread", "Revisions", "SetInboundState"}, method)
+		"Taggings", "Unread", "Revisions", "FailWebhookDeliveries", "PruneWebhookDeliveries", "SetInboundState"}, method)
 }
 
 type failure struct{ kind, code string }

@@ -53,6 +53,8 @@ func testEverything(t *testing.T, b Backend) {
 	filled(t, w.tag)
 	filled(t, w.suppression)
 	filled(t, w.moves[0])
+	filled(t, w.webhook)
+	filled(t, w.hooked)
 	want := content{
 		Account: w.account, Roles: []helpdesk.Role{w.role}, Memberships: []helpdesk.Membership{w.member},
 		Mailboxes:     []helpdesk.Mailbox{w.mailbox, w.empty},
@@ -73,6 +75,7 @@ func testEverything(t *testing.T, b Backend) {
 		Invitations: []helpdesk.Invitation{w.invitation}, Suppressions: []helpdesk.Suppression{w.suppression},
 		PortalKeys: []helpdesk.PortalKey{w.portalKey},
 		Audit:      []helpdesk.AuditEntry{w.audit},
+		Webhooks:   []helpdesk.Webhook{w.webhook}, Hooked: []helpdesk.WebhookDelivery{w.hooked},
 	}
 	same(t, "content", want, w.content(t))
 	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error {

@@ -79,6 +79,7 @@ func (g *generator) directory() operation {
 		{method: "MailboxesToFetch", args: []any{ordered{g.from(seek, "Mailbox"), "Mailbox"}}},
 		{method: "HasUsers"},
 		g.peopleDirectory(seek),
+		{method: oneOf(g, []string{"WebhookBacklog", "AccountsWithWebhooks"}), args: []any{ordered{g.from(seek, "Account"), "Account"}}},
 	})
 }
 
@@ -171,7 +172,7 @@ func (g *generator) read(seen content) operation {
 		{method: "LastEvent"},
 		{method: "Moves", args: []any{some(g, "Interaction", seen.Interactions, interactionID)}},
 		{method: "MergedInto", args: []any{one64("Conversation", g.any("Conversation"))}},
-		g.readSuppression(seen, seek), g.readTraffic(seen),
+		g.readSuppression(seen, seek), g.readTraffic(seen), g.readWebhook(seen, seek), g.readWebhook(seen, seek),
 		{method: "Correspondence", args: []any{conversation, g.keys(seen), ordered{g.from(seek, "Interaction"), "Interaction"}}},
 		{method: "LastCorrespondence", args: []any{some(g, "Conversation", seen.Conversations, conversationID), g.keys(seen)}},
 		{method: "PortalKey", args: []any{g.either("PortalKey", oneOf(g, seen.PortalKeys).ID)}},
@@ -263,8 +264,10 @@ func (g *generator) write(seen content) operation {
 		return g.writeCustomer(seen)
 	case p < 56:
 		return g.writeConversation(seen)
-	case p < 82:
+	case p < 79:
 		return g.writeInteraction(seen)
+	case p < 82:
+		return g.writeWebhook(seen)
 	case p < 88:
 		return g.writeLedger(seen)
 	case p < 93:

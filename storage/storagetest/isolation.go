@@ -57,7 +57,8 @@ type writeProbeOf[T any] struct {
 func untouchable() []string {
 	return []string{"DeleteAccount", "TakeNumber", "InsertRole", "InsertMembership", "InsertMailbox", "InsertCustomer", "Enqueue", "Emit",
 		"InsertDomain", "InsertTag", "InsertView", "LockAccount", "InsertInvitation", "InsertPortalKey",
-		"InsertSuppression", "InsertAudit"}
+		"InsertSuppression", "InsertAudit",
+		"InsertWebhook", "WebhookCursorForUpdate", "StartWebhookCursor", "SaveWebhookCursor", "DeleteWebhookCursor"}
 }
 
 func testProbesComplete(t *testing.T, _ Backend) {
@@ -186,6 +187,7 @@ func readProbes() map[string]readProbe {
 	maps.Copy(probes, suppressionReads())
 	maps.Copy(probes, portalReads())
 	maps.Copy(probes, auditReads())
+	maps.Copy(probes, webhookReads())
 	return probes
 }
 
@@ -313,6 +315,7 @@ func writeProbes() map[string]writeProbe {
 	maps.Copy(probes, searchProbes())
 	maps.Copy(probes, suppressionWrites())
 	maps.Copy(probes, portalWrites())
+	maps.Copy(probes, webhookWrites())
 	return probes
 }
 

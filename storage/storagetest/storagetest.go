@@ -109,6 +109,7 @@ func groups() []group {
 		{name: "KBIsolation", tests: kbIsolationTests(), kb: true},
 		{name: "Portal", tests: portalTests()},
 		{name: "Audit", tests: auditTests()},
+		{name: "Webhooks", tests: webhookTests()},
 	}
 }
 

@@ -52,6 +52,8 @@ type world struct {
 
 	suppression helpdesk.Suppression
 	portalKey   helpdesk.PortalKey
+	webhook     helpdesk.Webhook
+	hooked      helpdesk.WebhookDelivery
 	audit       helpdesk.AuditEntry
 }
 
@@ -158,6 +160,9 @@ func newWorld(t *testing.T, b Backend) *world {
 			return err
 		}
 		if err := w.organise(ctx, tx); err != nil {
+			return err
+		}
+		if err := w.hook(ctx, tx); err != nil {
 			return err
 		}
 		w.suppression = w.newSuppression("gone")
@@ -290,6 +295,8 @@ type content struct {
 	Suppressions  []helpdesk.Suppression
 	PortalKeys    []helpdesk.PortalKey
 	Audit         []helpdesk.AuditEntry
+	Webhooks      []helpdesk.Webhook
+	Hooked        []helpdesk.WebhookDelivery
 }
 
 // content reads everything in the account.
@@ -386,6 +393,13 @@ func (c *content) readMore(ctx context.Context, r helpdesk.Reader, note func(wha
 	note("PortalKeys", e)
 	c.Audit, e = r.AuditLog(ctx, helpdesk.AuditFilter{}, all())
 	note("AuditLog", e)
+	c.Webhooks, e = r.Webhooks(ctx, all())
+	note("Webhooks", e)
+	for _, w := range c.Webhooks {
+		hooked, e := r.WebhookDeliveries(ctx, helpdesk.WebhookDeliveryFilter{WebhookID: w.ID}, all())
+		note("WebhookDeliveries", e)
+		c.Hooked = append(c.Hooked, hooked...)
+	}
 }
 
 // log reads the account's events.

@@ -1,0 +1,108 @@
+package main
+
+import (
+	"fmt"
+	"os"
+
+	"github.com/helpwright/helpwright/kb"
+	"github.com/helpwright/helpwright/kb/exchange"
+	"github.com/helpwright/helpwright/storage/fault"
+	"github.com/helpwright/helpwright/transport"
+)
+
+type kbCmd struct {
+	Export kbExportCmd `cmd:"" help:"Write a site into a folder: Markdown files with YAML front matter for each language, and its files."`
+	Import kbImportCmd `cmd:"" help:"Make a site what such a folder says."`
+}
+
+type kbExportCmd struct {
+	Site int64  `required:"" help:"The site's id." placeholder:"ID"`
+	Dir  string `arg:"" name:"dir" help:"Folder, which is made if need be: an empty one, or one that a site was exported to. What the site does not have any more is removed from it."`
+}
+
+// Run exports. It works while a server runs.
+func (c *kbExportCmd) Run(s *session) error {
+	return s.exchange(c.Site, func(x exchange.Exchange) error {
+		site, err := x.Export(s.ctx)
+		if err != nil {
+			return err
+		}
+		if err := os.MkdirAll(c.Dir, 0o777); err != nil {
+			return err
+		}
+		folder, err := os.OpenRoot(c.Dir)
+		if err != nil {
+			return err
+		}
+		defer func() { _ = folder.Close() }() // all in it is written
+		if err := exchange.Save(site, folder); err != nil {
+			return fmt.Errorf("%s:\n%w", c.Dir, err)
+		}
+		articles := 0
+		for _, in := range site.Collections {
+			articles += len(in.Articles)
+		}
+		fmt.Fprintf(s.stdout, "exported %d collections, %d articles, %d files\n", len(site.Collections), articles, len(site.Files))
+		return nil
+	})
+}
+
+type kbImportCmd struct {
+	Site   int64  `required:"" help:"The site's id." placeholder:"ID"`
+	DryRun bool   `help:"Only check everything and print what would be changed."`
+	Delete bool   `help:"Also delete from the site what the folder does not have."`
+	Dir    string `arg:"" name:"dir" help:"Folder that a site was exported to."`
+}
+
+// Run imports, and prints a line for each change. It works while a server runs. What
+// the folder has wrong is found before anything is changed.
+func (c *kbImportCmd) Run(s *session) error {
+	folder, err := os.OpenRoot(c.Dir)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = folder.Close() }() // it was only read
+	site, err := exchange.Read(folder.FS())
+	if err != nil {
+		return fmt.Errorf("%s, nothing was changed:\n%w", c.Dir, err)
+	}
+	return s.exchange(c.Site, func(x exchange.Exchange) error {
+		changes, err := x.Import(s.ctx, site, exchange.Options{DryRun: c.DryRun, Delete: c.Delete})
+		for _, change := range changes {
+			fmt.Fprintln(s.stdout, change)
+		}
+		switch {
+		case err != nil && len(changes) > 0:
+			return fmt.Errorf("only what is named above was changed, import again to do the rest: %w", err)
+		case err != nil:
+			return fmt.Errorf("%s, nothing was changed:\n%w", c.Dir, err)
+		case len(changes) == 0:
+			fmt.Fprintln(s.stdout, "no changes")
+		case c.DryRun:
+			fmt.Fprintf(s.stdout, "%d changes, none was made\n", len(changes))
+		default:
+			fmt.Fprintf(s.stdout, "%d changes\n", len(changes))
+		}
+		return nil
+	})
+}
+
+// exchange opens a site. The schema of the database has to be up to date: neither an
+// export nor a look at what an import would do should change it.
+func (s *session) exchange(siteID int64, do func(exchange.Exchange) error) error {
+	a, err := s.open(false)
+	if err != nil {
+		return err
+	}
+	defer a.close()
+	editor, err := a.kb.Operator(s.ctx, siteID)
+	if fault.Is(err, fault.NotFound) {
+		return fmt.Errorf("there is no site %d", siteID)
+	}
+	if err != nil {
+		return err
+	}
+	return do(exchange.Exchange{Service: a.kb, Editor: editor, FileURL: func(f kb.File) string {
+		return transport.SiteFileURL(a.settings.baseURL()+apiBase, f)
+	}})
+}

@@ -1,0 +1,406 @@
+package helpdesk
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"time"
+
+	"github.com/helpwright/helpwright/storage"
+	"github.com/helpwright/helpwright/storage/fault"
+	"github.com/helpwright/helpwright/storage/guard"
+)
+
+// dispatch is the one permission of a Dispatch.
+const dispatch Permission = "webhooks.send"
+
+// Dispatch can only turn events into deliveries to webhooks, take these to send and
+// report on them.
+type Dispatch struct {
+	svc    *Service
+	system systemGuard
+	desk   func(accountID int64) deskGuard
+}
+
+// Dispatch returns the handle of who sends events to webhooks.
+func (s *Service) Dispatch() *Dispatch {
+	allows := func(p Permission) bool { return p == dispatch }
+	return &Dispatch{
+		svc:    s,
+		system: guard.New(allows, Directory(s.cfg.Store), s.cfg.Store.InSystemTx),
+		desk:   func(accountID int64) deskGuard { return s.scoped(Scope{AccountID: accountID}, allows) },
+	}
+}
+
+const (
+	// dispatchBatch is how many events, or accounts, are taken in one go.
+	dispatchBatch = 100
+	// webhookHold is how long a job may take for one try; after that others may have
+	// the delivery.
+	webhookHold = time.Minute
+	// webhookPatience is after how many deliveries in a row that were given up a webhook
+	// is switched off.
+	webhookPatience = 10
+	// statusGone is the answer of a receiver that wants no more (RFC 9110 section 15.5.11).
+	statusGone = 410
+	// What becomes of deliveries that are not pending.
+	keepDeliveries   = 10_000
+	deliveryLifetime = 30 * 24 * time.Hour
+)
+
+// Behind lists the ids of accounts above after whose events wait to become deliveries,
+// at most 100.
+func (p *Dispatch) Behind(ctx context.Context, after int64) ([]int64, error) {
+	dir, err := p.system.Read(dispatch)
+	if err != nil {
+		return nil, err
+	}
+	return accountIDs(dir.WebhookBacklog(ctx, storage.Seek{From: &storage.Position{ID: after}, Limit: dispatchBatch}))
+}
+
+func accountIDs(all []Account, err error) ([]int64, error) {
+	ids := make([]int64, len(all))
+	for i, a := range all {
+		ids[i] = a.ID
+	}
+	return ids, err
+}
+
+// Distribute turns the next hundred events of an account into deliveries, in the
+// transaction that notes how far the log was taken, and reports whether there may be
+// more. An account without an active webhook is a NotFound fault: nothing is to be done
+// for it any more.
+func (p *Dispatch) Distribute(ctx context.Context, accountID int64) (more bool, err error) {
+	begin, err := p.desk(accountID).Write(dispatch)
+	if err != nil {
+		return false, err
+	}
+	idle := false
+	err = begin(ctx, func(ctx context.Context, tx Tx) error {
+		after, err := tx.WebhookCursorForUpdate(ctx)
+		if err != nil {
+			return err
+		}
+		hooks, err := tx.Webhooks(ctx, storage.Seek{Limit: MaxWebhooks})
+		if err != nil {
+			return err
+		}
+		if idle = !slices.ContainsFunc(hooks, func(w Webhook) bool { return w.IsActive }); idle {
+			return tx.DeleteWebhookCursor(ctx)
+		}
+		events, err := tx.Events(ctx, EventFilter{}, storage.Seek{From: &storage.Position{ID: after}, Limit: dispatchBatch})
+		if more = len(events) == dispatchBatch; err != nil || len(events) == 0 {
+			return err
+		}
+		if err := p.deliveries(ctx, tx, accountID, hooks, events); err != nil {
+			return err
+		}
+		return tx.SaveWebhookCursor(ctx, events[len(events)-1].Seq)
+	})
+	if err == nil && idle {
+		err = fault.New(fault.NotFound, "The account has no active webhook.")
+	}
+	return more, err
+}
+
+// deliveries makes those of some events, and the jobs that send them.
+func (p *Dispatch) deliveries(ctx context.Context, tx Tx, accountID int64, hooks []Webhook, events []storage.Event) error {
+	now := p.svc.now()
+	var all []WebhookDelivery
+	var jobs []storage.Job
+	for _, w := range hooks {
+		before := len(all)
+		for _, e := range events {
+			if w.wants(e) {
+				all = append(all, WebhookDelivery{
+					WebhookID: w.ID, Seq: e.Seq, Type: e.Type, MailboxID: e.MailboxID, State: WebhookPending,
+					NextAttemptAt: now, CreatedAt: now, UpdatedAt: now,
+				})
+			}
+		}
+		if len(all) > before {
+			jobs = append(jobs, webhookJob(accountID, w.ID, now))
+		}
+	}
+	if len(all) == 0 {
+		return nil
+	}
+	if err := tx.InsertWebhookDeliveries(ctx, all); err != nil {
+		return err
+	}
+	return tx.Enqueue(ctx, jobs...)
+}
+
+// WebhookCall is one try of a delivery.
+type WebhookCall struct {
+	AccountID  int64
+	WebhookID  int64
+	DeliveryID int64
+	Job        int64 // that holds the delivery
+	URL        string
+	MessageID  string   // webhook-id: the same in every try
+	Body       []byte   // CloudEvent in its JSON form: the same in every try
+	Keys       [][]byte // to sign with, the current one first
+}
+
+// Begin takes due deliveries of a webhook for a job of kind [JobWebhook], oldest first,
+// as many as leave at most parallel of the webhook in flight, over all jobs. They are
+// the job's until it reports, or for a minute; what it took before it was interrupted
+// it gets again. None are no failure: there is nothing to do, or others do it, who will
+// find what they have no hands for yet with [Dispatch.Report].
+func (p *Dispatch) Begin(ctx context.Context, job storage.ClaimedJob, parallel int) ([]WebhookCall, error) {
+	begin, err := p.desk(job.AccountID).Write(dispatch)
+	if err != nil {
+		return nil, err
+	}
+	var calls []WebhookCall
+	err = begin(ctx, func(ctx context.Context, tx Tx) error {
+		w, err := tx.WebhookForUpdate(ctx, job.Subject)
+		if err != nil {
+			return err
+		}
+		if !w.IsActive { // switched off while an event became a delivery
+			return tx.FailWebhookDeliveries(ctx, w.ID, webhookOff, p.svc.now())
+		}
+		held, err := tx.HeldWebhookDeliveries(ctx, w.ID, p.svc.now())
+		if err != nil {
+			return err
+		}
+		free := parallel - len(held)
+		own := slices.DeleteFunc(held, func(d WebhookDelivery) bool { return d.HeldBy != job.ID })
+		calls, err = p.take(ctx, tx, job.AccountID, w, job.ID, own, free)
+		return err
+	})
+	if fault.Is(err, fault.NotFound) {
+		return nil, nil // deleted
+	}
+	return calls, err
+}
+
+// take makes deliveries of a locked webhook a job's: those that it took before, and as
+// many due ones as are free.
+func (p *Dispatch) take(ctx context.Context, tx Tx, accountID int64, w Webhook, job int64, taken []WebhookDelivery, free int) ([]WebhookCall, error) {
+	now := p.svc.now()
+	if free > 0 {
+		due, err := tx.DueWebhookDeliveries(ctx, w.ID, now, free)
+		if err != nil {
+			return nil, err
+		}
+		taken = append(taken, due...)
+	}
+	if len(taken) == 0 {
+		return nil, nil
+	}
+	for i := range taken {
+		taken[i].HeldBy, taken[i].HeldUntil = job, now.Add(webhookHold)
+	}
+	if err := tx.UpdateWebhookDeliveries(ctx, taken); err != nil {
+		return nil, err
+	}
+	return p.calls(ctx, tx, accountID, w, taken)
+}
+
+// calls are what is sent for deliveries.
+func (p *Dispatch) calls(ctx context.Context, tx Tx, accountID int64, w Webhook, taken []WebhookDelivery) ([]WebhookCall, error) {
+	keys, err := p.svc.webhookKeys(accountID, w)
+	if err != nil {
+		return nil, err
+	}
+	seqs := make([]int64, len(taken))
+	for i, d := range taken {
+		seqs[i] = d.Seq
+	}
+	events, err := tx.EventsBySeq(ctx, seqs)
+	if err != nil {
+		return nil, err
+	}
+	var calls []WebhookCall
+	for _, d := range taken {
+		at := slices.IndexFunc(events, func(e storage.Event) bool { return e.Seq == d.Seq })
+		if at < 0 {
+			return nil, fault.Missing("event", d.Seq)
+		}
+		body, err := json.Marshal(p.svc.CloudEvent(accountID, events[at]))
+		if err != nil {
+			return nil, fault.Wrap(fault.Internal, "encoding an event", err)
+		}
+		calls = append(calls, WebhookCall{
+			AccountID: accountID, WebhookID: w.ID, DeliveryID: d.ID, Job: d.HeldBy, URL: w.URL, MessageID: d.MessageID(), Body: body, Keys: keys,
+		})
+	}
+	return calls, nil
+}
+
+// webhookKeys opens the secrets that sign now.
+func (s *Service) webhookKeys(accountID int64, w Webhook) ([][]byte, error) {
+	sealed := [][]byte{w.SealedSecret}
+	if w.FormerUntil.After(s.now()) {
+		sealed = append(sealed, w.SealedFormer)
+	}
+	keys := make([][]byte, len(sealed))
+	for i, secret := range sealed {
+		var err error
+		if keys[i], err = s.cfg.Sealer.Open(secret, w.secretContext(accountID)); err != nil {
+			return nil, fault.Wrap(fault.Internal, "opening the secret of a webhook", err)
+		}
+	}
+	return keys, nil
+}
+
+// WebhookOutcome is what became of one try.
+type WebhookOutcome struct {
+	Status   int    // HTTP status; 0: there was no answer
+	Response string // the body's beginning
+	Problem  string // why the try failed, for people; without meaning for a 2xx
+}
+
+// Report records the outcome of a try. A 2xx is success; a 410 switches the webhook off;
+// after anything else the delivery is tried again, for about a day, and then given up.
+// Ten that were given up in a row switch the webhook off. Unless parallel is 0, the next
+// due delivery is taken for the same job, as by [Dispatch.Begin]; nil: there is none.
+// What was deleted meanwhile is no error.
+func (p *Dispatch) Report(ctx context.Context, call WebhookCall, out WebhookOutcome, parallel int) (*WebhookCall, error) {
+	begin, err := p.desk(call.AccountID).Write(dispatch)
+	if err != nil {
+		return nil, err
+	}
+	var next []WebhookCall
+	err = begin(ctx, func(ctx context.Context, tx Tx) error {
+		next = nil
+		w, err := tx.WebhookForUpdate(ctx, call.WebhookID)
+		if err != nil {
+			return err
+		}
+		if err := p.settle(ctx, tx, &w, call, out); err != nil || parallel <= 0 || !w.IsActive {
+			return err
+		}
+		held, err := tx.HeldWebhookDeliveries(ctx, w.ID, p.svc.now())
+		if err != nil {
+			return err
+		}
+		next, err = p.take(ctx, tx, call.AccountID, w, call.Job, nil, min(1, parallel-len(held)))
+		return err
+	})
+	if err != nil && !fault.Is(err, fault.NotFound) {
+		return nil, err
+	}
+	if len(next) == 0 {
+		return nil, nil
+	}
+	return &next[0], nil
+}
+
+// settle records an outcome in the delivery and in the webhook, which is locked.
+func (p *Dispatch) settle(ctx context.Context, tx Tx, w *Webhook, call WebhookCall, out WebhookOutcome) error {
+	d, err := tx.WebhookDelivery(ctx, call.DeliveryID)
+	if err != nil {
+		return err
+	}
+	success := out.Status >= 200 && out.Status < 300
+	if d.HeldBy != call.Job && !success {
+		return nil // another job has taken it over, whose outcome counts
+	}
+	now, old := p.svc.now(), *w
+	d.Attempts++
+	d.Status, d.Response, d.Problem = out.Status, cut(cleanLine(out.Response), 1024), cut(cleanLine(out.Problem), 500)
+	d.HeldBy, d.HeldUntil, d.UpdatedAt = 0, time.Time{}, now
+	switch {
+	case success:
+		d.State, d.NextAttemptAt, d.Problem = WebhookDelivered, time.Time{}, ""
+		w.FailingSince, w.Failures = time.Time{}, 0
+		if now.Sub(w.LastSuccessAt) >= time.Minute {
+			w.LastSuccessAt = now
+		}
+	case d.State == WebhookPending:
+		if err := p.failed(ctx, tx, call.AccountID, w, &d, now); err != nil {
+			return err
+		}
+	}
+	if err := tx.UpdateWebhookDeliveries(ctx, []WebhookDelivery{d}); err != nil {
+		return err
+	}
+	if w.IsActive && out.Status == statusGone {
+		return p.disable(ctx, tx, w, WebhookGone)
+	}
+	if w.IsActive && w.Failures >= webhookPatience {
+		return p.disable(ctx, tx, w, WebhookFailing)
+	}
+	if w.FailingSince.Equal(old.FailingSince) && w.Failures == old.Failures && w.LastSuccessAt.Equal(old.LastSuccessAt) {
+		return nil
+	}
+	return tx.UpdateWebhook(ctx, w)
+}
+
+// failed has a delivery tried again, or gives it up.
+func (p *Dispatch) failed(ctx context.Context, tx Tx, accountID int64, w *Webhook, d *WebhookDelivery, now time.Time) error {
+	if w.FailingSince.IsZero() {
+		w.FailingSince = now
+	}
+	wait, again := webhookBackoff(d.Attempts)
+	if !again || d.Status == statusGone {
+		d.State, d.NextAttemptAt = WebhookFailed, time.Time{}
+		w.Failures++
+		return nil
+	}
+	d.NextAttemptAt = now.Add(wait.Truncate(time.Microsecond))
+	return tx.Enqueue(ctx, webhookJob(accountID, w.ID, d.NextAttemptAt))
+}
+
+// disable switches a webhook off and gives up what waits for it.
+func (p *Dispatch) disable(ctx context.Context, tx Tx, w *Webhook, reason WebhookReason) error {
+	now := p.svc.now()
+	w.IsActive, w.Reason, w.UpdatedAt = false, reason, now
+	if err := tx.UpdateWebhook(ctx, w); err != nil {
+		return err
+	}
+	if err := tx.FailWebhookDeliveries(ctx, w.ID, webhookOff, now); err != nil {
+		return err
+	}
+	data, err := json.Marshal(map[string]any{"id": w.ID, "reason": reason})
+	if err != nil {
+		return fault.Wrap(fault.Internal, "encoding an event", err)
+	}
+	return tx.Emit(ctx, storage.Event{Type: "webhook.disabled", Subject: w.ID, Data: data, Time: now})
+}
+
+// Prune removes deliveries that are not pending and older than 30 days or not among the
+// newest 10,000 of their webhook, in batches.
+func (p *Dispatch) Prune(ctx context.Context) error {
+	dir, err := p.system.Read(dispatch)
+	if err != nil {
+		return err
+	}
+	list := func(seek storage.Seek) ([]Account, error) { return dir.AccountsWithWebhooks(ctx, seek) }
+	return each(list, func(a Account) int64 { return a.ID }, func(a Account) error { return p.prune(ctx, a.ID) })
+}
+
+func (p *Dispatch) prune(ctx context.Context, accountID int64) error {
+	g := p.desk(accountID)
+	r, err := g.Read(dispatch)
+	if err != nil {
+		return err
+	}
+	begin, err := g.Write(dispatch)
+	if err != nil {
+		return err
+	}
+	hooks, err := r.Webhooks(ctx, storage.Seek{Limit: MaxWebhooks})
+	if err != nil {
+		return err
+	}
+	for _, w := range hooks {
+		for removed := dispatchBatch; removed == dispatchBatch; {
+			err := begin(ctx, func(ctx context.Context, tx Tx) (err error) {
+				removed, err = tx.PruneWebhookDeliveries(ctx, w.ID, p.svc.now().Add(-deliveryLifetime), keepDeliveries, dispatchBatch)
+				return err
+			})
+			if err != nil && !fault.Is(err, fault.NotFound) {
+				return err
+			}
+			if err != nil {
+				break // deleted meanwhile
+			}
+		}
+	}
+	return nil
+}

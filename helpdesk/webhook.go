@@ -1,0 +1,346 @@
+package helpdesk
+
+import (
+	"context"
+	"encoding/base64"
+	"fmt"
+	"maps"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/helpwright/helpwright/storage"
+	"github.com/helpwright/helpwright/storage/fault"
+)
+
+const (
+	// WebhookSecretPrefix begins the secret of every webhook, as Standard Webhooks has it.
+	WebhookSecretPrefix = "whsec_"
+	// AllEvents stands for events of every type in [Webhook].Events.
+	AllEvents = "*"
+	// MaxWebhooks is how many webhooks an account has at most.
+	MaxWebhooks = 20
+	// FormerSecretLife is how long the secret from before a rotation signs too.
+	FormerSecretLife = 24 * time.Hour
+)
+
+// WebhookReason says why the service switched a webhook off.
+type WebhookReason string
+
+// The reasons. More may be added.
+const (
+	WebhookGone    WebhookReason = "gone"    // the receiver answered 410
+	WebhookFailing WebhookReason = "failing" // ten deliveries in a row were given up
+)
+
+// Webhook has the events of an account posted to an address, each signed and at least
+// once; see package webhook.
+type Webhook struct {
+	ID         int64
+	URL        string
+	Events     []string // types, or AllEvents alone
+	MailboxIDs []int64  // whose events, besides those of no mailbox; empty: of all mailboxes
+	IsActive   bool
+	Reason     WebhookReason // why the service switched it off; "": it did not
+
+	FailingSince  time.Time // of the first try that failed since one succeeded; zero: the last one did
+	Failures      int       // deliveries given up since one succeeded
+	LastSuccessAt time.Time // exact to a minute
+	After         int64     // Seq of the last event before it became active: events begin after it
+
+	SealedSecret []byte // neither leaves the service
+	SealedFormer []byte // the secret before the last rotation
+	FormerUntil  time.Time
+	UserID       int64 // who made it
+	CreatedAt    time.Time
+	UpdatedAt    time.Time
+}
+
+// WebhookInput makes or changes a webhook. Absent fields stay as they are.
+type WebhookInput struct {
+	// URL is http or https, with a host and without a password; at most 2,000 bytes.
+	// Required of a new webhook.
+	URL storage.Opt[string]
+	// Events are 1 to 50 types, or AllEvents alone. Required of a new webhook.
+	Events     storage.Opt[[]string]
+	MailboxIDs storage.Opt[[]int64] // null or empty: the events of all mailboxes
+	// IsActive of a new webhook is true. Switching on begins with what happens from then
+	// on; switching off gives up what waits.
+	IsActive storage.Opt[bool]
+}
+
+// secretContext binds the sealed secrets to their webhook.
+func (w Webhook) secretContext(accountID int64) string {
+	return fmt.Sprintf("webhook/%d/%d/secret", accountID, w.CreatedAt.UnixMicro())
+}
+
+// wants reports whether an event is to be delivered to the webhook.
+func (w Webhook) wants(e storage.Event) bool {
+	return w.IsActive && e.Seq > w.After &&
+		(slices.Contains(w.Events, AllEvents) || slices.Contains(w.Events, e.Type)) &&
+		(e.MailboxID == 0 || len(w.MailboxIDs) == 0 || slices.Contains(w.MailboxIDs, e.MailboxID))
+}
+
+// bare is the webhook without what never leaves the service.
+func (w Webhook) bare() Webhook {
+	w.SealedSecret, w.SealedFormer = nil, nil
+	return w
+}
+
+// apply validates in and puts it into w.
+func (w *Webhook) apply(in WebhookInput) error {
+	var problems fault.Collector
+	w.URL = strings.TrimSpace(in.URL.Or(w.URL))
+	if problems.Check(w.URL != "", "url", "is required") {
+		problems.Check(validWebhookURL(w.URL), "url", "must be an http or https address of at most 2,000 bytes, without a username and password")
+	}
+	w.Events = slices.Compact(slices.Sorted(slices.Values(in.Events.Or(w.Events))))
+	switch {
+	case len(w.Events) == 0:
+		problems.Add("events", "is required: name types of events, or *")
+	case slices.Contains(w.Events, AllEvents):
+		problems.Check(len(w.Events) == 1, "events", "must be * alone, or types of events")
+	default:
+		checkEventTypes(&problems, "events", w.Events)
+	}
+	w.MailboxIDs = sortedSet(in.MailboxIDs.Or(w.MailboxIDs))
+	problems.Check(len(w.MailboxIDs) <= 1000, "mailboxes", "has more than 1000 ids")
+	w.IsActive = in.IsActive.Or(w.IsActive)
+	return problems.Err()
+}
+
+func validWebhookURL(text string) bool {
+	u, err := url.Parse(text)
+	return err == nil && len(text) <= 2000 && (u.Scheme == "http" || u.Scheme == "https") && u.Hostname() != "" && u.User == nil &&
+		clean(text) == text
+}
+
+// mayAim refuses a webhook that shows more than the member may see.
+func (d *Desk) mayAim(w Webhook) error {
+	areas := slices.Sorted(maps.Keys(eventAreas))
+	if !slices.Contains(w.Events, AllEvents) {
+		areas = nil
+		for _, kind := range w.Events {
+			areas = append(areas, areaOf(kind))
+		}
+	}
+	for _, area := range areas {
+		if _, err := d.guard.Read(eventAreas[area]); err != nil {
+			return err
+		}
+	}
+	if d.scope.Mailboxes == nil {
+		return nil
+	}
+	if len(w.MailboxIDs) == 0 {
+		return fault.Field("mailboxes", "is required: you do not see the events of all mailboxes")
+	}
+	for _, id := range w.MailboxIDs {
+		if !slices.Contains(d.scope.Mailboxes, id) {
+			return fault.Missing("mailbox", id)
+		}
+	}
+	return nil
+}
+
+// newWebhookSecret makes a secret, as it is shown and sealed.
+func (d *Desk) newWebhookSecret(w Webhook) (secret string, sealed []byte, err error) {
+	key, err := d.svc.random(32)
+	if err != nil {
+		return "", nil, err
+	}
+	if sealed, err = d.svc.cfg.Sealer.Seal(key, w.secretContext(d.scope.AccountID)); err != nil {
+		return "", nil, fault.Wrap(fault.Internal, "sealing the secret of a webhook", err)
+	}
+	return WebhookSecretPrefix + base64.StdEncoding.EncodeToString(key), sealed, nil
+}
+
+// Webhook returns a webhook. It needs webhooks.view.
+func (d *Desk) Webhook(ctx context.Context, id int64) (Webhook, error) {
+	r, err := d.guard.Read(WebhooksView)
+	if err != nil {
+		return Webhook{}, err
+	}
+	w, err := r.Webhook(ctx, id)
+	return w.bare(), err
+}
+
+// Webhooks lists the account's webhooks, oldest first. It needs webhooks.view.
+func (d *Desk) Webhooks(ctx context.Context, req storage.PageRequest) (storage.Page[Webhook], error) {
+	r, err := d.guard.Read(WebhooksView)
+	if err != nil {
+		return storage.Page[Webhook]{}, err
+	}
+	return storage.List(req, false, func(w Webhook) storage.Position { return storage.Position{ID: w.ID} },
+		func(seek storage.Seek) ([]Webhook, error) {
+			found, err := r.Webhooks(ctx, seek)
+			for i := range found {
+				found[i] = found[i].bare()
+			}
+			return found, err
+		})
+}
+
+// CreateWebhook makes a webhook and returns its secret, this once. Events begin with
+// what happens from now on. It needs webhooks.create, the view permission of each area
+// whose events it asks for (of all areas for AllEvents), and reach of the mailboxes: a
+// member of some mailboxes has to name some of them. An account that has [MaxWebhooks]
+// already gets a Conflict fault.
+func (d *Desk) CreateWebhook(ctx context.Context, in WebhookInput) (w Webhook, secret string, err error) {
+	begin, err := d.guard.Write(WebhooksCreate)
+	if err != nil {
+		return Webhook{}, "", err
+	}
+	now := d.svc.now()
+	w = Webhook{IsActive: true, UserID: d.userID, CreatedAt: now, UpdatedAt: now}
+	if err := w.apply(in); err != nil {
+		return Webhook{}, "", err
+	}
+	if err := d.mayAim(w); err != nil {
+		return Webhook{}, "", err
+	}
+	if secret, w.SealedSecret, err = d.newWebhookSecret(w); err != nil {
+		return Webhook{}, "", err
+	}
+	err = begin(ctx, func(ctx context.Context, tx Tx) error {
+		if err := follow(ctx, tx, &w, w.IsActive); err != nil {
+			return err
+		}
+		if err := tx.LockAccount(ctx); err != nil {
+			return err
+		}
+		others, err := tx.Webhooks(ctx, storage.Seek{Limit: MaxWebhooks})
+		if err != nil {
+			return err
+		}
+		if len(others) == MaxWebhooks {
+			return fault.Newf(fault.Conflict, "An account has at most %d webhooks.", MaxWebhooks)
+		}
+		if err := d.findMailboxes(ctx, tx, w.MailboxIDs); err != nil {
+			return err
+		}
+		if err := tx.InsertWebhook(ctx, &w); err != nil {
+			return err
+		}
+		return d.emit(ctx, tx, "webhook.created", w.ID, 0)
+	})
+	if err != nil {
+		return Webhook{}, "", err
+	}
+	return w.bare(), secret, nil
+}
+
+// follow has the log of the account followed, for a webhook that becomes active, and
+// notes where the log is now. Locks are taken in one order: the cursor, then webhooks,
+// then the account.
+func follow(ctx context.Context, tx Tx, w *Webhook, active bool) error {
+	if !active {
+		return nil
+	}
+	last, err := tx.LastEvent(ctx)
+	if err != nil {
+		return err
+	}
+	w.After = last
+	return tx.StartWebhookCursor(ctx, last)
+}
+
+// UpdateWebhook changes a webhook. It needs webhooks.update and, of what becomes of the
+// webhook, all that [Desk.CreateWebhook] asks for.
+func (d *Desk) UpdateWebhook(ctx context.Context, id int64, in WebhookInput) (Webhook, error) {
+	var begun Webhook
+	return d.changeWebhook(ctx, id, func(ctx context.Context, tx Tx) error {
+		return follow(ctx, tx, &begun, in.IsActive.Or(false))
+	}, func(ctx context.Context, tx Tx, w *Webhook) error {
+		old := *w
+		if err := w.apply(in); err != nil {
+			return err
+		}
+		if err := d.mayAim(*w); err != nil {
+			return err
+		}
+		if ids, given := in.MailboxIDs.Get(); given {
+			if err := d.findMailboxes(ctx, tx, sortedSet(ids)); err != nil {
+				return err
+			}
+		}
+		switch {
+		case w.IsActive && !old.IsActive:
+			w.Reason, w.FailingSince, w.Failures, w.After = "", time.Time{}, 0, begun.After
+		case !w.IsActive && old.IsActive:
+			return tx.FailWebhookDeliveries(ctx, id, webhookOff, d.svc.now())
+		}
+		return nil
+	})
+}
+
+// webhookOff is why a delivery was given up whose webhook was switched off.
+const webhookOff = "The webhook was switched off."
+
+// RotateWebhookSecret makes a new secret and returns it, this once. For
+// [FormerSecretLife] deliveries are signed with the former one too. It needs what
+// [Desk.UpdateWebhook] does.
+func (d *Desk) RotateWebhookSecret(ctx context.Context, id int64) (w Webhook, secret string, err error) {
+	nothing := func(context.Context, Tx) error { return nil }
+	w, err = d.changeWebhook(ctx, id, nothing, func(_ context.Context, _ Tx, w *Webhook) error {
+		if err := d.mayAim(*w); err != nil {
+			return err
+		}
+		former := w.SealedSecret
+		var err error
+		if secret, w.SealedSecret, err = d.newWebhookSecret(*w); err != nil {
+			return err
+		}
+		w.SealedFormer, w.FormerUntil = former, d.svc.now().Add(FormerSecretLife)
+		return nil
+	})
+	if err != nil {
+		return Webhook{}, "", err
+	}
+	return w, secret, nil
+}
+
+// changeWebhook writes what change makes of a webhook; first is done before it is locked.
+func (d *Desk) changeWebhook(ctx context.Context, id int64, first func(ctx context.Context, tx Tx) error, change func(ctx context.Context, tx Tx, w *Webhook) error) (Webhook, error) {
+	begin, err := d.guard.Write(WebhooksUpdate)
+	if err != nil {
+		return Webhook{}, err
+	}
+	var w Webhook
+	err = begin(ctx, func(ctx context.Context, tx Tx) error {
+		err := first(ctx, tx)
+		if err != nil {
+			return err
+		}
+		if w, err = tx.WebhookForUpdate(ctx, id); err != nil {
+			return err
+		}
+		if err := change(ctx, tx, &w); err != nil {
+			return err
+		}
+		w.UpdatedAt = d.svc.now()
+		if err := tx.UpdateWebhook(ctx, &w); err != nil {
+			return err
+		}
+		return d.emit(ctx, tx, "webhook.updated", w.ID, 0)
+	})
+	if err != nil {
+		return Webhook{}, err
+	}
+	return w.bare(), nil
+}
+
+// DeleteWebhook removes a webhook with its deliveries. It needs webhooks.delete.
+func (d *Desk) DeleteWebhook(ctx context.Context, id int64) error {
+	begin, err := d.guard.Write(WebhooksDelete)
+	if err != nil {
+		return err
+	}
+	return begin(ctx, func(ctx context.Context, tx Tx) error {
+		if err := tx.DeleteWebhook(ctx, id); err != nil {
+			return err
+		}
+		return d.emit(ctx, tx, "webhook.deleted", id, 0)
+	})
+}

@@ -1,0 +1,116 @@
+package exchange
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"strings"
+)
+
+// layout are the places of the files that [Save] writes, but for site.yaml.
+var layout = []string{
+	"collections/*/index.*.md", "collections/*/categories/*.*.md", "collections/*/articles/*.*.md", "files/*",
+}
+
+// Save writes a site into a folder. The folder is empty, or one that a site was saved
+// in before: what the site does not have any more goes from it. Names that begin with a
+// dot, and files that have no place in the folder of a site, stay.
+//
+// Every file is replaced at once, so that who reads it sees the former or the new one.
+// A Save that ends early is completed by another one.
+func Save(s Site, folder *os.Root) error {
+	before, err := saved(folder.FS())
+	if err != nil {
+		return err
+	}
+	made := map[string]bool{}
+	err = Write(s, func(name string, content io.Reader) error {
+		delete(before, name)
+		if dir := path.Dir(name); !made[dir] {
+			if err := folder.MkdirAll(dir, 0o777); err != nil {
+				return err
+			}
+			made[dir] = true
+		}
+		return replace(folder, name, content)
+	})
+	if err != nil {
+		return err
+	}
+	for _, name := range sorted(before) {
+		if err := folder.Remove(name); err != nil {
+			return err
+		}
+		for dir := path.Dir(name); dir != "." && folder.Remove(dir) == nil; { // as far as they are empty
+			dir = path.Dir(dir)
+		}
+	}
+	return nil
+}
+
+// replace writes a file under another name first.
+func replace(folder *os.Root, name string, content io.Reader) error {
+	temporary := path.Join(path.Dir(name), ".new-"+strings.ToLower(rand.Text()))
+	f, err := folder.OpenFile(temporary, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(f, content)
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = folder.Rename(temporary, name)
+	}
+	if err != nil {
+		return errors.Join(err, folder.Remove(temporary))
+	}
+	return nil
+}
+
+// saved are the files of a former Save. A folder with other things in it is refused, and
+// one with symbolic links, which would lead the writing elsewhere.
+func saved(folder fs.FS) (map[string]bool, error) {
+	found, others := map[string]bool{}, 0
+	var problems Problems
+	err := fs.WalkDir(folder, ".", func(name string, entry fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case name == ".":
+			return nil
+		case strings.HasPrefix(entry.Name(), "."):
+			if entry.IsDir() {
+				return fs.SkipDir
+			}
+			return nil
+		case entry.IsDir():
+			return nil
+		case !entry.Type().IsRegular():
+			problems = append(problems, Problem{Path: name, Message: "it is no regular file"})
+		case name == "site.yaml" || placed(name):
+			found[name] = true
+		case !strings.EqualFold(name, "README.md"):
+			others++
+		}
+		return nil
+	})
+	if err == nil && !found["site.yaml"] && others+len(found) > 0 {
+		problems = append(problems, Problem{Path: "site.yaml", Message: fmt.Sprintf(
+			"there is none, but %d other files: name an empty folder, or one that a site was exported to", others+len(found))})
+	}
+	if err == nil && len(problems) > 0 {
+		err = problems.sorted()
+	}
+	return found, err
+}
+
+func placed(name string) bool {
+	for _, pattern := range layout {
+		if ok, _ := path.Match(pattern, name); ok { // the patterns are right
+			return true
+		}
+	}
+	return false
+}

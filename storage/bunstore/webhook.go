@@ -1,0 +1,294 @@
+package bunstore
+
+import (
+	"context"
+	"time"
+
+	"github.com/uptrace/bun"
+
+	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/storage"
+)
+
+type webhookRow struct {
+	bun.BaseModel `bun:"table:hw_webhooks,alias:hw_webhooks"`
+	ID            int64 `bun:",pk,autoincrement"`
+	AccountID     int64
+	URL           string
+	Events        list[string]
+	MailboxIDs    items[int64] `bun:"mailbox_ids"`
+	IsActive      bool
+	Reason        string
+	FailingSince  int64
+	Failures      int
+	LastSuccessAt int64
+	AfterSeq      int64
+	SealedSecret  []byte
+	SealedFormer  []byte
+	FormerUntil   int64
+	UserID        int64
+	CreatedAt     int64
+	UpdatedAt     int64
+}
+
+func (r *webhookRow) webhook() helpdesk.Webhook {
+	return helpdesk.Webhook{
+		ID: r.ID, URL: r.URL, Events: r.Events, MailboxIDs: r.MailboxIDs, IsActive: r.IsActive, Reason: helpdesk.WebhookReason(r.Reason),
+		FailingSince: timeOf(r.FailingSince), Failures: r.Failures, LastSuccessAt: timeOf(r.LastSuccessAt), After: r.AfterSeq,
+		SealedSecret: empty(r.SealedSecret), SealedFormer: empty(r.SealedFormer), FormerUntil: timeOf(r.FormerUntil), UserID: r.UserID,
+		CreatedAt: timeOf(r.CreatedAt), UpdatedAt: timeOf(r.UpdatedAt),
+	}
+}
+
+func webhookRowOf(account int64, w *helpdesk.Webhook) webhookRow {
+	return webhookRow{
+		ID: w.ID, AccountID: account, URL: w.URL, Events: w.Events, MailboxIDs: w.MailboxIDs, IsActive: w.IsActive, Reason: string(w.Reason),
+		FailingSince: micros(w.FailingSince), Failures: w.Failures, LastSuccessAt: micros(w.LastSuccessAt), AfterSeq: w.After,
+		SealedSecret: filled(w.SealedSecret), SealedFormer: filled(w.SealedFormer), FormerUntil: micros(w.FormerUntil), UserID: w.UserID,
+		CreatedAt: micros(w.CreatedAt), UpdatedAt: micros(w.UpdatedAt),
+	}
+}
+
+type webhookDeliveryRow struct {
+	bun.BaseModel `bun:"table:hw_webhook_deliveries,alias:hw_webhook_deliveries"`
+	ID            int64 `bun:",pk,autoincrement"`
+	AccountID     int64
+	WebhookID     int64
+	Seq           int64
+	Type          string
+	MailboxID     int64
+	State         string
+	Attempts      int
+	Status        int
+	Problem       string
+	Response      string
+	NextAttemptAt int64
+	HeldBy        int64
+	HeldUntil     int64
+	DueAt         int64 // the later of NextAttemptAt and HeldUntil
+	CreatedAt     int64
+	UpdatedAt     int64
+}
+
+func (r *webhookDeliveryRow) delivery() helpdesk.WebhookDelivery {
+	return helpdesk.WebhookDelivery{
+		ID: r.ID, WebhookID: r.WebhookID, Seq: r.Seq, Type: r.Type, MailboxID: r.MailboxID, State: helpdesk.WebhookState(r.State),
+		Attempts: r.Attempts, Status: r.Status, Problem: r.Problem, Response: r.Response, NextAttemptAt: timeOf(r.NextAttemptAt),
+		HeldBy: r.HeldBy, HeldUntil: timeOf(r.HeldUntil), CreatedAt: timeOf(r.CreatedAt), UpdatedAt: timeOf(r.UpdatedAt),
+	}
+}
+
+func webhookDeliveryRowOf(account int64, d *helpdesk.WebhookDelivery) webhookDeliveryRow {
+	return webhookDeliveryRow{
+		ID: d.ID, AccountID: account, WebhookID: d.WebhookID, Seq: d.Seq, Type: d.Type, MailboxID: d.MailboxID, State: string(d.State),
+		Attempts: d.Attempts, Status: d.Status, Problem: d.Problem, Response: d.Response, NextAttemptAt: micros(d.NextAttemptAt),
+		HeldBy: d.HeldBy, HeldUntil: micros(d.HeldUntil), DueAt: max(micros(d.NextAttemptAt), micros(d.HeldUntil)),
+		CreatedAt: micros(d.CreatedAt), UpdatedAt: micros(d.UpdatedAt),
+	}
+}
+
+// WebhookBacklog implements [helpdesk.WebhookDirectory]. It goes through the cursors, of which there are few.
+func (d directory) WebhookBacklog(ctx context.Context, seek storage.Seek) ([]helpdesk.Account, error) {
+	var rows []accountRow
+	q := d.selects(&rows).Join("JOIN hw_webhook_cursors AS c ON c.account_id = ?TableName.id").
+		Where("?TableName.last_event > c.seq")
+	err := accountsOf(q, "c", seek).Scan(ctx)
+	return mapped(rows, (*accountRow).account), failure(ctx, err, "account", 0)
+}
+
+// AccountsWithWebhooks implements [helpdesk.WebhookDirectory].
+func (d directory) AccountsWithWebhooks(ctx context.Context, seek storage.Seek) ([]helpdesk.Account, error) {
+	var rows []accountRow
+	some := accountsOf(d.db.NewSelect().TableExpr("hw_webhooks AS c").Column("c.account_id").Group("c.account_id"), "c", seek)
+	q := d.selects(&rows).Where("?TableName.id IN (?)", some)
+	err := page(q, "id", storage.Seek{Desc: seek.Desc, Limit: seek.Limit}).Scan(ctx)
+	return mapped(rows, (*accountRow).account), failure(ctx, err, "account", 0)
+}
+
+// accountsOf is page for the accounts that the rows of a table belong to.
+func accountsOf(q *bun.SelectQuery, alias string, seek storage.Seek) *bun.SelectQuery {
+	order, beyond := "ASC", ">"
+	if seek.Desc {
+		order, beyond = "DESC", "<"
+	}
+	if seek.Limit <= 0 { // bun takes it for no limit
+		q.Where("1 = 0")
+	}
+	if seek.From != nil {
+		q.Where("?.account_id ? ?", bun.Ident(alias), bun.Safe(beyond), seek.From.ID)
+	}
+	return q.OrderExpr("?.account_id ?", bun.Ident(alias), bun.Safe(order)).Limit(int64(seek.Limit))
+}
+
+func (r reader) webhook(ctx context.Context, id int64, lock bool) (helpdesk.Webhook, error) {
+	var row webhookRow
+	q := r.selects(&row).ApplyQueryBuilder(r.account).Where("id = ?", id)
+	if lock {
+		q = r.forUpdate(q)
+	}
+	if err := one(ctx, q, "webhook", id); err != nil {
+		return helpdesk.Webhook{}, err
+	}
+	return row.webhook(), nil
+}
+
+// Webhook implements [helpdesk.WebhookReader].
+func (r reader) Webhook(ctx context.Context, id int64) (helpdesk.Webhook, error) {
+	return r.webhook(ctx, id, false)
+}
+
+// WebhookForUpdate implements [helpdesk.WebhookWriter].
+func (w writer) WebhookForUpdate(ctx context.Context, id int64) (helpdesk.Webhook, error) {
+	return w.webhook(ctx, id, true)
+}
+
+// Webhooks implements [helpdesk.WebhookReader].
+func (r reader) Webhooks(ctx context.Context, seek storage.Seek) ([]helpdesk.Webhook, error) {
+	var rows []webhookRow
+	err := page(r.selects(&rows).ApplyQueryBuilder(r.account), "id", seek).Scan(ctx)
+	return mapped(rows, (*webhookRow).webhook), failure(ctx, err, "webhook", 0)
+}
+
+// InsertWebhook implements [helpdesk.WebhookWriter].
+func (w writer) InsertWebhook(ctx context.Context, hook *helpdesk.Webhook) error {
+	row := webhookRowOf(w.scope.AccountID, hook)
+	row.ID = 0
+	if _, err := w.inserts(&row).Exec(ctx); err != nil {
+		return failure(ctx, err, "webhook", 0)
+	}
+	hook.ID = row.ID
+	w.foundAccount()
+	return nil
+}
+
+// UpdateWebhook implements [helpdesk.WebhookWriter].
+func (w writer) UpdateWebhook(ctx context.Context, hook *helpdesk.Webhook) error {
+	row := webhookRowOf(w.scope.AccountID, hook)
+	res, err := w.updates(&row).ApplyQueryBuilder(w.account).Where("id = ?", hook.ID).Exec(ctx)
+	return changed(ctx, res, err, "webhook", hook.ID)
+}
+
+// DeleteWebhook implements [helpdesk.WebhookWriter].
+func (w writer) DeleteWebhook(ctx context.Context, id int64) error {
+	res, err := w.deletes((*webhookRow)(nil)).ApplyQueryBuilder(w.account).Where("id = ?", id).Exec(ctx)
+	return changed(ctx, res, err, "webhook", id)
+}
+
+// WebhookDelivery implements [helpdesk.WebhookReader].
+func (r reader) WebhookDelivery(ctx context.Context, id int64) (helpdesk.WebhookDelivery, error) {
+	var row webhookDeliveryRow
+	if err := one(ctx, r.selects(&row).ApplyQueryBuilder(r.ofEvents).Where("id = ?", id), "delivery", id); err != nil {
+		return helpdesk.WebhookDelivery{}, err
+	}
+	return row.delivery(), nil
+}
+
+// webhookDeliveries selects those of one webhook.
+func (r reader) webhookDeliveries(rows *[]webhookDeliveryRow, webhookID int64) *bun.SelectQuery {
+	return r.selects(rows).ApplyQueryBuilder(r.ofEvents).Where("webhook_id = ?", webhookID)
+}
+
+// WebhookDeliveries implements [helpdesk.WebhookReader].
+func (r reader) WebhookDeliveries(ctx context.Context, f helpdesk.WebhookDeliveryFilter, seek storage.Seek) ([]helpdesk.WebhookDelivery, error) {
+	var rows []webhookDeliveryRow
+	q := r.webhookDeliveries(&rows, f.WebhookID)
+	if f.State != "" {
+		q.Err(checkText(string(f.State))).Where("state = ?", f.State)
+	}
+	err := page(q, "id", seek).Scan(ctx)
+	return mapped(rows, (*webhookDeliveryRow).delivery), failure(ctx, err, "delivery", 0)
+}
+
+// pending is said as the indexes of what is pending say it.
+const pending = "state = 'pending'"
+
+// DueWebhookDeliveries implements [helpdesk.WebhookReader].
+func (r reader) DueWebhookDeliveries(ctx context.Context, webhookID int64, now time.Time, limit int) ([]helpdesk.WebhookDelivery, error) {
+	var rows []webhookDeliveryRow
+	q := r.webhookDeliveries(&rows, webhookID).Where(pending).Where("due_at <= ?", micros(now))
+	err := page(q, "due_at", storage.Seek{Limit: limit}).Scan(ctx)
+	return mapped(rows, (*webhookDeliveryRow).delivery), failure(ctx, err, "delivery", 0)
+}
+
+// HeldWebhookDeliveries implements [helpdesk.WebhookReader].
+func (r reader) HeldWebhookDeliveries(ctx context.Context, webhookID int64, now time.Time) ([]helpdesk.WebhookDelivery, error) {
+	var rows []webhookDeliveryRow
+	err := r.webhookDeliveries(&rows, webhookID).Where(pending).Where("held_until > ?", micros(now)).Order("id").Scan(ctx)
+	return mapped(rows, (*webhookDeliveryRow).delivery), failure(ctx, err, "delivery", 0)
+}
+
+// InsertWebhookDeliveries implements [helpdesk.WebhookWriter].
+func (w writer) InsertWebhookDeliveries(ctx context.Context, d []helpdesk.WebhookDelivery) error {
+	rows := make([]webhookDeliveryRow, len(d))
+	ids := make([]*int64, len(d))
+	for i := range d {
+		rows[i] = webhookDeliveryRowOf(w.scope.AccountID, &d[i])
+		rows[i].ID, ids[i] = 0, &d[i].ID
+	}
+	return insertAll(ctx, w.querier, rows, ids, "delivery")
+}
+
+// UpdateWebhookDeliveries implements [helpdesk.WebhookWriter].
+func (w writer) UpdateWebhookDeliveries(ctx context.Context, d []helpdesk.WebhookDelivery) error {
+	for i := range d {
+		row := webhookDeliveryRowOf(w.scope.AccountID, &d[i])
+		res, err := w.updates(&row).ApplyQueryBuilder(w.ofEvents).Where("id = ?", row.ID).Exec(ctx)
+		if err := changed(ctx, res, err, "delivery", row.ID); err != nil {
+			return err
+		}
+	}
+	return w.state()
+}
+
+// FailWebhookDeliveries implements [helpdesk.WebhookWriter].
+func (w writer) FailWebhookDeliveries(ctx context.Context, webhookID int64, problem string, at time.Time) error {
+	_, err := w.raw(`UPDATE hw_webhook_deliveries SET state = ?, problem = ?, updated_at = ?, next_attempt_at = ?, held_by = 0,
+			held_until = ?, due_at = ? WHERE account_id = ? AND webhook_id = ? AND `+pending,
+		string(helpdesk.WebhookFailed), problem, micros(at), noTime, noTime, noTime, w.scope.AccountID, webhookID).Exec(ctx)
+	return failure(ctx, err, "webhook", webhookID)
+}
+
+// WebhookCursorForUpdate implements [helpdesk.WebhookQueue].
+func (w writer) WebhookCursorForUpdate(ctx context.Context) (int64, error) {
+	lock := bun.Safe("")
+	if w.store.postgres {
+		lock = "FOR UPDATE"
+	}
+	var seq int64
+	err := w.raw("SELECT seq FROM hw_webhook_cursors WHERE account_id = ? ?", w.scope.AccountID, lock).Scan(ctx, &seq)
+	return seq, failure(ctx, err, "webhook cursor", 0)
+}
+
+// StartWebhookCursor implements [helpdesk.WebhookQueue]. The update that changes nothing locks the row, or waits for who
+// removes it.
+func (w writer) StartWebhookCursor(ctx context.Context, seq int64) error {
+	_, err := w.raw(`INSERT INTO hw_webhook_cursors (account_id, seq) VALUES (?, ?)
+		ON CONFLICT (account_id) DO UPDATE SET seq = hw_webhook_cursors.seq`, w.scope.AccountID, seq).Exec(ctx)
+	return failure(ctx, err, "account", w.scope.AccountID)
+}
+
+// SaveWebhookCursor implements [helpdesk.WebhookQueue].
+func (w writer) SaveWebhookCursor(ctx context.Context, seq int64) error {
+	res, err := w.raw("UPDATE hw_webhook_cursors SET seq = ? WHERE account_id = ?", seq, w.scope.AccountID).Exec(ctx)
+	return changed(ctx, res, err, "webhook cursor", 0)
+}
+
+// DeleteWebhookCursor implements [helpdesk.WebhookQueue].
+func (w writer) DeleteWebhookCursor(ctx context.Context) error {
+	res, err := w.raw("DELETE FROM hw_webhook_cursors WHERE account_id = ?", w.scope.AccountID).Exec(ctx)
+	return changed(ctx, res, err, "webhook cursor", 0)
+}
+
+// PruneWebhookDeliveries implements [helpdesk.WebhookQueue].
+func (w writer) PruneWebhookDeliveries(ctx context.Context, webhookID int64, before time.Time, keep, n int) (int, error) {
+	of := w.raw("account_id = ? AND webhook_id = ?", w.scope.AccountID, webhookID)
+	last := w.raw("SELECT coalesce((SELECT id FROM hw_webhook_deliveries WHERE ? ORDER BY id DESC LIMIT 1 OFFSET ?), 0)", of, max(keep, 0))
+	old := w.raw("SELECT id FROM hw_webhook_deliveries WHERE ? AND state <> 'pending' AND (created_at < ? OR id <= (?)) ORDER BY id LIMIT ?",
+		of, micros(before), last, max(n, 0))
+	res, err := w.raw("DELETE FROM hw_webhook_deliveries WHERE account_id = ? AND id IN (?)", w.scope.AccountID, old).Exec(ctx)
+	if err != nil {
+		return 0, failure(ctx, err, "delivery", 0)
+	}
+	removed, err := res.RowsAffected()
+	return int(removed), failure(ctx, err, "delivery", 0)
+}

@@ -1,0 +1,220 @@
+package memstore
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"time"
+
+	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/storage"
+)
+
+func (d directory) WebhookBacklog(ctx context.Context, seek storage.Seek) ([]helpdesk.Account, error) {
+	return query(ctx, d.src, func(db *data) ([]helpdesk.Account, error) {
+		return db.accounts.list(global, seek, func(a *helpdesk.Account) bool {
+			cursor, err := db.webhookCursors.get(global, a.ID)
+			return err == nil && int64(len(db.events.rows[a.ID])) > *cursor
+		}), nil
+	})
+}
+
+func (d directory) AccountsWithWebhooks(ctx context.Context, seek storage.Seek) ([]helpdesk.Account, error) {
+	return query(ctx, d.src, func(db *data) ([]helpdesk.Account, error) {
+		return db.accounts.list(global, seek, func(a *helpdesk.Account) bool { return len(db.webhooks.rows[a.ID]) > 0 }), nil
+	})
+}
+
+func (r reader) EventsBySeq(ctx context.Context, seqs []int64) ([]storage.Event, error) {
+	return query(ctx, r.src, func(db *data) ([]storage.Event, error) {
+		return db.events.where(r.scope.AccountID, func(e *storage.Event) bool {
+			return slices.Contains(seqs, e.Seq) && r.shows(e.MailboxID)
+		}), nil
+	})
+}
+
+// shows reports whether what is of a mailbox, or of none, is in the scope.
+func (r reader) shows(mailboxID int64) bool {
+	return mailboxID == 0 || r.scope.Mailboxes == nil || slices.Contains(r.scope.Mailboxes, mailboxID)
+}
+
+func (r reader) Webhook(ctx context.Context, id int64) (helpdesk.Webhook, error) {
+	return query(ctx, r.src, func(db *data) (helpdesk.Webhook, error) { return copyOf(db.webhooks.get(r.scope.AccountID, id)) })
+}
+
+func (r reader) Webhooks(ctx context.Context, seek storage.Seek) ([]helpdesk.Webhook, error) {
+	return query(ctx, r.src, func(db *data) ([]helpdesk.Webhook, error) {
+		return db.webhooks.list(r.scope.AccountID, seek, every), nil
+	})
+}
+
+func (r reader) WebhookDelivery(ctx context.Context, id int64) (helpdesk.WebhookDelivery, error) {
+	return query(ctx, r.src, func(db *data) (helpdesk.WebhookDelivery, error) {
+		d, err := db.webhookDeliveries.get(r.scope.AccountID, id)
+		if err == nil && !r.shows(d.MailboxID) {
+			err = db.webhookDeliveries.missing(id)
+		}
+		return copyOf(d, err)
+	})
+}
+
+func (r reader) WebhookDeliveries(ctx context.Context, f helpdesk.WebhookDeliveryFilter, seek storage.Seek) ([]helpdesk.WebhookDelivery, error) {
+	return query(ctx, r.src, func(db *data) ([]helpdesk.WebhookDelivery, error) {
+		return db.webhookDeliveries.list(r.scope.AccountID, seek, func(d *helpdesk.WebhookDelivery) bool {
+			return d.WebhookID == f.WebhookID && (f.State == "" || d.State == f.State) && r.shows(d.MailboxID)
+		}), nil
+	})
+}
+
+// dueAt is when a pending delivery may be tried.
+func dueAt(d helpdesk.WebhookDelivery) time.Time {
+	if d.HeldUntil.After(d.NextAttemptAt) {
+		return d.HeldUntil
+	}
+	return d.NextAttemptAt
+}
+
+func (r reader) DueWebhookDeliveries(ctx context.Context, webhookID int64, now time.Time, limit int) ([]helpdesk.WebhookDelivery, error) {
+	return query(ctx, r.src, func(db *data) ([]helpdesk.WebhookDelivery, error) {
+		due := db.webhookDeliveries.where(r.scope.AccountID, func(d *helpdesk.WebhookDelivery) bool {
+			return d.WebhookID == webhookID && d.State == helpdesk.WebhookPending && !dueAt(*d).After(now) && r.shows(d.MailboxID)
+		})
+		slices.SortStableFunc(due, func(a, b helpdesk.WebhookDelivery) int {
+			return cmp.Or(dueAt(a).Compare(dueAt(b)), cmp.Compare(a.ID, b.ID))
+		})
+		return due[:min(max(limit, 0), len(due))], nil
+	})
+}
+
+func (r reader) HeldWebhookDeliveries(ctx context.Context, webhookID int64, now time.Time) ([]helpdesk.WebhookDelivery, error) {
+	return query(ctx, r.src, func(db *data) ([]helpdesk.WebhookDelivery, error) {
+		return db.webhookDeliveries.where(r.scope.AccountID, func(d *helpdesk.WebhookDelivery) bool {
+			return d.WebhookID == webhookID && d.State == helpdesk.WebhookPending && d.HeldUntil.After(now) && r.shows(d.MailboxID)
+		}), nil
+	})
+}
+
+// WebhookForUpdate has nothing to lock: a transaction has the whole store.
+func (t tx) WebhookForUpdate(ctx context.Context, id int64) (helpdesk.Webhook, error) {
+	return t.Webhook(ctx, id)
+}
+
+func (t tx) InsertWebhook(ctx context.Context, w *helpdesk.Webhook) error {
+	return t.write(ctx, func(db *data) error { return db.webhooks.insert(t.scope.AccountID, w, &w.ID) })
+}
+
+func (t tx) UpdateWebhook(ctx context.Context, w *helpdesk.Webhook) error {
+	return t.write(ctx, func(db *data) error {
+		if _, err := db.webhooks.get(t.scope.AccountID, w.ID); err != nil {
+			return err
+		}
+		return db.webhooks.update(t.scope.AccountID, w.ID, w)
+	})
+}
+
+func (t tx) DeleteWebhook(ctx context.Context, id int64) error {
+	return t.write(ctx, func(db *data) error {
+		if _, err := db.webhooks.get(t.scope.AccountID, id); err != nil {
+			return err
+		}
+		db.webhooks.set(t.scope.AccountID, id, nil)
+		db.webhookDeliveries.removeIf(t.scope.AccountID, func(d *helpdesk.WebhookDelivery) bool { return d.WebhookID == id })
+		return nil
+	})
+}
+
+func (t tx) InsertWebhookDeliveries(ctx context.Context, deliveries []helpdesk.WebhookDelivery) error {
+	return t.write(ctx, func(db *data) error {
+		for i := range deliveries {
+			if _, err := db.webhooks.get(t.scope.AccountID, deliveries[i].WebhookID); err != nil {
+				return err
+			}
+			if err := db.webhookDeliveries.insert(t.scope.AccountID, &deliveries[i], &deliveries[i].ID); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+func (t tx) UpdateWebhookDeliveries(ctx context.Context, deliveries []helpdesk.WebhookDelivery) error {
+	return t.write(ctx, func(db *data) error {
+		for _, d := range deliveries {
+			old, err := db.webhookDeliveries.get(t.scope.AccountID, d.ID)
+			if err != nil {
+				return err
+			}
+			if !t.shows(old.MailboxID) {
+				return db.webhookDeliveries.missing(d.ID)
+			}
+			if _, err := db.webhooks.get(t.scope.AccountID, d.WebhookID); err != nil {
+				return err
+			}
+			if err := db.webhookDeliveries.update(t.scope.AccountID, d.ID, &d); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+func (t tx) FailWebhookDeliveries(ctx context.Context, webhookID int64, problem string, at time.Time) error {
+	return t.write(ctx, func(db *data) error {
+		for _, d := range db.webhookDeliveries.where(t.scope.AccountID, func(d *helpdesk.WebhookDelivery) bool {
+			return d.WebhookID == webhookID && d.State == helpdesk.WebhookPending
+		}) {
+			d.State, d.Problem, d.UpdatedAt = helpdesk.WebhookFailed, problem, at
+			d.NextAttemptAt, d.HeldBy, d.HeldUntil = time.Time{}, 0, time.Time{}
+			if err := db.webhookDeliveries.update(t.scope.AccountID, d.ID, &d); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// Cursors are of the account: their id is its.
+
+func (t tx) WebhookCursorForUpdate(ctx context.Context) (int64, error) {
+	return query(ctx, t.src, func(db *data) (int64, error) { return copyOf(db.webhookCursors.get(global, t.scope.AccountID)) })
+}
+
+func (t tx) StartWebhookCursor(ctx context.Context, seq int64) error {
+	return t.write(ctx, func(db *data) error {
+		if _, err := db.webhookCursors.get(global, t.scope.AccountID); err == nil {
+			return nil
+		}
+		db.webhookCursors.set(global, t.scope.AccountID, &seq)
+		return nil
+	})
+}
+
+func (t tx) SaveWebhookCursor(ctx context.Context, seq int64) error { return t.setCursor(ctx, &seq) }
+
+func (t tx) DeleteWebhookCursor(ctx context.Context) error { return t.setCursor(ctx, nil) }
+
+func (t tx) setCursor(ctx context.Context, seq *int64) error {
+	return t.write(ctx, func(db *data) error {
+		if _, err := db.webhookCursors.get(global, t.scope.AccountID); err != nil {
+			return err
+		}
+		db.webhookCursors.set(global, t.scope.AccountID, seq)
+		return nil
+	})
+}
+
+func (t tx) PruneWebhookDeliveries(ctx context.Context, webhookID int64, before time.Time, keep, n int) (removed int, err error) {
+	err = t.write(ctx, func(db *data) error {
+		all := db.webhookDeliveries.where(t.scope.AccountID, func(d *helpdesk.WebhookDelivery) bool { return d.WebhookID == webhookID })
+		removed = 0
+		for i, d := range all {
+			old := d.CreatedAt.Before(before) || i < len(all)-keep
+			if removed < n && d.State != helpdesk.WebhookPending && old {
+				db.webhookDeliveries.set(t.scope.AccountID, d.ID, nil)
+				removed++
+			}
+		}
+		return nil
+	})
+	return removed, err
+}

@@ -1,0 +1,479 @@
+package storagetest
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/storage"
+	"github.com/helpwright/helpwright/storage/fault"
+)
+
+func webhookTests() []testCase {
+	return []testCase{
+		{"Webhook", testWebhook},
+		{"Deliveries", testWebhookDeliveries},
+		{"Due", testDueWebhookDeliveries},
+		{"Fail", testFailWebhookDeliveries},
+		{"Prune", testPruneWebhookDeliveries},
+		{"Cursor", testWebhookCursor},
+		{"CursorIsLocked", testWebhookCursorIsLocked},
+		{"WebhookIsLocked", testWebhookIsLocked},
+		{"EventsBySeq", testEventsBySeq},
+	}
+}
+
+func (w *world) newWebhook() helpdesk.Webhook {
+	return helpdesk.Webhook{URL: "https://" + w.mark + ".example/hook", Events: []string{"conversation.created", "tag.created"},
+		MailboxIDs: []int64{w.mailbox.ID}, IsActive: true, Reason: helpdesk.WebhookGone, FailingSince: at(2), Failures: 3, LastSuccessAt: at(1), After: 7,
+		SealedSecret: []byte("\x00\xffsealed"), SealedFormer: []byte("\xff\x00former"), FormerUntil: at(9), UserID: w.user.ID, CreatedAt: base, UpdatedAt: at(1)}
+}
+
+func (w *world) newWebhookDelivery(webhookID int64) helpdesk.WebhookDelivery {
+	return helpdesk.WebhookDelivery{WebhookID: webhookID, Seq: 12, Type: "conversation.created", MailboxID: w.mailbox.ID, State: helpdesk.WebhookPending,
+		Attempts: 2, Status: 503, Problem: "answered 503 " + w.mark, Response: "out of <é> order " + w.mark, NextAttemptAt: at(5), HeldBy: 42, HeldUntil: at(4),
+		CreatedAt: base, UpdatedAt: at(1)}
+}
+
+// hook makes the world's webhook with a delivery.
+func (w *world) hook(ctx context.Context, tx helpdesk.Tx) error {
+	w.webhook = w.newWebhook()
+	if err := tx.InsertWebhook(ctx, &w.webhook); err != nil {
+		return err
+	}
+	d := []helpdesk.WebhookDelivery{w.newWebhookDelivery(w.webhook.ID)}
+	err := tx.InsertWebhookDeliveries(ctx, d)
+	w.hooked = d[0]
+	return err
+}
+
+func testWebhook(t *testing.T, b Backend) {
+	w := newWorld(t, b)
+	bare := helpdesk.Webhook{URL: "http://example.org", Events: []string{helpdesk.AllEvents}, CreatedAt: at(1), UpdatedAt: at(1)}
+	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.InsertWebhook(ctx, &bare) })
+	one(t, "webhook", w.webhook, w.in().Webhook, w.webhook.ID)
+	one(t, "bare webhook", bare, w.in().Webhook, bare.ID)
+	got, err := w.in().Webhooks(t.Context(), storage.Seek{Limit: 1, Desc: true})
+	ok(t, err)
+	same(t, "last webhook", []helpdesk.Webhook{bare}, got)
+	changed := w.newWebhook()
+	changed.ID, changed.CreatedAt, changed.MailboxIDs, changed.IsActive = bare.ID, at(3), nil, false
+	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error {
+		locked, err := tx.WebhookForUpdate(ctx, bare.ID)
+		same(t, "locked webhook", bare, locked)
+		ok(t, err)
+		return tx.UpdateWebhook(ctx, &changed)
+	})
+	one(t, "changed webhook", changed, w.in().Webhook, bare.ID)
+	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.DeleteWebhook(ctx, w.webhook.ID) })
+	left := w.content(t)
+	same(t, "webhooks left", []helpdesk.Webhook{changed}, left.Webhooks)
+	same(t, "deliveries left", 0, len(left.Hooked))
+	_, err = w.in().WebhookDelivery(t.Context(), w.hooked.ID)
+	fails(t, "a delivery of a deleted webhook", err, fault.NotFound)
+	for what, fn := range map[string]txFunc{
+		"deleting": func(ctx context.Context, tx helpdesk.Tx) error { return tx.DeleteWebhook(ctx, w.webhook.ID) },
+		"updating": func(ctx context.Context, tx helpdesk.Tx) error { return tx.UpdateWebhook(ctx, &w.webhook) },
+		"locking": func(ctx context.Context, tx helpdesk.Tx) error {
+			_, err := tx.WebhookForUpdate(ctx, w.webhook.ID)
+			return err
+		},
+		"delivering to": func(ctx context.Context, tx helpdesk.Tx) error {
+			return tx.InsertWebhookDeliveries(ctx, []helpdesk.WebhookDelivery{w.newWebhookDelivery(w.webhook.ID)})
+		},
+	} {
+		fails(t, what+" a deleted webhook", w.try(t, fn), fault.NotFound)
+	}
+	mine := func() bool {
+		found, err := b.Store.AccountsWithWebhooks(t.Context(), storage.Seek{From: &storage.Position{ID: w.account.ID - 1}, Limit: 1})
+		ok(t, err)
+		return len(found) == 1 && found[0].ID == w.account.ID
+	}
+	same(t, "with a webhook", true, mine())
+	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.DeleteWebhook(ctx, bare.ID) })
+	same(t, "without a webhook", false, mine())
+}
+
+// deliver stores deliveries of the world's webhook that differ from the usual one.
+func (w *world) deliver(t *testing.T, n int, change func(i int, d *helpdesk.WebhookDelivery)) []helpdesk.WebhookDelivery {
+	t.Helper()
+	all := make([]helpdesk.WebhookDelivery, n)
+	for i := range all {
+		all[i] = w.newWebhookDelivery(w.webhook.ID)
+		change(i, &all[i])
+	}
+	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.InsertWebhookDeliveries(ctx, all) })
+	return all
+}
+
+func testWebhookDeliveries(t *testing.T, b Backend) {
+	w := newWorld(t, b)
+	states := []helpdesk.WebhookState{helpdesk.WebhookDelivered, helpdesk.WebhookFailed, helpdesk.WebhookPending, helpdesk.WebhookFailed}
+	made := w.deliver(t, 4, func(i int, d *helpdesk.WebhookDelivery) {
+		d.State = states[i]
+		if i == 3 {
+			*d = helpdesk.WebhookDelivery{WebhookID: d.WebhookID, Seq: 1, Type: "tag.created", State: states[i], CreatedAt: at(3), UpdatedAt: at(3)}
+		}
+	})
+	one(t, "delivery", made[0], w.in().WebhookDelivery, made[0].ID)
+	one(t, "bare delivery", made[3], w.in().WebhookDelivery, made[3].ID)
+	every := append([]helpdesk.WebhookDelivery{w.hooked}, made...)
+	for what, test := range map[string]struct {
+		filter helpdesk.WebhookDeliveryFilter
+		seek   storage.Seek
+		want   []helpdesk.WebhookDelivery
+	}{
+		"all":         {helpdesk.WebhookDeliveryFilter{WebhookID: w.webhook.ID}, all(), every},
+		"newest":      {helpdesk.WebhookDeliveryFilter{WebhookID: w.webhook.ID}, storage.Seek{Desc: true, Limit: 2}, []helpdesk.WebhookDelivery{made[3], made[2]}},
+		"next":        {helpdesk.WebhookDeliveryFilter{WebhookID: w.webhook.ID}, storage.Seek{Desc: true, Limit: 1, From: &storage.Position{ID: made[2].ID}}, made[1:2]},
+		"failed":      {helpdesk.WebhookDeliveryFilter{WebhookID: w.webhook.ID, State: helpdesk.WebhookFailed}, all(), []helpdesk.WebhookDelivery{made[1], made[3]}},
+		"of another":  {helpdesk.WebhookDeliveryFilter{WebhookID: nobody}, all(), nil},
+		"of no state": {helpdesk.WebhookDeliveryFilter{WebhookID: w.webhook.ID, State: "later"}, all(), nil},
+		"no page":     {helpdesk.WebhookDeliveryFilter{WebhookID: w.webhook.ID}, storage.Seek{}, nil},
+	} {
+		got, err := w.in().WebhookDeliveries(t.Context(), test.filter, test.seek)
+		ok(t, err)
+		same(t, what, test.want, got)
+	}
+	made[0].State, made[0].Attempts, made[0].HeldUntil, made[0].NextAttemptAt = helpdesk.WebhookPending, 9, at(70), time.Time{}
+	made[1].Response = ""
+	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.UpdateWebhookDeliveries(ctx, made[:2]) })
+	one(t, "changed delivery", made[0], w.in().WebhookDelivery, made[0].ID)
+	one(t, "other changed delivery", made[1], w.in().WebhookDelivery, made[1].ID)
+	absent := w.newWebhookDelivery(w.webhook.ID)
+	absent.ID = nobody
+	err := w.try(t, func(ctx context.Context, tx helpdesk.Tx) error {
+		return tx.UpdateWebhookDeliveries(ctx, []helpdesk.WebhookDelivery{absent})
+	})
+	fails(t, "updating what is not there", err, fault.NotFound)
+	// of no mailbox: seen in every scope
+	none := b.Store.Within(helpdesk.Scope{AccountID: w.account.ID, Mailboxes: []int64{}})
+	got, err := none.WebhookDeliveries(t.Context(), helpdesk.WebhookDeliveryFilter{WebhookID: w.webhook.ID}, all())
+	ok(t, err)
+	same(t, "without mailboxes", made[3:], got)
+}
+
+func testDueWebhookDeliveries(t *testing.T, b Backend) {
+	w := newWorld(t, b)
+	made := w.deliver(t, 8, func(i int, d *helpdesk.WebhookDelivery) {
+		d.NextAttemptAt, d.HeldUntil, d.HeldBy = at(10), time.Time{}, 0
+		switch i {
+		case 0:
+			d.NextAttemptAt = at(20)
+		case 2:
+			d.HeldUntil = at(11) // due later than its time
+		case 3:
+			d.HeldUntil = at(30)
+		case 4:
+			d.State = helpdesk.WebhookDelivered
+		case 5:
+			d.State, d.HeldUntil = helpdesk.WebhookFailed, at(40)
+		case 6:
+			d.NextAttemptAt, d.HeldUntil = at(50), at(40)
+		}
+	})
+	first := w.hooked // due at(5)
+	for what, test := range map[string]struct {
+		now   time.Time
+		limit int
+		want  []helpdesk.WebhookDelivery
+	}{
+		"none yet":   {at(5).Add(-time.Microsecond), 9, nil},
+		"one":        {at(5), 9, []helpdesk.WebhookDelivery{first}},
+		"all due":    {at(19), 9, []helpdesk.WebhookDelivery{first, made[1], made[7], made[2]}},
+		"the oldest": {at(19), 2, []helpdesk.WebhookDelivery{first, made[1]}},
+		"at last":    {at(100), 9, []helpdesk.WebhookDelivery{first, made[1], made[7], made[2], made[0], made[3], made[6]}},
+		"no limit":   {at(100), 0, nil},
+	} {
+		got, err := w.in().DueWebhookDeliveries(t.Context(), w.webhook.ID, test.now, test.limit)
+		ok(t, err)
+		same(t, what, test.want, got)
+	}
+	got, err := w.in().HeldWebhookDeliveries(t.Context(), w.webhook.ID, at(11))
+	ok(t, err)
+	same(t, "held", []helpdesk.WebhookDelivery{made[3], made[6]}, got)
+}
+
+func testFailWebhookDeliveries(t *testing.T, b Backend) {
+	w := newWorld(t, b)
+	made := w.deliver(t, 2, func(i int, d *helpdesk.WebhookDelivery) {
+		if i == 0 {
+			d.State = helpdesk.WebhookDelivered
+		}
+	})
+	// the scope does not matter
+	err := b.Store.InTx(t.Context(), helpdesk.Scope{AccountID: w.account.ID, Mailboxes: []int64{w.empty.ID}}, func(ctx context.Context, tx helpdesk.Tx) error {
+		return tx.FailWebhookDeliveries(ctx, w.webhook.ID, "switched off", at(60))
+	})
+	ok(t, err)
+	want := []helpdesk.WebhookDelivery{w.hooked, made[0], made[1]}
+	for _, i := range []int{0, 2} {
+		want[i].State, want[i].Problem, want[i].UpdatedAt = helpdesk.WebhookFailed, "switched off", at(60)
+		want[i].HeldBy, want[i].HeldUntil, want[i].NextAttemptAt = 0, time.Time{}, time.Time{}
+	}
+	same(t, "deliveries", want, w.content(t).Hooked)
+}
+
+func testPruneWebhookDeliveries(t *testing.T, b Backend) {
+	w := newWorld(t, b)
+	made := w.deliver(t, 8, func(i int, d *helpdesk.WebhookDelivery) {
+		d.CreatedAt, d.State = at(i), helpdesk.WebhookDelivered
+		if i == 1 {
+			d.State = helpdesk.WebhookPending
+		}
+	})
+	for _, step := range []struct {
+		what    string
+		before  time.Time
+		keep, n int
+		want    []helpdesk.WebhookDelivery // of made
+	}{
+		{"nothing", base, 9, 100, made},
+		{"few of the old", at(4), 9, 2, append(made[1:2:2], made[3:]...)},
+		{"all of the old", at(4), 9, 100, append(made[1:2:2], made[4:]...)},
+		{"all but three", base, 3, 100, append(made[1:2:2], made[5:]...)},
+		{"all", base, 0, 100, made[1:2]},
+	} {
+		before := len(w.content(t).Hooked)
+		w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error {
+			n, err := tx.PruneWebhookDeliveries(ctx, w.webhook.ID, step.before, step.keep, step.n)
+			same(t, step.what+": how many", before-1-len(step.want), n)
+			return err
+		})
+		same(t, step.what, step.want, w.content(t).Hooked[1:])
+	}
+}
+
+func testWebhookCursor(t *testing.T, b Backend) {
+	w := newWorld(t, b)
+	behind := func() bool {
+		found, err := b.Store.WebhookBacklog(t.Context(), storage.Seek{From: &storage.Position{ID: w.account.ID - 1}, Limit: 1})
+		ok(t, err)
+		return len(found) == 1 && found[0].ID == w.account.ID
+	}
+	cursor := func() (seq int64) {
+		w.tx(t, func(ctx context.Context, tx helpdesk.Tx) (err error) {
+			seq, err = tx.WebhookCursorForUpdate(ctx)
+			return err
+		})
+		return seq
+	}
+	emit := func(ctx context.Context, tx helpdesk.Tx) error {
+		return tx.Emit(ctx, storage.Event{Type: "a.b", Time: base})
+	}
+	w.tx(t, emit)
+	same(t, "behind without a cursor", false, behind())
+	for what, fn := range map[string]txFunc{
+		"reading": func(ctx context.Context, tx helpdesk.Tx) error {
+			_, err := tx.WebhookCursorForUpdate(ctx)
+			return err
+		},
+		"moving":   func(ctx context.Context, tx helpdesk.Tx) error { return tx.SaveWebhookCursor(ctx, 1) },
+		"removing": func(ctx context.Context, tx helpdesk.Tx) error { return tx.DeleteWebhookCursor(ctx) },
+	} {
+		fails(t, what+" a cursor that is not there", w.try(t, fn), fault.NotFound)
+	}
+	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.StartWebhookCursor(ctx, 1) })
+	same(t, "behind at the end", false, behind())
+	w.tx(t, emit)
+	same(t, "behind", true, behind())
+	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.StartWebhookCursor(ctx, 2) })
+	same(t, "cursor that was there", int64(1), cursor())
+	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.SaveWebhookCursor(ctx, 2) })
+	same(t, "cursor", int64(2), cursor())
+	same(t, "behind after all", false, behind())
+	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.DeleteWebhookCursor(ctx) })
+	w.tx(t, emit)
+	same(t, "behind without the cursor", false, behind())
+	err := b.Store.InTx(t.Context(), helpdesk.Scope{AccountID: nobody}, func(ctx context.Context, tx helpdesk.Tx) error {
+		return tx.StartWebhookCursor(ctx, 0)
+	})
+	fails(t, "a cursor of no account", err, fault.NotFound)
+	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.StartWebhookCursor(ctx, 1) })
+	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.DeleteAccount(ctx) })
+	same(t, "behind without the account", false, behind())
+}
+
+// Of several that take from the log at a time each takes what the others have left.
+func testWebhookCursorIsLocked(t *testing.T, b Backend) {
+	w := newWorld(t, b)
+	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.StartWebhookCursor(ctx, 0) })
+	oneByOne(t, func() error {
+		return w.Store.InTx(t.Context(), w.scope, func(ctx context.Context, tx helpdesk.Tx) error {
+			seq, err := tx.WebhookCursorForUpdate(ctx)
+			if err != nil {
+				return err
+			}
+			return tx.SaveWebhookCursor(ctx, seq+1)
+		})
+	})
+	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error {
+		seq, err := tx.WebhookCursorForUpdate(ctx)
+		same(t, "cursor", int64(40), seq)
+		return err
+	})
+}
+
+func testWebhookIsLocked(t *testing.T, b Backend) {
+	w := newWorld(t, b)
+	oneByOne(t, func() error {
+		return w.Store.InTx(t.Context(), w.scope, func(ctx context.Context, tx helpdesk.Tx) error {
+			hook, err := tx.WebhookForUpdate(ctx, w.webhook.ID)
+			if err != nil {
+				return err
+			}
+			hook.Failures++
+			return tx.UpdateWebhook(ctx, &hook)
+		})
+	})
+	got, err := w.in().Webhook(t.Context(), w.webhook.ID)
+	ok(t, err)
+	same(t, "failures", w.webhook.Failures+40, got.Failures)
+}
+
+// oneByOne does something 40 times, in four goroutines.
+func oneByOne(t *testing.T, do func() error) {
+	t.Helper()
+	var wait sync.WaitGroup
+	for range 4 {
+		wait.Go(func() {
+			for range 10 {
+				if err := do(); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	wait.Wait()
+}
+
+func testEventsBySeq(t *testing.T, b Backend) {
+	w := newWorld(t, b)
+	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error {
+		for n := range 5 {
+			e := storage.Event{Type: fmt.Sprint("test.", n), Time: base, MailboxID: []int64{0, w.mailbox.ID}[n%2]}
+			if err := tx.Emit(ctx, e); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	types := func(mailboxes []int64, seqs ...int64) (types []string) {
+		found, err := b.Store.Within(helpdesk.Scope{AccountID: w.account.ID, Mailboxes: mailboxes}).EventsBySeq(t.Context(), seqs)
+		ok(t, err)
+		for _, e := range found {
+			types = append(types, e.Type)
+		}
+		return types
+	}
+	same(t, "some", []string{"test.0", "test.1", "test.4"}, types(nil, 5, 1, 2, 99, 1))
+	same(t, "none", 0, len(types(nil)))
+	same(t, "in a scope", []string{"test.0", "test.4"}, types([]int64{w.empty.ID}, 5, 1, 2))
+}
+
+func webhookReads() map[string]readProbe {
+	type r = helpdesk.Reader
+	return map[string]readProbe{
+		"Webhook":  {ofAccount, true, func(ctx context.Context, r r, v *world) (any, error) { return answer(r.Webhook(ctx, v.webhook.ID)) }},
+		"Webhooks": {ofAccount, false, func(ctx context.Context, r r, _ *world) (any, error) { return answer(r.Webhooks(ctx, all())) }},
+		"WebhookDelivery": {ofMailbox, true, func(ctx context.Context, r r, v *world) (any, error) {
+			return answer(r.WebhookDelivery(ctx, v.hooked.ID))
+		}},
+		"WebhookDeliveries": {ofMailbox, false, func(ctx context.Context, r r, v *world) (any, error) {
+			return answer(r.WebhookDeliveries(ctx, helpdesk.WebhookDeliveryFilter{WebhookID: v.webhook.ID}, all()))
+		}},
+		"DueWebhookDeliveries": {ofMailbox, false, func(ctx context.Context, r r, v *world) (any, error) {
+			return answer(r.DueWebhookDeliveries(ctx, v.webhook.ID, at(100), 10))
+		}},
+		"HeldWebhookDeliveries": {ofMailbox, false, func(ctx context.Context, r r, v *world) (any, error) {
+			return answer(r.HeldWebhookDeliveries(ctx, v.webhook.ID, base))
+		}},
+		"EventsBySeq": {ofMailbox, false, func(ctx context.Context, r r, v *world) (any, error) {
+			return answer(r.EventsBySeq(ctx, []int64{1}))
+		}},
+	}
+}
+
+func webhookWrites() map[string]writeProbe {
+	type tx = helpdesk.Tx
+	return map[string]writeProbe{
+		"WebhookForUpdate": {level: ofAccount, call: func(ctx context.Context, tx tx, v *world) error {
+			_, err := tx.WebhookForUpdate(ctx, v.webhook.ID)
+			return err
+		}},
+		"UpdateWebhook": {level: ofAccount, call: func(ctx context.Context, tx tx, v *world) error { w := v.webhook; return tx.UpdateWebhook(ctx, &w) }},
+		"DeleteWebhook": {level: ofAccount, call: func(ctx context.Context, tx tx, v *world) error { return tx.DeleteWebhook(ctx, v.webhook.ID) }},
+		"InsertWebhookDeliveries": {level: ofAccount, call: func(ctx context.Context, tx tx, v *world) error {
+			return tx.InsertWebhookDeliveries(ctx, []helpdesk.WebhookDelivery{v.newWebhookDelivery(v.webhook.ID)})
+		}},
+		"UpdateWebhookDeliveries": {call: func(ctx context.Context, tx tx, v *world) error {
+			d := v.hooked
+			d.State = helpdesk.WebhookFailed
+			return tx.UpdateWebhookDeliveries(ctx, []helpdesk.WebhookDelivery{d})
+		}},
+		"FailWebhookDeliveries": {level: ofAccount, quiet: true, call: func(ctx context.Context, tx tx, v *world) error {
+			return tx.FailWebhookDeliveries(ctx, v.webhook.ID, "stolen", base)
+		}},
+		"PruneWebhookDeliveries": {level: ofAccount, quiet: true, call: func(ctx context.Context, tx tx, v *world) error {
+			_, err := tx.PruneWebhookDeliveries(ctx, v.webhook.ID, at(1000), 0, 100)
+			return err
+		}},
+	}
+}
+
+func (g *generator) readWebhook(seen content, seek storage.Seek) operation {
+	hook, hooked := g.either("Webhook", oneOf(g, seen.Webhooks).ID), oneOf(g, seen.Hooked)
+	filter := helpdesk.WebhookDeliveryFilter{WebhookID: hook.n, State: oneOf(g, []helpdesk.WebhookState{"", helpdesk.WebhookPending, helpdesk.WebhookFailed})}
+	return oneOf(g, []operation{
+		{method: "Webhook", args: []any{hook}},
+		{method: "Webhooks", args: []any{ordered{g.from(seek, "Webhook"), "Webhook"}}},
+		{method: "WebhookDelivery", args: []any{g.either("WebhookDelivery", hooked.ID)}},
+		{method: "WebhookDeliveries", args: []any{filter, ordered{g.from(seek, "WebhookDelivery"), "WebhookDelivery"}}},
+		{method: "DueWebhookDeliveries", args: []any{hook, g.time(false), g.IntN(4)}},
+		{method: "HeldWebhookDeliveries", args: []any{hook, g.time(false)}},
+		{method: "EventsBySeq", args: []any{[]int64{int64(g.IntN(9)), int64(g.IntN(9))}}},
+	})
+}
+
+func (g *generator) writeWebhook(seen content) operation {
+	old, hooked := oneOf(g, seen.Webhooks), oneOf(g, seen.Hooked)
+	hook := g.either("Webhook", old.ID)
+	switch g.IntN(16) {
+	case 0, 1:
+		w := helpdesk.Webhook{URL: g.text(), Events: []string{"*", "a.b"}[:g.IntN(3)], IsActive: g.IntN(2) == 0, Reason: helpdesk.WebhookReason(g.text()),
+			MailboxIDs: g.mailboxes(seen), FailingSince: g.time(true), Failures: g.IntN(9), LastSuccessAt: g.time(true), After: int64(g.IntN(9)), SealedSecret: []byte{0, 1}[:g.IntN(3)],
+			FormerUntil: g.time(true), UserID: g.pool["User"][0], CreatedAt: g.time(false), UpdatedAt: g.time(false)}
+		if old.ID == 0 || g.IntN(2) == 0 {
+			return operation{method: "InsertWebhook", args: []any{&w}}
+		}
+		w.ID = hook.n
+		return operation{method: "UpdateWebhook", args: []any{&w}}
+	case 2:
+		if g.IntN(4) == 0 {
+			return operation{method: "DeleteWebhook", args: []any{hook}}
+		}
+		return operation{method: "WebhookForUpdate", args: []any{hook}}
+	case 3:
+		return operation{method: "FailWebhookDeliveries", args: []any{hook, g.text(), g.time(false)}}
+	case 4:
+		return operation{method: "PruneWebhookDeliveries", args: []any{hook, g.time(false), 1 + g.IntN(6), g.IntN(4)}}
+	case 5:
+		return operation{method: "StartWebhookCursor", args: []any{int64(g.IntN(9))}}
+	case 6:
+		return operation{method: oneOf(g, []string{"WebhookCursorForUpdate", "DeleteWebhookCursor"})}
+	case 7:
+		return operation{method: "SaveWebhookCursor", args: []any{int64(g.IntN(9))}}
+	}
+	d := helpdesk.WebhookDelivery{WebhookID: hook.n, Seq: int64(g.IntN(9)), Type: g.text(), MailboxID: oneOf(g, append(seen.Mailboxes, helpdesk.Mailbox{})).ID,
+		State:    oneOf(g, []helpdesk.WebhookState{helpdesk.WebhookPending, helpdesk.WebhookPending, helpdesk.WebhookDelivered, helpdesk.WebhookFailed}),
+		Attempts: g.IntN(9), Status: g.IntN(600), Problem: g.text(), Response: g.text(), NextAttemptAt: g.time(true), HeldBy: int64(g.IntN(3)), HeldUntil: g.time(true),
+		CreatedAt: g.time(false), UpdatedAt: g.time(false)}
+	if hooked.ID == 0 || g.IntN(2) == 0 {
+		return operation{method: "InsertWebhookDeliveries", args: []any{[]helpdesk.WebhookDelivery{d, d}[:1+g.IntN(2)]}}
+	}
+	d.ID, d.WebhookID = g.either("WebhookDelivery", hooked.ID).n, hooked.WebhookID
+	return operation{method: "UpdateWebhookDeliveries", args: []any{[]helpdesk.WebhookDelivery{d}}}
+}
