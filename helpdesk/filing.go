@@ -168,6 +168,10 @@ type filing struct {
 	files     []Attachment
 	user      int64 // with the sender's address, of whatever account; 0: none
 	auth      MailAuthentication
+
+	// Of a mail that is filed already and is threaded once more:
+	interactionID int64
+	token         int64 // conversation that a reply token of it names; 0: none that is noted
 }
 
 // prepareBody makes the body that is shown. Of a body over [MaxBody] it is the
@@ -355,7 +359,7 @@ func (f *filing) insert(ctx context.Context, tx Tx, row InboundMail, mailbox Mai
 	if err := f.attach(ctx, tx, i); err != nil {
 		return row, err
 	}
-	if err := tx.AddParticipants(ctx, c.ID, f.participants(mailbox, match)); err != nil {
+	if err := tx.AddParticipants(ctx, c.ID, f.svc.bringsIn(f.accountID, mailbox, i.CustomerEmail, slices.Concat(i.To, i.Cc), match.answersForward)); err != nil {
 		return row, err
 	}
 	event("interaction.created", i.ID, c)
@@ -430,22 +434,22 @@ func (f *filing) attach(ctx context.Context, tx Tx, i Interaction) error {
 	return tx.InsertAttachments(ctx, rows)
 }
 
-// participants are the addresses that the mail brings in. Who answers a forward
-// speaks to the agents alone and brings nobody in.
-func (f *filing) participants(mailbox Mailbox, match match) []string {
+// bringsIn are the addresses that a customer's mail brings into a conversation. Who
+// answers a forward speaks to the agents alone and brings nobody in.
+func (s *Service) bringsIn(accountID int64, mailbox Mailbox, from string, others []string, answersForward bool) []string {
 	var keys []string
-	if f.mail.From.Email != UnknownSender {
-		keys = []string{EmailKey(f.mail.From.Email)}
+	if from != UnknownSender {
+		keys = []string{EmailKey(from)}
 	}
-	if match.answersForward {
+	if answersForward {
 		return keys
 	}
-	for _, a := range slices.Concat(f.mail.To, f.mail.Cc) {
-		key := EmailKey(a.Email)
-		if _, domain, _ := cutLast(key, "@"); domain == f.svc.cfg.IntakeDomain || key == mailbox.EmailKey {
+	for _, address := range others {
+		key := EmailKey(address)
+		if _, domain, _ := cutLast(key, "@"); domain == s.cfg.IntakeDomain || key == mailbox.EmailKey {
 			continue // ours
 		}
-		if _, isToken := f.svc.tokenConversation(f.accountID, key); !isToken && !slices.Contains(keys, key) {
+		if _, isToken := s.tokenConversation(accountID, key); !isToken && !slices.Contains(keys, key) {
 			keys = append(keys, key)
 		}
 	}
