@@ -102,14 +102,14 @@ func (in *Intake) FileAll(ctx context.Context, accountID int64, mails []Received
 	rows := make([]InboundMail, len(all))
 	err = retryUnique(func() error {
 		return begin(ctx, func(ctx context.Context, tx Tx) error {
-			mailboxes := map[int64]Mailbox{}
+			shared := &filingTogether{mailboxes: map[int64]Mailbox{}}
 			for i, f := range all {
 				var err error
-				if rows[i], err = f.file(ctx, tx, mailboxes); err != nil {
+				if rows[i], err = f.file(ctx, tx, shared); err != nil {
 					return err
 				}
 			}
-			return nil
+			return shared.index.write(ctx, tx)
 		})
 	}, UniqueCustomerEmail, UniqueIdentity)
 	return rows, err
@@ -168,6 +168,10 @@ type filing struct {
 	files     []Attachment
 	user      int64 // with the sender's address, of whatever account; 0: none
 	auth      MailAuthentication
+
+	// Of a mail that is filed already and is threaded once more:
+	interactionID int64
+	token         int64 // conversation that a reply token of it names; 0: none that is noted
 }
 
 // prepareBody makes the body that is shown. Of a body over [MaxBody] it is the
@@ -210,19 +214,24 @@ func (f *filing) putFiles(ctx context.Context) error {
 	return nil
 }
 
-// file files the mail; mailboxes are those that the transaction has read.
-func (f *filing) file(ctx context.Context, tx Tx, mailboxes map[int64]Mailbox) (InboundMail, error) {
+// filingTogether is what the mails of a transaction share.
+type filingTogether struct {
+	mailboxes map[int64]Mailbox // that were read
+	index     indexing
+}
+
+func (f *filing) file(ctx context.Context, tx Tx, shared *filingTogether) (InboundMail, error) {
 	row, err := tx.InboundForUpdate(ctx, f.ledgerID)
 	if err != nil || row.State != InboundReceived {
 		return row, err
 	}
 	row.MessageID, f.auth = f.mail.MessageID, f.authentication(row)
-	mailbox, known := mailboxes[row.MailboxID]
+	mailbox, known := shared.mailboxes[row.MailboxID]
 	if !known {
 		if mailbox, err = tx.Mailbox(ctx, row.MailboxID); err != nil {
 			return row, err
 		}
-		mailboxes[row.MailboxID] = mailbox
+		shared.mailboxes[row.MailboxID] = mailbox
 	}
 	double, err := f.doubled(ctx, tx, row)
 	if err != nil {
@@ -241,7 +250,7 @@ func (f *filing) file(ctx context.Context, tx Tx, mailboxes map[int64]Mailbox) (
 	if taken, err := f.bounce(ctx, tx, &row, mailbox); taken || err != nil {
 		return row, err
 	}
-	return f.insert(ctx, tx, row, mailbox)
+	return f.insert(ctx, tx, row, mailbox, &shared.index)
 }
 
 // drop ends the way of a mail that is not filed and removes its parts; the raw mail
@@ -296,9 +305,9 @@ func (f *filing) ownMessage(ctx context.Context, tx Tx, mailbox Mailbox) (bool, 
 	return slices.ContainsFunc(known, ours), err
 }
 
-// insert puts the mail into its conversation.
-func (f *filing) insert(ctx context.Context, tx Tx, row InboundMail, mailbox Mailbox) (InboundMail, error) {
-	customer, created, err := findCustomer(ctx, tx, f.mail.From.Email, f.mail.From.Name, f.now)
+// insert puts the mail into its conversation, and what it is found by into index.
+func (f *filing) insert(ctx context.Context, tx Tx, row InboundMail, mailbox Mailbox, index *indexing) (InboundMail, error) {
+	customer, created, err := findCustomer(ctx, tx, f.mail.From.Email, f.mail.From.Name, f.now, index)
 	if err != nil {
 		return row, err
 	}
@@ -341,17 +350,16 @@ func (f *filing) insert(ctx context.Context, tx Tx, row InboundMail, mailbox Mai
 	if err := tx.InsertInteraction(ctx, &i); err != nil {
 		return row, err
 	}
-	index := indexMore
 	if isNew {
-		index = indexNew
+		index.begin(c.ID)
 	}
-	if err := index(ctx, tx, c, i); err != nil {
+	if err := index.add(ctx, tx, c, i); err != nil {
 		return row, err
 	}
 	if err := f.attach(ctx, tx, i); err != nil {
 		return row, err
 	}
-	if err := tx.AddParticipants(ctx, c.ID, f.participants(mailbox, match)); err != nil {
+	if err := tx.AddParticipants(ctx, c.ID, f.svc.bringsIn(f.accountID, mailbox, i.CustomerEmail, slices.Concat(i.To, i.Cc), match.answersForward)); err != nil {
 		return row, err
 	}
 	event("interaction.created", i.ID, c)
@@ -426,22 +434,22 @@ func (f *filing) attach(ctx context.Context, tx Tx, i Interaction) error {
 	return tx.InsertAttachments(ctx, rows)
 }
 
-// participants are the addresses that the mail brings in. Who answers a forward
-// speaks to the agents alone and brings nobody in.
-func (f *filing) participants(mailbox Mailbox, match match) []string {
+// bringsIn are the addresses that a customer's mail brings into a conversation. Who
+// answers a forward speaks to the agents alone and brings nobody in.
+func (s *Service) bringsIn(accountID int64, mailbox Mailbox, from string, others []string, answersForward bool) []string {
 	var keys []string
-	if f.mail.From.Email != UnknownSender {
-		keys = []string{EmailKey(f.mail.From.Email)}
+	if from != UnknownSender {
+		keys = []string{EmailKey(from)}
 	}
-	if match.answersForward {
+	if answersForward {
 		return keys
 	}
-	for _, a := range slices.Concat(f.mail.To, f.mail.Cc) {
-		key := EmailKey(a.Email)
-		if _, domain, _ := cutLast(key, "@"); domain == f.svc.cfg.IntakeDomain || key == mailbox.EmailKey {
+	for _, address := range others {
+		key := EmailKey(address)
+		if _, domain, _ := cutLast(key, "@"); domain == s.cfg.IntakeDomain || key == mailbox.EmailKey {
 			continue // ours
 		}
-		if _, isToken := f.svc.tokenConversation(f.accountID, key); !isToken && !slices.Contains(keys, key) {
+		if _, isToken := s.tokenConversation(accountID, key); !isToken && !slices.Contains(keys, key) {
 			keys = append(keys, key)
 		}
 	}

@@ -64,11 +64,15 @@ type MessageRef struct {
 	IsForward      bool
 }
 
-// Threading explains why an inbound mail is in its conversation.
+// Threading tells how an inbound mail came into its conversation when it was filed;
+// [Desk.ExplainThreading] says it in words.
 type Threading struct {
-	Rule    string          `json:"rule,omitempty"`    // "token", "references" or "new"; "" when it came by no mail
-	Matched string          `json:"matched,omitempty"` // Message-ID that decided, for "references"
-	Refused []RefusedThread `json:"refused,omitempty"` // conversations that were candidates
+	Rule       string          `json:"rule,omitempty"`       // "token", "references" or "new"; "" when it came by no mail
+	Matched    string          `json:"matched,omitempty"`    // Message-ID that decided, for "references"
+	Token      int64           `json:"token,omitempty"`      // conversation that the genuine reply token names; 0: there was none
+	References int             `json:"references,omitempty"` // Message-IDs that it refers to
+	Known      int             `json:"known,omitempty"`      // mails of the mailbox that have them
+	Refused    []RefusedThread `json:"refused,omitempty"`    // conversations that were candidates
 }
 
 // RefusedThread is a conversation a mail could have been put into, and why it was not.
@@ -458,7 +462,8 @@ func (d *Desk) Interaction(ctx context.Context, conversationID, id int64) (Inter
 		return Interaction{}, err
 	}
 	i, err := r.Interaction(ctx, id)
-	return inConversation(i, conversationID, err)
+	i, err = inConversation(i, conversationID, err)
+	return d.concealed(ctx, InteractionsView, i, err)
 }
 
 // Interactions lists a conversation's interactions, oldest first. It needs
@@ -472,7 +477,13 @@ func (d *Desk) Interactions(ctx context.Context, conversationID int64, req stora
 		return storage.Page[Interaction]{}, err
 	}
 	return storage.List(req, false, func(i Interaction) storage.Position { return storage.Position{ID: i.ID} },
-		func(seek storage.Seek) ([]Interaction, error) { return r.Interactions(ctx, conversationID, seek) })
+		func(seek storage.Seek) ([]Interaction, error) {
+			found, err := r.Interactions(ctx, conversationID, seek)
+			if err != nil {
+				return nil, err
+			}
+			return found, d.conceal(ctx, r, found)
+		})
 }
 
 // Deliveries returns how far posted user interactions got on their way. It needs
@@ -510,7 +521,7 @@ func (d *Desk) UpdateInteraction(ctx context.Context, conversationID, id int64, 
 		}
 		return d.change(ctx, tx, c, old, &i)
 	})
-	return i, err
+	return d.concealed(ctx, InteractionsUpdate, i, err)
 }
 
 // changed validates an update and returns what the interaction becomes.
