@@ -27,6 +27,9 @@ type recorder struct {
 func (*recorder) BeforeQuery(ctx context.Context, _ *bun.QueryEvent) context.Context { return ctx }
 
 func (r *recorder) AfterQuery(_ context.Context, event *bun.QueryEvent) {
+	if event.Query == "BEGIN" || event.Query == "COMMIT" {
+		return // no plan
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.queries = append(r.queries, event.Query)
