@@ -42,7 +42,7 @@ func (c *clock) Add(d time.Duration) {
 // world is a help desk in memory whose events are sent by hand.
 type world struct {
 	t      testing.TB
-	store  *memstore.Store
+	store  store
 	clock  *clock
 	svc    *helpdesk.Service
 	desk   *helpdesk.Desk
@@ -50,9 +50,21 @@ type world struct {
 	errs   int // of jobs that failed, and come again
 }
 
+// store is all that a sender needs of one.
+type store interface {
+	helpdesk.Store
+	storage.Jobs
+	storage.EventNotifier
+}
+
 func newWorld(t testing.TB, change func(cfg *webhook.Config)) *world {
 	t.Helper()
-	w := &world{t: t, store: memstore.New(), clock: &clock{now: time.Now().Truncate(time.Second)}}
+	return newWorldOver(t, memstore.New(), change)
+}
+
+func newWorldOver(t testing.TB, store store, change func(cfg *webhook.Config)) *world {
+	t.Helper()
+	w := &world{t: t, store: store, clock: &clock{now: time.Now().Truncate(time.Second)}}
 	sealer := must(storage.NewSealer(make([]byte, 32)))(t)
 	w.svc = must(helpdesk.New(helpdesk.Config{
 		Store: w.store, Blobs: memblob.New(), Sealer: sealer, SigningKey: make([]byte, 32), Now: w.clock.Now,

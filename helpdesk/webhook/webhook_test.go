@@ -4,10 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -25,7 +27,10 @@ import (
 	"github.com/helpwright/helpwright/helpdesk/ingest"
 	"github.com/helpwright/helpwright/helpdesk/webhook"
 	"github.com/helpwright/helpwright/storage"
+	"github.com/helpwright/helpwright/storage/bunstore"
 	"github.com/helpwright/helpwright/storage/fault"
+	"github.com/helpwright/helpwright/storage/memstore"
+	"github.com/helpwright/helpwright/storage/storagetest/testenv"
 )
 
 // verify asks the reference implementation.
@@ -389,26 +394,79 @@ func TestInterrupted(t *testing.T) {
 	}
 }
 
-// Two processes that send at a time deliver each event once.
+// stores are what several processes share.
+func stores() map[string]func(t *testing.T) store {
+	open := func(t *testing.T, url string) store {
+		t.Helper()
+		db := must(bunstore.Open(t.Context(), url, bunstore.Config{SyncNormal: true}))(t)
+		t.Cleanup(func() { _ = db.Close() })
+		if err := db.Migrate(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		return db
+	}
+	return map[string]func(t *testing.T) store{
+		"Memory":     func(*testing.T) store { return memstore.New() },
+		"SQLite":     func(t *testing.T) store { return open(t, "sqlite:"+filepath.Join(t.TempDir(), "test.db")) },
+		"PostgreSQL": func(t *testing.T) store { return open(t, testenv.Postgres(t)) },
+	}
+}
+
+// Two processes that send at a time deliver each event once to each webhook, while
+// members write events and switch another webhook on and off.
 func TestTwoProcesses(t *testing.T) {
 	t.Parallel()
-	w, in := newWorld(t, nil), newReceiver(t, nil)
-	hook, _ := w.hook(in.URL)
-	stop, other := w.run(t), w.run
-	defer stop()
-	w.sender = must(webhook.New(webhook.Config{Dispatch: w.svc.Dispatch(), Dial: ingest.Dialer(true, time.Minute), Now: w.clock.Now, Notifier: w.store, Poll: time.Millisecond}))(t)
-	defer other(t)()
-	for n := range 50 {
-		must(w.desk.CreateTag(t.Context(), helpdesk.TagInput{Name: strconv.Itoa(n)}))(t)
-	}
-	eventually(t, "all are delivered", func() bool {
-		return !slices.ContainsFunc(w.deliveries(hook), func(d helpdesk.WebhookDelivery) bool { return d.State != helpdesk.WebhookDelivered }) &&
-			len(w.deliveries(hook)) == 50
-	})
-	got := in.subjects()
-	slices.Sort(got)
-	if len(got) != 50 || len(slices.Compact(got)) != 50 {
-		t.Errorf("subjects %v", got)
+	for name, open := range stores() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			const writers, each = 4, 25
+			store := open(t)
+			w := newWorldOver(t, store, func(cfg *webhook.Config) { cfg.Notifier, cfg.Poll = store, 10*time.Millisecond })
+			first, second := newReceiver(t, nil), newReceiver(t, nil)
+			hooks := []helpdesk.Webhook{}
+			for _, in := range []*receiver{first, second} {
+				hook, _ := w.hook(in.URL)
+				hooks = append(hooks, hook)
+			}
+			toggled, _ := w.hook(second.URL)
+			defer w.run(t)()
+			w.sender = must(webhook.New(webhook.Config{Dispatch: w.svc.Dispatch(), Dial: ingest.Dialer(true, time.Minute), Now: w.clock.Now, Poll: 5 * time.Millisecond}))(t)
+			defer w.run(t)()
+			var wait sync.WaitGroup
+			for n := range writers {
+				wait.Go(func() {
+					for i := range each {
+						if _, err := w.desk.CreateTag(t.Context(), helpdesk.TagInput{Name: fmt.Sprint(n, "-", i)}); err != nil {
+							t.Error(err)
+						}
+					}
+				})
+			}
+			wait.Go(func() {
+				for i := range each {
+					in := helpdesk.WebhookInput{IsActive: storage.Some(i%2 == 1)}
+					if _, err := w.desk.UpdateWebhook(t.Context(), toggled.ID, in); err != nil {
+						t.Error(err)
+					}
+				}
+			})
+			wait.Wait()
+			for _, hook := range hooks {
+				eventually(t, "all are delivered", func() bool {
+					all := w.deliveries(hook)
+					return len(all) == writers*each &&
+						!slices.ContainsFunc(all, func(d helpdesk.WebhookDelivery) bool { return d.State != helpdesk.WebhookDelivered })
+				})
+			}
+			got := first.subjects()
+			slices.Sort(got)
+			if len(got) != writers*each || len(slices.Compact(got)) != writers*each {
+				t.Errorf("subjects %v", got)
+			}
+			eventually(t, "nothing waits for what was switched off", func() bool {
+				return !slices.ContainsFunc(w.deliveries(toggled), func(d helpdesk.WebhookDelivery) bool { return d.State == helpdesk.WebhookPending })
+			})
+		})
 	}
 }
 
