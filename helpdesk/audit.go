@@ -35,12 +35,13 @@ const (
 )
 
 // audited reports whether events of a type go into the audit log: all that happens to
-// what the account is made of, and whatever is deleted, merged or exported.
+// what the account is made of, whatever is deleted, merged, split, moved or exported,
+// and what is decided about mails that could not be imported.
 func audited(kind string) bool {
 	area, action, _ := strings.Cut(kind, ".")
 	return slices.Contains([]string{
 		"account", "membership", "role", "invitation", "mailbox", "domain", "pgp_key", "portal_key", "webhook",
-	}, area) || slices.Contains([]string{"deleted", "merged", "exported"}, action)
+	}, area) || slices.Contains([]string{"deleted", "merged", "split", "moved", "exported", "ignored", "replayed"}, action)
 }
 
 // From returns the same service for requests from an address, which the audit log

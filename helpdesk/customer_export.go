@@ -52,7 +52,7 @@ func (d *Desk) ExportCustomer(ctx context.Context, id int64) (CustomerExport, er
 			return CustomerExport{}, err
 		}
 		for _, c := range batch {
-			one, err := exportConversation(ctx, r, c, &left)
+			one, err := d.exportConversation(ctx, r, c, &left)
 			if err != nil {
 				return CustomerExport{}, err
 			}
@@ -67,12 +67,15 @@ func (d *Desk) ExportCustomer(ctx context.Context, id int64) (CustomerExport, er
 }
 
 // exportConversation reads a conversation and takes what it has of messages off left.
-func exportConversation(ctx context.Context, r Reader, c Conversation, left *int) (ConversationExport, error) {
+func (d *Desk) exportConversation(ctx context.Context, r Reader, c Conversation, left *int) (ConversationExport, error) {
 	out := ConversationExport{Conversation: c}
 	seek := storage.Seek{Limit: 100}
 	for {
 		batch, err := r.Interactions(ctx, c.ID, seek)
 		if err != nil {
+			return out, err
+		}
+		if err := d.conceal(ctx, r, batch); err != nil {
 			return out, err
 		}
 		ids := make([]int64, len(batch))

@@ -45,3 +45,41 @@ func ExampleDesk_ReplayMailbox() {
 	// 2 <nil>
 	// {Received:0 Quarantined:2 Ignored:1} <nil>
 }
+
+// A conversation of two matters becomes two, and each interaction can tell why it is
+// where it is.
+func ExampleDesk_SplitConversation() {
+	ctx, key := context.Background(), storage.NewSecretKey()
+	sealer, err := storage.NewSealer(key)
+	if err != nil {
+		log.Fatal(err)
+	}
+	svc, err := helpdesk.New(helpdesk.Config{Store: memstore.New(), Blobs: memblob.New(), Sealer: sealer, SigningKey: key})
+	if err != nil {
+		log.Fatal(err)
+	}
+	owner, _ := svc.Operator().CreateUser(ctx, helpdesk.UserInput{Email: "olga@example.org"})
+	account, _ := svc.Operator().CreateAccount(ctx, helpdesk.AccountInput{Name: "Acme"}, owner.ID)
+	desk, _ := svc.Desk(ctx, svc.As(owner.ID), account.ID)
+	_, _ = desk.CreateMailbox(ctx, helpdesk.MailboxInput{Email: storage.Some("support@example.org")})
+
+	door, _ := desk.CreateConversation(ctx, helpdesk.ConversationInput{
+		Channel: "email", To: "ada@example.com", Subject: "Door", Interactions: []helpdesk.InteractionInput{
+			{Type: helpdesk.TypeCustomer, Body: "The door is stuck."}, {Type: helpdesk.TypeCustomer, Body: "And the window squeaks."},
+		},
+	})
+	said, _ := desk.Interactions(ctx, door.ID, storage.PageRequest{})
+	window, err := desk.SplitConversation(ctx, door.ID, helpdesk.SplitInput{InteractionID: said.Items[1].ID, Subject: "Window"})
+	fmt.Println(window.Number, window.Subject, window.Preview, err)
+
+	e, _ := desk.ExplainThreading(ctx, window.ID, said.Items[1].ID)
+	fmt.Println(e.Rule, e.Moves[0].FromID == door.ID)
+
+	// It was one matter after all. The window's conversation has nothing left and is gone.
+	back, err := desk.MoveInteraction(ctx, window.ID, said.Items[1].ID, door.ID)
+	fmt.Println(back.ConversationID == door.ID, err)
+	// Output:
+	// 2 Window And the window squeaks. <nil>
+	// split true
+	// true <nil>
+}

@@ -50,35 +50,69 @@ type IncomingFile struct {
 // worse than one that nobody can answer. It takes part in no conversation.
 const UnknownSender = "unknown-sender@mail.invalid"
 
+// ReceivedMail is a parsed mail and its row in the ledger.
+type ReceivedMail struct {
+	ID   int64 // of the row
+	Mail IncomingMail
+}
+
 // File makes a received mail an interaction: of the conversation that it answers,
 // or of a new one. What became of it is in the row returned: filed, ignored as a
 // double or as our own, or quarantined. Filing again changes nothing.
 func (in *Intake) File(ctx context.Context, accountID, id int64, mail IncomingMail) (InboundMail, error) {
-	begin, err := in.desk(accountID).Write(receive)
+	rows, err := in.FileAll(ctx, accountID, []ReceivedMail{{id, mail}})
 	if err != nil {
 		return InboundMail{}, err
 	}
-	mail.clean()
-	if mail.From.Email == "" {
-		// Whoever it is can neither be answered nor wait for an answer.
-		mail.From, mail.AutoSubmitted = Address{Name: "Unknown sender", Email: UnknownSender}, true
+	return rows[0], nil
+}
+
+// FileAll is [Intake.File] for several mails, in their order and in one transaction:
+// after an error none of them is filed, and whoever filed several files them one by
+// one, so that the one at fault delays no other. Others who write in the account may
+// wait for all of them, so they should be few.
+func (in *Intake) FileAll(ctx context.Context, accountID int64, mails []ReceivedMail) ([]InboundMail, error) {
+	begin, err := in.desk(accountID).Write(receive)
+	if err != nil {
+		return nil, err
 	}
-	f := filing{svc: in.svc, accountID: accountID, ledgerID: id, mail: mail, now: in.svc.now()}
-	f.prepareBody()
-	if f.user, err = in.findMember(ctx, mail.From.Email); err != nil {
-		return InboundMail{}, err
+	now := in.svc.now()
+	all, members := make([]*filing, len(mails)), map[string]int64{}
+	for i, m := range mails {
+		m.Mail.clean()
+		if m.Mail.From.Email == "" {
+			// Whoever it is can neither be answered nor wait for an answer.
+			m.Mail.From, m.Mail.AutoSubmitted = Address{Name: "Unknown sender", Email: UnknownSender}, true
+		}
+		f := &filing{svc: in.svc, accountID: accountID, ledgerID: m.ID, mail: m.Mail, now: now}
+		f.prepareBody()
+		user, asked := members[m.Mail.From.Email]
+		if !asked {
+			if user, err = in.findMember(ctx, m.Mail.From.Email); err != nil {
+				return nil, err
+			}
+			members[m.Mail.From.Email] = user
+		}
+		f.user = user
+		if err := f.putFiles(ctx); err != nil {
+			return nil, err
+		}
+		all[i] = f
 	}
-	if err := f.putFiles(ctx); err != nil {
-		return InboundMail{}, err
-	}
-	var row InboundMail
+	rows := make([]InboundMail, len(all))
 	err = retryUnique(func() error {
 		return begin(ctx, func(ctx context.Context, tx Tx) error {
-			row, err = f.file(ctx, tx)
-			return err
+			mailboxes := map[int64]Mailbox{}
+			for i, f := range all {
+				var err error
+				if rows[i], err = f.file(ctx, tx, mailboxes); err != nil {
+					return err
+				}
+			}
+			return nil
 		})
 	}, UniqueCustomerEmail, UniqueIdentity)
-	return row, err
+	return rows, err
 }
 
 // clean makes all texts storable.
@@ -134,6 +168,10 @@ type filing struct {
 	files     []Attachment
 	user      int64 // with the sender's address, of whatever account; 0: none
 	auth      MailAuthentication
+
+	// Of a mail that is filed already and is threaded once more:
+	interactionID int64
+	token         int64 // conversation that a reply token of it names; 0: none that is noted
 }
 
 // prepareBody makes the body that is shown. Of a body over [MaxBody] it is the
@@ -176,15 +214,19 @@ func (f *filing) putFiles(ctx context.Context) error {
 	return nil
 }
 
-func (f *filing) file(ctx context.Context, tx Tx) (InboundMail, error) {
+// file files the mail; mailboxes are those that the transaction has read.
+func (f *filing) file(ctx context.Context, tx Tx, mailboxes map[int64]Mailbox) (InboundMail, error) {
 	row, err := tx.InboundForUpdate(ctx, f.ledgerID)
 	if err != nil || row.State != InboundReceived {
 		return row, err
 	}
 	row.MessageID, f.auth = f.mail.MessageID, f.authentication(row)
-	mailbox, err := tx.Mailbox(ctx, row.MailboxID)
-	if err != nil {
-		return row, err
+	mailbox, known := mailboxes[row.MailboxID]
+	if !known {
+		if mailbox, err = tx.Mailbox(ctx, row.MailboxID); err != nil {
+			return row, err
+		}
+		mailboxes[row.MailboxID] = mailbox
 	}
 	double, err := f.doubled(ctx, tx, row)
 	if err != nil {
@@ -313,7 +355,7 @@ func (f *filing) insert(ctx context.Context, tx Tx, row InboundMail, mailbox Mai
 	if err := f.attach(ctx, tx, i); err != nil {
 		return row, err
 	}
-	if err := tx.AddParticipants(ctx, c.ID, f.participants(mailbox, match)); err != nil {
+	if err := tx.AddParticipants(ctx, c.ID, f.svc.bringsIn(f.accountID, mailbox, i.CustomerEmail, slices.Concat(i.To, i.Cc), match.answersForward)); err != nil {
 		return row, err
 	}
 	event("interaction.created", i.ID, c)
@@ -388,22 +430,22 @@ func (f *filing) attach(ctx context.Context, tx Tx, i Interaction) error {
 	return tx.InsertAttachments(ctx, rows)
 }
 
-// participants are the addresses that the mail brings in. Who answers a forward
-// speaks to the agents alone and brings nobody in.
-func (f *filing) participants(mailbox Mailbox, match match) []string {
+// bringsIn are the addresses that a customer's mail brings into a conversation. Who
+// answers a forward speaks to the agents alone and brings nobody in.
+func (s *Service) bringsIn(accountID int64, mailbox Mailbox, from string, others []string, answersForward bool) []string {
 	var keys []string
-	if f.mail.From.Email != UnknownSender {
-		keys = []string{EmailKey(f.mail.From.Email)}
+	if from != UnknownSender {
+		keys = []string{EmailKey(from)}
 	}
-	if match.answersForward {
+	if answersForward {
 		return keys
 	}
-	for _, a := range slices.Concat(f.mail.To, f.mail.Cc) {
-		key := EmailKey(a.Email)
-		if _, domain, _ := cutLast(key, "@"); domain == f.svc.cfg.IntakeDomain || key == mailbox.EmailKey {
+	for _, address := range others {
+		key := EmailKey(address)
+		if _, domain, _ := cutLast(key, "@"); domain == s.cfg.IntakeDomain || key == mailbox.EmailKey {
 			continue // ours
 		}
-		if _, isToken := f.svc.tokenConversation(f.accountID, key); !isToken && !slices.Contains(keys, key) {
+		if _, isToken := s.tokenConversation(accountID, key); !isToken && !slices.Contains(keys, key) {
 			keys = append(keys, key)
 		}
 	}

@@ -72,48 +72,51 @@ func TestThreading(t *testing.T) {
 		same bool
 		rule string
 		why  string // why the first conversation was refused
+
+		named             bool // a genuine token names the first conversation
+		references, known int
 	}{
 		{"references, sender takes part", func(_ *bundle, _ helpdesk.InboundMail) helpdesk.IncomingMail {
 			return helpdesk.IncomingMail{MessageID: "2@example.com", From: ada, InReplyTo: []string{"1@example.com"}, Text: "Still."}
-		}, true, helpdesk.RuleReferences, ""},
+		}, true, helpdesk.RuleReferences, "", false, 1, 1},
 		{"references to our answer", func(b *bundle, first helpdesk.InboundMail) helpdesk.IncomingMail {
 			i := b.answer(first.ConversationID, helpdesk.InteractionInput{})
 			return helpdesk.IncomingMail{MessageID: "2@example.com", From: ada, References: []string{"x@y", i.MessageID}, Text: "Thanks."}
-		}, true, helpdesk.RuleReferences, ""},
+		}, true, helpdesk.RuleReferences, "", false, 2, 1},
 		{"address in other case", func(_ *bundle, _ helpdesk.InboundMail) helpdesk.IncomingMail {
 			return helpdesk.IncomingMail{From: helpdesk.Address{Email: "ADA@Example.COM"}, InReplyTo: []string{"1@example.com"}, Text: "Still."}
-		}, true, helpdesk.RuleReferences, ""},
+		}, true, helpdesk.RuleReferences, "", false, 1, 1},
 		{"references of a stranger", func(_ *bundle, _ helpdesk.InboundMail) helpdesk.IncomingMail {
 			return helpdesk.IncomingMail{MessageID: "e@example.net", From: eve, InReplyTo: []string{"1@example.com"}, Text: "Me too."}
-		}, false, helpdesk.RuleNew, "the sender takes no part in it"},
+		}, false, helpdesk.RuleNew, "the sender takes no part in it", false, 1, 1},
 		{"a colleague in copy", func(b *bundle, first helpdesk.InboundMail) helpdesk.IncomingMail {
 			i := b.answer(first.ConversationID, helpdesk.InteractionInput{Cc: []string{eve.Email}})
 			return helpdesk.IncomingMail{MessageID: "e@example.net", From: eve, InReplyTo: []string{i.MessageID}, Text: "I pushed."}
-		}, true, helpdesk.RuleReferences, ""},
+		}, true, helpdesk.RuleReferences, "", false, 1, 1},
 		{"token of a stranger", func(b *bundle, first helpdesk.InboundMail) helpdesk.IncomingMail {
 			to := helpdesk.Address{Email: replyTo(b, first.ConversationID)}
 			return helpdesk.IncomingMail{MessageID: "e@example.net", From: eve, To: []helpdesk.Address{to}, Text: "She gave me this."}
-		}, true, helpdesk.RuleToken, ""},
+		}, true, helpdesk.RuleToken, "", true, 0, 0},
 		{"token as delivered", func(b *bundle, first helpdesk.InboundMail) helpdesk.IncomingMail {
 			return helpdesk.IncomingMail{From: eve, DeliveredTo: []string{replyTo(b, first.ConversationID)}, Text: "She gave me this."}
-		}, true, helpdesk.RuleToken, ""},
+		}, true, helpdesk.RuleToken, "", true, 0, 0},
 		{"token of a deleted conversation", func(b *bundle, first helpdesk.InboundMail) helpdesk.IncomingMail {
 			to := helpdesk.Address{Email: replyTo(b, first.ConversationID)}
 			if err := b.desk.DeleteConversation(b.ctx, first.ConversationID); err != nil {
 				b.t.Fatal(err)
 			}
 			return helpdesk.IncomingMail{From: ada, To: []helpdesk.Address{to}, Text: "Hello?"}
-		}, false, helpdesk.RuleNew, "the conversation of the reply token was deleted"},
+		}, false, helpdesk.RuleNew, "the conversation of the reply token was deleted", true, 0, 0},
 		{"forged token", func(_ *bundle, _ helpdesk.InboundMail) helpdesk.IncomingMail {
 			to := helpdesk.Address{Email: "support+r-aeaqcaibaeaqcaibaeaqc@example.org"}
 			return helpdesk.IncomingMail{From: eve, To: []helpdesk.Address{to}, Text: "Let me in."}
-		}, false, helpdesk.RuleNew, ""},
+		}, false, helpdesk.RuleNew, "", false, 0, 0},
 		{"same subject only", func(_ *bundle, _ helpdesk.InboundMail) helpdesk.IncomingMail {
 			return helpdesk.IncomingMail{MessageID: "3@example.com", From: ada, Subject: "Re: The door is stuck", Text: "Another door."}
-		}, false, helpdesk.RuleNew, ""},
+		}, false, helpdesk.RuleNew, "", false, 0, 0},
 		{"an empty reference", func(_ *bundle, _ helpdesk.InboundMail) helpdesk.IncomingMail {
 			return helpdesk.IncomingMail{From: ada, InReplyTo: []string{""}, References: []string{" "}, Text: "Another door."}
-		}, false, helpdesk.RuleNew, ""},
+		}, false, helpdesk.RuleNew, "", false, 0, 0},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -128,7 +131,10 @@ func TestThreading(t *testing.T) {
 				t.Errorf("in the same conversation: %v, want %v", same, tt.same)
 			}
 			i := must(b.desk.Interaction(b.ctx, row.ConversationID, row.InteractionID))(t)
-			want := helpdesk.Threading{Rule: tt.rule, Matched: i.Threading.Matched}
+			want := helpdesk.Threading{Rule: tt.rule, Matched: i.Threading.Matched, References: tt.references, Known: tt.known}
+			if tt.named {
+				want.Token = first.ConversationID
+			}
 			if tt.why != "" {
 				want.Refused = []helpdesk.RefusedThread{{ConversationID: first.ConversationID, Reason: tt.why}}
 			}

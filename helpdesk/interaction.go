@@ -64,11 +64,15 @@ type MessageRef struct {
 	IsForward      bool
 }
 
-// Threading explains why an inbound mail is in its conversation.
+// Threading tells how an inbound mail came into its conversation when it was filed;
+// [Desk.ExplainThreading] says it in words.
 type Threading struct {
-	Rule    string          `json:"rule,omitempty"`    // "token", "references" or "new"; "" when it came by no mail
-	Matched string          `json:"matched,omitempty"` // Message-ID that decided, for "references"
-	Refused []RefusedThread `json:"refused,omitempty"` // conversations that were candidates
+	Rule       string          `json:"rule,omitempty"`       // "token", "references" or "new"; "" when it came by no mail
+	Matched    string          `json:"matched,omitempty"`    // Message-ID that decided, for "references"
+	Token      int64           `json:"token,omitempty"`      // conversation that the genuine reply token names; 0: there was none
+	References int             `json:"references,omitempty"` // Message-IDs that it refers to
+	Known      int             `json:"known,omitempty"`      // mails of the mailbox that have them
+	Refused    []RefusedThread `json:"refused,omitempty"`    // conversations that were candidates
 }
 
 // RefusedThread is a conversation a mail could have been put into, and why it was not.
@@ -341,8 +345,8 @@ func (d *Desk) stamp(ctx context.Context, tx Tx, c Conversation, mailbox Mailbox
 	if err != nil {
 		return err
 	}
-	i.References = references(thread)
-	return nil
+	i.References, err = references(ctx, tx, thread)
+	return err
 }
 
 // addressed makes sure that an answer has recipients: without any it goes to the
@@ -359,8 +363,12 @@ func (i *Interaction) addressed(c Conversation) error {
 }
 
 // references lists the mails of a thread with the one that is answered last: the
-// customer's newest, if there is one (RFC 5322 section 3.6.4).
-func references(thread []MessageRef) []string {
+// customer's newest, if there is one. In front are those that it refers to itself, of
+// which some may never have come here (RFC 5322 section 3.6.4).
+func references(ctx context.Context, tx Tx, thread []MessageRef) ([]string, error) {
+	if len(thread) == 0 {
+		return nil, nil
+	}
 	answered := len(thread) - 1
 	for n, m := range slices.Backward(thread) {
 		if m.Type == TypeCustomer {
@@ -368,16 +376,19 @@ func references(thread []MessageRef) []string {
 			break
 		}
 	}
-	var ids []string
+	var known []string
 	for n, m := range thread {
 		if n != answered {
-			ids = append(ids, m.MessageID)
+			known = append(known, m.MessageID)
 		}
 	}
-	if answered >= 0 {
-		ids = append(ids, thread[answered].MessageID)
+	known = append(known, thread[answered].MessageID)
+	parent, err := tx.Interaction(ctx, thread[answered].InteractionID)
+	if err != nil {
+		return nil, err
 	}
-	return ids
+	before := slices.DeleteFunc(slices.Clone(parent.References), func(id string) bool { return slices.Contains(known, id) })
+	return append(before, known...), nil
 }
 
 // send enqueues the mail of a posted interaction and changes c: the customer has
@@ -451,7 +462,8 @@ func (d *Desk) Interaction(ctx context.Context, conversationID, id int64) (Inter
 		return Interaction{}, err
 	}
 	i, err := r.Interaction(ctx, id)
-	return inConversation(i, conversationID, err)
+	i, err = inConversation(i, conversationID, err)
+	return d.concealed(ctx, InteractionsView, i, err)
 }
 
 // Interactions lists a conversation's interactions, oldest first. It needs
@@ -465,7 +477,13 @@ func (d *Desk) Interactions(ctx context.Context, conversationID int64, req stora
 		return storage.Page[Interaction]{}, err
 	}
 	return storage.List(req, false, func(i Interaction) storage.Position { return storage.Position{ID: i.ID} },
-		func(seek storage.Seek) ([]Interaction, error) { return r.Interactions(ctx, conversationID, seek) })
+		func(seek storage.Seek) ([]Interaction, error) {
+			found, err := r.Interactions(ctx, conversationID, seek)
+			if err != nil {
+				return nil, err
+			}
+			return found, d.conceal(ctx, r, found)
+		})
 }
 
 // Deliveries returns how far posted user interactions got on their way. It needs
@@ -503,7 +521,7 @@ func (d *Desk) UpdateInteraction(ctx context.Context, conversationID, id int64, 
 		}
 		return d.change(ctx, tx, c, old, &i)
 	})
-	return i, err
+	return d.concealed(ctx, InteractionsUpdate, i, err)
 }
 
 // changed validates an update and returns what the interaction becomes.

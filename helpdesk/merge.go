@@ -32,13 +32,13 @@ func (d *Desk) MergeConversation(ctx context.Context, id, into int64) (Conversat
 	}
 	var target Conversation
 	err = begin(ctx, func(ctx context.Context, tx Tx) error {
-		target, err = d.mergeConversation(ctx, tx, id, into)
+		target, err = d.mergeConversation(ctx, tx, RuleMerge, id, into)
 		return err
 	})
 	return target, err
 }
 
-func (d *Desk) mergeConversation(ctx context.Context, tx Tx, id, into int64) (Conversation, error) {
+func (d *Desk) mergeConversation(ctx context.Context, tx Tx, rule string, id, into int64) (Conversation, error) {
 	for _, one := range []int64{id, into} { // which of them is not there, is said of it alone
 		if _, err := tx.Conversation(ctx, one); err != nil {
 			return Conversation{}, err
@@ -52,7 +52,8 @@ func (d *Desk) mergeConversation(ctx context.Context, tx Tx, id, into int64) (Co
 	if from.ID != id {
 		from, target = target, from
 	}
-	if err := oneStarter(ctx, tx, id, into); err != nil {
+	starters, err := firsts(ctx, tx, id, into)
+	if err != nil {
 		return Conversation{}, err
 	}
 	tags, err := tagsOf(ctx, tx, id, into)
@@ -62,58 +63,15 @@ func (d *Desk) mergeConversation(ctx context.Context, tx Tx, id, into int64) (Co
 	if err := tx.SetTags(ctx, []int64{into}, tags[:min(len(tags), MaxTags)]); err != nil {
 		return Conversation{}, err
 	}
-	if err := tx.MergeConversation(ctx, id, into); err != nil {
+	if err := tx.MergeConversation(ctx, d.move(rule, id, into)); err != nil {
 		return Conversation{}, err
 	}
 	old := target
-	target.absorb(from)
-	target.UpdatedAt = d.svc.now()
-	if err := d.refreshPreview(ctx, tx, &target); err != nil {
-		return Conversation{}, err
-	}
-	if err := tx.UpdateConversation(ctx, &target); err != nil {
-		return Conversation{}, err
-	}
-	if err := reindex(ctx, tx, target); err != nil {
+	target.waitSince(from.AwaitingSince, from.Status)
+	if err := d.settle(ctx, tx, &target, starters); err != nil {
 		return Conversation{}, err
 	}
 	merged := d.event("conversation.merged", id, from.MailboxID)
 	merged.Data, _ = json.Marshal(map[string]int64{"id": id, "into": into}) // a map of integers always encodes
 	return target, tx.Emit(ctx, append([]storage.Event{merged}, d.updated(old, target)...)...)
-}
-
-// absorb takes over that the customer of a merged conversation waits.
-func (c *Conversation) absorb(from Conversation) {
-	if from.AwaitingSince.IsZero() {
-		return
-	}
-	if c.AwaitingSince.IsZero() || from.AwaitingSince.Before(c.AwaitingSince) {
-		c.AwaitingSince = from.AwaitingSince
-	}
-	if from.Status == StatusPosted && (c.Status == StatusClosed || c.Status == StatusPending) {
-		c.Status = StatusPosted
-	}
-}
-
-// oneStarter leaves the older of the two starters what it is.
-func oneStarter(ctx context.Context, tx Tx, id, into int64) error {
-	var starters []Interaction
-	for _, conversation := range []int64{id, into} {
-		first, err := tx.Interactions(ctx, conversation, storage.Seek{Limit: 1})
-		if err != nil {
-			return err
-		}
-		if len(first) > 0 && first[0].IsStarter {
-			starters = append(starters, first[0])
-		}
-	}
-	if len(starters) < 2 {
-		return nil
-	}
-	younger := starters[0]
-	if starters[1].ID > younger.ID {
-		younger = starters[1]
-	}
-	younger.IsStarter = false
-	return tx.UpdateInteraction(ctx, &younger)
 }

@@ -132,7 +132,10 @@ func posted(ctx context.Context, tx Tx, id int64) (Conversation, Interaction, er
 	if err != nil {
 		return Conversation{}, i, err
 	}
-	c, err := tx.ConversationForUpdate(ctx, i.ConversationID)
+	c, err := holder(ctx, tx, i.ConversationID, func() (int64, error) {
+		i, err := tx.Interaction(ctx, id)
+		return i.ConversationID, err
+	})
 	if err != nil {
 		return c, i, err
 	}

@@ -158,7 +158,7 @@ type InteractionReader interface {
 	Interactions(ctx context.Context, conversationID int64, seek storage.Seek) ([]Interaction, error)
 	// Messages finds mails of a mailbox, in or out, by their Message-IDs, newest
 	// first, at most 100. Mails of a conversation that others were merged into are of
-	// their mailboxes too.
+	// their mailboxes too, and those that were moved of the mailboxes they came from.
 	Messages(ctx context.Context, mailboxID int64, messageIDs []string) ([]MessageRef, error)
 	// Thread returns the last n mails of a conversation that have a Message-ID and
 	// are neither drafts nor forwards, oldest first.
@@ -491,16 +491,26 @@ type MergeReader interface {
 	// MergedInto finds the conversation that one which is gone was merged into, also
 	// over several merges.
 	MergedInto(ctx context.Context, id int64) (Conversation, error)
+	// Moves are those of interactions, in the order in which they were made.
+	Moves(ctx context.Context, interactionIDs []int64) ([]Move, error)
 }
 
-// MergeWriter merges conversations.
+// MergeWriter merges conversations, and moves interactions between them. Of the
+// [Move] given, the store sets InteractionID and MailboxID.
 type MergeWriter interface {
-	// MergeConversation moves the interactions of a conversation with attachments
-	// and deliveries, its participants and its ledger rows into another one and
-	// removes it with its tags. MergedInto and Messages of its mailbox find the other
-	// one from then on; into itself it is an Invalid fault. The read mark of a user who has one in both is the lower of
+	// MergeConversation moves the interactions of the conversation FromID with
+	// attachments and deliveries, its participants and its ledger rows into IntoID, notes
+	// the move of each interaction and removes the conversation with its tags. MergedInto
+	// and Messages of its mailbox find the other one from then on; into itself it is an
+	// Invalid fault. The read mark of a user who has one in both is the lower of
 	// them; other users' marks are removed.
-	MergeConversation(ctx context.Context, id, into int64) error
+	MergeConversation(ctx context.Context, m Move) error
+	// MoveInteractions moves some interactions of the conversation FromID with
+	// attachments, deliveries and ledger rows into IntoID and notes it of each; ids that
+	// are not in it are passed over. Messages of the mailbox of FromID find them from then
+	// on, too; into itself it is an Invalid fault. Each user who has a read mark in either
+	// gets the highest in IntoID with which nothing is read that was not.
+	MoveInteractions(ctx context.Context, ids []int64, m Move) error
 }
 
 // SuppressionReader reads the addresses that get no mail.

@@ -14,6 +14,13 @@ const (
 	RuleNew        = "new"        // neither
 )
 
+// Rules by which members move interactions, as Move.Rule names them.
+const (
+	RuleSplit    = "split"    // its part of a conversation became one of its own
+	RuleRethread = "rethread" // it was moved alone
+	RuleMerge    = "merge"    // its conversation was merged into another
+)
+
 // match is the conversation a mail belongs to; the zero conversation is a new one.
 type match struct {
 	conversation   Conversation
@@ -26,20 +33,17 @@ type match struct {
 // got the mail on, so their sender must take part in the conversation. A sender who
 // may be another joins neither way, see suspicion.
 func (f *filing) thread(ctx context.Context, tx Tx, mailbox Mailbox) (match, error) {
-	refs := f.candidates()
-	known, err := f.known(ctx, tx, mailbox, refs)
-	if err != nil {
-		return match{}, err
-	}
 	var m match
 	byToken, byReferences, err := f.suspicion(ctx, tx)
 	if err != nil {
 		return match{}, err
 	}
-	if done, err := f.byToken(ctx, tx, &m, known, byToken); done || err != nil {
+	refs := f.candidates()
+	m.why.References = len(refs)
+	if done, err := f.byToken(ctx, tx, &m, mailbox, refs, byToken); done || err != nil {
 		return m, err
 	}
-	if done, err := f.byReferences(ctx, tx, &m, refs, known, byReferences); done || err != nil {
+	if done, err := f.byReferences(ctx, tx, &m, mailbox, refs, byReferences); done || err != nil {
 		return m, err
 	}
 	m.why.Rule = RuleNew
@@ -63,50 +67,137 @@ func (f *filing) candidates() []string {
 	return ids
 }
 
-// known finds the mails of the mailbox among ids; the newest wins where senders
-// reused an id.
-func (f *filing) known(ctx context.Context, tx Tx, mailbox Mailbox, ids []string) (map[string][]MessageRef, error) {
+// known finds the mails of the mailbox among ids, in the order of these; the newest
+// comes first where senders reused an id.
+func (f *filing) known(ctx context.Context, tx Tx, mailbox Mailbox, ids []string) ([]MessageRef, error) {
 	if len(ids) == 0 {
 		return nil, nil
 	}
 	found, err := tx.Messages(ctx, mailbox.ID, ids)
-	byID := map[string][]MessageRef{}
-	for _, m := range found {
-		byID[m.MessageID] = append(byID[m.MessageID], m)
-	}
-	return byID, err
+	found = slices.DeleteFunc(found, func(m MessageRef) bool { return m.InteractionID == f.interactionID })
+	slices.SortStableFunc(found, func(a, b MessageRef) int {
+		return slices.Index(ids, a.MessageID) - slices.Index(ids, b.MessageID)
+	})
+	return found, err
 }
 
-func (f *filing) byToken(ctx context.Context, tx Tx, m *match, known map[string][]MessageRef, suspicion string) (bool, error) {
+// named are the conversations that genuine reply tokens name.
+func (f *filing) named() []int64 {
+	var ids []int64
+	if f.token != 0 {
+		ids = []int64{f.token}
+	}
 	for _, address := range slices.Concat(f.mail.DeliveredTo, emails(f.mail.To), emails(f.mail.Cc)) {
-		id, genuine := f.svc.tokenConversation(f.accountID, address)
-		if !genuine {
-			continue
+		if id, genuine := f.svc.tokenConversation(f.accountID, address); genuine && !slices.Contains(ids, id) {
+			ids = append(ids, id)
 		}
+	}
+	return ids
+}
+
+func (f *filing) byToken(ctx context.Context, tx Tx, m *match, mailbox Mailbox, refs []string, suspicion string) (bool, error) {
+	for _, id := range f.named() {
 		c, err := tx.ConversationForUpdate(ctx, id)
 		if fault.Is(err, fault.NotFound) {
 			c, err = merged(ctx, tx, id)
 		}
-		if fault.Is(err, fault.NotFound) {
-			m.refuse(id, "the conversation of the reply token was deleted")
-			continue
+		if err != nil && !fault.Is(err, fault.NotFound) {
+			return false, err
 		}
+		// What was known before the conversation was locked may have been moved since.
+		known, err := f.known(ctx, tx, mailbox, refs)
 		if err != nil {
 			return false, err
 		}
-		if suspicion != "" {
-			m.refuse(c.ID, suspicion)
-			continue
+		if c, err = f.follow(ctx, tx, mailbox, c, id, known); err != nil {
+			return false, err
 		}
-		m.conversation, m.why.Rule = c, RuleToken
-		for _, refs := range known {
-			for _, ref := range refs {
+		m.why.Known, m.why.Token = len(known), id
+		switch {
+		case c.ID == 0:
+			m.refuse(id, "the conversation of the reply token was deleted")
+		case suspicion != "":
+			m.refuse(c.ID, suspicion)
+		default:
+			m.conversation, m.why.Rule = c, RuleToken
+			for _, ref := range known {
 				m.answersForward = m.answersForward || ref.ConversationID == c.ID && ref.IsForward && f.answers(ref.MessageID)
 			}
+			return true, nil
 		}
-		return true, nil
 	}
 	return false, nil
+}
+
+// follow finds where the conversation goes on that a reply token names: the mail that
+// is answered may have been moved out of it. c is where the rest of it is, the zero
+// conversation when that is gone.
+func (f *filing) follow(ctx context.Context, tx Tx, mailbox Mailbox, c Conversation, named int64, known []MessageRef) (Conversation, error) {
+	if len(known) == 0 || known[0].ConversationID == c.ID {
+		return c, nil
+	}
+	ids := make([]int64, len(known))
+	for i, ref := range known {
+		ids[i] = ref.InteractionID
+	}
+	moves, err := tx.Moves(ctx, ids)
+	if err != nil {
+		return c, err
+	}
+	for _, ref := range known { // the likeliest first
+		if ref.ConversationID == c.ID {
+			return c, nil
+		}
+		left := slices.ContainsFunc(moves, func(m Move) bool {
+			return m.InteractionID == ref.InteractionID && (m.FromID == named || m.FromID == c.ID)
+		})
+		if !left {
+			continue
+		}
+		to, err := f.holder(ctx, tx, mailbox, ref)
+		if err == nil {
+			return to, nil
+		}
+		if !fault.Is(err, fault.NotFound) {
+			return c, err
+		}
+	}
+	return c, nil
+}
+
+// holder locks the conversation that something is in, which others may move out of
+// at until that is locked; where tells where it is now.
+func holder(ctx context.Context, tx Tx, at int64, where func() (int64, error)) (Conversation, error) {
+	for {
+		c, err := tx.ConversationForUpdate(ctx, at)
+		if err != nil && !fault.Is(err, fault.NotFound) {
+			return Conversation{}, err
+		}
+		now, gone := where()
+		if gone != nil {
+			return Conversation{}, gone
+		}
+		if now == at {
+			return c, err
+		}
+		at = now
+	}
+}
+
+// holder locks the conversation that a mail is in. One that was deleted meanwhile is a
+// NotFound fault.
+func (f *filing) holder(ctx context.Context, tx Tx, mailbox Mailbox, ref MessageRef) (Conversation, error) {
+	return holder(ctx, tx, ref.ConversationID, func() (int64, error) {
+		now, err := tx.Messages(ctx, mailbox.ID, []string{ref.MessageID})
+		if err != nil {
+			return 0, err
+		}
+		at := slices.IndexFunc(now, func(m MessageRef) bool { return m.InteractionID == ref.InteractionID })
+		if at < 0 {
+			return 0, fault.Missing("interaction", ref.InteractionID)
+		}
+		return now[at].ConversationID, nil
+	})
 }
 
 // merged finds the conversation that one which is gone was merged into.
@@ -127,33 +218,39 @@ func (f *filing) answers(id string) bool {
 	return n > 0 && f.mail.References[n-1] == id
 }
 
-func (f *filing) byReferences(ctx context.Context, tx Tx, m *match, ids []string, known map[string][]MessageRef, suspicion string) (bool, error) {
+func (f *filing) byReferences(ctx context.Context, tx Tx, m *match, mailbox Mailbox, ids []string, suspicion string) (bool, error) {
+	known, err := f.known(ctx, tx, mailbox, ids)
+	if err != nil {
+		return false, err
+	}
+	m.why.Known = len(known)
 	sender := []string{EmailKey(f.mail.From.Email)}
-	for _, id := range ids {
-		for _, ref := range known[id] {
-			if m.refused(ref.ConversationID) {
-				continue
-			}
-			c, err := tx.ConversationForUpdate(ctx, ref.ConversationID)
-			if err != nil {
-				return false, err
-			}
-			takesPart, err := tx.Participant(ctx, c.ID, sender)
-			if err != nil {
-				return false, err
-			}
-			if !takesPart {
-				m.refuse(c.ID, "the sender takes no part in it")
-				continue
-			}
-			if suspicion != "" {
-				m.refuse(c.ID, suspicion)
-				continue
-			}
-			m.conversation, m.answersForward = c, ref.IsForward && f.answers(ref.MessageID)
-			m.why.Rule, m.why.Matched = RuleReferences, id
-			return true, nil
+	for _, ref := range known {
+		if m.refused(ref.ConversationID) {
+			continue
 		}
+		c, err := f.holder(ctx, tx, mailbox, ref)
+		if fault.Is(err, fault.NotFound) {
+			continue // deleted meanwhile
+		}
+		if err != nil {
+			return false, err
+		}
+		takesPart, err := tx.Participant(ctx, c.ID, sender)
+		if err != nil {
+			return false, err
+		}
+		if !takesPart {
+			m.refuse(c.ID, "the sender takes no part in it")
+			continue
+		}
+		if suspicion != "" {
+			m.refuse(c.ID, suspicion)
+			continue
+		}
+		m.conversation, m.answersForward = c, ref.IsForward && f.answers(ref.MessageID)
+		m.why.Rule, m.why.Matched = RuleReferences, ref.MessageID
+		return true, nil
 	}
 	return false, nil
 }

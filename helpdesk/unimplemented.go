@@ -626,8 +626,18 @@ func (UnimplementedTx) MergedInto(context.Context, int64) (Conversation, error) 
 }
 
 // MergeConversation implements [Tx].
-func (UnimplementedTx) MergeConversation(context.Context, int64, int64) error {
+func (UnimplementedTx) MergeConversation(context.Context, Move) error {
 	return errUnimplemented()
+}
+
+// MoveInteractions implements [Tx].
+func (UnimplementedTx) MoveInteractions(context.Context, []int64, Move) error {
+	return errUnimplemented()
+}
+
+// Moves implements [Tx].
+func (UnimplementedTx) Moves(context.Context, []int64) ([]Move, error) {
+	return nil, errUnimplemented()
 }
 
 // TokensOf implements [Store].

@@ -55,9 +55,8 @@ type SearchQuery struct {
 	Words [][]SearchTerm
 	// Locales are in order of preference. An article is searched in the first of them
 	// that it has, else in its source locale, and in no other.
-	Locales      []LocaleChoice
-	CollectionID int64   // 0: all
-	ArticleIDs   []int64 // nil: all
+	Locales []LocaleChoice
+	Filter  ArticleFilter
 }
 
 // LocaleChoice is one locale; or without one, any locale of a language, the first by
@@ -165,41 +164,44 @@ func index(ctx context.Context, tx Tx, articleID int64, documents []Document) er
 	return tx.AddSpellings(ctx, words)
 }
 
-// words turns a query into what is looked for: its terms, and when nothing has all of
-// them, also the words of titles and summaries that differ from them by a character.
-// None: nothing can be found.
-func words(ctx context.Context, find finder, r PublicSearcher, query string, q SearchQuery) ([][]SearchTerm, error) {
-	terms := search.Query(query)
-	exact := make([][]SearchTerm, len(terms))
-	for i, t := range terms {
-		exact[i] = []SearchTerm{t}
+// exactly turns a query into what is looked for: its terms. None: nothing can be found.
+func exactly(query string) [][]SearchTerm {
+	var words [][]SearchTerm
+	for _, t := range search.Query(query) {
+		words = append(words, []SearchTerm{t})
 	}
-	if len(terms) == 0 {
-		return nil, nil
-	}
-	q.Words = exact
-	if found, err := anything(ctx, find, q); err != nil || found {
-		return exact, err
-	}
+	return words
+}
+
+// misspelled lets each word of a query stand also for the words of titles and summaries
+// that differ from it by a character. It does so when nothing has all words as they are,
+// which is known of an empty first page; others are empty at the end too.
+func (s searcher) misspelled(ctx context.Context, q SearchQuery, first bool) (words [][]SearchTerm, near bool, err error) {
 	var variants []string
-	for _, t := range terms {
-		variants = append(variants, search.Variants(t.Text)...)
+	for _, word := range q.Words {
+		variants = append(variants, search.Variants(word[0].Text)...)
 	}
 	if len(variants) == 0 {
-		return exact, nil
+		return q.Words, false, nil
 	}
-	near, err := r.Spellings(ctx, variants)
-	if err != nil {
-		return nil, err
-	}
-	for i, t := range terms {
-		for _, w := range near {
-			if search.Misspelled(t.Text, w) && len(exact[i]) < maxSpellings {
-				exact[i] = append(exact[i], SearchTerm{Text: w})
-			}
+	if !first {
+		if found, err := anything(ctx, s.find, q); err != nil || found {
+			return q.Words, false, err
 		}
 	}
-	return exact, nil
+	known, err := s.spellings.Spellings(ctx, variants)
+	if err != nil {
+		return nil, false, err
+	}
+	for _, word := range q.Words {
+		for _, w := range known {
+			if search.Misspelled(word[0].Text, w) && len(word) < maxSpellings {
+				word, near = append(word, SearchTerm{Text: w}), true
+			}
+		}
+		words = append(words, word)
+	}
+	return words, near, nil
 }
 
 // finder is FindArticles or FindPublished of a store.
@@ -304,18 +306,12 @@ type Found struct {
 	Highlight Highlight
 }
 
-// SearchFilter limits a search. The zero value is no limit.
-type SearchFilter struct {
-	CollectionID int64
-	IDs          []int64 // nil: all; at most storage.MaxLimit
-}
-
 // Search finds articles by the words of a query in their live revision: titles before
 // summaries before contents. Each article is searched in the language that
 // [Text.Serve] shows to who wants these locales. The last word may be unfinished, and
 // where nothing has all words, they may be misspelled by a character. It needs
 // articles.view.
-func (e *Editor) Search(ctx context.Context, query string, wanted []string, filter SearchFilter, req storage.PageRequest) (storage.Page[Found], error) {
+func (e *Editor) Search(ctx context.Context, query string, wanted []string, filter ArticleFilter, req storage.PageRequest) (storage.Page[Found], error) {
 	r, err := e.guard.Read(ArticlesView)
 	if err != nil {
 		return storage.Page[Found]{}, err
@@ -325,7 +321,7 @@ func (e *Editor) Search(ctx context.Context, query string, wanted []string, filt
 }
 
 // Search finds published articles, see [Editor.Search].
-func (v *Visitor) Search(ctx context.Context, query string, wanted []string, filter SearchFilter, req storage.PageRequest) (storage.Page[Found], error) {
+func (v *Visitor) Search(ctx context.Context, query string, wanted []string, filter ArticleFilter, req storage.PageRequest) (storage.Page[Found], error) {
 	r, err := v.guard.Read(published)
 	if err != nil {
 		return storage.Page[Found]{}, err
@@ -349,16 +345,24 @@ type searcher struct {
 func (s searcher) search(ctx context.Context, in interface {
 	CollectionReader
 	CategoryReader
-}, query string, wanted []string, filter SearchFilter, req storage.PageRequest) (storage.Page[Found], error) {
-	if err := (ArticleFilter{CollectionID: filter.CollectionID, IDs: filter.IDs}).check(ctx, in); err != nil {
+}, query string, wanted []string, filter ArticleFilter, req storage.PageRequest) (storage.Page[Found], error) {
+	if err := filter.check(ctx, in); err != nil {
 		return storage.Page[Found]{}, err
 	}
-	q := SearchQuery{Locales: choices(s.site.DefaultLocale, wanted), CollectionID: filter.CollectionID, ArticleIDs: filter.IDs}
-	var err error
-	if q.Words, err = words(ctx, s.find, s.spellings, query, q); err != nil || len(q.Words) == 0 {
-		return storage.Page[Found]{}, err
+	q := SearchQuery{Locales: choices(s.site.DefaultLocale, wanted), Filter: filter}
+	if q.Words = exactly(query); len(q.Words) == 0 {
+		return storage.Page[Found]{}, nil
 	}
-	ranked, err := storage.List(req, false, rankedHit.position, func(seek storage.Seek) ([]rankedHit, error) { return s.hits(ctx, q, seek) })
+	list := func() (storage.Page[rankedHit], error) {
+		return storage.List(req, false, rankedHit.position, func(seek storage.Seek) ([]rankedHit, error) { return s.hits(ctx, q, seek) })
+	}
+	ranked, err := list()
+	if err == nil && len(ranked.Items) == 0 {
+		var near bool
+		if q.Words, near, err = s.misspelled(ctx, q, req.Cursor == ""); near && err == nil {
+			ranked, err = list()
+		}
+	}
 	if err != nil {
 		return storage.Page[Found]{}, err
 	}

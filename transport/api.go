@@ -64,6 +64,7 @@ func API(cfg APIConfig) *Table {
 	a.addMailboxes(t)
 	a.addInbound(t)
 	a.addReconcile(t)
+	a.addThreading(t)
 	a.addCustomers(t)
 	a.addCustomerMore(t)
 	a.addConversations(t)

@@ -112,7 +112,7 @@ type articleList struct {
 	CollectionID int64                `query:"collection_id"`
 	CategoryID   int64                `query:"category_id"`
 	IDs          storage.Opt[[]int64] `query:"ids" description:"At most 100."`
-	Query        string               `query:"query" description:"Words that titles, summaries or contents have in the language that is shown, the best hits first; sort_by, sort_type and category_id are then ignored. The last word may be unfinished. Where nothing has all words, they may be misspelled by a character."`
+	Query        string               `query:"query" description:"Words that titles, summaries or contents have in the language that is shown, the best hits first; sort_by and sort_type are then ignored. The last word may be unfinished. Where nothing has all words, they may be misspelled by a character."`
 }
 
 func (in articleList) filter() kb.ArticleFilter {
@@ -264,8 +264,7 @@ func (a *api) addRevisions(t *Table, op func(id, method, path, summary, descript
 }
 
 func searchArticles(ctx context.Context, r reading, in articleList) (storage.Page[article], error) {
-	f := in.filter()
-	page, err := r.Search(ctx, in.Query, in.wanted(r.accept), kb.SearchFilter{CollectionID: f.CollectionID, IDs: f.IDs}, in.Request())
+	page, err := r.Search(ctx, in.Query, in.wanted(r.accept), in.filter(), in.Request())
 	if err != nil {
 		return storage.Page[article]{}, err
 	}

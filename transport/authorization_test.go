@@ -64,6 +64,8 @@ var valid = map[string]string{
 	"updateView":             "name=X&filter[agent]=me",
 	"updateConversations":    "conversations[]={conversation_id}",
 	"mergeConversation":      "into={other_id}",
+	"splitConversation":      "interaction={later_id}",
+	"rethreadInteraction":    "conversation={other_id}",
 	"updateMembership":       "roles[]={role_id}",
 	"updateAvailability":     "force_offline=1&while_in_app=0&use_schedule=0",
 	"createRole":             "name=X",
@@ -102,7 +104,7 @@ var bodiless = []string{
 	"listMailboxes", "getMailbox", "deleteMailbox", "getMailboxStatus", "listFailures", "getFailure", "getRawMail", "replayMail", "ignoreMail", "replayMails",
 	"listCustomers", "getCustomer", "deleteCustomer", "listCustomerConversations", "exportCustomer",
 	"listConversations", "getConversation", "deleteConversation", "getContext",
-	"listInteractions", "getInteraction", "deleteInteraction",
+	"listInteractions", "getInteraction", "getThreading", "deleteInteraction",
 	"listAttachments", "getAttachment", "deleteAttachment", "getAttachmentContent",
 	"listDomains", "getDomain", "deleteDomain", "verifyDomain",
 	"listPGPKeys", "getPGPKey", "deletePGPKey",
@@ -150,6 +152,7 @@ func settled(t testing.TB, w *world) map[string]string {
 	view := created(account+"/conversation-views", "name=Mine&filter[agent]=me")
 	in := account + "/conversations/" + strconv.FormatInt(conversation, 10) + "/interactions"
 	interaction := created(in, "type=customer&body=Help")
+	later := created(in, "type=customer&body=Help!")
 	attachment := created(in+"/"+strconv.FormatInt(interaction, 10)+"/attachments",
 		strings.ReplaceAll(valid["createAttachment"], "\n", "\r\n"), "Content-Type", "multipart/form-data; boundary=cut")
 	failure := w.receive(t, mailbox, "broken")
@@ -172,7 +175,7 @@ func settled(t testing.TB, w *world) map[string]string {
 		"account_id": w.account.ID, "mailbox_id": mailbox, "conversation_id": conversation, "interaction_id": interaction,
 		"attachment_id": attachment, "failure_id": failure, "customer_id": customer.ID,
 		"domain_id": domain, "key_id": key, "email_id": email,
-		"tag_id": tag, "view_id": view, "other_id": other, "second_id": second,
+		"later_id": later, "tag_id": tag, "view_id": view, "other_id": other, "second_id": second,
 	} {
 		ids[name] = strconv.FormatInt(id, 10)
 	}

@@ -44,18 +44,6 @@ type interaction struct {
 	Authentication *mailAuthentication `json:"authentication,omitempty" description:"Of a customer's mail of which it is known: whether it comes from the domain that its From names."`
 }
 
-// threading explains why a mail is in its conversation.
-type threading struct {
-	Rule    string          `json:"rule" enum:"token,references,new"`
-	Matched *string         `json:"matched" description:"Message-ID that decided."`
-	Refused []refusedThread `json:"refused" description:"Conversations that were candidates."`
-}
-
-type refusedThread struct {
-	ConversationID int64  `json:"conversation_id"`
-	Reason         string `json:"reason"`
-}
-
 // delivery is how far an answer got to one recipient.
 type delivery struct {
 	Address       string  `json:"address"`
@@ -363,8 +351,5 @@ func (out *interaction) fillCustomer(i helpdesk.Interaction, rel related, expand
 	if i.Threading.Rule == "" {
 		return
 	}
-	out.Threading = &threading{Rule: i.Threading.Rule, Matched: textOrNull(i.Threading.Matched), Refused: []refusedThread{}}
-	for _, r := range i.Threading.Refused {
-		out.Threading.Refused = append(out.Threading.Refused, refusedThread{ConversationID: r.ConversationID, Reason: r.Reason})
-	}
+	out.Threading = showThreading(i.Threading)
 }

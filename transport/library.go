@@ -18,7 +18,7 @@ type library interface {
 	CategoriesByID(ctx context.Context, ids []int64) ([]kb.Category, error)
 	Articles(ctx context.Context, filter kb.ArticleFilter, desc bool, req storage.PageRequest) (storage.Page[kb.ArticleRevision], error)
 	Article(ctx context.Context, id int64) (kb.ArticleRevision, error)
-	Search(ctx context.Context, query string, wanted []string, filter kb.SearchFilter, req storage.PageRequest) (storage.Page[kb.Found], error)
+	Search(ctx context.Context, query string, wanted []string, filter kb.ArticleFilter, req storage.PageRequest) (storage.Page[kb.Found], error)
 	DefaultLocale() string
 	URL() string
 }

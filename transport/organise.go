@@ -23,6 +23,14 @@ type mergeInput struct {
 	Into int64 `json:"into" required:"true" description:"Id of the conversation that takes everything."`
 }
 
+type splitInput struct {
+	conversationID
+	expanding
+	Interaction  int64   `json:"interaction" description:"Id of an interaction that moves with all after it. Either this or interactions is required."`
+	Interactions []int64 `json:"interactions" maxItems:"100" description:"Ids of the interactions that move."`
+	Subject      string  `json:"subject" maxLength:"998" description:"That of the first mail that moves, or of the conversation, without it."`
+}
+
 // addOrganising adds what puts conversations into order.
 func (a *api) addOrganising(t *Table) {
 	op := func(id, method, path, summary, description string) Operation {
@@ -40,6 +48,12 @@ func (a *api) addOrganising(t *Table) {
 	Handle(t, a.desk, op("mergeConversation", http.MethodPost, conversationPath+"/merge", "Merge a conversation into another one",
 		"Its interactions, participants and tags move, answers to its mails come into the other one, and it is gone. The other one "+
 			"keeps its customer, subject, mailbox and assignee, and is answered. Needs conversations.update."), a.mergeConversation)
+	split := op("splitConversation", http.MethodPost, conversationPath+"/split", "Split a conversation in two",
+		"An interaction and all after it, or those that are named, become a new conversation, which is answered: of the same mailbox and "+
+			"assignee, open, with a number of its own, and with the sender of its first customer's message as its customer. Answers to "+
+			"what has moved come into the new one. Something must stay. Needs conversations.update and conversations.create.")
+	split.Status, split.Location = http.StatusCreated, conversationsPath+"/{id}"
+	Handle(t, a.desk, split, a.splitConversation)
 }
 
 func (a *api) updateConversations(ctx context.Context, d *helpdesk.Desk, in bulkUpdate) (storage.Page[conversation], error) {
@@ -72,5 +86,15 @@ func (a *api) mergeConversation(ctx context.Context, d *helpdesk.Desk, in mergeI
 		return conversation{}, err
 	}
 	c, err := d.MergeConversation(ctx, in.ConversationID, in.Into)
+	return one(ctx, d, c, err, in.Expand, showConversations)
+}
+
+func (a *api) splitConversation(ctx context.Context, d *helpdesk.Desk, in splitInput) (conversation, error) {
+	if err := mayExpand(d, in.Expand); err != nil {
+		return conversation{}, err
+	}
+	c, err := d.SplitConversation(ctx, in.ConversationID, helpdesk.SplitInput{
+		InteractionID: in.Interaction, InteractionIDs: in.Interactions, Subject: in.Subject,
+	})
 	return one(ctx, d, c, err, in.Expand, showConversations)
 }

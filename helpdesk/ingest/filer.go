@@ -90,33 +90,70 @@ func (f *Filer) leave(mailbox int64, anyway bool) bool {
 	return true
 }
 
+// Mails that wait are filed in batches, each in one transaction, for which others who
+// write may have to wait.
+const (
+	batchMails = 20
+	batchBytes = 4 << 20 // a larger mail is filed alone
+)
+
 func (f *Filer) drain(ctx context.Context, accountID, mailboxID int64) error {
-	const batch = 50
+	const page = 100
 	for after := int64(0); ; {
-		waiting, err := f.cfg.Intake.Waiting(ctx, accountID, mailboxID, after, batch)
+		waiting, err := f.cfg.Intake.Waiting(ctx, accountID, mailboxID, after, page)
 		if err != nil {
 			return err
 		}
-		for _, row := range waiting {
-			after = row.ID
-			if err := f.file(ctx, accountID, row); err != nil {
+		for rest := waiting; len(rest) > 0; {
+			n, size := 1, rest[0].Size
+			for n < len(rest) && n < batchMails && size+rest[n].Size <= batchBytes {
+				size += rest[n].Size
+				n++
+			}
+			if err := f.fileAll(ctx, accountID, rest[:n]); err != nil {
 				return err
 			}
+			after, rest = rest[n-1].ID, rest[n:]
 		}
-		if len(waiting) < batch {
+		if len(waiting) < page {
 			return nil
 		}
 	}
 }
 
-// file files one mail or quarantines it.
-func (f *Filer) file(ctx context.Context, accountID int64, row helpdesk.InboundMail) error {
-	err := f.try(ctx, accountID, row)
-	if err == nil || ctx.Err() != nil || concernsAll(err) {
+// fileAll files mails together, or else one by one: then the one at fault is known.
+func (f *Filer) fileAll(ctx context.Context, accountID int64, rows []helpdesk.InboundMail) error {
+	var mails []helpdesk.ReceivedMail
+	for _, row := range rows {
+		mail, err := f.read(ctx, accountID, row)
+		if err == nil {
+			mails = append(mails, helpdesk.ReceivedMail{ID: row.ID, Mail: mail})
+			continue
+		}
+		if err := f.setAside(ctx, accountID, row.MailboxID, row.ID, err); err != nil {
+			return err
+		}
+	}
+	if len(mails) > 1 && f.try(ctx, accountID, mails...) == nil {
+		return nil
+	}
+	for _, m := range mails {
+		if err := f.try(ctx, accountID, m); err != nil {
+			if err := f.setAside(ctx, accountID, rows[0].MailboxID, m.ID, err); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// setAside quarantines a mail that could not be filed, unless that is not the mail's fault.
+func (f *Filer) setAside(ctx context.Context, accountID, mailboxID, id int64, err error) error {
+	if ctx.Err() != nil || concernsAll(err) {
 		return err
 	}
-	f.cfg.Logger.WarnContext(ctx, "a mail was quarantined", "mailbox_id", row.MailboxID, "mail_id", row.ID, "error", err)
-	return f.cfg.Intake.Quarantine(ctx, accountID, row.ID, reason(err))
+	f.cfg.Logger.WarnContext(ctx, "a mail was quarantined", "mailbox_id", mailboxID, "mail_id", id, "error", err)
+	return f.cfg.Intake.Quarantine(ctx, accountID, id, reason(err))
 }
 
 // concernsAll tells errors that the next mail would meet too.
@@ -141,30 +178,40 @@ func reason(err error) string {
 	return "an unexpected error; the server's log tells more"
 }
 
-func (f *Filer) try(ctx context.Context, accountID int64, row helpdesk.InboundMail) (err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("ingest: panic while filing: %v", p)
-		}
-	}()
+// try files mails, all or none.
+func (f *Filer) try(ctx context.Context, accountID int64, mails ...helpdesk.ReceivedMail) (err error) {
+	defer recovered(&err)
+	_, err = f.cfg.Intake.FileAll(ctx, accountID, mails)
+	return err
+}
+
+// recovered makes an error of a panic.
+func recovered(err *error) {
+	if p := recover(); p != nil {
+		*err = fmt.Errorf("ingest: panic while filing: %v", p)
+	}
+}
+
+// read reads and parses a received mail.
+func (f *Filer) read(ctx context.Context, accountID int64, row helpdesk.InboundMail) (in helpdesk.IncomingMail, err error) {
+	defer recovered(&err)
 	raw, err := f.cfg.Intake.Raw(ctx, accountID, row)
 	if err != nil {
-		return err
+		return in, err
 	}
 	// How large a mail may be is the source's to say, or whoever had it fetched again.
 	limits := f.cfg.Limits
 	limits.Size = max(limits.Size, mail.DefaultSize, int64(len(raw)))
 	parsed, err := mail.Parse(raw, limits)
 	if err != nil {
-		return unreadable{err}
+		return in, unreadable{err}
 	}
-	in := incoming(parsed)
+	in = incoming(parsed)
 	if in.Security, err = f.security(ctx, accountID, in.From.Email, parsed.Protection); err != nil {
-		return err
+		return in, err
 	}
 	in.Authentication = f.fromHeader(parsed)
-	_, err = f.cfg.Intake.File(ctx, accountID, row.ID, in)
-	return err
+	return in, nil
 }
 
 // incoming says a parsed mail in the words of the help desk.

@@ -122,6 +122,66 @@ func TestFiling(t *testing.T) {
 	}
 }
 
+// poisoned is a store that cannot take interactions with a certain text.
+type poisoned struct{ helpdesk.Store }
+
+type poisonedTx struct{ helpdesk.Tx }
+
+func (s poisoned) InTx(ctx context.Context, scope helpdesk.Scope, fn func(context.Context, helpdesk.Tx) error) error {
+	return s.Store.InTx(ctx, scope, func(ctx context.Context, tx helpdesk.Tx) error { return fn(ctx, poisonedTx{tx}) })
+}
+
+func (tx poisonedTx) InsertInteraction(ctx context.Context, i *helpdesk.Interaction) error {
+	switch i.Subject {
+	case "poison":
+		return fault.New(fault.Invalid, "It is poison.")
+	case "panic":
+		panic("poison")
+	}
+	return tx.Tx.InsertInteraction(ctx, i)
+}
+
+// Mails are filed together. One that cannot be is set aside, and all others are filed as if it were not there.
+func TestFilingTogether(t *testing.T) {
+	t.Parallel()
+	for name, bad := range map[string]map[int]string{
+		"all are good": {}, "the first": {0: "poison"}, "the last": {59: "poison"}, "several": {3: "poison", 4: "panic", 30: "poison", 41: "panic"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBundle(t, memblob.New(), func(cfg *helpdesk.Config) { cfg.Store = poisoned{cfg.Store} })
+			const mails = 60 // more than are filed at once
+			var want []string
+			for i := range mails {
+				subject, state := "good", "filed"
+				if bad[i] != "" {
+					subject, state = bad[i], "quarantined"
+				}
+				raw := fmt.Sprintf("From: a@example.com\nMessage-ID: <%d@example.com>\nSubject: %s\n", i, subject)
+				if i%3 == 1 { // an answer to the one before
+					raw += fmt.Sprintf("In-Reply-To: <%d@example.com>\n", i-1)
+				}
+				b.take(raw + "\nText.")
+				want = append(want, state)
+			}
+			if err := b.filer.Handle(t.Context(), b.job()); err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			all := b.ledger()
+			for i, m := range all {
+				got = append(got, string(m.State))
+				if i%3 == 1 && bad[i] == "" && bad[i-1] == "" && m.ConversationID != all[i-1].ConversationID {
+					t.Errorf("mail %d is in conversation %d, and what it answers in %d", i, m.ConversationID, all[i-1].ConversationID)
+				}
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
 // away is a blob store that cannot be reached for some time.
 type away struct {
 	storage.Blobs

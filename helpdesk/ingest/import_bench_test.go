@@ -24,10 +24,10 @@ import (
 	"github.com/helpwright/helpwright/storage/storagetest/testenv"
 )
 
-// BenchmarkImport imports 10,000 mails from Dovecot by IMAP and files them, with SQLite and files on disk, all parts at
-// work as in the server. The floor fetches the same mails with the bare library, one command for all of them, and parses
-// them with the bare library: nothing is kept. Told are the CPU seconds of this process for 1,000 mails and the most
-// memory that it had at a time. Run it with -benchtime 1x.
+// BenchmarkImport imports 10,000 mails from Dovecot by IMAP and files them, with either database and files on disk, all
+// parts at work as in the server. The floor fetches the same mails with the bare library, one command for all of them,
+// and parses them with the bare library: nothing is kept. Told are the CPU seconds of this process for 1,000 mails (that
+// of PostgreSQL is another) and the most memory that it had at a time. Run it with -benchtime 1x.
 func BenchmarkImport(b *testing.B) {
 	const mails = 10_000
 	dovecot := testenv.Dovecot(b)
@@ -40,10 +40,16 @@ func BenchmarkImport(b *testing.B) {
 			measured(b, mails, func() { bareImport(b, dovecot, user, mails) })
 		}
 	})
-	b.Run("import", func(b *testing.B) {
+	b.Run("SQLite", func(b *testing.B) {
 		for range b.N {
 			dir := b.TempDir()
-			measured(b, mails, func() { wholeImport(b, dir, dovecot, user, mails) })
+			measured(b, mails, func() { wholeImport(b, "sqlite:"+dir+"/import.db", dir, dovecot, user, mails) })
+		}
+	})
+	b.Run("PostgreSQL", func(b *testing.B) {
+		for range b.N {
+			dir, url := b.TempDir(), testenv.Postgres(b)
+			measured(b, mails, func() { wholeImport(b, url, dir, dovecot, user, mails) })
 		}
 	})
 }
@@ -109,11 +115,11 @@ func bareImport(b *testing.B, dovecot testenv.DovecotServer, user string, mails 
 	}
 }
 
-func wholeImport(b *testing.B, dir string, dovecot testenv.DovecotServer, user string, mails int) {
+func wholeImport(b *testing.B, url, dir string, dovecot testenv.DovecotServer, user string, mails int) {
 	b.Helper()
 	ctx, cancel := context.WithCancel(b.Context())
 	defer cancel()
-	db := check(bunstore.Open(ctx, "sqlite:"+dir+"/import.db", bunstore.Config{}))(b)
+	db := check(bunstore.Open(ctx, url, bunstore.Config{}))(b)
 	defer db.Close()
 	if err := db.Migrate(ctx); err != nil {
 		b.Fatal(err)

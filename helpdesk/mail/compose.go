@@ -488,6 +488,8 @@ func addressWords(a Address) []string {
 	}
 	name := oneLine(a.Name)
 	switch {
+	case name == "" && strings.IndexAny(email, `"'`) == 0: // which would be taken for a name
+		return []string{"<" + email + ">"}
 	case name == "":
 		return []string{email}
 	case len(name) > 60 || !plainHeader(name):

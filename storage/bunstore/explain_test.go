@@ -153,6 +153,10 @@ func lists() []explained {
 		_, err := r.InboundMails(ctx, helpdesk.InboundFilter{States: []helpdesk.InboundState{helpdesk.InboundQuarantined}}, seek)
 		return err
 	})
+	add("Moves", true, func(ctx context.Context, _ *bunstore.DB, r helpdesk.Reader, _ storage.Seek) error {
+		_, err := r.Moves(ctx, []int64{1, 2})
+		return err
+	})
 	add("InboundCounts", true, func(ctx context.Context, _ *bunstore.DB, r helpdesk.Reader, _ storage.Seek) error {
 		_, err := r.InboundCounts(ctx, 1)
 		return err
@@ -485,6 +489,8 @@ func stock(t *testing.T, app *bun.DB) {
 		`INSERT INTO hw_views (account_id, user_id, name, filter, created_at, updated_at) SELECT 1 + n.i / 200, 1, n.n, '{}', 0, 0 FROM n`,
 		`INSERT INTO hw_read_marks SELECT 1, n.i, 1, n.i FROM n`,
 		`INSERT INTO hw_conversation_redirects SELECT 1, 1000 + n.i, 1, n.i FROM n`,
+		`INSERT INTO hw_moves (account_id, interaction_id, rule, from_id, into_id, mailbox_id, user_id, created_at)
+			SELECT 1, n.i, 'split', n.i, n.i, 1 + n.i % 100, 1, 0 FROM n`,
 		`INSERT INTO hw_events (account_id, seq, type, subject, mailbox_id, actor_id, time) SELECT 1, n.i, '', 0, 0, 0, 0 FROM n`,
 		`INSERT INTO hw_jobs (kind, account_id, subject, unique_key, run_at, due_at, buried)
 			SELECT CASE WHEN n.i % 3 = 0 THEN 'a' ELSE 'b' END, 1, n.i, '', n.i, n.i, n.i % 100 = 0 FROM n`,

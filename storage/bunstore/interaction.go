@@ -145,7 +145,8 @@ func (r reader) Messages(ctx context.Context, mailboxID int64, messageIDs []stri
 			Where(`EXISTS (SELECT 1 FROM hw_conversations AS b WHERE b.account_id = ?TableName.account_id
 				AND b.id = ?TableName.conversation_id AND (b.mailbox_id = ? OR EXISTS (SELECT 1
 				FROM hw_conversation_redirects AS d WHERE d.account_id = b.account_id AND d.into_id = b.id
-				AND d.mailbox_id = ?)))`, mailboxID, mailboxID)
+				AND d.mailbox_id = ?) OR EXISTS (SELECT 1 FROM hw_moves AS v WHERE v.account_id = b.account_id
+				AND v.interaction_id = ?TableName.id AND v.mailbox_id = ?)))`, mailboxID, mailboxID, mailboxID)
 	})
 }
 

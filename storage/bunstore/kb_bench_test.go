@@ -8,6 +8,7 @@ import (
 
 	"github.com/helpwright/helpwright/kb"
 	"github.com/helpwright/helpwright/storage"
+	"github.com/helpwright/helpwright/storage/memblob"
 )
 
 const liveSQL = `SELECT a.id, a.live, a.draft, a.published, a.collection_id, a.category_ids, a.sort_order, a.created_at, a.updated_at, a.views,
@@ -102,4 +103,131 @@ func (s *bench) articles(b *testing.B, total int) kb.Scope {
 		}
 	}
 	return scope
+}
+
+// foundSQL is the search of the store by hand, for who wants English.
+const foundSQL = `SELECT d.id, d.article_id, d.locale FROM %[2]s
+	WHERE d.account_id = %[1]s1 AND d.site_id = %[1]s2 AND %[3]s
+	AND CASE WHEN d.locale = 'en' THEN 0 WHEN d.language = 'en' THEN 1 WHEN d.source THEN 2 END IS NOT NULL
+	AND NOT EXISTS (SELECT 1 FROM hw_article_documents AS o WHERE o.account_id = d.account_id AND o.article_id = d.article_id AND
+		(CASE WHEN o.locale = 'en' THEN 0 WHEN o.language = 'en' THEN 1 WHEN o.source THEN 2 END, o.locale) <
+		(CASE WHEN d.locale = 'en' THEN 0 WHEN d.language = 'en' THEN 1 WHEN d.source THEN 2 END, d.locale))
+	ORDER BY %[4]s LIMIT 25`
+
+// BenchmarkArticleSearch finds 25 of 100,000 published articles by a word that all titles have, by one that half of the
+// contents have, and by one that 10 titles have; the floor is the same query by hand. Service is a whole search, with the
+// articles and their highlights.
+func BenchmarkArticleSearch(b *testing.B) {
+	benchmarks(b, func(b *testing.B, s *bench) {
+		scope := s.articles(b, 100_000)
+		s.documents(b, scope, 100_000)
+		reader := s.db.KB().Within(scope)
+		for _, test := range []struct {
+			name, word string
+			rank       kb.Rank
+			want       int
+		}{{"Common", "pay", kb.InTitle, 25}, {"Content", "half", kb.InContent, 25}, {"Rare", "rare5", kb.InTitle, 10}, {"None", "nothing", kb.InContent, 0}} {
+			query := s.foundSQL(scope, test.word, test.rank)
+			b.Run(test.name, func(b *testing.B) {
+				ratio(b, func(int) error {
+					rows, err := s.plain.QueryContext(b.Context(), query, scope.AccountID, scope.SiteID)
+					if err != nil {
+						return err
+					}
+					defer rows.Close()
+					n := 0
+					for ; rows.Next(); n++ {
+						var hit kb.Hit
+						if err := rows.Scan(&hit.ID, &hit.ArticleID, &hit.Locale); err != nil {
+							return err
+						}
+					}
+					if n != test.want {
+						return fmt.Errorf("%d articles by hand", n)
+					}
+					return rows.Err()
+				}, func(int) error {
+					found, err := reader.FindPublished(b.Context(), kb.SearchQuery{
+						Rank: test.rank, Words: [][]kb.SearchTerm{{{Text: test.word}}}, Locales: []kb.LocaleChoice{{Locale: "en"}, {Language: "en"}},
+					}, storage.Seek{Limit: 25})
+					if err == nil && len(found) != test.want {
+						return fmt.Errorf("%d articles", len(found))
+					}
+					return err
+				})
+			})
+		}
+		svc, err := kb.New(kb.Config{Store: s.db.KB(), Blobs: memblob.New(), Membership: func(context.Context, kb.Caller, int64) (kb.Membership, error) {
+			return kb.Membership{}, nil
+		}})
+		if err != nil {
+			b.Fatal(err)
+		}
+		visitor, err := svc.Visitor(b.Context(), nil, scope.SiteID)
+		if err != nil {
+			b.Fatal(err)
+		}
+		for _, query := range []string{"pay", "half", "rare5", "nothing", "pay ha", "how to pay half some rare5"} {
+			b.Run("Service/"+strings.ReplaceAll(query, " ", "+"), func(b *testing.B) {
+				for b.Loop() {
+					if _, err := visitor.Search(b.Context(), query, []string{"en"}, kb.ArticleFilter{}, storage.PageRequest{Limit: 25}); err != nil {
+						b.Fatal(err)
+					}
+				}
+			})
+		}
+	})
+}
+
+// foundSQL is the search for a word by hand.
+func (s *bench) foundSQL(scope kb.Scope, word string, rank kb.Rank) string {
+	token := fmt.Sprintf("_p%d", scope.SiteID)
+	if s.postgres {
+		field := [...]string{"d.title", "d.head", "d.whole"}
+		words := fmt.Sprintf("'''%s'' & (''%s'')'::tsquery", token, word)
+		where := field[rank] + " @@ " + words
+		if rank > kb.InTitle {
+			where += " AND NOT " + field[rank-1] + " @@ " + words
+		}
+		return fmt.Sprintf(foundSQL, "$", "hw_article_documents AS d", where, "d.id")
+	}
+	field := [...]string{"{title}", "{title summary}", "{title summary content}"}
+	match := fmt.Sprintf(`("%s" AND %s : (("%s")))`, token, field[rank], word)
+	if rank > kb.InTitle {
+		match += fmt.Sprintf(` NOT (%s : (("%s")))`, field[rank-1], word)
+	}
+	return fmt.Sprintf(foundSQL, "?", "hw_article_search AS s CROSS JOIN hw_article_documents AS d",
+		"d.id = s.rowid AND s.hw_article_search MATCH '"+match+"'", "s.rowid")
+}
+
+// documents makes the articles of a site findable: each in English, every tenth in German too.
+func (s *bench) documents(b *testing.B, scope kb.Scope, total int) {
+	b.Helper()
+	tokens := fmt.Sprintf("_%[1]d _p%[1]d", scope.SiteID)
+	numbers := fmt.Sprintf("WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < %d) ", total)
+	const columns = "account_id, site_id, article_id, locale, language, source, published"
+	var statements []string
+	for locale, from := range map[string]string{"en": "FROM n", "de": "FROM n WHERE i % 10 = 0"} {
+		values := fmt.Sprintf("%d, %d, i, '%[3]s', '%[3]s', %[4]t, TRUE", scope.AccountID, scope.SiteID, locale, locale == "en")
+		if !s.postgres {
+			statements = append(statements, fmt.Sprintf("%sINSERT INTO hw_article_documents (%s) SELECT %s %s", numbers, columns, values, from))
+			continue
+		}
+		title := fmt.Sprintf("'%s how to pay rare' || (i / 10)", tokens)
+		content := " || ' cards more some words word' || (i % 1000) || CASE WHEN i % 2 = 0 THEN ' half' ELSE '' END"
+		vector := func(text string) string { return "array_to_tsvector(string_to_array(" + text + ", ' '))" }
+		statements = append(statements, fmt.Sprintf("%sINSERT INTO hw_article_documents (%s, title, head, whole) SELECT %s, %s, %s, %s %s",
+			numbers, columns, values, vector(title), vector(title+" || ' cards more'"), vector(title+content), from))
+	}
+	if !s.postgres {
+		statements = append(statements, fmt.Sprintf(`INSERT INTO hw_article_search (rowid, scope, title, summary, content)
+			SELECT id, '%s', 'how pay rare' || (article_id / 10) || ' to', 'cards more',
+				'some word' || (article_id %% 1000) || ' words' || CASE WHEN article_id %% 2 = 0 THEN ' half' ELSE '' END
+			FROM hw_article_documents`, tokens))
+	}
+	for _, statement := range append(statements, "ANALYZE") {
+		if _, err := s.plain.ExecContext(b.Context(), statement); err != nil {
+			b.Fatal(err)
+		}
+	}
 }

@@ -36,8 +36,12 @@ func (r kbReader) FindPublished(ctx context.Context, q kb.SearchQuery, seek stor
 	return r.find(ctx, q, publishedToken(r.scope.SiteID), seek)
 }
 
+// probed is how many documents PostgreSQL looks at one by one before it asks the index. A page of a word that more
+// documents have than the index could name in that time is found among them.
+const probed = 300
+
 // find reads the documents in the order of their ids, which is that of SQLite's index: a page costs the same however
-// many there are.
+// many there are. PostgreSQL's index has no order, and its planner cannot know which words are common.
 func (r kbReader) find(ctx context.Context, q kb.SearchQuery, token string, seek storage.Seek) ([]kb.Hit, error) {
 	for _, word := range q.Words {
 		if err := checkText(word); err != nil {
@@ -52,16 +56,42 @@ func (r kbReader) find(ctx context.Context, q kb.SearchQuery, token string, seek
 	if seek.Limit <= 0 {
 		return nil, r.state()
 	}
+	if r.store.postgres {
+		hits, err := r.findAmong(ctx, q, token, seek, probed)
+		if err != nil || len(hits) == seek.Limit {
+			return hits, err
+		}
+	}
+	return r.findAmong(ctx, q, token, seek, 0)
+}
+
+// findAmong looks at the next n documents only, or at all that the index names if n is 0.
+func (r kbReader) findAmong(ctx context.Context, q kb.SearchQuery, token string, seek storage.Seek, n int) ([]kb.Hit, error) {
 	var hits []kb.Hit
 	s := r.db.NewSelect().Err(r.state()).ColumnExpr("d.id, d.article_id, d.locale").
 		Where("d.account_id = ? AND d.site_id = ?", r.scope.AccountID, r.scope.SiteID).Limit(int64(seek.Limit))
+	order, beyond := bun.Safe("ASC"), bun.Safe(">")
+	if seek.Desc {
+		order, beyond = "DESC", "<"
+	}
 	if r.tx != nil {
 		s.Conn(r.tx.conn)
 	}
 	field, id := documentFields[q.Rank], bun.Safe("d.id")
 	if r.store.postgres {
 		words := "'" + token + "' & " + tsqueryOfWords(q.Words)
-		s.TableExpr("hw_article_documents AS d").Where("d.? @@ ?::tsquery", bun.Ident(field.vector), words)
+		if n == 0 {
+			s.TableExpr("hw_article_documents AS d")
+			id = "d.id + 0" // not the order of another index
+		} else {
+			next := r.db.NewSelect().Table("hw_article_documents").Where("account_id = ? AND site_id = ?", r.scope.AccountID, r.scope.SiteID).
+				OrderExpr("id ?", order).Limit(int64(n))
+			if seek.From != nil {
+				next.Where("id ? ?", beyond, seek.From.ID)
+			}
+			s.TableExpr("(?) AS d", next)
+		}
+		s.Where("d.? @@ ?::tsquery", bun.Ident(field.vector), words)
 		if q.Rank > kb.InTitle {
 			s.Where("NOT d.? @@ ?::tsquery", bun.Ident(documentFields[q.Rank-1].vector), words)
 		}
@@ -73,10 +103,6 @@ func (r kbReader) find(ctx context.Context, q kb.SearchQuery, token string, seek
 		s.TableExpr("hw_article_search AS s").Join("CROSS JOIN hw_article_documents AS d").
 			Where("d.id = s.rowid AND s.hw_article_search MATCH ?", match)
 		id = "s.rowid"
-	}
-	order, beyond := bun.Safe("ASC"), bun.Safe(">")
-	if seek.Desc {
-		order, beyond = "DESC", "<"
 	}
 	s.OrderExpr("? ?", id, order)
 	if seek.From != nil {
@@ -110,12 +136,16 @@ func searched(q kb.SearchQuery) filter {
 		s = s.Where("? IS NOT NULL", preference("d")).
 			Where(`NOT EXISTS (SELECT 1 FROM hw_article_documents AS o WHERE o.account_id = d.account_id AND o.article_id = d.article_id
 				AND (?, o.locale) < (?, d.locale))`, preference("o"), preference("d"))
-		if q.ArticleIDs != nil {
-			s = s.Where("d.article_id IN (?)", bun.List(append([]int64{0}, q.ArticleIDs...)))
+		if q.Filter.IDs != nil {
+			s = s.Where("d.article_id IN (?)", bun.List(append([]int64{0}, q.Filter.IDs...)))
 		}
-		if q.CollectionID != 0 {
+		if q.Filter.CollectionID != 0 {
 			s = s.Where(`EXISTS (SELECT 1 FROM hw_articles AS a WHERE a.account_id = d.account_id AND a.id = d.article_id
-				AND a.collection_id = ?)`, q.CollectionID)
+				AND a.collection_id = ?)`, q.Filter.CollectionID)
+		}
+		if q.Filter.CategoryID != 0 {
+			s = s.Where(`EXISTS (SELECT 1 FROM hw_article_categories AS c WHERE c.account_id = d.account_id AND c.article_id = d.article_id
+				AND c.category_id = ?)`, q.Filter.CategoryID)
 		}
 		return s
 	}

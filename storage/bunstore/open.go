@@ -8,7 +8,6 @@ package bunstore
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
 	"log/slog"
 	"net/url"
@@ -127,7 +126,7 @@ func openSQLite(path string, cfg Config) (*DB, error) {
 	if !memory {
 		name = "file:" + (&url.URL{Path: path}).EscapedPath()
 	}
-	writer, err := sql.Open("sqlite", name+params+"&_txlock=immediate")
+	writer, err := openPrepared(name + params + "&_txlock=immediate")
 	if err != nil {
 		return nil, fault.Wrap(fault.Invalid, "bunstore.Open", err)
 	}
@@ -138,7 +137,7 @@ func openSQLite(path string, cfg Config) (*DB, error) {
 		db.deferred = false
 		return db, nil
 	}
-	reader, err := sql.Open("sqlite", name+params+"&_pragma=query_only(1)")
+	reader, err := openPrepared(name + params + "&_pragma=query_only(1)")
 	if err != nil {
 		_ = writer.Close()
 		return nil, fault.Wrap(fault.Invalid, "bunstore.Open", err)

@@ -51,7 +51,7 @@ func (r reader) Messages(ctx context.Context, mailboxID int64, messageIDs []stri
 				return false
 			}
 			c, err := db.conversation(r.scope, i.ConversationID)
-			return err == nil && db.receives(r.scope.AccountID, c, mailboxID)
+			return err == nil && (db.receives(r.scope.AccountID, c, mailboxID) || db.came(r.scope.AccountID, i.ID, mailboxID))
 		})), nil
 	})
 }
@@ -132,6 +132,7 @@ func (t tx) DeleteInteraction(ctx context.Context, id int64) error {
 func (db *data) removeInteraction(account, id int64) {
 	db.attachments.removeIf(account, func(a *helpdesk.Attachment) bool { return a.InteractionID == id })
 	db.deliveries.removeIf(account, func(d *helpdesk.Delivery) bool { return d.InteractionID == id })
+	db.moves.removeIf(account, func(m *helpdesk.Move) bool { return m.InteractionID == id })
 	db.bury(account, func(m *helpdesk.InboundMail) bool { return m.InteractionID == id })
 	db.interactions.set(account, id, nil)
 }

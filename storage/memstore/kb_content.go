@@ -112,11 +112,16 @@ func (r kbReader) liveArticle(ctx context.Context, id int64, published bool) (kb
 	})
 }
 
+// passes reports whether a filter lets an article through.
+func passes(a *kb.Article, f kb.ArticleFilter) bool {
+	return (f.CollectionID == 0 || a.CollectionID == f.CollectionID) &&
+		(f.CategoryID == 0 || slices.Contains(a.CategoryIDs, f.CategoryID)) && (f.IDs == nil || slices.Contains(f.IDs, a.ID))
+}
+
 func (r kbReader) liveArticles(ctx context.Context, f kb.ArticleFilter, published bool, seek storage.Seek) ([]kb.ArticleRevision, error) {
 	return query(ctx, r.src, func(db *data) ([]kb.ArticleRevision, error) {
 		rows := db.articles.where(r.scope.AccountID, func(a *kb.Article) bool {
-			return a.SiteID == r.scope.SiteID && (!published || a.Published) && (f.CollectionID == 0 || a.CollectionID == f.CollectionID) &&
-				(f.CategoryID == 0 || slices.Contains(a.CategoryIDs, f.CategoryID)) && (f.IDs == nil || slices.Contains(f.IDs, a.ID))
+			return a.SiteID == r.scope.SiteID && (!published || a.Published) && passes(a, f)
 		})
 		rows = bySortOrder(rows, seek, func(a kb.Article) storage.Position { return storage.Position{Key: int64(a.SortOrder), ID: a.ID} })
 		var out []kb.ArticleRevision

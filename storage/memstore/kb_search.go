@@ -71,13 +71,8 @@ func (db *data) finds(account int64, d *documentRow, q kb.SearchQuery) bool {
 	if !d.has(q.Words, q.Rank) || q.Rank > kb.InTitle && d.has(q.Words, q.Rank-1) {
 		return false
 	}
-	if q.ArticleIDs != nil && !slices.Contains(q.ArticleIDs, d.ArticleID) {
+	if a, err := db.articles.get(account, d.ArticleID); err != nil || !passes(a, q.Filter) {
 		return false
-	}
-	if q.CollectionID != 0 {
-		if a, err := db.articles.get(account, d.ArticleID); err != nil || a.CollectionID != q.CollectionID {
-			return false
-		}
 	}
 	own, searched := d.preference(q.Locales)
 	return searched && !db.documents.conflict(account, d.ID, func(o *documentRow) bool {

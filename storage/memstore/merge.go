@@ -2,7 +2,9 @@ package memstore
 
 import (
 	"context"
+	"maps"
 	"slices"
+	"time"
 
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/storage/fault"
@@ -27,20 +29,49 @@ func (db *data) receives(account int64, c *helpdesk.Conversation, mailboxID int6
 		db.redirects.conflict(account, 0, func(r *redirect) bool { return r.into == c.ID && r.mailbox == mailboxID })
 }
 
-func (t tx) MergeConversation(ctx context.Context, id, into int64) error {
+// came reports whether an interaction was moved out of a conversation of a mailbox.
+func (db *data) came(account, id, mailboxID int64) bool {
+	return db.moves.conflict(account, 0, func(m *helpdesk.Move) bool { return m.InteractionID == id && m.MailboxID == mailboxID })
+}
+
+func (r reader) Moves(ctx context.Context, interactionIDs []int64) ([]helpdesk.Move, error) {
+	return query(ctx, r.src, func(db *data) ([]helpdesk.Move, error) {
+		return db.moves.where(r.scope.AccountID, func(m *helpdesk.Move) bool {
+			if !slices.Contains(interactionIDs, m.InteractionID) {
+				return false
+			}
+			_, err := db.interaction(r.scope, m.InteractionID)
+			return err == nil
+		}), nil
+	})
+}
+
+// between checks the conversations of a move, and returns the first.
+func (t tx) between(db *data, m helpdesk.Move) (*helpdesk.Conversation, error) {
+	from, err := db.conversation(t.scope, m.FromID)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := db.conversation(t.scope, m.IntoID); err != nil {
+		return nil, err
+	}
+	if m.FromID == m.IntoID {
+		return nil, fault.Field("into", "must be another conversation")
+	}
+	return from, nil
+}
+
+func (t tx) MergeConversation(ctx context.Context, m helpdesk.Move) error {
 	return t.write(ctx, func(db *data) error {
-		from, err := db.conversation(t.scope, id)
+		from, err := t.between(db, m)
 		if err != nil {
 			return err
 		}
-		if _, err := db.conversation(t.scope, into); err != nil {
+		account, id, into := t.scope.AccountID, m.FromID, m.IntoID
+		if _, err := db.moveContents(account, m, func(int64) bool { return true }); err != nil {
 			return err
 		}
-		if id == into {
-			return fault.Field("into", "must be another conversation")
-		}
-		account := t.scope.AccountID
-		db.moveContents(account, id, into)
+		db.moveParticipants(account, id, into)
 		db.mergeMarks(account, id, into)
 		for _, r := range slices.Clone(db.redirects.rows[account]) {
 			if r.value.into == id {
@@ -57,20 +88,56 @@ func (t tx) MergeConversation(ctx context.Context, id, into int64) error {
 	})
 }
 
-// moveContents makes what is in a conversation the contents of another one.
-func (db *data) moveContents(account, id, into int64) {
-	for _, i := range db.interactions.where(account, func(i *helpdesk.Interaction) bool { return i.ConversationID == id }) {
-		i.ConversationID = into
-		db.interactions.set(account, i.ID, &i)
+func (t tx) MoveInteractions(ctx context.Context, ids []int64, m helpdesk.Move) error {
+	return t.write(ctx, func(db *data) error {
+		if _, err := t.between(db, m); err != nil {
+			return err
+		}
+		here := func(id int64) bool {
+			i, err := db.interactions.get(t.scope.AccountID, id)
+			return err == nil && i.ConversationID == m.FromID && slices.Contains(ids, id)
+		}
+		moved, err := db.moveContents(t.scope.AccountID, m, here)
+		if err != nil || len(moved) == 0 {
+			return err
+		}
+		db.moveMarks(t.scope.AccountID, m.FromID, m.IntoID, moved)
+		return nil
+	})
+}
+
+// moveContents makes what is in a conversation the contents of another one, as far as
+// it is of the interactions that are meant, and returns their ids.
+func (db *data) moveContents(account int64, m helpdesk.Move, meant func(id int64) bool) ([]int64, error) {
+	from, err := db.conversations.get(account, m.FromID)
+	if err != nil {
+		return nil, err
 	}
-	for _, a := range db.attachments.where(account, func(a *helpdesk.Attachment) bool { return a.ConversationID == id }) {
-		a.ConversationID = into
+	m.MailboxID, m.CreatedAt = from.MailboxID, m.CreatedAt.UTC().Truncate(time.Microsecond)
+	attachments := db.attachments.where(account, func(a *helpdesk.Attachment) bool { return a.ConversationID == m.FromID && meant(a.InteractionID) })
+	mails := db.ledger.where(account, func(r *helpdesk.InboundMail) bool { return r.ConversationID == m.FromID && meant(r.InteractionID) })
+	var moved []int64
+	for _, i := range db.interactions.where(account, func(i *helpdesk.Interaction) bool { return i.ConversationID == m.FromID && meant(i.ID) }) {
+		i.ConversationID, m.InteractionID = m.IntoID, i.ID
+		moved = append(moved, i.ID)
+		db.interactions.set(account, i.ID, &i)
+		var id int64
+		if err := db.moves.insert(account, &m, &id); err != nil {
+			return nil, err
+		}
+	}
+	for _, a := range attachments {
+		a.ConversationID = m.IntoID
 		db.attachments.set(account, a.ID, &a)
 	}
-	for _, m := range db.ledger.where(account, func(m *helpdesk.InboundMail) bool { return m.ConversationID == id }) {
-		m.ConversationID = into
-		db.ledger.set(account, m.ID, &m)
+	for _, r := range mails {
+		r.ConversationID = m.IntoID
+		db.ledger.set(account, r.ID, &r)
 	}
+	return moved, nil
+}
+
+func (db *data) moveParticipants(account, id, into int64) {
 	var keys []string
 	for _, conversation := range []int64{into, id} {
 		if known, err := db.participants.get(account, conversation); err == nil {
@@ -92,4 +159,38 @@ func (db *data) mergeMarks(account, id, into int64) {
 		}
 	}
 	db.readMarks.set(account, into, &both)
+}
+
+// moveMarks gives the users who have a mark in either conversation the highest in into
+// with which nothing is read that was not.
+func (db *data) moveMarks(account, id, into int64, moved []int64) {
+	users := map[int64]bool{}
+	for _, m := range slices.Concat(db.marksOf(account, id), db.marksOf(account, into)) {
+		users[m.UserID] = true
+	}
+	var marks []helpdesk.ReadMark
+	for _, user := range slices.Sorted(maps.Keys(users)) {
+		was, there := db.readMark(account, user, id), db.readMark(account, user, into)
+		last, unread := int64(0), int64(0)
+		for n, i := range db.interactions.all(account) { // in the order of their ids
+			if i.ConversationID != into {
+				continue
+			}
+			seen := there
+			if slices.Contains(moved, n) {
+				seen = was
+			}
+			if last = n; i.Type == helpdesk.TypeCustomer && n > seen && unread == 0 {
+				unread = n
+			}
+		}
+		mark := helpdesk.ReadMark{UserID: user, ConversationID: into, InteractionID: last}
+		if unread != 0 {
+			mark.InteractionID = unread - 1
+		}
+		if mark.InteractionID > 0 {
+			marks = append(marks, mark)
+		}
+	}
+	db.readMarks.set(account, into, &marks)
 }

@@ -41,6 +41,7 @@ type data struct {
 	readMarks     table[[]helpdesk.ReadMark] // by conversation
 	views         table[helpdesk.View]
 	redirects     table[redirect] // by merged conversation
+	moves         table[helpdesk.Move]
 	invitations   table[helpdesk.Invitation]
 	suppressions  table[helpdesk.Suppression]
 	portalKeys    table[helpdesk.PortalKey]
@@ -101,6 +102,7 @@ func newData() *data {
 	db.readMarks.make(db, "conversation")
 	db.views.make(db, "view")
 	db.redirects.make(db, "conversation")
+	db.moves.make(db, "move")
 	db.invitations.make(db, "invitation")
 	db.suppressions.make(db, "suppression")
 	db.portalKeys.make(db, "key")
@@ -150,6 +152,7 @@ func (db *data) removeAccount(id int64) {
 	db.readMarks.removeAll(id)
 	db.views.removeAll(id)
 	db.redirects.removeAll(id)
+	db.moves.removeAll(id)
 	db.invitations.removeAll(id)
 	db.suppressions.removeAll(id)
 	db.portalKeys.removeAll(id)

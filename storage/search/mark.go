@@ -21,7 +21,7 @@ func Marks(text string, query []Term) []Range {
 	for begin := 0; begin < len(text); {
 		r, size := utf8.DecodeRuneInString(text[begin:])
 		switch {
-		case unicode.In(r, spacelessScripts...):
+		case isSpaceless(r):
 			end := begin + stretch(text[begin:], true)
 			marks = append(marks, markCharacters(text[begin:end], begin, query)...)
 			begin = end
@@ -31,7 +31,7 @@ func Marks(text string, query []Term) []Range {
 				marks = append(marks, Range{begin, end})
 			}
 			begin = end
-		case unicode.Is(unicode.So, r) && wanted(text[begin:begin+size], query):
+		case isSymbol(r) && wanted(text[begin:begin+size], query):
 			marks = append(marks, Range{begin, begin + size})
 			begin += size
 		default:
@@ -49,7 +49,7 @@ func inWord(r rune) bool {
 // that a text begins with.
 func stretch(text string, spaceless bool) int {
 	for i, r := range text {
-		if !inWord(r) || unicode.In(r, spacelessScripts...) != spaceless && !unicode.IsMark(r) {
+		if !inWord(r) || isSpaceless(r) != spaceless && !unicode.IsMark(r) {
 			return max(i, 1)
 		}
 	}
@@ -58,6 +58,9 @@ func stretch(text string, spaceless bool) int {
 
 // wanted reports whether the query looks for a word.
 func wanted(word string, query []Term) bool {
+	if ascii(word) && len(word) <= MaxTerm { // it is one term
+		return matches(strings.ToLower(word), query)
+	}
 	for _, t := range Terms(word) {
 		if matches(t, query) {
 			return true

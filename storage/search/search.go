@@ -116,12 +116,12 @@ func walk(text string, yield func(run []rune, spaceless bool)) {
 	}
 	for _, r := range fold(text) {
 		switch {
-		case unicode.Is(unicode.So, r):
+		case isSymbol(r):
 			end()
 			run, spaceless = append(run, r), true
 			end()
 		case unicode.IsLetter(r), unicode.IsNumber(r), unicode.IsMark(r) && len(run) > 0:
-			if own := unicode.In(r, spacelessScripts...); own != spaceless && !unicode.IsMark(r) {
+			if own := isSpaceless(r); own != spaceless && !unicode.IsMark(r) {
 				end()
 				spaceless = own
 			}
@@ -148,6 +148,13 @@ var spacelessScripts = []*unicode.RangeTable{
 	unicode.Myanmar, unicode.Tibetan, unicode.Bopomofo, unicode.Yi, kanaMarks,
 }
 
+// isSpaceless reports a character of spacelessScripts. Tables are slow, and most
+// texts need none of them: Thai, at U+0E00, is the first of these scripts.
+func isSpaceless(r rune) bool { return r >= 0x0e00 && unicode.In(r, spacelessScripts...) }
+
+// isSymbol reports an emoji or another symbol that is searched for by itself.
+func isSymbol(r rune) bool { return r >= utf8.RuneSelf && unicode.Is(unicode.So, r) }
+
 // kanaMarks is the prolonged sound mark, which belongs to both kana.
 var kanaMarks = &unicode.RangeTable{R16: []unicode.Range16{{Lo: 0x30fc, Hi: 0x30fc, Stride: 1}}}
 
@@ -160,7 +167,7 @@ var letters = strings.NewReplacer("ø", "o", "ł", "l", "đ", "d", "ð", "d", "�
 
 func spacelessText(s string) bool {
 	r, _ := utf8.DecodeRuneInString(s)
-	return unicode.In(r, spacelessScripts...)
+	return isSpaceless(r)
 }
 
 // fold makes texts that people take for the same the same: compatibility forms,

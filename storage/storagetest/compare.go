@@ -514,6 +514,8 @@ func nounOf(in reflect.Type, field string) string {
 		return strings.TrimPrefix(strings.TrimPrefix(in.Name(), "Claimed"), "Buried")
 	case "PostedByID", "ActorID":
 		return "User"
+	case "FromID", "IntoID":
+		return "Conversation"
 	case "Mailboxes":
 		if in == reflect.TypeFor[helpdesk.Scope]() {
 			return "Mailbox"

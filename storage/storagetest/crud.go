@@ -52,6 +52,7 @@ func testEverything(t *testing.T, b Backend) {
 	filled(t, w.pgpKey)
 	filled(t, w.tag)
 	filled(t, w.suppression)
+	filled(t, w.moves[0])
 	filled(t, w.webhook)
 	filled(t, w.hooked)
 	want := content{
@@ -70,6 +71,7 @@ func testEverything(t *testing.T, b Backend) {
 		Domains: []helpdesk.Domain{w.domain}, PGPKeys: []helpdesk.PGPKey{w.pgpKey},
 		Tags: []helpdesk.Tag{w.tag}, Taggings: []helpdesk.Tagging{{ConversationID: w.conversation.ID, Tag: w.tag}},
 		Views: []helpdesk.View{w.view}, Unread: []helpdesk.UnreadCount{{ConversationID: w.conversation.ID, Count: 1}},
+		Moves:       w.moves,
 		Invitations: []helpdesk.Invitation{w.invitation}, Suppressions: []helpdesk.Suppression{w.suppression},
 		PortalKeys: []helpdesk.PortalKey{w.portalKey},
 		Audit:      []helpdesk.AuditEntry{w.audit},

@@ -170,6 +170,7 @@ func (g *generator) read(seen content) operation {
 		{method: "Views", args: []any{ordered{g.from(seek, "View"), "View"}}},
 		{method: "Events", args: []any{helpdesk.EventFilter{Types: g.eventTypes()}, storage.Seek{Desc: seek.Desc, From: &storage.Position{ID: int64(g.IntN(9))}, Limit: seek.Limit}}},
 		{method: "LastEvent"},
+		{method: "Moves", args: []any{some(g, "Interaction", seen.Interactions, interactionID)}},
 		{method: "MergedInto", args: []any{one64("Conversation", g.any("Conversation"))}},
 		g.readSuppression(seen, seek), g.readTraffic(seen), g.readWebhook(seen, seek), g.readWebhook(seen, seek),
 		{method: "Correspondence", args: []any{conversation, g.keys(seen), ordered{g.from(seek, "Interaction"), "Interaction"}}},

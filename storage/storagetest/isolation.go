@@ -341,6 +341,10 @@ func organisingReads() map[string]readProbe {
 		"MergedInto": {ofMailbox, true, func(ctx context.Context, r r, v *world) (any, error) {
 			return answer(r.MergedInto(ctx, v.merged))
 		}},
+		"Moves": {ofMailbox, false, func(ctx context.Context, r r, v *world) (any, error) {
+			moves, err := r.Moves(ctx, []int64{v.answer.ID})
+			return nonZero(len(moves), v), err
+		}},
 		"Invitation": {ofAccount, true, func(ctx context.Context, r r, v *world) (any, error) {
 			return answer(r.Invitation(ctx, v.invitation.ID))
 		}},
@@ -365,8 +369,11 @@ func organisingWrites() map[string]writeProbe {
 		"SaveReadMark": {call: func(ctx context.Context, tx tx, v *world) error {
 			return tx.SaveReadMark(ctx, helpdesk.ReadMark{UserID: v.user.ID, ConversationID: v.conversation.ID, InteractionID: nobody})
 		}},
+		"MoveInteractions": {call: func(ctx context.Context, tx tx, v *world) error {
+			return tx.MoveInteractions(ctx, []int64{v.question.ID}, v.move(v.conversation.ID))
+		}},
 		"MergeConversation": {call: func(ctx context.Context, tx tx, v *world) error {
-			return tx.MergeConversation(ctx, v.conversation.ID, v.conversation.ID)
+			return tx.MergeConversation(ctx, v.move(v.conversation.ID))
 		}},
 		"TouchMembership": {level: ofAccount, call: func(ctx context.Context, tx tx, v *world) error { return tx.TouchMembership(ctx, v.member.ID, at(700)) }},
 		"UpdateRole": {level: ofAccount, call: func(ctx context.Context, tx tx, v *world) error {
@@ -608,10 +615,16 @@ func testReferences(t *testing.T, b Backend) {
 			return tx.SetTags(ctx, []int64{victim.conversation.ID}, []int64{w.tag.ID})
 		},
 		"merging a conversation": func(ctx context.Context, tx helpdesk.Tx) error {
-			return tx.MergeConversation(ctx, victim.conversation.ID, w.conversation.ID)
+			return tx.MergeConversation(ctx, victim.move(w.conversation.ID))
+		},
+		"moving interactions": func(ctx context.Context, tx helpdesk.Tx) error {
+			return tx.MoveInteractions(ctx, []int64{victim.question.ID}, victim.move(w.conversation.ID))
+		},
+		"moving interactions into a conversation": func(ctx context.Context, tx helpdesk.Tx) error {
+			return tx.MoveInteractions(ctx, []int64{w.question.ID}, w.move(victim.conversation.ID))
 		},
 		"merging into a conversation": func(ctx context.Context, tx helpdesk.Tx) error {
-			return tx.MergeConversation(ctx, w.conversation.ID, victim.conversation.ID)
+			return tx.MergeConversation(ctx, w.move(victim.conversation.ID))
 		},
 	} {
 		fails(t, name+" of another account", w.try(t, fn), fault.NotFound)

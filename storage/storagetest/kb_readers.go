@@ -89,6 +89,12 @@ func testArticleSearch(t *testing.T, b Backend) {
 	login := w.addArticle(t, true, newDocument("en", "Logging in", "With a password", "Type it")).ID
 	colours := w.addArticle(t, true, newDocument("en", "Colours", "Which we have", "The button of the password is blue, of 東京 red")).ID
 	hidden := w.addArticle(t, false, newDocument("en", "Password of tomorrow", "", "blue")).ID
+	uncategorised := w.addArticle(t, true, newDocument("en", "Orphan", "", ""))
+	w.kb(t, w.shelf.scope, func(ctx context.Context, tx kb.Tx) error {
+		uncategorised.CategoryIDs = nil
+		return tx.UpdateArticle(ctx, &uncategorised)
+	})
+	orphan, category := uncategorised.ID, w.shelf.category.ID
 	for name, test := range map[string]struct {
 		query     kb.SearchQuery
 		all, open []int64
@@ -114,6 +120,11 @@ func testArticleSearch(t *testing.T, b Backend) {
 		"in no article":            {within(looksFor(kb.InTitle, "password"), 0), nil, nil},
 		"in the collection":        {within(looksFor(kb.InSummary, "password"), w.shelf.collection.ID, login, nobody), []int64{login}, []int64{login}},
 		"in a collection of none":  {within(looksFor(kb.InSummary, "password"), nobody, login), nil, nil},
+		"in a category":            {inCategory(looksFor(kb.InTitle, "password"), category), []int64{password, hidden}, []int64{password}},
+		"in a category of none":    {inCategory(looksFor(kb.InTitle, "password"), nobody), nil, nil},
+		"in no category":           {inCategory(looksFor(kb.InTitle, "orphan"), category), nil, nil},
+		"without a category":       {looksFor(kb.InTitle, "orphan"), []int64{orphan}, []int64{orphan}},
+		"in all at once":           {inCategory(within(looksFor(kb.InTitle, "password"), w.shelf.collection.ID, hidden), category), []int64{hidden}, nil},
 		"no locale that is wanted": {kb.SearchQuery{Rank: kb.InTitle, Words: looksFor(0, "password").Words}, []int64{password, hidden}, []int64{password}},
 	} {
 		found, err := articlesOf(w.inSite().FindArticles(t.Context(), test.query, all()))
@@ -132,7 +143,12 @@ func either(q kb.SearchQuery, word string) kb.SearchQuery {
 }
 
 func within(q kb.SearchQuery, collection int64, articles ...int64) kb.SearchQuery {
-	q.CollectionID, q.ArticleIDs = collection, append([]int64{}, articles...)
+	q.Filter.CollectionID, q.Filter.IDs = collection, append([]int64{}, articles...)
+	return q
+}
+
+func inCategory(q kb.SearchQuery, category int64) kb.SearchQuery {
+	q.Filter.CategoryID = category
 	return q
 }
 

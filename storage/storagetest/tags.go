@@ -3,6 +3,7 @@ package storagetest
 import (
 	"context"
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/helpwright/helpwright/helpdesk"
@@ -21,6 +22,8 @@ func tagTests() []testCase {
 		{"Merge", testMerge},
 		{"MergeChain", testMergeChain},
 		{"MergeMarks", testMergeMarks},
+		{"Move", testMove},
+		{"MoveMarks", testMoveMarks},
 	}
 }
 
@@ -41,7 +44,14 @@ func (w *world) organise(ctx context.Context, tx helpdesk.Tx) error {
 		return err
 	}
 	w.merged = c.ID
-	return tx.MergeConversation(ctx, c.ID, w.conversation.ID)
+	if err := tx.MoveInteractions(ctx, []int64{w.answer.ID}, w.move(c.ID)); err != nil {
+		return err
+	}
+	w.moves = []helpdesk.Move{w.move(c.ID), w.moveOf(c.ID, w.conversation.ID)}
+	for n := range w.moves {
+		w.moves[n].InteractionID, w.moves[n].MailboxID = w.answer.ID, w.mailbox.ID
+	}
+	return tx.MergeConversation(ctx, w.moveOf(c.ID, w.conversation.ID))
 }
 
 func (w *world) newTag(name string) helpdesk.Tag {
@@ -248,9 +258,16 @@ func (w *world) target(t *testing.T) helpdesk.Conversation {
 	return c
 }
 
+// move is a move out of the world's conversation.
+func (w *world) move(into int64) helpdesk.Move { return w.moveOf(w.conversation.ID, into) }
+
+func (w *world) moveOf(from, into int64) helpdesk.Move {
+	return helpdesk.Move{Rule: "rule " + w.mark, FromID: from, IntoID: into, UserID: w.user.ID, CreatedAt: at(70)}
+}
+
 func (w *world) merge(t *testing.T, id, into int64) {
 	t.Helper()
-	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.MergeConversation(ctx, id, into) })
+	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.MergeConversation(ctx, w.moveOf(id, into)) })
 }
 
 func testMerge(t *testing.T, b Backend) {
@@ -265,6 +282,11 @@ func testMerge(t *testing.T, b Backend) {
 	want.Threads[0][0].ConversationID, want.Threads[0][1].ConversationID = c.ID, c.ID
 	want.Attachments[0].ConversationID, want.Mails[0].ConversationID = c.ID, c.ID
 	want.Unread[0].ConversationID = c.ID
+	for _, i := range want.Interactions {
+		moved := w.move(c.ID)
+		moved.InteractionID, moved.MailboxID = i.ID, w.mailbox.ID
+		want.Moves = append(want.Moves, moved)
+	}
 	want.Stats[0].Total, want.Stats[0].Posted, want.Stats[0].EmailChannel = 1, 1, 1
 	keys, err := w.in().BlobKeys(t.Context(), []int64{w.conversation.ID})
 	ok(t, err)
@@ -287,10 +309,12 @@ func testMerge(t *testing.T, b Backend) {
 		same(t, "mails of the "+name+" mailbox", 1, len(refs))
 	}
 	err = w.try(t, func(ctx context.Context, tx helpdesk.Tx) error {
-		return tx.MergeConversation(ctx, w.conversation.ID, c.ID)
+		return tx.MergeConversation(ctx, w.move(c.ID))
 	})
 	fails(t, "merging what is gone", err, fault.NotFound)
-	err = w.try(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.MergeConversation(ctx, c.ID, nobody) })
+	err = w.try(t, func(ctx context.Context, tx helpdesk.Tx) error {
+		return tx.MergeConversation(ctx, w.moveOf(c.ID, nobody))
+	})
 	fails(t, "merging into what is absent", err, fault.NotFound)
 	// what came with the merged one goes with the other, and leaves its tombstone
 	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.DeleteConversations(ctx, []int64{c.ID}) })
@@ -332,13 +356,115 @@ func testMergeMarks(t *testing.T, b Backend) {
 	}
 }
 
+// What is moved is found in the other conversation with all that hangs on it, by both mailboxes; the rest stays.
+func testMove(t *testing.T, b Backend) {
+	w := newWorld(t, b)
+	c := w.target(t)
+	stays := w.newQuestion(w.conversation)
+	loose := w.newMail("2") // of the conversation, but of no interaction
+	loose.ConversationID = w.conversation.ID
+	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error {
+		ok(t, tx.InsertInbound(ctx, []*helpdesk.InboundMail{&loose}))
+		return tx.InsertInteraction(ctx, &stays)
+	})
+	before := w.content(t)
+	move := func(from, into int64, ids ...int64) {
+		w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error {
+			return tx.MoveInteractions(ctx, ids, w.moveOf(from, into))
+		})
+	}
+	move(w.conversation.ID, c.ID, nobody)
+	move(c.ID, w.conversation.ID, w.question.ID)
+	move(w.conversation.ID, c.ID)
+	same(t, "moving nothing", before, w.content(t))
+	move(w.conversation.ID, c.ID, w.answer.ID, w.question.ID, nobody)
+	question, answer, attachment, mail := w.question, w.answer, w.attachment, w.mail
+	question.ConversationID, answer.ConversationID, attachment.ConversationID, mail.ConversationID = c.ID, c.ID, c.ID, c.ID
+	want := before
+	want.Interactions = []helpdesk.Interaction{stays, question, answer}
+	want.Threads = [][]helpdesk.MessageRef{{ref(stays)}, {ref(question), ref(answer)}}
+	want.Attachments, want.Mails = []helpdesk.Attachment{attachment}, []helpdesk.InboundMail{mail, loose}
+	moved := w.move(c.ID)
+	moved.MailboxID = w.mailbox.ID
+	first, second := moved, moved
+	first.InteractionID, second.InteractionID = question.ID, answer.ID
+	want.Moves = append(slices.Clone(want.Moves), first, second)
+	want.Unread = []helpdesk.UnreadCount{{ConversationID: w.conversation.ID, Count: 1}, {ConversationID: c.ID, Count: 1}}
+	same(t, "content", want, w.content(t))
+	keys, err := w.in().BlobKeys(t.Context(), []int64{c.ID})
+	ok(t, err)
+	same(t, "BlobKeys", 2, len(keys))
+	for name, mailbox := range map[string]int64{"old": w.mailbox.ID, "new": w.empty.ID} {
+		refs, err := w.in().Messages(t.Context(), mailbox, []string{question.MessageID})
+		ok(t, err)
+		same(t, "mails of the "+name+" mailbox", []helpdesk.MessageRef{ref(question)}, refs)
+	}
+	move(c.ID, w.conversation.ID, question.ID, answer.ID)
+	back := w.content(t)
+	same(t, "moves", len(want.Moves)+2, len(back.Moves))
+	back.Moves = before.Moves
+	same(t, "moved back", before, back)
+	for _, into := range []int64{nobody, w.conversation.ID} {
+		err := w.try(t, func(ctx context.Context, tx helpdesk.Tx) error {
+			return tx.MoveInteractions(ctx, []int64{question.ID}, w.move(into))
+		})
+		kind := fault.NotFound
+		if into != nobody {
+			kind = fault.Invalid
+		}
+		fails(t, "moving into nothing or itself", err, kind)
+	}
+	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.DeleteInteraction(ctx, question.ID) })
+	moves, err := w.in().Moves(t.Context(), []int64{question.ID, nobody})
+	ok(t, err)
+	same(t, "moves of what is gone", 0, len(moves))
+}
+
+// Moving makes nothing read that was not, and unread no more than it must.
+func testMoveMarks(t *testing.T, b Backend) {
+	w := newWorld(t, b) // w.question and w.answer are the first
+	c := w.target(t)
+	older, more, newer := w.newQuestion(c), w.newQuestion(w.conversation), w.newQuestion(c)
+	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error {
+		for _, i := range []*helpdesk.Interaction{&older, &more, &newer} {
+			ok(t, tx.InsertInteraction(ctx, i))
+		}
+		return nil
+	})
+	const both, first, second, neither, behind = 1 << 41, 1 << 42, 1 << 43, 1 << 44, 1 << 45 // users
+	w.read(t, both, w.conversation.ID, more.ID)
+	w.read(t, both, c.ID, newer.ID)
+	w.read(t, first, w.conversation.ID, more.ID)
+	w.read(t, second, c.ID, newer.ID)
+	w.read(t, behind, w.conversation.ID, w.question.ID)
+	w.read(t, behind, c.ID, newer.ID)
+	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error {
+		return tx.MoveInteractions(ctx, []int64{more.ID}, w.move(c.ID))
+	})
+	// older, more, newer: who has not read the one in between sees it and the next as unread.
+	for user, want := range map[int64]int64{both: 0, first: 3, second: 2, neither: 3, behind: 2} {
+		same(t, "unread", want, w.unread(t, user, c.ID))
+	}
+	for user, want := range map[int64]int64{both: 0, first: 0, second: 1, neither: 1, behind: 0} {
+		same(t, "unread of the rest", want, w.unread(t, user, w.conversation.ID))
+	}
+	// Into a new one the marks come along.
+	fresh := w.target(t)
+	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error {
+		return tx.MoveInteractions(ctx, []int64{more.ID, newer.ID}, w.moveOf(c.ID, fresh.ID))
+	})
+	for user, want := range map[int64]int64{both: 0, first: 2, second: 2, neither: 2, behind: 2} {
+		same(t, "unread of the new one", want, w.unread(t, user, fresh.ID))
+	}
+}
+
 func tagID(t helpdesk.Tag) int64 { return t.ID }
 
 // organise makes a call that puts conversations into order.
 func (g *generator) organise(seen content) operation {
 	old, other := oneOf(g, seen.Tags), oneOf(g, seen.Tags)
 	conversation, into := oneOf(g, seen.Conversations).ID, oneOf(g, seen.Conversations).ID
-	switch g.IntN(14) {
+	switch g.IntN(16) {
 	case 0, 1, 2, 3:
 		tag := helpdesk.Tag{Name: g.text(), Key: fmt.Sprint("t", g.next()), Color: g.text(), CreatedAt: g.time(false), UpdatedAt: g.time(false)}
 		clash := old.ID != other.ID && g.IntN(4) == 0
@@ -364,9 +490,13 @@ func (g *generator) organise(seen content) operation {
 		return operation{method: "SaveReadMark", args: []any{mark}}
 	case 10:
 		return operation{method: "DeleteView", args: []any{g.either("View", oneOf(g, seen.Views).ID)}}
-	case 11:
+	case 11, 14, 15:
 		if conversation != into {
-			return operation{method: "MergeConversation", args: []any{g.either("Conversation", conversation), one64("Conversation", into)}}
+			move := helpdesk.Move{Rule: g.text(), FromID: g.either("Conversation", conversation).n, IntoID: into, UserID: g.pool["User"][0], CreatedAt: g.time(false)}
+			if g.IntN(3) > 0 {
+				return operation{method: "MoveInteractions", args: []any{some(g, "Interaction", seen.Interactions, interactionID), move}}
+			}
+			return operation{method: "MergeConversation", args: []any{move}}
 		}
 		fallthrough
 	default:

@@ -47,7 +47,8 @@ type world struct {
 	tag    helpdesk.Tag
 	view   helpdesk.View
 	shelf  shelf
-	merged int64 // id of what was merged into conversation
+	moves  []helpdesk.Move
+	merged int64 // id of what was merged into conversation, with answer in it for a while
 
 	suppression helpdesk.Suppression
 	portalKey   helpdesk.PortalKey
@@ -213,7 +214,7 @@ func (w *world) newQuestion(c helpdesk.Conversation) helpdesk.Interaction {
 		SeenAt: at(2), PostedAt: at(1), MessageID: strings.ToLower(rand.Text()) + "@" + w.mark, References: []string{"r1@" + w.mark, "r2@" + w.mark},
 		Security:       helpdesk.MailSecurity{Protocol: "openpgp", Encrypted: true, Signature: helpdesk.SignatureValid, Fingerprint: "A1"},
 		Authentication: w.authentication("header"),
-		Threading: helpdesk.Threading{Rule: "references", Matched: "r2@" + w.mark,
+		Threading: helpdesk.Threading{Rule: "references", Matched: "r2@" + w.mark, Token: 1 << 40, References: 3, Known: 2,
 			Refused: []helpdesk.RefusedThread{{ConversationID: c.ID, Reason: "no participant " + w.mark}}},
 		CreatedAt: base, UpdatedAt: at(1)}
 }
@@ -289,6 +290,7 @@ type content struct {
 	Taggings      []helpdesk.Tagging
 	Views         []helpdesk.View
 	Unread        []helpdesk.UnreadCount // of the first member
+	Moves         []helpdesk.Move
 	Invitations   []helpdesk.Invitation
 	Suppressions  []helpdesk.Suppression
 	PortalKeys    []helpdesk.PortalKey
@@ -353,6 +355,8 @@ func readAll(ctx context.Context, r helpdesk.Reader, participant string) (c cont
 	note("Deliveries", e)
 	c.Attachments, e = r.Attachments(ctx, of)
 	note("Attachments", e)
+	c.Moves, e = r.Moves(ctx, of)
+	note("Moves", e)
 	c.Mails, e = r.InboundMails(ctx, helpdesk.InboundFilter{}, all())
 	note("InboundMails", e)
 	c.readMore(ctx, r, note)

@@ -1,0 +1,215 @@
+package helpdesk
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// ThreadingExplanation tells why an interaction is in its conversation. Conversations
+// that the member does not reach are left out everywhere.
+type ThreadingExplanation struct {
+	// Rule is how it came to be where it is: one of the rules of threading, or, when it
+	// was moved, RuleSplit, RuleRethread or RuleMerge; "" when it was written there.
+	Rule           string
+	ConversationID int64
+	Filed          Threading // what the rules of threading found; zero when it came by no mail
+	Moves          []Move    // since then, in order; FromID and IntoID are 0 where they are out of reach
+	AutoSubmitted  bool
+	Authentication MailAuthentication
+	// Words say all of that in English sentences.
+	Words []string
+}
+
+// ExplainThreading tells why an interaction is in its conversation: the rule that
+// matched, the candidates that were refused and why, what was known of its sender,
+// and who has moved it since. It needs interactions.view.
+func (d *Desk) ExplainThreading(ctx context.Context, conversationID, id int64) (ThreadingExplanation, error) {
+	i, err := d.Interaction(ctx, conversationID, id)
+	if err != nil {
+		return ThreadingExplanation{}, err
+	}
+	r, err := d.guard.Read(InteractionsView)
+	if err != nil {
+		return ThreadingExplanation{}, err
+	}
+	moves, err := r.Moves(ctx, []int64{id})
+	if err != nil {
+		return ThreadingExplanation{}, err
+	}
+	out := ThreadingExplanation{
+		Rule: i.Threading.Rule, ConversationID: conversationID, Filed: i.Threading, Moves: d.concealMoves(moves, conversationID),
+		AutoSubmitted: i.AutoSubmitted, Authentication: i.Authentication,
+	}
+	if len(moves) > 0 {
+		out.Rule = moves[len(moves)-1].Rule
+	}
+	out.Words = out.words()
+	return out, nil
+}
+
+// conceal takes out of interactions what tells of conversations that the member does
+// not reach.
+func (d *Desk) conceal(ctx context.Context, r Reader, all []Interaction) error {
+	var ids []int64
+	for _, i := range all {
+		if i.Threading.Token != 0 {
+			ids = append(ids, i.Threading.Token)
+		}
+		for _, refused := range i.Threading.Refused {
+			ids = append(ids, refused.ConversationID)
+		}
+	}
+	if d.scope.Mailboxes == nil || len(ids) == 0 {
+		return nil
+	}
+	found, err := r.ConversationsByID(ctx, sortedSet(ids))
+	if err != nil {
+		return err
+	}
+	reached := map[int64]bool{}
+	for _, c := range found {
+		reached[c.ID] = true
+	}
+	for n := range all {
+		t := &all[n].Threading
+		if !reached[t.Token] {
+			t.Token = 0
+		}
+		t.Refused = slices.DeleteFunc(slices.Clone(t.Refused), func(r RefusedThread) bool { return !reached[r.ConversationID] })
+	}
+	return nil
+}
+
+// concealed is conceal for one interaction that a method returns.
+func (d *Desk) concealed(ctx context.Context, p Permission, i Interaction, err error) (Interaction, error) {
+	if err != nil {
+		return Interaction{}, err
+	}
+	r, err := d.guard.Read(p)
+	if err != nil {
+		return Interaction{}, err
+	}
+	one := []Interaction{i}
+	if err := d.conceal(ctx, r, one); err != nil {
+		return Interaction{}, err
+	}
+	return one[0], nil
+}
+
+// concealMoves is conceal for moves: a conversation is reached whose mailbox is.
+func (d *Desk) concealMoves(moves []Move, conversationID int64) []Move {
+	if d.scope.Mailboxes == nil {
+		return moves
+	}
+	reached := map[int64]bool{conversationID: true}
+	for _, m := range moves {
+		reached[m.FromID] = reached[m.FromID] || slices.Contains(d.scope.Mailboxes, m.MailboxID)
+	}
+	for n := range moves {
+		m := &moves[n]
+		if !reached[m.FromID] {
+			m.FromID, m.MailboxID = 0, 0
+		}
+		if !reached[m.IntoID] {
+			m.IntoID = 0
+		}
+	}
+	return moves
+}
+
+func (e ThreadingExplanation) words() []string {
+	words := e.Filed.words()
+	if e.Filed.Rule != "" {
+		words = append(words, e.Authentication.words())
+	}
+	if e.AutoSubmitted {
+		words = append(words, "A machine wrote it (RFC 3834): nobody waits for an answer, and it reopens nothing.")
+	}
+	for _, m := range e.Moves {
+		words = append(words, m.words())
+	}
+	return words
+}
+
+// words say what the rules found.
+func (t Threading) words() []string {
+	var words []string
+	switch t.Rule {
+	case RuleToken:
+		words = append(words, fmt.Sprintf("It was sent to an address with a genuine reply token%s.", of(t.Token)))
+	case RuleReferences:
+		words = append(words, fmt.Sprintf("It refers to the mail %s of its mailbox, and its sender takes part in the conversation of that.", t.Matched))
+	case RuleNew:
+		words = append(words, "It began a conversation.")
+		if t.Token == 0 {
+			words = append(words, "No address that it was sent to has a genuine reply token.")
+		}
+	default:
+		return []string{"It came by no mail."}
+	}
+	if t.Rule == RuleNew {
+		switch {
+		case t.References == 0:
+			words = append(words, "It refers to no other mail.")
+		default:
+			words = append(words, fmt.Sprintf("Of the %d Message-IDs that it refers to, mails of its mailbox have %d.", t.References, t.Known))
+		}
+	}
+	for _, refused := range t.Refused {
+		words = append(words, fmt.Sprintf("Conversation %d was refused: %s.", refused.ConversationID, refused.Reason))
+	}
+	return words
+}
+
+func of(conversationID int64) string {
+	if conversationID == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" of conversation %d", conversationID)
+}
+
+// words say what is known of where a mail comes from.
+func (a MailAuthentication) words() string {
+	if a.Source == "" {
+		return "Nobody whom we trust has checked where it comes from."
+	}
+	dkim := make([]string, len(a.DKIM))
+	for n, c := range a.DKIM {
+		dkim[n] = c.Result
+	}
+	if len(dkim) == 0 {
+		dkim = []string{AuthNone}
+	}
+	said := "Nothing shows that the domain of From stands behind it"
+	switch {
+	case a.FromAligned:
+		said = "The domain of From stands behind it"
+	case a.Refused():
+		said = "The domain of From disowns it"
+	}
+	return fmt.Sprintf("%s: SPF %s, DKIM %s, DMARC %s.", said, orNone(a.SPF.Result), strings.Join(dkim, " and "), orNone(a.DMARC.Result))
+}
+
+func orNone(result string) string {
+	if result == "" {
+		return AuthNone
+	}
+	return result
+}
+
+// words say who has moved an interaction, and how.
+func (m Move) words() string {
+	how := map[string]string{
+		RuleSplit: "was split off", RuleRethread: "was moved", RuleMerge: "came with all of its conversation",
+	}[m.Rule]
+	where := ""
+	if m.FromID != 0 {
+		where = fmt.Sprintf(" from conversation %d", m.FromID)
+	}
+	if m.IntoID != 0 {
+		where += fmt.Sprintf(" into conversation %d", m.IntoID)
+	}
+	return fmt.Sprintf("It %s%s by user %d on %s.", how, where, m.UserID, m.CreatedAt.Format("2 January 2006 at 15:04 UTC"))
+}

@@ -1,0 +1,183 @@
+package helpdesk
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"time"
+
+	"github.com/helpwright/helpwright/storage"
+)
+
+// Move is what took an interaction out of one conversation and into another.
+type Move struct {
+	InteractionID int64
+	Rule          string // RuleSplit, RuleRethread or RuleMerge
+	FromID        int64  // conversation; it may be gone
+	IntoID        int64  // conversation; it may be gone, or another by now
+	MailboxID     int64  // that FromID was of
+	UserID        int64  // who did it
+	CreatedAt     time.Time
+}
+
+// move is a move that the member makes now.
+func (d *Desk) move(rule string, from, into int64) Move {
+	return Move{Rule: rule, FromID: from, IntoID: into, UserID: d.userID, CreatedAt: d.svc.now()}
+}
+
+// moveBatch is how many interactions are moved by one statement.
+const moveBatch = 500
+
+// moveInteractions puts some interactions of a conversation, in order, into another
+// one, and makes good what a conversation tells of its interactions. Both are locked,
+// and something stays in the first.
+func (d *Desk) moveInteractions(ctx context.Context, tx Tx, rule string, moved []Interaction, from, into Conversation) (Conversation, error) {
+	mailbox, err := tx.Mailbox(ctx, from.MailboxID)
+	if err != nil {
+		return Conversation{}, err
+	}
+	if err := tx.AddParticipants(ctx, into.ID, d.brought(mailbox, moved)); err != nil {
+		return Conversation{}, err
+	}
+	starters, err := firsts(ctx, tx, from.ID, into.ID)
+	if err != nil {
+		return Conversation{}, err
+	}
+	events := make([]storage.Event, 0, len(moved)+4)
+	for batch := range slices.Chunk(moved, moveBatch) {
+		ids := make([]int64, len(batch))
+		for n, i := range batch {
+			ids[n] = i.ID
+			if i.IsStarter {
+				starters = append(starters, i.ID)
+			}
+			e := d.event("interaction.moved", i.ID, into.MailboxID)
+			e.ConversationID = into.ID
+			e.Data, _ = json.Marshal(map[string]int64{"id": i.ID, "from": from.ID}) // a map of integers always encodes
+			events = append(events, e)
+		}
+		if err := tx.MoveInteractions(ctx, ids, d.move(rule, from.ID, into.ID)); err != nil {
+			return Conversation{}, err
+		}
+	}
+	waiting := waits(moved, from.AwaitingSince)
+	oldFrom, oldInto := from, into
+	if from.AwaitingSince, err = d.stillWaits(ctx, tx, from); err != nil {
+		return Conversation{}, err
+	}
+	into.waitSince(waiting, from.Status)
+	for _, c := range []*Conversation{&from, &into} {
+		if err := d.settle(ctx, tx, c, starters); err != nil {
+			return Conversation{}, err
+		}
+	}
+	return into, tx.Emit(ctx, slices.Concat(events, d.updated(oldFrom, from), d.updated(oldInto, into))...)
+}
+
+// waits is when the customers' messages begin that nobody has answered, who wait since
+// a time in their conversation; zero when there are none.
+func waits(all []Interaction, since time.Time) (first time.Time) {
+	for _, i := range all {
+		unanswered := i.Type == TypeCustomer && !i.IsForward && !i.AutoSubmitted && !since.IsZero() && !i.CreatedAt.Before(since)
+		if unanswered && (first.IsZero() || i.CreatedAt.Before(first)) {
+			first = i.CreatedAt
+		}
+	}
+	return first
+}
+
+// stillWaits is since when a customer waits in a conversation that was left by some
+// interactions.
+func (d *Desk) stillWaits(ctx context.Context, tx Tx, c Conversation) (time.Time, error) {
+	if c.AwaitingSince.IsZero() {
+		return time.Time{}, nil
+	}
+	last, err := tx.Interactions(ctx, c.ID, storage.Seek{Desc: true, Limit: 100})
+	return waits(last, c.AwaitingSince), err
+}
+
+// waitSince takes over that a customer waits, who waited in a conversation of some
+// status.
+func (c *Conversation) waitSince(since time.Time, status Status) {
+	if since.IsZero() {
+		return
+	}
+	if c.AwaitingSince.IsZero() || since.Before(c.AwaitingSince) {
+		c.AwaitingSince = since
+	}
+	if status == StatusPosted && (c.Status == StatusClosed || c.Status == StatusPending) {
+		c.Status = StatusPosted
+	}
+}
+
+// settle makes anew what a conversation tells of its interactions, and writes it.
+func (d *Desk) settle(ctx context.Context, tx Tx, c *Conversation, starters []int64) error {
+	if err := oneStarter(ctx, tx, c.ID, starters); err != nil {
+		return err
+	}
+	if err := d.refreshPreview(ctx, tx, c); err != nil {
+		return err
+	}
+	c.UpdatedAt = d.svc.now()
+	if err := tx.UpdateConversation(ctx, c); err != nil {
+		return err
+	}
+	return reindex(ctx, tx, *c)
+}
+
+// firsts are the first interactions of conversations.
+func firsts(ctx context.Context, tx Tx, conversationIDs ...int64) ([]int64, error) {
+	var ids []int64
+	for _, id := range conversationIDs {
+		first, err := tx.Interactions(ctx, id, storage.Seek{Limit: 1})
+		if err != nil {
+			return nil, err
+		}
+		if len(first) > 0 {
+			ids = append(ids, first[0].ID)
+		}
+	}
+	return ids, nil
+}
+
+// oneStarter leaves the oldest of the starters of a conversation what it is, or makes
+// its first interaction one. Starters are among those given.
+func oneStarter(ctx context.Context, tx Tx, conversationID int64, among []int64) error {
+	first, err := firsts(ctx, tx, conversationID)
+	if err != nil || len(first) == 0 {
+		return err
+	}
+	found, err := tx.InteractionsByID(ctx, sortedSet(append(first, among...)))
+	if err != nil {
+		return err
+	}
+	found = slices.DeleteFunc(found, func(i Interaction) bool { return i.ConversationID != conversationID })
+	slices.SortFunc(found, func(a, b Interaction) int { return int(a.ID - b.ID) })
+	starter := max(0, slices.IndexFunc(found, func(i Interaction) bool { return i.IsStarter }))
+	for n, i := range found {
+		if is := n == starter && i.Type != TypeNote; i.IsStarter != is {
+			i.IsStarter = is
+			if err := tx.UpdateInteraction(ctx, &i); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// brought are the addresses that interactions bring into a conversation.
+func (d *Desk) brought(mailbox Mailbox, all []Interaction) []string {
+	var keys []string
+	for _, i := range all {
+		switch {
+		case i.Type == TypeCustomer:
+			keys = append(keys, d.svc.bringsIn(d.scope.AccountID, mailbox, i.CustomerEmail, slices.Concat(i.To, i.Cc), i.IsForward)...)
+		case i.Type == TypeUser && i.Status == StatusPosted:
+			for _, address := range slices.Concat(i.To, i.Cc, i.Bcc) {
+				keys = append(keys, EmailKey(address))
+			}
+		}
+	}
+	slices.Sort(keys)
+	return slices.Compact(keys)
+}

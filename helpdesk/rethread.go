@@ -1,0 +1,182 @@
+package helpdesk
+
+import (
+	"context"
+	"slices"
+
+	"github.com/helpwright/helpwright/storage"
+	"github.com/helpwright/helpwright/storage/fault"
+)
+
+// MoveInteraction moves one interaction with its attachments, deliveries and ledger
+// row into another conversation of the account, and returns it. Answers to it come
+// there from then on. A customer who waits with it waits there, and reopens the
+// conversation if it is closed or pending. It needs conversations.update.
+//
+// When nothing is left in the old conversation it is merged into the other one: it is
+// gone, and its tags and participants move, too.
+func (d *Desk) MoveInteraction(ctx context.Context, conversationID, id, into int64) (Interaction, error) {
+	begin, err := d.guard.Write(ConversationsUpdate)
+	if err != nil {
+		return Interaction{}, err
+	}
+	var problems fault.Collector
+	if problems.Check(into != 0, "conversation", "is required") {
+		problems.Check(into != conversationID, "conversation", "must be another conversation")
+	}
+	if err := problems.Err(); err != nil {
+		return Interaction{}, err
+	}
+	var i Interaction
+	err = begin(ctx, func(ctx context.Context, tx Tx) error {
+		for _, one := range []int64{conversationID, into} { // which of them is not there, is said of it alone
+			if _, err := tx.Conversation(ctx, one); err != nil {
+				return err
+			}
+		}
+		both, err := lockAll(ctx, tx, []int64{conversationID, into})
+		if err != nil {
+			return err
+		}
+		from, target := both[0], both[1]
+		if from.ID != conversationID {
+			from, target = target, from
+		}
+		i, err = tx.Interaction(ctx, id)
+		if i, err = inConversation(i, conversationID, err); err != nil {
+			return err
+		}
+		i, err = d.moveOne(ctx, tx, i, from, target)
+		return err
+	})
+	return d.concealed(ctx, ConversationsUpdate, i, err)
+}
+
+// moveOne moves an interaction between two conversations that are locked.
+func (d *Desk) moveOne(ctx context.Context, tx Tx, i Interaction, from, into Conversation) (Interaction, error) {
+	alone, err := isAlone(ctx, tx, i)
+	if err != nil {
+		return Interaction{}, err
+	}
+	if alone {
+		_, err = d.mergeConversation(ctx, tx, RuleRethread, from.ID, into.ID)
+	} else {
+		_, err = d.moveInteractions(ctx, tx, RuleRethread, []Interaction{i}, from, into)
+	}
+	if err != nil {
+		return Interaction{}, err
+	}
+	return tx.Interaction(ctx, i.ID)
+}
+
+// isAlone reports whether there is nothing else in an interaction's conversation.
+func isAlone(ctx context.Context, tx Tx, i Interaction) (bool, error) {
+	two, err := tx.Interactions(ctx, i.ConversationID, storage.Seek{Limit: 2})
+	return len(two) == 1, err
+}
+
+// Rethread applies the rules of threading once more to a customer's mail, as if it
+// had come now, and moves it to where they put it: after what it answers was filed,
+// or its sender came to take part. A mail that they find no conversation for becomes
+// a new one, unless its conversation began with it: then it stays. It returns the
+// interaction. It needs conversations.update, and conversations.create for a new
+// conversation. What came by no mail is a Conflict fault.
+//
+// Conversations that the member does not reach are no candidates. Of a mail that was
+// filed before reply tokens were noted, only those in To and Cc count.
+func (d *Desk) Rethread(ctx context.Context, conversationID, id int64) (Interaction, error) {
+	r, err := d.guard.Read(ConversationsUpdate)
+	if err != nil {
+		return Interaction{}, err
+	}
+	begin, err := d.guard.Write(ConversationsUpdate)
+	if err != nil {
+		return Interaction{}, err
+	}
+	i, err := r.Interaction(ctx, id)
+	if i, err = inConversation(i, conversationID, err); err != nil {
+		return Interaction{}, err
+	}
+	if i.Type != TypeCustomer || i.Threading.Rule == "" {
+		return Interaction{}, fault.New(fault.Conflict, "The interaction came by no mail: there is nothing to apply rules to.")
+	}
+	user, err := d.svc.Intake().findMember(ctx, i.CustomerEmail)
+	if err != nil {
+		return Interaction{}, err
+	}
+	err = begin(ctx, func(ctx context.Context, tx Tx) error {
+		from, err := tx.ConversationForUpdate(ctx, conversationID)
+		if err != nil {
+			return err
+		}
+		i, err = tx.Interaction(ctx, id)
+		if i, err = inConversation(i, conversationID, err); err != nil {
+			return err
+		}
+		i, err = d.rethread(ctx, tx, i, from, user)
+		return err
+	})
+	return d.concealed(ctx, ConversationsUpdate, i, err)
+}
+
+func (d *Desk) rethread(ctx context.Context, tx Tx, i Interaction, from Conversation, user int64) (Interaction, error) {
+	moves, err := tx.Moves(ctx, []int64{i.ID})
+	if err != nil {
+		return Interaction{}, err
+	}
+	mailbox, err := received(ctx, tx, moves, from)
+	if err != nil {
+		return Interaction{}, err
+	}
+	f := filing{
+		svc: d.svc, accountID: d.scope.AccountID, now: d.svc.now(), user: user, auth: i.Authentication,
+		interactionID: i.ID, token: i.Threading.Token,
+		mail: IncomingMail{
+			MessageID: i.MessageID, References: i.References, From: Address{Email: i.CustomerEmail}, To: asAddresses(i.To), Cc: asAddresses(i.Cc),
+		},
+	}
+	match, err := f.thread(ctx, tx, mailbox)
+	if err != nil || match.conversation.ID == from.ID {
+		return i, err
+	}
+	if match.conversation.ID == 0 {
+		began := i.Threading.Rule == RuleNew && len(moves) == 0
+		if first, err := firsts(ctx, tx, from.ID); err != nil || began || slices.Contains(first, i.ID) {
+			return i, err
+		}
+		if _, err := d.guard.Write(ConversationsCreate); err != nil {
+			return Interaction{}, err
+		}
+	}
+	i.Threading, i.IsForward = match.why, match.answersForward
+	if err := tx.UpdateInteraction(ctx, &i); err != nil {
+		return Interaction{}, err
+	}
+	if match.conversation.ID != 0 {
+		return d.moveOne(ctx, tx, i, from, match.conversation)
+	}
+	if _, err := d.split(ctx, tx, RuleRethread, from, []Interaction{i}, ""); err != nil {
+		return Interaction{}, err
+	}
+	return tx.Interaction(ctx, i.ID)
+}
+
+// received is the mailbox that a mail came into, which has moved since, if it is still
+// there and the member reaches it, and else that of its conversation.
+func received(ctx context.Context, tx Tx, moves []Move, c Conversation) (Mailbox, error) {
+	if len(moves) > 0 {
+		first, err := tx.Mailbox(ctx, moves[0].MailboxID)
+		if !fault.Is(err, fault.NotFound) {
+			return first, err
+		}
+	}
+	return tx.Mailbox(ctx, c.MailboxID)
+}
+
+func asAddresses(emails []string) []Address {
+	out := make([]Address, len(emails))
+	for i, email := range emails {
+		out[i].Email = email
+	}
+	return out
+}
