@@ -178,7 +178,8 @@ func (d *Desk) create(ctx context.Context, tx Tx, in ConversationInput, address,
 		return Conversation{}, err
 	}
 	now := d.svc.now()
-	customer, created, err := findCustomer(ctx, tx, address, name, now)
+	var index indexing
+	customer, created, err := findCustomer(ctx, tx, address, name, now, &index)
 	if err != nil {
 		return Conversation{}, err
 	}
@@ -213,7 +214,11 @@ func (d *Desk) create(ctx context.Context, tx Tx, in ConversationInput, address,
 		}
 	}
 	c.Status = in.Status // what was said reopens nothing that begins with it
-	if err := indexNew(ctx, tx, c, said...); err != nil {
+	index.begin(c.ID)
+	if err := index.add(ctx, tx, c, said...); err != nil {
+		return Conversation{}, err
+	}
+	if err := index.write(ctx, tx); err != nil {
 		return Conversation{}, err
 	}
 	if len(prepared) == 0 {

@@ -364,8 +364,9 @@ func (d *Desk) DeleteCustomer(ctx context.Context, id int64, force bool) error {
 }
 
 // findCustomer returns the customer with an address, made from the address and a
-// name when there is none. The caller retries on UniqueCustomerEmail.
-func findCustomer(ctx context.Context, tx Tx, address, name string, now time.Time) (Customer, bool, error) {
+// name, and put into index, when there is none. The caller retries on
+// UniqueCustomerEmail.
+func findCustomer(ctx context.Context, tx Tx, address, name string, now time.Time, index *indexing) (Customer, bool, error) {
 	key := EmailKey(address)
 	c, err := tx.CustomerByEmail(ctx, key)
 	if !fault.Is(err, fault.NotFound) {
@@ -379,5 +380,6 @@ func findCustomer(ctx context.Context, tx Tx, address, name string, now time.Tim
 	if err = tx.InsertCustomer(ctx, &c); err != nil {
 		return c, true, err
 	}
-	return c, true, indexCustomer(ctx, tx, c)
+	index.customers = append(index.customers, c)
+	return c, true, nil
 }

@@ -102,14 +102,14 @@ func (in *Intake) FileAll(ctx context.Context, accountID int64, mails []Received
 	rows := make([]InboundMail, len(all))
 	err = retryUnique(func() error {
 		return begin(ctx, func(ctx context.Context, tx Tx) error {
-			mailboxes := map[int64]Mailbox{}
+			shared := &filingTogether{mailboxes: map[int64]Mailbox{}}
 			for i, f := range all {
 				var err error
-				if rows[i], err = f.file(ctx, tx, mailboxes); err != nil {
+				if rows[i], err = f.file(ctx, tx, shared); err != nil {
 					return err
 				}
 			}
-			return nil
+			return shared.index.write(ctx, tx)
 		})
 	}, UniqueCustomerEmail, UniqueIdentity)
 	return rows, err
@@ -214,19 +214,24 @@ func (f *filing) putFiles(ctx context.Context) error {
 	return nil
 }
 
-// file files the mail; mailboxes are those that the transaction has read.
-func (f *filing) file(ctx context.Context, tx Tx, mailboxes map[int64]Mailbox) (InboundMail, error) {
+// filingTogether is what the mails of a transaction share.
+type filingTogether struct {
+	mailboxes map[int64]Mailbox // that were read
+	index     indexing
+}
+
+func (f *filing) file(ctx context.Context, tx Tx, shared *filingTogether) (InboundMail, error) {
 	row, err := tx.InboundForUpdate(ctx, f.ledgerID)
 	if err != nil || row.State != InboundReceived {
 		return row, err
 	}
 	row.MessageID, f.auth = f.mail.MessageID, f.authentication(row)
-	mailbox, known := mailboxes[row.MailboxID]
+	mailbox, known := shared.mailboxes[row.MailboxID]
 	if !known {
 		if mailbox, err = tx.Mailbox(ctx, row.MailboxID); err != nil {
 			return row, err
 		}
-		mailboxes[row.MailboxID] = mailbox
+		shared.mailboxes[row.MailboxID] = mailbox
 	}
 	double, err := f.doubled(ctx, tx, row)
 	if err != nil {
@@ -245,7 +250,7 @@ func (f *filing) file(ctx context.Context, tx Tx, mailboxes map[int64]Mailbox) (
 	if taken, err := f.bounce(ctx, tx, &row, mailbox); taken || err != nil {
 		return row, err
 	}
-	return f.insert(ctx, tx, row, mailbox)
+	return f.insert(ctx, tx, row, mailbox, &shared.index)
 }
 
 // drop ends the way of a mail that is not filed and removes its parts; the raw mail
@@ -300,9 +305,9 @@ func (f *filing) ownMessage(ctx context.Context, tx Tx, mailbox Mailbox) (bool, 
 	return slices.ContainsFunc(known, ours), err
 }
 
-// insert puts the mail into its conversation.
-func (f *filing) insert(ctx context.Context, tx Tx, row InboundMail, mailbox Mailbox) (InboundMail, error) {
-	customer, created, err := findCustomer(ctx, tx, f.mail.From.Email, f.mail.From.Name, f.now)
+// insert puts the mail into its conversation, and what it is found by into index.
+func (f *filing) insert(ctx context.Context, tx Tx, row InboundMail, mailbox Mailbox, index *indexing) (InboundMail, error) {
+	customer, created, err := findCustomer(ctx, tx, f.mail.From.Email, f.mail.From.Name, f.now, index)
 	if err != nil {
 		return row, err
 	}
@@ -345,11 +350,10 @@ func (f *filing) insert(ctx context.Context, tx Tx, row InboundMail, mailbox Mai
 	if err := tx.InsertInteraction(ctx, &i); err != nil {
 		return row, err
 	}
-	index := indexMore
 	if isNew {
-		index = indexNew
+		index.begin(c.ID)
 	}
-	if err := index(ctx, tx, c, i); err != nil {
+	if err := index.add(ctx, tx, c, i); err != nil {
 		return row, err
 	}
 	if err := f.attach(ctx, tx, i); err != nil {

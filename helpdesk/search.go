@@ -2,6 +2,7 @@ package helpdesk
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"strings"
 
@@ -52,32 +53,77 @@ func digit(r rune) rune {
 	return r
 }
 
-// indexNew makes a new conversation findable.
-func indexNew(ctx context.Context, tx Tx, c Conversation, said ...Interaction) error {
-	terms := newTermSet(nil)
-	terms.add(c.Subject)
-	for _, i := range said {
-		terms.addInteraction(i)
-	}
-	return tx.SetSearchTerms(ctx, c.ID, terms.sorted())
-}
-
 // indexMore adds an interaction to what a conversation is found by. The caller has
 // locked the conversation.
 func indexMore(ctx context.Context, tx Tx, c Conversation, said ...Interaction) error {
-	known, err := tx.SearchTerms(ctx, c.ID)
-	if err != nil {
+	var index indexing
+	if err := index.add(ctx, tx, c, said...); err != nil {
 		return err
 	}
-	terms := newTermSet(known)
+	return index.write(ctx, tx)
+}
+
+// indexing collects what a transaction makes findable, to be written once and in one
+// go: a write of the index between others is dear. The zero value is empty.
+type indexing struct {
+	customers     []Customer
+	conversations map[int64]*indexed
+}
+
+// indexed are the terms of a conversation.
+type indexed struct {
+	*termSet
+	written int // of them are in the store
+}
+
+// begin notes a conversation that is new.
+func (x *indexing) begin(conversationID int64) {
+	x.set(conversationID, &indexed{termSet: newTermSet(nil)})
+}
+
+func (x *indexing) set(conversationID int64, terms *indexed) {
+	if x.conversations == nil {
+		x.conversations = map[int64]*indexed{}
+	}
+	x.conversations[conversationID] = terms
+}
+
+// add adds interactions to what a conversation is found by. The caller has locked it.
+func (x *indexing) add(ctx context.Context, tx Tx, c Conversation, said ...Interaction) error {
+	terms := x.conversations[c.ID]
+	if terms == nil {
+		known, err := tx.SearchTerms(ctx, c.ID)
+		if err != nil {
+			return err
+		}
+		terms = &indexed{newTermSet(known), len(known)}
+		x.set(c.ID, terms)
+	}
 	terms.add(c.Subject)
 	for _, i := range said {
 		terms.addInteraction(i)
 	}
-	if len(terms.seen) == len(known) && len(known) > 0 {
-		return nil
+	return nil
+}
+
+// write writes what was collected: the customers first, whose terms the
+// conversations take over.
+func (x *indexing) write(ctx context.Context, tx Tx) error {
+	for _, c := range x.customers {
+		if err := indexCustomer(ctx, tx, c); err != nil {
+			return err
+		}
 	}
-	return tx.SetSearchTerms(ctx, c.ID, terms.sorted())
+	for _, id := range slices.Sorted(maps.Keys(x.conversations)) {
+		terms := x.conversations[id]
+		if len(terms.seen) == terms.written && terms.written > 0 {
+			continue
+		}
+		if err := tx.SetSearchTerms(ctx, id, terms.sorted()); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // reindex makes anew what a conversation is found by, after something in it was

@@ -66,6 +66,9 @@ func FuzzCompose(f *testing.F) {
 			}
 		}
 		shown, file := oneLine(name), cleanFilename(filename)
+		if n := len(shown); n >= 2 && shown[0] == shown[n-1] && strings.Contains(`"'`, shown[:1]) {
+			shown = strings.TrimSpace(shown[1 : n-1]) // a name in quotes is read as that without
+		}
 		if file == "" {
 			file = "attachment"
 		}

@@ -125,18 +125,23 @@ func (w writer) SetSearchTerms(ctx context.Context, conversationID int64, terms 
 	if w.scope.Mailboxes != nil {
 		within = bun.SafeQuery("AND c.mailbox_id IN (?)", bun.List(w.scope.Mailboxes))
 	}
-	q := w.raw(`INSERT OR REPLACE INTO hw_conversation_search (rowid, account, customer, own)
-		SELECT c.id, ?, COALESCE((SELECT s.terms FROM hw_customer_search AS s WHERE s.rowid = c.customer_id), ''), ?
-		FROM hw_conversations AS c WHERE c.account_id = ? AND c.id = ? ?`,
-		w.accountTerm(), strings.Join(terms, " "), w.scope.AccountID, conversationID, within)
-	if w.store.postgres {
-		q = w.raw(`INSERT INTO hw_conversation_search (account_id, conversation_id, customer, own)
-			SELECT c.account_id, c.id, COALESCE((SELECT s.terms FROM hw_customer_search AS s
-				WHERE s.account_id = c.account_id AND s.customer_id = c.customer_id FOR SHARE), ''), array_to_tsvector(?::text[])
-			FROM hw_conversations AS c WHERE c.account_id = ? AND c.id = ? ?
-			ON CONFLICT (account_id, conversation_id) DO UPDATE SET customer = excluded.customer, own = excluded.own`,
-			pgdialect.Array(termsOf(terms)), w.scope.AccountID, conversationID, within)
+	if !w.store.postgres {
+		var customer string
+		err := w.raw(`SELECT COALESCE((SELECT s.terms FROM hw_customer_search AS s WHERE s.rowid = c.customer_id), '')
+			FROM hw_conversations AS c WHERE c.account_id = ? AND c.id = ? ?`, w.scope.AccountID, conversationID, within).Scan(ctx, &customer)
+		if err != nil {
+			return failure(ctx, err, "conversation", conversationID)
+		}
+		_, err = w.raw("INSERT OR REPLACE INTO hw_conversation_search (rowid, account, customer, own) VALUES (?, ?, ?, ?)",
+			conversationID, w.accountTerm(), customer, strings.Join(terms, " ")).Exec(ctx)
+		return failure(ctx, err, "conversation", conversationID)
 	}
+	q := w.raw(`INSERT INTO hw_conversation_search (account_id, conversation_id, customer, own)
+		SELECT c.account_id, c.id, COALESCE((SELECT s.terms FROM hw_customer_search AS s
+			WHERE s.account_id = c.account_id AND s.customer_id = c.customer_id FOR SHARE), ''), array_to_tsvector(?::text[])
+		FROM hw_conversations AS c WHERE c.account_id = ? AND c.id = ? ?
+		ON CONFLICT (account_id, conversation_id) DO UPDATE SET customer = excluded.customer, own = excluded.own`,
+		pgdialect.Array(termsOf(terms)), w.scope.AccountID, conversationID, within)
 	res, err := q.Exec(ctx)
 	return changed(ctx, res, err, "conversation", conversationID)
 }
@@ -149,25 +154,39 @@ func (w writer) SetCustomerTerms(ctx context.Context, customerID int64, terms []
 	if err := checkText(terms); err != nil {
 		return err
 	}
-	account, text := w.scope.AccountID, strings.Join(terms, " ")
-	set := w.raw(`INSERT OR REPLACE INTO hw_customer_search (rowid, account, terms)
-		SELECT c.id, ?, ? FROM hw_customers AS c WHERE c.account_id = ? AND c.id = ?`, w.accountTerm(), text, account, customerID)
-	conversations := w.raw(`UPDATE hw_conversation_search SET customer = ? WHERE rowid IN
-		(SELECT c.id FROM hw_conversations AS c WHERE c.account_id = ? AND c.customer_id = ?)`, text, account, customerID)
-	if w.store.postgres {
-		array := pgdialect.Array(termsOf(terms))
-		set = w.raw(`INSERT INTO hw_customer_search (account_id, customer_id, terms)
-			SELECT c.account_id, c.id, array_to_tsvector(?::text[]) FROM hw_customers AS c WHERE c.account_id = ? AND c.id = ?
-			ON CONFLICT (account_id, customer_id) DO UPDATE SET terms = excluded.terms`, array, account, customerID)
-		conversations = w.raw(`UPDATE hw_conversation_search AS s SET customer = array_to_tsvector(?::text[])
-			FROM hw_conversations AS c WHERE c.account_id = ? AND c.customer_id = ?
-			AND s.account_id = c.account_id AND s.conversation_id = c.id`, array, account, customerID)
+	account := w.scope.AccountID
+	if !w.store.postgres {
+		return w.setCustomerTerms(ctx, customerID, strings.Join(terms, " "))
 	}
-	res, err := set.Exec(ctx)
+	array := pgdialect.Array(termsOf(terms))
+	res, err := w.raw(`INSERT INTO hw_customer_search (account_id, customer_id, terms)
+		SELECT c.account_id, c.id, array_to_tsvector(?::text[]) FROM hw_customers AS c WHERE c.account_id = ? AND c.id = ?
+		ON CONFLICT (account_id, customer_id) DO UPDATE SET terms = excluded.terms`, array, account, customerID).Exec(ctx)
 	if err := changed(ctx, res, err, "customer", customerID); err != nil {
 		return err
 	}
-	_, err = conversations.Exec(ctx)
+	_, err = w.raw(`UPDATE hw_conversation_search AS s SET customer = array_to_tsvector(?::text[])
+		FROM hw_conversations AS c WHERE c.account_id = ? AND c.customer_id = ?
+		AND s.account_id = c.account_id AND s.conversation_id = c.id`, array, account, customerID).Exec(ctx)
+	return failure(ctx, err, "customer", customerID)
+}
+
+// setCustomerTerms is SetCustomerTerms on SQLite. A statement that may change several rows, or that selects what it
+// writes, has FTS5 write out all that it holds in memory; most customers are new and have no conversations yet.
+func (w writer) setCustomerTerms(ctx context.Context, customerID int64, terms string) error {
+	var conversations bool
+	err := w.raw(`SELECT EXISTS (SELECT 1 FROM hw_conversations AS v WHERE v.account_id = c.account_id AND v.customer_id = c.id)
+		FROM hw_customers AS c WHERE c.account_id = ? AND c.id = ?`, w.scope.AccountID, customerID).Scan(ctx, &conversations)
+	if err != nil {
+		return failure(ctx, err, "customer", customerID)
+	}
+	_, err = w.raw("INSERT OR REPLACE INTO hw_customer_search (rowid, account, terms) VALUES (?, ?, ?)",
+		customerID, w.accountTerm(), terms).Exec(ctx)
+	if err != nil || !conversations {
+		return failure(ctx, err, "customer", customerID)
+	}
+	_, err = w.raw(`UPDATE hw_conversation_search SET customer = ? WHERE rowid IN
+		(SELECT c.id FROM hw_conversations AS c WHERE c.account_id = ? AND c.customer_id = ?)`, terms, w.scope.AccountID, customerID).Exec(ctx)
 	return failure(ctx, err, "customer", customerID)
 }
 
