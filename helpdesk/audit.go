@@ -11,18 +11,9 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// AuditEntry is one line of an account's audit log: who did what to what, and where
-// from. It is written in the transaction that it is about.
-type AuditEntry struct {
-	ID        int64
-	Action    string    // type of the event, such as "membership.updated", or of what users do to themselves, "user.logged_in"
-	Subject   int64     // id of the resource, whose noun Action begins with
-	MailboxID int64     // whose members may see it; 0: all who may see the log
-	UserID    int64     // who did it; 0: the operator of the program
-	TokenID   int64     // access token or session that it was done with; 0: none
-	Address   string    // that it was done from; "" when not known, see [Service.From]
-	CreatedAt time.Time // of the transaction
-}
+// AuditEntry is one line of an account's audit log, see [storage.AuditEntry] and
+// [Service.From].
+type AuditEntry = storage.AuditEntry
 
 // What users do to themselves. It is in the log of each account they are members of.
 const (
@@ -63,19 +54,7 @@ type auditing struct {
 }
 
 func (t auditing) Emit(ctx context.Context, events ...storage.Event) error {
-	var entries []AuditEntry
-	for _, e := range events {
-		if audited(e.Type) {
-			entries = append(entries, t.svc.entry(e.Type, e.Subject, e.ActorID, t.token, e.Time))
-			entries[len(entries)-1].MailboxID = e.MailboxID
-		}
-	}
-	if len(entries) > 0 {
-		if err := t.InsertAudit(ctx, entries); err != nil {
-			return err
-		}
-	}
-	return t.Tx.Emit(ctx, events...)
+	return storage.EmitAudited(ctx, t.Tx, audited, t.token, t.svc.address, events)
 }
 
 // auditingSystem is auditing above accounts.

@@ -140,8 +140,8 @@ func firsts(ctx context.Context, tx Tx, conversationIDs ...int64) ([]int64, erro
 	return ids, nil
 }
 
-// oneStarter leaves the oldest of the starters of a conversation what it is, or makes
-// its first interaction one. Starters are among those given.
+// oneStarter makes the first interaction of a conversation its starter, unless it is a
+// note, and no other: those that have been one are among those given.
 func oneStarter(ctx context.Context, tx Tx, conversationID int64, among []int64) error {
 	first, err := firsts(ctx, tx, conversationID)
 	if err != nil || len(first) == 0 {
@@ -151,15 +151,14 @@ func oneStarter(ctx context.Context, tx Tx, conversationID int64, among []int64)
 	if err != nil {
 		return err
 	}
-	found = slices.DeleteFunc(found, func(i Interaction) bool { return i.ConversationID != conversationID })
-	slices.SortFunc(found, func(a, b Interaction) int { return int(a.ID - b.ID) })
-	starter := max(0, slices.IndexFunc(found, func(i Interaction) bool { return i.IsStarter }))
-	for n, i := range found {
-		if is := n == starter && i.Type != TypeNote; i.IsStarter != is {
-			i.IsStarter = is
-			if err := tx.UpdateInteraction(ctx, &i); err != nil {
-				return err
-			}
+	for _, i := range found {
+		is := i.ID == first[0] && i.Type != TypeNote
+		if i.ConversationID != conversationID || i.IsStarter == is {
+			continue
+		}
+		i.IsStarter = is
+		if err := tx.UpdateInteraction(ctx, &i); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -241,10 +241,7 @@ func TestMoveThereAndBack(t *testing.T) {
 		b.clock.Add(time.Minute)
 		moved := must(b.desk.MoveInteraction(b.ctx, id, i.ID, target))(t)
 		want := i
-		want.ConversationID = target
-		if i.IsStarter { // it is older than what started the other
-			want.IsStarter = true
-		}
+		want.ConversationID, want.IsStarter = target, true // it is older than what is there
 		if diff := cmp.Diff(want, moved); diff != "" {
 			t.Errorf("moved: %s", diff)
 		}

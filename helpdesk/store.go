@@ -217,7 +217,7 @@ type Tx interface {
 	SuppressionWriter
 	SeenWriter
 	PortalKeyWriter
-	AuditWriter
+	storage.AuditWriter
 	WebhookWriter
 	WebhookQueue
 }
@@ -593,12 +593,6 @@ type AuditReader interface {
 	// AuditLog lists by CreatedAt; the key of a position is its microseconds since
 	// 1970. What is about a mailbox outside the scope is left out.
 	AuditLog(ctx context.Context, filter AuditFilter, seek storage.Seek) ([]AuditEntry, error)
-}
-
-// AuditWriter writes the audit log. Nothing of it is ever changed.
-type AuditWriter interface {
-	// InsertAudit stores entries and sets their ids. What they name is not looked up.
-	InsertAudit(ctx context.Context, entries []AuditEntry) error
 }
 
 // WebhookDirectory finds the accounts whose webhooks need something.

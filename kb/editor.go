@@ -38,7 +38,7 @@ func (s *Service) Editor(ctx context.Context, c Caller, siteID int64) (*Editor, 
 	}
 	scope := Scope{AccountID: site.AccountID, SiteID: site.ID}
 	return &Editor{
-		svc: s, guard: s.scoped(scope, m.allows()), site: site, userID: c.UserID(), mailboxes: slices.Clone(m.Mailboxes),
+		svc: s, guard: s.scoped(scope, c.TokenID(), m.allows()), site: site, userID: c.UserID(), mailboxes: slices.Clone(m.Mailboxes),
 	}, nil
 }
 
@@ -50,7 +50,7 @@ func (s *Service) Operator(ctx context.Context, siteID int64) (*Editor, error) {
 		return nil, err
 	}
 	scope := Scope{AccountID: site.AccountID, SiteID: site.ID}
-	return &Editor{svc: s, guard: s.scoped(scope, func(Permission) bool { return true }), site: site}, nil
+	return &Editor{svc: s, guard: s.scoped(scope, 0, func(Permission) bool { return true }), site: site}, nil
 }
 
 // SiteID is the site that the editor is open for.

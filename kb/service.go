@@ -72,9 +72,10 @@ type Config struct {
 // Service is the knowledge base. It is safe for concurrent use. All it keeps are
 // views that are not counted yet, see [Service.Run].
 type Service struct {
-	cfg   Config
-	base  *url.URL
-	views *views
+	cfg     Config
+	base    *url.URL
+	views   *views
+	address string // that requests come from, see From
 }
 
 // New makes a service. It starts nothing and touches no data. What is missing or
@@ -164,10 +165,11 @@ func (m Membership) allows() func(Permission) bool {
 	return func(p Permission) bool { return held[p] }
 }
 
-// scoped returns a guard over one scope of the store.
-func (s *Service) scoped(scope Scope, allows func(Permission) bool) editorGuard {
+// scoped returns a guard over one scope of the store for who came with a token: what
+// they delete is audited.
+func (s *Service) scoped(scope Scope, tokenID int64, allows func(Permission) bool) editorGuard {
 	begin := func(ctx context.Context, fn func(ctx context.Context, tx Tx) error) error {
-		return s.cfg.Store.InTx(ctx, scope, fn)
+		return s.cfg.Store.InTx(ctx, scope, func(ctx context.Context, tx Tx) error { return fn(ctx, auditing{tx, s, tokenID}) })
 	}
 	return guard.New(allows, s.cfg.Store.Within(scope), begin)
 }

@@ -25,7 +25,7 @@ func (s *Service) Sites(c Caller) (*Sites, error) {
 		if err != nil {
 			return editorGuard{}, Membership{}, err
 		}
-		return s.scoped(Scope{AccountID: accountID}, m.allows()), m, nil
+		return s.scoped(Scope{AccountID: accountID}, c.TokenID(), m.allows()), m, nil
 	}
 	return &Sites{svc: s, userID: c.UserID(), open: open}, nil
 }

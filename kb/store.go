@@ -117,6 +117,7 @@ type SiteReader interface {
 type Tx interface {
 	Reader
 	storage.Outbox
+	storage.AuditWriter
 	SiteWriter
 	FileWriter
 	ThemeWriter

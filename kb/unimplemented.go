@@ -48,6 +48,11 @@ func (UnimplementedTx) Enqueue(context.Context, ...storage.Job) error { return e
 // Emit implements [Tx].
 func (UnimplementedTx) Emit(context.Context, ...storage.Event) error { return errUnimplemented() }
 
+// InsertAudit implements [Tx].
+func (UnimplementedTx) InsertAudit(context.Context, []storage.AuditEntry) error {
+	return errUnimplemented()
+}
+
 // Site implements [Reader].
 func (UnimplementedTx) Site(context.Context, int64) (Site, error) { return Site{}, errUnimplemented() }
 

@@ -74,7 +74,7 @@ func (a *api) visiting(ctx context.Context, r *Request) (visiting, error) {
 	if err != nil {
 		return visiting{}, err
 	}
-	svc, err := a.knowledge()
+	svc, err := a.knowledge(r)
 	if err != nil {
 		return visiting{}, err
 	}

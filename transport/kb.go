@@ -53,11 +53,11 @@ func (a *api) addKnowledgeBase(t *Table) {
 }
 
 // knowledge is the knowledge base, if the server has one.
-func (a *api) knowledge() (*kb.Service, error) {
+func (a *api) knowledge(r *Request) (*kb.Service, error) {
 	if a.kb == nil {
 		return nil, fault.New(fault.Disabled, "This server has no knowledge base.")
 	}
-	return a.kb, nil
+	return a.kb.From(r.ClientAddr()), nil
 }
 
 // sites is the resolver of operations above single sites.
@@ -66,7 +66,7 @@ func (a *api) sites(ctx context.Context, r *Request) (*kb.Sites, error) {
 	if err != nil {
 		return nil, err
 	}
-	svc, err := a.knowledge()
+	svc, err := a.knowledge(r)
 	if err != nil {
 		return nil, err
 	}
@@ -79,7 +79,7 @@ func (a *api) editor(ctx context.Context, r *Request) (*kb.Editor, error) {
 	if err != nil {
 		return nil, err
 	}
-	svc, err := a.knowledge()
+	svc, err := a.knowledge(r)
 	if err != nil {
 		return nil, err
 	}

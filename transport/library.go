@@ -48,7 +48,7 @@ func (a *api) reading(p kb.Permission) Resolver[reading] {
 		if err != nil {
 			return reading{}, err
 		}
-		svc, err := a.knowledge()
+		svc, err := a.knowledge(r)
 		if err != nil {
 			return reading{}, err
 		}

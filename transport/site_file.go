@@ -84,7 +84,9 @@ func (a *api) addSiteFiles(t *Table) {
 
 // publicKnowledge is the resolver of operations that everybody may use, whoever they
 // say they are.
-func (a *api) publicKnowledge(context.Context, *Request) (*kb.Service, error) { return a.knowledge() }
+func (a *api) publicKnowledge(_ context.Context, r *Request) (*kb.Service, error) {
+	return a.knowledge(r)
+}
 
 func (a *api) createSiteFile(ctx context.Context, e *kb.Editor, in siteFileInput) (siteFile, error) {
 	up := kb.FileUpload{Rename: in.Filename}

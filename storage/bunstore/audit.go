@@ -50,23 +50,23 @@ func (r reader) AuditLog(ctx context.Context, f helpdesk.AuditFilter, seek stora
 	return mapped(rows, (*auditRow).entry), failure(ctx, err, "audit entry", 0)
 }
 
-// InsertAudit implements [helpdesk.AuditWriter].
-func (w writer) InsertAudit(ctx context.Context, entries []helpdesk.AuditEntry) error {
+// InsertAudit implements [storage.AuditWriter].
+func (o outbox) InsertAudit(ctx context.Context, entries []helpdesk.AuditEntry) error {
 	rows := make([]auditRow, len(entries))
 	ids := make([]*int64, len(entries))
 	for i, e := range entries {
 		rows[i] = auditRow{
-			AccountID: w.scope.AccountID, Action: e.Action, Subject: e.Subject, MailboxID: e.MailboxID, UserID: e.UserID,
+			AccountID: o.of, Action: e.Action, Subject: e.Subject, MailboxID: e.MailboxID, UserID: e.UserID,
 			TokenID: e.TokenID, Address: e.Address, CreatedAt: micros(e.CreatedAt),
 		}
 		ids[i] = &entries[i].ID
 	}
 	if len(rows) == 0 {
-		return w.requireAccount(ctx)
+		return o.requireAccount(ctx)
 	}
-	if err := insertAll(ctx, w.querier, rows, ids, "audit entry"); err != nil {
+	if err := insertAll(ctx, o.into, rows, ids, "audit entry"); err != nil {
 		return err
 	}
-	w.foundAccount()
+	o.foundAccount()
 	return nil
 }

@@ -32,10 +32,11 @@ func (r reader) AuditLog(ctx context.Context, f helpdesk.AuditFilter, seek stora
 	})
 }
 
-func (t tx) InsertAudit(ctx context.Context, entries []helpdesk.AuditEntry) error {
-	return t.write(ctx, func(db *data) error {
+// InsertAudit writes into the account's audit log.
+func (o outbox) InsertAudit(ctx context.Context, entries []helpdesk.AuditEntry) error {
+	return inAccount(ctx, o.into, o.account, func(db *data) error {
 		for n := range entries {
-			if err := db.audit.insert(t.scope.AccountID, &entries[n], &entries[n].ID); err != nil {
+			if err := db.audit.insert(o.account, &entries[n], &entries[n].ID); err != nil {
 				return err
 			}
 		}

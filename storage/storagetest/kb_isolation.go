@@ -42,7 +42,7 @@ func kbWrites() map[string]writeProbeOf[kb.Tx] {
 // kbUntouchable are the methods that take no id of somebody's: they work in the own
 // account or site only.
 func kbUntouchable() []string {
-	return []string{"Enqueue", "Emit", "InsertSite", "InsertCollection", "InsertFile", "InsertTheme", "AddSpellings", "SetExchangeKeys"}
+	return []string{"Enqueue", "Emit", "InsertAudit", "InsertSite", "InsertCollection", "InsertFile", "InsertTheme", "AddSpellings", "SetExchangeKeys"}
 }
 
 func testKBProbesComplete(t *testing.T, _ Backend) {

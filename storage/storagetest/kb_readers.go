@@ -7,6 +7,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/kb"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
@@ -24,6 +25,7 @@ func readerTests() []testCase {
 		{"Feedback", testFeedback},
 		{"Reactions", testReactions},
 		{"ReactionsAtOnce", testReactionsAtOnce},
+		{"Audit", testAuditKnowledge},
 	}
 }
 
@@ -460,4 +462,17 @@ func readerWrites() map[string]writeProbeOf[kb.Tx] {
 			return tx.SetReaction(ctx, kb.VisitorReaction{ArticleID: v.shelf.article.ID, Revision: 1, Visitor: []byte("v"), CreatedAt: at(1)})
 		}},
 	}
+}
+
+// The knowledge base writes into the same log.
+func testAuditKnowledge(t *testing.T, b Backend) {
+	w := newLibrary(t, b)
+	entries := []storage.AuditEntry{w.newAudit()}
+	w.kb(t, w.shelf.scope, func(ctx context.Context, tx kb.Tx) error { return tx.InsertAudit(ctx, entries) })
+	got, err := w.in().AuditLog(t.Context(), helpdesk.AuditFilter{}, all())
+	ok(t, err)
+	same(t, "log", entries, got)
+	fails(t, "in no account", b.KB.InTx(t.Context(), kb.Scope{AccountID: nobody}, func(ctx context.Context, tx kb.Tx) error {
+		return tx.InsertAudit(ctx, []storage.AuditEntry{w.newAudit()})
+	}), fault.NotFound)
 }

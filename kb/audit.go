@@ -1,0 +1,34 @@
+package kb
+
+import (
+	"context"
+	"net/netip"
+	"strings"
+
+	"github.com/helpwright/helpwright/storage"
+)
+
+// audited reports whether events of a type go into the account's audit log, which the
+// help desk shows: whatever is deleted.
+func audited(kind string) bool { return strings.HasSuffix(kind, ".deleted") }
+
+// From returns the same service for requests from an address, which the audit log
+// notes with what they delete.
+func (s *Service) From(address netip.Addr) *Service {
+	out := *s
+	if address = address.Unmap(); address.IsValid() {
+		out.address = address.String()
+	}
+	return &out
+}
+
+// auditing is a transaction of who came with a token.
+type auditing struct {
+	Tx
+	svc   *Service
+	token int64
+}
+
+func (t auditing) Emit(ctx context.Context, events ...storage.Event) error {
+	return storage.EmitAudited(ctx, t.Tx, audited, t.token, t.svc.address, events)
+}
