@@ -561,7 +561,6 @@ func stock(t *testing.T, app *bun.DB) {
 			SELECT 1, 1 + n.i % 100, '', n.i <= 100, '', '', 0, 0, 0 FROM n`,
 		`INSERT INTO hw_theme_files (account_id, site_id, theme_id, path, size, hash, blob_key, created_at, updated_at)
 			SELECT 1, 1 + (1 + n.i % 100) % 100, 1 + n.i % 100, n.n, 0, '', '', 0, 0 FROM n`,
-		`INSERT INTO hw_article_feedback (account_id, site_id, article_id, revision, text, created_at) SELECT 1, 1, 1 + n.i % 100, 1, '', 0 FROM n`,
 		`INSERT INTO hw_article_documents (account_id, site_id, article_id, locale, language, source, published)
 			SELECT 1, 1, n.i, 'en', 'en', TRUE, TRUE FROM n`,
 		`ANALYZE`,
@@ -570,8 +569,8 @@ func stock(t *testing.T, app *bun.DB) {
 		for i := range statements {
 			statements[i] = strings.ReplaceAll(statements[i], "AS BLOB", "AS BYTEA")
 		}
-		statements[len(statements)-14] = `INSERT INTO hw_customer_search SELECT 1, n.i, 'common' FROM n`
-		statements[len(statements)-13] = `INSERT INTO hw_conversation_search SELECT 1, n.i, '', 'common' FROM n`
+		statements[len(statements)-13] = `INSERT INTO hw_customer_search SELECT 1, n.i, 'common' FROM n`
+		statements[len(statements)-12] = `INSERT INTO hw_conversation_search SELECT 1, n.i, '', 'common' FROM n`
 		statements[len(statements)-2] = `INSERT INTO hw_article_documents (account_id, site_id, article_id, locale, language, source, published, title, head, whole)
 			SELECT 1, 1, n.i, 'en', 'en', TRUE, TRUE, '_1 _p1 pay', '_1 _p1 pay card', '_1 _p1 pay card' FROM n`
 	}
