@@ -18,7 +18,8 @@
 //   - helpdesk/ingest: fetches mailboxes (ingest/imap), takes forwarded mail
 //     (ingest/smtpin), files it
 //   - helpdesk/outbound: sends answers through a relay or into a spool folder
-//   - storage/jobs: runs the jobs that both leave behind
+//   - helpdesk/webhook: sends events to webhooks, signed; receivers verify with it
+//   - storage/jobs: runs the jobs that these leave behind
 //   - helpdesk/mail, helpdesk/mailhtml: RFC 5322 messages and their HTML, of use on
 //     their own
 //   - helpdesk/dnscheck, helpdesk/pgp: look up the DNS records of domains, read and

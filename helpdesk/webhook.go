@@ -134,7 +134,7 @@ func (d *Desk) mayAim(w Webhook) error {
 		return nil
 	}
 	if len(w.MailboxIDs) == 0 {
-		return fault.Field("mailboxes", "is required: you do not see the events of all mailboxes")
+		return fault.New(fault.Forbidden, "You do not see the events of all mailboxes: name some of yours.")
 	}
 	for _, id := range w.MailboxIDs {
 		if !slices.Contains(d.scope.Mailboxes, id) {
@@ -185,8 +185,8 @@ func (d *Desk) Webhooks(ctx context.Context, req storage.PageRequest) (storage.P
 // CreateWebhook makes a webhook and returns its secret, this once. Events begin with
 // what happens from now on. It needs webhooks.create, the view permission of each area
 // whose events it asks for (of all areas for AllEvents), and reach of the mailboxes: a
-// member of some mailboxes has to name some of them. An account that has [MaxWebhooks]
-// already gets a Conflict fault.
+// member of some mailboxes has to name some of them. An account that has
+// [MaxWebhooks] already gets a Conflict fault.
 func (d *Desk) CreateWebhook(ctx context.Context, in WebhookInput) (w Webhook, secret string, err error) {
 	begin, err := d.guard.Write(WebhooksCreate)
 	if err != nil {

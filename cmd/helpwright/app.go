@@ -17,6 +17,7 @@ import (
 	"github.com/helpwright/helpwright/helpdesk/ingest"
 	"github.com/helpwright/helpwright/helpdesk/ingest/smtpin"
 	"github.com/helpwright/helpwright/helpdesk/outbound"
+	"github.com/helpwright/helpwright/helpdesk/webhook"
 	"github.com/helpwright/helpwright/kb"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/bunstore"
@@ -135,11 +136,17 @@ func (a *app) components() ([]component, error) {
 	all := []component{{"database", a.db.Run}, {"events", a.hub.Run}}
 	fetcher := ingest.NewFetcher(ingest.FetcherConfig{Intake: a.service.Intake(), Servers: a.mailServers(), Logger: a.log})
 	all = append(all, component{"fetching", fetcher.Run})
-	runner, err := a.jobs()
+	hooks, err := webhook.New(webhook.Config{
+		Dispatch: a.service.Dispatch(), Dial: ingest.Dialer(a.settings.AllowPrivateHosts, 10*time.Second), Notifier: a.db, Logger: a.log,
+	})
 	if err != nil {
 		return nil, err
 	}
-	all = append(all, component{"jobs", runner.Run}, component{"views", a.kb.Run})
+	runner, err := a.jobs(hooks)
+	if err != nil {
+		return nil, err
+	}
+	all = append(all, component{"jobs", runner.Run}, component{"webhooks", hooks.Run}, component{"views", a.kb.Run})
 	for _, intake := range []struct {
 		name, listen string
 		lmtp         bool
@@ -197,7 +204,7 @@ func (a *app) transport() (outbound.Transport, error) {
 	return outbound.NewFailover(outbound.FailoverConfig{Relays: relays, Logger: a.log})
 }
 
-func (a *app) jobs() (*jobs.Runner, error) {
+func (a *app) jobs(hooks *webhook.Sender) (*jobs.Runner, error) {
 	route, err := a.transport()
 	if err != nil {
 		return nil, err
@@ -218,7 +225,7 @@ func (a *app) jobs() (*jobs.Runner, error) {
 	}
 	again := ingest.NewAgain(ingest.AgainConfig{Intake: a.service.Intake(), Servers: a.mailServers(), Logger: a.log})
 	filer := ingest.NewFiler(ingest.FilerConfig{Intake: a.service.Intake(), TrustedServers: a.settings.TrustedServers, Logger: a.log})
-	// Mail is never given up because a job failed often: the database or the disk
+	// Nothing is given up because a job failed often: the database or the disk
 	// was away. The reasons to give up are the service's.
 	const patient = 1 << 30
 	return jobs.New(jobs.Config{
@@ -233,6 +240,7 @@ func (a *app) jobs() (*jobs.Runner, error) {
 			helpdesk.JobInvite:      {Func: inviter.Handle, Workers: 2, MaxAttempts: patient},
 			kb.JobPurgeFiles:        {Func: a.kb.PurgeFiles, Workers: 1, MaxAttempts: patient},
 			helpdesk.JobUnassign:    {Func: a.service.Unassign, Workers: 1, MaxAttempts: patient},
+			helpdesk.JobWebhook:     {Func: hooks.Handle, Workers: 32, MaxAttempts: patient}, // most of the time they wait for receivers
 		},
 	})
 }

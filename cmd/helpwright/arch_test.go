@@ -35,12 +35,14 @@ var rules = []rule{
 		reason: "they know a technology and no help desk"},
 	{of: []string{"kb/contenthtml", "kb/theme"}, not: []string{"kb", "helpdesk/...", "storage/..."},
 		reason: "they know a technology and no knowledge base"},
-	{of: []string{"helpdesk", "kb", "storage", "storage/jobs", "helpdesk/ingest/...", "helpdesk/outbound"},
+	{of: []string{"helpdesk", "kb", "storage", "storage/jobs", "helpdesk/ingest/...", "helpdesk/outbound", "helpdesk/webhook"},
 		not:    []string{"github.com/uptrace/...", "modernc.org/...", "github.com/jackc/...", "github.com/alecthomas/..."},
 		reason: "embedding the help desk links no router and no SQL driver"},
+	{of: []string{"helpdesk/webhook"}, only: []string{"helpdesk", "storage", "storage/fault", "storage/jobs"},
+		reason: "it joins the help desk and HTTP, and links nothing of mail; which addresses it reaches is given to it"},
 	{of: []string{"transport/..."}, not: []string{"storage/bunstore", "storage/memstore", "storage/fileblob", "storage/memblob", "github.com/uptrace/bun"},
 		reason: "the door in front knows no backend"},
-	{of: []string{"storage/bunstore", "storage/memstore"}, not: []string{"transport/...", "helpdesk/ingest/...", "helpdesk/outbound", "helpdesk/mail"},
+	{of: []string{"storage/bunstore", "storage/memstore"}, not: []string{"transport/...", "helpdesk/ingest/...", "helpdesk/outbound", "helpdesk/webhook", "helpdesk/mail"},
 		reason: "backends store and find"},
 }
 
@@ -62,6 +64,7 @@ var holders = map[string][]string{
 	"github.com/yuin/goldmark/...":          {"kb/contenthtml"},
 	"blitiri.com.ar/go/spf":                 {"helpdesk/mailauth"},
 	"github.com/alecthomas/kong":            {"cmd/..."},
+	"github.com/standard-webhooks/...":      {}, // tests only
 	"go.yaml.in/yaml/v3":                    {"kb/exchange"},
 	"github.com/swaggest/...":               {"transport/internal/openapigen"},
 	"github.com/getkin/kin-openapi/...":     {"transport/internal/openapitest"},

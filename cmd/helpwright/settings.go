@@ -38,7 +38,7 @@ type Settings struct {
 	BootstrapEmail string   `env:"HELPWRIGHT_BOOTSTRAP_EMAIL" default:"owner@localhost" help:"First user on an empty database." placeholder:"EMAIL"`
 	BootstrapToken string   `env:"HELPWRIGHT_BOOTSTRAP_TOKEN" help:"Its access token, 20 to 200 printable characters; random when empty." placeholder:"TOKEN"`
 
-	AllowPrivateHosts bool          `env:"HELPWRIGHT_ALLOW_PRIVATE_HOSTS" help:"Let mailboxes, and images of mails that come through the proxy, name servers at loopback and private addresses."`
+	AllowPrivateHosts bool          `env:"HELPWRIGHT_ALLOW_PRIVATE_HOSTS" help:"Let mailboxes, webhooks, and images of mails that come through the proxy, name servers at loopback and private addresses."`
 	DNSServer         string        `env:"HELPWRIGHT_DNS_SERVER" name:"dns-server" help:"Resolver for the verification of domains and the doctor, HOST:PORT; the system's when empty." placeholder:"ADDR"`
 	SPF               string        `env:"HELPWRIGHT_SPF" name:"spf" default:"a mx" help:"Mechanisms that let the relay pass, for the SPF record of domains, such as include:spf.example.net." placeholder:"TERMS"`
 	MailPerAddress    int           `env:"HELPWRIGHT_MAIL_PER_ADDRESS" default:"100" help:"Mails per hour and correspondent, in and out each; above it nothing happens by itself: what comes is filed without reopening, what leaves waits. 0: no limit." placeholder:"N"`

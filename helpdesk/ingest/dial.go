@@ -12,7 +12,7 @@ import (
 
 // ErrPrivateHost refuses a host that is not on the public internet: a mailbox's
 // settings must not let a member look around in the server's own network.
-var ErrPrivateHost = errors.New("loopback and private addresses are not allowed: set HELPWRIGHT_ALLOW_PRIVATE_HOSTS=true if the mail server is in your own network")
+var ErrPrivateHost = errors.New("loopback and private addresses are not allowed: set HELPWRIGHT_ALLOW_PRIVATE_HOSTS=true if the server is in your own network")
 
 // DialFunc connects to an address, as [net.Dialer.DialContext] does.
 type DialFunc = func(ctx context.Context, network, address string) (net.Conn, error)

@@ -1,0 +1,21 @@
+package helpdesk_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/storage"
+)
+
+// Another application hears of every new conversation; package webhook delivers.
+func ExampleDesk_CreateWebhook() {
+	ctx := context.Background()
+	_, desk, _ := exampleDesk(ctx)
+	hook, secret, err := desk.CreateWebhook(ctx, helpdesk.WebhookInput{
+		URL: storage.Some("https://app.example.org/hooks"), Events: storage.Some([]string{"conversation.created"}),
+	})
+	fmt.Println(hook.IsActive, strings.HasPrefix(secret, helpdesk.WebhookSecretPrefix), err)
+	// Output: true true <nil>
+}

@@ -1,0 +1,617 @@
+package webhook_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	reference "github.com/standard-webhooks/standard-webhooks/libraries/go"
+
+	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/ingest"
+	"github.com/helpwright/helpwright/helpdesk/webhook"
+	"github.com/helpwright/helpwright/storage"
+	"github.com/helpwright/helpwright/storage/bunstore"
+	"github.com/helpwright/helpwright/storage/fault"
+	"github.com/helpwright/helpwright/storage/memstore"
+	"github.com/helpwright/helpwright/storage/storagetest/testenv"
+)
+
+// verify asks the reference implementation.
+func verify(t *testing.T, secret string, r received) error {
+	t.Helper()
+	return must(reference.NewWebhook(secret))(t).Verify(r.body, r.header)
+}
+
+// What a receiver gets, whole.
+func TestDelivery(t *testing.T) {
+	t.Parallel()
+	w, in := newWorld(t, nil), newReceiver(t, nil)
+	hook, secret := w.hook(in.URL + "/hooks?x=1")
+	w.tags("urgent")
+	w.work(0)
+	got := in.got()
+	if len(got) != 1 {
+		t.Fatalf("%d requests", len(got))
+	}
+	if err := verify(t, secret, got[0]); err != nil {
+		t.Error(err)
+	}
+	if err := webhook.Verify(secret, got[0].header, got[0].body, w.clock.Now()); err != nil {
+		t.Error(err)
+	}
+	d := w.deliveries(hook)[0]
+	want := map[string]string{
+		"Content-Type": "application/cloudevents+json", "User-Agent": "helpwright-webhook", "Webhook-Id": d.MessageID(),
+		"Webhook-Timestamp": strconv.FormatInt(w.clock.Now().Unix(), 10),
+	}
+	for name, value := range want {
+		if got[0].header.Get(name) != value {
+			t.Errorf("%s: %q, want %q", name, got[0].header.Get(name), value)
+		}
+	}
+	var event map[string]any
+	if err := json.Unmarshal(got[0].body, &event); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(map[string]any{
+		"specversion": "1.0", "id": strconv.FormatInt(d.Seq, 10), "source": "https://desk.example/api/v1/accounts/1", "type": "tag.created",
+		"subject": "tag/1", "time": w.clock.Now().UTC().Format("2006-01-02T15:04:05.000000Z"), "datacontenttype": "application/json",
+		"data": map[string]any{"id": 1.0, "actor_id": 1.0},
+	}, event); diff != "" {
+		t.Error(diff)
+	}
+	if d.State != helpdesk.WebhookDelivered || d.Attempts != 1 || d.Status != 204 || !d.NextAttemptAt.IsZero() || d.HeldBy != 0 {
+		t.Errorf("%+v", d)
+	}
+	if hook := w.webhook(hook.ID); !hook.LastSuccessAt.Equal(w.clock.Now()) || !hook.FailingSince.IsZero() {
+		t.Errorf("%+v", hook)
+	}
+	if left := w.claim(); len(left) != 0 {
+		t.Errorf("%d jobs are left", len(left))
+	}
+}
+
+// What becomes of a delivery by its receiver's first answer.
+func TestAnswers(t *testing.T) {
+	t.Parallel()
+	elsewhere := newReceiver(t, nil)
+	for name, test := range map[string]struct {
+		answer            func(n int, rw http.ResponseWriter, r *http.Request)
+		state             helpdesk.WebhookState
+		status            int
+		problem, response string
+		active            bool
+	}{
+		"200":     {statuses(200), helpdesk.WebhookDelivered, 200, "", "answer 0", true},
+		"299":     {statuses(299), helpdesk.WebhookDelivered, 299, "", "answer 0", true},
+		"300":     {statuses(300), helpdesk.WebhookPending, 300, "The receiver answered 300: redirects are not followed.", "answer 0", true},
+		"404":     {statuses(404), helpdesk.WebhookPending, 404, "The receiver answered 404.", "answer 0", true},
+		"410":     {statuses(410), helpdesk.WebhookFailed, 410, "The receiver answered 410.", "answer 0", false},
+		"500":     {statuses(500), helpdesk.WebhookPending, 500, "The receiver answered 500.", "answer 0", true},
+		"garbage": {func(_ int, rw http.ResponseWriter, _ *http.Request) { _, _ = rw.Write([]byte("a\x00\xff\nb\u202e")) }, helpdesk.WebhookDelivered, 200, "", "a\ufffd b", true},
+		"long": {func(_ int, rw http.ResponseWriter, _ *http.Request) {
+			_, _ = io.WriteString(rw, strings.Repeat("é", 1000))
+		},
+			helpdesk.WebhookDelivered, 200, "", strings.Repeat("é", 512), true},
+		"redirect": {func(_ int, rw http.ResponseWriter, r *http.Request) {
+			http.Redirect(rw, r, elsewhere.URL, http.StatusTemporaryRedirect)
+		}, helpdesk.WebhookPending, 307, "The receiver answered 307: redirects are not followed.", "", true},
+		"hangs up": {func(_ int, rw http.ResponseWriter, _ *http.Request) {
+			conn, _, err := rw.(http.Hijacker).Hijack()
+			if err == nil {
+				_ = conn.Close()
+			}
+		}, helpdesk.WebhookPending, 0, "The receiver cannot be reached: EOF.", "", true},
+		"endless": {func(_ int, rw http.ResponseWriter, _ *http.Request) {
+			for _, err := io.WriteString(rw, strings.Repeat("x", 1000)); err == nil; _, err = io.WriteString(rw, strings.Repeat("x", 1000)) {
+			}
+		}, helpdesk.WebhookDelivered, 200, "", strings.Repeat("x", 1024), true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, nil)
+			in := newReceiver(t, test.answer)
+			hook, _ := w.hook(in.URL)
+			w.tags("urgent")
+			w.work(0)
+			d := w.deliveries(hook)[0]
+			if d.State != test.state || d.Status != test.status || d.Problem != test.problem || d.Response != test.response || d.Attempts != 1 {
+				t.Errorf("%+v", d)
+			}
+			if got := w.webhook(hook.ID); got.IsActive != test.active {
+				t.Errorf("active is %v", got.IsActive)
+			}
+			if got := elsewhere.got(); len(got) != 0 {
+				t.Errorf("a redirect was followed: %v", got)
+			}
+		})
+	}
+}
+
+// A receiver that does not answer in time has not taken the event.
+func TestTimeout(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, func(cfg *webhook.Config) { cfg.Timeout = 50 * time.Millisecond })
+	release := make(chan struct{})
+	in := newReceiver(t, func(n int, _ http.ResponseWriter, _ *http.Request) {
+		if n == 0 {
+			<-release
+		}
+	})
+	defer close(release)
+	hook, _ := w.hook(in.URL)
+	w.tags("urgent")
+	w.work(0)
+	if d := w.deliveries(hook)[0]; d.State != helpdesk.WebhookPending || d.Problem != "The receiver did not answer within 50ms." {
+		t.Errorf("%+v", d)
+	}
+	w.work(6 * time.Second)
+	if d := w.deliveries(hook)[0]; d.State != helpdesk.WebhookDelivered || d.Attempts != 2 {
+		t.Errorf("%+v", d)
+	}
+}
+
+// Servers in one's own network are not reached, by address, by name or by redirect.
+func TestPrivateAddresses(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, func(cfg *webhook.Config) { cfg.Dial = ingest.Dialer(false, time.Minute) })
+	in := newReceiver(t, nil)
+	_, port, err := net.SplitHostPort(in.Listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, host := range []string{"127.0.0.1", "localhost", "[::1]", "10.0.0.1", "169.254.169.254", "[::ffff:127.0.0.1]", "0.0.0.0"} {
+		hook, _ := w.hook("http://" + host + ":" + port)
+		w.tags("tag for " + host)
+		w.work(0)
+		if d := w.deliveries(hook)[0]; d.State != helpdesk.WebhookPending || d.Status != 0 || !strings.Contains(d.Problem, ingest.ErrPrivateHost.Error()) {
+			t.Errorf("%s: %+v", host, d)
+		}
+		if err := w.desk.DeleteWebhook(t.Context(), hook.ID); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := in.got(); len(got) != 0 {
+		t.Errorf("%d requests came", len(got))
+	}
+}
+
+// A failing delivery is tried for about a day, always the same request, and then given
+// up; ten of them switch the webhook off, which says so.
+func TestSchedule(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, nil)
+	in := newReceiver(t, statuses(503))
+	hook, secret := w.hook(in.URL)
+	w.tags("a")
+	begin := w.clock.Now()
+	var waits []time.Duration
+	for n := 1; ; n++ {
+		w.work(0)
+		d := w.deliveries(hook)[0]
+		if d.Attempts != n {
+			t.Fatalf("%d attempts, want %d", d.Attempts, n)
+		}
+		if d.State != helpdesk.WebhookPending {
+			break
+		}
+		waits = append(waits, d.NextAttemptAt.Sub(w.clock.Now()))
+		w.work(waits[n-1] - time.Microsecond)
+		if again := w.deliveries(hook)[0]; again.Attempts != n {
+			t.Fatalf("attempt %d came early", again.Attempts)
+		}
+		w.clock.Add(time.Microsecond)
+	}
+	steps := []time.Duration{5 * time.Second, 30 * time.Second, 2 * time.Minute, 10 * time.Minute, 30 * time.Minute, time.Hour, 2 * time.Hour, 4 * time.Hour, 6 * time.Hour, 8 * time.Hour}
+	for n, wait := range waits {
+		if n >= len(steps) || wait < steps[n] || wait > steps[n]+steps[n]/20 {
+			t.Errorf("wait %d is %v", n, wait)
+		}
+	}
+	got := in.got()
+	if len(got) != len(steps)+1 {
+		t.Fatalf("%d requests", len(got))
+	}
+	for _, r := range got {
+		if r.header.Get("webhook-id") != got[0].header.Get("webhook-id") || string(r.body) != string(got[0].body) {
+			t.Errorf("another request: %+v", r)
+		}
+		if err := must(reference.NewWebhook(secret))(t).VerifyIgnoringTimestamp(r.body, r.header); err != nil {
+			t.Error(err)
+		}
+	}
+	if hook := w.webhook(hook.ID); !hook.FailingSince.Equal(begin) || hook.Failures != 1 || !hook.IsActive {
+		t.Errorf("%+v", hook)
+	}
+	w.tags("b", "c", "d", "e", "f", "g", "h", "i", "j")
+	for range 11 {
+		w.work(9 * time.Hour)
+	}
+	off := w.webhook(hook.ID)
+	if off.IsActive || off.Reason != helpdesk.WebhookFailing || off.Failures != 10 {
+		t.Errorf("%+v", off)
+	}
+	events := must(w.desk.Events(t.Context(), helpdesk.EventQuery{Types: []string{"webhook.disabled"}}, storage.PageRequest{}))(t).Items
+	if len(events) != 1 || events[0].Subject != hook.ID || !strings.Contains(string(events[0].Data), `"reason":"failing"`) {
+		t.Errorf("events %+v", events)
+	}
+}
+
+// One success ends a row of failures.
+func TestSuccessAfterFailures(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, nil)
+	in := newReceiver(t, statuses(500, 500, 200))
+	hook, _ := w.hook(in.URL)
+	w.tags("a")
+	w.work(0)
+	w.work(time.Minute)
+	w.work(time.Minute)
+	d, hook := w.deliveries(hook)[0], w.webhook(hook.ID)
+	if d.State != helpdesk.WebhookDelivered || d.Attempts != 3 || d.Problem != "" || !hook.FailingSince.IsZero() {
+		t.Errorf("%+v of %+v", d, hook)
+	}
+}
+
+// For a day after a rotation both secrets are good, by our count and by the reference's.
+func TestRotation(t *testing.T) {
+	t.Parallel()
+	w, in := newWorld(t, nil), newReceiver(t, nil)
+	hook, first := w.hook(in.URL)
+	_, second, err := w.desk.RotateWebhookSecret(t.Context(), hook.ID)
+	if err != nil || first == second {
+		t.Fatal(first, second, err)
+	}
+	for _, wait := range []time.Duration{0, helpdesk.FormerSecretLife - time.Minute, time.Minute} {
+		w.clock.Add(wait)
+		w.tags("after " + wait.String())
+		w.work(0)
+	}
+	valid := func(secret string, r received) bool {
+		at, err := strconv.ParseInt(r.header.Get("webhook-timestamp"), 10, 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ours := webhook.Verify(secret, r.header, r.body, time.Unix(at, 0))
+		theirs := must(reference.NewWebhook(secret))(t).VerifyIgnoringTimestamp(r.body, r.header)
+		if (ours == nil) != (theirs == nil) {
+			t.Errorf("ours says %v, the reference %v", ours, theirs)
+		}
+		return ours == nil
+	}
+	var got [][]bool
+	for _, r := range in.got() {
+		got = append(got, []bool{valid(first, r), valid(second, r)})
+	}
+	if diff := cmp.Diff([][]bool{{true, true}, {true, true}, {false, true}}, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// However many jobs there are, a webhook has so many tries in flight, and one that is
+// slow delays no other.
+func TestParallel(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, nil)
+	var now, most atomic.Int64
+	release := make(chan struct{})
+	slow := newReceiver(t, func(int, http.ResponseWriter, *http.Request) {
+		n := now.Add(1)
+		for old := most.Load(); n > old && !most.CompareAndSwap(old, n); old = most.Load() {
+		}
+		<-release
+		now.Add(-1)
+	})
+	quick := newReceiver(t, nil)
+	slowHook, _ := w.hook(slow.URL)
+	quickHook, _ := w.hook(quick.URL)
+	var names []string
+	for n := range 30 {
+		names = append(names, strconv.Itoa(n))
+		w.tags(names[n]) // each a job of its own
+	}
+	stop := w.run(t)
+	defer stop()
+	delivered := func(hook helpdesk.Webhook) int {
+		n := 0
+		for _, d := range w.deliveries(hook) {
+			if d.State == helpdesk.WebhookDelivered {
+				n++
+			}
+		}
+		return n
+	}
+	eventually(t, "the quick one has all, the slow one its four", func() bool { return delivered(quickHook) == 30 && now.Load() == 4 })
+	if delivered(slowHook) != 0 {
+		t.Error("the slow one has answered")
+	}
+	close(release)
+	eventually(t, "the slow one has all", func() bool { return delivered(slowHook) == 30 })
+	if most.Load() != 4 {
+		t.Errorf("%d were in flight at a time", most.Load())
+	}
+	if ids := slow.subjects(); len(ids) != 30 || len(slices.Compact(slices.Sorted(slices.Values(ids)))) != 30 {
+		t.Errorf("subjects %v", ids)
+	}
+}
+
+// eventually waits until a condition holds. It is bounded, and no measurement.
+func eventually(t *testing.T, what string, holds func() bool) {
+	t.Helper()
+	for end := time.Now().Add(30 * time.Second); !holds(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("waited in vain: %s", what)
+		}
+	}
+}
+
+// A server that stops has not failed the receiver, and the same job goes on.
+func TestInterrupted(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, nil)
+	ctx, cancel := context.WithCancel(t.Context())
+	in := newReceiver(t, func(n int, _ http.ResponseWriter, r *http.Request) {
+		if n == 1 { // both are on their way
+			cancel()
+		}
+		if n < 2 {
+			<-r.Context().Done()
+		}
+	})
+	hook, _ := w.hook(in.URL)
+	w.tags("a", "b")
+	w.do(ctx, w.claim()[0])
+	if w.errs != 1 {
+		t.Error("the job was done")
+	}
+	for _, d := range w.deliveries(hook) {
+		if d.State != helpdesk.WebhookPending || d.Attempts != 0 || d.HeldBy == 0 {
+			t.Errorf("%+v", d)
+		}
+	}
+	w.work(0)
+	for _, d := range w.deliveries(hook) {
+		if d.State != helpdesk.WebhookDelivered || d.Attempts != 1 {
+			t.Errorf("%+v", d)
+		}
+	}
+}
+
+// stores are what several processes share.
+func stores() map[string]func(t *testing.T) store {
+	open := func(t *testing.T, url string) store {
+		t.Helper()
+		db := must(bunstore.Open(t.Context(), url, bunstore.Config{SyncNormal: true}))(t)
+		t.Cleanup(func() { _ = db.Close() })
+		if err := db.Migrate(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		return db
+	}
+	return map[string]func(t *testing.T) store{
+		"Memory":     func(*testing.T) store { return memstore.New() },
+		"SQLite":     func(t *testing.T) store { return open(t, "sqlite:"+filepath.Join(t.TempDir(), "test.db")) },
+		"PostgreSQL": func(t *testing.T) store { return open(t, testenv.Postgres(t)) },
+	}
+}
+
+// Two processes that send at a time deliver each event once to each webhook, while
+// members write events and switch another webhook on and off.
+func TestTwoProcesses(t *testing.T) {
+	t.Parallel()
+	for name, open := range stores() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			const writers, each = 4, 25
+			store := open(t)
+			w := newWorldOver(t, store, func(cfg *webhook.Config) { cfg.Notifier, cfg.Poll = store, 10*time.Millisecond })
+			first, second := newReceiver(t, nil), newReceiver(t, nil)
+			hooks := []helpdesk.Webhook{}
+			for _, in := range []*receiver{first, second} {
+				hook, _ := w.hook(in.URL)
+				hooks = append(hooks, hook)
+			}
+			toggled, _ := w.hook(second.URL)
+			defer w.run(t)()
+			w.sender = must(webhook.New(webhook.Config{Dispatch: w.svc.Dispatch(), Dial: ingest.Dialer(true, time.Minute), Now: w.clock.Now, Poll: 5 * time.Millisecond}))(t)
+			defer w.run(t)()
+			var wait sync.WaitGroup
+			for n := range writers {
+				wait.Go(func() {
+					for i := range each {
+						if _, err := w.desk.CreateTag(t.Context(), helpdesk.TagInput{Name: fmt.Sprint(n, "-", i)}); err != nil {
+							t.Error(err)
+						}
+					}
+				})
+			}
+			wait.Go(func() {
+				for i := range each {
+					in := helpdesk.WebhookInput{IsActive: storage.Some(i%2 == 1)}
+					if _, err := w.desk.UpdateWebhook(t.Context(), toggled.ID, in); err != nil {
+						t.Error(err)
+					}
+				}
+			})
+			wait.Wait()
+			for _, hook := range hooks {
+				eventually(t, "all are delivered", func() bool {
+					all := w.deliveries(hook)
+					return len(all) == writers*each &&
+						!slices.ContainsFunc(all, func(d helpdesk.WebhookDelivery) bool { return d.State != helpdesk.WebhookDelivered })
+				})
+			}
+			got := first.subjects()
+			slices.Sort(got)
+			if len(got) != writers*each || len(slices.Compact(got)) != writers*each {
+				t.Errorf("subjects %v", got)
+			}
+			eventually(t, "nothing waits for what was switched off", func() bool {
+				return !slices.ContainsFunc(w.deliveries(toggled), func(d helpdesk.WebhookDelivery) bool { return d.State == helpdesk.WebhookPending })
+			})
+		})
+	}
+}
+
+// counted is a store that counts what a sender asks it.
+type counted struct {
+	helpdesk.Store
+	calls atomic.Int64
+}
+
+func (c *counted) InTx(ctx context.Context, s helpdesk.Scope, fn func(ctx context.Context, tx helpdesk.Tx) error) error {
+	c.calls.Add(1)
+	return c.Store.InTx(ctx, s, fn)
+}
+
+func (c *counted) WebhookBacklog(ctx context.Context, seek storage.Seek) ([]helpdesk.Account, error) {
+	c.calls.Add(1)
+	return c.Store.WebhookBacklog(ctx, seek)
+}
+
+// Events of an account without a webhook cost nothing; those of one that has it wake
+// the sender at once.
+func TestCost(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, nil)
+		store := &counted{Store: w.store}
+		sealer := must(storage.NewSealer(make([]byte, 32)))(t)
+		svc := must(helpdesk.New(helpdesk.Config{Store: store, Blobs: noBlobs{}, Sealer: sealer, SigningKey: make([]byte, 32)}))(t)
+		sender := must(webhook.New(webhook.Config{Dispatch: svc.Dispatch(), Dial: ingest.Dialer(false, 0), Notifier: w.store, Poll: time.Hour}))(t)
+		ctx, cancel := context.WithCancel(t.Context())
+		var wait sync.WaitGroup
+		wait.Go(func() {
+			if err := sender.Run(ctx); err != nil {
+				t.Error(err)
+			}
+		})
+		tag := func(name string) (calls int64) {
+			synctest.Wait()
+			before := store.calls.Load()
+			must(w.desk.CreateTag(ctx, helpdesk.TagInput{Name: name}))(t)
+			synctest.Wait()
+			return store.calls.Load() - before
+		}
+		if n := tag("a"); n != 0 {
+			t.Errorf("an event without a webhook costs %d calls", n)
+		}
+		hook, _ := w.hook("https://example.org")
+		time.Sleep(2 * time.Hour) // it is found, and that there is nothing for it yet
+		tag("b")
+		time.Sleep(2 * time.Hour)
+		if n := tag("c"); n != 1 || len(w.deliveries(hook)) != 2 {
+			t.Errorf("an event costs %d calls; %d deliveries", n, len(w.deliveries(hook)))
+		}
+		must(w.desk.UpdateWebhook(ctx, hook.ID, helpdesk.WebhookInput{IsActive: storage.Some(false)}))(t)
+		tag("d")
+		if n := tag("e"); n != 0 || len(w.deliveries(hook)) != 2 {
+			t.Errorf("an event after the webhook was switched off costs %d calls; %d deliveries", n, len(w.deliveries(hook)))
+		}
+		cancel()
+		wait.Wait()
+	})
+}
+
+type noBlobs struct{ storage.Blobs }
+
+func TestNew(t *testing.T) {
+	t.Parallel()
+	_, err := webhook.New(webhook.Config{})
+	f, ok := errors.AsType[*fault.Error](err)
+	if !ok || len(f.Fields) != 2 {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestVerify(t *testing.T) {
+	t.Parallel()
+	const secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
+	now := time.Unix(1_700_000_000, 0)
+	header := func(id, at, signature string) http.Header {
+		h := http.Header{}
+		h.Set("webhook-id", id)
+		h.Set("webhook-timestamp", at)
+		h.Set("webhook-signature", signature)
+		return h
+	}
+	good := must(must(reference.NewWebhook(secret))(t).Sign("msg_1", now, []byte("{}")))(t)
+	for name, test := range map[string]struct {
+		header http.Header
+		secret string
+		now    time.Time
+		want   error
+	}{
+		"good":             {header("msg_1", "1700000000", good), secret, now, nil},
+		"among others":     {header("msg_1", "1700000000", "v1a,x v1,AAAA  "+good), secret, now, nil},
+		"just in time":     {header("msg_1", "1700000000", good), secret, now.Add(5 * time.Minute), nil},
+		"early, in time":   {header("msg_1", "1700000000", good), secret, now.Add(-5 * time.Minute), nil},
+		"late":             {header("msg_1", "1700000000", good), secret, now.Add(5*time.Minute + time.Second), webhook.ErrTimestamp},
+		"early":            {header("msg_1", "1700000000", good), secret, now.Add(-5*time.Minute - time.Second), webhook.ErrTimestamp},
+		"another id":       {header("msg_2", "1700000000", good), secret, now, webhook.ErrSignature},
+		"another time":     {header("msg_1", "1700000001", good), secret, now, webhook.ErrSignature},
+		"another secret":   {header("msg_1", "1700000000", good), "whsec_AAAA", now, webhook.ErrSignature},
+		"no id":            {header("", "1700000000", good), secret, now, webhook.ErrHeader},
+		"no time":          {header("msg_1", "", good), secret, now, webhook.ErrHeader},
+		"no signature":     {header("msg_1", "1700000000", ""), secret, now, webhook.ErrSignature},
+		"time is no count": {header("msg_1", "1e9", good), secret, now, webhook.ErrHeader},
+		"no secret":        {header("msg_1", "1700000000", good), "", now, cmpopts.AnyError},
+		"empty secret":     {header("msg_1", "1700000000", good), "whsec_", now, cmpopts.AnyError},
+	} {
+		if err := webhook.Verify(test.secret, test.header, []byte("{}"), test.now); !errors.Is(err, test.want) && !(test.want == cmpopts.AnyError && err != nil) { //nolint:errorlint // a marker
+			t.Errorf("%s: %v, want %v", name, err, test.want)
+		}
+	}
+	if webhook.Sign("msg_1", now, []byte("{}"), []byte("a"), []byte("b")) != webhook.Sign("msg_1", now, []byte("{}"), []byte("a"))+" "+webhook.Sign("msg_1", now, []byte("{}"), []byte("b")) {
+		t.Error("several signatures are not those of each key")
+	}
+}
+
+// Whatever the headers are, we take what the reference takes.
+func FuzzVerify(f *testing.F) {
+	const secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
+	f.Add("msg_1", "1700000000", "v1,AAAA", []byte("{}"), false)
+	f.Add("msg_1", "1700000000", "v1a,x ", []byte("{}"), true)
+	f.Add("", "-1", " ", []byte(nil), true)
+	f.Fuzz(func(t *testing.T, id, at, signature string, body []byte, signed bool) {
+		known, err := reference.NewWebhook(secret)
+		if err != nil {
+			t.Fatal(err)
+		}
+		seconds, err := strconv.ParseInt(at, 10, 64)
+		now := time.Unix(seconds, 0)
+		if err == nil && signed {
+			good, err := known.Sign(id, now, body)
+			if err != nil {
+				t.Fatal(err)
+			}
+			signature += " " + good
+		}
+		r := httptest.NewRequest(http.MethodPost, "/", nil)
+		r.Header["Webhook-Id"], r.Header["Webhook-Timestamp"], r.Header["Webhook-Signature"] = []string{id}, []string{at}, []string{signature}
+		ours, theirs := webhook.Verify(secret, r.Header, body, now), known.VerifyIgnoringTimestamp(body, r.Header)
+		if (ours == nil) != (theirs == nil) {
+			t.Errorf("ours says %v, the reference %v", ours, theirs)
+		}
+		if err == nil && signed && id != "" && ours != nil {
+			t.Errorf("what was signed is refused: %v", ours)
+		}
+	})
+}
