@@ -68,6 +68,13 @@ var kbFields = map[string]string{
 		positive: integer
 		negative: integer`,
 	"feedbacks": `total: integer`,
+	"feedback": `
+		id: integer
+		article_id: integer
+		article_revision: integer
+		feedback: string
+		article: expandable article
+		created_at: timestamp`,
 }
 
 const revisionFields = `
@@ -134,5 +141,12 @@ var kbSections = []specSection{
 			"source_locale=en&collection_id=<collection_id>", "", ""},
 		{"DELETE", "/sites/<site_id>/articles/<article_id>/draft", "", "204", "", "", ""},
 		{"DELETE", "/sites/<site_id>/articles/<article_id>", "", "204", "", "", ""},
+	}},
+	{"Article feedback", []specRow{
+		{"POST", "/site/<site_id>/article-feedbacks", "`article_id` integer required; `feedback` string required", "data: feedback",
+			"article_id=<article_id>&feedback=Least", "", "feedback_id"},
+		{"GET", "/sites/<site_id>/article-feedbacks", "query: `article_id` integer filter", "data: array of feedback", "", "", ""},
+		{"GET", "/sites/<site_id>/article-feedbacks/<feedback_id>", "", "data: feedback", "", "", ""},
+		{"DELETE", "/sites/<site_id>/article-feedbacks/<feedback_id>", "", "204", "", "", ""},
 	}},
 }
