@@ -54,6 +54,9 @@ type Upload struct {
 	Content  io.Reader
 }
 
+// MaxAttachment is the size of the largest uploaded attachment, in bytes.
+func (s *Service) MaxAttachment() int64 { return s.cfg.MaxAttachment }
+
 // CreateAttachment attaches a file to an interaction: to a posted user's only
 // until its sending begins, after that it is a Conflict fault. A file over
 // Config.MaxAttachment is a TooLarge fault, one of a type that is not allowed an

@@ -44,9 +44,8 @@ type APIConfig struct {
 // API returns the table of the operations of the help desk and the knowledge base. More may be added to it
 // before it serves.
 //
-// Config.Multipart has to have room for an attachment of the service's
-// MaxAttachment. Below a prefix that an outer mux strips, Config.BaseURL has to
-// name it, for the links to files in answers.
+// Below a prefix that an outer mux strips, Config.BaseURL has to name it, for the
+// links to files in answers.
 func API(cfg APIConfig) *Table {
 	t := New(cfg.Config)
 	a := &api{

@@ -44,6 +44,9 @@ func (a *api) addAttachments(t *Table) {
 		"multipart/form-data. 409 once the sending of the interaction has begun. Needs interactions.create, for a note interactions.note. "+
 			"A customer attaches to a message posted in the last hour, at most 25 files.")
 	create.Status = http.StatusCreated
+	if a.svc != nil {
+		create.MaxBody = a.svc.MaxAttachment() + multipartRoom
+	}
 	Handle(t, a.talk, create, both(a.createAttachment, a.portalCreateAttachment))
 	HandlePage(t, a.talk, op("listAttachments", http.MethodGet, attachmentsPath, "List an interaction's files",
 		"Needs interactions.view."), both(a.listAttachments, a.portalListAttachments))

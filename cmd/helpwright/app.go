@@ -99,7 +99,7 @@ func (a *app) assemble(secrets secrets) error {
 		IntakeDomain: a.settings.IntakeDomain, Logger: a.log,
 		MailServers: a.mailServers(),
 		DNS:         lookUp(dnscheck.NewResolver(a.settings.DNSServer)), SPF: a.settings.SPF,
-		MaxMailPerAddress: a.settings.MailPerAddress,
+		MaxMailPerAddress: a.settings.MailPerAddress, MaxAttachment: a.settings.MaxAttachment << 20,
 	}
 	if cfg.MaxMailPerAddress == 0 {
 		cfg.MaxMailPerAddress = -1 // no limit, which 0 is not to the service
@@ -113,7 +113,7 @@ func (a *app) assemble(secrets secrets) error {
 	}
 	a.kb, err = kb.New(kb.Config{
 		Store: a.db.KB(), Blobs: blobs, Membership: transport.Members(a.service), BaseURL: a.settings.baseURL(), Logger: a.log,
-		VisitorKey: secrets.visitors,
+		VisitorKey: secrets.visitors, MaxFile: a.settings.MaxSiteFile << 20,
 	})
 	return err
 }

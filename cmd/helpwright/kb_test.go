@@ -1,8 +1,12 @@
 package main
 
 import (
+	"bytes"
+	"errors"
 	"fmt"
 	"io/fs"
+	"mime/multipart"
+	"net/http"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -221,4 +225,58 @@ func TestKnowledgeBaseFolderProblems(t *testing.T) {
 			}
 		})
 	}
+}
+
+// What is larger than the settings allow is refused, uploaded and imported.
+func TestFileLimits(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, "HELPWRIGHT_MAX_ATTACHMENT=2", "HELPWRIGHT_MAX_SITE_FILE=1")
+	site := fmt.Sprint(s.knowledge())
+	s.mailbox(url.Values{"email": {"support@example.org"}})
+	var c object[conversationView]
+	s.ok("POST", "/accounts/1/conversations", url.Values{"channel": {"email"}, "to": {"ada@example.com"}, "interactions[0][type]": {"note"}, "interactions[0][body]": {"x"}}, &c)
+	attachments := fmt.Sprintf("/accounts/1/conversations/%d/interactions/%d/attachments", c.Data.ID, s.interactions(c.Data.ID)[0].ID)
+	for _, tt := range []struct {
+		path   string
+		size   int
+		status int
+	}{{attachments, 2 << 20, 201}, {attachments, 2<<20 + 1, 413}, {"/sites/" + site + "/files", 1 << 20, 201}, {"/sites/" + site + "/files", 1<<20 + 1, 413}} {
+		if status := s.upload(tt.path, tt.size); status != tt.status {
+			t.Errorf("%d bytes to %s: %d, want %d", tt.size, tt.path, status, tt.status)
+		}
+	}
+	dir := folder(t.TempDir())
+	for name, text := range map[string]string{"site.yaml": "name: Help\n", "files/large.txt": strings.Repeat("x", 1<<20+1)} {
+		dir.write(t, name, text)
+	}
+	code, _, stderr := command(t, s.dir, s.env, "kb", "import", "--site", site, string(dir))
+	if code != exitFail || !strings.Contains(stderr, "files/large.txt: it is larger than 1 MB") {
+		t.Errorf("importing: %d %s", code, stderr)
+	}
+}
+
+// upload sends a text file of a size, and returns the status.
+func (s *server) upload(path string, size int) int {
+	s.t.Helper()
+	var body bytes.Buffer
+	form := multipart.NewWriter(&body)
+	file, err := form.CreateFormFile("file", "a.txt")
+	if err == nil {
+		_, err = file.Write(bytes.Repeat([]byte("x"), size))
+	}
+	if err = errors.Join(err, form.Close()); err != nil {
+		s.t.Fatal(err)
+	}
+	req, err := http.NewRequestWithContext(s.t.Context(), "POST", "http://"+s.http+apiBase+path, &body)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	req.Header.Set("Content-Type", form.FormDataContentType())
+	req.Header.Set("Authorization", "Bearer "+s.token)
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer res.Body.Close()
+	return res.StatusCode
 }

@@ -43,6 +43,8 @@ type Settings struct {
 	SPF               string        `env:"HELPWRIGHT_SPF" name:"spf" default:"a mx" help:"Mechanisms that let the relay pass, for the SPF record of domains, such as include:spf.example.net." placeholder:"TERMS"`
 	MailPerAddress    int           `env:"HELPWRIGHT_MAIL_PER_ADDRESS" default:"100" help:"Mails per hour and correspondent, in and out each; above it nothing happens by itself: what comes is filed without reopening, what leaves waits. 0: no limit." placeholder:"N"`
 	FetchInterval     time.Duration `env:"HELPWRIGHT_FETCH_INTERVAL" default:"60s" help:"Polling of mailboxes whose server lacks IDLE." placeholder:"TIME"`
+	MaxAttachment     int64         `env:"HELPWRIGHT_MAX_ATTACHMENT" default:"25" help:"Largest uploaded attachment in MB, at most 1024." placeholder:"MB"`
+	MaxSiteFile       int64         `env:"HELPWRIGHT_MAX_SITE_FILE" default:"100" help:"Largest file of a knowledge base site in MB, at most 1024." placeholder:"MB"`
 	RateLimit         int           `env:"HELPWRIGHT_RATE_LIMIT" default:"1200" help:"Requests per minute and token, or address without one; 0: no limit. Each process counts by itself." placeholder:"N"`
 	PublicRateLimit   int           `env:"HELPWRIGHT_PUBLIC_RATE_LIMIT" default:"120" help:"Requests per minute and address on public write endpoints; 0: no limit." placeholder:"N"`
 	TrustedProxies    []string      `env:"HELPWRIGHT_TRUSTED_PROXIES" help:"Addresses or networks of reverse proxies whose X-Forwarded-For is believed, separated by commas." placeholder:"NET"`
@@ -101,6 +103,8 @@ func (s *Settings) check() error {
 	problems.Check(s.FetchInterval >= time.Second, "HELPWRIGHT_FETCH_INTERVAL", "must be at least 1s")
 	problems.Check(validSPF(s.SPF), "HELPWRIGHT_SPF", "must be mechanisms such as include:spf.example.net, without v=spf1 and all")
 	problems.Check(s.MailPerAddress >= 0, "HELPWRIGHT_MAIL_PER_ADDRESS", "must not be negative")
+	problems.Check(s.MaxAttachment >= 1 && s.MaxAttachment <= 1024, "HELPWRIGHT_MAX_ATTACHMENT", "must be from 1 to 1024")
+	problems.Check(s.MaxSiteFile >= 1 && s.MaxSiteFile <= 1024, "HELPWRIGHT_MAX_SITE_FILE", "must be from 1 to 1024")
 	problems.Check(s.RateLimit >= 0, "HELPWRIGHT_RATE_LIMIT", "must not be negative")
 	problems.Check(s.PublicRateLimit >= 0, "HELPWRIGHT_PUBLIC_RATE_LIMIT", "must not be negative")
 	_, err := s.trustedProxies()

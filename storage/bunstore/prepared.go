@@ -190,59 +190,68 @@ func lift(query string) (text string, values []driver.NamedValue, ok bool) {
 	}
 	var b strings.Builder
 	done := 0 // of query is in b
-	put := func(from, to int, v driver.Value) {
-		b.WriteString(query[done:from])
-		b.WriteByte('?')
-		done = to
-		values = append(values, driver.NamedValue{Ordinal: len(values) + 1, Value: v})
-	}
 	for i := 0; i < len(query); {
-		switch ch := query[i]; {
-		case ch == '\'':
-			s, end := quoted(query, i)
-			if end < 0 {
-				return "", nil, false
-			}
-			if !isWord(s) {
-				put(i, end, s)
-			}
-			i = end
-		case ch == '"' || ch == '`':
-			_, end := quoted(query, i)
-			if end < 0 {
-				return "", nil, false
-			}
-			i = end
-		case (ch == 'x' || ch == 'X') && i+1 < len(query) && query[i+1] == '\'':
-			s, end := quoted(query, i+1)
-			blob, err := hex.DecodeString(s)
-			if end < 0 || err != nil {
-				return "", nil, false
-			}
-			put(i, end, blob)
-			i = end
-		case ch >= '0' && ch <= '9':
-			end := i
-			for end < len(query) && inName(query[end]) || end < len(query) && query[end] == '.' {
-				end++
-			}
-			if n, err := strconv.ParseInt(query[i:end], 10, 64); err == nil && n > 1 {
-				put(i, end, n)
-			}
-			i = end
-		case inName(ch):
-			for i < len(query) && inName(query[i]) {
-				i++
-			}
-		case ch == ';', ch == '?', ch == '[', ch == '$', ch == '@', ch == '#',
-			ch == '-' && i+1 < len(query) && query[i+1] == '-', ch == '/' && i+1 < len(query) && query[i+1] == '*':
-			return "", nil, false // several statements, parameters, comments: not of bun
-		default:
-			i++
+		value, end := token(query, i)
+		if end < 0 {
+			return "", nil, false
 		}
+		if value != nil {
+			b.WriteString(query[done:i])
+			b.WriteByte('?')
+			done = end
+			values = append(values, driver.NamedValue{Ordinal: len(values) + 1, Value: value})
+		}
+		i = end
 	}
 	b.WriteString(query[done:])
 	return b.String(), values, len(values) <= maxLifted && b.Len() <= maxKept
+}
+
+// token reads what stands in a statement from i on: a value to be lifted, or something else, which is nil. An end of -1
+// means that the statement is not understood, or is none of bun's: it has comments, parameters or others behind it.
+func token(query string, i int) (value driver.Value, end int) {
+	next := byte(0)
+	if i+1 < len(query) {
+		next = query[i+1]
+	}
+	switch ch := query[i]; {
+	case ch == '\'':
+		s, end := quoted(query, i)
+		if isWord(s) {
+			return nil, end
+		}
+		return s, end
+	case ch == '"', ch == '`':
+		_, end := quoted(query, i)
+		return nil, end
+	case (ch == 'x' || ch == 'X') && next == '\'':
+		s, end := quoted(query, i+1)
+		blob, err := hex.DecodeString(s)
+		if err != nil {
+			return nil, -1
+		}
+		return blob, end
+	case ch >= '0' && ch <= '9':
+		return number(query, i)
+	case inName(ch):
+		for i < len(query) && inName(query[i]) {
+			i++
+		}
+		return nil, i
+	case strings.IndexByte(";?[$@#", ch) >= 0, ch == '-' && next == '-', ch == '/' && next == '*':
+		return nil, -1
+	}
+	return nil, i + 1
+}
+
+// number reads a number; 0, 1 and all that are no whole numbers stay.
+func number(query string, i int) (value driver.Value, end int) {
+	for end = i; end < len(query) && (inName(query[end]) || query[end] == '.'); end++ {
+	}
+	if n, err := strconv.ParseInt(query[i:end], 10, 64); err == nil && n > 1 {
+		return n, end
+	}
+	return nil, end
 }
 
 // liftable reports whether a statement reads or writes rows: what changes the schema has no parameters.
