@@ -16,6 +16,10 @@
 // then validates its input, then touches data, and returns faults (package
 // storage/fault).
 //
+// [Service.Operator] opens a site for whoever runs the program, [Editor.Rehearsal]
+// tries a change without making it. Package exchange keeps a site as a folder of
+// Markdown, fit for git.
+//
 // The package does not know the help desk. Who is a member of an account is asked
 // of [Config].Membership; transport.Members answers from a helpdesk.Service.
 package kb
