@@ -56,7 +56,7 @@ func TestStore(t *testing.T) {
 func TestCompare(t *testing.T) {
 	t.Parallel()
 	for _, database := range databases {
-		for seed := range uint64(3) {
+		for seed := range uint64(4) {
 			t.Run(fmt.Sprintf("%s/%d", database.name, seed), func(t *testing.T) {
 				t.Parallel()
 				model := memstore.New()

@@ -7,7 +7,6 @@ import (
 
 	"github.com/helpwright/helpwright/kb"
 	"github.com/helpwright/helpwright/storage"
-	"github.com/helpwright/helpwright/storage/fault"
 )
 
 // within returns the stored row if it is of the scope's site.
@@ -120,19 +119,18 @@ func passes(a *kb.Article, f kb.ArticleFilter) bool {
 
 func (r kbReader) liveArticles(ctx context.Context, f kb.ArticleFilter, published bool, seek storage.Seek) ([]kb.ArticleRevision, error) {
 	return query(ctx, r.src, func(db *data) ([]kb.ArticleRevision, error) {
-		rows := db.articles.where(r.scope.AccountID, func(a *kb.Article) bool {
-			return a.SiteID == r.scope.SiteID && (!published || a.Published) && passes(a, f)
-		})
-		rows = bySortOrder(rows, seek, func(a kb.Article) storage.Position { return storage.Position{Key: int64(a.SortOrder), ID: a.ID} })
-		var out []kb.ArticleRevision
-		for i := range rows {
-			one, err := db.live(r.scope.AccountID, &rows[i])
-			if fault.Is(err, fault.NotFound) {
+		var all []kb.ArticleRevision
+		for _, a := range db.articles.all(r.scope.AccountID) {
+			if a.SiteID != r.scope.SiteID || published && !a.Published || !passes(a, f) {
 				continue
 			}
-			out = append(out, one)
+			if one, err := db.live(r.scope.AccountID, a); err == nil {
+				all = append(all, one)
+			}
 		}
-		return out, nil
+		return bySortOrder(all, seek, func(a kb.ArticleRevision) storage.Position {
+			return storage.Position{Key: int64(a.Article.SortOrder), ID: a.Article.ID}
+		}), nil
 	})
 }
 

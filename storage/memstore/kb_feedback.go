@@ -3,6 +3,7 @@ package memstore
 import (
 	"bytes"
 	"context"
+	"slices"
 
 	"github.com/helpwright/helpwright/kb"
 	"github.com/helpwright/helpwright/storage"
@@ -36,19 +37,18 @@ func (r kbReader) Feedbacks(ctx context.Context, filter kb.FeedbackFilter, seek 
 }
 
 func (r kbReader) RevisionsByKey(ctx context.Context, keys []kb.RevisionKey) ([]kb.ArticleRevision, error) {
-	var found []kb.ArticleRevision
-	seen := map[kb.RevisionKey]bool{}
-	for _, k := range keys {
-		a, err := r.LiveArticle(ctx, k.ArticleID)
-		if err != nil || seen[k] {
-			continue
+	return query(ctx, r.src, func(db *data) ([]kb.ArticleRevision, error) {
+		var found []kb.ArticleRevision
+		for _, rev := range db.revisions.all(r.scope.AccountID) {
+			if !slices.Contains(keys, kb.RevisionKey{ArticleID: rev.ArticleID, Number: rev.Number}) {
+				continue
+			}
+			if a, err := db.article(r.scope, rev.ArticleID); err == nil {
+				found = append(found, kb.ArticleRevision{Article: *clone(a), Revision: *clone(rev)})
+			}
 		}
-		seen[k] = true
-		if a.Revision, err = r.Revision(ctx, k.ArticleID, k.Number); err == nil {
-			found = append(found, a)
-		}
-	}
-	return found, nil
+		return found, nil
+	})
 }
 
 func (t kbTx) InsertFeedback(ctx context.Context, f *kb.Feedback) error {

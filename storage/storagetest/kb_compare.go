@@ -2,7 +2,9 @@ package storagetest
 
 import (
 	"context"
+	"slices"
 
+	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/kb"
 	"github.com/helpwright/helpwright/storage"
 )
@@ -10,14 +12,34 @@ import (
 // withKB reports whether both backends have a knowledge base.
 func (c *comparison) withKB() bool { return c.model.KB != nil && c.subject.KB != nil }
 
-// kbScope is a random one: mostly a site, sometimes an account, rarely none.
+// kbScope is a random one: mostly a site, rarely an account or none. Much is in few sites.
 func (c *comparison) kbScope() kb.Scope {
-	s := kb.Scope{AccountID: c.scope().AccountID}
-	sites, _ := c.model.KB.Within(s).Sites(c.t.Context(), all())
+	ctx, s := c.t.Context(), c.scope()
 	if c.gen.IntN(4) > 0 {
-		s.SiteID = c.gen.either("Site", oneOf(c.gen, sites).ID).n
+		there := func(id int64) bool {
+			_, err := c.model.Store.Within(helpdesk.Scope{AccountID: id}).Account(ctx)
+			return err == nil
+		}
+		if i := slices.IndexFunc(c.gen.pool["Account"], there); i >= 0 {
+			s.AccountID = c.gen.pool["Account"][i]
+		}
 	}
-	return s
+	scope := kb.Scope{AccountID: s.AccountID}
+	sites, _ := c.model.KB.Within(scope).Sites(ctx, all())
+	if len(sites) > 0 && c.gen.IntN(12) > 0 {
+		scope.SiteID = c.gen.either("Site", sites[min(len(sites)-1, c.gen.IntN(4)/3)].ID).n
+	}
+	return scope
+}
+
+// kb changes something or looks for it.
+func (c *comparison) kb() {
+	c.t.Helper()
+	if c.gen.IntN(3) > 0 {
+		c.kbTransaction()
+	} else {
+		c.kbRead()
+	}
 }
 
 func (c *comparison) kbTransaction() {
@@ -25,7 +47,11 @@ func (c *comparison) kbTransaction() {
 	ctx, scope := c.t.Context(), c.kbScope()
 	inOne(c, func(ctx context.Context, tx kb.Tx) (operation, error) {
 		seen, err := readLibrary(ctx, tx)
-		return c.gen.writeKB(seen), err
+		if err != nil {
+			return operation{}, err
+		}
+		articles, err := tx.ArticlesForUpdate(ctx, c.gen.pool["Article"])
+		return c.gen.writeKB(scope, seen, articles), err
 	}, func(fn kbFunc) error {
 		return c.model.KB.InTx(ctx, scope, fn)
 	}, func(fn kbFunc) error {
@@ -38,7 +64,8 @@ func (c *comparison) kbRead() {
 	ctx, scope := c.t.Context(), c.kbScope()
 	model := c.model.KB.Within(scope)
 	seen, _ := readLibrary(ctx, model)
-	for range 3 {
+	seen.Hits = slices.DeleteFunc(seen.Hits, func(h kb.Hit) bool { return c.ids.toSubject[id{"Hit", h.ID}] == 0 })
+	for range 6 {
 		done := do(ctx, model, c.gen.readKB(seen))
 		c.again(ctx, c.subject.KB.Within(translate(scope, c.ids.subject).(kb.Scope)), done)
 	}
@@ -72,16 +99,23 @@ func (c *comparison) kbEverything(account int64) {
 func (g *generator) readKB(seen library) operation {
 	seek := storage.Seek{Desc: g.IntN(2) == 0, Limit: 1 + g.IntN(6)}
 	reads := append(g.readSite(seen, seek), g.readDecor(seen, seek)...)
-	return oneOf(g, append(reads, g.readContent(seen, seek)...))
+	reads = append(reads, g.readContent(seen, seek)...)
+	if g.IntN(2) == 0 {
+		reads = g.readReaders(seen, seek)
+	}
+	return oneOf(g, reads)
 }
 
-// writeKB makes up a change of it.
-func (g *generator) writeKB(seen library) operation {
-	switch g.IntN(5) {
-	case 0:
+// writeKB makes up a change of it. Articles without a live revision are among those
+// given, and not in what is seen.
+func (g *generator) writeKB(scope kb.Scope, seen library, articles []kb.Article) operation {
+	switch p := g.IntN(20); {
+	case p < 1, p < 18 && scope.SiteID == 0:
 		return g.writeSite(seen)
-	case 1:
+	case p < 3:
 		return g.writeDecor(seen)
+	case p < 13 && len(seen.Articles) > 0:
+		return g.writeReaders(seen)
 	}
-	return g.writeContent(seen)
+	return g.writeContent(seen, articles)
 }

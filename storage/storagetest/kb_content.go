@@ -2,6 +2,7 @@ package storagetest
 
 import (
 	"context"
+	"slices"
 	"testing"
 
 	"github.com/helpwright/helpwright/kb"
@@ -384,13 +385,7 @@ func (g *generator) readContent(seen library, seek storage.Seek) []operation {
 	if from.ID != 0 && g.IntN(2) == 0 {
 		seek.From = &storage.Position{Key: int64(from.SortOrder), ID: from.ID}
 	}
-	filter := articleFilter{collection: one64("Collection", 0), category: one64("Category", 0)}
-	switch g.IntN(4) {
-	case 0:
-		filter.collection = collection
-	case 1:
-		filter.category = category
-	}
+	filter := g.articleFilter(seen)
 	return []operation{
 		{method: "Collection", args: []any{collection}},
 		{method: "CollectionsByID", args: []any{idList{"Collection", []int64{collection.n, nobody}}}},
@@ -405,14 +400,40 @@ func (g *generator) readContent(seen library, seek storage.Seek) []operation {
 	}
 }
 
-// articleFilter is a [kb.ArticleFilter] whose ids are translated.
-type articleFilter struct{ collection, category id }
+func (g *generator) articleFilter(seen library) kb.ArticleFilter {
+	var f kb.ArticleFilter
+	switch g.IntN(7) {
+	case 0:
+		f.CollectionID = g.either("Collection", oneOf(g, seen.Collections).ID).n
+	case 1:
+		f.CategoryID = g.either("Category", oneOf(g, seen.Categories).ID).n
+	case 2:
+		f.IDs = append([]int64{}, some(g, "Article", seen.Articles, articleID).n...)
+	}
+	return f
+}
 
-func (g *generator) writeContent(seen library) operation {
+func articleID(a kb.ArticleRevision) int64 { return a.Article.ID }
+
+func (g *generator) writeContent(seen library, articles []kb.Article) operation {
 	collection, category := oneOf(g, seen.Collections), oneOf(g, seen.Categories)
-	article, revision := oneOf(g, seen.Articles), oneOf(g, seen.Revisions)
+	article, revision := oneOf(g, articles), oneOf(g, seen.Revisions)
 	in := g.either("Collection", collection.ID).n
-	switch g.IntN(14) {
+	what := g.IntN(15)
+	if g.IntN(3) > 0 { // rather what everything else is in
+		switch {
+		case collection.ID == 0:
+			what = 0
+		case len(seen.Articles) < len(articles):
+			i := slices.IndexFunc(articles, func(a kb.Article) bool {
+				return !slices.ContainsFunc(seen.Articles, func(seen kb.ArticleRevision) bool { return seen.Article.ID == a.ID })
+			})
+			article, what = articles[i], 11
+		case len(articles) < 5:
+			what = 7
+		}
+	}
+	switch what {
 	case 0, 1:
 		c := kb.Collection{SortOrder: g.sortOrder(), Text: g.translated(), CreatedAt: g.time(false), UpdatedAt: g.time(false)}
 		return operation{method: "InsertCollection", args: []any{&c}}
@@ -432,11 +453,12 @@ func (g *generator) writeContent(seen library) operation {
 	case 7, 8:
 		return operation{method: "InsertArticle", args: []any{g.article(0, in, seen)}}
 	case 9:
-		return operation{method: "UpdateArticle", args: []any{g.article(g.either("Article", article.Article.ID).n, in, seen)}}
+		return operation{method: "UpdateArticle", args: []any{g.article(g.either("Article", article.ID).n, in, seen)}}
 	case 10:
-		return operation{method: "DeleteArticle", args: []any{g.either("Article", article.Article.ID)}}
-	case 11:
-		r := kb.Revision{ArticleID: g.either("Article", oneOf(g, g.pool["Article"])).n, Number: int64(1 + g.IntN(3)), Status: kb.Published, Text: g.translated(),
+		return operation{method: "DeleteArticle", args: []any{g.either("Article", article.ID)}}
+	case 11, 13:
+		number := oneOf(g, []int64{article.Live, article.Live, int64(1 + g.IntN(3))})
+		r := kb.Revision{ArticleID: g.either("Article", article.ID).n, Number: number, Status: kb.Published, Text: g.translated(),
 			SortOrder: g.sortOrder(), CreatedAt: g.time(false), UpdatedAt: g.time(false)}
 		return operation{method: "InsertRevision", args: []any{&r}, clash: true}
 	case 12:

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 
@@ -286,6 +287,15 @@ func testSpellings(t *testing.T, b Backend) {
 	if len(got) > 0 {
 		t.Errorf("no variants find %q", got)
 	}
+	var many []string
+	for i := range 120 {
+		many = append(many, "end"+string(rune('а'+119-i)))
+	}
+	w.kb(t, w.shelf.scope, func(ctx context.Context, tx kb.Tx) error { return tx.AddSpellings(ctx, many) })
+	got, err = w.inSite().Spellings(t.Context(), []string{"end"})
+	ok(t, err)
+	slices.Reverse(many)
+	same(t, "a hundred of many, in order", many[:100], got)
 }
 
 func testExchangeKeys(t *testing.T, b Backend) {
@@ -353,6 +363,17 @@ func testFeedback(t *testing.T, b Backend) {
 	if len(revisions) != 2 || revisions[0].Revision.Number != 2 || revisions[1].Revision.Number != 1 || revisions[1].Article.ID != second.ID {
 		t.Errorf("revisions: %+v", revisions)
 	}
+	w.kb(t, w.shelf.scope, func(ctx context.Context, tx kb.Tx) error {
+		lost := second
+		lost.Live = 9
+		return tx.UpdateArticle(ctx, &lost)
+	})
+	revisions, err = w.inSite().RevisionsByKey(t.Context(), keys[1:])
+	ok(t, err)
+	same(t, "revisions of an article without a live one", 1, len(revisions))
+	found, err := w.inSite().LiveArticles(t.Context(), kb.ArticleFilter{}, storage.Seek{Desc: true, Limit: 1})
+	ok(t, err)
+	same(t, "articles with a live one, up to a limit", []int64{w.shelf.article.ID}, ids(found, articleID))
 	w.kb(t, w.shelf.scope, func(ctx context.Context, tx kb.Tx) error { return tx.DeleteArticle(ctx, w.shelf.article.ID) })
 	left, err := w.inSite().Feedbacks(t.Context(), kb.FeedbackFilter{ArticleID: w.shelf.article.ID}, all())
 	ok(t, err)
@@ -475,4 +496,88 @@ func testAuditKnowledge(t *testing.T, b Backend) {
 	fails(t, "in no account", b.KB.InTx(t.Context(), kb.Scope{AccountID: nobody}, func(ctx context.Context, tx kb.Tx) error {
 		return tx.InsertAudit(ctx, []storage.AuditEntry{w.newAudit()})
 	}), fault.NotFound)
+}
+
+// spellings are words of which some are near to others, and some are never misspelled.
+var spellings = []string{"paper", "papers", "taper", "pape", "apple", "aplpe", "ample", "привет", "првиет", "2024", "cat", "東京都庁"}
+
+func (g *generator) locale() string { return oneOf(g, []string{"en", "de", "de-AT", "de-CH", "fr"}) }
+
+// documents are of different locales. Each of the first is often the source.
+func (g *generator) documents() []kb.Document {
+	var all []kb.Document
+	for range g.IntN(4) {
+		locale := g.locale()
+		if slices.ContainsFunc(all, func(d kb.Document) bool { return d.Locale == locale }) {
+			continue
+		}
+		d := newDocument(locale, strings.Join(g.terms(), " "), strings.Join(g.terms(), " "), strings.Join(g.terms(), " "))
+		d.Source, d.Published = len(all) == 0 && g.IntN(4) > 0, g.IntN(3) > 0
+		all = append(all, d)
+	}
+	return all
+}
+
+func (g *generator) searchQuery(seen library) kb.SearchQuery {
+	q := kb.SearchQuery{Rank: kb.Rank(g.IntN(3)), Filter: g.articleFilter(seen)}
+	for _, term := range g.query() {
+		word := []kb.SearchTerm{kb.SearchTerm(term)}
+		if g.IntN(3) == 0 {
+			word = append(word, kb.SearchTerm(oneOf(g, g.query())))
+		}
+		q.Words = append(q.Words, word)
+	}
+	for range g.IntN(4) {
+		choice := kb.LocaleChoice{Locale: g.locale()}
+		if g.IntN(2) == 0 {
+			choice = kb.LocaleChoice{Language: choice.Locale[:2]}
+		}
+		q.Locales = append(q.Locales, choice)
+	}
+	return q
+}
+
+// readReaders makes up what readers and their editors look for.
+func (g *generator) readReaders(seen library, seek storage.Seek) []operation {
+	article, revision := g.either("Article", articleID(oneOf(g, seen.Articles))), oneOf(g, seen.Revisions)
+	hits := storage.Seek{Desc: seek.Desc, Limit: seek.Limit}
+	if h := oneOf(g, seen.Hits); h.ID != 0 && g.IntN(3) == 0 {
+		hits.From = &storage.Position{ID: h.ID}
+	}
+	var filter kb.FeedbackFilter
+	if g.IntN(2) == 0 {
+		filter.ArticleID = article.n
+	}
+	keys := []kb.RevisionKey{{ArticleID: revision.ArticleID, Number: revision.Number}, {ArticleID: article.n, Number: int64(1 + g.IntN(3))}}
+	return []operation{
+		{method: "FindArticles", args: []any{g.searchQuery(seen), ordered{hits, "Hit"}}},
+		{method: "FindArticles", args: []any{g.searchQuery(seen), ordered{hits, "Hit"}}},
+		{method: "FindPublished", args: []any{g.searchQuery(seen), ordered{hits, "Hit"}}},
+		{method: "Spellings", args: []any{search.Variants(oneOf(g, spellings))}},
+		{method: "Feedback", args: []any{g.either("Feedback", oneOf(g, seen.Feedback).ID)}},
+		{method: "Feedbacks", args: []any{filter, ordered{g.from(seek, "Feedback"), "Feedback"}}},
+		{method: "RevisionsByKey", args: []any{keys[:g.IntN(3)]}},
+	}
+}
+
+// writeReaders makes up what is kept for readers and what they say.
+func (g *generator) writeReaders(seen library) operation {
+	article, revision := g.either("Article", articleID(oneOf(g, seen.Articles))), oneOf(g, seen.Revisions)
+	switch g.IntN(12) {
+	default:
+		return operation{method: "SetDocuments", args: []any{article, g.documents()}}
+	case 0:
+		return oneOf(g, g.readReaders(library{}, all())) // what the transaction itself sees
+	case 1:
+		return operation{method: "AddSpellings", args: []any{[]string{oneOf(g, spellings), oneOf(g, spellings)}}}
+	case 2, 3:
+		f := kb.Feedback{ArticleID: article.n, Revision: int64(1 + g.IntN(3)), Text: g.text(), CreatedAt: g.time(false)}
+		return operation{method: "InsertFeedback", args: []any{&f}}
+	case 4:
+		return operation{method: "DeleteFeedback", args: []any{g.either("Feedback", oneOf(g, seen.Feedback).ID)}}
+	case 5, 6, 7:
+		r := kb.VisitorReaction{ArticleID: g.either("Article", revision.ArticleID).n, Revision: revision.Number,
+			Visitor: []byte(oneOf(g, []string{"v", "w", "\x00\xff"})), Positive: g.IntN(2) == 0, CreatedAt: g.time(false)}
+		return operation{method: "SetReaction", args: []any{r}}
+	}
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/helpwright/helpwright/kb"
+	"github.com/helpwright/helpwright/storage/search"
 )
 
 // shelf is what a world has of a knowledge base.
@@ -137,6 +138,8 @@ type library struct {
 	Published   []kb.ArticleRevision
 	Revisions   []kb.Revision
 	Feedback    []kb.Feedback
+	Hits        []kb.Hit
+	Spellings   []string
 	Files       []kb.File
 	Themes      []kb.Theme
 	ThemeFiles  []kb.ThemeFile
@@ -188,5 +191,23 @@ func readLibrary(ctx context.Context, r kb.Reader) (l library, err error) {
 	}
 	l.Feedback, e = r.Feedbacks(ctx, kb.FeedbackFilter{}, all())
 	note("Feedbacks", e)
+	for rank := range kb.InContent + 1 {
+		q := kb.SearchQuery{Rank: rank, Words: [][]kb.SearchTerm{beginnings}, Locales: []kb.LocaleChoice{{Locale: "de-CH"}, {Language: "de"}}}
+		hits, e := r.FindArticles(ctx, q, all())
+		note("FindArticles", e)
+		l.Hits = append(l.Hits, hits...)
+	}
+	var variants []string
+	for _, w := range spellings {
+		variants = append(variants, search.Variants(w)...)
+	}
+	l.Spellings, e = r.Spellings(ctx, variants)
+	note("Spellings", e)
 	return l, err
+}
+
+// beginnings are those of the terms of all documents.
+var beginnings = []kb.SearchTerm{
+	{Text: "a", Prefix: true}, {Text: "b", Prefix: true}, {Text: "m", Prefix: true}, {Text: "東", Prefix: true}, {Text: "京", Prefix: true},
+	{Text: "ж", Prefix: true}, {Text: "1", Prefix: true},
 }
