@@ -97,7 +97,13 @@ type ArticleReader interface {
 	// Revisions lists those of an article by their number, which is the id of a
 	// position.
 	Revisions(ctx context.Context, articleID int64, seek storage.Seek) ([]Revision, error)
+	// RevisionsByKey returns those of the revisions that there are, with their
+	// articles, in any order.
+	RevisionsByKey(ctx context.Context, keys []RevisionKey) ([]ArticleRevision, error)
 }
+
+// RevisionKey names a revision.
+type RevisionKey struct{ ArticleID, Number int64 }
 
 // PublishedReader reads the live revisions of the articles that are published.
 type PublishedReader interface {
@@ -250,13 +256,7 @@ type FeedbackReader interface {
 	Feedback(ctx context.Context, id int64) (Feedback, error)
 	// Feedbacks lists by id.
 	Feedbacks(ctx context.Context, filter FeedbackFilter, seek storage.Seek) ([]Feedback, error)
-	// RevisionsByKey returns those of the revisions that there are, with their
-	// articles, in any order.
-	RevisionsByKey(ctx context.Context, keys []RevisionKey) ([]ArticleRevision, error)
 }
-
-// RevisionKey names a revision.
-type RevisionKey struct{ ArticleID, Number int64 }
 
 // FeedbackWriter removes feedback.
 type FeedbackWriter interface {

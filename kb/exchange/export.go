@@ -168,6 +168,11 @@ func (x Exchange) loadCollections(ctx context.Context, s *state) error {
 	slices.SortFunc(collections, func(a, b kb.Collection) int { return cmp.Compare(a.ID, b.ID) })
 	slices.SortFunc(categories, func(a, b kb.Category) int { return cmp.Compare(a.ID, b.ID) })
 	slices.SortFunc(articles, func(a, b kb.ArticleRevision) int { return cmp.Compare(a.Article.ID, b.Article.ID) })
+	drafts, err := e.Drafts(ctx, articles)
+	if err != nil {
+		return err
+	}
+	draftOf := map[int64]*Version{}
 	at := map[int64]*Collection{}
 	for _, c := range collections {
 		at[c.ID] = &Collection{
@@ -179,18 +184,14 @@ func (x Exchange) loadCollections(ctx context.Context, s *state) error {
 		in := at[c.CollectionID]
 		in.Categories = append(in.Categories, Category{Key: key, SourceLocale: c.SourceLocale, SortOrder: Number(c.SortOrder.String()), Texts: texted(c.Text)})
 	}
+	for _, d := range drafts { // after the categories, whose keys they name
+		v := x.version(s, d.Revision)
+		v.Status = ""
+		draftOf[d.Article.ID] = &v
+	}
 	for _, a := range articles {
 		key := s.name(kb.ArticleKey, a.Article.ID, sourceTitle(a.Revision.Text))
-		out := Article{Key: key, Live: x.version(s, a.Revision)}
-		if a.Article.Draft != 0 {
-			draft, err := e.Draft(ctx, a.Article.ID)
-			if err != nil {
-				return err
-			}
-			v := x.version(s, draft.Revision)
-			v.Status = ""
-			out.Draft = &v
-		}
+		out := Article{Key: key, Live: x.version(s, a.Revision), Draft: draftOf[a.Article.ID]}
 		in := at[a.Article.CollectionID]
 		in.Articles = append(in.Articles, out)
 	}

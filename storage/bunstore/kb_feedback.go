@@ -145,7 +145,7 @@ func sides(positive bool, n int64) (int64, int64) {
 	return 0, n
 }
 
-// RevisionsByKey implements [kb.FeedbackReader].
+// RevisionsByKey implements [kb.ArticleReader].
 func (r kbReader) RevisionsByKey(ctx context.Context, keys []kb.RevisionKey) ([]kb.ArticleRevision, error) {
 	if len(keys) == 0 {
 		return nil, r.state()
