@@ -15,8 +15,9 @@
 //   - storage/bunstore: its method KB keeps it in the same database
 //
 // To let mail in and out:
-//   - helpdesk/ingest: fetches mailboxes (ingest/imap), takes forwarded mail
-//     (ingest/smtpin), files it
+//   - helpdesk/ingest: fetches mailboxes (ingest/imap, ingest/pop3), takes forwarded
+//     mail (ingest/smtpin), files it
+//   - helpdesk/mailauth: SPF, DKIM and DMARC of what comes in
 //   - helpdesk/outbound: sends answers through a relay or into a spool folder
 //   - helpdesk/webhook: sends events to webhooks, signed; receivers verify with it
 //   - storage/jobs: runs the jobs that these leave behind

@@ -64,8 +64,10 @@ func (f *filing) bounce(ctx context.Context, tx Tx, row *InboundMail, mailbox Ma
 	if err := (&Outgoing{svc: f.svc}).conclude(ctx, tx, c, i, bounced, f.now); err != nil {
 		return false, err
 	}
-	if err := f.suppress(ctx, tx, i, bounced); err != nil {
-		return false, err
+	if len(deliveries) == 1 { // of several recipients each could have made up that another one is gone
+		if err := f.suppress(ctx, tx, i, bounced); err != nil {
+			return false, err
+		}
 	}
 	return true, f.fileReport(ctx, tx, row, i, len(bounced))
 }

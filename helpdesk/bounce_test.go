@@ -31,26 +31,32 @@ func TestBounces(t *testing.T) {
 		status     helpdesk.Status // of the closed conversation
 		suppressed bool
 		own        bool // the report becomes a conversation of its own
+		alone      bool // nobody else got the answer, who could have made the report up
 	}{
-		"no such user":        {[]helpdesk.ReportedRecipient{bounced("ADA@example.com", "5.1.1", "no")}, helpdesk.DeliveryBounced, helpdesk.StatusPosted, true, false},
-		"in words":            {[]helpdesk.ReportedRecipient{bounced("ada@example.com", "", "550 User unknown")}, helpdesk.DeliveryBounced, helpdesk.StatusPosted, true, false},
-		"full":                {[]helpdesk.ReportedRecipient{bounced("ada@example.com", "5.2.2", "user unknown? no, full")}, helpdesk.DeliveryBounced, helpdesk.StatusPosted, false, false},
-		"given up":            {[]helpdesk.ReportedRecipient{bounced("ada@example.com", "4.4.7", "expired")}, helpdesk.DeliveryBounced, helpdesk.StatusPosted, false, false},
-		"delayed":             {[]helpdesk.ReportedRecipient{delayed}, helpdesk.DeliverySent, helpdesk.StatusClosed, false, false},
-		"rewritten":           {[]helpdesk.ReportedRecipient{bounced("ada@other.example", "5.1.1", "no")}, helpdesk.DeliverySent, helpdesk.StatusClosed, false, true},
-		"rewritten, and told": {[]helpdesk.ReportedRecipient{{Address: "x@other.example", Original: "ada@example.com", State: helpdesk.DeliveryBounced}}, helpdesk.DeliveryBounced, helpdesk.StatusPosted, false, false},
+		"no such user": {[]helpdesk.ReportedRecipient{bounced("ADA@example.com", "5.1.1", "no")}, helpdesk.DeliveryBounced, helpdesk.StatusPosted, true, false, true},
+		"in words":     {[]helpdesk.ReportedRecipient{bounced("ada@example.com", "", "550 User unknown")}, helpdesk.DeliveryBounced, helpdesk.StatusPosted, true, false, true},
+		"no such user, or so another recipient says": {[]helpdesk.ReportedRecipient{bounced("ada@example.com", "5.1.1", "no")}, helpdesk.DeliveryBounced, helpdesk.StatusPosted, false, false, false},
+		"full":                {[]helpdesk.ReportedRecipient{bounced("ada@example.com", "5.2.2", "user unknown? no, full")}, helpdesk.DeliveryBounced, helpdesk.StatusPosted, false, false, false},
+		"given up":            {[]helpdesk.ReportedRecipient{bounced("ada@example.com", "4.4.7", "expired")}, helpdesk.DeliveryBounced, helpdesk.StatusPosted, false, false, false},
+		"delayed":             {[]helpdesk.ReportedRecipient{delayed}, helpdesk.DeliverySent, helpdesk.StatusClosed, false, false, false},
+		"rewritten":           {[]helpdesk.ReportedRecipient{bounced("ada@other.example", "5.1.1", "no")}, helpdesk.DeliverySent, helpdesk.StatusClosed, false, true, false},
+		"rewritten, and told": {[]helpdesk.ReportedRecipient{{Address: "x@other.example", Original: "ada@example.com", State: helpdesk.DeliveryBounced}}, helpdesk.DeliveryBounced, helpdesk.StatusPosted, false, false, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			b := newBundle(t)
 			id := b.receive(opening()).ConversationID
-			i := b.answer(id, helpdesk.InteractionInput{Cc: []string{"charles@example.com"}})
+			var cc []string
+			if !test.alone {
+				cc = []string{"charles@example.com"}
+			}
+			i := b.answer(id, helpdesk.InteractionInput{Cc: cc})
 			report(b, begin(b, i.ID), helpdesk.DeliverySent)
 			must(b.desk.UpdateConversation(b.ctx, id, helpdesk.ConversationUpdate{Subject: "x", Status: storage.Some(helpdesk.StatusClosed)}))(t)
 			before := len(b.interactions(id))
 			row := b.receive(reportOf(i.MessageID, test.recipients...))
 			d := b.deliveries(i.ID)
-			if d[0].State != test.state || d[1].State != helpdesk.DeliverySent || b.conversation(id).Status != test.status {
+			if d[0].State != test.state || !test.alone && d[1].State != helpdesk.DeliverySent || b.conversation(id).Status != test.status {
 				t.Errorf("%+v in a conversation that is %s", d, b.conversation(id).Status)
 			}
 			if len(b.interactions(id)) != before || (row.ConversationID != id) != test.own || row.State != helpdesk.InboundFiled {

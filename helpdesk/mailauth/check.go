@@ -18,6 +18,12 @@ import (
 const (
 	maxSignatures = 5 // DKIM signatures of a mail that are checked
 	maxAnswers    = 50
+
+	// The check of signatures takes the square of some of these, see looksSigned.
+	maxHeader         = 256 << 10 // bytes
+	maxFields         = 1000
+	maxLines          = 5000
+	maxSignatureField = 8 << 10 // bytes of one DKIM-Signature
 )
 
 // Resolver looks up names. *[net.Resolver] is one.
@@ -117,6 +123,12 @@ func (l lookups) dkim(raw []byte) (out []DKIM) {
 			out = []DKIM{{Result: PermError}}
 		}
 	}()
+	switch signed, hostile := looksSigned(raw); {
+	case !signed:
+		return nil
+	case hostile:
+		return []DKIM{{Result: PermError}} // a verifier may set limits
+	}
 	found, err := dkim.VerifyWithOptions(bytes.NewReader(raw), &dkim.VerifyOptions{LookupTXT: l.txt, MaxVerifications: maxSignatures})
 	if err != nil && !errors.Is(err, dkim.ErrTooManySignatures) && len(found) == 0 {
 		return []DKIM{{Result: PermError}}
@@ -128,6 +140,33 @@ func (l lookups) dkim(raw []byte) (out []DKIM) {
 		out = append(out, DKIM{Result: verdict(v.Err), Domain: cleanDomain(v.Domain)})
 	}
 	return out
+}
+
+// looksSigned tells whether the header of a mail has signatures, and whether it is one that would take far longer to
+// check than to read: the library joins the lines of a field one by one, and looks at all fields for each that a
+// signature names.
+func looksSigned(raw []byte) (signed, hostile bool) {
+	const name = "DKIM-Signature"
+	size, fields, lines, signature := 0, 0, 0, -1 // signature: bytes of the one that is being read; -1: none is
+	for line := range bytes.Lines(raw) {
+		if len(bytes.TrimRight(line, "\r\n")) == 0 {
+			break
+		}
+		size += len(line)
+		lines++
+		if line[0] != ' ' && line[0] != '\t' {
+			fields++
+			signature = -1
+			if key, _, ok := bytes.Cut(line, []byte{':'}); ok && strings.EqualFold(string(bytes.TrimSpace(key)), name) {
+				signed, signature = true, 0
+			}
+		}
+		if signature >= 0 {
+			signature += len(line)
+		}
+		hostile = hostile || size > maxHeader || fields > maxFields || lines > maxLines || signature > maxSignatureField
+	}
+	return signed, hostile
 }
 
 func verdict(err error) Result {
