@@ -541,17 +541,18 @@ func (g *generator) searchQuery(seen library) kb.SearchQuery {
 func (g *generator) readReaders(seen library, seek storage.Seek) []operation {
 	article, revision := g.either("Article", articleID(oneOf(g, seen.Articles))), oneOf(g, seen.Revisions)
 	hits := storage.Seek{Desc: seek.Desc, Limit: seek.Limit}
-	if h := oneOf(g, seen.Hits); h.ID != 0 && g.IntN(3) == 0 {
+	if h := oneOf(g, seen.Hits); h.ID != 0 && g.IntN(2) == 0 {
 		hits.From = &storage.Position{ID: h.ID}
 	}
 	var filter kb.FeedbackFilter
 	if g.IntN(2) == 0 {
 		filter.ArticleID = article.n
 	}
+	many := kb.SearchQuery{Rank: kb.Rank(g.IntN(3)), Words: [][]kb.SearchTerm{beginnings}}
 	keys := []kb.RevisionKey{{ArticleID: revision.ArticleID, Number: revision.Number}, {ArticleID: article.n, Number: int64(1 + g.IntN(3))}}
 	return []operation{
 		{method: "FindArticles", args: []any{g.searchQuery(seen), ordered{hits, "Hit"}}},
-		{method: "FindArticles", args: []any{g.searchQuery(seen), ordered{hits, "Hit"}}},
+		{method: "FindArticles", args: []any{many, ordered{hits, "Hit"}}},
 		{method: "FindPublished", args: []any{g.searchQuery(seen), ordered{hits, "Hit"}}},
 		{method: "Spellings", args: []any{search.Variants(oneOf(g, spellings))}},
 		{method: "Feedback", args: []any{g.either("Feedback", oneOf(g, seen.Feedback).ID)}},
@@ -576,6 +577,9 @@ func (g *generator) writeReaders(seen library) operation {
 	case 4:
 		return operation{method: "DeleteFeedback", args: []any{g.either("Feedback", oneOf(g, seen.Feedback).ID)}}
 	case 5, 6, 7:
+		if g.IntN(2) == 0 && revision.Number != 0 { // to one that others react to
+			revision = seen.Revisions[0]
+		}
 		r := kb.VisitorReaction{ArticleID: g.either("Article", revision.ArticleID).n, Revision: revision.Number,
 			Visitor: []byte(oneOf(g, []string{"v", "w", "\x00\xff"})), Positive: g.IntN(2) == 0, CreatedAt: g.time(false)}
 		return operation{method: "SetReaction", args: []any{r}}
