@@ -189,22 +189,21 @@ type PostfixServer struct {
 	Ctl    string // a program: Ctl start, Ctl stop, Ctl restart; Ctl queue prints a line for each mail that waits
 }
 
-// Postfix returns the Postfix of the test run, or an own one where there is none: only root can start it.
+// Postfix returns the Postfix of the test run, which has one when root started its servers.
 func Postfix(t testing.TB) PostfixServer {
 	t.Helper()
-	if p := postfixServer(os.Getenv); p.Addr != "" && p.Ctl != "" {
-		return p
+	p := postfixServer(os.Getenv)
+	if p.Addr == "" || p.Ctl == "" {
+		Skip(t, "no Postfix: "+EnvPostfix+" and "+EnvPostfixCtl+" are not both set")
 	}
-	return OwnPostfix(t)
+	return p
 }
 
 // OwnPostfix starts another Postfix for this test alone. It is stopped at the end of the test. configuration is put
 // behind the usual main.cf.
 func OwnPostfix(t testing.TB, configuration ...string) PostfixServer {
 	t.Helper()
-	if os.Getuid() != 0 {
-		Skip(t, "no Postfix: only root can start it")
-	}
+	Postfix(t)
 	return postfixServer(own(t, "postfix", configuration))
 }
 
