@@ -7,33 +7,20 @@ import (
 
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/storage"
-	"github.com/helpwright/helpwright/storage/memblob"
-	"github.com/helpwright/helpwright/storage/memstore"
 )
 
 // What could not be imported is listed, read, ignored or imported once more.
 func ExampleDesk_ReplayMailbox() {
-	ctx, key := context.Background(), storage.NewSecretKey()
-	sealer, err := storage.NewSealer(key)
-	if err != nil {
-		log.Fatal(err)
-	}
-	svc, err := helpdesk.New(helpdesk.Config{Store: memstore.New(), Blobs: memblob.New(), Sealer: sealer, SigningKey: key})
-	if err != nil {
-		log.Fatal(err)
-	}
-	owner, _ := svc.Operator().CreateUser(ctx, helpdesk.UserInput{Email: "olga@example.org"})
-	account, _ := svc.Operator().CreateAccount(ctx, helpdesk.AccountInput{Name: "Acme"}, owner.ID)
-	desk, _ := svc.Desk(ctx, svc.As(owner.ID), account.ID)
-	mailbox, _ := desk.CreateMailbox(ctx, helpdesk.MailboxInput{Email: storage.Some("support@example.org")})
+	ctx := context.Background()
+	svc, desk, mailbox := exampleDesk(ctx)
 
 	// A source hands in three mails that the filer cannot read.
 	mails := []helpdesk.RawMail{{Raw: []byte("spam")}, {Raw: []byte("a question")}, {Raw: []byte("an answer")}}
-	if err := svc.Intake().Take(ctx, account.ID, mailbox.ID, "smtp", mails, nil); err != nil {
+	if err := svc.Intake().Take(ctx, desk.AccountID(), mailbox.ID, "smtp", mails, nil); err != nil {
 		log.Fatal(err)
 	}
 	for id := range int64(3) {
-		_ = svc.Intake().Quarantine(ctx, account.ID, id+1, "nested deeper than 50")
+		_ = svc.Intake().Quarantine(ctx, desk.AccountID(), id+1, "nested deeper than 50")
 	}
 
 	_, _ = desk.IgnoreInbound(ctx, mailbox.ID, 1, "Spam.")
@@ -49,19 +36,8 @@ func ExampleDesk_ReplayMailbox() {
 // A conversation of two matters becomes two, and each interaction can tell why it is
 // where it is.
 func ExampleDesk_SplitConversation() {
-	ctx, key := context.Background(), storage.NewSecretKey()
-	sealer, err := storage.NewSealer(key)
-	if err != nil {
-		log.Fatal(err)
-	}
-	svc, err := helpdesk.New(helpdesk.Config{Store: memstore.New(), Blobs: memblob.New(), Sealer: sealer, SigningKey: key})
-	if err != nil {
-		log.Fatal(err)
-	}
-	owner, _ := svc.Operator().CreateUser(ctx, helpdesk.UserInput{Email: "olga@example.org"})
-	account, _ := svc.Operator().CreateAccount(ctx, helpdesk.AccountInput{Name: "Acme"}, owner.ID)
-	desk, _ := svc.Desk(ctx, svc.As(owner.ID), account.ID)
-	_, _ = desk.CreateMailbox(ctx, helpdesk.MailboxInput{Email: storage.Some("support@example.org")})
+	ctx := context.Background()
+	_, desk, _ := exampleDesk(ctx)
 
 	door, _ := desk.CreateConversation(ctx, helpdesk.ConversationInput{
 		Channel: "email", To: "ada@example.com", Subject: "Door", Interactions: []helpdesk.InteractionInput{

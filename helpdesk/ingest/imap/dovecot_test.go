@@ -19,6 +19,7 @@ import (
 
 	"github.com/helpwright/helpwright/helpdesk/ingest/imap"
 	"github.com/helpwright/helpwright/helpdesk/ingest/wire"
+	"github.com/helpwright/helpwright/helpdesk/ingest/wire/wiretest"
 	"github.com/helpwright/helpwright/storage/storagetest/testenv"
 )
 
@@ -162,7 +163,7 @@ func TestDovecotIdle(t *testing.T) {
 	cfg.PollInterval = time.Hour
 	cfg.BackoffMin = time.Millisecond
 	sink := newSink()
-	run(t, newSource(t, cfg, sink))
+	wiretest.Run(t, newSource(t, cfg, sink))
 	raws := rawMails("new", 20)
 	for i, raw := range raws {
 		a.deliver(t, "INBOX", raw)
@@ -182,7 +183,7 @@ func TestDovecotOtherFoldersArePolled(t *testing.T) {
 	cfg.PollInterval = 20 * time.Millisecond
 	sink := newSink()
 	source := newSource(t, cfg, sink)
-	run(t, source)
+	wiretest.Run(t, source)
 	raws := rawMails("new", 3)
 	for i, raw := range raws {
 		a.deliver(t, "Other", raw)
@@ -217,7 +218,7 @@ func TestDovecotRestart(t *testing.T) {
 	cfg := a.config(t, server.Addr, imap.EncryptionNone)
 	cfg.BatchSize = 3
 	sink := newSink()
-	run(t, newSource(t, cfg, sink))
+	wiretest.Run(t, newSource(t, cfg, sink))
 	for i := range 3 {
 		sink.wait(t, "some mails", func() bool { return len(sink.mails["INBOX"]) >= 20*(i+1) })
 		if out, err := exec.CommandContext(t.Context(), server.Ctl, "restart").CombinedOutput(); err != nil {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/helpwright/helpwright/helpdesk/ingest/imap"
 	"github.com/helpwright/helpwright/helpdesk/ingest/wire"
+	"github.com/helpwright/helpwright/helpdesk/ingest/wire/wiretest"
 )
 
 // fakeServer is a server with one folder that can be told to misbehave.
@@ -55,35 +56,7 @@ func (f *fakeServer) start(t *testing.T) imap.Config {
 	if f.validity == 0 {
 		f.validity = 7
 	}
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	f.port = listener.Addr().(*net.TCPAddr).Port
-	var connections sync.WaitGroup
-	var mu sync.Mutex
-	var open []net.Conn
-	connections.Go(func() {
-		for {
-			raw, err := listener.Accept()
-			if err != nil {
-				return
-			}
-			mu.Lock()
-			open = append(open, raw)
-			mu.Unlock()
-			connections.Go(func() { f.serve(raw) })
-		}
-	})
-	t.Cleanup(func() {
-		_ = listener.Close()
-		mu.Lock()
-		for _, conn := range open {
-			_ = conn.Close()
-		}
-		mu.Unlock()
-		connections.Wait()
-	})
+	f.port = wiretest.Listen(t, f.serve)
 	return imap.Config{
 		Server: wire.Server{
 			Host: "127.0.0.1", Port: f.port, Username: "user@example.org", Password: "secret", Encryption: imap.EncryptionNone,

@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/helpwright/helpwright/helpdesk/ingest/imap"
+	"github.com/helpwright/helpwright/helpdesk/ingest/wire/wiretest"
 	"github.com/helpwright/helpwright/storage/storagetest/testenv"
 )
 
@@ -55,7 +56,7 @@ func TestUnchangedFolderIsNotSearched(t *testing.T) {
 			cfg := server.start(t)
 			cfg.PollInterval = 5 * time.Millisecond
 			sink := newSink()
-			run(t, newSource(t, cfg, sink))
+			wiretest.Run(t, newSource(t, cfg, sink))
 			sink.wait(t, "several looks", func() bool { return looks.Load() > 5 })
 			before := searches(server.heard())
 			if condstore != (before == 1) {
@@ -82,7 +83,7 @@ func TestHalfOpenConnection(t *testing.T) {
 	cfg := server.start(t)
 	cfg.IdleInterval, cfg.StepTimeout = 10*time.Millisecond, 200*time.Millisecond
 	sink := newSink()
-	run(t, newSource(t, cfg, sink))
+	wiretest.Run(t, newSource(t, cfg, sink))
 	sink.wait(t, "the first mail", func() bool { return len(sink.mails["INBOX"]) == 1 })
 	server.deliver(fakeMails(2)[1])
 	sink.wait(t, "the second mail", func() bool { return len(sink.mails["INBOX"]) == 2 })

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/helpwright/helpwright/helpdesk/ingest/imap"
+	"github.com/helpwright/helpwright/helpdesk/ingest/wire/wiretest"
 )
 
 func once(t *testing.T, source *imap.Source) {
@@ -133,7 +134,7 @@ func TestSilentServer(t *testing.T) {
 			}
 			cfg := server.start(t)
 			cfg.StepTimeout = time.Hour
-			stop := run(t, newSource(t, cfg, newSink()))
+			stop := wiretest.Run(t, newSource(t, cfg, newSink()))
 			<-reached
 			stop() // fails when Run does not end
 		})
@@ -382,7 +383,7 @@ func TestIdleIsIssuedAnew(t *testing.T) {
 	cfg := server.start(t)
 	cfg.IdleInterval = 10 * time.Millisecond
 	sink := newSink()
-	run(t, newSource(t, cfg, sink))
+	wiretest.Run(t, newSource(t, cfg, sink))
 	sink.wait(t, "the first mail", func() bool { return len(sink.mails["INBOX"]) == 1 })
 	server.deliver(fakeMails(2)[1]) // and says nothing
 	sink.wait(t, "the second mail", func() bool { return len(sink.mails["INBOX"]) == 2 })
@@ -406,7 +407,7 @@ func TestServerWithoutIdle(t *testing.T) {
 			cfg := server.start(t)
 			cfg.PollInterval, cfg.IdleInterval = 10*time.Millisecond, 10*time.Millisecond
 			sink := newSink()
-			run(t, newSource(t, cfg, sink))
+			wiretest.Run(t, newSource(t, cfg, sink))
 			sink.wait(t, "the first mail", func() bool { return len(sink.mails["INBOX"]) == 1 })
 			server.deliver(fakeMails(2)[1])
 			sink.wait(t, "the second mail", func() bool { return len(sink.mails["INBOX"]) == 2 })

@@ -22,6 +22,7 @@ import (
 
 	"github.com/helpwright/helpwright/helpdesk/ingest/imap"
 	"github.com/helpwright/helpwright/helpdesk/ingest/wire"
+	"github.com/helpwright/helpwright/helpdesk/ingest/wire/wiretest"
 )
 
 // This test is not parallel to others: it counts goroutines. Those of parallel tests have not begun.
@@ -43,7 +44,7 @@ func TestNoGoroutineIsLeft(t *testing.T) {
 			_, _ = c.lines.ReadString(0)
 			return true
 		}
-		stop := run(t, newSource(t, server.start(t), newSink()))
+		stop := wiretest.Run(t, newSource(t, server.start(t), newSink()))
 		<-reached
 		stop()
 	}
@@ -147,7 +148,7 @@ func TestRefusedLoginIsNotRepeatedSoon(t *testing.T) {
 		cfg.Logger = slog.New(slog.NewTextHandler(&logged, nil))
 		sink := newSink()
 		source := newSource(t, cfg, sink)
-		stop := run(t, source)
+		stop := wiretest.Run(t, source)
 		var st imap.Status
 		sink.wait(t, "the failure", func() bool {
 			if len(sink.statuses) == 0 {
@@ -221,7 +222,7 @@ func TestRevisionsOfTheProtocol(t *testing.T) {
 			}
 			sink := newSink()
 			cfg.PollInterval = 20 * time.Millisecond
-			run(t, newSource(t, cfg, sink))
+			wiretest.Run(t, newSource(t, cfg, sink))
 			sink.wait(t, "a pass", func() bool {
 				return len(sink.statuses) > 0 && !sink.statuses[len(sink.statuses)-1].LastSuccess.IsZero()
 			})

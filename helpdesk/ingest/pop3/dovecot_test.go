@@ -17,6 +17,7 @@ import (
 
 	"github.com/helpwright/helpwright/helpdesk/ingest/pop3"
 	"github.com/helpwright/helpwright/helpdesk/ingest/wire"
+	"github.com/helpwright/helpwright/helpdesk/ingest/wire/wiretest"
 	"github.com/helpwright/helpwright/storage/storagetest/testenv"
 )
 
@@ -42,7 +43,7 @@ func deliver(t testing.TB, server testenv.DovecotServer, user string, raws ...st
 	home := filepath.Join(filepath.Dir(server.Ctl), "mail", user)
 	owner, err := os.Stat(filepath.Join(filepath.Dir(server.Ctl), "mail"))
 	if err != nil {
-		t.Skipf("the mail of this Dovecot is somewhere else: %v", err)
+		testenv.Skip(t, "the mail of this Dovecot is somewhere else: "+err.Error())
 	}
 	for _, folder := range []string{"", "tmp", "new", "cur"} {
 		if err := os.MkdirAll(filepath.Join(home, folder), 0o700); err != nil {
@@ -118,7 +119,7 @@ func TestDovecotRestart(t *testing.T) {
 	cfg := dovecotConfig(t, server, user, server.POP3Addr, wire.EncryptionTLS)
 	cfg.BatchSize = 3
 	sink := newSink()
-	run(t, newSource(t, cfg, sink))
+	wiretest.Run(t, newSource(t, cfg, sink))
 	for i := range 3 {
 		sink.wait(t, "some mails", func() bool { return len(sink.mails) >= 20*(i+1) })
 		if out, err := exec.CommandContext(t.Context(), server.Ctl, "restart").CombinedOutput(); err != nil {

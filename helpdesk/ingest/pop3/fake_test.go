@@ -13,6 +13,7 @@ import (
 
 	"github.com/helpwright/helpwright/helpdesk/ingest/pop3"
 	"github.com/helpwright/helpwright/helpdesk/ingest/wire"
+	"github.com/helpwright/helpwright/helpdesk/ingest/wire/wiretest"
 )
 
 // fakeServer is a server with one maildrop that can be told to misbehave.
@@ -51,37 +52,9 @@ func fakeMails(n int) []fakeMail {
 
 func (f *fakeServer) start(t *testing.T) pop3.Config {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var connections sync.WaitGroup
-	var mu sync.Mutex
-	var open []net.Conn
-	connections.Go(func() {
-		for {
-			raw, err := listener.Accept()
-			if err != nil {
-				return
-			}
-			mu.Lock()
-			open = append(open, raw)
-			mu.Unlock()
-			connections.Go(func() { f.serve(raw) })
-		}
-	})
-	t.Cleanup(func() {
-		_ = listener.Close()
-		mu.Lock()
-		for _, conn := range open {
-			_ = conn.Close()
-		}
-		mu.Unlock()
-		connections.Wait()
-	})
 	return pop3.Config{
 		Server: wire.Server{
-			Host: "127.0.0.1", Port: listener.Addr().(*net.TCPAddr).Port, Username: "user@example.org", Password: "secret",
+			Host: "127.0.0.1", Port: wiretest.Listen(t, f.serve), Username: "user@example.org", Password: "secret",
 			Encryption: wire.EncryptionNone,
 		},
 		BackoffMin: time.Millisecond, BackoffMax: 10 * time.Millisecond, PollInterval: 10 * time.Millisecond,

@@ -12,6 +12,7 @@ import (
 
 	"github.com/helpwright/helpwright/helpdesk/ingest/pop3"
 	"github.com/helpwright/helpwright/helpdesk/ingest/wire"
+	"github.com/helpwright/helpwright/helpdesk/ingest/wire/wiretest"
 )
 
 // A connection cut in the middle of a mail is no end of it.
@@ -205,7 +206,7 @@ func TestSilentServer(t *testing.T) {
 			}
 			cfg := server.start(t)
 			cfg.StepTimeout = time.Hour
-			stop := run(t, newSource(t, cfg, newSink()))
+			stop := wiretest.Run(t, newSource(t, cfg, newSink()))
 			<-reached
 			stop() // fails when Run does not end
 		})

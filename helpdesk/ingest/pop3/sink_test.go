@@ -2,31 +2,28 @@ package pop3_test
 
 import (
 	"context"
-	"errors"
 	"slices"
-	"sync"
 	"testing"
-	"time"
 
 	"github.com/helpwright/helpwright/helpdesk/ingest/pop3"
+	"github.com/helpwright/helpwright/helpdesk/ingest/wire/wiretest"
 )
 
 // memorySink keeps what it is given.
 type memorySink struct {
-	mu       sync.Mutex
+	wiretest.Watched
 	mails    []pop3.Mail
 	batches  []int // mails of each Take
 	asked    int   // calls of Known
 	statuses []pop3.Status
-	changed  chan struct{} // closed at the next change
 	takeErr  error
 }
 
-func newSink() *memorySink { return &memorySink{changed: make(chan struct{})} }
+func newSink() *memorySink { return &memorySink{} }
 
 func (s *memorySink) Known(_ context.Context, ids []string) ([]string, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	s.Lock()
+	defer s.Unlock()
 	s.asked++
 	var known []string
 	for _, m := range s.mails {
@@ -38,51 +35,33 @@ func (s *memorySink) Known(_ context.Context, ids []string) ([]string, error) {
 }
 
 func (s *memorySink) Take(_ context.Context, mails []pop3.Mail) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	s.Lock()
+	defer s.Unlock()
 	if s.takeErr != nil {
 		return s.takeErr
 	}
 	s.mails = append(s.mails, mails...)
 	s.batches = append(s.batches, len(mails))
-	s.announce()
+	s.Announce()
 	return nil
 }
 
 func (s *memorySink) Status(_ context.Context, status pop3.Status) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	s.Lock()
+	defer s.Unlock()
 	s.statuses = append(s.statuses, status)
-	s.announce()
-}
-
-func (s *memorySink) announce() {
-	close(s.changed)
-	s.changed = make(chan struct{})
+	s.Announce()
 }
 
 // wait waits until ok is true; it is asked, under the lock, after every change.
 func (s *memorySink) wait(t *testing.T, what string, ok func() bool) {
 	t.Helper()
-	timeout := time.After(60 * time.Second)
-	for {
-		s.mu.Lock()
-		done, changed := ok(), s.changed
-		s.mu.Unlock()
-		if done {
-			return
-		}
-		select {
-		case <-changed:
-		case <-timeout:
-			t.Fatalf("waited in vain for %s", what)
-		}
-	}
+	s.Wait(t, what, ok, func() any { return s.statuses[max(0, len(s.statuses)-1):] })
 }
 
 func (s *memorySink) taken() []pop3.Mail {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	s.Lock()
+	defer s.Unlock()
 	return slices.Clone(s.mails)
 }
 
@@ -109,28 +88,4 @@ func once(t *testing.T, source *pop3.Source) {
 	if err := source.Once(t.Context()); err != nil {
 		t.Fatalf("Once: %v", err)
 	}
-}
-
-// run runs a source until the test or the returned function ends it.
-func run(t *testing.T, source *pop3.Source) (stop func()) {
-	t.Helper()
-	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan error, 1)
-	go func() { done <- source.Run(ctx) }()
-	var once sync.Once
-	stop = func() {
-		once.Do(func() {
-			cancel()
-			select {
-			case err := <-done:
-				if !errors.Is(err, context.Canceled) {
-					t.Errorf("Run: %v", err)
-				}
-			case <-time.After(20 * time.Second):
-				t.Error("Run does not end")
-			}
-		})
-	}
-	t.Cleanup(stop)
-	return stop
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/helpwright/helpwright/helpdesk/ingest/pop3"
 	"github.com/helpwright/helpwright/helpdesk/ingest/wire"
+	"github.com/helpwright/helpwright/helpdesk/ingest/wire/wiretest"
 )
 
 // Mails are fetched once, whatever numbers they have in the next session.
@@ -223,15 +224,15 @@ func TestRunPolls(t *testing.T) {
 	server.set(all[:1])
 	sink := newSink()
 	source := newSource(t, server.start(t), sink)
-	stop := run(t, source)
+	stop := wiretest.Run(t, source)
 	sink.wait(t, "the first mail", func() bool { return len(sink.mails) == 1 })
 	server.set(all)
 	sink.wait(t, "the others", func() bool { return len(sink.mails) == 3 })
 	before := server.connections()
 	sink.wait(t, "another look", func() bool { return server.connections() > before+1 })
 	stop()
-	sink.mu.Lock()
-	defer sink.mu.Unlock()
+	sink.Lock()
+	defer sink.Unlock()
 	if sink.asked > 3 { // what was taken is remembered, or asked for once more
 		t.Errorf("the sink was asked %d times", sink.asked)
 	}

@@ -1,0 +1,115 @@
+// Package wiretest is what the tests of sources share: servers of one test, and sinks to wait for.
+package wiretest
+
+import (
+	"context"
+	"errors"
+	"net"
+	"sync"
+	"testing"
+	"time"
+)
+
+// Listen serves connections to a port of 127.0.0.1, which it returns, until the test ends: then they are closed.
+func Listen(t testing.TB, serve func(net.Conn)) (port int) {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var connections sync.WaitGroup
+	var mu sync.Mutex
+	var open []net.Conn
+	connections.Go(func() {
+		for {
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			mu.Lock()
+			open = append(open, conn)
+			mu.Unlock()
+			connections.Go(func() { serve(conn) })
+		}
+	})
+	t.Cleanup(func() {
+		_ = listener.Close()
+		mu.Lock()
+		for _, conn := range open {
+			_ = conn.Close()
+		}
+		mu.Unlock()
+		connections.Wait()
+	})
+	addr, ok := listener.Addr().(*net.TCPAddr)
+	if !ok {
+		t.Fatalf("listening on %v", listener.Addr())
+	}
+	return addr.Port
+}
+
+// Run runs a source until the test or the returned function ends it.
+func Run(t testing.TB, source interface {
+	Run(ctx context.Context) error
+}) (stop func()) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- source.Run(ctx) }()
+	var once sync.Once
+	stop = func() {
+		once.Do(func() {
+			cancel()
+			select {
+			case err := <-done:
+				if !errors.Is(err, context.Canceled) {
+					t.Errorf("Run: %v", err)
+				}
+			case <-time.After(20 * time.Second):
+				t.Error("Run does not end")
+			}
+		})
+	}
+	t.Cleanup(stop)
+	return stop
+}
+
+// Watched is a lock whose holders tell others what they have changed. The zero value is ready.
+type Watched struct {
+	sync.Mutex
+	changed chan struct{} // closed at the next change; nil: nobody waits
+}
+
+// Announce wakes those who wait. It is called under the lock.
+func (w *Watched) Announce() {
+	if w.changed != nil {
+		close(w.changed)
+		w.changed = nil
+	}
+}
+
+// Wait waits until ok is true; it is asked, under the lock, after every change. last, asked under the lock too, is shown
+// when that was in vain.
+func (w *Watched) Wait(t testing.TB, what string, ok func() bool, last func() any) {
+	t.Helper()
+	timeout := time.After(60 * time.Second)
+	for {
+		w.Lock()
+		done := ok()
+		if w.changed == nil {
+			w.changed = make(chan struct{})
+		}
+		changed := w.changed
+		w.Unlock()
+		if done {
+			return
+		}
+		select {
+		case <-changed:
+		case <-timeout:
+			w.Lock()
+			defer w.Unlock()
+			t.Fatalf("waited in vain for %s; the last status: %+v", what, last())
+		}
+	}
+}
