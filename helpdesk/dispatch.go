@@ -252,7 +252,13 @@ type WebhookOutcome struct {
 	Status   int    // HTTP status; 0: there was no answer
 	Response string // the body's beginning
 	Problem  string // why the try failed, for people; without meaning for a 2xx
+	// RetryAfter is how long the receiver asked to wait (RFC 9110 section 10.2.3): the
+	// next try comes no sooner, but within an hour for that reason. 0: it did not.
+	RetryAfter time.Duration
 }
+
+// maxRetryAfter is how long a receiver can have us wait.
+const maxRetryAfter = time.Hour
 
 // Report records the outcome of a try. A 2xx is success; a 410 switches the webhook off;
 // after anything else the delivery is tried again, for about a day, and then given up.
@@ -312,7 +318,7 @@ func (p *Dispatch) settle(ctx context.Context, tx Tx, w *Webhook, call WebhookCa
 			w.LastSuccessAt = now
 		}
 	case d.State == WebhookPending:
-		if err := p.failed(ctx, tx, call.AccountID, w, &d, now); err != nil {
+		if err := p.failed(ctx, tx, call.AccountID, w, &d, out.RetryAfter, now); err != nil {
 			return err
 		}
 	}
@@ -332,7 +338,7 @@ func (p *Dispatch) settle(ctx context.Context, tx Tx, w *Webhook, call WebhookCa
 }
 
 // failed has a delivery tried again, or gives it up.
-func (p *Dispatch) failed(ctx context.Context, tx Tx, accountID int64, w *Webhook, d *WebhookDelivery, now time.Time) error {
+func (p *Dispatch) failed(ctx context.Context, tx Tx, accountID int64, w *Webhook, d *WebhookDelivery, asked time.Duration, now time.Time) error {
 	if w.FailingSince.IsZero() {
 		w.FailingSince = now
 	}
@@ -342,6 +348,7 @@ func (p *Dispatch) failed(ctx context.Context, tx Tx, accountID int64, w *Webhoo
 		w.Failures++
 		return nil
 	}
+	wait = max(wait, min(asked, maxRetryAfter))
 	d.NextAttemptAt = now.Add(wait.Truncate(time.Microsecond))
 	return tx.Enqueue(ctx, webhookJob(accountID, w.ID, d.NextAttemptAt))
 }

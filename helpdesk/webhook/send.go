@@ -132,7 +132,22 @@ func (s *Sender) try(ctx context.Context, call helpdesk.WebhookCall) helpdesk.We
 	case res.StatusCode >= 400:
 		out.Problem = fmt.Sprintf("The receiver answered %d.", res.StatusCode)
 	}
+	if res.StatusCode == http.StatusTooManyRequests || res.StatusCode == http.StatusServiceUnavailable {
+		out.RetryAfter = retryAfter(res.Header.Get("Retry-After"), now)
+	}
 	return out
+}
+
+// retryAfter reads the field of that name: seconds or a date (RFC 9110 section 10.2.3). What is neither counts as 0.
+func retryAfter(field string, now time.Time) time.Duration {
+	if seconds, err := strconv.ParseUint(field, 10, 31); err == nil {
+		return time.Duration(seconds) * time.Second
+	}
+	at, err := http.ParseTime(field)
+	if err != nil {
+		return 0
+	}
+	return max(0, at.Sub(now))
 }
 
 // problem is what an account's members are told about an error: neither the address of

@@ -254,6 +254,44 @@ func TestSchedule(t *testing.T) {
 	}
 }
 
+// A receiver that asks for time gets it, but not for ever.
+func TestRetryAfter(t *testing.T) {
+	t.Parallel()
+	soon := 6 * time.Second // the first step, with what chance adds
+	for name, test := range map[string]struct {
+		status      int
+		field       func(now time.Time) string
+		least, most time.Duration
+	}{
+		"seconds":             {429, func(time.Time) string { return "120" }, 2 * time.Minute, 2 * time.Minute},
+		"a date":              {503, func(now time.Time) string { return now.Add(10 * time.Minute).UTC().Format(http.TimeFormat) }, 10 * time.Minute, 10 * time.Minute},
+		"less than our own":   {503, func(time.Time) string { return "1" }, 5 * time.Second, soon},
+		"a date that is over": {503, func(now time.Time) string { return now.Add(-time.Hour).UTC().Format(http.TimeFormat) }, 5 * time.Second, soon},
+		"for ever":            {429, func(time.Time) string { return "2000000000" }, time.Hour, time.Hour},
+		"more than a number":  {429, func(time.Time) string { return "99999999999999999999" }, 5 * time.Second, soon},
+		"below zero":          {429, func(time.Time) string { return "-5" }, 5 * time.Second, soon},
+		"nonsense":            {429, func(time.Time) string { return "soon" }, 5 * time.Second, soon},
+		"not asked by a 500":  {500, func(time.Time) string { return "120" }, 5 * time.Second, soon},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, nil)
+			field := test.field(w.clock.Now())
+			in := newReceiver(t, func(_ int, rw http.ResponseWriter, _ *http.Request) {
+				rw.Header().Set("Retry-After", field)
+				rw.WriteHeader(test.status)
+			})
+			hook, _ := w.hook(in.URL)
+			w.tags("urgent")
+			w.work(0)
+			d := w.deliveries(hook)[0]
+			if wait := d.NextAttemptAt.Sub(w.clock.Now()); d.State != helpdesk.WebhookPending || wait < test.least || wait > test.most {
+				t.Errorf("%s, again after %v", d.State, wait)
+			}
+		})
+	}
+}
+
 // One success ends a row of failures.
 func TestSuccessAfterFailures(t *testing.T) {
 	t.Parallel()
