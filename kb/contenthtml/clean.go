@@ -14,7 +14,7 @@ const (
 )
 
 // Clean returns HTML that is safe to show inside of a page: text, lists, tables,
-// code, figures, images, audio, video, and frames of the players of [EmbedHosts].
+// code, figures, images, audio, video, and frames of known players.
 // Links may be relative or have http, https, mailto and tel; images also data (png,
 // jpeg, gif, webp). Scripts, handlers, forms, style sheets and styles that could leave
 // the article's box are removed. Every element is closed.

@@ -2,7 +2,6 @@ package contenthtml
 
 import (
 	"net/url"
-	"slices"
 	"strings"
 
 	"golang.org/x/net/html"
@@ -30,16 +29,6 @@ var players = map[string]string{
 	"www.openstreetmap.org":    "/export/embed.html",
 	"open.spotify.com":         "/embed/",
 	"w.soundcloud.com":         "/player/",
-}
-
-// EmbedHosts lists the hosts whose players and documents an article may frame, sorted.
-func EmbedHosts() []string {
-	hosts := make([]string, 0, len(players))
-	for host := range players {
-		hosts = append(hosts, host)
-	}
-	slices.Sort(hosts)
-	return hosts
 }
 
 // sandbox is what a frame may do: run its own player, on its own origin.

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -272,9 +271,6 @@ func writeEntry(z *zip.Writer, name string, open func(path string) (io.ReadClose
 	_, err = io.Copy(to, from)
 	return err
 }
-
-// Templates are the texts of the archive's templates by path.
-func (a *Archive) Templates() map[string]string { return maps.Clone(a.templates) }
 
 var errDirectory = errors.New("directory too large")
 
