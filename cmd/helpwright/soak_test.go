@@ -158,7 +158,9 @@ func (k *soak) empty() {
 
 // The honest load.
 
-func (k *soak) subject(kind string, n int) string { return fmt.Sprintf("%s %d of round %d", kind, n, k.rounds) }
+func (k *soak) subject(kind string, n int) string {
+	return fmt.Sprintf("%s %d of round %d", kind, n, k.rounds)
+}
 
 func (k *soak) mail(to mailboxView, n int) {
 	raw := crlf(fmt.Sprintf("From: Customer <customer%d@example.com>\nTo: support@example.org\nSubject: %s\nMessage-ID: <soak-%d-%d@example.com>\nMIME-Version: 1.0\nContent-Type: multipart/mixed; boundary=b\n\n--b\nContent-Type: text/plain\n\nText.\n--b\nContent-Type: application/octet-stream\nContent-Disposition: attachment; filename=a.bin\n\n%s\n--b--\n",
