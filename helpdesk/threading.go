@@ -240,6 +240,10 @@ func (f *filing) byReferences(ctx context.Context, tx Tx, m *match, mailbox Mail
 		if err != nil {
 			return false, err
 		}
+		if f.forOthers {
+			m.refuse(c.ID, "its From is the address of a form, a list or a group, and not of who wrote it")
+			continue
+		}
 		if !takesPart {
 			m.refuse(c.ID, "the sender takes no part in it")
 			continue
