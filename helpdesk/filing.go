@@ -354,6 +354,7 @@ func (f *filing) insert(ctx context.Context, tx Tx, row InboundMail, mailbox Mai
 		}
 	} else {
 		c = f.open(mailbox, customer, email)
+		c.RefersTo = match.thread
 	}
 	flood, err := f.overBudget(ctx, tx, email.ID)
 	if err != nil {

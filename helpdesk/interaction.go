@@ -89,8 +89,9 @@ type MessageRef struct {
 // Threading tells how an inbound mail came into its conversation when it was filed;
 // [Desk.ExplainThreading] says it in words.
 type Threading struct {
-	Rule       string          `json:"rule,omitempty"`       // "token", "references" or "new"; "" when it came by no mail
-	Matched    string          `json:"matched,omitempty"`    // Message-ID that decided, for "references"
+	Rule       string          `json:"rule,omitempty"`       // "token", "references", "colleague" or "new"; "" when it came by no mail
+	Matched    string          `json:"matched,omitempty"`    // Message-ID that decided, for "references" and "colleague"
+	Colleague  string          `json:"colleague,omitempty"`  // who takes part, for "colleague"
 	Token      int64           `json:"token,omitempty"`      // conversation that the genuine reply token names; 0: there was none
 	References int             `json:"references,omitempty"` // Message-IDs that it refers to
 	Known      int             `json:"known,omitempty"`      // mails of the mailbox that have them
