@@ -1,6 +1,7 @@
 package transport
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/base64"
 	"net/http"
@@ -62,7 +63,7 @@ func (r *Request) etag(shown representation) string {
 			return ""
 		}
 		var err error
-		if shown, err = get.represent(r.forGet(get, variant)); err != nil {
+		if shown, err = get.represent(r.forGet(r.Context(), get, variant)); err != nil {
 			return ""
 		}
 	}
@@ -128,13 +129,21 @@ func noneMatch(values []string, current string) bool {
 // maxTags bounds the tags of one If-Match, as each may cost a read.
 const maxTags = 8
 
+// matching are the tags of If-Match where the method honours them.
+func (r *Request) matching() []string {
+	switch r.http.Method {
+	case http.MethodPut, http.MethodPatch, http.MethodDelete:
+		return entityTags(r.http.Header.Values("If-Match"))
+	}
+	return nil
+}
+
 // ifMatch evaluates If-Match (RFC 9110 section 13.1.1) with the GET of the same
 // path. A condition that cannot be checked fails: to ignore it would be to
 // overwrite what the client wanted to protect.
-func (r *Request) ifMatch() error {
-	tags := entityTags(r.http.Header.Values("If-Match"))
-	method := r.http.Method
-	if len(tags) == 0 || (method != http.MethodPut && method != http.MethodPatch && method != http.MethodDelete) {
+func (r *Request) ifMatch(ctx context.Context) error {
+	tags := r.matching()
+	if len(tags) == 0 {
 		return nil
 	}
 	get := r.route.entry.methods[http.MethodGet]
@@ -148,7 +157,7 @@ func (r *Request) ifMatch() error {
 		} else if !ok || strings.HasPrefix(tag, "W/") {
 			continue
 		}
-		shown, err := get.represent(r.forGet(get, query))
+		shown, err := get.represent(r.forGet(ctx, get, query))
 		if err != nil {
 			return err
 		}
@@ -157,4 +166,18 @@ func (r *Request) ifMatch() error {
 		}
 	}
 	return fault.New(fault.Precondition, "Somebody else has changed the resource since it was read.")
+}
+
+// matchLocked is ifMatch at the beginning of the transaction that makes the change.
+// The first GET locks the object, the second reads all of it as it is then.
+func (r *Request) matchLocked(ctx context.Context) error {
+	get := r.route.entry.methods[http.MethodGet]
+	if get != nil && get.represent != nil {
+		locker := r.forGet(ctx, get, "")
+		locker.locking = true
+		if _, err := get.represent(locker); err != nil {
+			return err
+		}
+	}
+	return r.ifMatch(ctx)
 }

@@ -67,10 +67,18 @@ func (db *DB) InSystemTx(ctx context.Context, fn func(ctx context.Context, tx he
 	})
 }
 
-// transact runs fn until it does not meet a passing conflict.
+// transact runs fn in a transaction of its own, or as a part of the one of the context's unit.
 func (db *DB) transact(ctx context.Context, fn func(context.Context, *querier) error) error {
+	if u := db.unit(ctx); u != nil {
+		return u.part(ctx, fn)
+	}
+	return db.again(ctx, func() error { return db.attempt(ctx, fn) })
+}
+
+// again runs fn until it does not meet a passing conflict.
+func (db *DB) again(ctx context.Context, fn func() error) error {
 	for attempt := 1; ; attempt++ {
-		err := db.attempt(ctx, fn)
+		err := fn()
 		if err == nil || attempt == maxAttempts || !passing(err) {
 			return err
 		}
@@ -83,14 +91,30 @@ func (db *DB) transact(ctx context.Context, fn func(context.Context, *querier) e
 	}
 }
 
-// attempt runs fn in a transaction of its own.
-func (db *DB) attempt(ctx context.Context, fn func(context.Context, *querier) error) error {
+// begin begins a transaction that writes.
+func (db *DB) begin(ctx context.Context) (bun.Tx, error) {
 	outer, err := db.write.BeginTx(ctx, nil)
 	if err != nil {
-		return failure(ctx, err, "transaction", 0)
+		return outer, failure(ctx, err, "transaction", 0)
+	}
+	if db.deferred {
+		// A transaction that reads first and writes later may fail at once on SQLite; one that begins with a write,
+		// even of nothing, waits for its turn.
+		if _, err := outer.Tx.ExecContext(ctx, "DELETE FROM hw_accounts WHERE FALSE"); err != nil {
+			_ = outer.Rollback()
+			return outer, failure(ctx, err, "transaction", 0)
+		}
+	}
+	return outer, nil
+}
+
+// attempt runs fn in a transaction of its own.
+func (db *DB) attempt(ctx context.Context, fn func(context.Context, *querier) error) error {
+	outer, err := db.begin(ctx)
+	if err != nil {
+		return err
 	}
 	tx := newTransaction(outer.Tx)
-	s := &querier{store: db, db: db.write, tx: tx}
 	committed := false
 	defer func() { // also when fn panics
 		tx.ended.Store(true)
@@ -98,16 +122,19 @@ func (db *DB) attempt(ctx context.Context, fn func(context.Context, *querier) er
 			_ = outer.Rollback()
 		}
 	}()
-	if db.deferred {
-		// A transaction that reads first and writes later may fail at once on SQLite; one that begins with a write,
-		// even of nothing, waits for its turn.
-		if _, err := tx.conn.ExecContext(ctx, "DELETE FROM hw_accounts WHERE FALSE"); err != nil {
-			return failure(ctx, err, "transaction", 0)
-		}
-	}
+	s := &querier{store: db, db: db.write, tx: tx}
 	if err := fn(ctx, s); err != nil {
 		return err
 	}
+	if err := db.commit(ctx, outer, s); err != nil {
+		return err
+	}
+	committed = true
+	return nil
+}
+
+// commit writes the outbox of s, commits its transaction and tells who waits for that.
+func (db *DB) commit(ctx context.Context, outer bun.Tx, s *querier) error {
 	queued, err := s.flush(ctx)
 	if err != nil {
 		return err
@@ -115,11 +142,10 @@ func (db *DB) attempt(ctx context.Context, fn func(context.Context, *querier) er
 	if err := outer.Commit(); err != nil {
 		return failure(ctx, err, "transaction", 0)
 	}
-	committed = true
 	if queued {
 		db.wakeUp()
 	}
-	for account := range tx.events {
+	for account := range s.tx.events {
 		db.watchers.Notify(account)
 	}
 	return nil
@@ -162,12 +188,21 @@ func (b *Bound) InSystemTx(ctx context.Context, fn func(ctx context.Context, tx 
 }
 
 func (b *Bound) savepoint(ctx context.Context, fn func(*querier) error) error {
-	conn := b.tx.conn
+	return b.store.savepoint(ctx, b.tx.conn, func(s *querier) error {
+		if err := fn(s); err != nil {
+			return err
+		}
+		_, err := s.flush(ctx)
+		return err
+	})
+}
+
+// savepoint runs fn in a part of the transaction of conn that an error undoes.
+func (db *DB) savepoint(ctx context.Context, conn bun.IConn, fn func(*querier) error) error {
 	if _, err := conn.ExecContext(ctx, "SAVEPOINT helpwright"); err != nil {
 		return failure(ctx, err, "transaction", 0)
 	}
 	tx := newTransaction(conn)
-	s := &querier{store: b.store, db: b.db, tx: tx}
 	released := false
 	defer func() { // also when fn panics
 		tx.ended.Store(true)
@@ -177,10 +212,7 @@ func (b *Bound) savepoint(ctx context.Context, fn func(*querier) error) error {
 			_, _ = conn.ExecContext(after, "RELEASE SAVEPOINT helpwright")
 		}
 	}()
-	if err := fn(s); err != nil {
-		return err
-	}
-	if _, err := s.flush(ctx); err != nil {
+	if err := fn(&querier{store: db, db: db.write, tx: tx}); err != nil {
 		return err
 	}
 	if _, err := conn.ExecContext(ctx, "RELEASE SAVEPOINT helpwright"); err != nil {
