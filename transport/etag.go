@@ -4,10 +4,13 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/base64"
+	"encoding/binary"
 	"net/http"
 	"net/url"
+	"reflect"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/helpwright/helpwright/storage/fault"
 )
@@ -16,18 +19,62 @@ import (
 // no ETag.
 const maxVariant = 512
 
-// representation is the body of an object, and its stable part if that is another
-// one, see [Stabler].
-type representation struct{ body, stable []byte }
+// representation is the body of an object, and hashes of it and of its stable part, if
+// that is another one, see [Stabler].
+type representation struct {
+	body         []byte
+	hash, stable string
+}
 
 func represent(out any, bare bool) (shown representation, err error) {
 	if shown.body, err = encode(out, bare); err != nil {
 		return shown, err
 	}
+	shown.hash = version(shown.body, out)
 	if s, ok := out.(Stabler); ok {
-		shown.stable, err = encode(s.Stable(), bare)
+		part := s.Stable()
+		body, err := encode(part, bare)
+		if err != nil {
+			return shown, err
+		}
+		shown.stable = version(body, part)
 	}
-	return shown, err
+	return shown, nil
+}
+
+// version hashes a body and its timestamps to the microsecond, of which the body shows
+// seconds only: an object that was changed twice within one second is another one.
+func version(body []byte, out any) string {
+	h := sha256.New()
+	h.Write(body)
+	instants(reflect.ValueOf(out), func(t Time) {
+		h.Write(binary.BigEndian.AppendUint64(nil, uint64(time.Time(t).UnixMicro()))) //nolint:gosec // any bits will do
+	})
+	return base64.RawURLEncoding.EncodeToString(h.Sum(nil)[:16])
+}
+
+// instants finds the timestamps in exported fields.
+func instants(v reflect.Value, found func(Time)) {
+	switch v.Kind() {
+	case reflect.Pointer, reflect.Interface:
+		if !v.IsNil() {
+			instants(v.Elem(), found)
+		}
+	case reflect.Struct:
+		if t, ok := v.Interface().(Time); ok {
+			found(t)
+			return
+		}
+		for i := range v.NumField() {
+			if v.Type().Field(i).IsExported() {
+				instants(v.Field(i), found)
+			}
+		}
+	case reflect.Slice:
+		for i := range v.Len() {
+			instants(v.Index(i), found)
+		}
+	}
 }
 
 // etag is the strong entity tag of a body (RFC 9110 section 8.8.3): its hash, that of
@@ -38,13 +85,9 @@ func etag(shown representation, variant string) string {
 	if len(variant) > maxVariant {
 		return ""
 	}
-	hash := func(b []byte) string {
-		sum := sha256.Sum256(b)
-		return base64.RawURLEncoding.EncodeToString(sum[:16])
-	}
-	tag := hash(shown.body)
-	if shown.stable != nil {
-		tag += ":" + hash(shown.stable)
+	tag := shown.hash
+	if shown.stable != "" {
+		tag += ":" + shown.stable
 	}
 	if variant != "" {
 		tag += "." + base64.RawURLEncoding.EncodeToString([]byte(variant))
