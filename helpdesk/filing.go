@@ -19,11 +19,14 @@ type Address struct{ Name, Email string }
 
 // IncomingMail is a parsed mail, ready to be filed.
 type IncomingMail struct {
-	Identity      []byte // see InboundMail.Identity; required
-	MessageID     string // without angle brackets; "" when the mail has none
-	InReplyTo     []string
-	References    []string
-	From          Address // Email "": the mail is filed under [UnknownSender]
+	Identity   []byte // see InboundMail.Identity; required
+	MessageID  string // without angle brackets; "" when the mail has none
+	InReplyTo  []string
+	References []string
+	From       Address // Email "": the mail is filed under [UnknownSender]
+	// Guessed: From is not the one address of the mail's one From field, and two programs may
+	// take two for the sender. The mail joins a conversation by a reply token only.
+	Guessed       bool
 	To, Cc        []Address
 	DeliveredTo   []string // further addresses that it was delivered to, for reply tokens
 	Subject       string

@@ -222,6 +222,9 @@ func incoming(m *mail.Message) helpdesk.IncomingMail {
 		From: sender(m), To: addresses(m.To), Cc: addresses(m.Cc), Subject: m.Subject, Date: m.Date,
 		HTML: m.HTML, Text: m.Text, AutoSubmitted: m.AutoSubmitted,
 	}
+	if _, ok := m.Author(); !ok {
+		in.Guessed = true
+	}
 	if report, ok := m.Report(); ok {
 		in.Report = deliveryReport(report)
 	}
