@@ -134,6 +134,7 @@ type Message struct {
 
 	author *Address // nil: see Author
 	sent   *sent    // nil: Text, HTML and Attachments are as they were sent
+	leaves []leaf   // see Identity
 }
 
 // Header gives access to the fields of a message.
