@@ -10,7 +10,6 @@ import (
 
 	"github.com/helpwright/helpwright/helpdesk/mailhtml"
 	"github.com/helpwright/helpwright/storage"
-	"github.com/helpwright/helpwright/storage/fault"
 	"github.com/helpwright/helpwright/storage/filetype"
 )
 
@@ -19,11 +18,17 @@ type Address struct{ Name, Email string }
 
 // IncomingMail is a parsed mail, ready to be filed.
 type IncomingMail struct {
-	Identity      []byte // see InboundMail.Identity; required
-	MessageID     string // without angle brackets; "" when the mail has none
-	InReplyTo     []string
-	References    []string
-	From          Address // Email "": the mail is filed under [UnknownSender]
+	Identity []byte // see InboundMail.Identity; required
+	// FormerIdentity is what earlier versions took for its Identity: by it mails are
+	// recognised that were filed then. nil: there was none.
+	FormerIdentity []byte
+	MessageID      string // without angle brackets; "" when the mail has none
+	InReplyTo      []string
+	References     []string
+	From           Address // Email "": the mail is filed under [UnknownSender]
+	// Guessed: From is not the one address of the mail's one From field, and two programs may
+	// take two for the sender. The mail joins a conversation by a reply token only.
+	Guessed       bool
 	To, Cc        []Address
 	DeliveredTo   []string // further addresses that it was delivered to, for reply tokens
 	Subject       string
@@ -94,10 +99,13 @@ func (in *Intake) FileAll(ctx context.Context, accountID int64, mails []Received
 			members[m.Mail.From.Email] = user
 		}
 		f.user = user
+		all[i] = f
+	}
+	for _, f := range all {
 		if err := f.putFiles(ctx); err != nil {
+			discardAll(ctx, all, err)
 			return nil, err
 		}
-		all[i] = f
 	}
 	rows := make([]InboundMail, len(all))
 	err = retryUnique(func() error {
@@ -105,6 +113,7 @@ func (in *Intake) FileAll(ctx context.Context, accountID int64, mails []Received
 			shared := &filingTogether{mailboxes: map[int64]Mailbox{}}
 			for i, f := range all {
 				var err error
+				f.taken = false
 				if rows[i], err = f.file(ctx, tx, shared); err != nil {
 					return err
 				}
@@ -112,7 +121,21 @@ func (in *Intake) FileAll(ctx context.Context, accountID int64, mails []Received
 			return shared.index.write(ctx, tx)
 		})
 	}, UniqueCustomerEmail, UniqueIdentity)
+	discardAll(ctx, all, err)
 	return rows, err
+}
+
+// discardAll removes the parts of mails that no row came to name: all of them after an error, and else those of mails
+// that others have dealt with.
+func discardAll(ctx context.Context, all []*filing, err error) {
+	for _, f := range all {
+		if err == nil && f.taken {
+			continue
+		}
+		for _, a := range f.files {
+			f.svc.discard(ctx, err, a.BlobKey)
+		}
+	}
 }
 
 // clean makes all texts storable.
@@ -167,6 +190,7 @@ type filing struct {
 	body      string
 	files     []Attachment
 	user      int64 // with the sender's address, of whatever account; 0: none
+	taken     bool  // the ledger had not done with the mail: its parts are named, or are purged as ones that nobody needs
 	auth      MailAuthentication
 
 	// Of a mail that is filed already and is threaded once more:
@@ -198,11 +222,10 @@ func (f *filing) whole(body, filename, contentType string) string {
 	return strings.ToValidUTF8(body[:MaxBody], "")
 }
 
-// putFiles stores the mail's parts under names that follow from the ledger row:
-// filing again writes the same blobs.
+// putFiles stores the mail's parts.
 func (f *filing) putFiles(ctx context.Context) error {
-	for i, a := range f.mail.Attachments {
-		key := fmt.Sprintf("%sattachments/mail-%d-%d", accountPrefix(f.accountID), f.ledgerID, i)
+	for _, a := range f.mail.Attachments {
+		key := fileKey(f.accountID)
 		if _, err := f.svc.cfg.Blobs.Put(ctx, key, bytes.NewReader(a.Content)); err != nil {
 			return err
 		}
@@ -225,6 +248,7 @@ func (f *filing) file(ctx context.Context, tx Tx, shared *filingTogether) (Inbou
 	if err != nil || row.State != InboundReceived {
 		return row, err
 	}
+	f.taken = true
 	row.MessageID, f.auth = f.mail.MessageID, f.authentication(row)
 	mailbox, known := shared.mailboxes[row.MailboxID]
 	if !known {
@@ -277,23 +301,6 @@ func settle(ctx context.Context, tx Tx, row *InboundMail, state InboundState, re
 	})
 }
 
-// doubled tells of which mail of the mailbox this one is a double, "" if of none.
-func (f *filing) doubled(ctx context.Context, tx Tx, row InboundMail) (string, error) {
-	other, err := tx.InboundByIdentity(ctx, row.MailboxID, f.mail.Identity)
-	switch {
-	case fault.Is(err, fault.NotFound):
-		return "", nil
-	case err != nil:
-		return "", err
-	case other.ID == row.ID:
-		return "", nil
-	case other.State == InboundFiled:
-		return fmt.Sprintf("it is a double of mail %d", other.ID), nil
-	default:
-		return fmt.Sprintf("it is a double of mail %d, whose conversation was deleted", other.ID), nil
-	}
-}
-
 // ownMessage recognises a copy of an answer of ours, as a Sent folder holds it. The
 // Message-ID alone does not decide: whoever got our mail knows it.
 func (f *filing) ownMessage(ctx context.Context, tx Tx, mailbox Mailbox) (bool, error) {
@@ -326,7 +333,19 @@ func (f *filing) insert(ctx context.Context, tx Tx, row InboundMail, mailbox Mai
 		return row, err
 	}
 	c, isNew := match.conversation, match.conversation.ID == 0
-	if isNew {
+	if !isNew {
+		twice, err := f.isThere(ctx, tx, row, c.ID)
+		if err != nil {
+			return row, err
+		}
+		if twice != "" {
+			row.Identity = f.mail.Identity // it does not come back when the conversation is deleted
+			if err := tx.Emit(ctx, events...); err != nil {
+				return row, err
+			}
+			return row, f.drop(ctx, tx, &row, InboundIgnored, twice)
+		}
+	} else {
 		c = f.open(mailbox, customer, email)
 	}
 	flood, err := f.overBudget(ctx, tx, email.ID)

@@ -119,7 +119,7 @@ func keyedPosts(s *server, n int) []keyedPost {
 	var site, conversation object[struct{ ID int64 }]
 	s.ok("POST", "/sites", url.Values{"account_id": {"1"}, "name": {"Help"}}, &site)
 	s.ok("POST", "/accounts/1/conversations", url.Values{"channel": {"email"}, "to": {"files@example.com"}, "subject": {"Files"}}, &conversation)
-	var note object[struct{ ID int64 }]
+	var note struct{ ID int64 }
 	in := fmt.Sprintf("/accounts/1/conversations/%d/interactions", conversation.Data.ID)
 	s.ok("POST", in, url.Values{"type": {"note"}, "body": {"Files"}}, &note)
 	var posts []keyedPost
@@ -133,7 +133,7 @@ func keyedPosts(s *server, n int) []keyedPost {
 			keyedFile(fmt.Sprintf("/sites/%d/files", site.Data.ID), fmt.Sprintf("site-%d.txt", i)),
 		)
 		if i < 12 { // an interaction has at most 15
-			posts = append(posts, keyedFile(fmt.Sprintf("%s/%d/attachments", in, note.Data.ID), fmt.Sprintf("attached-%d.txt", i)))
+			posts = append(posts, keyedFile(fmt.Sprintf("%s/%d/attachments", in, note.ID), fmt.Sprintf("attached-%d.txt", i)))
 		}
 	}
 	rand.Shuffle(len(posts), func(i, j int) { posts[i], posts[j] = posts[j], posts[i] })

@@ -54,6 +54,9 @@ func (db *DB) Within(s helpdesk.Scope) helpdesk.Reader {
 // InTx implements [helpdesk.Store]. fn runs up to five times when the database reports a passing conflict. It must use
 // the Tx and nothing else of this store: on SQLite another transaction would wait for this one, and this one for it.
 // After a Conflict or a failed reference the transaction can only be rolled back on PostgreSQL: return the error.
+//
+// The end of ctx ends the transaction until its commit begins, and no longer: what was asked of the database by then is
+// waited for. When its answer does not come, the error is an OutcomeUnknown fault.
 func (db *DB) InTx(ctx context.Context, s helpdesk.Scope, fn func(ctx context.Context, tx helpdesk.Tx) error) error {
 	return db.transact(ctx, func(ctx context.Context, q *querier) error {
 		return fn(ctx, newWriter(q, s))
@@ -91,21 +94,38 @@ func (db *DB) again(ctx context.Context, fn func() error) error {
 	}
 }
 
+// opened is a transaction of its own and how long it lives.
+type opened struct {
+	*lifetime
+	tx         *sql.Tx
+	committing bool
+}
+
 // begin begins a transaction that writes.
-func (db *DB) begin(ctx context.Context) (bun.Tx, error) {
-	outer, err := db.write.BeginTx(ctx, nil)
-	if err != nil {
-		return outer, failure(ctx, err, "transaction", 0)
+func (db *DB) begin(ctx context.Context) (*opened, error) {
+	o := &opened{lifetime: db.newLifetime(ctx)}
+	var err error
+	if o.tx, err = o.lifetime.begin(db.write.DB); err != nil {
+		o.end()
+		return nil, failure(ctx, err, "transaction", 0)
 	}
 	if db.deferred {
 		// A transaction that reads first and writes later may fail at once on SQLite; one that begins with a write,
 		// even of nothing, waits for its turn.
-		if _, err := outer.Tx.ExecContext(ctx, "DELETE FROM hw_accounts WHERE FALSE"); err != nil {
-			_ = outer.Rollback()
-			return outer, failure(ctx, err, "transaction", 0)
+		if _, err := o.tx.ExecContext(ctx, "DELETE FROM hw_accounts WHERE FALSE"); err != nil {
+			o.close()
+			return nil, failure(ctx, err, "transaction", 0)
 		}
 	}
-	return outer, nil
+	return o, nil
+}
+
+// close rolls back what was not committed.
+func (o *opened) close() {
+	if !o.committing {
+		o.rollback(o.tx)
+	}
+	o.end()
 }
 
 // attempt runs fn in a transaction of its own.
@@ -114,33 +134,29 @@ func (db *DB) attempt(ctx context.Context, fn func(context.Context, *querier) er
 	if err != nil {
 		return err
 	}
-	tx := newTransaction(outer.Tx)
-	committed := false
+	s := &querier{store: db, db: db.write, tx: newTransaction(outer.tx)}
 	defer func() { // also when fn panics
-		tx.ended.Store(true)
-		if !committed {
-			_ = outer.Rollback()
-		}
+		s.tx.ended.Store(true)
+		outer.close()
 	}()
-	s := &querier{store: db, db: db.write, tx: tx}
 	if err := fn(ctx, s); err != nil {
 		return err
 	}
-	if err := db.commit(ctx, outer, s); err != nil {
-		return err
-	}
-	committed = true
-	return nil
+	return db.commit(ctx, outer, s)
 }
 
 // commit writes the outbox of s, commits its transaction and tells who waits for that.
-func (db *DB) commit(ctx context.Context, outer bun.Tx, s *querier) error {
+func (db *DB) commit(ctx context.Context, outer *opened, s *querier) error {
 	queued, err := s.flush(ctx)
 	if err != nil {
 		return err
 	}
-	if err := outer.Commit(); err != nil {
-		return failure(ctx, err, "transaction", 0)
+	if !outer.detach() {
+		return failure(ctx, ctx.Err(), "transaction", 0)
+	}
+	outer.committing = true
+	if err := outer.lifetime.commit(outer.tx); err != nil {
+		return commitFailure(ctx, err)
 	}
 	if queued {
 		db.wakeUp()
@@ -207,7 +223,8 @@ func (db *DB) savepoint(ctx context.Context, conn bun.IConn, fn func(*querier) e
 	defer func() { // also when fn panics
 		tx.ended.Store(true)
 		if !released {
-			after := context.WithoutCancel(ctx)
+			after, cancel := db.bounded(context.WithoutCancel(ctx))
+			defer cancel()
 			_, _ = conn.ExecContext(after, "ROLLBACK TO SAVEPOINT helpwright")
 			_, _ = conn.ExecContext(after, "RELEASE SAVEPOINT helpwright")
 		}
@@ -215,7 +232,10 @@ func (db *DB) savepoint(ctx context.Context, conn bun.IConn, fn func(*querier) e
 	if err := fn(&querier{store: db, db: db.write, tx: tx}); err != nil {
 		return err
 	}
-	if _, err := conn.ExecContext(ctx, "RELEASE SAVEPOINT helpwright"); err != nil {
+	// Not under ctx: interrupted, it may have happened all the same.
+	release, cancel := db.bounded(context.WithoutCancel(ctx))
+	defer cancel()
+	if _, err := conn.ExecContext(release, "RELEASE SAVEPOINT helpwright"); err != nil {
 		return failure(ctx, err, "transaction", 0)
 	}
 	released = true

@@ -17,7 +17,7 @@ type unit struct {
 	ctx   context.Context //nolint:containedctx // the transaction lives as long as it, not as long as the context of its first part
 	first func(ctx context.Context) error
 
-	outer bun.Tx
+	outer *opened
 	whole *transaction // the outbox of all parts; nil: no transaction is open
 	ended bool
 }
@@ -75,7 +75,7 @@ func (u *unit) part(ctx context.Context, fn func(context.Context, *querier) erro
 	}
 	return u.db.again(ctx, func() error {
 		return u.open(ctx, func() error {
-			return u.run(ctx, &querier{store: u.db, db: u.db.write, tx: newTransaction(u.outer.Tx)}, fn)
+			return u.run(ctx, &querier{store: u.db, db: u.db.write, tx: newTransaction(u.outer.tx)}, fn)
 		})
 	})
 }
@@ -101,7 +101,7 @@ func (u *unit) open(ctx context.Context, fn func() error) error {
 	if err != nil {
 		return err
 	}
-	u.outer, u.whole = outer, newTransaction(outer.Tx)
+	u.outer, u.whole = outer, newTransaction(outer.tx)
 	opened := false
 	defer func() { // also when fn panics
 		if !opened {
@@ -124,7 +124,7 @@ func (u *unit) open(ctx context.Context, fn func() error) error {
 func (u *unit) close() {
 	if u.whole != nil {
 		u.whole = nil
-		_ = u.outer.Rollback()
+		u.outer.close()
 	}
 }
 
@@ -148,11 +148,7 @@ func (u *unit) Commit(ctx context.Context, last func(ctx context.Context) error)
 			return err
 		}
 	}
-	err := u.db.commit(ctx, u.outer, &querier{store: u.db, db: u.db.write, tx: u.whole})
-	if err == nil {
-		u.whole = nil
-	}
-	return err
+	return u.db.commit(ctx, u.outer, &querier{store: u.db, db: u.db.write, tx: u.whole})
 }
 
 // Rollback implements [storage.Unit].
