@@ -95,7 +95,7 @@ func (c *keyedClient) send(t *testing.T, posts []keyedPost) {
 						break
 					}
 					if !done {
-						time.Sleep(5 * time.Millisecond)
+						time.Sleep(20 * time.Millisecond)
 					}
 				}
 				if again, known, err := c.try(t.Context(), p); known && again != location {
@@ -185,7 +185,7 @@ func TestKillDuringKeyedPosts(t *testing.T) {
 		var done atomic.Bool
 		sending.Go(func() { client.send(t, posts); done.Store(true) })
 		killed := 0
-		for ; killed < 10 || !done.Load() && killed < 3*kills; killed++ {
+		for ; killed < 10 || !done.Load() && killed < kills; killed++ {
 			time.Sleep(time.Duration(20+rand.IntN(400)) * time.Millisecond)
 			s.kill()
 			s.start()
@@ -214,7 +214,7 @@ func TestKillDuringKeyedPostsToTwo(t *testing.T) {
 	var done atomic.Bool
 	sending.Go(func() { client.send(t, posts); done.Store(true) })
 	killed, ended := 0, 0
-	for ; killed < 10 || !done.Load() && killed < 3*kills; killed++ {
+	for ; killed < 10 || !done.Load() && killed < kills; killed++ {
 		time.Sleep(time.Duration(20+rand.IntN(300)) * time.Millisecond)
 		ended += endConnections(t, databaseURL)
 		time.Sleep(time.Duration(20+rand.IntN(300)) * time.Millisecond)
