@@ -180,7 +180,7 @@ func (s *Service) named(accountID int64, i Interaction, src string, attachments 
 	for _, a := range attachments {
 		switch {
 		case a.ConversationID != i.ConversationID:
-		case a.InteractionID == i.ID && a.ContentID != "" && strings.EqualFold(a.ContentID, cid):
+		case a.InteractionID == i.ID && a.ContentID != "" && foldCase(a.ContentID) == foldCase(cid):
 			return a, true
 		case !isRef || a.ID != ref.attachment || a.InteractionID != ref.interaction:
 		case a.InteractionID == i.ID || hmac.Equal([]byte(ref.key), []byte(s.attachmentKey(accountID, a.InteractionID, a.ID))):

@@ -47,7 +47,7 @@ func (s *Service) replyMAC(b []byte) []byte {
 // tokenConversation returns the conversation that an address names, when its token
 // is genuine and of this account.
 func (s *Service) tokenConversation(accountID int64, address string) (conversationID int64, ok bool) {
-	local, _, _ := cutLast(strings.ToLower(address), "@")
+	local, _, _ := cutLast(foldCase(address), "@")
 	_, detail := splitDetail(local)
 	encoded, found := strings.CutPrefix(detail, tokenMark)
 	if !found {
