@@ -27,6 +27,7 @@ func Parse(raw []byte, l Limits) (*Message, error) {
 	if len(bytes.Trim(raw, " \t\r\n\x00")) == 0 {
 		return nil, ErrEmpty
 	}
+	whole := raw
 	raw = stripEnvelope(raw)
 	if bytes.IndexByte(raw, '\n') < 0 && bytes.IndexByte(raw, '\r') >= 0 {
 		raw = bytes.ReplaceAll(raw, []byte("\r"), []byte("\n"))
@@ -45,6 +46,7 @@ func Parse(raw []byte, l Limits) (*Message, error) {
 		return nil, err
 	}
 	p.fields(e.ctype)
+	p.findAuthor(whole)
 	p.finish()
 	p.msg.Protection = p.protection(&root)
 	return p.msg, nil
@@ -183,6 +185,7 @@ func (p *parser) leaf(e *entity, at place) {
 	if !ok {
 		p.msg.warn("a part could not be decoded wholly")
 	}
+	p.remember(e, body)
 	isText := e.ctype == "text/plain" || e.ctype == "text/html"
 	attached := e.disposition == "attachment" ||
 		at.related && (e.h.Has("Content-Id") || e.h.Has("Content-Location")) ||
@@ -396,7 +399,7 @@ func (p *parser) finish() {
 	}
 }
 
-// sent is what of a mail its Identity is made of, where that is read in another form.
+// sent is what of a mail its FormerIdentity is made of, where that is read in another form.
 type sent struct {
 	text, html string
 	parts      []Part
