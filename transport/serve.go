@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"runtime/debug"
 	"strings"
+	"time"
 )
 
 // statusClientGone is logged when the client left before the answer.
@@ -139,17 +140,32 @@ func (t *Table) fail(w *response, r *Request, err error) {
 	writeProblem(w, r.http, err, p)
 }
 
-// response remembers the status and keeps the body of an answer to HEAD back.
+// response remembers the status and keeps the body of an answer to HEAD back. A client
+// that does not read is cut off: it would hold the answer in memory for ever.
 type response struct {
 	http.ResponseWriter
 	status int
 	head   bool
 }
 
+// A client may take answerWait to accept each answerPiece of an answer, however large
+// the whole is.
+const (
+	answerWait  = 30 * time.Second
+	answerPiece = 64 << 10
+)
+
+// patience gives the client time for the next piece. A writer that knows no deadline,
+// as in tests, has none.
+func (w *response) patience() {
+	_ = http.NewResponseController(w.ResponseWriter).SetWriteDeadline(time.Now().Add(answerWait))
+}
+
 func (w *response) WriteHeader(status int) {
 	if w.status == 0 && status >= 200 {
 		w.status = status
 	}
+	w.patience()
 	w.ResponseWriter.WriteHeader(status)
 }
 
@@ -160,7 +176,14 @@ func (w *response) Write(p []byte) (int, error) {
 	if w.head {
 		return len(p), nil
 	}
-	return w.ResponseWriter.Write(p)
+	written := 0
+	for {
+		w.patience()
+		n, err := w.ResponseWriter.Write(p[written:min(len(p), written+answerPiece)])
+		if written += n; err != nil || written == len(p) {
+			return written, err
+		}
+	}
 }
 
 // Unwrap lets http.ResponseController reach the server's own writer.
