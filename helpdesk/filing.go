@@ -30,10 +30,13 @@ type IncomingMail struct {
 	References     []string
 	From           Address   // the author, the first where there are several; Email "": it names none
 	Authors        []Address // all of From, where there are several
-	Sender         Address
-	ReplyTo        []Address
-	To, Cc         []Address
-	ReturnPath     string
+	// Guessed: From is not the one address of the mail's one From field, and two programs may
+	// take two for the sender. The mail joins a conversation by a reply token only.
+	Guessed    bool
+	Sender     Address
+	ReplyTo    []Address
+	To, Cc     []Address
+	ReturnPath string
 	// Rewritten: a list or a group has put its own address into From.
 	// Original is who was there before, as far as the mail tells.
 	Rewritten     bool
@@ -106,10 +109,13 @@ func (in *Intake) FileAll(ctx context.Context, accountID int64, mails []Received
 				return nil, err
 			}
 		}
+		all[i] = f
+	}
+	for _, f := range all {
 		if err := f.putFiles(ctx); err != nil {
+			discardAll(ctx, all, err)
 			return nil, err
 		}
-		all[i] = f
 	}
 	rows := make([]InboundMail, len(all))
 	err = retryUnique(func() error {
@@ -117,6 +123,7 @@ func (in *Intake) FileAll(ctx context.Context, accountID int64, mails []Received
 			shared := &filingTogether{mailboxes: map[int64]Mailbox{}}
 			for i, f := range all {
 				var err error
+				f.taken = false
 				if rows[i], err = f.file(ctx, tx, shared); err != nil {
 					return err
 				}
@@ -124,7 +131,21 @@ func (in *Intake) FileAll(ctx context.Context, accountID int64, mails []Received
 			return shared.index.write(ctx, tx)
 		})
 	}, UniqueCustomerEmail, UniqueIdentity)
+	discardAll(ctx, all, err)
 	return rows, err
+}
+
+// discardAll removes the parts of mails that no row came to name: all of them after an error, and else those of mails
+// that others have dealt with.
+func discardAll(ctx context.Context, all []*filing, err error) {
+	for _, f := range all {
+		if err == nil && f.taken {
+			continue
+		}
+		for _, a := range f.files {
+			f.svc.discard(ctx, err, a.BlobKey)
+		}
+	}
 }
 
 // clean makes all texts storable.
@@ -191,6 +212,7 @@ type filing struct {
 	users     map[string]int64 // by EmailKey, of those whom the mail names as its author, of whatever account
 	customer  Address          // whom it is filed under
 	forOthers bool             // From is a form, a list or a group: it takes part in no conversation
+	taken     bool             // the ledger had not done with the mail: its parts are named, or are purged as ones that nobody needs
 	auth      MailAuthentication
 
 	// Of a mail that is filed already and is threaded once more:
@@ -222,11 +244,10 @@ func (f *filing) whole(body, filename, contentType string) string {
 	return strings.ToValidUTF8(body[:MaxBody], "")
 }
 
-// putFiles stores the mail's parts under names that follow from the ledger row:
-// filing again writes the same blobs.
+// putFiles stores the mail's parts.
 func (f *filing) putFiles(ctx context.Context) error {
-	for i, a := range f.mail.Attachments {
-		key := fmt.Sprintf("%sattachments/mail-%d-%d", accountPrefix(f.accountID), f.ledgerID, i)
+	for _, a := range f.mail.Attachments {
+		key := fileKey(f.accountID)
 		if _, err := f.svc.cfg.Blobs.Put(ctx, key, bytes.NewReader(a.Content)); err != nil {
 			return err
 		}
@@ -250,6 +271,7 @@ func (f *filing) file(ctx context.Context, tx Tx, shared *filingTogether) (Inbou
 	if err != nil || row.State != InboundReceived {
 		return row, err
 	}
+	f.taken = true
 	row.MessageID, f.auth = f.mail.MessageID, f.authentication(row)
 	mailbox, known := shared.mailboxes[row.MailboxID]
 	if !known {

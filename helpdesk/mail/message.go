@@ -132,8 +132,9 @@ type Message struct {
 	// address is in it. At most 50.
 	Warnings []string
 
-	sent   *sent  // nil: Text, HTML and Attachments are as they were sent
-	leaves []leaf // see Identity
+	author *Address // nil: see Author
+	sent   *sent    // nil: Text, HTML and Attachments are as they were sent
+	leaves []leaf   // see Identity
 }
 
 // Header gives access to the fields of a message.
