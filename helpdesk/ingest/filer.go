@@ -158,8 +158,7 @@ func (f *Filer) setAside(ctx context.Context, accountID, mailboxID, id int64, er
 
 // concernsAll tells errors that the next mail would meet too.
 func concernsAll(err error) bool {
-	return fault.Is(err, fault.Unavailable) || fault.Is(err, fault.Forbidden) ||
-		errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
+	return fault.Passes(err) || fault.Is(err, fault.Forbidden) || errors.Is(err, context.Canceled)
 }
 
 // unreadable is an error whose text may be shown as the reason of a quarantine.
