@@ -378,7 +378,7 @@ func (f *filing) insert(ctx context.Context, tx Tx, row InboundMail, mailbox Mai
 		c = f.open(mailbox, customer, email)
 		c.RefersTo = match.thread
 	}
-	flood, err := f.overBudget(ctx, tx, email.ID)
+	flood, err := f.overBudget(ctx, tx, row, email.ID)
 	if err != nil {
 		return row, err
 	}

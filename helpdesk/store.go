@@ -137,6 +137,9 @@ type CustomerReader interface {
 	CustomerByEmail(ctx context.Context, key string) (Customer, error)
 	// CustomerStats counts the conversations of a customer within the scope.
 	CustomerStats(ctx context.Context, id int64) (CustomerStats, error)
+	// CustomerBeyond reports whether the customer has conversations, or messages in those of
+	// others, that the scope does not reach.
+	CustomerBeyond(ctx context.Context, id int64) (bool, error)
 }
 
 // ConversationReader reads conversations.

@@ -155,6 +155,11 @@ func (UnimplementedTx) CustomerByEmail(context.Context, string) (Customer, error
 	return Customer{}, errUnimplemented()
 }
 
+// CustomerBeyond implements [Tx].
+func (UnimplementedTx) CustomerBeyond(context.Context, int64) (bool, error) {
+	return false, errUnimplemented()
+}
+
 // CustomerStats implements [Tx].
 func (UnimplementedTx) CustomerStats(context.Context, int64) (CustomerStats, error) {
 	return CustomerStats{}, errUnimplemented()

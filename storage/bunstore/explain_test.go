@@ -116,6 +116,10 @@ func lists() []explained {
 		_, err := r.CustomerStats(ctx, 1)
 		return err
 	})
+	add("CustomerBeyond", true, func(ctx context.Context, _ *bunstore.DB, r helpdesk.Reader, _ storage.Seek) error {
+		_, err := r.CustomerBeyond(ctx, 1)
+		return err
+	})
 	add("Interactions", false, func(ctx context.Context, _ *bunstore.DB, r helpdesk.Reader, seek storage.Seek) error {
 		_, err := r.Interactions(ctx, 1, seek)
 		return err

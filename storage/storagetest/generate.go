@@ -137,6 +137,7 @@ func (g *generator) read(seen content) operation {
 		{method: "CustomersByID", args: []any{some(g, "Customer", seen.Customers, customerID)}},
 		{method: "CustomerByEmail", args: []any{oneOf(g, customer.Emails).Key}},
 		{method: "CustomerStats", args: []any{g.either("Customer", customer.ID)}},
+		{method: "CustomerBeyond", args: []any{g.either("Customer", customer.ID)}},
 		{method: "Conversation", args: []any{conversation}},
 		{method: "Conversations", args: []any{g.filter(seen), by, ordered{sorting, "Conversation"}}},
 		{method: "Conversations", args: []any{g.filter(seen), by, ordered{sorting, "Conversation"}}},
