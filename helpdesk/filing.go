@@ -44,6 +44,7 @@ type IncomingMail struct {
 	DeliveredTo   []string // further addresses that it was delivered to, for reply tokens
 	Subject       string
 	Date          time.Time // zero: unreadable
+	LastHop       time.Time // when the last server on its way received it, as that says; zero: unknown
 	HTML, Text    string    // bodies; HTML is preferred
 	AutoSubmitted bool      // RFC 3834
 	Attachments   []IncomingFile
@@ -375,7 +376,7 @@ func (f *filing) insert(ctx context.Context, tx Tx, row InboundMail, mailbox Mai
 			return row, f.drop(ctx, tx, &row, InboundIgnored, twice)
 		}
 	} else {
-		c = f.open(mailbox, customer, email)
+		c = f.open(mailbox, customer, email, f.sentAt(row, mailbox))
 		c.RefersTo = match.thread
 	}
 	flood, err := f.overBudget(ctx, tx, row, email.ID)
@@ -385,7 +386,7 @@ func (f *filing) insert(ctx context.Context, tx Tx, row InboundMail, mailbox Mai
 	i := f.interaction(customer, email, match)
 	i.IsStarter = isNew
 	old := c
-	c.received(f.now, i, f.mail.AutoSubmitted || flood)
+	c.received(f.sentAt(row, mailbox), i, f.mail.AutoSubmitted || flood)
 	if flood && isNew {
 		c.Status = StatusClosed
 	}
@@ -427,10 +428,10 @@ func (f *filing) insert(ctx context.Context, tx Tx, row InboundMail, mailbox Mai
 }
 
 // open begins a conversation with the mail.
-func (f *filing) open(mailbox Mailbox, customer Customer, email CustomerEmail) Conversation {
+func (f *filing) open(mailbox Mailbox, customer Customer, email CustomerEmail, at time.Time) Conversation {
 	return Conversation{
 		Channel: channelEmail, MailboxID: mailbox.ID, CustomerID: customer.ID, CustomerEmailID: email.ID, CustomerEmail: email.Email,
-		Status: StatusPosted, Subject: f.mail.Subject, CreatedAt: f.now, UpdatedAt: f.now,
+		Status: StatusPosted, Subject: f.mail.Subject, CreatedAt: at, UpdatedAt: at,
 	}
 }
 

@@ -86,6 +86,13 @@ func TestThreading(t *testing.T) {
 		{"address in other case", func(_ *bundle, _ helpdesk.InboundMail) helpdesk.IncomingMail {
 			return helpdesk.IncomingMail{From: helpdesk.Address{Email: "ADA@Example.COM"}, InReplyTo: []string{"1@example.com"}, Text: "Still."}
 		}, true, helpdesk.RuleReferences, "", false, 1, 1},
+		{"address without its tag", func(b *bundle, first helpdesk.InboundMail) helpdesk.IncomingMail {
+			i := b.answer(first.ConversationID, helpdesk.InteractionInput{Cc: []string{"bob+shop@example.com"}})
+			return helpdesk.IncomingMail{From: helpdesk.Address{Email: "Bob@example.com"}, InReplyTo: []string{i.MessageID}, Text: "Still."}
+		}, true, helpdesk.RuleReferences, "", false, 1, 1},
+		{"address with another tag", func(_ *bundle, _ helpdesk.InboundMail) helpdesk.IncomingMail {
+			return helpdesk.IncomingMail{From: helpdesk.Address{Email: "ada+door@example.com"}, InReplyTo: []string{"1@example.com"}, Text: "Still."}
+		}, true, helpdesk.RuleReferences, "", false, 1, 1},
 		{"references of a stranger", func(_ *bundle, _ helpdesk.InboundMail) helpdesk.IncomingMail {
 			return helpdesk.IncomingMail{MessageID: "e@example.net", From: eve, InReplyTo: []string{"1@example.com"}, Text: "Me too."}
 		}, false, helpdesk.RuleNew, "the sender takes no part in it", false, 1, 1},

@@ -41,7 +41,8 @@ type InboundMail struct {
 	InteractionID  int64  // 0 unless filed
 	// Authentication is what was found out while it was received.
 	Authentication MailAuthentication
-	ReceivedAt     time.Time
+	DeliveredAt    time.Time // when the server that it was fetched from received it; zero: not known
+	ReceivedAt     time.Time // here
 	UpdatedAt      time.Time
 }
 

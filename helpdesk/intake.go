@@ -6,6 +6,7 @@ import (
 	"io"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
@@ -90,6 +91,8 @@ type RawMail struct {
 	// position of the same source is taken once only.
 	Position string
 	Raw      []byte
+	// DeliveredAt is when the server that it was fetched from received it; zero: not known.
+	DeliveredAt time.Time
 	// Problem is set when the source could not get the mail whole: it is kept and
 	// quarantined with this reason, and can be fetched again when it is replayed.
 	Problem string
@@ -172,7 +175,7 @@ func (in *Intake) row(accountID, mailboxID int64, source string, m RawMail) Inbo
 	return InboundMail{
 		MailboxID: mailboxID, Source: source, Position: m.Position, State: state, Reason: cut(cleanLine(m.Problem), 500),
 		Partial: m.Problem != "", RawKey: rawKey(accountID, mailboxID), Size: int64(len(m.Raw)),
-		Authentication: m.Authentication, ReceivedAt: now, UpdatedAt: now,
+		Authentication: m.Authentication, DeliveredAt: m.DeliveredAt.UTC(), ReceivedAt: now, UpdatedAt: now,
 	}
 }
 

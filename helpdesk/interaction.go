@@ -331,9 +331,11 @@ func (d *Desk) add(ctx context.Context, tx Tx, c *Conversation, mailbox Mailbox,
 	return i, nil
 }
 
-// received changes a conversation for a customer's message.
-func (c *Conversation) received(now time.Time, i Interaction, auto bool) {
-	c.UpdatedAt = now
+// received changes a conversation for a customer's message of some time.
+func (c *Conversation) received(at time.Time, i Interaction, auto bool) {
+	if at.After(c.UpdatedAt) {
+		c.UpdatedAt = at
+	}
 	if !i.IsForward {
 		c.Preview = mailhtml.Preview(i.Body, previewLength, i.answers())
 	}
@@ -341,7 +343,7 @@ func (c *Conversation) received(now time.Time, i Interaction, auto bool) {
 		return // a machine neither waits nor reopens
 	}
 	if c.AwaitingSince.IsZero() {
-		c.AwaitingSince = now
+		c.AwaitingSince = at
 	}
 	if c.Status == StatusClosed || c.Status == StatusPending {
 		c.Status = StatusPosted

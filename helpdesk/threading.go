@@ -3,6 +3,7 @@ package helpdesk
 import (
 	"context"
 	"slices"
+	"strings"
 
 	"github.com/helpwright/helpwright/storage/fault"
 )
@@ -250,6 +251,11 @@ func (f *filing) byReferences(ctx context.Context, tx Tx, m *match, mailbox Mail
 		}
 		colleague := ""
 		if !takesPart {
+			if takesPart, err = f.tagged(ctx, tx, c.ID); err != nil {
+				return false, err
+			}
+		}
+		if !takesPart {
 			if colleague, err = f.colleague(ctx, tx, c.ID); err != nil {
 				return false, err
 			}
@@ -276,6 +282,25 @@ func (f *filing) byReferences(ctx context.Context, tx Tx, m *match, mailbox Mail
 
 // maxColleagues is how many of those who take part in a conversation are looked at.
 const maxColleagues = 500
+
+// tagged reports whether the sender takes part in a conversation under the same address
+// with another tag (RFC 5233), or with one where the other has none: people give
+// ada+shop@example.com away and answer as ada@example.com.
+func (f *filing) tagged(ctx context.Context, tx Tx, conversationID int64) (bool, error) {
+	keys, err := tx.Participants(ctx, conversationID, maxColleagues)
+	sender := withoutTag(f.mail.From.Email)
+	return sender != "" && slices.ContainsFunc(keys, func(key string) bool { return withoutTag(key) == sender }), err
+}
+
+// withoutTag is the key of an address without its tag.
+func withoutTag(address string) string {
+	local, domain, found := cutLast(EmailKey(address), "@")
+	base, _, _ := strings.Cut(local, "+")
+	if !found || base == "" {
+		return ""
+	}
+	return base + "@" + domain
+}
 
 // colleague finds who of those who take part in a conversation has an address of the
 // sender's organization, "" if nobody has. People answer for each other; but everybody

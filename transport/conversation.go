@@ -15,7 +15,7 @@ import (
 type conversation struct {
 	ID              int64              `json:"id"`
 	Channel         string             `json:"channel" enum:"email"`
-	CustomerEmail   emailRef           `json:"customer_email" description:"Where answers go."`
+	CustomerEmail   emailRef           `json:"customer_email" description:"Where answers go, unless the customer's latest mail has a Reply-To."`
 	MailboxID       int64              `json:"mailbox_id"`
 	Mailbox         nullable[mailbox]  `json:"mailbox,omitzero" description:"With expand=mailbox."`
 	UserID          *int64             `json:"user_id" description:"Assigned user; null: unassigned."`
@@ -30,8 +30,8 @@ type conversation struct {
 	Tags            []conversationTag  `json:"tags"`
 	Customer        nullable[customer] `json:"customer,omitzero" description:"With expand=customer."`
 	UnreadCount     int64              `json:"unread_count" description:"Customer interactions that the caller has not read."`
-	CreatedAt       Time               `json:"created_at"`
-	UpdatedAt       Time               `json:"updated_at"`
+	CreatedAt       Time               `json:"created_at" description:"Of mail from the backlog of a fetched mailbox: when it was sent."`
+	UpdatedAt       Time               `json:"updated_at" description:"As created_at, of the latest."`
 }
 
 // emailRef is an address of a customer.

@@ -16,7 +16,7 @@ type interaction struct {
 	RemoteImages   int          `json:"remote_images" description:"Images on other servers in the body, blocked or through the proxy."`
 	Attachments    []attachment `json:"attachments,omitzero" description:"With expand=attachments."`
 	ConversationID int64        `json:"conversation_id"`
-	CreatedAt      Time         `json:"created_at"`
+	CreatedAt      Time         `json:"created_at" description:"Of a mail: when it arrived here."`
 	UpdatedAt      Time         `json:"updated_at"`
 
 	Status     string          `json:"status,omitempty" enum:"posted,draft" description:"Of a user's."`

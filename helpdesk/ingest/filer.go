@@ -218,7 +218,7 @@ func incoming(m *mail.Message) helpdesk.IncomingMail {
 	identity, former := m.Identity(), m.FormerIdentity()
 	in := helpdesk.IncomingMail{
 		Identity: identity[:], FormerIdentity: former[:], MessageID: m.MessageID, InReplyTo: m.InReplyTo, References: m.References,
-		ReplyTo: addresses(m.ReplyTo), ReturnPath: m.ReturnPath, To: addresses(m.To), Cc: addresses(m.Cc), Subject: m.Subject, Date: m.Date,
+		ReplyTo: addresses(m.ReplyTo), ReturnPath: m.ReturnPath, To: addresses(m.To), Cc: addresses(m.Cc), Subject: m.Subject, Date: m.Date, LastHop: m.LastHop(),
 		HTML: m.HTML, Text: m.Text, AutoSubmitted: m.AutoSubmitted,
 	}
 	if from := addresses(m.From); len(from) > 0 {

@@ -83,7 +83,7 @@ func (l imapLedger) raw(mails []imap.Mail) []helpdesk.RawMail {
 	for i, m := range mails {
 		raw[i] = helpdesk.RawMail{
 			Position: imapPosition(l.epoch, m.Folder, imap.Cursor{UIDValidity: m.UIDValidity, UID: m.UID}),
-			Raw:      m.Raw, Problem: problem(m.Problem, m.Oversize, m.Size),
+			Raw:      m.Raw, DeliveredAt: m.Arrived, Problem: problem(m.Problem, m.Oversize, m.Size),
 		}
 	}
 	return raw

@@ -1,6 +1,7 @@
 package mail
 
 import (
+	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -253,9 +254,15 @@ func isDaemon(local string) bool {
 	return strings.EqualFold(local, "mailer-daemon") || strings.EqualFold(local, "postmaster")
 }
 
+// aroundSigns is the white space that may stand around the signs of an address.
+var aroundSigns = regexp.MustCompile(`[ \t]*([.@])[ \t]*`)
+
 // cleanEmail gives the address that s holds, its domain in lower case, or "".
 func cleanEmail(s string) string {
 	s = guessRaw(strings.Trim(s, " \t\r\n"), "")
+	if strings.ContainsAny(s, "( \t") && !strings.Contains(s, `"`) { // RFC 5322 section 4.4
+		s = aroundSigns.ReplaceAllString(strings.TrimSpace(stripComments(s)), "$1")
+	}
 	if len(s) >= 7 && strings.EqualFold(s[:7], "mailto:") {
 		s = s[7:]
 	}

@@ -17,33 +17,51 @@ const (
 	boundRefBytes   = 900
 )
 
-// messageIDs gives the ids in a field value, without angle brackets. A value that
-// is a single word with an at sign counts as an id too.
+// messageIDs gives the ids in a field value, without angle brackets. Where some lack
+// their brackets, the words between the others count too, if all of them have an at
+// sign: otherwise they are text.
 func messageIDs(s string) []string {
 	var out []string
-	found := false
+	s = brackets.Replace(s)
 	for rest := s; ; {
 		i := strings.IndexByte(rest, '<')
 		if i < 0 {
-			break
+			return append(out, bareIDs(rest)...)
 		}
+		out = append(out, bareIDs(rest[:i])...)
 		rest = rest[i+1:]
 		end := strings.IndexAny(rest, "<>")
 		if end < 0 {
-			break
+			return append(out, bareIDs(rest)...)
 		}
 		if rest[end] == '>' {
-			found = true
 			if id := cleanID(rest[:end]); id != "" {
 				out = append(out, id)
 			}
+			rest = rest[end+1:]
+			continue
 		}
+		out = append(out, bareIDs(rest[:end])...)
 		rest = rest[end:]
 	}
-	if s = strings.TrimSpace(s); !found && strings.Contains(s, "@") && !strings.ContainsAny(s, " \t<>\"") {
-		if id := cleanID(s); id != "" {
-			out = append(out, id)
+}
+
+// brackets undoes how some programs write angle brackets.
+var brackets = strings.NewReplacer("&lt;", "<", "&gt;", ">")
+
+// bareIDs are the ids in a text that is nothing but ids.
+func bareIDs(s string) []string {
+	var out []string
+	for _, word := range strings.FieldsFunc(s, func(r rune) bool { return r == ',' || r == ';' || unicode.IsSpace(r) }) {
+		word = strings.Trim(word, "<>")
+		if word == "" {
+			continue
 		}
+		at := strings.IndexByte(word, '@')
+		if at <= 0 || at == len(word)-1 || strings.Contains(word, `"`) || cleanID(word) == "" {
+			return nil
+		}
+		out = append(out, word)
 	}
 	return out
 }

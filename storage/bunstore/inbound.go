@@ -32,6 +32,7 @@ type inboundRow struct {
 	ConversationID int64 `bun:",nullzero"`
 	InteractionID  int64 `bun:",nullzero"`
 	Authentication object[helpdesk.MailAuthentication]
+	DeliveredAt    int64
 	ReceivedAt     int64
 	UpdatedAt      int64
 }
@@ -41,7 +42,7 @@ func (r *inboundRow) mail() helpdesk.InboundMail {
 		ID: r.ID, MailboxID: r.MailboxID, Source: r.Source, Position: r.Position,
 		State: helpdesk.InboundState(r.State), Reason: r.Reason, UserID: r.UserID, Note: r.Note, Partial: r.Partial, RawKey: r.RawKey, Size: r.Size,
 		MessageID: r.MessageID, Identity: empty(r.Identity), ConversationID: r.ConversationID,
-		InteractionID: r.InteractionID, Authentication: r.Authentication.Of, ReceivedAt: timeOf(r.ReceivedAt), UpdatedAt: timeOf(r.UpdatedAt),
+		InteractionID: r.InteractionID, Authentication: r.Authentication.Of, DeliveredAt: timeOf(r.DeliveredAt), ReceivedAt: timeOf(r.ReceivedAt), UpdatedAt: timeOf(r.UpdatedAt),
 	}
 }
 
@@ -50,7 +51,7 @@ func inboundRowOf(account int64, m *helpdesk.InboundMail) inboundRow {
 		ID: m.ID, AccountID: account, MailboxID: m.MailboxID, Source: m.Source, Position: m.Position,
 		State: string(m.State), Reason: m.Reason, UserID: m.UserID, Note: m.Note, Partial: m.Partial, RawKey: m.RawKey, Size: m.Size,
 		MessageID: m.MessageID, Identity: empty(m.Identity), ConversationID: m.ConversationID,
-		InteractionID: m.InteractionID, Authentication: object[helpdesk.MailAuthentication]{m.Authentication}, ReceivedAt: micros(m.ReceivedAt), UpdatedAt: micros(m.UpdatedAt),
+		InteractionID: m.InteractionID, Authentication: object[helpdesk.MailAuthentication]{m.Authentication}, DeliveredAt: micros(m.DeliveredAt), ReceivedAt: micros(m.ReceivedAt), UpdatedAt: micros(m.UpdatedAt),
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"time"
 
 	goimap "github.com/emersion/go-imap/v2"
 
@@ -19,16 +20,18 @@ type batch struct {
 	folder  folder
 	mails   []Mail
 	bytes   int64
-	done    uint32 // every mail up to this UID is in mails, taken, or gone
-	durable uint32 // the cursor of the sink
+	done    uint32               // every mail up to this UID is in mails, taken, or gone
+	durable uint32               // the cursor of the sink
+	arrived map[uint32]time.Time // of the mails that are fetched, as far as the server tells
 }
 
 // fetch delivers mails, given in ascending order.
 func (b *batch) fetch(ctx context.Context, uids []uint32) error {
-	sizes, err := b.sess.sizes(ctx, b.folder, uids)
+	b.arrived = make(map[uint32]time.Time, len(uids))
+	sizes, err := b.sess.sizes(ctx, b.folder, uids, b.arrived)
 	if err != nil && !mailsFault(err) {
 		return err
-	} // otherwise one of the sizes cannot be read: each mail is asked for alone
+	} // otherwise a size or a date cannot be read: each mail is asked for alone
 	for len(uids) > 0 {
 		count, bytes := b.together(uids, sizes)
 		if count == 0 {
@@ -136,7 +139,7 @@ func (b *batch) reopen(ctx context.Context, try int, last error) error {
 // alone fetches a mail by its UID, and by its sequence number if that brings nothing: a server that sends the UID after
 // the body is not understood otherwise.
 func (b *batch) alone(ctx context.Context, uid uint32) (Mail, error) {
-	sizes, err := b.sess.sizes(ctx, b.folder, []uint32{uid})
+	sizes, err := b.sess.sizes(ctx, b.folder, []uint32{uid}, nil)
 	if err != nil {
 		return Mail{}, err
 	}
@@ -193,7 +196,7 @@ func (b *batch) problem(ctx context.Context, uid uint32, cause error) error {
 	}
 	var size int64
 	if b.sess.alive() {
-		sizes, err := b.sess.sizes(ctx, b.folder, []uint32{uid})
+		sizes, err := b.sess.sizes(ctx, b.folder, []uint32{uid}, nil)
 		if err != nil && !mailsFault(err) {
 			return err
 		}
@@ -211,7 +214,7 @@ func mailsFault(err error) bool {
 
 // add puts a mail into the batch, and hands the batch over when it is full.
 func (b *batch) add(ctx context.Context, mail Mail) error {
-	mail.Folder, mail.UIDValidity = b.folder.name, b.folder.validity
+	mail.Folder, mail.UIDValidity, mail.Arrived = b.folder.name, b.folder.validity, b.arrived[mail.UID]
 	b.mails = append(b.mails, mail)
 	b.bytes += int64(len(mail.Raw))
 	b.done = mail.UID

@@ -192,7 +192,7 @@ func (g *guard) fetch(line, attributes []byte, whole bool) error {
 // section 7.5.2; RFC 7162, section 3.1). size is that of a literal which follows the line, -1 if none does.
 func (g *guard) attribute(b []byte) (rest []byte, size int64, err error) {
 	end := bytes.IndexAny(b, " [(\r\n")
-	if end < 0 || end > len("RFC822.SIZE") {
+	if end < 0 || end > len("INTERNALDATE") {
 		return nil, 0, ErrProtocol
 	}
 	name, value, ok := string(bytes.ToUpper(b[:end])), bytes.TrimPrefix(b[end:], []byte(" ")), false
@@ -200,6 +200,10 @@ func (g *guard) attribute(b []byte) (rest []byte, size int64, err error) {
 	case "UID", "RFC822.SIZE":
 		rest = bytes.TrimLeft(value, "0123456789")
 		ok = len(rest) < len(value)
+	case "INTERNALDATE":
+		if value, ok = bytes.CutPrefix(value, []byte(`"`)); ok {
+			rest, ok = endOfQuoted(value)
+		}
 	case "FLAGS", "MODSEQ":
 		var list []byte
 		list, rest, ok = bytes.Cut(value, []byte(")"))

@@ -229,24 +229,31 @@ func (s *session) sequence(ctx context.Context, f folder, uid uint32) (uint32, e
 	return uint32(numbers[0].Start), nil
 }
 
-// sizes asks for the sizes of mails; those of which the server tells none are missing in the answer.
-func (s *session) sizes(ctx context.Context, f folder, uids []uint32) (map[uint32]int64, error) {
+// sizes asks for the sizes of mails, and for when they arrived if arrived is not nil; those of which the server tells
+// none are missing in the answer.
+func (s *session) sizes(ctx context.Context, f folder, uids []uint32, arrived map[uint32]time.Time) (map[uint32]int64, error) {
 	sizes := make(map[uint32]int64, len(uids))
+	options := &goimap.FetchOptions{UID: true, RFC822Size: true, InternalDate: arrived != nil}
 	err := s.step(ctx, StepFetch+" "+f.name, smallAnswer+int64(len(uids))<<10, 0, func() error {
-		cmd := s.client.Fetch(uidSet(uids), &goimap.FetchOptions{UID: true, RFC822Size: true})
+		cmd := s.client.Fetch(uidSet(uids), options)
 		for msg := cmd.Next(); msg != nil; msg = cmd.Next() {
 			var uid goimap.UID
-			size := int64(-1)
+			size, date := int64(-1), time.Time{}
 			for item := msg.Next(); item != nil; item = msg.Next() {
 				switch item := item.(type) {
 				case imapclient.FetchItemDataUID:
 					uid = item.UID
 				case imapclient.FetchItemDataRFC822Size:
 					size = item.Size
+				case imapclient.FetchItemDataInternalDate:
+					date = item.Time
 				}
 			}
 			if uid != 0 && size >= 0 {
 				sizes[uint32(uid)] = size
+			}
+			if uid != 0 && arrived != nil {
+				arrived[uint32(uid)] = date
 			}
 		}
 		return cmd.Close()

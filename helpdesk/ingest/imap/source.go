@@ -21,10 +21,11 @@ type Cursor struct {
 type Mail struct {
 	Folder           string // as in Config.Folders, INBOX in capitals
 	UIDValidity, UID uint32
-	Raw              []byte // the whole mail, but see Oversize and Problem; the sink may keep it
-	Size             int64  // RFC822.SIZE as the server tells it; of a whole mail the length of Raw
-	Oversize         bool   // larger than Config.MaxMessage: Raw has the header only, at most 1 MiB
-	Problem          string // not empty: it could not be fetched whole, and why; Raw has the header, or nothing
+	Raw              []byte    // the whole mail, but see Oversize and Problem; the sink may keep it
+	Size             int64     // RFC822.SIZE as the server tells it; of a whole mail the length of Raw
+	Arrived          time.Time // INTERNALDATE: when the server received it; zero when that is not known
+	Oversize         bool      // larger than Config.MaxMessage: Raw has the header only, at most 1 MiB
+	Problem          string    // not empty: it could not be fetched whole, and why; Raw has the header, or nothing
 }
 
 // Sink takes the mails. A Source calls it from one goroutine at a time for Cursor and Take.
