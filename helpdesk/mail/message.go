@@ -132,6 +132,8 @@ type Message struct {
 	// address is in it. At most 50.
 	Warnings []string
 
+	contentType string // of the whole
+
 	sent *sent // nil: Text, HTML and Attachments are as they were sent
 }
 

@@ -44,6 +44,7 @@ func Parse(raw []byte, l Limits) (*Message, error) {
 	if err := p.walk(e, place{}); err != nil {
 		return nil, err
 	}
+	p.msg.contentType = root.ctype
 	p.fields(e.ctype)
 	p.finish()
 	p.msg.Protection = p.protection(&root)

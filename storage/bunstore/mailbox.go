@@ -36,6 +36,11 @@ type mailboxRow struct {
 	SealedOAuth         []byte `bun:"sealed_oauth"`
 	ImportSince         int64
 	InboundEpoch        int
+	ReplyAddress        string
+	ProbeSentAt         int64
+	ProbeSeenAt         int64
+	ProbeRefused        bool
+	ProbeNote           string
 	CreatedAt           int64
 	UpdatedAt           int64
 }
@@ -53,6 +58,10 @@ func (r *mailboxRow) mailbox() helpdesk.Mailbox {
 			},
 			ImportSince: timeOf(r.ImportSince), Epoch: r.InboundEpoch,
 		},
+		ReplyAddress: helpdesk.ReplyAddress(r.ReplyAddress),
+		Probe: helpdesk.AddressProbe{
+			SentAt: timeOf(r.ProbeSentAt), SeenAt: timeOf(r.ProbeSeenAt), Refused: r.ProbeRefused, Note: r.ProbeNote,
+		},
 		CreatedAt: timeOf(r.CreatedAt), UpdatedAt: timeOf(r.UpdatedAt),
 	}
 }
@@ -66,6 +75,8 @@ func mailboxRowOf(account int64, m *helpdesk.Mailbox) mailboxRow {
 		ValidateCertificate: m.Inbound.ValidateCertificate, Folders: m.Inbound.Folders, InboundAuth: string(m.Inbound.Auth),
 		OAuthClientID: m.Inbound.OAuth.ClientID, OAuthTokenURL: m.Inbound.OAuth.TokenURL, OAuthScope: m.Inbound.OAuth.Scope,
 		SealedOAuth: empty(m.Inbound.OAuth.SealedSecrets), ImportSince: micros(m.Inbound.ImportSince), InboundEpoch: m.Inbound.Epoch,
+		ReplyAddress: string(m.ReplyAddress), ProbeSentAt: micros(m.Probe.SentAt), ProbeSeenAt: micros(m.Probe.SeenAt),
+		ProbeRefused: m.Probe.Refused, ProbeNote: m.Probe.Note,
 		CreatedAt: micros(m.CreatedAt), UpdatedAt: micros(m.UpdatedAt),
 	}
 }
