@@ -10,7 +10,6 @@ import (
 
 	"github.com/helpwright/helpwright/helpdesk/mailhtml"
 	"github.com/helpwright/helpwright/storage"
-	"github.com/helpwright/helpwright/storage/fault"
 	"github.com/helpwright/helpwright/storage/filetype"
 )
 
@@ -19,20 +18,23 @@ type Address struct{ Name, Email string }
 
 // IncomingMail is a parsed mail, ready to be filed.
 type IncomingMail struct {
-	Identity      []byte // see InboundMail.Identity; required
-	MessageID     string // without angle brackets; "" when the mail has none
-	InReplyTo     []string
-	References    []string
-	From          Address // Email "": the mail is filed under [UnknownSender]
-	To, Cc        []Address
-	DeliveredTo   []string // further addresses that it was delivered to, for reply tokens
-	Subject       string
-	Date          time.Time // zero: unreadable
-	HTML, Text    string    // bodies; HTML is preferred
-	AutoSubmitted bool      // RFC 3834
-	Relayed       bool      // some server passed it on: it is no copy that its sender kept
-	Attachments   []IncomingFile
-	Security      MailSecurity
+	Identity []byte // see InboundMail.Identity; required
+	// FormerIdentity is what earlier versions took for its Identity: by it mails are
+	// recognised that were filed then. nil: there was none.
+	FormerIdentity []byte
+	MessageID      string // without angle brackets; "" when the mail has none
+	InReplyTo      []string
+	References     []string
+	From           Address // Email "": the mail is filed under [UnknownSender]
+	To, Cc         []Address
+	DeliveredTo    []string // further addresses that it was delivered to, for reply tokens
+	Subject        string
+	Date           time.Time // zero: unreadable
+	HTML, Text     string    // bodies; HTML is preferred
+	AutoSubmitted  bool      // RFC 3834
+	Relayed        bool      // some server passed it on: it is no copy that its sender kept
+	Attachments    []IncomingFile
+	Security       MailSecurity
 	// Authentication is what servers that are trusted wrote into the header; it counts
 	// where nobody else can have written it.
 	Authentication MailAuthentication
@@ -282,23 +284,6 @@ func settle(ctx context.Context, tx Tx, row *InboundMail, state InboundState, re
 	})
 }
 
-// doubled tells of which mail of the mailbox this one is a double, "" if of none.
-func (f *filing) doubled(ctx context.Context, tx Tx, row InboundMail) (string, error) {
-	other, err := tx.InboundByIdentity(ctx, row.MailboxID, f.mail.Identity)
-	switch {
-	case fault.Is(err, fault.NotFound):
-		return "", nil
-	case err != nil:
-		return "", err
-	case other.ID == row.ID:
-		return "", nil
-	case other.State == InboundFiled:
-		return fmt.Sprintf("it is a double of mail %d", other.ID), nil
-	default:
-		return fmt.Sprintf("it is a double of mail %d, whose conversation was deleted", other.ID), nil
-	}
-}
-
 // ownMessage recognises a copy of an answer of ours, as a Sent folder holds it. The
 // Message-ID alone does not decide: whoever got our mail knows it.
 func (f *filing) ownMessage(ctx context.Context, tx Tx, mailbox Mailbox) (bool, error) {
@@ -331,7 +316,19 @@ func (f *filing) insert(ctx context.Context, tx Tx, row InboundMail, mailbox Mai
 		return row, err
 	}
 	c, isNew := match.conversation, match.conversation.ID == 0
-	if isNew {
+	if !isNew {
+		twice, err := f.isThere(ctx, tx, row, c.ID)
+		if err != nil {
+			return row, err
+		}
+		if twice != "" {
+			row.Identity = f.mail.Identity // it does not come back when the conversation is deleted
+			if err := tx.Emit(ctx, events...); err != nil {
+				return row, err
+			}
+			return row, f.drop(ctx, tx, &row, InboundIgnored, twice)
+		}
+	} else {
 		c = f.open(mailbox, customer, email)
 	}
 	flood, err := f.overBudget(ctx, tx, email.ID)

@@ -181,8 +181,9 @@ type LedgerReader interface {
 	InboundMail(ctx context.Context, id int64) (InboundMail, error)
 	// InboundMails lists by id.
 	InboundMails(ctx context.Context, filter InboundFilter, seek storage.Seek) ([]InboundMail, error)
-	// InboundByIdentity finds the ledger row of a mailbox that has an identity.
-	InboundByIdentity(ctx context.Context, mailboxID int64, identity []byte) (InboundMail, error)
+	// InboundByIdentity returns the rows of all mailboxes that have one of the
+	// identities, by id. The empty identity is none.
+	InboundByIdentity(ctx context.Context, identities [][]byte) ([]InboundMail, error)
 	// InboundPositions returns those of the positions, in bytewise order, that are in
 	// the ledger of a mailbox as ones of the source. The empty position never is.
 	InboundPositions(ctx context.Context, mailboxID int64, source string, positions []string) ([]string, error)

@@ -236,8 +236,8 @@ func (UnimplementedTx) InboundMails(context.Context, InboundFilter, storage.Seek
 }
 
 // InboundByIdentity implements [Tx].
-func (UnimplementedTx) InboundByIdentity(context.Context, int64, []byte) (InboundMail, error) {
-	return InboundMail{}, errUnimplemented()
+func (UnimplementedTx) InboundByIdentity(context.Context, [][]byte) ([]InboundMail, error) {
+	return nil, errUnimplemented()
 }
 
 // InboundPositions implements [Tx].

@@ -216,9 +216,9 @@ func (f *Filer) read(ctx context.Context, accountID int64, row helpdesk.InboundM
 
 // incoming says a parsed mail in the words of the help desk.
 func incoming(m *mail.Message) helpdesk.IncomingMail {
-	identity := m.Identity()
+	identity, former := m.Identity(), m.FormerIdentity()
 	in := helpdesk.IncomingMail{
-		Identity: identity[:], MessageID: m.MessageID, InReplyTo: m.InReplyTo, References: m.References,
+		Identity: identity[:], FormerIdentity: former[:], MessageID: m.MessageID, InReplyTo: m.InReplyTo, References: m.References,
 		From: sender(m), To: addresses(m.To), Cc: addresses(m.Cc), Subject: m.Subject, Date: m.Date,
 		HTML: m.HTML, Text: m.Text, AutoSubmitted: m.AutoSubmitted, Relayed: m.Header.Has("Received"),
 	}

@@ -27,13 +27,14 @@ import (
 
 // bundle is a help desk in memory with one mailbox and a filer.
 type bundle struct {
-	t       testing.TB
-	blobs   storage.Blobs
-	desk    *helpdesk.Desk
-	intake  *helpdesk.Intake
-	mailbox int64
-	filer   *ingest.Filer
-	filed   int
+	t        testing.TB
+	blobs    storage.Blobs
+	desk     *helpdesk.Desk
+	intake   *helpdesk.Intake
+	outgoing *helpdesk.Outgoing
+	mailbox  int64
+	filer    *ingest.Filer
+	filed    int
 }
 
 func newBundle(t testing.TB, blobs storage.Blobs, change ...func(*helpdesk.Config)) *bundle {
@@ -53,7 +54,7 @@ func newBundle(t testing.TB, blobs storage.Blobs, change ...func(*helpdesk.Confi
 	desk := check(svc.Desk(ctx, svc.As(user.ID), account.ID))(t)
 	mailbox := check(desk.CreateMailbox(ctx, helpdesk.MailboxInput{Email: storage.Some("support@example.org")}))(t)
 	return &bundle{
-		t: t, blobs: blobs, desk: desk, intake: svc.Intake(), mailbox: mailbox.ID,
+		t: t, blobs: blobs, desk: desk, intake: svc.Intake(), outgoing: svc.Outgoing(), mailbox: mailbox.ID,
 		filer: ingest.NewFiler(ingest.FilerConfig{Intake: svc.Intake(), Limits: mail.Limits{Parts: 100}, Now: cfg.Now}),
 	}
 }

@@ -134,7 +134,8 @@ type Message struct {
 
 	contentType string // of the whole
 
-	sent *sent // nil: Text, HTML and Attachments are as they were sent
+	sent   *sent  // nil: Text, HTML and Attachments are as they were sent
+	leaves []leaf // see Identity
 }
 
 // Header gives access to the fields of a message.

@@ -184,6 +184,7 @@ func (p *parser) leaf(e *entity, at place) {
 	if !ok {
 		p.msg.warn("a part could not be decoded wholly")
 	}
+	p.remember(e, body)
 	isText := e.ctype == "text/plain" || e.ctype == "text/html"
 	attached := e.disposition == "attachment" ||
 		at.related && (e.h.Has("Content-Id") || e.h.Has("Content-Location")) ||
@@ -397,7 +398,7 @@ func (p *parser) finish() {
 	}
 }
 
-// sent is what of a mail its Identity is made of, where that is read in another form.
+// sent is what of a mail its FormerIdentity is made of, where that is read in another form.
 type sent struct {
 	text, html string
 	parts      []Part

@@ -31,7 +31,7 @@ var uniques = []struct{ index, columns, code string }{
 	{"hw_mailboxes_email", "hw_mailboxes.account_id, hw_mailboxes.email_key", helpdesk.UniqueMailboxEmail},
 	{"hw_mailboxes_local", "hw_mailboxes.internal_local", helpdesk.UniqueMailboxLocal},
 	{"hw_customer_emails_key", "hw_customer_emails.account_id, hw_customer_emails.email_key", helpdesk.UniqueCustomerEmail},
-	{"hw_inbound_mails_identity", "hw_inbound_mails.identity", helpdesk.UniqueIdentity},
+	{"hw_inbound_mails_identity", "hw_inbound_mails.identity, hw_inbound_mails.mailbox_id", helpdesk.UniqueIdentity},
 	{"hw_inbound_mails_position", "hw_inbound_mails.position", helpdesk.UniqueMailPosition},
 	{"hw_domains_name", "hw_domains.account_id, hw_domains.name", helpdesk.UniqueDomain},
 	{"hw_pgp_keys_fingerprint", "hw_pgp_keys.customer_email_id, hw_pgp_keys.fingerprint", helpdesk.UniquePGPKey},

@@ -167,8 +167,8 @@ func lists() []explained {
 		_, err := r.InboundPositions(ctx, 1, "imap", []string{"a", "b"})
 		return err
 	})
-	add("InboundByIdentity", false, func(ctx context.Context, _ *bunstore.DB, r helpdesk.Reader, _ storage.Seek) error {
-		_, err := r.InboundByIdentity(ctx, 1, []byte("x"))
+	add("InboundByIdentity", true, func(ctx context.Context, _ *bunstore.DB, r helpdesk.Reader, _ storage.Seek) error {
+		_, err := r.InboundByIdentity(ctx, [][]byte{[]byte("x"), []byte("y")})
 		return err
 	})
 	add("Conversations/tag", false, func(ctx context.Context, _ *bunstore.DB, r helpdesk.Reader, seek storage.Seek) error {

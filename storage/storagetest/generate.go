@@ -154,7 +154,7 @@ func (g *generator) read(seen content) operation {
 		{method: "InboundMail", args: []any{g.either("InboundMail", mail.ID)}},
 		{method: "InboundMails", args: []any{helpdesk.InboundFilter{States: g.states()}, ordered{g.from(seek, "InboundMail"), "InboundMail"}}},
 		{method: "InboundCounts", args: []any{mailbox}},
-		{method: "InboundByIdentity", args: []any{mailbox, mail.Identity}},
+		{method: "InboundByIdentity", args: []any{[][]byte{mail.Identity, oneOf(g, seen.Mails).Identity}}},
 		{method: "InboundPositions", args: []any{mailbox, "imap", []string{mail.Position, oneOf(g, seen.Mails).Position, "", "nowhere"}}},
 		{method: "Domain", args: []any{g.either("Domain", oneOf(g, seen.Domains).ID)}},
 		{method: "Domains", args: []any{ordered{g.from(seek, "Domain"), "Domain"}}},

@@ -177,8 +177,8 @@ func readProbes() map[string]readProbe {
 			counts, err := r.InboundCounts(ctx, v.mailbox.ID)
 			return nonZero(counts, v), err
 		}},
-		"InboundByIdentity": {ofMailbox, true, func(ctx context.Context, r r, v *world) (any, error) {
-			return answer(r.InboundByIdentity(ctx, v.mailbox.ID, v.mail.Identity))
+		"InboundByIdentity": {ofMailbox, false, func(ctx context.Context, r r, v *world) (any, error) {
+			return answer(r.InboundByIdentity(ctx, [][]byte{v.mail.Identity}))
 		}},
 	}
 	maps.Copy(probes, organisingReads())

@@ -42,15 +42,23 @@ func testLedger(t *testing.T, b Backend) {
 	})
 	one(t, "mail", m, w.in().InboundMail, m.ID)
 	for _, identity := range [][]byte{nil, {}, {0}, []byte("nothing")} {
-		_, err := w.in().InboundByIdentity(t.Context(), w.mailbox.ID, identity)
-		if err == nil {
-			t.Errorf("a mail was found by the identity %q", identity)
-		}
+		w.identified(t, nil, identity)
 	}
-	_, err := w.in().InboundByIdentity(t.Context(), w.empty.ID, m.Identity)
-	if err == nil {
-		t.Error("a mail was found in a mailbox it is not in")
-	}
+	other := w.newMail("other") // the same mail in another mailbox
+	other.MailboxID, other.Identity = w.empty.ID, m.Identity
+	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error {
+		return tx.InsertInbound(ctx, []*helpdesk.InboundMail{&other})
+	})
+	w.identified(t, []helpdesk.InboundMail{m, other}, m.Identity, nil, m.Identity, []byte("nothing"))
+	w.identified(t, []helpdesk.InboundMail{w.mail, m, other}, w.mail.Identity, m.Identity)
+}
+
+// identified looks for mails by their identities.
+func (w *world) identified(t *testing.T, want []helpdesk.InboundMail, identities ...[]byte) {
+	t.Helper()
+	found, err := w.in().InboundByIdentity(t.Context(), identities)
+	ok(t, err)
+	same(t, "InboundByIdentity", append([]helpdesk.InboundMail{}, want...), found)
 }
 
 func testLedgerStates(t *testing.T, b Backend) {
@@ -113,9 +121,7 @@ func testTombstones(t *testing.T, b Backend) {
 	if len(got.Interactions)+len(got.Attachments)+len(got.Deliveries) > 0 {
 		t.Errorf("left over: %+v %+v %+v", got.Interactions, got.Attachments, got.Deliveries)
 	}
-	found, err := w.in().InboundByIdentity(t.Context(), w.mailbox.ID, w.mail.Identity)
-	ok(t, err)
-	same(t, "tombstone by identity", tombstone, found)
+	w.identified(t, []helpdesk.InboundMail{tombstone}, w.mail.Identity)
 	again := w.newMail("1")
 	again.Identity = nil
 	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error {
