@@ -181,6 +181,9 @@ func (d *Desk) probe(ctx context.Context, id int64) (TaggedAddress, error) {
 			if err := tx.Enqueue(ctx, job); err != nil {
 				return err
 			}
+			if err := d.emit(ctx, tx, "mailbox.updated", m.ID, m.ID); err != nil {
+				return err
+			}
 		}
 		out = d.svc.taggedAddress(m)
 		return nil
