@@ -45,6 +45,15 @@ type ShownBody struct {
 	RemoteImages int // images on other servers, blocked or not
 }
 
+// answerSubject is how mailers mark the subject of an answer or of what is passed on.
+var answerSubject = regexp.MustCompile(`(?i)^\s*(re|aw|antw|antwort|sv|vs|vá|rif|res|odp|ynt|r|hal|απ|на|bls|atb|vl|vb|fwd?|wg|tr|enc|rv|ts|pd|doorst|i|ilt|továbbítás|` +
+	`回复|答复|答覆|回覆|转发|轉寄|返信|転送|답장|전달)\s*(\[\d+\]|\(\d+\)|\*\d+)?\s*[:：]`)
+
+// answers tells whether an interaction answers another message, so that it may quote it.
+func (i Interaction) answers() bool {
+	return len(i.References) > 0 || i.Type != TypeCustomer && !i.IsStarter || answerSubject.MatchString(i.Subject)
+}
+
 // ShowBodies makes bodies ready to be shown, with one query for the attachments that
 // they show. It needs interactions.view.
 //
@@ -121,7 +130,7 @@ func (s *Service) ShowBody(accountID int64, i Interaction, attachments []Attachm
 		}
 	}
 	if v.Fold {
-		out.HTML = mailhtml.Fold(out.HTML)
+		out.HTML = mailhtml.Fold(out.HTML, i.answers())
 	}
 	out.HTML = mailhtml.Direct(out.HTML)
 	return out

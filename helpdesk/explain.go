@@ -174,7 +174,10 @@ func of(conversationID int64) string {
 
 // words say what is known of where a mail comes from.
 func (a MailAuthentication) words() string {
-	if a.Source == "" {
+	switch {
+	case a.Source == "" && a.FromGuessed:
+		return "It is not certain who wrote it, and nobody whom we trust has checked where it comes from."
+	case a.Source == "":
 		return "Nobody whom we trust has checked where it comes from."
 	}
 	dkim := make([]string, len(a.DKIM))
@@ -186,6 +189,8 @@ func (a MailAuthentication) words() string {
 	}
 	said := "Nothing shows that the domain of From stands behind it"
 	switch {
+	case a.unattributed():
+		said = "It is not certain who wrote it"
 	case a.FromAligned:
 		said = "The domain of From stands behind it"
 	case a.Refused():

@@ -26,15 +26,18 @@ type IncomingMail struct {
 	InReplyTo      []string
 	References     []string
 	From           Address // Email "": the mail is filed under [UnknownSender]
-	To, Cc         []Address
-	DeliveredTo    []string // further addresses that it was delivered to, for reply tokens
-	Subject        string
-	Date           time.Time // zero: unreadable
-	HTML, Text     string    // bodies; HTML is preferred
-	AutoSubmitted  bool      // RFC 3834
-	Relayed        bool      // some server passed it on: it is no copy that its sender kept
-	Attachments    []IncomingFile
-	Security       MailSecurity
+	// Guessed: From is not the one address of the mail's one From field, and two programs may
+	// take two for the sender. The mail joins a conversation by a reply token only.
+	Guessed       bool
+	To, Cc        []Address
+	DeliveredTo   []string // further addresses that it was delivered to, for reply tokens
+	Subject       string
+	Date          time.Time // zero: unreadable
+	HTML, Text    string    // bodies; HTML is preferred
+	AutoSubmitted bool      // RFC 3834
+	Relayed       bool      // some server passed it on: it is no copy that its sender kept
+	Attachments   []IncomingFile
+	Security      MailSecurity
 	// Authentication is what servers that are trusted wrote into the header; it counts
 	// where nobody else can have written it.
 	Authentication MailAuthentication
@@ -97,10 +100,13 @@ func (in *Intake) FileAll(ctx context.Context, accountID int64, mails []Received
 			members[m.Mail.From.Email] = user
 		}
 		f.user = user
+		all[i] = f
+	}
+	for _, f := range all {
 		if err := f.putFiles(ctx); err != nil {
+			discardAll(ctx, all, err)
 			return nil, err
 		}
-		all[i] = f
 	}
 	rows := make([]InboundMail, len(all))
 	err = retryUnique(func() error {
@@ -108,6 +114,7 @@ func (in *Intake) FileAll(ctx context.Context, accountID int64, mails []Received
 			shared := &filingTogether{mailboxes: map[int64]Mailbox{}}
 			for i, f := range all {
 				var err error
+				f.taken = false
 				if rows[i], err = f.file(ctx, tx, shared); err != nil {
 					return err
 				}
@@ -115,7 +122,21 @@ func (in *Intake) FileAll(ctx context.Context, accountID int64, mails []Received
 			return shared.index.write(ctx, tx)
 		})
 	}, UniqueCustomerEmail, UniqueIdentity)
+	discardAll(ctx, all, err)
 	return rows, err
+}
+
+// discardAll removes the parts of mails that no row came to name: all of them after an error, and else those of mails
+// that others have dealt with.
+func discardAll(ctx context.Context, all []*filing, err error) {
+	for _, f := range all {
+		if err == nil && f.taken {
+			continue
+		}
+		for _, a := range f.files {
+			f.svc.discard(ctx, err, a.BlobKey)
+		}
+	}
 }
 
 // clean makes all texts storable.
@@ -170,6 +191,7 @@ type filing struct {
 	body      string
 	files     []Attachment
 	user      int64 // with the sender's address, of whatever account; 0: none
+	taken     bool  // the ledger had not done with the mail: its parts are named, or are purged as ones that nobody needs
 	auth      MailAuthentication
 	about     returned // what it reports on, when it is to be seen with that; else zero
 
@@ -202,11 +224,10 @@ func (f *filing) whole(body, filename, contentType string) string {
 	return strings.ToValidUTF8(body[:MaxBody], "")
 }
 
-// putFiles stores the mail's parts under names that follow from the ledger row:
-// filing again writes the same blobs.
+// putFiles stores the mail's parts.
 func (f *filing) putFiles(ctx context.Context) error {
-	for i, a := range f.mail.Attachments {
-		key := fmt.Sprintf("%sattachments/mail-%d-%d", accountPrefix(f.accountID), f.ledgerID, i)
+	for _, a := range f.mail.Attachments {
+		key := fileKey(f.accountID)
 		if _, err := f.svc.cfg.Blobs.Put(ctx, key, bytes.NewReader(a.Content)); err != nil {
 			return err
 		}
@@ -229,6 +250,7 @@ func (f *filing) file(ctx context.Context, tx Tx, shared *filingTogether) (Inbou
 	if err != nil || row.State != InboundReceived {
 		return row, err
 	}
+	f.taken = true
 	row.MessageID, f.auth = f.mail.MessageID, f.authentication(row)
 	mailbox, known := shared.mailboxes[row.MailboxID]
 	if !known {

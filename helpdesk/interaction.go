@@ -312,7 +312,7 @@ func (d *Desk) add(ctx context.Context, tx Tx, c *Conversation, mailbox Mailbox,
 func (c *Conversation) received(now time.Time, i Interaction, auto bool) {
 	c.UpdatedAt = now
 	if !i.IsForward {
-		c.Preview = mailhtml.Preview(i.Body, previewLength)
+		c.Preview = mailhtml.Preview(i.Body, previewLength, i.answers())
 	}
 	if auto {
 		return // a machine neither waits nor reopens
@@ -404,7 +404,7 @@ func (d *Desk) send(ctx context.Context, tx Tx, c *Conversation, i Interaction) 
 	}
 	if !i.IsForward {
 		c.AwaitingSince = time.Time{}
-		c.Preview = mailhtml.Preview(i.Body, previewLength)
+		c.Preview = mailhtml.Preview(i.Body, previewLength, i.answers())
 	}
 	if err := d.markRead(ctx, tx, c.ID); err != nil {
 		return err
@@ -666,7 +666,7 @@ func (d *Desk) refreshPreview(ctx context.Context, tx Tx, c *Conversation) error
 	c.Preview = ""
 	for _, i := range last {
 		if i.Type != TypeNote && i.Status == StatusPosted && !i.IsForward {
-			c.Preview = mailhtml.Preview(i.Body, previewLength)
+			c.Preview = mailhtml.Preview(i.Body, previewLength, i.answers())
 			return nil
 		}
 	}

@@ -184,7 +184,7 @@ func (c Conversation) shown(last Interaction) Conversation {
 	if c.Status == StatusDraft {
 		c.Status = StatusPosted // the word is the members'
 	}
-	c.Preview = mailhtml.Preview(last.Body, previewLength)
+	c.Preview = mailhtml.Preview(last.Body, previewLength, last.answers())
 	c.UpdatedAt = last.shownAt()
 	switch {
 	case last.Type != TypeCustomer || last.AutoSubmitted:

@@ -23,6 +23,7 @@ var (
 	ErrConflict        error = &fault.Error{Kind: fault.Conflict}
 	ErrTooLarge        error = &fault.Error{Kind: fault.TooLarge}
 	ErrUnavailable     error = &fault.Error{Kind: fault.Unavailable}
+	ErrOutcomeUnknown  error = &fault.Error{Kind: fault.OutcomeUnknown}
 )
 
 // Config is what a [Service] is made of.

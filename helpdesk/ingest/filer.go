@@ -158,8 +158,7 @@ func (f *Filer) setAside(ctx context.Context, accountID, mailboxID, id int64, er
 
 // concernsAll tells errors that the next mail would meet too.
 func concernsAll(err error) bool {
-	return fault.Is(err, fault.Unavailable) || fault.Is(err, fault.Forbidden) ||
-		errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
+	return fault.Passes(err) || fault.Is(err, fault.Forbidden) || errors.Is(err, context.Canceled)
 }
 
 // unreadable is an error whose text may be shown as the reason of a quarantine.
@@ -221,6 +220,9 @@ func incoming(m *mail.Message) helpdesk.IncomingMail {
 		Identity: identity[:], FormerIdentity: former[:], MessageID: m.MessageID, InReplyTo: m.InReplyTo, References: m.References,
 		From: sender(m), To: addresses(m.To), Cc: addresses(m.Cc), Subject: m.Subject, Date: m.Date,
 		HTML: m.HTML, Text: m.Text, AutoSubmitted: m.AutoSubmitted, Relayed: m.Header.Has("Received"),
+	}
+	if _, ok := m.Author(); !ok {
+		in.Guessed = true
 	}
 	if report, ok := m.Report(); ok {
 		in.Report = deliveryReport(report)

@@ -29,6 +29,7 @@ import (
 type bundle struct {
 	t        testing.TB
 	blobs    storage.Blobs
+	svc      *helpdesk.Service
 	desk     *helpdesk.Desk
 	intake   *helpdesk.Intake
 	outgoing *helpdesk.Outgoing
@@ -54,7 +55,7 @@ func newBundle(t testing.TB, blobs storage.Blobs, change ...func(*helpdesk.Confi
 	desk := check(svc.Desk(ctx, svc.As(user.ID), account.ID))(t)
 	mailbox := check(desk.CreateMailbox(ctx, helpdesk.MailboxInput{Email: storage.Some("support@example.org")}))(t)
 	return &bundle{
-		t: t, blobs: blobs, desk: desk, intake: svc.Intake(), outgoing: svc.Outgoing(), mailbox: mailbox.ID,
+		t: t, blobs: blobs, svc: svc, desk: desk, intake: svc.Intake(), outgoing: svc.Outgoing(), mailbox: mailbox.ID,
 		filer: ingest.NewFiler(ingest.FilerConfig{Intake: svc.Intake(), Limits: mail.Limits{Parts: 100}, Now: cfg.Now}),
 	}
 }

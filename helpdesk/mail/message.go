@@ -134,8 +134,9 @@ type Message struct {
 
 	contentType string // of the whole
 
-	sent   *sent  // nil: Text, HTML and Attachments are as they were sent
-	leaves []leaf // see Identity
+	author *Address // nil: see Author
+	sent   *sent    // nil: Text, HTML and Attachments are as they were sent
+	leaves []leaf   // see Identity
 }
 
 // Header gives access to the fields of a message.

@@ -27,6 +27,7 @@ func Parse(raw []byte, l Limits) (*Message, error) {
 	if len(bytes.Trim(raw, " \t\r\n\x00")) == 0 {
 		return nil, ErrEmpty
 	}
+	whole := raw
 	raw = stripEnvelope(raw)
 	if bytes.IndexByte(raw, '\n') < 0 && bytes.IndexByte(raw, '\r') >= 0 {
 		raw = bytes.ReplaceAll(raw, []byte("\r"), []byte("\n"))
@@ -46,6 +47,7 @@ func Parse(raw []byte, l Limits) (*Message, error) {
 	}
 	p.msg.contentType = root.ctype
 	p.fields(e.ctype)
+	p.findAuthor(whole)
 	p.finish()
 	p.msg.Protection = p.protection(&root)
 	return p.msg, nil

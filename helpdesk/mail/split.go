@@ -3,6 +3,7 @@ package mail
 import (
 	"bufio"
 	"bytes"
+	"slices"
 	"strings"
 
 	"github.com/emersion/go-message/textproto"
@@ -15,12 +16,12 @@ func stripEnvelope(raw []byte) []byte {
 	for {
 		rest := bytes.TrimLeft(raw, "\r\n\x00")
 		line, after := cutLine(rest)
+		if fieldName(line) != "" {
+			return rest
+		}
 		if bytes.HasPrefix(line, []byte("From ")) || bytes.HasPrefix(line, []byte(">From ")) {
 			raw = after
 			continue
-		}
-		if fieldName(line) != "" {
-			return rest
 		}
 		return raw
 	}
@@ -51,6 +52,15 @@ func fieldName(line []byte) string {
 		}
 	}
 	return string(name)
+}
+
+// withoutSpace is the line of a field without the space that may stand before its colon (RFC 5322 section 4.5).
+func withoutSpace(line []byte) []byte {
+	name := fieldName(line)
+	if line[len(name)] == ':' {
+		return line
+	}
+	return slices.Concat([]byte(name), line[bytes.IndexByte(line, ':'):])
 }
 
 // knownField tells whether a line is so surely a header field that junk before it
@@ -85,7 +95,7 @@ func (p *parser) splitHeader(raw []byte) (textproto.Header, []byte, error) {
 			}
 		case fieldName(line) != "":
 			started = true
-			writeFieldLine(&block, line)
+			writeFieldLine(&block, withoutSpace(line))
 		case !bytes.HasPrefix(line, []byte("--")) && p.headerGoesOn(after):
 			p.msg.warn("a line in a header is no header field")
 			// What continues a dropped line is dropped with it.

@@ -70,21 +70,18 @@ const customerParts = `
 
 // customers reads what a query for customerRow selects, by id.
 func (s *querier) customers(ctx context.Context, selected *bun.SelectQuery, desc bool) ([]helpdesk.Customer, error) {
-	rows, err := s.rows(ctx, "WITH c AS (?) "+customerParts+" ORDER BY kind, customer, item", selected)
+	var all []helpdesk.Customer
+	err := s.rows(ctx, func(rows *sql.Rows) (err error) {
+		all, err = scanCustomer(rows, all)
+		return err
+	}, "WITH c AS (?) "+customerParts+" ORDER BY kind, customer, item", selected)
 	if err != nil {
 		return nil, failure(ctx, err, "customer", 0)
-	}
-	defer rows.Close()
-	var all []helpdesk.Customer
-	for rows.Next() {
-		if all, err = scanCustomer(rows, all); err != nil {
-			return nil, failure(ctx, err, "customer", 0)
-		}
 	}
 	if desc {
 		slices.Reverse(all)
 	}
-	return all, failure(ctx, rows.Err(), "customer", 0)
+	return all, nil
 }
 
 // scanCustomer reads one row of customerParts; the customers come first, by id.

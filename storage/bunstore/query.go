@@ -67,18 +67,34 @@ func (s *querier) raw(query string, args ...any) *bun.RawQuery {
 	return q
 }
 
-// rows runs a query whose rows stand for several nouns, so that they are scanned by hand.
-func (s *querier) rows(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
+// rows runs a query whose rows stand for several nouns, so that scan reads them by hand. A query that takes too long
+// ends, the reading of its rows with it.
+func (s *querier) rows(ctx context.Context, scan func(*sql.Rows) error, query string, args ...any) error {
 	if err := s.state(); err != nil {
-		return nil, err
+		return err
 	}
 	if err := checkText(args...); err != nil {
-		return nil, err
+		return err
 	}
+	ctx, cancel := s.store.bounded(ctx)
+	defer cancel()
+	var rows *sql.Rows
+	var err error
 	if s.tx != nil {
-		return s.tx.conn.QueryContext(ctx, s.db.QueryGen().FormatQuery(query, args...))
+		rows, err = s.tx.conn.QueryContext(ctx, s.db.QueryGen().FormatQuery(query, args...))
+	} else {
+		rows, err = s.db.QueryContext(context.WithValue(ctx, outlasting{}, true), query, args...)
 	}
-	return s.db.QueryContext(ctx, query, args...)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = rows.Close() }() // Err tells all that matters
+	for rows.Next() {
+		if err := scan(rows); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
 }
 
 // forUpdate locks the selected rows on PostgreSQL. SQLite has one writer at a time.

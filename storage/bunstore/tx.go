@@ -54,6 +54,9 @@ func (db *DB) Within(s helpdesk.Scope) helpdesk.Reader {
 // InTx implements [helpdesk.Store]. fn runs up to five times when the database reports a passing conflict. It must use
 // the Tx and nothing else of this store: on SQLite another transaction would wait for this one, and this one for it.
 // After a Conflict or a failed reference the transaction can only be rolled back on PostgreSQL: return the error.
+//
+// The end of ctx ends the transaction until its commit begins, and no longer: what was asked of the database by then is
+// waited for. When its answer does not come, the error is an OutcomeUnknown fault.
 func (db *DB) InTx(ctx context.Context, s helpdesk.Scope, fn func(ctx context.Context, tx helpdesk.Tx) error) error {
 	return db.transact(ctx, func(ctx context.Context, q *querier) error {
 		return fn(ctx, newWriter(q, s))
@@ -85,17 +88,19 @@ func (db *DB) transact(ctx context.Context, fn func(context.Context, *querier) e
 
 // attempt runs fn in a transaction of its own.
 func (db *DB) attempt(ctx context.Context, fn func(context.Context, *querier) error) error {
-	outer, err := db.write.BeginTx(ctx, nil)
+	life := db.newLifetime(ctx)
+	defer life.end()
+	outer, err := life.begin(db.write.DB)
 	if err != nil {
 		return failure(ctx, err, "transaction", 0)
 	}
-	tx := newTransaction(outer.Tx)
+	tx := newTransaction(outer)
 	s := &querier{store: db, db: db.write, tx: tx}
-	committed := false
+	committing := false
 	defer func() { // also when fn panics
 		tx.ended.Store(true)
-		if !committed {
-			_ = outer.Rollback()
+		if !committing {
+			life.rollback(outer)
 		}
 	}()
 	if db.deferred {
@@ -112,10 +117,13 @@ func (db *DB) attempt(ctx context.Context, fn func(context.Context, *querier) er
 	if err != nil {
 		return err
 	}
-	if err := outer.Commit(); err != nil {
-		return failure(ctx, err, "transaction", 0)
+	if !life.detach() {
+		return failure(ctx, ctx.Err(), "transaction", 0)
 	}
-	committed = true
+	committing = true
+	if err := life.commit(outer); err != nil {
+		return commitFailure(ctx, err)
+	}
 	if queued {
 		db.wakeUp()
 	}
@@ -172,7 +180,8 @@ func (b *Bound) savepoint(ctx context.Context, fn func(*querier) error) error {
 	defer func() { // also when fn panics
 		tx.ended.Store(true)
 		if !released {
-			after := context.WithoutCancel(ctx)
+			after, cancel := b.store.bounded(context.WithoutCancel(ctx))
+			defer cancel()
 			_, _ = conn.ExecContext(after, "ROLLBACK TO SAVEPOINT helpwright")
 			_, _ = conn.ExecContext(after, "RELEASE SAVEPOINT helpwright")
 		}
@@ -183,7 +192,10 @@ func (b *Bound) savepoint(ctx context.Context, fn func(*querier) error) error {
 	if _, err := s.flush(ctx); err != nil {
 		return err
 	}
-	if _, err := conn.ExecContext(ctx, "RELEASE SAVEPOINT helpwright"); err != nil {
+	// Not under ctx: interrupted, it may have happened all the same.
+	release, cancel := b.store.bounded(context.WithoutCancel(ctx))
+	defer cancel()
+	if _, err := conn.ExecContext(release, "RELEASE SAVEPOINT helpwright"); err != nil {
 		return failure(ctx, err, "transaction", 0)
 	}
 	released = true

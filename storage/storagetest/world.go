@@ -224,7 +224,7 @@ func (w *world) authentication(source string) helpdesk.MailAuthentication {
 	return helpdesk.MailAuthentication{
 		Source: source, Server: "mx." + w.mark, SPF: helpdesk.AuthCheck{Result: "pass", Domain: w.mark},
 		DKIM:  []helpdesk.AuthCheck{{Result: "fail", Domain: "ü." + w.mark}, {Result: "none"}},
-		DMARC: helpdesk.AuthPolicy{Result: "pass", Domain: w.mark, Policy: "reject"}, FromAligned: true, Relayed: true,
+		DMARC: helpdesk.AuthPolicy{Result: "pass", Domain: w.mark, Policy: "reject"}, FromAligned: true, FromGuessed: true, Relayed: true,
 	}
 }
 
