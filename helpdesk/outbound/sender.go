@@ -214,7 +214,7 @@ func aboutSender(r Result) bool {
 	case "1.0", "1.7", "1.8", "2.252": // RFC 3463 section 3.2; Exchange, which calls it SendAsDenied
 		return true
 	}
-	return r.Code/100 == 5 && (r.EnhancedCode == "" || strings.HasPrefix(status, "7."))
+	return r.State == helpdesk.DeliveryFailed && (r.EnhancedCode == "" || strings.HasPrefix(status, "7."))
 }
 
 // write composes a letter, in ASCII too where that is another mail, and signs it. A
