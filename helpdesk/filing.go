@@ -353,7 +353,7 @@ func (f *filing) insert(ctx context.Context, tx Tx, row InboundMail, mailbox Mai
 	} else {
 		c = f.open(mailbox, customer, email)
 	}
-	flood, err := f.overBudget(ctx, tx, email.ID)
+	flood, err := f.overBudget(ctx, tx, row, email.ID)
 	if err != nil {
 		return row, err
 	}

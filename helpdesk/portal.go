@@ -80,7 +80,7 @@ func (s *Service) AuthenticatePortal(ctx context.Context, accountID int64, token
 	}
 	unknown := fault.New(fault.Unauthenticated, "The kid of the portal token names no key of this account.")
 	id, err := strconv.ParseInt(kid, 10, 64)
-	if err != nil || id < 1 {
+	if err != nil || id < 1 || strconv.FormatInt(id, 10) != kid { // 01 is no name of key 1
 		return nil, unknown
 	}
 	key, err := s.cfg.Store.Within(Scope{AccountID: accountID}).PortalKey(ctx, id)

@@ -71,12 +71,12 @@ func (s *Service) sign(t addressTag, numbers ...int64) string {
 	for _, n := range numbers {
 		b = binary.AppendUvarint(b, uint64(n))
 	}
-	return string(t) + tokenEncoding.EncodeToString(append(b, s.tagMAC(t, b)...))
+	return string(t) + tokenEncoding.EncodeToString(append(b, tagMAC(s.cfg.SigningKey, t, b)...))
 }
 
-func (s *Service) tagMAC(t addressTag, b []byte) []byte {
+func tagMAC(key []byte, t addressTag, b []byte) []byte {
 	use := map[addressTag]string{replyTag: "reply address v1", bounceTag: "bounce address v1", probeTag: "probe address v1"}[t]
-	mac := hmac.New(sha256.New, s.cfg.SigningKey)
+	mac := hmac.New(sha256.New, key)
 	mac.Write([]byte(use + "\x00"))
 	mac.Write(b)
 	return mac.Sum(nil)[:tokenMACLength]
@@ -84,7 +84,7 @@ func (s *Service) tagMAC(t addressTag, b []byte) []byte {
 
 // signed returns the numbers of a detail that is genuine and has as many.
 func (s *Service) signed(t addressTag, detail string, count int) (numbers []int64, ok bool) {
-	encoded, found := strings.CutPrefix(strings.ToLower(detail), string(t))
+	encoded, found := strings.CutPrefix(foldCase(detail), string(t))
 	if !found {
 		return nil, false
 	}
@@ -93,7 +93,7 @@ func (s *Service) signed(t addressTag, detail string, count int) (numbers []int6
 		return nil, false
 	}
 	body, mac := b[:len(b)-tokenMACLength], b[len(b)-tokenMACLength:]
-	if !hmac.Equal(mac, s.tagMAC(t, body)) {
+	if !s.signedBy(func(key []byte) bool { return hmac.Equal(mac, tagMAC(key, t, body)) }) {
 		return nil, false
 	}
 	for range count {
@@ -196,7 +196,7 @@ func organization(domain string) string {
 // detailOf is the detail of an address's local part.
 func detailOf(address string) string {
 	local, _, _ := cutLast(address, "@")
-	_, detail := splitDetail(strings.ToLower(local))
+	_, detail := splitDetail(foldCase(local))
 	return detail
 }
 

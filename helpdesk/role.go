@@ -3,7 +3,6 @@ package helpdesk
 import (
 	"context"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/helpwright/helpwright/storage"
@@ -289,7 +288,7 @@ func (d *Desk) fillRole(ctx context.Context, tx Tx, role *Role, in RoleInput) er
 	if role.ID == 0 && len(all) >= maxRoles {
 		return fault.Newf(fault.Conflict, "An account has at most %d roles.", maxRoles)
 	}
-	if slices.ContainsFunc(all, func(r Role) bool { return r.ID != role.ID && strings.EqualFold(r.Name, role.Name) }) {
+	if slices.ContainsFunc(all, func(r Role) bool { return r.ID != role.ID && foldCase(r.Name) == foldCase(role.Name) }) {
 		return fault.Field("name", "is taken already")
 	}
 	return nil

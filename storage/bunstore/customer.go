@@ -112,7 +112,7 @@ func scanCustomer(rows *sql.Rows, all []helpdesk.Customer) ([]helpdesk.Customer,
 
 // customer reads the one customer that a query selects.
 func (s *querier) customer(ctx context.Context, selected *bun.SelectQuery, id int64) (helpdesk.Customer, error) {
-	all, err := s.customers(ctx, selected, false)
+	all, err := s.customers(ctx, locked(ctx, selected), false)
 	if err == nil && len(all) == 0 {
 		err = fault.Missing("customer", id)
 	}

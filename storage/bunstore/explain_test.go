@@ -16,6 +16,7 @@ import (
 	"github.com/helpwright/helpwright/kb"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/bunstore"
+	"github.com/helpwright/helpwright/storage/fault"
 )
 
 // recorder keeps the statements that bun runs.
@@ -382,10 +383,16 @@ func lists() []explained {
 		_, err := db.KB().SiteByAddress(ctx, kb.SharedHost, "5")
 		return err
 	})
-	add("Reserve", false, func(ctx context.Context, db *bunstore.DB, _ helpdesk.Reader, _ storage.Seek) error {
-		key := storage.Reservation{Key: []byte("key"), Request: []byte("request"), Holder: "holder", Until: time.Unix(1000, 0)}
-		_, _, err := db.Reserve(ctx, key, time.Unix(1, 0))
+	add("Noted", false, func(ctx context.Context, db *bunstore.DB, _ helpdesk.Reader, _ storage.Seek) error {
+		_, err := db.Noted(ctx, []byte("key"), time.Unix(1, 0))
+		if fault.Is(err, fault.NotFound) {
+			return nil
+		}
 		return err
+	})
+	add("Note", false, func(ctx context.Context, db *bunstore.DB, _ helpdesk.Reader, _ storage.Seek) error {
+		note := storage.Note{Key: []byte("key"), Request: []byte("request"), Holder: "holder", Until: time.Unix(1000, 0)}
+		return db.Note(ctx, note, time.Unix(1, 0))
 	})
 	return all
 }
