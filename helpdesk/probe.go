@@ -83,6 +83,19 @@ func (d *Desk) TaggedAddress(ctx context.Context, mailboxID int64) (TaggedAddres
 	return d.svc.taggedAddress(m), nil
 }
 
+// TaggedAddress is [Desk.TaggedAddress] for who looks after the server.
+func (in *Intake) TaggedAddress(ctx context.Context, accountID, mailboxID int64) (TaggedAddress, error) {
+	r, err := in.desk(accountID).Read(receive)
+	if err != nil {
+		return TaggedAddress{}, err
+	}
+	m, err := r.Mailbox(ctx, mailboxID)
+	if err != nil {
+		return TaggedAddress{}, err
+	}
+	return in.svc.taggedAddress(m), nil
+}
+
 func (s *Service) taggedAddress(m Mailbox) TaggedAddress {
 	now := s.now()
 	out := TaggedAddress{State: m.Probe.state(now), SentAt: m.Probe.SentAt, SeenAt: m.Probe.SeenAt}
