@@ -7,8 +7,6 @@ import (
 	"encoding/binary"
 	"strings"
 	"time"
-
-	"golang.org/x/net/publicsuffix"
 )
 
 // ReplyAddress says where answers ask for replies to, and so where they come from as
@@ -176,21 +174,13 @@ func (s *Service) returnsTo(m Mailbox, from string, signed bool, now time.Time) 
 		return from
 	case ReplyIntake:
 		_, domain, _ := cutLast(EmailKey(from), "@")
-		intake := EmailKey(s.cfg.IntakeDomain)
-		if !strings.Contains(intake, ".") || !signed && organization(domain) != organization(intake) {
+		intake := organization(EmailKey(s.cfg.IntakeDomain))
+		if intake == "" || !signed && organization(domain) != intake {
 			return ""
 		}
 		return s.InternalAddress(m)
 	}
 	return ""
-}
-
-// organization is the organizational domain of a domain (RFC 7489 section 3.2).
-func organization(domain string) string {
-	if org, err := publicsuffix.EffectiveTLDPlusOne(domain); err == nil {
-		return org
-	}
-	return domain
 }
 
 // detailOf is the detail of an address's local part.
