@@ -192,6 +192,24 @@ func (r reader) CustomerStats(ctx context.Context, id int64) (helpdesk.CustomerS
 	return s, failure(ctx, err, "customer", id)
 }
 
+// CustomerBeyond implements [helpdesk.CustomerReader].
+func (r reader) CustomerBeyond(ctx context.Context, id int64) (bool, error) {
+	if _, err := r.Customer(ctx, id); err != nil || r.scope.Mailboxes == nil {
+		return false, err
+	}
+	beyond := bun.SafeQuery("")
+	if len(r.scope.Mailboxes) > 0 {
+		beyond = bun.SafeQuery("AND c.mailbox_id NOT IN (?)", bun.List(r.scope.Mailboxes))
+	}
+	var found bool
+	err := r.raw(`SELECT EXISTS (SELECT 1 FROM hw_conversations AS c WHERE c.account_id = ? AND c.customer_id = ? ?)
+		OR EXISTS (SELECT 1 FROM hw_interactions AS i JOIN hw_conversations AS c
+			ON c.account_id = i.account_id AND c.id = i.conversation_id
+			WHERE i.account_id = ? AND i.customer_id = ? ?)`,
+		r.scope.AccountID, id, beyond, r.scope.AccountID, id, beyond).Scan(ctx, &found)
+	return found, failure(ctx, err, "customer", id)
+}
+
 // InsertCustomer implements [helpdesk.CustomerWriter].
 func (w writer) InsertCustomer(ctx context.Context, c *helpdesk.Customer) error {
 	row := customerRowOf(w.scope.AccountID, c)

@@ -116,6 +116,10 @@ func lists() []explained {
 		_, err := r.CustomerStats(ctx, 1)
 		return err
 	})
+	add("CustomerBeyond", true, func(ctx context.Context, _ *bunstore.DB, r helpdesk.Reader, _ storage.Seek) error {
+		_, err := r.CustomerBeyond(ctx, 1)
+		return err
+	})
 	add("Interactions", false, func(ctx context.Context, _ *bunstore.DB, r helpdesk.Reader, seek storage.Seek) error {
 		_, err := r.Interactions(ctx, 1, seek)
 		return err
@@ -166,6 +170,10 @@ func lists() []explained {
 	})
 	add("InboundPositions", true, func(ctx context.Context, _ *bunstore.DB, r helpdesk.Reader, _ storage.Seek) error {
 		_, err := r.InboundPositions(ctx, 1, "imap", []string{"a", "b"})
+		return err
+	})
+	add("Participants", false, func(ctx context.Context, _ *bunstore.DB, r helpdesk.Reader, _ storage.Seek) error {
+		_, err := r.Participants(ctx, 1, 100)
 		return err
 	})
 	add("InboundByIdentity", true, func(ctx context.Context, _ *bunstore.DB, r helpdesk.Reader, _ storage.Seek) error {
