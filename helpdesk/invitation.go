@@ -78,6 +78,9 @@ func (d *Desk) Invite(ctx context.Context, in InvitationInput) (Invitation, stri
 	if err != nil {
 		return Invitation{}, "", err
 	}
+	if err := d.lasting("the membership"); err != nil {
+		return Invitation{}, "", err
+	}
 	in.Email, in.Name = cleanLine(in.Email), cleanLine(in.Name)
 	var problems fault.Collector
 	problems.Check(ValidEmail(in.Email), "email", "is no mail address")
@@ -159,13 +162,22 @@ func makeRoom(ctx context.Context, tx Tx, key string, now time.Time) error {
 	return err
 }
 
-// DeleteInvitation makes an invitation invalid. It needs memberships.delete.
+// DeleteInvitation makes an invitation invalid. It needs memberships.delete, and all that
+// the invitation grants, as in [Desk.UpdateMember].
 func (d *Desk) DeleteInvitation(ctx context.Context, id int64) error {
 	begin, err := d.guard.Write(MembershipsDelete)
 	if err != nil {
 		return err
 	}
 	return begin(ctx, func(ctx context.Context, tx Tx) error {
+		i, err := tx.Invitation(ctx, id)
+		if err != nil {
+			return err
+		}
+		// A role that was deleted meanwhile grants nothing.
+		if err := d.mayGrant(ctx, tx, i.RoleIDs, i.MailboxIDs); err != nil && !fault.Is(err, fault.NotFound) {
+			return err
+		}
 		if err := tx.DeleteInvitation(ctx, id); err != nil {
 			return err
 		}

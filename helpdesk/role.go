@@ -172,11 +172,15 @@ func (d *Desk) CreateRole(ctx context.Context, in RoleInput) (Role, error) {
 }
 
 // UpdateRole changes a custom role, for all who have it. It needs roles.update, and
-// every permission that the role gave or is to give. A built-in role cannot be
+// every permission that the role gave or is to give; a member of some mailboxes may not,
+// as others have the role in all of them. A built-in role cannot be
 // changed: a Conflict with code built_in_role.
 func (d *Desk) UpdateRole(ctx context.Context, id int64, in RoleInput) (Role, error) {
 	begin, err := d.guard.Write(RolesUpdate)
 	if err != nil {
+		return Role{}, err
+	}
+	if err := d.reachesAll(); err != nil {
 		return Role{}, err
 	}
 	if err := in.validate(); err != nil {
@@ -205,6 +209,9 @@ func (d *Desk) UpdateRole(ctx context.Context, id int64, in RoleInput) (Role, er
 func (d *Desk) DeleteRole(ctx context.Context, id int64) error {
 	begin, err := d.guard.Write(RolesDelete)
 	if err != nil {
+		return err
+	}
+	if err := d.reachesAll(); err != nil {
 		return err
 	}
 	return begin(ctx, func(ctx context.Context, tx Tx) error {

@@ -22,8 +22,7 @@ func (t *Table) serveHTTP(inner http.ResponseWriter, hr *http.Request) {
 	start := t.config.Now()
 	w := &response{ResponseWriter: inner, head: hr.Method == http.MethodHead}
 	r := &Request{http: hr, writer: inner, table: t, id: requestID(hr, t.config.Rand)}
-	w.Header().Set("X-Request-Id", r.id)
-	w.Header().Set("X-Content-Type-Options", "nosniff")
+	t.common(w.Header(), r)
 	defer func() { // also when the answer is cut off by a panic
 		for _, undo := range r.cleanup {
 			undo()
@@ -35,6 +34,12 @@ func (t *Table) serveHTTP(inner http.ResponseWriter, hr *http.Request) {
 	if err := t.guarded(w, r); err != nil {
 		t.fail(w, r, t.refused(w.Header(), r, err))
 	}
+}
+
+// common sets the header fields of all answers.
+func (t *Table) common(h http.Header, r *Request) {
+	h.Set("X-Request-Id", r.id)
+	h.Set("X-Content-Type-Options", "nosniff")
 }
 
 // pattern is the path of the route for the log: the client's own path may hold
@@ -80,8 +85,13 @@ func (t *Table) dispatch(w *response, r *Request) error {
 		return nil
 	case lost != nil:
 		return lost
-	case t.config.Idempotency != nil && r.http.Method == http.MethodPost && len(r.http.Header.Values(keyHeader)) > 0:
-		return t.once(w, r)
+	}
+	var err error
+	if r.united, err = t.unite(r); err != nil {
+		return err
+	}
+	if r.united != nil {
+		return t.serveUnited(w, r)
 	}
 	return r.route.serve(w, r)
 }
