@@ -427,8 +427,8 @@ func (d *Desk) DeleteMailbox(ctx context.Context, id int64, force bool) error {
 			return err
 		}
 	}
-	return begin(ctx, func(ctx context.Context, tx Tx) error {
-		if _, err := tx.Mailbox(ctx, id); err != nil {
+	return begin(storage.Alone(ctx), func(ctx context.Context, tx Tx) error {
+		if _, err := tx.MailboxForUpdate(ctx, id); err != nil {
 			return err
 		}
 		if force {

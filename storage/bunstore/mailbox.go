@@ -148,15 +148,15 @@ func (w writer) DeleteMailbox(ctx context.Context, id int64) error {
 	if !w.sees(id) {
 		return fault.Missing("mailbox", id)
 	}
+	if err := w.lock(ctx, (*mailboxRow)(nil), "mailbox", id); err != nil {
+		return err
+	}
 	_, err := w.raw("UPDATE hw_sites SET mailbox_id = NULL WHERE account_id = ? AND mailbox_id = ?", w.scope.AccountID, id).Exec(ctx)
 	if err != nil {
 		return failure(ctx, err, "mailbox", id)
 	}
 	res, err := w.deletes((*mailboxRow)(nil)).ApplyQueryBuilder(w.inScope("id")).Where("id = ?", id).Exec(ctx)
-	if err != nil {
-		return inUse(ctx, err, "mailbox", id)
-	}
-	return changed(ctx, res, nil, "mailbox", id)
+	return removed(ctx, res, err, "mailbox", id)
 }
 
 type fetchStatusRow struct {
