@@ -75,8 +75,11 @@ func (p *parser) parse(raw []byte) error {
 	if err := p.walk(e, place{}); err != nil {
 		return err
 	}
+	p.msg.contentType = root.ctype
 	p.fields(e.ctype)
-	p.findAuthor(whole)
+	if !bareReturns(stripEnvelope(whole)) { // verifiers do not agree on what ends a line there
+		p.findAuthor(whole)
+	}
 	p.finish()
 	p.msg.Protection = p.protection(&root)
 	return nil
