@@ -87,7 +87,14 @@ func (a *app) handler() http.Handler {
 		}
 		answer(w, http.StatusOK, "ready")
 	})
-	return mux
+	mux.Handle("/", a.sites)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if a.sites.Owns(r) { // nothing else of the service is at a host of a site's own
+			a.sites.ServeHTTP(w, r)
+			return
+		}
+		mux.ServeHTTP(w, r)
+	})
 }
 
 // apiConfig is the frame of the API.

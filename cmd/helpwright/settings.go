@@ -165,6 +165,7 @@ type secrets struct {
 	sealer   storage.Sealer
 	signing  []byte
 	visitors []byte // tells them apart
+	sites    []byte // signs the forms, sessions and previews of sites
 }
 
 // loadSecrets takes the secret key from the settings, or from its file, which it
@@ -186,7 +187,11 @@ func (s *Settings) loadSecrets() (secrets, error) {
 		return secrets{}, err
 	}
 	visitors, err := hkdf.Key(sha256.New, key, nil, "helpwright visitors v1", 32)
-	return secrets{sealer: sealer, signing: signing, visitors: visitors}, err
+	if err != nil {
+		return secrets{}, err
+	}
+	sites, err := hkdf.Key(sha256.New, key, nil, "helpwright sites v1", 32)
+	return secrets{sealer: sealer, signing: signing, visitors: visitors, sites: sites}, err
 }
 
 // secretFile reads the key or makes it, for the owner's eyes only. Two servers that
