@@ -7,6 +7,11 @@ import (
 	"sync"
 )
 
+// Guide is how themes are written, as Markdown.
+//
+//go:embed README.md
+var Guide string
+
 //go:embed all:builtin
 var builtinFiles embed.FS
 

@@ -56,6 +56,9 @@ var pageIcons = map[string]string{
 // Icons lists the names of the icons that a collection may have.
 func Icons() []string { return slices.Sorted(maps.Keys(collectionIcons)) }
 
+// Icon draws an icon, as the function icon does for templates.
+func Icon(name string) template.HTML { return icon(name) }
+
 // icon draws an icon. One that there is not is the book, which collections without an
 // icon have.
 func icon(name string) template.HTML {

@@ -251,7 +251,7 @@ func (v *visit) send(status int, body []byte, same bool) error {
 	return nil
 }
 
-var writers = sync.Pool{New: func() any { w, _ := gzip.NewWriterLevel(nil, 6); return w }} // 6 is a level
+var writers = sync.Pool{New: func() any { w, _ := gzip.NewWriterLevel(nil, gzip.BestCompression); return w }} // once for a page
 
 func compressed(body []byte) []byte {
 	var b bytes.Buffer

@@ -46,7 +46,7 @@ type dresser struct {
 }
 
 func (d *dresser) run(content string) {
-	if !strings.Contains(content, "<table") && !strings.Contains(content, "style=") {
+	if !strings.Contains(content, "<table") && !strings.Contains(content, "style=") && !strings.Contains(content, "markdown-alert") && !strings.Contains(content, "<pre") {
 		d.out.WriteString(content)
 		return
 	}
@@ -67,13 +67,38 @@ func (d *dresser) run(content string) {
 			d.styled(&t, i)
 			raw = t.String()
 		}
+		if kind == html.StartTagToken && t.Data == "pre" { // it may have to be scrolled
+			t.Attr = append(t.Attr, html.Attribute{Key: "tabindex", Val: "0"})
+			raw = t.String()
+		}
 		d.out.WriteString(raw)
+		if kind == html.StartTagToken && t.Data == "div" {
+			d.out.WriteString(alertIcon(t))
+		}
 		if t.Data == "table" && kind == html.EndTagToken && d.tables > 0 {
 			if d.tables--; d.tables == 0 {
 				d.out.WriteString("</div>")
 			}
 		}
 	}
+}
+
+// alertIcon is what an alert begins with, "" for anything else.
+func alertIcon(t html.Token) string {
+	for _, a := range t.Attr {
+		if a.Key != "class" {
+			continue
+		}
+		for class := range strings.FieldsSeq(a.Val) {
+			if kind, ok := strings.CutPrefix(class, "markdown-alert-"); ok && kind != "title" {
+				if kind == "note" {
+					kind = "info"
+				}
+				return string(theme.Icon(kind))
+			}
+		}
+	}
+	return ""
 }
 
 // maxStyles is how many different styles an article keeps.

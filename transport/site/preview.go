@@ -28,10 +28,10 @@ func (p preview) kind() string {
 	return ""
 }
 
-// PreviewTheme is an address where a site can be looked at in a theme that is not
-// active, by whoever has it, for a day.
-func (h *Handler) PreviewTheme(s kb.Site, themeID int64) string {
-	return h.cfg.KB.URL(s) + "/-/preview/" + h.seal("preview", s.ID, fmt.Sprintf("theme %d", themeID)) + "/"
+// PreviewTheme is an address where a site, by its URL and id, can be looked at in a
+// theme that is not active, by whoever has it, for a day.
+func (h *Handler) PreviewTheme(siteURL string, siteID, themeID int64) string {
+	return siteURL + "/-/preview/" + h.seal("preview", siteID, fmt.Sprintf("theme %d", themeID)) + "/"
 }
 
 // PreviewDraft is an address where the draft of an article can be read, by whoever has

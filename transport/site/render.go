@@ -309,7 +309,7 @@ func minified(content []byte) []byte {
 	return []byte(b.String())
 }
 
-var shorter = strings.NewReplacer(" {\n", "{", " { ", "{", "; ", ";", " }\n", "}\n", ", ", ",", ": ", ":")
+var shorter = strings.NewReplacer(" {\n", "{", " { ", "{", "; ", ";", ";\n", ";", " }\n", "}", "}\n", "}", ", ", ",", ",\n", ",", ": ", ":", " > ", ">")
 
 // unindented takes comments and indentation off the built-in scripts.
 func unindented(content []byte) []byte {

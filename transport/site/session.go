@@ -49,6 +49,10 @@ func (v *visit) setSession(value string, seconds int) {
 
 // door is what a private site shows to strangers, whatever they ask for.
 func (v *visit) door(first, rest string) error {
+	var err error
+	if v.Visitor, err = v.h.cfg.KB.Guest(v.ctx(), v.site.ID); err != nil { // for the words of the page
+		return err
+	}
 	if first == "-" && rest == "sign-in" {
 		return v.signIn("")
 	}

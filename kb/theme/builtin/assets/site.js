@@ -21,8 +21,7 @@
       close();
       live.textContent = found.status;
       if (!found.articles.length) return;
-      const list = make("ul", { id, role: "listbox" });
-      list.setAttribute("aria-label", input.getAttribute("aria-label"));
+      const list = make("ul", { id, role: "listbox", ariaLabel: input.ariaLabel });
       options = found.articles.map((a, i) => {
         const o = make("li", { id: id + "-" + i, role: "option" }, make("span", { textContent: a.title }), make("span", { className: "hw-note", textContent: a.section }));
         o.dataset.url = a.url;
@@ -36,8 +35,7 @@
       foot.onmousedown = (e) => e.preventDefault();
       if (keys[2]) {
         const key = (...k) => k.map((x) => make("kbd", { textContent: x }));
-        const help = make("div", { className: "hw-keys" }, make("span", {}, keys[0], ...key("↑", "↓")), make("span", {}, keys[1], ...key("Enter")), make("span", {}, keys[2], ...key("Esc")));
-        help.setAttribute("aria-hidden", "true");
+        const help = make("div", { className: "hw-keys", ariaHidden: "true" }, make("span", {}, keys[0], ...key("↑", "↓")), make("span", {}, keys[1], ...key("Enter")), make("span", {}, keys[2], ...key("Esc")));
         foot.append(help);
       }
       form.append(panel = make("div", { className: "hw-options" }, list, foot));
@@ -87,7 +85,6 @@
     box.append(make("div", { className: "hw-code-tools" }, button));
   });
 
-  // The heading that is being read.
   const links = $$(".hw-contents a"), heads = links.map((a) => document.getElementById(decodeURIComponent(a.hash.slice(1))));
   let now, waiting;
   const mark = () => {
