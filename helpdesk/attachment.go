@@ -3,7 +3,6 @@ package helpdesk
 import (
 	"bufio"
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
@@ -101,10 +100,7 @@ func (d *Desk) attach(
 		return d.emitIn(ctx, tx, "attachment.created", a.ID, c)
 	})
 	if err != nil {
-		// The row is not there, so nothing refers to the file any more.
-		if cleanup := d.svc.cfg.Blobs.Delete(context.WithoutCancel(ctx), a.BlobKey); cleanup != nil {
-			d.svc.cfg.Logger.WarnContext(ctx, "a file without a row stays behind", "error", cleanup)
-		}
+		d.svc.discard(ctx, err, a.BlobKey)
 		return Attachment{}, err
 	}
 	return a, nil
@@ -146,13 +142,13 @@ func (d *Desk) store(ctx context.Context, up Upload) (Attachment, error) {
 	if err := CheckFile(name, head); err != nil {
 		return Attachment{}, err
 	}
-	key := fmt.Sprintf("%sattachments/%s", accountPrefix(d.scope.AccountID), strings.ToLower(rand.Text()))
+	key := fileKey(d.scope.AccountID)
 	size, err := d.svc.cfg.Blobs.Put(ctx, key, content)
 	if err == nil && size > limit {
 		err = fault.Newf(fault.TooLarge, "The file is larger than %d MiB.", limit>>20)
 	}
 	if err != nil {
-		_ = d.svc.cfg.Blobs.Delete(context.WithoutCancel(ctx), key)
+		d.svc.discard(ctx, err, key)
 		return Attachment{}, err
 	}
 	return Attachment{

@@ -14,6 +14,7 @@ const (
 	AuthFail      = "fail"
 	AuthNone      = "none"
 	AuthTempError = "temperror"
+	AuthPermError = "permerror"
 	AuthUnknown   = "unknown"
 )
 
@@ -47,8 +48,11 @@ type MailAuthentication struct {
 	DKIM   []AuthCheck `json:"dkim,omitempty"` // of each signature
 	DMARC  AuthPolicy  `json:"dmarc,omitzero"`
 	// FromAligned: the domain of From stands behind the mail, by SPF or by a signature
-	// of it or of the same organization.
+	// of it or of the same organization. It is so only of a mail whose one From field has
+	// one address, which is the sender's that is shown.
 	FromAligned bool `json:"from_aligned,omitempty"`
+	// FromGuessed: the mail does not say beyond doubt who wrote it.
+	FromGuessed bool `json:"from_guessed,omitempty"`
 	// Relayed: our intake had the mail from a relay of ours, so that what a trusted
 	// server wrote into its header counts.
 	Relayed bool `json:"relayed,omitempty"`
@@ -58,6 +62,12 @@ type MailAuthentication struct {
 // domain does not ask for such mail to be taken nevertheless.
 func (a MailAuthentication) Refused() bool {
 	return a.DMARC.Result == AuthFail && a.DMARC.Policy != "none"
+}
+
+// unattributed reports whether the mail can be read as from two senders: then nothing
+// that a server found out is known to be about the one that is shown.
+func (a MailAuthentication) unattributed() bool {
+	return a.FromGuessed || a.Source != "" && a.DMARC.Result == AuthPermError && a.DMARC.Domain == ""
 }
 
 // authentication is what is known about where the mail comes from: what was found
@@ -73,9 +83,10 @@ func (f *filing) authentication(row InboundMail) MailAuthentication {
 	}
 	// What holds for another domain than the one that is shown says nothing.
 	_, domain, _ := cutLast(EmailKey(f.mail.From.Email), "@")
-	if a.Source != "" && a.DMARC.Domain != domain {
-		a.DMARC, a.FromAligned = AuthPolicy{Result: "permerror"}, false
+	if a.Source != "" && (a.DMARC.Domain != domain || f.mail.Guessed) {
+		a.DMARC, a.FromAligned = AuthPolicy{Result: AuthPermError}, false
 	}
+	a.FromGuessed = f.mail.Guessed
 	return a
 }
 
@@ -100,11 +111,11 @@ func (in *Intake) findMember(ctx context.Context, email string) (int64, error) {
 // may. A mail never becomes a user's interaction, whoever it is from; it must not
 // even stand among the messages of a conversation as a member's unless the domain of
 // From stands behind it, not by a reply token either: who got an answer has one. Nor
-// must one that the domain of its sender disowns, unless a token shows that its
-// sender got our mail.
+// must one that the domain of its sender disowns, or that does not say beyond doubt who
+// its sender is, unless a token shows that its sender got our mail.
 func (f *filing) suspicion(ctx context.Context, tx Tx) (byToken, byReferences string, err error) {
-	if f.user != 0 && !f.auth.FromAligned {
-		members, err := tx.UsersByID(ctx, []int64{f.user})
+	if users := f.unproven(); len(users) > 0 {
+		members, err := tx.UsersByID(ctx, users)
 		if err != nil {
 			return "", "", err
 		}
@@ -113,8 +124,24 @@ func (f *filing) suspicion(ctx context.Context, tx Tx) (byToken, byReferences st
 			return why, why, nil
 		}
 	}
-	if f.auth.Refused() {
+	switch {
+	case f.auth.unattributed():
+		return "", "it is not certain who wrote the mail: it has to name one address, in one From field", nil
+	case f.auth.Refused():
 		return "", "the domain of the sender's address disowns the mail (DMARC)", nil
 	}
 	return "", "", nil
+}
+
+// unproven are the users whose addresses the mail has where it has not proven to be
+// theirs: nothing ever proves that of another one than From.
+func (f *filing) unproven() []int64 {
+	var users []int64
+	if user := f.users[EmailKey(f.mail.From.Email)]; user != 0 && !f.auth.FromAligned {
+		users = append(users, user)
+	}
+	if user := f.users[EmailKey(f.customer.Email)]; user != 0 && EmailKey(f.customer.Email) != EmailKey(f.mail.From.Email) {
+		users = append(users, user)
+	}
+	return users
 }

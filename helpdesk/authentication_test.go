@@ -43,13 +43,20 @@ func TestForgedSender(t *testing.T) {
 	t.Parallel()
 	const member = "the sender's address is a member's, and nothing shows that the mail is the member's"
 	const disowned = "the domain of the sender's address disowns the mail (DMARC)"
+	const doubtful = "it is not certain who wrote the mail: it has to name one address, in one From field"
 	unknown := helpdesk.MailAuthentication{}
+	guessed := helpdesk.MailAuthentication{FromGuessed: true} // of the mail
 	for name, tt := range map[string]struct {
 		from  string
 		auth  helpdesk.MailAuthentication
 		token bool   // sent to the reply address, too
 		want  string // rule, or why it was refused
 	}{
+		"a customer, guessed":                 {"ada@example.com", guessed, false, doubtful},
+		"a customer, guessed, with a token":   {"ada@example.com", guessed, true, "token"},
+		"an agent, guessed, with a token":     {"owner@example.org", guessed, true, member},
+		"a customer, proved for another":      {"ada@example.com", evaluated("intake", "pass", "example.org", "reject"), false, doubtful},
+		"a customer, a broken policy":         {"ada@example.com", evaluated("intake", "permerror", "example.com", ""), false, "references"},
 		"a customer":                          {"ada@example.com", unknown, false, "references"},
 		"a customer, proved":                  {"ada@example.com", evaluated("intake", "pass", "example.com", "reject"), false, "references"},
 		"a customer, disowned":                {"ada@example.com", evaluated("intake", "fail", "example.com", "reject"), false, disowned},
@@ -69,7 +76,7 @@ func TestForgedSender(t *testing.T) {
 			b := newBundle(t)
 			id := b.receive(opening()).ConversationID
 			answer := b.answer(id, helpdesk.InteractionInput{To: []string{"ada@example.com"}, Cc: []string{"owner@example.org"}})
-			m := helpdesk.IncomingMail{From: helpdesk.Address{Email: tt.from}, InReplyTo: []string{answer.MessageID}, Text: "It works now."}
+			m := helpdesk.IncomingMail{From: helpdesk.Address{Email: tt.from}, InReplyTo: []string{answer.MessageID}, Text: "It works now.", Guessed: tt.auth.FromGuessed}
 			if tt.token {
 				m.To = []helpdesk.Address{{Email: begin(b, answer.ID).ReplyTo}}
 			}
@@ -80,6 +87,11 @@ func TestForgedSender(t *testing.T) {
 			}
 			if got != tt.want || (i.ConversationID == id) != (i.Threading.Rule != "new") {
 				t.Errorf("%q in %d, want %q", got, i.ConversationID, tt.want)
+			}
+			// The rules say the same when they are asked once more.
+			again := must(b.desk.Rethread(b.ctx, i.ConversationID, i.ID))(t)
+			if tt.want != "token" && again.ConversationID != i.ConversationID {
+				t.Errorf("once more it is put into %d", again.ConversationID)
 			}
 			if i.Type != helpdesk.TypeCustomer || i.UserID != 0 || i.PostedByID != 0 {
 				t.Errorf("it is a %s's", i.Type)

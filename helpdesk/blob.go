@@ -2,8 +2,11 @@ package helpdesk
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"fmt"
+	"strings"
+	"time"
 
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
@@ -31,10 +34,15 @@ func mailboxPrefix(accountID, mailboxID int64) string {
 	return fmt.Sprintf("%smailboxes/%d/", accountPrefix(accountID), mailboxID)
 }
 
-// rawKey is where a raw mail lies: named by its content, so that taking the same
-// mail again writes the same blob.
-func rawKey(accountID, mailboxID int64, sum [32]byte) string {
-	return fmt.Sprintf("%sraw/%x", mailboxPrefix(accountID, mailboxID), sum)
+// rawKey is where a raw mail lies, each time it is taken at another place: of a file
+// that no row names nobody is about to make a row, and it can be removed.
+func rawKey(accountID, mailboxID int64) string {
+	return mailboxPrefix(accountID, mailboxID) + "raw/" + strings.ToLower(rand.Text())
+}
+
+// fileKey is where an attachment lies.
+func fileKey(accountID int64) string {
+	return accountPrefix(accountID) + "attachments/" + strings.ToLower(rand.Text())
 }
 
 // purge is the payload of JobPurgeBlobs.
@@ -58,6 +66,25 @@ func purgeKeys(accountID int64, keys []string) []storage.Job {
 		keys = keys[n:]
 	}
 	return jobs
+}
+
+// discardTime bounds how long files are removed that no row came to name.
+const discardTime = 10 * time.Second
+
+// discard removes files that no row came to name because of err. When the outcome is unknown a row may name them: they
+// stay, and where none does [Service.UsedBlobs] tells who sweeps.
+func (s *Service) discard(ctx context.Context, err error, keys ...string) {
+	if !fault.Certain(err) {
+		s.cfg.Logger.WarnContext(ctx, "files stay until it is known whether rows name them", "files", len(keys), "error", err)
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), discardTime)
+	defer cancel()
+	for _, key := range keys {
+		if err := s.cfg.Blobs.Delete(ctx, key); err != nil {
+			s.cfg.Logger.WarnContext(ctx, "a file without a row stays behind", "error", err)
+		}
+	}
 }
 
 // PurgeBlobs does a job of kind [JobPurgeBlobs]: it removes files whose rows are

@@ -45,6 +45,15 @@ type ShownBody struct {
 	RemoteImages int // images on other servers, blocked or not
 }
 
+// answerSubject is how mailers mark the subject of an answer or of what is passed on.
+var answerSubject = regexp.MustCompile(`(?i)^\s*(re|aw|antw|antwort|sv|vs|vá|rif|res|odp|ynt|r|hal|απ|на|bls|atb|vl|vb|fwd?|wg|tr|enc|rv|ts|pd|doorst|i|ilt|továbbítás|` +
+	`回复|答复|答覆|回覆|转发|轉寄|返信|転送|답장|전달)\s*(\[\d+\]|\(\d+\)|\*\d+)?\s*[:：]`)
+
+// answers tells whether an interaction answers another message, so that it may quote it.
+func (i Interaction) answers() bool {
+	return len(i.References) > 0 || i.Type != TypeCustomer && !i.IsStarter || answerSubject.MatchString(i.Subject)
+}
+
 // ShowBodies makes bodies ready to be shown, with one query for the attachments that
 // they show. It needs interactions.view.
 //
@@ -107,7 +116,7 @@ func (s *Service) ShowBody(accountID int64, i Interaction, attachments []Attachm
 	if v.AttachmentURL != nil {
 		out.HTML = mailhtml.RewriteImages(out.HTML, func(src string) string {
 			if a, ok := s.named(accountID, i, src, attachments); ok {
-				return v.AttachmentURL(a, s.attachmentKey(accountID, a.InteractionID, a.ID))
+				return v.AttachmentURL(a, attachmentKey(s.cfg.SigningKey, accountID, a.InteractionID, a.ID))
 			}
 			return src
 		})
@@ -121,7 +130,7 @@ func (s *Service) ShowBody(accountID int64, i Interaction, attachments []Attachm
 		}
 	}
 	if v.Fold {
-		out.HTML = mailhtml.Fold(out.HTML)
+		out.HTML = mailhtml.Fold(out.HTML, i.answers())
 	}
 	out.HTML = mailhtml.Direct(out.HTML)
 	return out
@@ -133,7 +142,7 @@ func (s *Service) proxied(accountID int64, stored, shown string, v BodyView) str
 		if !remote[src] {
 			return src
 		}
-		return v.ProxyURL(s.imageToken(accountID, src))
+		return v.ProxyURL(imageToken(s.cfg.SigningKey, accountID, src))
 	})
 }
 
@@ -180,10 +189,12 @@ func (s *Service) named(accountID int64, i Interaction, src string, attachments 
 	for _, a := range attachments {
 		switch {
 		case a.ConversationID != i.ConversationID:
-		case a.InteractionID == i.ID && a.ContentID != "" && strings.EqualFold(a.ContentID, cid):
+		case a.InteractionID == i.ID && a.ContentID != "" && foldCase(a.ContentID) == foldCase(cid):
 			return a, true
 		case !isRef || a.ID != ref.attachment || a.InteractionID != ref.interaction:
-		case a.InteractionID == i.ID || hmac.Equal([]byte(ref.key), []byte(s.attachmentKey(accountID, a.InteractionID, a.ID))):
+		case a.InteractionID == i.ID || s.signedBy(func(key []byte) bool {
+			return hmac.Equal([]byte(ref.key), []byte(attachmentKey(key, accountID, a.InteractionID, a.ID)))
+		}):
 			return a, true
 		}
 	}
@@ -222,8 +233,8 @@ func AttachmentSource(interactionID, attachmentID int64, key string) string {
 	return fmt.Sprintf("cid:attachment-%d-%d%s@helpwright", interactionID, attachmentID, key)
 }
 
-func (s *Service) attachmentKey(accountID, interactionID, id int64) string {
-	mac := hmac.New(sha256.New, s.cfg.SigningKey)
+func attachmentKey(key []byte, accountID, interactionID, id int64) string {
+	mac := hmac.New(sha256.New, key)
 	mac.Write([]byte("attachment reference v1\x00"))
 	var b []byte
 	for _, n := range []int64{accountID, interactionID, id} {

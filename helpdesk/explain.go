@@ -141,6 +141,9 @@ func (t Threading) words() []string {
 		words = append(words, fmt.Sprintf("It was sent to an address with a genuine reply token%s.", of(t.Token)))
 	case RuleReferences:
 		words = append(words, fmt.Sprintf("It refers to the mail %s of its mailbox, and its sender takes part in the conversation of that.", t.Matched))
+	case RuleColleague:
+		words = append(words, fmt.Sprintf("It refers to the mail %s of its mailbox. Its sender has an address of the same organization as %s, "+
+			"who takes part in the conversation of that, and the organization's domain stands behind it.", t.Matched, t.Colleague))
 	case RuleNew:
 		words = append(words, "It began a conversation.")
 		if t.Token == 0 {
@@ -172,7 +175,10 @@ func of(conversationID int64) string {
 
 // words say what is known of where a mail comes from.
 func (a MailAuthentication) words() string {
-	if a.Source == "" {
+	switch {
+	case a.Source == "" && a.FromGuessed:
+		return "It is not certain who wrote it, and nobody whom we trust has checked where it comes from."
+	case a.Source == "":
 		return "Nobody whom we trust has checked where it comes from."
 	}
 	dkim := make([]string, len(a.DKIM))
@@ -184,6 +190,8 @@ func (a MailAuthentication) words() string {
 	}
 	said := "Nothing shows that the domain of From stands behind it"
 	switch {
+	case a.unattributed():
+		said = "It is not certain who wrote it"
 	case a.FromAligned:
 		said = "The domain of From stands behind it"
 	case a.Refused():

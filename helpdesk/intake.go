@@ -3,7 +3,6 @@ package helpdesk
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
 	"io"
 	"slices"
 	"sync"
@@ -122,8 +121,9 @@ func (in *Intake) Take(ctx context.Context, accountID, mailboxID int64, source s
 	if err := in.putAll(ctx, rows, mails); err != nil {
 		return err
 	}
-	return begin(ctx, func(ctx context.Context, tx Tx) error {
-		fresh := make([]*InboundMail, len(rows))
+	var fresh []*InboundMail
+	err = begin(ctx, func(ctx context.Context, tx Tx) error {
+		fresh = make([]*InboundMail, len(rows))
 		for i := range rows {
 			row := rows[i]
 			fresh[i] = &row
@@ -152,6 +152,14 @@ func (in *Intake) Take(ctx context.Context, accountID, mailboxID int64, source s
 		}
 		return tx.SaveFetchCursor(ctx, mailboxID, cursor.Folder, cursor.Cursor)
 	})
+	var unnamed []string
+	for i := range rows {
+		if err != nil || fresh[i].ID == 0 { // 0: it was taken before
+			unnamed = append(unnamed, rows[i].RawKey)
+		}
+	}
+	in.svc.discard(ctx, err, unnamed...)
+	return err
 }
 
 // row is what the ledger gets of a mail.
@@ -163,7 +171,7 @@ func (in *Intake) row(accountID, mailboxID int64, source string, m RawMail) Inbo
 	now := in.svc.now()
 	return InboundMail{
 		MailboxID: mailboxID, Source: source, Position: m.Position, State: state, Reason: cut(cleanLine(m.Problem), 500),
-		Partial: m.Problem != "", RawKey: rawKey(accountID, mailboxID, sha256.Sum256(m.Raw)), Size: int64(len(m.Raw)),
+		Partial: m.Problem != "", RawKey: rawKey(accountID, mailboxID), Size: int64(len(m.Raw)),
 		Authentication: m.Authentication, ReceivedAt: now, UpdatedAt: now,
 	}
 }
@@ -183,6 +191,9 @@ func (in *Intake) putAll(ctx context.Context, rows []InboundMail, mails []RawMai
 	wait.Wait()
 	for _, err := range errs {
 		if err != nil {
+			for _, row := range rows {
+				in.svc.discard(ctx, err, row.RawKey)
+			}
 			return err
 		}
 	}

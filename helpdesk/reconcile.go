@@ -266,7 +266,9 @@ func (in *Intake) Refetched(ctx context.Context, accountID, id int64, mail RawMa
 			return err
 		}
 	}
-	return begin(ctx, func(ctx context.Context, tx Tx) error {
+	named := false
+	err = begin(ctx, func(ctx context.Context, tx Tx) error {
+		named = false
 		row, err := tx.InboundForUpdate(ctx, id)
 		if err != nil || row.State != InboundQuarantined || !row.Partial {
 			return err
@@ -276,7 +278,8 @@ func (in *Intake) Refetched(ctx context.Context, accountID, id int64, mail RawMa
 			row.Reason = cut(cleanLine(mail.Problem), 500)
 			return tx.UpdateInbound(ctx, &row)
 		}
-		if row.RawKey != "" && row.RawKey != fresh.RawKey {
+		named = true
+		if row.RawKey != "" {
 			if err := tx.Enqueue(ctx, purgeKeys(accountID, []string{row.RawKey})...); err != nil {
 				return err
 			}
@@ -293,4 +296,8 @@ func (in *Intake) Refetched(ctx context.Context, accountID, id int64, mail RawMa
 		}
 		return tx.Enqueue(ctx, storage.Job{Kind: JobFileMail, AccountID: accountID, Subject: row.MailboxID, RunAt: row.UpdatedAt})
 	})
+	if mail.Problem == "" && (err != nil || !named) {
+		in.svc.discard(ctx, err, fresh.RawKey)
+	}
+	return err
 }

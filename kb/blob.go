@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
@@ -41,10 +42,20 @@ func purgeKeys(accountID int64, keys []string) []storage.Job {
 	return jobs
 }
 
-// discard removes files that no row came to name.
-func (s *Service) discard(ctx context.Context, keys ...string) {
+// discardTime bounds how long files are removed that no row came to name.
+const discardTime = 10 * time.Second
+
+// discard removes files that no row came to name because of err. When the outcome is unknown a row may name them: they
+// stay, and where none does [Service.UsedBlobs] tells who sweeps.
+func (s *Service) discard(ctx context.Context, err error, keys ...string) {
+	if !fault.Certain(err) {
+		s.cfg.Logger.WarnContext(ctx, "files stay until it is known whether rows name them", "files", len(keys), "error", err)
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), discardTime)
+	defer cancel()
 	for _, key := range keys {
-		if err := s.cfg.Blobs.Delete(context.WithoutCancel(ctx), key); err != nil {
+		if err := s.cfg.Blobs.Delete(ctx, key); err != nil {
 			s.cfg.Logger.WarnContext(ctx, "a file without a row stays behind", "error", err)
 		}
 	}

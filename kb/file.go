@@ -65,7 +65,7 @@ func (e *Editor) CreateFile(ctx context.Context, up FileUpload) (File, error) {
 		return e.emit(ctx, tx, "file.created", f.ID)
 	})
 	if err != nil {
-		e.svc.discard(ctx, f.BlobKey)
+		e.svc.discard(ctx, err, f.BlobKey)
 		return File{}, err
 	}
 	return f, nil
@@ -102,7 +102,7 @@ func (e *Editor) storeFile(ctx context.Context, up FileUpload) (File, error) {
 		err = fault.Newf(fault.TooLarge, "The file is larger than %d MB.", limit>>20)
 	}
 	if err != nil {
-		e.svc.discard(ctx, key)
+		e.svc.discard(ctx, err, key)
 		return File{}, err
 	}
 	now := e.svc.now()

@@ -26,6 +26,7 @@ var (
 	ErrNotFound        error = &fault.Error{Kind: fault.NotFound}
 	ErrConflict        error = &fault.Error{Kind: fault.Conflict}
 	ErrUnavailable     error = &fault.Error{Kind: fault.Unavailable}
+	ErrOutcomeUnknown  error = &fault.Error{Kind: fault.OutcomeUnknown}
 )
 
 // Caller is who asks. helpdesk.Caller is one; nil, and one whose UserID is 0, is

@@ -150,7 +150,7 @@ func (e *Editor) createTheme(ctx context.Context, begin beginTx, t Theme, files 
 		return e.emit(ctx, tx, "theme.created", t.ID)
 	})
 	if err != nil {
-		e.svc.discard(ctx, blobKeys(stored)...)
+		e.svc.discard(ctx, err, blobKeys(stored)...)
 		return Theme{}, err
 	}
 	return e.svc.shown(t), nil
@@ -172,7 +172,7 @@ func (e *Editor) shelve(ctx context.Context, now time.Time, files each) ([]*Them
 		return err
 	})
 	if err != nil {
-		e.svc.discard(ctx, blobKeys(stored)...)
+		e.svc.discard(ctx, err, blobKeys(stored)...)
 		return nil, err
 	}
 	return stored, nil
@@ -320,7 +320,7 @@ func (e *Editor) UpdateTheme(ctx context.Context, id int64) (Theme, error) {
 		return e.replaceFiles(ctx, tx, &t, stored)
 	})
 	if err != nil || !applied {
-		e.svc.discard(ctx, blobKeys(stored)...)
+		e.svc.discard(ctx, err, blobKeys(stored)...)
 	}
 	return e.svc.shown(t), err
 }

@@ -158,7 +158,7 @@ func (e *Editor) putThemeFile(ctx context.Context, r Reader, begin beginTx, them
 		return tx.InsertThemeFiles(ctx, themeID, []*ThemeFile{&f})
 	})
 	if err != nil {
-		e.svc.discard(ctx, f.BlobKey)
+		e.svc.discard(ctx, err, f.BlobKey)
 		return ThemeFile{}, nil, err
 	}
 	return f, content, nil

@@ -98,7 +98,7 @@ func (s *Service) flush(ctx context.Context) error {
 		})
 		for batch := range slices.Chunk(list, viewBatch) {
 			err := s.cfg.Store.InTx(ctx, scope, func(ctx context.Context, tx Tx) error { return addViews(ctx, tx, batch) })
-			if err == nil || fault.Is(err, fault.NotFound) { // the site has gone
+			if err == nil || fault.Is(err, fault.NotFound) || !fault.Certain(err) { // the site has gone; twice is worse than never
 				continue
 			}
 			failed = err

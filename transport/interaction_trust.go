@@ -26,7 +26,7 @@ type mailAuthentication struct {
 	SPF         authCheck   `json:"spf"`
 	DKIM        []authCheck `json:"dkim" description:"Of each signature."`
 	DMARC       authPolicy  `json:"dmarc"`
-	FromAligned bool        `json:"from_aligned" description:"The domain of From stands behind the mail, by SPF or by a signature of it or of its organization."`
+	FromAligned bool        `json:"from_aligned" description:"The domain of From stands behind the mail, by SPF or by a signature of it or of its organization; never where From is not one field with one address."`
 }
 
 type authCheck struct {

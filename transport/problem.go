@@ -26,6 +26,7 @@ var statuses = map[fault.Kind]int{
 	fault.RateLimited:     http.StatusTooManyRequests,
 	fault.Unavailable:     http.StatusServiceUnavailable,
 	fault.Disabled:        http.StatusNotFound,
+	fault.OutcomeUnknown:  http.StatusServiceUnavailable,
 }
 
 // Problem is the body of every error: RFC 9457, `application/problem+json`.
@@ -73,6 +74,9 @@ func problemOf(err error, id string) Problem {
 			f.Kind = fault.Unavailable
 		}
 	}
+	if !fault.Certain(err) { // whatever was made of it since
+		f = &fault.Error{Kind: fault.OutcomeUnknown, Err: err}
+	}
 	status, known := statuses[f.Kind]
 	if !known {
 		status = http.StatusInternalServerError
@@ -83,6 +87,10 @@ func problemOf(err error, id string) Problem {
 	p := Problem{Type: "about:blank", Title: http.StatusText(status), Status: status, Code: f.Code, RequestID: id}
 	if p.Code == "" {
 		p.Code = f.Kind.String()
+	}
+	if !fault.Certain(err) {
+		p.Detail, p.Code = "It is not known whether this was done: the database did not answer. Look before you send it again, or send it with an Idempotency-Key, which makes that safe.", fault.OutcomeUnknown.String()
+		return p
 	}
 	switch status {
 	case http.StatusInternalServerError:

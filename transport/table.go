@@ -32,9 +32,14 @@ type Config struct {
 	PublicLimiter  Limiter        // of requests by address that write without a token; nil: no limit
 	TrustedProxies []netip.Prefix // peers whose X-Forwarded-For names the client's address; none: no peer's does
 
-	// Idempotency keeps the answers to POST requests with an Idempotency-Key; nil:
-	// the header means nothing.
+	// Idempotency notes POST requests with an Idempotency-Key and their answers, in
+	// the transactions that do them; it is the store of the services. Nil: the header
+	// means nothing.
 	Idempotency storage.Idempotency
+	// Units compares If-Match in the transaction that makes the change; it is the store
+	// of the services. Default: Idempotency; without both, what others change between
+	// the comparison and the change is overwritten.
+	Units storage.Units
 }
 
 func (c Config) withDefaults() Config {
@@ -58,6 +63,9 @@ func (c Config) withDefaults() Config {
 	}
 	if c.Rand == nil {
 		c.Rand = rand.Reader
+	}
+	if c.Units == nil && c.Idempotency != nil {
+		c.Units = c.Idempotency
 	}
 	return c
 }
@@ -120,7 +128,8 @@ type Table struct {
 	routes []*Route
 	match  *matcher
 
-	sweeper sweeper
+	sweeper  sweeper
+	inFlight inFlight
 }
 
 // New makes an empty table.

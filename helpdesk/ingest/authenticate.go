@@ -43,7 +43,7 @@ func Authenticator(cfg AuthenticatorConfig) func(ctx context.Context, d smtpin.D
 	}
 	checker := mailauth.Checker{Resolver: cfg.Resolver, Timeout: cfg.Timeout}
 	return func(ctx context.Context, d smtpin.Delivery) helpdesk.MailAuthentication {
-		m := mailauth.Mail{Hello: d.Hello, From: d.From, FromDomains: fromDomains(d.Raw), Raw: d.Raw}
+		m := mailauth.Mail{Hello: d.Hello, From: d.From, FromDomain: authorDomain(d.Raw), Raw: d.Raw}
 		relayed := !d.Peer.IsValid() || slices.ContainsFunc(cfg.Relays, func(p netip.Prefix) bool { return p.Contains(d.Peer) })
 		if !relayed {
 			m.Peer = d.Peer
@@ -67,8 +67,8 @@ func authentication(source string, r mailauth.Report) helpdesk.MailAuthenticatio
 	return out
 }
 
-// fromDomains are the domains of all addresses of From.
-func fromDomains(raw []byte) []string {
+// authorDomain is the domain of who wrote a mail, "" when that is in doubt.
+func authorDomain(raw []byte) string {
 	head := raw
 	for _, end := range []string{"\r\n\r\n", "\n\n"} {
 		if i := bytes.Index(head, []byte(end)); i >= 0 {
@@ -77,17 +77,16 @@ func fromDomains(raw []byte) []string {
 	}
 	m, err := mail.Parse(head, mail.Limits{})
 	if err != nil {
-		return nil
+		return ""
 	}
-	return domains(m.From)
+	return domainOf(m.Author())
 }
 
-func domains(list []mail.Address) []string {
-	var out []string
-	for _, a := range list {
-		out = append(out, a.Email[strings.LastIndexByte(a.Email, '@')+1:])
+func domainOf(author mail.Address, ok bool) string {
+	if !ok {
+		return ""
 	}
-	return out
+	return author.Email[strings.LastIndexByte(author.Email, '@')+1:]
 }
 
 // fromHeader reads what trusted servers found out about a mail before it came here.
@@ -95,11 +94,7 @@ func (f *Filer) fromHeader(m *mail.Message) helpdesk.MailAuthentication {
 	if len(f.cfg.TrustedServers) == 0 {
 		return helpdesk.MailAuthentication{}
 	}
-	from := domains(m.From)
-	if len(slices.Compact(slices.Clone(from))) != 1 {
-		from = []string{""} // nobody can tell whom the server meant
-	}
-	r, ok := mailauth.ReadResults(m.Header.RawValues("Authentication-Results"), f.cfg.TrustedServers, from[0])
+	r, ok := mailauth.ReadResults(m.Header.RawValues("Authentication-Results"), f.cfg.TrustedServers, domainOf(m.Author()))
 	if !ok {
 		return helpdesk.MailAuthentication{}
 	}

@@ -47,9 +47,10 @@ type Mail struct {
 	Peer  netip.Addr
 	Hello string // its HELO
 	From  string // MAIL FROM, without brackets; "" for a bounce
-	// FromDomains are the domains of the From field, one for each address.
-	FromDomains []string
-	Raw         []byte // with CR LF newlines, without what this server put in front
+	// FromDomain is the domain of the one address of the one From field; "" when there is not
+	// exactly one: nobody can tell whose policy holds then (RFC 7489 section 6.6.1).
+	FromDomain string
+	Raw        []byte // with CR LF newlines, without what this server put in front
 }
 
 // Check evaluates a mail. What cannot be looked up, in time, is a TempError of its
@@ -63,12 +64,15 @@ func (c Checker) Check(ctx context.Context, m Mail) (r Report) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, c.Timeout)
 	defer cancel()
-	lookup := lookups{ctx, c.Resolver}
-	signatures := make(chan []DKIM, 1)
+	lookup := lookups{ctx, c.Resolver, c.Timeout}
+	from := cleanDomain(m.FromDomain)
+	// All at once: no server of a name that the sender chose may use up the time of another.
+	signatures, policies := make(chan []DKIM, 1), make(chan policy, 1)
 	go func() { signatures <- lookup.dkim(m.Raw) }()
+	go func() { policies <- lookup.policy(from) }()
 	r.SPF = lookup.spf(m)
 	r.DKIM = <-signatures
-	lookup.dmarc(&r, m)
+	r.dmarc(from, <-policies)
 	return r
 }
 
@@ -76,6 +80,7 @@ func (c Checker) Check(ctx context.Context, m Mail) (r Report) {
 type lookups struct {
 	ctx      context.Context //nolint:containedctx // of one Check
 	resolver Resolver
+	time     time.Duration // for all of them
 }
 
 // spf evaluates MAIL FROM, or HELO when that is empty (RFC 7208 section 2.4).
@@ -96,7 +101,7 @@ func (l lookups) spf(m Mail) (out SPF) {
 	if out.Domain == "" {
 		return SPF{Result: None}
 	}
-	result, err := spf.CheckHostWithSender(net.IP(m.Peer.Unmap().AsSlice()), m.Hello, sender, spf.WithContext(l.ctx), spf.WithResolver(l.resolver))
+	result, err := spf.CheckHostWithSender(net.IP(m.Peer.Unmap().AsSlice()), m.Hello, sender, spf.WithContext(l.ctx), spf.WithResolver(newReverse(l)))
 	out.Result = Result(result)
 	if l.ctx.Err() != nil && err != nil && out.Result != Pass {
 		out.Result = TempError
@@ -130,8 +135,8 @@ func (l lookups) dkim(raw []byte) (out []DKIM) {
 		return []DKIM{{Result: PermError}} // a verifier may set limits
 	}
 	found, err := dkim.VerifyWithOptions(bytes.NewReader(raw), &dkim.VerifyOptions{LookupTXT: l.txt, MaxVerifications: maxSignatures})
-	if err != nil && !errors.Is(err, dkim.ErrTooManySignatures) && len(found) == 0 {
-		return []DKIM{{Result: PermError}}
+	if err != nil && !errors.Is(err, dkim.ErrTooManySignatures) {
+		return []DKIM{{Result: PermError}} // the library gives up, and says of no signature whether it is right
 	}
 	for _, v := range found {
 		if v == nil {
@@ -181,49 +186,39 @@ func verdict(err error) Result {
 	return Fail
 }
 
-// dmarc looks up the policy of the domain of From and applies it to the results.
-func (l lookups) dmarc(r *Report, m Mail) {
-	from := ""
-	for _, d := range m.FromDomains {
-		d = cleanDomain(d)
-		if d == "" || from != "" && from != d {
-			r.DMARC.Result = PermError // nobody can tell whose policy holds (RFC 7489 section 6.6.1)
-			return
-		}
-		from = d
-	}
+// dmarc applies the policy of the domain of From to the results.
+func (r *Report) dmarc(from string, p policy) {
 	r.DMARC.Domain = from
 	if from == "" {
-		r.DMARC.Result = None
+		r.DMARC.Result = PermError
 		return
 	}
-	r.Aligned = r.alignedWith(from, false, false)
+	r.Aligned = r.alignedWith(from, Pass, false, false)
 	if r.SPF.Result == Unknown && !r.Aligned {
-		// Whatever the policy, it cannot be judged here: nothing is looked up.
-		if r.DMARC.Result = Unknown; r.uncertain() {
+		// Whatever the policy, it cannot be judged here.
+		if r.DMARC.Result = Unknown; r.alignedWith(from, TempError, false, false) {
 			r.DMARC.Result = TempError
 		}
 		return
 	}
-	record, policy, err := l.policy(from)
 	switch {
-	case err != nil && dmarc.IsTempFail(err), errors.Is(err, errTemporary):
+	case p.err != nil && dmarc.IsTempFail(p.err), errors.Is(p.err, errTemporary):
 		r.DMARC.Result = TempError
 		return
-	case err != nil:
+	case p.err != nil:
 		r.DMARC.Result = PermError
 		return
-	case record == nil:
+	case p.record == nil:
 		r.DMARC.Result = None
 		return
 	}
-	r.DMARC.Policy = string(policy)
-	strict := func(mode dmarc.AlignmentMode) bool { return mode == dmarc.AlignmentStrict }
+	r.DMARC.Policy = string(p.demand)
+	strictSPF, strictDKIM := p.record.SPFAlignment == dmarc.AlignmentStrict, p.record.DKIMAlignment == dmarc.AlignmentStrict
 	switch {
-	case r.alignedWith(from, strict(record.SPFAlignment), strict(record.DKIMAlignment)):
+	case r.alignedWith(from, Pass, strictSPF, strictDKIM):
 		r.DMARC.Result = Pass
-	case r.uncertain():
-		r.DMARC.Result = TempError
+	case r.alignedWith(from, TempError, strictSPF, strictDKIM):
+		r.DMARC.Result = TempError // it might pass, if the name servers answered
 	case r.SPF.Result == Unknown:
 		r.DMARC.Result = Unknown
 	default:
@@ -231,51 +226,58 @@ func (l lookups) dmarc(r *Report, m Mail) {
 	}
 }
 
-// alignedWith reports whether SPF or a signature passes for the domain of From.
-func (r *Report) alignedWith(from string, strictSPF, strictDKIM bool) bool {
-	if r.SPF.Result == Pass && aligned(r.SPF.Domain, from, strictSPF) {
+// alignedWith reports whether SPF or a signature has a result for the domain of From. What
+// it is for others never counts: those domains are the sender's choice.
+func (r *Report) alignedWith(from string, result Result, strictSPF, strictDKIM bool) bool {
+	if r.SPF.Result == result && aligned(r.SPF.Domain, from, strictSPF) {
 		return true
 	}
 	for _, s := range r.DKIM {
-		if s.Result == Pass && aligned(s.Domain, from, strictDKIM) {
+		if s.Result == result && aligned(s.Domain, from, strictDKIM) {
 			return true
 		}
 	}
 	return false
 }
 
-// uncertain reports whether what did not pass might, if the name servers answered.
-func (r *Report) uncertain() bool {
-	temporary := r.SPF.Result == TempError
-	for _, s := range r.DKIM {
-		temporary = temporary || s.Result == TempError
-	}
-	return temporary
-}
-
 var errTemporary = errors.New("mailauth: the name servers do not answer")
 
+// policy is a DMARC record and what it demands for mail of a domain; without a record there is none.
+type policy struct {
+	record *dmarc.Record
+	demand dmarc.Policy
+	err    error
+}
+
 // policy finds the DMARC record of a domain, or else of its organization (RFC 7489
-// section 6.6.3), and what it demands for mail of the domain; nil when there is none.
-func (l lookups) policy(domain string) (*dmarc.Record, dmarc.Policy, error) {
-	record, err := l.record(domain)
-	if err != nil || record != nil {
-		if record == nil {
-			return nil, "", err
+// section 6.6.3).
+func (l lookups) policy(domain string) (p policy) {
+	defer func() {
+		if recover() != nil { // a record may be anything
+			p = policy{err: errors.New("mailauth: the record cannot be read")}
 		}
-		return record, record.Policy, err
+	}()
+	if domain == "" {
+		return policy{}
+	}
+	record, err := l.record(domain)
+	if err != nil {
+		return policy{err: err}
+	}
+	if record != nil {
+		return policy{record: record, demand: record.Policy}
 	}
 	org := organization(domain)
 	if org == domain {
-		return nil, "", nil
+		return policy{}
 	}
 	if record, err = l.record(org); err != nil || record == nil {
-		return nil, "", err
+		return policy{err: err}
 	}
 	if record.SubdomainPolicy != "" {
-		return record, record.SubdomainPolicy, nil
+		return policy{record: record, demand: record.SubdomainPolicy}
 	}
-	return record, record.Policy, nil
+	return policy{record: record, demand: record.Policy}
 }
 
 // record reads the one DMARC record of a name; several count as none.

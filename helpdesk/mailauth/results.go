@@ -3,6 +3,7 @@ package mailauth
 import (
 	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
 const (
@@ -18,16 +19,27 @@ const (
 // A trusted server has to put a field into every mail, or remove those that come
 // with its own id, as RFC 8601 section 5 demands. Further fields with the same id
 // are not read: they may have come with the mail. fromDomain is the domain of the
-// one From address, "" when there is not one only.
+// one address of the one From field, "" when there is not exactly one.
 func ReadResults(fields, trusted []string, fromDomain string) (r Report, ok bool) {
 	for _, field := range fields {
 		server, results := parseResults(field)
-		known := slices.ContainsFunc(trusted, func(id string) bool { return server != "" && strings.EqualFold(id, server) })
+		known := slices.ContainsFunc(trusted, func(id string) bool { return server != "" && sameID(id, server) })
 		if known {
 			return report(server, results, cleanDomain(fromDomain)), true
 		}
 	}
 	return Report{}, false
+}
+
+// sameID compares authserv-ids without regard to the case of ASCII letters alone: the
+// server that removes forged fields from a mail knows no other letters either.
+func sameID(a, b string) bool {
+	for i := range len(a) {
+		if a[i] >= utf8.RuneSelf {
+			return a == b
+		}
+	}
+	return len(a) == len(b) && strings.EqualFold(a, b)
 }
 
 func report(server string, results []result, from string) Report {
@@ -41,14 +53,27 @@ func report(server string, results []result, from string) Report {
 				r.DKIM = append(r.DKIM, DKIM{Result: one.value, Domain: domainOf(one.first("header.d", "header.i"))})
 			}
 		case "dmarc":
-			// What it says is said of the domain that the server took From to be.
-			if from != "" && domainOf(one.first("header.from")) == from {
-				r.DMARC = DMARC{Result: one.value, Domain: from, Policy: one.policy}
-			}
+			r.addDMARC(one, from)
 		}
 	}
-	r.Aligned = from != "" && (r.DMARC.Result == Pass || r.alignedWith(from, false, false))
+	if from == "" {
+		r.DMARC = DMARC{Result: PermError}
+	}
+	r.Aligned = r.DMARC.Domain != "" && (r.DMARC.Result == Pass || r.alignedWith(from, Pass, false, false))
 	return r
+}
+
+// addDMARC takes over what a server said of the domain that it took From to be. One that took another mailbox for
+// the author than we do said nothing about ours, whatever it was: the mail can be read in two ways.
+func (r *Report) addDMARC(one result, from string) {
+	header := one.properties["header.from"]
+	switch {
+	case header != "" && domainOf(header) != from:
+		r.DMARC = DMARC{Result: PermError}
+	case r.DMARC.Domain == "", header == "" && one.value == Pass:
+	default:
+		r.DMARC = DMARC{Result: one.value, Domain: from, Policy: one.policy}
+	}
 }
 
 // result is one method's in a field.

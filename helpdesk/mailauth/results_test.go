@@ -23,6 +23,8 @@ func TestReadResults(t *testing.T) {
 		"another case of letters":  {[]string{"MX.Google.COM; SPF=Pass smtp.MAILFROM=example.com"}, "MX.Google.COM spf=pass(example.com) dmarc=none(example.com) aligned"},
 		"of nobody who is trusted": {[]string{strings.Replace(google, "mx.google.com", "mx.evil.example", 1)}, ""},
 		"no field":                 {nil, ""},
+		"a Kelvin sign":            {[]string{"mx.stri\u212ae.example; dmarc=pass header.from=example.com"}, ""},
+		"a long s":                 {[]string{"mx.\u017ftrike.example; dmarc=pass header.from=example.com"}, ""},
 		"empty ones":               {[]string{"", ";", "(mx.google.com); dmarc=pass", `"mx.google.com"; dmarc=pass header.from=example.com`}, ""},
 		"below one of another": {[]string{"mx.evil.example; dmarc=fail", google},
 			"mx.google.com spf=pass(example.com) dkim=pass(example.com) dmarc=pass(example.com) p=reject aligned"},
@@ -37,16 +39,20 @@ func TestReadResults(t *testing.T) {
 			"mx.google.com spf=fail() dmarc=none(example.com)"},
 		"in a quoted local part": {[]string{`mx.google.com; spf=pass smtp.mailfrom="a; dmarc=pass header.from=example.com"@x.example`},
 			"mx.google.com spf=pass(x.example) dmarc=none(example.com)"},
-		"as a property":           {[]string{"mx.google.com; spf=fail smtp.mailfrom=x.example dmarc=pass header.from=example.com"}, "mx.google.com spf=fail(x.example) dmarc=none(example.com)"},
-		"of another From":         {[]string{"mx.google.com; dmarc=pass header.from=evil.example"}, "mx.google.com spf=none() dmarc=none(example.com)"},
-		"of no From":              {[]string{"mx.google.com; dmarc=pass"}, "mx.google.com spf=none() dmarc=none(example.com)"},
-		"the first of two counts": {[]string{"mx.google.com; spf=fail smtp.mailfrom=x.example smtp.mailfrom=example.com"}, "mx.google.com spf=fail(x.example) dmarc=none(example.com)"},
-		"spaces everywhere":       {[]string{"mx.google.com ; dmarc = fail  policy.dmarc = quarantine  header.from = example.com"}, "mx.google.com spf=none() dmarc=fail(example.com) p=quarantine"},
-		"an unknown word":         {[]string{"mx.google.com; spf=hardfail smtp.mailfrom=a@x.example; dmarc=bestguesspass header.from=example.com"}, "mx.google.com spf=fail(x.example) dmarc=permerror(example.com)"},
-		"an unknown method":       {[]string{"mx.google.com; arc=pass; iprev=pass policy.iprev=192.0.2.1; dkim/1=fail header.d=example.com; dkim/2=pass header.d=example.com"}, "mx.google.com spf=none() dkim=fail(example.com) dmarc=none(example.com)"},
+		"as a property":                  {[]string{"mx.google.com; spf=fail smtp.mailfrom=x.example dmarc=pass header.from=example.com"}, "mx.google.com spf=fail(x.example) dmarc=none(example.com)"},
+		"of another From":                {[]string{"mx.google.com; dmarc=pass header.from=evil.example"}, "mx.google.com spf=none() dmarc=permerror()"},
+		"of another From, though signed": {[]string{"mx.google.com; dkim=pass header.d=example.com; dmarc=pass header.from=evil.example"}, "mx.google.com spf=none() dkim=pass(example.com) dmarc=permerror()"},
+		"of two":                         {[]string{"mx.google.com; dmarc=fail header.from=evil.example; dmarc=pass header.from=example.com"}, "mx.google.com spf=none() dmarc=permerror()"},
+		"of two, ours first":             {[]string{"mx.google.com; dmarc=pass header.from=example.com; dmarc=pass header.from=evil.example"}, "mx.google.com spf=none() dmarc=permerror()"},
+		"of no From, a failure":          {[]string{"mx.google.com; dmarc=fail (p=REJECT)"}, "mx.google.com spf=none() dmarc=fail(example.com) p=reject"},
+		"of no From":                     {[]string{"mx.google.com; dmarc=pass"}, "mx.google.com spf=none() dmarc=none(example.com)"},
+		"the first of two counts":        {[]string{"mx.google.com; spf=fail smtp.mailfrom=x.example smtp.mailfrom=example.com"}, "mx.google.com spf=fail(x.example) dmarc=none(example.com)"},
+		"spaces everywhere":              {[]string{"mx.google.com ; dmarc = fail  policy.dmarc = quarantine  header.from = example.com"}, "mx.google.com spf=none() dmarc=fail(example.com) p=quarantine"},
+		"an unknown word":                {[]string{"mx.google.com; spf=hardfail smtp.mailfrom=a@x.example; dmarc=bestguesspass header.from=example.com"}, "mx.google.com spf=fail(x.example) dmarc=permerror(example.com)"},
+		"an unknown method":              {[]string{"mx.google.com; arc=pass; iprev=pass policy.iprev=192.0.2.1; dkim/1=fail header.d=example.com; dkim/2=pass header.d=example.com"}, "mx.google.com spf=none() dkim=fail(example.com) dmarc=none(example.com)"},
 	} {
 		got := ""
-		if r, ok := mailauth.ReadResults(tt.fields, []string{"mx.google.com", "mail.example.org"}, "example.com"); ok {
+		if r, ok := mailauth.ReadResults(tt.fields, []string{"mx.google.com", "mail.example.org", "mx.strike.example"}, "example.com"); ok {
 			got = r.Server + " " + show(r)
 		}
 		if diff := cmp.Diff(tt.want, got); diff != "" {
@@ -54,7 +60,7 @@ func TestReadResults(t *testing.T) {
 		}
 	}
 	// Without one From domain nobody is aligned.
-	if r, _ := mailauth.ReadResults([]string{google}, []string{"mx.google.com"}, ""); r.Aligned || r.DMARC.Result != mailauth.None {
+	if r, _ := mailauth.ReadResults([]string{google}, []string{"mx.google.com"}, ""); r.Aligned || r.DMARC.Result != mailauth.PermError {
 		t.Error(show(r))
 	}
 }

@@ -14,7 +14,7 @@ import (
 
 // shown is a mail's HTML as an agent sees it.
 func shown(s string) string {
-	return mailhtml.HoldImages(mailhtml.Fold(mailhtml.Direct(mailhtml.Clean(s))), mailhtml.Remote)
+	return mailhtml.HoldImages(mailhtml.Fold(mailhtml.Direct(mailhtml.Clean(s)), true), mailhtml.Remote)
 }
 
 // No script runs in a real browser, nothing breaks out, and with the images held nobody learns that the mail was read.

@@ -172,17 +172,16 @@ func Text(s string) string {
 
 // textWriter makes text of the tokens of an HTML document.
 type textWriter struct {
-	out      strings.Builder
-	limit    int
-	flat     bool // for previews: words alone, no link targets, nothing hidden
-	noQuotes bool
-	open     []textElement
-	quote    int
-	pre      int
-	hidden   int
-	breaks   int  // newlines to write before the next text
-	space    bool // a space to write before the next text
-	prefix   bool // the current line has its quote signs
+	out    strings.Builder
+	limit  int
+	flat   bool // for previews: words alone, no link targets, nothing hidden
+	open   []textElement
+	quote  int
+	pre    int
+	hidden int
+	breaks int  // newlines to write before the next text
+	space  bool // a space to write before the next text
+	prefix bool // the current line has its quote signs
 }
 
 type textElement struct {
@@ -205,7 +204,7 @@ func (w *textWriter) run(s string) {
 		case html.ErrorToken:
 			return
 		case html.TextToken:
-			if skip == "" && w.hidden == 0 && !(w.noQuotes && w.quote > 0) {
+			if skip == "" && w.hidden == 0 {
 				w.text(string(z.Text()))
 			}
 		case html.StartTagToken, html.SelfClosingTagToken:

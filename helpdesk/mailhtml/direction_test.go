@@ -56,7 +56,7 @@ func TestFoldLanguages(t *testing.T) {
 	for _, intro := range intros {
 		for _, shape := range shapes {
 			in := fmt.Sprintf(shape, intro)
-			got := mailhtml.Fold(in)
+			got := mailhtml.Fold(in, true)
 			if strings.Replace(strings.Replace(got, folded, "", 1), "</details>", "", 1) != in {
 				t.Errorf("something is gone: %s", got)
 			}

@@ -1,11 +1,12 @@
 package mailhtml
 
 import (
-	"regexp"
 	"sort"
 	"strings"
 
 	"golang.org/x/net/html"
+
+	"github.com/helpwright/helpwright/helpdesk/internal/quote"
 )
 
 // What Fold writes around a quoted tail. The summary says the same in every language.
@@ -16,12 +17,20 @@ const (
 
 // Fold puts the mail that a message quotes at its end into a closed <details
 // class="quote">. It knows the marks of common mailers (blockquotes, gmail_quote,
-// moz-cite-prefix, yahoo_quoted, Outlook's header block), and removes nothing: without
-// the two tags it added the result is s. Answers between quotes stay open. It returns s
-// as it is when there is no such tail, when nothing else would remain, or when s is not
-// balanced as [Clean] leaves it.
-func Fold(s string) string {
-	from, to, ok := quotedTail(s)
+// moz-cite-prefix, yahoo_quoted, Outlook's header block) and the lines by which they
+// introduce a quote, and removes nothing: without the two tags it added the result is
+// s. What is new stays open, between quotes and below them. reply says that the message
+// answers another one: in others "From:" and "Date:" may be a form that somebody filled
+// in, and are a quote only with an address.
+//
+// It returns s as it is when there is no such tail, when nothing else would remain, or
+// when s is not balanced as [Clean] leaves it.
+func Fold(s string, reply bool) string {
+	d := readLines(s)
+	if d == nil {
+		return s
+	}
+	from, to, ok := d.region(quote.Find(d.texts(), quote.Message{Reply: reply}))
 	if !ok {
 		return s
 	}
@@ -29,26 +38,38 @@ func Fold(s string) string {
 }
 
 // Preview returns the first n runes (140 if n is 0 or less) of what the message says,
-// on one line, leaving quotes out as long as anything else is there.
-func Preview(s string, n int) string {
+// on one line, leaving quotes out as long as anything else is there. reply is that of
+// [Fold].
+func Preview(s string, n int, reply bool) string {
 	if n <= 0 {
 		n = 140
 	}
-	reply := s
-	if from, to, ok := quotedTail(s); ok {
-		reply = s[:from] + s[to:]
+	line := ""
+	if d := readLines(s); d != nil {
+		var words []string
+		size := 0
+		for i, kind := range quote.Find(d.texts(), quote.Message{Reply: reply}).Kinds {
+			if kind == quote.New && size < 4*n {
+				text := strings.Fields(string(d.lines[i].text))
+				words, size = append(words, text...), size+len(text)+len(d.lines[i].text)
+			}
+		}
+		line = cutRunes(strings.Join(words, " "), n)
 	}
-	line := oneLine(reply, n, true)
 	if line == "" {
-		line = oneLine(s, n, false)
+		line = oneLine(s, n)
 	}
 	return line
 }
 
-func oneLine(s string, n int, noQuotes bool) string {
-	w := &textWriter{limit: n*4 + 4096, flat: true, noQuotes: noQuotes}
+func oneLine(s string, n int) string {
+	w := &textWriter{limit: n*4 + 4096, flat: true}
 	w.run(s)
-	line := strings.Join(strings.Fields(w.result()), " ")
+	return cutRunes(strings.Join(strings.Fields(w.result()), " "), n)
+}
+
+// cutRunes returns the first n runes of a line.
+func cutRunes(line string, n int) string {
 	runes := 0
 	for i := range line {
 		if runes == n {
@@ -59,86 +80,86 @@ func oneLine(s string, n int, noQuotes bool) string {
 	return line
 }
 
+// boxes hold a quote, intros the line that introduces it, and openers the header of the
+// mail that follows.
 var (
-	headFrom  = regexp.MustCompile(`(?i)^\s*(from|von|de|da|van|fra|från|od|lähettäjä|от|kimden|发件人|發件人|寄件者|差出人|보낸 사람)\s*[:：]`)
-	headOther = regexp.MustCompile(`(?i)^\s*(sent|date|to|cc|subject|gesendet|datum|an|betreff|envoyé( le)?|à|objet|enviado( el)?|fecha|para|asunto|` +
-		`inviato|data|a|oggetto|verzonden|aan|onderwerp|assunto|enviada em|wysłano|do|temat|skickat|till|ämne|sendt|til|emne|dato|lähetetty|aihe|` +
-		`отправлено|дата|кому|тема|gönderilen|tarih|kime|konu|发送时间|日期|收件人|主题|寄件日期|主旨|送信日時|日時|宛先|件名|보낸 날짜|받는 사람|제목)\s*[:：]`)
-	headLine = regexp.MustCompile(`(?i)^\s*[-_=]{2,}\s*(original message|forwarded message|ursprüngliche nachricht|weitergeleitete nachricht|` +
-		`message d.origine|message transféré|mensaje original|messaggio originale|messaggio inoltrato|mensagem original|oorspronkelijk bericht|` +
-		`oprindelig besked|opprinnelig melding|ursprungligt meddelande|alkuperäinen viesti|wiadomość oryginalna|исходное сообщение|пересылаемое сообщение|` +
-		`原始邮件|原始郵件|元のメッセージ|원본 메시지)\s*[-_=]*\s*$`)
-)
-
-// containers hold a quote; prefixes stand before one; openers begin one that goes on
-// to the end of what they are in.
-var (
-	containers = []string{"gmail_quote", "yahoo_quoted", "protonmail_quote", "tutanota_quote", "zmail_extra"}
-	prefixes   = []string{"moz-cite-prefix", "gmail_attr", "reply-intro"}
-	openers    = []string{"divrplyfwdmsg", "appendonsend", "outlookmessageheader", "moz-forward-container", "isforwardcontent",
+	boxes  = []string{"gmail_quote", "yahoo_quoted", "protonmail_quote", "tutanota_quote", "zmail_extra"}
+	intros = []string{"moz-cite-prefix", "gmail_attr", "reply-intro"}
+	// An empty "appendonsend" stands where Outlook appends a mail, and opens nothing.
+	openers = []string{"divrplyfwdmsg", "outlookmessageheader", "moz-forward-container", "isforwardcontent",
 		"isreplycontent", "ms-outlook-mobile-reference-message", "mail-editor-reference-message-container"}
 )
 
-type foldElement struct {
+// document is a message as lines, and where they stand in its source.
+type document struct {
+	src   string
+	els   []element // els[0] is the document
+	lines []docLine
+	seen  []int // offsets of visible texts and images, in order
+}
+
+type element struct {
 	tag                          string
 	parent                       int
 	start, inner, innerEnd, stop int
-	quote, box, prefix           bool
-	answered                     bool // of a box: a blockquote inside of it has ended
+	quoted                       quote.Quoted
+	box, intro                   bool
+	opens, hidden, pre           bool
+	answered                     bool // of a box: an element that quotes has ended in it
 }
 
-type foldText struct {
-	at, parent int
-	text       string
-	lineStart  bool
+// docLine is a line and where it begins and ends.
+type docLine struct {
+	text            []byte
+	rule, opens     bool
+	intro           bool
+	quoted          quote.Quoted
+	box             int
+	start, end      int // offsets; start of an empty line is where it stands
+	parent, endedIn int // elements
 }
 
-// candidate is a place where the quoted tail may begin.
-type candidate struct {
-	at, parent int
-	mark       int  // where the quote itself begins, after the line that introduces it
-	strict     bool // no answer may follow mark
-}
-
-// foldScan reads the tags of a document once and keeps where its elements and texts are.
-type foldScan struct {
-	src        string
-	els        []foldElement // els[0] is the document
-	texts      []foldText    // visible ones, in order
-	visible    []int         // offsets of visible texts and images
-	lastAnswer int           // offset of the last visible thing that is not quoted
-	cands      []candidate
-	open       []int
-	quotes     int
-	boxes      []int
-	balanced   bool
-}
-
-// quotedTail finds the part of s that Fold wraps.
-func quotedTail(s string) (from, to int, ok bool) {
-	if len(s) > MaxInput {
-		return 0, 0, false
-	}
-	f := &foldScan{src: s, lastAnswer: -1, balanced: true}
-	f.scan()
-	if !f.balanced || strings.Contains(s, foldStart) {
-		return 0, 0, false
-	}
-	f.textCandidates()
-	for _, c := range f.cands {
-		if from, to, ok := f.region(c); ok {
-			return from, to, f.countVisible(0, from) > 0
+// texts gives the lines as package quote wants them.
+func (d *document) texts() []quote.Line {
+	out := make([]quote.Line, len(d.lines))
+	for i := range d.lines {
+		l := &d.lines[i]
+		out[i] = quote.Line{Text: string(l.text), Quoted: l.quoted, Box: l.box, Intro: l.intro, Opens: l.opens, Rule: l.rule}
+		if l.quoted == quote.No {
+			if signed := quote.LineOf(out[i].Text); signed.Quoted != quote.No {
+				out[i].Text, out[i].Quoted = signed.Text, signed.Quoted
+			}
 		}
 	}
-	return 0, 0, false
+	return out
 }
 
-func (f *foldScan) scan() {
-	f.els = []foldElement{{parent: -1, innerEnd: len(f.src), stop: len(f.src)}}
-	f.open = []int{0}
-	z := html.NewTokenizer(strings.NewReader(f.src))
-	pos, lineStart := 0, true
-	for f.balanced {
+// lineReader reads the tags of a document once.
+type lineReader struct {
+	document
+	open    []int
+	line    *docLine // that is being read; nil between lines
+	broken  bool     // the tags are not balanced
+	boxes   []int
+	quotes  int // open elements that quote
+	indents int
+	intros  int
+	hidden  int
+	pre     int
+	opens   bool // the next line is the first of an opener
+}
+
+const maxLineText = 1000 // bytes of a line that are kept
+
+// readLines returns nil for what is too large, not balanced, or folded already.
+func readLines(s string) *document {
+	if len(s) > MaxInput || strings.Contains(s, foldStart) {
+		return nil
+	}
+	r := &lineReader{document: document{src: s, els: []element{{parent: -1, innerEnd: len(s), stop: len(s)}}}, open: []int{0}}
+	z := html.NewTokenizer(strings.NewReader(s))
+	pos := 0
+	for !r.broken {
 		kind := z.Next()
 		if kind == html.ErrorToken {
 			break
@@ -147,81 +168,194 @@ func (f *foldScan) scan() {
 		pos += len(z.Raw())
 		switch kind {
 		case html.TextToken:
-			at += leadingSpace(f.src[at:pos])
-			text := strings.ReplaceAll(string(z.Text()), "\u00A0", " ")
-			if strings.TrimSpace(text) != "" {
-				f.see(at)
-				f.texts = append(f.texts, foldText{at: at, parent: f.open[len(f.open)-1], text: text, lineStart: lineStart})
-				lineStart = false
-			}
+			r.read(string(z.Text()), at, pos)
 		case html.StartTagToken, html.SelfClosingTagToken:
-			t := z.Token()
-			if !inline[t.Data] {
-				lineStart = true
-			}
-			if t.Data == "img" {
-				f.see(at)
-			}
-			if !void[t.Data] {
-				f.start(t, at, pos)
-			}
+			r.start(z.Token(), at, pos)
 		case html.EndTagToken:
 			name, _ := z.TagName()
-			if !inline[string(name)] {
-				lineStart = true
-			}
-			f.end(string(name), at, pos)
+			r.end(string(name), at, pos)
 		}
 	}
-	f.balanced = f.balanced && len(f.open) == 1 && pos == len(f.src)
+	r.finishLine()
+	if r.broken || len(r.open) != 1 || pos != len(s) {
+		return nil
+	}
+	return &r.document
+}
+
+func (r *lineReader) read(text string, at, end int) {
+	if r.hidden > 0 {
+		return
+	}
+	if r.pre == 0 {
+		r.write(text, at, end)
+		return
+	}
+	// Offsets inside of preformatted text are those of its source, where a reference
+	// is longer than what it stands for: lines are split where both agree.
+	raw := r.src[at:end]
+	if strings.Count(raw, "\n") != strings.Count(text, "\n") {
+		r.write(text, at, end)
+		return
+	}
+	for {
+		line, rest, more := strings.Cut(text, "\n")
+		rawLine, rawRest, _ := strings.Cut(raw, "\n")
+		r.write(line, at, at+len(rawLine))
+		if !more {
+			return
+		}
+		r.lineBreak(at + len(rawLine))
+		at += len(rawLine) + 1
+		text, raw = rest, rawRest
+	}
+}
+
+// write adds a text to the line.
+func (r *lineReader) write(text string, at, end int) {
+	at += leadingSpace(r.src[at:end])
+	if strings.TrimSpace(strings.ReplaceAll(text, "\u00A0", " ")) == "" {
+		if r.line != nil && len(r.line.text) < maxLineText {
+			r.line.text = append(r.line.text, ' ')
+		}
+		return
+	}
+	l := r.begin(at)
+	if len(l.text) < maxLineText {
+		l.text = append(l.text, strings.Map(flatSpace, text[:min(len(text), 2*maxLineText)])...)
+	}
+	r.see(at, end)
+}
+
+func flatSpace(c rune) rune {
+	if c == '\n' || c == '\r' || c == '\t' || c == '\f' {
+		return ' '
+	}
+	return c
+}
+
+func (r *lineReader) see(at, end int) {
+	r.seen = append(r.seen, at)
+	r.line.end, r.line.endedIn = end, r.open[len(r.open)-1]
+}
+
+// begin makes sure that there is a line.
+func (r *lineReader) begin(at int) *docLine {
+	if r.line != nil {
+		return r.line
+	}
+	parent := r.open[len(r.open)-1]
+	r.lines = append(r.lines, docLine{start: at, end: at, parent: parent, endedIn: parent, opens: r.opens, intro: r.intros > 0})
+	r.line, r.opens = &r.lines[len(r.lines)-1], false
+	switch {
+	case r.quotes > 0:
+		r.line.quoted = quote.Yes
+	case r.indents > 0:
+		r.line.quoted = quote.Indented
+	}
+	if n := len(r.boxes); n > 0 && !r.els[r.boxes[n-1]].answered {
+		r.line.box = r.boxes[0]
+	}
+	return r.line
+}
+
+func (r *lineReader) finishLine() { r.line = nil }
+
+// lineBreak ends a line, or is an empty one.
+func (r *lineReader) lineBreak(at int) {
+	if r.line == nil {
+		r.begin(at)
+	}
+	r.finishLine()
 }
 
 func leadingSpace(s string) int { return len(s) - len(strings.TrimLeft(s, " \t\r\n")) }
 
 var inline = map[string]bool{"a": true, "b": true, "i": true, "u": true, "span": true, "font": true, "strong": true, "em": true, "img": true,
-	"small": true, "code": true, "sub": true, "sup": true, "abbr": true, "wbr": true}
+	"small": true, "big": true, "code": true, "sub": true, "sup": true, "abbr": true, "wbr": true, "bdi": true, "bdo": true, "s": true, "mark": true,
+	"strike": true, "del": true, "ins": true, "tt": true, "kbd": true, "samp": true, "var": true, "cite": true, "q": true, "time": true, "dfn": true}
 
-// see notes something visible; it is an answer unless it stands inside of a quote.
-func (f *foldScan) see(at int) {
-	f.visible = append(f.visible, at)
-	if f.quotes > 0 {
+func (r *lineReader) start(t html.Token, at, inner int) {
+	switch t.Data {
+	case "br":
+		r.lineBreak(at)
 		return
-	}
-	if n := len(f.boxes); n > 0 && !f.els[f.boxes[n-1]].answered {
+	case "hr":
+		r.finishLine()
+		r.begin(at).rule = true
+		r.line.end = inner
+		r.finishLine()
 		return
-	}
-	f.lastAnswer = at
-}
-
-func (f *foldScan) start(t html.Token, at, inner int) {
-	parent := f.open[len(f.open)-1]
-	e := foldElement{tag: t.Data, parent: parent, start: at, inner: inner, innerEnd: -1}
-	marks := ""
-	for _, a := range t.Attr {
-		if a.Key == "class" || a.Key == "id" {
-			marks += " " + strings.ToLower(a.Val)
+	case "img":
+		if r.hidden == 0 {
+			l := r.begin(at)
+			l.text = append(l.text, "\uFFFC"...)
+			r.see(at, inner)
+		}
+		return
+	case "td", "th": // cells of a row are read as one line
+		if r.line != nil {
+			r.line.text = append(r.line.text, ' ')
+		}
+	default:
+		if !inline[t.Data] {
+			r.finishLine()
 		}
 	}
-	id := len(f.els)
-	switch {
-	case t.Data == "blockquote":
-		e.quote = true
-		f.quotes++
-		f.cands = append(f.cands, candidate{at: f.introduction(at, parent), parent: parent, mark: at, strict: true})
-	case marks == "":
-	case marked(marks, containers):
-		e.box = true
-		f.boxes = append(f.boxes, id)
-		f.cands = append(f.cands, candidate{at: at, parent: parent, mark: at, strict: true})
-	case marked(marks, prefixes):
-		e.prefix = true
-		f.quotes++
-		f.cands = append(f.cands, candidate{at: at, parent: parent, mark: at, strict: true})
-	case marked(marks, openers):
-		f.cands = append(f.cands, candidate{at: at, parent: parent})
+	if void[t.Data] {
+		return
 	}
-	f.els = append(f.els, e)
-	f.open = append(f.open, id)
+	e := element{tag: t.Data, parent: r.open[len(r.open)-1], start: at, inner: inner, innerEnd: -1}
+	style := strings.ReplaceAll(strings.ToLower(attr(t, "style")), " ", "")
+	e.hidden = strings.Contains(style, "display:none")
+	e.pre = t.Data == "pre" || strings.Contains(style, "white-space:pre")
+	if marks := strings.ToLower(attr(t, "class") + " " + attr(t, "id")); marks != " " {
+		e.box, e.intro, e.opens = marked(marks, boxes), marked(marks, intros), marked(marks, openers)
+	}
+	if t.Data == "blockquote" {
+		e.quoted = quotes(t, e.box, style)
+		e.box = false
+	}
+	if e.quoted != quote.No && len(r.boxes) > 0 {
+		r.els[r.boxes[len(r.boxes)-1]].answered = false
+	}
+	r.opens = r.opens || e.opens
+	if e.box {
+		r.boxes = append(r.boxes, len(r.els))
+	}
+	r.count(e, 1)
+	r.open = append(r.open, len(r.els))
+	r.els = append(r.els, e)
+}
+
+// quotes tells how sure it is that a blockquote holds a quote: some indent with it.
+func quotes(t html.Token, box bool, style string) quote.Quoted {
+	switch {
+	case box, strings.EqualFold(attr(t, "type"), "cite"), attr(t, "cite") != "", strings.Contains(style, "border-left:") && !strings.Contains(style, "border-left:none"):
+		return quote.Yes
+	case strings.Contains(style, "border:none"), strings.Contains(style, "border:0"), strings.Contains(style, "border-width:0"):
+		return quote.No
+	}
+	return quote.Indented
+}
+
+func (r *lineReader) count(e element, n int) {
+	switch e.quoted {
+	case quote.Yes:
+		r.quotes += n
+	case quote.Indented:
+		r.indents += n
+	case quote.No:
+	}
+	if e.intro {
+		r.intros += n
+	}
+	if e.hidden {
+		r.hidden += n
+	}
+	if e.pre {
+		r.pre += n
+	}
 }
 
 func marked(marks string, names []string) bool {
@@ -236,100 +370,69 @@ func marked(marks string, names []string) bool {
 	return false
 }
 
-func (f *foldScan) end(tag string, at, stop int) {
-	id := f.open[len(f.open)-1]
-	e := &f.els[id]
+func (r *lineReader) end(tag string, at, stop int) {
+	if !inline[tag] && tag != "td" && tag != "th" {
+		r.finishLine()
+	}
+	id := r.open[len(r.open)-1]
+	e := &r.els[id]
 	if id == 0 || e.tag != tag {
-		f.balanced = false
+		r.broken = true
 		return
 	}
-	f.open = f.open[:len(f.open)-1]
+	r.open = r.open[:len(r.open)-1]
 	e.innerEnd, e.stop = at, stop
-	if e.quote || e.prefix {
-		f.quotes--
-	}
+	r.count(*e, -1)
 	if e.box {
-		f.boxes = f.boxes[:len(f.boxes)-1]
+		r.boxes = r.boxes[:len(r.boxes)-1]
 	}
-	if e.quote && len(f.boxes) > 0 && f.quotes == 0 {
-		f.els[f.boxes[len(f.boxes)-1]].answered = true
+	if e.quoted != quote.No && len(r.boxes) > 0 && r.quotes == 0 {
+		r.els[r.boxes[len(r.boxes)-1]].answered = true
 	}
 }
 
-// introduction gives the place of the line that introduces a blockquote ("On ...
-// wrote:") if one stands right before it, else that of the blockquote.
-func (f *foldScan) introduction(at, parent int) int {
-	n, size, line := len(f.texts), 0, ""
-	for i := n - 1; i >= 0 && i > n-8; i-- {
-		t := f.texts[i]
-		if size += len(t.text); size > 400 {
-			return at
+// region gives what is to be wrapped for the lines that were found. Elements may not
+// be cut: where the first lines share one with what is new, later ones are tried.
+func (d *document) region(found quote.Result) (from, to int, ok bool) {
+	for i, tries := found.From, 0; i < found.To && tries < 50; i++ {
+		if from, to, ok := d.wrap(i, found.To); ok {
+			return from, to, d.visible(0, from) > 0
 		}
-		line = t.text + line
-		if !t.lineStart {
-			continue
+		if len(d.lines[i].text) > 0 {
+			tries++
 		}
-		said := strings.TrimSpace(line)
-		if !strings.HasSuffix(said, ":") && !strings.HasSuffix(said, "：") || !strings.ContainsAny(line, "@0123456789") {
-			return at
+	}
+	return 0, 0, false
+}
+
+// wrap gives the smallest stretch of whole elements and texts that begins with line i
+// and ends before line end.
+func (d *document) wrap(i, end int) (from, to int, ok bool) {
+	first := &d.lines[i]
+	last := first
+	for n := end - 1; n > i && last == first; n-- { // the last one that is to be seen
+		if d.lines[n].end > d.lines[n].start && !d.lines[n].rule {
+			last = &d.lines[n]
 		}
-		// The text is in the blockquote's parent or in a child of it.
-		if t.parent == parent {
-			return t.at
-		}
-		for p := t.parent; p > 0; p = f.els[p].parent {
-			if f.els[p].parent == parent {
-				if f.countVisible(f.els[p].start, t.at) > 0 {
-					return at
-				}
-				return f.els[p].start
+	}
+	after := len(d.src) // what is visible next stays out
+	if next := sort.SearchInts(d.seen, last.end); next < len(d.seen) {
+		after = d.seen[next]
+	}
+	from, parent := first.start, first.parent
+	for range 500 {
+		p := &d.els[parent]
+		if last.end <= p.innerEnd && !noFlow[p.tag] {
+			to = d.endIn(parent, last)
+			if after >= p.innerEnd {
+				to = p.innerEnd
+			}
+			if to >= from && to <= after {
+				from, to = d.outermost(parent, from, to)
+				return from, to, true
 			}
 		}
-		return at
-	}
-	return at
-}
-
-// textCandidates adds the header blocks and separators that stand as text.
-func (f *foldScan) textCandidates() {
-	for i, t := range f.texts {
-		switch {
-		case !t.lineStart:
-			continue
-		case headLine.MatchString(t.text):
-		case headFrom.MatchString(t.text) && f.headersAfter(i) >= 2:
-		default:
-			continue
-		}
-		f.cands = append(f.cands, candidate{at: t.at, parent: t.parent})
-	}
-	sort.SliceStable(f.cands, func(i, j int) bool { return f.cands[i].at < f.cands[j].at })
-}
-
-func (f *foldScan) headersAfter(i int) int {
-	n := 0
-	for j := i + 1; j < len(f.texts) && j < i+24; j++ {
-		if headOther.MatchString(f.texts[j].text) {
-			n++
-		}
-	}
-	return n
-}
-
-// region gives what is to be wrapped for a candidate: from it, or from the outermost
-// element that begins with it, to the end of the element that holds it. Nothing
-// visible may follow.
-func (f *foldScan) region(c candidate) (from, to int, ok bool) {
-	if c.strict && f.lastAnswer >= c.mark {
-		return 0, 0, false
-	}
-	from, parent := c.at, c.parent
-	for depth := 0; depth < 500; depth++ {
-		p := &f.els[parent]
-		if f.countVisible(p.innerEnd, len(f.src)) == 0 && !noFlow[p.tag] {
-			return from, p.innerEnd, true
-		}
-		if parent == 0 || f.countVisible(p.inner, from) > 0 {
+		if parent == 0 || d.visible(p.inner, from) > 0 {
 			return 0, 0, false
 		}
 		from, parent = p.start, p.parent
@@ -337,11 +440,38 @@ func (f *foldScan) region(c candidate) (from, to int, ok bool) {
 	return 0, 0, false
 }
 
+// outermost widens a stretch to the outermost element that mailers put around quotes
+// and that holds nothing else.
+func (d *document) outermost(parent, from, to int) (int, int) {
+	bestFrom, bestTo := from, to
+	for e := parent; e > 0; e = d.els[e].parent {
+		p := &d.els[e]
+		if d.visible(p.inner, from) > 0 || d.visible(to, p.innerEnd) > 0 || noFlow[p.tag] {
+			break
+		}
+		from, to = p.start, p.stop
+		if (p.quoted != quote.No || p.box || p.opens || p.intro) && !noFlow[d.els[p.parent].tag] {
+			bestFrom, bestTo = from, to
+		}
+	}
+	return bestFrom, bestTo
+}
+
+// endIn is where the child of an element ends that holds the end of a line.
+func (d *document) endIn(parent int, l *docLine) int {
+	end := l.end
+	for e := l.endedIn; e > 0 && e != parent; e = d.els[e].parent {
+		end = d.els[e].stop
+	}
+	return end
+}
+
 var noFlow = map[string]bool{"table": true, "tbody": true, "thead": true, "tfoot": true, "tr": true, "ul": true, "ol": true, "dl": true, "colgroup": true}
 
-func (f *foldScan) countVisible(from, to int) int {
+// visible counts what is to be seen between two offsets.
+func (d *document) visible(from, to int) int {
 	if to <= from {
 		return 0
 	}
-	return sort.SearchInts(f.visible, to) - sort.SearchInts(f.visible, from)
+	return sort.SearchInts(d.seen, to) - sort.SearchInts(d.seen, from)
 }

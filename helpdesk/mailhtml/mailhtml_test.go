@@ -133,8 +133,8 @@ func TestCleanLarge(t *testing.T) {
 				t.Errorf("%d bytes", len(got))
 			}
 			checkClean(t, got)
-			_ = mailhtml.Fold(got)
-			_ = mailhtml.Preview(got, 0)
+			_ = mailhtml.Fold(got, true)
+			_ = mailhtml.Preview(got, 0, true)
 			if n := len(mailhtml.Text(in)); n > mailhtml.MaxText {
 				t.Errorf("text of %d bytes", n)
 			}
@@ -244,7 +244,7 @@ func TestFold(t *testing.T) {
 		{"text", "a<br>\n<br>\n{On 1 May B wrote:<blockquote type=\"cite\">q</blockquote>}"},
 		{"introduction in a paragraph", `<p>a</p>{<p>On 1 May B wrote:</p><blockquote>q</blockquote>}`},
 		{"outlook", strings.Replace(outlk, "<div><div style", "{<div><div style", 1)[:len(outlk)+1-len("</div>")] + "}</div>"},
-		{"outlook on the web", `<div>a</div><hr>{<div id="divRplyFwdMsg">From: x</div><div>q</div>}`},
+		{"outlook on the web", `<div>a</div>{<hr><div id="divRplyFwdMsg">From: x</div><div>q</div>}`},
 		{"yahoo", `<div>a</div>{<div class="yahoo_quoted"><div>On Monday, B wrote:</div><div>q</div></div>}`},
 		{"separator", "a<br>\n{-----Original Message-----<br>\nq}"},
 		{"answer below", `<blockquote>q</blockquote><p>a</p>`},
@@ -258,11 +258,11 @@ func TestFold(t *testing.T) {
 			t.Parallel()
 			in := strings.NewReplacer("{", "", "}", "").Replace(tt.want)
 			want := strings.NewReplacer("{", folded, "}", "</details>").Replace(tt.want)
-			got := mailhtml.Fold(in)
+			got := mailhtml.Fold(in, true)
 			if d := cmp.Diff(want, got); d != "" {
 				t.Errorf("Fold (-want +got):\n%s", d)
 			}
-			if again := mailhtml.Fold(got); again != got {
+			if again := mailhtml.Fold(got, true); again != got {
 				t.Errorf("folded twice: %s", again)
 			}
 		})
@@ -287,7 +287,7 @@ func TestPreview(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.want, func(t *testing.T) {
 			t.Parallel()
-			if d := cmp.Diff(tt.want, mailhtml.Preview(tt.in, tt.n)); d != "" {
+			if d := cmp.Diff(tt.want, mailhtml.Preview(tt.in, tt.n, true)); d != "" {
 				t.Errorf("Preview (-want +got):\n%s", d)
 			}
 		})
@@ -343,7 +343,7 @@ func FuzzClean(f *testing.F) {
 	f.Fuzz(func(t *testing.T, s string) {
 		c := mailhtml.Clean(s)
 		checkClean(t, c)
-		fold := mailhtml.Fold(c)
+		fold := mailhtml.Fold(c, true)
 		if fold != c && strings.Replace(strings.Replace(fold, folded, "", 1), "</details>", "", 1) != c &&
 			!strings.Contains(c, "</details>") {
 			t.Errorf("Fold removed something: %q from %q", fold, c)
@@ -364,7 +364,7 @@ func FuzzText(f *testing.F) {
 		if !utf8.ValidString(text) || strings.Contains(text, "\x00") || len(text) > mailhtml.MaxText {
 			t.Errorf("bad text %q", text)
 		}
-		line := mailhtml.Preview(s, n%1000)
+		line := mailhtml.Preview(s, n%1000, true)
 		if want := n % 1000; want > 0 && utf8.RuneCountInString(line) > want || strings.ContainsAny(line, "\n\r\x00") {
 			t.Errorf("bad preview %q", line)
 		}
@@ -402,7 +402,7 @@ func BenchmarkClean(b *testing.B) {
 	b.Run("fold", func(b *testing.B) {
 		b.SetBytes(int64(len(benchPage)))
 		for b.Loop() {
-			mailhtml.Fold(benchPage)
+			mailhtml.Fold(benchPage, true)
 		}
 	})
 }
@@ -435,11 +435,11 @@ func ExampleText() {
 }
 
 func ExampleFold() {
-	fmt.Println(mailhtml.Fold(`<p>Thanks!</p><blockquote>How are you?</blockquote>`))
+	fmt.Println(mailhtml.Fold(`<p>Thanks!</p><blockquote>How are you?</blockquote>`, true))
 	// Output: <p>Thanks!</p><details class="quote"><summary>…</summary><blockquote>How are you?</blockquote></details>
 }
 
 func ExamplePreview() {
-	fmt.Println(mailhtml.Preview(`<p>Thanks,<br>all is well.</p><blockquote>How are you?</blockquote>`, 0))
+	fmt.Println(mailhtml.Preview(`<p>Thanks,<br>all is well.</p><blockquote>How are you?</blockquote>`, 0, true))
 	// Output: Thanks, all is well.
 }

@@ -221,7 +221,7 @@ func (s *Sender) impossible(ctx context.Context, out helpdesk.OutgoingMail, err 
 	switch {
 	case fault.Is(err, fault.NotFound):
 		return "The mail cannot be composed: the content of an attachment is missing."
-	case fault.Is(err, fault.Unavailable), ctx.Err() != nil, s.cfg.Now().Sub(out.Date) < s.cfg.GiveUp:
+	case fault.Passes(err), ctx.Err() != nil, s.cfg.Now().Sub(out.Date) < s.cfg.GiveUp:
 		return ""
 	}
 	return "The mail cannot be composed: reading an attachment fails."

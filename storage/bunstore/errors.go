@@ -11,6 +11,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/uptrace/bun"
 	"modernc.org/sqlite"
@@ -31,7 +32,7 @@ var uniques = []struct{ index, columns, code string }{
 	{"hw_mailboxes_email", "hw_mailboxes.account_id, hw_mailboxes.email_key", helpdesk.UniqueMailboxEmail},
 	{"hw_mailboxes_local", "hw_mailboxes.internal_local", helpdesk.UniqueMailboxLocal},
 	{"hw_customer_emails_key", "hw_customer_emails.account_id, hw_customer_emails.email_key", helpdesk.UniqueCustomerEmail},
-	{"hw_inbound_mails_identity", "hw_inbound_mails.identity", helpdesk.UniqueIdentity},
+	{"hw_inbound_mails_identity", "hw_inbound_mails.identity, hw_inbound_mails.mailbox_id", helpdesk.UniqueIdentity},
 	{"hw_inbound_mails_position", "hw_inbound_mails.position", helpdesk.UniqueMailPosition},
 	{"hw_domains_name", "hw_domains.account_id, hw_domains.name", helpdesk.UniqueDomain},
 	{"hw_pgp_keys_fingerprint", "hw_pgp_keys.customer_email_id, hw_pgp_keys.fingerprint", helpdesk.UniquePGPKey},
@@ -50,6 +51,10 @@ const (
 	pgDeadlockDetected     = "40P01"
 	pgLockNotAvailable     = "55P03"
 	pgQueryCanceled        = "57014" // with a live context: the statement timeout
+	pgReadOnly             = "25006" // a standby, or a server that was made read-only
+	pgIdleInTransaction    = "25P03" // the server ended our session: it heard nothing for long
+	pgCompletionUnknown    = "40003"
+	pgResolutionUnknown    = "08007"
 )
 
 // failure makes a fault of what a driver returned for a statement about a resource.
@@ -61,9 +66,7 @@ func failure(ctx context.Context, err error, resource string, id int64) error {
 		return err
 	}
 	switch {
-	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
-		return err
-	case ctx.Err() != nil: // the driver's own word for it
+	case ctx.Err() != nil: // the driver has its own word for it
 		return ctx.Err()
 	case errors.Is(err, sql.ErrNoRows):
 		return fault.Missing(resource, id)
@@ -82,6 +85,38 @@ func failure(ctx context.Context, err error, resource string, id int64) error {
 		return &fault.Error{Kind: fault.Internal, Op: "bunstore", Message: errEnded.Message, Err: err}
 	}
 	return fault.Wrap(fault.Internal, "bunstore", err)
+}
+
+// commitFailure makes a fault of what a driver returned for a commit. The caller's context has no say any more.
+func commitFailure(ctx context.Context, err error) error {
+	if notCommitted(err) {
+		return failure(context.WithoutCancel(ctx), err, "transaction", 0)
+	}
+	return &fault.Error{
+		Kind: fault.OutcomeUnknown, Op: "bunstore", Err: err,
+		Message: "The database did not say whether it was done.",
+	}
+}
+
+// notCommitted reports that a commit has failed for certain: it never left, or the database has refused it.
+func notCommitted(err error) bool {
+	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
+		// One that ends the session may come after the commit: while it waits for standbys, for instance.
+		severity := e.SeverityUnlocalized
+		if severity == "" {
+			severity = e.Severity
+		}
+		return severity == "ERROR" && e.Code != pgCompletionUnknown && e.Code != pgResolutionUnknown
+	}
+	if e, ok := errors.AsType[*sqlite.Error](err); ok {
+		switch e.Code() & 0xff {
+		case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_FULL, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CONSTRAINT:
+			return true
+		}
+		return false // of a failing disk nobody knows what is on it
+	}
+	// Not pgconn.SafeToRetry: it says so of a connection that was reset after the commit had been sent, too.
+	return errors.Is(err, pgx.ErrTxCommitRollback) || errors.Is(err, sql.ErrTxDone)
 }
 
 // inUse is failure for the removal of a row: a foreign key that is in the way means that the row is still needed.
@@ -149,21 +184,25 @@ func passing(err error) bool {
 func unreachable(err error) bool {
 	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
 		switch e.Code {
-		case pgLockNotAvailable, pgQueryCanceled:
+		case pgLockNotAvailable, pgQueryCanceled, pgReadOnly, pgIdleInTransaction:
 			return true
 		}
 		switch e.Code[:min(2, len(e.Code))] {
-		case "08", "53", "57": // connection exception, insufficient resources, operator intervention
+		case "08", "53", "57", "58": // connection exception, insufficient resources, operator intervention, system error
 			return true
 		}
 		return false
 	}
 	if e, ok := errors.AsType[*sqlite.Error](err); ok {
 		switch e.Code() & 0xff {
-		case sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN:
+		case sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY,
+			sqlite3.SQLITE_PROTOCOL, sqlite3.SQLITE_NOMEM, sqlite3.SQLITE_INTERRUPT:
 			return true
 		}
 		return false
+	}
+	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, errSlow) {
+		return true // it was our own limit: the caller's context lives
 	}
 	if _, ok := errors.AsType[net.Error](err); ok {
 		return true

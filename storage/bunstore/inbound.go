@@ -94,17 +94,14 @@ func (r reader) InboundMails(ctx context.Context, f helpdesk.InboundFilter, seek
 }
 
 // InboundByIdentity implements [helpdesk.LedgerReader].
-func (r reader) InboundByIdentity(ctx context.Context, mailboxID int64, identity []byte) (helpdesk.InboundMail, error) {
-	if len(identity) == 0 {
-		return helpdesk.InboundMail{}, fault.Missing("mail", 0)
+func (r reader) InboundByIdentity(ctx context.Context, identities [][]byte) ([]helpdesk.InboundMail, error) {
+	wanted := slices.DeleteFunc(slices.Clone(identities), func(identity []byte) bool { return len(identity) == 0 })
+	if len(wanted) == 0 {
+		return nil, r.state()
 	}
-	var row inboundRow
-	q := r.selects(&row).ApplyQueryBuilder(r.ledgerInScope).
-		Where("mailbox_id = ?", mailboxID).Where("identity = ?", identity)
-	if err := one(ctx, q, "mail", 0); err != nil {
-		return helpdesk.InboundMail{}, err
-	}
-	return row.mail(), nil
+	var rows []inboundRow
+	err := r.selects(&rows).ApplyQueryBuilder(r.ledgerInScope).Where("identity IN (?)", bun.List(wanted)).Order("id").Scan(ctx)
+	return mapped(rows, (*inboundRow).mail), failure(ctx, err, "mail", 0)
 }
 
 // InboundPositions implements [helpdesk.LedgerReader].

@@ -49,24 +49,18 @@ const membershipParts = `
 
 // memberships reads what a query for membershipRow selects, by id.
 func (s *querier) memberships(ctx context.Context, selected *bun.SelectQuery, desc bool) ([]helpdesk.Membership, error) {
-	if err := s.state(); err != nil {
-		return nil, err
-	}
-	rows, err := s.rows(ctx, "WITH m AS (?) "+membershipParts+" ORDER BY kind, membership, position", selected)
+	var all []helpdesk.Membership
+	err := s.rows(ctx, func(rows *sql.Rows) (err error) {
+		all, err = scanMembership(rows, all)
+		return err
+	}, "WITH m AS (?) "+membershipParts+" ORDER BY kind, membership, position", selected)
 	if err != nil {
 		return nil, failure(ctx, err, "membership", 0)
-	}
-	defer rows.Close()
-	var all []helpdesk.Membership
-	for rows.Next() {
-		if all, err = scanMembership(rows, all); err != nil {
-			return nil, failure(ctx, err, "membership", 0)
-		}
 	}
 	if desc {
 		slices.Reverse(all)
 	}
-	return all, failure(ctx, rows.Err(), "membership", 0)
+	return all, nil
 }
 
 // scanMembership reads one row of membershipParts; the memberships come first, by id.
@@ -102,7 +96,7 @@ func scanMembership(rows *sql.Rows, all []helpdesk.Membership) ([]helpdesk.Membe
 // Membership implements [helpdesk.AccountReader].
 func (r reader) Membership(ctx context.Context, id int64) (helpdesk.Membership, error) {
 	selected := r.selects((*membershipRow)(nil)).ApplyQueryBuilder(r.account).Where("id = ?", id)
-	all, err := r.memberships(ctx, selected, false)
+	all, err := r.memberships(ctx, locked(ctx, selected), false)
 	if err != nil {
 		return helpdesk.Membership{}, err
 	}
@@ -131,19 +125,10 @@ const grantSQL = `SELECT m.id, m.last_activity, m.created_at, m.updated_at,
 
 // Grant implements [helpdesk.Directory].
 func (d directory) Grant(ctx context.Context, userID, accountID int64) (helpdesk.Grant, error) {
-	rows, err := d.rows(ctx, grantSQL, userID, accountID)
-	if err != nil {
-		return helpdesk.Grant{}, failure(ctx, err, "membership", 0)
-	}
-	defer rows.Close()
 	grant := helpdesk.Grant{Membership: helpdesk.Membership{UserID: userID}}
 	first := int64(-1) // position of the first role: its rows alone tell the mailboxes
-	for rows.Next() {
-		if err := scanGrant(rows, &grant, &first); err != nil {
-			return helpdesk.Grant{}, failure(ctx, err, "membership", 0)
-		}
-	}
-	if err := rows.Err(); err != nil {
+	err := d.rows(ctx, func(rows *sql.Rows) error { return scanGrant(rows, &grant, &first) }, grantSQL, userID, accountID)
+	if err != nil {
 		return helpdesk.Grant{}, failure(ctx, err, "membership", 0)
 	}
 	if grant.Membership.ID == 0 {

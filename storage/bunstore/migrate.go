@@ -118,7 +118,7 @@ func (db *DB) migrator() (*migrate.Migrator, error) {
 	if err != nil {
 		return nil, err
 	}
-	return migrate.NewMigrator(db.write, migrations, migrate.WithTableName(migrationsTable),
+	return migrate.NewMigrator(db.schema, migrations, migrate.WithTableName(migrationsTable),
 		migrate.WithLocksTableName(migrationsLock), migrate.WithMarkAppliedOnSuccess(true)), nil
 }
 
@@ -153,7 +153,7 @@ func (db *DB) advisoryLock(ctx context.Context) (func(), error) {
 
 // leaseLock holds a row of SQLite, which has no locks that outlive a transaction.
 func (db *DB) leaseLock(ctx context.Context) (func(), error) {
-	if _, err := db.write.ExecContext(ctx, `CREATE TABLE IF NOT EXISTS `+leaseTable+
+	if _, err := db.schema.ExecContext(ctx, `CREATE TABLE IF NOT EXISTS `+leaseTable+
 		` (id INTEGER PRIMARY KEY, holder TEXT NOT NULL, until INTEGER NOT NULL) STRICT`); err != nil {
 		return nil, err
 	}
@@ -181,14 +181,14 @@ func (db *DB) leaseLock(ctx context.Context) (func(), error) {
 	return func() {
 		stop()
 		<-done
-		_, _ = db.write.ExecContext(context.WithoutCancel(ctx), `DELETE FROM `+leaseTable+` WHERE holder = ?`, holder)
+		_, _ = db.schema.ExecContext(context.WithoutCancel(ctx), `DELETE FROM `+leaseTable+` WHERE holder = ?`, holder)
 	}, nil
 }
 
 // takeLease takes or renews the lease, unless another holds it.
 func (db *DB) takeLease(ctx context.Context, holder string) (bool, error) {
 	now := time.Now()
-	res, err := db.write.ExecContext(ctx, `INSERT INTO `+leaseTable+` (id, holder, until) VALUES (1, ?, ?)
+	res, err := db.schema.ExecContext(ctx, `INSERT INTO `+leaseTable+` (id, holder, until) VALUES (1, ?, ?)
 		ON CONFLICT (id) DO UPDATE SET holder = excluded.holder, until = excluded.until
 		WHERE `+leaseTable+`.until < ? OR `+leaseTable+`.holder = excluded.holder`,
 		holder, micros(now.Add(leaseTime)), micros(now))

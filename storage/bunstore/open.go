@@ -8,11 +8,15 @@ package bunstore
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"net/url"
+	"os"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -40,14 +44,21 @@ type Config struct {
 	// last commits, and with them mail that its sender believes delivered; the database stays intact.
 	SyncNormal bool
 	// StatementTimeout ends a statement of PostgreSQL that takes longer. Default: one minute; negative: never, and
-	// nothing about timeouts is sent to the server, which poolers such as PgBouncer want.
+	// nothing about timeouts is sent to the server, which poolers such as PgBouncer want. A server that gives no
+	// answer within five seconds more (after a minute when it is negative) is taken for gone, and the connection is
+	// thrown away. A commit without an answer is an OutcomeUnknown fault.
 	StatementTimeout time.Duration
 }
+
+// connectTimeout is how long making a connection to PostgreSQL may take, unless the address says it.
+const connectTimeout = 10 * time.Second
 
 // DB is a database of the help desk.
 type DB struct {
 	directory
 	write, read *bun.DB // the same on PostgreSQL
+	schema      *bun.DB // write for migrations, whose statements may take their time
+	patience    time.Duration
 	cfg         Config
 	postgres    bool
 	deferred    bool // SQLite transactions may begin deferred, see attempt
@@ -101,11 +112,19 @@ func newDB(write, read *bun.DB, cfg Config) *DB {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
 	db := &DB{
-		write: write, read: read, cfg: cfg, wake: make(chan struct{}, 1),
+		write: write, read: read, schema: write, patience: time.Minute, cfg: cfg, wake: make(chan struct{}, 1),
 		postgres: write.Dialect().Name() == dialect.PG,
 	}
+	if cfg.StatementTimeout > 0 {
+		db.patience = cfg.StatementTimeout
+	}
+	db.patience += grace
+	if db.postgres { // SQLite is a file: there is no network that swallows answers
+		db.write = write.WithQueryHook(bounding{db.patience})
+		db.read = db.write
+	}
 	db.deferred = !db.postgres
-	db.directory = directory{&querier{store: db, db: read}}
+	db.directory = directory{&querier{store: db, db: db.read}}
 	return db
 }
 
@@ -125,6 +144,11 @@ func openSQLite(path string, cfg Config) (*DB, error) {
 	name := ":memory:"
 	if !memory {
 		name = "file:" + (&url.URL{Path: path}).EscapedPath()
+	}
+	if !memory {
+		if err := ownerOnly(path); err != nil {
+			return nil, fault.Wrap(fault.Unavailable, "bunstore.Open", err)
+		}
 	}
 	writer, err := openPrepared(name + params + "&_txlock=immediate")
 	if err != nil {
@@ -153,6 +177,30 @@ func openSQLite(path string, cfg Config) (*DB, error) {
 	return db, nil
 }
 
+// ownerOnly makes the file of a database, and what SQLite keeps beside it, readable and writable by the owner alone,
+// wherever it lies. What SQLite makes later has the mode of the file.
+func ownerOnly(path string) error {
+	// A file that is there is not opened: closing it would let go of the locks that another DB of this process has on it.
+	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+	if err == nil {
+		return file.Close()
+	}
+	if !errors.Is(err, fs.ErrExist) {
+		return nil // SQLite will say what is wrong
+	}
+	for _, name := range []string{path, path + "-wal", path + "-shm", path + "-journal"} {
+		info, err := os.Stat(name)
+		if err != nil || info.Mode().Perm()&0o077 == 0 {
+			continue
+		}
+		// Of another's file the mode is that one's choice.
+		if err := os.Chmod(name, 0o600); err != nil && !errors.Is(err, fs.ErrPermission) && !errors.Is(err, syscall.EROFS) {
+			return err
+		}
+	}
+	return nil
+}
+
 // openPostgres opens a pool whose connections are set up so that bun's way of writing values into the statement is
 // safe and quick.
 func openPostgres(address string, cfg Config) (*DB, error) {
@@ -172,12 +220,19 @@ func openPostgres(address string, cfg Config) (*DB, error) {
 		}
 		defaults["statement_timeout"] = strconv.FormatInt(timeout.Milliseconds(), 10)
 		defaults["lock_timeout"] = "30000"
-		defaults["idle_in_transaction_session_timeout"] = "300000"
+		// Of a process or a network that is gone the server lets go soon: of its locks, and of the lock that says it lives.
+		defaults["idle_in_transaction_session_timeout"] = "60000"
+		defaults["tcp_keepalives_idle"] = "10"
+		defaults["tcp_keepalives_interval"] = "5"
+		defaults["tcp_keepalives_count"] = "3"
 	}
 	for name, value := range defaults {
 		if config.RuntimeParams[name] == "" {
 			config.RuntimeParams[name] = value
 		}
+	}
+	if config.ConnectTimeout == 0 {
+		config.ConnectTimeout = connectTimeout
 	}
 	pool := stdlib.OpenDB(*config)
 	conns := cfg.MaxConns
@@ -202,6 +257,8 @@ func (db *DB) Ping(ctx context.Context) error {
 	default:
 		return fault.New(fault.Disabled, "bunstore works on SQLite and PostgreSQL only.")
 	}
+	ctx, cancel := db.bounded(ctx)
+	defer cancel()
 	for _, pool := range []*bun.DB{db.write, db.read} {
 		var got string
 		if err := pool.DB.QueryRowContext(ctx, query).Scan(&got); err != nil {

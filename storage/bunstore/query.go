@@ -11,7 +11,8 @@ import (
 	"github.com/helpwright/helpwright/storage"
 )
 
-// querier is where statements go: to the pool, each on its own snapshot, or into one transaction.
+// querier is where statements go: to the pool, each on its own snapshot, or into one transaction. Those for the pool go
+// into the transaction of the context's unit while it is open.
 type querier struct {
 	store *DB
 	db    *bun.DB      // dialect, hooks and pool
@@ -26,59 +27,69 @@ func (s *querier) state() error {
 	return nil
 }
 
+// conn is where statements go.
+func (s *querier) conn() bun.IConn {
+	if s.tx != nil {
+		return s.tx.conn
+	}
+	return pooled{s.db, s.store.unit}
+}
+
 func (s *querier) selects(model any) *bun.SelectQuery {
 	q := s.db.NewSelect().Model(model).Err(s.state())
-	if s.tx != nil {
-		q.Conn(s.tx.conn)
-	}
-	return q
+	return q.Conn(s.conn())
 }
 
 func (s *querier) inserts(model any) *bun.InsertQuery {
 	q := s.db.NewInsert().Model(model).Err(s.state()).Err(checkText(model))
-	if s.tx != nil {
-		q.Conn(s.tx.conn)
-	}
-	return q
+	return q.Conn(s.conn())
 }
 
 // updates writes all columns of one row but its id.
 func (s *querier) updates(model any) *bun.UpdateQuery {
 	q := s.db.NewUpdate().Model(model).Err(s.state()).Err(checkText(model))
-	if s.tx != nil {
-		q.Conn(s.tx.conn)
-	}
-	return q
+	return q.Conn(s.conn())
 }
 
 func (s *querier) deletes(model any) *bun.DeleteQuery {
 	q := s.db.NewDelete().Model(model).Err(s.state())
-	if s.tx != nil {
-		q.Conn(s.tx.conn)
-	}
-	return q
+	return q.Conn(s.conn())
 }
 
 func (s *querier) raw(query string, args ...any) *bun.RawQuery {
 	q := s.db.NewRaw(query, args...).Err(s.state()).Err(checkText(args...))
-	if s.tx != nil {
-		q.Conn(s.tx.conn)
-	}
-	return q
+	return q.Conn(s.conn())
 }
 
-// rows runs a query whose rows stand for several nouns, so that they are scanned by hand.
-func (s *querier) rows(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
+// rows runs a query whose rows stand for several nouns, so that scan reads them by hand. A query that takes too long
+// ends, the reading of its rows with it.
+func (s *querier) rows(ctx context.Context, scan func(*sql.Rows) error, query string, args ...any) error {
 	if err := s.state(); err != nil {
-		return nil, err
+		return err
 	}
 	if err := checkText(args...); err != nil {
-		return nil, err
+		return err
 	}
-	if s.tx != nil {
-		return s.tx.conn.QueryContext(ctx, s.db.QueryGen().FormatQuery(query, args...))
+	ctx, cancel := s.store.bounded(ctx)
+	defer cancel()
+	var rows *sql.Rows
+	var err error
+	conn := s.conn()
+	if p, ok := conn.(pooled); ok && p.conn(ctx) == p.db.DB {
+		rows, err = s.db.QueryContext(context.WithValue(ctx, outlasting{}, true), query, args...) // with its hooks
+	} else {
+		rows, err = conn.QueryContext(ctx, s.db.QueryGen().FormatQuery(query, args...))
 	}
-	return s.db.QueryContext(ctx, query, args...)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = rows.Close() }() // Err tells all that matters
+	for rows.Next() {
+		if err := scan(rows); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
 }
 
 // forUpdate locks the selected rows on PostgreSQL. SQLite has one writer at a time.
@@ -180,7 +191,7 @@ func page(q *bun.SelectQuery, key string, seek storage.Seek) *bun.SelectQuery {
 
 // one reads a single row.
 func one(ctx context.Context, q *bun.SelectQuery, resource string, id int64) error {
-	return failure(ctx, q.Scan(ctx), resource, id)
+	return failure(ctx, locked(ctx, q).Scan(ctx), resource, id)
 }
 
 // mapped turns rows into what the domain knows; none is nil.

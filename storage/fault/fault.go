@@ -4,6 +4,7 @@
 package fault
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -27,11 +28,13 @@ const (
 	RateLimited                 // too many requests
 	Unavailable                 // the database or the blobs cannot be reached now; trying again helps
 	Disabled                    // the feature is switched off
+	OutcomeUnknown              // the database took the commit and gave no answer: done or not, nobody knows; undo nothing
 )
 
 var names = [...]string{
 	"internal", "invalid", "malformed", "unauthenticated", "forbidden", "not_found", "conflict",
 	"precondition_failed", "too_large", "unsupported", "rate_limited", "unavailable", "feature_disabled",
+	"outcome_unknown",
 }
 
 // String is the kind's stable, machine-readable name, such as "not_found".
@@ -110,6 +113,16 @@ func Of(err error) Kind {
 
 // Is reports whether err is a fault of kind k.
 func Is(err error, k Kind) bool { return err != nil && Of(err) == k }
+
+// Certain reports whether err, as the outcome of a transaction, says what became of it. After an OutcomeUnknown fault
+// nobody removes what was prepared for it, such as files: the transaction may name them.
+func Certain(err error) bool { return !errors.Is(err, &Error{Kind: OutcomeUnknown}) }
+
+// Passes reports whether the same may work later: the database or the blobs were away, too slow or full, or the outcome
+// is unknown.
+func Passes(err error) bool {
+	return Is(err, Unavailable) || !Certain(err) || errors.Is(err, context.DeadlineExceeded)
+}
 
 // New makes a fault of kind k with a message that is safe to show.
 func New(k Kind, message string) *Error { return &Error{Kind: k, Message: message} }

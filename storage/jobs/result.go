@@ -83,7 +83,7 @@ func (r *run) write(what string, store func(ctx context.Context) error) {
 			return
 		}
 		r.Logger.Warn("a result of jobs cannot be written", "result", what, "error", err)
-		if last || !fault.Is(err, fault.Unavailable) && r.work.Err() == nil {
+		if last || !fault.Passes(err) && r.work.Err() == nil {
 			return
 		}
 		select {

@@ -40,11 +40,12 @@ func (r reader) InboundMails(ctx context.Context, filter helpdesk.InboundFilter,
 	})
 }
 
-func (r reader) InboundByIdentity(ctx context.Context, mailboxID int64, identity []byte) (helpdesk.InboundMail, error) {
-	return query(ctx, r.src, func(db *data) (helpdesk.InboundMail, error) {
-		return db.ledger.first(r.scope.AccountID, func(m *helpdesk.InboundMail) bool {
-			return sees(r.scope, m.MailboxID) && m.MailboxID == mailboxID && len(identity) > 0 && bytes.Equal(m.Identity, identity)
-		})
+func (r reader) InboundByIdentity(ctx context.Context, identities [][]byte) ([]helpdesk.InboundMail, error) {
+	return query(ctx, r.src, func(db *data) ([]helpdesk.InboundMail, error) {
+		return db.ledger.where(r.scope.AccountID, func(m *helpdesk.InboundMail) bool {
+			return sees(r.scope, m.MailboxID) && len(m.Identity) > 0 &&
+				slices.ContainsFunc(identities, func(identity []byte) bool { return bytes.Equal(m.Identity, identity) })
+		}), nil
 	})
 }
 

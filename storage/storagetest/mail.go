@@ -16,6 +16,7 @@ func mailTests() []testCase {
 		{"Tombstones", testTombstones},
 		{"BlobKeys", testBlobKeys},
 		{"Participants", testParticipants},
+		{"RefersTo", testRefersTo},
 		{"Messages", testMessages},
 		{"Thread", testThread},
 	}
@@ -42,15 +43,23 @@ func testLedger(t *testing.T, b Backend) {
 	})
 	one(t, "mail", m, w.in().InboundMail, m.ID)
 	for _, identity := range [][]byte{nil, {}, {0}, []byte("nothing")} {
-		_, err := w.in().InboundByIdentity(t.Context(), w.mailbox.ID, identity)
-		if err == nil {
-			t.Errorf("a mail was found by the identity %q", identity)
-		}
+		w.identified(t, nil, identity)
 	}
-	_, err := w.in().InboundByIdentity(t.Context(), w.empty.ID, m.Identity)
-	if err == nil {
-		t.Error("a mail was found in a mailbox it is not in")
-	}
+	other := w.newMail("other") // the same mail in another mailbox
+	other.MailboxID, other.Identity = w.empty.ID, m.Identity
+	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error {
+		return tx.InsertInbound(ctx, []*helpdesk.InboundMail{&other})
+	})
+	w.identified(t, []helpdesk.InboundMail{m, other}, m.Identity, nil, m.Identity, []byte("nothing"))
+	w.identified(t, []helpdesk.InboundMail{w.mail, m, other}, w.mail.Identity, m.Identity)
+}
+
+// identified looks for mails by their identities.
+func (w *world) identified(t *testing.T, want []helpdesk.InboundMail, identities ...[]byte) {
+	t.Helper()
+	found, err := w.in().InboundByIdentity(t.Context(), identities)
+	ok(t, err)
+	same(t, "InboundByIdentity", append([]helpdesk.InboundMail{}, want...), found)
 }
 
 func testLedgerStates(t *testing.T, b Backend) {
@@ -113,9 +122,7 @@ func testTombstones(t *testing.T, b Backend) {
 	if len(got.Interactions)+len(got.Attachments)+len(got.Deliveries) > 0 {
 		t.Errorf("left over: %+v %+v %+v", got.Interactions, got.Attachments, got.Deliveries)
 	}
-	found, err := w.in().InboundByIdentity(t.Context(), w.mailbox.ID, w.mail.Identity)
-	ok(t, err)
-	same(t, "tombstone by identity", tombstone, found)
+	w.identified(t, []helpdesk.InboundMail{tombstone}, w.mail.Identity)
 	again := w.newMail("1")
 	again.Identity = nil
 	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error {
@@ -185,6 +192,46 @@ func testParticipants(t *testing.T, b Backend) {
 		ok(t, err)
 		same(t, fmt.Sprintf("Participant(%v)", test.keys), test.want, got)
 	}
+	grace := w.address("grace")
+	whole := slices.Sorted(slices.Values([]string{"a@x", "b@x", "c@x", grace}))
+	for n, want := range map[int][]string{0: {}, 2: whole[:2], 4: whole, 100: whole} {
+		got, err := w.in().Participants(t.Context(), w.conversation.ID, n)
+		ok(t, err)
+		same(t, fmt.Sprintf("%d Participants", n), want, got)
+	}
+	for _, none := range []int64{second.ID, nobody} {
+		got, err := w.in().Participants(t.Context(), none, 10)
+		ok(t, err)
+		same(t, "Participants of none", []string{}, got)
+	}
+}
+
+// Who refers to a conversation refers to where it is, and to none when it is gone.
+func testRefersTo(t *testing.T, b Backend) {
+	w := newWorld(t, b)
+	target, other, third := w.newConversation(), w.newConversation(), w.newConversation()
+	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error {
+		for _, c := range []*helpdesk.Conversation{&target, &other, &third} {
+			c.RefersTo = w.conversation.ID
+			ok(t, tx.InsertConversation(ctx, c))
+		}
+		third.RefersTo = 0
+		return tx.UpdateConversation(ctx, &third)
+	})
+	refers := func(c helpdesk.Conversation) int64 {
+		got, err := w.in().Conversation(t.Context(), c.ID)
+		ok(t, err)
+		return got.RefersTo
+	}
+	same(t, "before", w.conversation.ID, refers(other))
+	w.merge(t, w.conversation.ID, target.ID)
+	same(t, "refers to where it was merged into", target.ID, refers(other))
+	same(t, "does not refer to itself", int64(0), refers(target))
+	same(t, "refers to none", int64(0), refers(third))
+	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error {
+		return tx.DeleteConversations(ctx, []int64{target.ID})
+	})
+	same(t, "refers to what is gone", int64(0), refers(other))
 }
 
 func testMessages(t *testing.T, b Backend) {

@@ -326,8 +326,6 @@ func testBytes(t *testing.T, b Backend) {
 		})
 		one(t, "mail", m, w.in().InboundMail, m.ID)
 		one(t, "mailbox", mailbox, w.in().Mailbox, mailbox.ID)
-		found, err := w.in().InboundByIdentity(t.Context(), w.mailbox.ID, value)
-		ok(t, err)
-		same(t, "mail by identity", m.ID, found.ID)
+		w.identified(t, []helpdesk.InboundMail{m}, value)
 	}
 }

@@ -17,7 +17,7 @@ type Delivery struct {
 }
 
 // authenticate finds out where a mail comes from. A panic of the evaluation, of
-// which the sender chose every byte, leaves the mail unauthenticated.
+// which the sender chose every byte, is an error that is the mail's.
 func (ss *session) authenticate(ctx context.Context, from string, body []byte) (a helpdesk.MailAuthentication) {
 	if ss.srv.cfg.Authenticate == nil {
 		return a
@@ -25,7 +25,7 @@ func (ss *session) authenticate(ctx context.Context, from string, body []byte) (
 	defer func() {
 		if p := recover(); p != nil {
 			ss.srv.cfg.Logger.ErrorContext(ctx, "smtp: panic while authenticating a mail", "panic", p)
-			a = helpdesk.MailAuthentication{}
+			a = helpdesk.MailAuthentication{Source: helpdesk.AuthSourceIntake, DMARC: helpdesk.AuthPolicy{Result: helpdesk.AuthPermError}}
 		}
 	}()
 	d := Delivery{Hello: ss.hello, From: from, Raw: body}

@@ -5,47 +5,22 @@ import (
 	"context"
 	"errors"
 	"net"
+	"net/netip"
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/helpwright/helpwright/storage/storagetest/testnet"
 )
 
 // Listen serves connections to a port of 127.0.0.1, which it returns, until the test ends: then they are closed.
 func Listen(t testing.TB, serve func(net.Conn)) (port int) {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	addr, err := netip.ParseAddrPort(testnet.Listen(t, serve))
 	if err != nil {
 		t.Fatal(err)
 	}
-	var connections sync.WaitGroup
-	var mu sync.Mutex
-	var open []net.Conn
-	connections.Go(func() {
-		for {
-			conn, err := listener.Accept()
-			if err != nil {
-				return
-			}
-			mu.Lock()
-			open = append(open, conn)
-			mu.Unlock()
-			connections.Go(func() { serve(conn) })
-		}
-	})
-	t.Cleanup(func() {
-		_ = listener.Close()
-		mu.Lock()
-		for _, conn := range open {
-			_ = conn.Close()
-		}
-		mu.Unlock()
-		connections.Wait()
-	})
-	addr, ok := listener.Addr().(*net.TCPAddr)
-	if !ok {
-		t.Fatalf("listening on %v", listener.Addr())
-	}
-	return addr.Port
+	return int(addr.Port())
 }
 
 // Run runs a source until the test or the returned function ends it.

@@ -1,0 +1,123 @@
+package helpdesk
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/helpwright/helpwright/storage/fault"
+)
+
+// doubled tells of which mail of the mailbox this one is a double, "" if of none.
+func (f *filing) doubled(ctx context.Context, tx Tx, row InboundMail) (string, error) {
+	copies, err := f.copies(ctx, tx, row, func(other InboundMail) bool { return other.MailboxID == row.MailboxID })
+	if err != nil || len(copies) == 0 {
+		return "", err
+	}
+	switch other := copies[0]; {
+	case other.State == InboundFiled && other.InteractionID != 0:
+		return fmt.Sprintf("it is a double of mail %d", other.ID), nil
+	case other.State == InboundFiled:
+		return fmt.Sprintf("it is a double of mail %d, whose conversation was deleted", other.ID), nil
+	default:
+		return fmt.Sprintf("it is a double of mail %d, which was ignored", other.ID), nil
+	}
+}
+
+// isThere tells as which mail this one is in a conversation already, that it came to
+// through another mailbox; "" if it is not. The conversation is locked.
+func (f *filing) isThere(ctx context.Context, tx Tx, row InboundMail, conversationID int64) (string, error) {
+	copies, err := f.copies(ctx, tx, row, func(other InboundMail) bool { return other.ConversationID == conversationID })
+	if err != nil || len(copies) == 0 {
+		return "", err
+	}
+	return fmt.Sprintf("it is a double of mail %d, which came into the same conversation", copies[0].ID), nil
+}
+
+// copies are the rows of the ledger, of those that are asked for, that are of this mail.
+func (f *filing) copies(ctx context.Context, tx Tx, row InboundMail, asked func(InboundMail) bool) ([]InboundMail, error) {
+	found, err := tx.InboundByIdentity(ctx, [][]byte{f.mail.Identity, f.mail.FormerIdentity})
+	if err != nil {
+		return nil, err
+	}
+	var copies []InboundMail
+	for _, other := range found {
+		if other.ID == row.ID || !asked(other) {
+			continue
+		}
+		same := bytes.Equal(other.Identity, f.mail.Identity)
+		if !same {
+			if same, err = f.recognised(ctx, tx, row, other); err != nil {
+				return nil, err
+			}
+		}
+		if same {
+			copies = append(copies, other)
+		}
+	}
+	return copies, nil
+}
+
+// recognised reports whether a row that has the former identity of this mail is of it.
+// That says nothing of subject and names of files, and little where there is no
+// Message-ID or no date.
+func (f *filing) recognised(ctx context.Context, tx Tx, row, other InboundMail) (bool, error) {
+	switch {
+	case f.mail.MessageID == "" || f.mail.Date.IsZero():
+		return f.sameBytes(ctx, row, other)
+	case other.InteractionID == 0:
+		return true, nil
+	}
+	i, err := tx.Interaction(ctx, other.InteractionID)
+	if fault.Is(err, fault.NotFound) || err == nil && i.Type != TypeCustomer {
+		return true, nil // deleted, or our answer that the mail reports on
+	}
+	if err != nil || !sameSubject(i.Subject, f.mail.Subject) {
+		return false, err
+	}
+	files, err := tx.Attachments(ctx, []int64{i.ID})
+	if err != nil {
+		return false, err
+	}
+	another := func(a Attachment) bool {
+		return !slices.ContainsFunc(f.files, func(b Attachment) bool { return a.Filename == b.Filename })
+	}
+	return !slices.ContainsFunc(files, another), nil
+}
+
+// sameSubject compares subjects of which a list or an answer may have put something
+// in front.
+func sameSubject(a, b string) bool {
+	a, b = strings.ToLower(a), strings.ToLower(b)
+	return (a == "") == (b == "") && (strings.HasSuffix(a, b) || strings.HasSuffix(b, a))
+}
+
+// sameBytes reports whether two mails are the same to the byte. Of one whose raw bytes
+// are gone, as those of a tombstone are, no more than the size is known.
+func (f *filing) sameBytes(ctx context.Context, row, other InboundMail) (bool, error) {
+	if row.Size != other.Size || other.RawKey == "" || row.RawKey == "" {
+		return row.Size == other.Size, nil
+	}
+	var sums [2][sha256.Size]byte
+	for n, key := range []string{row.RawKey, other.RawKey} {
+		blob, err := f.svc.cfg.Blobs.Get(ctx, key)
+		if fault.Is(err, fault.NotFound) {
+			return true, nil
+		}
+		if err != nil {
+			return false, err
+		}
+		h := sha256.New()
+		_, err = io.Copy(h, blob)
+		if err = errors.Join(err, blob.Close()); err != nil {
+			return false, err
+		}
+		h.Sum(sums[n][:0])
+	}
+	return sums[0] == sums[1], nil
+}

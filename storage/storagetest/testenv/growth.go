@@ -1,0 +1,35 @@
+package testenv
+
+import (
+	"testing"
+	"time"
+)
+
+// Growth fails the test when work costs more than its input grows: it doubles the input
+// twice and compares the time of the work on it with that of the same amount in four
+// pieces, each the best of several tries, so that it says the same on slow, fast and busy
+// machines. The whole may take 2.4 times as long as the pieces, for what caches and the
+// collector add; work that compares all with all takes four times as long. prepare makes
+// an input of about n units and returns the work on it.
+func Growth(t testing.TB, n int, prepare func(n int) (work func())) {
+	t.Helper()
+	small, large := prepare(n), prepare(4*n)
+	least := func(best time.Duration, times int, work func()) time.Duration {
+		begin := time.Now()
+		for range times {
+			work()
+		}
+		if took := time.Since(begin); best == 0 || took < best {
+			return took
+		}
+		return best
+	}
+	var pieces, whole time.Duration
+	for range 20 {
+		pieces, whole = least(pieces, 4, small), least(whole, 1, large)
+		if 10*whole < 24*pieces || whole < time.Millisecond { // too little to be measured is not too much
+			return
+		}
+	}
+	t.Errorf("in one piece the same input takes %.1f times as long (%v and %v)", float64(whole)/float64(pieces), whole, pieces)
+}
