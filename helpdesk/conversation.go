@@ -33,6 +33,7 @@ type Conversation struct {
 	Status          Status
 	Subject         string
 	Preview         string
+	RefersTo        int64     // conversation that its first mail refers to and was not let into; 0: none
 	AwaitingSince   time.Time // first customer message nobody has answered yet
 	CreatedAt       time.Time
 	UpdatedAt       time.Time

@@ -180,6 +180,11 @@ func (UnimplementedTx) ConversationsByID(context.Context, []int64) ([]Conversati
 	return nil, errUnimplemented()
 }
 
+// Participants implements [Tx].
+func (UnimplementedTx) Participants(context.Context, int64, int) ([]string, error) {
+	return nil, errUnimplemented()
+}
+
 // Participant implements [Tx].
 func (UnimplementedTx) Participant(context.Context, int64, []string) (bool, error) {
 	return false, errUnimplemented()

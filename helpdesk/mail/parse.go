@@ -76,7 +76,9 @@ func (p *parser) parse(raw []byte) error {
 		return err
 	}
 	p.fields(e.ctype)
-	p.findAuthor(whole)
+	if !bareReturns(stripEnvelope(whole)) { // verifiers do not agree on what ends a line there
+		p.findAuthor(whole)
+	}
 	p.finish()
 	p.msg.Protection = p.protection(&root)
 	return nil

@@ -172,6 +172,10 @@ func lists() []explained {
 		_, err := r.InboundPositions(ctx, 1, "imap", []string{"a", "b"})
 		return err
 	})
+	add("Participants", false, func(ctx context.Context, _ *bunstore.DB, r helpdesk.Reader, _ storage.Seek) error {
+		_, err := r.Participants(ctx, 1, 100)
+		return err
+	})
 	add("InboundByIdentity", true, func(ctx context.Context, _ *bunstore.DB, r helpdesk.Reader, _ storage.Seek) error {
 		_, err := r.InboundByIdentity(ctx, [][]byte{[]byte("x"), []byte("y")})
 		return err

@@ -142,6 +142,7 @@ func (g *generator) read(seen content) operation {
 		{method: "Conversations", args: []any{g.filter(seen), by, ordered{sorting, "Conversation"}}},
 		{method: "Conversations", args: []any{g.filter(seen), by, ordered{sorting, "Conversation"}}},
 		{method: "ConversationsByID", args: []any{some(g, "Conversation", seen.Conversations, conversationID)}},
+		{method: "Participants", args: []any{conversation, g.IntN(4)}},
 		{method: "Participant", args: []any{conversation, []string{g.participant(), g.participant()}}},
 		{method: "Interaction", args: []any{g.either("Interaction", interaction.ID)}},
 		{method: "InteractionsByID", args: []any{some(g, "Interaction", seen.Interactions, interactionID)}},

@@ -138,6 +138,9 @@ func readProbes() map[string]readProbe {
 		"ConversationsByID": {ofMailbox, false, func(ctx context.Context, r r, v *world) (any, error) {
 			return answer(r.ConversationsByID(ctx, []int64{v.conversation.ID}))
 		}},
+		"Participants": {ofMailbox, false, func(ctx context.Context, r r, v *world) (any, error) {
+			return answer(r.Participants(ctx, v.conversation.ID, 10))
+		}},
 		"Participant": {ofMailbox, false, func(ctx context.Context, r r, v *world) (any, error) {
 			took, err := r.Participant(ctx, v.conversation.ID, []string{v.address("grace")})
 			return nonZero(took, v), err
