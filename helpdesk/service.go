@@ -83,9 +83,11 @@ type Config struct {
 	Logger *slog.Logger     // nil: discards
 }
 
-// Service is the help desk. It is safe for concurrent use and keeps no state.
+// Service is the help desk. It is safe for concurrent use. All it keeps are marks that
+// are not written yet, see [Service.Run].
 type Service struct {
 	cfg     Config
+	marks   *marks
 	address string // that requests come from, see From
 }
 
@@ -124,16 +126,17 @@ func New(cfg Config) (*Service, error) {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
-	return &Service{cfg: cfg}, nil
+	return &Service{cfg: cfg, marks: &marks{at: map[mark]time.Time{}}}, nil
 }
 
 // Bind returns the same service over another store, for a store that joins the
 // caller's own transaction: what is done through it is committed or rolled back by
 // the caller. Files of what is rolled back stay behind in the blobs, unreferenced.
+// What is noted while others read is written by [Service.FlushMarks].
 func (s *Service) Bind(store Store) *Service {
 	cfg := s.cfg
 	cfg.Store = store
-	return &Service{cfg: cfg, address: s.address}
+	return &Service{cfg: cfg, marks: &marks{at: map[mark]time.Time{}}, address: s.address}
 }
 
 // now is the time of an operation: UTC, microseconds, as stores keep it.

@@ -151,7 +151,7 @@ func (a *api) addMailboxes(t *Table) {
 		Description: "Needs mailboxes.connection.",
 	}, a.getMailboxStatus)
 	Handle(t, a.desk, Operation{
-		ID: "testMailbox", Method: http.MethodPost, Path: mailboxPath + "/test", Tag: "Mailboxes",
+		ID: "testMailbox", Method: http.MethodPost, Path: mailboxPath + "/test", Tag: "Mailboxes", Slow: true,
 		Summary:     "Try now whether the mail of a mailbox can be fetched",
 		Description: "Connects, signs in and opens each folder; takes up to 30 s. 409 for a mailbox of type FWD. Needs mailboxes.connection.",
 	}, a.testMailbox)

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/helpwright/helpwright/transport/form"
 )
@@ -26,6 +27,9 @@ type Request struct {
 	who      string   // the caller, see Identify
 	keyed    *keyed   // nil: without an Idempotency-Key
 	cleanup  []func() // what to undo when the request ends
+
+	clock *time.Timer // ends the work on the request, see bound
+	limit time.Duration
 }
 
 // Context returns the request's context.

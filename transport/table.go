@@ -32,6 +32,10 @@ type Config struct {
 	PublicLimiter  Limiter        // of requests by address that write without a token; nil: no limit
 	TrustedProxies []netip.Prefix // peers whose X-Forwarded-For names the client's address; none: no peer's does
 
+	// Patience is how long the work on a request may take, default 30 seconds; five minutes where files are uploaded or
+	// other servers asked. A request that takes longer is 503.
+	Patience time.Duration
+
 	// Idempotency keeps the answers to POST requests with an Idempotency-Key; nil:
 	// the header means nothing.
 	Idempotency storage.Idempotency
@@ -50,6 +54,9 @@ func (c Config) withDefaults() Config {
 		c.Multipart = 26 << 20
 	}
 	c.Limits = c.Limits.WithDefaults()
+	if c.Patience == 0 {
+		c.Patience = patience
+	}
 	if c.Logger == nil {
 		c.Logger = slog.Default()
 	}
@@ -80,6 +87,7 @@ type Operation struct {
 	Expand    []string // names that `expand` takes
 	BodyQuery bool     // fields of the body are taken from the query string too
 	MaxBody   int64    // bytes of a multipart body; default Config.Multipart
+	Slow      bool     // it asks other servers, and may take minutes
 	Lean      bool     // answers with less than the GET of the object: the ETag is taken from there, or left out
 	Location  string   // of what a 201 created, from path parameters and fields of the output; default Path + "/{id}"
 }

@@ -146,7 +146,7 @@ func (a *app) components() ([]component, error) {
 	if err != nil {
 		return nil, err
 	}
-	all = append(all, component{"jobs", runner.Run}, component{"webhooks", hooks.Run}, component{"views", a.kb.Run})
+	all = append(all, component{"jobs", runner.Run}, component{"webhooks", hooks.Run}, component{"views", a.kb.Run}, component{"marks", a.service.Run})
 	for _, intake := range []struct {
 		name, listen string
 		lmtp         bool
