@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -126,4 +127,76 @@ func TestForeignLock(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.ok("POST", "/accounts/1/mailboxes", url.Values{"name": {"After"}}, nil)
+}
+
+// TestOutageDuringSending takes the database away while answers leave, and brings it back: no answer comes twice. On
+// SQLite a foreign lock stands for the outage. The second time the server is stopped meanwhile, and started again.
+func TestOutageDuringSending(t *testing.T) {
+	t.Parallel()
+	for name, restart := range map[string]bool{"stays": false, "restarts": true} {
+		t.Run("PostgreSQL/"+name, func(t *testing.T) {
+			t.Parallel()
+			proxy, dsn := behind(t)
+			outage(t, dsn, restart, func(*server) (func(), func()) { return proxy.Refuse, proxy.Pass })
+		})
+		t.Run("SQLite/"+name, func(t *testing.T) {
+			t.Parallel()
+			outage(t, "sqlite:data/helpwright.db", restart, func(s *server) (func(), func()) {
+				other, err := sql.Open("sqlite", "file:"+filepath.Join(s.dir, "data", "helpwright.db")+"?_txlock=immediate&_pragma=busy_timeout(60000)")
+				if err != nil {
+					t.Fatal(err)
+				}
+				t.Cleanup(func() { _ = other.Close() })
+				var tx *sql.Tx
+				begin := func() {
+					if tx, err = other.BeginTx(context.Background(), nil); err != nil {
+						t.Error(err)
+					}
+				}
+				return begin, func() { _ = tx.Rollback() }
+			})
+		})
+	}
+}
+
+func outage(t *testing.T, databaseURL string, restart bool, access func(*server) (away, back func())) {
+	t.Helper()
+	const answers = 60
+	relay := newSink(t, 200*time.Millisecond)
+	s := newServer(t, "HELPWRIGHT_DATABASE_URL="+databaseURL, "HELPWRIGHT_SMTP_URL=smtp://"+relay.address+"?tls=none")
+	away, back := access(s)
+	s.mailbox(url.Values{"name": {"Support"}, "email": {"support@example.org"}})
+	for i := range answers {
+		s.ok("POST", "/accounts/1/conversations", url.Values{
+			"channel": {"email"}, "to": {fmt.Sprintf("customer%d@example.com", i)}, "subject": {fmt.Sprintf("Answer %d", i)},
+			"interactions[0][type]": {"user"}, "interactions[0][body]": {fmt.Sprintf("Text %d.", i)},
+		}, nil)
+	}
+	away()
+	time.Sleep(8 * time.Second)
+	if restart {
+		_ = s.cmd.Process.Signal(syscall.SIGTERM)
+		_ = s.cmd.Wait()
+		s.cmd = nil
+	} else {
+		time.Sleep(12 * time.Second)
+	}
+	before, _ := relay.counts()
+	back()
+	if restart {
+		s.start()
+	}
+	eventually(t, "every answer is sent", 2*time.Minute, func() bool {
+		for _, c := range s.conversations() {
+			if i := s.interactions(c.ID)[0]; len(i.Deliveries) != 1 || i.Deliveries[0].State != "sent" {
+				return false
+			}
+		}
+		return true
+	})
+	mails, again := relay.counts()
+	t.Logf("%d of %d answers were accepted before the database was back; %d came again", before, answers, again)
+	if mails != answers || again != 0 {
+		t.Errorf("the relay accepted %d mails, want %d; %d came again", mails, answers, again)
+	}
 }
