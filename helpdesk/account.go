@@ -83,6 +83,9 @@ func (d *Desk) UpdateAccount(ctx context.Context, in AccountUpdate) (Account, er
 	if err != nil {
 		return Account{}, err
 	}
+	if err := d.reachesAll(); err != nil {
+		return Account{}, err
+	}
 	in.Name = cleanLine(in.Name)
 	var account Account
 	err = begin(ctx, func(ctx context.Context, tx Tx) error {
@@ -122,6 +125,9 @@ func (d *Desk) UpdateAccount(ctx context.Context, in AccountUpdate) (Account, er
 func (d *Desk) DeleteAccount(ctx context.Context) error {
 	begin, err := d.guard.Write(AccountsDelete)
 	if err != nil {
+		return err
+	}
+	if err := d.reachesAll(); err != nil {
 		return err
 	}
 	return begin(ctx, func(ctx context.Context, tx Tx) error {

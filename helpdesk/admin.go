@@ -120,14 +120,30 @@ func populate(ctx context.Context, tx Tx, accountID, ownerID int64, now time.Tim
 	})
 }
 
-// Accounts lists the accounts that the caller is a member of, by id.
+// Accounts lists the accounts that the caller is a member of, by id. A token with
+// scopes needs accounts.view among them.
 func (a *Admin) Accounts(ctx context.Context, req storage.PageRequest) (storage.Page[Account], error) {
-	dir, err := a.guard.Read(anyMember)
+	dir, err := a.guard.Read(AccountsView)
 	if err != nil {
 		return storage.Page[Account]{}, err
 	}
 	return storage.List(req, false, func(a Account) storage.Position { return storage.Position{ID: a.ID} },
 		func(seek storage.Seek) ([]Account, error) { return dir.AccountsOf(ctx, a.userID, seek) })
+}
+
+// AccountIDs are the accounts that the caller is a member of, beyond one, in ascending
+// order and [storage.MaxLimit] of them at most.
+func (a *Admin) AccountIDs(ctx context.Context, after int64) ([]int64, error) {
+	dir, err := a.guard.Read(anyMember)
+	if err != nil {
+		return nil, err
+	}
+	accounts, err := dir.AccountsOf(ctx, a.userID, storage.Seek{From: &storage.Position{ID: after}, Limit: storage.MaxLimit})
+	ids := make([]int64, len(accounts))
+	for i, account := range accounts {
+		ids[i] = account.ID
+	}
+	return ids, err
 }
 
 // AccountsOfUser lists the accounts of any user; operators only.

@@ -114,8 +114,8 @@ func (in *Intake) findMember(ctx context.Context, email string) (int64, error) {
 // must one that the domain of its sender disowns, or that does not say beyond doubt who
 // its sender is, unless a token shows that its sender got our mail.
 func (f *filing) suspicion(ctx context.Context, tx Tx) (byToken, byReferences string, err error) {
-	if f.user != 0 && !f.auth.FromAligned {
-		members, err := tx.UsersByID(ctx, []int64{f.user})
+	if users := f.unproven(); len(users) > 0 {
+		members, err := tx.UsersByID(ctx, users)
 		if err != nil {
 			return "", "", err
 		}
@@ -131,4 +131,17 @@ func (f *filing) suspicion(ctx context.Context, tx Tx) (byToken, byReferences st
 		return "", "the domain of the sender's address disowns the mail (DMARC)", nil
 	}
 	return "", "", nil
+}
+
+// unproven are the users whose addresses the mail has where it has not proven to be
+// theirs: nothing ever proves that of another one than From.
+func (f *filing) unproven() []int64 {
+	var users []int64
+	if user := f.users[EmailKey(f.mail.From.Email)]; user != 0 && !f.auth.FromAligned {
+		users = append(users, user)
+	}
+	if user := f.users[EmailKey(f.customer.Email)]; user != 0 && EmailKey(f.customer.Email) != EmailKey(f.mail.From.Email) {
+		users = append(users, user)
+	}
+	return users
 }

@@ -116,7 +116,7 @@ func (s *Service) ShowBody(accountID int64, i Interaction, attachments []Attachm
 	if v.AttachmentURL != nil {
 		out.HTML = mailhtml.RewriteImages(out.HTML, func(src string) string {
 			if a, ok := s.named(accountID, i, src, attachments); ok {
-				return v.AttachmentURL(a, s.attachmentKey(accountID, a.InteractionID, a.ID))
+				return v.AttachmentURL(a, attachmentKey(s.cfg.SigningKey, accountID, a.InteractionID, a.ID))
 			}
 			return src
 		})
@@ -142,7 +142,7 @@ func (s *Service) proxied(accountID int64, stored, shown string, v BodyView) str
 		if !remote[src] {
 			return src
 		}
-		return v.ProxyURL(s.imageToken(accountID, src))
+		return v.ProxyURL(imageToken(s.cfg.SigningKey, accountID, src))
 	})
 }
 
@@ -189,10 +189,12 @@ func (s *Service) named(accountID int64, i Interaction, src string, attachments 
 	for _, a := range attachments {
 		switch {
 		case a.ConversationID != i.ConversationID:
-		case a.InteractionID == i.ID && a.ContentID != "" && strings.EqualFold(a.ContentID, cid):
+		case a.InteractionID == i.ID && a.ContentID != "" && foldCase(a.ContentID) == foldCase(cid):
 			return a, true
 		case !isRef || a.ID != ref.attachment || a.InteractionID != ref.interaction:
-		case a.InteractionID == i.ID || hmac.Equal([]byte(ref.key), []byte(s.attachmentKey(accountID, a.InteractionID, a.ID))):
+		case a.InteractionID == i.ID || s.signedBy(func(key []byte) bool {
+			return hmac.Equal([]byte(ref.key), []byte(attachmentKey(key, accountID, a.InteractionID, a.ID)))
+		}):
 			return a, true
 		}
 	}
@@ -231,8 +233,8 @@ func AttachmentSource(interactionID, attachmentID int64, key string) string {
 	return fmt.Sprintf("cid:attachment-%d-%d%s@helpwright", interactionID, attachmentID, key)
 }
 
-func (s *Service) attachmentKey(accountID, interactionID, id int64) string {
-	mac := hmac.New(sha256.New, s.cfg.SigningKey)
+func attachmentKey(key []byte, accountID, interactionID, id int64) string {
+	mac := hmac.New(sha256.New, key)
 	mac.Write([]byte("attachment reference v1\x00"))
 	var b []byte
 	for _, n := range []int64{accountID, interactionID, id} {

@@ -35,10 +35,11 @@ func (s *Service) receivedTooMuch(ctx context.Context, r Reader, emailID int64) 
 // tooManyMails is the reason in the ledger of mails over the budget of their sender.
 const tooManyMails = "its sender sent too many mails within an hour: it reopens nothing, and a new conversation begins closed"
 
-// overBudget reports whether a mail's sender sent too much just now. An old mail,
-// fetched with the history of a mailbox, is none of a loop.
-func (f *filing) overBudget(ctx context.Context, r Reader, emailID int64) (bool, error) {
-	if !f.mail.Date.IsZero() && f.now.Sub(f.mail.Date) > 24*time.Hour {
+// overBudget reports whether a mail's sender sent too much just now. An old mail, fetched
+// with the history of a mailbox, is none of a loop. Of what was sent to us just now, the
+// Date says nothing: a program in a loop may write any.
+func (f *filing) overBudget(ctx context.Context, r Reader, row InboundMail, emailID int64) (bool, error) {
+	if row.fetched() && !f.mail.Date.IsZero() && f.now.Sub(f.mail.Date) > 24*time.Hour {
 		return false, nil
 	}
 	return f.svc.receivedTooMuch(ctx, r, emailID)

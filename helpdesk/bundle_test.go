@@ -1,6 +1,7 @@
 package helpdesk_test
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/json"
@@ -30,6 +31,7 @@ type bundle struct {
 	mailbox helpdesk.Mailbox
 	clock   *clock
 	taken   int
+	source  string // of the mails received; "" for SMTP
 }
 
 // clock is a time that moves when told to.
@@ -127,7 +129,7 @@ func (b *bundle) receive(m helpdesk.IncomingMail) helpdesk.InboundMail {
 	intake := b.svc.Intake()
 	b.taken++
 	raw := []helpdesk.RawMail{{Raw: []byte("mail " + strconv.Itoa(b.taken))}}
-	if err := intake.Take(b.ctx, b.account.ID, b.mailbox.ID, "smtp", raw, nil); err != nil {
+	if err := intake.Take(b.ctx, b.account.ID, b.mailbox.ID, cmp.Or(b.source, "smtp"), raw, nil); err != nil {
 		b.t.Fatal(err)
 	}
 	waiting := must(intake.Waiting(b.ctx, b.account.ID, b.mailbox.ID, 0, 10))(b.t)

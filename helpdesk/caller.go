@@ -125,7 +125,8 @@ func (s *Service) Admin(ctx context.Context, c Caller) (*Admin, error) {
 		return nil, err
 	}
 	allows := func(p Permission) bool {
-		return p == anyMember || p == AccountsCreate && canCreate || p == ownUser && len(c.scopes) == 0
+		return p == anyMember || p == AccountsCreate && canCreate || p == ownUser && len(c.scopes) == 0 ||
+			p == AccountsView && (len(c.scopes) == 0 || slices.Contains(c.scopes, AccountsView))
 	}
 	return &Admin{svc: s, userID: c.userID, caller: c, guard: guard.New(allows, Directory(s.cfg.Store), s.beginSystem(c.tokenID))}, nil
 }

@@ -33,6 +33,7 @@ type Conversation struct {
 	Status          Status
 	Subject         string
 	Preview         string
+	RefersTo        int64     // conversation that its first mail refers to and was not let into; 0: none
 	AwaitingSince   time.Time // first customer message nobody has answered yet
 	CreatedAt       time.Time
 	UpdatedAt       time.Time
@@ -298,8 +299,8 @@ type ConversationQuery struct {
 }
 
 // Conversations lists the conversations that the member reaches, newest first
-// unless the query says otherwise. It needs conversations.view, and views.view to
-// apply a view. A mailbox, customer, user, tag or view outside the member's reach is
+// unless the query says otherwise. It needs conversations.view, views.view to
+// apply a view, and interactions.view to look for words. A mailbox, customer, user, tag or view outside the member's reach is
 // a NotFound fault; one that only a view's filter names finds nothing.
 func (d *Desk) Conversations(ctx context.Context, q ConversationQuery, req storage.PageRequest) (storage.Page[Conversation], error) {
 	var none storage.Page[Conversation]
@@ -329,6 +330,11 @@ func (d *Desk) Conversations(ctx context.Context, q ConversationQuery, req stora
 	}
 	if q.Sort == "" {
 		q.Sort = ByCreated
+	}
+	if q.Query != "" { // it finds what was said, and by whom
+		if r, err = d.guard.Read(InteractionsView); err != nil {
+			return none, err
+		}
 	}
 	terms, possible := queryTerms(q.Query)
 	if !possible {

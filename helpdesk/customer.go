@@ -145,7 +145,9 @@ func (d *Desk) CreateCustomer(ctx context.Context, in CustomerInput) (Customer, 
 	return created, nil
 }
 
-// UpdateCustomer changes a customer. It needs customers.update.
+// UpdateCustomer changes a customer. It needs customers.update. A member of some
+// mailboxes changes the addresses only of a customer all of whose conversations it
+// reaches, else it is Forbidden: who has one of them sees these conversations.
 func (d *Desk) UpdateCustomer(ctx context.Context, id int64, in CustomerInput) (Customer, error) {
 	begin, err := d.guard.Write(CustomersUpdate)
 	if err != nil {
@@ -156,8 +158,14 @@ func (d *Desk) UpdateCustomer(ctx context.Context, id int64, in CustomerInput) (
 		if c, err = tx.CustomerForUpdate(ctx, id); err != nil {
 			return err
 		}
+		old := c.copy()
 		if err := in.apply(&c); err != nil {
 			return err
+		}
+		if !sameEmails(old.Emails, c.Emails) {
+			if err := d.reachesWhole(ctx, tx, id); err != nil {
+				return err
+			}
 		}
 		if err := emailsFree(ctx, tx, c); err != nil {
 			return err
@@ -334,9 +342,9 @@ func (d *Desk) Customers(ctx context.Context, q CustomerQuery, req storage.PageR
 }
 
 // DeleteCustomer removes a customer. One with conversations is a Conflict fault,
-// unless force is set: then they are removed too, those of mailboxes that the
-// member does not reach excepted, which leave the Conflict. It needs
-// customers.delete, and conversations.delete to force.
+// unless force is set: then they are removed too. It needs customers.delete, and
+// conversations.delete to force. A member of some mailboxes has to reach all
+// conversations that the customer has or writes in, else it is Forbidden.
 func (d *Desk) DeleteCustomer(ctx context.Context, id int64, force bool) error {
 	begin, err := d.guard.Write(CustomersDelete)
 	if err != nil {
@@ -349,6 +357,9 @@ func (d *Desk) DeleteCustomer(ctx context.Context, id int64, force bool) error {
 	}
 	return begin(ctx, func(ctx context.Context, tx Tx) error {
 		if _, err := tx.Customer(ctx, id); err != nil {
+			return err
+		}
+		if err := d.reachesWhole(ctx, tx, id); err != nil {
 			return err
 		}
 		if force {

@@ -9,11 +9,11 @@ import (
 )
 
 // MergeCustomers makes one customer of two: everything that belongs to the customer
-// id is into's from then on, emails, phones, websites, conversations and messages,
-// also those of mailboxes that the member does not reach; then id is gone. Names
-// and company stay into's, unless into has none. It needs customers.update and
-// customers.delete. Where into would have more items than a customer may, it is an
-// Invalid fault and nothing is done.
+// id is into's from then on, emails, phones, websites, conversations and messages; then
+// id is gone. Names and company stay into's, unless into has none. It needs
+// customers.update and customers.delete; a member of some mailboxes has to reach all
+// conversations of both, else it is Forbidden. Where into would have more items than a
+// customer may, it is an Invalid fault and nothing is done.
 func (d *Desk) MergeCustomers(ctx context.Context, id, into int64) (Customer, error) {
 	if _, err := d.guard.Write(CustomersDelete); err != nil {
 		return Customer{}, err
@@ -45,6 +45,9 @@ func (d *Desk) mergeCustomer(ctx context.Context, tx Tx, id, into int64) (Custom
 			return Customer{}, err
 		}
 		both[one] = c
+	}
+	if err := d.reachesWhole(ctx, tx, id, into); err != nil {
+		return Customer{}, err
 	}
 	if err := fits(both[id], both[into]); err != nil {
 		return Customer{}, err

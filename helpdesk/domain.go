@@ -150,6 +150,9 @@ func (d *Desk) CreateDomain(ctx context.Context, name string) (Domain, error) {
 	if err != nil {
 		return Domain{}, err
 	}
+	if err := d.reachesAll(); err != nil {
+		return Domain{}, err
+	}
 	ascii, problem := domainName(name)
 	if problem != "" {
 		return Domain{}, fault.Field("domain", problem)
@@ -177,6 +180,9 @@ func (d *Desk) CreateDomain(ctx context.Context, name string) (Domain, error) {
 func (d *Desk) UpdateDomain(ctx context.Context, id int64, name string) (Domain, error) {
 	begin, err := d.guard.Write(DomainsUpdate)
 	if err != nil {
+		return Domain{}, err
+	}
+	if err := d.reachesAll(); err != nil {
 		return Domain{}, err
 	}
 	r, err := d.guard.Read(DomainsUpdate)
@@ -330,6 +336,9 @@ func (d *Desk) Domains(ctx context.Context, req storage.PageRequest) (storage.Pa
 func (d *Desk) DeleteDomain(ctx context.Context, id int64) error {
 	begin, err := d.guard.Write(DomainsDelete)
 	if err != nil {
+		return err
+	}
+	if err := d.reachesAll(); err != nil {
 		return err
 	}
 	return begin(ctx, func(ctx context.Context, tx Tx) error {

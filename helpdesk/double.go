@@ -3,7 +3,10 @@ package helpdesk
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
+	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 
@@ -65,10 +68,8 @@ func (f *filing) copies(ctx context.Context, tx Tx, row InboundMail, asked func(
 // Message-ID or no date.
 func (f *filing) recognised(ctx context.Context, tx Tx, row, other InboundMail) (bool, error) {
 	switch {
-	case other.RawKey != "" && other.RawKey == row.RawKey:
-		return true, nil
 	case f.mail.MessageID == "" || f.mail.Date.IsZero():
-		return other.RawKey == "" && other.Size == row.Size, nil // of a tombstone no more is known
+		return f.sameBytes(ctx, row, other)
 	case other.InteractionID == 0:
 		return true, nil
 	}
@@ -94,4 +95,29 @@ func (f *filing) recognised(ctx context.Context, tx Tx, row, other InboundMail) 
 func sameSubject(a, b string) bool {
 	a, b = strings.ToLower(a), strings.ToLower(b)
 	return (a == "") == (b == "") && (strings.HasSuffix(a, b) || strings.HasSuffix(b, a))
+}
+
+// sameBytes reports whether two mails are the same to the byte. Of one whose raw bytes
+// are gone, as those of a tombstone are, no more than the size is known.
+func (f *filing) sameBytes(ctx context.Context, row, other InboundMail) (bool, error) {
+	if row.Size != other.Size || other.RawKey == "" || row.RawKey == "" {
+		return row.Size == other.Size, nil
+	}
+	var sums [2][sha256.Size]byte
+	for n, key := range []string{row.RawKey, other.RawKey} {
+		blob, err := f.svc.cfg.Blobs.Get(ctx, key)
+		if fault.Is(err, fault.NotFound) {
+			return true, nil
+		}
+		if err != nil {
+			return false, err
+		}
+		h := sha256.New()
+		_, err = io.Copy(h, blob)
+		if err = errors.Join(err, blob.Close()); err != nil {
+			return false, err
+		}
+		h.Sum(sums[n][:0])
+	}
+	return sums[0] == sums[1], nil
 }

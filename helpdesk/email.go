@@ -16,12 +16,24 @@ func EmailKey(address string) string {
 	address = strings.TrimSpace(address)
 	local, domain, found := cutLast(address, "@")
 	if !found {
-		return strings.ToLower(address)
+		return foldCase(address)
 	}
 	if ascii, err := idna.Lookup.ToASCII(strings.TrimSuffix(domain, ".")); err == nil {
 		domain = ascii
 	}
-	return strings.ToLower(local + "@" + domain)
+	return foldCase(local + "@" + domain)
+}
+
+// foldCase is s in lower case for use as a key. A letter beyond ASCII never becomes one
+// of ASCII, as the Kelvin sign (U+212A) or the dotted capital I (U+0130) would: the
+// mailbox of one address must not be that of another.
+func foldCase(s string) string {
+	return strings.Map(func(r rune) rune {
+		if lower := unicode.ToLower(r); r < utf8.RuneSelf || lower >= utf8.RuneSelf {
+			return lower
+		}
+		return r
+	}, s)
 }
 
 // ValidEmail reports whether address is a bare mail address (RFC 5321 section

@@ -141,6 +141,9 @@ func (t Threading) words() []string {
 		words = append(words, fmt.Sprintf("It was sent to an address with a genuine reply token%s.", of(t.Token)))
 	case RuleReferences:
 		words = append(words, fmt.Sprintf("It refers to the mail %s of its mailbox, and its sender takes part in the conversation of that.", t.Matched))
+	case RuleColleague:
+		words = append(words, fmt.Sprintf("It refers to the mail %s of its mailbox. Its sender has an address of the same organization as %s, "+
+			"who takes part in the conversation of that, and the organization's domain stands behind it.", t.Matched, t.Colleague))
 	case RuleNew:
 		words = append(words, "It began a conversation.")
 		if t.Token == 0 {

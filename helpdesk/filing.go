@@ -14,7 +14,10 @@ import (
 )
 
 // Address is a mail address with its display name.
-type Address struct{ Name, Email string }
+type Address struct {
+	Name  string `json:"name,omitempty"`
+	Email string `json:"email"`
+}
 
 // IncomingMail is a parsed mail, ready to be filed.
 type IncomingMail struct {
@@ -25,11 +28,19 @@ type IncomingMail struct {
 	MessageID      string // without angle brackets; "" when the mail has none
 	InReplyTo      []string
 	References     []string
-	From           Address // Email "": the mail is filed under [UnknownSender]
+	From           Address   // the author, the first where there are several; Email "": it names none
+	Authors        []Address // all of From, where there are several
 	// Guessed: From is not the one address of the mail's one From field, and two programs may
 	// take two for the sender. The mail joins a conversation by a reply token only.
-	Guessed       bool
-	To, Cc        []Address
+	Guessed    bool
+	Sender     Address
+	ReplyTo    []Address
+	To, Cc     []Address
+	ReturnPath string
+	// Rewritten: a list or a group has put its own address into From.
+	// Original is who was there before, as far as the mail tells.
+	Rewritten     bool
+	Original      Address
 	DeliveredTo   []string // further addresses that it was delivered to, for reply tokens
 	Subject       string
 	Date          time.Time // zero: unreadable
@@ -54,6 +65,8 @@ type IncomingFile struct {
 // no sender (RFC 6761 section 6.4: no mail reaches it). A mail that nobody sees is
 // worse than one that nobody can answer. It takes part in no conversation.
 const UnknownSender = "unknown-sender@mail.invalid"
+
+var unknownSender = Address{Name: "Unknown sender", Email: UnknownSender}
 
 // ReceivedMail is a parsed mail and its row in the ledger.
 type ReceivedMail struct {
@@ -85,20 +98,17 @@ func (in *Intake) FileAll(ctx context.Context, accountID int64, mails []Received
 	all, members := make([]*filing, len(mails)), map[string]int64{}
 	for i, m := range mails {
 		m.Mail.clean()
-		if m.Mail.From.Email == "" {
-			// Whoever it is can neither be answered nor wait for an answer.
-			m.Mail.From, m.Mail.AutoSubmitted = Address{Name: "Unknown sender", Email: UnknownSender}, true
-		}
-		f := &filing{svc: in.svc, accountID: accountID, ledgerID: m.ID, mail: m.Mail, now: now}
+		f := &filing{svc: in.svc, accountID: accountID, ledgerID: m.ID, mail: m.Mail, now: now, users: members}
 		f.prepareBody()
-		user, asked := members[m.Mail.From.Email]
-		if !asked {
-			if user, err = in.findMember(ctx, m.Mail.From.Email); err != nil {
+		for _, a := range f.mail.speakers() {
+			key := EmailKey(a.Email)
+			if _, asked := members[key]; asked {
+				continue
+			}
+			if members[key], err = in.findMember(ctx, key); err != nil {
 				return nil, err
 			}
-			members[m.Mail.From.Email] = user
 		}
-		f.user = user
 		all[i] = f
 	}
 	for _, f := range all {
@@ -142,8 +152,18 @@ func discardAll(ctx context.Context, all []*filing, err error) {
 func (m *IncomingMail) clean() {
 	m.MessageID = cut(cleanLine(m.MessageID), 998)
 	m.InReplyTo, m.References = cleanIDs(m.InReplyTo), cleanIDs(m.References)
-	m.From = Address{Name: cut(cleanLine(m.From.Name), 200), Email: cut(cleanLine(m.From.Email), 320)}
+	for _, a := range []*Address{&m.From, &m.Sender, &m.Original} {
+		*a = Address{Name: cut(cleanLine(a.Name), 200), Email: cut(cleanLine(a.Email), 320)}
+	}
+	m.ReturnPath = cut(cleanLine(m.ReturnPath), 320)
+	m.Authors, m.ReplyTo = cleanAddresses(m.Authors), cleanAddresses(m.ReplyTo)
 	m.To, m.Cc = cleanAddresses(m.To), cleanAddresses(m.Cc)
+	if m.From.Email == "" {
+		m.From = unknownSender
+	}
+	if m.Date.Year() < 1 || m.Date.Year() > 9999 {
+		m.Date = time.Time{}
+	}
 	m.Subject = cut(cleanLine(m.Subject), 998)
 	m.HTML, m.Text = clean(m.HTML), clean(m.Text)
 	m.Security.clean()
@@ -189,8 +209,10 @@ type filing struct {
 	now       time.Time
 	body      string
 	files     []Attachment
-	user      int64 // with the sender's address, of whatever account; 0: none
-	taken     bool  // the ledger had not done with the mail: its parts are named, or are purged as ones that nobody needs
+	users     map[string]int64 // by EmailKey, of those whom the mail names as its author, of whatever account
+	customer  Address          // whom it is filed under
+	forOthers bool             // From is a form, a list or a group: it takes part in no conversation
+	taken     bool             // the ledger had not done with the mail: its parts are named, or are purged as ones that nobody needs
 	auth      MailAuthentication
 
 	// Of a mail that is filed already and is threaded once more:
@@ -240,6 +262,7 @@ func (f *filing) putFiles(ctx context.Context) error {
 // filingTogether is what the mails of a transaction share.
 type filingTogether struct {
 	mailboxes map[int64]Mailbox // that were read
+	own       *ownAddresses     // nil: not asked for yet
 	index     indexing
 }
 
@@ -263,6 +286,9 @@ func (f *filing) file(ctx context.Context, tx Tx, shared *filingTogether) (Inbou
 	}
 	if double != "" {
 		return row, f.drop(ctx, tx, &row, InboundIgnored, double)
+	}
+	if err := f.chooseCustomer(ctx, tx, shared); err != nil {
+		return row, err
 	}
 	own, err := f.ownMessage(ctx, tx, mailbox)
 	if err != nil {
@@ -302,9 +328,12 @@ func settle(ctx context.Context, tx Tx, row *InboundMail, state InboundState, re
 }
 
 // ownMessage recognises a copy of an answer of ours, as a Sent folder holds it. The
-// Message-ID alone does not decide: whoever got our mail knows it.
+// Message-ID alone does not decide: whoever got our mail knows it. Nor does the address
+// of the mailbox in From, where a group puts it into the mails of all who write to it:
+// answers of ours have no other in Reply-To.
 func (f *filing) ownMessage(ctx context.Context, tx Tx, mailbox Mailbox) (bool, error) {
-	if f.mail.MessageID == "" || mailbox.EmailKey == "" || EmailKey(f.mail.From.Email) != mailbox.EmailKey {
+	if f.mail.MessageID == "" || mailbox.EmailKey == "" || EmailKey(f.mail.From.Email) != mailbox.EmailKey ||
+		f.customer.Email != f.mail.From.Email {
 		return false, nil
 	}
 	known, err := tx.Messages(ctx, mailbox.ID, []string{f.mail.MessageID})
@@ -314,7 +343,7 @@ func (f *filing) ownMessage(ctx context.Context, tx Tx, mailbox Mailbox) (bool, 
 
 // insert puts the mail into its conversation, and what it is found by into index.
 func (f *filing) insert(ctx context.Context, tx Tx, row InboundMail, mailbox Mailbox, index *indexing) (InboundMail, error) {
-	customer, created, err := findCustomer(ctx, tx, f.mail.From.Email, f.mail.From.Name, f.now, index)
+	customer, created, err := findCustomer(ctx, tx, f.customer.Email, f.customer.Name, f.now, index)
 	if err != nil {
 		return row, err
 	}
@@ -327,7 +356,7 @@ func (f *filing) insert(ctx context.Context, tx Tx, row InboundMail, mailbox Mai
 	if created {
 		event("customer.created", customer.ID, Conversation{})
 	}
-	email := customer.emailByKey(EmailKey(f.mail.From.Email))
+	email := customer.emailByKey(EmailKey(f.customer.Email))
 	match, err := f.thread(ctx, tx, mailbox)
 	if err != nil {
 		return row, err
@@ -347,8 +376,9 @@ func (f *filing) insert(ctx context.Context, tx Tx, row InboundMail, mailbox Mai
 		}
 	} else {
 		c = f.open(mailbox, customer, email)
+		c.RefersTo = match.thread
 	}
-	flood, err := f.overBudget(ctx, tx, email.ID)
+	flood, err := f.overBudget(ctx, tx, row, email.ID)
 	if err != nil {
 		return row, err
 	}
@@ -427,7 +457,7 @@ func (f *filing) interaction(customer Customer, email CustomerEmail, match match
 	}
 	return Interaction{
 		Type: TypeCustomer, Status: StatusPosted, Body: f.body, Subject: f.mail.Subject, Source: channelEmail,
-		CustomerID: customer.ID, CustomerEmailID: email.ID, CustomerEmail: email.Email, To: emails(f.mail.To), Cc: emails(f.mail.Cc),
+		CustomerID: customer.ID, CustomerEmailID: email.ID, CustomerEmail: email.Email, To: emails(f.mail.To), Cc: emails(f.mail.Cc), Mail: f.mail.header(),
 		IsForward: match.answersForward, AutoSubmitted: f.mail.AutoSubmitted, PostedAt: posted,
 		MessageID: f.mail.MessageID, References: refs, Threading: match.why, Security: f.mail.Security, Authentication: f.auth, CreatedAt: f.now, UpdatedAt: f.now,
 	}

@@ -86,6 +86,7 @@ func TestReplyToken(t *testing.T) {
 	key := make([]byte, 32)
 	s := &Service{cfg: Config{SigningKey: key}}
 	other := &Service{cfg: Config{SigningKey: append([]byte{1}, key[1:]...)}}
+	rotated := &Service{cfg: Config{SigningKey: other.cfg.SigningKey, FormerSigningKeys: [][]byte{make([]byte, 32), key}}}
 	address := s.replyAddress("support@example.org", 7, 123456789)
 	long := "a-very-long-local-part-that-leaves-no-room-for-tokens@example.org"
 	for _, tt := range []struct {
@@ -99,6 +100,8 @@ func TestReplyToken(t *testing.T) {
 		{"in upper case", s, 7, "SUPPORT" + address[len("support"):], 123456789},
 		{"of another account", s, 8, address, 0},
 		{"another key", other, 7, address, 0},
+		{"a key of before", rotated, 7, address, 123456789},
+		{"the key after that one", s, 7, rotated.replyAddress("support@example.org", 7, 9), 0},
 		{"changed", s, 7, address[:len("support+r-")] + "b" + address[len("support+r-")+1:], 0},
 		{"none", s, 7, "support@example.org", 0},
 		{"a detail of the customer's own", s, 7, "support+r-x@example.org", 0},

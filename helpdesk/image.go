@@ -27,7 +27,8 @@ func (s *Service) RemoteImage(ctx context.Context, accountID int64, token string
 		return RemoteImage{}, fault.New(fault.Disabled, "Remote images are not fetched by this server.")
 	}
 	address, ok := RemoteAddress(token)
-	if !ok || !hmac.Equal([]byte(token), []byte(s.imageToken(accountID, address))) {
+	genuine := func(key []byte) bool { return hmac.Equal([]byte(token), []byte(imageToken(key, accountID, address))) }
+	if !ok || !s.signedBy(genuine) {
 		return RemoteImage{}, fault.New(fault.NotFound, "There is no such image.")
 	}
 	return s.cfg.FetchImage(ctx, address)
@@ -42,8 +43,8 @@ func RemoteAddress(token string) (address string, ok bool) {
 }
 
 // imageToken holds an address and proves that a mail of the account has it.
-func (s *Service) imageToken(accountID int64, address string) string {
-	mac := hmac.New(sha256.New, s.cfg.SigningKey)
+func imageToken(key []byte, accountID int64, address string) string {
+	mac := hmac.New(sha256.New, key)
 	mac.Write([]byte("remote image v1\x00"))
 	mac.Write(binary.AppendVarint(nil, accountID))
 	mac.Write([]byte(address))

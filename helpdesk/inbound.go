@@ -45,6 +45,9 @@ type InboundMail struct {
 	UpdatedAt      time.Time
 }
 
+// fetched: it lay in a mailbox on a server, where it may be of any age.
+func (m InboundMail) fetched() bool { return m.Source == "imap" || m.Source == "pop3" }
+
 // InboundFilter narrows a list of the ledger. The zero value is all of it.
 type InboundFilter struct {
 	MailboxID int64

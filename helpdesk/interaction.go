@@ -44,15 +44,37 @@ type Interaction struct {
 	IsForward       bool
 	AutoSubmitted   bool // written by a machine (RFC 3834)
 	SeenAt          time.Time
-	PostedAt        time.Time // when it was posted; the Date of the mail that is sent
-	SendStartedAt   time.Time // when the first try to send it began; it is frozen from then on
-	MessageID       string    // without angle brackets; "" for a note and a draft
-	References      []string  // Message-IDs it refers to, oldest first, In-Reply-To last
-	Threading       Threading // why a mail is in this conversation
+	PostedAt        time.Time  // when it was posted; the Date of the mail that is sent
+	SendStartedAt   time.Time  // when the first try to send it began; it is frozen from then on
+	MessageID       string     // without angle brackets; "" for a note and a draft
+	References      []string   // Message-IDs it refers to, oldest first, In-Reply-To last
+	Mail            MailHeader // of a mail, as it came
+	Threading       Threading  // why a mail is in this conversation
 	Security        MailSecurity
 	Authentication  MailAuthentication
 	CreatedAt       time.Time
 	UpdatedAt       time.Time
+}
+
+// MailHeader is what the header of a mail says of who wrote it, to whom and when. Of
+// mails that were filed before it was kept it is the zero value.
+type MailHeader struct {
+	From    []Address `json:"from,omitempty"`
+	Sender  Address   `json:"sender,omitzero"`
+	ReplyTo []Address `json:"reply_to,omitempty"`
+	To      []Address `json:"to,omitempty"`
+	Cc      []Address `json:"cc,omitempty"`
+	Date    time.Time `json:"date,omitzero"` // as it says, whatever is believed; zero: unreadable
+	// Rewritten: a list or a group has put its own address into From.
+	Rewritten bool `json:"rewritten,omitempty"`
+}
+
+// author is who wrote a customer's mail, by its From.
+func (i Interaction) author() string {
+	if len(i.Mail.From) > 0 {
+		return i.Mail.From[0].Email
+	}
+	return i.CustomerEmail
 }
 
 // MessageRef is where a mail with some Message-ID is.
@@ -67,8 +89,9 @@ type MessageRef struct {
 // Threading tells how an inbound mail came into its conversation when it was filed;
 // [Desk.ExplainThreading] says it in words.
 type Threading struct {
-	Rule       string          `json:"rule,omitempty"`       // "token", "references" or "new"; "" when it came by no mail
-	Matched    string          `json:"matched,omitempty"`    // Message-ID that decided, for "references"
+	Rule       string          `json:"rule,omitempty"`       // "token", "references", "colleague" or "new"; "" when it came by no mail
+	Matched    string          `json:"matched,omitempty"`    // Message-ID that decided, for "references" and "colleague"
+	Colleague  string          `json:"colleague,omitempty"`  // who takes part, for "colleague"
 	Token      int64           `json:"token,omitempty"`      // conversation that the genuine reply token names; 0: there was none
 	References int             `json:"references,omitempty"` // Message-IDs that it refers to
 	Known      int             `json:"known,omitempty"`      // mails of the mailbox that have them
@@ -329,7 +352,7 @@ func (c *Conversation) received(now time.Time, i Interaction, auto bool) {
 // send it: every try sends the same.
 func (d *Desk) stamp(ctx context.Context, tx Tx, c Conversation, mailbox Mailbox, i *Interaction) error {
 	i.PostedAt, i.PostedByID = d.svc.now(), d.userID
-	if err := i.addressed(c); err != nil {
+	if err := d.addressed(ctx, tx, c, i); err != nil {
 		return err
 	}
 	id, err := d.svc.random(16)
@@ -349,17 +372,17 @@ func (d *Desk) stamp(ctx context.Context, tx Tx, c Conversation, mailbox Mailbox
 	return err
 }
 
-// addressed makes sure that an answer has recipients: without any it goes to the
-// conversation's customer.
-func (i *Interaction) addressed(c Conversation) error {
-	switch {
-	case len(i.To) > 0:
-	case c.CustomerEmail == UnknownSender:
-		return fault.Field("to", "is required: the customer's mail names no sender")
-	default:
-		i.To = []string{c.CustomerEmail}
+// addressed makes sure that an answer has recipients.
+func (d *Desk) addressed(ctx context.Context, tx Tx, c Conversation, i *Interaction) error {
+	if len(i.To) > 0 {
+		return nil
 	}
-	return nil
+	to, err := d.svc.answered(ctx, tx, d.scope.AccountID, c)
+	if err == nil && len(to) == 0 {
+		err = fault.Field("to", "is required: the customer's mail names no sender")
+	}
+	i.To = to
+	return err
 }
 
 // references lists the mails of a thread with the one that is answered last: the
@@ -592,7 +615,7 @@ func (d *Desk) change(ctx context.Context, tx Tx, c Conversation, old Interactio
 		}
 	}
 	if does.requeued {
-		if err := i.addressed(c); err != nil {
+		if err := d.addressed(ctx, tx, c, i); err != nil {
 			return err
 		}
 	}

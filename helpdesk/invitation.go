@@ -1,6 +1,7 @@
 package helpdesk
 
 import (
+	"bytes"
 	"context"
 	"crypto/hmac"
 	"crypto/sha256"
@@ -45,8 +46,8 @@ type InvitationInput struct {
 }
 
 // invitationToken is the token that a nonce stands for.
-func (s *Service) invitationToken(nonce []byte) string {
-	mac := hmac.New(sha256.New, s.cfg.SigningKey)
+func invitationToken(key, nonce []byte) string {
+	mac := hmac.New(sha256.New, key)
 	mac.Write([]byte("invitation\x00"))
 	mac.Write(nonce)
 	return InvitationPrefix + base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString(mac.Sum(nil))
@@ -77,6 +78,9 @@ func (d *Desk) Invite(ctx context.Context, in InvitationInput) (Invitation, stri
 	if err != nil {
 		return Invitation{}, "", err
 	}
+	if err := d.lasting("the membership"); err != nil {
+		return Invitation{}, "", err
+	}
 	in.Email, in.Name = cleanLine(in.Email), cleanLine(in.Name)
 	var problems fault.Collector
 	problems.Check(ValidEmail(in.Email), "email", "is no mail address")
@@ -89,7 +93,7 @@ func (d *Desk) Invite(ctx context.Context, in InvitationInput) (Invitation, stri
 	if err != nil {
 		return Invitation{}, "", err
 	}
-	now, token := d.svc.now(), d.svc.invitationToken(nonce)
+	now, token := d.svc.now(), invitationToken(d.svc.cfg.SigningKey, nonce)
 	invitation := Invitation{
 		AccountID: d.scope.AccountID, Email: in.Email, EmailKey: EmailKey(in.Email), Name: in.Name,
 		RoleIDs: distinct(in.RoleIDs), MailboxIDs: distinct(in.MailboxIDs), Nonce: nonce, Hash: hashSecret(token),
@@ -158,13 +162,22 @@ func makeRoom(ctx context.Context, tx Tx, key string, now time.Time) error {
 	return err
 }
 
-// DeleteInvitation makes an invitation invalid. It needs memberships.delete.
+// DeleteInvitation makes an invitation invalid. It needs memberships.delete, and all that
+// the invitation grants, as in [Desk.UpdateMember].
 func (d *Desk) DeleteInvitation(ctx context.Context, id int64) error {
 	begin, err := d.guard.Write(MembershipsDelete)
 	if err != nil {
 		return err
 	}
 	return begin(ctx, func(ctx context.Context, tx Tx) error {
+		i, err := tx.Invitation(ctx, id)
+		if err != nil {
+			return err
+		}
+		// A role that was deleted meanwhile grants nothing.
+		if err := d.mayGrant(ctx, tx, i.RoleIDs, i.MailboxIDs); err != nil && !fault.Is(err, fault.NotFound) {
+			return err
+		}
 		if err := tx.DeleteInvitation(ctx, id); err != nil {
 			return err
 		}
@@ -315,10 +328,17 @@ func (o *Outgoing) Invitation(ctx context.Context, accountID, id int64) (Invitat
 	if err != nil {
 		return InvitationMail{}, err
 	}
+	var token string
+	if !o.svc.signedBy(func(key []byte) bool {
+		token = invitationToken(key, i.Nonce)
+		return bytes.Equal(hashSecret(token), i.Hash)
+	}) {
+		return InvitationMail{}, fault.New(fault.Internal, "The invitation was made with a signing key that is not known any more.")
+	}
 	out := InvitationMail{
 		MessageID: fmt.Sprintf("invitation.%d.%d@%s", accountID, i.ID, o.svc.cfg.IntakeDomain), Date: i.CreatedAt,
 		From: Address{Name: account.Name, Email: "no-reply@" + o.svc.cfg.IntakeDomain}, To: Address{Name: i.Name, Email: i.Email},
-		Account: account.Name, Token: o.svc.invitationToken(i.Nonce), ExpiresAt: i.ExpiresAt,
+		Account: account.Name, Token: token, ExpiresAt: i.ExpiresAt,
 	}
 	for _, m := range mailboxes {
 		if m.Email != "" {

@@ -159,6 +159,9 @@ func (d *Desk) CreateMailbox(ctx context.Context, in MailboxInput) (Mailbox, err
 	if err != nil {
 		return Mailbox{}, err
 	}
+	if err := d.reachesAll(); err != nil {
+		return Mailbox{}, err
+	}
 	now := d.svc.now()
 	m := Mailbox{
 		AccountID: d.scope.AccountID, InternalLocal: "mb-" + strings.ToLower(rand.Text()[:16]),
@@ -227,6 +230,9 @@ func (d *Desk) chooseDefault(ctx context.Context, tx Tx, m *Mailbox, choice stor
 	chosen, old := account.DefaultMailboxID, account.DefaultMailboxID
 	if wanted, given := choice.Get(); given {
 		if wanted {
+			if err := d.reachesAll(); err != nil && chosen != m.ID {
+				return err // conversations that name no mailbox would come to this one
+			}
 			chosen = m.ID
 		} else if chosen == m.ID {
 			chosen = 0

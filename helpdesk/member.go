@@ -41,8 +41,8 @@ func (d *Desk) Member(ctx context.Context, id int64) (Membership, error) {
 //
 // A caller can neither change who holds more than it does nor grant more than it
 // holds, in permissions and in mailboxes: that is Forbidden. A role or mailbox that
-// is not there, or that the caller does not see, is NotFound. The last owner cannot
-// lose the role: a Conflict with code last_owner.
+// is not there, or that the caller does not see, is NotFound. The last owner of all
+// mailboxes cannot lose the role or be limited: a Conflict with code last_owner.
 func (d *Desk) UpdateMember(ctx context.Context, id int64, in MembershipUpdate) (Membership, error) {
 	begin, err := d.guard.Write(MembershipsUpdate)
 	if err != nil {
@@ -75,7 +75,7 @@ func (d *Desk) UpdateMember(ctx context.Context, id int64, in MembershipUpdate) 
 		if err := d.mayGrant(ctx, tx, m.RoleIDs, m.MailboxIDs); err != nil {
 			return err
 		}
-		if err := keepOwner(ctx, tx, old, m.RoleIDs); err != nil {
+		if err := keepOwner(ctx, tx, old, m); err != nil {
 			return err
 		}
 		m.UpdatedAt = d.svc.now()
@@ -106,7 +106,7 @@ func (d *Desk) RemoveMember(ctx context.Context, id int64) error {
 		if err := d.mayTouch(ctx, tx, m); err != nil {
 			return err
 		}
-		if err := keepOwner(ctx, tx, m, nil); err != nil {
+		if err := keepOwner(ctx, tx, m, Membership{}); err != nil {
 			return err
 		}
 		if err := tx.DeleteMembership(ctx, id); err != nil {
@@ -213,24 +213,36 @@ func (d *Desk) holdsAll(permissions []Permission) bool {
 	return !slices.ContainsFunc(permissions, func(p Permission) bool { return !d.permissions[p] })
 }
 
-// keepOwner refuses to take the Owner role from the last who has it. The account
-// must be locked.
-func keepOwner(ctx context.Context, r Reader, m Membership, roleIDs []int64) error {
+// keepOwner refuses to make an owner of all mailboxes something else, when no other is
+// left: what the remaining members do not reach, nobody would ever reach again. The
+// account must be locked.
+func keepOwner(ctx context.Context, r Reader, old, m Membership) error {
 	roles, err := r.Roles(ctx)
 	if err != nil {
 		return err
 	}
 	at := slices.IndexFunc(roles, func(role Role) bool { return role.Key == RoleOwner })
-	if at < 0 || !slices.Contains(m.RoleIDs, roles[at].ID) || slices.Contains(roleIDs, roles[at].ID) {
+	if at < 0 {
 		return nil
 	}
-	others := false
+	owns := func(m Membership) bool { return slices.Contains(m.RoleIDs, roles[at].ID) }
+	ownsAll := func(m Membership) bool { return owns(m) && len(m.MailboxIDs) == 0 }
+	if !owns(old) || ownsAll(m) || owns(m) && !ownsAll(old) {
+		return nil
+	}
+	owner, ownerOfAll := false, false
 	err = eachMember(ctx, r, func(other Membership) error {
-		others = others || other.ID != m.ID && slices.Contains(other.RoleIDs, roles[at].ID)
+		owner = owner || other.ID != old.ID && owns(other)
+		ownerOfAll = ownerOfAll || other.ID != old.ID && ownsAll(other)
 		return nil
 	})
-	if err == nil && !others {
+	switch {
+	case err != nil:
+		return err
+	case !owner && !owns(m):
 		return &fault.Error{Kind: fault.Conflict, Code: "last_owner", Message: "The account needs an owner: this is the last one."}
+	case !ownerOfAll && ownsAll(old):
+		return &fault.Error{Kind: fault.Conflict, Code: "last_owner", Message: "The account needs an owner of all mailboxes: this is the last one."}
 	}
-	return err
+	return nil
 }

@@ -18,24 +18,62 @@ import (
 // but a customer who waits in the merged one waits in it from then on, and reopens
 // it if it is closed or pending. For a user who has not read both, it is unread from
 // its beginning.
+//
+// Without into it is the conversation that this one refers to, see
+// [Conversation].RefersTo.
 func (d *Desk) MergeConversation(ctx context.Context, id, into int64) (Conversation, error) {
 	begin, err := d.guard.Write(ConversationsUpdate)
 	if err != nil {
 		return Conversation{}, err
 	}
 	var problems fault.Collector
-	if problems.Check(into != 0, "into", "is required") {
-		problems.Check(id != into, "into", "must be another conversation")
-	}
+	problems.Check(id != into, "into", "must be another conversation")
 	if err := problems.Err(); err != nil {
 		return Conversation{}, err
 	}
 	var target Conversation
 	err = begin(ctx, func(ctx context.Context, tx Tx) error {
-		target, err = d.mergeConversation(ctx, tx, RuleMerge, id, into)
+		where := into // fn of a transaction may run again
+		if where == 0 {
+			if where, err = referred(ctx, tx, id); err != nil {
+				return err
+			}
+		}
+		target, err = d.mergeConversation(ctx, tx, RuleMerge, id, where)
 		return err
 	})
 	return target, err
+}
+
+// referred is the conversation that one refers to, if the member reaches it.
+func referred(ctx context.Context, tx Tx, id int64) (int64, error) {
+	c, err := tx.Conversation(ctx, id)
+	if err != nil {
+		return 0, err
+	}
+	found, err := tx.ConversationsByID(ctx, []int64{c.RefersTo})
+	if err != nil {
+		return 0, err
+	}
+	if len(found) == 0 {
+		return 0, fault.Field("into", "is required: the conversation refers to no other one")
+	}
+	return c.RefersTo, nil
+}
+
+// Reached returns those of some conversations that the member reaches, such as those
+// that others refer to. It needs conversations.view.
+func (d *Desk) Reached(ctx context.Context, ids []int64) (map[int64]bool, error) {
+	r, err := d.guard.Read(ConversationsView)
+	if err != nil || len(ids) == 0 {
+		return nil, err
+	}
+	found, err := r.ConversationsByID(ctx, sortedSet(ids))
+	reached := make(map[int64]bool, len(found))
+	for _, c := range found {
+		reached[c.ID] = true
+	}
+	return reached, err
 }
 
 func (d *Desk) mergeConversation(ctx context.Context, tx Tx, rule string, id, into int64) (Conversation, error) {

@@ -109,6 +109,9 @@ func (d *Desk) CreatePGPKey(ctx context.Context, customerID int64, in PGPKeyInpu
 		if err := keyFits(ctx, tx, problems, c, key, public); err != nil {
 			return err
 		}
+		if err := d.reachesWhole(ctx, tx, customerID); err != nil {
+			return err
+		}
 		if err := tx.InsertPGPKey(ctx, &key); err != nil {
 			return err
 		}
@@ -272,6 +275,9 @@ func (d *Desk) DeletePGPKey(ctx context.Context, customerID, id int64) error {
 	}
 	return begin(ctx, func(ctx context.Context, tx Tx) error {
 		if _, err := keyOf(ctx, tx, customerID, id); err != nil {
+			return err
+		}
+		if err := d.reachesWhole(ctx, tx, customerID); err != nil {
 			return err
 		}
 		if err := tx.DeletePGPKey(ctx, id); err != nil {

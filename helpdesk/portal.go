@@ -80,7 +80,7 @@ func (s *Service) AuthenticatePortal(ctx context.Context, accountID int64, token
 	}
 	unknown := fault.New(fault.Unauthenticated, "The kid of the portal token names no key of this account.")
 	id, err := strconv.ParseInt(kid, 10, 64)
-	if err != nil || id < 1 {
+	if err != nil || id < 1 || strconv.FormatInt(id, 10) != kid { // 01 is no name of key 1
 		return nil, unknown
 	}
 	key, err := s.cfg.Store.Within(Scope{AccountID: accountID}).PortalKey(ctx, id)
@@ -203,7 +203,7 @@ func (i Interaction) shownAt() time.Time {
 // shown is an interaction as a customer sees it.
 func (r reading) shown(i Interaction) Interaction {
 	i.Bcc, i.References, i.Threading, i.MessageID = nil, nil, Threading{}, ""
-	i.Security, i.Authentication = MailSecurity{}, MailAuthentication{}
+	i.Security, i.Authentication, i.Mail = MailSecurity{}, MailAuthentication{}, MailHeader{Date: i.Mail.Date}
 	i.SendStartedAt, i.UpdatedAt = time.Time{}, i.shownAt()
 	if i.CustomerID != r.customer.ID {
 		i.CustomerID, i.CustomerEmailID = 0, 0

@@ -60,10 +60,23 @@ func (k PortalKey) open(s *Service, accountID int64) (portaltoken.Key, error) {
 
 // CreatePortalKey registers a key. For HS256 the service makes the secret and returns
 // it, this once; its text, as it is, is what tokens are signed with. It needs
-// accounts.update.
+// accounts.update, and all that a key gives to whoever has it: conversations.view,
+// conversations.create, interactions.view and interactions.create, in all mailboxes and
+// for longer than an access token that expires; else it is Forbidden.
 func (d *Desk) CreatePortalKey(ctx context.Context, in PortalKeyInput) (key PortalKey, secret string, err error) {
 	begin, err := d.guard.Write(AccountsUpdate)
 	if err != nil {
+		return PortalKey{}, "", err
+	}
+	for _, p := range []Permission{ConversationsView, ConversationsCreate, InteractionsView, InteractionsCreate} {
+		if _, err := d.guard.Write(p); err != nil {
+			return PortalKey{}, "", err
+		}
+	}
+	if err := d.reachesAll(); err != nil {
+		return PortalKey{}, "", err
+	}
+	if err := d.lasting("a portal key"); err != nil {
 		return PortalKey{}, "", err
 	}
 	key = PortalKey{Name: cleanLine(in.Name), Algorithm: in.Algorithm, CreatedAt: d.svc.now()}
@@ -123,6 +136,9 @@ func (d *Desk) PortalKeys(ctx context.Context, req storage.PageRequest) (storage
 func (d *Desk) DeletePortalKey(ctx context.Context, id int64) error {
 	begin, err := d.guard.Write(AccountsUpdate)
 	if err != nil {
+		return err
+	}
+	if err := d.reachesAll(); err != nil {
 		return err
 	}
 	return begin(ctx, func(ctx context.Context, tx Tx) error {

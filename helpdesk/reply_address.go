@@ -34,11 +34,11 @@ func (s *Service) replyAddress(address string, accountID, conversationID int64) 
 func (s *Service) replyToken(accountID, conversationID int64) string {
 	b := binary.AppendUvarint(nil, uint64(accountID))
 	b = binary.AppendUvarint(b, uint64(conversationID))
-	return tokenMark + tokenEncoding.EncodeToString(append(b, s.replyMAC(b)...))
+	return tokenMark + tokenEncoding.EncodeToString(append(b, replyMAC(s.cfg.SigningKey, b)...))
 }
 
-func (s *Service) replyMAC(b []byte) []byte {
-	mac := hmac.New(sha256.New, s.cfg.SigningKey)
+func replyMAC(key, b []byte) []byte {
+	mac := hmac.New(sha256.New, key)
 	mac.Write([]byte("reply address v1\x00"))
 	mac.Write(b)
 	return mac.Sum(nil)[:tokenMACLength]
@@ -47,7 +47,7 @@ func (s *Service) replyMAC(b []byte) []byte {
 // tokenConversation returns the conversation that an address names, when its token
 // is genuine and of this account.
 func (s *Service) tokenConversation(accountID int64, address string) (conversationID int64, ok bool) {
-	local, _, _ := cutLast(strings.ToLower(address), "@")
+	local, _, _ := cutLast(foldCase(address), "@")
 	_, detail := splitDetail(local)
 	encoded, found := strings.CutPrefix(detail, tokenMark)
 	if !found {
@@ -58,7 +58,7 @@ func (s *Service) tokenConversation(accountID int64, address string) (conversati
 		return 0, false
 	}
 	body, mac := b[:len(b)-tokenMACLength], b[len(b)-tokenMACLength:]
-	if !hmac.Equal(mac, s.replyMAC(body)) {
+	if !s.signedBy(func(key []byte) bool { return hmac.Equal(mac, replyMAC(key, body)) }) {
 		return 0, false
 	}
 	account, n := binary.Uvarint(body)

@@ -100,9 +100,11 @@ func (d *Desk) Rethread(ctx context.Context, conversationID, id int64) (Interact
 	if i.Type != TypeCustomer || i.Threading.Rule == "" {
 		return Interaction{}, fault.New(fault.Conflict, "The interaction came by no mail: there is nothing to apply rules to.")
 	}
-	user, err := d.svc.Intake().findMember(ctx, i.CustomerEmail)
-	if err != nil {
-		return Interaction{}, err
+	users := map[string]int64{}
+	for _, address := range []string{i.author(), i.CustomerEmail} {
+		if users[EmailKey(address)], err = d.svc.Intake().findMember(ctx, address); err != nil {
+			return Interaction{}, err
+		}
 	}
 	err = begin(ctx, func(ctx context.Context, tx Tx) error {
 		from, err := tx.ConversationForUpdate(ctx, conversationID)
@@ -113,13 +115,13 @@ func (d *Desk) Rethread(ctx context.Context, conversationID, id int64) (Interact
 		if i, err = inConversation(i, conversationID, err); err != nil {
 			return err
 		}
-		i, err = d.rethread(ctx, tx, i, from, user)
+		i, err = d.rethread(ctx, tx, i, from, users)
 		return err
 	})
 	return d.concealed(ctx, ConversationsUpdate, i, err)
 }
 
-func (d *Desk) rethread(ctx context.Context, tx Tx, i Interaction, from Conversation, user int64) (Interaction, error) {
+func (d *Desk) rethread(ctx context.Context, tx Tx, i Interaction, from Conversation, users map[string]int64) (Interaction, error) {
 	moves, err := tx.Moves(ctx, []int64{i.ID})
 	if err != nil {
 		return Interaction{}, err
@@ -129,10 +131,10 @@ func (d *Desk) rethread(ctx context.Context, tx Tx, i Interaction, from Conversa
 		return Interaction{}, err
 	}
 	f := filing{
-		svc: d.svc, accountID: d.scope.AccountID, now: d.svc.now(), user: user, auth: i.Authentication,
-		interactionID: i.ID, token: i.Threading.Token,
+		svc: d.svc, accountID: d.scope.AccountID, now: d.svc.now(), users: users, auth: i.Authentication,
+		customer: Address{Email: i.CustomerEmail}, forOthers: i.Mail.Rewritten || noReply(i.author()), interactionID: i.ID, token: i.Threading.Token,
 		mail: IncomingMail{
-			MessageID: i.MessageID, References: i.References, From: Address{Email: i.CustomerEmail}, To: asAddresses(i.To), Cc: asAddresses(i.Cc),
+			MessageID: i.MessageID, References: i.References, From: Address{Email: i.author()}, To: asAddresses(i.To), Cc: asAddresses(i.Cc),
 		},
 	}
 	match, err := f.thread(ctx, tx, mailbox)

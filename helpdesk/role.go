@@ -3,7 +3,6 @@ package helpdesk
 import (
 	"context"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/helpwright/helpwright/storage"
@@ -173,11 +172,15 @@ func (d *Desk) CreateRole(ctx context.Context, in RoleInput) (Role, error) {
 }
 
 // UpdateRole changes a custom role, for all who have it. It needs roles.update, and
-// every permission that the role gave or is to give. A built-in role cannot be
+// every permission that the role gave or is to give; a member of some mailboxes may not,
+// as others have the role in all of them. A built-in role cannot be
 // changed: a Conflict with code built_in_role.
 func (d *Desk) UpdateRole(ctx context.Context, id int64, in RoleInput) (Role, error) {
 	begin, err := d.guard.Write(RolesUpdate)
 	if err != nil {
+		return Role{}, err
+	}
+	if err := d.reachesAll(); err != nil {
 		return Role{}, err
 	}
 	if err := in.validate(); err != nil {
@@ -206,6 +209,9 @@ func (d *Desk) UpdateRole(ctx context.Context, id int64, in RoleInput) (Role, er
 func (d *Desk) DeleteRole(ctx context.Context, id int64) error {
 	begin, err := d.guard.Write(RolesDelete)
 	if err != nil {
+		return err
+	}
+	if err := d.reachesAll(); err != nil {
 		return err
 	}
 	return begin(ctx, func(ctx context.Context, tx Tx) error {
@@ -289,7 +295,7 @@ func (d *Desk) fillRole(ctx context.Context, tx Tx, role *Role, in RoleInput) er
 	if role.ID == 0 && len(all) >= maxRoles {
 		return fault.Newf(fault.Conflict, "An account has at most %d roles.", maxRoles)
 	}
-	if slices.ContainsFunc(all, func(r Role) bool { return r.ID != role.ID && strings.EqualFold(r.Name, role.Name) }) {
+	if slices.ContainsFunc(all, func(r Role) bool { return r.ID != role.ID && foldCase(r.Name) == foldCase(role.Name) }) {
 		return fault.Field("name", "is taken already")
 	}
 	return nil

@@ -17,24 +17,24 @@ func (s *Service) seenToken(accountID, interactionID, deliveryID int64) string {
 	for _, n := range []int64{accountID, interactionID, deliveryID} {
 		b = binary.AppendUvarint(b, uint64(n))
 	}
-	mac := s.seenMAC("sign", b)[:seenMACLength]
-	return tokenEncoding.EncodeToString(append(mac, s.seenMask(mac, b)...))
+	mac := seenMAC(s.cfg.SigningKey, "sign", b)[:seenMACLength]
+	return tokenEncoding.EncodeToString(append(mac, seenMask(s.cfg.SigningKey, mac, b)...))
 }
 
 const seenMACLength = 12
 
-func (s *Service) seenMAC(use string, b []byte) []byte {
-	mac := hmac.New(sha256.New, s.cfg.SigningKey)
+func seenMAC(key []byte, use string, b []byte) []byte {
+	mac := hmac.New(sha256.New, key)
 	mac.Write([]byte("seen token v1 " + use + "\x00"))
 	mac.Write(b)
 	return mac.Sum(nil)
 }
 
 // seenMask hides what a token says, and shows it again.
-func (s *Service) seenMask(mac, b []byte) []byte {
+func seenMask(key, mac, b []byte) []byte {
 	out := make([]byte, len(b))
-	for i, key := range s.seenMAC("hide", mac)[:len(b)] {
-		out[i] = b[i] ^ key
+	for i, mask := range seenMAC(key, "hide", mac)[:len(b)] {
+		out[i] = b[i] ^ mask
 	}
 	return out
 }
@@ -44,8 +44,12 @@ func (s *Service) readSeenToken(token string) (accountID, interactionID int64, o
 	if err != nil || len(b) <= seenMACLength || len(b) > seenMACLength+3*binary.MaxVarintLen64 {
 		return 0, 0, false
 	}
-	mac, body := b[:seenMACLength], s.seenMask(b[:seenMACLength], b[seenMACLength:])
-	if !hmac.Equal(mac, s.seenMAC("sign", body)[:seenMACLength]) {
+	mac, hidden := b[:seenMACLength], b[seenMACLength:]
+	var body []byte
+	if !s.signedBy(func(key []byte) bool {
+		body = seenMask(key, mac, hidden)
+		return hmac.Equal(mac, seenMAC(key, "sign", body)[:seenMACLength])
+	}) {
 		return 0, 0, false
 	}
 	account, n := binary.Uvarint(body)

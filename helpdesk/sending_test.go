@@ -357,7 +357,8 @@ func TestSigners(t *testing.T) {
 }
 
 // A flood of one sender is filed whole, but reopens nothing and leaves nobody
-// waiting; old mail, as of an import, is no flood.
+// waiting; old mail, as of an import, is no flood. Only fetched mail is old because it says
+// so.
 func TestIncomingBudget(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t).with(func(cfg *helpdesk.Config) { cfg.MaxMailPerAddress = 2 })
@@ -373,9 +374,15 @@ func TestIncomingBudget(t *testing.T) {
 		row  helpdesk.InboundMail
 		want helpdesk.Status
 	}{
-		"a new one":  {mail("3@x", time.Time{}), helpdesk.StatusClosed},
-		"an answer":  {mail("4@x", b.clock.Now(), "1@x"), helpdesk.StatusClosed},
-		"an old one": {mail("5@x", b.clock.Now().AddDate(-1, 0, 0)), helpdesk.StatusPosted},
+		"a new one": {mail("3@x", time.Time{}), helpdesk.StatusClosed},
+		"an answer": {mail("4@x", b.clock.Now(), "1@x"), helpdesk.StatusClosed},
+		"an old one": {func() helpdesk.InboundMail {
+			b.source = "imap"
+			defer func() { b.source = "" }()
+			return mail("5@x", b.clock.Now().AddDate(-1, 0, 0))
+		}(), helpdesk.StatusPosted},
+		"one that says it is old": {mail("7@x", b.clock.Now().AddDate(-1, 0, 0)), helpdesk.StatusClosed},
+		"an answer that says so":  {mail("8@x", b.clock.Now().AddDate(-1, 0, 0), "1@x"), helpdesk.StatusClosed},
 	} {
 		c := b.conversation(test.row.ConversationID)
 		if test.row.State != helpdesk.InboundFiled || c.Status != test.want || (test.row.Reason == "") != (what == "an old one") {

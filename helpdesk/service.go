@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/helpwright/helpwright/storage"
@@ -34,8 +35,11 @@ type Config struct {
 
 	// SigningKey signs the reply addresses of answers; at least 32 bytes, required.
 	// With another key, answers to mail sent before are threaded by their
-	// References only.
+	// References only, unless FormerSigningKeys has the key of that time.
 	SigningKey []byte
+	// FormerSigningKeys are keys that signed before, of at least 32 bytes each: what
+	// they signed is still taken.
+	FormerSigningKeys [][]byte
 	// IntakeDomain is the domain of the mailboxes' internal addresses; "localhost"
 	// when empty.
 	IntakeDomain string
@@ -99,6 +103,9 @@ func New(cfg Config) (*Service, error) {
 	problems.Check(cfg.Blobs != nil, "Blobs", "is required")
 	problems.Check(cfg.Sealer != nil, "Sealer", "is required")
 	problems.Check(len(cfg.SigningKey) >= 32, "SigningKey", "must have at least 32 bytes")
+	for i, key := range cfg.FormerSigningKeys {
+		problems.Check(len(key) >= 32, fmt.Sprintf("FormerSigningKeys[%d]", i), "must have at least 32 bytes")
+	}
 	if err := problems.Err(); err != nil {
 		return nil, err
 	}
@@ -219,4 +226,9 @@ func required(c *fault.Collector, field, value string, limit int) {
 // bounded notes a text that is longer than limit characters.
 func bounded(c *fault.Collector, field, value string, limit int) {
 	c.Check(runes(value) <= limit, field, fmt.Sprintf("is longer than %d characters", limit))
+}
+
+// signedBy reports whether check holds for a key that signs or has signed.
+func (s *Service) signedBy(check func(key []byte) bool) bool {
+	return check(s.cfg.SigningKey) || slices.ContainsFunc(s.cfg.FormerSigningKeys, check)
 }

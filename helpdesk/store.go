@@ -137,6 +137,9 @@ type CustomerReader interface {
 	CustomerByEmail(ctx context.Context, key string) (Customer, error)
 	// CustomerStats counts the conversations of a customer within the scope.
 	CustomerStats(ctx context.Context, id int64) (CustomerStats, error)
+	// CustomerBeyond reports whether the customer has conversations, or messages in those of
+	// others, that the scope does not reach.
+	CustomerBeyond(ctx context.Context, id int64) (bool, error)
 }
 
 // ConversationReader reads conversations.
@@ -146,6 +149,9 @@ type ConversationReader interface {
 	// Conversation.SortKey returns.
 	Conversations(ctx context.Context, filter ConversationFilter, sort ConversationSort, seek storage.Seek) ([]Conversation, error)
 	ConversationsByID(ctx context.Context, ids []int64) ([]Conversation, error)
+	// Participants returns the address keys that take part in a conversation, in
+	// bytewise order, at most n.
+	Participants(ctx context.Context, conversationID int64, n int) ([]string, error)
 	// Participant reports whether any of the address keys took part in a conversation.
 	Participant(ctx context.Context, conversationID int64, keys []string) (bool, error)
 }
@@ -271,8 +277,8 @@ type ConversationWriter interface {
 	UpdateConversation(ctx context.Context, c *Conversation) error
 	// DeleteConversations removes conversations with all that is in them. Ledger rows
 	// stay as tombstones: they lose InteractionID, ConversationID and RawKey and
-	// keep their Identity, so that the mails are not imported again. An id that is
-	// not there is passed over.
+	// keep their Identity, so that the mails are not imported again. Conversations that
+	// refer to them refer to none. An id that is not there is passed over.
 	DeleteConversations(ctx context.Context, ids []int64) error
 	// AddParticipants notes address keys that take part; known ones are passed over.
 	AddParticipants(ctx context.Context, conversationID int64, keys []string) error
@@ -502,7 +508,8 @@ type MergeWriter interface {
 	// MergeConversation moves the interactions of the conversation FromID with
 	// attachments and deliveries, its participants and its ledger rows into IntoID, notes
 	// the move of each interaction and removes the conversation with its tags. MergedInto
-	// and Messages of its mailbox find the other one from then on; into itself it is an
+	// and Messages of its mailbox find the other one from then on, and conversations that
+	// refer to it refer to that, which itself does not; into itself it is an
 	// Invalid fault. The read mark of a user who has one in both is the lower of
 	// them; other users' marks are removed.
 	MergeConversation(ctx context.Context, m Move) error

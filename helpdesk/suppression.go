@@ -75,6 +75,9 @@ func (d *Desk) Suppress(ctx context.Context, in SuppressionInput) (Suppression, 
 	if err != nil {
 		return Suppression{}, err
 	}
+	if err := d.reachesAll(); err != nil {
+		return Suppression{}, err
+	}
 	var problems fault.Collector
 	s := Suppression{Email: cleanLine(in.Email), Detail: cleanLine(in.Detail), Reason: SuppressedManual, UserID: d.userID, CreatedAt: d.svc.now()}
 	if problems.Check(s.Email != "", "email", "is required") {
@@ -99,6 +102,9 @@ func (d *Desk) Suppress(ctx context.Context, in SuppressionInput) (Suppression, 
 func (d *Desk) LiftSuppression(ctx context.Context, id int64) error {
 	begin, err := d.guard.Write(CustomersUpdate)
 	if err != nil {
+		return err
+	}
+	if err := d.reachesAll(); err != nil {
 		return err
 	}
 	return begin(ctx, func(ctx context.Context, tx Tx) error {

@@ -120,6 +120,9 @@ func (d *Desk) UpdateTag(ctx context.Context, id int64, in TagInput) (Tag, error
 	if err != nil {
 		return Tag{}, err
 	}
+	if err := d.reachesAll(); err != nil {
+		return Tag{}, err
+	}
 	var t Tag
 	err = begin(ctx, func(ctx context.Context, tx Tx) error {
 		if t, err = tx.Tag(ctx, id); err != nil {
@@ -142,6 +145,9 @@ func (d *Desk) UpdateTag(ctx context.Context, id int64, in TagInput) (Tag, error
 func (d *Desk) DeleteTag(ctx context.Context, id int64) error {
 	begin, err := d.guard.Write(TagsDelete)
 	if err != nil {
+		return err
+	}
+	if err := d.reachesAll(); err != nil {
 		return err
 	}
 	return begin(ctx, func(ctx context.Context, tx Tx) error {

@@ -11,6 +11,7 @@ import (
 const (
 	RuleToken      = "token"      // it was sent to an address with a genuine reply token
 	RuleReferences = "references" // it refers to a mail of the conversation, and its sender takes part
+	RuleColleague  = "colleague"  // as references, but who takes part is a colleague of its sender
 	RuleNew        = "new"        // neither
 )
 
@@ -26,6 +27,7 @@ type match struct {
 	conversation   Conversation
 	answersForward bool
 	why            Threading
+	thread         int64 // conversation that it refers to and was not let into; 0: none
 }
 
 // thread finds the conversation that a mail answers: by a reply token, then by its
@@ -118,6 +120,7 @@ func (f *filing) byToken(ctx context.Context, tx Tx, m *match, mailbox Mailbox, 
 			m.refuse(id, "the conversation of the reply token was deleted")
 		case suspicion != "":
 			m.refuse(c.ID, suspicion)
+			m.refersTo(c.ID)
 		default:
 			m.conversation, m.why.Rule = c, RuleToken
 			for _, ref := range known {
@@ -240,19 +243,66 @@ func (f *filing) byReferences(ctx context.Context, tx Tx, m *match, mailbox Mail
 		if err != nil {
 			return false, err
 		}
+		if f.forOthers {
+			m.refuse(c.ID, "its From is the address of a form, a list or a group, and not of who wrote it")
+			m.refersTo(c.ID)
+			continue
+		}
+		colleague := ""
 		if !takesPart {
+			if colleague, err = f.colleague(ctx, tx, c.ID); err != nil {
+				return false, err
+			}
+		}
+		if !takesPart && colleague == "" {
 			m.refuse(c.ID, "the sender takes no part in it")
+			m.refersTo(c.ID)
 			continue
 		}
 		if suspicion != "" {
 			m.refuse(c.ID, suspicion)
+			m.refersTo(c.ID)
 			continue
 		}
 		m.conversation, m.answersForward = c, ref.IsForward && f.answers(ref.MessageID)
 		m.why.Rule, m.why.Matched = RuleReferences, ref.MessageID
+		if !takesPart {
+			m.why.Rule, m.why.Colleague = RuleColleague, colleague
+		}
 		return true, nil
 	}
 	return false, nil
+}
+
+// maxColleagues is how many of those who take part in a conversation are looked at.
+const maxColleagues = 500
+
+// colleague finds who of those who take part in a conversation has an address of the
+// sender's organization, "" if nobody has. People answer for each other; but everybody
+// who got the mail on knows what it refers to, so the domain must stand behind the
+// sender, and must not be one where anybody can have an address.
+func (f *filing) colleague(ctx context.Context, tx Tx, conversationID int64) (string, error) {
+	domain := colleagueDomain(f.mail.From.Email)
+	if domain == "" || !f.auth.FromAligned || len(f.mail.Authors) > 1 {
+		return "", nil
+	}
+	keys, err := tx.Participants(ctx, conversationID, maxColleagues)
+	if err != nil {
+		return "", err
+	}
+	for _, key := range keys {
+		if colleagueDomain(key) == domain {
+			return key, nil
+		}
+	}
+	return "", nil
+}
+
+// refersTo notes the likeliest of the conversations that are there and were refused.
+func (m *match) refersTo(id int64) {
+	if m.thread == 0 {
+		m.thread = id
+	}
 }
 
 func (m *match) refuse(id int64, reason string) {

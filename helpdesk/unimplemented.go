@@ -155,6 +155,11 @@ func (UnimplementedTx) CustomerByEmail(context.Context, string) (Customer, error
 	return Customer{}, errUnimplemented()
 }
 
+// CustomerBeyond implements [Tx].
+func (UnimplementedTx) CustomerBeyond(context.Context, int64) (bool, error) {
+	return false, errUnimplemented()
+}
+
 // CustomerStats implements [Tx].
 func (UnimplementedTx) CustomerStats(context.Context, int64) (CustomerStats, error) {
 	return CustomerStats{}, errUnimplemented()
@@ -172,6 +177,11 @@ func (UnimplementedTx) Conversations(context.Context, ConversationFilter, Conver
 
 // ConversationsByID implements [Tx].
 func (UnimplementedTx) ConversationsByID(context.Context, []int64) ([]Conversation, error) {
+	return nil, errUnimplemented()
+}
+
+// Participants implements [Tx].
+func (UnimplementedTx) Participants(context.Context, int64, int) ([]string, error) {
 	return nil, errUnimplemented()
 }
 

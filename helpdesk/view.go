@@ -153,7 +153,8 @@ func (d *Desk) CreateView(ctx context.Context, in ViewInput) (View, error) {
 	return v, err
 }
 
-// UpdateView changes a view, whoever made it. It needs views.update.
+// UpdateView changes a view, whoever made it; a member of some mailboxes only its own,
+// else it is Forbidden. It needs views.update.
 func (d *Desk) UpdateView(ctx context.Context, id int64, in ViewInput) (View, error) {
 	begin, err := d.guard.Write(ViewsUpdate)
 	if err != nil {
@@ -168,6 +169,9 @@ func (d *Desk) UpdateView(ctx context.Context, id int64, in ViewInput) (View, er
 		if v, err = tx.View(ctx, id); err != nil {
 			return err
 		}
+		if err := d.mayChangeView(v); err != nil {
+			return err
+		}
 		if err := q.references(ctx, tx); err != nil {
 			return err
 		}
@@ -180,13 +184,29 @@ func (d *Desk) UpdateView(ctx context.Context, id int64, in ViewInput) (View, er
 	return v, err
 }
 
-// DeleteView removes a view. It needs views.delete.
+// mayChangeView refuses a member of some mailboxes the views of others, who see more.
+func (d *Desk) mayChangeView(v View) error {
+	if v.UserID == d.userID {
+		return nil
+	}
+	return d.reachesAll()
+}
+
+// DeleteView removes a view; a member of some mailboxes only its own, else it is
+// Forbidden. It needs views.delete.
 func (d *Desk) DeleteView(ctx context.Context, id int64) error {
 	begin, err := d.guard.Write(ViewsDelete)
 	if err != nil {
 		return err
 	}
 	return begin(ctx, func(ctx context.Context, tx Tx) error {
+		v, err := tx.View(ctx, id)
+		if err != nil {
+			return err
+		}
+		if err := d.mayChangeView(v); err != nil {
+			return err
+		}
 		if err := tx.DeleteView(ctx, id); err != nil {
 			return err
 		}

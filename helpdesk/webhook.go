@@ -134,12 +134,22 @@ func (d *Desk) mayAim(w Webhook) error {
 		return nil
 	}
 	if len(w.MailboxIDs) == 0 {
-		return fault.New(fault.Forbidden, "You do not see the events of all mailboxes: name some of yours.")
+		return limited("You do not see the events of all mailboxes: name some of yours.")
 	}
 	for _, id := range w.MailboxIDs {
 		if !slices.Contains(d.scope.Mailboxes, id) {
 			return fault.Missing("mailbox", id)
 		}
+	}
+	return nil
+}
+
+// mayHandle refuses a webhook that has the events of mailboxes which the member does
+// not reach: it is others'.
+func (d *Desk) mayHandle(w Webhook) error {
+	beyond := func(id int64) bool { return !slices.Contains(d.scope.Mailboxes, id) }
+	if d.scope.Mailboxes != nil && (len(w.MailboxIDs) == 0 || slices.ContainsFunc(w.MailboxIDs, beyond)) {
+		return limited("The webhook has the events of mailboxes that you do not reach.")
 	}
 	return nil
 }
@@ -316,6 +326,9 @@ func (d *Desk) changeWebhook(ctx context.Context, id int64, first func(ctx conte
 		if w, err = tx.WebhookForUpdate(ctx, id); err != nil {
 			return err
 		}
+		if err := d.mayHandle(w); err != nil {
+			return err
+		}
 		if err := change(ctx, tx, &w); err != nil {
 			return err
 		}
@@ -338,6 +351,13 @@ func (d *Desk) DeleteWebhook(ctx context.Context, id int64) error {
 		return err
 	}
 	return begin(ctx, func(ctx context.Context, tx Tx) error {
+		w, err := tx.WebhookForUpdate(ctx, id)
+		if err != nil {
+			return err
+		}
+		if err := d.mayHandle(w); err != nil {
+			return err
+		}
 		if err := tx.DeleteWebhook(ctx, id); err != nil {
 			return err
 		}

@@ -103,6 +103,9 @@ func (d *Desk) RedeliverWebhook(ctx context.Context, webhookID, id int64) (Webho
 		if err != nil {
 			return err
 		}
+		if err := d.mayHandle(w); err != nil {
+			return err
+		}
 		if out, err = tx.WebhookDelivery(ctx, id); err != nil {
 			return err
 		}

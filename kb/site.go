@@ -88,6 +88,7 @@ func (s *Service) apply(site *Site, in SiteInput, reaches func(mailboxID int64) 
 	site.Name = cleanLine(in.Name)
 	required(&problems, "name", site.Name, 200)
 	problems.Check(in.AccountID == site.AccountID, "account_id", "must be the account of the site")
+	former := site.MailboxID
 	site.MailboxID = in.MailboxID.Or(site.MailboxID)
 	site.HTMLHead = clean(in.HTMLHead.Or(site.HTMLHead))
 	problems.Check(len(site.HTMLHead) <= maxHTMLHead, "html_head", "is longer than 64 KiB")
@@ -100,8 +101,14 @@ func (s *Service) apply(site *Site, in SiteInput, reaches func(mailboxID int64) 
 	if err := problems.Err(); err != nil {
 		return err
 	}
-	if _, given := in.MailboxID.Get(); given && !reaches(site.MailboxID) {
-		return fault.Missing("mailbox", site.MailboxID)
+	if site.MailboxID == former {
+		return nil
+	}
+	// What comes in at one mailbox must not be drawn to another by who does not reach it.
+	for _, id := range []int64{former, site.MailboxID} {
+		if id != 0 && !reaches(id) {
+			return fault.Missing("mailbox", id)
+		}
 	}
 	return nil
 }

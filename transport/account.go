@@ -54,7 +54,7 @@ func (a *api) addAccounts(t *Table) {
 	HandlePage(t, a.admin, Operation{
 		ID: "listAccounts", Method: http.MethodGet, Path: "/accounts", Tag: "Accounts", Expand: expand,
 		Summary:     "List the caller's accounts",
-		Description: "Those the caller is a member of, oldest first.",
+		Description: "Those the caller is a member of, oldest first. A token with scopes needs accounts.view.",
 	}, a.listAccounts)
 	Handle(t, a.desk, Operation{
 		ID: "getAccount", Method: http.MethodGet, Path: accountPath, Tag: "Accounts", Expand: expand,

@@ -116,11 +116,11 @@ func (a *api) caller(ctx context.Context, r *Request) (helpdesk.Caller, error) {
 
 func (a *api) bearer(ctx context.Context, r *Request) (helpdesk.Caller, error) {
 	token := r.Token()
-	if token == "" && r.Header("Authorization") == "" && r.Cookie(sessionCookie) != "" {
+	if token == "" && r.Header("Authorization") == "" && r.session() != "" {
 		if err := r.sameSite(); err != nil {
 			return helpdesk.Caller{}, err
 		}
-		token = r.Cookie(sessionCookie)
+		token = r.session()
 	}
 	if helpdesk.IsPortalToken(token) {
 		return helpdesk.Caller{}, fault.New(fault.Unauthenticated, "A portal token works on conversations, interactions and attachments only.")

@@ -201,6 +201,23 @@ func settled(t testing.TB, w *world) map[string]string {
 // ask sends what an operation wants about the objects of ids.
 func (w *world) ask(t testing.TB, who string, r transport.Route, ids map[string]string) *httptest.ResponseRecorder {
 	t.Helper()
+	path, body, kind := w.wants(t, r, ids)
+	return w.do(t, who, r.Method, path, body, "Content-Type", kind)
+}
+
+// request is what ask sends.
+func (w *world) request(t testing.TB, who string, r transport.Route, ids map[string]string) *http.Request {
+	t.Helper()
+	path, body, kind := w.wants(t, r, ids)
+	req := httptest.NewRequest(r.Method, "/api/v1"+path, strings.NewReader(body))
+	req.Header.Set("Content-Type", kind)
+	req.Header.Set("Authorization", "Bearer "+w.tokens[who])
+	return req
+}
+
+// wants is what an operation takes about the objects of ids.
+func (w *world) wants(t testing.TB, r transport.Route, ids map[string]string) (path, body, kind string) {
+	t.Helper()
 	fill := func(s string) string {
 		return pathParam.ReplaceAllStringFunc(s, func(p string) string {
 			id := ids[strings.Trim(p, "{.}")]
@@ -210,15 +227,15 @@ func (w *world) ask(t testing.TB, who string, r transport.Route, ids map[string]
 			return id
 		})
 	}
-	body, kind := fill(valid[r.ID]), "application/x-www-form-urlencoded"
+	body, kind = fill(valid[r.ID]), "application/x-www-form-urlencoded"
 	if strings.HasPrefix(body, "--cut") {
 		body, kind = strings.ReplaceAll(body, "\n", "\r\n"), "multipart/form-data; boundary=cut"
 	}
-	path := fill(r.Path)
+	path = fill(r.Path)
 	if r.Method == http.MethodGet && body != "" {
 		path, body = path+"?"+body, ""
 	}
-	return w.do(t, who, r.Method, path, body, "Content-Type", kind)
+	return path, body, kind
 }
 
 func problem(t testing.TB, rec *httptest.ResponseRecorder) transport.Problem {

@@ -25,6 +25,7 @@ type conversation struct {
 	Subject         string             `json:"subject"`
 	Preview         string             `json:"preview"`
 	RealtimeChannel string             `json:"realtime_channel"`
+	RefersTo        *int64             `json:"refers_to" description:"Conversation that its first mail refers to, whose sender takes no part there; null when there is none. POST merge moves it there."`
 	AwaitingSince   *Time              `json:"customer_awaiting_reply_since"`
 	Tags            []conversationTag  `json:"tags"`
 	Customer        nullable[customer] `json:"customer,omitzero" description:"With expand=customer."`
@@ -289,6 +290,14 @@ func one[T, U, E any](ctx context.Context, d *helpdesk.Desk, row T, err error, h
 	return shown[0], nil
 }
 
+// reached are those conversations that others refer to, if the member may see them.
+func reached(ctx context.Context, d *helpdesk.Desk, rows []helpdesk.Conversation) (map[int64]bool, error) {
+	if !d.Holds(helpdesk.ConversationsView) {
+		return nil, nil //nolint:nilnil // a nil map is an empty one
+	}
+	return d.Reached(ctx, ids(rows, func(c helpdesk.Conversation) []int64 { return []int64{c.RefersTo} }))
+}
+
 // showConversations shows a page with one query for each relation.
 func showConversations(ctx context.Context, d *helpdesk.Desk, rows []helpdesk.Conversation, expand Expand) ([]conversation, error) {
 	of := ids(rows, func(c helpdesk.Conversation) []int64 { return []int64{c.ID} })
@@ -297,6 +306,10 @@ func showConversations(ctx context.Context, d *helpdesk.Desk, rows []helpdesk.Co
 		return nil, err
 	}
 	unread, err := d.Unread(ctx, of)
+	if err != nil {
+		return nil, err
+	}
+	referred, err := reached(ctx, d, rows)
 	if err != nil {
 		return nil, err
 	}
@@ -324,6 +337,9 @@ func showConversations(ctx context.Context, d *helpdesk.Desk, rows []helpdesk.Co
 	out := make([]conversation, len(rows))
 	for i, c := range rows {
 		out[i] = showConversation(c)
+		if referred[c.RefersTo] {
+			out[i].RefersTo = idOrNull(c.RefersTo)
+		}
 		out[i].Tags, out[i].UnreadCount = showTags(tags[c.ID]), unread[c.ID]
 		if expand.Has("user") {
 			out[i].User = shownOrNull(pick(users, c.UserID))

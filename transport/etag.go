@@ -1,12 +1,16 @@
 package transport
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/base64"
+	"encoding/binary"
 	"net/http"
 	"net/url"
+	"reflect"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/helpwright/helpwright/storage/fault"
 )
@@ -15,18 +19,62 @@ import (
 // no ETag.
 const maxVariant = 512
 
-// representation is the body of an object, and its stable part if that is another
-// one, see [Stabler].
-type representation struct{ body, stable []byte }
+// representation is the body of an object, and hashes of it and of its stable part, if
+// that is another one, see [Stabler].
+type representation struct {
+	body         []byte
+	hash, stable string
+}
 
 func represent(out any, bare bool) (shown representation, err error) {
 	if shown.body, err = encode(out, bare); err != nil {
 		return shown, err
 	}
+	shown.hash = version(shown.body, out)
 	if s, ok := out.(Stabler); ok {
-		shown.stable, err = encode(s.Stable(), bare)
+		part := s.Stable()
+		body, err := encode(part, bare)
+		if err != nil {
+			return shown, err
+		}
+		shown.stable = version(body, part)
 	}
-	return shown, err
+	return shown, nil
+}
+
+// version hashes a body and its timestamps to the microsecond, of which the body shows
+// seconds only: an object that was changed twice within one second is another one.
+func version(body []byte, out any) string {
+	h := sha256.New()
+	h.Write(body)
+	instants(reflect.ValueOf(out), func(t Time) {
+		h.Write(binary.BigEndian.AppendUint64(nil, uint64(time.Time(t).UnixMicro()))) //nolint:gosec // any bits will do
+	})
+	return base64.RawURLEncoding.EncodeToString(h.Sum(nil)[:16])
+}
+
+// instants finds the timestamps in exported fields.
+func instants(v reflect.Value, found func(Time)) {
+	switch v.Kind() {
+	case reflect.Pointer, reflect.Interface:
+		if !v.IsNil() {
+			instants(v.Elem(), found)
+		}
+	case reflect.Struct:
+		if t, ok := v.Interface().(Time); ok {
+			found(t)
+			return
+		}
+		for i := range v.NumField() {
+			if v.Type().Field(i).IsExported() {
+				instants(v.Field(i), found)
+			}
+		}
+	case reflect.Slice:
+		for i := range v.Len() {
+			instants(v.Index(i), found)
+		}
+	}
 }
 
 // etag is the strong entity tag of a body (RFC 9110 section 8.8.3): its hash, that of
@@ -37,13 +85,9 @@ func etag(shown representation, variant string) string {
 	if len(variant) > maxVariant {
 		return ""
 	}
-	hash := func(b []byte) string {
-		sum := sha256.Sum256(b)
-		return base64.RawURLEncoding.EncodeToString(sum[:16])
-	}
-	tag := hash(shown.body)
-	if shown.stable != nil {
-		tag += ":" + hash(shown.stable)
+	tag := shown.hash
+	if shown.stable != "" {
+		tag += ":" + shown.stable
 	}
 	if variant != "" {
 		tag += "." + base64.RawURLEncoding.EncodeToString([]byte(variant))
@@ -62,7 +106,7 @@ func (r *Request) etag(shown representation) string {
 			return ""
 		}
 		var err error
-		if shown, err = get.represent(r.forGet(get, variant)); err != nil {
+		if shown, err = get.represent(r.forGet(r.Context(), get, variant)); err != nil {
 			return ""
 		}
 	}
@@ -128,13 +172,21 @@ func noneMatch(values []string, current string) bool {
 // maxTags bounds the tags of one If-Match, as each may cost a read.
 const maxTags = 8
 
+// matching are the tags of If-Match where the method honours them.
+func (r *Request) matching() []string {
+	switch r.http.Method {
+	case http.MethodPut, http.MethodPatch, http.MethodDelete:
+		return entityTags(r.http.Header.Values("If-Match"))
+	}
+	return nil
+}
+
 // ifMatch evaluates If-Match (RFC 9110 section 13.1.1) with the GET of the same
 // path. A condition that cannot be checked fails: to ignore it would be to
 // overwrite what the client wanted to protect.
-func (r *Request) ifMatch() error {
-	tags := entityTags(r.http.Header.Values("If-Match"))
-	method := r.http.Method
-	if len(tags) == 0 || (method != http.MethodPut && method != http.MethodPatch && method != http.MethodDelete) {
+func (r *Request) ifMatch(ctx context.Context) error {
+	tags := r.matching()
+	if len(tags) == 0 {
 		return nil
 	}
 	get := r.route.entry.methods[http.MethodGet]
@@ -148,7 +200,7 @@ func (r *Request) ifMatch() error {
 		} else if !ok || strings.HasPrefix(tag, "W/") {
 			continue
 		}
-		shown, err := get.represent(r.forGet(get, query))
+		shown, err := get.represent(r.forGet(ctx, get, query))
 		if err != nil {
 			return err
 		}
@@ -157,4 +209,18 @@ func (r *Request) ifMatch() error {
 		}
 	}
 	return fault.New(fault.Precondition, "Somebody else has changed the resource since it was read.")
+}
+
+// matchLocked is ifMatch at the beginning of the transaction that makes the change.
+// The first GET locks the object, the second reads all of it as it is then.
+func (r *Request) matchLocked(ctx context.Context) error {
+	get := r.route.entry.methods[http.MethodGet]
+	if get != nil && get.represent != nil {
+		locker := r.forGet(ctx, get, "")
+		locker.locking = true
+		if _, err := get.represent(locker); err != nil {
+			return err
+		}
+	}
+	return r.ifMatch(ctx)
 }

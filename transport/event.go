@@ -156,22 +156,22 @@ func (a *api) channelDesk(ctx context.Context, caller helpdesk.Caller, c channel
 	if err != nil {
 		return nil, err
 	}
-	req := storage.PageRequest{Limit: storage.MaxLimit}
-	for {
-		page, err := admin.Accounts(ctx, req)
+	for last := int64(0); ; {
+		ids, err := admin.AccountIDs(ctx, last)
 		if err != nil {
 			return nil, err
 		}
-		for _, account := range page.Items {
-			d, err := a.svc.Desk(ctx, caller, account.ID)
+		for _, id := range ids {
+			d, err := a.svc.Desk(ctx, caller, id)
 			if err == nil {
 				_, err = d.Conversation(ctx, c.conversation)
 			}
 			if err == nil || !fault.Is(err, fault.NotFound) && !fault.Is(err, fault.Forbidden) {
 				return d, err
 			}
+			last = id
 		}
-		if req.Cursor = page.Next; page.Next == "" {
+		if len(ids) < storage.MaxLimit {
 			return nil, errNoChannel
 		}
 	}

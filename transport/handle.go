@@ -40,9 +40,9 @@ type HeaderSetter interface{ SetHeaders(h http.Header) }
 // input may have methods SetDefaults() and CheckInput(problem func(field, text string)).
 //
 // With a GET on the same path, If-Match is honoured on PUT, PATCH and DELETE: the
-// GET is run for the current ETag. Between that and the change another request
-// may come in, which the store has to find out if it matters; the header protects
-// an agent from overwriting what was saved while they were typing. The ETag of a
+// GET is run for the current ETag, and again in the transaction that makes the
+// change (see [Config].Units), so that of many who come at once one succeeds. The
+// header protects an agent from overwriting what was saved while they were typing. The ETag of a
 // PUT is that of its own answer, so it serves for the next If-Match only if a PUT
 // answers with the same representation as the GET, in the same language.
 //
@@ -148,20 +148,25 @@ func call[H, In, Out any](r *Request, resolve Resolver[H], fn func(context.Conte
 	if err != nil {
 		return out, err
 	}
-	if err := r.reserve(); err != nil {
+	before := r.http
+	if err := r.begin(); err != nil {
 		return out, err
 	}
-	if r.keyed != nil { // its context is another one
+	if r.http != before { // its context may be another one
 		r.bound()
 	}
 	var in In
 	if err := r.bind(&in); err != nil {
 		return out, rehearsed(r, h, in, fn, err)
 	}
-	if err := r.ifMatch(); err != nil {
+	if err := r.ifMatch(r.Context()); err != nil {
 		return out, err
 	}
-	return fn(r.Context(), h, in)
+	ctx := r.Context()
+	if r.locking {
+		ctx = storage.Locking(ctx)
+	}
+	return fn(ctx, h, in)
 }
 
 // rehearser is a handle that can try an operation without doing it.

@@ -1,6 +1,8 @@
 package transport
 
 import (
+	"bytes"
+	"compress/gzip"
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
@@ -24,13 +26,9 @@ const (
 	// keepAnswer is how long an answer is given again.
 	keepAnswer = 24 * time.Hour
 	// maxAnswer is how long the body of an answer may be to be given again.
-	maxAnswer = 64 << 10
-	// keyLease is how long a request may take. When the process dies meanwhile, the
-	// key is in use for that long, and free after it: nobody knows then whether the
-	// request was done.
-	keyLease = 2 * time.Minute
-	// keyMargin before the end of the lease the work ends.
-	keyMargin = 10 * time.Second
+	maxAnswer = 6 << 20
+	// keyTime is how long a request with a key may take, also when its client has left.
+	keyTime = 110 * time.Second
 )
 
 var (
@@ -58,70 +56,29 @@ type kept struct {
 // keptHeaders are the header fields of an answer that are given again.
 var keptHeaders = []string{"Content-Type", "Location", "ETag", "Cache-Control", "Vary"}
 
-// keyed is a request with an Idempotency-Key.
+// keyed is a request with an Idempotency-Key. It is noted in the transaction that does
+// it, together with its answer.
 type keyed struct {
-	key         string
-	sealer      storage.Sealer
-	reservation storage.Reservation
-	reserved    bool
-	replay      *kept
+	sealer storage.Sealer
+	store  storage.Idempotency
+	note   storage.Note
+	now    time.Time
 }
 
-// errReplay ends a request whose answer is known.
-var errReplay = fault.New(fault.Internal, "The answer is known.")
-
-// once serves a POST request with an Idempotency-Key. The answer is held back
-// until it is stored: what a client has seen is what it will see again.
-//
-// What was refused before anything was tried is not kept (credentials, an
-// unreadable body), and neither is a 5xx, after which it may be tried again.
-func (t *Table) once(w *response, r *Request) error {
-	key, err := idempotencyKey(r.http.Header.Values(keyHeader))
-	if err != nil {
-		return err
-	}
+// keyedOf prepares a request with an Idempotency-Key.
+func keyedOf(r *Request, key string) (*keyed, error) {
 	// The database alone does not give the answers away, which may hold secrets
 	// that are shown once.
 	secret := sha256.Sum256(lengthened("answer", key, r.credentials()))
-	k := &keyed{key: key}
-	if k.sealer, err = storage.NewSealer(secret[:]); err != nil {
-		return fault.Wrap(fault.Internal, "transport.once", err)
+	sealer, err := storage.NewSealer(secret[:])
+	if err != nil {
+		return nil, fault.Wrap(fault.Internal, "transport.keyedOf", err)
 	}
-	r.keyed = k
-	held := &heldAnswer{ResponseWriter: w.ResponseWriter}
-	w.ResponseWriter = held
-	settled := false
-	defer func() { // also when the operation panics
-		w.ResponseWriter = held.ResponseWriter
-		if !settled {
-			w.status = 0
-			t.settle(r, kept{Status: http.StatusInternalServerError})
-		}
-	}()
-	err = r.route.serve(w, r)
-	switch {
-	case k.replay != nil:
-		k.replay.write(w)
-	case err != nil && !k.reserved:
-		settled = true
-		return err
-	case err != nil:
-		t.fail(w, r, err)
-	}
-	t.settle(r, held.answer())
-	settled = true
-	held.send()
-	return nil
+	return &keyed{sealer: sealer, store: r.table.config.Idempotency}, nil
 }
 
-// reserve takes the key of the request, once it is known who asks. From then on
-// the request is served to its end, also when the client has left, but not longer
-// than its lease.
-func (r *Request) reserve() error {
-	k := r.keyed
-	if k == nil {
-		return nil
-	}
+// name names the request, once it is known who asks.
+func (k *keyed) name(r *Request, key string) error {
 	body, err := r.readBody()
 	if err != nil {
 		return err
@@ -134,64 +91,97 @@ func (r *Request) reserve() error {
 	hash := sha256.New()
 	hash.Write(lengthened(r.http.URL.RawQuery))
 	if err := body.Sum(hash); err != nil {
-		return fault.Wrap(fault.Unavailable, "transport.reserve", err)
+		return fault.Wrap(fault.Unavailable, "transport.name", err)
 	}
-	name := sha256.Sum256(lengthened(append([]string{who, r.route.ID, k.key}, r.values...)...))
-	now := r.table.config.Now().UTC()
-	wanted := storage.Reservation{Key: name[:], Request: hash.Sum(nil), Holder: rand.Text(), Until: now.Add(keyLease)}
-	found, mine, err := r.table.config.Idempotency.Reserve(r.Context(), wanted, now)
-	switch {
-	case err != nil:
-		return err
-	case mine:
-		k.reservation, k.reserved = wanted, true
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), keyLease-keyMargin)
-		r.cleanup = append(r.cleanup, cancel)
-		r.http = r.http.WithContext(ctx)
-		return nil
-	case string(found.Request) != string(wanted.Request):
-		return errKeyReused
-	case found.Answer == nil:
-		return errKeyInUse
-	}
-	text, err := k.sealer.Open(found.Answer, keyHeader)
-	var answer kept
-	if err != nil || json.Unmarshal(text, &answer) != nil || answer.Lost {
-		return errAnswerLost
-	}
-	k.replay = &answer
-	return errReplay
+	name := sha256.Sum256(lengthened(append([]string{who, r.route.ID, key}, r.values...)...))
+	k.now = r.table.config.Now().UTC()
+	k.note = storage.Note{Key: name[:], Request: hash.Sum(nil), Holder: rand.Text(), Until: k.now.Add(keepAnswer)}
+	return nil
 }
 
-// settle keeps the answer of a reserved request, or frees the key.
-func (t *Table) settle(r *Request, answer kept) {
-	k := r.keyed
-	if !k.reserved {
-		return
+// before returns the answer that the request had before, nil when it is new.
+func (k *keyed) before(ctx context.Context) (*kept, error) {
+	there, err := k.store.Noted(ctx, k.note.Key, k.now)
+	switch {
+	case fault.Is(err, fault.NotFound):
+		return nil, nil //nolint:nilnil // there is none
+	case err != nil:
+		return nil, err
+	case string(there.Request) != string(k.note.Request):
+		return nil, errKeyReused
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), keyMargin)
-	defer cancel()
-	err := func() error {
-		if answer.Status == 0 || answer.Status >= http.StatusInternalServerError {
-			return t.config.Idempotency.Release(ctx, k.reservation)
-		}
-		text, err := json.Marshal(answer)
-		if err != nil {
-			return err
-		}
-		done := k.reservation
-		done.Until = t.config.Now().UTC().Add(keepAnswer)
-		if done.Answer, err = k.sealer.Seal(text, keyHeader); err != nil {
-			return err
-		}
-		return t.config.Idempotency.Answered(ctx, done)
-	}()
-	if err == nil {
-		err = t.sweeper.sweep(ctx, t.config.Idempotency, t.config.Now())
-	}
+	text, err := k.sealer.Open(there.Answer, keyHeader)
 	if err != nil {
-		t.config.Logger.WarnContext(ctx, "the answer to an Idempotency-Key was not kept", "request_id", r.id, "error", err)
+		return nil, errAnswerLost
 	}
+	return unpack(text)
+}
+
+// take notes the request, without an answer: in the transaction of ctx, before
+// anything else. Others with the same key wait from then on.
+func (k *keyed) take(ctx context.Context) error { return k.store.Note(ctx, k.note, k.now) }
+
+// answer notes the answer in the same transaction.
+func (k *keyed) answer(ctx context.Context, answer kept) error {
+	text, err := answer.pack()
+	if err != nil {
+		return fault.Wrap(fault.Internal, "transport.answer", err)
+	}
+	done := k.note
+	if done.Answer, err = k.sealer.Seal(text, keyHeader); err != nil {
+		return err
+	}
+	return k.store.Note(ctx, done, k.now)
+}
+
+// pack makes an answer short.
+func (k *kept) pack() ([]byte, error) {
+	var b bytes.Buffer
+	w := gzip.NewWriter(&b)
+	if err := json.NewEncoder(w).Encode(k); err != nil {
+		return nil, err
+	}
+	if err := w.Close(); err != nil {
+		return nil, err
+	}
+	return b.Bytes(), nil
+}
+
+func unpack(text []byte) (*kept, error) {
+	r, err := gzip.NewReader(bytes.NewReader(text))
+	if err != nil {
+		return nil, errAnswerLost
+	}
+	var answer kept
+	if json.NewDecoder(r).Decode(&answer) != nil || answer.Lost {
+		return nil, errAnswerLost
+	}
+	return &answer, nil
+}
+
+// inFlight are the keys of the requests that this process is at work on.
+type inFlight struct {
+	mu   sync.Mutex
+	keys map[string]bool
+}
+
+func (f *inFlight) enter(key []byte) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.keys[string(key)] {
+		return false
+	}
+	if f.keys == nil {
+		f.keys = map[string]bool{}
+	}
+	f.keys[string(key)] = true
+	return true
+}
+
+func (f *inFlight) leave(key []byte) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	delete(f.keys, string(key))
 }
 
 // sweeper removes answers that are old, once a minute, with a request that keeps one.
@@ -260,54 +250,4 @@ func (k *kept) write(w http.ResponseWriter) {
 	h.Set("Idempotency-Replayed", "true")
 	w.WriteHeader(k.Status)
 	_, _ = w.Write(k.Body) // the client may have gone
-}
-
-// heldAnswer holds an answer back as far as it may be kept.
-type heldAnswer struct {
-	http.ResponseWriter
-	status int
-	body   []byte
-	sent   bool
-}
-
-func (w *heldAnswer) WriteHeader(status int) {
-	if w.status == 0 {
-		w.status = status
-	}
-}
-
-func (w *heldAnswer) Write(p []byte) (int, error) {
-	w.WriteHeader(http.StatusOK)
-	if !w.sent && len(w.body)+len(p) > maxAnswer {
-		w.send()
-	}
-	if w.sent {
-		return w.ResponseWriter.Write(p)
-	}
-	w.body = append(w.body, p...)
-	return len(p), nil
-}
-
-// answer is what to keep.
-func (w *heldAnswer) answer() kept {
-	if w.sent || w.Header().Get("Set-Cookie") != "" {
-		return kept{Status: w.status, Lost: true}
-	}
-	k := kept{Status: w.status, Header: map[string]string{}, Body: w.body}
-	for _, name := range keptHeaders {
-		if value := w.Header().Get(name); value != "" {
-			k.Header[name] = value
-		}
-	}
-	return k
-}
-
-// send lets the answer go.
-func (w *heldAnswer) send() {
-	if w.sent || w.status == 0 {
-		return
-	}
-	w.sent = true
-	w.ResponseWriter.WriteHeader(w.status)
-	_, _ = w.ResponseWriter.Write(w.body) // the client may have gone
 }

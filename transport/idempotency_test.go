@@ -1,11 +1,13 @@
 package transport_test
 
 import (
+	compare "cmp"
 	"context"
 	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -189,8 +191,9 @@ func TestIdempotencyOutcomes(t *testing.T) {
 		"failed":          {do: func(context.Context) error { return errors.New("broken") }, first: 500, again: 500, times: 2},
 		"away":            {do: func(context.Context) error { return fault.New(fault.Unavailable, "away") }, first: 503, again: 503, times: 2},
 		"panic":           {do: func(context.Context) error { panic("on purpose") }, first: 500, again: 500, times: 2},
-		"64 KiB":          {out: answer{Text: strings.Repeat("x", 65000)}, first: 201, again: 201, body: `"id":1`, times: 1},
-		"too long":        {out: answer{Text: strings.Repeat("x", 66000)}, first: 201, again: 409, body: lost, times: 1},
+		"too many":        {do: func(context.Context) error { return fault.New(fault.RateLimited, "later") }, first: 429, again: 429, times: 2},
+		"5 MiB":           {out: answer{Text: strings.Repeat("x", 5<<20)}, first: 201, again: 201, body: `"id":1`, times: 1},
+		"too long":        {out: answer{Text: strings.Repeat("x", 6<<20)}, first: 201, again: 409, body: lost, times: 1},
 		"cookie":          {out: answer{set: true}, first: 201, again: 409, body: lost, times: 1},
 		"after a day":     {pause: 24 * time.Hour, first: 201, again: 201, body: `"id":2`, times: 2},
 		"before a day":    {pause: 24*time.Hour - time.Second, first: 201, again: 201, body: `"id":1`, times: 1},
@@ -234,8 +237,8 @@ func TestIdempotencyOutcomes(t *testing.T) {
 	}
 }
 
-// While a request is at work its key is in use, until the lease ends; the work goes
-// on when the client has left.
+// While a request is at work its key is in use; the work goes on when the client has
+// left.
 func TestIdempotencyInUse(t *testing.T) {
 	t.Parallel()
 	c := &clock{at: noon}
@@ -267,61 +270,142 @@ func TestIdempotencyInUse(t *testing.T) {
 	}
 }
 
-// A process that dies leaves its key in use until the lease ends.
+// cut is a store whose process dies at the commit: before it, or after it.
+type cut struct {
+	storage.Idempotency
+	before, after bool
+}
+
+func (c *cut) Begin(ctx context.Context, first func(context.Context) error) (context.Context, storage.Unit) {
+	ctx, unit := c.Idempotency.Begin(ctx, first)
+	return ctx, cutUnit{unit, c}
+}
+
+type cutUnit struct {
+	storage.Unit
+	by *cut
+}
+
+func (u cutUnit) Commit(ctx context.Context, last func(context.Context) error) error {
+	if u.by.before {
+		panic(http.ErrAbortHandler)
+	}
+	err := u.Unit.Commit(ctx, last)
+	if u.by.after {
+		panic(http.ErrAbortHandler)
+	}
+	return err
+}
+
+// everything is what the owner can GET, as one text by route.
+func (w *world) everything(t testing.TB, ids map[string]string) map[string]string {
+	t.Helper()
+	all := map[string]string{}
+	for _, r := range w.table.Routes() {
+		// An export is noted in the audit log.
+		if r.Method != http.MethodGet || r.Shape == transport.Events || r.Bare || r.ID == "exportCustomer" {
+			continue
+		}
+		req := w.request(t, "owner", r, ids)
+		req.Header.Set("X-Request-Id", "the-same")
+		rec := httptest.NewRecorder()
+		w.handler.ServeHTTP(rec, req)
+		all[r.ID] = fmt.Sprint(rec.Code, " ", rec.Body)
+	}
+	return all
+}
+
+// Every POST whose process dies before its answer leaves is done once, over each
+// backend: the retry is answered at once, whether it died before or after the commit.
 func TestIdempotencyAfterACrash(t *testing.T) {
 	t.Parallel()
-	c := &clock{at: noon}
-	w := &work{}
-	store := &dying{Idempotency: memstore.New(), dead: true}
-	h := workTable(w, transport.Config{Logger: discard, Now: c.now, Idempotency: store})
-	send := func() *httptest.ResponseRecorder {
-		req := httptest.NewRequest("POST", "/api/v1/work", nil)
-		req.Header.Set("Idempotency-Key", "k")
-		req.Header.Set("Authorization", "Bearer good")
-		rec := httptest.NewRecorder()
-		h.ServeHTTP(rec, req)
-		return rec
-	}
-	if rec := send(); rec.Code != 201 { // an answer that cannot be kept is an answer
-		t.Errorf("%d %s", rec.Code, rec.Body)
-	}
-	store.dead = false
-	c.advance(119 * time.Second)
-	if rec := send(); rec.Code != 409 {
-		t.Errorf("within the lease: %d %s", rec.Code, rec.Body)
-	}
-	c.advance(time.Second)
-	if rec := send(); rec.Code != 201 || w.times != 2 {
-		t.Errorf("after the lease: %d %s", rec.Code, rec.Body)
+	lost := []string{"login", "acceptInvitation"} // whose answers are not to be kept
+	for _, b := range backends() {
+		t.Run(b.name, func(t *testing.T) {
+			t.Parallel()
+			store := b.open(t)
+			w := newWorld(t, store)
+			ids := settled(t, w)
+			keys := store.(storage.Idempotency)
+			dying := &cut{Idempotency: keys}
+			w.serve(t, transport.APIConfig{Config: transport.Config{Idempotency: dying}})
+			dead := w.handler
+			w.serve(t, transport.APIConfig{Config: transport.Config{Idempotency: keys}}) // starts again
+			routes := w.table.Routes()
+			slices.SortStableFunc(routes, func(a, b transport.Route) int { // what removes an object comes last
+				return compare.Compare(strings.Index(a.ID, "merge"), strings.Index(b.ID, "merge"))
+			})
+			start := w.everything(t, ids)
+			for _, r := range routes {
+				if r.Method != http.MethodPost || r.ID == "logout" { // which ends the token that asks
+					continue
+				}
+				send := func(h http.Handler, key string) *httptest.ResponseRecorder {
+					req := w.request(t, "owner", r, ids)
+					req.Header.Set("Idempotency-Key", r.ID+" "+key)
+					rec := httptest.NewRecorder()
+					h.ServeHTTP(rec, req)
+					return rec
+				}
+				crash := func(key string) {
+					defer func() {
+						if recover() == nil {
+							t.Errorf("%s: the process did not die", r.ID)
+						}
+					}()
+					send(dead, key)
+				}
+				dying.before = true
+				crash("before")
+				dying.before = false
+				if diff := cmp.Diff(start, w.everything(t, ids)); diff != "" {
+					t.Errorf("%s left something of what was not committed: %s", r.ID, diff)
+				}
+				dying.after = true
+				crash("after")
+				dying.after = false
+				done := w.everything(t, ids)
+				again := send(w.handler, "after")
+				switch {
+				case slices.Contains(lost, r.ID) && again.Code == http.StatusConflict:
+				case again.Header().Get("Idempotency-Replayed") != "true" || again.Code >= 500:
+					t.Errorf("%s: the retry: %d %v %s", r.ID, again.Code, again.Header(), again.Body)
+				case again.Code >= 300:
+					t.Logf("%s: %d %s", r.ID, again.Code, again.Body)
+				}
+				start = w.everything(t, ids)
+				if diff := cmp.Diff(done, start); diff != "" {
+					t.Errorf("%s was done again: %s", r.ID, diff)
+				}
+			}
+		})
 	}
 }
 
-// dying is a store whose answers are lost while it is dead; kept ones are noted.
-type dying struct {
+// seen is a store whose notes are seen.
+type seen struct {
 	storage.Idempotency
-	dead    bool
-	answers []storage.Reservation
+	answers []storage.Note
 	sweeps  int
 }
 
-func (d *dying) Answered(ctx context.Context, r storage.Reservation) error {
-	if d.dead {
-		return fault.New(fault.Unavailable, "away")
+func (s *seen) Note(ctx context.Context, n storage.Note, now time.Time) error {
+	if n.Answer != nil {
+		s.answers = append(s.answers, n)
 	}
-	d.answers = append(d.answers, r)
-	return d.Idempotency.Answered(ctx, r)
+	return s.Idempotency.Note(ctx, n, now)
 }
 
-func (d *dying) Sweep(ctx context.Context, now time.Time, n int) (int, error) {
-	d.sweeps++
-	return d.Idempotency.Sweep(ctx, now, n)
+func (s *seen) Sweep(ctx context.Context, now time.Time, n int) (int, error) {
+	s.sweeps++
+	return s.Idempotency.Sweep(ctx, now, n)
 }
 
 // What is stored shows neither the answer nor the key, and is swept once a minute.
 func TestIdempotencyKeepsSecrets(t *testing.T) {
 	t.Parallel()
 	c := &clock{at: noon}
-	store := &dying{Idempotency: memstore.New()}
+	store := &seen{Idempotency: memstore.New()}
 	h := workTable(&work{out: answer{Text: "shown once"}}, transport.Config{Logger: discard, Now: c.now, Idempotency: store})
 	for i := range 5 {
 		req := httptest.NewRequest("POST", "/api/v1/work", nil)

@@ -20,8 +20,8 @@ type interaction struct {
 	UpdatedAt      Time         `json:"updated_at"`
 
 	Status     string          `json:"status,omitempty" enum:"posted,draft" description:"Of a user's."`
-	To         []string        `json:"to,omitzero" description:"Of a user's."`
-	Cc         []string        `json:"cc,omitzero" description:"Of a user's."`
+	To         recipients      `json:"to,omitzero" description:"Of a user's: addresses. Of a customer's mail: addresses with the names that it gives them."`
+	Cc         recipients      `json:"cc,omitzero" description:"As to."`
 	Bcc        []string        `json:"bcc,omitzero" description:"Of a user's."`
 	UserID     nullable[int64] `json:"user_id,omitzero" description:"Creator of a user's or a note."`
 	User       nullable[user]  `json:"user,omitzero" description:"With expand=user."`
@@ -37,6 +37,10 @@ type interaction struct {
 	Customer      nullable[customer] `json:"customer,omitzero" description:"Of a customer's, with expand=customer."`
 	CustomerEmail *emailRef          `json:"customer_email,omitempty" description:"Of a customer's."`
 	Subject       string             `json:"subject,omitempty" description:"Of a customer's mail."`
+	From          []mailAddress      `json:"from,omitzero" description:"Of a customer's mail: who wrote it. The customer is another where a form, a list or a group wrote in the customer's name."`
+	Sender        *mailAddress       `json:"sender,omitempty" description:"Of a customer's mail: who sent it, where that is another than who wrote it."`
+	ReplyTo       []mailAddress      `json:"reply_to,omitzero" description:"Of a customer's mail: where its author wants answers to go."`
+	SentAt        nullable[Time]     `json:"sent_at,omitzero" description:"Of a customer's mail: its own Date, whatever that says; null when it has none."`
 	AutoSubmitted *bool              `json:"auto_submitted,omitempty" description:"Of a customer's: a machine wrote it (RFC 3834)."`
 	Threading     *threading         `json:"threading,omitempty" description:"Of a customer's mail: why it is in this conversation."`
 
@@ -330,7 +334,7 @@ func (out *interaction) fillCreator(i helpdesk.Interaction, rel related, expand 
 
 func (out *interaction) fillUser(i helpdesk.Interaction, rel related, expand Expand) {
 	out.fillCreator(i, rel, expand)
-	out.Status, out.To, out.Cc, out.Bcc = string(i.Status), listed(i.To), listed(i.Cc), listed(i.Bcc)
+	out.Status, out.To, out.Cc, out.Bcc = string(i.Status), plainRecipients(i.To), plainRecipients(i.Cc), listed(i.Bcc)
 	out.PostedByID = shownOrNull(idOrNull(i.PostedByID))
 	if expand.Has("posted_by") || i.Status == helpdesk.StatusDraft {
 		out.PostedBy = shownOrNull(pick(rel.users, i.PostedByID))
@@ -352,4 +356,5 @@ func (out *interaction) fillCustomer(i helpdesk.Interaction, rel related, expand
 		return
 	}
 	out.Threading = showThreading(i.Threading)
+	out.fillHeader(i)
 }

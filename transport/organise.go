@@ -20,7 +20,7 @@ type bulkUpdate struct {
 type mergeInput struct {
 	conversationID
 	expanding
-	Into int64 `json:"into" required:"true" description:"Id of the conversation that takes everything."`
+	Into int64 `json:"into" description:"Id of the conversation that takes everything; without it, that of refers_to."`
 }
 
 type splitInput struct {

@@ -126,8 +126,16 @@ func TestSessionCookie(t *testing.T) {
 		t.Errorf("after the logout: %d", rec.Code)
 	}
 	w.serve(t, transport.APIConfig{Config: transport.Config{BaseURL: "https://desk.example"}})
-	if rec := w.do(t, "", "POST", "/auth/login", login, append(form, "Origin", "https://desk.example")...); !rec.Result().Cookies()[0].Secure {
-		t.Error("the cookie of an https site is not secure")
+	rec = w.do(t, "", "POST", "/auth/login", login, append(form, "Origin", "https://desk.example")...)
+	if c = rec.Result().Cookies()[0]; !c.Secure || c.Name != "__Host-helpwright_session" || c.Path != "/" || c.Domain != "" {
+		t.Errorf("the cookie of an https site: %v", c)
+	}
+	if rec := w.do(t, "", "GET", "/user", "", "Cookie", c.Name+"="+c.Value); rec.Code != http.StatusOK {
+		t.Errorf("with the cookie of an https site: %d", rec.Code)
+	}
+	// One without the prefix may be of a neighbour below the same domain.
+	if rec := w.do(t, "", "GET", "/user", "", "Cookie", "helpwright_session="+c.Value); rec.Code != http.StatusUnauthorized {
+		t.Errorf("with a cookie of another name: %d", rec.Code)
 	}
 }
 

@@ -236,6 +236,9 @@ func (a *api) customersInteractions(
 	out := showAll(rows, bodies, rel, v)
 	for n := range out {
 		out[n].Bcc, out[n].Deliveries, out[n].Threading = nil, nil, nil
+		if out[n].Type == string(helpdesk.TypeCustomer) {
+			out[n].From, out[n].Sender, out[n].ReplyTo, out[n].To, out[n].Cc = nil, nil, nil, recipients{}, recipients{}
+		}
 	}
 	return out, nil
 }

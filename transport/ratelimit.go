@@ -66,11 +66,17 @@ func take(ctx context.Context, l Limiter, key string, h http.Header) error {
 	return nil
 }
 
-// limit counts a request before anything is done for it: what writes without a
-// token by the client's address, all else by who asks.
+// limit counts a request before anything is done for it: by who asks where that will
+// be found out, else by the client's address, or each made-up token would have a limit
+// of its own.
 func (t *Table) limit(h http.Header, r *Request) error {
-	if r.route != nil && r.route.Public && r.route.Method != http.MethodGet {
+	switch {
+	case r.route == nil:
+		return take(r.Context(), t.config.Limiter, r.clientKey(), h)
+	case r.route.Public && r.route.Method != http.MethodGet:
 		return take(r.Context(), t.config.PublicLimiter, r.clientKey(), h)
+	case r.route.Public:
+		return take(r.Context(), t.config.Limiter, r.clientKey(), h)
 	}
 	return take(r.Context(), t.config.Limiter, r.limitKey(), h)
 }
@@ -107,7 +113,7 @@ func (r *Request) credentials() string {
 	if given := r.Header("Authorization"); given != "" {
 		return given
 	}
-	return r.Cookie(sessionCookie)
+	return r.session()
 }
 
 // limitKey names who asks: whoever has these credentials, or the client's address.

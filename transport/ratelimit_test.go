@@ -118,15 +118,18 @@ func TestRateLimit(t *testing.T) {
 	for _, step := range []struct{ method, path, token, addr, want string }{
 		{"GET", "/thing", "good", here, "200 " + policy + "r=2;t=20"},
 		{"HEAD", "/thing", "good", there, "200 " + policy + "r=1;t=40"}, // the token counts, not the address
-		{"POST", "/thing", "good", here, "405 " + policy + "r=0;t=60"},
+		{"GET", "/thing", "good", here, "200 " + policy + "r=0;t=60"},
 		{"GET", "/thing", "good", here, "429 " + policy + "r=0;t=60 after 20"},
-		{"GET", "/nothing", "good", here, "429 " + policy + "r=0;t=60 after 20"},
-		{"GET", "/thing", "good2", here, "200 " + policy + "r=2;t=20"},
-		{"OPTIONS", "/thing", "good2", here, "204 " + policy + "r=1;t=40"},
-		{"GET", "/thing", "", here, "401 " + policy + "r=2;t=20"},
-		{"GET", "/nothing", "", "192.0.2.1:2000", "404 " + policy + "r=1;t=40"},
-		{"GET", "/sign", "", here, "200 " + policy + "r=0;t=60"},
+		// Where nobody looks at the token, the address counts.
+		{"GET", "/nothing", "good", here, "404 " + policy + "r=2;t=20"},
+		{"POST", "/thing", "guess1", here, "405 " + policy + "r=1;t=40"},
+		{"GET", "/sign", "guess2", here, "200 " + policy + "r=0;t=60"},
+		{"GET", "/sign", "guess3", here, "429 " + policy + "r=0;t=60 after 20"},
+		{"GET", "/nothing", "guess4", "192.0.2.1:2000", "429 " + policy + "r=0;t=60 after 20"},
+		{"OPTIONS", "/thing", "good2", here, "429 " + policy + "r=0;t=60 after 20"},
+		{"BREW", "/thing", "guess5", here, "429 " + policy + "r=0;t=60 after 20"},
 		{"GET", "/thing", "", here, "429 " + policy + "r=0;t=60 after 20"},
+		{"GET", "/thing", "good2", here, "200 " + policy + "r=2;t=20"}, // a good token still counts by itself
 		// What writes without a token counts by address, whatever token comes along.
 		{"POST", "/sign", "", here, "200 " + public + "r=1;t=30"},
 		{"POST", "/sign", "guess1", here, "200 " + public + "r=0;t=60"},
@@ -137,7 +140,7 @@ func TestRateLimit(t *testing.T) {
 		{"GET", "/thing", "guess2", there, "401 " + policy + "r=1;t=40"},
 		{"GET", "/thing", "guess3", there, "401 " + policy + "r=0;t=60"},
 		{"GET", "/thing", "guess4", there, "429 " + policy + "r=0;t=60 after 20"},
-		{"GET", "/thing", "good2", there, "200 " + policy + "r=0;t=60"},
+		{"GET", "/thing", "good2", there, "200 " + policy + "r=1;t=40"},
 		// A network of IPv6 is one client.
 		{"GET", "/sign", "", "[2001:db8::1]:1", "200 " + policy + "r=2;t=20"},
 		{"GET", "/sign", "", "[2001:db8::ffff:1]:1", "200 " + policy + "r=1;t=40"},

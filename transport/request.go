@@ -25,7 +25,8 @@ type Request struct {
 	body     *form.Node // valid when bodyRead
 	bodyRead bool
 	who      string   // the caller, see Identify
-	keyed    *keyed   // nil: without an Idempotency-Key
+	united   *united  // nil: its transactions are their own
+	locking  bool     // the GET locks the object that it reads
 	cleanup  []func() // what to undo when the request ends
 
 	clock *time.Timer // ends the work on the request, see bound
@@ -101,12 +102,12 @@ func (r *Request) queryTree() (*form.Node, error) {
 
 // forGet is the request that a GET of the same resource would be, with another
 // query.
-func (r *Request) forGet(route *Route, query string) *Request {
-	inner := r.http.Clone(r.http.Context())
+func (r *Request) forGet(ctx context.Context, route *Route, query string) *Request {
+	inner := r.http.Clone(ctx)
 	inner.Method, inner.URL.RawQuery, inner.Body = http.MethodGet, query, http.NoBody
 	get := *r
 	get.http, get.route, get.query, get.cleanup = inner, route, nil, nil
-	get.body, get.bodyRead, get.keyed = nil, false, nil
+	get.body, get.bodyRead, get.united = nil, false, nil
 	return &get
 }
 

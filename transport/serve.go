@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"runtime/debug"
 	"strings"
+	"time"
 )
 
 // statusClientGone is logged when the client left before the answer.
@@ -21,8 +22,7 @@ func (t *Table) serveHTTP(inner http.ResponseWriter, hr *http.Request) {
 	start := t.config.Now()
 	w := &response{ResponseWriter: inner, head: hr.Method == http.MethodHead}
 	r := &Request{http: hr, writer: inner, table: t, id: requestID(hr, t.config.Rand)}
-	w.Header().Set("X-Request-Id", r.id)
-	w.Header().Set("X-Content-Type-Options", "nosniff")
+	t.common(w.Header(), r)
 	defer func() { // also when the answer is cut off by a panic
 		for _, undo := range r.cleanup {
 			undo()
@@ -34,6 +34,12 @@ func (t *Table) serveHTTP(inner http.ResponseWriter, hr *http.Request) {
 	if err := t.guarded(w, r); err != nil {
 		t.fail(w, r, t.refused(w.Header(), r, err))
 	}
+}
+
+// common sets the header fields of all answers.
+func (t *Table) common(h http.Header, r *Request) {
+	h.Set("X-Request-Id", r.id)
+	h.Set("X-Content-Type-Options", "nosniff")
 }
 
 // pattern is the path of the route for the log: the client's own path may hold
@@ -79,8 +85,13 @@ func (t *Table) dispatch(w *response, r *Request) error {
 		return nil
 	case lost != nil:
 		return lost
-	case t.config.Idempotency != nil && r.http.Method == http.MethodPost && len(r.http.Header.Values(keyHeader)) > 0:
-		return t.once(w, r)
+	}
+	var err error
+	if r.united, err = t.unite(r); err != nil {
+		return err
+	}
+	if r.united != nil {
+		return t.serveUnited(w, r)
 	}
 	return r.route.serve(w, r)
 }
@@ -129,17 +140,32 @@ func (t *Table) fail(w *response, r *Request, err error) {
 	writeProblem(w, r.http, err, p)
 }
 
-// response remembers the status and keeps the body of an answer to HEAD back.
+// response remembers the status and keeps the body of an answer to HEAD back. A client
+// that does not read is cut off: it would hold the answer in memory for ever.
 type response struct {
 	http.ResponseWriter
 	status int
 	head   bool
 }
 
+// A client may take answerWait to accept each answerPiece of an answer, however large
+// the whole is.
+const (
+	answerWait  = 30 * time.Second
+	answerPiece = 64 << 10
+)
+
+// patience gives the client time for the next piece. A writer that knows no deadline,
+// as in tests, has none.
+func (w *response) patience() {
+	_ = http.NewResponseController(w.ResponseWriter).SetWriteDeadline(time.Now().Add(answerWait))
+}
+
 func (w *response) WriteHeader(status int) {
 	if w.status == 0 && status >= 200 {
 		w.status = status
 	}
+	w.patience()
 	w.ResponseWriter.WriteHeader(status)
 }
 
@@ -150,7 +176,14 @@ func (w *response) Write(p []byte) (int, error) {
 	if w.head {
 		return len(p), nil
 	}
-	return w.ResponseWriter.Write(p)
+	written := 0
+	for {
+		w.patience()
+		n, err := w.ResponseWriter.Write(p[written:min(len(p), written+answerPiece)])
+		if written += n; err != nil || written == len(p) {
+			return written, err
+		}
+	}
 }
 
 // Unwrap lets http.ResponseController reach the server's own writer.

@@ -10,8 +10,26 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// sessionCookie holds the secret of a session.
-const sessionCookie = "helpwright_session"
+// The cookie that holds the secret of a session. Over TLS it has the prefix with which
+// browsers take it from this host alone, and only over TLS (RFC 6265bis, section
+// 4.1.3.2): no neighbour below the same domain can set it.
+const (
+	sessionCookie = "helpwright_session"
+	hostCookie    = "__Host-" + sessionCookie
+)
+
+// secure tells whether the client's connection is encrypted, as far as can be known.
+func (r *Request) secure() bool {
+	return r.http.TLS != nil || strings.HasPrefix(r.table.config.BaseURL, "https:")
+}
+
+// session is the secret of the session whose cookie came with the request, or "".
+func (r *Request) session() string {
+	if r.secure() {
+		return r.Cookie(hostCookie)
+	}
+	return r.Cookie(sessionCookie)
+}
 
 type loginInput struct {
 	Email    string `json:"email" required:"true" example:"ada@example.org"`
@@ -49,7 +67,7 @@ type door struct {
 }
 
 func (a *api) door(_ context.Context, r *Request) (door, error) {
-	secure := r.http.TLS != nil || strings.HasPrefix(r.table.config.BaseURL, "https:")
+	secure := r.secure()
 	// Programs send neither header; a browser that does must not be signed in by
 	// another site, as somebody else.
 	if r.Header("Sec-Fetch-Site") != "" || r.Header("Origin") != "" {
@@ -59,8 +77,12 @@ func (a *api) door(_ context.Context, r *Request) (door, error) {
 }
 
 func (d door) cookie(secret string, seconds int) *http.Cookie {
+	name := sessionCookie
+	if d.secure {
+		name = hostCookie
+	}
 	return &http.Cookie{
-		Name: sessionCookie, Value: secret, Path: "/", MaxAge: seconds, Secure: d.secure, HttpOnly: true, SameSite: http.SameSiteLaxMode,
+		Name: name, Value: secret, Path: "/", MaxAge: seconds, Secure: d.secure, HttpOnly: true, SameSite: http.SameSiteLaxMode,
 	}
 }
 

@@ -3,22 +3,18 @@ package transport
 import (
 	"bytes"
 	"context"
-	"errors"
 	"net/http"
 	"strconv"
 	"time"
 )
-
-// writeWait is how long a client may take to accept what is written to its stream.
-// One that is slower is cut off, and resumes when it comes back.
-const writeWait = 10 * time.Second
 
 // Stream is what an operation answers with that goes on for as long as the client
 // listens: it writes until ctx ends or there is nothing more to come. Its errors are
 // logged; the client connects again and says what it has seen.
 type Stream func(ctx context.Context, w *EventWriter) error
 
-// EventWriter writes server-sent events (HTML, section 9.2).
+// EventWriter writes server-sent events (HTML, section 9.2). A client that does not
+// read them is cut off, and resumes when it comes back.
 type EventWriter struct {
 	w       http.ResponseWriter
 	control *http.ResponseController
@@ -89,9 +85,6 @@ func (w *EventWriter) Begin(retry time.Duration) error {
 func (w *EventWriter) Beat() error { return w.write([]byte(": beat\n\n")) }
 
 func (w *EventWriter) write(p []byte) error {
-	if err := w.control.SetWriteDeadline(time.Now().Add(writeWait)); err != nil && !errors.Is(err, http.ErrNotSupported) {
-		return err
-	}
 	if _, err := w.w.Write(p); err != nil {
 		return err
 	}

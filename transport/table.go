@@ -36,9 +36,14 @@ type Config struct {
 	// other servers asked. A request that takes longer is 503.
 	Patience time.Duration
 
-	// Idempotency keeps the answers to POST requests with an Idempotency-Key; nil:
-	// the header means nothing.
+	// Idempotency notes POST requests with an Idempotency-Key and their answers, in
+	// the transactions that do them; it is the store of the services. Nil: the header
+	// means nothing.
 	Idempotency storage.Idempotency
+	// Units compares If-Match in the transaction that makes the change; it is the store
+	// of the services. Default: Idempotency; without both, what others change between
+	// the comparison and the change is overwritten.
+	Units storage.Units
 }
 
 func (c Config) withDefaults() Config {
@@ -65,6 +70,9 @@ func (c Config) withDefaults() Config {
 	}
 	if c.Rand == nil {
 		c.Rand = rand.Reader
+	}
+	if c.Units == nil && c.Idempotency != nil {
+		c.Units = c.Idempotency
 	}
 	return c
 }
@@ -128,7 +136,8 @@ type Table struct {
 	routes []*Route
 	match  *matcher
 
-	sweeper sweeper
+	sweeper  sweeper
+	inFlight inFlight
 }
 
 // New makes an empty table.

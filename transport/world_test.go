@@ -53,15 +53,17 @@ func openDB(t testing.TB, url string) *bunstore.DB {
 	return db
 }
 
-// clock stands still until it is moved.
+// clock stands still until it is moved, or moves by step whenever it is asked.
 type clock struct {
-	mu sync.Mutex
-	at time.Time
+	mu   sync.Mutex
+	at   time.Time
+	step time.Duration
 }
 
 func (c *clock) now() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.at = c.at.Add(c.step)
 	return c.at
 }
 

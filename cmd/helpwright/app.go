@@ -95,7 +95,7 @@ func (a *app) assemble(secrets secrets) error {
 	}
 	cfg := helpdesk.Config{
 		Feed: a.hub, EventSource: a.settings.baseURL() + apiBase,
-		Store: a.db, Blobs: blobs, Sealer: secrets.sealer, SigningKey: secrets.signing,
+		Store: a.db, Blobs: blobs, Sealer: secrets.sealer, SigningKey: secrets.signing[0], FormerSigningKeys: secrets.signing[1:],
 		IntakeDomain: a.settings.IntakeDomain, Logger: a.log,
 		MailServers: a.mailServers(),
 		DNS:         lookUp(dnscheck.NewResolver(a.settings.DNSServer)), SPF: a.settings.SPF,
@@ -178,6 +178,7 @@ func (a *app) intake(listen string, lmtp bool) (*smtpin.Server, error) {
 	if err != nil {
 		return nil, usageError{fmt.Errorf("HELPWRIGHT_INTAKE_RELAYS: %w", err)}
 	}
+	cfg.Relays = relays
 	cfg.Authenticate = ingest.Authenticator(ingest.AuthenticatorConfig{Resolver: dnscheck.NewResolver(a.settings.DNSServer), Relays: relays})
 	if a.settings.IntakeTLSCert != "" {
 		cert, err := tls.LoadX509KeyPair(a.settings.IntakeTLSCert, a.settings.IntakeTLSKey)

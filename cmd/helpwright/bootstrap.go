@@ -10,7 +10,8 @@ import (
 )
 
 // bootstrap makes the first user, an account and the owner's token on an empty
-// database, and returns what to print about it: the token is shown this once.
+// database, and returns what to print about it: a token that was made up is shown this
+// once, one that was given is not.
 func (a *app) bootstrap() (string, error) {
 	operator := a.service.Operator()
 	if some, err := operator.HasUsers(a.ctx); err != nil || some {
@@ -35,19 +36,24 @@ func (a *app) bootstrap() (string, error) {
 	if err != nil {
 		return "", err
 	}
+	if a.settings.BootstrapToken != "" { // it is known, and output ends up in logs
+		secret = ""
+	}
 	return a.tour(account.ID, secret)
 }
 
 // tourText is the way from an empty server to a conversation, ready to paste.
 const tourText = `
 This database was empty: user {{.Email}} now owns account {{.Account}}.
-The owner's token, shown this once:
+{{if .Token}}The owner's token, shown this once:
 
 {{.Token}}
 
-A tour to paste into a shell (with curl):
+{{else}}The owner's token is that of HELPWRIGHT_BOOTSTRAP_TOKEN.
 
-TOKEN='{{.Token}}'
+{{end}}A tour to paste into a shell (with curl):
+
+TOKEN={{if .Token}}'{{.Token}}'{{else}}"${HELPWRIGHT_BOOTSTRAP_TOKEN:?must be set}"{{end}}
 API={{.API}}/accounts/{{.Account}}
 api() { curl -sS -H "Authorization: Bearer $TOKEN" -H 'Accept: application/json' "$@"; echo; }
 # a mailbox, and the internal address that its mail is forwarded to

@@ -76,7 +76,7 @@ type server struct {
 	token  string
 	cmd    *exec.Cmd
 	stderr *os.File
-	stdout *bytes.Buffer
+	stdout *output
 	next   string // page after the last answer
 }
 
@@ -137,9 +137,28 @@ func (s *server) start() {
 		text, _ := os.ReadFile(s.stderr.Name())
 		s.t.Fatalf("the server did not start: %q %v\n%s", first, err, text)
 	}
-	buffer := bytes.NewBufferString(first)
-	s.stdout = buffer
-	go func() { _, _ = io.Copy(buffer, lines) }()
+	s.stdout = &output{}
+	_, _ = s.stdout.Write([]byte(first))
+	go func(to *output) { _, _ = io.Copy(to, lines) }(s.stdout)
+}
+
+// output is what a process writes while tests read it.
+type output struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+// Write implements io.Writer.
+func (o *output) Write(b []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.text.Write(b)
+}
+
+func (o *output) String() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.text.String()
 }
 
 // kill ends the process at once, as a crash does.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"expvar"
 	"fmt"
@@ -129,6 +130,7 @@ func serveHTTP(l net.Listener, h http.Handler) func(context.Context) error {
 	return func(ctx context.Context) error {
 		server := &http.Server{
 			Handler: h, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 5 * time.Minute, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
+			WriteTimeout: time.Minute, // for each write of the API it begins anew
 		}
 		done := make(chan error, 1)
 		go func() { done <- server.Serve(l) }()
@@ -153,10 +155,21 @@ func serveHTTP(l net.Listener, h http.Handler) func(context.Context) error {
 func profiles() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("/debug/pprof/", pprof.Index)
-	mux.HandleFunc("/debug/pprof/cmdline", pprof.Cmdline)
 	mux.HandleFunc("/debug/pprof/profile", pprof.Profile)
 	mux.HandleFunc("/debug/pprof/symbol", pprof.Symbol)
 	mux.HandleFunc("/debug/pprof/trace", pprof.Trace)
-	mux.Handle("/debug/vars", expvar.Handler())
+	mux.HandleFunc("/debug/vars", vars)
 	return mux
+}
+
+// vars serves the variables of expvar but for the command line: it may have secrets.
+func vars(w http.ResponseWriter, _ *http.Request) {
+	all := map[string]json.RawMessage{}
+	expvar.Do(func(v expvar.KeyValue) {
+		if v.Key != "cmdline" {
+			all[v.Key] = json.RawMessage(v.Value.String())
+		}
+	})
+	w.Header().Set("Content-Type", "application/json; charset=utf-8")
+	_ = json.NewEncoder(w).Encode(all) // the client may have gone
 }

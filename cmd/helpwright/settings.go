@@ -12,8 +12,10 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/helpwright/helpwright/helpdesk/outbound"
 	"github.com/helpwright/helpwright/storage"
@@ -34,7 +36,7 @@ type Settings struct {
 	TrustedServers []string `env:"HELPWRIGHT_TRUSTED_AUTHSERV_IDS" name:"trusted-authserv-ids" help:"Mail servers (authserv-ids) whose Authentication-Results are believed in fetched and relayed mail, separated by commas, such as mx.google.com." placeholder:"NAME"`
 	LMTPListen     string   `env:"HELPWRIGHT_LMTP_LISTEN" name:"lmtp-listen" help:"LMTP intake (RFC 2033) for a mail server in front: HOST:PORT, or unix:PATH for a socket; off when empty." placeholder:"ADDR"`
 	SMTPURL        string   `env:"HELPWRIGHT_SMTP_URL" name:"smtp-url" help:"Outgoing relay: smtp://USER:PASS@HOST:PORT?tls=none, starttls or tls. Of several, separated by blanks, the first is used while it works. Empty: answers are spooled as .eml files into data/outbox." placeholder:"URL"`
-	SecretKey      string   `env:"HELPWRIGHT_SECRET_KEY" help:"Key that seals stored passwords and signs reply addresses, at least 32 characters; made once in data/secret.key when empty." placeholder:"KEY"`
+	SecretKey      string   `env:"HELPWRIGHT_SECRET_KEY" help:"Key that seals stored passwords and signs reply addresses, at least 32 characters; made once in data/secret.key when empty. Of several, separated by commas or blanks, the first seals and signs, and all open and verify: to change the key, put the new one in front." placeholder:"KEY"`
 	BootstrapEmail string   `env:"HELPWRIGHT_BOOTSTRAP_EMAIL" default:"owner@localhost" help:"First user on an empty database." placeholder:"EMAIL"`
 	BootstrapToken string   `env:"HELPWRIGHT_BOOTSTRAP_TOKEN" help:"Its access token, 20 to 200 printable characters; random when empty." placeholder:"TOKEN"`
 
@@ -98,7 +100,8 @@ func (s *Settings) check() error {
 			problems.Add("HELPWRIGHT_SMTP_URL", err.Error())
 		}
 	}
-	problems.Check(s.SecretKey == "" || len(s.SecretKey) >= 32, "HELPWRIGHT_SECRET_KEY", "must have at least 32 characters; openssl rand -hex 32 makes one")
+	_, err := secretKeys(s.SecretKey)
+	problems.Check(s.SecretKey == "" || err == nil, "HELPWRIGHT_SECRET_KEY", "must have at least 32 characters; openssl rand -hex 32 makes one")
 	problems.Check(s.BootstrapToken == "" || len(s.BootstrapToken) >= 20 && len(s.BootstrapToken) <= 200, "HELPWRIGHT_BOOTSTRAP_TOKEN", "must have 20 to 200 printable characters")
 	problems.Check(s.FetchInterval >= time.Second, "HELPWRIGHT_FETCH_INTERVAL", "must be at least 1s")
 	problems.Check(validSPF(s.SPF), "HELPWRIGHT_SPF", "must be mechanisms such as include:spf.example.net, without v=spf1 and all")
@@ -107,7 +110,7 @@ func (s *Settings) check() error {
 	problems.Check(s.MaxSiteFile >= 1 && s.MaxSiteFile <= 1024, "HELPWRIGHT_MAX_SITE_FILE", "must be from 1 to 1024")
 	problems.Check(s.RateLimit >= 0, "HELPWRIGHT_RATE_LIMIT", "must not be negative")
 	problems.Check(s.PublicRateLimit >= 0, "HELPWRIGHT_PUBLIC_RATE_LIMIT", "must not be negative")
-	_, err := s.trustedProxies()
+	_, err = s.trustedProxies()
 	problems.Check(err == nil, "HELPWRIGHT_TRUSTED_PROXIES", "must be addresses or networks, such as 10.0.0.0/8")
 	_, err = networks(s.IntakeRelays)
 	problems.Check(err == nil, "HELPWRIGHT_INTAKE_RELAYS", "must be addresses or networks, such as 10.0.0.0/8")
@@ -163,64 +166,94 @@ func (s *Settings) baseURL() string {
 // secrets are the keys that everything secret is made with.
 type secrets struct {
 	sealer   storage.Sealer
-	signing  []byte
-	visitors []byte // tells them apart
+	signing  [][]byte // the first signs, all verify
+	visitors []byte   // tells them apart
 }
 
-// loadSecrets takes the secret key from the settings, or from its file, which it
+// loadSecrets takes the secret keys from the settings, or from their file, which it
 // makes when there is none.
 func (s *Settings) loadSecrets() (secrets, error) {
-	key := []byte(s.SecretKey)
-	if len(key) == 0 {
+	text := s.SecretKey
+	if text == "" {
 		var err error
-		if key, err = secretFile(filepath.Join(dataDir, "secret.key")); err != nil {
+		if text, err = secretFile(filepath.Join(dataDir, "secret.key")); err != nil {
 			return secrets{}, err
 		}
 	}
-	sealer, err := storage.NewSealer(key)
+	keys, err := secretKeys(text)
 	if err != nil {
 		return secrets{}, err
 	}
-	signing, err := hkdf.Key(sha256.New, key, nil, "helpwright sign v1", 32)
-	if err != nil {
+	var out secrets
+	if out.sealer, err = storage.NewSealer(keys...); err != nil {
 		return secrets{}, err
 	}
-	visitors, err := hkdf.Key(sha256.New, key, nil, "helpwright visitors v1", 32)
-	return secrets{sealer: sealer, signing: signing, visitors: visitors}, err
+	for _, key := range keys {
+		signing, err := hkdf.Key(sha256.New, key, nil, "helpwright sign v1", 32)
+		if err != nil {
+			return secrets{}, err
+		}
+		out.signing = append(out.signing, signing)
+	}
+	out.visitors, err = hkdf.Key(sha256.New, keys[0], nil, "helpwright visitors v1", 32)
+	return out, err
 }
+
+// secretKeys reads keys that commas or blanks separate. A text whose parts are too
+// short for that is one key with commas or blanks in it; and as it may be one where they
+// are long enough, too, it opens what was sealed with it.
+func secretKeys(text string) ([][]byte, error) {
+	if len(text) < minKey {
+		return nil, fmt.Errorf("it has less than %d characters", minKey)
+	}
+	parts := strings.FieldsFunc(text, func(r rune) bool { return r == ',' || unicode.IsSpace(r) })
+	if slices.ContainsFunc(parts, func(part string) bool { return len(part) < minKey }) || len(parts) == 0 {
+		return [][]byte{[]byte(text)}, nil
+	}
+	var keys [][]byte
+	for _, part := range parts {
+		keys = append(keys, []byte(part))
+	}
+	if len(parts) > 1 || parts[0] != text {
+		keys = append(keys, []byte(text))
+	}
+	return keys, nil
+}
+
+const minKey = 32
 
 // secretFile reads the key or makes it, for the owner's eyes only. Two servers that
 // start at the same time agree on one: the file is linked into place.
-func secretFile(path string) ([]byte, error) {
-	read := func() ([]byte, error) {
+func secretFile(path string) (string, error) {
+	read := func() (string, error) {
 		text, err := os.ReadFile(path)
 		if err != nil {
-			return nil, err
+			return "", err
 		}
 		key := strings.TrimSpace(string(text))
-		if len(key) < 32 {
-			return nil, fmt.Errorf("%s holds no key: restore it from a backup, or remove it to start anew (stored mailbox passwords are lost then)", path)
+		if len(key) < minKey {
+			return "", fmt.Errorf("%s holds no key: restore it from a backup, or remove it to start anew (stored mailbox passwords are lost then)", path)
 		}
-		return []byte(key), nil
+		return key, nil
 	}
 	key, err := read()
 	if !errors.Is(err, fs.ErrNotExist) {
 		return key, err
 	}
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return nil, err
+		return "", err
 	}
 	tmp, err := os.CreateTemp(filepath.Dir(path), "secret-*")
 	if err != nil {
-		return nil, err
+		return "", err
 	}
 	defer func() { _ = os.Remove(tmp.Name()) }()
 	_, err = tmp.WriteString(hex.EncodeToString(storage.NewSecretKey()) + "\n")
 	if err := errors.Join(err, tmp.Sync(), tmp.Close()); err != nil {
-		return nil, err
+		return "", err
 	}
 	if err := os.Link(tmp.Name(), path); err != nil && !errors.Is(err, fs.ErrExist) {
-		return nil, err
+		return "", err
 	}
 	return read()
 }

@@ -27,6 +27,7 @@ func TestTour(t *testing.T) {
 	_, tour, _ := strings.Cut(s.stdout.String(), "(with curl):\n")
 	cmd := exec.CommandContext(t.Context(), "bash", "-eu", "-o", "pipefail", "-c", tour)
 	cmd.Dir = s.dir
+	cmd.Env = append(os.Environ(), "HELPWRIGHT_BOOTSTRAP_TOKEN="+s.token)
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)

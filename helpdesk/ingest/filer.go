@@ -218,8 +218,20 @@ func incoming(m *mail.Message) helpdesk.IncomingMail {
 	identity, former := m.Identity(), m.FormerIdentity()
 	in := helpdesk.IncomingMail{
 		Identity: identity[:], FormerIdentity: former[:], MessageID: m.MessageID, InReplyTo: m.InReplyTo, References: m.References,
-		From: sender(m), To: addresses(m.To), Cc: addresses(m.Cc), Subject: m.Subject, Date: m.Date,
+		ReplyTo: addresses(m.ReplyTo), ReturnPath: m.ReturnPath, To: addresses(m.To), Cc: addresses(m.Cc), Subject: m.Subject, Date: m.Date,
 		HTML: m.HTML, Text: m.Text, AutoSubmitted: m.AutoSubmitted,
+	}
+	if from := addresses(m.From); len(from) > 0 {
+		in.From = from[0]
+		if len(from) > 1 {
+			in.Authors = from
+		}
+	}
+	if len(m.Sender) > 0 {
+		in.Sender = address(m.Sender[0])
+	}
+	if original, rewritten := m.Rewritten(); rewritten {
+		in.Rewritten, in.Original = true, address(original)
 	}
 	if _, ok := m.Author(); !ok {
 		in.Guessed = true
@@ -238,23 +250,12 @@ func incoming(m *mail.Message) helpdesk.IncomingMail {
 	return in
 }
 
-// sender is who wrote the mail: the first of From, or who the mail names instead.
-// It is never guessed from the body.
-func sender(m *mail.Message) helpdesk.Address {
-	for _, list := range [][]mail.Address{m.From, m.Sender, m.ReplyTo} {
-		for _, a := range list {
-			if a.Email != "" {
-				return helpdesk.Address{Name: a.Name, Email: a.Email}
-			}
-		}
-	}
-	return helpdesk.Address{Email: m.ReturnPath}
-}
+func address(a mail.Address) helpdesk.Address { return helpdesk.Address{Name: a.Name, Email: a.Email} }
 
 func addresses(all []mail.Address) []helpdesk.Address {
 	out := make([]helpdesk.Address, len(all))
 	for i, a := range all {
-		out[i] = helpdesk.Address{Name: a.Name, Email: a.Email}
+		out[i] = address(a)
 	}
 	return out
 }

@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"net"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -23,6 +25,7 @@ import (
 	"github.com/helpwright/helpwright/storage/memblob"
 	"github.com/helpwright/helpwright/storage/memstore"
 	"github.com/helpwright/helpwright/storage/storagetest/testenv"
+	"github.com/helpwright/helpwright/storage/storagetest/testnet"
 )
 
 // bundle is a help desk in memory with one mailbox and a filer.
@@ -292,17 +295,52 @@ func TestDialPolicy(t *testing.T) {
 	for _, address := range []string{
 		"127.0.0.1:1", "[::1]:1", "10.0.0.1:1", "192.168.1.1:1", "172.16.0.1:1", "169.254.169.254:80", "100.64.0.1:1",
 		"0.0.0.0:1", "[fe80::1]:1", "[fd00::1]:1", "[::ffff:127.0.0.1]:1", "[64:ff9b::7f00:1]:1", "255.255.255.255:1", "224.0.0.1:1", "localhost:1",
+		"[fec0::1]:1", "[feff::1]:1", "[::10.0.0.1]:1", "[::2]:1", "[::]:1", "[::ffff:0:10.0.0.1]:1", "[2002:a00:1::1]:1", "[2001::1]:1", "[fe80::1%lo]:1",
+		"[::ffff:169.254.169.254]:80", "nothing.invalid:1",
 	} {
 		conn, err := ingest.Dialer(false, 0)(t.Context(), "tcp", address)
 		if err == nil {
 			_ = conn.Close()
 		}
-		if !errors.Is(err, ingest.ErrPrivateHost) {
+		if err != ingest.ErrPrivateHost { //nolint:errorlint // nothing else may stand around it
 			t.Errorf("%s: %v", address, err)
 		}
 	}
 	if _, err := ingest.Dialer(true, 0)(t.Context(), "tcp", "127.0.0.1:1"); err == nil || errors.Is(err, ingest.ErrPrivateHost) {
 		t.Errorf("where private hosts are allowed: %v", err)
+	}
+}
+
+// TestMailboxTestsTellNothingOfTheInside: whether a host inside exists, listens or
+// speaks, the answer is the same.
+func TestMailboxTestsTellNothingOfTheInside(t *testing.T) {
+	t.Parallel()
+	host, open, err := net.SplitHostPort(testnet.Silent(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	port, err := strconv.Atoi(open)
+	if err != nil {
+		t.Fatal(err)
+	}
+	servers := ingest.NewServers(ingest.ServersConfig{})
+	for _, kind := range []helpdesk.InboundType{helpdesk.InboundIMAP, helpdesk.InboundPOP3} {
+		answers := map[string]string{}
+		for _, c := range []struct {
+			host string
+			port int
+		}{{host, port}, {host, 1}, {"localhost", port}, {"127.0.0.77", 1}, {"10.255.255.1", 143}, {"nothing.invalid", 143}, {"fd00::1", 143}, {"169.254.169.254", 80}} {
+			err := servers.Test(t.Context(), helpdesk.FetchSource{Password: "p", Inbound: helpdesk.Inbound{
+				Type: kind, Host: c.host, Port: c.port, Username: "u", Encryption: helpdesk.EncryptionNone,
+			}})
+			if err == nil {
+				t.Fatal("connected")
+			}
+			answers[err.Error()] = c.host
+		}
+		if len(answers) != 1 {
+			t.Errorf("%s: the answers differ: %q", kind, answers)
+		}
 	}
 }
 

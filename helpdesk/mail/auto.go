@@ -5,9 +5,7 @@ import "strings"
 // autoSubmitted decides whether a program sent the mail on its own. These say so:
 //
 //   - Auto-Submitted (RFC 3834) with any value but "no"
-//   - Precedence: auto_reply or junk; bulk or list too, unless the mail came over a
-//     mailing list (List-Id or List-Post), where a person may have written it
-//   - X-Auto-Response-Suppress asking for no automatic answers (All, OOF, AutoReply)
+//   - Precedence: auto_reply
 //   - X-Autoreply, X-Autorespond and their variants, X-Failed-Recipients
 //   - a report or notification as the content (multipart/report, delivery-status ...)
 //   - the null return path, or a MAILER-DAEMON or postmaster as the author or return
@@ -22,19 +20,8 @@ func (p *parser) autoSubmitted(contentType string) bool {
 			return true
 		}
 	}
-	switch strings.ToLower(strings.ReplaceAll(h.Get("Precedence"), "-", "_")) {
-	case "junk", "auto_reply", "autoreply":
+	if v := precedence(h); v == "auto_reply" || v == "autoreply" {
 		return true
-	case "bulk", "list":
-		if !h.Has("List-Id") && !h.Has("List-Post") {
-			return true
-		}
-	}
-	suppress := strings.ToLower(h.Get("X-Auto-Response-Suppress"))
-	for _, word := range []string{"all", "oof", "autoreply"} {
-		if strings.Contains(suppress, word) {
-			return true
-		}
 	}
 	for _, name := range []string{"X-Autoreply", "X-Auto-Reply", "X-Autorespond", "X-Autoresponder", "X-AutoReply-From",
 		"X-Mail-Autoreply", "X-Failed-Recipients"} {
@@ -47,6 +34,28 @@ func (p *parser) autoSubmitted(contentType string) bool {
 		return true
 	}
 	return p.msg.NullReturnPath || daemonAuthor(p.msg.From) || daemonAuthor([]Address{{Email: p.msg.ReturnPath}})
+}
+
+func precedence(h *Header) string {
+	return strings.ToLower(strings.ReplaceAll(h.Get("Precedence"), "-", "_"))
+}
+
+// noAutoReply decides whether the sender asks for no automatic answers, though a person
+// may have written the mail: with X-Auto-Response-Suppress (All, OOF, AutoReply), as
+// Exchange adds to what people send, or with Precedence: bulk, junk or list.
+func (p *parser) noAutoReply() bool {
+	h := &p.msg.Header
+	switch precedence(h) {
+	case "bulk", "junk", "list":
+		return true
+	}
+	for _, v := range h.Values("X-Auto-Response-Suppress") {
+		v = strings.ToLower(v)
+		if strings.Contains(v, "all") || strings.Contains(v, "oof") || strings.Contains(v, "autoreply") {
+			return true
+		}
+	}
+	return h.Has("List-Id") || h.Has("List-Post") || h.Has("List-Unsubscribe")
 }
 
 func daemonAuthor(from []Address) bool {

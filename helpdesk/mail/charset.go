@@ -115,6 +115,138 @@ func decodeCharset(b []byte, name string) (s string, known bool) {
 	return string(out), true
 }
 
+// readCharset is decodeCharset for people: what is declared wrongly or not at all is read
+// as what it most likely is, guess being the charset of the rest of the mail or "".
+// decodeCharset stays as it is, because the identity of mails hangs on it.
+func readCharset(b []byte, name, guess string) (s string, known bool) {
+	name = normalCharset(name)
+	if e := wideCharset(b, name); e != nil {
+		if out, err := e.NewDecoder().Bytes(b); err == nil {
+			return string(out), wide(name)
+		}
+	}
+	if isSevenBit(b) {
+		if escapes(b) && (undeclared(name) || latinOne(name)) {
+			name = "iso-2022-jp"
+		}
+		return decodeCharset(b, name)
+	}
+	e, undeclared := lookupCharset(name), undeclared(name)
+	_, single := e.(*charmap.Charmap)
+	switch {
+	case utf8.Valid(b) && (undeclared || single): // by chance no text in another alphabet is that
+		return string(b), undeclared
+	case !undeclared && !latinOne(name), undeclared && mostlyUTF8(b):
+		return decodeCharset(b, name)
+	}
+	// Programs that know nothing of charsets declare none, or a Western one.
+	likely := guess
+	if guess == "" || !fits(b, guess) {
+		likely = guessCharset(b)
+	}
+	if likely == "" && guess != "" && undeclared && western(b) < surely && !unreadable(b, guess) {
+		likely = guess
+	}
+	if likely != "" && lookupCharset(likely) != e {
+		s, _ := decodeCharset(b, likely)
+		return s, undeclared
+	}
+	return decodeCharset(b, name)
+}
+
+// escapes: only Japanese is written so.
+func escapes(b []byte) bool {
+	return bytes.Contains(b, []byte("\x1b$B")) || bytes.Contains(b, []byte("\x1b$@"))
+}
+
+// undeclared tells names that say nothing of the bytes above 127, or are not known.
+func undeclared(name string) bool {
+	switch name {
+	case "", "us-ascii", "ascii", "ansi-x3.4-1968", "utf-8", "utf8", "unicode-1-1-utf-8":
+		return true
+	}
+	return lookupCharset(name) == nil && !strings.Contains(name, "utf-7") && name != "utf7"
+}
+
+// latinOne tells the charset that programs name which do not know any.
+func latinOne(name string) bool {
+	e := lookupCharset(name)
+	return e == charmap.Windows1252 || e == charmap.ISO8859_1
+}
+
+// mostlyUTF8: so much of b is UTF-8 that the rest is what was pasted into it. By chance
+// every third character of a Chinese text is.
+func mostlyUTF8(b []byte) bool {
+	valid, bad := 0, 0
+	for len(b) > 0 {
+		r, n := utf8.DecodeRune(b)
+		switch {
+		case r == utf8.RuneError && n <= 1:
+			bad++
+		case n > 1:
+			valid++
+		}
+		b = b[n:]
+	}
+	return valid > 3*bad
+}
+
+// unreadable: b holds what is no character of the charset.
+func unreadable(b []byte, name string) bool {
+	s, ok := decodeCharset(b, name)
+	return !ok || strings.Contains(s, "\uFFFD")
+}
+
+// wide tells the charsets of two bytes for every character.
+func wide(name string) bool {
+	switch name {
+	case "utf-16", "utf-16le", "utf-16be", "utf16", "utf16le", "utf16be", "ucs-2", "ucs-2le", "ucs-2be", "iso-10646-ucs-2", "unicode", "csunicode", "unicodefffe":
+		return true
+	}
+	return false
+}
+
+// wideCharset recognises UTF-16 by its mark or by its zeros, or takes the declared one
+// in the byte order that makes sense. nil: b is none.
+func wideCharset(b []byte, name string) encoding.Encoding {
+	little, big := unicode.UTF16(unicode.LittleEndian, unicode.UseBOM), unicode.UTF16(unicode.BigEndian, unicode.UseBOM)
+	declared := wide(name)
+	if len(b) < 2 || !declared && (!undeclared(name) && !latinOne(name) || len(b) < 4) {
+		return nil
+	}
+	switch {
+	case b[0] == 0xFF && b[1] == 0xFE:
+		return little
+	case b[0] == 0xFE && b[1] == 0xFF:
+		return big
+	}
+	zeros, spaces := [2]int{}, [2]int{} // at even and odd places
+	sample := b[:min(len(b), 4096)&^1]
+	for i := 0; i < len(sample); i += 2 {
+		for at := range 2 {
+			if sample[i+at] == 0 {
+				zeros[at]++
+				if c := sample[i+1-at]; c == ' ' || c == '\n' || c == '\r' {
+					spaces[at]++
+				}
+			}
+		}
+	}
+	switch units := len(sample) / 2; {
+	case !declared && (zeros[0]+zeros[1])*10 < units*7:
+		return nil
+	case zeros[1] > 4*zeros[0], declared && spaces[1] > spaces[0]:
+		return little
+	case zeros[0] > 4*zeros[1], declared && spaces[0] > spaces[1]:
+		return big
+	case !declared:
+		return nil
+	case strings.HasSuffix(name, "le"):
+		return little
+	}
+	return big // RFC 2781 section 4.3
+}
+
 func asciiCompatible(e encoding.Encoding) bool {
 	_, ok := e.(*charmap.Charmap)
 	return ok && e != charmap.CodePage037 && e != charmap.CodePage1047 && e != charmap.CodePage1140

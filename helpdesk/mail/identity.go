@@ -25,6 +25,9 @@ import (
 // It is made of the parts as they were sent, so reading charsets or attachments better
 // tomorrow does not make it another mail.
 func (m *Message) Identity() [32]byte {
+	if m.first != nil {
+		return m.first.now
+	}
 	d := newDigest("helpwright mail 2")
 	if m.MessageID == "" || m.Date.IsZero() {
 		d.put("delivery")
@@ -48,6 +51,9 @@ func (m *Message) Identity() [32]byte {
 	}
 	return d.sum()
 }
+
+// identities are those of a mail as it was read first, when it is read once more.
+type identities struct{ now, former [32]byte }
 
 // mutableFields are those that a server changes while a mail lies in its mailbox.
 var mutableFields = []string{
@@ -99,6 +105,9 @@ func trimText(body []byte) []byte {
 // attachments: by it mails are recognised that were filed then. Two mails may share it
 // that are not the same.
 func (m *Message) FormerIdentity() [32]byte {
+	if m.first != nil {
+		return m.first.former
+	}
 	d := newDigest("helpwright mail 1")
 	d.put(m.MessageID)
 	for _, a := range m.From {

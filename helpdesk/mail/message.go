@@ -120,9 +120,12 @@ type Message struct {
 
 	ReturnPath     string // address of the first Return-Path
 	NullReturnPath bool   // Return-Path: <>, as bounces have
-	// AutoSubmitted: a program sent this mail and must not be answered by one.
+	// AutoSubmitted: a program sent this mail on its own; it waits for no answer.
 	AutoSubmitted bool
-	ListID        string // RFC 2919 list identifier, without angle brackets
+	// NoAutoReply: no program may answer this mail, because one sent it or because the
+	// sender asks for that. A person may have written it, who waits for an answer.
+	NoAutoReply bool
+	ListID      string // RFC 2919 list identifier, without angle brackets
 
 	Text, HTML  string
 	Attachments []Part
@@ -135,6 +138,7 @@ type Message struct {
 	author *Address // nil: see Author
 	sent   *sent    // nil: Text, HTML and Attachments are as they were sent
 	leaves []leaf   // see Identity
+	first  *identities
 }
 
 // Header gives access to the fields of a message.

@@ -2,6 +2,7 @@ package mail
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"html"
 	"regexp"
@@ -21,20 +22,45 @@ import (
 // raw is not changed; parts of the result may share its memory.
 func Parse(raw []byte, l Limits) (*Message, error) {
 	p := &parser{limits: l.withDefaults(), msg: &Message{}}
+	if err := p.parse(raw); err != nil || !p.doubt {
+		return p.msg.orNil(err), err
+	}
+	// What can be read better is read once more; the mail stays what it was.
+	again := &parser{limits: p.limits, msg: &Message{}, closely: true, doubts: doubts{guess: p.likely()}}
+	if err := again.parse(raw); err != nil {
+		return p.msg, nil //nolint:nilerr // it was read before
+	}
+	again.msg.first = &identities{p.msg.Identity(), p.msg.FormerIdentity()}
+	return again.msg, nil
+}
+
+func (m *Message) orNil(err error) *Message {
+	if err != nil {
+		return nil
+	}
+	return m
+}
+
+func (p *parser) parse(raw []byte) error {
 	if int64(len(raw)) > p.limits.Size {
-		return nil, &LimitError{What: LimitSize, Limit: p.limits.Size}
+		return &LimitError{What: LimitSize, Limit: p.limits.Size}
 	}
 	if len(bytes.Trim(raw, " \t\r\n\x00")) == 0 {
-		return nil, ErrEmpty
+		return ErrEmpty
 	}
-	whole := raw
+	whole := raw // as whoever verified it has read it
+	if p.closely {
+		raw = Tidy(raw)
+	} else if stripped := stripEnvelope(raw); bareReturns(stripped) && bytes.IndexByte(stripped, '\n') >= 0 || len(fromUTF16(raw)) != len(raw) {
+		p.doubt = true
+	}
 	raw = stripEnvelope(raw)
 	if bytes.IndexByte(raw, '\n') < 0 && bytes.IndexByte(raw, '\r') >= 0 {
 		raw = bytes.ReplaceAll(raw, []byte("\r"), []byte("\n"))
 	}
 	h, body, err := p.splitHeader(raw)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if h.Len() == 0 {
 		p.msg.warn("no header")
@@ -42,14 +68,20 @@ func Parse(raw []byte, l Limits) (*Message, error) {
 	e := p.newEntity(h, body, "text/plain")
 	root := *e
 	p.msg.Header = Header{fields: h, charset: e.params["charset"]}
+	if declared := normalCharset(e.params["charset"]); p.guess != "" && (undeclared(declared) || latinOne(declared)) {
+		p.msg.Header.charset = p.guess
+	}
+	p.doubtHeader()
 	if err := p.walk(e, place{}); err != nil {
-		return nil, err
+		return err
 	}
 	p.fields(e.ctype)
-	p.findAuthor(whole)
+	if !bareReturns(stripEnvelope(whole)) { // verifiers do not agree on what ends a line there
+		p.findAuthor(whole)
+	}
 	p.finish()
 	p.msg.Protection = p.protection(&root)
-	return p.msg, nil
+	return nil
 }
 
 type parser struct {
@@ -59,6 +91,9 @@ type parser struct {
 	junk   int
 	blocks []block
 	flowed bool // some text was format=flowed
+
+	doubts
+	closely bool // what the first reading doubts is read as what it most likely is
 }
 
 // block is a piece of the body in one or both forms. sent is the text as it was sent,
@@ -87,7 +122,7 @@ type place struct {
 
 func (p *parser) newEntity(h textproto.Header, body []byte, deflt string) *entity {
 	e := &entity{h: h, body: body}
-	e.ctype, e.params = parseParams(bounded(h.Get("Content-Type")), "")
+	e.ctype, e.params = parseParams(bounded(h.Get("Content-Type")), p.guess)
 	if !validType(e.ctype) {
 		if e.ctype != "" && e.ctype != "text" {
 			p.msg.warn("unreadable content type")
@@ -95,7 +130,7 @@ func (p *parser) newEntity(h textproto.Header, body []byte, deflt string) *entit
 		e.ctype = deflt
 	}
 	var disp map[string]string
-	e.disposition, disp = parseParams(bounded(h.Get("Content-Disposition")), e.params["charset"])
+	e.disposition, disp = parseParams(bounded(h.Get("Content-Disposition")), cmp.Or(e.params["charset"], p.guess))
 	e.filename = disp["filename"]
 	if e.filename == "" {
 		e.filename = e.params["name"]
@@ -186,6 +221,9 @@ func (p *parser) leaf(e *entity, at place) {
 		p.msg.warn("a part could not be decoded wholly")
 	}
 	p.remember(e, body)
+	if p.opened(e, body, at) {
+		return
+	}
 	isText := e.ctype == "text/plain" || e.ctype == "text/html"
 	attached := e.disposition == "attachment" ||
 		at.related && (e.h.Has("Content-Id") || e.h.Has("Content-Location")) ||
@@ -201,11 +239,11 @@ func (p *parser) leaf(e *entity, at place) {
 	if charset == "" && e.ctype == "text/html" {
 		charset = metaCharset(body)
 	}
-	s, known := decodeCharset(body, charset)
+	s, known := p.read(body, charset)
 	if !known {
 		p.msg.warn("text that is not in its declared charset")
 	}
-	s = cleanText(s)
+	s = p.unpackUU(cleanText(s), e, at)
 	text := s
 	if e.ctype == "text/plain" && strings.EqualFold(e.params["format"], "flowed") {
 		text = unflow(s, strings.EqualFold(e.params["delsp"], "yes"))
@@ -358,6 +396,7 @@ func (p *parser) fields(ctype string) {
 		}
 	}
 	m.AutoSubmitted = p.autoSubmitted(ctype)
+	m.NoAutoReply = m.AutoSubmitted || p.noAutoReply()
 }
 
 func unique(list []Address) []Address {

@@ -98,10 +98,15 @@ func canonical(b []byte) []byte {
 // DER has it.
 var signedData = []byte("\x06\x09\x2a\x86\x48\x86\xf7\x0d\x01\x07\x02")
 
-// signedCMS reports whether the one part of a mail that does not say what it is
-// begins as a signed message.
+// signedCMS reports whether the part of a mail that is in CMS and does not say what it
+// is begins as a signed message.
 func signedCMS(parts []Part) bool {
-	return len(parts) == 1 && bytes.Contains(parts[0].Body[:min(len(parts[0].Body), 32)], signedData)
+	for _, p := range parts {
+		if isCMS(p.ContentType) {
+			return bytes.Contains(p.Body[:min(len(p.Body), 32)], signedData)
+		}
+	}
+	return false
 }
 
 // inlinePGP recognises a body that is one OpenPGP message, the form from before MIME.

@@ -27,6 +27,78 @@ func stripEnvelope(raw []byte) []byte {
 	}
 }
 
+var byteOrderMark = []byte("\xEF\xBB\xBF")
+
+// Tidy gives a mail the form in which header fields can be put in front of it: without
+// a byte order mark, mbox "From " lines and blank lines before its header, and with a
+// newline at the end of each line where it has bare carriage returns. It returns raw
+// itself where that is all well.
+func Tidy(raw []byte) []byte {
+	raw = bytes.TrimPrefix(fromUTF16(raw), byteOrderMark)
+	for rest := raw; ; {
+		rest = bytes.TrimLeft(rest, "\r\n\x00")
+		line := rest
+		if end := bytes.IndexAny(rest, "\r\n"); end >= 0 {
+			line = rest[:end]
+		}
+		switch {
+		case bytes.HasPrefix(line, []byte("From ")) || bytes.HasPrefix(line, []byte(">From ")):
+			rest = rest[len(line):]
+			continue
+		case knownField(line):
+			raw = rest // else there is no header, and the blank line that says so stays
+		}
+		return newlines(raw)
+	}
+}
+
+// newlines ends the lines of a mail that has bare carriage returns for newlines.
+func newlines(raw []byte) []byte {
+	if !bareReturns(raw) {
+		return raw
+	}
+	out := make([]byte, 0, len(raw)+len(raw)/32)
+	for i, c := range raw {
+		switch {
+		case c != '\r':
+			out = append(out, c)
+		case i+1 == len(raw) || raw[i+1] != '\n':
+			out = append(out, '\r', '\n')
+		default:
+			out = append(out, '\r')
+		}
+	}
+	return out
+}
+
+// bareReturns: carriage returns alone end the lines of the header. The first line, as
+// newlines have it, holds more than one field then, or all of the mail.
+func bareReturns(raw []byte) bool {
+	end := bytes.IndexByte(raw, '\n')
+	if end < 0 {
+		end = len(raw)
+	}
+	line := bytes.TrimSuffix(raw[:end], []byte("\r"))
+	first, rest, found := bytes.Cut(line, []byte("\r"))
+	if !found || fieldName(first) == "" {
+		return false
+	}
+	second, _, _ := bytes.Cut(rest, []byte("\r"))
+	return len(second) == 0 || second[0] == ' ' || second[0] == '\t' || fieldName(second) != ""
+}
+
+// fromUTF16 reads a whole mail that was saved as UTF-16.
+func fromUTF16(raw []byte) []byte {
+	if len(raw) < 4 || !(raw[0] == 0xFF && raw[1] == 0xFE || raw[0] == 0xFE && raw[1] == 0xFF) {
+		return raw
+	}
+	out, err := wideCharset(raw, "utf-16").NewDecoder().Bytes(raw)
+	if err != nil {
+		return raw
+	}
+	return out
+}
+
 // cutLine splits b after its first line, which is returned without its newline.
 func cutLine(b []byte) (line, rest []byte) {
 	i := bytes.IndexByte(b, '\n')
@@ -85,6 +157,12 @@ func (p *parser) splitHeader(raw []byte) (textproto.Header, []byte, error) {
 		if len(bytes.Trim(line, "\r")) == 0 {
 			rest = after
 			break
+		}
+		if bytes.HasPrefix(line, byteOrderMark) { // fields were put in front of it on the way
+			p.doubt = true
+			if p.closely {
+				line = line[len(byteOrderMark):]
+			}
 		}
 		switch {
 		case empty && unfolded(line):

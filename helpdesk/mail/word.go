@@ -5,6 +5,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"golang.org/x/text/encoding/charmap"
 )
 
 // decodeHeader turns a raw header value into one line of UTF-8: encoded words
@@ -24,8 +26,7 @@ func decodeWords(s, charset string) string {
 	pendingSet := ""
 	flush := func() {
 		if len(pending) > 0 {
-			text, _ := decodeCharset(pending, pendingSet)
-			out.WriteString(text)
+			out.WriteString(decodeWord(pending, pendingSet, charset))
 		}
 		pending, pendingSet = nil, ""
 	}
@@ -56,6 +57,20 @@ func decodeWords(s, charset string) string {
 	flush()
 	out.WriteString(guessRaw(s, charset))
 	return out.String()
+}
+
+// decodeWord reads the bytes of encoded words; charset is that of raw bytes.
+func decodeWord(b []byte, set, charset string) string {
+	if name := normalCharset(set); charset != "" && lookupCharset(name) == nil && undeclared(name) && !utf8.Valid(b) {
+		if text, ok := decodeCharset(b, charset); ok {
+			return text
+		}
+	}
+	if _, single := lookupCharset(normalCharset(set)).(*charmap.Charmap); single && utf8.Valid(b) {
+		return string(b) // UTF-8 in disguise
+	}
+	text, _ := decodeCharset(b, set)
+	return text
 }
 
 // encodedWord reads the encoded word at the beginning of s and returns its charset,
@@ -103,6 +118,9 @@ func encodedWord(s string) (charset string, data []byte, n int) {
 // guessRaw reads raw header bytes: as UTF-8, else in the charset that the body
 // declares, else byte by byte as windows-1252.
 func guessRaw(s, charset string) string {
+	if strings.Contains(s, "\x1b$") {
+		return guessText([]byte(s))
+	}
 	if utf8.ValidString(s) {
 		return s
 	}

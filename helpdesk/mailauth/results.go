@@ -3,6 +3,7 @@ package mailauth
 import (
 	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
 const (
@@ -22,12 +23,23 @@ const (
 func ReadResults(fields, trusted []string, fromDomain string) (r Report, ok bool) {
 	for _, field := range fields {
 		server, results := parseResults(field)
-		known := slices.ContainsFunc(trusted, func(id string) bool { return server != "" && strings.EqualFold(id, server) })
+		known := slices.ContainsFunc(trusted, func(id string) bool { return server != "" && sameID(id, server) })
 		if known {
 			return report(server, results, cleanDomain(fromDomain)), true
 		}
 	}
 	return Report{}, false
+}
+
+// sameID compares authserv-ids without regard to the case of ASCII letters alone: the
+// server that removes forged fields from a mail knows no other letters either.
+func sameID(a, b string) bool {
+	for i := range len(a) {
+		if a[i] >= utf8.RuneSelf {
+			return a == b
+		}
+	}
+	return len(a) == len(b) && strings.EqualFold(a, b)
 }
 
 func report(server string, results []result, from string) Report {

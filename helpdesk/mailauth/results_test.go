@@ -23,6 +23,8 @@ func TestReadResults(t *testing.T) {
 		"another case of letters":  {[]string{"MX.Google.COM; SPF=Pass smtp.MAILFROM=example.com"}, "MX.Google.COM spf=pass(example.com) dmarc=none(example.com) aligned"},
 		"of nobody who is trusted": {[]string{strings.Replace(google, "mx.google.com", "mx.evil.example", 1)}, ""},
 		"no field":                 {nil, ""},
+		"a Kelvin sign":            {[]string{"mx.stri\u212ae.example; dmarc=pass header.from=example.com"}, ""},
+		"a long s":                 {[]string{"mx.\u017ftrike.example; dmarc=pass header.from=example.com"}, ""},
 		"empty ones":               {[]string{"", ";", "(mx.google.com); dmarc=pass", `"mx.google.com"; dmarc=pass header.from=example.com`}, ""},
 		"below one of another": {[]string{"mx.evil.example; dmarc=fail", google},
 			"mx.google.com spf=pass(example.com) dkim=pass(example.com) dmarc=pass(example.com) p=reject aligned"},
@@ -50,7 +52,7 @@ func TestReadResults(t *testing.T) {
 		"an unknown method":              {[]string{"mx.google.com; arc=pass; iprev=pass policy.iprev=192.0.2.1; dkim/1=fail header.d=example.com; dkim/2=pass header.d=example.com"}, "mx.google.com spf=none() dkim=fail(example.com) dmarc=none(example.com)"},
 	} {
 		got := ""
-		if r, ok := mailauth.ReadResults(tt.fields, []string{"mx.google.com", "mail.example.org"}, "example.com"); ok {
+		if r, ok := mailauth.ReadResults(tt.fields, []string{"mx.google.com", "mail.example.org", "mx.strike.example"}, "example.com"); ok {
 			got = r.Server + " " + show(r)
 		}
 		if diff := cmp.Diff(tt.want, got); diff != "" {

@@ -143,7 +143,7 @@ func roleRowOf(account int64, r *helpdesk.Role) roleRow {
 // Roles implements [helpdesk.AccountReader].
 func (r reader) Roles(ctx context.Context) ([]helpdesk.Role, error) {
 	var rows []roleRow
-	err := r.selects(&rows).ApplyQueryBuilder(r.account).Order("id").Scan(ctx)
+	err := locked(ctx, r.selects(&rows).ApplyQueryBuilder(r.account).Order("id")).Scan(ctx)
 	return mapped(rows, (*roleRow).role), failure(ctx, err, "role", 0)
 }
 

@@ -2,6 +2,7 @@ package bunstore
 
 import (
 	"context"
+	"slices"
 
 	"github.com/uptrace/bun"
 
@@ -24,6 +25,7 @@ type conversationRow struct {
 	Status          string
 	Subject         string
 	Preview         string
+	RefersTo        int64
 	AwaitingSince   int64
 	CreatedAt       int64
 	UpdatedAt       int64
@@ -34,8 +36,8 @@ func (r *conversationRow) conversation() helpdesk.Conversation {
 		ID: r.ID, Number: r.Number, Channel: r.Channel, MailboxID: r.MailboxID, CustomerID: r.CustomerID,
 		CustomerEmailID: r.CustomerEmailID, CustomerEmail: r.CustomerEmail, UserID: r.UserID,
 		Status: helpdesk.Status(r.Status), Subject: r.Subject, Preview: r.Preview,
-		AwaitingSince: timeOf(r.AwaitingSince),
-		CreatedAt:     timeOf(r.CreatedAt), UpdatedAt: timeOf(r.UpdatedAt),
+		RefersTo: r.RefersTo, AwaitingSince: timeOf(r.AwaitingSince),
+		CreatedAt: timeOf(r.CreatedAt), UpdatedAt: timeOf(r.UpdatedAt),
 	}
 }
 
@@ -44,8 +46,8 @@ func conversationRowOf(account int64, c *helpdesk.Conversation) conversationRow 
 		ID: c.ID, AccountID: account, Number: c.Number, Channel: c.Channel, MailboxID: c.MailboxID,
 		CustomerID: c.CustomerID, CustomerEmailID: c.CustomerEmailID, CustomerEmail: c.CustomerEmail,
 		UserID: c.UserID, Status: string(c.Status), Subject: c.Subject, Preview: c.Preview,
-		AwaitingSince: micros(c.AwaitingSince),
-		CreatedAt:     micros(c.CreatedAt), UpdatedAt: micros(c.UpdatedAt),
+		RefersTo: c.RefersTo, AwaitingSince: micros(c.AwaitingSince),
+		CreatedAt: micros(c.CreatedAt), UpdatedAt: micros(c.UpdatedAt),
 	}
 }
 
@@ -186,7 +188,12 @@ func (w writer) DeleteConversations(ctx context.Context, ids []int64) error {
 	if err := w.entomb(ctx, "conversation_id", found); err != nil {
 		return err
 	}
-	_, err := w.deletes((*conversationRow)(nil)).ApplyQueryBuilder(w.account).
+	_, err := w.raw("UPDATE hw_conversations SET refers_to = 0 WHERE account_id = ? AND refers_to <> 0 AND refers_to IN (?)",
+		w.scope.AccountID, bun.List(found)).Exec(ctx)
+	if err != nil {
+		return failure(ctx, err, "conversation", 0)
+	}
+	_, err = w.deletes((*conversationRow)(nil)).ApplyQueryBuilder(w.account).
 		Where("id IN (?)", bun.List(found)).Exec(ctx)
 	return failure(ctx, err, "conversation", 0)
 }
@@ -196,6 +203,18 @@ type participantRow struct {
 	AccountID      int64
 	ConversationID int64
 	AddressKey     string
+}
+
+// Participants implements [helpdesk.ConversationReader].
+func (r reader) Participants(ctx context.Context, conversationID int64, n int) ([]string, error) {
+	if n <= 0 {
+		return nil, r.state()
+	}
+	var keys []string
+	err := r.selects((*participantRow)(nil)).Column("address_key").ApplyQueryBuilder(r.ofConversation).
+		Where("conversation_id = ?", conversationID).Order("address_key").Limit(int64(n)).Scan(ctx, &keys)
+	slices.Sort(keys) // whatever the database's collation
+	return keys, failure(ctx, err, "conversation", conversationID)
 }
 
 // Participant implements [helpdesk.ConversationReader].

@@ -112,7 +112,7 @@ func scanCustomer(rows *sql.Rows, all []helpdesk.Customer) ([]helpdesk.Customer,
 
 // customer reads the one customer that a query selects.
 func (s *querier) customer(ctx context.Context, selected *bun.SelectQuery, id int64) (helpdesk.Customer, error) {
-	all, err := s.customers(ctx, selected, false)
+	all, err := s.customers(ctx, locked(ctx, selected), false)
 	if err == nil && len(all) == 0 {
 		err = fault.Missing("customer", id)
 	}
@@ -190,6 +190,24 @@ func (r reader) CustomerStats(ctx context.Context, id int64) (helpdesk.CustomerS
 		helpdesk.StatusPosted, helpdesk.StatusPending, helpdesk.StatusClosed, within, r.scope.AccountID, id).
 		Scan(ctx, &s.Total, &s.Posted, &s.Pending, &s.Closed, &s.EmailChannel)
 	return s, failure(ctx, err, "customer", id)
+}
+
+// CustomerBeyond implements [helpdesk.CustomerReader].
+func (r reader) CustomerBeyond(ctx context.Context, id int64) (bool, error) {
+	if _, err := r.Customer(ctx, id); err != nil || r.scope.Mailboxes == nil {
+		return false, err
+	}
+	beyond := bun.SafeQuery("")
+	if len(r.scope.Mailboxes) > 0 {
+		beyond = bun.SafeQuery("AND c.mailbox_id NOT IN (?)", bun.List(r.scope.Mailboxes))
+	}
+	var found bool
+	err := r.raw(`SELECT EXISTS (SELECT 1 FROM hw_conversations AS c WHERE c.account_id = ? AND c.customer_id = ? ?)
+		OR EXISTS (SELECT 1 FROM hw_interactions AS i JOIN hw_conversations AS c
+			ON c.account_id = i.account_id AND c.id = i.conversation_id
+			WHERE i.account_id = ? AND i.customer_id = ? ?)`,
+		r.scope.AccountID, id, beyond, r.scope.AccountID, id, beyond).Scan(ctx, &found)
+	return found, failure(ctx, err, "customer", id)
 }
 
 // InsertCustomer implements [helpdesk.CustomerWriter].

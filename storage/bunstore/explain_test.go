@@ -16,6 +16,7 @@ import (
 	"github.com/helpwright/helpwright/kb"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/bunstore"
+	"github.com/helpwright/helpwright/storage/fault"
 )
 
 // recorder keeps the statements that bun runs.
@@ -115,6 +116,10 @@ func lists() []explained {
 		_, err := r.CustomerStats(ctx, 1)
 		return err
 	})
+	add("CustomerBeyond", true, func(ctx context.Context, _ *bunstore.DB, r helpdesk.Reader, _ storage.Seek) error {
+		_, err := r.CustomerBeyond(ctx, 1)
+		return err
+	})
 	add("Interactions", false, func(ctx context.Context, _ *bunstore.DB, r helpdesk.Reader, seek storage.Seek) error {
 		_, err := r.Interactions(ctx, 1, seek)
 		return err
@@ -165,6 +170,10 @@ func lists() []explained {
 	})
 	add("InboundPositions", true, func(ctx context.Context, _ *bunstore.DB, r helpdesk.Reader, _ storage.Seek) error {
 		_, err := r.InboundPositions(ctx, 1, "imap", []string{"a", "b"})
+		return err
+	})
+	add("Participants", false, func(ctx context.Context, _ *bunstore.DB, r helpdesk.Reader, _ storage.Seek) error {
+		_, err := r.Participants(ctx, 1, 100)
 		return err
 	})
 	add("InboundByIdentity", true, func(ctx context.Context, _ *bunstore.DB, r helpdesk.Reader, _ storage.Seek) error {
@@ -382,10 +391,16 @@ func lists() []explained {
 		_, err := db.KB().SiteByAddress(ctx, kb.SharedHost, "5")
 		return err
 	})
-	add("Reserve", false, func(ctx context.Context, db *bunstore.DB, _ helpdesk.Reader, _ storage.Seek) error {
-		key := storage.Reservation{Key: []byte("key"), Request: []byte("request"), Holder: "holder", Until: time.Unix(1000, 0)}
-		_, _, err := db.Reserve(ctx, key, time.Unix(1, 0))
+	add("Noted", false, func(ctx context.Context, db *bunstore.DB, _ helpdesk.Reader, _ storage.Seek) error {
+		_, err := db.Noted(ctx, []byte("key"), time.Unix(1, 0))
+		if fault.Is(err, fault.NotFound) {
+			return nil
+		}
 		return err
+	})
+	add("Note", false, func(ctx context.Context, db *bunstore.DB, _ helpdesk.Reader, _ storage.Seek) error {
+		note := storage.Note{Key: []byte("key"), Request: []byte("request"), Holder: "holder", Until: time.Unix(1000, 0)}
+		return db.Note(ctx, note, time.Unix(1, 0))
 	})
 	return all
 }

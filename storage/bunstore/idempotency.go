@@ -9,66 +9,38 @@ import (
 	"github.com/uptrace/bun"
 
 	"github.com/helpwright/helpwright/storage"
-	"github.com/helpwright/helpwright/storage/fault"
 )
 
-type reservationRow struct {
+type noteRow struct {
 	bun.BaseModel `bun:"table:hw_idempotency,alias:hw_idempotency"`
 	Key           []byte `bun:",pk"`
 	Request       []byte
 	Holder        string
 	Until         int64
-	Answer        []byte // nil: not answered yet
+	Answer        []byte // nil: the request is at work
 }
 
 var _ storage.Idempotency = (*DB)(nil)
 
-// Reserve implements [storage.Idempotency].
-func (db *DB) Reserve(ctx context.Context, r storage.Reservation, now time.Time) (storage.Reservation, bool, error) {
-	// What is in the way may be gone before it is read.
-	for range maxAttempts {
-		var holder string
-		err := db.queue().raw(`INSERT INTO hw_idempotency (key, request, holder, until) VALUES (?, ?, ?, ?)
-			ON CONFLICT (key) DO UPDATE SET request = excluded.request, holder = excluded.holder, until = excluded.until,
-			answer = NULL WHERE hw_idempotency.until <= ? RETURNING holder`,
-			r.Key, r.Request, r.Holder, micros(r.Until), micros(now)).Scan(ctx, &holder)
-		if err == nil {
-			r.Until, r.Answer = timeOf(micros(r.Until)), nil
-			return r, true, nil
-		}
-		if !errors.Is(err, sql.ErrNoRows) {
-			return storage.Reservation{}, false, failure(ctx, err, "idempotency key", 0)
-		}
-		var there reservationRow
-		err = db.queue().selects(&there).Where("key = ? AND until > ?", r.Key, micros(now)).Scan(ctx)
-		if err == nil {
-			return storage.Reservation{
-				Key: there.Key, Request: there.Request, Holder: there.Holder, Until: timeOf(there.Until), Answer: there.Answer,
-			}, false, nil
-		}
-		if !errors.Is(err, sql.ErrNoRows) {
-			return storage.Reservation{}, false, failure(ctx, err, "idempotency key", 0)
-		}
-	}
-	return storage.Reservation{}, false, fault.New(fault.Unavailable, "The idempotency key changes hands.")
+// Noted implements [storage.Idempotency].
+func (db *DB) Noted(ctx context.Context, key []byte, now time.Time) (storage.Note, error) {
+	var row noteRow
+	err := db.selects(&row).Where("key = ? AND until > ?", key, micros(now)).Scan(ctx)
+	return storage.Note{
+		Key: row.Key, Request: row.Request, Holder: row.Holder, Until: timeOf(row.Until), Answer: row.Answer,
+	}, failure(ctx, err, "idempotency key", 0)
 }
 
-// reserved keeps a statement to a reservation that is still its holder's, and not answered.
-const reserved = "key = ? AND holder = ? AND answer IS NULL"
-
-// Answered implements [storage.Idempotency].
-func (db *DB) Answered(ctx context.Context, r storage.Reservation) error {
-	res, err := db.queue().raw("UPDATE hw_idempotency SET until = ?, answer = ? WHERE "+reserved,
-		micros(r.Until), r.Answer, r.Key, r.Holder).Exec(ctx)
-	if err := changed(ctx, res, err, "idempotency key", 0); !fault.Is(err, fault.NotFound) {
-		return err
+// Note implements [storage.Idempotency].
+func (db *DB) Note(ctx context.Context, n storage.Note, now time.Time) error {
+	var holder string
+	err := db.queue().raw(`INSERT INTO hw_idempotency (key, request, holder, until, answer) VALUES (?, ?, ?, ?, ?)
+		ON CONFLICT (key) DO UPDATE SET request = excluded.request, holder = excluded.holder, until = excluded.until,
+		answer = excluded.answer WHERE hw_idempotency.until <= ? OR hw_idempotency.holder = excluded.holder RETURNING holder`,
+		n.Key, n.Request, n.Holder, micros(n.Until), n.Answer, micros(now)).Scan(ctx, &holder)
+	if errors.Is(err, sql.ErrNoRows) {
+		return storage.ErrNoted
 	}
-	return fault.New(fault.Conflict, "The idempotency key was taken over.")
-}
-
-// Release implements [storage.Idempotency].
-func (db *DB) Release(ctx context.Context, r storage.Reservation) error {
-	_, err := db.queue().raw("DELETE FROM hw_idempotency WHERE "+reserved, r.Key, r.Holder).Exec(ctx)
 	return failure(ctx, err, "idempotency key", 0)
 }
 

@@ -40,6 +40,7 @@ type interactionRow struct {
 	SendStartedAt   int64
 	MessageID       string
 	MessageRefs     list[string]
+	MailHeader      object[helpdesk.MailHeader]
 	Threading       object[helpdesk.Threading]
 	Security        object[helpdesk.MailSecurity]
 	Authentication  object[helpdesk.MailAuthentication]
@@ -56,7 +57,7 @@ func (r *interactionRow) interaction() helpdesk.Interaction {
 		To: r.ToAddresses, Cc: r.CcAddresses, Bcc: r.BccAddresses, Source: r.Source,
 		IsStarter: r.IsStarter, IsForward: r.IsForward, AutoSubmitted: r.AutoSubmitted,
 		SeenAt: timeOf(r.SeenAt), PostedAt: timeOf(r.PostedAt), SendStartedAt: timeOf(r.SendStartedAt),
-		MessageID: r.MessageID, References: r.MessageRefs, Threading: r.Threading.Of,
+		MessageID: r.MessageID, References: r.MessageRefs, Mail: r.MailHeader.Of, Threading: r.Threading.Of,
 		Security: r.Security.Of, Authentication: r.Authentication.Of,
 		CreatedAt: timeOf(r.CreatedAt), UpdatedAt: timeOf(r.UpdatedAt),
 	}
@@ -70,7 +71,7 @@ func interactionRowOf(account int64, i *helpdesk.Interaction) interactionRow {
 		ToAddresses: i.To, CcAddresses: i.Cc, BccAddresses: i.Bcc, Source: i.Source,
 		IsStarter: i.IsStarter, IsForward: i.IsForward, AutoSubmitted: i.AutoSubmitted,
 		SeenAt: micros(i.SeenAt), PostedAt: micros(i.PostedAt), SendStartedAt: micros(i.SendStartedAt),
-		MessageID: i.MessageID, MessageRefs: i.References, Threading: object[helpdesk.Threading]{i.Threading},
+		MessageID: i.MessageID, MessageRefs: i.References, MailHeader: object[helpdesk.MailHeader]{i.Mail}, Threading: object[helpdesk.Threading]{i.Threading},
 		Security: object[helpdesk.MailSecurity]{i.Security}, Authentication: object[helpdesk.MailAuthentication]{i.Authentication},
 		CreatedAt: micros(i.CreatedAt), UpdatedAt: micros(i.UpdatedAt), Audience: audience(i),
 	}

@@ -125,7 +125,7 @@ func (r kbReader) live(published bool) *bun.SelectQuery {
 
 func (r kbReader) liveArticle(ctx context.Context, id int64, published bool) (kb.ArticleRevision, error) {
 	var row liveRow
-	if err := r.live(published).Where("hw_articles.id = ?", id).Scan(ctx, &row); err != nil {
+	if err := locked(ctx, r.live(published).Where("hw_articles.id = ?", id)).Scan(ctx, &row); err != nil {
 		return kb.ArticleRevision{}, failure(ctx, err, "article", id)
 	}
 	return row.both(), nil

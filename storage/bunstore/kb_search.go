@@ -68,14 +68,11 @@ func (r kbReader) find(ctx context.Context, q kb.SearchQuery, token string, seek
 // findAmong looks at the next n documents only, or at all that the index names if n is 0.
 func (r kbReader) findAmong(ctx context.Context, q kb.SearchQuery, token string, seek storage.Seek, n int) ([]kb.Hit, error) {
 	var hits []kb.Hit
-	s := r.db.NewSelect().Err(r.state()).ColumnExpr("d.id, d.article_id, d.locale").
+	s := r.db.NewSelect().Conn(r.conn()).Err(r.state()).ColumnExpr("d.id, d.article_id, d.locale").
 		Where("d.account_id = ? AND d.site_id = ?", r.scope.AccountID, r.scope.SiteID).Limit(int64(seek.Limit))
 	order, beyond := bun.Safe("ASC"), bun.Safe(">")
 	if seek.Desc {
 		order, beyond = "DESC", "<"
-	}
-	if r.tx != nil {
-		s.Conn(r.tx.conn)
 	}
 	field, id := documentFields[q.Rank], bun.Safe("d.id")
 	if r.store.postgres {

@@ -96,7 +96,7 @@ func scanMembership(rows *sql.Rows, all []helpdesk.Membership) ([]helpdesk.Membe
 // Membership implements [helpdesk.AccountReader].
 func (r reader) Membership(ctx context.Context, id int64) (helpdesk.Membership, error) {
 	selected := r.selects((*membershipRow)(nil)).ApplyQueryBuilder(r.account).Where("id = ?", id)
-	all, err := r.memberships(ctx, selected, false)
+	all, err := r.memberships(ctx, locked(ctx, selected), false)
 	if err != nil {
 		return helpdesk.Membership{}, err
 	}

@@ -78,6 +78,8 @@ var merging = []string{
 	"UPDATE hw_conversation_redirects SET into_id = ?2 WHERE account_id = ?0 AND into_id = ?1",
 	`INSERT INTO hw_conversation_redirects (account_id, conversation_id, mailbox_id, into_id)
 		SELECT account_id, id, mailbox_id, ?2 FROM hw_conversations WHERE account_id = ?0 AND id = ?1`,
+	`UPDATE hw_conversations SET refers_to = CASE WHEN id = ?2 THEN 0 ELSE ?2 END
+		WHERE account_id = ?0 AND refers_to <> 0 AND refers_to = ?1`,
 	"DELETE FROM hw_conversations WHERE account_id = ?0 AND id = ?1",
 }
 

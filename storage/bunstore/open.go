@@ -8,11 +8,15 @@ package bunstore
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"net/url"
+	"os"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -143,6 +147,11 @@ func openSQLite(path string, cfg Config) (*DB, error) {
 	if !memory {
 		name = "file:" + (&url.URL{Path: path}).EscapedPath()
 	}
+	if !memory {
+		if err := ownerOnly(path); err != nil {
+			return nil, fault.Wrap(fault.Unavailable, "bunstore.Open", err)
+		}
+	}
 	writer, err := openPrepared(name + params + "&_txlock=immediate")
 	if err != nil {
 		return nil, fault.Wrap(fault.Invalid, "bunstore.Open", err)
@@ -168,6 +177,30 @@ func openSQLite(path string, cfg Config) (*DB, error) {
 	db := newDB(write, bun.NewDB(reader, sqlitedialect.New()), cfg)
 	db.deferred, db.path = false, path
 	return db, nil
+}
+
+// ownerOnly makes the file of a database, and what SQLite keeps beside it, readable and writable by the owner alone,
+// wherever it lies. What SQLite makes later has the mode of the file.
+func ownerOnly(path string) error {
+	// A file that is there is not opened: closing it would let go of the locks that another DB of this process has on it.
+	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+	if err == nil {
+		return file.Close()
+	}
+	if !errors.Is(err, fs.ErrExist) {
+		return nil // SQLite will say what is wrong
+	}
+	for _, name := range []string{path, path + "-wal", path + "-shm", path + "-journal"} {
+		info, err := os.Stat(name)
+		if err != nil || info.Mode().Perm()&0o077 == 0 {
+			continue
+		}
+		// Of another's file the mode is that one's choice.
+		if err := os.Chmod(name, 0o600); err != nil && !errors.Is(err, fs.ErrPermission) && !errors.Is(err, syscall.EROFS) {
+			return err
+		}
+	}
+	return nil
 }
 
 // openPostgres opens a pool whose connections are set up so that bun's way of writing values into the statement is

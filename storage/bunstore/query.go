@@ -11,7 +11,8 @@ import (
 	"github.com/helpwright/helpwright/storage"
 )
 
-// querier is where statements go: to the pool, each on its own snapshot, or into one transaction.
+// querier is where statements go: to the pool, each on its own snapshot, or into one transaction. Those for the pool go
+// into the transaction of the context's unit while it is open.
 type querier struct {
 	store *DB
 	db    *bun.DB      // dialect, hooks and pool
@@ -26,45 +27,38 @@ func (s *querier) state() error {
 	return nil
 }
 
+// conn is where statements go.
+func (s *querier) conn() bun.IConn {
+	if s.tx != nil {
+		return s.tx.conn
+	}
+	return pooled{s.db, s.store.unit}
+}
+
 func (s *querier) selects(model any) *bun.SelectQuery {
 	q := s.db.NewSelect().Model(model).Err(s.state())
-	if s.tx != nil {
-		q.Conn(s.tx.conn)
-	}
-	return q
+	return q.Conn(s.conn())
 }
 
 func (s *querier) inserts(model any) *bun.InsertQuery {
 	q := s.db.NewInsert().Model(model).Err(s.state()).Err(checkText(model))
-	if s.tx != nil {
-		q.Conn(s.tx.conn)
-	}
-	return q
+	return q.Conn(s.conn())
 }
 
 // updates writes all columns of one row but its id.
 func (s *querier) updates(model any) *bun.UpdateQuery {
 	q := s.db.NewUpdate().Model(model).Err(s.state()).Err(checkText(model))
-	if s.tx != nil {
-		q.Conn(s.tx.conn)
-	}
-	return q
+	return q.Conn(s.conn())
 }
 
 func (s *querier) deletes(model any) *bun.DeleteQuery {
 	q := s.db.NewDelete().Model(model).Err(s.state())
-	if s.tx != nil {
-		q.Conn(s.tx.conn)
-	}
-	return q
+	return q.Conn(s.conn())
 }
 
 func (s *querier) raw(query string, args ...any) *bun.RawQuery {
 	q := s.db.NewRaw(query, args...).Err(s.state()).Err(checkText(args...))
-	if s.tx != nil {
-		q.Conn(s.tx.conn)
-	}
-	return q
+	return q.Conn(s.conn())
 }
 
 // rows runs a query whose rows stand for several nouns, so that scan reads them by hand. A query that takes too long
@@ -80,10 +74,11 @@ func (s *querier) rows(ctx context.Context, scan func(*sql.Rows) error, query st
 	defer cancel()
 	var rows *sql.Rows
 	var err error
-	if s.tx != nil {
-		rows, err = s.tx.conn.QueryContext(ctx, s.db.QueryGen().FormatQuery(query, args...))
+	conn := s.conn()
+	if p, ok := conn.(pooled); ok && p.conn(ctx) == p.db.DB {
+		rows, err = s.db.QueryContext(context.WithValue(ctx, outlasting{}, true), query, args...) // with its hooks
 	} else {
-		rows, err = s.db.QueryContext(context.WithValue(ctx, outlasting{}, true), query, args...)
+		rows, err = conn.QueryContext(ctx, s.db.QueryGen().FormatQuery(query, args...))
 	}
 	if err != nil {
 		return err
@@ -196,7 +191,7 @@ func page(q *bun.SelectQuery, key string, seek storage.Seek) *bun.SelectQuery {
 
 // one reads a single row.
 func one(ctx context.Context, q *bun.SelectQuery, resource string, id int64) error {
-	return failure(ctx, q.Scan(ctx), resource, id)
+	return failure(ctx, locked(ctx, q).Scan(ctx), resource, id)
 }
 
 // mapped turns rows into what the domain knows; none is nil.

@@ -70,10 +70,18 @@ func (db *DB) InSystemTx(ctx context.Context, fn func(ctx context.Context, tx he
 	})
 }
 
-// transact runs fn until it does not meet a passing conflict.
+// transact runs fn in a transaction of its own, or as a part of the one of the context's unit.
 func (db *DB) transact(ctx context.Context, fn func(context.Context, *querier) error) error {
+	if u := db.unit(ctx); u != nil {
+		return u.part(ctx, fn)
+	}
+	return db.again(ctx, func() error { return db.attempt(ctx, fn) })
+}
+
+// again runs fn until it does not meet a passing conflict.
+func (db *DB) again(ctx context.Context, fn func() error) error {
 	for attempt := 1; ; attempt++ {
-		err := db.attempt(ctx, fn)
+		err := fn()
 		if err == nil || attempt == maxAttempts || !passing(err) {
 			return err
 		}
@@ -86,48 +94,74 @@ func (db *DB) transact(ctx context.Context, fn func(context.Context, *querier) e
 	}
 }
 
-// attempt runs fn in a transaction of its own.
-func (db *DB) attempt(ctx context.Context, fn func(context.Context, *querier) error) error {
-	life := db.newLifetime(ctx)
-	defer life.end()
-	outer, err := life.begin(db.write.DB)
-	if err != nil {
-		return failure(ctx, err, "transaction", 0)
+// opened is a transaction of its own and how long it lives.
+type opened struct {
+	*lifetime
+	tx         *sql.Tx
+	committing bool
+}
+
+// begin begins a transaction that writes.
+func (db *DB) begin(ctx context.Context) (*opened, error) {
+	o := &opened{lifetime: db.newLifetime(ctx)}
+	var err error
+	if o.tx, err = o.lifetime.begin(db.write.DB); err != nil {
+		o.end()
+		return nil, failure(ctx, err, "transaction", 0)
 	}
-	tx := newTransaction(outer)
-	s := &querier{store: db, db: db.write, tx: tx}
-	committing := false
-	defer func() { // also when fn panics
-		tx.ended.Store(true)
-		if !committing {
-			life.rollback(outer)
-		}
-	}()
 	if db.deferred {
 		// A transaction that reads first and writes later may fail at once on SQLite; one that begins with a write,
 		// even of nothing, waits for its turn.
-		if _, err := tx.conn.ExecContext(ctx, "DELETE FROM hw_accounts WHERE FALSE"); err != nil {
-			return failure(ctx, err, "transaction", 0)
+		if _, err := o.tx.ExecContext(ctx, "DELETE FROM hw_accounts WHERE FALSE"); err != nil {
+			o.close()
+			return nil, failure(ctx, err, "transaction", 0)
 		}
 	}
+	return o, nil
+}
+
+// close rolls back what was not committed.
+func (o *opened) close() {
+	if !o.committing {
+		o.rollback(o.tx)
+	}
+	o.end()
+}
+
+// attempt runs fn in a transaction of its own.
+func (db *DB) attempt(ctx context.Context, fn func(context.Context, *querier) error) error {
+	outer, err := db.begin(ctx)
+	if err != nil {
+		return err
+	}
+	s := &querier{store: db, db: db.write, tx: newTransaction(outer.tx)}
+	defer func() { // also when fn panics
+		s.tx.ended.Store(true)
+		outer.close()
+	}()
 	if err := fn(ctx, s); err != nil {
 		return err
 	}
+	return db.commit(ctx, outer, s)
+}
+
+// commit writes the outbox of s, commits its transaction and tells who waits for that.
+func (db *DB) commit(ctx context.Context, outer *opened, s *querier) error {
 	queued, err := s.flush(ctx)
 	if err != nil {
 		return err
 	}
-	if !life.detach() {
+	if !outer.detach() {
 		return failure(ctx, ctx.Err(), "transaction", 0)
 	}
-	committing = true
-	if err := life.commit(outer); err != nil {
+	outer.committing = true
+	if err := outer.lifetime.commit(outer.tx); err != nil {
 		return commitFailure(ctx, err)
 	}
 	if queued {
 		db.wakeUp()
 	}
-	for account := range tx.events {
+	for account := range s.tx.events {
 		db.watchers.Notify(account)
 	}
 	return nil
@@ -170,30 +204,36 @@ func (b *Bound) InSystemTx(ctx context.Context, fn func(ctx context.Context, tx 
 }
 
 func (b *Bound) savepoint(ctx context.Context, fn func(*querier) error) error {
-	conn := b.tx.conn
+	return b.store.savepoint(ctx, b.tx.conn, func(s *querier) error {
+		if err := fn(s); err != nil {
+			return err
+		}
+		_, err := s.flush(ctx)
+		return err
+	})
+}
+
+// savepoint runs fn in a part of the transaction of conn that an error undoes.
+func (db *DB) savepoint(ctx context.Context, conn bun.IConn, fn func(*querier) error) error {
 	if _, err := conn.ExecContext(ctx, "SAVEPOINT helpwright"); err != nil {
 		return failure(ctx, err, "transaction", 0)
 	}
 	tx := newTransaction(conn)
-	s := &querier{store: b.store, db: b.db, tx: tx}
 	released := false
 	defer func() { // also when fn panics
 		tx.ended.Store(true)
 		if !released {
-			after, cancel := b.store.bounded(context.WithoutCancel(ctx))
+			after, cancel := db.bounded(context.WithoutCancel(ctx))
 			defer cancel()
 			_, _ = conn.ExecContext(after, "ROLLBACK TO SAVEPOINT helpwright")
 			_, _ = conn.ExecContext(after, "RELEASE SAVEPOINT helpwright")
 		}
 	}()
-	if err := fn(s); err != nil {
-		return err
-	}
-	if _, err := s.flush(ctx); err != nil {
+	if err := fn(&querier{store: db, db: db.write, tx: tx}); err != nil {
 		return err
 	}
 	// Not under ctx: interrupted, it may have happened all the same.
-	release, cancel := b.store.bounded(context.WithoutCancel(ctx))
+	release, cancel := db.bounded(context.WithoutCancel(ctx))
 	defer cancel()
 	if _, err := conn.ExecContext(release, "RELEASE SAVEPOINT helpwright"); err != nil {
 		return failure(ctx, err, "transaction", 0)

@@ -76,6 +76,30 @@ func (r reader) ConversationsByID(ctx context.Context, ids []int64) ([]helpdesk.
 	})
 }
 
+func (r reader) Participants(ctx context.Context, conversationID int64, n int) ([]string, error) {
+	return query(ctx, r.src, func(db *data) ([]string, error) {
+		if _, err := db.conversation(r.scope, conversationID); err != nil {
+			return nil, nil
+		}
+		known, err := db.participants.get(r.scope.AccountID, conversationID)
+		if err != nil || n <= 0 {
+			return nil, nil // nobody was noted yet
+		}
+		keys := slices.Sorted(slices.Values(*known))
+		return keys[:min(n, len(keys))], nil
+	})
+}
+
+// refer makes conversations that refer to one refer to another, which itself does not.
+func (db *data) refer(account, id, into int64) {
+	for _, c := range db.conversations.where(account, func(c *helpdesk.Conversation) bool { return c.RefersTo == id && id != 0 }) {
+		if c.RefersTo = into; c.ID == into {
+			c.RefersTo = 0
+		}
+		db.conversations.set(account, c.ID, &c)
+	}
+}
+
 func (r reader) Participant(ctx context.Context, conversationID int64, keys []string) (bool, error) {
 	return query(ctx, r.src, func(db *data) (bool, error) {
 		if _, err := db.conversation(r.scope, conversationID); err != nil {
@@ -141,6 +165,7 @@ func (t tx) DeleteConversations(ctx context.Context, ids []int64) error {
 			db.taggings.set(account, id, nil)
 			db.readMarks.set(account, id, nil)
 			db.redirects.removeIf(account, func(r *redirect) bool { return r.into == id })
+			db.refer(account, id, 0)
 			db.conversations.set(account, id, nil)
 		}
 		return nil

@@ -63,6 +63,28 @@ func (r reader) CustomerStats(ctx context.Context, id int64) (helpdesk.CustomerS
 	})
 }
 
+func (r reader) CustomerBeyond(ctx context.Context, id int64) (bool, error) {
+	return query(ctx, r.src, func(db *data) (bool, error) {
+		if _, err := db.customers.get(r.scope.AccountID, id); err != nil {
+			return false, err
+		}
+		for _, c := range db.conversations.all(r.scope.AccountID) {
+			if c.CustomerID == id && !sees(r.scope, c.MailboxID) {
+				return true, nil
+			}
+		}
+		for _, i := range db.interactions.all(r.scope.AccountID) {
+			if i.CustomerID != id {
+				continue
+			}
+			if c, err := db.conversations.get(r.scope.AccountID, i.ConversationID); err == nil && !sees(r.scope, c.MailboxID) {
+				return true, nil
+			}
+		}
+		return false, nil
+	})
+}
+
 func hasEmailKey(c *helpdesk.Customer, key string) bool {
 	return slices.ContainsFunc(c.Emails, func(e helpdesk.CustomerEmail) bool { return e.Key == key })
 }

@@ -3,85 +3,68 @@ package memstore
 import (
 	"context"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// reservations are the idempotency keys. They belong to no transaction.
-type reservations struct {
-	mu    sync.Mutex
-	byKey map[string]storage.Reservation
-}
-
 var _ storage.Idempotency = (*Store)(nil)
 
-func ownReservation(r storage.Reservation) storage.Reservation {
-	r.Key, r.Request, r.Answer = slices.Clone(r.Key), slices.Clone(r.Request), slices.Clone(r.Answer)
-	return r
+func ownNote(n storage.Note) *storage.Note {
+	n.Key, n.Request, n.Answer = slices.Clone(n.Key), slices.Clone(n.Request), slices.Clone(n.Answer)
+	return &n
 }
 
-// Reserve implements storage.Idempotency.
-func (k *reservations) Reserve(ctx context.Context, r storage.Reservation, now time.Time) (storage.Reservation, bool, error) {
-	if err := ctx.Err(); err != nil {
-		return storage.Reservation{}, false, err
+// setNote stores a note, or removes it when n is nil.
+func (db *data) setNote(key string, n *storage.Note) {
+	old := db.notes[key]
+	if n == nil {
+		delete(db.notes, key)
+	} else {
+		db.notes[key] = n
 	}
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if there, ok := k.byKey[string(r.Key)]; ok && there.Until.After(now) {
-		return ownReservation(there), false, nil
-	}
-	if k.byKey == nil {
-		k.byKey = map[string]storage.Reservation{}
-	}
-	r = ownReservation(r)
-	r.Answer = nil
-	k.byKey[string(r.Key)] = r
-	return ownReservation(r), true, nil
+	db.journal(func() { db.setNote(key, old) })
 }
 
-// Answered implements storage.Idempotency.
-func (k *reservations) Answered(ctx context.Context, r storage.Reservation) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if there, ok := k.byKey[string(r.Key)]; !ok || there.Holder != r.Holder || there.Answer != nil {
-		return fault.New(fault.Conflict, "The idempotency key was taken over.")
-	}
-	k.byKey[string(r.Key)] = ownReservation(r)
-	return nil
+// Noted implements storage.Idempotency.
+func (s *Store) Noted(ctx context.Context, key []byte, now time.Time) (storage.Note, error) {
+	return query(ctx, s, func(db *data) (storage.Note, error) {
+		if n := db.notes[string(key)]; n != nil && n.Until.After(now) {
+			return *ownNote(*n), nil
+		}
+		return storage.Note{}, fault.Missing("idempotency key", 0)
+	})
 }
 
-// Release implements storage.Idempotency.
-func (k *reservations) Release(ctx context.Context, r storage.Reservation) error {
-	if err := ctx.Err(); err != nil {
-		return err
+// Note implements storage.Idempotency.
+func (s *Store) Note(ctx context.Context, n storage.Note, now time.Time) error {
+	note := func(db *data) error {
+		if there := db.notes[string(n.Key)]; there != nil && there.Until.After(now) && there.Holder != n.Holder {
+			return storage.ErrNoted
+		}
+		db.setNote(string(n.Key), ownNote(n))
+		return nil
 	}
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if there, ok := k.byKey[string(r.Key)]; ok && there.Holder == r.Holder && there.Answer == nil {
-		delete(k.byKey, string(r.Key))
+	if u := s.unit(ctx); u != nil && u.open != nil {
+		return change(ctx, u.open, note)
 	}
-	return nil
+	return s.transact(ctx, func(ctx context.Context, open *session) error { return change(ctx, open, note) })
 }
 
 // Sweep implements storage.Idempotency.
-func (k *reservations) Sweep(ctx context.Context, now time.Time, n int) (int, error) {
-	if err := ctx.Err(); err != nil {
-		return 0, err
-	}
-	k.mu.Lock()
-	defer k.mu.Unlock()
+func (s *Store) Sweep(ctx context.Context, now time.Time, n int) (int, error) {
 	swept := 0
-	for key, r := range k.byKey {
-		if swept < n && !r.Until.After(now) {
-			delete(k.byKey, key)
-			swept++
-		}
-	}
-	return swept, nil
+	err := s.transact(ctx, func(ctx context.Context, open *session) error {
+		return change(ctx, open, func(db *data) error {
+			for key, note := range db.notes {
+				if swept < n && !note.Until.After(now) {
+					db.setNote(key, nil)
+					swept++
+				}
+			}
+			return nil
+		})
+	})
+	return swept, err
 }

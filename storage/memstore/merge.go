@@ -83,6 +83,7 @@ func (t tx) MergeConversation(ctx context.Context, m helpdesk.Move) error {
 		db.taggings.set(account, id, nil)
 		db.readMarks.set(account, id, nil)
 		db.searchDocs.set(account, id, nil)
+		db.refer(account, id, into)
 		db.conversations.set(account, id, nil)
 		return nil
 	})

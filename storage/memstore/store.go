@@ -28,10 +28,9 @@ import (
 // with [New]; its methods may be called from many goroutines.
 type Store struct {
 	directory
-	mu   sync.RWMutex
-	db   *data
-	wake chan struct{}
-	reservations
+	mu       sync.RWMutex
+	db       *data
+	wake     chan struct{}
 	watchers notify.Watchers
 }
 
@@ -77,40 +76,56 @@ func (s *Store) transact(ctx context.Context, fn func(context.Context, *session)
 	if err := s.usable(ctx); err != nil {
 		return err
 	}
-	var grown []int64 // told about when others can read again
-	defer func() {
-		for _, account := range grown {
-			s.watchers.Notify(account)
-		}
-	}()
+	if u := s.unit(ctx); u != nil {
+		return u.part(ctx, fn)
+	}
+	grown, err := s.attempt(ctx, fn)
+	s.tell(grown)
+	return err
+}
+
+// attempt runs fn in a transaction of its own and returns the accounts whose logs have grown.
+func (s *Store) attempt(ctx context.Context, fn func(context.Context, *session) error) (grown []int64, err error) {
 	s.mu.Lock()
-	defer s.mu.Unlock()
 	open := &session{db: s.db}
 	committed := false
 	s.db.recording = true
-	defer func() {
+	defer func() { // also when fn panics
 		open.close()
 		if !committed {
 			s.db.rollback(0)
 		}
-		s.db.undo, s.db.recording, s.db.emitted = nil, false, nil
+		grown = s.leave()
 	}()
 	if err := fn(context.WithValue(ctx, inside{s}, true), open); err != nil {
-		return err
+		return nil, err
 	}
 	if err := ctx.Err(); err != nil {
-		return err
+		return nil, err
 	}
 	committed = true
-	grown = s.db.emitted
-	if s.db.enqueued {
-		s.db.enqueued = false
+	return nil, nil
+}
+
+// leave ends what a transaction has kept, lets others in and returns the accounts whose logs have grown.
+func (s *Store) leave() []int64 {
+	grown, enqueued := s.db.emitted, s.db.enqueued
+	s.db.undo, s.db.recording, s.db.emitted, s.db.enqueued = nil, false, nil, false
+	s.mu.Unlock()
+	if enqueued {
 		select {
 		case s.wake <- struct{}{}:
 		default:
 		}
 	}
-	return nil
+	return grown
+}
+
+// tell tells who waits for an account's log, now that others can read again.
+func (s *Store) tell(accounts []int64) {
+	for _, account := range accounts {
+		s.watchers.Notify(account)
+	}
 }
 
 func (s *Store) usable(ctx context.Context) error {
@@ -131,6 +146,9 @@ type source interface {
 func (s *Store) begin(ctx context.Context) (*data, func(), error) {
 	if err := s.usable(ctx); err != nil {
 		return nil, nil, err
+	}
+	if u := s.unit(ctx); u != nil && u.open != nil {
+		return u.open.begin(ctx)
 	}
 	s.mu.RLock()
 	return s.db, s.mu.RUnlock, nil

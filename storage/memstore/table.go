@@ -65,6 +65,8 @@ type data struct {
 	reactions    table[kb.VisitorReaction]
 	exchangeKeys table[exchangeKeyRow]
 
+	notes map[string]*storage.Note // by key; of no account
+
 	recording bool
 	undo      []func()
 	enqueued  bool    // by the running transaction
@@ -75,7 +77,7 @@ type data struct {
 const global = 0
 
 func newData() *data {
-	db := &data{}
+	db := &data{notes: map[string]*storage.Note{}}
 	db.users.make(db, "user")
 	db.tokens.make(db, "token")
 	db.accounts.make(db, "account")

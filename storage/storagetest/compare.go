@@ -181,7 +181,7 @@ func (c *comparison) sameError(done *call, results []any, err error) {
 }
 
 func quiet(method string) bool {
-	return slices.Contains([]string{"DeleteDeliveries", "FetchStatus", "FetchCursor", "Participant", "Interactions", "Thread", "Messages", "BlobKeys",
+	return slices.Contains([]string{"DeleteDeliveries", "FetchStatus", "FetchCursor", "Participant", "Participants", "Interactions", "Thread", "Messages", "BlobKeys",
 		"Taggings", "Unread", "Revisions", "FailWebhookDeliveries", "PruneWebhookDeliveries", "SetInboundState"}, method)
 }
 

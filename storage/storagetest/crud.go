@@ -21,6 +21,7 @@ func crudTests() []testCase {
 		{"CustomerItems", testCustomerItems},
 		{"DeleteCustomer", testDeleteCustomer},
 		{"CustomerStats", testCustomerStats},
+		{"CustomerBeyond", testCustomerBeyond},
 		{"Conversation", testConversation},
 		{"Interaction", testInteraction},
 		{"Delivery", testDelivery},
@@ -407,6 +408,42 @@ func testCustomerStats(t *testing.T, b Backend) {
 		ok(t, err)
 		same(t, "stats of "+test.name, test.want, got)
 	}
+}
+
+func testCustomerBeyond(t *testing.T, b Backend) {
+	w := newWorld(t, b)
+	guest := w.newCustomer("guest") // writes in a conversation of another customer
+	unknown := w.newCustomer("unknown")
+	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error {
+		for _, c := range []*helpdesk.Customer{&guest, &unknown} {
+			if err := tx.InsertCustomer(ctx, c); err != nil {
+				return err
+			}
+		}
+		i := w.newQuestion(w.conversation)
+		i.CustomerID, i.CustomerEmailID, i.CustomerEmail = guest.ID, 0, guest.Emails[0].Email
+		return tx.InsertInteraction(ctx, &i)
+	})
+	for name, test := range map[string]struct {
+		mailboxes []int64
+		want      []bool // of the owner of the conversation, the guest, who has written nothing
+	}{
+		"the account":    {nil, []bool{false, false, false}},
+		"its mailbox":    {[]int64{w.mailbox.ID}, []bool{false, false, false}},
+		"both mailboxes": {[]int64{w.empty.ID, w.mailbox.ID}, []bool{false, false, false}},
+		"the other one":  {[]int64{w.empty.ID}, []bool{true, true, false}},
+		"no mailbox":     {[]int64{}, []bool{true, true, false}},
+	} {
+		var got []bool
+		for _, c := range []helpdesk.Customer{w.customer, guest, unknown} {
+			beyond, err := b.Store.Within(helpdesk.Scope{AccountID: w.account.ID, Mailboxes: test.mailboxes}).CustomerBeyond(t.Context(), c.ID)
+			ok(t, err)
+			got = append(got, beyond)
+		}
+		same(t, "what is beyond "+name, test.want, got)
+	}
+	_, err := w.in().CustomerBeyond(t.Context(), nobody)
+	fails(t, "nobody", err, fault.NotFound)
 }
 
 func testConversation(t *testing.T, b Backend) {

@@ -126,6 +126,9 @@ func readProbes() map[string]readProbe {
 		"CustomerStats": {ofAccount, true, func(ctx context.Context, r r, v *world) (any, error) {
 			return answer(r.CustomerStats(ctx, v.customer.ID))
 		}},
+		"CustomerBeyond": {ofAccount, true, func(ctx context.Context, r r, v *world) (any, error) {
+			return answer(r.CustomerBeyond(ctx, v.customer.ID))
+		}},
 		"Conversation": {ofMailbox, true, func(ctx context.Context, r r, v *world) (any, error) {
 			return answer(r.Conversation(ctx, v.conversation.ID))
 		}},
@@ -134,6 +137,9 @@ func readProbes() map[string]readProbe {
 		}},
 		"ConversationsByID": {ofMailbox, false, func(ctx context.Context, r r, v *world) (any, error) {
 			return answer(r.ConversationsByID(ctx, []int64{v.conversation.ID}))
+		}},
+		"Participants": {ofMailbox, false, func(ctx context.Context, r r, v *world) (any, error) {
+			return answer(r.Participants(ctx, v.conversation.ID, 10))
 		}},
 		"Participant": {ofMailbox, false, func(ctx context.Context, r r, v *world) (any, error) {
 			took, err := r.Participant(ctx, v.conversation.ID, []string{v.address("grace")})
@@ -465,7 +471,7 @@ func tryWrites[T any](t *testing.T, victim *world, who string, level level, prob
 
 // marksOnly are the probes whose own answer has no text.
 func marksOnly(name string) bool {
-	return name == "CustomerStats" || name == "Membership" || name == "LastEvent"
+	return name == "CustomerStats" || name == "CustomerBeyond" || name == "Membership" || name == "LastEvent"
 }
 
 // sameFault compares the errors for what is not there with those for what is somebody else's.

@@ -16,6 +16,7 @@ func mailTests() []testCase {
 		{"Tombstones", testTombstones},
 		{"BlobKeys", testBlobKeys},
 		{"Participants", testParticipants},
+		{"RefersTo", testRefersTo},
 		{"Messages", testMessages},
 		{"Thread", testThread},
 	}
@@ -191,6 +192,46 @@ func testParticipants(t *testing.T, b Backend) {
 		ok(t, err)
 		same(t, fmt.Sprintf("Participant(%v)", test.keys), test.want, got)
 	}
+	grace := w.address("grace")
+	whole := slices.Sorted(slices.Values([]string{"a@x", "b@x", "c@x", grace}))
+	for n, want := range map[int][]string{0: {}, 2: whole[:2], 4: whole, 100: whole} {
+		got, err := w.in().Participants(t.Context(), w.conversation.ID, n)
+		ok(t, err)
+		same(t, fmt.Sprintf("%d Participants", n), want, got)
+	}
+	for _, none := range []int64{second.ID, nobody} {
+		got, err := w.in().Participants(t.Context(), none, 10)
+		ok(t, err)
+		same(t, "Participants of none", []string{}, got)
+	}
+}
+
+// Who refers to a conversation refers to where it is, and to none when it is gone.
+func testRefersTo(t *testing.T, b Backend) {
+	w := newWorld(t, b)
+	target, other, third := w.newConversation(), w.newConversation(), w.newConversation()
+	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error {
+		for _, c := range []*helpdesk.Conversation{&target, &other, &third} {
+			c.RefersTo = w.conversation.ID
+			ok(t, tx.InsertConversation(ctx, c))
+		}
+		third.RefersTo = 0
+		return tx.UpdateConversation(ctx, &third)
+	})
+	refers := func(c helpdesk.Conversation) int64 {
+		got, err := w.in().Conversation(t.Context(), c.ID)
+		ok(t, err)
+		return got.RefersTo
+	}
+	same(t, "before", w.conversation.ID, refers(other))
+	w.merge(t, w.conversation.ID, target.ID)
+	same(t, "refers to where it was merged into", target.ID, refers(other))
+	same(t, "does not refer to itself", int64(0), refers(target))
+	same(t, "refers to none", int64(0), refers(third))
+	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error {
+		return tx.DeleteConversations(ctx, []int64{target.ID})
+	})
+	same(t, "refers to what is gone", int64(0), refers(other))
 }
 
 func testMessages(t *testing.T, b Backend) {

@@ -98,6 +98,7 @@ func groups() []group {
 		{name: "Domains", tests: domainTests()},
 		{name: "PGPKeys", tests: pgpKeyTests()},
 		{name: "Idempotency", tests: idempotencyTests()},
+		{name: "Units", tests: unitTests()},
 		{name: "Search", tests: searchTests()},
 		{name: "Tags", tests: tagTests()},
 		{name: "People", tests: peopleTests()},

@@ -204,7 +204,7 @@ func (w *world) newConversation() helpdesk.Conversation {
 	w.number++
 	return helpdesk.Conversation{Number: w.number, Channel: "email", MailboxID: w.mailbox.ID, CustomerID: w.customer.ID,
 		CustomerEmailID: w.customer.Emails[0].ID, CustomerEmail: w.customer.Emails[0].Email, UserID: w.user.ID, Status: helpdesk.StatusPosted,
-		Subject: "Subject " + w.mark, Preview: "Preview " + w.mark, AwaitingSince: at(4), CreatedAt: base, UpdatedAt: at(1)}
+		Subject: "Subject " + w.mark, Preview: "Preview " + w.mark, RefersTo: 1 << 40, AwaitingSince: at(4), CreatedAt: base, UpdatedAt: at(1)}
 }
 
 func (w *world) newQuestion(c helpdesk.Conversation) helpdesk.Interaction {
@@ -214,6 +214,11 @@ func (w *world) newQuestion(c helpdesk.Conversation) helpdesk.Interaction {
 		SeenAt: at(2), PostedAt: at(1), MessageID: strings.ToLower(rand.Text()) + "@" + w.mark, References: []string{"r1@" + w.mark, "r2@" + w.mark},
 		Security:       helpdesk.MailSecurity{Protocol: "openpgp", Encrypted: true, Signature: helpdesk.SignatureValid, Fingerprint: "A1"},
 		Authentication: w.authentication("header"),
+		Mail: helpdesk.MailHeader{
+			From: []helpdesk.Address{{Name: "Ada " + w.mark, Email: w.address("ada")}, {Email: w.address("grace")}}, Sender: helpdesk.Address{Email: w.address("sender")},
+			ReplyTo: []helpdesk.Address{{Name: "\"Ü\" " + w.mark, Email: w.address("reply")}}, To: []helpdesk.Address{{Name: "To", Email: w.address("to")}},
+			Cc: []helpdesk.Address{{Email: w.address("cc1")}}, Date: at(-5), Rewritten: true,
+		},
 		Threading: helpdesk.Threading{Rule: "references", Matched: "r2@" + w.mark, Token: 1 << 40, References: 3, Known: 2,
 			Refused: []helpdesk.RefusedThread{{ConversationID: c.ID, Reason: "no participant " + w.mark}}},
 		CreatedAt: base, UpdatedAt: at(1)}

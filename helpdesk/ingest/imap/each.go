@@ -37,16 +37,9 @@ func (w *worker) each(ctx context.Context, name string, since time.Time,
 		_, err := fn(ctx, name, f.validity, nil)
 		return err
 	}
-	found, err := w.sess.search(ctx, f, 1, since)
-	if err != nil {
-		return err
-	}
-	next := ascending(found, 0)
-	for first := true; ; first = false {
-		uids := next(asked)
-		if len(uids) == 0 && !first {
-			return nil
-		}
+	told := false
+	err = w.beyond(ctx, f, 0, since, asked, func(uids []uint32) error {
+		told = true
 		fetch, err := fn(ctx, name, f.validity, uids)
 		if err != nil {
 			return err
@@ -59,5 +52,10 @@ func (w *worker) each(ctx context.Context, name string, since time.Time,
 				return err
 			}
 		}
+		return nil
+	})
+	if err == nil && !told {
+		_, err = fn(ctx, name, f.validity, nil)
 	}
+	return err
 }

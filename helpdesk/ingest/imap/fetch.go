@@ -3,7 +3,6 @@ package imap
 import (
 	"bytes"
 	"context"
-	"errors"
 	"io"
 
 	goimap "github.com/emersion/go-imap/v2"
@@ -46,14 +45,14 @@ func (s *session) fetch(ctx context.Context, f folder, set goimap.NumSet, sectio
 	// Some servers' sizes are guesses: twice as much may come.
 	limit := 2*size + smallAnswer + int64(count)<<10
 	err := s.step(ctx, StepFetch+" "+f.name, limit, size, func() error {
+		s.guard.most.Store(min(most, limit))
+		defer s.guard.most.Store(0)
 		cmd := s.client.Fetch(set, &goimap.FetchOptions{UID: true, BodySection: []*goimap.FetchItemBodySection{section}})
 		for msg := cmd.Next(); msg != nil; msg = cmd.Next() {
-			mail, err := readMail(msg, most, s.conn.Fail)
+			mail, err := readMail(msg)
 			if err != nil {
 				s.conn.Fail(err)
-				if !errors.Is(err, ErrTooMuch) { // a literal is cut off, and the client reads on in it when it is closed
-					<-s.client.Closed()
-				}
+				<-s.client.Closed() // a literal is cut off, and the client reads on in it when it is closed
 				_ = cmd.Close()
 				return err
 			}
@@ -69,9 +68,9 @@ func (s *session) fetch(ctx context.Context, f folder, set goimap.NumSet, sectio
 	return got, nil
 }
 
-// readMail reads one answer to FETCH. The UID may come before or after the body. A section larger than most ends the
-// connection with fail, or its rest would have to be read.
-func readMail(msg *imapclient.FetchMessageData, most int64, fail func(error)) (fetched, error) {
+// readMail reads one answer to FETCH. The UID may come before or after the body. How large a section may be, the guard
+// sees to.
+func readMail(msg *imapclient.FetchMessageData) (fetched, error) {
 	var mail fetched
 	for item := msg.Next(); item != nil; item = msg.Next() {
 		switch item := item.(type) {
@@ -83,21 +82,13 @@ func readMail(msg *imapclient.FetchMessageData, most int64, fail func(error)) (f
 			}
 			size := item.Literal.Size()
 			var raw bytes.Buffer
-			var to io.Writer = io.Discard
-			if size > most {
-				fail(ErrTooMuch)
-			} else {
-				raw.Grow(int(size) + bytes.MinRead) // one mail at a time is ahead of its bytes
-				to = &raw
-			}
-			n, err := io.Copy(to, item.Literal)
-			switch {
-			case err != nil:
+			raw.Grow(int(size) + bytes.MinRead) // one mail at a time is ahead of its bytes
+			n, err := raw.ReadFrom(item.Literal)
+			if err != nil {
 				return mail, err
-			case n != size: // the connection ended: the client reads that as the end of the mail
+			}
+			if n != size { // the connection ended: the client reads that as the end of the mail
 				return mail, io.ErrUnexpectedEOF
-			case size > most:
-				return mail, ErrTooMuch
 			}
 			mail.raw, mail.full = raw.Bytes(), true
 		}

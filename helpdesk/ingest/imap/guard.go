@@ -1,135 +1,305 @@
 package imap
 
 import (
+	"bufio"
 	"bytes"
+	"errors"
 	"net"
+	"strconv"
+	"sync/atomic"
 )
 
-// guard stands between the connection, decrypted, and the client library. A list of capabilities with a parenthesis in
-// it, which no server may send (RFC 9051, section 9: capability), makes the library's reader spin for ever, and nothing
-// can stop it then: such an answer ends the connection before the library sees it.
+// guard stands between the connection, decrypted, and the client library, and gives the library only answers to what was
+// asked, in the form that they must have. The library recurses into nested lists until the stack is full, spins on a
+// parenthesis among capabilities, and reads on over the end of a line in search of a quote or a bracket; a server must be
+// able to do none of that to us.
 //
-// It follows the lines of the server. Only within an answer to FETCH does it know literals: there the text of a mail must
-// pass whatever it says, and elsewhere a server could hide a line behind the pretence of one.
+//   - Status lines, capabilities, EXISTS, and FETCH with the attributes of fetchValue pass.
+//   - Results of a search are collected here: see [found].
+//   - All other untagged data, which a server may send at any time, is dropped.
+//
+// What a mail says passes whatever it is: it is a literal, and only an answer to FETCH can have one, of a size that was
+// asked for.
 type guard struct {
 	net.Conn
 	refuse func(error)
+	r      *bufio.Reader // its buffer is the longest line
 
-	head    []byte // the first bytes of the line, in capitals
-	matched int    // how much of respCode has just been read
-	inCode  bool   // within a [CAPABILITY ...]
-	quoted  bool   // in an answer to FETCH, within a quoted string
-	escaped bool   // after a backslash in it
-	digits  int    // 1 + the digits of a literal's length that is being read; 0: none is
-	length  int64  // of that literal
-	closed  bool   // its brace is closed
-	skip    int64  // bytes of the literal that are still to come
+	most   atomic.Int64          // bytes that a literal may have; 0: no mail was asked for
+	result atomic.Pointer[found] // of the search under way; nil: none is
+
+	out     []byte // for the library, in the buffer of r
+	literal int64  // bytes that pass after out
+	within  func(line []byte, whole bool) error
+	err     error
+	skip    int64 // bytes of a literal in dropped data
+	body    bool  // the answer to FETCH has a section already
 }
 
-const respCode = "[CAPABILITY"
+// maxLine is the longest line that the library gets; what is collected or dropped may be longer.
+const maxLine = 64 << 10
 
-const headBytes = 20 // * 4294967295 FETCH (
+func newGuard(conn net.Conn, refuse func(error)) *guard {
+	return &guard{Conn: conn, refuse: refuse, r: bufio.NewReaderSize(conn, maxLine)}
+}
 
 // Read implements net.Conn.
 func (g *guard) Read(b []byte) (int, error) {
-	n, err := g.Conn.Read(b)
-	for i := 0; i < n; {
-		if g.skip > 0 {
-			literal := min(g.skip, int64(n-i))
-			g.skip -= literal
-			i += int(literal)
-			continue
+	for {
+		switch {
+		case len(g.out) > 0:
+			n := copy(b, g.out)
+			g.out = g.out[n:]
+			return n, nil
+		case g.literal > 0:
+			n, err := g.r.Read(b[:min(int64(len(b)), g.literal)])
+			g.literal -= int64(n)
+			return n, err
+		case g.err != nil:
+			return 0, g.err
 		}
-		if !g.next(b[i]) {
-			g.refuse(ErrProtocol)
-			return 0, ErrProtocol
+		if g.err = g.next(); errors.Is(g.err, ErrProtocol) || errors.Is(g.err, ErrTooMuch) {
+			g.refuse(g.err)
 		}
-		i++
-	}
-	return n, err
-}
-
-// next follows one byte outside of literals; it returns false for what the library must not see.
-func (g *guard) next(c byte) bool {
-	if c == '\n' {
-		return g.endLine()
-	}
-	if len(g.head) < headBytes {
-		g.head = append(g.head, upper(c))
-	}
-	if c == '(' && (g.inCode || bytes.HasPrefix(g.head, []byte("* CAPABILITY")) || bytes.HasPrefix(g.head, []byte("* ENABLED"))) {
-		return false
-	}
-	switch {
-	case g.inCode:
-		g.inCode = c != ']'
-	case upper(c) == respCode[g.matched]:
-		g.matched++
-		if g.matched == len(respCode) {
-			g.inCode, g.matched = true, 0
-		}
-	case c == '[':
-		g.matched = 1
-	default:
-		g.matched = 0
-	}
-	if g.isFetch() {
-		g.follow(c)
-	}
-	return true
-}
-
-// follow looks for strings and literals in an answer to FETCH.
-func (g *guard) follow(c byte) {
-	switch {
-	case g.escaped:
-		g.escaped = false
-	case g.quoted && c == '\\':
-		g.escaped = true
-	case c == '"':
-		g.quoted = !g.quoted
-		g.digits = 0
-	case g.quoted:
-	case c == '{':
-		g.digits, g.length, g.closed = 1, 0, false
-	case c == '\r' && g.closed:
-	case g.digits > 0 && !g.closed && c >= '0' && c <= '9' && g.digits <= 18:
-		g.digits++
-		g.length = g.length*10 + int64(c-'0')
-	case g.digits > 1 && !g.closed && c == '}':
-		g.closed = true
-	default:
-		g.digits, g.closed = 0, false
 	}
 }
 
-func (g *guard) endLine() bool {
-	if g.isFetch() {
-		if g.quoted { // no string goes on in the next line
-			return false
-		}
-		if g.closed {
-			g.skip, g.digits, g.closed, g.matched, g.inCode = g.length, 0, false, 0, false
-			return true // the same answer goes on after the literal
+// next reads a line, or a part of one that is longer than the buffer, and decides what becomes of it.
+func (g *guard) next() error {
+	for g.skip > 0 {
+		n, err := g.r.Discard(int(min(g.skip, maxLine)))
+		g.skip -= int64(n)
+		if err != nil {
+			return err
 		}
 	}
-	g.head, g.matched, g.inCode, g.digits, g.closed = g.head[:0], 0, false, 0, false
-	return true
+	line, err := g.r.ReadSlice('\n')
+	if err != nil && !errors.Is(err, bufio.ErrBufferFull) {
+		return err
+	}
+	whole := err == nil
+	if g.within != nil {
+		return g.within(line, whole)
+	}
+	return g.begin(line, whole)
 }
 
-// isFetch tells whether the line is "* number FETCH ...".
-func (g *guard) isFetch() bool {
-	rest, ok := bytes.CutPrefix(g.head, []byte("* "))
+// begin takes the first part of an answer.
+func (g *guard) begin(line []byte, whole bool) error {
+	untagged, ok := bytes.CutPrefix(line, []byte("* "))
 	if !ok {
-		return false
+		if line[0] == '*' {
+			return ErrProtocol
+		}
+		_, status, _ := bytes.Cut(line, []byte(" ")) // a tag, or a + and then any text
+		return g.pass(line, whole, line[0] == '+' || codeIsClosed(status))
 	}
-	digits := len(rest) - len(bytes.TrimLeft(rest, "0123456789"))
-	return digits > 0 && bytes.HasPrefix(rest[digits:], []byte(" FETCH"))
+	kind, rest := word(untagged)
+	numbered := kind != "" && kind[0] >= '0' && kind[0] <= '9'
+	if numbered {
+		kind, rest = word(rest)
+	}
+	switch {
+	case numbered && kind == "EXISTS":
+		return g.pass(line, whole, true)
+	case numbered && kind == "FETCH":
+		g.body = false
+		return g.fetch(line, bytes.TrimPrefix(rest, []byte("(")), whole && bytes.HasPrefix(rest, []byte("(")))
+	case numbered:
+	case kind == "OK", kind == "NO", kind == "BAD", kind == "BYE", kind == "PREAUTH":
+		return g.pass(line, whole, codeIsClosed(untagged))
+	case kind == "CAPABILITY", kind == "ENABLED":
+		return g.pass(line, whole, !bytes.Contains(line, []byte("(")))
+	case kind == "SEARCH":
+		return g.collect((&searchResult{}).read)(rest, whole)
+	case kind == "ESEARCH":
+		return g.collect((&esearchResult{}).read)(rest, whole)
+	}
+	return g.drop(line, whole)
 }
 
-func upper(c byte) byte {
-	if 'a' <= c && c <= 'z' {
-		return c - 'a' + 'A'
+// pass gives the library a line that is whole and as it must be.
+func (g *guard) pass(line []byte, whole, ok bool) error {
+	switch {
+	case !whole:
+		return ErrTooMuch
+	case !ok:
+		return ErrProtocol
 	}
-	return c
+	g.out = line
+	return nil
 }
+
+// drop leaves out an answer, with the literals that it may have.
+func (g *guard) drop(line []byte, whole bool) error {
+	if g.within = nil; !whole {
+		g.within = g.drop
+		return nil
+	}
+	if size, ok := literalAtEnd(line); ok {
+		g.skip, g.within = size, g.drop
+	}
+	return nil
+}
+
+// collect reads the numbers of a search, and keeps them if one is under way.
+func (g *guard) collect(read func(to *found, part []byte) error) func(part []byte, whole bool) error {
+	to := g.result.Load()
+	if to == nil {
+		to = new(found)
+	}
+	var take func(part []byte, whole bool) error
+	take = func(part []byte, whole bool) error {
+		if g.within = nil; !whole {
+			g.within = take
+		}
+		return read(to, part)
+	}
+	return take
+}
+
+// fetch reads the attributes in a part of an answer to FETCH. After a literal the answer goes on in the next line.
+func (g *guard) fetch(line, attributes []byte, whole bool) error {
+	if !whole {
+		if len(line) == maxLine {
+			return ErrTooMuch
+		}
+		return ErrProtocol
+	}
+	g.within = nil
+	for len(attributes) > 0 && attributes[0] != ')' {
+		rest, size, err := g.attribute(attributes)
+		if err != nil {
+			return err
+		}
+		if size >= 0 {
+			g.out, g.literal = line, size
+			g.within = func(line []byte, whole bool) error {
+				return g.fetch(line, bytes.TrimPrefix(line, []byte(" ")), whole)
+			}
+			return nil
+		}
+		attributes = bytes.TrimPrefix(rest, []byte(" "))
+	}
+	if end, ok := bytes.CutPrefix(attributes, []byte(")")); !ok || !atEnd(end) {
+		return ErrProtocol
+	}
+	g.out = line
+	return nil
+}
+
+// attribute reads one attribute and its value: one that is asked for, or that a server may send unasked (RFC 9051,
+// section 7.5.2; RFC 7162, section 3.1). size is that of a literal which follows the line, -1 if none does.
+func (g *guard) attribute(b []byte) (rest []byte, size int64, err error) {
+	end := bytes.IndexAny(b, " [(\r\n")
+	if end < 0 || end > len("RFC822.SIZE") {
+		return nil, 0, ErrProtocol
+	}
+	name, value, ok := string(bytes.ToUpper(b[:end])), bytes.TrimPrefix(b[end:], []byte(" ")), false
+	switch name {
+	case "UID", "RFC822.SIZE":
+		rest = bytes.TrimLeft(value, "0123456789")
+		ok = len(rest) < len(value)
+	case "FLAGS", "MODSEQ":
+		var list []byte
+		list, rest, ok = bytes.Cut(value, []byte(")"))
+		ok = ok && bytes.HasPrefix(list, []byte("(")) && !bytes.ContainsAny(list[1:], "({\"\r\n")
+	case "BODY":
+		if g.body { // one section at a time is asked for
+			return nil, 0, ErrProtocol
+		}
+		g.body = true
+		return g.section(value)
+	}
+	if !ok {
+		return nil, 0, ErrProtocol
+	}
+	return rest, -1, nil
+}
+
+// section reads a section of a mail, from its bracket on.
+func (g *guard) section(b []byte) (rest []byte, size int64, err error) {
+	name, rest, ok := bytes.Cut(b, []byte("]"))
+	if name := string(bytes.ToUpper(name)); !ok || name != "[" && name != "[HEADER" {
+		return nil, 0, ErrProtocol
+	}
+	if origin, ok := bytes.CutPrefix(rest, []byte("<")); ok {
+		rest = bytes.TrimPrefix(bytes.TrimLeft(origin, "0123456789"), []byte(">"))
+	}
+	if rest, ok = bytes.CutPrefix(rest, []byte(" ")); !ok {
+		return nil, 0, ErrProtocol
+	}
+	if after, ok := bytes.CutPrefix(rest, []byte("NIL")); ok {
+		return after, -1, nil
+	}
+	if quoted, ok := bytes.CutPrefix(rest, []byte(`"`)); ok {
+		after, ok := endOfQuoted(quoted)
+		if !ok {
+			return nil, 0, ErrProtocol
+		}
+		return after, -1, nil
+	}
+	if size, ok = literalAtEnd(rest); !ok || rest[0] != '{' {
+		return nil, 0, ErrProtocol
+	}
+	switch most := g.most.Load(); {
+	case most == 0:
+		return nil, 0, ErrProtocol
+	case size > most:
+		return nil, 0, ErrTooMuch
+	}
+	return nil, size, nil
+}
+
+// endOfQuoted is what follows a quoted string, given from behind its first quote. The string ends in the same line.
+func endOfQuoted(b []byte) (rest []byte, ok bool) {
+	for i := 0; i < len(b); i++ {
+		switch b[i] {
+		case '"':
+			return b[i+1:], true
+		case '\\':
+			i++
+		}
+	}
+	return nil, false
+}
+
+// literalAtEnd is the size of the literal that a line announces (RFC 9051, section 4.3).
+func literalAtEnd(line []byte) (size int64, ok bool) {
+	text, ok := bytes.CutSuffix(bytes.TrimRight(line, "\r\n"), []byte("}"))
+	open := bytes.LastIndexByte(text, '{')
+	if !ok || open < 0 {
+		return 0, false
+	}
+	size, err := strconv.ParseInt(string(bytes.TrimSuffix(text[open+1:], []byte("+"))), 10, 63)
+	return size, err == nil && size >= 0
+}
+
+// codeIsClosed tells whether the response code of a status line, if it has one, ends in the line. A list of capabilities
+// has no parenthesis.
+func codeIsClosed(status []byte) bool {
+	_, text, _ := bytes.Cut(status, []byte(" "))
+	code, ok := bytes.CutPrefix(text, []byte("["))
+	if !ok {
+		return true
+	}
+	code, _, ok = bytes.Cut(code, []byte("]"))
+	name, list := word(code)
+	return ok && name != "" && (name != "CAPABILITY" || !bytes.Contains(list, []byte("(")))
+}
+
+// word is the first word of b in capitals, "" if it is none, and what follows it and a space.
+func word(b []byte) (name string, rest []byte) {
+	end := bytes.IndexAny(b, " \r\n")
+	if end < 0 {
+		end = len(b)
+	}
+	for _, c := range b[:end] {
+		if c <= ' ' || c > '~' || bytes.IndexByte([]byte(`(){}[]%*"\`), c) >= 0 {
+			return "", b
+		}
+	}
+	return string(bytes.ToUpper(b[:end])), bytes.TrimPrefix(b[end:], []byte(" "))
+}
+
+func atEnd(b []byte) bool { return len(bytes.Trim(b, " \r\n")) == 0 }

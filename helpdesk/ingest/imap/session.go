@@ -23,6 +23,7 @@ const (
 type session struct {
 	cfg     *Config
 	conn    *wire.Conn
+	guard   *guard
 	client  *imapclient.Client
 	wake    chan struct{} // holds a value when the number of mails in the selected folder may have changed
 	canIdle bool
@@ -67,7 +68,8 @@ func (s *session) dial(ctx context.Context) error {
 	if s.cfg.Encryption == wire.EncryptionTLS {
 		plain = &greetedConn{Conn: plain}
 	}
-	s.client = imapclient.New(&guard{Conn: plain, refuse: s.conn.Fail}, options)
+	s.guard = newGuard(plain, s.conn.Fail)
+	s.client = imapclient.New(s.guard, options)
 	return nil
 }
 
@@ -186,40 +188,45 @@ func (s *session) examine(ctx context.Context, name string) (folder, error) {
 	return folder{name: name, validity: data.UIDValidity, exists: data.NumMessages, modSeq: data.HighestModSeq}, nil
 }
 
-// search returns the UIDs from first on, of mails that the server received on a day or later unless since is zero.
-func (s *session) search(ctx context.Context, f folder, first uint32, since time.Time) (goimap.UIDSet, error) {
+// search returns the UIDs from first on, of mails that the server received on a day or later unless since is zero. There
+// may be others beyond the last of them if more is set.
+func (s *session) search(ctx context.Context, f folder, first uint32, since time.Time) (uids goimap.UIDSet, more bool, err error) {
 	// A range to * is never empty: it has the last mail even where first is beyond it.
 	criteria := &goimap.SearchCriteria{UID: []goimap.UIDSet{{{Start: goimap.UID(first), Stop: 0}}}}
 	if !since.IsZero() {
 		criteria.Since = since.Add(-12 * time.Hour) // the day is the server's, wherever it is
 	}
-	var found goimap.UIDSet
-	err := s.step(ctx, StepSearch+" "+f.name, listAnswer, listAnswer/64, func() error {
-		data, err := s.client.UIDSearch(criteria, nil).Wait()
-		if err != nil {
-			return err
-		}
-		found, _ = data.All.(goimap.UIDSet)
-		return nil
+	result := &found{first: first}
+	err = s.step(ctx, StepSearch+" "+f.name, listAnswer, listAnswer/64, func() error {
+		return s.finds(result, func() *imapclient.SearchCommand { return s.client.UIDSearch(criteria, nil) })
 	})
-	return found, err
+	if err != nil {
+		return nil, false, err
+	}
+	uids = result.set()
+	return uids, result.last > 0, nil
+}
+
+// finds makes a search, whose result the guard collects.
+func (s *session) finds(result *found, search func() *imapclient.SearchCommand) error {
+	s.guard.result.Store(result)
+	_, err := search().Wait()
+	s.guard.result.Store(nil)
+	return err
 }
 
 // sequence returns the sequence number of a mail, 0 if it is not in the folder.
 func (s *session) sequence(ctx context.Context, f folder, uid uint32) (uint32, error) {
 	criteria := &goimap.SearchCriteria{UID: []goimap.UIDSet{goimap.UIDSetNum(goimap.UID(uid))}}
-	var number uint32
+	result := new(found)
 	err := s.step(ctx, StepSearch+" "+f.name, smallAnswer, 0, func() error {
-		data, err := s.client.Search(criteria, nil).Wait()
-		if err != nil {
-			return err
-		}
-		if found, _ := data.All.(goimap.SeqSet); len(found) > 0 {
-			number = found[0].Start
-		}
-		return nil
+		return s.finds(result, func() *imapclient.SearchCommand { return s.client.Search(criteria, nil) })
 	})
-	return number, err
+	numbers := result.set()
+	if err != nil || len(numbers) == 0 {
+		return 0, err
+	}
+	return uint32(numbers[0].Start), nil
 }
 
 // sizes asks for the sizes of mails; those of which the server tells none are missing in the answer.

@@ -172,19 +172,40 @@ func (w *worker) readLocked(ctx context.Context, name string) error {
 	if f.exists == 0 || cursor.UID == math.MaxUint32 || f.modSeq != 0 && w.seen[name] == f {
 		return nil
 	}
-	found, err := w.sess.search(ctx, f, cursor.UID+1, w.cfg.Since)
-	if err != nil {
-		return err
-	}
 	b := &batch{worker: w, folder: f, done: cursor.UID, durable: cursor.UID}
-	for next := ascending(found, cursor.UID); ; {
-		uids := next(w.cfg.BatchSize)
-		if len(uids) == 0 {
-			w.remember(f)
+	err = w.beyond(ctx, f, cursor.UID, w.cfg.Since, w.cfg.BatchSize, func(uids []uint32) error { return b.fetch(ctx, uids) })
+	if err == nil {
+		w.remember(f)
+	}
+	return err
+}
+
+// beyond gives fn the UIDs of a folder beyond one, in ascending order and up to n at a time.
+func (w *worker) beyond(ctx context.Context, f folder, after uint32, since time.Time, n int, fn func(uids []uint32) error) error {
+	for {
+		found, more, err := w.sess.search(ctx, f, after+1, since)
+		if err != nil {
+			return err
+		}
+		for next := ascending(found, after); ; {
+			uids := next(n)
+			if len(uids) == 0 {
+				break
+			}
+			if err := fn(uids); err != nil {
+				return err
+			}
+			after = uids[len(uids)-1]
+		}
+		if !more || after == math.MaxUint32 {
 			return nil
 		}
-		if err := b.fetch(ctx, uids); err != nil {
+		again, err := w.open(ctx, f.name) // fn may have ended the connection
+		if err != nil {
 			return err
+		}
+		if again.validity != f.validity {
+			return stepError(StepSelect+" "+f.name, ErrGone)
 		}
 	}
 }

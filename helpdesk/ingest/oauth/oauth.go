@@ -175,9 +175,9 @@ func (t *Tokens) ask(ctx context.Context) error {
 func unwrapped(err error) error {
 	var wrapped *url.Error
 	if errors.As(err, &wrapped) {
-		return wrapped.Err
+		err = wrapped.Err
 	}
-	return err
+	return wire.Outward(err)
 }
 
 // use takes an answer.

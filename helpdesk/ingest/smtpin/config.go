@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"log/slog"
 	"net"
+	"net/netip"
 	"strings"
 	"time"
 
@@ -33,9 +34,16 @@ type Config struct {
 	MaxSize int64
 	// MaxBuffered bounds the bytes of all mails that are being received at a time;
 	// above it mails are refused for now (452). Default four times MaxSize.
-	MaxBuffered    int64
-	MaxConnections int // default 100; further ones are refused for now (421)
-	MaxRecipients  int // of one mail; default 100, which RFC 5321 section 4.5.3.1.8 demands
+	MaxBuffered int64
+	// MaxConnections bounds the connections; default 100. For a further one that of the
+	// client with the most connections is ended which has waited longest for a command;
+	// where none waits, the further one is refused for now (421).
+	MaxConnections int
+	// MaxPerPeer bounds the connections of one client, an address or an IPv6 network of
+	// 64 bits; default 20. Relays and sockets are not bounded.
+	MaxPerPeer    int
+	Relays        []netip.Prefix // mail servers of ours that hand mail on
+	MaxRecipients int            // of one mail; default 100, which RFC 5321 section 4.5.3.1.8 demands
 
 	// CommandTimeout is the longest wait for one command or for the client to read
 	// an answer; default 1 min. A connection that brings no mail for ten times as
@@ -69,6 +77,9 @@ func (c Config) withDefaults() Config {
 	}
 	if c.MaxConnections <= 0 {
 		c.MaxConnections = 100
+	}
+	if c.MaxPerPeer <= 0 {
+		c.MaxPerPeer = 20
 	}
 	if c.MaxRecipients <= 0 {
 		c.MaxRecipients = 100

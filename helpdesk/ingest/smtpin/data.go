@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/mail"
 )
 
 var (
@@ -157,6 +158,7 @@ func (ss *session) receive(m *incoming) error {
 // client tries again, those that had it know it by its identity.
 func (ss *session) take(ctx context.Context, e *envelope, body []byte) []*reply {
 	cfg := ss.srv.cfg
+	body = mail.Tidy(body) // else what is put in front of it would make it part of the text
 	received := ss.received(e)
 	authentication := ss.authenticate(ctx, e.from, body)
 	var boxes []int64

@@ -179,10 +179,12 @@ func dial(t testing.TB, addr string) *client {
 	t.Helper()
 	conn := must[net.Conn](t)(net.Dial("tcp", addr))
 	t.Cleanup(func() { conn.Close() })
-	c := &client{t, conn, bufio.NewReader(conn)}
+	c := newClient(t, conn)
 	c.expect("220 mx.example ESMTP")
 	return c
 }
+
+func newClient(t testing.TB, conn net.Conn) *client { return &client{t, conn, bufio.NewReader(conn)} }
 
 func (c *client) write(s string) {
 	c.t.Helper()

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/netip"
 	"os"
 	"strings"
 	"sync"
@@ -21,6 +22,7 @@ type Server struct {
 
 	mu       sync.Mutex
 	sessions map[*session]struct{}
+	perPeer  map[netip.Prefix]int // sessions by client
 }
 
 // New makes a server and begins to listen; connections wait until [Server.Run].
@@ -38,7 +40,7 @@ func New(cfg Config) (*Server, error) {
 			return nil, fmt.Errorf("smtpin: %w", err)
 		}
 	}
-	return &Server{cfg: cfg, listener: listener, sessions: map[*session]struct{}{}}, nil
+	return &Server{cfg: cfg, listener: listener, sessions: map[*session]struct{}{}, perPeer: map[netip.Prefix]int{}}, nil
 }
 
 // listen listens on a TCP address or a socket. One that a crash has left behind is
@@ -132,7 +134,7 @@ func (s *Server) accept(ctx, work context.Context, running *sync.WaitGroup) erro
 			_ = conn.SetWriteDeadline(time.Now().Add(time.Second))
 			_, _ = fmt.Fprintf(conn, "421 4.3.2 %s has too many connections, try again later\r\n", s.cfg.Domain)
 			conn.Close()
-			s.cfg.Logger.WarnContext(ctx, "smtp: too many connections", "max", s.cfg.MaxConnections)
+			s.cfg.Logger.WarnContext(ctx, "smtp: too many connections", "max", s.cfg.MaxConnections, "max_per_peer", s.cfg.MaxPerPeer)
 			continue
 		}
 		running.Go(func() {
@@ -145,10 +147,11 @@ func (s *Server) accept(ctx, work context.Context, running *sync.WaitGroup) erro
 func (s *Server) add(ss *session) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if len(s.sessions) >= s.cfg.MaxConnections {
+	if ss.bounded && s.perPeer[ss.client] >= s.cfg.MaxPerPeer || len(s.sessions) >= s.cfg.MaxConnections && !s.makeRoom() {
 		return false
 	}
 	s.sessions[ss] = struct{}{}
+	s.perPeer[ss.client]++
 	return true
 }
 
@@ -156,7 +159,44 @@ func (s *Server) remove(ss *session) {
 	ss.close()
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.forget(ss)
+}
+
+// forget takes a session out, under the lock.
+func (s *Server) forget(ss *session) {
+	if _, known := s.sessions[ss]; !known {
+		return
+	}
 	delete(s.sessions, ss)
+	if s.perPeer[ss.client]--; s.perPeer[ss.client] == 0 {
+		delete(s.perPeer, ss.client)
+	}
+}
+
+// makeRoom ends the session of the busiest client that has waited longest for a command,
+// under the lock: who only holds connections must not keep others out.
+func (s *Server) makeRoom() bool {
+	var chosen *session
+	var since time.Time
+	for ss := range s.sessions {
+		at, waits := ss.waits()
+		if !waits {
+			continue
+		}
+		more := 1
+		if chosen != nil {
+			more = s.perPeer[ss.client] - s.perPeer[chosen.client]
+		}
+		if more > 0 || more == 0 && at.Before(since) {
+			chosen, since = ss, at
+		}
+	}
+	if chosen == nil {
+		return false
+	}
+	chosen.interrupt()
+	s.forget(chosen)
+	return true
 }
 
 // interrupt ends the sessions that are not receiving data.

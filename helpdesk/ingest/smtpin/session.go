@@ -8,8 +8,10 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/netip"
 	"os"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -30,9 +32,13 @@ type session struct {
 	w   *bufio.Writer
 
 	mu        sync.Mutex
-	conn      net.Conn // raw, or TLS over it
-	receiving bool     // data; the session may finish it
-	draining  bool     // ends as soon as it is not receiving
+	conn      net.Conn  // raw, or TLS over it
+	receiving bool      // data; the session may finish it
+	draining  bool      // ends as soon as it is not receiving
+	waiting   time.Time // for a command since then; zero: it does something
+
+	client  netip.Prefix // address or network of the peer; zero: it has none
+	bounded bool         // by Config.MaxPerPeer
 
 	raw net.Conn
 
@@ -62,8 +68,31 @@ type target struct {
 
 func newSession(srv *Server, conn net.Conn) *session {
 	ss := &session{srv: srv, raw: conn, peer: peerLiteral(conn.RemoteAddr())}
+	ss.client, ss.bounded = client(conn.RemoteAddr(), srv.cfg.Relays)
 	ss.use(conn)
 	return ss
+}
+
+// client is who connects, for counting, and whether its connections are bounded.
+func client(addr net.Addr, relays []netip.Prefix) (peer netip.Prefix, bounded bool) {
+	at, err := netip.ParseAddrPort(addr.String())
+	if err != nil {
+		return netip.Prefix{}, false // a socket
+	}
+	ip := at.Addr().Unmap().WithZone("")
+	bits := ip.BitLen()
+	if ip.Is6() {
+		bits = 64
+	}
+	peer, _ = ip.Prefix(bits) // fails for no address
+	return peer, !slices.ContainsFunc(relays, func(p netip.Prefix) bool { return p.Contains(ip) })
+}
+
+// waits tells since when the session waits for a command, if it does.
+func (ss *session) waits() (since time.Time, ok bool) {
+	ss.mu.Lock()
+	defer ss.mu.Unlock()
+	return ss.waiting, !ss.waiting.IsZero() && !ss.draining
 }
 
 func (ss *session) use(conn net.Conn) {
@@ -180,7 +209,9 @@ func (ss *session) command() (string, error) {
 	if time.Since(ss.since) > 10*ss.srv.cfg.CommandTimeout || !ss.deadline(time.Now().Add(ss.srv.cfg.CommandTimeout)) {
 		return "", errClosing
 	}
+	ss.wait(true)
 	line, err := ss.r.ReadSlice('\n')
+	ss.wait(false)
 	switch {
 	case errors.Is(err, bufio.ErrBufferFull):
 		ss.say(500, "5.5.2", "Line too long")
@@ -193,6 +224,14 @@ func (ss *session) command() (string, error) {
 		return "", &reply{500, "5.5.2", "Line too long"}
 	}
 	return strings.TrimRight(string(line), "\r\n"), nil
+}
+
+func (ss *session) wait(on bool) {
+	ss.mu.Lock()
+	defer ss.mu.Unlock()
+	if ss.waiting = (time.Time{}); on {
+		ss.waiting = time.Now()
+	}
 }
 
 // lineWaits reports whether a whole line was received already.
@@ -305,7 +344,10 @@ func (ss *session) startTLS(argument string) error {
 		return errQuit
 	}
 	conn := tls.Server(ss.conn, ss.srv.cfg.TLS)
-	if err := conn.Handshake(); err != nil {
+	ss.wait(true)
+	err := conn.Handshake()
+	ss.wait(false)
+	if err != nil {
 		return fmt.Errorf("TLS handshake: %w", err)
 	}
 	ss.use(conn)

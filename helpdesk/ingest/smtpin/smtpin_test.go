@@ -203,6 +203,10 @@ func TestBusy(t *testing.T) {
 	w := newWorld(t)
 	addr, _ := w.start(t, smtpin.Config{MaxSize: 200_000, MaxBuffered: 250_000, MaxConnections: 2})
 	first, second := dial(t, addr), dial(t, addr)
+	for _, c := range []*client{first, second} { // one that waits for a command would make room
+		c.begin(w.address(0))
+		c.do("DATA", "354")
+	}
 	third := must[net.Conn](t)(net.Dial("tcp", addr))
 	defer third.Close()
 	answer := make([]byte, 100)
@@ -212,8 +216,8 @@ func TestBusy(t *testing.T) {
 	}
 	// The first holds most of the room until it is done.
 	big := strings.Repeat(strings.Repeat("x", 98)+"\r\n", 1900)
-	first.begin(w.address(0))
-	first.do("DATA", "354")
+	second.write(".\r\n")
+	second.expect("250")
 	first.write(big)
 	for !strings.HasPrefix(trySend(second, big, w.address(0)), "452 4.3.1") {
 		time.Sleep(10 * time.Millisecond) // until the first's data arrived

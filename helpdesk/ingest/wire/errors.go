@@ -95,7 +95,7 @@ func Explain(err, cause error) error {
 	case errors.Is(cause, io.EOF), errors.Is(cause, io.ErrUnexpectedEOF), errors.Is(cause, net.ErrClosed):
 		return ErrClosed
 	default:
-		return cause
+		return Outward(cause)
 	}
 }
 

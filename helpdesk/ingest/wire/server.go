@@ -144,5 +144,20 @@ func dialError(ctx context.Context, protocol string, err error) error {
 	if errors.Is(err, context.DeadlineExceeded) {
 		err = ErrTimeout
 	}
-	return &StepError{Protocol: protocol, Step: step, Err: err}
+	return &StepError{Protocol: protocol, Step: step, Err: Outward(err)}
+}
+
+// Outward is an error of the network without what it says about ours: the addresses of this machine and of its resolver.
+func Outward(err error) error {
+	var lookup *net.DNSError
+	if errors.As(err, &lookup) {
+		plain := *lookup
+		plain.Server = ""
+		return &plain
+	}
+	var network *net.OpError
+	if errors.As(err, &network) && network.Err != nil {
+		return network.Err
+	}
+	return err
 }

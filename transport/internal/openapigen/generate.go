@@ -48,7 +48,7 @@ func Generate(t *transport.Table, info Info) ([]byte, error) {
 				"bearer": object{"type": "http", "scheme": "bearer"},
 				"portal": object{"type": "http", "scheme": "bearer", "bearerFormat": "JWT",
 					"description": "A portal token, which an application signs for a customer; see createPortalKey."},
-				"session": object{"type": "apiKey", "in": "cookie", "name": "helpwright_session", "description": "Set by POST /auth/login. Requests that change something need a Sec-Fetch-Site or Origin of the same site."},
+				"session": object{"type": "apiKey", "in": "cookie", "name": "helpwright_session", "description": "Set by POST /auth/login; over https its name is __Host-helpwright_session. Requests that change something need a Sec-Fetch-Site or Origin of the same site."},
 			},
 			"headers": headers(),
 			"parameters": object{"Idempotency-Key": object{

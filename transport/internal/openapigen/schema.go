@@ -79,6 +79,9 @@ func (s *schemas) collect(name string, schema jsonschema.Schema) {
 		s.err = err
 		return
 	}
+	if simple["anyOf"] != nil && simple["properties"] == nil {
+		delete(simple, "type") // of the Go type, which encodes itself as one of several
+	}
 	s.components[name] = simple
 }
 

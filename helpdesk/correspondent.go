@@ -1,0 +1,232 @@
+package helpdesk
+
+import (
+	"context"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/helpwright/helpwright/storage"
+)
+
+// maxReplyTo is how many addresses of a Reply-To count: answers go to all of them.
+const maxReplyTo = 10
+
+// speakers are those whom a mail may be filed under: the author, and who it names
+// instead.
+func (m *IncomingMail) speakers() []Address {
+	all := []Address{m.From, m.Sender, m.Original}
+	all = append(all, m.ReplyTo[:min(len(m.ReplyTo), maxReplyTo)]...)
+	all = append(all, Address{Email: m.ReturnPath})
+	return slices.DeleteFunc(all, func(a Address) bool { return a.Email == "" || a.Email == UnknownSender })
+}
+
+// header is what is kept of the mail's header.
+func (m *IncomingMail) header() MailHeader {
+	from := []Address{m.From}
+	if len(m.Authors) > 0 {
+		from = m.Authors
+	}
+	return MailHeader{
+		From: from, Sender: m.Sender, ReplyTo: m.ReplyTo, To: m.To, Cc: m.Cc, Date: m.Date.UTC().Truncate(time.Microsecond), Rewritten: m.Rewritten,
+	}
+}
+
+// chooseCustomer decides whom a mail is filed under. That is its author, From. Where a
+// form, a list or a group writes in the name of a customer, it is who answers are to go
+// to (RFC 5322 section 3.6.2): From is an address of our own or one that nobody reads,
+// or was rewritten on the way. None of that lets anybody join a conversation.
+func (f *filing) chooseCustomer(ctx context.Context, tx Tx, shared *filingTogether) error {
+	m := &f.mail
+	f.customer = m.From
+	if m.From.Email == UnknownSender {
+		if instead := m.speakers(); len(instead) > 0 {
+			f.customer = instead[0]
+		} else {
+			m.AutoSubmitted = true // whoever it is can neither be answered nor wait for an answer
+		}
+		return nil
+	}
+	if len(m.ReplyTo) == 0 && m.Original.Email == "" {
+		return nil
+	}
+	own, err := shared.ownAddresses(ctx, tx, f.svc, f.accountID)
+	if err != nil {
+		return err
+	}
+	f.forOthers = m.Rewritten || noReply(m.From.Email) || own.receives(m.From.Email)
+	isUser := f.users[EmailKey(m.From.Email)] != 0
+	if !f.forOthers && (isUser || !own.writes(m.From.Email)) {
+		return nil
+	}
+	could := m.ReplyTo[:min(len(m.ReplyTo), maxReplyTo)]
+	if m.Rewritten {
+		could = append([]Address{m.Original}, could...)
+	}
+	for _, a := range could {
+		if !ValidEmail(a.Email) || EmailKey(a.Email) == EmailKey(m.From.Email) || noReply(a.Email) || own.receives(a.Email) {
+			continue
+		}
+		if a.Name == "" && m.Rewritten {
+			a.Name = beforeVia(m.From.Name)
+		}
+		f.customer = a
+		return nil
+	}
+	return nil
+}
+
+// via is how lists and groups call an author whose address they have taken out of From.
+var via = regexp.MustCompile(`(?i)^\s*['"]?(.+?)['"]?\s+via\s+\S`)
+
+// beforeVia is the name of a rewritten author: "Ada" of "'Ada' via Support".
+func beforeVia(name string) string {
+	if found := via.FindStringSubmatch(name); found != nil && !strings.Contains(found[1], "@") {
+		return found[1]
+	}
+	return ""
+}
+
+// noReplyLocal are local parts of addresses that nobody reads, as mailers write them in
+// several languages, and those of web servers.
+var noReplyLocal = regexp.MustCompile(`^(nobody|wordpress|www-data|apache2?|httpd|nginx)$|` +
+	`(^|[^a-z])(no[-_.]?(reply|replies|response|responder|responda|contestar|answer)|(do[-_.]?not|dont|never)[-_.]?(reply|respond|answer)|` +
+	`n[aã]o[-_.]?respond(a|er)|non[-_.]?rispondere|ne[-_.]?pas[-_.]?repondre|(nicht|keine)[-_.]?antwort(en)?|` +
+	`niet[-_.]?(be)?antwoorden|geen[-_.]?antwoord|(svara?|svar|besvar)[-_.]?(ej|inte|ikke)|(ej|inte|ikke)[-_.]?(be)?svara?|` +
+	`nie[-_.]?odpowiada[cj]|ne[-_.]?odpovidejte|cevaplamayin|yanitlamayin)([^a-z]|$)`)
+
+// noReply reports whether nobody reads the mail of an address.
+func noReply(address string) bool {
+	local, _, _ := cutLast(EmailKey(address), "@")
+	return noReplyLocal.MatchString(local)
+}
+
+// ownAddresses are the mailboxes and domains of an account.
+type ownAddresses struct {
+	svc       *Service
+	accountID int64
+	mailboxes map[string]bool // by EmailKey
+	domains   map[string]bool
+}
+
+// ownAddresses reads them once for all mails that are filed together.
+func (shared *filingTogether) ownAddresses(ctx context.Context, r Reader, svc *Service, accountID int64) (*ownAddresses, error) {
+	var err error
+	if shared.own == nil {
+		shared.own, err = svc.ownAddresses(ctx, r, accountID)
+	}
+	return shared.own, err
+}
+
+func (s *Service) ownAddresses(ctx context.Context, r Reader, accountID int64) (*ownAddresses, error) {
+	own := &ownAddresses{svc: s, accountID: accountID, mailboxes: map[string]bool{}, domains: map[string]bool{s.cfg.IntakeDomain: true}}
+	err := eachRow(r.Mailboxes, ctx, func(m Mailbox) int64 {
+		if _, domain, found := cutLast(m.EmailKey, "@"); found {
+			own.mailboxes[m.EmailKey] = true
+			own.domains[domain] = own.domains[domain] || !publicProvider(domain)
+		}
+		return m.ID
+	})
+	if err != nil {
+		return nil, err
+	}
+	err = eachRow(r.Domains, ctx, func(d Domain) int64 {
+		own.domains[d.Name] = own.domains[d.Name] || d.Verified()
+		return d.ID
+	})
+	if err != nil {
+		return nil, err
+	}
+	return own, nil
+}
+
+// eachRow goes through all of a list by id.
+func eachRow[T any](list func(context.Context, storage.Seek) ([]T, error), ctx context.Context, each func(T) int64) error { //nolint:revive // list is a method
+	seek := storage.Seek{Limit: 200}
+	for {
+		batch, err := list(ctx, seek)
+		if err != nil {
+			return err
+		}
+		for _, one := range batch {
+			seek.From = &storage.Position{ID: each(one)}
+		}
+		if len(batch) < seek.Limit {
+			return nil
+		}
+	}
+}
+
+// receives reports whether mail to an address comes to a mailbox of the account.
+func (own *ownAddresses) receives(address string) bool {
+	key := EmailKey(address)
+	local, domain, _ := cutLast(key, "@")
+	if base, detail := splitDetail(local); detail != "" && own.mailboxes[base+"@"+domain] {
+		return true
+	}
+	_, isToken := own.svc.tokenConversation(own.accountID, key)
+	return isToken || domain == EmailKey(own.svc.cfg.IntakeDomain) || own.mailboxes[key]
+}
+
+// writes reports whether an address is a mailbox of the account or of a domain of it.
+func (own *ownAddresses) writes(address string) bool {
+	_, domain, _ := cutLast(EmailKey(address), "@")
+	return own.receives(address) || own.domains[domain]
+}
+
+// answered are the addresses that an answer in a conversation goes to, unless its
+// author names others: Reply-To of the customer's latest mail, or the customer.
+//
+// A mail that came into a conversation by what it refers to may be anybody's. Answers
+// quote the conversation, so its Reply-To counts only if the domain of From stands
+// behind it, or who is named there takes part already.
+func (s *Service) answered(ctx context.Context, r Reader, accountID int64, c Conversation) ([]string, error) {
+	last, err := r.Interactions(ctx, c.ID, storage.Seek{Desc: true, Limit: 20})
+	if err != nil {
+		return nil, err
+	}
+	at := slices.IndexFunc(last, func(i Interaction) bool {
+		return i.Type == TypeCustomer && !i.IsForward && i.CustomerID == c.CustomerID
+	})
+	if at >= 0 {
+		to, err := s.replyTo(ctx, r, accountID, last[at])
+		if err != nil || len(to) > 0 {
+			return to, err
+		}
+	}
+	if c.CustomerEmail == UnknownSender {
+		return nil, nil
+	}
+	return []string{c.CustomerEmail}, nil
+}
+
+// replyTo are the addresses of a mail's Reply-To that are believed and not our own.
+func (s *Service) replyTo(ctx context.Context, r Reader, accountID int64, i Interaction) ([]string, error) {
+	if len(i.Mail.ReplyTo) == 0 {
+		return nil, nil
+	}
+	own, err := s.ownAddresses(ctx, r, accountID)
+	if err != nil {
+		return nil, err
+	}
+	trusted := i.Threading.Rule == RuleNew || i.Authentication.FromAligned
+	var to, keys []string
+	for _, a := range i.Mail.ReplyTo[:min(len(i.Mail.ReplyTo), maxReplyTo)] {
+		key := EmailKey(a.Email)
+		if !ValidEmail(a.Email) || own.receives(a.Email) || slices.Contains(keys, key) {
+			continue
+		}
+		if !trusted {
+			takesPart, err := r.Participant(ctx, i.ConversationID, []string{key})
+			if err != nil {
+				return nil, err
+			}
+			if !takesPart {
+				continue
+			}
+		}
+		to, keys = append(to, a.Email), append(keys, key)
+	}
+	return to, nil
+}

@@ -1,0 +1,125 @@
+package helpdesk_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/golang-jwt/jwt/v5"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/storage"
+	"github.com/helpwright/helpwright/storage/fault"
+)
+
+// A letter beyond ASCII is none of ASCII, however alike its lower case is: who owns one
+// address is not who owns the other.
+func TestEmailKey(t *testing.T) {
+	t.Parallel()
+	for address, want := range map[string]string{
+		" Ada@Example.COM ":        "ada@example.com",
+		"\u00c4da@example.com":     "\u00e4da@example.com",
+		"\u212aate@example.com":    "\u212aate@example.com", // Kelvin sign, whose lower case is k
+		"\u0130da@example.com":     "\u0130da@example.com",  // dotted capital I, whose lower case is i
+		"\u017fam@example.com":     "\u017fam@example.com",  // long s, whose upper case is S
+		"KATE@B\u00dcCHER.example": "kate@xn--bcher-kva.example",
+		"kate@example.com.":        "kate@example.com",
+		"\u212aate":                "\u212aate",
+		"\u03a9mega@example.com":   "\u03c9mega@example.com",
+	} {
+		if got := helpdesk.EmailKey(address); got != want {
+			t.Errorf("EmailKey(%q) = %q, want %q", address, got, want)
+		}
+	}
+}
+
+// scoped is the owner with a token of some scopes.
+func (b *bundle) scoped(scopes ...helpdesk.Permission) helpdesk.Caller {
+	b.t.Helper()
+	_, secret, err := b.svc.Operator().CreateToken(b.ctx, b.owner.ID, helpdesk.TokenInput{Name: "scoped", Scopes: scopes})
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return must(b.svc.Authenticate(b.ctx, secret))(b.t)
+}
+
+// A query finds what messages say: who may not read them may not ask.
+func TestQueryNeedsInteractionsView(t *testing.T) {
+	t.Parallel()
+	b := newBundle(t)
+	b.receive(opening())
+	view := must(b.desk.CreateView(b.ctx, helpdesk.ViewInput{Name: "Doors", Filter: helpdesk.ViewFilter{Words: "open"}}))(t)
+	for _, c := range []struct {
+		name   string
+		scopes []helpdesk.Permission
+		query  helpdesk.ConversationQuery
+		want   any // fault.Kind or number of conversations
+	}{
+		{"reader", []helpdesk.Permission{helpdesk.ConversationsView, helpdesk.InteractionsView}, helpdesk.ConversationQuery{Query: "open"}, 1},
+		{"not without", []helpdesk.Permission{helpdesk.ConversationsView}, helpdesk.ConversationQuery{Query: "open"}, fault.Forbidden},
+		{"not by blanks", []helpdesk.Permission{helpdesk.ConversationsView}, helpdesk.ConversationQuery{Query: " "}, fault.Forbidden},
+		{"not by a view", []helpdesk.Permission{helpdesk.ConversationsView, helpdesk.ViewsView}, helpdesk.ConversationQuery{ViewID: view.ID}, fault.Forbidden},
+		{"the list", []helpdesk.Permission{helpdesk.ConversationsView}, helpdesk.ConversationQuery{}, 1},
+	} {
+		desk := must(b.svc.Desk(b.ctx, b.scoped(c.scopes...), b.account.ID))(t)
+		page, err := desk.Conversations(b.ctx, c.query, storage.PageRequest{})
+		var got any = len(page.Items)
+		if err != nil {
+			got = fault.Of(err)
+		}
+		if diff := cmp.Diff(c.want, got); diff != "" {
+			t.Errorf("%s: %s", c.name, diff)
+		}
+	}
+}
+
+// A token with scopes lists accounts with accounts.view only, as it reads one.
+func TestAccountsAndScopes(t *testing.T) {
+	t.Parallel()
+	b := newBundle(t)
+	for _, c := range []struct {
+		name   string
+		caller helpdesk.Caller
+		ok     bool
+	}{
+		{"no scopes", b.svc.As(b.owner.ID), true},
+		{"accounts.view", b.scoped(helpdesk.AccountsView), true},
+		{"another", b.scoped(helpdesk.CustomersView), false},
+	} {
+		admin := must(b.svc.Admin(b.ctx, c.caller))(t)
+		if page, err := admin.Accounts(b.ctx, storage.PageRequest{}); c.ok != (err == nil && len(page.Items) == 1) || !c.ok && !fault.Is(err, fault.Forbidden) {
+			t.Errorf("%s: %+v, %v", c.name, page, err)
+		}
+		if ids, err := admin.AccountIDs(b.ctx, 0); err != nil || !cmp.Equal(ids, []int64{b.account.ID}) {
+			t.Errorf("%s: %v, %v", c.name, ids, err)
+		}
+	}
+}
+
+// A key has one name: 1 is not 01.
+func TestPortalKeyHasOneName(t *testing.T) {
+	t.Parallel()
+	b := newBundle(t)
+	key, secret, err := b.desk.CreatePortalKey(b.ctx, helpdesk.PortalKeyInput{Name: "App", Algorithm: "HS256"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for kid, ok := range map[any]bool{
+		fmt.Sprint(key.ID): true, fmt.Sprintf("0%d", key.ID): false, fmt.Sprintf("+%d", key.ID): false, fmt.Sprintf(" %d", key.ID): false,
+		fmt.Sprintf("%d.0", key.ID): false, key.ID: false, "": false, "-1": false,
+	} {
+		token := jwt.NewWithClaims(jwt.SigningMethodHS256, jwt.MapClaims{
+			"aud": fmt.Sprintf("account:%d", b.account.ID), "email": "ada@example.com",
+			"iat": b.clock.Now().Unix(), "exp": b.clock.Now().Add(time.Hour).Unix(),
+		})
+		token.Header["kid"] = kid
+		text, err := token.SignedString([]byte(secret))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := b.svc.AuthenticatePortal(b.ctx, b.account.ID, text); (err == nil) != ok || !ok && !fault.Is(err, fault.Unauthenticated) {
+			t.Errorf("kid %q: %v", kid, err)
+		}
+	}
+}

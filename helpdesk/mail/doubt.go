@@ -1,0 +1,99 @@
+package mail
+
+import (
+	"strings"
+	"unicode/utf8"
+)
+
+// doubts are what a first reading of a mail finds that a second one may read better.
+type doubts struct {
+	doubt    bool
+	declared []string // charsets of other parts and of words in the header
+	texts    []byte   // in charsets that are not declared: a sample
+	guess    string   // of the second reading: what the first one found likely
+}
+
+const maxDeclared = 20
+
+func (d *doubts) sample(b []byte) {
+	d.doubt = true
+	if room := maxSample - len(d.texts); room > 0 {
+		d.texts = append(append(d.texts, b[:min(len(b), room)]...), '\n')
+	}
+}
+
+func (d *doubts) declare(name string) {
+	if name = normalCharset(name); len(d.declared) < maxDeclared && !undeclared(name) && !wide(name) {
+		d.declared = append(d.declared, name)
+	}
+}
+
+// likely is the charset of texts that declare none: that of another part, where they
+// can be in it, or the one that their bytes are most like.
+func (d *doubts) likely() string {
+	if len(d.texts) == 0 {
+		return ""
+	}
+	for _, name := range d.declared {
+		if fits(d.texts, name) {
+			return name
+		}
+	}
+	return guessCharset(d.texts)
+}
+
+// read decodes a text part.
+func (p *parser) read(b []byte, charset string) (s string, known bool) {
+	if p.closely {
+		return readCharset(b, charset, p.guess)
+	}
+	name := normalCharset(charset)
+	p.declare(name)
+	switch {
+	case wideCharset(b, name) != nil:
+		p.doubt = true
+	case isSevenBit(b):
+		p.doubt = p.doubt || escapes(b)
+	case utf8.Valid(b):
+		p.doubt = p.doubt || !undeclared(name)
+	case undeclared(name), latinOne(name) && western(b[:min(len(b), maxSample)]) < surely && guessCharset(b) != "":
+		p.sample(b)
+	}
+	return decodeCharset(b, charset)
+}
+
+// doubtHeader looks for raw bytes in the fields that people read, and for words whose
+// charset says nothing.
+func (p *parser) doubtHeader() {
+	if p.closely {
+		return
+	}
+	h := &p.msg.Header
+	for _, name := range []string{"Subject", "From", "To", "Cc", "Reply-To", "Sender"} {
+		for _, value := range h.RawValues(name) {
+			if !utf8.ValidString(value) {
+				p.sample([]byte(value[:min(len(value), maxSample)]))
+			}
+			p.doubtWords(value)
+		}
+	}
+}
+
+func (p *parser) doubtWords(s string) {
+	for range 200 {
+		i := strings.Index(s, "=?")
+		if i < 0 {
+			return
+		}
+		set, data, n := encodedWord(s[i:])
+		switch name := normalCharset(set); {
+		case n == 0:
+			n = 2
+		case !undeclared(name):
+			p.declare(name)
+		case lookupCharset(name) == nil && name != "" && !utf8.Valid(data):
+			p.sample(data)
+		}
+		s = s[i+n:]
+	}
+}

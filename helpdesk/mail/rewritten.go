@@ -1,0 +1,48 @@
+package mail
+
+import (
+	"regexp"
+	"strings"
+)
+
+// viaName is how lists and groups call an author whose address they take out of From,
+// so that their copy passes DMARC: "'Ada' via Support".
+var viaName = regexp.MustCompile(`(?i)\S\s+via\s+\S`)
+
+// Rewritten tells whether a mailing list or a group has put its own address into From,
+// and the author whose address was there before, if the mail says so. All of that is
+// what somebody wrote into the header: it proves nothing.
+func (m *Message) Rewritten() (author Address, rewritten bool) {
+	if len(m.From) != 1 {
+		return Address{}, false
+	}
+	from := m.From[0]
+	other := func(a Address) bool { return a.Email != "" && !strings.EqualFold(a.Email, from.Email) }
+	if list, _ := ParseAddresses(m.Header.Raw("X-Original-From"), m.Header.charset); len(list) == 1 && other(list[0]) {
+		return list[0], true
+	}
+	post, _ := ParseAddresses(listAddress(m.Header.Raw("List-Post")), "")
+	byList := len(post) == 1 && !other(post[0])
+	if !byList && !viaName.MatchString(from.Name) {
+		return Address{}, false
+	}
+	if list, _ := ParseAddresses(m.Header.Raw("X-Original-Sender"), ""); len(list) == 1 && other(list[0]) {
+		return list[0], true
+	}
+	for _, a := range m.ReplyTo {
+		if other(a) {
+			return Address{}, true
+		}
+	}
+	return Address{}, byList
+}
+
+// listAddress is the address of a field such as List-Post: <mailto:list@example.org>.
+func listAddress(field string) string {
+	_, rest, found := strings.Cut(strings.ToLower(field), "<mailto:")
+	end := strings.IndexAny(rest, "?>")
+	if !found || end < 0 {
+		return ""
+	}
+	return rest[:end]
+}

@@ -1,0 +1,51 @@
+package helpdesk
+
+import (
+	_ "embed"
+	"strings"
+	"sync"
+
+	"golang.org/x/net/publicsuffix"
+)
+
+//go:embed providers.txt
+var providerList string
+
+var providers = sync.OnceValue(func() map[string]bool {
+	all := map[string]bool{}
+	for line := range strings.Lines(providerList) {
+		if line = strings.TrimSpace(line); line != "" && line[0] != '#' {
+			all[line] = true
+		}
+	}
+	return all
+})
+
+// publicProvider reports whether anybody can have a mail address of a domain, or of the
+// one that it is below.
+func publicProvider(domain string) bool {
+	return providers()[domain] || providers()[organization(domain)]
+}
+
+// organization is the domain that was registered, below which all belongs to one owner
+// (RFC 7489 section 3.2); "" for a public suffix and for what is no domain.
+func organization(domain string) string {
+	if strings.ContainsAny(domain, "[]:") {
+		return ""
+	}
+	registered, err := publicsuffix.EffectiveTLDPlusOne(domain)
+	if err != nil {
+		return ""
+	}
+	return registered
+}
+
+// colleagueDomain is the organization of an address whose users work with each other;
+// "" when anybody can have such an address.
+func colleagueDomain(address string) string {
+	_, domain, found := cutLast(EmailKey(address), "@")
+	if !found || publicProvider(domain) {
+		return ""
+	}
+	return organization(domain)
+}

@@ -1,0 +1,392 @@
+package helpdesk_test
+
+import (
+	"context"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"os"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/storage"
+)
+
+// secret is in everything that a member of the first mailbox does not reach.
+const secret = "zanzibar"
+
+// beyond is a desk, a member who owns all but is limited to its first mailbox, and what there is in the second.
+type beyond struct {
+	*bundle
+	some         *helpdesk.Desk
+	member       helpdesk.Membership // of some
+	box          helpdesk.Mailbox
+	conversation helpdesk.Conversation
+	question     helpdesk.Interaction
+	answer       helpdesk.Interaction
+	file         helpdesk.Attachment
+	mail         helpdesk.InboundMail // that was ignored
+	grace        helpdesk.Customer    // who wrote to both mailboxes
+	near         helpdesk.Conversation
+	tag          int64
+	view         helpdesk.View
+	hook         helpdesk.Webhook
+	role         helpdesk.Role
+	domain       helpdesk.Domain
+	portalKey    helpdesk.PortalKey
+	pgpKey       helpdesk.AddressedKey
+	suppression  helpdesk.Suppression
+	invitation   helpdesk.Invitation
+	boss         helpdesk.Membership // the owner
+}
+
+func newBeyond(t *testing.T) *beyond {
+	t.Helper()
+	b := newBundle(t).with(func(cfg *helpdesk.Config) {
+		cfg.ParseKey = parseKey
+		cfg.DNS = func(_ context.Context, records []helpdesk.DNSRecord) ([]helpdesk.DNSResult, error) {
+			return make([]helpdesk.DNSResult, len(records)), nil
+		}
+	})
+	w := &beyond{bundle: b}
+	first := b.mailbox
+	w.box = must(b.desk.CreateMailbox(b.ctx, helpdesk.MailboxInput{Name: storage.Some(secret), Email: storage.Some("two@example.org")}))(t)
+	b.mailbox = w.box
+	from := helpdesk.Address{Name: "Grace", Email: "ada@example.com"}
+	row := b.receive(helpdesk.IncomingMail{MessageID: "far@example.com", From: from, Subject: secret, Text: secret, Attachments: []helpdesk.IncomingFile{
+		{Filename: secret + ".txt", ContentType: "text/plain", Content: []byte(secret)},
+	}})
+	w.conversation = b.conversation(row.ConversationID)
+	w.question = b.interactions(row.ConversationID)[0]
+	w.answer = b.answer(row.ConversationID, helpdesk.InteractionInput{Body: secret})
+	w.file = must(b.desk.Attachments(b.ctx, w.conversation.ID, w.question.ID))(t)[0]
+	w.mail = b.receive(helpdesk.IncomingMail{MessageID: "far@example.com", From: from, Subject: secret, Text: secret, Identity: slices.Clone(row.Identity)})
+	w.grace = must(b.desk.Customer(b.ctx, w.conversation.CustomerID))(t)
+	b.mailbox = first
+	w.near = b.conversation(b.receive(helpdesk.IncomingMail{MessageID: "near@example.com", From: from, Subject: "near", Text: "near"}).ConversationID)
+	w.tag = b.tag("urgent")
+	w.view = must(b.desk.CreateView(b.ctx, helpdesk.ViewInput{Name: "All", Filter: helpdesk.ViewFilter{MailboxID: w.box.ID}}))(t)
+	w.hook = b.hook()
+	w.role = must(b.desk.CreateRole(b.ctx, helpdesk.RoleInput{Name: "Readers", Permissions: storage.Some([]helpdesk.Permission{helpdesk.ConversationsView})}))(t)
+	w.domain = must(b.desk.CreateDomain(b.ctx, "mail.example.org"))(t)
+	w.portalKey, _, _ = b.desk.CreatePortalKey(b.ctx, helpdesk.PortalKeyInput{Name: "App", Algorithm: helpdesk.PortalHS256})
+	w.suppression = must(b.desk.Suppress(b.ctx, helpdesk.SuppressionInput{Email: "gone@example.com"}))(t)
+	w.pgpKey = must(b.desk.CreatePGPKey(b.ctx, w.grace.ID, w.key(t)))(t)
+	w.boss = membershipOf(t, b.ctx, b.desk)
+	w.invitation, _, _ = b.desk.Invite(b.ctx, helpdesk.InvitationInput{Email: "new@example.org", RoleIDs: w.boss.RoleIDs})
+	w.some = b.member(helpdesk.RoleOwner)
+	w.member = membershipOf(t, b.ctx, w.some)
+	w.member = must(b.desk.UpdateMember(b.ctx, w.member.ID, helpdesk.MembershipUpdate{RoleIDs: w.boss.RoleIDs, MailboxIDs: storage.Some([]int64{first.ID})}))(t)
+	w.some = must(b.svc.Desk(b.ctx, b.svc.As(w.some.UserID()), b.account.ID))(t)
+	return w
+}
+
+func (w *beyond) key(t *testing.T) helpdesk.PGPKeyInput {
+	t.Helper()
+	armored := must(os.ReadFile("pgp/testdata/ada.asc"))(t)
+	return helpdesk.PGPKeyInput{CustomerEmailID: w.grace.Emails[0].ID, Content: base64.StdEncoding.EncodeToString(armored)}
+}
+
+// What becomes of a call by a member of some mailboxes.
+type reach int
+
+const (
+	refused reach = iota // Forbidden: it concerns what the member does not reach
+	hidden               // NotFound: what it is about is out of sight
+	cut                  // it works, and shows nothing of other mailboxes
+	own                  // it works, and is of no mailbox, or about the member itself
+)
+
+// reachOf says it of every method of a Desk, which is called with what is out of reach where there is any. Whoever
+// adds a method decides here what it does for a member of some mailboxes.
+func reachOf() map[string]struct {
+	want reach
+	call func(ctx context.Context, d *helpdesk.Desk, w *beyond) (any, error)
+} {
+	type entry = struct {
+		want reach
+		call func(ctx context.Context, d *helpdesk.Desk, w *beyond) (any, error)
+	}
+	type (
+		ctx  = context.Context
+		desk = *helpdesk.Desk
+		w    = *beyond
+	)
+	done := func(err error) (any, error) { return nil, err }
+	two := func(v any, _ string, err error) (any, error) { return v, err }
+	page := storage.PageRequest{Limit: 100}
+	say := func(v any, err error) (any, error) { return v, err }
+	name := func(text string) storage.Opt[string] { return storage.Some(text) }
+	return map[string]entry{
+		"AccountID": {own, nil}, "UserID": {own, nil}, "Scope": {own, nil}, "Holds": {own, nil}, "Permissions": {own, nil},
+		"Online": {own, nil}, "InternalAddress": {own, nil}, "Rehearsal": {own, nil},
+		// These ask for what is in reach first, too, and need a stream of events and mail servers: their own tests show it.
+		"Follow": {hidden, nil}, "TestMailbox": {hidden, nil}, "ReconcileMailbox": {hidden, nil}, "Backfill": {hidden, nil},
+
+		"Account": {own, func(c ctx, d desk, _ w) (any, error) { return say(d.Account(c)) }},
+		"UpdateAccount": {refused, func(c ctx, d desk, _ w) (any, error) {
+			return say(d.UpdateAccount(c, helpdesk.AccountUpdate{Name: "x"}))
+		}},
+		"DeleteAccount": {refused, func(c ctx, d desk, _ w) (any, error) { return done(d.DeleteAccount(c)) }},
+		"AuditLog":      {cut, func(c ctx, d desk, _ w) (any, error) { return say(d.AuditLog(c, helpdesk.AuditFilter{}, page)) }},
+
+		"CreateAttachment": {hidden, func(c ctx, d desk, w w) (any, error) {
+			return say(d.CreateAttachment(c, w.conversation.ID, w.answer.ID, helpdesk.Upload{Filename: "a.txt", Content: strings.NewReader("a")}))
+		}},
+		"Attachments":   {hidden, func(c ctx, d desk, w w) (any, error) { return say(d.Attachments(c, w.conversation.ID, w.question.ID)) }},
+		"AttachmentsOf": {cut, func(c ctx, d desk, w w) (any, error) { return say(d.AttachmentsOf(c, []int64{w.question.ID})) }},
+		"Attachment": {hidden, func(c ctx, d desk, w w) (any, error) {
+			return say(d.Attachment(c, w.conversation.ID, w.question.ID, w.file.ID))
+		}},
+		"OpenAttachment": {hidden, func(c ctx, d desk, w w) (any, error) { return say(d.OpenAttachment(c, w.file, 0, -1)) }},
+		"DeleteAttachment": {hidden, func(c ctx, d desk, w w) (any, error) {
+			return done(d.DeleteAttachment(c, w.conversation.ID, w.question.ID, w.file.ID))
+		}},
+
+		"Availability": {own, func(c ctx, d desk, w w) (any, error) { return say(d.Availability(c, w.boss.ID)) }},
+		"SetAvailability": {refused, func(c ctx, d desk, w w) (any, error) {
+			no := storage.Some(false)
+			return say(d.SetAvailability(c, w.boss.ID, helpdesk.AvailabilityInput{ForceOffline: no, WhileInApp: no, UseSchedule: no}))
+		}},
+		"ShowBodies": {hidden, func(c ctx, d desk, w w) (any, error) {
+			if d == w.desk {
+				return say(d.ShowBodies(c, []helpdesk.Interaction{w.question}, helpdesk.BodyView{}))
+			}
+			found, err := d.Interaction(c, w.conversation.ID, w.question.ID) // what it shows was read before
+			return found, err
+		}},
+
+		"UpdateConversations": {hidden, func(c ctx, d desk, w w) (any, error) {
+			return say(d.UpdateConversations(c, []int64{w.conversation.ID}, helpdesk.BulkUpdate{Status: storage.Some(helpdesk.StatusClosed)}))
+		}},
+		"CreateConversation": {hidden, func(c ctx, d desk, w w) (any, error) {
+			return say(d.CreateConversation(c, helpdesk.ConversationInput{Channel: "email", To: "ada@example.com", MailboxID: w.box.ID}))
+		}},
+		"Conversation": {hidden, func(c ctx, d desk, w w) (any, error) { return say(d.Conversation(c, w.conversation.ID)) }},
+		"Conversations": {cut, func(c ctx, d desk, _ w) (any, error) {
+			return say(d.Conversations(c, helpdesk.ConversationQuery{}, page))
+		}},
+		"UpdateConversation": {hidden, func(c ctx, d desk, w w) (any, error) {
+			return say(d.UpdateConversation(c, w.near.ID, helpdesk.ConversationUpdate{MailboxID: storage.Some(w.box.ID)}))
+		}},
+		"DeleteConversation": {hidden, func(c ctx, d desk, w w) (any, error) { return done(d.DeleteConversation(c, w.conversation.ID)) }},
+		"DeleteConversations": {hidden, func(c ctx, d desk, w w) (any, error) {
+			return done(d.DeleteConversations(c, []int64{w.conversation.ID}))
+		}},
+		"MergeConversation": {hidden, func(c ctx, d desk, w w) (any, error) {
+			return say(d.MergeConversation(c, w.near.ID, w.conversation.ID))
+		}},
+		"SplitConversation": {hidden, func(c ctx, d desk, w w) (any, error) {
+			return say(d.SplitConversation(c, w.conversation.ID, helpdesk.SplitInput{InteractionID: w.answer.ID}))
+		}},
+		"MoveInteraction": {hidden, func(c ctx, d desk, w w) (any, error) {
+			return say(d.MoveInteraction(c, w.conversation.ID, w.answer.ID, w.near.ID))
+		}},
+		"Rethread": {hidden, func(c ctx, d desk, w w) (any, error) { return say(d.Rethread(c, w.conversation.ID, w.question.ID)) }},
+		"ExplainThreading": {hidden, func(c ctx, d desk, w w) (any, error) {
+			return say(d.ExplainThreading(c, w.conversation.ID, w.question.ID))
+		}},
+		"Unread":     {cut, func(c ctx, d desk, w w) (any, error) { return say(d.Unread(c, []int64{w.near.ID})) }},
+		"MarkRead":   {hidden, func(c ctx, d desk, w w) (any, error) { return say(d.MarkRead(c, w.conversation.ID)) }},
+		"MarkUnread": {hidden, func(c ctx, d desk, w w) (any, error) { return say(d.MarkUnread(c, w.conversation.ID)) }},
+
+		// Customers are the account's. Their addresses open conversations to the portal, and keys decide how mail leaves.
+		"CreateCustomer": {own, func(c ctx, d desk, _ w) (any, error) {
+			return say(d.CreateCustomer(c, helpdesk.CustomerInput{FirstName: "x"}))
+		}},
+		"UpdateCustomer": {refused, func(c ctx, d desk, w w) (any, error) {
+			emails := []helpdesk.Item{{ID: w.grace.Emails[0].ID, Value: w.grace.Emails[0].Email}, {Value: "me@evil.example"}}
+			return say(d.UpdateCustomer(c, w.grace.ID, helpdesk.CustomerInput{FirstName: "x", Emails: storage.Some(emails)}))
+		}},
+		"Customer":       {own, func(c ctx, d desk, w w) (any, error) { return say(d.Customer(c, w.grace.ID)) }},
+		"CustomerStats":  {cut, func(c ctx, d desk, w w) (any, error) { return say(d.CustomerStats(c, w.grace.ID)) }},
+		"CustomersByID":  {own, func(c ctx, d desk, w w) (any, error) { return say(d.CustomersByID(c, []int64{w.grace.ID})) }},
+		"Customers":      {own, func(c ctx, d desk, _ w) (any, error) { return say(d.Customers(c, helpdesk.CustomerQuery{}, page)) }},
+		"DeleteCustomer": {refused, func(c ctx, d desk, w w) (any, error) { return done(d.DeleteCustomer(c, w.grace.ID, true)) }},
+		"ExportCustomer": {cut, func(c ctx, d desk, w w) (any, error) { return say(d.ExportCustomer(c, w.grace.ID)) }},
+		"MergeCustomers": {refused, func(c ctx, d desk, w w) (any, error) {
+			other, err := w.desk.CreateCustomer(c, helpdesk.CustomerInput{FirstName: "Other"})
+			if err != nil {
+				return nil, err
+			}
+			return say(d.MergeCustomers(c, w.grace.ID, other.ID))
+		}},
+		"CreatePGPKey": {refused, func(c ctx, d desk, w w) (any, error) {
+			if err := w.desk.DeletePGPKey(c, w.grace.ID, w.pgpKey.ID); err != nil && !errors.Is(err, helpdesk.ErrNotFound) {
+				return nil, err
+			}
+			return say(d.CreatePGPKey(c, w.grace.ID, w.key(w.t)))
+		}},
+		"PGPKey":  {own, func(c ctx, d desk, w w) (any, error) { return say(d.PGPKey(c, w.grace.ID, w.pgpKey.ID)) }},
+		"PGPKeys": {own, func(c ctx, d desk, w w) (any, error) { return say(d.PGPKeys(c, w.grace.ID, page)) }},
+		"UpdatePGPKey": {own, func(c ctx, d desk, w w) (any, error) {
+			return say(d.UpdatePGPKey(c, w.grace.ID, w.pgpKey.ID, "its name"))
+		}},
+		"DeletePGPKey": {refused, func(c ctx, d desk, w w) (any, error) { return done(d.DeletePGPKey(c, w.grace.ID, w.pgpKey.ID)) }},
+		"Suppression":  {own, func(c ctx, d desk, w w) (any, error) { return say(d.Suppression(c, w.suppression.ID)) }},
+		"Suppressions": {own, func(c ctx, d desk, _ w) (any, error) { return say(d.Suppressions(c, page)) }},
+		"Suppress": {refused, func(c ctx, d desk, _ w) (any, error) {
+			return say(d.Suppress(c, helpdesk.SuppressionInput{Email: "grace@example.com"}))
+		}},
+		"LiftSuppression": {refused, func(c ctx, d desk, w w) (any, error) { return done(d.LiftSuppression(c, w.suppression.ID)) }},
+
+		"CreateInteraction": {hidden, func(c ctx, d desk, w w) (any, error) {
+			return say(d.CreateInteraction(c, w.conversation.ID, helpdesk.InteractionInput{Type: helpdesk.TypeNote, Body: "x"}))
+		}},
+		"Interaction":  {hidden, func(c ctx, d desk, w w) (any, error) { return say(d.Interaction(c, w.conversation.ID, w.question.ID)) }},
+		"Interactions": {hidden, func(c ctx, d desk, w w) (any, error) { return say(d.Interactions(c, w.conversation.ID, page)) }},
+		"Deliveries":   {cut, func(c ctx, d desk, w w) (any, error) { return say(d.Deliveries(c, []int64{w.answer.ID})) }},
+		"UpdateInteraction": {hidden, func(c ctx, d desk, w w) (any, error) {
+			return say(d.UpdateInteraction(c, w.conversation.ID, w.answer.ID, helpdesk.InteractionUpdate{Body: name("x")}))
+		}},
+		"DeleteInteraction": {hidden, func(c ctx, d desk, w w) (any, error) {
+			return done(d.DeleteInteraction(c, w.conversation.ID, w.question.ID))
+		}},
+		"RetryDeliveries": {hidden, func(c ctx, d desk, w w) (any, error) {
+			return say(d.RetryDeliveries(c, w.conversation.ID, w.answer.ID))
+		}},
+		"CancelSending": {hidden, func(c ctx, d desk, w w) (any, error) { return say(d.CancelSending(c, w.conversation.ID, w.answer.ID)) }},
+
+		"CreateDomain": {refused, func(c ctx, d desk, _ w) (any, error) { return say(d.CreateDomain(c, "other.example.org")) }},
+		"UpdateDomain": {refused, func(c ctx, d desk, w w) (any, error) { return say(d.UpdateDomain(c, w.domain.ID, "other.example.org")) }},
+		"VerifyDomain": {own, func(c ctx, d desk, w w) (any, error) { return say(d.VerifyDomain(c, w.domain.ID)) }}, // looks what is so
+		"Domain":       {own, func(c ctx, d desk, w w) (any, error) { return say(d.Domain(c, w.domain.ID)) }},
+		"Domains":      {own, func(c ctx, d desk, _ w) (any, error) { return say(d.Domains(c, page)) }},
+		"DeleteDomain": {refused, func(c ctx, d desk, w w) (any, error) { return done(d.DeleteDomain(c, w.domain.ID)) }},
+
+		"Events": {cut, func(c ctx, d desk, _ w) (any, error) {
+			return say(d.Events(c, helpdesk.EventQuery{Types: []string{"mailbox.created", "conversation.created"}}, page))
+		}},
+
+		"CreateMailbox": {refused, func(c ctx, d desk, _ w) (any, error) {
+			return say(d.CreateMailbox(c, helpdesk.MailboxInput{Name: name("x"), Email: name("x@example.org")}))
+		}},
+		"UpdateMailbox": {hidden, func(c ctx, d desk, w w) (any, error) {
+			return say(d.UpdateMailbox(c, w.box.ID, helpdesk.MailboxInput{Name: name("x")}))
+		}},
+		"Mailbox":       {hidden, func(c ctx, d desk, w w) (any, error) { return say(d.Mailbox(c, w.box.ID)) }},
+		"Mailboxes":     {cut, func(c ctx, d desk, _ w) (any, error) { return say(d.Mailboxes(c, page)) }},
+		"MailboxesByID": {cut, func(c ctx, d desk, w w) (any, error) { return say(d.MailboxesByID(c, []int64{w.box.ID})) }},
+		"DeleteMailbox": {hidden, func(c ctx, d desk, w w) (any, error) { return done(d.DeleteMailbox(c, w.box.ID, true)) }},
+		"FetchStatus":   {hidden, func(c ctx, d desk, w w) (any, error) { return say(d.FetchStatus(c, w.box.ID)) }},
+		"InboundMails": {hidden, func(c ctx, d desk, w w) (any, error) {
+			return say(d.InboundMails(c, helpdesk.InboundFilter{MailboxID: w.box.ID}, page))
+		}},
+		"InboundMail":   {hidden, func(c ctx, d desk, w w) (any, error) { return say(d.InboundMail(c, w.box.ID, w.mail.ID)) }},
+		"OpenRaw":       {hidden, func(c ctx, d desk, w w) (any, error) { return say(d.OpenRaw(c, w.box.ID, w.mail.ID)) }},
+		"InboundCounts": {hidden, func(c ctx, d desk, w w) (any, error) { return say(d.InboundCounts(c, w.box.ID)) }},
+		"ReplayInbound": {hidden, func(c ctx, d desk, w w) (any, error) { return say(d.ReplayInbound(c, w.box.ID, w.mail.ID)) }},
+		"IgnoreInbound": {hidden, func(c ctx, d desk, w w) (any, error) { return say(d.IgnoreInbound(c, w.box.ID, w.mail.ID, "x")) }},
+		"ReplayMailbox": {hidden, func(c ctx, d desk, w w) (any, error) { return say(d.ReplayMailbox(c, w.box.ID)) }},
+
+		"Members":    {own, func(c ctx, d desk, _ w) (any, error) { return say(d.Members(c, page)) }},
+		"Member":     {own, func(c ctx, d desk, w w) (any, error) { return say(d.Member(c, w.boss.ID)) }},
+		"Membership": {own, func(c ctx, d desk, _ w) (any, error) { return say(d.Membership(c)) }},
+		"Touch":      {own, func(c ctx, d desk, _ w) (any, error) { return done(d.Touch(c)) }},
+		"Roles":      {own, func(c ctx, d desk, _ w) (any, error) { return say(d.Roles(c)) }},
+		"UsersByID":  {own, func(c ctx, d desk, w w) (any, error) { return say(d.UsersByID(c, []int64{w.boss.UserID})) }},
+		"Context":    {own, func(c ctx, d desk, _ w) (any, error) { return say(d.Context(c)) }},
+		"UpdateMember": {refused, func(c ctx, d desk, w w) (any, error) {
+			return say(d.UpdateMember(c, w.member.ID, helpdesk.MembershipUpdate{RoleIDs: w.boss.RoleIDs, MailboxIDs: storage.Null[[]int64]()}))
+		}},
+		"RemoveMember": {refused, func(c ctx, d desk, w w) (any, error) {
+			third := w.member
+			return done(d.RemoveMember(c, map[bool]int64{true: third.ID, false: w.boss.ID}[d == w.desk]))
+		}},
+		"Invitations": {own, func(c ctx, d desk, _ w) (any, error) { return say(d.Invitations(c, page)) }},
+		"Invite": {refused, func(c ctx, d desk, w w) (any, error) {
+			return two(d.Invite(c, helpdesk.InvitationInput{Email: "x@example.org", RoleIDs: w.boss.RoleIDs}))
+		}},
+		"DeleteInvitation": {refused, func(c ctx, d desk, w w) (any, error) { return done(d.DeleteInvitation(c, w.invitation.ID)) }},
+		"ListRoles":        {own, func(c ctx, d desk, _ w) (any, error) { return say(d.ListRoles(c, page)) }},
+		"Role":             {own, func(c ctx, d desk, w w) (any, error) { return say(d.Role(c, w.role.ID)) }},
+		"CreateRole":       {own, func(c ctx, d desk, _ w) (any, error) { return say(d.CreateRole(c, helpdesk.RoleInput{Name: "x"})) }},
+		"UpdateRole": {refused, func(c ctx, d desk, w w) (any, error) {
+			return say(d.UpdateRole(c, w.role.ID, helpdesk.RoleInput{Name: "x"}))
+		}},
+		"DeleteRole": {refused, func(c ctx, d desk, w w) (any, error) { return done(d.DeleteRole(c, w.role.ID)) }},
+		"CreatePortalKey": {refused, func(c ctx, d desk, _ w) (any, error) {
+			return two(d.CreatePortalKey(c, helpdesk.PortalKeyInput{Name: "x", Algorithm: helpdesk.PortalHS256}))
+		}},
+		"PortalKeys":      {own, func(c ctx, d desk, _ w) (any, error) { return say(d.PortalKeys(c, page)) }},
+		"DeletePortalKey": {refused, func(c ctx, d desk, w w) (any, error) { return done(d.DeletePortalKey(c, w.portalKey.ID)) }},
+
+		"Tag":        {own, func(c ctx, d desk, w w) (any, error) { return say(d.Tag(c, w.tag)) }},
+		"Tags":       {own, func(c ctx, d desk, _ w) (any, error) { return say(d.Tags(c, page)) }},
+		"CreateTag":  {own, func(c ctx, d desk, _ w) (any, error) { return say(d.CreateTag(c, helpdesk.TagInput{Name: "x"})) }},
+		"UpdateTag":  {refused, func(c ctx, d desk, w w) (any, error) { return say(d.UpdateTag(c, w.tag, helpdesk.TagInput{Name: "x"})) }},
+		"DeleteTag":  {refused, func(c ctx, d desk, w w) (any, error) { return done(d.DeleteTag(c, w.tag)) }},
+		"TagsOf":     {cut, func(c ctx, d desk, w w) (any, error) { return say(d.TagsOf(c, []int64{w.near.ID})) }},
+		"SetTags":    {hidden, func(c ctx, d desk, w w) (any, error) { return say(d.SetTags(c, w.conversation.ID, []int64{w.tag})) }},
+		"AddTags":    {hidden, func(c ctx, d desk, w w) (any, error) { return say(d.AddTags(c, w.conversation.ID, []int64{w.tag})) }},
+		"RemoveTags": {hidden, func(c ctx, d desk, w w) (any, error) { return say(d.RemoveTags(c, w.conversation.ID, []int64{w.tag})) }},
+		"View":       {own, func(c ctx, d desk, w w) (any, error) { return say(d.View(c, w.view.ID)) }},
+		"Views":      {own, func(c ctx, d desk, _ w) (any, error) { return say(d.Views(c, page)) }},
+		"CreateView": {hidden, func(c ctx, d desk, w w) (any, error) {
+			return say(d.CreateView(c, helpdesk.ViewInput{Name: "x", Filter: helpdesk.ViewFilter{MailboxID: w.box.ID}}))
+		}},
+		"UpdateView": {refused, func(c ctx, d desk, w w) (any, error) {
+			return say(d.UpdateView(c, w.view.ID, helpdesk.ViewInput{Name: "x"}))
+		}},
+		"DeleteView": {refused, func(c ctx, d desk, w w) (any, error) { return done(d.DeleteView(c, w.view.ID)) }},
+
+		"Webhook":  {own, func(c ctx, d desk, w w) (any, error) { return say(d.Webhook(c, w.hook.ID)) }},
+		"Webhooks": {own, func(c ctx, d desk, _ w) (any, error) { return say(d.Webhooks(c, page)) }},
+		"CreateWebhook": {refused, func(c ctx, d desk, _ w) (any, error) {
+			return two(d.CreateWebhook(c, helpdesk.WebhookInput{URL: name("https://evil.example"), Events: storage.Some([]string{"*"})}))
+		}},
+		"UpdateWebhook": {refused, func(c ctx, d desk, w w) (any, error) {
+			return say(d.UpdateWebhook(c, w.hook.ID, helpdesk.WebhookInput{URL: name("https://evil.example"), MailboxIDs: storage.Some([]int64{w.mailbox.ID})}))
+		}},
+		"RotateWebhookSecret": {refused, func(c ctx, d desk, w w) (any, error) { return two(d.RotateWebhookSecret(c, w.hook.ID)) }},
+		"DeleteWebhook":       {refused, func(c ctx, d desk, w w) (any, error) { return done(d.DeleteWebhook(c, w.hook.ID)) }},
+		"WebhookDeliveries": {cut, func(c ctx, d desk, w w) (any, error) {
+			return say(d.WebhookDeliveries(c, helpdesk.WebhookDeliveryFilter{WebhookID: w.hook.ID}, page))
+		}},
+		"RedeliverWebhook": {refused, func(c ctx, d desk, w w) (any, error) {
+			w.distribute()
+			return say(d.RedeliverWebhook(c, w.hook.ID, w.hooked(w.hook)[0].ID))
+		}},
+	}
+}
+
+// Whoever is limited to mailboxes neither sees nor makes what reaches further, by any method.
+func TestEveryMethodWithinReach(t *testing.T) {
+	t.Parallel()
+	all := reachOf()
+	desk := reflect.TypeFor[*helpdesk.Desk]()
+	for i := range desk.NumMethod() {
+		name := desk.Method(i).Name
+		one, known := all[name]
+		if !known {
+			t.Errorf("Desk.%s: say in reachOf what it does for a member of some mailboxes", name)
+			continue
+		}
+		delete(all, name)
+		if one.call == nil {
+			continue
+		}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newBeyond(t)
+			shown, err := one.call(t.Context(), w.some, w)
+			want := map[reach]error{refused: helpdesk.ErrForbidden, hidden: helpdesk.ErrNotFound}[one.want]
+			if !errors.Is(err, want) || want == nil && err != nil {
+				t.Errorf("a member of another mailbox: %v, want %v", err, want)
+			}
+			if text := fmt.Sprintf("%+v", shown); err == nil && strings.Contains(text, secret) {
+				t.Errorf("a member of another mailbox is shown %s", text)
+			}
+			// What is refused is refused for the mailbox only.
+			if _, err := one.call(t.Context(), w.desk, w); errors.Is(err, helpdesk.ErrForbidden) || errors.Is(err, helpdesk.ErrNotFound) {
+				t.Errorf("the owner: %v", err)
+			}
+		})
+	}
+	for name := range all {
+		t.Errorf("Desk has no method %s", name)
+	}
+}

@@ -1,0 +1,69 @@
+package transport
+
+import (
+	"encoding/json"
+
+	"github.com/helpwright/helpwright/helpdesk"
+)
+
+// mailAddress is an address of a mail's header.
+type mailAddress struct {
+	Name  string `json:"name"`
+	Email string `json:"email"`
+}
+
+// recipients are addresses, of a mail that came with the names that it gives them.
+type recipients struct {
+	plain []string
+	named []mailAddress
+	shown bool
+}
+
+func plainRecipients(all []string) recipients { return recipients{plain: listed(all), shown: true} }
+
+// MarshalJSON implements json.Marshaler.
+func (r recipients) MarshalJSON() ([]byte, error) {
+	if r.named != nil {
+		return json.Marshal(r.named)
+	}
+	return json.Marshal(listed(r.plain))
+}
+
+// JSONSchemaAnyOf tells the document's generator what may be there.
+func (recipients) JSONSchemaAnyOf() []any { return []any{[]string{}, []mailAddress{}} }
+
+// fillHeader shows what the header of a mail says. Of mails that were filed before it
+// was kept, only the addresses are known.
+func (out *interaction) fillHeader(i helpdesk.Interaction) {
+	h := i.Mail
+	if len(h.From) == 0 {
+		h = helpdesk.MailHeader{
+			From: []helpdesk.Address{{Email: i.CustomerEmail}}, To: unnamed(i.To), Cc: unnamed(i.Cc), Date: i.PostedAt,
+		}
+	}
+	out.From, out.ReplyTo = mailAddresses(h.From), mailAddresses(h.ReplyTo)
+	out.To, out.Cc = recipients{named: mailAddresses(h.To), shown: true}, recipients{named: mailAddresses(h.Cc), shown: true}
+	if a := h.Sender; a.Email != "" && (len(h.From) != 1 || helpdesk.EmailKey(a.Email) != helpdesk.EmailKey(h.From[0].Email)) {
+		out.Sender = &mailAddress{Name: a.Name, Email: a.Email}
+	}
+	out.SentAt = shownOrNull(TimePtr(&h.Date))
+}
+
+func unnamed(emails []string) []helpdesk.Address {
+	out := make([]helpdesk.Address, len(emails))
+	for n, email := range emails {
+		out[n].Email = email
+	}
+	return out
+}
+
+// mailAddresses shows addresses; a mail that names nobody has none.
+func mailAddresses(all []helpdesk.Address) []mailAddress {
+	out := []mailAddress{}
+	for _, a := range all {
+		if a.Email != helpdesk.UnknownSender {
+			out = append(out, mailAddress{Name: a.Name, Email: a.Email})
+		}
+	}
+	return out
+}

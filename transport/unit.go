@@ -1,0 +1,214 @@
+package transport
+
+import (
+	"context"
+	"errors"
+	"net/http"
+
+	"github.com/helpwright/helpwright/storage"
+	"github.com/helpwright/helpwright/storage/fault"
+)
+
+// united is a request that is one transaction: one with an Idempotency-Key, whose
+// answer is noted in it, or one with If-Match, which is compared in it. Its answer
+// is held back until the transaction is committed: what a client has seen is true.
+type united struct {
+	keyed  *keyed // nil: without an Idempotency-Key
+	key    string
+	unit   storage.Unit // nil: refused before anything was tried
+	failed error        // of what has to hold when the transaction begins
+	replay *kept
+	leave  func() // lets others use the key; nil: the request does not have it
+}
+
+// end ends what has not been committed, before anybody hears of the outcome.
+func (u *united) end() {
+	if u.unit != nil {
+		u.unit.Rollback()
+	}
+	if u.leave != nil {
+		u.leave()
+		u.leave = nil
+	}
+}
+
+// errReplay ends a request whose answer is known.
+var errReplay = fault.New(fault.Internal, "The answer is known.")
+
+// unite makes a request one transaction if its header asks for that.
+func (t *Table) unite(r *Request) (*united, error) {
+	switch keys := r.http.Header.Values(keyHeader); {
+	case t.config.Idempotency != nil && r.http.Method == http.MethodPost && len(keys) > 0:
+		key, err := idempotencyKey(keys)
+		if err != nil {
+			return nil, err
+		}
+		k, err := keyedOf(r, key)
+		return &united{keyed: k, key: key}, err
+	case t.config.Units != nil && len(r.matching()) > 0:
+		return &united{}, nil
+	}
+	return nil, nil //nolint:nilnil // it is not
+}
+
+// begin begins the unit of a request, once it is known who asks. What the request
+// does from then on under its context is one transaction.
+func (r *Request) begin() error {
+	u := r.united
+	if u == nil {
+		return nil
+	}
+	units, first, ctx := r.table.config.Units, r.matchLocked, r.Context()
+	if k := u.keyed; k != nil {
+		if err := k.name(r, u.key); err != nil {
+			return err
+		}
+		if !r.table.inFlight.enter(k.note.Key) {
+			return errKeyInUse
+		}
+		u.leave = func() { r.table.inFlight.leave(k.note.Key) }
+		answer, err := k.before(ctx)
+		if err != nil {
+			return err
+		}
+		if answer != nil {
+			u.replay = answer
+			return errReplay
+		}
+		bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), keyTime)
+		r.cleanup = append(r.cleanup, cancel)
+		units, first, ctx = k.store, k.take, bounded
+	}
+	ctx, u.unit = units.Begin(ctx, func(ctx context.Context) error {
+		u.failed = first(ctx)
+		return u.failed
+	})
+	r.http = r.http.WithContext(ctx)
+	return nil
+}
+
+// serveUnited serves a request as one transaction.
+//
+// What was refused before anything was tried is not noted (credentials, an
+// unreadable body), and neither is a 429 or a 5xx, which undoes everything: it may be
+// tried again. Another error leaves what was done as it would be without a unit, and is
+// the answer to note.
+func (t *Table) serveUnited(w *response, r *Request) error {
+	u := r.united
+	held := &heldAnswer{ResponseWriter: w.ResponseWriter}
+	w.ResponseWriter = held
+	sent := false
+	defer func() { // also when the operation panics
+		w.ResponseWriter = held.ResponseWriter
+		u.end()
+		if !sent {
+			w.status = 0
+		}
+	}()
+	err := t.conclude(w, r, held, r.route.serve(w, r))
+	if errors.Is(err, storage.ErrNoted) { // somebody else was quicker
+		u.unit.Rollback()
+		*held = heldAnswer{ResponseWriter: held.ResponseWriter}
+		w.status = 0
+		clear(w.Header())
+		t.common(w.Header(), r)
+		if u.replay, err = u.keyed.before(r.Context()); err == nil && u.replay == nil {
+			err = errKeyInUse // it was undone meanwhile
+		}
+	}
+	if u.replay != nil {
+		u.replay.write(w)
+		err = nil
+	}
+	if err == nil {
+		sent = true
+		u.end()
+		held.send()
+	}
+	return err
+}
+
+// conclude commits what an operation did and notes its answer.
+func (t *Table) conclude(w *response, r *Request, held *heldAnswer, err error) error {
+	u := r.united
+	switch {
+	case u.replay != nil:
+		return nil
+	case u.unit == nil:
+		return err
+	case u.failed != nil:
+		return u.failed
+	case err != nil && passingStatus(problemOf(err, r.id).Status):
+		return err
+	}
+	last := func(context.Context) error { return nil }
+	switch {
+	case u.keyed != nil:
+		if err != nil {
+			t.fail(w, r, err)
+		}
+		if held.status == 0 { // there is no answer
+			return err
+		}
+		last = func(ctx context.Context) error { return u.keyed.answer(ctx, held.answer()) }
+	case err != nil:
+		last = nil
+	}
+	if failed := u.unit.Commit(r.Context(), last); failed != nil {
+		return failed
+	}
+	if u.keyed == nil {
+		return err
+	}
+	ctx := context.WithoutCancel(r.Context())
+	if err := t.sweeper.sweep(ctx, t.config.Idempotency, t.config.Now()); err != nil {
+		t.config.Logger.WarnContext(ctx, "old answers were not removed", "request_id", r.id, "error", err)
+	}
+	return nil
+}
+
+// passingStatus reports that the same request may be answered otherwise later.
+func passingStatus(status int) bool {
+	return status == http.StatusTooManyRequests || status >= http.StatusInternalServerError
+}
+
+// heldAnswer holds an answer back.
+type heldAnswer struct {
+	http.ResponseWriter
+	status int
+	body   []byte
+}
+
+func (w *heldAnswer) WriteHeader(status int) {
+	if w.status == 0 {
+		w.status = status
+	}
+}
+
+func (w *heldAnswer) Write(p []byte) (int, error) {
+	w.WriteHeader(http.StatusOK)
+	w.body = append(w.body, p...)
+	return len(p), nil
+}
+
+// answer is what to keep.
+func (w *heldAnswer) answer() kept {
+	if len(w.body) > maxAnswer || w.Header().Get("Set-Cookie") != "" {
+		return kept{Status: w.status, Lost: true}
+	}
+	k := kept{Status: w.status, Header: map[string]string{}, Body: w.body}
+	for _, name := range keptHeaders {
+		if value := w.Header().Get(name); value != "" {
+			k.Header[name] = value
+		}
+	}
+	return k
+}
+
+// send lets the answer go.
+func (w *heldAnswer) send() {
+	if w.status != 0 {
+		w.ResponseWriter.WriteHeader(w.status)
+		_, _ = w.ResponseWriter.Write(w.body) // the client may have gone
+	}
+}
