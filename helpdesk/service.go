@@ -88,11 +88,13 @@ type Config struct {
 }
 
 // Service is the help desk. It is safe for concurrent use. All it keeps are marks that
-// are not written yet, see [Service.Run].
+// are not written yet, see [Service.Run], and how often passwords were wrong.
 type Service struct {
-	cfg     Config
-	marks   *marks
-	address string // that requests come from, see From
+	cfg      Config
+	marks    *marks
+	address  string // that requests come from, see From
+	throttle *throttle
+	gate     *gate
 }
 
 // New makes a service. It starts nothing and touches no data. What is missing in
@@ -133,7 +135,7 @@ func New(cfg Config) (*Service, error) {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
-	return &Service{cfg: cfg, marks: &marks{at: map[mark]time.Time{}}}, nil
+	return &Service{cfg: cfg, marks: &marks{at: map[mark]time.Time{}}, throttle: newThrottle(), gate: newGate()}, nil
 }
 
 // Bind returns the same service over another store, for a store that joins the
@@ -143,7 +145,7 @@ func New(cfg Config) (*Service, error) {
 func (s *Service) Bind(store Store) *Service {
 	cfg := s.cfg
 	cfg.Store = store
-	return &Service{cfg: cfg, marks: &marks{at: map[mark]time.Time{}}, address: s.address}
+	return &Service{cfg: cfg, marks: &marks{at: map[mark]time.Time{}}, address: s.address, throttle: s.throttle, gate: s.gate}
 }
 
 // now is the time of an operation: UTC, microseconds, as stores keep it.
