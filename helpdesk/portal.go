@@ -49,6 +49,17 @@ func (s *Service) Portal(ctx context.Context, accountID int64, email string) (*P
 	return s.portal(accountID, email, ""), nil
 }
 
+// NamedPortal is [Service.Portal] for a customer who says what to be called: a customer
+// that has to be made has the name.
+func (s *Service) NamedPortal(ctx context.Context, accountID int64, email, name string) (*Portal, error) {
+	p, err := s.Portal(ctx, accountID, email)
+	if err != nil {
+		return nil, err
+	}
+	p.name = cleanLine(name)
+	return p, nil
+}
+
 func (s *Service) portal(accountID int64, email, name string) *Portal {
 	scope := Scope{AccountID: accountID}
 	guard := s.scoped(scope, func(p Permission) bool { return p == correspond || p == InteractionsCreate })

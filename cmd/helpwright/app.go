@@ -25,6 +25,7 @@ import (
 	"github.com/helpwright/helpwright/storage/fileblob"
 	"github.com/helpwright/helpwright/storage/jobs"
 	"github.com/helpwright/helpwright/transport"
+	"github.com/helpwright/helpwright/transport/site"
 )
 
 // app is everything the commands work with.
@@ -35,6 +36,7 @@ type app struct {
 	service *helpdesk.Service
 	hub     *events.Hub // of the event log
 	kb      *kb.Service
+	sites   *site.Handler // the help centres
 }
 
 // open connects what the settings name. The schema is brought up to date when
@@ -115,6 +117,10 @@ func (a *app) assemble(secrets secrets) error {
 		Store: a.db.KB(), Blobs: blobs, Membership: transport.Members(a.service), BaseURL: a.settings.baseURL(), Logger: a.log,
 		VisitorKey: secrets.visitors, MaxFile: a.settings.MaxSiteFile << 20,
 	})
+	if err != nil {
+		return err
+	}
+	a.sites, err = site.New(a.siteConfig(secrets.sites))
 	return err
 }
 
