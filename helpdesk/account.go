@@ -130,7 +130,7 @@ func (d *Desk) DeleteAccount(ctx context.Context) error {
 	if err := d.reachesAll(); err != nil {
 		return err
 	}
-	return begin(ctx, func(ctx context.Context, tx Tx) error {
+	return begin(storage.Alone(ctx), func(ctx context.Context, tx Tx) error {
 		if err := tx.DeleteAccount(ctx); err != nil {
 			return err
 		}

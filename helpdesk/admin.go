@@ -186,7 +186,7 @@ func (a *Admin) CreateUser(ctx context.Context, in UserInput) (User, error) {
 	now := a.svc.now()
 	user := User{Name: in.Name, Email: in.Email, EmailKey: EmailKey(in.Email), CreatedAt: now, UpdatedAt: now}
 	if in.Password != "" {
-		if user.PasswordHash, err = a.svc.hashPassword(in.Password); err != nil {
+		if user.PasswordHash, err = a.svc.hashPassword(ctx, in.Password); err != nil {
 			return User{}, err
 		}
 	}

@@ -93,8 +93,12 @@ func (s *Service) noteFor(ctx context.Context, tx SystemTx, userID int64, entry 
 }
 
 // failedLogin notes that a password was not that of a user, 0 for an address that no
-// user has: that takes a transaction too.
-func (s *Service) failedLogin(ctx context.Context, userID int64) error {
+// user has: that takes a transaction too. Of many failures only some are noted: who
+// guesses passwords must not fill the log.
+func (s *Service) failedLogin(ctx context.Context, userID int64, email string) error {
+	if !s.throttle.worthNoting(s.now(), EmailKey(email), network(s.address)) {
+		return nil
+	}
 	return s.cfg.Store.InSystemTx(ctx, func(ctx context.Context, tx SystemTx) error {
 		return s.note(ctx, tx, auditLoginFailed, userID, userID, 0)
 	})

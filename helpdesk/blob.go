@@ -22,6 +22,7 @@ const (
 	JobSendMail    = "mail.send"     // Subject: interaction to be sent
 	JobPurgeBlobs  = "blobs.purge"   // Payload: what to remove
 	JobInvite      = "mail.invite"   // Subject: invitation to be sent
+	JobProbe       = "mail.probe"    // Subject: mailbox whose tagged addresses are to be tried
 	JobWebhook     = "webhook.send"  // Subject: webhook of which deliveries may be due
 	// JobUnassign takes the conversations of somebody who has left from them; Subject is
 	// the user. See [Service.Unassign].

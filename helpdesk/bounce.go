@@ -13,7 +13,10 @@ import (
 
 // DeliveryReport is what a mail says about the delivery of one of ours.
 type DeliveryReport struct {
+	InWords    bool     // it was read out of the text that a mail system wrote for people
+	Complaint  bool     // recipients got the mail and call it abuse
 	MessageIDs []string // of the mail it may be about, the likeliest first
+	Senders    []string // addresses that the mail it may be about came from
 	Recipients []ReportedRecipient
 }
 
@@ -26,34 +29,42 @@ type ReportedRecipient struct {
 	Response     string
 }
 
-// bounce takes a mail as a report about an answer that was sent from the mailbox,
-// and returns whether it is one. Nothing of a report that names no such answer, or
-// none of its recipients, is believed: it is a mail as others.
+// bounce takes a mail as a report about an answer of ours, and returns whether nothing
+// more is to be done with it. Nothing of a report that names no such answer, or none of
+// its recipients, is believed: it is a mail as others.
 //
 // Who comes back is bounced, which reopens a closed conversation as other failures
 // do, and what says that there is no such address suppresses it. A delay only shows
 // as the response of the delivery.
+//
+// What was read out of words may mean something else, and a complaint says nothing that a
+// delivery could show: people have to see them, in the conversation of the answer.
 func (f *filing) bounce(ctx context.Context, tx Tx, row *InboundMail, mailbox Mailbox) (bool, error) {
 	report := f.mail.Report
+	f.about = returned{}
 	if report == nil {
 		return false, nil
 	}
-	i, err := f.reported(ctx, tx, mailbox, cleanIDs(report.MessageIDs))
-	if err != nil || i.ID == 0 {
+	about, err := f.reported(ctx, tx, mailbox)
+	if err != nil || about.interactionID == 0 {
 		return false, err
 	}
-	c, i, err := posted(ctx, tx, i.ID)
+	c, i, err := posted(ctx, tx, about.interactionID)
 	if fault.Is(err, fault.NotFound) {
 		return false, nil
 	}
 	if err != nil {
 		return false, err
 	}
+	if report.Complaint {
+		f.mail.AutoSubmitted, f.about = true, about
+		return false, nil
+	}
 	deliveries, err := tx.Deliveries(ctx, []int64{i.ID})
 	if err != nil {
 		return false, err
 	}
-	known, changed := f.believe(deliveries, report.Recipients)
+	known, changed := f.believe(deliveries, about)
 	if !known {
 		return false, nil
 	}
@@ -64,42 +75,123 @@ func (f *filing) bounce(ctx context.Context, tx Tx, row *InboundMail, mailbox Ma
 	if err := (&Outgoing{svc: f.svc}).conclude(ctx, tx, c, i, bounced, f.now); err != nil {
 		return false, err
 	}
-	if len(deliveries) == 1 { // of several recipients each could have made up that another one is gone
+	// Of several recipients each could have made up that another one is gone, unless the
+	// report came to an address that only the servers of the one have seen.
+	if len(deliveries) == 1 || about.deliveryID != 0 {
 		if err := f.suppress(ctx, tx, i, bounced); err != nil {
 			return false, err
 		}
 	}
+	if report.InWords {
+		f.mail.AutoSubmitted, f.about = true, about
+		return false, nil
+	}
 	return true, f.fileReport(ctx, tx, row, i, len(bounced))
 }
 
-// reported finds the answer that a report is about.
-func (f *filing) reported(ctx context.Context, tx Tx, mailbox Mailbox, ids []string) (Interaction, error) {
-	if len(ids) == 0 {
-		return Interaction{}, nil
+// reported finds the answer that a report is about, and its recipient where an address
+// says who that is: by the tag of its envelope's sender, by its Message-ID, by the reply
+// token of its conversation and who is reported. The zero value: there is none.
+func (f *filing) reported(ctx context.Context, tx Tx, mailbox Mailbox) (returned, error) {
+	for _, address := range f.addressed() {
+		if one, ok := f.svc.tokenDelivery(f.accountID, address); ok {
+			return one, nil
+		}
 	}
-	found, err := tx.Messages(ctx, mailbox.ID, ids)
-	if err != nil {
-		return Interaction{}, err
-	}
-	for _, id := range ids {
-		for _, m := range found {
-			if m.MessageID == id && m.Type == TypeUser {
-				return tx.Interaction(ctx, m.InteractionID)
+	ids := cleanIDs(f.mail.Report.MessageIDs)
+	if len(ids) > 0 {
+		found, err := tx.Messages(ctx, mailbox.ID, ids)
+		if err != nil {
+			return returned{}, err
+		}
+		for _, id := range ids {
+			for _, m := range found {
+				if m.MessageID == id && m.Type == TypeUser {
+					return returned{interactionID: m.InteractionID}, nil
+				}
 			}
 		}
 	}
-	return Interaction{}, nil
+	return f.reportedIn(ctx, tx)
+}
+
+// addressed are the addresses that a report came to, and that the mail came from which
+// it is about.
+func (f *filing) addressed() []string {
+	all := slices.Concat(f.mail.DeliveredTo, emails(f.mail.To), emails(f.mail.Cc))
+	if f.mail.Report != nil {
+		senders := f.mail.Report.Senders
+		all = append(all, senders[:min(len(senders), maxThread)]...)
+	}
+	return all
+}
+
+// reportedIn finds the latest answer to who is reported in the conversations that reply
+// tokens name, among their last hundred interactions.
+func (f *filing) reportedIn(ctx context.Context, tx Tx) (returned, error) {
+	var keys []string
+	for _, r := range f.mail.Report.Recipients {
+		keys = append(keys, r.keys()...)
+	}
+	for _, address := range f.addressed() {
+		id, genuine := f.svc.tokenConversation(f.accountID, address)
+		if !genuine || len(keys) == 0 {
+			continue
+		}
+		last, err := tx.Interactions(ctx, id, storage.Seek{Desc: true, Limit: 100})
+		if fault.Is(err, fault.NotFound) {
+			continue
+		}
+		if err != nil {
+			return returned{}, err
+		}
+		var answers []int64 // the latest first
+		for _, i := range last {
+			if i.Type == TypeUser && i.Status == StatusPosted {
+				answers = append(answers, i.ID)
+			}
+		}
+		deliveries, err := tx.Deliveries(ctx, answers)
+		if err != nil {
+			return returned{}, err
+		}
+		for _, answer := range answers {
+			for _, d := range deliveries {
+				if d.InteractionID == answer && d.State == DeliverySent && slices.Contains(keys, d.AddressKey) {
+					return returned{interactionID: answer}, nil
+				}
+			}
+		}
+	}
+	return returned{}, nil
+}
+
+// keys are those of the names that a recipient is reported by.
+func (r ReportedRecipient) keys() []string {
+	var keys []string
+	for _, name := range []string{r.Address, r.Original} {
+		if key := EmailKey(cleanLine(name)); key != "" {
+			keys = append(keys, key)
+		}
+	}
+	return keys
 }
 
 // believe puts a report into the deliveries of the answer that it is about. known
-// tells whether it names one of their recipients; the only recipient of a mail is
-// known by any name, as addresses are rewritten on the way.
-func (f *filing) believe(all []Delivery, reports []ReportedRecipient) (known bool, changed []Delivery) {
+// tells whether it names one of their recipients.
+func (f *filing) believe(all []Delivery, about returned) (known bool, changed []Delivery) {
+	reports := f.mail.Report.Recipients
+	if about.deliveryID != 0 {
+		at := slices.IndexFunc(all, func(d Delivery) bool { return d.ID == about.deliveryID })
+		if at < 0 {
+			return false, nil
+		}
+		all, reports = all[at:at+1], []ReportedRecipient{f.returned(all[at], reports)}
+	}
 	for _, r := range reports {
-		keys := []string{EmailKey(cleanLine(r.Address)), EmailKey(cleanLine(r.Original))}
-		at := slices.IndexFunc(all, func(d Delivery) bool { return slices.Contains(keys, d.AddressKey) })
-		if at < 0 && len(all) == 1 && len(reports) == 1 {
-			at = 0
+		at := slices.IndexFunc(all, func(d Delivery) bool { return slices.Contains(r.keys(), d.AddressKey) })
+		if at < 0 && len(all) == 1 && len(reports) == 1 && (about.deliveryID != 0 || !f.mail.Report.InWords) {
+			at = 0 // the only recipient of a mail is known by any name, as addresses are rewritten on the way
 		}
 		if at < 0 {
 			continue
@@ -121,6 +213,34 @@ func (f *filing) believe(all []Delivery, reports []ReportedRecipient) (known boo
 	}
 	return known, changed
 }
+
+// returned is what a report says that came to the address of one delivery: of its
+// recipient, by whatever name. One of several others, such as the members of a list, says
+// nothing about the address itself.
+func (f *filing) returned(d Delivery, reports []ReportedRecipient) ReportedRecipient {
+	for _, r := range reports {
+		if slices.Contains(r.keys(), d.AddressKey) {
+			return r
+		}
+	}
+	if len(reports) == 1 {
+		return reports[0]
+	}
+	for _, r := range reports {
+		if r.State == DeliveryBounced {
+			r.Response, r.EnhancedCode = fmt.Sprintf("For %s: %s %s", r.Address, r.EnhancedCode, r.Response), undefinedStatus
+			return r
+		}
+	}
+	if len(reports) > 0 {
+		return reports[0]
+	}
+	return ReportedRecipient{State: DeliveryBounced, Response: f.mail.Subject}
+}
+
+// undefinedStatus (RFC 3463 section 3.1) is of a permanent failure that says nothing about
+// the address.
+const undefinedStatus = "5.0.0"
 
 // noSuchAddress are the codes (RFC 3463, RFC 5248) and, without one, the words that
 // mean that no mail will ever reach the address. A full mailbox or a refused content
@@ -157,6 +277,18 @@ func (f *filing) suppress(ctx context.Context, tx Tx, i Interaction, bounced []D
 		}
 	}
 	return nil
+}
+
+// reportThread is the conversation of the answer that a mail reports on.
+func (f *filing) reportThread(ctx context.Context, tx Tx) (match, error) {
+	m := match{why: Threading{Rule: RuleReport}}
+	i, err := tx.Interaction(ctx, f.about.interactionID)
+	if err != nil {
+		return m, err
+	}
+	m.why.Matched = i.MessageID
+	m.conversation, err = tx.ConversationForUpdate(ctx, i.ConversationID)
+	return m, err
 }
 
 // fileReport ends the way of a report: it is filed with the answer that it is about,

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/storage"
 )
@@ -91,5 +93,210 @@ func TestForgedBounces(t *testing.T) {
 	}
 	if listed := must(b.desk.Suppressions(b.ctx, storage.PageRequest{}))(t).Items; len(listed) != 0 {
 		t.Errorf("suppressed are %+v", listed)
+	}
+}
+
+// tagging makes the mailbox one that takes tagged addresses.
+func tagging(b *bundle) {
+	b.t.Helper()
+	must(b.desk.UpdateMailbox(b.ctx, b.mailbox.ID, helpdesk.MailboxInput{ReplyAddress: storage.Some(helpdesk.ReplySubaddress)}))(b.t)
+}
+
+// A report that came to the address which names a delivery is about that and no other,
+// whatever else it names; only this makes sure of an address among several.
+func TestBouncesByReturnPath(t *testing.T) {
+	t.Parallel()
+	carol := bounced("carol@example.com", "5.1.1", "no")
+	for name, test := range map[string]struct {
+		ids        []string
+		recipients []helpdesk.ReportedRecipient
+		inWords    bool
+		state      helpdesk.DeliveryState
+		suppressed bool
+	}{
+		"names him":                 {nil, []helpdesk.ReportedRecipient{bounced("ada@example.com", "5.1.1", "no")}, false, helpdesk.DeliveryBounced, true},
+		"rewritten":                 {nil, []helpdesk.ReportedRecipient{bounced("ada@elsewhere.example", "5.1.1", "no")}, false, helpdesk.DeliveryBounced, true},
+		"full":                      {nil, []helpdesk.ReportedRecipient{bounced("ada@example.com", "5.2.2", "full")}, false, helpdesk.DeliveryBounced, false},
+		"members of a list":         {nil, []helpdesk.ReportedRecipient{bounced("x@example.com", "5.1.1", "no"), bounced("y@example.com", "5.1.1", "User unknown")}, false, helpdesk.DeliveryBounced, false},
+		"names another one as well": {nil, []helpdesk.ReportedRecipient{carol, bounced("ada@example.com", "5.1.1", "no")}, false, helpdesk.DeliveryBounced, true},
+		"names another one":         {nil, []helpdesk.ReportedRecipient{carol}, false, helpdesk.DeliveryBounced, true},
+		"names another mail":        {[]string{"1@example.com"}, []helpdesk.ReportedRecipient{bounced("ada@example.com", "5.1.1", "no")}, false, helpdesk.DeliveryBounced, true},
+		"in words":                  {nil, []helpdesk.ReportedRecipient{bounced("ada@example.com", "5.1.1", "no")}, true, helpdesk.DeliveryBounced, true},
+		"in words that name nobody": {nil, nil, true, helpdesk.DeliveryBounced, false},
+	} {
+		for _, where := range []string{"Delivered-To", "To", "the returned mail"} {
+			t.Run(name+" by "+where, func(t *testing.T) {
+				t.Parallel()
+				b := newBundle(t)
+				tagging(b)
+				id := b.receive(opening()).ConversationID
+				i := b.answer(id, helpdesk.InteractionInput{Cc: []string{"carol@example.com"}})
+				mail := begin(b, i.ID)
+				report(b, mail, helpdesk.DeliverySent)
+				m := reportOf("unknown@example.com", test.recipients...)
+				m.Report.MessageIDs, m.Report.InWords = test.ids, test.inWords
+				path := mail.ReturnPaths[mail.Due[0].ID]
+				switch where {
+				case "To":
+					m.To = []helpdesk.Address{{Email: strings.ToUpper(path)}}
+				case "Delivered-To":
+					m.DeliveredTo = []string{path}
+				default:
+					m.Report.Senders = []string{"x@example.com", path}
+				}
+				row := b.receive(m)
+				d := b.deliveries(i.ID)
+				if d[0].State != test.state || d[1].State != helpdesk.DeliverySent || row.ConversationID != id {
+					t.Errorf("%+v, and the report is %+v", d, row)
+				}
+				listed := must(b.desk.Suppressions(b.ctx, storage.PageRequest{}))(t).Items
+				if (len(listed) == 1) != test.suppressed || len(listed) == 1 && listed[0].Key != "ada@example.com" {
+					t.Errorf("suppressed are %+v", listed)
+				}
+			})
+		}
+	}
+}
+
+// What was read out of words changes the delivery and is seen; a complaint is seen. Who
+// wrote them takes no part, and nothing is reopened but by the failure.
+func TestReportsThatPeopleSee(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		change func(*helpdesk.IncomingMail)
+		state  helpdesk.DeliveryState
+		status helpdesk.Status
+	}{
+		"words":       {func(m *helpdesk.IncomingMail) { m.Report.InWords = true }, helpdesk.DeliveryBounced, helpdesk.StatusPosted},
+		"a complaint": {func(m *helpdesk.IncomingMail) { m.Report.Complaint, m.Report.Recipients = true, nil }, helpdesk.DeliverySent, helpdesk.StatusClosed},
+		"other things": {func(m *helpdesk.IncomingMail) {
+			m.Report.InWords = true
+			m.Report.Recipients[0].Address = "x@isp.example"
+		}, helpdesk.DeliverySent, helpdesk.StatusClosed},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBundle(t)
+			id := b.receive(opening()).ConversationID
+			i := b.answer(id, helpdesk.InteractionInput{})
+			report(b, begin(b, i.ID), helpdesk.DeliverySent)
+			must(b.desk.UpdateConversation(b.ctx, id, helpdesk.ConversationUpdate{Subject: "x", Status: storage.Some(helpdesk.StatusClosed)}))(t)
+			m := reportOf(i.MessageID, bounced("ada@example.com", "5.1.1", "no"))
+			m.AutoSubmitted = false
+			test.change(&m)
+			if name == "other things" {
+				m.AutoSubmitted = true
+			}
+			row := b.receive(m)
+			if d := b.deliveries(i.ID)[0]; d.State != test.state {
+				t.Errorf("the delivery is %+v", d)
+			}
+			if got := b.conversation(id); got.Status != test.status || !got.AwaitingSince.IsZero() {
+				t.Errorf("the conversation is %+v", got)
+			}
+			all := b.interactions(id)
+			if name == "other things" { // which may concern any mail
+				if len(all) != 2 || row.ConversationID == id || row.State != helpdesk.InboundFiled {
+					t.Errorf("it is %+v among %d", row, len(all))
+				}
+				return
+			}
+			last := all[len(all)-1]
+			if len(all) != 3 || row.InteractionID != last.ID || !last.AutoSubmitted || last.Threading.Rule != helpdesk.RuleReport || last.Threading.Matched != i.MessageID {
+				t.Fatalf("it is %+v: %+v", row, last)
+			}
+			why := must(b.desk.ExplainThreading(b.ctx, id, last.ID))(t)
+			if !strings.Contains(strings.Join(why.Words, " "), "reports in it on the answer") {
+				t.Errorf("the explanation is %q", why.Words)
+			}
+			if again := must(b.desk.Rethread(b.ctx, id, last.ID))(t); again.ConversationID != id {
+				t.Errorf("threaded once more it is %+v", again)
+			}
+			// The daemon did not become somebody who can join by a Message-ID.
+			forged := b.receive(helpdesk.IncomingMail{MessageID: "f", From: m.From, InReplyTo: []string{i.MessageID}, Text: "I join.", AutoSubmitted: true})
+			if forged.ConversationID == id {
+				t.Error("the daemon takes part in the conversation")
+			}
+		})
+	}
+}
+
+// A report to the reply address is tied to the latest answer that went to who is reported.
+func TestBouncesByReplyToken(t *testing.T) {
+	t.Parallel()
+	b := newBundle(t)
+	id := b.receive(opening()).ConversationID
+	var answers []helpdesk.Interaction
+	token := ""
+	for _, cc := range [][]string{nil, nil, {"carol@example.com"}} {
+		i := b.answer(id, helpdesk.InteractionInput{Cc: cc})
+		mail := begin(b, i.ID)
+		report(b, mail, helpdesk.DeliverySent)
+		answers, token = append(answers, i), mail.ReplyTo
+	}
+	file := func(r helpdesk.ReportedRecipient) helpdesk.InboundMail {
+		m := reportOf("unknown@example.com", r)
+		m.MessageID, m.Report.MessageIDs, m.To = r.Address+r.Response, nil, []helpdesk.Address{{Email: token}}
+		return b.receive(m)
+	}
+	states := func() (all []helpdesk.DeliveryState) {
+		for _, i := range answers {
+			for _, d := range b.deliveries(i.ID) {
+				all = append(all, d.State)
+			}
+		}
+		return all
+	}
+	sent, back := helpdesk.DeliverySent, helpdesk.DeliveryBounced
+	for n, step := range []struct {
+		reported string
+		want     []helpdesk.DeliveryState // ada, ada, ada, carol
+		seen     int
+	}{
+		{"stranger@example.com", []helpdesk.DeliveryState{sent, sent, sent, sent}, 5}, // a mail as others, in its conversation
+		{"carol@example.com", []helpdesk.DeliveryState{sent, sent, sent, back}, 5},
+		{"ADA@example.com", []helpdesk.DeliveryState{sent, sent, back, back}, 5},
+		{"ada@example.com", []helpdesk.DeliveryState{sent, back, back, back}, 5},
+	} {
+		row := file(bounced(step.reported, "5.1.1", strings.Repeat("x", n)))
+		if diff := cmp.Diff(step.want, states()); diff != "" || row.ConversationID != id || len(b.interactions(id)) != step.seen {
+			t.Errorf("after a report on %s: %s\n%+v among %d", step.reported, diff, row, len(b.interactions(id)))
+		}
+	}
+	// carol was one of several, and anybody among them has the token; ada was alone once.
+	listed := must(b.desk.Suppressions(b.ctx, storage.PageRequest{}))(t).Items
+	if len(listed) != 1 || listed[0].Key != "ada@example.com" {
+		t.Errorf("suppressed are %+v", listed)
+	}
+}
+
+// What programs answer goes to the sender of the envelope (RFC 3834 section 4): it comes
+// into the conversation, and so does what a person writes there. Nobody is swallowed.
+func TestAnswersToTheReturnPath(t *testing.T) {
+	t.Parallel()
+	b := newBundle(t)
+	tagging(b)
+	id := b.receive(opening()).ConversationID
+	i := b.answer(id, helpdesk.InteractionInput{})
+	mail := begin(b, i.ID)
+	report(b, mail, helpdesk.DeliverySent)
+	path := mail.ReturnPaths[mail.Due[0].ID]
+	for n, m := range []helpdesk.IncomingMail{
+		{MessageID: "v", From: ada, Subject: "Out of office", Text: "Ask bob@example.com.", AutoSubmitted: true, DeliveredTo: []string{path}},
+		{MessageID: "w", From: helpdesk.Address{Email: "ada@home.example"}, Subject: "Undelivered", Text: "From home.", To: []helpdesk.Address{{Email: path}}},
+	} {
+		row := b.receive(m)
+		all := b.interactions(id)
+		if row.ConversationID != id || len(all) != 3+n || all[len(all)-1].Threading.Rule != helpdesk.RuleToken {
+			t.Errorf("%s is %+v", m.Subject, row)
+		}
+	}
+	if d := b.deliveries(i.ID)[0]; d.State != helpdesk.DeliverySent {
+		t.Errorf("the delivery is %+v", d)
+	}
+	// The address is ours and nobody who takes part.
+	reply := b.answer(id, helpdesk.InteractionInput{})
+	if strings.Contains(strings.Join(append(reply.To, reply.Cc...), " "), "+b-") {
+		t.Errorf("an answer goes to %q", append(reply.To, reply.Cc...))
 	}
 }

@@ -52,7 +52,7 @@ func (c *clock) Add(d time.Duration) {
 	c.now = c.now.Add(d)
 }
 
-func newBundle(t *testing.T) *bundle {
+func newBundle(t *testing.T, change ...func(*helpdesk.Config)) *bundle {
 	t.Helper()
 	sealer, err := storage.NewSealer(make([]byte, 32))
 	if err != nil {
@@ -62,9 +62,11 @@ func newBundle(t *testing.T) *bundle {
 		t: t, ctx: t.Context(), store: memstore.New(), blobs: memblob.New(),
 		clock: &clock{now: time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC)},
 	}
-	b.svc, err = helpdesk.New(helpdesk.Config{
-		Store: b.store, Blobs: b.blobs, Sealer: sealer, SigningKey: make([]byte, 32), Now: b.clock.Now,
-	})
+	cfg := helpdesk.Config{Store: b.store, Blobs: b.blobs, Sealer: sealer, SigningKey: make([]byte, 32), Now: b.clock.Now}
+	for _, f := range change {
+		f(&cfg)
+	}
+	b.svc, err = helpdesk.New(cfg)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -59,23 +59,42 @@ func (s *Service) Authenticate(ctx context.Context, secret string) (Caller, erro
 }
 
 // SignIn finds the user that an address and a password belong to. Whatever is
-// wrong, the answer is the same Unauthenticated fault, and takes as long.
+// wrong, the answer is the same Unauthenticated fault, and takes as long. After several
+// wrong passwords the next try has to wait: a RateLimited fault that says how long. What
+// is counted are the tries that [Service.From] tells apart; from where a user has signed
+// in before, tries from elsewhere do not count.
 func (s *Service) SignIn(ctx context.Context, email, password string) (Caller, error) {
 	user, err := s.cfg.Store.UserByEmail(ctx, EmailKey(email))
 	if err != nil && !fault.Is(err, fault.NotFound) {
 		return Caller{}, err
 	}
+	if err := s.prove(ctx, user, email, password); err != nil {
+		return Caller{}, err
+	}
+	return Caller{userID: user.ID}, nil
+}
+
+// prove checks a password of a user, of nobody when that is the zero user, whom an address was given for.
+func (s *Service) prove(ctx context.Context, user User, email, password string) error {
+	done, err := s.attempt(ctx, user.ID, email)
+	if err != nil {
+		return err
+	}
 	hash := user.PasswordHash
 	if hash == "" {
 		hash = noPassword
 	}
-	if runes(password) > 200 || !verifyPassword(hash, password) || user.PasswordHash == "" {
-		if err := s.failedLogin(ctx, user.ID); err != nil {
-			return Caller{}, err
-		}
-		return Caller{}, fault.New(fault.Unauthenticated, "The address or the password is not right.")
+	right, err := s.checkPassword(ctx, hash, password)
+	if err == nil && (!right || user.PasswordHash == "") {
+		err = fault.New(fault.Unauthenticated, "The address or the password is not right.")
 	}
-	return Caller{userID: user.ID}, nil
+	done(err)
+	if fault.Is(err, fault.Unauthenticated) {
+		if err := s.failedLogin(ctx, user.ID, email); err != nil {
+			return err
+		}
+	}
+	return err
 }
 
 // Desk opens an account for a caller. A caller who is no member gets the same

@@ -355,8 +355,8 @@ func (d *Desk) DeleteCustomer(ctx context.Context, id int64, force bool) error {
 			return err
 		}
 	}
-	return begin(ctx, func(ctx context.Context, tx Tx) error {
-		if _, err := tx.Customer(ctx, id); err != nil {
+	return begin(storage.Alone(ctx), func(ctx context.Context, tx Tx) error {
+		if _, err := tx.CustomerForUpdate(ctx, id); err != nil {
 			return err
 		}
 		if err := d.reachesWhole(ctx, tx, id); err != nil {

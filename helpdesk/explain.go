@@ -144,6 +144,8 @@ func (t Threading) words() []string {
 	case RuleColleague:
 		words = append(words, fmt.Sprintf("It refers to the mail %s of its mailbox. Its sender has an address of the same organization as %s, "+
 			"who takes part in the conversation of that, and the organization's domain stands behind it.", t.Matched, t.Colleague))
+	case RuleReport:
+		words = append(words, fmt.Sprintf("A mail system, or who calls it abuse, reports in it on the answer %s of the conversation.", t.Matched))
 	case RuleNew:
 		words = append(words, "It began a conversation.")
 		if t.Token == 0 {

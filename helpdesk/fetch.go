@@ -120,25 +120,32 @@ func (in *Intake) Taken(ctx context.Context, accountID, mailboxID int64, source 
 type ConnectionTest struct {
 	Failure     string // the step that failed, and how; "" when none did
 	NeedsReauth bool   // the failure is that other credentials are needed
+	// Tagged tells whether addresses with a tag work, as far as that is known.
+	Tagged TaggedAddress
 }
 
-// TestMailbox tries now whether the mail of a mailbox can be fetched. It needs
-// mailboxes.connection. A mailbox of type FWD is a Conflict fault: there is nothing
-// to connect to.
+// TestMailbox tries now whether the mail of a mailbox can be fetched. If it can, a mail
+// is sent to the mailbox's address with a tag, unless one is on its way, to see whether
+// it arrives: [Desk.TaggedAddress] tells later what came of it, and answers use such
+// addresses then; see [Mailbox]. It needs mailboxes.connection. A mailbox of type FWD
+// is a Conflict fault: there is nothing to connect to.
 func (d *Desk) TestMailbox(ctx context.Context, id int64) (ConnectionTest, error) {
 	source, err := d.fetchSource(ctx, id)
 	if err != nil {
 		return ConnectionTest{}, err
 	}
 	if source.Problem != "" {
-		return ConnectionTest{Failure: source.Problem, NeedsReauth: true}, nil
+		tagged, err := d.TaggedAddress(ctx, id)
+		return ConnectionTest{Failure: source.Problem, NeedsReauth: true, Tagged: tagged}, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+	limited, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
-	if err := d.svc.cfg.MailServers.Test(ctx, source); err != nil {
-		return ConnectionTest{Failure: shownError(err), NeedsReauth: errors.Is(err, ErrReauth)}, nil
+	if err := d.svc.cfg.MailServers.Test(limited, source); err != nil {
+		tagged, told := d.TaggedAddress(ctx, id)
+		return ConnectionTest{Failure: shownError(err), NeedsReauth: errors.Is(err, ErrReauth), Tagged: tagged}, told
 	}
-	return ConnectionTest{}, nil
+	tagged, err := d.probe(ctx, id)
+	return ConnectionTest{Tagged: tagged}, err
 }
 
 // fetchSource is a mailbox's, for operations that talk to its server.

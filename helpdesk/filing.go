@@ -46,6 +46,7 @@ type IncomingMail struct {
 	Date          time.Time // zero: unreadable
 	HTML, Text    string    // bodies; HTML is preferred
 	AutoSubmitted bool      // RFC 3834
+	Relayed       bool      // some server passed it on: it is no copy that its sender kept
 	Attachments   []IncomingFile
 	Security      MailSecurity
 	// Authentication is what servers that are trusted wrote into the header; it counts
@@ -214,6 +215,7 @@ type filing struct {
 	forOthers bool             // From is a form, a list or a group: it takes part in no conversation
 	taken     bool             // the ledger had not done with the mail: its parts are named, or are purged as ones that nobody needs
 	auth      MailAuthentication
+	about     returned // what it reports on, when it is to be seen with that; else zero
 
 	// Of a mail that is filed already and is threaded once more:
 	interactionID int64
@@ -297,6 +299,9 @@ func (f *filing) file(ctx context.Context, tx Tx, shared *filingTogether) (Inbou
 	}
 	if own {
 		return row, f.drop(ctx, tx, &row, InboundIgnored, "it is our own answer, sent from this mailbox")
+	}
+	if probe, err := f.probed(ctx, tx, &row); probe || err != nil {
+		return row, err
 	}
 	if taken, err := f.bounce(ctx, tx, &row, mailbox); taken || err != nil {
 		return row, err
@@ -409,8 +414,11 @@ func (f *filing) insert(ctx context.Context, tx Tx, row InboundMail, mailbox Mai
 	if err := f.attach(ctx, tx, i); err != nil {
 		return row, err
 	}
-	if err := tx.AddParticipants(ctx, c.ID, f.svc.bringsIn(f.accountID, mailbox, i.CustomerEmail, slices.Concat(i.To, i.Cc), match.answersForward)); err != nil {
-		return row, err
+	if match.why.Rule != RuleReport { // a mail system takes no part in what it reports on
+		brings := f.svc.bringsIn(f.accountID, mailbox, i.CustomerEmail, slices.Concat(i.To, i.Cc), match.answersForward)
+		if err := tx.AddParticipants(ctx, c.ID, brings); err != nil {
+			return row, err
+		}
 	}
 	event("interaction.created", i.ID, c)
 	for _, kind := range changedTo(old, c) {
@@ -499,7 +507,7 @@ func (s *Service) bringsIn(accountID int64, mailbox Mailbox, from string, others
 		if _, domain, _ := cutLast(key, "@"); domain == s.cfg.IntakeDomain || key == mailbox.EmailKey {
 			continue // ours
 		}
-		if _, isToken := s.tokenConversation(accountID, key); !isToken && !slices.Contains(keys, key) {
+		if !s.isOurs(accountID, key) && !slices.Contains(keys, key) {
 			keys = append(keys, key)
 		}
 	}

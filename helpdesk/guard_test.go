@@ -60,7 +60,7 @@ func TestPassword(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	hash, err := s.hashPassword("correct horse")
+	hash, err := s.hashPassword(t.Context(), "correct horse")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -47,10 +47,37 @@ type InvitationInput struct {
 
 // invitationToken is the token that a nonce stands for.
 func invitationToken(key, nonce []byte) string {
+	return InvitationPrefix + ofNonce(key, "invitation", nonce)
+}
+
+// proofSize is the length of what mailedToken adds.
+const proofSize = 26
+
+// mailedToken is the token as it is mailed. Who invites knows the token, too: that the
+// address is one's own, only what the mail adds to it shows.
+func mailedToken(key, nonce []byte) string {
+	return invitationToken(key, nonce) + ofNonce(key, "invitation mail", nonce)[:proofSize]
+}
+
+func ofNonce(key []byte, use string, nonce []byte) string {
 	mac := hmac.New(sha256.New, key)
-	mac.Write([]byte("invitation\x00"))
+	mac.Write([]byte(use + "\x00"))
 	mac.Write(nonce)
-	return InvitationPrefix + base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString(mac.Sum(nil))
+	return base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString(mac.Sum(nil))
+}
+
+// invitationOf finds the invitation that a token is of, and whether the token was mailed.
+func (s *Service) invitationOf(ctx context.Context, token string) (i Invitation, mailed bool, err error) {
+	plain := token
+	if n := len(invitationToken(nil, nil)); len(token) == n+proofSize {
+		plain, mailed = token[:n], true
+	}
+	i, err = s.cfg.Store.InvitationByHash(ctx, hashSecret(plain))
+	proven := !mailed || s.signedBy(func(key []byte) bool { return hmac.Equal([]byte(token), []byte(mailedToken(key, i.Nonce))) })
+	if err == nil && (!i.ExpiresAt.After(s.now()) || !proven) {
+		err = fault.Missing("invitation", 0)
+	}
+	return i, mailed, err
 }
 
 func eachInvitation(ctx context.Context, r Reader, visit func(Invitation) error) error {
@@ -200,73 +227,101 @@ type Accepted struct {
 }
 
 // AcceptInvitation makes a member of whoever holds an invitation's token, once. A
-// token that is unknown, used or expired is a NotFound fault.
+// token that is unknown, used or expired is a NotFound fault, and so is one of an
+// invitation whose maker does not hold any more what it grants.
 //
 // The address may belong to a user already: the caller is then this user, or nobody
 // who gives that user's password, else the fault is Unauthenticated, as whoever
 // wrote the invitation knows the token too. Another user, or one with a token that
 // has scopes, is Forbidden. For an address without a user one is made, with name
-// and password. Who is a member already is a Conflict.
+// and password. Who is a member already is a Conflict. The new access token expires
+// with the one that the caller came with.
+//
+// The token that was mailed, and it alone, verifies the address. It takes the address
+// back from whoever made a user of it without it: the password becomes the one that is
+// given, and what the user was signed in with ends.
 func (s *Service) AcceptInvitation(ctx context.Context, c Caller, token string, in AcceptInput) (Accepted, error) {
-	invitation, err := s.cfg.Store.InvitationByHash(ctx, hashSecret(token))
-	if err == nil && !invitation.ExpiresAt.After(s.now()) {
-		err = fault.Missing("invitation", 0)
-	}
+	invitation, mailed, err := s.invitationOf(ctx, token)
 	if err != nil {
 		return Accepted{}, err
 	}
-	user, err := s.invited(ctx, c, invitation, in)
+	if err := s.stillCovered(ctx, invitation); err != nil {
+		return Accepted{}, err
+	}
+	user, taken, err := s.invited(ctx, c, invitation, in, mailed)
 	if err != nil {
 		return Accepted{}, err
+	}
+	if mailed && user.EmailVerifiedAt.IsZero() {
+		user.EmailVerifiedAt = s.now()
 	}
 	var accepted Accepted
 	err = s.beginSystem(c.tokenID)(ctx, func(ctx context.Context, tx SystemTx) error {
-		accepted, err = s.join(ctx, tx, invitation, user)
+		accepted, err = s.join(ctx, tx, invitation, c, user, taken)
 		return err
 	})
 	return accepted, err
 }
 
-// invited finds or prepares the user that an invitation is for.
-func (s *Service) invited(ctx context.Context, c Caller, i Invitation, in AcceptInput) (User, error) {
-	user, err := s.cfg.Store.UserByEmail(ctx, i.EmailKey)
+// stillCovered refuses an invitation that grants more than its maker has by now.
+func (s *Service) stillCovered(ctx context.Context, i Invitation) error {
+	if i.UserID == 0 {
+		return nil // nobody's, as an embedding application may store it
+	}
+	maker, err := s.Desk(ctx, s.As(i.UserID), i.AccountID)
+	if err == nil {
+		err = maker.mayGrant(ctx, s.cfg.Store.Within(Scope{AccountID: i.AccountID}), i.RoleIDs, i.MailboxIDs)
+	}
+	if fault.Is(err, fault.Forbidden) || fault.Is(err, fault.NotFound) {
+		return fault.Missing("invitation", 0)
+	}
+	return err
+}
+
+// invited finds or prepares the user that an invitation is for. taken: somebody made the
+// user of an address that is not theirs.
+func (s *Service) invited(ctx context.Context, c Caller, i Invitation, in AcceptInput, mailed bool) (user User, taken bool, err error) {
+	user, err = s.cfg.Store.UserByEmail(ctx, i.EmailKey)
 	known := err == nil
 	switch {
 	case err != nil && !fault.Is(err, fault.NotFound):
-		return User{}, err
+		return User{}, false, err
 	case c.userID != 0 && (!known || c.userID != user.ID || len(c.scopes) > 0):
-		return User{}, fault.New(fault.Forbidden, "The invitation is for somebody else, or your token has scopes.")
+		return User{}, false, fault.New(fault.Forbidden, "The invitation is for somebody else, or your token has scopes.")
 	case c.userID != 0:
-		return user, nil
+		return user, false, nil
 	case known:
-		_, err := s.SignIn(ctx, i.Email, in.Password)
-		return user, err
+		err = s.prove(ctx, user, i.Email, in.Password)
+		wrong := fault.Is(err, fault.Unauthenticated) || fault.Is(err, fault.RateLimited)
+		if taken = wrong && mailed && user.EmailVerifiedAt.IsZero(); !taken {
+			return user, false, err
+		}
+		user.Name = ""
+	default:
+		user = User{Email: i.Email, EmailKey: i.EmailKey, CreatedAt: s.now(), UpdatedAt: s.now()}
 	}
-	user = User{Name: cleanLine(in.Name), Email: i.Email, EmailKey: i.EmailKey, CreatedAt: s.now(), UpdatedAt: s.now()}
-	if user.Name == "" {
+	if user.Name = cleanLine(in.Name); user.Name == "" {
 		user.Name = i.Name
 	}
 	var problems fault.Collector
 	required(&problems, "name", user.Name, 200)
 	problems.Check(runes(in.Password) >= 8 && runes(in.Password) <= 200, "password", "must have 8 to 200 characters")
 	if err := problems.Err(); err != nil {
-		return User{}, err
+		return User{}, false, err
 	}
-	user.PasswordHash, err = s.hashPassword(in.Password)
-	return user, err
+	user.PasswordHash, err = s.hashPassword(ctx, in.Password)
+	return user, taken, err
 }
 
 // join uses an invitation up; a user without an id is new.
-func (s *Service) join(ctx context.Context, system SystemTx, i Invitation, user User) (Accepted, error) {
+func (s *Service) join(ctx context.Context, system SystemTx, i Invitation, c Caller, user User, taken bool) (Accepted, error) {
 	tx, now := system.Within(Scope{AccountID: i.AccountID}), s.now()
 	// First: of two who come at the same time, one finds it gone.
 	if err := tx.DeleteInvitation(ctx, i.ID); err != nil {
 		return Accepted{}, err
 	}
-	if user.ID == 0 {
-		if err := system.InsertUser(ctx, &user); err != nil {
-			return Accepted{}, takenField(err, UniqueUserEmail, "email")
-		}
+	if err := s.settleUser(ctx, system, &user, taken); err != nil {
+		return Accepted{}, err
 	}
 	m := newMembership(user.ID, i.RoleIDs, now)
 	m.MailboxIDs = i.MailboxIDs
@@ -274,6 +329,9 @@ func (s *Service) join(ctx context.Context, system SystemTx, i Invitation, user 
 		return Accepted{}, err
 	}
 	in := TokenInput{Name: fmt.Sprintf("Invitation %d", i.ID)}
+	if !c.session {
+		in.ExpiresAt = c.expires
+	}
 	token, err := s.newToken(user.ID, &in)
 	if err != nil {
 		return Accepted{}, err
@@ -288,6 +346,44 @@ func (s *Service) join(ctx context.Context, system SystemTx, i Invitation, user 
 	return Accepted{Membership: m, AccountID: i.AccountID, Secret: in.Secret}, err
 }
 
+// settleUser writes the user of an invitation as far as it is new or its address was
+// verified, and ends what a user was signed in with that was taken back.
+func (s *Service) settleUser(ctx context.Context, system SystemTx, user *User, taken bool) error {
+	if user.ID == 0 {
+		return takenField(system.InsertUser(ctx, user), UniqueUserEmail, "email")
+	}
+	now, err := system.User(ctx, user.ID)
+	if err != nil || now.EmailVerifiedAt.Equal(user.EmailVerifiedAt) && !taken {
+		return err
+	}
+	if taken && !now.EmailVerifiedAt.IsZero() {
+		return fault.New(fault.Unauthenticated, "The address or the password is not right.") // verified meanwhile
+	}
+	now.EmailVerifiedAt, now.UpdatedAt = user.EmailVerifiedAt, s.now()
+	if !taken {
+		return system.UpdateUser(ctx, &now)
+	}
+	now.Name, now.PasswordHash = user.Name, user.PasswordHash
+	if err := system.DeleteOtherSessions(ctx, user.ID, 0); err != nil {
+		return err
+	}
+	var tokens []int64
+	list := func(seek storage.Seek) ([]AccessToken, error) { return system.TokensOf(ctx, user.ID, seek) }
+	err = each(list, func(t AccessToken) int64 { return t.ID }, func(t AccessToken) error {
+		tokens = append(tokens, t.ID)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	for _, id := range tokens {
+		if err := system.DeleteToken(ctx, user.ID, id); err != nil {
+			return err
+		}
+	}
+	return system.UpdateUser(ctx, &now)
+}
+
 // InvitationMail is what the mail of an invitation is made of. Every try gives the
 // same.
 type InvitationMail struct {
@@ -297,7 +393,7 @@ type InvitationMail struct {
 	To        Address
 	Account   string // its name
 	Inviter   string // name of who invites; "" when no longer a member
-	Token     string
+	Token     string // which verifies the address, too
 	ExpiresAt time.Time
 }
 
@@ -331,7 +427,9 @@ func (o *Outgoing) Invitation(ctx context.Context, accountID, id int64) (Invitat
 	var token string
 	if !o.svc.signedBy(func(key []byte) bool {
 		token = invitationToken(key, i.Nonce)
-		return bytes.Equal(hashSecret(token), i.Hash)
+		known := bytes.Equal(hashSecret(token), i.Hash)
+		token = mailedToken(key, i.Nonce)
+		return known
 	}) {
 		return InvitationMail{}, fault.New(fault.Internal, "The invitation was made with a signing key that is not known any more.")
 	}

@@ -20,9 +20,15 @@ type Mailbox struct {
 	From          string // sender's display name with placeholders :mailbox.name and :user.name
 	InternalLocal string // local part of the internal address; unique over all accounts
 	Inbound       Inbound
-	IsDefault     bool // set on what the service returns; stores ignore it: see Account.DefaultMailboxID
-	CreatedAt     time.Time
-	UpdatedAt     time.Time
+	// ReplyAddress is where answers ask for replies to. Stores keep the one that was
+	// chosen, "" if none was; what the service returns has the one that holds: of a
+	// forwarded mailbox ReplyIntake, of another ReplyPlain until Probe shows that
+	// ReplySubaddress works.
+	ReplyAddress ReplyAddress
+	Probe        AddressProbe
+	IsDefault    bool // set on what the service returns; stores ignore it: see Account.DefaultMailboxID
+	CreatedAt    time.Time
+	UpdatedAt    time.Time
 }
 
 // InboundType says how mail reaches a mailbox.
@@ -145,6 +151,9 @@ type MailboxInput struct {
 	Email   storage.Opt[string]
 	From    storage.Opt[string] // at most 200 characters; empty: the mailbox's name
 	Inbound storage.Opt[InboundInput]
+	// ReplyAddress chooses where answers ask for replies to; null: what is known to work,
+	// see [Mailbox].
+	ReplyAddress storage.Opt[ReplyAddress]
 	// IsDefault makes the mailbox that of conversations that name none, in place of
 	// the one before. False leaves the choice to the account's oldest mailbox again, if
 	// it was this one.
@@ -306,6 +315,7 @@ func (d *Desk) withDefault(ctx context.Context, r Reader, all []Mailbox, err err
 // apply validates in and puts it into m.
 func (d *Desk) apply(m *Mailbox, in MailboxInput) error {
 	var problems fault.Collector
+	old := *m
 	m.Email = cleanLine(in.Email.Or(m.Email))
 	m.EmailKey = EmailKey(m.Email)
 	m.Name = cleanLine(in.Name.Or(m.Name))
@@ -329,11 +339,29 @@ func (d *Desk) apply(m *Mailbox, in MailboxInput) error {
 			return err
 		}
 	}
+	if !old.sameRoute(*m) {
+		m.Probe = AddressProbe{} // what it found out was of another server, or address
+	}
+	m.ReplyAddress = in.ReplyAddress.Or(m.ReplyAddress)
+	if in.ReplyAddress.IsNull() {
+		m.ReplyAddress = ""
+	}
+	switch m.ReplyAddress {
+	case "", ReplyPlain, ReplySubaddress, ReplyIntake:
+	default:
+		problems.Add("reply_address", "must be plain, subaddress or intake")
+	}
 	return problems.Err()
+}
+
+// sameRoute tells whether mail to the address takes the same way to the mailbox.
+func (m Mailbox) sameRoute(other Mailbox) bool {
+	return m.EmailKey == other.EmailKey && m.Inbound.sameLogin(other.Inbound)
 }
 
 // shown is what the caller may see of a mailbox.
 func (d *Desk) shown(m Mailbox) Mailbox {
+	m.ReplyAddress = m.repliesTo(d.svc.now())
 	if !d.guard.Allows(MailboxesConnection) {
 		m.Inbound = Inbound{}
 		return m
@@ -423,8 +451,8 @@ func (d *Desk) DeleteMailbox(ctx context.Context, id int64, force bool) error {
 			return err
 		}
 	}
-	return begin(ctx, func(ctx context.Context, tx Tx) error {
-		if _, err := tx.Mailbox(ctx, id); err != nil {
+	return begin(storage.Alone(ctx), func(ctx context.Context, tx Tx) error {
+		if _, err := tx.MailboxForUpdate(ctx, id); err != nil {
 			return err
 		}
 		if force {

@@ -169,6 +169,7 @@ func (d *Desk) brought(mailbox Mailbox, all []Interaction) []string {
 	var keys []string
 	for _, i := range all {
 		switch {
+		case i.Threading.Rule == RuleReport: // of a mail system, which takes no part
 		case i.Type == TypeCustomer:
 			keys = append(keys, d.svc.bringsIn(d.scope.AccountID, mailbox, i.CustomerEmail, slices.Concat(i.To, i.Cc), i.IsForward)...)
 		case i.Type == TypeUser && i.Status == StatusPosted:

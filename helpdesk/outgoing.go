@@ -34,14 +34,17 @@ type OutgoingMail struct {
 	MessageID     string
 	Date          time.Time
 	From          Address
-	ReplyTo       string // holds the reply token
-	To, Cc        []string
-	Subject       string // without "Re:"
-	IsReply       bool   // it answers a mail
-	References    []string
-	HTML          string
-	Attachments   []Attachment
-	Due           []Delivery // recipients of this try, Bcc among them, if it is not to be encrypted
+	ReplyTo       string // holds the reply token; "": From, see [Mailbox].ReplyAddress
+	// ReturnPaths are the senders of the envelopes by delivery, so that what comes back
+	// names its recipient; who has none gets the mail from From.
+	ReturnPaths map[int64]string
+	To, Cc      []string
+	Subject     string // without "Re:"
+	IsReply     bool   // it answers a mail
+	References  []string
+	HTML        string
+	Attachments []Attachment
+	Due         []Delivery // recipients of this try, Bcc among them, if it is not to be encrypted
 	// Encrypted, if not empty, are the copies that leave instead of a plain mail, each
 	// encrypted and to its own recipients; Due is empty then. Without either nobody waits.
 	Encrypted []EncryptedMail
@@ -241,17 +244,19 @@ func (o *Outgoing) fill(ctx context.Context, tx Tx, c Conversation, i Interactio
 	if out.From.Email == "" {
 		out.From.Email = o.svc.InternalAddress(mailbox)
 	}
-	reply := out.From.Email
-	if mailbox.Inbound.Type == InboundForward {
-		reply = o.svc.InternalAddress(mailbox)
+	switch mailbox.repliesTo(o.svc.now()) {
+	case ReplySubaddress:
+		out.ReplyTo = o.svc.replyAddress(out.From.Email, out.AccountID, c.ID)
+	case ReplyIntake:
+		out.ReplyTo = o.svc.replyAddress(o.svc.InternalAddress(mailbox), out.AccountID, c.ID)
 	}
-	out.ReplyTo = o.svc.replyAddress(reply, out.AccountID, c.ID)
 	out.MessageID, out.Date, out.To, out.Cc = i.MessageID, i.PostedAt, i.To, i.Cc
 	out.Subject, out.References = c.Subject, i.References
 	out.IsReply = len(i.References) > 0
 	if out.DKIM, err = o.svc.signers(ctx, tx, out.From.Email); err != nil {
 		return err
 	}
+	o.returnPaths(mailbox, out)
 	if len(out.Encrypted) == 0 {
 		if out.SeenToken, err = o.seenToken(ctx, tx, c, i); err != nil {
 			return err
@@ -259,6 +264,25 @@ func (o *Outgoing) fill(ctx context.Context, tx Tx, c Conversation, i Interactio
 	}
 	out.HTML, out.Attachments, err = o.svc.embed(ctx, tx, out.AccountID, i, out.Attachments)
 	return err
+}
+
+// returnPaths names every recipient of a try in the envelope of its mail, where such
+// addresses exist.
+func (o *Outgoing) returnPaths(mailbox Mailbox, out *OutgoingMail) {
+	base := o.svc.returnsTo(mailbox, out.From.Email, len(out.DKIM) > 0, o.svc.now())
+	if base == "" {
+		return
+	}
+	due := slices.Clone(out.Due)
+	for _, e := range out.Encrypted {
+		due = append(due, e.Due...)
+	}
+	out.ReturnPaths = map[int64]string{}
+	for _, d := range due {
+		if path := o.svc.returnPath(base, out.AccountID, d); path != "" {
+			out.ReturnPaths[d.ID] = path
+		}
+	}
 }
 
 // fromName is the display name of a mailbox's answers with its placeholders filled in.

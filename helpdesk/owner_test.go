@@ -15,8 +15,8 @@ func TestLastOwnerOfAll(t *testing.T) {
 	t.Parallel()
 	type people struct {
 		*bundle
-		owner, limited, admin helpdesk.Membership
-		roles                 map[string]int64
+		owner, limited helpdesk.Membership
+		roles          map[string]int64
 	}
 	lastOwner := func(err error) bool {
 		var f *fault.Error

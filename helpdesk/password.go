@@ -1,6 +1,7 @@
 package helpdesk
 
 import (
+	"context"
 	"crypto/subtle"
 	"encoding/base64"
 	"fmt"
@@ -22,15 +23,30 @@ const (
 const noPassword = "$argon2id$v=19$m=65536,t=3,p=4$AAAAAAAAAAAAAAAAAAAAAA$AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"
 
 // hashPassword returns a salted hash in PHC string form.
-func (s *Service) hashPassword(password string) (string, error) {
+func (s *Service) hashPassword(ctx context.Context, password string) (string, error) {
 	salt, err := s.random(16)
 	if err != nil {
 		return "", err
 	}
-	key := argon2.IDKey([]byte(password), salt, argonTime, argonMemory, argonThreads, argonKey)
+	var key []byte
+	err = s.gate.pass(ctx, func() {
+		key = argon2.IDKey([]byte(password), salt, argonTime, argonMemory, argonThreads, argonKey)
+	})
+	if err != nil {
+		return "", err
+	}
 	b64 := base64.RawStdEncoding
 	return fmt.Sprintf("$argon2id$v=%d$m=%d,t=%d,p=%d$%s$%s",
 		argon2.Version, argonMemory, argonTime, argonThreads, b64.EncodeToString(salt), b64.EncodeToString(key)), nil
+}
+
+// checkPassword is verifyPassword in its turn; what cannot be a password is none at once.
+func (s *Service) checkPassword(ctx context.Context, hash, password string) (right bool, err error) {
+	if runes(password) > 200 {
+		return false, nil
+	}
+	err = s.gate.pass(ctx, func() { right = verifyPassword(hash, password) })
+	return right, err
 }
 
 // verifyPassword reports whether a password has a hash made by hashPassword.
@@ -41,7 +57,7 @@ func verifyPassword(hash, password string) bool {
 		return false
 	}
 	if _, err := fmt.Sscanf(parts[2]+" "+parts[3], "v=%d m=%d,t=%d,p=%d", &version, &memory, &time, &threads); err != nil ||
-		version != argon2.Version || memory > 1<<20 || time > 16 || threads < 1 || threads > 16 || time < 1 {
+		version != argon2.Version || memory > argonMemory || time > 16 || threads < 1 || threads > 16 || time < 1 {
 		return false
 	}
 	salt, err := base64.RawStdEncoding.DecodeString(parts[4])

@@ -189,7 +189,14 @@ func reachOf() map[string]struct {
 		"ExplainThreading": {hidden, func(c ctx, d desk, w w) (any, error) {
 			return say(d.ExplainThreading(c, w.conversation.ID, w.question.ID))
 		}},
-		"Unread":     {cut, func(c ctx, d desk, w w) (any, error) { return say(d.Unread(c, []int64{w.near.ID})) }},
+		"Unread": {cut, func(c ctx, d desk, w w) (any, error) { return say(d.Unread(c, []int64{w.near.ID})) }},
+		"Reached": {hidden, func(c ctx, d desk, w w) (any, error) {
+			found, err := d.Reached(c, []int64{w.conversation.ID})
+			if err == nil && !found[w.conversation.ID] {
+				err = helpdesk.ErrNotFound
+			}
+			return found, err
+		}},
 		"MarkRead":   {hidden, func(c ctx, d desk, w w) (any, error) { return say(d.MarkRead(c, w.conversation.ID)) }},
 		"MarkUnread": {hidden, func(c ctx, d desk, w w) (any, error) { return say(d.MarkUnread(c, w.conversation.ID)) }},
 

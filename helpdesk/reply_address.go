@@ -6,76 +6,198 @@ import (
 	"encoding/base32"
 	"encoding/binary"
 	"strings"
+	"time"
 )
 
-// A reply token names a conversation and proves that we named it: who holds it was
-// sent a mail of that conversation, or was given it by somebody who was. It is the
-// detail of the local part of the Reply-To address (RFC 5233 subaddressing):
+// ReplyAddress says where answers ask for replies to, and so where they come from as
+// the servers on their way see it: an address with a tag is of use only where mail to
+// it arrives.
+type ReplyAddress string
+
+// The kinds of reply addresses.
+const (
+	// ReplyPlain is the mailbox's own address. Replies are threaded by their references.
+	ReplyPlain ReplyAddress = "plain"
+	// ReplySubaddress is the mailbox's own address with a reply token behind a plus sign
+	// (RFC 5233).
+	ReplySubaddress ReplyAddress = "subaddress"
+	// ReplyIntake is the mailbox's internal address with a reply token.
+	ReplyIntake ReplyAddress = "intake"
+)
+
+// repliesTo is the kind of reply address that holds for a mailbox: the one chosen, or
+// what is known to work. Nobody knows of a mail server that it takes tagged addresses
+// until a probe has arrived.
+func (m Mailbox) repliesTo(now time.Time) ReplyAddress {
+	switch {
+	case m.ReplyAddress != "":
+		return m.ReplyAddress
+	case m.Inbound.Type == InboundForward:
+		return ReplyIntake
+	case m.Probe.works(now):
+		return ReplySubaddress
+	}
+	return ReplyPlain
+}
+
+// An addressTag is the detail of a local part (RFC 5233) that we have signed. Who holds it was
+// sent a mail of ours, or was given it by somebody who was:
 //
 //	support+r-<token>@example.org
-const tokenMark = "r-"
+type addressTag string
+
+const (
+	// replyTag names a conversation, in Reply-To.
+	replyTag addressTag = "r-"
+	// bounceTag names a delivery, in the envelope's sender: what comes back names its
+	// recipient, whatever else it says.
+	bounceTag addressTag = "b-"
+	// probeTag names a probe of a mailbox.
+	probeTag addressTag = "p-"
+)
+
+var addressTags = []addressTag{replyTag, bounceTag, probeTag}
 
 // Lower-case base32 survives systems that fold the case of local parts.
 var tokenEncoding = base32.NewEncoding("abcdefghijklmnopqrstuvwxyz234567").WithPadding(base32.NoPadding)
 
 const tokenMACLength = 10 // 80 bits; guessing means sending that many mails
 
-// replyAddress puts a conversation's token into an address. An address whose local
-// part would grow beyond 64 octets (RFC 5321 section 4.5.3.1.1) stays as it is.
-func (s *Service) replyAddress(address string, accountID, conversationID int64) string {
-	local, domain, found := cutLast(address, "@")
-	token := s.replyToken(accountID, conversationID)
-	if !found || len(local)+1+len(token) > 64 {
-		return address
+// sign makes the detail of a tagged address of some numbers.
+func (s *Service) sign(t addressTag, numbers ...int64) string {
+	var b []byte
+	for _, n := range numbers {
+		b = binary.AppendUvarint(b, uint64(n))
 	}
-	return local + "+" + token + "@" + domain
+	return string(t) + tokenEncoding.EncodeToString(append(b, tagMAC(s.cfg.SigningKey, t, b)...))
 }
 
-func (s *Service) replyToken(accountID, conversationID int64) string {
-	b := binary.AppendUvarint(nil, uint64(accountID))
-	b = binary.AppendUvarint(b, uint64(conversationID))
-	return tokenMark + tokenEncoding.EncodeToString(append(b, replyMAC(s.cfg.SigningKey, b)...))
-}
-
-func replyMAC(key, b []byte) []byte {
+func tagMAC(key []byte, t addressTag, b []byte) []byte {
+	use := map[addressTag]string{replyTag: "reply address v1", bounceTag: "bounce address v1", probeTag: "probe address v1"}[t]
 	mac := hmac.New(sha256.New, key)
-	mac.Write([]byte("reply address v1\x00"))
+	mac.Write([]byte(use + "\x00"))
 	mac.Write(b)
 	return mac.Sum(nil)[:tokenMACLength]
+}
+
+// signed returns the numbers of a detail that is genuine and has as many.
+func (s *Service) signed(t addressTag, detail string, count int) (numbers []int64, ok bool) {
+	encoded, found := strings.CutPrefix(foldCase(detail), string(t))
+	if !found {
+		return nil, false
+	}
+	b, err := tokenEncoding.DecodeString(encoded)
+	if err != nil || len(b) <= tokenMACLength {
+		return nil, false
+	}
+	body, mac := b[:len(b)-tokenMACLength], b[len(b)-tokenMACLength:]
+	if !s.signedBy(func(key []byte) bool { return hmac.Equal(mac, tagMAC(key, t, body)) }) {
+		return nil, false
+	}
+	for range count {
+		n, size := binary.Uvarint(body)
+		if size <= 0 {
+			return nil, false
+		}
+		numbers, body = append(numbers, int64(n)), body[size:]
+	}
+	return numbers, len(body) == 0
+}
+
+// tagged puts a tag into an address; "" for one whose local part would grow beyond 64
+// octets (RFC 5321 section 4.5.3.1.1).
+func tagged(address, detail string) string {
+	local, domain, found := cutLast(address, "@")
+	if !found || len(local)+1+len(detail) > 64 {
+		return ""
+	}
+	return local + "+" + detail + "@" + domain
+}
+
+// replyAddress puts a conversation's token into an address, which stays as it is if it
+// is too long for that.
+func (s *Service) replyAddress(address string, accountID, conversationID int64) string {
+	if with := tagged(address, s.sign(replyTag, accountID, conversationID)); with != "" {
+		return with
+	}
+	return address
 }
 
 // tokenConversation returns the conversation that an address names, when its token
 // is genuine and of this account.
 func (s *Service) tokenConversation(accountID int64, address string) (conversationID int64, ok bool) {
-	local, _, _ := cutLast(foldCase(address), "@")
-	_, detail := splitDetail(local)
-	encoded, found := strings.CutPrefix(detail, tokenMark)
-	if !found {
+	n, ok := s.signed(replyTag, detailOf(address), 2)
+	if !ok || n[0] != accountID {
 		return 0, false
 	}
-	b, err := tokenEncoding.DecodeString(encoded)
-	if err != nil || len(b) <= tokenMACLength {
-		return 0, false
-	}
-	body, mac := b[:len(b)-tokenMACLength], b[len(b)-tokenMACLength:]
-	if !s.signedBy(func(key []byte) bool { return hmac.Equal(mac, replyMAC(key, body)) }) {
-		return 0, false
-	}
-	account, n := binary.Uvarint(body)
-	if n <= 0 || int64(account) != accountID {
-		return 0, false
-	}
-	conversation, m := binary.Uvarint(body[n:])
-	if m <= 0 || n+m != len(body) {
-		return 0, false
-	}
-	return int64(conversation), true
+	return n[1], true
 }
 
-// splitDetail cuts a local part at its last token, or at its first plus sign.
+// returned is a delivery that a tagged address names.
+type returned struct{ interactionID, deliveryID int64 }
+
+// returnPath is the sender of the envelope of one delivery's mail; "" for an address
+// that is too long to name it.
+func (s *Service) returnPath(address string, accountID int64, d Delivery) string {
+	return tagged(address, s.sign(bounceTag, accountID, d.InteractionID, d.ID))
+}
+
+// tokenDelivery returns the delivery that an address names, when its tag is genuine and
+// of this account.
+func (s *Service) tokenDelivery(accountID int64, address string) (returned, bool) {
+	n, ok := s.signed(bounceTag, detailOf(address), 3)
+	if !ok || n[0] != accountID {
+		return returned{}, false
+	}
+	return returned{interactionID: n[1], deliveryID: n[2]}, true
+}
+
+// isOurs reports whether an address is a tagged one of ours in this account.
+func (s *Service) isOurs(accountID int64, address string) bool {
+	detail := detailOf(address)
+	for t, count := range map[addressTag]int{replyTag: 2, bounceTag: 3, probeTag: 3} {
+		if n, ok := s.signed(t, detail, count); ok && n[0] == accountID {
+			return true
+		}
+	}
+	return false
+}
+
+// returnsTo is the address whose tagged forms the envelopes of a mailbox's answers may
+// come from; "" if there is none, and the mailbox's own address has to do. Bounces must
+// not go to an address that does not exist, nor may a mail fail SPF or DMARC (RFC 7489
+// section 3.1) for the sake of its bounces: at another domain than that of From, a
+// signature has to stand for it.
+func (s *Service) returnsTo(m Mailbox, from string, signed bool, now time.Time) string {
+	switch m.repliesTo(now) {
+	case ReplySubaddress:
+		return from
+	case ReplyIntake:
+		_, domain, _ := cutLast(EmailKey(from), "@")
+		intake := organization(EmailKey(s.cfg.IntakeDomain))
+		if intake == "" || !signed && organization(domain) != intake {
+			return ""
+		}
+		return s.InternalAddress(m)
+	}
+	return ""
+}
+
+// detailOf is the detail of an address's local part.
+func detailOf(address string) string {
+	local, _, _ := cutLast(address, "@")
+	_, detail := splitDetail(foldCase(local))
+	return detail
+}
+
+// splitDetail cuts a local part at its last tag, or at its first plus sign.
 func splitDetail(local string) (base, detail string) {
-	if i := strings.LastIndex(local, "+"+tokenMark); i >= 0 {
-		return local[:i], local[i+1:]
+	last := -1
+	for _, t := range addressTags {
+		last = max(last, strings.LastIndex(local, "+"+string(t)))
+	}
+	if last >= 0 {
+		return local[:last], local[last+1:]
 	}
 	base, detail, _ = strings.Cut(local, "+")
 	return base, detail

@@ -97,6 +97,9 @@ func (d *Desk) Rethread(ctx context.Context, conversationID, id int64) (Interact
 	if i, err = inConversation(i, conversationID, err); err != nil {
 		return Interaction{}, err
 	}
+	if i.Threading.Rule == RuleReport {
+		return d.concealed(ctx, ConversationsUpdate, i, nil) // it belongs to what it reports on
+	}
 	if i.Type != TypeCustomer || i.Threading.Rule == "" {
 		return Interaction{}, fault.New(fault.Conflict, "The interaction came by no mail: there is nothing to apply rules to.")
 	}

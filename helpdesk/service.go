@@ -87,10 +87,13 @@ type Config struct {
 	Logger *slog.Logger     // nil: discards
 }
 
-// Service is the help desk. It is safe for concurrent use and keeps no state.
+// Service is the help desk. It is safe for concurrent use, and keeps no state but
+// how often passwords were wrong.
 type Service struct {
-	cfg     Config
-	address string // that requests come from, see From
+	cfg      Config
+	address  string // that requests come from, see From
+	throttle *throttle
+	gate     *gate
 }
 
 // New makes a service. It starts nothing and touches no data. What is missing in
@@ -131,7 +134,7 @@ func New(cfg Config) (*Service, error) {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
-	return &Service{cfg: cfg}, nil
+	return &Service{cfg: cfg, throttle: newThrottle(), gate: newGate()}, nil
 }
 
 // Bind returns the same service over another store, for a store that joins the
@@ -140,7 +143,7 @@ func New(cfg Config) (*Service, error) {
 func (s *Service) Bind(store Store) *Service {
 	cfg := s.cfg
 	cfg.Store = store
-	return &Service{cfg: cfg, address: s.address}
+	return &Service{cfg: cfg, address: s.address, throttle: s.throttle, gate: s.gate}
 }
 
 // now is the time of an operation: UTC, microseconds, as stores keep it.

@@ -12,7 +12,8 @@ const (
 	RuleToken      = "token"      // it was sent to an address with a genuine reply token
 	RuleReferences = "references" // it refers to a mail of the conversation, and its sender takes part
 	RuleColleague  = "colleague"  // as references, but who takes part is a colleague of its sender
-	RuleNew        = "new"        // neither
+	RuleReport     = "report"     // it reports on a mail of the conversation
+	RuleNew        = "new"        // none of these
 )
 
 // Rules by which members move interactions, as Move.Rule names them.
@@ -35,6 +36,9 @@ type match struct {
 // got the mail on, so their sender must take part in the conversation. A sender who
 // may be another joins neither way, see suspicion.
 func (f *filing) thread(ctx context.Context, tx Tx, mailbox Mailbox) (match, error) {
+	if f.about.interactionID != 0 {
+		return f.reportThread(ctx, tx)
+	}
 	var m match
 	byToken, byReferences, err := f.suspicion(ctx, tx)
 	if err != nil {
@@ -83,22 +87,35 @@ func (f *filing) known(ctx context.Context, tx Tx, mailbox Mailbox, ids []string
 	return found, err
 }
 
-// named are the conversations that genuine reply tokens name.
-func (f *filing) named() []int64 {
+// named are the conversations that genuine tags of addresses name: of replies, and of what
+// programs send to the sender of the envelope, as they should (RFC 3834 section 4).
+func (f *filing) named(ctx context.Context, tx Tx) ([]int64, error) {
 	var ids []int64
 	if f.token != 0 {
 		ids = []int64{f.token}
 	}
 	for _, address := range slices.Concat(f.mail.DeliveredTo, emails(f.mail.To), emails(f.mail.Cc)) {
-		if id, genuine := f.svc.tokenConversation(f.accountID, address); genuine && !slices.Contains(ids, id) {
+		id, genuine := f.svc.tokenConversation(f.accountID, address)
+		if one, ok := f.svc.tokenDelivery(f.accountID, address); ok {
+			i, err := tx.Interaction(ctx, one.interactionID)
+			if err != nil && !fault.Is(err, fault.NotFound) {
+				return nil, err
+			}
+			id, genuine = i.ConversationID, err == nil
+		}
+		if genuine && !slices.Contains(ids, id) {
 			ids = append(ids, id)
 		}
 	}
-	return ids
+	return ids, nil
 }
 
 func (f *filing) byToken(ctx context.Context, tx Tx, m *match, mailbox Mailbox, refs []string, suspicion string) (bool, error) {
-	for _, id := range f.named() {
+	named, err := f.named(ctx, tx)
+	if err != nil {
+		return false, err
+	}
+	for _, id := range named {
 		c, err := tx.ConversationForUpdate(ctx, id)
 		if fault.Is(err, fault.NotFound) {
 			c, err = merged(ctx, tx, id)

@@ -62,7 +62,7 @@ func (a *Admin) UpdateMe(ctx context.Context, in UserUpdate) (User, error) {
 	}
 	hash := ""
 	if in.Password != "" {
-		if hash, err = a.svc.hashPassword(in.Password); err != nil {
+		if hash, err = a.svc.hashPassword(ctx, in.Password); err != nil {
 			return User{}, err
 		}
 	}
@@ -98,9 +98,10 @@ func (a *Admin) provePassword(ctx context.Context, dir Directory, password strin
 	if !problems.Check(password != "", "current_password", "is required") {
 		return nil
 	}
-	if runes(password) <= 200 && verifyPassword(user.PasswordHash, password) {
+	err = a.svc.prove(ctx, user, user.Email, password)
+	if fault.Is(err, fault.Unauthenticated) {
+		problems.Add("current_password", "is not right")
 		return nil
 	}
-	problems.Add("current_password", "is not right")
-	return a.svc.failedLogin(ctx, user.ID)
+	return err
 }

@@ -54,3 +54,14 @@ func Locking(ctx context.Context) context.Context { return context.WithValue(ctx
 
 // IsLocking reports whether ctx comes from [Locking]. It is for stores.
 func IsLocking(ctx context.Context) bool { return ctx.Value(locking{}) != nil }
+
+type alone struct{}
+
+// Alone returns a context under which an InTx has its account for itself: it begins
+// when the others that are at work in the account have ended, and those that come
+// later wait. It is for the removal of what many refer to.
+func Alone(ctx context.Context) context.Context { return context.WithValue(ctx, alone{}, true) }
+
+// IsAlone reports whether ctx comes from [Alone]. It is for stores; one that lets a
+// single transaction write at a time need not ask.
+func IsAlone(ctx context.Context) bool { return ctx.Value(alone{}) != nil }

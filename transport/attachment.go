@@ -82,10 +82,23 @@ func (in attachmentInput) upload(attach func(helpdesk.Upload) (helpdesk.Attachme
 	return attach(up)
 }
 
-func (a *api) listAttachments(ctx context.Context, d *helpdesk.Desk, in interactionID) (storage.Page[attachment], error) {
+// interactionRows asks for a page of what belongs to an interaction.
+type interactionRows struct {
+	interactionID
+	Paging
+}
+
+func (a *api) listAttachments(ctx context.Context, d *helpdesk.Desk, in interactionRows) (storage.Page[attachment], error) {
 	found, err := d.Attachments(ctx, in.ConversationID, in.InteractionID)
-	page := storage.Page[helpdesk.Attachment]{Items: found}
-	return mapPage(page, func(one helpdesk.Attachment) attachment { return a.showAttachment(d.AccountID(), one) }), err
+	if err != nil {
+		return storage.Page[attachment]{}, err
+	}
+	return a.pageAttachments(d.AccountID(), found, in.Paging)
+}
+
+func (a *api) pageAttachments(accountID int64, all []helpdesk.Attachment, p Paging) (storage.Page[attachment], error) {
+	page, err := pageOf(p, all, func(one helpdesk.Attachment) int64 { return one.ID })
+	return mapPage(page, func(one helpdesk.Attachment) attachment { return a.showAttachment(accountID, one) }), err
 }
 
 func (a *api) getAttachment(ctx context.Context, d *helpdesk.Desk, in attachmentID) (attachment, error) {

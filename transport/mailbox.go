@@ -19,6 +19,7 @@ type mailbox struct {
 	From            string      `json:"from" description:"Sender's name, with placeholders :mailbox.name and :user.name."`
 	InternalAddress string      `json:"internal_email_address" description:"Mail can be forwarded to it."`
 	IsDefault       bool        `json:"is_default" description:"Conversations that name no mailbox are of this one."`
+	ReplyAddress    string      `json:"reply_address" enum:"plain,subaddress,intake" description:"Where answers ask for replies to. plain: the mailbox's address, and replies are matched by the mails that they refer to. subaddress: the same with a reply token behind a plus sign. intake: the internal address with a reply token."`
 	Connection      *connection `json:"connection,omitempty" description:"Only to who holds mailboxes.connection."`
 	CreatedAt       Time        `json:"created_at"`
 	UpdatedAt       Time        `json:"updated_at"`
@@ -58,6 +59,8 @@ type mailboxInput struct {
 	From       storage.Opt[string]          `json:"from" maxLength:"200" example:":user.name at Acme"`
 	Connection storage.Opt[connectionInput] `json:"connection" description:"Null: FWD."`
 	IsDefault  storage.Opt[bool]            `json:"is_default" description:"The account's oldest mailbox is the default unless another is chosen."`
+
+	ReplyAddress storage.Opt[string] `json:"reply_address" enum:"plain,subaddress,intake" description:"Where answers ask for replies to. Choose subaddress only where the mail server takes mail to the address with a tag, else replies and bounces are lost. Null: intake for FWD; for IMAP and POP3 plain, until a test of the mailbox has seen that subaddress works."`
 }
 
 type connectionInput struct {
@@ -111,7 +114,21 @@ type mailboxStatus struct {
 	NeedsReauth   bool    `json:"needs_reauth" description:"The server or the token endpoint refuses the credentials: nothing is fetched until others are set."`
 	UpdatedAt     *Time   `json:"updated_at" description:"Null: nothing was fetched yet."`
 
-	Counts mailCounts `json:"counts" description:"Received mails that were not imported."`
+	Counts mailCounts    `json:"counts" description:"Received mails that were not imported."`
+	Tagged taggedAddress `json:"tagged_address" description:"Whether mail to the mailbox's address with a tag arrives."`
+}
+
+// taggedAddress is what a test of a mailbox's tagged addresses found out.
+type taggedAddress struct {
+	State   string  `json:"state" enum:"none,pending,arrived,refused,missing" description:"Of the last mail that a test of the mailbox sent to find that out: none was sent, it is on its way, it has arrived, it was returned, or it has not arrived in time."`
+	Address *string `json:"address" description:"That it was sent to."`
+	SentAt  *Time   `json:"sent_at"`
+	SeenAt  *Time   `json:"seen_at" description:"When one has arrived last."`
+	Text    string  `json:"text" description:"What that means, and what to do, for people."`
+}
+
+func showTagged(a helpdesk.TaggedAddress) taggedAddress {
+	return taggedAddress{State: string(a.State), Address: textOrNull(a.Address), SentAt: TimePtr(&a.SentAt), SeenAt: TimePtr(&a.SeenAt), Text: a.Text}
 }
 
 type mailCounts struct {
@@ -153,8 +170,10 @@ func (a *api) addMailboxes(t *Table) {
 	}, a.getMailboxStatus)
 	Handle(t, a.desk, Operation{
 		ID: "testMailbox", Method: http.MethodPost, Path: mailboxPath + "/test", Tag: "Mailboxes",
-		Summary:     "Try now whether the mail of a mailbox can be fetched",
-		Description: "Connects, signs in and opens each folder; takes up to 30 s. 409 for a mailbox of type FWD. Needs mailboxes.connection.",
+		Summary: "Try now whether the mail of a mailbox can be fetched",
+		Description: "Connects, signs in and opens each folder; takes up to 30 s. If that works, a mail is sent to the mailbox's address with " +
+			"a tag, unless one is on its way, to see whether it arrives: the status tells what came of it, and answers use such addresses " +
+			"then, unless reply_address says otherwise. 409 for a mailbox of type FWD. Needs mailboxes.connection.",
 	}, a.testMailbox)
 }
 
@@ -164,11 +183,13 @@ type connectionTest struct {
 	Error *string `json:"error" description:"The step that failed, and how; null when none did."`
 
 	NeedsReauth bool `json:"needs_reauth" description:"It failed because the server or the token endpoint refuses the credentials."`
+
+	Tagged taggedAddress `json:"tagged_address" description:"Whether mail to the mailbox's address with a tag arrives, as far as that is known."`
 }
 
 func (a *api) testMailbox(ctx context.Context, d *helpdesk.Desk, in mailboxID) (connectionTest, error) {
 	test, err := d.TestMailbox(ctx, in.MailboxID)
-	return connectionTest{OK: test.Failure == "", Error: textOrNull(test.Failure), NeedsReauth: test.NeedsReauth}, err
+	return connectionTest{OK: test.Failure == "", Error: textOrNull(test.Failure), NeedsReauth: test.NeedsReauth, Tagged: showTagged(test.Tagged)}, err
 }
 
 func (a *api) createMailbox(ctx context.Context, d *helpdesk.Desk, in mailboxInput) (mailbox, error) {
@@ -201,16 +222,25 @@ func (a *api) getMailboxStatus(ctx context.Context, d *helpdesk.Desk, in mailbox
 		return mailboxStatus{}, err
 	}
 	counts, err := d.InboundCounts(ctx, in.MailboxID)
+	if err != nil {
+		return mailboxStatus{}, err
+	}
+	tagged, err := d.TaggedAddress(ctx, in.MailboxID)
 	return mailboxStatus{
 		State: string(s.State()), Connected: s.Connected, LastSuccessAt: TimePtr(&s.LastSuccessAt), LastErrorAt: TimePtr(&s.LastErrorAt),
 		LastError: textOrNull(s.LastError), NeedsReauth: s.NeedsReauth, UpdatedAt: TimePtr(&s.UpdatedAt),
-		Counts: mailCounts(counts),
+		Counts: mailCounts(counts), Tagged: showTagged(tagged),
 	}, err
 }
 
 // input is what the service is given. A connection without inbound says nothing.
 func (in mailboxInput) input() helpdesk.MailboxInput {
 	out := helpdesk.MailboxInput{Name: in.Name, Email: in.Email, From: in.From, IsDefault: in.IsDefault}
+	if reply, given := in.ReplyAddress.Get(); given {
+		out.ReplyAddress = storage.Some(helpdesk.ReplyAddress(reply))
+	} else if in.ReplyAddress.IsNull() {
+		out.ReplyAddress.SetNull()
+	}
 	c, given := in.Connection.Get()
 	if in.Connection.IsNull() || given && c.Inbound.IsNull() {
 		out.Inbound.SetNull()
@@ -232,7 +262,8 @@ func (in mailboxInput) input() helpdesk.MailboxInput {
 func showMailbox(d *helpdesk.Desk, m helpdesk.Mailbox) mailbox {
 	out := mailbox{
 		ID: m.ID, AccountID: m.AccountID, Name: m.Name, Email: m.Email, From: m.From,
-		InternalAddress: d.InternalAddress(m), IsDefault: m.IsDefault, CreatedAt: Time(m.CreatedAt), UpdatedAt: Time(m.UpdatedAt),
+		InternalAddress: d.InternalAddress(m), IsDefault: m.IsDefault, ReplyAddress: string(m.ReplyAddress),
+		CreatedAt: Time(m.CreatedAt), UpdatedAt: Time(m.UpdatedAt),
 	}
 	switch in := m.Inbound; in.Type {
 	case "": // not for this caller

@@ -31,6 +31,24 @@ func (p Paging) Request() storage.PageRequest {
 	return storage.PageRequest{Limit: p.Limit, Cursor: p.Cursor}
 }
 
+// pageOf is the page that is asked for of a list that is at hand whole: what belongs to
+// one object, by id.
+func pageOf[T any](p Paging, all []T, id func(T) int64) (storage.Page[T], error) {
+	position := func(one T) storage.Position { return storage.Position{ID: id(one)} }
+	return storage.List(p.Request(), false, position, func(seek storage.Seek) ([]T, error) {
+		var found []T
+		for _, one := range all {
+			if seek.From == nil || !seek.Desc && id(one) > seek.From.ID || seek.Desc && id(one) < seek.From.ID {
+				found = append(found, one)
+			}
+		}
+		if seek.Desc {
+			slices.Reverse(found)
+		}
+		return found[:min(seek.Limit, len(found))], nil
+	})
+}
+
 // Expand holds the names of `expand=a,b` or `expand[]=a`. An input has it as
 // `query:"expand"` and its operation lists the names that are known.
 type Expand []string

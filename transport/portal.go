@@ -250,10 +250,12 @@ func (a *api) portalCreateAttachment(ctx context.Context, p *helpdesk.Portal, in
 	return a.showAttachment(p.AccountID(), created), err
 }
 
-func (a *api) portalListAttachments(ctx context.Context, p *helpdesk.Portal, in interactionID) (storage.Page[attachment], error) {
+func (a *api) portalListAttachments(ctx context.Context, p *helpdesk.Portal, in interactionRows) (storage.Page[attachment], error) {
 	found, err := p.Attachments(ctx, in.ConversationID, in.InteractionID)
-	page := storage.Page[helpdesk.Attachment]{Items: found}
-	return mapPage(page, func(one helpdesk.Attachment) attachment { return a.showAttachment(p.AccountID(), one) }), err
+	if err != nil {
+		return storage.Page[attachment]{}, err
+	}
+	return a.pageAttachments(p.AccountID(), found, in.Paging)
 }
 
 func (a *api) portalGetAttachment(ctx context.Context, p *helpdesk.Portal, in attachmentID) (attachment, error) {

@@ -16,7 +16,7 @@ func (a *api) addSending(t *Table) {
 		return Operation{ID: id, Method: method, Path: path, Tag: "Interactions", Summary: summary, Description: description}
 	}
 	HandlePage(t, a.desk, op("listDeliveries", http.MethodGet, deliveriesPath, "List an interaction's deliveries",
-		"How far a posted user interaction got to each recipient, all of them; none of others. Needs interactions.view."), a.listDeliveries)
+		"How far a posted user interaction got to each recipient; none of others. Needs interactions.view."), a.listDeliveries)
 	HandlePage(t, a.desk, op("retryDeliveries", http.MethodPost, deliveriesPath+"/retry", "Try to send again now",
 		"To the recipients whose delivery is deferred, failed, bounced or suppressed. Answers with all deliveries. "+
 			"409 when there are none, or the interaction is no mail. Needs interactions.create."), a.retryDeliveries)
@@ -26,13 +26,17 @@ func (a *api) addSending(t *Table) {
 	Handle(t, a.desk, cancel, a.cancelInteraction)
 }
 
-func (a *api) listDeliveries(ctx context.Context, d *helpdesk.Desk, in interactionID) (storage.Page[delivery], error) {
+func (a *api) listDeliveries(ctx context.Context, d *helpdesk.Desk, in interactionRows) (storage.Page[delivery], error) {
 	i, err := d.Interaction(ctx, in.ConversationID, in.InteractionID)
 	if err != nil {
 		return storage.Page[delivery]{}, err
 	}
 	all, err := d.Deliveries(ctx, []int64{i.ID})
-	return showDeliveries(all), err
+	if err != nil {
+		return storage.Page[delivery]{}, err
+	}
+	page, err := pageOf(in.Paging, all, func(one helpdesk.Delivery) int64 { return one.ID })
+	return mapPage(page, showDelivery), err
 }
 
 func (a *api) retryDeliveries(ctx context.Context, d *helpdesk.Desk, in interactionID) (storage.Page[delivery], error) {

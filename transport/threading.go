@@ -10,7 +10,7 @@ import (
 
 // threading explains why a mail is in its conversation.
 type threading struct {
-	Rule    string          `json:"rule" enum:"token,references,colleague,new" description:"By which it was filed: a genuine reply token, a reference to a mail of a conversation that its sender or a colleague takes part in, or neither."`
+	Rule    string          `json:"rule" enum:"token,references,colleague,report,new" description:"By which it was filed: a genuine reply token, a reference to a mail of a conversation that its sender or a colleague takes part in, a report on one of its answers, or none of these."`
 	Matched *string         `json:"matched" description:"Message-ID that decided."`
 	Refused []refusedThread `json:"refused" description:"Conversations that were candidates."`
 }
@@ -31,7 +31,7 @@ func showRefused(all []helpdesk.RefusedThread) []refusedThread {
 // explanation tells all that led an interaction to where it is.
 type explanation struct {
 	ConversationID int64   `json:"conversation_id"`
-	Rule           *string `json:"rule" enum:"token,references,colleague,new,split,rethread,merge" description:"How it came to be in its conversation; null when it was written there."`
+	Rule           *string `json:"rule" enum:"token,references,colleague,report,new,split,rethread,merge" description:"How it came to be in its conversation; null when it was written there."`
 	Explanation    string  `json:"explanation" description:"All that follows, in English sentences, one on each line."`
 
 	Filed          *filed              `json:"filed" description:"What the rules of threading found; null when it came by no mail."`

@@ -224,6 +224,10 @@ func (a *app) jobs(hooks *webhook.Sender) (*jobs.Runner, error) {
 	if err != nil {
 		return nil, err
 	}
+	prober, err := outbound.NewProber(outbound.ProberConfig{Outgoing: a.service.Outgoing(), Transport: route, Logger: a.log})
+	if err != nil {
+		return nil, err
+	}
 	again := ingest.NewAgain(ingest.AgainConfig{Intake: a.service.Intake(), Servers: a.mailServers(), Logger: a.log})
 	filer := ingest.NewFiler(ingest.FilerConfig{Intake: a.service.Intake(), TrustedServers: a.settings.TrustedServers, Logger: a.log})
 	// Nothing is given up because a job failed often: the database or the disk
@@ -239,6 +243,7 @@ func (a *app) jobs(hooks *webhook.Sender) (*jobs.Runner, error) {
 			helpdesk.JobSendMail:    {Func: sender.Handle, Workers: 8, MaxAttempts: patient},
 			helpdesk.JobPurgeBlobs:  {Func: a.service.PurgeBlobs, Workers: 1, MaxAttempts: patient},
 			helpdesk.JobInvite:      {Func: inviter.Handle, Workers: 2, MaxAttempts: patient},
+			helpdesk.JobProbe:       {Func: prober.Handle, Workers: 1, MaxAttempts: patient},
 			kb.JobPurgeFiles:        {Func: a.kb.PurgeFiles, Workers: 1, MaxAttempts: patient},
 			helpdesk.JobUnassign:    {Func: a.service.Unassign, Workers: 1, MaxAttempts: patient},
 			helpdesk.JobWebhook:     {Func: hooks.Handle, Workers: 32, MaxAttempts: patient}, // most of the time they wait for receivers

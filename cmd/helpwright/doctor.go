@@ -102,8 +102,11 @@ func (d *doctor) mailboxes(a *app) {
 	}
 	test := a.mailServers().Test
 	for _, source := range sources {
-		d.check(fmt.Sprintf("mailbox %d (%s)", source.MailboxID, source.Inbound.Type), d.try(test, source),
-			"correct the mailbox's connection: host, port, encryption, username, password and folders")
+		name := fmt.Sprintf("mailbox %d (%s)", source.MailboxID, source.Inbound.Type)
+		d.check(name, d.try(test, source), "correct the mailbox's connection: host, port, encryption, username, password and folders")
+		if tagged, err := a.service.Intake().TaggedAddress(d.ctx, source.AccountID, source.MailboxID); err == nil {
+			d.note(name, tagged.Text)
+		}
 	}
 }
 

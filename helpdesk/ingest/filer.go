@@ -219,7 +219,7 @@ func incoming(m *mail.Message) helpdesk.IncomingMail {
 	in := helpdesk.IncomingMail{
 		Identity: identity[:], FormerIdentity: former[:], MessageID: m.MessageID, InReplyTo: m.InReplyTo, References: m.References,
 		ReplyTo: addresses(m.ReplyTo), ReturnPath: m.ReturnPath, To: addresses(m.To), Cc: addresses(m.Cc), Subject: m.Subject, Date: m.Date,
-		HTML: m.HTML, Text: m.Text, AutoSubmitted: m.AutoSubmitted,
+		HTML: m.HTML, Text: m.Text, AutoSubmitted: m.AutoSubmitted, Relayed: m.Header.Has("Received"),
 	}
 	if from := addresses(m.From); len(from) > 0 {
 		in.From = from[0]
@@ -262,7 +262,7 @@ func addresses(all []mail.Address) []helpdesk.Address {
 
 // deliveryReport says what a mail reports in the words of the help desk.
 func deliveryReport(r mail.Report) *helpdesk.DeliveryReport {
-	out := &helpdesk.DeliveryReport{MessageIDs: r.MessageIDs}
+	out := &helpdesk.DeliveryReport{InWords: r.InWords, Complaint: r.Complaint, MessageIDs: r.MessageIDs, Senders: r.Senders}
 	states := map[mail.ReportAction]helpdesk.DeliveryState{
 		mail.ReportFailed: helpdesk.DeliveryBounced, mail.ReportDelayed: helpdesk.DeliveryDeferred, mail.ReportDelivered: helpdesk.DeliverySent,
 	}

@@ -135,6 +135,8 @@ type Message struct {
 	// address is in it. At most 50.
 	Warnings []string
 
+	contentType string // of the whole
+
 	author *Address // nil: see Author
 	sent   *sent    // nil: Text, HTML and Attachments are as they were sent
 	leaves []leaf   // see Identity

@@ -75,6 +75,7 @@ func (p *parser) parse(raw []byte) error {
 	if err := p.walk(e, place{}); err != nil {
 		return err
 	}
+	p.msg.contentType = root.ctype
 	p.fields(e.ctype)
 	if !bareReturns(stripEnvelope(whole)) { // verifiers do not agree on what ends a line there
 		p.findAuthor(whole)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
 	"time"
 
 	"github.com/helpwright/helpwright/helpdesk"
@@ -150,22 +151,70 @@ func (s *Sender) try(ctx context.Context, out helpdesk.OutgoingMail, l letter) (
 		return all(len(l.due), Result{State: helpdesk.DeliveryFailed, Response: reason}), nil
 	}
 	defer done()
-	to := make([]string, len(l.due))
-	for i, d := range l.due {
-		to[i] = d.Address
+	return s.post(ctx, limited, out, l.due, m)
+}
+
+// post hands a mail to the transport: in one envelope for all who are due, or, where
+// what comes back is to name its recipient, in one for each. Limited is ctx with less
+// time. Who is not come to in that time waits.
+func (s *Sender) post(ctx, limited context.Context, out helpdesk.OutgoingMail, due []helpdesk.Delivery, m *Mail) ([]Result, error) {
+	var results []Result
+	for len(due) > 0 {
+		n, from := len(due), out.ReturnPaths[due[0].ID]
+		if len(out.ReturnPaths) > 0 {
+			n = 1
+		}
+		if from == "" {
+			from = out.From.Email
+		}
+		to := make([]string, n)
+		for i, d := range due[:n] {
+			to[i] = d.Address
+		}
+		some, err := s.send(limited, out, from, to, m)
+		if err != nil && ctx.Err() != nil {
+			if len(results) > 0 {
+				return append(results, all(len(due), Result{State: helpdesk.DeliveryDeferred, Response: "Sending was interrupted."})...), nil
+			}
+			return nil, ctx.Err() // interrupted, which is not the recipients' fate
+		}
+		if err != nil { // it would be the same for the others
+			s.cfg.Logger.WarnContext(ctx, "outbound: sending failed", "interaction_id", out.InteractionID, "recipients", len(due), "error", err)
+			return append(results, all(len(due), deferral(err))...), nil
+		}
+		for len(some) < n { // a transport's defect must not lose a recipient
+			some = append(some, Result{State: helpdesk.DeliveryDeferred, Response: "The transport gave no result."})
+		}
+		results, due = append(results, some[:n]...), due[n:]
 	}
-	results, err := s.cfg.Transport.Send(limited, out.From.Email, to, m)
-	if err != nil && ctx.Err() != nil {
-		return nil, ctx.Err() // interrupted, which is not the recipients' fate
+	return results, nil
+}
+
+// send hands over one envelope. A relay that does not want the address which names the
+// recipient gets the mail from the plain one.
+func (s *Sender) send(ctx context.Context, out helpdesk.OutgoingMail, from string, to []string, m *Mail) ([]Result, error) {
+	results, err := s.cfg.Transport.Send(ctx, from, to, m)
+	if err != nil || from == out.From.Email || len(results) != 1 || !aboutSender(results[0]) {
+		return results, err
 	}
-	if err != nil {
-		s.cfg.Logger.WarnContext(ctx, "outbound: sending failed", "interaction_id", out.InteractionID, "recipients", len(to), "error", err)
-		return all(len(to), deferral(err)), nil
+	s.cfg.Logger.InfoContext(ctx, "outbound: the relay refuses the envelope's sender: the plain address is tried",
+		"interaction_id", out.InteractionID, "code", results[0].Code, "enhanced_code", results[0].EnhancedCode)
+	return s.cfg.Transport.Send(ctx, out.From.Email, to, m)
+}
+
+// aboutSender reports whether a refusal may be about the envelope's sender: relays that
+// know who may send from which address, or who look whether it is there, say so in
+// various ways and at any step. What is said about the recipient's address is not.
+func aboutSender(r Result) bool {
+	if r.State == helpdesk.DeliverySent || r.Code/100 != 4 && r.Code/100 != 5 {
+		return false
 	}
-	for len(results) < len(to) { // a transport's defect must not lose a recipient
-		results = append(results, Result{State: helpdesk.DeliveryDeferred, Response: "The transport gave no result."})
+	_, status, _ := strings.Cut(r.EnhancedCode, ".")
+	switch status {
+	case "1.0", "1.7", "1.8", "2.252": // RFC 3463 section 3.2; Exchange, which calls it SendAsDenied
+		return true
 	}
-	return results[:len(to)], nil
+	return r.State == helpdesk.DeliveryFailed && (r.EnhancedCode == "" || strings.HasPrefix(status, "7."))
 }
 
 // write composes a letter, in ASCII too where that is another mail, and signs it. A

@@ -17,9 +17,10 @@ import (
 // calls it sent. A file begins with the envelope, X-Envelope-From and X-Envelope-To
 // with all recipients, hidden ones among them; then follows the mail.
 //
-// File names begin with the time of the mail and end with a hash of its Message-ID
-// and ".eml": they sort by time, and the same mail once more replaces its file. The
-// copies of an encrypted mail for hidden recipients have files of their own.
+// File names begin with the time of the mail and end with a hash of its Message-ID and
+// its envelope's sender and ".eml": they sort by time, and the same mail once more
+// replaces its file. Mails whose senders name their recipients, and the copies of an
+// encrypted mail for hidden recipients, have files of their own.
 type Spool struct{ root *os.Root }
 
 // NewSpool makes the directory, readable by its owner only, if it is not there.
@@ -45,7 +46,7 @@ func (s *Spool) Send(ctx context.Context, from string, to []string, m *Mail) ([]
 	if strings.ContainsAny(from+strings.Join(to, ""), "\r\n") {
 		return nil, errors.New("outbound: spool: an address has a line break")
 	}
-	id := m.MessageID
+	id := m.MessageID + "\x00" + from
 	if m.Variant != "" {
 		id += "\x00" + m.Variant
 	}

@@ -12,15 +12,17 @@ import (
 	"github.com/yuin/goldmark/renderer/html"
 )
 
-// MaxMarkdown is the most Markdown that is taken, in bytes. The parser's time grows
-// with the square of some texts; what is longer can be given as HTML.
-const MaxMarkdown = 64 << 10
+// MaxMarkdown is the most Markdown that is taken, in bytes.
+const MaxMarkdown = 2 << 20
 
 // Why FromMarkdown refuses a text. Their messages may be shown.
 var (
-	ErrMarkdownSize  = errors.New("is longer than 64 KiB of Markdown")
+	ErrMarkdownSize  = errors.New("is longer than 2 MiB of Markdown")
 	ErrMarkdownDepth = errors.New("has quotes or lists that are nested too deeply")
 	ErrMarkdownLinks = errors.New("has too many links in one paragraph")
+	ErrMarkdownMarks = errors.New("has too many signs of emphasis (* _ ~) that nothing ends in one paragraph")
+	ErrMarkdownTable = errors.New("has a table with too many columns that most of its rows lack")
+	ErrMarkdownNotes = errors.New("has a link definition that is too long for the number of its uses")
 )
 
 // markdown is CommonMark with GitHub's tables, strikethrough, task lists and
@@ -48,9 +50,14 @@ func FromMarkdown(source string) (string, error) {
 	return Clean(b.String()), nil
 }
 
+// What the parser takes squared time for is bounded by the work that it makes, not by the
+// size of the text.
 const (
-	maxMarkers = 30       // signs of quotes and lists that a line begins with
-	maxLinking = 32 << 20 // starts of links times bytes of the paragraph they are in
+	maxMarkers  = 30       // signs of quotes and lists that a line begins with
+	maxLinking  = 32 << 20 // starts of links times bytes of the paragraph they are in
+	maxMarks    = 32 << 20 // signs of emphasis gone through in search of those that others end
+	maxMissing  = 100_000  // cells that rows of tables lack, which are added to them
+	maxRepeated = 64 << 20 // bytes of link definitions, at each use
 )
 
 // checkMarkdown refuses the texts that the parser takes squared time for.
@@ -58,20 +65,110 @@ func checkMarkdown(source string) error {
 	if len(source) > MaxMarkdown {
 		return ErrMarkdownSize
 	}
-	bytes, links := 0, 0
+	var c costs
 	for line := range strings.Lines(source) {
-		if markers(line) > maxMarkers {
-			return ErrMarkdownDepth
-		}
-		if beginsBlock(line) {
-			bytes, links = 0, 0
-		}
-		bytes += len(line)
-		if links += strings.Count(line, "]("); links*bytes > maxLinking {
-			return ErrMarkdownLinks
+		if err := c.add(line); err != nil {
+			return err
 		}
 	}
+	if c.longest*strings.Count(source, "]") > maxRepeated {
+		return ErrMarkdownNotes
+	}
 	return nil
+}
+
+// costs estimates the work of the parser, line by line.
+type costs struct {
+	bytes, links int    // of the paragraph
+	open         []byte // signs of emphasis in it that nothing has ended
+	marks        int    // of all of the text, as what follows
+	columns      int    // of the table that the line is in; 0: of none
+	missing      int
+	definition   int // bytes of the one that the line is in; 0: it is in none
+	longest      int
+}
+
+func (c *costs) add(line string) error {
+	if markers(line) > maxMarkers {
+		return ErrMarkdownDepth
+	}
+	if beginsBlock(line) {
+		c.bytes, c.links, c.open = 0, 0, c.open[:0]
+	}
+	c.bytes += len(line)
+	if c.links += strings.Count(line, "]("); c.links*c.bytes > maxLinking {
+		return ErrMarkdownLinks
+	}
+	if c.emphasis(line); c.marks > maxMarks {
+		return ErrMarkdownMarks
+	}
+	text := strings.Trim(line, " \t\r\n>")
+	if c.table(text); c.missing > maxMissing {
+		return ErrMarkdownTable
+	}
+	switch {
+	case text == "":
+		c.definition = 0
+	case c.definition > 0 || strings.HasPrefix(text, "[") && strings.Contains(text, "]:"):
+		c.definition += len(line)
+		c.longest = max(c.longest, c.definition)
+	}
+	return nil
+}
+
+// table counts the cells that rows lack.
+func (c *costs) table(text string) {
+	row := strings.TrimLeft(text, "*+-0123456789.) \t")
+	switch {
+	case text == "":
+		c.columns = 0
+	case strings.Trim(text, "|-: \t") == "" && strings.Contains(text, "-") && strings.Contains(text, "|"):
+		c.columns = max(c.columns, strings.Count(text, "|")+1)
+	case strings.Trim(row, "|-: \t") == "" && strings.Contains(row, "-") && strings.Contains(row, "|"):
+		c.columns = max(c.columns, strings.Count(row, "|")+1)
+	case c.columns > 0:
+		c.missing += max(0, c.columns-strings.Count(text, "|")-1)
+	}
+}
+
+// emphasis goes through the signs as the parser does, which looks for what each one may
+// end among all that are open.
+func (c *costs) emphasis(line string) {
+	for i := 0; i < len(line) && c.marks <= maxMarks; {
+		sign := line[i]
+		if sign == '\\' {
+			i += 2
+			continue
+		}
+		if sign != '*' && sign != '_' && sign != '~' {
+			i++
+			continue
+		}
+		end := i
+		for end < len(line) && line[end] == sign {
+			end++
+		}
+		before, after := byte(' '), byte(' ')
+		if i > 0 {
+			before = line[i-1]
+		}
+		if end < len(line) {
+			after = line[end]
+		}
+		if before > ' ' { // it may end something
+			at := bytes.LastIndexByte(c.open, sign)
+			c.marks += len(c.open) - max(at, 0)
+			if at >= 0 {
+				c.open = c.open[:at]
+				i = end
+				continue
+			}
+		}
+		if after > ' ' {
+			c.open = append(c.open, sign)
+		}
+		i = end
+	}
 }
 
 // markers counts the signs of quotes and list items that a line begins with.

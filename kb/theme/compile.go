@@ -86,6 +86,9 @@ func compile(own map[string]source) (*Set, error) {
 		all[TemplateName(path)] = source{path: path, text: text}
 	}
 	maps.Copy(all, own)
+	if err := checkActions(all); err != nil {
+		return nil, err
+	}
 	paths := map[string]string{}
 	for name, s := range all {
 		paths[name] = s.path
@@ -132,6 +135,9 @@ func compilePage(base *template.Template, name, text string, paths map[string]st
 		if err := guardTree(one.Tree); err != nil {
 			return nil, err
 		}
+	}
+	if err := checkWork(t.Templates()); err != nil {
+		return nil, err
 	}
 	p := &page{pristine: t, paths: paths}
 	return p, p.check()

@@ -87,15 +87,21 @@ func (w writer) UpdateAccount(ctx context.Context, a *helpdesk.Account) error {
 // DeleteAccount implements [helpdesk.AccountWriter]. What refers goes before what is referred to.
 func (w writer) DeleteAccount(ctx context.Context) error {
 	id := w.scope.AccountID
+	// Locked first: from here on nobody adds anything to the account.
+	var locked int64
+	q := w.forUpdate(w.selects((*accountRow)(nil)).Column("id").Where("id = ?", id))
+	if err := q.Scan(ctx, &locked); err != nil {
+		return failure(ctx, err, "account", id)
+	}
 	for _, table := range append(slices.Clone(siteTables),
 		"hw_sites", "hw_inbound_mails", "hw_conversations", "hw_customers", "hw_mailboxes", "hw_memberships", "hw_roles", "hw_invitations",
 	) {
 		if _, err := w.raw("DELETE FROM ? WHERE account_id = ?", bun.Ident(table), id).Exec(ctx); err != nil {
-			return failure(ctx, err, "account", id)
+			return inUse(ctx, err, "account", id)
 		}
 	}
 	res, err := w.raw("DELETE FROM hw_accounts WHERE id = ?", id).Exec(ctx)
-	if err := changed(ctx, res, err, "account", id); err != nil {
+	if err := removed(ctx, res, err, "account", id); err != nil {
 		return err
 	}
 	w.tx.accounts[id] = false

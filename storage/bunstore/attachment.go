@@ -100,5 +100,5 @@ func (w writer) InsertAttachments(ctx context.Context, attachments []*helpdesk.A
 // DeleteAttachment implements [helpdesk.AttachmentWriter].
 func (w writer) DeleteAttachment(ctx context.Context, id int64) error {
 	res, err := w.deletes((*attachmentRow)(nil)).ApplyQueryBuilder(w.ofInteraction).Where("id = ?", id).Exec(ctx)
-	return changed(ctx, res, err, "attachment", id)
+	return removed(ctx, res, err, "attachment", id)
 }

@@ -195,7 +195,7 @@ func (w writer) DeleteConversations(ctx context.Context, ids []int64) error {
 	}
 	_, err = w.deletes((*conversationRow)(nil)).ApplyQueryBuilder(w.account).
 		Where("id IN (?)", bun.List(found)).Exec(ctx)
-	return failure(ctx, err, "conversation", 0)
+	return inUse(ctx, err, "conversation", 0)
 }
 
 type participantRow struct {

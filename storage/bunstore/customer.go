@@ -309,6 +309,11 @@ func (w writer) forgetEmails(ctx context.Context, ids []int64) error {
 	if len(ids) == 0 {
 		return nil
 	}
+	var locked []int64
+	q := w.selects((*emailRow)(nil)).Column("id").ApplyQueryBuilder(w.account).Where("id IN (?)", bun.List(ids)).Order("id")
+	if err := w.forUpdate(q).Scan(ctx, &locked); err != nil { // nobody else begins to name them
+		return failure(ctx, err, "customer", 0)
+	}
 	for _, table := range []string{"hw_conversations", "hw_interactions"} {
 		_, err := w.raw("UPDATE ? SET customer_email_id = NULL WHERE account_id = ? AND customer_email_id IN (?)",
 			bun.Ident(table), w.scope.AccountID, bun.List(ids)).Exec(ctx)
@@ -407,7 +412,7 @@ func (w writer) insertItems(ctx context.Context, id int64, c *helpdesk.Customer,
 // DeleteCustomer implements [helpdesk.CustomerWriter].
 func (w writer) DeleteCustomer(ctx context.Context, id int64) error {
 	account := w.scope.AccountID
-	old, err := w.Customer(ctx, id)
+	old, err := w.CustomerForUpdate(ctx, id)
 	if err != nil {
 		return err
 	}
@@ -429,8 +434,5 @@ func (w writer) DeleteCustomer(ctx context.Context, id int64) error {
 		return err
 	}
 	res, err := w.deletes((*customerRow)(nil)).ApplyQueryBuilder(w.account).Where("id = ?", id).Exec(ctx)
-	if err != nil {
-		return inUse(ctx, err, "customer", id)
-	}
-	return changed(ctx, res, nil, "customer", id)
+	return removed(ctx, res, err, "customer", id)
 }

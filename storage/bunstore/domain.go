@@ -102,5 +102,5 @@ func (w writer) UpdateDomain(ctx context.Context, d *helpdesk.Domain) error {
 // DeleteDomain implements [helpdesk.DomainWriter].
 func (w writer) DeleteDomain(ctx context.Context, id int64) error {
 	res, err := w.deletes((*domainRow)(nil)).ApplyQueryBuilder(w.account).Where("id = ?", id).Exec(ctx)
-	return changed(ctx, res, err, "domain", id)
+	return removed(ctx, res, err, "domain", id)
 }

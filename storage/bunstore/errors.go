@@ -128,9 +128,19 @@ func inUse(ctx context.Context, err error, resource string, id int64) error {
 }
 
 func stillInUse(resource string, id int64, err error) error {
-	return &fault.Error{
-		Kind: fault.Conflict, Resource: resource, ID: id, Message: "The " + resource + " has conversations.", Err: err,
+	message := "The " + resource + " is still in use."
+	if resource == "mailbox" || resource == "customer" {
+		message = "The " + resource + " has conversations."
 	}
+	return &fault.Error{Kind: fault.Conflict, Resource: resource, ID: id, Message: message, Err: err}
+}
+
+// removed is changed for the removal of a row.
+func removed(ctx context.Context, res sql.Result, err error, resource string, id int64) error {
+	if err != nil {
+		return inUse(ctx, err, resource, id)
+	}
+	return changed(ctx, res, nil, resource, id)
 }
 
 // conflict is the fault of a broken uniqueness.

@@ -191,11 +191,14 @@ func (w writer) DeleteInteraction(ctx context.Context, id int64) error {
 	if err := w.requireInteractions(ctx, id); err != nil {
 		return err
 	}
+	if err := w.lock(ctx, (*interactionRow)(nil), "interaction", id); err != nil {
+		return err
+	}
 	if err := w.entomb(ctx, "interaction_id", []int64{id}); err != nil {
 		return err
 	}
 	res, err := w.deletes((*interactionRow)(nil)).ApplyQueryBuilder(w.account).Where("id = ?", id).Exec(ctx)
-	return changed(ctx, res, err, "interaction", id)
+	return removed(ctx, res, err, "interaction", id)
 }
 
 // requireInteractions refuses interactions outside the scope.

@@ -274,7 +274,7 @@ func (w kbWriter) UpdateArticle(ctx context.Context, a *kb.Article) error {
 // DeleteArticle implements [kb.ArticleWriter].
 func (w kbWriter) DeleteArticle(ctx context.Context, id int64) error {
 	res, err := w.deletes((*articleRow)(nil)).ApplyQueryBuilder(w.site).Where("id = ?", id).Exec(ctx)
-	return changed(ctx, res, err, "article", id)
+	return removed(ctx, res, err, "article", id)
 }
 
 // InsertRevision implements [kb.RevisionWriter].
@@ -294,7 +294,7 @@ func (w kbWriter) UpdateRevision(ctx context.Context, r *kb.Revision) error {
 // DeleteRevision implements [kb.RevisionWriter].
 func (w kbWriter) DeleteRevision(ctx context.Context, articleID, number int64) error {
 	res, err := w.deletes((*revisionRow)(nil)).ApplyQueryBuilder(w.site).Where("article_id = ?", articleID).Where("number = ?", number).Exec(ctx)
-	return changed(ctx, res, err, "revision", number)
+	return removed(ctx, res, err, "revision", number)
 }
 
 // AddViews implements [kb.CountWriter].

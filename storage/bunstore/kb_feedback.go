@@ -84,7 +84,7 @@ func (w kbWriter) DeleteFeedback(ctx context.Context, id int64) error {
 		return err
 	}
 	res, err := w.deletes((*feedbackRow)(nil)).ApplyQueryBuilder(w.site).Where("id = ?", id).Exec(ctx)
-	return changed(ctx, res, err, "feedback", id)
+	return removed(ctx, res, err, "feedback", id)
 }
 
 type reactionRow struct {

@@ -88,5 +88,5 @@ func (w kbWriter) UpdateFile(ctx context.Context, f *kb.File) error {
 // DeleteFile implements [kb.FileWriter].
 func (w kbWriter) DeleteFile(ctx context.Context, id int64) error {
 	res, err := w.deletes((*siteFileRow)(nil)).ApplyQueryBuilder(w.inSite).Where("id = ?", id).Exec(ctx)
-	return changed(ctx, res, err, "file", id)
+	return removed(ctx, res, err, "file", id)
 }

@@ -163,11 +163,11 @@ func (w kbWriter) DeleteSite(ctx context.Context, id int64) error {
 	for _, table := range siteTables {
 		_, err := w.raw("DELETE FROM ? WHERE account_id = ? AND site_id = ?", bun.Ident(table), w.scope.AccountID, id).Exec(ctx)
 		if err != nil {
-			return failure(ctx, err, "site", id)
+			return inUse(ctx, err, "site", id)
 		}
 	}
 	res, err := w.deletes((*siteRow)(nil)).ApplyQueryBuilder(w.ownSites).Where("id = ?", id).Exec(ctx)
-	if err := changed(ctx, res, err, "site", id); err != nil {
+	if err := removed(ctx, res, err, "site", id); err != nil {
 		return err
 	}
 	return w.releaseHost(ctx, old.HostKey)

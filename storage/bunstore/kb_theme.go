@@ -93,7 +93,7 @@ func (w kbWriter) UpdateTheme(ctx context.Context, t *kb.Theme) error {
 // DeleteTheme implements [kb.ThemeWriter].
 func (w kbWriter) DeleteTheme(ctx context.Context, id int64) error {
 	res, err := w.deletes((*themeRow)(nil)).ApplyQueryBuilder(w.inSite).Where("id = ?", id).Exec(ctx)
-	return changed(ctx, res, err, "theme", id)
+	return removed(ctx, res, err, "theme", id)
 }
 
 type themeFileRow struct {

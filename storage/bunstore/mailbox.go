@@ -36,6 +36,11 @@ type mailboxRow struct {
 	SealedOAuth         []byte `bun:"sealed_oauth"`
 	ImportSince         int64
 	InboundEpoch        int
+	ReplyAddress        string
+	ProbeSentAt         int64
+	ProbeSeenAt         int64
+	ProbeRefused        bool
+	ProbeNote           string
 	CreatedAt           int64
 	UpdatedAt           int64
 }
@@ -53,6 +58,10 @@ func (r *mailboxRow) mailbox() helpdesk.Mailbox {
 			},
 			ImportSince: timeOf(r.ImportSince), Epoch: r.InboundEpoch,
 		},
+		ReplyAddress: helpdesk.ReplyAddress(r.ReplyAddress),
+		Probe: helpdesk.AddressProbe{
+			SentAt: timeOf(r.ProbeSentAt), SeenAt: timeOf(r.ProbeSeenAt), Refused: r.ProbeRefused, Note: r.ProbeNote,
+		},
 		CreatedAt: timeOf(r.CreatedAt), UpdatedAt: timeOf(r.UpdatedAt),
 	}
 }
@@ -66,6 +75,8 @@ func mailboxRowOf(account int64, m *helpdesk.Mailbox) mailboxRow {
 		ValidateCertificate: m.Inbound.ValidateCertificate, Folders: m.Inbound.Folders, InboundAuth: string(m.Inbound.Auth),
 		OAuthClientID: m.Inbound.OAuth.ClientID, OAuthTokenURL: m.Inbound.OAuth.TokenURL, OAuthScope: m.Inbound.OAuth.Scope,
 		SealedOAuth: empty(m.Inbound.OAuth.SealedSecrets), ImportSince: micros(m.Inbound.ImportSince), InboundEpoch: m.Inbound.Epoch,
+		ReplyAddress: string(m.ReplyAddress), ProbeSentAt: micros(m.Probe.SentAt), ProbeSeenAt: micros(m.Probe.SeenAt),
+		ProbeRefused: m.Probe.Refused, ProbeNote: m.Probe.Note,
 		CreatedAt: micros(m.CreatedAt), UpdatedAt: micros(m.UpdatedAt),
 	}
 }
@@ -137,15 +148,15 @@ func (w writer) DeleteMailbox(ctx context.Context, id int64) error {
 	if !w.sees(id) {
 		return fault.Missing("mailbox", id)
 	}
+	if err := w.lock(ctx, (*mailboxRow)(nil), "mailbox", id); err != nil {
+		return err
+	}
 	_, err := w.raw("UPDATE hw_sites SET mailbox_id = NULL WHERE account_id = ? AND mailbox_id = ?", w.scope.AccountID, id).Exec(ctx)
 	if err != nil {
 		return failure(ctx, err, "mailbox", id)
 	}
 	res, err := w.deletes((*mailboxRow)(nil)).ApplyQueryBuilder(w.inScope("id")).Where("id = ?", id).Exec(ctx)
-	if err != nil {
-		return inUse(ctx, err, "mailbox", id)
-	}
-	return changed(ctx, res, nil, "mailbox", id)
+	return removed(ctx, res, err, "mailbox", id)
 }
 
 type fetchStatusRow struct {

@@ -254,5 +254,5 @@ func (w writer) insertGrants(ctx context.Context, id int64, m *helpdesk.Membersh
 // DeleteMembership implements [helpdesk.AccountWriter].
 func (w writer) DeleteMembership(ctx context.Context, id int64) error {
 	res, err := w.deletes((*membershipRow)(nil)).ApplyQueryBuilder(w.account).Where("id = ?", id).Exec(ctx)
-	return changed(ctx, res, err, "membership", id)
+	return removed(ctx, res, err, "membership", id)
 }

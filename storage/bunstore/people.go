@@ -72,7 +72,7 @@ func (t systemTx) UpdateUser(ctx context.Context, u *helpdesk.User) error {
 // DeleteToken implements [helpdesk.UserWriter].
 func (t systemTx) DeleteToken(ctx context.Context, userID, id int64) error {
 	res, err := t.deletes((*tokenRow)(nil)).Where("user_id = ?", userID).Where("id = ?", id).Exec(ctx)
-	return changed(ctx, res, err, "token", id)
+	return removed(ctx, res, err, "token", id)
 }
 
 // DeleteSessions implements [helpdesk.UserWriter].
@@ -187,7 +187,7 @@ func (w writer) InsertInvitation(ctx context.Context, i *helpdesk.Invitation) er
 // DeleteInvitation implements [helpdesk.MemberWriter].
 func (w writer) DeleteInvitation(ctx context.Context, id int64) error {
 	res, err := w.deletes((*invitationRow)(nil)).ApplyQueryBuilder(w.account).Where("id = ?", id).Exec(ctx)
-	return changed(ctx, res, err, "invitation", id)
+	return removed(ctx, res, err, "invitation", id)
 }
 
 // DeleteOtherSessions implements [helpdesk.UserWriter].

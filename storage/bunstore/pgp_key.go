@@ -101,5 +101,5 @@ func (w writer) UpdatePGPKey(ctx context.Context, k *helpdesk.PGPKey) error {
 // DeletePGPKey implements [helpdesk.PGPKeyWriter].
 func (w writer) DeletePGPKey(ctx context.Context, id int64) error {
 	res, err := w.deletes((*pgpKeyRow)(nil)).ApplyQueryBuilder(w.account).Where("id = ?", id).Exec(ctx)
-	return changed(ctx, res, err, "key", id)
+	return removed(ctx, res, err, "key", id)
 }

@@ -140,5 +140,5 @@ func (w writer) TouchPortalKey(ctx context.Context, id int64, at time.Time) erro
 // DeletePortalKey implements [helpdesk.PortalKeyWriter].
 func (w writer) DeletePortalKey(ctx context.Context, id int64) error {
 	res, err := w.deletes((*portalKeyRow)(nil)).ApplyQueryBuilder(w.account).Where("id = ?", id).Exec(ctx)
-	return changed(ctx, res, err, "key", id)
+	return removed(ctx, res, err, "key", id)
 }

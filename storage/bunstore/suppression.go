@@ -72,5 +72,5 @@ func (w writer) InsertSuppression(ctx context.Context, s *helpdesk.Suppression) 
 // DeleteSuppression implements [helpdesk.SuppressionWriter].
 func (w writer) DeleteSuppression(ctx context.Context, id int64) error {
 	res, err := w.deletes((*suppressionRow)(nil)).ApplyQueryBuilder(w.account).Where("id = ?", id).Exec(ctx)
-	return changed(ctx, res, err, "suppression", id)
+	return removed(ctx, res, err, "suppression", id)
 }

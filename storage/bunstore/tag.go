@@ -113,7 +113,7 @@ func (w writer) UpdateTag(ctx context.Context, t *helpdesk.Tag) error {
 // DeleteTag implements [helpdesk.TagWriter].
 func (w writer) DeleteTag(ctx context.Context, id int64) error {
 	res, err := w.deletes((*tagRow)(nil)).ApplyQueryBuilder(w.account).Where("id = ?", id).Exec(ctx)
-	return changed(ctx, res, err, "tag", id)
+	return removed(ctx, res, err, "tag", id)
 }
 
 // SetTags implements [helpdesk.TagWriter].

@@ -3,6 +3,7 @@ package bunstore
 import (
 	"context"
 	"database/sql"
+	"fmt"
 	"maps"
 	"math/rand/v2"
 	"slices"
@@ -58,25 +59,46 @@ func (db *DB) Within(s helpdesk.Scope) helpdesk.Reader {
 // The end of ctx ends the transaction until its commit begins, and no longer: what was asked of the database by then is
 // waited for. When its answer does not come, the error is an OutcomeUnknown fault.
 func (db *DB) InTx(ctx context.Context, s helpdesk.Scope, fn func(ctx context.Context, tx helpdesk.Tx) error) error {
-	return db.transact(ctx, func(ctx context.Context, q *querier) error {
+	return db.transact(ctx, s.AccountID, func(ctx context.Context, q *querier) error {
 		return fn(ctx, newWriter(q, s))
 	})
 }
 
 // InSystemTx implements [helpdesk.Store], see [DB.InTx].
 func (db *DB) InSystemTx(ctx context.Context, fn func(ctx context.Context, tx helpdesk.SystemTx) error) error {
-	return db.transact(ctx, func(ctx context.Context, q *querier) error {
+	return db.transact(ctx, 0, func(ctx context.Context, q *querier) error {
 		return fn(ctx, systemTx{directory{q}})
 	})
 }
 
-// transact runs fn in a transaction of its own, or as a part of the one of the context's unit.
-func (db *DB) transact(ctx context.Context, fn func(context.Context, *querier) error) error {
+// transact runs fn in a transaction of its own, or as a part of the one of the context's unit. The account is that of
+// all it does, 0 when it is of none.
+func (db *DB) transact(ctx context.Context, account int64, fn func(context.Context, *querier) error) error {
 	if u := db.unit(ctx); u != nil {
-		return u.part(ctx, fn)
+		return u.part(ctx, account, fn)
 	}
-	return db.again(ctx, func() error { return db.attempt(ctx, fn) })
+	return db.again(ctx, func() error { return db.attempt(ctx, account, fn) })
 }
+
+// enter lets a transaction of PostgreSQL into an account, before it locks anything there: many at once, or one alone,
+// see [storage.Alone]. Without it one that removes what many refer to, and so needs their rows, and who waits for that
+// one while holding some would end each other again and again. The lock is one that lets nobody pass who comes later.
+func (db *DB) enter(ctx context.Context, conn bun.IConn, account int64) error {
+	if !db.postgres || account == 0 {
+		return nil
+	}
+	lock := "pg_advisory_xact_lock_shared"
+	if storage.IsAlone(ctx) {
+		lock = "pg_advisory_xact_lock"
+	}
+	ctx, cancel := db.bounded(ctx)
+	defer cancel()
+	_, err := conn.ExecContext(ctx, fmt.Sprintf("SELECT %s(%d, %d)", lock, accountLocks, int32(account))) //nolint:gosec // two accounts may share a lock
+	return failure(ctx, err, "transaction", 0)
+}
+
+// accountLocks is the first key of the locks of enter.
+const accountLocks = 0x68770001
 
 // again runs fn until it does not meet a passing conflict.
 func (db *DB) again(ctx context.Context, fn func() error) error {
@@ -129,7 +151,7 @@ func (o *opened) close() {
 }
 
 // attempt runs fn in a transaction of its own.
-func (db *DB) attempt(ctx context.Context, fn func(context.Context, *querier) error) error {
+func (db *DB) attempt(ctx context.Context, account int64, fn func(context.Context, *querier) error) error {
 	outer, err := db.begin(ctx)
 	if err != nil {
 		return err
@@ -139,6 +161,9 @@ func (db *DB) attempt(ctx context.Context, fn func(context.Context, *querier) er
 		s.tx.ended.Store(true)
 		outer.close()
 	}()
+	if err := db.enter(ctx, outer.tx, account); err != nil {
+		return err
+	}
 	if err := fn(ctx, s); err != nil {
 		return err
 	}

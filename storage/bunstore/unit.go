@@ -69,12 +69,17 @@ func (p pooled) QueryRowContext(ctx context.Context, query string, args ...any) 
 }
 
 // part runs fn as a part of the unit's transaction.
-func (u *unit) part(ctx context.Context, fn func(context.Context, *querier) error) error {
+func (u *unit) part(ctx context.Context, account int64, fn func(context.Context, *querier) error) error {
 	if u.whole != nil {
-		return u.db.savepoint(ctx, u.whole.conn, func(q *querier) error { return u.run(ctx, q, fn) })
+		return u.db.savepoint(ctx, u.whole.conn, func(q *querier) error {
+			if err := u.db.enter(ctx, u.whole.conn, account); err != nil {
+				return err
+			}
+			return u.run(ctx, q, fn)
+		})
 	}
 	return u.db.again(ctx, func() error {
-		return u.open(ctx, func() error {
+		return u.open(ctx, account, func() error {
 			return u.run(ctx, &querier{store: u.db, db: u.db.write, tx: newTransaction(u.outer.tx)}, fn)
 		})
 	})
@@ -96,7 +101,7 @@ func (u *unit) run(ctx context.Context, q *querier, fn func(context.Context, *qu
 }
 
 // open begins the transaction and runs fn in it. When that fails, none is open.
-func (u *unit) open(ctx context.Context, fn func() error) error {
+func (u *unit) open(ctx context.Context, account int64, fn func() error) error {
 	outer, err := u.db.begin(u.ctx)
 	if err != nil {
 		return err
@@ -108,6 +113,9 @@ func (u *unit) open(ctx context.Context, fn func() error) error {
 			u.close()
 		}
 	}()
+	if err := u.db.enter(ctx, outer.tx, account); err != nil {
+		return err
+	}
 	if u.first != nil {
 		if err := u.first(context.WithValue(ctx, unitOf{u.db}, u)); err != nil {
 			return err
@@ -138,7 +146,7 @@ func (u *unit) Commit(ctx context.Context, last func(ctx context.Context) error)
 		if last == nil {
 			return nil
 		}
-		err := u.db.again(ctx, func() error { return u.open(ctx, func() error { return nil }) })
+		err := u.db.again(ctx, func() error { return u.open(ctx, 0, func() error { return nil }) })
 		if err != nil {
 			return err
 		}

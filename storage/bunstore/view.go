@@ -91,5 +91,5 @@ func (w writer) UpdateView(ctx context.Context, v *helpdesk.View) error {
 // DeleteView implements [helpdesk.ViewWriter].
 func (w writer) DeleteView(ctx context.Context, id int64) error {
 	res, err := w.deletes((*viewRow)(nil)).ApplyQueryBuilder(w.account).Where("id = ?", id).Exec(ctx)
-	return changed(ctx, res, err, "view", id)
+	return removed(ctx, res, err, "view", id)
 }

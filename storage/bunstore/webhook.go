@@ -171,7 +171,7 @@ func (w writer) UpdateWebhook(ctx context.Context, hook *helpdesk.Webhook) error
 // DeleteWebhook implements [helpdesk.WebhookWriter].
 func (w writer) DeleteWebhook(ctx context.Context, id int64) error {
 	res, err := w.deletes((*webhookRow)(nil)).ApplyQueryBuilder(w.account).Where("id = ?", id).Exec(ctx)
-	return changed(ctx, res, err, "webhook", id)
+	return removed(ctx, res, err, "webhook", id)
 }
 
 // WebhookDelivery implements [helpdesk.WebhookReader].
@@ -276,7 +276,7 @@ func (w writer) SaveWebhookCursor(ctx context.Context, seq int64) error {
 // DeleteWebhookCursor implements [helpdesk.WebhookQueue].
 func (w writer) DeleteWebhookCursor(ctx context.Context) error {
 	res, err := w.raw("DELETE FROM hw_webhook_cursors WHERE account_id = ?", w.scope.AccountID).Exec(ctx)
-	return changed(ctx, res, err, "webhook cursor", 0)
+	return removed(ctx, res, err, "webhook cursor", 0)
 }
 
 // PruneWebhookDeliveries implements [helpdesk.WebhookQueue].

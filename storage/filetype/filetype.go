@@ -96,6 +96,8 @@ func extensionOf(filename string) string {
 	return strings.ToLower(strings.TrimPrefix(path.Ext(filename), "."))
 }
 
+const maxName = 255
+
 // SafeName is the last element of a name without control characters, at most 255
 // bytes; "" when nothing is left.
 func SafeName(name string) string {
@@ -106,14 +108,16 @@ func SafeName(name string) string {
 		return r
 	}, strings.ToValidUTF8(name, "\uFFFD"))
 	name = strings.TrimSpace(name[strings.LastIndexAny(name, "/\\")+1:])
-	extension := path.Ext(name)
-	for len(name) > 255 {
-		stem := strings.TrimSuffix(name, extension)
-		if len(extension) >= 255 || stem == "" {
-			stem, extension = name, ""
+	if len(name) > maxName {
+		stem, extension := name, path.Ext(name)
+		if len(extension) >= maxName || len(extension) == len(name) {
+			extension = ""
 		}
-		_, size := utf8.DecodeLastRuneInString(stem)
-		name = stem[:len(stem)-size] + extension
+		end := maxName - len(extension)
+		for end > 0 && !utf8.RuneStart(stem[end]) {
+			end--
+		}
+		name = stem[:end] + extension
 	}
 	if name = strings.TrimSpace(name); strings.Trim(name, ".") == "" {
 		return ""

@@ -183,6 +183,7 @@ func (w *world) newMailbox(local string) helpdesk.Mailbox {
 		Inbound: helpdesk.Inbound{Type: helpdesk.InboundIMAP, Host: "imap." + w.mark + ".example", Port: 993, Username: "u" + w.mark,
 			SealedPassword: []byte{0, 1, 2, 255}, Encryption: helpdesk.EncryptionSSL, ValidateCertificate: true, Folders: []string{"INBOX", "Füße/Päckchen"}, Auth: helpdesk.AuthOAuth2, ImportSince: at(7), Epoch: 3,
 			OAuth: helpdesk.OAuth{ClientID: "client " + w.mark, TokenURL: "https://" + w.mark + ".example/token", Scope: "a b", SealedSecrets: []byte{255, 0, 1}}},
+		ReplyAddress: helpdesk.ReplySubaddress, Probe: helpdesk.AddressProbe{SentAt: at(5), SeenAt: at(6), Refused: true, Note: "refused by " + w.mark},
 		CreatedAt: base, UpdatedAt: at(1)}
 }
 

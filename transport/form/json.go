@@ -17,18 +17,48 @@ import (
 // What is not JSON, or not an object, is Malformed; limits as in [Parse].
 func ParseJSON(body []byte, limits Limits) (*Node, error) {
 	body = bytes.TrimPrefix(body, []byte("\uFEFF"))
+	limits = limits.WithDefaults()
+	if deeper(body, max(limits.Depth, maxNesting)) { // encoding/json takes it for a mistake of syntax
+		return nil, invalid("", "is nested too deeply")
+	}
 	if !json.Valid(body) {
 		return nil, syntax(body)
 	}
 	// The text is known to be JSON from here on, so the walk below needs no checks
 	// of syntax; it exists because encoding/json replaces invalid UTF-8 silently
 	// and has no limits.
-	w := walker{in: body, limits: limits.WithDefaults()}
+	w := walker{in: body, limits: limits}
 	w.space()
 	if w.in[w.at] != '{' {
 		return nil, fault.New(fault.Malformed, "The body must be a JSON object.")
 	}
 	return w.value()
+}
+
+// maxNesting is how deep JSON may be nested to be looked at; names in its paths have a
+// limit of their own, which is lower.
+const maxNesting = 1000
+
+// deeper reports whether more brackets are open at once than limit. It looks at strings
+// only as far as to pass over them, and so also at what is no JSON.
+func deeper(body []byte, limit int) bool {
+	open, text := 0, false
+	for i := 0; i < len(body); i++ {
+		switch c := body[i]; {
+		case text && c == '\\':
+			i++
+		case c == '"':
+			text = !text
+		case text:
+		case c == '{' || c == '[':
+			if open++; open > limit {
+				return true
+			}
+		case c == '}' || c == ']':
+			open--
+		}
+	}
+	return false
 }
 
 func syntax(body []byte) error {

@@ -35,6 +35,10 @@ type Config struct {
 	PollInterval time.Duration // between two looks at a folder that IDLE does not watch; default 60 s
 	IdleInterval time.Duration // between two looks at the folder that IDLE watches; default 5 min
 
+	// PulseInterval is between two signs of life that a quiet server is asked for, so that a connection which has died
+	// without a word shows within a minute; default 25 s. The server has 20 s to answer, or StepTimeout if that is less.
+	PulseInterval time.Duration
+
 	MaxMessage int64 // bytes; of a larger mail only the header is fetched; default 50 MiB
 	BatchBytes int64 // raw mail held in memory at a time, one mail excepted; default 8 MiB
 	BatchSize  int   // mails held in memory at a time; default 100
@@ -52,6 +56,7 @@ func (c Config) withDefaults() Config {
 	c.Server = c.Server.WithDefaults(993, 143)
 	wire.Default(&c.PollInterval, time.Minute)
 	wire.Default(&c.IdleInterval, 5*time.Minute)
+	wire.Default(&c.PulseInterval, 25*time.Second)
 	wire.Default(&c.MaxMessage, 50<<20)
 	wire.Default(&c.BatchBytes, 8<<20)
 	wire.Default(&c.BatchSize, 100)
@@ -101,7 +106,7 @@ func (c Config) validate() error {
 		check(name != "" && wire.Clean(name), "the folder name %q is empty, not UTF-8, or has control characters", name)
 	}
 	for name, d := range map[string]time.Duration{
-		"PollInterval": c.PollInterval, "IdleInterval": c.IdleInterval,
+		"PollInterval": c.PollInterval, "IdleInterval": c.IdleInterval, "PulseInterval": c.PulseInterval,
 		"BackoffMin": c.BackoffMin, "BackoffMax": c.BackoffMax,
 	} {
 		check(d > 0, "%s is negative", name)

@@ -3,12 +3,17 @@ package imap_test
 import (
 	"errors"
 	"fmt"
+	"net"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/helpwright/helpwright/helpdesk/ingest/imap"
+	"github.com/helpwright/helpwright/helpdesk/ingest/wire/wiretest"
+	"github.com/helpwright/helpwright/storage/storagetest/testnet"
 )
 
 const deep = 1 << 20 // brackets
@@ -165,6 +170,45 @@ func TestSearchAnswers(t *testing.T) {
 			if diff := cmp.Diff(fakeTexts(server.mails), texts(sink.taken(t, "INBOX"))); diff != "" {
 				t.Error(diff)
 			}
+		})
+	}
+}
+
+// TestSilentConnectionShows: a connection that has died without a word, while the client waits for mail, is known to be
+// dead after one pulse.
+func TestSilentConnectionShows(t *testing.T) {
+	t.Parallel()
+	for _, caps := range []string{"IDLE", ""} {
+		t.Run("capabilities "+caps, func(t *testing.T) {
+			t.Parallel()
+			server := &fakeServer{mails: fakeMails(1), caps: caps}
+			cfg := server.start(t)
+			proxy := testnet.NewProxy(t, fmt.Sprintf("127.0.0.1:%d", cfg.Port))
+			_, port, err := net.SplitHostPort(proxy.Addr())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if cfg.Port, err = strconv.Atoi(port); err != nil {
+				t.Fatal(err)
+			}
+			cfg.PulseInterval, cfg.StepTimeout = 20*time.Millisecond, 2*time.Second
+			cfg.PollInterval, cfg.IdleInterval = time.Hour, time.Hour
+			sink := newSink()
+			source := newSource(t, cfg, sink)
+			wiretest.Run(t, source)
+			wait := func(what string, ok func() bool) {
+				t.Helper()
+				for end := time.Now().Add(time.Minute); !ok(); time.Sleep(5 * time.Millisecond) {
+					if time.Now().After(end) {
+						t.Fatalf("waited in vain until %s: %+v", what, source.Status())
+					}
+				}
+			}
+			wait("all is read", func() bool { return !source.Status().LastSuccess.IsZero() })
+			proxy.Freeze()
+			wait("it shows", func() bool { st := source.Status(); return !st.Connected && errors.Is(st.LastError, imap.ErrTimeout) })
+			proxy.Pass()
+			wait("it is connected again", func() bool { return source.Status().Connected })
 		})
 	}
 }

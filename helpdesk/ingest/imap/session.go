@@ -262,21 +262,29 @@ func uidSet(uids []uint32) goimap.UIDSet {
 	return set
 }
 
-// idle waits with IDLE for new mail, at most for d.
-func (s *session) idle(ctx context.Context, d time.Duration) error {
+// pulse is a step that shows that the server is alive.
+func (s *session) pulse(ctx context.Context, do func() error) error {
+	return s.conn.StepWithin(ctx, min(s.cfg.StepTimeout, pulseTimeout), StepIdle, smallAnswer, 0, do)
+}
+
+const pulseTimeout = 20 * time.Second
+
+// idle waits with IDLE for new mail, at most for d; woken: it came.
+func (s *session) idle(ctx context.Context, d time.Duration) (woken bool, err error) {
 	var idle *imapclient.IdleCommand
-	err := s.step(ctx, StepIdle, smallAnswer, 0, func() (err error) {
+	err = s.pulse(ctx, func() (err error) {
 		idle, err = s.client.Idle()
 		return err
 	})
 	var reply *ReplyError
 	if errors.As(err, &reply) && s.alive() {
 		s.canIdle = false // it said that it can, but it will not
-		return nil
+		return false, nil
 	}
 	if err != nil {
-		return err
+		return false, err
 	}
+	began := time.Now()
 	waitErr := s.wait(ctx, d, s.wake)
 	if waitErr != nil {
 		s.conn.Fail(net.ErrClosed) // so that ending the command cannot hang
@@ -287,9 +295,13 @@ func (s *session) idle(ctx context.Context, d time.Duration) error {
 	}
 	if waitErr != nil {
 		_ = end()
-		return waitErr
+		return false, waitErr
 	}
-	return s.step(ctx, StepIdle, smallAnswer, 0, end)
+	woken = time.Since(began) < d
+	if err := s.pulse(ctx, end); err != nil {
+		return false, err
+	}
+	return woken || len(s.wake) > 0, nil
 }
 
 // wait waits for d, for a value of wake (nil: none comes), for the end of ctx or of the connection.

@@ -67,11 +67,24 @@ func (w *worker) serve(ctx context.Context) (rounds int, err error) {
 
 // rest waits for mail in the watched folder, or for d.
 func (w *worker) rest(ctx context.Context, watched string, d time.Duration) error {
-	sess := w.sess
-	if sess.canIdle && w.selected == watched {
-		return sess.idle(ctx, d)
+	sess, end := w.sess, time.Now().Add(d)
+	for {
+		piece := min(w.cfg.PulseInterval, time.Until(end))
+		if sess.canIdle && w.selected == watched {
+			if woken, err := sess.idle(ctx, piece); err != nil || woken {
+				return err
+			}
+		} else if err := sess.wait(ctx, piece, nil); err != nil {
+			return err
+		} else if time.Until(end) > 0 {
+			if err := sess.pulse(ctx, func() error { return sess.client.Noop().Wait() }); err != nil {
+				return err
+			}
+		}
+		if time.Until(end) <= 0 {
+			return nil
+		}
 	}
-	return sess.wait(ctx, d, nil)
 }
 
 // watched is the folder that IDLE watches.

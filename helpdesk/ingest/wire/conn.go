@@ -39,10 +39,15 @@ const idleBytes = 1 << 20
 // expect bytes take at the slowest, or when the server sends more than limit bytes. After any error but a refusal the
 // connection is of no more use, and closed. Errors are *StepError, or ctx's.
 func (c *Conn) Step(ctx context.Context, name string, limit, expect int64, do func() error) error {
+	return c.StepWithin(ctx, c.Timeout, name, limit, expect, do)
+}
+
+// StepWithin is Step with another longest silence.
+func (c *Conn) StepWithin(ctx context.Context, quiet time.Duration, name string, limit, expect int64, do func() error) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	c.begin(c.Timeout, c.Timeout+time.Duration(expect/slowest)*time.Second, limit)
+	c.begin(quiet, quiet+time.Duration(expect/slowest)*time.Second, limit)
 	release := context.AfterFunc(ctx, func() { c.Fail(context.Canceled) })
 	err := do()
 	release()

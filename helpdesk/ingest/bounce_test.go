@@ -1,0 +1,209 @@
+package ingest_test
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/mail"
+	"github.com/helpwright/helpwright/storage"
+	"github.com/helpwright/helpwright/storage/memblob"
+	"github.com/helpwright/helpwright/storage/storagetest/testenv"
+)
+
+// answered is an answer to two customers that was sent.
+type answered struct {
+	id           int64
+	conversation int64
+	messageID    string
+	returnPath   string // of the first of them
+	replyTo      string
+	to, other    string
+}
+
+// answer sends an answer to two.
+func (b *bundle) answer(name string) answered {
+	b.t.Helper()
+	a := answered{to: name + "@customer.example", other: name + "-other@customer.example"}
+	c := check(b.desk.CreateConversation(b.t.Context(), helpdesk.ConversationInput{
+		Channel: "email", MailboxID: b.mailbox, To: a.to, Subject: "Your order",
+		Interactions: []helpdesk.InteractionInput{{Type: helpdesk.TypeUser, Body: "It is ready.", Cc: []string{a.other}}},
+	}))(b.t)
+	i := check(b.desk.Interactions(b.t.Context(), c.ID, storage.PageRequest{}))(b.t).Items[0]
+	out := check(b.outgoing.Begin(b.t.Context(), b.desk.AccountID(), i.ID, i.ID))(b.t)
+	var outcomes []helpdesk.Outcome
+	for _, d := range out.Due {
+		outcomes = append(outcomes, helpdesk.Outcome{DeliveryID: d.ID, State: helpdesk.DeliverySent, Code: 250})
+		if d.Address == a.to {
+			a.returnPath = out.ReturnPaths[d.ID]
+		}
+	}
+	check(b.outgoing.Report(b.t.Context(), b.desk.AccountID(), i.ID, outcomes))(b.t)
+	a.id, a.conversation, a.messageID, a.replyTo = i.ID, c.ID, i.MessageID, out.ReplyTo
+	return a
+}
+
+// states are those of an answer's deliveries, by address.
+func (b *bundle) states(a answered) map[string]helpdesk.DeliveryState {
+	b.t.Helper()
+	states := map[string]helpdesk.DeliveryState{}
+	for _, d := range check(b.desk.Deliveries(b.t.Context(), []int64{a.id}))(b.t) {
+		states[d.Address] = d.State
+	}
+	return states
+}
+
+// dialects are reports of failures, by the name of the system that wrote them.
+func dialects(t *testing.T) map[string][]byte {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(testenv.Corpus(t), "bounces", "*host-*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := map[string][]byte{}
+	name := regexp.MustCompile(`[lr]host-[a-z0-9]+`)
+	for _, file := range files {
+		raw, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		dialect := name.FindString(file)
+		m, err := mail.Parse(raw, mail.Limits{})
+		if err != nil {
+			continue
+		}
+		r, ok := m.Report()
+		written := func(text string) bool { return bytes.Contains(raw, []byte(text)) } // and not encoded
+		if _, have := all[dialect]; ok && !have && len(r.Recipients) == 1 && r.Recipients[0].Action == mail.ReportFailed && written(r.Recipients[0].Address) && (len(r.MessageIDs) == 0 || written(r.MessageIDs[0])) {
+			all[dialect] = raw
+		}
+	}
+	return all
+}
+
+// about makes a report one about another mail: under another Message-ID, to another
+// recipient, and come to another address.
+func about(t *testing.T, raw []byte, id, recipient, to string) string {
+	t.Helper()
+	m, err := mail.Parse(raw, mail.Limits{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, _ := m.Report()
+	text := string(raw)
+	for _, old := range r.MessageIDs {
+		text = strings.ReplaceAll(text, old, id)
+	}
+	text = strings.ReplaceAll(text, r.Recipients[0].Address, recipient)
+	if original := r.Recipients[0].Original; original != "" {
+		text = strings.ReplaceAll(text, original, recipient)
+	}
+	end := "\n"
+	if strings.Contains(text, "\r\n") {
+		end = "\r\n"
+	}
+	if strings.HasPrefix(text, "From ") { // of an mbox
+		_, text, _ = strings.Cut(text, "\n")
+	}
+	return "Delivered-To: " + to + end + text
+}
+
+// What comes back of answers, in the words of every mail system, is tied to the one
+// recipient that it is about, and nobody else's delivery changes: by the Message-ID of
+// the answer, by the sender of its envelope when the report names no mail, or names
+// another recipient too, and by the reply token.
+func TestBouncesInEveryDialect(t *testing.T) {
+	t.Parallel()
+	all := dialects(t)
+	if len(all) < 50 {
+		t.Fatalf("%d dialects", len(all))
+	}
+	b := newBundle(t, memblob.New(), func(cfg *helpdesk.Config) { cfg.MaxMailPerAddress = -1 })
+	check(b.desk.UpdateMailbox(b.t.Context(), b.mailbox, helpdesk.MailboxInput{ReplyAddress: storage.Some(helpdesk.ReplySubaddress)}))(t)
+	nobody := func(name string) string { return "nobody-knows-" + name + "@elsewhere.example" }
+	ways := map[string]func(name string, raw []byte) (answered, string){
+		"Message-ID": func(name string, raw []byte) (answered, string) {
+			a := b.answer(name)
+			return a, about(t, raw, a.messageID, a.to, "support@example.org")
+		},
+		"return path": func(name string, raw []byte) (answered, string) {
+			a := b.answer(name)
+			return a, about(t, raw, nobody(name), a.to, a.returnPath)
+		},
+		"return path alone": func(name string, raw []byte) (answered, string) {
+			a := b.answer(name)
+			return a, about(t, raw, nobody(name), "somewhere@else.example", strings.ToUpper(a.returnPath))
+		},
+		"reply token": func(name string, raw []byte) (answered, string) {
+			a := b.answer(name)
+			return a, about(t, raw, nobody(name), a.to, a.replyTo)
+		},
+	}
+	sent := 0
+	for _, way := range slices.Sorted(maps.Keys(ways)) {
+		var reports []string
+		answers := map[string]answered{}
+		words := map[string]bool{}
+		var names []string
+		for _, name := range slices.Sorted(maps.Keys(all)) {
+			if m, err := mail.Parse(all[name], mail.Limits{}); err == nil && way == "Message-ID" {
+				if r, _ := m.Report(); len(r.MessageIDs) == 0 {
+					continue // it tells none, as many do not
+				}
+			}
+			names = append(names, name)
+		}
+		for n, name := range names {
+			a, report := ways[way](strings.ReplaceAll(way, " ", "-")+"-"+name, all[name])
+			answers[name] = a
+			// Reports of one system may be alike but for what was put in; here each is a mail of its own.
+			report = strings.Replace(report, "Delivered-To:", fmt.Sprintf("Message-ID: <%d@%s.example>\nDelivered-To:", n, strings.ReplaceAll(way, " ", "-")), 1)
+			if m, err := mail.Parse([]byte(report), mail.Limits{}); err == nil {
+				r, _ := m.Report()
+				words[name] = r.InWords
+			}
+			reports = append(reports, report)
+		}
+		before := len(b.ledger())
+		b.take(reports...)
+		if err := b.filer.Handle(t.Context(), b.job()); err != nil {
+			t.Fatal(err)
+		}
+		rows := b.ledger()[before:]
+		for n, name := range names {
+			a := answers[name]
+			sent++
+			want := map[string]helpdesk.DeliveryState{a.to: helpdesk.DeliveryBounced, a.other: helpdesk.DeliverySent}
+			if diff := cmp.Diff(want, b.states(a)); diff != "" {
+				t.Errorf("%s by %s: %s\nit is %s (%s)", name, way, diff, rows[n].State, rows[n].Reason)
+				continue
+			}
+			// What was read out of words is seen in the conversation, too.
+			seen := 1
+			if words[name] {
+				seen = 2
+			}
+			inside := check(b.desk.Interactions(t.Context(), a.conversation, storage.PageRequest{}))(t).Items
+			if rows[n].State != helpdesk.InboundFiled || rows[n].ConversationID != a.conversation || len(inside) != seen {
+				t.Errorf("%s by %s is %s in %d (%s), not in %d, among %d interactions", name, way, rows[n].State, rows[n].ConversationID, rows[n].Reason, a.conversation, len(inside))
+			} else if seen == 2 && (!inside[1].AutoSubmitted || inside[1].Threading.Rule != helpdesk.RuleReport) {
+				t.Errorf("%s by %s is filed as %+v", name, way, inside[1].Threading)
+			}
+		}
+	}
+	t.Logf("%d answers came back in %d dialects", sent, len(all))
+	for _, s := range check(b.desk.Suppressions(t.Context(), storage.PageRequest{Limit: 100}))(t).Items {
+		if strings.Contains(s.Email, "-other@") || !strings.HasSuffix(s.Email, "@customer.example") {
+			t.Errorf("suppressed is %+v", s)
+		}
+	}
+}

@@ -1,0 +1,369 @@
+package helpdesk
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/helpwright/helpwright/storage"
+	"github.com/helpwright/helpwright/storage/fault"
+)
+
+// AddressProbe is what is known of the mail by which [Desk.TestMailbox] finds out whether
+// a mailbox gets what is sent to its address with a tag. The zero value: none was sent.
+type AddressProbe struct {
+	SentAt  time.Time // of the last one
+	SeenAt  time.Time // when the last one arrived that did
+	Refused bool      // the last one was returned, or could not be sent
+	Note    string    // what a server on the way said, at most 500 characters
+}
+
+const (
+	// probePatience is how long a probe may take: greylisting, and a source that is polled.
+	probePatience = 15 * time.Minute
+	// probePause is the least time between two probes of a mailbox of which the first has ended.
+	probePause = time.Minute
+)
+
+// ProbeState is how far a probe got.
+type ProbeState string
+
+// The states of probes. More may be added.
+const (
+	ProbeNone    ProbeState = "none"    // none was sent
+	ProbePending ProbeState = "pending" // it is on its way
+	ProbeArrived ProbeState = "arrived" // tagged addresses work
+	ProbeRefused ProbeState = "refused" // it was returned, or could not be sent
+	ProbeMissing ProbeState = "missing" // it did not arrive in time
+)
+
+func (p AddressProbe) state(now time.Time) ProbeState {
+	switch {
+	case p.SentAt.IsZero():
+		return ProbeNone
+	case p.Refused:
+		return ProbeRefused
+	case !p.SeenAt.Before(p.SentAt):
+		return ProbeArrived
+	case now.Sub(p.SentAt) <= probePatience:
+		return ProbePending
+	}
+	return ProbeMissing
+}
+
+// works reports whether tagged addresses are known to work: the last probe has arrived,
+// or one before it did and the last may yet.
+func (p AddressProbe) works(now time.Time) bool {
+	state := p.state(now)
+	return state == ProbeArrived || state == ProbePending && !p.SeenAt.IsZero()
+}
+
+// TaggedAddress tells whether a mailbox gets what is sent to its address with a tag.
+type TaggedAddress struct {
+	State   ProbeState
+	Address string // that the probe was sent to; "" of ProbeNone
+	SentAt  time.Time
+	SeenAt  time.Time // when one arrived last
+	Text    string    // all of that, and what follows from it, for people
+}
+
+// TaggedAddress tells what the last probe of a mailbox found out. It needs
+// mailboxes.connection.
+func (d *Desk) TaggedAddress(ctx context.Context, mailboxID int64) (TaggedAddress, error) {
+	r, err := d.guard.Read(MailboxesConnection)
+	if err != nil {
+		return TaggedAddress{}, err
+	}
+	m, err := r.Mailbox(ctx, mailboxID)
+	if err != nil {
+		return TaggedAddress{}, err
+	}
+	return d.svc.taggedAddress(m), nil
+}
+
+// TaggedAddress is [Desk.TaggedAddress] for who looks after the server.
+func (in *Intake) TaggedAddress(ctx context.Context, accountID, mailboxID int64) (TaggedAddress, error) {
+	r, err := in.desk(accountID).Read(receive)
+	if err != nil {
+		return TaggedAddress{}, err
+	}
+	m, err := r.Mailbox(ctx, mailboxID)
+	if err != nil {
+		return TaggedAddress{}, err
+	}
+	return in.svc.taggedAddress(m), nil
+}
+
+func (s *Service) taggedAddress(m Mailbox) TaggedAddress {
+	now := s.now()
+	out := TaggedAddress{State: m.Probe.state(now), SentAt: m.Probe.SentAt, SeenAt: m.Probe.SeenAt}
+	if out.State != ProbeNone {
+		out.Address = s.probeAddress(m)
+	}
+	said := ""
+	if m.Probe.Note != "" {
+		said = " A server on its way said: " + m.Probe.Note
+	}
+	plainly := " Answers ask for replies to the plain address, and replies are matched by the mails that they refer to."
+	switch m.repliesTo(now) {
+	case ReplySubaddress:
+		plainly = " Yet reply_address is subaddress: replies and bounces may be lost. Set it to plain, or null."
+	case ReplyIntake:
+		plainly = " Answers ask for replies to an address of the intake, which this does not concern."
+	}
+	switch out.State {
+	case ProbeNone:
+		out.Text = s.whyNoProbe(m)
+		if out.Text == "" {
+			out.Text = "Whether mail to the address with a tag arrives was not tried yet: test the mailbox."
+		}
+	case ProbePending:
+		out.Text = fmt.Sprintf("A mail to %s is on its way, to see whether addresses with a tag work.%s", out.Address, said)
+	case ProbeArrived:
+		out.Text = fmt.Sprintf("A mail to %s has arrived: addresses with a tag work.", out.Address)
+	case ProbeRefused:
+		out.Text = fmt.Sprintf("A mail to %s did not arrive: the mail server seems to know no addresses with a tag (recipient_delimiter of Postfix, subaddressing of others).%s%s",
+			out.Address, said, plainly)
+	case ProbeMissing:
+		out.Text = fmt.Sprintf("A mail to %s has not arrived within %d minutes: the mail server seems to know no addresses with a tag, or puts them into a folder that is not fetched.%s%s",
+			out.Address, int(probePatience.Minutes()), said, plainly)
+	}
+	return out
+}
+
+// whyNoProbe says why a mailbox cannot be probed, or has no need of it; "" if it can.
+func (s *Service) whyNoProbe(m Mailbox) string {
+	switch {
+	case m.Inbound.Type == InboundForward:
+		return "Mail of this mailbox is forwarded: answers ask for replies to its internal address."
+	case m.Email == "":
+		return "The mailbox has no address of its own that a tag could be put into."
+	case s.probeAddress(m) == "":
+		return "The mailbox's address is too long for a tag."
+	case m.ReplyAddress == ReplyPlain, m.ReplyAddress == ReplyIntake:
+		return fmt.Sprintf("reply_address is %s: no address with a tag is used.", m.ReplyAddress)
+	}
+	return ""
+}
+
+// probeToken names a probe. Seconds tell one of a mailbox from another, see probePause.
+func (s *Service) probeToken(accountID int64, m Mailbox) string {
+	return s.sign(probeTag, accountID, m.ID, m.Probe.SentAt.Unix())
+}
+
+// probeAddress is where the probe of a mailbox goes; "" if its address is too long.
+func (s *Service) probeAddress(m Mailbox) string {
+	return tagged(m.Email, s.probeToken(m.AccountID, m))
+}
+
+// probeID is the Message-ID of a probe.
+func (s *Service) probeID(m Mailbox) string {
+	_, domain, _ := cutLast(m.Email, "@")
+	return s.probeToken(m.AccountID, m) + "@" + domain
+}
+
+// probe has a mail sent to the tagged address of a mailbox whose connection works, unless
+// one is on its way.
+func (d *Desk) probe(ctx context.Context, id int64) (TaggedAddress, error) {
+	begin, err := d.guard.Write(MailboxesConnection)
+	if err != nil {
+		return TaggedAddress{}, err
+	}
+	var out TaggedAddress
+	err = begin(ctx, func(ctx context.Context, tx Tx) error {
+		m, err := tx.MailboxForUpdate(ctx, id)
+		if err != nil {
+			return err
+		}
+		now := d.svc.now()
+		wait := probePause
+		if m.Probe.state(now) == ProbePending {
+			wait = probePatience
+		}
+		if d.svc.whyNoProbe(m) == "" && (m.Probe.SentAt.IsZero() || now.Sub(m.Probe.SentAt) > wait) {
+			m.Probe = AddressProbe{SentAt: now, SeenAt: m.Probe.SeenAt}
+			if err := tx.UpdateMailbox(ctx, &m); err != nil {
+				return err
+			}
+			job := storage.Job{
+				Kind: JobProbe, AccountID: d.scope.AccountID, Subject: m.ID, RunAt: now,
+				UniqueKey: fmt.Sprintf("probe/%d/%d/%d", d.scope.AccountID, m.ID, now.Unix()),
+			}
+			if err := tx.Enqueue(ctx, job); err != nil {
+				return err
+			}
+			if err := d.emit(ctx, tx, "mailbox.updated", m.ID, m.ID); err != nil {
+				return err
+			}
+		}
+		out = d.svc.taggedAddress(m)
+		return nil
+	})
+	return out, err
+}
+
+// ProbeMail is what a probe is made of. Every try gives the same.
+type ProbeMail struct {
+	MessageID string
+	Date      time.Time
+	From      Address
+	To        string
+	DKIM      []DKIMKey // to sign with; none: it is not signed
+}
+
+// Probe returns the probe to be sent of a mailbox. One that has ended or was not asked
+// for is a NotFound fault.
+func (o *Outgoing) Probe(ctx context.Context, accountID, mailboxID int64) (ProbeMail, error) {
+	r, err := o.desk(accountID).Read(transmit)
+	if err != nil {
+		return ProbeMail{}, err
+	}
+	m, err := r.Mailbox(ctx, mailboxID)
+	if err != nil {
+		return ProbeMail{}, err
+	}
+	if m.Probe.state(o.svc.now()) != ProbePending || o.svc.whyNoProbe(m) != "" {
+		return ProbeMail{}, fault.Missing("probe", mailboxID)
+	}
+	out := ProbeMail{
+		MessageID: o.svc.probeID(m), Date: m.Probe.SentAt, From: Address{Name: fromName(m, ""), Email: m.Email}, To: o.svc.probeAddress(m),
+	}
+	out.DKIM, err = o.svc.signers(ctx, r, m.Email)
+	return out, err
+}
+
+// ReportProbe records what became of an attempt to send a probe: it was deferred or has
+// failed. One that has ended meanwhile stays as it is.
+func (o *Outgoing) ReportProbe(ctx context.Context, accountID, mailboxID int64, sent ProbeMail, out Outcome) error {
+	begin, err := o.desk(accountID).Write(transmit)
+	if err != nil {
+		return err
+	}
+	return begin(ctx, func(ctx context.Context, tx Tx) error {
+		m, err := tx.MailboxForUpdate(ctx, mailboxID)
+		if fault.Is(err, fault.NotFound) {
+			return nil
+		}
+		if err != nil || o.svc.probeID(m) != sent.MessageID || !m.Probe.end(out, o.svc.now()) {
+			return err
+		}
+		return o.svc.saveProbe(ctx, tx, m)
+	})
+}
+
+// end records that a pending probe did not arrive, or not yet.
+func (p *AddressProbe) end(out Outcome, now time.Time) bool {
+	if p.state(now) != ProbePending || out.State == DeliverySent {
+		return false
+	}
+	p.Refused = out.State == DeliveryFailed || out.State == DeliveryBounced
+	p.Note = cut(cleanLine(strings.TrimSpace(out.EnhancedCode+" "+out.Response)), 500)
+	return true
+}
+
+func (s *Service) saveProbe(ctx context.Context, tx Tx, m Mailbox) error {
+	if err := tx.UpdateMailbox(ctx, &m); err != nil {
+		return err
+	}
+	return tx.Emit(ctx, storage.Event{Type: "mailbox.updated", Subject: m.ID, MailboxID: m.ID, Data: eventData(m.ID), Time: s.now()})
+}
+
+// probeName is what the tag of a probe says.
+type probeName struct{ account, mailbox, sent int64 }
+
+// probe reads a probe's tag, of whatever account.
+func (s *Service) probe(detail string) (probeName, bool) {
+	n, ok := s.signed(probeTag, detail, 3)
+	if !ok {
+		return probeName{}, false
+	}
+	return probeName{account: n[0], mailbox: n[1], sent: n[2]}, true
+}
+
+// probed takes a mail that has to do with a probe of ours: the probe itself, a report on
+// it, or an answer that a program gave to it. None of them is for people.
+func (f *filing) probed(ctx context.Context, tx Tx, row *InboundMail) (bool, error) {
+	if name, ok := f.isProbe(); ok {
+		err := f.aboutProbe(ctx, tx, name, func(m *Mailbox) bool {
+			if m.ID != row.MailboxID || !f.mail.Relayed {
+				return false // it came elsewhere, or was kept by whoever sent it
+			}
+			m.Probe = AddressProbe{SentAt: m.Probe.SentAt, SeenAt: f.now}
+			return true
+		})
+		if err != nil {
+			return false, err
+		}
+		return true, f.drop(ctx, tx, row, InboundIgnored, "it is our own test of addresses with a tag")
+	}
+	if name, out, ok := f.reportsProbe(); ok {
+		err := f.aboutProbe(ctx, tx, name, func(m *Mailbox) bool { return m.Probe.end(out, f.now) })
+		if err != nil {
+			return false, err
+		}
+		return true, f.drop(ctx, tx, row, InboundIgnored, "it reports on our own test of addresses with a tag")
+	}
+	if f.mail.AutoSubmitted && slices.ContainsFunc(f.candidates(), func(id string) bool { _, ok := f.svc.probe(idLocal(id)); return ok }) {
+		return true, f.drop(ctx, tx, row, InboundIgnored, "it is an automatic answer to our own test of addresses with a tag")
+	}
+	return false, nil
+}
+
+// isProbe recognises a probe: it is to its tagged address and from the same without.
+// Relays may have given it another Message-ID.
+func (f *filing) isProbe() (probeName, bool) {
+	from := EmailKey(f.mail.From.Email)
+	for _, address := range slices.Concat(f.mail.DeliveredTo, emails(f.mail.To), emails(f.mail.Cc)) {
+		local, domain, _ := cutLast(EmailKey(address), "@")
+		base, detail := splitDetail(local)
+		if name, ok := f.svc.probe(detail); ok && base+"@"+domain == from {
+			return name, true
+		}
+	}
+	return probeName{}, false
+}
+
+// reportsProbe recognises a report on a probe, and what it says.
+func (f *filing) reportsProbe() (name probeName, out Outcome, ok bool) {
+	if f.mail.Report == nil {
+		return name, out, false
+	}
+	for _, id := range cleanIDs(f.mail.Report.MessageIDs) {
+		if name, ok = f.svc.probe(idLocal(id)); ok {
+			break
+		}
+	}
+	out.State = DeliveryBounced
+	for _, r := range f.mail.Report.Recipients {
+		for _, address := range r.keys() {
+			if one, is := f.svc.probe(detailOf(address)); is && (!ok || one == name) {
+				name, ok = one, true
+			}
+		}
+		out.State, out.EnhancedCode, out.Response = r.State, r.EnhancedCode, r.Response
+	}
+	return name, out, ok
+}
+
+// aboutProbe changes what is known of a probe if it is the last one of its mailbox.
+func (f *filing) aboutProbe(ctx context.Context, tx Tx, name probeName, change func(*Mailbox) bool) error {
+	if name.account != f.accountID {
+		return nil
+	}
+	m, err := tx.MailboxForUpdate(ctx, name.mailbox)
+	if fault.Is(err, fault.NotFound) {
+		return nil
+	}
+	if err != nil || m.Probe.SentAt.Unix() != name.sent || !change(&m) {
+		return err
+	}
+	return f.svc.saveProbe(ctx, tx, m)
+}
+
+// idLocal is the part of a Message-ID before its domain.
+func idLocal(id string) string {
+	local, _, _ := strings.Cut(id, "@")
+	return local
+}

@@ -1,0 +1,28 @@
+package search_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/helpwright/helpwright/storage/search"
+	"github.com/helpwright/helpwright/storage/storagetest/testenv"
+)
+
+// TestSearchGrows doubles what is split into words, whatever the words.
+func TestSearchGrows(t *testing.T) {
+	t.Parallel()
+	for _, unit := range []string{"a", "a ", "東", "東 a", "e\u0301", "\u0301", "don't ", "a.b@", "\u00df", "\xff", "ﷺ", "1,", "-"} {
+		query := search.Query("a b c")
+		testenv.Growth(t, 8<<10, func(n int) func() {
+			text := strings.Repeat(unit, n/len(unit))
+			return func() {
+				search.Terms(text)
+				search.Query(text)
+				search.Marks(text, query)
+			}
+		})
+		if t.Failed() {
+			t.Fatalf("%q", unit)
+		}
+	}
+}
