@@ -9,6 +9,7 @@
 //
 // To embed the knowledge base, alone or beside it:
 //   - kb: sites, collections, categories, articles, search; begin with kb.New
+//   - transport/site: the help centres that readers see, as a http.Handler
 //   - kb/exchange: a site as a folder of Markdown, fit for git, and back
 //   - kb/contenthtml, kb/theme: article HTML made safe, and templates in a sandbox, of
 //     use on their own

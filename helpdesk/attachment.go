@@ -118,6 +118,15 @@ func changeable(ctx context.Context, tx Tx, conversationID, interactionID int64)
 	return nil
 }
 
+// CheckFile tells, as an Invalid fault, whether a file that begins with head may be
+// attached under a name.
+func CheckFile(name string, head []byte) error {
+	if problem := filetype.Check(filetype.SafeName(name), head, attachable()); problem != "" {
+		return fault.Field("file", problem)
+	}
+	return nil
+}
+
 // store checks an upload and puts its bytes away.
 func (d *Desk) store(ctx context.Context, up Upload) (Attachment, error) {
 	name := filetype.SafeName(up.Filename)
@@ -130,8 +139,8 @@ func (d *Desk) store(ctx context.Context, up Upload) (Attachment, error) {
 	if err != nil && !errors.Is(err, io.EOF) {
 		return Attachment{}, fault.Wrap(fault.Malformed, "reading an upload", err)
 	}
-	if problem := filetype.Check(name, head, attachable()); problem != "" {
-		return Attachment{}, fault.Field("file", problem)
+	if err := CheckFile(name, head); err != nil {
+		return Attachment{}, err
 	}
 	key := fileKey(d.scope.AccountID)
 	size, err := d.svc.cfg.Blobs.Put(ctx, key, content)

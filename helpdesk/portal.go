@@ -49,6 +49,17 @@ func (s *Service) Portal(ctx context.Context, accountID int64, email string) (*P
 	return s.portal(accountID, email, ""), nil
 }
 
+// NamedPortal is [Service.Portal] for a customer who says what to be called: a customer
+// that has to be made has the name.
+func (s *Service) NamedPortal(ctx context.Context, accountID int64, email, name string) (*Portal, error) {
+	p, err := s.Portal(ctx, accountID, email)
+	if err != nil {
+		return nil, err
+	}
+	p.name = cleanLine(name)
+	return p, nil
+}
+
 func (s *Service) portal(accountID int64, email, name string) *Portal {
 	scope := Scope{AccountID: accountID}
 	guard := s.scoped(scope, func(p Permission) bool { return p == correspond || p == InteractionsCreate })
@@ -103,10 +114,7 @@ func (s *Service) AuthenticatePortal(ctx context.Context, accountID int64, token
 		return nil, fault.New(fault.Unauthenticated, "The email of the portal token is no mail address.")
 	}
 	if now.Sub(key.LastUsedAt) >= time.Minute {
-		touch := func(ctx context.Context, tx Tx) error { return tx.TouchPortalKey(ctx, id, now) }
-		if err := s.cfg.Store.InTx(ctx, Scope{AccountID: accountID}, touch); err != nil {
-			s.cfg.Logger.WarnContext(ctx, "last use of a portal key was not recorded", "key_id", id, "error", err)
-		}
+		s.mark(ctx, mark{kind: portalKeyUsed, account: accountID, id: id}, now)
 	}
 	return s.portal(accountID, claims.Email, claims.Name), nil
 }

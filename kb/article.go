@@ -36,6 +36,7 @@ type Article struct {
 	CollectionID int64
 	CategoryIDs  []int64 // sorted
 	SortOrder    SortOrder
+	ChangedAt    time.Time // UpdatedAt of the live revision
 	CreatedAt    time.Time
 	UpdatedAt    time.Time
 }
@@ -79,6 +80,8 @@ type ArticleFilter struct {
 	CollectionID int64
 	CategoryID   int64
 	IDs          []int64 // nil: all; at most storage.MaxLimit
+	Loose        bool    // in no category
+	Brief        bool    // a list without contents: Content and Markdown of its texts are ""
 }
 
 // position is the place of an article in lists.
@@ -96,6 +99,7 @@ func (a ArticleRevision) shown() ArticleRevision {
 func (a *Article) put(r Revision) {
 	a.Live, a.Published = r.Number, r.Status == Published
 	a.CollectionID, a.CategoryIDs, a.SortOrder = r.CollectionID, r.CategoryIDs, r.SortOrder
+	a.ChangedAt = r.UpdatedAt
 }
 
 // apply validates in and puts it into r.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/helpwright/helpwright/storage"
@@ -62,6 +63,7 @@ type Collection struct {
 	ID        int64
 	SiteID    int64
 	SortOrder SortOrder
+	Icon      string // one of theme.Icons, or ""
 	Text
 	Counters
 	CreatedAt time.Time
@@ -73,6 +75,7 @@ type Collection struct {
 type CollectionInput struct {
 	TextInput
 	SortOrder storage.Opt[SortOrder] // null, or none for a new one: last
+	Icon      storage.Opt[string]    // one of theme.Icons; null: none
 	// ExchangeKey is the key that a new one gets, see [ExchangeKey]; "": none yet.
 	ExchangeKey string
 }
@@ -92,6 +95,8 @@ func checkSortOrder(problems *fault.Collector, given storage.Opt[SortOrder]) {
 func (c *Collection) apply(ctx context.Context, tx Tx, in CollectionInput, now time.Time) error {
 	var problems fault.Collector
 	checkSortOrder(&problems, in.SortOrder)
+	c.Icon = strings.TrimSpace(in.Icon.Or(c.Icon))
+	checkIcon(&problems, c.Icon)
 	c.Text.apply(&problems, in.TextInput, named, now)
 	if err := problems.Err(); err != nil {
 		return err

@@ -80,3 +80,54 @@ func publicly(err error, noun string, id int64) error {
 	}
 	return err
 }
+
+// Dress is what a site is dressed in: a theme with its files.
+type Dress struct {
+	Theme Theme
+	Files []ThemeFile
+}
+
+// Dress finds a theme of a site by its id, or with 0 the active one. It is for who
+// renders pages: themes are public in what they show.
+func (s *Service) Dress(ctx context.Context, site Site, themeID int64) (Dress, error) {
+	r := s.cfg.Store.Within(Scope{AccountID: site.AccountID, SiteID: site.ID})
+	var d Dress
+	var err error
+	if themeID == 0 {
+		d.Theme, err = r.ActiveTheme(ctx)
+	} else {
+		d.Theme, err = r.Theme(ctx, themeID)
+	}
+	if err != nil {
+		return Dress{}, err
+	}
+	d.Files, err = r.ThemeFiles(ctx, d.Theme.ID, everyFile())
+	return d, err
+}
+
+// Template reads the text of a template of a dress.
+func (s *Service) Template(ctx context.Context, f ThemeFile) (string, error) {
+	from, err := s.cfg.Blobs.Get(ctx, f.BlobKey)
+	if err != nil {
+		return "", err
+	}
+	defer from.Close()
+	content, err := io.ReadAll(io.LimitReader(from, theme.MaxTemplate+1))
+	return string(content), err
+}
+
+// Asset is an asset of a dress, ready to be sent.
+func (s *Service) Asset(f ThemeFile) Content {
+	return Content{
+		ContentType: filetype.MediaType(f.Path, nil), ETag: f.Hash, Size: f.Size, ModTime: f.UpdatedAt, Immutable: true,
+		blobs: s.cfg.Blobs.GetRange, key: f.BlobKey,
+	}
+}
+
+// Picture finds an image of a site that its look names.
+func (s *Service) Picture(ctx context.Context, site Site, id int64) (File, error) {
+	return s.cfg.Store.Within(Scope{AccountID: site.AccountID, SiteID: site.ID}).File(ctx, id)
+}
+
+// BaseURL is Config.BaseURL, without a slash at its end.
+func (s *Service) BaseURL() string { return s.base.String() }

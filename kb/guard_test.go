@@ -18,7 +18,7 @@ func TestEveryMethodAsksFirst(t *testing.T) {
 	deny := guard.Deny[Permission, Reader, Tx]()
 	open := func(context.Context, int64) (editorGuard, Membership, error) { return deny, Membership{}, nil }
 	// These tell what the handle itself knows and touch no data.
-	pure := []string{"SiteID", "Rehearsal", "Holds", "Visitor.Site", "DefaultLocale", "URL"}
+	pure := []string{"SiteID", "Rehearsal", "Holds", "Visitor.Site", "DefaultLocale", "URL", "Visitor.Text"}
 	for _, handle := range []any{&Editor{guard: deny}, &Sites{open: open}, &Visitor{guard: guard.Deny[Permission, PublicReader, VisitorTx]()}} {
 		v := reflect.ValueOf(handle)
 		for i := range v.NumMethod() {

@@ -41,6 +41,7 @@ type Site struct {
 	HostKey    string
 	HTMLHead   string // HTML for the head of every page
 	Visibility Visibility
+	Look       Look
 	CreatedAt  time.Time
 	UpdatedAt  time.Time
 
@@ -67,6 +68,7 @@ type SiteInput struct {
 	CustomDomain storage.Opt[string]
 	HTMLHead     storage.Opt[string]     // at most 64 KiB
 	Visibility   storage.Opt[Visibility] // public when a new site has none
+	Look         LookInput
 }
 
 const maxHTMLHead = 64 << 10
@@ -98,6 +100,7 @@ func (s *Service) apply(site *Site, in SiteInput, reaches func(mailboxID int64) 
 	}
 	problems.Check(site.Visibility == Public || site.Visibility == Private, "visibility", "must be public or private")
 	s.applyHost(&problems, site, in)
+	site.Look.apply(&problems, in.Look)
 	if err := problems.Err(); err != nil {
 		return err
 	}
@@ -148,6 +151,7 @@ func (s *Service) applyHost(problems *fault.Collector, site *Site, in SiteInput)
 	}
 	problems.Check(path == "" || pathPattern.MatchString(path), "path", "must have at most 64 of a-z, 0-9, - and _")
 	problems.Check(!shared || !slices.Contains(reservedPaths, path), "path", "is reserved")
+	problems.Check(shared || path == site.Path || !ofPages(path), "path", "is where a site at the root of its host has pages")
 	site.Path = path
 }
 
@@ -265,6 +269,9 @@ func (e *Editor) UpdateSite(ctx context.Context, in SiteInput) (Site, error) {
 			return err
 		}
 		if err := e.svc.apply(&site, in, reaching(e.mailboxes)); err != nil {
+			return err
+		}
+		if err := in.Look.checkImages(ctx, tx); err != nil {
 			return err
 		}
 		site.UpdatedAt = e.svc.now()

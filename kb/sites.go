@@ -70,7 +70,12 @@ func (h *Sites) Create(ctx context.Context, in SiteInput) (Site, error) {
 				return Site{}, err
 			}
 		}
-		err = begin(ctx, func(ctx context.Context, tx Tx) error { return h.insert(ctx, tx, &site) })
+		err = begin(ctx, func(ctx context.Context, tx Tx) error {
+			if err := h.insert(ctx, tx, &site); err != nil {
+				return err
+			}
+			return in.Look.checkImages(ctx, tx) // a new site has no files
+		})
 		if given || !isUnique(err, UniqueSitePath) {
 			break
 		}

@@ -55,6 +55,7 @@ type Reader interface {
 	CategoryReader
 	ArticleReader
 	PublishedReader
+	ShelfReader
 	SearchReader
 	PublicSearcher
 	FeedbackReader
@@ -67,6 +68,7 @@ type PublicReader interface {
 	CollectionReader
 	CategoryReader
 	PublishedReader
+	ShelfReader
 	PublicSearcher
 }
 
@@ -110,6 +112,27 @@ type PublishedReader interface {
 	PublishedArticle(ctx context.Context, id int64) (ArticleRevision, error)
 	// PublishedArticles lists by SortOrder.
 	PublishedArticles(ctx context.Context, filter ArticleFilter, seek storage.Seek) ([]ArticleRevision, error)
+}
+
+// ArticleOrder is an order of articles beside their sort order.
+type ArticleOrder string
+
+// The orders.
+const (
+	MostViewed    ArticleOrder = "views"   // those with a view only, by Views, then the newest
+	LatestChanged ArticleOrder = "changed" // by ChangedAt, then the newest
+)
+
+// ShelfReader reads what is published for the pages that readers choose from. Its
+// articles are brief, see [ArticleFilter].
+type ShelfReader interface {
+	// TopArticles returns the first articles of the site in an order.
+	TopArticles(ctx context.Context, order ArticleOrder, limit int) ([]ArticleRevision, error)
+	// FirstArticles returns the first n articles of each category by SortOrder, each
+	// article once, also by SortOrder.
+	FirstArticles(ctx context.Context, categoryIDs []int64, n int) ([]ArticleRevision, error)
+	// PublishedLocales lists, in order, the locales of the documents that are published.
+	PublishedLocales(ctx context.Context) ([]string, error)
 }
 
 // SiteReader reads the sites of the scope: those of the account, or the one.

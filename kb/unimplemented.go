@@ -135,6 +135,21 @@ func (UnimplementedTx) PublishedArticles(context.Context, ArticleFilter, storage
 	return nil, errUnimplemented()
 }
 
+// TopArticles implements [Reader].
+func (UnimplementedTx) TopArticles(context.Context, ArticleOrder, int) ([]ArticleRevision, error) {
+	return nil, errUnimplemented()
+}
+
+// FirstArticles implements [Reader].
+func (UnimplementedTx) FirstArticles(context.Context, []int64, int) ([]ArticleRevision, error) {
+	return nil, errUnimplemented()
+}
+
+// PublishedLocales implements [Reader].
+func (UnimplementedTx) PublishedLocales(context.Context) ([]string, error) {
+	return nil, errUnimplemented()
+}
+
 // CollectionForUpdate implements [Tx].
 func (UnimplementedTx) CollectionForUpdate(context.Context, int64) (Collection, error) {
 	return Collection{}, errUnimplemented()

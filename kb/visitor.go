@@ -32,13 +32,27 @@ func (s *Service) Visitor(ctx context.Context, c Caller, siteID int64) (*Visitor
 			return nil, err
 		}
 	}
+	return s.visitor(site), nil
+}
+
+// Guest opens a site to be read by whom the program lets in by itself, such as who
+// has a signed address. It reads no more than [Service.Visitor] does on a public site.
+func (s *Service) Guest(ctx context.Context, siteID int64) (*Visitor, error) {
+	site, err := s.cfg.Store.FindSite(ctx, siteID)
+	if err != nil {
+		return nil, err
+	}
+	return s.visitor(site), nil
+}
+
+func (s *Service) visitor(site Site) *Visitor {
 	scope := Scope{AccountID: site.AccountID, SiteID: site.ID}
 	var reader PublicReader = s.cfg.Store.Within(scope)
 	begin := func(ctx context.Context, fn func(ctx context.Context, tx VisitorTx) error) error {
 		return s.cfg.Store.InTx(ctx, scope, func(ctx context.Context, tx Tx) error { return fn(ctx, tx) })
 	}
 	allows := func(p Permission) bool { return p == published }
-	return &Visitor{svc: s, guard: guard.New(allows, reader, begin), site: site}, nil
+	return &Visitor{svc: s, guard: guard.New(allows, reader, begin), site: site}
 }
 
 // SiteID is the site that the visitor reads.

@@ -37,6 +37,10 @@ type APIConfig struct {
 	// [helpdesk.Service.AuthenticatePortal].
 	Portal func(ctx context.Context, r *http.Request, accountID int64) (*helpdesk.Portal, error)
 
+	// PreviewTheme is the address where a site, by its URL and id, can be looked at in one
+	// of its themes; site.Handler has one. nil: themes have no preview.
+	PreviewTheme func(siteURL string, siteID, themeID int64) string
+
 	// Version of the program that the OpenAPI document names; "": that of the API.
 	Version string
 }
@@ -51,6 +55,7 @@ func API(cfg APIConfig) *Table {
 	a := &api{
 		svc: cfg.Service, kb: cfg.KB, authenticate: cfg.Authenticate, base: t.config.BaseURL + t.config.Base,
 		seen: presence{now: t.config.Now, at: map[member]time.Time{}}, logger: t.config.Logger, portal: cfg.Portal,
+		previewTheme: cfg.PreviewTheme,
 	}
 	if a.portal == nil {
 		a.portal = a.portalToken
@@ -99,6 +104,7 @@ type api struct {
 	seen         presence
 	streams      streams
 	logger       *slog.Logger
+	previewTheme func(siteURL string, siteID, themeID int64) string
 }
 
 // caller finds out who asks.

@@ -2,7 +2,6 @@ package transport
 
 import (
 	"context"
-	"fmt"
 	"net/http"
 
 	"github.com/helpwright/helpwright/kb"
@@ -343,7 +342,7 @@ func showArticle(a kb.ArticleRevision, site library, wanted []string) article {
 	out := article{
 		ID: a.Article.ID, SiteID: a.Article.SiteID, Status: string(r.Status), Title: served.Title, Summary: served.Summary, Content: served.Content,
 		SourceLocale: r.SourceLocale, Locale: served.Locale, SortOrder: Decimal{value: r.SortOrder}, Revision: r.Number, HasDraft: &draft,
-		URL: fmt.Sprintf("%s/articles/%d", site.URL(), a.Article.ID), Views: r.Views, CollectionID: r.CollectionID, Categories: []any{},
+		URL: site.URL() + kb.PagePath(served.Locale, kb.ArticlePages, a.Article.ID, served.Title), Views: r.Views, CollectionID: r.CollectionID, Categories: []any{},
 		Translations: map[string]articleTranslation{}, Feedback: feedbackCount{a.Article.Feedbacks},
 		Reactions: reactions{Total: r.Positive + r.Negative, Positive: r.Positive, Negative: r.Negative},
 		CreatedAt: Time(a.Article.CreatedAt), UpdatedAt: Time(r.UpdatedAt),

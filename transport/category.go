@@ -19,6 +19,7 @@ type category struct {
 	SourceLocale  string                        `json:"source_locale"`
 	Locale        string                        `json:"locale" description:"The served language."`
 	SortOrder     Decimal                       `json:"sort_order"`
+	URL           string                        `json:"url" description:"Its page in the served language."`
 	ArticlesCount int64                         `json:"articles_count" description:"Visitors are told of published articles only, as in views_count."`
 	ViewsCount    int64                         `json:"views_count"`
 	Translations  map[string]sectionTranslation `json:"translations"`
@@ -167,6 +168,7 @@ func showCategory(c kb.Category, site speaker, wanted []string) category {
 	served := c.Serve(site.DefaultLocale(), wanted...)
 	return category{
 		ID: c.ID, SiteID: c.SiteID, CollectionID: c.CollectionID, Name: served.Title, Summary: served.Summary, SourceLocale: c.SourceLocale,
+		URL:    site.URL() + kb.PagePath(served.Locale, kb.CategoryPages, c.ID, served.Title),
 		Locale: served.Locale, SortOrder: Decimal{value: c.SortOrder}, ArticlesCount: c.Counters.Articles, ViewsCount: c.Counters.Views,
 		Translations: showSectionTranslations(c.ID, c.Text), CreatedAt: Time(c.CreatedAt), UpdatedAt: Time(c.UpdatedAt),
 	}

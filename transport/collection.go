@@ -17,6 +17,8 @@ type collection struct {
 	SourceLocale    string                        `json:"source_locale"`
 	Locale          string                        `json:"locale" description:"The served language."`
 	SortOrder       Decimal                       `json:"sort_order"`
+	Icon            string                        `json:"icon" description:"Empty: readers see a book."`
+	URL             string                        `json:"url" description:"Its page in the served language."`
 	CategoriesCount int64                         `json:"categories_count"`
 	ArticlesCount   int64                         `json:"articles_count" description:"Visitors are told of published articles only, as in views_count."`
 	ViewsCount      int64                         `json:"views_count"`
@@ -40,15 +42,20 @@ type collectionList struct {
 	Paging
 }
 
+type collectionInput struct {
+	sectionInput
+	Icon storage.Opt[string] `json:"icon" example:"compass" description:"One of bell, bolt, book, box, buoy, calendar, card, chart, chat, code, coins, compass, gear, globe, key, laptop, lock, people, phone, plug, shield, tag, truck, wrench. Null: none."`
+}
+
 type collectionCreate struct {
 	Localized
-	sectionInput
+	collectionInput
 }
 
 type collectionUpdate struct {
 	collectionRef
 	Localized
-	sectionInput
+	collectionInput
 	BodyID int64 `json:"collection_id" required:"true" description:"That of the path."`
 }
 
@@ -57,8 +64,8 @@ func (in *collectionUpdate) CheckInput(problem func(field, text string)) {
 	sameID(problem, "collection_id", in.BodyID, in.CollectionID)
 }
 
-func (in sectionInput) collection() kb.CollectionInput {
-	return kb.CollectionInput{TextInput: in.text(), SortOrder: sortOrder(in.SortOrder)}
+func (in collectionInput) collection() kb.CollectionInput {
+	return kb.CollectionInput{TextInput: in.text(), SortOrder: sortOrder(in.SortOrder), Icon: in.Icon}
 }
 
 const (
@@ -101,8 +108,11 @@ func (a *api) addCollections(t *Table) {
 		})
 }
 
-// speaker knows in which language a site speaks by default.
-type speaker interface{ DefaultLocale() string }
+// speaker knows in which language a site speaks by default, and where it is.
+type speaker interface {
+	DefaultLocale() string
+	URL() string
+}
 
 func showCollection(c kb.Collection, site speaker, wanted []string) collection {
 	if c.ID == 0 {
@@ -111,6 +121,7 @@ func showCollection(c kb.Collection, site speaker, wanted []string) collection {
 	served := c.Serve(site.DefaultLocale(), wanted...)
 	return collection{
 		ID: c.ID, SiteID: c.SiteID, Name: served.Title, Summary: served.Summary, SourceLocale: c.SourceLocale, Locale: served.Locale,
+		Icon: c.Icon, URL: site.URL() + kb.PagePath(served.Locale, kb.CollectionPages, c.ID, served.Title),
 		SortOrder: Decimal{value: c.SortOrder}, CategoriesCount: c.Counters.Categories, ArticlesCount: c.Counters.Articles, ViewsCount: c.Counters.Views,
 		Translations: showSectionTranslations(c.ID, c.Text), CreatedAt: Time(c.CreatedAt), UpdatedAt: Time(c.UpdatedAt),
 	}

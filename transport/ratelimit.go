@@ -142,14 +142,17 @@ func (r *Request) clientKey() string {
 // ClientAddr is the address that the request comes from: the peer's, or what
 // X-Forwarded-For says of it when the peer is one of Config.TrustedProxies. It is
 // not valid when the peer has none, as on a Unix socket.
-func (r *Request) ClientAddr() netip.Addr {
+func (r *Request) ClientAddr() netip.Addr { return ClientAddr(r.http, r.table.config.TrustedProxies) }
+
+// ClientAddr is [Request.ClientAddr] for pages beside the API.
+func ClientAddr(r *http.Request, trusted []netip.Prefix) netip.Addr {
 	var addr netip.Addr
-	if peer, err := netip.ParseAddrPort(r.http.RemoteAddr); err == nil {
+	if peer, err := netip.ParseAddrPort(r.RemoteAddr); err == nil {
 		addr = peer.Addr().Unmap()
 	}
-	hops := strings.Split(strings.Join(r.http.Header.Values("X-Forwarded-For"), ","), ",")
+	hops := strings.Split(strings.Join(r.Header.Values("X-Forwarded-For"), ","), ",")
 	for _, hop := range slices.Backward(hops) {
-		if !r.table.trusts(addr) {
+		if !slices.ContainsFunc(trusted, func(p netip.Prefix) bool { return p.Contains(addr) }) {
 			break
 		}
 		next, err := netip.ParseAddr(strings.TrimSpace(hop))
@@ -159,8 +162,4 @@ func (r *Request) ClientAddr() netip.Addr {
 		addr = next.Unmap()
 	}
 	return addr
-}
-
-func (t *Table) trusts(addr netip.Addr) bool {
-	return slices.ContainsFunc(t.config.TrustedProxies, func(p netip.Prefix) bool { return p.Contains(addr) })
 }

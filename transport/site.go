@@ -22,8 +22,9 @@ type site struct {
 	URL           string  `json:"url"`
 	HTMLHead      *string `json:"html_head" description:"HTML for the head of every page."`
 	Visibility    string  `json:"visibility" enum:"public,private"`
-	CreatedAt     Time    `json:"created_at"`
-	UpdatedAt     Time    `json:"updated_at"`
+	siteLook
+	CreatedAt Time `json:"created_at"`
+	UpdatedAt Time `json:"updated_at"`
 }
 
 type siteInput struct {
@@ -35,6 +36,7 @@ type siteInput struct {
 	CustomDomain storage.Opt[string]        `json:"custom_domain" example:"help.example.org" description:"The sites at one host all belong to one account."`
 	HTMLHead     storage.Opt[string]        `json:"html_head" description:"At most 64 KiB."`
 	Visibility   storage.Opt[kb.Visibility] `json:"visibility" enum:"public,private" description:"Private: members of the account only. Public when left out."`
+	siteLookInput
 }
 
 // CheckInput asks for the account, and with it for all that is required.
@@ -51,7 +53,7 @@ func (in *siteInput) CheckInput(problem func(field, text string)) {
 func (in siteInput) input() kb.SiteInput {
 	return kb.SiteInput{
 		AccountID: in.AccountID, Name: in.Name, MailboxID: in.MailboxID, Path: in.Path, Subdomain: in.Subdomain,
-		CustomDomain: in.CustomDomain, HTMLHead: in.HTMLHead, Visibility: in.Visibility,
+		CustomDomain: in.CustomDomain, HTMLHead: in.HTMLHead, Visibility: in.Visibility, Look: in.look(),
 	}
 }
 
@@ -118,6 +120,6 @@ func (a *api) showSite(s kb.Site) site {
 	return site{
 		ID: s.ID, AccountID: s.AccountID, MailboxID: idOrNull(s.MailboxID), Name: s.Name, Host: a.kb.Host(s), Path: s.Path,
 		Subdomain: s.Subdomain, SubdomainHost: a.kb.SubdomainHost(s), CustomDomain: s.CustomDomain, URL: a.kb.URL(s),
-		HTMLHead: textOrNull(s.HTMLHead), Visibility: string(s.Visibility), CreatedAt: Time(s.CreatedAt), UpdatedAt: Time(s.UpdatedAt),
+		HTMLHead: textOrNull(s.HTMLHead), Visibility: string(s.Visibility), siteLook: showLook(s.Look), CreatedAt: Time(s.CreatedAt), UpdatedAt: Time(s.UpdatedAt),
 	}
 }

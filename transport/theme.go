@@ -21,8 +21,8 @@ type siteTheme struct {
 	ID               int64   `json:"id"`
 	Name             string  `json:"name"`
 	IsActive         bool    `json:"is_active" description:"The site's current theme. A site without one looks like the built-in theme."`
-	PreviewURL       *string `json:"preview_url" description:"Deprecated, null."`
-	IframePreviewURL *string `json:"iframe_preview_url" description:"Deprecated, null."`
+	PreviewURL       *string `json:"preview_url" description:"Deprecated. Where the site can be looked at in the theme, by whoever has the address, for a day."`
+	IframePreviewURL *string `json:"iframe_preview_url" description:"Deprecated. The same, to be framed by pages of this service."`
 	UpdateAvailable  bool    `json:"update_available" description:"There is a later version of the first-party theme that it is."`
 	CreatedAt        Time    `json:"created_at"`
 	UpdatedAt        Time    `json:"updated_at"`
@@ -54,16 +54,16 @@ func (a *api) addThemes(t *Table) {
 		"With the files of the built-in theme. It is not active yet. Needs themes.create.")
 	create.Status = http.StatusCreated
 	Handle(t, a.editor, create, func(ctx context.Context, e *kb.Editor, in themeInput) (siteTheme, error) {
-		return showTheme(e.CreateTheme(ctx, in.Name))
+		return a.showTheme(e)(e.CreateTheme(ctx, in.Name))
 	})
 	HandlePage(t, a.editor, op("listThemes", http.MethodGet, themesPath, "List the themes of a site", "Oldest first. Needs themes.view."),
 		func(ctx context.Context, e *kb.Editor, in Paging) (storage.Page[siteTheme], error) {
 			page, err := e.Themes(ctx, in.Request())
-			return mapPage(page, themeShown), err
+			return mapPage(page, func(t kb.Theme) siteTheme { return a.themeShown(e, t) }), err
 		})
 	Handle(t, a.editor, op("getTheme", http.MethodGet, themePath, "Retrieve a theme", "Needs themes.view."),
 		func(ctx context.Context, e *kb.Editor, in themeID) (siteTheme, error) {
-			return showTheme(e.Theme(ctx, in.ThemeID))
+			return a.showTheme(e)(e.Theme(ctx, in.ThemeID))
 		})
 	HandleEmpty(t, a.editor, op("deleteTheme", http.MethodDelete, themePath, "Delete a theme",
 		"409 for the active one. Needs themes.delete."),
@@ -72,12 +72,12 @@ func (a *api) addThemes(t *Table) {
 		"Replaces all files of a first-party theme by those of the later version, also those that were changed. Without a pending update nothing happens. "+
 			"409 for a theme that is no first-party one. Needs themes.update."),
 		func(ctx context.Context, e *kb.Editor, in themeID) (siteTheme, error) {
-			return showTheme(e.UpdateTheme(ctx, in.ThemeID))
+			return a.showTheme(e)(e.UpdateTheme(ctx, in.ThemeID))
 		})
 	Handle(t, a.editor, op("activateTheme", http.MethodPost, themePath+"/activate", "Make a theme the site's current one",
 		"The one that was is not active any more. Needs themes.update."),
 		func(ctx context.Context, e *kb.Editor, in themeID) (siteTheme, error) {
-			return showTheme(e.ActivateTheme(ctx, in.ThemeID))
+			return a.showTheme(e)(e.ActivateTheme(ctx, in.ThemeID))
 		})
 	upload := op("uploadTheme", http.MethodPost, themesPath+"/upload", "Upload a theme",
 		"multipart/form-data with a zip archive of at most 30 MB: templates/ with at least layout.html and article.html, assets/ and theme.json, at most 2,000 files "+
@@ -97,7 +97,7 @@ func (a *api) uploadTheme(ctx context.Context, e *kb.Editor, in themeUpload) (si
 		return siteTheme{}, fault.Wrap(fault.Internal, "opening an upload", err)
 	}
 	defer content.Close()
-	return showTheme(e.UploadTheme(ctx, kb.ThemeUpload{Name: in.Name, Filename: in.Zip.Filename, Archive: content, Size: in.Zip.Size}))
+	return a.showTheme(e)(e.UploadTheme(ctx, kb.ThemeUpload{Name: in.Name, Filename: in.Zip.Filename, Archive: content, Size: in.Zip.Size}))
 }
 
 // downloadTheme makes the archive in a temporary file, as it may be large and ranges
@@ -128,10 +128,23 @@ type tempFile struct{ *os.File }
 
 func (f tempFile) Close() error { return errors.Join(f.File.Close(), os.Remove(f.Name())) }
 
-func showTheme(t kb.Theme, err error) (siteTheme, error) { return themeShown(t), err }
+func (a *api) showTheme(e *kb.Editor) func(kb.Theme, error) (siteTheme, error) {
+	return func(t kb.Theme, err error) (siteTheme, error) { return a.themeShown(e, t), err }
+}
 
-func themeShown(t kb.Theme) siteTheme {
-	return siteTheme{
+func (a *api) themeShown(e *kb.Editor, t kb.Theme) siteTheme {
+	out := siteTheme{
 		ID: t.ID, Name: t.Name, IsActive: t.IsActive, UpdateAvailable: t.UpdateAvailable, CreatedAt: Time(t.CreatedAt), UpdatedAt: Time(t.UpdatedAt),
 	}
+	if a.previewTheme != nil && t.ID != 0 {
+		address := a.previewTheme(e.URL(), e.SiteID(), t.ID)
+		out.PreviewURL, out.IframePreviewURL = &address, &address
+	}
+	return out
+}
+
+// Stable is the theme without its preview, whose address is another one each time.
+func (t siteTheme) Stable() any {
+	t.PreviewURL, t.IframePreviewURL = nil, nil
+	return t
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/helpwright/helpwright/transport"
+	"github.com/helpwright/helpwright/transport/site"
 )
 
 type serveCmd struct{}
@@ -73,7 +74,7 @@ const apiBase = "/api/v1"
 
 // handler is the server's HTTP side.
 func (a *app) handler() http.Handler {
-	api := transport.API(transport.APIConfig{Service: a.service, KB: a.kb, Config: a.apiConfig()})
+	api := transport.API(transport.APIConfig{Service: a.service, KB: a.kb, Config: a.apiConfig(), PreviewTheme: a.sites.PreviewTheme})
 	mux := http.NewServeMux()
 	mux.Handle(apiBase+"/", api.Handler())
 	invitation := api.Limit(http.HandlerFunc(a.invitation)) // it takes guesses of tokens and passwords
@@ -88,7 +89,15 @@ func (a *app) handler() http.Handler {
 		}
 		answer(w, http.StatusOK, "ready")
 	})
-	return mux
+	mux.Handle("GET /docs/themes", site.Guide())
+	mux.Handle("/", a.sites)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if a.sites.Owns(r) { // nothing else of the service is at a host of a site's own
+			a.sites.ServeHTTP(w, r)
+			return
+		}
+		mux.ServeHTTP(w, r)
+	})
 }
 
 // apiConfig is the frame of the API.

@@ -168,6 +168,7 @@ type secrets struct {
 	sealer   storage.Sealer
 	signing  [][]byte // the first signs, all verify
 	visitors []byte   // tells them apart
+	sites    []byte   // signs the forms, sessions and previews of sites
 }
 
 // loadSecrets takes the secret keys from the settings, or from their file, which it
@@ -195,7 +196,10 @@ func (s *Settings) loadSecrets() (secrets, error) {
 		}
 		out.signing = append(out.signing, signing)
 	}
-	out.visitors, err = hkdf.Key(sha256.New, keys[0], nil, "helpwright visitors v1", 32)
+	if out.visitors, err = hkdf.Key(sha256.New, keys[0], nil, "helpwright visitors v1", 32); err != nil {
+		return secrets{}, err
+	}
+	out.sites, err = hkdf.Key(sha256.New, keys[0], nil, "helpwright sites v1", 32)
 	return out, err
 }
 

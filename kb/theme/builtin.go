@@ -2,17 +2,18 @@ package theme
 
 import (
 	"embed"
-	"encoding/json"
 	"io/fs"
 	"strings"
 	"sync"
 )
 
+// Guide is how themes are written, as Markdown.
+//
+//go:embed README.md
+var Guide string
+
 //go:embed all:builtin
 var builtinFiles embed.FS
-
-//go:embed strings.json
-var stringsJSON []byte
 
 // Source is a theme with a version that sites can be given, and be updated to.
 type Source struct {
@@ -55,21 +56,3 @@ func (s Source) Templates() map[string]string {
 }
 
 func builtinTemplates() map[string]string { return Builtin().Templates() }
-
-// texts are the words of the built-in theme by language.
-var texts = sync.OnceValue(func() map[string]map[string]string {
-	var all map[string]map[string]string
-	if err := json.Unmarshal(stringsJSON, &all); err != nil {
-		panic("theme: " + err.Error())
-	}
-	return all
-})
-
-// textsOf gives the words for a locale: its own, or its language's.
-func textsOf(locale string) map[string]string {
-	if found := texts()[locale]; found != nil {
-		return found
-	}
-	language, _, _ := strings.Cut(locale, "-")
-	return texts()[strings.ToLower(language)]
-}

@@ -150,7 +150,7 @@ func (p *page) check() error {
 	if err != nil {
 		return err
 	}
-	i.meter.begin(context.Background(), Limits{Steps: -1, Depth: 1}, Env{}, nil)
+	i.meter.begin(context.Background(), Limits{Steps: -1, Depth: 1}, Env{}, "")
 	err = i.layout.Execute(io.Discard, Page{})
 	if err == nil || errors.Is(err, ErrSteps) {
 		return nil
@@ -197,10 +197,10 @@ func (s *Set) Render(ctx context.Context, name string, p Page, env Env) ([]byte,
 		return nil, problemOf(err, page.paths)
 	}
 	limits := env.Limits.withDefaults()
-	i.meter.begin(ctx, limits, env, textsOf(p.Locale))
+	i.meter.begin(ctx, limits, env, p.Locale)
 	out := &limited{left: limits.Output}
 	err = i.layout.Execute(out, p)
-	i.meter.begin(context.Background(), limits, Env{}, nil) // keeps nothing of this page
+	i.meter.begin(context.Background(), limits, Env{}, "") // keeps nothing of this page
 	page.pool.Put(i)
 	if err != nil {
 		return nil, renderError(err, page.paths)

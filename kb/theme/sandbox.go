@@ -48,7 +48,7 @@ var (
 // out of a short one.
 var allowed = []string{
 	"and", "or", "not", "eq", "ne", "lt", "le", "gt", "ge", "len", "index",
-	"asset", "t", "date", "truncate",
+	"asset", "t", "count", "date", "day", "shortday", "language", "icon", "truncate",
 }
 
 // What instrument puts into templates. Nobody can write these names.
@@ -65,11 +65,11 @@ type meter struct {
 	steps  int
 	depth  int
 	env    Env
-	texts  map[string]string
+	words  words
 }
 
-func (m *meter) begin(ctx context.Context, limits Limits, env Env, texts map[string]string) {
-	*m = meter{ctx: ctx, limits: limits, end: time.Now().Add(limits.Time), env: env, texts: texts}
+func (m *meter) begin(ctx context.Context, limits Limits, env Env, locale string) {
+	*m = meter{ctx: ctx, limits: limits, end: time.Now().Add(limits.Time), env: env, words: wordsOf(locale)}
 }
 
 func (m *meter) tick() (string, error) {
@@ -101,7 +101,8 @@ func (m *meter) leave() string {
 func (m *meter) functions() template.FuncMap {
 	return template.FuncMap{
 		tickFunc: m.tick, enterFunc: m.enter, leaveFunc: m.leave,
-		"asset": m.asset, "t": m.translate, "date": date, "truncate": truncate,
+		"asset": m.asset, "t": m.text, "count": m.count, "date": date, "day": m.day, "shortday": m.shortDay,
+		"language": languageName, "icon": icon, "truncate": truncate,
 	}
 }
 
@@ -112,12 +113,13 @@ func (m *meter) asset(path string) string {
 	return m.env.Asset("assets/" + strings.TrimPrefix(path, "assets/"))
 }
 
-func (m *meter) translate(text string) string {
-	if found, ok := m.texts[text]; ok {
-		return found
-	}
-	return text
-}
+func (m *meter) text(text string, args ...any) string { return m.words.text(text, args...) }
+
+func (m *meter) count(what string, n any, args ...any) string { return m.words.count(what, n, args...) }
+
+func (m *meter) day(value string) string { return m.words.day(value, false) }
+
+func (m *meter) shortDay(value string) string { return m.words.day(value, true) }
 
 // date writes a time (RFC 3339) in the layout of Go's package time.
 func date(value, layout string) (string, error) {

@@ -24,6 +24,7 @@ type articleRow struct {
 	CollectionID  int64
 	CategoryIDs   items[int64] `bun:"category_ids"`
 	SortOrder     int64
+	ChangedAt     int64
 	CreatedAt     int64
 	UpdatedAt     int64
 	Views         int64 `bun:",scanonly"`
@@ -34,7 +35,7 @@ func (r *articleRow) article() kb.Article {
 	return kb.Article{
 		ID: r.ID, SiteID: r.SiteID, Live: r.Live, Draft: r.Draft, LastRevision: r.LastRevision, Views: r.Views, Feedbacks: r.Feedbacks,
 		Published: r.Published, CollectionID: r.CollectionID, CategoryIDs: r.CategoryIDs, SortOrder: kb.SortOrder(r.SortOrder),
-		CreatedAt: timeOf(r.CreatedAt), UpdatedAt: timeOf(r.UpdatedAt),
+		ChangedAt: timeOf(r.ChangedAt), CreatedAt: timeOf(r.CreatedAt), UpdatedAt: timeOf(r.UpdatedAt),
 	}
 }
 
@@ -42,7 +43,7 @@ func articleRowOf(s kb.Scope, a *kb.Article) articleRow {
 	return articleRow{
 		ID: a.ID, AccountID: s.AccountID, SiteID: s.SiteID, Live: a.Live, Draft: a.Draft, LastRevision: a.LastRevision,
 		Published: a.Published, CollectionID: a.CollectionID, CategoryIDs: a.CategoryIDs, SortOrder: int64(a.SortOrder),
-		CreatedAt: micros(a.CreatedAt), UpdatedAt: micros(a.UpdatedAt),
+		ChangedAt: micros(a.ChangedAt), CreatedAt: micros(a.CreatedAt), UpdatedAt: micros(a.UpdatedAt),
 	}
 }
 
@@ -100,7 +101,7 @@ type liveRow struct {
 }
 
 const revisionColumns = `r.number AS r_number, r.status AS r_status, r.collection_id AS r_collection_id, r.category_ids AS r_category_ids,
-	r.sort_order AS r_sort_order, r.source_locale AS r_source_locale, r.translations AS r_translations, r.created_at AS r_created_at,
+	r.sort_order AS r_sort_order, r.source_locale AS r_source_locale, ? AS r_translations, r.created_at AS r_created_at,
 	r.updated_at AS r_updated_at, r.views AS r_views, r.positive AS r_positive, r.negative AS r_negative`
 
 func (r *liveRow) both() kb.ArticleRevision {
@@ -112,9 +113,20 @@ func (r *liveRow) both() kb.ArticleRevision {
 	return kb.ArticleRevision{Article: r.article(), Revision: revision.revision()}
 }
 
+// texts are the translations of a revision; brief leaves contents in the database.
+func (r kbReader) texts(brief bool) bun.Safe {
+	switch {
+	case !brief:
+		return "r.translations"
+	case r.store.postgres:
+		return `(SELECT COALESCE(jsonb_agg(t.e - 'c' - 'm' ORDER BY t.n), '[]')::text FROM jsonb_array_elements(r.translations::jsonb) WITH ORDINALITY AS t (e, n))`
+	}
+	return `(SELECT json_group_array(json_remove(e.value, '$.c', '$.m')) FROM json_each(r.translations) AS e)`
+}
+
 // live selects articles with their live revisions.
-func (r kbReader) live(published bool) *bun.SelectQuery {
-	q := r.selects((*articleRow)(nil)).ColumnExpr("hw_articles.*").ColumnExpr(revisionColumns).
+func (r kbReader) live(published, brief bool) *bun.SelectQuery {
+	q := r.selects((*articleRow)(nil)).ColumnExpr("hw_articles.*").ColumnExpr(revisionColumns, r.texts(brief)).
 		Join(`JOIN hw_article_revisions AS r ON r.account_id = hw_articles.account_id AND r.article_id = hw_articles.id
 			AND r.number = hw_articles.live`).ApplyQueryBuilder(r.site)
 	if published {
@@ -125,7 +137,7 @@ func (r kbReader) live(published bool) *bun.SelectQuery {
 
 func (r kbReader) liveArticle(ctx context.Context, id int64, published bool) (kb.ArticleRevision, error) {
 	var row liveRow
-	if err := locked(ctx, r.live(published).Where("hw_articles.id = ?", id)).Scan(ctx, &row); err != nil {
+	if err := locked(ctx, r.live(published, false).Where("hw_articles.id = ?", id)).Scan(ctx, &row); err != nil {
 		return kb.ArticleRevision{}, failure(ctx, err, "article", id)
 	}
 	return row.both(), nil
@@ -133,7 +145,7 @@ func (r kbReader) liveArticle(ctx context.Context, id int64, published bool) (kb
 
 func (r kbReader) liveArticles(ctx context.Context, f kb.ArticleFilter, published bool, seek storage.Seek) ([]kb.ArticleRevision, error) {
 	var rows []liveRow
-	q := r.live(published)
+	q := r.live(published, f.Brief)
 	if f.CollectionID != 0 {
 		q.Where("hw_articles.collection_id = ?", f.CollectionID)
 	}
@@ -145,6 +157,9 @@ func (r kbReader) liveArticles(ctx context.Context, f kb.ArticleFilter, publishe
 			return nil, r.state()
 		}
 		q.Where("hw_articles.id IN (?)", bun.List(f.IDs))
+	}
+	if f.Loose {
+		q.Where("hw_articles.category_ids = '[]'")
 	}
 	err := page(q, "sort_order", seek).Scan(ctx, &rows)
 	return mapped(rows, (*liveRow).both), failure(ctx, err, "article", 0)
@@ -168,6 +183,47 @@ func (r kbReader) PublishedArticle(ctx context.Context, id int64) (kb.ArticleRev
 // PublishedArticles implements [kb.PublishedReader].
 func (r kbReader) PublishedArticles(ctx context.Context, f kb.ArticleFilter, seek storage.Seek) ([]kb.ArticleRevision, error) {
 	return r.liveArticles(ctx, f, true, seek)
+}
+
+// TopArticles implements [kb.ShelfReader].
+func (r kbReader) TopArticles(ctx context.Context, order kb.ArticleOrder, limit int) ([]kb.ArticleRevision, error) {
+	if limit <= 0 {
+		return nil, r.state()
+	}
+	var rows []liveRow
+	q := r.live(true, true).Limit(int64(limit))
+	if order == kb.MostViewed {
+		q.Where("hw_articles.views > 0").OrderExpr("hw_articles.views DESC, hw_articles.id DESC")
+	} else {
+		q.OrderExpr("hw_articles.changed_at DESC, hw_articles.id DESC")
+	}
+	err := q.Scan(ctx, &rows)
+	return mapped(rows, (*liveRow).both), failure(ctx, err, "article", 0)
+}
+
+// FirstArticles implements [kb.ShelfReader].
+func (r kbReader) FirstArticles(ctx context.Context, categoryIDs []int64, n int) ([]kb.ArticleRevision, error) {
+	if len(categoryIDs) == 0 || n <= 0 {
+		return nil, r.state()
+	}
+	var rows []liveRow
+	err := r.live(true, true).Where(`hw_articles.id IN (SELECT x.article_id FROM (
+			SELECT c.article_id, ROW_NUMBER() OVER (PARTITION BY c.category_id ORDER BY a.sort_order, a.id) AS place
+			FROM hw_article_categories AS c
+			JOIN hw_articles AS a ON a.account_id = c.account_id AND a.site_id = c.site_id AND a.id = c.article_id AND a.published = TRUE
+			WHERE c.account_id = ? AND c.site_id = ? AND c.category_id IN (?)) AS x WHERE x.place <= ?)`,
+		r.scope.AccountID, r.scope.SiteID, bun.List(categoryIDs), n).OrderExpr("hw_articles.sort_order, hw_articles.id").Scan(ctx, &rows)
+	return mapped(rows, (*liveRow).both), failure(ctx, err, "article", 0)
+}
+
+// PublishedLocales implements [kb.ShelfReader]. It goes from one locale to the next in the index, however many
+// documents there are.
+func (r kbReader) PublishedLocales(ctx context.Context) ([]string, error) {
+	var locales []string
+	const next = `SELECT MIN(d.locale) FROM hw_article_documents AS d WHERE d.account_id = ?0 AND d.site_id = ?1 AND d.published = TRUE`
+	err := r.raw(`WITH RECURSIVE l (locale) AS (SELECT (`+next+`) UNION ALL SELECT (`+next+` AND d.locale > l.locale) FROM l WHERE l.locale IS NOT NULL)
+		SELECT locale FROM l WHERE locale IS NOT NULL ORDER BY locale`, r.scope.AccountID, r.scope.SiteID).Scan(ctx, &locales)
+	return locales, failure(ctx, err, "article", 0)
 }
 
 // Revision implements [kb.ArticleReader].

@@ -86,6 +86,7 @@ type collectionRow struct {
 	AccountID     int64
 	SiteID        int64
 	SortOrder     int64
+	Icon          string
 	SourceLocale  string
 	Translations  translations
 	CreatedAt     int64
@@ -95,14 +96,14 @@ type collectionRow struct {
 
 func (r *collectionRow) collection() kb.Collection {
 	return kb.Collection{
-		ID: r.ID, SiteID: r.SiteID, SortOrder: kb.SortOrder(r.SortOrder), Text: r.Translations.text(r.SourceLocale),
+		ID: r.ID, SiteID: r.SiteID, SortOrder: kb.SortOrder(r.SortOrder), Icon: r.Icon, Text: r.Translations.text(r.SourceLocale),
 		Counters: r.counters.counters(), CreatedAt: timeOf(r.CreatedAt), UpdatedAt: timeOf(r.UpdatedAt),
 	}
 }
 
 func collectionRowOf(s kb.Scope, c *kb.Collection) collectionRow {
 	return collectionRow{
-		ID: c.ID, AccountID: s.AccountID, SiteID: s.SiteID, SortOrder: int64(c.SortOrder), SourceLocale: c.SourceLocale,
+		ID: c.ID, AccountID: s.AccountID, SiteID: s.SiteID, SortOrder: int64(c.SortOrder), Icon: c.Icon, SourceLocale: c.SourceLocale,
 		Translations: translationsOf(c.Text), CreatedAt: micros(c.CreatedAt), UpdatedAt: micros(c.UpdatedAt),
 	}
 }

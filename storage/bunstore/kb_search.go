@@ -140,6 +140,10 @@ func searched(q kb.SearchQuery) filter {
 			s = s.Where(`EXISTS (SELECT 1 FROM hw_articles AS a WHERE a.account_id = d.account_id AND a.id = d.article_id
 				AND a.collection_id = ?)`, q.Filter.CollectionID)
 		}
+		if q.Filter.Loose {
+			s = s.Where(`EXISTS (SELECT 1 FROM hw_articles AS a WHERE a.account_id = d.account_id AND a.id = d.article_id
+				AND a.category_ids = '[]')`)
+		}
 		if q.Filter.CategoryID != 0 {
 			s = s.Where(`EXISTS (SELECT 1 FROM hw_article_categories AS c WHERE c.account_id = d.account_id AND c.article_id = d.article_id
 				AND c.category_id = ?)`, q.Filter.CategoryID)

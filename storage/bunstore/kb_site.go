@@ -22,6 +22,7 @@ type siteRow struct {
 	HostKey       string
 	HTMLHead      string `bun:"html_head"`
 	Visibility    string
+	Look          object[kb.Look]
 	CreatedAt     int64
 	UpdatedAt     int64
 
@@ -33,7 +34,7 @@ type siteRow struct {
 func (r *siteRow) site() kb.Site {
 	return kb.Site{
 		ID: r.ID, AccountID: r.AccountID, MailboxID: r.MailboxID, Name: r.Name, Path: r.Path, Subdomain: r.Subdomain,
-		CustomDomain: r.CustomDomain, HostKey: r.HostKey, HTMLHead: r.HTMLHead, Visibility: kb.Visibility(r.Visibility),
+		CustomDomain: r.CustomDomain, HostKey: r.HostKey, HTMLHead: r.HTMLHead, Visibility: kb.Visibility(r.Visibility), Look: r.Look.Of,
 		CreatedAt: timeOf(r.CreatedAt), UpdatedAt: timeOf(r.UpdatedAt), DefaultLocale: r.DefaultLocale, Languages: r.Languages,
 	}
 }
@@ -41,7 +42,7 @@ func (r *siteRow) site() kb.Site {
 func siteRowOf(account int64, s *kb.Site) siteRow {
 	return siteRow{
 		ID: s.ID, AccountID: account, MailboxID: s.MailboxID, Name: s.Name, Path: s.Path, Subdomain: s.Subdomain,
-		CustomDomain: s.CustomDomain, HostKey: s.HostKey, HTMLHead: s.HTMLHead, Visibility: string(s.Visibility),
+		CustomDomain: s.CustomDomain, HostKey: s.HostKey, HTMLHead: s.HTMLHead, Visibility: string(s.Visibility), Look: object[kb.Look]{s.Look},
 		CreatedAt: micros(s.CreatedAt), UpdatedAt: micros(s.UpdatedAt),
 	}
 }

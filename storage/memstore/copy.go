@@ -31,6 +31,19 @@ func normalise(v reflect.Value) {
 		for i := range v.NumField() {
 			normalise(v.Field(i))
 		}
+	case v.Kind() == reflect.Map:
+		if v.Len() == 0 {
+			v.SetZero()
+			return
+		}
+		c := reflect.MakeMap(v.Type())
+		for key, value := range v.Seq2() {
+			own := reflect.New(v.Type().Elem()).Elem()
+			own.Set(value)
+			normalise(own)
+			c.SetMapIndex(key, own)
+		}
+		v.Set(c)
 	case v.Kind() == reflect.Slice:
 		if v.Len() == 0 {
 			v.SetZero()

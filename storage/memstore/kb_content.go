@@ -3,6 +3,7 @@ package memstore
 import (
 	"cmp"
 	"context"
+	"math"
 	"slices"
 
 	"github.com/helpwright/helpwright/kb"
@@ -114,7 +115,16 @@ func (r kbReader) liveArticle(ctx context.Context, id int64, published bool) (kb
 // passes reports whether a filter lets an article through.
 func passes(a *kb.Article, f kb.ArticleFilter) bool {
 	return (f.CollectionID == 0 || a.CollectionID == f.CollectionID) &&
-		(f.CategoryID == 0 || slices.Contains(a.CategoryIDs, f.CategoryID)) && (f.IDs == nil || slices.Contains(f.IDs, a.ID))
+		(f.CategoryID == 0 || slices.Contains(a.CategoryIDs, f.CategoryID)) && (f.IDs == nil || slices.Contains(f.IDs, a.ID)) &&
+		(!f.Loose || len(a.CategoryIDs) == 0)
+}
+
+// brief takes the contents off.
+func brief(a kb.ArticleRevision) kb.ArticleRevision {
+	for i := range a.Revision.Translations {
+		a.Revision.Translations[i].Content, a.Revision.Translations[i].Markdown = "", ""
+	}
+	return a
 }
 
 func (r kbReader) liveArticles(ctx context.Context, f kb.ArticleFilter, published bool, seek storage.Seek) ([]kb.ArticleRevision, error) {
@@ -125,6 +135,9 @@ func (r kbReader) liveArticles(ctx context.Context, f kb.ArticleFilter, publishe
 				continue
 			}
 			if one, err := db.live(r.scope.AccountID, a); err == nil {
+				if f.Brief {
+					one = brief(one)
+				}
 				all = append(all, one)
 			}
 		}
@@ -148,6 +161,51 @@ func (r kbReader) PublishedArticle(ctx context.Context, id int64) (kb.ArticleRev
 
 func (r kbReader) PublishedArticles(ctx context.Context, f kb.ArticleFilter, seek storage.Seek) ([]kb.ArticleRevision, error) {
 	return r.liveArticles(ctx, f, true, seek)
+}
+
+// published are the brief articles that are published and match, by sort order.
+func (r kbReader) published(ctx context.Context, match func(kb.Article) bool) ([]kb.ArticleRevision, error) {
+	all, err := r.PublishedArticles(ctx, kb.ArticleFilter{Brief: true}, storage.Seek{Limit: math.MaxInt})
+	return slices.DeleteFunc(all, func(a kb.ArticleRevision) bool { return !match(a.Article) }), err
+}
+
+func (r kbReader) TopArticles(ctx context.Context, order kb.ArticleOrder, limit int) ([]kb.ArticleRevision, error) {
+	all, err := r.published(ctx, func(a kb.Article) bool { return order != kb.MostViewed || a.Views > 0 })
+	slices.SortFunc(all, func(a, b kb.ArticleRevision) int {
+		first := b.Article.ChangedAt.Compare(a.Article.ChangedAt)
+		if order == kb.MostViewed {
+			first = cmp.Compare(b.Article.Views, a.Article.Views)
+		}
+		return cmp.Or(first, cmp.Compare(b.Article.ID, a.Article.ID))
+	})
+	return all[:min(max(limit, 0), len(all))], err
+}
+
+func (r kbReader) FirstArticles(ctx context.Context, categoryIDs []int64, n int) ([]kb.ArticleRevision, error) {
+	seen := map[int64]int{}
+	return r.published(ctx, func(a kb.Article) bool {
+		first := false
+		for _, id := range a.CategoryIDs {
+			if slices.Contains(categoryIDs, id) {
+				seen[id]++
+				first = first || seen[id] <= n
+			}
+		}
+		return first
+	})
+}
+
+func (r kbReader) PublishedLocales(ctx context.Context) ([]string, error) {
+	return query(ctx, r.src, func(db *data) ([]string, error) {
+		var locales []string
+		for _, d := range db.documents.all(r.scope.AccountID) {
+			if d.SiteID == r.scope.SiteID && d.Published {
+				locales = append(locales, d.Locale)
+			}
+		}
+		slices.Sort(locales)
+		return slices.Compact(locales), nil
+	})
 }
 
 func (r kbReader) Revision(ctx context.Context, articleID, number int64) (kb.Revision, error) {

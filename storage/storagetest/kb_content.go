@@ -17,6 +17,7 @@ func articleTests() []testCase {
 		{"Article", testArticle},
 		{"Revisions", testRevisions},
 		{"Pages", testContentPages},
+		{"Shelves", testShelves},
 		{"Counts", testCounts},
 		{"DeleteSite", testDeleteSite},
 	}
@@ -178,7 +179,8 @@ func testContentPages(t *testing.T, b Backend) {
 	}
 	for _, f := range []kb.ArticleFilter{
 		{}, {CollectionID: collections[1].ID}, {CategoryID: categories[0].ID}, {CategoryID: categories[2].ID},
-		{IDs: []int64{articles[1].Article.ID, articles[5].Article.ID, nobody}}, {IDs: []int64{}},
+		{IDs: []int64{articles[1].Article.ID, articles[5].Article.ID, nobody}}, {IDs: []int64{}}, {Loose: true},
+		{Loose: true, CollectionID: collections[1].ID},
 	} {
 		want := keep(articles, func(a kb.ArticleRevision) bool { return matches(f, a.Article) })
 		checkPages(t, want, position, func(s storage.Seek) ([]kb.ArticleRevision, error) { return r.LiveArticles(t.Context(), f, s) })
@@ -197,7 +199,7 @@ func matches(f kb.ArticleFilter, a kb.Article) bool {
 		return false
 	}
 	return (f.CollectionID == 0 || f.CollectionID == a.CollectionID) && (f.CategoryID == 0 || has(a.CategoryIDs, f.CategoryID)) &&
-		(f.IDs == nil || has(f.IDs, a.ID))
+		(f.IDs == nil || has(f.IDs, a.ID)) && (!f.Loose || len(a.CategoryIDs) == 0)
 }
 
 func keep[T any](list []T, match func(T) bool) []T {
@@ -208,6 +210,76 @@ func keep[T any](list []T, match func(T) bool) []T {
 		}
 	}
 	return out
+}
+
+// brief takes contents off, as [kb.ArticleFilter] says.
+func brief(a kb.ArticleRevision) kb.ArticleRevision {
+	a.Revision.Translations = slices.Clone(a.Revision.Translations)
+	for i := range a.Revision.Translations {
+		a.Revision.Translations[i].Content, a.Revision.Translations[i].Markdown = "", ""
+	}
+	return a
+}
+
+// What readers choose from: by views, by time, the first of each category.
+func testShelves(t *testing.T, b Backend) {
+	w := newLibrary(t, b)
+	newLibrary(t, b) // of which nothing is seen
+	second, other := w.newCategory(9), w.newCategory(10)
+	var articles []kb.ArticleRevision
+	w.kb(t, w.shelf.scope, func(ctx context.Context, tx kb.Tx) error {
+		articles = nil
+		ok(t, tx.DeleteArticle(ctx, w.shelf.article.ID))
+		ok(t, tx.InsertCategory(ctx, &second))
+		ok(t, tx.InsertCategory(ctx, &other))
+		in := [][]int64{{w.shelf.category.ID}, {w.shelf.category.ID, second.ID}, {w.shelf.category.ID, second.ID}, nil, {second.ID}, {second.ID}}
+		for n, categories := range in {
+			a := w.newArticle(kb.SortOrder(10 - n))
+			a.CategoryIDs, a.ChangedAt, a.Published = categories, at([]int{5, 9, 9, 2, 20, 3}[n]), n != 4
+			ok(t, tx.InsertArticle(ctx, &a))
+			r := w.newRevision(a, 1)
+			ok(t, tx.InsertRevision(ctx, &r))
+			views := []int64{2, 7, 0, 7, 9, 1}[n]
+			ok(t, tx.AddViews(ctx, []kb.View{{ArticleID: a.ID, Revision: 1, N: views}}))
+			a.Views, r.Views = views, views
+			d := newDocument([]string{"pt-BR", "de", "de", "en", "xx", "de-AT"}[n], "x", "", "")
+			d.Published = a.Published
+			ok(t, tx.SetDocuments(ctx, a.ID, []kb.Document{d}))
+			articles = append(articles, kb.ArticleRevision{Article: a, Revision: r})
+		}
+		return nil
+	})
+	pick := func(numbers ...int) (list []kb.ArticleRevision) {
+		for _, n := range numbers {
+			list = append(list, brief(articles[n]))
+		}
+		return list
+	}
+	r := w.inSite()
+	check := func(name string, want []kb.ArticleRevision) func([]kb.ArticleRevision, error) {
+		return func(got []kb.ArticleRevision, err error) {
+			t.Helper()
+			ok(t, err)
+			same(t, name, want, got)
+		}
+	}
+	check("by views", pick(3, 1, 0, 5))(r.TopArticles(t.Context(), kb.MostViewed, 9))
+	check("two by views", pick(3, 1))(r.TopArticles(t.Context(), kb.MostViewed, 2))
+	check("by time", pick(2, 1, 0, 5, 3))(r.TopArticles(t.Context(), kb.LatestChanged, 9))
+	check("none", nil)(r.TopArticles(t.Context(), kb.LatestChanged, 0))
+	check("the first of one", pick(2))(r.FirstArticles(t.Context(), []int64{w.shelf.category.ID}, 1))
+	check("the first of each", pick(5, 2))(r.FirstArticles(t.Context(), []int64{second.ID, w.shelf.category.ID, other.ID, nobody}, 1))
+	check("two of each", pick(5, 2, 1))(r.FirstArticles(t.Context(), []int64{second.ID, w.shelf.category.ID}, 2))
+	check("all of each", pick(5, 2, 1, 0))(r.FirstArticles(t.Context(), []int64{second.ID, w.shelf.category.ID}, 50))
+	check("none of each", nil)(r.FirstArticles(t.Context(), []int64{second.ID}, 0))
+	check("of no category", nil)(r.FirstArticles(t.Context(), nil, 5))
+	check("a brief list", pick(5, 3, 2, 1, 0))(r.PublishedArticles(t.Context(), kb.ArticleFilter{Brief: true}, all()))
+	locales, err := r.PublishedLocales(t.Context())
+	ok(t, err)
+	same(t, "locales", []string{"de", "de-AT", "en", "pt-BR"}, locales)
+	locales, err = w.KB.Within(kb.Scope{AccountID: w.account.ID, SiteID: w.shelf.bare.ID}).PublishedLocales(t.Context())
+	ok(t, err)
+	same(t, "locales of an empty site", 0, len(locales))
 }
 
 func testCounts(t *testing.T, b Backend) {
@@ -287,6 +359,13 @@ func contentReads() map[string]readProbeOf[kb.Reader] {
 		"PublishedArticles": {ofSite, false, func(ctx context.Context, r r, v *world) (any, error) {
 			return answer(r.PublishedArticles(ctx, kb.ArticleFilter{IDs: []int64{v.shelf.article.ID}}, all()))
 		}},
+		"TopArticles": {ofSite, false, func(ctx context.Context, r r, v *world) (any, error) {
+			return answer(r.TopArticles(ctx, kb.LatestChanged, 100))
+		}},
+		"FirstArticles": {ofSite, false, func(ctx context.Context, r r, v *world) (any, error) {
+			return answer(r.FirstArticles(ctx, []int64{v.shelf.category.ID}, 1))
+		}},
+		"PublishedLocales": {ofSite, false, func(ctx context.Context, r r, v *world) (any, error) { return answer(r.PublishedLocales(ctx)) }},
 		"Revision": {ofSite, true, func(ctx context.Context, r r, v *world) (any, error) {
 			return answer(r.Revision(ctx, v.shelf.article.ID, 2))
 		}},
@@ -395,6 +474,9 @@ func (g *generator) readContent(seen library, seek storage.Seek) []operation {
 		{method: "PublishedArticle", args: []any{article}},
 		{method: "LiveArticles", args: []any{filter, ordered{seek, "Article"}}},
 		{method: "PublishedArticles", args: []any{filter, ordered{seek, "Article"}}},
+		{method: "TopArticles", args: []any{oneOf(g, []kb.ArticleOrder{kb.MostViewed, kb.LatestChanged}), seek.Limit}},
+		{method: "FirstArticles", args: []any{idList{"Category", []int64{category.n, nobody}}, seek.Limit}},
+		{method: "PublishedLocales"},
 		{method: "Revision", args: []any{article, int64(1 + g.IntN(3))}},
 		{method: "Revisions", args: []any{article, storage.Seek{Desc: seek.Desc, Limit: seek.Limit}}},
 	}
@@ -402,7 +484,10 @@ func (g *generator) readContent(seen library, seek storage.Seek) []operation {
 
 func (g *generator) articleFilter(seen library) kb.ArticleFilter {
 	var f kb.ArticleFilter
-	switch g.IntN(7) {
+	f.Brief = g.IntN(4) == 0
+	switch g.IntN(8) {
+	case 3:
+		f.Loose = true
 	case 0:
 		f.CollectionID = g.either("Collection", oneOf(g, seen.Collections).ID).n
 	case 1:
@@ -471,7 +556,7 @@ func (g *generator) writeContent(seen library, articles []kb.Article) operation 
 
 func (g *generator) article(id, collection int64, seen library) *kb.Article {
 	a := &kb.Article{ID: id, Live: int64(1 + g.IntN(2)), LastRevision: 3, Published: g.IntN(2) == 0, CollectionID: collection, SortOrder: g.sortOrder(),
-		CreatedAt: g.time(false), UpdatedAt: g.time(false)}
+		ChangedAt: g.time(false), CreatedAt: g.time(false), UpdatedAt: g.time(false)}
 	if c := oneOf(g, seen.Categories); c.ID != 0 && g.IntN(2) == 0 {
 		a.CategoryIDs = []int64{c.ID}
 	}

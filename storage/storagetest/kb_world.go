@@ -58,7 +58,7 @@ func newLibrary(t *testing.T, b Backend) *world {
 			return err
 		}
 		found := newDocument("pt-BR", "marked x"+w.mark, "", "") // the mark, made at random, may begin like a word of a test
-		found.Source = true
+		found.Source, found.Locale = true, "pt-x-"+w.mark
 		if err := tx.SetDocuments(ctx, s.article.ID, []kb.Document{found}); err != nil {
 			return err
 		}
@@ -84,7 +84,7 @@ func (w *world) newText() kb.Text {
 }
 
 func (w *world) newCollection(order kb.SortOrder) kb.Collection {
-	return kb.Collection{SiteID: w.shelf.site.ID, SortOrder: order, Text: w.newText(), CreatedAt: base, UpdatedAt: at(1)}
+	return kb.Collection{SiteID: w.shelf.site.ID, SortOrder: order, Icon: "key", Text: w.newText(), CreatedAt: base, UpdatedAt: at(1)}
 }
 
 func (w *world) newCategory(order kb.SortOrder) kb.Category {
@@ -93,7 +93,7 @@ func (w *world) newCategory(order kb.SortOrder) kb.Category {
 
 func (w *world) newArticle(order kb.SortOrder) kb.Article {
 	return kb.Article{SiteID: w.shelf.site.ID, Live: 1, Draft: 2, LastRevision: 2, Published: true, CollectionID: w.shelf.collection.ID,
-		CategoryIDs: []int64{w.shelf.category.ID}, SortOrder: order, CreatedAt: base, UpdatedAt: at(1)}
+		CategoryIDs: []int64{w.shelf.category.ID}, SortOrder: order, ChangedAt: at(5), CreatedAt: base, UpdatedAt: at(1)}
 }
 
 func (w *world) newRevision(a kb.Article, number int64) kb.Revision {
@@ -107,6 +107,9 @@ func (w *world) newSite(path string) kb.Site {
 	return kb.Site{
 		AccountID: w.account.ID, MailboxID: w.mailbox.ID, Name: "Site " + w.mark, Path: path, Subdomain: "s" + w.mark,
 		CustomDomain: host, HostKey: host, HTMLHead: "<!-- " + w.mark + ` \' -->`, Visibility: kb.Private, CreatedAt: base, UpdatedAt: at(1),
+		Look: kb.Look{Accent: "#016770", LogoID: 7, HidePopular: true, Texts: map[string]kb.LookText{
+			"en": {Title: w.mark + ` \' "<`, Searches: []string{"a", "b"}, FooterLinks: []kb.Link{{Name: "Terms", URL: "https://example.com/"}}},
+		}},
 		DefaultLocale: w.account.DefaultLocale, Languages: w.account.Languages,
 	}
 }

@@ -1,0 +1,162 @@
+package site_test
+
+import (
+	"net/url"
+	"strings"
+	"testing"
+
+	"golang.org/x/net/html"
+
+	"github.com/helpwright/helpwright/kb"
+	"github.com/helpwright/helpwright/storage"
+)
+
+// Every address leads to a page, to the address that it should have been, or to 404.
+func TestAddresses(t *testing.T) {
+	t.Parallel()
+	eachStore(t, func(t *testing.T, s store) {
+		w := newWorld(t, s)
+		w.library()
+		sites, err := w.kb.Sites(person(1))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, in := range []kb.SiteInput{
+			{AccountID: w.site.AccountID, Name: "Shared", Path: storage.Some("shared")},
+			{AccountID: w.site.AccountID, Name: "Sub", Path: storage.Some(""), Subdomain: storage.Some("sub")},
+			{AccountID: w.site.AccountID, Name: "Below", Path: storage.Some("below"), CustomDomain: storage.Some("help.example.org")},
+		} {
+			if _, err := sites.Create(t.Context(), in); err != nil {
+				t.Fatal(err)
+			}
+		}
+		const article = "/en/articles/1-connect-your-bank-account"
+		for _, tt := range []struct {
+			url, accept string
+			status      int
+			to          string
+		}{
+			{"https://help.example.org/", "", 302, "/en"},
+			{"https://help.example.org/", "de, fr-CA;q=0.5", 302, "/fr"},
+			{"https://help.example.org/", "ar-EG", 302, "/ar"},
+			{"https://help.example.org/", "ja", 302, "/en"},
+			{"https://help.example.org/en", "", 200, ""},
+			{"https://help.example.org/en/", "", 301, "/en"},
+			{"https://help.example.org/EN", "", 301, "/en"},
+			{"https://help.example.org/en-GB/search?query=x", "", 301, "/en/search?query=x"},
+			{"https://help.example.org/de/articles/1-x", "", 301, "/en/articles/1-x"},
+			{"https://help.example.org" + article, "", 200, ""},
+			{"https://help.example.org" + article + "/", "", 301, article},
+			{"https://help.example.org/en/articles/1", "", 301, article},
+			{"https://help.example.org/en/articles/1-a-former-title", "", 301, article},
+			{"https://help.example.org/fr/articles/1-connect-your-bank-account", "", 301, "/fr/articles/1-relier-votre-compte-bancaire"},
+			{"https://help.example.org/fr/articles/2-why-a-payout-is-late", "", 200, ""}, // in English, and says so
+			{"https://help.example.org/articles/1", "fr", 302, "/fr/articles/1-relier-votre-compte-bancaire"},
+			{"https://help.example.org/articles/2", "fr", 302, "/en/articles/2-why-a-payout-is-late"},
+			{"https://help.example.org/articles/99", "", 404, ""},
+			{"https://help.example.org/en/articles/99-x", "", 404, ""},
+			{"https://help.example.org/en/articles/01", "", 404, ""},
+			{"https://help.example.org/en/articles/x", "", 404, ""},
+			{"https://help.example.org/en/articles/4", "", 301, "/en/articles/4-gr%C3%B6%C3%9Fe-quotes-b"},
+			{"https://help.example.org/en/articles/4-gr%C3%B6%C3%9Fe-quotes-b", "", 200, ""},
+			{"https://help.example.org/ar/articles/1-%D8%A7%D8%B1%D8%A8%D8%B7-%D8%AD%D8%B3%D8%A7%D8%A8%D9%83-%D8%A7%D9%84%D8%A8%D9%86%D9%83%D9%8A", "", 200, ""},
+			{"https://help.example.org/en/collections/1-payments-payouts", "", 200, ""},
+			{"https://help.example.org/collections/1", "", 302, "/en/collections/1-payments-payouts"},
+			{"https://help.example.org/en/categories/2-refunds", "", 200, ""},
+			{"https://help.example.org/en/categories/2-refunds?after=nonsense", "", 404, ""},
+			{"https://help.example.org/en/search", "", 200, ""},
+			{"https://help.example.org/search?query=a+b", "", 302, "/en/search?query=a+b"},
+			{"https://help.example.org/en/contact", "", 200, ""},
+			{"https://help.example.org/en/nothing", "", 404, ""},
+			{"https://help.example.org/en/articles/1/x", "", 404, ""},
+			{"https://help.example.org/nothing", "", 404, ""},
+			{"https://help.example.org/-/nothing", "", 404, ""},
+			{"https://help.example.org/-/assets/0/none.css", "", 404, ""},
+			{"https://help.example.org/-/preview/x.y.z/en", "", 404, ""},
+			{"https://HELP.example.org:443/en", "", 200, ""},
+			{"https://help.example.org/below", "", 302, "/below/en"},
+			{"https://help.example.org/below/", "", 302, "/below/en"},
+			{"https://help.example.org/below/en", "", 200, ""},
+			{"https://desk.example.net/shared", "fr", 302, "/shared/en"},
+			{"https://desk.example.net/shared/en", "", 200, ""},
+			{"https://desk.example.net/", "", 404, ""},
+			{"https://desk.example.net/other", "", 404, ""},
+			{"https://sub.desk.example.net/", "", 302, "/en"},
+			{"https://other.desk.example.net/", "", 404, ""},
+			{"https://unknown.example/", "", 404, ""},
+		} {
+			rec := w.ask(w.Handler, "GET", tt.url, nil, "Accept-Language", tt.accept)
+			if to := rec.Header().Get("Location"); rec.Code != tt.status || to != tt.to {
+				t.Errorf("%s (%s): %d %s, want %d %s", tt.url, tt.accept, rec.Code, to, tt.status, tt.to)
+			}
+		}
+		if rec := w.ask(w.Handler, "PUT", "https://help.example.org"+article, nil); rec.Code != 405 || rec.Header().Get("Allow") != "GET, HEAD" {
+			t.Errorf("PUT: %d %v", rec.Code, rec.Header())
+		}
+	})
+}
+
+// Every link of every page is alive, and what the API calls the address of a thing is
+// one that needs no redirect.
+func TestNoDeadLinks(t *testing.T) {
+	t.Parallel()
+	eachStore(t, func(t *testing.T, s store) {
+		w := newWorld(t, s)
+		w.library()
+		seen, todo := map[string]bool{}, []string{"/en", "/fr", "/ar", "/en/search?query=refund", "/en/search?query=zzz", "/en/nowhere", "/sitemap-1.xml"}
+		for len(todo) > 0 {
+			path := todo[0]
+			todo = todo[1:]
+			if seen[path] {
+				continue
+			}
+			seen[path] = true
+			rec := w.get(path)
+			_, ofLocale := kb.Locale(strings.Split(path+"/", "/")[1])
+			neutral := !ofLocale && rec.Code == 302 // for languages that the page is not in
+			if want := map[bool]int{true: 404, false: 200}[path == "/en/nowhere"]; rec.Code != want && !neutral {
+				t.Errorf("%s: %d", path, rec.Code)
+			}
+			if !strings.HasPrefix(rec.Header().Get("Content-Type"), "text/html") && path != "/sitemap-1.xml" {
+				continue
+			}
+			ids := map[string]bool{}
+			var anchors []string
+			z := html.NewTokenizer(rec.Body)
+			for z.Next() != html.ErrorToken {
+				tok := z.Token()
+				for _, a := range tok.Attr {
+					switch a.Key {
+					case "id":
+						if ids[a.Val] {
+							t.Errorf("%s: id %s twice", path, a.Val)
+						}
+						ids[a.Val] = true
+					case "style":
+						t.Errorf("%s: a style in an attribute", path)
+					case "href", "src":
+						to := strings.TrimPrefix(a.Val, "https://help.example.org")
+						if strings.HasPrefix(to, "#") {
+							anchors = append(anchors, to[1:])
+						} else if strings.HasPrefix(to, "/") && !strings.HasPrefix(to, "/-/view") {
+							todo = append(todo, to)
+						} else if !strings.HasPrefix(to, "/-/view") {
+							t.Errorf("%s: a link to %s", path, a.Val)
+						}
+					}
+					if strings.HasPrefix(a.Key, "on") {
+						t.Errorf("%s: %s", path, a.Key)
+					}
+				}
+			}
+			for _, a := range anchors {
+				if plain, err := url.PathUnescape(a); err != nil || !ids[plain] {
+					t.Errorf("%s: no #%s", path, a)
+				}
+			}
+		}
+		if len(seen) < 40 {
+			t.Errorf("%d pages only", len(seen))
+		}
+	})
+}

@@ -1,0 +1,320 @@
+package site
+
+import (
+	"bytes"
+	"compress/gzip"
+	"container/list"
+	"context"
+	"crypto/sha256"
+	"encoding/base64"
+	"log/slog"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/helpwright/helpwright/kb"
+	"github.com/helpwright/helpwright/storage"
+)
+
+// fresh is how long it is believed that nothing has changed, unless the log says so.
+const fresh = time.Second
+
+// stamp is a state of an account's sites. The zero stamp is none that can be kept.
+type stamp struct{ account, state int64 }
+
+// cache keeps rendered pages until something of their account changes. It is bounded by
+// the bytes of the pages; those that were asked for longest ago go first.
+type cache struct {
+	cfg    Config
+	logger *slog.Logger
+
+	mu       sync.Mutex
+	byKey    map[string]*list.Element // of *kept
+	used     *list.List               // the last one first
+	size     int64
+	accounts map[int64]*account
+}
+
+// account is what is known of the changes of an account.
+type account struct {
+	mu      sync.Mutex // held by who asks the log
+	seq     int64      // the last event that was looked at
+	state   int64      // counts the changes
+	checked time.Time
+	stale   bool // an event has come since
+	broken  bool // the log could not be asked
+}
+
+// kept is a page.
+type kept struct {
+	key           string
+	stamp         stamp
+	status        int
+	header        http.Header
+	etag          string
+	body, gzipped []byte
+}
+
+func newCache(cfg Config) *cache {
+	c := &cache{cfg: cfg, logger: cfg.Logger, byKey: map[string]*list.Element{}, used: list.New(), accounts: map[int64]*account{}}
+	if n, ok := cfg.Events.(storage.EventNotifier); ok && cfg.LastEvent != nil {
+		n.NotifyEvents(c.notice)
+	}
+	return c
+}
+
+// notice notes that the log of an account has grown; with 0, any.
+func (c *cache) notice(id int64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for known, a := range c.accounts {
+		if id == 0 || id == known {
+			a.stale = true
+		}
+	}
+}
+
+// maxAccounts bounds how many accounts are remembered.
+const maxAccounts = 10_000
+
+// now is the state of an account's sites, read before what is rendered of it.
+func (c *cache) now(ctx context.Context, id int64) stamp {
+	if c.cfg.Events == nil || c.cfg.LastEvent == nil {
+		return stamp{}
+	}
+	c.mu.Lock()
+	a := c.accounts[id]
+	if a == nil {
+		if len(c.accounts) >= maxAccounts {
+			clear(c.accounts)
+			clear(c.byKey)
+			c.used.Init()
+			c.size = 0
+		}
+		a = &account{seq: -1}
+		c.accounts[id] = a
+	}
+	due := a.stale || c.cfg.Now().Sub(a.checked) >= fresh || a.seq < 0
+	state, broken := a.state, a.broken
+	c.mu.Unlock()
+	if due {
+		state, broken = c.check(ctx, id, a)
+	}
+	if broken {
+		return stamp{}
+	}
+	return stamp{id, state}
+}
+
+// check asks the log whether something has changed. Where it cannot be asked, pages go
+// on being served as they are and none is kept.
+func (c *cache) check(ctx context.Context, id int64, a *account) (state int64, broken bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	c.mu.Lock()
+	if seq := a.seq; seq >= 0 && !a.stale && c.cfg.Now().Sub(a.checked) < fresh { // somebody else was faster
+		defer c.mu.Unlock()
+		return a.state, a.broken
+	}
+	seq, at := a.seq, c.cfg.Now()
+	a.stale = false
+	c.mu.Unlock()
+	changed := seq < 0
+	last, err := c.cfg.LastEvent(ctx, id)
+	if err == nil && seq >= 0 && last != seq {
+		changed, err = c.changed(ctx, id, seq, last)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	a.checked, a.broken = at, err != nil
+	if err != nil {
+		c.logger.WarnContext(ctx, "the log of events cannot be read: pages are served as they are", "error", err)
+		return a.state, true
+	}
+	a.seq = last
+	if changed {
+		a.state++
+	}
+	return a.state, false
+}
+
+// areas are those whose events change pages.
+var areas = []string{"site.", "article.", "collection.", "category.", "theme.", "file.", "account.", "mailbox."}
+
+// maxLook is how many events are looked at; more are a change.
+const maxLook = 200
+
+// changed reports whether events behind one change a page.
+func (c *cache) changed(ctx context.Context, id, after, last int64) (bool, error) {
+	if last < after || last-after > maxLook {
+		return true, nil
+	}
+	events, err := c.cfg.Events.Events(ctx, id, after, maxLook)
+	return slices.ContainsFunc(events, func(e storage.Event) bool {
+		return slices.ContainsFunc(areas, func(area string) bool { return strings.HasPrefix(e.Type, area) })
+	}), err
+}
+
+// key is what a page is kept by, "" for requests that are not kept.
+func key(r *http.Request) string {
+	if r.Method != http.MethodGet && r.Method != http.MethodHead || len(r.URL.RawQuery) > 0 || len(r.URL.Path) > 1000 {
+		return ""
+	}
+	scheme := "http:"
+	if r.TLS != nil {
+		scheme = "https:"
+	}
+	return scheme + r.Host + r.URL.EscapedPath()
+}
+
+// serve answers with a page that is kept and as it was.
+func (c *cache) serve(w http.ResponseWriter, r *http.Request) bool {
+	k := key(r)
+	if k == "" || c.cfg.LastEvent == nil {
+		return false
+	}
+	c.mu.Lock()
+	e := c.byKey[k]
+	if e == nil {
+		c.mu.Unlock()
+		return false
+	}
+	c.used.MoveToFront(e)
+	page, _ := e.Value.(*kept)
+	c.mu.Unlock()
+	if now := c.now(r.Context(), page.stamp.account); now != (stamp{}) && now != page.stamp {
+		c.mu.Lock()
+		c.drop(k)
+		c.mu.Unlock()
+		return false
+	}
+	page.send(w, r)
+	return true
+}
+
+func (c *cache) drop(k string) {
+	if e := c.byKey[k]; e != nil {
+		page, _ := c.used.Remove(e).(*kept)
+		c.size -= page.bytes()
+		delete(c.byKey, k)
+	}
+}
+
+func (k *kept) bytes() int64 { return int64(len(k.key)+len(k.body)+len(k.gzipped)) + 1000 }
+
+// keep keeps a page.
+func (c *cache) keep(page *kept) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.drop(page.key)
+	if page.bytes() > c.cfg.CacheSize/8 {
+		return
+	}
+	c.byKey[page.key] = c.used.PushFront(page)
+	c.size += page.bytes()
+	for c.size > c.cfg.CacheSize {
+		last, _ := c.used.Back().Value.(*kept)
+		c.drop(last.key)
+	}
+}
+
+// Cache-Control of what everybody may see: browsers ask each time, caches in between
+// each minute, and serve what they have while they do.
+const shared = "public, max-age=0, s-maxage=60, stale-while-revalidate=86400, stale-if-error=86400"
+
+// send sends a page and keeps it if it is the same for everybody.
+func (v *visit) send(status int, body []byte, same bool) error {
+	h := v.w.Header()
+	same = same && !v.unstable && !v.preview.signed && v.site.Visibility == kb.Public
+	switch {
+	case h.Get("Cache-Control") != "":
+	case same:
+		h.Set("Cache-Control", shared)
+	case v.site.Visibility == kb.Private || v.preview.signed:
+		h.Set("Cache-Control", "private, no-store")
+	default:
+		h.Set("Cache-Control", "no-store")
+	}
+	page := &kept{key: key(v.r), stamp: v.stamp, status: status, header: h.Clone(), body: body}
+	sum := sha256.Sum256(body)
+	page.etag = base64.RawURLEncoding.EncodeToString(sum[:12])
+	if len(body) > 1000 {
+		page.gzipped = compressed(body)
+	}
+	if same && page.key != "" && v.stamp != (stamp{}) {
+		v.h.cache.keep(page)
+	}
+	page.send(v.w, v.r)
+	return nil
+}
+
+var writers = sync.Pool{New: func() any { w, _ := gzip.NewWriterLevel(nil, gzip.BestCompression); return w }} // once for a page
+
+func compressed(body []byte) []byte {
+	var b bytes.Buffer
+	w, _ := writers.Get().(*gzip.Writer)
+	defer writers.Put(w)
+	w.Reset(&b)
+	_, _ = w.Write(body) // into memory
+	_ = w.Close()
+	if b.Len() >= len(body) {
+		return nil
+	}
+	return b.Bytes()
+}
+
+// send answers a request with a page, 304 if the client has it.
+func (k *kept) send(w http.ResponseWriter, r *http.Request) {
+	h := w.Header()
+	for name, values := range k.header {
+		h[name] = values
+	}
+	body, etag := k.body, `"`+k.etag+`"`
+	if k.gzipped != nil {
+		h.Add("Vary", "Accept-Encoding")
+		if accepts(r.Header.Get("Accept-Encoding"), "gzip") {
+			body, etag = k.gzipped, `"`+k.etag+`-gz"`
+			h.Set("Content-Encoding", "gzip")
+		}
+	}
+	if !strings.Contains(h.Get("Cache-Control"), "no-store") {
+		h.Set("ETag", etag)
+		if k.status == http.StatusOK && has(r.Header.Get("If-None-Match"), etag) {
+			h.Del("Content-Type")
+			h.Del("Content-Encoding")
+			w.WriteHeader(http.StatusNotModified)
+			return
+		}
+	}
+	h.Set("Content-Length", strconv.Itoa(len(body)))
+	w.WriteHeader(k.status)
+	if r.Method != http.MethodHead {
+		_, _ = w.Write(body) // the client may have gone
+	}
+}
+
+// accepts reads Accept-Encoding (RFC 9110 section 12.5.3).
+func accepts(header, coding string) bool {
+	for part := range strings.SplitSeq(header, ",") {
+		name, params, _ := strings.Cut(strings.TrimSpace(part), ";")
+		if strings.EqualFold(strings.TrimSpace(name), coding) {
+			q := strings.ReplaceAll(params, " ", "")
+			return !strings.HasPrefix(q, "q=0") || strings.Trim(strings.TrimPrefix(q, "q=0"), ".0") != ""
+		}
+	}
+	return false
+}
+
+// has reports whether If-None-Match names a tag.
+func has(header, etag string) bool {
+	for part := range strings.SplitSeq(header, ",") {
+		part = strings.TrimPrefix(strings.TrimSpace(part), "W/")
+		if part == etag || part == "*" {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,367 @@
+package site
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"mime/multipart"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/helpwright/helpwright/kb"
+	"github.com/helpwright/helpwright/kb/theme"
+	"github.com/helpwright/helpwright/storage/fault"
+)
+
+// Message is what a reader has written in the contact form.
+type Message struct {
+	Name, Email string
+	Subject     string
+	Text        string // plain
+	Locale      string // of the page
+	Files       []*multipart.FileHeader
+}
+
+// MaxFiles is how many files a message has at most.
+const MaxFiles = 5
+
+// quickest is how fast nobody fills in the contact form.
+const quickest = 2 * time.Second
+
+// maxSpent bounds how many tokens are remembered, twice.
+const maxSpent = 10_000
+
+// spent remembers the tokens of forms that were sent: each is good for one message.
+type spent struct {
+	mu         sync.Mutex
+	young, old map[string]bool
+}
+
+// use reports whether a token was not used yet.
+func (s *spent) use(token string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.young[token] || s.old[token] {
+		return false
+	}
+	if s.young == nil || len(s.young) >= maxSpent {
+		s.young, s.old = map[string]bool{}, s.young
+	}
+	s.young[token] = true
+	return true
+}
+
+// worked checks a proof of work: the hash of salt and number begins with so many zero
+// bits.
+func worked(salt, number string, bits int) bool {
+	if bits <= 0 {
+		return true
+	}
+	if number == "" || len(number) > 20 {
+		return false
+	}
+	sum := sha256.Sum256([]byte(salt + ":" + number))
+	return binary.BigEndian.Uint32(sum[:])>>(32-min(bits, 31)) == 0
+}
+
+// contact shows the contact form, or takes it.
+func (v *visit) contact(locale string) error {
+	if !v.allow(http.MethodGet, http.MethodHead, http.MethodPost) {
+		return nil
+	}
+	p := v.page(theme.PageContact, locale)
+	p.Title, p.URL = theme.Text(locale, "Contact us"), v.absolute("/"+locale+"/contact")
+	v.crumbs(p)
+	v.menu(p, v.locales, inLanguage("/contact"), "/contact")
+	c := &theme.Contact{URL: v.prefix + "/" + locale + "/contact", MaxFiles: MaxFiles, MaxMB: v.h.cfg.MaxUpload >> 20}
+	p.Contact = c
+	status := http.StatusOK
+	if c.Closed = v.h.cfg.Contact == nil || v.site.MailboxID == 0 || v.preview.signed; c.Closed {
+		return v.write(status, theme.PageContact, p)
+	}
+	if v.r.Method == http.MethodPost {
+		v.r.Body = http.MaxBytesReader(v.w, v.r.Body, v.h.cfg.MaxUpload+1<<20)
+		err := v.take(p)
+		if v.r.MultipartForm != nil {
+			defer func() { _ = v.r.MultipartForm.RemoveAll() }() // temporary files
+		}
+		if err != nil {
+			return err
+		}
+		if len(c.Problems) > 0 {
+			status = http.StatusUnprocessableEntity
+		}
+	}
+	c.Token = v.h.seal("contact", v.site.ID, strconv.FormatInt(v.h.cfg.Now().UnixNano(), 36))
+	c.Salt, c.Bits = c.Token, max(v.h.cfg.WorkBits, 0)
+	return v.write(status, theme.PageContact, p)
+}
+
+// take reads the form and sends the message.
+func (v *visit) take(p *theme.Page) error {
+	c := p.Contact
+	problem := func(field, text string, args ...any) {
+		text = theme.Text(p.Locale, text, args...)
+		c.Problems = append(c.Problems, theme.FieldProblem{Field: field, Text: text})
+		switch field {
+		case "about":
+			c.AboutProblem = text
+		case "message":
+			c.MessageProblem = text
+		case "email":
+			c.EmailProblem = text
+		case "name":
+			c.NameProblem = text
+		case "files":
+			c.FilesProblem = text
+		}
+	}
+	if err := v.r.ParseMultipartForm(1 << 20); err != nil && !errors.Is(err, http.ErrNotMultipart) {
+		if _, large := errors.AsType[*http.MaxBytesError](err); large {
+			problem("files", "The files are larger than %s MB together", c.MaxMB)
+			return nil
+		}
+		return fault.New(fault.NotFound, "the form cannot be read")
+	}
+	value := func(name string) string { return strings.TrimSpace(v.r.PostFormValue(name)) }
+	c.About, c.Message, c.Name, c.Email = value("about"), value("message"), value("name"), value("email")
+	c.Asked = value("asked") != ""
+	var files []*multipart.FileHeader
+	if v.r.MultipartForm != nil {
+		files = slices.DeleteFunc(v.r.MultipartForm.File["files"], func(f *multipart.FileHeader) bool { return f.Filename == "" && f.Size == 0 })
+	}
+	v.inspect(p, files, problem)
+	if len(c.Problems) > 0 {
+		return nil
+	}
+	if !c.Asked { // without a script, articles are suggested now
+		c.Asked = true
+		found, err := v.answers(c.About, p.Locale, 3, true)
+		if err != nil {
+			return err
+		}
+		for _, f := range found {
+			c.Suggestions = append(c.Suggestions, v.entry(p, f.ArticleRevision))
+		}
+		if len(c.Suggestions) > 0 {
+			return nil
+		}
+	}
+	return v.deliver(p, files, problem)
+}
+
+// inspect finds what is wrong with a message.
+func (v *visit) inspect(p *theme.Page, files []*multipart.FileHeader, problem func(field, text string, args ...any)) {
+	c := p.Contact
+	if c.About == "" || len(c.About) > 900 {
+		problem("about", "Say in a few words what it is about")
+	}
+	if c.Message == "" || len(c.Message) > 100_000 {
+		problem("message", "Write your message")
+	}
+	if !plausible(c.Email) {
+		problem("email", "Enter an address like name@example.com")
+	}
+	if len(c.Name) > 400 {
+		c.Name = strings.ToValidUTF8(c.Name[:400], "")
+	}
+	var size int64
+	for _, f := range files {
+		size += f.Size
+	}
+	if len(files) > MaxFiles {
+		problem("files", "Choose at most %s files", MaxFiles)
+	} else if size > v.h.cfg.MaxUpload {
+		problem("files", "The files are larger than %s MB together", c.MaxMB)
+	}
+}
+
+// plausible reports whether mail may reach an address; who takes the message knows
+// better.
+func plausible(email string) bool {
+	local, domain, ok := strings.Cut(email, "@")
+	return ok && local != "" && strings.Contains(strings.Trim(domain, "."), ".") && !strings.ContainsAny(email, " ,;<>\"\n\r\t") &&
+		!strings.Contains(domain, "@") && len(email) <= 254
+}
+
+// deliver hands the message over unless it looks like one that nobody wrote.
+func (v *visit) deliver(p *theme.Page, files []*multipart.FileHeader, problem func(field, text string, args ...any)) error {
+	c, token := p.Contact, v.r.PostFormValue("token")
+	_, age, ok := v.h.unseal("contact", v.site.ID, token)
+	switch {
+	case !v.sameOrigin() || !ok || age > formLife:
+		problem("", "This page was open for too long. Please send it again.")
+	case age < quickest:
+		problem("", "That was very quick. Please send it again in a few seconds.")
+	case v.limited(LimitContact):
+		problem("", "Too much was sent from here. Please try again later.")
+	case v.r.PostFormValue("work") != "" && !worked(token, v.r.PostFormValue("work"), v.h.cfg.WorkBits), !v.h.spent.use(token):
+		problem("", "This page was open for too long. Please send it again.")
+	case v.r.PostFormValue("work") == "" && v.limited(LimitContact): // counts twice
+		problem("", "Too much was sent from here. Please try again later.")
+	}
+	if len(c.Problems) > 0 {
+		return nil
+	}
+	if v.r.PostFormValue("website") != "" { // people do not see this field
+		c.Sent = true
+		return nil
+	}
+	err := v.h.cfg.Contact(v.ctx(), v.site, Message{Name: c.Name, Email: c.Email, Subject: c.About, Text: c.Message, Locale: p.Locale, Files: files})
+	f, _ := errors.AsType[*fault.Error](err)
+	switch {
+	case err == nil:
+		c.Sent = true
+	case f != nil && (f.Kind == fault.Invalid || f.Kind == fault.TooLarge):
+		v.refused(f, files, problem)
+	case f != nil && f.Kind == fault.NotFound: // the mailbox has gone
+		c.Closed = true
+	default:
+		return err
+	}
+	return nil
+}
+
+// refused shows why a message was not taken.
+func (v *visit) refused(f *fault.Error, files []*multipart.FileHeader, problem func(field, text string, args ...any)) {
+	for field := range f.Fields {
+		switch field {
+		case "email", "to":
+			problem("email", "Enter an address like name@example.com")
+			return
+		case "file", "files", "filename":
+			name := ""
+			if len(files) > 0 {
+				name = files[0].Filename
+			}
+			if f.Resource != "" {
+				name = f.Resource
+			}
+			problem("files", "%s cannot be sent: this kind of file is not accepted", name)
+			return
+		}
+	}
+	if f.Kind == fault.TooLarge {
+		problem("files", "The files are larger than %s MB together", v.h.cfg.MaxUpload>>20)
+		return
+	}
+	problem("message", "Write your message")
+}
+
+// view counts a view of an article, which scripts and, without them, images ask for, so
+// that pages may be kept by others.
+func (v *visit) view(name string) error {
+	if !v.allow(http.MethodGet, http.MethodHead, http.MethodPost) {
+		return nil
+	}
+	h := v.w.Header()
+	h.Set("Cache-Control", "no-store")
+	id, ok := kb.ParsePageName(name)
+	if ok && v.r.Method != http.MethodHead && !robot(v.r.UserAgent()) && v.sameOrigin() && !v.limited(LimitView) {
+		if err := v.CountView(v.ctx(), id); err != nil && !fault.Is(err, fault.NotFound) {
+			return err
+		}
+	}
+	if v.r.Method == http.MethodPost {
+		v.w.WriteHeader(http.StatusNoContent)
+		return nil
+	}
+	h.Set("Content-Type", "image/gif")
+	_, err := v.w.Write([]byte("GIF89a\x01\x00\x01\x00\x80\x00\x00\x00\x00\x00\x00\x00\x00!\xf9\x04\x01\x00\x00\x00\x00,\x00\x00\x00\x00\x01\x00\x01\x00\x00\x02\x02D\x01\x00;"))
+	return err
+}
+
+// robot reports whether a client says that it is none of a person's.
+func robot(agent string) bool {
+	agent = strings.ToLower(agent)
+	if agent == "" {
+		return true
+	}
+	for _, word := range []string{"bot", "crawl", "spider", "slurp", "preview", "fetch", "monitor", "curl", "wget", "python", "go-http", "java/", "headless", "lighthouse", "facebookexternalhit", "archiver", "scan"} {
+		if strings.Contains(agent, word) {
+			return true
+		}
+	}
+	return false
+}
+
+// react takes what a reader thinks of an article: a reaction, and then what was
+// missing. It answers with the article's page, which says thank you.
+func (v *visit) react(name string) error {
+	if !v.allow(http.MethodPost) {
+		return nil
+	}
+	v.r.Body = http.MaxBytesReader(v.w, v.r.Body, 256<<10)
+	id, ok := kb.ParsePageName(name)
+	locale, known := kb.Locale(v.r.URL.Query().Get("in"))
+	if !known || !slices.Contains(v.locales, locale) {
+		locale = v.preferred(v.locales)
+	}
+	if !ok {
+		return v.lost(locale)
+	}
+	a, err := v.Published(v.ctx(), id)
+	if fault.Is(err, fault.NotFound) {
+		return v.lost(locale)
+	} else if err != nil {
+		return err
+	}
+	t := a.Revision.Serve(v.site.DefaultLocale, locale)
+	path := kb.PagePath(locale, kb.ArticlePages, id, t.Title)
+	p := v.page(theme.PageArticle, locale)
+	v.r.URL.Path, v.r.URL.RawPath = v.prefix+unescaped(path), "" // as if the article were asked for
+	if err := v.article(p, strings.TrimPrefix(unescaped(path), "/"+locale+"/"+kb.ArticlePages+"/")); err != nil {
+		return err
+	}
+	p.Article.Reaction, p.Article.Text = v.r.PostFormValue("reaction"), v.r.PostFormValue("feedback")
+	status := http.StatusOK
+	problem, err := v.reacted(p.Article)
+	if err != nil {
+		return err
+	}
+	if problem != "" {
+		p.Article.Problem, status = theme.Text(locale, problem), http.StatusUnprocessableEntity
+	}
+	v.unstable, p.NoIndex = true, true
+	return v.write(status, theme.PageArticle, p)
+}
+
+func (v *visit) reacted(a *theme.Article) (problem string, err error) {
+	if !v.sameOrigin() || !v.h.signed("react", v.site.ID, strconv.FormatInt(a.ID, 10), v.r.PostFormValue("token")) {
+		a.Reaction = ""
+		return "This page was open for too long. Please send it again.", nil
+	}
+	if v.limited(LimitReact) {
+		a.Reaction = ""
+		return "Too much was sent from here. Please try again later.", nil
+	}
+	_, gives := v.r.PostForm["feedback"]
+	if v.r.PostFormValue("website") != "" {
+		a.Thanked = true
+		return "", nil
+	}
+	if gives {
+		_, err = v.SendFeedback(v.ctx(), kb.FeedbackInput{ArticleID: a.ID, Text: a.Text})
+		if fault.Is(err, fault.Invalid) {
+			return "Write what was missing", nil
+		}
+		a.Thanked = err == nil
+		return "", err
+	}
+	_, err = v.React(v.ctx(), a.ID, kb.Reaction(a.Reaction), v.h.cfg.Addr(v.r).String())
+	if fault.Is(err, fault.Invalid) {
+		a.Reaction = ""
+		return "", nil
+	}
+	return "", err
+}
+
+// tooMany answers who asks too much.
+func (v *visit) tooMany(p *theme.Page) error {
+	p.Search.Query = ""
+	return v.write(http.StatusTooManyRequests, theme.PageSearch, p)
+}

@@ -1,0 +1,268 @@
+package site_test
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"fmt"
+	"mime/multipart"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/helpwright/helpwright/kb"
+	"github.com/helpwright/helpwright/storage"
+	"github.com/helpwright/helpwright/storage/fault"
+	"github.com/helpwright/helpwright/storage/memstore"
+	"github.com/helpwright/helpwright/transport/site"
+)
+
+// A message is sent after articles were suggested; without a script that takes two
+// posts.
+func TestContact(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, memstore.New())
+	w.library()
+	page := w.get("/en/contact")
+	if page.Header().Get("Cache-Control") != "no-store" {
+		t.Error(page.Header())
+	}
+	form := url.Values{"token": {value(page.Body.String(), "token")}, "about": {"A refund is late"}, "message": {"Where\nis <it>?"}, "name": {"Ada"}, "email": {"ada@example.com"}}
+	w.advance(3 * time.Second)
+	asked := w.post("/en/contact", form)
+	if asked.Code != 200 || !strings.Contains(asked.Body.String(), "These articles may answer it") || !strings.Contains(asked.Body.String(), "Send anyway") || len(w.messages) > 0 {
+		t.Fatalf("%d %s", asked.Code, asked.Body)
+	}
+	form.Set("token", value(asked.Body.String(), "token"))
+	form.Set("asked", "1")
+	w.advance(3 * time.Second)
+	if sent := w.post("/en/contact", form); sent.Code != 200 || !strings.Contains(sent.Body.String(), "Thank you. We will answer to ada@example.com.") {
+		t.Fatalf("%d %s", sent.Code, sent.Body)
+	}
+	want := []site.Message{{Name: "Ada", Email: "ada@example.com", Subject: "A refund is late", Text: "Where\nis <it>?", Locale: "en"}}
+	if diff := cmp.Diff(want, w.messages); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// What is wrong with a message is said, and what nobody wrote is not delivered.
+func TestContactRefuses(t *testing.T) {
+	t.Parallel()
+	invalid := func(field string) error { return fault.Field(field, "is not right") }
+	for _, tt := range []struct {
+		name   string
+		change func(w *world, f url.Values) []string // headers
+		status int
+		says   string
+		sent   int
+	}{
+		{"all is well", func(*world, url.Values) []string { return nil }, 200, "Thank you.", 1},
+		{"with work", func(_ *world, f url.Values) []string {
+			for n := 0; ; n++ {
+				if sum := sha256.Sum256([]byte(f.Get("token") + ":" + fmt.Sprint(n))); sum[0]>>4 == 0 {
+					f.Set("work", fmt.Sprint(n))
+					return nil
+				}
+			}
+		}, 200, "Thank you.", 1},
+		{"with wrong work", func(_ *world, f url.Values) []string { f.Set("work", "x"); return nil }, 422, "open for too long", 0},
+		{"no subject", func(_ *world, f url.Values) []string { f.Del("about"); return nil }, 422, "Say in a few words", 0},
+		{"no message", func(_ *world, f url.Values) []string { f.Set("message", " \n"); return nil }, 422, `href="#hw-message"`, 0},
+		{"no address", func(_ *world, f url.Values) []string { f.Set("email", "ada@localhost"); return nil }, 422, "name@example.com", 0},
+		{"two addresses", func(_ *world, f url.Values) []string { f.Set("email", "a@example.com,b@example.com"); return nil }, 422, "name@example.com", 0},
+		{"a header", func(_ *world, f url.Values) []string {
+			f.Set("email", "a@example.com\r\nBcc: b@example.com")
+			return nil
+		}, 422, "name@example.com", 0},
+		{"the trap", func(_ *world, f url.Values) []string { f.Set("website", "x"); return nil }, 200, "Thank you.", 0},
+		{"no token", func(_ *world, f url.Values) []string { f.Del("token"); return nil }, 422, "open for too long", 0},
+		{"a changed token", func(_ *world, f url.Values) []string { f.Set("token", f.Get("token")+"x"); return nil }, 422, "open for too long", 0},
+		{"at once", func(w *world, _ url.Values) []string { w.advance(-2 * time.Second); return nil }, 422, "very quick", 0},
+		{"a day later", func(w *world, _ url.Values) []string { w.advance(24 * time.Hour); return nil }, 422, "open for too long", 0},
+		{"from another site", func(*world, url.Values) []string { return []string{"Sec-Fetch-Site", "cross-site"} }, 422, "open for too long", 0},
+		{"from another origin", func(*world, url.Values) []string { return []string{"Origin", "https://evil.example"} }, 422, "open for too long", 0},
+		{"from a page without origin", func(*world, url.Values) []string { return []string{"Origin", "null"} }, 422, "open for too long", 0},
+		{"from our own page", func(*world, url.Values) []string {
+			return []string{"Origin", "https://help.example.org", "Sec-Fetch-Site", "same-origin"}
+		}, 200, "Thank you.", 1},
+		{"too many", func(w *world, _ url.Values) []string { w.over[site.LimitContact] = true; return nil }, 422, "Too much was sent", 0},
+		{"an address that the desk refuses", func(w *world, _ url.Values) []string { w.refuse = invalid("email"); return nil }, 422, `id="hw-email-problem"`, 0},
+		{"a file that the desk refuses", func(w *world, _ url.Values) []string { w.refuse = invalid("file"); return nil }, 422, "this kind of file", 0},
+		{"the mailbox has gone", func(w *world, _ url.Values) []string { w.refuse = fault.Missing("mailbox", 1); return nil }, 200, "cannot be sent here at the moment", 0},
+		{"the database is away", func(w *world, _ url.Values) []string { w.refuse = fault.New(fault.Unavailable, "secret"); return nil }, 503, "Try again", 0},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, memstore.New())
+			form := url.Values{"token": {value(w.get("/en/contact").Body.String(), "token")}, "asked": {"1"}, "about": {"A"}, "message": {"B"}, "email": {"ada@example.com"}}
+			w.advance(3 * time.Second)
+			header := tt.change(w, form)
+			rec := w.post("/en/contact", form, header...)
+			if rec.Code != tt.status || !strings.Contains(rec.Body.String(), tt.says) || len(w.messages) != tt.sent || strings.Contains(rec.Body.String(), "secret") {
+				t.Errorf("%d, %d sent, want %q in\n%s", rec.Code, len(w.messages), tt.says, rec.Body)
+			}
+			if tt.sent == 1 {
+				if again := w.post("/en/contact", form, header...); again.Code != 422 || len(w.messages) != 1 {
+					t.Errorf("sent again: %d, %d", again.Code, len(w.messages))
+				}
+			}
+		})
+	}
+}
+
+// Files come with the message, up to their limits.
+func TestContactFiles(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, memstore.New())
+	h := w.handler(func(c *site.Config) { c.MaxUpload = 1 << 20 })
+	send := func(n, size int) *httptest.ResponseRecorder {
+		page := w.ask(h, "GET", "https://help.example.org/en/contact", nil)
+		w.advance(3 * time.Second)
+		var b bytes.Buffer
+		form := multipart.NewWriter(&b)
+		for name, v := range map[string]string{"token": value(page.Body.String(), "token"), "asked": "1", "about": "A", "message": "B", "email": "ada@example.com"} {
+			_ = form.WriteField(name, v)
+		}
+		for i := range n {
+			f, _ := form.CreateFormFile("files", fmt.Sprintf("%d.txt", i))
+			_, _ = f.Write(bytes.Repeat([]byte("x"), size))
+		}
+		_ = form.Close()
+		r := httptest.NewRequest("POST", "https://help.example.org/en/contact", &b)
+		r.Header.Set("Content-Type", form.FormDataContentType())
+		rec := httptest.NewRecorder()
+		h.ServeHTTP(rec, r)
+		return rec
+	}
+	if rec := send(2, 1000); rec.Code != 200 || len(w.messages) != 1 || len(w.messages[0].Files) != 2 {
+		t.Errorf("%d %+v", rec.Code, w.messages)
+	}
+	for _, tt := range []struct {
+		n, size int
+		says    string
+	}{{6, 10, "Choose at most 5 files"}, {2, 600 << 10, "larger than 1 MB together"}, {1, 3 << 20, "larger than 1 MB together"}} {
+		if rec := send(tt.n, tt.size); rec.Code != 422 || !strings.Contains(rec.Body.String(), tt.says) || len(w.messages) != 1 {
+			t.Errorf("%d files of %d: %d %s", tt.n, tt.size, rec.Code, rec.Body)
+		}
+	}
+}
+
+// Without a mailbox or a hook the form says that it cannot be sent, and no page offers
+// it.
+func TestContactClosed(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, memstore.New())
+	h := w.handler(func(c *site.Config) { c.Contact = nil })
+	if rec := w.ask(h, "GET", "https://help.example.org/en/contact", nil); rec.Code != 200 || !strings.Contains(rec.Body.String(), "Messages cannot be sent here at the moment.") || strings.Contains(rec.Body.String(), "<textarea") {
+		t.Errorf("%d %s", rec.Code, rec.Body)
+	}
+	if rec := w.ask(h, "GET", "https://help.example.org/en", nil); strings.Contains(rec.Body.String(), "/contact") {
+		t.Error(rec.Body)
+	}
+}
+
+// Readers say what they think of an article, and views are counted by what asks for
+// them, and not by robots.
+func TestFeedback(t *testing.T) {
+	t.Parallel()
+	eachStore(t, func(t *testing.T, s store) {
+		w := newWorld(t, s)
+		w.library()
+		token := value(w.get("/en/articles/1-connect-your-bank-account").Body.String(), "token")
+		for _, tt := range []struct {
+			form         url.Values
+			from         string
+			status       int
+			says, silent string
+		}{
+			{url.Values{"token": {token}, "reaction": {"positive"}}, "same-origin", 200, "Thank you.", "What was missing?"},
+			{url.Values{"token": {token}, "reaction": {"negative"}}, "", 200, "What was missing?", "Thank you."},
+			{url.Values{"token": {token}, "reaction": {"negative"}, "feedback": {" "}}, "", 422, "Write what was missing", "Thank you."},
+			{url.Values{"token": {token}, "reaction": {"negative"}, "feedback": {"The <b>price</b>"}}, "", 200, "Thank you.", "What was missing?"},
+			{url.Values{"token": {token}, "feedback": {"Buy"}, "website": {"x"}}, "", 200, "Thank you.", ""},
+			{url.Values{"token": {"x"}, "reaction": {"positive"}}, "", 422, "open for too long", "Thank you."},
+			{url.Values{"token": {token}, "reaction": {"positive"}}, "cross-site", 422, "open for too long", "Thank you."},
+			{url.Values{"token": {token}, "reaction": {"great"}}, "", 200, "Was this article helpful?", "Thank you."},
+		} {
+			rec := w.post("/-/react/1?in=en", tt.form, "Sec-Fetch-Site", tt.from)
+			if rec.Code != tt.status || !strings.Contains(rec.Body.String(), tt.says) || tt.silent != "" && strings.Contains(rec.Body.String(), tt.silent) || rec.Header().Get("Cache-Control") != "no-store" {
+				t.Errorf("%v: %d, want %q in\n%s", tt.form, rec.Code, tt.says, rec.Body)
+			}
+		}
+		for _, agent := range []string{"Mozilla/5.0", "Mozilla/5.0 (compatible; Googlebot/2.1)", "", "curl/8"} {
+			w.post("/-/view/1", url.Values{}, "User-Agent", agent)
+		}
+		w.get("/-/view/1", "User-Agent", "Mozilla/5.0")
+		w.post("/-/view/1", url.Values{}, "User-Agent", "Mozilla/5.0", "Sec-Fetch-Site", "cross-site")
+		w.post("/-/view/99", url.Values{}, "User-Agent", "Mozilla/5.0")
+		if err := w.kb.FlushViews(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		a, err := w.editor.Article(t.Context(), 1)
+		if err != nil || a.Revision.Views != 2 || a.Revision.Positive != 0 || a.Revision.Negative != 1 || a.Article.Feedbacks != 1 {
+			t.Errorf("%+v %v", a, err)
+		}
+	})
+}
+
+// A private site is a door to strangers, whatever they ask for, and is kept by nobody.
+func TestPrivate(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, memstore.New())
+	w.library()
+	before := w.get("/en")
+	if _, err := w.editor.UpdateSite(t.Context(), kb.SiteInput{AccountID: w.site.AccountID, Name: "Acme", Visibility: storage.Some(kb.Private)}); err != nil {
+		t.Fatal(err)
+	}
+	w.advance(2 * time.Second)
+	for _, path := range []string{"/", "/en", "/en/articles/1-connect-your-bank-account", "/en/articles/99", "/articles/1.md", "/en/feed.atom", "/sitemap.xml", "/llms.txt", "/-/suggest/en?query=bank", "/en/search?query=bank"} {
+		rec := w.get(path, "If-None-Match", before.Header().Get("ETag"))
+		if rec.Code != http.StatusForbidden || rec.Header().Get("Cache-Control") != "private, no-store" || strings.Contains(rec.Body.String(), "bank account") || !strings.Contains(rec.Body.String(), "Sign in to read") {
+			t.Errorf("%s: %d %v %s", path, rec.Code, rec.Header(), rec.Body)
+		}
+	}
+	if rec := w.get("/robots.txt"); rec.Body.String() != "User-agent: *\nDisallow: /\n" {
+		t.Error(rec.Body)
+	}
+	page := w.get("/en/articles/1-connect-your-bank-account")
+	form := func(email, password string) url.Values {
+		return url.Values{"token": {value(page.Body.String(), "token")}, "email": {email}, "password": {password}}
+	}
+	for _, wrong := range []url.Values{form("ada@example.org", "wrong"), form("nobody@example.org", "right"), form("sam@example.org", "right")} {
+		rec := w.post("/-/sign-in", wrong)
+		if rec.Code != http.StatusForbidden || !strings.Contains(rec.Body.String(), "The email address or the password is not right.") || rec.Header().Get("Set-Cookie") != "" {
+			t.Errorf("%v: %d %s", wrong, rec.Code, rec.Body)
+		}
+	}
+	for _, from := range [][]string{{"Sec-Fetch-Site", "cross-site"}, {"Origin", "https://evil.example"}} {
+		if rec := w.post("/-/sign-in", form("ada@example.org", "right"), from...); rec.Header().Get("Set-Cookie") != "" {
+			t.Errorf("%v was signed in", from)
+		}
+	}
+	rec := w.post("/-/sign-in", form("ada@example.org", "right"))
+	cookie := rec.Header().Get("Set-Cookie")
+	if rec.Code != http.StatusSeeOther || rec.Header().Get("Location") != "/en/articles/1-connect-your-bank-account" || !strings.Contains(cookie, "; HttpOnly; Secure; SameSite=Lax") || strings.Contains(cookie, "Domain") {
+		t.Fatalf("%d %v", rec.Code, rec.Header())
+	}
+	session, _, _ := strings.Cut(cookie, ";")
+	rec = w.get("/en/articles/1-connect-your-bank-account", "Cookie", session)
+	if rec.Code != 200 || rec.Header().Get("Cache-Control") != "private, no-store" || rec.Header().Get("X-Robots-Tag") != "noindex" || !strings.Contains(rec.Body.String(), "Have these at hand") {
+		t.Errorf("%d %v", rec.Code, rec.Header())
+	}
+	if rec := w.get("/en/articles/1-connect-your-bank-account"); rec.Code != http.StatusForbidden {
+		t.Errorf("after a member has read it: %d", rec.Code)
+	}
+	for _, other := range []string{session + "x", strings.Replace(session, "=", "=x", 1), "helpwright_site="} {
+		if rec := w.get("/en", "Cookie", other); rec.Code != http.StatusForbidden {
+			t.Errorf("%s: %d", other, rec.Code)
+		}
+	}
+	w.advance(8 * 24 * time.Hour)
+	if rec := w.get("/en", "Cookie", session); rec.Code != http.StatusForbidden {
+		t.Errorf("a week later: %d", rec.Code)
+	}
+}

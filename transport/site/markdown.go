@@ -1,0 +1,329 @@
+package site
+
+import (
+	"strconv"
+	"strings"
+
+	"golang.org/x/net/html"
+
+	"github.com/helpwright/helpwright/kb/contenthtml"
+)
+
+// toMarkdown writes HTML that was cleaned as Markdown: what Markdown has no word for is
+// left as its text.
+func toMarkdown(content string) string {
+	root, err := html.Parse(strings.NewReader(content))
+	if err != nil {
+		return contenthtml.Text(content)
+	}
+	w := &markdowner{}
+	w.block(root, 0)
+	return strings.TrimSpace(w.out.String()) + "\n"
+}
+
+type markdowner struct {
+	out    strings.Builder
+	indent string // of every line
+	gap    bool   // an empty line is due
+	fresh  bool   // the line has its indent already
+}
+
+// maxDepth bounds the recursion.
+const maxDepth = 200
+
+func (w *markdowner) line(text string) {
+	if w.gap && w.out.Len() > 0 && !w.fresh {
+		w.out.WriteString(strings.TrimRight(w.indent, " ") + "\n")
+	}
+	w.gap = false
+	for i, l := range strings.Split(text, "\n") {
+		if i > 0 || !w.fresh {
+			w.out.WriteString(w.indent)
+		}
+		w.fresh = false
+		w.out.WriteString(l + "\n")
+	}
+}
+
+func attr(n *html.Node, key string) string {
+	for _, a := range n.Attr {
+		if a.Key == key {
+			return a.Val
+		}
+	}
+	return ""
+}
+
+// blocks are the elements that stand on lines of their own.
+var blocks = func() map[string]bool {
+	all := map[string]bool{}
+	for name := range strings.FieldsSeq("address article aside blockquote body dd details div dl dt figcaption figure footer h1 h2 h3 h4 h5 h6 head header hr html li ol p pre section summary table ul") {
+		all[name] = true
+	}
+	return all
+}()
+
+// block writes the children of a node; text between blocks is a paragraph.
+func (w *markdowner) block(n *html.Node, depth int) {
+	if depth > maxDepth {
+		return
+	}
+	var words strings.Builder
+	flush := func() {
+		if text := strings.TrimSpace(words.String()); text != "" {
+			w.line(text)
+			w.gap = true
+		}
+		words.Reset()
+	}
+	for c := n.FirstChild; c != nil; c = c.NextSibling {
+		if c.Type != html.ElementNode || !blocks[c.Data] {
+			inline(&words, c, depth)
+			continue
+		}
+		flush()
+		w.element(c, depth)
+		w.gap = true
+	}
+	flush()
+}
+
+func (w *markdowner) element(c *html.Node, depth int) {
+	text := func() string {
+		var b strings.Builder
+		for k := c.FirstChild; k != nil; k = k.NextSibling {
+			inline(&b, k, depth)
+		}
+		return strings.TrimSpace(b.String())
+	}
+	switch c.Data {
+	case "h1", "h2", "h3", "h4", "h5", "h6":
+		w.line(strings.Repeat("#", int(c.Data[1]-'0')) + " " + strings.ReplaceAll(text(), "\n", " "))
+	case "pre":
+		fence := "```"
+		code := strings.TrimRight(plainText(c, depth), "\n")
+		for strings.Contains(code, fence) {
+			fence += "`"
+		}
+		w.line(fence + codeLanguage(c) + "\n" + code + "\n" + fence)
+	case "hr":
+		w.line("---")
+	case "blockquote":
+		before := w.indent
+		w.indent += "> "
+		w.block(c, depth+1)
+		w.indent = before
+	case "ul", "ol":
+		w.list(c, depth)
+	case "table":
+		w.table(c, depth)
+	case "dt":
+		w.line("**" + text() + "**")
+	default:
+		w.block(c, depth+1)
+	}
+}
+
+func (w *markdowner) list(n *html.Node, depth int) {
+	number := 1
+	if start, err := strconv.Atoi(attr(n, "start")); err == nil {
+		number = start
+	}
+	for c := n.FirstChild; c != nil; c = c.NextSibling {
+		if c.Type != html.ElementNode || c.Data != "li" {
+			continue
+		}
+		mark := "- "
+		if n.Data == "ol" {
+			mark = strconv.Itoa(number) + ". "
+			number++
+		}
+		before := w.indent
+		if w.gap && w.out.Len() > 0 {
+			w.out.WriteString(strings.TrimRight(before, " ") + "\n")
+		}
+		w.gap = false
+		w.out.WriteString(before + mark)
+		w.indent, w.fresh = before+strings.Repeat(" ", len(mark)), true
+		w.block(c, depth+1)
+		if w.fresh { // nothing in it
+			w.out.WriteString("\n")
+		}
+		w.indent, w.fresh, w.gap = before, false, false
+	}
+}
+
+// table writes the rows of a table, in which Markdown has no blocks.
+func (w *markdowner) table(n *html.Node, depth int) {
+	var rows [][]string
+	var walk func(*html.Node, int)
+	walk = func(n *html.Node, depth int) {
+		if depth > maxDepth {
+			return
+		}
+		for c := n.FirstChild; c != nil; c = c.NextSibling {
+			if c.Data != "tr" {
+				walk(c, depth+1)
+				continue
+			}
+			var cells []string
+			for d := c.FirstChild; d != nil; d = d.NextSibling {
+				if d.Data == "td" || d.Data == "th" {
+					var b strings.Builder
+					inline(&b, d, depth)
+					cells = append(cells, strings.ReplaceAll(strings.Join(strings.Fields(b.String()), " "), "|", "\\|"))
+				}
+			}
+			rows = append(rows, cells)
+		}
+	}
+	walk(n, depth)
+	for i, cells := range rows {
+		w.line("| " + strings.Join(cells, " | ") + " |")
+		if i == 0 {
+			w.line("|" + strings.Repeat(" --- |", max(1, len(cells))))
+		}
+	}
+}
+
+// inline writes text and what is in it.
+func inline(b *strings.Builder, n *html.Node, depth int) {
+	if depth > maxDepth {
+		return
+	}
+	if n.Type == html.TextNode {
+		b.WriteString(escaper.Replace(spaces(n.Data)))
+		return
+	}
+	if n.Type != html.ElementNode {
+		return
+	}
+	inside := func() string {
+		var in strings.Builder
+		for c := n.FirstChild; c != nil; c = c.NextSibling {
+			inline(&in, c, depth+1)
+		}
+		return in.String()
+	}
+	around := func(mark string) {
+		text := inside()
+		if trimmed := strings.TrimSpace(text); trimmed != "" {
+			b.WriteString(strings.Replace(text, trimmed, mark+trimmed+mark, 1))
+		}
+	}
+	switch n.Data {
+	case "strong", "b":
+		around("**")
+	case "em", "i":
+		around("*")
+	case "del", "s", "strike":
+		around("~~")
+	case "code", "samp", "kbd":
+		b.WriteString("`" + strings.ReplaceAll(plainText(n, depth), "`", "'") + "`")
+	case "br":
+		b.WriteString("  \n")
+	case "img":
+		b.WriteString("![" + escaper.Replace(attr(n, "alt")) + "](" + address(attr(n, "src")) + ")")
+	case "a":
+		if to := attr(n, "href"); to != "" {
+			b.WriteString("[" + inside() + "](" + address(to) + ")")
+			return
+		}
+		b.WriteString(inside())
+	case "input":
+		box := "[ ] "
+		for _, a := range n.Attr {
+			if a.Key == "checked" {
+				box = "[x] "
+			}
+		}
+		b.WriteString(box)
+	case "iframe", "video", "audio":
+		if src := attr(n, "src"); src != "" {
+			b.WriteString("<" + src + ">")
+		}
+	case "script", "style":
+	default:
+		b.WriteString(inside())
+		if blocks[n.Data] {
+			b.WriteByte(' ')
+		}
+	}
+}
+
+var escaper = strings.NewReplacer(`\`, `\\`, "*", `\*`, "_", `\_`, "`", "\\`", "[", `\[`, "]", `\]`, "<", "&lt;")
+
+// spaces makes single ones of all that separates words.
+func spaces(s string) string {
+	var b strings.Builder
+	gap := false
+	for _, r := range s {
+		if r == ' ' || r == '\n' || r == '\t' || r == '\r' {
+			gap = true
+			continue
+		}
+		if gap {
+			b.WriteByte(' ')
+		}
+		gap = false
+		b.WriteRune(r)
+	}
+	if gap {
+		b.WriteByte(' ')
+	}
+	return b.String()
+}
+
+func address(s string) string {
+	return strings.NewReplacer(" ", "%20", "(", "%28", ")", "%29", "<", "%3C", ">", "%3E").Replace(s)
+}
+
+func plainText(n *html.Node, depth int) string {
+	if depth > maxDepth {
+		return ""
+	}
+	if n.Type == html.TextNode {
+		return n.Data
+	}
+	var b strings.Builder
+	for c := n.FirstChild; c != nil; c = c.NextSibling {
+		b.WriteString(plainText(c, depth+1))
+	}
+	return b.String()
+}
+
+// codeLanguage is what a block of code is written in.
+func codeLanguage(n *html.Node) string {
+	for c := n.FirstChild; c != nil; c = c.NextSibling {
+		for class := range strings.FieldsSeq(attr(c, "class")) {
+			if name, ok := strings.CutPrefix(class, "language-"); ok {
+				return name
+			}
+		}
+	}
+	return ""
+}
+
+// questionsOf are the questions of an article whose answers are folded away, as data of
+// a FAQPage.
+func questionsOf(content string) []map[string]any {
+	if !strings.Contains(content, "<details") {
+		return nil
+	}
+	var all []map[string]any
+	for _, part := range strings.Split(content, "<details")[1:] {
+		_, part, _ = strings.Cut(part, ">")
+		part, _, _ = strings.Cut(part, "</details>")
+		_, rest, ok := strings.Cut(part, "<summary")
+		if !ok {
+			continue
+		}
+		summary, answer, _ := strings.Cut(rest, "</summary>")
+		_, summary, _ = strings.Cut(summary, ">")
+		question, text := contenthtml.Text(summary), contenthtml.Text(answer)
+		if strings.HasSuffix(question, "?") && text != "" && len(all) < 50 {
+			all = append(all, map[string]any{"@type": "Question", "name": question, "acceptedAnswer": map[string]any{"@type": "Answer", "text": text}})
+		}
+	}
+	return all
+}

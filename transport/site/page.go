@@ -1,0 +1,707 @@
+package site
+
+import (
+	"encoding/json"
+	"errors"
+	"html/template"
+	"image"
+	_ "image/gif"
+	_ "image/jpeg"
+	_ "image/png"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/helpwright/helpwright/kb"
+	"github.com/helpwright/helpwright/kb/contenthtml"
+	"github.com/helpwright/helpwright/kb/theme"
+	"github.com/helpwright/helpwright/storage"
+	"github.com/helpwright/helpwright/storage/fault"
+)
+
+// How much pages show.
+const (
+	homeArticles    = 4
+	shelfArticles   = 5
+	railArticles    = 20
+	railCategories  = 4
+	relatedArticles = 3
+	listArticles    = 50
+	foundArticles   = 10
+)
+
+// page is what all pages of a language have.
+func (v *visit) page(kind, locale string) *theme.Page {
+	text := v.Text(locale)
+	home := v.prefix + "/" + locale
+	p := &theme.Page{
+		Kind: kind, Locale: locale, Language: theme.LanguageName(locale), Dir: theme.Direction(locale),
+		NoIndex: v.site.Visibility == kb.Private || v.preview.signed, Preview: v.preview.kind(), FeedURL: home + "/feed.atom",
+		Site: theme.Site{
+			Name: v.site.Name, URL: home, SearchURL: home + "/search", SuggestURL: v.prefix + "/-/suggest/" + locale, ContactURL: home + "/contact",
+			Head: template.HTML(v.site.HTMLHead), Hero: string(v.hero()), Title: text.Title, Line: text.Line, //nolint:gosec // the owner's own
+			HeaderLinks: links(text.HeaderLinks), FooterLinks: links(text.FooterLinks), Copyright: text.Copyright, Year: v.h.cfg.Now().UTC().Year(),
+			ContactText: text.ContactText,
+		},
+	}
+	if v.h.cfg.Contact == nil || v.site.MailboxID == 0 {
+		p.Site.ContactURL = ""
+	}
+	if v.site.Visibility == kb.Private {
+		p.FeedURL = ""
+	}
+	for _, s := range text.Searches {
+		p.Site.Searches = append(p.Site.Searches, theme.Link{Name: s, URL: home + "/search?query=" + url.QueryEscape(s)})
+	}
+	look := v.site.Look
+	p.Site.Logo, p.Site.LogoDark = v.picture(look.LogoID), v.picture(look.LogoDarkID)
+	p.Site.Favicon, p.Image = v.picture(look.FaviconID), v.picture(look.SocialImageID)
+	if p.Image != nil {
+		p.Image.URL = v.absolute("") + strings.TrimPrefix(p.Image.URL, v.base)
+	}
+	return p
+}
+
+func (v *visit) hero() kb.Hero {
+	if v.site.Look.Hero == "" {
+		return kb.HeroTint
+	}
+	return v.site.Look.Hero
+}
+
+// picture is an image of the site, nil if it has gone.
+func (v *visit) picture(id int64) *theme.Image {
+	if id == 0 {
+		return nil
+	}
+	f, err := v.h.cfg.KB.Picture(v.ctx(), v.site, id)
+	if err != nil {
+		return nil
+	}
+	out := &theme.Image{URL: v.base + kb.FilePath(f), Type: f.ContentType}
+	if content, err := v.h.cfg.KB.PublicFile(v.ctx(), v.site.ID, f.ID, f.URLKey); err == nil {
+		if body, err := content.Open(v.ctx(), 0); err == nil {
+			if c, _, err := image.DecodeConfig(body); err == nil {
+				out.Width, out.Height = c.Width, c.Height
+			}
+			_ = body.Close() // only read
+		}
+	}
+	return out
+}
+
+func links(in []kb.Link) []theme.Link {
+	out := make([]theme.Link, len(in))
+	for i, l := range in {
+		out[i] = theme.Link(l)
+	}
+	return out
+}
+
+// absolute is the canonical address of a path below the site's.
+func (v *visit) absolute(path string) string { return v.h.cfg.KB.URL(v.site) + path }
+
+// menu offers a page in the languages that it is in.
+func (v *visit) menu(p *theme.Page, locales []string, path func(locale string) string, neutral string) {
+	locales = slices.Clone(locales)
+	place := func(l string) int {
+		if i := slices.Index(v.locales, l); i >= 0 {
+			return i
+		}
+		return len(v.locales)
+	}
+	slices.SortStableFunc(locales, func(a, b string) int { return place(a) - place(b) })
+	for _, l := range locales {
+		p.Locales = append(p.Locales, theme.Locale{Code: l, Name: theme.LanguageName(l), URL: v.prefix + path(l), Current: l == p.Locale})
+	}
+	if len(p.Locales) == 1 && p.Locales[0].Current {
+		p.Locales = nil
+	}
+	if p.NoIndex || neutral == "" {
+		return
+	}
+	for _, l := range locales {
+		p.Languages = append(p.Languages, theme.Locale{Code: l, URL: v.absolute(path(l))})
+	}
+	if len(locales) > 1 {
+		p.Languages = append(p.Languages, theme.Locale{Code: "x-default", URL: v.absolute(neutral)})
+	} else {
+		p.Languages = nil
+	}
+}
+
+func inLanguage(path string) func(string) string {
+	return func(locale string) string { return "/" + locale + path }
+}
+
+// crumbs begin at the home page.
+func (v *visit) crumbs(p *theme.Page, more ...theme.Link) {
+	p.Breadcrumbs = append([]theme.Link{{Name: theme.Text(p.Locale, "Help centre"), URL: p.Site.URL}}, more...)
+}
+
+// other is the locale of a text that is not in the page's, else "".
+func other(p *theme.Page, locale string) (string, string) {
+	if locale == p.Locale {
+		return "", ""
+	}
+	return locale, theme.Direction(locale)
+}
+
+func (v *visit) showCollection(p *theme.Page, c kb.Collection) theme.Collection {
+	t := c.Serve(v.site.DefaultLocale, p.Locale)
+	out := theme.Collection{
+		ID: c.ID, Name: t.Title, Summary: t.Summary, URL: v.prefix + kb.PagePath(p.Locale, kb.CollectionPages, c.ID, t.Title), Icon: c.Icon,
+		ArticlesCount: c.Counters.Articles,
+	}
+	out.Locale, out.Dir = other(p, t.Locale)
+	if out.Icon == "" {
+		out.Icon = "book"
+	}
+	return out
+}
+
+func (v *visit) showCategory(p *theme.Page, c kb.Category) theme.Category {
+	t := c.Serve(v.site.DefaultLocale, p.Locale)
+	out := theme.Category{
+		ID: c.ID, Name: t.Title, Summary: t.Summary, URL: v.prefix + kb.PagePath(p.Locale, kb.CategoryPages, c.ID, t.Title), ArticlesCount: c.Counters.Articles,
+	}
+	out.Locale, out.Dir = other(p, t.Locale)
+	return out
+}
+
+// entry is an article in a list.
+func (v *visit) entry(p *theme.Page, a kb.ArticleRevision) theme.Article {
+	t := a.Revision.Serve(v.site.DefaultLocale, p.Locale)
+	out := theme.Article{
+		ID: a.Article.ID, Title: t.Title, Summary: t.Summary, URL: v.prefix + kb.PagePath(p.Locale, kb.ArticlePages, a.Article.ID, t.Title),
+		UpdatedAt: a.Revision.UpdatedAt.UTC().Format(timeLayout),
+	}
+	out.Locale, out.Dir = other(p, t.Locale)
+	return out
+}
+
+const timeLayout = "2006-01-02T15:04:05Z07:00"
+
+func (v *visit) entries(p *theme.Page, list []kb.ArticleRevision) []theme.Article {
+	out := make([]theme.Article, len(list))
+	for i, a := range list {
+		out[i] = v.entry(p, a)
+	}
+	return out
+}
+
+// collections are those that have something to read.
+func (v *visit) collections(p *theme.Page) ([]theme.Collection, error) {
+	page, err := v.Collections(v.ctx(), false, storage.PageRequest{Limit: storage.MaxLimit})
+	var out []theme.Collection
+	for _, c := range page.Items {
+		if c.Counters.Articles > 0 {
+			out = append(out, v.showCollection(p, c))
+		}
+	}
+	return out, err
+}
+
+func (v *visit) home(p *theme.Page) error {
+	var err error
+	if p.Collections, err = v.collections(p); err != nil {
+		return err
+	}
+	if !v.site.Look.HidePopular {
+		popular, err := v.Top(v.ctx(), kb.MostViewed, homeArticles)
+		if err != nil {
+			return err
+		}
+		p.Popular = v.entries(p, popular)
+	}
+	if !v.site.Look.HideRecent {
+		recent, err := v.Top(v.ctx(), kb.LatestChanged, homeArticles)
+		if err != nil {
+			return err
+		}
+		p.Recent = v.entries(p, recent)
+	}
+	p.Description, p.URL = p.Site.Line, v.absolute("/"+p.Locale)
+	v.menu(p, v.locales, inLanguage(""), "/")
+	return nil
+}
+
+func (v *visit) collection(p *theme.Page, name string) error {
+	id, ok := kb.ParsePageName(name)
+	if !ok {
+		return fault.Missing("collection", 0)
+	}
+	c, err := v.Collection(v.ctx(), id)
+	if err != nil {
+		return err
+	}
+	shown := v.showCollection(p, c)
+	if err := v.at(p.Locale, kb.CollectionPages, c.ID, shown.Name); err != nil {
+		return err
+	}
+	categories, err := v.Categories(v.ctx(), kb.CategoryFilter{CollectionID: id}, false, storage.PageRequest{Limit: storage.MaxLimit})
+	if err != nil {
+		return err
+	}
+	var ids []int64
+	for _, g := range categories.Items {
+		ids = append(ids, g.ID)
+	}
+	first, err := v.FirstOfEach(v.ctx(), ids, shelfArticles)
+	if err != nil {
+		return err
+	}
+	for _, g := range categories.Items {
+		if g.Counters.Articles > 0 {
+			row := v.showCategory(p, g)
+			row.Articles = v.entries(p, first[g.ID])
+			shown.Categories = append(shown.Categories, row)
+		}
+	}
+	req := storage.PageRequest{Limit: listArticles, Cursor: v.r.URL.Query().Get("after")}
+	loose, err := v.Articles(v.ctx(), kb.ArticleFilter{CollectionID: id, Loose: true, Brief: true}, false, req)
+	if err != nil {
+		return badCursor(err)
+	}
+	shown.Articles, shown.Next = v.entries(p, loose.Items), v.more(shown.URL, loose.Next)
+	p.Collection = &shown
+	p.Title, p.Description, p.URL = shown.Name, shown.Summary, v.absolute(strings.TrimPrefix(shown.URL, v.prefix))
+	v.crumbs(p)
+	v.menu(p, translated(c.Text), v.pathOf(kb.CollectionPages, id, c.Text), "/"+kb.CollectionPages+"/"+strconv.FormatInt(id, 10))
+	p.Data = crumbData(v, p)
+	return nil
+}
+
+// more is the address of what follows on a list.
+func (v *visit) more(address, cursor string) string {
+	if cursor == "" {
+		return ""
+	}
+	return address + "?after=" + url.QueryEscape(cursor)
+}
+
+// badCursor makes a page that does not exist of a cursor that is none.
+func badCursor(err error) error {
+	if fault.Is(err, fault.Invalid) {
+		return fault.Missing("page", 0)
+	}
+	return err
+}
+
+func (v *visit) pathOf(kind string, id int64, t kb.Text) func(string) string {
+	return func(locale string) string {
+		return kb.PagePath(locale, kind, id, t.Serve(v.site.DefaultLocale, locale).Title)
+	}
+}
+
+func (v *visit) category(p *theme.Page, name string) error {
+	id, ok := kb.ParsePageName(name)
+	if !ok {
+		return fault.Missing("category", 0)
+	}
+	g, err := v.Category(v.ctx(), id)
+	if err != nil {
+		return err
+	}
+	shown := v.showCategory(p, g)
+	if err := v.at(p.Locale, kb.CategoryPages, g.ID, shown.Name); err != nil {
+		return err
+	}
+	in, err := v.Collection(v.ctx(), g.CollectionID)
+	if err != nil {
+		return err
+	}
+	req := storage.PageRequest{Limit: listArticles, Cursor: v.r.URL.Query().Get("after")}
+	page, err := v.Articles(v.ctx(), kb.ArticleFilter{CategoryID: id, Brief: true}, false, req)
+	if err != nil {
+		return badCursor(err)
+	}
+	shown.Articles, shown.Next = v.entries(p, page.Items), v.more(shown.URL, page.Next)
+	p.Category = &shown
+	p.Title, p.Description, p.URL = shown.Name, shown.Summary, v.absolute(strings.TrimPrefix(shown.URL, v.prefix))
+	collection := v.showCollection(p, in)
+	v.crumbs(p, theme.Link{Name: collection.Name, URL: collection.URL})
+	v.menu(p, translated(g.Text), v.pathOf(kb.CategoryPages, id, g.Text), "/"+kb.CategoryPages+"/"+strconv.FormatInt(id, 10))
+	p.Data = crumbData(v, p)
+	return nil
+}
+
+// load finds the article of a page: the draft, where that is previewed.
+func (v *visit) load(name string) (kb.ArticleRevision, error) {
+	id, ok := kb.ParsePageName(name)
+	if !ok {
+		return kb.ArticleRevision{}, fault.Missing("article", 0)
+	}
+	if v.preview.article == id && id != 0 {
+		e, err := v.h.cfg.KB.Operator(v.ctx(), v.site.ID)
+		if err != nil {
+			return kb.ArticleRevision{}, err
+		}
+		return e.Draft(v.ctx(), id)
+	}
+	return v.Published(v.ctx(), id)
+}
+
+func (v *visit) article(p *theme.Page, name string) error {
+	a, err := v.load(name)
+	if err != nil {
+		return err
+	}
+	id, t := a.Article.ID, a.Revision.Serve(v.site.DefaultLocale, p.Locale)
+	if err := v.at(p.Locale, kb.ArticlePages, id, t.Title); err != nil {
+		return err
+	}
+	path := kb.PagePath(t.Locale, kb.ArticlePages, id, t.Title)
+	p.Title, p.Description, p.URL = t.Title, t.Summary, v.absolute(path)
+	if p.Description == "" {
+		p.Description = excerpt(t.Content)
+	}
+	content, heads := v.content(t)
+	out := &theme.Article{
+		ID: id, Title: t.Title, Summary: t.Summary, Content: template.HTML(content), URL: p.URL, Locale: t.Locale, Dir: theme.Direction(t.Locale), //nolint:gosec // cleaned when it was stored
+		Fallback: language(t.Locale) != language(p.Locale), Outdated: a.Revision.Outdated(t), UpdatedAt: a.Revision.UpdatedAt.UTC().Format(timeLayout),
+		Headings: heads, ReactURL: v.prefix + "/-/react/" + strconv.FormatInt(id, 10) + "?in=" + url.QueryEscape(p.Locale),
+		ViewURL: v.prefix + "/-/view/" + strconv.FormatInt(id, 10), Token: v.h.sign("react", v.site.ID, strconv.FormatInt(id, 10)),
+	}
+	if v.preview.signed {
+		out.ReactURL, out.ViewURL = "", ""
+	}
+	p.Article = out
+	p.MarkdownURL = v.prefix + kb.PagePath(p.Locale, kb.ArticlePages, id, t.Title) + ".md"
+	if err := v.around(p, a); err != nil {
+		return err
+	}
+	v.menu(p, translated(a.Revision.Text), v.pathOf(kb.ArticlePages, id, a.Revision.Text), "/"+kb.ArticlePages+"/"+strconv.FormatInt(id, 10))
+	p.Data = articleData(v, p, a)
+	return nil
+}
+
+func language(locale string) string {
+	base, _, _ := strings.Cut(locale, "-")
+	return base
+}
+
+// excerpt is how an article without a summary is described.
+func excerpt(content string) string {
+	text := strings.ReplaceAll(contenthtml.Text(content), "\n", " ")
+	if runes := []rune(text); len(runes) > 160 {
+		return strings.TrimSpace(string(runes[:159])) + "…"
+	}
+	return text
+}
+
+// content is an article's as the page shows it, and its table of contents.
+func (v *visit) content(t kb.Translation) (string, []theme.Heading) {
+	html := v.dressed(t)
+	var heads []theme.Heading
+	for _, h := range contenthtml.Headings(html) {
+		if h.Level == 2 || h.Level == 3 {
+			heads = append(heads, theme.Heading{Level: h.Level, Anchor: h.Anchor, Text: h.Text})
+		}
+	}
+	if len(heads) < 3 {
+		heads = nil
+	}
+	return html, heads
+}
+
+// around is what stands beside and below an article.
+func (v *visit) around(p *theme.Page, a kb.ArticleRevision) error {
+	in, err := v.Collection(v.ctx(), a.Revision.CollectionID)
+	if err != nil {
+		return err
+	}
+	collection := v.showCollection(p, in)
+	more := []theme.Link{{Name: collection.Name, URL: collection.URL}}
+	categories, err := v.Categories(v.ctx(), kb.CategoryFilter{CollectionID: in.ID}, false, storage.PageRequest{Limit: storage.MaxLimit})
+	if err != nil {
+		return err
+	}
+	at := slices.IndexFunc(categories.Items, func(g kb.Category) bool { return slices.Contains(a.Revision.CategoryIDs, g.ID) })
+	filter := kb.ArticleFilter{CollectionID: in.ID, Loose: true, Brief: true}
+	section := theme.Category{Name: collection.Name, URL: collection.URL, Current: true}
+	if at >= 0 {
+		filter = kb.ArticleFilter{CategoryID: categories.Items[at].ID, Brief: true}
+		section = v.showCategory(p, categories.Items[at])
+		more = append(more, theme.Link{Name: section.Name, URL: section.URL})
+	}
+	v.crumbs(p, more...)
+	siblings, err := v.Articles(v.ctx(), filter, false, storage.PageRequest{Limit: railArticles})
+	if err != nil {
+		return err
+	}
+	seen := []int64{}
+	for _, s := range siblings.Items {
+		e := v.entry(p, s)
+		e.Current = s.Article.ID == a.Article.ID
+		section.Articles = append(section.Articles, e)
+	}
+	if siblings.Next != "" {
+		section.Next = section.URL
+	}
+	if len(section.Articles) > 0 {
+		p.Article.Sections = append(p.Article.Sections, section)
+	}
+	if err := v.besides(p, categories.Items, at); err != nil {
+		return err
+	}
+	before, after, err := v.Neighbours(v.ctx(), a.Article, filter)
+	if err != nil {
+		return err
+	}
+	for _, n := range []struct {
+		of kb.ArticleRevision
+		to **theme.Article
+	}{{before, &p.Article.Previous}, {after, &p.Article.Next}} {
+		if n.of.Article.ID != 0 {
+			e := v.entry(p, n.of)
+			*n.to = &e
+			seen = append(seen, n.of.Article.ID)
+		}
+	}
+	related, err := v.Related(v.ctx(), a, p.Locale, seen, relatedArticles)
+	p.Article.Related = v.entries(p, related)
+	return err
+}
+
+// besides adds the categories that follow that of the article, and those before it.
+func (v *visit) besides(p *theme.Page, categories []kb.Category, at int) error {
+	var ids []int64
+	var near []kb.Category
+	for i := 1; i < len(categories) && len(near) < railCategories-1; i++ {
+		g := categories[(at+i+len(categories))%len(categories)]
+		if g.Counters.Articles > 0 && (at < 0 || g.ID != categories[at].ID) {
+			near, ids = append(near, g), append(ids, g.ID)
+		}
+	}
+	if at < 0 && len(categories) == 1 && categories[0].Counters.Articles > 0 {
+		near, ids = categories, []int64{categories[0].ID}
+	}
+	first, err := v.FirstOfEach(v.ctx(), ids, shelfArticles+1)
+	for _, g := range near {
+		row := v.showCategory(p, g)
+		list := v.entries(p, first[g.ID])
+		if len(list) > shelfArticles {
+			list, row.Next = list[:shelfArticles], row.URL
+		}
+		row.Articles = list
+		p.Article.Sections = append(p.Article.Sections, row)
+	}
+	return err
+}
+
+func (v *visit) search(locale string) error {
+	if !v.allow(http.MethodGet, http.MethodHead) {
+		return nil
+	}
+	words := strings.TrimSpace(v.r.URL.Query().Get("query"))
+	if r := []rune(words); len(r) > 200 {
+		words = string(r[:200])
+	}
+	p := v.page(theme.PageSearch, locale)
+	p.NoIndex = true
+	p.Search = &theme.Search{Query: words}
+	p.Title = theme.Text(locale, "Search")
+	v.menu(p, v.locales, func(l string) string { return "/" + l + "/search" + query(v.r.URL) }, "")
+	if words != "" {
+		if v.limited(LimitSearch) {
+			return v.tooMany(p)
+		}
+		if err := v.results(p, words); err != nil {
+			return badCursor(err)
+		}
+	}
+	if len(p.Search.Results) == 0 {
+		var err error
+		if p.Collections, err = v.collections(p); err != nil {
+			return err
+		}
+	}
+	return v.write(http.StatusOK, theme.PageSearch, p)
+}
+
+func (v *visit) results(p *theme.Page, words string) error {
+	req := storage.PageRequest{Limit: foundArticles, Cursor: v.r.URL.Query().Get("after")}
+	found, err := v.Search(v.ctx(), words, []string{p.Locale}, kb.ArticleFilter{}, req)
+	if err != nil {
+		return err
+	}
+	if p.Search.Count, p.Search.More, err = v.CountFound(v.ctx(), words, []string{p.Locale}); err != nil {
+		return err
+	}
+	names, err := v.names(p, found.Items)
+	if err != nil {
+		return err
+	}
+	for _, f := range found.Items {
+		e := v.entry(p, f.ArticleRevision)
+		result := theme.Result{Title: e.Title, URL: e.URL, Locale: e.Locale, Dir: e.Dir, Snippet: template.HTML(f.Highlight.Snippet)} //nolint:gosec // escaped
+		result.Path = names(f.ArticleRevision)
+		p.Search.Results = append(p.Search.Results, result)
+	}
+	if found.Next != "" {
+		p.Search.Next = p.Site.SearchURL + "?query=" + url.QueryEscape(words) + "&after=" + url.QueryEscape(found.Next)
+	}
+	return nil
+}
+
+// names are those of the collections and categories of articles.
+func (v *visit) names(p *theme.Page, list []kb.Found) (func(kb.ArticleRevision) []string, error) {
+	var collections, categories []int64
+	for _, f := range list {
+		collections = append(collections, f.Article.CollectionID)
+		categories = append(categories, f.Article.CategoryIDs...)
+	}
+	in, err := v.CollectionsByID(v.ctx(), unique(collections))
+	if err != nil {
+		return nil, err
+	}
+	of, err := v.CategoriesByID(v.ctx(), unique(categories))
+	return func(a kb.ArticleRevision) []string {
+		var path []string
+		for _, c := range in {
+			if c.ID == a.Article.CollectionID {
+				path = append(path, c.Serve(v.site.DefaultLocale, p.Locale).Title)
+			}
+		}
+		for _, g := range of {
+			if slices.Contains(a.Article.CategoryIDs, g.ID) && g.CollectionID == a.Article.CollectionID {
+				return append(path, g.Serve(v.site.DefaultLocale, p.Locale).Title)
+			}
+		}
+		return path
+	}, err
+}
+
+func unique(ids []int64) []int64 {
+	slices.Sort(ids)
+	return slices.Compact(ids)
+}
+
+// suggestion is an article for who is still typing.
+type suggestion struct {
+	Title   string `json:"title"`
+	URL     string `json:"url"`
+	Section string `json:"section"`
+}
+
+const maxSuggestions = 5
+
+// suggest answers a script with the titles for a query.
+func (v *visit) suggest(given string) error {
+	if !v.allow(http.MethodGet, http.MethodHead) {
+		return nil
+	}
+	locale, ok := kb.Locale(given)
+	if !ok || !slices.Contains(v.locales, locale) {
+		locale = v.preferred(v.locales)
+	}
+	p := v.page(theme.PageSearch, locale)
+	words := strings.TrimSpace(v.r.URL.Query().Get("query"))
+	if r := []rune(words); len(r) > 200 {
+		words = string(r[:200])
+	}
+	out := struct {
+		Articles []suggestion `json:"articles"`
+		Status   string       `json:"status"`
+		All      string       `json:"all"`
+		URL      string       `json:"url"`
+	}{Articles: []suggestion{}, URL: p.Site.SearchURL + "?query=" + url.QueryEscape(words)}
+	h := v.w.Header()
+	if v.limited(LimitSearch) {
+		v.w.WriteHeader(http.StatusTooManyRequests)
+		return nil
+	}
+	found, err := v.answers(words, locale, maxSuggestions, v.r.URL.Query().Get("any") != "")
+	if err != nil {
+		return err
+	}
+	names, err := v.names(p, found)
+	if err != nil {
+		return err
+	}
+	for _, f := range found {
+		e := v.entry(p, f.ArticleRevision)
+		s := suggestion{Title: e.Title, URL: e.URL}
+		if path := names(f.ArticleRevision); len(path) > 0 {
+			s.Section = path[0]
+		}
+		out.Articles = append(out.Articles, s)
+	}
+	count, _, err := v.CountFound(v.ctx(), words, []string{locale})
+	if err != nil {
+		return err
+	}
+	out.Status, out.All = theme.Count(locale, "results", count), theme.Count(locale, "see", count)
+	h.Set("Content-Type", "application/json")
+	h.Set("Cache-Control", "no-store")
+	return json.NewEncoder(v.w).Encode(out)
+}
+
+// answers are the articles that a search finds; any: also those with some of the words
+// where none has all.
+func (v *visit) answers(words, locale string, n int, some bool) ([]kb.Found, error) {
+	if words == "" {
+		return nil, nil
+	}
+	page, err := v.Search(v.ctx(), words, []string{locale}, kb.ArticleFilter{}, storage.PageRequest{Limit: n})
+	if err != nil || len(page.Items) > 0 || !some {
+		return page.Items, err
+	}
+	fields := strings.Fields(words)
+	slices.SortStableFunc(fields, func(a, b string) int { return len(b) - len(a) }) // short words say little
+	var all []kb.Found
+	for _, word := range fields[:min(len(fields), 4)] {
+		if len([]rune(word)) < 3 && len(word) < 4 {
+			continue
+		}
+		page, err := v.Search(v.ctx(), word, []string{locale}, kb.ArticleFilter{}, storage.PageRequest{Limit: n})
+		if err != nil {
+			return nil, err
+		}
+		for _, f := range page.Items {
+			if !slices.ContainsFunc(all, func(o kb.Found) bool { return o.Article.ID == f.Article.ID }) {
+				all = append(all, f)
+			}
+		}
+	}
+	return all[:min(len(all), n)], nil
+}
+
+// lost is the page for an address that there is none at.
+func (v *visit) lost(locale string) error {
+	p := v.page(theme.PageNotFound, locale)
+	p.NoIndex = true
+	p.Title = theme.Text(locale, "This page does not exist")
+	popular, err := v.Top(v.ctx(), kb.MostViewed, homeArticles)
+	if err == nil && len(popular) == 0 {
+		popular, err = v.Top(v.ctx(), kb.LatestChanged, homeArticles)
+	}
+	if err != nil {
+		return err
+	}
+	p.Popular = v.entries(p, popular)
+	v.menu(p, v.locales, inLanguage(""), "")
+	return v.write(http.StatusNotFound, theme.PageNotFound, p)
+}
+
+// cached serves a page that is the same for everybody until something changes.
+func (v *visit) cached(name, locale string, fill func(*theme.Page) error) error {
+	if !v.allow(http.MethodGet, http.MethodHead) {
+		return nil
+	}
+	p := v.page(name, locale)
+	err := fill(p)
+	var m *moved
+	switch {
+	case errors.As(err, &m):
+		return v.redirect(http.StatusMovedPermanently, m.to)
+	case fault.Is(err, fault.NotFound):
+		return v.lost(locale)
+	case err != nil:
+		return err
+	}
+	return v.write(http.StatusOK, name, p)
+}

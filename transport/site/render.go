@@ -1,0 +1,323 @@
+package site
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"html"
+	"html/template"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+
+	nethtml "golang.org/x/net/html"
+
+	"github.com/helpwright/helpwright/kb"
+	"github.com/helpwright/helpwright/kb/theme"
+	"github.com/helpwright/helpwright/storage/fault"
+)
+
+// dress is a theme that is ready to render.
+type dress struct {
+	set    *theme.Set // nil: it is broken
+	broken error
+	files  map[string]kb.ThemeFile // its assets by path; nil: those of the built-in theme
+}
+
+type dressKey struct{ theme, revision int64 }
+
+// dresses are the themes that were compiled last.
+type dresses struct {
+	mu    sync.Mutex
+	byKey map[dressKey]*dress
+	order []dressKey
+}
+
+// maxDresses bounds how many compiled themes are kept.
+const maxDresses = 64
+
+// dress finds what the site is dressed in: the built-in theme where it has none.
+func (v *visit) dress() (*dress, error) {
+	found, err := v.h.cfg.KB.Dress(v.ctx(), v.site, v.preview.theme)
+	if fault.Is(err, fault.NotFound) && v.preview.theme == 0 {
+		return &dress{set: v.h.builtin}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	d, key := v.h.dresses, dressKey{found.Theme.ID, found.Theme.Revision}
+	d.mu.Lock()
+	made := d.byKey[key]
+	d.mu.Unlock()
+	if made != nil {
+		return made, nil
+	}
+	made = &dress{files: map[string]kb.ThemeFile{}}
+	templates := map[string]string{}
+	for _, f := range found.Files {
+		if theme.IsAsset(f.Path) {
+			made.files[f.Path] = f
+		}
+		if theme.IsTemplate(f.Path) {
+			if templates[f.Path], err = v.h.cfg.KB.Template(v.ctx(), f); err != nil {
+				return nil, err
+			}
+		}
+	}
+	made.set, made.broken = theme.Compile(templates)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.byKey[key] == nil {
+		d.byKey[key] = made
+		if d.order = append(d.order, key); len(d.order) > maxDresses {
+			delete(d.byKey, d.order[0])
+			d.order = d.order[1:]
+		}
+	}
+	return made, nil
+}
+
+// write renders a page and sends it. A theme that fails is shown to members as what is
+// wrong with it; everybody else sees the built-in theme.
+func (v *visit) write(status int, name string, p *theme.Page) error {
+	d, err := v.dress()
+	if err != nil {
+		return err
+	}
+	body, err := v.render(d, name, p)
+	if problem, ok := errors.AsType[*theme.Problem](err); ok && d.set != v.h.builtin {
+		v.h.cfg.Logger.InfoContext(v.ctx(), "a theme is broken", "site", v.site.ID, "problem", problem.Error())
+		if v.preview.theme != 0 || v.member() {
+			return v.problem(problem)
+		}
+		v.unstable = true // a member would see another page
+		d = &dress{set: v.h.builtin}
+		body, err = v.render(d, name, p)
+	}
+	if err != nil {
+		return err
+	}
+	h := v.w.Header()
+	h.Set("Content-Type", "text/html; charset=utf-8")
+	h.Set("Content-Language", p.Locale)
+	h.Set("Content-Security-Policy", v.policy(d))
+	if p.NoIndex {
+		h.Set("X-Robots-Tag", "noindex")
+	}
+	return v.send(status, body, status == http.StatusOK && slices.Contains([]string{theme.PageHome, theme.PageCollection, theme.PageCategory, theme.PageArticle}, name))
+}
+
+func (v *visit) render(d *dress, name string, p *theme.Page) ([]byte, error) {
+	if d.set == nil {
+		return nil, d.broken
+	}
+	if v.styles != "" {
+		p.Data += template.HTML("<style>" + v.styles + "</style>") //nolint:gosec // declarations that were cleaned
+		defer func(before template.HTML) { p.Data = before }(p.Data[:len(p.Data)-len("<style></style>")-len(v.styles)])
+	}
+	return d.set.Render(v.ctx(), name, *p, theme.Env{Asset: func(path string) string { return v.assetURL(d, path) }})
+}
+
+// problem shows a member what is wrong with the theme.
+func (v *visit) problem(p *theme.Problem) error {
+	h := v.w.Header()
+	h.Set("Content-Type", "text/html; charset=utf-8")
+	h.Set("Content-Security-Policy", "default-src 'none'; style-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors "+v.frames())
+	h.Set("X-Robots-Tag", "noindex")
+	v.unstable = true
+	body := "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">" +
+		"<title>The theme is broken</title><link rel=\"stylesheet\" href=\"" + html.EscapeString(v.assetURL(&dress{}, "assets/style.css")) +
+		"\"></head><body class=\"hw-page\"><main class=\"hw-wrap hw-lost\"><h1 class=\"hw-title\">The theme is broken</h1>" +
+		"<p class=\"hw-lead\">Members see this page; readers see the built-in theme until it is mended.</p><div class=\"hw-content\"><pre><code>" +
+		html.EscapeString(p.Error()) + "</code></pre></div></main></body></html>\n"
+	return v.send(http.StatusOK, []byte(body), false)
+}
+
+// A stylesheet is the site's palette and the theme's style.css.
+func (v *visit) stylesheet(d *dress) ([]byte, error) {
+	palette := theme.Colours(v.accent()).CSS()
+	f, own := d.files["assets/style.css"]
+	if !own {
+		return append([]byte(palette), minified(theme.Builtin().Files["assets/style.css"])...), nil
+	}
+	content, err := v.read(f)
+	return append([]byte(palette), content...), err
+}
+
+func (v *visit) accent() string {
+	if v.site.Look.Accent == "" {
+		return kb.DefaultAccent
+	}
+	return v.site.Look.Accent
+}
+
+// builtinHash are the hashes of the built-in theme's assets by path.
+var builtinHash = sync.OnceValue(func() map[string]string {
+	all := map[string]string{}
+	for path, content := range theme.Builtin().Files {
+		sum := sha256.Sum256(content)
+		all[path] = hex.EncodeToString(sum[:])
+	}
+	return all
+})
+
+// assetURL is the address of an asset, which names its content: it never changes.
+func (v *visit) assetURL(d *dress, name string) string {
+	f, own := d.files[name]
+	hash := f.Hash
+	if !own {
+		if hash = builtinHash()[name]; hash == "" {
+			return ""
+		}
+	}
+	if name == "assets/style.css" {
+		sum := sha256.Sum256([]byte(hash + v.accent()))
+		hash = hex.EncodeToString(sum[:])
+	}
+	parts := strings.Split(strings.TrimPrefix(name, "assets/"), "/")
+	for i := range parts {
+		parts[i] = url.PathEscape(parts[i])
+	}
+	return v.prefix + "/-/assets/" + hash[:16] + "/" + strings.Join(parts, "/")
+}
+
+// frames are who may frame a page: the service's own pages may frame previews.
+func (v *visit) frames() string {
+	if v.preview.signed {
+		return "'self' " + v.origin()
+	}
+	return "'none'"
+}
+
+// origin is that of the service itself, where files of sites may lie.
+func (v *visit) origin() string { return v.h.base.Scheme + "://" + v.h.base.Host }
+
+// players are the hosts that articles may frame.
+const players = "https://www.youtube.com https://www.youtube-nocookie.com https://player.vimeo.com https://www.dailymotion.com https://geo.dailymotion.com " +
+	"https://player.twitch.tv https://fast.wistia.net https://fast.wistia.com https://www.loom.com https://play.vidyard.com https://codepen.io " +
+	"https://codesandbox.io https://stackblitz.com https://www.figma.com https://embed.figma.com https://docs.google.com https://www.google.com " +
+	"https://www.openstreetmap.org https://open.spotify.com https://w.soundcloud.com"
+
+// policy is the Content-Security-Policy of a page. On the host that all share, which is
+// the API's too, only the scripts of the built-in theme run: those of others could act
+// for whoever is signed in there.
+func (v *visit) policy(d *dress) string {
+	script, style, connect := "'self'", "'self'", "'self'"
+	if v.site.HostKey == kb.SharedHost {
+		script = ""
+		for _, name := range []string{"assets/site.js", "assets/contact.js"} {
+			if f, own := d.files[name]; !own || f.Hash == builtinHash()[name] {
+				script += " " + v.requestOrigin() + v.assetURL(d, name)
+			}
+		}
+		if script = strings.TrimSpace(script); script == "" {
+			script = "'none'"
+		}
+	} else {
+		more := headSources(v.site.HTMLHead)
+		script, style, connect = script+more.script, style+more.style, connect+more.connect
+	}
+	if v.styles != "" {
+		style += " " + hashSource(v.styles)
+	}
+	return "default-src 'none'; script-src " + script + "; style-src " + style + "; img-src 'self' data: https: " + v.origin() +
+		"; media-src 'self' https: " + v.origin() + "; font-src 'self'; connect-src " + connect + "; frame-src " + players +
+		"; form-action 'self'; base-uri 'none'; frame-ancestors " + v.frames()
+}
+
+// requestOrigin is the origin that the browser knows the page by.
+func (v *visit) requestOrigin() string {
+	scheme := "http"
+	if v.secure() {
+		scheme = "https"
+	}
+	return scheme + "://" + v.r.Host
+}
+
+// secure reports whether the reader uses HTTPS.
+func (v *visit) secure() bool { return v.r.TLS != nil || v.h.base.Scheme == "https" }
+
+type sources struct{ script, style, connect string }
+
+// headSources are what the owner's additions to the head need of the policy: their own
+// scripts and styles, and no others.
+func headSources(head string) sources {
+	var out sources
+	z := nethtml.NewTokenizer(strings.NewReader(head))
+	inside := ""
+	for {
+		switch z.Next() {
+		case nethtml.ErrorToken:
+			return out
+		case nethtml.StartTagToken, nethtml.SelfClosingTagToken:
+			t := z.Token()
+			inside = t.Data
+			for _, a := range t.Attr {
+				origin := originOf(a.Val)
+				switch {
+				case origin == "":
+				case t.Data == "script" && a.Key == "src":
+					out.script, out.connect, inside = out.script+" "+origin, out.connect+" "+origin, ""
+				case t.Data == "link" && a.Key == "href":
+					out.style += " " + origin
+				}
+			}
+		case nethtml.TextToken:
+			switch text := string(z.Raw()); inside {
+			case "script":
+				out.script += " " + hashSource(text)
+			case "style":
+				out.style += " " + hashSource(text)
+			}
+		case nethtml.EndTagToken:
+			inside = ""
+		}
+	}
+}
+
+// originOf is the origin of an address of the web that stands for itself.
+func originOf(address string) string {
+	u, err := url.Parse(strings.TrimSpace(address))
+	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || strings.ContainsAny(u.Host, " ;,'\"*") {
+		return ""
+	}
+	return u.Scheme + "://" + u.Host
+}
+
+// read reads an asset that has to be in memory.
+func (v *visit) read(f kb.ThemeFile) ([]byte, error) {
+	text, err := v.h.cfg.KB.Template(v.ctx(), f)
+	return []byte(text), err
+}
+
+// minified takes comments and indentation off the built-in stylesheet.
+func minified(content []byte) []byte {
+	var b strings.Builder
+	comment := false
+	for line := range strings.Lines(string(content)) {
+		line = strings.TrimSpace(line)
+		comment = comment || strings.HasPrefix(line, "/*")
+		if !comment && line != "" {
+			b.WriteString(shorter.Replace(line + "\n"))
+		}
+		if strings.HasSuffix(line, "*/") {
+			comment = false
+		}
+	}
+	return []byte(b.String())
+}
+
+var shorter = strings.NewReplacer(" {\n", "{", " { ", "{", "; ", ";", ";\n", ";", " }\n", "}", "}\n", "}", ", ", ",", ",\n", ",", ": ", ":", " > ", ">")
+
+// unindented takes comments and indentation off the built-in scripts.
+func unindented(content []byte) []byte {
+	var b strings.Builder
+	for line := range strings.Lines(string(content)) {
+		if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "//") {
+			b.WriteString(line + "\n")
+		}
+	}
+	return []byte(b.String())
+}

@@ -1,0 +1,370 @@
+package site
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/helpwright/helpwright/kb"
+	"github.com/helpwright/helpwright/kb/theme"
+	"github.com/helpwright/helpwright/storage"
+	"github.com/helpwright/helpwright/storage/fault"
+)
+
+// Config is what a [Handler] is made of.
+type Config struct {
+	KB *kb.Service // required
+
+	// Key signs forms, sessions and previews; at least 32 bytes. nil: random, so that they
+	// end when the process does, and are good for this process only.
+	Key []byte
+
+	// Caller finds out who asks, for applications that sign in their users themselves.
+	// An error, and nil, are nobody.
+	Caller func(r *http.Request) (kb.Caller, error)
+	// SignIn checks what a reader of a private site has filled in, and returns the id of
+	// the user; a wrong pair is an Unauthenticated fault. nil: nobody can sign in.
+	SignIn func(ctx context.Context, email, password string, from netip.Addr) (userID int64, err error)
+	// User is the caller with an id that SignIn returned. Required with SignIn.
+	User func(userID int64) kb.Caller
+
+	// Contact opens a conversation with the sender of a message in the mailbox of the
+	// site. An Invalid fault on "email", "message" or "files" is shown at the field. nil:
+	// the contact form says that messages cannot be sent.
+	Contact func(ctx context.Context, s kb.Site, m Message) error
+	// MaxUpload bounds the files of a message together, in bytes; 0: 20 MiB.
+	MaxUpload int64
+
+	// Events is the log that changes are found in, and LastEvent the number of the newest
+	// event of an account. With both, pages are kept until something changes; with an
+	// [storage.EventNotifier] that is noticed at once, else within a second.
+	Events    storage.EventLog
+	LastEvent func(ctx context.Context, accountID int64) (int64, error)
+	CacheSize int64 // bytes of the pages that are kept; 0: 64 MiB
+
+	// Limit counts what the address of a request does, and returns how long to wait: one
+	// of the Limit constants. nil: there is no limit.
+	Limit func(ctx context.Context, what, address string) (wait time.Duration)
+	// Addr is the address that a request comes from. nil: the peer's.
+	Addr func(r *http.Request) netip.Addr
+
+	WorkBits int              // of the proof of work of a message; 0: 14, negative: none
+	Now      func() time.Time // nil: time.Now
+	Logger   *slog.Logger     // nil: discards
+}
+
+// What Config.Limit counts.
+const (
+	LimitSearch  = "search"  // also the suggestions for who is typing
+	LimitView    = "view"    // of an article
+	LimitReact   = "react"   // reactions and feedback
+	LimitSignIn  = "sign-in" // also what was right
+	LimitContact = "contact" // messages
+)
+
+// Handler serves the sites of a knowledge base.
+type Handler struct {
+	cfg     Config
+	base    *url.URL
+	builtin *theme.Set
+	cache   *cache
+	dresses *dresses
+	spent   spent
+}
+
+// New makes a handler. What is missing in cfg is an Invalid fault.
+func New(cfg Config) (*Handler, error) {
+	var problems fault.Collector
+	problems.Check(cfg.KB != nil, "KB", "is required")
+	problems.Check(cfg.Key == nil || len(cfg.Key) >= 32, "Key", "must have at least 32 bytes")
+	problems.Check(cfg.SignIn == nil || cfg.User != nil, "User", "is required with SignIn")
+	if err := problems.Err(); err != nil {
+		return nil, err
+	}
+	if cfg.Key == nil {
+		cfg.Key = make([]byte, 32)
+		if _, err := rand.Read(cfg.Key); err != nil {
+			return nil, fault.Wrap(fault.Internal, "reading random bytes", err)
+		}
+	}
+	if cfg.MaxUpload == 0 {
+		cfg.MaxUpload = 20 << 20
+	}
+	if cfg.CacheSize == 0 {
+		cfg.CacheSize = 64 << 20
+	}
+	if cfg.WorkBits == 0 {
+		cfg.WorkBits = 14
+	}
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	if cfg.Addr == nil {
+		cfg.Addr = peer
+	}
+	if cfg.Limit == nil {
+		cfg.Limit = func(context.Context, string, string) time.Duration { return 0 }
+	}
+	if cfg.Logger == nil {
+		cfg.Logger = slog.New(slog.DiscardHandler)
+	}
+	builtin, err := theme.Compile(theme.Builtin().Templates())
+	if err != nil {
+		return nil, fault.Wrap(fault.Internal, "site.New", err)
+	}
+	base, err := url.Parse(cfg.KB.BaseURL())
+	if err != nil {
+		return nil, fault.Wrap(fault.Internal, "site.New", err)
+	}
+	h := &Handler{cfg: cfg, base: base, builtin: builtin, dresses: &dresses{byKey: map[dressKey]*dress{}}}
+	h.cache = newCache(cfg)
+	return h, nil
+}
+
+func peer(r *http.Request) netip.Addr {
+	at, err := netip.ParseAddrPort(r.RemoteAddr)
+	if err != nil {
+		return netip.Addr{}
+	}
+	return at.Addr().Unmap()
+}
+
+// visit is a request to a site.
+type visit struct {
+	h      *Handler
+	w      http.ResponseWriter
+	r      *http.Request
+	site   kb.Site
+	path   string // below the site's address, decoded
+	base   string // path of the site's address: "" or "/help"
+	prefix string // base, or that of the preview
+	caller kb.Caller
+	*kb.Visitor
+	locales []string // that the site can be read in
+	preview preview
+
+	stamp    stamp  // of what is read: when the page may be kept
+	styles   string // that the page has for its content
+	unstable bool   // others would see another page
+}
+
+func (v *visit) ctx() context.Context { return v.r.Context() }
+
+// Owns reports whether the host of a request is one that sites have for themselves, so
+// that nothing else is served there.
+func (h *Handler) Owns(r *http.Request) bool {
+	name := hostname(r.Host)
+	if name == h.base.Hostname() || name == "localhost" {
+		return false
+	}
+	if _, err := netip.ParseAddr(strings.Trim(name, "[]")); err == nil {
+		return false
+	}
+	_, _, err := h.find(r.Context(), name, r.URL.Path)
+	return err == nil
+}
+
+func hostname(host string) string {
+	u := url.URL{Host: host}
+	return strings.ToLower(strings.TrimSuffix(u.Hostname(), "."))
+}
+
+// ServeHTTP serves a page of a site. A request to no site is answered with 404.
+func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	begin := h.cfg.Now()
+	rw := &response{ResponseWriter: w}
+	defer func() {
+		if p := recover(); p != nil {
+			if p == http.ErrAbortHandler { //nolint:errorlint // net/http compares the value too
+				panic(p)
+			}
+			h.cfg.Logger.ErrorContext(r.Context(), "a page of a site failed", "panic", p, "stack", string(debug.Stack()))
+			h.plain(rw, http.StatusInternalServerError, "This did not work. Try again later.")
+		}
+		h.cfg.Logger.DebugContext(r.Context(), "site", "method", r.Method, "status", rw.status, "duration", h.cfg.Now().Sub(begin))
+	}()
+	hd := rw.Header()
+	hd.Set("X-Content-Type-Options", "nosniff")
+	hd.Set("Referrer-Policy", "strict-origin-when-cross-origin")
+	if err := h.serve(rw, r); err != nil {
+		h.fail(rw, r, err)
+	}
+}
+
+// response knows the status that was written.
+type response struct {
+	http.ResponseWriter
+	status int
+}
+
+func (w *response) WriteHeader(status int) {
+	if w.status == 0 && status >= 200 {
+		w.status = status
+	}
+	w.ResponseWriter.WriteHeader(status)
+}
+
+func (w *response) Write(p []byte) (int, error) {
+	if w.status == 0 {
+		w.status = http.StatusOK
+	}
+	return w.ResponseWriter.Write(p)
+}
+
+// Unwrap lets http.ResponseController reach the server's own writer.
+func (w *response) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+// fail answers where there is no page of a site to say it.
+func (h *Handler) fail(w *response, r *http.Request, err error) {
+	if errors.Is(err, context.Canceled) && r.Context().Err() != nil {
+		return
+	}
+	if w.status != 0 {
+		panic(http.ErrAbortHandler)
+	}
+	switch {
+	case fault.Is(err, fault.NotFound):
+		h.plain(w, http.StatusNotFound, "There is no page at this address.")
+	case fault.Is(err, fault.Unavailable):
+		w.Header().Set("Retry-After", "5")
+		h.cfg.Logger.WarnContext(r.Context(), "a page of a site failed", "error", err)
+		h.plain(w, http.StatusServiceUnavailable, "The help centre cannot be reached at the moment. Try again in a minute.")
+	default:
+		h.cfg.Logger.ErrorContext(r.Context(), "a page of a site failed", "error", err)
+		h.plain(w, http.StatusInternalServerError, "This did not work. Try again later.")
+	}
+}
+
+func (h *Handler) plain(w *response, status int, text string) {
+	if w.status != 0 {
+		return
+	}
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	w.Header().Set("Cache-Control", "no-store")
+	w.WriteHeader(status)
+	_, _ = io.WriteString(w, text+"\n") // the client may have gone
+}
+
+// serve finds the site and what is asked of it.
+func (h *Handler) serve(w http.ResponseWriter, r *http.Request) error {
+	if h.cache.serve(w, r) {
+		return nil
+	}
+	s, rest, err := h.find(r.Context(), hostname(r.Host), r.URL.Path)
+	if err != nil {
+		return err
+	}
+	v := &visit{h: h, w: w, r: r, site: s, path: rest, base: strings.TrimSuffix(r.URL.Path, rest)}
+	if rest == "/" { // also where the slash is missing
+		v.base = strings.TrimSuffix(r.URL.Path, "/")
+	}
+	v.prefix = v.base
+	return v.route()
+}
+
+// find finds the site at an address, and what of the path is below it.
+func (h *Handler) find(ctx context.Context, host, path string) (kb.Site, string, error) {
+	if strings.Contains(path, "\x00") {
+		return kb.Site{}, "", fault.Missing("site", 0)
+	}
+	return h.cfg.KB.FindSite(ctx, host, path)
+}
+
+// enter makes the visitor: not on a private site that the caller is no member of.
+func (v *visit) enter() error {
+	v.caller = v.who()
+	var err error
+	v.stamp = v.h.cache.now(v.ctx(), v.site.AccountID)
+	if v.preview.signed {
+		v.Visitor, err = v.h.cfg.KB.Guest(v.ctx(), v.site.ID)
+	} else {
+		v.Visitor, err = v.h.cfg.KB.Visitor(v.ctx(), v.caller, v.site.ID)
+	}
+	if err != nil {
+		return err
+	}
+	v.site = v.Site()
+	v.locales, err = v.Locales(v.ctx())
+	return err
+}
+
+// who is the caller: as the application says, else as the cookie does.
+func (v *visit) who() kb.Caller {
+	if v.h.cfg.Caller != nil {
+		if c, err := v.h.cfg.Caller(v.r); err == nil && c != nil && c.UserID() != 0 {
+			return c
+		}
+	}
+	return v.session()
+}
+
+// member reports whether the caller may see how the site is made.
+func (v *visit) member() bool {
+	if v.caller == nil || v.caller.UserID() == 0 {
+		return false
+	}
+	e, err := v.h.cfg.KB.Editor(v.ctx(), v.caller, v.site.ID)
+	return err == nil && e.Holds(kb.ThemesView)
+}
+
+// best is the language of the site that comes nearest to those wanted, "" for none.
+func best(locales, wanted []string) string {
+	var t kb.Text
+	for _, l := range locales {
+		t.Translations = append(t.Translations, kb.Translation{Locale: l, Title: l})
+	}
+	return t.Serve("", wanted...).Locale
+}
+
+// preferred is the language to send a reader to who names none.
+func (v *visit) preferred(locales []string) string {
+	if found := best(locales, kb.AcceptedLocales(v.r.Header.Get("Accept-Language"))); found != "" {
+		return found
+	}
+	if found := best(locales, []string{v.site.DefaultLocale}); found != "" {
+		return found
+	}
+	if len(locales) > 0 {
+		return locales[0]
+	}
+	return v.site.DefaultLocale
+}
+
+// redirect sends the reader to a path below the site's address.
+func (v *visit) redirect(status int, path string) error {
+	h := v.w.Header()
+	h.Set("Location", v.prefix+path)
+	switch status {
+	case http.StatusMovedPermanently: // not for ever: a language or a title may come back
+		h.Set("Cache-Control", "public, max-age=300")
+	case http.StatusFound:
+		h.Set("Vary", "Accept-Language")
+		h.Set("Cache-Control", "no-cache")
+	default:
+		h.Set("Cache-Control", "no-store")
+	}
+	if v.site.Visibility == kb.Private {
+		h.Set("Cache-Control", "private, no-store")
+	}
+	v.w.WriteHeader(status)
+	return nil
+}
+
+// allow refuses other methods.
+func (v *visit) allow(methods ...string) bool {
+	if slices.Contains(methods, v.r.Method) {
+		return true
+	}
+	v.w.Header().Set("Allow", strings.Join(methods, ", "))
+	v.h.plain(&response{ResponseWriter: v.w}, http.StatusMethodNotAllowed, "This method is not possible here.")
+	return false
+}
