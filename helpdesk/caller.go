@@ -50,10 +50,7 @@ func (s *Service) Authenticate(ctx context.Context, secret string) (Caller, erro
 		return Caller{}, fault.New(fault.Unauthenticated, "The access token has expired.")
 	}
 	if now.Sub(token.LastUsedAt) >= time.Minute {
-		touch := func(ctx context.Context, tx SystemTx) error { return tx.TouchToken(ctx, token.ID, now) }
-		if err := s.cfg.Store.InSystemTx(ctx, touch); err != nil {
-			s.cfg.Logger.WarnContext(ctx, "last use of a token was not recorded", "token_id", token.ID, "error", err)
-		}
+		s.mark(ctx, mark{kind: tokenUsed, id: token.ID}, now)
 	}
 	return Caller{userID: token.UserID, tokenID: token.ID, scopes: token.Scopes, session: token.Session, expires: token.ExpiresAt}, nil
 }

@@ -41,23 +41,14 @@ func (d *Desk) Membership(ctx context.Context) (Membership, error) {
 	return r.Membership(ctx, d.membershipID)
 }
 
-// Touch records that the caller is at work, at most once a minute.
+// Touch notes that the caller is at work. It is written soon, see [Service.Run]: who
+// reads waits for nobody.
 func (d *Desk) Touch(ctx context.Context) error {
-	begin, err := d.guard.Write(anyMember)
-	if err != nil {
+	if _, err := d.guard.Write(anyMember); err != nil {
 		return err
 	}
-	return begin(ctx, func(ctx context.Context, tx Tx) error {
-		m, err := tx.MembershipForUpdate(ctx, d.membershipID)
-		if err != nil {
-			return err
-		}
-		now := d.svc.now()
-		if now.Sub(m.LastActivity) < time.Minute {
-			return nil
-		}
-		return tx.TouchMembership(ctx, m.ID, now)
-	})
+	d.svc.mark(ctx, mark{kind: memberActive, account: d.scope.AccountID, id: d.membershipID}, d.svc.now())
+	return nil
 }
 
 // Online reports whether a member is at work now, as its [Availability] says.

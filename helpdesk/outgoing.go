@@ -360,6 +360,9 @@ func (o *Outgoing) apply(deliveries []Delivery, outcomes []Outcome, posted, now 
 			continue
 		}
 		d := &deliveries[at]
+		if d.HeldBy == 0 && (d.State == DeliverySent || d.State == out.State) && out.State != DeliverySuppressed {
+			continue // it was reported before, and whoever did so did not hear that it was written
+		}
 		d.State, d.Code, d.EnhancedCode = out.State, out.Code, cut(cleanLine(out.EnhancedCode), 20)
 		d.Response, d.UpdatedAt = cut(cleanLine(out.Response), 500), now
 		if d.State != DeliverySuppressed {

@@ -114,10 +114,7 @@ func (s *Service) AuthenticatePortal(ctx context.Context, accountID int64, token
 		return nil, fault.New(fault.Unauthenticated, "The email of the portal token is no mail address.")
 	}
 	if now.Sub(key.LastUsedAt) >= time.Minute {
-		touch := func(ctx context.Context, tx Tx) error { return tx.TouchPortalKey(ctx, id, now) }
-		if err := s.cfg.Store.InTx(ctx, Scope{AccountID: accountID}, touch); err != nil {
-			s.cfg.Logger.WarnContext(ctx, "last use of a portal key was not recorded", "key_id", id, "error", err)
-		}
+		s.mark(ctx, mark{kind: portalKeyUsed, account: accountID, id: id}, now)
 	}
 	return s.portal(accountID, claims.Email, claims.Name), nil
 }

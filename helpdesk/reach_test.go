@@ -122,7 +122,7 @@ func reachOf() map[string]struct {
 	name := func(text string) storage.Opt[string] { return storage.Some(text) }
 	return map[string]entry{
 		"AccountID": {own, nil}, "UserID": {own, nil}, "Scope": {own, nil}, "Holds": {own, nil}, "Permissions": {own, nil},
-		"Online": {own, nil}, "InternalAddress": {own, nil}, "Rehearsal": {own, nil},
+		"Online": {own, nil}, "InternalAddress": {own, nil}, "Rehearsal": {own, nil}, "TaggedAddress": {own, nil},
 		// These ask for what is in reach first, too, and need a stream of events and mail servers: their own tests show it.
 		"Follow": {hidden, nil}, "TestMailbox": {hidden, nil}, "ReconcileMailbox": {hidden, nil}, "Backfill": {hidden, nil},
 

@@ -5,12 +5,10 @@ import (
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/binary"
+	"time"
 
 	"github.com/helpwright/helpwright/storage/fault"
 )
-
-// reportSeen is the one permission of who reports that an answer was opened.
-const reportSeen Permission = "mail.seen"
 
 // seenToken names an answer to whoever gets its mail. It is opaque, the same in every
 // try to send, and cannot be made up: the MAC of what it says is also what hides it.
@@ -80,10 +78,10 @@ func (o *Outgoing) seenToken(ctx context.Context, tx Tx, c Conversation, i Inter
 	return o.svc.seenToken(account.ID, i.ID, deliveries[0].ID), nil
 }
 
-// SeenByPixel records that the image of an answer's mail was asked for: its customer
-// has seen it, the first time counts. A token that is none of ours, and an answer that
-// is gone or whose account no longer asks for this, is a NotFound fault, which nobody
-// outside may be told.
+// SeenByPixel notes that the image of an answer's mail was asked for: its customer has
+// seen it, the first time counts. It is written soon, see [Service.Run], where the
+// answer is there and its account asks for this. A token that is none of ours is a
+// NotFound fault, which nobody outside may be told.
 //
 // Programs that load images before a mail is read, and readers that load none, make
 // this a hint and no proof.
@@ -92,30 +90,26 @@ func (s *Service) SeenByPixel(ctx context.Context, token string) error {
 	if !ok {
 		return fault.New(fault.NotFound, "There is no such token.")
 	}
-	begin, err := s.scoped(Scope{AccountID: accountID}, func(p Permission) bool { return p == reportSeen }).Write(reportSeen)
+	s.mark(ctx, mark{kind: answerSeen, account: accountID, id: id}, s.now())
+	return nil
+}
+
+func (s *Service) seenByPixel(ctx context.Context, tx Tx, id int64, at time.Time) error {
+	account, err := tx.Account(ctx)
 	if err != nil {
 		return err
 	}
-	return begin(ctx, func(ctx context.Context, tx Tx) error {
-		account, err := tx.Account(ctx)
-		if err != nil {
-			return err
-		}
-		i, err := tx.Interaction(ctx, id)
-		if err != nil {
-			return err
-		}
-		if !account.TrackSeen || i.Type != TypeUser || i.IsForward || i.SendStartedAt.IsZero() {
-			return fault.Missing("interaction", id)
-		}
-		if !i.SeenAt.IsZero() {
-			return nil
-		}
-		c, err := tx.Conversation(ctx, i.ConversationID)
-		if err != nil {
-			return err
-		}
-		_, err = markSeen(ctx, tx, c, []int64{id}, s.now())
+	i, err := tx.Interaction(ctx, id)
+	if err != nil {
 		return err
-	})
+	}
+	if !account.TrackSeen || i.Type != TypeUser || i.IsForward || i.SendStartedAt.IsZero() || !i.SeenAt.IsZero() {
+		return nil
+	}
+	c, err := tx.Conversation(ctx, i.ConversationID)
+	if err != nil {
+		return err
+	}
+	_, err = markSeen(ctx, tx, c, []int64{id}, at)
+	return err
 }

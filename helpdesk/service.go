@@ -87,10 +87,11 @@ type Config struct {
 	Logger *slog.Logger     // nil: discards
 }
 
-// Service is the help desk. It is safe for concurrent use, and keeps no state but
-// how often passwords were wrong.
+// Service is the help desk. It is safe for concurrent use. All it keeps are marks that
+// are not written yet, see [Service.Run], and how often passwords were wrong.
 type Service struct {
 	cfg      Config
+	marks    *marks
 	address  string // that requests come from, see From
 	throttle *throttle
 	gate     *gate
@@ -134,16 +135,17 @@ func New(cfg Config) (*Service, error) {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
-	return &Service{cfg: cfg, throttle: newThrottle(), gate: newGate()}, nil
+	return &Service{cfg: cfg, marks: &marks{at: map[mark]time.Time{}}, throttle: newThrottle(), gate: newGate()}, nil
 }
 
 // Bind returns the same service over another store, for a store that joins the
 // caller's own transaction: what is done through it is committed or rolled back by
 // the caller. Files of what is rolled back stay behind in the blobs, unreferenced.
+// What is noted while others read is written by [Service.FlushMarks].
 func (s *Service) Bind(store Store) *Service {
 	cfg := s.cfg
 	cfg.Store = store
-	return &Service{cfg: cfg, address: s.address, throttle: s.throttle, gate: s.gate}
+	return &Service{cfg: cfg, marks: &marks{at: map[mark]time.Time{}}, address: s.address, throttle: s.throttle, gate: s.gate}
 }
 
 // now is the time of an operation: UTC, microseconds, as stores keep it.

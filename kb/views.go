@@ -5,6 +5,7 @@ import (
 	"context"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/helpwright/helpwright/storage/fault"
@@ -30,6 +31,7 @@ type views struct {
 	counts map[seen]int64
 	since  time.Time // of the first of them
 
+	running  atomic.Int32
 	flushing sync.Mutex // one at a time
 }
 
@@ -42,7 +44,7 @@ func (s *Service) count(ctx context.Context, scope Scope, a Article) {
 		v.since = now
 	}
 	v.counts[seen{scope, a.ID, a.Live}]++
-	overdue := len(v.counts) >= maxViews || now.Sub(v.since) >= viewsOverdue
+	overdue := v.running.Load() == 0 && (len(v.counts) >= maxViews || now.Sub(v.since) >= viewsOverdue)
 	v.mu.Unlock()
 	if !overdue || !v.flushing.TryLock() {
 		return
@@ -58,6 +60,8 @@ func (s *Service) count(ctx context.Context, scope Scope, a Article) {
 // articles; a program that does not run it calls [Service.FlushViews] before it
 // ends. Views of the last seconds are lost when the process is killed.
 func (s *Service) Run(ctx context.Context) error {
+	s.views.running.Add(1)
+	defer s.views.running.Add(-1)
 	tick := time.NewTicker(viewInterval)
 	defer tick.Stop()
 	for {

@@ -13,6 +13,7 @@ import (
 	"regexp"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -323,6 +324,10 @@ func TestActivity(t *testing.T) {
 				Last string `json:"last_activity"`
 			}
 		}
+		w.must(t, "GET", "/accounts/1/membership", "") // nobody who reads waits for it to be written
+		if err := w.svc.FlushMarks(t.Context()); err != nil {
+			t.Fatal(err)
+		}
 		if err := json.Unmarshal(w.must(t, "GET", "/accounts/1/membership", "").Body.Bytes(), &m); err != nil {
 			t.Fatal(err)
 		}
@@ -545,4 +550,76 @@ func TestExpansionIsRefusedBeforeTheChange(t *testing.T) {
 	if rec := w.do(t, "writer", "POST", "/accounts/1/conversations/1/interactions", "type=user&body=Y"); rec.Code != 201 {
 		t.Errorf("who may write but not read: %d %s", rec.Code, rec.Body)
 	}
+}
+
+// What only reads begins no transaction, whoever asks and for whatever: it would wait for who writes.
+func TestReadsBeginNoTransaction(t *testing.T) {
+	t.Parallel()
+	store := &counting{Store: memstore.New(), calls: map[string]int{}}
+	w := newWorld(t, store)
+	ids := settled(t, w)
+	for _, r := range w.table.Routes() {
+		if r.Method != http.MethodGet || r.Shape == transport.Events || r.ID == "exportCustomer" { // which is audited before it is given
+			continue
+		}
+		for _, who := range []string{"owner", "stranger", ""} {
+			w.clock.advance(2 * time.Minute)
+			if err := w.svc.FlushMarks(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			store.take()
+			w.ask(t, who, r, ids)
+			if got := store.take(); got["InTx"] != 0 || got["InSystemTx"] != 0 {
+				t.Errorf("%s of %q: %v", r.ID, who, got)
+			}
+		}
+	}
+}
+
+// A database that gives no answer is 503 in time, whatever is asked of it, and the next request is served again.
+func TestPatience(t *testing.T) {
+	t.Parallel()
+	store := &frozen{Store: memstore.New()}
+	w := newWorld(t, store)
+	handler := transport.API(transport.APIConfig{Service: w.svc, KB: w.kb, Config: transport.Config{Patience: 50 * time.Millisecond}}).Handler()
+	ask := func(method, path, body string) *httptest.ResponseRecorder {
+		r := httptest.NewRequestWithContext(t.Context(), method, "/api/v1"+path, strings.NewReader(body))
+		r.Header.Set("Authorization", "Bearer "+w.tokens["owner"])
+		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+		rec := httptest.NewRecorder()
+		handler.ServeHTTP(rec, r)
+		return rec
+	}
+	store.ice.Store(true)
+	for _, tt := range []struct{ method, path, body string }{
+		{"GET", "/accounts/1", ""}, {"GET", "/accounts/1/mailboxes", ""}, {"POST", "/accounts/1/mailboxes", "name=Support"},
+	} {
+		rec := ask(tt.method, tt.path, tt.body)
+		if rec.Code != http.StatusServiceUnavailable || rec.Header().Get("Retry-After") == "" {
+			t.Errorf("%s %s: %d %s", tt.method, tt.path, rec.Code, rec.Body)
+		}
+	}
+	store.ice.Store(false)
+	w.must(t, "GET", "/accounts/1/mailboxes", "")
+}
+
+// frozen is a store that gives no answer while there is ice.
+type frozen struct {
+	*memstore.Store
+	ice atomic.Bool
+}
+
+func (f *frozen) wait(ctx context.Context) error {
+	if f.ice.Load() {
+		<-ctx.Done()
+		return ctx.Err()
+	}
+	return nil
+}
+
+func (f *frozen) TokenByHash(ctx context.Context, hash []byte) (helpdesk.AccessToken, error) {
+	if err := f.wait(ctx); err != nil {
+		return helpdesk.AccessToken{}, err
+	}
+	return f.Store.TokenByHash(ctx, hash)
 }

@@ -43,6 +43,8 @@ func (r *Request) readBody() (*form.Node, error) {
 	if r.http.ContentLength > limit {
 		return nil, errTooLarge
 	}
+	r.stopClock()
+	defer r.startClock()
 	body := bufio.NewReader(http.MaxBytesReader(r.writer, r.http.Body, limit))
 	if _, err := body.Peek(1); errors.Is(err, io.EOF) {
 		return nil, nil //nolint:nilnil // a nil tree is an empty one

@@ -139,12 +139,21 @@ func newRoute[In any](op Operation, shape Shape) *Route {
 // call does what all operations do: resolve the handle, read the input, check
 // If-Match, run.
 func call[H, In, Out any](r *Request, resolve Resolver[H], fn func(context.Context, H, In) (Out, error)) (out Out, err error) {
+	r.bound()
+	defer func() {
+		r.stopClock()
+		err = r.late(err)
+	}()
 	h, err := resolve(r.Context(), r)
 	if err != nil {
 		return out, err
 	}
+	before := r.http
 	if err := r.begin(); err != nil {
 		return out, err
+	}
+	if r.http != before { // its context may be another one
+		r.bound()
 	}
 	var in In
 	if err := r.bind(&in); err != nil {

@@ -168,7 +168,7 @@ func (a *api) addMailboxes(t *Table) {
 		Description: "Needs mailboxes.connection.",
 	}, a.getMailboxStatus)
 	Handle(t, a.desk, Operation{
-		ID: "testMailbox", Method: http.MethodPost, Path: mailboxPath + "/test", Tag: "Mailboxes",
+		ID: "testMailbox", Method: http.MethodPost, Path: mailboxPath + "/test", Tag: "Mailboxes", Slow: true,
 		Summary: "Try now whether the mail of a mailbox can be fetched",
 		Description: "Connects, signs in and opens each folder; takes up to 30 s. If that works, a mail is sent to the mailbox's address with " +
 			"a tag, unless one is on its way, to see whether it arrives: the status tells what came of it, and answers use such addresses " +

@@ -32,7 +32,7 @@ type backfillInput struct {
 
 func (a *api) addReconcile(t *Table) {
 	Handle(t, a.desk, Operation{
-		ID: "reconcileMailbox", Method: http.MethodPost, Path: mailboxPath + "/reconcile", Tag: "Mailboxes",
+		ID: "reconcileMailbox", Method: http.MethodPost, Path: mailboxPath + "/reconcile", Tag: "Mailboxes", Slow: true,
 		Summary: "Compare the mails on the server with those that were imported",
 		Description: "Tells what is missing on either side, and changes nothing. Takes as long as the server needs to list its mails. " +
 			"409 for a mailbox of type FWD, 503 when the server cannot be reached. Needs mailboxes.connection.",

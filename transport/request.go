@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/helpwright/helpwright/transport/form"
 )
@@ -27,6 +28,9 @@ type Request struct {
 	united   *united  // nil: its transactions are their own
 	locking  bool     // the GET locks the object that it reads
 	cleanup  []func() // what to undo when the request ends
+
+	clock *time.Timer // ends the work on the request, see bound
+	limit time.Duration
 }
 
 // Context returns the request's context.

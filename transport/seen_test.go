@@ -39,6 +39,9 @@ func TestSeenByPixel(t *testing.T) {
 		t.Fatal("no token")
 	}
 	seen := func() bool {
+		if err := w.svc.FlushMarks(t.Context()); err != nil {
+			t.Fatal(err)
+		}
 		page, err := d.Interaction(t.Context(), 1, id)
 		if err != nil {
 			t.Fatal(err)

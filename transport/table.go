@@ -32,6 +32,10 @@ type Config struct {
 	PublicLimiter  Limiter        // of requests by address that write without a token; nil: no limit
 	TrustedProxies []netip.Prefix // peers whose X-Forwarded-For names the client's address; none: no peer's does
 
+	// Patience is how long the work on a request may take, default 30 seconds; five minutes where files are uploaded or
+	// other servers asked. A request that takes longer is 503.
+	Patience time.Duration
+
 	// Idempotency notes POST requests with an Idempotency-Key and their answers, in
 	// the transactions that do them; it is the store of the services. Nil: the header
 	// means nothing.
@@ -55,6 +59,9 @@ func (c Config) withDefaults() Config {
 		c.Multipart = 26 << 20
 	}
 	c.Limits = c.Limits.WithDefaults()
+	if c.Patience == 0 {
+		c.Patience = patience
+	}
 	if c.Logger == nil {
 		c.Logger = slog.Default()
 	}
@@ -88,6 +95,7 @@ type Operation struct {
 	Expand    []string // names that `expand` takes
 	BodyQuery bool     // fields of the body are taken from the query string too
 	MaxBody   int64    // bytes of a multipart body; default Config.Multipart
+	Slow      bool     // it asks other servers, and may take minutes
 	Lean      bool     // answers with less than the GET of the object: the ETag is taken from there, or left out
 	Location  string   // of what a 201 created, from path parameters and fields of the output; default Path + "/{id}"
 }

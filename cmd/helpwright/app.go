@@ -152,7 +152,7 @@ func (a *app) components() ([]component, error) {
 	if err != nil {
 		return nil, err
 	}
-	all = append(all, component{"jobs", runner.Run}, component{"webhooks", hooks.Run}, component{"views", a.kb.Run})
+	all = append(all, component{"jobs", runner.Run}, component{"webhooks", hooks.Run}, component{"views", a.kb.Run}, component{"marks", a.service.Run})
 	for _, intake := range []struct {
 		name, listen string
 		lmtp         bool
@@ -217,7 +217,7 @@ func (a *app) jobs(hooks *webhook.Sender) (*jobs.Runner, error) {
 		return nil, err
 	}
 	sender, err := outbound.New(outbound.Config{
-		Outgoing: a.service.Outgoing(), Transport: route, Logger: a.log,
+		Outgoing: a.service.Outgoing(), Transport: route, Logger: a.log, KeepDir: filepath.Join(dataDir, "results"),
 		SeenURL: func(token string) string { return a.settings.baseURL() + apiBase + "/seen/" + token },
 	})
 	if err != nil {
@@ -240,7 +240,9 @@ func (a *app) jobs(hooks *webhook.Sender) (*jobs.Runner, error) {
 	// was away. The reasons to give up are the service's.
 	const patient = 1 << 30
 	return jobs.New(jobs.Config{
-		Jobs: a.db, Logger: a.log, Lease: 30 * time.Second,
+		// The lease outlasts a database that is away for a while: what a process that lives has in hand must not be done
+		// by another too. Of one that has died the database knows, and gives its jobs away at once.
+		Jobs: a.db, Logger: a.log, Lease: 10 * time.Minute,
 		Handlers: map[string]jobs.Handler{
 			helpdesk.JobRefetchMail: {Func: again.Refetch, Workers: 2, MaxAttempts: 10},
 			helpdesk.JobBackfill:    {Func: again.Backfill, Workers: 2, MaxAttempts: 20},

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/helpwright/helpwright/helpdesk"
@@ -49,13 +50,19 @@ type Config struct {
 	// TempDir is the folder of large encrypted mails while they are sent; "" means
 	// that of [os.TempDir].
 	TempDir string
+	// KeepDir is the folder where results are kept that cannot be recorded now, so that they outlive the process: what
+	// is not recorded is sent again. "": they are kept in memory alone.
+	KeepDir string
 
 	Now    func() time.Time // nil: time.Now
 	Logger *slog.Logger     // nil: discards
 }
 
 // Sender sends answers. It is safe for concurrent use.
-type Sender struct{ cfg Config }
+type Sender struct {
+	cfg  Config
+	kept *kept
+}
 
 // New makes a sender. What is missing in cfg is an Invalid fault.
 func New(cfg Config) (*Sender, error) {
@@ -77,7 +84,11 @@ func New(cfg Config) (*Sender, error) {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
-	return &Sender{cfg: cfg}, nil
+	kept, err := newKept(cfg.KeepDir)
+	if err != nil {
+		return nil, err
+	}
+	return &Sender{cfg: cfg, kept: kept}, nil
 }
 
 // errWaiting is why a job of which everything was done comes again.
@@ -88,7 +99,22 @@ var errWaiting = errors.New("outbound: recipients wait for another try")
 // [jobs.RetryAt]. Other errors mean that the database or the blobs could not be
 // reached, so that the job is to be done again. A mail that cannot be composed
 // fails for all who are due, visibly.
+//
+// One mail is at work once in a process. What became of a try is kept until it is
+// recorded, also when ctx ends, and nobody tries the mail again before.
 func (s *Sender) Handle(ctx context.Context, job storage.ClaimedJob) error {
+	m := mailKey{job.AccountID, job.Subject}
+	if !s.kept.enter(m) {
+		return jobs.RetryAt(s.cfg.Now().Add(busyWait), errBusy)
+	}
+	defer s.kept.leave(m)
+	if outcomes, err := s.kept.load(m); err != nil {
+		return err
+	} else if len(outcomes) > 0 {
+		if _, err := s.record(ctx, m, outcomes); err != nil {
+			return err
+		}
+	}
 	out, err := s.cfg.Outgoing.Begin(ctx, job.AccountID, job.Subject, job.ID)
 	if fault.Is(err, fault.NotFound) {
 		return nil // deleted, or not to be sent any more
@@ -295,19 +321,55 @@ func (s *Sender) report(ctx context.Context, out helpdesk.OutgoingMail, results 
 	s.cfg.Logger.InfoContext(ctx, "outbound: mail tried", "interaction_id", out.InteractionID,
 		"sent", counts[helpdesk.DeliverySent], "deferred", counts[helpdesk.DeliveryDeferred],
 		"failed", counts[helpdesk.DeliveryFailed], "codes", codes)
-	ctx = context.WithoutCancel(ctx)
-	record := func() (time.Time, error) {
-		ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
-		defer cancel()
-		return s.cfg.Outgoing.Report(ctx, out.AccountID, out.InteractionID, outcomes)
-	}
-	for wait := time.Second; ; wait *= 2 {
-		next, err := record()
-		if err == nil || wait > 4*time.Second {
-			return next, err
+	return s.record(ctx, mailKey{out.AccountID, out.InteractionID}, outcomes)
+}
+
+// How results are recorded that the database does not take at once.
+const (
+	recordTime = 30 * time.Second // of one try
+	keepAfter  = time.Second      // in which one is usually recorded
+	recordWait = 5 * time.Second  // at most, between tries
+	busyWait   = 5 * time.Second
+)
+
+// errBusy is why a job comes again whose mail is at work.
+var errBusy = errors.New("outbound: the mail is being sent, or what became of it is being recorded")
+
+// record writes results, for as long as it takes: until then they are kept. When ctx ends it tries once more, and
+// whoever handles the mail next goes on.
+func (s *Sender) record(ctx context.Context, m mailKey, outcomes []helpdesk.Outcome) (time.Time, error) {
+	save := sync.OnceFunc(func() {
+		if err := s.kept.save(m, outcomes); err != nil {
+			s.cfg.Logger.ErrorContext(ctx, "outbound: what became of a mail is in memory alone", "interaction_id", m.interaction, "error", err)
 		}
-		s.cfg.Logger.WarnContext(ctx, "outbound: recording what became of a mail failed", "interaction_id", out.InteractionID, "error", err)
-		time.Sleep(wait)
+	})
+	keep := time.AfterFunc(keepAfter, save)
+	for wait := recordWait / 8; ; wait = min(2*wait, recordWait) {
+		last := ctx.Err() != nil
+		try, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordTime)
+		if last {
+			try, cancel = context.WithTimeout(context.WithoutCancel(ctx), recordWait)
+		}
+		next, err := s.cfg.Outgoing.Report(try, m.account, m.interaction, outcomes)
+		cancel()
+		if err == nil {
+			if !keep.Stop() {
+				save() // or wait until it is
+			}
+			return next, s.kept.remove(m)
+		}
+		s.cfg.Logger.WarnContext(ctx, "outbound: recording what became of a mail failed", "interaction_id", m.interaction, "error", err)
+		keep.Stop()
+		save()
+		if last || !fault.Passes(err) && ctx.Err() == nil {
+			return time.Time{}, err
+		}
+		timer := time.NewTimer(wait)
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+		}
+		timer.Stop()
 	}
 }
 

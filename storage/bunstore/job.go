@@ -33,6 +33,7 @@ type jobRow struct {
 	LeaseUntil    int64 // noTime: nobody holds the job
 	Buried        bool
 	Reason        string
+	Holder        string // process that claimed it last, see [DB.hold]; "": nobody knows
 }
 
 func (r *jobRow) job() storage.Job {
@@ -71,10 +72,14 @@ func (db *DB) Claim(ctx context.Context, kinds []string, n int, now, lease time.
 		return nil, err
 	}
 	kinds = slices.Compact(slices.Sorted(slices.Values(kinds)))
+	holder, err := db.hold(ctx)
+	if err != nil {
+		return nil, failure(ctx, err, "job", 0)
+	}
 	var rows []jobRow
-	err := db.queue().raw(`UPDATE hw_jobs SET attempt = attempt + 1, claimed_due = due_at, lease_until = ?,
+	err = db.queue().raw(`UPDATE hw_jobs SET attempt = attempt + 1, claimed_due = due_at, holder = ?, lease_until = ?,
 			due_at = CASE WHEN run_at > ? THEN run_at ELSE ? END
-		WHERE id IN (?) RETURNING *`, micros(lease), micros(lease), micros(lease), db.due(kinds, n, now)).
+		WHERE id IN (?) RETURNING *`, holder, micros(lease), micros(lease), micros(lease), db.due(kinds, n, now)).
 		Scan(ctx, &rows)
 	if err != nil {
 		return nil, failure(ctx, err, "job", 0)
@@ -140,14 +145,14 @@ func tuples(pairs [][]int64) []bun.TupleValues {
 
 // Retry implements [storage.Jobs].
 func (db *DB) Retry(ctx context.Context, job storage.ClaimedJob, runAt time.Time, reason string) error {
-	_, err := db.queue().raw("UPDATE hw_jobs SET run_at = ?, due_at = ?, lease_until = ?, reason = ? WHERE "+held,
+	_, err := db.queue().raw("UPDATE hw_jobs SET run_at = ?, due_at = ?, lease_until = ?, holder = '', reason = ? WHERE "+held,
 		micros(runAt), micros(runAt), noTime, reason, job.ID, job.Attempt, noTime).Exec(ctx)
 	return failure(ctx, err, "job", job.ID)
 }
 
 // Bury implements [storage.Jobs]. A buried job leaves its UniqueKey to others.
 func (db *DB) Bury(ctx context.Context, job storage.ClaimedJob, reason string) error {
-	_, err := db.queue().raw("UPDATE hw_jobs SET buried = ?, lease_until = ?, reason = ? WHERE "+held,
+	_, err := db.queue().raw("UPDATE hw_jobs SET buried = ?, lease_until = ?, holder = '', reason = ? WHERE "+held,
 		bun.Safe("TRUE"), noTime, reason, job.ID, job.Attempt, noTime).Exec(ctx)
 	return failure(ctx, err, "job", job.ID)
 }

@@ -63,6 +63,8 @@ type DB struct {
 	postgres    bool
 	deferred    bool // SQLite transactions may begin deferred, see attempt
 	owned       bool
+	path        string // of the file of a SQLite that Open opened; "": none that is known
+	holder      holder
 	wake        chan struct{}
 	watchers    notify.Watchers
 }
@@ -173,7 +175,7 @@ func openSQLite(path string, cfg Config) (*DB, error) {
 	reader.SetMaxOpenConns(conns)
 	reader.SetMaxIdleConns(conns)
 	db := newDB(write, bun.NewDB(reader, sqlitedialect.New()), cfg)
-	db.deferred = false
+	db.deferred, db.path = false, path
 	return db, nil
 }
 
@@ -276,6 +278,7 @@ func (db *DB) Close() error {
 	if !db.owned {
 		return nil
 	}
+	db.holder.letGo()
 	err := db.write.Close()
 	if db.read != db.write {
 		if readErr := db.read.Close(); err == nil {

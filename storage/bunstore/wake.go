@@ -5,6 +5,7 @@ import (
 	"database/sql/driver"
 	"errors"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -20,7 +21,7 @@ const (
 // The pause before listening again after the connection was lost doubles from the first to the last.
 const (
 	firstPause = time.Second
-	lastPause  = 30 * time.Second
+	lastPause  = 5 * time.Second
 )
 
 // errNoListen tells that the driver of the embedding application cannot listen.
@@ -49,8 +50,16 @@ func (db *DB) wakeUp() {
 }
 
 // Run listens for the jobs and events of other processes until ctx ends, on PostgreSQL, for which it keeps one connection of the
-// pool; a lost one is replaced. On SQLite, and with another driver than pgx, it only waits. It returns nil.
+// pool; a lost one is replaced. On SQLite, and with another driver than pgx, it does not listen. It returns nil.
+//
+// Besides it takes the jobs of processes over that have died, without waiting for the end of their leases, where that
+// can be known: of those whose databases [Open] has opened on the same server or the same file. A process that claims
+// jobs of such a database keeps a connection to PostgreSQL more, or a locked file beside that of SQLite, and must call
+// Run, lest the others take it for dead when a connection breaks.
 func (db *DB) Run(ctx context.Context) error {
+	var reaper sync.WaitGroup
+	reaper.Go(func() { db.reap(ctx) })
+	defer reaper.Wait()
 	wait := firstPause
 	for db.postgres && ctx.Err() == nil {
 		began := time.Now()

@@ -48,10 +48,13 @@ func (r *run) writeResults() {
 
 // fail has a job tried again, or gives it up.
 func (r *run) fail(res result) {
-	if r.work.Err() != nil {
-		return // it was interrupted: its lease ends, and it is due again
-	}
 	job, err := res.job, res.err
+	if r.work.Err() != nil { // it was interrupted: another runner may have it at once
+		if _, decided := errors.AsType[*verdict](err); !decided {
+			r.write("given back", func(ctx context.Context) error { return r.Jobs.Retry(ctx, job, r.Now(), reason(err)) })
+			return
+		}
+	}
 	log := r.Logger.With("kind", job.Kind, "job", job.ID, "attempt", job.Attempt, "error", err)
 	v, decided := errors.AsType[*verdict](err)
 	switch {
@@ -74,6 +77,9 @@ func (r *run) write(what string, store func(ctx context.Context) error) {
 	for wait := firstWait; ; wait = min(2*wait, longWait) {
 		ctx, cancel := r.work, context.CancelFunc(func() {})
 		last := r.work.Err() != nil
+		if last && r.lost {
+			return // the queue is away, and there is no more time
+		}
 		if last {
 			ctx, cancel = context.WithTimeout(context.WithoutCancel(r.work), lastTry)
 		}
@@ -83,6 +89,7 @@ func (r *run) write(what string, store func(ctx context.Context) error) {
 			return
 		}
 		r.Logger.Warn("a result of jobs cannot be written", "result", what, "error", err)
+		r.lost = last
 		if last || !fault.Passes(err) && r.work.Err() == nil {
 			return
 		}

@@ -25,6 +25,7 @@ type run struct {
 	ended   chan *lane  // a worker is free again
 	results chan result // of handlers, to be written
 	workers sync.WaitGroup
+	lost    bool // of writeResults: a result could not be written in the last moment
 }
 
 // lane is one kind and its workers.

@@ -1,0 +1,202 @@
+package main
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/helpwright/helpwright/storage/storagetest/testenv"
+	"github.com/helpwright/helpwright/storage/storagetest/testnet"
+)
+
+// behind is a proxy before the PostgreSQL of a test, and the URL of the database behind it.
+func behind(t *testing.T) (*testnet.Proxy, string) {
+	t.Helper()
+	dsn := testenv.Postgres(t)
+	u, err := url.Parse(dsn)
+	if err != nil {
+		t.Fatal("not a URL")
+	}
+	proxy := testnet.NewProxy(t, u.Host)
+	return proxy, proxy.URL(t, dsn)
+}
+
+// status asks with a limit of its own and returns the status, 0 for no answer in time.
+func (s *server) status(method, path string, form url.Values, limit time.Duration) (int, http.Header) {
+	ctx, cancel := context.WithTimeout(s.t.Context(), limit)
+	defer cancel()
+	target := "http://" + s.http + path
+	req, err := http.NewRequestWithContext(ctx, method, target, strings.NewReader(form.Encode()))
+	if err != nil {
+		return 0, nil
+	}
+	req.Header.Set("Authorization", "Bearer "+s.token)
+	if form != nil {
+		req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	}
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return 0, nil
+	}
+	defer func() { _ = res.Body.Close() }()
+	_, _ = io.Copy(io.Discard, res.Body)
+	return res.StatusCode, res.Header
+}
+
+// TestFrozenDatabase freezes the network before PostgreSQL: what is asked meanwhile is 503 in time, also what finds a
+// dead connection in the pool, and when it thaws the server works as before.
+func TestFrozenDatabase(t *testing.T) {
+	t.Parallel()
+	proxy, dsn := behind(t)
+	s := newServer(t, "HELPWRIGHT_DATABASE_URL="+dsn)
+	m := s.mailbox(url.Values{"name": {"Support"}})
+	for _, freeze := range []func(){proxy.Freeze, proxy.Swallow} {
+		freeze()
+		var wait sync.WaitGroup
+		for n := range 30 {
+			wait.Go(func() {
+				method, path, form := "GET", apiBase+mailboxPath(m.ID), url.Values(nil)
+				if n%3 == 0 {
+					method, path, form = "POST", apiBase+"/accounts/1/mailboxes", url.Values{"name": {fmt.Sprint("More ", n)}}
+				}
+				if status, h := s.status(method, path, form, 50*time.Second); status != http.StatusServiceUnavailable || h.Get("Retry-After") == "" {
+					t.Errorf("%s %s: %d", method, path, status)
+				}
+			})
+		}
+		wait.Wait()
+		if status, _ := s.status("GET", "/readyz", nil, 10*time.Second); status != http.StatusServiceUnavailable {
+			t.Errorf("readyz: %d", status)
+		}
+		proxy.Pass()
+		eventually(t, "the server works again", 30*time.Second, func() bool {
+			one, _ := s.status("GET", apiBase+mailboxPath(m.ID), nil, 5*time.Second)
+			two, _ := s.status("GET", "/readyz", nil, 5*time.Second)
+			return one == http.StatusOK && two == http.StatusOK
+		})
+		s.ok("POST", "/accounts/1/mailboxes", url.Values{"name": {"After"}}, nil)
+	}
+}
+
+// TestForeignLock holds the write lock of SQLite from outside: who reads does not notice, who writes is told to come
+// again.
+func TestForeignLock(t *testing.T) {
+	t.Parallel()
+	s := newServer(t)
+	m := s.mailbox(url.Values{"name": {"Support"}})
+	other, err := sql.Open("sqlite", "file:"+filepath.Join(s.dir, "data", "helpwright.db")+"?_txlock=immediate&_pragma=busy_timeout(5000)")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = other.Close() }()
+	other.SetMaxOpenConns(1)
+	tx, err := other.BeginTx(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.kill() // a new one knows nothing yet: all it notes while others read is due
+	done := make(chan struct{})
+	time.AfterFunc(time.Second, func() { _ = tx.Rollback(); close(done) })
+	s.start()
+	<-done
+	if tx, err = other.BeginTx(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	for range 5 {
+		begin := time.Now()
+		if status, _ := s.status("GET", apiBase+mailboxPath(m.ID), nil, time.Minute); status != http.StatusOK {
+			t.Errorf("GET: %d", status)
+		}
+		if took := time.Since(begin); took > 4*time.Second { // what waits for the lock does so for five
+			t.Errorf("GET took %v", took)
+		}
+	}
+	if status, h := s.status("POST", apiBase+"/accounts/1/mailboxes", url.Values{"name": {"More"}}, time.Minute); status != http.StatusServiceUnavailable || h.Get("Retry-After") == "" {
+		t.Errorf("POST: %d", status)
+	}
+	if err := tx.Rollback(); err != nil {
+		t.Fatal(err)
+	}
+	s.ok("POST", "/accounts/1/mailboxes", url.Values{"name": {"After"}}, nil)
+}
+
+// TestOutageDuringSending takes the database away while answers leave, and brings it back: no answer comes twice. On
+// SQLite a foreign lock stands for the outage. The second time the server is stopped meanwhile, and started again.
+func TestOutageDuringSending(t *testing.T) {
+	t.Parallel()
+	for name, restart := range map[string]bool{"stays": false, "restarts": true} {
+		t.Run("PostgreSQL/"+name, func(t *testing.T) {
+			t.Parallel()
+			proxy, dsn := behind(t)
+			outage(t, dsn, restart, func(*server) (func(), func()) { return proxy.Refuse, proxy.Pass })
+		})
+		t.Run("SQLite/"+name, func(t *testing.T) {
+			t.Parallel()
+			outage(t, "sqlite:data/helpwright.db", restart, func(s *server) (func(), func()) {
+				other, err := sql.Open("sqlite", "file:"+filepath.Join(s.dir, "data", "helpwright.db")+"?_txlock=immediate&_pragma=busy_timeout(60000)")
+				if err != nil {
+					t.Fatal(err)
+				}
+				t.Cleanup(func() { _ = other.Close() })
+				var tx *sql.Tx
+				begin := func() {
+					if tx, err = other.BeginTx(context.Background(), nil); err != nil {
+						t.Error(err)
+					}
+				}
+				return begin, func() { _ = tx.Rollback() }
+			})
+		})
+	}
+}
+
+func outage(t *testing.T, databaseURL string, restart bool, access func(*server) (away, back func())) {
+	t.Helper()
+	const answers = 60
+	relay := newSink(t, 200*time.Millisecond)
+	s := newServer(t, "HELPWRIGHT_DATABASE_URL="+databaseURL, "HELPWRIGHT_SMTP_URL=smtp://"+relay.address+"?tls=none")
+	away, back := access(s)
+	s.mailbox(url.Values{"name": {"Support"}, "email": {"support@example.org"}})
+	for i := range answers {
+		s.ok("POST", "/accounts/1/conversations", url.Values{
+			"channel": {"email"}, "to": {fmt.Sprintf("customer%d@example.com", i)}, "subject": {fmt.Sprintf("Answer %d", i)},
+			"interactions[0][type]": {"user"}, "interactions[0][body]": {fmt.Sprintf("Text %d.", i)},
+		}, nil)
+	}
+	away()
+	time.Sleep(8 * time.Second)
+	if restart {
+		_ = s.cmd.Process.Signal(syscall.SIGTERM)
+		_ = s.cmd.Wait()
+		s.cmd = nil
+	} else {
+		time.Sleep(12 * time.Second)
+	}
+	before, _ := relay.counts()
+	back()
+	if restart {
+		s.start()
+	}
+	eventually(t, "every answer is sent", 2*time.Minute, func() bool {
+		for _, c := range s.conversations() {
+			if i := s.interactions(c.ID)[0]; len(i.Deliveries) != 1 || i.Deliveries[0].State != "sent" {
+				return false
+			}
+		}
+		return true
+	})
+	mails, again := relay.counts()
+	t.Logf("%d of %d answers were accepted before the database was back; %d came again", before, answers, again)
+	if mails != answers || again != 0 {
+		t.Errorf("the relay accepted %d mails, want %d; %d came again", mails, answers, again)
+	}
+}

@@ -1,0 +1,18 @@
+package bunstore
+
+// Die leaves what a killed process does: its locks are free, the file of one is there, and its connections are closed.
+func Die(db *DB) {
+	h := &db.holder
+	h.mu.Lock()
+	if h.file != nil {
+		_ = h.file.Close()
+	}
+	if h.conn != nil {
+		_ = h.conn.Close()
+	}
+	h.mu.Unlock()
+	_ = db.write.Close()
+	if db.read != db.write {
+		_ = db.read.Close()
+	}
+}

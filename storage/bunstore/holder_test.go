@@ -1,0 +1,83 @@
+package bunstore_test
+
+import (
+	"context"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/storage"
+	"github.com/helpwright/helpwright/storage/bunstore"
+	"github.com/helpwright/helpwright/storage/storagetest/testenv"
+)
+
+// A job of a process that has died is taken over long before its lease ends; one of a process that lives is not.
+func TestTakeOver(t *testing.T) {
+	t.Parallel()
+	for name, url := range map[string]func(t *testing.T) string{
+		"SQLite":     func(t *testing.T) string { return "sqlite:" + filepath.Join(t.TempDir(), "h.db") },
+		"PostgreSQL": func(t *testing.T) string { return testenv.Postgres(t) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			address := url(t)
+			living, heir := open(t, address, bunstore.Config{}), open(t, address, bunstore.Config{})
+			dying, err := bunstore.Open(t.Context(), address, bunstore.Config{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			enqueueKinds(t, living, "spared", "orphaned")
+			now := time.Now()
+			lease := now.Add(time.Hour)
+			if got := claim(t, living, "spared", now, lease); len(got) != 1 {
+				t.Fatalf("claimed %v", got)
+			}
+			if got := claim(t, dying, "orphaned", now, lease); len(got) != 1 {
+				t.Fatalf("claimed %v", got)
+			}
+			ctx, cancel := context.WithCancel(t.Context())
+			done := make(chan struct{}, 2)
+			for _, db := range []*bunstore.DB{living, heir} {
+				go func() { _ = db.Run(ctx); done <- struct{}{} }()
+			}
+			defer func() { cancel(); <-done; <-done }()
+			bunstore.Die(dying)
+			var got []storage.ClaimedJob
+			for end := time.Now().Add(time.Minute); len(got) == 0 && time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
+				got = claim(t, heir, "orphaned", time.Now(), lease)
+			}
+			if len(got) != 1 || got[0].Attempt != 2 {
+				t.Errorf("took over %v", got)
+			}
+			time.Sleep(3 * time.Second) // a reaper has looked again
+			if got := claim(t, heir, "spared", time.Now(), lease); len(got) != 0 {
+				t.Errorf("took a living one's over: %v", got)
+			}
+		})
+	}
+}
+
+func enqueueKinds(t *testing.T, db *bunstore.DB, kinds ...string) {
+	t.Helper()
+	err := db.InSystemTx(t.Context(), func(ctx context.Context, tx helpdesk.SystemTx) error {
+		for _, kind := range kinds {
+			if err := tx.Within(helpdesk.Scope{}).Enqueue(ctx, storage.Job{Kind: kind}); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func claim(t *testing.T, db *bunstore.DB, kind string, now, lease time.Time) []storage.ClaimedJob {
+	t.Helper()
+	jobs, err := db.Claim(t.Context(), []string{kind}, 1, now, lease)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return jobs
+}
