@@ -274,6 +274,7 @@ func (f *filing) file(ctx context.Context, tx Tx, shared *filingTogether) (Inbou
 		return row, err
 	}
 	f.taken = true
+	row.MailHead = MailHead{Subject: f.mail.Subject, From: f.mail.From}
 	row.MessageID, f.auth = f.mail.MessageID, f.authentication(row)
 	mailbox, known := shared.mailboxes[row.MailboxID]
 	if !known {

@@ -36,6 +36,7 @@ type InboundMail struct {
 	RawKey         string // blob of the raw mail; "" when it was deleted with its conversation
 	Size           int64  // bytes of the raw mail
 	MessageID      string // for people; "" until it was parsed
+	MailHead              // for people: what its header says, as far as it can be read
 	Identity       []byte // Message-ID and hash of From, Date and content; nil until it was filed
 	ConversationID int64  // 0 unless filed
 	InteractionID  int64  // 0 unless filed
@@ -47,6 +48,19 @@ type InboundMail struct {
 
 // fetched: it lay in a mailbox on a server, where it may be of any age.
 func (m InboundMail) fetched() bool { return m.Source == "imap" || m.Source == "pop3" }
+
+// MailHead is by what people tell one mail from another.
+type MailHead struct {
+	Subject string
+	From    Address
+}
+
+func (h MailHead) clean() MailHead {
+	return MailHead{
+		Subject: cut(cleanLine(h.Subject), 998),
+		From:    Address{Name: cut(cleanLine(h.From.Name), 200), Email: cut(cleanLine(h.From.Email), 320)},
+	}
+}
 
 // InboundFilter narrows a list of the ledger. The zero value is all of it.
 type InboundFilter struct {

@@ -93,6 +93,8 @@ type RawMail struct {
 	// Problem is set when the source could not get the mail whole: it is kept and
 	// quarantined with this reason, and can be fetched again when it is replayed.
 	Problem string
+	// Head is what its header says; parts that cannot be read are empty.
+	Head MailHead
 	// Authentication is what was found out about the sender while the mail came in;
 	// zero when nothing was.
 	Authentication MailAuthentication
@@ -172,7 +174,7 @@ func (in *Intake) row(accountID, mailboxID int64, source string, m RawMail) Inbo
 	return InboundMail{
 		MailboxID: mailboxID, Source: source, Position: m.Position, State: state, Reason: cut(cleanLine(m.Problem), 500),
 		Partial: m.Problem != "", RawKey: rawKey(accountID, mailboxID), Size: int64(len(m.Raw)),
-		Authentication: m.Authentication, ReceivedAt: now, UpdatedAt: now,
+		MailHead: m.Head.clean(), Authentication: m.Authentication, ReceivedAt: now, UpdatedAt: now,
 	}
 }
 

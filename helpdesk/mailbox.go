@@ -160,6 +160,30 @@ type MailboxInput struct {
 	IsDefault storage.Opt[bool]
 }
 
+// FetchState is how fetching a mailbox goes, in a word.
+type FetchState string
+
+// The states of fetching.
+const (
+	FetchWaiting    FetchState = "waiting"    // nothing has tried to fetch it since it was made
+	FetchConnecting FetchState = "connecting" // it is tried, and the server has not answered yet
+	FetchConnected  FetchState = "connected"
+	FetchFailing    FetchState = "failing" // LastError says why; it is tried again
+)
+
+// State sums the status up.
+func (s FetchStatus) State() FetchState {
+	switch {
+	case s.Connected:
+		return FetchConnected
+	case s.LastErrorAt.After(s.LastSuccessAt):
+		return FetchFailing
+	case s.UpdatedAt.IsZero():
+		return FetchWaiting
+	}
+	return FetchConnecting
+}
+
 // CreateMailbox makes a mailbox. It needs mailboxes.create, and
 // mailboxes.connection to set Inbound to anything but FWD. An address that another
 // mailbox has is an Invalid fault on email.

@@ -276,7 +276,7 @@ type ConversationWriter interface {
 	InsertConversation(ctx context.Context, c *Conversation) error
 	UpdateConversation(ctx context.Context, c *Conversation) error
 	// DeleteConversations removes conversations with all that is in them. Ledger rows
-	// stay as tombstones: they lose InteractionID, ConversationID and RawKey and
+	// stay as tombstones: they lose InteractionID, ConversationID, RawKey and MailHead and
 	// keep their Identity, so that the mails are not imported again. Conversations that
 	// refer to them refer to none. An id that is not there is passed over.
 	DeleteConversations(ctx context.Context, ids []int64) error

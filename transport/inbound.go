@@ -24,6 +24,9 @@ type failure struct {
 	IsPartial  bool    `json:"is_partial" description:"The raw mail is only a part of the mail; replaying fetches it again."`
 	Size       int64   `json:"size" description:"Bytes of the raw mail."`
 	MessageID  *string `json:"message_id"`
+	Subject    *string `json:"subject" description:"As far as its header can be read; null when it was deleted with its conversation, too."`
+	FromName   *string `json:"from_name"`
+	FromEmail  *string `json:"from_email"`
 	ReceivedAt Time    `json:"received_at"`
 	UpdatedAt  Time    `json:"updated_at" description:"When it got into its state."`
 	IgnoredBy  *int64  `json:"ignored_by_id" description:"User who ignored it; null when a rule did."`
@@ -191,7 +194,7 @@ func (a *api) replayMail(ctx context.Context, d *helpdesk.Desk, in failureID) (f
 func (a *api) showFailure(d *helpdesk.Desk, m helpdesk.InboundMail) failure {
 	out := failure{
 		ID: m.ID, State: string(m.State), Reason: m.Reason, Source: m.Source, Size: m.Size,
-		MessageID: textOrNull(m.MessageID), ReceivedAt: Time(m.ReceivedAt), UpdatedAt: Time(m.UpdatedAt), IsPartial: m.Partial,
+		MessageID: textOrNull(m.MessageID), Subject: textOrNull(m.Subject), FromName: textOrNull(m.From.Name), FromEmail: textOrNull(m.From.Email), ReceivedAt: Time(m.ReceivedAt), UpdatedAt: Time(m.UpdatedAt), IsPartial: m.Partial,
 		IgnoredBy: idOrNull(m.UserID), Note: textOrNull(m.Note), ConversationID: idOrNull(m.ConversationID), InteractionID: idOrNull(m.InteractionID),
 	}
 	if m.RawKey != "" {

@@ -106,6 +106,7 @@ type mailboxDeletion struct {
 
 // mailboxStatus tells how fetching goes.
 type mailboxStatus struct {
+	State         string  `json:"state" enum:"waiting,connecting,connected,failing" description:"Waiting: nothing has tried to fetch it yet. Connecting: the server has not answered yet."`
 	Connected     bool    `json:"connected"`
 	LastSuccessAt *Time   `json:"last_success_at"`
 	LastErrorAt   *Time   `json:"last_error_at"`
@@ -226,7 +227,7 @@ func (a *api) getMailboxStatus(ctx context.Context, d *helpdesk.Desk, in mailbox
 	}
 	tagged, err := d.TaggedAddress(ctx, in.MailboxID)
 	return mailboxStatus{
-		Connected: s.Connected, LastSuccessAt: TimePtr(&s.LastSuccessAt), LastErrorAt: TimePtr(&s.LastErrorAt),
+		State: string(s.State()), Connected: s.Connected, LastSuccessAt: TimePtr(&s.LastSuccessAt), LastErrorAt: TimePtr(&s.LastErrorAt),
 		LastError: textOrNull(s.LastError), NeedsReauth: s.NeedsReauth, UpdatedAt: TimePtr(&s.UpdatedAt),
 		Counts: mailCounts(counts), Tagged: showTagged(tagged),
 	}, err

@@ -140,7 +140,7 @@ type component struct {
 // components are the parts of the server but for HTTP.
 func (a *app) components() ([]component, error) {
 	all := []component{{"database", a.db.Run}, {"events", a.hub.Run}}
-	fetcher := ingest.NewFetcher(ingest.FetcherConfig{Intake: a.service.Intake(), Servers: a.mailServers(), Logger: a.log})
+	fetcher := ingest.NewFetcher(ingest.FetcherConfig{Intake: a.service.Intake(), Servers: a.mailServers(), Events: a.db, Logger: a.log})
 	all = append(all, component{"fetching", fetcher.Run})
 	hooks, err := webhook.New(webhook.Config{
 		Dispatch: a.service.Dispatch(), Dial: ingest.Dialer(a.settings.AllowPrivateHosts, 10*time.Second), Notifier: a.db, Logger: a.log,

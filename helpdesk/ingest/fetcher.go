@@ -11,6 +11,7 @@ import (
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/helpdesk/ingest/oauth"
 	"github.com/helpwright/helpwright/helpdesk/ingest/wire"
+	"github.com/helpwright/helpwright/storage"
 )
 
 // FetcherConfig is what a [Fetcher] is made of.
@@ -19,12 +20,15 @@ type FetcherConfig struct {
 	Servers *Servers         // required
 	// Refresh is how often the mailboxes' settings are read; 0 means 10 s.
 	Refresh time.Duration
-	Logger  *slog.Logger // nil: discards
+	// Events tells when settings may have changed, in any process: then they are read at
+	// once, though not more often than once a second. nil: only Refresh does.
+	Events storage.EventNotifier
+	Logger *slog.Logger // nil: discards
 }
 
 // Fetcher runs one source for every mailbox whose mail is fetched, each on its
 // own: a slow server delays nobody else's mail. Changed settings are noticed
-// within Refresh.
+// at once where Events tells of them, and else within Refresh.
 type Fetcher struct {
 	cfg FetcherConfig
 
@@ -54,7 +58,17 @@ func (f *Fetcher) Run(ctx context.Context) error {
 	defer f.wait.Wait()
 	tick := time.NewTicker(f.cfg.Refresh)
 	defer tick.Stop()
+	changed := make(chan struct{}, 1)
+	if f.cfg.Events != nil {
+		defer f.cfg.Events.NotifyEvents(func(int64) {
+			select {
+			case changed <- struct{}{}:
+			default: // one that nobody has taken yet says the same
+			}
+		})()
+	}
 	for {
+		began := time.Now()
 		if err := f.refresh(ctx); err != nil && ctx.Err() == nil {
 			f.cfg.Logger.ErrorContext(ctx, "the mailboxes to fetch could not be listed", "error", err)
 		}
@@ -62,9 +76,18 @@ func (f *Fetcher) Run(ctx context.Context) error {
 		case <-ctx.Done():
 			return nil
 		case <-tick.C:
+		case <-changed:
+			select {
+			case <-ctx.Done():
+				return nil
+			case <-time.After(pauseOfRefresh - time.Since(began)):
+			}
 		}
 	}
 }
+
+// pauseOfRefresh is the least time between two readings of the settings.
+const pauseOfRefresh = time.Second
 
 // refresh starts sources that are new, and ends those that are gone or changed. It
 // waits for none of them to end: a new source of the same mailbox does that.
@@ -128,6 +151,7 @@ func (f *Fetcher) fetch(ctx context.Context, s helpdesk.FetchSource, tokens *oau
 	fail := func(err error) {
 		l.report(ctx, wire.Status{LastError: err, LastErrorAt: f.cfg.Servers.cfg.Now()})
 	}
+	l.begin(ctx)
 	if s.Problem != "" {
 		fail(errors.New(s.Problem))
 		return

@@ -68,6 +68,8 @@ func (b *bundle) take(raws ...string) {
 	mails := make([]helpdesk.RawMail, len(raws))
 	for i, raw := range raws {
 		mails[i].Raw = []byte(raw)
+		subject, from := mail.Head(mails[i].Raw)
+		mails[i].Head = helpdesk.MailHead{Subject: subject, From: helpdesk.Address{Name: from.Name, Email: from.Email}}
 	}
 	if err := b.intake.Take(b.t.Context(), b.desk.AccountID(), b.mailbox, "smtp", mails, nil); err != nil {
 		b.t.Fatal(err)

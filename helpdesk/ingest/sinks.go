@@ -11,6 +11,7 @@ import (
 	"github.com/helpwright/helpwright/helpdesk/ingest/imap"
 	"github.com/helpwright/helpwright/helpdesk/ingest/pop3"
 	"github.com/helpwright/helpwright/helpdesk/ingest/wire"
+	"github.com/helpwright/helpwright/helpdesk/mail"
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
@@ -61,6 +62,12 @@ func problem(text string, oversize bool, size int64) string {
 	return fmt.Sprintf("it is too large: %d bytes; only its header was fetched", size)
 }
 
+// head is what the list of failures shows of a mail.
+func head(raw []byte) helpdesk.MailHead {
+	subject, from := mail.Head(raw)
+	return helpdesk.MailHead{Subject: subject, From: helpdesk.Address{Name: from.Name, Email: from.Email}}
+}
+
 // imapLedger takes what an IMAP source yields.
 type imapLedger struct{ *ledger }
 
@@ -83,7 +90,7 @@ func (l imapLedger) raw(mails []imap.Mail) []helpdesk.RawMail {
 	for i, m := range mails {
 		raw[i] = helpdesk.RawMail{
 			Position: imapPosition(l.epoch, m.Folder, imap.Cursor{UIDValidity: m.UIDValidity, UID: m.UID}),
-			Raw:      m.Raw, Problem: problem(m.Problem, m.Oversize, m.Size),
+			Raw:      m.Raw, Problem: problem(m.Problem, m.Oversize, m.Size), Head: head(m.Raw),
 		}
 	}
 	return raw
@@ -113,7 +120,7 @@ func (l pop3Ledger) Take(ctx context.Context, mails []pop3.Mail) error {
 	raw := make([]helpdesk.RawMail, len(mails))
 	for i, m := range mails {
 		raw[i] = helpdesk.RawMail{
-			Position: place(l.epoch, m.ID), Raw: m.Raw, Problem: problem(m.Problem, m.Oversize, m.Size),
+			Position: place(l.epoch, m.ID), Raw: m.Raw, Problem: problem(m.Problem, m.Oversize, m.Size), Head: head(m.Raw),
 		}
 	}
 	return l.intake.Take(ctx, l.accountID, l.mailboxID, sourcePOP3, raw, nil)
@@ -121,6 +128,14 @@ func (l pop3Ledger) Take(ctx context.Context, mails []pop3.Mail) error {
 
 // Status implements [pop3.Sink].
 func (l pop3Ledger) Status(ctx context.Context, st pop3.Status) { l.report(ctx, st.Status) }
+
+// begin records that fetching begins, before a slow server has said anything.
+func (l *ledger) begin(ctx context.Context) {
+	err := l.intake.ReportFetch(ctx, l.accountID, helpdesk.FetchStatus{MailboxID: l.mailboxID})
+	if err != nil && ctx.Err() == nil && !fault.Is(err, fault.NotFound) {
+		l.log.WarnContext(ctx, "the state of fetching was not recorded", "error", err)
+	}
+}
 
 // report records how fetching goes. Successes that repeat are written once a minute
 // at most: they come with every look at the server.

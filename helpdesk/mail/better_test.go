@@ -75,6 +75,13 @@ func TestOpaquelySigned(t *testing.T) {
 	}
 }
 
+func TestEuroSignStays(t *testing.T) {
+	t.Parallel()
+	if m := parse(t, "From: a@example.org\nContent-Type: text/plain; charset=iso-8859-1\n\nSign: \xC2\x80\n"); m.Text != "Sign: Â€\n" {
+		t.Errorf("%q", m.Text)
+	}
+}
+
 func TestUuencoded(t *testing.T) {
 	t.Parallel()
 	const cat = "begin 644 cat.txt\n#0V%T\n`\nend\n"

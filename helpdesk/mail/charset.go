@@ -134,7 +134,7 @@ func readCharset(b []byte, name, guess string) (s string, known bool) {
 	e, undeclared := lookupCharset(name), undeclared(name)
 	_, single := e.(*charmap.Charmap)
 	switch {
-	case utf8.Valid(b) && (undeclared || single): // by chance no text in another alphabet is that
+	case utf8.Valid(b) && (undeclared || single && !controls(b)): // by chance no text in another alphabet is that
 		return string(b), undeclared
 	case !undeclared && !latinOne(name), undeclared && mostlyUTF8(b):
 		return decodeCharset(b, name)
@@ -157,6 +157,11 @@ func readCharset(b []byte, name, guess string) (s string, known bool) {
 // escapes: only Japanese is written so.
 func escapes(b []byte) bool {
 	return bytes.Contains(b, []byte("\x1b$B")) || bytes.Contains(b, []byte("\x1b$@"))
+}
+
+// controls: read as UTF-8, b has control characters that no text has.
+func controls(b []byte) bool {
+	return bytes.ContainsFunc(b, func(r rune) bool { return r >= 0x80 && r < 0xA0 })
 }
 
 // undeclared tells names that say nothing of the bytes above 127, or are not known.

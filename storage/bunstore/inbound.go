@@ -28,6 +28,9 @@ type inboundRow struct {
 	RawKey         string
 	Size           int64
 	MessageID      string
+	Subject        string
+	FromName       string
+	FromEmail      string
 	Identity       []byte
 	ConversationID int64 `bun:",nullzero"`
 	InteractionID  int64 `bun:",nullzero"`
@@ -40,7 +43,7 @@ func (r *inboundRow) mail() helpdesk.InboundMail {
 	return helpdesk.InboundMail{
 		ID: r.ID, MailboxID: r.MailboxID, Source: r.Source, Position: r.Position,
 		State: helpdesk.InboundState(r.State), Reason: r.Reason, UserID: r.UserID, Note: r.Note, Partial: r.Partial, RawKey: r.RawKey, Size: r.Size,
-		MessageID: r.MessageID, Identity: empty(r.Identity), ConversationID: r.ConversationID,
+		MessageID: r.MessageID, MailHead: helpdesk.MailHead{Subject: r.Subject, From: helpdesk.Address{Name: r.FromName, Email: r.FromEmail}}, Identity: empty(r.Identity), ConversationID: r.ConversationID,
 		InteractionID: r.InteractionID, Authentication: r.Authentication.Of, ReceivedAt: timeOf(r.ReceivedAt), UpdatedAt: timeOf(r.UpdatedAt),
 	}
 }
@@ -49,7 +52,7 @@ func inboundRowOf(account int64, m *helpdesk.InboundMail) inboundRow {
 	return inboundRow{
 		ID: m.ID, AccountID: account, MailboxID: m.MailboxID, Source: m.Source, Position: m.Position,
 		State: string(m.State), Reason: m.Reason, UserID: m.UserID, Note: m.Note, Partial: m.Partial, RawKey: m.RawKey, Size: m.Size,
-		MessageID: m.MessageID, Identity: empty(m.Identity), ConversationID: m.ConversationID,
+		MessageID: m.MessageID, Subject: m.Subject, FromName: m.From.Name, FromEmail: m.From.Email, Identity: empty(m.Identity), ConversationID: m.ConversationID,
 		InteractionID: m.InteractionID, Authentication: object[helpdesk.MailAuthentication]{m.Authentication}, ReceivedAt: micros(m.ReceivedAt), UpdatedAt: micros(m.UpdatedAt),
 	}
 }
@@ -217,7 +220,7 @@ func (w writer) entomb(ctx context.Context, column string, ids []int64) error {
 			(SELECT i.id FROM hw_interactions AS i WHERE i.account_id = ? AND i.conversation_id IN (?)))`,
 			bun.List(ids), w.scope.AccountID, bun.List(ids))
 	}
-	_, err := w.raw(`UPDATE hw_inbound_mails SET conversation_id = NULL, interaction_id = NULL, raw_key = ''
+	_, err := w.raw(`UPDATE hw_inbound_mails SET conversation_id = NULL, interaction_id = NULL, raw_key = '', subject = '', from_name = '', from_email = ''
 		WHERE account_id = ? AND ?`, w.scope.AccountID, which).Exec(ctx)
 	return failure(ctx, err, "mail", 0)
 }

@@ -21,7 +21,7 @@ func (db *data) inbound(s helpdesk.Scope, id int64) (*helpdesk.InboundMail, erro
 // bury makes tombstones of the rows that match.
 func (db *data) bury(account int64, match func(*helpdesk.InboundMail) bool) {
 	for _, m := range db.ledger.where(account, match) {
-		m.InteractionID, m.ConversationID, m.RawKey = 0, 0, ""
+		m.InteractionID, m.ConversationID, m.RawKey, m.MailHead = 0, 0, "", helpdesk.MailHead{}
 		db.ledger.set(account, m.ID, &m)
 	}
 }

@@ -509,7 +509,7 @@ func testInteraction(t *testing.T, b Backend) {
 	same(t, "interactions left", []helpdesk.Interaction{w.answer}, got.Interactions)
 	same(t, "deliveries left", []helpdesk.Delivery{w.delivery}, got.Deliveries)
 	tombstone := w.mail
-	tombstone.ConversationID, tombstone.InteractionID, tombstone.RawKey = 0, 0, ""
+	tombstone.ConversationID, tombstone.InteractionID, tombstone.RawKey, tombstone.MailHead = 0, 0, "", helpdesk.MailHead{}
 	same(t, "ledger", []helpdesk.InboundMail{tombstone}, got.Mails)
 }
 

@@ -517,7 +517,8 @@ func (g *generator) writeLedger(seen content) operation {
 	n := g.next()
 	m := helpdesk.InboundMail{MailboxID: oneOf(g, seen.Mailboxes).ID, Source: "imap", Position: oneOf(g, []string{"", fmt.Sprint("p", n)}),
 		State: oneOf(g, []helpdesk.InboundState{helpdesk.InboundReceived, helpdesk.InboundFiled, helpdesk.InboundIgnored}), Reason: g.text(), RawKey: fmt.Sprint("raw", n),
-		Size: g.Int64(), UserID: oneOf(g, g.pool["User"]), Note: g.text(), MessageID: g.text(), Authentication: helpdesk.MailAuthentication{SPF: helpdesk.AuthCheck{Domain: g.text()}}, ReceivedAt: g.time(false), UpdatedAt: g.time(false)}
+		Size: g.Int64(), UserID: oneOf(g, g.pool["User"]), Note: g.text(), MessageID: g.text(), MailHead: helpdesk.MailHead{Subject: g.text(), From: helpdesk.Address{Name: g.text(), Email: g.text()}},
+		Authentication: helpdesk.MailAuthentication{SPF: helpdesk.AuthCheck{Domain: g.text()}}, ReceivedAt: g.time(false), UpdatedAt: g.time(false)}
 	if g.IntN(3) > 0 {
 		m.Identity = fmt.Append(nil, "\x00\xff", n)
 	}

@@ -115,8 +115,8 @@ func testTombstones(t *testing.T, b Backend) {
 	})
 	got := w.content(t)
 	tombstone := w.mail
-	tombstone.ConversationID, tombstone.InteractionID, tombstone.RawKey = 0, 0, ""
-	loose.ConversationID, loose.RawKey = 0, ""
+	tombstone.ConversationID, tombstone.InteractionID, tombstone.RawKey, tombstone.MailHead = 0, 0, "", helpdesk.MailHead{}
+	loose.ConversationID, loose.RawKey, loose.MailHead = 0, "", helpdesk.MailHead{}
 	same(t, "ledger", []helpdesk.InboundMail{tombstone, loose}, got.Mails)
 	same(t, "conversations", []helpdesk.Conversation{kept}, got.Conversations)
 	if len(got.Interactions)+len(got.Attachments)+len(got.Deliveries) > 0 {

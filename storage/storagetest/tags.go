@@ -321,7 +321,7 @@ func testMerge(t *testing.T, b Backend) {
 	left := w.content(t)
 	same(t, "interactions left", 0, len(left.Interactions))
 	tombstone := w.mail
-	tombstone.ConversationID, tombstone.InteractionID, tombstone.RawKey = 0, 0, ""
+	tombstone.ConversationID, tombstone.InteractionID, tombstone.RawKey, tombstone.MailHead = 0, 0, "", helpdesk.MailHead{}
 	same(t, "tombstone", []helpdesk.InboundMail{tombstone}, left.Mails)
 	_, err = w.in().MergedInto(t.Context(), w.conversation.ID)
 	fails(t, "where a deleted conversation's are", err, fault.NotFound)

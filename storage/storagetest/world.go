@@ -253,6 +253,7 @@ func (w *world) newDelivery(i helpdesk.Interaction) helpdesk.Delivery {
 func (w *world) newMail(position string) helpdesk.InboundMail {
 	return helpdesk.InboundMail{MailboxID: w.mailbox.ID, Source: "imap", Position: "INBOX/7/" + position + "/" + w.mark, State: helpdesk.InboundReceived,
 		Reason: "none " + w.mark, UserID: w.user.ID, Note: "note " + w.mark, Partial: true, RawKey: "raw/" + w.mark + "/" + position, Size: 1 << 33, MessageID: "m" + position + "@" + w.mark,
+		MailHead: helpdesk.MailHead{Subject: "subject " + w.mark, From: helpdesk.Address{Name: "name " + w.mark, Email: "from@" + w.mark}},
 		Identity: []byte("identity\x00\xff" + position + w.mark), Authentication: w.authentication("intake"), ReceivedAt: base, UpdatedAt: at(1)}
 }
 

@@ -159,13 +159,15 @@ func (ss *session) receive(m *incoming) error {
 func (ss *session) take(ctx context.Context, e *envelope, body []byte) []*reply {
 	cfg := ss.srv.cfg
 	body = mail.Tidy(body) // else what is put in front of it would make it part of the text
+	subject, from := mail.Head(body)
+	head := helpdesk.MailHead{Subject: subject, From: helpdesk.Address{Name: from.Name, Email: from.Email}}
 	received := ss.received(e)
 	authentication := ss.authenticate(ctx, e.from, body)
 	var boxes []int64
 	answers := make([]*reply, len(e.mailboxes))
 	for i, t := range e.mailboxes {
 		raw := slices.Concat([]byte(trace(e.from, t.addresses, received)), body)
-		mails := []helpdesk.RawMail{{Raw: raw, Authentication: authentication}}
+		mails := []helpdesk.RawMail{{Raw: raw, Head: head, Authentication: authentication}}
 		answers[i] = mailTaken
 		if err := cfg.Intake.Take(ctx, t.mailbox.AccountID, t.mailbox.ID, cfg.source(), mails, nil); err != nil {
 			cfg.Logger.ErrorContext(ctx, "smtp: storing a mail failed", "mailbox_id", t.mailbox.ID, "bytes", len(raw), "error", err)

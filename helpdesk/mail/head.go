@@ -1,0 +1,27 @@
+package mail
+
+import "bytes"
+
+// maxHead is the part of a mail that Head looks at.
+const maxHead = 64 << 10
+
+// Head reads subject and author of a mail, also of one that [Parse] refuses or of which
+// only the beginning is there. What cannot be read is empty.
+func Head(raw []byte) (subject string, from Address) {
+	raw = Tidy(raw[:min(len(raw), maxHead)])
+	for _, end := range []string{"\n\n", "\n\r\n"} {
+		if i := bytes.Index(raw, []byte(end)); i >= 0 {
+			raw = raw[:i+1]
+		}
+	}
+	m, err := Parse(raw, Limits{})
+	if err != nil {
+		return "", Address{}
+	}
+	for _, list := range [][]Address{m.From, m.Sender, m.ReplyTo} {
+		if len(list) > 0 {
+			return m.Subject, list[0]
+		}
+	}
+	return m.Subject, Address{}
+}
