@@ -2,7 +2,6 @@ package site_test
 
 import (
 	"context"
-	"flag"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -23,8 +22,6 @@ import (
 	"github.com/helpwright/helpwright/storage/memstore"
 	"github.com/helpwright/helpwright/transport/site"
 )
-
-var update = flag.Bool("update", false, "write the golden files")
 
 // store is a backend of both domains.
 type store interface {
