@@ -53,6 +53,7 @@ type session struct {
 	caps    map[string][]string // by name, with arguments; nil: the server does not tell
 	entries []entry             // by number, from 1
 	number  map[string]int      // by id
+	again   map[string]int      // by id that came more than once: how often
 }
 
 // connect dials, secures the connection and logs in. Errors are *wire.StepError, or ctx's.
@@ -206,7 +207,7 @@ func (s *session) step(ctx context.Context, name string, limit, expect int64, do
 
 // list learns which mails there are.
 func (s *session) list(ctx context.Context) error {
-	s.entries, s.number = nil, map[string]int{}
+	s.entries, s.number, s.again = nil, map[string]int{}, map[string]int{}
 	return s.step(ctx, StepList, listAnswer, listAnswer/64, func() error {
 		_, err := s.command("UIDL")
 		var refused *wire.ReplyError
@@ -236,11 +237,11 @@ func (s *session) list(ctx context.Context) error {
 
 // unique makes an id of one that the server has given to several mails, which no server may do.
 func (s *session) unique(id string) string {
-	name := id
-	for n := 2; s.number[name] != 0; n++ {
-		name = id + " " + strconv.Itoa(n)
+	if s.number[id] == 0 {
+		return id
 	}
-	return name
+	s.again[id]++ // ids have no blanks: no other id is in the way
+	return id + " " + strconv.Itoa(s.again[id]+1)
 }
 
 // sizes asks for the sizes of all mails.
