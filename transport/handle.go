@@ -166,7 +166,10 @@ func call[H, In, Out any](r *Request, resolve Resolver[H], fn func(context.Conte
 	if r.locking {
 		ctx = storage.Locking(ctx)
 	}
-	return fn(ctx, h, in)
+	if out, err = fn(ctx, h, in); err != nil {
+		err = r.blame(err)
+	}
+	return out, err
 }
 
 // rehearser is a handle that can try an operation without doing it.
@@ -213,6 +216,7 @@ func (r *Request) bind(in any) error {
 	if err != nil {
 		return err
 	}
+	r.body, r.bodyRead = body, true
 	err = r.route.plan.Decode(in, bind.Source{
 		Path: r.params(), Query: query, Body: body,
 		BodyQuery: r.route.BodyQuery, Items: r.table.config.Limits.Items,

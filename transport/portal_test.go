@@ -220,7 +220,7 @@ func TestPortalInput(t *testing.T) {
 		{conversations, `{"to":"eve@example.com","user_id":1,"status":"closed","interactions":[{"type":"chat"}]}`, http.StatusUnprocessableEntity,
 			[]string{"channel", "interactions[0][body]", "interactions[0][type]", "status", "to", "user_id"}},
 		{conversations, `{"channel":"email"}`, http.StatusUnprocessableEntity, []string{"interactions"}},
-		{conversations, `{"channel":"email","mailbox_id":9999,"interactions":[{"type":"customer","body":"x"}]}`, http.StatusNotFound, nil},
+		{conversations, `{"channel":"email","mailbox_id":9999,"interactions":[{"type":"customer","body":"x"}]}`, http.StatusUnprocessableEntity, []string{"mailbox_id"}},
 	} {
 		rec := w.do(t, "ada", "POST", tt.path, tt.body, "Content-Type", "application/json")
 		var got []string

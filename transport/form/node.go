@@ -156,6 +156,36 @@ func (n *Node) indexed(max int) (items []Item, field, problem string) {
 	return items, "", ""
 }
 
+// Leaves calls each with every text, number and boolean below a group, and its field in
+// bracket notation.
+func (n *Node) Leaves(each func(field, text string)) {
+	if n != nil {
+		n.leaves("", each)
+	}
+}
+
+func (n *Node) leaves(field string, each func(field, text string)) {
+	switch n.kind {
+	case Text, Number, Bool:
+		for _, text := range n.more {
+			each(printable(field), text)
+		}
+		each(printable(field), n.text)
+	case List, Group:
+		for i, child := range n.nodes {
+			name := strconv.Itoa(i)
+			if n.kind == Group {
+				name = n.names[i]
+			}
+			if field != "" {
+				name = field + "[" + name + "]"
+			}
+			child.leaves(name, each)
+		}
+	case Null, Upload:
+	}
+}
+
 // mapAt is how many children a group has before it keeps a map of their names.
 const mapAt = 12
 
