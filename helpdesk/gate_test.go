@@ -59,38 +59,38 @@ func TestThrottle(t *testing.T) {
 	th := newThrottle()
 	pair := []tryKey{{"ada@example.com", "192.0.2.1"}, {"", "192.0.2.1"}, {"ada@example.com", ""}}
 	for n := range limitPair.free {
-		if wait := th.begin(now, pair); wait != 0 {
+		if wait := th.try(now, pair); wait != 0 {
 			t.Fatalf("try %d waits %v", n, wait)
 		}
 	}
 	var waits []time.Duration
 	at := now
 	for range 12 {
-		wait := th.begin(at, pair)
+		wait := th.try(at, pair)
 		if wait == 0 {
 			t.Fatal("nobody waits")
 		}
 		waits = append(waits, wait)
-		if again := th.begin(at, pair); again != wait {
+		if again := th.try(at, pair); again != wait {
 			t.Fatalf("a refused try counts: %v", again)
 		}
 		at = at.Add(wait)
-		if th.begin(at, pair) != 0 {
+		if th.try(at, pair) != 0 {
 			t.Fatal("waiting is of no use")
 		}
 	}
 	if waits[0] != time.Second || waits[1] != 2*time.Second || waits[11] != limitPair.longest {
 		t.Errorf("%v", waits)
 	}
-	if wait := th.begin(at, []tryKey{{"ada@example.com", "198.51.100.7"}, {"", "198.51.100.7"}}); wait != 0 {
+	if wait := th.try(at, []tryKey{{"ada@example.com", "198.51.100.7"}, {"", "198.51.100.7"}}); wait != 0 {
 		t.Errorf("from elsewhere: %v", wait)
 	}
-	if wait := th.begin(at.Add(2*forgetTries), pair); wait != 0 {
+	if wait := th.try(at.Add(2*forgetTries), pair); wait != 0 {
 		t.Errorf("long after: %v", wait)
 	}
 	// Made-up addresses take no more memory than is given to them.
 	for n := range maxTries + 50_000 {
-		th.begin(now, []tryKey{{fmt.Sprint(n), ""}})
+		th.try(now, []tryKey{{fmt.Sprint(n), ""}})
 	}
 	if len(th.tries) > maxTries {
 		t.Errorf("%d counts are kept", len(th.tries))

@@ -93,9 +93,9 @@ func network(address string) string {
 	return prefix.String()
 }
 
-// begin counts a try as failed until it has succeeded, so that many at once count as many. It returns how long to
+// try counts a try as failed until it has succeeded, so that many at once count as many. It returns how long to
 // wait instead, when that is not 0.
-func (t *throttle) begin(now time.Time, keys []tryKey) (wait time.Duration) {
+func (t *throttle) try(now time.Time, keys []tryKey) (wait time.Duration) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, k := range keys {
@@ -248,7 +248,7 @@ func (s *Service) attempt(ctx context.Context, userID int64, email string) (done
 	if !usual {
 		keys = append(keys, of)
 	}
-	if wait := s.throttle.begin(now, keys); wait > 0 {
+	if wait := s.throttle.try(now, keys); wait > 0 {
 		return nil, &fault.Error{
 			Kind: fault.RateLimited, Code: "too_many_attempts", Err: retryLater(wait),
 			Message: "Too many wrong passwords. Wait as long as Retry-After says, then try again.",
