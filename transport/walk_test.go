@@ -80,6 +80,9 @@ func walk(t *testing.T, b backend, file string, used map[string]bool) []transpor
 	}
 	for i, s := range steps {
 		got := w.take(t, s)
+		if err := w.svc.FlushMarks(t.Context()); err != nil {
+			t.Fatal(err)
+		}
 		if *update {
 			steps[i].answer = got
 		} else if diff := cmp.Diff(s.answer, got); diff != "" {

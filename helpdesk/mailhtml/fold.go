@@ -50,7 +50,7 @@ func Preview(s string, n int, reply bool) string {
 		size := 0
 		for i, kind := range quote.Find(d.texts(), quote.Message{Reply: reply}).Kinds {
 			if kind == quote.New && size < 4*n {
-				text := strings.Fields(string(d.lines[i].text))
+				text := strings.Fields(strings.ReplaceAll(string(d.lines[i].text), image, " "))
 				words, size = append(words, text...), size+len(text)+len(d.lines[i].text)
 			}
 		}
@@ -67,6 +67,9 @@ func oneLine(s string, n int) string {
 	w.run(s)
 	return cutRunes(strings.Join(strings.Fields(w.result()), " "), n)
 }
+
+// image stands for one in the text of a line, which is not empty then.
+const image = "\uFFFC"
 
 // cutRunes returns the first n runes of a line.
 func cutRunes(line string, n int) string {
@@ -289,7 +292,7 @@ func (r *lineReader) start(t html.Token, at, inner int) {
 	case "img":
 		if r.hidden == 0 {
 			l := r.begin(at)
-			l.text = append(l.text, "\uFFFC"...)
+			l.text = append(l.text, image...)
 			r.see(at, inner)
 		}
 		return
