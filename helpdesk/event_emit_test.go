@@ -27,6 +27,7 @@ var silent = map[string]string{
 	"Admin.CreateToken":       "as CreateUser",
 	"Admin.CreateOwnToken":    "as CreateUser",
 	"Admin.DeleteOwnToken":    "as CreateUser",
+	"Admin.UpdateMe":          "as CreateUser",
 	"Service.StartSession":    "as CreateUser",
 	"Service.EndSession":      "as CreateUser",
 }

@@ -287,7 +287,11 @@ func quoted(query string, i int) (s string, end int) {
 }
 
 // isWord reports whether a text may be a word of ours, as in a condition, and is no data: it is short, and in one case.
+// The empty list is one, too.
 func isWord(s string) bool {
+	if s == "[]" {
+		return true
+	}
 	if len(s) > 20 || strings.ToLower(s) != s && strings.ToUpper(s) != s {
 		return false
 	}
