@@ -179,14 +179,8 @@ func readProbes() map[string]readProbe {
 		"InboundPositions": {ofMailbox, false, func(ctx context.Context, r r, v *world) (any, error) {
 			return answer(r.InboundPositions(ctx, v.mailbox.ID, v.mail.Source, []string{v.mail.Position}))
 		}},
-		"InboundCounts": {ofMailbox, false, func(ctx context.Context, r r, v *world) (any, error) {
-			counts, err := r.InboundCounts(ctx, v.mailbox.ID)
-			return nonZero(counts, v), err
-		}},
-		"InboundByIdentity": {ofMailbox, false, func(ctx context.Context, r r, v *world) (any, error) {
-			return answer(r.InboundByIdentity(ctx, [][]byte{v.mail.Identity}))
-		}},
 	}
+	maps.Copy(probes, ledgerReads())
 	maps.Copy(probes, organisingReads())
 	maps.Copy(probes, domainReads())
 	maps.Copy(probes, pgpKeyReads())
@@ -195,6 +189,19 @@ func readProbes() map[string]readProbe {
 	maps.Copy(probes, auditReads())
 	maps.Copy(probes, webhookReads())
 	return probes
+}
+
+func ledgerReads() map[string]readProbe {
+	type r = helpdesk.Reader
+	return map[string]readProbe{
+		"InboundCounts": {ofMailbox, false, func(ctx context.Context, r r, v *world) (any, error) {
+			counts, err := r.InboundCounts(ctx, v.mailbox.ID)
+			return nonZero(counts, v), err
+		}},
+		"InboundByIdentity": {ofMailbox, false, func(ctx context.Context, r r, v *world) (any, error) {
+			return answer(r.InboundByIdentity(ctx, [][]byte{v.mail.Identity}))
+		}},
+	}
 }
 
 // nonZero makes a leak of an answer that has no text to find the mark in.
