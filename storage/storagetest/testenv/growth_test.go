@@ -31,7 +31,9 @@ func TestGrowth(t *testing.T) {
 	}
 	linear, quadratic := &failing{TB: t}, &failing{TB: t}
 	testenv.Growth(linear, 2000, all(func(int) int { return 1000 }))
-	testenv.Growth(quadratic, 2000, all(func(n int) int { return n }))
+	for tries := 0; tries < 5 && !quadratic.failed; tries++ { // a busy machine may hide it once
+		testenv.Growth(quadratic, 2000, all(func(n int) int { return n }))
+	}
 	if linear.failed || !quadratic.failed {
 		t.Errorf("linear work fails: %t, quadratic work fails: %t", linear.failed, quadratic.failed)
 	}
