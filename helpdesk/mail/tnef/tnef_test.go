@@ -166,3 +166,39 @@ func ExampleDecode() {
 	fmt.Println(m.Subject, m.Text, err)
 	// Output: The plans See there. <nil>
 }
+
+// TestGrowth: what hostile streams cost grows as they do.
+func TestGrowth(t *testing.T) {
+	rtf := func(text string) []byte {
+		return stream(attribute(1, 0x00069003, property(0x0102, 0x1009, uncompressed(`{\rtf1\ansi\fromhtml1 `+text+`}`))))
+	}
+	for name, write := range map[string]func(n int) []byte{
+		"attributes": func(n int) []byte { return stream(strings.Repeat(attribute(1, 0x00018004, "Hi\x00"), n/14)) },
+		"files": func(n int) []byte {
+			return stream(strings.Repeat(attribute(2, 0x00069002, "")+attribute(2, 0x00018010, "a\x00")+attribute(2, 0x0006800F, "x"), n/36))
+		},
+		"bytes": func(n int) []byte { return append(stream(), strings.Repeat("\x01", n)...) },
+		"properties": func(n int) []byte {
+			return stream(attribute(1, 0x00069003, strings.Repeat("\xff\xff\x00\x00\x1f\x00", n/6)))
+		},
+		"groups":      func(n int) []byte { return rtf(strings.Repeat(`{`, n)) },
+		"closed ones": func(n int) []byte { return rtf(strings.Repeat(`{\b x}`, n/6)) },
+		"ends":        func(n int) []byte { return rtf(strings.Repeat(`}`, n)) },
+		"tags":        func(n int) []byte { return rtf(strings.Repeat(`{\*\htmltag64 <p>}`, n/18)) },
+		"words":       func(n int) []byte { return rtf(strings.Repeat(`\u8364 ?\'e9`, n/12)) },
+		"hidden":      func(n int) []byte { return rtf(strings.Repeat(`\htmlrtf `, n/9)) },
+		"another rtf": func(n int) []byte {
+			return stream(attribute(1, 0x00069003, property(0x0102, 0x1009, uncompressed(strings.Repeat(`{\rtf1 `, n/7)))))
+		},
+		"not all of it": func(n int) []byte {
+			return stream(strings.Repeat("\x01\x04\x80\x01\x00\x00\x00\x00\x00\x00\x00", n/11))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			testenv.Growth(t, 16<<10, func(n int) func() {
+				b := write(n)
+				return func() { _, _ = tnef.Decode(b, tnef.Limits{Files: 1 << 20, Depth: 10}) }
+			})
+		})
+	}
+}

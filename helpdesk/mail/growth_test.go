@@ -1,0 +1,71 @@
+package mail_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/helpwright/helpwright/helpdesk/mail"
+	"github.com/helpwright/helpwright/storage/storagetest/testenv"
+)
+
+// TestGrowth: what hostile mails cost grows as they do. Each is a beginning and a piece
+// that is repeated; the limits are out of the way.
+func TestGrowth(t *testing.T) {
+	limits := mail.Limits{Size: 1 << 30, HeaderBytes: 1 << 28, Parts: 1 << 24, Depth: 1000}
+	const multipart = "From: a@b.example\nContent-Type: multipart/mixed; boundary=b\n\n"
+	for name, m := range map[string][2]string{
+		"fields":            {"From: a@b.example\n", "X: y\n"},
+		"folded":            {"From: a@b.example\nSubject: x", "\n y"},
+		"addresses":         {"From: a@b.example\nTo: ", "A <a@b.example>, "},
+		"open comments":     {"From: a@b.example\nTo: ", "(\\"},
+		"open quotes":       {"From: a@b.example\nTo: ", "\" <"},
+		"groups":            {"From: a@b.example\nTo: ", "x:;"},
+		"ids":               {"From: a@b.example\nReferences: ", "<a@b.example> "},
+		"half ids":          {"From: a@b.example\nReferences: ", "<a@"},
+		"words":             {"From: a@b.example\nSubject: ", "=?utf-8?q?x?= "},
+		"half words":        {"From: a@b.example\nSubject: ", "=?utf-8?q?"},
+		"raw bytes":         {"From: a@b.example\nSubject: ", "\xe1\xec "},
+		"parameters":        {"From: a@b.example\nContent-Type: text/plain", "; a*1=b"},
+		"no fields":         {"From: a@b.example\n", "no field\n"},
+		"parts":             {multipart, "--b\n\nx\n"},
+		"likely boundaries": {multipart, "--bb\n"},
+		"texts":             {multipart, "--b\nContent-Type: text/html\n\n<p>x\n"},
+		"files":             {multipart, "--b\nContent-Type: image/png; name=a.png\nContent-ID: <a@b>\n\nx\n"},
+		"base64":            {"From: a@b.example\nContent-Transfer-Encoding: base64\n\n", "YQ==?"},
+		"quoted":            {"From: a@b.example\nContent-Transfer-Encoding: quoted-printable\n\n", "=3D=\n="},
+		"uuencoded":         {"From: a@b.example\n\n", "begin 644 a\n#0V%T\nend\n"},
+		"half uuencoded":    {"From: a@b.example\n\nend\n", "begin 644 a\n#0V%T\n"},
+		"flowed":            {"From: a@b.example\nContent-Type: text/plain; format=flowed\n\n", "> x \n"},
+		"undeclared":        {"From: a@b.example\n\n", "\xc4\xfa\xba\xc3 "},
+		"in disguise":       {"From: a@b.example\nContent-Type: text/plain; charset=iso-8859-1\n\n", "ü\xff "},
+		"returns":           {"From: a@b.example\rSubject: x\r\r", "x\r"},
+		"mbox lines":        {"", "From x\n"},
+		"signed":            {"From: a@b.example\nContent-Type: application/pkcs7-mime\n\n0\x80\x06\x09\x2a\x86\x48\x86\xf7\x0d\x01\x07\x02\xa0\x80", "0\x80"},
+		"signed in pieces": {"From: a@b.example\nContent-Type: application/pkcs7-mime\n\n0\x80\x06\x09\x2a\x86\x48\x86\xf7\x0d\x01\x07\x02\xa0\x80" +
+			"0\x80\x02\x01\x01\x31\x000\x80\x06\x01\x00\xa0\x80\x24\x80", "\x04\x01x"},
+		"reports":     {"From: a@b.example\nContent-Type: multipart/report; boundary=b\n\n--b\nContent-Type: message/delivery-status\n\n", "Final-Recipient: rfc822; a@b.example\nAction: failed\n\n"},
+		"invitations": {"From: a@b.example\nContent-Type: text/calendar\n\n", "BEGIN:VEVENT\nSUMMARY:x\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			testenv.Growth(t, 16<<10, func(n int) func() {
+				raw := []byte(m[0] + strings.Repeat(m[1], n/len(m[1])))
+				return func() {
+					mail.Head(raw)
+					if m, err := mail.Parse(raw, limits); err == nil {
+						m.Identity()
+						m.Report()
+					}
+				}
+			})
+		})
+	}
+	for _, piece := range []string{"> x\n", "x\n", "\n", "From: a\n", "From: a\nSent: b\nTo: c\nSubject: d\n\n", "On 1/2/24 10:15, A <a@b.example> wrote:\n",
+		"1 wrote:\n", "-----Original Message-----\n", "----- a -----\n", ">", ":", "_____\n"} {
+		t.Run("quotes, "+piece, func(t *testing.T) {
+			testenv.Growth(t, 16<<10, func(n int) func() {
+				s := "new\n" + strings.Repeat(piece, n/len(piece))
+				return func() { mail.SplitQuote(s, true) }
+			})
+		})
+	}
+}
