@@ -325,7 +325,7 @@ func (f *filing) drop(ctx context.Context, tx Tx, row *InboundMail, state Inboun
 
 // settle ends a mail's way in a state other than filed.
 func settle(ctx context.Context, tx Tx, row *InboundMail, state InboundState, reason string, now time.Time) error {
-	row.State, row.Reason, row.UpdatedAt = state, cut(cleanLine(reason), 500), now
+	row.State, row.Reason, row.Deaths, row.UpdatedAt = state, cut(cleanLine(reason), 500), 0, now
 	if err := tx.UpdateInbound(ctx, row); err != nil {
 		return err
 	}
