@@ -431,16 +431,8 @@ func (f *filing) insert(ctx context.Context, tx Tx, row InboundMail, mailbox Mai
 	email := customer.emailByKey(EmailKey(f.customer.Email))
 	c, isNew := match.conversation, match.conversation.ID == 0
 	if !isNew {
-		twice, err := f.isThere(ctx, tx, row, c.ID)
-		if err != nil {
+		if dropped, err := f.dropTwice(ctx, tx, &row, c.ID, events); dropped || err != nil {
 			return row, err
-		}
-		if twice != "" {
-			row.Identity = f.mail.Identity // it does not come back when the conversation is deleted
-			if err := tx.Emit(ctx, events...); err != nil {
-				return row, err
-			}
-			return row, f.drop(ctx, tx, &row, InboundIgnored, twice)
 		}
 	} else {
 		c = f.open(mailbox, customer, email, f.sentAt(row, mailbox))
@@ -503,6 +495,20 @@ func (f *filing) insert(ctx context.Context, tx Tx, row InboundMail, mailbox Mai
 		return row, err
 	}
 	return row, tx.Emit(ctx, events...)
+}
+
+// dropTwice drops the mail if it is in the conversation already. The events are of what
+// was done so far.
+func (f *filing) dropTwice(ctx context.Context, tx Tx, row *InboundMail, conversationID int64, events []storage.Event) (bool, error) {
+	twice, err := f.isThere(ctx, tx, *row, conversationID)
+	if err != nil || twice == "" {
+		return false, err
+	}
+	row.Identity = f.mail.Identity // it does not come back when the conversation is deleted
+	if err := tx.Emit(ctx, events...); err != nil {
+		return true, err
+	}
+	return true, f.drop(ctx, tx, row, InboundIgnored, twice)
 }
 
 // open begins a conversation with the mail.
