@@ -88,7 +88,9 @@ func TestMemberForwards(t *testing.T) {
 // they forward; so does who forwards nobody's mail.
 func TestWhoForwards(t *testing.T) {
 	t.Parallel()
-	from := func(line string) func(string) string { return func(mail string) string { return "From: " + line + "\n" + mail } }
+	from := func(line string) func(string) string {
+		return func(mail string) string { return "From: " + line + "\n" + mail }
+	}
 	replaced := func(old, with string) func(string) string {
 		return func(mail string) string { return "From: o@example.org\n" + strings.ReplaceAll(mail, old, with) }
 	}
