@@ -236,6 +236,9 @@ func (f *Filer) read(ctx context.Context, accountID int64, row helpdesk.InboundM
 		return in, unreadable{err}
 	}
 	in = incoming(parsed)
+	if in.Report == nil {
+		in.Attached = attached(in.Attachments, limits)
+	}
 	if in.Security, err = f.security(ctx, accountID, in.From.Email, parsed.Protection); err != nil {
 		return in, err
 	}
@@ -248,7 +251,7 @@ func incoming(m *mail.Message) helpdesk.IncomingMail {
 	identity, former := m.Identity(), m.FormerIdentity()
 	in := helpdesk.IncomingMail{
 		Identity: identity[:], FormerIdentity: former[:], MessageID: m.MessageID, InReplyTo: m.InReplyTo, References: m.References,
-		ReplyTo: addresses(m.ReplyTo), ReturnPath: m.ReturnPath, To: addresses(m.To), Cc: addresses(m.Cc), Subject: m.Subject, Date: m.Date, LastHop: m.LastHop(),
+		ReplyTo: addresses(m.ReplyTo), ReturnPath: m.ReturnPath, To: addresses(m.To), Cc: addresses(m.Cc), Subject: m.Subject, Date: m.Date, DateOffset: m.DateOffset(), LastHop: m.LastHop(),
 		HTML: m.HTML, Text: m.Text, AutoSubmitted: m.AutoSubmitted, Relayed: m.Header.Has("Received"),
 	}
 	if from := addresses(m.From); len(from) > 0 {
@@ -278,6 +281,26 @@ func incoming(m *mail.Message) helpdesk.IncomingMail {
 		})
 	}
 	return in
+}
+
+// attached is the mail that is attached to one, if it is the only one. What cannot be
+// read is a file as any other.
+func attached(files []helpdesk.IncomingFile, limits mail.Limits) *helpdesk.IncomingMail {
+	var found []helpdesk.IncomingFile
+	for _, a := range files {
+		if a.ContentType == "message/rfc822" || a.ContentType == "message/global" {
+			found = append(found, a)
+		}
+	}
+	if len(found) != 1 {
+		return nil
+	}
+	parsed, err := mail.Parse(found[0].Content, limits)
+	if err != nil {
+		return nil
+	}
+	in := incoming(parsed)
+	return &in
 }
 
 func address(a mail.Address) helpdesk.Address { return helpdesk.Address{Name: a.Name, Email: a.Email} }

@@ -219,9 +219,12 @@ func (w *world) newQuestion(c helpdesk.Conversation) helpdesk.Interaction {
 			From: []helpdesk.Address{{Name: "Ada " + w.mark, Email: w.address("ada")}, {Email: w.address("grace")}}, Sender: helpdesk.Address{Email: w.address("sender")},
 			ReplyTo: []helpdesk.Address{{Name: "\"Ü\" " + w.mark, Email: w.address("reply")}}, To: []helpdesk.Address{{Name: "To", Email: w.address("to")}},
 			Cc: []helpdesk.Address{{Email: w.address("cc1")}}, Date: at(-5), Rewritten: true,
+			Forwarded: helpdesk.ForwardedMail{UserID: w.user.ID, From: helpdesk.Address{Name: "Eve", Email: w.address("eve")},
+				To: []helpdesk.Address{{Email: w.address("to")}}, Subject: "Fw " + w.mark, Date: at(-6), MessageID: "f@" + w.mark},
 		},
 		Threading: helpdesk.Threading{Rule: "references", Matched: "r2@" + w.mark, Token: 1 << 40, References: 3, Known: 2,
-			Refused: []helpdesk.RefusedThread{{ConversationID: c.ID, Reason: "no participant " + w.mark}}},
+			Refused:     []helpdesk.RefusedThread{{ConversationID: c.ID, Reason: "no participant " + w.mark}},
+			ForwardedBy: w.user.ID, NotForwarded: "not " + w.mark},
 		CreatedAt: base, UpdatedAt: at(1)}
 }
 
