@@ -103,7 +103,7 @@ func (a *app) assemble(secrets secrets) error {
 		Store: a.db, Blobs: files, Sealer: secrets.sealer, SigningKey: secrets.signing[0], FormerSigningKeys: secrets.signing[1:],
 		IntakeDomain: a.settings.IntakeDomain, Logger: a.log,
 		MailServers: a.mailServers(), Processes: a.db,
-		DNS:         lookUp(dnscheck.NewResolver(a.settings.DNSServer)), SPF: a.settings.SPF,
+		DNS: lookUp(dnscheck.NewResolver(a.settings.DNSServer)), SPF: a.settings.SPF,
 		MaxMailPerAddress: a.settings.MailPerAddress, MaxAttachment: a.settings.MaxAttachment << 20,
 	}
 	if cfg.MaxMailPerAddress == 0 {
