@@ -112,8 +112,8 @@ func (a *app) assemble(secrets secrets) error {
 		Feed: a.hub, EventSource: a.settings.baseURL() + apiBase,
 		Store: a.db, Blobs: a.blobs, Sealer: secrets.sealer, SigningKey: secrets.signing[0], FormerSigningKeys: secrets.signing[1:],
 		IntakeDomain: a.settings.IntakeDomain, Logger: a.log,
-		MailServers: a.mailServers(),
-		DNS:         lookUp(dnscheck.NewResolver(a.settings.DNSServer)), SPF: a.settings.SPF,
+		MailServers: a.mailServers(), Processes: a.db,
+		DNS: lookUp(dnscheck.NewResolver(a.settings.DNSServer)), SPF: a.settings.SPF,
 		MaxMailPerAddress: a.settings.MailPerAddress, MaxAttachment: a.settings.MaxAttachment << 20,
 	}
 	if cfg.MaxMailPerAddress == 0 {
