@@ -332,9 +332,7 @@ func western(b []byte) float64 {
 // latin scores texts in an alphabet that has some letters beside the ASCII ones.
 func latin(b []byte, m *charmap.Charmap, accented string) float64 {
 	sum, n := 0.0, 0
-	ascii := func(i int) bool {
-		return i >= 0 && i < len(b) && (b[i]|0x20 >= 'a' && b[i]|0x20 <= 'z')
-	}
+	ascii := func(i int) bool { return asciiLetter(b, i) }
 	high := func(i int) bool { return i >= 0 && i < len(b) && b[i] >= 0x80 }
 	for i, c := range b {
 		if c < 0x80 || metres(b, i) {
@@ -367,5 +365,10 @@ func metres(b []byte, i int) bool {
 	if b[i] != 0xB2 && b[i] != 0xB3 || i == 0 || b[i-1]|0x20 != 'm' {
 		return false
 	}
-	return i+1 == len(b) || b[i+1]|0x20 < 'a' || b[i+1]|0x20 > 'z'
+	return !asciiLetter(b, i+1)
+}
+
+// asciiLetter reports whether there is one at i.
+func asciiLetter(b []byte, i int) bool {
+	return i >= 0 && i < len(b) && b[i]|0x20 >= 'a' && b[i]|0x20 <= 'z'
 }
