@@ -189,9 +189,24 @@ var candidates = sync.OnceValue(func() []candidate {
 		all = append(all, candidate{s.name, letters(s.charmap, s.letters)})
 	}
 	return append(all,
-		candidate{"windows-1250", func(b []byte) float64 { return latin(b, charmap.Windows1250, polish) }},
-		candidate{"iso-8859-2", func(b []byte) float64 { return latin(b, charmap.ISO8859_2, polish) }})
+		candidate{"windows-1250", func(b []byte) float64 { return central(b, charmap.Windows1250) }},
+		candidate{"iso-8859-2", func(b []byte) float64 { return central(b, charmap.ISO8859_2) }})
 })
+
+// central scores Polish texts. One letter alone, however often, may be a sign of another charset.
+func central(b []byte, m *charmap.Charmap) float64 {
+	var first byte
+	for _, c := range b {
+		switch {
+		case c < 0x80:
+		case first == 0:
+			first = c
+		case c != first:
+			return latin(b, m, polish)
+		}
+	}
+	return 0
+}
 
 func shiftJIS(lead, trail byte) float64 {
 	switch {
