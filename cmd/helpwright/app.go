@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/helpwright/helpwright/helpdesk"
@@ -20,6 +21,7 @@ import (
 	"github.com/helpwright/helpwright/helpdesk/webhook"
 	"github.com/helpwright/helpwright/kb"
 	"github.com/helpwright/helpwright/storage"
+	"github.com/helpwright/helpwright/storage/blobs"
 	"github.com/helpwright/helpwright/storage/bunstore"
 	"github.com/helpwright/helpwright/storage/events"
 	"github.com/helpwright/helpwright/storage/fileblob"
@@ -36,7 +38,8 @@ type app struct {
 	service *helpdesk.Service
 	hub     *events.Hub // of the event log
 	kb      *kb.Service
-	sites   *site.Handler // the help centres
+	sites   *site.Handler               // the help centres
+	swept   atomic.Pointer[blobs.Swept] // by the last sweep of this process
 }
 
 // open connects what the settings name. The schema is brought up to date when
@@ -87,20 +90,20 @@ func (s *session) openDatabase(migrate bool) (*bunstore.DB, error) {
 }
 
 func (a *app) assemble(secrets secrets) error {
-	blobs, err := fileblob.Open(strings.TrimPrefix(a.settings.BlobURL, "file:"))
+	files, err := fileblob.Open(strings.TrimPrefix(a.settings.BlobURL, "file:"))
 	if err != nil {
 		return fmt.Errorf("the folder of the blobs: %w", err)
 	}
-	a.blobs = blobs
+	a.blobs = files
 	if a.hub, err = events.New(events.Config{Log: a.db, Logger: a.log}); err != nil {
 		return err
 	}
 	cfg := helpdesk.Config{
 		Feed: a.hub, EventSource: a.settings.baseURL() + apiBase,
-		Store: a.db, Blobs: blobs, Sealer: secrets.sealer, SigningKey: secrets.signing[0], FormerSigningKeys: secrets.signing[1:],
+		Store: a.db, Blobs: files, Sealer: secrets.sealer, SigningKey: secrets.signing[0], FormerSigningKeys: secrets.signing[1:],
 		IntakeDomain: a.settings.IntakeDomain, Logger: a.log,
-		MailServers: a.mailServers(),
-		DNS:         lookUp(dnscheck.NewResolver(a.settings.DNSServer)), SPF: a.settings.SPF,
+		MailServers: a.mailServers(), Processes: a.db,
+		DNS: lookUp(dnscheck.NewResolver(a.settings.DNSServer)), SPF: a.settings.SPF,
 		MaxMailPerAddress: a.settings.MailPerAddress, MaxAttachment: a.settings.MaxAttachment << 20,
 	}
 	if cfg.MaxMailPerAddress == 0 {
@@ -114,7 +117,7 @@ func (a *app) assemble(secrets secrets) error {
 		return err
 	}
 	a.kb, err = kb.New(kb.Config{
-		Store: a.db.KB(), Blobs: blobs, Membership: transport.Members(a.service), BaseURL: a.settings.baseURL(), Logger: a.log,
+		Store: a.db.KB(), Blobs: files, Membership: transport.Members(a.service), BaseURL: a.settings.baseURL(), Logger: a.log,
 		VisitorKey: secrets.visitors, MaxFile: a.settings.MaxSiteFile << 20,
 	})
 	if err != nil {
@@ -152,7 +155,8 @@ func (a *app) components() ([]component, error) {
 	if err != nil {
 		return nil, err
 	}
-	all = append(all, component{"jobs", runner.Run}, component{"webhooks", hooks.Run}, component{"views", a.kb.Run}, component{"marks", a.service.Run})
+	all = append(all, component{"jobs", runner.Run}, component{"webhooks", hooks.Run}, component{"views", a.kb.Run}, component{"marks", a.service.Run},
+		component{"sweeping", a.noteSweeps})
 	for _, intake := range []struct {
 		name, listen string
 		lmtp         bool
@@ -252,6 +256,7 @@ func (a *app) jobs(hooks *webhook.Sender) (*jobs.Runner, error) {
 			helpdesk.JobPurgeBlobs:  {Func: a.service.PurgeBlobs, Workers: 1, MaxAttempts: patient},
 			helpdesk.JobInvite:      {Func: inviter.Handle, Workers: 2, MaxAttempts: patient},
 			helpdesk.JobProbe:       {Func: prober.Handle, Workers: 1, MaxAttempts: patient},
+			jobSweepBlobs:           {Func: a.sweepBlobs, Workers: 1, MaxAttempts: patient},
 			kb.JobPurgeFiles:        {Func: a.kb.PurgeFiles, Workers: 1, MaxAttempts: patient},
 			helpdesk.JobUnassign:    {Func: a.service.Unassign, Workers: 1, MaxAttempts: patient},
 			helpdesk.JobWebhook:     {Func: hooks.Handle, Workers: 32, MaxAttempts: patient}, // most of the time they wait for receivers

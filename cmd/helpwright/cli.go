@@ -29,6 +29,7 @@ type cli struct {
 	User    userCmd    `cmd:"" help:"Manage users."`
 	Token   tokenCmd   `cmd:"" help:"Manage access tokens."`
 	KB      kbCmd      `cmd:"" name:"kb" help:"Export and import sites of the knowledge base."`
+	Blobs   blobsCmd   `cmd:"" help:"Tidy up the files of mails, attachments and sites."`
 	Doctor  doctorCmd  `cmd:"" help:"Check configuration, database, files, DNS and mail connections, and say what to do."`
 	OpenAPI openapiCmd `cmd:"" name:"openapi" help:"Print the OpenAPI document of the API."`
 	Version versionCmd `cmd:"" help:"Print the version."`

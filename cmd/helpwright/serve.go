@@ -46,7 +46,7 @@ func (serveCmd) Run(s *session) error {
 			_ = listener.Close()
 			return usageError{fmt.Errorf("HELPWRIGHT_METRICS_LISTEN: %w", err)}
 		}
-		all = append(all, component{"metrics", serveHTTP(metrics, profiles())})
+		all = append(all, component{"metrics", serveHTTP(metrics, a.profiles())})
 	}
 	a.announce(welcome)
 	err = runAll(s.ctx, all)
@@ -161,24 +161,27 @@ func serveHTTP(l net.Listener, h http.Handler) func(context.Context) error {
 }
 
 // profiles serves pprof and expvar, for the operator's eyes only.
-func profiles() http.Handler {
+func (a *app) profiles() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("/debug/pprof/", pprof.Index)
 	mux.HandleFunc("/debug/pprof/profile", pprof.Profile)
 	mux.HandleFunc("/debug/pprof/symbol", pprof.Symbol)
 	mux.HandleFunc("/debug/pprof/trace", pprof.Trace)
-	mux.HandleFunc("/debug/vars", vars)
+	mux.HandleFunc("/debug/vars", a.vars)
 	return mux
 }
 
 // vars serves the variables of expvar but for the command line: it may have secrets.
-func vars(w http.ResponseWriter, _ *http.Request) {
+func (a *app) vars(w http.ResponseWriter, _ *http.Request) {
 	all := map[string]json.RawMessage{}
 	expvar.Do(func(v expvar.KeyValue) {
 		if v.Key != "cmdline" {
 			all[v.Key] = json.RawMessage(v.Value.String())
 		}
 	})
+	if swept := a.swept.Load(); swept != nil {
+		all["blob_sweep"], _ = json.Marshal(swept) // numbers always encode
+	}
 	w.Header().Set("Content-Type", "application/json; charset=utf-8")
 	_ = json.NewEncoder(w).Encode(all) // the client may have gone
 }

@@ -1,5 +1,7 @@
 package bunstore
 
+import "slices"
+
 // Die leaves what a killed process does: its locks are free, the file of one is there, and its connections are closed.
 func Die(db *DB) {
 	h := &db.holder
@@ -15,4 +17,14 @@ func Die(db *DB) {
 	if db.read != db.write {
 		_ = db.read.Close()
 	}
+}
+
+// BlobColumns are the columns in which keys of blobs are looked for, sorted, as table.column.
+func BlobColumns() []string {
+	var all []string
+	for _, c := range blobColumns {
+		all = append(all, c.table+"."+c.column)
+	}
+	slices.Sort(all)
+	return all
 }

@@ -54,7 +54,11 @@ func Open(dir string) (*Blobs, error) {
 		return nil, err
 	}
 	b := &Blobs{root: root, known: map[string]bool{}}
-	if err := b.sweep(time.Now().Add(-tmpAge)); err != nil {
+	err = root.MkdirAll(tmpDir, 0o700)
+	if err == nil {
+		_, err = b.Tidy(context.Background(), time.Now().Add(-tmpAge), false)
+	}
+	if err != nil {
 		_ = root.Close()
 		return nil, err
 	}
@@ -63,27 +67,6 @@ func Open(dir string) (*Blobs, error) {
 
 // Close releases the directory. Readers that are open stay so.
 func (b *Blobs) Close() error { return b.root.Close() }
-
-// sweep removes what a crash left before some time.
-func (b *Blobs) sweep(before time.Time) error {
-	if err := b.root.MkdirAll(tmpDir, 0o700); err != nil {
-		return err
-	}
-	entries, err := b.readDir(tmpDir)
-	if err != nil {
-		return err
-	}
-	for _, e := range entries {
-		info, err := e.Info()
-		if err != nil || !info.ModTime().Before(before) {
-			continue // another process was faster, or it is in use
-		}
-		if err := b.root.Remove(path.Join(tmpDir, e.Name())); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
-		}
-	}
-	return nil
-}
 
 // Put stores the whole of r under key. An error of r is returned as it is.
 func (b *Blobs) Put(ctx context.Context, key string, r io.Reader) (int64, error) {

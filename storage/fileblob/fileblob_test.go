@@ -105,6 +105,35 @@ func TestSweep(t *testing.T) {
 	}
 }
 
+// Tidy does at any time what Open does, and counts first when it is asked to.
+func TestTidy(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	b := open(t, dir)
+	names := []string{"=tmp"}
+	for n := range 1200 {
+		path := filepath.Join(dir, "=tmp", fmt.Sprint(n))
+		if err := os.WriteFile(path, []byte("half"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		then := time.Now().Add(-time.Duration(n) * time.Minute)
+		if err := os.Chtimes(path, then, then); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, dry := range []bool{true, false} {
+		if n, err := b.Tidy(t.Context(), time.Now().Add(-30*time.Second-9*time.Minute), dry); n != 1190 || err != nil {
+			t.Errorf("tidied %d files, %v", n, err)
+		}
+	}
+	for n := range 10 {
+		names = append(names, fmt.Sprint("=tmp/", n))
+	}
+	if got := files(t, dir); fmt.Sprint(got) != fmt.Sprint(names) {
+		t.Errorf("files %s", got)
+	}
+}
+
 // A symbolic link to somewhere else is not followed.
 func TestLinkOutside(t *testing.T) {
 	t.Parallel()
