@@ -104,9 +104,18 @@ type referrer struct {
 // refer returns a text input whose contents have references instead of addresses of
 // the site. Addresses of files are known by their keys, whatever host they name.
 func (e *Editor) refer(ctx context.Context, r FileReader, in TextInput) (TextInput, error) {
-	own := referrer{homes: e.svc.homes(e.site), files: map[int64]File{}}
+	own := referrer{homes: e.svc.homes(e.site)}
+	err := own.know(ctx, r, func(see func(string) string) { in.mapped(see) })
+	if err != nil {
+		return in, err
+	}
+	return in.mapped(own.reference), nil
+}
+
+// know reads the files that addresses name. walk shows it all addresses.
+func (own *referrer) know(ctx context.Context, r FileReader, walk func(see func(string) string)) error {
 	var ids []int64
-	in = in.mapped(func(address string) string {
+	walk(func(address string) string {
 		if m := fileAddress.FindStringSubmatch(address); m != nil {
 			if id, err := strconv.ParseInt(m[1], 10, 64); err == nil {
 				ids = append(ids, id)
@@ -114,16 +123,59 @@ func (e *Editor) refer(ctx context.Context, r FileReader, in TextInput) (TextInp
 		}
 		return address
 	})
+	own.files = map[int64]File{}
 	for some := range slices.Chunk(sortedSet(ids), storage.MaxLimit) {
 		files, err := r.FilesByID(ctx, some)
 		if err != nil {
-			return in, err
+			return err
 		}
 		for _, f := range files {
 			own.files[f.ID] = f
 		}
 	}
-	return in.mapped(own.reference), nil
+	return nil
+}
+
+// Relink puts references into revisions that are older than these: for the addresses of
+// files, wherever they say that the site is, and for those of pages at the site's custom
+// domain or without a host. It is for stores that bring their data up to date.
+func Relink(ctx context.Context, tx Tx, site Site, keys []RevisionKey) error {
+	own := referrer{homes: []url.URL{{Scheme: "https", Host: site.CustomDomain, Path: strings.TrimSuffix("/"+site.Path, "/")}}}
+	for some := range slices.Chunk(keys, storage.MaxLimit) {
+		batch, err := tx.RevisionsByKey(ctx, some)
+		if err != nil {
+			return err
+		}
+		err = own.know(ctx, tx, func(see func(string) string) {
+			for _, a := range batch {
+				a.Revision.mapped(see)
+			}
+		})
+		if err != nil {
+			return err
+		}
+		for _, a := range batch {
+			linked := a.Revision
+			linked.Text = linked.mapped(own.reference)
+			if slices.Equal(linked.Translations, a.Revision.Translations) {
+				continue
+			}
+			if err := tx.UpdateRevision(ctx, &linked); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// mapped is the text with the addresses in its contents replaced.
+func (t Text) mapped(f func(address string) string) Text {
+	t.Translations = slices.Clone(t.Translations)
+	for i, o := range t.Translations {
+		t.Translations[i].Content = contenthtml.MapAddresses(o.Content, f)
+		t.Translations[i].Markdown = contenthtml.MapMarkdownAddresses(o.Markdown, f)
+	}
+	return t
 }
 
 // mapped is the input with the addresses in its contents replaced.

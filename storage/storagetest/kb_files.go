@@ -260,7 +260,7 @@ func testDecorSite(t *testing.T, b Backend) {
 func decorReads() map[string]readProbeOf[kb.Reader] {
 	type r = kb.Reader
 	return map[string]readProbeOf[kb.Reader]{
-		"File":  {ofSite, true, func(ctx context.Context, r r, v *world) (any, error) { return answer(r.File(ctx, v.shelf.file.ID)) }},
+		"File": {ofSite, true, func(ctx context.Context, r r, v *world) (any, error) { return answer(r.File(ctx, v.shelf.file.ID)) }},
 		"FilesByID": {ofSite, false, func(ctx context.Context, r r, v *world) (any, error) {
 			return answer(r.FilesByID(ctx, []int64{v.shelf.file.ID}))
 		}},
