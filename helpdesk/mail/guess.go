@@ -39,7 +39,40 @@ func guessCharset(b []byte) string {
 			best, most = c.name, s
 		}
 	}
+	if best == "" {
+		return byLetters(b)
+	}
 	return best
+}
+
+// byLetters tells languages whose accented letters are, read as Western ones, such as no
+// Western language has together: Czech and Slovak, Hungarian, Turkish. "": none of them.
+func byLetters(b []byte) string {
+	var has [256]bool
+	for _, c := range b {
+		has[c] = true
+	}
+	some := func(letters string) bool {
+		for _, c := range []byte(letters) {
+			if has[c] {
+				return true
+			}
+		}
+		return false
+	}
+	both := func(letters string) bool { return has[letters[0]] && has[letters[1]] }
+	switch {
+	case some("\xf8\xfd") && some("\xec\xe8\xf9\x9a\x9e\xb9\xbe") && some("\xe1\xed") && !some("\xe5\xe6\xf0\xfe"): // ř ý, ě č ů š ž, á í
+		if some("\xb9\xbe") && !some("\x9a\x9e") {
+			return "iso-8859-2"
+		}
+		return "windows-1250"
+	case some("\xf5\xfb") && some("\xe1") && some("\xf6\xfc") && !some("\xe3\xe7\xe4\xea\xe0"): // ő ű, á, ö ü
+		return "windows-1250"
+	case (both("\xfe\xf0") || both("\xfe\xfd") || both("\xf0\xfd")) && !some("\xe1\xe9\xed\xf3\xfa\xe6\xe5\xf8"): // ş ğ ı
+		return "windows-1254"
+	}
+	return ""
 }
 
 // fits tells whether b may be a text in a charset that other parts of its mail declare.
@@ -304,7 +337,7 @@ func latin(b []byte, m *charmap.Charmap, accented string) float64 {
 	}
 	high := func(i int) bool { return i >= 0 && i < len(b) && b[i] >= 0x80 }
 	for i, c := range b {
-		if c < 0x80 {
+		if c < 0x80 || metres(b, i) {
 			continue
 		}
 		r := m.DecodeByte(c)
@@ -327,4 +360,12 @@ func latin(b []byte, m *charmap.Charmap, accented string) float64 {
 		}
 	}
 	return average(sum, n, 1)
+}
+
+// metres: i is the sign of m² or m³, which are written in every language.
+func metres(b []byte, i int) bool {
+	if b[i] != 0xB2 && b[i] != 0xB3 || i == 0 || b[i-1]|0x20 != 'm' {
+		return false
+	}
+	return i+1 == len(b) || b[i+1]|0x20 < 'a' || b[i+1]|0x20 > 'z'
 }

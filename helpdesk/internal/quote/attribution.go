@@ -116,6 +116,10 @@ func (s *scan) introduces(text string) bool {
 	if opener.MatchString(text) && wroteVerb.MatchString(rest) {
 		return hasEmail || ends || strings.HasSuffix(text, "道") || strings.HasSuffix(text, "성")
 	}
+	// Ann schrieb am 02.11.2026 10:15:
+	if !hasEmail && endsColon(text) && len(text) < 120 && year.MatchString(rest) && clock.MatchString(rest) && wroteVerb.MatchString(rest) && !ownWords.MatchString(text) {
+		return true
+	}
 	// In all languages: a date, an address, and a colon at the end.
 	return hasEmail && ends && (year.MatchString(rest) || clock.MatchString(rest))
 }

@@ -199,8 +199,8 @@ func Postfix(t testing.TB) PostfixServer {
 	return p
 }
 
-// OwnPostfix starts another Postfix for this test alone. It is stopped at the end of the test. configuration is put
-// behind the usual main.cf.
+// OwnPostfix starts another Postfix for this test alone. It is stopped at the end of the test. Each line of
+// configuration sets a parameter of its main.cf.
 func OwnPostfix(t testing.TB, configuration ...string) PostfixServer {
 	t.Helper()
 	Postfix(t)
