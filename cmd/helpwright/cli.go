@@ -41,6 +41,7 @@ type session struct {
 	settings       *Settings
 	stdout, stderr io.Writer
 	log            *slog.Logger
+	adopting       bool // files and database are to be tied whatever they are
 }
 
 // usageError is a mistake in the configuration or on the command line: exit code 2.
