@@ -24,6 +24,7 @@ import (
 	"github.com/helpwright/helpwright/storage/events"
 	"github.com/helpwright/helpwright/storage/fileblob"
 	"github.com/helpwright/helpwright/storage/jobs"
+	"github.com/helpwright/helpwright/storage/memblob"
 	"github.com/helpwright/helpwright/transport"
 	"github.com/helpwright/helpwright/transport/site"
 )
@@ -66,7 +67,7 @@ func (s *session) openDatabase(migrate bool) (*bunstore.DB, error) {
 			return nil, fmt.Errorf("the folder of the database: %w", err)
 		}
 	}
-	db, err := bunstore.Open(s.ctx, s.settings.DatabaseURL, bunstore.Config{Logger: s.log})
+	db, err := bunstore.Open(s.ctx, s.settings.DatabaseURL, bunstore.Config{Logger: s.log, SyncNormal: s.fleeting})
 	if err != nil {
 		return nil, fmt.Errorf("the database cannot be opened: %w", err)
 	}
@@ -86,18 +87,25 @@ func (s *session) openDatabase(migrate bool) (*bunstore.DB, error) {
 	return db, nil
 }
 
-func (a *app) assemble(secrets secrets) error {
-	blobs, err := fileblob.Open(strings.TrimPrefix(a.settings.BlobURL, "file:"))
-	if err != nil {
+func (a *app) openBlobs() (err error) {
+	if a.fleeting {
+		a.blobs = memblob.New()
+		return nil
+	}
+	a.blobs, err = fileblob.Open(strings.TrimPrefix(a.settings.BlobURL, "file:"))
+	return err
+}
+
+func (a *app) assemble(secrets secrets) (err error) {
+	if err = a.openBlobs(); err != nil {
 		return fmt.Errorf("the folder of the blobs: %w", err)
 	}
-	a.blobs = blobs
 	if a.hub, err = events.New(events.Config{Log: a.db, Logger: a.log}); err != nil {
 		return err
 	}
 	cfg := helpdesk.Config{
 		Feed: a.hub, EventSource: a.settings.baseURL() + apiBase,
-		Store: a.db, Blobs: blobs, Sealer: secrets.sealer, SigningKey: secrets.signing[0], FormerSigningKeys: secrets.signing[1:],
+		Store: a.db, Blobs: a.blobs, Now: a.now, Sealer: secrets.sealer, SigningKey: secrets.signing[0], FormerSigningKeys: secrets.signing[1:],
 		IntakeDomain: a.settings.IntakeDomain, Logger: a.log,
 		MailServers: a.mailServers(),
 		DNS:         lookUp(dnscheck.NewResolver(a.settings.DNSServer)), SPF: a.settings.SPF,
@@ -114,7 +122,7 @@ func (a *app) assemble(secrets secrets) error {
 		return err
 	}
 	a.kb, err = kb.New(kb.Config{
-		Store: a.db.KB(), Blobs: blobs, Membership: transport.Members(a.service), BaseURL: a.settings.baseURL(), Logger: a.log,
+		Store: a.db.KB(), Blobs: a.blobs, Now: a.now, Membership: transport.Members(a.service), BaseURL: a.settings.baseURL(), Logger: a.log,
 		VisitorKey: secrets.visitors, MaxFile: a.settings.MaxSiteFile << 20,
 	})
 	if err != nil {
@@ -199,7 +207,7 @@ func (a *app) intake(listen string, lmtp bool) (*smtpin.Server, error) {
 // transport is where answers go: the relay, or the spool until one is set.
 func (a *app) transport() (outbound.Transport, error) {
 	if a.settings.SMTPURL == "" {
-		return outbound.NewSpool(filepath.Join(dataDir, "outbox"))
+		return outbound.NewSpool(filepath.Join(a.data, "outbox"))
 	}
 	relays, err := outbound.ParseRelayURLs(a.settings.SMTPURL)
 	if err != nil {
@@ -217,7 +225,7 @@ func (a *app) jobs(hooks *webhook.Sender) (*jobs.Runner, error) {
 		return nil, err
 	}
 	sender, err := outbound.New(outbound.Config{
-		Outgoing: a.service.Outgoing(), Transport: route, Logger: a.log, KeepDir: filepath.Join(dataDir, "results"),
+		Outgoing: a.service.Outgoing(), Transport: route, Logger: a.log, KeepDir: filepath.Join(a.data, "results"),
 		SeenURL: func(token string) string { return a.settings.baseURL() + apiBase + "/seen/" + token },
 	})
 	if err != nil {
