@@ -22,6 +22,7 @@
 //   - helpdesk/outbound: sends answers through a relay or into a spool folder
 //   - helpdesk/webhook: sends events to webhooks, signed; receivers verify with it
 //   - storage/jobs: runs the jobs that these leave behind
+//   - storage/blobs: removes the files that no row names, and ties a database to its files
 //   - helpdesk/mail, helpdesk/mailhtml: RFC 5322 messages and their HTML, of use on
 //     their own
 //   - helpdesk/dnscheck, helpdesk/pgp: look up the DNS records of domains, read and

@@ -73,7 +73,7 @@ func purgeKeys(accountID int64, keys []string) []storage.Job {
 const discardTime = 10 * time.Second
 
 // discard removes files that no row came to name because of err. When the outcome is unknown a row may name them: they
-// stay, and where none does [Service.UsedBlobs] tells who sweeps.
+// stay, and where none does the sweep of storage/blobs finds them.
 func (s *Service) discard(ctx context.Context, err error, keys ...string) {
 	if !fault.Certain(err) {
 		s.cfg.Logger.WarnContext(ctx, "files stay until it is known whether rows name them", "files", len(keys), "error", err)

@@ -203,7 +203,11 @@ func (s *Service) answered(ctx context.Context, r Reader, accountID int64, c Con
 
 // replyTo are the addresses of a mail's Reply-To that are believed and not our own.
 func (s *Service) replyTo(ctx context.Context, r Reader, accountID int64, i Interaction) ([]string, error) {
-	if len(i.Mail.ReplyTo) == 0 {
+	wanted := i.Mail.ReplyTo
+	if i.Mail.Forwarded.UserID != 0 {
+		wanted = i.Mail.Forwarded.ReplyTo // Reply-To is the member's own
+	}
+	if len(wanted) == 0 {
 		return nil, nil
 	}
 	own, err := s.ownAddresses(ctx, r, accountID)
@@ -212,7 +216,7 @@ func (s *Service) replyTo(ctx context.Context, r Reader, accountID int64, i Inte
 	}
 	trusted := i.Threading.Rule == RuleNew || i.Authentication.FromAligned
 	var to, keys []string
-	for _, a := range i.Mail.ReplyTo[:min(len(i.Mail.ReplyTo), maxReplyTo)] {
+	for _, a := range wanted[:min(len(wanted), maxReplyTo)] {
 		key := EmailKey(a.Email)
 		if !ValidEmail(a.Email) || own.receives(a.Email) || slices.Contains(keys, key) {
 			continue

@@ -162,6 +162,12 @@ func (t Threading) words() []string {
 			words = append(words, fmt.Sprintf("Of the %d Message-IDs that it refers to, mails of its mailbox have %d.", t.References, t.Known))
 		}
 	}
+	switch {
+	case t.ForwardedBy != 0:
+		words = append(words, fmt.Sprintf("User %d forwarded it, and it belongs to the author of the forwarded mail.", t.ForwardedBy))
+	case t.NotForwarded != "":
+		words = append(words, fmt.Sprintf("It forwards another mail, and belongs to its sender nevertheless: %s.", t.NotForwarded))
+	}
 	for _, refused := range t.Refused {
 		words = append(words, fmt.Sprintf("Conversation %d was refused: %s.", refused.ConversationID, refused.Reason))
 	}

@@ -44,11 +44,13 @@ type IncomingMail struct {
 	DeliveredTo   []string // further addresses that it was delivered to, for reply tokens
 	Subject       string
 	Date          time.Time // zero: unreadable
+	DateOffset    int       // seconds east of UTC of the zone that Date is written in
 	LastHop       time.Time // when the last server on its way received it, as that says; zero: unknown
 	HTML, Text    string    // bodies; HTML is preferred
 	AutoSubmitted bool      // RFC 3834
 	Relayed       bool      // some server passed it on: it is no copy that its sender kept
 	Attachments   []IncomingFile
+	Attached      *IncomingMail // the mail that is among its attachments; nil: none, or several
 	Security      MailSecurity
 	// Authentication is what servers that are trusted wrote into the header; it counts
 	// where nobody else can have written it.
@@ -111,6 +113,9 @@ func (in *Intake) FileAll(ctx context.Context, accountID int64, mails []Received
 				return nil, err
 			}
 		}
+		if err := in.findForward(ctx, f); err != nil {
+			return nil, err
+		}
 		all[i] = f
 	}
 	for _, f := range all {
@@ -144,7 +149,7 @@ func discardAll(ctx context.Context, all []*filing, err error) {
 		if err == nil && f.taken {
 			continue
 		}
-		for _, a := range f.files {
+		for _, a := range f.parts() {
 			f.svc.discard(ctx, err, a.BlobKey)
 		}
 	}
@@ -176,6 +181,11 @@ func (m *IncomingMail) clean() {
 		}
 		a.ContentType, a.ContentID = cut(cleanLine(a.ContentType), 200), cut(cleanLine(a.ContentID), 998)
 		m.Attachments[i] = a
+	}
+	if m.Attached != nil {
+		attached := *m.Attached
+		attached.clean()
+		m.Attached = &attached
 	}
 }
 
@@ -216,6 +226,8 @@ type filing struct {
 	forOthers bool             // From is a form, a list or a group: it takes part in no conversation
 	taken     bool             // the ledger had not done with the mail: its parts are named, or are purged as ones that nobody needs
 	auth      MailAuthentication
+	passed    *forward // what it seems to pass on, of a member; nil: nothing
+	forward   *forward // what it passes on; decided in the transaction
 	about     returned // what it reports on, when it is to be seen with that; else zero
 
 	// Of a mail that is filed already and is threaded once more:
@@ -249,17 +261,35 @@ func (f *filing) whole(body, filename, contentType string) string {
 
 // putFiles stores the mail's parts.
 func (f *filing) putFiles(ctx context.Context) error {
-	for _, a := range f.mail.Attachments {
+	if err := f.put(ctx, f.mail.Attachments, &f.files); err != nil {
+		return err
+	}
+	if f.passed == nil || !f.passed.attached {
+		return nil
+	}
+	return f.put(ctx, f.mail.Attached.Attachments, &f.passed.files)
+}
+
+func (f *filing) put(ctx context.Context, parts []IncomingFile, files *[]Attachment) error {
+	for _, a := range parts {
 		key := fileKey(f.accountID)
 		if _, err := f.svc.cfg.Blobs.Put(ctx, key, bytes.NewReader(a.Content)); err != nil {
 			return err
 		}
-		f.files = append(f.files, Attachment{
+		*files = append(*files, Attachment{
 			Filename: a.Filename, ContentType: a.ContentType, ContentID: a.ContentID, Size: int64(len(a.Content)),
 			IsInline: a.Inline, BlobKey: key, CreatedAt: f.now,
 		})
 	}
 	return nil
+}
+
+// parts are all files that were stored of the mail.
+func (f *filing) parts() []Attachment {
+	if f.passed == nil {
+		return f.files
+	}
+	return slices.Concat(f.files, f.passed.files)
 }
 
 // filingTogether is what the mails of a transaction share.
@@ -307,25 +337,34 @@ func (f *filing) file(ctx context.Context, tx Tx, shared *filingTogether) (Inbou
 	if taken, err := f.bounce(ctx, tx, &row, mailbox); taken || err != nil {
 		return row, err
 	}
-	return f.insert(ctx, tx, row, mailbox, &shared.index)
+	notForwarded, err := f.believeForward(ctx, tx, shared, mailbox)
+	if err != nil {
+		return row, err
+	}
+	return f.insert(ctx, tx, row, mailbox, notForwarded, &shared.index)
 }
 
 // drop ends the way of a mail that is not filed and removes its parts; the raw mail
 // stays.
 func (f *filing) drop(ctx context.Context, tx Tx, row *InboundMail, state InboundState, reason string) error {
-	keys := make([]string, len(f.files))
-	for i, a := range f.files {
-		keys[i] = a.BlobKey
-	}
-	if err := tx.Enqueue(ctx, purgeKeys(f.accountID, keys)...); err != nil {
+	if err := f.purge(ctx, tx, f.parts()); err != nil {
 		return err
 	}
 	return settle(ctx, tx, row, state, reason, f.now)
 }
 
+// purge removes stored parts with the commit.
+func (f *filing) purge(ctx context.Context, tx Tx, files []Attachment) error {
+	keys := make([]string, len(files))
+	for i, a := range files {
+		keys[i] = a.BlobKey
+	}
+	return tx.Enqueue(ctx, purgeKeys(f.accountID, keys)...)
+}
+
 // settle ends a mail's way in a state other than filed.
 func settle(ctx context.Context, tx Tx, row *InboundMail, state InboundState, reason string, now time.Time) error {
-	row.State, row.Reason, row.UpdatedAt = state, cut(cleanLine(reason), 500), now
+	row.State, row.Reason, row.Deaths, row.UpdatedAt = state, cut(cleanLine(reason), 500), 0, now
 	if err := tx.UpdateInbound(ctx, row); err != nil {
 		return err
 	}
@@ -348,11 +387,37 @@ func (f *filing) ownMessage(ctx context.Context, tx Tx, mailbox Mailbox) (bool, 
 	return slices.ContainsFunc(known, ours), err
 }
 
+// place finds the conversation that the mail belongs to, and the customer whom it is
+// filed under. Only of a mail that is passed on does the one decide on the other.
+func (f *filing) place(ctx context.Context, tx Tx, mailbox Mailbox, index *indexing) (m match, customer Customer, created bool, err error) {
+	if f.forward != nil {
+		if m, err = f.thread(ctx, tx, mailbox); err != nil {
+			return m, customer, false, err
+		}
+		if m.why.Rule == RuleNew {
+			f.customer = f.forward.customer
+		} else {
+			f.forward = nil
+		}
+	}
+	if customer, created, err = findCustomer(ctx, tx, f.customer.Email, f.customer.Name, f.now, index); err != nil {
+		return m, customer, false, err
+	}
+	if m.why.Rule == "" {
+		m, err = f.thread(ctx, tx, mailbox)
+	}
+	return m, customer, created, err
+}
+
 // insert puts the mail into its conversation, and what it is found by into index.
-func (f *filing) insert(ctx context.Context, tx Tx, row InboundMail, mailbox Mailbox, index *indexing) (InboundMail, error) {
-	customer, created, err := findCustomer(ctx, tx, f.customer.Email, f.customer.Name, f.now, index)
+// notForwarded is why it is not taken for a mail that a member passes on.
+func (f *filing) insert(ctx context.Context, tx Tx, row InboundMail, mailbox Mailbox, notForwarded string, index *indexing) (InboundMail, error) {
+	match, customer, created, err := f.place(ctx, tx, mailbox, index)
 	if err != nil {
 		return row, err
+	}
+	if match.why.Rule == RuleNew {
+		match.why.NotForwarded = notForwarded
 	}
 	var events []storage.Event
 	event := func(kind string, subject int64, c Conversation) {
@@ -364,22 +429,10 @@ func (f *filing) insert(ctx context.Context, tx Tx, row InboundMail, mailbox Mai
 		event("customer.created", customer.ID, Conversation{})
 	}
 	email := customer.emailByKey(EmailKey(f.customer.Email))
-	match, err := f.thread(ctx, tx, mailbox)
-	if err != nil {
-		return row, err
-	}
 	c, isNew := match.conversation, match.conversation.ID == 0
 	if !isNew {
-		twice, err := f.isThere(ctx, tx, row, c.ID)
-		if err != nil {
+		if dropped, err := f.dropTwice(ctx, tx, &row, c.ID, events); dropped || err != nil {
 			return row, err
-		}
-		if twice != "" {
-			row.Identity = f.mail.Identity // it does not come back when the conversation is deleted
-			if err := tx.Emit(ctx, events...); err != nil {
-				return row, err
-			}
-			return row, f.drop(ctx, tx, &row, InboundIgnored, twice)
 		}
 	} else {
 		c = f.open(mailbox, customer, email, f.sentAt(row, mailbox))
@@ -392,7 +445,7 @@ func (f *filing) insert(ctx context.Context, tx Tx, row InboundMail, mailbox Mai
 	i := f.interaction(customer, email, match)
 	i.IsStarter = isNew
 	old := c
-	c.received(f.sentAt(row, mailbox), i, f.mail.AutoSubmitted || flood)
+	c.received(f.sentAt(row, mailbox), i, i.AutoSubmitted || flood)
 	if flood && isNew {
 		c.Status = StatusClosed
 	}
@@ -412,7 +465,10 @@ func (f *filing) insert(ctx context.Context, tx Tx, row InboundMail, mailbox Mai
 	if err := index.add(ctx, tx, c, i); err != nil {
 		return row, err
 	}
-	if err := f.attach(ctx, tx, i); err != nil {
+	if err := attach(ctx, tx, i, f.mailFiles()); err != nil {
+		return row, err
+	}
+	if err := f.purge(ctx, tx, f.unused()); err != nil {
 		return row, err
 	}
 	if match.why.Rule != RuleReport { // a mail system takes no part in what it reports on
@@ -422,6 +478,11 @@ func (f *filing) insert(ctx context.Context, tx Tx, row InboundMail, mailbox Mai
 		}
 	}
 	event("interaction.created", i.ID, c)
+	noted, err := f.fileNote(ctx, tx, c, index)
+	if err != nil {
+		return row, err
+	}
+	events = append(events, noted...)
 	for _, kind := range changedTo(old, c) {
 		event(kind, c.ID, c)
 	}
@@ -436,11 +497,29 @@ func (f *filing) insert(ctx context.Context, tx Tx, row InboundMail, mailbox Mai
 	return row, tx.Emit(ctx, events...)
 }
 
+// dropTwice drops the mail if it is in the conversation already. The events are of what
+// was done so far.
+func (f *filing) dropTwice(ctx context.Context, tx Tx, row *InboundMail, conversationID int64, events []storage.Event) (bool, error) {
+	twice, err := f.isThere(ctx, tx, *row, conversationID)
+	if err != nil || twice == "" {
+		return false, err
+	}
+	row.Identity = f.mail.Identity // it does not come back when the conversation is deleted
+	if err := tx.Emit(ctx, events...); err != nil {
+		return true, err
+	}
+	return true, f.drop(ctx, tx, row, InboundIgnored, twice)
+}
+
 // open begins a conversation with the mail.
 func (f *filing) open(mailbox Mailbox, customer Customer, email CustomerEmail, at time.Time) Conversation {
+	subject := f.mail.Subject
+	if f.forward != nil {
+		subject = f.forward.subject(subject)
+	}
 	return Conversation{
 		Channel: channelEmail, MailboxID: mailbox.ID, CustomerID: customer.ID, CustomerEmailID: email.ID, CustomerEmail: email.Email,
-		Status: StatusPosted, Subject: f.mail.Subject, CreatedAt: at, UpdatedAt: at,
+		Status: StatusPosted, Subject: subject, CreatedAt: at, UpdatedAt: at,
 	}
 }
 
@@ -465,12 +544,16 @@ func (f *filing) interaction(customer Customer, email CustomerEmail, match match
 	if n := len(f.mail.InReplyTo); n > 0 && !slices.Contains(refs, f.mail.InReplyTo[n-1]) {
 		refs = append(slices.Clone(refs), f.mail.InReplyTo[n-1])
 	}
-	return Interaction{
+	i := Interaction{
 		Type: TypeCustomer, Status: StatusPosted, Body: f.body, Subject: f.mail.Subject, Source: channelEmail,
 		CustomerID: customer.ID, CustomerEmailID: email.ID, CustomerEmail: email.Email, To: emails(f.mail.To), Cc: emails(f.mail.Cc), Mail: f.mail.header(),
 		IsForward: match.answersForward, AutoSubmitted: f.mail.AutoSubmitted, PostedAt: posted,
 		MessageID: f.mail.MessageID, References: refs, Threading: match.why, Security: f.mail.Security, Authentication: f.auth, CreatedAt: f.now, UpdatedAt: f.now,
 	}
+	if f.forward != nil {
+		f.forward.apply(&i)
+	}
+	return i
 }
 
 func emails(all []Address) []string {
@@ -481,12 +564,13 @@ func emails(all []Address) []string {
 	return out
 }
 
-func (f *filing) attach(ctx context.Context, tx Tx, i Interaction) error {
-	if len(f.files) == 0 {
+// attach makes files an interaction's.
+func attach(ctx context.Context, tx Tx, i Interaction, files []Attachment) error {
+	if len(files) == 0 {
 		return nil
 	}
-	rows := make([]*Attachment, len(f.files))
-	for n, a := range f.files {
+	rows := make([]*Attachment, len(files))
+	for n, a := range files {
 		a.InteractionID, a.ConversationID = i.ID, i.ConversationID
 		rows[n] = &a
 	}

@@ -67,6 +67,9 @@ type MailHeader struct {
 	Date    time.Time `json:"date,omitzero"` // as it says, whatever is believed; zero: unreadable
 	// Rewritten: a list or a group has put its own address into From.
 	Rewritten bool `json:"rewritten,omitempty"`
+	// Forwarded is the mail that a member has passed on with this one, whose From is the
+	// member: the interaction is its author's. The zero value: nothing was.
+	Forwarded ForwardedMail `json:"forwarded,omitzero"`
 }
 
 // author is who wrote a customer's mail, by its From.
@@ -96,6 +99,11 @@ type Threading struct {
 	References int             `json:"references,omitempty"` // Message-IDs that it refers to
 	Known      int             `json:"known,omitempty"`      // mails of the mailbox that have them
 	Refused    []RefusedThread `json:"refused,omitempty"`    // conversations that were candidates
+	// ForwardedBy is the member who forwarded the mail to the desk; 0: nobody did.
+	ForwardedBy int64 `json:"forwarded_by,omitempty"`
+	// NotForwarded says why the mail, which has a member's address and passes another one
+	// on, was taken for one of its sender's; "" if it was not.
+	NotForwarded string `json:"not_forwarded,omitempty"`
 }
 
 // RefusedThread is a conversation a mail could have been put into, and why it was not.

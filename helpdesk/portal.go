@@ -214,7 +214,7 @@ func (i Interaction) shownAt() time.Time {
 // shown is an interaction as a customer sees it.
 func (r reading) shown(i Interaction) Interaction {
 	i.Bcc, i.References, i.Threading, i.MessageID = nil, nil, Threading{}, ""
-	i.Security, i.Authentication, i.Mail = MailSecurity{}, MailAuthentication{}, MailHeader{Date: i.Mail.Date}
+	i.Security, i.Authentication, i.Mail = MailSecurity{}, MailAuthentication{}, MailHeader{Date: i.Mail.sent()}
 	i.SendStartedAt, i.UpdatedAt = time.Time{}, i.shownAt()
 	if i.CustomerID != r.customer.ID {
 		i.CustomerID, i.CustomerEmailID = 0, 0

@@ -153,6 +153,7 @@ func (d *Desk) rethread(ctx context.Context, tx Tx, i Interaction, from Conversa
 			return Interaction{}, err
 		}
 	}
+	match.why.ForwardedBy, match.why.NotForwarded = i.Threading.ForwardedBy, i.Threading.NotForwarded
 	i.Threading, i.IsForward = match.why, match.answersForward
 	if err := tx.UpdateInteraction(ctx, &i); err != nil {
 		return Interaction{}, err

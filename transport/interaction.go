@@ -41,6 +41,7 @@ type interaction struct {
 	Sender        *mailAddress       `json:"sender,omitempty" description:"Of a customer's mail: who sent it, where that is another than who wrote it."`
 	ReplyTo       []mailAddress      `json:"reply_to,omitzero" description:"Of a customer's mail: where its author wants answers to go."`
 	SentAt        nullable[Time]     `json:"sent_at,omitzero" description:"Of a customer's mail: its own Date, whatever that says; null when it has none."`
+	Forwarded     *forwarded         `json:"forwarded,omitempty" description:"Of a mail that a member has forwarded, who is in from: the mail that was forwarded. The interaction is its author's."`
 	AutoSubmitted *bool              `json:"auto_submitted,omitempty" description:"Of a customer's: a machine wrote it (RFC 3834)."`
 	Threading     *threading         `json:"threading,omitempty" description:"Of a customer's mail: why it is in this conversation."`
 

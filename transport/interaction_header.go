@@ -32,6 +32,28 @@ func (r recipients) MarshalJSON() ([]byte, error) {
 // JSONSchemaAnyOf tells the document's generator what may be there.
 func (recipients) JSONSchemaAnyOf() []any { return []any{[]string{}, []mailAddress{}} }
 
+// forwarded is a mail that a member has passed on, as the member's mail tells of it.
+type forwarded struct {
+	UserID    int64         `json:"user_id" description:"The member."`
+	From      []mailAddress `json:"from"`
+	ReplyTo   []mailAddress `json:"reply_to"`
+	To        []mailAddress `json:"to"`
+	Cc        []mailAddress `json:"cc"`
+	Subject   *string       `json:"subject"`
+	SentAt    *Time         `json:"sent_at" description:"Null where the date cannot be read, or day and month cannot be told apart."`
+	MessageID *string       `json:"message_id" description:"Without angle brackets; known of mails that were attached whole."`
+}
+
+func showForwarded(m helpdesk.ForwardedMail) *forwarded {
+	if m.UserID == 0 {
+		return nil
+	}
+	return &forwarded{
+		UserID: m.UserID, From: mailAddresses([]helpdesk.Address{m.From}), ReplyTo: mailAddresses(m.ReplyTo), To: mailAddresses(m.To), Cc: mailAddresses(m.Cc),
+		Subject: textOrNull(m.Subject), SentAt: TimePtr(&m.Date), MessageID: textOrNull(m.MessageID),
+	}
+}
+
 // fillHeader shows what the header of a mail says. Of mails that were filed before it
 // was kept, only the addresses are known.
 func (out *interaction) fillHeader(i helpdesk.Interaction) {
@@ -46,6 +68,7 @@ func (out *interaction) fillHeader(i helpdesk.Interaction) {
 	if a := h.Sender; a.Email != "" && (len(h.From) != 1 || helpdesk.EmailKey(a.Email) != helpdesk.EmailKey(h.From[0].Email)) {
 		out.Sender = &mailAddress{Name: a.Name, Email: a.Email}
 	}
+	out.Forwarded = showForwarded(h.Forwarded)
 	out.SentAt = shownOrNull(TimePtr(&h.Date))
 }
 

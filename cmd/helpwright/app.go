@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/helpwright/helpwright/helpdesk"
@@ -20,6 +21,7 @@ import (
 	"github.com/helpwright/helpwright/helpdesk/webhook"
 	"github.com/helpwright/helpwright/kb"
 	"github.com/helpwright/helpwright/storage"
+	"github.com/helpwright/helpwright/storage/blobs"
 	"github.com/helpwright/helpwright/storage/bunstore"
 	"github.com/helpwright/helpwright/storage/events"
 	"github.com/helpwright/helpwright/storage/fileblob"
@@ -33,11 +35,14 @@ import (
 type app struct {
 	*session
 	db      *bunstore.DB
-	blobs   storage.Blobs
+	blobs   *blobs.Tie
+	files   storage.Blobs // what blobs is made of: without a question whether it belongs to the database
+	ready   *readiness
 	service *helpdesk.Service
 	hub     *events.Hub // of the event log
 	kb      *kb.Service
-	sites   *site.Handler // the help centres
+	sites   *site.Handler               // the help centres
+	swept   atomic.Pointer[blobs.Swept] // by the last sweep of this process
 }
 
 // open connects what the settings name. The schema is brought up to date when
@@ -55,13 +60,20 @@ func (s *session) open(migrate bool) (*app, error) {
 		return nil, err
 	}
 	a := &app{session: s, db: db}
-	if err := a.assemble(secrets); err != nil {
+	err = a.assemble(secrets)
+	if err == nil {
+		err = a.tie(migrate)
+	}
+	if err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
 	return a, nil
 }
 
 func (s *session) openDatabase(migrate bool) (*bunstore.DB, error) {
+	if err := s.refuseLostFile(); err != nil {
+		return nil, err
+	}
 	if path, ok := strings.CutPrefix(s.settings.DatabaseURL, "sqlite:"); ok && !strings.HasPrefix(path, ":memory:") {
 		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 			return nil, fmt.Errorf("the folder of the database: %w", err)
@@ -87,19 +99,21 @@ func (s *session) openDatabase(migrate bool) (*bunstore.DB, error) {
 	return db, nil
 }
 
-func (a *app) openBlobs() (err error) {
+// openFiles opens what the blobs lie in.
+func (a *app) openFiles() (storage.Blobs, error) {
 	if a.fleeting {
-		a.blobs = memblob.New()
-		return nil
+		return memblob.New(), nil
 	}
-	a.blobs, err = fileblob.Open(strings.TrimPrefix(a.settings.BlobURL, "file:"))
-	return err
+	return fileblob.Open(strings.TrimPrefix(a.settings.BlobURL, "file:"))
 }
 
-func (a *app) assemble(secrets secrets) (err error) {
-	if err = a.openBlobs(); err != nil {
+func (a *app) assemble(secrets secrets) error {
+	files, err := a.openFiles()
+	if err != nil {
 		return fmt.Errorf("the folder of the blobs: %w", err)
 	}
+	a.blobs = blobs.NewTie(blobs.TieConfig{Blobs: files, Marks: a.db, Rows: a.db, Logger: a.log})
+	a.files, a.ready = files, a.newReadiness()
 	if a.hub, err = events.New(events.Config{Log: a.db, Logger: a.log}); err != nil {
 		return err
 	}
@@ -107,8 +121,8 @@ func (a *app) assemble(secrets secrets) (err error) {
 		Feed: a.hub, EventSource: a.settings.baseURL() + apiBase,
 		Store: a.db, Blobs: a.blobs, Now: a.now, Sealer: secrets.sealer, SigningKey: secrets.signing[0], FormerSigningKeys: secrets.signing[1:],
 		IntakeDomain: a.settings.IntakeDomain, Logger: a.log,
-		MailServers: a.mailServers(),
-		DNS:         lookUp(dnscheck.NewResolver(a.settings.DNSServer)), SPF: a.settings.SPF,
+		MailServers: a.mailServers(), Processes: a.db,
+		DNS: lookUp(dnscheck.NewResolver(a.settings.DNSServer)), SPF: a.settings.SPF,
 		MaxMailPerAddress: a.settings.MailPerAddress, MaxAttachment: a.settings.MaxAttachment << 20,
 	}
 	if cfg.MaxMailPerAddress == 0 {
@@ -147,7 +161,7 @@ type component struct {
 
 // components are the parts of the server but for HTTP.
 func (a *app) components() ([]component, error) {
-	all := []component{{"database", a.db.Run}, {"events", a.hub.Run}}
+	all := []component{{"database", a.db.Run}, {"events", a.hub.Run}, {"files", a.blobs.Run}}
 	fetcher := ingest.NewFetcher(ingest.FetcherConfig{Intake: a.service.Intake(), Servers: a.mailServers(), Events: a.db, Logger: a.log})
 	all = append(all, component{"fetching", fetcher.Run})
 	hooks, err := webhook.New(webhook.Config{
@@ -160,7 +174,8 @@ func (a *app) components() ([]component, error) {
 	if err != nil {
 		return nil, err
 	}
-	all = append(all, component{"jobs", runner.Run}, component{"webhooks", hooks.Run}, component{"views", a.kb.Run}, component{"marks", a.service.Run})
+	all = append(all, component{"jobs", runner.Run}, component{"webhooks", hooks.Run}, component{"views", a.kb.Run}, component{"marks", a.service.Run},
+		component{"sweeping", a.noteSweeps})
 	for _, intake := range []struct {
 		name, listen string
 		lmtp         bool
@@ -250,7 +265,7 @@ func (a *app) jobs(hooks *webhook.Sender) (*jobs.Runner, error) {
 	return jobs.New(jobs.Config{
 		// The lease outlasts a database that is away for a while: what a process that lives has in hand must not be done
 		// by another too. Of one that has died the database knows, and gives its jobs away at once.
-		Jobs: a.db, Logger: a.log, Lease: 10 * time.Minute,
+		Jobs: a.db, Logger: a.log, Lease: 10 * time.Minute, Hold: a.blobs.Err,
 		Handlers: map[string]jobs.Handler{
 			helpdesk.JobRefetchMail: {Func: again.Refetch, Workers: 2, MaxAttempts: 10},
 			helpdesk.JobBackfill:    {Func: again.Backfill, Workers: 2, MaxAttempts: 20},
@@ -260,6 +275,7 @@ func (a *app) jobs(hooks *webhook.Sender) (*jobs.Runner, error) {
 			helpdesk.JobPurgeBlobs:  {Func: a.service.PurgeBlobs, Workers: 1, MaxAttempts: patient},
 			helpdesk.JobInvite:      {Func: inviter.Handle, Workers: 2, MaxAttempts: patient},
 			helpdesk.JobProbe:       {Func: prober.Handle, Workers: 1, MaxAttempts: patient},
+			jobSweepBlobs:           {Func: a.sweepBlobs, Workers: 1, MaxAttempts: patient},
 			kb.JobPurgeFiles:        {Func: a.kb.PurgeFiles, Workers: 1, MaxAttempts: patient},
 			helpdesk.JobUnassign:    {Func: a.service.Unassign, Workers: 1, MaxAttempts: patient},
 			helpdesk.JobWebhook:     {Func: hooks.Handle, Workers: 32, MaxAttempts: patient}, // most of the time they wait for receivers

@@ -31,6 +31,7 @@ type cli struct {
 	User    userCmd    `cmd:"" help:"Manage users."`
 	Token   tokenCmd   `cmd:"" help:"Manage access tokens."`
 	KB      kbCmd      `cmd:"" name:"kb" help:"Export and import sites of the knowledge base."`
+	Blobs   blobsCmd   `cmd:"" help:"Tidy up the files of mails, attachments and sites."`
 	Doctor  doctorCmd  `cmd:"" help:"Check configuration, database, files, DNS and mail connections, and say what to do."`
 	OpenAPI openapiCmd `cmd:"" name:"openapi" help:"Print the OpenAPI document of the API."`
 	Version versionCmd `cmd:"" help:"Print the version."`
@@ -45,6 +46,7 @@ type session struct {
 	data           string           // folder of what the server makes itself
 	now            func() time.Time // nil: time.Now
 	fleeting       bool             // nothing has to survive the process: it waits for no disk
+	adopting       bool             // files and database are to be tied whatever they are
 }
 
 // usageError is a mistake in the configuration or on the command line: exit code 2.

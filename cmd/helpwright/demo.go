@@ -13,9 +13,7 @@ import (
 	"syscall"
 
 	"github.com/helpwright/helpwright/cmd/helpwright/internal/demo"
-	"github.com/helpwright/helpwright/kb"
 	"github.com/helpwright/helpwright/storage"
-	"github.com/helpwright/helpwright/transport"
 )
 
 type demoCmd struct{}
@@ -96,7 +94,6 @@ func (a *app) fill(clock *demo.Clock) (demo.Company, error) {
 	}
 	return demo.Fill(a.ctx, demo.Config{
 		Desk: a.service, KB: a.kb, Clock: clock, Progress: progress, Logger: a.log,
-		FileURL: func(f kb.File) string { return transport.SiteFileURL(a.settings.baseURL()+apiBase, f) },
 	})
 }
 

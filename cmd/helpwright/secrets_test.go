@@ -62,7 +62,7 @@ func TestVarsShowNoCommandLine(t *testing.T) {
 	t.Parallel()
 	for _, path := range []string{"/debug/vars", "/debug/pprof/cmdline"} {
 		rec := httptest.NewRecorder()
-		profiles().ServeHTTP(rec, httptest.NewRequest("GET", path, nil))
+		(&app{}).profiles().ServeHTTP(rec, httptest.NewRequest("GET", path, nil))
 		if strings.Contains(rec.Body.String(), os.Args[0]) || flag.Parsed() && strings.Contains(rec.Body.String(), "-test.") {
 			t.Errorf("%s shows the command line: %s", path, rec.Body)
 		}

@@ -46,7 +46,7 @@ func (serveCmd) Run(s *session) error {
 			_ = listener.Close()
 			return usageError{fmt.Errorf("HELPWRIGHT_METRICS_LISTEN: %w", err)}
 		}
-		all = append(all, component{"metrics", serveHTTP(metrics, profiles())})
+		all = append(all, component{"metrics", serveHTTP(metrics, a.profiles())})
 	}
 	a.announce(welcome)
 	err = runAll(s.ctx, all)
@@ -82,9 +82,10 @@ func (a *app) handler() http.Handler {
 	mux.Handle("POST /invitations/{token}", invitation)
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { answer(w, http.StatusOK, "ok") })
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, r *http.Request) {
-		if err := a.ready(r.Context()); err != nil {
+		if err := a.ready.check(r.Context()); err != nil {
 			a.log.WarnContext(r.Context(), "not ready", "error", err)
-			answer(w, http.StatusServiceUnavailable, "not ready")
+			w.Header().Set("Retry-After", "5")
+			answer(w, http.StatusServiceUnavailable, "not ready: "+shownToAll(err))
 			return
 		}
 		answer(w, http.StatusOK, "ready")
@@ -121,19 +122,6 @@ func answer(w http.ResponseWriter, status int, text string) {
 	fmt.Fprintln(w, text)
 }
 
-// ready asks the database and the blobs.
-func (a *app) ready(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
-	defer cancel()
-	if err := a.db.Ping(ctx); err != nil {
-		return fmt.Errorf("database: %w", err)
-	}
-	if _, err := a.blobs.List(ctx, "", "", 1); err != nil {
-		return fmt.Errorf("blobs: %w", err)
-	}
-	return nil
-}
-
 // serveHTTP serves until ctx ends and then lets requests finish for 8 s.
 func serveHTTP(l net.Listener, h http.Handler) func(context.Context) error {
 	return func(ctx context.Context) error {
@@ -161,24 +149,27 @@ func serveHTTP(l net.Listener, h http.Handler) func(context.Context) error {
 }
 
 // profiles serves pprof and expvar, for the operator's eyes only.
-func profiles() http.Handler {
+func (a *app) profiles() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("/debug/pprof/", pprof.Index)
 	mux.HandleFunc("/debug/pprof/profile", pprof.Profile)
 	mux.HandleFunc("/debug/pprof/symbol", pprof.Symbol)
 	mux.HandleFunc("/debug/pprof/trace", pprof.Trace)
-	mux.HandleFunc("/debug/vars", vars)
+	mux.HandleFunc("/debug/vars", a.vars)
 	return mux
 }
 
 // vars serves the variables of expvar but for the command line: it may have secrets.
-func vars(w http.ResponseWriter, _ *http.Request) {
+func (a *app) vars(w http.ResponseWriter, _ *http.Request) {
 	all := map[string]json.RawMessage{}
 	expvar.Do(func(v expvar.KeyValue) {
 		if v.Key != "cmdline" {
 			all[v.Key] = json.RawMessage(v.Value.String())
 		}
 	})
+	if swept := a.swept.Load(); swept != nil {
+		all["blob_sweep"], _ = json.Marshal(swept) // numbers always encode
+	}
 	w.Header().Set("Content-Type", "application/json; charset=utf-8")
 	_ = json.NewEncoder(w).Encode(all) // the client may have gone
 }

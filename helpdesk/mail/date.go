@@ -16,7 +16,18 @@ const months = "jan feb mar apr may jun jul aug sep oct nov dec"
 
 // parseDate reads a Date field: RFC 5322 with its obsolete forms, asctime, ISO 8601
 // and mixtures of them. It returns the zero time for what it cannot read.
-func parseDate(raw string) time.Time {
+func parseDate(raw string) time.Time { return partsOf(raw).time() }
+
+// DateOffset is how many seconds east of UTC the zone is that the Date is written in; 0
+// when it cannot be read.
+func (m *Message) DateOffset() int {
+	if m.Date.IsZero() {
+		return 0
+	}
+	return partsOf(m.Header.Raw("Date")).offset
+}
+
+func partsOf(raw string) *dateParts {
 	s := strings.ToLower(strings.TrimSpace(stripComments(raw)))
 	if len(s) > 200 {
 		s = s[:200]
@@ -26,7 +37,7 @@ func parseDate(raw string) time.Time {
 	for _, word := range strings.FieldsFunc(s, func(r rune) bool { return r == ' ' || r == '\t' || r == ',' || r == '\r' || r == '\n' || r == '"' }) {
 		d.word(word)
 	}
-	return d.time()
+	return &d
 }
 
 type dateParts struct {

@@ -46,7 +46,7 @@ var policy = sync.OnceValue(func() *bluemonday.Policy {
 	p.AllowAttrs("datetime").OnElements("time", "del", "ins")
 	p.AllowAttrs("open").OnElements("details")
 	p.AllowAttrs("type", "checked", "disabled").OnElements("input")
-	p.AllowURLSchemes("http", "https", "mailto", "tel")
+	p.AllowURLSchemes("http", "https", "mailto", "tel", strings.TrimSuffix(RefScheme, ":"))
 	p.AllowDataURIImages()
 	p.AllowRelativeURLs(true)
 	p.RequireParseableURLs(true)
@@ -113,6 +113,12 @@ func cleanAttr(tag string, a html.Attribute) (value string, keep bool) {
 	if allowed := words[a.Key]; allowed != nil {
 		value = strings.ToLower(strings.TrimSpace(a.Val))
 		return value, allowed[value]
+	}
+	switch a.Key {
+	case "href", "src", "poster", "cite":
+		if strings.HasPrefix(a.Val, RefScheme) {
+			return a.Val, validReference(a.Key, a.Val)
+		}
 	}
 	switch a.Key {
 	case "href":

@@ -398,6 +398,14 @@ func lists() []explained {
 		}
 		return err
 	})
+	add("NamedBlobs", true, func(ctx context.Context, db *bunstore.DB, _ helpdesk.Reader, _ storage.Seek) error {
+		_, err := db.NamedBlobs(ctx, []string{"accounts/1/a", "accounts/1/b"})
+		return err
+	})
+	add("ListNamedBlobs", true, func(ctx context.Context, db *bunstore.DB, _ helpdesk.Reader, _ storage.Seek) error {
+		_, err := db.ListNamedBlobs(ctx, "accounts/1/a", 500)
+		return err
+	})
 	add("Note", false, func(ctx context.Context, db *bunstore.DB, _ helpdesk.Reader, _ storage.Seek) error {
 		note := storage.Note{Key: []byte("key"), Request: []byte("request"), Holder: "holder", Until: time.Unix(1000, 0)}
 		return db.Note(ctx, note, time.Unix(1, 0))

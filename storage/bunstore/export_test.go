@@ -1,5 +1,10 @@
 package bunstore
 
+import (
+	"context"
+	"slices"
+)
+
 // Die leaves what a killed process does: its locks are free, the file of one is there, and its connections are closed.
 func Die(db *DB) {
 	h := &db.holder
@@ -15,4 +20,20 @@ func Die(db *DB) {
 	if db.read != db.write {
 		_ = db.read.Close()
 	}
+}
+
+// BlobColumns are the columns in which keys of blobs are looked for, sorted, as table.column.
+func BlobColumns() []string {
+	var all []string
+	for _, c := range blobColumns {
+		all = append(all, c.table+"."+c.column)
+	}
+	slices.Sort(all)
+	return all
+}
+
+// Exec runs a statement on the connection that writes.
+func Exec(ctx context.Context, db *DB, query string) error {
+	_, err := db.write.DB.ExecContext(ctx, query)
+	return err
 }

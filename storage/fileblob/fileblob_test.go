@@ -105,6 +105,83 @@ func TestSweep(t *testing.T) {
 	}
 }
 
+// Tidy does at any time what Open does, and counts first when it is asked to.
+func TestTidy(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	b := open(t, dir)
+	names := []string{"=tmp"}
+	for n := range 1200 {
+		path := filepath.Join(dir, "=tmp", fmt.Sprint(n))
+		if err := os.WriteFile(path, []byte("half"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		then := time.Now().Add(-time.Duration(n) * time.Minute)
+		if err := os.Chtimes(path, then, then); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, dry := range []bool{true, false} {
+		if n, err := b.Tidy(t.Context(), time.Now().Add(-30*time.Second-9*time.Minute), dry); n != 1190 || err != nil {
+			t.Errorf("tidied %d files, %v", n, err)
+		}
+	}
+	for n := range 10 {
+		names = append(names, fmt.Sprint("=tmp/", n))
+	}
+	if got := files(t, dir); fmt.Sprint(got) != fmt.Sprint(names) {
+		t.Errorf("files %s", got)
+	}
+}
+
+// The directory may be emptied, or another come in its place as a mount does: what is there is found and written.
+func TestAnotherDirectory(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "blobs")
+	b := open(t, dir)
+	put := func(key string) {
+		t.Helper()
+		if _, err := b.Put(t.Context(), key, strings.NewReader("text")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	put("a/b")
+	if err := os.Rename(dir, dir+"-away"); err != nil {
+		t.Fatal(err)
+	}
+	other := open(t, dir)
+	found := func(key string, want bool) {
+		t.Helper()
+		for end := time.Now().Add(20 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+			_, err := b.Stat(t.Context(), key)
+			if (err == nil) == want {
+				return
+			}
+			if time.Now().After(end) {
+				t.Fatalf("%s: %v", key, err)
+			}
+		}
+	}
+	found("a/b", false)
+	put("a/c")
+	if _, err := other.Stat(t.Context(), "a/c"); err != nil {
+		t.Errorf("what was put is not in the directory of that name: %v", err)
+	}
+	for _, name := range []string{"a+", "=tmp"} {
+		if err := os.RemoveAll(filepath.Join(dir, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	put("a/d")
+	if err := os.RemoveAll(dir); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(dir+"-away", dir); err != nil {
+		t.Fatal(err)
+	}
+	found("a/b", true)
+}
+
 // A symbolic link to somewhere else is not followed.
 func TestLinkOutside(t *testing.T) {
 	t.Parallel()

@@ -75,11 +75,7 @@ func (l *lister) entries(dir string) ([]entry, error) {
 	if len(l.found) >= l.limit {
 		return nil, nil
 	}
-	name := "."
-	if dir != "" {
-		name = strings.ReplaceAll(dir, "/", dirMark+"/")
-	}
-	all, err := l.blobs.readDir(strings.TrimSuffix(name, "/"))
+	all, err := l.blobs.readDir(dirName(dir))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -88,14 +84,7 @@ func (l *lister) entries(dir string) ([]entry, error) {
 	}
 	var out []entry
 	for _, e := range all {
-		key, isDir := dir+e.Name(), e.IsDir()
-		if isDir {
-			key = dir + strings.TrimSuffix(e.Name(), dirMark) + "/"
-		}
-		if isDir != strings.HasSuffix(e.Name(), dirMark) || strings.HasPrefix(e.Name(), "=") {
-			continue // nothing of ours
-		}
-		if l.matches(key, isDir) {
+		if key, isDir, ours := keyOf(dir, e); ours && l.matches(key, isDir) {
 			out = append(out, entry{key, e})
 		}
 	}
@@ -111,7 +100,7 @@ func (l *lister) matches(key string, isDir bool) bool {
 }
 
 func (b *Blobs) readDir(name string) ([]fs.DirEntry, error) {
-	d, err := b.root.Open(name)
+	d, err := b.at().Open(name)
 	if err != nil {
 		return nil, err
 	}

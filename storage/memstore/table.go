@@ -66,6 +66,7 @@ type data struct {
 	exchangeKeys table[exchangeKeyRow]
 
 	notes map[string]*storage.Note // by key; of no account
+	mark  string                   // see storage.Marks
 
 	recording bool
 	undo      []func()

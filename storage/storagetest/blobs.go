@@ -31,6 +31,9 @@ func Blobs(t *testing.T, open func(t *testing.T) storage.Blobs) {
 		"Delete":       testDeleteBlob,
 		"List":         testListBlobs,
 		"ListPages":    testListPages,
+		"Walk":         testWalkBlobs,
+		"WalkRemoving": testWalkRemoving,
+		"Tidy":         testTidyBlobs,
 		"Concurrent":   testConcurrentPuts,
 		"Cancelled":    testCancelledBlobs,
 		"Large":        testLargeBlob,
@@ -290,4 +293,83 @@ func testLargeBlob(t *testing.T, b storage.Blobs) {
 	same(t, "size", int64(size), n)
 	r, err := b.GetRange(t.Context(), "large", size-20, 10)
 	same(t, "near the end", "cdef012345", content1(t, r, err))
+}
+
+// walked are the keys that a walk gives, sorted.
+func walked(t *testing.T, b storage.Blobs, prefix string) []string {
+	t.Helper()
+	var keys []string
+	ok(t, storage.WalkBlobs(t.Context(), b, prefix, func(found []storage.BlobInfo) error {
+		for _, i := range found {
+			if i.Size != int64(len(i.Key)) || i.Modified.IsZero() {
+				t.Errorf("%+v", i)
+			}
+		}
+		keys = append(keys, keysOf(found)...)
+		return nil
+	}))
+	slices.Sort(keys)
+	return keys
+}
+
+// A walk gives what a list gives, in whatever order.
+func testWalkBlobs(t *testing.T, b storage.Blobs) {
+	keys := []string{"a", "a-b", "b/1", "b/1.x", "b/2/y/z", "b.c/1", "c/d/e", "c/d.e", "c/d"}
+	for n := range 1200 { // more than anybody gives at a time
+		keys = append(keys, fmt.Sprintf("m/%d/%d", n%2, n))
+	}
+	for _, k := range keys {
+		put(t, b, k, k)
+	}
+	slices.Sort(keys)
+	for _, prefix := range []string{"", "a", "b", "b/", "b/1", "c/d", "c/d/", "m/", "m/1", "m/1/", "m/1/11", "zzz", "../", "A", "b//"} {
+		want := slices.DeleteFunc(slices.Clone(keys), func(k string) bool { return !strings.HasPrefix(k, prefix) })
+		same(t, fmt.Sprintf("walk of %q", prefix), want, walked(t, b, prefix))
+	}
+	err := storage.WalkBlobs(t.Context(), b, "", func([]storage.BlobInfo) error { return errOnPurpose })
+	same(t, "error of fn", true, errors.Is(err, errOnPurpose))
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	err = storage.WalkBlobs(ctx, b, "m/", func([]storage.BlobInfo) error { return nil })
+	same(t, "cancelled", true, errors.Is(err, context.Canceled))
+}
+
+// Who walks may remove what is given.
+func testWalkRemoving(t *testing.T, b storage.Blobs) {
+	const n = 1100
+	for i := range n {
+		key := fmt.Sprintf("w/%d/%d", i%3, i)
+		put(t, b, key, key)
+	}
+	seen := 0
+	for range 10 { // a file system may pass over some while others go
+		ok(t, storage.WalkBlobs(t.Context(), b, "w/", func(found []storage.BlobInfo) error {
+			for _, i := range found {
+				seen++
+				ok(t, b.Delete(t.Context(), i.Key))
+			}
+			return nil
+		}))
+		if seen >= n {
+			break
+		}
+	}
+	same(t, "removed", n, seen)
+	same(t, "left", []string{}, walked(t, b, ""))
+}
+
+// What Tidy removes is none of the blobs.
+func testTidyBlobs(t *testing.T, b storage.Blobs) {
+	tidier, can := b.(storage.BlobTidier)
+	if !can {
+		return
+	}
+	put(t, b, "a/b", "a/b")
+	put(t, b, "c", "c")
+	for _, dry := range []bool{true, false} {
+		n, err := tidier.Tidy(t.Context(), time.Now().Add(time.Hour), dry)
+		ok(t, err)
+		same(t, "tidied", 0, n)
+	}
+	same(t, "blobs", []string{"a/b", "c"}, walked(t, b, ""))
 }

@@ -110,6 +110,7 @@ func groups() []group {
 		{name: "KBIsolation", tests: kbIsolationTests(), kb: true},
 		{name: "Portal", tests: portalTests()},
 		{name: "Audit", tests: auditTests()},
+		{name: "BlobRows", tests: blobRowTests()},
 		{name: "Webhooks", tests: webhookTests()},
 	}
 }

@@ -189,7 +189,7 @@ func (w *world) newMailbox(local string) helpdesk.Mailbox {
 
 func (w *world) newStatus() helpdesk.FetchStatus {
 	return helpdesk.FetchStatus{MailboxID: w.mailbox.ID, Connected: true, LastSuccessAt: at(3), LastErrorAt: at(2),
-		LastError: "refused " + w.mark, NeedsReauth: true, UpdatedAt: at(4)}
+		LastError: "refused " + w.mark, NeedsReauth: true, Worker: "worker " + w.mark, Deaths: []time.Time{at(9), at(8)}, Fruitless: 2, ParkedAt: at(9), UpdatedAt: at(4)}
 }
 
 func (w *world) newCustomer(local string) helpdesk.Customer {
@@ -219,9 +219,12 @@ func (w *world) newQuestion(c helpdesk.Conversation) helpdesk.Interaction {
 			From: []helpdesk.Address{{Name: "Ada " + w.mark, Email: w.address("ada")}, {Email: w.address("grace")}}, Sender: helpdesk.Address{Email: w.address("sender")},
 			ReplyTo: []helpdesk.Address{{Name: "\"Ü\" " + w.mark, Email: w.address("reply")}}, To: []helpdesk.Address{{Name: "To", Email: w.address("to")}},
 			Cc: []helpdesk.Address{{Email: w.address("cc1")}}, Date: at(-5), Rewritten: true,
+			Forwarded: helpdesk.ForwardedMail{UserID: w.user.ID, From: helpdesk.Address{Name: "Eve", Email: w.address("eve")},
+				To: []helpdesk.Address{{Email: w.address("to")}}, Subject: "Fw " + w.mark, Date: at(-6), MessageID: "f@" + w.mark},
 		},
 		Threading: helpdesk.Threading{Rule: "references", Matched: "r2@" + w.mark, Token: 1 << 40, References: 3, Known: 2,
-			Refused: []helpdesk.RefusedThread{{ConversationID: c.ID, Reason: "no participant " + w.mark}}},
+			Refused:     []helpdesk.RefusedThread{{ConversationID: c.ID, Reason: "no participant " + w.mark}},
+			ForwardedBy: w.user.ID, NotForwarded: "not " + w.mark},
 		CreatedAt: base, UpdatedAt: at(1)}
 }
 
@@ -252,7 +255,7 @@ func (w *world) newDelivery(i helpdesk.Interaction) helpdesk.Delivery {
 
 func (w *world) newMail(position string) helpdesk.InboundMail {
 	return helpdesk.InboundMail{MailboxID: w.mailbox.ID, Source: "imap", Position: "INBOX/7/" + position + "/" + w.mark, State: helpdesk.InboundReceived,
-		Reason: "none " + w.mark, UserID: w.user.ID, Note: "note " + w.mark, Partial: true, RawKey: "raw/" + w.mark + "/" + position, Size: 1 << 33, MessageID: "m" + position + "@" + w.mark,
+		Reason: "none " + w.mark, UserID: w.user.ID, Note: "note " + w.mark, Partial: true, Deaths: 1, RawKey: "raw/" + w.mark + "/" + position, Size: 1 << 33, MessageID: "m" + position + "@" + w.mark,
 		MailHead: helpdesk.MailHead{Subject: "subject " + w.mark, From: helpdesk.Address{Name: "name " + w.mark, Email: "from@" + w.mark}},
 		Identity: []byte("identity\x00\xff" + position + w.mark), Authentication: w.authentication("intake"), DeliveredAt: at(-3), ReceivedAt: base, UpdatedAt: at(1)}
 }

@@ -6,20 +6,21 @@ import (
 )
 
 // Growth fails the test when work costs more than its input grows: it doubles the input
-// twice and compares the time of the work on it with that of the same amount in four
-// pieces, each the best of several tries, so that it says the same on slow, fast and busy
-// machines. The whole may take 2.4 times as long as the pieces, for what caches and the
+// twice and compares the processor time of the work on it with that of the same amount in
+// four pieces, each the best of several tries, so that it says the same on slow, fast and
+// busy machines. The work has to be done in the goroutine that calls it. The whole may take 2.4 times as long as the pieces, for what caches and the
 // collector add; work that compares all with all takes four times as long. prepare makes
 // an input of about n units and returns the work on it.
 func Growth(t testing.TB, n int, prepare func(n int) (work func())) {
 	t.Helper()
 	small, large := prepare(n), prepare(4*n)
 	least := func(best time.Duration, times int, work func()) time.Duration {
-		begin := time.Now()
-		for range times {
-			work()
-		}
-		if took := time.Since(begin); best == 0 || took < best {
+		took := cpuTime(func() {
+			for range times {
+				work()
+			}
+		})
+		if best == 0 || took < best {
 			return took
 		}
 		return best

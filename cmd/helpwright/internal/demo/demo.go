@@ -24,10 +24,9 @@ const (
 
 // Config is what [Fill] works with. All is required but for Progress and Logger.
 type Config struct {
-	Desk    *helpdesk.Service
-	KB      *kb.Service
-	Clock   *Clock // that both services were given
-	FileURL func(kb.File) string
+	Desk  *helpdesk.Service
+	KB    *kb.Service
+	Clock *Clock // that both services were given
 	// Progress is told how much is done, from 0 to 1.
 	Progress func(done float64)
 	Logger   *slog.Logger

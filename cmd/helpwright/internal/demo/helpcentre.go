@@ -33,7 +33,7 @@ func (f *filler) helpCentre(ctx context.Context) error {
 	}
 	// What is imported later is newer.
 	f.Clock.tick(f.ago(siteAge), 5*time.Hour)
-	into := exchange.Exchange{Service: f.KB, Editor: editor, FileURL: f.FileURL}
+	into := exchange.Exchange{Service: f.KB, Editor: editor}
 	if _, err := into.Import(ctx, read, exchange.Options{}); err != nil {
 		return err
 	}

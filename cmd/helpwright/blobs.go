@@ -1,0 +1,156 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/storage"
+	"github.com/helpwright/helpwright/storage/blobs"
+	"github.com/helpwright/helpwright/storage/fault"
+	"github.com/helpwright/helpwright/storage/fileblob"
+)
+
+type blobsCmd struct {
+	Adopt blobsAdoptCmd `cmd:"" help:"Tie the files to the database although they do not seem to belong together, such as an emptied folder or a new database."`
+	Sweep blobsSweepCmd `cmd:"" help:"Remove files that nothing in the database names; the server does it by itself every six hours."`
+}
+
+type blobsSweepCmd struct {
+	DryRun bool          `name:"dry-run" help:"Remove nothing; print what would be removed."`
+	Grace  time.Duration `help:"How old a file is at least, ten minutes or more: its row is written after it." default:"24h" placeholder:"TIME"`
+}
+
+// Run sweeps once and says what it found.
+func (c *blobsSweepCmd) Run(s *session) error {
+	a, err := s.open(false)
+	if err != nil {
+		return err
+	}
+	defer a.close()
+	cfg := a.sweepConfig()
+	cfg.Grace, cfg.Dry = c.Grace, c.DryRun
+	did := "removed"
+	if c.DryRun {
+		did = "would remove"
+		cfg.Each = func(b storage.BlobInfo) {
+			fmt.Fprintf(s.stdout, "%s\t%d\t%s\n", b.Modified.Format(time.RFC3339), b.Size, b.Key)
+		}
+	}
+	found, err := blobs.Sweep(s.ctx, cfg)
+	fmt.Fprintf(s.stdout, "%s %d of %d files (%d bytes) and %d temporary ones; %d are younger than %s\n",
+		did, found.Removed, found.Looked, found.Bytes, found.Temporary, found.Young, c.Grace)
+	if err == nil && found.Failed > 0 {
+		err = fmt.Errorf("%d files could not be removed: the log says why", found.Failed)
+	}
+	return err
+}
+
+type blobsAdoptCmd struct{}
+
+// Run ties the files to the database.
+func (blobsAdoptCmd) Run(s *session) error {
+	s.adopting = true
+	a, err := s.open(true)
+	if err != nil {
+		return err
+	}
+	defer a.close()
+	if err := a.blobs.Adopt(s.ctx); err != nil {
+		return err
+	}
+	fmt.Fprintln(s.stdout, "the files belong to this database now")
+	return nil
+}
+
+// errNewDatabase is why nothing is begun anew beside files of another database.
+var errNewDatabase = errors.New("the database is new or empty, but HELPWRIGHT_BLOB_URL has files of another database: see whether its disk is mounted and HELPWRIGHT_DATABASE_URL is right, or restore it from a backup.\n" +
+	"To begin anew beside these files, which are removed then: helpwright blobs adopt")
+
+// refuseLostFile is an error when the file of SQLite is missing or empty and there are files of blobs: a new database is
+// not even made then.
+func (s *session) refuseLostFile() error {
+	path, ok := strings.CutPrefix(s.settings.DatabaseURL, "sqlite:")
+	if !ok || s.adopting || strings.HasPrefix(path, ":memory:") {
+		return nil
+	}
+	folder := strings.TrimPrefix(s.settings.BlobURL, "file:")
+	if info, err := os.Stat(path); err == nil && info.Size() > 0 || err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if _, err := os.Stat(folder); err != nil {
+		return nil
+	}
+	files, err := fileblob.Open(folder)
+	if err != nil {
+		return nil // who opens it next says what is wrong
+	}
+	defer func() { _ = files.Close() }()
+	if found, err := files.List(s.ctx, blobs.Prefix, "", 1); err == nil && len(found) > 0 {
+		return errNewDatabase
+	}
+	return nil
+}
+
+// tie sees whether the files belong to the database. Only a database that was lost stops the program: files may come
+// back, and who needs them waits.
+func (a *app) tie(write bool) error {
+	if a.adopting {
+		return nil
+	}
+	see := a.blobs.Look
+	if write {
+		see = a.blobs.Check
+	}
+	if f, ok := errors.AsType[*fault.Error](see(a.ctx)); ok && f.Code == blobs.CodeNewDatabase {
+		return errNewDatabase
+	}
+	return nil
+}
+
+func (a *app) sweepConfig() blobs.SweepConfig {
+	return blobs.SweepConfig{Blobs: a.blobs, Rows: []storage.BlobRows{a.db}, Logger: a.log}
+}
+
+// jobSweepBlobs is the kind of the job that sweeps. The queue gives it to one process at a time.
+const jobSweepBlobs = "blobs.sweep"
+
+// The server sweeps at fixed times of the day, and looks now and then whether the next time is noted: one that was
+// missed while no server ran is made up for at the next start.
+const (
+	sweepInterval = 6 * time.Hour
+	sweepNoted    = 10 * time.Minute
+)
+
+// sweepBlobs is the handler of jobSweepBlobs.
+func (a *app) sweepBlobs(ctx context.Context, _ storage.ClaimedJob) error {
+	began := time.Now()
+	found, err := blobs.Sweep(ctx, a.sweepConfig())
+	a.swept.Store(&found)
+	a.log.InfoContext(ctx, "swept files that no row names", "looked_at", found.Looked, "removed", found.Removed, "bytes", found.Bytes,
+		"failed", found.Failed, "temporary", found.Temporary, "young", found.Young, "took", time.Since(began).Round(time.Millisecond), "complete", err == nil)
+	return err
+}
+
+// noteSweeps has the next sweep in the queue, until ctx ends.
+func (a *app) noteSweeps(ctx context.Context) error {
+	ticker := time.NewTicker(sweepNoted)
+	defer ticker.Stop()
+	for {
+		job := storage.Job{Kind: jobSweepBlobs, UniqueKey: jobSweepBlobs, RunAt: time.Now().UTC().Truncate(sweepInterval).Add(sweepInterval)}
+		err := a.db.InTx(ctx, helpdesk.Scope{}, func(ctx context.Context, tx helpdesk.Tx) error { return tx.Enqueue(ctx, job) })
+		if err != nil && ctx.Err() == nil {
+			a.log.WarnContext(ctx, "the next sweep of files cannot be noted", "error", err)
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-ticker.C:
+		}
+	}
+}

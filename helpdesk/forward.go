@@ -1,0 +1,271 @@
+package helpdesk
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/helpwright/helpwright/helpdesk/internal/quote"
+	"github.com/helpwright/helpwright/helpdesk/mailhtml"
+	"github.com/helpwright/helpwright/storage"
+	"github.com/helpwright/helpwright/storage/fault"
+)
+
+// ForwardedMail is a mail that a member has forwarded to the desk, as the member's mail
+// tells of it. What that does not say is zero.
+type ForwardedMail struct {
+	UserID    int64     `json:"user_id"` // the member
+	From      Address   `json:"from"`
+	ReplyTo   []Address `json:"reply_to,omitempty"`
+	To        []Address `json:"to,omitempty"`
+	Cc        []Address `json:"cc,omitempty"`
+	Subject   string    `json:"subject,omitempty"`
+	Date      time.Time `json:"date,omitzero"`
+	MessageID string    `json:"message_id,omitempty"`
+}
+
+// clockSkew is how far the clocks of two mailers may be apart, and how long before it
+// was written a forwarded mail may seem to be sent where no zone is given.
+const clockSkew = time.Hour
+
+// forward is a mail that a member's mail passes on, and what is needed to believe that.
+type forward struct {
+	mail       ForwardedMail
+	customer   Address // set once it is believed: From, or who is named in Reply-To instead
+	body, note string
+	files      []Attachment // parts of a mail that is attached whole
+	attached   bool
+	auto       bool // a machine wrote it
+	member     Grant
+}
+
+// findForward prepares for that the mail is a member's who passes another one on. That
+// is done before the transaction, and believed inside of it.
+func (in *Intake) findForward(ctx context.Context, f *filing) error {
+	user := f.users[EmailKey(f.mail.From.Email)]
+	if user == 0 {
+		return nil
+	}
+	found := f.forwarded()
+	if found == nil {
+		return nil
+	}
+	dir, err := in.system.Read(receive)
+	if err != nil {
+		return err
+	}
+	found.member, err = dir.Grant(ctx, user, f.accountID)
+	if fault.Is(err, fault.NotFound) {
+		return nil
+	}
+	found.mail.UserID = user
+	f.passed = found
+	return err
+}
+
+// forwarded is the mail that this one passes on, nil if it passes none on: one below its
+// text, or the only one that is attached to it, if nothing but the mail itself gives it
+// its subject.
+func (f *filing) forwarded() *forward {
+	if split, ok := mailhtml.SplitForward(f.body, f.mail.Subject); ok {
+		h := split.Header
+		if h.From.Email == "" && f.mail.HTML != "" { // some programs show names alone, and write addresses into the text
+			text, _ := mailhtml.SplitForward(mailhtml.FromText(f.mail.Text[:min(len(f.mail.Text), MaxBody)]), f.mail.Subject)
+			h.From, h.ReplyTo = text.Header.From, text.Header.ReplyTo
+		}
+		out := &forward{body: split.Body, note: split.Note, mail: ForwardedMail{
+			From: Address(h.From), ReplyTo: quoted(h.ReplyTo), To: quoted(h.To), Cc: quoted(h.Cc), Subject: h.Subject, Date: f.dateOf(h),
+		}}
+		out.mail.clean()
+		return out
+	}
+	m := f.mail.Attached
+	if m == nil {
+		return nil
+	}
+	_, says := quote.ForwardSubject(f.mail.Subject)
+	if !says && f.mail.Subject != "" && !strings.EqualFold(f.mail.Subject, m.Subject) {
+		return nil
+	}
+	inner := filing{mail: *m}
+	inner.prepareBody()
+	f.mail.Attached = &inner.mail // a large body has become a file
+	out := &forward{body: inner.body, attached: true, auto: m.AutoSubmitted, mail: ForwardedMail{
+		From: m.From, ReplyTo: m.ReplyTo, To: m.To, Cc: m.Cc, Subject: m.Subject, Date: m.Date.UTC().Truncate(time.Microsecond), MessageID: m.MessageID,
+	}}
+	if !blank(f.body) {
+		out.note = f.body
+	}
+	return out
+}
+
+func quoted(all []quote.Address) []Address {
+	var out []Address
+	for _, a := range all {
+		out = append(out, Address(a))
+	}
+	return out
+}
+
+func (m *ForwardedMail) clean() {
+	from := cleanAddresses([]Address{m.From})
+	if m.From = (Address{}); len(from) > 0 {
+		m.From = from[0]
+	}
+	m.ReplyTo, m.To, m.Cc = cleanAddresses(m.ReplyTo), cleanAddresses(m.To), cleanAddresses(m.Cc)
+	m.Subject = cut(cleanLine(m.Subject), 998)
+}
+
+// dateOf is the date that stands above a forwarded mail, as of who forwarded it; zero if
+// that is later than the forward.
+func (f *filing) dateOf(h mailhtml.ForwardedHeader) time.Time {
+	date := h.Date
+	if date.IsZero() {
+		return date
+	}
+	if !h.Zoned {
+		date = date.Add(-time.Duration(f.mail.DateOffset) * time.Second)
+	}
+	at := f.now
+	if !f.mail.Date.IsZero() && f.mail.Date.Before(at) {
+		at = f.mail.Date
+	}
+	if date.After(at.Add(clockSkew)) {
+		return time.Time{}
+	}
+	return date
+}
+
+// believeForward decides whether the mail is the member's and what it passes on is
+// another's; why says why not, "" when there is nothing to be said.
+func (f *filing) believeForward(ctx context.Context, tx Tx, shared *filingTogether, mailbox Mailbox) (why string, err error) {
+	f.forward = nil
+	if f.passed == nil || f.forOthers {
+		return "", nil
+	}
+	limits := f.passed.member.Membership.MailboxIDs
+	may := held(f.passed.member, nil)
+	switch {
+	case !f.auth.FromAligned || f.auth.Refused():
+		return "nothing shows that the mail is the member's", nil
+	case len(limits) > 0 && !slices.Contains(limits, mailbox.ID) || !may[ConversationsCreate] || !may[InteractionsCreate]:
+		return "the member may not begin conversations of customers in the mailbox", nil
+	}
+	own, err := shared.ownAddresses(ctx, tx, f.svc, f.accountID)
+	if err != nil {
+		return "", err
+	}
+	one := *f.passed
+	if one.customer = one.author(own, EmailKey(f.mail.From.Email)); one.customer.Email == "" {
+		return "the forwarded mail names nobody else who could be answered", nil
+	}
+	f.forward = &one
+	return "", nil
+}
+
+// author is whom a forwarded mail is of: its From, or Reply-To where From is an address
+// of our own or one that nobody reads.
+func (p *forward) author(own *ownAddresses, forwarder string) Address {
+	could := p.mail.ReplyTo[:min(len(p.mail.ReplyTo), maxReplyTo)]
+	switch {
+	case !own.writes(p.mail.From.Email) && !noReply(p.mail.From.Email), len(could) == 0 && !own.receives(p.mail.From.Email):
+		could = []Address{p.mail.From}
+	}
+	for _, a := range could {
+		if ValidEmail(a.Email) && a.Email != UnknownSender && EmailKey(a.Email) != forwarder && !own.receives(a.Email) {
+			return a
+		}
+	}
+	return Address{}
+}
+
+// sent is when the author of a mail has sent it, as that says.
+func (h MailHeader) sent() time.Time {
+	if !h.Forwarded.Date.IsZero() {
+		return h.Forwarded.Date
+	}
+	return h.Date
+}
+
+// apply makes the interaction of a member's mail that of the forwarded one. Nobody but
+// its author is brought in: who else the member has written to is the member's affair.
+func (p *forward) apply(i *Interaction) {
+	i.Body, i.Subject, i.AutoSubmitted, i.To, i.Cc = p.body, p.subject(i.Subject), p.auto, nil, nil
+	i.Mail.Forwarded, i.Threading.ForwardedBy = p.mail, p.mail.UserID
+	if d := p.mail.Date; d.Year() >= 1970 && d.Before(i.CreatedAt) {
+		i.PostedAt = d
+	}
+	if id := p.mail.MessageID; id != "" && !slices.Contains(i.References, id) {
+		i.References = append(slices.Clone(i.References), id) // the author's program knows it
+	}
+}
+
+// subject is that of the conversation.
+func (p *forward) subject(of string) string {
+	rest, _ := quote.ForwardSubject(of)
+	return cmp.Or(p.mail.Subject, rest)
+}
+
+// fileNote keeps what a member wrote beside a forwarded mail as a note of the member's:
+// it was never meant for the customer.
+func (f *filing) fileNote(ctx context.Context, tx Tx, c Conversation, index *indexing) ([]storage.Event, error) {
+	if f.forward == nil || f.forward.note == "" {
+		return nil, nil
+	}
+	note := Interaction{
+		ConversationID: c.ID, Type: TypeNote, Status: StatusPosted, Body: f.forward.note, UserID: f.forward.mail.UserID, CreatedAt: f.now, UpdatedAt: f.now,
+	}
+	if err := tx.InsertInteraction(ctx, &note); err != nil {
+		return nil, err
+	}
+	if err := index.add(ctx, tx, c, note); err != nil {
+		return nil, err
+	}
+	if err := attach(ctx, tx, note, f.noteFiles()); err != nil {
+		return nil, err
+	}
+	return []storage.Event{{
+		Type: "interaction.created", Subject: note.ID, MailboxID: c.MailboxID, ConversationID: c.ID, Data: eventData(note.ID), Time: f.now,
+	}}, nil
+}
+
+// noteFiles are the parts of the mail that belong to its author's note: images that it
+// shows, and all that does where the forwarded mail is attached whole.
+func (f *filing) noteFiles() []Attachment {
+	if f.forward == nil || f.forward.note == "" {
+		return nil
+	}
+	shown, others := mailhtml.CIDs(f.forward.note), mailhtml.CIDs(f.forward.body)
+	return slices.DeleteFunc(slices.Clone(f.files), func(a Attachment) bool {
+		if f.forward.attached {
+			return isMail(a.ContentType)
+		}
+		return a.ContentID == "" || !slices.Contains(shown, a.ContentID) || slices.Contains(others, a.ContentID)
+	})
+}
+
+func isMail(contentType string) bool {
+	return contentType == "message/rfc822" || contentType == "message/global"
+}
+
+// mailFiles are the parts of the mail that belong to the customer's interaction.
+func (f *filing) mailFiles() []Attachment {
+	if f.forward == nil {
+		return f.files
+	}
+	note := f.noteFiles()
+	files := slices.DeleteFunc(slices.Clone(f.files), func(a Attachment) bool {
+		return slices.ContainsFunc(note, func(b Attachment) bool { return a.BlobKey == b.BlobKey })
+	})
+	return append(files, f.forward.files...)
+}
+
+// unused are the parts of a mail that is attached, when it was not taken for forwarded.
+func (f *filing) unused() []Attachment {
+	if f.passed == nil || f.forward != nil {
+		return nil
+	}
+	return f.passed.files
+}

@@ -1,0 +1,95 @@
+package bunstore
+
+import (
+	"context"
+	"strings"
+
+	"github.com/uptrace/bun"
+
+	"github.com/helpwright/helpwright/storage"
+	"github.com/helpwright/helpwright/storage/fault"
+)
+
+var (
+	_ storage.BlobRows = (*DB)(nil)
+	_ storage.Marks    = (*DB)(nil)
+)
+
+// blobColumns are all columns that hold keys of blobs. A column that is missing here loses its blobs to the sweep: a test
+// compares the list with the schema.
+var blobColumns = []struct{ table, column string }{
+	{"hw_attachments", "blob_key"},
+	{"hw_inbound_mails", "raw_key"},
+	{"hw_site_files", "blob_key"},
+	{"hw_theme_files", "blob_key"},
+}
+
+// bytewise makes a column of texts compare by bytes, as its index does.
+func (db *DB) bytewise(column string) string {
+	if db.postgres {
+		return column + ` COLLATE "C"`
+	}
+	return column
+}
+
+// NamedBlobs implements [storage.BlobRows].
+func (db *DB) NamedBlobs(ctx context.Context, keys []string) ([]string, error) {
+	if len(keys) == 0 {
+		return nil, nil
+	}
+	var parts []string
+	var args []any
+	for _, c := range blobColumns {
+		column := db.bytewise(c.column)
+		parts = append(parts, "SELECT "+column+" AS k FROM "+c.table+" WHERE "+column+" IN (?) AND "+c.column+" <> ''")
+		args = append(args, bun.List(keys))
+	}
+	var named []string
+	err := db.raw(strings.Join(parts, " UNION "), args...).Scan(ctx, &named)
+	return named, failure(ctx, err, "file", 0)
+}
+
+// ListNamedBlobs implements [storage.BlobRows].
+func (db *DB) ListNamedBlobs(ctx context.Context, after string, limit int) ([]string, error) {
+	if limit <= 0 {
+		return nil, nil
+	}
+	var parts []string
+	var args []any
+	for _, c := range blobColumns {
+		column := db.bytewise(c.column)
+		parts = append(parts, "SELECT k FROM (SELECT DISTINCT "+column+" AS k FROM "+c.table+" WHERE "+column+" > ? AND "+c.column+
+			" <> '' ORDER BY "+column+" LIMIT ?) AS part")
+		args = append(args, after, limit)
+	}
+	var keys []string
+	query := strings.Join(parts, " UNION ") + " ORDER BY k LIMIT ?"
+	err := db.raw(query, append(args, limit)...).Scan(ctx, &keys)
+	return keys, failure(ctx, err, "file", 0)
+}
+
+// Mark implements [storage.Marks].
+func (db *DB) Mark(ctx context.Context) (string, error) {
+	var marks []string
+	err := db.raw("SELECT mark FROM hw_marks").Scan(ctx, &marks)
+	if err != nil || len(marks) == 0 {
+		return "", failure(ctx, err, "mark", 0)
+	}
+	return marks[0], nil
+}
+
+// SetMark implements [storage.Marks].
+func (db *DB) SetMark(ctx context.Context, former, mark string) error {
+	query, args := "INSERT INTO hw_marks (id, mark) VALUES (1, ?) ON CONFLICT (id) DO UPDATE SET mark = excluded.mark WHERE hw_marks.mark = ''", []any{mark}
+	if former != "" {
+		query, args = "UPDATE hw_marks SET mark = ? WHERE mark = ?", []any{mark, former}
+	}
+	res, err := db.queue().raw(query, args...).Exec(ctx)
+	if err != nil {
+		return failure(ctx, err, "mark", 0)
+	}
+	if n, err := res.RowsAffected(); err != nil || n == 0 {
+		return fault.New(fault.Conflict, "The database has another mark.")
+	}
+	return nil
+}

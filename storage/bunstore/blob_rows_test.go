@@ -1,0 +1,64 @@
+package bunstore_test
+
+import (
+	"database/sql"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/helpwright/helpwright/storage/bunstore"
+	"github.com/helpwright/helpwright/storage/storagetest/testenv"
+)
+
+// TestBlobColumns compares the columns in which blobs are looked for with the schema: every column whose name says that
+// it holds the key of a blob or of a raw mail is among them, and has an index.
+func TestBlobColumns(t *testing.T) {
+	t.Parallel()
+	for name, schema := range map[string]func(t *testing.T) *sql.DB{
+		"SQLite": func(t *testing.T) *sql.DB {
+			path := filepath.Join(t.TempDir(), "db")
+			open(t, "sqlite:"+path, bunstore.Config{})
+			db, err := sql.Open("sqlite", path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { db.Close() })
+			return db
+		},
+		"PostgreSQL": func(t *testing.T) *sql.DB {
+			dsn := testenv.Postgres(t)
+			open(t, dsn, bunstore.Config{})
+			return postgres(t, dsn)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			query := `SELECT m.name || '.' || c.name FROM sqlite_master AS m, pragma_table_info(m.name) AS c WHERE m.type = 'table'`
+			if name == "PostgreSQL" {
+				query = `SELECT table_name || '.' || column_name FROM information_schema.columns WHERE table_schema = current_schema()`
+			}
+			rows, err := schema(t).Query(query)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer rows.Close()
+			var columns []string
+			for rows.Next() {
+				var column string
+				if err := rows.Scan(&column); err != nil {
+					t.Fatal(err)
+				}
+				if _, c, _ := strings.Cut(column, "."); strings.Contains(c, "blob") || strings.Contains(c, "raw") {
+					columns = append(columns, column)
+				}
+			}
+			slices.Sort(columns)
+			if diff := cmp.Diff(bunstore.BlobColumns(), columns); diff != "" {
+				t.Errorf("columns with keys of blobs (-known +schema):\n%s", diff)
+			}
+		})
+	}
+}

@@ -1,0 +1,181 @@
+package storagetest
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/kb"
+	"github.com/helpwright/helpwright/storage"
+	"github.com/helpwright/helpwright/storage/fault"
+)
+
+func blobRowTests() []testCase {
+	return []testCase{
+		{"Complete", testBlobRowsComplete},
+		{"Named", testNamedBlobs},
+		{"List", testListNamedBlobs},
+		{"Marks", testMarks},
+	}
+}
+
+// blobRows is the backend's, which need not have any.
+func blobRows(t *testing.T, b Backend) storage.BlobRows {
+	t.Helper()
+	rows, ok := b.Store.(storage.BlobRows)
+	if !ok {
+		lacks(t, "the store does not tell which blobs its rows name")
+	}
+	return rows
+}
+
+// blobHolders are the nouns whose rows name a blob. Whoever adds one adds it to every backend's list, and here.
+func blobHolders() map[reflect.Type]string {
+	return map[reflect.Type]string{
+		reflect.TypeFor[helpdesk.Attachment]():  "BlobKey",
+		reflect.TypeFor[helpdesk.InboundMail](): "RawKey",
+		reflect.TypeFor[kb.File]():              "BlobKey",
+		reflect.TypeFor[kb.ThemeFile]():         "BlobKey",
+	}
+}
+
+// testBlobRowsComplete looks for a noun with a key of a blob in all that the methods of both domains' readers and
+// transactions take and return: one that NamedBlobs does not know would lose its blobs.
+func testBlobRowsComplete(t *testing.T, _ Backend) {
+	found := map[reflect.Type]string{}
+	seen := map[reflect.Type]bool{}
+	for _, of := range []reflect.Type{
+		reflect.TypeFor[helpdesk.Tx](), reflect.TypeFor[helpdesk.SystemTx](), reflect.TypeFor[kb.Tx](), reflect.TypeFor[kb.Store](),
+	} {
+		for m := range of.NumMethod() {
+			method := of.Method(m).Type
+			for n := range method.NumIn() {
+				findKeys(method.In(n), seen, found)
+			}
+			for n := range method.NumOut() {
+				findKeys(method.Out(n), seen, found)
+			}
+		}
+	}
+	if want := blobHolders(); !reflect.DeepEqual(found, want) {
+		t.Errorf("nouns with keys of blobs: %v, want %v", found, want)
+	}
+}
+
+// findKeys adds the structs within a type that have a field for the key of a blob.
+func findKeys(of reflect.Type, seen map[reflect.Type]bool, found map[reflect.Type]string) {
+	if seen[of] {
+		return
+	}
+	seen[of] = true
+	switch of.Kind() {
+	case reflect.Pointer, reflect.Slice, reflect.Array, reflect.Map:
+		findKeys(of.Elem(), seen, found)
+	case reflect.Struct:
+		for n := range of.NumField() {
+			f := of.Field(n)
+			if f.Type.Kind() == reflect.String && (strings.Contains(f.Name, "Blob") || strings.HasPrefix(f.Name, "RawKey")) {
+				found[of] = f.Name
+			}
+			findKeys(f.Type, seen, found)
+		}
+	}
+}
+
+// hoard is a world whose rows name a blob each; the keys of the world are its own.
+func hoard(t *testing.T, b Backend) (w *world, keys []string) {
+	t.Helper()
+	w = newWorld(t, b)
+	keys = []string{w.attachment.BlobKey, w.mail.RawKey}
+	if b.KB == nil {
+		return w, keys
+	}
+	l := newLibrary(t, b)
+	f := l.newThemeFile("other.css")
+	f.BlobKey = "blobs/" + l.mark + "/theme"
+	l.kb(t, l.shelf.scope, func(ctx context.Context, tx kb.Tx) error {
+		return tx.InsertThemeFiles(ctx, l.shelf.theme.ID, []*kb.ThemeFile{&f})
+	})
+	return w, append(keys, l.shelf.file.BlobKey, f.BlobKey) // the file of the site and one of the theme have the same
+}
+
+func testNamedBlobs(t *testing.T, b Backend) {
+	rows := blobRows(t, b)
+	w, keys := hoard(t, b)
+	named := func(keys ...string) []string {
+		got, err := rows.NamedBlobs(t.Context(), keys)
+		ok(t, err)
+		slices.Sort(got)
+		return got
+	}
+	slices.Sort(keys)
+	asked := append([]string{"", "none", "accounts/1/' OR 1=1 --", w.attachment.BlobKey + "x", strings.ToUpper(keys[0])}, keys...)
+	for n := range 600 {
+		asked = append(asked, fmt.Sprint("none/", n))
+	}
+	same(t, "named", keys, named(asked...))
+	same(t, "named of none", []string{}, named())
+	same(t, "named of others", []string{}, named("none"))
+	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error {
+		return tx.DeleteConversations(ctx, []int64{w.conversation.ID})
+	})
+	gone := []string{w.attachment.BlobKey, w.mail.RawKey}
+	left := slices.DeleteFunc(slices.Clone(keys), func(k string) bool { return slices.Contains(gone, k) })
+	same(t, "named when a conversation is gone", left, named(asked...))
+}
+
+func testListNamedBlobs(t *testing.T, b Backend) {
+	rows := blobRows(t, b)
+	_, keys := hoard(t, b)
+	for _, size := range []int{1, 3, 100} {
+		var got []string
+		last := ""
+		for {
+			page, err := rows.ListNamedBlobs(t.Context(), last, size)
+			ok(t, err)
+			for _, key := range page {
+				if key <= last {
+					t.Fatalf("%q comes after %q", key, last)
+				}
+				last = key
+				if slices.Contains(keys, key) {
+					got = append(got, key)
+				}
+			}
+			if len(page) < size {
+				break
+			}
+		}
+		want := slices.Sorted(slices.Values(keys))
+		same(t, fmt.Sprint("keys, ", size, " at a time"), want, got)
+	}
+	page, err := rows.ListNamedBlobs(t.Context(), "", 0)
+	ok(t, err)
+	same(t, "none", 0, len(page))
+}
+
+func testMarks(t *testing.T, b Backend) {
+	marks, has := b.Store.(storage.Marks)
+	if !has {
+		lacks(t, "the store keeps no mark")
+	}
+	is := func(want string) {
+		t.Helper()
+		got, err := marks.Mark(t.Context())
+		ok(t, err)
+		same(t, "mark", want, got)
+	}
+	is("")
+	fails(t, "replacing a mark that is not there", marks.SetMark(t.Context(), "other", "one"), fault.Conflict)
+	ok(t, marks.SetMark(t.Context(), "", "one"))
+	is("one")
+	fails(t, "a second first mark", marks.SetMark(t.Context(), "", "two"), fault.Conflict)
+	fails(t, "replacing another", marks.SetMark(t.Context(), "two", "three"), fault.Conflict)
+	is("one")
+	ok(t, marks.SetMark(t.Context(), "one", "two"))
+	is("two")
+}
