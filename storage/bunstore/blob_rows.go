@@ -59,7 +59,7 @@ func (db *DB) ListNamedBlobs(ctx context.Context, after string, limit int) ([]st
 	for _, c := range blobColumns {
 		column := db.bytewise(c.column)
 		parts = append(parts, "SELECT k FROM (SELECT DISTINCT "+column+" AS k FROM "+c.table+" WHERE "+column+" > ? AND "+c.column+
-			" <> '' ORDER BY "+column+" LIMIT ?) AS "+c.table)
+			" <> '' ORDER BY "+column+" LIMIT ?) AS part")
 		args = append(args, after, limit)
 	}
 	var keys []string
