@@ -1,6 +1,9 @@
 package bunstore
 
-import "slices"
+import (
+	"context"
+	"slices"
+)
 
 // Die leaves what a killed process does: its locks are free, the file of one is there, and its connections are closed.
 func Die(db *DB) {
@@ -27,4 +30,17 @@ func BlobColumns() []string {
 	}
 	slices.Sort(all)
 	return all
+}
+
+// Before0021 makes interactions what migration 0021 makes of older ones.
+func (db *DB) Before0021(ctx context.Context) error {
+	for _, statement := range []string{
+		"UPDATE hw_interactions SET at = created_at, received_at = -62135596800000000",
+		"INSERT INTO hw_order_pending SELECT id FROM hw_accounts",
+	} {
+		if _, err := db.write.NewRaw(statement).Exec(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
 }
