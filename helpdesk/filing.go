@@ -506,6 +506,13 @@ func (f *filing) putIn(ctx context.Context, tx Tx, c *Conversation, i *Interacti
 	if i.IsStarter || !i.At.Before(f.now) {
 		return tx.InsertInteraction(ctx, i)
 	}
+	last, err := tx.Interactions(ctx, c.ID, storage.Seek{Desc: true, Limit: 1})
+	if err != nil {
+		return err
+	}
+	if len(last) == 0 || !last[0].At.After(i.At) {
+		return tx.InsertInteraction(ctx, i)
+	}
 	starters, err := firsts(ctx, tx, c.ID)
 	if err != nil {
 		return err
