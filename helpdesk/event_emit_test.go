@@ -18,6 +18,8 @@ var silent = map[string]string{
 	"Desk.MarkRead":           "what one member has read is no change for others",
 	"Desk.MarkUnread":         "as MarkRead",
 	"Intake.ReportFetch":      "how fetching goes, with every poll",
+	"Intake.EndFetch":         "as ReportFetch",
+	"Intake.StopMail":         "the mail waits as before",
 	"Intake.KeepRefreshToken": "what the mail provider handed out for the next login",
 	"Desk.RedeliverWebhook":   "the event would be delivered too",
 	"Dispatch.Begin":          "deliveries on their way are no events, which would be delivered in turn",

@@ -127,8 +127,9 @@ type ConnectionTest struct {
 // TestMailbox tries now whether the mail of a mailbox can be fetched. If it can, a mail
 // is sent to the mailbox's address with a tag, unless one is on its way, to see whether
 // it arrives: [Desk.TaggedAddress] tells later what came of it, and answers use such
-// addresses then; see [Mailbox]. It needs mailboxes.connection. A mailbox of type FWD
-// is a Conflict fault: there is nothing to connect to.
+// addresses then; see [Mailbox]. A mailbox that is parked, see [FetchStatus], is fetched
+// again then. It needs mailboxes.connection. A mailbox of type FWD is a Conflict fault:
+// there is nothing to connect to.
 func (d *Desk) TestMailbox(ctx context.Context, id int64) (ConnectionTest, error) {
 	source, err := d.fetchSource(ctx, id)
 	if err != nil {
@@ -140,7 +141,11 @@ func (d *Desk) TestMailbox(ctx context.Context, id int64) (ConnectionTest, error
 	}
 	limited, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
-	if err := d.svc.cfg.MailServers.Test(limited, source); err != nil {
+	err = d.atWork(ctx, id, true, func() error { return d.svc.cfg.MailServers.Test(limited, source) })
+	if fault.Of(err) != fault.Internal {
+		return ConnectionTest{}, err // ours, not the server's
+	}
+	if err != nil {
 		tagged, told := d.TaggedAddress(ctx, id)
 		return ConnectionTest{Failure: shownError(err), NeedsReauth: errors.Is(err, ErrReauth), Tagged: tagged}, told
 	}

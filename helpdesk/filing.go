@@ -364,7 +364,7 @@ func (f *filing) purge(ctx context.Context, tx Tx, files []Attachment) error {
 
 // settle ends a mail's way in a state other than filed.
 func settle(ctx context.Context, tx Tx, row *InboundMail, state InboundState, reason string, now time.Time) error {
-	row.State, row.Reason, row.UpdatedAt = state, cut(cleanLine(reason), 500), now
+	row.State, row.Reason, row.Deaths, row.UpdatedAt = state, cut(cleanLine(reason), 500), 0, now
 	if err := tx.UpdateInbound(ctx, row); err != nil {
 		return err
 	}

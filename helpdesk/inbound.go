@@ -33,6 +33,7 @@ type InboundMail struct {
 	UserID         int64  // who ignored it, at UpdatedAt; 0: nobody, or a rule
 	Note           string // of whom ignored it, at most 500 characters
 	Partial        bool   // the raw bytes are not the whole mail; replaying fetches it again
+	Deaths         int    // of processes while they filed it, see [Intake.StartMail]
 	RawKey         string // blob of the raw mail; "" when it was deleted with its conversation
 	Size           int64  // bytes of the raw mail
 	MessageID      string // for people; "" until it was parsed

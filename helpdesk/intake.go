@@ -68,11 +68,12 @@ func (in *Intake) ReportFetch(ctx context.Context, accountID int64, status Fetch
 		return err
 	}
 	return begin(ctx, func(ctx context.Context, tx Tx) error {
-		old, err := tx.FetchStatus(ctx, status.MailboxID)
+		old, err := lockedStatus(ctx, tx, status.MailboxID)
 		if err != nil {
 			return err
 		}
 		next := status
+		next.Worker, next.Deaths, next.Fruitless, next.ParkedAt = old.Worker, old.Deaths, old.Fruitless, old.ParkedAt
 		if next.LastSuccessAt.IsZero() {
 			next.LastSuccessAt = old.LastSuccessAt
 		}
@@ -142,6 +143,11 @@ func (in *Intake) Take(ctx context.Context, accountID, mailboxID int64, source s
 			}
 			e := storage.Event{Type: "mail.quarantined", Subject: m.ID, MailboxID: mailboxID, Data: eventData(m.ID), Time: now}
 			if err := tx.Emit(ctx, e); err != nil {
+				return err
+			}
+		}
+		if slices.ContainsFunc(fresh, func(m *InboundMail) bool { return m.ID != 0 && m.fetched() }) {
+			if err := absolve(ctx, tx, mailboxID); err != nil {
 				return err
 			}
 		}

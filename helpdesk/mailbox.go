@@ -106,7 +106,18 @@ type FetchStatus struct {
 	// NeedsReauth: the server or the token endpoint refuses the password or the grant.
 	// Nothing is fetched until there is another one.
 	NeedsReauth bool
-	UpdatedAt   time.Time
+	// Worker is the process that is at work on the mailbox in a way that may end it, see
+	// [Intake.BeginFetch]; "": none is. Deaths are when processes died so, the last first,
+	// as far as they still count; Fruitless of them came in a row, with nothing fetched in
+	// between.
+	Worker    string
+	Deaths    []time.Time
+	Fruitless int
+	// ParkedAt is since when the mailbox is not fetched because too many processes died;
+	// zero: it is fetched. A connection that works when [Desk.TestMailbox] tries it, or
+	// another one, ends that.
+	ParkedAt  time.Time
+	UpdatedAt time.Time
 }
 
 // InboundInput sets how a mailbox's mail is fetched.
@@ -169,11 +180,14 @@ const (
 	FetchConnecting FetchState = "connecting" // it is tried, and the server has not answered yet
 	FetchConnected  FetchState = "connected"
 	FetchFailing    FetchState = "failing" // LastError says why; it is tried again
+	FetchParked     FetchState = "parked"  // LastError says why; it is not tried again by itself
 )
 
 // State sums the status up.
 func (s FetchStatus) State() FetchState {
 	switch {
+	case !s.ParkedAt.IsZero():
+		return FetchParked
 	case s.Connected:
 		return FetchConnected
 	case s.LastErrorAt.After(s.LastSuccessAt):
@@ -241,6 +255,9 @@ func (d *Desk) UpdateMailbox(ctx context.Context, id int64, in MailboxInput) (Ma
 			return err
 		}
 		if in.Inbound.IsSet() {
+			if err := unparked(ctx, tx, m.ID); err != nil {
+				return err
+			}
 			if err := d.emit(ctx, tx, "mailbox.connection_updated", m.ID, m.ID); err != nil {
 				return err
 			}
@@ -251,6 +268,17 @@ func (d *Desk) UpdateMailbox(ctx context.Context, id int64, in MailboxInput) (Ma
 		return Mailbox{}, takenField(err, UniqueMailboxEmail, "email")
 	}
 	return d.shown(m), nil
+}
+
+// unparked has a mailbox fetched again that has another connection now. tx has locked it.
+func unparked(ctx context.Context, tx Tx, id int64) error {
+	status, err := tx.FetchStatus(ctx, id)
+	if err != nil || status.Worker == "" && len(status.Deaths) == 0 && status.ParkedAt.IsZero() {
+		return err
+	}
+	status.Worker = "" // it was at work with the connection of before
+	status.unpark()
+	return tx.SaveFetchStatus(ctx, status)
 }
 
 // chooseDefault changes the account's default mailbox as asked, and tells m whether

@@ -72,7 +72,10 @@ func (d *Desk) ReconcileMailbox(ctx context.Context, id int64) (Reconciliation, 
 	c := comparison{Reader: r, mailbox: id, seed: maphash.MakeSeed()}
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Minute)
 	defer cancel()
-	if err := d.svc.cfg.MailServers.List(ctx, source, time.Time{}, c.server); err != nil {
+	err = d.atWork(ctx, id, false, func() error {
+		return d.svc.cfg.MailServers.List(ctx, source, time.Time{}, c.server)
+	})
+	if err != nil {
 		return Reconciliation{}, serverFault(err)
 	}
 	return c.result, c.ledger(ctx)

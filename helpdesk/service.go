@@ -82,6 +82,11 @@ type Config struct {
 	// of the API, for instance.
 	EventSource string
 
+	// Processes tells which of the processes that share the store live; a bunstore.DB does.
+	// It shows which mailbox a process died at: one at which that happens again and again is
+	// not fetched any more, see [FetchStatus]. nil: nobody looks.
+	Processes storage.Processes
+
 	Now    func() time.Time // nil: time.Now
 	Rand   io.Reader        // nil: crypto/rand
 	Logger *slog.Logger     // nil: discards

@@ -106,12 +106,13 @@ type mailboxDeletion struct {
 
 // mailboxStatus tells how fetching goes.
 type mailboxStatus struct {
-	State         string  `json:"state" enum:"waiting,connecting,connected,failing" description:"Waiting: nothing has tried to fetch it yet. Connecting: the server has not answered yet."`
+	State         string  `json:"state" enum:"waiting,connecting,connected,failing,parked" description:"Waiting: nothing has tried to fetch it yet. Connecting: the server has not answered yet. Parked: the server process has ended several times while it fetched this mailbox, so it is not fetched before its connection is tested or changed."`
 	Connected     bool    `json:"connected"`
 	LastSuccessAt *Time   `json:"last_success_at"`
 	LastErrorAt   *Time   `json:"last_error_at"`
 	LastError     *string `json:"last_error"`
 	NeedsReauth   bool    `json:"needs_reauth" description:"The server or the token endpoint refuses the credentials: nothing is fetched until others are set."`
+	ParkedAt      *Time   `json:"parked_at" description:"Null: the mailbox is not parked."`
 	UpdatedAt     *Time   `json:"updated_at" description:"Null: nothing was fetched yet."`
 
 	Counts mailCounts    `json:"counts" description:"Received mails that were not imported."`
@@ -173,7 +174,7 @@ func (a *api) addMailboxes(t *Table) {
 		Summary: "Try now whether the mail of a mailbox can be fetched",
 		Description: "Connects, signs in and opens each folder; takes up to 30 s. If that works, a mail is sent to the mailbox's address with " +
 			"a tag, unless one is on its way, to see whether it arrives: the status tells what came of it, and answers use such addresses " +
-			"then, unless reply_address says otherwise. 409 for a mailbox of type FWD. Needs mailboxes.connection.",
+			"then, unless reply_address says otherwise. A parked mailbox is fetched again. 409 for a mailbox of type FWD. Needs mailboxes.connection.",
 	}, a.testMailbox)
 }
 
@@ -228,7 +229,7 @@ func (a *api) getMailboxStatus(ctx context.Context, d *helpdesk.Desk, in mailbox
 	tagged, err := d.TaggedAddress(ctx, in.MailboxID)
 	return mailboxStatus{
 		State: string(s.State()), Connected: s.Connected, LastSuccessAt: TimePtr(&s.LastSuccessAt), LastErrorAt: TimePtr(&s.LastErrorAt),
-		LastError: textOrNull(s.LastError), NeedsReauth: s.NeedsReauth, UpdatedAt: TimePtr(&s.UpdatedAt),
+		LastError: textOrNull(s.LastError), NeedsReauth: s.NeedsReauth, ParkedAt: TimePtr(&s.ParkedAt), UpdatedAt: TimePtr(&s.UpdatedAt),
 		Counts: mailCounts(counts), Tagged: showTagged(tagged),
 	}, err
 }

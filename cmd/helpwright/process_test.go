@@ -286,6 +286,9 @@ type (
 		ID     int64
 		State  string
 		Reason string
+
+		ConversationID int64 `json:"conversation_id"`
+		InteractionID  int64 `json:"interaction_id"`
 	}
 )
 

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"fmt"
 	"net"
+	"net/mail"
 	"net/textproto"
 	"strings"
 	"sync"
@@ -18,6 +19,7 @@ type sink struct {
 
 	mu       sync.Mutex
 	accepted map[string]int
+	replies  map[string]string // Reply-To
 }
 
 func newSink(t *testing.T, delay time.Duration) *sink {
@@ -27,7 +29,7 @@ func newSink(t *testing.T, delay time.Duration) *sink {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = l.Close() })
-	s := &sink{address: l.Addr().String(), delay: delay, accepted: map[string]int{}}
+	s := &sink{address: l.Addr().String(), delay: delay, accepted: map[string]int{}, replies: map[string]string{}}
 	go func() {
 		for {
 			conn, err := l.Accept()
@@ -81,6 +83,18 @@ func (s *sink) accept(lines []string) {
 		return
 	}
 	s.accepted[header.Get("Message-Id")]++
+	s.replies[header.Get("Message-Id")] = header.Get("Reply-To")
+}
+
+// replyTo is where replies to a mail are to go, by its Message-ID; "" where its From says it.
+func (s *sink) replyTo(id string) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	a, err := mail.ParseAddress(s.replies["<"+id+">"])
+	if err != nil {
+		return ""
+	}
+	return a.Address
 }
 
 // counts returns how many mails were accepted, and how many more often than once.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"reflect"
+	"runtime/debug"
 	"sync"
 	"time"
 
@@ -34,6 +35,8 @@ type Fetcher struct {
 
 	running map[int64]*running // by mailbox; of Run's goroutine alone
 	wait    sync.WaitGroup
+
+	suspects suspects
 }
 
 // running is a source at work.
@@ -50,7 +53,7 @@ func NewFetcher(cfg FetcherConfig) *Fetcher {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
-	return &Fetcher{cfg: cfg, running: map[int64]*running{}}
+	return &Fetcher{cfg: cfg, running: map[int64]*running{}, suspects: newSuspects(cfg.Refresh)}
 }
 
 // Run fetches until ctx ends, and returns nil after all its goroutines ended.
@@ -139,28 +142,42 @@ func (f *Fetcher) start(ctx context.Context, s helpdesk.FetchSource, after <-cha
 		if after != nil {
 			<-after
 		}
-		f.fetch(ctx, s, r.tokens)
+		for ctx.Err() == nil && f.fetch(ctx, s, r.tokens) != nil {
+			wire.Sleep(ctx, afterPanic)
+		}
 	})
 }
 
-func (f *Fetcher) fetch(ctx context.Context, s helpdesk.FetchSource, tokens *oauth.Tokens) {
+// afterPanic is how long a mailbox is left alone whose source has panicked.
+const afterPanic = 5 * time.Minute
+
+// fetch runs a source until ctx ends. Its error is a panic of the source.
+func (f *Fetcher) fetch(ctx context.Context, s helpdesk.FetchSource, tokens *oauth.Tokens) (err error) {
 	l := &ledger{
 		intake: f.cfg.Intake, accountID: s.AccountID, mailboxID: s.MailboxID, epoch: s.Inbound.Epoch,
-		log: f.cfg.Logger.With("mailbox_id", s.MailboxID),
+		log: f.cfg.Logger.With("mailbox_id", s.MailboxID), suspects: &f.suspects,
 	}
 	fail := func(err error) {
 		l.report(ctx, wire.Status{LastError: err, LastErrorAt: f.cfg.Servers.cfg.Now()})
 	}
+	defer func() {
+		if p := recover(); p != nil {
+			err = errors.New("an unexpected error while fetching; the server's log tells more")
+			l.log.ErrorContext(ctx, "a source of mail panicked", "panic", p, "stack", string(debug.Stack()))
+			fail(err)
+		}
+	}()
 	l.begin(ctx)
 	if s.Problem != "" {
 		fail(errors.New(s.Problem))
-		return
+		return nil
 	}
 	source, err := f.cfg.Servers.open(s, tokens, l)
 	if err != nil {
 		fail(err)
-		return
+		return nil
 	}
 	// Run ends with ctx only; its error is ctx's.
 	_ = source.Run(ctx)
+	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -57,7 +58,7 @@ func (f *Filer) Handle(ctx context.Context, job storage.ClaimedJob) error {
 		return nil // whoever is at work looks again, and its own job brings it back if it dies
 	}
 	for {
-		if err := f.drain(ctx, job.AccountID, job.Subject); err != nil {
+		if err := f.drain(ctx, job); err != nil {
 			f.leave(job.Subject, true)
 			return err
 		}
@@ -97,14 +98,24 @@ const (
 	batchBytes = 4 << 20 // a larger mail is filed alone
 )
 
-func (f *Filer) drain(ctx context.Context, accountID, mailboxID int64) error {
+func (f *Filer) drain(ctx context.Context, job storage.ClaimedJob) error {
 	const page = 100
+	accountID, mailboxID := job.AccountID, job.Subject
 	for after := int64(0); ; {
 		waiting, err := f.cfg.Intake.Waiting(ctx, accountID, mailboxID, after, page)
 		if err != nil {
 			return err
 		}
+		// The process may have died at one of them: of this job's, or of another's.
+		careful := job.Attempt > 1 || slices.ContainsFunc(waiting, func(m helpdesk.InboundMail) bool { return m.Deaths > 0 })
 		for rest := waiting; len(rest) > 0; {
+			if careful {
+				if err := f.fileCarefully(ctx, accountID, rest[0]); err != nil {
+					return err
+				}
+				after, rest = rest[0].ID, rest[1:]
+				continue
+			}
 			n, size := 1, rest[0].Size
 			for n < len(rest) && n < batchMails && size+rest[n].Size <= batchBytes {
 				size += rest[n].Size
@@ -119,6 +130,25 @@ func (f *Filer) drain(ctx context.Context, accountID, mailboxID int64) error {
 			return nil
 		}
 	}
+}
+
+// fileCarefully files one mail and notes before that it does: what the process dies at
+// again and again is set aside.
+func (f *Filer) fileCarefully(ctx context.Context, accountID int64, row helpdesk.InboundMail) error {
+	ok, err := f.cfg.Intake.StartMail(ctx, accountID, row.ID)
+	if err != nil || !ok {
+		return err
+	}
+	err = f.fileAll(ctx, accountID, []helpdesk.InboundMail{row})
+	if err == nil {
+		return nil
+	}
+	limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+	defer cancel()
+	if stopped := f.cfg.Intake.StopMail(limited, accountID, row.ID); stopped != nil {
+		f.cfg.Logger.WarnContext(ctx, "the end of work on a mail was not noted", "mail_id", row.ID, "error", stopped)
+	}
+	return err
 }
 
 // fileAll files mails together, or else one by one: then the one at fault is known.

@@ -98,9 +98,13 @@ type source interface {
 func (s *Servers) open(from helpdesk.FetchSource, tokens *oauth.Tokens, l *ledger) (source, error) {
 	switch from.Inbound.Type {
 	case helpdesk.InboundIMAP:
-		return imap.New(s.imapConfig(from, tokens), imapLedger{l})
+		cfg := s.imapConfig(from, tokens)
+		cfg.Work = l.work
+		return imap.New(cfg, imapLedger{l})
 	case helpdesk.InboundPOP3:
-		return pop3.New(s.pop3Config(from, tokens), pop3Ledger{l})
+		cfg := s.pop3Config(from, tokens)
+		cfg.Work = l.work
+		return pop3.New(cfg, pop3Ledger{l})
 	}
 	return nil, notFetched(from.Inbound.Type)
 }

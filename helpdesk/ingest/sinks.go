@@ -27,6 +27,7 @@ type ledger struct {
 	accountID, mailboxID int64
 	epoch                int
 	log                  *slog.Logger
+	suspects             *suspects
 	last                 helpdesk.FetchStatus
 }
 

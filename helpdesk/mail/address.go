@@ -79,6 +79,9 @@ func (s *addressScanner) scan() {
 			i += n
 		case '(':
 			text, n := s.bounded(comment, i)
+			if s.comment.Len() > 0 && text != "" {
+				s.comment.WriteByte(' ')
+			}
 			s.comment.WriteString(text)
 			i += n
 		case '<':
@@ -187,6 +190,10 @@ func (s *addressScanner) bare(phrase, note string) {
 			}
 		}
 	}
+	// White space and comments, which are gone by now, may stand around the signs of an address.
+	if whole := aroundSigns.ReplaceAllString(phrase, "$1"); whole != phrase && !strings.Contains(whole, " ") && strings.Count(whole, "@") == 1 {
+		phrase = whole
+	}
 	words := strings.FieldsFunc(phrase, func(r rune) bool { return r == ' ' || r == ',' || r == ';' })
 	for i, w := range words {
 		email := cleanEmail(strings.Trim(w, "'[]()<>"))
@@ -243,7 +250,7 @@ func comment(s string) (text string, n int) {
 			depth++
 		case ')':
 			if depth--; depth == 0 {
-				return strings.TrimSpace(s[1:i]), i + 1
+				return strings.TrimSpace(escapedSign.ReplaceAllString(s[1:i], "$1")), i + 1
 			}
 		}
 	}
@@ -253,6 +260,9 @@ func comment(s string) (text string, n int) {
 func isDaemon(local string) bool {
 	return strings.EqualFold(local, "mailer-daemon") || strings.EqualFold(local, "postmaster")
 }
+
+// escapedSign is a sign of a comment that does not count as what it is elsewhere.
+var escapedSign = regexp.MustCompile(`\\([()\\"])`)
 
 // aroundSigns is the white space that may stand around the signs of an address.
 var aroundSigns = regexp.MustCompile(`[ \t]*([.@])[ \t]*`)

@@ -196,3 +196,47 @@ func FuzzSigned(f *testing.F) {
 		}
 	})
 }
+
+// Servers may have put fields in front of a mail whose lines end with carriage returns.
+func TestReturnsBelowOtherLines(t *testing.T) {
+	t.Parallel()
+	mail := strings.ReplaceAll("From: Old <old@example.org>\nTo: us@example.org\nSubject: Old lines\nMessage-ID: <1@example.org>\n\nOne.\nTwo.\n", "\n", "\r")
+	for name, raw := range map[string]string{
+		"alone":         mail,
+		"below LF":      "Return-Path: <old@example.org>\nReceived: from a by b\n\tfor us@example.org; Mon, 2 Nov 2026 14:59:00 +0000\n" + mail,
+		"below CRLF":    "Delivered-To: us@example.org\r\nReceived: from a by b\r\n" + mail,
+		"ended with LF": "Delivered-To: us@example.org\n" + mail + "\n",
+	} {
+		m := parse(t, raw)
+		if m.Subject != "Old lines" || len(m.From) != 1 || m.From[0].Email != "old@example.org" || m.Text != "One.\nTwo.\n" && m.Text != "One.\nTwo.\n\n" {
+			t.Errorf("%s: %q from %+v says %q", name, m.Subject, m.From, m.Text)
+		}
+		if _, sure := m.Author(); sure && name != "alone" {
+			t.Errorf("%s: others may take another for its author", name)
+		}
+	}
+}
+
+// Gateways of telephones send a message as a text with a name. One that was attached
+// beside another text, or as a file, is a file.
+func TestTextsWithNames(t *testing.T) {
+	t.Parallel()
+	part := func(disposition, name, text string) string {
+		return "--b\nContent-Type: text/plain; charset=utf-8; name=" + name + "\nContent-Disposition: " + disposition + "; filename=" + name + "\n\n" + text + "\n"
+	}
+	for name, tt := range map[string]struct{ parts, want string }{
+		"a message":       {part("inline", "text_0.txt", "Help, größer!"), "Help, größer!"},
+		"two":             {part("inline", "text_0.txt", "One.") + part("inline", "text_1.txt", "Two."), "One.\nTwo."},
+		"a file":          {part("attachment", "log.txt", "panic"), ""},
+		"beside a text":   {"--b\n\nSee the file.\n" + part("inline", "log.txt", "panic"), "See the file."},
+		"a large file":    {part("inline", "log.txt", strings.Repeat("panic\n", 4000)), ""},
+		"an empty one":    {part("inline", "log.txt", " "), ""},
+		"with a picture":  {"--b\nContent-Type: image/jpeg; name=a.jpg\n\nx\n" + part("inline", "text_0.txt", "Look!"), "Look!"},
+		"in an old style": {"--b\nContent-Type: text/plain; name=text.txt\n\nHello.\n", "Hello."},
+	} {
+		raw := "From: a@example.org\nMessage-ID: <1@example.org>\nContent-Type: multipart/mixed; boundary=b\n\n" + tt.parts + "--b--\n"
+		if m := parse(t, raw); m.Text != tt.want {
+			t.Errorf("%s: it says %.100q", name, m.Text)
+		}
+	}
+}

@@ -56,10 +56,25 @@ func (p *parser) read(b []byte, charset string) (s string, known bool) {
 		p.doubt = p.doubt || escapes(b)
 	case utf8.Valid(b):
 		p.doubt = p.doubt || !undeclared(name)
-	case undeclared(name), latinOne(name) && western(b[:min(len(b), maxSample)]) < surely && guessCharset(b) != "":
+	case undeclared(name), latinOne(name) && unlikelyWestern(b) && guessCharset(b) != "":
 		p.sample(b)
 	}
 	return decodeCharset(b, charset)
+}
+
+// unlikelyWestern: a text that is labelled as Western is not like one, or has Polish
+// letters which are signs there ("otrzyma³em"), or letters of another language.
+func unlikelyWestern(b []byte) bool {
+	b = b[:min(len(b), maxSample)]
+	if western(b) < surely || byLetters(b) != "" {
+		return true
+	}
+	for i := 1; i+1 < len(b); i++ {
+		if strings.IndexByte("\xb3\xbf\xb6\xb1\xb9\xbc", b[i]) >= 0 && asciiLetter(b, i-1) && asciiLetter(b, i+1) {
+			return true
+		}
+	}
+	return false
 }
 
 // doubtHeader looks for raw bytes in the fields that people read, and for words whose

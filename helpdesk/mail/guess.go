@@ -39,7 +39,40 @@ func guessCharset(b []byte) string {
 			best, most = c.name, s
 		}
 	}
+	if best == "" {
+		return byLetters(b)
+	}
 	return best
+}
+
+// byLetters tells languages whose accented letters are, read as Western ones, such as no
+// Western language has together: Czech and Slovak, Hungarian, Turkish. "": none of them.
+func byLetters(b []byte) string {
+	var has [256]bool
+	for _, c := range b {
+		has[c] = true
+	}
+	some := func(letters string) bool {
+		for _, c := range []byte(letters) {
+			if has[c] {
+				return true
+			}
+		}
+		return false
+	}
+	both := func(letters string) bool { return has[letters[0]] && has[letters[1]] }
+	switch {
+	case some("\xf8\xfd") && some("\xec\xe8\xf9\x9a\x9e\xb9\xbe") && some("\xe1\xed") && !some("\xe5\xe6\xf0\xfe"): // ř ý, ě č ů š ž, á í
+		if some("\xb9\xbe") && !some("\x9a\x9e") {
+			return "iso-8859-2"
+		}
+		return "windows-1250"
+	case some("\xf5\xfb") && some("\xe1") && some("\xf6\xfc") && !some("\xe3\xe7\xe4\xea\xe0"): // ő ű, á, ö ü
+		return "windows-1250"
+	case (both("\xfe\xf0") || both("\xfe\xfd") || both("\xf0\xfd")) && !some("\xe1\xe9\xed\xf3\xfa\xe6\xe5\xf8"): // ş ğ ı
+		return "windows-1254"
+	}
+	return ""
 }
 
 // fits tells whether b may be a text in a charset that other parts of its mail declare.
@@ -156,9 +189,24 @@ var candidates = sync.OnceValue(func() []candidate {
 		all = append(all, candidate{s.name, letters(s.charmap, s.letters)})
 	}
 	return append(all,
-		candidate{"windows-1250", func(b []byte) float64 { return latin(b, charmap.Windows1250, polish) }},
-		candidate{"iso-8859-2", func(b []byte) float64 { return latin(b, charmap.ISO8859_2, polish) }})
+		candidate{"windows-1250", func(b []byte) float64 { return central(b, charmap.Windows1250) }},
+		candidate{"iso-8859-2", func(b []byte) float64 { return central(b, charmap.ISO8859_2) }})
 })
+
+// central scores Polish texts. One letter alone, however often, may be a sign of another charset.
+func central(b []byte, m *charmap.Charmap) float64 {
+	var first byte
+	for _, c := range b {
+		switch {
+		case c < 0x80:
+		case first == 0:
+			first = c
+		case c != first:
+			return latin(b, m, polish)
+		}
+	}
+	return 0
+}
 
 func shiftJIS(lead, trail byte) float64 {
 	switch {
@@ -299,12 +347,10 @@ func western(b []byte) float64 {
 // latin scores texts in an alphabet that has some letters beside the ASCII ones.
 func latin(b []byte, m *charmap.Charmap, accented string) float64 {
 	sum, n := 0.0, 0
-	ascii := func(i int) bool {
-		return i >= 0 && i < len(b) && (b[i]|0x20 >= 'a' && b[i]|0x20 <= 'z')
-	}
+	ascii := func(i int) bool { return asciiLetter(b, i) }
 	high := func(i int) bool { return i >= 0 && i < len(b) && b[i] >= 0x80 }
 	for i, c := range b {
-		if c < 0x80 {
+		if c < 0x80 || metres(b, i) {
 			continue
 		}
 		r := m.DecodeByte(c)
@@ -327,4 +373,17 @@ func latin(b []byte, m *charmap.Charmap, accented string) float64 {
 		}
 	}
 	return average(sum, n, 1)
+}
+
+// metres: i is the sign of m² or m³, which are written in every language.
+func metres(b []byte, i int) bool {
+	if b[i] != 0xB2 && b[i] != 0xB3 || i == 0 || b[i-1]|0x20 != 'm' {
+		return false
+	}
+	return !asciiLetter(b, i+1)
+}
+
+// asciiLetter reports whether there is one at i.
+func asciiLetter(b []byte, i int) bool {
+	return i >= 0 && i < len(b) && b[i]|0x20 >= 'a' && b[i]|0x20 <= 'z'
 }

@@ -19,6 +19,10 @@ func TestCommentsInAddresses(t *testing.T) {
 		`Pete(A nice \) chap) <pete(his account)@silly.test(his host)>`: {Name: "Pete", Email: "pete@silly.test"},
 		`ada@example.com (evil@evil.example)`:                           {Name: "evil@evil.example", Email: "ada@example.com"},
 		`"a b" <"a b"@example.com>`:                                     {Name: "a b", Email: `"a b"@example.com`},
+		`ada (at work) @ (the) example . com (Ada)`:                     {Name: "at work the Ada", Email: "ada@example.com"},
+		`ada(Ada) . lovelace@example.com`:                               {Name: "Ada", Email: "ada.lovelace@example.com"},
+		`ada @ example.com`:                                             {Email: "ada@example.com"},
+		`Ada @ Home ada@example.com`:                                    {Name: "Ada @ Home", Email: "ada@example.com"},
 	} {
 		got, bad := mail.ParseAddresses(raw, "")
 		if diff := cmp.Diff([]mail.Address{want}, got); diff != "" || bad > 0 {

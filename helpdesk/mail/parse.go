@@ -91,7 +91,8 @@ type parser struct {
 	parts  int
 	junk   int
 	blocks []block
-	flowed bool // some text was format=flowed
+	flowed bool  // some text was format=flowed
+	named  []int // attachments that are texts with a name, and may be all that the mail says
 
 	doubts
 	closely bool // what the first reading doubts is read as what it most likely is
@@ -230,6 +231,9 @@ func (p *parser) leaf(e *entity, at place) {
 		at.related && (e.h.Has("Content-Id") || e.h.Has("Content-Location")) ||
 		e.filename != "" && at.nested && !at.alternative && !at.root
 	if !isText || attached {
+		if e.ctype == "text/plain" && e.disposition != "attachment" && !at.related {
+			p.named = append(p.named, len(p.msg.Attachments))
+		}
 		if !ok && len(body) == 0 && len(e.body) > 0 {
 			body = e.body
 		}
@@ -455,8 +459,34 @@ func (p *parser) asSent() {
 	}
 }
 
-// describe writes what an invitation says where a mail has no other body.
+// longestNamed is how many bytes of texts with a name may be what a mail says.
+const longestNamed = 16 << 10
+
+// namedText is what the texts with a name say that a mail is made of: so gateways of
+// telephones send messages.
+func (p *parser) namedText() string {
+	text, size := "", 0
+	for _, n := range p.named {
+		a := p.msg.Attachments[n]
+		if size += len(a.Body); size > longestNamed {
+			return ""
+		}
+		s, _ := p.read(a.Body, a.Charset)
+		if s = cleanText(s); strings.TrimSpace(s) != "" {
+			text = join(text, s, "\n")
+		}
+	}
+	return text
+}
+
+// describe writes what a text with a name or an invitation says where a mail has no
+// other body.
 func (p *parser) describe() {
+	if text := p.namedText(); text != "" {
+		p.asSent()
+		p.msg.Text = text
+		return
+	}
 	for _, a := range p.msg.Attachments {
 		if a.ContentType != "text/calendar" {
 			continue

@@ -72,13 +72,26 @@ func newlines(raw []byte) []byte {
 }
 
 // bareReturns: carriage returns alone end the lines of the header. The first line, as
-// newlines have it, holds more than one field then, or all of the mail.
+// newlines have it, holds more than one field then, or all of the mail; or the last one
+// does, where servers have put their own fields in front.
 func bareReturns(raw []byte) bool {
-	end := bytes.IndexByte(raw, '\n')
-	if end < 0 {
-		end = len(raw)
+	first := true
+	for len(raw) > 0 {
+		line, rest := cutLine(raw)
+		if len(line) == 0 {
+			return false
+		}
+		if severalFields(line) && (first || bytes.Contains(line, []byte("\r\r")) || len(rest) == 0) {
+			return true
+		}
+		raw, first = rest, false
 	}
-	line := bytes.TrimSuffix(raw[:end], []byte("\r"))
+	return false
+}
+
+// severalFields: a line holds a header field and, behind a carriage return, what may
+// follow one.
+func severalFields(line []byte) bool {
 	first, rest, found := bytes.Cut(line, []byte("\r"))
 	if !found || fieldName(first) == "" {
 		return false

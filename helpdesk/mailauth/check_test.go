@@ -4,8 +4,11 @@ import (
 	"bytes"
 	"context"
 	"crypto/ed25519"
+	"crypto/rsa"
+	"crypto/x509"
 	"encoding/base64"
 	"fmt"
+	"math/big"
 	"net"
 	"net/netip"
 	"strings"
@@ -293,6 +296,25 @@ func TestCheckHostileHeaders(t *testing.T) {
 				t.Error(diff)
 			}
 		})
+	}
+}
+
+// Keys of which each takes seconds are no keys.
+func TestCheckHostileKeys(t *testing.T) {
+	t.Parallel()
+	raw := "DKIM-Signature: v=1; a=rsa-sha256; d=example.com; s=s; h=from; bh=47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=; b=" +
+		base64.StdEncoding.EncodeToString(make([]byte, 256)) + "\r\nFrom: ada@example.com\r\n\r\n"
+	for bits, want := range map[int]mailauth.Result{2048: mailauth.Fail, 40_000: mailauth.PermError, 380_000: mailauth.PermError} {
+		modulus := new(big.Int).Lsh(big.NewInt(1), uint(bits-1))
+		key, err := x509.MarshalPKIXPublicKey(&rsa.PublicKey{N: modulus.SetBit(modulus, 0, 1), E: 1<<31 - 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		z := &zone{txt: map[string][]string{"s._domainkey.example.com": {"v=DKIM1; p=" + base64.StdEncoding.EncodeToString(key)}}}
+		got := mailauth.Checker{Resolver: z}.Check(t.Context(), mailauth.Mail{From: "ada@example.com", FromDomain: "example.com", Raw: []byte(raw)})
+		if diff := cmp.Diff([]mailauth.DKIM{{Result: want, Domain: "example.com"}}, got.DKIM); diff != "" {
+			t.Errorf("%d bits: %s", bits, diff)
+		}
 	}
 }
 

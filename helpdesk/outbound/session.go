@@ -30,7 +30,7 @@ type session struct {
 // attend makes the end of ctx end the connection, until the returned function is
 // called.
 func (s *session) attend(ctx context.Context) (release func()) {
-	s.wire.budget = maxAnswers
+	s.wire.budget, s.wire.until = maxAnswers, time.Now().Add(s.wire.timeout)
 	stop := context.AfterFunc(ctx, func() { s.wire.Conn.Close() })
 	return func() { stop() }
 }
@@ -191,19 +191,20 @@ func (l *login) Next([]byte) ([]byte, error) {
 // maxAnswers bounds what a relay says during one mail, in bytes.
 const maxAnswers = 1 << 20
 
-// wire is a network connection that limits how long each read and write takes, and
+// wire is a network connection that limits how long each answer and write takes, and
 // how much is read.
 type wire struct {
 	net.Conn
 	timeout time.Duration
 	budget  int
+	until   time.Time // an answer has come by then, however it drips; counted from the last write
 }
 
 func (w *wire) Read(b []byte) (int, error) {
 	if w.budget <= 0 {
 		return 0, errTalkative
 	}
-	if err := w.Conn.SetReadDeadline(time.Now().Add(w.timeout)); err != nil {
+	if err := w.Conn.SetReadDeadline(w.until); err != nil {
 		return 0, err
 	}
 	n, err := w.Conn.Read(b)
@@ -215,7 +216,9 @@ func (w *wire) Write(b []byte) (int, error) {
 	if err := w.Conn.SetWriteDeadline(time.Now().Add(w.timeout)); err != nil {
 		return 0, err
 	}
-	return w.Conn.Write(b)
+	n, err := w.Conn.Write(b)
+	w.until = time.Now().Add(w.timeout)
+	return n, err
 }
 
 // SetDeadline does nothing: go-smtp takes its deadlines away while data is written.

@@ -2,6 +2,7 @@ package pgp
 
 import (
 	"bytes"
+	"encoding/binary"
 	"encoding/hex"
 	"errors"
 	"io"
@@ -20,6 +21,9 @@ const (
 	MaxSize    = 256 << 10 // bytes of a key, armored or not
 	maxPackets = 1000
 	maxUserID  = 500 // bytes of a user id that is returned
+	// maxBits is how long the numbers of a key may be: the work with them grows with the
+	// cube of that, and every mail to its owner does it.
+	maxBits = 16384
 )
 
 // PublicKey is what is told of a key.
@@ -53,6 +57,7 @@ const (
 	tagPublicKey    = 6
 	tagSecretSubkey = 7
 	tagUserID       = 13
+	tagPublicSubkey = 14
 )
 
 // Parse reads one public key, armored or as packets, that mail can be encrypted to
@@ -132,6 +137,9 @@ func inspect(packets []byte) (names []string, err error) {
 		if err != nil {
 			return nil, &Error{Reason: "is no OpenPGP key", Err: err}
 		}
+		if (p.Tag == tagPublicKey || p.Tag == tagPublicSubkey) && bits(p.Contents) > maxBits {
+			return nil, refuse("is longer than 16384 bits")
+		}
 		switch p.Tag {
 		case tagSecretKey, tagSecretSubkey:
 			return nil, refuse(private)
@@ -151,6 +159,30 @@ func inspect(packets []byte) (names []string, err error) {
 		return nil, refuse("holds more than one key")
 	}
 	return names, nil
+}
+
+// bits is how long the first number of a public key is whose algorithm has such, RSA,
+// Elgamal or DSA; 0 of others, and of what is none.
+func bits(contents []byte) int {
+	at, version := 5, byte(0) // where the algorithm is: after the version and a time
+	if len(contents) > 0 {
+		version = contents[0]
+	}
+	if version < 4 {
+		at += 2 // days until it expires
+	}
+	number := at + 1
+	if version > 4 {
+		number += 4 // length of what follows
+	}
+	if len(contents) < number+2 {
+		return 0
+	}
+	switch contents[at] {
+	case 1, 2, 3, 16, 17, 20:
+		return int(binary.BigEndian.Uint16(contents[number:]))
+	}
+	return 0
 }
 
 // unusable says why a key has none to encrypt with.

@@ -32,15 +32,8 @@ func BlobColumns() []string {
 	return all
 }
 
-// Before0021 makes interactions what migration 0021 makes of older ones.
-func (db *DB) Before0021(ctx context.Context) error {
-	for _, statement := range []string{
-		"UPDATE hw_interactions SET at = created_at, received_at = -62135596800000000",
-		"INSERT INTO hw_order_pending SELECT id FROM hw_accounts",
-	} {
-		if _, err := db.write.NewRaw(statement).Exec(ctx); err != nil {
-			return err
-		}
-	}
-	return nil
+// Exec runs a statement on the connection that writes.
+func Exec(ctx context.Context, db *DB, query string) error {
+	_, err := db.write.DB.ExecContext(ctx, query)
+	return err
 }

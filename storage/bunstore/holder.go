@@ -3,6 +3,7 @@ package bunstore
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -30,6 +31,8 @@ type holder struct {
 	name string    // "": not known to others
 	conn *sql.Conn // PostgreSQL: whose session has the lock
 	file *os.File  // SQLite: that is locked
+
+	reaping sync.Mutex // held while locks of others are tried
 
 	suspects map[string]time.Time // of others: since when their locks are free; of the one goroutine that reaps
 }
@@ -71,6 +74,43 @@ func (db *DB) hold(ctx context.Context) (string, error) {
 	h.conn = conn
 	return h.name, nil
 }
+
+// Process implements [storage.Processes].
+func (db *DB) Process(ctx context.Context) (string, error) { return db.hold(ctx) }
+
+// Lives implements [storage.Processes].
+func (db *DB) Lives(ctx context.Context, name string) (bool, error) {
+	db.holder.mu.Lock()
+	own := db.holder.name
+	db.holder.mu.Unlock()
+	if name == own {
+		return true, nil
+	}
+	if number, err := strconv.ParseInt(name, 10, 64); err != nil || strconv.FormatInt(number, 10) != name {
+		return false, nil // no name of ours
+	}
+	if db.postgres {
+		var lives bool
+		err := db.queue().raw("SELECT EXISTS (SELECT 1 FROM pg_locks AS l "+sessionLock+"= ?)", name).Scan(ctx, &lives)
+		return lives, err
+	}
+	db.holder.reaping.Lock() // a lock that the reaper tries is not one that somebody holds
+	defer db.holder.reaping.Unlock()
+	path := db.path + lockMark + name
+	if lock := seizeLock(path); lock != nil {
+		return false, lock.Close()
+	}
+	_, err := os.Stat(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return false, nil
+	}
+	return true, err
+}
+
+// sessionLock finds the lock by which a session of PostgreSQL says that a process lives: what follows is its name.
+const sessionLock = `WHERE l.locktype = 'advisory' AND l.objsubid = 1
+	AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())
+	AND ((l.classid::bigint << 32) | l.objid::bigint)::text `
 
 // letGo ends the lock, when the DB is closed.
 func (h *holder) letGo() {
@@ -142,6 +182,8 @@ func (db *DB) takeOver(ctx context.Context) error {
 	if db.path == "" {
 		return nil
 	}
+	db.holder.reaping.Lock()
+	defer db.holder.reaping.Unlock()
 	entries, err := os.ReadDir(filepath.Dir(db.path))
 	if err != nil {
 		return err
@@ -174,9 +216,7 @@ func (db *DB) takeOverSessions(ctx context.Context) error {
 	h.mu.Unlock()
 	var names []string
 	err := db.queue().raw(`SELECT h.holder FROM (SELECT DISTINCT holder FROM hw_jobs WHERE holder <> '') AS h
-		WHERE h.holder <> ? AND NOT EXISTS (SELECT 1 FROM pg_locks AS l WHERE l.locktype = 'advisory' AND l.objsubid = 1
-			AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())
-			AND ((l.classid::bigint << 32) | l.objid::bigint)::text = h.holder)`, own).Scan(ctx, &names)
+		WHERE h.holder <> ? AND NOT EXISTS (SELECT 1 FROM pg_locks AS l `+sessionLock+`= h.holder)`, own).Scan(ctx, &names)
 	if err != nil {
 		h.suspects = nil // what was seen before the database was away says nothing
 		return err

@@ -81,3 +81,46 @@ func claim(t *testing.T, db *bunstore.DB, kind string, now, lease time.Time) []s
 	}
 	return jobs
 }
+
+// Whoever shares the database knows which processes live.
+func TestLives(t *testing.T) {
+	t.Parallel()
+	for name, url := range map[string]func(t *testing.T) string{
+		"SQLite":     func(t *testing.T) string { return "sqlite:" + filepath.Join(t.TempDir(), "h.db") },
+		"PostgreSQL": func(t *testing.T) string { return testenv.Postgres(t) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			ctx, address := t.Context(), url(t)
+			here, living := open(t, address, bunstore.Config{}), open(t, address, bunstore.Config{})
+			dying, err := bunstore.Open(ctx, address, bunstore.Config{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			names := map[string]bool{"": false, "1": false, "../1": false, "x": false}
+			for db, lives := range map[*bunstore.DB]bool{here: true, living: true, dying: false} {
+				first, err := db.Process(ctx)
+				if err != nil || first == "" {
+					t.Fatalf("%q, %v", first, err)
+				}
+				if again, err := db.Process(ctx); again != first || err != nil {
+					t.Errorf("%q and then %q, %v", first, again, err)
+				}
+				names[first] = lives
+			}
+			bunstore.Die(dying)
+			for name, want := range names {
+				// PostgreSQL notices a moment later that a connection has ended.
+				var got bool
+				for end := time.Now().Add(10 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+					if got, err = here.Lives(ctx, name); err != nil || got == want || time.Now().After(end) {
+						break
+					}
+				}
+				if got != want || err != nil {
+					t.Errorf("%q lives: %v, %v; want %v", name, got, err, want)
+				}
+			}
+		})
+	}
+}

@@ -25,6 +25,7 @@ type inboundRow struct {
 	UserID         int64
 	Note           string
 	Partial        bool
+	Deaths         int
 	RawKey         string
 	Size           int64
 	MessageID      string
@@ -43,7 +44,7 @@ type inboundRow struct {
 func (r *inboundRow) mail() helpdesk.InboundMail {
 	return helpdesk.InboundMail{
 		ID: r.ID, MailboxID: r.MailboxID, Source: r.Source, Position: r.Position,
-		State: helpdesk.InboundState(r.State), Reason: r.Reason, UserID: r.UserID, Note: r.Note, Partial: r.Partial, RawKey: r.RawKey, Size: r.Size,
+		State: helpdesk.InboundState(r.State), Reason: r.Reason, UserID: r.UserID, Note: r.Note, Partial: r.Partial, Deaths: r.Deaths, RawKey: r.RawKey, Size: r.Size,
 		MessageID: r.MessageID, MailHead: helpdesk.MailHead{Subject: r.Subject, From: helpdesk.Address{Name: r.FromName, Email: r.FromEmail}}, Identity: empty(r.Identity), ConversationID: r.ConversationID,
 		InteractionID: r.InteractionID, Authentication: r.Authentication.Of, DeliveredAt: timeOf(r.DeliveredAt), ReceivedAt: timeOf(r.ReceivedAt), UpdatedAt: timeOf(r.UpdatedAt),
 	}
@@ -52,7 +53,7 @@ func (r *inboundRow) mail() helpdesk.InboundMail {
 func inboundRowOf(account int64, m *helpdesk.InboundMail) inboundRow {
 	return inboundRow{
 		ID: m.ID, AccountID: account, MailboxID: m.MailboxID, Source: m.Source, Position: m.Position,
-		State: string(m.State), Reason: m.Reason, UserID: m.UserID, Note: m.Note, Partial: m.Partial, RawKey: m.RawKey, Size: m.Size,
+		State: string(m.State), Reason: m.Reason, UserID: m.UserID, Note: m.Note, Partial: m.Partial, Deaths: m.Deaths, RawKey: m.RawKey, Size: m.Size,
 		MessageID: m.MessageID, Subject: m.Subject, FromName: m.From.Name, FromEmail: m.From.Email, Identity: empty(m.Identity), ConversationID: m.ConversationID,
 		InteractionID: m.InteractionID, Authentication: object[helpdesk.MailAuthentication]{m.Authentication}, DeliveredAt: micros(m.DeliveredAt), ReceivedAt: micros(m.ReceivedAt), UpdatedAt: micros(m.UpdatedAt),
 	}

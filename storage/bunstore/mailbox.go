@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"time"
 
 	"github.com/uptrace/bun"
 
@@ -168,6 +169,10 @@ type fetchStatusRow struct {
 	LastErrorAt   int64
 	LastError     string
 	NeedsReauth   bool
+	Worker        string
+	Deaths        object[[]time.Time]
+	Fruitless     int
+	ParkedAt      int64
 	UpdatedAt     int64
 }
 
@@ -184,7 +189,8 @@ func (r reader) FetchStatus(ctx context.Context, mailboxID int64) (helpdesk.Fetc
 	}
 	return helpdesk.FetchStatus{
 		MailboxID: row.MailboxID, Connected: row.Connected, LastSuccessAt: timeOf(row.LastSuccessAt),
-		LastErrorAt: timeOf(row.LastErrorAt), LastError: row.LastError, NeedsReauth: row.NeedsReauth, UpdatedAt: timeOf(row.UpdatedAt),
+		LastErrorAt: timeOf(row.LastErrorAt), LastError: row.LastError, NeedsReauth: row.NeedsReauth,
+		Worker: row.Worker, Deaths: row.Deaths.Of, Fruitless: row.Fruitless, ParkedAt: timeOf(row.ParkedAt), UpdatedAt: timeOf(row.UpdatedAt),
 	}, nil
 }
 
@@ -196,7 +202,8 @@ func (w writer) SaveFetchStatus(ctx context.Context, s helpdesk.FetchStatus) err
 	row := fetchStatusRow{
 		AccountID: w.scope.AccountID, MailboxID: s.MailboxID, Connected: s.Connected,
 		LastSuccessAt: micros(s.LastSuccessAt), LastErrorAt: micros(s.LastErrorAt), LastError: s.LastError,
-		NeedsReauth: s.NeedsReauth, UpdatedAt: micros(s.UpdatedAt),
+		NeedsReauth: s.NeedsReauth, Worker: s.Worker, Deaths: object[[]time.Time]{s.Deaths}, Fruitless: s.Fruitless,
+		ParkedAt: micros(s.ParkedAt), UpdatedAt: micros(s.UpdatedAt),
 	}
 	_, err := w.inserts(&row).On("CONFLICT (account_id, mailbox_id) DO UPDATE").Exec(ctx)
 	return failure(ctx, err, "mailbox", s.MailboxID)

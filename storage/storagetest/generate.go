@@ -374,7 +374,7 @@ func (g *generator) writeMailbox(seen content) operation {
 		return operation{method: "DeleteMailbox", args: []any{mailbox}}
 	case 1, 2:
 		s := helpdesk.FetchStatus{MailboxID: mailbox.n, Connected: g.IntN(2) == 0, LastError: g.text(), LastErrorAt: g.time(true),
-			LastSuccessAt: g.time(true), UpdatedAt: g.time(false)}
+			LastSuccessAt: g.time(true), Worker: g.text(), Deaths: []time.Time{g.time(false)}, Fruitless: g.IntN(3), ParkedAt: g.time(true), UpdatedAt: g.time(false)}
 		return operation{method: "SaveFetchStatus", args: []any{s}}
 	case 3, 4:
 		return operation{method: "SaveFetchCursor", args: []any{mailbox, g.folder(), helpdesk.FetchCursor{UIDValidity: g.Uint32(), UID: g.Uint32()}}}
@@ -522,7 +522,7 @@ func (g *generator) writeLedger(seen content) operation {
 	n := g.next()
 	m := helpdesk.InboundMail{MailboxID: oneOf(g, seen.Mailboxes).ID, Source: "imap", Position: oneOf(g, []string{"", fmt.Sprint("p", n)}),
 		State: oneOf(g, []helpdesk.InboundState{helpdesk.InboundReceived, helpdesk.InboundFiled, helpdesk.InboundIgnored}), Reason: g.text(), RawKey: fmt.Sprint("raw", n),
-		Size: g.Int64(), UserID: oneOf(g, g.pool["User"]), Note: g.text(), MessageID: g.text(), MailHead: helpdesk.MailHead{Subject: g.text(), From: helpdesk.Address{Name: g.text(), Email: g.text()}},
+		Size: g.Int64(), UserID: oneOf(g, g.pool["User"]), Note: g.text(), Deaths: g.IntN(3), MessageID: g.text(), MailHead: helpdesk.MailHead{Subject: g.text(), From: helpdesk.Address{Name: g.text(), Email: g.text()}},
 		Authentication: helpdesk.MailAuthentication{SPF: helpdesk.AuthCheck{Domain: g.text()}}, ReceivedAt: g.time(false), UpdatedAt: g.time(false)}
 	if g.IntN(3) > 0 {
 		m.Identity = fmt.Append(nil, "\x00\xff", n)

@@ -189,7 +189,7 @@ func (w *world) newMailbox(local string) helpdesk.Mailbox {
 
 func (w *world) newStatus() helpdesk.FetchStatus {
 	return helpdesk.FetchStatus{MailboxID: w.mailbox.ID, Connected: true, LastSuccessAt: at(3), LastErrorAt: at(2),
-		LastError: "refused " + w.mark, NeedsReauth: true, UpdatedAt: at(4)}
+		LastError: "refused " + w.mark, NeedsReauth: true, Worker: "worker " + w.mark, Deaths: []time.Time{at(9), at(8)}, Fruitless: 2, ParkedAt: at(9), UpdatedAt: at(4)}
 }
 
 func (w *world) newCustomer(local string) helpdesk.Customer {
@@ -255,7 +255,7 @@ func (w *world) newDelivery(i helpdesk.Interaction) helpdesk.Delivery {
 
 func (w *world) newMail(position string) helpdesk.InboundMail {
 	return helpdesk.InboundMail{MailboxID: w.mailbox.ID, Source: "imap", Position: "INBOX/7/" + position + "/" + w.mark, State: helpdesk.InboundReceived,
-		Reason: "none " + w.mark, UserID: w.user.ID, Note: "note " + w.mark, Partial: true, RawKey: "raw/" + w.mark + "/" + position, Size: 1 << 33, MessageID: "m" + position + "@" + w.mark,
+		Reason: "none " + w.mark, UserID: w.user.ID, Note: "note " + w.mark, Partial: true, Deaths: 1, RawKey: "raw/" + w.mark + "/" + position, Size: 1 << 33, MessageID: "m" + position + "@" + w.mark,
 		MailHead: helpdesk.MailHead{Subject: "subject " + w.mark, From: helpdesk.Address{Name: "name " + w.mark, Email: "from@" + w.mark}},
 		Identity: []byte("identity\x00\xff" + position + w.mark), Authentication: w.authentication("intake"), DeliveredAt: at(-3), ReceivedAt: base, UpdatedAt: at(1)}
 }

@@ -1,6 +1,7 @@
 package imap
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -47,6 +48,10 @@ type Config struct {
 	// (default 5 min); after a refused login BackoffMax at once. Each wait is shortened at random by up to a half.
 	BackoffMin, BackoffMax time.Duration
 
+	// Work runs what talks to the server, but for waiting: whoever notes what this process is at work on does it here.
+	// Default: runs it.
+	Work func(ctx context.Context, do func(context.Context) error) error
+
 	Logger *slog.Logger     // default: logs nothing
 	Now    func() time.Time // of the times in Status; default time.Now
 	Rand   func() float64   // in [0, 1), shortens the waits; default math/rand/v2
@@ -63,6 +68,9 @@ func (c Config) withDefaults() Config {
 	wire.Default(&c.BackoffMin, time.Second)
 	wire.Default(&c.BackoffMax, 5*time.Minute)
 	c.Folders = uniqueFolders(c.Folders)
+	if c.Work == nil {
+		c.Work = func(ctx context.Context, do func(context.Context) error) error { return do(ctx) }
+	}
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}

@@ -37,7 +37,7 @@ func (w *worker) serve(ctx context.Context) (rounds int, err error) {
 	for {
 		fresh := false // mail came in this turn
 		if rounds == 0 || !time.Now().Before(nextAll) {
-			if err := w.all(ctx); err != nil && !w.onlyRefused(err) {
+			if err := w.cfg.Work(ctx, w.all); err != nil && !w.onlyRefused(err) {
 				return rounds, err
 			} else if err == nil {
 				rounds++
@@ -48,7 +48,7 @@ func (w *worker) serve(ctx context.Context) (rounds int, err error) {
 			nextAll = time.Now().Add(w.allInterval())
 		} else {
 			before := w.taken(watched)
-			if err := w.read(ctx, watched); err != nil && !w.onlyRefused(err) {
+			if err := w.cfg.Work(ctx, func(ctx context.Context) error { return w.read(ctx, watched) }); err != nil && !w.onlyRefused(err) {
 				return rounds, err
 			}
 			fresh = w.taken(watched) != before

@@ -1,6 +1,8 @@
 package oauth_test
 
 import (
+	"bytes"
+	"compress/gzip"
 	"context"
 	"errors"
 	"fmt"
@@ -17,6 +19,7 @@ import (
 
 	"github.com/helpwright/helpwright/helpdesk/ingest/oauth"
 	"github.com/helpwright/helpwright/helpdesk/ingest/wire"
+	"github.com/helpwright/helpwright/storage/storagetest/testnet"
 )
 
 // endpoint is a token endpoint that gives scripted answers, the last one for ever.
@@ -108,6 +111,9 @@ func TestAnswers(t *testing.T) {
 		{"a token that breaks out", []string{`200 {"access_token": "a\r\nb"}`}, 1, false, "no token"},
 		{"another kind of token", []string{`200 {"access_token": "t", "token_type": "mac"}`}, 1, false, "no bearer"},
 		{"endless", []string{"200 " + strings.Repeat("x", 1<<20)}, 1, false, "no token"},
+		{"deep", []string{"200 " + strings.Repeat(`{"access_token":`, 1<<16)}, 1, false, "no token"},
+		{"deep beside a token", []string{`200 {"access_token": "t", "x": ` + strings.Repeat("[", 20_000) + strings.Repeat("]", 20_000) + "}"}, 1, false, "no token"},
+		{"a life of ages", []string{`200 {"access_token": "t", "expires_in": 1e400}`}, 1, false, ""},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -128,6 +134,49 @@ func TestAnswers(t *testing.T) {
 			}
 		})
 	}
+}
+
+// An endpoint that never comes to an end costs one request's time, and little memory.
+func TestHostileEndpoints(t *testing.T) {
+	t.Parallel()
+	const head = "HTTP/1.1 200 OK\r\n"
+	for name, addr := range map[string]string{
+		"silent":                testnet.Silent(t),
+		"an endless header":     testnet.Flood(t, head+"X: ", "x", 1<<30),
+		"endless headers":       testnet.Flood(t, head, "X: x\r\n", 1<<30),
+		"endless preliminaries": testnet.Flood(t, "", "HTTP/1.1 103 Early Hints\r\n\r\n", 1<<30),
+		"a gigabyte":            testnet.Flood(t, head+"Content-Length: 1073741824\r\n\r\n", " ", 1<<30),
+		"endless chunks":        testnet.Flood(t, head+"Transfer-Encoding: chunked\r\n\r\n", "1\r\n \r\n", 1<<30),
+		"drop by drop":          testnet.Drip(t, head+"\r\n", " ", 5*time.Millisecond),
+		"a gzip bomb":           bomb(t),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			tokens := oauth.New(oauth.Config{TokenURL: "http://" + addr, ClientID: "c", RefreshToken: "r", Timeout: 300 * time.Millisecond, Backoff: time.Millisecond})
+			if got, err := tokens.Token(t.Context(), false); err == nil || len(err.Error()) > 1000 {
+				t.Errorf("%q, %v", got, err)
+			}
+		})
+	}
+}
+
+// bomb is a server whose answer is a gigabyte when it is unpacked.
+func bomb(t *testing.T) (addr string) {
+	t.Helper()
+	var packed bytes.Buffer
+	w := gzip.NewWriter(&packed)
+	for range 1 << 10 {
+		_, _ = w.Write(bytes.Repeat([]byte(" "), 1<<20))
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Encoding", "gzip")
+		_, _ = w.Write(packed.Bytes())
+	}))
+	t.Cleanup(server.Close)
+	return server.Listener.Addr().String()
 }
 
 // A new refresh token is used at once, and told until somebody has kept it.

@@ -66,7 +66,7 @@ func (s *Source) Run(ctx context.Context) error {
 	for failures := 0; ctx.Err() == nil; {
 		before := s.Status().Taken
 		w := &worker{Source: s, known: known}
-		err := w.poll(ctx)
+		err := s.cfg.Work(ctx, w.poll)
 		known = w.known
 		if ctx.Err() != nil {
 			break

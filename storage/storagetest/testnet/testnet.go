@@ -7,6 +7,7 @@ import (
 	"net"
 	"sync"
 	"testing"
+	"time"
 )
 
 // Listen serves connections to a port of 127.0.0.1 until the test ends: then it closes them and waits for serve. It
@@ -64,6 +65,32 @@ func Flood(t testing.TB, first, again string, limit int64) (addr string) {
 			text = block
 		}
 		discard(conn)
+	})
+}
+
+// Drip is the address of a server that says a text over and over, a byte at a time with a pause after each, to everyone
+// who connects and until they go away.
+func Drip(t testing.TB, first, again string, pause time.Duration) (addr string) {
+	return Listen(t, func(conn net.Conn) {
+		gone := make(chan struct{})
+		go func() {
+			defer close(gone)
+			discard(conn)
+		}()
+		tick := time.NewTicker(pause)
+		defer tick.Stop()
+		for text := first; ; text = again {
+			for i := range len(text) {
+				select {
+				case <-gone:
+					return
+				case <-tick.C:
+				}
+				if _, err := conn.Write([]byte{text[i]}); err != nil {
+					return
+				}
+			}
+		}
 	})
 }
 

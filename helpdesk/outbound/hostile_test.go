@@ -1,0 +1,105 @@
+package outbound_test
+
+import (
+	"net"
+	"runtime"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/helpwright/helpwright/helpdesk/outbound"
+	"github.com/helpwright/helpwright/storage/storagetest/testnet"
+)
+
+// A relay that never comes to the end of an answer is left, and little of what it says is kept.
+func TestHostileRelay(t *testing.T) {
+	t.Parallel()
+	const gigabyte = 1 << 30
+	drip := func(first, again string) func(t *testing.T) string {
+		return func(t *testing.T) string { return testnet.Drip(t, first, again, time.Millisecond) }
+	}
+	flood := func(first, again string) func(t *testing.T) string {
+		return func(t *testing.T) string { return testnet.Flood(t, first, again, gigabyte) }
+	}
+	// asked greets, and floods whoever asks for something.
+	asked := func(first, again string) func(t *testing.T) string {
+		return func(t *testing.T) string {
+			return testnet.Listen(t, func(conn net.Conn) {
+				_, _ = conn.Write([]byte("220 hello\r\n"))
+				if _, err := conn.Read(make([]byte, 100)); err != nil {
+					return
+				}
+				for text := first; ; text = strings.Repeat(again, 1000) {
+					if _, err := conn.Write([]byte(text)); err != nil {
+						return
+					}
+				}
+			})
+		}
+	}
+	for name, tc := range map[string]struct {
+		start func(t *testing.T) string
+		says  string
+	}{
+		"an endless line":                        {flood("220 ", "x"), "too long"},
+		"an endless answer":                      {flood("220-hello\r\n", "220-more\r\n"), "too long"},
+		"an endless line, drop by drop":          {drip("220 ", "x"), ""},
+		"an endless answer, drop by drop":        {drip("220-hello\r\n", "220-more\r\n"), "timed out"},
+		"an endless line after the greeting":     {asked("250-", "x"), "too long"},
+		"an endless answer after the greeting":   {asked("250-x\r\n", "250-AUTH\r\n"), "too long"},
+		"an answer before it was asked":          {flood("220 hello\r\n250-", "x"), "out of turn"},
+		"answers to all that may ever be asked":  {flood("220 hello\r\n", "250 ok\r\n"), ""},
+		"answers to nothing, drop by drop":       {drip("220 hello\r\n", "250-x\r\n"), "timed out"},
+		"bytes that are no text":                 {flood("\x00\xff\x16\x03\x01", "\x00"), ""},
+		"lines without a number":                 {flood("hello\r\n", "hello\r\n"), ""},
+		"a number of many digits":                {flood("2", "2"), ""},
+		"an extension with endless arguments":    {asked("250-SIZE ", "9"), "too long"},
+		"an extension whose argument is endless": {asked("250-AUTH", " PLAIN"), "too long"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for _, encryption := range []outbound.Encryption{outbound.EncryptionNone, outbound.EncryptionSTARTTLS, outbound.EncryptionTLS} {
+				host, port, err := net.SplitHostPort(tc.start(t))
+				if err != nil {
+					t.Fatal(err)
+				}
+				number, _ := strconv.Atoi(port)
+				relay := newRelay(t, outbound.RelayConfig{
+					Host: host, Port: number, Encryption: encryption, HelloName: "desk.example",
+					CommandTimeout: 200 * time.Millisecond, SubmitTimeout: 200 * time.Millisecond,
+				})
+				results, err := relay.Send(t.Context(), "d@example.org", []string{"a@example.com"}, newMail(t, text(body)))
+				if err == nil && (len(results) != 1 || results[0].State == sent && encryption != outbound.EncryptionNone) {
+					t.Errorf("%s: %+v, %v", encryption, results, err)
+				}
+				if encryption == outbound.EncryptionNone && tc.says != "" && (err == nil || !strings.Contains(err.Error(), tc.says)) {
+					t.Errorf("%+v, %v; want %q", results, err, tc.says)
+				}
+				if err != nil && len(err.Error()) > 10_000 {
+					t.Errorf("the error has %d bytes", len(err.Error()))
+				}
+			}
+		})
+	}
+}
+
+// What a relay says costs no more than its limit.
+func TestHostileRelayCost(t *testing.T) {
+	addr := testnet.Flood(t, "220-hello\r\n", "220-more\r\n", 1<<30)
+	host, port, err := net.SplitHostPort(addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	number, _ := strconv.Atoi(port)
+	relay := newRelay(t, outbound.RelayConfig{Host: host, Port: number, Encryption: outbound.EncryptionNone})
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	if err := relay.Check(t.Context()); err == nil {
+		t.Error("it works")
+	}
+	runtime.ReadMemStats(&after)
+	if took := after.TotalAlloc - before.TotalAlloc; took > 64<<20 {
+		t.Errorf("allocated %d MiB", took>>20)
+	}
+}

@@ -1,0 +1,141 @@
+package helpdesk_test
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/storage"
+)
+
+// processes are some that live and one that asks.
+type processes struct {
+	own  string
+	live map[string]bool
+}
+
+func (p *processes) Process(context.Context) (string, error) { return p.own, nil }
+
+func (p *processes) Lives(_ context.Context, name string) (bool, error) { return p.live[name], nil }
+
+// restart is a new process; the one before it has died.
+func (p *processes) restart() {
+	p.own += "+"
+	p.live = map[string]bool{p.own: true}
+}
+
+// answering are mail servers that answer a test.
+type answering struct{ err error }
+
+func (a *answering) Test(context.Context, helpdesk.FetchSource) error { return a.err }
+
+func (a *answering) List(context.Context, helpdesk.FetchSource, time.Time, func(context.Context, helpdesk.ServerMails) error) error {
+	return a.err
+}
+
+// A mailbox at which processes die is parked; whatever else ends a process parks nothing.
+func TestParking(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name  string
+		steps string // see below
+		want  string // the state of the last look
+	}{
+		{"deaths in a row", "work die work die work die", "parked"},
+		{"two of them", "work die work die", "suspect"},
+		{"while nothing is done", strings.Repeat("work done die ", 9), "free"},
+		{"a failure is no death", strings.Repeat("work failed die ", 9), "free"},
+		{"work done in between", strings.Repeat("work die work die work done ", 3), "free"},
+		{"mails fetched in between", strings.Repeat("work die work die work mail ", 3) + "done", "free"},
+		{"failures in between", "work die work failed die work die work die", "parked"},
+		{"over and over again within an hour", strings.Repeat("work die work done ", 10), "parked"},
+		{"over and over again, once an hour", strings.Repeat("work die work done hour ", 20), "free"},
+		{"another process lives", strings.Repeat("work other work done ", 9), "free"},
+		{"parked and tested", "work die work die work die look tested", "free"},
+		{"parked and tested in vain", "work die work die work die look refused", "parked"},
+		{"parked and compared", "work die work die work die look listed", "parked"},
+		{"parked and changed", "work die work die work die look changed", "free"},
+		{"changed before anybody looked", "work die work die work die changed", "free"},
+		{"parked and renamed", "work die work die work die look renamed", "parked"},
+		{"parked and restarted", "work die work die work die die die", "parked"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			p, servers := &processes{}, &answering{}
+			p.restart()
+			b := newBundle(t).with(func(cfg *helpdesk.Config) { cfg.Processes, cfg.MailServers = p, servers })
+			box := must(b.desk.CreateMailbox(b.ctx, helpdesk.MailboxInput{Inbound: storage.Some(oauthInbound())}))(t)
+			in := b.svc.Intake()
+			steps := map[string]func() error{
+				"work": func() error {
+					_, err := in.BeginFetch(b.ctx, b.account.ID, box.ID, true)
+					return err
+				},
+				"look": func() error {
+					_, err := in.BeginFetch(b.ctx, b.account.ID, box.ID, false)
+					return err
+				},
+				"die":    func() error { p.restart(); return nil },
+				"other":  func() error { p.own += "*"; p.live[p.own] = true; return nil },
+				"done":   func() error { return in.EndFetch(b.ctx, b.account.ID, box.ID, true) },
+				"failed": func() error { return in.EndFetch(b.ctx, b.account.ID, box.ID, false) },
+				"mail": func() error {
+					mail := helpdesk.RawMail{Position: fmt.Sprint(len(p.own)), Raw: []byte("From: a@example.com\n\nText.")}
+					return in.Take(b.ctx, b.account.ID, box.ID, "imap", []helpdesk.RawMail{mail}, nil)
+				},
+				"hour": func() error { b.clock.Add(time.Hour); return nil },
+				"tested": func() error {
+					_, err := b.desk.TestMailbox(b.ctx, box.ID)
+					return err
+				},
+				"refused": func() error {
+					servers.err = fmt.Errorf("refused")
+					_, err := b.desk.TestMailbox(b.ctx, box.ID)
+					return err
+				},
+				"listed": func() error {
+					_, err := b.desk.ReconcileMailbox(b.ctx, box.ID)
+					return err
+				},
+				"changed": func() error {
+					_, err := b.desk.UpdateMailbox(b.ctx, box.ID, helpdesk.MailboxInput{Inbound: storage.Some(oauthInbound())})
+					return err
+				},
+				"renamed": func() error {
+					_, err := b.desk.UpdateMailbox(b.ctx, box.ID, helpdesk.MailboxInput{Name: storage.Some("Other")})
+					return err
+				},
+			}
+			for _, step := range strings.Fields(tt.steps) {
+				if err := steps[step](); err != nil {
+					t.Fatalf("%s: %v", step, err)
+				}
+			}
+			leave := must(in.BeginFetch(b.ctx, b.account.ID, box.ID, false))(t)
+			got := map[helpdesk.FetchLeave]string{{}: "free", {Suspect: true}: "suspect", {Parked: true, Suspect: true}: "parked", {Parked: true}: "parked"}[leave]
+			status := must(b.desk.FetchStatus(b.ctx, box.ID))(t)
+			parked := status.State() == helpdesk.FetchParked
+			if got != tt.want || parked != (got == "parked") || parked != strings.Contains(status.LastError, "Test the connection") {
+				t.Errorf("%s, and the status is %+v; want %s", got, status, tt.want)
+			}
+			events := map[string]int{}
+			for _, e := range must(b.desk.Events(b.ctx, helpdesk.EventQuery{Types: []string{"mailbox.parked"}}, storage.PageRequest{Limit: 100}))(t).Items {
+				events[e.Type]++
+			}
+			want := map[string]int{}
+			if tt.want == "parked" || strings.Contains(tt.steps, "look") {
+				want["mailbox.parked"] = 1
+			}
+			if !maps.Equal(events, want) {
+				t.Error(cmp.Diff(want, events))
+			}
+		})
+	}
+}
