@@ -26,6 +26,7 @@ import (
 	"github.com/helpwright/helpwright/storage/events"
 	"github.com/helpwright/helpwright/storage/fileblob"
 	"github.com/helpwright/helpwright/storage/jobs"
+	"github.com/helpwright/helpwright/storage/memblob"
 	"github.com/helpwright/helpwright/transport"
 	"github.com/helpwright/helpwright/transport/site"
 )
@@ -78,7 +79,7 @@ func (s *session) openDatabase(migrate bool) (*bunstore.DB, error) {
 			return nil, fmt.Errorf("the folder of the database: %w", err)
 		}
 	}
-	db, err := bunstore.Open(s.ctx, s.settings.DatabaseURL, bunstore.Config{Logger: s.log})
+	db, err := bunstore.Open(s.ctx, s.settings.DatabaseURL, bunstore.Config{Logger: s.log, SyncNormal: s.fleeting})
 	if err != nil {
 		return nil, fmt.Errorf("the database cannot be opened: %w", err)
 	}
@@ -98,8 +99,16 @@ func (s *session) openDatabase(migrate bool) (*bunstore.DB, error) {
 	return db, nil
 }
 
+// openFiles opens what the blobs lie in.
+func (a *app) openFiles() (storage.Blobs, error) {
+	if a.fleeting {
+		return memblob.New(), nil
+	}
+	return fileblob.Open(strings.TrimPrefix(a.settings.BlobURL, "file:"))
+}
+
 func (a *app) assemble(secrets secrets) error {
-	files, err := fileblob.Open(strings.TrimPrefix(a.settings.BlobURL, "file:"))
+	files, err := a.openFiles()
 	if err != nil {
 		return fmt.Errorf("the folder of the blobs: %w", err)
 	}
@@ -110,7 +119,7 @@ func (a *app) assemble(secrets secrets) error {
 	}
 	cfg := helpdesk.Config{
 		Feed: a.hub, EventSource: a.settings.baseURL() + apiBase,
-		Store: a.db, Blobs: a.blobs, Sealer: secrets.sealer, SigningKey: secrets.signing[0], FormerSigningKeys: secrets.signing[1:],
+		Store: a.db, Blobs: a.blobs, Now: a.now, Sealer: secrets.sealer, SigningKey: secrets.signing[0], FormerSigningKeys: secrets.signing[1:],
 		IntakeDomain: a.settings.IntakeDomain, Logger: a.log,
 		MailServers: a.mailServers(), Processes: a.db,
 		DNS: lookUp(dnscheck.NewResolver(a.settings.DNSServer)), SPF: a.settings.SPF,
@@ -127,7 +136,7 @@ func (a *app) assemble(secrets secrets) error {
 		return err
 	}
 	a.kb, err = kb.New(kb.Config{
-		Store: a.db.KB(), Blobs: a.blobs, Membership: transport.Members(a.service), BaseURL: a.settings.baseURL(), Logger: a.log,
+		Store: a.db.KB(), Blobs: a.blobs, Now: a.now, Membership: transport.Members(a.service), BaseURL: a.settings.baseURL(), Logger: a.log,
 		VisitorKey: secrets.visitors, MaxFile: a.settings.MaxSiteFile << 20,
 	})
 	if err != nil {
@@ -213,7 +222,7 @@ func (a *app) intake(listen string, lmtp bool) (*smtpin.Server, error) {
 // transport is where answers go: the relay, or the spool until one is set.
 func (a *app) transport() (outbound.Transport, error) {
 	if a.settings.SMTPURL == "" {
-		return outbound.NewSpool(filepath.Join(dataDir, "outbox"))
+		return outbound.NewSpool(filepath.Join(a.data, "outbox"))
 	}
 	relays, err := outbound.ParseRelayURLs(a.settings.SMTPURL)
 	if err != nil {
@@ -231,7 +240,7 @@ func (a *app) jobs(hooks *webhook.Sender) (*jobs.Runner, error) {
 		return nil, err
 	}
 	sender, err := outbound.New(outbound.Config{
-		Outgoing: a.service.Outgoing(), Transport: route, Logger: a.log, KeepDir: filepath.Join(dataDir, "results"),
+		Outgoing: a.service.Outgoing(), Transport: route, Logger: a.log, KeepDir: filepath.Join(a.data, "results"),
 		SeenURL: func(token string) string { return a.settings.baseURL() + apiBase + "/seen/" + token },
 	})
 	if err != nil {

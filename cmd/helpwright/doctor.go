@@ -182,6 +182,29 @@ func (d *doctor) intake() {
 		err = errors.New("there is no MX record")
 	}
 	d.check("DNS of the intake domain", err, "publish an MX record of "+d.settings.IntakeDomain+" that names this server, or a relay that forwards to HELPWRIGHT_INTAKE_LISTEN")
+	d.returnPath()
+}
+
+// returnPath looks at the SPF record of the intake domain: answers of mailboxes whose mail
+// comes there leave with an envelope of it, so that bounces come back. How its owner lets
+// the relay pass is not known here, so that nothing fails.
+func (d *doctor) returnPath() {
+	if d.settings.SMTPURL == "" {
+		return
+	}
+	const what = "SPF of the intake domain"
+	want := dnscheck.Record{Type: "TXT", Name: d.settings.IntakeDomain, Value: "v=spf1 " + d.settings.SPF + " ~all"}
+	found := dnscheck.Checker{Resolver: dnscheck.NewResolver(d.settings.DNSServer)}.Check(d.ctx, []dnscheck.Record{want})[0]
+	switch {
+	case found.Verified:
+		d.check(what, nil, "")
+	case found.Unknown:
+		d.note(what, found.Problem)
+	default:
+		d.note(what, found.Problem+" The envelopes of answers of forwarded mailboxes have addresses of this domain, so that bounces come back: "+
+			"receivers may distrust them unless a TXT record of "+want.Name+" lets the relay pass\n      to do: publish "+want.Value+
+			", or add to the record that is there what lets the relay pass, and name that in HELPWRIGHT_SPF")
+	}
 }
 
 func (d *doctor) relay() {
