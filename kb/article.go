@@ -321,7 +321,10 @@ func (e *Editor) CreateArticle(ctx context.Context, in ArticleInput) (ArticleRev
 	if err := e.mayPublish(status == Published); err != nil {
 		return ArticleRevision{}, err
 	}
-	in.Status, in.TextInput = storage.Some(status), in.TextInput.cleaned()
+	in.Status = storage.Some(status)
+	if in.TextInput, err = e.prepared(ctx, ArticlesCreate, in.TextInput); err != nil {
+		return ArticleRevision{}, err
+	}
 	var out ArticleRevision
 	err = begin(ctx, func(ctx context.Context, tx Tx) error {
 		now := e.svc.now()
@@ -398,6 +401,16 @@ func (e *Editor) revise(ctx context.Context, begin func(context.Context, func(co
 	return out, err
 }
 
+// prepared returns a text whose contents are cleaned and have references. That takes
+// time, so it comes before the transaction.
+func (e *Editor) prepared(ctx context.Context, needs Permission, in TextInput) (TextInput, error) {
+	r, err := e.guard.Read(needs)
+	if err != nil {
+		return in, err
+	}
+	return e.refer(ctx, r, in.cleaned())
+}
+
 // UpdateArticle changes the live revision in place; a draft stays as it is. It needs
 // articles.update, and articles.publish where visitors notice: the article is
 // published, before or after.
@@ -406,7 +419,9 @@ func (e *Editor) UpdateArticle(ctx context.Context, id int64, in ArticleInput) (
 	if err != nil {
 		return ArticleRevision{}, err
 	}
-	in.TextInput = in.TextInput.cleaned()
+	if in.TextInput, err = e.prepared(ctx, ArticlesUpdate, in.TextInput); err != nil {
+		return ArticleRevision{}, err
+	}
 	return e.revise(ctx, begin, id, func(ctx context.Context, tx Tx, a *ArticleRevision, now time.Time) error {
 		if err := a.Revision.apply(ctx, tx, in, now); err != nil {
 			return err
@@ -432,7 +447,9 @@ func (e *Editor) UpdateDraft(ctx context.Context, id int64, in ArticleInput) (Ar
 	if err := e.mayPublish(status == Published); err != nil {
 		return ArticleRevision{}, err
 	}
-	in.TextInput = in.TextInput.cleaned()
+	if in.TextInput, err = e.prepared(ctx, ArticlesUpdate, in.TextInput); err != nil {
+		return ArticleRevision{}, err
+	}
 	return e.revise(ctx, begin, id, func(ctx context.Context, tx Tx, a *ArticleRevision, now time.Time) error {
 		write := tx.UpdateRevision
 		if a.Article.Draft == 0 {

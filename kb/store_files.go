@@ -16,6 +16,8 @@ const (
 // FileReader reads the files of the scope's site.
 type FileReader interface {
 	File(ctx context.Context, id int64) (File, error)
+	// FilesByID returns those of the files that are there, in any order.
+	FilesByID(ctx context.Context, ids []int64) ([]File, error)
 	// Files lists by id.
 	Files(ctx context.Context, seek storage.Seek) ([]File, error)
 }

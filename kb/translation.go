@@ -19,17 +19,19 @@ const (
 	MaxTranslations = 200
 	MaxTitle        = 300     // characters of a title or a name
 	MaxSummary      = 5000    // characters
-	MaxContent      = 1 << 20 // bytes
+	MaxContent      = 2 << 20 // bytes
 )
 
 // Translation is a text in one language.
 type Translation struct {
-	Locale    string // BCP 47, in its canonical form
-	Number    int64  // tells it from the resource's others, from 1
-	Title     string // the name of a collection or a category
-	Summary   string
-	Content   string // HTML of an article, cleaned by contenthtml
-	Markdown  string // what Content was made of; "" when it was given as HTML
+	Locale  string // BCP 47, in its canonical form
+	Number  int64  // tells it from the resource's others, from 1
+	Title   string // the name of a collection or a category
+	Summary string
+	// Content is HTML of an article, cleaned by contenthtml. Addresses within the site
+	// are references in it, see [Translation.Linked].
+	Content   string
+	Markdown  string // what Content was made of, with references too; "" when it was given as HTML
 	UpdatedAt time.Time
 }
 
@@ -154,8 +156,7 @@ type TextInput struct {
 	Translations map[string]storage.Opt[TranslationInput]
 }
 
-// cleaned returns the input with its contents cleaned. That takes time, so it comes
-// before the transaction.
+// cleaned returns the input with its contents cleaned.
 func (in TextInput) cleaned() TextInput {
 	in.Translations = maps.Clone(in.Translations)
 	for code, given := range in.Translations {
@@ -248,8 +249,8 @@ func (t *Text) change(problems *fault.Collector, field, locale string, in Transl
 		problems.Check(!in.twice, field+"[markdown]", "cannot be given together with content")
 		problems.Check(!in.refused, field+"[markdown]", "is too deeply nested")
 		o.Content, o.Markdown = in.Content.Or(o.Content), in.Markdown.Or(o.Markdown)
-		problems.Check(len(o.Content) <= MaxContent, field+"[content]", "is longer than 1 MiB")
-		problems.Check(len(o.Markdown) <= MaxContent, field+"[markdown]", "is longer than 1 MiB")
+		problems.Check(len(o.Content) <= MaxContent, field+"[content]", "is longer than 2 MiB")
+		problems.Check(len(o.Markdown) <= MaxContent, field+"[markdown]", "is longer than 2 MiB")
 	}
 	if o != old {
 		o.UpdatedAt = now

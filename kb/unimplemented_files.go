@@ -9,6 +9,11 @@ import (
 // File implements [Reader].
 func (UnimplementedTx) File(context.Context, int64) (File, error) { return File{}, errUnimplemented() }
 
+// FilesByID implements [Reader].
+func (UnimplementedTx) FilesByID(context.Context, []int64) ([]File, error) {
+	return nil, errUnimplemented()
+}
+
 // Files implements [Reader].
 func (UnimplementedTx) Files(context.Context, storage.Seek) ([]File, error) {
 	return nil, errUnimplemented()

@@ -68,8 +68,8 @@ type revision struct {
 type articleTranslationInput struct {
 	Title    storage.Opt[string] `json:"title" maxLength:"300" example:"How to reset your password"`
 	Summary  storage.Opt[string] `json:"summary" maxLength:"5000"`
-	Content  storage.Opt[string] `json:"content" example:"<p>Open the settings.</p>" description:"HTML, at most 1 MiB. It is cleaned, and headings get anchors."`
-	Markdown storage.Opt[string] `json:"markdown" description:"The content as Markdown (CommonMark with tables), instead of HTML; kept beside the HTML made of it. At most 1 MiB."`
+	Content  storage.Opt[string] `json:"content" example:"<p>Open the settings.</p>" description:"HTML, at most 2 MiB. It is cleaned, and headings get anchors."`
+	Markdown storage.Opt[string] `json:"markdown" description:"The content as Markdown (CommonMark with tables), instead of HTML; kept beside the HTML made of it. At most 2 MiB."`
 }
 
 type articleInput struct {
@@ -288,7 +288,7 @@ func stateOf(a kb.ArticleRevision) string {
 	return "former"
 }
 
-func oneArticle(ctx context.Context, site library, a kb.ArticleRevision, err error, how ShownAs, accept []string) (article, error) {
+func oneArticle(ctx context.Context, site linking, a kb.ArticleRevision, err error, how ShownAs, accept []string) (article, error) {
 	if err != nil {
 		return article{}, err
 	}
@@ -307,7 +307,7 @@ func oneDraft(ctx context.Context, e editing, a kb.ArticleRevision, err error, h
 }
 
 // showArticles shows a page with one query for each relation.
-func showArticles(ctx context.Context, site library, rows []kb.ArticleRevision, how ShownAs, accept []string) ([]article, error) {
+func showArticles(ctx context.Context, site linking, rows []kb.ArticleRevision, how ShownAs, accept []string) ([]article, error) {
 	wanted := how.wanted(accept)
 	collections, err := collectionsOf(ctx, site, how.Expand, wanted, ids(rows, func(a kb.ArticleRevision) []int64 { return []int64{a.Revision.CollectionID} }))
 	if err != nil {
@@ -336,9 +336,12 @@ func showArticles(ctx context.Context, site library, rows []kb.ArticleRevision, 
 	return out, nil
 }
 
-func showArticle(a kb.ArticleRevision, site library, wanted []string) article {
+func showArticle(a kb.ArticleRevision, site linking, wanted []string) article {
+	linked := func(t kb.Translation) kb.Translation {
+		return t.Linked(func(to kb.Reference) string { return site.address(t.Locale, to) })
+	}
 	r, draft := a.Revision, a.Article.Draft != 0
-	served := r.Serve(site.DefaultLocale(), wanted...)
+	served := linked(r.Serve(site.DefaultLocale(), wanted...))
 	out := article{
 		ID: a.Article.ID, SiteID: a.Article.SiteID, Status: string(r.Status), Title: served.Title, Summary: served.Summary, Content: served.Content,
 		SourceLocale: r.SourceLocale, Locale: served.Locale, SortOrder: Decimal{value: r.SortOrder}, Revision: r.Number, HasDraft: &draft,
@@ -348,6 +351,7 @@ func showArticle(a kb.ArticleRevision, site library, wanted []string) article {
 		CreatedAt: Time(a.Article.CreatedAt), UpdatedAt: Time(r.UpdatedAt),
 	}
 	for _, t := range r.Translations {
+		t = linked(t)
 		out.Translations[t.Locale] = articleTranslation{
 			ID: translationID(a.Article.ID, t), Locale: t.Locale, Title: t.Title, Summary: t.Summary, Content: t.Content, Markdown: textOrNull(t.Markdown), Outdated: r.Outdated(t),
 		}

@@ -20,24 +20,51 @@ type library interface {
 	Article(ctx context.Context, id int64) (kb.ArticleRevision, error)
 	Search(ctx context.Context, query string, wanted []string, filter kb.ArticleFilter, req storage.PageRequest) (storage.Page[kb.Found], error)
 	DefaultLocale() string
+	SiteID() int64
 	URL() string
 }
 
 // reading is the handle of operations that need no token, and editing that of those
-// which change something, both with the languages that the client prefers.
+// which change something, both with the languages that the client prefers and the
+// address of the API.
 type (
 	reading struct {
 		library
 		accept []string
+		base   string
 	}
 	editing struct {
 		*kb.Editor
 		accept []string
+		base   string
 	}
 )
 
+// linking is a library that knows the addresses of what its articles refer to.
+type linking interface {
+	library
+	address(locale string, r kb.Reference) string
+}
+
+func (r reading) address(locale string, to kb.Reference) string {
+	return addressOf(r.base, r.library, locale, to)
+}
+
+func (e editing) address(locale string, to kb.Reference) string {
+	return addressOf(e.base, e, locale, to)
+}
+
+// addressOf is where a reference in the content of a site leads: pages are the site's,
+// and files come from the API, whether or not the site is served.
+func addressOf(base string, site library, locale string, to kb.Reference) string {
+	if to.Kind == kb.FilePages {
+		return SiteFileURL(base, kb.File{SiteID: site.SiteID(), ID: to.ID, URLKey: to.URLKey, Filename: to.Filename}) + to.Suffix
+	}
+	return site.URL() + to.Path(locale)
+}
+
 // Rehearsal changes nothing, see [kb.Editor.Rehearsal].
-func (e editing) Rehearsal() editing { return editing{e.Editor.Rehearsal(), e.accept} }
+func (e editing) Rehearsal() editing { return editing{e.Editor.Rehearsal(), e.accept, e.base} }
 
 // reading is the resolver of operations that need no token: a member who holds a
 // permission reads as an editor, also what is not published, everybody else as a
@@ -56,21 +83,21 @@ func (a *api) reading(p kb.Permission) Resolver[reading] {
 		if caller.UserID() != 0 {
 			e, err := svc.Editor(ctx, caller, site)
 			if err == nil && e.Holds(p) {
-				return reading{e, accept}, nil
+				return reading{e, accept, a.base}, nil
 			}
 			if err != nil && !fault.Is(err, fault.NotFound) {
 				return reading{}, err
 			}
 		}
 		v, err := svc.Visitor(ctx, caller, site)
-		return reading{v, accept}, err
+		return reading{v, accept, a.base}, err
 	}
 }
 
 // editing is the resolver of operations that change what is in a site.
 func (a *api) editing(ctx context.Context, r *Request) (editing, error) {
 	e, err := a.editor(ctx, r)
-	return editing{e, kb.AcceptedLocales(r.Header("Accept-Language"))}, err
+	return editing{e, kb.AcceptedLocales(r.Header("Accept-Language")), a.base}, err
 }
 
 // Localized is embedded in the input of an operation that answers in a language.

@@ -26,6 +26,7 @@ import (
 	"github.com/helpwright/helpwright/storage/events"
 	"github.com/helpwright/helpwright/storage/fileblob"
 	"github.com/helpwright/helpwright/storage/jobs"
+	"github.com/helpwright/helpwright/storage/memblob"
 	"github.com/helpwright/helpwright/transport"
 	"github.com/helpwright/helpwright/transport/site"
 )
@@ -34,7 +35,9 @@ import (
 type app struct {
 	*session
 	db      *bunstore.DB
-	blobs   storage.Blobs
+	blobs   *blobs.Tie
+	files   storage.Blobs // what blobs is made of: without a question whether it belongs to the database
+	ready   *readiness
 	service *helpdesk.Service
 	hub     *events.Hub // of the event log
 	kb      *kb.Service
@@ -57,19 +60,26 @@ func (s *session) open(migrate bool) (*app, error) {
 		return nil, err
 	}
 	a := &app{session: s, db: db}
-	if err := a.assemble(secrets); err != nil {
+	err = a.assemble(secrets)
+	if err == nil {
+		err = a.tie(migrate)
+	}
+	if err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
 	return a, nil
 }
 
 func (s *session) openDatabase(migrate bool) (*bunstore.DB, error) {
+	if err := s.refuseLostFile(); err != nil {
+		return nil, err
+	}
 	if path, ok := strings.CutPrefix(s.settings.DatabaseURL, "sqlite:"); ok && !strings.HasPrefix(path, ":memory:") {
 		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 			return nil, fmt.Errorf("the folder of the database: %w", err)
 		}
 	}
-	db, err := bunstore.Open(s.ctx, s.settings.DatabaseURL, bunstore.Config{Logger: s.log})
+	db, err := bunstore.Open(s.ctx, s.settings.DatabaseURL, bunstore.Config{Logger: s.log, SyncNormal: s.fleeting})
 	if err != nil {
 		return nil, fmt.Errorf("the database cannot be opened: %w", err)
 	}
@@ -89,18 +99,27 @@ func (s *session) openDatabase(migrate bool) (*bunstore.DB, error) {
 	return db, nil
 }
 
+// openFiles opens what the blobs lie in.
+func (a *app) openFiles() (storage.Blobs, error) {
+	if a.fleeting {
+		return memblob.New(), nil
+	}
+	return fileblob.Open(strings.TrimPrefix(a.settings.BlobURL, "file:"))
+}
+
 func (a *app) assemble(secrets secrets) error {
-	files, err := fileblob.Open(strings.TrimPrefix(a.settings.BlobURL, "file:"))
+	files, err := a.openFiles()
 	if err != nil {
 		return fmt.Errorf("the folder of the blobs: %w", err)
 	}
-	a.blobs = files
+	a.blobs = blobs.NewTie(blobs.TieConfig{Blobs: files, Marks: a.db, Rows: a.db, Logger: a.log})
+	a.files, a.ready = files, a.newReadiness()
 	if a.hub, err = events.New(events.Config{Log: a.db, Logger: a.log}); err != nil {
 		return err
 	}
 	cfg := helpdesk.Config{
 		Feed: a.hub, EventSource: a.settings.baseURL() + apiBase,
-		Store: a.db, Blobs: files, Sealer: secrets.sealer, SigningKey: secrets.signing[0], FormerSigningKeys: secrets.signing[1:],
+		Store: a.db, Blobs: a.blobs, Now: a.now, Sealer: secrets.sealer, SigningKey: secrets.signing[0], FormerSigningKeys: secrets.signing[1:],
 		IntakeDomain: a.settings.IntakeDomain, Logger: a.log,
 		MailServers: a.mailServers(), Processes: a.db,
 		DNS: lookUp(dnscheck.NewResolver(a.settings.DNSServer)), SPF: a.settings.SPF,
@@ -117,7 +136,7 @@ func (a *app) assemble(secrets secrets) error {
 		return err
 	}
 	a.kb, err = kb.New(kb.Config{
-		Store: a.db.KB(), Blobs: files, Membership: transport.Members(a.service), BaseURL: a.settings.baseURL(), Logger: a.log,
+		Store: a.db.KB(), Blobs: a.blobs, Now: a.now, Membership: transport.Members(a.service), BaseURL: a.settings.baseURL(), Logger: a.log,
 		VisitorKey: secrets.visitors, MaxFile: a.settings.MaxSiteFile << 20,
 	})
 	if err != nil {
@@ -142,7 +161,7 @@ type component struct {
 
 // components are the parts of the server but for HTTP.
 func (a *app) components() ([]component, error) {
-	all := []component{{"database", a.db.Run}, {"events", a.hub.Run}}
+	all := []component{{"database", a.db.Run}, {"events", a.hub.Run}, {"files", a.blobs.Run}}
 	fetcher := ingest.NewFetcher(ingest.FetcherConfig{Intake: a.service.Intake(), Servers: a.mailServers(), Events: a.db, Logger: a.log})
 	all = append(all, component{"fetching", fetcher.Run})
 	hooks, err := webhook.New(webhook.Config{
@@ -203,7 +222,7 @@ func (a *app) intake(listen string, lmtp bool) (*smtpin.Server, error) {
 // transport is where answers go: the relay, or the spool until one is set.
 func (a *app) transport() (outbound.Transport, error) {
 	if a.settings.SMTPURL == "" {
-		return outbound.NewSpool(filepath.Join(dataDir, "outbox"))
+		return outbound.NewSpool(filepath.Join(a.data, "outbox"))
 	}
 	relays, err := outbound.ParseRelayURLs(a.settings.SMTPURL)
 	if err != nil {
@@ -221,7 +240,7 @@ func (a *app) jobs(hooks *webhook.Sender) (*jobs.Runner, error) {
 		return nil, err
 	}
 	sender, err := outbound.New(outbound.Config{
-		Outgoing: a.service.Outgoing(), Transport: route, Logger: a.log, KeepDir: filepath.Join(dataDir, "results"),
+		Outgoing: a.service.Outgoing(), Transport: route, Logger: a.log, KeepDir: filepath.Join(a.data, "results"),
 		SeenURL: func(token string) string { return a.settings.baseURL() + apiBase + "/seen/" + token },
 	})
 	if err != nil {
@@ -246,7 +265,7 @@ func (a *app) jobs(hooks *webhook.Sender) (*jobs.Runner, error) {
 	return jobs.New(jobs.Config{
 		// The lease outlasts a database that is away for a while: what a process that lives has in hand must not be done
 		// by another too. Of one that has died the database knows, and gives its jobs away at once.
-		Jobs: a.db, Logger: a.log, Lease: 10 * time.Minute,
+		Jobs: a.db, Logger: a.log, Lease: 10 * time.Minute, Hold: a.blobs.Err,
 		Handlers: map[string]jobs.Handler{
 			helpdesk.JobRefetchMail: {Func: again.Refetch, Workers: 2, MaxAttempts: 10},
 			helpdesk.JobBackfill:    {Func: again.Backfill, Workers: 2, MaxAttempts: 20},

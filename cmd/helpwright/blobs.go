@@ -2,15 +2,22 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
+	"os"
+	"strings"
 	"time"
 
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/blobs"
+	"github.com/helpwright/helpwright/storage/fault"
+	"github.com/helpwright/helpwright/storage/fileblob"
 )
 
 type blobsCmd struct {
+	Adopt blobsAdoptCmd `cmd:"" help:"Tie the files to the database although they do not seem to belong together, such as an emptied folder or a new database."`
 	Sweep blobsSweepCmd `cmd:"" help:"Remove files that nothing in the database names; the server does it by itself every six hours."`
 }
 
@@ -42,6 +49,68 @@ func (c *blobsSweepCmd) Run(s *session) error {
 		err = fmt.Errorf("%d files could not be removed: the log says why", found.Failed)
 	}
 	return err
+}
+
+type blobsAdoptCmd struct{}
+
+// Run ties the files to the database.
+func (blobsAdoptCmd) Run(s *session) error {
+	s.adopting = true
+	a, err := s.open(true)
+	if err != nil {
+		return err
+	}
+	defer a.close()
+	if err := a.blobs.Adopt(s.ctx); err != nil {
+		return err
+	}
+	fmt.Fprintln(s.stdout, "the files belong to this database now")
+	return nil
+}
+
+// errNewDatabase is why nothing is begun anew beside files of another database.
+var errNewDatabase = errors.New("the database is new or empty, but HELPWRIGHT_BLOB_URL has files of another database: see whether its disk is mounted and HELPWRIGHT_DATABASE_URL is right, or restore it from a backup.\n" +
+	"To begin anew beside these files, which are removed then: helpwright blobs adopt")
+
+// refuseLostFile is an error when the file of SQLite is missing or empty and there are files of blobs: a new database is
+// not even made then.
+func (s *session) refuseLostFile() error {
+	path, ok := strings.CutPrefix(s.settings.DatabaseURL, "sqlite:")
+	if !ok || s.adopting || strings.HasPrefix(path, ":memory:") {
+		return nil
+	}
+	folder := strings.TrimPrefix(s.settings.BlobURL, "file:")
+	if info, err := os.Stat(path); err == nil && info.Size() > 0 || err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if _, err := os.Stat(folder); err != nil {
+		return nil
+	}
+	files, err := fileblob.Open(folder)
+	if err != nil {
+		return nil // who opens it next says what is wrong
+	}
+	defer func() { _ = files.Close() }()
+	if found, err := files.List(s.ctx, blobs.Prefix, "", 1); err == nil && len(found) > 0 {
+		return errNewDatabase
+	}
+	return nil
+}
+
+// tie sees whether the files belong to the database. Only a database that was lost stops the program: files may come
+// back, and who needs them waits.
+func (a *app) tie(write bool) error {
+	if a.adopting {
+		return nil
+	}
+	see := a.blobs.Look
+	if write {
+		see = a.blobs.Check
+	}
+	if f, ok := errors.AsType[*fault.Error](see(a.ctx)); ok && f.Code == blobs.CodeNewDatabase {
+		return errNewDatabase
+	}
+	return nil
 }
 
 func (a *app) sweepConfig() blobs.SweepConfig {

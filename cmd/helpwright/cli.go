@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"time"
 
 	"github.com/alecthomas/kong"
 
@@ -25,6 +26,7 @@ type cli struct {
 	Settings
 
 	Serve   serveCmd   `cmd:"" help:"Run the server: API, mail intake, fetching and sending."`
+	Demo    demoCmd    `cmd:"" help:"Show it all: run a server over a temporary database with the help centre and the conversations of a company that does not exist. Of the settings, those of HTTP hold; no mail leaves, and nothing is left behind."`
 	Migrate migrateCmd `cmd:"" help:"Bring the database's schema up to date."`
 	User    userCmd    `cmd:"" help:"Manage users."`
 	Token   tokenCmd   `cmd:"" help:"Manage access tokens."`
@@ -41,6 +43,10 @@ type session struct {
 	settings       *Settings
 	stdout, stderr io.Writer
 	log            *slog.Logger
+	data           string           // folder of what the server makes itself
+	now            func() time.Time // nil: time.Now
+	fleeting       bool             // nothing has to survive the process: it waits for no disk
+	adopting       bool             // files and database are to be tied whatever they are
 }
 
 // usageError is a mistake in the configuration or on the command line: exit code 2.
@@ -75,7 +81,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (code int
 	}
 	s := &session{
 		ctx: ctx, settings: &c.Settings, stdout: stdout, stderr: stderr,
-		log: slog.New(slog.NewJSONHandler(stderr, nil)),
+		log: slog.New(slog.NewJSONHandler(stderr, nil)), data: dataDir,
 	}
 	if err := command.Run(s); err != nil {
 		fmt.Fprintln(stderr, "helpwright:", shown(err))

@@ -3,12 +3,17 @@ package main
 import (
 	"bytes"
 	"context"
+	"io"
+	"log"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/foxcpp/go-mockdns"
 
 	"github.com/helpwright/helpwright/storage/storagetest/testenv"
 )
@@ -148,6 +153,44 @@ func TestDoctor(t *testing.T) {
 	}
 	if _, out, _ := command(t, s.dir, nil, "doctor"); !strings.Contains(out, "can be read by others") {
 		t.Errorf("a key for everybody: %s", out)
+	}
+}
+
+// The envelopes of answers have addresses of the intake domain, whose SPF record should let the relay pass.
+func TestDoctorSeesSPF(t *testing.T) {
+	t.Parallel()
+	mx := []net.MX{{Host: "mx.example.net.", Pref: 10}}
+	names, err := mockdns.NewServerWithLogger(map[string]mockdns.Zone{
+		"good.example.":   {MX: mx, TXT: []string{"google-site-verification=x", "v=spf1 include:spf.example.net -all"}},
+		"bare.example.":   {MX: mx, TXT: []string{"google-site-verification=x"}},
+		"silent.example.": {MX: mx},
+		"closed.example.": {MX: mx, TXT: []string{"v=spf1 -all"}},
+		"two.example.":    {MX: mx, TXT: []string{"v=spf1 include:spf.example.net -all", "v=spf1 mx -all"}},
+	}, log.New(io.Discard, "", 0), false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = names.Close() })
+	relay := newSink(t, 0)
+	for domain, says := range map[string][]string{
+		"good.example":   {"ok    SPF of the intake domain"},
+		"bare.example":   {"note  SPF of the intake domain: There is no SPF record", "to do: publish v=spf1 include:spf.example.net ~all"},
+		"silent.example": {"note  SPF of the intake domain: There is no TXT record", "to do: publish"},
+		"closed.example": {"note  SPF of the intake domain: The SPF record lacks include:spf.example.net", "to do: "},
+		"two.example":    {"note  SPF of the intake domain: There is more than one SPF record", "to do: "},
+	} {
+		code, out, _ := command(t, t.TempDir(), []string{
+			"HELPWRIGHT_SMTP_URL=smtp://" + relay.address + "?tls=none", "HELPWRIGHT_DNS_SERVER=" + names.LocalAddr().String(),
+			"HELPWRIGHT_SPF=include:spf.example.net", "HELPWRIGHT_INTAKE_DOMAIN=" + domain,
+		}, "doctor")
+		if code != exitDone {
+			t.Errorf("%s: exit code %d\n%s", domain, code, out)
+		}
+		for _, text := range says {
+			if !strings.Contains(out, text) {
+				t.Errorf("%s: %q is not in:\n%s", domain, text, out)
+			}
+		}
 	}
 }
 

@@ -19,7 +19,7 @@ type doctorCmd struct{}
 
 // Run checks everything that it can and says what to do about the rest. It
 // changes nothing but a probe file that it removes again, and fails when a check
-// did.
+// did. Of very many files it looks for as many as a minute is enough for.
 func (doctorCmd) Run(s *session) error {
 	d := &doctor{session: s, w: s.stdout}
 	if !d.check("configuration", s.settings.check(), "correct the settings named above") {
@@ -29,7 +29,9 @@ func (doctorCmd) Run(s *session) error {
 	a := d.database()
 	if a != nil {
 		defer a.close()
-		d.check("blobs", probe(s.ctx, a.blobs), "make the folder of HELPWRIGHT_BLOB_URL writable for this user, and see that its disk is not full")
+		d.check("integrity of the database", a.db.CheckIntegrity(s.ctx), "restore the database from a backup, or what can be read of it with sqlite3's .recover")
+		d.check("blobs", probe(s.ctx, a.files), "make the folder of HELPWRIGHT_BLOB_URL writable for this user, and see that its disk is not full")
+		d.files(a)
 		d.mailboxes(a)
 	}
 	d.intake()
@@ -83,6 +85,10 @@ func (d *doctor) secretKey() {
 func (d *doctor) database() *app {
 	if path, ok := strings.CutPrefix(d.settings.DatabaseURL, "sqlite:"); ok {
 		if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
+			if err := d.refuseLostFile(); err != nil {
+				d.check("database", err, "mount its disk, or correct HELPWRIGHT_DATABASE_URL")
+				return nil
+			}
 			d.note("database", path+" is made at the first start")
 			return nil
 		}
@@ -92,6 +98,47 @@ func (d *doctor) database() *app {
 		return nil
 	}
 	return a
+}
+
+// filesLimit bounds how long files are looked for.
+const filesLimit = time.Minute
+
+// files looks whether blobs and database belong together, and whether every file is there that the database names.
+func (d *doctor) files(a *app) {
+	if !d.check("mark of the blobs", a.blobs.Look(d.ctx), "mount the disk of HELPWRIGHT_BLOB_URL or restore it from a backup; the server waits, and goes on by itself. If these are the right files all the same: helpwright blobs adopt") {
+		return
+	}
+	began, looked, missing, after := time.Now(), 0, 0, ""
+	const page = 500
+	for time.Since(began) < filesLimit {
+		keys, err := a.db.ListNamedBlobs(d.ctx, after, page)
+		if err != nil {
+			d.check("list of files", err, "see the database's own log")
+			return
+		}
+		for _, key := range keys {
+			looked++
+			if _, err := a.files.Stat(d.ctx, key); err != nil {
+				if missing++; missing <= 5 {
+					d.note("missing file", key)
+				}
+			}
+			after = key
+		}
+		if len(keys) < page {
+			after = ""
+			break
+		}
+	}
+	what := fmt.Sprintf("files that the database names (%d)", looked)
+	if after != "" {
+		what = fmt.Sprintf("files that the database names (the first %d)", looked)
+	}
+	var err error
+	if missing > 0 {
+		err = fmt.Errorf("%d are missing", missing)
+	}
+	d.check(what, err, "restore them from a backup into HELPWRIGHT_BLOB_URL")
 }
 
 // mailboxes tries the connection of every mailbox whose mail is fetched.
@@ -135,6 +182,29 @@ func (d *doctor) intake() {
 		err = errors.New("there is no MX record")
 	}
 	d.check("DNS of the intake domain", err, "publish an MX record of "+d.settings.IntakeDomain+" that names this server, or a relay that forwards to HELPWRIGHT_INTAKE_LISTEN")
+	d.returnPath()
+}
+
+// returnPath looks at the SPF record of the intake domain: answers of mailboxes whose mail
+// comes there leave with an envelope of it, so that bounces come back. How its owner lets
+// the relay pass is not known here, so that nothing fails.
+func (d *doctor) returnPath() {
+	if d.settings.SMTPURL == "" {
+		return
+	}
+	const what = "SPF of the intake domain"
+	want := dnscheck.Record{Type: "TXT", Name: d.settings.IntakeDomain, Value: "v=spf1 " + d.settings.SPF + " ~all"}
+	found := dnscheck.Checker{Resolver: dnscheck.NewResolver(d.settings.DNSServer)}.Check(d.ctx, []dnscheck.Record{want})[0]
+	switch {
+	case found.Verified:
+		d.check(what, nil, "")
+	case found.Unknown:
+		d.note(what, found.Problem)
+	default:
+		d.note(what, found.Problem+" The envelopes of answers of forwarded mailboxes have addresses of this domain, so that bounces come back: "+
+			"receivers may distrust them unless a TXT record of "+want.Name+" lets the relay pass\n      to do: publish "+want.Value+
+			", or add to the record that is there what lets the relay pass, and name that in HELPWRIGHT_SPF")
+	}
 }
 
 func (d *doctor) relay() {

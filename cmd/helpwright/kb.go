@@ -4,10 +4,8 @@ import (
 	"fmt"
 	"os"
 
-	"github.com/helpwright/helpwright/kb"
 	"github.com/helpwright/helpwright/kb/exchange"
 	"github.com/helpwright/helpwright/storage/fault"
-	"github.com/helpwright/helpwright/transport"
 )
 
 type kbCmd struct {
@@ -102,7 +100,5 @@ func (s *session) exchange(siteID int64, do func(exchange.Exchange) error) error
 	if err != nil {
 		return err
 	}
-	return do(exchange.Exchange{Service: a.kb, Editor: editor, FileURL: func(f kb.File) string {
-		return transport.SiteFileURL(a.settings.baseURL()+apiBase, f)
-	}})
+	return do(exchange.Exchange{Service: a.kb, Editor: editor})
 }

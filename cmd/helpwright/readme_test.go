@@ -15,7 +15,7 @@ var update = flag.Bool("update", false, "write the generated parts of the README
 
 //go:generate go test -run ^TestReadmeIsGenerated$ . -update
 
-// TestReadmeIsGenerated keeps the README's example and table what the code says.
+// TestReadmeIsGenerated keeps the README's example and tables what the code says.
 func TestReadmeIsGenerated(t *testing.T) {
 	t.Parallel()
 	const path = "../../README.md"
@@ -24,6 +24,7 @@ func TestReadmeIsGenerated(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := replacePart(t, string(text), "settings", settingsTable(t))
+	want = replacePart(t, want, "commands", commandsTable(t))
 	want = replacePart(t, want, "example", exampleProgram(t))
 	if *update {
 		if err := os.WriteFile(path, []byte(want), 0o644); err != nil {
@@ -67,6 +68,21 @@ func settingsTable(t *testing.T) string {
 			value = "`false`"
 		}
 		fmt.Fprintf(&b, "| %s | --%s | %s | %s |\n", f.Envs[0], f.Name, value, f.Help)
+	}
+	return b.String()
+}
+
+// commandsTable is made from the command line's own description, too.
+func commandsTable(t *testing.T) string {
+	t.Helper()
+	parser, err := newParser(&cli{}, io.Discard, io.Discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b strings.Builder
+	b.WriteString("| command | does |\n| --- | --- |\n")
+	for _, leaf := range parser.Model.Leaves(true) {
+		fmt.Fprintf(&b, "| `%s` | %s |\n", leaf.Path(), leaf.Help)
 	}
 	return b.String()
 }

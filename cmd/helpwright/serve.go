@@ -82,9 +82,10 @@ func (a *app) handler() http.Handler {
 	mux.Handle("POST /invitations/{token}", invitation)
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { answer(w, http.StatusOK, "ok") })
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, r *http.Request) {
-		if err := a.ready(r.Context()); err != nil {
+		if err := a.ready.check(r.Context()); err != nil {
 			a.log.WarnContext(r.Context(), "not ready", "error", err)
-			answer(w, http.StatusServiceUnavailable, "not ready")
+			w.Header().Set("Retry-After", "5")
+			answer(w, http.StatusServiceUnavailable, "not ready: "+shownToAll(err))
 			return
 		}
 		answer(w, http.StatusOK, "ready")
@@ -119,19 +120,6 @@ func answer(w http.ResponseWriter, status int, text string) {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	w.WriteHeader(status)
 	fmt.Fprintln(w, text)
-}
-
-// ready asks the database and the blobs.
-func (a *app) ready(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
-	defer cancel()
-	if err := a.db.Ping(ctx); err != nil {
-		return fmt.Errorf("database: %w", err)
-	}
-	if _, err := a.blobs.List(ctx, "", "", 1); err != nil {
-		return fmt.Errorf("blobs: %w", err)
-	}
-	return nil
 }
 
 // serveHTTP serves until ctx ends and then lets requests finish for 8 s.

@@ -69,9 +69,8 @@ func unlikelyWestern(b []byte) bool {
 	if western(b) < surely || byLetters(b) != "" {
 		return true
 	}
-	letter := func(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' }
 	for i := 1; i+1 < len(b); i++ {
-		if strings.IndexByte("\xb3\xbf\xb6\xb1\xb9\xbc", b[i]) >= 0 && letter(b[i-1]) && letter(b[i+1]) {
+		if strings.IndexByte("\xb3\xbf\xb6\xb1\xb9\xbc", b[i]) >= 0 && asciiLetter(b, i-1) && asciiLetter(b, i+1) {
 			return true
 		}
 	}

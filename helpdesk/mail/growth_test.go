@@ -43,8 +43,24 @@ func TestGrowth(t *testing.T) {
 		"signed":            {"From: a@b.example\nContent-Type: application/pkcs7-mime\n\n0\x80\x06\x09\x2a\x86\x48\x86\xf7\x0d\x01\x07\x02\xa0\x80", "0\x80"},
 		"signed in pieces": {"From: a@b.example\nContent-Type: application/pkcs7-mime\n\n0\x80\x06\x09\x2a\x86\x48\x86\xf7\x0d\x01\x07\x02\xa0\x80" +
 			"0\x80\x02\x01\x01\x31\x000\x80\x06\x01\x00\xa0\x80\x24\x80", "\x04\x01x"},
-		"reports":     {"From: a@b.example\nContent-Type: multipart/report; boundary=b\n\n--b\nContent-Type: message/delivery-status\n\n", "Final-Recipient: rfc822; a@b.example\nAction: failed\n\n"},
-		"invitations": {"From: a@b.example\nContent-Type: text/calendar\n\n", "BEGIN:VEVENT\nSUMMARY:x\n"},
+		"reports":            {"From: a@b.example\nContent-Type: multipart/report; boundary=b\n\n--b\nContent-Type: message/delivery-status\n\n", "Final-Recipient: rfc822; a@b.example\nAction: failed\n\n"},
+		"reports in words":   {"From: MAILER-DAEMON@b.example\nSubject: failure notice\n\n", "<a@b.example>: 550 5.1.1 no\n"},
+		"what came back":     {"From: MAILER-DAEMON@b.example\nSubject: failure notice\n\n", "Message-ID: <a@b.example>\nFrom: a@b.example\n"},
+		"reports in a mail":  {"From: MAILER-DAEMON@b.example\nContent-Type: multipart/mixed; boundary=b\n\n", "--b\nContent-Type: message/rfc822\n\nFrom: MAILER-DAEMON@b.example\n\nx\n"},
+		"complaints":         {"From: a@b.example\nContent-Type: multipart/report; boundary=b\n\n--b\nContent-Type: message/feedback-report\n\n", "Original-Mail-From: <a@b.example>\n\n"},
+		"texts with names":   {multipart, "--b\nContent-Type: text/plain; name=a\n\nx\n"},
+		"returns below":      {"Received: x\nFrom: a@b.example\r", "X: y\r"},
+		"returns in fields":  {"From: a@b.example\n", "X: y\rz\n"},
+		"comments":           {"To: a@b.example\nFrom: ", "(a) . "},
+		"addresses apart":    {"To: a@b.example\nFrom: ", "a @ b . example "},
+		"dates":              {"From: a@b.example\nDate: ", "1-2-3 4:5 +0100 "},
+		"hops":               {"From: a@b.example\nReceived: ", "x; 1 Jan 2026 10:00:00 +0000 (a) "},
+		"ids without a sign": {"From: a@b.example\nReferences: ", "a@b.example, "},
+		"words of letters":   {"From: a@b.example\n\n", "\xf8\xec\xe1 \xb3a "},
+		"escapes":            {"From: a@b.example\n\n", "\x1b$B$\"\x1b(B"},
+		"UTF-7":              {"From: a@b.example\nContent-Type: text/plain; charset=utf-7\n\n", "+AOQ-+"},
+		"UTF-16":             {"From: a@b.example\nContent-Type: text/plain; charset=utf-16\n\n", "a\x00\x00b"},
+		"invitations":        {"From: a@b.example\nContent-Type: text/calendar\n\n", "BEGIN:VEVENT\nSUMMARY:x\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			testenv.Growth(t, 16<<10, func(n int) func() {

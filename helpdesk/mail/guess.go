@@ -189,9 +189,24 @@ var candidates = sync.OnceValue(func() []candidate {
 		all = append(all, candidate{s.name, letters(s.charmap, s.letters)})
 	}
 	return append(all,
-		candidate{"windows-1250", func(b []byte) float64 { return latin(b, charmap.Windows1250, polish) }},
-		candidate{"iso-8859-2", func(b []byte) float64 { return latin(b, charmap.ISO8859_2, polish) }})
+		candidate{"windows-1250", func(b []byte) float64 { return central(b, charmap.Windows1250) }},
+		candidate{"iso-8859-2", func(b []byte) float64 { return central(b, charmap.ISO8859_2) }})
 })
+
+// central scores Polish texts. One letter alone, however often, may be a sign of another charset.
+func central(b []byte, m *charmap.Charmap) float64 {
+	var first byte
+	for _, c := range b {
+		switch {
+		case c < 0x80:
+		case first == 0:
+			first = c
+		case c != first:
+			return latin(b, m, polish)
+		}
+	}
+	return 0
+}
 
 func shiftJIS(lead, trail byte) float64 {
 	switch {
@@ -332,9 +347,7 @@ func western(b []byte) float64 {
 // latin scores texts in an alphabet that has some letters beside the ASCII ones.
 func latin(b []byte, m *charmap.Charmap, accented string) float64 {
 	sum, n := 0.0, 0
-	ascii := func(i int) bool {
-		return i >= 0 && i < len(b) && (b[i]|0x20 >= 'a' && b[i]|0x20 <= 'z')
-	}
+	ascii := func(i int) bool { return asciiLetter(b, i) }
 	high := func(i int) bool { return i >= 0 && i < len(b) && b[i] >= 0x80 }
 	for i, c := range b {
 		if c < 0x80 || metres(b, i) {
@@ -367,5 +380,10 @@ func metres(b []byte, i int) bool {
 	if b[i] != 0xB2 && b[i] != 0xB3 || i == 0 || b[i-1]|0x20 != 'm' {
 		return false
 	}
-	return i+1 == len(b) || b[i+1]|0x20 < 'a' || b[i+1]|0x20 > 'z'
+	return !asciiLetter(b, i+1)
+}
+
+// asciiLetter reports whether there is one at i.
+func asciiLetter(b []byte, i int) bool {
+	return i >= 0 && i < len(b) && b[i]|0x20 >= 'a' && b[i]|0x20 <= 'z'
 }

@@ -41,6 +41,7 @@ var letters = []struct{ charsets, subject, text string }{
 	{"windows-1252", "Fyrispurningur", "Góðan dag, eg havi ikki fingið váttan. Takk fyri, øll saman í lagi."},
 	{"windows-1252", "Tellimus", "Tere, ma ei ole oma tellimuse kinnitust veel saanud. Palun öelge, kõik on ju õige, aitäh."},
 	{"windows-1252", "Opções", "Bom dia, há milhões de opções possíveis, mas não está certo. É difícil."},
+	{"windows-1252", "Driver", "if (ready())  ; ¦b 6250 do not care"},
 	{"windows-1252", "20 m³", "Das kostet 20 € pro m³, bei 10 m³ sind es 200 €."},
 	{"windows-1252", "Große Störung", "Guten Tag, das Gerät läuft nicht mehr. Können Sie bitte prüfen, ob ein Fehler vorliegt? Schöne Grüße"},
 	{"windows-1252", "Réservation", "Bonjour, je n’ai pas reçu la confirmation de ma réservation. À bientôt, merci d’avance."},

@@ -46,9 +46,7 @@ func help(ctx context.Context) exchange.Exchange {
 	if err != nil {
 		log.Fatal(err)
 	}
-	return exchange.Exchange{Service: service, Editor: editor, FileURL: func(f kb.File) string {
-		return fmt.Sprintf("https://help.example/files/%d/%s/%s", f.ID, f.URLKey, f.Filename) // or transport.SiteFileURL
-	}}
+	return exchange.Exchange{Service: service, Editor: editor}
 }
 
 // A folder, such as the work tree of a repository, is tried first and then imported.

@@ -5,8 +5,6 @@ import (
 	"context"
 	"io"
 	"maps"
-	"net/url"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -20,10 +18,6 @@ type Exchange struct {
 	Service *kb.Service
 	// Editor of the site. It needs what it changes, and to view all.
 	Editor *kb.Editor
-	// FileURL is the address of a file as articles use it: it ends with /files/, its ID,
-	// its URLKey and a name, as transport.SiteFileURL does. In folders it is written as
-	// the path from the article to the file.
-	FileURL func(kb.File) string
 }
 
 // Export reads a site, with its drafts but without former revisions, and gives keys to
@@ -44,6 +38,8 @@ type state struct {
 	keys    map[kb.KeyKind]map[int64]string
 	used    map[kb.KeyKind]*Keys
 	files   map[int64]kb.File
+	texts   map[place]textsAt
+	loose   map[int64]bool // articles with paths that lead to what the site has by now
 }
 
 // clone is a state whose ids can be changed.
@@ -61,6 +57,7 @@ func (s *state) clone() *state {
 func (x Exchange) load(ctx context.Context) (*state, error) {
 	s := &state{
 		ids: map[kb.KeyKind]map[string]int64{}, keys: map[kb.KeyKind]map[int64]string{}, used: map[kb.KeyKind]*Keys{}, files: map[int64]kb.File{},
+		texts: map[place]textsAt{}, loose: map[int64]bool{},
 	}
 	for _, kind := range []kb.KeyKind{kb.CollectionKey, kb.CategoryKey, kb.ArticleKey, kb.FileKey} {
 		s.ids[kind], s.keys[kind], s.used[kind] = map[string]int64{}, map[int64]string{}, &Keys{}
@@ -184,15 +181,18 @@ func (x Exchange) loadCollections(ctx context.Context, s *state) error {
 		in := at[c.CollectionID]
 		in.Categories = append(in.Categories, Category{Key: key, SourceLocale: c.SourceLocale, SortOrder: Number(c.SortOrder.String()), Texts: texted(c.Text)})
 	}
-	for _, d := range drafts { // after the categories, whose keys they name
-		v := x.version(s, d.Revision)
+	for _, a := range articles {
+		s.name(kb.ArticleKey, a.Article.ID, sourceTitle(a.Revision.Text))
+	}
+	s.noteAll(collections, categories, articles)
+	for _, d := range drafts {
+		v := s.version(s.keys[kb.CollectionKey][d.Article.CollectionID], d.Revision)
 		v.Status = ""
 		draftOf[d.Article.ID] = &v
 	}
 	for _, a := range articles {
-		key := s.name(kb.ArticleKey, a.Article.ID, sourceTitle(a.Revision.Text))
-		out := Article{Key: key, Live: x.version(s, a.Revision), Draft: draftOf[a.Article.ID]}
 		in := at[a.Article.CollectionID]
+		out := Article{Key: s.keys[kb.ArticleKey][a.Article.ID], Live: s.version(in.Key, a.Revision), Draft: draftOf[a.Article.ID]}
 		in.Articles = append(in.Articles, out)
 	}
 	for _, c := range collections {
@@ -203,6 +203,20 @@ func (x Exchange) loadCollections(ctx context.Context, s *state) error {
 	}
 	slices.SortFunc(s.folder.Collections, func(a, b Collection) int { return cmp.Compare(a.Key, b.Key) })
 	return nil
+}
+
+// noteAll notes where the texts of all that has a key are.
+func (s *state) noteAll(collections []kb.Collection, categories []kb.Category, articles []kb.ArticleRevision) {
+	folder := func(id int64) string { return "collections/" + s.keys[kb.CollectionKey][id] }
+	for _, c := range collections {
+		s.noteTexts(kb.CollectionKey, c.ID, folder(c.ID)+"/index", c.Text)
+	}
+	for _, c := range categories {
+		s.noteTexts(kb.CategoryKey, c.ID, folder(c.CollectionID)+"/categories/"+s.keys[kb.CategoryKey][c.ID], c.Text)
+	}
+	for _, a := range articles {
+		s.noteTexts(kb.ArticleKey, a.Article.ID, folder(a.Article.CollectionID)+"/articles/"+s.keys[kb.ArticleKey][a.Article.ID], a.Revision.Text)
+	}
 }
 
 func sourceTitle(t kb.Text) string {
@@ -218,8 +232,8 @@ func texted(t kb.Text) map[string]Text {
 	return all
 }
 
-// version is a revision as it stands in a folder.
-func (x Exchange) version(s *state, r kb.Revision) Version {
+// version is a revision as it stands in the folder of a collection.
+func (s *state) version(collection string, r kb.Revision) Version {
 	v := Version{Status: string(r.Status), SourceLocale: r.SourceLocale, SortOrder: Number(r.SortOrder.String()), Texts: map[string]ArticleText{}}
 	for _, id := range r.CategoryIDs {
 		if key := s.keys[kb.CategoryKey][id]; key != "" {
@@ -232,44 +246,13 @@ func (x Exchange) version(s *state, r kb.Revision) Version {
 		if o.Markdown != "" || o.Content == "" {
 			t.Format, t.Content = Markdown, o.Markdown
 		}
-		t.Content = x.toPaths(s, lines(t.Content))
+		if s.toReferences(t.Format, t.Content, collection) != t.Content {
+			s.loose[r.ArticleID] = true
+		}
+		t.Content = s.toPaths(t.Format, lines(t.Content), o.Locale)
 		v.Texts[o.Locale] = t
 	}
 	return v
-}
-
-// relative is the way from an article to the files of the folder.
-const relative = "../../../files/"
-
-var (
-	fileAddress = regexp.MustCompile(`[^\s"'()<>]*/files/(\d+)/([^\s"'()<>/]+)/[^\s"'()<>]*`)
-	filePath    = regexp.MustCompile(`\.\./\.\./\.\./files/([^\s"'()<>]+)`)
-)
-
-// toPaths writes the addresses of the site's files as paths, former ones too: what a
-// file was called and which host the site was at does not matter.
-func (x Exchange) toPaths(s *state, content string) string {
-	return fileAddress.ReplaceAllStringFunc(content, func(address string) string {
-		part := fileAddress.FindStringSubmatch(address)
-		id, err := strconv.ParseInt(part[1], 10, 64)
-		f, known := s.files[id]
-		if err != nil || !known || part[2] != f.URLKey {
-			return address
-		}
-		return relative + url.PathEscape(s.keys[kb.FileKey][id])
-	})
-}
-
-// toAddresses is the way back. What is no file of the folder stays as it is.
-func (x Exchange) toAddresses(s *state, content string) string {
-	return filePath.ReplaceAllStringFunc(content, func(p string) string {
-		name, err := url.PathUnescape(filePath.FindStringSubmatch(p)[1])
-		f, known := s.files[s.ids[kb.FileKey][name]]
-		if err != nil || !known {
-			return p
-		}
-		return x.FileURL(f)
-	})
 }
 
 // open opens the bytes of a site's file.

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/url"
 	"regexp"
 	"slices"
 	"strings"
@@ -72,7 +71,7 @@ func (x Exchange) Import(ctx context.Context, folder Site, opts Options) ([]Chan
 	if !opts.Delete {
 		folder = folder.with(s.folder)
 	}
-	plan := &importer{Exchange: x, ctx: ctx, s: s.clone(), opts: opts, folder: folder, was: s.folder, rehearsal: true}
+	plan := &importer{Exchange: x, ctx: ctx, s: s.clone(), start: s, opts: opts, folder: folder, was: s.folder, rehearsal: true}
 	plan.Editor = x.Editor.Rehearsal()
 	if err := plan.run(); err != nil {
 		return nil, err // nothing was changed
@@ -85,7 +84,7 @@ func (x Exchange) Import(ctx context.Context, folder Site, opts Options) ([]Chan
 			return nil, err
 		}
 	}
-	i := &importer{Exchange: x, ctx: ctx, s: s, opts: opts, folder: folder, was: s.folder}
+	i := &importer{Exchange: x, ctx: ctx, s: s, start: s.clone(), opts: opts, folder: folder, was: s.folder}
 	err = i.run()
 	return i.changes, err
 }
@@ -94,7 +93,8 @@ func (x Exchange) Import(ctx context.Context, folder Site, opts Options) ([]Chan
 type importer struct {
 	Exchange
 	ctx       context.Context
-	s         *state
+	s         *state // as it is by now
+	start     *state // as it was
 	opts      Options
 	folder    Site
 	was       Site
@@ -102,10 +102,12 @@ type importer struct {
 	problems  Problems
 	changes   []Change
 	outdated  []int64 // files that were replaced
+	inFolder  map[kb.KeyKind]map[string]bool
+	waiting   []func() error // for the links between articles until all are made
 }
 
 func (i *importer) run() error {
-	for _, step := range []func() error{i.site, i.files, i.collections, i.categories, i.articles, i.remove} {
+	for _, step := range []func() error{i.site, i.files, i.collections, i.categories, i.articles, i.links, i.remove} {
 		if err := step(); err != nil {
 			return err
 		}
@@ -360,11 +362,12 @@ func (i *importer) articles() error {
 	for _, a := range articlesOf(i.folder) {
 		old, known := before[a.T.Key]
 		path := "collections/" + a.in + "/articles/" + a.T.Key
-		live := i.settled(a.T.Live)
+		live := i.settled(a.in, a.T.Live)
 		var fields differences
 		fields.add("collection", a.in != old.in)
 		fields.version(live, old.T.Live)
-		fields.add("files", i.moved(old.T.Live))
+		fields.add("files", i.moved(a.in, old.T.Live))
+		fields.add("links", known && (i.loose(a.T.Key) || i.linksToNew(a.in, live)))
 		var err error
 		switch {
 		case !known:
@@ -384,6 +387,12 @@ func (i *importer) articles() error {
 				return err
 			})
 		}
+		if i.waits(a.in, live) {
+			i.waiting = append(i.waiting, func() error {
+				_, err := i.Editor.UpdateArticle(i.ctx, i.s.ids[kb.ArticleKey][a.T.Key], i.input(a.in, live, live))
+				return err
+			})
+		}
 		if err == nil && a.T.Draft != nil {
 			err = i.draft(path+" (draft)", a, old)
 		}
@@ -395,18 +404,27 @@ func (i *importer) articles() error {
 }
 
 func (i *importer) draft(path string, a, old located[Article]) error {
-	draft, change, was := i.settled(*a.T.Draft), Change{Create, path, nil}, a.T.Live
+	draft, change, was := i.settled(a.in, *a.T.Draft), Change{Create, path, nil}, a.T.Live
 	draft.Status = ""
 	if old.T.Draft != nil {
 		was = *old.T.Draft
 		var fields differences
 		fields.add("collection", a.in != old.in)
 		fields.version(draft, was)
-		fields.add("files", i.moved(was))
+		fields.add("files", i.moved(a.in, was))
+		fields.add("links", i.loose(a.T.Key) || i.linksToNew(a.in, draft))
 		if len(fields) == 0 {
 			return nil
 		}
 		change = Change{Update, path, fields}
+	}
+	if i.waits(a.in, draft) {
+		i.waiting = append(i.waiting, func() error {
+			in := i.input(a.in, draft, draft)
+			in.Status = storage.Some(kb.Unpublished)
+			_, err := i.Editor.UpdateDraft(i.ctx, i.s.ids[kb.ArticleKey][a.T.Key], in)
+			return err
+		})
 	}
 	return i.change(change, draft.SourceLocale, func() error {
 		in := i.input(a.in, draft, was)
@@ -423,26 +441,78 @@ func (i *importer) draft(path string, a, old located[Article]) error {
 
 // moved reports whether a version uses a file that was replaced, which has another
 // address now.
-func (i *importer) moved(v Version) bool {
+func (i *importer) moved(collection string, v Version) bool {
 	if len(i.outdated) == 0 {
 		return false
 	}
-	replaced := map[string]bool{}
-	for _, id := range i.outdated {
-		replaced[url.PathEscape(i.s.keys[kb.FileKey][id])] = true
-	}
-	for _, t := range v.Texts {
-		for _, used := range filePath.FindAllStringSubmatch(t.Content, -1) {
-			if replaced[used[1]] {
-				return true
-			}
+	return i.leadsTo(collection, v, func(kind kb.KeyKind, key string) bool {
+		return kind == kb.FileKey && slices.Contains(i.outdated, i.start.ids[kind][key])
+	})
+}
+
+// linksToNew reports whether a version leads to what this import makes: it can be linked
+// once that is made.
+func (i *importer) linksToNew(collection string, v Version) bool {
+	return i.leadsTo(collection, v, i.makes)
+}
+
+// loose reports whether an article has paths that an earlier import could not link.
+func (i *importer) loose(key string) bool { return i.start.loose[i.start.ids[kb.ArticleKey][key]] }
+
+// waits reports whether a version leads to an article that this import makes, perhaps
+// after it.
+func (i *importer) waits(collection string, v Version) bool {
+	return i.leadsTo(collection, v, func(kind kb.KeyKind, key string) bool { return kind == kb.ArticleKey && i.makes(kind, key) })
+}
+
+// makes reports whether the folder has something that the site did not have.
+func (i *importer) makes(kind kb.KeyKind, key string) bool {
+	if i.inFolder == nil {
+		i.inFolder = map[kb.KeyKind]map[string]bool{
+			kb.FileKey: keySet(i.folder.Files, fileKey), kb.CollectionKey: keySet(i.folder.Collections, collectionKey),
+			kb.CategoryKey: keySet(categoriesOf(i.folder), categoryKey), kb.ArticleKey: keySet(articlesOf(i.folder), articleKey),
 		}
 	}
-	return false
+	return i.inFolder[kind][key] && i.start.ids[kind][key] == 0
+}
+
+func keySet[T any](all []T, key func(T) string) map[string]bool {
+	set := make(map[string]bool, len(all))
+	for _, v := range all {
+		set[key(v)] = true
+	}
+	return set
+}
+
+// leadsTo reports whether a path in a version leads to one of what is asked for.
+func (i *importer) leadsTo(collection string, v Version, which func(kind kb.KeyKind, key string) bool) bool {
+	found := false
+	for _, t := range v.Texts {
+		mapped(t.Format, t.Content, func(address string) string {
+			if kind, key, _, ok := target(address, collection); ok && !found {
+				found = which(kind, key)
+			}
+			return address
+		})
+	}
+	return found
+}
+
+// links finishes the articles that had to wait for others.
+func (i *importer) links() error {
+	if i.rehearsal {
+		return nil
+	}
+	for _, link := range i.waiting {
+		if err := link(); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // settled is a version as the site would have it: cleaned, trimmed and in order.
-func (i *importer) settled(v Version) Version {
+func (i *importer) settled(collection string, v Version) Version {
 	v.Status = cmp.Or(v.Status, string(kb.Published))
 	v.Categories = slices.Clone(v.Categories)
 	slices.Sort(v.Categories)
@@ -451,8 +521,9 @@ func (i *importer) settled(v Version) Version {
 	for locale, t := range v.Texts {
 		t.Title, t.Summary = strings.TrimSpace(t.Title), strings.TrimSpace(t.Summary)
 		if t.Format == HTML {
-			t.Content = i.toPaths(i.s, contenthtml.Clean(i.toAddresses(i.s, t.Content)))
+			t.Content = contenthtml.Clean(t.Content)
 		}
+		t.Content = i.start.toPaths(t.Format, i.start.toReferences(t.Format, t.Content, collection), locale)
 		if t.Content == "" {
 			t.Format = Markdown
 		}
@@ -481,7 +552,7 @@ func (i *importer) input(collection string, v, old Version) kb.ArticleInput {
 	}
 	for locale, t := range v.Texts {
 		given := kb.TranslationInput{Title: storage.Some(t.Title), Summary: storage.Some(t.Summary)}
-		if content := i.toAddresses(i.s, t.Content); t.Format == HTML {
+		if content := i.s.toReferences(t.Format, t.Content, collection); t.Format == HTML {
 			given.Content = storage.Some(content)
 		} else {
 			given.Markdown = storage.Some(content)

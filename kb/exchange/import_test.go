@@ -3,9 +3,7 @@ package exchange_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
-	"net/url"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -82,9 +80,7 @@ func newExchange(t testing.TB, store backend) exchange.Exchange {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return exchange.Exchange{Service: svc, Editor: e, FileURL: func(f kb.File) string {
-		return fmt.Sprintf("https://x.example/sites/%d/files/%d/%s/%s", f.SiteID, f.ID, f.URLKey, url.PathEscape(f.Filename))
-	}}
+	return exchange.Exchange{Service: svc, Editor: e}
 }
 
 // library is a site as an export has it.

@@ -45,7 +45,7 @@ func (db *DB) NamedBlobs(ctx context.Context, keys []string) ([]string, error) {
 		args = append(args, bun.List(keys))
 	}
 	var named []string
-	err := db.queue().raw(strings.Join(parts, " UNION "), args...).Scan(ctx, &named)
+	err := db.raw(strings.Join(parts, " UNION "), args...).Scan(ctx, &named)
 	return named, failure(ctx, err, "file", 0)
 }
 
@@ -59,19 +59,19 @@ func (db *DB) ListNamedBlobs(ctx context.Context, after string, limit int) ([]st
 	for _, c := range blobColumns {
 		column := db.bytewise(c.column)
 		parts = append(parts, "SELECT k FROM (SELECT DISTINCT "+column+" AS k FROM "+c.table+" WHERE "+column+" > ? AND "+c.column+
-			" <> '' ORDER BY "+column+" LIMIT ?) AS "+c.table)
+			" <> '' ORDER BY "+column+" LIMIT ?) AS part")
 		args = append(args, after, limit)
 	}
 	var keys []string
 	query := strings.Join(parts, " UNION ") + " ORDER BY k LIMIT ?"
-	err := db.queue().raw(query, append(args, limit)...).Scan(ctx, &keys)
+	err := db.raw(query, append(args, limit)...).Scan(ctx, &keys)
 	return keys, failure(ctx, err, "file", 0)
 }
 
 // Mark implements [storage.Marks].
 func (db *DB) Mark(ctx context.Context) (string, error) {
 	var marks []string
-	err := db.queue().raw("SELECT mark FROM hw_marks").Scan(ctx, &marks)
+	err := db.raw("SELECT mark FROM hw_marks").Scan(ctx, &marks)
 	if err != nil || len(marks) == 0 {
 		return "", failure(ctx, err, "mark", 0)
 	}

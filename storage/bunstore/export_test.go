@@ -1,6 +1,9 @@
 package bunstore
 
-import "slices"
+import (
+	"context"
+	"slices"
+)
 
 // Die leaves what a killed process does: its locks are free, the file of one is there, and its connections are closed.
 func Die(db *DB) {
@@ -27,4 +30,10 @@ func BlobColumns() []string {
 	}
 	slices.Sort(all)
 	return all
+}
+
+// Exec runs a statement on the connection that writes.
+func Exec(ctx context.Context, db *DB, query string) error {
+	_, err := db.write.DB.ExecContext(ctx, query)
+	return err
 }

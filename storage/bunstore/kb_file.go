@@ -60,6 +60,16 @@ func (r kbReader) File(ctx context.Context, id int64) (kb.File, error) {
 	return row.file(), nil
 }
 
+// FilesByID implements [kb.FileReader].
+func (r kbReader) FilesByID(ctx context.Context, ids []int64) ([]kb.File, error) {
+	if len(ids) == 0 {
+		return nil, r.state()
+	}
+	var rows []siteFileRow
+	err := r.selects(&rows).ApplyQueryBuilder(r.inSite).Where("id IN (?)", bun.List(ids)).Scan(ctx)
+	return mapped(rows, (*siteFileRow).file), failure(ctx, err, "file", 0)
+}
+
 // Files implements [kb.FileReader].
 func (r kbReader) Files(ctx context.Context, seek storage.Seek) ([]kb.File, error) {
 	var rows []siteFileRow

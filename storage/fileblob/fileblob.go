@@ -18,6 +18,7 @@ import (
 	"path"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/helpwright/helpwright/storage"
@@ -35,10 +36,13 @@ const (
 // Blobs implements storage.Blobs on a directory. Open it with [Open]; several
 // processes may use the same directory.
 type Blobs struct {
-	root *os.Root
+	dir  string
+	root atomic.Pointer[os.Root]
+	look atomic.Int64 // when it is looked next whether dir is still root, in microseconds
 
-	mu    sync.Mutex
-	known map[string]bool // directories that exist and survive a crash
+	mu     sync.Mutex
+	known  map[string]bool // directories that exist and survive a crash
+	within *os.Root        // that they are in
 }
 
 var _ storage.Blobs = (*Blobs)(nil)
@@ -53,7 +57,8 @@ func Open(dir string) (*Blobs, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &Blobs{root: root, known: map[string]bool{}}
+	b := &Blobs{dir: dir, known: map[string]bool{}}
+	b.root.Store(root)
 	err = root.MkdirAll(tmpDir, 0o700)
 	if err == nil {
 		_, err = b.Tidy(context.Background(), time.Now().Add(-tmpAge), false)
@@ -65,8 +70,33 @@ func Open(dir string) (*Blobs, error) {
 	return b, nil
 }
 
+// lookInterval is how often it is looked whether another file system was mounted on the directory.
+const lookInterval = time.Second
+
+// at is the directory as it is now: a mount may have come or gone since it was opened.
+func (b *Blobs) at() *os.Root {
+	root, now, next := b.root.Load(), time.Now().UnixMicro(), b.look.Load()
+	if now < next || !b.look.CompareAndSwap(next, now+lookInterval.Microseconds()) {
+		return root
+	}
+	there, err := os.Stat(b.dir)
+	if err != nil {
+		return root // it may come back
+	}
+	if mine, err := root.Stat("."); err == nil && os.SameFile(there, mine) {
+		return root
+	}
+	fresh, err := os.OpenRoot(b.dir)
+	if err != nil {
+		return root
+	}
+	b.root.Store(fresh)
+	_ = root.Close() // what is open in it stays open
+	return fresh
+}
+
 // Close releases the directory. Readers that are open stay so.
-func (b *Blobs) Close() error { return b.root.Close() }
+func (b *Blobs) Close() error { return b.root.Load().Close() }
 
 // Put stores the whole of r under key. An error of r is returned as it is.
 func (b *Blobs) Put(ctx context.Context, key string, r io.Reader) (int64, error) {
@@ -80,7 +110,7 @@ func (b *Blobs) Put(ctx context.Context, key string, r io.Reader) (int64, error)
 		err = b.publish(tmp, file)
 	}
 	if err != nil {
-		_ = b.root.Remove(tmp)
+		_ = b.at().Remove(tmp)
 		return 0, err
 	}
 	return n, nil
@@ -88,7 +118,12 @@ func (b *Blobs) Put(ctx context.Context, key string, r io.Reader) (int64, error)
 
 // write makes a file of r that survives a crash.
 func (b *Blobs) write(ctx context.Context, name string, r io.Reader) (int64, error) {
-	f, err := b.root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	f, err := b.at().OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if errors.Is(err, fs.ErrNotExist) { // somebody has emptied the directory
+		if err = b.at().MkdirAll(tmpDir, 0o700); err == nil {
+			f, err = b.at().OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+		}
+	}
 	if err != nil {
 		return 0, unavailable(err)
 	}
@@ -132,7 +167,7 @@ func (b *Blobs) publish(tmp, file string) error {
 	var err error
 	for range 100 {
 		if err = b.makeDir(dir); err == nil {
-			err = b.root.Rename(tmp, file)
+			err = b.at().Rename(tmp, file)
 		}
 		if !errors.Is(err, fs.ErrNotExist) {
 			break
@@ -156,6 +191,10 @@ func (b *Blobs) makeDir(dir string) error {
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	if root := b.at(); root != b.within {
+		clear(b.known)
+		b.within = root
+	}
 	return b.makeDirLocked(dir)
 }
 
@@ -167,7 +206,7 @@ func (b *Blobs) makeDirLocked(dir string) error {
 	if err := b.makeDirLocked(parent); err != nil {
 		return err
 	}
-	if err := b.root.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+	if err := b.at().Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
 	}
 	if err := b.syncDir(parent); err != nil {
@@ -190,7 +229,7 @@ func (b *Blobs) forget(dir string) {
 }
 
 func (b *Blobs) syncDir(dir string) error {
-	d, err := b.root.Open(dir)
+	d, err := b.at().Open(dir)
 	if err != nil {
 		return err
 	}
@@ -199,7 +238,22 @@ func (b *Blobs) syncDir(dir string) error {
 
 // Get opens a blob from its start.
 func (b *Blobs) Get(ctx context.Context, key string) (io.ReadCloser, error) {
-	return b.open(ctx, key)
+	f, err := b.open(ctx, key)
+	if err != nil {
+		return nil, err
+	}
+	return part{reading{f}, f}, nil
+}
+
+// reading makes faults of a file's errors: a disk or a server that does not answer says nothing about the file.
+type reading struct{ file io.Reader }
+
+func (r reading) Read(p []byte) (int, error) {
+	n, err := r.file.Read(p)
+	if err != nil && err != io.EOF { //nolint:errorlint // as io.Copy compares it
+		err = unavailable(err)
+	}
+	return n, err
 }
 
 func (b *Blobs) open(ctx context.Context, key string) (*os.File, error) {
@@ -207,7 +261,7 @@ func (b *Blobs) open(ctx context.Context, key string) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	f, err := b.root.Open(file)
+	f, err := b.at().Open(file)
 	if err != nil {
 		return nil, missing(err)
 	}
@@ -229,9 +283,9 @@ func (b *Blobs) GetRange(ctx context.Context, key string, offset, length int64) 
 		return nil, unavailable(err)
 	}
 	if length < 0 {
-		return f, nil
+		return part{reading{f}, f}, nil
 	}
-	return part{io.LimitReader(f, length), f}, nil
+	return part{io.LimitReader(reading{f}, length), f}, nil
 }
 
 type part struct {
@@ -245,7 +299,7 @@ func (b *Blobs) Stat(ctx context.Context, key string) (storage.BlobInfo, error) 
 	if err != nil {
 		return storage.BlobInfo{}, err
 	}
-	info, err := b.root.Stat(file)
+	info, err := b.at().Stat(file)
 	if err != nil {
 		return storage.BlobInfo{}, missing(err)
 	}
@@ -262,7 +316,7 @@ func (b *Blobs) Delete(ctx context.Context, key string) error {
 	if err != nil {
 		return err
 	}
-	if err := b.root.Remove(file); errors.Is(err, fs.ErrNotExist) {
+	if err := b.at().Remove(file); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	} else if err != nil {
 		return unavailable(err)
@@ -270,7 +324,7 @@ func (b *Blobs) Delete(ctx context.Context, key string) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for dir := path.Dir(file); dir != "."; dir = path.Dir(dir) {
-		if b.root.Remove(dir) != nil {
+		if b.at().Remove(dir) != nil {
 			break // not empty
 		}
 		delete(b.known, dir)

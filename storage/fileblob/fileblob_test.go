@@ -134,6 +134,54 @@ func TestTidy(t *testing.T) {
 	}
 }
 
+// The directory may be emptied, or another come in its place as a mount does: what is there is found and written.
+func TestAnotherDirectory(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "blobs")
+	b := open(t, dir)
+	put := func(key string) {
+		t.Helper()
+		if _, err := b.Put(t.Context(), key, strings.NewReader("text")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	put("a/b")
+	if err := os.Rename(dir, dir+"-away"); err != nil {
+		t.Fatal(err)
+	}
+	other := open(t, dir)
+	found := func(key string, want bool) {
+		t.Helper()
+		for end := time.Now().Add(20 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+			_, err := b.Stat(t.Context(), key)
+			if (err == nil) == want {
+				return
+			}
+			if time.Now().After(end) {
+				t.Fatalf("%s: %v", key, err)
+			}
+		}
+	}
+	found("a/b", false)
+	put("a/c")
+	if _, err := other.Stat(t.Context(), "a/c"); err != nil {
+		t.Errorf("what was put is not in the directory of that name: %v", err)
+	}
+	for _, name := range []string{"a+", "=tmp"} {
+		if err := os.RemoveAll(filepath.Join(dir, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	put("a/d")
+	if err := os.RemoveAll(dir); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(dir+"-away", dir); err != nil {
+		t.Fatal(err)
+	}
+	found("a/b", true)
+}
+
 // A symbolic link to somewhere else is not followed.
 func TestLinkOutside(t *testing.T) {
 	t.Parallel()

@@ -100,7 +100,7 @@ func (l *lister) matches(key string, isDir bool) bool {
 }
 
 func (b *Blobs) readDir(name string) ([]fs.DirEntry, error) {
-	d, err := b.root.Open(name)
+	d, err := b.at().Open(name)
 	if err != nil {
 		return nil, err
 	}

@@ -94,7 +94,7 @@ func (b *Blobs) Tidy(ctx context.Context, before time.Time, dry bool) (int, erro
 			return nil // another process was faster, or it is in use
 		}
 		if !dry {
-			err = b.root.Remove(path.Join(tmpDir, e.Name()))
+			err = b.at().Remove(path.Join(tmpDir, e.Name()))
 		}
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil
@@ -110,7 +110,7 @@ func (b *Blobs) Tidy(ctx context.Context, before time.Time, dry bool) (int, erro
 
 // eachEntry calls fn with the entries of a directory, which need not be there.
 func (b *Blobs) eachEntry(ctx context.Context, name string, fn func(fs.DirEntry) error) error {
-	d, err := b.root.Open(name)
+	d, err := b.at().Open(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return ctx.Err()
 	}

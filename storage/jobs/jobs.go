@@ -46,8 +46,11 @@ type Config struct {
 	MaxAttempts int                             // an error in this attempt buries the job; default 20
 	Backoff     func(attempt int) time.Duration // wait after a failed attempt; default: 2 s doubled each time up to 1 h, with jitter
 	Drain       time.Duration                   // how long running handlers may go on when the runner stops; default 8 seconds
-	Now         func() time.Time                // default time.Now
-	Logger      *slog.Logger                    // default: none
+	// Hold is asked before jobs are claimed: while it returns an error nothing is, because what all jobs need is not
+	// there. Default: nothing is held back.
+	Hold   func() error
+	Now    func() time.Time // default time.Now
+	Logger *slog.Logger     // default: none
 }
 
 // Runner runs jobs. Make it with [New].

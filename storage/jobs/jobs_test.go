@@ -461,3 +461,43 @@ func Example() {
 	// greet "Ada", attempt 1
 	// <nil>
 }
+
+// While Hold returns an error nothing is claimed; afterwards what waits is done.
+func TestHold(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		store := memstore.New()
+		enqueue(t, store, storage.Job{Kind: "k"})
+		var held atomic.Bool
+		held.Store(true)
+		var done atomic.Int32
+		runner, err := jobs.New(jobs.Config{
+			Jobs: store, Hold: func() error {
+				if held.Load() {
+					return errors.New("not now")
+				}
+				return nil
+			},
+			Handlers: map[string]jobs.Handler{"k": {Func: func(context.Context, storage.ClaimedJob) error { done.Add(1); return nil }}},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, stop := context.WithCancel(t.Context())
+		ended := make(chan error)
+		go func() { ended <- runner.Run(ctx) }()
+		time.Sleep(time.Minute)
+		if done.Load() != 0 {
+			t.Error("a job was done while jobs are held back")
+		}
+		held.Store(false)
+		time.Sleep(10 * time.Second)
+		if done.Load() != 1 {
+			t.Error("the job was not done afterwards")
+		}
+		stop()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
+}

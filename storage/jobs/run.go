@@ -25,6 +25,7 @@ type run struct {
 	ended   chan *lane  // a worker is free again
 	results chan result // of handlers, to be written
 	workers sync.WaitGroup
+	holding bool // of dispatch: Config.Hold says so
 	lost    bool // of writeResults: a result could not be written in the last moment
 }
 
@@ -76,6 +77,10 @@ func (r *Runner) Run(ctx context.Context) error {
 func (r *run) dispatch(ctx context.Context) {
 	away := time.Duration(0) // the wait after the last failure; 0: the queue answers
 	for ctx.Err() == nil {
+		if r.held(ctx) {
+			r.wait(ctx, r.Poll, nil)
+			continue
+		}
 		err := r.claim(ctx)
 		switch {
 		case ctx.Err() != nil:
@@ -89,6 +94,19 @@ func (r *run) dispatch(ctx context.Context) {
 			r.wait(ctx, r.Poll, r.Jobs.Wake())
 		}
 	}
+}
+
+// held reports whether no jobs are to be claimed, and says so in the log when it begins and ends.
+func (r *run) held(ctx context.Context) bool {
+	if r.Hold == nil {
+		return false
+	}
+	err := r.Hold()
+	if was := r.holding; was != (err != nil) {
+		r.holding = err != nil
+		r.Logger.WarnContext(ctx, "whether jobs are held back has changed", "held", r.holding, "error", err)
+	}
+	return r.holding
 }
 
 // wait returns when there may be something to claim: after d, when woken, or when

@@ -2,6 +2,7 @@ package memstore
 
 import (
 	"context"
+	"slices"
 
 	"github.com/helpwright/helpwright/kb"
 	"github.com/helpwright/helpwright/storage"
@@ -26,6 +27,14 @@ func (db *data) siteFile(s kb.Scope, id int64) (*kb.File, error) {
 
 func (r kbReader) File(ctx context.Context, id int64) (kb.File, error) {
 	return query(ctx, r.src, func(db *data) (kb.File, error) { return copyOf(db.siteFile(r.scope, id)) })
+}
+
+func (r kbReader) FilesByID(ctx context.Context, ids []int64) ([]kb.File, error) {
+	return query(ctx, r.src, func(db *data) ([]kb.File, error) {
+		return db.siteFiles.where(r.scope.AccountID, func(f *kb.File) bool {
+			return f.SiteID == r.scope.SiteID && slices.Contains(ids, f.ID)
+		}), nil
+	})
 }
 
 func (r kbReader) Files(ctx context.Context, seek storage.Seek) ([]kb.File, error) {

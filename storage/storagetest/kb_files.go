@@ -260,7 +260,10 @@ func testDecorSite(t *testing.T, b Backend) {
 func decorReads() map[string]readProbeOf[kb.Reader] {
 	type r = kb.Reader
 	return map[string]readProbeOf[kb.Reader]{
-		"File":  {ofSite, true, func(ctx context.Context, r r, v *world) (any, error) { return answer(r.File(ctx, v.shelf.file.ID)) }},
+		"File": {ofSite, true, func(ctx context.Context, r r, v *world) (any, error) { return answer(r.File(ctx, v.shelf.file.ID)) }},
+		"FilesByID": {ofSite, false, func(ctx context.Context, r r, v *world) (any, error) {
+			return answer(r.FilesByID(ctx, []int64{v.shelf.file.ID}))
+		}},
 		"Files": {ofSite, false, func(ctx context.Context, r r, _ *world) (any, error) { return answer(r.Files(ctx, all())) }},
 		"Theme": {ofSite, true, func(ctx context.Context, r r, v *world) (any, error) { return answer(r.Theme(ctx, v.shelf.theme.ID)) }},
 		"Themes": {ofSite, false, func(ctx context.Context, r r, _ *world) (any, error) {
@@ -318,8 +321,10 @@ func (g *generator) themePath() string {
 
 func (g *generator) readDecor(seen library, seek storage.Seek) []operation {
 	theme := g.either("Theme", oneOf(g, seen.Themes).ID)
+	file := g.either("File", fileID(oneOf(g, seen.Files)))
 	return []operation{
-		{method: "File", args: []any{g.either("File", fileID(oneOf(g, seen.Files)))}},
+		{method: "File", args: []any{file}},
+		{method: "FilesByID", args: []any{idList{"File", []int64{file.n, nobody}}}},
 		{method: "Files", args: []any{ordered{g.from(seek, "File"), "File"}}},
 		{method: "Theme", args: []any{theme}},
 		{method: "Themes", args: []any{ordered{g.from(seek, "Theme"), "Theme"}}},

@@ -311,6 +311,9 @@ func (v *visit) markdown(locale, name string) error {
 	if unescaped(own) != strings.TrimPrefix(v.r.URL.Path, v.prefix) {
 		return v.redirect(http.StatusMovedPermanently, own)
 	}
+	if t, err = v.linked(t, locale, v.absolute(""), v.absolute("")); err != nil {
+		return err
+	}
 	body := t.Markdown
 	if body == "" {
 		body = toMarkdown(dropTitle(t.Content, t.Title))

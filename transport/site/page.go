@@ -358,6 +358,9 @@ func (v *visit) article(p *theme.Page, name string) error {
 	if p.Description == "" {
 		p.Description = excerpt(t.Content)
 	}
+	if t, err = v.linked(t, p.Locale, v.prefix, v.base); err != nil {
+		return err
+	}
 	content, heads := v.content(t)
 	out := &theme.Article{
 		ID: id, Title: t.Title, Summary: t.Summary, Content: template.HTML(content), URL: p.URL, Locale: t.Locale, Dir: theme.Direction(t.Locale), //nolint:gosec // cleaned when it was stored

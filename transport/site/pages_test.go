@@ -5,11 +5,13 @@ import (
 	"compress/gzip"
 	"encoding/json"
 	"encoding/xml"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -363,4 +365,32 @@ func BenchmarkUncached(b *testing.B) {
 			b.Fatal(rec.Code)
 		}
 	}
+}
+
+// A page's links within the site have the language and the slug of their targets, whatever
+// host and path the site is at by now.
+func TestLinkedPages(t *testing.T) {
+	t.Parallel()
+	eachStore(t, func(t *testing.T, s store) {
+		w := newWorld(t, s)
+		c := w.collection(map[string]string{"en": "Basics", "fr": "Grundlagen"}, "")
+		to := w.article(c.ID, nil, map[string]string{"en": "Install it", "fr": "Einbauen"}, "<p>x</p>")
+		from := w.article(c.ID, nil, map[string]string{"en": "Start", "fr": "Anfang"}, fmt.Sprintf(
+			`<p><a href="kb:articles/%d#top">1</a> <a href="kb:collections/%d">2</a> <a href="kb:articles/999">3</a> <img src="kb:files/7/abcdefgh2345/a%%20b.png" alt="4"></p>`,
+			to.Article.ID, c.ID))
+		path := kb.PagePath("fr", kb.ArticlePages, from.Article.ID, "Anfang")
+		body := w.get(path).Body.String()
+		for _, want := range []string{
+			`href="` + kb.PagePath("fr", kb.ArticlePages, to.Article.ID, "Einbauen") + `#top"`,
+			`href="` + kb.PagePath("fr", kb.CollectionPages, c.ID, "Grundlagen") + `"`,
+			`href="/fr/articles/999"`, `src="/files/7/abcdefgh2345/a%20b.png"`,
+		} {
+			if !strings.Contains(body, want) {
+				t.Errorf("the page lacks %s", want)
+			}
+		}
+		if md := w.get(path + ".md").Body.String(); strings.Contains(body+md, "kb:") || !strings.Contains(md, "/fr/articles/"+strconv.FormatInt(to.Article.ID, 10)+"-einbauen#top") {
+			t.Errorf("as Markdown: %s", md)
+		}
+	})
 }

@@ -27,6 +27,7 @@ var (
 	brokenAddress = regexp.MustCompile(`^[^>]{0,40}[:：]$`)
 	openAddress   = regexp.MustCompile(`<[^<>\s]+@[^<>\s]+$`)
 	year          = regexp.MustCompile(`(^|\D)(19|20)\d\d(\D|$)`)
+	sureClock     = regexp.MustCompile(`(^|\D)\d?\d:\d\d(\D|$)`) // and no price, nor the number of a machine
 	clock         = regexp.MustCompile(`\d[:.h]\d\d|\d ?[ap]\.?m\b`)
 	// ownWords are those of people who tell of a mail that they wrote, or of whom they wrote to.
 	ownWords = regexp.MustCompile(`(?i)(^|[\s,])(i|we|ich|wir|j['’]ai|je|nous|yo|io|ho|eu|ik|jag|jeg|minä|я|мы)\s+(had |have |hatte |habe |avons |he )?(written|wrote|sent|schrieb\w*|geschrieben|` +
@@ -120,8 +121,10 @@ func (s *scan) introduces(text string) bool {
 	if !hasEmail && endsColon(text) && len(text) < 120 && year.MatchString(rest) && clock.MatchString(rest) && wroteVerb.MatchString(rest) && !ownWords.MatchString(text) {
 		return true
 	}
-	// In all languages: a date, an address, and a colon at the end.
-	return hasEmail && ends && (year.MatchString(rest) || clock.MatchString(rest))
+	// In all languages: a date and a time, an address, and a colon at the end. One of the two is
+	// enough where the address stands as mailers write it.
+	dated, timed := year.MatchString(rest), clock.MatchString(rest)
+	return hasEmail && ends && (dated && timed || bracketed.MatchString(text) && (dated || sureClock.MatchString(rest)))
 }
 
 // mailerWrote: nobody writes such a sentence by hand.

@@ -271,13 +271,21 @@ func moduleRoot(t testing.TB) (string, bool) {
 // not part of the module, so a test that wants it is skipped where it is not there, even in a run that requires all else.
 func Corpus(t testing.TB) string {
 	t.Helper()
-	dir, ok := moduleRoot(t)
+	corpus, ok := FindCorpus(t)
 	if !ok {
-		t.Skip("no corpus: the test does not run inside the module")
-	}
-	corpus := filepath.Join(filepath.Dir(dir), "shared", "corpus")
-	if info, err := os.Stat(corpus); err != nil || !info.IsDir() {
 		t.Skip("no corpus: shared/corpus is not beside the module")
 	}
 	return corpus
+}
+
+// FindCorpus is [Corpus] for tests that do without as well.
+func FindCorpus(t testing.TB) (dir string, ok bool) {
+	t.Helper()
+	root, ok := moduleRoot(t)
+	if !ok {
+		return "", false
+	}
+	corpus := filepath.Join(filepath.Dir(root), "shared", "corpus")
+	info, err := os.Stat(corpus)
+	return corpus, err == nil && info.IsDir()
 }

@@ -1,0 +1,115 @@
+package main
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"syscall"
+
+	"github.com/helpwright/helpwright/cmd/helpwright/internal/demo"
+	"github.com/helpwright/helpwright/storage"
+)
+
+type demoCmd struct{}
+
+// Run serves a company that does not exist until the session's context ends.
+func (demoCmd) Run(s *session) (err error) {
+	ctx, stop := signal.NotifyContext(s.ctx, syscall.SIGHUP) // the terminal was closed
+	defer stop()
+	listener, err := net.Listen("tcp", s.settings.Listen)
+	if err != nil {
+		return usageError{fmt.Errorf("HELPWRIGHT_LISTEN: %w: stop what listens there, or choose another address, such as --listen=127.0.0.1:8090", err)}
+	}
+	defer func() { _ = listener.Close() }() // who serves has closed it
+	folder, err := demo.NewFolder()
+	if err != nil {
+		return fmt.Errorf("the temporary folder: %w", err)
+	}
+	defer func() { err = errors.Join(err, folder.Remove()) }()
+	err = s.pretend(ctx, folder.Path, listener.Addr()).show(listener)
+	if ctx.Err() != nil {
+		return nil // whatever was interrupted: nobody wants to see it any more
+	}
+	return err
+}
+
+// show makes the company and serves it.
+func (s *session) show(listener net.Listener) error {
+	clock := &demo.Clock{}
+	s.now = clock.Now
+	a, err := s.open(true)
+	if err != nil {
+		return err
+	}
+	defer a.close()
+	company, err := a.fill(clock)
+	if err != nil {
+		return fmt.Errorf("the demo cannot be made: %w", err)
+	}
+	all, err := a.components()
+	if err != nil {
+		return err
+	}
+	a.present(company)
+	return runAll(s.ctx, append(all, component{"http", serveHTTP(listener, a.handler())}))
+}
+
+// pretend is a session of its own: nothing of it reaches what the settings name.
+func (s *session) pretend(ctx context.Context, dir string, address net.Addr) *session {
+	own := *s.settings
+	own.Listen = reachable(address)
+	own.DatabaseURL, own.BlobURL = "sqlite:"+filepath.Join(dir, "demo.db"), "file:"+filepath.Join(dir, "blobs")
+	own.IntakeListen, own.LMTPListen, own.SMTPURL, own.EnablePGP = "", "", "", false
+	own.SecretKey = hex.EncodeToString(storage.NewSecretKey())
+	log := slog.New(slog.NewJSONHandler(s.stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	return &session{ctx: ctx, settings: &own, stdout: s.stdout, stderr: s.stderr, log: log, data: dir, fleeting: true}
+}
+
+// reachable is an address that a browser on this machine can open.
+func reachable(address net.Addr) string {
+	host, port, err := net.SplitHostPort(address.String())
+	if err != nil {
+		return address.String()
+	}
+	if ip := net.ParseIP(host); ip != nil && ip.IsUnspecified() {
+		host = "127.0.0.1"
+	}
+	return net.JoinHostPort(host, port)
+}
+
+// fill makes the company, and says how far it is where somebody watches.
+func (a *app) fill(clock *demo.Clock) (demo.Company, error) {
+	progress := func(float64) {}
+	if f, ok := a.stderr.(*os.File); ok {
+		if info, err := f.Stat(); err == nil && info.Mode()&os.ModeCharDevice != 0 {
+			progress = func(done float64) { fmt.Fprintf(f, "\rmaking the company: %3.0f %%", done*100) }
+			defer fmt.Fprint(f, "\r\x1b[K")
+		}
+	}
+	return demo.Fill(a.ctx, demo.Config{
+		Desk: a.service, KB: a.kb, Clock: clock, Progress: progress, Logger: a.log,
+	})
+}
+
+// present says what there is to be seen, and where.
+func (a *app) present(c demo.Company) {
+	api := a.settings.baseURL() + apiBase
+	fmt.Fprintf(a.stdout, `%[1]s makes coffee machines. It does not exist, and its help desk is yours to try.
+
+  Help centre   %[2]s
+  API           %[3]s (described at %[3]s/docs)
+  Sign in       %[4]s, password %[5]s
+  Token         %[6]s
+
+  curl -H 'Authorization: Bearer %[6]s' '%[3]s/accounts/%[7]d/conversations?status[]=posted'
+
+No mail leaves: answers are written to %[8]s
+Ctrl-C ends the demo and removes all of it.
+`, c.Name, c.SiteURL, api, c.Email, c.Password, c.Token, c.AccountID, filepath.Join(a.data, "outbox"))
+}

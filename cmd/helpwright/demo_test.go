@@ -1,0 +1,288 @@
+package main
+
+import (
+	"bufio"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/net/html"
+)
+
+// demoProcess is a running demo.
+type demoProcess struct {
+	server
+	site string // address of the help centre
+	temp string // where its temporary folder is
+}
+
+// startDemo runs the demo until it says that all is there.
+func startDemo(t *testing.T) *demoProcess {
+	t.Helper()
+	path, err := program()
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := &demoProcess{server: server{t: t, dir: t.TempDir(), http: freeAddress(t)}, temp: t.TempDir()}
+	d.cmd = exec.CommandContext(t.Context(), path, "demo", "--listen", d.http)
+	// None of what a server works with is the demo's.
+	d.cmd.Dir, d.cmd.Env = d.dir, []string{
+		"PATH=" + os.Getenv("PATH"), "TMPDIR=" + d.temp, "HELPWRIGHT_RATE_LIMIT=0",
+		"HELPWRIGHT_DATABASE_URL=postgres://nobody@127.0.0.1:1/production", "HELPWRIGHT_SMTP_URL=smtp://127.0.0.1:1",
+	}
+	d.cmd.Stderr = t.Output()
+	out, err := d.cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := d.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(d.kill)
+	said := ""
+	for lines := bufio.NewScanner(out); !strings.HasPrefix(said, "Ctrl-C") && lines.Scan(); {
+		said = lines.Text()
+		if name, value, ok := strings.Cut(strings.TrimSpace(said), "   "); ok {
+			switch value = strings.TrimSpace(value); name {
+			case "Help centre":
+				d.site = value
+			case "Token":
+				d.token = value
+			}
+		}
+	}
+	if d.site == "" || d.token == "" {
+		t.Fatal("the demo did not say where it is")
+	}
+	go func() { _, _ = io.Copy(io.Discard, out) }()
+	return d
+}
+
+// TestDemo looks at everything that the demo shows, and at what it leaves behind.
+func TestDemo(t *testing.T) {
+	t.Parallel()
+	d := startDemo(t)
+	pages := d.crawl()
+	for locale, least := range map[string]int{"en": 60, "de": 50, "ar": 45} {
+		article := regexp.MustCompile("^" + regexp.QuoteMeta(d.site+"/"+locale+"/articles/") + `\d+-[^/.]+$`)
+		n := 0
+		for address := range pages {
+			if article.MatchString(address) {
+				n++
+			}
+		}
+		if n < least || locale == "en" && n != least {
+			t.Errorf("the help centre has %d articles in %s", n, locale)
+		}
+	}
+	d.desk()
+	if found, _ := filepath.Glob(filepath.Join(d.temp, "helpwright-demo-*")); len(found) != 1 {
+		t.Errorf("a running demo has the folders %v", found)
+	}
+	d.stop()
+	for _, dir := range []string{d.temp, d.dir} {
+		if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
+			t.Errorf("the demo left behind in %s: %v %v", dir, left, err)
+		}
+	}
+}
+
+// A demo that is killed leaves its folder to the next one, which takes nothing from one
+// that runs.
+func TestDemoAfterKill(t *testing.T) {
+	t.Parallel()
+	d := startDemo(t)
+	running := filepath.Join(d.temp, "helpwright-demo-1")
+	if err := os.MkdirAll(filepath.Join(running, "half made"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	d.kill()
+	before, _ := filepath.Glob(filepath.Join(d.temp, "helpwright-demo-*"))
+	path, err := program()
+	if err != nil {
+		t.Fatal(err)
+	}
+	next := exec.CommandContext(t.Context(), path, "demo", "--listen", d.http)
+	next.Env = []string{"TMPDIR=" + d.temp}
+	if err := next.Start(); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the folder of the killed demo is removed", 30*time.Second, func() bool {
+		_, err := os.Stat(filepath.Join(d.temp, filepath.Base(before[len(before)-1])))
+		return os.IsNotExist(err)
+	})
+	if err := next.Process.Signal(syscall.SIGINT); err != nil { // while it is being filled
+		t.Fatal(err)
+	}
+	if err := next.Wait(); err != nil {
+		t.Errorf("the interrupted demo ended with %v", err)
+	}
+	left, _ := filepath.Glob(filepath.Join(d.temp, "helpwright-demo-*"))
+	if diff := cmp.Diff([]string{running}, left); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestDemoNeedsThePort(t *testing.T) {
+	t.Parallel()
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken.Close()
+	var stderr strings.Builder
+	if code := run(t.Context(), []string{"demo", "--listen", taken.Addr().String()}, io.Discard, &stderr); code != exitUsage {
+		t.Errorf("exit code %d", code)
+	}
+	if !strings.Contains(stderr.String(), "--listen") {
+		t.Error(stderr.String())
+	}
+}
+
+// desk counts what is in the help desk.
+func (d *demoProcess) desk() {
+	d.t.Helper()
+	counts := map[string]int{
+		"conversations": len(d.conversations()), "customers": len(all[struct{}](&d.server, "/accounts/1/customers")),
+		"mailboxes": len(all[struct{}](&d.server, "/accounts/1/mailboxes")),
+	}
+	if diff := cmp.Diff(map[string]int{"conversations": 400, "customers": 40, "mailboxes": 2}, counts); diff != "" {
+		d.t.Error(diff)
+	}
+	type conversation struct {
+		ID     int64
+		Status string
+		UserID *int64 `json:"user_id"`
+		Tags   []struct{}
+		Unread int `json:"unread_count"`
+	}
+	seen, answered := map[string]int{}, map[int64]bool{}
+	for _, c := range all[conversation](&d.server, "/accounts/1/conversations") {
+		seen[c.Status]++
+		if c.UserID == nil {
+			seen["unassigned"]++
+		} else {
+			answered[*c.UserID] = true
+		}
+		if len(c.Tags) > 0 {
+			seen["tagged"]++
+		}
+		if c.Unread > 0 {
+			seen["unread"]++
+		}
+		for _, i := range d.interactions(c.ID) {
+			seen[i.Type]++
+			for _, sent := range i.Deliveries {
+				seen[sent.State]++
+			}
+		}
+	}
+	for what, least := range map[string]int{
+		"posted": 20, "pending": 5, "closed": 200, "unassigned": 5, "tagged": 300, "unread": 10, "note": 20, "sent": 300, "failed": 3, "bounced": 3,
+	} {
+		if seen[what] < least {
+			d.t.Errorf("there are %d %s", seen[what], what)
+		}
+	}
+	if len(answered) < 3 {
+		d.t.Errorf("conversations are of %d members", len(answered))
+	}
+	d.readers()
+}
+
+// readers counts what readers of the help centre said.
+func (d *demoProcess) readers() {
+	d.t.Helper()
+	if n := len(all[struct{}](&d.server, "/sites/1/article-feedbacks")); n < 10 {
+		d.t.Errorf("there are %d texts of feedback", n)
+	}
+}
+
+// crawl follows every address of the help centre's own in its pages, and returns them.
+func (d *demoProcess) crawl() map[string]bool {
+	d.t.Helper()
+	seen := map[string]bool{}
+	for queue := []string{d.site + "/en", d.site + "/de", d.site + "/ar"}; len(queue) > 0; {
+		at := queue[0]
+		queue = queue[1:]
+		if seen[at] {
+			continue
+		}
+		seen[at] = true
+		links, assets := d.read(at)
+		for _, a := range assets {
+			if !strings.HasPrefix(a, "http://"+d.http+"/") && !strings.HasPrefix(a, "data:") {
+				d.t.Errorf("%s asks %s", at, a)
+			}
+		}
+		for _, to := range slices.Concat(links, assets) {
+			if strings.HasPrefix(to, "http://"+d.http+"/") {
+				queue = append(queue, to)
+			}
+		}
+		if len(seen) > 3000 {
+			d.t.Fatal("the help centre has no end")
+		}
+	}
+	return seen
+}
+
+// read gets a page, and finds what it links to and what it is made of.
+func (d *demoProcess) read(address string) (links, assets []string) {
+	d.t.Helper()
+	req, err := http.NewRequestWithContext(d.t.Context(), http.MethodGet, address, nil)
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	defer res.Body.Close()
+	if res.StatusCode != http.StatusOK {
+		d.t.Errorf("%s: %s", address, res.Status)
+	}
+	if !strings.HasPrefix(res.Header.Get("Content-Type"), "text/html") {
+		_, _ = io.Copy(io.Discard, res.Body)
+		return nil, nil
+	}
+	z := html.NewTokenizer(res.Body)
+	for {
+		switch z.Next() {
+		case html.ErrorToken:
+			return links, assets
+		case html.StartTagToken, html.SelfClosingTagToken:
+			t := z.Token()
+			for _, a := range t.Attr {
+				if a.Key != "href" && a.Key != "src" {
+					continue
+				}
+				to, err := res.Request.URL.Parse(a.Val)
+				if err != nil {
+					d.t.Errorf("%s: %v", address, err)
+					continue
+				}
+				to.Fragment = ""
+				if t.Data == "a" || t.Data == "link" && !slices.ContainsFunc(t.Attr, isAsset) {
+					links = append(links, to.String())
+				} else {
+					assets = append(assets, to.String())
+				}
+			}
+		}
+	}
+}
+
+func isAsset(a html.Attribute) bool {
+	return a.Key == "rel" && (a.Val == "stylesheet" || a.Val == "icon" || a.Val == "preload")
+}

@@ -1,0 +1,185 @@
+package demo
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"log/slog"
+	mathrand "math/rand/v2"
+	"strings"
+	"time"
+
+	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/ingest"
+	"github.com/helpwright/helpwright/kb"
+	"github.com/helpwright/helpwright/storage"
+)
+
+// How much there is in the demo.
+const (
+	days          = 60 // that the conversations span
+	conversations = 400
+	siteAge       = 300 // days that the help centre is old
+)
+
+// Config is what [Fill] works with. All is required but for Progress and Logger.
+type Config struct {
+	Desk  *helpdesk.Service
+	KB    *kb.Service
+	Clock *Clock // that both services were given
+	// Progress is told how much is done, from 0 to 1.
+	Progress func(done float64)
+	Logger   *slog.Logger
+}
+
+// Company is what there is to be seen.
+type Company struct {
+	AccountID int64
+	Name      string
+	SiteURL   string
+	Email     string // of a member who may do everything
+	Password  string
+	Token     string // of the same member
+}
+
+// Fill makes the company. The database has to be empty. When it returns, the clock
+// tells the time of the system again.
+func Fill(ctx context.Context, cfg Config) (Company, error) {
+	if cfg.Progress == nil {
+		cfg.Progress = func(float64) {}
+	}
+	if cfg.Logger == nil {
+		cfg.Logger = slog.New(slog.DiscardHandler)
+	}
+	defer cfg.Clock.Release()
+	f := &filler{
+		Config: cfg, now: time.Now().UTC().Truncate(time.Second),
+		random:   mathrand.New(mathrand.NewPCG(1, 2)), //nolint:gosec // the same company every time, on purpose; no secret is made of it
+		intake:   cfg.Desk.Intake(),
+		outgoing: cfg.Desk.Outgoing(),
+		filer:    ingest.NewFiler(ingest.FilerConfig{Intake: cfg.Desk.Intake(), Now: cfg.Clock.Now, Logger: cfg.Logger}),
+	}
+	for _, do := range []func(context.Context) error{f.people, f.furnish, f.helpCentre, f.correspondence} {
+		if err := do(ctx); err != nil {
+			return Company{}, err
+		}
+	}
+	return f.company, nil
+}
+
+// filler makes the company.
+type filler struct {
+	Config
+	now      time.Time // when the past ends
+	random   *mathrand.Rand
+	intake   *helpdesk.Intake
+	outgoing *helpdesk.Outgoing
+	filer    *ingest.Filer
+
+	company   Company
+	members   []*member
+	customers []*customer
+	mailboxes map[string]helpdesk.Mailbox // by the word that stories have for them
+	tags      map[string]int64
+	site      kb.Site
+	articles  map[string]kb.ArticleRevision // by key
+	sends     int64                         // mails that were sent, each by a job of its own
+}
+
+// ago is a time before the end of the past.
+func (f *filler) ago(days float64) time.Time {
+	return f.now.Add(-time.Duration(days * 24 * float64(time.Hour)))
+}
+
+// between is a random time span.
+func (f *filler) between(least, most time.Duration) time.Duration {
+	return least + time.Duration(f.random.Int64N(int64(most-least)))
+}
+
+// people makes the members, and the account that they work in.
+func (f *filler) people(ctx context.Context) error {
+	f.Clock.Set(f.ago(siteAge + 10))
+	operator := f.Desk.Operator()
+	password := strings.ToLower(rand.Text()[:12])
+	for _, m := range staff() {
+		in := helpdesk.UserInput{Name: m.name, Email: m.email}
+		if m.role == "owner" {
+			in.Password = password
+		}
+		user, err := operator.CreateUser(ctx, in)
+		if err != nil {
+			return err
+		}
+		m.id = user.ID
+		f.members = append(f.members, m)
+	}
+	owner := f.members[0]
+	account, err := operator.CreateAccount(ctx, helpdesk.AccountInput{
+		Name: companyName, DefaultLocale: "en", Languages: locales(), NextNumber: 4101,
+	}, owner.id)
+	if err != nil {
+		return err
+	}
+	for _, m := range f.members {
+		if m != owner {
+			if _, err := operator.AddMember(ctx, account.ID, m.id, m.role); err != nil {
+				return err
+			}
+		}
+		if m.desk, err = f.Desk.Desk(ctx, f.Desk.As(m.id), account.ID); err != nil {
+			return err
+		}
+	}
+	_, token, err := operator.CreateToken(ctx, owner.id, helpdesk.TokenInput{Name: "demo"})
+	f.company = Company{AccountID: account.ID, Name: companyName, Email: owner.email, Password: password, Token: token}
+	return err
+}
+
+// furnish makes what conversations need: mailboxes, tags, views and customers.
+func (f *filler) furnish(ctx context.Context) error {
+	owner := f.members[0].desk
+	f.mailboxes = map[string]helpdesk.Mailbox{}
+	for _, m := range []struct{ key, name, email string }{
+		{"support", "Support", "help@" + companyDomain}, {"orders", "Orders", "orders@" + companyDomain},
+	} {
+		made, err := owner.CreateMailbox(ctx, helpdesk.MailboxInput{
+			Name: storage.Some(m.name), Email: storage.Some(m.email), From: storage.Some(":user.name, " + companyName),
+			IsDefault: storage.Some(m.key == "support"),
+		})
+		if err != nil {
+			return err
+		}
+		f.mailboxes[m.key] = made
+	}
+	f.tags = map[string]int64{}
+	for _, t := range tags() {
+		made, err := owner.CreateTag(ctx, helpdesk.TagInput{Name: t.name, Color: storage.Some(t.color)})
+		if err != nil {
+			return err
+		}
+		f.tags[t.name] = made.ID
+	}
+	for _, v := range f.views() {
+		if _, err := owner.CreateView(ctx, v); err != nil {
+			return err
+		}
+	}
+	f.Clock.Set(f.ago(days + 2))
+	f.customers = clientele()
+	for _, c := range f.customers {
+		if _, err := owner.CreateCustomer(ctx, c.input()); err != nil {
+			return fmt.Errorf("%s: %w", c.email, err)
+		}
+	}
+	return nil
+}
+
+func (f *filler) views() []helpdesk.ViewInput {
+	open := []helpdesk.Status{helpdesk.StatusPosted, helpdesk.StatusDraft}
+	return []helpdesk.ViewInput{
+		{Name: "Mine", Filter: helpdesk.ViewFilter{Agent: helpdesk.AgentMe, Statuses: open, Sort: helpdesk.ByUpdated}},
+		{Name: "Unassigned", Filter: helpdesk.ViewFilter{Agent: helpdesk.AgentUnassigned, Statuses: open, Sort: helpdesk.ByAwaiting, Ascending: true}},
+		{Name: "Waiting for the customer", Filter: helpdesk.ViewFilter{Statuses: []helpdesk.Status{helpdesk.StatusPending}, Sort: helpdesk.ByUpdated}},
+		{Name: "Repairs", Filter: helpdesk.ViewFilter{TagIDs: []int64{f.tags["repair"], f.tags["warranty"]}, Sort: helpdesk.ByUpdated}},
+	}
+}

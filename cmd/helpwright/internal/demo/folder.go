@@ -1,0 +1,53 @@
+package demo
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+)
+
+const (
+	folderPattern = "helpwright-demo-*"
+	lockName      = "lock"
+)
+
+// Folder is where a demo keeps what it needs while it runs.
+type Folder struct {
+	Path string
+	lock *os.File // locked as long as the process lives
+}
+
+// NewFolder makes a folder for temporary files, and removes those of demos that were
+// killed.
+func NewFolder() (*Folder, error) {
+	sweep()
+	path, err := os.MkdirTemp("", folderPattern)
+	if err != nil {
+		return nil, err
+	}
+	lock, err := lockFile(filepath.Join(path, lockName))
+	if err != nil {
+		return nil, errors.Join(err, os.RemoveAll(path))
+	}
+	return &Folder{Path: path, lock: lock}, nil
+}
+
+// Remove removes the folder with all that is in it.
+func (f *Folder) Remove() error {
+	err := os.RemoveAll(f.Path)
+	_ = f.lock.Close() // nothing was written to it
+	return err
+}
+
+// sweep removes the folders of demos that are over. One without a lock is being made.
+func sweep() {
+	found, _ := filepath.Glob(filepath.Join(os.TempDir(), folderPattern)) // the pattern is right
+	for _, path := range found {
+		lock := seizeLock(filepath.Join(path, lockName))
+		if lock == nil {
+			continue
+		}
+		_ = os.RemoveAll(path) // another user's stays
+		_ = lock.Close()
+	}
+}

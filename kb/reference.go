@@ -1,0 +1,270 @@
+package kb
+
+import (
+	"context"
+	"maps"
+	"net/url"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/helpwright/helpwright/kb/contenthtml"
+	"github.com/helpwright/helpwright/storage"
+)
+
+// Reference is an address within a site, as the content of an article is stored with:
+// without host, path of the site, language and slug, so that it stays right when these
+// change. In content it is written as [Reference.String].
+type Reference struct {
+	Kind string // ArticlePages, CollectionPages, CategoryPages or FilePages
+	ID   int64
+	// URLKey and Filename are of a file. Its address is whole with them.
+	URLKey   string
+	Filename string
+	// Suffix is what follows: a query, a fragment, or both.
+	Suffix string
+}
+
+// String is the reference in content: "kb:articles/12#install".
+func (r Reference) String() string {
+	s := contenthtml.RefScheme + r.Kind + "/" + strconv.FormatInt(r.ID, 10)
+	if r.Kind == FilePages {
+		s += "/" + r.URLKey + "/" + url.PathEscape(r.Filename)
+	}
+	return s + r.Suffix
+}
+
+// Path is where the reference leads to, below the URL of the site, for a reader of a
+// language. That of a page has no slug yet, and redirects to the one that has.
+func (r Reference) Path(locale string) string {
+	if r.Kind == FilePages {
+		return FilePath(File{ID: r.ID, URLKey: r.URLKey, Filename: r.Filename}) + r.Suffix
+	}
+	return PagePath(locale, r.Kind, r.ID, "") + r.Suffix
+}
+
+var referenceForm = regexp.MustCompile(`^(articles|collections|categories|files)/([1-9][0-9]*)(?:/([A-Za-z0-9]+)/([^/?#]+))?([?#].*)?$`)
+
+// ParseReference reads what [Reference.String] has written.
+func ParseReference(s string) (Reference, bool) {
+	rest, ok := strings.CutPrefix(s, contenthtml.RefScheme)
+	if !ok {
+		return Reference{}, false
+	}
+	m := referenceForm.FindStringSubmatch(rest)
+	if m == nil || (m[1] == FilePages) != (m[3] != "") {
+		return Reference{}, false
+	}
+	id, err := strconv.ParseInt(m[2], 10, 64)
+	name, nameErr := url.PathUnescape(m[4])
+	return Reference{Kind: m[1], ID: id, URLKey: m[3], Filename: name, Suffix: m[5]}, err == nil && nameErr == nil
+}
+
+// Linked returns the translation with the references in Content and Markdown replaced
+// by addresses, for who is shown it.
+func (t Translation) Linked(address func(Reference) string) Translation {
+	if !strings.Contains(t.Content, contenthtml.RefScheme) && !strings.Contains(t.Markdown, contenthtml.RefScheme) {
+		return t
+	}
+	to := func(stored string) string {
+		if r, ok := ParseReference(stored); ok {
+			return address(r)
+		}
+		return stored
+	}
+	t.Content = contenthtml.MapAddresses(t.Content, to)
+	t.Markdown = contenthtml.MapMarkdownAddresses(t.Markdown, to)
+	return t
+}
+
+// References are those in Content, each once, in their order.
+func (t Translation) References() []Reference {
+	var all []Reference
+	seen := map[string]bool{}
+	contenthtml.MapAddresses(t.Content, func(stored string) string {
+		if r, ok := ParseReference(stored); ok && !seen[stored] {
+			seen[stored] = true
+			all = append(all, r)
+		}
+		return stored
+	})
+	return all
+}
+
+// fileAddress is the address of a file, at the site or at the API, wherever that was.
+var fileAddress = regexp.MustCompile(`^(?:[^?#]*/)?files/([1-9][0-9]{0,18})/([A-Za-z0-9]{8,64})/[^/?#]+(#.*)?$`)
+
+// referrer finds references in what authors write.
+type referrer struct {
+	homes []url.URL // where the site is, or was before it got a host of its own
+	files map[int64]File
+}
+
+// refer returns a text input whose contents have references instead of addresses of
+// the site. Addresses of files are known by their keys, whatever host they name.
+func (e *Editor) refer(ctx context.Context, r FileReader, in TextInput) (TextInput, error) {
+	own := referrer{homes: e.svc.homes(e.site)}
+	err := own.know(ctx, r, func(see func(string) string) { in.mapped(see) })
+	if err != nil {
+		return in, err
+	}
+	return in.mapped(own.reference), nil
+}
+
+// know reads the files that addresses name. walk shows it all addresses.
+func (own *referrer) know(ctx context.Context, r FileReader, walk func(see func(string) string)) error {
+	var ids []int64
+	walk(func(address string) string {
+		if m := fileAddress.FindStringSubmatch(address); m != nil {
+			if id, err := strconv.ParseInt(m[1], 10, 64); err == nil {
+				ids = append(ids, id)
+			}
+		}
+		return address
+	})
+	own.files = map[int64]File{}
+	for some := range slices.Chunk(sortedSet(ids), storage.MaxLimit) {
+		files, err := r.FilesByID(ctx, some)
+		if err != nil {
+			return err
+		}
+		for _, f := range files {
+			own.files[f.ID] = f
+		}
+	}
+	return nil
+}
+
+// Relink puts references into revisions that are older than these: for the addresses of
+// files, wherever they say that the site is, and for those of pages at the site's custom
+// domain or without a host. It is for stores that bring their data up to date.
+func Relink(ctx context.Context, tx Tx, site Site, keys []RevisionKey) error {
+	own := referrer{homes: []url.URL{{Scheme: "https", Host: site.CustomDomain, Path: strings.TrimSuffix("/"+site.Path, "/")}}}
+	for some := range slices.Chunk(keys, storage.MaxLimit) {
+		batch, err := tx.RevisionsByKey(ctx, some)
+		if err != nil {
+			return err
+		}
+		err = own.know(ctx, tx, func(see func(string) string) {
+			for _, a := range batch {
+				a.Revision.mapped(see)
+			}
+		})
+		if err != nil {
+			return err
+		}
+		for _, a := range batch {
+			linked := a.Revision
+			linked.Text = linked.mapped(own.reference)
+			if slices.Equal(linked.Translations, a.Revision.Translations) {
+				continue
+			}
+			if err := tx.UpdateRevision(ctx, &linked); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// mapped is the text with the addresses in its contents replaced.
+func (t Text) mapped(f func(address string) string) Text {
+	t.Translations = slices.Clone(t.Translations)
+	for i, o := range t.Translations {
+		t.Translations[i].Content = contenthtml.MapAddresses(o.Content, f)
+		t.Translations[i].Markdown = contenthtml.MapMarkdownAddresses(o.Markdown, f)
+	}
+	return t
+}
+
+// mapped is the input with the addresses in its contents replaced.
+func (in TextInput) mapped(f func(address string) string) TextInput {
+	in.Translations = maps.Clone(in.Translations)
+	for code, given := range in.Translations {
+		t, set := given.Get()
+		if !set {
+			continue
+		}
+		if content, given := t.Content.Get(); given {
+			t.Content = storage.Some(contenthtml.MapAddresses(content, f))
+		}
+		if markdown, given := t.Markdown.Get(); given {
+			t.Markdown = storage.Some(contenthtml.MapMarkdownAddresses(markdown, f))
+		}
+		in.Translations[code] = storage.Some(t)
+	}
+	return in
+}
+
+// homes are the addresses that a site has had under the hosts that it has now.
+func (s *Service) homes(site Site) []url.URL {
+	var all []url.URL
+	for _, key := range []string{site.HostKey, site.Subdomain + ".", SharedHost} {
+		was := site
+		if was.HostKey = key; key != site.HostKey {
+			was.CustomDomain = ""
+		}
+		if home, err := url.Parse(s.URL(was)); err == nil {
+			all = append(all, *home)
+		}
+	}
+	return all
+}
+
+// reference is the reference for an address, or the address as it is.
+func (own referrer) reference(address string) string {
+	if m := fileAddress.FindStringSubmatch(address); m != nil {
+		id, _ := strconv.ParseInt(m[1], 10, 64) // 0 is no file's
+		if f, known := own.files[id]; known && f.URLKey == m[2] {
+			return Reference{Kind: FilePages, ID: id, URLKey: f.URLKey, Filename: f.Filename, Suffix: m[3]}.String()
+		}
+		return address
+	}
+	u, err := url.Parse(address)
+	if err != nil || u.User != nil || u.Opaque != "" || !strings.HasPrefix(u.Path, "/") {
+		return address
+	}
+	for _, home := range own.homes {
+		if r, ok := pageWithin(u, home); ok {
+			return r.String()
+		}
+	}
+	return address
+}
+
+// pageWithin reads the address of a page of a site that is at home. One without a host
+// may lack the path of the site.
+func pageWithin(u *url.URL, home url.URL) (Reference, bool) {
+	path := u.Path
+	if below, ok := strings.CutPrefix(path, home.Path+"/"); ok {
+		path = "/" + below
+	} else if u.Host != "" {
+		return Reference{}, false
+	}
+	if u.Host != "" && (u.Scheme != "http" && u.Scheme != "https" || !strings.EqualFold(u.Host, home.Host)) {
+		return Reference{}, false
+	}
+	parts := strings.Split(strings.Trim(path, "/"), "/")
+	if len(parts) == 3 {
+		if _, isLocale := Locale(parts[0]); !isLocale {
+			return Reference{}, false
+		}
+		parts = parts[1:]
+	}
+	if len(parts) != 2 || !slices.Contains([]string{ArticlePages, CollectionPages, CategoryPages}, parts[0]) {
+		return Reference{}, false
+	}
+	id, ok := ParsePageName(parts[1])
+	if !ok || strings.HasSuffix(parts[1], ".md") {
+		return Reference{}, false
+	}
+	r := Reference{Kind: parts[0], ID: id}
+	if u.RawQuery != "" {
+		r.Suffix = "?" + u.RawQuery
+	}
+	if u.Fragment != "" {
+		r.Suffix += "#" + u.EscapedFragment()
+	}
+	return r, true
+}

@@ -1,0 +1,273 @@
+package blobs
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"io"
+	"log/slog"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/helpwright/helpwright/storage"
+	"github.com/helpwright/helpwright/storage/fault"
+)
+
+// MarkKey is the key of the blob that holds the mark.
+const MarkKey = "helpwright/mark"
+
+const (
+	tieInterval = 5 * time.Second // how long a verdict stands, and how often Run asks
+	tieLimit    = 10 * time.Second
+	sampleSize  = 20
+	maxMark     = 200 // bytes
+)
+
+// The codes of the faults that tell why blobs and a database do not belong together.
+const (
+	CodeLost        = "blobs_lost"         // the database names blobs that are not there
+	CodeOther       = "blobs_of_another"   // the blobs have the mark of another database
+	CodeNewDatabase = "blobs_without_rows" // the database names nothing, but there are blobs
+)
+
+var (
+	errLost = &fault.Error{Kind: fault.Unavailable, Code: CodeLost,
+		Message: "The files are not there: the store of blobs has no mark, and what the database names is not in it. Is its disk mounted?"}
+	errOther = &fault.Error{Kind: fault.Unavailable, Code: CodeOther,
+		Message: "The store of blobs belongs to another database: its mark is not this database's."}
+	errNewDatabase = &fault.Error{Kind: fault.Unavailable, Code: CodeNewDatabase,
+		Message: "The database is empty, but the store of blobs has files of another. Was the database lost or emptied, or is its disk not mounted?"}
+)
+
+// TieConfig says what belongs together. Blobs, Marks and Rows are required.
+type TieConfig struct {
+	Blobs  storage.Blobs
+	Marks  storage.Marks
+	Rows   storage.BlobRows
+	Logger *slog.Logger // default: none
+}
+
+// Tie is blobs that belong to a database: both have a mark in common, made at random when they first meet. While the
+// marks differ, or that of the blobs is gone together with the blobs, as when a disk is not mounted, every method is an
+// Unavailable fault. So nothing is written to the wrong place, and nobody takes a file for lost that is only away. Blobs
+// that are found again are used again.
+//
+// Make it with [NewTie].
+type Tie struct {
+	cfg TieConfig
+
+	checking sync.Mutex // one check at a time
+	known    string     // the database's mark, once the blobs had it
+
+	mu      sync.Mutex
+	verdict error
+	checked time.Time // zero: never
+}
+
+var (
+	_ storage.Blobs      = (*Tie)(nil)
+	_ storage.BlobWalker = (*Tie)(nil)
+	_ storage.BlobTidier = (*Tie)(nil)
+)
+
+// NewTie ties blobs to a database. Nothing is asked before the first call of a method.
+func NewTie(cfg TieConfig) *Tie {
+	if cfg.Logger == nil {
+		cfg.Logger = slog.New(slog.DiscardHandler)
+	}
+	return &Tie{cfg: cfg}
+}
+
+// Run checks again and again until ctx ends, so that [Tie.Err] is never old.
+func (t *Tie) Run(ctx context.Context) error {
+	ticker := time.NewTicker(tieInterval)
+	defer ticker.Stop()
+	for {
+		_ = t.Check(ctx) // it logs what changes
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-ticker.C:
+		}
+	}
+}
+
+// Err is what the last check found: nil when there was none.
+func (t *Tie) Err() error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.verdict
+}
+
+// Check finds out whether the blobs belong to the database, and gives both a mark where it is certain that they do: when
+// there is nothing in either yet, or when what the database names is there.
+func (t *Tie) Check(ctx context.Context) error {
+	t.checking.Lock()
+	defer t.checking.Unlock()
+	found, failed := t.examine(ctx, true)
+	return t.note(ctx, found, failed)
+}
+
+// Look is Check, but changes nothing.
+func (t *Tie) Look(ctx context.Context) error {
+	t.checking.Lock()
+	defer t.checking.Unlock()
+	found, failed := t.examine(ctx, false)
+	return errors.Join(found, failed) // one of them at most
+}
+
+// Adopt gives the blobs the database's mark whatever they are. What the database names and is not there is lost then, and
+// what it does not name is swept in time.
+func (t *Tie) Adopt(ctx context.Context) error {
+	t.checking.Lock()
+	defer t.checking.Unlock()
+	found, failed := t.join(ctx, "")
+	return t.note(ctx, found, failed)
+}
+
+// note remembers what a check found, unless the check itself has failed.
+func (t *Tie) note(ctx context.Context, found, failed error) error {
+	t.mu.Lock()
+	before := t.verdict
+	if failed == nil || !t.checked.IsZero() {
+		t.checked = time.Now() // a database that is away says nothing about the blobs
+	}
+	if failed == nil {
+		t.verdict = found
+	}
+	t.mu.Unlock()
+	switch {
+	case failed != nil:
+		return failed
+	case found != nil && before == nil:
+		t.cfg.Logger.ErrorContext(ctx, "the files cannot be used: what needs them waits", "error", found)
+	case found == nil && before != nil:
+		t.cfg.Logger.WarnContext(ctx, "the files can be used again")
+	}
+	return found
+}
+
+// fresh is the verdict, asked for anew when it is old.
+func (t *Tie) fresh(ctx context.Context) error {
+	t.mu.Lock()
+	verdict, old := t.verdict, time.Since(t.checked) > 2*tieInterval
+	t.mu.Unlock()
+	if old {
+		return t.Check(ctx)
+	}
+	return verdict
+}
+
+// examine compares the marks. What it finds is about the blobs; failed is why it found nothing.
+func (t *Tie) examine(ctx context.Context, write bool) (found, failed error) {
+	ctx, cancel := context.WithTimeout(ctx, tieLimit)
+	defer cancel()
+	ofBlobs, err := t.blobsMark(ctx)
+	if err != nil {
+		return t.unusable(ctx, err)
+	}
+	if ofBlobs != "" && ofBlobs == t.known {
+		return nil, nil
+	}
+	ofDatabase, err := t.cfg.Marks.Mark(ctx)
+	switch {
+	case err != nil:
+		return nil, err
+	case ofBlobs != "" && ofBlobs == ofDatabase:
+		t.known = ofDatabase
+		return nil, nil
+	case ofBlobs != "" && ofDatabase != "":
+		return errOther, nil
+	}
+	if found, failed = t.belong(ctx, ofDatabase, ofBlobs); found != nil || failed != nil || !write {
+		return found, failed
+	}
+	return t.join(ctx, ofBlobs)
+}
+
+// unusable tells a check that was ended from blobs that do not answer.
+func (t *Tie) unusable(ctx context.Context, err error) (found, failed error) {
+	if errors.Is(ctx.Err(), context.Canceled) {
+		return nil, err
+	}
+	if !fault.Is(err, fault.Unavailable) {
+		err = fault.Wrap(fault.Unavailable, "blobs.Tie", err)
+	}
+	return err, nil
+}
+
+// join gives the database and the blobs the same mark: that of the database, else that of the blobs, else a new one. Of
+// several processes that do so at a time the database decides.
+func (t *Tie) join(ctx context.Context, ofBlobs string) (found, failed error) {
+	fresh := ofBlobs
+	if fresh == "" {
+		fresh = strings.ToLower(rand.Text())
+	}
+	if err := t.cfg.Marks.SetMark(ctx, "", fresh); err != nil && !fault.Is(err, fault.Conflict) {
+		return nil, err
+	}
+	mark, err := t.cfg.Marks.Mark(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if mark != ofBlobs {
+		if _, err := t.cfg.Blobs.Put(ctx, MarkKey, strings.NewReader(mark+"\n")); err != nil {
+			return t.unusable(ctx, err)
+		}
+	}
+	t.known = mark
+	return nil, nil
+}
+
+// belong tells from what is there, where a mark is missing, whether blobs and database belong together.
+func (t *Tie) belong(ctx context.Context, ofDatabase, ofBlobs string) (found, failed error) {
+	named, err := t.cfg.Rows.ListNamedBlobs(ctx, "", sampleSize)
+	if err != nil {
+		return nil, err
+	}
+	if len(named) == 0 {
+		if ofDatabase != "" {
+			return nil, nil // whatever is in the blobs, nothing of the database can be lost
+		}
+		there, err := t.cfg.Blobs.List(ctx, Prefix, "", 1)
+		if err != nil {
+			return t.unusable(ctx, err)
+		}
+		if len(there) > 0 {
+			return errNewDatabase, nil
+		}
+		return nil, nil
+	}
+	there := 0
+	for _, key := range named {
+		_, err := t.cfg.Blobs.Stat(ctx, key)
+		if err != nil && !fault.Is(err, fault.NotFound) {
+			return t.unusable(ctx, err)
+		}
+		if err == nil {
+			there++
+		}
+	}
+	switch {
+	case 2*there >= len(named):
+		return nil, nil
+	case ofBlobs != "":
+		return errOther, nil
+	}
+	return errLost, nil
+}
+
+// blobsMark is the mark of the blobs, "" when there is none.
+func (t *Tie) blobsMark(ctx context.Context) (string, error) {
+	r, err := t.cfg.Blobs.Get(ctx, MarkKey)
+	if fault.Is(err, fault.NotFound) {
+		return "", nil
+	}
+	if err != nil {
+		return "", err
+	}
+	defer r.Close()
+	text, err := io.ReadAll(io.LimitReader(r, maxMark))
+	return strings.TrimSpace(string(text)), err
+}

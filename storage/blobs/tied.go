@@ -1,0 +1,108 @@
+package blobs
+
+import (
+	"context"
+	"io"
+	"time"
+
+	"github.com/helpwright/helpwright/storage"
+	"github.com/helpwright/helpwright/storage/fault"
+)
+
+// undoLimit bounds how long a blob is removed that was put into the wrong place.
+const undoLimit = 10 * time.Second
+
+// Put implements [storage.Blobs]. A blob that came to lie in a place that has lost its mark meanwhile is not stored.
+func (t *Tie) Put(ctx context.Context, key string, r io.Reader) (int64, error) {
+	if err := t.fresh(ctx); err != nil {
+		return 0, err
+	}
+	n, err := t.cfg.Blobs.Put(ctx, key, r)
+	if err != nil {
+		return n, err
+	}
+	if _, err := t.cfg.Blobs.Stat(ctx, MarkKey); fault.Is(err, fault.NotFound) {
+		if err := t.Check(ctx); err != nil {
+			undo, cancel := context.WithTimeout(context.WithoutCancel(ctx), undoLimit)
+			defer cancel()
+			_ = t.cfg.Blobs.Delete(undo, key)
+			return 0, err
+		}
+	}
+	return n, nil
+}
+
+// absent is what a blob that was not found means: it may be all of them that are away.
+func (t *Tie) absent(ctx context.Context, err error) error {
+	if !fault.Is(err, fault.NotFound) {
+		return err
+	}
+	if away := t.Check(ctx); away != nil {
+		return away
+	}
+	return err
+}
+
+// Get implements [storage.Blobs].
+func (t *Tie) Get(ctx context.Context, key string) (io.ReadCloser, error) {
+	if err := t.fresh(ctx); err != nil {
+		return nil, err
+	}
+	r, err := t.cfg.Blobs.Get(ctx, key)
+	return r, t.absent(ctx, err)
+}
+
+// GetRange implements [storage.Blobs].
+func (t *Tie) GetRange(ctx context.Context, key string, offset, length int64) (io.ReadCloser, error) {
+	if err := t.fresh(ctx); err != nil {
+		return nil, err
+	}
+	r, err := t.cfg.Blobs.GetRange(ctx, key, offset, length)
+	return r, t.absent(ctx, err)
+}
+
+// Stat implements [storage.Blobs].
+func (t *Tie) Stat(ctx context.Context, key string) (storage.BlobInfo, error) {
+	if err := t.fresh(ctx); err != nil {
+		return storage.BlobInfo{}, err
+	}
+	info, err := t.cfg.Blobs.Stat(ctx, key)
+	return info, t.absent(ctx, err)
+}
+
+// Delete implements [storage.Blobs].
+func (t *Tie) Delete(ctx context.Context, key string) error {
+	if err := t.fresh(ctx); err != nil {
+		return err
+	}
+	return t.cfg.Blobs.Delete(ctx, key)
+}
+
+// List implements [storage.Blobs].
+func (t *Tie) List(ctx context.Context, prefix, after string, limit int) ([]storage.BlobInfo, error) {
+	if err := t.fresh(ctx); err != nil {
+		return nil, err
+	}
+	return t.cfg.Blobs.List(ctx, prefix, after, limit)
+}
+
+// Walk implements [storage.BlobWalker]. The blobs are looked at anew first: who walks through all of them may be about to
+// remove some.
+func (t *Tie) Walk(ctx context.Context, prefix string, fn func([]storage.BlobInfo) error) error {
+	if err := t.Check(ctx); err != nil {
+		return err
+	}
+	return storage.WalkBlobs(ctx, t.cfg.Blobs, prefix, fn)
+}
+
+// Tidy implements [storage.BlobTidier].
+func (t *Tie) Tidy(ctx context.Context, before time.Time, dry bool) (int, error) {
+	tidier, can := t.cfg.Blobs.(storage.BlobTidier)
+	if !can {
+		return 0, nil
+	}
+	if err := t.fresh(ctx); err != nil {
+		return 0, err
+	}
+	return tidier.Tidy(ctx, before, dry)
+}

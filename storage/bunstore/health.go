@@ -1,0 +1,45 @@
+package bunstore
+
+import (
+	"context"
+	"crypto/rand"
+	"strings"
+
+	"github.com/helpwright/helpwright/storage/fault"
+)
+
+// probeSize is how much CheckWrite writes: more than the free rest of a page or two, so that a file which cannot grow is
+// noticed.
+const probeSize = 16 << 10
+
+// CheckWrite writes and commits something of no meaning: a database that is read-only, full or away is an Unavailable
+// fault. It waits for other writers as everybody does; limit ctx.
+func (db *DB) CheckWrite(ctx context.Context) error {
+	probe := make([]byte, probeSize)
+	if db.postgres {
+		probe = probe[:8]
+	}
+	_, _ = rand.Read(probe) // never fails
+	return db.transact(ctx, 0, func(ctx context.Context, q *querier) error {
+		_, err := q.raw(`INSERT INTO hw_marks (id, mark, probe) VALUES (1, '', ?) ON CONFLICT (id) DO UPDATE SET probe = excluded.probe`, probe).Exec(ctx)
+		if err == nil && !db.postgres { // what is free then is what the next writer takes
+			_, err = q.raw(`UPDATE hw_marks SET probe = NULL`).Exec(ctx)
+		}
+		return failure(ctx, err, "probe", 0)
+	})
+}
+
+// CheckIntegrity has SQLite look through the whole file (PRAGMA quick_check); PostgreSQL checks what it reads by itself.
+func (db *DB) CheckIntegrity(ctx context.Context) error {
+	if db.postgres {
+		return nil
+	}
+	var problems []string
+	if err := db.raw("PRAGMA quick_check(5)").Scan(ctx, &problems); err != nil {
+		return failure(ctx, err, "database", 0)
+	}
+	if len(problems) == 1 && problems[0] == "ok" {
+		return nil
+	}
+	return fault.New(fault.Internal, "The database's file is damaged: "+strings.Join(problems, "; "))
+}
