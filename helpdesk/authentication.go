@@ -90,8 +90,11 @@ func (f *filing) authentication(row InboundMail) MailAuthentication {
 	return a
 }
 
-// sourceSMTP is the Source of mails that our intake received.
-const sourceSMTP = "smtp"
+// Sources of mails that our intake received.
+const (
+	sourceSMTP = "smtp"
+	sourceLMTP = "lmtp"
+)
 
 // findMember looks for a user with the sender's address. It is asked before the
 // transaction, and whether the user is a member of the account inside of it.

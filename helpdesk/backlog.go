@@ -1,6 +1,9 @@
 package helpdesk
 
-import "time"
+import (
+	"context"
+	"time"
+)
 
 const (
 	// isNew is how long before it was fetched a mail may have reached the server and
@@ -10,7 +13,23 @@ const (
 	onItsWay = 5 * 24 * time.Hour
 )
 
-// sentAt is the time that a mail gives to its conversation, for the order of lists.
+// receivedAt is when the server had the mail that it was delivered to: the one it was
+// fetched from, or our own. Where that server does not tell, it is what the mail says of
+// its last hop; zero: it says nothing that could be.
+func (f *filing) receivedAt(row InboundMail) time.Time {
+	switch {
+	case row.DeliveredAt.Year() >= 1970:
+		return row.DeliveredAt
+	case row.Source == sourceSMTP || row.Source == sourceLMTP:
+		return row.ReceivedAt
+	case f.mail.LastHop.Year() >= 1970 && !f.mail.LastHop.After(row.ReceivedAt):
+		return f.mail.LastHop.UTC()
+	}
+	return time.Time{}
+}
+
+// sentAt is the time that a mail gives to its conversation, for the order of lists, and
+// its place in it.
 //
 // That of a new mail is now, whatever its Date says: nobody's clock moves it out of
 // sight. A mail from the backlog of a mailbox that is fetched gets its Date, as far as
@@ -47,4 +66,16 @@ func (f *filing) sentAt(row InboundMail, mailbox Mailbox) time.Time {
 		date = reached
 	}
 	return date.UTC().Truncate(time.Microsecond)
+}
+
+// place is where a mail stands that was sent at some time: not before what it refers to.
+func (f *filing) place(ctx context.Context, tx Tx, m match, at time.Time) (time.Time, error) {
+	if m.parent == 0 || !at.Before(f.now) {
+		return at, nil
+	}
+	parent, err := tx.Interaction(ctx, m.parent)
+	if err == nil && parent.At.After(at) {
+		at = parent.At
+	}
+	return at, err
 }

@@ -82,7 +82,8 @@ func (d *Desk) exportConversation(ctx context.Context, r Reader, c Conversation,
 		for n, i := range batch {
 			ids[n] = i.ID
 			*left -= len(i.Body)
-			seek.From = &storage.Position{ID: i.ID}
+			last := i.position()
+			seek.From = &last
 		}
 		if *left < 0 {
 			return out, fault.New(fault.TooLarge, "The customer has more than 64 MiB of messages: read the lists instead.")

@@ -170,8 +170,8 @@ func (d *Desk) unanswer(ctx context.Context, tx Tx, c *Conversation, taken Inter
 			break
 		}
 		if !i.AutoSubmitted {
-			c.AwaitingSince = i.CreatedAt
+			c.AwaitingSince = i.At
 		}
 	}
-	return d.refreshPreview(ctx, tx, c)
+	return refreshPreview(ctx, tx, c)
 }

@@ -387,9 +387,9 @@ func (f *filing) ownMessage(ctx context.Context, tx Tx, mailbox Mailbox) (bool, 
 	return slices.ContainsFunc(known, ours), err
 }
 
-// place finds the conversation that the mail belongs to, and the customer whom it is
+// belongs finds the conversation that the mail belongs to, and the customer whom it is
 // filed under. Only of a mail that is passed on does the one decide on the other.
-func (f *filing) place(ctx context.Context, tx Tx, mailbox Mailbox, index *indexing) (m match, customer Customer, created bool, err error) {
+func (f *filing) belongs(ctx context.Context, tx Tx, mailbox Mailbox, index *indexing) (m match, customer Customer, created bool, err error) {
 	if f.forward != nil {
 		if m, err = f.thread(ctx, tx, mailbox); err != nil {
 			return m, customer, false, err
@@ -412,7 +412,7 @@ func (f *filing) place(ctx context.Context, tx Tx, mailbox Mailbox, index *index
 // insert puts the mail into its conversation, and what it is found by into index.
 // notForwarded is why it is not taken for a mail that a member passes on.
 func (f *filing) insert(ctx context.Context, tx Tx, row InboundMail, mailbox Mailbox, notForwarded string, index *indexing) (InboundMail, error) {
-	match, customer, created, err := f.place(ctx, tx, mailbox, index)
+	match, customer, created, err := f.belongs(ctx, tx, mailbox, index)
 	if err != nil {
 		return row, err
 	}
@@ -429,13 +429,17 @@ func (f *filing) insert(ctx context.Context, tx Tx, row InboundMail, mailbox Mai
 		event("customer.created", customer.ID, Conversation{})
 	}
 	email := customer.emailByKey(EmailKey(f.customer.Email))
+	at, err := f.place(ctx, tx, match, f.sentAt(row, mailbox))
+	if err != nil {
+		return row, err
+	}
 	c, isNew := match.conversation, match.conversation.ID == 0
 	if !isNew {
 		if dropped, err := f.dropTwice(ctx, tx, &row, c.ID, events); dropped || err != nil {
 			return row, err
 		}
 	} else {
-		c = f.open(mailbox, customer, email, f.sentAt(row, mailbox))
+		c = f.open(mailbox, customer, email, at)
 		c.RefersTo = match.thread
 	}
 	flood, err := f.overBudget(ctx, tx, row, email.ID)
@@ -443,9 +447,9 @@ func (f *filing) insert(ctx context.Context, tx Tx, row InboundMail, mailbox Mai
 		return row, err
 	}
 	i := f.interaction(customer, email, match)
-	i.IsStarter = isNew
+	i.IsStarter, i.At, i.ReceivedAt = isNew, at, f.receivedAt(row)
 	old := c
-	c.received(f.sentAt(row, mailbox), i, i.AutoSubmitted || flood)
+	c.received(at, i, i.AutoSubmitted || flood)
 	if flood && isNew {
 		c.Status = StatusClosed
 	}
@@ -456,7 +460,7 @@ func (f *filing) insert(ctx context.Context, tx Tx, row InboundMail, mailbox Mai
 		event("conversation.created", c.ID, c)
 	}
 	i.ConversationID = c.ID
-	if err := tx.InsertInteraction(ctx, &i); err != nil {
+	if err := f.putIn(ctx, tx, &c, &i); err != nil {
 		return row, err
 	}
 	if isNew {
@@ -495,6 +499,34 @@ func (f *filing) insert(ctx context.Context, tx Tx, row InboundMail, mailbox Mai
 		return row, err
 	}
 	return row, tx.Emit(ctx, events...)
+}
+
+// putIn inserts the interaction. One from the backlog may stand before others.
+func (f *filing) putIn(ctx context.Context, tx Tx, c *Conversation, i *Interaction) error {
+	if i.IsStarter || !i.At.Before(f.now) {
+		return tx.InsertInteraction(ctx, i)
+	}
+	last, err := tx.Interactions(ctx, c.ID, storage.Seek{Desc: true, Limit: 1})
+	if err != nil {
+		return err
+	}
+	if len(last) == 0 || !last[0].At.After(i.At) {
+		return tx.InsertInteraction(ctx, i)
+	}
+	starters, err := firsts(ctx, tx, c.ID)
+	if err != nil {
+		return err
+	}
+	if err := tx.InsertInteraction(ctx, i); err != nil {
+		return err
+	}
+	if err := oneStarter(ctx, tx, c.ID, starters); err != nil {
+		return err
+	}
+	if err := refreshPreview(ctx, tx, c); err != nil {
+		return err
+	}
+	return tx.UpdateConversation(ctx, c)
 }
 
 // dropTwice drops the mail if it is in the conversation already. The events are of what

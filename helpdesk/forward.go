@@ -215,7 +215,8 @@ func (f *filing) fileNote(ctx context.Context, tx Tx, c Conversation, index *ind
 		return nil, nil
 	}
 	note := Interaction{
-		ConversationID: c.ID, Type: TypeNote, Status: StatusPosted, Body: f.forward.note, UserID: f.forward.mail.UserID, CreatedAt: f.now, UpdatedAt: f.now,
+		ConversationID: c.ID, Type: TypeNote, Status: StatusPosted, Body: f.forward.note, UserID: f.forward.mail.UserID,
+		At: f.now, CreatedAt: f.now, UpdatedAt: f.now,
 	}
 	if err := tx.InsertInteraction(ctx, &note); err != nil {
 		return nil, err

@@ -52,8 +52,12 @@ type Interaction struct {
 	Threading       Threading  // why a mail is in this conversation
 	Security        MailSecurity
 	Authentication  MailAuthentication
-	CreatedAt       time.Time
-	UpdatedAt       time.Time
+	// At is its place in the conversation. It is CreatedAt, but for a mail from the backlog
+	// of a mailbox, which stands where it was sent as far as that is believed.
+	At         time.Time
+	ReceivedAt time.Time // of a mail: when the server had it that it was delivered to; zero: not known
+	CreatedAt  time.Time
+	UpdatedAt  time.Time
 }
 
 // MailHeader is what the header of a mail says of who wrote it, to whom and when. Of
@@ -70,6 +74,13 @@ type MailHeader struct {
 	// Forwarded is the mail that a member has passed on with this one, whose From is the
 	// member: the interaction is its author's. The zero value: nothing was.
 	Forwarded ForwardedMail `json:"forwarded,omitzero"`
+}
+
+// SortKey is what the interactions of a conversation are ordered by, before their ids.
+func (i Interaction) SortKey() int64 { return i.At.UnixMicro() }
+
+func (i Interaction) position() storage.Position {
+	return storage.Position{Key: i.SortKey(), ID: i.ID}
 }
 
 // author is who wrote a customer's mail, by its From.
@@ -309,7 +320,7 @@ func (d *Desk) contribute(ctx context.Context, tx Tx, conversationID int64, p pr
 func (d *Desk) add(ctx context.Context, tx Tx, c *Conversation, mailbox Mailbox, p preparedInteraction) (Interaction, error) {
 	now := d.svc.now()
 	i := p.Interaction // fn of a transaction may run again: p stays as it is
-	i.ConversationID, i.CreatedAt, i.UpdatedAt = c.ID, now, now
+	i.ConversationID, i.At, i.CreatedAt, i.UpdatedAt = c.ID, now, now, now
 	i.IsStarter = p.starter && i.Type != TypeNote
 	if i.Type == TypeCustomer {
 		i.PostedAt = now
@@ -350,7 +361,7 @@ func (c *Conversation) received(at time.Time, i Interaction, auto bool) {
 	if auto {
 		return // a machine neither waits nor reopens
 	}
-	if c.AwaitingSince.IsZero() {
+	if c.AwaitingSince.IsZero() || at.Before(c.AwaitingSince) {
 		c.AwaitingSince = at
 	}
 	if c.Status == StatusClosed || c.Status == StatusPending {
@@ -499,8 +510,8 @@ func (d *Desk) Interaction(ctx context.Context, conversationID, id int64) (Inter
 	return d.concealed(ctx, InteractionsView, i, err)
 }
 
-// Interactions lists a conversation's interactions, oldest first. It needs
-// interactions.view.
+// Interactions lists a conversation's interactions in their order: as they came, and
+// mails from the backlog of a mailbox as they were sent. It needs interactions.view.
 func (d *Desk) Interactions(ctx context.Context, conversationID int64, req storage.PageRequest) (storage.Page[Interaction], error) {
 	r, err := d.guard.Read(InteractionsView)
 	if err != nil {
@@ -509,7 +520,7 @@ func (d *Desk) Interactions(ctx context.Context, conversationID int64, req stora
 	if _, err := r.Conversation(ctx, conversationID); err != nil {
 		return storage.Page[Interaction]{}, err
 	}
-	return storage.List(req, false, func(i Interaction) storage.Position { return storage.Position{ID: i.ID} },
+	return storage.List(req, false, Interaction.position,
 		func(seek storage.Seek) ([]Interaction, error) {
 			found, err := r.Interactions(ctx, conversationID, seek)
 			if err != nil {
@@ -638,7 +649,7 @@ func (d *Desk) change(ctx context.Context, tx Tx, c Conversation, old Interactio
 	case does.requeued:
 		err = d.requeue(ctx, tx, &c, *i)
 	case does.edited:
-		err = d.refreshPreview(ctx, tx, &c)
+		err = refreshPreview(ctx, tx, &c)
 	}
 	if err != nil {
 		return err
@@ -686,12 +697,12 @@ func (d *Desk) requeue(ctx context.Context, tx Tx, c *Conversation, i Interactio
 	if err := d.queue(ctx, tx, i, sendAt); err != nil {
 		return err
 	}
-	return d.refreshPreview(ctx, tx, c)
+	return refreshPreview(ctx, tx, c)
 }
 
 // refreshPreview makes the preview anew from the last message that the customer
 // can see.
-func (d *Desk) refreshPreview(ctx context.Context, tx Tx, c *Conversation) error {
+func refreshPreview(ctx context.Context, tx Tx, c *Conversation) error {
 	last, err := tx.Interactions(ctx, c.ID, storage.Seek{Desc: true, Limit: 50})
 	if err != nil {
 		return err
@@ -737,7 +748,7 @@ func (d *Desk) DeleteInteraction(ctx context.Context, conversationID, id int64) 
 		if err := tx.Enqueue(ctx, purgeKeys(d.scope.AccountID, keys)...); err != nil {
 			return err
 		}
-		if err := d.refreshPreview(ctx, tx, &c); err != nil {
+		if err := refreshPreview(ctx, tx, &c); err != nil {
 			return err
 		}
 		c.UpdatedAt = d.svc.now()

@@ -78,9 +78,9 @@ func (d *Desk) moveInteractions(ctx context.Context, tx Tx, rule string, moved [
 // a time in their conversation; zero when there are none.
 func waits(all []Interaction, since time.Time) (first time.Time) {
 	for _, i := range all {
-		unanswered := i.Type == TypeCustomer && !i.IsForward && !i.AutoSubmitted && !since.IsZero() && !i.CreatedAt.Before(since)
-		if unanswered && (first.IsZero() || i.CreatedAt.Before(first)) {
-			first = i.CreatedAt
+		unanswered := i.Type == TypeCustomer && !i.IsForward && !i.AutoSubmitted && !since.IsZero() && !i.At.Before(since)
+		if unanswered && (first.IsZero() || i.At.Before(first)) {
+			first = i.At
 		}
 	}
 	return first
@@ -115,7 +115,7 @@ func (d *Desk) settle(ctx context.Context, tx Tx, c *Conversation, starters []in
 	if err := oneStarter(ctx, tx, c.ID, starters); err != nil {
 		return err
 	}
-	if err := d.refreshPreview(ctx, tx, c); err != nil {
+	if err := refreshPreview(ctx, tx, c); err != nil {
 		return err
 	}
 	c.UpdatedAt = d.svc.now()

@@ -203,7 +203,7 @@ func (c Conversation) shown(last Interaction) Conversation {
 	case last.Type != TypeCustomer || last.AutoSubmitted:
 		c.AwaitingSince = time.Time{}
 	case c.AwaitingSince.IsZero(): // an answer waits to be sent
-		c.AwaitingSince = last.CreatedAt
+		c.AwaitingSince = last.At
 	}
 	return c
 }
@@ -220,7 +220,7 @@ func (i Interaction) shownAt() time.Time {
 func (r reading) shown(i Interaction) Interaction {
 	i.Bcc, i.References, i.Threading, i.MessageID = nil, nil, Threading{}, ""
 	i.Security, i.Authentication, i.Mail = MailSecurity{}, MailAuthentication{}, MailHeader{Date: i.Mail.sent()}
-	i.SendStartedAt, i.UpdatedAt = time.Time{}, i.shownAt()
+	i.SendStartedAt, i.ReceivedAt, i.UpdatedAt = time.Time{}, time.Time{}, i.shownAt()
 	if i.CustomerID != r.customer.ID {
 		i.CustomerID, i.CustomerEmailID = 0, 0
 	}
@@ -354,7 +354,7 @@ func (p *Portal) Interactions(ctx context.Context, conversationID int64, req sto
 	if err != nil {
 		return none, err
 	}
-	page, err := storage.List(req, false, func(i Interaction) storage.Position { return storage.Position{ID: i.ID} },
+	page, err := storage.List(req, false, Interaction.position,
 		func(seek storage.Seek) ([]Interaction, error) { return r.Correspondence(ctx, c.ID, r.keys, seek) })
 	if err != nil {
 		return none, err

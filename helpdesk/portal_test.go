@@ -165,7 +165,7 @@ func TestPortalWrites(t *testing.T) {
 	want := helpdesk.Interaction{
 		ID: reply.ID, ConversationID: c.ID, Type: helpdesk.TypeCustomer, Status: helpdesk.StatusPosted, Body: "Thanks", CustomerID: seen.CustomerID,
 		CustomerEmailID: seen.CustomerEmailID, CustomerEmail: "Ada@Example.com", Source: "portal",
-		PostedAt: b.clock.Now(), CreatedAt: b.clock.Now(), UpdatedAt: b.clock.Now(),
+		PostedAt: b.clock.Now(), At: b.clock.Now(), CreatedAt: b.clock.Now(), UpdatedAt: b.clock.Now(),
 	}
 	if diff := cmp.Diff(want, reply); diff != "" {
 		t.Error(diff)

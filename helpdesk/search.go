@@ -143,7 +143,8 @@ func reindex(ctx context.Context, tx Tx, c Conversation) error {
 		if len(batch) < seek.Limit || terms.size > MaxSearchTerms {
 			return tx.SetSearchTerms(ctx, c.ID, terms.sorted())
 		}
-		seek.From = &storage.Position{ID: batch[len(batch)-1].ID}
+		last := batch[len(batch)-1].position()
+		seek.From = &last
 	}
 }
 

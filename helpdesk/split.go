@@ -75,7 +75,11 @@ func (in SplitInput) choose(ctx context.Context, tx Tx, from Conversation) ([]In
 		if err != nil {
 			return nil, err
 		}
-		stays, seek.From = len(first) > 0 && first[0] < in.InteractionID, &storage.Position{ID: in.InteractionID - 1}
+		begins, err := tx.Interaction(ctx, in.InteractionID)
+		if begins, err = inConversation(begins, from.ID, err); err != nil {
+			return nil, err
+		}
+		stays, seek.From = first[0] != begins.ID, &storage.Position{Key: begins.SortKey(), ID: begins.ID - 1}
 		wanted = func(Interaction) bool { return true }
 	}
 	for more := true; more; {
@@ -84,7 +88,8 @@ func (in SplitInput) choose(ctx context.Context, tx Tx, from Conversation) ([]In
 			return nil, err
 		}
 		for _, i := range batch {
-			seek.From = &storage.Position{ID: i.ID}
+			last := i.position()
+			seek.From = &last
 			if i.Body = ""; wanted(i) {
 				moved = append(moved, i)
 			} else {

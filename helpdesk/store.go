@@ -160,12 +160,14 @@ type ConversationReader interface {
 type InteractionReader interface {
 	Interaction(ctx context.Context, id int64) (Interaction, error)
 	InteractionsByID(ctx context.Context, ids []int64) ([]Interaction, error)
-	// Interactions of one conversation, by id.
+	// Interactions of one conversation, by SortKey and id.
 	Interactions(ctx context.Context, conversationID int64, seek storage.Seek) ([]Interaction, error)
 	// Messages finds mails of a mailbox, in or out, by their Message-IDs, newest
 	// first, at most 100. Mails of a conversation that others were merged into are of
 	// their mailboxes too, and those that were moved of the mailboxes they came from.
 	Messages(ctx context.Context, mailboxID int64, messageIDs []string) ([]MessageRef, error)
+	// LastArrived returns the highest id of a conversation's interactions, 0 if it has none.
+	LastArrived(ctx context.Context, conversationID int64) (int64, error)
 	// Thread returns the last n mails of a conversation that have a Message-ID and
 	// are neither drafts nor forwards, oldest first.
 	Thread(ctx context.Context, conversationID int64, n int) ([]MessageRef, error)

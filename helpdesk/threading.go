@@ -30,6 +30,7 @@ type match struct {
 	answersForward bool
 	why            Threading
 	thread         int64 // conversation that it refers to and was not let into; 0: none
+	parent         int64 // interaction of the conversation that it refers to; 0: none is known
 }
 
 // thread finds the conversation that a mail answers: by a reply token, then by its
@@ -141,7 +142,10 @@ func (f *filing) byToken(ctx context.Context, tx Tx, m *match, mailbox Mailbox, 
 			m.refersTo(c.ID)
 		default:
 			m.conversation, m.why.Rule = c, RuleToken
-			for _, ref := range known {
+			for _, ref := range slices.Backward(known) {
+				if ref.ConversationID == c.ID {
+					m.parent = ref.InteractionID
+				}
 				m.answersForward = m.answersForward || ref.ConversationID == c.ID && ref.IsForward && f.answers(ref.MessageID)
 			}
 			return true, nil
@@ -287,7 +291,7 @@ func (f *filing) byReferences(ctx context.Context, tx Tx, m *match, mailbox Mail
 			m.refersTo(c.ID)
 			continue
 		}
-		m.conversation, m.answersForward = c, ref.IsForward && f.answers(ref.MessageID)
+		m.conversation, m.parent, m.answersForward = c, ref.InteractionID, ref.IsForward && f.answers(ref.MessageID)
 		m.why.Rule, m.why.Matched = RuleReferences, ref.MessageID
 		if !takesPart {
 			m.why.Rule, m.why.Colleague = RuleColleague, colleague

@@ -205,6 +205,11 @@ func (UnimplementedTx) Interactions(context.Context, int64, storage.Seek) ([]Int
 	return nil, errUnimplemented()
 }
 
+// LastArrived implements [Tx].
+func (UnimplementedTx) LastArrived(context.Context, int64) (int64, error) {
+	return 0, errUnimplemented()
+}
+
 // Messages implements [Tx].
 func (UnimplementedTx) Messages(context.Context, int64, []string) ([]MessageRef, error) {
 	return nil, errUnimplemented()

@@ -2,15 +2,13 @@ package helpdesk
 
 import (
 	"context"
-
-	"github.com/helpwright/helpwright/storage"
 )
 
 // ReadMark is how far a user has read a conversation.
 type ReadMark struct {
 	UserID         int64
 	ConversationID int64
-	InteractionID  int64 // the newest interaction that was read; 0: none
+	InteractionID  int64 // the interaction that had come last when it was read; 0: none
 }
 
 // UnreadCount is how many customer interactions of a conversation a user has not
@@ -68,11 +66,11 @@ func (d *Desk) mark(ctx context.Context, conversationID int64, save func(ctx con
 	return c, err
 }
 
-// markRead moves the caller's mark to the newest interaction.
+// markRead moves the caller's mark to what has come last, wherever that stands.
 func (d *Desk) markRead(ctx context.Context, tx Tx, conversationID int64) error {
-	newest, err := tx.Interactions(ctx, conversationID, storage.Seek{Desc: true, Limit: 1})
-	if err != nil || len(newest) == 0 {
+	last, err := tx.LastArrived(ctx, conversationID)
+	if err != nil || last == 0 {
 		return err
 	}
-	return tx.SaveReadMark(ctx, ReadMark{UserID: d.userID, ConversationID: conversationID, InteractionID: newest[0].ID})
+	return tx.SaveReadMark(ctx, ReadMark{UserID: d.userID, ConversationID: conversationID, InteractionID: last})
 }

@@ -42,6 +42,7 @@ type interaction struct {
 	ReplyTo       []mailAddress      `json:"reply_to,omitzero" description:"Of a customer's mail: where its author wants answers to go."`
 	SentAt        nullable[Time]     `json:"sent_at,omitzero" description:"Of a customer's mail: its own Date, whatever that says; null when it has none."`
 	Forwarded     *forwarded         `json:"forwarded,omitempty" description:"Of a mail that a member has forwarded, who is in from: the mail that was forwarded. The interaction is its author's."`
+	ReceivedAt    nullable[Time]     `json:"received_at,omitzero" description:"Of a customer's mail: when the server that it was delivered to had it, as that says: the one that it was fetched from, or our own. created_at is when we had it. Null when nobody says."`
 	AutoSubmitted *bool              `json:"auto_submitted,omitempty" description:"Of a customer's: a machine wrote it (RFC 3834)."`
 	Threading     *threading         `json:"threading,omitempty" description:"Of a customer's mail: why it is in this conversation."`
 
@@ -148,7 +149,7 @@ func (a *api) addInteractions(t *Table) {
 	create.Status, create.Customers = http.StatusCreated, true
 	Handle(t, a.talk, create, both(a.createInteraction, a.portalCreateInteraction))
 	list := op("listInteractions", http.MethodGet, interactionsPath, "List a conversation's interactions",
-		"Oldest first. Needs interactions.view. To a customer, the answers on the page count as seen from then on.")
+		"Oldest first: as they came, and what was fetched from the backlog of a mailbox as it was sent, as far as servers bear that out. Needs interactions.view. To a customer, the answers on the page count as seen from then on.")
 	list.Customers = true
 	HandlePage(t, a.talk, list, both(a.listInteractions, a.portalListInteractions))
 	get := op("getInteraction", http.MethodGet, interactionPath, "Retrieve an interaction",

@@ -69,7 +69,7 @@ func (out *interaction) fillHeader(i helpdesk.Interaction) {
 		out.Sender = &mailAddress{Name: a.Name, Email: a.Email}
 	}
 	out.Forwarded = showForwarded(h.Forwarded)
-	out.SentAt = shownOrNull(TimePtr(&h.Date))
+	out.SentAt, out.ReceivedAt = shownOrNull(TimePtr(&h.Date)), shownOrNull(TimePtr(&i.ReceivedAt))
 }
 
 func unnamed(emails []string) []helpdesk.Address {

@@ -235,8 +235,8 @@ func (s *bench) fileByHand(ctx context.Context, n int, body string) error {
 	err = tx.QueryRowContext(ctx, `INSERT INTO hw_interactions (account_id, conversation_id, type, status, body, subject,
 		user_id, posted_by_id, customer_id, customer_email_id, customer_email, to_addresses, cc_addresses, bcc_addresses,
 		source, is_starter, is_forward, auto_submitted, seen_at, posted_at, send_started_at, message_id, message_refs,
-		threading, created_at, updated_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16,
-		$17, $18, $19, $20, $21, $22, $23, $24, $25, $26) RETURNING id`,
+		threading, at, created_at, updated_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16,
+		$17, $18, $19, $20, $21, $22, $23, $24, $25, $26, $26) RETURNING id`,
 		s.scope.AccountID, c.ID, "customer", "posted", body, "", 0, 0, s.customer.ID, nil, "", `["help@example.org"]`,
 		"[]", "[]", "", false, false, false, none, none, none, fmt.Sprintf("%d@example.org", n), "[]", "{}",
 		c.CreatedAt.UnixMicro(), c.CreatedAt.UnixMicro()).Scan(&interaction)

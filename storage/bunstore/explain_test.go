@@ -124,6 +124,10 @@ func lists() []explained {
 		_, err := r.Interactions(ctx, 1, seek)
 		return err
 	})
+	add("LastArrived", true, func(ctx context.Context, _ *bunstore.DB, r helpdesk.Reader, _ storage.Seek) error {
+		_, err := r.LastArrived(ctx, 1)
+		return err
+	})
 	add("Messages", true, func(ctx context.Context, _ *bunstore.DB, r helpdesk.Reader, _ storage.Seek) error {
 		_, err := r.Messages(ctx, 1, []string{"1@example.org", "2@example.org"})
 		return err
@@ -532,9 +536,9 @@ func stock(t *testing.T, app *bun.DB) {
 		`INSERT INTO hw_participants SELECT 1, n.i, n.n FROM n`,
 		`INSERT INTO hw_interactions (account_id, conversation_id, type, status, body, subject, user_id, posted_by_id,
 			customer_email, to_addresses, cc_addresses, bcc_addresses, source, is_starter, is_forward, auto_submitted, seen_at,
-			posted_at, send_started_at, message_id, message_refs, threading, created_at, updated_at)
+			posted_at, send_started_at, message_id, message_refs, threading, at, created_at, updated_at)
 			SELECT 1, 1 + n.i % 100, 'user', 'posted', '', '', 1, 1, '', '[]', '[]', '[]', '', FALSE, FALSE, FALSE, 0, 0, 0, n.n,
-			'[]', '{}', 0, 0 FROM n`,
+			'[]', '{}', n.i, 0, 0 FROM n`,
 		`INSERT INTO hw_attachments (account_id, interaction_id, conversation_id, filename, content_type, content_id, size,
 			is_inline, blob_key, created_at) SELECT 1, n.i, 1 + n.i % 100, '', '', '', 1, FALSE, n.n, 0 FROM n`,
 		`INSERT INTO hw_deliveries (account_id, interaction_id, address, field, state, attempts, code, enhanced_code, response,

@@ -44,6 +44,8 @@ type interactionRow struct {
 	Threading       object[helpdesk.Threading]
 	Security        object[helpdesk.MailSecurity]
 	Authentication  object[helpdesk.MailAuthentication]
+	At              int64
+	ReceivedAt      int64
 	CreatedAt       int64
 	UpdatedAt       int64
 	Audience        string
@@ -59,7 +61,7 @@ func (r *interactionRow) interaction() helpdesk.Interaction {
 		SeenAt: timeOf(r.SeenAt), PostedAt: timeOf(r.PostedAt), SendStartedAt: timeOf(r.SendStartedAt),
 		MessageID: r.MessageID, References: r.MessageRefs, Mail: r.MailHeader.Of, Threading: r.Threading.Of,
 		Security: r.Security.Of, Authentication: r.Authentication.Of,
-		CreatedAt: timeOf(r.CreatedAt), UpdatedAt: timeOf(r.UpdatedAt),
+		At: timeOf(r.At), ReceivedAt: timeOf(r.ReceivedAt), CreatedAt: timeOf(r.CreatedAt), UpdatedAt: timeOf(r.UpdatedAt),
 	}
 }
 
@@ -73,7 +75,7 @@ func interactionRowOf(account int64, i *helpdesk.Interaction) interactionRow {
 		SeenAt: micros(i.SeenAt), PostedAt: micros(i.PostedAt), SendStartedAt: micros(i.SendStartedAt),
 		MessageID: i.MessageID, MessageRefs: i.References, MailHeader: object[helpdesk.MailHeader]{i.Mail}, Threading: object[helpdesk.Threading]{i.Threading},
 		Security: object[helpdesk.MailSecurity]{i.Security}, Authentication: object[helpdesk.MailAuthentication]{i.Authentication},
-		CreatedAt: micros(i.CreatedAt), UpdatedAt: micros(i.UpdatedAt), Audience: audience(i),
+		At: micros(i.At), ReceivedAt: micros(i.ReceivedAt), CreatedAt: micros(i.CreatedAt), UpdatedAt: micros(i.UpdatedAt), Audience: audience(i),
 	}
 }
 
@@ -113,8 +115,16 @@ func (r reader) InteractionsByID(ctx context.Context, ids []int64) ([]helpdesk.I
 func (r reader) Interactions(ctx context.Context, conversationID int64, seek storage.Seek) ([]helpdesk.Interaction, error) {
 	var rows []interactionRow
 	q := r.selects(&rows).ApplyQueryBuilder(r.ofConversation).Where("conversation_id = ?", conversationID)
-	err := page(q, "id", seek).Scan(ctx)
+	err := page(q, "at", seek).Scan(ctx)
 	return mapped(rows, (*interactionRow).interaction), failure(ctx, err, "interaction", 0)
+}
+
+// LastArrived implements [helpdesk.InteractionReader].
+func (r reader) LastArrived(ctx context.Context, conversationID int64) (int64, error) {
+	var last int64
+	err := r.selects((*interactionRow)(nil)).ColumnExpr("COALESCE(MAX(?TableName.id), 0)").ApplyQueryBuilder(r.ofConversation).
+		Where("?TableName.conversation_id = ?", conversationID).Scan(ctx, &last)
+	return last, failure(ctx, err, "interaction", 0)
 }
 
 func (r *interactionRow) ref() helpdesk.MessageRef {
@@ -124,15 +134,15 @@ func (r *interactionRow) ref() helpdesk.MessageRef {
 	}
 }
 
-// refs reads the newest n mails that a query selects, newest first.
-func (r reader) refs(ctx context.Context, n int, narrow filter) ([]helpdesk.MessageRef, error) {
+// refs reads the last n mails that a query selects by key and id, the last one first.
+func (r reader) refs(ctx context.Context, n int, key string, narrow filter) ([]helpdesk.MessageRef, error) {
 	if n <= 0 {
 		return nil, r.state()
 	}
 	var rows []interactionRow
 	q := r.selects(&rows).Column("id", "conversation_id", "type", "message_id", "is_forward").
 		ApplyQueryBuilder(r.ofConversation).Where("message_id <> ''").ApplyQueryBuilder(narrow)
-	err := page(q, "id", storage.Seek{Desc: true, Limit: n}).Scan(ctx)
+	err := page(q, key, storage.Seek{Desc: true, Limit: n}).Scan(ctx)
 	return mapped(rows, (*interactionRow).ref), failure(ctx, err, "interaction", 0)
 }
 
@@ -141,7 +151,7 @@ func (r reader) Messages(ctx context.Context, mailboxID int64, messageIDs []stri
 	if err := checkText(messageIDs); err != nil || len(messageIDs) == 0 {
 		return nil, err
 	}
-	return r.refs(ctx, maxMessages, func(q bun.QueryBuilder) bun.QueryBuilder {
+	return r.refs(ctx, maxMessages, "id", func(q bun.QueryBuilder) bun.QueryBuilder {
 		return q.Where("message_id IN (?)", bun.List(messageIDs)).
 			Where(`EXISTS (SELECT 1 FROM hw_conversations AS b WHERE b.account_id = ?TableName.account_id
 				AND b.id = ?TableName.conversation_id AND (b.mailbox_id = ? OR EXISTS (SELECT 1
@@ -153,7 +163,7 @@ func (r reader) Messages(ctx context.Context, mailboxID int64, messageIDs []stri
 
 // Thread implements [helpdesk.InteractionReader].
 func (r reader) Thread(ctx context.Context, conversationID int64, n int) ([]helpdesk.MessageRef, error) {
-	last, err := r.refs(ctx, n, func(q bun.QueryBuilder) bun.QueryBuilder {
+	last, err := r.refs(ctx, n, "at", func(q bun.QueryBuilder) bun.QueryBuilder {
 		return q.Where("conversation_id = ?", conversationID).Where("status <> ?", helpdesk.StatusDraft).
 			Where("is_forward = ?", false)
 	})

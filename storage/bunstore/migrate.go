@@ -32,9 +32,9 @@ const (
 
 // Migrate brings the tables up to this release. Calls at the same time, of this process or of others, wait for each
 // other and all succeed; one that a crash has interrupted stops nobody for longer than 30 seconds. Each migration is
-// one transaction; what is older than search is then put into its index, each account in one of its own, and the articles that are
-// older than references get theirs, each site in one of its own. There is no
-// way back but a backup.
+// one transaction; what is older than the order of interactions is then put into its place and what is older than search
+// into its index, each account in one of its own, and the articles that are older than references get theirs, each site
+// in one of its own. There is no way back but a backup.
 func (db *DB) Migrate(ctx context.Context) error {
 	if err := db.Ping(ctx); err != nil {
 		return err
@@ -58,10 +58,12 @@ func (db *DB) Migrate(ctx context.Context) error {
 	if _, err := migrator.Migrate(ctx); err != nil {
 		return failure(ctx, err, "migration", 0)
 	}
-	if err := db.index(ctx); err != nil {
-		return err
+	for _, step := range []func(context.Context) error{db.order, db.index, db.relink} {
+		if err := step(ctx); err != nil {
+			return err
+		}
 	}
-	return db.relink(ctx)
+	return nil
 }
 
 // Pending lists the migrations that [DB.Migrate] would run, in their order.

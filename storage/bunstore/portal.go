@@ -46,7 +46,7 @@ func (r reader) Correspondence(ctx context.Context, conversationID int64, keys [
 	clause, args := r.meets("hw_interactions", keys)
 	q := r.selects(&rows).Err(checkText(keys)).ApplyQueryBuilder(r.ofConversation).
 		Where("conversation_id = ?", conversationID).Where(clause, args...)
-	err := page(q, "id", seek).Scan(ctx)
+	err := page(q, "at", seek).Scan(ctx)
 	return mapped(rows, (*interactionRow).interaction), failure(ctx, err, "interaction", 0)
 }
 
@@ -59,7 +59,7 @@ func (r reader) LastCorrespondence(ctx context.Context, conversationIDs []int64,
 	clause, args := r.meets("i", keys)
 	newest := r.db.NewSelect().Model((*conversationRow)(nil)).ColumnExpr(
 		"(SELECT i.id FROM hw_interactions AS i WHERE i.account_id = ?TableName.account_id AND i.conversation_id = ?TableName.id"+
-			" AND "+clause+" ORDER BY i.id DESC LIMIT 1)", args...).
+			" AND "+clause+" ORDER BY i.at DESC, i.id DESC LIMIT 1)", args...).
 		ApplyQueryBuilder(r.conversationsInScope).Where("id IN (?)", bun.List(conversationIDs))
 	err := r.selects(&rows).Err(checkText(keys)).ApplyQueryBuilder(r.account).
 		Where("id IN (?)", newest).Order("conversation_id").Scan(ctx)

@@ -38,9 +38,39 @@ func (r reader) InteractionsByID(ctx context.Context, ids []int64) ([]helpdesk.I
 
 func (r reader) Interactions(ctx context.Context, conversationID int64, seek storage.Seek) ([]helpdesk.Interaction, error) {
 	return query(ctx, r.src, func(db *data) ([]helpdesk.Interaction, error) {
-		return db.interactions.list(r.scope.AccountID, seek, func(i *helpdesk.Interaction) bool {
+		return db.ordered(r.scope.AccountID, seek, func(i *helpdesk.Interaction) bool {
 			return i.ConversationID == conversationID && db.within(r.scope, i)
 		}), nil
+	})
+}
+
+// ordered lists interactions as conversations order them.
+func (db *data) ordered(account int64, seek storage.Seek, keep func(i *helpdesk.Interaction) bool) []helpdesk.Interaction {
+	order := func(i *helpdesk.Interaction) storage.Position { return storage.Position{Key: i.SortKey(), ID: i.ID} }
+	var found []row[helpdesk.Interaction]
+	for id, i := range db.interactions.all(account) {
+		if keep(i) && beyond(order(i), seek) {
+			found = append(found, row[helpdesk.Interaction]{id, i})
+		}
+	}
+	slices.SortFunc(found, func(a, b row[helpdesk.Interaction]) int {
+		if seek.Desc {
+			a, b = b, a
+		}
+		return comparePositions(order(a.value), order(b.value))
+	})
+	return copies(found[:min(max(seek.Limit, 0), len(found))])
+}
+
+func (r reader) LastArrived(ctx context.Context, conversationID int64) (int64, error) {
+	return query(ctx, r.src, func(db *data) (int64, error) {
+		last := int64(0)
+		for id, i := range db.interactions.all(r.scope.AccountID) { // in the order of their ids
+			if i.ConversationID == conversationID && db.within(r.scope, i) {
+				last = id
+			}
+		}
+		return last, nil
 	})
 }
 
@@ -58,7 +88,7 @@ func (r reader) Messages(ctx context.Context, mailboxID int64, messageIDs []stri
 
 func (r reader) Thread(ctx context.Context, conversationID int64, n int) ([]helpdesk.MessageRef, error) {
 	return query(ctx, r.src, func(db *data) ([]helpdesk.MessageRef, error) {
-		last := refs(db.interactions.list(r.scope.AccountID, storage.Seek{Desc: true, Limit: n}, func(i *helpdesk.Interaction) bool {
+		last := refs(db.ordered(r.scope.AccountID, storage.Seek{Desc: true, Limit: n}, func(i *helpdesk.Interaction) bool {
 			return i.ConversationID == conversationID && db.within(r.scope, i) &&
 				i.MessageID != "" && i.Status != helpdesk.StatusDraft && !i.IsForward
 		}))

@@ -3,6 +3,7 @@ package memstore
 import (
 	"cmp"
 	"context"
+	"math"
 	"slices"
 	"time"
 
@@ -27,7 +28,7 @@ func (db *data) corresponds(account, conversation int64, keys []string) bool {
 
 func (r reader) Correspondence(ctx context.Context, conversationID int64, keys []string, seek storage.Seek) ([]helpdesk.Interaction, error) {
 	return query(ctx, r.src, func(db *data) ([]helpdesk.Interaction, error) {
-		return db.interactions.list(r.scope.AccountID, seek, func(i *helpdesk.Interaction) bool {
+		return db.ordered(r.scope.AccountID, seek, func(i *helpdesk.Interaction) bool {
 			return i.ConversationID == conversationID && meets(i, keys) && db.within(r.scope, i)
 		}), nil
 	})
@@ -36,7 +37,8 @@ func (r reader) Correspondence(ctx context.Context, conversationID int64, keys [
 func (r reader) LastCorrespondence(ctx context.Context, conversationIDs []int64, keys []string) ([]helpdesk.Interaction, error) {
 	return query(ctx, r.src, func(db *data) ([]helpdesk.Interaction, error) {
 		newest := map[int64]helpdesk.Interaction{}
-		for _, i := range db.interactions.where(r.scope.AccountID, func(i *helpdesk.Interaction) bool {
+		every := storage.Seek{Limit: math.MaxInt}
+		for _, i := range db.ordered(r.scope.AccountID, every, func(i *helpdesk.Interaction) bool {
 			return slices.Contains(conversationIDs, i.ConversationID) && meets(i, keys) && db.within(r.scope, i)
 		}) {
 			newest[i.ConversationID] = i

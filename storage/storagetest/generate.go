@@ -121,6 +121,10 @@ func (g *generator) read(seen content) operation {
 	if from := oneOf(g, seen.Conversations); from.ID != 0 && g.IntN(2) == 0 {
 		sorting.From = &storage.Position{Key: from.SortKey(by), ID: from.ID}
 	}
+	placed := seek
+	if interaction.ID != 0 && g.IntN(2) == 0 {
+		placed.From = &storage.Position{Key: interaction.SortKey(), ID: interaction.ID}
+	}
 	return oneOf(g, []operation{
 		{method: "Account"}, {method: "Roles"}, g.readInvitation(seen, seek),
 		{method: "Membership", args: []any{g.either("Membership", oneOf(g, seen.Memberships).ID)}},
@@ -146,7 +150,8 @@ func (g *generator) read(seen content) operation {
 		{method: "Participant", args: []any{conversation, []string{g.participant(), g.participant()}}},
 		{method: "Interaction", args: []any{g.either("Interaction", interaction.ID)}},
 		{method: "InteractionsByID", args: []any{some(g, "Interaction", seen.Interactions, interactionID)}},
-		{method: "Interactions", args: []any{conversation, ordered{g.from(seek, "Interaction"), "Interaction"}}},
+		{method: "Interactions", args: []any{conversation, ordered{placed, "Interaction"}}},
+		{method: "LastArrived", args: []any{conversation}},
 		{method: "Messages", args: []any{mailbox, messages}},
 		{method: "Thread", args: []any{conversation, 1 + g.IntN(4)}},
 		{method: "Deliveries", args: []any{some(g, "Interaction", seen.Interactions, interactionID)}},
@@ -175,7 +180,7 @@ func (g *generator) read(seen content) operation {
 		{method: "Moves", args: []any{some(g, "Interaction", seen.Interactions, interactionID)}},
 		{method: "MergedInto", args: []any{one64("Conversation", g.any("Conversation"))}},
 		g.readSuppression(seen, seek), g.readTraffic(seen), g.readWebhook(seen, seek), g.readWebhook(seen, seek),
-		{method: "Correspondence", args: []any{conversation, g.keys(seen), ordered{g.from(seek, "Interaction"), "Interaction"}}},
+		{method: "Correspondence", args: []any{conversation, g.keys(seen), ordered{placed, "Interaction"}}},
 		{method: "LastCorrespondence", args: []any{some(g, "Conversation", seen.Conversations, conversationID), g.keys(seen)}},
 		{method: "PortalKey", args: []any{g.either("PortalKey", oneOf(g, seen.PortalKeys).ID)}},
 		{method: "AuditLog", args: []any{g.auditFilter(seen), seek}},
@@ -465,7 +470,7 @@ func (g *generator) writeInteraction(seen content) operation {
 			IsStarter: g.IntN(2) == 0, IsForward: g.IntN(4) == 0, AutoSubmitted: g.IntN(4) == 0, SeenAt: g.time(true), PostedAt: g.time(true), SendStartedAt: g.time(true),
 			MessageID: oneOf(g, []string{"", "m1", "m2", "m3"}), References: []string{"r1", "r2"}[:g.IntN(3)], Threading: helpdesk.Threading{Rule: g.text()},
 			Security: helpdesk.MailSecurity{Protocol: g.text(), Encrypted: g.IntN(2) == 0}, Authentication: helpdesk.MailAuthentication{Server: g.text()},
-			CreatedAt: g.time(false), UpdatedAt: g.time(false)}
+			At: g.time(true), ReceivedAt: g.time(true), CreatedAt: g.time(false), UpdatedAt: g.time(false)}
 		if g.IntN(2) == 0 {
 			i.CustomerID, i.CustomerEmailID, i.CustomerEmail = g.address(seen)
 		}

@@ -154,6 +154,10 @@ func readProbes() map[string]readProbe {
 		"Interactions": {ofMailbox, false, func(ctx context.Context, r r, v *world) (any, error) {
 			return answer(r.Interactions(ctx, v.conversation.ID, all()))
 		}},
+		"LastArrived": {ofMailbox, false, func(ctx context.Context, r r, v *world) (any, error) {
+			last, err := r.LastArrived(ctx, v.conversation.ID)
+			return nonZero(last != 0, v), err
+		}},
 		"Messages": {ofMailbox, false, func(ctx context.Context, r r, v *world) (any, error) {
 			return answer(r.Messages(ctx, v.mailbox.ID, []string{v.question.MessageID}))
 		}},

@@ -281,16 +281,18 @@ func testThread(t *testing.T, b Backend) {
 	w := newWorld(t, b)
 	draft, forward, bare, last := w.newAnswer(w.conversation), w.newAnswer(w.conversation), w.newAnswer(w.conversation), w.newQuestion(w.conversation)
 	draft.Status, forward.IsForward, bare.MessageID = helpdesk.StatusDraft, true, ""
+	between := w.newQuestion(w.conversation) // it came last, and stands before the answer
+	w.answer.At, last.At = at(-1), at(0)
 	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error {
-		for _, i := range []*helpdesk.Interaction{&draft, &forward, &bare, &last} {
+		for _, i := range []*helpdesk.Interaction{&draft, &forward, &bare, &last, &between} {
 			ok(t, tx.InsertInteraction(ctx, i))
 		}
-		return nil
+		return tx.UpdateInteraction(ctx, &w.answer)
 	})
-	thread := []helpdesk.MessageRef{ref(w.question), ref(w.answer), ref(last)}
-	for n := range 5 {
+	thread := []helpdesk.MessageRef{ref(w.question), ref(between), ref(w.answer), ref(last)}
+	for n := range 6 {
 		got, err := w.in().Thread(t.Context(), w.conversation.ID, n)
 		ok(t, err)
-		same(t, fmt.Sprintf("last %d", n), thread[max(0, 3-n):], got)
+		same(t, fmt.Sprintf("last %d", n), thread[max(0, 4-n):], got)
 	}
 }

@@ -127,12 +127,16 @@ func testInteractionPages(t *testing.T, b Backend) {
 	want := []helpdesk.Interaction{w.question, w.answer}
 	second := w.newConversation()
 	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error {
-		want = want[:2]
+		want = []helpdesk.Interaction{w.question, w.answer}
 		if err := tx.InsertConversation(ctx, &second); err != nil {
 			return err
 		}
-		for range 3 { // those of two conversations in turn
+		for n := range 6 { // those of two conversations in turn, in another order than they come in, some at the same time
 			i, j := w.newQuestion(w.conversation), w.newQuestion(second)
+			i.At, j.At = at(n*5%6-8), at(-n)
+			if n == 5 {
+				i.At = want[2].At
+			}
 			if err := tx.InsertInteraction(ctx, &i); err != nil {
 				return err
 			}
@@ -143,7 +147,14 @@ func testInteractionPages(t *testing.T, b Backend) {
 		}
 		return nil
 	})
-	checkPages(t, want, func(i helpdesk.Interaction) storage.Position { return storage.Position{ID: i.ID} },
+	last, err := w.in().LastArrived(t.Context(), w.conversation.ID)
+	ok(t, err)
+	same(t, "what came last", want[len(want)-1].ID, last)
+	none, err := w.in().LastArrived(t.Context(), nobody)
+	ok(t, err)
+	same(t, "what came last of nothing", int64(0), none)
+	slices.SortStableFunc(want, func(a, b helpdesk.Interaction) int { return a.At.Compare(b.At) })
+	checkPages(t, want, func(i helpdesk.Interaction) storage.Position { return storage.Position{Key: i.SortKey(), ID: i.ID} },
 		func(s storage.Seek) ([]helpdesk.Interaction, error) {
 			return w.in().Interactions(t.Context(), w.conversation.ID, s)
 		})

@@ -98,7 +98,7 @@ func testCorrespondence(t *testing.T, b Backend) {
 	same(t, "of the author", []helpdesk.Interaction{w.question}, read(all(), "a."+grace))
 	same(t, "of a copy", []helpdesk.Interaction{w.question}, read(all(), w.address("cc2")))
 	same(t, "first page", public[:2], read(storage.Seek{Limit: 2}, grace))
-	same(t, "second page", public[2:], read(storage.Seek{Limit: 2, From: &storage.Position{ID: public[1].ID}}, grace))
+	same(t, "second page", public[2:], read(storage.Seek{Limit: 2, From: &storage.Position{Key: public[1].SortKey(), ID: public[1].ID}}, grace))
 	same(t, "backwards", public[3:], read(storage.Seek{Limit: 1, Desc: true}, grace))
 	for what, keys := range map[string][]string{
 		"nobody": nil, "an empty key": {""}, "a line feed": {"\n"}, "a part": {"grace@"}, "a pattern": {"%"}, "two lines": {w.address("cc1") + "\n" + w.address("cc2")},
@@ -122,6 +122,12 @@ func testCorrespondence(t *testing.T, b Backend) {
 	})
 	same(t, "newest of each", []helpdesk.Interaction{public[3], question}, last([]int64{second.ID, w.conversation.ID, nobody, second.ID}, grace))
 	same(t, "newest of one", []helpdesk.Interaction{w.question}, last([]int64{second.ID, w.conversation.ID}, w.address("cc2")))
+	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error {
+		public[1].At = at(9)
+		return tx.UpdateInteraction(ctx, &public[1])
+	})
+	same(t, "last by its place", public[1:2], last([]int64{w.conversation.ID}, grace))
+	same(t, "places", []helpdesk.Interaction{public[0], public[2], public[3], public[1]}, read(all(), grace))
 	same(t, "newest of none", []helpdesk.Interaction(nil), last(nil, grace))
 	same(t, "newest of nobody", []helpdesk.Interaction(nil), last([]int64{second.ID}))
 }

@@ -225,7 +225,7 @@ func (w *world) newQuestion(c helpdesk.Conversation) helpdesk.Interaction {
 		Threading: helpdesk.Threading{Rule: "references", Matched: "r2@" + w.mark, Token: 1 << 40, References: 3, Known: 2,
 			Refused:     []helpdesk.RefusedThread{{ConversationID: c.ID, Reason: "no participant " + w.mark}},
 			ForwardedBy: w.user.ID, NotForwarded: "not " + w.mark},
-		CreatedAt: base, UpdatedAt: at(1)}
+		At: at(-3), ReceivedAt: at(-2), CreatedAt: base, UpdatedAt: at(1)}
 }
 
 func (w *world) authentication(source string) helpdesk.MailAuthentication {
@@ -239,7 +239,7 @@ func (w *world) authentication(source string) helpdesk.MailAuthentication {
 func (w *world) newAnswer(c helpdesk.Conversation) helpdesk.Interaction {
 	return helpdesk.Interaction{ConversationID: c.ID, Type: helpdesk.TypeUser, Status: helpdesk.StatusPosted, Body: "<p>Re " + w.mark + "</p>",
 		UserID: w.user.ID, PostedByID: w.user.ID, To: []string{w.address("grace")}, Bcc: []string{w.address("bcc")}, PostedAt: at(3), SendStartedAt: at(4),
-		MessageID: strings.ToLower(rand.Text()) + "@" + w.mark, CreatedAt: base, UpdatedAt: at(1)}
+		MessageID: strings.ToLower(rand.Text()) + "@" + w.mark, At: at(-3), CreatedAt: base, UpdatedAt: at(1)}
 }
 
 func (w *world) newAttachment(i helpdesk.Interaction, name string) helpdesk.Attachment {
