@@ -1,8 +1,10 @@
 package demo
 
 import (
+	"bytes"
+	"io"
+	"io/fs"
 	"math/rand/v2"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -15,7 +17,7 @@ import (
 // articles are the keys of the help centre's articles.
 func articles(t *testing.T) []string {
 	t.Helper()
-	site, err := exchange.Read(os.DirFS("content"))
+	site, err := exchange.Read(content())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -29,6 +31,28 @@ func articles(t *testing.T) []string {
 		}
 	}
 	return keys
+}
+
+// The folder is as an export writes it, being the example of its format.
+func TestContent(t *testing.T) {
+	t.Parallel()
+	site, err := exchange.Read(content())
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = exchange.Write(site, func(name string, written io.Reader) error {
+		want, err := io.ReadAll(written)
+		if err != nil {
+			return err
+		}
+		if got, err := fs.ReadFile(content(), name); err != nil || !bytes.Equal(want, got) {
+			t.Errorf("%s is not as it is written: %v", name, err)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
 }
 
 func TestStories(t *testing.T) {

@@ -15,15 +15,20 @@ import (
 )
 
 //go:embed content
-var content embed.FS
+var embedded embed.FS
+
+// content is the folder of the help centre.
+func content() fs.FS {
+	folder, err := fs.Sub(embedded, "content")
+	if err != nil {
+		panic(err) // it is a constant's
+	}
+	return folder
+}
 
 // helpCentre imports the help centre and lets readers in.
 func (f *filler) helpCentre(ctx context.Context) error {
-	folder, err := fs.Sub(content, "content")
-	if err != nil {
-		return err
-	}
-	read, err := exchange.Read(folder)
+	read, err := exchange.Read(content())
 	if err != nil {
 		return err
 	}

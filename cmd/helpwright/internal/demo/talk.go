@@ -174,12 +174,16 @@ func (t *talk) write(ctx context.Context, n int) error {
 		return err
 	}
 	t.references = append(t.references, l.id)
-	filed, err := t.receive(ctx, raw)
+	if err := t.receive(ctx, raw); err != nil || t.id != 0 {
+		return err
+	}
+	page, err := t.members[0].desk.InboundMails(ctx, helpdesk.InboundFilter{MailboxID: t.mailbox().ID}, storage.PageRequest{Limit: 1})
 	if err != nil {
 		return err
 	}
-	if filed.State != helpdesk.InboundFiled || t.id != 0 && t.id != filed.ConversationID {
-		return fmt.Errorf("a mail about %q came into conversation %d instead of %d: %s %s", subject, filed.ConversationID, t.id, filed.State, filed.Reason)
+	filed := page.Items[0] // the newest
+	if filed.State != helpdesk.InboundFiled {
+		return fmt.Errorf("the mail about %q is %s: %s", subject, filed.State, filed.Reason)
 	}
 	t.id = filed.ConversationID
 	return nil
@@ -188,20 +192,12 @@ func (t *talk) write(ctx context.Context, n int) error {
 func (t *talk) mailbox() helpdesk.Mailbox { return t.mailboxes[t.story.mailbox] }
 
 // receive takes a mail in and files it.
-func (t *talk) receive(ctx context.Context, raw []byte) (helpdesk.InboundMail, error) {
+func (t *talk) receive(ctx context.Context, raw []byte) error {
 	account, mailbox := t.company.AccountID, t.mailbox().ID
 	if err := t.intake.Take(ctx, account, mailbox, "smtp", []helpdesk.RawMail{{Raw: raw}}, nil); err != nil {
-		return helpdesk.InboundMail{}, err
+		return err
 	}
-	job := storage.ClaimedJob{Job: storage.Job{Kind: helpdesk.JobFileMail, AccountID: account, Subject: mailbox}}
-	if err := t.filer.Handle(ctx, job); err != nil {
-		return helpdesk.InboundMail{}, err
-	}
-	page, err := t.members[0].desk.InboundMails(ctx, helpdesk.InboundFilter{MailboxID: mailbox}, storage.PageRequest{Limit: 1})
-	if err != nil || len(page.Items) == 0 {
-		return helpdesk.InboundMail{}, err
-	}
-	return page.Items[0], nil
+	return t.filer.Handle(ctx, storage.ClaimedJob{Job: storage.Job{Kind: helpdesk.JobFileMail, AccountID: account, Subject: mailbox}})
 }
 
 // take makes the conversation somebody's.
@@ -270,8 +266,7 @@ func (t *talk) respond(ctx context.Context, n int) error {
 func (t *talk) comeBack(ctx context.Context, answer helpdesk.Interaction) error {
 	id := fmt.Sprintf("returned-%d@mx.%s", answer.ID, companyDomain)
 	raw := returnedMail(id, t.Clock.Now(), t.mailbox().Email, answer.MessageID, t.who.email, "5.2.2", "552 5.2.2 <"+t.who.email+">: mailbox is full")
-	_, err := t.receive(ctx, raw)
-	return err
+	return t.receive(ctx, raw)
 }
 
 var helpLink = regexp.MustCompile(`\{help:([a-z0-9-]+)\}`)
