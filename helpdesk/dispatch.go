@@ -75,10 +75,17 @@ func (p *Dispatch) Distribute(ctx context.Context, accountID int64) (more bool, 
 	if err != nil {
 		return false, err
 	}
+	orphans, err := p.orphans(ctx, accountID)
+	if err != nil {
+		return false, err
+	}
 	idle := false
 	err = begin(ctx, func(ctx context.Context, tx Tx) error {
 		after, err := tx.WebhookCursorForUpdate(ctx)
 		if err != nil {
+			return err
+		}
+		if err := p.disableAll(ctx, tx, orphans); err != nil {
 			return err
 		}
 		hooks, err := tx.Webhooks(ctx, storage.Seek{Limit: MaxWebhooks})
@@ -101,6 +108,49 @@ func (p *Dispatch) Distribute(ctx context.Context, accountID int64) (more bool, 
 		err = fault.New(fault.NotFound, "The account has no active webhook.")
 	}
 	return more, err
+}
+
+// orphans are the active webhooks whose makers may not make them any more.
+func (p *Dispatch) orphans(ctx context.Context, accountID int64) ([]Webhook, error) {
+	r, err := p.desk(accountID).Read(dispatch)
+	if err != nil {
+		return nil, err
+	}
+	hooks, err := r.Webhooks(ctx, storage.Seek{Limit: MaxWebhooks})
+	if err != nil {
+		return nil, err
+	}
+	var orphans []Webhook
+	for _, w := range hooks {
+		if !w.IsActive {
+			continue
+		}
+		may, err := p.svc.stillMay(ctx, accountID, w.UserID, func(maker *Desk) error { return maker.mayAim(w) })
+		if err != nil {
+			return nil, err
+		}
+		if !may {
+			orphans = append(orphans, w)
+		}
+	}
+	return orphans, nil
+}
+
+// disableAll switches orphans off that nobody has changed meanwhile.
+func (p *Dispatch) disableAll(ctx context.Context, tx Tx, orphans []Webhook) error {
+	for _, orphan := range orphans {
+		w, err := tx.WebhookForUpdate(ctx, orphan.ID)
+		if fault.Is(err, fault.NotFound) || err == nil && (!w.IsActive || w.UserID != orphan.UserID) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		if err := p.disable(ctx, tx, &w, WebhookOrphaned); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // deliveries makes those of some events, and the jobs that send them.

@@ -23,7 +23,6 @@ var silent = map[string]string{
 	"Intake.KeepRefreshToken": "what the mail provider handed out for the next login",
 	"Desk.RedeliverWebhook":   "the event would be delivered too",
 	"Dispatch.Begin":          "deliveries on their way are no events, which would be delivered in turn",
-	"Dispatch.Distribute":     "as Begin",
 	"Dispatch.Prune":          "as Begin",
 	"Admin.CreateUser":        "users are above accounts, which have the logs",
 	"Admin.CreateToken":       "as CreateUser",

@@ -263,16 +263,15 @@ func (s *Service) AcceptInvitation(ctx context.Context, c Caller, token string, 
 	return accepted, err
 }
 
-// stillCovered refuses an invitation that grants more than its maker has by now.
+// stillCovered refuses an invitation that its maker may not make any more.
 func (s *Service) stillCovered(ctx context.Context, i Invitation) error {
-	if i.UserID == 0 {
-		return nil // nobody's, as an embedding application may store it
-	}
-	maker, err := s.Desk(ctx, s.As(i.UserID), i.AccountID)
-	if err == nil {
-		err = maker.mayGrant(ctx, s.cfg.Store.Within(Scope{AccountID: i.AccountID}), i.RoleIDs, i.MailboxIDs)
-	}
-	if fault.Is(err, fault.Forbidden) || fault.Is(err, fault.NotFound) {
+	may, err := s.stillMay(ctx, i.AccountID, i.UserID, func(maker *Desk) error {
+		if _, err := maker.guard.Write(MembershipsCreate); err != nil {
+			return err
+		}
+		return maker.mayGrant(ctx, s.cfg.Store.Within(Scope{AccountID: i.AccountID}), i.RoleIDs, i.MailboxIDs)
+	})
+	if err == nil && !may {
 		return fault.Missing("invitation", 0)
 	}
 	return err

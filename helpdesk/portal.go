@@ -110,6 +110,11 @@ func (s *Service) AuthenticatePortal(ctx context.Context, accountID int64, token
 	if err != nil {
 		return nil, unauthenticated(err)
 	}
+	if may, err := s.stillMay(ctx, accountID, key.UserID, (*Desk).mayOpenPortal); err != nil {
+		return nil, err
+	} else if !may {
+		return nil, fault.New(fault.Unauthenticated, "The maker of the key that signed the portal token has left the account, or may not make such keys any more.")
+	}
 	if !ValidEmail(claims.Email) {
 		return nil, fault.New(fault.Unauthenticated, "The email of the portal token is no mail address.")
 	}

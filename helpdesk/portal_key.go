@@ -21,13 +21,15 @@ const (
 const PortalSecretPrefix = "hwk_"
 
 // PortalKey verifies the portal tokens that an application signs, see
-// [Service.AuthenticatePortal]. Tokens name it by its id.
+// [Service.AuthenticatePortal]. Tokens name it by its id. It serves as long as its maker
+// may make it.
 type PortalKey struct {
 	ID           int64
 	Name         string
 	Algorithm    string // PortalEdDSA or PortalHS256
 	PublicKey    []byte // of EdDSA: 32 bytes
 	SealedSecret []byte // of HS256; never leaves the service
+	UserID       int64  // who made it; 0: nobody knows, and it serves as long as it is there
 	LastUsedAt   time.Time
 	CreatedAt    time.Time
 }
@@ -62,24 +64,21 @@ func (k PortalKey) open(s *Service, accountID int64) (portaltoken.Key, error) {
 // it, this once; its text, as it is, is what tokens are signed with. It needs
 // accounts.update, and all that a key gives to whoever has it: conversations.view,
 // conversations.create, interactions.view and interactions.create, in all mailboxes and
-// for longer than an access token that expires; else it is Forbidden.
+// for longer than an access token that expires; else it is Forbidden. When its maker
+// holds that no more, or has left, its tokens are not taken: before that, another member
+// makes another key.
 func (d *Desk) CreatePortalKey(ctx context.Context, in PortalKeyInput) (key PortalKey, secret string, err error) {
 	begin, err := d.guard.Write(AccountsUpdate)
 	if err != nil {
 		return PortalKey{}, "", err
 	}
-	for _, p := range []Permission{ConversationsView, ConversationsCreate, InteractionsView, InteractionsCreate} {
-		if _, err := d.guard.Write(p); err != nil {
-			return PortalKey{}, "", err
-		}
-	}
-	if err := d.reachesAll(); err != nil {
+	if err := d.mayOpenPortal(); err != nil {
 		return PortalKey{}, "", err
 	}
 	if err := d.lasting("a portal key"); err != nil {
 		return PortalKey{}, "", err
 	}
-	key = PortalKey{Name: cleanLine(in.Name), Algorithm: in.Algorithm, CreatedAt: d.svc.now()}
+	key = PortalKey{Name: cleanLine(in.Name), Algorithm: in.Algorithm, UserID: d.userID, CreatedAt: d.svc.now()}
 	var problems fault.Collector
 	required(&problems, "name", key.Name, 200)
 	switch key.Algorithm {
@@ -113,6 +112,16 @@ func (d *Desk) CreatePortalKey(ctx context.Context, in PortalKeyInput) (key Port
 	})
 	key.SealedSecret = nil
 	return key, secret, err
+}
+
+// mayOpenPortal refuses who may not do all that a portal key lets its holder do.
+func (d *Desk) mayOpenPortal() error {
+	for _, p := range []Permission{AccountsUpdate, ConversationsView, ConversationsCreate, InteractionsView, InteractionsCreate} {
+		if _, err := d.guard.Write(p); err != nil {
+			return err
+		}
+	}
+	return d.reachesAll()
 }
 
 // PortalKeys lists the keys by id. It needs accounts.update.

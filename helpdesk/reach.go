@@ -11,6 +11,10 @@ import (
 // webhook that shows what the member may not see, and no change of what other
 // mailboxes work with. The limit is a rule of the methods below; that no method is
 // forgotten, a test of all of them makes sure.
+//
+// What was made before is worth what its maker may do now, see stillMay: whoever is
+// removed from an account, limited, or loses a permission leaves nothing behind that
+// reaches further.
 
 // limited is the fault of what reaches further than the member does.
 func limited(message string) error {
@@ -41,6 +45,22 @@ func (d *Desk) reachesWhole(ctx context.Context, r Reader, customers ...int64) e
 		}
 	}
 	return nil
+}
+
+// stillMay reports whether the maker of something may make it now: a portal key, a
+// webhook, an invitation. 0 is nobody, as of what an embedding application stores.
+func (s *Service) stillMay(ctx context.Context, accountID, makerID int64, may func(*Desk) error) (bool, error) {
+	if makerID == 0 {
+		return true, nil
+	}
+	maker, err := s.Desk(ctx, s.As(makerID), accountID)
+	if err == nil {
+		err = may(maker)
+	}
+	if fault.Is(err, fault.Forbidden) || fault.Is(err, fault.NotFound) {
+		return false, nil
+	}
+	return err == nil, err
 }
 
 // lasting refuses to make what outlives the token that the caller came with.

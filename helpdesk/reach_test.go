@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/storage"
@@ -46,7 +47,7 @@ type beyond struct {
 func newBeyond(t *testing.T) *beyond {
 	t.Helper()
 	b := newBundle(t).with(func(cfg *helpdesk.Config) {
-		cfg.ParseKey = parseKey
+		cfg.ParseKey, cfg.MailServers, cfg.Feed = parseKey, &answering{}, noFeed{}
 		cfg.DNS = func(_ context.Context, records []helpdesk.DNSRecord) ([]helpdesk.DNSResult, error) {
 			return make([]helpdesk.DNSResult, len(records)), nil
 		}
@@ -90,6 +91,11 @@ func (w *beyond) key(t *testing.T) helpdesk.PGPKeyInput {
 	return helpdesk.PGPKeyInput{CustomerEmailID: w.grace.Emails[0].ID, Content: base64.StdEncoding.EncodeToString(armored)}
 }
 
+// noFeed is a feed of events that nobody reads.
+type noFeed struct{}
+
+func (noFeed) Follow(int64, int64) storage.EventStream { return nil }
+
 // What becomes of a call by a member of some mailboxes.
 type reach int
 
@@ -122,9 +128,16 @@ func reachOf() map[string]struct {
 	name := func(text string) storage.Opt[string] { return storage.Some(text) }
 	return map[string]entry{
 		"AccountID": {own, nil}, "UserID": {own, nil}, "Scope": {own, nil}, "Holds": {own, nil}, "Permissions": {own, nil},
-		"Online": {own, nil}, "InternalAddress": {own, nil}, "Rehearsal": {own, nil}, "TaggedAddress": {own, nil},
-		// These ask for what is in reach first, too, and need a stream of events and mail servers: their own tests show it.
-		"Follow": {hidden, nil}, "TestMailbox": {hidden, nil}, "ReconcileMailbox": {hidden, nil}, "Backfill": {hidden, nil},
+		"Online": {own, nil}, "InternalAddress": {own, nil}, "Rehearsal": {own, nil},
+		"TaggedAddress":    {hidden, func(c ctx, d desk, w w) (any, error) { return say(d.TaggedAddress(c, w.box.ID)) }},
+		"TestMailbox":      {hidden, func(c ctx, d desk, w w) (any, error) { return say(d.TestMailbox(c, w.box.ID)) }},
+		"ReconcileMailbox": {hidden, func(c ctx, d desk, w w) (any, error) { return say(d.ReconcileMailbox(c, w.box.ID)) }},
+		"Backfill": {hidden, func(c ctx, d desk, w w) (any, error) {
+			return done(d.Backfill(c, w.box.ID, w.clock.Now().Add(-time.Hour)))
+		}},
+		"Follow": {hidden, func(c ctx, d desk, w w) (any, error) {
+			return say(d.Follow(c, helpdesk.FollowInput{ConversationID: w.conversation.ID}))
+		}},
 
 		"Account": {own, func(c ctx, d desk, _ w) (any, error) { return say(d.Account(c)) }},
 		"UpdateAccount": {refused, func(c ctx, d desk, _ w) (any, error) {

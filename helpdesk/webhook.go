@@ -32,6 +32,8 @@ type WebhookReason string
 const (
 	WebhookGone    WebhookReason = "gone"    // the receiver answered 410
 	WebhookFailing WebhookReason = "failing" // ten deliveries in a row were given up
+	// WebhookOrphaned: who made it, or changed it last, may not see any more what it shows.
+	WebhookOrphaned WebhookReason = "orphaned"
 )
 
 // Webhook has the events of an account posted to an address, each signed and at least
@@ -52,7 +54,7 @@ type Webhook struct {
 	SealedSecret []byte // neither leaves the service
 	SealedFormer []byte // the secret before the last rotation
 	FormerUntil  time.Time
-	UserID       int64 // who made it
+	UserID       int64 // who made it, or changed it last: it serves as long as that member may make it
 	CreatedAt    time.Time
 	UpdatedAt    time.Time
 }
@@ -270,6 +272,7 @@ func (d *Desk) UpdateWebhook(ctx context.Context, id int64, in WebhookInput) (We
 		if err := d.mayAim(*w); err != nil {
 			return err
 		}
+		w.UserID = d.userID // who vouches for where it goes
 		if ids, given := in.MailboxIDs.Get(); given {
 			if err := d.findMailboxes(ctx, tx, sortedSet(ids)); err != nil {
 				return err

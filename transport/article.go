@@ -69,7 +69,7 @@ type articleTranslationInput struct {
 	Title    storage.Opt[string] `json:"title" maxLength:"300" example:"How to reset your password"`
 	Summary  storage.Opt[string] `json:"summary" maxLength:"5000"`
 	Content  storage.Opt[string] `json:"content" example:"<p>Open the settings.</p>" description:"HTML, at most 2 MiB. It is cleaned, and headings get anchors."`
-	Markdown storage.Opt[string] `json:"markdown" description:"The content as Markdown (CommonMark with tables), instead of HTML; kept beside the HTML made of it. At most 2 MiB."`
+	Markdown storage.Opt[string] `json:"markdown" description:"The content as Markdown (CommonMark with GitHub's tables, task lists, footnotes and alerts, and definition lists), instead of HTML; kept beside the HTML made of it. At most 2 MiB."`
 }
 
 type articleInput struct {

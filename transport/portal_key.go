@@ -16,6 +16,7 @@ type portalKey struct {
 	Name       string  `json:"name"`
 	Algorithm  string  `json:"algorithm" enum:"EdDSA,HS256"`
 	PublicKey  *string `json:"public_key" description:"Of EdDSA: its 32 bytes in base64. Null for HS256."`
+	UserID     *int64  `json:"user_id" description:"Who made it; null for keys of before this was noted. The key serves as long as that member may make it."`
 	LastUsedAt *Time   `json:"last_used_at" description:"Exact to a minute."`
 	CreatedAt  Time    `json:"created_at"`
 	Secret     string  `json:"secret,omitempty" description:"Of HS256, in the answer to its creation only. Its text as it is signs tokens."`
@@ -66,7 +67,7 @@ func (a *api) deletePortalKey(ctx context.Context, d *helpdesk.Desk, in portalKe
 
 func showPortalKey(k helpdesk.PortalKey) portalKey {
 	return portalKey{
-		ID: k.ID, Name: k.Name, Algorithm: k.Algorithm, PublicKey: base64OrNull(k.PublicKey),
+		ID: k.ID, Name: k.Name, Algorithm: k.Algorithm, PublicKey: base64OrNull(k.PublicKey), UserID: idOrNull(k.UserID),
 		LastUsedAt: TimePtr(&k.LastUsedAt), CreatedAt: Time(k.CreatedAt),
 	}
 }

@@ -23,7 +23,7 @@ type webhook struct {
 	Events          []string `json:"events" description:"Types of events, or * alone." example:"[\"conversation.created\"]"`
 	Mailboxes       []int64  `json:"mailboxes" description:"Ids of the mailboxes whose events are delivered, besides those of no mailbox. Empty: of all."`
 	IsActive        bool     `json:"is_active"`
-	DisabledReason  *string  `json:"disabled_reason" enum:"gone,failing" description:"Why it was switched off by itself: the receiver answered 410, or ten deliveries in a row were given up. More may be added."`
+	DisabledReason  *string  `json:"disabled_reason" enum:"gone,failing,orphaned" description:"Why it was switched off by itself: the receiver answered 410, ten deliveries in a row were given up, or who made it or changed it last has left the account or may not see any more what it shows. More may be added."`
 	FailingSince    *Time    `json:"failing_since" description:"The first try that failed since one succeeded; null when the last one did."`
 	Failures        int      `json:"failures" description:"Deliveries that were given up since one succeeded."`
 	LastSuccessAt   *Time    `json:"last_success_at" description:"Exact to a minute."`

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -159,6 +160,20 @@ func TestOutageDuringSending(t *testing.T) {
 	}
 }
 
+// outageTime is how long the database is away: HELPWRIGHT_TEST_OUTAGE=40s makes it longer than usual.
+func outageTime(t *testing.T) time.Duration {
+	t.Helper()
+	text := os.Getenv("HELPWRIGHT_TEST_OUTAGE")
+	if text == "" {
+		return 20 * time.Second
+	}
+	d, err := time.ParseDuration(text)
+	if err != nil || d < time.Second || d > 10*time.Minute {
+		t.Fatalf("HELPWRIGHT_TEST_OUTAGE=%s: want a duration of at most 10m, such as 40s", text)
+	}
+	return d
+}
+
 func outage(t *testing.T, databaseURL string, restart bool, access func(*server) (away, back func())) {
 	t.Helper()
 	const answers = 60
@@ -172,14 +187,15 @@ func outage(t *testing.T, databaseURL string, restart bool, access func(*server)
 			"interactions[0][type]": {"user"}, "interactions[0][body]": {fmt.Sprintf("Text %d.", i)},
 		}, nil)
 	}
+	long := outageTime(t)
 	away()
-	time.Sleep(8 * time.Second)
+	time.Sleep(long * 2 / 5)
 	if restart {
 		_ = s.cmd.Process.Signal(syscall.SIGTERM)
 		_ = s.cmd.Wait()
 		s.cmd = nil
 	} else {
-		time.Sleep(12 * time.Second)
+		time.Sleep(long * 3 / 5)
 	}
 	before, _ := relay.counts()
 	back()

@@ -1,16 +1,20 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
+	"io/fs"
+	"net/url"
 	"os"
 
+	"github.com/helpwright/helpwright/kb"
 	"github.com/helpwright/helpwright/kb/exchange"
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
 type kbCmd struct {
 	Export kbExportCmd `cmd:"" help:"Write a site into a folder: Markdown files with YAML front matter for each language, and its files."`
-	Import kbImportCmd `cmd:"" help:"Make a site what such a folder says."`
+	Import kbImportCmd `cmd:"" help:"Make a site what such a folder says, or what a folder of ordinary Markdown documentation does."`
 }
 
 type kbExportCmd struct {
@@ -49,7 +53,10 @@ type kbImportCmd struct {
 	Site   int64  `required:"" help:"The site's id." placeholder:"ID"`
 	DryRun bool   `help:"Only check everything and print what would be changed."`
 	Delete bool   `help:"Also delete from the site what the folder does not have."`
-	Dir    string `arg:"" name:"dir" help:"Folder that a site was exported to."`
+	Docs   bool   `help:"Read the folder as ordinary Markdown documentation: each .md file is an article, each folder a collection or a category."`
+	Locale string `help:"With --docs, the language of the pages." placeholder:"en"`
+	Source string `help:"With --docs, the address of the folder on the web. Links to what does not come along lead there." placeholder:"URL"`
+	Dir    string `arg:"" name:"dir" help:"Folder that a site was exported to, or with --docs, any folder of Markdown files."`
 }
 
 // Run imports, and prints a line for each change. It works while a server runs. What
@@ -60,7 +67,7 @@ func (c *kbImportCmd) Run(s *session) error {
 		return err
 	}
 	defer func() { _ = folder.Close() }() // it was only read
-	site, err := exchange.Read(folder.FS())
+	site, err := c.read(s, folder.FS())
 	if err != nil {
 		return fmt.Errorf("%s, nothing was changed:\n%w", c.Dir, err)
 	}
@@ -83,6 +90,25 @@ func (c *kbImportCmd) Run(s *session) error {
 		}
 		return nil
 	})
+}
+
+// read reads the folder. What it has to say of documentation goes to the terminal.
+func (c *kbImportCmd) read(s *session, folder fs.FS) (exchange.Site, error) {
+	if !c.Docs {
+		return exchange.Read(folder)
+	}
+	locale, ok := kb.Locale(cmp.Or(c.Locale, "en"))
+	if !ok {
+		return exchange.Site{}, fmt.Errorf("--locale %s is no language code, such as en or pt-BR", c.Locale)
+	}
+	if source, err := url.Parse(c.Source); err != nil || c.Source != "" && source.Host == "" {
+		return exchange.Site{}, fmt.Errorf("--source %s is no address, such as https://git.example/docs", c.Source)
+	}
+	site, remarks, err := exchange.ReadDocs(folder, exchange.DocsOptions{Locale: locale, Source: c.Source})
+	for _, r := range remarks {
+		fmt.Fprintf(s.stderr, "%s: %s\n", r.Path, r.Message)
+	}
+	return site, err
 }
 
 // exchange opens a site. The schema of the database has to be up to date: neither an

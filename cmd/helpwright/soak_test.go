@@ -15,6 +15,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -51,7 +52,7 @@ func TestSoak(t *testing.T) {
 		before := k.size()
 		k.round(soakTime(t))
 		after := k.size()
-		t.Logf("after %v: %+v; %+v before, %+v after", soakTime(t), &k.done, before, after)
+		t.Logf("after %v: %+v; %+v before, %+v after; %v", soakTime(t), &k.done, before, after, &k.taken)
 		if after.goroutines > before.goroutines+10 {
 			t.Errorf("%d goroutines, %d before", after.goroutines, before.goroutines)
 		}
@@ -75,6 +76,32 @@ type soak struct {
 	user    string
 	rounds  int
 	done    soakCounts
+	taken   latencies
+}
+
+// latencies are how long honest requests took. They are told, and nothing depends on them.
+type latencies struct {
+	mu  sync.Mutex
+	all []time.Duration
+}
+
+func (l *latencies) add(d time.Duration) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.all = append(l.all, d)
+}
+
+func (l *latencies) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	slices.Sort(l.all)
+	at := func(part float64) time.Duration {
+		if len(l.all) == 0 {
+			return 0
+		}
+		return l.all[int(part*float64(len(l.all)-1))].Round(time.Millisecond)
+	}
+	return fmt.Sprintf("half of %d honest requests within %v, 99 of 100 within %v, all within %v", len(l.all), at(0.5), at(0.99), at(1))
 }
 
 // soakCounts is what was done.
@@ -260,6 +287,8 @@ func (k *soak) honest(method, path string, form url.Values, out any) {
 	if form != nil {
 		req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	}
+	began := time.Now()
+	defer func() { k.taken.add(time.Since(began)) }()
 	res, err := http.DefaultClient.Do(req)
 	if err != nil {
 		k.Errorf("%s %s: %v", method, path, err)

@@ -72,7 +72,8 @@ func mapTag(out *strings.Builder, tag string, f func(string) string) {
 
 // MapMarkdownAddresses returns Markdown with every destination of a link, an image or a
 // link definition, and every address in an HTML tag, replaced by what f makes of it.
-// Code is left alone, and so are addresses that stand for themselves (<https://...>).
+// Code is left alone, and so are addresses that stand for themselves (<https://...>). A
+// link whose address becomes "" is none any more: its text stays.
 func MapMarkdownAddresses(source string, f func(address string) string) string {
 	m := markdownMapper{f: f}
 	for line := range strings.Lines(source) {
@@ -221,8 +222,11 @@ var unescaper = regexp.MustCompile(`\\([!-/:-@\[-` + "`" + `{-~])`)
 func (m *markdownMapper) mapped(written, special string) string {
 	address := html.UnescapeString(unescaper.ReplaceAllString(written, "$1"))
 	to := m.f(address)
-	if to == address {
+	switch {
+	case to == address:
 		return written
+	case to == "" && special != ">": // no destination, which a definition must have
+		return "<>"
 	}
 	for _, c := range special {
 		to = strings.ReplaceAll(to, string(c), map[rune]string{' ': "%20", '(': "%28", ')': "%29", '>': "%3E"}[c])

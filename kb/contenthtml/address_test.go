@@ -98,6 +98,10 @@ func TestMapMarkdownAddresses(t *testing.T) {
 			t.Errorf("%q became %q though nothing was to be replaced", in, same)
 		}
 	}
+	none := contenthtml.MapMarkdownAddresses("[a](x) ![b](<x>) [c]\n\n[c]: x\n", func(string) string { return "" })
+	if got, err := contenthtml.FromMarkdown(none); err != nil || got != "<p><a>a</a> <img alt=\"b\"> <a>c</a></p>\n" {
+		t.Errorf("without addresses: %s %v", got, err)
+	}
 	escaped := contenthtml.MapMarkdownAddresses("[a](x) ![b](<x>)", func(string) string { return "a b(c)>" })
 	if want := "[a](a%20b%28c%29>) ![b](<a b(c)%3E>)"; escaped != want {
 		t.Errorf("%s, want %s", escaped, want)

@@ -11,8 +11,8 @@ import (
 )
 
 const (
-	maxAnchor   = 100       // characters of an id
-	maxSlug     = 80        // characters that an anchor takes of its heading
+	maxAnchor   = 200       // characters of an id
+	maxSlug     = 180       // characters that an anchor takes of its heading
 	anchorless  = "section" // anchor of a heading without letters
 	ownedPrefix = "hw-"     // ids and classes of the page around the article
 )
@@ -22,14 +22,17 @@ func reserved(name string) bool {
 }
 
 // validAnchor tells whether an id may stay: letters and digits of any script and
-// "-", "_", ".", ":".
+// "-", "_", ".", ":"; it begins with none of the last two.
 func validAnchor(id string) bool {
 	if id == "" || utf8.RuneCountInString(id) > maxAnchor || reserved(id) {
 		return false
 	}
 	for i, r := range id {
 		letter := unicode.IsLetter(r) || unicode.IsDigit(r)
-		if !letter && (i == 0 || !unicode.IsMark(r) && !strings.ContainsRune("-_.:", r)) {
+		switch {
+		case letter, r == '-', r == '_', unicode.Is(unicode.Pc, r):
+		case i > 0 && (unicode.IsMark(r) || r == '.' || r == ':' || unicode.IsNumber(r)):
+		default:
 			return false
 		}
 	}
@@ -62,7 +65,7 @@ func setAnchors(tokens []token) {
 		}
 		slug := slugOf(headingText(tokens[i:], maxSlug))
 		id := slug
-		for n := max(next[slug], 1) + 1; taken[id]; n++ {
+		for n := next[slug] + 1; taken[id]; n++ {
 			id = slug + "-" + strconv.Itoa(n)
 			next[slug] = n
 		}
@@ -81,31 +84,28 @@ func without(attrs []html.Attribute, key string) []html.Attribute {
 	return out
 }
 
-// slugOf makes an anchor of a heading's words: lower case, in their own script, with
-// hyphens between them.
+// slugOf makes an anchor of a heading's words as GitHub does, so that links into foreign
+// documents go on working: lower case, a hyphen for each space, and nothing but letters,
+// digits, marks, hyphens and underscores of any script.
 func slugOf(text string) string {
 	var b strings.Builder
-	n, gap := 0, false
+	n := 0
 	for _, r := range norm.NFC.String(text) {
 		switch {
-		case unicode.IsLetter(r), unicode.IsDigit(r), unicode.IsMark(r) && n > 0 && !gap:
-			if gap && n > 0 {
-				b.WriteByte('-')
-				n++
-			}
-			gap = false
-			b.WriteRune(unicode.ToLower(r))
-			n++
-		case r != '\'' && r != '’' && r != '\u00AD' && r != '\u200C' && r != '\u200D':
-			gap = true
+		case r == ' ':
+			r = '-'
+		case r == '-', unicode.IsLetter(r), unicode.IsMark(r) && n > 0, unicode.IsDigit(r), unicode.IsNumber(r) && n > 0, unicode.Is(unicode.Pc, r):
+		default:
+			continue
 		}
-		if n >= maxSlug {
+		b.WriteRune(unicode.ToLower(r))
+		if n++; n >= maxSlug {
 			break
 		}
 	}
-	slug := strings.Trim(b.String(), "-")
+	slug := b.String()
 	switch {
-	case slug == "":
+	case strings.Trim(slug, "-") == "":
 		return anchorless
 	case reserved(slug + "-"):
 		return "h-" + slug

@@ -82,21 +82,24 @@ func TestAnchors(t *testing.T) {
 	tests := []struct{ name, in, want string }{
 		{"words", `<h2>Getting <em>started</em>, fast!</h2>`, `<h2 id="getting-started-fast">Getting <em>started</em>, fast!</h2>`},
 		{"apostrophe", `<h2>What’s new</h2>`, `<h2 id="whats-new">What’s new</h2>`},
-		{"again", `<h2>A</h2><h3>a</h3><h2>A</h2>`, `<h2 id="a">A</h2><h3 id="a-2">a</h3><h2 id="a-3">A</h2>`},
+		{"again", `<h2>A</h2><h3>a</h3><h2>A</h2>`, `<h2 id="a">A</h2><h3 id="a-1">a</h3><h2 id="a-2">A</h2>`},
 		{"the author's stays", `<h2 id="Setup_1">Install</h2>`, `<h2 id="Setup_1">Install</h2>`},
-		{"the author's comes first", `<h2>a</h2><p id=a>b</p>`, `<h2 id="a-2">a</h2><p id="a">b</p>`},
+		{"the author's comes first", `<h2>a</h2><p id=a>b</p>`, `<h2 id="a-1">a</h2><p id="a">b</p>`},
 		{"twice", `<p id=a>b</p><p id=a>c</p>`, `<p id="a">b</p><p>c</p>`},
 		{"old anchors", `<h2><a name="x"></a>a</h2>`, `<h2 id="a"><a id="x"></a>a</h2>`},
 		{"German", `<h2>Über uns</h2>`, `<h2 id="über-uns">Über uns</h2>`},
 		{"Hebrew", `<h2>שאלות נפוצות</h2>`, `<h2 id="שאלות-נפוצות">שאלות נפוצות</h2>`},
-		{"Japanese", `<h2>はじめに（重要）</h2>`, `<h2 id="はじめに-重要">はじめに（重要）</h2>`},
+		{"Japanese", `<h2>はじめに（重要）</h2>`, `<h2 id="はじめに重要">はじめに（重要）</h2>`},
 		{"Hindi", `<h2>हिन्दी में</h2>`, `<h2 id="हिन्दी-में">हिन्दी में</h2>`},
 		{"decomposed", "<h2>Cafe\u0301</h2>", "<h2 id=\"café\">Cafe\u0301</h2>"},
-		{"no letters", `<h2>🎉</h2><h2>!</h2>`, `<h2 id="section">🎉</h2><h2 id="section-2">!</h2>`},
+		{"no letters", `<h2>🎉</h2><h2>!</h2>`, `<h2 id="section">🎉</h2><h2 id="section-1">!</h2>`},
 		{"not the page's", `<h2>HW</h2><h2>hw main</h2><p id="hw-main">x</p>`, `<h2 id="h-hw">HW</h2><h2 id="h-hw-main">hw main</h2><p>x</p>`},
+		{"signs", "<h2><code>--flag</code> &amp; snake_case (v1.2)</h2>", `<h2 id="--flag--snake_case-v12"><code>--flag</code> &amp; snake_case (v1.2)</h2>`},
+		{"emoji", "<h2>🎉 Party</h2>", `<h2 id="-party">🎉 Party</h2>`},
+		{"number taken", "<h2>a</h2><h2>a 1</h2><h2>a</h2>", `<h2 id="a">a</h2><h2 id="a-1">a 1</h2><h2 id="a-2">a</h2>`},
 		{"broken", `<h2 id='a b"'>c</h2>`, `<h2 id="c">c</h2>`},
 		{"one ends the other", `<h2>a<h3>b`, `<h2 id="a">a</h2><h3 id="b">b</h3>`},
-		{"long", `<h2>` + strings.Repeat("ab ", 100) + `</h2>`, `<h2 id="` + strings.TrimSuffix(strings.Repeat("ab-", 27), "-") + `">` + strings.Repeat("ab ", 100) + `</h2>`},
+		{"long", `<h2>` + strings.Repeat("ab ", 100) + `</h2>`, `<h2 id="` + strings.Repeat("ab-", 60) + `">` + strings.Repeat("ab ", 100) + `</h2>`},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -226,6 +229,27 @@ func TestFromMarkdown(t *testing.T) {
 			"<tbody>\n<tr>\n<td>1</td>\n<td style=\"text-align: right\">2</td>\n</tr>\n</tbody>\n</table>\n"},
 		{"tasks", "- [x] a\n", "<ul>\n<li><input type=\"checkbox\" disabled checked> a</li>\n</ul>\n"},
 		{"fence", "```go\na < b\n```\n", "<pre><code class=\"language-go\">a &lt; b\n</code></pre>\n"},
+		{"footnote", "a[^x] b[^x]\n\n[^x]: See `c`.\n", `<p>a<sup id="fnref:1"><a href="#fn:1" class="footnote-ref">1</a></sup> b<sup id="fnref1:1"><a href="#fn:1" class="footnote-ref">1</a></sup></p>
+<div class="footnotes">
+<hr>
+<ol>
+<li id="fn:1">
+<p>See <code>c</code>.` + "\u00a0" + `<a href="#fnref:1" class="footnote-backref">↩︎</a>` + "\u00a0" + `<a href="#fnref1:1" class="footnote-backref">↩︎</a></p>
+</li>
+</ol>
+</div>
+`},
+		{"definitions", "Term\n: What it *is*\n: And more\n", "<dl>\n<dt>Term</dt>\n<dd>What it <em>is</em></dd>\n<dd>And more</dd>\n</dl>\n"},
+		{"alert", "> [!WARNING]\n> Hot *water*.\n>\n> - a\n", `<div class="markdown-alert markdown-alert-warning">
+<p class="markdown-alert-title">Warning</p>
+<p>Hot <em>water</em>.</p>
+<ul>
+<li>a</li>
+</ul>
+</div>
+`},
+		{"alert, kind alone", "> [!note]\n>\n> a\n", "<div class=\"markdown-alert markdown-alert-note\">\n<p class=\"markdown-alert-title\">Note</p>\n<p>a</p>\n</div>\n"},
+		{"no alert", "> [!NOTE] a\n\n> [!SHRUG]\n> b\n\n> c\n> [!TIP]\n", "<blockquote>\n<p>[!NOTE] a</p>\n</blockquote>\n<blockquote>\n<p>[!SHRUG]\nb</p>\n</blockquote>\n<blockquote>\n<p>c\n[!TIP]</p>\n</blockquote>\n"},
 		{"raw HTML", "a <b onclick=x>b</b> <script>x</script>", "<p>a <b>b</b> </p>\n"},
 		{"javascript", "[a](javascript:x) ![b](data:text/html,x)", "<p><a>a</a> <img alt=\"b\"></p>\n"},
 		{"rule", strings.Repeat("- ", 40) + "\n", "<hr>\n"},

@@ -17,6 +17,7 @@ func TestMarkdownGrows(t *testing.T) {
 		"*a* ", "*a **b** c* ", "**", "a_", "~~a~~ ", "[", "[]", "![", "[a]", "[a][", "[^a", "[a]\n\n[a]: /x\n\n", "- a\n", "- a\n\n", "> a\n\n", "| a | b |\n",
 		"<!--", "<a b=", "<?", "<!A", "</a ", "<a b=\"", "<div>\n", "a <b\n", "`a``b", "```\n", "http://a ", "www.a.", "a@", "a@b.", "&#x1;&", "\\", "a  \n",
 		"\n", " ", "\ta\n", "- [ ] a\n", "# a\n", "a\n=\n", "{#", "a ", "1. a\n",
+		"[^1]", "[^1]: a\n\n", "[^1]:", "a[^1]\n\n[^1]: a\n\n", "a\n: b\n\n", ": ", "a\n: ", "> [!NOTE]\n", "> [!NOTE]\n\n", "[!NOTE]",
 	} {
 		testenv.Growth(t, 4<<10, func(n int) func() {
 			text := "x " + strings.Repeat(unit, n/len(unit))

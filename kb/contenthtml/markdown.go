@@ -25,19 +25,21 @@ var (
 	ErrMarkdownNotes = errors.New("has a link definition that is too long for the number of its uses")
 )
 
-// markdown is CommonMark with GitHub's tables, strikethrough, task lists and
-// automatic links, and anchors of the author's own: "## Install {#install}".
+// markdown is CommonMark with GitHub's tables, strikethrough, task lists, automatic
+// links, alerts and footnotes, with definition lists (PHP Markdown Extra), and with
+// anchors of the author's own: "## Install {#install}".
 var markdown = sync.OnceValue(func() goldmark.Markdown {
 	return goldmark.New(
-		goldmark.WithExtensions(extension.GFM),
+		goldmark.WithExtensions(extension.GFM, extension.Footnote, extension.DefinitionList, alertExtension{}),
 		goldmark.WithParserOptions(parser.WithHeadingAttribute()),
 		goldmark.WithRendererOptions(html.WithUnsafe()), // Clean sees to it
 	)
 })
 
 // FromMarkdown turns Markdown (CommonMark, with GitHub's tables, strikethrough, task
-// lists and automatic links) into HTML that [Clean] has cleaned. HTML in it is cleaned
-// like any other. The error is one of ErrMarkdown*.
+// lists, automatic links, footnotes and alerts, and with definition lists) into HTML that
+// [Clean] has cleaned. HTML in it is cleaned like any other. The error is one of
+// ErrMarkdown*.
 func FromMarkdown(source string) (string, error) {
 	source = strings.ToValidUTF8(strings.ReplaceAll(source, "\x00", ""), "\uFFFD")
 	if err := checkMarkdown(source); err != nil {

@@ -13,6 +13,10 @@
 // languages of a thing share stands in the file of its source locale, which says
 // source: true.
 //
+// Texts link to each other and to files by relative paths.
+//
+// [ReadDocs] reads a folder of ordinary Markdown documentation in the same form.
+//
 // [Exchange] joins a site with such a folder. [Save] and [Read] keep one on disk: they
 // follow no symbolic links, and Read names all that is wrong by file and line.
 package exchange

@@ -152,6 +152,9 @@ func unmarshal(s string, into any) error {
 	if len(s) > maxFront {
 		return errLong
 	}
+	if err := checkKeys(s); err != nil {
+		return err
+	}
 	d := yaml.NewDecoder(strings.NewReader(s))
 	d.KnownFields(true)
 	if err := d.Decode(into); err != nil {
@@ -159,6 +162,40 @@ func unmarshal(s string, into any) error {
 	}
 	if d.Decode(new(any)) == nil {
 		return errNoMore
+	}
+	return nil
+}
+
+// maxKeys bounds the keys of one map: the decoder compares each with all others, and
+// keeps a message for each pair that is the same, gigabytes of them.
+const maxKeys = 1000
+
+// checkKeys refuses maps that the decoder must not see.
+func checkKeys(s string) error {
+	var root yaml.Node
+	if err := yaml.Unmarshal([]byte(s), &root); err != nil {
+		return yamlErrors(err)
+	}
+	for nodes := []*yaml.Node{&root}; len(nodes) > 0; {
+		node := nodes[len(nodes)-1]
+		nodes = append(nodes[:len(nodes)-1], node.Content...)
+		if node.Kind != yaml.MappingNode {
+			continue
+		}
+		if len(node.Content) > 2*maxKeys {
+			return lineErrors{{node.Line, "it has too many keys"}}
+		}
+		first := map[string]int{}
+		for i := 0; i+1 < len(node.Content); i += 2 {
+			key := node.Content[i]
+			if key.Kind != yaml.ScalarNode {
+				continue
+			}
+			if line := first[key.Value]; line > 0 {
+				return lineErrors{{key.Line, fmt.Sprintf("mapping key %q already defined at line %d", key.Value, line)}}
+			}
+			first[key.Value] = key.Line
+		}
 	}
 	return nil
 }

@@ -180,7 +180,7 @@ func (i *importer) site() error {
 	fields.add("name", strings.TrimSpace(want.Name) != was.Name)
 	fields.add("visibility", cmp.Or(want.Visibility, was.Visibility) != was.Visibility)
 	fields.add("html_head", want.HTMLHead != was.HTMLHead)
-	if len(fields) == 0 {
+	if len(fields) == 0 || want.Partial {
 		return nil
 	}
 	return i.change(Change{Update, "site.yaml", fields}, "", func() error {

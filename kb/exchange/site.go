@@ -17,6 +17,9 @@ type Site struct {
 	HTMLHead    string
 	Collections []Collection // by key
 	Files       []File       // by name
+	// Partial says that the folder has nothing of the site itself: an import leaves its
+	// name, visibility and head as they are.
+	Partial bool
 }
 
 // Collection is a folder below collections.

@@ -89,6 +89,7 @@ type portalKeyRow struct {
 	Algorithm     string
 	PublicKey     []byte
 	SealedSecret  []byte
+	UserID        int64
 	LastUsedAt    int64
 	CreatedAt     int64
 }
@@ -96,7 +97,7 @@ type portalKeyRow struct {
 func (r *portalKeyRow) key() helpdesk.PortalKey {
 	return helpdesk.PortalKey{
 		ID: r.ID, Name: r.Name, Algorithm: r.Algorithm, PublicKey: empty(r.PublicKey), SealedSecret: empty(r.SealedSecret),
-		LastUsedAt: timeOf(r.LastUsedAt), CreatedAt: timeOf(r.CreatedAt),
+		UserID: r.UserID, LastUsedAt: timeOf(r.LastUsedAt), CreatedAt: timeOf(r.CreatedAt),
 	}
 }
 
@@ -120,7 +121,7 @@ func (r reader) PortalKeys(ctx context.Context, seek storage.Seek) ([]helpdesk.P
 func (w writer) InsertPortalKey(ctx context.Context, k *helpdesk.PortalKey) error {
 	row := portalKeyRow{
 		AccountID: w.scope.AccountID, Name: k.Name, Algorithm: k.Algorithm, PublicKey: filled(k.PublicKey),
-		SealedSecret: filled(k.SealedSecret), LastUsedAt: micros(k.LastUsedAt), CreatedAt: micros(k.CreatedAt),
+		SealedSecret: filled(k.SealedSecret), UserID: k.UserID, LastUsedAt: micros(k.LastUsedAt), CreatedAt: micros(k.CreatedAt),
 	}
 	if _, err := w.inserts(&row).Exec(ctx); err != nil {
 		return failure(ctx, err, "key", 0)

@@ -22,7 +22,7 @@ func portalTests() []testCase {
 
 func (w *world) newPortalKey() helpdesk.PortalKey {
 	return helpdesk.PortalKey{Name: "App " + w.mark, Algorithm: helpdesk.PortalEdDSA, PublicKey: []byte("\x00\xffpublic"),
-		SealedSecret: []byte("\xff\x00sealed"), LastUsedAt: at(3), CreatedAt: base}
+		SealedSecret: []byte("\xff\x00sealed"), UserID: w.user.ID, LastUsedAt: at(3), CreatedAt: base}
 }
 
 func testPortalKey(t *testing.T, b Backend) {

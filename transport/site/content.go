@@ -17,7 +17,7 @@ import (
 // says the title again, tables in a box of their own that can be scrolled, and styles
 // as classes, since pages allow none in attributes.
 func (v *visit) dressed(t kb.Translation) string {
-	d := dresser{label: theme.Text(t.Locale, "Articles"), styles: map[string]string{}}
+	d := dresser{locale: t.Locale, styles: map[string]string{}}
 	d.run(dropTitle(t.Content, t.Title))
 	v.styles = d.sheet()
 	return d.out.String()
@@ -38,15 +38,20 @@ func dropTitle(content, title string) string {
 }
 
 type dresser struct {
-	label  string
+	locale string
 	out    strings.Builder
+	code   marker
+	words  func(text string) string // shows the text that comes next in another way; nil: as it is
 	tables int
 	styles map[string]string // classes by declarations
 	order  []string
 }
 
+// dressedElements are what a page has in another way than they are stored.
+var dressedElements = []string{"<table", "style=", "markdown-alert", "<pre"}
+
 func (d *dresser) run(content string) {
-	if !strings.Contains(content, "<table") && !strings.Contains(content, "style=") && !strings.Contains(content, "markdown-alert") && !strings.Contains(content, "<pre") {
+	if !slices.ContainsFunc(dressedElements, func(s string) bool { return strings.Contains(content, s) }) {
 		d.out.WriteString(content)
 		return
 	}
@@ -57,48 +62,95 @@ func (d *dresser) run(content string) {
 			return
 		}
 		raw := string(z.Raw())
-		t := z.Token()
-		if t.Data == "table" && kind == html.StartTagToken {
-			if d.tables++; d.tables == 1 {
-				d.out.WriteString(`<div class="hw-table" tabindex="0">`)
-			}
-		}
-		if i := slices.IndexFunc(t.Attr, func(a html.Attribute) bool { return a.Key == "style" }); i >= 0 && (kind == html.StartTagToken || kind == html.SelfClosingTagToken) {
-			d.styled(&t, i)
-			raw = t.String()
-		}
-		if kind == html.StartTagToken && t.Data == "pre" { // it may have to be scrolled
-			t.Attr = append(t.Attr, html.Attribute{Key: "tabindex", Val: "0"})
-			raw = t.String()
-		}
-		d.out.WriteString(raw)
-		if kind == html.StartTagToken && t.Data == "div" {
-			d.out.WriteString(alertIcon(t))
-		}
-		if t.Data == "table" && kind == html.EndTagToken && d.tables > 0 {
-			if d.tables--; d.tables == 0 {
-				d.out.WriteString("</div>")
-			}
+		switch kind {
+		case html.StartTagToken, html.SelfClosingTagToken:
+			d.start(raw, z.Token())
+		case html.EndTagToken:
+			name, _ := z.TagName()
+			d.end(raw, string(name))
+		default:
+			d.text(raw)
 		}
 	}
 }
 
-// alertIcon is what an alert begins with, "" for anything else.
-func alertIcon(t html.Token) string {
-	for _, a := range t.Attr {
-		if a.Key != "class" {
-			continue
+func (d *dresser) start(raw string, t html.Token) {
+	d.words = nil
+	if i := slices.IndexFunc(t.Attr, func(a html.Attribute) bool { return a.Key == "style" }); i >= 0 {
+		d.styled(&t, i)
+		raw = t.String()
+	}
+	switch t.Data {
+	case "table":
+		if d.tables++; d.tables == 1 {
+			d.out.WriteString(`<div class="hw-table" tabindex="0">`)
 		}
-		for class := range strings.FieldsSeq(a.Val) {
-			if kind, ok := strings.CutPrefix(class, "markdown-alert-"); ok && kind != "title" {
-				if kind == "note" {
-					kind = "info"
-				}
-				return string(theme.Icon(kind))
-			}
+	case "pre": // it may have to be scrolled
+		t.Attr = append(t.Attr, html.Attribute{Key: "tabindex", Val: "0"})
+		raw = t.String()
+	case "code":
+		if language := classWith(t, "language-"); language != "" {
+			d.words = func(text string) string { return d.code.mark(text, language) }
+		}
+	case "p":
+		if slices.Contains(classes(t), "markdown-alert-title") {
+			d.words = func(text string) string { return html.EscapeString(theme.Text(d.locale, text)) }
+		}
+	}
+	d.out.WriteString(raw)
+	if t.Data == "div" {
+		d.out.WriteString(alertIcon(t))
+	}
+}
+
+func (d *dresser) end(raw, name string) {
+	d.words = nil
+	d.out.WriteString(raw)
+	if name == "table" && d.tables > 0 {
+		if d.tables--; d.tables == 0 {
+			d.out.WriteString("</div>")
+		}
+	}
+}
+
+func (d *dresser) text(raw string) {
+	if d.words != nil {
+		if shown := d.words(html.UnescapeString(raw)); shown != "" {
+			raw = shown
+		}
+	}
+	d.out.WriteString(raw)
+}
+
+// classes are those of an element.
+func classes(t html.Token) []string {
+	i := slices.IndexFunc(t.Attr, func(a html.Attribute) bool { return a.Key == "class" })
+	if i < 0 {
+		return nil
+	}
+	return strings.Fields(t.Attr[i].Val)
+}
+
+// classWith is what follows a prefix in the first class that has it.
+func classWith(t html.Token, prefix string) string {
+	for _, class := range classes(t) {
+		if rest, ok := strings.CutPrefix(class, prefix); ok {
+			return rest
 		}
 	}
 	return ""
+}
+
+// alertIcon is what an alert begins with, "" for anything else.
+func alertIcon(t html.Token) string {
+	switch kind := classWith(t, "markdown-alert-"); kind {
+	case "", "title":
+		return ""
+	case "note":
+		return string(theme.Icon("info"))
+	default:
+		return string(theme.Icon(kind))
+	}
 }
 
 // maxStyles is how many different styles an article keeps.

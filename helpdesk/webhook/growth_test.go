@@ -1,0 +1,44 @@
+package webhook_test
+
+import (
+	"bytes"
+	"encoding/base64"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/webhook"
+	"github.com/helpwright/helpwright/storage/storagetest/testenv"
+)
+
+// TestVerifyGrows doubles what a receiver is sent: the body, and the signatures of anybody.
+func TestVerifyGrows(t *testing.T) {
+	t.Parallel()
+	secret := helpdesk.WebhookSecretPrefix + base64.StdEncoding.EncodeToString(make([]byte, 32))
+	now := time.Unix(1_800_000_000, 0)
+	for name, request := range map[string]func(n int) (signatures string, body []byte){
+		"a body":               func(n int) (string, []byte) { return "v1,x", bytes.Repeat([]byte("x"), 64*n) },
+		"signatures":           func(n int) (string, []byte) { return strings.Repeat("v1,x ", n/5), nil },
+		"one signature":        func(n int) (string, []byte) { return "v1," + strings.Repeat("x", n), nil },
+		"blanks":               func(n int) (string, []byte) { return strings.Repeat(" ", n), nil },
+		"blanks of other kind": func(n int) (string, []byte) { return strings.Repeat("\u2003", n/3), nil },
+	} {
+		testenv.Growth(t, 64<<10, func(n int) func() {
+			signatures, body := request(n)
+			header := http.Header{}
+			header.Set(webhook.HeaderID, "id")
+			header.Set(webhook.HeaderTimestamp, "1800000000")
+			header.Set(webhook.HeaderSignature, signatures)
+			return func() {
+				if err := webhook.Verify(secret, header, body, now); err == nil {
+					t.Error("it is verified")
+				}
+			}
+		})
+		if t.Failed() {
+			t.Fatal(name)
+		}
+	}
+}

@@ -1,0 +1,428 @@
+package exchange
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/url"
+	"path"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/helpwright/helpwright/kb"
+	"github.com/helpwright/helpwright/kb/contenthtml"
+	"github.com/helpwright/helpwright/storage/filetype"
+)
+
+// DocsOptions say how [ReadDocs] reads a folder.
+type DocsOptions struct {
+	Locale string // of all pages; "en" when empty
+	// Source is the address of the folder on the web, such as that of a branch of its
+	// repository. Links to what is no page and no file of a site lead there; without it
+	// only their text stays.
+	Source string
+}
+
+// ReadDocs reads a folder of ordinary Markdown documentation, as it lies in a repository:
+// each .md file is an article, each folder at the top a collection, and each folder below
+// it a category. Titles are those of the front matter (title), or else of the first
+// heading; description and summary, order, weight, nav_order and sidebar_position, draft
+// and published are understood too, and other fields left out. Files that a page links to
+// or shows come along.
+//
+// Links between pages, with and without .md, relative or from the top of the folder, lead
+// to the articles. What leads nowhere is among the remarks, a line each; so is what could
+// not be read. Names that begin with a dot or an underscore, and node_modules, are left
+// out. The error is one of the folder, or says that it has no page.
+func ReadDocs(folder fs.FS, opts DocsOptions) (Site, Problems, error) {
+	d := &docs{folder: folder, opts: opts, pages: map[string]*page{}, folders: map[string]string{}, files: map[string]string{}}
+	d.opts.Locale = cmp.Or(d.opts.Locale, "en")
+	d.opts.Source = strings.TrimSuffix(d.opts.Source, "/")
+	if err := fs.WalkDir(folder, ".", d.visit); err != nil {
+		return Site{}, nil, err
+	}
+	if len(d.pages) == 0 {
+		return Site{}, nil, errors.New("there is no Markdown file in it")
+	}
+	d.arrange()
+	site := d.site()
+	return site, d.remarks.sorted(), nil
+}
+
+// docs is a folder that is read.
+type docs struct {
+	folder  fs.FS
+	opts    DocsOptions
+	pages   map[string]*page  // by path
+	order   []*page           // as they are shown
+	folders map[string]string // paths of the texts of folders that are collections or categories
+	files   map[string]string // keys of the files that are used, by path
+	keys    Keys              // of files
+	used    []File
+	remarks Problems
+}
+
+// page is a Markdown file.
+type page struct {
+	path           string
+	front          map[string]any
+	body           string
+	title, summary string
+	collection     string // key
+	category       string // key; "": none
+	key            string
+}
+
+func (p *page) dir() string { return path.Dir(p.path) }
+
+// isIndex reports whether the page is what its folder is about.
+func (p *page) isIndex() bool {
+	name := strings.ToLower(strings.TrimSuffix(path.Base(p.path), path.Ext(p.path)))
+	return name == "readme" || name == "index"
+}
+
+func isMarkdown(name string) bool {
+	ext := strings.ToLower(path.Ext(name))
+	return ext == ".md" || ext == ".markdown"
+}
+
+func (d *docs) remark(name, format string, args ...any) {
+	d.remarks = append(d.remarks, Problem{Path: name, Message: fmt.Sprintf(format, args...)})
+}
+
+func (d *docs) visit(name string, entry fs.DirEntry, err error) error {
+	switch {
+	case err != nil:
+		return err
+	case name == ".":
+		return nil
+	case strings.HasPrefix(entry.Name(), ".") || strings.HasPrefix(entry.Name(), "_") || entry.Name() == "node_modules":
+		if entry.IsDir() {
+			return fs.SkipDir
+		}
+		return nil
+	case entry.IsDir() || !entry.Type().IsRegular() || !isMarkdown(name):
+		return nil
+	case len(d.pages) >= MaxFiles:
+		return fmt.Errorf("there are more than %d pages", MaxFiles)
+	}
+	d.read(name)
+	return nil
+}
+
+func (d *docs) read(name string) {
+	r := reader{folder: d.folder}
+	data, err := r.load(name)
+	var text string
+	if err == nil {
+		text, err = plain(data)
+	}
+	if err != nil {
+		d.remark(name, "it is left out: %v", err)
+		return
+	}
+	p := &page{path: name, body: text}
+	p.cutFront(d)
+	content, err := contenthtml.FromMarkdown(p.body)
+	if err != nil {
+		d.remark(name, "it is left out: its Markdown %v", err)
+		return
+	}
+	p.summary = oneText(p.front, "description", "summary", "excerpt")
+	p.title = oneText(p.front, "title")
+	for _, h := range contenthtml.Headings(content) {
+		if p.title == "" && h.Level == 1 {
+			p.title = h.Text
+		}
+	}
+	p.title = shortened(cmp.Or(p.title, humanized(p.named())), kb.MaxTitle)
+	p.summary = shortened(p.summary, kb.MaxSummary)
+	d.pages[name] = p
+}
+
+// named is what a page is called whose text has no title.
+func (p *page) named() string {
+	if p.isIndex() && p.dir() != "." {
+		return path.Base(p.dir())
+	}
+	return strings.TrimSuffix(path.Base(p.path), path.Ext(p.path))
+}
+
+// cutFront takes the front matter off the text. Fields of other programs are not ours to
+// judge, so what cannot be read as YAML is only left out.
+func (p *page) cutFront(d *docs) {
+	rest, ok := strings.CutPrefix(p.body, string(fence))
+	if !ok {
+		return
+	}
+	head, body, ok := strings.Cut("\n"+rest, "\n---\n")
+	if !ok {
+		if head, ok = strings.CutSuffix("\n"+rest, "\n---"); !ok {
+			return // a rule
+		}
+	}
+	if len(head) > maxFront {
+		d.remark(p.path, "its front matter is left out: it is longer than %d bytes", maxFront)
+	} else if err := yaml.Unmarshal([]byte(head), &p.front); err != nil {
+		d.remark(p.path, "its front matter is left out: %v", yamlErrors(err))
+	}
+	p.body = strings.TrimPrefix(body, "\n")
+}
+
+// oneText is the first of the fields that is a text.
+func oneText(front map[string]any, fields ...string) string {
+	for _, f := range fields {
+		if s, ok := front[f].(string); ok && strings.TrimSpace(s) != "" {
+			return strings.Join(strings.Fields(s), " ")
+		}
+	}
+	return ""
+}
+
+func shortened(s string, limit int) string {
+	if utf8.RuneCountInString(s) <= limit {
+		return s
+	}
+	return string([]rune(s)[:limit-1]) + "…"
+}
+
+var numbered = regexp.MustCompile(`^[0-9]+[-_. ]+`)
+
+// humanized makes words of the name of a file or a folder.
+func humanized(name string) string {
+	words := strings.Join(strings.FieldsFunc(numbered.ReplaceAllString(name, ""), func(r rune) bool { return r == '-' || r == '_' || r == ' ' }), " ")
+	if words == "" {
+		words = name
+	}
+	first, size := utf8.DecodeRuneInString(words)
+	return string(unicode.ToUpper(first)) + words[size:]
+}
+
+// place is the number by which a page is ordered among its siblings, if it says one.
+func (p *page) place() (float64, bool) {
+	for _, f := range []string{"sidebar_position", "order", "weight", "nav_order", "sort_order", "position"} {
+		switch n := p.front[f].(type) {
+		case int:
+			return float64(n), true
+		case float64:
+			return n, true
+		}
+	}
+	return 0, false
+}
+
+// draft reports whether a page says that it is not to be read yet.
+func (p *page) draft() bool { return p.front["draft"] == true || p.front["published"] == false }
+
+// compare orders pages: folder by folder, what a folder is about first, then by the
+// number that pages say, then by name, numbers in names by their value.
+func compare(a, b *page) int {
+	if c := natural(a.dir(), b.dir()); c != 0 {
+		return c
+	}
+	if a.isIndex() != b.isIndex() {
+		if a.isIndex() {
+			return -1
+		}
+		return 1
+	}
+	x, xGiven := a.place()
+	y, yGiven := b.place()
+	if xGiven && yGiven && x != y {
+		return cmp.Compare(x, y)
+	}
+	if xGiven != yGiven {
+		if xGiven {
+			return -1
+		}
+		return 1
+	}
+	return natural(a.path, b.path)
+}
+
+var digits = regexp.MustCompile(`[0-9]{1,18}`)
+
+func natural(a, b string) int {
+	padded := func(s string) string {
+		return digits.ReplaceAllStringFunc(strings.ToLower(s), func(n string) string { return strings.Repeat("0", 18-len(n)) + n })
+	}
+	return cmp.Or(cmp.Compare(padded(a), padded(b)), cmp.Compare(a, b))
+}
+
+// arrange decides where each page is in the site.
+func (d *docs) arrange() {
+	for _, p := range d.pages {
+		d.order = append(d.order, p)
+	}
+	slices.SortFunc(d.order, compare)
+	var collections, categories, articles Keys
+	byFolder := map[string]string{}
+	for _, p := range d.order {
+		top, below, nested := strings.Cut(p.dir(), "/")
+		if byFolder[top] == "" {
+			name := top
+			if top == "." {
+				name = "documentation"
+			}
+			byFolder[top] = collections.New(name, "collection")
+			d.folders[top] = "collections/" + byFolder[top] + "/index"
+		}
+		p.collection = byFolder[top]
+		if nested {
+			if byFolder[p.dir()] == "" {
+				byFolder[p.dir()] = categories.New(top+"-"+below, "category")
+				d.folders[p.dir()] = "collections/" + p.collection + "/categories/" + byFolder[p.dir()]
+			}
+			p.category = byFolder[p.dir()]
+		}
+		p.key = articles.New(strings.TrimSuffix(p.path, path.Ext(p.path)), "article")
+	}
+}
+
+// site is what the folder makes.
+func (d *docs) site() Site {
+	site := Site{Partial: true}
+	at := map[string]int{}
+	known := map[string]bool{}
+	for i, p := range d.order {
+		if _, ok := at[p.collection]; !ok {
+			at[p.collection] = len(site.Collections)
+			site.Collections = append(site.Collections, Collection{
+				Key: p.collection, SourceLocale: d.opts.Locale, SortOrder: Number(strconv.Itoa(len(at))), Texts: map[string]Text{d.opts.Locale: d.named(p, 1)},
+			})
+		}
+		c := &site.Collections[at[p.collection]]
+		if p.category != "" && !known[p.category] {
+			known[p.category] = true
+			c.Categories = append(c.Categories, Category{
+				Key: p.category, SourceLocale: d.opts.Locale, SortOrder: Number(strconv.Itoa(len(c.Categories) + 1)), Texts: map[string]Text{d.opts.Locale: d.named(p, 2)},
+			})
+		}
+		c.Articles = append(c.Articles, d.article(p, i+1))
+	}
+	for i := range site.Collections {
+		sortBy(site.Collections[i].Categories, ownCategoryKey)
+		sortBy(site.Collections[i].Articles, ownArticleKey)
+	}
+	sortBy(site.Collections, collectionKey)
+	sortBy(d.used, fileKey)
+	site.Files = d.used
+	return site
+}
+
+// named is the name of the collection (level 1) or category that a page is in: the title
+// of what its folder is about, or that of the folder.
+func (d *docs) named(p *page, level int) Text {
+	dir := p.dir()
+	if level == 1 {
+		dir, _, _ = strings.Cut(dir, "/")
+	}
+	for _, o := range d.order {
+		if o.isIndex() && o.dir() == dir {
+			return Text{Name: o.title, Summary: o.summary}
+		}
+	}
+	if dir == "." {
+		return Text{Name: "Documentation"}
+	}
+	return Text{Name: humanized(path.Base(dir))}
+}
+
+func (d *docs) article(p *page, place int) Article {
+	v := Version{
+		Status: string(kb.Published), SourceLocale: d.opts.Locale, SortOrder: Number(strconv.Itoa(place)),
+		Texts: map[string]ArticleText{d.opts.Locale: {Title: p.title, Summary: p.summary, Format: Markdown, Content: d.linked(p)}},
+	}
+	if p.draft() {
+		v.Status = string(kb.Unpublished)
+	}
+	if p.category != "" {
+		v.Categories = []string{p.category}
+	}
+	return Article{Key: p.key, Live: v}
+}
+
+// linked is the text of a page with its links as the folder of a site has them.
+func (d *docs) linked(p *page) string {
+	told := map[string]bool{}
+	return contenthtml.MapMarkdownAddresses(p.body, func(address string) string {
+		to, suffix := splitSuffix(address)
+		if to == "" || strings.HasPrefix(to, "//") || scheme.MatchString(to) {
+			return address
+		}
+		name, err := url.PathUnescape(to)
+		if err != nil {
+			name = to
+		}
+		at := path.Join(p.dir(), name)
+		if strings.HasPrefix(name, "/") {
+			at = path.Clean(strings.TrimLeft(name, "/"))
+		}
+		if found := d.find(at); found != "" {
+			return fromRoot + (&url.URL{Path: found}).EscapedPath() + suffix
+		}
+		if d.opts.Source != "" {
+			return d.opts.Source + path.Join("/", (&url.URL{Path: at}).EscapedPath()) + suffix
+		}
+		if !told[address] {
+			told[address] = true
+			d.remark(p.path, "a link leads to %s, which is no page and no file that a site takes: only its text stays", address)
+		}
+		return ""
+	})
+}
+
+var scheme = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]*:`)
+
+// find is where in the folder of a site that is which a path of the documentation names;
+// "" if there is nothing.
+func (d *docs) find(at string) string {
+	for _, name := range []string{at, at + ".md", at + ".markdown", strings.TrimSuffix(at, ".html") + ".md", at + "/README.md", at + "/readme.md", at + "/index.md"} {
+		if p := d.pages[path.Clean(name)]; p != nil {
+			return "collections/" + p.collection + "/articles/" + p.key + "." + d.opts.Locale + ".md"
+		}
+	}
+	if base := d.folders[at]; base != "" {
+		return base + "." + d.opts.Locale + ".md"
+	}
+	return d.file(at)
+}
+
+// file takes a file along, if a site takes it.
+func (d *docs) file(at string) string {
+	if key, known := d.files[at]; known {
+		return key
+	}
+	d.files[at] = ""
+	info, err := fs.Stat(d.folder, at)
+	if err != nil || !info.Mode().IsRegular() {
+		return ""
+	}
+	f, err := d.folder.Open(at)
+	if err != nil {
+		return ""
+	}
+	defer func() { _ = f.Close() }() // it was only read
+	head, err := io.ReadAll(io.LimitReader(f, filetype.HeadSize))
+	name := filetype.SafeName(strings.ReplaceAll(at, "/", "-"))
+	if err != nil || !validFileName(name) || filetype.Check(name, head, filetype.Documents()) != "" {
+		return ""
+	}
+	key := name
+	for n := 2; d.keys.taken[key]; n++ {
+		ext := path.Ext(name)
+		key = strings.TrimSuffix(name, ext) + "-" + strconv.Itoa(n) + ext
+	}
+	d.keys.Take(key)
+	d.used = append(d.used, File{Name: key, Size: info.Size(), Open: func() (io.ReadCloser, error) { return d.folder.Open(at) }})
+	d.files[at] = "files/" + key
+	return d.files[at]
+}
