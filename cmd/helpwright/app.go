@@ -228,10 +228,11 @@ func (a *app) transport() (outbound.Transport, error) {
 	if err != nil {
 		return nil, usageError{err}
 	}
+	cfg := outbound.FailoverConfig{Relays: relays, Logger: a.log}
 	if len(relays) == 1 {
-		return outbound.NewRelay(relays[0])
+		cfg.Rest = time.Nanosecond // there is no other to turn to
 	}
-	return outbound.NewFailover(outbound.FailoverConfig{Relays: relays, Logger: a.log})
+	return outbound.NewFailover(cfg)
 }
 
 func (a *app) jobs(hooks *webhook.Sender) (*jobs.Runner, error) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -18,9 +19,12 @@ type FailoverConfig struct {
 	Relays []RelayConfig
 	// Rest is how long a relay that could not be used is left alone, doubled with each
 	// failure up to ten times as long; 0 means 30 s.
-	Rest   time.Duration
-	Now    func() time.Time // nil: time.Now
-	Logger *slog.Logger     // nil: discards
+	Rest time.Duration
+	// Patience is how long a mail waits for a relay that another mail tries and that has
+	// not answered yet; 0 means 10 s.
+	Patience time.Duration
+	Now      func() time.Time // nil: time.Now
+	Logger   *slog.Logger     // nil: discards
 }
 
 // Failover is a [Transport] over several relays. A mail goes to the first that
@@ -29,7 +33,8 @@ type FailoverConfig struct {
 // taken the mail, no other gets it in the same try: it would come twice.
 //
 // A relay that cannot be used rests for a while; then one mail tries it again, and
-// the others do not wait for it.
+// the others do not wait for it. So it is with one that nobody has used a moment ago: one
+// mail tries it first, so that a relay that swallows all and says nothing holds one mail.
 type Failover struct {
 	cfg    FailoverConfig
 	relays []*Relay
@@ -44,7 +49,12 @@ type health struct {
 	until    time.Time // it rests
 	probed   bool      // a mail tries it again now
 	last     error
+	worked   time.Time     // when it took a mail last
+	trial    chan struct{} // closed once the mail has an outcome that tries it first; nil: none does
 }
+
+// proven is how long a relay that has worked is used without trying it first.
+const proven = 10 * time.Second
 
 // NewFailover makes a transport over several relays. It connects with the first
 // mail.
@@ -54,6 +64,9 @@ func NewFailover(cfg FailoverConfig) (*Failover, error) {
 	}
 	if cfg.Rest <= 0 {
 		cfg.Rest = 30 * time.Second
+	}
+	if cfg.Patience <= 0 {
+		cfg.Patience = 10 * time.Second
 	}
 	if cfg.Now == nil {
 		cfg.Now = time.Now
@@ -84,8 +97,11 @@ func (f *Failover) Close() error {
 	return errors.Join(errs...)
 }
 
-// errResting is why a mail is deferred while no relay is tried.
-var errResting = errors.New("no mail relay could be used a moment ago")
+// Why a mail is deferred while no relay is tried for it.
+var (
+	errResting = errors.New("no mail relay could be used a moment ago")
+	errSilent  = errors.New("the mail relay gives no answer")
+)
 
 // Send hands one mail to the first relay that takes it, recipient by recipient. Its
 // error means that no relay could be used.
@@ -101,9 +117,10 @@ func (f *Failover) Send(ctx context.Context, from string, to []string, m *Mail) 
 		if len(left) == 0 || ctx.Err() != nil {
 			break
 		}
-		if last, rests := f.rests(n); rests {
-			if last != nil {
-				failure = last
+		done, err := f.admit(ctx, n)
+		if done == nil {
+			if err != nil {
+				failure = err
 			}
 			continue
 		}
@@ -116,10 +133,12 @@ func (f *Failover) Send(ctx context.Context, from string, to []string, m *Mail) 
 			if ctx.Err() == nil {
 				f.failed(ctx, n, err)
 			}
+			done()
 			failure = err
 			continue
 		}
-		f.worked(ctx, n)
+		f.works(ctx, n, slices.ContainsFunc(part, func(r Result) bool { return r.Code != 0 }))
+		done()
 		reached = true
 		var next []int
 		for k, i := range left {
@@ -140,6 +159,53 @@ func (f *Failover) Send(ctx context.Context, from string, to []string, m *Mail) 
 // we who said that it cannot carry the mail.
 func elsewhere(r Result) bool {
 	return r.State != helpdesk.DeliverySent && r.State != helpdesk.DeliveryFailed || r.State == helpdesk.DeliveryFailed && r.Code == 0
+}
+
+// admit lets a mail use a relay, and the mail calls done when it has the outcome. One that
+// is to use another relay gets no done, and why if that is known.
+func (f *Failover) admit(ctx context.Context, n int) (done func(), why error) {
+	patience := time.NewTimer(f.cfg.Patience)
+	defer patience.Stop()
+	for {
+		last, rests := f.rests(n)
+		if rests {
+			return nil, last
+		}
+		trial, mine := f.try(n)
+		if mine {
+			return func() { f.tried(n, trial) }, nil
+		}
+		if trial == nil {
+			return func() {}, nil
+		}
+		select {
+		case <-trial:
+		case <-patience.C:
+			return nil, &RelayError{Step: "connect", Err: errSilent}
+		case <-ctx.Done():
+			return nil, &RelayError{Step: "connect", Err: context.Cause(ctx)}
+		}
+	}
+}
+
+// try makes the mail that asks the one that tries a relay first, if there has to be one
+// and there is none; else trial is that of the other, or nil.
+func (f *Failover) try(n int) (trial chan struct{}, mine bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	h := &f.health[n]
+	if h.trial != nil || f.cfg.Now().Sub(h.worked) < proven {
+		return h.trial, false
+	}
+	h.trial = make(chan struct{})
+	return h.trial, true
+}
+
+func (f *Failover) tried(n int, trial chan struct{}) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.health[n].trial = nil
+	close(trial)
 }
 
 // rests reports whether a relay is left alone. Of those who come when its rest is
@@ -175,11 +241,17 @@ func (f *Failover) failed(ctx context.Context, n int, err error) {
 	f.cfg.Logger.WarnContext(ctx, "outbound: a relay cannot be used", "relay", n+1, "of", len(f.relays), "rest", rest, "error", err)
 }
 
-func (f *Failover) worked(ctx context.Context, n int) {
+// works notes that a relay can be used. answered: it has said something of a mail, so that
+// others need not wait for one that tries it.
+func (f *Failover) works(ctx context.Context, n int, answered bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.health[n].failures > 0 {
 		f.cfg.Logger.InfoContext(ctx, "outbound: a relay works again", "relay", n+1, "of", len(f.relays))
 	}
-	f.health[n] = health{}
+	h := health{worked: f.health[n].worked, trial: f.health[n].trial}
+	if answered {
+		h.worked = f.cfg.Now()
+	}
+	f.health[n] = h
 }

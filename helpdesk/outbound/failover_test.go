@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/helpdesk/outbound"
+	"github.com/helpwright/helpwright/storage/storagetest/testnet"
 )
 
 // deadRelay is a port on which nobody listens.
@@ -205,5 +207,75 @@ func TestInternational(t *testing.T) {
 				t.Errorf("bytes beyond ASCII: %v", eightBit)
 			}
 		})
+	}
+}
+
+// A relay that takes connections and says nothing holds one mail: the others go to the
+// next relay, or come back soon.
+func TestSilentRelayHoldsOneMail(t *testing.T) {
+	t.Parallel()
+	for name, others := range map[string]int{"another relay": 1, "no other relay": 0} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			host, port, err := net.SplitHostPort(testnet.Silent(t))
+			if err != nil {
+				t.Fatal(err)
+			}
+			number, err := strconv.Atoi(port)
+			if err != nil {
+				t.Fatal(err)
+			}
+			relays := []outbound.RelayConfig{{Host: host, Port: number, Encryption: outbound.EncryptionNone}}
+			for range others {
+				relays = append(relays, answering(t, nil).config())
+			}
+			f := newFailover(t, outbound.FailoverConfig{Relays: relays, Patience: 20 * time.Millisecond})
+			ctx, cancel := context.WithCancel(t.Context())
+			type outcome struct {
+				results []outbound.Result
+				err     error
+			}
+			outcomes := make(chan outcome)
+			const mails = 8
+			for range mails {
+				m := newMail(t, text(body))
+				go func() {
+					results, err := f.Send(ctx, "desk@example.org", []string{"a@example.com"}, m)
+					outcomes <- outcome{results, err}
+				}()
+			}
+			for range mails - 1 {
+				got := <-outcomes
+				if others == 1 && (got.err != nil || got.results[0].State != sent) {
+					t.Errorf("%v, %v", got.results, got.err)
+				}
+				if others == 0 && (got.err == nil || !strings.Contains(got.err.Error(), "gives no answer")) {
+					t.Errorf("%v, %v", got.results, got.err)
+				}
+			}
+			cancel()
+			<-outcomes
+		})
+	}
+}
+
+// Mails that come at the same time all go to a relay that answers.
+func TestBurst(t *testing.T) {
+	t.Parallel()
+	first, second := answering(t, nil), answering(t, nil)
+	f := newFailover(t, outbound.FailoverConfig{Relays: []outbound.RelayConfig{first.config(), second.config()}})
+	var wait sync.WaitGroup
+	for range 20 {
+		m := newMail(t, text(body))
+		wait.Go(func() {
+			results, err := f.Send(t.Context(), "desk@example.org", []string{"a@example.com"}, m)
+			if err != nil || results[0].State != sent {
+				t.Errorf("%v, %v", results, err)
+			}
+		})
+	}
+	wait.Wait()
+	if _, mails, _ := second.seen(); len(mails) > 0 {
+		t.Errorf("%d mails went to the second relay", len(mails))
 	}
 }
