@@ -3,7 +3,6 @@ package helpdesk
 import (
 	"bytes"
 	"context"
-	"io"
 	"slices"
 	"sync"
 	"time"
@@ -232,7 +231,9 @@ func (in *Intake) Raw(ctx context.Context, accountID int64, m InboundMail) ([]by
 		return nil, err
 	}
 	defer blob.Close()
-	return io.ReadAll(blob)
+	whole := bytes.NewBuffer(make([]byte, 0, max(0, m.Size)+bytes.MinRead)) // a mail is large: it is not to be copied while it is read
+	_, err = whole.ReadFrom(blob)
+	return whole.Bytes(), err
 }
 
 // Quarantine sets a mail that cannot be filed aside with the reason. One that was

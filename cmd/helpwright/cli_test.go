@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"io"
 	"log"
 	"net"
@@ -10,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -209,6 +211,49 @@ func TestStopsInTime(t *testing.T) {
 			t.Error("the token was given, and is printed nevertheless")
 		}
 	})
+}
+
+// TestSecondSignal sends a second signal while the first waits for a client that does not end its request.
+func TestSecondSignal(t *testing.T) {
+	t.Parallel()
+	s := newServer(t)
+	conn, err := net.Dial("tcp", s.http)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	if _, err := fmt.Fprintf(conn, "POST %s/accounts/1/mailboxes HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{", apiBase, s.token); err != nil {
+		t.Fatal(err)
+	}
+	if status := s.call("GET", "http://"+s.http+"/healthz", nil, nil); status != 200 {
+		t.Fatalf("healthz: %d", status)
+	}
+	signal := func() {
+		t.Helper()
+		if err := s.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+			t.Fatal(err)
+		}
+	}
+	signal()
+	eventually(t, "nobody is let in any more", 5*time.Second, func() bool {
+		c, err := net.Dial("tcp", s.http)
+		if err == nil {
+			_ = c.Close()
+		}
+		return err != nil
+	})
+	time.Sleep(2 * signalGap) // one of the same moment is the same
+	signal()
+	state, err := s.cmd.Process.Wait()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.cmd = nil
+	if state.ExitCode() != exitInterrupted {
+		t.Errorf("the server ended with %v", state)
+	}
+	s.start() // as after a crash
+	s.stop()
 }
 
 // TestBootstrapToken prints a token that the server has made up, once.

@@ -4,14 +4,42 @@ package main
 
 import (
 	"context"
+	"fmt"
+	"io"
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ctx, stop := signalled(os.Stderr, os.Exit)
 	code := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
 	stop()
 	os.Exit(code)
+}
+
+// signalGap is the least time between two signals that are two: a terminal and a supervisor may send the same one.
+const signalGap = 100 * time.Millisecond
+
+// exitInterrupted is the code of a program that was not allowed to finish.
+const exitInterrupted = 3
+
+// signalled is a context that the first signal ends. Whoever sends another one does not want to wait for what is being
+// done: the program exits then, which every part of it survives as it survives a crash.
+func signalled(stderr io.Writer, exit func(code int)) (ctx context.Context, stop func()) {
+	ctx, cancel := context.WithCancel(context.Background())
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	go func() {
+		<-signals
+		cancel()
+		for first := time.Now(); ; {
+			if <-signals; time.Since(first) >= signalGap {
+				fmt.Fprintln(stderr, "helpwright: a second signal: not waiting for requests and jobs that run")
+				exit(exitInterrupted)
+			}
+		}
+	}()
+	return ctx, func() { signal.Stop(signals) }
 }

@@ -3,8 +3,12 @@ package bunstore
 import (
 	"context"
 	"crypto/rand"
+	"database/sql"
 	"embed"
+	"errors"
 	"io/fs"
+	"os"
+	"strings"
 	"time"
 
 	"github.com/uptrace/bun/migrate"
@@ -23,15 +27,17 @@ const (
 	advisoryKey     = 0x68656c7077 // "helpw"
 )
 
-// A lease on the migration of SQLite is renewed while it is held. One that was left behind by a crash is taken over
-// after its end.
+// A lease on the migration of SQLite is renewed while it is held. One that was left behind by a crash is taken over at once
+// where its holder is known to be dead, else after its end.
 const (
 	leaseTime = 30 * time.Second
 	leasePoll = 50 * time.Millisecond
+	// waitingSaid is how often it is said that somebody waits.
+	waitingSaid = 5 * time.Second
 )
 
 // Migrate brings the tables up to this release. Calls at the same time, of this process or of others, wait for each
-// other and all succeed; one that a crash has interrupted stops nobody for longer than 30 seconds. Each migration is
+// other and all succeed; one that a crash has interrupted stops nobody on the same host, and others for 30 seconds. Each migration is
 // one transaction; what is older than the order of interactions is then put into its place and what is older than search
 // into its index, each account in one of its own, and the articles that are older than references get theirs, each site
 // in one of its own. There is no way back but a backup.
@@ -137,19 +143,14 @@ func (db *DB) advisoryLock(ctx context.Context) (func(), error) {
 	if err != nil {
 		return nil, err
 	}
-	for {
+	err = db.await(ctx, func() (bool, error) {
 		var held bool
 		err := conn.QueryRowContext(ctx, "SELECT pg_try_advisory_lock($1)", int64(advisoryKey)).Scan(&held)
-		if err == nil && held {
-			break
-		}
-		if err == nil {
-			err = pause(ctx, leasePoll)
-		}
-		if err != nil {
-			_ = conn.Close()
-			return nil, err
-		}
+		return held, err
+	})
+	if err != nil {
+		_ = conn.Close()
+		return nil, err
 	}
 	return func() {
 		_, _ = conn.ExecContext(context.WithoutCancel(ctx), "SELECT pg_advisory_unlock($1)", int64(advisoryKey))
@@ -163,18 +164,17 @@ func (db *DB) leaseLock(ctx context.Context) (func(), error) {
 		` (id INTEGER PRIMARY KEY, holder TEXT NOT NULL, until INTEGER NOT NULL) STRICT`); err != nil {
 		return nil, err
 	}
-	holder := rand.Text()
-	for {
+	holder, letGo := db.migrant(ctx)
+	err := db.await(ctx, func() (bool, error) {
 		held, err := db.takeLease(ctx, holder)
-		if err == nil && held {
-			break
+		if err == nil && !held {
+			err = db.endDeadLease(ctx)
 		}
-		if err == nil {
-			err = pause(ctx, leasePoll)
-		}
-		if err != nil {
-			return nil, err
-		}
+		return held, err
+	})
+	if err != nil {
+		letGo()
+		return nil, err
 	}
 	renewing, stop := context.WithCancel(ctx)
 	done := make(chan struct{})
@@ -188,7 +188,75 @@ func (db *DB) leaseLock(ctx context.Context) (func(), error) {
 		stop()
 		<-done
 		_, _ = db.schema.ExecContext(context.WithoutCancel(ctx), `DELETE FROM `+leaseTable+` WHERE holder = ?`, holder)
+		letGo()
 	}, nil
+}
+
+// await tries until something is held, and says now and then what it waits for.
+func (db *DB) await(ctx context.Context, try func() (held bool, err error)) error {
+	began, next := time.Now(), time.Duration(0)
+	for {
+		held, err := try()
+		if err != nil || held {
+			return err
+		}
+		if waited := time.Since(began); waited >= next {
+			db.cfg.Logger.WarnContext(ctx, "waiting for another process that brings the database's schema up to date", "waited", waited.Round(time.Second))
+			next += waitingSaid
+		}
+		if err := pause(ctx, leasePoll); err != nil {
+			return err
+		}
+	}
+}
+
+// migrationMark is between the name of the database's file and that of a process that migrates.
+const migrationMark = "-migrating-"
+
+// migrant names this process for its lease. Beside a file it holds a lock of that name as long as it lives, so that
+// others on this host know when it has died.
+func (db *DB) migrant(ctx context.Context) (holder string, letGo func()) {
+	holder = rand.Text()
+	if db.path == "" {
+		return holder, func() {}
+	}
+	path := db.path + migrationMark + holder
+	file, err := lockFile(path)
+	if err != nil {
+		db.cfg.Logger.DebugContext(ctx, "the lease of a migration ends in its own time", "error", err)
+		return holder, func() {}
+	}
+	return holder, func() {
+		_ = os.Remove(path)
+		_ = file.Close()
+	}
+}
+
+// endDeadLease ends the lease of a process that has died.
+func (db *DB) endDeadLease(ctx context.Context) error {
+	if db.path == "" {
+		return nil
+	}
+	var holder string
+	err := db.schema.QueryRowContext(ctx, `SELECT holder FROM `+leaseTable).Scan(&holder)
+	if errors.Is(err, sql.ErrNoRows) || err != nil && passing(err) {
+		return nil
+	}
+	if err != nil || holder == "" || strings.ContainsAny(holder, `/\`) {
+		return err
+	}
+	path := db.path + migrationMark + holder
+	lock := seizeLock(path)
+	if lock == nil {
+		return nil // it lives, or is on another host
+	}
+	defer func() { _ = lock.Close() }()
+	if _, err := db.schema.ExecContext(ctx, `DELETE FROM `+leaseTable+` WHERE holder = ?`, holder); err != nil && !passing(err) {
+		return err
+	}
+	db.cfg.Logger.WarnContext(ctx, "a process died while it brought the database's schema up to date: going on with it")
+	_ = os.Remove(path)
+	return nil
 }
 
 // takeLease takes or renews the lease, unless another holds it.

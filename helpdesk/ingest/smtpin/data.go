@@ -54,7 +54,7 @@ func (ss *session) data(ctx context.Context, argument string) error {
 		}
 		return err
 	}
-	answers := ss.take(ctx, e, mail.body)
+	answers := ss.takeAlone(ctx, e, &mail)
 	ss.since = time.Now()
 	if ss.srv.cfg.LMTP {
 		for _, mailbox := range e.order {
@@ -77,10 +77,10 @@ var mailTaken = &reply{250, "2.6.0", "Mail taken"}
 // incoming is a mail that is being received.
 type incoming struct {
 	srv      *Server
-	body     []byte
-	size     int64  // bytes received, kept or not
-	reserved int64  // of the server's room
-	refused  *reply // why it is not kept
+	pieces   [][]byte // in their order; a slice that grows would need three times the room
+	size     int64    // bytes received, kept or not
+	reserved int64    // of the server's room
+	refused  *reply   // why it is not kept
 }
 
 // keep adds to the mail, unless it was refused already.
@@ -101,7 +101,34 @@ func (m *incoming) keep(b []byte) {
 		}
 		m.reserved += more
 	}
-	m.body = append(m.body, b...)
+	for len(b) > 0 {
+		last := len(m.pieces) - 1
+		if last < 0 || len(m.pieces[last]) == cap(m.pieces[last]) {
+			m.pieces = append(m.pieces, make([]byte, 0, pieceSize(m.size)))
+			last++
+		}
+		piece := m.pieces[last]
+		n := copy(piece[len(piece):cap(piece)], b)
+		m.pieces[last], b = piece[:len(piece)+n], b[n:]
+	}
+}
+
+// pieceSize is how large the next piece of a mail is: small mails are many, and large ones are not to have many pieces.
+func pieceSize(size int64) int64 { return min(max(size, 8<<10), 1<<20) }
+
+// join makes one of the pieces, behind room for so many bytes more.
+func (m *incoming) join(room int) (buffer []byte) {
+	kept := 0
+	for _, piece := range m.pieces {
+		kept += len(piece)
+	}
+	buffer = make([]byte, room, room+kept)
+	for n, piece := range m.pieces {
+		buffer = append(buffer, piece...)
+		m.pieces[n] = nil
+	}
+	m.pieces = nil
+	return buffer
 }
 
 func (m *incoming) refuse(why *reply) {
@@ -111,7 +138,7 @@ func (m *incoming) refuse(why *reply) {
 
 func (m *incoming) discard() {
 	m.srv.release(m.reserved)
-	m.body, m.reserved = nil, 0
+	m.pieces, m.reserved = nil, 0
 }
 
 // receive reads data to its end, CR LF "." CR LF, and takes the dots away that the
@@ -153,20 +180,41 @@ func (ss *session) receive(m *incoming) error {
 	}
 }
 
+// largeMail is from where on few mails are stored at a time: each needs its size once more.
+const largeMail = 4 << 20
+
+// takeAlone is take, for a few large mails at a time.
+func (ss *session) takeAlone(ctx context.Context, e *envelope, m *incoming) []*reply {
+	if m.size >= largeMail {
+		select {
+		case ss.srv.large <- struct{}{}:
+			defer func() { <-ss.srv.large }()
+		case <-ctx.Done():
+			return slices.Repeat([]*reply{errTryAgain}, len(e.mailboxes))
+		}
+	}
+	return ss.take(ctx, e, m)
+}
+
 // take hands a mail to every mailbox it is for, and answers for each. An SMTP client
 // hears of success only when all of them have it: the first failure ends it. When the
 // client tries again, those that had it know it by its identity.
-func (ss *session) take(ctx context.Context, e *envelope, body []byte) []*reply {
+func (ss *session) take(ctx context.Context, e *envelope, m *incoming) []*reply {
 	cfg := ss.srv.cfg
-	body = mail.Tidy(body) // else what is put in front of it would make it part of the text
+	received := ss.received(e)
+	room := 0
+	for _, t := range e.mailboxes {
+		room = max(room, len(trace(e.from, t.addresses, received)))
+	}
+	buffer := m.join(room)
+	body := mail.Tidy(buffer[room:]) // else what is put in front of it would make it part of the text
 	subject, from := mail.Head(body)
 	head := helpdesk.MailHead{Subject: subject, From: helpdesk.Address{Name: from.Name, Email: from.Email}}
-	received := ss.received(e)
 	authentication := ss.authenticate(ctx, e.from, body)
 	var boxes []int64
 	answers := make([]*reply, len(e.mailboxes))
 	for i, t := range e.mailboxes {
-		raw := slices.Concat([]byte(trace(e.from, t.addresses, received)), body)
+		raw := inFront(buffer, body, trace(e.from, t.addresses, received))
 		mails := []helpdesk.RawMail{{Raw: raw, Head: head, Authentication: authentication}}
 		answers[i] = mailTaken
 		if err := cfg.Intake.Take(ctx, t.mailbox.AccountID, t.mailbox.ID, cfg.source(), mails, nil); err != nil {
@@ -181,6 +229,16 @@ func (ss *session) take(ctx context.Context, e *envelope, body []byte) []*reply 
 	}
 	cfg.Logger.InfoContext(ctx, "smtp: mail taken", "mailbox_ids", boxes, "recipients", e.recipients, "bytes", len(body), "tls", ss.secure)
 	return answers
+}
+
+// inFront puts fields in front of body: into the room that the buffer has there, when body is the end of the buffer.
+func inFront(buffer, body []byte, fields string) []byte {
+	at := len(buffer) - len(body)
+	if len(body) == 0 || at < len(fields) || &buffer[at] != &body[0] {
+		return slices.Concat([]byte(fields), body)
+	}
+	copy(buffer[at-len(fields):], fields)
+	return buffer[at-len(fields):]
 }
 
 // trace is what final delivery puts in front of a mail.

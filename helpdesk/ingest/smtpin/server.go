@@ -18,7 +18,8 @@ import (
 type Server struct {
 	cfg      Config
 	listener net.Listener
-	buffered atomic.Int64 // bytes of mails in memory
+	buffered atomic.Int64  // bytes of mails in memory
+	large    chan struct{} // a place for each large mail that is being stored
 
 	mu       sync.Mutex
 	sessions map[*session]struct{}
@@ -40,7 +41,8 @@ func New(cfg Config) (*Server, error) {
 			return nil, fmt.Errorf("smtpin: %w", err)
 		}
 	}
-	return &Server{cfg: cfg, listener: listener, sessions: map[*session]struct{}{}, perPeer: map[netip.Prefix]int{}}, nil
+	return &Server{cfg: cfg, listener: listener, sessions: map[*session]struct{}{}, perPeer: map[netip.Prefix]int{},
+		large: make(chan struct{}, 2)}, nil
 }
 
 // listen listens on a TCP address or a socket. One that a crash has left behind is
