@@ -173,6 +173,7 @@ type client struct {
 	t    testing.TB
 	conn net.Conn
 	r    *bufio.Reader
+	lmtp bool
 }
 
 func dial(t testing.TB, addr string) *client {
@@ -184,7 +185,28 @@ func dial(t testing.TB, addr string) *client {
 	return c
 }
 
-func newClient(t testing.TB, conn net.Conn) *client { return &client{t, conn, bufio.NewReader(conn)} }
+// eachProtocol runs a test of what holds for SMTP and LMTP alike.
+func eachProtocol(t *testing.T, test func(t *testing.T, lmtp bool)) {
+	t.Helper()
+	for name, lmtp := range map[string]bool{"SMTP": false, "LMTP": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			test(t, lmtp)
+		})
+	}
+}
+
+func dialProtocol(t testing.TB, addr string, speaksLMTP bool) *client {
+	t.Helper()
+	if speaksLMTP {
+		return lmtp(t, "tcp", addr)
+	}
+	return dial(t, addr)
+}
+
+func newClient(t testing.TB, conn net.Conn) *client {
+	return &client{t: t, conn: conn, r: bufio.NewReader(conn)}
+}
 
 func (c *client) write(s string) {
 	c.t.Helper()
@@ -237,7 +259,11 @@ func (c *client) closed() {
 // begin says all that comes before the data of a mail.
 func (c *client) begin(to ...string) {
 	c.t.Helper()
-	c.do("EHLO client.example", "250-mx.example")
+	hello := "EHLO"
+	if c.lmtp {
+		hello = "LHLO"
+	}
+	c.do(hello+" client.example", "250-mx.example")
 	c.do("MAIL FROM:<sender@example.net>", "250")
 	for _, address := range to {
 		c.do("RCPT TO:<"+address+">", "250")

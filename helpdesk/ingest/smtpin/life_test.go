@@ -1,9 +1,9 @@
 package smtpin_test
 
 import (
-	"bufio"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"strings"
@@ -46,7 +46,7 @@ func (l *pipeListener) dial(t testing.TB) *client {
 	t.Helper()
 	near, far := net.Pipe()
 	l.conns <- far
-	c := &client{t, near, bufio.NewReader(near)}
+	c := newClient(t, near)
 	c.expect("220")
 	return c
 }
@@ -78,34 +78,37 @@ func TestSlowClients(t *testing.T) {
 			}
 		}, time.Minute, ""},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				l := newPipeListener()
-				_, stop := w.start(t, smtpin.Config{Listener: l})
-				c := l.dial(t)
-				if name == "drops of data" {
-					c.begin(w.address(0))
-					c.do("DATA", "354")
-				}
-				began := time.Now()
-				var writer sync.WaitGroup
-				if name == "it does not read" {
-					tc.slow(c)
-				} else {
-					writer.Go(func() { tc.slow(c) })
-				}
-				said := c.end()
-				if took := time.Since(began); took != tc.want {
-					t.Errorf("ended after %v, want %v", took, tc.want)
-				}
-				if !strings.Contains(said, tc.says) {
-					t.Errorf("it said %q", said)
-				}
-				c.conn.Close()
-				writer.Wait()
-				stop()
+		for _, lmtp := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, LMTP %t", name, lmtp), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					l := newPipeListener()
+					_, stop := w.start(t, smtpin.Config{LMTP: lmtp, Listener: l})
+					c := l.dial(t)
+					c.lmtp = lmtp
+					if name == "drops of data" {
+						c.begin(w.address(0))
+						c.do("DATA", "354")
+					}
+					began := time.Now()
+					var writer sync.WaitGroup
+					if name == "it does not read" {
+						tc.slow(c)
+					} else {
+						writer.Go(func() { tc.slow(c) })
+					}
+					said := c.end()
+					if took := time.Since(began); took != tc.want {
+						t.Errorf("ended after %v, want %v", took, tc.want)
+					}
+					if !strings.Contains(said, tc.says) {
+						t.Errorf("it said %q", said)
+					}
+					c.conn.Close()
+					writer.Wait()
+					stop()
+				})
 			})
-		})
+		}
 	}
 	if n := len(w.raws(t, 0)); n != 0 {
 		t.Errorf("%d mails", n)

@@ -1,7 +1,6 @@
 package smtpin_test
 
 import (
-	"bufio"
 	"context"
 	"net"
 	"os"
@@ -18,22 +17,14 @@ import (
 )
 
 // lmtp connects to an LMTP server.
-func lmtp(t *testing.T, network, addr string) *client {
+func lmtp(t testing.TB, network, addr string) *client {
 	t.Helper()
 	conn := must[net.Conn](t)(net.Dial(network, addr))
 	t.Cleanup(func() { conn.Close() })
-	c := &client{t, conn, bufio.NewReader(conn)}
+	c := newClient(t, conn)
+	c.lmtp = true
 	c.expect("220 mx.example LMTP")
 	return c
-}
-
-func (c *client) beginLMTP(to ...string) {
-	c.t.Helper()
-	c.do("LHLO client.example", "250-mx.example")
-	c.do("MAIL FROM:<sender@example.net>", "250")
-	for _, address := range to {
-		c.do("RCPT TO:<"+address+">", "250")
-	}
 }
 
 // Each recipient has an answer of its own, in the order of RCPT (RFC 2033 section 4.2).
@@ -44,7 +35,7 @@ func TestLMTPAnswersForEachRecipient(t *testing.T) {
 	c := lmtp(t, "tcp", addr)
 	c.do("EHLO client.example", "500 5.5.1")
 	c.do("HELO client.example", "500 5.5.1")
-	c.beginLMTP(w.address(0), w.address(2))
+	c.begin(w.address(0), w.address(2))
 	c.do("RCPT TO:<nobody@in.example>", "550 5.1.1")
 	c.do("RCPT TO:<"+w.address(0)+">", "250")
 	c.do("DATA", "354")
@@ -73,7 +64,7 @@ func TestLMTPRefusals(t *testing.T) {
 	w := newWorld(t)
 	addr, _ := w.start(t, smtpin.Config{LMTP: true, MaxSize: 1000})
 	c := lmtp(t, "tcp", addr)
-	c.beginLMTP()
+	c.begin()
 	c.do("DATA", "503 5.5.1") // RFC 2033: without a recipient there is nobody to answer for
 	c.do("RCPT TO:<"+w.address(0)+">", "250")
 	c.do("RCPT TO:<"+w.address(1)+">", "250")
@@ -82,7 +73,7 @@ func TestLMTPRefusals(t *testing.T) {
 	for range 2 {
 		c.expect("552 5.3.4")
 	}
-	c.beginLMTP(w.address(0), w.address(1))
+	c.begin(w.address(0), w.address(1))
 	w.store.writes.Store(true)
 	c.do("DATA", "354")
 	c.write(simple + ".\r\n")
@@ -90,12 +81,36 @@ func TestLMTPRefusals(t *testing.T) {
 		c.expect("451 4.3.0")
 	}
 	w.store.writes.Store(false)
-	c.beginLMTP(w.address(0))
+	c.begin(w.address(0))
 	c.do("DATA", "354")
 	c.write(simple + ".\r\n")
 	c.expect("250 2.6.0")
 	if n := len(w.raws(t, 0)); n != 1 {
 		t.Errorf("%d mails were stored, want 1", n)
+	}
+}
+
+// A socket's clients are one to the server: who only holds connections keeps none of them out.
+func TestIdleConnectionsToSocket(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	dir := must[string](t)(os.MkdirTemp("/tmp", "hw"))
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	path := filepath.Join(dir, "lmtp.sock")
+	w.start(t, smtpin.Config{LMTP: true, Listen: "unix:" + path, MaxConnections: 10, MaxPerPeer: 3})
+	busy := lmtp(t, "unix", path)
+	busy.begin(w.address(0))
+	busy.do("DATA", "354")
+	var idle []*client
+	for range 40 {
+		idle = append(idle, lmtp(t, "unix", path))
+	}
+	idle[0].expect("421 4.3.2")
+	lmtp(t, "unix", path).send(simple+".\r\n", "250 2.6.0", w.address(0))
+	busy.write(simple + ".\r\n")
+	busy.expect("250 2.6.0")
+	if n := len(w.raws(t, 0)); n != 2 {
+		t.Errorf("%d mails", n)
 	}
 }
 

@@ -184,47 +184,51 @@ func TestCommands(t *testing.T) {
 
 func TestTooLarge(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	addr, _ := w.start(t, smtpin.Config{MaxSize: 10_000})
-	c := dial(t, addr)
-	c.send(simple+strings.Repeat("0123456\r\n", 1200)+".\r\n", "552 5.3.4", w.address(0))
-	c.send(simple+".\r\n", "250", w.address(0)) // the session goes on
-	c.begin(w.address(0))
-	c.do("DATA", "354")
-	go c.conn.Write(bytes.Repeat([]byte("0123456\r\n"), 10_000)) // far beyond: it is not read to its end
-	c.expect("552 5.3.4")
-	if n := len(w.raws(t, 0)); n != 1 {
-		t.Errorf("%d mails", n)
-	}
+	eachProtocol(t, func(t *testing.T, lmtp bool) {
+		w := newWorld(t)
+		addr, _ := w.start(t, smtpin.Config{LMTP: lmtp, MaxSize: 10_000})
+		c := dialProtocol(t, addr, lmtp)
+		c.send(simple+strings.Repeat("0123456\r\n", 1200)+".\r\n", "552 5.3.4", w.address(0))
+		c.send(simple+".\r\n", "250", w.address(0)) // the session goes on
+		c.begin(w.address(0))
+		c.do("DATA", "354")
+		go c.conn.Write(bytes.Repeat([]byte("0123456\r\n"), 10_000)) // far beyond: it is not read to its end
+		c.expect("552 5.3.4")
+		if n := len(w.raws(t, 0)); n != 1 {
+			t.Errorf("%d mails", n)
+		}
+	})
 }
 
 func TestBusy(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	addr, _ := w.start(t, smtpin.Config{MaxSize: 200_000, MaxBuffered: 250_000, MaxConnections: 2})
-	first, second := dial(t, addr), dial(t, addr)
-	for _, c := range []*client{first, second} { // one that waits for a command would make room
-		c.begin(w.address(0))
-		c.do("DATA", "354")
-	}
-	third := must[net.Conn](t)(net.Dial("tcp", addr))
-	defer third.Close()
-	answer := make([]byte, 100)
-	n, _ := third.Read(answer)
-	if !strings.HasPrefix(string(answer[:n]), "421 4.3.2") {
-		t.Errorf("third connection: %q", answer[:n])
-	}
-	// The first holds most of the room until it is done.
-	big := strings.Repeat(strings.Repeat("x", 98)+"\r\n", 1900)
-	second.write(".\r\n")
-	second.expect("250")
-	first.write(big)
-	for !strings.HasPrefix(trySend(second, big, w.address(0)), "452 4.3.1") {
-		time.Sleep(10 * time.Millisecond) // until the first's data arrived
-	}
-	first.write(".\r\n")
-	first.expect("250")
-	second.send(big+".\r\n", "250", w.address(0))
+	eachProtocol(t, func(t *testing.T, lmtp bool) {
+		w := newWorld(t)
+		addr, _ := w.start(t, smtpin.Config{LMTP: lmtp, MaxSize: 200_000, MaxBuffered: 250_000, MaxConnections: 2})
+		first, second := dialProtocol(t, addr, lmtp), dialProtocol(t, addr, lmtp)
+		for _, c := range []*client{first, second} { // one that waits for a command would make room
+			c.begin(w.address(0))
+			c.do("DATA", "354")
+		}
+		third := must[net.Conn](t)(net.Dial("tcp", addr))
+		defer third.Close()
+		answer := make([]byte, 100)
+		n, _ := third.Read(answer)
+		if !strings.HasPrefix(string(answer[:n]), "421 4.3.2") {
+			t.Errorf("third connection: %q", answer[:n])
+		}
+		// The first holds most of the room until it is done.
+		big := strings.Repeat(strings.Repeat("x", 98)+"\r\n", 1900)
+		second.write(".\r\n")
+		second.expect("250")
+		first.write(big)
+		for !strings.HasPrefix(trySend(second, big, w.address(0)), "452 4.3.1") {
+			time.Sleep(10 * time.Millisecond) // until the first's data arrived
+		}
+		first.write(".\r\n")
+		first.expect("250")
+		second.send(big+".\r\n", "250", w.address(0))
+	})
 }
 
 func trySend(c *client, data, to string) string {

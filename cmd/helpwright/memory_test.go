@@ -1,0 +1,190 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// crowd is how many clients come at once: few prove the bounds, and HELPWRIGHT_TEST_MEASURE=1
+// brings as many as once took gigabytes.
+func crowd(few, many int) int {
+	if os.Getenv("HELPWRIGHT_TEST_MEASURE") == "" {
+		return few
+	}
+	return many
+}
+
+// mostMemory is what a server may take in MiB while a crowd is there.
+const mostMemory = 768
+
+// TestMemoryOfPasswords measures the memory of a server where many accept invitations, sign
+// in and change their passwords at once. Each password that is hashed takes 64 MiB, and the
+// time of a processor: TestGate shows the same for next to nothing.
+func TestMemoryOfPasswords(t *testing.T) {
+	t.Parallel()
+	n := crowd(0, 118)
+	if n == 0 {
+		t.Skip("HELPWRIGHT_TEST_MEASURE is not set")
+	}
+	s := newServer(t, "HELPWRIGHT_DATABASE_URL=sqlite:data/helpwright.db", "HELPWRIGHT_PUBLIC_RATE_LIMIT=0")
+	people := make([]person, n)
+	for i := range people {
+		people[i].email = fmt.Sprintf("user%d@example.org", i)
+		var made object[struct{ Token string }]
+		s.ok("POST", "/accounts/1/invitations", url.Values{"email": {people[i].email}, "name": {"U"}, "roles[]": {"3"}}, &made)
+		people[i].invitation = made.Data.Token
+	}
+	for _, step := range []struct {
+		name, method string
+		path         func(p person) string
+		form         url.Values
+	}{
+		{"accept", "POST", func(p person) string { return "/invitations/" + p.invitation + "/accept" }, url.Values{"password": {"correct horse"}}},
+		{"sign in", "POST", func(person) string { return "/auth/login" }, url.Values{"password": {"correct horse"}}},
+		{"change", "PUT", func(person) string { return "/user" }, url.Values{"current_password": {"correct horse"}, "password": {"battery staple"}}},
+	} {
+		s.stop() // a process of its own, for its peak
+		s.start()
+		var all sync.WaitGroup
+		var mu sync.Mutex
+		statuses := map[int]int{}
+		for i := range people {
+			all.Go(func() {
+				form := maps.Clone(step.form)
+				if step.name == "sign in" {
+					form.Set("email", people[i].email)
+				}
+				status, token := people[i].ask(t, s, i, step.method, step.path(people[i]), form)
+				if token != "" {
+					people[i].token = token
+				}
+				mu.Lock()
+				defer mu.Unlock()
+				statuses[status]++
+			})
+		}
+		all.Wait()
+		most := s.peak()
+		t.Logf("%d at once, %s: statuses %v, at most %d MiB", n, step.name, statuses, most)
+		if most > mostMemory {
+			t.Errorf("%s: %d MiB", step.name, most)
+		}
+		if statuses[http.StatusInternalServerError] > 0 { // whom a busy server puts off is told so with 503
+			t.Errorf("%s: %v", step.name, statuses)
+		}
+	}
+}
+
+// person is somebody with an address, and later with a password.
+type person struct{ email, invitation, token string }
+
+// ask does a request from an address of the person's own, and returns the token of the answer, if any.
+func (p person) ask(t *testing.T, s *server, i int, method, path string, form url.Values) (status int, token string) {
+	t.Helper()
+	from := &net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 1, byte(i+1))}}
+	client := &http.Client{Transport: &http.Transport{DialContext: from.DialContext, DisableKeepAlives: true}}
+	req, err := http.NewRequestWithContext(t.Context(), method, "http://"+s.http+apiBase+path, strings.NewReader(form.Encode()))
+	if err != nil {
+		t.Error(err)
+		return 0, ""
+	}
+	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	if p.token != "" {
+		req.Header.Set("Authorization", "Bearer "+p.token)
+	}
+	res, err := client.Do(req)
+	if err != nil {
+		t.Error(err)
+		return 0, ""
+	}
+	defer res.Body.Close()
+	var got object[struct{ Token string }]
+	_ = json.NewDecoder(res.Body).Decode(&got) // of an error, nothing
+	return res.StatusCode, got.Data.Token
+}
+
+// TestMemoryOfClientsThatDoNotRead bounds the memory of a server of which anybody asks for
+// its largest public answer and does not take it. What members can ask for is larger: that is
+// only measured, as it is given up in time but has no bound of its own.
+func TestMemoryOfClientsThatDoNotRead(t *testing.T) {
+	t.Parallel()
+	n := crowd(20, 150)
+	s := newServer(t, "HELPWRIGHT_DATABASE_URL=sqlite:data/helpwright.db")
+	s.deaf(n, "/openapi.json")
+	most := s.peak()
+	t.Logf("%d clients that do not read the API's description: at most %d MiB", n, most)
+	if most > mostMemory {
+		t.Errorf("%d MiB", most)
+	}
+	if n < 150 {
+		return
+	}
+	box := s.mailbox(url.Values{"name": {"Box"}, "email_address": {"box@example.org"}})
+	var made object[struct{ ID int64 }]
+	s.ok("POST", "/accounts/1/conversations", url.Values{
+		"mailbox_id": {strconv.FormatInt(box.ID, 10)}, "channel": {"email"}, "to": {"ada@example.org"},
+		"interactions[0][type]": {"note"}, "interactions[0][body]": {"x"},
+	}, &made)
+	list := fmt.Sprintf("/accounts/1/conversations/%d/interactions", made.Data.ID)
+	for range 40 {
+		s.ok("POST", list, url.Values{"type": {"note"}, "body": {strings.Repeat("<p>much text</p>", 16_000)}}, nil)
+	}
+	s.stop()
+	s.start()
+	s.deaf(n, list+"?limit=100")
+	t.Logf("%d clients that do not read a list of 10 MB: at most %d MiB", n, s.peak())
+}
+
+// deaf lets clients ask for an answer of which they take only the beginning, and waits until
+// each has it or was given up.
+func (s *server) deaf(n int, path string) {
+	s.t.Helper()
+	var asked sync.WaitGroup
+	for range n {
+		asked.Go(func() {
+			conn, err := (&net.Dialer{Timeout: 5 * time.Second}).DialContext(s.t.Context(), "tcp", s.http)
+			if err != nil {
+				s.t.Error(err)
+				return
+			}
+			s.t.Cleanup(func() { _ = conn.Close() })
+			_ = conn.(*net.TCPConn).SetReadBuffer(4096)
+			_ = conn.SetDeadline(time.Now().Add(time.Minute))
+			if _, err := fmt.Fprintf(conn, "GET %s%s HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\n\r\n", apiBase, path, s.token); err != nil {
+				s.t.Error(err)
+				return
+			}
+			_, _ = conn.Read(make([]byte, 1))
+		})
+	}
+	asked.Wait()
+}
+
+// peak is the most memory that the process had, in MiB.
+func (s *server) peak() int {
+	s.t.Helper()
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", s.cmd.Process.Pid))
+	if err != nil {
+		s.t.Skip("the system does not tell the memory of a process")
+	}
+	for lines := bufio.NewScanner(bytes.NewReader(text)); lines.Scan(); {
+		var kb int
+		if _, err := fmt.Sscanf(lines.Text(), "VmHWM: %d kB", &kb); err == nil {
+			return kb >> 10
+		}
+	}
+	s.t.Fatal("no VmHWM")
+	return 0
+}
