@@ -113,9 +113,10 @@ type FetchStatus struct {
 	Worker    string
 	Deaths    []time.Time
 	Fruitless int
-	// ParkedAt is since when the mailbox is not fetched because too many processes died;
-	// zero: it is fetched. A connection that works when [Desk.TestMailbox] tries it, or
-	// another one, ends that.
+	// ParkedAt is when the mailbox was parked because too many processes died; zero: it is
+	// not. It is tried again after a minute, and twice as late with each death that follows,
+	// up to a day. A fetch that works ends that, and so does a connection that works when
+	// [Desk.TestMailbox] tries it, or another one.
 	ParkedAt  time.Time
 	UpdatedAt time.Time
 }
@@ -180,7 +181,7 @@ const (
 	FetchConnecting FetchState = "connecting" // it is tried, and the server has not answered yet
 	FetchConnected  FetchState = "connected"
 	FetchFailing    FetchState = "failing" // LastError says why; it is tried again
-	FetchParked     FetchState = "parked"  // LastError says why; it is not tried again by itself
+	FetchParked     FetchState = "parked"  // LastError says why; it is tried again ever more rarely
 )
 
 // State sums the status up.

@@ -14,11 +14,15 @@ const (
 	maxFruitless = 3  // deaths in a row, with nothing fetched in between
 	maxDeaths    = 10 // within deathsWindow, whatever was fetched in between
 	deathsWindow = time.Hour
+	// A parked mailbox is tried again after firstRest, alone: maybe the deaths were not its
+	// fault. The rest doubles with each death that follows, up to longestRest.
+	firstRest   = time.Minute
+	longestRest = 24 * time.Hour
 )
 
 // parkedText tells what happened to a mailbox, and what to do.
-const parkedText = "The server process has ended several times while it talked to this mailbox's mail server, so the mailbox is not fetched any more. " +
-	"Test the connection, or change it, to have it fetched again."
+const parkedText = "The server process has ended several times while it talked to this mailbox's mail server, so the mailbox is hardly fetched any more. " +
+	"Test the connection, or change it, to have it fetched again at once."
 
 // died counts that a process has died at work, and parks the mailbox if that was once
 // too often.
@@ -30,9 +34,29 @@ func (s *FetchStatus) died(now time.Time) {
 		}
 	}
 	s.Worker, s.Deaths, s.Fruitless = "", recent, s.Fruitless+1
-	if s.ParkedAt.IsZero() && (s.Fruitless >= maxFruitless || len(s.Deaths) >= maxDeaths) {
+	if s.Fruitless >= maxFruitless || len(s.Deaths) >= maxDeaths {
 		s.ParkedAt, s.Connected, s.LastError, s.LastErrorAt = now, false, parkedText, now
 	}
+}
+
+// rests reports whether a mailbox is parked and not due for another try.
+func (s *FetchStatus) rests(now time.Time) bool {
+	if s.ParkedAt.IsZero() {
+		return false
+	}
+	rest := firstRest
+	for n := maxFruitless; n < s.Fruitless && rest < longestRest; n++ {
+		rest *= 2
+	}
+	return now.Sub(s.ParkedAt) < min(rest, longestRest)
+}
+
+// worked notes that work on the mailbox was done: the deaths before it were not its fault.
+func (s *FetchStatus) worked() {
+	if !s.ParkedAt.IsZero() {
+		s.unpark()
+	}
+	s.Fruitless = 0
 }
 
 // unpark forgets that processes have died.
@@ -45,7 +69,7 @@ func (s *FetchStatus) unpark() {
 
 // FetchLeave is what [Intake.BeginFetch] says about work on a mailbox.
 type FetchLeave struct {
-	Parked bool // nothing may be done: see [FetchStatus].ParkedAt
+	Parked bool // nothing may be done yet: see [FetchStatus].ParkedAt
 	// Suspect: a process has died at work on the mailbox, maybe not because of it. Who
 	// works on one such mailbox at a time finds out.
 	Suspect bool
@@ -93,7 +117,7 @@ func (s *Service) beginFetch(ctx context.Context, g deskGuard, p Permission, mai
 		if dead != "" && status.Worker == dead {
 			status.died(s.now())
 		}
-		leave = FetchLeave{Parked: !status.ParkedAt.IsZero(), Suspect: status.Fruitless > 0}
+		leave = FetchLeave{Parked: status.rests(s.now()), Suspect: status.Fruitless > 0}
 		if !leave.Parked && (!leave.Suspect || alone) {
 			status.Worker = name
 		}
@@ -108,14 +132,14 @@ func (s *Service) beginFetch(ctx context.Context, g deskGuard, p Permission, mai
 // EndFetch takes back what BeginFetch has noted. If the work was done, the deaths before
 // it were not the mailbox's fault.
 func (in *Intake) EndFetch(ctx context.Context, accountID, mailboxID int64, done bool) error {
-	return in.svc.endFetch(ctx, in.desk(accountID), receive, mailboxID, func(status *FetchStatus) {
-		if done {
-			status.Fruitless = 0
+	return in.svc.endFetch(ctx, in.desk(accountID), receive, mailboxID, func(status *FetchStatus, noted bool) {
+		if done && noted {
+			status.worked()
 		}
 	})
 }
 
-func (s *Service) endFetch(ctx context.Context, g deskGuard, p Permission, mailboxID int64, change func(*FetchStatus)) error {
+func (s *Service) endFetch(ctx context.Context, g deskGuard, p Permission, mailboxID int64, change func(status *FetchStatus, noted bool)) error {
 	begin, err := g.Write(p)
 	if err != nil || s.cfg.Processes == nil {
 		return err
@@ -129,10 +153,11 @@ func (s *Service) endFetch(ctx context.Context, g deskGuard, p Permission, mailb
 		if err != nil {
 			return err
 		}
-		if status.Worker == name {
+		noted := status.Worker == name
+		if noted {
 			status.Worker = ""
 		}
-		change(&status)
+		change(&status, noted)
 		return tx.SaveFetchStatus(ctx, status)
 	})
 }
@@ -150,13 +175,13 @@ func lockedStatus(ctx context.Context, tx Tx, mailboxID int64) (FetchStatus, err
 // absolve notes that something was fetched from a mailbox at which processes have died.
 func absolve(ctx context.Context, tx Tx, mailboxID int64) error {
 	status, err := tx.FetchStatus(ctx, mailboxID)
-	if err != nil || status.Fruitless == 0 {
+	if err != nil || status.Fruitless == 0 && status.ParkedAt.IsZero() {
 		return err
 	}
 	if status, err = lockedStatus(ctx, tx, mailboxID); err != nil {
 		return err
 	}
-	status.Fruitless = 0
+	status.worked()
 	return tx.SaveFetchStatus(ctx, status)
 }
 
@@ -170,7 +195,7 @@ func (d *Desk) atWork(ctx context.Context, mailboxID int64, clears bool, do func
 	defer func() { // also after a panic: the process goes on
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 		defer cancel()
-		end := d.svc.endFetch(ctx, d.guard, MailboxesConnection, mailboxID, func(status *FetchStatus) {
+		end := d.svc.endFetch(ctx, d.guard, MailboxesConnection, mailboxID, func(status *FetchStatus, _ bool) {
 			if worked && clears {
 				status.unpark()
 			}

@@ -47,6 +47,9 @@ func WalkBlobs(ctx context.Context, blobs Blobs, prefix string, fn func([]BlobIn
 		return w.Walk(ctx, prefix, fn)
 	}
 	for after := ""; ; {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 		found, err := blobs.List(ctx, prefix, after, walkBatch)
 		if err != nil || len(found) == 0 {
 			return err

@@ -106,7 +106,7 @@ type mailboxDeletion struct {
 
 // mailboxStatus tells how fetching goes.
 type mailboxStatus struct {
-	State         string  `json:"state" enum:"waiting,connecting,connected,failing,parked" description:"Waiting: nothing has tried to fetch it yet. Connecting: the server has not answered yet. Parked: the server process has ended several times while it fetched this mailbox, so it is not fetched before its connection is tested or changed."`
+	State         string  `json:"state" enum:"waiting,connecting,connected,failing,parked" description:"Waiting: nothing has tried to fetch it yet. Connecting: the server has not answered yet. Parked: the server process has ended several times while it fetched this mailbox, so it is fetched again after a minute, and then ever more rarely, unless its connection is tested or changed."`
 	Connected     bool    `json:"connected"`
 	LastSuccessAt *Time   `json:"last_success_at"`
 	LastErrorAt   *Time   `json:"last_error_at"`

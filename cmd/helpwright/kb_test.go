@@ -114,7 +114,7 @@ func TestKnowledgeBaseFolder(t *testing.T) {
 		planned := run(s, "import", "--site", site, "--dry-run", "--delete", string(dir))
 		lines := `create files/logo.png
 update collections/basics/index (de.name)
-update collections/basics/articles/hello (status, en.content, +fr)
+update collections/basics/articles/hello (status, en.content, +fr, links)
 create collections/basics/articles/new
 delete collections/basics/articles/how-to-pay (draft)
 `

@@ -6,20 +6,29 @@ import (
 	"io"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/storage"
 )
 
 // auditedStore writes a line for every transaction and for every conversation that
-// one deletes. It changes two methods of another store and leaves the rest to it.
+// one deletes. It changes two methods of another store and leaves the rest to it, also
+// what a store need not have.
 type auditedStore struct {
-	helpdesk.Store
+	completeStore
 	audit io.Writer // may be written to by many goroutines
+}
+
+// completeStore is a store with what lets its files be swept and tied to it.
+type completeStore interface {
+	helpdesk.Store
+	storage.BlobRows
+	storage.Marks
 }
 
 // InTx hands fn a transaction that notes what happens, and writes the notes once
 // it is known how the transaction ended.
 func (s auditedStore) InTx(ctx context.Context, scope helpdesk.Scope, fn func(ctx context.Context, tx helpdesk.Tx) error) error {
 	var deleted []int64
-	err := s.Store.InTx(ctx, scope, func(ctx context.Context, tx helpdesk.Tx) error {
+	err := s.completeStore.InTx(ctx, scope, func(ctx context.Context, tx helpdesk.Tx) error {
 		deleted = nil // a store may run fn again
 		return fn(ctx, auditedTx{tx, &deleted})
 	})
