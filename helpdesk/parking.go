@@ -211,7 +211,7 @@ func (d *Desk) atWork(ctx context.Context, mailboxID int64, clears bool, do func
 
 // deathsAtMail is how many processes may die at one mail before it is set aside: at it
 // alone, after one has died at it among others.
-const deathsAtMail = 2
+const deathsAtMail = 4
 
 // StartMail notes that a mail is about to be filed, alone, after a process has died while
 // it filed this mail or others. Once too often it quarantines the mail, and reports false.

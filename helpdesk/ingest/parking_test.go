@@ -26,8 +26,9 @@ func TestMailAtWhichProcessesDie(t *testing.T) {
 		{"none", 0, 1, "filed filed filed"},
 		{"a process died at one of many", 0, 2, "filed filed filed"},
 		{"one died at it alone", 1, 3, "filed filed filed"},
-		{"two died at it alone", 2, 4, "filed quarantined filed"},
-		{"two did, and there is another job", 2, 1, "filed quarantined filed"},
+		{"three died at it alone", 3, 5, "filed filed filed"},
+		{"four died at it alone", 4, 6, "filed quarantined filed"},
+		{"four did, and there is another job", 4, 1, "filed quarantined filed"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
