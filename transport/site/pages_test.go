@@ -37,7 +37,7 @@ func TestPages(t *testing.T) {
 		}{
 			{"/en", []string{"How can we help?", "Payments &amp; payouts", "3 articles", "8 articles", "Recently updated", `<html lang="en" dir="ltr">`, `hreflang="x-default" href="https://help.example.org/"`}, []string{"Popular articles"}},
 			{"/ar", []string{`<html lang="ar" dir="rtl">`, "المدفوعات", "3 مقالات", `lang="en" dir="ltr"><a href="/ar/collections/2-getting-started"`}, nil},
-			{articlePath, []string{"<h1 class=\"hw-title\">Connect your bank account</h1>", `<div class="hw-table" tabindex="0"><table>`, `class="hw-s1"`, ".hw-s1{color: red}", `<a href="#connect">`, "View as Markdown", "Why a payout is late",
+			{articlePath, []string{"<h1 class=\"hw-title\">Connect your bank account</h1>", `<div class="hw-table" tabindex="0"><table>`, `class="hw-s1"`, ".hw-s1{color: red}", `<a href="#connect">`, `<span id="connect-your-bank-account"></span>`, "View as Markdown", "Why a payout is late",
 				`hreflang="fr"`, `rel="canonical" href="https://help.example.org` + articlePath + `"`, `<pre tabindex="0">`, `"@type":"FAQPage"`, "Updated 14 November 2026"}, []string{`style="`, "<h1>", "not yet translated"}},
 			{"/fr/articles/2-why-a-payout-is-late", []string{"Cet article n’est pas encore traduit en français.", "Voici la version en anglais.", `rel="canonical" href="https://help.example.org/en/articles/2-why-a-payout-is-late"`}, []string{`hreflang="fr"`}},
 			{"/en/collections/2-getting-started", []string{"Step 7"}, nil},
@@ -110,7 +110,7 @@ func TestMachines(t *testing.T) {
 	if rec := w.get("/llms.txt"); !strings.Contains(rec.Body.String(), "- [Connect your bank account](https://help.example.org"+articlePath+".md)") {
 		t.Error(rec.Body)
 	}
-	want := "# Connect your bank account\n\n## Before you start\n\nHave these at hand.\n\n## Connect\n\n| 1 |\n| --- |\n\n### A code\n\nIs it safe?\n\nYes.\n\nIs it fast?\n\nVery.\n\n```go\nx := \"<b>\"\n```\n"
+	want := "# Connect your bank account\n\n## Before you start\n\nHave these at [hand](#connect-your-bank-account).\n\n## Connect\n\n| 1 |\n| --- |\n\n### A code\n\nIs it safe?\n\nYes.\n\nIs it fast?\n\nVery.\n\n```go\nx := \"<b>\"\n```\n"
 	if rec := w.get(articlePath + ".md"); rec.Body.String() != want || !strings.HasPrefix(rec.Header().Get("Content-Type"), "text/markdown") {
 		t.Errorf("%v\n%s", rec.Header(), rec.Body)
 	}
@@ -265,7 +265,7 @@ func TestBrokenTheme(t *testing.T) {
 	if rec := w.get("/en"); rec.Code != 200 || !strings.Contains(rec.Body.String(), "How can we help?") || strings.Contains(rec.Header().Get("Cache-Control"), "public") {
 		t.Errorf("%d %v", rec.Code, rec.Header())
 	}
-	if rec := w.get(articlePath); rec.Code != 200 || !strings.Contains(rec.Body.String(), "Have these at hand") {
+	if rec := w.get(articlePath); rec.Code != 200 || !strings.Contains(rec.Body.String(), "Have these at ") {
 		t.Errorf("%d", rec.Code)
 	}
 	h := w.handler(nil)
