@@ -1,12 +1,9 @@
 package site_test
 
 import (
-	"bytes"
-	"compress/gzip"
 	"encoding/json"
 	"encoding/xml"
 	"fmt"
-	"io"
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
@@ -20,7 +17,6 @@ import (
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/memstore"
 	"github.com/helpwright/helpwright/storage/storagetest/testenv"
-	"github.com/helpwright/helpwright/transport/site"
 )
 
 const articlePath = "/en/articles/1-connect-your-bank-account"
@@ -123,7 +119,7 @@ func TestMachines(t *testing.T) {
 	}
 }
 
-// A page is rendered once, answers 304 to who has it, and comes compressed.
+// A page is rendered once, and answers 304 to who has it.
 func TestCache(t *testing.T) {
 	t.Parallel()
 	eachStore(t, func(t *testing.T, s store) {
@@ -136,17 +132,6 @@ func TestCache(t *testing.T) {
 		}
 		if rec := w.get(articlePath, "If-None-Match", etag); rec.Code != 304 || rec.Body.Len() > 0 || rec.Header().Get("ETag") != etag {
 			t.Errorf("%d %v", rec.Code, rec.Header())
-		}
-		rec := w.get(articlePath, "Accept-Encoding", "br;q=1, gzip")
-		z, err := gzip.NewReader(rec.Body)
-		if err != nil || rec.Header().Get("Content-Encoding") != "gzip" || rec.Header().Get("ETag") == etag || rec.Header().Get("Vary") != "Accept-Encoding" {
-			t.Fatal(err, rec.Header())
-		}
-		if plain, err := io.ReadAll(z); err != nil || !bytes.Equal(plain, first.Body.Bytes()) {
-			t.Error("another page, compressed")
-		}
-		if rec := w.get(articlePath, "Accept-Encoding", "gzip;q=0"); rec.Header().Get("Content-Encoding") != "" {
-			t.Error(rec.Header())
 		}
 		if rec := w.ask(w.Handler, "HEAD", "https://help.example.org"+articlePath, nil); rec.Body.Len() > 0 || rec.Header().Get("ETag") != etag {
 			t.Errorf("%v", rec.Header())
@@ -341,28 +326,6 @@ func TestBudget(t *testing.T) {
 		plain, zipped := w.get(address).Body.Len(), w.get(address, "Accept-Encoding", "gzip").Body.Len()
 		if plain > most[0] || zipped > most[1] || plain == 0 {
 			t.Errorf("%s: %d bytes, %d compressed", name, plain, zipped)
-		}
-	}
-}
-
-func BenchmarkCached(b *testing.B) {
-	w := newWorld(b, memstore.New())
-	w.library()
-	w.get(articlePath)
-	for b.Loop() {
-		if rec := w.get(articlePath); rec.Code != 200 {
-			b.Fatal(rec.Code)
-		}
-	}
-}
-
-func BenchmarkUncached(b *testing.B) {
-	w := newWorld(b, openSQLite(b, "sqlite:"+filepath.Join(b.TempDir(), "bench.db")))
-	w.library()
-	h := w.handler(func(c *site.Config) { c.LastEvent = nil })
-	for b.Loop() {
-		if rec := w.ask(h, "GET", "https://help.example.org"+articlePath, nil); rec.Code != 200 {
-			b.Fatal(rec.Code)
 		}
 	}
 }
