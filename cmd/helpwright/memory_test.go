@@ -15,6 +15,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/helpwright/helpwright/storage/storagetest/testenv"
 )
 
 // crowd is how many clients come at once: few prove the bounds, and HELPWRIGHT_TEST_MEASURE=1
@@ -34,10 +36,7 @@ const mostMemory = 768
 // time of a processor: TestGate shows the same for next to nothing.
 func TestMemoryOfPasswords(t *testing.T) {
 	t.Parallel()
-	n := crowd(0, 118)
-	if n == 0 {
-		t.Skip("HELPWRIGHT_TEST_MEASURE is not set")
-	}
+	n := crowd(6, 118)
 	s := newServer(t, "HELPWRIGHT_DATABASE_URL=sqlite:data/helpwright.db", "HELPWRIGHT_PUBLIC_RATE_LIMIT=0")
 	people := make([]person, n)
 	for i := range people {
@@ -177,7 +176,7 @@ func (s *server) peak() int {
 	s.t.Helper()
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", s.cmd.Process.Pid))
 	if err != nil {
-		s.t.Skip("the system does not tell the memory of a process")
+		testenv.Skip(s.t, "the system does not tell the memory of a process")
 	}
 	for lines := bufio.NewScanner(bytes.NewReader(text)); lines.Scan(); {
 		var kb int

@@ -19,15 +19,7 @@ type reply func(query dnsmessage.Message) []dnsmessage.Resource
 // nameServer answers by UDP with only says that the answer is by TCP, and by TCP with that; pause is after each byte.
 func nameServer(t *testing.T, answer reply, pause time.Duration) (addr string) {
 	t.Helper()
-	tcp, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	udp, err := net.ListenPacket("udp", tcp.Addr().String())
-	if err != nil {
-		t.Skip("the port is taken")
-	}
-	t.Cleanup(func() { _, _ = tcp.Close(), udp.Close() })
+	tcp, udp := bothPorts(t)
 	respond := func(raw []byte, whole bool) []byte {
 		var m dnsmessage.Message
 		if err := m.Unpack(raw); err != nil {
@@ -83,6 +75,24 @@ func nameServer(t *testing.T, answer reply, pause time.Duration) (addr string) {
 		}
 	}()
 	return tcp.Addr().String()
+}
+
+// bothPorts listens by TCP and UDP at one port: of those that are free for the one, some are taken for the other.
+func bothPorts(t *testing.T) (tcp net.Listener, udp net.PacketConn) {
+	t.Helper()
+	for range 100 {
+		tcp, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = tcp.Close() })
+		if udp, err := net.ListenPacket("udp", tcp.Addr().String()); err == nil {
+			t.Cleanup(func() { _ = udp.Close() })
+			return tcp, udp
+		}
+	}
+	t.Fatal("no port is free for both TCP and UDP")
+	return nil, nil
 }
 
 func resource(name string, body dnsmessage.ResourceBody) dnsmessage.Resource {

@@ -44,7 +44,7 @@ func idempotency(t *testing.T, b Backend) storage.Idempotency {
 	t.Helper()
 	i, ok := b.Store.(storage.Idempotency)
 	if !ok {
-		t.Skip("the store keeps no idempotency keys")
+		lacks(t, "the store keeps no idempotency keys")
 	}
 	return i
 }
@@ -291,7 +291,7 @@ func testUnitParts(t *testing.T, b Backend) {
 
 func testUnitOfBothDomains(t *testing.T, b Backend) {
 	if b.KB == nil {
-		t.Skip("the backend has no knowledge base")
+		lacks(t, "the backend has no knowledge base")
 	}
 	i, w := idempotency(t, b), newLibrary(t, b)
 	collections := func() int {
