@@ -72,7 +72,7 @@ func startDemo(t *testing.T, env ...string) *demoProcess {
 // TestDemo looks at everything that the demo shows, and at what it leaves behind.
 func TestDemo(t *testing.T) {
 	t.Parallel()
-d := startDemo(t, "HELPWRIGHT_PUBLIC_RATE_LIMIT=0")
+	d := startDemo(t, "HELPWRIGHT_PUBLIC_RATE_LIMIT=0")
 	pages := crawl(t, "http://"+d.http+"/", d.site+"/en", d.site+"/de", d.site+"/ar", d.site+"/sitemap.xml", d.site+"/en/feed.atom", d.site+"/llms.txt")
 	for locale, least := range map[string]int{"en": 60, "de": 50, "ar": 45} {
 		article := regexp.MustCompile("^" + regexp.QuoteMeta(d.site+"/"+locale+"/articles/") + `\d+-[^/.]+$`)
