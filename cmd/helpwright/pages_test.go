@@ -55,7 +55,9 @@ func TestPagesOfTwoServers(t *testing.T) {
 			kills++
 		}
 		writing.Wait()
-		var now object[struct{ Translations map[string]struct{ Content string } }]
+		var now object[struct {
+			Translations map[string]struct{ Content string }
+		}]
 		other.ok("GET", api, nil, &now)
 		want := now.Data.Translations["en"].Content
 		if strings.Contains(want, fmt.Sprintf("Version %d.", round)) {
