@@ -238,6 +238,11 @@ func (v *visit) send(status int, body []byte, same bool) error {
 	default:
 		h.Set("Cache-Control", "no-store")
 	}
+	if m := storage.MeterOf(v.ctx()); m != nil {
+		if err := m.Take(len(body)); err != nil { // it was made of more than what was read
+			return err
+		}
+	}
 	page := &kept{key: key(v.r), stamp: v.stamp, status: status, header: h.Clone(), body: body}
 	sum := sha256.Sum256(body)
 	page.etag = base64.RawURLEncoding.EncodeToString(sum[:12])
