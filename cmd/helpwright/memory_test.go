@@ -121,7 +121,7 @@ func (p person) ask(t *testing.T, s *server, i int, method, path string, form ur
 func TestMemoryOfClientsThatDoNotRead(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, databaseURL string) {
-		n := crowd(20, 150)
+		n := crowd(16, 150)
 		s := newServer(t, "HELPWRIGHT_DATABASE_URL="+databaseURL)
 		large := s.largeList(40, 256<<10)
 		for _, c := range []struct {
@@ -136,7 +136,7 @@ func TestMemoryOfClientsThatDoNotRead(t *testing.T) {
 			s.start()
 			before := s.peak()
 			answered, wait := s.deaf(n, c.path, c.from)
-			for range 10 {
+			for range crowd(3, 10) {
 				s.ok("GET", "/accounts/1/conversations", nil, nil)
 				eventually(t, "a large answer among clients that do not read", time.Minute, func() bool { return s.call("GET", large, nil, nil) == http.StatusOK })
 			}
