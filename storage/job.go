@@ -20,6 +20,12 @@ type ClaimedJob struct {
 	ID int64
 	Job
 	Attempt int // 1 for the first; also the fence: results of an older attempt are dropped
+	// What became of earlier attempts, as [Jobs.Retry] was told: how many failed by
+	// themselves, and how many in a row met an outage of what all jobs need.
+	Failed, Away int
+	// Lost is how many attempts before this one, in a row, left no result: the processes
+	// that ran them may have died of it.
+	Lost int
 }
 
 // BuriedJob is a job that was given up; a person decides about it.
@@ -35,11 +41,13 @@ type BuriedJob struct {
 type Jobs interface {
 	// Claim takes at most n due jobs of the given kinds, oldest due first, for the
 	// time until lease; a job whose lease ended is due again, with a higher attempt.
+	// After an error jobs may have been taken, for nobody: an implementation that can
+	// find them gives them back.
 	Claim(ctx context.Context, kinds []string, n int, now, lease time.Time) ([]ClaimedJob, error)
 	// Finish removes jobs that are done. Those that another attempt has taken over
 	// meanwhile are left alone.
 	Finish(ctx context.Context, jobs ...ClaimedJob) error
-	// Retry makes a job due again at runAt, remembering why.
+	// Retry makes a job due again at runAt, remembering why, and job.Failed and job.Away.
 	Retry(ctx context.Context, job ClaimedJob, runAt time.Time, reason string) error
 	// Bury keeps a job for a person to decide about; it is not claimed again.
 	Bury(ctx context.Context, job ClaimedJob, reason string) error

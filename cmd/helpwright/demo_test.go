@@ -4,19 +4,16 @@ import (
 	"bufio"
 	"io"
 	"net"
-	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"golang.org/x/net/html"
 )
 
 // demoProcess is a running demo.
@@ -72,7 +69,7 @@ func startDemo(t *testing.T) *demoProcess {
 func TestDemo(t *testing.T) {
 	t.Parallel()
 	d := startDemo(t)
-	pages := d.crawl()
+	pages := crawl(t, "http://"+d.http+"/", d.site+"/en", d.site+"/de", d.site+"/ar", d.site+"/sitemap.xml", d.site+"/en/feed.atom")
 	for locale, least := range map[string]int{"en": 60, "de": 50, "ar": 45} {
 		article := regexp.MustCompile("^" + regexp.QuoteMeta(d.site+"/"+locale+"/articles/") + `\d+-[^/.]+$`)
 		n := 0
@@ -206,83 +203,4 @@ func (d *demoProcess) readers() {
 	if n := len(all[struct{}](&d.server, "/sites/1/article-feedbacks")); n < 10 {
 		d.t.Errorf("there are %d texts of feedback", n)
 	}
-}
-
-// crawl follows every address of the help centre's own in its pages, and returns them.
-func (d *demoProcess) crawl() map[string]bool {
-	d.t.Helper()
-	seen := map[string]bool{}
-	for queue := []string{d.site + "/en", d.site + "/de", d.site + "/ar"}; len(queue) > 0; {
-		at := queue[0]
-		queue = queue[1:]
-		if seen[at] {
-			continue
-		}
-		seen[at] = true
-		links, assets := d.read(at)
-		for _, a := range assets {
-			if !strings.HasPrefix(a, "http://"+d.http+"/") && !strings.HasPrefix(a, "data:") {
-				d.t.Errorf("%s asks %s", at, a)
-			}
-		}
-		for _, to := range slices.Concat(links, assets) {
-			if strings.HasPrefix(to, "http://"+d.http+"/") {
-				queue = append(queue, to)
-			}
-		}
-		if len(seen) > 3000 {
-			d.t.Fatal("the help centre has no end")
-		}
-	}
-	return seen
-}
-
-// read gets a page, and finds what it links to and what it is made of.
-func (d *demoProcess) read(address string) (links, assets []string) {
-	d.t.Helper()
-	req, err := http.NewRequestWithContext(d.t.Context(), http.MethodGet, address, nil)
-	if err != nil {
-		d.t.Fatal(err)
-	}
-	res, err := http.DefaultClient.Do(req)
-	if err != nil {
-		d.t.Fatal(err)
-	}
-	defer res.Body.Close()
-	if res.StatusCode != http.StatusOK {
-		d.t.Errorf("%s: %s", address, res.Status)
-	}
-	if !strings.HasPrefix(res.Header.Get("Content-Type"), "text/html") {
-		_, _ = io.Copy(io.Discard, res.Body)
-		return nil, nil
-	}
-	z := html.NewTokenizer(res.Body)
-	for {
-		switch z.Next() {
-		case html.ErrorToken:
-			return links, assets
-		case html.StartTagToken, html.SelfClosingTagToken:
-			t := z.Token()
-			for _, a := range t.Attr {
-				if a.Key != "href" && a.Key != "src" {
-					continue
-				}
-				to, err := res.Request.URL.Parse(a.Val)
-				if err != nil {
-					d.t.Errorf("%s: %v", address, err)
-					continue
-				}
-				to.Fragment = ""
-				if t.Data == "a" || t.Data == "link" && !slices.ContainsFunc(t.Attr, isAsset) {
-					links = append(links, to.String())
-				} else {
-					assets = append(assets, to.String())
-				}
-			}
-		}
-	}
-}
-
-func isAsset(a html.Attribute) bool {
-	return a.Key == "rel" && (a.Val == "stylesheet" || a.Val == "icon" || a.Val == "preload")
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/helpwright/helpwright/helpdesk/mail"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
+	"github.com/helpwright/helpwright/storage/jobs"
 )
 
 // FilerConfig is what a [Filer] is made of.
@@ -98,30 +99,30 @@ const (
 	batchBytes = 4 << 20 // a larger mail is filed alone
 )
 
-func (f *Filer) drain(ctx context.Context, job storage.ClaimedJob) error {
+// drain files what waits. When it fails after it has filed some, its error says so.
+func (f *Filer) drain(ctx context.Context, job storage.ClaimedJob) (err error) {
 	const page = 100
-	accountID, mailboxID := job.AccountID, job.Subject
+	done := 0
+	defer func() {
+		if err != nil && done > 0 {
+			err = jobs.Progress(err)
+		}
+	}()
 	for after := int64(0); ; {
-		waiting, err := f.cfg.Intake.Waiting(ctx, accountID, mailboxID, after, page)
+		waiting, err := f.cfg.Intake.Waiting(ctx, job.AccountID, job.Subject, after, page)
 		if err != nil {
 			return err
 		}
 		// The process may have died at one of them: of this job's, or of another's.
-		careful := job.Attempt > 1 || slices.ContainsFunc(waiting, func(m helpdesk.InboundMail) bool { return m.Deaths > 0 })
+		careful := job.Lost > 0 || slices.ContainsFunc(waiting, func(m helpdesk.InboundMail) bool { return m.Deaths > 0 })
 		for rest := waiting; len(rest) > 0; {
+			n, file := together(rest), f.fileAll
 			if careful {
-				if err := f.fileCarefully(ctx, accountID, rest[0]); err != nil {
-					return err
-				}
-				after, rest = rest[0].ID, rest[1:]
-				continue
+				n, file = 1, f.fileCarefully
 			}
-			n, size := 1, rest[0].Size
-			for n < len(rest) && n < batchMails && size+rest[n].Size <= batchBytes {
-				size += rest[n].Size
-				n++
-			}
-			if err := f.fileAll(ctx, accountID, rest[:n]); err != nil {
+			filed, err := file(ctx, job.AccountID, rest[:n])
+			done += filed
+			if err != nil {
 				return err
 			}
 			after, rest = rest[n-1].ID, rest[n:]
@@ -132,28 +133,58 @@ func (f *Filer) drain(ctx context.Context, job storage.ClaimedJob) error {
 	}
 }
 
+// together is how many of the first of mails make a batch.
+func together(mails []helpdesk.InboundMail) int {
+	n, size := 1, mails[0].Size
+	for n < len(mails) && n < batchMails && size+mails[n].Size <= batchBytes {
+		size += mails[n].Size
+		n++
+	}
+	return n
+}
+
 // fileCarefully files one mail and notes before that it does: what the process dies at
 // again and again is set aside.
-func (f *Filer) fileCarefully(ctx context.Context, accountID int64, row helpdesk.InboundMail) error {
-	ok, err := f.cfg.Intake.StartMail(ctx, accountID, row.ID)
+func (f *Filer) fileCarefully(ctx context.Context, accountID int64, rows []helpdesk.InboundMail) (done int, err error) {
+	id := rows[0].ID
+	ok, err := f.cfg.Intake.StartMail(ctx, accountID, id)
 	if err != nil || !ok {
-		return err
+		return 0, err
 	}
-	err = f.fileAll(ctx, accountID, []helpdesk.InboundMail{row})
-	if err == nil {
-		return nil
+	if done, err = f.fileAll(ctx, accountID, rows); err == nil {
+		return done, nil
 	}
 	limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 	defer cancel()
-	if stopped := f.cfg.Intake.StopMail(limited, accountID, row.ID); stopped != nil {
-		f.cfg.Logger.WarnContext(ctx, "the end of work on a mail was not noted", "mail_id", row.ID, "error", stopped)
+	if stopped := f.cfg.Intake.StopMail(limited, accountID, id); stopped != nil {
+		f.cfg.Logger.WarnContext(ctx, "the end of work on a mail was not noted", "mail_id", id, "error", stopped)
 	}
-	return err
+	return done, err
 }
 
-// fileAll files mails together, or else one by one: then the one at fault is known.
-func (f *Filer) fileAll(ctx context.Context, accountID int64, rows []helpdesk.InboundMail) error {
-	var mails []helpdesk.ReceivedMail
+// fileAll files mails together, or else one by one: then the one at fault is known. It
+// says how many it has dealt with. Those that were read are filed also when the next
+// cannot be: otherwise nothing would ever be done where reading fails now and then.
+func (f *Filer) fileAll(ctx context.Context, accountID int64, rows []helpdesk.InboundMail) (done int, err error) {
+	mails, aside, failure := f.readAll(ctx, accountID, rows)
+	if len(mails) > 1 && f.try(ctx, accountID, mails...) == nil {
+		return aside + len(mails), failure
+	}
+	done = aside
+	for _, m := range mails {
+		if err := f.try(ctx, accountID, m); err != nil {
+			if err := f.setAside(ctx, accountID, rows[0].MailboxID, m.ID, err); err != nil {
+				return done, err
+			}
+		}
+		done++
+	}
+	return done, failure
+}
+
+// readAll reads mails until one cannot be read for a reason that concerns all. What
+// cannot be read for one of its own is set aside.
+func (f *Filer) readAll(ctx context.Context, accountID int64, rows []helpdesk.InboundMail) (mails []helpdesk.ReceivedMail, aside int, err error) {
 	for _, row := range rows {
 		mail, err := f.read(ctx, accountID, row)
 		if err == nil {
@@ -161,20 +192,11 @@ func (f *Filer) fileAll(ctx context.Context, accountID int64, rows []helpdesk.In
 			continue
 		}
 		if err := f.setAside(ctx, accountID, row.MailboxID, row.ID, err); err != nil {
-			return err
+			return mails, aside, err
 		}
+		aside++
 	}
-	if len(mails) > 1 && f.try(ctx, accountID, mails...) == nil {
-		return nil
-	}
-	for _, m := range mails {
-		if err := f.try(ctx, accountID, m); err != nil {
-			if err := f.setAside(ctx, accountID, rows[0].MailboxID, m.ID, err); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
+	return mails, aside, nil
 }
 
 // setAside quarantines a mail that could not be filed, unless that is not the mail's fault.

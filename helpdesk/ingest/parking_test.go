@@ -20,15 +20,15 @@ func TestMailAtWhichProcessesDie(t *testing.T) {
 	tests := []struct {
 		name   string
 		deaths int // of processes at the second mail alone
-		job    int // attempt of the job that files them
+		lost   int // attempts of the job that files them which left no result
 		want   string
 	}{
-		{"none", 0, 1, "filed filed filed"},
-		{"a process died at one of many", 0, 2, "filed filed filed"},
-		{"one died at it alone", 1, 3, "filed filed filed"},
-		{"three died at it alone", 3, 5, "filed filed filed"},
-		{"four died at it alone", 4, 6, "filed quarantined filed"},
-		{"four did, and there is another job", 4, 1, "filed quarantined filed"},
+		{"none", 0, 0, "filed filed filed"},
+		{"a process died at one of many", 0, 1, "filed filed filed"},
+		{"one died at it alone", 1, 2, "filed filed filed"},
+		{"three died at it alone", 3, 4, "filed filed filed"},
+		{"four died at it alone", 4, 5, "filed quarantined filed"},
+		{"four did, and there is another job", 4, 0, "filed quarantined filed"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -43,7 +43,7 @@ func TestMailAtWhichProcessesDie(t *testing.T) {
 				}
 			}
 			job := b.job()
-			job.Attempt = tt.job
+			job.Attempt, job.Lost = tt.lost+1, tt.lost
 			if err := b.filer.Handle(ctx, job); err != nil {
 				t.Fatal(err)
 			}

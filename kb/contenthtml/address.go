@@ -87,11 +87,13 @@ type markdownMapper struct {
 	out   strings.Builder
 	fence string // what ends the block of code that the line is in
 	tag   bool   // the line begins in an HTML tag
+	due   bool   // the line begins with the destination of what the one before began
+	open  bool   // the line goes on with a paragraph, in which nothing is defined
 }
 
 var (
 	fenceLine      = regexp.MustCompile("^[ \t>*+0-9.)-]*?(`{3,}|~{3,})([^\n]*)")
-	definitionLine = regexp.MustCompile(`^([ >]*\[(?:[^\]\\]|\\.)+\]:[ \t]*)(\S.*)?`)
+	definitionLine = regexp.MustCompile(`^([ >]*\[(?:[^\^\]\\]|\\.)(?:[^\]\\]|\\.)*\]:[ \t]*)(\S.*)?`)
 	htmlAddress    = regexp.MustCompile(`(?i)^(?:href|src|poster|cite)[ \t]*=[ \t]*("[^"\n]*"|'[^'\n]*')`)
 )
 
@@ -110,13 +112,31 @@ func (m *markdownMapper) line(line string) {
 		return
 	}
 	if text == "" {
-		m.tag = false
+		m.tag, m.due, m.open = false, false, false
 	}
-	if found := definitionLine.FindStringSubmatchIndex(line); found != nil && found[4] >= 0 {
-		m.out.WriteString(line[:found[4]])
-		line = m.destination(line[found[4]:], " \t\r\n")
+	m.inline(m.defined(line, text))
+}
+
+// defined writes what of a line belongs to a link definition up to the destination's
+// end, and returns the rest.
+func (m *markdownMapper) defined(line, text string) string {
+	at := -1 // of a destination
+	switch found := definitionLine.FindStringSubmatchIndex(line); {
+	case m.due:
+		m.due = false
+		at = len(line) - len(strings.TrimLeft(line, "> \t"))
+	case found == nil || m.open:
+		m.open = text != "" && text[0] != '#' && strings.Trim(text, "-=*_ ") != ""
+	case found[4] >= 0:
+		at = found[4]
+	default:
+		m.due = true
 	}
-	m.inline(line)
+	if at < 0 {
+		return line
+	}
+	m.out.WriteString(line[:at])
+	return m.destination(line[at:], " \t\r\n")
 }
 
 // inline goes through the text of a line.
@@ -143,7 +163,10 @@ func (m *markdownMapper) inline(line string) {
 		case c == ']' && strings.HasPrefix(line[i:], "]("):
 			space := len(line[i+2:]) - len(strings.TrimLeft(line[i+2:], " \t"))
 			m.out.WriteString(line[i : i+2+space])
-			line, i = m.destination(line[i+2+space:], " \t\r\n"), 0
+			line, i = line[i+2+space:], 0
+			if m.due = strings.Trim(line, "\r\n") == ""; !m.due {
+				line = m.destination(line, " \t\r\n")
+			}
 		case m.tag && (i == 0 || line[i-1] == ' ' || line[i-1] == '\t'):
 			i += m.attribute(line[i:])
 		default:

@@ -79,10 +79,16 @@ func TestMapMarkdownAddresses(t *testing.T) {
 		"[a](<old.md [b](old.md)":                              "[a](<old.md [b](NEW)",
 		"[`code`](old.md) [a](old.md){target=x}":               "[`code`](NEW) [a](NEW){target=x}",
 		"[a](old&amp;b.md)":                                    "[a](NEW)",
-		"text\r\n[a](old.md)\r\n[b]: old.md\r\n":               "text\r\n[a](NEW)\r\n[b]: NEW\r\n",
+		"text\r\n[a](old.md)\r\n\r\n[b]: old.md\r\n":           "text\r\n[a](NEW)\r\n\r\n[b]: NEW\r\n",
 		"1. ```\n   [a](old.md)\n   ```\n2. [a](old.md)":       "1. ```\n   [a](old.md)\n   ```\n2. [a](NEW)",
 		"[footnote][^1]\n\n[^1]: See [x](old.md).":             "[footnote][^1]\n\n[^1]: See [x](NEW).",
-		"[x]:\nold.md":                                         "[x]:\nold.md", // over two lines: rare
+		"[x]:\nold.md 'old'\n[y]:\n   <old b.md>\nold":         "[x]:\nNEW 'old'\n[y]:\n   <NEW>\nold",
+		"> [x]:\n> old.md\n":                                   "> [x]:\n> NEW\n",
+		"[a](\n  old.md 'old') [b](\n<old.md>)\n":              "[a](\n  NEW 'old') [b](\n<NEW>)\n",
+		"[x]:\n\nold text":                                     "[x]:\n\nold text",
+		"A note\n[sic]: old text\n":                            "A note\n[sic]: old text\n", // no definition within a paragraph
+		"# A\n[x]: old.md\n---\n[y]: old.md":                   "# A\n[x]: NEW\n---\n[y]: NEW",
+		"[^1]: old text\n\n[^2]:\n    old [x](old.md)":         "[^1]: old text\n\n[^2]:\n    old [x](NEW)",
 		"![a][img]\n\n[img]: old.png 'old'":                    "![a][img]\n\n[img]: NEW 'old'",
 	} {
 		got := contenthtml.MapMarkdownAddresses(in, func(address string) string {
@@ -112,7 +118,7 @@ func TestMapAddressesGrows(t *testing.T) {
 	t.Parallel()
 	same := func(address string) string { return address }
 	for _, piece := range []string{
-		"](", "[a](b", "](<", "](<a> ", "`", "`a", "``a`", "<a ", "<a href=", `<a href="x`, "[a]: ", "[", "\\", "```\n", "> ", "~~~\n[a](b)", "]((((",
+		"](", "[a](b", "](<", "](<a> ", "](\n", "[a]:\n", "`", "`a", "``a`", "<a ", "<a href=", `<a href="x`, "[a]: ", "[", "\\", "```\n", "> ", "~~~\n[a](b)", "]((((",
 	} {
 		t.Run(piece, func(t *testing.T) {
 			testenv.Growth(t, 20_000, func(n int) func() {

@@ -161,4 +161,19 @@ func Headings(cleaned string) []Heading {
 	return out
 }
 
+// Anchors are the ids in content that was cleaned, which links may name.
+func Anchors(cleaned string) []string {
+	var out []string
+	for z := html.NewTokenizer(strings.NewReader(cleaned)); ; {
+		switch z.Next() {
+		case html.ErrorToken:
+			return out
+		case html.StartTagToken, html.SelfClosingTagToken:
+			if id, ok := attrOf(z.Token().Attr, "id"); ok {
+				out = append(out, id)
+			}
+		}
+	}
+}
+
 const maxHeadingText = 2000 // bytes after which a heading's words are left out

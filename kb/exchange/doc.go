@@ -1,7 +1,7 @@
 // Package exchange writes a site's content as a folder of Markdown files with YAML
 // front matter, fit to be kept in git, and reads it back.
 //
-//	site.yaml                                     name, visibility, html_head
+//	site.yaml                                     name, visibility, html_head, look
 //	collections/<collection>/index.<locale>.md    a collection; the text is its summary
 //	collections/<collection>/categories/<category>.<locale>.md
 //	collections/<collection>/articles/<article>.<locale>.md

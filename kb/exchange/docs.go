@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"net/url"
 	"path"
 	"regexp"
 	"slices"
@@ -52,6 +51,7 @@ func ReadDocs(folder fs.FS, opts DocsOptions) (Site, Problems, error) {
 	if len(d.pages) == 0 {
 		return Site{}, nil, errors.New("there is no Markdown file in it")
 	}
+	d.name()
 	d.arrange()
 	site := d.site()
 	return site, d.remarks.sorted(), nil
@@ -76,6 +76,8 @@ type page struct {
 	front          map[string]any
 	body           string
 	title, summary string
+	headings       []contenthtml.Heading
+	anchors        anchors
 	collection     string // key
 	category       string // key; "": none
 	key            string
@@ -137,15 +139,39 @@ func (d *docs) read(name string) {
 		return
 	}
 	p.summary = oneText(p.front, "description", "summary", "excerpt")
-	p.title = oneText(p.front, "title")
-	for _, h := range contenthtml.Headings(content) {
-		if p.title == "" && h.Level == 1 {
-			p.title = h.Text
-		}
-	}
-	p.title = shortened(cmp.Or(p.title, humanized(p.named())), kb.MaxTitle)
 	p.summary = shortened(p.summary, kb.MaxSummary)
+	p.headings = contenthtml.Headings(content)
+	p.anchors = newAnchors(contenthtml.Anchors(content))
 	d.pages[name] = p
+}
+
+// name gives the pages their titles: what their front matter says, or else their first
+// heading. One that several pages begin with is the name of what they are about, as in a
+// letterhead, and the heading after it is the title.
+func (d *docs) name() {
+	begin := map[string]int{}
+	for _, p := range d.pages {
+		begin[p.heading(0)]++
+	}
+	for _, p := range d.pages {
+		p.title = oneText(p.front, "title")
+		if p.title == "" && begin[p.heading(0)] == 1 {
+			p.title = p.heading(0)
+		} else if p.title == "" {
+			p.title = p.heading(1)
+		}
+		p.title = shortened(cmp.Or(p.title, humanized(p.named())), kb.MaxTitle)
+	}
+}
+
+// heading is the first one of level 1, and for n = 1 the one that comes after it, if it
+// is one of level 2.
+func (p *page) heading(n int) string {
+	first := slices.IndexFunc(p.headings, func(h contenthtml.Heading) bool { return h.Level == 1 })
+	if first < 0 || first+n >= len(p.headings) || p.headings[first+n].Level != n+1 {
+		return ""
+	}
+	return p.headings[first+n].Text
 }
 
 // named is what a page is called whose text has no title.
@@ -348,52 +374,6 @@ func (d *docs) article(p *page, place int) Article {
 		v.Categories = []string{p.category}
 	}
 	return Article{Key: p.key, Live: v}
-}
-
-// linked is the text of a page with its links as the folder of a site has them.
-func (d *docs) linked(p *page) string {
-	told := map[string]bool{}
-	return contenthtml.MapMarkdownAddresses(p.body, func(address string) string {
-		to, suffix := splitSuffix(address)
-		if to == "" || strings.HasPrefix(to, "//") || scheme.MatchString(to) {
-			return address
-		}
-		name, err := url.PathUnescape(to)
-		if err != nil {
-			name = to
-		}
-		at := path.Join(p.dir(), name)
-		if strings.HasPrefix(name, "/") {
-			at = path.Clean(strings.TrimLeft(name, "/"))
-		}
-		if found := d.find(at); found != "" {
-			return fromRoot + (&url.URL{Path: found}).EscapedPath() + suffix
-		}
-		if d.opts.Source != "" {
-			return d.opts.Source + path.Join("/", (&url.URL{Path: at}).EscapedPath()) + suffix
-		}
-		if !told[address] {
-			told[address] = true
-			d.remark(p.path, "a link leads to %s, which is no page and no file that a site takes: only its text stays", address)
-		}
-		return ""
-	})
-}
-
-var scheme = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]*:`)
-
-// find is where in the folder of a site that is which a path of the documentation names;
-// "" if there is nothing.
-func (d *docs) find(at string) string {
-	for _, name := range []string{at, at + ".md", at + ".markdown", strings.TrimSuffix(at, ".html") + ".md", at + "/README.md", at + "/readme.md", at + "/index.md"} {
-		if p := d.pages[path.Clean(name)]; p != nil {
-			return "collections/" + p.collection + "/articles/" + p.key + "." + d.opts.Locale + ".md"
-		}
-	}
-	if base := d.folders[at]; base != "" {
-		return base + "." + d.opts.Locale + ".md"
-	}
-	return d.file(at)
 }
 
 // file takes a file along, if a site takes it.

@@ -151,3 +151,44 @@ func TestImportDocs(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+// The rules for links that are right only where the documentation was written, and for pages that begin with the
+// name of what they are all about.
+func TestReadDocsAsWrittenElsewhere(t *testing.T) {
+	t.Parallel()
+	folder := fstest.MapFS{}
+	for name, text := range map[string]string{
+		"api/agent.md": "<h1 align=\"center\">Widget</h1>\n\n## The agent\n\n" +
+			"[1](/docs/docs/api/pool.md#pool-options) [2](/latest/api/pool/) [3](pool.md#PoolOptions) [4](pool.md#gone) [5](#gone)" +
+			" [6](#The-Agent) [7](/elsewhere/gone) [8](/) [9](pool.md#same_1) [10](pool.md#SAME1) [11](#widget)\n",
+		"api/pool.md":  "# Widget\n\n## The pool\n\n### Pool options\n\n<a id=\"same_1\"></a><a id=\"same-1\"></a>\n",
+		"api/only.md":  "# Widget\n\nNo more headings.\n",
+		"api/apart.md": "# Widget\n\n### Too deep\n",
+	} {
+		folder[name] = &fstest.MapFile{Data: []byte(text)}
+	}
+	site, remarks, err := exchange.ReadDocs(folder, exchange.DocsOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	titles := map[string]string{}
+	for _, a := range site.Collections[0].Articles {
+		titles[a.Key] = a.Live.Texts["en"].Title
+	}
+	if diff := cmp.Diff(map[string]string{"api-agent": "The agent", "api-pool": "The pool", "api-only": "Only", "api-apart": "Apart"}, titles); diff != "" {
+		t.Error(diff)
+	}
+	const pool = "(../../../collections/api/articles/api-pool.en.md"
+	_, links, _ := strings.Cut(site.Collections[0].Articles[0].Live.Texts["en"].Content, "[1]")
+	if diff := cmp.Diff(pool+"#pool-options) [2]"+pool+") [3]"+pool+"#pool-options) [4]"+pool+") [5](<>) [6](#the-agent) [7](<>) [8](<>) [9]"+pool+"#same_1) [10]"+pool+"#same_1) [11](#widget)\n", links); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff([]string{
+		"api/agent.md: a link leads to #gone, which the page does not have: only its text stays",
+		"api/agent.md: a link leads to /, which is no page and no file that a site takes: only its text stays",
+		"api/agent.md: a link leads to /elsewhere/gone, which is no page and no file that a site takes: only its text stays",
+		"api/agent.md: a link leads to pool.md#gone, but that page has no such anchor: it leads to the page now",
+	}, strings.Split(remarks.Error(), "\n")); diff != "" {
+		t.Error(diff)
+	}
+}

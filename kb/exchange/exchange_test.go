@@ -92,9 +92,16 @@ func full() exchange.Site {
 	}
 	return exchange.Site{
 		Name: "Yes: no # 'x' \"y\"", Visibility: "private", HTMLHead: "<script>\n  1\n</script>\n",
+		Look: &exchange.Look{
+			Accent: "#7a1fa2", Hero: "plain", HideRecent: true,
+			Texts: map[string]exchange.LookText{
+				"de":    {Title: "Wie können wir helfen?", Searches: []string{"1.0", "yes"}, FooterLinks: []exchange.Link{{Name: "AGB", URL: "https://example.com/agb"}}},
+				"pt-BR": {Line: "null", Copyright: "Acme", ContactText: "- amanhã", HeaderLinks: []exchange.Link{{Name: "~", URL: "mailto:a@example.com"}}},
+			},
+		},
 		Collections: []exchange.Collection{
 			{
-				Key: "erste-schritte", SourceLocale: "de", SortOrder: "-1.250",
+				Key: "erste-schritte", SourceLocale: "de", SortOrder: "-1.250", Icon: "coins",
 				Texts:      map[string]exchange.Text{"de": {Name: "Erste Schritte", Summary: "---\nkeine: Kopfzeilen\n---"}, "pt-BR": {Name: "1.0"}},
 				Categories: []exchange.Category{{Key: "東京", SourceLocale: "ja", SortOrder: "1", Texts: map[string]exchange.Text{"ja": {Name: "東京"}}}},
 				Articles: []exchange.Article{
@@ -169,6 +176,10 @@ func TestProblems(t *testing.T) {
 	}{
 		{"nothing is there", map[string]string{"site.yaml": "", "collections/c/index.en.md": ""}, []string{"collections/c/index", "site.yaml"}},
 		{"site.yaml with more than it has", map[string]string{"site.yaml": "name: x\ntitle: y\n"}, []string{"site.yaml"}},
+		{"a look with more than it has", map[string]string{"site.yaml": "name: x\nlook:\n  colour: red\n"}, []string{"site.yaml"}},
+		{"a look in no language", map[string]string{"site.yaml": "name: x\nlook:\n  texts:\n    PT-br: {title: x}\n"}, []string{"site.yaml"}},
+		{"an icon of a category", map[string]string{"collections/c/categories/g.en.md": "---\nname: G\nsource: true\nicon: coins\n---\n"}, []string{"collections/c/categories/g.en.md"}},
+		{"an icon in a translation", map[string]string{"collections/c/index.de.md": "---\nname: G\nicon: coins\n---\n"}, []string{"collections/c/index.de.md"}},
 		{"two documents", map[string]string{"site.yaml": "name: x\n---\nname: y\n"}, []string{"site.yaml"}},
 		{"no front matter", map[string]string{a + "a.en.md": "# Title\n"}, []string{a + "a.en.md"}},
 		{"front matter without an end", map[string]string{a + "a.en.md": "---\ntitle: x\n"}, []string{a + "a.en.md"}},
@@ -243,7 +254,7 @@ func TestLines(t *testing.T) {
 		"---\ntitle: x\nsource: true\nsort_order: last\n---\n":         "4: a decimal number is needed, such as 1 or 2.5",
 		"---\ntitle: x\nsource: true\nformat: rst\n---\n":              "4: format is markdown or html",
 		"---\ntitle: x: y\nsource: true\n---\n":                        "2: mapping values are not allowed in this context",
-		"---\ntitle: x\ncategories: []\nstatus: published\n---\n":      "3: status, sort_order and categories belong into the file that says source: true",
+		"---\ntitle: x\ncategories: []\nstatus: published\n---\n":      "3: status, sort_order, categories and icon belong into the file that says source: true",
 		"---\ntitle: x\nsource: true\nsort_order: 1\n---\n\n---\n\n\n": "",
 	} {
 		_, err := exchange.Read(fstest.MapFS{

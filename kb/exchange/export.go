@@ -87,6 +87,7 @@ func (x Exchange) load(ctx context.Context) (*state, error) {
 		s.nameFile(f)
 		s.folder.Files = append(s.folder.Files, File{Name: s.keys[kb.FileKey][f.ID], Size: f.Size, Open: x.open(ctx, f)})
 	}
+	s.folder.Look = s.look(site.Look)
 	slices.SortFunc(s.folder.Files, func(a, b File) int { return cmp.Compare(a.Name, b.Name) })
 	return s, x.loadCollections(ctx, s)
 }
@@ -173,7 +174,8 @@ func (x Exchange) loadCollections(ctx context.Context, s *state) error {
 	at := map[int64]*Collection{}
 	for _, c := range collections {
 		at[c.ID] = &Collection{
-			Key: s.name(kb.CollectionKey, c.ID, sourceTitle(c.Text)), SourceLocale: c.SourceLocale, SortOrder: Number(c.SortOrder.String()), Texts: texted(c.Text),
+			Key: s.name(kb.CollectionKey, c.ID, sourceTitle(c.Text)), SourceLocale: c.SourceLocale, SortOrder: Number(c.SortOrder.String()), Icon: c.Icon,
+			Texts: texted(c.Text),
 		}
 	}
 	for _, c := range categories {

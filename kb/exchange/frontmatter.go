@@ -20,6 +20,7 @@ type siteFront struct {
 	Name       string `yaml:"name"`
 	Visibility string `yaml:"visibility,omitempty"`
 	HTMLHead   string `yaml:"html_head,omitempty"`
+	Look       *Look  `yaml:"look,omitempty"`
 }
 
 // textFront is the front matter of a collection's or category's file.
@@ -27,6 +28,7 @@ type textFront struct {
 	Name      string `yaml:"name"`
 	Source    bool   `yaml:"source,omitempty"`
 	SortOrder Number `yaml:"sort_order,omitempty"`
+	Icon      string `yaml:"icon,omitempty"` // of collections
 }
 
 // articleFront is the front matter of an article's file.

@@ -107,7 +107,7 @@ type importer struct {
 }
 
 func (i *importer) run() error {
-	for _, step := range []func() error{i.site, i.files, i.collections, i.categories, i.articles, i.links, i.remove} {
+	for _, step := range []func() error{i.site, i.files, i.look, i.collections, i.categories, i.articles, i.links, i.remove} {
 		if err := step(); err != nil {
 			return err
 		}
@@ -294,7 +294,11 @@ func (i *importer) collections() error {
 		path := "collections/" + c.Key + "/index"
 		c.Texts = trimmed(c.Texts)
 		in := kb.CollectionInput{TextInput: named(c.SourceLocale, c.Texts, old.Texts), SortOrder: order(c.SortOrder), ExchangeKey: c.Key}
+		if c.Icon != "" {
+			in.Icon = storage.Some(c.Icon)
+		}
 		var fields differences
+		fields.add("icon", cmp.Or(c.Icon, old.Icon) != old.Icon)
 		fields.texts(c.SourceLocale, old.SourceLocale, c.SortOrder, old.SortOrder, c.Texts, old.Texts)
 		var err error
 		switch {

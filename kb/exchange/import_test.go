@@ -143,7 +143,7 @@ func TestImport(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			x := newExchange(t, open(t))
-			if lines := imported(t, x, library(), library(), exchange.Options{}); len(lines) != 8 {
+			if lines := imported(t, x, library(), library(), exchange.Options{}); len(lines) != 9 {
 				t.Errorf("done: %q", lines)
 			}
 
@@ -178,11 +178,64 @@ func TestImport(t *testing.T) {
 				t.Error(diff)
 			}
 
-			empty := exchange.Site{Name: "Nothing left"}
-			if lines := imported(t, x, empty, exchange.Site{Name: "Nothing left", Visibility: "private"}, exchange.Options{Delete: true}); len(lines) != 7 {
+			empty := exchange.Site{Name: "Nothing left", Look: &exchange.Look{}}
+			if lines := imported(t, x, empty, exchange.Site{Name: "Nothing left", Visibility: "private"}, exchange.Options{Delete: true}); len(lines) != 8 {
 				t.Errorf("done: %q", lines)
 			}
 		})
+	}
+}
+
+// The look comes and goes with its images, and stays where a folder says nothing of it.
+func TestImportLook(t *testing.T) {
+	t.Parallel()
+	x := newExchange(t, memstore.New())
+	site := exchange.Site{
+		Name: "New", Visibility: "public", Files: []exchange.File{textFile("icon.png", png), textFile("logo.png", png)},
+		Look: &exchange.Look{Accent: " #ABCDEF", Logo: "logo.png", Favicon: "icon.png", Texts: map[string]exchange.LookText{"en": {Title: " How  can we help? "}, "de": {}}},
+	}
+	want := site
+	want.Look = &exchange.Look{Accent: "#abcdef", Logo: "logo.png", Favicon: "icon.png", Texts: map[string]exchange.LookText{"en": {Title: "How can we help?"}}}
+	lines := imported(t, x, site, want, exchange.Options{})
+	if diff := cmp.Diff([]string{
+		"create files/icon.png", "create files/logo.png", "update site.yaml (look.logo, look.favicon, look.accent, look.en.title)",
+	}, lines); diff != "" {
+		t.Error(diff)
+	}
+
+	replaced := want
+	replaced.Look, replaced.Files = nil, []exchange.File{want.Files[0], textFile("logo.png", png+"other")}
+	want.Files = replaced.Files
+	lines = imported(t, x, replaced, want, exchange.Options{Delete: true})
+	if diff := cmp.Diff([]string{"update files/logo.png (content)", "update site.yaml (look.logo)"}, lines); diff != "" {
+		t.Error(diff)
+	}
+
+	want.Look, want.Files = &exchange.Look{Hero: "accent", Favicon: "icon.png"}, want.Files[:1]
+	lines = imported(t, x, want, want, exchange.Options{Delete: true})
+	if diff := cmp.Diff([]string{"update site.yaml (look.logo, look.accent, look.hero, look.en.title)", "delete files/logo.png"}, lines); diff != "" {
+		t.Error(diff)
+	}
+
+	silent := want
+	silent.Look, silent.Files = nil, nil
+	lines = imported(t, x, silent, exchange.Site{Name: "New", Visibility: "public", Look: &exchange.Look{Hero: "accent"}}, exchange.Options{Delete: true})
+	if diff := cmp.Diff([]string{"update site.yaml (look.favicon)", "delete files/icon.png"}, lines); diff != "" {
+		t.Error(diff)
+	}
+
+	for name, look := range map[string]exchange.Look{
+		"look.logo names files/gone.png, which is not there": {Logo: "gone.png"},
+		"accent must be a colour such as #016770":            {Accent: "red", Favicon: "icon.png"},
+		"look.logo names files/note.txt, which is no image":  {Logo: "note.txt"},
+	} {
+		refused := want
+		refused.Look, refused.Files = &look, []exchange.File{want.Files[0], textFile("note.txt", "text")}
+		_, err := x.Import(t.Context(), refused, exchange.Options{})
+		var problems exchange.Problems
+		if !errors.As(err, &problems) || problems.Error() != "site.yaml: "+name {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }
 
@@ -237,7 +290,7 @@ func (f *failing) InTx(ctx context.Context, s kb.Scope, fn func(ctx context.Cont
 // An import that is cut off, wherever that is, is completed by another one.
 func TestImportCutOff(t *testing.T) {
 	t.Parallel()
-	for n := range 8 {
+	for n := range 9 {
 		store := memstore.New()
 		x := newExchange(t, store)
 		site := x.Editor.SiteID()
@@ -252,7 +305,7 @@ func TestImportCutOff(t *testing.T) {
 		if !errors.Is(err, kb.ErrUnavailable) || len(done) != n {
 			t.Errorf("after %d: %v %v", n, done, err)
 		}
-		if rest := imported(t, whole, library(), library(), exchange.Options{}); len(rest) != 8-n {
+		if rest := imported(t, whole, library(), library(), exchange.Options{}); len(rest) != 9-n {
 			t.Errorf("after %d the rest is %q", n, rest)
 		}
 	}

@@ -84,6 +84,7 @@ type texts struct {
 	path   string // of one of its files
 	source string
 	order  Number
+	icon   string
 	of     map[string]Text
 }
 
@@ -127,7 +128,14 @@ func (r *reader) site() {
 		r.unread("site.yaml", err)
 		return
 	}
-	r.read.Name, r.read.Visibility, r.read.HTMLHead = front.Name, front.Visibility, front.HTMLHead
+	if front.Look != nil {
+		for _, locale := range sorted(front.Look.Texts) {
+			if !validLocale(locale) {
+				r.problem("site.yaml", "%q is no locale, such as en or pt-BR", locale)
+			}
+		}
+	}
+	r.read.Name, r.read.Visibility, r.read.HTMLHead, r.read.Look = front.Name, front.Visibility, front.HTMLHead, front.Look
 }
 
 func (r *reader) load(name string) ([]byte, error) {
@@ -223,6 +231,10 @@ func (r *reader) text(name, key string, rest []string) {
 			c.categories[own] = &texts{}
 		}
 		r.addText(name, locale, c.categories[own])
+		if icon := &c.categories[own].icon; *icon != "" {
+			r.problem(name, "only collections have an icon")
+			*icon = ""
+		}
 	case rest[0] == "articles":
 		if c.articles[own] == nil {
 			c.articles[own] = &article{path: name}
@@ -256,9 +268,9 @@ func (r *reader) addText(name, locale string, to *texts) {
 		to.of = map[string]Text{}
 	}
 	to.of[locale] = Text{Name: front.Name, Summary: summary.body}
-	r.shared(name, locale, summary, front.Source, &to.source, front.SortOrder != "")
+	r.shared(name, locale, summary, front.Source, &to.source, front.SortOrder != "" || front.Icon != "")
 	if front.Source {
-		to.order = front.SortOrder
+		to.order, to.icon = front.SortOrder, front.Icon
 	}
 }
 
@@ -294,7 +306,7 @@ func (r *reader) addArticle(name, locale string, draft bool, to *article) {
 func (r *reader) shared(name, locale string, t text, source bool, known *string, has bool) {
 	switch {
 	case !source && has:
-		r.problemAt(name, t.line("status", "sort_order", "categories"), "status, sort_order and categories belong into the file that says source: true")
+		r.problemAt(name, t.line("status", "sort_order", "categories", "icon"), "status, sort_order, categories and icon belong into the file that says source: true")
 	case source && *known != "":
 		r.problemAt(name, t.line("source"), "%s says source: true already", *known)
 	case source:
@@ -308,7 +320,7 @@ func (r *reader) finish() Site {
 	owner := map[string]string{} // of keys of articles and categories, which are the site's
 	for _, key := range sorted(r.collections) {
 		c := r.collections[key]
-		out := Collection{Key: key}
+		out := Collection{Key: key, Icon: c.index.icon}
 		out.SourceLocale, out.SortOrder, out.Texts = r.complete(c.index, path.Join("collections", key, "index"))
 		for _, k := range sorted(c.categories) {
 			g := Category{Key: k}

@@ -12,13 +12,15 @@ import (
 
 // Site is what a folder holds.
 type Site struct {
-	Name        string
-	Visibility  string
-	HTMLHead    string
+	Name       string
+	Visibility string
+	HTMLHead   string
+	// Look is nil when the folder says nothing of it: an import leaves it as it is.
+	Look        *Look
 	Collections []Collection // by key
 	Files       []File       // by name
 	// Partial says that the folder has nothing of the site itself: an import leaves its
-	// name, visibility and head as they are.
+	// name, visibility, head and look as they are.
 	Partial bool
 }
 
@@ -27,6 +29,7 @@ type Collection struct {
 	Key          string
 	SourceLocale string
 	SortOrder    Number
+	Icon         string          // "": it stays as it is, and is none of a new one
 	Texts        map[string]Text // by locale
 	Categories   []Category      // by key
 	Articles     []Article       // by key

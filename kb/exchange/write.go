@@ -19,7 +19,7 @@ const (
 // the call.
 func Write(s Site, put func(name string, content io.Reader) error) error {
 	w := writer{put: put}
-	front, err := marshal(siteFront{Name: s.Name, Visibility: s.Visibility, HTMLHead: lines(s.HTMLHead)})
+	front, err := marshal(siteFront{Name: s.Name, Visibility: s.Visibility, HTMLHead: lines(s.HTMLHead), Look: s.Look})
 	if err != nil {
 		return err
 	}
@@ -63,9 +63,9 @@ func (w *writer) file(f File) {
 
 func (w *writer) collection(c Collection) {
 	dir := path.Join("collections", c.Key)
-	w.texts(path.Join(dir, "index"), c.SourceLocale, c.SortOrder, c.Texts)
+	w.texts(path.Join(dir, "index"), c.SourceLocale, c.SortOrder, c.Icon, c.Texts)
 	for _, g := range c.Categories {
-		w.texts(path.Join(dir, "categories", g.Key), g.SourceLocale, g.SortOrder, g.Texts)
+		w.texts(path.Join(dir, "categories", g.Key), g.SourceLocale, g.SortOrder, "", g.Texts)
 	}
 	for _, a := range c.Articles {
 		base := path.Join(dir, "articles", a.Key)
@@ -76,11 +76,11 @@ func (w *writer) collection(c Collection) {
 	}
 }
 
-func (w *writer) texts(base, source string, order Number, texts map[string]Text) {
+func (w *writer) texts(base, source string, order Number, icon string, texts map[string]Text) {
 	for _, locale := range sorted(texts) {
 		front := textFront{Name: texts[locale].Name}
 		if locale == source {
-			front.Source, front.SortOrder = true, order
+			front.Source, front.SortOrder, front.Icon = true, order, icon
 		}
 		data, err := document(front, lines(texts[locale].Summary))
 		w.text(base+"."+locale+".md", data, err)

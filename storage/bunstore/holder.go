@@ -21,6 +21,7 @@ const (
 	// A lock on PostgreSQL must be free for as long as this: its holder may have lost a connection and be about to make
 	// another one.
 	reapPatience = 5 * time.Second
+	reapTime     = 15 * time.Second // of one look: a server that gives no answer must not hold it up
 	minConns     = 4
 	lockMark     = "-holder-" // between the name of the database's file and that of a process
 )
@@ -67,7 +68,8 @@ func (db *DB) hold(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if _, err := conn.ExecContext(ctx, "SELECT pg_advisory_lock("+h.name+")"); err != nil {
+	// Shared with nobody but our own earlier sessions, which a server may not know yet to have ended.
+	if _, err := conn.ExecContext(ctx, "SELECT pg_advisory_lock_shared("+h.name+")"); err != nil {
 		_ = conn.Close()
 		return "", err
 	}
@@ -161,17 +163,34 @@ func (h *holder) known() bool {
 // reap takes jobs over from processes that do not live any more, until ctx ends.
 func (db *DB) reap(ctx context.Context) {
 	for {
-		err := db.confirm(ctx)
-		if err == nil {
-			err = db.takeOver(ctx)
-		}
-		if err != nil && ctx.Err() == nil {
-			db.cfg.Logger.DebugContext(ctx, "looking for jobs of dead processes failed", "error", err)
+		if err := db.reapOnce(ctx); err != nil && ctx.Err() == nil {
+			db.cfg.Logger.DebugContext(ctx, "looking for jobs that nobody works at failed", "error", err)
 		}
 		if pause(ctx, reapInterval) != nil {
 			return
 		}
 	}
+}
+
+// reapOnce also wakes the workers when the database is back after a claim has failed: they have paused.
+func (db *DB) reapOnce(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, reapTime)
+	defer cancel()
+	if err := db.confirm(ctx); err != nil {
+		return err
+	}
+	if err := errors.Join(db.takeOver(ctx), db.giveBack(ctx)); err != nil {
+		return err
+	}
+	if !db.hands.failed() {
+		return nil
+	}
+	if err := db.CheckWrite(ctx); err != nil {
+		return err
+	}
+	db.hands.works()
+	db.wakeUp()
+	return nil
 }
 
 // takeOver frees the jobs of those whose locks nobody holds.

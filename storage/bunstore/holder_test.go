@@ -2,6 +2,7 @@ package bunstore_test
 
 import (
 	"context"
+	"net/url"
 	"path/filepath"
 	"testing"
 	"time"
@@ -10,6 +11,7 @@ import (
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/bunstore"
 	"github.com/helpwright/helpwright/storage/storagetest/testenv"
+	"github.com/helpwright/helpwright/storage/storagetest/testnet"
 )
 
 // A job of a process that has died is taken over long before its lease ends; one of a process that lives is not.
@@ -122,5 +124,51 @@ func TestLives(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// A server that does not know yet that a connection has ended keeps its session and its locks, for hours it may be: who
+// had it goes on under its name at once.
+func TestServerKeepsSession(t *testing.T) {
+	t.Parallel()
+	ctx, dsn := t.Context(), testenv.Postgres(t)
+	u, err := url.Parse(dsn)
+	if err != nil {
+		t.Fatal("not a URL")
+	}
+	proxy := testnet.NewProxy(t, u.Host)
+	db := open(t, proxy.URL(t, dsn), bunstore.Config{})
+	enqueueKinds(t, db, "one", "two")
+	claim(t, db, "one", time.Now(), time.Now().Add(time.Hour))
+	name, err := db.Process(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	kept, err := postgres(t, dsn).Conn(ctx) // the session that the server keeps
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = kept.Close() }()
+	if _, err := kept.ExecContext(ctx, "SELECT pg_advisory_lock_shared("+name+")"); err != nil {
+		t.Fatal(err)
+	}
+	proxy.Cut()
+	run, cancel := context.WithCancel(ctx)
+	done := make(chan struct{})
+	go func() { _ = db.Run(run); close(done) }()
+	defer func() { cancel(); <-done }()
+	for end := time.Now().Add(time.Minute); ; time.Sleep(50 * time.Millisecond) {
+		limited, cancel := context.WithTimeout(ctx, 5*time.Second)
+		got, err := db.Claim(limited, []string{"two"}, 1, time.Now(), time.Now().Add(time.Hour))
+		cancel()
+		if err == nil && len(got) == 1 {
+			break
+		}
+		if time.Now().After(end) {
+			t.Fatalf("claimed %v, %v", got, err)
+		}
+	}
+	if again, err := db.Process(ctx); again != name || err != nil {
+		t.Errorf("it is %q now and was %q, %v", again, name, err)
 	}
 }

@@ -30,6 +30,9 @@ type jobRow struct {
 	DueAt         int64 // the later of RunAt and LeaseUntil
 	ClaimedDue    int64 // DueAt before the last claim
 	Attempt       int
+	Failed        int
+	Away          int
+	Settled       int   // last attempt whose result is known
 	LeaseUntil    int64 // noTime: nobody holds the job
 	Buried        bool
 	Reason        string
@@ -72,23 +75,29 @@ func (db *DB) Claim(ctx context.Context, kinds []string, n int, now, lease time.
 		return nil, err
 	}
 	kinds = slices.Compact(slices.Sorted(slices.Values(kinds)))
+	var rows []jobRow
+	var err error
+	claim := db.hands.begin()
+	defer func() { db.hands.end(claim, rows, err) }()
 	holder, err := db.hold(ctx)
 	if err != nil {
 		return nil, failure(ctx, err, "job", 0)
 	}
-	var rows []jobRow
 	err = db.queue().raw(`UPDATE hw_jobs SET attempt = attempt + 1, claimed_due = due_at, holder = ?, lease_until = ?,
 			due_at = CASE WHEN run_at > ? THEN run_at ELSE ? END
 		WHERE id IN (?) RETURNING *`, holder, micros(lease), micros(lease), micros(lease), db.due(kinds, n, now)).
 		Scan(ctx, &rows)
 	if err != nil {
+		rows = nil // of some that were read nobody hears either
 		return nil, failure(ctx, err, "job", 0)
 	}
 	slices.SortFunc(rows, func(a, b jobRow) int {
 		return cmp.Or(cmp.Compare(a.ClaimedDue, b.ClaimedDue), cmp.Compare(a.ID, b.ID))
 	})
 	return mapped(rows, func(r *jobRow) storage.ClaimedJob {
-		return storage.ClaimedJob{ID: r.ID, Job: r.job(), Attempt: r.Attempt}
+		return storage.ClaimedJob{
+			ID: r.ID, Job: r.job(), Attempt: r.Attempt, Failed: r.Failed, Away: r.Away, Lost: r.Attempt - 1 - r.Settled,
+		}
 	}), nil
 }
 
@@ -131,7 +140,7 @@ func (db *DB) Finish(ctx context.Context, jobs ...storage.ClaimedJob) error {
 	}
 	_, err := db.queue().raw(`DELETE FROM hw_jobs WHERE id IN (?) AND (id, attempt) IN (VALUES ?)
 		AND NOT buried AND lease_until <> ?`, bun.List(ids), bun.List(tuples(attempts)), noTime).Exec(ctx)
-	return failure(ctx, err, "job", 0)
+	return db.settled(failure(ctx, err, "job", 0), jobs...)
 }
 
 // tuples turns pairs into what bun writes as (1, 2), (3, 4).
@@ -145,16 +154,25 @@ func tuples(pairs [][]int64) []bun.TupleValues {
 
 // Retry implements [storage.Jobs].
 func (db *DB) Retry(ctx context.Context, job storage.ClaimedJob, runAt time.Time, reason string) error {
-	_, err := db.queue().raw("UPDATE hw_jobs SET run_at = ?, due_at = ?, lease_until = ?, holder = '', reason = ? WHERE "+held,
-		micros(runAt), micros(runAt), noTime, reason, job.ID, job.Attempt, noTime).Exec(ctx)
-	return failure(ctx, err, "job", job.ID)
+	_, err := db.queue().raw(`UPDATE hw_jobs SET run_at = ?, due_at = ?, lease_until = ?, holder = '', reason = ?,
+		failed = ?, away = ?, settled = attempt WHERE `+held,
+		micros(runAt), micros(runAt), noTime, reason, job.Failed, job.Away, job.ID, job.Attempt, noTime).Exec(ctx)
+	return db.settled(failure(ctx, err, "job", job.ID), job)
 }
 
 // Bury implements [storage.Jobs]. A buried job leaves its UniqueKey to others.
 func (db *DB) Bury(ctx context.Context, job storage.ClaimedJob, reason string) error {
 	_, err := db.queue().raw("UPDATE hw_jobs SET buried = ?, lease_until = ?, holder = '', reason = ? WHERE "+held,
 		bun.Safe("TRUE"), noTime, reason, job.ID, job.Attempt, noTime).Exec(ctx)
-	return failure(ctx, err, "job", job.ID)
+	return db.settled(failure(ctx, err, "job", job.ID), job)
+}
+
+// settled lets go of jobs whose result is written; while err says that it may not be they stay in hand.
+func (db *DB) settled(err error, jobs ...storage.ClaimedJob) error {
+	if err == nil {
+		db.hands.drop(jobs)
+	}
+	return err
 }
 
 // Extend implements [storage.Jobs].

@@ -66,6 +66,7 @@ type DB struct {
 	owned       bool
 	path        string // of the file of a SQLite that Open opened; "": none that is known
 	holder      holder
+	hands       hands
 	wake        chan struct{}
 	watchers    notify.Watchers
 }

@@ -184,7 +184,8 @@ func (c *preparedConn) forget() error {
 }
 
 // lift puts parameters in the place of the values in a statement, and tells whether that makes sense. What may stand in
-// the condition of an index stays, as SQLite has to see it there: 0, 1, and short words, the empty one too.
+// the condition of an index stays, as SQLite has to see it there: 0, 1, and short words, the empty one too. So does a
+// LIMIT: SQLite plans for its value, and would compile the statement anew whenever it is bound to one.
 func lift(query string) (text string, values []driver.NamedValue, ok bool) {
 	if !liftable(query) {
 		return "", nil, false
@@ -196,7 +197,7 @@ func lift(query string) (text string, values []driver.NamedValue, ok bool) {
 		if end < 0 {
 			return "", nil, false
 		}
-		if value != nil {
+		if value != nil && !afterLimit(query[:i]) {
 			b.WriteString(query[done:i])
 			b.WriteByte('?')
 			done = end
@@ -206,6 +207,12 @@ func lift(query string) (text string, values []driver.NamedValue, ok bool) {
 	}
 	b.WriteString(query[done:])
 	return b.String(), values, len(values) <= maxLifted && b.Len() <= maxKept
+}
+
+// afterLimit reports whether a statement ends in LIMIT.
+func afterLimit(query string) bool {
+	const limit = "LIMIT "
+	return len(query) > len(limit) && strings.EqualFold(query[len(query)-len(limit):], limit)
 }
 
 // token reads what stands in a statement from i on: a value to be lifted, or something else, which is nil. An end of -1

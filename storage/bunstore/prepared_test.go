@@ -36,6 +36,7 @@ func TestLift(t *testing.T) {
 		"names with digits":   {`SELECT a1.b22 AS "it's 33", é44 FROM a1`, `SELECT a1.b22 AS "it's 33", é44 FROM a1`, nil},
 		"a name that says \"": {`SELECT "a""55" FROM t WHERE b = 'A"B'`, `SELECT "a""55" FROM t WHERE b = ?`, []driver.Value{`A"B`}},
 		"signs in a text":     {`DELETE FROM t WHERE a = 'x; -- ? /* $1'`, `DELETE FROM t WHERE a = ?`, []driver.Value{"x; -- ? /* $1"}},
+		"limits stay":         {`SELECT * FROM t WHERE id IN (SELECT id FROM u limit 5) AND t_limit > 5 LIMIT 26`, `SELECT * FROM t WHERE id IN (SELECT id FROM u limit 5) AND t_limit > ? LIMIT 26`, []driver.Value{int64(5)}},
 		"several":             {`DELETE FROM t WHERE a = 5; DELETE FROM u`, "", nil},
 		"a comment":           {`SELECT 5 -- no`, "", nil},
 		"a parameter":         {`SELECT ?`, "", nil},

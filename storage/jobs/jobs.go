@@ -20,6 +20,10 @@ import (
 // the backoff, or at the time of [RetryAt]; [Bury], or an error in the last
 // attempt, gives it up. A panic counts as an error.
 //
+// An Unavailable or OutcomeUnknown fault is no fault of the job: what all jobs need
+// was away. It does not count among the attempts, and the job comes back soon. So it
+// does after an error of [Progress].
+//
 // The context ends when the job was taken over because its lease could not be
 // extended, and when the runner stops and the time to drain is over.
 type Func func(ctx context.Context, job storage.ClaimedJob) error
@@ -40,12 +44,12 @@ type Config struct {
 	// says otherwise; default 4. Every kind has workers of its own, so that a slow
 	// kind does not keep another waiting.
 	Workers     int
-	Batch       int                             // how many are claimed or finished in one go, at most; default 50
-	Lease       time.Duration                   // after a crash a job runs again when this is over; default 5 minutes
-	Poll        time.Duration                   // how often the queue is asked when it does not wake the runner; default 1 second
-	MaxAttempts int                             // an error in this attempt buries the job; default 20
-	Backoff     func(attempt int) time.Duration // wait after a failed attempt; default: 2 s doubled each time up to 1 h, with jitter
-	Drain       time.Duration                   // how long running handlers may go on when the runner stops; default 8 seconds
+	Batch       int                            // how many are claimed or finished in one go, at most; default 50
+	Lease       time.Duration                  // after a crash a job runs again when this is over; default 5 minutes
+	Poll        time.Duration                  // how often the queue is asked when it does not wake the runner; default 1 second
+	MaxAttempts int                            // so many attempts that failed bury the job; default 20
+	Backoff     func(failed int) time.Duration // wait after so many failures; default: 2 s doubled each time up to 1 h, with jitter
+	Drain       time.Duration                  // how long running handlers may go on when the runner stops; default 8 seconds
 	// Hold is asked before jobs are claimed: while it returns an error nothing is, because what all jobs need is not
 	// there. Default: nothing is held back.
 	Hold   func() error
@@ -86,32 +90,41 @@ func setDefault[T int | time.Duration](v *T, d T) {
 	}
 }
 
-// maxBackoff is the longest wait between two attempts.
-const maxBackoff = time.Hour
+// The longest waits between two attempts: of a job that fails, and of one that met an outage.
+const (
+	maxBackoff = time.Hour
+	maxAway    = 30 * time.Second
+)
 
 // backoff doubles from 2 seconds to an hour, less up to a quarter by chance, so
 // that what failed together is not tried together.
-func backoff(attempt int) time.Duration {
+func backoff(failed int) time.Duration {
 	wait := maxBackoff
-	if attempt < 12 { // 2^12 s is more than an hour
-		wait = min(time.Second<<max(attempt, 1), maxBackoff)
+	if failed < 12 { // 2^12 s is more than an hour
+		wait = min(time.Second<<max(failed, 1), maxBackoff)
 	}
 	return wait - rand.N(wait/4)
 }
 
 // RetryAt is the error of a handler that knows when trying again makes sense. It
-// holds in every attempt: the handler decides when to give up, with [Bury].
+// holds in every attempt: the handler decides when to give up, with [Bury]. What
+// failed before counts no more.
 func RetryAt(at time.Time, err error) error { return &verdict{at: at, err: err} }
 
 // Bury is the error of a handler for a job that trying again cannot help: a person
 // decides about it.
 func Bury(err error) error { return &verdict{bury: true, err: err} }
 
+// Progress is the error of a handler that got something done before it failed, and
+// will get more done the next time: what failed before counts no more, so that the
+// job comes back soon.
+func Progress(err error) error { return &verdict{progress: true, err: err} }
+
 // verdict is an error that says what to do about it.
 type verdict struct {
-	bury bool
-	at   time.Time
-	err  error
+	bury, progress bool
+	at             time.Time // unless it is one of the others
+	err            error
 }
 
 func (v *verdict) Error() string {

@@ -350,6 +350,112 @@ func TestQueueIsAway(t *testing.T) {
 	}
 }
 
+// A queue that wakes the runner is asked at once when it is back, however long it was away.
+func TestQueueIsBack(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := memstore.New()
+		f := &flaky{Jobs: s, kind: fault.Unavailable}
+		f.leave(10 * time.Minute)
+		var ran time.Time
+		stop := start(t, jobs.Config{Jobs: f, Handlers: map[string]jobs.Handler{
+			"a": {Func: func(context.Context, storage.ClaimedJob) error { ran = time.Now(); return nil }},
+		}})
+		time.Sleep(10 * time.Minute)
+		back := time.Now()
+		enqueue(t, s, job("a", 1))
+		time.Sleep(time.Minute)
+		stop()
+		if after := ran.Sub(back); after < 0 || after > 2*time.Second {
+			t.Errorf("ran %v after the queue was back", after)
+		}
+	})
+}
+
+// A queue that gives no answer to a claim does not stop the runner.
+func TestClaimHangs(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := memstore.New()
+		f := &hanging{Jobs: s}
+		var ran atomic.Int64
+		stop := start(t, jobs.Config{Jobs: f, Handlers: map[string]jobs.Handler{
+			"a": {Func: func(context.Context, storage.ClaimedJob) error { ran.Add(1); return nil }},
+		}})
+		enqueue(t, s, job("a", 1))
+		time.Sleep(20 * time.Second)
+		stop()
+		if ran.Load() != 1 {
+			t.Errorf("ran %d times", ran.Load())
+		}
+	})
+}
+
+// hanging is a queue whose first claim hangs until it is given up.
+type hanging struct {
+	storage.Jobs
+	claims atomic.Int64
+}
+
+func (h *hanging) Claim(ctx context.Context, kinds []string, n int, now, lease time.Time) ([]storage.ClaimedJob, error) {
+	if h.claims.Add(1) == 1 {
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
+	return h.Jobs.Claim(ctx, kinds, n, now, lease)
+}
+
+// Only what failed by itself counts: not what met an outage, was to come again, or got something done.
+func TestWhatCounts(t *testing.T) {
+	t.Parallel()
+	away, unknown := fault.New(fault.Unavailable, "away"), fault.New(fault.OutcomeUnknown, "who knows")
+	for name, c := range map[string]struct {
+		errs   []error // of the attempts
+		waits  []int   // between them, in seconds
+		buried bool
+	}{
+		"failures":                 {[]error{errRefused, errRefused, errRefused, errRefused}, []int{10, 20, 30}, true},
+		"outages":                  {[]error{away, unknown, away, away, away, away, nil}, []int{10, 20, 30, 30, 30, 30}, false},
+		"an outage in between":     {[]error{errRefused, away, errRefused, away, away, errRefused, errRefused}, []int{10, 10, 20, 10, 20, 30}, true},
+		"an outage after much use": {[]error{jobs.RetryAt(time.Time{}, nil), jobs.RetryAt(time.Time{}, nil), jobs.RetryAt(time.Time{}, nil), away, nil}, []int{0, 0, 0, 10}, false},
+		"a deadline":               {[]error{context.DeadlineExceeded, context.DeadlineExceeded, context.DeadlineExceeded, context.DeadlineExceeded}, []int{10, 20, 30}, true},
+		"a plan after failures":    {[]error{errRefused, errRefused, jobs.RetryAt(time.Time{}, nil), errRefused, nil}, []int{10, 20, 0, 10}, false},
+		"progress": {[]error{jobs.Progress(errRefused), jobs.Progress(errRefused), jobs.Progress(errRefused), jobs.Progress(errRefused),
+			jobs.Progress(errRefused), nil}, []int{10, 10, 10, 10, 10}, false},
+		"progress after failures":  {[]error{errRefused, errRefused, jobs.Progress(errRefused), errRefused, nil}, []int{10, 20, 10, 20}, false},
+		"progress until an outage": {[]error{away, away, jobs.Progress(away), jobs.Progress(away), nil}, []int{10, 20, 10, 10}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				s := memstore.New()
+				var waits []int
+				var last time.Time
+				ran := 0
+				stop := start(t, jobs.Config{Jobs: s, MaxAttempts: 4, Backoff: func(failed int) time.Duration { return time.Duration(failed) * 10 * time.Second },
+					Handlers: map[string]jobs.Handler{"a": {Func: func(context.Context, storage.ClaimedJob) error {
+						if ran > 0 {
+							waits = append(waits, int(time.Since(last).Round(10*time.Second).Seconds()))
+						}
+						last = time.Now()
+						ran++
+						return c.errs[ran-1]
+					}}}})
+				enqueue(t, s, job("a", 1))
+				time.Sleep(10 * time.Minute)
+				stop()
+				if diff := cmp.Diff(c.waits, waits); diff != "" {
+					t.Error(diff)
+				}
+				buried, err := s.Buried(t.Context(), storage.Seek{Limit: 9})
+				if err != nil || (len(buried) == 1) != c.buried || left(t, s, "a") != 0 {
+					t.Errorf("buried %v, %v", buried, err)
+				}
+			})
+		})
+	}
+}
+
 // What is done while the queue is away is written when it is back.
 func TestResultIsKept(t *testing.T) {
 	t.Parallel()

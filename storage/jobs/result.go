@@ -48,39 +48,57 @@ func (r *run) writeResults() {
 
 // fail has a job tried again, or gives it up.
 func (r *run) fail(res result) {
-	job, err := res.job, res.err
-	if r.work.Err() != nil { // it was interrupted: another runner may have it at once
-		if _, decided := errors.AsType[*verdict](err); !decided {
-			r.write("given back", func(ctx context.Context) error { return r.Jobs.Retry(ctx, job, r.Now(), reason(err)) })
-			return
-		}
+	v, _ := errors.AsType[*verdict](res.err)
+	if r.work.Err() != nil && (v == nil || v.progress) { // it was interrupted: another runner may have it at once
+		r.retry("given back", res, r.Now())
+		return
 	}
-	log := r.Logger.With("kind", job.Kind, "job", job.ID, "attempt", job.Attempt, "error", err)
-	v, decided := errors.AsType[*verdict](err)
-	switch {
-	case decided && v.bury, !decided && job.Attempt >= res.MaxAttempts:
+	log := r.Logger.With("kind", res.job.Kind, "job", res.job.ID, "attempt", res.job.Attempt, "error", res.err)
+	at := r.count(&res.job, v, res.err)
+	if v != nil && v.bury || v == nil && res.job.Failed >= res.MaxAttempts {
 		log.Error("a job was given up")
-		r.write("buried", func(ctx context.Context) error { return r.Jobs.Bury(ctx, job, reason(err)) })
-	default:
-		at := r.Now().Add(r.Backoff(job.Attempt))
-		if decided {
-			at = v.at
-		}
-		log.Warn("a job failed", "again", at)
-		r.write("retried", func(ctx context.Context) error { return r.Jobs.Retry(ctx, job, at, reason(err)) })
+		r.write("buried", func(ctx context.Context) error { return r.Jobs.Bury(ctx, res.job, reason(res.err)) })
+		return
 	}
+	log.Warn("a job failed", "again", at)
+	r.retry("retried", res, at)
 }
+
+func (r *run) retry(what string, res result, at time.Time) {
+	r.write(what, func(ctx context.Context) error { return r.Jobs.Retry(ctx, res.job, at, reason(res.err)) })
+}
+
+// count notes in a job what became of it, and says when it is to be tried again.
+func (r *run) count(job *storage.ClaimedJob, v *verdict, err error) time.Time {
+	if v != nil { // nothing failed, or something was done before it did
+		job.Failed, job.Away = 0, 0
+	}
+	switch {
+	case v != nil && !v.progress:
+		return v.at
+	case away(err):
+		job.Away++
+		return r.Now().Add(min(r.Backoff(job.Away), maxAway))
+	}
+	job.Failed, job.Away = job.Failed+1, 0
+	return r.Now().Add(r.Backoff(job.Failed))
+}
+
+// away reports whether what all jobs need was not there. A deadline alone does not say so: it may be the handler's.
+func away(err error) bool { return fault.Is(err, fault.Unavailable) || !fault.Certain(err) }
 
 // write stores a result, waiting for a queue that cannot be reached as long as
 // handlers may run. What cannot be written is left to the lease.
 func (r *run) write(what string, store func(ctx context.Context) error) {
-	for wait := firstWait; ; wait = min(2*wait, longWait) {
-		ctx, cancel := r.work, context.CancelFunc(func() {})
+	for wait := firstWait; ; wait = min(2*wait, writeWait) {
+		ctx, cancel := context.WithTimeout(r.work, callTime)
 		last := r.work.Err() != nil
 		if last && r.lost {
+			cancel()
 			return // the queue is away, and there is no more time
 		}
 		if last {
+			cancel()
 			ctx, cancel = context.WithTimeout(context.WithoutCancel(r.work), lastTry)
 		}
 		err := store(ctx)

@@ -11,11 +11,16 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// Waits while the queue cannot be reached.
+// Waits while the queue cannot be reached, from the first to the longest: before claims, unless it wakes the runner, and
+// before results are written again.
 const (
 	firstWait = time.Second
 	longWait  = 30 * time.Second
+	writeWait = 5 * time.Second
 )
+
+// callTime is how long the queue may take for an answer.
+const callTime = 15 * time.Second
 
 // run is one call of Run. The lanes belong to the goroutine of dispatch.
 type run struct {
@@ -88,7 +93,8 @@ func (r *run) dispatch(ctx context.Context) {
 		case err != nil:
 			away = min(max(2*away, firstWait), longWait)
 			r.Logger.WarnContext(ctx, "jobs cannot be claimed", "error", err, "wait", away)
-			r.wait(ctx, away, nil)
+			r.wait(ctx, firstWait, nil)
+			r.wait(ctx, away-firstWait, r.Jobs.Wake())
 		default:
 			away = 0
 			r.wait(ctx, r.Poll, r.Jobs.Wake())
@@ -148,8 +154,7 @@ func (r *run) claim(ctx context.Context) error {
 		if len(kinds) == 0 {
 			return nil
 		}
-		now := r.Now()
-		jobs, err := r.Jobs.Claim(ctx, kinds, n, now, now.Add(r.Lease))
+		jobs, err := r.take(ctx, kinds, n)
 		if err != nil {
 			return err
 		}
@@ -160,6 +165,13 @@ func (r *run) claim(ctx context.Context) error {
 			return nil
 		}
 	}
+}
+
+func (r *run) take(ctx context.Context, kinds []string, n int) ([]storage.ClaimedJob, error) {
+	ctx, cancel := context.WithTimeout(ctx, callTime)
+	defer cancel()
+	now := r.Now()
+	return r.Jobs.Claim(ctx, kinds, n, now, now.Add(r.Lease))
 }
 
 // collect counts the workers that have become free.

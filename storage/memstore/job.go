@@ -23,6 +23,9 @@ type jobRow struct {
 	Lease   time.Time // zero: nobody holds it
 	Buried  bool
 	Reason  string
+
+	Failed, Away int
+	Settled      int // last attempt whose result is known
 }
 
 // due is when the job may be claimed.
@@ -77,7 +80,9 @@ func (s *Store) Claim(ctx context.Context, kinds []string, n int, now, lease tim
 			j.Attempt++
 			j.Lease = lease
 			db.jobs.set(global, r.id, clone(&j))
-			claimed = append(claimed, storage.ClaimedJob{ID: r.id, Job: j.Job, Attempt: j.Attempt})
+			claimed = append(claimed, storage.ClaimedJob{
+				ID: r.id, Job: j.Job, Attempt: j.Attempt, Failed: j.Failed, Away: j.Away, Lost: j.Attempt - 1 - j.Settled,
+			})
 		}
 		return nil
 	})
@@ -98,7 +103,10 @@ func (s *Store) Finish(ctx context.Context, jobs ...storage.ClaimedJob) error {
 
 // Retry makes a job due again.
 func (s *Store) Retry(ctx context.Context, job storage.ClaimedJob, runAt time.Time, reason string) error {
-	return s.result(ctx, job, func(j *jobRow) { j.RunAt, j.Lease, j.Reason = runAt, time.Time{}, reason })
+	return s.result(ctx, job, func(j *jobRow) {
+		j.RunAt, j.Lease, j.Reason = runAt, time.Time{}, reason
+		j.Failed, j.Away, j.Settled = job.Failed, job.Away, j.Attempt
+	})
 }
 
 // Bury gives a job up.

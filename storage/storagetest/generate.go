@@ -578,6 +578,7 @@ func (g *generator) outbox(seen content) operation {
 func (g *generator) outcome(j storage.ClaimedJob) operation {
 	switch g.IntN(4) {
 	case 0:
+		j.Failed, j.Away = g.IntN(3), g.IntN(3)
 		return operation{method: "Retry", args: []any{j, g.now.Add(time.Duration(g.IntN(60)) * time.Second), g.text()}}
 	case 1:
 		return operation{method: "Bury", args: []any{j, g.text()}}

@@ -20,6 +20,7 @@ func jobTests() []testCase {
 		{"Lease", testLease},
 		{"Fence", testFence},
 		{"Retry", testRetry},
+		{"Outcomes", testOutcomes},
 		{"Bury", testBury},
 		{"UniqueKey", testUniqueKey},
 		{"FinishBatch", testFinishBatch},
@@ -120,6 +121,37 @@ func testRetry(t *testing.T, b Backend) {
 	if len(again) != 1 || again[0].Subject != 1 || again[0].Attempt != 2 {
 		t.Errorf("after the retry: %+v", again)
 	}
+}
+
+// A job remembers what became of its attempts, and tells those apart of which nothing is known.
+func testOutcomes(t *testing.T, b Backend) {
+	type outcome struct{ Attempt, Failed, Away, Lost int }
+	w := newAccount(t, b)
+	w.enqueue(t, w.job(1, 0))
+	claim := func(n int) storage.ClaimedJob {
+		t.Helper()
+		got := w.claim(t, 1, at(n), at(n+1))
+		if len(got) != 1 {
+			t.Fatalf("claimed %+v", got)
+		}
+		return got[0]
+	}
+	is := func(want outcome, j storage.ClaimedJob) {
+		t.Helper()
+		same(t, "outcome", want, outcome{j.Attempt, j.Failed, j.Away, j.Lost})
+	}
+	first := claim(1)
+	is(outcome{Attempt: 1}, first)
+	is(outcome{Attempt: 2, Lost: 1}, claim(3)) // the lease of the first is over
+	third := claim(5)
+	is(outcome{Attempt: 3, Lost: 2}, third)
+	third.Failed, third.Away = 4, 5
+	ok(t, b.Jobs.Retry(t.Context(), third, at(6), "failed"))
+	ok(t, b.Jobs.Retry(t.Context(), first, at(6), "late")) // and counts for nothing
+	fourth := claim(7)
+	is(outcome{Attempt: 4, Failed: 4, Away: 5}, fourth)
+	ok(t, b.Jobs.Extend(t.Context(), fourth, at(9)))
+	is(outcome{Attempt: 5, Failed: 4, Away: 5, Lost: 1}, claim(10))
 }
 
 // buried lists the given-up jobs of this world, newest first.

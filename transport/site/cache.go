@@ -1,8 +1,6 @@
 package site
 
 import (
-	"bytes"
-	"compress/gzip"
 	"container/list"
 	"context"
 	"crypto/sha256"
@@ -28,8 +26,9 @@ type stamp struct{ account, state int64 }
 // cache keeps rendered pages until something of their account changes. It is bounded by
 // the bytes of the pages; those that were asked for longest ago go first.
 type cache struct {
-	cfg    Config
-	logger *slog.Logger
+	cfg     Config
+	logger  *slog.Logger
+	codings []*coding
 
 	mu       sync.Mutex
 	byKey    map[string]*list.Element // of *kept
@@ -50,16 +49,19 @@ type account struct {
 
 // kept is a page.
 type kept struct {
-	key           string
-	stamp         stamp
-	status        int
-	header        http.Header
-	etag          string
-	body, gzipped []byte
+	key     string
+	stamp   stamp
+	forGood bool // it never changes at its address
+	status  int
+	header  http.Header
+	etag    string
+	body    []byte
+	coded   []*coded
+	more    int64 // bytes of coded, counted in the cache
 }
 
 func newCache(cfg Config) *cache {
-	c := &cache{cfg: cfg, logger: cfg.Logger, byKey: map[string]*list.Element{}, used: list.New(), accounts: map[int64]*account{}}
+	c := &cache{cfg: cfg, logger: cfg.Logger, codings: newCodings(), byKey: map[string]*list.Element{}, used: list.New(), accounts: map[int64]*account{}}
 	if n, ok := cfg.Events.(storage.EventNotifier); ok && cfg.LastEvent != nil {
 		n.NotifyEvents(c.notice)
 	}
@@ -185,13 +187,17 @@ func (c *cache) serve(w http.ResponseWriter, r *http.Request) bool {
 	c.used.MoveToFront(e)
 	page, _ := e.Value.(*kept)
 	c.mu.Unlock()
+	if page.forGood {
+		c.send(page, w, r)
+		return true
+	}
 	if now := c.now(r.Context(), page.stamp.account); now != (stamp{}) && now != page.stamp {
 		c.mu.Lock()
 		c.drop(k)
 		c.mu.Unlock()
 		return false
 	}
-	page.send(w, r)
+	c.send(page, w, r)
 	return true
 }
 
@@ -203,7 +209,7 @@ func (c *cache) drop(k string) {
 	}
 }
 
-func (k *kept) bytes() int64 { return int64(len(k.key)+len(k.body)+len(k.gzipped)) + 1000 }
+func (k *kept) bytes() int64 { return int64(len(k.key)+len(k.body)) + k.more + 1000 }
 
 // keep keeps a page.
 func (c *cache) keep(page *kept) {
@@ -215,6 +221,22 @@ func (c *cache) keep(page *kept) {
 	}
 	c.byKey[page.key] = c.used.PushFront(page)
 	c.size += page.bytes()
+	c.shrink()
+}
+
+// grow counts what a page has got since it was kept.
+func (c *cache) grow(page *kept, bytes int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if e := c.byKey[page.key]; e != nil && e.Value == page {
+		page.more += int64(bytes)
+		c.size += int64(bytes)
+		c.shrink()
+	}
+}
+
+// shrink forgets pages until the others fit; c.mu is held.
+func (c *cache) shrink() {
 	for c.size > c.cfg.CacheSize {
 		last, _ := c.used.Back().Value.(*kept)
 		c.drop(last.key)
@@ -243,46 +265,34 @@ func (v *visit) send(status int, body []byte, same bool) error {
 			return err
 		}
 	}
-	page := &kept{key: key(v.r), stamp: v.stamp, status: status, header: h.Clone(), body: body}
+	if len(body) >= smallest {
+		h.Add("Vary", "Accept-Encoding")
+	}
+	page := &kept{key: key(v.r), stamp: v.stamp, forGood: h.Get("Cache-Control") == forGood, status: status, header: h.Clone(), body: body}
 	sum := sha256.Sum256(body)
 	page.etag = base64.RawURLEncoding.EncodeToString(sum[:12])
-	if len(body) > 1000 {
-		page.gzipped = compressed(body)
-	}
-	if same && page.key != "" && v.stamp != (stamp{}) {
+	page.coded = newCoded(v.h.cache.codings, len(body))
+	if page.key != "" && (page.forGood || same && v.stamp != (stamp{})) {
 		v.h.cache.keep(page)
 	}
-	page.send(v.w, v.r)
+	v.h.cache.send(page, v.w, v.r)
 	return nil
 }
 
-var writers = sync.Pool{New: func() any { w, _ := gzip.NewWriterLevel(nil, gzip.BestCompression); return w }} // once for a page
-
-func compressed(body []byte) []byte {
-	var b bytes.Buffer
-	w, _ := writers.Get().(*gzip.Writer)
-	defer writers.Put(w)
-	w.Reset(&b)
-	_, _ = w.Write(body) // into memory
-	_ = w.Close()
-	if b.Len() >= len(body) {
-		return nil
-	}
-	return b.Bytes()
-}
-
 // send answers a request with a page, 304 if the client has it.
-func (k *kept) send(w http.ResponseWriter, r *http.Request) {
+func (c *cache) send(k *kept, w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
 	for name, values := range k.header {
 		h[name] = values
 	}
 	body, etag := k.body, `"`+k.etag+`"`
-	if k.gzipped != nil {
-		h.Add("Vary", "Accept-Encoding")
-		if accepts(r.Header.Get("Accept-Encoding"), "gzip") {
-			body, etag = k.gzipped, `"`+k.etag+`-gz"`
-			h.Set("Content-Encoding", "gzip")
+	if in := accepted(r.Header.Get("Accept-Encoding"), k.coded); in != nil {
+		if grown := in.make(k.body, k.forGood); grown > 0 {
+			c.grow(k, grown)
+		}
+		if in.body != nil {
+			body, etag = in.body, `"`+k.etag+in.tag+`"`
+			h.Set("Content-Encoding", in.name)
 		}
 	}
 	if !strings.Contains(h.Get("Cache-Control"), "no-store") {
@@ -299,18 +309,6 @@ func (k *kept) send(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodHead {
 		_, _ = w.Write(body) // the client may have gone
 	}
-}
-
-// accepts reads Accept-Encoding (RFC 9110 section 12.5.3).
-func accepts(header, coding string) bool {
-	for part := range strings.SplitSeq(header, ",") {
-		name, params, _ := strings.Cut(strings.TrimSpace(part), ";")
-		if strings.EqualFold(strings.TrimSpace(name), coding) {
-			q := strings.ReplaceAll(params, " ", "")
-			return !strings.HasPrefix(q, "q=0") || strings.Trim(strings.TrimPrefix(q, "q=0"), ".0") != ""
-		}
-	}
-	return false
 }
 
 // has reports whether If-None-Match names a tag.

@@ -23,16 +23,20 @@ func (v *visit) dressed(t kb.Translation) string {
 	return d.out.String()
 }
 
-// dropTitle takes off a first h1 that is the title.
+// dropTitle takes off a first h1 that is the title. What links name stays.
 func dropTitle(content, title string) string {
 	rest, ok := strings.CutPrefix(strings.TrimSpace(content), "<h1")
 	if !ok {
 		return content
 	}
 	inside, after, ok := strings.Cut(rest, "</h1>")
-	_, words, _ := strings.Cut(inside, ">")
+	attributes, words, _ := strings.Cut(inside, ">")
 	if !ok || strings.Contains(words, "<") || strings.Join(strings.Fields(html.UnescapeString(words)), " ") != title {
 		return content
+	}
+	if _, id, named := strings.Cut(attributes, `id="`); named {
+		id, _, _ = strings.Cut(id, `"`)
+		return `<span id="` + id + `"></span>` + after
 	}
 	return after
 }

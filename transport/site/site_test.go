@@ -262,7 +262,7 @@ func (w *world) library() {
 	payouts := w.category(pay.ID, map[string]string{"en": "Payouts", "fr": "Versements"})
 	refunds := w.category(pay.ID, map[string]string{"en": "Refunds"})
 	w.article(pay.ID, []int64{payouts.ID}, map[string]string{"en": "Connect your bank account", "fr": "Relier votre compte bancaire", "ar": "اربط حسابك البنكي"},
-		`<h1>Connect your bank account</h1><h2>Before you start</h2><p style="color: red">Have these at hand.</p><h2>Connect</h2><table><tr><td>1</td></tr></table><h3>A code</h3>`+
+		`<h1>Connect your bank account</h1><h2>Before you start</h2><p style="color: red">Have these at <a href="#connect-your-bank-account">hand</a>.</p><h2>Connect</h2><table><tr><td>1</td></tr></table><h3>A code</h3>`+
 			`<details><summary>Is it safe?</summary><p>Yes.</p></details><details><summary>Is it fast?</summary><p>Very.</p></details><pre><code class="language-go">x := "&lt;b&gt;"</code></pre>`)
 	w.article(pay.ID, []int64{payouts.ID}, map[string]string{"en": "Why a payout is late"}, "<p>Banks are slow with a refund.</p>")
 	w.article(pay.ID, []int64{refunds.ID, payouts.ID}, map[string]string{"en": "Refund a payment"}, "<p>Choose <b>Refund</b> & wait.</p>")

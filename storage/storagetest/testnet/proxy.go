@@ -3,6 +3,7 @@ package testnet
 import (
 	"net"
 	"net/url"
+	"slices"
 	"sync"
 	"testing"
 )
@@ -29,6 +30,7 @@ const (
 	frozen           // nothing is read, connections stay open
 	swallowing       // what comes from either side is read and thrown away
 	refusing         // new connections are closed at once, and old ones with them
+	mute             // what the server says is thrown away
 )
 
 // NewProxy starts a proxy to a server, host:port; it ends with the test.
@@ -63,6 +65,9 @@ func (p *Proxy) Freeze() { p.set(frozen) }
 
 // Swallow takes everything and passes nothing on, so that writes succeed for ever and no answer comes.
 func (p *Proxy) Swallow() { p.set(swallowing) }
+
+// Mute passes on what clients send and throws away what the server answers, so that it does what nobody hears of.
+func (p *Proxy) Mute() { p.set(mute) }
 
 // Refuse cuts all connections, and each new one, until Pass.
 func (p *Proxy) Refuse() {
@@ -122,13 +127,13 @@ func (p *Proxy) serve(client net.Conn) {
 	}
 	defer p.open.remove(server)
 	var both sync.WaitGroup
-	both.Go(func() { p.pass(server, client, &p.toward) })
-	both.Go(func() { p.pass(client, server, &p.back) })
+	both.Go(func() { p.pass(server, client, &p.toward, passing, mute) })
+	both.Go(func() { p.pass(client, server, &p.back, passing) })
 	both.Wait()
 }
 
-// pass copies one direction; its end is the other side's end too.
-func (p *Proxy) pass(to, from net.Conn, passed *int64) {
+// pass copies one direction in the states that let it through; its end is the other side's end too.
+func (p *Proxy) pass(to, from net.Conn, passed *int64, open ...state) {
 	defer func() {
 		p.thawed()
 		if tcp, ok := to.(*net.TCPConn); ok {
@@ -139,7 +144,7 @@ func (p *Proxy) pass(to, from net.Conn, passed *int64) {
 	for {
 		p.thawed()
 		n, err := from.Read(b)
-		if s := p.thawed(); s == passing && n > 0 {
+		if s := p.thawed(); slices.Contains(open, s) && n > 0 {
 			if _, err := to.Write(b[:n]); err != nil {
 				return
 			}

@@ -98,6 +98,25 @@ func TestProxySwallows(t *testing.T) {
 	silent(t, conn)
 }
 
+func TestProxyMutes(t *testing.T) {
+	t.Parallel()
+	heard := make(chan string, 1)
+	proxy := testnet.NewProxy(t, testnet.Listen(t, func(conn net.Conn) {
+		line, _ := bufio.NewReader(conn).ReadString('\n')
+		_, _ = io.WriteString(conn, "heard\n")
+		heard <- line
+	}))
+	proxy.Mute()
+	conn, _ := dial(t, proxy.Addr())
+	say(t, conn, "one")
+	if line := <-heard; line != "one\n" {
+		t.Errorf("the server heard %q", line)
+	}
+	if text, _ := io.ReadAll(conn); len(text) > 0 {
+		t.Errorf("the client heard %q", text)
+	}
+}
+
 func TestProxyCutsAndRefuses(t *testing.T) {
 	t.Parallel()
 	proxy := testnet.NewProxy(t, echo(t))

@@ -1,0 +1,108 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"net/url"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/helpwright/helpwright/storage/storagetest/testenv"
+)
+
+// TestPagesOfTwoServers changes an article through one of two servers on one database, which both keep its page and
+// are read all the time, and kills servers in the middle of changes: within seconds both show what the database has.
+func TestPagesOfTwoServers(t *testing.T) {
+	t.Parallel()
+	shared := []string{
+		"HELPWRIGHT_DATABASE_URL=" + testenv.Postgres(t), "HELPWRIGHT_BLOB_URL=file:" + filepath.Join(t.TempDir(), "blobs"),
+		"HELPWRIGHT_SECRET_KEY=" + strings.Repeat("k", 32),
+	}
+	servers := []*server{newServer(t, shared...), newServer(t, shared...)}
+	api := fmt.Sprintf("/sites/%d/articles/1", servers[0].knowledge())
+	const page = "/help/en/articles/1-how-to-pay"
+	stop := make(chan struct{})
+	var readers sync.WaitGroup
+	for _, s := range servers {
+		address := "http://" + s.http + page
+		readers.Go(func() {
+			for {
+				select {
+				case <-stop:
+					return
+				case <-time.After(5 * time.Millisecond):
+					if status, _ := read(address); status != 0 && status != http.StatusOK {
+						t.Errorf("a reader got %d", status)
+					}
+				}
+			}
+		})
+	}
+	kills, committed := 0, 0
+	for round := range 12 {
+		writer, other := servers[round%2], servers[(round+1)%2]
+		form := url.Values{"source_locale": {"en"}, "collection_id": {"1"}, "translations[en][content]": {fmt.Sprintf("<p>Version %d.</p>", round)}}
+		var writing sync.WaitGroup
+		writing.Go(func() { put(writer, api, form) })
+		if killed := round%3 > 0; killed {
+			time.Sleep(time.Duration(rand.IntN(12_000)) * time.Microsecond)
+			writer.kill()
+			kills++
+		}
+		writing.Wait()
+		var now object[struct {
+			Translations map[string]struct{ Content string }
+		}]
+		other.ok("GET", api, nil, &now)
+		want := now.Data.Translations["en"].Content
+		if strings.Contains(want, fmt.Sprintf("Version %d.", round)) {
+			committed++
+		}
+		if writer.cmd == nil {
+			writer.start()
+		}
+		for name, s := range map[string]*server{"the writer": writer, "the other": other} {
+			eventually(t, fmt.Sprintf("round %d: %s shows %s", round, name, want), 10*time.Second, func() bool {
+				_, body := read("http://" + s.http + page)
+				return strings.Contains(body, want)
+			})
+		}
+	}
+	close(stop)
+	readers.Wait()
+	if committed < 4 || kills != 8 {
+		t.Errorf("%d of the changes were made, with %d kills", committed, kills)
+	}
+}
+
+// read gets a page; a server that is not there has the status 0.
+func read(address string) (status int, body string) {
+	res, err := http.Get(address) //nolint:gosec // of the tests
+	if err != nil {
+		return 0, ""
+	}
+	defer res.Body.Close()
+	text, err := io.ReadAll(res.Body)
+	if err != nil {
+		return 0, ""
+	}
+	return res.StatusCode, string(text)
+}
+
+// put changes something through a server that may be killed.
+func put(s *server, path string, form url.Values) {
+	req, err := http.NewRequest(http.MethodPut, "http://"+s.http+apiBase+path, strings.NewReader(form.Encode()))
+	if err != nil {
+		return
+	}
+	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	req.Header.Set("Authorization", "Bearer "+s.token)
+	if res, err := http.DefaultClient.Do(req); err == nil {
+		_ = res.Body.Close()
+	}
+}

@@ -1,0 +1,117 @@
+package site
+
+import (
+	"bytes"
+	"cmp"
+	"compress/gzip"
+	"io"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/andybalholm/brotli"
+	"github.com/klauspost/compress/zstd"
+)
+
+// coding is a content coding (RFC 9110 section 8.4.1) that pages are sent in.
+type coding struct {
+	name, tag     string    // tag tells its ETag from those of the others
+	quick, slowly sync.Pool // of encoder: for pages, and for what never changes
+}
+
+// encoder is what all compressors are.
+type encoder interface {
+	io.WriteCloser
+	Reset(to io.Writer)
+}
+
+// newCodings are those that there are, the one that makes pages smallest first.
+func newCodings() []*coding {
+	br, zs, gz := &coding{name: "br", tag: "-br"}, &coding{name: "zstd", tag: "-zs"}, &coding{name: "gzip", tag: "-gz"}
+	br.quick.New = func() any { return brotli.NewWriterLevel(nil, 4) }
+	br.slowly.New = func() any { return brotli.NewWriterLevel(nil, brotli.BestCompression) }
+	zstandard := func() any {
+		// Browsers take windows of up to 8 MiB (RFC 9659).
+		w, _ := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedDefault), zstd.WithEncoderConcurrency(1), zstd.WithWindowSize(1<<20)) // valid
+		return w
+	}
+	zs.quick.New, zs.slowly.New = zstandard, zstandard
+	gz.quick.New = func() any { return gzip.NewWriter(nil) }
+	gz.slowly.New = func() any { w, _ := gzip.NewWriterLevel(nil, gzip.BestCompression); return w } // valid
+	return []*coding{br, zs, gz}
+}
+
+// encode is a text in the coding, nil if it would not be smaller.
+func (c *coding) encode(plain []byte, slowly bool) []byte {
+	pool := &c.quick
+	if slowly {
+		pool = &c.slowly
+	}
+	w, ok := pool.Get().(encoder)
+	if !ok {
+		return nil
+	}
+	defer pool.Put(w)
+	var b bytes.Buffer
+	w.Reset(&b)
+	_, err := w.Write(plain)
+	if err = cmp.Or(w.Close(), err); err != nil || b.Len() >= len(plain) {
+		return nil
+	}
+	return bytes.Clone(b.Bytes())
+}
+
+// smallest is the size below which nothing is compressed: it would hardly get smaller.
+const smallest = 1000
+
+// coded is a page in a coding, which is made when it is first asked for.
+type coded struct {
+	*coding
+	once sync.Once
+	body []byte // nil: it would not be smaller
+}
+
+func newCoded(in []*coding, size int) []*coded {
+	if size < smallest {
+		return nil
+	}
+	var all []*coded
+	for _, c := range in {
+		all = append(all, &coded{coding: c})
+	}
+	return all
+}
+
+// make makes the body unless it is there, and returns by how many bytes the page has grown.
+func (c *coded) make(plain []byte, slowly bool) (grown int) {
+	c.once.Do(func() {
+		c.body = c.encode(plain, slowly)
+		grown = len(c.body)
+	})
+	return grown
+}
+
+// accepted finds the first coding that a request accepts (RFC 9110 section 12.5.3), nil
+// for none.
+func accepted(header string, all []*coded) *coded {
+	if header == "" || len(all) == 0 {
+		return nil
+	}
+	var yes, no []string
+	for part := range strings.SplitSeq(header, ",") {
+		name, params, _ := strings.Cut(part, ";")
+		name = strings.ToLower(strings.TrimSpace(name))
+		q := strings.ReplaceAll(params, " ", "")
+		if strings.HasPrefix(q, "q=0") && strings.Trim(strings.TrimPrefix(q, "q=0"), ".0") == "" {
+			no = append(no, name)
+		} else {
+			yes = append(yes, name)
+		}
+	}
+	for _, c := range all {
+		if slices.Contains(yes, c.name) || slices.Contains(yes, "*") && !slices.Contains(no, c.name) {
+			return c
+		}
+	}
+	return nil
+}

@@ -1,0 +1,16 @@
+package site
+
+// Kept is how many bytes the cache says that it keeps, and how many it keeps of pages.
+func (h *Handler) Kept() (counted, really int64) {
+	c := h.cache
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for e := c.used.Front(); e != nil; e = e.Next() {
+		page, _ := e.Value.(*kept)
+		really += int64(len(page.body))
+		for _, in := range page.coded {
+			really += int64(len(in.body))
+		}
+	}
+	return c.size, really
+}
