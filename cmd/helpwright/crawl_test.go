@@ -9,6 +9,7 @@ import (
 	"mime"
 	"net/http"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -108,6 +109,8 @@ func (c *crawler) read(at string) {
 		c.html(at, res)
 	case "application/xml", "application/atom+xml":
 		c.xml(at, res)
+	case "text/markdown", "text/plain":
+		c.markdown(res)
 	default:
 		_, _ = io.Copy(io.Discard, res.Body)
 	}
@@ -127,9 +130,28 @@ func (c *crawler) html(at string, res *http.Response) {
 			switch a.Key {
 			case "id":
 				c.anchors[at] = append(c.anchors[at], a.Val)
-			case "href", "src", "poster":
+			case "href", "src", "poster", "srcset": // of which the built-in theme has one address each
 				c.link(res.Request.URL, a.Val, t.Data != "a" && (t.Data != "link" || slices.ContainsFunc(t.Attr, isAsset)))
 			}
+		}
+	}
+}
+
+var (
+	markdownCode = regexp.MustCompile("(?s)```.*?```|~~~.*?~~~|`[^`]*`")
+	markdownLink = regexp.MustCompile(`\]\(<?([^\s()<>]+)>?\)`)
+)
+
+// markdown reads the addresses of llms.txt and of articles as Markdown.
+func (c *crawler) markdown(res *http.Response) {
+	c.t.Helper()
+	text, err := io.ReadAll(res.Body)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	for _, found := range markdownLink.FindAllSubmatch(markdownCode.ReplaceAll(text, nil), -1) {
+		if address := string(found[1]); !strings.HasPrefix(address, "#") { // no page of its own has the headings' anchors
+			c.link(res.Request.URL, address, false)
 		}
 	}
 }

@@ -19,12 +19,14 @@ import (
 // demoProcess is a running demo.
 type demoProcess struct {
 	server
-	site string // address of the help centre
-	temp string // where its temporary folder is
+	site     string // address of the help centre
+	email    string // of its owner
+	password string
+	temp     string // where its temporary folder is
 }
 
-// startDemo runs the demo until it says that all is there.
-func startDemo(t *testing.T) *demoProcess {
+// startDemo runs the demo, with further settings, until it says that all is there.
+func startDemo(t *testing.T, env ...string) *demoProcess {
 	t.Helper()
 	path, err := program()
 	if err != nil {
@@ -33,10 +35,10 @@ func startDemo(t *testing.T) *demoProcess {
 	d := &demoProcess{server: server{t: t, dir: t.TempDir(), http: freeAddress(t)}, temp: t.TempDir()}
 	d.cmd = exec.CommandContext(t.Context(), path, "demo", "--listen", d.http)
 	// None of what a server works with is the demo's.
-	d.cmd.Dir, d.cmd.Env = d.dir, []string{
-		"PATH=" + os.Getenv("PATH"), "TMPDIR=" + d.temp, "HELPWRIGHT_RATE_LIMIT=0",
+	d.cmd.Dir, d.cmd.Env = d.dir, append(env,
+		"PATH="+os.Getenv("PATH"), "TMPDIR="+d.temp, "HELPWRIGHT_RATE_LIMIT=0",
 		"HELPWRIGHT_DATABASE_URL=postgres://nobody@127.0.0.1:1/production", "HELPWRIGHT_SMTP_URL=smtp://127.0.0.1:1",
-	}
+	)
 	d.cmd.Stderr = t.Output()
 	out, err := d.cmd.StdoutPipe()
 	if err != nil {
@@ -53,6 +55,8 @@ func startDemo(t *testing.T) *demoProcess {
 			switch value = strings.TrimSpace(value); name {
 			case "Help centre":
 				d.site = value
+			case "Sign in":
+				d.email, d.password, _ = strings.Cut(value, ", password ")
 			case "Token":
 				d.token = value
 			}
@@ -68,8 +72,8 @@ func startDemo(t *testing.T) *demoProcess {
 // TestDemo looks at everything that the demo shows, and at what it leaves behind.
 func TestDemo(t *testing.T) {
 	t.Parallel()
-	d := startDemo(t)
-	pages := crawl(t, "http://"+d.http+"/", d.site+"/en", d.site+"/de", d.site+"/ar", d.site+"/sitemap.xml", d.site+"/en/feed.atom")
+	d := startDemo(t, "HELPWRIGHT_PUBLIC_RATE_LIMIT=0")
+	pages := crawl(t, "http://"+d.http+"/", d.site+"/en", d.site+"/de", d.site+"/ar", d.site+"/sitemap.xml", d.site+"/en/feed.atom", d.site+"/llms.txt")
 	for locale, least := range map[string]int{"en": 60, "de": 50, "ar": 45} {
 		article := regexp.MustCompile("^" + regexp.QuoteMeta(d.site+"/"+locale+"/articles/") + `\d+-[^/.]+$`)
 		n := 0
@@ -83,6 +87,7 @@ func TestDemo(t *testing.T) {
 		}
 	}
 	d.desk()
+	t.Run("HelpCentre", d.helpCentre)
 	if found, _ := filepath.Glob(filepath.Join(d.temp, "helpwright-demo-*")); len(found) != 1 {
 		t.Errorf("a running demo has the folders %v", found)
 	}

@@ -40,6 +40,7 @@ type Page struct {
 	Data        template.HTML
 	FeedURL     string // Atom
 	MarkdownURL string // the page as Markdown
+	SignOutURL  string // that a form is sent to by who has signed in to a private site
 	Preview     string // what is previewed: "draft" or "theme"; "" on the site itself
 	Site        Site
 	Breadcrumbs []Link // from the home page to the page's parent

@@ -75,7 +75,7 @@ func (p Palette) CSS() string {
 		}
 		return ":root{" + b.String() + "}"
 	}
-	return declare(p.Light) + "\n@media (prefers-color-scheme:dark){" + declare(p.Dark) + "}\n"
+	return declare(p.Light) + "@media (prefers-color-scheme:dark){" + declare(p.Dark) + "}"
 }
 
 // colour is in linear light, each channel from 0 to 1.

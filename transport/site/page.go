@@ -51,6 +51,9 @@ func (v *visit) page(kind, locale string) *theme.Page {
 	}
 	if v.site.Visibility == kb.Private {
 		p.FeedURL = ""
+		if v.session() != nil {
+			p.SignOutURL = v.prefix + "/-/sign-out"
+		}
 	}
 	for _, s := range text.Searches {
 		p.Site.Searches = append(p.Site.Searches, theme.Link{Name: s, URL: home + "/search?query=" + url.QueryEscape(s)})

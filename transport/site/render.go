@@ -4,11 +4,13 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"html"
 	"html/template"
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -23,7 +25,7 @@ import (
 type dress struct {
 	set    *theme.Set // nil: it is broken
 	broken error
-	files  map[string]kb.ThemeFile // its assets by path; nil: those of the built-in theme
+	files  map[string]kb.ThemeFile // its assets and templates by path; nil: those of the built-in theme
 }
 
 type dressKey struct{ theme, revision int64 }
@@ -57,9 +59,7 @@ func (v *visit) dress() (*dress, error) {
 	made = &dress{files: map[string]kb.ThemeFile{}}
 	templates := map[string]string{}
 	for _, f := range found.Files {
-		if theme.IsAsset(f.Path) {
-			made.files[f.Path] = f
-		}
+		made.files[f.Path] = f
 		if theme.IsTemplate(f.Path) {
 			if templates[f.Path], err = v.h.cfg.KB.Template(v.ctx(), f); err != nil {
 				return nil, err
@@ -90,7 +90,7 @@ func (v *visit) write(status int, name string, p *theme.Page) error {
 	if problem, ok := errors.AsType[*theme.Problem](err); ok && d.set != v.h.builtin {
 		v.h.cfg.Logger.InfoContext(v.ctx(), "a theme is broken", "site", v.site.ID, "problem", problem.Error())
 		if v.preview.theme != 0 || v.member() {
-			return v.problem(problem)
+			return v.problem(d, problem)
 		}
 		v.unstable = true // a member would see another page
 		d = &dress{set: v.h.builtin}
@@ -121,18 +121,49 @@ func (v *visit) render(d *dress, name string, p *theme.Page) ([]byte, error) {
 }
 
 // problem shows a member what is wrong with the theme.
-func (v *visit) problem(p *theme.Problem) error {
+func (v *visit) problem(d *dress, p *theme.Problem) error {
 	h := v.w.Header()
 	h.Set("Content-Type", "text/html; charset=utf-8")
-	h.Set("Content-Security-Policy", "default-src 'none'; style-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors "+v.frames())
+	h.Set("Content-Security-Policy", "default-src 'none'; style-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors "+v.frames())
 	h.Set("X-Robots-Tag", "noindex")
 	v.unstable = true
+	place := p.Path
+	if place == "" {
+		place = v.site.Name
+	} else if p.Line > 0 {
+		place += ", line " + strconv.Itoa(p.Line)
+	}
 	body := "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">" +
-		"<title>The theme is broken</title><link rel=\"stylesheet\" href=\"" + html.EscapeString(v.assetURL(&dress{}, "assets/style.css")) +
-		"\"></head><body class=\"hw-page\"><main class=\"hw-wrap hw-lost\"><h1 class=\"hw-title\">The theme is broken</h1>" +
-		"<p class=\"hw-lead\">Members see this page; readers see the built-in theme until it is mended.</p><div class=\"hw-content\"><pre><code>" +
-		html.EscapeString(p.Error()) + "</code></pre></div></main></body></html>\n"
+		"<title>The theme is broken – " + html.EscapeString(v.site.Name) + "</title><link rel=\"icon\" href=\"data:,\"><link rel=\"stylesheet\" href=\"" +
+		html.EscapeString(v.assetURL(&dress{}, "assets/style.css")) + "\"></head><body class=\"hw-page\"><main class=\"hw-wrap hw-lost\">" +
+		"<div class=\"hw-article\"><h1 class=\"hw-title\">The theme is broken</h1>" +
+		"<p class=\"hw-lead\">Members see this page. Readers see the built-in theme until it is mended.</p>" +
+		"<div class=\"hw-content\"><div class=\"markdown-alert markdown-alert-caution\">" + string(theme.Icon("caution")) +
+		"<p class=\"markdown-alert-title\">" + html.EscapeString(place) + "</p><p>" + html.EscapeString(p.Message) + "</p></div>" +
+		v.excerpt(d.files[p.Path], p.Line) + "</div></div></main></body></html>\n"
 	return v.send(http.StatusOK, []byte(body), false)
+}
+
+// excerpt shows a line of a template between its neighbours.
+func (v *visit) excerpt(f kb.ThemeFile, line int) string {
+	if f.Path == "" || line < 1 {
+		return ""
+	}
+	text, err := v.read(f)
+	lines := strings.Split(string(text), "\n")
+	if err != nil || line > len(lines) {
+		return ""
+	}
+	var b strings.Builder
+	for n := max(1, line-3); n <= min(len(lines), line+3); n++ {
+		shown := []rune(strings.TrimRight(lines[n-1], "\r"))
+		row := fmt.Sprintf("%4d  %s\n", n, html.EscapeString(string(shown[:min(len(shown), 200)])))
+		if n == line {
+			row = "<mark>" + strings.TrimSuffix(row, "\n") + "</mark>\n"
+		}
+		b.WriteString(row)
+	}
+	return "<pre tabindex=\"0\"><code>" + b.String() + "</code></pre>"
 }
 
 // A stylesheet is the site's palette and the theme's style.css.
@@ -300,6 +331,9 @@ func minified(content []byte) []byte {
 		line = strings.TrimSpace(line)
 		comment = comment || strings.HasPrefix(line, "/*")
 		if !comment && line != "" {
+			if selector, rest, ok := strings.Cut(line, " {"); ok { // behind it, spaces around a plus belong to calc
+				line = strings.ReplaceAll(selector, " + ", "+") + " {" + rest
+			}
 			b.WriteString(shorter.Replace(line + "\n"))
 		}
 		if strings.HasSuffix(line, "*/") {
@@ -309,7 +343,7 @@ func minified(content []byte) []byte {
 	return []byte(b.String())
 }
 
-var shorter = strings.NewReplacer(" {\n", "{", " { ", "{", "; ", ";", ";\n", ";", " }\n", "}", "}\n", "}", ", ", ",", ",\n", ",", ": ", ":", " > ", ">")
+var shorter = strings.NewReplacer(" {\n", "{", " { ", "{", "; ", ";", ";\n}", "}", ";\n", ";", " }\n", "}", "}\n", "}", " }", "}", "}\n}", "}}", ", ", ",", ",\n", ",", ": ", ":", " > ", ">", " ~ ", "~", " !", "!")
 
 // unindented takes comments and indentation off the built-in scripts.
 func unindented(content []byte) []byte {

@@ -36,6 +36,7 @@ const (
 	EnvPostfix         = "HELPWRIGHT_TEST_POSTFIX"          // host:port, offers STARTTLS
 	EnvPostfixCA       = "HELPWRIGHT_TEST_POSTFIX_CA"       // a PEM file: who made the certificate of Postfix
 	EnvPostfixCtl      = "HELPWRIGHT_TEST_POSTFIX_CTL"      // a program taking start, stop, restart, queue
+	EnvScreens         = "HELPWRIGHT_TEST_SCREENS"          // a folder for pictures of pages; none: they are not kept
 )
 
 // postgresTimeout limits the creation and the removal of one database.

@@ -1,0 +1,113 @@
+package main
+
+import (
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/helpwright/helpwright/storage/storagetest/testenv"
+	"github.com/helpwright/helpwright/storage/storagetest/testenv/browser"
+)
+
+// pageChecker looks for violations on pages with the tools of .ci/web.
+type pageChecker struct {
+	t     *testing.T
+	tools string // folder of the tools
+	axe   string // axe-core's script
+	dir   string // of the collected pages
+}
+
+func newPageChecker(t *testing.T) *pageChecker {
+	t.Helper()
+	c := &pageChecker{t: t, tools: testenv.NPM(t, ".ci/web"), dir: t.TempDir()}
+	axe, err := os.ReadFile(filepath.Join(c.tools, "node_modules", "axe-core", "axe.min.js"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.axe = string(axe)
+	return c
+}
+
+// accessible runs axe-core on the page shown: all rules, or those alone that colours and sizes decide.
+func (c *pageChecker) accessible(tab *browser.Tab, name string, all bool) {
+	c.t.Helper()
+	for _, v := range c.violations(tab, all) {
+		for _, n := range v.Nodes {
+			c.t.Errorf("%s: %s: %s\n%s\n%s", name, v.ID, v.Help, n.HTML, n.FailureSummary)
+		}
+	}
+}
+
+type violation struct {
+	ID, Help string
+	Nodes    []struct{ HTML, FailureSummary string }
+}
+
+func (c *pageChecker) violations(tab *browser.Tab, all bool) []violation {
+	c.t.Helper()
+	options := `{resultTypes: ["violations"], rules: {"target-size": {enabled: true}}}`
+	if !all {
+		options = `{resultTypes: ["violations"], runOnly: ["color-contrast", "target-size", "scrollable-region-focusable"]}`
+	}
+	browser.Eval[any](tab, c.axe+";0")
+	return browser.Eval[[]violation](tab, "axe.run("+options+").then((r) => r.violations)")
+}
+
+// collect keeps the page as the server sent it, for valid.
+func (c *pageChecker) collect(tab *browser.Tab, name string) {
+	c.t.Helper()
+	if err := os.WriteFile(filepath.Join(c.dir, name+".html"), tab.Source(), 0o600); err != nil {
+		c.t.Fatal(err)
+	}
+}
+
+// valid runs html-validate over the collected pages.
+func (c *pageChecker) valid() {
+	c.t.Helper()
+	if out, err := c.validate(); err != nil {
+		c.t.Errorf("html-validate: %v\n%s", err, strings.ReplaceAll(out, c.dir+"/", ""))
+	}
+}
+
+func (c *pageChecker) validate() (string, error) {
+	c.t.Helper()
+	config := filepath.Join(c.dir, "config.json")
+	if err := os.WriteFile(config, []byte(`{"root": true, "extends": ["html-validate:standard"]}`), 0o600); err != nil {
+		c.t.Fatal(err)
+	}
+	validate := exec.CommandContext(c.t.Context(), "node", filepath.Join(c.tools, "node_modules", "html-validate", "bin", "html-validate.mjs"),
+		"--formatter", "text", "--config", config, filepath.Join(c.dir, "*.html"))
+	out, err := validate.CombinedOutput()
+	return string(out), err
+}
+
+// A checker that is blind would find every page right.
+func (c *helpCentre) checks() {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/html")
+		_, _ = io.WriteString(w, `<!doctype html><html lang="en"><head><title>x</title><link rel="icon" href="data:,"></head>
+<body><main><h1>x</h1><img src="data:image/gif;base64,R0lGODlhAQABAAAAACw="><p style="color:#888;background:#999">Some words<div></p></main></body></html>`)
+	}))
+	defer server.Close()
+	tab, check := c.Tab(c.t, browser.View{}), newPageChecker(c.t)
+	tab.Open(server.URL)
+	var ids []string
+	for _, v := range check.violations(tab, true) {
+		ids = append(ids, v.ID)
+	}
+	if diff := cmp.Diff([]string{"color-contrast", "image-alt"}, ids); diff != "" {
+		c.t.Error(diff)
+	}
+	check.collect(tab, "bad")
+	out, err := check.validate()
+	if err == nil || !strings.Contains(out, "parser-error") && !strings.Contains(out, "close-order") {
+		c.t.Errorf("html-validate: %v %s", err, out)
+	}
+}

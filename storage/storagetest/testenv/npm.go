@@ -1,0 +1,41 @@
+package testenv
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+)
+
+// NPM returns a folder of the module with the packages of npm that its lock file names, installed. Only one test of a
+// package may ask at a time.
+func NPM(t testing.TB, folder string) string {
+	t.Helper()
+	root, ok := moduleRoot(t)
+	if !ok {
+		t.Fatal("the test is not part of a module")
+	}
+	dir := filepath.Join(root, filepath.FromSlash(folder))
+	if installed(dir) {
+		return dir
+	}
+	if _, err := exec.LookPath("npm"); err != nil {
+		Skip(t, "no npm")
+	}
+	install := exec.CommandContext(t.Context(), "npm", "ci", "--no-progress")
+	install.Dir = dir
+	if out, err := install.CombinedOutput(); err != nil {
+		t.Fatalf("npm ci in %s: %v\n%s", folder, err, out)
+	}
+	return dir
+}
+
+// installed reports whether what npm has installed is not older than the lock file.
+func installed(dir string) bool {
+	lock, err := os.Stat(filepath.Join(dir, "package-lock.json"))
+	if err != nil {
+		return false
+	}
+	done, err := os.Stat(filepath.Join(dir, "node_modules", ".package-lock.json"))
+	return err == nil && !done.ModTime().Before(lock.ModTime())
+}
