@@ -169,7 +169,9 @@ func TestOwnHosts(t *testing.T) {
 	t.Parallel()
 	eachStore(t, func(t *testing.T, s store) {
 		w := newWorld(t, s)
-		owns := func(host string) bool { return w.Handler.Owns(httptest.NewRequest("GET", "http://"+host+"/api/v1/me", nil)) }
+		owns := func(host string) bool {
+			return w.Handler.Owns(httptest.NewRequest("GET", "http://"+host+"/api/v1/me", nil))
+		}
 		for host, want := range map[string]bool{
 			"help.example.org": true, "HELP.example.org.:8080": true, "desk.example.net": false, "other.example.org": false, "localhost:8080": false, "127.0.0.1": false, "[::1]:80": false,
 		} {
