@@ -19,11 +19,13 @@ type person int64
 func (p person) UserID() int64 { return int64(p) }
 func (person) TokenID() int64  { return 0 }
 
-// Callers of the tests: Erin edits account 1, Vic may view only, Sam is a stranger.
+// Callers of the tests: Erin edits account 1, Vic may view only, Sam is a stranger,
+// and Lea edits account 1, where she reaches the first mailbox only.
 const (
 	erin person = 1
 	vic  person = 2
 	sam  person = 3
+	lea  person = 4
 )
 
 // everything is what an editor holds.
@@ -78,6 +80,8 @@ func newBundle(t testing.TB, store backend) *bundle {
 			switch {
 			case c == erin && accountID == accounts[0], c == sam && accountID == accounts[1]:
 				return kb.Membership{Permissions: everything()}, nil
+			case c == lea && accountID == accounts[0]:
+				return kb.Membership{Permissions: everything(), Mailboxes: []int64{1}}, nil
 			case c == vic && accountID == accounts[0]:
 				return kb.Membership{Permissions: []kb.Permission{kb.SitesView}}, nil
 			}

@@ -123,6 +123,13 @@ func TestAnswers(t *testing.T) {
 			for _, err := io.WriteString(rw, strings.Repeat("x", 1000)); err == nil; _, err = io.WriteString(rw, strings.Repeat("x", 1000)) {
 			}
 		}, helpdesk.WebhookDelivered, 200, "", strings.Repeat("x", 1024), true},
+		"a header without end": {func(_ int, rw http.ResponseWriter, _ *http.Request) {
+			rw.Header().Set("X-Long", strings.Repeat("x", 100<<10))
+		}, helpdesk.WebhookPending, 0, "The receiver cannot be reached: net/http: HTTP/1.x transport connection broken: net/http: server response headers exceeded 65536 bytes; aborted.", "", true},
+		"what unpacks to much": {func(_ int, rw http.ResponseWriter, _ *http.Request) {
+			rw.Header().Set("Content-Encoding", "gzip") // it is shown as it is
+			_, _ = io.WriteString(rw, strings.Repeat("z", 2000))
+		}, helpdesk.WebhookDelivered, 200, "", strings.Repeat("z", 1024), true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
