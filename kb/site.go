@@ -235,16 +235,6 @@ func (s *Service) FindSite(ctx context.Context, host, path string) (site Site, r
 	return site, path, err
 }
 
-// OwnHost reports whether a host is one that sites have for themselves: a custom domain, or
-// a subdomain.
-func (s *Service) OwnHost(ctx context.Context, host string) (bool, error) {
-	key := s.hostKey(host)
-	if key == SharedHost {
-		return false, nil
-	}
-	return s.cfg.Store.HasHost(ctx, key)
-}
-
 // hostKey is the HostKey of the sites at a host.
 func (s *Service) hostKey(host string) string {
 	host = strings.ToLower(strings.TrimSuffix(host, "."))

@@ -44,8 +44,6 @@ type Directory interface {
 	FindSite(ctx context.Context, id int64) (Site, error)
 	// SiteByAddress finds a site of any account by HostKey and Path.
 	SiteByAddress(ctx context.Context, hostKey, path string) (Site, error)
-	// HasHost reports whether a site of any account has a HostKey.
-	HasHost(ctx context.Context, hostKey string) (bool, error)
 }
 
 // Reader reads within a scope.

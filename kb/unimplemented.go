@@ -34,11 +34,6 @@ func (UnimplementedStore) SiteByAddress(context.Context, string, string) (Site, 
 	return Site{}, errUnimplemented()
 }
 
-// HasHost implements [Store].
-func (UnimplementedStore) HasHost(context.Context, string) (bool, error) {
-	return false, errUnimplemented()
-}
-
 // Within implements [Store].
 func (UnimplementedStore) Within(Scope) Reader { return UnimplementedTx{} }
 

@@ -391,10 +391,6 @@ func lists() []explained {
 			})
 		}
 	}
-	add("HasHost", false, func(ctx context.Context, db *bunstore.DB, _ helpdesk.Reader, _ storage.Seek) error {
-		_, err := db.KB().HasHost(ctx, "help.example.org")
-		return err
-	})
 	add("SiteByAddress", false, func(ctx context.Context, db *bunstore.DB, _ helpdesk.Reader, _ storage.Seek) error {
 		_, err := db.KB().SiteByAddress(ctx, kb.SharedHost, "5")
 		return err

@@ -48,13 +48,6 @@ func (s kbStore) SiteByAddress(ctx context.Context, hostKey, path string) (kb.Si
 	})
 }
 
-func (s kbStore) HasHost(ctx context.Context, hostKey string) (bool, error) {
-	return query(ctx, s.store, func(db *data) (bool, error) {
-		_, err := db.findSite(0, func(o *kb.Site) bool { return o.HostKey == hostKey })
-		return err == nil, nil
-	})
-}
-
 // site returns the stored site if the scope has it.
 func (db *data) site(s kb.Scope, id int64) (*kb.Site, error) {
 	if s.SiteID != 0 && s.SiteID != id {

@@ -72,7 +72,6 @@ func (c *comparison) kbRead() {
 	done := do(ctx, c.model.KB, oneOf(c.gen, []operation{
 		{method: "FindSite", args: []any{one64("Site", c.gen.any("Site"))}},
 		{method: "SiteByAddress", args: []any{oneOf(c.gen, []string{kb.SharedHost, "a.", "b.example"}), oneOf(c.gen, []string{"", "a", "b"})}},
-		{method: "HasHost", args: []any{oneOf(c.gen, []string{kb.SharedHost, "a.", "b.example"})}},
 	}))
 	c.again(ctx, c.subject.KB, done)
 }

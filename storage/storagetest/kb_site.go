@@ -80,11 +80,6 @@ func testSiteDirectory(t *testing.T, b Backend) {
 		_, err := w.KB.SiteByAddress(t.Context(), address[0], address[1])
 		fails(t, fmt.Sprint("address ", address), err, fault.NotFound)
 	}
-	for key, want := range map[string]bool{w.shelf.site.HostKey: true, "nobody.example": false, "": false} {
-		got, err := w.KB.HasHost(t.Context(), key)
-		ok(t, err)
-		same(t, "a site at "+key, want, got)
-	}
 	_, err = w.KB.FindSite(t.Context(), nobody)
 	fails(t, "a site that is not there", err, fault.NotFound)
 }

@@ -1,8 +1,6 @@
 package site_test
 
 import (
-	"net/http"
-	"net/http/httptest"
 	"net/url"
 	"strings"
 	"testing"
@@ -159,37 +157,6 @@ func TestNoDeadLinks(t *testing.T) {
 		}
 		if len(seen) < 40 {
 			t.Errorf("%d pages only", len(seen))
-		}
-	})
-}
-
-// At the host of a site there is nothing else, wherever the site is on it.
-func TestOwns(t *testing.T) {
-	t.Parallel()
-	eachStore(t, func(t *testing.T, s store) {
-		w := newWorld(t, s)
-		sites, err := w.kb.Sites(person(1))
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, in := range []kb.SiteInput{
-			{AccountID: w.site.AccountID, Name: "Shared", Path: storage.Some("shared")},
-			{AccountID: w.site.AccountID, Name: "Docs", Path: storage.Some("docs"), CustomDomain: storage.Some("only.example.org")},
-			{AccountID: w.site.AccountID, Name: "Sub", Path: storage.Some("docs"), Subdomain: storage.Some("sub")},
-		} {
-			if _, err := sites.Create(t.Context(), in); err != nil {
-				t.Fatal(err)
-			}
-		}
-		for address, want := range map[string]bool{
-			"https://help.example.org/api/v1": true, "https://only.example.org/docs": true, "https://only.example.org/api/v1": true,
-			"https://ONLY.example.org.:8443/api/v1": true, "https://sub.desk.example.net/healthz": true, "https://desk.example.net/shared/en": false,
-			"https://desk.example.net/api/v1": false, "https://nobody.example.org/api/v1": false, "http://127.0.0.1:8080/api/v1": false,
-			"http://[::1]/api/v1": false, "http://localhost/api/v1": false,
-		} {
-			if got := w.Owns(httptest.NewRequest(http.MethodGet, address, nil)); got != want {
-				t.Errorf("%s: %t", address, got)
-			}
 		}
 	})
 }

@@ -160,7 +160,7 @@ type visit struct {
 func (v *visit) ctx() context.Context { return v.r.Context() }
 
 // Owns reports whether the host of a request is one that sites have for themselves, so
-// that nothing else is served there, whatever the path.
+// that nothing else is served there.
 func (h *Handler) Owns(r *http.Request) bool {
 	name := hostname(r.Host)
 	if name == h.base.Hostname() || name == "localhost" {
@@ -169,8 +169,8 @@ func (h *Handler) Owns(r *http.Request) bool {
 	if _, err := netip.ParseAddr(strings.Trim(name, "[]")); err == nil {
 		return false
 	}
-	own, err := h.cfg.KB.OwnHost(r.Context(), name)
-	return err == nil && own
+	_, _, err := h.find(r.Context(), name, r.URL.Path)
+	return err == nil
 }
 
 func hostname(host string) string {
