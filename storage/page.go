@@ -3,6 +3,7 @@ package storage
 import (
 	"encoding/base64"
 	"encoding/binary"
+	"errors"
 	"slices"
 
 	"github.com/helpwright/helpwright/storage/fault"
@@ -46,6 +47,9 @@ type Page[T any] struct {
 // the page holds and makes the cursors of the neighbours from position. The cost
 // does not depend on how deep the page lies.
 //
+// A page whose rows are too large for one answer, see [Meter], holds fewer than were asked
+// for, and has a Next.
+//
 // A limit out of range or a cursor that was not made here is an Invalid fault.
 func List[T any](req PageRequest, desc bool, position func(T) Position, fetch func(Seek) ([]T, error)) (Page[T], error) {
 	limit := req.Limit
@@ -60,10 +64,14 @@ func List[T any](req PageRequest, desc bool, position func(T) Position, fetch fu
 		return Page[T]{}, err
 	}
 	items, err := fetch(Seek{Desc: desc != back, From: from, Limit: limit + 1})
+	more := len(items) > limit
+	for n := (limit + 1) / 2; errors.Is(err, ErrPageTooLarge) && n > 0; n /= 2 {
+		items, err = fetch(Seek{Desc: desc != back, From: from, Limit: n})
+		more = true
+	}
 	if err != nil {
 		return Page[T]{}, err
 	}
-	more := len(items) > limit
 	items = items[:min(limit, len(items))]
 	if back {
 		slices.Reverse(items)

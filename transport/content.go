@@ -23,6 +23,7 @@ type Content struct {
 	MaxAge  time.Duration // how long a browser may use it unasked; 0: not at all
 	NoStore bool          // nobody may keep it
 	Body    io.ReadSeekCloser
+	Held    int  // bytes of it that are in memory; 0: it is read as it is sent
 	Public  bool // everybody may read it, from any page; caches may share it
 }
 
@@ -35,6 +36,9 @@ var inlineTypes = []string{
 
 func (c Content) serve(w http.ResponseWriter, r *http.Request) error {
 	defer func() { _ = c.Body.Close() }() // only read
+	if out, ok := w.(*response); ok {
+		out.holds = c.Held
+	}
 	h := w.Header()
 	media, _, err := mime.ParseMediaType(c.Type)
 	if err != nil {

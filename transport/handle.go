@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
@@ -81,11 +82,7 @@ func HandlePage[H, In, T any](t *Table, resolve Resolver[H], op Operation, fn fu
 		if err != nil {
 			return err
 		}
-		items := page.Items
-		if items == nil {
-			items = []T{}
-		}
-		return writeList(w, r, items, page.Next, page.Prev)
+		return writeList(w, r, page.Items, page.Next, page.Prev)
 	}
 	t.add(route)
 }
@@ -166,7 +163,11 @@ func call[H, In, Out any](r *Request, resolve Resolver[H], fn func(context.Conte
 	if r.locking {
 		ctx = storage.Locking(ctx)
 	}
-	if out, err = fn(ctx, h, in); err != nil {
+	out, err = fn(ctx, h, in)
+	for until := time.Now().Add(roomWait); r.metered && errors.Is(err, errFull) && r.share.wait(ctx, until); {
+		out, err = fn(ctx, h, in)
+	}
+	if err != nil {
 		err = r.blame(err)
 	}
 	return out, err
@@ -274,8 +275,31 @@ func writeObject(w http.ResponseWriter, r *Request, out any) error {
 	return nil
 }
 
-func writeList(w http.ResponseWriter, r *Request, items any, next, prev string) error {
-	body, err := encode(items, false)
+// encodeList is encode of a list, object by object: a long one is not held twice.
+func encodeList[T any](items []T, size int) ([]byte, error) {
+	var b bytes.Buffer
+	b.Grow(size)
+	b.WriteString(`{"data":[`)
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	for n := range items {
+		if n > 0 {
+			b.WriteByte(',')
+		}
+		if err := e.Encode(&items[n]); err != nil {
+			return nil, fault.Wrap(fault.Internal, "transport.encode", err)
+		}
+		b.Truncate(b.Len() - 1) // the newline
+	}
+	b.WriteString("]}")
+	if b.Available() > b.Len()/2 && b.Len() > unbounded { // it may be held for long
+		return bytes.Clone(b.Bytes()), nil
+	}
+	return b.Bytes(), nil
+}
+
+func writeList[T any](w http.ResponseWriter, r *Request, items []T, next, prev string) error {
+	body, err := encodeList(items, int(r.share.read.Load()/rowCost))
 	if err != nil {
 		return err
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/helpdesk/mailhtml"
+	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
@@ -76,10 +77,16 @@ func (a *api) getRemoteImage(ctx context.Context, _ struct{}, in remoteImage) (C
 	if err != nil {
 		return Content{}, err
 	}
+	size := len(image.Content)
+	if m := storage.MeterOf(ctx); m != nil {
+		if err := m.Take(size / rowCost); err != nil { // it is held once
+			return Content{}, err
+		}
+	}
 	sum := sha256.Sum256(image.Content)
 	return Content{
 		Type: image.ContentType, ETag: hex.EncodeToString(sum[:16]), MaxAge: 24 * time.Hour,
-		Body: memory{bytes.NewReader(image.Content)},
+		Body: memory{bytes.NewReader(image.Content)}, Held: size,
 	}, nil
 }
 

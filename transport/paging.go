@@ -12,7 +12,7 @@ import (
 
 // Paging is embedded in the input of a list.
 type Paging struct {
-	Limit  int    `query:"limit" minimum:"1" maximum:"100" default:"50" description:"Objects on a page."`
+	Limit  int    `query:"limit" minimum:"1" maximum:"100" default:"50" description:"Objects on a page. What is too large for one answer comes in shorter pages: go by the Link header."`
 	Cursor string `query:"cursor" description:"Where the page begins; from the Link header of another page."`
 }
 

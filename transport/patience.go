@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
@@ -29,6 +30,9 @@ func (r *Request) bound() {
 	r.stopClock()
 	r.clock, r.limit = clock, limit
 	r.cleanup = append(r.cleanup, func() { clock.Stop(); cancel(nil) })
+	if r.metered {
+		ctx = storage.WithMeter(ctx, r.share.meter())
+	}
 	r.http = r.http.WithContext(ctx)
 }
 

@@ -29,6 +29,9 @@ type Request struct {
 	locking  bool     // the GET locks the object that it reads
 	cleanup  []func() // what to undo when the request ends
 
+	share   *share // of the memory
+	metered bool   // what is read counts, and begins anew when there is no room
+
 	clock *time.Timer // ends the work on the request, see bound
 	limit time.Duration
 }

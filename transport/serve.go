@@ -20,13 +20,15 @@ func (t *Table) Handler() http.Handler { return http.HandlerFunc(t.serveHTTP) }
 
 func (t *Table) serveHTTP(inner http.ResponseWriter, hr *http.Request) {
 	start := t.config.Now()
-	w := &response{ResponseWriter: inner, head: hr.Method == http.MethodHead}
 	r := &Request{http: hr, writer: inner, table: t, id: requestID(hr, t.config.Rand)}
+	r.share = &share{of: t.room, client: r.clientKey}
+	w := &response{ResponseWriter: inner, head: hr.Method == http.MethodHead, share: r.share}
 	t.common(w.Header(), r)
 	defer func() { // also when the answer is cut off by a panic
 		for _, undo := range r.cleanup {
 			undo()
 		}
+		r.share.end()
 		t.config.Logger.LogAttrs(hr.Context(), slog.LevelInfo, "request",
 			slog.String("method", hr.Method), slog.String("route", r.pattern()), slog.Int("status", w.status),
 			slog.Duration("duration", t.config.Now().Sub(start)), slog.String("request_id", r.id))
@@ -93,6 +95,8 @@ func (t *Table) dispatch(w *response, r *Request) error {
 	if r.united != nil {
 		return t.serveUnited(w, r)
 	}
+	read := r.http.Method == http.MethodGet || r.http.Method == http.MethodHead
+	r.metered = read && r.route.Shape != Events // a stream holds nothing for long
 	return r.route.serve(w, r)
 }
 
@@ -146,6 +150,8 @@ type response struct {
 	http.ResponseWriter
 	status int
 	head   bool
+	share  *share // of the memory
+	holds  int    // bytes that are in memory until all is written, whatever is written at a time
 }
 
 // A client may take answerWait to accept each answerPiece of an answer, however large
@@ -159,6 +165,11 @@ const (
 // as in tests, has none.
 func (w *response) patience() {
 	_ = http.NewResponseController(w.ResponseWriter).SetWriteDeadline(time.Now().Add(answerWait))
+}
+
+// cut ends the writing of an answer.
+func (w *response) cut() {
+	_ = http.NewResponseController(w.ResponseWriter).SetWriteDeadline(time.Unix(1, 0))
 }
 
 func (w *response) WriteHeader(status int) {
@@ -176,9 +187,12 @@ func (w *response) Write(p []byte) (int, error) {
 	if w.head {
 		return len(p), nil
 	}
+	w.share.keep(max(len(p), w.holds), w.cut)
 	written := 0
 	for {
-		w.patience()
+		if err := w.share.next(w.patience); err != nil {
+			return written, err
+		}
 		n, err := w.ResponseWriter.Write(p[written:min(len(p), written+answerPiece)])
 		if written += n; err != nil || written == len(p) {
 			return written, err

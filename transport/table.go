@@ -28,6 +28,13 @@ type Config struct {
 	Now       func() time.Time // for the access log, and for when members were last seen; default time.Now
 	Rand      io.Reader        // for request ids; default crypto/rand
 
+	// Memory bounds in bytes what all requests together hold of rows that were read and of
+	// answers that clients have not taken yet, default 256 MiB: one client at most half, and
+	// what is below 256 KiB is not counted. Reads for which there is no room wait up to
+	// twenty seconds, then they are 503; clients that take nothing meanwhile are cut off. Pages
+	// beside the API are counted by [Table.Bound].
+	Memory int64
+
 	Limiter        Limiter        // of requests by token, or by address without one; nil: no limit
 	PublicLimiter  Limiter        // of requests by address that write without a token; nil: no limit
 	TrustedProxies []netip.Prefix // peers whose X-Forwarded-For names the client's address; none: no peer's does
@@ -61,6 +68,9 @@ func (c Config) withDefaults() Config {
 	c.Limits = c.Limits.WithDefaults()
 	if c.Patience == 0 {
 		c.Patience = patience
+	}
+	if c.Memory == 0 {
+		c.Memory = 256 << 20
 	}
 	if c.Logger == nil {
 		c.Logger = slog.Default()
@@ -136,6 +146,7 @@ type Table struct {
 	routes []*Route
 	match  *matcher
 
+	room     *room
 	sweeper  sweeper
 	inFlight inFlight
 }
@@ -143,7 +154,7 @@ type Table struct {
 // New makes an empty table.
 func New(config Config) *Table {
 	config = config.withDefaults()
-	return &Table{config: config, match: newMatcher()}
+	return &Table{config: config, match: newMatcher(), room: newRoom(config.Memory)}
 }
 
 // Base returns the path under which the operations are.

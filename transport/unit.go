@@ -123,7 +123,8 @@ func (t *Table) serveUnited(w *response, r *Request) error {
 	if err == nil {
 		sent = true
 		u.end()
-		held.send()
+		w.ResponseWriter = held.ResponseWriter
+		held.send(w)
 	}
 	return err
 }
@@ -206,9 +207,9 @@ func (w *heldAnswer) answer() kept {
 }
 
 // send lets the answer go.
-func (w *heldAnswer) send() {
+func (w *heldAnswer) send(to http.ResponseWriter) {
 	if w.status != 0 {
-		w.ResponseWriter.WriteHeader(w.status)
-		_, _ = w.ResponseWriter.Write(w.body) // the client may have gone
+		to.WriteHeader(w.status)
+		_, _ = to.Write(w.body) // the client may have gone
 	}
 }

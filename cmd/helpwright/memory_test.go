@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"io"
 	"maps"
 	"net"
 	"net/http"
@@ -114,22 +115,47 @@ func (p person) ask(t *testing.T, s *server, i int, method, path string, form ur
 	return res.StatusCode, got.Data.Token
 }
 
-// TestMemoryOfClientsThatDoNotRead bounds the memory of a server of which anybody asks for
-// its largest public answer and does not take it. What members can ask for is larger: that is
-// only measured, as it is given up in time but has no bound of its own.
+// TestMemoryOfClientsThatDoNotRead bounds the memory of a server of which clients ask for its
+// largest answers and do not take them, from one address and from many. Others are answered
+// meanwhile, with what is small and with what is large.
 func TestMemoryOfClientsThatDoNotRead(t *testing.T) {
 	t.Parallel()
-	n := crowd(20, 150)
-	s := newServer(t, "HELPWRIGHT_DATABASE_URL=sqlite:data/helpwright.db")
-	s.deaf(n, "/openapi.json")
-	most := s.peak()
-	t.Logf("%d clients that do not read the API's description: at most %d MiB", n, most)
-	if most > mostMemory {
-		t.Errorf("%d MiB", most)
-	}
-	if n < 150 {
-		return
-	}
+	eachDatabase(t, func(t *testing.T, databaseURL string) {
+		n := crowd(16, 150)
+		s := newServer(t, "HELPWRIGHT_DATABASE_URL="+databaseURL)
+		large := s.largeList(40, 256<<10)
+		for _, c := range []struct {
+			name, path string
+			from       func(i int) byte // where the i-th deaf client comes from
+		}{
+			{"the API's description, from one address", "/openapi.json", func(int) byte { return 1 }},
+			{"a list of 10 MB, from one address", large, func(int) byte { return 1 }},
+			{"a list of 10 MB, from many addresses", large, func(i int) byte { return byte(i + 1) }},
+		} {
+			s.stop() // a process of its own, for its peak
+			s.start()
+			before := s.peak()
+			answered, wait := s.deaf(n, c.path, c.from)
+			for range crowd(3, 10) {
+				s.ok("GET", "/accounts/1/conversations", nil, nil)
+				eventually(t, "a large answer among clients that do not read", time.Minute, func() bool { return s.call("GET", large, nil, nil) == http.StatusOK })
+			}
+			wait()
+			most := s.peak()
+			t.Logf("%d clients that do not read %s: %v, from %d to at most %d MiB", n, c.name, answered, before, most)
+			if most > mostMemory {
+				t.Errorf("%s: %d MiB", c.name, most)
+			}
+			if answered.count(http.StatusInternalServerError) > 0 {
+				t.Errorf("%s: %v", c.name, answered)
+			}
+		}
+	})
+}
+
+// largeList makes a conversation with n notes of so many bytes, and returns the path of the list of them.
+func (s *server) largeList(n, size int) string {
+	s.t.Helper()
 	box := s.mailbox(url.Values{"name": {"Box"}, "email_address": {"box@example.org"}})
 	var made object[struct{ ID int64 }]
 	s.ok("POST", "/accounts/1/conversations", url.Values{
@@ -137,23 +163,50 @@ func TestMemoryOfClientsThatDoNotRead(t *testing.T) {
 		"interactions[0][type]": {"note"}, "interactions[0][body]": {"x"},
 	}, &made)
 	list := fmt.Sprintf("/accounts/1/conversations/%d/interactions", made.Data.ID)
-	for range 40 {
-		s.ok("POST", list, url.Values{"type": {"note"}, "body": {strings.Repeat("<p>much text</p>", 16_000)}}, nil)
+	const line = "<p>much text</p>"
+	for range n {
+		s.ok("POST", list, url.Values{"type": {"note"}, "body": {strings.Repeat(line, size/len(line))}}, nil)
 	}
-	s.stop()
-	s.start()
-	s.deaf(n, list+"?limit=100")
-	t.Logf("%d clients that do not read a list of 10 MB: at most %d MiB", n, s.peak())
+	return list + "?limit=100"
 }
 
-// deaf lets clients ask for an answer of which they take only the beginning, and waits until
-// each has it or was given up.
-func (s *server) deaf(n int, path string) {
+// statuses counts answers by their status; 0 is none.
+type statuses struct {
+	mu sync.Mutex
+	of map[int]int
+}
+
+func (c *statuses) add(status int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.of == nil {
+		c.of = map[int]int{}
+	}
+	c.of[status]++
+}
+
+func (c *statuses) count(status int) int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.of[status]
+}
+
+func (c *statuses) String() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return fmt.Sprint(c.of)
+}
+
+// deaf lets clients ask for an answer of which they take only the beginning. wait ends when
+// each has it or was given up; the connections stay until the end of the test.
+func (s *server) deaf(n int, path string, from func(i int) byte) (answered *statuses, wait func()) {
 	s.t.Helper()
+	answered = &statuses{}
 	var asked sync.WaitGroup
-	for range n {
+	for i := range n {
 		asked.Go(func() {
-			conn, err := (&net.Dialer{Timeout: 5 * time.Second}).DialContext(s.t.Context(), "tcp", s.http)
+			dialer := &net.Dialer{Timeout: 10 * time.Second, LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 2, from(i))}}
+			conn, err := dialer.DialContext(s.t.Context(), "tcp", s.http)
 			if err != nil {
 				s.t.Error(err)
 				return
@@ -165,10 +218,13 @@ func (s *server) deaf(n int, path string) {
 				s.t.Error(err)
 				return
 			}
-			_, _ = conn.Read(make([]byte, 1))
+			head := make([]byte, len("HTTP/1.1 200"))
+			_, _ = io.ReadFull(conn, head)
+			status, _ := strconv.Atoi(string(head[len("HTTP/1.1 "):])) // 0 of one that was cut off
+			answered.add(status)
 		})
 	}
-	asked.Wait()
+	return answered, asked.Wait
 }
 
 // peak is the most memory that the process had, in MiB.

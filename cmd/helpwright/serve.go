@@ -91,10 +91,11 @@ func (a *app) handler() http.Handler {
 		answer(w, http.StatusOK, "ready")
 	})
 	mux.Handle("GET /docs/themes", site.Guide())
-	mux.Handle("/", a.sites)
+	sites := api.Bound(a.sites)
+	mux.Handle("/", sites)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if a.sites.Owns(r) { // nothing else of the service is at a host of a site's own
-			a.sites.ServeHTTP(w, r)
+			sites.ServeHTTP(w, r)
 			return
 		}
 		mux.ServeHTTP(w, r)

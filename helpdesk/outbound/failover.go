@@ -20,8 +20,9 @@ type FailoverConfig struct {
 	// Rest is how long a relay that could not be used is left alone, doubled with each
 	// failure up to ten times as long; 0 means 30 s.
 	Rest time.Duration
-	// Patience is how long a mail waits for a relay that another mail tries and that has
-	// not answered yet; 0 means 10 s.
+	// Patience is how long mails wait for a relay that another mail tries and that has not
+	// answered yet, from the beginning of that try on; 0 means 10 s. After six times as
+	// long another mail tries it too.
 	Patience time.Duration
 	Now      func() time.Time // nil: time.Now
 	Logger   *slog.Logger     // nil: discards
@@ -35,6 +36,9 @@ type FailoverConfig struct {
 // A relay that cannot be used rests for a while; then one mail tries it again, and
 // the others do not wait for it. So it is with one that nobody has used a moment ago: one
 // mail tries it first, so that a relay that swallows all and says nothing holds one mail.
+// One that falls silent while mails are under way holds those that it has whole for
+// SubmitTimeout at most, for nobody knows what becomes of them, and the others for Silence.
+// Run by package jobs, they hold no workers.
 type Failover struct {
 	cfg    FailoverConfig
 	relays []*Relay
@@ -51,6 +55,7 @@ type health struct {
 	last     error
 	worked   time.Time     // when it took a mail last
 	trial    chan struct{} // closed once the mail has an outcome that tries it first; nil: none does
+	began    time.Time     // of the trial
 }
 
 // proven is how long a relay that has worked is used without trying it first.
@@ -164,47 +169,55 @@ func elsewhere(r Result) bool {
 // admit lets a mail use a relay, and the mail calls done when it has the outcome. One that
 // is to use another relay gets no done, and why if that is known.
 func (f *Failover) admit(ctx context.Context, n int) (done func(), why error) {
-	patience := time.NewTimer(f.cfg.Patience)
-	defer patience.Stop()
 	for {
 		last, rests := f.rests(n)
 		if rests {
 			return nil, last
 		}
-		trial, mine := f.try(n)
+		trial, mine, patience := f.try(n)
 		if mine {
 			return func() { f.tried(n, trial) }, nil
 		}
 		if trial == nil {
 			return func() {}, nil
 		}
+		timer := time.NewTimer(patience)
 		select {
 		case <-trial:
-		case <-patience.C:
+			timer.Stop()
+		case <-timer.C:
 			return nil, &RelayError{Step: "connect", Err: errSilent}
 		case <-ctx.Done():
+			timer.Stop()
 			return nil, &RelayError{Step: "connect", Err: context.Cause(ctx)}
 		}
 	}
 }
 
 // try makes the mail that asks the one that tries a relay first, if there has to be one
-// and there is none; else trial is that of the other, or nil.
-func (f *Failover) try(n int) (trial chan struct{}, mine bool) {
+// and there is none, or none that may still be hoped for; else trial is that of the other,
+// and how long to wait for it, or nil.
+func (f *Failover) try(n int) (trial chan struct{}, mine bool, patience time.Duration) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	h := &f.health[n]
-	if h.trial != nil || f.cfg.Now().Sub(h.worked) < proven {
-		return h.trial, false
+	h, now := &f.health[n], f.cfg.Now()
+	if age := now.Sub(h.began); h.trial != nil && age < 6*f.cfg.Patience {
+		return h.trial, false, max(0, f.cfg.Patience-age)
 	}
-	h.trial = make(chan struct{})
-	return h.trial, true
+	if h.trial == nil && now.Sub(h.worked) < proven {
+		return nil, false, 0
+	}
+	h.trial, h.began = make(chan struct{}), now
+	return h.trial, true, 0
 }
 
+// tried ends a trial, unless another has taken its place.
 func (f *Failover) tried(n int, trial chan struct{}) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.health[n].trial = nil
+	if f.health[n].trial == trial {
+		f.health[n].trial = nil
+	}
 	close(trial)
 }
 
@@ -249,7 +262,7 @@ func (f *Failover) works(ctx context.Context, n int, answered bool) {
 	if f.health[n].failures > 0 {
 		f.cfg.Logger.InfoContext(ctx, "outbound: a relay works again", "relay", n+1, "of", len(f.relays))
 	}
-	h := health{worked: f.health[n].worked, trial: f.health[n].trial}
+	h := health{worked: f.health[n].worked, trial: f.health[n].trial, began: f.health[n].began}
 	if answered {
 		h.worked = f.cfg.Now()
 	}

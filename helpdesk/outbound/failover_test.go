@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -16,6 +17,9 @@ import (
 
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/helpdesk/outbound"
+	"github.com/helpwright/helpwright/storage"
+	"github.com/helpwright/helpwright/storage/jobs"
+	"github.com/helpwright/helpwright/storage/memstore"
 	"github.com/helpwright/helpwright/storage/storagetest/testnet"
 )
 
@@ -278,4 +282,210 @@ func TestBurst(t *testing.T) {
 	if _, mails, _ := second.seen(); len(mails) > 0 {
 		t.Errorf("%d mails went to the second relay", len(mails))
 	}
+}
+
+// A relay that works and then falls silent while mails are under way: those that it has not whole end soon and go to
+// another relay, if there is one; of those that it has whole nobody knows, and no other gets them.
+func TestRelayFallsSilent(t *testing.T) {
+	t.Parallel()
+	type states map[helpdesk.DeliveryState]int
+	for name, c := range map[string]struct {
+		at     string // the command, or ".", that gets no answer
+		others int    // relays to turn to
+		want   states // of 8 mails under way
+	}{
+		"in the beginning":                   {"EHLO", 1, states{sent: 8}},
+		"before the sender":                  {"MAIL", 1, states{sent: 8}},
+		"before a recipient":                 {"RCPT", 1, states{sent: 8}},
+		"before the mail":                    {"DATA", 1, states{sent: 8}},
+		"with the whole mail":                {".", 1, states{deferred: 8}},
+		"in the beginning, with no other":    {"EHLO", 0, states{"": 8}},
+		"before a recipient, with no other":  {"RCPT", 0, states{"": 8}},
+		"with the whole mail, with no other": {".", 0, states{deferred: 8}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var silenced atomic.Bool
+			first := (&sink{answer: func(line string) string {
+				if silenced.Load() && line != "" && strings.HasPrefix(line, c.at) {
+					return silent
+				}
+				return ""
+			}}).start(t)
+			cfg := first.config()
+			cfg.Silence, cfg.CommandTimeout, cfg.SubmitTimeout = 300*time.Millisecond, time.Hour, 600*time.Millisecond
+			cfg.MaxIdle = -1 // each mail begins with a greeting
+			relays := []outbound.RelayConfig{cfg}
+			var second *sink
+			for range c.others {
+				second = answering(t, nil)
+				relays = append(relays, second.config())
+			}
+			f := newFailover(t, outbound.FailoverConfig{Relays: relays, Patience: 100 * time.Millisecond})
+			send := func() ([]outbound.Result, error) {
+				return f.Send(t.Context(), "desk@example.org", []string{"a@example.com"}, newMail(t, text(body)))
+			}
+			for range 3 {
+				if results, err := send(); err != nil || results[0].State != sent {
+					t.Fatalf("%v, %v", results, err)
+				}
+			}
+			silenced.Store(true)
+			got := states{}
+			var mu sync.Mutex
+			var wait sync.WaitGroup
+			for range 8 {
+				wait.Go(func() {
+					results, err := send()
+					state := helpdesk.DeliveryState("")
+					if err == nil {
+						state = results[0].State
+					} else if !strings.Contains(err.Error(), "no answer") {
+						t.Error(err)
+					}
+					mu.Lock()
+					defer mu.Unlock()
+					got[state]++
+				})
+			}
+			wait.Wait()
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Error(diff)
+			}
+			_, whole, _ := first.seen()
+			wantWhole, wantOthers := 3, c.want[sent]
+			if c.at == "." {
+				wantWhole += 8
+			}
+			var others []string
+			if second != nil {
+				_, others, _ = second.seen()
+			}
+			if len(whole) != wantWhole || len(others) != wantOthers {
+				t.Errorf("the relays took %d and %d mails, not %d and %d", len(whole), len(others), wantWhole, wantOthers)
+			}
+		})
+	}
+}
+
+// One mail that waits long says nothing about a relay.
+func TestSlowRelayIsNotSilent(t *testing.T) {
+	t.Parallel()
+	slow := (&sink{answer: func(line string) string {
+		if strings.HasPrefix(line, "RCPT") {
+			time.Sleep(time.Second)
+		}
+		return ""
+	}}).start(t)
+	cfg := slow.config()
+	cfg.Silence = 100 * time.Millisecond
+	relay := newRelay(t, cfg)
+	results, err := relay.Send(t.Context(), "desk@example.org", []string{"a@example.com"}, newMail(t, text(body)))
+	if err != nil || results[0].State != sent {
+		t.Errorf("%v, %v", results, err)
+	}
+}
+
+// A mail that tries a silent relay does not keep others from trying it for ever, and those that wait for it give it up
+// together.
+func TestTrialIsSucceeded(t *testing.T) {
+	t.Parallel()
+	var silenced atomic.Bool
+	silenced.Store(true)
+	first := (&sink{answer: func(line string) string {
+		if silenced.Load() && line == "." {
+			return silent
+		}
+		return ""
+	}}).start(t)
+	cfg := first.config()
+	cfg.SubmitTimeout = time.Hour
+	f := newFailover(t, outbound.FailoverConfig{Relays: []outbound.RelayConfig{cfg}, Patience: 50 * time.Millisecond})
+	ctx, cancel := context.WithCancel(t.Context())
+	send := func() ([]outbound.Result, error) {
+		return f.Send(ctx, "desk@example.org", []string{"a@example.com"}, newMail(t, text(body)))
+	}
+	ended := make(chan struct{})
+	go func() { _, _ = send(); close(ended) }()
+	for mails := 0; mails == 0; time.Sleep(time.Millisecond) {
+		_, whole, _ := first.seen()
+		mails = len(whole)
+	}
+	silenced.Store(false)
+	refused := 0
+	for {
+		results, err := send()
+		if err == nil && results[0].State == sent {
+			break
+		}
+		if refused++; err == nil || !strings.Contains(err.Error(), "no answer") {
+			t.Fatalf("%v, %v", results, err)
+		}
+	}
+	if refused == 0 {
+		t.Error("nobody waited for the one that tried")
+	}
+	cancel()
+	<-ended
+}
+
+// Mails whose answers a relay owes for long leave their workers to others, which go to another relay meanwhile.
+func TestSilentRelayHoldsNoWorkers(t *testing.T) {
+	t.Parallel()
+	const workers, others = 2, 6
+	var silenced atomic.Bool
+	first := (&sink{answer: func(line string) string {
+		if silenced.Load() && line == "." {
+			return silent
+		}
+		return ""
+	}}).start(t)
+	second := answering(t, nil)
+	cfg := first.config()
+	cfg.Silence, cfg.SubmitTimeout = 60*time.Millisecond, time.Hour
+	f := newFailover(t, outbound.FailoverConfig{Relays: []outbound.RelayConfig{cfg, second.config()}, Patience: 20 * time.Millisecond})
+	var done atomic.Int64
+	store := memstore.New()
+	runner := must[*jobs.Runner](t)(jobs.New(jobs.Config{
+		Jobs: store, Drain: time.Millisecond,
+		Handlers: map[string]jobs.Handler{"send": {Workers: workers, Func: func(ctx context.Context, _ storage.ClaimedJob) error {
+			results, err := f.Send(ctx, "desk@example.org", []string{"a@example.com"}, newMail(t, text(body)))
+			if err == nil && results[0].State == sent {
+				done.Add(1)
+			}
+			return err
+		}}},
+	}))
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error)
+	go func() { ended <- runner.Run(ctx) }()
+	defer func() { cancel(); <-ended }()
+	send := func(n int) {
+		t.Helper()
+		err := store.InSystemTx(ctx, func(ctx context.Context, tx helpdesk.SystemTx) error {
+			return tx.Within(helpdesk.Scope{}).Enqueue(ctx, slices.Repeat([]storage.Job{{Kind: "send"}}, n)...)
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	until := func(what string, holds func() bool) {
+		t.Helper()
+		for end := time.Now().Add(30 * time.Second); !holds(); time.Sleep(time.Millisecond) {
+			if time.Now().After(end) {
+				t.Fatalf("waited in vain: %s", what)
+			}
+		}
+	}
+	send(1)
+	until("the relay has proven itself", func() bool { return done.Load() == 1 })
+	silenced.Store(true)
+	send(workers)
+	until("all workers wait", func() bool { _, mails, _ := first.seen(); return len(mails) == 1+workers })
+	send(others)
+	until("the others have got their answers or went elsewhere", func() bool {
+		_, here, _ := first.seen()
+		_, there, _ := second.seen()
+		return len(here)+len(there) == 1+workers+others
+	})
 }

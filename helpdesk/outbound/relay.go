@@ -34,6 +34,11 @@ type RelayConfig struct {
 	DialTimeout    time.Duration // default 30 s
 	CommandTimeout time.Duration // of an answer or a write; default 5 min (RFC 5321 section 4.5.3.2)
 	SubmitTimeout  time.Duration // of the answer to a whole mail; default 10 min
+	// Silence is how long several mails wait for answers of a relay that says nothing at
+	// all, to nobody; default 1 min. Then those end that are not sent whole, on which
+	// CommandTimeout is lost: of a mail that the relay has whole nobody knows what
+	// becomes of it, and SubmitTimeout is left for the answer.
+	Silence time.Duration
 	// MaxIdle connections are kept for IdleTimeout; defaults 4 and 30 s. A negative
 	// MaxIdle keeps none.
 	MaxIdle     int
@@ -60,7 +65,7 @@ func (c RelayConfig) withDefaults() RelayConfig {
 		value time.Duration
 	}{
 		{&c.DialTimeout, 30 * time.Second}, {&c.CommandTimeout, 5 * time.Minute},
-		{&c.SubmitTimeout, 10 * time.Minute}, {&c.IdleTimeout, 30 * time.Second},
+		{&c.SubmitTimeout, 10 * time.Minute}, {&c.IdleTimeout, 30 * time.Second}, {&c.Silence, time.Minute},
 	} {
 		if *d.field <= 0 {
 			*d.field = d.value
@@ -77,8 +82,9 @@ func (c RelayConfig) withDefaults() RelayConfig {
 // It is safe for concurrent use; mails that are sent at the same time go over
 // connections of their own.
 type Relay struct {
-	cfg RelayConfig
-	tls *tls.Config
+	cfg  RelayConfig
+	tls  *tls.Config
+	word word
 
 	mu     sync.Mutex
 	idle   []*session
@@ -142,6 +148,9 @@ func (r *Relay) send(ctx context.Context, from string, to []string, m *Mail) (re
 	t.send(from, to, m)
 	release()
 	r.keep(s, t.clean && ctx.Err() == nil)
+	if s.wire.silent && !slices.ContainsFunc(t.results, func(r Result) bool { return r.Code != 0 }) {
+		return nil, false, s.failure(ctx, "answer", errSilent) // nothing is known of the mail, but that it is not sent
+	}
 	return t.results, t.doubt, nil
 }
 
@@ -160,7 +169,7 @@ func (r *Relay) session(ctx context.Context) (*session, error) {
 			return s, nil
 		}
 		s.client.Close()
-		if ctx.Err() != nil {
+		if ctx.Err() != nil || errors.Is(err, errSilent) {
 			return nil, s.failure(ctx, "connect", err)
 		}
 	}
@@ -215,7 +224,7 @@ func (r *Relay) expire(s *session) {
 
 // RelayError says why a relay cannot be used at all.
 type RelayError struct {
-	Step         string // connect, TLS handshake, greeting, hello, STARTTLS or authenticate
+	Step         string // connect, TLS handshake, greeting, hello, STARTTLS, authenticate or answer
 	Code         int    // of the relay's answer; 0: none
 	EnhancedCode string
 	Err          error

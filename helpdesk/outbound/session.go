@@ -13,10 +13,13 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/emersion/go-sasl"
 	"github.com/emersion/go-smtp"
+
+	"github.com/helpwright/helpwright/storage/jobs"
 )
 
 // session is a connection to a relay, greeted, encrypted and authenticated.
@@ -31,6 +34,7 @@ type session struct {
 // called.
 func (s *session) attend(ctx context.Context) (release func()) {
 	s.wire.budget, s.wire.until = maxAnswers, time.Now().Add(s.wire.timeout)
+	s.wire.yield = func() { jobs.Yield(ctx) }
 	stop := context.AfterFunc(ctx, func() { s.wire.Conn.Close() })
 	return func() { stop() }
 }
@@ -63,7 +67,7 @@ func (r *Relay) connect(ctx context.Context) (_ *session, err error) {
 	if err != nil {
 		return nil, s.failure(dialCtx, "connect", err)
 	}
-	s.wire = &wire{Conn: conn, timeout: r.cfg.CommandTimeout}
+	s.wire = &wire{Conn: conn, timeout: r.cfg.CommandTimeout, word: &r.word, silence: r.cfg.Silence}
 	defer s.attend(ctx)()
 	defer func() {
 		if err != nil {
@@ -198,27 +202,100 @@ type wire struct {
 	timeout time.Duration
 	budget  int
 	until   time.Time // an answer has come by then, however it drips; counted from the last write
+	word    *word
+	silence time.Duration
+	yield   func() // after a sixth of silence: whoever works here only waits
+	whole   bool   // the relay has all of a mail, and its answer is worth waiting for
+	silent  bool   // it was given up for the relay's silence
 }
 
-func (w *wire) Read(b []byte) (int, error) {
+func (w *wire) Read(b []byte) (n int, err error) {
 	if w.budget <= 0 {
 		return 0, errTalkative
 	}
-	if err := w.Conn.SetReadDeadline(w.until); err != nil {
-		return 0, err
+	err = w.wait(w.until, w.Conn.SetReadDeadline, func() error {
+		n, err = w.Conn.Read(b)
+		return err
+	})
+	if w.budget -= n; n > 0 {
+		w.word.came()
 	}
-	n, err := w.Conn.Read(b)
-	w.budget -= n
 	return n, err
 }
 
-func (w *wire) Write(b []byte) (int, error) {
-	if err := w.Conn.SetWriteDeadline(time.Now().Add(w.timeout)); err != nil {
-		return 0, err
-	}
-	n, err := w.Conn.Write(b)
+func (w *wire) Write(b []byte) (n int, err error) {
+	err = w.wait(time.Now().Add(w.timeout), w.Conn.SetWriteDeadline, func() error {
+		some, err := w.Conn.Write(b[n:])
+		n += some
+		return err
+	})
 	w.until = time.Now().Add(w.timeout)
 	return n, err
+}
+
+// wait does something that may wait for the relay, in pieces: in between it looks whether
+// it is worth to wait on.
+func (w *wire) wait(until time.Time, limit func(time.Time) error, do func() error) error {
+	defer w.word.await()()
+	for began := time.Now(); ; {
+		end := time.Now().Add(w.silence / 6)
+		if end.After(until) {
+			end = until
+		}
+		if err := limit(end); err != nil {
+			return err
+		}
+		err := do()
+		if !errors.Is(err, os.ErrDeadlineExceeded) || !time.Now().Before(until) {
+			return err
+		}
+		w.yield()
+		if !w.whole && w.word.missing(began, w.silence) {
+			w.silent = true
+			return errSilent
+		}
+	}
+}
+
+// word is when a relay said something last, to whomever, and how many wait for it.
+type word struct {
+	mu      sync.Mutex
+	last    time.Time
+	waiting int
+	missed  time.Time // when several have given it up
+}
+
+func (w *word) came() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.last = time.Now()
+}
+
+// await counts who waits, until the returned function is called.
+func (w *word) await() (end func()) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.waiting++
+	return func() {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.waiting--
+	}
+}
+
+// missing reports whether nobody has heard a word for some time, neither who has waited
+// since then nor several others: a relay may be slow with one mail.
+func (w *word) missing(since time.Time, silence time.Duration) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.last.After(since) {
+		since = w.last
+	}
+	if time.Since(since) < silence || w.waiting < 2 && !w.missed.After(since) {
+		return false
+	}
+	w.missed = time.Now()
+	return true
 }
 
 // SetDeadline does nothing: go-smtp takes its deadlines away while data is written.

@@ -137,9 +137,9 @@ func (t *transaction) data(m *Mail) Result {
 		}
 		return t.outcome(err, "mail")
 	}
-	t.wire.timeout = t.relay.cfg.SubmitTimeout
+	t.wire.timeout, t.wire.whole = t.relay.cfg.SubmitTimeout, true
 	answer, err := w.CloseWithResponse()
-	t.wire.timeout = t.relay.cfg.CommandTimeout
+	t.wire.timeout, t.wire.whole = t.relay.cfg.CommandTimeout, false
 	if err != nil {
 		refusal := t.outcome(err, "mail")
 		t.clean = refusal.Code != 0 && refusal.Code != 421

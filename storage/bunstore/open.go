@@ -8,6 +8,7 @@ package bunstore
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -106,8 +107,8 @@ func Open(ctx context.Context, address string, cfg Config) (*DB, error) {
 
 // New makes a DB of a bun.DB that the caller has opened, for SQLite or PostgreSQL, and goes on to own: Close leaves it
 // open. The one bun.DB reads and writes. SQLite needs foreign_keys on and a busy_timeout; PostgreSQL
-// standard_conforming_strings on (its default), and pgx is quickest in QueryExecModeExec. Open does all this by itself;
-// Ping reports what is missing.
+// standard_conforming_strings on (its default), and pgx is quickest in QueryExecModeExec. Open does all this by itself,
+// and lets a [storage.Meter] count what is read; Ping reports what is missing.
 func New(db *bun.DB, cfg Config) *DB { return newDB(db, db, cfg) }
 
 func newDB(write, read *bun.DB, cfg Config) *DB {
@@ -237,7 +238,7 @@ func openPostgres(address string, cfg Config) (*DB, error) {
 	if config.ConnectTimeout == 0 {
 		config.ConnectTimeout = connectTimeout
 	}
-	pool := stdlib.OpenDB(*config)
+	pool := sql.OpenDB(meteredPostgres{stdlib.GetConnector(*config)})
 	conns := cfg.MaxConns
 	if conns <= 0 {
 		conns = 20

@@ -112,14 +112,15 @@ func (c *preparedConn) QueryContext(ctx context.Context, query string, args []dr
 		return nil, err
 	}
 	if s == nil {
-		return c.sqliteConn.QueryContext(ctx, query, args)
+		rows, err := c.sqliteConn.QueryContext(ctx, query, args)
+		return meter(ctx, rows, err)
 	}
 	rows, err := s.stmt.QueryContext(ctx, values)
 	if err != nil {
 		return nil, err
 	}
 	s.busy = true
-	return &preparedRows{rows, s}, nil
+	return meter(ctx, &preparedRows{rows, s}, nil)
 }
 
 // preparedRows are rows of a statement that is busy until they are closed.

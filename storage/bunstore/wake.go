@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/stdlib"
 )
 
 // The channels of PostgreSQL's notifications about new jobs, and about new events of the account that they name.
@@ -92,7 +91,7 @@ func (db *DB) listen(ctx context.Context) error {
 	defer func() { _ = conn.Close() }() // back to the pool, or broken anyway
 	var failed error
 	err = conn.Raw(func(raw any) error {
-		c, ok := raw.(*stdlib.Conn)
+		c, ok := raw.(interface{ Conn() *pgx.Conn })
 		if !ok {
 			failed = errNoListen
 			return nil

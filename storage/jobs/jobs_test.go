@@ -405,6 +405,47 @@ func (h *hanging) Claim(ctx context.Context, kinds []string, n int, now, lease t
 	return h.Jobs.Claim(ctx, kinds, n, now, lease)
 }
 
+// Handlers that yield let others run, up to a limit; each is counted once, and Run waits for all of them.
+func TestYield(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := memstore.New()
+		var all []storage.Job
+		for n := range int64(30) {
+			all = append(all, job("a", n))
+		}
+		enqueue(t, s, all...)
+		var running, done atomic.Int64
+		release := make(chan struct{})
+		stop := start(t, jobs.Config{Jobs: s, Handlers: map[string]jobs.Handler{"a": {Workers: 2, Func: func(ctx context.Context, _ storage.ClaimedJob) error {
+			running.Add(1)
+			jobs.Yield(ctx)
+			jobs.Yield(ctx)
+			<-release
+			jobs.Yield(ctx)
+			running.Add(-1)
+			done.Add(1)
+			return nil
+		}}}})
+		time.Sleep(time.Minute)
+		if n := running.Load(); n != 10 { // 2 workers, and 4 times 2 who yielded
+			t.Errorf("%d run at the same time", n)
+		}
+		close(release)
+		time.Sleep(time.Minute)
+		if n := done.Load(); n != 30 {
+			t.Errorf("%d are done", n)
+		}
+		enqueue(t, s, all[:4]...)
+		time.Sleep(time.Minute)
+		stop()
+		if n := done.Load(); n != 34 || left(t, s, "a") != 0 {
+			t.Errorf("%d are done in the end", n)
+		}
+		jobs.Yield(t.Context()) // of nobody
+	})
+}
+
 // Only what failed by itself counts: not what met an outage, was to come again, or got something done.
 func TestWhatCounts(t *testing.T) {
 	t.Parallel()

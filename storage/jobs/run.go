@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"runtime/debug"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/helpwright/helpwright/storage"
@@ -38,8 +39,9 @@ type run struct {
 type lane struct {
 	kind string
 	Handler
-	busy int
-	more bool // there may be due jobs that no worker was free for
+	busy    int
+	more    bool // there may be due jobs that no worker was free for
+	waiting atomic.Int64
 }
 
 // result is what became of a job.
@@ -190,17 +192,18 @@ func (r *run) start(job storage.ClaimedJob) {
 	for _, l := range r.lanes {
 		if l.kind == job.Kind {
 			l.busy++
+			place := &place{lane: l, leave: sync.OnceFunc(func() { r.ended <- l })}
 			r.workers.Go(func() {
-				defer func() { r.ended <- l }()
-				r.results <- result{job, l, r.handle(job, l)}
+				defer place.end()
+				r.results <- result{job, l, r.handle(job, place)}
 			})
 		}
 	}
 }
 
 // handle runs a job's handler and keeps its lease meanwhile.
-func (r *run) handle(job storage.ClaimedJob, l *lane) (err error) {
-	ctx, cancel := context.WithCancel(r.work)
+func (r *run) handle(job storage.ClaimedJob, p *place) (err error) {
+	ctx, cancel := context.WithCancel(context.WithValue(r.work, placeKey{}, p))
 	var keeper sync.WaitGroup
 	keeper.Go(func() { r.keep(ctx, cancel, job) })
 	defer keeper.Wait()
@@ -211,7 +214,7 @@ func (r *run) handle(job storage.ClaimedJob, l *lane) (err error) {
 			r.Logger.ErrorContext(ctx, "a job's handler panicked", "kind", job.Kind, "job", job.ID, "panic", p, "stack", string(debug.Stack()))
 		}
 	}()
-	return l.Func(ctx, job)
+	return p.lane.Func(ctx, job)
 }
 
 // keep extends the lease until the context ends. When another has taken the job

@@ -260,6 +260,11 @@ func (v *visit) send(status int, body []byte, same bool) error {
 	default:
 		h.Set("Cache-Control", "no-store")
 	}
+	if m := storage.MeterOf(v.ctx()); m != nil {
+		if err := m.Take(len(body)); err != nil { // it was made of more than what was read
+			return err
+		}
+	}
 	if len(body) >= smallest {
 		h.Add("Vary", "Accept-Encoding")
 	}

@@ -1,0 +1,74 @@
+package bunstore
+
+import (
+	"context"
+	"database/sql/driver"
+
+	"github.com/jackc/pgx/v5/stdlib"
+
+	"github.com/helpwright/helpwright/storage"
+)
+
+// metered are rows that a [storage.Meter] counts. It is done at the drivers, where nothing that is read passes by.
+type metered struct {
+	driver.Rows
+	meter       *storage.Meter
+	rows, bytes int
+}
+
+// meter counts the rows of a statement, if its context wants that.
+func meter(ctx context.Context, rows driver.Rows, err error) (driver.Rows, error) {
+	m := storage.MeterOf(ctx)
+	if err != nil || m == nil {
+		return rows, err
+	}
+	return &metered{Rows: rows, meter: m}, nil
+}
+
+// Next implements [driver.Rows].
+func (r *metered) Next(dest []driver.Value) error {
+	if err := r.Rows.Next(dest); err != nil {
+		return err
+	}
+	n := 0
+	for _, value := range dest {
+		switch v := value.(type) {
+		case string:
+			n += len(v)
+		case []byte:
+			n += len(v)
+		default:
+			n += 8
+		}
+	}
+	r.rows++
+	if r.rows > 1 && r.meter.Page > 0 && r.bytes+n > r.meter.Page {
+		_ = r.meter.Take(-r.bytes) // nobody refuses what is given back
+		return storage.ErrPageTooLarge
+	}
+	r.bytes += n
+	return r.meter.Take(n)
+}
+
+// meteredPostgres makes connections to PostgreSQL whose rows can be counted.
+type meteredPostgres struct{ driver.Connector }
+
+// Connect implements [driver.Connector].
+func (c meteredPostgres) Connect(ctx context.Context) (driver.Conn, error) {
+	conn, err := c.Connector.Connect(ctx)
+	if plain, ok := conn.(*stdlib.Conn); ok && err == nil {
+		return &meteredConn{plain}, nil
+	}
+	return conn, err
+}
+
+// pgxConn has another name than its method Conn, which is to be had.
+type pgxConn = stdlib.Conn
+
+type meteredConn struct{ *pgxConn }
+
+// QueryContext implements [driver.QueryerContext].
+func (c *meteredConn) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
+	rows, err := c.pgxConn.QueryContext(ctx, query, args)
+	return meter(ctx, rows, err)
+}
