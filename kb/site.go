@@ -235,6 +235,16 @@ func (s *Service) FindSite(ctx context.Context, host, path string) (site Site, r
 	return site, path, err
 }
 
+// OwnsHost reports whether a host is one that sites have for themselves, their custom
+// domain or subdomain: no other part of the service is served there.
+func (s *Service) OwnsHost(ctx context.Context, host string) (bool, error) {
+	key := s.hostKey(host)
+	if key == SharedHost {
+		return false, nil
+	}
+	return s.cfg.Store.HasHost(ctx, key)
+}
+
 // hostKey is the HostKey of the sites at a host.
 func (s *Service) hostKey(host string) string {
 	host = strings.ToLower(strings.TrimSuffix(host, "."))

@@ -44,6 +44,8 @@ type Directory interface {
 	FindSite(ctx context.Context, id int64) (Site, error)
 	// SiteByAddress finds a site of any account by HostKey and Path.
 	SiteByAddress(ctx context.Context, hostKey, path string) (Site, error)
+	// HasHost reports whether any site has a HostKey, whatever its path.
+	HasHost(ctx context.Context, hostKey string) (bool, error)
 }
 
 // Reader reads within a scope.

@@ -29,6 +29,11 @@ func (UnimplementedStore) FindSite(context.Context, int64) (Site, error) {
 	return Site{}, errUnimplemented()
 }
 
+// HasHost implements [Store].
+func (UnimplementedStore) HasHost(context.Context, string) (bool, error) {
+	return false, errUnimplemented()
+}
+
 // SiteByAddress implements [Store].
 func (UnimplementedStore) SiteByAddress(context.Context, string, string) (Site, error) {
 	return Site{}, errUnimplemented()

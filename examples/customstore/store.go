@@ -17,11 +17,13 @@ type auditedStore struct {
 	audit io.Writer // may be written to by many goroutines
 }
 
-// completeStore is a store with what lets its files be swept and tied to it.
+// completeStore is a store with what lets its files be swept and tied to it, and with
+// units of work.
 type completeStore interface {
 	helpdesk.Store
 	storage.BlobRows
 	storage.Marks
+	storage.Idempotency
 }
 
 // InTx hands fn a transaction that notes what happens, and writes the notes once

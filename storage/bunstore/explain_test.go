@@ -395,6 +395,10 @@ func lists() []explained {
 		_, err := db.KB().SiteByAddress(ctx, kb.SharedHost, "5")
 		return err
 	})
+	add("HasHost", false, func(ctx context.Context, db *bunstore.DB, _ helpdesk.Reader, _ storage.Seek) error {
+		_, err := db.KB().HasHost(ctx, "help.example.org")
+		return err
+	})
 	add("Noted", false, func(ctx context.Context, db *bunstore.DB, _ helpdesk.Reader, _ storage.Seek) error {
 		_, err := db.Noted(ctx, []byte("key"), time.Unix(1, 0))
 		if fault.Is(err, fault.NotFound) {

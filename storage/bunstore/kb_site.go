@@ -72,6 +72,12 @@ func (s kbStore) SiteByAddress(ctx context.Context, hostKey, path string) (kb.Si
 	return row.site(), nil
 }
 
+// HasHost implements [kb.Directory].
+func (s kbStore) HasHost(ctx context.Context, hostKey string) (bool, error) {
+	found, err := s.selects((*siteRow)(nil)).Err(checkText(hostKey)).Where("host_key = ?", hostKey).Exists(ctx)
+	return found, failure(ctx, err, "site", 0)
+}
+
 // ownSites keeps a statement about sites within the scope.
 func (r kbReader) ownSites(q bun.QueryBuilder) bun.QueryBuilder {
 	q = r.account(q)

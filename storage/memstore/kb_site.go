@@ -5,6 +5,7 @@ import (
 
 	"github.com/helpwright/helpwright/kb"
 	"github.com/helpwright/helpwright/storage"
+	"github.com/helpwright/helpwright/storage/fault"
 )
 
 // siteOf adds to a site what is its account's.
@@ -45,6 +46,16 @@ func (s kbStore) SiteByAddress(ctx context.Context, hostKey, path string) (kb.Si
 			return kb.Site{}, err
 		}
 		return db.siteOf(site), nil
+	})
+}
+
+func (s kbStore) HasHost(ctx context.Context, hostKey string) (bool, error) {
+	return query(ctx, s.store, func(db *data) (bool, error) {
+		_, err := db.findSite(0, func(o *kb.Site) bool { return o.HostKey == hostKey })
+		if fault.Is(err, fault.NotFound) {
+			return false, nil
+		}
+		return err == nil, err
 	})
 }
 

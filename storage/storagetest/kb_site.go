@@ -80,6 +80,11 @@ func testSiteDirectory(t *testing.T, b Backend) {
 		_, err := w.KB.SiteByAddress(t.Context(), address[0], address[1])
 		fails(t, fmt.Sprint("address ", address), err, fault.NotFound)
 	}
+	for host, want := range map[string]bool{w.shelf.site.HostKey: true, w.shelf.site.HostKey + "x": false, "": false} {
+		found, err := w.KB.HasHost(t.Context(), host)
+		ok(t, err)
+		same(t, "a site of the host "+host, want, found)
+	}
 	_, err = w.KB.FindSite(t.Context(), nobody)
 	fails(t, "a site that is not there", err, fault.NotFound)
 }

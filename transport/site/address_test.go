@@ -1,9 +1,11 @@
 package site_test
 
 import (
+	"net/http/httptest"
 	"net/url"
 	"strings"
 	"testing"
+	"time"
 
 	"golang.org/x/net/html"
 
@@ -157,6 +159,41 @@ func TestNoDeadLinks(t *testing.T) {
 		}
 		if len(seen) < 40 {
 			t.Errorf("%d pages only", len(seen))
+		}
+	})
+}
+
+// A host of a site's own is one wherever the site is on it, and nothing else of the service is there; hosts of nobody
+// and of the service itself are not.
+func TestOwnHosts(t *testing.T) {
+	t.Parallel()
+	eachStore(t, func(t *testing.T, s store) {
+		w := newWorld(t, s)
+		owns := func(host string) bool {
+			return w.Handler.Owns(httptest.NewRequest("GET", "http://"+host+"/api/v1/me", nil))
+		}
+		for host, want := range map[string]bool{
+			"help.example.org": true, "HELP.example.org.:8080": true, "desk.example.net": false, "other.example.org": false, "localhost:8080": false, "127.0.0.1": false, "[::1]:80": false,
+		} {
+			if got := owns(host); got != want {
+				t.Errorf("%s: %v", host, got)
+			}
+		}
+		move := func(domain, path string) {
+			t.Helper()
+			in := kb.SiteInput{AccountID: 1, Name: "Acme", CustomDomain: storage.Some(domain), Path: storage.Some(path)}
+			if _, err := w.editor.UpdateSite(t.Context(), in); err != nil {
+				t.Fatal(err)
+			}
+			w.advance(1100 * time.Millisecond)
+		}
+		move("help.example.org", "docs")
+		if !owns("help.example.org") {
+			t.Error("a host whose site is at a path is not its own")
+		}
+		move("other.example.org", "docs")
+		if owns("help.example.org") || !owns("other.example.org") {
+			t.Error("the site has moved, the host has not")
 		}
 	})
 }

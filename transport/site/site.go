@@ -12,6 +12,7 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/helpwright/helpwright/kb"
@@ -78,6 +79,7 @@ type Handler struct {
 	builtin *theme.Set
 	cache   *cache
 	dresses *dresses
+	hosts   *hosts
 	spent   spent
 }
 
@@ -126,6 +128,7 @@ func New(cfg Config) (*Handler, error) {
 		return nil, fault.Wrap(fault.Internal, "site.New", err)
 	}
 	h := &Handler{cfg: cfg, base: base, builtin: builtin, dresses: &dresses{byKey: map[dressKey]*dress{}}}
+	h.hosts = &hosts{ask: cfg.KB.OwnsHost, byName: map[string]host{}}
 	h.cache = newCache(cfg)
 	return h, nil
 }
@@ -160,7 +163,8 @@ type visit struct {
 func (v *visit) ctx() context.Context { return v.r.Context() }
 
 // Owns reports whether the host of a request is one that sites have for themselves, so
-// that nothing else is served there.
+// that nothing else is served there. A host that becomes one, or is none any more, is
+// noticed within a second.
 func (h *Handler) Owns(r *http.Request) bool {
 	name := hostname(r.Host)
 	if name == h.base.Hostname() || name == "localhost" {
@@ -169,8 +173,43 @@ func (h *Handler) Owns(r *http.Request) bool {
 	if _, err := netip.ParseAddr(strings.Trim(name, "[]")); err == nil {
 		return false
 	}
-	_, _, err := h.find(r.Context(), name, r.URL.Path)
-	return err == nil
+	return h.hosts.owned(r.Context(), name, h.cfg.Now())
+}
+
+// hosts remembers which hosts are those of sites: every request asks.
+type hosts struct {
+	ask func(ctx context.Context, name string) (bool, error)
+
+	mu     sync.Mutex
+	byName map[string]host
+}
+
+type host struct {
+	owned bool
+	at    time.Time
+}
+
+// maxHosts bounds how many hosts are remembered: clients may name any.
+const maxHosts = 10_000
+
+func (h *hosts) owned(ctx context.Context, name string, now time.Time) bool {
+	h.mu.Lock()
+	known, ok := h.byName[name]
+	h.mu.Unlock()
+	if ok && now.Sub(known.at) < fresh {
+		return known.owned
+	}
+	owned, err := h.ask(ctx, name)
+	if err != nil { // it stays what it was
+		return known.owned
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if len(h.byName) >= maxHosts {
+		clear(h.byName)
+	}
+	h.byName[name] = host{owned, now}
+	return owned
 }
 
 func hostname(host string) string {
