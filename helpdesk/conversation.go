@@ -520,6 +520,33 @@ func (d *Desk) deleteAll(ctx context.Context, tx Tx, filter ConversationFilter) 
 	}
 }
 
+// deletePiece is how many conversations one transaction of deleteInPieces removes.
+const deletePiece = 200
+
+// deleteInPieces removes conversations that a filter finds, down to a rest that one
+// transaction removes quickly: each piece in one of its own, so that nobody waits for it
+// for long, and what is interrupted is done when it is asked for often enough. may is
+// asked before each.
+func (d *Desk) deleteInPieces(ctx context.Context, begin func(context.Context, func(context.Context, Tx) error) error,
+	filter ConversationFilter, may func(ctx context.Context, tx Tx) error) error {
+	for more := true; more; {
+		err := begin(storage.Alone(ctx), func(ctx context.Context, tx Tx) error {
+			if err := may(ctx, tx); err != nil {
+				return err
+			}
+			some, err := tx.Conversations(ctx, filter, ByCreated, storage.Seek{Limit: deletePiece + 1})
+			if more = len(some) > deletePiece; err != nil || !more {
+				return err
+			}
+			return d.deleteConversations(ctx, tx, some[:deletePiece])
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 func (d *Desk) deleteConversations(ctx context.Context, tx Tx, all []Conversation) error {
 	ids := make([]int64, len(all))
 	events := make([]storage.Event, len(all))

@@ -342,7 +342,8 @@ func (d *Desk) Customers(ctx context.Context, q CustomerQuery, req storage.PageR
 }
 
 // DeleteCustomer removes a customer. One with conversations is a Conflict fault,
-// unless force is set: then they are removed too. It needs customers.delete, and
+// unless force is set: then they are removed too, before the customer and in pieces if
+// they are many, so that some may be gone after an error. It needs customers.delete, and
 // conversations.delete to force. A member of some mailboxes has to reach all
 // conversations that the customer has or writes in, else it is Forbidden.
 func (d *Desk) DeleteCustomer(ctx context.Context, id int64, force bool) error {
@@ -355,11 +356,19 @@ func (d *Desk) DeleteCustomer(ctx context.Context, id int64, force bool) error {
 			return err
 		}
 	}
-	return begin(storage.Alone(ctx), func(ctx context.Context, tx Tx) error {
+	may := func(ctx context.Context, tx Tx) error {
 		if _, err := tx.CustomerForUpdate(ctx, id); err != nil {
 			return err
 		}
-		if err := d.reachesWhole(ctx, tx, id); err != nil {
+		return d.reachesWhole(ctx, tx, id)
+	}
+	if force {
+		if err := d.deleteInPieces(ctx, begin, ConversationFilter{CustomerID: id}, may); err != nil {
+			return err
+		}
+	}
+	return begin(storage.Alone(ctx), func(ctx context.Context, tx Tx) error {
+		if err := may(ctx, tx); err != nil {
 			return err
 		}
 		if force {

@@ -468,8 +468,9 @@ func (d *Desk) FetchStatus(ctx context.Context, mailboxID int64) (FetchStatus, e
 }
 
 // DeleteMailbox removes a mailbox. One with conversations is a Conflict fault,
-// unless force is set: then they are removed with it. It needs mailboxes.delete,
-// and conversations.delete to force.
+// unless force is set: then they are removed with it, before it and in pieces if they
+// are many, so that some may be gone after an error. It needs mailboxes.delete, and
+// conversations.delete to force.
 func (d *Desk) DeleteMailbox(ctx context.Context, id int64, force bool) error {
 	begin, err := d.guard.Write(MailboxesDelete)
 	if err != nil {
@@ -480,8 +481,17 @@ func (d *Desk) DeleteMailbox(ctx context.Context, id int64, force bool) error {
 			return err
 		}
 	}
+	may := func(ctx context.Context, tx Tx) error {
+		_, err := tx.MailboxForUpdate(ctx, id)
+		return err
+	}
+	if force {
+		if err := d.deleteInPieces(ctx, begin, ConversationFilter{MailboxID: id}, may); err != nil {
+			return err
+		}
+	}
 	return begin(storage.Alone(ctx), func(ctx context.Context, tx Tx) error {
-		if _, err := tx.MailboxForUpdate(ctx, id); err != nil {
+		if err := may(ctx, tx); err != nil {
 			return err
 		}
 		if force {

@@ -122,7 +122,7 @@ func (a *api) addCustomers(t *Table) {
 			"An item without an id, or with one that does not exist, is new. Needs customers.update.",
 	}, a.updateCustomer)
 	HandleEmpty(t, a.desk, Operation{
-		ID: "deleteCustomer", Method: http.MethodDelete, Path: customerPath, Tag: "Customers",
+		ID: "deleteCustomer", Method: http.MethodDelete, Path: customerPath, Tag: "Customers", Slow: true,
 		Summary:     "Delete a customer",
 		Description: "409 for one with conversations, unless force. Needs customers.delete, and conversations.delete to force.",
 	}, a.deleteCustomer)

@@ -160,7 +160,7 @@ func (a *api) addMailboxes(t *Table) {
 		Description: "Fields that are left out stay as they are. Needs mailboxes.update, and mailboxes.connection to set the connection.",
 	}, a.updateMailbox)
 	HandleEmpty(t, a.desk, Operation{
-		ID: "deleteMailbox", Method: http.MethodDelete, Path: mailboxPath, Tag: "Mailboxes",
+		ID: "deleteMailbox", Method: http.MethodDelete, Path: mailboxPath, Tag: "Mailboxes", Slow: true,
 		Summary:     "Delete a mailbox",
 		Description: "409 for one with conversations, unless force. Needs mailboxes.delete, and conversations.delete to force.",
 	}, a.deleteMailbox)

@@ -178,6 +178,7 @@ func outage(t *testing.T, databaseURL string, restart bool, access func(*server)
 	t.Helper()
 	const answers = 60
 	relay := newSink(t, 200*time.Millisecond)
+	flow := relay.hold() // all are there before the first leaves, so that they are on their way when the database goes away
 	s := newServer(t, "HELPWRIGHT_DATABASE_URL="+databaseURL, "HELPWRIGHT_SMTP_URL=smtp://"+relay.address+"?tls=none")
 	away, back := access(s)
 	s.mailbox(url.Values{"name": {"Support"}, "email": {"support@example.org"}})
@@ -187,6 +188,8 @@ func outage(t *testing.T, databaseURL string, restart bool, access func(*server)
 			"interactions[0][type]": {"user"}, "interactions[0][body]": {fmt.Sprintf("Text %d.", i)},
 		}, nil)
 	}
+	flow()
+	eventually(t, "answers leave", time.Minute, func() bool { mails, _ := relay.counts(); return mails >= 8 })
 	long := outageTime(t)
 	away()
 	time.Sleep(long * 2 / 5)

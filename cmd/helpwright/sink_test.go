@@ -16,6 +16,7 @@ import (
 type sink struct {
 	address string
 	delay   time.Duration // before a mail is read
+	gate    sync.RWMutex  // that mails pass
 
 	mu       sync.Mutex
 	accepted map[string]int
@@ -42,6 +43,12 @@ func newSink(t *testing.T, delay time.Duration) *sink {
 	return s
 }
 
+// hold has mails wait before they are read, until the returned function is called.
+func (s *sink) hold() (release func()) {
+	s.gate.Lock()
+	return s.gate.Unlock
+}
+
 func (s *sink) serve(conn net.Conn) {
 	defer conn.Close()
 	c := textproto.NewConn(conn)
@@ -56,6 +63,8 @@ func (s *sink) serve(conn net.Conn) {
 			_ = c.PrintfLine("250-sink\r\n250-8BITMIME\r\n250 SMTPUTF8")
 		case "DATA":
 			time.Sleep(s.delay)
+			s.gate.RLock()
+			s.gate.RUnlock() //nolint:staticcheck // it is a gate
 			_ = c.PrintfLine("354 go on")
 			lines, err := c.ReadDotLines()
 			if err != nil {

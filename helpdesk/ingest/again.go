@@ -16,6 +16,7 @@ import (
 	"github.com/helpwright/helpwright/helpdesk/ingest/wire"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
+	"github.com/helpwright/helpwright/storage/jobs"
 )
 
 // maxAgain is the largest mail that is fetched when somebody asks for it: more than
@@ -216,19 +217,19 @@ func (a *Again) Backfill(ctx context.Context, job storage.ClaimedJob) error {
 	}
 	epoch := from.Inbound.Epoch
 	l := &ledger{intake: a.cfg.Intake, accountID: job.AccountID, mailboxID: job.Subject, epoch: epoch}
-	source, err := imap.New(a.cfg.Servers.imapConfig(from, a.cfg.Servers.tokens(from, nil)), backfill{imapLedger{l}})
+	taken := 0
+	source, err := imap.New(a.cfg.Servers.imapConfig(from, a.cfg.Servers.tokens(from, nil)), backfill{imapLedger{l}, &taken})
 	if err != nil {
 		return err
 	}
-	fetched := 0
 	err = source.Each(ctx, order.Since, func(ctx context.Context, folder string, validity uint32, uids []uint32) ([]uint32, error) {
 		some := listed(epoch, folder, validity, uids)
-		taken, err := a.cfg.Intake.Taken(ctx, job.AccountID, job.Subject, sourceIMAP, some.Positions)
+		there, err := a.cfg.Intake.Taken(ctx, job.AccountID, job.Subject, sourceIMAP, some.Positions)
 		if err != nil {
 			return nil, err
 		}
-		known := make(map[string]bool, len(taken))
-		for _, position := range taken {
+		known := make(map[string]bool, len(there))
+		for _, position := range there {
 			known[position] = true
 		}
 		var missing []uint32
@@ -237,19 +238,28 @@ func (a *Again) Backfill(ctx context.Context, job storage.ClaimedJob) error {
 				missing = append(missing, uids[i])
 			}
 		}
-		fetched += len(missing)
 		return missing, nil
 	})
-	a.cfg.Logger.InfoContext(ctx, "backfill", "mailbox_id", job.Subject, "fetched", fetched, "complete", err == nil)
+	a.cfg.Logger.InfoContext(ctx, "backfill", "mailbox_id", job.Subject, "fetched", taken, "complete", err == nil)
+	if err != nil && taken > 0 {
+		return jobs.Progress(err) // what was taken stays
+	}
 	return err
 }
 
 // backfill takes mails and moves no cursor.
-type backfill struct{ imapLedger }
+type backfill struct {
+	imapLedger
+	taken *int
+}
 
 // Take implements [imap.Sink].
 func (b backfill) Take(ctx context.Context, _ string, mails []imap.Mail, _ imap.Cursor) error {
-	return b.intake.Take(ctx, b.accountID, b.mailboxID, sourceIMAP, b.raw(mails), nil)
+	err := b.intake.Take(ctx, b.accountID, b.mailboxID, sourceIMAP, b.raw(mails), nil)
+	if err == nil {
+		*b.taken += len(mails)
+	}
+	return err
 }
 
 // Status implements [imap.Sink]: that of the mailbox is the fetcher's.

@@ -34,6 +34,9 @@ type Filer struct {
 
 	mu   sync.Mutex
 	busy map[int64]bool // mailboxes at work; true: look again before ending
+	owed map[int64]bool // mails of which a note says that work has begun: it has ended, and that could not be noted
+
+	large chan struct{} // a place for the large mail that is being filed
 }
 
 // NewFiler returns a filer.
@@ -44,7 +47,7 @@ func NewFiler(cfg FilerConfig) *Filer {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
-	return &Filer{cfg: cfg, busy: map[int64]bool{}}
+	return &Filer{cfg: cfg, busy: map[int64]bool{}, owed: map[int64]bool{}, large: make(chan struct{}, 1)}
 }
 
 // Handle files all mails that wait in the job's mailbox, in the order in which
@@ -147,7 +150,15 @@ func together(mails []helpdesk.InboundMail) int {
 // again and again is set aside.
 func (f *Filer) fileCarefully(ctx context.Context, accountID int64, rows []helpdesk.InboundMail) (done int, err error) {
 	id := rows[0].ID
+	if f.owes(id) { // an outage must not count as a death
+		if err := f.stopMail(ctx, accountID, id); err != nil {
+			return 0, err
+		}
+	}
 	ok, err := f.cfg.Intake.StartMail(ctx, accountID, id)
+	if !fault.Certain(err) {
+		f.owe(id, true)
+	}
 	if err != nil || !ok {
 		return 0, err
 	}
@@ -156,16 +167,48 @@ func (f *Filer) fileCarefully(ctx context.Context, accountID int64, rows []helpd
 	}
 	limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 	defer cancel()
-	if stopped := f.cfg.Intake.StopMail(limited, accountID, id); stopped != nil {
+	if stopped := f.stopMail(limited, accountID, id); stopped != nil {
 		f.cfg.Logger.WarnContext(ctx, "the end of work on a mail was not noted", "mail_id", id, "error", stopped)
 	}
 	return done, err
 }
 
+// stopMail notes that work on a mail has ended, now or before the next time that it
+// begins.
+func (f *Filer) stopMail(ctx context.Context, accountID, id int64) error {
+	err := f.cfg.Intake.StopMail(ctx, accountID, id)
+	f.owe(id, err != nil && fault.Certain(err)) // of a death that happened rather too little is noted than too much
+	return err
+}
+
+func (f *Filer) owe(id int64, owed bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if delete(f.owed, id); owed {
+		f.owed[id] = true
+	}
+}
+
+func (f *Filer) owes(id int64) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.owed[id]
+}
+
 // fileAll files mails together, or else one by one: then the one at fault is known. It
 // says how many it has dealt with. Those that were read are filed also when the next
 // cannot be: otherwise nothing would ever be done where reading fails now and then.
+//
+// A large mail takes several times its size in memory: one is filed at a time.
 func (f *Filer) fileAll(ctx context.Context, accountID int64, rows []helpdesk.InboundMail) (done int, err error) {
+	if rows[0].Size > batchBytes {
+		select {
+		case f.large <- struct{}{}:
+			defer func() { <-f.large }()
+		case <-ctx.Done():
+			return 0, ctx.Err()
+		}
+	}
 	mails, aside, failure := f.readAll(ctx, accountID, rows)
 	if len(mails) > 1 && f.try(ctx, accountID, mails...) == nil {
 		return aside + len(mails), failure

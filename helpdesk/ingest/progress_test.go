@@ -2,6 +2,7 @@ package ingest_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -14,9 +15,11 @@ import (
 
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/storage"
+	"github.com/helpwright/helpwright/storage/fault"
 	"github.com/helpwright/helpwright/storage/jobs"
 	"github.com/helpwright/helpwright/storage/memblob"
 	"github.com/helpwright/helpwright/storage/memstore"
+	"github.com/helpwright/helpwright/storage/storagetest/testenv"
 )
 
 // counted is a store that counts its transactions.
@@ -116,6 +119,94 @@ func inPieces(t *testing.T, every int64, failures int) {
 		}
 	}
 	if diff := cmp.Diff(slices.Repeat([]int{1}, failures), failed); diff != "" {
+		t.Error("failures that counted:", diff)
+	}
+}
+
+// flapping is a store in which transactions fail: each in turn as outcomes say, nil for those that work, and all later
+// ones like the last.
+type flapping struct {
+	helpdesk.Store
+	outcomes []error
+}
+
+func (f *flapping) InTx(ctx context.Context, scope helpdesk.Scope, fn func(context.Context, helpdesk.Tx) error) error {
+	var outcome error
+	if len(f.outcomes) > 0 {
+		outcome = f.outcomes[0]
+	}
+	if len(f.outcomes) > 1 {
+		f.outcomes = f.outcomes[1:]
+	}
+	if outcome != nil && fault.Certain(outcome) {
+		return outcome
+	}
+	return errors.Join(f.Store.InTx(ctx, scope, fn), outcome) // who knows: it was done
+}
+
+// A database that goes away again and again while a mail is filed alone is no death at that mail.
+func TestOutagesAreNoDeaths(t *testing.T) {
+	t.Parallel()
+	away, unknown := fault.New(fault.Unavailable, "away"), fault.New(fault.OutcomeUnknown, "who knows")
+	for name, outcomes := range map[string][]error{
+		"away before":                     {away},
+		"away while it is filed":          {nil, away},
+		"the beginning is not known":      {unknown, away},
+		"the end is not known":            {nil, away, unknown},
+		"away while it is filed and back": {nil, away, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			store := &flapping{Store: memstore.New()}
+			b := newBundle(t, memblob.New(), func(cfg *helpdesk.Config) { cfg.Store = store })
+			b.take(letters("mail", 1)...)
+			job := b.job()
+			job.Lost = 1
+			for range 10 {
+				store.outcomes = slices.Clone(outcomes)
+				if err := b.filer.Handle(t.Context(), job); err == nil {
+					t.Fatal("it was filed")
+				}
+				store.outcomes = nil
+				if d := b.ledger()[0].Deaths; d > 1 {
+					t.Fatalf("%d deaths", d)
+				}
+			}
+			if err := b.filer.Handle(t.Context(), job); err != nil || b.ledger()[0].State != helpdesk.InboundFiled {
+				t.Errorf("in the end: %v, %+v", err, b.ledger()[0])
+			}
+		})
+	}
+}
+
+// A backfill that fails after it has brought some mails goes on soon, and is not given up for it.
+func TestBackfillInPieces(t *testing.T) {
+	t.Parallel()
+	dovecot := testenv.Dovecot(t)
+	queue := memstore.New()
+	store := &flapping{Store: queue}
+	b := newBundle(t, memblob.New(), func(cfg *helpdesk.Config) { cfg.Store = store })
+	user := testenv.Name("pieces")
+	maildir(t, dovecot, user, letters("old", 320)...) // in four pieces
+	id := b.fetched("pieces@example.org", inbound(t, helpdesk.InboundIMAP, dovecot.Addr, user, dovecot.Password))
+	if err := b.desk.Backfill(t.Context(), id, time.Now().AddDate(0, 0, -1)); err != nil {
+		t.Fatal(err)
+	}
+	store.outcomes = []error{nil, context.DeadlineExceeded, nil, context.DeadlineExceeded, nil, context.DeadlineExceeded, nil}
+	var failed []int
+	runner := check(jobs.New(jobs.Config{
+		Jobs: queue, Handlers: map[string]jobs.Handler{helpdesk.JobBackfill: {Func: b.again().Backfill, MaxAttempts: 2}}, Poll: time.Millisecond,
+		Backoff: func(n int) time.Duration { failed = append(failed, n); return time.Millisecond },
+	}))(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error)
+	go func() { ended <- runner.Run(ctx) }()
+	until(t, "all are there", func() bool { return len(b.rows(id)) == 320 })
+	cancel()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+	if diff := cmp.Diff([]int{1, 1, 1}, failed); diff != "" {
 		t.Error("failures that counted:", diff)
 	}
 }
