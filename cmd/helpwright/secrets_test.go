@@ -49,6 +49,10 @@ func TestSecretKeys(t *testing.T) {
 		if known != c.opens {
 			t.Errorf("signed with %q, verified with %q: %v", c.before, c.after, known)
 		}
+		known = slices.ContainsFunc(after.sites, func(key []byte) bool { return string(key) == string(before.sites[0]) })
+		if known != c.opens {
+			t.Errorf("a page signed with %q, verified with %q: %v", c.before, c.after, known)
+		}
 	}
 	for _, bad := range []string{"short", strings.Repeat(" ", 10)} {
 		if err := (&Settings{SecretKey: bad}).check(); err == nil || !strings.Contains(err.Error(), "HELPWRIGHT_SECRET_KEY") {

@@ -168,7 +168,7 @@ type secrets struct {
 	sealer   storage.Sealer
 	signing  [][]byte // the first signs, all verify
 	visitors []byte   // tells them apart
-	sites    []byte   // signs the forms, sessions and previews of sites
+	sites    [][]byte // likewise, of the forms, sessions and previews of sites
 }
 
 // loadSecrets takes the secret keys from the settings, or from their file, which it
@@ -199,8 +199,14 @@ func (s *Settings) loadSecrets() (secrets, error) {
 	if out.visitors, err = hkdf.Key(sha256.New, keys[0], nil, "helpwright visitors v1", 32); err != nil {
 		return secrets{}, err
 	}
-	out.sites, err = hkdf.Key(sha256.New, keys[0], nil, "helpwright sites v1", 32)
-	return out, err
+	for _, key := range keys {
+		sites, err := hkdf.Key(sha256.New, key, nil, "helpwright sites v1", 32)
+		if err != nil {
+			return secrets{}, err
+		}
+		out.sites = append(out.sites, sites)
+	}
+	return out, nil
 }
 
 // secretKeys reads keys that commas or blanks separate. A text whose parts are too

@@ -20,10 +20,10 @@ import (
 )
 
 // siteConfig joins the help centres with the help desk.
-func (a *app) siteConfig(key []byte) site.Config {
+func (a *app) siteConfig(keys [][]byte) site.Config {
 	proxies, _ := a.settings.trustedProxies() // checked with the other settings
 	return site.Config{
-		KB: a.kb, Key: key, Logger: a.log, Events: a.db, MaxUpload: min(a.settings.MaxAttachment, 20) << 20,
+		KB: a.kb, Key: keys[0], FormerKeys: keys[1:], Logger: a.log, Events: a.db, MaxUpload: min(a.settings.MaxAttachment, 20) << 20,
 		LastEvent: func(ctx context.Context, accountID int64) (int64, error) {
 			return a.db.Within(helpdesk.Scope{AccountID: accountID}).LastEvent(ctx)
 		},

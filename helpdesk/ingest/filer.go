@@ -35,6 +35,8 @@ type Filer struct {
 	mu   sync.Mutex
 	busy map[int64]bool // mailboxes at work; true: look again before ending
 	owed map[int64]bool // mails of which a note says that work has begun: it has ended, and that could not be noted
+
+	large chan struct{} // a place for the large mail that is being filed
 }
 
 // NewFiler returns a filer.
@@ -45,7 +47,7 @@ func NewFiler(cfg FilerConfig) *Filer {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
-	return &Filer{cfg: cfg, busy: map[int64]bool{}, owed: map[int64]bool{}}
+	return &Filer{cfg: cfg, busy: map[int64]bool{}, owed: map[int64]bool{}, large: make(chan struct{}, 1)}
 }
 
 // Handle files all mails that wait in the job's mailbox, in the order in which
@@ -196,7 +198,17 @@ func (f *Filer) owes(id int64) bool {
 // fileAll files mails together, or else one by one: then the one at fault is known. It
 // says how many it has dealt with. Those that were read are filed also when the next
 // cannot be: otherwise nothing would ever be done where reading fails now and then.
+//
+// A large mail takes several times its size in memory: one is filed at a time.
 func (f *Filer) fileAll(ctx context.Context, accountID int64, rows []helpdesk.InboundMail) (done int, err error) {
+	if rows[0].Size > batchBytes {
+		select {
+		case f.large <- struct{}{}:
+			defer func() { <-f.large }()
+		case <-ctx.Done():
+			return 0, ctx.Err()
+		}
+	}
 	mails, aside, failure := f.readAll(ctx, accountID, rows)
 	if len(mails) > 1 && f.try(ctx, accountID, mails...) == nil {
 		return aside + len(mails), failure

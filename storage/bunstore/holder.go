@@ -11,6 +11,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/helpwright/helpwright/internal/filelock"
 )
 
 // A process that claims jobs holds a lock as long as it lives: one of the session on PostgreSQL, one on a file beside the
@@ -51,7 +53,7 @@ func (db *DB) hold(ctx context.Context) (string, error) {
 	}
 	if !db.postgres {
 		name := strconv.FormatInt(rand.Int64(), 10)
-		file, err := lockFile(db.path + lockMark + name)
+		file, err := filelock.New(db.path + lockMark + name)
 		if err != nil { // the next claim tries again
 			db.cfg.Logger.WarnContext(ctx, "jobs of a crash will wait for the end of their leases", "error", err)
 			return "", nil
@@ -99,7 +101,7 @@ func (db *DB) Lives(ctx context.Context, name string) (bool, error) {
 	db.holder.reaping.Lock() // a lock that the reaper tries is not one that somebody holds
 	defer db.holder.reaping.Unlock()
 	path := db.path + lockMark + name
-	if lock := seizeLock(path); lock != nil {
+	if lock := filelock.Seize(path); lock != nil {
 		return false, lock.Close()
 	}
 	_, err := os.Stat(path)
@@ -213,7 +215,7 @@ func (db *DB) takeOver(ctx context.Context) error {
 			continue
 		}
 		path := db.path + lockMark + name
-		lock := seizeLock(path)
+		lock := filelock.Seize(path)
 		if lock == nil {
 			continue // its process lives
 		}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/uptrace/bun/migrate"
 
+	"github.com/helpwright/helpwright/internal/filelock"
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
@@ -221,7 +222,7 @@ func (db *DB) migrant(ctx context.Context) (holder string, letGo func()) {
 		return holder, func() {}
 	}
 	path := db.path + migrationMark + holder
-	file, err := lockFile(path)
+	file, err := filelock.New(path)
 	if err != nil {
 		db.cfg.Logger.DebugContext(ctx, "the lease of a migration ends in its own time", "error", err)
 		return holder, func() {}
@@ -246,7 +247,7 @@ func (db *DB) endDeadLease(ctx context.Context) error {
 		return err
 	}
 	path := db.path + migrationMark + holder
-	lock := seizeLock(path)
+	lock := filelock.Seize(path)
 	if lock == nil {
 		return nil // it lives, or is on another host
 	}

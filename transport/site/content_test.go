@@ -4,12 +4,16 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/helpwright/helpwright/kb"
 	"github.com/helpwright/helpwright/kb/contenthtml"
 	"github.com/helpwright/helpwright/storage/memstore"
+	"github.com/helpwright/helpwright/storage/storagetest/testenv"
+	"github.com/helpwright/helpwright/transport/site"
 )
 
 // What Markdown has is shown as the theme shows it: code in colours, alerts with an icon
@@ -63,4 +67,51 @@ func TestHighlightedText(t *testing.T) {
 			t.Errorf("%s: %s", language, diff)
 		}
 	}
+}
+
+// Markdown made of an article's HTML says what the article says.
+func TestToMarkdown(t *testing.T) {
+	t.Parallel()
+	for content, want := range map[string]string{
+		"<p>2026. A year</p><p># no heading</p><p>- no list &amp;lt; &lt;b&gt; R&amp;D</p>": "2026\\. A year\n\n\\# no heading\n\n\\- no list \\&lt; \\<b> R&D\n",
+		"<p>a<br># b</p><p>~~~</p><p>===</p>":                                               "a  \n\\# b\n\n\\~\\~~\n\n\\===\n",
+		"<ul>lost<li>a</li><b>found</b></ul>":                                               "- lost\n- a\n- **found**\n",
+		"<ol><li><ol><li>a</li><li>b</li></ol></li><li>c</li></ol>":                         "1. 1. a\n   2. b\n2. c\n",
+		"<p><a href=\"/x\">a<br>b</a><a href=\"/y\"></a></p>":                               "[a b](/x)\n",
+		"<h2>a {#b}</h2><p><code>c\nd</code></p>":                                           "## a \\{#b}\n\n`c d`\n",
+	} {
+		got := site.ToMarkdown(content)
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s: %s", content, diff)
+		}
+		back, err := contenthtml.FromMarkdown(got)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(letters(contenthtml.Text(content)), letters(contenthtml.Text(back))); diff != "" {
+			t.Errorf("%s became %s: %s", content, got, diff)
+		}
+	}
+}
+
+// letters are those of a text, with its digits.
+func letters(s string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsLetter(r) || unicode.IsDigit(r) {
+			return r
+		}
+		return -1
+	}, s)
+}
+
+func FuzzToMarkdown(f *testing.F) {
+	for _, seed := range append(testenv.HostileHTML(), "<ul><li>a<ol start=3><li>b</li></ol></li></ul>", "<table><tr><th>a|b</th></tr></table>", "<pre><code>`\n```\n</code></pre>") {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, in string) {
+		content := contenthtml.Clean(in)
+		if markdown := site.ToMarkdown(content); !utf8.ValidString(markdown) {
+			t.Fatalf("%q became %q", content, markdown)
+		}
+	})
 }

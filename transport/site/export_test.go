@@ -1,5 +1,8 @@
 package site
 
+// ToMarkdown writes HTML that was cleaned as Markdown.
+func ToMarkdown(content string) string { return toMarkdown(content) }
+
 // Kept is how many bytes the cache says that it keeps, and how many it keeps of pages.
 func (h *Handler) Kept() (counted, really int64) {
 	c := h.cache

@@ -266,3 +266,22 @@ func TestPrivate(t *testing.T) {
 		t.Errorf("a week later: %d", rec.Code)
 	}
 }
+
+// A form that was open, or in a cache, while the key was changed is still good.
+func TestFormerKeys(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, memstore.New())
+	w.library()
+	token := value(w.get(articlePath).Body.String(), "token")
+	next := []byte(strings.Repeat("n", 32))
+	for _, tt := range []struct {
+		former [][]byte
+		status int
+	}{{[][]byte{[]byte(strings.Repeat("x", 32)), []byte(strings.Repeat("k", 32))}, 200}, {nil, 422}} {
+		h := w.handler(func(c *site.Config) { c.Key, c.FormerKeys = next, tt.former })
+		rec := w.ask(h, "POST", "https://help.example.org/-/react/1?in=en", url.Values{"token": {token}, "reaction": {"positive"}})
+		if rec.Code != tt.status {
+			t.Errorf("with %d former keys: %d", len(tt.former), rec.Code)
+		}
+	}
+}

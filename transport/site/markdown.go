@@ -1,6 +1,7 @@
 package site
 
 import (
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -71,7 +72,7 @@ func (w *markdowner) block(n *html.Node, depth int) {
 	var words strings.Builder
 	flush := func() {
 		if text := strings.TrimSpace(words.String()); text != "" {
-			w.line(text)
+			w.line(paragraph(text))
 			w.gap = true
 		}
 		words.Reset()
@@ -98,7 +99,7 @@ func (w *markdowner) element(c *html.Node, depth int) {
 	}
 	switch c.Data {
 	case "h1", "h2", "h3", "h4", "h5", "h6":
-		w.line(strings.Repeat("#", int(c.Data[1]-'0')) + " " + strings.ReplaceAll(text(), "\n", " "))
+		w.line(strings.Repeat("#", int(c.Data[1]-'0')) + " " + strings.NewReplacer("\n", " ", "{", `\{`).Replace(text()))
 	case "pre":
 		fence := "```"
 		code := strings.TrimRight(plainText(c, depth), "\n")
@@ -130,7 +131,7 @@ func (w *markdowner) list(n *html.Node, depth int) {
 		number = start
 	}
 	for c := n.FirstChild; c != nil; c = c.NextSibling {
-		if c.Type != html.ElementNode || c.Data != "li" {
+		if c.Type == html.TextNode && strings.TrimSpace(c.Data) == "" {
 			continue
 		}
 		mark := "- "
@@ -143,9 +144,16 @@ func (w *markdowner) list(n *html.Node, depth int) {
 			w.out.WriteString(strings.TrimRight(before, " ") + "\n")
 		}
 		w.gap = false
-		w.out.WriteString(before + mark)
+		if !w.fresh { // a list that an item begins with stands on its line
+			w.out.WriteString(before)
+		}
+		w.out.WriteString(mark)
 		w.indent, w.fresh = before+strings.Repeat(" ", len(mark)), true
-		w.block(c, depth+1)
+		if c.Type == html.ElementNode && c.Data == "li" {
+			w.block(c, depth+1)
+		} else { // what stands in a list without being an item of it
+			w.block(&html.Node{Type: html.ElementNode, Data: "li", FirstChild: lone(c)}, depth+1)
+		}
 		if w.fresh { // nothing in it
 			w.out.WriteString("\n")
 		}
@@ -192,7 +200,7 @@ func inline(b *strings.Builder, n *html.Node, depth int) {
 		return
 	}
 	if n.Type == html.TextNode {
-		b.WriteString(escaper.Replace(spaces(n.Data)))
+		b.WriteString(escaped(spaces(n.Data)))
 		return
 	}
 	if n.Type != html.ElementNode {
@@ -219,14 +227,16 @@ func inline(b *strings.Builder, n *html.Node, depth int) {
 	case "del", "s", "strike":
 		around("~~")
 	case "code", "samp", "kbd":
-		b.WriteString("`" + strings.ReplaceAll(plainText(n, depth), "`", "'") + "`")
+		b.WriteString("`" + strings.NewReplacer("`", "'", "\n", " ").Replace(plainText(n, depth)) + "`")
 	case "br":
 		b.WriteString("  \n")
 	case "img":
-		b.WriteString("![" + escaper.Replace(attr(n, "alt")) + "](" + address(attr(n, "src")) + ")")
+		b.WriteString("![" + escaped(attr(n, "alt")) + "](" + address(attr(n, "src")) + ")")
 	case "a":
 		if to := attr(n, "href"); to != "" {
-			b.WriteString("[" + inside() + "](" + address(to) + ")")
+			if text := strings.Join(strings.Fields(inside()), " "); text != "" {
+				b.WriteString("[" + text + "](" + address(to) + ")")
+			}
 			return
 		}
 		b.WriteString(inside())
@@ -251,7 +261,33 @@ func inline(b *strings.Builder, n *html.Node, depth int) {
 	}
 }
 
-var escaper = strings.NewReplacer(`\`, `\\`, "*", `\*`, "_", `\_`, "`", "\\`", "[", `\[`, "]", `\]`, "<", "&lt;")
+// lone is a node without its siblings.
+func lone(n *html.Node) *html.Node {
+	own := *n
+	own.NextSibling = nil
+	return &own
+}
+
+var escaper = strings.NewReplacer(`\`, `\\`, "*", `\*`, "_", `\_`, "`", "\\`", "[", `\[`, "]", `\]`, "<", `\<`, "~~", `\~\~`)
+
+// entity is what text may say, and Markdown would read as a character.
+var entity = regexp.MustCompile(`&(#?[A-Za-z0-9]+;)`)
+
+// escaped is text that Markdown shows as it is.
+func escaped(text string) string {
+	return entity.ReplaceAllString(escaper.Replace(text), `\&$1`)
+}
+
+// opening is what a line may begin with, and Markdown would take for more than text.
+var opening = regexp.MustCompile(`(?m)^[ \t]*(?:[-+>=:|~]|#{1,6}(?:\s|$)|[0-9]{1,9}[.)])`)
+
+// paragraph is text of which no line begins a heading, a list or the like.
+func paragraph(text string) string {
+	return opening.ReplaceAllStringFunc(text, func(begin string) string {
+		at := strings.IndexAny(begin, "-+>=:|~#.)")
+		return begin[:at] + `\` + begin[at:]
+	})
+}
 
 // spaces makes single ones of all that separates words.
 func spaces(s string) string {

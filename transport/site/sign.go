@@ -13,13 +13,22 @@ import (
 
 // sign signs data for a purpose on a site.
 func (h *Handler) sign(purpose string, site int64, data string) string {
-	mac := hmac.New(sha256.New, h.cfg.Key)
+	return signature(h.cfg.Key, purpose, site, data)
+}
+
+func signature(key []byte, purpose string, site int64, data string) string {
+	mac := hmac.New(sha256.New, key)
 	fmt.Fprintf(mac, "site\n%s\n%d\n%s", purpose, site, data)
 	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil)[:18])
 }
 
-func (h *Handler) signed(purpose string, site int64, data, signature string) bool {
-	return hmac.Equal([]byte(h.sign(purpose, site, data)), []byte(signature))
+func (h *Handler) signed(purpose string, site int64, data, given string) bool {
+	for _, key := range append([][]byte{h.cfg.Key}, h.cfg.FormerKeys...) {
+		if hmac.Equal([]byte(signature(key, purpose, site, data)), []byte(given)) {
+			return true
+		}
+	}
+	return false
 }
 
 // seal is data that comes back with the time and a signature.

@@ -28,6 +28,9 @@ type Config struct {
 	// Key signs forms, sessions and previews; at least 32 bytes. nil: random, so that they
 	// end when the process does, and are good for this process only.
 	Key []byte
+	// FormerKeys signed before Key did. What they signed is good until its own end, so that
+	// the key can be changed while pages with forms are open, or kept by caches.
+	FormerKeys [][]byte
 
 	// Caller finds out who asks, for applications that sign in their users themselves.
 	// An error, and nil, are nobody.

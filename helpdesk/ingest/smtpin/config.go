@@ -35,6 +35,9 @@ type Config struct {
 	// MaxBuffered bounds the bytes of all mails that are being received at a time;
 	// above it mails are refused for now (452). Default four times MaxSize.
 	MaxBuffered int64
+	// TempDir is the folder of mails of more than 1 MiB while they are received; "" means
+	// that of [os.TempDir].
+	TempDir string
 	// MaxConnections bounds the connections; default 100. For a further one that of the
 	// client with the most connections is ended which has waited longest for a command;
 	// where none waits, the further one is refused for now (421).

@@ -78,6 +78,7 @@ var mailTaken = &reply{250, "2.6.0", "Mail taken"}
 type incoming struct {
 	srv      *Server
 	pieces   [][]byte // in their order; a slice that grows would need three times the room
+	spool    *spool   // what is kept, once it is much
 	size     int64    // bytes received, kept or not
 	reserved int64    // of the server's room
 	refused  *reply   // why it is not kept
@@ -101,6 +102,18 @@ func (m *incoming) keep(b []byte) {
 		}
 		m.reserved += more
 	}
+	if m.spool == nil && m.size > inMemory {
+		if err := m.toDisk(); err != nil {
+			m.fail(err)
+			return
+		}
+	}
+	if m.spool != nil {
+		if _, err := m.spool.Write(b); err != nil {
+			m.fail(err)
+		}
+		return
+	}
 	for len(b) > 0 {
 		last := len(m.pieces) - 1
 		if last < 0 || len(m.pieces[last]) == cap(m.pieces[last]) {
@@ -113,11 +126,34 @@ func (m *incoming) keep(b []byte) {
 	}
 }
 
+// toDisk goes on in a file with what came so far.
+func (m *incoming) toDisk() (err error) {
+	if m.spool, err = newSpool(m.srv.cfg.TempDir); err != nil {
+		return err
+	}
+	for _, piece := range m.pieces {
+		if _, err := m.spool.Write(piece); err != nil {
+			return err
+		}
+	}
+	m.pieces = nil
+	return nil
+}
+
+// fail refuses the mail for now: it cannot be kept.
+func (m *incoming) fail(err error) {
+	m.srv.cfg.Logger.Error("smtp: a mail that comes in cannot be kept", "error", err)
+	m.refuse(errTryAgain)
+}
+
 // pieceSize is how large the next piece of a mail is: small mails are many, and large ones are not to have many pieces.
 func pieceSize(size int64) int64 { return min(max(size, 8<<10), 1<<20) }
 
-// join makes one of the pieces, behind room for so many bytes more.
-func (m *incoming) join(room int) (buffer []byte) {
+// join makes one of what was kept, behind room for so many bytes more.
+func (m *incoming) join(room int) (buffer []byte, err error) {
+	if m.spool != nil {
+		return m.spool.join(room)
+	}
 	kept := 0
 	for _, piece := range m.pieces {
 		kept += len(piece)
@@ -128,7 +164,7 @@ func (m *incoming) join(room int) (buffer []byte) {
 		m.pieces[n] = nil
 	}
 	m.pieces = nil
-	return buffer
+	return buffer, nil
 }
 
 func (m *incoming) refuse(why *reply) {
@@ -139,6 +175,10 @@ func (m *incoming) refuse(why *reply) {
 func (m *incoming) discard() {
 	m.srv.release(m.reserved)
 	m.pieces, m.reserved = nil, 0
+	if m.spool != nil {
+		m.spool.remove()
+		m.spool = nil
+	}
 }
 
 // receive reads data to its end, CR LF "." CR LF, and takes the dots away that the
@@ -180,10 +220,10 @@ func (ss *session) receive(m *incoming) error {
 	}
 }
 
-// largeMail is from where on few mails are stored at a time: each needs its size once more.
+// largeMail is from where on one mail is stored at a time: it is in memory whole.
 const largeMail = 4 << 20
 
-// takeAlone is take, for a few large mails at a time.
+// takeAlone is take, for one large mail at a time.
 func (ss *session) takeAlone(ctx context.Context, e *envelope, m *incoming) []*reply {
 	if m.size >= largeMail {
 		select {
@@ -206,7 +246,11 @@ func (ss *session) take(ctx context.Context, e *envelope, m *incoming) []*reply 
 	for _, t := range e.mailboxes {
 		room = max(room, len(trace(e.from, t.addresses, received)))
 	}
-	buffer := m.join(room)
+	buffer, err := m.join(room)
+	if err != nil {
+		cfg.Logger.ErrorContext(ctx, "smtp: a mail that was kept cannot be read", "error", err)
+		return slices.Repeat([]*reply{errTryAgain}, len(e.mailboxes))
+	}
 	body := mail.Tidy(buffer[room:]) // else what is put in front of it would make it part of the text
 	subject, from := mail.Head(body)
 	head := helpdesk.MailHead{Subject: subject, From: helpdesk.Address{Name: from.Name, Email: from.Email}}

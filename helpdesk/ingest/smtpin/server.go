@@ -42,7 +42,7 @@ func New(cfg Config) (*Server, error) {
 		}
 	}
 	return &Server{cfg: cfg, listener: listener, sessions: map[*session]struct{}{}, perPeer: map[netip.Prefix]int{},
-		large: make(chan struct{}, 2)}, nil
+		large: make(chan struct{}, 1)}, nil
 }
 
 // listen listens on a TCP address or a socket. One that a crash has left behind is

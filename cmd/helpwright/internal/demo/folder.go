@@ -4,6 +4,8 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+
+	"github.com/helpwright/helpwright/internal/filelock"
 )
 
 const (
@@ -14,7 +16,7 @@ const (
 // Folder is where a demo keeps what it needs while it runs.
 type Folder struct {
 	Path string
-	lock *os.File // locked as long as the process lives
+	lock *os.File // locked as long as the process lives; nil where that cannot be
 }
 
 // NewFolder makes a folder for temporary files, and removes those of demos that were
@@ -25,8 +27,8 @@ func NewFolder() (*Folder, error) {
 	if err != nil {
 		return nil, err
 	}
-	lock, err := lockFile(filepath.Join(path, lockName))
-	if err != nil {
+	lock, err := filelock.New(filepath.Join(path, lockName))
+	if err != nil && !errors.Is(err, errors.ErrUnsupported) {
 		return nil, errors.Join(err, os.RemoveAll(path))
 	}
 	return &Folder{Path: path, lock: lock}, nil
@@ -43,7 +45,7 @@ func (f *Folder) Remove() error {
 func sweep() {
 	found, _ := filepath.Glob(filepath.Join(os.TempDir(), folderPattern)) // the pattern is right
 	for _, path := range found {
-		lock := seizeLock(filepath.Join(path, lockName))
+		lock := filelock.Seize(filepath.Join(path, lockName))
 		if lock == nil {
 			continue
 		}

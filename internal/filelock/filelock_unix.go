@@ -1,14 +1,15 @@
 //go:build unix && !solaris && !aix
 
-package bunstore
+package filelock
 
 import (
 	"os"
 	"syscall"
 )
 
-// lockFile makes a file and locks it until it is closed, or the process ends.
-func lockFile(path string) (*os.File, error) {
+// New makes a file and locks it until it is closed, or the process ends. A file that is
+// there is an error.
+func New(path string) (*os.File, error) {
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
 	if err != nil {
 		return nil, err
@@ -30,8 +31,8 @@ func lockFile(path string) (*os.File, error) {
 	return file, nil
 }
 
-// seizeLock locks a file that is there and that nobody has locked; nil for any other.
-func seizeLock(path string) *os.File {
+// Seize locks a file that is there and that nobody has locked; nil for any other.
+func Seize(path string) *os.File {
 	file, err := os.Open(path)
 	if err != nil {
 		return nil
