@@ -198,7 +198,7 @@ func (s *Set) Render(ctx context.Context, name string, p Page, env Env) ([]byte,
 	}
 	limits := env.Limits.withDefaults()
 	i.meter.begin(ctx, limits, env, p.Locale)
-	out := &limited{left: limits.Output}
+	out := &limited{left: limits.Output, buf: make([]byte, 0, 32<<10)} // most pages have less
 	err = i.layout.Execute(out, p)
 	i.meter.begin(context.Background(), limits, Env{}, "") // keeps nothing of this page
 	page.pool.Put(i)

@@ -188,7 +188,7 @@ func (c *cache) serve(w http.ResponseWriter, r *http.Request) bool {
 	page, _ := e.Value.(*kept)
 	c.mu.Unlock()
 	if page.forGood {
-		c.send(page, w, r)
+		c.send(page, w, r, false)
 		return true
 	}
 	if now := c.now(r.Context(), page.stamp.account); now != (stamp{}) && now != page.stamp {
@@ -197,7 +197,7 @@ func (c *cache) serve(w http.ResponseWriter, r *http.Request) bool {
 		c.mu.Unlock()
 		return false
 	}
-	c.send(page, w, r)
+	c.send(page, w, r, false)
 	return true
 }
 
@@ -275,27 +275,31 @@ func (v *visit) send(status int, body []byte, same bool) error {
 	if page.key != "" && (page.forGood || same && v.stamp != (stamp{})) {
 		v.h.cache.keep(page)
 	}
-	v.h.cache.send(page, v.w, v.r)
+	v.h.cache.send(page, v.w, v.r, true)
 	return nil
 }
 
-// send answers a request with a page, 304 if the client has it.
-func (c *cache) send(k *kept, w http.ResponseWriter, r *http.Request) {
+// send answers a request with a page, 304 if the client has it. One that was just made is
+// compressed in little time: the reader waits, and it may not be asked for again.
+func (c *cache) send(k *kept, w http.ResponseWriter, r *http.Request, first bool) {
 	h := w.Header()
 	for name, values := range k.header {
 		h[name] = values
 	}
-	body, etag := k.body, `"`+k.etag+`"`
+	body, etag, former := k.body, `"`+k.etag+`"`, ""
 	if in := accepted(r.Header.Get("Accept-Encoding"), k.coded); in != nil {
-		if grown := in.make(k.body, k.forGood); grown > 0 {
-			c.grow(k, grown)
-		}
-		if in.body != nil {
-			body, etag = in.body, `"`+k.etag+in.tag+`"`
+		if coded := c.encoded(k, in, first); coded != nil {
+			body, etag, former = coded, `"`+k.etag+in.tag+`"`, `"`+k.etag+in.tag+`1"`
+			if first && !k.forGood { // other bytes than next time
+				etag, former = former, etag
+			}
 			h.Set("Content-Encoding", in.name)
 		}
 	}
 	if !strings.Contains(h.Get("Cache-Control"), "no-store") {
+		if former != "" && has(r.Header.Get("If-None-Match"), former) {
+			etag = former
+		}
 		h.Set("ETag", etag)
 		if k.status == http.StatusOK && has(r.Header.Get("If-None-Match"), etag) {
 			h.Del("Content-Type")
@@ -309,6 +313,21 @@ func (c *cache) send(k *kept, w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodHead {
 		_, _ = w.Write(body) // the client may have gone
 	}
+}
+
+// encoded is a page in a coding, nil if that would not be smaller.
+func (c *cache) encoded(k *kept, in *coded, first bool) []byte {
+	effort := often
+	if k.forGood {
+		effort = forEver
+	}
+	if first && !k.forGood {
+		return in.encode(k.body, once)
+	}
+	if grown := in.make(k.body, effort); grown > 0 {
+		c.grow(k, grown)
+	}
+	return in.body
 }
 
 // has reports whether If-None-Match names a tag.

@@ -15,9 +15,17 @@ import (
 
 // coding is a content coding (RFC 9110 section 8.4.1) that pages are sent in.
 type coding struct {
-	name, tag     string    // tag tells its ETag from those of the others
-	quick, slowly sync.Pool // of encoder: for pages, and for what never changes
+	name, tag string             // tag tells its ETag from those of the others
+	pools     [efforts]sync.Pool // of encoder
 }
+
+// How much is done to make a page small.
+const (
+	once    = iota // it is sent once, and perhaps never again
+	often          // it is kept until something changes
+	forEver        // it never changes
+	efforts
+)
 
 // encoder is what all compressors are.
 type encoder interface {
@@ -28,25 +36,26 @@ type encoder interface {
 // newCodings are those that there are, the one that makes pages smallest first.
 func newCodings() []*coding {
 	br, zs, gz := &coding{name: "br", tag: "-br"}, &coding{name: "zstd", tag: "-zs"}, &coding{name: "gzip", tag: "-gz"}
-	br.quick.New = func() any { return brotli.NewWriterLevel(nil, 4) }
-	br.slowly.New = func() any { return brotli.NewWriterLevel(nil, brotli.BestCompression) }
-	zstandard := func() any {
-		// Browsers take windows of up to 8 MiB (RFC 9659).
-		w, _ := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedDefault), zstd.WithEncoderConcurrency(1), zstd.WithWindowSize(1<<20)) // valid
-		return w
+	for effort, levels := range [efforts]struct {
+		br, gz int
+		zs     zstd.EncoderLevel
+	}{
+		once: {1, gzip.BestSpeed, zstd.SpeedFastest}, often: {5, 6, zstd.SpeedDefault}, forEver: {11, 9, zstd.SpeedBetterCompression},
+	} {
+		br.pools[effort].New = func() any { return brotli.NewWriterLevel(nil, levels.br) }
+		zs.pools[effort].New = func() any {
+			// Browsers take windows of up to 8 MiB (RFC 9659).
+			w, _ := zstd.NewWriter(nil, zstd.WithEncoderLevel(levels.zs), zstd.WithEncoderConcurrency(1), zstd.WithWindowSize(1<<20)) // valid
+			return w
+		}
+		gz.pools[effort].New = func() any { w, _ := gzip.NewWriterLevel(nil, levels.gz); return w } // valid
 	}
-	zs.quick.New, zs.slowly.New = zstandard, zstandard
-	gz.quick.New = func() any { return gzip.NewWriter(nil) }
-	gz.slowly.New = func() any { w, _ := gzip.NewWriterLevel(nil, gzip.BestCompression); return w } // valid
 	return []*coding{br, zs, gz}
 }
 
 // encode is a text in the coding, nil if it would not be smaller.
-func (c *coding) encode(plain []byte, slowly bool) []byte {
-	pool := &c.quick
-	if slowly {
-		pool = &c.slowly
-	}
+func (c *coding) encode(plain []byte, effort int) []byte {
+	pool := &c.pools[effort]
 	w, ok := pool.Get().(encoder)
 	if !ok {
 		return nil
@@ -64,7 +73,7 @@ func (c *coding) encode(plain []byte, slowly bool) []byte {
 // smallest is the size below which nothing is compressed: it would hardly get smaller.
 const smallest = 1000
 
-// coded is a page in a coding, which is made when it is first asked for.
+// coded is a page in a coding, which is made when the page is asked for again.
 type coded struct {
 	*coding
 	once sync.Once
@@ -83,9 +92,9 @@ func newCoded(in []*coding, size int) []*coded {
 }
 
 // make makes the body unless it is there, and returns by how many bytes the page has grown.
-func (c *coded) make(plain []byte, slowly bool) (grown int) {
+func (c *coded) make(plain []byte, effort int) (grown int) {
 	c.once.Do(func() {
-		c.body = c.encode(plain, slowly)
+		c.body = c.encode(plain, effort)
 		grown = len(c.body)
 	})
 	return grown

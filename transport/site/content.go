@@ -55,6 +55,7 @@ type dresser struct {
 var dressedElements = []string{"<table", "style=", "markdown-alert", "<pre"}
 
 func (d *dresser) run(content string) {
+	d.out.Grow(len(content) + len(content)/8)
 	if !slices.ContainsFunc(dressedElements, func(s string) bool { return strings.Contains(content, s) }) {
 		d.out.WriteString(content)
 		return
