@@ -21,6 +21,10 @@ type ServersConfig struct {
 	// not tell about by itself; 0 means 60 s.
 	PollInterval time.Duration
 	MaxMessage   int64 // bytes; 0 means 50 MiB
+	// Memory is how many bytes of mail all mailboxes together hold while they fetch it; 0
+	// means 64 MiB. A larger mail is held alone, and fetches of up to 1 MiB are not
+	// counted: new mail does not wait for large mail on slow servers.
+	Memory int64
 	// StepTimeout is the longest silence of a server, BackoffMin and BackoffMax bound
 	// the waits after failures; 0: see [imap.Config].
 	StepTimeout, BackoffMin, BackoffMax time.Duration
@@ -33,6 +37,7 @@ type ServersConfig struct {
 type Servers struct {
 	cfg  ServersConfig
 	dial DialFunc
+	room *wire.Room
 }
 
 // NewServers returns the servers that the dial policy lets through.
@@ -44,7 +49,8 @@ func NewServers(cfg ServersConfig) *Servers {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
-	return &Servers{cfg: cfg, dial: Dialer(cfg.AllowPrivateHosts, 30*time.Second)}
+	wire.Default(&cfg.Memory, 64<<20)
+	return &Servers{cfg: cfg, room: wire.NewRoom(cfg.Memory), dial: Dialer(cfg.AllowPrivateHosts, 30*time.Second)}
 }
 
 // tokens are those of a mailbox, nil if it signs in with a password.
@@ -65,7 +71,7 @@ func (s *Servers) server(source helpdesk.FetchSource, tokens *oauth.Tokens) wire
 	server := wire.Server{
 		Host: in.Host, Port: in.Port, Username: in.Username, Password: source.Password,
 		Encryption: string(in.Encryption), ValidateCertificate: in.ValidateCertificate, Dial: s.dial,
-		StepTimeout: s.cfg.StepTimeout,
+		StepTimeout: s.cfg.StepTimeout, Room: s.room,
 	}
 	if tokens != nil {
 		server.Token = tokens.Token

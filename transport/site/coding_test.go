@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/andybalholm/brotli"
 	"github.com/google/go-cmp/cmp"
@@ -97,6 +98,27 @@ func TestCodings(t *testing.T) {
 	}
 	if rec := w.get("/robots.txt", "Accept-Encoding", "br"); rec.Header().Get("Content-Encoding") != "" {
 		t.Error("what is too small is compressed")
+	}
+}
+
+// A page that was just made has other bytes than the same from the cache, and so another ETag; either is 304.
+func TestCodingsOfTheFirst(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, memstore.New())
+	w.library()
+	for _, coding := range []string{"br", "zstd", "gzip"} {
+		w.collection(map[string]string{"en": "For " + coding}, "") // changes the page
+		w.advance(2 * time.Second)
+		first, then := w.get("/en", "Accept-Encoding", coding), w.get("/en", "Accept-Encoding", coding)
+		one, two := first.Header().Get("ETag"), then.Header().Get("ETag")
+		if one == two || decoded(t, coding, first.Body.Bytes()) != decoded(t, coding, then.Body.Bytes()) || first.Body.Len() < then.Body.Len() {
+			t.Errorf("%s: %s with %d bytes, %s with %d", coding, one, first.Body.Len(), two, then.Body.Len())
+		}
+		for _, etag := range []string{one, two} {
+			if again := w.get("/en", "Accept-Encoding", coding, "If-None-Match", etag); again.Code != 304 || again.Header().Get("ETag") != etag {
+				t.Errorf("%s: %d %s for %s", coding, again.Code, again.Header().Get("ETag"), etag)
+			}
+		}
 	}
 }
 

@@ -20,6 +20,7 @@ type batch struct {
 	folder  folder
 	mails   []Mail
 	bytes   int64
+	hold    wire.Hold            // of what is fetched
 	done    uint32               // every mail up to this UID is in mails, taken, or gone
 	durable uint32               // the cursor of the sink
 	arrived map[uint32]time.Time // of the mails that are fetched, as far as the server tells
@@ -27,6 +28,7 @@ type batch struct {
 
 // fetch delivers mails, given in ascending order.
 func (b *batch) fetch(ctx context.Context, uids []uint32) error {
+	defer func() { b.hold.Free(b.cfg.Room) }()
 	b.arrived = make(map[uint32]time.Time, len(uids))
 	sizes, err := b.sess.sizes(ctx, b.folder, uids, b.arrived)
 	if err != nil && !mailsFault(err) {
@@ -68,6 +70,9 @@ func (b *batch) several(ctx context.Context, uids []uint32, size int64) error {
 			return err
 		}
 	}
+	if err := b.hold.Grow(ctx, b.cfg.Room, size, b.flush); err != nil {
+		return err
+	}
 	var got map[uint32][]byte
 	if b.sess.alive() {
 		var err error
@@ -101,6 +106,9 @@ func (b *batch) one(ctx context.Context, uid uint32) error {
 			if err := b.reopen(ctx, try, last); err != nil {
 				return err
 			}
+		}
+		if err := b.hold.Grow(ctx, b.cfg.Room, b.cfg.MaxMessage, b.flush); err != nil {
+			return err
 		}
 		mail, err := b.alone(ctx, uid)
 		switch {
@@ -250,5 +258,6 @@ func (b *batch) flush(ctx context.Context) error {
 		}
 	})
 	b.mails, b.bytes = nil, 0
+	b.hold.Free(b.cfg.Room)
 	return nil
 }

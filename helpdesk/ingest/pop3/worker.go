@@ -23,11 +23,13 @@ type worker struct {
 
 	mails []Mail
 	bytes int64
+	hold  wire.Hold // of what is fetched
 }
 
 // poll delivers the mails that are not known.
 func (w *worker) poll(ctx context.Context) error {
 	defer w.close(ctx)
+	defer func() { w.hold.Free(w.cfg.Room) }()
 	sess, err := w.open(ctx)
 	if err != nil {
 		return err
@@ -141,6 +143,9 @@ func (w *worker) several(ctx context.Context, ids []string, size int64) error {
 	for i, id := range ids {
 		entries[i], _ = w.entry(id)
 	}
+	if err := w.hold.Grow(ctx, w.cfg.Room, size, w.flush); err != nil {
+		return err
+	}
 	got, err := w.sess.retrieve(ctx, entries, size)
 	if err != nil && !mailsFault(err) {
 		return err
@@ -213,6 +218,13 @@ func (w *worker) reopen(ctx context.Context, try int, last error) error {
 func (w *worker) alone(ctx context.Context, e entry) (Mail, error) {
 	if e.size > w.cfg.MaxMessage {
 		return w.oversize(ctx, e)
+	}
+	size := e.size
+	if size < 0 {
+		size = w.cfg.MaxMessage
+	}
+	if err := w.hold.Grow(ctx, w.cfg.Room, size, w.flush); err != nil {
+		return Mail{}, err
 	}
 	raw, err := w.sess.alone(ctx, e)
 	if errors.Is(err, wire.ErrTooMuch) { // larger than its size: the connection is closed
@@ -301,6 +313,7 @@ func (w *worker) flush(ctx context.Context) error {
 		}
 	})
 	w.mails, w.bytes = nil, 0
+	w.hold.Free(w.cfg.Room)
 	return nil
 }
 

@@ -42,6 +42,9 @@ type Server struct {
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 
 	StepTimeout time.Duration // longest silence of the server during one step; default 60 s
+
+	// Room for the mail that is fetched, until it is taken: together with other sources. Default: as much as there is.
+	Room *Room
 }
 
 // WithDefaults fills in the fields that are zero. The ports are those of the protocol, with TLS from the first byte and
