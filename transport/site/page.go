@@ -453,7 +453,7 @@ func (v *visit) around(p *theme.Page, a kb.ArticleRevision) error {
 	if err := v.besides(p, categories.Items, at); err != nil {
 		return err
 	}
-	before, after, err := v.Neighbours(v.ctx(), a.Article, filter)
+	before, after, err := v.neighbours(a.Article, filter, siblings)
 	if err != nil {
 		return err
 	}
@@ -470,6 +470,23 @@ func (v *visit) around(p *theme.Page, a kb.ArticleRevision) error {
 	related, err := v.Related(v.ctx(), a, p.Locale, seen, relatedArticles)
 	p.Article.Related = v.entries(p, related)
 	return err
+}
+
+// neighbours are what comes before and after an article among its siblings: mostly they
+// are on the page of them that is there already.
+func (v *visit) neighbours(a kb.Article, filter kb.ArticleFilter, siblings storage.Page[kb.ArticleRevision]) (before, after kb.ArticleRevision, err error) {
+	all := siblings.Items
+	at := slices.IndexFunc(all, func(s kb.ArticleRevision) bool { return s.Article.ID == a.ID })
+	if at < 0 || at == len(all)-1 && siblings.Next != "" {
+		return v.Neighbours(v.ctx(), a, filter)
+	}
+	if at > 0 {
+		before = all[at-1]
+	}
+	if at < len(all)-1 {
+		after = all[at+1]
+	}
+	return before, after, nil
 }
 
 // besides adds the categories that follow that of the article, and those before it.
