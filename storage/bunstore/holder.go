@@ -12,7 +12,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/helpwright/helpwright/internal/filelock"
+	"github.com/helpwright/helpwright/storage/filelock"
 )
 
 // A process that claims jobs holds a lock as long as it lives: one of the session on PostgreSQL, one on a file beside the

@@ -13,8 +13,8 @@ import (
 
 	"github.com/uptrace/bun/migrate"
 
-	"github.com/helpwright/helpwright/internal/filelock"
 	"github.com/helpwright/helpwright/storage/fault"
+	"github.com/helpwright/helpwright/storage/filelock"
 )
 
 //go:embed migrations

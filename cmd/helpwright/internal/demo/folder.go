@@ -5,7 +5,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/helpwright/helpwright/internal/filelock"
+	"github.com/helpwright/helpwright/storage/filelock"
 )
 
 const (

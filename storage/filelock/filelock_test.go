@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/helpwright/helpwright/internal/filelock"
+	"github.com/helpwright/helpwright/storage/filelock"
 	"github.com/helpwright/helpwright/storage/storagetest/testenv"
 )
 
