@@ -93,8 +93,8 @@ type markdownMapper struct {
 
 var (
 	fenceLine      = regexp.MustCompile("^[ \t>*+0-9.)-]*?(`{3,}|~{3,})([^\n]*)")
-	definitionLine = regexp.MustCompile(`^([ >]*\[(?:[^\^\]\\]|\\.)(?:[^\]\\]|\\.)*\]:[ \t]*)(\S.*)?`)
-	htmlAddress    = regexp.MustCompile(`(?i)^(?:href|src|poster|cite)[ \t]*=[ \t]*("[^"\n]*"|'[^'\n]*')`)
+	definitionLine = regexp.MustCompile(`^([ >]*(?:(?:[-*+]|[0-9]{1,9}[.)])[ \t]+)?\[(?:[^\^\]\\]|\\.)(?:[^\]\\]|\\.)*\]:[ \t]*)(\S.*)?`)
+	htmlAddress    = regexp.MustCompile(`(?i)^(?:href|src|poster|cite)[ \t]*=[ \t]*("[^"\n]*"|'[^'\n]*'|[^\s"'=<>` + "`" + `]+)`)
 )
 
 func (m *markdownMapper) line(line string) {
@@ -185,8 +185,18 @@ func (m *markdownMapper) attribute(text string) int {
 		m.out.WriteByte(text[0])
 		return 1
 	}
-	quote, written := text[found[2]:found[2]+1], text[found[2]+1:found[3]-1]
-	m.out.WriteString(text[:found[2]+1] + escapeAttr(m.f(html.UnescapeString(written))) + quote)
+	quote, written := `"`, text[found[2]:found[3]]
+	bare := !strings.ContainsAny(written[:1], `"'`)
+	if !bare {
+		quote, written = written[:1], written[1:len(written)-1]
+	}
+	address := html.UnescapeString(written)
+	to := m.f(address)
+	if bare && to == address { // it needs no quotes
+		m.out.WriteString(text[:found[3]])
+		return found[3]
+	}
+	m.out.WriteString(text[:found[2]] + quote + escapeAttr(to) + quote)
 	return found[3]
 }
 

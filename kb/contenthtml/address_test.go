@@ -85,6 +85,8 @@ func TestMapMarkdownAddresses(t *testing.T) {
 		"[x]:\nold.md 'old'\n[y]:\n   <old b.md>\nold":         "[x]:\nNEW 'old'\n[y]:\n   <NEW>\nold",
 		"> [x]:\n> old.md\n":                                   "> [x]:\n> NEW\n",
 		"[a](\n  old.md 'old') [b](\n<old.md>)\n":              "[a](\n  NEW 'old') [b](\n<NEW>)\n",
+		"<a href=old.md>a</a> <img src=old.png alt=b>":         "<a href=\"NEW\">a</a> <img src=\"NEW\" alt=b>",
+		"- [x]: old.md\n1. [y]: old.md\n":                      "- [x]: NEW\n1. [y]: NEW\n",
 		"[x]:\n\nold text":                                     "[x]:\n\nold text",
 		"A note\n[sic]: old text\n":                            "A note\n[sic]: old text\n", // no definition within a paragraph
 		"# A\n[x]: old.md\n---\n[y]: old.md":                   "# A\n[x]: NEW\n---\n[y]: NEW",
