@@ -1,9 +1,13 @@
 // Package helpwright is the map of the module: a help desk with a multilingual
 // knowledge base, to be embedded in Go programs or run as a server.
 //
-// To embed the help desk in your program:
+// To embed all of it in your program, with mail in and out, API and help centres:
+//   - transport/server: one Config, a http.Handler, and Run
+//
+// To embed the help desk in your program, part by part:
 //   - helpdesk: conversations, customers, mailboxes; begin with helpdesk.New
-//   - storage/bunstore: keeps them in SQLite or PostgreSQL, in your transaction if you like
+//   - storage/bunstore: keeps them in SQLite or PostgreSQL, in your transaction if you like;
+//     bunstore/sqlite and bunstore/postgres open them, and link one driver each
 //   - storage/fileblob: keeps raw mails and attachments in a folder
 //   - transport: the HTTP API as a http.Handler
 //
@@ -20,7 +24,9 @@
 //     mail (ingest/smtpin), files it
 //   - helpdesk/mailauth: SPF, DKIM and DMARC of what comes in
 //   - helpdesk/outbound: sends answers through a relay or into a spool folder
-//   - helpdesk/webhook: sends events to webhooks, signed; receivers verify with it
+//   - helpdesk/webhook: sends events to webhooks, signed; receivers verify with
+//     helpdesk/webhook/signature, which links nothing else
+//   - helpdesk/netguard: connects to what others have named, at public addresses only
 //   - storage/jobs: runs the jobs that these leave behind
 //   - storage/blobs: removes the files that no row names, and ties a database to its files
 //   - helpdesk/mail, helpdesk/mailhtml: RFC 5322 messages and their HTML, of use on

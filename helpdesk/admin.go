@@ -104,14 +104,14 @@ func populate(ctx context.Context, tx Tx, accountID, ownerID int64, now time.Tim
 	for _, role := range BuiltInRoles() {
 		role.CreatedAt, role.UpdatedAt = now, now
 		role.Permissions = nil
-		if err := tx.InsertRole(ctx, &role); err != nil {
+		if err := tx.Roles().Insert(ctx, &role); err != nil {
 			return err
 		}
 		if role.Key != RoleOwner {
 			continue
 		}
 		m := newMembership(ownerID, []int64{role.ID}, now)
-		if err := tx.InsertMembership(ctx, &m); err != nil {
+		if err := tx.Memberships().Insert(ctx, &m); err != nil {
 			return err
 		}
 	}
@@ -238,7 +238,7 @@ func (a *Admin) AddMember(ctx context.Context, accountID, userID int64, roleKey 
 		if _, err := tx.Account(ctx); err != nil {
 			return err
 		}
-		roles, err := tx.Roles(ctx)
+		roles, err := tx.Roles().List(ctx, storage.NoFilter{}, storage.Seek{Limit: storage.NoLimit})
 		if err != nil {
 			return err
 		}
@@ -247,7 +247,7 @@ func (a *Admin) AddMember(ctx context.Context, accountID, userID int64, roleKey 
 			return fault.Field("role", "must be owner, admin, agent, collaborator or editor")
 		}
 		m.RoleIDs = []int64{roles[at].ID}
-		if err := tx.InsertMembership(ctx, &m); err != nil {
+		if err := tx.Memberships().Insert(ctx, &m); err != nil {
 			return takenField(err, UniqueMembership, "email")
 		}
 		return tx.Emit(ctx, storage.Event{Type: "membership.created", Subject: m.ID, Data: eventData(m.ID), Time: now})

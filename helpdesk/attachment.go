@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 	"github.com/helpwright/helpwright/storage/filetype"
 	"github.com/helpwright/helpwright/storage/guard"
@@ -65,7 +66,7 @@ func (d *Desk) CreateAttachment(ctx context.Context, conversationID, interaction
 	if err != nil {
 		return Attachment{}, err
 	}
-	i, err := r.Interaction(ctx, interactionID)
+	i, err := r.Interactions().Get(ctx, interactionID)
 	if i, err = inConversation(i, conversationID, err); err != nil {
 		return Attachment{}, err
 	}
@@ -87,14 +88,14 @@ func (d *Desk) attach(
 	}
 	a.InteractionID, a.ConversationID = interactionID, conversationID
 	err = begin(ctx, func(ctx context.Context, tx Tx) error {
-		c, err := tx.ConversationForUpdate(ctx, conversationID)
+		c, err := tx.Conversations().Lock(ctx, conversationID)
 		if err != nil {
 			return err
 		}
 		if err := may(ctx, tx, conversationID, interactionID); err != nil {
 			return err
 		}
-		if err := tx.InsertAttachments(ctx, []*Attachment{&a}); err != nil {
+		if err := tx.Attachments().Insert(ctx, &a); err != nil {
 			return err
 		}
 		return d.emitIn(ctx, tx, "attachment.created", a.ID, c)
@@ -108,7 +109,7 @@ func (d *Desk) attach(
 
 // changeable makes sure that an interaction's mail has not begun to be sent.
 func changeable(ctx context.Context, tx Tx, conversationID, interactionID int64) error {
-	i, err := tx.InteractionForUpdate(ctx, interactionID)
+	i, err := tx.Interactions().Lock(ctx, interactionID)
 	if i, err = inConversation(i, conversationID, err); err != nil {
 		return err
 	}
@@ -162,11 +163,11 @@ func (d *Desk) Attachments(ctx context.Context, conversationID, interactionID in
 	if err != nil {
 		return nil, err
 	}
-	i, err := r.Interaction(ctx, interactionID)
+	i, err := r.Interactions().Get(ctx, interactionID)
 	if _, err = inConversation(i, conversationID, err); err != nil {
 		return nil, err
 	}
-	return r.Attachments(ctx, []int64{interactionID})
+	return r.Attachments().List(ctx, AttachmentFilter{InteractionIDs: []int64{interactionID}}, storage.Seek{Limit: storage.NoLimit})
 }
 
 // AttachmentsOf lists the files of several interactions. It needs interactions.view.
@@ -175,7 +176,7 @@ func (d *Desk) AttachmentsOf(ctx context.Context, interactionIDs []int64) ([]Att
 	if err != nil || len(interactionIDs) == 0 {
 		return nil, err
 	}
-	return r.Attachments(ctx, interactionIDs)
+	return r.Attachments().List(ctx, AttachmentFilter{InteractionIDs: interactionIDs}, storage.Seek{Limit: storage.NoLimit})
 }
 
 // Attachment returns one file's description. It needs interactions.view.
@@ -184,7 +185,7 @@ func (d *Desk) Attachment(ctx context.Context, conversationID, interactionID, id
 	if err != nil {
 		return Attachment{}, err
 	}
-	a, err := r.Attachment(ctx, id)
+	a, err := r.Attachments().Get(ctx, id)
 	if err != nil {
 		return Attachment{}, err
 	}
@@ -202,7 +203,7 @@ func (d *Desk) OpenAttachment(ctx context.Context, a Attachment, offset, length 
 		return nil, err
 	}
 	// Read it again: the caller's value decides nothing but which one.
-	found, err := r.Attachment(ctx, a.ID)
+	found, err := r.Attachments().Get(ctx, a.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -217,21 +218,21 @@ func (d *Desk) DeleteAttachment(ctx context.Context, conversationID, interaction
 		return err
 	}
 	return begin(ctx, func(ctx context.Context, tx Tx) error {
-		c, err := tx.ConversationForUpdate(ctx, conversationID)
+		c, err := tx.Conversations().Lock(ctx, conversationID)
 		if err != nil {
 			return err
 		}
 		if err := changeable(ctx, tx, conversationID, interactionID); err != nil {
 			return err
 		}
-		a, err := tx.Attachment(ctx, id)
+		a, err := tx.Attachments().Get(ctx, id)
 		if err != nil {
 			return err
 		}
 		if a.InteractionID != interactionID {
 			return fault.Missing("attachment", id)
 		}
-		if err := tx.DeleteAttachment(ctx, id); err != nil {
+		if err := tx.Attachments().Delete(ctx, id); err != nil {
 			return err
 		}
 		if err := tx.Enqueue(ctx, purgeKeys(d.scope.AccountID, []string{a.BlobKey})...); err != nil {
@@ -240,3 +241,6 @@ func (d *Desk) DeleteAttachment(ctx context.Context, conversationID, interaction
 		return d.emitIn(ctx, tx, "attachment.deleted", id, c)
 	})
 }
+
+// AttachmentFilter says of which interactions attachments are listed.
+type AttachmentFilter struct{ InteractionIDs []int64 }

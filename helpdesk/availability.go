@@ -139,7 +139,7 @@ func (d *Desk) Availability(ctx context.Context, membershipID int64) (Membership
 	if err != nil {
 		return Membership{}, err
 	}
-	return r.Membership(ctx, membershipID)
+	return r.Memberships().Get(ctx, membershipID)
 }
 
 // SetAvailability changes when a member counts as online. That of others needs
@@ -159,17 +159,17 @@ func (d *Desk) SetAvailability(ctx context.Context, membershipID int64, in Avail
 		if err := tx.LockAccount(ctx); err != nil {
 			return err
 		}
-		if m, err = tx.Membership(ctx, membershipID); err != nil {
+		if m, err = tx.Memberships().Get(ctx, membershipID); err != nil {
 			return err
 		}
 		if m.ID != d.membershipID {
-			if err := d.mayTouch(ctx, tx, m); err != nil {
+			if err := d.mayTouch(ctx, tx.Reader(), m); err != nil {
 				return err
 			}
 		}
 		in.apply(&m.Availability)
 		m.UpdatedAt = d.svc.now()
-		if err := tx.UpdateMembership(ctx, &m); err != nil {
+		if err := tx.Memberships().Update(ctx, &m); err != nil {
 			return err
 		}
 		return d.emit(ctx, tx, "membership.updated", m.ID, 0)

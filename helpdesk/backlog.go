@@ -73,7 +73,7 @@ func (f *filing) place(ctx context.Context, tx Tx, m match, at time.Time) (time.
 	if m.parent == 0 || !at.Before(f.now) {
 		return at, nil
 	}
-	parent, err := tx.Interaction(ctx, m.parent)
+	parent, err := tx.Interactions().Get(ctx, m.parent)
 	if err == nil && parent.At.After(at) {
 		at = parent.At
 	}

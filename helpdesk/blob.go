@@ -27,7 +27,17 @@ const (
 	// JobUnassign takes the conversations of somebody who has left from them; Subject is
 	// the user. See [Service.Unassign].
 	JobUnassign = "conversations.unassign"
+	// JobWake wakes a conversation that sleeps; Subject is its id. See [Service.Wake].
+	JobWake = "conversations.wake"
 )
+
+// JobKinds returns the kinds of all jobs of the help desk, each of which needs a handler.
+func JobKinds() []string {
+	return []string{
+		JobFileMail, JobRefetchMail, JobBackfill, JobReplayMail, JobSendMail, JobPurgeBlobs, JobInvite, JobProbe, JobWebhook, JobUnassign,
+		JobWake,
+	}
+}
 
 func accountPrefix(accountID int64) string { return fmt.Sprintf("accounts/%d/", accountID) }
 

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/helpwright/helpwright/helpdesk/mailhtml"
+	"github.com/helpwright/helpwright/storage"
 )
 
 // RemoteImages says what becomes of images on other servers, whose loading tells the
@@ -89,7 +90,7 @@ func shownAttachments(ctx context.Context, r Reader, list []Interaction) ([]Atta
 	if len(owners) == 0 {
 		return nil, nil
 	}
-	return r.Attachments(ctx, owners)
+	return r.Attachments().List(ctx, AttachmentFilter{InteractionIDs: owners}, storage.Seek{Limit: storage.NoLimit})
 }
 
 // ImageOwners returns the ids of the interactions whose attachments bodies name as

@@ -60,7 +60,7 @@ func (f *filing) bounce(ctx context.Context, tx Tx, row *InboundMail, mailbox Ma
 		f.mail.AutoSubmitted, f.about = true, about
 		return false, nil
 	}
-	deliveries, err := tx.Deliveries(ctx, []int64{i.ID})
+	deliveries, err := tx.Deliveries().List(ctx, DeliveryFilter{InteractionIDs: []int64{i.ID}}, storage.Seek{Limit: storage.NoLimit})
 	if err != nil {
 		return false, err
 	}
@@ -68,7 +68,7 @@ func (f *filing) bounce(ctx context.Context, tx Tx, row *InboundMail, mailbox Ma
 	if !known {
 		return false, nil
 	}
-	if err := tx.UpdateDeliveries(ctx, changed); err != nil {
+	if err := tx.Deliveries().Update(ctx, storage.Pointers(changed)...); err != nil {
 		return false, err
 	}
 	bounced := slices.DeleteFunc(slices.Clone(changed), func(d Delivery) bool { return d.State != DeliveryBounced })
@@ -138,7 +138,7 @@ func (f *filing) reportedIn(ctx context.Context, tx Tx) (returned, error) {
 		if !genuine || len(keys) == 0 {
 			continue
 		}
-		last, err := tx.Interactions(ctx, id, storage.Seek{Desc: true, Limit: 100})
+		last, err := tx.Interactions().List(ctx, InteractionFilter{ConversationID: id}, storage.Seek{Desc: true, Limit: 100})
 		if fault.Is(err, fault.NotFound) {
 			continue
 		}
@@ -151,7 +151,7 @@ func (f *filing) reportedIn(ctx context.Context, tx Tx) (returned, error) {
 				answers = append(answers, i.ID)
 			}
 		}
-		deliveries, err := tx.Deliveries(ctx, answers)
+		deliveries, err := tx.Deliveries().List(ctx, DeliveryFilter{InteractionIDs: answers}, storage.Seek{Limit: storage.NoLimit})
 		if err != nil {
 			return returned{}, err
 		}
@@ -268,7 +268,7 @@ func (f *filing) suppress(ctx context.Context, tx Tx, i Interaction, bounced []D
 			Email: d.Address, Key: d.AddressKey, Reason: SuppressedBounce, InteractionID: i.ID, CreatedAt: f.now,
 			Detail: cut(strings.TrimSpace(d.EnhancedCode+" "+d.Response), 500),
 		}
-		if err := tx.InsertSuppression(ctx, &s); err != nil {
+		if err := tx.Suppressions().Insert(ctx, &s); err != nil {
 			return err
 		}
 		event := storage.Event{Type: "suppression.created", Subject: s.ID, Data: eventData(s.ID), Time: f.now}
@@ -282,12 +282,12 @@ func (f *filing) suppress(ctx context.Context, tx Tx, i Interaction, bounced []D
 // reportThread is the conversation of the answer that a mail reports on.
 func (f *filing) reportThread(ctx context.Context, tx Tx) (match, error) {
 	m := match{why: Threading{Rule: RuleReport}}
-	i, err := tx.Interaction(ctx, f.about.interactionID)
+	i, err := tx.Interactions().Get(ctx, f.about.interactionID)
 	if err != nil {
 		return m, err
 	}
 	m.why.Matched = i.MessageID
-	m.conversation, err = tx.ConversationForUpdate(ctx, i.ConversationID)
+	m.conversation, err = tx.Conversations().Lock(ctx, i.ConversationID)
 	return m, err
 }
 

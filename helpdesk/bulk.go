@@ -2,6 +2,7 @@ package helpdesk
 
 import (
 	"context"
+	"time"
 
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
@@ -13,6 +14,8 @@ type BulkUpdate struct {
 	UserID    storage.Opt[int64] // null: unassigned
 	MailboxID storage.Opt[int64]
 	TagIDs    storage.Opt[[]int64] // become the tags; null or empty: none
+	// SnoozedUntil is that of [ConversationUpdate].
+	SnoozedUntil storage.Opt[time.Time]
 }
 
 // UpdateConversations changes at most 100 conversations, all or none of them, and
@@ -66,13 +69,13 @@ func (d *Desk) updateAll(ctx context.Context, tx Tx, ids []int64, in BulkUpdate)
 		return nil, err
 	}
 	if mailbox, given := in.MailboxID.Get(); given {
-		if _, err := tx.Mailbox(ctx, mailbox); err != nil {
+		if _, err := tx.Mailboxes().Get(ctx, mailbox); err != nil {
 			return nil, err
 		}
 	}
 	if in.TagIDs.IsSet() {
 		tags := sortedSet(in.TagIDs.Or(nil))
-		if err := checkTags(ctx, tx, tags); err != nil {
+		if err := checkTags(ctx, tx.Reader(), tags); err != nil {
 			return nil, err
 		}
 		if err := tx.SetTags(ctx, sortedSet(ids), tags); err != nil {
@@ -85,7 +88,10 @@ func (d *Desk) updateAll(ctx context.Context, tx Tx, ids []int64, in BulkUpdate)
 		old := *c
 		c.Status, c.UserID, c.MailboxID = in.Status.Or(c.Status), in.UserID.Or(c.UserID), in.MailboxID.Or(c.MailboxID)
 		c.UpdatedAt = d.svc.now()
-		if err := tx.UpdateConversation(ctx, c); err != nil {
+		if err := d.snooze(ctx, tx, c, in.SnoozedUntil); err != nil {
+			return nil, err
+		}
+		if err := tx.Conversations().Update(ctx, c); err != nil {
 			return nil, err
 		}
 		events = append(events, d.updated(old, *c)...)
@@ -96,7 +102,7 @@ func (d *Desk) updateAll(ctx context.Context, tx Tx, ids []int64, in BulkUpdate)
 // lockAll reads conversations for changing them, by id: everybody locks in this
 // order, so that none waits for one who waits for it.
 func lockAll(ctx context.Context, tx Tx, ids []int64) ([]Conversation, error) {
-	found, err := tx.ConversationsByID(ctx, ids)
+	found, err := tx.Conversations().ByIDs(ctx, ids)
 	if err != nil {
 		return nil, err
 	}
@@ -106,7 +112,7 @@ func lockAll(ctx context.Context, tx Tx, ids []int64) ([]Conversation, error) {
 	ids = sortedSet(ids)
 	all := make([]Conversation, len(ids))
 	for i, id := range ids {
-		if all[i], err = tx.ConversationForUpdate(ctx, id); err != nil {
+		if all[i], err = tx.Conversations().Lock(ctx, id); err != nil {
 			return nil, err
 		}
 	}

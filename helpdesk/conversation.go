@@ -35,8 +35,27 @@ type Conversation struct {
 	Preview         string
 	RefersTo        int64     // conversation that its first mail refers to and was not let into; 0: none
 	AwaitingSince   time.Time // first customer message nobody has answered yet
+	SnoozedUntil    time.Time // it sleeps until then, or until the customer writes; zero: it is awake
 	CreatedAt       time.Time
 	UpdatedAt       time.Time
+}
+
+// newConversation makes an open conversation of a mailbox with a customer, who writes
+// from an address.
+func newConversation(mailboxID, customerID int64, from CustomerEmail, at time.Time) Conversation {
+	return Conversation{
+		Channel: channelEmail, MailboxID: mailboxID, CustomerID: customerID, CustomerEmailID: from.ID, CustomerEmail: from.Email,
+		Status: StatusPosted, CreatedAt: at, UpdatedAt: at,
+	}
+}
+
+// insert stores a new conversation under the next number of the account.
+func (c *Conversation) insert(ctx context.Context, tx Tx) error {
+	var err error
+	if c.Number, err = tx.TakeNumber(ctx); err != nil {
+		return err
+	}
+	return tx.Conversations().Insert(ctx, c)
 }
 
 // ConversationFilter narrows a list of conversations. The zero value is all of them.
@@ -46,9 +65,19 @@ type ConversationFilter struct {
 	CustomerID   int64
 	UserID       storage.Opt[int64] // null: unassigned
 	UpdatedSince time.Time
-	Terms        []SearchTerm // all of them, see [SearchIndex]
-	TagIDs       []int64      // any of these
-	Audience     []string     // with an [Interaction.Audience] that has any of these
+	Terms        []SearchTerm      // all of them, see [SearchIndex]
+	TagIDs       []int64           // any of these
+	Audience     []string          // with an [Interaction.Audience] that has any of these
+	Awaiting     storage.Opt[bool] // a customer waits, or none does; null is absent
+	DraftBy      int64             // with a draft of this user
+	Undelivered  bool              // with a delivery that is [DeliveryState.Undelivered]
+	Snoozed      storage.Opt[bool] // asleep, or awake; null is absent
+}
+
+// ConversationOrder narrows a list of conversations and orders it.
+type ConversationOrder struct {
+	ConversationFilter
+	Sort ConversationSort // "": ByCreated
 }
 
 // ConversationSort orders a list of conversations.
@@ -99,6 +128,9 @@ type ConversationUpdate struct {
 	MailboxID storage.Opt[int64]
 	UserID    storage.Opt[int64] // null: unassigned
 	Status    storage.Opt[Status]
+	// SnoozedUntil puts it off until a time, or until the customer writes; null wakes it.
+	// Closing it wakes it, too.
+	SnoozedUntil storage.Opt[time.Time]
 }
 
 func (s Status) valid() bool {
@@ -190,15 +222,9 @@ func (d *Desk) create(ctx context.Context, tx Tx, in ConversationInput, address,
 		}
 	}
 	email := customer.emailByKey(EmailKey(address))
-	c := Conversation{
-		Channel: channelEmail, MailboxID: mailbox.ID, CustomerID: customer.ID, CustomerEmailID: email.ID,
-		CustomerEmail: email.Email, UserID: in.UserID.Or(0), Status: in.Status, Subject: in.Subject,
-		CreatedAt: now, UpdatedAt: now,
-	}
-	if c.Number, err = tx.TakeNumber(ctx); err != nil {
-		return Conversation{}, err
-	}
-	if err := tx.InsertConversation(ctx, &c); err != nil {
+	c := newConversation(mailbox.ID, customer.ID, email, now)
+	c.UserID, c.Status, c.Subject = in.UserID.Or(0), in.Status, in.Subject
+	if err := c.insert(ctx, tx); err != nil {
 		return Conversation{}, err
 	}
 	if err := tx.AddParticipants(ctx, c.ID, []string{email.Key}); err != nil {
@@ -225,26 +251,26 @@ func (d *Desk) create(ctx context.Context, tx Tx, in ConversationInput, address,
 	if len(prepared) == 0 {
 		return c, nil
 	}
-	return c, tx.UpdateConversation(ctx, &c)
+	return c, tx.Conversations().Update(ctx, &c)
 }
 
 // chooseMailbox returns the mailbox asked for, or the account's default. A member
 // who does not reach that gets the oldest of those they do.
 func (d *Desk) chooseMailbox(ctx context.Context, tx Tx, id int64) (Mailbox, error) {
 	if id != 0 {
-		return tx.Mailbox(ctx, id)
+		return tx.Mailboxes().Get(ctx, id)
 	}
 	account, err := tx.Account(ctx)
 	if err != nil {
 		return Mailbox{}, err
 	}
 	if account.DefaultMailboxID != 0 {
-		chosen, err := tx.Mailbox(ctx, account.DefaultMailboxID)
+		chosen, err := tx.Mailboxes().Get(ctx, account.DefaultMailboxID)
 		if !fault.Is(err, fault.NotFound) {
 			return chosen, err
 		}
 	}
-	oldest, err := tx.Mailboxes(ctx, storage.Seek{Limit: 1})
+	oldest, err := tx.Mailboxes().List(ctx, storage.NoFilter{}, storage.Seek{Limit: 1})
 	if err != nil {
 		return Mailbox{}, err
 	}
@@ -259,7 +285,12 @@ func (d *Desk) checkMember(ctx context.Context, tx Tx, userID int64) error {
 	if userID == 0 {
 		return nil
 	}
-	users, err := tx.UsersByID(ctx, []int64{userID})
+	return checkUser(ctx, tx.Reader(), userID)
+}
+
+// checkUser makes sure that a user works in the account.
+func checkUser(ctx context.Context, r Reader, userID int64) error {
+	users, err := r.UsersByID(ctx, []int64{userID})
 	if err != nil {
 		return err
 	}
@@ -275,7 +306,7 @@ func (d *Desk) Conversation(ctx context.Context, id int64) (Conversation, error)
 	if err != nil {
 		return Conversation{}, err
 	}
-	return r.Conversation(ctx, id)
+	return r.Conversations().Get(ctx, id)
 }
 
 // ConversationQuery narrows and orders a list of conversations.
@@ -293,6 +324,12 @@ type ConversationQuery struct {
 	// query the first 16 words count; one without any letter, digit or sign finds nothing.
 	Query  string
 	TagIDs []int64 // any of these; empty: all
+	// Awaiting: a customer waits for an answer, or none does; absent or null: all. In the
+	// order of ByAwaiting, ascending, who has waited longest comes first.
+	Awaiting    storage.Opt[bool]
+	DraftBy     int64             // with a draft of an answer by this user; 0: all
+	Undelivered bool              // with an answer that did not reach somebody
+	Snoozed     storage.Opt[bool] // asleep, or awake; absent or null: all
 	// ViewID names a view whose filter holds for all that is not given here, and whose
 	// order holds when no other is; 0: none.
 	ViewID int64
@@ -321,7 +358,7 @@ func (d *Desk) Conversations(ctx context.Context, q ConversationQuery, req stora
 		return none, err
 	}
 	if q.ViewID != 0 {
-		view, err := r.View(ctx, q.ViewID)
+		view, err := r.Views().Get(ctx, q.ViewID)
 		if err != nil {
 			return none, err
 		}
@@ -343,10 +380,11 @@ func (d *Desk) Conversations(ctx context.Context, q ConversationQuery, req stora
 	filter := ConversationFilter{
 		Statuses: q.Statuses, MailboxID: q.MailboxID, CustomerID: q.CustomerID, UserID: q.UserID,
 		UpdatedSince: q.UpdatedSince, TagIDs: q.TagIDs, Terms: terms,
+		Awaiting: q.Awaiting, DraftBy: q.DraftBy, Undelivered: q.Undelivered, Snoozed: q.Snoozed,
 	}
 	position := func(c Conversation) storage.Position { return storage.Position{Key: c.SortKey(q.Sort), ID: c.ID} }
 	return storage.List(req, !q.Ascending, position, func(seek storage.Seek) ([]Conversation, error) {
-		return r.Conversations(ctx, filter, q.Sort, seek)
+		return r.Conversations().List(ctx, ConversationOrder{ConversationFilter: filter, Sort: q.Sort}, seek)
 	})
 }
 
@@ -370,7 +408,7 @@ func (q *ConversationQuery) references(ctx context.Context, r Reader) error {
 		return err
 	}
 	if q.MailboxID != 0 {
-		if _, err := r.Mailbox(ctx, q.MailboxID); err != nil {
+		if _, err := r.Mailboxes().Get(ctx, q.MailboxID); err != nil {
 			return err
 		}
 	}
@@ -380,13 +418,12 @@ func (q *ConversationQuery) references(ctx context.Context, r Reader) error {
 		}
 	}
 	if id, given := q.UserID.Get(); given {
-		users, err := r.UsersByID(ctx, []int64{id})
-		if err != nil {
+		if err := checkUser(ctx, r, id); err != nil {
 			return err
 		}
-		if len(users) == 0 {
-			return fault.Missing("user", id)
-		}
+	}
+	if q.DraftBy != 0 {
+		return checkUser(ctx, r, q.DraftBy)
 	}
 	return nil
 }
@@ -410,7 +447,7 @@ func (d *Desk) UpdateConversation(ctx context.Context, id int64, in Conversation
 	}
 	var c Conversation
 	err = begin(ctx, func(ctx context.Context, tx Tx) error {
-		if c, err = tx.ConversationForUpdate(ctx, id); err != nil {
+		if c, err = tx.Conversations().Lock(ctx, id); err != nil {
 			return err
 		}
 		old := c
@@ -424,14 +461,17 @@ func (d *Desk) UpdateConversation(ctx context.Context, id int64, in Conversation
 			c.UserID = user
 		}
 		if mailbox := in.MailboxID.Or(c.MailboxID); mailbox != c.MailboxID {
-			if _, err := tx.Mailbox(ctx, mailbox); err != nil {
+			if _, err := tx.Mailboxes().Get(ctx, mailbox); err != nil {
 				return err
 			}
 			c.MailboxID = mailbox
 		}
 		renamed := c.Subject != in.Subject
 		c.Subject, c.Status, c.UpdatedAt = in.Subject, in.Status.Or(c.Status), d.svc.now()
-		if err := tx.UpdateConversation(ctx, &c); err != nil {
+		if err := d.snooze(ctx, tx, &c, in.SnoozedUntil); err != nil {
+			return err
+		}
+		if err := tx.Conversations().Update(ctx, &c); err != nil {
 			return err
 		}
 		if renamed {
@@ -453,7 +493,7 @@ func (d *Desk) DeleteConversation(ctx context.Context, id int64) error {
 		return err
 	}
 	return begin(ctx, func(ctx context.Context, tx Tx) error {
-		c, err := tx.ConversationForUpdate(ctx, id)
+		c, err := tx.Conversations().Lock(ctx, id)
 		if err != nil {
 			return err
 		}
@@ -478,7 +518,7 @@ func (d *Desk) DeleteConversations(ctx context.Context, ids []int64) error {
 		return err
 	}
 	return begin(ctx, func(ctx context.Context, tx Tx) error {
-		found, err := tx.ConversationsByID(ctx, ids)
+		found, err := tx.Conversations().ByIDs(ctx, ids)
 		if err != nil {
 			return err
 		}
@@ -510,7 +550,7 @@ func missing(ids []int64, found []Conversation) error {
 // deleteAll removes all conversations that a filter finds, a hundred at a time.
 func (d *Desk) deleteAll(ctx context.Context, tx Tx, filter ConversationFilter) error {
 	for {
-		batch, err := tx.Conversations(ctx, filter, ByCreated, storage.Seek{Limit: 100})
+		batch, err := tx.Conversations().List(ctx, ConversationOrder{ConversationFilter: filter, Sort: ByCreated}, storage.Seek{Limit: 100})
 		if err != nil || len(batch) == 0 {
 			return err
 		}
@@ -534,7 +574,7 @@ func (d *Desk) deleteInPieces(ctx context.Context, begin func(context.Context, f
 			if err := may(ctx, tx); err != nil {
 				return err
 			}
-			some, err := tx.Conversations(ctx, filter, ByCreated, storage.Seek{Limit: deletePiece + 1})
+			some, err := tx.Conversations().List(ctx, ConversationOrder{ConversationFilter: filter, Sort: ByCreated}, storage.Seek{Limit: deletePiece + 1})
 			if more = len(some) > deletePiece; err != nil || !more {
 				return err
 			}
@@ -565,4 +605,14 @@ func (d *Desk) deleteConversations(ctx context.Context, tx Tx, all []Conversatio
 		return err
 	}
 	return tx.Emit(ctx, events...)
+}
+
+// ConversationsByID returns those of the ids that the member reaches, in any order. It
+// needs conversations.view.
+func (d *Desk) ConversationsByID(ctx context.Context, ids []int64) ([]Conversation, error) {
+	r, err := d.guard.Read(ConversationsView)
+	if err != nil || len(ids) == 0 {
+		return nil, err
+	}
+	return r.Conversations().ByIDs(ctx, ids)
 }

@@ -51,7 +51,7 @@ func (f *filing) chooseCustomer(ctx context.Context, tx Tx, shared *filingTogeth
 	if len(m.ReplyTo) == 0 && m.Original.Email == "" {
 		return nil
 	}
-	own, err := shared.ownAddresses(ctx, tx, f.svc, f.accountID)
+	own, err := shared.ownAddresses(ctx, tx.Reader(), f.svc, f.accountID)
 	if err != nil {
 		return err
 	}
@@ -121,7 +121,7 @@ func (shared *filingTogether) ownAddresses(ctx context.Context, r Reader, svc *S
 
 func (s *Service) ownAddresses(ctx context.Context, r Reader, accountID int64) (*ownAddresses, error) {
 	own := &ownAddresses{svc: s, accountID: accountID, mailboxes: map[string]bool{}, domains: map[string]bool{s.cfg.IntakeDomain: true}}
-	err := eachRow(r.Mailboxes, ctx, func(m Mailbox) int64 {
+	err := eachRow(ctx, r.Mailboxes(), func(m Mailbox) int64 {
 		if _, domain, found := cutLast(m.EmailKey, "@"); found {
 			own.mailboxes[m.EmailKey] = true
 			own.domains[domain] = own.domains[domain] || !publicProvider(domain)
@@ -131,7 +131,7 @@ func (s *Service) ownAddresses(ctx context.Context, r Reader, accountID int64) (
 	if err != nil {
 		return nil, err
 	}
-	err = eachRow(r.Domains, ctx, func(d Domain) int64 {
+	err = eachRow(ctx, r.Domains(), func(d Domain) int64 {
 		own.domains[d.Name] = own.domains[d.Name] || d.Verified()
 		return d.ID
 	})
@@ -141,11 +141,11 @@ func (s *Service) ownAddresses(ctx context.Context, r Reader, accountID int64) (
 	return own, nil
 }
 
-// eachRow goes through all of a list by id.
-func eachRow[T any](list func(context.Context, storage.Seek) ([]T, error), ctx context.Context, each func(T) int64) error { //nolint:revive // list is a method
+// eachRow goes through all rows by id.
+func eachRow[T any](ctx context.Context, rows storage.RowReader[T, storage.NoFilter], each func(T) int64) error {
 	seek := storage.Seek{Limit: 200}
 	for {
-		batch, err := list(ctx, seek)
+		batch, err := rows.List(ctx, storage.NoFilter{}, seek)
 		if err != nil {
 			return err
 		}
@@ -182,7 +182,7 @@ func (own *ownAddresses) writes(address string) bool {
 // quote the conversation, so its Reply-To counts only if the domain of From stands
 // behind it, or who is named there takes part already.
 func (s *Service) answered(ctx context.Context, r Reader, accountID int64, c Conversation) ([]string, error) {
-	last, err := r.Interactions(ctx, c.ID, storage.Seek{Desc: true, Limit: 20})
+	last, err := r.Interactions().List(ctx, InteractionFilter{ConversationID: c.ID}, storage.Seek{Desc: true, Limit: 20})
 	if err != nil {
 		return nil, err
 	}

@@ -163,7 +163,7 @@ func (d *Desk) UpdateCustomer(ctx context.Context, id int64, in CustomerInput) (
 			return err
 		}
 		if !sameEmails(old.Emails, c.Emails) {
-			if err := d.reachesWhole(ctx, tx, id); err != nil {
+			if err := d.reachesWhole(ctx, tx.Reader(), id); err != nil {
 				return err
 			}
 		}
@@ -360,7 +360,7 @@ func (d *Desk) DeleteCustomer(ctx context.Context, id int64, force bool) error {
 		if _, err := tx.CustomerForUpdate(ctx, id); err != nil {
 			return err
 		}
-		return d.reachesWhole(ctx, tx, id)
+		return d.reachesWhole(ctx, tx.Reader(), id)
 	}
 	if force {
 		if err := d.deleteInPieces(ctx, begin, ConversationFilter{CustomerID: id}, may); err != nil {

@@ -47,7 +47,7 @@ func (d *Desk) ExportCustomer(ctx context.Context, id int64) (CustomerExport, er
 	left := MaxExport
 	seek := storage.Seek{Limit: 100}
 	for {
-		batch, err := r.Conversations(ctx, ConversationFilter{CustomerID: id}, ByCreated, seek)
+		batch, err := r.Conversations().List(ctx, ConversationOrder{ConversationFilter: ConversationFilter{CustomerID: id}, Sort: ByCreated}, seek)
 		if err != nil {
 			return CustomerExport{}, err
 		}
@@ -71,7 +71,7 @@ func (d *Desk) exportConversation(ctx context.Context, r Reader, c Conversation,
 	out := ConversationExport{Conversation: c}
 	seek := storage.Seek{Limit: 100}
 	for {
-		batch, err := r.Interactions(ctx, c.ID, seek)
+		batch, err := r.Interactions().List(ctx, InteractionFilter{ConversationID: c.ID}, seek)
 		if err != nil {
 			return out, err
 		}
@@ -88,7 +88,7 @@ func (d *Desk) exportConversation(ctx context.Context, r Reader, c Conversation,
 		if *left < 0 {
 			return out, fault.New(fault.TooLarge, "The customer has more than 64 MiB of messages: read the lists instead.")
 		}
-		attachments, err := r.Attachments(ctx, ids)
+		attachments, err := r.Attachments().List(ctx, AttachmentFilter{InteractionIDs: ids}, storage.Seek{Limit: storage.NoLimit})
 		if err != nil {
 			return out, err
 		}

@@ -46,7 +46,7 @@ func (d *Desk) mergeCustomer(ctx context.Context, tx Tx, id, into int64) (Custom
 		}
 		both[one] = c
 	}
-	if err := d.reachesWhole(ctx, tx, id, into); err != nil {
+	if err := d.reachesWhole(ctx, tx.Reader(), id, into); err != nil {
 		return Customer{}, err
 	}
 	if err := fits(both[id], both[into]); err != nil {

@@ -21,6 +21,11 @@ const (
 	DeliverySuppressed DeliveryState = "suppressed" // not tried: the address is on the list of suppressions
 )
 
+// Undelivered reports whether the mail did not reach the recipient and is not tried again by itself.
+func (s DeliveryState) Undelivered() bool {
+	return s == DeliveryFailed || s == DeliveryBounced || s == DeliverySuppressed
+}
+
 // Delivery is the state of one recipient of a posted user interaction.
 type Delivery struct {
 	ID            int64
@@ -61,14 +66,14 @@ func (d *Desk) RetryDeliveries(ctx context.Context, conversationID, interactionI
 		if err != nil {
 			return err
 		}
-		if all, err = tx.Deliveries(ctx, []int64{i.ID}); err != nil {
+		if all, err = tx.Deliveries().List(ctx, DeliveryFilter{InteractionIDs: []int64{i.ID}}, storage.Seek{Limit: storage.NoLimit}); err != nil {
 			return err
 		}
 		changed := again(all, d.svc.now())
 		if len(changed) == 0 {
 			return fault.New(fault.Conflict, "No recipient waits for another try.")
 		}
-		if err := tx.UpdateDeliveries(ctx, changed); err != nil {
+		if err := tx.Deliveries().Update(ctx, storage.Pointers(changed)...); err != nil {
 			return err
 		}
 		job := storage.Job{Kind: JobSendMail, AccountID: d.scope.AccountID, Subject: i.ID, RunAt: d.svc.now()}
@@ -86,7 +91,7 @@ func again(all []Delivery, now time.Time) []Delivery {
 	for n := range all {
 		d := &all[n]
 		waits := d.State == DeliveryDeferred && d.NextAttemptAt.After(now)
-		ended := d.State == DeliveryFailed || d.State == DeliveryBounced || d.State == DeliverySuppressed
+		ended := d.State.Undelivered()
 		if d.held(now) || !waits && !ended {
 			continue
 		}
@@ -116,7 +121,7 @@ func (d *Desk) CancelSending(ctx context.Context, conversationID, interactionID 
 		now := d.svc.now()
 		i.Status, i.PostedByID, i.PostedAt, i.UpdatedAt = StatusDraft, 0, time.Time{}, now
 		i.MessageID, i.References = "", nil
-		if err := tx.UpdateInteraction(ctx, &i); err != nil {
+		if err := tx.Interactions().Update(ctx, &i); err != nil {
 			return err
 		}
 		if err := tx.DeleteDeliveries(ctx, i.ID); err != nil {
@@ -126,7 +131,7 @@ func (d *Desk) CancelSending(ctx context.Context, conversationID, interactionID 
 			return err
 		}
 		c.UpdatedAt = now
-		if err := tx.UpdateConversation(ctx, &c); err != nil {
+		if err := tx.Conversations().Update(ctx, &c); err != nil {
 			return err
 		}
 		return d.emitIn(ctx, tx, "interaction.canceled", i.ID, c)
@@ -137,11 +142,11 @@ func (d *Desk) CancelSending(ctx context.Context, conversationID, interactionID 
 // postedIn is posted for an interaction of a conversation; one that is no posted
 // user's is a Conflict fault.
 func (d *Desk) postedIn(ctx context.Context, tx Tx, conversationID, id int64) (Conversation, Interaction, error) {
-	c, err := tx.ConversationForUpdate(ctx, conversationID)
+	c, err := tx.Conversations().Lock(ctx, conversationID)
 	if err != nil {
 		return c, Interaction{}, err
 	}
-	i, err := tx.InteractionForUpdate(ctx, id)
+	i, err := tx.Interactions().Lock(ctx, id)
 	if i, err = inConversation(i, conversationID, err); err != nil {
 		return c, i, err
 	}
@@ -157,7 +162,7 @@ func (d *Desk) unanswer(ctx context.Context, tx Tx, c *Conversation, taken Inter
 	if taken.IsForward {
 		return nil
 	}
-	last, err := tx.Interactions(ctx, c.ID, storage.Seek{Desc: true, Limit: 100})
+	last, err := tx.Interactions().List(ctx, InteractionFilter{ConversationID: c.ID}, storage.Seek{Desc: true, Limit: 100})
 	if err != nil {
 		return err
 	}
@@ -175,3 +180,6 @@ func (d *Desk) unanswer(ctx context.Context, tx Tx, c *Conversation, taken Inter
 	}
 	return refreshPreview(ctx, tx, c)
 }
+
+// DeliveryFilter says of which interactions deliveries are listed.
+type DeliveryFilter struct{ InteractionIDs []int64 }

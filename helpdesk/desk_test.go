@@ -29,7 +29,7 @@ func TestMailboxPassword(t *testing.T) {
 	if !m.Inbound.HasPassword || m.Inbound.SealedPassword != nil {
 		t.Errorf("returned: %+v", m.Inbound)
 	}
-	stored := must(b.store.Within(helpdesk.Scope{AccountID: b.account.ID}).Mailbox(b.ctx, m.ID))(t)
+	stored := must(b.store.Within(helpdesk.Scope{AccountID: b.account.ID}).Mailboxes().Get(b.ctx, m.ID))(t)
 	if len(stored.Inbound.SealedPassword) == 0 || strings.Contains(string(stored.Inbound.SealedPassword), "secret") {
 		t.Errorf("stored: %q", stored.Inbound.SealedPassword)
 	}
@@ -151,7 +151,7 @@ func TestScopeOfMailboxes(t *testing.T) {
 	own := must(agent.Membership(b.ctx))(t)
 	own.MailboxIDs = []int64{other.ID}
 	err := b.store.InTx(b.ctx, helpdesk.Scope{AccountID: b.account.ID}, func(ctx context.Context, tx helpdesk.Tx) error {
-		return tx.UpdateMembership(ctx, &own)
+		return tx.Memberships().Update(ctx, &own)
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -88,7 +88,7 @@ func (p *Dispatch) Distribute(ctx context.Context, accountID int64) (more bool, 
 		if err := p.disableAll(ctx, tx, orphans); err != nil {
 			return err
 		}
-		hooks, err := tx.Webhooks(ctx, storage.Seek{Limit: MaxWebhooks})
+		hooks, err := tx.Webhooks().List(ctx, storage.NoFilter{}, storage.Seek{Limit: MaxWebhooks})
 		if err != nil {
 			return err
 		}
@@ -116,7 +116,7 @@ func (p *Dispatch) orphans(ctx context.Context, accountID int64) ([]Webhook, err
 	if err != nil {
 		return nil, err
 	}
-	hooks, err := r.Webhooks(ctx, storage.Seek{Limit: MaxWebhooks})
+	hooks, err := r.Webhooks().List(ctx, storage.NoFilter{}, storage.Seek{Limit: MaxWebhooks})
 	if err != nil {
 		return nil, err
 	}
@@ -139,7 +139,7 @@ func (p *Dispatch) orphans(ctx context.Context, accountID int64) ([]Webhook, err
 // disableAll switches orphans off that nobody has changed meanwhile.
 func (p *Dispatch) disableAll(ctx context.Context, tx Tx, orphans []Webhook) error {
 	for _, orphan := range orphans {
-		w, err := tx.WebhookForUpdate(ctx, orphan.ID)
+		w, err := tx.Webhooks().Lock(ctx, orphan.ID)
 		if fault.Is(err, fault.NotFound) || err == nil && (!w.IsActive || w.UserID != orphan.UserID) {
 			continue
 		}
@@ -205,7 +205,7 @@ func (p *Dispatch) Begin(ctx context.Context, job storage.ClaimedJob, parallel i
 	}
 	var calls []WebhookCall
 	err = begin(ctx, func(ctx context.Context, tx Tx) error {
-		w, err := tx.WebhookForUpdate(ctx, job.Subject)
+		w, err := tx.Webhooks().Lock(ctx, job.Subject)
 		if err != nil {
 			return err
 		}
@@ -323,7 +323,7 @@ func (p *Dispatch) Report(ctx context.Context, call WebhookCall, out WebhookOutc
 	var next []WebhookCall
 	err = begin(ctx, func(ctx context.Context, tx Tx) error {
 		next = nil
-		w, err := tx.WebhookForUpdate(ctx, call.WebhookID)
+		w, err := tx.Webhooks().Lock(ctx, call.WebhookID)
 		if err != nil {
 			return err
 		}
@@ -384,7 +384,7 @@ func (p *Dispatch) settle(ctx context.Context, tx Tx, w *Webhook, call WebhookCa
 	if w.FailingSince.Equal(old.FailingSince) && w.Failures == old.Failures && w.LastSuccessAt.Equal(old.LastSuccessAt) {
 		return nil
 	}
-	return tx.UpdateWebhook(ctx, w)
+	return tx.Webhooks().Update(ctx, w)
 }
 
 // failed has a delivery tried again, or gives it up.
@@ -407,7 +407,7 @@ func (p *Dispatch) failed(ctx context.Context, tx Tx, accountID int64, w *Webhoo
 func (p *Dispatch) disable(ctx context.Context, tx Tx, w *Webhook, reason WebhookReason) error {
 	now := p.svc.now()
 	w.IsActive, w.Reason, w.UpdatedAt = false, reason, now
-	if err := tx.UpdateWebhook(ctx, w); err != nil {
+	if err := tx.Webhooks().Update(ctx, w); err != nil {
 		return err
 	}
 	if err := tx.FailWebhookDeliveries(ctx, w.ID, webhookOff, now); err != nil {
@@ -441,7 +441,7 @@ func (p *Dispatch) prune(ctx context.Context, accountID int64) error {
 	if err != nil {
 		return err
 	}
-	hooks, err := r.Webhooks(ctx, storage.Seek{Limit: MaxWebhooks})
+	hooks, err := r.Webhooks().List(ctx, storage.NoFilter{}, storage.Seek{Limit: MaxWebhooks})
 	if err != nil {
 		return err
 	}

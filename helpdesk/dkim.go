@@ -94,7 +94,7 @@ func (s *Service) signers(ctx context.Context, r Reader, from string) ([]DKIMKey
 	best := Domain{}
 	var after *storage.Position
 	for {
-		page, err := r.Domains(ctx, storage.Seek{From: after, Limit: 100})
+		page, err := r.Domains().List(ctx, storage.NoFilter{}, storage.Seek{From: after, Limit: 100})
 		if err != nil {
 			return nil, err
 		}

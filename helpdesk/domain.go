@@ -163,7 +163,7 @@ func (d *Desk) CreateDomain(ctx context.Context, name string) (Domain, error) {
 		return Domain{}, err
 	}
 	err = begin(ctx, func(ctx context.Context, tx Tx) error {
-		if err := tx.InsertDomain(ctx, &domain); err != nil {
+		if err := tx.Domains().Insert(ctx, &domain); err != nil {
 			return err
 		}
 		return d.emit(ctx, tx, "domain.created", domain.ID, 0)
@@ -193,7 +193,7 @@ func (d *Desk) UpdateDomain(ctx context.Context, id int64, name string) (Domain,
 	if problem != "" {
 		return Domain{}, fault.Field("domain", problem)
 	}
-	old, err := r.Domain(ctx, id) // one that is not there is worth no key
+	old, err := r.Domains().Get(ctx, id) // one that is not there is worth no key
 	if err != nil {
 		return Domain{}, err
 	}
@@ -206,12 +206,12 @@ func (d *Desk) UpdateDomain(ctx context.Context, id int64, name string) (Domain,
 	}
 	var domain Domain
 	err = begin(ctx, func(ctx context.Context, tx Tx) error {
-		if domain, err = tx.DomainForUpdate(ctx, id); err != nil {
+		if domain, err = tx.Domains().Lock(ctx, id); err != nil {
 			return err
 		}
 		domain.Name, domain.Selector = renamed.Name, renamed.Selector
 		domain.SealedKey, domain.Records, domain.UpdatedAt = renamed.SealedKey, renamed.Records, d.svc.now()
-		if err := tx.UpdateDomain(ctx, &domain); err != nil {
+		if err := tx.Domains().Update(ctx, &domain); err != nil {
 			return err
 		}
 		return d.emit(ctx, tx, "domain.updated", domain.ID, 0)
@@ -238,7 +238,7 @@ func (d *Desk) VerifyDomain(ctx context.Context, id int64) (Domain, error) {
 	if err != nil {
 		return Domain{}, err
 	}
-	asked, err := r.Domain(ctx, id)
+	asked, err := r.Domains().Get(ctx, id)
 	if err != nil {
 		return Domain{}, err
 	}
@@ -251,7 +251,7 @@ func (d *Desk) VerifyDomain(ctx context.Context, id int64) (Domain, error) {
 	}
 	var domain Domain
 	err = begin(ctx, func(ctx context.Context, tx Tx) error {
-		if domain, err = tx.DomainForUpdate(ctx, id); err != nil {
+		if domain, err = tx.Domains().Lock(ctx, id); err != nil {
 			return err
 		}
 		if domain.Selector != asked.Selector {
@@ -262,7 +262,7 @@ func (d *Desk) VerifyDomain(ctx context.Context, id int64) (Domain, error) {
 			return nil
 		}
 		domain.UpdatedAt = d.svc.now()
-		if err := tx.UpdateDomain(ctx, &domain); err != nil {
+		if err := tx.Domains().Update(ctx, &domain); err != nil {
 			return err
 		}
 		kind := "domain.updated"
@@ -312,7 +312,7 @@ func (d *Desk) Domain(ctx context.Context, id int64) (Domain, error) {
 	if err != nil {
 		return Domain{}, err
 	}
-	domain, err := r.Domain(ctx, id)
+	domain, err := r.Domains().Get(ctx, id)
 	return domain.sealed(), err
 }
 
@@ -324,7 +324,7 @@ func (d *Desk) Domains(ctx context.Context, req storage.PageRequest) (storage.Pa
 	}
 	return storage.List(req, false, func(domain Domain) storage.Position { return storage.Position{ID: domain.ID} },
 		func(seek storage.Seek) ([]Domain, error) {
-			all, err := r.Domains(ctx, seek)
+			all, err := r.Domains().List(ctx, storage.NoFilter{}, seek)
 			for i := range all {
 				all[i] = all[i].sealed()
 			}
@@ -342,7 +342,7 @@ func (d *Desk) DeleteDomain(ctx context.Context, id int64) error {
 		return err
 	}
 	return begin(ctx, func(ctx context.Context, tx Tx) error {
-		if err := tx.DeleteDomain(ctx, id); err != nil {
+		if err := tx.Domains().Delete(ctx, id); err != nil {
 			return err
 		}
 		return d.emit(ctx, tx, "domain.deleted", id, 0)

@@ -112,7 +112,7 @@ func TestDomainKey(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
-	stored := must(b.store.Within(helpdesk.Scope{AccountID: b.account.ID}).Domain(b.ctx, d.ID))(t)
+	stored := must(b.store.Within(helpdesk.Scope{AccountID: b.account.ID}).Domains().Get(b.ctx, d.ID))(t)
 	sealer := must(storage.NewSealer(make([]byte, 32)))(t)
 	var first asn1.RawValue // the other key follows
 	must(asn1.Unmarshal(must(sealer.Open(stored.SealedKey, "domain/"+d.Selector+"/dkim"))(t), &first))(t)

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
@@ -73,14 +74,14 @@ func (f *filing) recognised(ctx context.Context, tx Tx, row, other InboundMail) 
 	case other.InteractionID == 0:
 		return true, nil
 	}
-	i, err := tx.Interaction(ctx, other.InteractionID)
+	i, err := tx.Interactions().Get(ctx, other.InteractionID)
 	if fault.Is(err, fault.NotFound) || err == nil && i.Type != TypeCustomer {
 		return true, nil // deleted, or our answer that the mail reports on
 	}
 	if err != nil || !sameSubject(i.Subject, f.mail.Subject) {
 		return false, err
 	}
-	files, err := tx.Attachments(ctx, []int64{i.ID})
+	files, err := tx.Attachments().List(ctx, AttachmentFilter{InteractionIDs: []int64{i.ID}}, storage.Seek{Limit: storage.NoLimit})
 	if err != nil {
 		return false, err
 	}

@@ -21,7 +21,7 @@ import (
 var eventAreas = map[string]Permission{
 	"account": AccountsView, "portal_key": AccountsUpdate, "membership": MembershipsView, "invitation": MembershipsView, "role": RolesView,
 	"mailbox": MailboxesView, "mail": MailboxesConnection, "customer": CustomersView, "suppression": CustomersView, "pgp_key": PGPKeysView,
-	"conversation": ConversationsView, "interaction": InteractionsView, "attachment": InteractionsView,
+	"conversation": ConversationsView, "interaction": InteractionsView, "attachment": InteractionsView, "saved_reply": InteractionsView,
 	"tag": TagsView, "view": ViewsView, "domain": DomainsView, "webhook": WebhooksView,
 	// Of the knowledge base, which writes into the same log.
 	"site": "sites.view", "collection": "collections.view", "category": "categories.view", "article": "articles.view",
@@ -154,7 +154,7 @@ func (d *Desk) reachesConversation(ctx context.Context, id int64) error {
 	if err != nil {
 		return err
 	}
-	_, err = r.Conversation(ctx, id)
+	_, err = r.Conversations().Get(ctx, id)
 	return err
 }
 
@@ -292,6 +292,12 @@ func changedTo(old, c Conversation) []string {
 		case c.Status == StatusPosted && (old.Status == StatusClosed || old.Status == StatusPending):
 			kinds = append(kinds, "conversation.reopened")
 		}
+	}
+	if old.SnoozedUntil.IsZero() && !c.SnoozedUntil.IsZero() {
+		kinds = append(kinds, "conversation.snoozed")
+	}
+	if !old.SnoozedUntil.IsZero() && c.SnoozedUntil.IsZero() && c.Status.Open() {
+		kinds = append(kinds, "conversation.woken")
 	}
 	if old.UserID != c.UserID {
 		kind := "conversation.assigned"

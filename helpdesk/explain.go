@@ -64,7 +64,7 @@ func (d *Desk) conceal(ctx context.Context, r Reader, all []Interaction) error {
 	if d.scope.Mailboxes == nil || len(ids) == 0 {
 		return nil
 	}
-	found, err := r.ConversationsByID(ctx, sortedSet(ids))
+	found, err := r.Conversations().ByIDs(ctx, sortedSet(ids))
 	if err != nil {
 		return err
 	}

@@ -90,7 +90,7 @@ func (in *Intake) KeepRefreshToken(ctx context.Context, accountID, mailboxID int
 		return err
 	}
 	return begin(ctx, func(ctx context.Context, tx Tx) error {
-		m, err := tx.MailboxForUpdate(ctx, mailboxID)
+		m, err := tx.Mailboxes().Lock(ctx, mailboxID)
 		if err != nil || m.Inbound.Auth != AuthOAuth2 {
 			return err
 		}
@@ -102,7 +102,7 @@ func (in *Intake) KeepRefreshToken(ctx context.Context, accountID, mailboxID int
 		if m.Inbound.OAuth.SealedSecrets, err = in.svc.sealOAuth(m, secrets); err != nil {
 			return err
 		}
-		return tx.UpdateMailbox(ctx, &m)
+		return tx.Mailboxes().Update(ctx, &m)
 	})
 }
 
@@ -162,7 +162,7 @@ func (d *Desk) fetchSource(ctx context.Context, mailboxID int64) (FetchSource, e
 	if d.svc.cfg.MailServers == nil {
 		return FetchSource{}, fault.New(fault.Disabled, "Mail servers cannot be reached here.")
 	}
-	m, err := r.Mailbox(ctx, mailboxID)
+	m, err := r.Mailboxes().Get(ctx, mailboxID)
 	if err != nil {
 		return FetchSource{}, err
 	}

@@ -309,7 +309,7 @@ func (f *filing) file(ctx context.Context, tx Tx, shared *filingTogether) (Inbou
 	row.MessageID, f.auth = f.mail.MessageID, f.authentication(row)
 	mailbox, known := shared.mailboxes[row.MailboxID]
 	if !known {
-		if mailbox, err = tx.Mailbox(ctx, row.MailboxID); err != nil {
+		if mailbox, err = tx.Mailboxes().Get(ctx, row.MailboxID); err != nil {
 			return row, err
 		}
 		shared.mailboxes[row.MailboxID] = mailbox
@@ -442,7 +442,7 @@ func (f *filing) insert(ctx context.Context, tx Tx, row InboundMail, mailbox Mai
 		c = f.open(mailbox, customer, email, at)
 		c.RefersTo = match.thread
 	}
-	flood, err := f.overBudget(ctx, tx, row, email.ID)
+	flood, err := f.overBudget(ctx, tx.Reader(), row, email.ID)
 	if err != nil {
 		return row, err
 	}
@@ -504,20 +504,20 @@ func (f *filing) insert(ctx context.Context, tx Tx, row InboundMail, mailbox Mai
 // putIn inserts the interaction. One from the backlog may stand before others.
 func (f *filing) putIn(ctx context.Context, tx Tx, c *Conversation, i *Interaction) error {
 	if i.IsStarter || !i.At.Before(f.now) {
-		return tx.InsertInteraction(ctx, i)
+		return tx.Interactions().Insert(ctx, i)
 	}
-	last, err := tx.Interactions(ctx, c.ID, storage.Seek{Desc: true, Limit: 1})
+	last, err := tx.Interactions().List(ctx, InteractionFilter{ConversationID: c.ID}, storage.Seek{Desc: true, Limit: 1})
 	if err != nil {
 		return err
 	}
 	if len(last) == 0 || !last[0].At.After(i.At) {
-		return tx.InsertInteraction(ctx, i)
+		return tx.Interactions().Insert(ctx, i)
 	}
 	starters, err := firsts(ctx, tx, c.ID)
 	if err != nil {
 		return err
 	}
-	if err := tx.InsertInteraction(ctx, i); err != nil {
+	if err := tx.Interactions().Insert(ctx, i); err != nil {
 		return err
 	}
 	if err := oneStarter(ctx, tx, c.ID, starters); err != nil {
@@ -526,7 +526,7 @@ func (f *filing) putIn(ctx context.Context, tx Tx, c *Conversation, i *Interacti
 	if err := refreshPreview(ctx, tx, c); err != nil {
 		return err
 	}
-	return tx.UpdateConversation(ctx, c)
+	return tx.Conversations().Update(ctx, c)
 }
 
 // dropTwice drops the mail if it is in the conversation already. The events are of what
@@ -549,22 +549,17 @@ func (f *filing) open(mailbox Mailbox, customer Customer, email CustomerEmail, a
 	if f.forward != nil {
 		subject = f.forward.subject(subject)
 	}
-	return Conversation{
-		Channel: channelEmail, MailboxID: mailbox.ID, CustomerID: customer.ID, CustomerEmailID: email.ID, CustomerEmail: email.Email,
-		Status: StatusPosted, Subject: subject, CreatedAt: at, UpdatedAt: at,
-	}
+	c := newConversation(mailbox.ID, customer.ID, email, at)
+	c.Subject = subject
+	return c
 }
 
 // save writes a conversation once, whether it is new or not.
 func (f *filing) save(ctx context.Context, tx Tx, c *Conversation) error {
 	if c.ID != 0 {
-		return tx.UpdateConversation(ctx, c)
+		return tx.Conversations().Update(ctx, c)
 	}
-	var err error
-	if c.Number, err = tx.TakeNumber(ctx); err != nil {
-		return err
-	}
-	return tx.InsertConversation(ctx, c)
+	return c.insert(ctx, tx)
 }
 
 func (f *filing) interaction(customer Customer, email CustomerEmail, match match) Interaction {
@@ -606,7 +601,7 @@ func attach(ctx context.Context, tx Tx, i Interaction, files []Attachment) error
 		a.InteractionID, a.ConversationID = i.ID, i.ConversationID
 		rows[n] = &a
 	}
-	return tx.InsertAttachments(ctx, rows)
+	return tx.Attachments().Insert(ctx, rows...)
 }
 
 // bringsIn are the addresses that a customer's mail brings into a conversation. Who

@@ -153,7 +153,7 @@ func (f *filing) believeForward(ctx context.Context, tx Tx, shared *filingTogeth
 	case len(limits) > 0 && !slices.Contains(limits, mailbox.ID) || !may[ConversationsCreate] || !may[InteractionsCreate]:
 		return "the member may not begin conversations of customers in the mailbox", nil
 	}
-	own, err := shared.ownAddresses(ctx, tx, f.svc, f.accountID)
+	own, err := shared.ownAddresses(ctx, tx.Reader(), f.svc, f.accountID)
 	if err != nil {
 		return "", err
 	}
@@ -218,7 +218,7 @@ func (f *filing) fileNote(ctx context.Context, tx Tx, c Conversation, index *ind
 		ConversationID: c.ID, Type: TypeNote, Status: StatusPosted, Body: f.forward.note, UserID: f.forward.mail.UserID,
 		At: f.now, CreatedAt: f.now, UpdatedAt: f.now,
 	}
-	if err := tx.InsertInteraction(ctx, &note); err != nil {
+	if err := tx.Interactions().Insert(ctx, &note); err != nil {
 		return nil, err
 	}
 	if err := index.add(ctx, tx, c, note); err != nil {

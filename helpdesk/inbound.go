@@ -78,7 +78,7 @@ func (d *Desk) InboundMails(ctx context.Context, filter InboundFilter, req stora
 	if err != nil {
 		return none, err
 	}
-	if _, err := r.Mailbox(ctx, filter.MailboxID); err != nil {
+	if _, err := r.Mailboxes().Get(ctx, filter.MailboxID); err != nil {
 		return none, err
 	}
 	return storage.List(req, true, func(m InboundMail) storage.Position { return storage.Position{ID: m.ID} },

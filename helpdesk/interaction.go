@@ -141,6 +141,10 @@ type InteractionInput struct {
 	Cc, Bcc   []string        // of a user's
 	IsForward bool            // of a user's: the customer never sees it
 	Source    string          // of a customer's; "" means "api"
+	// Seen is the interaction that was said last ([NewestSeen]) of those that the author
+	// of a user's has seen. Posting is a Conflict fault with [CodeCrossed] when others
+	// have said more since; absent or null: it is posted whatever they have said.
+	Seen storage.Opt[int64]
 }
 
 // InteractionUpdate changes an interaction. Absent fields stay as they are.
@@ -150,6 +154,7 @@ type InteractionUpdate struct {
 	To, Cc, Bcc storage.Opt[[]string]
 	IsForward   storage.Opt[bool]
 	Source      storage.Opt[string]
+	Seen        storage.Opt[int64] // for posting: see [InteractionInput]
 }
 
 // preparedInteraction is a validated input: what can be checked before the
@@ -157,6 +162,7 @@ type InteractionUpdate struct {
 type preparedInteraction struct {
 	Interaction
 	starter bool
+	seen    storage.Opt[int64] // of one that is posted
 }
 
 // createPermission is what creating an interaction of a type needs.
@@ -202,7 +208,11 @@ func (d *Desk) prepare(in InteractionInput, prefix string) (preparedInteraction,
 	default:
 		problems.Add(field("type"), "must be user, customer or note")
 	}
-	return preparedInteraction{Interaction: i}, problems.Err()
+	p := preparedInteraction{Interaction: i}
+	if i.Type == TypeUser && i.Status == StatusPosted {
+		p.seen = in.Seen
+	}
+	return p, problems.Err()
 }
 
 // fieldOf names fields below a prefix in bracket notation.
@@ -286,15 +296,18 @@ func (d *Desk) CreateInteraction(ctx context.Context, conversationID int64, in I
 
 // contribute puts a prepared interaction into a conversation.
 func (d *Desk) contribute(ctx context.Context, tx Tx, conversationID int64, p preparedInteraction) (Interaction, error) {
-	c, err := tx.ConversationForUpdate(ctx, conversationID)
+	c, err := tx.Conversations().Lock(ctx, conversationID)
 	if err != nil {
 		return Interaction{}, err
 	}
-	mailbox, err := tx.Mailbox(ctx, c.MailboxID)
+	if err := d.checkCrossing(ctx, tx, c.ID, p.seen); err != nil {
+		return Interaction{}, err
+	}
+	mailbox, err := tx.Mailboxes().Get(ctx, c.MailboxID)
 	if err != nil {
 		return Interaction{}, err
 	}
-	first, err := tx.Interactions(ctx, c.ID, storage.Seek{Limit: 1})
+	first, err := tx.Interactions().List(ctx, InteractionFilter{ConversationID: c.ID}, storage.Seek{Limit: 1})
 	if err != nil {
 		return Interaction{}, err
 	}
@@ -309,7 +322,7 @@ func (d *Desk) contribute(ctx context.Context, tx Tx, conversationID int64, p pr
 			return Interaction{}, err
 		}
 	}
-	if err := tx.UpdateConversation(ctx, &c); err != nil {
+	if err := tx.Conversations().Update(ctx, &c); err != nil {
 		return Interaction{}, err
 	}
 	return created, indexMore(ctx, tx, c, created)
@@ -334,7 +347,7 @@ func (d *Desk) add(ctx context.Context, tx Tx, c *Conversation, mailbox Mailbox,
 			return Interaction{}, err
 		}
 	}
-	if err := tx.InsertInteraction(ctx, &i); err != nil {
+	if err := tx.Interactions().Insert(ctx, &i); err != nil {
 		return Interaction{}, err
 	}
 	if err := d.emitIn(ctx, tx, "interaction.created", i.ID, *c); err != nil {
@@ -367,6 +380,7 @@ func (c *Conversation) received(at time.Time, i Interaction, auto bool) {
 	if c.Status == StatusClosed || c.Status == StatusPending {
 		c.Status = StatusPosted
 	}
+	c.SnoozedUntil = time.Time{}
 }
 
 // stamp fixes what the mail of a posted interaction is, before the first try to
@@ -398,7 +412,7 @@ func (d *Desk) addressed(ctx context.Context, tx Tx, c Conversation, i *Interact
 	if len(i.To) > 0 {
 		return nil
 	}
-	to, err := d.svc.answered(ctx, tx, d.scope.AccountID, c)
+	to, err := d.svc.answered(ctx, tx.Reader(), d.scope.AccountID, c)
 	if err == nil && len(to) == 0 {
 		err = fault.Field("to", "is required: the customer's mail names no sender")
 	}
@@ -427,7 +441,7 @@ func references(ctx context.Context, tx Tx, thread []MessageRef) ([]string, erro
 		}
 	}
 	known = append(known, thread[answered].MessageID)
-	parent, err := tx.Interaction(ctx, thread[answered].InteractionID)
+	parent, err := tx.Interactions().Get(ctx, thread[answered].InteractionID)
 	if err != nil {
 		return nil, err
 	}
@@ -481,7 +495,7 @@ func (d *Desk) queue(ctx context.Context, tx Tx, i Interaction, sendAt time.Time
 			})
 		}
 	}
-	if err := tx.InsertDeliveries(ctx, deliveries); err != nil {
+	if err := tx.Deliveries().Insert(ctx, storage.Pointers(deliveries)...); err != nil {
 		return err
 	}
 	return tx.AddParticipants(ctx, i.ConversationID, keys)
@@ -505,7 +519,7 @@ func (d *Desk) Interaction(ctx context.Context, conversationID, id int64) (Inter
 	if err != nil {
 		return Interaction{}, err
 	}
-	i, err := r.Interaction(ctx, id)
+	i, err := r.Interactions().Get(ctx, id)
 	i, err = inConversation(i, conversationID, err)
 	return d.concealed(ctx, InteractionsView, i, err)
 }
@@ -517,12 +531,12 @@ func (d *Desk) Interactions(ctx context.Context, conversationID int64, req stora
 	if err != nil {
 		return storage.Page[Interaction]{}, err
 	}
-	if _, err := r.Conversation(ctx, conversationID); err != nil {
+	if _, err := r.Conversations().Get(ctx, conversationID); err != nil {
 		return storage.Page[Interaction]{}, err
 	}
 	return storage.List(req, false, Interaction.position,
 		func(seek storage.Seek) ([]Interaction, error) {
-			found, err := r.Interactions(ctx, conversationID, seek)
+			found, err := r.Interactions().List(ctx, InteractionFilter{ConversationID: conversationID}, seek)
 			if err != nil {
 				return nil, err
 			}
@@ -537,7 +551,7 @@ func (d *Desk) Deliveries(ctx context.Context, interactionIDs []int64) ([]Delive
 	if err != nil || len(interactionIDs) == 0 {
 		return nil, err
 	}
-	return r.Deliveries(ctx, interactionIDs)
+	return r.Deliveries().List(ctx, DeliveryFilter{InteractionIDs: interactionIDs}, storage.Seek{Limit: storage.NoLimit})
 }
 
 // UpdateInteraction changes an interaction. Drafts, notes and customers' may be
@@ -552,16 +566,21 @@ func (d *Desk) UpdateInteraction(ctx context.Context, conversationID, id int64, 
 	}
 	var i Interaction
 	err = begin(ctx, func(ctx context.Context, tx Tx) error {
-		c, err := tx.ConversationForUpdate(ctx, conversationID)
+		c, err := tx.Conversations().Lock(ctx, conversationID)
 		if err != nil {
 			return err
 		}
-		old, err := tx.InteractionForUpdate(ctx, id)
+		old, err := tx.Interactions().Lock(ctx, id)
 		if old, err = inConversation(old, conversationID, err); err != nil {
 			return err
 		}
 		if i, err = d.changed(old, in); err != nil {
 			return err
+		}
+		if old.Status == StatusDraft && i.Status == StatusPosted {
+			if err := d.checkCrossing(ctx, tx, c.ID, in.Seen); err != nil {
+				return err
+			}
 		}
 		return d.change(ctx, tx, c, old, &i)
 	})
@@ -640,7 +659,7 @@ func (d *Desk) change(ctx context.Context, tx Tx, c Conversation, old Interactio
 			return err
 		}
 	}
-	if err := tx.UpdateInteraction(ctx, i); err != nil {
+	if err := tx.Interactions().Update(ctx, i); err != nil {
 		return err
 	}
 	switch {
@@ -655,7 +674,7 @@ func (d *Desk) change(ctx context.Context, tx Tx, c Conversation, old Interactio
 		return err
 	}
 	c.UpdatedAt = i.UpdatedAt
-	if err := tx.UpdateConversation(ctx, &c); err != nil {
+	if err := tx.Conversations().Update(ctx, &c); err != nil {
 		return err
 	}
 	if old.Body != i.Body {
@@ -671,7 +690,7 @@ func (d *Desk) prepareToSend(ctx context.Context, tx Tx, c Conversation, i *Inte
 	if _, err := d.guard.Write(InteractionsCreate); err != nil {
 		return err
 	}
-	mailbox, err := tx.Mailbox(ctx, c.MailboxID)
+	mailbox, err := tx.Mailboxes().Get(ctx, c.MailboxID)
 	if err != nil {
 		return err
 	}
@@ -681,7 +700,7 @@ func (d *Desk) prepareToSend(ctx context.Context, tx Tx, c Conversation, i *Inte
 // requeue gives a mail whose sending has not begun its new recipients. It is sent
 // when it was to be sent before.
 func (d *Desk) requeue(ctx context.Context, tx Tx, c *Conversation, i Interaction) error {
-	old, err := tx.Deliveries(ctx, []int64{i.ID})
+	old, err := tx.Deliveries().List(ctx, DeliveryFilter{InteractionIDs: []int64{i.ID}}, storage.Seek{Limit: storage.NoLimit})
 	if err != nil {
 		return err
 	}
@@ -703,7 +722,7 @@ func (d *Desk) requeue(ctx context.Context, tx Tx, c *Conversation, i Interactio
 // refreshPreview makes the preview anew from the last message that the customer
 // can see.
 func refreshPreview(ctx context.Context, tx Tx, c *Conversation) error {
-	last, err := tx.Interactions(ctx, c.ID, storage.Seek{Desc: true, Limit: 50})
+	last, err := tx.Interactions().List(ctx, InteractionFilter{ConversationID: c.ID}, storage.Seek{Desc: true, Limit: 50})
 	if err != nil {
 		return err
 	}
@@ -726,15 +745,15 @@ func (d *Desk) DeleteInteraction(ctx context.Context, conversationID, id int64) 
 		return err
 	}
 	return begin(ctx, func(ctx context.Context, tx Tx) error {
-		c, err := tx.ConversationForUpdate(ctx, conversationID)
+		c, err := tx.Conversations().Lock(ctx, conversationID)
 		if err != nil {
 			return err
 		}
-		i, err := tx.InteractionForUpdate(ctx, id)
+		i, err := tx.Interactions().Lock(ctx, id)
 		if _, err = inConversation(i, conversationID, err); err != nil {
 			return err
 		}
-		attachments, err := tx.Attachments(ctx, []int64{id})
+		attachments, err := tx.Attachments().List(ctx, AttachmentFilter{InteractionIDs: []int64{id}}, storage.Seek{Limit: storage.NoLimit})
 		if err != nil {
 			return err
 		}
@@ -742,7 +761,7 @@ func (d *Desk) DeleteInteraction(ctx context.Context, conversationID, id int64) 
 		for n, a := range attachments {
 			keys[n] = a.BlobKey
 		}
-		if err := tx.DeleteInteraction(ctx, id); err != nil {
+		if err := tx.Interactions().Delete(ctx, id); err != nil {
 			return err
 		}
 		if err := tx.Enqueue(ctx, purgeKeys(d.scope.AccountID, keys)...); err != nil {
@@ -752,7 +771,7 @@ func (d *Desk) DeleteInteraction(ctx context.Context, conversationID, id int64) 
 			return err
 		}
 		c.UpdatedAt = d.svc.now()
-		if err := tx.UpdateConversation(ctx, &c); err != nil {
+		if err := tx.Conversations().Update(ctx, &c); err != nil {
 			return err
 		}
 		if err := reindex(ctx, tx, c); err != nil {
@@ -761,3 +780,6 @@ func (d *Desk) DeleteInteraction(ctx context.Context, conversationID, id int64) 
 		return d.emitIn(ctx, tx, "interaction.deleted", id, c)
 	})
 }
+
+// InteractionFilter says of which conversation interactions are listed.
+type InteractionFilter struct{ ConversationID int64 }

@@ -81,7 +81,9 @@ func (s *Service) invitationOf(ctx context.Context, token string) (i Invitation,
 }
 
 func eachInvitation(ctx context.Context, r Reader, visit func(Invitation) error) error {
-	list := func(seek storage.Seek) ([]Invitation, error) { return r.Invitations(ctx, seek) }
+	list := func(seek storage.Seek) ([]Invitation, error) {
+		return r.Invitations().List(ctx, storage.NoFilter{}, seek)
+	}
 	return each(list, func(i Invitation) int64 { return i.ID }, visit)
 }
 
@@ -93,7 +95,9 @@ func (d *Desk) Invitations(ctx context.Context, req storage.PageRequest) (storag
 		return storage.Page[Invitation]{}, err
 	}
 	return storage.List(req, false, func(i Invitation) storage.Position { return storage.Position{ID: i.ID} },
-		func(seek storage.Seek) ([]Invitation, error) { return r.Invitations(ctx, seek) })
+		func(seek storage.Seek) ([]Invitation, error) {
+			return r.Invitations().List(ctx, storage.NoFilter{}, seek)
+		})
 }
 
 // Invite makes an invitation, has it mailed and returns its token, which is not
@@ -130,16 +134,16 @@ func (d *Desk) Invite(ctx context.Context, in InvitationInput) (Invitation, stri
 		if err := tx.LockAccount(ctx); err != nil {
 			return err
 		}
-		if err := d.findMailboxes(ctx, tx, invitation.MailboxIDs); err != nil {
+		if err := d.findMailboxes(ctx, tx.Reader(), invitation.MailboxIDs); err != nil {
 			return err
 		}
-		if err := d.mayGrant(ctx, tx, invitation.RoleIDs, invitation.MailboxIDs); err != nil {
+		if err := d.mayGrant(ctx, tx.Reader(), invitation.RoleIDs, invitation.MailboxIDs); err != nil {
 			return err
 		}
 		if err := makeRoom(ctx, tx, invitation.EmailKey, now); err != nil {
 			return err
 		}
-		if err := tx.InsertInvitation(ctx, &invitation); err != nil {
+		if err := tx.Invitations().Insert(ctx, &invitation); err != nil {
 			return err
 		}
 		job := storage.Job{Kind: JobInvite, AccountID: d.scope.AccountID, Subject: invitation.ID, RunAt: now}
@@ -158,7 +162,7 @@ func (d *Desk) Invite(ctx context.Context, in InvitationInput) (Invitation, stri
 // are to the same address.
 func makeRoom(ctx context.Context, tx Tx, key string, now time.Time) error {
 	var users []int64
-	err := eachMember(ctx, tx, func(m Membership) error {
+	err := eachMember(ctx, tx.Reader(), func(m Membership) error {
 		users = append(users, m.UserID)
 		return nil
 	})
@@ -175,7 +179,7 @@ func makeRoom(ctx context.Context, tx Tx, key string, now time.Time) error {
 		}
 	}
 	var gone []int64
-	err = eachInvitation(ctx, tx, func(i Invitation) error {
+	err = eachInvitation(ctx, tx.Reader(), func(i Invitation) error {
 		if i.EmailKey == key || !i.ExpiresAt.After(now) {
 			gone = append(gone, i.ID)
 		}
@@ -183,7 +187,7 @@ func makeRoom(ctx context.Context, tx Tx, key string, now time.Time) error {
 	})
 	for _, id := range gone {
 		if err == nil {
-			err = tx.DeleteInvitation(ctx, id)
+			err = tx.Invitations().Delete(ctx, id)
 		}
 	}
 	return err
@@ -197,15 +201,15 @@ func (d *Desk) DeleteInvitation(ctx context.Context, id int64) error {
 		return err
 	}
 	return begin(ctx, func(ctx context.Context, tx Tx) error {
-		i, err := tx.Invitation(ctx, id)
+		i, err := tx.Invitations().Get(ctx, id)
 		if err != nil {
 			return err
 		}
 		// A role that was deleted meanwhile grants nothing.
-		if err := d.mayGrant(ctx, tx, i.RoleIDs, i.MailboxIDs); err != nil && !fault.Is(err, fault.NotFound) {
+		if err := d.mayGrant(ctx, tx.Reader(), i.RoleIDs, i.MailboxIDs); err != nil && !fault.Is(err, fault.NotFound) {
 			return err
 		}
-		if err := tx.DeleteInvitation(ctx, id); err != nil {
+		if err := tx.Invitations().Delete(ctx, id); err != nil {
 			return err
 		}
 		return d.emit(ctx, tx, "invitation.deleted", id, 0)
@@ -316,7 +320,7 @@ func (s *Service) invited(ctx context.Context, c Caller, i Invitation, in Accept
 func (s *Service) join(ctx context.Context, system SystemTx, i Invitation, c Caller, user User, taken bool) (Accepted, error) {
 	tx, now := system.Within(Scope{AccountID: i.AccountID}), s.now()
 	// First: of two who come at the same time, one finds it gone.
-	if err := tx.DeleteInvitation(ctx, i.ID); err != nil {
+	if err := tx.Invitations().Delete(ctx, i.ID); err != nil {
 		return Accepted{}, err
 	}
 	if err := s.settleUser(ctx, system, &user, taken); err != nil {
@@ -324,7 +328,7 @@ func (s *Service) join(ctx context.Context, system SystemTx, i Invitation, c Cal
 	}
 	m := newMembership(user.ID, i.RoleIDs, now)
 	m.MailboxIDs = i.MailboxIDs
-	if err := tx.InsertMembership(ctx, &m); err != nil {
+	if err := tx.Memberships().Insert(ctx, &m); err != nil {
 		return Accepted{}, err
 	}
 	in := TokenInput{Name: fmt.Sprintf("Invitation %d", i.ID)}
@@ -404,7 +408,7 @@ func (o *Outgoing) Invitation(ctx context.Context, accountID, id int64) (Invitat
 	if err != nil {
 		return InvitationMail{}, err
 	}
-	i, err := r.Invitation(ctx, id)
+	i, err := r.Invitations().Get(ctx, id)
 	if err != nil {
 		return InvitationMail{}, err
 	}
@@ -419,7 +423,7 @@ func (o *Outgoing) Invitation(ctx context.Context, accountID, id int64) (Invitat
 	if err != nil {
 		return InvitationMail{}, err
 	}
-	mailboxes, err := r.Mailboxes(ctx, storage.Seek{Limit: 100})
+	mailboxes, err := r.Mailboxes().List(ctx, storage.NoFilter{}, storage.Seek{Limit: 100})
 	if err != nil {
 		return InvitationMail{}, err
 	}

@@ -219,7 +219,7 @@ func (d *Desk) CreateMailbox(ctx context.Context, in MailboxInput) (Mailbox, err
 		return Mailbox{}, err
 	}
 	err = begin(ctx, func(ctx context.Context, tx Tx) error {
-		if err := tx.InsertMailbox(ctx, &m); err != nil {
+		if err := tx.Mailboxes().Insert(ctx, &m); err != nil {
 			return err
 		}
 		if err := d.chooseDefault(ctx, tx, &m, in.IsDefault); err != nil {
@@ -242,14 +242,14 @@ func (d *Desk) UpdateMailbox(ctx context.Context, id int64, in MailboxInput) (Ma
 	}
 	var m Mailbox
 	err = begin(ctx, func(ctx context.Context, tx Tx) error {
-		if m, err = tx.MailboxForUpdate(ctx, id); err != nil {
+		if m, err = tx.Mailboxes().Lock(ctx, id); err != nil {
 			return err
 		}
 		if err := d.apply(&m, in); err != nil {
 			return err
 		}
 		m.UpdatedAt = d.svc.now()
-		if err := tx.UpdateMailbox(ctx, &m); err != nil {
+		if err := tx.Mailboxes().Update(ctx, &m); err != nil {
 			return err
 		}
 		if err := d.chooseDefault(ctx, tx, &m, in.IsDefault); err != nil {
@@ -306,7 +306,7 @@ func (d *Desk) chooseDefault(ctx context.Context, tx Tx, m *Mailbox, choice stor
 			return err
 		}
 	}
-	def, err := defaultMailbox(ctx, tx, account)
+	def, err := defaultMailbox(ctx, tx.Reader(), account)
 	m.IsDefault = def == m.ID
 	return err
 }
@@ -317,7 +317,7 @@ func defaultMailbox(ctx context.Context, r Reader, account Account) (int64, erro
 	if account.DefaultMailboxID != 0 {
 		return account.DefaultMailboxID, nil
 	}
-	oldest, err := r.Mailboxes(ctx, storage.Seek{Limit: 1})
+	oldest, err := r.Mailboxes().List(ctx, storage.NoFilter{}, storage.Seek{Limit: 1})
 	if err != nil || len(oldest) == 0 {
 		return 0, err
 	}
@@ -417,7 +417,7 @@ func (d *Desk) Mailbox(ctx context.Context, id int64) (Mailbox, error) {
 	if err != nil {
 		return Mailbox{}, err
 	}
-	m, err := r.Mailbox(ctx, id)
+	m, err := r.Mailboxes().Get(ctx, id)
 	if err != nil {
 		return Mailbox{}, err
 	}
@@ -437,7 +437,7 @@ func (d *Desk) Mailboxes(ctx context.Context, req storage.PageRequest) (storage.
 	}
 	return storage.List(req, false, func(m Mailbox) storage.Position { return storage.Position{ID: m.ID} },
 		func(seek storage.Seek) ([]Mailbox, error) {
-			all, err := r.Mailboxes(ctx, seek)
+			all, err := r.Mailboxes().List(ctx, storage.NoFilter{}, seek)
 			return d.withDefault(ctx, r, all, err)
 		})
 }
@@ -449,7 +449,7 @@ func (d *Desk) MailboxesByID(ctx context.Context, ids []int64) ([]Mailbox, error
 	if err != nil || len(ids) == 0 {
 		return nil, err
 	}
-	all, err := r.MailboxesByID(ctx, ids)
+	all, err := r.Mailboxes().ByIDs(ctx, ids)
 	return d.withDefault(ctx, r, all, err)
 }
 
@@ -459,7 +459,7 @@ func (d *Desk) FetchStatus(ctx context.Context, mailboxID int64) (FetchStatus, e
 	if err != nil {
 		return FetchStatus{}, err
 	}
-	if _, err := r.Mailbox(ctx, mailboxID); err != nil {
+	if _, err := r.Mailboxes().Get(ctx, mailboxID); err != nil {
 		return FetchStatus{}, err
 	}
 	status, err := r.FetchStatus(ctx, mailboxID)
@@ -482,7 +482,7 @@ func (d *Desk) DeleteMailbox(ctx context.Context, id int64, force bool) error {
 		}
 	}
 	may := func(ctx context.Context, tx Tx) error {
-		_, err := tx.MailboxForUpdate(ctx, id)
+		_, err := tx.Mailboxes().Lock(ctx, id)
 		return err
 	}
 	if force {
@@ -502,7 +502,7 @@ func (d *Desk) DeleteMailbox(ctx context.Context, id int64, force bool) error {
 		if err := d.chooseDefault(ctx, tx, &Mailbox{ID: id}, storage.Some(false)); err != nil {
 			return err
 		}
-		if err := tx.DeleteMailbox(ctx, id); err != nil {
+		if err := tx.Mailboxes().Delete(ctx, id); err != nil {
 			return err
 		}
 		if err := tx.Enqueue(ctx, purgePrefix(mailboxPrefix(d.scope.AccountID, id))); err != nil {

@@ -153,6 +153,9 @@ func TestEveryMethodOfAdminWithinReach(t *testing.T) {
 		"AddMember": {refused, func(c context.Context, a *helpdesk.Admin, w world) (any, error) {
 			return say(a.AddMember(c, w.account.ID, w.other.ID, helpdesk.RoleOwner))
 		}},
+		"CreatePasswordToken": {refused, func(c context.Context, a *helpdesk.Admin, w world) (any, error) {
+			return say(a.CreatePasswordToken(c, w.other.ID, time.Hour))
+		}},
 		"CreateToken": {refused, func(c context.Context, a *helpdesk.Admin, w world) (any, error) {
 			_, _, err := a.CreateToken(c, w.other.ID, helpdesk.TokenInput{Name: "x"})
 			return nil, err

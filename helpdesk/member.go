@@ -25,7 +25,9 @@ func (d *Desk) Members(ctx context.Context, req storage.PageRequest) (storage.Pa
 		return storage.Page[Membership]{}, err
 	}
 	return storage.List(req, false, func(m Membership) storage.Position { return storage.Position{ID: m.ID} },
-		func(seek storage.Seek) ([]Membership, error) { return r.Memberships(ctx, seek) })
+		func(seek storage.Seek) ([]Membership, error) {
+			return r.Memberships().List(ctx, storage.NoFilter{}, seek)
+		})
 }
 
 // Member returns a membership. It needs memberships.view.
@@ -34,7 +36,7 @@ func (d *Desk) Member(ctx context.Context, id int64) (Membership, error) {
 	if err != nil {
 		return Membership{}, err
 	}
-	return r.Membership(ctx, id)
+	return r.Memberships().Get(ctx, id)
 }
 
 // UpdateMember changes a member's roles and mailboxes. It needs memberships.update.
@@ -58,28 +60,28 @@ func (d *Desk) UpdateMember(ctx context.Context, id int64, in MembershipUpdate) 
 		if err := tx.LockAccount(ctx); err != nil {
 			return err
 		}
-		if m, err = tx.Membership(ctx, id); err != nil {
+		if m, err = tx.Memberships().Get(ctx, id); err != nil {
 			return err
 		}
-		if err := d.mayTouch(ctx, tx, m); err != nil {
+		if err := d.mayTouch(ctx, tx.Reader(), m); err != nil {
 			return err
 		}
 		old := m
 		m.RoleIDs = distinct(in.RoleIDs)
 		if in.MailboxIDs.IsSet() {
 			m.MailboxIDs = distinct(in.MailboxIDs.Or(nil))
-			if err := d.findMailboxes(ctx, tx, m.MailboxIDs); err != nil {
+			if err := d.findMailboxes(ctx, tx.Reader(), m.MailboxIDs); err != nil {
 				return err
 			}
 		}
-		if err := d.mayGrant(ctx, tx, m.RoleIDs, m.MailboxIDs); err != nil {
+		if err := d.mayGrant(ctx, tx.Reader(), m.RoleIDs, m.MailboxIDs); err != nil {
 			return err
 		}
-		if err := keepOwner(ctx, tx, old, m); err != nil {
+		if err := keepOwner(ctx, tx.Reader(), old, m); err != nil {
 			return err
 		}
 		m.UpdatedAt = d.svc.now()
-		if err := tx.UpdateMembership(ctx, &m); err != nil {
+		if err := tx.Memberships().Update(ctx, &m); err != nil {
 			return err
 		}
 		return d.emit(ctx, tx, "membership.updated", m.ID, 0)
@@ -99,17 +101,20 @@ func (d *Desk) RemoveMember(ctx context.Context, id int64) error {
 		if err := tx.LockAccount(ctx); err != nil {
 			return err
 		}
-		m, err := tx.Membership(ctx, id)
+		m, err := tx.Memberships().Get(ctx, id)
 		if err != nil {
 			return err
 		}
-		if err := d.mayTouch(ctx, tx, m); err != nil {
+		if err := d.mayTouch(ctx, tx.Reader(), m); err != nil {
 			return err
 		}
-		if err := keepOwner(ctx, tx, m, Membership{}); err != nil {
+		if err := keepOwner(ctx, tx.Reader(), m, Membership{}); err != nil {
 			return err
 		}
-		if err := tx.DeleteMembership(ctx, id); err != nil {
+		if err := tx.Memberships().Delete(ctx, id); err != nil {
+			return err
+		}
+		if err := forgetReplies(ctx, tx, m.UserID); err != nil {
 			return err
 		}
 		job := storage.Job{Kind: JobUnassign, AccountID: d.scope.AccountID, Subject: m.UserID, RunAt: d.svc.now()}
@@ -139,7 +144,7 @@ func distinct(ids []int64) []int64 {
 
 // rolesOf finds the roles of ids; one that is not there is a NotFound fault.
 func rolesOf(ctx context.Context, r Reader, ids []int64) ([]Role, error) {
-	all, err := r.Roles(ctx)
+	all, err := r.Roles().ByIDs(ctx, ids)
 	if err != nil {
 		return nil, err
 	}
@@ -159,7 +164,7 @@ func (d *Desk) findMailboxes(ctx context.Context, r Reader, ids []int64) error {
 	if len(ids) == 0 {
 		return nil
 	}
-	found, err := r.MailboxesByID(ctx, ids)
+	found, err := r.Mailboxes().ByIDs(ctx, ids)
 	if err != nil {
 		return err
 	}
@@ -217,7 +222,7 @@ func (d *Desk) holdsAll(permissions []Permission) bool {
 // left: what the remaining members do not reach, nobody would ever reach again. The
 // account must be locked.
 func keepOwner(ctx context.Context, r Reader, old, m Membership) error {
-	roles, err := r.Roles(ctx)
+	roles, err := r.Roles().List(ctx, storage.NoFilter{}, storage.Seek{Limit: storage.NoLimit})
 	if err != nil {
 		return err
 	}

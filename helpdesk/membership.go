@@ -38,7 +38,7 @@ func (d *Desk) Membership(ctx context.Context) (Membership, error) {
 	if err != nil {
 		return Membership{}, err
 	}
-	return r.Membership(ctx, d.membershipID)
+	return r.Memberships().Get(ctx, d.membershipID)
 }
 
 // Touch notes that the caller is at work. It is written soon, see [Service.Run]: who
@@ -60,7 +60,7 @@ func (d *Desk) Roles(ctx context.Context) ([]Role, error) {
 	if err != nil {
 		return nil, err
 	}
-	roles, err := r.Roles(ctx)
+	roles, err := r.Roles().List(ctx, storage.NoFilter{}, storage.Seek{Limit: storage.NoLimit})
 	return resolve(roles), err
 }
 
@@ -137,6 +137,8 @@ func each[T any](list func(storage.Seek) ([]T, error), id func(T) int64, visit f
 }
 
 func eachMember(ctx context.Context, r Reader, visit func(Membership) error) error {
-	list := func(seek storage.Seek) ([]Membership, error) { return r.Memberships(ctx, seek) }
+	list := func(seek storage.Seek) ([]Membership, error) {
+		return r.Memberships().List(ctx, storage.NoFilter{}, seek)
+	}
 	return each(list, func(m Membership) int64 { return m.ID }, visit)
 }

@@ -47,11 +47,11 @@ func (d *Desk) MergeConversation(ctx context.Context, id, into int64) (Conversat
 
 // referred is the conversation that one refers to, if the member reaches it.
 func referred(ctx context.Context, tx Tx, id int64) (int64, error) {
-	c, err := tx.Conversation(ctx, id)
+	c, err := tx.Conversations().Get(ctx, id)
 	if err != nil {
 		return 0, err
 	}
-	found, err := tx.ConversationsByID(ctx, []int64{c.RefersTo})
+	found, err := tx.Conversations().ByIDs(ctx, []int64{c.RefersTo})
 	if err != nil {
 		return 0, err
 	}
@@ -68,7 +68,7 @@ func (d *Desk) Reached(ctx context.Context, ids []int64) (map[int64]bool, error)
 	if err != nil || len(ids) == 0 {
 		return nil, err
 	}
-	found, err := r.ConversationsByID(ctx, sortedSet(ids))
+	found, err := r.Conversations().ByIDs(ctx, sortedSet(ids))
 	reached := make(map[int64]bool, len(found))
 	for _, c := range found {
 		reached[c.ID] = true
@@ -78,7 +78,7 @@ func (d *Desk) Reached(ctx context.Context, ids []int64) (map[int64]bool, error)
 
 func (d *Desk) mergeConversation(ctx context.Context, tx Tx, rule string, id, into int64) (Conversation, error) {
 	for _, one := range []int64{id, into} { // which of them is not there, is said of it alone
-		if _, err := tx.Conversation(ctx, one); err != nil {
+		if _, err := tx.Conversations().Get(ctx, one); err != nil {
 			return Conversation{}, err
 		}
 	}
@@ -94,7 +94,7 @@ func (d *Desk) mergeConversation(ctx context.Context, tx Tx, rule string, id, in
 	if err != nil {
 		return Conversation{}, err
 	}
-	tags, err := tagsOf(ctx, tx, id, into)
+	tags, err := tagsOf(ctx, tx.Reader(), id, into)
 	if err != nil {
 		return Conversation{}, err
 	}

@@ -32,7 +32,7 @@ const moveBatch = 500
 // one, and makes good what a conversation tells of its interactions. Both are locked,
 // and something stays in the first.
 func (d *Desk) moveInteractions(ctx context.Context, tx Tx, rule string, moved []Interaction, from, into Conversation) (Conversation, error) {
-	mailbox, err := tx.Mailbox(ctx, from.MailboxID)
+	mailbox, err := tx.Mailboxes().Get(ctx, from.MailboxID)
 	if err != nil {
 		return Conversation{}, err
 	}
@@ -92,7 +92,7 @@ func (d *Desk) stillWaits(ctx context.Context, tx Tx, c Conversation) (time.Time
 	if c.AwaitingSince.IsZero() {
 		return time.Time{}, nil
 	}
-	last, err := tx.Interactions(ctx, c.ID, storage.Seek{Desc: true, Limit: 100})
+	last, err := tx.Interactions().List(ctx, InteractionFilter{ConversationID: c.ID}, storage.Seek{Desc: true, Limit: 100})
 	return waits(last, c.AwaitingSince), err
 }
 
@@ -119,7 +119,7 @@ func (d *Desk) settle(ctx context.Context, tx Tx, c *Conversation, starters []in
 		return err
 	}
 	c.UpdatedAt = d.svc.now()
-	if err := tx.UpdateConversation(ctx, c); err != nil {
+	if err := tx.Conversations().Update(ctx, c); err != nil {
 		return err
 	}
 	return reindex(ctx, tx, *c)
@@ -129,7 +129,7 @@ func (d *Desk) settle(ctx context.Context, tx Tx, c *Conversation, starters []in
 func firsts(ctx context.Context, tx Tx, conversationIDs ...int64) ([]int64, error) {
 	var ids []int64
 	for _, id := range conversationIDs {
-		first, err := tx.Interactions(ctx, id, storage.Seek{Limit: 1})
+		first, err := tx.Interactions().List(ctx, InteractionFilter{ConversationID: id}, storage.Seek{Limit: 1})
 		if err != nil {
 			return nil, err
 		}
@@ -147,7 +147,7 @@ func oneStarter(ctx context.Context, tx Tx, conversationID int64, among []int64)
 	if err != nil || len(first) == 0 {
 		return err
 	}
-	found, err := tx.InteractionsByID(ctx, sortedSet(append(first, among...)))
+	found, err := tx.Interactions().ByIDs(ctx, sortedSet(append(first, among...)))
 	if err != nil {
 		return err
 	}
@@ -157,7 +157,7 @@ func oneStarter(ctx context.Context, tx Tx, conversationID int64, among []int64)
 			continue
 		}
 		i.IsStarter = is
-		if err := tx.UpdateInteraction(ctx, &i); err != nil {
+		if err := tx.Interactions().Update(ctx, &i); err != nil {
 			return err
 		}
 	}

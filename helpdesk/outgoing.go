@@ -89,7 +89,7 @@ func (o *Outgoing) begin(ctx context.Context, tx Tx, accountID, interactionID, j
 	if err != nil {
 		return OutgoingMail{}, err
 	}
-	deliveries, err := tx.Deliveries(ctx, []int64{i.ID})
+	deliveries, err := tx.Deliveries().List(ctx, DeliveryFilter{InteractionIDs: []int64{i.ID}}, storage.Seek{Limit: storage.NoLimit})
 	if err != nil {
 		return OutgoingMail{}, err
 	}
@@ -114,7 +114,7 @@ func (o *Outgoing) begin(ctx context.Context, tx Tx, accountID, interactionID, j
 	for n := range out.Due {
 		out.Due[n].HeldBy, out.Due[n].HeldUntil = job, now.Add(maxTry)
 	}
-	if err := tx.UpdateDeliveries(ctx, out.Due); err != nil {
+	if err := tx.Deliveries().Update(ctx, storage.Pointers(out.Due)...); err != nil {
 		return OutgoingMail{}, err
 	}
 	if seal.required {
@@ -122,7 +122,7 @@ func (o *Outgoing) begin(ctx context.Context, tx Tx, accountID, interactionID, j
 	}
 	if i.SendStartedAt.IsZero() {
 		i.SendStartedAt = now
-		if err := tx.UpdateInteraction(ctx, &i); err != nil {
+		if err := tx.Interactions().Update(ctx, &i); err != nil {
 			return OutgoingMail{}, err
 		}
 	}
@@ -131,18 +131,18 @@ func (o *Outgoing) begin(ctx context.Context, tx Tx, accountID, interactionID, j
 
 // posted locks a posted user's interaction and, before it, its conversation.
 func posted(ctx context.Context, tx Tx, id int64) (Conversation, Interaction, error) {
-	i, err := tx.Interaction(ctx, id)
+	i, err := tx.Interactions().Get(ctx, id)
 	if err != nil {
 		return Conversation{}, i, err
 	}
 	c, err := holder(ctx, tx, i.ConversationID, func() (int64, error) {
-		i, err := tx.Interaction(ctx, id)
+		i, err := tx.Interactions().Get(ctx, id)
 		return i.ConversationID, err
 	})
 	if err != nil {
 		return c, i, err
 	}
-	if i, err = tx.InteractionForUpdate(ctx, id); err != nil {
+	if i, err = tx.Interactions().Lock(ctx, id); err != nil {
 		return c, i, err
 	}
 	if i.Type != TypeUser || i.Status != StatusPosted {
@@ -169,7 +169,7 @@ func (o *Outgoing) withhold(ctx context.Context, tx Tx, c Conversation, i Intera
 			outcomes = append(outcomes, Outcome{DeliveryID: d.ID, State: DeliverySuppressed, Response: suppressed[at].explain()})
 			continue
 		}
-		tooMuch, err := o.svc.sentTooMuch(ctx, tx, d.AddressKey)
+		tooMuch, err := o.svc.sentTooMuch(ctx, tx.Reader(), d.AddressKey)
 		if err != nil {
 			return err
 		}
@@ -182,7 +182,7 @@ func (o *Outgoing) withhold(ctx context.Context, tx Tx, c Conversation, i Intera
 	}
 	now := o.svc.now()
 	changed := o.apply(all, outcomes, i.PostedAt, now)
-	if err := tx.UpdateDeliveries(ctx, changed); err != nil {
+	if err := tx.Deliveries().Update(ctx, storage.Pointers(changed)...); err != nil {
 		return err
 	}
 	return o.conclude(ctx, tx, c, i, changed, now)
@@ -199,7 +199,7 @@ func (o *Outgoing) refuse(ctx context.Context, tx Tx, c Conversation, i Interact
 	}
 	now := o.svc.now()
 	changed := o.apply(deliveries, outcomes, i.PostedAt, now)
-	if err := tx.UpdateDeliveries(ctx, changed); err != nil {
+	if err := tx.Deliveries().Update(ctx, storage.Pointers(changed)...); err != nil {
 		return err
 	}
 	return o.conclude(ctx, tx, c, i, changed, now)
@@ -225,7 +225,7 @@ func due(all []Delivery, job int64, now time.Time) (ready []Delivery, next time.
 }
 
 func (o *Outgoing) fill(ctx context.Context, tx Tx, c Conversation, i Interaction, out *OutgoingMail) error {
-	mailbox, err := tx.Mailbox(ctx, c.MailboxID)
+	mailbox, err := tx.Mailboxes().Get(ctx, c.MailboxID)
 	if err != nil {
 		return err
 	}
@@ -233,7 +233,7 @@ func (o *Outgoing) fill(ctx context.Context, tx Tx, c Conversation, i Interactio
 	if err != nil {
 		return err
 	}
-	if out.Attachments, err = tx.Attachments(ctx, []int64{i.ID}); err != nil {
+	if out.Attachments, err = tx.Attachments().List(ctx, AttachmentFilter{InteractionIDs: []int64{i.ID}}, storage.Seek{Limit: storage.NoLimit}); err != nil {
 		return err
 	}
 	userName := ""
@@ -253,7 +253,7 @@ func (o *Outgoing) fill(ctx context.Context, tx Tx, c Conversation, i Interactio
 	out.MessageID, out.Date, out.To, out.Cc = i.MessageID, i.PostedAt, i.To, i.Cc
 	out.Subject, out.References = c.Subject, i.References
 	out.IsReply = len(i.References) > 0
-	if out.DKIM, err = o.svc.signers(ctx, tx, out.From.Email); err != nil {
+	if out.DKIM, err = o.svc.signers(ctx, tx.Reader(), out.From.Email); err != nil {
 		return err
 	}
 	o.returnPaths(mailbox, out)
@@ -262,7 +262,7 @@ func (o *Outgoing) fill(ctx context.Context, tx Tx, c Conversation, i Interactio
 			return err
 		}
 	}
-	out.HTML, out.Attachments, err = o.svc.embed(ctx, tx, out.AccountID, i, out.Attachments)
+	out.HTML, out.Attachments, err = o.svc.embed(ctx, tx.Reader(), out.AccountID, i, out.Attachments)
 	return err
 }
 
@@ -323,7 +323,7 @@ func (o *Outgoing) Report(ctx context.Context, accountID, interactionID int64, o
 	}
 	var next time.Time
 	err = begin(ctx, func(ctx context.Context, tx Tx) error {
-		i, err := tx.Interaction(ctx, interactionID)
+		i, err := tx.Interactions().Get(ctx, interactionID)
 		if fault.Is(err, fault.NotFound) {
 			next = time.Time{}
 			return nil
@@ -331,17 +331,17 @@ func (o *Outgoing) Report(ctx context.Context, accountID, interactionID int64, o
 		if err != nil {
 			return err
 		}
-		c, err := tx.ConversationForUpdate(ctx, i.ConversationID)
+		c, err := tx.Conversations().Lock(ctx, i.ConversationID)
 		if err != nil {
 			return err
 		}
-		deliveries, err := tx.Deliveries(ctx, []int64{i.ID})
+		deliveries, err := tx.Deliveries().List(ctx, DeliveryFilter{InteractionIDs: []int64{i.ID}}, storage.Seek{Limit: storage.NoLimit})
 		if err != nil {
 			return err
 		}
 		now := o.svc.now()
 		changed := o.apply(deliveries, outcomes, i.PostedAt, now)
-		if err := tx.UpdateDeliveries(ctx, changed); err != nil {
+		if err := tx.Deliveries().Update(ctx, storage.Pointers(changed)...); err != nil {
 			return err
 		}
 		// With a clock before all times, everything that waits is still to come.
@@ -399,17 +399,18 @@ func (o *Outgoing) conclude(ctx context.Context, tx Tx, c Conversation, i Intera
 			events = append(events, storage.Event{Type: kind, Subject: i.ID, MailboxID: c.MailboxID, ConversationID: c.ID, Data: eventData(i.ID), Time: now})
 		}
 	}
-	failed := slices.ContainsFunc(changed, func(d Delivery) bool {
-		return d.State == DeliveryFailed || d.State == DeliveryBounced || d.State == DeliverySuppressed
-	})
-	if failed && (c.Status == StatusClosed || c.Status == StatusPending) {
-		c.Status, c.UpdatedAt = StatusPosted, now
-		if err := tx.UpdateConversation(ctx, &c); err != nil {
+	failed := slices.ContainsFunc(changed, func(d Delivery) bool { return d.State.Undelivered() })
+	if failed && (c.Status == StatusClosed || c.Status == StatusPending || !c.SnoozedUntil.IsZero()) {
+		old := c
+		c.Status, c.SnoozedUntil, c.UpdatedAt = StatusPosted, time.Time{}, now
+		if err := tx.Conversations().Update(ctx, &c); err != nil {
 			return err
 		}
-		events = append(events, storage.Event{
-			Type: "conversation.reopened", Subject: c.ID, MailboxID: c.MailboxID, ConversationID: c.ID, Data: eventData(c.ID), Time: now,
-		})
+		for _, kind := range changedTo(old, c) {
+			events = append(events, storage.Event{
+				Type: kind, Subject: c.ID, MailboxID: c.MailboxID, ConversationID: c.ID, Data: eventData(c.ID), Time: now,
+			})
+		}
 	}
 	return tx.Emit(ctx, events...)
 }

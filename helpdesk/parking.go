@@ -164,7 +164,7 @@ func (s *Service) endFetch(ctx context.Context, g deskGuard, p Permission, mailb
 
 // lockedStatus is the status of a mailbox that nobody else changes meanwhile.
 func lockedStatus(ctx context.Context, tx Tx, mailboxID int64) (FetchStatus, error) {
-	if _, err := tx.MailboxForUpdate(ctx, mailboxID); err != nil {
+	if _, err := tx.Mailboxes().Lock(ctx, mailboxID); err != nil {
 		return FetchStatus{}, err
 	}
 	status, err := tx.FetchStatus(ctx, mailboxID)

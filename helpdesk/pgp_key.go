@@ -109,10 +109,10 @@ func (d *Desk) CreatePGPKey(ctx context.Context, customerID int64, in PGPKeyInpu
 		if err := keyFits(ctx, tx, problems, c, key, public); err != nil {
 			return err
 		}
-		if err := d.reachesWhole(ctx, tx, customerID); err != nil {
+		if err := d.reachesWhole(ctx, tx.Reader(), customerID); err != nil {
 			return err
 		}
-		if err := tx.InsertPGPKey(ctx, &key); err != nil {
+		if err := tx.PGPKeys().Insert(ctx, &key); err != nil {
 			return err
 		}
 		return d.emit(ctx, tx, "pgp_key.created", key.ID, 0)
@@ -163,7 +163,7 @@ func keyFits(ctx context.Context, tx Tx, problems fault.Collector, c Customer, k
 	if !fits {
 		return fault.Field("content", "is no key for "+c.Emails[at].Email)
 	}
-	keys, err := tx.PGPKeys(ctx, emailIDs(c), storage.Seek{Limit: maxPGPKeys})
+	keys, err := tx.PGPKeys().List(ctx, PGPKeyFilter{CustomerEmailIDs: emailIDs(c)}, storage.Seek{Limit: maxPGPKeys})
 	if err == nil && len(keys) >= maxPGPKeys {
 		err = fault.New(fault.Conflict, "The customer has as many keys as there may be.")
 	}
@@ -184,7 +184,7 @@ func keyOf(ctx context.Context, r Reader, customerID, id int64) (AddressedKey, e
 	if err != nil {
 		return AddressedKey{}, err
 	}
-	key, err := r.PGPKey(ctx, id)
+	key, err := r.PGPKeys().Get(ctx, id)
 	if err == nil && !slices.Contains(emailIDs(c), key.CustomerEmailID) {
 		err = fault.Missing("key", id)
 	}
@@ -221,7 +221,7 @@ func (d *Desk) PGPKeys(ctx context.Context, customerID int64, req storage.PageRe
 	}
 	return storage.List(req, false, func(k AddressedKey) storage.Position { return storage.Position{ID: k.ID} },
 		func(seek storage.Seek) ([]AddressedKey, error) {
-			keys, err := r.PGPKeys(ctx, emailIDs(c), seek)
+			keys, err := r.PGPKeys().List(ctx, PGPKeyFilter{CustomerEmailIDs: emailIDs(c)}, seek)
 			all := make([]AddressedKey, len(keys))
 			for i, k := range keys {
 				all[i] = addressed(c, k)
@@ -248,11 +248,14 @@ func (d *Desk) UpdatePGPKey(ctx context.Context, customerID, id int64, name stri
 	}
 	var key AddressedKey
 	err = begin(ctx, func(ctx context.Context, tx Tx) error {
-		if key, err = keyOf(ctx, tx, customerID, id); err != nil {
+		if _, err := tx.PGPKeys().Lock(ctx, id); err != nil {
+			return err
+		}
+		if key, err = keyOf(ctx, tx.Reader(), customerID, id); err != nil {
 			return err
 		}
 		key.Name, key.UpdatedAt = name, d.svc.now()
-		if err := tx.UpdatePGPKey(ctx, &key.PGPKey); err != nil {
+		if err := tx.PGPKeys().Update(ctx, &key.PGPKey); err != nil {
 			return err
 		}
 		return d.emit(ctx, tx, "pgp_key.updated", id, 0)
@@ -274,15 +277,18 @@ func (d *Desk) DeletePGPKey(ctx context.Context, customerID, id int64) error {
 		return err
 	}
 	return begin(ctx, func(ctx context.Context, tx Tx) error {
-		if _, err := keyOf(ctx, tx, customerID, id); err != nil {
+		if _, err := keyOf(ctx, tx.Reader(), customerID, id); err != nil {
 			return err
 		}
-		if err := d.reachesWhole(ctx, tx, customerID); err != nil {
+		if err := d.reachesWhole(ctx, tx.Reader(), customerID); err != nil {
 			return err
 		}
-		if err := tx.DeletePGPKey(ctx, id); err != nil {
+		if err := tx.PGPKeys().Delete(ctx, id); err != nil {
 			return err
 		}
 		return d.emit(ctx, tx, "pgp_key.deleted", id, 0)
 	})
 }
+
+// PGPKeyFilter says of which addresses, given by their ids, keys are listed.
+type PGPKeyFilter struct{ CustomerEmailIDs []int64 }

@@ -66,7 +66,7 @@ func TestRemovalInPieces(t *testing.T) {
 			}
 			count := func() int {
 				all := must(b.store.Within(helpdesk.Scope{AccountID: b.account.ID}).
-					Conversations(b.ctx, helpdesk.ConversationFilter{}, helpdesk.ByCreated, storage.Seek{Limit: 2 * conversations}))(t)
+					Conversations().List(b.ctx, helpdesk.ConversationOrder{ConversationFilter: helpdesk.ConversationFilter{}, Sort: helpdesk.ByCreated}, storage.Seek{Limit: 2 * conversations}))(t)
 				return len(all)
 			}
 			if n := count(); n != conversations {

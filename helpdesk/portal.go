@@ -94,7 +94,7 @@ func (s *Service) AuthenticatePortal(ctx context.Context, accountID int64, token
 	if err != nil || id < 1 || strconv.FormatInt(id, 10) != kid { // 01 is no name of key 1
 		return nil, unknown
 	}
-	key, err := s.cfg.Store.Within(Scope{AccountID: accountID}).PortalKey(ctx, id)
+	key, err := s.cfg.Store.Within(Scope{AccountID: accountID}).PortalKeys().Get(ctx, id)
 	if fault.Is(err, fault.NotFound) {
 		return nil, unknown
 	}
@@ -169,7 +169,7 @@ func (p *Portal) read(ctx context.Context) (reading, error) {
 // into it, with the newest of what the customer sees of it.
 func (r reading) conversation(ctx context.Context, id int64) (Conversation, Interaction, error) {
 	missing := fault.Missing("conversation", id)
-	c, err := r.Conversation(ctx, id)
+	c, err := r.Conversations().Get(ctx, id)
 	if fault.Is(err, fault.NotFound) {
 		c, err = r.MergedInto(ctx, id)
 	}
@@ -248,7 +248,7 @@ func (p *Portal) Conversations(ctx context.Context, statuses []Status, req stora
 	}
 	position := func(c Conversation) storage.Position { return storage.Position{Key: c.SortKey(ByCreated), ID: c.ID} }
 	page, err := storage.List(req, true, position, func(seek storage.Seek) ([]Conversation, error) {
-		return r.Conversations(ctx, filter, ByCreated, seek)
+		return r.Conversations().List(ctx, ConversationOrder{ConversationFilter: filter, Sort: ByCreated}, seek)
 	})
 	if err != nil {
 		return none, err
@@ -383,7 +383,7 @@ func (r reading) interaction(ctx context.Context, conversationID, id int64) (Con
 	if err != nil {
 		return Conversation{}, Interaction{}, err
 	}
-	i, err := r.Interaction(ctx, id)
+	i, err := r.Interactions().Get(ctx, id)
 	if i, err = inConversation(i, c.ID, err); err != nil {
 		return Conversation{}, Interaction{}, err
 	}
@@ -440,7 +440,7 @@ func (p *Portal) CreateInteraction(ctx context.Context, conversationID int64, m 
 	}
 	var out Interaction
 	err = begin(ctx, func(ctx context.Context, tx Tx) error {
-		r, err := p.at(ctx, tx)
+		r, err := p.at(ctx, tx.Reader())
 		if err != nil {
 			return err
 		}
@@ -483,7 +483,7 @@ func (p *Portal) CreateAttachment(ctx context.Context, conversationID, interacti
 		return Attachment{}, err
 	}
 	return p.desk.attach(ctx, begin, c.ID, interactionID, up, func(ctx context.Context, tx Tx, conversationID, interactionID int64) error {
-		i, err := tx.InteractionForUpdate(ctx, interactionID)
+		i, err := tx.Interactions().Lock(ctx, interactionID)
 		if i, err = inConversation(i, conversationID, err); err != nil {
 			return err
 		}
@@ -493,7 +493,7 @@ func (p *Portal) CreateAttachment(ctx context.Context, conversationID, interacti
 		if p.svc.now().Sub(i.CreatedAt) > PortalFilesFor {
 			return fault.New(fault.Conflict, "The message is older than an hour: post another one for the file.")
 		}
-		files, err := tx.Attachments(ctx, []int64{interactionID})
+		files, err := tx.Attachments().List(ctx, AttachmentFilter{InteractionIDs: []int64{interactionID}}, storage.Seek{Limit: storage.NoLimit})
 		if err == nil && len(files) >= MaxPortalFiles {
 			err = fault.Newf(fault.Conflict, "The message has %d files already: post another one.", MaxPortalFiles)
 		}
@@ -510,7 +510,7 @@ func (p *Portal) Attachments(ctx context.Context, conversationID, interactionID 
 	if _, _, err := r.interaction(ctx, conversationID, interactionID); err != nil {
 		return nil, err
 	}
-	return r.Attachments(ctx, []int64{interactionID})
+	return r.Attachments().List(ctx, AttachmentFilter{InteractionIDs: []int64{interactionID}}, storage.Seek{Limit: storage.NoLimit})
 }
 
 // AttachmentsOf lists the files of those of the interactions that the customer sees.
@@ -523,7 +523,7 @@ func (p *Portal) AttachmentsOf(ctx context.Context, conversationID int64, intera
 	if err != nil {
 		return nil, err
 	}
-	found, err := r.InteractionsByID(ctx, interactionIDs)
+	found, err := r.Interactions().ByIDs(ctx, interactionIDs)
 	if err != nil {
 		return nil, err
 	}
@@ -533,7 +533,7 @@ func (p *Portal) AttachmentsOf(ctx context.Context, conversationID int64, intera
 			seen = append(seen, i.ID)
 		}
 	}
-	return r.Attachments(ctx, seen)
+	return r.Attachments().List(ctx, AttachmentFilter{InteractionIDs: seen}, storage.Seek{Limit: storage.NoLimit})
 }
 
 // Attachment returns one file's description.
@@ -549,7 +549,7 @@ func (r reading) attachment(ctx context.Context, conversationID, interactionID, 
 	if _, _, err := r.interaction(ctx, conversationID, interactionID); err != nil {
 		return Attachment{}, err
 	}
-	a, err := r.Attachment(ctx, id)
+	a, err := r.Attachments().Get(ctx, id)
 	if err == nil && a.InteractionID != interactionID {
 		err = fault.Missing("attachment", id)
 	}

@@ -105,7 +105,7 @@ func (d *Desk) CreatePortalKey(ctx context.Context, in PortalKeyInput) (key Port
 		}
 	}
 	err = begin(ctx, func(ctx context.Context, tx Tx) error {
-		if err := tx.InsertPortalKey(ctx, &key); err != nil {
+		if err := tx.PortalKeys().Insert(ctx, &key); err != nil {
 			return err
 		}
 		return d.emit(ctx, tx, "portal_key.created", key.ID, 0)
@@ -132,7 +132,7 @@ func (d *Desk) PortalKeys(ctx context.Context, req storage.PageRequest) (storage
 	}
 	return storage.List(req, false, func(k PortalKey) storage.Position { return storage.Position{ID: k.ID} },
 		func(seek storage.Seek) ([]PortalKey, error) {
-			keys, err := r.PortalKeys(ctx, seek)
+			keys, err := r.PortalKeys().List(ctx, storage.NoFilter{}, seek)
 			for i := range keys {
 				keys[i].SealedSecret = nil
 			}
@@ -151,7 +151,7 @@ func (d *Desk) DeletePortalKey(ctx context.Context, id int64) error {
 		return err
 	}
 	return begin(ctx, func(ctx context.Context, tx Tx) error {
-		if err := tx.DeletePortalKey(ctx, id); err != nil {
+		if err := tx.PortalKeys().Delete(ctx, id); err != nil {
 			return err
 		}
 		return d.emit(ctx, tx, "portal_key.deleted", id, 0)

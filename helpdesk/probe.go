@@ -76,7 +76,7 @@ func (d *Desk) TaggedAddress(ctx context.Context, mailboxID int64) (TaggedAddres
 	if err != nil {
 		return TaggedAddress{}, err
 	}
-	m, err := r.Mailbox(ctx, mailboxID)
+	m, err := r.Mailboxes().Get(ctx, mailboxID)
 	if err != nil {
 		return TaggedAddress{}, err
 	}
@@ -89,7 +89,7 @@ func (in *Intake) TaggedAddress(ctx context.Context, accountID, mailboxID int64)
 	if err != nil {
 		return TaggedAddress{}, err
 	}
-	m, err := r.Mailbox(ctx, mailboxID)
+	m, err := r.Mailboxes().Get(ctx, mailboxID)
 	if err != nil {
 		return TaggedAddress{}, err
 	}
@@ -173,7 +173,7 @@ func (d *Desk) probe(ctx context.Context, id int64) (TaggedAddress, error) {
 	}
 	var out TaggedAddress
 	err = begin(ctx, func(ctx context.Context, tx Tx) error {
-		m, err := tx.MailboxForUpdate(ctx, id)
+		m, err := tx.Mailboxes().Lock(ctx, id)
 		if err != nil {
 			return err
 		}
@@ -184,7 +184,7 @@ func (d *Desk) probe(ctx context.Context, id int64) (TaggedAddress, error) {
 		}
 		if d.svc.whyNoProbe(m) == "" && (m.Probe.SentAt.IsZero() || now.Sub(m.Probe.SentAt) > wait) {
 			m.Probe = AddressProbe{SentAt: now, SeenAt: m.Probe.SeenAt}
-			if err := tx.UpdateMailbox(ctx, &m); err != nil {
+			if err := tx.Mailboxes().Update(ctx, &m); err != nil {
 				return err
 			}
 			job := storage.Job{
@@ -220,7 +220,7 @@ func (o *Outgoing) Probe(ctx context.Context, accountID, mailboxID int64) (Probe
 	if err != nil {
 		return ProbeMail{}, err
 	}
-	m, err := r.Mailbox(ctx, mailboxID)
+	m, err := r.Mailboxes().Get(ctx, mailboxID)
 	if err != nil {
 		return ProbeMail{}, err
 	}
@@ -242,7 +242,7 @@ func (o *Outgoing) ReportProbe(ctx context.Context, accountID, mailboxID int64, 
 		return err
 	}
 	return begin(ctx, func(ctx context.Context, tx Tx) error {
-		m, err := tx.MailboxForUpdate(ctx, mailboxID)
+		m, err := tx.Mailboxes().Lock(ctx, mailboxID)
 		if fault.Is(err, fault.NotFound) {
 			return nil
 		}
@@ -264,7 +264,7 @@ func (p *AddressProbe) end(out Outcome, now time.Time) bool {
 }
 
 func (s *Service) saveProbe(ctx context.Context, tx Tx, m Mailbox) error {
-	if err := tx.UpdateMailbox(ctx, &m); err != nil {
+	if err := tx.Mailboxes().Update(ctx, &m); err != nil {
 		return err
 	}
 	return tx.Emit(ctx, storage.Event{Type: "mailbox.updated", Subject: m.ID, MailboxID: m.ID, Data: eventData(m.ID), Time: s.now()})
@@ -352,7 +352,7 @@ func (f *filing) aboutProbe(ctx context.Context, tx Tx, name probeName, change f
 	if name.account != f.accountID {
 		return nil
 	}
-	m, err := tx.MailboxForUpdate(ctx, name.mailbox)
+	m, err := tx.Mailboxes().Lock(ctx, name.mailbox)
 	if fault.Is(err, fault.NotFound) {
 		return nil
 	}

@@ -40,6 +40,7 @@ type beyond struct {
 	portalKey    helpdesk.PortalKey
 	pgpKey       helpdesk.AddressedKey
 	suppression  helpdesk.Suppression
+	reply        helpdesk.SavedReply
 	invitation   helpdesk.Invitation
 	boss         helpdesk.Membership // the owner
 }
@@ -74,6 +75,7 @@ func newBeyond(t *testing.T) *beyond {
 	w.role = must(b.desk.CreateRole(b.ctx, helpdesk.RoleInput{Name: "Readers", Permissions: storage.Some([]helpdesk.Permission{helpdesk.ConversationsView})}))(t)
 	w.domain = must(b.desk.CreateDomain(b.ctx, "mail.example.org"))(t)
 	w.portalKey, _, _ = b.desk.CreatePortalKey(b.ctx, helpdesk.PortalKeyInput{Name: "App", Algorithm: helpdesk.PortalHS256})
+	w.reply = must(b.desk.CreateSavedReply(b.ctx, helpdesk.SavedReplyInput{Name: "Ours", Body: "x", Shared: true}))(t)
 	w.suppression = must(b.desk.Suppress(b.ctx, helpdesk.SuppressionInput{Email: "gone@example.com"}))(t)
 	w.pgpKey = must(b.desk.CreatePGPKey(b.ctx, w.grace.ID, w.key(t)))(t)
 	w.boss = membershipOf(t, b.ctx, b.desk)
@@ -182,6 +184,10 @@ func reachOf() map[string]struct {
 		"Conversations": {cut, func(c ctx, d desk, _ w) (any, error) {
 			return say(d.Conversations(c, helpdesk.ConversationQuery{}, page))
 		}},
+		"ConversationsByID": {cut, func(c ctx, d desk, w w) (any, error) {
+			return say(d.ConversationsByID(c, []int64{w.conversation.ID, w.near.ID}))
+		}},
+		"Counts": {cut, func(c ctx, d desk, _ w) (any, error) { return say(d.Counts(c)) }},
 		"UpdateConversation": {hidden, func(c ctx, d desk, w w) (any, error) {
 			return say(d.UpdateConversation(c, w.near.ID, helpdesk.ConversationUpdate{MailboxID: storage.Some(w.box.ID)}))
 		}},
@@ -246,8 +252,20 @@ func reachOf() map[string]struct {
 			return say(d.UpdatePGPKey(c, w.grace.ID, w.pgpKey.ID, "its name"))
 		}},
 		"DeletePGPKey": {refused, func(c ctx, d desk, w w) (any, error) { return done(d.DeletePGPKey(c, w.grace.ID, w.pgpKey.ID)) }},
-		"Suppression":  {own, func(c ctx, d desk, w w) (any, error) { return say(d.Suppression(c, w.suppression.ID)) }},
-		"Suppressions": {own, func(c ctx, d desk, _ w) (any, error) { return say(d.Suppressions(c, page)) }},
+		"Present":      {hidden, func(c ctx, d desk, w w) (any, error) { return say(d.Present(c, w.conversation.ID, helpdesk.Reading)) }},
+		"PresenceOf":   {cut, func(c ctx, d desk, w w) (any, error) { return say(d.PresenceOf(c, []int64{w.conversation.ID})) }},
+		"SavedReply":   {own, func(c ctx, d desk, w w) (any, error) { return say(d.SavedReply(c, w.reply.ID)) }},
+		"SavedReplies": {own, func(c ctx, d desk, _ w) (any, error) { return say(d.SavedReplies(c, "", page)) }},
+		"CreateSavedReply": {own, func(c ctx, d desk, _ w) (any, error) {
+			return say(d.CreateSavedReply(c, helpdesk.SavedReplyInput{Name: "x", Body: "x", Shared: true}))
+		}},
+		"UpdateSavedReply": {refused, func(c ctx, d desk, w w) (any, error) {
+			return say(d.UpdateSavedReply(c, w.reply.ID, helpdesk.SavedReplyInput{Name: "x", Body: "x", Shared: true}))
+		}},
+		"DeleteSavedReply": {refused, func(c ctx, d desk, w w) (any, error) { return done(d.DeleteSavedReply(c, w.reply.ID)) }},
+		"FillReply":        {hidden, func(c ctx, d desk, w w) (any, error) { return say(d.FillReply(c, w.conversation.ID, w.reply.ID)) }},
+		"Suppression":      {own, func(c ctx, d desk, w w) (any, error) { return say(d.Suppression(c, w.suppression.ID)) }},
+		"Suppressions":     {own, func(c ctx, d desk, _ w) (any, error) { return say(d.Suppressions(c, page)) }},
 		"Suppress": {refused, func(c ctx, d desk, _ w) (any, error) {
 			return say(d.Suppress(c, helpdesk.SuppressionInput{Email: "grace@example.com"}))
 		}},

@@ -215,7 +215,7 @@ func (d *Desk) Backfill(ctx context.Context, mailboxID int64, since time.Time) e
 		return fault.Wrap(fault.Internal, "making a job", err)
 	}
 	return begin(ctx, func(ctx context.Context, tx Tx) error {
-		if _, err := tx.Mailbox(ctx, mailboxID); err != nil {
+		if _, err := tx.Mailboxes().Get(ctx, mailboxID); err != nil {
 			return err
 		}
 		return tx.Enqueue(ctx, storage.Job{
@@ -232,7 +232,7 @@ func (in *Intake) Source(ctx context.Context, accountID, mailboxID int64) (Fetch
 	if err != nil {
 		return FetchSource{}, err
 	}
-	m, err := r.Mailbox(ctx, mailboxID)
+	m, err := r.Mailboxes().Get(ctx, mailboxID)
 	if err == nil && m.Inbound.Type == InboundForward {
 		err = fault.Missing("mailbox", mailboxID)
 	}

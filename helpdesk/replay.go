@@ -24,7 +24,7 @@ func (d *Desk) InboundCounts(ctx context.Context, mailboxID int64) (InboundCount
 	if err != nil {
 		return InboundCounts{}, err
 	}
-	if _, err := r.Mailbox(ctx, mailboxID); err != nil {
+	if _, err := r.Mailboxes().Get(ctx, mailboxID); err != nil {
 		return InboundCounts{}, err
 	}
 	return r.InboundCounts(ctx, mailboxID)
@@ -150,7 +150,7 @@ func (d *Desk) ReplayMailbox(ctx context.Context, mailboxID int64) (int64, error
 	}
 	var counts InboundCounts
 	err = begin(ctx, func(ctx context.Context, tx Tx) error {
-		if _, err := tx.Mailbox(ctx, mailboxID); err != nil {
+		if _, err := tx.Mailboxes().Get(ctx, mailboxID); err != nil {
 			return err
 		}
 		if counts, err = tx.InboundCounts(ctx, mailboxID); err != nil || counts.Quarantined == 0 {

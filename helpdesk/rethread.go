@@ -30,7 +30,7 @@ func (d *Desk) MoveInteraction(ctx context.Context, conversationID, id, into int
 	var i Interaction
 	err = begin(ctx, func(ctx context.Context, tx Tx) error {
 		for _, one := range []int64{conversationID, into} { // which of them is not there, is said of it alone
-			if _, err := tx.Conversation(ctx, one); err != nil {
+			if _, err := tx.Conversations().Get(ctx, one); err != nil {
 				return err
 			}
 		}
@@ -42,7 +42,7 @@ func (d *Desk) MoveInteraction(ctx context.Context, conversationID, id, into int
 		if from.ID != conversationID {
 			from, target = target, from
 		}
-		i, err = tx.Interaction(ctx, id)
+		i, err = tx.Interactions().Get(ctx, id)
 		if i, err = inConversation(i, conversationID, err); err != nil {
 			return err
 		}
@@ -66,12 +66,12 @@ func (d *Desk) moveOne(ctx context.Context, tx Tx, i Interaction, from, into Con
 	if err != nil {
 		return Interaction{}, err
 	}
-	return tx.Interaction(ctx, i.ID)
+	return tx.Interactions().Get(ctx, i.ID)
 }
 
 // isAlone reports whether there is nothing else in an interaction's conversation.
 func isAlone(ctx context.Context, tx Tx, i Interaction) (bool, error) {
-	two, err := tx.Interactions(ctx, i.ConversationID, storage.Seek{Limit: 2})
+	two, err := tx.Interactions().List(ctx, InteractionFilter{ConversationID: i.ConversationID}, storage.Seek{Limit: 2})
 	return len(two) == 1, err
 }
 
@@ -93,7 +93,7 @@ func (d *Desk) Rethread(ctx context.Context, conversationID, id int64) (Interact
 	if err != nil {
 		return Interaction{}, err
 	}
-	i, err := r.Interaction(ctx, id)
+	i, err := r.Interactions().Get(ctx, id)
 	if i, err = inConversation(i, conversationID, err); err != nil {
 		return Interaction{}, err
 	}
@@ -110,11 +110,11 @@ func (d *Desk) Rethread(ctx context.Context, conversationID, id int64) (Interact
 		}
 	}
 	err = begin(ctx, func(ctx context.Context, tx Tx) error {
-		from, err := tx.ConversationForUpdate(ctx, conversationID)
+		from, err := tx.Conversations().Lock(ctx, conversationID)
 		if err != nil {
 			return err
 		}
-		i, err = tx.Interaction(ctx, id)
+		i, err = tx.Interactions().Get(ctx, id)
 		if i, err = inConversation(i, conversationID, err); err != nil {
 			return err
 		}
@@ -155,7 +155,7 @@ func (d *Desk) rethread(ctx context.Context, tx Tx, i Interaction, from Conversa
 	}
 	match.why.ForwardedBy, match.why.NotForwarded = i.Threading.ForwardedBy, i.Threading.NotForwarded
 	i.Threading, i.IsForward = match.why, match.answersForward
-	if err := tx.UpdateInteraction(ctx, &i); err != nil {
+	if err := tx.Interactions().Update(ctx, &i); err != nil {
 		return Interaction{}, err
 	}
 	if match.conversation.ID != 0 {
@@ -164,19 +164,19 @@ func (d *Desk) rethread(ctx context.Context, tx Tx, i Interaction, from Conversa
 	if _, err := d.split(ctx, tx, RuleRethread, from, []Interaction{i}, ""); err != nil {
 		return Interaction{}, err
 	}
-	return tx.Interaction(ctx, i.ID)
+	return tx.Interactions().Get(ctx, i.ID)
 }
 
 // received is the mailbox that a mail came into, which has moved since, if it is still
 // there and the member reaches it, and else that of its conversation.
 func received(ctx context.Context, tx Tx, moves []Move, c Conversation) (Mailbox, error) {
 	if len(moves) > 0 {
-		first, err := tx.Mailbox(ctx, moves[0].MailboxID)
+		first, err := tx.Mailboxes().Get(ctx, moves[0].MailboxID)
 		if !fault.Is(err, fault.NotFound) {
 			return first, err
 		}
 	}
-	return tx.Mailbox(ctx, c.MailboxID)
+	return tx.Mailboxes().Get(ctx, c.MailboxID)
 }
 
 func asAddresses(emails []string) []Address {

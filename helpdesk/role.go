@@ -107,7 +107,7 @@ func (d *Desk) ListRoles(ctx context.Context, req storage.PageRequest) (storage.
 	if err != nil {
 		return storage.Page[Role]{}, err
 	}
-	all, err := r.Roles(ctx)
+	all, err := r.Roles().List(ctx, storage.NoFilter{}, storage.Seek{Limit: storage.NoLimit})
 	if err != nil {
 		return storage.Page[Role]{}, err
 	}
@@ -140,11 +140,11 @@ func (d *Desk) Role(ctx context.Context, id int64) (Role, error) {
 }
 
 func roleOf(ctx context.Context, r Reader, id int64) (Role, error) {
-	found, err := rolesOf(ctx, r, []int64{id})
+	role, err := r.Roles().Get(ctx, id)
 	if err != nil {
 		return Role{}, err
 	}
-	return found[0], nil
+	return resolve([]Role{role})[0], nil
 }
 
 // CreateRole makes a custom role. It needs roles.create, and every permission that
@@ -163,7 +163,7 @@ func (d *Desk) CreateRole(ctx context.Context, in RoleInput) (Role, error) {
 		if err := d.fillRole(ctx, tx, &role, in); err != nil {
 			return err
 		}
-		if err := tx.InsertRole(ctx, &role); err != nil {
+		if err := tx.Roles().Insert(ctx, &role); err != nil {
 			return err
 		}
 		return d.emit(ctx, tx, "role.created", role.ID, 0)
@@ -195,7 +195,7 @@ func (d *Desk) UpdateRole(ctx context.Context, id int64, in RoleInput) (Role, er
 			return err
 		}
 		role.UpdatedAt = d.svc.now()
-		if err := tx.UpdateRole(ctx, &role); err != nil {
+		if err := tx.Roles().Update(ctx, &role); err != nil {
 			return err
 		}
 		return d.emit(ctx, tx, "role.updated", role.ID, 0)
@@ -218,7 +218,7 @@ func (d *Desk) DeleteRole(ctx context.Context, id int64) error {
 		if _, err := d.customRole(ctx, tx, id); err != nil {
 			return err
 		}
-		err := eachInvitation(ctx, tx, func(i Invitation) error {
+		err := eachInvitation(ctx, tx.Reader(), func(i Invitation) error {
 			if slices.Contains(i.RoleIDs, id) && i.ExpiresAt.After(d.svc.now()) {
 				return roleInUse("An invitation grants this role.", nil)
 			}
@@ -227,7 +227,7 @@ func (d *Desk) DeleteRole(ctx context.Context, id int64) error {
 		if err != nil {
 			return err
 		}
-		err = tx.DeleteRole(ctx, id)
+		err = tx.Roles().Delete(ctx, id)
 		if fault.Is(err, fault.Conflict) {
 			return roleInUse("A member has this role.", err)
 		}
@@ -247,7 +247,7 @@ func (d *Desk) customRole(ctx context.Context, tx Tx, id int64) (Role, error) {
 	if err := tx.LockAccount(ctx); err != nil {
 		return Role{}, err
 	}
-	role, err := roleOf(ctx, tx, id)
+	role, err := roleOf(ctx, tx.Reader(), id)
 	switch {
 	case err != nil:
 		return Role{}, err
@@ -288,7 +288,7 @@ func (d *Desk) fillRole(ctx context.Context, tx Tx, role *Role, in RoleInput) er
 	if err := tx.LockAccount(ctx); err != nil {
 		return err
 	}
-	all, err := tx.Roles(ctx)
+	all, err := tx.Roles().List(ctx, storage.NoFilter{}, storage.Seek{Limit: storage.NoLimit})
 	if err != nil {
 		return err
 	}

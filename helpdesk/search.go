@@ -133,7 +133,7 @@ func reindex(ctx context.Context, tx Tx, c Conversation) error {
 	terms.add(c.Subject)
 	seek := storage.Seek{Limit: 20} // bodies may be large
 	for {
-		batch, err := tx.Interactions(ctx, c.ID, seek)
+		batch, err := tx.Interactions().List(ctx, InteractionFilter{ConversationID: c.ID}, seek)
 		if err != nil {
 			return err
 		}
@@ -170,7 +170,7 @@ func Reindex(ctx context.Context, tx Tx) error {
 	}
 	seek.From = nil
 	for {
-		batch, err := tx.Conversations(ctx, ConversationFilter{}, ByNumber, seek)
+		batch, err := tx.Conversations().List(ctx, ConversationOrder{ConversationFilter: ConversationFilter{}, Sort: ByNumber}, seek)
 		if err != nil {
 			return err
 		}

@@ -7,6 +7,7 @@ import (
 	"encoding/binary"
 	"time"
 
+	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
@@ -71,7 +72,7 @@ func (o *Outgoing) seenToken(ctx context.Context, tx Tx, c Conversation, i Inter
 	if err != nil || !account.TrackSeen {
 		return "", err
 	}
-	deliveries, err := tx.Deliveries(ctx, []int64{i.ID})
+	deliveries, err := tx.Deliveries().List(ctx, DeliveryFilter{InteractionIDs: []int64{i.ID}}, storage.Seek{Limit: storage.NoLimit})
 	if err != nil || len(deliveries) != 1 {
 		return "", err
 	}
@@ -99,14 +100,14 @@ func (s *Service) seenByPixel(ctx context.Context, tx Tx, id int64, at time.Time
 	if err != nil {
 		return err
 	}
-	i, err := tx.Interaction(ctx, id)
+	i, err := tx.Interactions().Get(ctx, id)
 	if err != nil {
 		return err
 	}
 	if !account.TrackSeen || i.Type != TypeUser || i.IsForward || i.SendStartedAt.IsZero() || !i.SeenAt.IsZero() {
 		return nil
 	}
-	c, err := tx.Conversation(ctx, i.ConversationID)
+	c, err := tx.Conversations().Get(ctx, i.ConversationID)
 	if err != nil {
 		return err
 	}

@@ -116,6 +116,9 @@ func New(cfg Config) (*Service, error) {
 	if err := problems.Err(); err != nil {
 		return nil, err
 	}
+	if err := lacksRows(cfg.Store); err != nil {
+		return nil, err
+	}
 	if cfg.IntakeDomain == "" {
 		cfg.IntakeDomain = "localhost"
 	}

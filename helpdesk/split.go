@@ -51,7 +51,7 @@ func (d *Desk) SplitConversation(ctx context.Context, id int64, in SplitInput) (
 	}
 	var c Conversation
 	err = begin(ctx, func(ctx context.Context, tx Tx) error {
-		from, err := tx.ConversationForUpdate(ctx, id)
+		from, err := tx.Conversations().Lock(ctx, id)
 		if err != nil {
 			return err
 		}
@@ -75,7 +75,7 @@ func (in SplitInput) choose(ctx context.Context, tx Tx, from Conversation) ([]In
 		if err != nil {
 			return nil, err
 		}
-		begins, err := tx.Interaction(ctx, in.InteractionID)
+		begins, err := tx.Interactions().Get(ctx, in.InteractionID)
 		if begins, err = inConversation(begins, from.ID, err); err != nil {
 			return nil, err
 		}
@@ -83,7 +83,7 @@ func (in SplitInput) choose(ctx context.Context, tx Tx, from Conversation) ([]In
 		wanted = func(Interaction) bool { return true }
 	}
 	for more := true; more; {
-		batch, err := tx.Interactions(ctx, from.ID, seek)
+		batch, err := tx.Interactions().List(ctx, InteractionFilter{ConversationID: from.ID}, seek)
 		if err != nil {
 			return nil, err
 		}
@@ -135,21 +135,15 @@ func (in SplitInput) missing(found []Interaction) error {
 // split makes a new conversation of interactions of one that is locked.
 func (d *Desk) split(ctx context.Context, tx Tx, rule string, from Conversation, moved []Interaction, subject string) (Conversation, error) {
 	now := d.svc.now()
-	c := Conversation{
-		Channel: from.Channel, MailboxID: from.MailboxID, CustomerID: from.CustomerID, CustomerEmailID: from.CustomerEmailID,
-		CustomerEmail: from.CustomerEmail, UserID: from.UserID, Status: StatusPosted, CreatedAt: now, UpdatedAt: now,
-	}
+	c := newConversation(from.MailboxID, from.CustomerID, CustomerEmail{ID: from.CustomerEmailID, Email: from.CustomerEmail}, now)
+	c.Channel, c.UserID = from.Channel, from.UserID
 	if first := slices.IndexFunc(moved, func(i Interaction) bool { return i.Type == TypeCustomer }); first >= 0 {
 		i := moved[first]
 		c.CustomerID, c.CustomerEmailID, c.CustomerEmail = i.CustomerID, i.CustomerEmailID, i.CustomerEmail
 		subject = cmp.Or(subject, i.Subject)
 	}
 	c.Subject = cmp.Or(subject, from.Subject)
-	var err error
-	if c.Number, err = tx.TakeNumber(ctx); err != nil {
-		return Conversation{}, err
-	}
-	if err := tx.InsertConversation(ctx, &c); err != nil {
+	if err := c.insert(ctx, tx); err != nil {
 		return Conversation{}, err
 	}
 	if c.CustomerEmail != UnknownSender {

@@ -2,9 +2,11 @@ package helpdesk
 
 import (
 	"context"
+	"reflect"
 	"time"
 
 	"github.com/helpwright/helpwright/storage"
+	"github.com/helpwright/helpwright/storage/fault"
 )
 
 // Scope is the part of the data that a handle may touch: one account, and in it
@@ -20,8 +22,8 @@ type Scope struct {
 
 // Store keeps the help desk's data. It stores and finds; all rules are the
 // service's. bunstore and memstore implement it, and so may you: storagetest
-// proves it. Embed [UnimplementedStore], so that later additions do not break
-// your build.
+// proves it. What is added to it later breaks your build, and the
+// changelog tells it.
 //
 // Errors are faults: NotFound for a row that is absent or outside the scope (the
 // two must be indistinguishable; lists leave it out), Conflict for a broken
@@ -80,6 +82,64 @@ type Directory interface {
 
 // Reader reads within a scope.
 type Reader interface {
+	Finder
+	// Attachments are listed of the interactions that the filter names, and of no others.
+	Attachments() storage.RowReader[Attachment, AttachmentFilter]
+	// Conversations are listed in the order that the filter names; the key of a position is
+	// what Conversation.SortKey returns.
+	Conversations() storage.RowReader[Conversation, ConversationOrder]
+	// Deliveries are listed of the interactions that the filter names, and of no others.
+	Deliveries() storage.RowReader[Delivery, DeliveryFilter]
+	Domains() storage.RowReader[Domain, storage.NoFilter]
+	// Interactions are listed of one conversation, by SortKey and id.
+	Interactions() storage.RowReader[Interaction, InteractionFilter]
+	Invitations() storage.RowReader[Invitation, storage.NoFilter]
+	Mailboxes() storage.RowReader[Mailbox, storage.NoFilter]
+	Memberships() storage.RowReader[Membership, storage.NoFilter]
+	// PGPKeys are listed of the addresses that the filter names, and of no others.
+	PGPKeys() storage.RowReader[PGPKey, PGPKeyFilter]
+	PortalKeys() storage.RowReader[PortalKey, storage.NoFilter]
+	Roles() storage.RowReader[Role, storage.NoFilter]
+	// SavedReplies are listed of the users that the filter names, and of no others.
+	SavedReplies() storage.RowReader[SavedReply, SavedReplyFilter]
+	Suppressions() storage.RowReader[Suppression, storage.NoFilter]
+	Tags() storage.RowReader[Tag, storage.NoFilter]
+	Views() storage.RowReader[View, storage.NoFilter]
+	Webhooks() storage.RowReader[Webhook, storage.NoFilter]
+}
+
+// Rows are the rows of a scope in a transaction. How their nouns are declared is what
+// [Nouns] returns.
+type Rows interface {
+	Attachments() storage.Rows[Attachment, AttachmentFilter]
+	// Conversations: Delete is DeleteConversations of one that is there.
+	Conversations() storage.Rows[Conversation, ConversationOrder]
+	Deliveries() storage.Rows[Delivery, DeliveryFilter]
+	Domains() storage.Rows[Domain, storage.NoFilter]
+	// Interactions: Delete removes one with attachments and deliveries; its ledger row becomes
+	// a tombstone as in DeleteConversations. Lock its conversation first where both are needed.
+	Interactions() storage.Rows[Interaction, InteractionFilter]
+	Invitations() storage.Rows[Invitation, storage.NoFilter]
+	// Mailboxes: Delete removes a mailbox with its ledger and cursors. One that has
+	// conversations is a Conflict fault. Sites of the knowledge base lose it.
+	Mailboxes() storage.Rows[Mailbox, storage.NoFilter]
+	Memberships() storage.Rows[Membership, storage.NoFilter]
+	// PGPKeys are removed with their addresses.
+	PGPKeys() storage.Rows[PGPKey, PGPKeyFilter]
+	PortalKeys() storage.Rows[PortalKey, storage.NoFilter]
+	// Roles: one that a membership has cannot be deleted.
+	Roles() storage.Rows[Role, storage.NoFilter]
+	SavedReplies() storage.Rows[SavedReply, SavedReplyFilter]
+	Suppressions() storage.Rows[Suppression, storage.NoFilter]
+	// Tags: Delete also takes a tag from the conversations that have it.
+	Tags() storage.Rows[Tag, storage.NoFilter]
+	Views() storage.Rows[View, storage.NoFilter]
+	// Webhooks: Delete removes a webhook with its deliveries.
+	Webhooks() storage.Rows[Webhook, storage.NoFilter]
+}
+
+// Finder finds what is more than rows of one noun, or finds them by more than their ids.
+type Finder interface {
 	AccountReader
 	MailboxReader
 	CustomerReader
@@ -87,18 +147,17 @@ type Reader interface {
 	InteractionReader
 	AttachmentReader
 	LedgerReader
-	DomainReader
 	PGPKeyReader
 	TagReader
 	UnreadReader
-	ViewReader
 	MergeReader
-	InvitationReader
 	SuppressionReader
 	TrafficReader
 	EventReader
 	CorrespondenceReader
-	PortalKeyReader
+	CrossingReader
+	CountReader
+	PresenceReader
 	AuditReader
 	WebhookReader
 }
@@ -106,21 +165,12 @@ type Reader interface {
 // AccountReader reads the account, its roles and its members.
 type AccountReader interface {
 	Account(ctx context.Context) (Account, error)
-	// Roles lists all roles by id.
-	Roles(ctx context.Context) ([]Role, error)
-	Membership(ctx context.Context, id int64) (Membership, error)
-	// Memberships lists by id.
-	Memberships(ctx context.Context, seek storage.Seek) ([]Membership, error)
 	// UsersByID returns those of ids who are members of the account, in any order.
 	UsersByID(ctx context.Context, ids []int64) ([]User, error)
 }
 
-// MailboxReader reads mailboxes and how fetching goes.
+// MailboxReader reads how fetching goes.
 type MailboxReader interface {
-	Mailbox(ctx context.Context, id int64) (Mailbox, error)
-	// Mailboxes lists by id.
-	Mailboxes(ctx context.Context, seek storage.Seek) ([]Mailbox, error)
-	MailboxesByID(ctx context.Context, ids []int64) ([]Mailbox, error)
 	// FetchStatus of a mailbox; the zero value when nothing was reported yet.
 	FetchStatus(ctx context.Context, mailboxID int64) (FetchStatus, error)
 	// FetchCursor of a folder; the zero value when nothing was fetched yet.
@@ -144,11 +194,6 @@ type CustomerReader interface {
 
 // ConversationReader reads conversations.
 type ConversationReader interface {
-	Conversation(ctx context.Context, id int64) (Conversation, error)
-	// Conversations lists in the order of sort; the key of a position is what
-	// Conversation.SortKey returns.
-	Conversations(ctx context.Context, filter ConversationFilter, sort ConversationSort, seek storage.Seek) ([]Conversation, error)
-	ConversationsByID(ctx context.Context, ids []int64) ([]Conversation, error)
 	// Participants returns the address keys that take part in a conversation, in
 	// bytewise order, at most n.
 	Participants(ctx context.Context, conversationID int64, n int) ([]string, error)
@@ -158,10 +203,6 @@ type ConversationReader interface {
 
 // InteractionReader reads interactions and the deliveries of those that were sent.
 type InteractionReader interface {
-	Interaction(ctx context.Context, id int64) (Interaction, error)
-	InteractionsByID(ctx context.Context, ids []int64) ([]Interaction, error)
-	// Interactions of one conversation, by SortKey and id.
-	Interactions(ctx context.Context, conversationID int64, seek storage.Seek) ([]Interaction, error)
 	// Messages finds mails of a mailbox, in or out, by their Message-IDs, newest
 	// first, at most 100. Mails of a conversation that others were merged into are of
 	// their mailboxes too, and those that were moved of the mailboxes they came from.
@@ -171,15 +212,10 @@ type InteractionReader interface {
 	// Thread returns the last n mails of a conversation that have a Message-ID and
 	// are neither drafts nor forwards, oldest first.
 	Thread(ctx context.Context, conversationID int64, n int) ([]MessageRef, error)
-	// Deliveries of interactions, by id.
-	Deliveries(ctx context.Context, interactionIDs []int64) ([]Delivery, error)
 }
 
 // AttachmentReader reads attachments.
 type AttachmentReader interface {
-	Attachment(ctx context.Context, id int64) (Attachment, error)
-	// Attachments of interactions, by id.
-	Attachments(ctx context.Context, interactionIDs []int64) ([]Attachment, error)
 	// BlobKeys returns the keys of all attachments and raw mails of conversations.
 	BlobKeys(ctx context.Context, conversationIDs []int64) ([]string, error)
 }
@@ -204,26 +240,25 @@ type LedgerReader interface {
 // databases do not go on with the transaction. It is used up when fn returns; its
 // methods are Internal faults from then on.
 type Tx interface {
-	Reader
+	Rows
+	Finder
+	// Reader is the transaction for who only reads.
+	Reader() Reader
 	AccountWriter
 	MailboxWriter
 	CustomerWriter
 	ConversationWriter
 	InteractionWriter
-	AttachmentWriter
 	LedgerWriter
-	DomainWriter
-	PGPKeyWriter
 	TagWriter
 	UnreadWriter
-	ViewWriter
+	PresenceWriter
 	MergeWriter
 	MemberWriter
 	storage.Outbox
 	RowLocks
 	SearchIndex
 	CustomerMover
-	SuppressionWriter
 	SeenWriter
 	PortalKeyWriter
 	storage.AuditWriter
@@ -241,19 +276,10 @@ type AccountWriter interface {
 	// TakeNumber returns the next conversation number and moves it on. Numbers taken
 	// by transactions that commit have neither gaps nor doubles.
 	TakeNumber(ctx context.Context) (int64, error)
-	InsertRole(ctx context.Context, r *Role) error
-	InsertMembership(ctx context.Context, m *Membership) error
-	UpdateMembership(ctx context.Context, m *Membership) error
-	DeleteMembership(ctx context.Context, id int64) error
 }
 
-// MailboxWriter changes mailboxes and records how fetching goes.
+// MailboxWriter records how fetching goes.
 type MailboxWriter interface {
-	InsertMailbox(ctx context.Context, m *Mailbox) error
-	UpdateMailbox(ctx context.Context, m *Mailbox) error
-	// DeleteMailbox removes a mailbox with its ledger and cursors. One that has
-	// conversations is a Conflict fault. Sites of the knowledge base lose it.
-	DeleteMailbox(ctx context.Context, id int64) error
 	SaveFetchStatus(ctx context.Context, s FetchStatus) error
 	SaveFetchCursor(ctx context.Context, mailboxID int64, folder string, c FetchCursor) error
 }
@@ -272,11 +298,6 @@ type CustomerWriter interface {
 
 // ConversationWriter changes conversations.
 type ConversationWriter interface {
-	// ConversationForUpdate reads a conversation and keeps others from changing it
-	// until the transaction ends.
-	ConversationForUpdate(ctx context.Context, id int64) (Conversation, error)
-	InsertConversation(ctx context.Context, c *Conversation) error
-	UpdateConversation(ctx context.Context, c *Conversation) error
 	// DeleteConversations removes conversations with all that is in them. Ledger rows
 	// stay as tombstones: they lose InteractionID, ConversationID, RawKey and MailHead and
 	// keep their Identity, so that the mails are not imported again. Conversations that
@@ -288,25 +309,8 @@ type ConversationWriter interface {
 
 // InteractionWriter changes interactions and deliveries.
 type InteractionWriter interface {
-	// InteractionForUpdate reads an interaction and keeps others from changing it
-	// until the transaction ends. Lock its conversation first where both are needed.
-	InteractionForUpdate(ctx context.Context, id int64) (Interaction, error)
-	InsertInteraction(ctx context.Context, i *Interaction) error
-	UpdateInteraction(ctx context.Context, i *Interaction) error
-	// DeleteInteraction removes an interaction with attachments and deliveries; its
-	// ledger row becomes a tombstone as in DeleteConversations.
-	DeleteInteraction(ctx context.Context, id int64) error
-	InsertDeliveries(ctx context.Context, d []Delivery) error
-	UpdateDeliveries(ctx context.Context, d []Delivery) error
 	// DeleteDeliveries removes those of one interaction.
 	DeleteDeliveries(ctx context.Context, interactionID int64) error
-}
-
-// AttachmentWriter changes attachments.
-type AttachmentWriter interface {
-	// InsertAttachments stores rows and sets their ids.
-	InsertAttachments(ctx context.Context, a []*Attachment) error
-	DeleteAttachment(ctx context.Context, id int64) error
 }
 
 // LedgerWriter changes the ledger of received mails.
@@ -347,13 +351,6 @@ type PeopleDirectory interface {
 	InvitationByHash(ctx context.Context, hash []byte) (Invitation, error)
 }
 
-// InvitationReader reads invitations.
-type InvitationReader interface {
-	Invitation(ctx context.Context, id int64) (Invitation, error)
-	// Invitations lists by id.
-	Invitations(ctx context.Context, seek storage.Seek) ([]Invitation, error)
-}
-
 // MemberWriter changes roles, invitations and what members did last.
 type MemberWriter interface {
 	// LockAccount keeps other transactions that lock the account waiting until this
@@ -361,12 +358,6 @@ type MemberWriter interface {
 	LockAccount(ctx context.Context) error
 	// TouchMembership sets LastActivity and nothing else.
 	TouchMembership(ctx context.Context, id int64, at time.Time) error
-	UpdateRole(ctx context.Context, r *Role) error
-	// DeleteRole removes a role. One that a membership has is a Conflict fault.
-	DeleteRole(ctx context.Context, id int64) error
-	// InsertInvitation sets the AccountID too.
-	InsertInvitation(ctx context.Context, i *Invitation) error
-	DeleteInvitation(ctx context.Context, id int64) error
 }
 
 // UserWriter changes users and their tokens.
@@ -380,46 +371,17 @@ type UserWriter interface {
 	DeleteOtherSessions(ctx context.Context, userID, id int64) error
 }
 
-// DomainReader reads domains.
-type DomainReader interface {
-	Domain(ctx context.Context, id int64) (Domain, error)
-	// Domains lists by id.
-	Domains(ctx context.Context, seek storage.Seek) ([]Domain, error)
-}
-
-// DomainWriter changes domains.
-type DomainWriter interface {
-	// DomainForUpdate reads a domain and keeps others from changing it until the
-	// transaction ends.
-	DomainForUpdate(ctx context.Context, id int64) (Domain, error)
-	InsertDomain(ctx context.Context, d *Domain) error
-	UpdateDomain(ctx context.Context, d *Domain) error
-	DeleteDomain(ctx context.Context, id int64) error
-}
-
 // PGPKeyReader reads the keys of customers' addresses.
 type PGPKeyReader interface {
-	PGPKey(ctx context.Context, id int64) (PGPKey, error)
-	// PGPKeys lists those of some addresses, given by their ids, by id.
-	PGPKeys(ctx context.Context, emailIDs []int64, seek storage.Seek) ([]PGPKey, error)
 	// PGPKeysByAddress lists those of the customers' addresses with these keys (see
 	// EmailKey), by id.
 	PGPKeysByAddress(ctx context.Context, keys []string) ([]KeyOfAddress, error)
-}
-
-// PGPKeyWriter changes keys. A key is removed with its address.
-type PGPKeyWriter interface {
-	InsertPGPKey(ctx context.Context, k *PGPKey) error
-	UpdatePGPKey(ctx context.Context, k *PGPKey) error
-	DeletePGPKey(ctx context.Context, id int64) error
 }
 
 // RowLocks reads what is changed after it was read, and keeps others from changing
 // it until the transaction ends.
 type RowLocks interface {
 	CustomerForUpdate(ctx context.Context, id int64) (Customer, error)
-	MailboxForUpdate(ctx context.Context, id int64) (Mailbox, error)
-	MembershipForUpdate(ctx context.Context, id int64) (Membership, error)
 }
 
 // SearchIndex keeps the terms by which customers and conversations are found, see
@@ -446,22 +408,14 @@ type CustomerMover interface {
 	MoveCustomer(ctx context.Context, from, into int64) error
 }
 
-// TagReader reads conversation tags.
+// TagReader reads which tags conversations have.
 type TagReader interface {
-	Tag(ctx context.Context, id int64) (Tag, error)
-	// Tags lists by id.
-	Tags(ctx context.Context, seek storage.Seek) ([]Tag, error)
-	TagsByID(ctx context.Context, ids []int64) ([]Tag, error)
 	// Taggings are the tags of conversations, by conversation and tag id.
 	Taggings(ctx context.Context, conversationIDs []int64) ([]Tagging, error)
 }
 
-// TagWriter changes conversation tags.
+// TagWriter changes which tags conversations have.
 type TagWriter interface {
-	InsertTag(ctx context.Context, t *Tag) error
-	UpdateTag(ctx context.Context, t *Tag) error
-	// DeleteTag removes a tag, also from the conversations that have it.
-	DeleteTag(ctx context.Context, id int64) error
 	// SetTags makes tags those of each of the conversations. Neither list has an id
 	// twice.
 	SetTags(ctx context.Context, conversationIDs, tagIDs []int64) error
@@ -479,20 +433,6 @@ type UnreadWriter interface {
 	// SaveReadMark sets a user's mark in a conversation; InteractionID 0 removes it.
 	// Neither the user nor the interaction is looked up.
 	SaveReadMark(ctx context.Context, m ReadMark) error
-}
-
-// ViewReader reads saved filters.
-type ViewReader interface {
-	View(ctx context.Context, id int64) (View, error)
-	// Views lists by id.
-	Views(ctx context.Context, seek storage.Seek) ([]View, error)
-}
-
-// ViewWriter changes saved filters. What a filter names is not looked up.
-type ViewWriter interface {
-	InsertView(ctx context.Context, v *View) error
-	UpdateView(ctx context.Context, v *View) error
-	DeleteView(ctx context.Context, id int64) error
 }
 
 // MergeReader finds what became of conversations.
@@ -525,17 +465,8 @@ type MergeWriter interface {
 
 // SuppressionReader reads the addresses that get no mail.
 type SuppressionReader interface {
-	Suppression(ctx context.Context, id int64) (Suppression, error)
-	// Suppressions lists by id.
-	Suppressions(ctx context.Context, seek storage.Seek) ([]Suppression, error)
 	// SuppressionsByKey returns those of addresses, given by their EmailKeys, by id.
 	SuppressionsByKey(ctx context.Context, keys []string) ([]Suppression, error)
-}
-
-// SuppressionWriter changes the addresses that get no mail.
-type SuppressionWriter interface {
-	InsertSuppression(ctx context.Context, s *Suppression) error
-	DeleteSuppression(ctx context.Context, id int64) error
 }
 
 // TrafficReader counts mails of one correspondent. It counts no further than limit.
@@ -583,19 +514,10 @@ type SeenWriter interface {
 	MarkSeen(ctx context.Context, ids []int64, at time.Time) ([]int64, error)
 }
 
-// PortalKeyReader reads the keys of portal tokens.
-type PortalKeyReader interface {
-	PortalKey(ctx context.Context, id int64) (PortalKey, error)
-	// PortalKeys lists by id.
-	PortalKeys(ctx context.Context, seek storage.Seek) ([]PortalKey, error)
-}
-
 // PortalKeyWriter changes the keys of portal tokens.
 type PortalKeyWriter interface {
-	InsertPortalKey(ctx context.Context, k *PortalKey) error
 	// TouchPortalKey sets LastUsedAt.
 	TouchPortalKey(ctx context.Context, id int64, at time.Time) error
-	DeletePortalKey(ctx context.Context, id int64) error
 }
 
 // AuditReader reads the audit log.
@@ -617,9 +539,6 @@ type WebhookDirectory interface {
 // WebhookReader reads webhooks and their deliveries. Of deliveries, those of events of
 // mailboxes outside the scope are left out; those of no mailbox are not.
 type WebhookReader interface {
-	Webhook(ctx context.Context, id int64) (Webhook, error)
-	// Webhooks lists by id.
-	Webhooks(ctx context.Context, seek storage.Seek) ([]Webhook, error)
 	WebhookDelivery(ctx context.Context, id int64) (WebhookDelivery, error)
 	// WebhookDeliveries lists by id.
 	WebhookDeliveries(ctx context.Context, filter WebhookDeliveryFilter, seek storage.Seek) ([]WebhookDelivery, error)
@@ -633,13 +552,6 @@ type WebhookReader interface {
 
 // WebhookWriter changes webhooks and their deliveries.
 type WebhookWriter interface {
-	// WebhookForUpdate reads a webhook and keeps others from changing it until the
-	// transaction ends.
-	WebhookForUpdate(ctx context.Context, id int64) (Webhook, error)
-	InsertWebhook(ctx context.Context, w *Webhook) error
-	UpdateWebhook(ctx context.Context, w *Webhook) error
-	// DeleteWebhook removes a webhook with its deliveries.
-	DeleteWebhook(ctx context.Context, id int64) error
 	// InsertWebhookDeliveries stores deliveries and sets their ids. Neither the events nor
 	// their mailboxes are looked up.
 	InsertWebhookDeliveries(ctx context.Context, d []WebhookDelivery) error
@@ -667,4 +579,18 @@ type WebhookQueue interface {
 	// not, that are not pending and were made before a time or are not among the newest
 	// keep, oldest first, and returns how many there were.
 	PruneWebhookDeliveries(ctx context.Context, webhookID int64, before time.Time, keep, n int) (int, error)
+}
+
+// lacksRows refuses a store that has no rows of a noun, as one that wraps a store of
+// before the noun may.
+func lacksRows(s Store) error {
+	var problems fault.Collector
+	r := reflect.ValueOf(s.Within(Scope{}))
+	for i := range r.NumMethod() {
+		method := r.Method(i)
+		if of := method.Type(); of.NumIn() == 0 && of.NumOut() == 1 && of.Out(0).Kind() == reflect.Interface {
+			problems.Check(!method.Call(nil)[0].IsNil(), "Store", "has no rows of "+r.Type().Method(i).Name)
+		}
+	}
+	return problems.Err()
 }

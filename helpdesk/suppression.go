@@ -54,7 +54,7 @@ func (d *Desk) Suppression(ctx context.Context, id int64) (Suppression, error) {
 	if err != nil {
 		return Suppression{}, err
 	}
-	return r.Suppression(ctx, id)
+	return r.Suppressions().Get(ctx, id)
 }
 
 // Suppressions lists the addresses that get no mail, newest first. It needs
@@ -65,7 +65,9 @@ func (d *Desk) Suppressions(ctx context.Context, req storage.PageRequest) (stora
 		return storage.Page[Suppression]{}, err
 	}
 	return storage.List(req, true, func(s Suppression) storage.Position { return storage.Position{ID: s.ID} },
-		func(seek storage.Seek) ([]Suppression, error) { return r.Suppressions(ctx, seek) })
+		func(seek storage.Seek) ([]Suppression, error) {
+			return r.Suppressions().List(ctx, storage.NoFilter{}, seek)
+		})
 }
 
 // Suppress makes an address get no mail. It needs customers.update. One that is
@@ -89,7 +91,7 @@ func (d *Desk) Suppress(ctx context.Context, in SuppressionInput) (Suppression, 
 	}
 	s.Key = EmailKey(s.Email)
 	err = begin(ctx, func(ctx context.Context, tx Tx) error {
-		if err := tx.InsertSuppression(ctx, &s); err != nil {
+		if err := tx.Suppressions().Insert(ctx, &s); err != nil {
 			return err
 		}
 		return d.emit(ctx, tx, "suppression.created", s.ID, 0)
@@ -108,7 +110,7 @@ func (d *Desk) LiftSuppression(ctx context.Context, id int64) error {
 		return err
 	}
 	return begin(ctx, func(ctx context.Context, tx Tx) error {
-		if err := tx.DeleteSuppression(ctx, id); err != nil {
+		if err := tx.Suppressions().Delete(ctx, id); err != nil {
 			return err
 		}
 		return d.emit(ctx, tx, "suppression.deleted", id, 0)

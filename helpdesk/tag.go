@@ -80,7 +80,7 @@ func (d *Desk) Tag(ctx context.Context, id int64) (Tag, error) {
 	if err != nil {
 		return Tag{}, err
 	}
-	return r.Tag(ctx, id)
+	return r.Tags().Get(ctx, id)
 }
 
 // Tags lists the account's tags, oldest first. It needs tags.view.
@@ -90,7 +90,7 @@ func (d *Desk) Tags(ctx context.Context, req storage.PageRequest) (storage.Page[
 		return storage.Page[Tag]{}, err
 	}
 	return storage.List(req, false, func(t Tag) storage.Position { return storage.Position{ID: t.ID} },
-		func(seek storage.Seek) ([]Tag, error) { return r.Tags(ctx, seek) })
+		func(seek storage.Seek) ([]Tag, error) { return r.Tags().List(ctx, storage.NoFilter{}, seek) })
 }
 
 // CreateTag makes a tag. It needs tags.create. A name that another tag has, but for
@@ -106,7 +106,7 @@ func (d *Desk) CreateTag(ctx context.Context, in TagInput) (Tag, error) {
 		return Tag{}, err
 	}
 	err = begin(ctx, func(ctx context.Context, tx Tx) error {
-		if err := tx.InsertTag(ctx, &t); err != nil {
+		if err := tx.Tags().Insert(ctx, &t); err != nil {
 			return err
 		}
 		return d.emit(ctx, tx, "tag.created", t.ID, 0)
@@ -125,14 +125,14 @@ func (d *Desk) UpdateTag(ctx context.Context, id int64, in TagInput) (Tag, error
 	}
 	var t Tag
 	err = begin(ctx, func(ctx context.Context, tx Tx) error {
-		if t, err = tx.Tag(ctx, id); err != nil {
+		if t, err = tx.Tags().Lock(ctx, id); err != nil {
 			return err
 		}
 		if err := t.apply(in); err != nil {
 			return err
 		}
 		t.UpdatedAt = d.svc.now()
-		if err := tx.UpdateTag(ctx, &t); err != nil {
+		if err := tx.Tags().Update(ctx, &t); err != nil {
 			return err
 		}
 		return d.emit(ctx, tx, "tag.updated", t.ID, 0)
@@ -151,7 +151,7 @@ func (d *Desk) DeleteTag(ctx context.Context, id int64) error {
 		return err
 	}
 	return begin(ctx, func(ctx context.Context, tx Tx) error {
-		if err := tx.DeleteTag(ctx, id); err != nil {
+		if err := tx.Tags().Delete(ctx, id); err != nil {
 			return err
 		}
 		return d.emit(ctx, tx, "tag.deleted", id, 0)
@@ -217,14 +217,14 @@ func (d *Desk) retag(ctx context.Context, conversationID int64, tagIDs []int64, 
 	}
 	var tags []Tag
 	err = begin(ctx, func(ctx context.Context, tx Tx) error {
-		c, err := tx.ConversationForUpdate(ctx, conversationID)
+		c, err := tx.Conversations().Lock(ctx, conversationID)
 		if err != nil {
 			return err
 		}
-		if err := checkTags(ctx, tx, tagIDs); err != nil {
+		if err := checkTags(ctx, tx.Reader(), tagIDs); err != nil {
 			return err
 		}
-		old, err := tagsOf(ctx, tx, c.ID)
+		old, err := tagsOf(ctx, tx.Reader(), c.ID)
 		if err != nil {
 			return err
 		}
@@ -232,7 +232,7 @@ func (d *Desk) retag(ctx context.Context, conversationID int64, tagIDs []int64, 
 		if err := checkTagCount(ids); err != nil {
 			return err
 		}
-		if tags, err = tx.TagsByID(ctx, ids); err != nil {
+		if tags, err = tx.Tags().ByIDs(ctx, ids); err != nil {
 			return err
 		}
 		slices.SortFunc(tags, func(a, b Tag) int { return int(a.ID - b.ID) })
@@ -243,7 +243,7 @@ func (d *Desk) retag(ctx context.Context, conversationID int64, tagIDs []int64, 
 			return err
 		}
 		c.UpdatedAt = d.svc.now()
-		if err := tx.UpdateConversation(ctx, &c); err != nil {
+		if err := tx.Conversations().Update(ctx, &c); err != nil {
 			return err
 		}
 		return d.emit(ctx, tx, "conversation.updated", c.ID, c.MailboxID)
@@ -262,7 +262,7 @@ func checkTags(ctx context.Context, r Reader, ids []int64) error {
 	if len(ids) == 0 {
 		return nil
 	}
-	found, err := r.TagsByID(ctx, ids)
+	found, err := r.Tags().ByIDs(ctx, ids)
 	if err != nil {
 		return err
 	}

@@ -99,7 +99,7 @@ func (f *filing) named(ctx context.Context, tx Tx) ([]int64, error) {
 	for _, address := range slices.Concat(f.mail.DeliveredTo, emails(f.mail.To), emails(f.mail.Cc)) {
 		id, genuine := f.svc.tokenConversation(f.accountID, address)
 		if one, ok := f.svc.tokenDelivery(f.accountID, address); ok {
-			i, err := tx.Interaction(ctx, one.interactionID)
+			i, err := tx.Interactions().Get(ctx, one.interactionID)
 			if err != nil && !fault.Is(err, fault.NotFound) {
 				return nil, err
 			}
@@ -118,7 +118,7 @@ func (f *filing) byToken(ctx context.Context, tx Tx, m *match, mailbox Mailbox, 
 		return false, err
 	}
 	for _, id := range named {
-		c, err := tx.ConversationForUpdate(ctx, id)
+		c, err := tx.Conversations().Lock(ctx, id)
 		if fault.Is(err, fault.NotFound) {
 			c, err = merged(ctx, tx, id)
 		}
@@ -194,7 +194,7 @@ func (f *filing) follow(ctx context.Context, tx Tx, mailbox Mailbox, c Conversat
 // at until that is locked; where tells where it is now.
 func holder(ctx context.Context, tx Tx, at int64, where func() (int64, error)) (Conversation, error) {
 	for {
-		c, err := tx.ConversationForUpdate(ctx, at)
+		c, err := tx.Conversations().Lock(ctx, at)
 		if err != nil && !fault.Is(err, fault.NotFound) {
 			return Conversation{}, err
 		}
@@ -231,7 +231,7 @@ func merged(ctx context.Context, tx Tx, id int64) (Conversation, error) {
 	if err != nil {
 		return Conversation{}, err
 	}
-	return tx.ConversationForUpdate(ctx, c.ID)
+	return tx.Conversations().Lock(ctx, c.ID)
 }
 
 // answers reports whether the mail is a direct answer to a Message-ID.

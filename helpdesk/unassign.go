@@ -39,14 +39,14 @@ func (s *Service) Unassign(ctx context.Context, job storage.ClaimedJob) error {
 // unassign takes a batch of conversations from a user, and reports whether there are
 // no more.
 func (s *Service) unassign(ctx context.Context, tx Tx, userID int64) (done bool, err error) {
-	batch, err := tx.Conversations(ctx, ConversationFilter{UserID: storage.Some(userID)}, ByCreated, storage.Seek{Limit: unassignBatch})
+	batch, err := tx.Conversations().List(ctx, ConversationOrder{ConversationFilter: ConversationFilter{UserID: storage.Some(userID)}, Sort: ByCreated}, storage.Seek{Limit: unassignBatch})
 	if err != nil || len(batch) == 0 {
 		return true, err
 	}
 	slices.SortFunc(batch, func(a, b Conversation) int { return cmp.Compare(a.ID, b.ID) }) // locked in one order, whoever locks several
 	now := s.now()
 	for _, found := range batch {
-		c, err := tx.ConversationForUpdate(ctx, found.ID)
+		c, err := tx.Conversations().Lock(ctx, found.ID)
 		if fault.Is(err, fault.NotFound) || err == nil && c.UserID != userID {
 			continue // somebody was faster
 		}
@@ -54,7 +54,7 @@ func (s *Service) unassign(ctx context.Context, tx Tx, userID int64) (done bool,
 			return false, err
 		}
 		c.UserID, c.UpdatedAt = 0, now
-		if err := tx.UpdateConversation(ctx, &c); err != nil {
+		if err := tx.Conversations().Update(ctx, &c); err != nil {
 			return false, err
 		}
 		event := storage.Event{Type: "conversation.updated", Subject: c.ID, MailboxID: c.MailboxID, ConversationID: c.ID, Data: eventData(c.ID), Time: now}

@@ -58,7 +58,7 @@ func (d *Desk) mark(ctx context.Context, conversationID int64, save func(ctx con
 	var c Conversation
 	err = begin(ctx, func(ctx context.Context, tx Tx) error {
 		// Locked, so that no interaction with a lower id comes in unnoticed.
-		if c, err = tx.ConversationForUpdate(ctx, conversationID); err != nil {
+		if c, err = tx.Conversations().Lock(ctx, conversationID); err != nil {
 			return err
 		}
 		return save(ctx, tx, c.ID)

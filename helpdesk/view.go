@@ -30,6 +30,10 @@ type ViewFilter struct {
 	TagIDs       []int64          `json:"tag_id,omitempty"`
 	UpdatedSince time.Time        `json:"updated_since,omitzero"`
 	Words        string           `json:"query,omitempty"` // ConversationQuery.Query
+	Awaiting     *bool            `json:"awaiting,omitempty"`
+	Draft        string           `json:"draft,omitempty"` // AgentMe, or "" for all
+	Undelivered  bool             `json:"undelivered,omitempty"`
+	Snoozed      *bool            `json:"snoozed,omitempty"`
 	Sort         ConversationSort `json:"sort_by,omitempty"`
 	Ascending    bool             `json:"ascending,omitempty"`
 }
@@ -52,6 +56,16 @@ func (f ViewFilter) Query(userID int64) (q ConversationQuery, ok bool) {
 	q = ConversationQuery{
 		Statuses: f.Statuses, MailboxID: f.MailboxID, CustomerID: f.CustomerID, TagIDs: f.TagIDs,
 		UpdatedSince: f.UpdatedSince, Query: f.Words, Sort: f.Sort, Ascending: f.Ascending,
+		Undelivered: f.Undelivered,
+	}
+	if f.Awaiting != nil {
+		q.Awaiting = storage.Some(*f.Awaiting)
+	}
+	if f.Snoozed != nil {
+		q.Snoozed = storage.Some(*f.Snoozed)
+	}
+	if f.Draft == AgentMe {
+		q.DraftBy = userID
 	}
 	switch f.Agent {
 	case "":
@@ -90,6 +104,16 @@ func (q *ConversationQuery) inherit(view ConversationQuery) {
 	if q.Query == "" {
 		q.Query = view.Query
 	}
+	if !q.Awaiting.IsSet() {
+		q.Awaiting = view.Awaiting
+	}
+	if !q.Snoozed.IsSet() {
+		q.Snoozed = view.Snoozed
+	}
+	if q.DraftBy == 0 {
+		q.DraftBy = view.DraftBy
+	}
+	q.Undelivered = q.Undelivered || view.Undelivered
 	if q.Sort == "" && !q.Ascending {
 		q.Sort, q.Ascending = view.Sort, view.Ascending
 	}
@@ -103,6 +127,7 @@ func (in *ViewInput) prepare(userID int64) (ConversationQuery, error) {
 	in.Filter.Statuses, in.Filter.TagIDs = slices.Clone(in.Filter.Statuses), sortedSet(in.Filter.TagIDs)
 	in.Filter.Words = cut(cleanLine(in.Filter.Words), 1000)
 	in.Filter.UpdatedSince = in.Filter.UpdatedSince.UTC().Truncate(time.Microsecond)
+	problems.Check(in.Filter.Draft == "" || in.Filter.Draft == AgentMe, "filter[draft]", "must be me")
 	q, ok := in.Filter.Query(userID)
 	problems.Check(ok, "filter[agent]", "must be me, unassigned or a user's id")
 	q.check(&problems, "filter")
@@ -115,7 +140,7 @@ func (d *Desk) View(ctx context.Context, id int64) (View, error) {
 	if err != nil {
 		return View{}, err
 	}
-	return r.View(ctx, id)
+	return r.Views().Get(ctx, id)
 }
 
 // Views lists the account's views, oldest first. It needs views.view.
@@ -125,7 +150,7 @@ func (d *Desk) Views(ctx context.Context, req storage.PageRequest) (storage.Page
 		return storage.Page[View]{}, err
 	}
 	return storage.List(req, false, func(v View) storage.Position { return storage.Position{ID: v.ID} },
-		func(seek storage.Seek) ([]View, error) { return r.Views(ctx, seek) })
+		func(seek storage.Seek) ([]View, error) { return r.Views().List(ctx, storage.NoFilter{}, seek) })
 }
 
 // CreateView saves a filter. It needs views.create. What the filter names must be
@@ -142,10 +167,10 @@ func (d *Desk) CreateView(ctx context.Context, in ViewInput) (View, error) {
 	now := d.svc.now()
 	v := View{UserID: d.userID, Name: in.Name, Filter: in.Filter, CreatedAt: now, UpdatedAt: now}
 	err = begin(ctx, func(ctx context.Context, tx Tx) error {
-		if err := q.references(ctx, tx); err != nil {
+		if err := q.references(ctx, tx.Reader()); err != nil {
 			return err
 		}
-		if err := tx.InsertView(ctx, &v); err != nil {
+		if err := tx.Views().Insert(ctx, &v); err != nil {
 			return err
 		}
 		return d.emit(ctx, tx, "view.created", v.ID, 0)
@@ -166,17 +191,17 @@ func (d *Desk) UpdateView(ctx context.Context, id int64, in ViewInput) (View, er
 	}
 	var v View
 	err = begin(ctx, func(ctx context.Context, tx Tx) error {
-		if v, err = tx.View(ctx, id); err != nil {
+		if v, err = tx.Views().Lock(ctx, id); err != nil {
 			return err
 		}
 		if err := d.mayChangeView(v); err != nil {
 			return err
 		}
-		if err := q.references(ctx, tx); err != nil {
+		if err := q.references(ctx, tx.Reader()); err != nil {
 			return err
 		}
 		v.Name, v.Filter, v.UpdatedAt = in.Name, in.Filter, d.svc.now()
-		if err := tx.UpdateView(ctx, &v); err != nil {
+		if err := tx.Views().Update(ctx, &v); err != nil {
 			return err
 		}
 		return d.emit(ctx, tx, "view.updated", v.ID, 0)
@@ -200,14 +225,14 @@ func (d *Desk) DeleteView(ctx context.Context, id int64) error {
 		return err
 	}
 	return begin(ctx, func(ctx context.Context, tx Tx) error {
-		v, err := tx.View(ctx, id)
+		v, err := tx.Views().Lock(ctx, id)
 		if err != nil {
 			return err
 		}
 		if err := d.mayChangeView(v); err != nil {
 			return err
 		}
-		if err := tx.DeleteView(ctx, id); err != nil {
+		if err := tx.Views().Delete(ctx, id); err != nil {
 			return err
 		}
 		return d.emit(ctx, tx, "view.deleted", id, 0)

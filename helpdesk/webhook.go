@@ -17,7 +17,8 @@ import (
 const (
 	// WebhookSecretPrefix begins the secret of every webhook, as Standard Webhooks has it.
 	WebhookSecretPrefix = "whsec_"
-	// AllEvents stands for events of every type in [Webhook].Events.
+	// AllEvents stands for events of every type in [Webhook].Events, save
+	// conversation.presence: who wants to know of every glance names it.
 	AllEvents = "*"
 	// MaxWebhooks is how many webhooks an account has at most.
 	MaxWebhooks = 20
@@ -80,7 +81,7 @@ func (w Webhook) secretContext(accountID int64) string {
 // wants reports whether an event is to be delivered to the webhook.
 func (w Webhook) wants(e storage.Event) bool {
 	return w.IsActive && e.Seq > w.After &&
-		(slices.Contains(w.Events, AllEvents) || slices.Contains(w.Events, e.Type)) &&
+		(slices.Contains(w.Events, AllEvents) && e.Type != eventPresence || slices.Contains(w.Events, e.Type)) &&
 		(e.MailboxID == 0 || len(w.MailboxIDs) == 0 || slices.Contains(w.MailboxIDs, e.MailboxID))
 }
 
@@ -174,7 +175,7 @@ func (d *Desk) Webhook(ctx context.Context, id int64) (Webhook, error) {
 	if err != nil {
 		return Webhook{}, err
 	}
-	w, err := r.Webhook(ctx, id)
+	w, err := r.Webhooks().Get(ctx, id)
 	return w.bare(), err
 }
 
@@ -186,7 +187,7 @@ func (d *Desk) Webhooks(ctx context.Context, req storage.PageRequest) (storage.P
 	}
 	return storage.List(req, false, func(w Webhook) storage.Position { return storage.Position{ID: w.ID} },
 		func(seek storage.Seek) ([]Webhook, error) {
-			found, err := r.Webhooks(ctx, seek)
+			found, err := r.Webhooks().List(ctx, storage.NoFilter{}, seek)
 			for i := range found {
 				found[i] = found[i].bare()
 			}
@@ -222,17 +223,17 @@ func (d *Desk) CreateWebhook(ctx context.Context, in WebhookInput) (w Webhook, s
 		if err := tx.LockAccount(ctx); err != nil {
 			return err
 		}
-		others, err := tx.Webhooks(ctx, storage.Seek{Limit: MaxWebhooks})
+		others, err := tx.Webhooks().List(ctx, storage.NoFilter{}, storage.Seek{Limit: MaxWebhooks})
 		if err != nil {
 			return err
 		}
 		if len(others) == MaxWebhooks {
 			return fault.Newf(fault.Conflict, "An account has at most %d webhooks.", MaxWebhooks)
 		}
-		if err := d.findMailboxes(ctx, tx, w.MailboxIDs); err != nil {
+		if err := d.findMailboxes(ctx, tx.Reader(), w.MailboxIDs); err != nil {
 			return err
 		}
-		if err := tx.InsertWebhook(ctx, &w); err != nil {
+		if err := tx.Webhooks().Insert(ctx, &w); err != nil {
 			return err
 		}
 		return d.emit(ctx, tx, "webhook.created", w.ID, 0)
@@ -274,7 +275,7 @@ func (d *Desk) UpdateWebhook(ctx context.Context, id int64, in WebhookInput) (We
 		}
 		w.UserID = d.userID // who vouches for where it goes
 		if ids, given := in.MailboxIDs.Get(); given {
-			if err := d.findMailboxes(ctx, tx, sortedSet(ids)); err != nil {
+			if err := d.findMailboxes(ctx, tx.Reader(), sortedSet(ids)); err != nil {
 				return err
 			}
 		}
@@ -326,7 +327,7 @@ func (d *Desk) changeWebhook(ctx context.Context, id int64, first func(ctx conte
 		if err != nil {
 			return err
 		}
-		if w, err = tx.WebhookForUpdate(ctx, id); err != nil {
+		if w, err = tx.Webhooks().Lock(ctx, id); err != nil {
 			return err
 		}
 		if err := d.mayHandle(w); err != nil {
@@ -336,7 +337,7 @@ func (d *Desk) changeWebhook(ctx context.Context, id int64, first func(ctx conte
 			return err
 		}
 		w.UpdatedAt = d.svc.now()
-		if err := tx.UpdateWebhook(ctx, &w); err != nil {
+		if err := tx.Webhooks().Update(ctx, &w); err != nil {
 			return err
 		}
 		return d.emit(ctx, tx, "webhook.updated", w.ID, 0)
@@ -354,14 +355,14 @@ func (d *Desk) DeleteWebhook(ctx context.Context, id int64) error {
 		return err
 	}
 	return begin(ctx, func(ctx context.Context, tx Tx) error {
-		w, err := tx.WebhookForUpdate(ctx, id)
+		w, err := tx.Webhooks().Lock(ctx, id)
 		if err != nil {
 			return err
 		}
 		if err := d.mayHandle(w); err != nil {
 			return err
 		}
-		if err := tx.DeleteWebhook(ctx, id); err != nil {
+		if err := tx.Webhooks().Delete(ctx, id); err != nil {
 			return err
 		}
 		return d.emit(ctx, tx, "webhook.deleted", id, 0)

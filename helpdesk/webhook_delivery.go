@@ -80,7 +80,7 @@ func (d *Desk) WebhookDeliveries(ctx context.Context, filter WebhookDeliveryFilt
 	default:
 		return none, fault.Field("state", "must be pending, delivered or failed")
 	}
-	if _, err := r.Webhook(ctx, filter.WebhookID); err != nil {
+	if _, err := r.Webhooks().Get(ctx, filter.WebhookID); err != nil {
 		return none, err
 	}
 	position := func(d WebhookDelivery) storage.Position { return storage.Position{ID: d.ID} }
@@ -99,7 +99,7 @@ func (d *Desk) RedeliverWebhook(ctx context.Context, webhookID, id int64) (Webho
 	}
 	var out WebhookDelivery
 	err = begin(ctx, func(ctx context.Context, tx Tx) error {
-		w, err := tx.WebhookForUpdate(ctx, webhookID)
+		w, err := tx.Webhooks().Lock(ctx, webhookID)
 		if err != nil {
 			return err
 		}

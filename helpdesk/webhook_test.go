@@ -209,7 +209,7 @@ func (b *bundle) joined(name string, role int64, mailboxes []int64) *helpdesk.De
 	b.t.Helper()
 	user := must(b.svc.Operator().CreateUser(b.ctx, helpdesk.UserInput{Email: name + "@example.org"}))(b.t)
 	err := b.store.InTx(b.ctx, helpdesk.Scope{AccountID: b.account.ID}, func(ctx context.Context, tx helpdesk.Tx) error {
-		return tx.InsertMembership(ctx, &helpdesk.Membership{UserID: user.ID, RoleIDs: []int64{role}, MailboxIDs: mailboxes})
+		return tx.Memberships().Insert(ctx, &helpdesk.Membership{UserID: user.ID, RoleIDs: []int64{role}, MailboxIDs: mailboxes})
 	})
 	if err != nil {
 		b.t.Fatal(err)

@@ -15,6 +15,9 @@ import (
 // runs the jobs registers [Service.PurgeFiles] for it.
 const JobPurgeFiles = "kb.purge"
 
+// JobKinds returns the kinds of all jobs of the knowledge base, each of which needs a handler.
+func JobKinds() []string { return []string{JobPurgeFiles} }
+
 // sitePrefix begins the keys of all files of a site. It is below the account's, so
 // that deleting the account removes them too.
 func sitePrefix(accountID, siteID int64) string {

@@ -17,6 +17,7 @@ import (
 	"github.com/helpwright/helpwright/kb"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/bunstore"
+	"github.com/helpwright/helpwright/storage/bunstore/both"
 	"github.com/helpwright/helpwright/storage/memstore"
 	"github.com/helpwright/helpwright/storage/storagetest/testenv"
 )
@@ -30,7 +31,7 @@ var backends = map[string]func(t testing.TB) backend{
 
 func open(t testing.TB, url string) *bunstore.DB {
 	t.Helper()
-	db, err := bunstore.Open(t.Context(), url, bunstore.Config{SyncNormal: true})
+	db, err := both.Open(t.Context(), url, bunstore.Config{SyncNormal: true})
 	if err != nil {
 		t.Fatal(err)
 	}

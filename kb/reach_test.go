@@ -102,7 +102,7 @@ func withMailboxes(t *testing.T, n int) *bundle {
 	b := memory(t)
 	err := b.desk.InTx(t.Context(), helpdesk.Scope{AccountID: 1}, func(ctx context.Context, tx helpdesk.Tx) error {
 		for i := range n {
-			if err := tx.InsertMailbox(ctx, &helpdesk.Mailbox{Name: "Box", InternalLocal: fmt.Sprint("box", i)}); err != nil {
+			if err := tx.Mailboxes().Insert(ctx, &helpdesk.Mailbox{Name: "Box", InternalLocal: fmt.Sprint("box", i)}); err != nil {
 				return err
 			}
 		}

@@ -10,7 +10,9 @@ import (
 // segments of [a-z0-9._-], at most 512 bytes, none of them "." or ".."; another
 // key is an Invalid fault.
 //
-// An absent key is a NotFound fault for every method but Delete.
+// An absent key is a NotFound fault for every method but Delete. Blobs that cannot be
+// reached are an Unavailable fault: what needs them waits, while any other error may make
+// it fail in the end. Of a store that has no faults blobs.Classified makes one that has.
 type Blobs interface {
 	// Put stores the whole of r under key, replacing what was there. When it
 	// returns nil the blob survives a crash; a reader never sees half of it. It

@@ -96,6 +96,10 @@ const (
 	flagBack
 )
 
+// CursorAt makes the cursor of the page that begins behind a position, of a list in ascending
+// or descending order: for lists whose keys the caller knows, such as numbers.
+func CursorAt(p Position, desc bool) string { return encodeCursor(p, desc, false) }
+
 func encodeCursor(p Position, desc, back bool) string {
 	var b [17]byte
 	if desc {

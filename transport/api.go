@@ -49,8 +49,11 @@ type APIConfig struct {
 // before it serves.
 //
 // Below a prefix that an outer mux strips, Config.BaseURL has to name it, for the
-// links to files in answers.
-func API(cfg APIConfig) *Table {
+// links to files in answers. A Service that is missing is an Invalid fault.
+func API(cfg APIConfig) (*Table, error) {
+	if cfg.Service == nil {
+		return nil, fault.Field("Service", "is required")
+	}
 	t := New(cfg.Config)
 	a := &api{
 		svc: cfg.Service, kb: cfg.KB, authenticate: cfg.Authenticate, base: t.config.BaseURL + t.config.Base,
@@ -72,6 +75,9 @@ func API(cfg APIConfig) *Table {
 	a.addCustomers(t)
 	a.addCustomerMore(t)
 	a.addConversations(t)
+	a.addCounts(t)
+	a.addSavedReplies(t)
+	a.addPresence(t)
 	a.addInteractions(t)
 	a.addAttachments(t)
 	a.addDomains(t)
@@ -91,7 +97,7 @@ func API(cfg APIConfig) *Table {
 	a.addAudit(t)
 	a.addKnowledgeBase(t)
 	t.AddDocument(versioned(OpenAPI(), cfg.Version))
-	return t
+	return t, nil
 }
 
 // api holds what the operations share.

@@ -216,39 +216,13 @@ type countingReader struct {
 	c *counting
 }
 
-func (r countingReader) Conversation(ctx context.Context, id int64) (helpdesk.Conversation, error) {
-	r.c.count("Conversation")
-	return r.Reader.Conversation(ctx, id)
-}
-
-func (r countingReader) Conversations(ctx context.Context, f helpdesk.ConversationFilter, s helpdesk.ConversationSort, seek storage.Seek) ([]helpdesk.Conversation, error) {
-	r.c.count("Conversations")
-	return r.Reader.Conversations(ctx, f, s, seek)
-}
-
-func (r countingReader) Interactions(ctx context.Context, id int64, seek storage.Seek) ([]helpdesk.Interaction, error) {
-	r.c.count("Interactions")
-	return r.Reader.Interactions(ctx, id, seek)
-}
-
-func (r countingReader) Interaction(ctx context.Context, id int64) (helpdesk.Interaction, error) {
-	r.c.count("Interaction")
-	return r.Reader.Interaction(ctx, id)
-}
-
 func (r countingReader) UsersByID(ctx context.Context, ids []int64) ([]helpdesk.User, error) {
 	r.c.count("UsersByID")
 	return r.Reader.UsersByID(ctx, ids)
 }
 
-func (r countingReader) Mailbox(ctx context.Context, id int64) (helpdesk.Mailbox, error) {
-	r.c.count("Mailbox")
-	return r.Reader.Mailbox(ctx, id)
-}
-
-func (r countingReader) MailboxesByID(ctx context.Context, ids []int64) ([]helpdesk.Mailbox, error) {
-	r.c.count("MailboxesByID")
-	return r.Reader.MailboxesByID(ctx, ids)
+func (r countingReader) Mailboxes() storage.RowReader[helpdesk.Mailbox, storage.NoFilter] {
+	return countingRows[helpdesk.Mailbox, storage.NoFilter]{r.Reader.Mailboxes(), r.c.count, "Mailboxes"}
 }
 
 func (r countingReader) Customer(ctx context.Context, id int64) (helpdesk.Customer, error) {
@@ -261,16 +235,6 @@ func (r countingReader) CustomersByID(ctx context.Context, ids []int64) ([]helpd
 	return r.Reader.CustomersByID(ctx, ids)
 }
 
-func (r countingReader) Attachments(ctx context.Context, ids []int64) ([]helpdesk.Attachment, error) {
-	r.c.count("Attachments")
-	return r.Reader.Attachments(ctx, ids)
-}
-
-func (r countingReader) Deliveries(ctx context.Context, ids []int64) ([]helpdesk.Delivery, error) {
-	r.c.count("Deliveries")
-	return r.Reader.Deliveries(ctx, ids)
-}
-
 func (r countingReader) Taggings(ctx context.Context, ids []int64) ([]helpdesk.Tagging, error) {
 	r.c.count("Taggings")
 	return r.Reader.Taggings(ctx, ids)
@@ -279,6 +243,44 @@ func (r countingReader) Taggings(ctx context.Context, ids []int64) ([]helpdesk.T
 func (r countingReader) Unread(ctx context.Context, userID int64, ids []int64) ([]helpdesk.UnreadCount, error) {
 	r.c.count("Unread")
 	return r.Reader.Unread(ctx, userID, ids)
+}
+
+func (r countingReader) Conversations() storage.RowReader[helpdesk.Conversation, helpdesk.ConversationOrder] {
+	return countingRows[helpdesk.Conversation, helpdesk.ConversationOrder]{r.Reader.Conversations(), r.c.count, "Conversations"}
+}
+
+func (r countingReader) Interactions() storage.RowReader[helpdesk.Interaction, helpdesk.InteractionFilter] {
+	return countingRows[helpdesk.Interaction, helpdesk.InteractionFilter]{r.Reader.Interactions(), r.c.count, "Interactions"}
+}
+
+func (r countingReader) Attachments() storage.RowReader[helpdesk.Attachment, helpdesk.AttachmentFilter] {
+	return countingRows[helpdesk.Attachment, helpdesk.AttachmentFilter]{r.Reader.Attachments(), r.c.count, "Attachments"}
+}
+
+func (r countingReader) Deliveries() storage.RowReader[helpdesk.Delivery, helpdesk.DeliveryFilter] {
+	return countingRows[helpdesk.Delivery, helpdesk.DeliveryFilter]{r.Reader.Deliveries(), r.c.count, "Deliveries"}
+}
+
+// countingRows counts what is read of one noun.
+type countingRows[T, F any] struct {
+	rows  storage.RowReader[T, F]
+	count func(call string)
+	noun  string
+}
+
+func (r countingRows[T, F]) Get(ctx context.Context, id int64) (T, error) {
+	r.count(r.noun + ".Get")
+	return r.rows.Get(ctx, id)
+}
+
+func (r countingRows[T, F]) List(ctx context.Context, f F, seek storage.Seek) ([]T, error) {
+	r.count(r.noun + ".List")
+	return r.rows.List(ctx, f, seek)
+}
+
+func (r countingRows[T, F]) ByIDs(ctx context.Context, ids []int64) ([]T, error) {
+	r.count(r.noun + ".ByIDs")
+	return r.rows.ByIDs(ctx, ids)
 }
 
 // A list costs one query for the page and one for each relation, however long it
@@ -293,15 +295,15 @@ func TestExpansionQueries(t *testing.T) {
 	}
 	store.take()
 	for path, want := range map[string]map[string]int{
-		"/accounts/1/conversations": {"Conversations": 1, "Taggings": 1, "Unread": 1},
+		"/accounts/1/conversations": {"Conversations.List": 1, "Taggings": 1, "Unread": 1},
 		"/accounts/1/conversations?expand=user,mailbox,customer": {
-			"Conversations": 1, "Taggings": 1, "Unread": 1, "UsersByID": 1, "MailboxesByID": 1, "CustomersByID": 1},
+			"Conversations.List": 1, "Taggings": 1, "Unread": 1, "UsersByID": 1, "Mailboxes.ByIDs": 1, "Mailboxes.List": 1, "CustomersByID": 1},
 		"/accounts/1/conversations/1?expand=user,mailbox,customer": {
-			"Conversation": 1, "Taggings": 1, "Unread": 1, "UsersByID": 1, "MailboxesByID": 1, "CustomersByID": 1},
-		"/accounts/1/conversations/1/interactions": {"Conversation": 1, "Interactions": 1, "Deliveries": 1},
+			"Conversations.Get": 1, "Taggings": 1, "Unread": 1, "UsersByID": 1, "Mailboxes.ByIDs": 1, "Mailboxes.List": 1, "CustomersByID": 1},
+		"/accounts/1/conversations/1/interactions": {"Conversations.Get": 1, "Interactions.List": 1, "Deliveries.List": 1},
 		"/accounts/1/conversations/1/interactions?expand=user,posted_by,customer,attachments&quotes=fold": {
-			"Conversation": 1, "Interactions": 1, "Deliveries": 1, "UsersByID": 1, "CustomersByID": 1, "Attachments": 1},
-		"/accounts/1/conversations/1/interactions/3": {"Interaction": 1},
+			"Conversations.Get": 1, "Interactions.List": 1, "Deliveries.List": 1, "UsersByID": 1, "CustomersByID": 1, "Attachments.List": 1},
+		"/accounts/1/conversations/1/interactions/3": {"Interactions.Get": 1},
 	} {
 		rec := w.must(t, "GET", path, "")
 		if !strings.Contains(rec.Body.String(), `"id"`) {
@@ -581,7 +583,7 @@ func TestPatience(t *testing.T) {
 	t.Parallel()
 	store := &frozen{Store: memstore.New()}
 	w := newWorld(t, store)
-	handler := transport.API(transport.APIConfig{Service: w.svc, KB: w.kb, Config: transport.Config{Patience: 50 * time.Millisecond}}).Handler()
+	handler := must(transport.API(transport.APIConfig{Service: w.svc, KB: w.kb, Config: transport.Config{Patience: 50 * time.Millisecond}}))(t).Handler()
 	ask := func(method, path, body string) *httptest.ResponseRecorder {
 		r := httptest.NewRequestWithContext(t.Context(), method, "/api/v1"+path, strings.NewReader(body))
 		r.Header.Set("Authorization", "Bearer "+w.tokens["owner"])

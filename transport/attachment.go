@@ -9,6 +9,7 @@ import (
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
+	"github.com/helpwright/helpwright/transport/internal/file"
 )
 
 // attachment as the API shows it.
@@ -119,7 +120,7 @@ func (a *api) getAttachmentContent(ctx context.Context, d *helpdesk.Desk, in att
 }
 
 func attachedContent(found helpdesk.Attachment, open func(offset int64) (io.ReadCloser, error)) (Content, error) {
-	body, err := openStored(found.Size, open)
+	body, err := file.Open(found.Size, open)
 	return Content{
 		Name: found.Filename, Type: found.ContentType, ModTime: found.CreatedAt,
 		ETag: fmt.Sprintf("attachment-%d", found.ID), // a file never changes

@@ -76,6 +76,10 @@ var valid = map[string]string{
 	"createToken":            "name=X",
 	"login":                  "email=x@example.org&password=password",
 	"createSuppression":      "email=x@example.org",
+	"setPresence":            "doing=reading",
+	"listPresence":           "conversation_id[]={conversation_id}",
+	"createSavedReply":       "name=X&body=x&is_shared=1",
+	"updateSavedReply":       "name=X&body=x&is_shared=1",
 	"createPortalKey":        "name=X&algorithm=HS256",
 	"createWebhook":          "url=https://example.org&events[]=*",
 	"updateWebhook":          "is_active=0",
@@ -103,7 +107,7 @@ var bodiless = []string{
 	"testMailbox", "reconcileMailbox",
 	"listMailboxes", "getMailbox", "deleteMailbox", "getMailboxStatus", "listFailures", "getFailure", "getRawMail", "replayMail", "ignoreMail", "replayMails",
 	"listCustomers", "getCustomer", "deleteCustomer", "listCustomerConversations", "exportCustomer",
-	"listConversations", "getConversation", "deleteConversation", "getContext",
+	"listConversations", "getConversation", "deleteConversation", "getContext", "getCounts",
 	"listInteractions", "getInteraction", "getThreading", "deleteInteraction",
 	"listAttachments", "getAttachment", "deleteAttachment", "getAttachmentContent",
 	"listDomains", "getDomain", "deleteDomain", "verifyDomain",
@@ -114,6 +118,7 @@ var bodiless = []string{
 	"listEvents",
 	"listInvitations", "deleteInvitation", "listTokens", "deleteToken", "logout",
 	"listDeliveries", "retryDeliveries", "cancelInteraction", "listSuppressions", "getSuppression", "deleteSuppression",
+	"listSavedReplies", "getSavedReply", "deleteSavedReply", "fillSavedReply",
 	"getRemoteImage", "getSeenImage",
 	"listAuditLog", "listLanguages",
 	"listPortalKeys", "deletePortalKey",
@@ -180,6 +185,7 @@ func settled(t testing.TB, w *world) map[string]string {
 		ids[name] = strconv.FormatInt(id, 10)
 	}
 	ids["suppression_id"] = strconv.FormatInt(created(account+"/suppressions", "email=gone@example.org"), 10)
+	ids["saved_reply_id"] = strconv.FormatInt(created(account+"/saved-replies", "name=Thanks&body=x&is_shared=1"), 10)
 	w.settlePeople(t, ids)
 	w.fetch = func(context.Context, string) (helpdesk.RemoteImage, error) {
 		return helpdesk.RemoteImage{ContentType: "image/gif", Content: []byte(onePixel)}, nil
@@ -364,7 +370,7 @@ func (w *world) limit(t testing.TB, mailboxID int64) {
 	}
 	m.MailboxIDs = []int64{mailboxID}
 	err = w.store.InTx(t.Context(), helpdesk.Scope{AccountID: w.account.ID}, func(ctx context.Context, tx helpdesk.Tx) error {
-		return tx.UpdateMembership(ctx, &m)
+		return tx.Memberships().Update(ctx, &m)
 	})
 	if err != nil {
 		t.Fatal(err)

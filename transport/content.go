@@ -3,14 +3,12 @@ package transport
 import (
 	"fmt"
 	"io"
-	"mime"
 	"net/http"
-	"slices"
 	"strings"
 	"time"
-	"unicode"
 
 	"github.com/helpwright/helpwright/storage/fault"
+	"github.com/helpwright/helpwright/transport/internal/file"
 )
 
 // Content is a file that an operation answers with. Ranges, If-None-Match and
@@ -27,34 +25,13 @@ type Content struct {
 	Public  bool // everybody may read it, from any page; caches may share it
 }
 
-// inlineTypes are what a browser may show in place; anything else is saved, as it
-// might be run in the name of the site.
-var inlineTypes = []string{
-	"image/png", "image/jpeg", "image/gif", "image/webp", "image/avif",
-	"audio/mpeg", "audio/ogg", "video/mp4", "video/webm", "text/plain",
-}
-
 func (c Content) serve(w http.ResponseWriter, r *http.Request) error {
 	defer func() { _ = c.Body.Close() }() // only read
 	if out, ok := w.(*response); ok {
 		out.holds = c.Held
 	}
 	h := w.Header()
-	media, _, err := mime.ParseMediaType(c.Type)
-	if err != nil {
-		media = "application/octet-stream"
-	}
-	disposition := "attachment"
-	if slices.Contains(inlineTypes, media) {
-		disposition = "inline"
-	}
-	if media == "text/plain" {
-		media += "; charset=utf-8"
-	}
-	h.Set("Content-Type", media)
-	h.Set("Content-Disposition", fileDisposition(disposition, c.Name))
-	h.Set("Content-Security-Policy", "default-src 'none'; sandbox")
-	h.Set("X-Content-Type-Options", "nosniff")
+	file.Describe(h, c.Type, c.Name)
 	c.keep(h)
 	if c.ETag != "" {
 		h.Set("ETag", `"`+strings.ReplaceAll(c.ETag, `"`, "")+`"`)
@@ -115,21 +92,4 @@ func (w *contentWriter) Write(p []byte) (int, error) {
 		return len(p), nil
 	}
 	return w.ResponseWriter.Write(p)
-}
-
-// fileDisposition is RFC 6266, with the name in RFC 8187 where it is not ASCII.
-func fileDisposition(disposition, name string) string {
-	name = strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) || r == '/' || r == '\\' {
-			return '_'
-		}
-		return r
-	}, strings.ToValidUTF8(name, "_"))
-	if name == "" {
-		return disposition
-	}
-	if value := mime.FormatMediaType(disposition, map[string]string{"filename": name}); value != "" {
-		return value
-	}
-	return disposition
 }

@@ -27,6 +27,7 @@ type conversation struct {
 	RealtimeChannel string             `json:"realtime_channel"`
 	RefersTo        *int64             `json:"refers_to" description:"Conversation that its first mail refers to, whose sender takes no part there; null when there is none. POST merge moves it there."`
 	AwaitingSince   *Time              `json:"customer_awaiting_reply_since"`
+	SnoozedUntil    *Time              `json:"snoozed_until" description:"It sleeps until then, or until the customer writes; null: it is awake."`
 	Tags            []conversationTag  `json:"tags"`
 	Customer        nullable[customer] `json:"customer,omitzero" description:"With expand=customer."`
 	UnreadCount     int64              `json:"unread_count" description:"Customer interactions that the caller has not read."`
@@ -67,6 +68,8 @@ type conversationUpdate struct {
 	MailboxID storage.Opt[int64]  `json:"mailbox_id"`
 	UserID    storage.Opt[int64]  `json:"user_id" description:"Null or empty: unassigned."`
 	Status    storage.Opt[string] `json:"status" enum:"posted,draft,pending,closed"`
+
+	SnoozedUntil storage.Opt[time.Time] `json:"snoozed_until" description:"Puts it off until then, or until the customer writes; null wakes it, as closing it does."`
 }
 
 // CheckInput asks for the subject, which may be empty but not left out.
@@ -82,15 +85,19 @@ func (in *conversationUpdate) CheckInput(problem func(field, text string)) {
 // conversationFilter narrows and orders the list of conversations, in its query and
 // in a view.
 type conversationFilter struct {
-	UserID       agent     `json:"agent" alias:"user_id" query:"user_id" description:"A user's id, me or unassigned."`
-	Status       words     `json:"status" query:"status" enum:"posted,draft,pending,closed" description:"Any of these."`
-	MailboxID    int64     `json:"mailbox_id" query:"mailbox_id"`
-	CustomerID   int64     `json:"customer_id" query:"customer_id"`
-	TagID        numbers   `json:"tag_id" query:"tag_id" description:"With any of these tags."`
-	UpdatedSince time.Time `json:"updated_since" query:"updated_since" description:"Changed at this time or later."`
-	Query        string    `json:"query" query:"query" description:"Words that all occur in subject, messages, notes or customer; the last one may be the beginning of a word."`
-	SortBy       string    `json:"sort_by" query:"sort_by" enum:"created_at,updated_at,number,customer_awaiting_reply_since" default:"created_at"`
-	SortType     string    `json:"sort_type" query:"sort_type" enum:"asc,desc" default:"desc"`
+	UserID       agent             `json:"agent" alias:"user_id" query:"user_id" description:"A user's id, me or unassigned."`
+	Status       words             `json:"status" query:"status" enum:"posted,draft,pending,closed" description:"Any of these."`
+	MailboxID    int64             `json:"mailbox_id" query:"mailbox_id"`
+	CustomerID   int64             `json:"customer_id" query:"customer_id"`
+	TagID        numbers           `json:"tag_id" query:"tag_id" description:"With any of these tags."`
+	UpdatedSince time.Time         `json:"updated_since" query:"updated_since" description:"Changed at this time or later."`
+	Query        string            `json:"query" query:"query" description:"Words that all occur in subject, messages, notes or customer; the last one may be the beginning of a word."`
+	Awaiting     storage.Opt[bool] `json:"awaiting" query:"awaiting" description:"True: a customer waits for an answer; false: none does."`
+	Draft        string            `json:"draft" query:"draft" enum:"me" description:"Me: with a draft of an answer by the caller."`
+	Undelivered  bool              `json:"undelivered" query:"undelivered" description:"With an answer whose delivery failed, bounced or was suppressed."`
+	Snoozed      storage.Opt[bool] `json:"snoozed" query:"snoozed" description:"True: asleep; false: awake."`
+	SortBy       string            `json:"sort_by" query:"sort_by" enum:"created_at,updated_at,number,customer_awaiting_reply_since" default:"created_at"`
+	SortType     string            `json:"sort_type" query:"sort_type" enum:"asc,desc" default:"desc"`
 }
 
 // agent is a user's id, as text or as a number, or a word that stands for one.
@@ -115,6 +122,9 @@ func (in *conversationFilter) check(user string, problem func(field, text string
 	for i, status := range in.Status {
 		among(problem, fmt.Sprintf("status[%d]", i), status, "posted", "draft", "pending", "closed")
 	}
+	if in.Draft != "" {
+		among(problem, "draft", in.Draft, helpdesk.AgentMe)
+	}
 	if in.SortBy != "" {
 		among(problem, "sort_by", in.SortBy, "created_at", "updated_at", "number", "customer_awaiting_reply_since")
 	}
@@ -126,8 +136,14 @@ func (in *conversationFilter) check(user string, problem func(field, text string
 func (in *conversationFilter) filter() helpdesk.ViewFilter {
 	f := helpdesk.ViewFilter{
 		Agent: string(in.UserID), MailboxID: in.MailboxID, CustomerID: in.CustomerID, TagIDs: in.TagID, UpdatedSince: in.UpdatedSince,
-		Words: in.Query,
-		Sort:  helpdesk.ConversationSort(in.SortBy), Ascending: in.SortType == "asc",
+		Words: in.Query, Draft: in.Draft, Undelivered: in.Undelivered,
+		Sort: helpdesk.ConversationSort(in.SortBy), Ascending: in.SortType == "asc",
+	}
+	if waits, given := in.Awaiting.Get(); given {
+		f.Awaiting = &waits
+	}
+	if asleep, given := in.Snoozed.Get(); given {
+		f.Snoozed = &asleep
 	}
 	for _, status := range in.Status {
 		f.Statuses = append(f.Statuses, helpdesk.Status(status))
@@ -241,6 +257,7 @@ func (a *api) updateConversation(ctx context.Context, d *helpdesk.Desk, in conve
 	}
 	c, err := d.UpdateConversation(ctx, in.ConversationID, helpdesk.ConversationUpdate{
 		Subject: in.Subject.Or(""), MailboxID: in.MailboxID, UserID: in.UserID, Status: asNamed[helpdesk.Status](in.Status),
+		SnoozedUntil: in.SnoozedUntil,
 	})
 	return one(ctx, d, c, err, in.Expand, showConversations)
 }
@@ -358,7 +375,7 @@ func showConversation(c helpdesk.Conversation) conversation {
 	return conversation{
 		ID: c.ID, Channel: c.Channel, CustomerEmail: emailRef{ID: idOrNull(c.CustomerEmailID), Email: c.CustomerEmail},
 		MailboxID: c.MailboxID, UserID: idOrNull(c.UserID), Number: c.Number, Status: string(c.Status), Subject: c.Subject,
-		Preview: c.Preview, RealtimeChannel: fmt.Sprintf("conversations.%d", c.ID), AwaitingSince: TimePtr(&c.AwaitingSince),
+		Preview: c.Preview, RealtimeChannel: fmt.Sprintf("conversations.%d", c.ID), AwaitingSince: TimePtr(&c.AwaitingSince), SnoozedUntil: TimePtr(&c.SnoozedUntil),
 		CreatedAt: Time(c.CreatedAt), UpdatedAt: Time(c.UpdatedAt),
 	}
 }

@@ -17,7 +17,7 @@ import (
 // policy lets it.
 func TestDocs(t *testing.T) {
 	t.Parallel()
-	table := documented()
+	table := documented(t)
 	h := table.Handler()
 	rec := httptest.NewRecorder()
 	h.ServeHTTP(rec, httptest.NewRequest("GET", "/api/v1/docs", nil))
@@ -111,7 +111,7 @@ func TestDocsEscape(t *testing.T) {
 // A real browser shows the page and asks for nothing else.
 func TestDocsInBrowser(t *testing.T) {
 	t.Parallel()
-	table := documented()
+	table := documented(t)
 	server := httptest.NewServer(table.Handler())
 	defer server.Close()
 	page := testenv.Browse(t, server.URL+"/api/v1/docs")

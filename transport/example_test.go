@@ -42,11 +42,13 @@ func ExampleAPI() {
 		log.Fatal(err)
 	}
 
+	api, err := transport.API(transport.APIConfig{Service: svc})
+	if err != nil {
+		log.Fatal(err)
+	}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "Welcome") })
-	mux.Handle("/desk/", http.StripPrefix("/desk", transport.API(transport.APIConfig{
-		Service: svc, Config: transport.Config{Logger: discard},
-	}).Handler()))
+	mux.Handle("/desk/", http.StripPrefix("/desk", api.Handler()))
 	server := httptest.NewServer(mux)
 	defer server.Close()
 

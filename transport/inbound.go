@@ -12,6 +12,7 @@ import (
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/transport/form"
+	"github.com/helpwright/helpwright/transport/internal/file"
 )
 
 // failure is a received mail that could not be filed, or, when other states are
@@ -169,7 +170,7 @@ func (a *api) getRawMail(ctx context.Context, d *helpdesk.Desk, in failureID) (C
 	if err != nil {
 		return Content{}, err
 	}
-	body, err := openStored(m.Size, func(offset int64) (io.ReadCloser, error) {
+	body, err := file.Open(m.Size, func(offset int64) (io.ReadCloser, error) {
 		raw, err := d.OpenRaw(ctx, in.MailboxID, in.FailureID)
 		if err != nil {
 			return nil, err

@@ -78,6 +78,7 @@ type interactionCreate struct {
 	conversationID
 	expanding
 	interactionInput
+	LastSeenID storage.Opt[int64] `json:"last_seen_interaction_id" description:"Of a user's that is posted: the interaction that was said last of those that its author has seen, drafts counting from when they were posted. 409 with the code crossed, and nothing is sent, when a customer or another user has said more since. Nothing is compared without it."`
 }
 
 type interactionID struct {
@@ -95,6 +96,8 @@ type interactionUpdate struct {
 	Bcc       storage.Opt[[]string] `json:"bcc"`
 	IsForward storage.Opt[bool]     `json:"is_forward"`
 	Source    storage.Opt[string]   `json:"source" maxLength:"50"`
+
+	LastSeenID storage.Opt[int64] `json:"last_seen_interaction_id" description:"When a draft is posted, as when an interaction is created: 409 with the code crossed leaves it a draft."`
 }
 
 // showing is how bodies are shown.
@@ -169,7 +172,9 @@ func (a *api) createInteraction(ctx context.Context, d *helpdesk.Desk, in intera
 	if err := mayExpand(d, in.Expand); err != nil {
 		return interaction{}, err
 	}
-	i, err := d.CreateInteraction(ctx, in.ConversationID, a.interactionInput(d, in.interactionInput))
+	input := a.interactionInput(d, in.interactionInput)
+	input.Seen = in.LastSeenID
+	i, err := d.CreateInteraction(ctx, in.ConversationID, input)
 	return one(ctx, d, i, err, view{expand: in.Expand}, a.showInteractions)
 }
 
@@ -196,6 +201,7 @@ func (a *api) updateInteraction(ctx context.Context, d *helpdesk.Desk, in intera
 	}
 	i, err := d.UpdateInteraction(ctx, in.ConversationID, in.InteractionID, helpdesk.InteractionUpdate{
 		Status: asNamed[helpdesk.Status](in.Status), Body: in.Body, To: in.To, Cc: in.Cc, Bcc: in.Bcc, IsForward: in.IsForward, Source: in.Source,
+		Seen: in.LastSeenID,
 	})
 	return one(ctx, d, i, err, view{expand: in.Expand}, a.showInteractions)
 }

@@ -10,6 +10,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/storage"
+	"github.com/helpwright/helpwright/storage/memblob"
+	"github.com/helpwright/helpwright/storage/memstore"
 	"github.com/helpwright/helpwright/transport"
 	"github.com/helpwright/helpwright/transport/internal/openapigen"
 	"github.com/helpwright/helpwright/transport/internal/openapitest"
@@ -18,11 +22,18 @@ import (
 var update = flag.Bool("update", false, "write openapi.json")
 
 // documented is the table that openapi.json is made from.
-func documented() *transport.Table { return transport.API(transport.APIConfig{}) }
+func documented(t *testing.T) *transport.Table {
+	t.Helper()
+	key := storage.NewSecretKey()
+	svc := must(helpdesk.New(helpdesk.Config{
+		Store: memstore.New(), Blobs: memblob.New(), Sealer: must(storage.NewSealer(key))(t), SigningKey: key,
+	}))(t)
+	return must(transport.API(transport.APIConfig{Service: svc}))(t)
+}
 
 func TestOpenAPI(t *testing.T) {
 	t.Parallel()
-	document, err := openapigen.Generate(documented(), openapigen.Info{
+	document, err := openapigen.Generate(documented(t), openapigen.Info{
 		Title: "Helpwright", Version: "1",
 		Description: "Help desk and knowledge base.",
 	})
@@ -40,7 +51,7 @@ func TestOpenAPI(t *testing.T) {
 	}
 	openapitest.New(t, document, "/api/v1")
 	w := httptest.NewRecorder()
-	documented().Handler().ServeHTTP(w, httptest.NewRequest("GET", "/api/v1/openapi.json", nil))
+	documented(t).Handler().ServeHTTP(w, httptest.NewRequest("GET", "/api/v1/openapi.json", nil))
 	if w.Code != 200 || !bytes.Equal(w.Body.Bytes(), transport.OpenAPI()) || w.Header().Get("Content-Type") != "application/json" {
 		t.Errorf("%d %v", w.Code, w.Header())
 	}

@@ -3,6 +3,7 @@ package transport
 import (
 	"context"
 	"net/http"
+	"time"
 
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/storage"
@@ -15,6 +16,8 @@ type bulkUpdate struct {
 	UserID        storage.Opt[int64]   `json:"user_id" description:"Null or empty: unassigned."`
 	MailboxID     storage.Opt[int64]   `json:"mailbox_id"`
 	Tags          storage.Opt[[]int64] `json:"tags" maxItems:"100" description:"Ids of tags that become the tags; empty: none."`
+
+	SnoozedUntil storage.Opt[time.Time] `json:"snoozed_until" description:"Puts them off until then, or until the customer writes; null wakes them."`
 }
 
 type mergeInput struct {
@@ -62,6 +65,7 @@ func (a *api) updateConversations(ctx context.Context, d *helpdesk.Desk, in bulk
 	}
 	all, err := d.UpdateConversations(ctx, in.Conversations, helpdesk.BulkUpdate{
 		Status: asNamed[helpdesk.Status](in.Status), UserID: in.UserID, MailboxID: in.MailboxID, TagIDs: in.Tags,
+		SnoozedUntil: in.SnoozedUntil,
 	})
 	if err != nil {
 		return storage.Page[conversation]{}, err

@@ -1,6 +1,7 @@
 package transport
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -34,11 +35,15 @@ func (p Paging) Request() storage.PageRequest {
 // pageOf is the page that is asked for of a list that is at hand whole: what belongs to
 // one object, by id.
 func pageOf[T any](p Paging, all []T, id func(T) int64) (storage.Page[T], error) {
-	position := func(one T) storage.Position { return storage.Position{ID: id(one)} }
+	return pageBy(p, all, func(one T) storage.Position { return storage.Position{ID: id(one)} })
+}
+
+// pageBy is pageOf for a list in the order of positions.
+func pageBy[T any](p Paging, all []T, position func(T) storage.Position) (storage.Page[T], error) {
 	return storage.List(p.Request(), false, position, func(seek storage.Seek) ([]T, error) {
 		var found []T
 		for _, one := range all {
-			if seek.From == nil || !seek.Desc && id(one) > seek.From.ID || seek.Desc && id(one) < seek.From.ID {
+			if seek.From == nil || !seek.Desc && beyond(position(one), *seek.From) || seek.Desc && beyond(*seek.From, position(one)) {
 				found = append(found, one)
 			}
 		}
@@ -47,6 +52,11 @@ func pageOf[T any](p Paging, all []T, id func(T) int64) (storage.Page[T], error)
 		}
 		return found[:min(seek.Limit, len(found))], nil
 	})
+}
+
+// beyond reports whether a position comes after another.
+func beyond(p, other storage.Position) bool {
+	return cmp.Or(cmp.Compare(p.Key, other.Key), cmp.Compare(p.ID, other.ID)) > 0
 }
 
 // Expand holds the names of `expand=a,b` or `expand[]=a`. An input has it as

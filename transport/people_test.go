@@ -159,19 +159,10 @@ func (r peopleReader) Account(ctx context.Context) (helpdesk.Account, error) {
 	return r.Reader.Account(ctx)
 }
 
-func (r peopleReader) Roles(ctx context.Context) ([]helpdesk.Role, error) {
-	r.reads["Roles"]++
-	return r.Reader.Roles(ctx)
-}
+func (r peopleReader) count(call string) { r.reads[call]++ }
 
-func (r peopleReader) Membership(ctx context.Context, id int64) (helpdesk.Membership, error) {
-	r.reads["Membership"]++
-	return r.Reader.Membership(ctx, id)
-}
-
-func (r peopleReader) Memberships(ctx context.Context, seek storage.Seek) ([]helpdesk.Membership, error) {
-	r.reads["Memberships"]++
-	return r.Reader.Memberships(ctx, seek)
+func (r peopleReader) Roles() storage.RowReader[helpdesk.Role, storage.NoFilter] {
+	return countingRows[helpdesk.Role, storage.NoFilter]{r.Reader.Roles(), r.count, "Roles"}
 }
 
 func (r peopleReader) UsersByID(ctx context.Context, ids []int64) ([]helpdesk.User, error) {
@@ -179,14 +170,16 @@ func (r peopleReader) UsersByID(ctx context.Context, ids []int64) ([]helpdesk.Us
 	return r.Reader.UsersByID(ctx, ids)
 }
 
-func (r peopleReader) MailboxesByID(ctx context.Context, ids []int64) ([]helpdesk.Mailbox, error) {
-	r.reads["MailboxesByID"]++
-	return r.Reader.MailboxesByID(ctx, ids)
+func (r peopleReader) Memberships() storage.RowReader[helpdesk.Membership, storage.NoFilter] {
+	return countingRows[helpdesk.Membership, storage.NoFilter]{r.Reader.Memberships(), r.count, "Memberships"}
 }
 
-func (r peopleReader) Invitations(ctx context.Context, seek storage.Seek) ([]helpdesk.Invitation, error) {
-	r.reads["Invitations"]++
-	return r.Reader.Invitations(ctx, seek)
+func (r peopleReader) Mailboxes() storage.RowReader[helpdesk.Mailbox, storage.NoFilter] {
+	return countingRows[helpdesk.Mailbox, storage.NoFilter]{r.Reader.Mailboxes(), r.count, "Mailboxes"}
+}
+
+func (r peopleReader) Invitations() storage.RowReader[helpdesk.Invitation, storage.NoFilter] {
+	return countingRows[helpdesk.Invitation, storage.NoFilter]{r.Reader.Invitations(), r.count, "Invitations"}
 }
 
 // Lists and expansions read each relation once, however many rows there are.
@@ -200,14 +193,14 @@ func TestReadsOfPeople(t *testing.T) {
 		"Content-Type", "application/x-www-form-urlencoded")
 	const everything = "?expand=user,account,roles,mailboxes"
 	for path, want := range map[string]map[string]int{
-		account + "/memberships":                                                       {"Memberships": 1, "Roles": 1},
-		account + "/memberships" + everything:                                          {"Memberships": 1, "Roles": 1, "UsersByID": 1, "Account": 2, "MailboxesByID": 1},
-		account + "/membership":                                                        {"Membership": 1},
-		account + "/memberships/" + ids["membership_id"] + everything:                  {"Membership": 1, "Roles": 1, "UsersByID": 1, "Account": 2, "MailboxesByID": 1},
-		account + "/memberships/" + ids["membership_id"] + "/preferences/availability": {"Membership": 1},
-		account + "/roles":                                                             {"Roles": 1},
-		account + "/invitations":                                                       {"Invitations": 1},
-		account + "/conversations/context":                                             {"Memberships": 1, "UsersByID": 1},
+		account + "/memberships":                                                       {"Memberships.List": 1, "Roles.List": 1},
+		account + "/memberships" + everything:                                          {"Memberships.List": 1, "Roles.List": 1, "UsersByID": 1, "Account": 2, "Mailboxes.ByIDs": 1, "Mailboxes.List": 1},
+		account + "/membership":                                                        {"Memberships.Get": 1},
+		account + "/memberships/" + ids["membership_id"] + everything:                  {"Memberships.Get": 1, "Roles.List": 1, "UsersByID": 1, "Account": 2, "Mailboxes.ByIDs": 1, "Mailboxes.List": 1},
+		account + "/memberships/" + ids["membership_id"] + "/preferences/availability": {"Memberships.Get": 1},
+		account + "/roles":                                                             {"Roles.List": 1},
+		account + "/invitations":                                                       {"Invitations.List": 1},
+		account + "/conversations/context":                                             {"Memberships.List": 1, "UsersByID": 1},
 	} {
 		clear(reads)
 		w.must(t, "GET", path, "")

@@ -9,25 +9,8 @@ import (
 	"time"
 
 	"github.com/helpwright/helpwright/storage/fault"
+	"github.com/helpwright/helpwright/transport/internal/status"
 )
-
-// statuses is the one place where a kind of fault becomes an HTTP status.
-var statuses = map[fault.Kind]int{
-	fault.Internal:        http.StatusInternalServerError,
-	fault.Invalid:         http.StatusUnprocessableEntity,
-	fault.Malformed:       http.StatusBadRequest,
-	fault.Unauthenticated: http.StatusUnauthorized,
-	fault.Forbidden:       http.StatusForbidden,
-	fault.NotFound:        http.StatusNotFound,
-	fault.Conflict:        http.StatusConflict,
-	fault.Precondition:    http.StatusPreconditionFailed,
-	fault.TooLarge:        http.StatusRequestEntityTooLarge,
-	fault.Unsupported:     http.StatusUnsupportedMediaType,
-	fault.RateLimited:     http.StatusTooManyRequests,
-	fault.Unavailable:     http.StatusServiceUnavailable,
-	fault.Disabled:        http.StatusNotFound,
-	fault.OutcomeUnknown:  http.StatusServiceUnavailable,
-}
 
 // Problem is the body of every error: RFC 9457, `application/problem+json`.
 type Problem struct {
@@ -77,14 +60,11 @@ func problemOf(err error, id string) Problem {
 	if !fault.Certain(err) { // whatever was made of it since
 		f = &fault.Error{Kind: fault.OutcomeUnknown, Err: err}
 	}
-	status, known := statuses[f.Kind]
-	if !known {
-		status = http.StatusInternalServerError
-	}
+	code := status.Of(f)
 	if h, ok := errors.AsType[*httpError](err); ok {
-		status = h.status
+		code = h.status
 	}
-	p := Problem{Type: "about:blank", Title: http.StatusText(status), Status: status, Code: f.Code, RequestID: id}
+	p := Problem{Type: "about:blank", Title: http.StatusText(code), Status: code, Code: f.Code, RequestID: id}
 	if p.Code == "" {
 		p.Code = f.Kind.String()
 	}
@@ -92,7 +72,7 @@ func problemOf(err error, id string) Problem {
 		p.Detail, p.Code = "It is not known whether this was done: the database did not answer. Look before you send it again, or send it with an Idempotency-Key, which makes that safe.", fault.OutcomeUnknown.String()
 		return p
 	}
-	switch status {
+	switch code {
 	case http.StatusInternalServerError:
 		p.Detail, p.Code = "Something went wrong in the server. The log has it under this request_id.", fault.Internal.String()
 	case http.StatusServiceUnavailable:

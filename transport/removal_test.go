@@ -70,7 +70,7 @@ func TestRemovalWhileOthersWrite(t *testing.T) {
 				{"tag", step{account + "/conversation-tags", "tag=Gone{n}"}, account + "/conversation-tags/{id}", false, []step{
 					{account + "/conversations/{conversation}/tags", "tags[]={id}"}, {"=" + account + "/conversation-tags/{id}", "tag=New{n}"},
 				}},
-				{"role", step{account + "/roles", "name=X"}, account + "/roles/{id}", true, []step{
+				{"role", step{account + "/roles", "name=Role {n}"}, account + "/roles/{id}", true, []step{
 					{account + "/invitations", "email=x{n}@example.org&roles[]={id}"}, {"=" + account + "/roles/{id}", "name=X{n}"},
 				}},
 				{"view", step{account + "/conversation-views", "name=X&filter[agent]=me"}, account + "/conversation-views/{id}", false, []step{

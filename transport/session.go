@@ -3,19 +3,11 @@ package transport
 import (
 	"context"
 	"net/http"
-	"net/url"
 	"strings"
 
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/storage/fault"
-)
-
-// The cookie that holds the secret of a session. Over TLS it has the prefix with which
-// browsers take it from this host alone, and only over TLS (RFC 6265bis, section
-// 4.1.3.2): no neighbour below the same domain can set it.
-const (
-	sessionCookie = "helpwright_session"
-	hostCookie    = "__Host-" + sessionCookie
+	"github.com/helpwright/helpwright/transport/internal/cookie"
 )
 
 // secure tells whether the client's connection is encrypted, as far as can be known.
@@ -25,10 +17,7 @@ func (r *Request) secure() bool {
 
 // session is the secret of the session whose cookie came with the request, or "".
 func (r *Request) session() string {
-	if r.secure() {
-		return r.Cookie(hostCookie)
-	}
-	return r.Cookie(sessionCookie)
+	return cookie.Secret(r.http, r.secure())
 }
 
 type loginInput struct {
@@ -77,13 +66,7 @@ func (a *api) door(_ context.Context, r *Request) (door, error) {
 }
 
 func (d door) cookie(secret string, seconds int) *http.Cookie {
-	name := sessionCookie
-	if d.secure {
-		name = hostCookie
-	}
-	return &http.Cookie{
-		Name: name, Value: secret, Path: "/", MaxAge: seconds, Secure: d.secure, HttpOnly: true, SameSite: http.SameSiteLaxMode,
-	}
+	return cookie.New(secret, seconds, d.secure)
 }
 
 func (a *api) login(ctx context.Context, d door, in loginInput) (session, error) {
@@ -132,25 +115,5 @@ func (a *api) logout(ctx context.Context, l leaving, _ struct{}) error {
 	return nil
 }
 
-// sameSite refuses a request that changes something and does not say that it comes
-// from this site: browsers add a cookie also where other sites make them ask. It
-// looks at Sec-Fetch-Site, and at Origin where a browser does not send that.
-func (r *Request) sameSite() error {
-	if r.http.Method == http.MethodGet || r.http.Method == http.MethodHead {
-		return nil
-	}
-	ok := r.Header("Sec-Fetch-Site") == "same-origin"
-	if r.Header("Sec-Fetch-Site") == "" {
-		origin, err := url.Parse(r.Header("Origin"))
-		own, _ := url.Parse(r.table.config.BaseURL)
-		ok = err == nil && origin.Host != "" && (origin.Host == r.http.Host ||
-			own != nil && origin.Host == own.Host && origin.Scheme == own.Scheme)
-	}
-	if !ok {
-		return &fault.Error{
-			Kind: fault.Forbidden, Code: "cross_origin",
-			Message: "The cookie counts only in requests of this site: send Sec-Fetch-Site or Origin, or an access token.",
-		}
-	}
-	return nil
-}
+// sameSite refuses a request of another site that changes something.
+func (r *Request) sameSite() error { return cookie.SameSite(r.http, r.table.config.BaseURL) }

@@ -11,6 +11,7 @@ import (
 	"github.com/helpwright/helpwright/kb"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
+	"github.com/helpwright/helpwright/transport/internal/file"
 )
 
 // siteFile as the API shows it.
@@ -119,7 +120,7 @@ func (a *api) getSiteFileContent(ctx context.Context, svc *kb.Service, in siteFi
 
 // publicContent answers with a file that everybody may read and keep.
 func publicContent(ctx context.Context, found kb.Content) (Content, error) {
-	body, err := openStored(found.Size, func(offset int64) (io.ReadCloser, error) { return found.Open(ctx, offset) })
+	body, err := file.Open(found.Size, func(offset int64) (io.ReadCloser, error) { return found.Open(ctx, offset) })
 	if err != nil {
 		return Content{}, err
 	}

@@ -24,7 +24,7 @@ type Config struct {
 	Body      int64            // bytes of a form or JSON body; default 2 MiB
 	Multipart int64            // bytes of a multipart body unless the operation sets its own; default 26 MiB
 	Limits    form.Limits      // of fields, depth and lists
-	Logger    *slog.Logger     // access and error log; default slog.Default()
+	Logger    *slog.Logger     // access and error log; nil: discards
 	Now       func() time.Time // for the access log, and for when members were last seen; default time.Now
 	Rand      io.Reader        // for request ids; default crypto/rand
 
@@ -73,7 +73,7 @@ func (c Config) withDefaults() Config {
 		c.Memory = 256 << 20
 	}
 	if c.Logger == nil {
-		c.Logger = slog.Default()
+		c.Logger = slog.New(slog.DiscardHandler)
 	}
 	if c.Now == nil {
 		c.Now = time.Now

@@ -28,6 +28,10 @@ type savedFilter struct {
 	TagID        []int64           `json:"tag_id,omitempty"`
 	UpdatedSince *Time             `json:"updated_since,omitempty"`
 	Query        string            `json:"query,omitempty"`
+	Awaiting     *bool             `json:"awaiting,omitempty"`
+	Draft        string            `json:"draft,omitempty" description:"me."`
+	Undelivered  bool              `json:"undelivered,omitempty"`
+	Snoozed      *bool             `json:"snoozed,omitempty"`
 	SortBy       string            `json:"sort_by,omitempty"`
 	SortType     string            `json:"sort_type,omitempty"`
 }
@@ -116,6 +120,7 @@ func showView(d *helpdesk.Desk, v helpdesk.View) conversationView {
 	shown := savedFilter{
 		Agent: f.Agent, Status: f.Statuses, MailboxID: f.MailboxID, CustomerID: f.CustomerID, TagID: f.TagIDs,
 		UpdatedSince: TimePtr(&f.UpdatedSince), Query: f.Words, SortBy: string(f.Sort),
+		Awaiting: f.Awaiting, Draft: f.Draft, Undelivered: f.Undelivered, Snoozed: f.Snoozed,
 	}
 	if f.Ascending {
 		shown.SortType = "asc"

@@ -17,6 +17,7 @@ import (
 	"github.com/helpwright/helpwright/kb"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/bunstore"
+	"github.com/helpwright/helpwright/storage/bunstore/both"
 	"github.com/helpwright/helpwright/storage/events"
 	"github.com/helpwright/helpwright/storage/fault"
 	"github.com/helpwright/helpwright/storage/memblob"
@@ -42,7 +43,7 @@ func backends() []backend {
 
 func openDB(t testing.TB, url string) *bunstore.DB {
 	t.Helper()
-	db, err := bunstore.Open(context.Background(), url, bunstore.Config{SyncNormal: true})
+	db, err := both.Open(context.Background(), url, bunstore.Config{SyncNormal: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -167,7 +168,7 @@ func (w *world) serve(t testing.TB, cfg transport.APIConfig) {
 		cfg.Logger = discard
 	}
 	cfg.Now = w.clock.now
-	w.table = transport.API(cfg)
+	w.table = must(transport.API(cfg))(t)
 	w.handler, w.check = w.table.Handler(), openapitest.New(t, transport.OpenAPI(), w.table.Base())
 }
 

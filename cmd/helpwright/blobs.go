@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -9,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/blobs"
 	"github.com/helpwright/helpwright/storage/fault"
@@ -33,8 +31,7 @@ func (c *blobsSweepCmd) Run(s *session) error {
 		return err
 	}
 	defer a.close()
-	cfg := a.sweepConfig()
-	cfg.Grace, cfg.Dry = c.Grace, c.DryRun
+	cfg := blobs.SweepConfig{Blobs: a.Tie(), Rows: []storage.BlobRows{a.db}, Logger: s.log, Grace: c.Grace, Dry: c.DryRun}
 	did := "removed"
 	if c.DryRun {
 		did = "would remove"
@@ -61,7 +58,7 @@ func (blobsAdoptCmd) Run(s *session) error {
 		return err
 	}
 	defer a.close()
-	if err := a.blobs.Adopt(s.ctx); err != nil {
+	if err := a.Tie().Adopt(s.ctx); err != nil {
 		return err
 	}
 	fmt.Fprintln(s.stdout, "the files belong to this database now")
@@ -97,60 +94,18 @@ func (s *session) refuseLostFile() error {
 	return nil
 }
 
-// tie sees whether the files belong to the database. Only a database that was lost stops the program: files may come
+// belong sees whether the files belong to the database. Only a database that was lost stops the program: files may come
 // back, and who needs them waits.
-func (a *app) tie(write bool) error {
+func (a *app) belong(write bool) error {
 	if a.adopting {
 		return nil
 	}
-	see := a.blobs.Look
+	see := a.Tie().Look
 	if write {
-		see = a.blobs.Check
+		see = a.Tie().Check
 	}
 	if f, ok := errors.AsType[*fault.Error](see(a.ctx)); ok && f.Code == blobs.CodeNewDatabase {
 		return errNewDatabase
 	}
 	return nil
-}
-
-func (a *app) sweepConfig() blobs.SweepConfig {
-	return blobs.SweepConfig{Blobs: a.blobs, Rows: []storage.BlobRows{a.db}, Logger: a.log}
-}
-
-// jobSweepBlobs is the kind of the job that sweeps. The queue gives it to one process at a time.
-const jobSweepBlobs = "blobs.sweep"
-
-// The server sweeps at fixed times of the day, and looks now and then whether the next time is noted: one that was
-// missed while no server ran is made up for at the next start.
-const (
-	sweepInterval = 6 * time.Hour
-	sweepNoted    = 10 * time.Minute
-)
-
-// sweepBlobs is the handler of jobSweepBlobs.
-func (a *app) sweepBlobs(ctx context.Context, _ storage.ClaimedJob) error {
-	began := time.Now()
-	found, err := blobs.Sweep(ctx, a.sweepConfig())
-	a.swept.Store(&found)
-	a.log.InfoContext(ctx, "swept files that no row names", "looked_at", found.Looked, "removed", found.Removed, "bytes", found.Bytes,
-		"failed", found.Failed, "temporary", found.Temporary, "young", found.Young, "took", time.Since(began).Round(time.Millisecond), "complete", err == nil)
-	return err
-}
-
-// noteSweeps has the next sweep in the queue, until ctx ends.
-func (a *app) noteSweeps(ctx context.Context) error {
-	ticker := time.NewTicker(sweepNoted)
-	defer ticker.Stop()
-	for {
-		job := storage.Job{Kind: jobSweepBlobs, UniqueKey: jobSweepBlobs, RunAt: time.Now().UTC().Truncate(sweepInterval).Add(sweepInterval)}
-		err := a.db.InTx(ctx, helpdesk.Scope{}, func(ctx context.Context, tx helpdesk.Tx) error { return tx.Enqueue(ctx, job) })
-		if err != nil && ctx.Err() == nil {
-			a.log.WarnContext(ctx, "the next sweep of files cannot be noted", "error", err)
-		}
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-ticker.C:
-		}
-	}
 }

@@ -1,21 +1,28 @@
 package main
 
 import (
+	"fmt"
 	"net"
+	"net/url"
 	"strings"
 	"text/template"
 
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/storage/fault"
+	"github.com/helpwright/helpwright/transport/server"
 )
 
 // bootstrap makes the first user, an account and the owner's token on an empty
 // database, and returns what to print about it: a token that was made up is shown this
 // once, one that was given is not.
 func (a *app) bootstrap() (string, error) {
-	operator := a.service.Operator()
-	if some, err := operator.HasUsers(a.ctx); err != nil || some {
+	operator := a.Service().Operator()
+	some, err := operator.HasUsers(a.ctx)
+	if err != nil {
 		return "", err
+	}
+	if some {
+		return a.unfinished()
 	}
 	user, err := operator.CreateUser(a.ctx, helpdesk.UserInput{Email: a.settings.BootstrapEmail})
 	if fault.Is(err, fault.Invalid) {
@@ -36,15 +43,48 @@ func (a *app) bootstrap() (string, error) {
 	if err != nil {
 		return "", err
 	}
+	link, err := a.setUpLink(user.ID)
+	if err != nil {
+		return "", err
+	}
 	if a.settings.BootstrapToken != "" { // it is known, and output ends up in logs
 		secret = ""
 	}
-	return a.tour(account.ID, secret)
+	return a.tour(account.ID, secret, link)
+}
+
+// setUpLink is where the first user becomes who they are. It works until they have a
+// password. Where the operator has chosen the owner's token, the page asks for that.
+func (a *app) setUpLink(userID int64) (string, error) {
+	page := a.settings.baseURL() + server.DeskPath + "/setup"
+	if a.settings.BootstrapToken != "" {
+		return page, nil
+	}
+	token, err := a.Service().Operator().CreatePasswordToken(a.ctx, userID, 0)
+	return page + "?token=" + url.QueryEscape(token), err
+}
+
+// unfinished is what to print while nobody has set the server up: the link again.
+func (a *app) unfinished() (string, error) {
+	operator := a.Service().Operator()
+	user, err := operator.UserByEmail(a.ctx, a.settings.BootstrapEmail)
+	if fault.Is(err, fault.NotFound) || err == nil && user.PasswordHash != "" {
+		return "", nil
+	}
+	if err != nil {
+		return "", err
+	}
+	link, err := a.setUpLink(user.ID)
+	return fmt.Sprintf("Nobody can sign in yet. Set up the help desk in a browser: %s\n", link), err
 }
 
 // tourText is the way from an empty server to a conversation, ready to paste.
 const tourText = `
 This database was empty: user {{.Email}} now owns account {{.Account}}.
+Set up the help desk in a browser{{if .Token}} with this link, which works once{{else}}, with the owner's token{{end}}:
+
+{{.SetUp}}
+
 {{if .Token}}The owner's token, shown this once:
 
 {{.Token}}
@@ -79,7 +119,7 @@ api $API/conversations/1/interactions
 
 `
 
-func (a *app) tour(accountID int64, token string) (string, error) {
+func (a *app) tour(accountID int64, token, setUp string) (string, error) {
 	intake := a.settings.IntakeListen
 	if host, port, err := net.SplitHostPort(intake); err == nil && (host == "" || host == "0.0.0.0" || host == "::") {
 		intake = net.JoinHostPort("127.0.0.1", port)
@@ -90,8 +130,8 @@ func (a *app) tour(accountID int64, token string) (string, error) {
 		return "", err
 	}
 	err = t.Execute(&b, map[string]any{
-		"Email": a.settings.BootstrapEmail, "Account": accountID, "Token": token,
-		"API": a.settings.baseURL() + apiBase, "Intake": intake,
+		"Email": a.settings.BootstrapEmail, "SetUp": setUp, "Account": accountID, "Token": token,
+		"API": a.APIURL(), "Intake": intake,
 	})
 	return b.String(), err
 }

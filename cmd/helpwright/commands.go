@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/url"
 	"runtime"
 	"runtime/debug"
 	"time"
@@ -12,6 +13,7 @@ import (
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 	"github.com/helpwright/helpwright/transport"
+	"github.com/helpwright/helpwright/transport/server"
 )
 
 type migrateCmd struct{}
@@ -30,7 +32,39 @@ func (migrateCmd) Run(s *session) error {
 }
 
 type userCmd struct {
-	Create userCreateCmd `cmd:"" help:"Make a user, a member of an account if one is named, and print an access token of theirs on the last line."`
+	Create        userCreateCmd   `cmd:"" help:"Make a user, a member of an account if one is named, and print an access token of theirs on the last line."`
+	ResetPassword userPasswordCmd `cmd:"" help:"Print a link, good once and for a day, by which a user chooses another password."`
+}
+
+type userPasswordCmd struct {
+	Email string `arg:"" help:"The user's mail address." placeholder:"ADDRESS"`
+}
+
+// Run prints the link.
+func (c *userPasswordCmd) Run(s *session) error {
+	a, err := s.open(false)
+	if err != nil {
+		return err
+	}
+	defer a.close()
+	operator := a.Service().Operator()
+	user, err := operator.UserByEmail(s.ctx, c.Email)
+	if fault.Is(err, fault.NotFound) {
+		return errors.New("there is no user with this address")
+	}
+	if err != nil {
+		return err
+	}
+	token, err := operator.CreatePasswordToken(s.ctx, user.ID, 24*time.Hour)
+	if err != nil {
+		return err
+	}
+	page := "/reset"
+	if user.PasswordHash == "" && user.EmailKey == helpdesk.EmailKey(s.settings.BootstrapEmail) {
+		page = "/setup" // the first user says who they are, too
+	}
+	fmt.Fprintf(s.stdout, "%s%s%s?token=%s\n", a.settings.baseURL(), server.DeskPath, page, url.QueryEscape(token))
+	return nil
 }
 
 type userCreateCmd struct {
@@ -48,7 +82,7 @@ func (c *userCreateCmd) Run(s *session) error {
 		return err
 	}
 	defer a.close()
-	operator := a.service.Operator()
+	operator := a.Service().Operator()
 	user, err := operator.CreateUser(s.ctx, helpdesk.UserInput{Email: c.Email, Name: c.Name, Password: c.Password})
 	if err != nil {
 		return err
@@ -88,7 +122,7 @@ func (c *tokenCreateCmd) Run(s *session) error {
 		return err
 	}
 	defer a.close()
-	operator := a.service.Operator()
+	operator := a.Service().Operator()
 	user, err := operator.UserByEmail(s.ctx, c.User)
 	if fault.Is(err, fault.NotFound) {
 		return errors.New("there is no user with this address")

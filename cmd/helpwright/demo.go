@@ -14,6 +14,7 @@ import (
 
 	"github.com/helpwright/helpwright/cmd/helpwright/internal/demo"
 	"github.com/helpwright/helpwright/storage"
+	"github.com/helpwright/helpwright/transport/server"
 )
 
 type demoCmd struct{}
@@ -43,7 +44,7 @@ func (demoCmd) Run(s *session) (err error) {
 func (s *session) show(listener net.Listener) error {
 	clock := &demo.Clock{}
 	s.now = clock.Now
-	a, err := s.open(true)
+	a, err := s.open(true, s.work, func(cfg *server.Config) error { cfg.Listener = listener; return nil })
 	if err != nil {
 		return err
 	}
@@ -52,12 +53,8 @@ func (s *session) show(listener net.Listener) error {
 	if err != nil {
 		return fmt.Errorf("the demo cannot be made: %w", err)
 	}
-	all, err := a.components()
-	if err != nil {
-		return err
-	}
 	a.present(company)
-	return runAll(s.ctx, append(all, component{"http", serveHTTP(listener, a.handler())}))
+	return a.Run(s.ctx)
 }
 
 // pretend is a session of its own: nothing of it reaches what the settings name.
@@ -93,15 +90,16 @@ func (a *app) fill(clock *demo.Clock) (demo.Company, error) {
 		}
 	}
 	return demo.Fill(a.ctx, demo.Config{
-		Desk: a.service, KB: a.kb, Clock: clock, Progress: progress, Logger: a.log,
+		Desk: a.Service(), KB: a.KB(), Clock: clock, Progress: progress, Logger: a.log,
 	})
 }
 
 // present says what there is to be seen, and where.
 func (a *app) present(c demo.Company) {
-	api := a.settings.baseURL() + apiBase
+	api := a.APIURL()
 	fmt.Fprintf(a.stdout, `%[1]s makes coffee machines. It does not exist, and its help desk is yours to try.
 
+  Desk          %[9]s
   Help centre   %[2]s
   API           %[3]s (described at %[3]s/docs)
   Sign in       %[4]s, password %[5]s
@@ -111,5 +109,5 @@ func (a *app) present(c demo.Company) {
 
 No mail leaves: answers are written to %[8]s
 Ctrl-C ends the demo and removes all of it.
-`, c.Name, c.SiteURL, api, c.Email, c.Password, c.Token, c.AccountID, filepath.Join(a.data, "outbox"))
+`, c.Name, c.SiteURL, api, c.Email, c.Password, c.Token, c.AccountID, filepath.Join(a.data, "outbox"), a.settings.baseURL()+server.DeskPath+"/")
 }

@@ -18,7 +18,7 @@ import (
 
 // demoProcess is a running demo.
 type demoProcess struct {
-	server
+	process
 	site     string // address of the help centre
 	email    string // of its owner
 	password string
@@ -32,7 +32,7 @@ func startDemo(t *testing.T, env ...string) *demoProcess {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := &demoProcess{server: server{t: t, dir: t.TempDir(), http: freeAddress(t)}, temp: t.TempDir()}
+	d := &demoProcess{process: process{t: t, dir: t.TempDir(), http: freeAddress(t)}, temp: t.TempDir()}
 	d.cmd = exec.CommandContext(t.Context(), path, "demo", "--listen", d.http)
 	// None of what a server works with is the demo's.
 	d.cmd.Dir, d.cmd.Env = d.dir, append(env,
@@ -155,8 +155,8 @@ func TestDemoNeedsThePort(t *testing.T) {
 func (d *demoProcess) desk() {
 	d.t.Helper()
 	counts := map[string]int{
-		"conversations": len(d.conversations()), "customers": len(all[struct{}](&d.server, "/accounts/1/customers")),
-		"mailboxes": len(all[struct{}](&d.server, "/accounts/1/mailboxes")),
+		"conversations": len(d.conversations()), "customers": len(all[struct{}](&d.process, "/accounts/1/customers")),
+		"mailboxes": len(all[struct{}](&d.process, "/accounts/1/mailboxes")),
 	}
 	if diff := cmp.Diff(map[string]int{"conversations": 400, "customers": 40, "mailboxes": 2}, counts); diff != "" {
 		d.t.Error(diff)
@@ -169,7 +169,7 @@ func (d *demoProcess) desk() {
 		Unread int `json:"unread_count"`
 	}
 	seen, answered := map[string]int{}, map[int64]bool{}
-	for _, c := range all[conversation](&d.server, "/accounts/1/conversations") {
+	for _, c := range all[conversation](&d.process, "/accounts/1/conversations") {
 		seen[c.Status]++
 		if c.UserID == nil {
 			seen["unassigned"]++
@@ -205,7 +205,7 @@ func (d *demoProcess) desk() {
 // readers counts what readers of the help centre said.
 func (d *demoProcess) readers() {
 	d.t.Helper()
-	if n := len(all[struct{}](&d.server, "/sites/1/article-feedbacks")); n < 10 {
+	if n := len(all[struct{}](&d.process, "/sites/1/article-feedbacks")); n < 10 {
 		d.t.Errorf("there are %d texts of feedback", n)
 	}
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/helpdesk/dnscheck"
+	"github.com/helpwright/helpwright/helpdesk/ingest"
 	"github.com/helpwright/helpwright/helpdesk/outbound"
 )
 
@@ -105,7 +106,7 @@ const filesLimit = time.Minute
 
 // files looks whether blobs and database belong together, and whether every file is there that the database names.
 func (d *doctor) files(a *app) {
-	if !d.check("mark of the blobs", a.blobs.Look(d.ctx), "mount the disk of HELPWRIGHT_BLOB_URL or restore it from a backup; the server waits, and goes on by itself. If these are the right files all the same: helpwright blobs adopt") {
+	if !d.check("mark of the blobs", a.Tie().Look(d.ctx), "mount the disk of HELPWRIGHT_BLOB_URL or restore it from a backup; the server waits, and goes on by itself. If these are the right files all the same: helpwright blobs adopt") {
 		return
 	}
 	began, looked, missing, after := time.Now(), 0, 0, ""
@@ -143,15 +144,15 @@ func (d *doctor) files(a *app) {
 
 // mailboxes tries the connection of every mailbox whose mail is fetched.
 func (d *doctor) mailboxes(a *app) {
-	sources, err := a.service.Intake().Sources(d.ctx)
+	sources, err := a.Service().Intake().Sources(d.ctx)
 	if !d.check("list of mailboxes", err, "see the database's own log") {
 		return
 	}
-	test := a.mailServers().Test
+	test := ingest.NewServers(ingest.ServersConfig{AllowPrivateHosts: d.settings.AllowPrivateHosts, Logger: d.log}).Test
 	for _, source := range sources {
 		name := fmt.Sprintf("mailbox %d (%s)", source.MailboxID, source.Inbound.Type)
 		d.check(name, d.try(test, source), "correct the mailbox's connection: host, port, encryption, username, password and folders")
-		if tagged, err := a.service.Intake().TaggedAddress(d.ctx, source.AccountID, source.MailboxID); err == nil {
+		if tagged, err := a.Service().Intake().TaggedAddress(d.ctx, source.AccountID, source.MailboxID); err == nil {
 			d.note(name, tagged.Text)
 		}
 	}

@@ -58,7 +58,7 @@ func TestImportFromDovecot(t *testing.T) {
 }
 
 // reasons counts why mails were not filed.
-func reasons(s *server, mailbox int64) map[string]int {
+func reasons(s *process, mailbox int64) map[string]int {
 	counts := map[string]int{}
 	for _, f := range ledger(s, mailbox, "quarantined", "ignored") {
 		reason, _, _ := strings.Cut(f.Reason, " of mail ")

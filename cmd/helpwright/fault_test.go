@@ -32,7 +32,7 @@ func behind(t *testing.T) (*testnet.Proxy, string) {
 }
 
 // status asks with a limit of its own and returns the status, 0 for no answer in time.
-func (s *server) status(method, path string, form url.Values, limit time.Duration) (int, http.Header) {
+func (s *process) status(method, path string, form url.Values, limit time.Duration) (int, http.Header) {
 	ctx, cancel := context.WithTimeout(s.t.Context(), limit)
 	defer cancel()
 	target := "http://" + s.http + path
@@ -138,11 +138,11 @@ func TestOutageDuringSending(t *testing.T) {
 		t.Run("PostgreSQL/"+name, func(t *testing.T) {
 			t.Parallel()
 			proxy, dsn := behind(t)
-			outage(t, dsn, restart, func(*server) (func(), func()) { return proxy.Refuse, proxy.Pass })
+			outage(t, dsn, restart, func(*process) (func(), func()) { return proxy.Refuse, proxy.Pass })
 		})
 		t.Run("SQLite/"+name, func(t *testing.T) {
 			t.Parallel()
-			outage(t, "sqlite:data/helpwright.db", restart, func(s *server) (func(), func()) {
+			outage(t, "sqlite:data/helpwright.db", restart, func(s *process) (func(), func()) {
 				other, err := sql.Open("sqlite", "file:"+filepath.Join(s.dir, "data", "helpwright.db")+"?_txlock=immediate&_pragma=busy_timeout(60000)")
 				if err != nil {
 					t.Fatal(err)
@@ -174,7 +174,7 @@ func outageTime(t *testing.T) time.Duration {
 	return d
 }
 
-func outage(t *testing.T, databaseURL string, restart bool, access func(*server) (away, back func())) {
+func outage(t *testing.T, databaseURL string, restart bool, access func(*process) (away, back func())) {
 	t.Helper()
 	const answers = 60
 	relay := newSink(t, 200*time.Millisecond)

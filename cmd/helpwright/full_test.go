@@ -14,7 +14,7 @@ import (
 
 // fill makes every disk full for the server: no file grows, or is written beyond limit bytes, until the function returned
 // is called.
-func (s *server) fill(limit int) (free func()) {
+func (s *process) fill(limit int) (free func()) {
 	s.t.Helper()
 	set := func(limit string) {
 		s.t.Helper()
@@ -28,7 +28,7 @@ func (s *server) fill(limit int) (free func()) {
 }
 
 // unwritable checks what a server says while nothing can be written.
-func unwritable(t *testing.T, s *server, m mailboxView, upload string) {
+func unwritable(t *testing.T, s *process, m mailboxView, upload string) {
 	t.Helper()
 	s.says(http.StatusServiceUnavailable, "not ready")
 	for path, form := range map[string]url.Values{
@@ -55,7 +55,7 @@ func unwritable(t *testing.T, s *server, m mailboxView, upload string) {
 }
 
 // notes makes a conversation, and returns where files are attached to it.
-func (s *server) notes() (attachments string) {
+func (s *process) notes() (attachments string) {
 	s.t.Helper()
 	var c object[conversationView]
 	s.ok("POST", "/accounts/1/conversations", url.Values{
@@ -65,7 +65,7 @@ func (s *server) notes() (attachments string) {
 }
 
 // works checks that the server goes on.
-func works(t *testing.T, s *server, m mailboxView, upload string) {
+func works(t *testing.T, s *process, m mailboxView, upload string) {
 	t.Helper()
 	s.says(http.StatusOK, "ready")
 	s.ok("POST", "/accounts/1/mailboxes", url.Values{"name": {"After"}}, nil)

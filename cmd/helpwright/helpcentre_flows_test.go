@@ -178,7 +178,7 @@ func (c *helpCentre) arrived(subject, from string) {
 		c.t.Fatalf("the conversation: %s", diff)
 	}
 	messages := c.interactions(found.Data.ID)
-	if len(messages) != 1 || messages[0].attachments(&c.server, found.Data.ID) != 1 {
+	if len(messages) != 1 || messages[0].attachments(&c.process, found.Data.ID) != 1 {
 		c.t.Fatalf("%d messages, or not one file", len(messages))
 	}
 	c.expect("the message", messages[0].Body, "What now? &lt;b&gt;Help!&lt;/b&gt;")
@@ -204,7 +204,7 @@ func (c *helpCentre) feedback() {
 		press(".hw-helpful [value=positive]")
 		tab.Wait(".hw-helpful [role=status]")
 		n := 0
-		for _, f := range all[struct{ Feedback string }](&c.server, "/sites/1/article-feedbacks") {
+		for _, f := range all[struct{ Feedback string }](&c.process, "/sites/1/article-feedbacks") {
 			if f.Feedback == said {
 				n++
 			}

@@ -34,7 +34,7 @@ func (d *demoProcess) helpCentre(t *testing.T) {
 	process := *d
 	process.t = t
 	c := &helpCentre{demoProcess: &process, Browser: browser.Start(t), articles: map[string]demoArticle{}}
-	for _, a := range all[demoArticle](&d.server, "/sites/1/articles") {
+	for _, a := range all[demoArticle](&d.process, "/sites/1/articles") {
 		c.articles[a.Title] = a
 	}
 	c.team, _ = c.another("Roastery", url.Values{"visibility": {"private"}, "path": {"team"}})

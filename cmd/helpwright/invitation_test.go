@@ -1,7 +1,7 @@
 package main
 
 import (
-	"io"
+	"encoding/json"
 	"net/http"
 	"net/url"
 	"os"
@@ -37,44 +37,28 @@ func TestInvitation(t *testing.T) {
 		if !strings.HasPrefix(link, "http://"+s.http+"/") {
 			t.Fatalf("link %q in %q", link, m.Text)
 		}
-		open := func(form url.Values) (int, string) {
-			t.Helper()
-			get := func() (*http.Response, error) { return http.Get(link) } //nolint:noctx,gosec // a test
-			if form != nil {
-				get = func() (*http.Response, error) { return http.PostForm(link, form) } //nolint:noctx,gosec // a test
-			}
-			res, err := get()
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer func() { _ = res.Body.Close() }()
-			body, err := io.ReadAll(res.Body)
-			if err != nil {
-				t.Fatal(err)
-			}
-			return res.StatusCode, string(body)
-		}
-		if code, page := open(nil); code != http.StatusOK || !strings.Contains(page, `<form method="post">`) {
+		v := s.visitor()
+		path, page, code := v.visit(link, nil)
+		if code != http.StatusOK || !strings.Contains(page, `<form method="post"`) {
 			t.Fatalf("%d %s", code, page)
 		}
-		if code, page := open(url.Values{"name": {`<b>"Lise`}, "password": {"short"}}); code != http.StatusUnprocessableEntity ||
-			!strings.Contains(page, "8 to 200 characters") || strings.Contains(page, "<b>") {
+		if _, page, code := v.visit(path, url.Values{"name": {`<b>"Lise`}, "password": {"short"}}); code != http.StatusUnprocessableEntity ||
+			!strings.Contains(page, "at least 8 characters") || strings.Contains(page, `<b>"Lise`) {
 			t.Fatalf("%d %s", code, page)
 		}
-		code, page := open(url.Values{"name": {"Lise"}, "password": {"correct horse"}})
-		token := regexp.MustCompile(`hwp_[A-Z2-7]+`).FindString(page)
-		if code != http.StatusOK || token == "" {
-			t.Fatalf("%d %s", code, page)
-		}
-		s.token = token
+		v.step(path, url.Values{"name": {"Lise"}, "password": {"correct horse"}}, "/desk/a/1/inbox/unassigned")
 		var own object[struct {
 			Permissions []string `json:"permissions"`
 		}]
-		s.ok("GET", "/accounts/1/membership", nil, &own)
-		if len(own.Data.Permissions) == 0 {
-			t.Error("the new member may do nothing")
+		_, text, _ := v.visit("/api/v1/accounts/1/membership", nil)
+		if err := json.Unmarshal([]byte(text), &own); err != nil || len(own.Data.Permissions) == 0 {
+			t.Error("the new member may do nothing", err, text)
 		}
-		if code, _ := open(url.Values{"password": {"correct horse"}}); code != http.StatusNotFound {
+		_, text, _ = v.visit("/api/v1/user/tokens", nil)
+		if !strings.Contains(text, `"data":[]`) {
+			t.Error("an access token is left that nobody knows:", text)
+		}
+		if _, _, code := v.visit(path, url.Values{"password": {"correct horse"}}); code != http.StatusNotFound {
 			t.Errorf("the second time: %d", code)
 		}
 	})

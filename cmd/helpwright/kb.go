@@ -119,12 +119,12 @@ func (s *session) exchange(siteID int64, do func(exchange.Exchange) error) error
 		return err
 	}
 	defer a.close()
-	editor, err := a.kb.Operator(s.ctx, siteID)
+	editor, err := a.KB().Operator(s.ctx, siteID)
 	if fault.Is(err, fault.NotFound) {
 		return fmt.Errorf("there is no site %d", siteID)
 	}
 	if err != nil {
 		return err
 	}
-	return do(exchange.Exchange{Service: a.kb, Editor: editor})
+	return do(exchange.Exchange{Service: a.KB(), Editor: editor})
 }

@@ -48,7 +48,7 @@ func (f folder) write(t *testing.T, name, text string) {
 }
 
 // knowledge makes a site with some content over HTTP, and returns its id.
-func (s *server) knowledge() int64 {
+func (s *process) knowledge() int64 {
 	s.t.Helper()
 	created := func(path string, form url.Values) int64 {
 		var made object[struct{ ID int64 }]
@@ -77,10 +77,10 @@ func TestKnowledgeBaseFolder(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, databaseURL string) {
 		s := newServer(t, "HELPWRIGHT_DATABASE_URL="+databaseURL)
-		kb := func(s *server, args ...string) (int, string, string) {
+		kb := func(s *process, args ...string) (int, string, string) {
 			return command(t, s.dir, s.env, append([]string{"kb"}, args...)...)
 		}
-		run := func(s *server, args ...string) string {
+		run := func(s *process, args ...string) string {
 			t.Helper()
 			code, out, stderr := kb(s, args...)
 			if code != exitDone {
@@ -256,7 +256,7 @@ func TestFileLimits(t *testing.T) {
 }
 
 // upload sends a text file of a size, and returns the status.
-func (s *server) upload(path string, size int) int {
+func (s *process) upload(path string, size int) int {
 	s.t.Helper()
 	var body bytes.Buffer
 	form := multipart.NewWriter(&body)

@@ -42,7 +42,7 @@ func keyedFile(path, name string) keyedPost {
 // keyedClient sends requests until they are answered, as clients do that lose
 // connections: always with the same key, to one of several servers.
 type keyedClient struct {
-	servers           []*server
+	servers           []*process
 	tries, replays    atomic.Int64
 	inUse, unanswered atomic.Int64
 }
@@ -113,7 +113,7 @@ func (c *keyedClient) send(t *testing.T, posts []keyedPost) {
 
 // keyedPosts are requests of many kinds: mails to customers, customers, uploads to an
 // interaction and to a site.
-func keyedPosts(s *server, n int) []keyedPost {
+func keyedPosts(s *process, n int) []keyedPost {
 	s.t.Helper()
 	s.mailbox(url.Values{"name": {"Support"}, "email": {"support@example.org"}})
 	var site, conversation object[struct{ ID int64 }]
@@ -141,7 +141,7 @@ func keyedPosts(s *server, n int) []keyedPost {
 }
 
 // doneOnce checks that each of n rounds of keyedPosts was done once.
-func doneOnce(t *testing.T, s *server, relay *sink, n int) {
+func doneOnce(t *testing.T, s *process, relay *sink, n int) {
 	t.Helper()
 	eventually(t, "every mail is sent", 3*time.Minute, func() bool { mails, _ := relay.counts(); return mails >= n })
 	count := map[string]int{}
@@ -180,7 +180,7 @@ func TestKillDuringKeyedPosts(t *testing.T) {
 		const n = 120
 		relay := newSink(t, 0)
 		s := newServer(t, "HELPWRIGHT_DATABASE_URL="+databaseURL, "HELPWRIGHT_SMTP_URL=smtp://"+relay.address+"?tls=none")
-		client, posts := &keyedClient{servers: []*server{s}}, keyedPosts(s, n)
+		client, posts := &keyedClient{servers: []*process{s}}, keyedPosts(s, n)
 		var sending sync.WaitGroup
 		var done atomic.Bool
 		sending.Go(func() { client.send(t, posts); done.Store(true) })
@@ -209,7 +209,7 @@ func TestKillDuringKeyedPostsToTwo(t *testing.T) {
 		"HELPWRIGHT_SECRET_KEY=" + strings.Repeat("k", 32), "HELPWRIGHT_SMTP_URL=smtp://" + relay.address + "?tls=none",
 	}
 	s, other := newServer(t, shared...), newServer(t, shared...)
-	client, posts := &keyedClient{servers: []*server{s, other}}, keyedPosts(s, n)
+	client, posts := &keyedClient{servers: []*process{s, other}}, keyedPosts(s, n)
 	var sending sync.WaitGroup
 	var done atomic.Bool
 	sending.Go(func() { client.send(t, posts); done.Store(true) })
@@ -218,7 +218,7 @@ func TestKillDuringKeyedPostsToTwo(t *testing.T) {
 		time.Sleep(time.Duration(20+rand.IntN(300)) * time.Millisecond)
 		ended += endConnections(t, databaseURL)
 		time.Sleep(time.Duration(20+rand.IntN(300)) * time.Millisecond)
-		victim := []*server{s, other}[killed%2]
+		victim := []*process{s, other}[killed%2]
 		victim.kill()
 		victim.start()
 	}

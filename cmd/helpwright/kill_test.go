@@ -17,7 +17,7 @@ import (
 const kills = 20
 
 // killing kills and restarts the server at random moments.
-func killing(s *server) {
+func killing(s *process) {
 	for range kills {
 		time.Sleep(time.Duration(20+rand.IntN(500)) * time.Millisecond)
 		s.kill()

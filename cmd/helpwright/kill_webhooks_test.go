@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/helpwright/helpwright/helpdesk/webhook"
+	"github.com/helpwright/helpwright/helpdesk/webhook/signature"
 )
 
 // hookReceiver keeps what came, and is in trouble now and then.
@@ -43,8 +43,8 @@ func (in *hookReceiver) serve(w http.ResponseWriter, r *http.Request) {
 	var event struct{ Subject string }
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	id := r.Header.Get(webhook.HeaderID)
-	if webhook.Verify(in.secret, r.Header, body, time.Now()) != nil || json.Unmarshal(body, &event) != nil ||
+	id := r.Header.Get(signature.HeaderID)
+	if signature.Verify(in.secret, r.Header, body, time.Now()) != nil || json.Unmarshal(body, &event) != nil ||
 		in.ids[id] != "" && in.ids[id] != event.Subject {
 		in.invalid++
 	}

@@ -45,8 +45,8 @@ func TestMemoryOfLargeMails(t *testing.T) {
 	for i := range mails {
 		mails[i] = largeMail(i, 30)
 	}
-	for name, c := range map[string]func(t *testing.T, s *server) []mailboxView{
-		"SMTP": func(t *testing.T, s *server) (all []mailboxView) {
+	for name, c := range map[string]func(t *testing.T, s *process) []mailboxView{
+		"SMTP": func(t *testing.T, s *process) (all []mailboxView) {
 			for i := range boxes {
 				all = append(all, s.mailbox(url.Values{"name": {"Box"}, "email_address": {fmt.Sprintf("box%d@example.org", i)}}))
 			}
@@ -66,7 +66,7 @@ func TestMemoryOfLargeMails(t *testing.T) {
 			senders.Wait()
 			return all
 		},
-		"IMAP": func(t *testing.T, s *server) (all []mailboxView) {
+		"IMAP": func(t *testing.T, s *process) (all []mailboxView) {
 			dovecot := testenv.Dovecot(t)
 			for b := range boxes {
 				user := testenv.Name("large")

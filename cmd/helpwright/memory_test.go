@@ -91,7 +91,7 @@ func TestMemoryOfPasswords(t *testing.T) {
 type person struct{ email, invitation, token string }
 
 // ask does a request from an address of the person's own, and returns the token of the answer, if any.
-func (p person) ask(t *testing.T, s *server, i int, method, path string, form url.Values) (status int, token string) {
+func (p person) ask(t *testing.T, s *process, i int, method, path string, form url.Values) (status int, token string) {
 	t.Helper()
 	from := &net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 1, byte(i+1))}}
 	client := &http.Client{Transport: &http.Transport{DialContext: from.DialContext, DisableKeepAlives: true}}
@@ -154,7 +154,7 @@ func TestMemoryOfClientsThatDoNotRead(t *testing.T) {
 }
 
 // largeList makes a conversation with n notes of so many bytes, and returns the path of the list of them.
-func (s *server) largeList(n, size int) string {
+func (s *process) largeList(n, size int) string {
 	s.t.Helper()
 	box := s.mailbox(url.Values{"name": {"Box"}, "email_address": {"box@example.org"}})
 	var made object[struct{ ID int64 }]
@@ -199,7 +199,7 @@ func (c *statuses) String() string {
 
 // deaf lets clients ask for an answer of which they take only the beginning. wait ends when
 // each has it or was given up; the connections stay until the end of the test.
-func (s *server) deaf(n int, path string, from func(i int) byte) (answered *statuses, wait func()) {
+func (s *process) deaf(n int, path string, from func(i int) byte) (answered *statuses, wait func()) {
 	s.t.Helper()
 	answered = &statuses{}
 	var asked sync.WaitGroup
@@ -228,7 +228,7 @@ func (s *server) deaf(n int, path string, from func(i int) byte) (answered *stat
 }
 
 // peak is the most memory that the process had, in MiB.
-func (s *server) peak() int {
+func (s *process) peak() int {
 	s.t.Helper()
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", s.cmd.Process.Pid))
 	if err != nil {

@@ -23,7 +23,7 @@ func TestPagesOfTwoServers(t *testing.T) {
 		"HELPWRIGHT_DATABASE_URL=" + testenv.Postgres(t), "HELPWRIGHT_BLOB_URL=file:" + filepath.Join(t.TempDir(), "blobs"),
 		"HELPWRIGHT_SECRET_KEY=" + strings.Repeat("k", 32),
 	}
-	servers := []*server{newServer(t, shared...), newServer(t, shared...)}
+	servers := []*process{newServer(t, shared...), newServer(t, shared...)}
 	api := fmt.Sprintf("/sites/%d/articles/1", servers[0].knowledge())
 	const page = "/help/en/articles/1-how-to-pay"
 	stop := make(chan struct{})
@@ -66,7 +66,7 @@ func TestPagesOfTwoServers(t *testing.T) {
 		if writer.cmd == nil {
 			writer.start()
 		}
-		for name, s := range map[string]*server{"the writer": writer, "the other": other} {
+		for name, s := range map[string]*process{"the writer": writer, "the other": other} {
 			eventually(t, fmt.Sprintf("round %d: %s shows %s", round, name, want), 10*time.Second, func() bool {
 				_, body := read("http://" + s.http + page)
 				return strings.Contains(body, want)
@@ -95,7 +95,7 @@ func read(address string) (status int, body string) {
 }
 
 // put changes something through a server that may be killed.
-func put(s *server, path string, form url.Values) {
+func put(s *process, path string, form url.Values) {
 	req, err := http.NewRequest(http.MethodPut, "http://"+s.http+apiBase+path, strings.NewReader(form.Encode()))
 	if err != nil {
 		return

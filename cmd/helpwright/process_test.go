@@ -22,7 +22,10 @@ import (
 	"time"
 
 	"github.com/helpwright/helpwright/storage/storagetest/testenv"
+	"github.com/helpwright/helpwright/transport/server"
 )
+
+const apiBase = server.APIBase
 
 // program is the server, built once for all tests.
 var program = sync.OnceValues(func() (string, error) {
@@ -66,8 +69,8 @@ func eachDatabase(t *testing.T, fn func(t *testing.T, databaseURL string)) {
 	}
 }
 
-// server is a process of the program in a folder of its own.
-type server struct {
+// process is a process of the program in a folder of its own.
+type process struct {
 	t      *testing.T
 	dir    string
 	env    []string
@@ -81,9 +84,9 @@ type server struct {
 }
 
 // newServer starts a server with further settings ("NAME=value").
-func newServer(t *testing.T, env ...string) *server {
+func newServer(t *testing.T, env ...string) *process {
 	t.Helper()
-	s := &server{t: t, dir: t.TempDir(), http: freeAddress(t), intake: freeAddress(t), token: "test-token-0123456789abcdef"}
+	s := &process{t: t, dir: t.TempDir(), http: freeAddress(t), intake: freeAddress(t), token: "test-token-0123456789abcdef"}
 	var err error
 	if s.stderr, err = os.Create(filepath.Join(s.dir, "stderr")); err != nil {
 		t.Fatal(err)
@@ -116,7 +119,7 @@ func freeAddress(t *testing.T) string {
 }
 
 // start runs the process until it says that it listens.
-func (s *server) start() {
+func (s *process) start() {
 	s.t.Helper()
 	path, err := program()
 	if err != nil {
@@ -162,7 +165,7 @@ func (o *output) String() string {
 }
 
 // kill ends the process at once, as a crash does.
-func (s *server) kill() {
+func (s *process) kill() {
 	if s.cmd != nil {
 		_ = s.cmd.Process.Kill()
 		_ = s.cmd.Wait()
@@ -171,7 +174,7 @@ func (s *server) kill() {
 }
 
 // stop asks the process to end and expects it to do so in time, with exit code 0.
-func (s *server) stop() {
+func (s *process) stop() {
 	s.t.Helper()
 	begin := time.Now()
 	if err := s.cmd.Process.Signal(syscall.SIGTERM); err != nil {
@@ -187,7 +190,7 @@ func (s *server) stop() {
 }
 
 // call does a request with a form body and decodes the answer into out, if any.
-func (s *server) call(method, path string, form url.Values, out any) int {
+func (s *process) call(method, path string, form url.Values, out any) int {
 	s.t.Helper()
 	var body io.Reader
 	if form != nil {
@@ -228,7 +231,7 @@ func (s *server) call(method, path string, form url.Values, out any) int {
 }
 
 // ok is call for what must work.
-func (s *server) ok(method, path string, form url.Values, out any) {
+func (s *process) ok(method, path string, form url.Values, out any) {
 	s.t.Helper()
 	if status := s.call(method, path, form, out); status >= 300 {
 		s.t.Fatalf("%s %s: status %d", method, path, status)
@@ -246,7 +249,7 @@ func next(link string) string {
 }
 
 // all reads every page of a list.
-func all[T any](s *server, path string) []T {
+func all[T any](s *process, path string) []T {
 	s.t.Helper()
 	var items []T
 	separator := "?"
@@ -292,18 +295,18 @@ type (
 	}
 )
 
-func (s *server) mailbox(form url.Values) mailboxView {
+func (s *process) mailbox(form url.Values) mailboxView {
 	s.t.Helper()
 	var m object[mailboxView]
 	s.ok("POST", "/accounts/1/mailboxes", form, &m)
 	return m.Data
 }
 
-func (s *server) conversations() []conversationView {
+func (s *process) conversations() []conversationView {
 	return all[conversationView](s, "/accounts/1/conversations")
 }
 
-func (s *server) interactions(conversation int64) []interactionView {
+func (s *process) interactions(conversation int64) []interactionView {
 	return all[interactionView](s, fmt.Sprintf("/accounts/1/conversations/%d/interactions", conversation))
 }
 
@@ -320,7 +323,7 @@ func eventually(t *testing.T, what string, limit time.Duration, holds func() boo
 func mailboxPath(id int64) string { return fmt.Sprintf("/accounts/1/mailboxes/%d", id) }
 
 // ledger lists the received mails of a mailbox in given states; none means all.
-func ledger(s *server, mailbox int64, states ...string) []failureView {
+func ledger(s *process, mailbox int64, states ...string) []failureView {
 	s.t.Helper()
 	if len(states) == 0 {
 		states = []string{"received", "filed", "ignored", "quarantined"}
@@ -330,7 +333,7 @@ func ledger(s *server, mailbox int64, states ...string) []failureView {
 }
 
 // attachments counts the files of an interaction.
-func (i interactionView) attachments(s *server, conversation int64) int {
+func (i interactionView) attachments(s *process, conversation int64) int {
 	s.t.Helper()
 	return len(all[struct{}](s, fmt.Sprintf("/accounts/1/conversations/%d/interactions/%d/attachments", conversation, i.ID)))
 }

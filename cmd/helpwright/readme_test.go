@@ -90,14 +90,14 @@ func commandsTable(t *testing.T) string {
 // exampleProgram is the body of the runnable example.
 func exampleProgram(t *testing.T) string {
 	t.Helper()
-	source, err := os.ReadFile("../../helpdesk/embedding_example_test.go")
+	source, err := os.ReadFile("../../transport/server/example_test.go")
 	if err != nil {
 		t.Fatal(err)
 	}
 	_, body, ok := strings.Cut(string(source), "func Example() {\n")
-	if !ok {
+	body, _, ok2 := strings.Cut(body, "\n}\n")
+	if !ok || !ok2 {
 		t.Fatal("there is no example")
 	}
-	body = strings.TrimRight(strings.TrimSuffix(strings.TrimSpace(body), "}"), "\n")
 	return "```go\n" + strings.ReplaceAll(strings.TrimPrefix(body, "\t"), "\n\t", "\n") + "\n```\n"
 }

@@ -27,11 +27,11 @@ func TestRealtimeOverServers(t *testing.T) {
 	const total = 120
 	begin := lastEvent(s)
 	var wait sync.WaitGroup
-	for n, from := range []*server{s, other} {
+	for n, from := range []*process{s, other} {
 		wait.Go(func() {
 			last := begin
 			for connections := 0; last < begin+total; connections++ {
-				on := []*server{s, other}[(n+connections)%2]
+				on := []*process{s, other}[(n+connections)%2]
 				got, err := on.follow(last, 1+(connections*7)%20, begin+total)
 				if err != nil {
 					t.Errorf("following on %s: %v", on.http, err)
@@ -69,7 +69,7 @@ func TestRealtimeOverServers(t *testing.T) {
 }
 
 // lastEvent is the id of the newest event.
-func lastEvent(s *server) int64 {
+func lastEvent(s *process) int64 {
 	s.t.Helper()
 	events := all[struct{ ID string }](s, "/accounts/1/events")
 	last, _ := strconv.ParseInt(events[len(events)-1].ID, 10, 64)
@@ -77,7 +77,7 @@ func lastEvent(s *server) int64 {
 }
 
 // stream begins to follow after an event.
-func (s *server) stream(after int64) (*http.Response, error) {
+func (s *process) stream(after int64) (*http.Response, error) {
 	req, err := http.NewRequestWithContext(s.t.Context(), http.MethodGet, "http://"+s.http+apiBase+"/realtime?channel=accounts.1", nil)
 	if err != nil {
 		return nil, err
@@ -94,7 +94,7 @@ func (s *server) stream(after int64) (*http.Response, error) {
 
 // follow reads n events that come after one, or up to the last there will be, and
 // goes away.
-func (s *server) follow(after int64, n int, last int64) (ids []int64, err error) {
+func (s *process) follow(after int64, n int, last int64) (ids []int64, err error) {
 	res, err := s.stream(after)
 	if err != nil {
 		return nil, err

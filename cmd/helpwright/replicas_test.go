@@ -32,7 +32,7 @@ func TestTwoServers(t *testing.T) {
 	s, other := newServer(t, shared...), newServer(t, shared...)
 	m := s.mailbox(imapForm(dovecot, user, "support@example.org"))
 	for i := range answers {
-		on := []*server{s, other}[i%2]
+		on := []*process{s, other}[i%2]
 		on.ok("POST", "/accounts/1/conversations", url.Values{
 			"channel": {"email"}, "to": {fmt.Sprintf("answered%d@example.com", i)}, "subject": {fmt.Sprintf("Answer %d", i)},
 			"interactions[0][type]": {"user"}, "interactions[0][body]": {"Text."},

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"crypto/hkdf"
-	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -163,50 +161,17 @@ func (s *Settings) baseURL() string {
 	return "http://" + s.Listen
 }
 
-// secrets are the keys that everything secret is made with.
-type secrets struct {
-	sealer   storage.Sealer
-	signing  [][]byte // the first signs, all verify
-	visitors []byte   // tells them apart
-	sites    [][]byte // likewise, of the forms, sessions and previews of sites
-}
-
-// loadSecrets takes the secret keys from the settings, or from their file, which it
+// loadKeys takes the secret keys from the settings, or from their file, which it
 // makes when there is none.
-func (s *Settings) loadSecrets() (secrets, error) {
+func (s *Settings) loadKeys() ([][]byte, error) {
 	text := s.SecretKey
 	if text == "" {
 		var err error
 		if text, err = secretFile(filepath.Join(dataDir, "secret.key")); err != nil {
-			return secrets{}, err
+			return nil, err
 		}
 	}
-	keys, err := secretKeys(text)
-	if err != nil {
-		return secrets{}, err
-	}
-	var out secrets
-	if out.sealer, err = storage.NewSealer(keys...); err != nil {
-		return secrets{}, err
-	}
-	for _, key := range keys {
-		signing, err := hkdf.Key(sha256.New, key, nil, "helpwright sign v1", 32)
-		if err != nil {
-			return secrets{}, err
-		}
-		out.signing = append(out.signing, signing)
-	}
-	if out.visitors, err = hkdf.Key(sha256.New, keys[0], nil, "helpwright visitors v1", 32); err != nil {
-		return secrets{}, err
-	}
-	for _, key := range keys {
-		sites, err := hkdf.Key(sha256.New, key, nil, "helpwright sites v1", 32)
-		if err != nil {
-			return secrets{}, err
-		}
-		out.sites = append(out.sites, sites)
-	}
-	return out, nil
+	return secretKeys(text)
 }
 
 // secretKeys reads keys that commas or blanks separate. A text whose parts are too

@@ -69,7 +69,7 @@ func TestSoak(t *testing.T) {
 // soak is a server under load.
 type soak struct {
 	*testing.T
-	server  *server
+	server  *process
 	relay   *sink
 	metrics string
 	imap    testenv.DovecotServer

@@ -21,10 +21,11 @@ import (
 	"time"
 
 	"github.com/helpwright/helpwright/storage/bunstore"
+	"github.com/helpwright/helpwright/storage/bunstore/both"
 )
 
 // blobFiles are the files in the folder of blobs: blobs of accounts, and temporary ones.
-func (s *server) blobFiles() (files, temporary []string) {
+func (s *process) blobFiles() (files, temporary []string) {
 	s.t.Helper()
 	root := filepath.Join(s.dir, "data", "blobs")
 	err := filepath.WalkDir(root, func(path string, e fs.DirEntry, err error) error {
@@ -44,7 +45,7 @@ func (s *server) blobFiles() (files, temporary []string) {
 }
 
 // age makes all files of blobs as old as if they had been written then.
-func (s *server) age(d time.Duration) {
+func (s *process) age(d time.Duration) {
 	s.t.Helper()
 	files, temporary := s.blobFiles()
 	then := time.Now().Add(-d)
@@ -56,7 +57,7 @@ func (s *server) age(d time.Duration) {
 }
 
 // command runs the program in the server's folder, with its settings.
-func (s *server) command(args ...string) (string, error) {
+func (s *process) command(args ...string) (string, error) {
 	s.t.Helper()
 	path, err := program()
 	if err != nil {
@@ -69,12 +70,12 @@ func (s *server) command(args ...string) (string, error) {
 }
 
 // named are the keys that the rows of the server's database name.
-func (s *server) named(databaseURL string) int {
+func (s *process) named(databaseURL string) int {
 	s.t.Helper()
 	if path, ok := strings.CutPrefix(databaseURL, "sqlite:"); ok {
 		databaseURL = "sqlite:" + filepath.Join(s.dir, path)
 	}
-	db, err := bunstore.Open(s.t.Context(), databaseURL, bunstore.Config{})
+	db, err := both.Open(s.t.Context(), databaseURL, bunstore.Config{})
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -94,7 +95,7 @@ func (s *server) named(databaseURL string) int {
 }
 
 // hurl posts a file of n bytes; how it ends nobody cares here.
-func (s *server) hurl(ctx context.Context, path, field, filename string, content []byte) {
+func (s *process) hurl(ctx context.Context, path, field, filename string, content []byte) {
 	var body bytes.Buffer
 	form := multipart.NewWriter(&body)
 	part, err := form.CreateFormFile(field, filename)
@@ -168,7 +169,7 @@ func TestSweepAfterKills(t *testing.T) {
 }
 
 // swept checks what the sweep does with a server that does not run: files and rows are as many afterwards.
-func swept(t *testing.T, s *server, databaseURL string) {
+func swept(t *testing.T, s *process, databaseURL string) {
 	t.Helper()
 	before, temporary := s.blobFiles()
 	rows := s.named(databaseURL)
@@ -230,7 +231,7 @@ func TestBlobsOfAReadOnlyDatabase(t *testing.T) {
 }
 
 // readOnly makes the server's database refuse what writes, until the function returned is called.
-func (s *server) readOnly(databaseURL string) (thaw func()) {
+func (s *process) readOnly(databaseURL string) (thaw func()) {
 	s.t.Helper()
 	if strings.HasPrefix(databaseURL, "sqlite:") {
 		// To who writes a lock that is never given back says the same.

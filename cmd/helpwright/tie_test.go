@@ -14,7 +14,7 @@ import (
 )
 
 // ready asks /readyz.
-func (s *server) ready() (status int, text string) {
+func (s *process) ready() (status int, text string) {
 	s.t.Helper()
 	req, err := http.NewRequestWithContext(s.t.Context(), http.MethodGet, "http://"+s.http+"/readyz", nil)
 	if err != nil {
@@ -33,7 +33,7 @@ func (s *server) ready() (status int, text string) {
 }
 
 // says waits until /readyz answers so.
-func (s *server) says(status int, text string) {
+func (s *process) says(status int, text string) {
 	s.t.Helper()
 	eventually(s.t, fmt.Sprint("readyz says ", status, " ", text), time.Minute, func() bool {
 		got, body := s.ready()
@@ -118,7 +118,7 @@ func TestLostBlobs(t *testing.T) {
 }
 
 // takeBlobs puts an empty folder in the place of the blobs' until back is called.
-func (s *server) takeBlobs() (back func()) {
+func (s *process) takeBlobs() (back func()) {
 	s.t.Helper()
 	folder := filepath.Join(s.dir, "data", "blobs")
 	if err := os.Rename(folder, folder+"-away"); err != nil {

@@ -1,8 +1,7 @@
 // Command customstore shows how to bring your own storage: a store of files made
 // from scratch (blobs.go), and a store of data that adds an audit to another one
 // (store.go). A backend of your own database implements helpdesk.Store in the same
-// way; embed helpdesk.UnimplementedStore in it, so that methods added later do not
-// break your build.
+// way.
 //
 // customstore_test.go runs the conformance suite, storagetest, on both. Do the
 // same with yours: what passes it can be trusted with mail.

@@ -1,28 +1,40 @@
-// Command embed shows a program that owns its database: it places an order and
-// opens a conversation about it in one transaction of its own. When the order
-// fails, the conversation and the mail that it would have sent are gone with it.
+// Command embed shows a program that owns its database, its users and its pages, with a help desk in it: it places an
+// order and opens a conversation about it in one transaction of its own. When the order fails, the conversation and the
+// mail that it would have sent are gone with it.
 package main
 
 import (
 	"context"
-	"database/sql"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"log"
+	"net"
+	"net/http"
 	"os"
+	"os/signal"
+	"strconv"
+	"strings"
 
 	"github.com/uptrace/bun"
 	"github.com/uptrace/bun/dialect/sqlitedialect"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/outbound"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/bunstore"
+	"github.com/helpwright/helpwright/storage/bunstore/sqlite"
 	"github.com/helpwright/helpwright/storage/memblob"
+	"github.com/helpwright/helpwright/transport/server"
 )
 
 func main() {
-	if err := run(context.Background(), "file::memory:?_pragma=foreign_keys(1)", os.Stdout); err != nil {
+	listen := flag.String("listen", "", "address to serve the shop and its help desk at; none: only show an order")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := run(ctx, "file::memory:?_pragma=foreign_keys(1)", *listen, os.Stdout); err != nil {
 		log.Fatal(err)
 	}
 }
@@ -31,28 +43,76 @@ func main() {
 type shop struct {
 	db    *bun.DB
 	store *bunstore.DB
-	desk  *helpdesk.Service
+	help  *server.Server
+	mails relay
 	agent helpdesk.Caller
 	acme  int64
 }
 
-func run(ctx context.Context, dsn string, out io.Writer) error {
+// relay is where the mails of this program leave.
+type relay chan string
+
+// Send implements [outbound.Transport].
+func (r relay) Send(_ context.Context, _ string, to []string, _ *outbound.Mail) ([]outbound.Result, error) {
+	r <- strings.Join(to, ", ")
+	results := make([]outbound.Result, len(to))
+	for i := range results {
+		results[i].State = helpdesk.DeliverySent
+	}
+	return results, nil
+}
+
+func run(ctx context.Context, dsn, listen string, out io.Writer) error {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
 	s, err := open(ctx, dsn)
 	if err != nil {
 		return err
 	}
 	defer s.db.Close()
+	stopped := make(chan error, 1)
+	go func() { stopped <- s.help.Run(ctx) }()
 	if err := s.order(ctx, "a door", nil); err != nil {
 		return err
 	}
+	fmt.Fprintln(out, "a mail to", <-s.mails)
 	failure := s.order(ctx, "a window", errors.New("out of stock"))
 	fmt.Fprintln(out, "the second order:", failure)
-	return s.report(ctx, out)
+	if err := s.report(ctx, out); err != nil {
+		return err
+	}
+	if listen != "" {
+		l, err := net.Listen("tcp", listen)
+		if err != nil {
+			return err
+		}
+		if err := server.Serve(ctx, l, s.routes()); err != nil {
+			return err
+		}
+	}
+	stop()
+	return <-stopped
+}
+
+// routes are the program's pages, with the API and the help centres below /help.
+func (s *shop) routes() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "Doors and windows") })
+	mux.Handle("/help/", http.StripPrefix("/help", s.help.Handler()))
+	return mux
+}
+
+// signedIn is who the program knows by its own means: here, by a header that a proxy in front sets.
+func signedIn(r *http.Request) (userID int64, err error) {
+	if r.Header.Get("X-Shop-User") == "" {
+		return 0, nil
+	}
+	return strconv.ParseInt(r.Header.Get("X-Shop-User"), 10, 64)
 }
 
 // open prepares the program's own tables and the help desk's beside them.
 func open(ctx context.Context, dsn string) (*shop, error) {
-	conn, err := sql.Open("sqlite", dsn) // bunstore links the driver
+	conn, err := sqlite.Pool(dsn)
 	if err != nil {
 		return nil, err
 	}
@@ -61,34 +121,38 @@ func open(ctx context.Context, dsn string) (*shop, error) {
 	if _, err := db.ExecContext(ctx, "CREATE TABLE orders (id INTEGER PRIMARY KEY, thing TEXT, conversation_id INTEGER)"); err != nil {
 		return nil, err
 	}
-	store := bunstore.New(db, bunstore.Config{})
-	if err := store.Migrate(ctx); err != nil {
+	s := &shop{db: db, store: bunstore.New(db, bunstore.Config{}), mails: make(relay)}
+	if err := s.store.Migrate(ctx); err != nil {
 		return nil, err
 	}
-	key := storage.NewSecretKey()
-	sealer, err := storage.NewSealer(key)
+	s.help, err = server.New(server.Config{
+		Store: s.store, Blobs: memblob.New(), Keys: [][]byte{storage.NewSecretKey()}, Relay: s.mails,
+		BaseURL: "https://shop.example/help", Authenticate: signedIn,
+	})
 	if err != nil {
 		return nil, err
 	}
-	svc, err := helpdesk.New(helpdesk.Config{Store: store, Blobs: memblob.New(), Sealer: sealer, SigningKey: key})
-	if err != nil {
-		return nil, err
-	}
+	return s, s.people(ctx)
+}
+
+// people makes the user in whose name the program writes, and the mailbox that customers know.
+func (s *shop) people(ctx context.Context) error {
+	svc := s.help.Service()
 	user, err := svc.Operator().CreateUser(ctx, helpdesk.UserInput{Email: "shop@example.org", Name: "The shop"})
 	if err != nil {
-		return nil, err
+		return err
 	}
 	account, err := svc.Operator().CreateAccount(ctx, helpdesk.AccountInput{Name: "Acme"}, user.ID)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	s := &shop{db: db, store: store, desk: svc, agent: svc.As(user.ID), acme: account.ID}
+	s.agent, s.acme = svc.As(user.ID), account.ID
 	desk, err := svc.Desk(ctx, s.agent, s.acme)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	_, err = desk.CreateMailbox(ctx, helpdesk.MailboxInput{Email: storage.Some("orders@example.org")})
-	return s, err
+	return err
 }
 
 // order writes an order and its conversation in one transaction of the program's.
@@ -99,7 +163,7 @@ func (s *shop) order(ctx context.Context, thing string, fail error) error {
 	}
 	defer func() { _ = tx.Rollback() }() // after Commit it does nothing
 	// The same service, writing into this transaction.
-	desk, err := s.desk.Bind(s.store.Bind(tx)).Desk(ctx, s.agent, s.acme)
+	desk, err := s.help.Service().Bind(s.store.Bind(tx)).Desk(ctx, s.agent, s.acme)
 	if err != nil {
 		return err
 	}
@@ -116,11 +180,15 @@ func (s *shop) order(ctx context.Context, thing string, fail error) error {
 	if fail != nil {
 		return fail
 	}
-	return tx.Commit()
+	if err := tx.Commit(); err != nil {
+		return err
+	}
+	s.store.WakeWorkers() // the mail leaves at once
+	return nil
 }
 
 func (s *shop) report(ctx context.Context, out io.Writer) error {
-	desk, err := s.desk.Desk(ctx, s.agent, s.acme)
+	desk, err := s.help.Service().Desk(ctx, s.agent, s.acme)
 	if err != nil {
 		return err
 	}

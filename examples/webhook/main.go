@@ -23,7 +23,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/helpwright/helpwright/helpdesk/webhook"
+	"github.com/helpwright/helpwright/helpdesk/webhook/signature"
 )
 
 func main() {
@@ -76,11 +76,11 @@ func (rc *receiver) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "the body cannot be read", http.StatusBadRequest)
 		return
 	}
-	if err := webhook.Verify(rc.secret, r.Header, body, time.Now()); err != nil {
+	if err := signature.Verify(rc.secret, r.Header, body, time.Now()); err != nil {
 		http.Error(w, err.Error(), http.StatusUnauthorized)
 		return
 	}
-	id := r.Header.Get(webhook.HeaderID)
+	id := r.Header.Get(signature.HeaderID)
 	first, done := rc.begin(id)
 	switch {
 	case done:

@@ -12,8 +12,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/helpwright/helpwright/helpdesk"
-	"github.com/helpwright/helpwright/helpdesk/ingest"
+	"github.com/helpwright/helpwright/helpdesk/netguard"
 	"github.com/helpwright/helpwright/helpdesk/webhook"
+	"github.com/helpwright/helpwright/helpdesk/webhook/signature"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/memblob"
 	"github.com/helpwright/helpwright/storage/memstore"
@@ -40,7 +41,7 @@ func newSender(t *testing.T) *sender {
 	owner := must(s.svc.Operator().CreateUser(t.Context(), helpdesk.UserInput{Email: "olga@example.org"}))(t)
 	account := must(s.svc.Operator().CreateAccount(t.Context(), helpdesk.AccountInput{Name: "Acme"}, owner.ID))(t)
 	s.desk = must(s.svc.Desk(t.Context(), s.svc.As(owner.ID), account.ID))(t)
-	s.hooks = must(webhook.New(webhook.Config{Dispatch: s.svc.Dispatch(), Dial: ingest.Dialer(true, time.Minute)}))(t)
+	s.hooks = must(webhook.New(webhook.Config{Dispatch: s.svc.Dispatch(), Dial: netguard.Dialer(true, time.Minute)}))(t)
 	return s
 }
 
@@ -107,7 +108,7 @@ func TestStrangersAreRefused(t *testing.T) {
 		return nil
 	})
 	r := httptest.NewRequest(http.MethodPost, "/", strings.NewReader(`{"type": "tag.created"}`))
-	r.Header.Set(webhook.HeaderID, "msg_1")
+	r.Header.Set(signature.HeaderID, "msg_1")
 	rec := httptest.NewRecorder()
 	rc.ServeHTTP(rec, r)
 	if rec.Code != http.StatusUnauthorized {

@@ -14,13 +14,14 @@ import (
 	"time"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/netguard"
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
 // Config is what a [Proxy] is made of.
 type Config struct {
 	// Dial connects to a server; required. It decides which addresses may be reached:
-	// see ingest.Dialer. It is asked anew for every redirect.
+	// see netguard.Dialer. It is asked anew for every redirect.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 	// MaxBytes of an image; 0 means 5 MiB.
 	MaxBytes int64
@@ -41,6 +42,9 @@ const maxRedirects = 5
 
 // New makes a proxy. It starts nothing.
 func New(cfg Config) *Proxy {
+	if cfg.Dial == nil {
+		cfg.Dial = netguard.Dialer(false, 10*time.Second)
+	}
 	if cfg.MaxBytes <= 0 {
 		cfg.MaxBytes = 5 << 20
 	}

@@ -13,7 +13,7 @@ import (
 
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/helpdesk/imageproxy"
-	"github.com/helpwright/helpwright/helpdesk/ingest"
+	"github.com/helpwright/helpwright/helpdesk/netguard"
 )
 
 const png = "\x89PNG\r\n\x1a\n...."
@@ -54,7 +54,7 @@ func server(t *testing.T, private *atomic.Int64) *httptest.Server {
 func TestFetch(t *testing.T) {
 	t.Parallel()
 	s := server(t, new(atomic.Int64))
-	p := imageproxy.New(imageproxy.Config{Dial: ingest.Dialer(true, 0), MaxBytes: 1000})
+	p := imageproxy.New(imageproxy.Config{Dial: netguard.Dialer(true, 0), MaxBytes: 1000})
 	tests := []struct{ path, want string }{
 		{"/image", "image/png"},
 		{"/to?url=/headers", "image/png"},
@@ -99,7 +99,7 @@ func TestFetchPrivate(t *testing.T) {
 	t.Parallel()
 	var asked atomic.Int64
 	s := server(t, &asked)
-	strict := ingest.Dialer(false, 0)
+	strict := netguard.Dialer(false, 0)
 	p := imageproxy.New(imageproxy.Config{Dial: strict})
 	port := s.URL[strings.LastIndex(s.URL, ":"):]
 	for _, host := range []string{"127.0.0.1", "localhost", "[::1]", "[::ffff:127.0.0.1]", "2130706433", "0"} {
@@ -127,15 +127,15 @@ func TestFetchTimeLimit(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	p := imageproxy.New(imageproxy.Config{Dial: ingest.Dialer(true, 0)})
+	p := imageproxy.New(imageproxy.Config{Dial: netguard.Dialer(true, 0)})
 	if _, err := p.Fetch(ctx, "http://127.0.0.1:1/"); !errors.Is(err, helpdesk.ErrNotFound) {
 		t.Errorf("error %v", err)
 	}
 }
 
 func ExampleProxy() {
-	p := imageproxy.New(imageproxy.Config{Dial: ingest.Dialer(false, 0)})
+	p := imageproxy.New(imageproxy.Config{Dial: netguard.Dialer(false, 0)})
 	_, err := p.Fetch(context.Background(), "http://127.0.0.1/image.png")
-	fmt.Println(errors.Is(err, ingest.ErrPrivateHost))
+	fmt.Println(errors.Is(err, netguard.ErrPrivateHost))
 	// Output: true
 }

@@ -147,13 +147,20 @@ type AgainConfig struct {
 // jobs of the kinds [helpdesk.JobRefetchMail] and [helpdesk.JobBackfill].
 type Again struct{ cfg AgainConfig }
 
-// NewAgain returns a handler.
-func NewAgain(cfg AgainConfig) *Again {
+// NewAgain returns a handler. What is missing in cfg is an Invalid
+// fault.
+func NewAgain(cfg AgainConfig) (*Again, error) {
+	var problems fault.Collector
+	problems.Check(cfg.Intake != nil, "Intake", "is required")
+	problems.Check(cfg.Servers != nil, "Servers", "is required")
+	if err := problems.Err(); err != nil {
+		return nil, err
+	}
 	wire.Default(&cfg.Backoff, 2*time.Second)
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
-	return &Again{cfg: cfg}
+	return &Again{cfg: cfg}, nil
 }
 
 // Refetch fetches a mail once more of which only a part is there. What fails becomes

@@ -22,7 +22,7 @@ import (
 func (b *bundle) importOnce(limit int64, mailbox int64, mails int) {
 	b.t.Helper()
 	servers := ingest.NewServers(ingest.ServersConfig{AllowPrivateHosts: true, PollInterval: 50 * time.Millisecond, MaxMessage: limit})
-	f := ingest.NewFetcher(ingest.FetcherConfig{Intake: b.intake, Servers: servers})
+	f := check(ingest.NewFetcher(ingest.FetcherConfig{Intake: b.intake, Servers: servers}))(b.t)
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
 	go func() {
@@ -43,9 +43,9 @@ func (b *bundle) rows(mailbox int64) []helpdesk.InboundMail {
 }
 
 func (b *bundle) again() *ingest.Again {
-	return ingest.NewAgain(ingest.AgainConfig{
+	return check(ingest.NewAgain(ingest.AgainConfig{
 		Intake: b.intake, Servers: ingest.NewServers(ingest.ServersConfig{AllowPrivateHosts: true}), Backoff: time.Millisecond,
-	})
+	}))(b.t)
 }
 
 // A mail that was too large is whole after it was replayed, and filed. One that is gone by then says so.

@@ -86,7 +86,7 @@ func TestAuthenticator(t *testing.T) {
 func TestTrustedServer(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t, memblob.New())
-	b.filer = ingest.NewFiler(ingest.FilerConfig{Intake: b.intake, TrustedServers: []string{"mx.example.org"}})
+	b.filer = check(ingest.NewFiler(ingest.FilerConfig{Intake: b.intake, TrustedServers: []string{"mx.example.org"}}))(t)
 	raw := crlf("Authentication-Results: mx.example.org;\n dkim=pass header.d=example.com;\n dmarc=fail (p=REJECT) header.from=example.com\n" +
 		"Received: from x by mx.example.org\n" +
 		"Authentication-Results: mx.example.org; dmarc=pass header.from=example.com\nFrom: ada@example.com\n\nHello")

@@ -120,7 +120,7 @@ func TestStolenMessageID(t *testing.T) {
 			t.Parallel()
 			for _, way := range []string{"smtp", "imap"} {
 				b := newBundle(t, memblob.New())
-				b.filer = ingest.NewFiler(ingest.FilerConfig{Intake: b.intake, TrustedServers: []string{"mx.example.org"}})
+				b.filer = check(ingest.NewFiler(ingest.FilerConfig{Intake: b.intake, TrustedServers: []string{"mx.example.org"}}))(t)
 				id, stolen := b.question()
 				raw := strings.ReplaceAll(tt.head+rest, "STOLEN", stolen)
 				if tt.sign != nil {

@@ -29,7 +29,7 @@ func TestBacklogOverIMAP(t *testing.T) {
 	time.Sleep(1100 * time.Millisecond) // the server knows seconds
 	id := b.fetched("backlog@example.org", inbound(t, helpdesk.InboundIMAP, dovecot.Addr, user, dovecot.Password))
 	servers := ingest.NewServers(ingest.ServersConfig{AllowPrivateHosts: true, PollInterval: 50 * time.Millisecond})
-	fetcher := ingest.NewFetcher(ingest.FetcherConfig{Intake: b.intake, Servers: servers})
+	fetcher := check(ingest.NewFetcher(ingest.FetcherConfig{Intake: b.intake, Servers: servers}))(t)
 	run, cancel := context.WithCancel(ctx)
 	done := make(chan struct{})
 	go func() {

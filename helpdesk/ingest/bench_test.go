@@ -19,6 +19,7 @@ import (
 	"github.com/helpwright/helpwright/helpdesk/ingest"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/bunstore"
+	"github.com/helpwright/helpwright/storage/bunstore/both"
 	"github.com/helpwright/helpwright/storage/memblob"
 	"github.com/helpwright/helpwright/storage/storagetest/testenv"
 )
@@ -72,7 +73,7 @@ type fileBench struct {
 func newFileBench(b *testing.B, url string) *fileBench {
 	b.Helper()
 	ctx := b.Context()
-	db := check(bunstore.Open(ctx, url, bunstore.Config{}))(b)
+	db := check(both.Open(ctx, url, bunstore.Config{}))(b)
 	b.Cleanup(func() { _ = db.Close() })
 	if err := db.Migrate(ctx); err != nil {
 		b.Fatal(err)
@@ -84,7 +85,7 @@ func newFileBench(b *testing.B, url string) *fileBench {
 	desk := check(svc.Desk(ctx, svc.As(user.ID), account.ID))(b)
 	mailbox := check(desk.CreateMailbox(ctx, helpdesk.MailboxInput{Email: storage.Some("support@example.org")}))(b)
 	f := &fileBench{intake: svc.Intake(), account: account.ID, mailbox: mailbox.ID}
-	f.filer = ingest.NewFiler(ingest.FilerConfig{Intake: f.intake})
+	f.filer = check(ingest.NewFiler(ingest.FilerConfig{Intake: f.intake}))(b)
 	if path, ok := strings.CutPrefix(url, "sqlite:"); ok {
 		f.plain = check(sql.Open("sqlite", "file:"+path+"?_pragma=busy_timeout(5000)&_pragma=foreign_keys(1)&_pragma=synchronous(FULL)&_txlock=immediate"))(b)
 	} else {

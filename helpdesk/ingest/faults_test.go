@@ -154,7 +154,7 @@ func TestBadNetwork(t *testing.T) {
 				AllowPrivateHosts: true, PollInterval: 20 * time.Millisecond, StepTimeout: 300 * time.Millisecond,
 				BackoffMin: time.Millisecond, BackoffMax: 10 * time.Millisecond,
 			})
-			f := ingest.NewFetcher(ingest.FetcherConfig{Intake: b.intake, Servers: servers})
+			f := check(ingest.NewFetcher(ingest.FetcherConfig{Intake: b.intake, Servers: servers}))(t)
 			ctx, cancel := context.WithCancel(context.Background())
 			done := make(chan struct{})
 			go func() {

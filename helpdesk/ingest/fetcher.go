@@ -13,6 +13,7 @@ import (
 	"github.com/helpwright/helpwright/helpdesk/ingest/oauth"
 	"github.com/helpwright/helpwright/helpdesk/ingest/wire"
 	"github.com/helpwright/helpwright/storage"
+	"github.com/helpwright/helpwright/storage/fault"
 )
 
 // FetcherConfig is what a [Fetcher] is made of.
@@ -47,13 +48,20 @@ type running struct {
 	done   chan struct{}
 }
 
-// NewFetcher returns a fetcher that has not begun.
-func NewFetcher(cfg FetcherConfig) *Fetcher {
+// NewFetcher returns a fetcher that has not begun. What is missing in cfg is an Invalid
+// fault.
+func NewFetcher(cfg FetcherConfig) (*Fetcher, error) {
+	var problems fault.Collector
+	problems.Check(cfg.Intake != nil, "Intake", "is required")
+	problems.Check(cfg.Servers != nil, "Servers", "is required")
+	if err := problems.Err(); err != nil {
+		return nil, err
+	}
 	wire.Default(&cfg.Refresh, 10*time.Second)
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
-	return &Fetcher{cfg: cfg, running: map[int64]*running{}, suspects: newSuspects(cfg.Refresh)}
+	return &Fetcher{cfg: cfg, running: map[int64]*running{}, suspects: newSuspects(cfg.Refresh)}, nil
 }
 
 // Run fetches until ctx ends, and returns nil after all its goroutines ended.

@@ -18,6 +18,7 @@ import (
 
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/helpdesk/ingest"
+	"github.com/helpwright/helpwright/helpdesk/netguard"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/memblob"
 	"github.com/helpwright/helpwright/storage/storagetest/testenv"
@@ -122,7 +123,7 @@ func until(t testing.TB, what string, holds func() bool) {
 func (b *bundle) fetch() (stop func()) {
 	b.t.Helper()
 	servers := ingest.NewServers(ingest.ServersConfig{AllowPrivateHosts: true, PollInterval: 50 * time.Millisecond})
-	f := ingest.NewFetcher(ingest.FetcherConfig{Intake: b.intake, Servers: servers, Refresh: 20 * time.Millisecond})
+	f := check(ingest.NewFetcher(ingest.FetcherConfig{Intake: b.intake, Servers: servers, Refresh: 20 * time.Millisecond}))(b.t)
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() { done <- f.Run(ctx) }()
@@ -366,7 +367,7 @@ func TestRotatedRefreshTokenIsKept(t *testing.T) {
 		t.Errorf("Test: %v, want ErrReauth", err)
 	}
 	err = ingest.NewServers(ingest.ServersConfig{}).Test(t.Context(), helpdesk.FetchSource{Inbound: m.Inbound, RefreshToken: "x"})
-	if !errors.Is(err, ingest.ErrPrivateHost) {
+	if !errors.Is(err, netguard.ErrPrivateHost) {
 		t.Errorf("Test: %v, want the dial policy's refusal", err)
 	}
 }

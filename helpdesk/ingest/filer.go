@@ -39,15 +39,19 @@ type Filer struct {
 	large chan struct{} // a place for the large mail that is being filed
 }
 
-// NewFiler returns a filer.
-func NewFiler(cfg FilerConfig) *Filer {
+// NewFiler returns a filer. What is missing in cfg is an Invalid
+// fault.
+func NewFiler(cfg FilerConfig) (*Filer, error) {
+	if cfg.Intake == nil {
+		return nil, fault.Field("Intake", "is required")
+	}
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
-	return &Filer{cfg: cfg, busy: map[int64]bool{}, owed: map[int64]bool{}, large: make(chan struct{}, 1)}
+	return &Filer{cfg: cfg, busy: map[int64]bool{}, owed: map[int64]bool{}, large: make(chan struct{}, 1)}, nil
 }
 
 // Handle files all mails that wait in the job's mailbox, in the order in which

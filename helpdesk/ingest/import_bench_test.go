@@ -19,6 +19,7 @@ import (
 	"github.com/helpwright/helpwright/helpdesk/ingest"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/bunstore"
+	"github.com/helpwright/helpwright/storage/bunstore/both"
 	"github.com/helpwright/helpwright/storage/fileblob"
 	"github.com/helpwright/helpwright/storage/jobs"
 	"github.com/helpwright/helpwright/storage/storagetest/testenv"
@@ -119,7 +120,7 @@ func wholeImport(b *testing.B, url, dir string, dovecot testenv.DovecotServer, u
 	b.Helper()
 	ctx, cancel := context.WithCancel(b.Context())
 	defer cancel()
-	db := check(bunstore.Open(ctx, url, bunstore.Config{}))(b)
+	db := check(both.Open(ctx, url, bunstore.Config{}))(b)
 	defer db.Close()
 	if err := db.Migrate(ctx); err != nil {
 		b.Fatal(err)
@@ -133,7 +134,7 @@ func wholeImport(b *testing.B, url, dir string, dovecot testenv.DovecotServer, u
 	check(desk.CreateMailbox(ctx, helpdesk.MailboxInput{
 		Email: storage.Some("support@example.org"), Inbound: storage.Some(inbound(b, helpdesk.InboundIMAP, dovecot.Addr, user, dovecot.Password)),
 	}))(b)
-	filer := ingest.NewFiler(ingest.FilerConfig{Intake: svc.Intake()})
+	filer := check(ingest.NewFiler(ingest.FilerConfig{Intake: svc.Intake()}))(b)
 	runner := check(jobs.New(jobs.Config{
 		Jobs: db, Handlers: map[string]jobs.Handler{
 			helpdesk.JobFileMail:   {Func: filer.Handle, Workers: 4, MaxAttempts: 5},
@@ -141,7 +142,7 @@ func wholeImport(b *testing.B, url, dir string, dovecot testenv.DovecotServer, u
 		},
 	}))(b)
 	servers := ingest.NewServers(ingest.ServersConfig{AllowPrivateHosts: true})
-	fetcher := ingest.NewFetcher(ingest.FetcherConfig{Intake: svc.Intake(), Servers: servers})
+	fetcher := check(ingest.NewFetcher(ingest.FetcherConfig{Intake: svc.Intake(), Servers: servers}))(b)
 	ended := make(chan error, 3)
 	for _, run := range []func(context.Context) error{db.Run, runner.Run, fetcher.Run} {
 		go func() { ended <- run(ctx) }()

@@ -16,6 +16,7 @@ import (
 	"github.com/helpwright/helpwright/helpdesk/ingest"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/bunstore"
+	"github.com/helpwright/helpwright/storage/bunstore/both"
 	"github.com/helpwright/helpwright/storage/memblob"
 	"github.com/helpwright/helpwright/storage/storagetest/testenv"
 )
@@ -100,7 +101,7 @@ func TestReconcileOverDatabases(t *testing.T) {
 func reconcileOver(t *testing.T, dovecot testenv.DovecotServer, url string) {
 	t.Helper()
 	ctx := t.Context()
-	db := check(bunstore.Open(ctx, url, bunstore.Config{}))(t)
+	db := check(both.Open(ctx, url, bunstore.Config{}))(t)
 	t.Cleanup(func() { _ = db.Close() })
 	if err := db.Migrate(ctx); err != nil {
 		t.Fatal(err)

@@ -11,6 +11,7 @@ import (
 	"github.com/helpwright/helpwright/helpdesk/ingest/oauth"
 	"github.com/helpwright/helpwright/helpdesk/ingest/pop3"
 	"github.com/helpwright/helpwright/helpdesk/ingest/wire"
+	"github.com/helpwright/helpwright/helpdesk/netguard"
 )
 
 // ServersConfig is what [Servers] are reached with.
@@ -36,7 +37,7 @@ type ServersConfig struct {
 // [helpdesk.MailServers] and keeps no connections.
 type Servers struct {
 	cfg  ServersConfig
-	dial DialFunc
+	dial netguard.DialFunc
 	room *wire.Room
 }
 
@@ -50,7 +51,7 @@ func NewServers(cfg ServersConfig) *Servers {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
 	wire.Default(&cfg.Memory, 64<<20)
-	return &Servers{cfg: cfg, room: wire.NewRoom(cfg.Memory), dial: Dialer(cfg.AllowPrivateHosts, 30*time.Second)}
+	return &Servers{cfg: cfg, room: wire.NewRoom(cfg.Memory), dial: netguard.Dialer(cfg.AllowPrivateHosts, 30*time.Second)}
 }
 
 // tokens are those of a mailbox, nil if it signs in with a password.

@@ -32,9 +32,9 @@ func TestNewMailboxIsFetchedAtOnce(t *testing.T) {
 			calls <- struct{}{}
 		}
 	}()
-	f := ingest.NewFetcher(ingest.FetcherConfig{
+	f := check(ingest.NewFetcher(ingest.FetcherConfig{
 		Intake: b.intake, Servers: ingest.NewServers(ingest.ServersConfig{AllowPrivateHosts: true}), Refresh: time.Hour, Events: store,
-	})
+	}))(t)
 	done := make(chan struct{})
 	go func() {
 		defer close(done)

@@ -22,7 +22,7 @@ func (w *world) received(raw string) int64 {
 	if err := w.svc.Intake().Take(ctx, w.account, w.box.ID, "smtp", mails, nil); err != nil {
 		w.t.Fatal(err)
 	}
-	filer := ingest.NewFiler(ingest.FilerConfig{Intake: w.svc.Intake(), Now: w.clock})
+	filer := must[*ingest.Filer](w.t)(ingest.NewFiler(ingest.FilerConfig{Intake: w.svc.Intake(), Now: w.clock}))
 	job := storage.ClaimedJob{Job: storage.Job{Kind: helpdesk.JobFileMail, AccountID: w.account, Subject: w.box.ID}}
 	if err := filer.Handle(ctx, job); err != nil {
 		w.t.Fatal(err)

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/helpwright/helpwright/helpdesk"
-	"github.com/helpwright/helpwright/helpdesk/ingest"
+	"github.com/helpwright/helpwright/helpdesk/netguard"
 	"github.com/helpwright/helpwright/helpdesk/webhook"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/jobs"
@@ -73,7 +73,7 @@ func newWorldOver(t testing.TB, store store, change func(cfg *webhook.Config)) *
 	owner := must(w.svc.Operator().CreateUser(t.Context(), helpdesk.UserInput{Email: "owner@example.org"}))(t)
 	account := must(w.svc.Operator().CreateAccount(t.Context(), helpdesk.AccountInput{Name: "Acme"}, owner.ID))(t)
 	w.desk = must(w.svc.Desk(t.Context(), w.svc.As(owner.ID), account.ID))(t)
-	cfg := webhook.Config{Dispatch: w.svc.Dispatch(), Dial: ingest.Dialer(true, time.Minute), Now: w.clock.Now}
+	cfg := webhook.Config{Dispatch: w.svc.Dispatch(), Dial: netguard.Dialer(true, time.Minute), Now: w.clock.Now}
 	if change != nil {
 		change(&cfg)
 	}

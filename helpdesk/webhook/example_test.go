@@ -9,8 +9,9 @@ import (
 	"time"
 
 	"github.com/helpwright/helpwright/helpdesk"
-	"github.com/helpwright/helpwright/helpdesk/ingest"
+	"github.com/helpwright/helpwright/helpdesk/netguard"
 	"github.com/helpwright/helpwright/helpdesk/webhook"
+	"github.com/helpwright/helpwright/helpdesk/webhook/signature"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/memblob"
 	"github.com/helpwright/helpwright/storage/memstore"
@@ -33,7 +34,7 @@ func ExampleSender() {
 	var secret string
 	receiver := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
-		fmt.Println(r.Header.Get("Content-Type"), webhook.Verify(secret, r.Header, body, time.Now()))
+		fmt.Println(r.Header.Get("Content-Type"), signature.Verify(secret, r.Header, body, time.Now()))
 	}))
 	defer receiver.Close()
 	var hook helpdesk.Webhook
@@ -42,7 +43,7 @@ func ExampleSender() {
 	})
 	_, _ = desk.CreateTag(ctx, helpdesk.TagInput{Name: "Urgent"})
 
-	sender, err := webhook.New(webhook.Config{Dispatch: svc.Dispatch(), Dial: ingest.Dialer(true, time.Minute), Notifier: store})
+	sender, err := webhook.New(webhook.Config{Dispatch: svc.Dispatch(), Dial: netguard.Dialer(true, time.Minute), Notifier: store})
 	if err != nil {
 		panic(err)
 	}

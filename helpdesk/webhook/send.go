@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/webhook/signature"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/jobs"
 )
@@ -116,9 +117,9 @@ func (s *Sender) try(ctx context.Context, call helpdesk.WebhookCall) helpdesk.We
 	now := s.cfg.Now()
 	r.Header.Set("Content-Type", "application/cloudevents+json")
 	r.Header.Set("User-Agent", "helpwright-webhook")
-	r.Header.Set(HeaderID, call.MessageID)
-	r.Header.Set(HeaderTimestamp, strconv.FormatInt(now.Unix(), 10))
-	r.Header.Set(HeaderSignature, Sign(call.MessageID, now, call.Body, call.Keys...))
+	r.Header.Set(signature.HeaderID, call.MessageID)
+	r.Header.Set(signature.HeaderTimestamp, strconv.FormatInt(now.Unix(), 10))
+	r.Header.Set(signature.HeaderSignature, signature.Sign(call.MessageID, now, call.Body, call.Keys...))
 	res, err := s.client.Do(r)
 	if err != nil {
 		return helpdesk.WebhookOutcome{Problem: s.problem(err)}

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/netguard"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 )
@@ -24,7 +25,7 @@ import (
 type Config struct {
 	Dispatch *helpdesk.Dispatch // required
 	// Dial connects to a receiver; required. It decides which addresses may be reached:
-	// see ingest.Dialer.
+	// see netguard.Dialer.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 	// Notifier wakes the sender when logs have grown. nil: it polls only.
 	Notifier storage.EventNotifier
@@ -55,9 +56,11 @@ type Sender struct {
 func New(cfg Config) (*Sender, error) {
 	var problems fault.Collector
 	problems.Check(cfg.Dispatch != nil, "Dispatch", "is required")
-	problems.Check(cfg.Dial != nil, "Dial", "is required")
 	if err := problems.Err(); err != nil {
 		return nil, err
+	}
+	if cfg.Dial == nil {
+		cfg.Dial = netguard.Dialer(false, 10*time.Second)
 	}
 	if cfg.Timeout <= 0 {
 		cfg.Timeout = 15 * time.Second

@@ -14,6 +14,7 @@ import (
 	"github.com/helpwright/helpwright/kb"
 	"github.com/helpwright/helpwright/kb/exchange"
 	"github.com/helpwright/helpwright/storage/bunstore"
+	"github.com/helpwright/helpwright/storage/bunstore/both"
 	"github.com/helpwright/helpwright/storage/fault"
 	"github.com/helpwright/helpwright/storage/memblob"
 	"github.com/helpwright/helpwright/storage/memstore"
@@ -35,7 +36,7 @@ var backends = map[string]func(t testing.TB) backend{
 
 func open(t testing.TB, url string) *bunstore.DB {
 	t.Helper()
-	db, err := bunstore.Open(t.Context(), url, bunstore.Config{SyncNormal: true})
+	db, err := both.Open(t.Context(), url, bunstore.Config{SyncNormal: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,7 +4,6 @@ package blobs
 
 import (
 	"context"
-	"errors"
 	"log/slog"
 	"time"
 
@@ -31,7 +30,7 @@ type SweepConfig struct {
 	// Each is told of every blob that is removed, or would be; nil: nobody.
 	Each   func(storage.BlobInfo)
 	Now    func() time.Time // default time.Now
-	Logger *slog.Logger     // default: none
+	Logger *slog.Logger     // nil: discards
 }
 
 // Swept is what a sweep has found.
@@ -44,17 +43,17 @@ type Swept struct {
 	Temporary int   // files that a crash left, and were removed unless Dry
 }
 
-// errIncomplete is why a sweep cannot begin.
-var errIncomplete = errors.New("blobs: Blobs and Rows are required")
-
 // Sweep removes the blobs that no row names and that are older than the grace, and temporary files as old. It goes once
 // through all of them, some at a time. The keys of blobs are made at random for each upload, and a key without a row
 // after the grace gets none any more: nothing is removed that a row could still come to name.
 //
 // A blob is kept when a store does not answer, and the error returned with what was done until then.
 func Sweep(ctx context.Context, cfg SweepConfig) (Swept, error) {
-	if cfg.Blobs == nil || len(cfg.Rows) == 0 {
-		return Swept{}, errIncomplete
+	var problems fault.Collector
+	problems.Check(cfg.Blobs != nil, "Blobs", "is required")
+	problems.Check(len(cfg.Rows) > 0, "Rows", "is required")
+	if err := problems.Err(); err != nil {
+		return Swept{}, err
 	}
 	if cfg.Grace <= 0 {
 		cfg.Grace = DefaultGrace

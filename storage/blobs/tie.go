@@ -45,7 +45,7 @@ type TieConfig struct {
 	Blobs  storage.Blobs
 	Marks  storage.Marks
 	Rows   storage.BlobRows
-	Logger *slog.Logger // default: none
+	Logger *slog.Logger // nil: discards
 }
 
 // Tie is blobs that belong to a database: both have a mark in common, made at random when they first meet. While the
@@ -71,12 +71,19 @@ var (
 	_ storage.BlobTidier = (*Tie)(nil)
 )
 
-// NewTie ties blobs to a database. Nothing is asked before the first call of a method.
-func NewTie(cfg TieConfig) *Tie {
+// NewTie ties blobs to a database. Nothing is asked before the first call of a method. What is missing is an Invalid fault.
+func NewTie(cfg TieConfig) (*Tie, error) {
+	var problems fault.Collector
+	problems.Check(cfg.Blobs != nil, "Blobs", "is required")
+	problems.Check(cfg.Marks != nil, "Marks", "is required")
+	problems.Check(cfg.Rows != nil, "Rows", "is required")
+	if err := problems.Err(); err != nil {
+		return nil, err
+	}
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
-	return &Tie{cfg: cfg}
+	return &Tie{cfg: cfg}, nil
 }
 
 // Run checks again and again until ctx ends, so that [Tie.Err] is never old.

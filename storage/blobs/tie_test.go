@@ -45,6 +45,23 @@ func (m *mount) List(ctx context.Context, prefix, after string, limit int) ([]st
 	return m.Load().List(ctx, prefix, after, limit)
 }
 
+func newTie(t *testing.T, cfg blobs.TieConfig) *blobs.Tie {
+	t.Helper()
+	tie, err := blobs.NewTie(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tie
+}
+
+func TestNewTieNamesWhatIsMissing(t *testing.T) {
+	t.Parallel()
+	_, err := blobs.NewTie(blobs.TieConfig{})
+	if f, ok := errors.AsType[*fault.Error](err); !ok || f.Kind != fault.Invalid || len(f.Fields) != 3 {
+		t.Errorf("%v", err)
+	}
+}
+
 // codeOf is the code of a fault, "" of nil.
 func codeOf(t *testing.T, err error) string {
 	t.Helper()
@@ -115,7 +132,7 @@ func TestTie(t *testing.T) {
 				}
 			}
 			put(t, b, test.there...)
-			tie := blobs.NewTie(blobs.TieConfig{Blobs: b, Marks: marks, Rows: test.rows})
+			tie := newTie(t, blobs.TieConfig{Blobs: b, Marks: marks, Rows: test.rows})
 			before := keysOf(t, b)
 			if got := codeOf(t, tie.Look(t.Context())); got != test.want {
 				t.Errorf("Look: %q, want %q", got, test.want)
@@ -138,7 +155,7 @@ func TestTie(t *testing.T) {
 			if err != nil || ofDatabase == "" || ofDatabase != markOf(t, b) || test.mark != "" && test.mark != "new" && ofDatabase != test.mark {
 				t.Errorf("marks %q and %q, want %q", ofDatabase, markOf(t, b), test.mark)
 			}
-			again := blobs.NewTie(blobs.TieConfig{Blobs: b, Marks: marks, Rows: test.rows})
+			again := newTie(t, blobs.TieConfig{Blobs: b, Marks: marks, Rows: test.rows})
 			if err := again.Check(t.Context()); err != nil {
 				t.Errorf("after the next start: %v", err)
 			}
@@ -155,7 +172,7 @@ func TestTieOfManyProcesses(t *testing.T) {
 		var wait sync.WaitGroup
 		for range 20 {
 			wait.Go(func() {
-				if err := blobs.NewTie(blobs.TieConfig{Blobs: b, Marks: marks, Rows: named}).Check(context.Background()); err != nil {
+				if err := newTie(t, blobs.TieConfig{Blobs: b, Marks: marks, Rows: named}).Check(context.Background()); err != nil {
 					t.Error(err)
 				}
 			})
@@ -180,7 +197,7 @@ func TestLostMount(t *testing.T) {
 	m := newMount(disk)
 	named := rows{"accounts/1/x": true}
 	put(t, disk, "accounts/1/x")
-	tie := blobs.NewTie(blobs.TieConfig{Blobs: m, Marks: memstore.New(), Rows: named})
+	tie := newTie(t, blobs.TieConfig{Blobs: m, Marks: memstore.New(), Rows: named})
 	if err := tie.Check(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -248,7 +265,7 @@ func TestTieWithoutTheDatabase(t *testing.T) {
 	if _, err := b.Put(t.Context(), blobs.MarkKey, strings.NewReader("b")); err != nil {
 		t.Fatal(err)
 	}
-	tie := blobs.NewTie(blobs.TieConfig{Blobs: b, Marks: marks, Rows: rows{}})
+	tie := newTie(t, blobs.TieConfig{Blobs: b, Marks: marks, Rows: rows{}})
 	marks.away.Store(true)
 	if err := tie.Check(t.Context()); !fault.Is(err, fault.Unavailable) || tie.Err() != nil {
 		t.Errorf("before anything is known: %v, %v", err, tie.Err())

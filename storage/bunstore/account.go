@@ -94,7 +94,7 @@ func (w writer) DeleteAccount(ctx context.Context) error {
 		return failure(ctx, err, "account", id)
 	}
 	for _, table := range append(slices.Clone(siteTables),
-		"hw_sites", "hw_inbound_mails", "hw_conversations", "hw_customers", "hw_mailboxes", "hw_memberships", "hw_roles", "hw_invitations",
+		"hw_sites", "hw_inbound_mails", "hw_conversations", "hw_conversation_counts", "hw_customers", "hw_mailboxes", "hw_memberships", "hw_roles", "hw_invitations",
 	) {
 		if _, err := w.raw("DELETE FROM ? WHERE account_id = ?", bun.Ident(table), id).Exec(ctx); err != nil {
 			return inUse(ctx, err, "account", id)
@@ -146,22 +146,18 @@ func roleRowOf(account int64, r *helpdesk.Role) roleRow {
 	}
 }
 
-// Roles implements [helpdesk.AccountReader].
-func (r reader) Roles(ctx context.Context) ([]helpdesk.Role, error) {
-	var rows []roleRow
-	err := locked(ctx, r.selects(&rows).ApplyQueryBuilder(r.account).Order("id")).Scan(ctx)
-	return mapped(rows, (*roleRow).role), failure(ctx, err, "role", 0)
+var roles = table[writer, helpdesk.Role, storage.NoFilter, roleRow]{
+	Noun: nouns.Roles, row: roleRowOf, item: (*roleRow).role,
 }
 
-// InsertRole implements [helpdesk.AccountWriter].
-func (w writer) InsertRole(ctx context.Context, r *helpdesk.Role) error {
-	row := roleRowOf(w.scope.AccountID, r)
-	row.ID = 0
-	if _, err := w.inserts(&row).Exec(ctx); err != nil {
-		return failure(ctx, err, "role", 0)
-	}
-	r.ID = row.ID
-	return nil
+// Roles implements [helpdesk.Reader].
+func (r reader) Roles() storage.RowReader[helpdesk.Role, storage.NoFilter] {
+	return rowsOf(r.placed(), &roles)
+}
+
+// Roles implements [helpdesk.Rows].
+func (w writer) Roles() storage.Rows[helpdesk.Role, storage.NoFilter] {
+	return storedOf(w, &roles)
 }
 
 // UsersByID implements [helpdesk.AccountReader].

@@ -7,6 +7,7 @@ import (
 	"github.com/uptrace/bun"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
@@ -33,25 +34,46 @@ func (r *attachmentRow) attachment() helpdesk.Attachment {
 	}
 }
 
-// Attachment implements [helpdesk.AttachmentReader].
-func (r reader) Attachment(ctx context.Context, id int64) (helpdesk.Attachment, error) {
-	var row attachmentRow
-	q := r.selects(&row).ApplyQueryBuilder(r.ofInteraction).Where("id = ?", id)
-	if err := one(ctx, q, "attachment", id); err != nil {
-		return helpdesk.Attachment{}, err
+func attachmentRowOf(account int64, a *helpdesk.Attachment) attachmentRow {
+	return attachmentRow{
+		ID: a.ID, AccountID: account, InteractionID: a.InteractionID, ConversationID: a.ConversationID,
+		Filename: a.Filename, ContentType: a.ContentType, ContentID: a.ContentID, Size: a.Size,
+		IsInline: a.IsInline, BlobKey: a.BlobKey, CreatedAt: micros(a.CreatedAt),
 	}
-	return row.attachment(), nil
 }
 
-// Attachments implements [helpdesk.AttachmentReader].
-func (r reader) Attachments(ctx context.Context, interactionIDs []int64) ([]helpdesk.Attachment, error) {
-	if len(interactionIDs) == 0 {
-		return nil, r.state()
-	}
-	var rows []attachmentRow
-	err := r.selects(&rows).ApplyQueryBuilder(r.ofInteraction).
-		Where("interaction_id IN (?)", bun.List(interactionIDs)).Order("id").Scan(ctx)
-	return mapped(rows, (*attachmentRow).attachment), failure(ctx, err, "attachment", 0)
+var attachments = table[writer, helpdesk.Attachment, helpdesk.AttachmentFilter, attachmentRow]{
+	Noun: nouns.Attachments, row: attachmentRowOf, item: (*attachmentRow).attachment,
+	scope: func(w writer, q bun.QueryBuilder) bun.QueryBuilder { return w.ofInteraction(q) },
+	match: func(_ context.Context, _ writer, q *bun.SelectQuery, f helpdesk.AttachmentFilter) error {
+		return among(q, "interaction_id", f.InteractionIDs)
+	},
+	admit: func(ctx context.Context, w writer, all []*helpdesk.Attachment) error {
+		interactions := make([]int64, len(all))
+		for i, a := range all {
+			interactions[i] = a.InteractionID
+		}
+		conversations, err := w.conversationsOf(ctx, interactions)
+		if err != nil {
+			return err
+		}
+		for _, a := range all {
+			if conversations[a.InteractionID] != a.ConversationID {
+				return fault.Missing("conversation", a.ConversationID)
+			}
+		}
+		return nil
+	},
+}
+
+// Attachments implements [helpdesk.Reader].
+func (r reader) Attachments() storage.RowReader[helpdesk.Attachment, helpdesk.AttachmentFilter] {
+	return rowsOf(r.placed(), &attachments)
+}
+
+// Attachments implements [helpdesk.Rows].
+func (w writer) Attachments() storage.Rows[helpdesk.Attachment, helpdesk.AttachmentFilter] {
+	return storedOf(w, &attachments)
 }
 
 // BlobKeys implements [helpdesk.AttachmentReader]. The keys are sorted, each comes once.
@@ -70,35 +92,4 @@ func (r reader) BlobKeys(ctx context.Context, conversationIDs []int64) ([]string
 		asked, r.scope.AccountID, r.scope.AccountID).Scan(ctx, &keys)
 	slices.Sort(keys)
 	return keys, failure(ctx, err, "conversation", 0)
-}
-
-// InsertAttachments implements [helpdesk.AttachmentWriter].
-func (w writer) InsertAttachments(ctx context.Context, attachments []*helpdesk.Attachment) error {
-	interactions := make([]int64, len(attachments))
-	rows := make([]attachmentRow, len(attachments))
-	ids := make([]*int64, len(attachments))
-	for i, a := range attachments {
-		rows[i] = attachmentRow{
-			AccountID: w.scope.AccountID, InteractionID: a.InteractionID, ConversationID: a.ConversationID,
-			Filename: a.Filename, ContentType: a.ContentType, ContentID: a.ContentID, Size: a.Size,
-			IsInline: a.IsInline, BlobKey: a.BlobKey, CreatedAt: micros(a.CreatedAt),
-		}
-		interactions[i], ids[i] = a.InteractionID, &a.ID
-	}
-	conversations, err := w.conversationsOf(ctx, interactions)
-	if err != nil {
-		return err
-	}
-	for _, a := range attachments {
-		if conversations[a.InteractionID] != a.ConversationID {
-			return fault.Missing("conversation", a.ConversationID)
-		}
-	}
-	return insertAll(ctx, w.querier, rows, ids, "attachment")
-}
-
-// DeleteAttachment implements [helpdesk.AttachmentWriter].
-func (w writer) DeleteAttachment(ctx context.Context, id int64) error {
-	res, err := w.deletes((*attachmentRow)(nil)).ApplyQueryBuilder(w.ofInteraction).Where("id = ?", id).Exec(ctx)
-	return removed(ctx, res, err, "attachment", id)
 }

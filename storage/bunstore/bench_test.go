@@ -75,7 +75,7 @@ func fill(b *testing.B, s *bench) {
 		}
 		s.scope = helpdesk.Scope{AccountID: account.ID}
 		in := tx.Within(s.scope)
-		if err := in.InsertMailbox(ctx, &s.mailbox); err != nil {
+		if err := in.Mailboxes().Insert(ctx, &s.mailbox); err != nil {
 			return err
 		}
 		s.customer = helpdesk.Customer{Emails: []helpdesk.CustomerEmail{{Email: "a@example.org", Key: "a@example.org"}}}
@@ -130,7 +130,7 @@ func BenchmarkConversations(b *testing.B) {
 				for range 10_000 {
 					done++
 					c := s.conversation(done)
-					if err := tx.InsertConversation(ctx, &c); err != nil {
+					if err := tx.Conversations().Insert(ctx, &c); err != nil {
 						return err
 					}
 				}
@@ -176,7 +176,7 @@ func BenchmarkConversations(b *testing.B) {
 			return rows.Err()
 		}, func(n int) error {
 			p := from(n)
-			list, err := s.db.Within(s.scope).Conversations(b.Context(), helpdesk.ConversationFilter{}, helpdesk.ByUpdated,
+			list, err := s.db.Within(s.scope).Conversations().List(b.Context(), helpdesk.ConversationOrder{ConversationFilter: helpdesk.ConversationFilter{}, Sort: helpdesk.ByUpdated},
 				storage.Seek{Desc: true, From: &p, Limit: 25})
 			if err == nil && len(list) != 25 {
 				err = fmt.Errorf("%d conversations", len(list))
@@ -193,7 +193,7 @@ func BenchmarkInTx(b *testing.B) {
 		ratio(b, func(n int) error { return s.fileByHand(b.Context(), n, body) }, func(n int) error {
 			return s.db.InTx(b.Context(), s.scope, func(ctx context.Context, tx helpdesk.Tx) error {
 				c := s.conversation(n)
-				if err := tx.InsertConversation(ctx, &c); err != nil {
+				if err := tx.Conversations().Insert(ctx, &c); err != nil {
 					return err
 				}
 				i := helpdesk.Interaction{
@@ -201,7 +201,7 @@ func BenchmarkInTx(b *testing.B) {
 					CustomerID: s.customer.ID, MessageID: fmt.Sprintf("%d@example.org", n), To: []string{"help@example.org"},
 					CreatedAt: c.CreatedAt, UpdatedAt: c.CreatedAt,
 				}
-				if err := tx.InsertInteraction(ctx, &i); err != nil {
+				if err := tx.Interactions().Insert(ctx, &i); err != nil {
 					return err
 				}
 				if err := tx.Emit(ctx, storage.Event{Type: "conversation.created", Subject: c.ID, Time: c.CreatedAt}); err != nil {
@@ -277,7 +277,7 @@ func BenchmarkSync(b *testing.B) {
 			for b.Loop() {
 				err := s.db.InTx(b.Context(), s.scope, func(ctx context.Context, tx helpdesk.Tx) error {
 					c := s.conversation(1)
-					return tx.InsertConversation(ctx, &c)
+					return tx.Conversations().Insert(ctx, &c)
 				})
 				if err != nil {
 					b.Fatal(err)

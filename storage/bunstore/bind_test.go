@@ -93,7 +93,7 @@ func newAccount(ctx context.Context, store helpdesk.Store, name string) (helpdes
 			return err
 		}
 		in := tx.Within(helpdesk.Scope{AccountID: account.ID})
-		if err := in.InsertRole(ctx, &helpdesk.Role{Name: "all"}); err != nil {
+		if err := in.Roles().Insert(ctx, &helpdesk.Role{Name: "all"}); err != nil {
 			return err
 		}
 		if err := in.Emit(ctx, storage.Event{Type: "account.created"}); err != nil {
@@ -111,7 +111,7 @@ func left(t *testing.T, db *bunstore.DB, account int64, want bool) {
 	if fault.Is(err, fault.NotFound) == want {
 		t.Errorf("account %d: %v, want it there: %v", account, err, want)
 	}
-	roles, err := db.Within(helpdesk.Scope{AccountID: account}).Roles(t.Context())
+	roles, err := db.Within(helpdesk.Scope{AccountID: account}).Roles().List(t.Context(), storage.NoFilter{}, storage.Seek{Limit: storage.NoLimit})
 	if err != nil || (len(roles) == 1) != want {
 		t.Errorf("account %d: %d roles, %v", account, len(roles), err)
 	}
@@ -194,7 +194,7 @@ func TestBindSavepoint(t *testing.T) {
 		var kept helpdesk.Tx
 		err = bound.InTx(t.Context(), scope, func(ctx context.Context, tx helpdesk.Tx) error {
 			kept = tx
-			if err := tx.InsertRole(ctx, &helpdesk.Role{Name: "undone"}); err != nil {
+			if err := tx.Roles().Insert(ctx, &helpdesk.Role{Name: "undone"}); err != nil {
 				return err
 			}
 			if err := tx.Emit(ctx, storage.Event{Type: "undone"}); err != nil {
@@ -210,10 +210,10 @@ func TestBindSavepoint(t *testing.T) {
 		}
 		// a broken uniqueness makes PostgreSQL refuse all that follows, up to the savepoint
 		err = bound.InTx(t.Context(), scope, func(ctx context.Context, tx helpdesk.Tx) error {
-			if err := tx.InsertMailbox(ctx, &helpdesk.Mailbox{InternalLocal: "same"}); err != nil {
+			if err := tx.Mailboxes().Insert(ctx, &helpdesk.Mailbox{InternalLocal: "same"}); err != nil {
 				return err
 			}
-			return tx.InsertMailbox(ctx, &helpdesk.Mailbox{InternalLocal: "same"})
+			return tx.Mailboxes().Insert(ctx, &helpdesk.Mailbox{InternalLocal: "same"})
 		})
 		if !fault.Is(err, fault.Conflict) {
 			t.Errorf("got %v, want a Conflict", err)
@@ -221,7 +221,7 @@ func TestBindSavepoint(t *testing.T) {
 		func() {
 			defer func() { _ = recover() }()
 			_ = bound.InTx(t.Context(), scope, func(ctx context.Context, tx helpdesk.Tx) error {
-				_ = tx.InsertRole(ctx, &helpdesk.Role{Name: "undone"})
+				_ = tx.Roles().Insert(ctx, &helpdesk.Role{Name: "undone"})
 				panic(errOnPurpose)
 			})
 		}()
@@ -233,7 +233,7 @@ func TestBindSavepoint(t *testing.T) {
 			t.Fatal(err)
 		}
 		left(t, db, first.ID, true)
-		if roles, err := db.Within(helpdesk.Scope{AccountID: second.ID}).Roles(t.Context()); err != nil || len(roles) != 1 {
+		if roles, err := db.Within(helpdesk.Scope{AccountID: second.ID}).Roles().List(t.Context(), storage.NoFilter{}, storage.Seek{Limit: storage.NoLimit}); err != nil || len(roles) != 1 {
 			t.Errorf("%v, %v", roles, err)
 		}
 	})

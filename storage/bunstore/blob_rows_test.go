@@ -31,7 +31,7 @@ func TestBlobColumns(t *testing.T) {
 		"PostgreSQL": func(t *testing.T) *sql.DB {
 			dsn := testenv.Postgres(t)
 			open(t, dsn, bunstore.Config{})
-			return postgres(t, dsn)
+			return plainPostgres(t, dsn)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/helpwright/helpwright/storage/bunstore"
+	"github.com/helpwright/helpwright/storage/bunstore/both"
 	"github.com/helpwright/helpwright/storage/memstore"
 	"github.com/helpwright/helpwright/storage/storagetest"
 	"github.com/helpwright/helpwright/storage/storagetest/testenv"
@@ -24,7 +25,7 @@ var databases = []struct {
 // open opens and migrates a database that is closed at the end of the test.
 func open(t testing.TB, url string, cfg bunstore.Config) *bunstore.DB {
 	t.Helper()
-	db, err := bunstore.Open(t.Context(), url, cfg)
+	db, err := both.Open(t.Context(), url, cfg)
 	if err != nil {
 		t.Fatal(err)
 	}

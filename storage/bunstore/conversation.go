@@ -27,6 +27,7 @@ type conversationRow struct {
 	Preview         string
 	RefersTo        int64
 	AwaitingSince   int64
+	SnoozedUntil    int64
 	CreatedAt       int64
 	UpdatedAt       int64
 }
@@ -36,7 +37,7 @@ func (r *conversationRow) conversation() helpdesk.Conversation {
 		ID: r.ID, Number: r.Number, Channel: r.Channel, MailboxID: r.MailboxID, CustomerID: r.CustomerID,
 		CustomerEmailID: r.CustomerEmailID, CustomerEmail: r.CustomerEmail, UserID: r.UserID,
 		Status: helpdesk.Status(r.Status), Subject: r.Subject, Preview: r.Preview,
-		RefersTo: r.RefersTo, AwaitingSince: timeOf(r.AwaitingSince),
+		RefersTo: r.RefersTo, AwaitingSince: timeOf(r.AwaitingSince), SnoozedUntil: timeOf(r.SnoozedUntil),
 		CreatedAt: timeOf(r.CreatedAt), UpdatedAt: timeOf(r.UpdatedAt),
 	}
 }
@@ -46,7 +47,7 @@ func conversationRowOf(account int64, c *helpdesk.Conversation) conversationRow 
 		ID: c.ID, AccountID: account, Number: c.Number, Channel: c.Channel, MailboxID: c.MailboxID,
 		CustomerID: c.CustomerID, CustomerEmailID: c.CustomerEmailID, CustomerEmail: c.CustomerEmail,
 		UserID: c.UserID, Status: string(c.Status), Subject: c.Subject, Preview: c.Preview,
-		RefersTo: c.RefersTo, AwaitingSince: micros(c.AwaitingSince),
+		RefersTo: c.RefersTo, AwaitingSince: micros(c.AwaitingSince), SnoozedUntil: micros(c.SnoozedUntil),
 		CreatedAt: micros(c.CreatedAt), UpdatedAt: micros(c.UpdatedAt),
 	}
 }
@@ -54,28 +55,6 @@ func conversationRowOf(account int64, c *helpdesk.Conversation) conversationRow 
 // conversationsInScope keeps a statement about conversations within account and mailboxes.
 func (r reader) conversationsInScope(q bun.QueryBuilder) bun.QueryBuilder {
 	return r.inScope("mailbox_id")(q)
-}
-
-func (r reader) conversation(ctx context.Context, id int64, lock bool) (helpdesk.Conversation, error) {
-	var row conversationRow
-	q := r.selects(&row).ApplyQueryBuilder(r.conversationsInScope).Where("id = ?", id)
-	if lock {
-		r.forUpdate(q)
-	}
-	if err := one(ctx, q, "conversation", id); err != nil {
-		return helpdesk.Conversation{}, err
-	}
-	return row.conversation(), nil
-}
-
-// Conversation implements [helpdesk.ConversationReader].
-func (r reader) Conversation(ctx context.Context, id int64) (helpdesk.Conversation, error) {
-	return r.conversation(ctx, id, false)
-}
-
-// ConversationForUpdate implements [helpdesk.ConversationWriter].
-func (w writer) ConversationForUpdate(ctx context.Context, id int64) (helpdesk.Conversation, error) {
-	return w.conversation(ctx, id, true)
 }
 
 // sortColumns are the columns that hold what Conversation.SortKey returns.
@@ -86,15 +65,21 @@ var sortColumns = map[helpdesk.ConversationSort]string{
 	helpdesk.ByAwaiting: "awaiting_key",
 }
 
-// Conversations implements [helpdesk.ConversationReader].
-func (r reader) Conversations(
-	ctx context.Context, f helpdesk.ConversationFilter, sort helpdesk.ConversationSort, seek storage.Seek,
-) ([]helpdesk.Conversation, error) {
-	var rows []conversationRow
-	q := r.selects(&rows).Err(checkText(f.Statuses)).ApplyQueryBuilder(r.conversationsInScope)
-	if len(f.Statuses) > 0 {
-		q.Where("status IN (?)", bun.List(f.Statuses))
+// orderConversations names the column that a list is ordered by.
+func orderConversations(f helpdesk.ConversationOrder) string {
+	column, ok := sortColumns[f.Sort]
+	if !ok {
+		column = sortColumns[helpdesk.ByCreated]
 	}
+	if f.DraftBy != 0 || f.Undelivered || f.Snoozed.Or(false) {
+		column = "+" + column // these find few
+	}
+	return column
+}
+
+// narrow keeps a query to what a filter asks for.
+func (r reader) narrow(ctx context.Context, q *bun.SelectQuery, f helpdesk.ConversationFilter) error {
+	q.Err(checkText(f.Statuses)).ApplyQueryBuilder(r.atDesk(f))
 	if f.MailboxID != 0 {
 		q.Where("mailbox_id = ?", f.MailboxID)
 	}
@@ -110,7 +95,7 @@ func (r reader) Conversations(
 	if len(f.Terms) > 0 {
 		found, err := r.found(ctx, conversationSearch, f.Terms)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		q.ApplyQueryBuilder(found)
 	}
@@ -123,52 +108,35 @@ func (r reader) Conversations(
 		q.Err(checkText(f.Audience)).Where("EXISTS (SELECT 1 FROM hw_interactions AS i WHERE i.account_id = ?TableName.account_id"+
 			" AND i.conversation_id = ?TableName.id AND "+clause+")", args...)
 	}
-	column, ok := sortColumns[sort]
-	if !ok {
-		column = sortColumns[helpdesk.ByCreated]
-	}
-	err := page(q, column, seek).Scan(ctx)
-	return mapped(rows, (*conversationRow).conversation), failure(ctx, err, "conversation", 0)
-}
-
-// ConversationsByID implements [helpdesk.ConversationReader].
-func (r reader) ConversationsByID(ctx context.Context, ids []int64) ([]helpdesk.Conversation, error) {
-	if len(ids) == 0 {
-		return nil, r.state()
-	}
-	var rows []conversationRow
-	err := r.selects(&rows).ApplyQueryBuilder(r.conversationsInScope).Where("id IN (?)", bun.List(ids)).
-		Order("id").Scan(ctx)
-	return mapped(rows, (*conversationRow).conversation), failure(ctx, err, "conversation", 0)
-}
-
-// InsertConversation implements [helpdesk.ConversationWriter].
-func (w writer) InsertConversation(ctx context.Context, c *helpdesk.Conversation) error {
-	if !w.sees(c.MailboxID) {
-		return fault.Missing("mailbox", c.MailboxID)
-	}
-	row := conversationRowOf(w.scope.AccountID, c)
-	row.ID = 0
-	if _, err := w.inserts(&row).Exec(ctx); err != nil {
-		return failure(ctx, err, "conversation", 0)
-	}
-	c.ID = row.ID
-	w.foundAccount()
 	return nil
 }
 
-// UpdateConversation implements [helpdesk.ConversationWriter].
-func (w writer) UpdateConversation(ctx context.Context, c *helpdesk.Conversation) error {
-	if !w.sees(c.MailboxID) {
-		return fault.Missing("conversation", c.ID)
-	}
-	row := conversationRowOf(w.scope.AccountID, c)
-	res, err := w.updates(&row).ApplyQueryBuilder(w.conversationsInScope).Where("id = ?", c.ID).Exec(ctx)
-	if err := changed(ctx, res, err, "conversation", c.ID); err != nil {
-		return err
-	}
-	w.foundAccount()
-	return nil
+var conversations = table[writer, helpdesk.Conversation, helpdesk.ConversationOrder, conversationRow]{
+	Noun: nouns.Conversations, row: conversationRowOf, item: (*conversationRow).conversation,
+	scope: func(w writer, q bun.QueryBuilder) bun.QueryBuilder { return w.conversationsInScope(q) },
+	match: func(ctx context.Context, w writer, q *bun.SelectQuery, f helpdesk.ConversationOrder) error {
+		return w.narrow(ctx, q, f.ConversationFilter)
+	},
+	order: orderConversations,
+	admit: func(_ context.Context, w writer, all []*helpdesk.Conversation) error {
+		for _, c := range all {
+			if !w.sees(c.MailboxID) {
+				return fault.Missing("mailbox", c.MailboxID)
+			}
+		}
+		return nil
+	},
+	remove: func(ctx context.Context, w writer, id int64) error { return w.forgetConversations(ctx, []int64{id}) },
+}
+
+// Conversations implements [helpdesk.Reader].
+func (r reader) Conversations() storage.RowReader[helpdesk.Conversation, helpdesk.ConversationOrder] {
+	return rowsOf(r.placed(), &conversations)
+}
+
+// Conversations implements [helpdesk.Rows].
+func (w writer) Conversations() storage.Rows[helpdesk.Conversation, helpdesk.ConversationOrder] {
+	return storedOf(w, &conversations)
 }
 
 // DeleteConversations implements [helpdesk.ConversationWriter].
@@ -185,17 +153,22 @@ func (w writer) DeleteConversations(ctx context.Context, ids []int64) error {
 	if len(found) == 0 {
 		return w.requireAccount(ctx)
 	}
-	if err := w.entomb(ctx, "conversation_id", found); err != nil {
+	if err := w.forgetConversations(ctx, found); err != nil {
+		return err
+	}
+	_, err := w.deletes((*conversationRow)(nil)).ApplyQueryBuilder(w.account).
+		Where("id IN (?)", bun.List(found)).Exec(ctx)
+	return inUse(ctx, err, "conversation", 0)
+}
+
+// forgetConversations makes tombstones of the mails of conversations, and others refer to none of them.
+func (w writer) forgetConversations(ctx context.Context, ids []int64) error {
+	if err := w.entomb(ctx, "conversation_id", ids); err != nil {
 		return err
 	}
 	_, err := w.raw("UPDATE hw_conversations SET refers_to = 0 WHERE account_id = ? AND refers_to <> 0 AND refers_to IN (?)",
-		w.scope.AccountID, bun.List(found)).Exec(ctx)
-	if err != nil {
-		return failure(ctx, err, "conversation", 0)
-	}
-	_, err = w.deletes((*conversationRow)(nil)).ApplyQueryBuilder(w.account).
-		Where("id IN (?)", bun.List(found)).Exec(ctx)
-	return inUse(ctx, err, "conversation", 0)
+		w.scope.AccountID, bun.List(ids)).Exec(ctx)
+	return failure(ctx, err, "conversation", 0)
 }
 
 type participantRow struct {
@@ -230,7 +203,7 @@ func (r reader) Participant(ctx context.Context, conversationID int64, keys []st
 // AddParticipants implements [helpdesk.ConversationWriter].
 func (w writer) AddParticipants(ctx context.Context, conversationID int64, keys []string) error {
 	if len(keys) == 0 {
-		_, err := w.Conversation(ctx, conversationID)
+		_, err := w.Conversations().Get(ctx, conversationID)
 		return err
 	}
 	if err := w.requireConversation(ctx, conversationID); err != nil {

@@ -237,7 +237,7 @@ func newUploader(t *testing.T, db *bunstore.DB) *uploader {
 // check finds the file of every row.
 func (d *uploader) check(t *testing.T, dsn string) {
 	t.Helper()
-	rows, err := postgres(t, dsn).QueryContext(t.Context(), `SELECT blob_key FROM hw_attachments
+	rows, err := plainPostgres(t, dsn).QueryContext(t.Context(), `SELECT blob_key FROM hw_attachments
 		UNION ALL SELECT raw_key FROM hw_inbound_mails UNION ALL SELECT blob_key FROM hw_site_files`)
 	if err != nil {
 		t.Fatal(err)

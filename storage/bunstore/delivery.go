@@ -7,6 +7,7 @@ import (
 	"github.com/uptrace/bun"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/storage"
 )
 
 type deliveryRow struct {
@@ -47,50 +48,29 @@ func deliveryRowOf(account int64, d *helpdesk.Delivery) deliveryRow {
 	}
 }
 
-// Deliveries implements [helpdesk.InteractionReader].
-func (r reader) Deliveries(ctx context.Context, interactionIDs []int64) ([]helpdesk.Delivery, error) {
-	if len(interactionIDs) == 0 {
-		return nil, r.state()
-	}
-	var rows []deliveryRow
-	err := r.selects(&rows).ApplyQueryBuilder(r.ofInteraction).
-		Where("interaction_id IN (?)", bun.List(interactionIDs)).Order("id").Scan(ctx)
-	return mapped(rows, (*deliveryRow).delivery), failure(ctx, err, "delivery", 0)
-}
-
-// InsertDeliveries implements [helpdesk.InteractionWriter].
-func (w writer) InsertDeliveries(ctx context.Context, d []helpdesk.Delivery) error {
-	interactions := make([]int64, len(d))
-	rows := make([]deliveryRow, len(d))
-	ids := make([]*int64, len(d))
-	for i := range d {
-		rows[i] = deliveryRowOf(w.scope.AccountID, &d[i])
-		rows[i].ID = 0
-		interactions[i], ids[i] = d[i].InteractionID, &d[i].ID
-	}
-	if err := w.requireInteractions(ctx, interactions...); err != nil {
-		return err
-	}
-	return insertAll(ctx, w.querier, rows, ids, "delivery")
-}
-
-// UpdateDeliveries implements [helpdesk.InteractionWriter].
-func (w writer) UpdateDeliveries(ctx context.Context, d []helpdesk.Delivery) error {
-	interactions := make([]int64, len(d))
-	for i := range d {
-		interactions[i] = d[i].InteractionID
-	}
-	if err := w.requireInteractions(ctx, interactions...); err != nil {
-		return err
-	}
-	for i := range d {
-		row := deliveryRowOf(w.scope.AccountID, &d[i])
-		res, err := w.updates(&row).ApplyQueryBuilder(w.ofInteraction).Where("id = ?", row.ID).Exec(ctx)
-		if err := changed(ctx, res, err, "delivery", row.ID); err != nil {
-			return err
+var deliveries = table[writer, helpdesk.Delivery, helpdesk.DeliveryFilter, deliveryRow]{
+	Noun: nouns.Deliveries, row: deliveryRowOf, item: (*deliveryRow).delivery,
+	scope: func(w writer, q bun.QueryBuilder) bun.QueryBuilder { return w.ofInteraction(q) },
+	match: func(_ context.Context, _ writer, q *bun.SelectQuery, f helpdesk.DeliveryFilter) error {
+		return among(q, "interaction_id", f.InteractionIDs)
+	},
+	admit: func(ctx context.Context, w writer, all []*helpdesk.Delivery) error {
+		interactions := make([]int64, len(all))
+		for i, d := range all {
+			interactions[i] = d.InteractionID
 		}
-	}
-	return nil
+		return w.requireInteractions(ctx, interactions...)
+	},
+}
+
+// Deliveries implements [helpdesk.Reader].
+func (r reader) Deliveries() storage.RowReader[helpdesk.Delivery, helpdesk.DeliveryFilter] {
+	return rowsOf(r.placed(), &deliveries)
+}
+
+// Deliveries implements [helpdesk.Rows].
+func (w writer) Deliveries() storage.Rows[helpdesk.Delivery, helpdesk.DeliveryFilter] {
+	return storedOf(w, &deliveries)
 }
 
 // DeleteDeliveries implements [helpdesk.InteractionWriter].

@@ -1,7 +1,6 @@
 package bunstore
 
 import (
-	"context"
 	"database/sql/driver"
 	"encoding/json"
 
@@ -55,52 +54,16 @@ func domainRowOf(account int64, d *helpdesk.Domain) domainRow {
 	}
 }
 
-// Domain implements [helpdesk.DomainReader].
-func (r reader) Domain(ctx context.Context, id int64) (helpdesk.Domain, error) {
-	var row domainRow
-	if err := one(ctx, r.selects(&row).ApplyQueryBuilder(r.account).Where("id = ?", id), "domain", id); err != nil {
-		return helpdesk.Domain{}, err
-	}
-	return row.domain(), nil
+var domains = table[writer, helpdesk.Domain, storage.NoFilter, domainRow]{
+	Noun: nouns.Domains, row: domainRowOf, item: (*domainRow).domain,
 }
 
-// Domains implements [helpdesk.DomainReader].
-func (r reader) Domains(ctx context.Context, seek storage.Seek) ([]helpdesk.Domain, error) {
-	var rows []domainRow
-	err := page(r.selects(&rows).ApplyQueryBuilder(r.account), "id", seek).Scan(ctx)
-	return mapped(rows, (*domainRow).domain), failure(ctx, err, "domain", 0)
+// Domains implements [helpdesk.Reader].
+func (r reader) Domains() storage.RowReader[helpdesk.Domain, storage.NoFilter] {
+	return rowsOf(r.placed(), &domains)
 }
 
-// DomainForUpdate implements [helpdesk.DomainWriter].
-func (w writer) DomainForUpdate(ctx context.Context, id int64) (helpdesk.Domain, error) {
-	var row domainRow
-	q := w.forUpdate(w.selects(&row).ApplyQueryBuilder(w.account).Where("id = ?", id))
-	if err := one(ctx, q, "domain", id); err != nil {
-		return helpdesk.Domain{}, err
-	}
-	return row.domain(), nil
-}
-
-// InsertDomain implements [helpdesk.DomainWriter].
-func (w writer) InsertDomain(ctx context.Context, d *helpdesk.Domain) error {
-	row := domainRowOf(w.scope.AccountID, d)
-	row.ID = 0
-	if _, err := w.inserts(&row).Exec(ctx); err != nil {
-		return failure(ctx, err, "domain", 0)
-	}
-	d.ID, d.AccountID = row.ID, row.AccountID
-	return nil
-}
-
-// UpdateDomain implements [helpdesk.DomainWriter].
-func (w writer) UpdateDomain(ctx context.Context, d *helpdesk.Domain) error {
-	row := domainRowOf(w.scope.AccountID, d)
-	res, err := w.updates(&row).ApplyQueryBuilder(w.account).Where("id = ?", d.ID).Exec(ctx)
-	return changed(ctx, res, err, "domain", d.ID)
-}
-
-// DeleteDomain implements [helpdesk.DomainWriter].
-func (w writer) DeleteDomain(ctx context.Context, id int64) error {
-	res, err := w.deletes((*domainRow)(nil)).ApplyQueryBuilder(w.account).Where("id = ?", id).Exec(ctx)
-	return removed(ctx, res, err, "domain", id)
+// Domains implements [helpdesk.Rows].
+func (w writer) Domains() storage.Rows[helpdesk.Domain, storage.NoFilter] {
+	return storedOf(w, &domains)
 }

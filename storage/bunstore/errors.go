@@ -11,11 +11,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/uptrace/bun"
-	"modernc.org/sqlite"
-	sqlite3 "modernc.org/sqlite/lib"
 
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/kb"
@@ -37,25 +33,12 @@ var uniques = []struct{ index, columns, code string }{
 	{"hw_domains_name", "hw_domains.account_id, hw_domains.name", helpdesk.UniqueDomain},
 	{"hw_pgp_keys_fingerprint", "hw_pgp_keys.customer_email_id, hw_pgp_keys.fingerprint", helpdesk.UniquePGPKey},
 	{"hw_tags_key", "hw_tags.account_id, hw_tags.name_key", helpdesk.UniqueTag},
+	{"hw_saved_replies_key", "hw_saved_replies.user_id, hw_saved_replies.name_key", helpdesk.UniqueSavedReply},
 	{"hw_suppressions_email", "hw_suppressions.account_id, hw_suppressions.email_key", helpdesk.UniqueSuppression},
 	{"hw_sites_address", "hw_sites.host_key, hw_sites.path", kb.UniqueSitePath},
 	{"hw_themes_active", "hw_themes.site_id", kb.UniqueActiveTheme},
 	{"hw_theme_files_path", "hw_theme_files.theme_id, hw_theme_files.path", kb.UniqueThemeFile},
 }
-
-// The codes of PostgreSQL (appendix A of its manual) that mean something here.
-const (
-	pgUniqueViolation      = "23505"
-	pgForeignKeyViolation  = "23503"
-	pgSerializationFailure = "40001"
-	pgDeadlockDetected     = "40P01"
-	pgLockNotAvailable     = "55P03"
-	pgQueryCanceled        = "57014" // with a live context: the statement timeout
-	pgReadOnly             = "25006" // a standby, or a server that was made read-only
-	pgIdleInTransaction    = "25P03" // the server ended our session: it heard nothing for long
-	pgCompletionUnknown    = "40003"
-	pgResolutionUnknown    = "08007"
-)
 
 // failure makes a fault of what a driver returned for a statement about a resource.
 func failure(ctx context.Context, err error, resource string, id int64) error {
@@ -100,23 +83,19 @@ func commitFailure(ctx context.Context, err error) error {
 
 // notCommitted reports that a commit has failed for certain: it never left, or the database has refused it.
 func notCommitted(err error) bool {
-	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
+	if e, ok := ofPostgres(err); ok {
 		// One that ends the session may come after the commit: while it waits for standbys, for instance.
-		severity := e.SeverityUnlocalized
-		if severity == "" {
-			severity = e.Severity
-		}
-		return severity == "ERROR" && e.Code != pgCompletionUnknown && e.Code != pgResolutionUnknown
+		return e.severity == "ERROR" && e.code != pgCompletionUnknown && e.code != pgResolutionUnknown
 	}
-	if e, ok := errors.AsType[*sqlite.Error](err); ok {
-		switch e.Code() & 0xff {
-		case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_FULL, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CONSTRAINT:
+	if code, ok := ofSQLite(err); ok {
+		switch code & 0xff {
+		case sqliteBusy, sqliteLocked, sqliteFull, sqliteReadOnly, sqliteConstraint:
 			return true
 		}
 		return false // of a failing disk nobody knows what is on it
 	}
 	// Not pgconn.SafeToRetry: it says so of a connection that was reset after the commit had been sent, too.
-	return errors.Is(err, pgx.ErrTxCommitRollback) || errors.Is(err, sql.ErrTxDone)
+	return strings.Contains(err.Error(), pgxRolledBack) || errors.Is(err, sql.ErrTxDone)
 }
 
 // inUse is failure for the removal of a row: a foreign key that is in the way means that the row is still needed.
@@ -129,8 +108,11 @@ func inUse(ctx context.Context, err error, resource string, id int64) error {
 
 func stillInUse(resource string, id int64, err error) error {
 	message := "The " + resource + " is still in use."
-	if resource == "mailbox" || resource == "customer" {
+	switch resource {
+	case "mailbox", "customer":
 		message = "The " + resource + " has conversations."
+	case "role":
+		message = "A member has this role."
 	}
 	return &fault.Error{Kind: fault.Conflict, Resource: resource, ID: id, Message: message, Err: err}
 }
@@ -159,11 +141,11 @@ func conflict(index, resource string, id int64, err error) error {
 
 // uniqueViolation returns the index, or its columns, that err is about.
 func uniqueViolation(err error) (string, bool) {
-	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
-		return e.ConstraintName, e.Code == pgUniqueViolation
+	if e, ok := ofPostgres(err); ok {
+		return e.constraint, e.code == pgUniqueViolation
 	}
-	if e, ok := errors.AsType[*sqlite.Error](err); ok && (e.Code() == sqlite3.SQLITE_CONSTRAINT_UNIQUE || e.Code() == sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY) {
-		_, columns, _ := strings.Cut(e.Error(), "UNIQUE constraint failed: ")
+	if code, ok := ofSQLite(err); ok && (code == sqliteUnique || code == sqlitePrimaryKey) {
+		_, columns, _ := strings.Cut(err.Error(), "UNIQUE constraint failed: ")
 		columns, _, _ = strings.Cut(columns, " (")
 		return columns, true
 	}
@@ -171,42 +153,41 @@ func uniqueViolation(err error) (string, bool) {
 }
 
 func foreignKeyViolation(err error) bool {
-	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
-		return e.Code == pgForeignKeyViolation
+	if e, ok := ofPostgres(err); ok {
+		return e.code == pgForeignKeyViolation
 	}
-	e, ok := errors.AsType[*sqlite.Error](err)
-	return ok && e.Code() == sqlite3.SQLITE_CONSTRAINT_FOREIGNKEY
+	code, ok := ofSQLite(err)
+	return ok && code == sqliteForeignKey
 }
 
 // passing reports a conflict with another transaction: running this one again helps.
 func passing(err error) bool {
-	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
-		return e.Code == pgSerializationFailure || e.Code == pgDeadlockDetected
+	if e, ok := ofPostgres(err); ok {
+		return e.code == pgSerializationFailure || e.code == pgDeadlockDetected
 	}
-	if e, ok := errors.AsType[*sqlite.Error](err); ok {
-		primary := e.Code() & 0xff // the rest of an extended code says more exactly why
-		return primary == sqlite3.SQLITE_BUSY || primary == sqlite3.SQLITE_LOCKED
+	if code, ok := ofSQLite(err); ok {
+		primary := code & 0xff // the rest of an extended code says more exactly why
+		return primary == sqliteBusy || primary == sqliteLocked
 	}
 	return false
 }
 
 // unreachable reports that the database is away, full or overloaded.
 func unreachable(err error) bool {
-	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
-		switch e.Code {
+	if e, ok := ofPostgres(err); ok {
+		switch e.code {
 		case pgLockNotAvailable, pgQueryCanceled, pgReadOnly, pgIdleInTransaction:
 			return true
 		}
-		switch e.Code[:min(2, len(e.Code))] {
+		switch e.code[:min(2, len(e.code))] {
 		case "08", "53", "57", "58": // connection exception, insufficient resources, operator intervention, system error
 			return true
 		}
 		return false
 	}
-	if e, ok := errors.AsType[*sqlite.Error](err); ok {
-		switch e.Code() & 0xff {
-		case sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY,
-			sqlite3.SQLITE_PROTOCOL, sqlite3.SQLITE_NOMEM, sqlite3.SQLITE_INTERRUPT:
+	if code, ok := ofSQLite(err); ok {
+		switch code & 0xff {
+		case sqliteFull, sqliteIOErr, sqliteCantOpen, sqliteReadOnly, sqliteProtocol, sqliteNoMem, sqliteInterrupt:
 			return true
 		}
 		return false
@@ -217,12 +198,9 @@ func unreachable(err error) bool {
 	if _, ok := errors.AsType[net.Error](err); ok {
 		return true
 	}
-	if _, ok := errors.AsType[*pgconn.ConnectError](err); ok {
-		return true
-	}
 	return errors.Is(err, driver.ErrBadConn) || errors.Is(err, sql.ErrConnDone) || errors.Is(err, net.ErrClosed) ||
 		errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) ||
-		strings.Contains(err.Error(), "database is closed") || strings.Contains(err.Error(), "conn closed")
+		strings.Contains(err.Error(), pgxNoConnection) || strings.Contains(err.Error(), "database is closed") || strings.Contains(err.Error(), "conn closed")
 }
 
 // checkText refuses strings that a database cannot keep as they are: bun would replace what is not UTF-8, and NUL is

@@ -10,12 +10,13 @@ import (
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/bunstore"
+	"github.com/helpwright/helpwright/storage/bunstore/both"
 )
 
 // One DB is the store, the queue and the log. A file would be "sqlite:help.db", a server "postgres://…".
 func Example() {
 	ctx := context.Background()
-	db, err := bunstore.Open(ctx, "sqlite::memory:", bunstore.Config{})
+	db, err := both.Open(ctx, "sqlite::memory:", bunstore.Config{})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -50,7 +51,7 @@ func ExampleDB_Bind() {
 				return err
 			}
 			return db.Bind(tx).InTx(ctx, helpdesk.Scope{AccountID: 1}, func(ctx context.Context, tx helpdesk.Tx) error {
-				return tx.InsertMailbox(ctx, &helpdesk.Mailbox{Name: "Shop", InternalLocal: "shop-7"})
+				return tx.Mailboxes().Insert(ctx, &helpdesk.Mailbox{Name: "Shop", InternalLocal: "shop-7"})
 			})
 		})
 		if err == nil {

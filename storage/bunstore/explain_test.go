@@ -60,7 +60,7 @@ func lists() []explained {
 	}
 	for _, sort := range []helpdesk.ConversationSort{helpdesk.ByCreated, helpdesk.ByUpdated, helpdesk.ByNumber, helpdesk.ByAwaiting} {
 		add("Conversations/"+string(sort), false, func(ctx context.Context, _ *bunstore.DB, r helpdesk.Reader, seek storage.Seek) error {
-			_, err := r.Conversations(ctx, helpdesk.ConversationFilter{}, sort, seek)
+			_, err := r.Conversations().List(ctx, helpdesk.ConversationOrder{ConversationFilter: helpdesk.ConversationFilter{}, Sort: sort}, seek)
 			return err
 		})
 	}
@@ -72,19 +72,57 @@ func lists() []explained {
 		"since":      {UpdatedSince: time.Unix(1_700_000_500, 0)},
 	} {
 		add("Conversations/"+name, false, func(ctx context.Context, _ *bunstore.DB, r helpdesk.Reader, seek storage.Seek) error {
-			_, err := r.Conversations(ctx, filter, helpdesk.ByUpdated, seek)
+			_, err := r.Conversations().List(ctx, helpdesk.ConversationOrder{ConversationFilter: filter, Sort: helpdesk.ByUpdated}, seek)
 			return err
 		})
 	}
+	open := []helpdesk.Status{helpdesk.StatusPosted, helpdesk.StatusPending}
+	for name, filter := range map[string]helpdesk.ConversationFilter{
+		"open": {Statuses: open}, "open of a user": {Statuses: open, UserID: storage.Some[int64](1)},
+		"open, unassigned": {Statuses: open, UserID: storage.Null[int64]()}, "open of a mailbox": {Statuses: open, MailboxID: 1},
+	} {
+		add("Conversations/"+name, false, func(ctx context.Context, _ *bunstore.DB, r helpdesk.Reader, seek storage.Seek) error {
+			_, err := r.Conversations().List(ctx, helpdesk.ConversationOrder{ConversationFilter: filter, Sort: helpdesk.ByUpdated}, seek)
+			return err
+		})
+	}
+	for name, filter := range map[string]helpdesk.ConversationFilter{
+		"waiting": {Awaiting: storage.Some(true)}, "open, waiting": {Statuses: open, Awaiting: storage.Some(true)},
+	} {
+		add("Conversations/"+name, false, func(ctx context.Context, _ *bunstore.DB, r helpdesk.Reader, seek storage.Seek) error {
+			_, err := r.Conversations().List(ctx, helpdesk.ConversationOrder{ConversationFilter: filter, Sort: helpdesk.ByAwaiting}, seek)
+			return err
+		})
+	}
+	for name, filter := range map[string]helpdesk.ConversationFilter{
+		"drafts": {DraftBy: 1}, "undelivered": {Undelivered: true}, "asleep": {Snoozed: storage.Some(true)},
+	} {
+		add("Conversations/"+name, true, func(ctx context.Context, _ *bunstore.DB, r helpdesk.Reader, seek storage.Seek) error {
+			_, err := r.Conversations().List(ctx, helpdesk.ConversationOrder{ConversationFilter: filter, Sort: helpdesk.ByCreated}, seek)
+			return err
+		})
+	}
+	add("Presence", true, func(ctx context.Context, _ *bunstore.DB, r helpdesk.Reader, _ storage.Seek) error {
+		_, err := r.Presence(ctx, []int64{1, 2}, time.Unix(1, 0))
+		return err
+	})
+	add("SavedReplies", true, func(ctx context.Context, _ *bunstore.DB, r helpdesk.Reader, seek storage.Seek) error {
+		_, err := r.SavedReplies().List(ctx, helpdesk.SavedReplyFilter{UserIDs: []int64{0, 1}, Prefix: "a"}, seek)
+		return err
+	})
+	add("ConversationCounts", true, func(ctx context.Context, _ *bunstore.DB, r helpdesk.Reader, _ storage.Seek) error {
+		_, err := r.ConversationCounts(ctx)
+		return err
+	})
 	add("Conversations/customer", false, func(ctx context.Context, _ *bunstore.DB, r helpdesk.Reader, seek storage.Seek) error {
-		_, err := r.Conversations(ctx, helpdesk.ConversationFilter{CustomerID: 1}, helpdesk.ByCreated, seek)
+		_, err := r.Conversations().List(ctx, helpdesk.ConversationOrder{ConversationFilter: helpdesk.ConversationFilter{CustomerID: 1}, Sort: helpdesk.ByCreated}, seek)
 		return err
 	})
 	for name, word := range map[string]string{"rare": "rare", "common": "common"} {
 		terms := []helpdesk.SearchTerm{{Text: word}, {Text: "co", Prefix: true}}
 		few := word == "rare"
 		add("Conversations/"+name, few, func(ctx context.Context, _ *bunstore.DB, r helpdesk.Reader, seek storage.Seek) error {
-			_, err := r.Conversations(ctx, helpdesk.ConversationFilter{Terms: terms}, helpdesk.ByCreated, seek)
+			_, err := r.Conversations().List(ctx, helpdesk.ConversationOrder{ConversationFilter: helpdesk.ConversationFilter{Terms: terms}, Sort: helpdesk.ByCreated}, seek)
 			return err
 		})
 		add("Customers/"+name, true, func(ctx context.Context, _ *bunstore.DB, r helpdesk.Reader, seek storage.Seek) error {
@@ -93,11 +131,11 @@ func lists() []explained {
 		})
 	}
 	add("Memberships", true, func(ctx context.Context, _ *bunstore.DB, r helpdesk.Reader, seek storage.Seek) error {
-		_, err := r.Memberships(ctx, seek)
+		_, err := r.Memberships().List(ctx, storage.NoFilter{}, seek)
 		return err
 	})
 	add("Mailboxes", false, func(ctx context.Context, _ *bunstore.DB, r helpdesk.Reader, seek storage.Seek) error {
-		_, err := r.Mailboxes(ctx, seek)
+		_, err := r.Mailboxes().List(ctx, storage.NoFilter{}, seek)
 		return err
 	})
 	add("MailboxesToFetch", false, func(ctx context.Context, db *bunstore.DB, _ helpdesk.Reader, seek storage.Seek) error {
@@ -121,7 +159,11 @@ func lists() []explained {
 		return err
 	})
 	add("Interactions", false, func(ctx context.Context, _ *bunstore.DB, r helpdesk.Reader, seek storage.Seek) error {
-		_, err := r.Interactions(ctx, 1, seek)
+		_, err := r.Interactions().List(ctx, helpdesk.InteractionFilter{ConversationID: 1}, seek)
+		return err
+	})
+	add("NewestFrom", true, func(ctx context.Context, _ *bunstore.DB, r helpdesk.Reader, _ storage.Seek) error {
+		_, err := r.NewestFrom(ctx, 1, 2)
 		return err
 	})
 	add("LastArrived", true, func(ctx context.Context, _ *bunstore.DB, r helpdesk.Reader, _ storage.Seek) error {
@@ -137,11 +179,11 @@ func lists() []explained {
 		return err
 	})
 	add("Attachments", true, func(ctx context.Context, _ *bunstore.DB, r helpdesk.Reader, _ storage.Seek) error {
-		_, err := r.Attachments(ctx, []int64{1, 2})
+		_, err := r.Attachments().List(ctx, helpdesk.AttachmentFilter{InteractionIDs: []int64{1, 2}}, storage.Seek{Limit: storage.NoLimit})
 		return err
 	})
 	add("Deliveries", true, func(ctx context.Context, _ *bunstore.DB, r helpdesk.Reader, _ storage.Seek) error {
-		_, err := r.Deliveries(ctx, []int64{1, 2})
+		_, err := r.Deliveries().List(ctx, helpdesk.DeliveryFilter{InteractionIDs: []int64{1, 2}}, storage.Seek{Limit: storage.NoLimit})
 		return err
 	})
 	add("BlobKeys", true, func(ctx context.Context, _ *bunstore.DB, r helpdesk.Reader, _ storage.Seek) error {
@@ -185,7 +227,7 @@ func lists() []explained {
 		return err
 	})
 	add("Conversations/tag", false, func(ctx context.Context, _ *bunstore.DB, r helpdesk.Reader, seek storage.Seek) error {
-		_, err := r.Conversations(ctx, helpdesk.ConversationFilter{TagIDs: []int64{1, 2}}, helpdesk.ByUpdated, seek)
+		_, err := r.Conversations().List(ctx, helpdesk.ConversationOrder{ConversationFilter: helpdesk.ConversationFilter{TagIDs: []int64{1, 2}}, Sort: helpdesk.ByUpdated}, seek)
 		return err
 	})
 	add("Taggings", true, func(ctx context.Context, _ *bunstore.DB, r helpdesk.Reader, _ storage.Seek) error {
@@ -197,11 +239,11 @@ func lists() []explained {
 		return err
 	})
 	add("Tags", false, func(ctx context.Context, _ *bunstore.DB, r helpdesk.Reader, seek storage.Seek) error {
-		_, err := r.Tags(ctx, seek)
+		_, err := r.Tags().List(ctx, storage.NoFilter{}, seek)
 		return err
 	})
 	add("Views", false, func(ctx context.Context, _ *bunstore.DB, r helpdesk.Reader, seek storage.Seek) error {
-		_, err := r.Views(ctx, seek)
+		_, err := r.Views().List(ctx, storage.NoFilter{}, seek)
 		return err
 	})
 	add("MergedInto", false, func(ctx context.Context, _ *bunstore.DB, r helpdesk.Reader, _ storage.Seek) error {
@@ -241,7 +283,7 @@ func lists() []explained {
 		return err
 	})
 	add("Invitations", false, func(ctx context.Context, _ *bunstore.DB, r helpdesk.Reader, seek storage.Seek) error {
-		_, err := r.Invitations(ctx, seek)
+		_, err := r.Invitations().List(ctx, storage.NoFilter{}, seek)
 		return err
 	})
 	add("InvitationByHash", false, func(ctx context.Context, db *bunstore.DB, _ helpdesk.Reader, _ storage.Seek) error {
@@ -253,11 +295,11 @@ func lists() []explained {
 		return err
 	})
 	add("Domains", false, func(ctx context.Context, _ *bunstore.DB, r helpdesk.Reader, seek storage.Seek) error {
-		_, err := r.Domains(ctx, seek)
+		_, err := r.Domains().List(ctx, storage.NoFilter{}, seek)
 		return err
 	})
 	add("PGPKeys", true, func(ctx context.Context, _ *bunstore.DB, r helpdesk.Reader, seek storage.Seek) error {
-		_, err := r.PGPKeys(ctx, []int64{1, 2}, seek)
+		_, err := r.PGPKeys().List(ctx, helpdesk.PGPKeyFilter{CustomerEmailIDs: []int64{1, 2}}, seek)
 		return err
 	})
 	add("PGPKeysByAddress", true, func(ctx context.Context, _ *bunstore.DB, r helpdesk.Reader, _ storage.Seek) error {
@@ -265,7 +307,7 @@ func lists() []explained {
 		return err
 	})
 	add("Suppressions", false, func(ctx context.Context, _ *bunstore.DB, r helpdesk.Reader, seek storage.Seek) error {
-		_, err := r.Suppressions(ctx, seek)
+		_, err := r.Suppressions().List(ctx, storage.NoFilter{}, seek)
 		return err
 	})
 	add("SuppressionsByKey", true, func(ctx context.Context, _ *bunstore.DB, r helpdesk.Reader, _ storage.Seek) error {
@@ -282,7 +324,7 @@ func lists() []explained {
 	})
 	add("Conversations/audience", false, func(ctx context.Context, _ *bunstore.DB, r helpdesk.Reader, seek storage.Seek) error {
 		filter := helpdesk.ConversationFilter{CustomerID: 1, Audience: []string{"1@example.org"}}
-		_, err := r.Conversations(ctx, filter, helpdesk.ByCreated, seek)
+		_, err := r.Conversations().List(ctx, helpdesk.ConversationOrder{ConversationFilter: filter, Sort: helpdesk.ByCreated}, seek)
 		return err
 	})
 	add("Correspondence", false, func(ctx context.Context, _ *bunstore.DB, r helpdesk.Reader, seek storage.Seek) error {
@@ -302,7 +344,7 @@ func lists() []explained {
 		})
 	}
 	add("PortalKeys", true, func(ctx context.Context, _ *bunstore.DB, r helpdesk.Reader, seek storage.Seek) error {
-		_, err := r.PortalKeys(ctx, seek)
+		_, err := r.PortalKeys().List(ctx, storage.NoFilter{}, seek)
 		return err
 	})
 	for name, run := range webhookLists() {
@@ -553,6 +595,8 @@ func stock(t *testing.T, app *bun.DB) {
 		`INSERT INTO hw_tags (account_id, name, name_key, color, created_at, updated_at) SELECT 1 + n.i / 200, n.n, n.n, '', 0, 0 FROM n`,
 		`INSERT INTO hw_conversation_tags SELECT 1, n.i, 1 + n.i % 100 FROM n`,
 		`INSERT INTO hw_views (account_id, user_id, name, filter, created_at, updated_at) SELECT 1 + n.i / 200, 1, n.n, '{}', 0, 0 FROM n`,
+		`INSERT INTO hw_saved_replies (account_id, user_id, name, name_key, body, created_at, updated_at)
+			SELECT 1 + n.i % 10, n.i % 20, n.n, n.n, '', 0, 0 FROM n`,
 		`INSERT INTO hw_read_marks SELECT 1, n.i, 1, n.i FROM n`,
 		`INSERT INTO hw_conversation_redirects SELECT 1, 1000 + n.i, 1, n.i FROM n`,
 		`INSERT INTO hw_moves (account_id, interaction_id, rule, from_id, into_id, mailbox_id, user_id, created_at)
@@ -628,7 +672,7 @@ func webhookLists() map[string]func(ctx context.Context, db *bunstore.DB, r help
 		"WebhookDeliveries":        filtered(helpdesk.WebhookDeliveryFilter{WebhookID: 100}),
 		"WebhookDeliveries/failed": filtered(helpdesk.WebhookDeliveryFilter{WebhookID: 100, State: helpdesk.WebhookFailed}),
 		"Webhooks": func(ctx context.Context, _ *bunstore.DB, r helpdesk.Reader, seek storage.Seek) error {
-			_, err := r.Webhooks(ctx, seek)
+			_, err := r.Webhooks().List(ctx, storage.NoFilter{}, seek)
 			return err
 		},
 		"DueWebhookDeliveries": func(ctx context.Context, _ *bunstore.DB, r helpdesk.Reader, _ storage.Seek) error {

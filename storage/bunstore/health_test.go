@@ -11,6 +11,7 @@ import (
 
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/storage/bunstore"
+	"github.com/helpwright/helpwright/storage/bunstore/both"
 	"github.com/helpwright/helpwright/storage/fault"
 	"github.com/helpwright/helpwright/storage/storagetest/testenv"
 )
@@ -83,13 +84,13 @@ func TestReadOnlyPostgres(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	admin := postgres(t, dsn)
+	admin := plainPostgres(t, dsn)
 	set := func(value string) *bunstore.DB {
 		t.Helper()
 		if _, err := admin.Exec(fmt.Sprintf("BEGIN; SET TRANSACTION READ WRITE; ALTER DATABASE %s SET default_transaction_read_only = %s; COMMIT", u.Path[1:], value)); err != nil {
 			t.Fatal(err)
 		}
-		fresh, err := bunstore.Open(t.Context(), dsn, bunstore.Config{})
+		fresh, err := both.Open(t.Context(), dsn, bunstore.Config{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -114,7 +115,7 @@ func TestReadOnlyPostgres(t *testing.T) {
 func TestCheckIntegrity(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "db")
-	db, err := bunstore.Open(t.Context(), "sqlite:"+path, bunstore.Config{})
+	db, err := both.Open(t.Context(), "sqlite:"+path, bunstore.Config{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -140,7 +141,7 @@ func TestCheckIntegrity(t *testing.T) {
 	if err := os.WriteFile(path, content, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	db, err = bunstore.Open(t.Context(), "sqlite:"+path, bunstore.Config{})
+	db, err = both.Open(t.Context(), "sqlite:"+path, bunstore.Config{})
 	if err != nil {
 		t.Fatal(err)
 	}

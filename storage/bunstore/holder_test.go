@@ -10,6 +10,7 @@ import (
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/bunstore"
+	"github.com/helpwright/helpwright/storage/bunstore/both"
 	"github.com/helpwright/helpwright/storage/storagetest/testenv"
 	"github.com/helpwright/helpwright/storage/storagetest/testnet"
 )
@@ -25,7 +26,7 @@ func TestTakeOver(t *testing.T) {
 			t.Parallel()
 			address := url(t)
 			living, heir := open(t, address, bunstore.Config{}), open(t, address, bunstore.Config{})
-			dying, err := bunstore.Open(t.Context(), address, bunstore.Config{})
+			dying, err := both.Open(t.Context(), address, bunstore.Config{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -95,7 +96,7 @@ func TestLives(t *testing.T) {
 			t.Parallel()
 			ctx, address := t.Context(), url(t)
 			here, living := open(t, address, bunstore.Config{}), open(t, address, bunstore.Config{})
-			dying, err := bunstore.Open(ctx, address, bunstore.Config{})
+			dying, err := both.Open(ctx, address, bunstore.Config{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -144,7 +145,7 @@ func TestServerKeepsSession(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	kept, err := postgres(t, dsn).Conn(ctx) // the session that the server keeps
+	kept, err := plainPostgres(t, dsn).Conn(ctx) // the session that the server keeps
 	if err != nil {
 		t.Fatal(err)
 	}

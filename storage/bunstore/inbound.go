@@ -91,7 +91,10 @@ func (r reader) InboundMails(ctx context.Context, f helpdesk.InboundFilter, seek
 	if f.MailboxID != 0 {
 		q.Where("mailbox_id = ?", f.MailboxID)
 	}
-	if len(f.States) > 0 {
+	switch {
+	case len(f.States) == 1 && f.States[0] == helpdesk.InboundReceived:
+		q.Where("?TableName.state = 'received'") // in the text, as the condition of an index
+	case len(f.States) > 0:
 		q.Where("state IN (?)", bun.List(f.States))
 	}
 	err := page(q, "id", seek).Scan(ctx)

@@ -73,50 +73,47 @@ func interactionRowOf(account int64, i *helpdesk.Interaction) interactionRow {
 		ToAddresses: i.To, CcAddresses: i.Cc, BccAddresses: i.Bcc, Source: i.Source,
 		IsStarter: i.IsStarter, IsForward: i.IsForward, AutoSubmitted: i.AutoSubmitted,
 		SeenAt: micros(i.SeenAt), PostedAt: micros(i.PostedAt), SendStartedAt: micros(i.SendStartedAt),
-		MessageID: i.MessageID, MessageRefs: i.References, MailHeader: object[helpdesk.MailHeader]{i.Mail}, Threading: object[helpdesk.Threading]{i.Threading},
+		MessageID: i.MessageID, MessageRefs: i.References, MailHeader: object[helpdesk.MailHeader]{storedHeader(i.Mail)}, Threading: object[helpdesk.Threading]{i.Threading},
 		Security: object[helpdesk.MailSecurity]{i.Security}, Authentication: object[helpdesk.MailAuthentication]{i.Authentication},
 		At: micros(i.At), ReceivedAt: micros(i.ReceivedAt), CreatedAt: micros(i.CreatedAt), UpdatedAt: micros(i.UpdatedAt), Audience: audience(i),
 	}
 }
 
-func (r reader) interaction(ctx context.Context, id int64, lock bool) (helpdesk.Interaction, error) {
-	var row interactionRow
-	q := r.selects(&row).ApplyQueryBuilder(r.ofConversation).Where("id = ?", id)
-	if lock {
-		r.forUpdate(q)
-	}
-	if err := one(ctx, q, "interaction", id); err != nil {
-		return helpdesk.Interaction{}, err
-	}
-	return row.interaction(), nil
+// storedHeader is a header whose times are as precise as those of columns.
+func storedHeader(h helpdesk.MailHeader) helpdesk.MailHeader {
+	h.Date, h.Forwarded.Date = timeOf(micros(h.Date)), timeOf(micros(h.Forwarded.Date))
+	return h
 }
 
-// Interaction implements [helpdesk.InteractionReader].
-func (r reader) Interaction(ctx context.Context, id int64) (helpdesk.Interaction, error) {
-	return r.interaction(ctx, id, false)
+var interactions = table[writer, helpdesk.Interaction, helpdesk.InteractionFilter, interactionRow]{
+	Noun: nouns.Interactions, row: interactionRowOf, item: (*interactionRow).interaction,
+	scope: func(w writer, q bun.QueryBuilder) bun.QueryBuilder { return w.ofConversation(q) },
+	match: func(_ context.Context, _ writer, q *bun.SelectQuery, f helpdesk.InteractionFilter) error {
+		q.Where("conversation_id = ?", f.ConversationID)
+		return nil
+	},
+	order: func(helpdesk.InteractionFilter) string { return "at" },
+	admit: func(ctx context.Context, w writer, all []*helpdesk.Interaction) error {
+		for _, i := range all {
+			if err := w.requireConversation(ctx, i.ConversationID); err != nil {
+				return err
+			}
+		}
+		return nil
+	},
+	remove: func(ctx context.Context, w writer, id int64) error {
+		return w.entomb(ctx, "interaction_id", []int64{id})
+	},
 }
 
-// InteractionForUpdate implements [helpdesk.InteractionWriter].
-func (w writer) InteractionForUpdate(ctx context.Context, id int64) (helpdesk.Interaction, error) {
-	return w.interaction(ctx, id, true)
+// Interactions implements [helpdesk.Reader].
+func (r reader) Interactions() storage.RowReader[helpdesk.Interaction, helpdesk.InteractionFilter] {
+	return rowsOf(r.placed(), &interactions)
 }
 
-// InteractionsByID implements [helpdesk.InteractionReader].
-func (r reader) InteractionsByID(ctx context.Context, ids []int64) ([]helpdesk.Interaction, error) {
-	if len(ids) == 0 {
-		return nil, r.state()
-	}
-	var rows []interactionRow
-	err := r.selects(&rows).ApplyQueryBuilder(r.ofConversation).Where("id IN (?)", bun.List(ids)).Order("id").Scan(ctx)
-	return mapped(rows, (*interactionRow).interaction), failure(ctx, err, "interaction", 0)
-}
-
-// Interactions implements [helpdesk.InteractionReader].
-func (r reader) Interactions(ctx context.Context, conversationID int64, seek storage.Seek) ([]helpdesk.Interaction, error) {
-	var rows []interactionRow
-	q := r.selects(&rows).ApplyQueryBuilder(r.ofConversation).Where("conversation_id = ?", conversationID)
-	err := page(q, "at", seek).Scan(ctx)
-	return mapped(rows, (*interactionRow).interaction), failure(ctx, err, "interaction", 0)
+// Interactions implements [helpdesk.Rows].
+func (w writer) Interactions() storage.Rows[helpdesk.Interaction, helpdesk.InteractionFilter] {
+	return storedOf(w, &interactions)
 }
 
 // LastArrived implements [helpdesk.InteractionReader].
@@ -151,7 +148,8 @@ func (r reader) Messages(ctx context.Context, mailboxID int64, messageIDs []stri
 	if err := checkText(messageIDs); err != nil || len(messageIDs) == 0 {
 		return nil, err
 	}
-	return r.refs(ctx, maxMessages, "id", func(q bun.QueryBuilder) bun.QueryBuilder {
+	// The sign keeps the database from walking all interactions in their order: a mail names a few others.
+	return r.refs(ctx, maxMessages, "+id", func(q bun.QueryBuilder) bun.QueryBuilder {
 		return q.Where("message_id IN (?)", bun.List(messageIDs)).
 			Where(`EXISTS (SELECT 1 FROM hw_conversations AS b WHERE b.account_id = ?TableName.account_id
 				AND b.id = ?TableName.conversation_id AND (b.mailbox_id = ? OR EXISTS (SELECT 1
@@ -169,46 +167,6 @@ func (r reader) Thread(ctx context.Context, conversationID int64, n int) ([]help
 	})
 	slices.Reverse(last)
 	return last, err
-}
-
-// InsertInteraction implements [helpdesk.InteractionWriter].
-func (w writer) InsertInteraction(ctx context.Context, i *helpdesk.Interaction) error {
-	if err := w.requireConversation(ctx, i.ConversationID); err != nil {
-		return err
-	}
-	row := interactionRowOf(w.scope.AccountID, i)
-	row.ID = 0
-	if _, err := w.inserts(&row).Exec(ctx); err != nil {
-		return failure(ctx, err, "interaction", 0)
-	}
-	i.ID = row.ID
-	w.foundAccount()
-	return nil
-}
-
-// UpdateInteraction implements [helpdesk.InteractionWriter].
-func (w writer) UpdateInteraction(ctx context.Context, i *helpdesk.Interaction) error {
-	if err := w.requireConversation(ctx, i.ConversationID); err != nil {
-		return err
-	}
-	row := interactionRowOf(w.scope.AccountID, i)
-	res, err := w.updates(&row).ApplyQueryBuilder(w.ofConversation).Where("id = ?", i.ID).Exec(ctx)
-	return changed(ctx, res, err, "interaction", i.ID)
-}
-
-// DeleteInteraction implements [helpdesk.InteractionWriter].
-func (w writer) DeleteInteraction(ctx context.Context, id int64) error {
-	if err := w.requireInteractions(ctx, id); err != nil {
-		return err
-	}
-	if err := w.lock(ctx, (*interactionRow)(nil), "interaction", id); err != nil {
-		return err
-	}
-	if err := w.entomb(ctx, "interaction_id", []int64{id}); err != nil {
-		return err
-	}
-	res, err := w.deletes((*interactionRow)(nil)).ApplyQueryBuilder(w.account).Where("id = ?", id).Exec(ctx)
-	return removed(ctx, res, err, "interaction", id)
 }
 
 // requireInteractions refuses interactions outside the scope.

@@ -99,65 +99,23 @@ func (d directory) MailboxesToFetch(ctx context.Context, seek storage.Seek) ([]h
 	return mapped(rows, (*mailboxRow).mailbox), failure(ctx, err, "mailbox", 0)
 }
 
-// Mailbox implements [helpdesk.MailboxReader].
-func (r reader) Mailbox(ctx context.Context, id int64) (helpdesk.Mailbox, error) {
-	var row mailboxRow
-	q := r.selects(&row).ApplyQueryBuilder(r.inScope("id")).Where("id = ?", id)
-	if err := one(ctx, q, "mailbox", id); err != nil {
-		return helpdesk.Mailbox{}, err
-	}
-	return row.mailbox(), nil
-}
-
-// Mailboxes implements [helpdesk.MailboxReader].
-func (r reader) Mailboxes(ctx context.Context, seek storage.Seek) ([]helpdesk.Mailbox, error) {
-	var rows []mailboxRow
-	err := page(r.selects(&rows).ApplyQueryBuilder(r.inScope("id")), "id", seek).Scan(ctx)
-	return mapped(rows, (*mailboxRow).mailbox), failure(ctx, err, "mailbox", 0)
-}
-
-// MailboxesByID implements [helpdesk.MailboxReader].
-func (r reader) MailboxesByID(ctx context.Context, ids []int64) ([]helpdesk.Mailbox, error) {
-	if len(ids) == 0 {
-		return nil, r.state()
-	}
-	var rows []mailboxRow
-	err := r.selects(&rows).ApplyQueryBuilder(r.inScope("id")).Where("id IN (?)", bun.List(ids)).Order("id").Scan(ctx)
-	return mapped(rows, (*mailboxRow).mailbox), failure(ctx, err, "mailbox", 0)
-}
-
-// InsertMailbox implements [helpdesk.MailboxWriter].
-func (w writer) InsertMailbox(ctx context.Context, m *helpdesk.Mailbox) error {
-	row := mailboxRowOf(w.scope.AccountID, m)
-	row.ID = 0
-	if _, err := w.inserts(&row).Exec(ctx); err != nil {
-		return failure(ctx, err, "mailbox", 0)
-	}
-	m.ID, m.AccountID = row.ID, row.AccountID
-	return nil
-}
-
-// UpdateMailbox implements [helpdesk.MailboxWriter].
-func (w writer) UpdateMailbox(ctx context.Context, m *helpdesk.Mailbox) error {
-	row := mailboxRowOf(w.scope.AccountID, m)
-	res, err := w.updates(&row).ApplyQueryBuilder(w.inScope("id")).Where("id = ?", m.ID).Exec(ctx)
-	return changed(ctx, res, err, "mailbox", m.ID)
-}
-
-// DeleteMailbox implements [helpdesk.MailboxWriter].
-func (w writer) DeleteMailbox(ctx context.Context, id int64) error {
-	if !w.sees(id) {
-		return fault.Missing("mailbox", id)
-	}
-	if err := w.lock(ctx, (*mailboxRow)(nil), "mailbox", id); err != nil {
-		return err
-	}
-	_, err := w.raw("UPDATE hw_sites SET mailbox_id = NULL WHERE account_id = ? AND mailbox_id = ?", w.scope.AccountID, id).Exec(ctx)
-	if err != nil {
+var mailboxes = table[writer, helpdesk.Mailbox, storage.NoFilter, mailboxRow]{
+	Noun: nouns.Mailboxes, row: mailboxRowOf, item: (*mailboxRow).mailbox,
+	scope: func(w writer, q bun.QueryBuilder) bun.QueryBuilder { return w.inScope("id")(q) },
+	remove: func(ctx context.Context, w writer, id int64) error { // sites lose it
+		_, err := w.raw("UPDATE hw_sites SET mailbox_id = NULL WHERE account_id = ? AND mailbox_id = ?", w.scope.AccountID, id).Exec(ctx)
 		return failure(ctx, err, "mailbox", id)
-	}
-	res, err := w.deletes((*mailboxRow)(nil)).ApplyQueryBuilder(w.inScope("id")).Where("id = ?", id).Exec(ctx)
-	return removed(ctx, res, err, "mailbox", id)
+	},
+}
+
+// Mailboxes implements [helpdesk.Reader].
+func (r reader) Mailboxes() storage.RowReader[helpdesk.Mailbox, storage.NoFilter] {
+	return rowsOf(r.placed(), &mailboxes)
+}
+
+// Mailboxes implements [helpdesk.Rows].
+func (w writer) Mailboxes() storage.Rows[helpdesk.Mailbox, storage.NoFilter] {
+	return storedOf(w, &mailboxes)
 }
 
 type fetchStatusRow struct {
@@ -181,7 +139,7 @@ func (r reader) FetchStatus(ctx context.Context, mailboxID int64) (helpdesk.Fetc
 	var row fetchStatusRow
 	err := r.selects(&row).ApplyQueryBuilder(r.inScope("mailbox_id")).Where("mailbox_id = ?", mailboxID).Scan(ctx)
 	if errors.Is(err, sql.ErrNoRows) {
-		_, err := r.Mailbox(ctx, mailboxID)
+		_, err := r.Mailboxes().Get(ctx, mailboxID)
 		return helpdesk.FetchStatus{}, err
 	}
 	if err != nil {
@@ -224,7 +182,7 @@ func (r reader) FetchCursor(ctx context.Context, mailboxID int64, folder string)
 	err := r.selects(&row).Err(checkText(folder)).ApplyQueryBuilder(r.inScope("mailbox_id")).
 		Where("mailbox_id = ?", mailboxID).Where("folder = ?", folder).Scan(ctx)
 	if errors.Is(err, sql.ErrNoRows) {
-		_, err := r.Mailbox(ctx, mailboxID)
+		_, err := r.Mailboxes().Get(ctx, mailboxID)
 		return helpdesk.FetchCursor{}, err
 	}
 	return helpdesk.FetchCursor{UIDValidity: uint32(row.UIDValidity), UID: uint32(row.UID)},

@@ -93,23 +93,23 @@ func scanMembership(rows *sql.Rows, all []helpdesk.Membership) ([]helpdesk.Membe
 	return all, nil
 }
 
-// Membership implements [helpdesk.AccountReader].
-func (r reader) Membership(ctx context.Context, id int64) (helpdesk.Membership, error) {
-	selected := r.selects((*membershipRow)(nil)).ApplyQueryBuilder(r.account).Where("id = ?", id)
-	all, err := r.memberships(ctx, locked(ctx, selected), false)
-	if err != nil {
-		return helpdesk.Membership{}, err
-	}
-	if len(all) == 0 {
-		return helpdesk.Membership{}, fault.Missing("membership", id)
-	}
-	return all[0], nil
+var memberships = table[writer, helpdesk.Membership, storage.NoFilter, membershipRow]{
+	Noun: nouns.Memberships, row: membershipRowOf,
+	read: func(ctx context.Context, s *querier, selected *bun.SelectQuery, desc bool) ([]helpdesk.Membership, error) {
+		return s.memberships(ctx, selected, desc)
+	},
+	inserted: func(ctx context.Context, w writer, m *helpdesk.Membership) error { return w.insertGrants(ctx, m.ID, m) },
+	updated:  func(ctx context.Context, w writer, m *helpdesk.Membership) error { return w.updateGrants(ctx, m) },
 }
 
-// Memberships implements [helpdesk.AccountReader].
-func (r reader) Memberships(ctx context.Context, seek storage.Seek) ([]helpdesk.Membership, error) {
-	selected := r.selects((*membershipRow)(nil)).ApplyQueryBuilder(r.account)
-	return r.memberships(ctx, page(selected, "id", seek), seek.Desc)
+// Memberships implements [helpdesk.Reader].
+func (r reader) Memberships() storage.RowReader[helpdesk.Membership, storage.NoFilter] {
+	return rowsOf(r.placed(), &memberships)
+}
+
+// Memberships implements [helpdesk.Rows].
+func (w writer) Memberships() storage.Rows[helpdesk.Membership, storage.NoFilter] {
+	return storedOf(w, &memberships)
 }
 
 // grantSQL is on the way of every request, so it is one statement of indexed joins.
@@ -181,27 +181,8 @@ func scanGrant(rows *sql.Rows, grant *helpdesk.Grant, first *int64) error {
 	return nil
 }
 
-// InsertMembership implements [helpdesk.AccountWriter].
-func (w writer) InsertMembership(ctx context.Context, m *helpdesk.Membership) error {
-	row := membershipRowOf(w.scope.AccountID, m)
-	row.ID = 0
-	if _, err := w.inserts(&row).Exec(ctx); err != nil {
-		return failure(ctx, err, "membership", 0)
-	}
-	if err := w.insertGrants(ctx, row.ID, m); err != nil {
-		return err
-	}
-	m.ID = row.ID
-	return nil
-}
-
-// UpdateMembership implements [helpdesk.AccountWriter].
-func (w writer) UpdateMembership(ctx context.Context, m *helpdesk.Membership) error {
-	row := membershipRowOf(w.scope.AccountID, m)
-	res, err := w.updates(&row).ApplyQueryBuilder(w.account).Where("id = ?", m.ID).Exec(ctx)
-	if err := changed(ctx, res, err, "membership", m.ID); err != nil {
-		return err
-	}
+// updateGrants writes the roles and mailboxes of a membership that may have others.
+func (w writer) updateGrants(ctx context.Context, m *helpdesk.Membership) error {
 	for _, table := range []string{"hw_membership_roles", "hw_membership_mailboxes"} {
 		_, err := w.raw("DELETE FROM ? WHERE account_id = ? AND membership_id = ?",
 			bun.Ident(table), w.scope.AccountID, m.ID).Exec(ctx)
@@ -249,10 +230,4 @@ func (w writer) insertGrants(ctx context.Context, id int64, m *helpdesk.Membersh
 		}
 	}
 	return nil
-}
-
-// DeleteMembership implements [helpdesk.AccountWriter].
-func (w writer) DeleteMembership(ctx context.Context, id int64) error {
-	res, err := w.deletes((*membershipRow)(nil)).ApplyQueryBuilder(w.account).Where("id = ?", id).Exec(ctx)
-	return removed(ctx, res, err, "membership", id)
 }

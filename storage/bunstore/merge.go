@@ -98,7 +98,7 @@ const marking = `INSERT INTO hw_read_marks (account_id, conversation_id, user_id
 // move runs the statements of moving; nil ids are all.
 func (w writer) move(ctx context.Context, ids []int64, m helpdesk.Move) error {
 	for _, one := range []int64{m.FromID, m.IntoID} {
-		if _, err := w.Conversation(ctx, one); err != nil {
+		if _, err := w.Conversations().Get(ctx, one); err != nil {
 			return err
 		}
 	}

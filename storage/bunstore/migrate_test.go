@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/helpwright/helpwright/storage/bunstore"
+	"github.com/helpwright/helpwright/storage/bunstore/both"
 	"github.com/helpwright/helpwright/storage/fault"
 	"github.com/helpwright/helpwright/storage/storagetest/testenv"
 )
@@ -30,7 +31,7 @@ func persistent(t *testing.T, fn func(t *testing.T, url string)) {
 // unmigrated opens a database as it is.
 func unmigrated(t *testing.T, url string) *bunstore.DB {
 	t.Helper()
-	db, err := bunstore.Open(t.Context(), url, bunstore.Config{})
+	db, err := both.Open(t.Context(), url, bunstore.Config{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -150,7 +151,7 @@ func TestOpenRefuses(t *testing.T) {
 		"postgres://127.0.0.1:1/x":     fault.Unavailable,
 		"postgres://127.0.0.1:1/x?a=%": fault.Invalid,
 	} {
-		if _, err := bunstore.Open(t.Context(), url, bunstore.Config{}); !fault.Is(err, want) {
+		if _, err := both.Open(t.Context(), url, bunstore.Config{}); !fault.Is(err, want) {
 			t.Errorf("Open(%q): %v, want a fault of kind %v", url, err, want)
 		}
 	}

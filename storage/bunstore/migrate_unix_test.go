@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/helpwright/helpwright/storage/bunstore"
+	"github.com/helpwright/helpwright/storage/bunstore/both"
 )
 
 // A process that died on this host while it migrated stops nobody; one that lives is waited for, and that is said.
@@ -40,7 +41,7 @@ func TestMigrateAfterDeath(t *testing.T) {
 		t.Fatal(err)
 	}
 	var log bytes.Buffer
-	db, err := bunstore.Open(t.Context(), "sqlite:"+path, bunstore.Config{Logger: slog.New(slog.NewTextHandler(&log, nil))})
+	db, err := both.Open(t.Context(), "sqlite:"+path, bunstore.Config{Logger: slog.New(slog.NewTextHandler(&log, nil))})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,6 +2,8 @@
 // ([helpdesk.Store]), the queue of jobs ([storage.Jobs]), the log of events ([storage.EventLog]) and the answers to
 // requests that may come again ([storage.Idempotency]).
 //
+// It links no driver: packages sqlite, postgres and both open databases, each with the drivers that it links.
+//
 // All tables begin with hw_, so that they can live in the database of an embedding application. [DB.Migrate] makes
 // and changes them.
 package bunstore
@@ -9,24 +11,12 @@ package bunstore
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
-	"io/fs"
 	"log/slog"
-	"net/url"
-	"os"
-	"strconv"
-	"strings"
-	"syscall"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/uptrace/bun"
 	"github.com/uptrace/bun/dialect"
-	"github.com/uptrace/bun/dialect/pgdialect"
-	"github.com/uptrace/bun/dialect/sqlitedialect"
-	_ "modernc.org/sqlite" // the "sqlite" driver
 
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/storage"
@@ -36,9 +26,9 @@ import (
 
 // Config of a [DB]. The zero value is ready to use.
 type Config struct {
-	// Logger tells about lost connections to the server's notifications. Default: none.
+	// Logger tells about lost connections to the server's notifications. nil: discards.
 	Logger *slog.Logger
-	// MaxConns limits the connections that [Open] makes: to PostgreSQL, by default 20; of the readers of SQLite, by
+	// MaxConns limits the connections that the Open of a driver's package makes: to PostgreSQL, by default 20; of the readers of SQLite, by
 	// default 4, besides the one that writes.
 	MaxConns int
 	// SyncNormal lets SQLite commit without waiting for the disk (synchronous=NORMAL). A power cut may then undo the
@@ -49,10 +39,18 @@ type Config struct {
 	// answer within five seconds more (after a minute when it is negative) is taken for gone, and the connection is
 	// thrown away. A commit without an answer is an OutcomeUnknown fault.
 	StatementTimeout time.Duration
+	// Listen waits for the notifications of PostgreSQL on some channels, on a connection that it has for itself, until ctx
+	// ends or the connection breaks. It calls begun when it has begun, and heard for each notification. Package postgres
+	// has one, and sets it. nil: jobs and events of other processes are found by polling.
+	Listen func(ctx context.Context, conn *sql.Conn, channels []string, begun func(), heard func(channel, payload string)) error
 }
 
-// connectTimeout is how long making a connection to PostgreSQL may take, unless the address says it.
-const connectTimeout = 10 * time.Second
+// Pools are the connections that a package which knows a driver has opened for a DB.
+type Pools struct {
+	Write *bun.DB
+	Read  *bun.DB // nil: Write
+	File  string  // of a SQLite on a disk; other processes that share it are noticed by locks beside it
+}
 
 // DB is a database of the help desk.
 type DB struct {
@@ -64,7 +62,7 @@ type DB struct {
 	postgres    bool
 	deferred    bool // SQLite transactions may begin deferred, see attempt
 	owned       bool
-	path        string // of the file of a SQLite that Open opened; "": none that is known
+	path        string // of the file of a SQLite whose pools are ours; "": none that is known
 	holder      holder
 	hands       hands
 	wake        chan struct{}
@@ -79,25 +77,17 @@ var (
 	_ storage.EventNotifier = (*DB)(nil)
 )
 
-// Open opens a database: "sqlite:path/to/file.db", "sqlite::memory:" for one that ends with the DB, or a
-// "postgres://" URL as libpq takes it. It migrates nothing, see [DB.Migrate]. An unknown form is an Invalid fault, a
-// database that does not answer an Unavailable one.
-func Open(ctx context.Context, address string, cfg Config) (*DB, error) {
-	var db *DB
-	var err error
-	scheme, rest, _ := strings.Cut(address, ":")
-	switch scheme {
-	case "sqlite":
-		db, err = openSQLite(strings.TrimPrefix(rest, "//"), cfg)
-	case "postgres", "postgresql":
-		db, err = openPostgres(address, cfg)
-	default:
-		err = fault.New(fault.Invalid, "A database address begins with sqlite: or postgres:.")
+// Own makes a DB of pools that were opened for it, and that it closes. SQLite's transactions begin immediately. It is for
+// packages that know a driver. A database that does not answer is an Unavailable fault.
+func Own(ctx context.Context, pools Pools, cfg Config) (*DB, error) {
+	if pools.Write == nil {
+		return nil, fault.Field("Write", "is required")
 	}
-	if err != nil {
-		return nil, err
+	if pools.Read == nil {
+		pools.Read = pools.Write
 	}
-	db.owned = true
+	db := newDB(pools.Write, pools.Read, cfg)
+	db.owned, db.deferred, db.path = true, false, pools.File
 	if err := db.Ping(ctx); err != nil {
 		_ = db.Close()
 		return nil, err
@@ -106,9 +96,10 @@ func Open(ctx context.Context, address string, cfg Config) (*DB, error) {
 }
 
 // New makes a DB of a bun.DB that the caller has opened, for SQLite or PostgreSQL, and goes on to own: Close leaves it
-// open. The one bun.DB reads and writes. SQLite needs foreign_keys on and a busy_timeout; PostgreSQL
-// standard_conforming_strings on (its default), and pgx is quickest in QueryExecModeExec. Open does all this by itself,
-// and lets a [storage.Meter] count what is read; Ping reports what is missing.
+// open. The one bun.DB reads and writes. It is as quick as one that was opened for a DB when its pool is made by Pool of
+// package sqlite or postgres. Of another one SQLite needs foreign_keys on and a busy_timeout; PostgreSQL
+// standard_conforming_strings on (its default), and pgx is quickest in QueryExecModeExec. Ping reports what is missing.
+// With pgx, Config.Listen of package postgres finds jobs of other processes at once.
 func New(db *bun.DB, cfg Config) *DB { return newDB(db, db, cfg) }
 
 func newDB(write, read *bun.DB, cfg Config) *DB {
@@ -130,124 +121,6 @@ func newDB(write, read *bun.DB, cfg Config) *DB {
 	db.deferred = !db.postgres
 	db.directory = directory{&querier{store: db, db: db.read}}
 	return db
-}
-
-// openSQLite opens one connection that writes and several that read.
-func openSQLite(path string, cfg Config) (*DB, error) {
-	if path == "" {
-		return nil, fault.New(fault.Invalid, "The address names no file.")
-	}
-	memory := path == ":memory:"
-	synchronous := "FULL"
-	if cfg.SyncNormal {
-		synchronous = "NORMAL"
-	}
-	// busy_timeout comes first: switching to WAL may have to wait already.
-	params := "?_pragma=busy_timeout(5000)&_pragma=journal_mode(WAL)&_pragma=foreign_keys(1)&_pragma=synchronous(" +
-		synchronous + ")"
-	name := ":memory:"
-	if !memory {
-		name = "file:" + (&url.URL{Path: path}).EscapedPath()
-	}
-	if !memory {
-		if err := ownerOnly(path); err != nil {
-			return nil, fault.Wrap(fault.Unavailable, "bunstore.Open", err)
-		}
-	}
-	writer, err := openPrepared(name + params + "&_txlock=immediate")
-	if err != nil {
-		return nil, fault.Wrap(fault.Invalid, "bunstore.Open", err)
-	}
-	writer.SetMaxOpenConns(1) // others would only wait for the one that writes
-	write := bun.NewDB(writer, sqlitedialect.New())
-	if memory { // the database is the connection
-		db := newDB(write, write, cfg)
-		db.deferred = false
-		return db, nil
-	}
-	reader, err := openPrepared(name + params + "&_pragma=query_only(1)")
-	if err != nil {
-		_ = writer.Close()
-		return nil, fault.Wrap(fault.Invalid, "bunstore.Open", err)
-	}
-	conns := cfg.MaxConns
-	if conns <= 0 {
-		conns = 4
-	}
-	reader.SetMaxOpenConns(conns)
-	reader.SetMaxIdleConns(conns)
-	db := newDB(write, bun.NewDB(reader, sqlitedialect.New()), cfg)
-	db.deferred, db.path = false, path
-	return db, nil
-}
-
-// ownerOnly makes the file of a database, and what SQLite keeps beside it, readable and writable by the owner alone,
-// wherever it lies. What SQLite makes later has the mode of the file.
-func ownerOnly(path string) error {
-	// A file that is there is not opened: closing it would let go of the locks that another DB of this process has on it.
-	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
-	if err == nil {
-		return file.Close()
-	}
-	if !errors.Is(err, fs.ErrExist) {
-		return nil // SQLite will say what is wrong
-	}
-	for _, name := range []string{path, path + "-wal", path + "-shm", path + "-journal"} {
-		info, err := os.Stat(name)
-		if err != nil || info.Mode().Perm()&0o077 == 0 {
-			continue
-		}
-		// Of another's file the mode is that one's choice.
-		if err := os.Chmod(name, 0o600); err != nil && !errors.Is(err, fs.ErrPermission) && !errors.Is(err, syscall.EROFS) {
-			return err
-		}
-	}
-	return nil
-}
-
-// openPostgres opens a pool whose connections are set up so that bun's way of writing values into the statement is
-// safe and quick.
-func openPostgres(address string, cfg Config) (*DB, error) {
-	config, err := pgx.ParseConfig(address)
-	if err != nil {
-		return nil, fault.New(fault.Invalid, "The address is no PostgreSQL URL.") // err would show the password
-	}
-	config.DefaultQueryExecMode = pgx.QueryExecModeExec // every text is new, so nothing is to be prepared
-	config.RuntimeParams["standard_conforming_strings"] = "on"
-	config.RuntimeParams["client_encoding"] = "UTF8"
-	config.RuntimeParams["timezone"] = "UTC"
-	defaults := map[string]string{"application_name": "helpwright"}
-	if cfg.StatementTimeout >= 0 {
-		timeout := cfg.StatementTimeout
-		if timeout == 0 {
-			timeout = time.Minute
-		}
-		defaults["statement_timeout"] = strconv.FormatInt(timeout.Milliseconds(), 10)
-		defaults["lock_timeout"] = "30000"
-		// Of a process or a network that is gone the server lets go soon: of its locks, and of the lock that says it lives.
-		defaults["idle_in_transaction_session_timeout"] = "60000"
-		defaults["tcp_keepalives_idle"] = "10"
-		defaults["tcp_keepalives_interval"] = "5"
-		defaults["tcp_keepalives_count"] = "3"
-	}
-	for name, value := range defaults {
-		if config.RuntimeParams[name] == "" {
-			config.RuntimeParams[name] = value
-		}
-	}
-	if config.ConnectTimeout == 0 {
-		config.ConnectTimeout = connectTimeout
-	}
-	pool := sql.OpenDB(meteredPostgres{stdlib.GetConnector(*config)})
-	conns := cfg.MaxConns
-	if conns <= 0 {
-		conns = 20
-	}
-	pool.SetMaxOpenConns(conns)
-	pool.SetMaxIdleConns(conns)
-	pool.SetConnMaxIdleTime(5 * time.Minute)
-	db := bun.NewDB(pool, pgdialect.New())
-	return newDB(db, db, cfg), nil
 }
 
 // Ping asks the database for an answer and checks the settings that correctness stands on: wrong ones are a Disabled
@@ -275,7 +148,7 @@ func (db *DB) Ping(ctx context.Context) error {
 	return nil
 }
 
-// Close closes the connections of a DB that [Open] has opened. Run must have ended.
+// Close closes the connections of a DB that owns them, see [Own]. Run must have ended.
 func (db *DB) Close() error {
 	if !db.owned {
 		return nil

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/helpwright/helpwright/storage/bunstore"
+	"github.com/helpwright/helpwright/storage/bunstore/both"
 )
 
 // TestDatabaseFileIsTheOwnersAlone, wherever it lies and whatever it was before.
@@ -27,7 +28,7 @@ func TestDatabaseFileIsTheOwnersAlone(t *testing.T) {
 				t.Fatal(err)
 			}
 			for range 2 {
-				db, err := bunstore.Open(t.Context(), "sqlite:"+path, bunstore.Config{})
+				db, err := both.Open(t.Context(), "sqlite:"+path, bunstore.Config{})
 				if err != nil {
 					t.Fatal(err)
 				}

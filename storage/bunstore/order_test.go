@@ -289,7 +289,7 @@ func TestOldInteractionsGetTheirPlaces(t *testing.T) {
 
 func (b *imported) dates(conversation int64) (all [][2]time.Time) {
 	b.t.Helper()
-	found, err := b.store.Within(b.desk.Scope()).Interactions(context.Background(), conversation, storage.Seek{Limit: 100})
+	found, err := b.store.Within(b.desk.Scope()).Interactions().List(context.Background(), helpdesk.InteractionFilter{ConversationID: conversation}, storage.Seek{Limit: 100})
 	b.must(err)
 	for _, i := range found {
 		all = append(all, [2]time.Time{i.At, i.ReceivedAt})

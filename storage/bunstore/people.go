@@ -10,7 +10,6 @@ import (
 
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/storage"
-	"github.com/helpwright/helpwright/storage/fault"
 )
 
 // items is a column with a JSON array; an empty one is nil.
@@ -103,24 +102,6 @@ func (w writer) TouchMembership(ctx context.Context, id int64, at time.Time) err
 	return changed(ctx, res, err, "membership", id)
 }
 
-// UpdateRole implements [helpdesk.MemberWriter].
-func (w writer) UpdateRole(ctx context.Context, r *helpdesk.Role) error {
-	row := roleRowOf(w.scope.AccountID, r)
-	res, err := w.updates(&row).ApplyQueryBuilder(w.account).Where("id = ?", r.ID).Exec(ctx)
-	return changed(ctx, res, err, "role", r.ID)
-}
-
-// DeleteRole implements [helpdesk.MemberWriter].
-func (w writer) DeleteRole(ctx context.Context, id int64) error {
-	res, err := w.deletes((*roleRow)(nil)).ApplyQueryBuilder(w.account).Where("id = ?", id).Exec(ctx)
-	if err != nil && foreignKeyViolation(err) {
-		return &fault.Error{
-			Kind: fault.Conflict, Resource: "role", ID: id, Message: "A member has this role.", Err: err,
-		}
-	}
-	return changed(ctx, res, err, "role", id)
-}
-
 type invitationRow struct {
 	bun.BaseModel `bun:"table:hw_invitations,alias:hw_invitations"`
 	ID            int64 `bun:",pk,autoincrement"`
@@ -145,6 +126,27 @@ func (r *invitationRow) invitation() helpdesk.Invitation {
 	}
 }
 
+func invitationRowOf(account int64, i *helpdesk.Invitation) invitationRow {
+	return invitationRow{
+		ID: i.ID, AccountID: account, Email: i.Email, EmailKey: i.EmailKey, Name: i.Name, RoleIDs: i.RoleIDs, MailboxIDs: i.MailboxIDs,
+		Nonce: filled(i.Nonce), Hash: filled(i.Hash), UserID: i.UserID, ExpiresAt: micros(i.ExpiresAt), CreatedAt: micros(i.CreatedAt),
+	}
+}
+
+var invitations = table[writer, helpdesk.Invitation, storage.NoFilter, invitationRow]{
+	Noun: nouns.Invitations, row: invitationRowOf, item: (*invitationRow).invitation,
+}
+
+// Invitations implements [helpdesk.Reader].
+func (r reader) Invitations() storage.RowReader[helpdesk.Invitation, storage.NoFilter] {
+	return rowsOf(r.placed(), &invitations)
+}
+
+// Invitations implements [helpdesk.Rows].
+func (w writer) Invitations() storage.Rows[helpdesk.Invitation, storage.NoFilter] {
+	return storedOf(w, &invitations)
+}
+
 // InvitationByHash implements [helpdesk.PeopleDirectory].
 func (d directory) InvitationByHash(ctx context.Context, hash []byte) (helpdesk.Invitation, error) {
 	var row invitationRow
@@ -152,42 +154,6 @@ func (d directory) InvitationByHash(ctx context.Context, hash []byte) (helpdesk.
 		return helpdesk.Invitation{}, err
 	}
 	return row.invitation(), nil
-}
-
-// Invitation implements [helpdesk.InvitationReader].
-func (r reader) Invitation(ctx context.Context, id int64) (helpdesk.Invitation, error) {
-	var row invitationRow
-	err := one(ctx, r.selects(&row).ApplyQueryBuilder(r.account).Where("id = ?", id), "invitation", id)
-	if err != nil {
-		return helpdesk.Invitation{}, err
-	}
-	return row.invitation(), nil
-}
-
-// Invitations implements [helpdesk.InvitationReader].
-func (r reader) Invitations(ctx context.Context, seek storage.Seek) ([]helpdesk.Invitation, error) {
-	var rows []invitationRow
-	err := page(r.selects(&rows).ApplyQueryBuilder(r.account), "id", seek).Scan(ctx)
-	return mapped(rows, (*invitationRow).invitation), failure(ctx, err, "invitation", 0)
-}
-
-// InsertInvitation implements [helpdesk.MemberWriter].
-func (w writer) InsertInvitation(ctx context.Context, i *helpdesk.Invitation) error {
-	row := invitationRow{
-		AccountID: w.scope.AccountID, Email: i.Email, EmailKey: i.EmailKey, Name: i.Name, RoleIDs: i.RoleIDs, MailboxIDs: i.MailboxIDs,
-		Nonce: filled(i.Nonce), Hash: filled(i.Hash), UserID: i.UserID, ExpiresAt: micros(i.ExpiresAt), CreatedAt: micros(i.CreatedAt),
-	}
-	if _, err := w.inserts(&row).Exec(ctx); err != nil {
-		return failure(ctx, err, "invitation", 0)
-	}
-	i.ID, i.AccountID = row.ID, w.scope.AccountID
-	return nil
-}
-
-// DeleteInvitation implements [helpdesk.MemberWriter].
-func (w writer) DeleteInvitation(ctx context.Context, id int64) error {
-	res, err := w.deletes((*invitationRow)(nil)).ApplyQueryBuilder(w.account).Where("id = ?", id).Exec(ctx)
-	return removed(ctx, res, err, "invitation", id)
 }
 
 // DeleteOtherSessions implements [helpdesk.UserWriter].

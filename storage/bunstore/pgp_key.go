@@ -47,24 +47,25 @@ func pgpKeyRowOf(account int64, k *helpdesk.PGPKey) pgpKeyRow {
 	}
 }
 
-// PGPKey implements [helpdesk.PGPKeyReader].
-func (r reader) PGPKey(ctx context.Context, id int64) (helpdesk.PGPKey, error) {
-	var row pgpKeyRow
-	if err := one(ctx, r.selects(&row).ApplyQueryBuilder(r.account).Where("id = ?", id), "key", id); err != nil {
-		return helpdesk.PGPKey{}, err
-	}
-	return row.key(), nil
+var pgpKeys = table[writer, helpdesk.PGPKey, helpdesk.PGPKeyFilter, pgpKeyRow]{
+	Noun: nouns.PGPKeys, row: pgpKeyRowOf, item: (*pgpKeyRow).key,
+	match: func(_ context.Context, _ writer, q *bun.SelectQuery, f helpdesk.PGPKeyFilter) error {
+		if len(f.CustomerEmailIDs) == 0 {
+			return errNone
+		}
+		q.Where("customer_email_id IN (?)", bun.List(f.CustomerEmailIDs))
+		return nil
+	},
 }
 
-// PGPKeys implements [helpdesk.PGPKeyReader].
-func (r reader) PGPKeys(ctx context.Context, emailIDs []int64, seek storage.Seek) ([]helpdesk.PGPKey, error) {
-	if len(emailIDs) == 0 {
-		return nil, r.state()
-	}
-	var rows []pgpKeyRow
-	q := r.selects(&rows).ApplyQueryBuilder(r.account).Where("customer_email_id IN (?)", bun.List(emailIDs))
-	err := page(q, "id", seek).Scan(ctx)
-	return mapped(rows, (*pgpKeyRow).key), failure(ctx, err, "key", 0)
+// PGPKeys implements [helpdesk.Reader].
+func (r reader) PGPKeys() storage.RowReader[helpdesk.PGPKey, helpdesk.PGPKeyFilter] {
+	return rowsOf(r.placed(), &pgpKeys)
+}
+
+// PGPKeys implements [helpdesk.Rows].
+func (w writer) PGPKeys() storage.Rows[helpdesk.PGPKey, helpdesk.PGPKeyFilter] {
+	return storedOf(w, &pgpKeys)
 }
 
 // PGPKeysByAddress implements [helpdesk.PGPKeyReader].
@@ -78,28 +79,4 @@ func (r reader) PGPKeysByAddress(ctx context.Context, keys []string) ([]helpdesk
 		ApplyQueryBuilder(r.account).Where("e.account_id = ?", r.scope.AccountID).Where("e.email_key IN (?)", bun.List(keys)).
 		OrderExpr("?TableName.id").Scan(ctx)
 	return mapped(rows, (*addressedKeyRow).ofAddress), failure(ctx, err, "key", 0)
-}
-
-// InsertPGPKey implements [helpdesk.PGPKeyWriter].
-func (w writer) InsertPGPKey(ctx context.Context, k *helpdesk.PGPKey) error {
-	row := pgpKeyRowOf(w.scope.AccountID, k)
-	row.ID = 0
-	if _, err := w.inserts(&row).Exec(ctx); err != nil {
-		return failure(ctx, err, "key", 0)
-	}
-	k.ID = row.ID
-	return nil
-}
-
-// UpdatePGPKey implements [helpdesk.PGPKeyWriter].
-func (w writer) UpdatePGPKey(ctx context.Context, k *helpdesk.PGPKey) error {
-	row := pgpKeyRowOf(w.scope.AccountID, k)
-	res, err := w.updates(&row).ApplyQueryBuilder(w.account).Where("id = ?", k.ID).Exec(ctx)
-	return changed(ctx, res, err, "key", k.ID)
-}
-
-// DeletePGPKey implements [helpdesk.PGPKeyWriter].
-func (w writer) DeletePGPKey(ctx context.Context, id int64) error {
-	res, err := w.deletes((*pgpKeyRow)(nil)).ApplyQueryBuilder(w.account).Where("id = ?", id).Exec(ctx)
-	return removed(ctx, res, err, "key", id)
 }

@@ -101,34 +101,25 @@ func (r *portalKeyRow) key() helpdesk.PortalKey {
 	}
 }
 
-// PortalKey implements [helpdesk.PortalKeyReader].
-func (r reader) PortalKey(ctx context.Context, id int64) (helpdesk.PortalKey, error) {
-	var row portalKeyRow
-	if err := one(ctx, r.selects(&row).ApplyQueryBuilder(r.account).Where("id = ?", id), "key", id); err != nil {
-		return helpdesk.PortalKey{}, err
-	}
-	return row.key(), nil
-}
-
-// PortalKeys implements [helpdesk.PortalKeyReader].
-func (r reader) PortalKeys(ctx context.Context, seek storage.Seek) ([]helpdesk.PortalKey, error) {
-	var rows []portalKeyRow
-	err := page(r.selects(&rows).ApplyQueryBuilder(r.account), "id", seek).Scan(ctx)
-	return mapped(rows, (*portalKeyRow).key), failure(ctx, err, "key", 0)
-}
-
-// InsertPortalKey implements [helpdesk.PortalKeyWriter].
-func (w writer) InsertPortalKey(ctx context.Context, k *helpdesk.PortalKey) error {
-	row := portalKeyRow{
-		AccountID: w.scope.AccountID, Name: k.Name, Algorithm: k.Algorithm, PublicKey: filled(k.PublicKey),
+func portalKeyRowOf(account int64, k *helpdesk.PortalKey) portalKeyRow {
+	return portalKeyRow{
+		ID: k.ID, AccountID: account, Name: k.Name, Algorithm: k.Algorithm, PublicKey: filled(k.PublicKey),
 		SealedSecret: filled(k.SealedSecret), UserID: k.UserID, LastUsedAt: micros(k.LastUsedAt), CreatedAt: micros(k.CreatedAt),
 	}
-	if _, err := w.inserts(&row).Exec(ctx); err != nil {
-		return failure(ctx, err, "key", 0)
-	}
-	k.ID = row.ID
-	w.foundAccount()
-	return nil
+}
+
+var portalKeys = table[writer, helpdesk.PortalKey, storage.NoFilter, portalKeyRow]{
+	Noun: nouns.PortalKeys, row: portalKeyRowOf, item: (*portalKeyRow).key,
+}
+
+// PortalKeys implements [helpdesk.Reader].
+func (r reader) PortalKeys() storage.RowReader[helpdesk.PortalKey, storage.NoFilter] {
+	return rowsOf(r.placed(), &portalKeys)
+}
+
+// PortalKeys implements [helpdesk.Rows].
+func (w writer) PortalKeys() storage.Rows[helpdesk.PortalKey, storage.NoFilter] {
+	return storedOf(w, &portalKeys)
 }
 
 // TouchPortalKey implements [helpdesk.PortalKeyWriter].
@@ -136,10 +127,4 @@ func (w writer) TouchPortalKey(ctx context.Context, id int64, at time.Time) erro
 	res, err := w.raw("UPDATE hw_portal_keys SET last_used_at = ? WHERE account_id = ? AND id = ?",
 		micros(at), w.scope.AccountID, id).Exec(ctx)
 	return changed(ctx, res, err, "key", id)
-}
-
-// DeletePortalKey implements [helpdesk.PortalKeyWriter].
-func (w writer) DeletePortalKey(ctx context.Context, id int64) error {
-	res, err := w.deletes((*portalKeyRow)(nil)).ApplyQueryBuilder(w.account).Where("id = ?", id).Exec(ctx)
-	return removed(ctx, res, err, "key", id)
 }

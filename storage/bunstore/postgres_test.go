@@ -19,8 +19,8 @@ import (
 	"github.com/helpwright/helpwright/storage/storagetest/testenv"
 )
 
-// postgres opens a connection of its own to a database.
-func postgres(t *testing.T, dsn string) *sql.DB {
+// plainPostgres opens a connection of its own to a database.
+func plainPostgres(t *testing.T, dsn string) *sql.DB {
 	t.Helper()
 	db, err := sql.Open("pgx", dsn)
 	if err != nil {
@@ -39,7 +39,7 @@ func TestStandardConformingStrings(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	plain := postgres(t, dsn)
+	plain := plainPostgres(t, dsn)
 	if _, err := plain.Exec("ALTER DATABASE " + u.Path[1:] + " SET standard_conforming_strings = off"); err != nil {
 		t.Fatal(err)
 	}
@@ -69,7 +69,7 @@ func TestStandardConformingStrings(t *testing.T) {
 		}
 	}
 	// A pool of the application's own is refused while it is off.
-	app := bunstore.New(bun.NewDB(postgres(t, dsn), pgdialect.New()), bunstore.Config{})
+	app := bunstore.New(bun.NewDB(plainPostgres(t, dsn), pgdialect.New()), bunstore.Config{})
 	if err := app.Ping(t.Context()); !fault.Is(err, fault.Disabled) {
 		t.Errorf("Ping: %v", err)
 	}
@@ -110,7 +110,7 @@ func TestRun(t *testing.T) {
 	woken(t, db) // it listens now
 	enqueue(t, other)
 	woken(t, db)
-	if _, err := postgres(t, dsn).Exec("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE 'LISTEN%' AND datname = current_database()"); err != nil {
+	if _, err := plainPostgres(t, dsn).Exec("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE 'LISTEN%' AND datname = current_database()"); err != nil {
 		t.Fatal(err)
 	}
 	woken(t, db) // it listens again
@@ -149,7 +149,7 @@ func TestDeadlock(t *testing.T) {
 			first := true
 			err := db.InTx(t.Context(), account, func(ctx context.Context, tx helpdesk.Tx) error {
 				runs <- i
-				if _, err := tx.ConversationForUpdate(ctx, conversations[i]); err != nil {
+				if _, err := tx.Conversations().Lock(ctx, conversations[i]); err != nil {
 					return err
 				}
 				if first {
@@ -157,7 +157,7 @@ func TestDeadlock(t *testing.T) {
 					locked.Done()
 					locked.Wait()
 				}
-				_, err := tx.ConversationForUpdate(ctx, conversations[1-i])
+				_, err := tx.Conversations().Lock(ctx, conversations[1-i])
 				return err
 			})
 			if err != nil {
@@ -180,7 +180,7 @@ func twoConversations(t *testing.T, db *bunstore.DB) (scope helpdesk.Scope, ids 
 	scope = helpdesk.Scope{AccountID: account.ID}
 	err = db.InTx(t.Context(), scope, func(ctx context.Context, tx helpdesk.Tx) error {
 		mailbox, customer := helpdesk.Mailbox{}, helpdesk.Customer{}
-		if err := tx.InsertMailbox(ctx, &mailbox); err != nil {
+		if err := tx.Mailboxes().Insert(ctx, &mailbox); err != nil {
 			return err
 		}
 		if err := tx.InsertCustomer(ctx, &customer); err != nil {
@@ -188,7 +188,7 @@ func twoConversations(t *testing.T, db *bunstore.DB) (scope helpdesk.Scope, ids 
 		}
 		for range 2 {
 			c := helpdesk.Conversation{MailboxID: mailbox.ID, CustomerID: customer.ID}
-			if err := tx.InsertConversation(ctx, &c); err != nil {
+			if err := tx.Conversations().Insert(ctx, &c); err != nil {
 				return err
 			}
 			ids = append(ids, c.ID)
@@ -207,7 +207,7 @@ func TestUnavailable(t *testing.T) {
 	t.Run("Terminated", func(t *testing.T) {
 		t.Parallel()
 		dsn := testenv.Postgres(t)
-		db, plain := open(t, dsn, bunstore.Config{}), postgres(t, dsn)
+		db, plain := open(t, dsn, bunstore.Config{}), plainPostgres(t, dsn)
 		err := db.InTx(t.Context(), helpdesk.Scope{AccountID: 1}, func(ctx context.Context, tx helpdesk.Tx) error {
 			if _, err := plain.Exec(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity
 				WHERE application_name = 'helpwright' AND datname = current_database()`); err != nil {

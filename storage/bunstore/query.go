@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"slices"
+	"strings"
 
 	"github.com/uptrace/bun"
 
@@ -167,16 +168,25 @@ func (r reader) sees(mailboxID int64) bool {
 	return r.scope.Mailboxes == nil || slices.Contains(r.scope.Mailboxes, mailboxID)
 }
 
-// page orders by (key, id) and cuts out what seek asks for. A key of "id" is no key: the list is by id.
+// page orders by (key, id) and cuts out what seek asks for. A key of "id" is no key: the list is by id. One that begins with
+// "+" hides the column from the planner, which would walk its index for the few rows that another one finds.
 func page(q *bun.SelectQuery, key string, seek storage.Seek) *bun.SelectQuery {
 	order, beyond := "ASC", ">"
 	if seek.Desc {
 		order, beyond = "DESC", "<"
 	}
+	key, sign := unsigned(key)
 	if key != "id" {
-		q.OrderExpr("?TableName.? ?", bun.Ident(key), bun.Safe(order))
+		q.OrderExpr("??TableName.? ?", sign, bun.Ident(key), bun.Safe(order))
 	}
-	q.OrderExpr("?TableName.id ?", bun.Safe(order)).Limit(int64(seek.Limit))
+	if key == "id" {
+		q.OrderExpr("??TableName.id ?", sign, bun.Safe(order))
+	} else {
+		q.OrderExpr("?TableName.id ?", bun.Safe(order))
+	}
+	if seek.Limit != storage.NoLimit {
+		q.Limit(int64(seek.Limit))
+	}
 	if seek.Limit <= 0 { // bun takes it for no limit
 		return q.Where("1 = 0")
 	}
@@ -186,7 +196,24 @@ func page(q *bun.SelectQuery, key string, seek storage.Seek) *bun.SelectQuery {
 	if key == "id" {
 		return q.Where("?TableName.id ? ?", bun.Safe(beyond), seek.From.ID)
 	}
-	return q.Where("(?TableName.?, ?TableName.id) ? (?, ?)", bun.Ident(key), bun.Safe(beyond), seek.From.Key, seek.From.ID)
+	return q.Where("(??TableName.?, ?TableName.id) ? (?, ?)", sign, bun.Ident(key), bun.Safe(beyond), seek.From.Key, seek.From.ID)
+}
+
+// unsigned splits the key of a page from the sign in front of it.
+func unsigned(key string) (string, bun.Safe) {
+	if name, hidden := strings.CutPrefix(key, "+"); hidden {
+		return name, "+"
+	}
+	return key, ""
+}
+
+// among keeps a list to the rows whose column names one of ids.
+func among(q *bun.SelectQuery, column string, ids []int64) error {
+	if len(ids) == 0 {
+		return errNone
+	}
+	q.Where("? IN (?)", bun.Ident(column), bun.List(ids))
+	return nil
 }
 
 // one reads a single row.

@@ -208,22 +208,6 @@ func (w writer) CustomerForUpdate(ctx context.Context, id int64) (helpdesk.Custo
 	return w.Customer(ctx, id)
 }
 
-// MailboxForUpdate implements [helpdesk.RowLocks].
-func (w writer) MailboxForUpdate(ctx context.Context, id int64) (helpdesk.Mailbox, error) {
-	if err := w.lock(ctx, (*mailboxRow)(nil), "mailbox", id); err != nil {
-		return helpdesk.Mailbox{}, err
-	}
-	return w.Mailbox(ctx, id)
-}
-
-// MembershipForUpdate implements [helpdesk.RowLocks].
-func (w writer) MembershipForUpdate(ctx context.Context, id int64) (helpdesk.Membership, error) {
-	if err := w.lock(ctx, (*membershipRow)(nil), "membership", id); err != nil {
-		return helpdesk.Membership{}, err
-	}
-	return w.Membership(ctx, id)
-}
-
 // MoveCustomer implements [helpdesk.CustomerMover].
 func (w writer) MoveCustomer(ctx context.Context, from, into int64) error {
 	for _, id := range slices.Sorted(slices.Values([]int64{from, into})) { // in one order, whoever merges what

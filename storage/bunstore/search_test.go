@@ -27,17 +27,17 @@ func TestMigrateIndexes(t *testing.T) {
 		c := helpdesk.Conversation{Number: 1, Subject: "Größe"}
 		err = db.InTx(t.Context(), scope, func(ctx context.Context, tx helpdesk.Tx) error {
 			mailbox, customer := helpdesk.Mailbox{}, helpdesk.Customer{FirstName: "Ada"}
-			if err := tx.InsertMailbox(ctx, &mailbox); err != nil {
+			if err := tx.Mailboxes().Insert(ctx, &mailbox); err != nil {
 				return err
 			}
 			if err := tx.InsertCustomer(ctx, &customer); err != nil {
 				return err
 			}
 			c.MailboxID, c.CustomerID = mailbox.ID, customer.ID
-			if err := tx.InsertConversation(ctx, &c); err != nil {
+			if err := tx.Conversations().Insert(ctx, &c); err != nil {
 				return err
 			}
-			return tx.InsertInteraction(ctx, &helpdesk.Interaction{ConversationID: c.ID, Type: helpdesk.TypeNote, Body: "<p>Kaputt</p>"})
+			return tx.Interactions().Insert(ctx, &helpdesk.Interaction{ConversationID: c.ID, Type: helpdesk.TypeNote, Body: "<p>Kaputt</p>"})
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -51,7 +51,7 @@ func TestMigrateIndexes(t *testing.T) {
 			}
 		}
 		terms := []helpdesk.SearchTerm{{Text: "ada"}, {Text: "grosse"}, {Text: "kap", Prefix: true}}
-		found, err := db.Within(scope).Conversations(t.Context(), helpdesk.ConversationFilter{Terms: terms}, helpdesk.ByNumber, storage.Seek{Limit: 2})
+		found, err := db.Within(scope).Conversations().List(t.Context(), helpdesk.ConversationOrder{ConversationFilter: helpdesk.ConversationFilter{Terms: terms}, Sort: helpdesk.ByNumber}, storage.Seek{Limit: 2})
 		if err != nil || len(found) != 1 {
 			t.Errorf("found %d, %v", len(found), err)
 		}
@@ -85,8 +85,8 @@ func BenchmarkSearch(b *testing.B) {
 		} {
 			b.Run(query.name+"/store", func(b *testing.B) {
 				for b.Loop() {
-					found, err := s.db.Within(s.scope).Conversations(b.Context(), helpdesk.ConversationFilter{Terms: query.terms},
-						helpdesk.ByCreated, storage.Seek{Desc: true, Limit: 51})
+					found, err := s.db.Within(s.scope).Conversations().List(b.Context(), helpdesk.ConversationOrder{ConversationFilter: helpdesk.ConversationFilter{Terms: query.terms},
+						Sort: helpdesk.ByCreated}, storage.Seek{Desc: true, Limit: 51})
 					if err != nil || len(found) != query.hits {
 						b.Fatal(len(found), err)
 					}

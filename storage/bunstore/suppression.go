@@ -29,20 +29,25 @@ func (r *suppressionRow) suppression() helpdesk.Suppression {
 	}
 }
 
-// Suppression implements [helpdesk.SuppressionReader].
-func (r reader) Suppression(ctx context.Context, id int64) (helpdesk.Suppression, error) {
-	var row suppressionRow
-	if err := one(ctx, r.selects(&row).ApplyQueryBuilder(r.account).Where("id = ?", id), "suppression", id); err != nil {
-		return helpdesk.Suppression{}, err
+func suppressionRowOf(account int64, s *helpdesk.Suppression) suppressionRow {
+	return suppressionRow{
+		ID: s.ID, AccountID: account, Email: s.Email, EmailKey: s.Key, Reason: string(s.Reason), Detail: s.Detail,
+		UserID: s.UserID, InteractionID: s.InteractionID, CreatedAt: micros(s.CreatedAt),
 	}
-	return row.suppression(), nil
 }
 
-// Suppressions implements [helpdesk.SuppressionReader].
-func (r reader) Suppressions(ctx context.Context, seek storage.Seek) ([]helpdesk.Suppression, error) {
-	var rows []suppressionRow
-	err := page(r.selects(&rows).ApplyQueryBuilder(r.account), "id", seek).Scan(ctx)
-	return mapped(rows, (*suppressionRow).suppression), failure(ctx, err, "suppression", 0)
+var suppressions = table[writer, helpdesk.Suppression, storage.NoFilter, suppressionRow]{
+	Noun: nouns.Suppressions, row: suppressionRowOf, item: (*suppressionRow).suppression,
+}
+
+// Suppressions implements [helpdesk.Reader].
+func (r reader) Suppressions() storage.RowReader[helpdesk.Suppression, storage.NoFilter] {
+	return rowsOf(r.placed(), &suppressions)
+}
+
+// Suppressions implements [helpdesk.Rows].
+func (w writer) Suppressions() storage.Rows[helpdesk.Suppression, storage.NoFilter] {
+	return storedOf(w, &suppressions)
 }
 
 // SuppressionsByKey implements [helpdesk.SuppressionReader].
@@ -53,24 +58,4 @@ func (r reader) SuppressionsByKey(ctx context.Context, keys []string) ([]helpdes
 	var rows []suppressionRow
 	err := r.selects(&rows).ApplyQueryBuilder(r.account).Where("email_key IN (?)", bun.List(keys)).Order("id").Scan(ctx)
 	return mapped(rows, (*suppressionRow).suppression), failure(ctx, err, "suppression", 0)
-}
-
-// InsertSuppression implements [helpdesk.SuppressionWriter].
-func (w writer) InsertSuppression(ctx context.Context, s *helpdesk.Suppression) error {
-	row := suppressionRow{
-		AccountID: w.scope.AccountID, Email: s.Email, EmailKey: s.Key, Reason: string(s.Reason), Detail: s.Detail,
-		UserID: s.UserID, InteractionID: s.InteractionID, CreatedAt: micros(s.CreatedAt),
-	}
-	if _, err := w.inserts(&row).Exec(ctx); err != nil {
-		return failure(ctx, err, "suppression", 0)
-	}
-	s.ID = row.ID
-	w.foundAccount()
-	return nil
-}
-
-// DeleteSuppression implements [helpdesk.SuppressionWriter].
-func (w writer) DeleteSuppression(ctx context.Context, id int64) error {
-	res, err := w.deletes((*suppressionRow)(nil)).ApplyQueryBuilder(w.account).Where("id = ?", id).Exec(ctx)
-	return removed(ctx, res, err, "suppression", id)
 }

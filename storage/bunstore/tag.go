@@ -36,31 +36,15 @@ func tagRowOf(account int64, t *helpdesk.Tag) tagRow {
 	}
 }
 
-// Tag implements [helpdesk.TagReader].
-func (r reader) Tag(ctx context.Context, id int64) (helpdesk.Tag, error) {
-	var row tagRow
-	if err := one(ctx, r.selects(&row).ApplyQueryBuilder(r.account).Where("id = ?", id), "tag", id); err != nil {
-		return helpdesk.Tag{}, err
-	}
-	return row.tag(), nil
+var tags = table[writer, helpdesk.Tag, storage.NoFilter, tagRow]{Noun: nouns.Tags, row: tagRowOf, item: (*tagRow).tag}
+
+// Tags implements [helpdesk.Reader].
+func (r reader) Tags() storage.RowReader[helpdesk.Tag, storage.NoFilter] {
+	return rowsOf(r.placed(), &tags)
 }
 
-// Tags implements [helpdesk.TagReader].
-func (r reader) Tags(ctx context.Context, seek storage.Seek) ([]helpdesk.Tag, error) {
-	var rows []tagRow
-	err := page(r.selects(&rows).ApplyQueryBuilder(r.account), "id", seek).Scan(ctx)
-	return mapped(rows, (*tagRow).tag), failure(ctx, err, "tag", 0)
-}
-
-// TagsByID implements [helpdesk.TagReader].
-func (r reader) TagsByID(ctx context.Context, ids []int64) ([]helpdesk.Tag, error) {
-	if len(ids) == 0 {
-		return nil, r.state()
-	}
-	var rows []tagRow
-	err := r.selects(&rows).ApplyQueryBuilder(r.account).Where("id IN (?)", bun.List(ids)).Order("id").Scan(ctx)
-	return mapped(rows, (*tagRow).tag), failure(ctx, err, "tag", 0)
-}
+// Tags implements [helpdesk.Rows].
+func (w writer) Tags() storage.Rows[helpdesk.Tag, storage.NoFilter] { return storedOf(w, &tags) }
 
 type taggingRow struct {
 	bun.BaseModel  `bun:"table:hw_conversation_tags,alias:hw_conversation_tags"`
@@ -91,31 +75,6 @@ func (r reader) Taggings(ctx context.Context, conversationIDs []int64) ([]helpde
 	}), failure(ctx, err, "tag", 0)
 }
 
-// InsertTag implements [helpdesk.TagWriter].
-func (w writer) InsertTag(ctx context.Context, t *helpdesk.Tag) error {
-	row := tagRowOf(w.scope.AccountID, t)
-	row.ID = 0
-	if _, err := w.inserts(&row).Exec(ctx); err != nil {
-		return failure(ctx, err, "tag", 0)
-	}
-	t.ID = row.ID
-	w.foundAccount()
-	return nil
-}
-
-// UpdateTag implements [helpdesk.TagWriter].
-func (w writer) UpdateTag(ctx context.Context, t *helpdesk.Tag) error {
-	row := tagRowOf(w.scope.AccountID, t)
-	res, err := w.updates(&row).ApplyQueryBuilder(w.account).Where("id = ?", t.ID).Exec(ctx)
-	return changed(ctx, res, err, "tag", t.ID)
-}
-
-// DeleteTag implements [helpdesk.TagWriter].
-func (w writer) DeleteTag(ctx context.Context, id int64) error {
-	res, err := w.deletes((*tagRow)(nil)).ApplyQueryBuilder(w.account).Where("id = ?", id).Exec(ctx)
-	return removed(ctx, res, err, "tag", id)
-}
-
 // SetTags implements [helpdesk.TagWriter].
 func (w writer) SetTags(ctx context.Context, conversationIDs, tagIDs []int64) error {
 	if err := w.requireTags(ctx, tagIDs); err != nil {
@@ -124,7 +83,7 @@ func (w writer) SetTags(ctx context.Context, conversationIDs, tagIDs []int64) er
 	if len(conversationIDs) == 0 {
 		return nil
 	}
-	found, err := w.ConversationsByID(ctx, conversationIDs)
+	found, err := w.Conversations().ByIDs(ctx, conversationIDs)
 	if err != nil {
 		return err
 	}
@@ -151,7 +110,7 @@ func (w writer) requireTags(ctx context.Context, ids []int64) error {
 	if len(ids) == 0 {
 		return w.requireAccount(ctx)
 	}
-	found, err := w.TagsByID(ctx, ids)
+	found, err := w.Tags().ByIDs(ctx, ids)
 	if err != nil {
 		return err
 	}

@@ -17,7 +17,7 @@ func BenchmarkTagFilter(b *testing.B) {
 		list := func(filter helpdesk.ConversationFilter, want int) func(int) error {
 			return func(int) error {
 				seek := storage.Seek{Desc: true, Limit: 25}
-				got, err := s.db.Within(s.scope).Conversations(b.Context(), filter, helpdesk.ByCreated, seek)
+				got, err := s.db.Within(s.scope).Conversations().List(b.Context(), helpdesk.ConversationOrder{ConversationFilter: filter, Sort: helpdesk.ByCreated}, seek)
 				if err == nil && len(got) != want {
 					return fmt.Errorf("%d conversations, not %d", len(got), want)
 				}
@@ -43,13 +43,13 @@ func (s *bench) tagged(b *testing.B, total int) []int64 {
 		ids = nil
 		for _, name := range []string{"common", "rare", "unused"} {
 			tag := helpdesk.Tag{Name: name, Key: name}
-			if err := tx.InsertTag(ctx, &tag); err != nil {
+			if err := tx.Tags().Insert(ctx, &tag); err != nil {
 				return err
 			}
 			ids = append(ids, tag.ID)
 		}
 		c := s.conversation(1)
-		return tx.InsertConversation(ctx, &c)
+		return tx.Conversations().Insert(ctx, &c)
 	})
 	if err != nil {
 		b.Fatal(err)

@@ -35,7 +35,7 @@ func (r reader) Unread(ctx context.Context, userID int64, conversationIDs []int6
 // SaveReadMark implements [helpdesk.UnreadWriter].
 func (w writer) SaveReadMark(ctx context.Context, m helpdesk.ReadMark) error {
 	if m.InteractionID == 0 {
-		if _, err := w.Conversation(ctx, m.ConversationID); err != nil {
+		if _, err := w.Conversations().Get(ctx, m.ConversationID); err != nil {
 			return err
 		}
 		_, err := w.deletes((*readMarkRow)(nil)).ApplyQueryBuilder(w.account).

@@ -1,7 +1,6 @@
 package bunstore
 
 import (
-	"context"
 	"database/sql/driver"
 	"encoding/json"
 
@@ -53,43 +52,16 @@ func viewRowOf(account int64, v *helpdesk.View) viewRow {
 	}
 }
 
-// View implements [helpdesk.ViewReader].
-func (r reader) View(ctx context.Context, id int64) (helpdesk.View, error) {
-	var row viewRow
-	if err := one(ctx, r.selects(&row).ApplyQueryBuilder(r.account).Where("id = ?", id), "view", id); err != nil {
-		return helpdesk.View{}, err
-	}
-	return row.view(), nil
+var views = table[writer, helpdesk.View, storage.NoFilter, viewRow]{
+	Noun: nouns.Views, row: viewRowOf, item: (*viewRow).view,
 }
 
-// Views implements [helpdesk.ViewReader].
-func (r reader) Views(ctx context.Context, seek storage.Seek) ([]helpdesk.View, error) {
-	var rows []viewRow
-	err := page(r.selects(&rows).ApplyQueryBuilder(r.account), "id", seek).Scan(ctx)
-	return mapped(rows, (*viewRow).view), failure(ctx, err, "view", 0)
+// Views implements [helpdesk.Reader].
+func (r reader) Views() storage.RowReader[helpdesk.View, storage.NoFilter] {
+	return rowsOf(r.placed(), &views)
 }
 
-// InsertView implements [helpdesk.ViewWriter].
-func (w writer) InsertView(ctx context.Context, v *helpdesk.View) error {
-	row := viewRowOf(w.scope.AccountID, v)
-	row.ID = 0
-	if _, err := w.inserts(&row).Exec(ctx); err != nil {
-		return failure(ctx, err, "view", 0)
-	}
-	v.ID = row.ID
-	w.foundAccount()
-	return nil
-}
-
-// UpdateView implements [helpdesk.ViewWriter].
-func (w writer) UpdateView(ctx context.Context, v *helpdesk.View) error {
-	row := viewRowOf(w.scope.AccountID, v)
-	res, err := w.updates(&row).ApplyQueryBuilder(w.account).Where("id = ?", v.ID).Exec(ctx)
-	return changed(ctx, res, err, "view", v.ID)
-}
-
-// DeleteView implements [helpdesk.ViewWriter].
-func (w writer) DeleteView(ctx context.Context, id int64) error {
-	res, err := w.deletes((*viewRow)(nil)).ApplyQueryBuilder(w.account).Where("id = ?", id).Exec(ctx)
-	return removed(ctx, res, err, "view", id)
+// Views implements [helpdesk.Rows].
+func (w writer) Views() storage.Rows[helpdesk.View, storage.NoFilter] {
+	return storedOf(w, &views)
 }

@@ -2,13 +2,10 @@ package bunstore
 
 import (
 	"context"
-	"database/sql/driver"
 	"errors"
 	"strconv"
 	"sync"
 	"time"
-
-	"github.com/jackc/pgx/v5"
 )
 
 // The channels of PostgreSQL's notifications about new jobs, and about new events of the account that they name.
@@ -23,8 +20,8 @@ const (
 	lastPause  = 5 * time.Second
 )
 
-// errNoListen tells that the driver of the embedding application cannot listen.
-var errNoListen = errors.New("the driver is not pgx")
+// ErrNoListen is what Config.Listen answers when the driver of a connection cannot listen.
+var ErrNoListen = errors.New("bunstore: the driver cannot listen")
 
 // Wake implements [storage.Jobs]. Jobs of this process wake at once; those of others do while [DB.Run] runs on
 // PostgreSQL.
@@ -49,10 +46,10 @@ func (db *DB) wakeUp() {
 }
 
 // Run listens for the jobs and events of other processes until ctx ends, on PostgreSQL, for which it keeps one connection of the
-// pool; a lost one is replaced. On SQLite, and with another driver than pgx, it does not listen. It returns nil.
+// pool; a lost one is replaced. On SQLite, and without Config.Listen, it does not listen. It returns nil.
 //
 // Besides it takes the jobs of processes over that have died, without waiting for the end of their leases, where that
-// can be known: of those whose databases [Open] has opened on the same server or the same file. A process that claims
+// can be known: of those whose databases package sqlite or postgres has opened on the same server or the same file. A process that claims
 // jobs of such a database keeps a connection to PostgreSQL more, or a locked file beside that of SQLite, and must call
 // Run, lest the others take it for dead when a connection breaks.
 func (db *DB) Run(ctx context.Context) error {
@@ -60,13 +57,13 @@ func (db *DB) Run(ctx context.Context) error {
 	reaper.Go(func() { db.reap(ctx) })
 	defer reaper.Wait()
 	wait := firstPause
-	for db.postgres && ctx.Err() == nil {
+	for db.postgres && db.cfg.Listen != nil && ctx.Err() == nil {
 		began := time.Now()
 		err := db.listen(ctx)
 		if ctx.Err() != nil {
 			return nil
 		}
-		if errors.Is(err, errNoListen) {
+		if errors.Is(err, ErrNoListen) {
 			break
 		}
 		if time.Since(began) > lastPause { // it was well for a while
@@ -89,37 +86,13 @@ func (db *DB) listen(ctx context.Context) error {
 		return err
 	}
 	defer func() { _ = conn.Close() }() // back to the pool, or broken anyway
-	var failed error
-	err = conn.Raw(func(raw any) error {
-		c, ok := raw.(interface{ Conn() *pgx.Conn })
-		if !ok {
-			failed = errNoListen
-			return nil
-		}
-		failed = db.receive(ctx, c.Conn())
-		return driver.ErrBadConn // a connection that listens must not go back to the pool
-	})
-	if failed != nil {
-		return failed
-	}
-	return err
-}
-
-func (db *DB) receive(ctx context.Context, conn *pgx.Conn) error {
-	if _, err := conn.Exec(ctx, "LISTEN "+channel+"; LISTEN "+eventChannel); err != nil {
-		return err
-	}
-	db.WakeWorkers() // there may have come some while nobody listened
-	for {
-		n, err := conn.WaitForNotification(ctx)
-		if err != nil {
-			return err
-		}
-		if n.Channel == channel {
+	begun := db.WakeWorkers             // there may have come some while nobody listened
+	return db.cfg.Listen(ctx, conn, []string{channel, eventChannel}, begun, func(name, payload string) {
+		if name == channel {
 			db.wakeUp()
-			continue
+			return
 		}
-		account, _ := strconv.ParseInt(n.Payload, 10, 64) // 0, any account, when it is not from here
+		account, _ := strconv.ParseInt(payload, 10, 64) // 0, any account, when it is not from here
 		db.watchers.Notify(account)
-	}
+	})
 }

@@ -49,6 +49,20 @@ func webhookRowOf(account int64, w *helpdesk.Webhook) webhookRow {
 	}
 }
 
+var webhooks = table[writer, helpdesk.Webhook, storage.NoFilter, webhookRow]{
+	Noun: nouns.Webhooks, row: webhookRowOf, item: (*webhookRow).webhook,
+}
+
+// Webhooks implements [helpdesk.Reader].
+func (r reader) Webhooks() storage.RowReader[helpdesk.Webhook, storage.NoFilter] {
+	return rowsOf(r.placed(), &webhooks)
+}
+
+// Webhooks implements [helpdesk.Rows].
+func (w writer) Webhooks() storage.Rows[helpdesk.Webhook, storage.NoFilter] {
+	return storedOf(w, &webhooks)
+}
+
 type webhookDeliveryRow struct {
 	bun.BaseModel `bun:"table:hw_webhook_deliveries,alias:hw_webhook_deliveries"`
 	ID            int64 `bun:",pk,autoincrement"`
@@ -118,60 +132,6 @@ func accountsOf(q *bun.SelectQuery, alias string, seek storage.Seek) *bun.Select
 		q.Where("?.account_id ? ?", bun.Ident(alias), bun.Safe(beyond), seek.From.ID)
 	}
 	return q.OrderExpr("?.account_id ?", bun.Ident(alias), bun.Safe(order)).Limit(int64(seek.Limit))
-}
-
-func (r reader) webhook(ctx context.Context, id int64, lock bool) (helpdesk.Webhook, error) {
-	var row webhookRow
-	q := r.selects(&row).ApplyQueryBuilder(r.account).Where("id = ?", id)
-	if lock {
-		q = r.forUpdate(q)
-	}
-	if err := one(ctx, q, "webhook", id); err != nil {
-		return helpdesk.Webhook{}, err
-	}
-	return row.webhook(), nil
-}
-
-// Webhook implements [helpdesk.WebhookReader].
-func (r reader) Webhook(ctx context.Context, id int64) (helpdesk.Webhook, error) {
-	return r.webhook(ctx, id, false)
-}
-
-// WebhookForUpdate implements [helpdesk.WebhookWriter].
-func (w writer) WebhookForUpdate(ctx context.Context, id int64) (helpdesk.Webhook, error) {
-	return w.webhook(ctx, id, true)
-}
-
-// Webhooks implements [helpdesk.WebhookReader].
-func (r reader) Webhooks(ctx context.Context, seek storage.Seek) ([]helpdesk.Webhook, error) {
-	var rows []webhookRow
-	err := page(r.selects(&rows).ApplyQueryBuilder(r.account), "id", seek).Scan(ctx)
-	return mapped(rows, (*webhookRow).webhook), failure(ctx, err, "webhook", 0)
-}
-
-// InsertWebhook implements [helpdesk.WebhookWriter].
-func (w writer) InsertWebhook(ctx context.Context, hook *helpdesk.Webhook) error {
-	row := webhookRowOf(w.scope.AccountID, hook)
-	row.ID = 0
-	if _, err := w.inserts(&row).Exec(ctx); err != nil {
-		return failure(ctx, err, "webhook", 0)
-	}
-	hook.ID = row.ID
-	w.foundAccount()
-	return nil
-}
-
-// UpdateWebhook implements [helpdesk.WebhookWriter].
-func (w writer) UpdateWebhook(ctx context.Context, hook *helpdesk.Webhook) error {
-	row := webhookRowOf(w.scope.AccountID, hook)
-	res, err := w.updates(&row).ApplyQueryBuilder(w.account).Where("id = ?", hook.ID).Exec(ctx)
-	return changed(ctx, res, err, "webhook", hook.ID)
-}
-
-// DeleteWebhook implements [helpdesk.WebhookWriter].
-func (w writer) DeleteWebhook(ctx context.Context, id int64) error {
-	res, err := w.deletes((*webhookRow)(nil)).ApplyQueryBuilder(w.account).Where("id = ?", id).Exec(ctx)
-	return removed(ctx, res, err, "webhook", id)
 }
 
 // WebhookDelivery implements [helpdesk.WebhookReader].

@@ -8,7 +8,6 @@ package events
 
 import (
 	"context"
-	"errors"
 	"log/slog"
 	"sync"
 	"time"
@@ -24,7 +23,7 @@ type Config struct {
 	Poll   time.Duration // how often the logs of followed accounts are read when nothing wakes the hub; default 2 seconds
 	Keep   int           // how many of the newest events of an account are kept in memory; default 256
 	Batch  int           // how many events are read in one go, at most; default 100
-	Logger *slog.Logger  // default: none
+	Logger *slog.Logger  // nil: discards
 }
 
 // Hub fans out the logs. It implements [storage.EventFeed]. Make it with [New].
@@ -51,7 +50,7 @@ type topic struct {
 // New makes a hub; nothing happens before Run. It fails when Config.Log is missing.
 func New(cfg Config) (*Hub, error) {
 	if cfg.Log == nil {
-		return nil, errors.New("events: Config.Log is missing")
+		return nil, fault.Field("Log", "is required")
 	}
 	if cfg.Poll <= 0 {
 		cfg.Poll = 2 * time.Second

@@ -7,18 +7,18 @@ package jobs
 
 import (
 	"context"
-	"errors"
 	"log/slog"
 	"math/rand/v2"
 	"strings"
 	"time"
 
 	"github.com/helpwright/helpwright/storage"
+	"github.com/helpwright/helpwright/storage/fault"
 )
 
 // Func does one job. Returning nil finishes it; an error has it tried again after
 // the backoff, or at the time of [RetryAt]; [Bury], or an error in the last
-// attempt, gives it up. A panic counts as an error.
+// attempt where there is one, gives it up. A panic counts as an error.
 //
 // An Unavailable or OutcomeUnknown fault is no fault of the job: what all jobs need
 // was away. It does not count among the attempts, and the job comes back soon. So it
@@ -32,7 +32,7 @@ type Func func(ctx context.Context, job storage.ClaimedJob) error
 type Handler struct {
 	Func        Func
 	Workers     int // how many run at the same time; 0: Config.Workers
-	MaxAttempts int // 0: Config.MaxAttempts
+	MaxAttempts int // 0: Config.MaxAttempts; negative: never
 }
 
 // Config says what is run and how. Jobs and Handlers are required; the other
@@ -40,6 +40,8 @@ type Handler struct {
 type Config struct {
 	Jobs     storage.Jobs
 	Handlers map[string]Handler // by kind; jobs of other kinds are left alone
+	// Kinds are those that must have a handler, lest their jobs pile up unseen: the JobKinds of the domains.
+	Kinds []string
 	// Workers is how many jobs of one kind run at the same time, unless its handler
 	// says otherwise; default 4. Every kind has workers of its own, so that a slow
 	// kind does not keep another waiting.
@@ -47,21 +49,21 @@ type Config struct {
 	Batch       int                            // how many are claimed or finished in one go, at most; default 50
 	Lease       time.Duration                  // after a crash a job runs again when this is over; default 5 minutes
 	Poll        time.Duration                  // how often the queue is asked when it does not wake the runner; default 1 second
-	MaxAttempts int                            // so many attempts that failed bury the job; default 20
+	MaxAttempts int                            // so many attempts that failed bury the job; 0: none do, and only [Bury] gives up
 	Backoff     func(failed int) time.Duration // wait after so many failures; default: 2 s doubled each time up to 1 h, with jitter
 	Drain       time.Duration                  // how long running handlers may go on when the runner stops; default 8 seconds
 	// Hold is asked before jobs are claimed: while it returns an error nothing is, because what all jobs need is not
 	// there. Default: nothing is held back.
 	Hold   func() error
 	Now    func() time.Time // default time.Now
-	Logger *slog.Logger     // default: none
+	Logger *slog.Logger     // nil: discards
 }
 
 // Runner runs jobs. Make it with [New].
 type Runner struct{ cfg Config }
 
-// New makes a runner; nothing happens before Run. It fails when Config.Jobs or the
-// function of a handler is missing.
+// New makes a runner; nothing happens before Run. It is an Invalid fault when Config.Jobs, the function of a handler or the
+// handler of one of Config.Kinds is missing.
 func New(cfg Config) (*Runner, error) {
 	if err := cfg.check(); err != nil {
 		return nil, err
@@ -70,7 +72,6 @@ func New(cfg Config) (*Runner, error) {
 	setDefault(&cfg.Batch, 50)
 	setDefault(&cfg.Lease, 5*time.Minute)
 	setDefault(&cfg.Poll, time.Second)
-	setDefault(&cfg.MaxAttempts, 20)
 	setDefault(&cfg.Drain, 8*time.Second)
 	if cfg.Backoff == nil {
 		cfg.Backoff = backoff
@@ -149,13 +150,14 @@ func reason(err error) string {
 }
 
 func (c Config) check() error {
-	if c.Jobs == nil {
-		return errors.New("jobs: Config.Jobs is missing")
-	}
+	var problems fault.Collector
+	problems.Check(c.Jobs != nil, "Jobs", "is required")
 	for kind, h := range c.Handlers {
-		if h.Func == nil {
-			return errors.New("jobs: the handler of " + kind + " has no Func")
-		}
+		problems.Check(h.Func != nil, "Handlers["+kind+"]", "has no Func")
 	}
-	return nil
+	for _, kind := range c.Kinds {
+		_, handled := c.Handlers[kind]
+		problems.Check(handled, "Handlers["+kind+"]", "is required: nothing else runs jobs of this kind")
+	}
+	return problems.Err()
 }

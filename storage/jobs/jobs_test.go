@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -493,6 +494,69 @@ func TestWhatCounts(t *testing.T) {
 					t.Errorf("buried %v, %v", buried, err)
 				}
 			})
+		})
+	}
+}
+
+// Only a handler with a number of attempts has its jobs given up, and never because of an outage.
+func TestGivesUpWhereAsked(t *testing.T) {
+	t.Parallel()
+	away := fault.New(fault.Unavailable, "away")
+	for name, c := range map[string]struct {
+		all, own int // attempts: of the runner, and of the handler
+		err      error
+		buried   bool
+	}{
+		"by default":           {0, 0, errRefused, false},
+		"all":                  {30, 0, errRefused, true},
+		"one":                  {0, 30, errRefused, true},
+		"all but one":          {30, -1, errRefused, false},
+		"an outage":            {30, 0, away, false},
+		"an outage, by itself": {0, 1, away, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				s := memstore.New()
+				ran := 0
+				stop := start(t, jobs.Config{Jobs: s, MaxAttempts: c.all, Handlers: map[string]jobs.Handler{"a": {
+					MaxAttempts: c.own, Func: func(context.Context, storage.ClaimedJob) error { ran++; return c.err },
+				}}})
+				enqueue(t, s, job("a", 1))
+				time.Sleep(3 * 24 * time.Hour)
+				stop()
+				buried, err := s.Buried(t.Context(), storage.Seek{Limit: 9})
+				if err != nil || (len(buried) == 1) != c.buried || ran < 30 {
+					t.Errorf("after %d attempts: %v, %v", ran, buried, err)
+				}
+			})
+		})
+	}
+}
+
+// A kind without a handler is no silent pile.
+func TestNewNamesWhatIsMissing(t *testing.T) {
+	t.Parallel()
+	handler := jobs.Handler{Func: func(context.Context, storage.ClaimedJob) error { return nil }}
+	for name, c := range map[string]struct {
+		cfg  jobs.Config
+		want []string
+	}{
+		"all is there": {jobs.Config{Jobs: memstore.New(), Kinds: []string{"a"}, Handlers: map[string]jobs.Handler{"a": handler, "b": handler}}, nil},
+		"no queue":     {jobs.Config{}, []string{"Jobs"}},
+		"no handler":   {jobs.Config{Jobs: memstore.New(), Kinds: []string{"a", "b"}, Handlers: map[string]jobs.Handler{"a": handler}}, []string{"Handlers[b]"}},
+		"no function":  {jobs.Config{Jobs: memstore.New(), Handlers: map[string]jobs.Handler{"a": {}}}, []string{"Handlers[a]"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, err := jobs.New(c.cfg)
+			var got []string
+			if f, ok := errors.AsType[*fault.Error](err); ok && f.Kind == fault.Invalid {
+				got = slices.Sorted(maps.Keys(f.Fields))
+			}
+			if diff := cmp.Diff(c.want, got); diff != "" || (err == nil) != (c.want == nil) {
+				t.Errorf("%v: %s", err, diff)
+			}
 		})
 	}
 }

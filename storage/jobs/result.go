@@ -55,7 +55,7 @@ func (r *run) fail(res result) {
 	}
 	log := r.Logger.With("kind", res.job.Kind, "job", res.job.ID, "attempt", res.job.Attempt, "error", res.err)
 	at := r.count(&res.job, v, res.err)
-	if v != nil && v.bury || v == nil && res.job.Failed >= res.MaxAttempts {
+	if v != nil && v.bury || v == nil && !away(res.err) && res.MaxAttempts > 0 && res.job.Failed >= res.MaxAttempts {
 		log.Error("a job was given up")
 		r.write("buried", func(ctx context.Context) error { return r.Jobs.Bury(ctx, res.job, reason(res.err)) })
 		return

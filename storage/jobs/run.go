@@ -63,7 +63,9 @@ func (r *Runner) Run(ctx context.Context) error {
 	total := 0
 	for kind, h := range r.cfg.Handlers {
 		setDefault(&h.Workers, r.cfg.Workers)
-		setDefault(&h.MaxAttempts, r.cfg.MaxAttempts)
+		if h.MaxAttempts == 0 {
+			h.MaxAttempts = r.cfg.MaxAttempts
+		}
 		all.lanes = append(all.lanes, &lane{kind: kind, Handler: h})
 		total += h.Workers
 	}

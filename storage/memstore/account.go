@@ -6,6 +6,7 @@ import (
 
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/storage"
+	"github.com/helpwright/helpwright/storage/fault"
 )
 
 func (r reader) Account(ctx context.Context) (helpdesk.Account, error) {
@@ -14,22 +15,39 @@ func (r reader) Account(ctx context.Context) (helpdesk.Account, error) {
 	})
 }
 
-func (r reader) Roles(ctx context.Context) ([]helpdesk.Role, error) {
-	return query(ctx, r.src, func(db *data) ([]helpdesk.Role, error) {
-		return db.roles.where(r.scope.AccountID, every), nil
-	})
+var roles = noun[helpdesk.Scope, helpdesk.Role, storage.NoFilter]{
+	Noun: nouns.Roles, of: func(db *data) *table[helpdesk.Role] { return &db.roles },
+	remove: func(db *data, s helpdesk.Scope, id int64) error {
+		has := func(m *helpdesk.Membership) bool { return slices.Contains(m.RoleIDs, id) }
+		if db.memberships.conflict(s.AccountID, 0, has) {
+			return &fault.Error{Kind: fault.Conflict, Resource: "role", ID: id, Message: "A member has this role."}
+		}
+		return nil
+	},
 }
 
-func (r reader) Membership(ctx context.Context, id int64) (helpdesk.Membership, error) {
-	return query(ctx, r.src, func(db *data) (helpdesk.Membership, error) {
-		return copyOf(db.memberships.get(r.scope.AccountID, id))
-	})
+// Roles implements [helpdesk.Reader].
+func (r reader) Roles() storage.RowReader[helpdesk.Role, storage.NoFilter] {
+	return rowsOf(r.src, r.scope.AccountID, r.scope, &roles)
 }
 
-func (r reader) Memberships(ctx context.Context, seek storage.Seek) ([]helpdesk.Membership, error) {
-	return query(ctx, r.src, func(db *data) ([]helpdesk.Membership, error) {
-		return db.memberships.list(r.scope.AccountID, seek, every), nil
-	})
+// Roles implements [helpdesk.Rows].
+func (t tx) Roles() storage.Rows[helpdesk.Role, storage.NoFilter] {
+	return storedOf(t.src, t.scope.AccountID, t.scope, &roles)
+}
+
+var memberships = noun[helpdesk.Scope, helpdesk.Membership, storage.NoFilter]{
+	Noun: nouns.Memberships, of: func(db *data) *table[helpdesk.Membership] { return &db.memberships },
+}
+
+// Memberships implements [helpdesk.Reader].
+func (r reader) Memberships() storage.RowReader[helpdesk.Membership, storage.NoFilter] {
+	return rowsOf(r.src, r.scope.AccountID, r.scope, &memberships)
+}
+
+// Memberships implements [helpdesk.Rows].
+func (t tx) Memberships() storage.Rows[helpdesk.Membership, storage.NoFilter] {
+	return storedOf(t.src, t.scope.AccountID, t.scope, &memberships)
 }
 
 func (r reader) UsersByID(ctx context.Context, ids []int64) ([]helpdesk.User, error) {
@@ -75,48 +93,6 @@ func (t tx) TakeNumber(ctx context.Context) (int64, error) {
 		return db.accounts.update(global, a.ID, &a)
 	})
 	return number, err
-}
-
-func (t tx) InsertRole(ctx context.Context, r *helpdesk.Role) error {
-	return t.write(ctx, func(db *data) error { return db.roles.insert(t.scope.AccountID, r, &r.ID) })
-}
-
-func (t tx) InsertMembership(ctx context.Context, m *helpdesk.Membership) error {
-	return t.write(ctx, func(db *data) error {
-		if err := t.uniqueMembership(db, m, 0); err != nil {
-			return err
-		}
-		return db.memberships.insert(t.scope.AccountID, m, &m.ID)
-	})
-}
-
-func (t tx) UpdateMembership(ctx context.Context, m *helpdesk.Membership) error {
-	return t.write(ctx, func(db *data) error {
-		if _, err := db.memberships.get(t.scope.AccountID, m.ID); err != nil {
-			return err
-		}
-		if err := t.uniqueMembership(db, m, m.ID); err != nil {
-			return err
-		}
-		return db.memberships.update(t.scope.AccountID, m.ID, m)
-	})
-}
-
-func (t tx) uniqueMembership(db *data, m *helpdesk.Membership, id int64) error {
-	if db.memberships.conflict(t.scope.AccountID, id, func(o *helpdesk.Membership) bool { return o.UserID == m.UserID }) {
-		return unique(helpdesk.UniqueMembership, "The user is a member already.")
-	}
-	return nil
-}
-
-func (t tx) DeleteMembership(ctx context.Context, id int64) error {
-	return t.write(ctx, func(db *data) error {
-		if _, err := db.memberships.get(t.scope.AccountID, id); err != nil {
-			return err
-		}
-		db.memberships.set(t.scope.AccountID, id, nil)
-		return nil
-	})
 }
 
 // every matches all rows.

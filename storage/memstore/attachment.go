@@ -5,33 +5,35 @@ import (
 	"slices"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/storage"
 )
 
-func (db *data) attachment(s helpdesk.Scope, id int64) (*helpdesk.Attachment, error) {
-	a, err := db.attachments.get(s.AccountID, id)
-	if err == nil {
-		_, err = db.interaction(s, a.InteractionID)
-	}
-	if err != nil {
-		return nil, db.attachments.missing(id)
-	}
-	return a, nil
+var attachments = noun[helpdesk.Scope, helpdesk.Attachment, helpdesk.AttachmentFilter]{
+	Noun: nouns.Attachments, of: func(db *data) *table[helpdesk.Attachment] { return &db.attachments },
+	sees: func(db *data, s helpdesk.Scope, a *helpdesk.Attachment) bool {
+		_, err := db.interaction(s, a.InteractionID)
+		return err == nil
+	},
+	match: func(_ *data, _ helpdesk.Scope, f helpdesk.AttachmentFilter, a *helpdesk.Attachment) bool {
+		return slices.Contains(f.InteractionIDs, a.InteractionID)
+	},
+	refers: func(db *data, s helpdesk.Scope, a *helpdesk.Attachment) error {
+		i, err := db.interaction(s, a.InteractionID)
+		if err == nil && a.ConversationID != i.ConversationID {
+			err = db.conversations.missing(a.ConversationID)
+		}
+		return err
+	},
 }
 
-func (r reader) Attachment(ctx context.Context, id int64) (helpdesk.Attachment, error) {
-	return query(ctx, r.src, func(db *data) (helpdesk.Attachment, error) { return copyOf(db.attachment(r.scope, id)) })
+// Attachments implements [helpdesk.Reader].
+func (r reader) Attachments() storage.RowReader[helpdesk.Attachment, helpdesk.AttachmentFilter] {
+	return rowsOf(r.src, r.scope.AccountID, r.scope, &attachments)
 }
 
-func (r reader) Attachments(ctx context.Context, interactionIDs []int64) ([]helpdesk.Attachment, error) {
-	return query(ctx, r.src, func(db *data) ([]helpdesk.Attachment, error) {
-		return db.attachments.where(r.scope.AccountID, func(a *helpdesk.Attachment) bool {
-			if !slices.Contains(interactionIDs, a.InteractionID) {
-				return false
-			}
-			_, err := db.interaction(r.scope, a.InteractionID)
-			return err == nil
-		}), nil
-	})
+// Attachments implements [helpdesk.Rows].
+func (t tx) Attachments() storage.Rows[helpdesk.Attachment, helpdesk.AttachmentFilter] {
+	return storedOf(t.src, t.scope.AccountID, t.scope, &attachments)
 }
 
 func (r reader) BlobKeys(ctx context.Context, conversationIDs []int64) ([]string, error) {
@@ -53,33 +55,5 @@ func (r reader) BlobKeys(ctx context.Context, conversationIDs []int64) ([]string
 		}
 		slices.Sort(keys)
 		return slices.Compact(keys), nil
-	})
-}
-
-func (t tx) InsertAttachments(ctx context.Context, attachments []*helpdesk.Attachment) error {
-	return t.write(ctx, func(db *data) error {
-		for _, a := range attachments {
-			i, err := db.interaction(t.scope, a.InteractionID)
-			if err != nil {
-				return err
-			}
-			if a.ConversationID != i.ConversationID {
-				return db.conversations.missing(a.ConversationID)
-			}
-			if err := db.attachments.insert(t.scope.AccountID, a, &a.ID); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-}
-
-func (t tx) DeleteAttachment(ctx context.Context, id int64) error {
-	return t.write(ctx, func(db *data) error {
-		if _, err := db.attachment(t.scope, id); err != nil {
-			return err
-		}
-		db.attachments.set(t.scope.AccountID, id, nil)
-		return nil
 	})
 }

@@ -18,34 +18,6 @@ func (db *data) conversation(s helpdesk.Scope, id int64) (*helpdesk.Conversation
 	return c, nil
 }
 
-func (r reader) Conversation(ctx context.Context, id int64) (helpdesk.Conversation, error) {
-	return query(ctx, r.src, func(db *data) (helpdesk.Conversation, error) { return copyOf(db.conversation(r.scope, id)) })
-}
-
-func (r reader) Conversations(ctx context.Context, filter helpdesk.ConversationFilter, sort helpdesk.ConversationSort, seek storage.Seek) ([]helpdesk.Conversation, error) {
-	return query(ctx, r.src, func(db *data) ([]helpdesk.Conversation, error) {
-		order := func(c *helpdesk.Conversation) storage.Position {
-			return storage.Position{Key: c.SortKey(sort), ID: c.ID}
-		}
-		var found []row[helpdesk.Conversation]
-		for id, c := range db.conversations.all(r.scope.AccountID) {
-			if sees(r.scope, c.MailboxID) && matches(c, filter) &&
-				(len(filter.TagIDs) == 0 || db.tagged(r.scope.AccountID, id, filter.TagIDs)) && beyond(order(c), seek) &&
-				(len(filter.Audience) == 0 || db.corresponds(r.scope.AccountID, id, filter.Audience)) &&
-				db.foundConversation(r.scope.AccountID, id, filter.Terms) {
-				found = append(found, row[helpdesk.Conversation]{id, c})
-			}
-		}
-		slices.SortFunc(found, func(a, b row[helpdesk.Conversation]) int {
-			if seek.Desc {
-				a, b = b, a
-			}
-			return comparePositions(order(a.value), order(b.value))
-		})
-		return copies(found[:min(max(seek.Limit, 0), len(found))]), nil
-	})
-}
-
 func matches(c *helpdesk.Conversation, f helpdesk.ConversationFilter) bool {
 	user, given := f.UserID.Get()
 	return (len(f.Statuses) == 0 || slices.Contains(f.Statuses, c.Status)) &&
@@ -68,12 +40,38 @@ func beyond(p storage.Position, seek storage.Seek) bool {
 	return !seek.Desc && c > 0 || seek.Desc && c < 0
 }
 
-func (r reader) ConversationsByID(ctx context.Context, ids []int64) ([]helpdesk.Conversation, error) {
-	return query(ctx, r.src, func(db *data) ([]helpdesk.Conversation, error) {
-		return db.conversations.where(r.scope.AccountID, func(c *helpdesk.Conversation) bool {
-			return slices.Contains(ids, c.ID) && sees(r.scope, c.MailboxID)
-		}), nil
-	})
+var conversations = noun[helpdesk.Scope, helpdesk.Conversation, helpdesk.ConversationOrder]{
+	Noun: nouns.Conversations, of: func(db *data) *table[helpdesk.Conversation] { return &db.conversations },
+	sees: func(_ *data, s helpdesk.Scope, c *helpdesk.Conversation) bool { return sees(s, c.MailboxID) },
+	match: func(db *data, s helpdesk.Scope, f helpdesk.ConversationOrder, c *helpdesk.Conversation) bool {
+		return matches(c, f.ConversationFilter) && (len(f.TagIDs) == 0 || db.tagged(s.AccountID, c.ID, f.TagIDs)) &&
+			(len(f.Audience) == 0 || db.corresponds(s.AccountID, c.ID, f.Audience)) &&
+			db.atDesk(s.AccountID, c, f.ConversationFilter) && db.foundConversation(s.AccountID, c.ID, f.Terms)
+	},
+	key: func(f helpdesk.ConversationOrder, c *helpdesk.Conversation) int64 { return c.SortKey(f.Sort) },
+	refers: func(db *data, s helpdesk.Scope, c *helpdesk.Conversation) error {
+		if _, err := db.mailbox(s, c.MailboxID); err != nil {
+			return err
+		}
+		if _, err := db.customers.get(s.AccountID, c.CustomerID); err != nil {
+			return err
+		}
+		return db.customerRefs(s.AccountID, c.CustomerID, c.CustomerEmailID)
+	},
+	remove: func(db *data, s helpdesk.Scope, id int64) error {
+		db.removeConversation(s.AccountID, id)
+		return nil
+	},
+}
+
+// Conversations implements [helpdesk.Reader].
+func (r reader) Conversations() storage.RowReader[helpdesk.Conversation, helpdesk.ConversationOrder] {
+	return rowsOf(r.src, r.scope.AccountID, r.scope, &conversations)
+}
+
+// Conversations implements [helpdesk.Rows].
+func (t tx) Conversations() storage.Rows[helpdesk.Conversation, helpdesk.ConversationOrder] {
+	return storedOf(t.src, t.scope.AccountID, t.scope, &conversations)
 }
 
 func (r reader) Participants(ctx context.Context, conversationID int64, n int) ([]string, error) {
@@ -113,41 +111,6 @@ func (r reader) Participant(ctx context.Context, conversationID int64, keys []st
 	})
 }
 
-func (t tx) ConversationForUpdate(ctx context.Context, id int64) (helpdesk.Conversation, error) {
-	return t.Conversation(ctx, id) // the transaction has the store for itself
-}
-
-func (t tx) conversationRefs(db *data, c *helpdesk.Conversation) error {
-	if _, err := db.mailbox(t.scope, c.MailboxID); err != nil {
-		return err
-	}
-	if _, err := db.customers.get(t.scope.AccountID, c.CustomerID); err != nil {
-		return err
-	}
-	return db.customerRefs(t.scope.AccountID, c.CustomerID, c.CustomerEmailID)
-}
-
-func (t tx) InsertConversation(ctx context.Context, c *helpdesk.Conversation) error {
-	return t.write(ctx, func(db *data) error {
-		if err := t.conversationRefs(db, c); err != nil {
-			return err
-		}
-		return db.conversations.insert(t.scope.AccountID, c, &c.ID)
-	})
-}
-
-func (t tx) UpdateConversation(ctx context.Context, c *helpdesk.Conversation) error {
-	return t.write(ctx, func(db *data) error {
-		if _, err := db.conversation(t.scope, c.ID); err != nil {
-			return err
-		}
-		if err := t.conversationRefs(db, c); err != nil {
-			return err
-		}
-		return db.conversations.update(t.scope.AccountID, c.ID, c)
-	})
-}
-
 func (t tx) DeleteConversations(ctx context.Context, ids []int64) error {
 	return t.write(ctx, func(db *data) error {
 		account := t.scope.AccountID
@@ -155,21 +118,27 @@ func (t tx) DeleteConversations(ctx context.Context, ids []int64) error {
 			if _, err := db.conversation(t.scope, id); err != nil {
 				continue
 			}
-			for _, i := range db.interactions.where(account, func(i *helpdesk.Interaction) bool { return i.ConversationID == id }) {
-				db.removeInteraction(account, i.ID)
-			}
-			db.attachments.removeIf(account, func(a *helpdesk.Attachment) bool { return a.ConversationID == id })
-			db.bury(account, func(m *helpdesk.InboundMail) bool { return m.ConversationID == id })
-			db.participants.set(account, id, nil)
-			db.searchDocs.set(account, id, nil)
-			db.taggings.set(account, id, nil)
-			db.readMarks.set(account, id, nil)
-			db.redirects.removeIf(account, func(r *redirect) bool { return r.into == id })
-			db.refer(account, id, 0)
-			db.conversations.set(account, id, nil)
+			db.removeConversation(account, id)
 		}
 		return nil
 	})
+}
+
+// removeConversation removes a conversation with all that is in it.
+func (db *data) removeConversation(account, id int64) {
+	for _, i := range db.interactions.where(account, func(i *helpdesk.Interaction) bool { return i.ConversationID == id }) {
+		db.removeInteraction(account, i.ID)
+	}
+	db.attachments.removeIf(account, func(a *helpdesk.Attachment) bool { return a.ConversationID == id })
+	db.bury(account, func(m *helpdesk.InboundMail) bool { return m.ConversationID == id })
+	db.participants.set(account, id, nil)
+	db.searchDocs.set(account, id, nil)
+	db.taggings.set(account, id, nil)
+	db.readMarks.set(account, id, nil)
+	db.presence.set(account, id, nil)
+	db.redirects.removeIf(account, func(r *redirect) bool { return r.into == id })
+	db.refer(account, id, 0)
+	db.conversations.set(account, id, nil)
 }
 
 func (t tx) AddParticipants(ctx context.Context, conversationID int64, keys []string) error {

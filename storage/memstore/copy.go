@@ -31,6 +31,13 @@ func normalise(v reflect.Value) {
 		for i := range v.NumField() {
 			normalise(v.Field(i))
 		}
+	case v.Kind() == reflect.Pointer:
+		if !v.IsNil() {
+			own := reflect.New(v.Type().Elem())
+			own.Elem().Set(v.Elem())
+			normalise(own.Elem())
+			v.Set(own)
+		}
 	case v.Kind() == reflect.Map:
 		if v.Len() == 0 {
 			v.SetZero()

@@ -24,24 +24,33 @@ func (db *data) within(s helpdesk.Scope, i *helpdesk.Interaction) bool {
 	return err == nil
 }
 
-func (r reader) Interaction(ctx context.Context, id int64) (helpdesk.Interaction, error) {
-	return query(ctx, r.src, func(db *data) (helpdesk.Interaction, error) { return copyOf(db.interaction(r.scope, id)) })
+var interactions = noun[helpdesk.Scope, helpdesk.Interaction, helpdesk.InteractionFilter]{
+	Noun: nouns.Interactions, of: func(db *data) *table[helpdesk.Interaction] { return &db.interactions },
+	sees: func(db *data, s helpdesk.Scope, i *helpdesk.Interaction) bool { return db.within(s, i) },
+	match: func(_ *data, _ helpdesk.Scope, f helpdesk.InteractionFilter, i *helpdesk.Interaction) bool {
+		return i.ConversationID == f.ConversationID
+	},
+	key: func(_ helpdesk.InteractionFilter, i *helpdesk.Interaction) int64 { return i.SortKey() },
+	refers: func(db *data, s helpdesk.Scope, i *helpdesk.Interaction) error {
+		if _, err := db.conversation(s, i.ConversationID); err != nil {
+			return err
+		}
+		return db.customerRefs(s.AccountID, i.CustomerID, i.CustomerEmailID)
+	},
+	remove: func(db *data, s helpdesk.Scope, id int64) error {
+		db.removeInteraction(s.AccountID, id)
+		return nil
+	},
 }
 
-func (r reader) InteractionsByID(ctx context.Context, ids []int64) ([]helpdesk.Interaction, error) {
-	return query(ctx, r.src, func(db *data) ([]helpdesk.Interaction, error) {
-		return db.interactions.where(r.scope.AccountID, func(i *helpdesk.Interaction) bool {
-			return slices.Contains(ids, i.ID) && db.within(r.scope, i)
-		}), nil
-	})
+// Interactions implements [helpdesk.Reader].
+func (r reader) Interactions() storage.RowReader[helpdesk.Interaction, helpdesk.InteractionFilter] {
+	return rowsOf(r.src, r.scope.AccountID, r.scope, &interactions)
 }
 
-func (r reader) Interactions(ctx context.Context, conversationID int64, seek storage.Seek) ([]helpdesk.Interaction, error) {
-	return query(ctx, r.src, func(db *data) ([]helpdesk.Interaction, error) {
-		return db.ordered(r.scope.AccountID, seek, func(i *helpdesk.Interaction) bool {
-			return i.ConversationID == conversationID && db.within(r.scope, i)
-		}), nil
-	})
+// Interactions implements [helpdesk.Rows].
+func (t tx) Interactions() storage.Rows[helpdesk.Interaction, helpdesk.InteractionFilter] {
+	return storedOf(t.src, t.scope.AccountID, t.scope, &interactions)
 }
 
 // ordered lists interactions as conversations order them.
@@ -105,60 +114,6 @@ func refs(interactions []helpdesk.Interaction) []helpdesk.MessageRef {
 	return out
 }
 
-func (r reader) Deliveries(ctx context.Context, interactionIDs []int64) ([]helpdesk.Delivery, error) {
-	return query(ctx, r.src, func(db *data) ([]helpdesk.Delivery, error) {
-		return db.deliveries.where(r.scope.AccountID, func(d *helpdesk.Delivery) bool {
-			if !slices.Contains(interactionIDs, d.InteractionID) {
-				return false
-			}
-			_, err := db.interaction(r.scope, d.InteractionID)
-			return err == nil
-		}), nil
-	})
-}
-
-func (t tx) InteractionForUpdate(ctx context.Context, id int64) (helpdesk.Interaction, error) {
-	return t.Interaction(ctx, id)
-}
-
-func (t tx) interactionRefs(db *data, i *helpdesk.Interaction) error {
-	if _, err := db.conversation(t.scope, i.ConversationID); err != nil {
-		return err
-	}
-	return db.customerRefs(t.scope.AccountID, i.CustomerID, i.CustomerEmailID)
-}
-
-func (t tx) InsertInteraction(ctx context.Context, i *helpdesk.Interaction) error {
-	return t.write(ctx, func(db *data) error {
-		if err := t.interactionRefs(db, i); err != nil {
-			return err
-		}
-		return db.interactions.insert(t.scope.AccountID, i, &i.ID)
-	})
-}
-
-func (t tx) UpdateInteraction(ctx context.Context, i *helpdesk.Interaction) error {
-	return t.write(ctx, func(db *data) error {
-		if _, err := db.interaction(t.scope, i.ID); err != nil {
-			return err
-		}
-		if err := t.interactionRefs(db, i); err != nil {
-			return err
-		}
-		return db.interactions.update(t.scope.AccountID, i.ID, i)
-	})
-}
-
-func (t tx) DeleteInteraction(ctx context.Context, id int64) error {
-	return t.write(ctx, func(db *data) error {
-		if _, err := db.interaction(t.scope, id); err != nil {
-			return err
-		}
-		db.removeInteraction(t.scope.AccountID, id)
-		return nil
-	})
-}
-
 func (db *data) removeInteraction(account, id int64) {
 	db.attachments.removeIf(account, func(a *helpdesk.Attachment) bool { return a.InteractionID == id })
 	db.deliveries.removeIf(account, func(d *helpdesk.Delivery) bool { return d.InteractionID == id })
@@ -167,38 +122,29 @@ func (db *data) removeInteraction(account, id int64) {
 	db.interactions.set(account, id, nil)
 }
 
-func (t tx) InsertDeliveries(ctx context.Context, d []helpdesk.Delivery) error {
-	return t.write(ctx, func(db *data) error {
-		for n := range d {
-			if _, err := db.interaction(t.scope, d[n].InteractionID); err != nil {
-				return err
-			}
-			if err := db.deliveries.insert(t.scope.AccountID, &d[n], &d[n].ID); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
+var deliveries = noun[helpdesk.Scope, helpdesk.Delivery, helpdesk.DeliveryFilter]{
+	Noun: nouns.Deliveries, of: func(db *data) *table[helpdesk.Delivery] { return &db.deliveries },
+	sees: func(db *data, s helpdesk.Scope, d *helpdesk.Delivery) bool {
+		_, err := db.interaction(s, d.InteractionID)
+		return err == nil
+	},
+	match: func(_ *data, _ helpdesk.Scope, f helpdesk.DeliveryFilter, d *helpdesk.Delivery) bool {
+		return slices.Contains(f.InteractionIDs, d.InteractionID)
+	},
+	refers: func(db *data, s helpdesk.Scope, d *helpdesk.Delivery) error {
+		_, err := db.interaction(s, d.InteractionID)
+		return err
+	},
 }
 
-func (t tx) UpdateDeliveries(ctx context.Context, d []helpdesk.Delivery) error {
-	return t.write(ctx, func(db *data) error {
-		for n := range d {
-			old, err := db.deliveries.get(t.scope.AccountID, d[n].ID)
-			if err != nil {
-				return err
-			}
-			for _, id := range []int64{old.InteractionID, d[n].InteractionID} {
-				if _, err := db.interaction(t.scope, id); err != nil {
-					return db.deliveries.missing(d[n].ID)
-				}
-			}
-			if err := db.deliveries.update(t.scope.AccountID, d[n].ID, &d[n]); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
+// Deliveries implements [helpdesk.Reader].
+func (r reader) Deliveries() storage.RowReader[helpdesk.Delivery, helpdesk.DeliveryFilter] {
+	return rowsOf(r.src, r.scope.AccountID, r.scope, &deliveries)
+}
+
+// Deliveries implements [helpdesk.Rows].
+func (t tx) Deliveries() storage.Rows[helpdesk.Delivery, helpdesk.DeliveryFilter] {
+	return storedOf(t.src, t.scope.AccountID, t.scope, &deliveries)
 }
 
 func (t tx) DeleteDeliveries(ctx context.Context, interactionID int64) error {

@@ -20,29 +20,41 @@ func sees(s helpdesk.Scope, mailboxID int64) bool {
 	return s.Mailboxes == nil || slices.Contains(s.Mailboxes, mailboxID)
 }
 
+var mailboxes = noun[helpdesk.Scope, helpdesk.Mailbox, storage.NoFilter]{
+	Noun: nouns.Mailboxes, of: func(db *data) *table[helpdesk.Mailbox] { return &db.mailboxes },
+	sees:   func(_ *data, s helpdesk.Scope, m *helpdesk.Mailbox) bool { return sees(s, m.ID) },
+	strip:  func(m *helpdesk.Mailbox) { m.Inbound.HasPassword, m.Inbound.OAuth.HasRefreshToken = false, false },
+	remove: removeMailbox,
+}
+
+// removeMailbox removes what is of a mailbox, unless it has conversations.
+func removeMailbox(db *data, s helpdesk.Scope, id int64) error {
+	account := s.AccountID
+	if db.conversations.conflict(account, 0, func(c *helpdesk.Conversation) bool { return c.MailboxID == id }) {
+		return fault.New(fault.Conflict, "The mailbox has conversations.")
+	}
+	db.ledger.removeIf(account, func(m *helpdesk.InboundMail) bool { return m.MailboxID == id })
+	db.statuses.set(account, id, nil)
+	db.cursors.set(account, id, nil)
+	db.forgetMailbox(account, id)
+	return nil
+}
+
+// Mailboxes implements [helpdesk.Reader].
+func (r reader) Mailboxes() storage.RowReader[helpdesk.Mailbox, storage.NoFilter] {
+	return rowsOf(r.src, r.scope.AccountID, r.scope, &mailboxes)
+}
+
+// Mailboxes implements [helpdesk.Rows].
+func (t tx) Mailboxes() storage.Rows[helpdesk.Mailbox, storage.NoFilter] {
+	return storedOf(t.src, t.scope.AccountID, t.scope, &mailboxes)
+}
+
 func (db *data) mailbox(s helpdesk.Scope, id int64) (*helpdesk.Mailbox, error) {
 	if !sees(s, id) {
 		return nil, db.mailboxes.missing(id)
 	}
 	return db.mailboxes.get(s.AccountID, id)
-}
-
-func (r reader) Mailbox(ctx context.Context, id int64) (helpdesk.Mailbox, error) {
-	return query(ctx, r.src, func(db *data) (helpdesk.Mailbox, error) { return copyOf(db.mailbox(r.scope, id)) })
-}
-
-func (r reader) Mailboxes(ctx context.Context, seek storage.Seek) ([]helpdesk.Mailbox, error) {
-	return query(ctx, r.src, func(db *data) ([]helpdesk.Mailbox, error) {
-		return db.mailboxes.list(r.scope.AccountID, seek, func(m *helpdesk.Mailbox) bool { return sees(r.scope, m.ID) }), nil
-	})
-}
-
-func (r reader) MailboxesByID(ctx context.Context, ids []int64) ([]helpdesk.Mailbox, error) {
-	return query(ctx, r.src, func(db *data) ([]helpdesk.Mailbox, error) {
-		return db.mailboxes.where(r.scope.AccountID, func(m *helpdesk.Mailbox) bool {
-			return slices.Contains(ids, m.ID) && sees(r.scope, m.ID)
-		}), nil
-	})
 }
 
 func (r reader) FetchStatus(ctx context.Context, mailboxID int64) (helpdesk.FetchStatus, error) {
@@ -72,71 +84,6 @@ func (r reader) FetchCursor(ctx context.Context, mailboxID int64, folder string)
 			}
 		}
 		return helpdesk.FetchCursor{}, nil
-	})
-}
-
-func (t tx) InsertMailbox(ctx context.Context, m *helpdesk.Mailbox) error {
-	return t.write(ctx, func(db *data) error {
-		if err := t.uniqueMailbox(db, m, 0); err != nil {
-			return err
-		}
-		row := storedMailbox(t.scope, m)
-		if err := db.mailboxes.insert(t.scope.AccountID, &row, &row.ID); err != nil {
-			return err
-		}
-		m.ID, m.AccountID = row.ID, row.AccountID
-		return nil
-	})
-}
-
-func (t tx) UpdateMailbox(ctx context.Context, m *helpdesk.Mailbox) error {
-	return t.write(ctx, func(db *data) error {
-		if _, err := db.mailbox(t.scope, m.ID); err != nil {
-			return err
-		}
-		if err := t.uniqueMailbox(db, m, m.ID); err != nil {
-			return err
-		}
-		row := storedMailbox(t.scope, m)
-		return db.mailboxes.update(t.scope.AccountID, m.ID, &row)
-	})
-}
-
-// storedMailbox is what is stored of a mailbox: in the scope's account whatever m
-// says, without what only the service sets. A table gives ids to a copy.
-func storedMailbox(s helpdesk.Scope, m *helpdesk.Mailbox) helpdesk.Mailbox {
-	row := *m
-	row.AccountID, row.Inbound.HasPassword, row.Inbound.OAuth.HasRefreshToken = s.AccountID, false, false
-	return row
-}
-
-func (t tx) uniqueMailbox(db *data, m *helpdesk.Mailbox, id int64) error {
-	if m.EmailKey != "" && db.mailboxes.conflict(t.scope.AccountID, id, func(o *helpdesk.Mailbox) bool { return o.EmailKey == m.EmailKey }) {
-		return unique(helpdesk.UniqueMailboxEmail, "Another mailbox has this email address.")
-	}
-	for account := range db.mailboxes.rows {
-		if db.mailboxes.conflict(account, id, func(o *helpdesk.Mailbox) bool { return o.InternalLocal == m.InternalLocal }) {
-			return unique(helpdesk.UniqueMailboxLocal, "Another mailbox has this internal address.")
-		}
-	}
-	return nil
-}
-
-func (t tx) DeleteMailbox(ctx context.Context, id int64) error {
-	return t.write(ctx, func(db *data) error {
-		if _, err := db.mailbox(t.scope, id); err != nil {
-			return err
-		}
-		account := t.scope.AccountID
-		if db.conversations.conflict(account, 0, func(c *helpdesk.Conversation) bool { return c.MailboxID == id }) {
-			return fault.New(fault.Conflict, "The mailbox has conversations.")
-		}
-		db.ledger.removeIf(account, func(m *helpdesk.InboundMail) bool { return m.MailboxID == id })
-		db.statuses.set(account, id, nil)
-		db.cursors.set(account, id, nil)
-		db.forgetMailbox(account, id)
-		db.mailboxes.set(account, id, nil)
-		return nil
 	})
 }
 

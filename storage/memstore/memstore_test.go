@@ -38,9 +38,9 @@ func used(t *testing.T) storagetest.Backend {
 			in := tx.Within(helpdesk.Scope{AccountID: a.ID})
 			m := helpdesk.Mailbox{InternalLocal: fmt.Sprint(n)}
 			c := helpdesk.Customer{Emails: []helpdesk.CustomerEmail{{Key: fmt.Sprint(n)}}}
-			err := errors.Join(in.InsertMailbox(ctx, &m), in.InsertCustomer(ctx, &c), in.Enqueue(ctx, storage.Job{Kind: "a"}),
-				in.InsertRole(ctx, &helpdesk.Role{}), in.InsertInbound(ctx, []*helpdesk.InboundMail{{MailboxID: m.ID}}),
-				in.InsertConversation(ctx, &helpdesk.Conversation{MailboxID: m.ID, CustomerID: c.ID}))
+			err := errors.Join(in.Mailboxes().Insert(ctx, &m), in.InsertCustomer(ctx, &c), in.Enqueue(ctx, storage.Job{Kind: "a"}),
+				in.Roles().Insert(ctx, &helpdesk.Role{}), in.InsertInbound(ctx, []*helpdesk.InboundMail{{MailboxID: m.ID}}),
+				in.Conversations().Insert(ctx, &helpdesk.Conversation{MailboxID: m.ID, CustomerID: c.ID}))
 			if err != nil {
 				return err
 			}
@@ -100,7 +100,7 @@ func TestGoingOnAfterAFailure(t *testing.T) {
 		}
 		in := tx.Within(helpdesk.Scope{AccountID: a.ID})
 		m := helpdesk.Mailbox{InternalLocal: "a"}
-		if err := in.InsertMailbox(ctx, &m); err != nil {
+		if err := in.Mailboxes().Insert(ctx, &m); err != nil {
 			return err
 		}
 		mails := []*helpdesk.InboundMail{{MailboxID: m.ID}, {MailboxID: 99}}

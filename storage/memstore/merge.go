@@ -82,6 +82,7 @@ func (t tx) MergeConversation(ctx context.Context, m helpdesk.Move) error {
 		db.participants.set(account, id, nil)
 		db.taggings.set(account, id, nil)
 		db.readMarks.set(account, id, nil)
+		db.presence.set(account, id, nil)
 		db.searchDocs.set(account, id, nil)
 		db.refer(account, id, into)
 		db.conversations.set(account, id, nil)

@@ -3,12 +3,10 @@ package memstore
 import (
 	"bytes"
 	"context"
-	"slices"
 	"time"
 
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/storage"
-	"github.com/helpwright/helpwright/storage/fault"
 )
 
 func (d directory) TokensOf(ctx context.Context, userID int64, seek storage.Seek) ([]helpdesk.AccessToken, error) {
@@ -66,16 +64,18 @@ func (t systemTx) DeleteSessions(ctx context.Context, userID int64, by time.Time
 	})
 }
 
-func (r reader) Invitation(ctx context.Context, id int64) (helpdesk.Invitation, error) {
-	return query(ctx, r.src, func(db *data) (helpdesk.Invitation, error) {
-		return copyOf(db.invitations.get(r.scope.AccountID, id))
-	})
+var invitations = noun[helpdesk.Scope, helpdesk.Invitation, storage.NoFilter]{
+	Noun: nouns.Invitations, of: func(db *data) *table[helpdesk.Invitation] { return &db.invitations },
 }
 
-func (r reader) Invitations(ctx context.Context, seek storage.Seek) ([]helpdesk.Invitation, error) {
-	return query(ctx, r.src, func(db *data) ([]helpdesk.Invitation, error) {
-		return db.invitations.list(r.scope.AccountID, seek, every), nil
-	})
+// Invitations implements [helpdesk.Reader].
+func (r reader) Invitations() storage.RowReader[helpdesk.Invitation, storage.NoFilter] {
+	return rowsOf(r.src, r.scope.AccountID, r.scope, &invitations)
+}
+
+// Invitations implements [helpdesk.Rows].
+func (t tx) Invitations() storage.Rows[helpdesk.Invitation, storage.NoFilter] {
+	return storedOf(t.src, t.scope.AccountID, t.scope, &invitations)
 }
 
 // LockAccount has nothing to do but to look: a transaction has the whole store.
@@ -91,46 +91,6 @@ func (t tx) TouchMembership(ctx context.Context, id int64, at time.Time) error {
 		}
 		m.LastActivity = at
 		return db.memberships.update(t.scope.AccountID, id, &m)
-	})
-}
-
-func (t tx) UpdateRole(ctx context.Context, r *helpdesk.Role) error {
-	return t.write(ctx, func(db *data) error {
-		if _, err := db.roles.get(t.scope.AccountID, r.ID); err != nil {
-			return err
-		}
-		return db.roles.update(t.scope.AccountID, r.ID, r)
-	})
-}
-
-func (t tx) DeleteRole(ctx context.Context, id int64) error {
-	return t.write(ctx, func(db *data) error {
-		if _, err := db.roles.get(t.scope.AccountID, id); err != nil {
-			return err
-		}
-		has := func(m *helpdesk.Membership) bool { return slices.Contains(m.RoleIDs, id) }
-		if db.memberships.conflict(t.scope.AccountID, 0, has) {
-			return &fault.Error{Kind: fault.Conflict, Resource: "role", ID: id, Message: "A member has this role."}
-		}
-		db.roles.set(t.scope.AccountID, id, nil)
-		return nil
-	})
-}
-
-func (t tx) InsertInvitation(ctx context.Context, i *helpdesk.Invitation) error {
-	return t.write(ctx, func(db *data) error {
-		i.AccountID = t.scope.AccountID
-		return db.invitations.insert(t.scope.AccountID, i, &i.ID)
-	})
-}
-
-func (t tx) DeleteInvitation(ctx context.Context, id int64) error {
-	return t.write(ctx, func(db *data) error {
-		if _, err := db.invitations.get(t.scope.AccountID, id); err != nil {
-			return err
-		}
-		db.invitations.set(t.scope.AccountID, id, nil)
-		return nil
 	})
 }
 

@@ -9,16 +9,27 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-func (r reader) PGPKey(ctx context.Context, id int64) (helpdesk.PGPKey, error) {
-	return query(ctx, r.src, func(db *data) (helpdesk.PGPKey, error) { return copyOf(db.pgpKeys.get(r.scope.AccountID, id)) })
+var pgpKeys = noun[helpdesk.Scope, helpdesk.PGPKey, helpdesk.PGPKeyFilter]{
+	Noun: nouns.PGPKeys, of: func(db *data) *table[helpdesk.PGPKey] { return &db.pgpKeys },
+	match: func(_ *data, _ helpdesk.Scope, f helpdesk.PGPKeyFilter, k *helpdesk.PGPKey) bool {
+		return slices.Contains(f.CustomerEmailIDs, k.CustomerEmailID)
+	},
+	refers: func(db *data, s helpdesk.Scope, k *helpdesk.PGPKey) error {
+		if k.CustomerEmailID == 0 {
+			return fault.Missing("email", 0)
+		}
+		return db.customerRefs(s.AccountID, 0, k.CustomerEmailID)
+	},
 }
 
-func (r reader) PGPKeys(ctx context.Context, emailIDs []int64, seek storage.Seek) ([]helpdesk.PGPKey, error) {
-	return query(ctx, r.src, func(db *data) ([]helpdesk.PGPKey, error) {
-		return db.pgpKeys.list(r.scope.AccountID, seek, func(k *helpdesk.PGPKey) bool {
-			return slices.Contains(emailIDs, k.CustomerEmailID)
-		}), nil
-	})
+// PGPKeys implements [helpdesk.Reader].
+func (r reader) PGPKeys() storage.RowReader[helpdesk.PGPKey, helpdesk.PGPKeyFilter] {
+	return rowsOf(r.src, r.scope.AccountID, r.scope, &pgpKeys)
+}
+
+// PGPKeys implements [helpdesk.Rows].
+func (t tx) PGPKeys() storage.Rows[helpdesk.PGPKey, helpdesk.PGPKeyFilter] {
+	return storedOf(t.src, t.scope.AccountID, t.scope, &pgpKeys)
 }
 
 func (r reader) PGPKeysByAddress(ctx context.Context, keys []string) ([]helpdesk.KeyOfAddress, error) {
@@ -37,53 +48,5 @@ func (r reader) PGPKeysByAddress(ctx context.Context, keys []string) ([]helpdesk
 			out[i] = helpdesk.KeyOfAddress{PGPKey: k, EmailKey: emails[k.CustomerEmailID]}
 		}
 		return out, nil
-	})
-}
-
-func (t tx) InsertPGPKey(ctx context.Context, k *helpdesk.PGPKey) error {
-	return t.write(ctx, func(db *data) error {
-		if err := t.checkPGPKey(db, k, 0); err != nil {
-			return err
-		}
-		return db.pgpKeys.insert(t.scope.AccountID, k, &k.ID)
-	})
-}
-
-func (t tx) UpdatePGPKey(ctx context.Context, k *helpdesk.PGPKey) error {
-	return t.write(ctx, func(db *data) error {
-		if _, err := db.pgpKeys.get(t.scope.AccountID, k.ID); err != nil {
-			return err
-		}
-		if err := t.checkPGPKey(db, k, k.ID); err != nil {
-			return err
-		}
-		return db.pgpKeys.update(t.scope.AccountID, k.ID, k)
-	})
-}
-
-// checkPGPKey looks for the address of a key, and for another key like it.
-func (t tx) checkPGPKey(db *data, k *helpdesk.PGPKey, id int64) error {
-	if k.CustomerEmailID == 0 {
-		return fault.Missing("email", 0)
-	}
-	if err := db.customerRefs(t.scope.AccountID, 0, k.CustomerEmailID); err != nil {
-		return err
-	}
-	twin := func(o *helpdesk.PGPKey) bool {
-		return o.CustomerEmailID == k.CustomerEmailID && o.Fingerprint == k.Fingerprint
-	}
-	if db.pgpKeys.conflict(t.scope.AccountID, id, twin) {
-		return unique(helpdesk.UniquePGPKey, "The address has this key already.")
-	}
-	return nil
-}
-
-func (t tx) DeletePGPKey(ctx context.Context, id int64) error {
-	return t.write(ctx, func(db *data) error {
-		if _, err := db.pgpKeys.get(t.scope.AccountID, id); err != nil {
-			return err
-		}
-		db.pgpKeys.set(t.scope.AccountID, id, nil)
-		return nil
 	})
 }

@@ -69,18 +69,18 @@ func (t tx) MarkSeen(ctx context.Context, ids []int64, at time.Time) (first []in
 	return first, err
 }
 
-func (r reader) PortalKey(ctx context.Context, id int64) (helpdesk.PortalKey, error) {
-	return query(ctx, r.src, func(db *data) (helpdesk.PortalKey, error) { return copyOf(db.portalKeys.get(r.scope.AccountID, id)) })
+var portalKeys = noun[helpdesk.Scope, helpdesk.PortalKey, storage.NoFilter]{
+	Noun: nouns.PortalKeys, of: func(db *data) *table[helpdesk.PortalKey] { return &db.portalKeys },
 }
 
-func (r reader) PortalKeys(ctx context.Context, seek storage.Seek) ([]helpdesk.PortalKey, error) {
-	return query(ctx, r.src, func(db *data) ([]helpdesk.PortalKey, error) {
-		return db.portalKeys.list(r.scope.AccountID, seek, every), nil
-	})
+// PortalKeys implements [helpdesk.Reader].
+func (r reader) PortalKeys() storage.RowReader[helpdesk.PortalKey, storage.NoFilter] {
+	return rowsOf(r.src, r.scope.AccountID, r.scope, &portalKeys)
 }
 
-func (t tx) InsertPortalKey(ctx context.Context, k *helpdesk.PortalKey) error {
-	return t.write(ctx, func(db *data) error { return db.portalKeys.insert(t.scope.AccountID, k, &k.ID) })
+// PortalKeys implements [helpdesk.Rows].
+func (t tx) PortalKeys() storage.Rows[helpdesk.PortalKey, storage.NoFilter] {
+	return storedOf(t.src, t.scope.AccountID, t.scope, &portalKeys)
 }
 
 func (t tx) TouchPortalKey(ctx context.Context, id int64, at time.Time) error {
@@ -91,15 +91,5 @@ func (t tx) TouchPortalKey(ctx context.Context, id int64, at time.Time) error {
 		}
 		k.LastUsedAt = at
 		return db.portalKeys.update(t.scope.AccountID, id, &k)
-	})
-}
-
-func (t tx) DeletePortalKey(ctx context.Context, id int64) error {
-	return t.write(ctx, func(db *data) error {
-		if _, err := db.portalKeys.get(t.scope.AccountID, id); err != nil {
-			return err
-		}
-		db.portalKeys.set(t.scope.AccountID, id, nil)
-		return nil
 	})
 }

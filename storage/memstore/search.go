@@ -101,14 +101,6 @@ func (t tx) CustomerForUpdate(ctx context.Context, id int64) (helpdesk.Customer,
 	return t.Customer(ctx, id) // the transaction has the store for itself, here and below
 }
 
-func (t tx) MailboxForUpdate(ctx context.Context, id int64) (helpdesk.Mailbox, error) {
-	return t.Mailbox(ctx, id)
-}
-
-func (t tx) MembershipForUpdate(ctx context.Context, id int64) (helpdesk.Membership, error) {
-	return t.Membership(ctx, id)
-}
-
 func (t tx) MoveCustomer(ctx context.Context, from, into int64) error {
 	return t.write(ctx, func(db *data) error {
 		account := t.scope.AccountID

@@ -9,40 +9,23 @@ import (
 	"github.com/helpwright/helpwright/storage"
 )
 
-func (r reader) Suppression(ctx context.Context, id int64) (helpdesk.Suppression, error) {
-	return query(ctx, r.src, func(db *data) (helpdesk.Suppression, error) {
-		return copyOf(db.suppressions.get(r.scope.AccountID, id))
-	})
+var suppressions = noun[helpdesk.Scope, helpdesk.Suppression, storage.NoFilter]{
+	Noun: nouns.Suppressions, of: func(db *data) *table[helpdesk.Suppression] { return &db.suppressions },
 }
 
-func (r reader) Suppressions(ctx context.Context, seek storage.Seek) ([]helpdesk.Suppression, error) {
-	return query(ctx, r.src, func(db *data) ([]helpdesk.Suppression, error) {
-		return db.suppressions.list(r.scope.AccountID, seek, every), nil
-	})
+// Suppressions implements [helpdesk.Reader].
+func (r reader) Suppressions() storage.RowReader[helpdesk.Suppression, storage.NoFilter] {
+	return rowsOf(r.src, r.scope.AccountID, r.scope, &suppressions)
+}
+
+// Suppressions implements [helpdesk.Rows].
+func (t tx) Suppressions() storage.Rows[helpdesk.Suppression, storage.NoFilter] {
+	return storedOf(t.src, t.scope.AccountID, t.scope, &suppressions)
 }
 
 func (r reader) SuppressionsByKey(ctx context.Context, keys []string) ([]helpdesk.Suppression, error) {
 	return query(ctx, r.src, func(db *data) ([]helpdesk.Suppression, error) {
 		return db.suppressions.where(r.scope.AccountID, func(s *helpdesk.Suppression) bool { return slices.Contains(keys, s.Key) }), nil
-	})
-}
-
-func (t tx) InsertSuppression(ctx context.Context, s *helpdesk.Suppression) error {
-	return t.write(ctx, func(db *data) error {
-		if db.suppressions.conflict(t.scope.AccountID, 0, func(o *helpdesk.Suppression) bool { return o.Key == s.Key }) {
-			return unique(helpdesk.UniqueSuppression, "There is such a suppression already.")
-		}
-		return db.suppressions.insert(t.scope.AccountID, s, &s.ID)
-	})
-}
-
-func (t tx) DeleteSuppression(ctx context.Context, id int64) error {
-	return t.write(ctx, func(db *data) error {
-		if _, err := db.suppressions.get(t.scope.AccountID, id); err != nil {
-			return err
-		}
-		db.suppressions.set(t.scope.AccountID, id, nil)
-		return nil
 	})
 }
 

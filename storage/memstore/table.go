@@ -39,11 +39,13 @@ type data struct {
 	tags          table[helpdesk.Tag]
 	taggings      table[[]int64]             // by conversation
 	readMarks     table[[]helpdesk.ReadMark] // by conversation
+	presence      table[[]helpdesk.Presence] // by conversation
 	views         table[helpdesk.View]
 	redirects     table[redirect] // by merged conversation
 	moves         table[helpdesk.Move]
 	invitations   table[helpdesk.Invitation]
 	suppressions  table[helpdesk.Suppression]
+	savedReplies  table[helpdesk.SavedReply]
 	portalKeys    table[helpdesk.PortalKey]
 	audit         table[helpdesk.AuditEntry]
 	webhooks      table[helpdesk.Webhook]
@@ -103,11 +105,13 @@ func newData() *data {
 	db.tags.make(db, "tag")
 	db.taggings.make(db, "conversation")
 	db.readMarks.make(db, "conversation")
+	db.presence.make(db, "conversation")
 	db.views.make(db, "view")
 	db.redirects.make(db, "conversation")
 	db.moves.make(db, "move")
 	db.invitations.make(db, "invitation")
 	db.suppressions.make(db, "suppression")
+	db.savedReplies.make(db, "saved reply")
 	db.portalKeys.make(db, "key")
 	db.audit.make(db, "audit entry")
 	db.webhooks.make(db, "webhook")
@@ -153,11 +157,13 @@ func (db *data) removeAccount(id int64) {
 	db.tags.removeAll(id)
 	db.taggings.removeAll(id)
 	db.readMarks.removeAll(id)
+	db.presence.removeAll(id)
 	db.views.removeAll(id)
 	db.redirects.removeAll(id)
 	db.moves.removeAll(id)
 	db.invitations.removeAll(id)
 	db.suppressions.removeAll(id)
+	db.savedReplies.removeAll(id)
 	db.portalKeys.removeAll(id)
 	db.audit.removeAll(id)
 	db.webhooks.removeAll(id)

@@ -8,20 +8,25 @@ import (
 	"github.com/helpwright/helpwright/storage"
 )
 
-func (r reader) Tag(ctx context.Context, id int64) (helpdesk.Tag, error) {
-	return query(ctx, r.src, func(db *data) (helpdesk.Tag, error) { return copyOf(db.tags.get(r.scope.AccountID, id)) })
+var tags = noun[helpdesk.Scope, helpdesk.Tag, storage.NoFilter]{
+	Noun: nouns.Tags, of: func(db *data) *table[helpdesk.Tag] { return &db.tags },
+	remove: func(db *data, s helpdesk.Scope, id int64) error {
+		for _, r := range slices.Clone(db.taggings.rows[s.AccountID]) {
+			left := slices.DeleteFunc(slices.Clone(*r.value), func(tag int64) bool { return tag == id })
+			db.taggings.set(s.AccountID, r.id, &left)
+		}
+		return nil
+	},
 }
 
-func (r reader) Tags(ctx context.Context, seek storage.Seek) ([]helpdesk.Tag, error) {
-	return query(ctx, r.src, func(db *data) ([]helpdesk.Tag, error) {
-		return db.tags.list(r.scope.AccountID, seek, every), nil
-	})
+// Tags implements [helpdesk.Reader].
+func (r reader) Tags() storage.RowReader[helpdesk.Tag, storage.NoFilter] {
+	return rowsOf(r.src, r.scope.AccountID, r.scope, &tags)
 }
 
-func (r reader) TagsByID(ctx context.Context, ids []int64) ([]helpdesk.Tag, error) {
-	return query(ctx, r.src, func(db *data) ([]helpdesk.Tag, error) {
-		return db.tags.where(r.scope.AccountID, func(t *helpdesk.Tag) bool { return slices.Contains(ids, t.ID) }), nil
-	})
+// Tags implements [helpdesk.Rows].
+func (t tx) Tags() storage.Rows[helpdesk.Tag, storage.NoFilter] {
+	return storedOf(t.src, t.scope.AccountID, t.scope, &tags)
 }
 
 func (r reader) Taggings(ctx context.Context, conversationIDs []int64) ([]helpdesk.Tagging, error) {
@@ -47,50 +52,6 @@ func (r reader) Taggings(ctx context.Context, conversationIDs []int64) ([]helpde
 func (db *data) tagged(account, conversationID int64, tags []int64) bool {
 	has, err := db.taggings.get(account, conversationID)
 	return err == nil && slices.ContainsFunc(tags, func(id int64) bool { return slices.Contains(*has, id) })
-}
-
-func (t tx) uniqueTag(db *data, tag *helpdesk.Tag) error {
-	if db.tags.conflict(t.scope.AccountID, tag.ID, func(o *helpdesk.Tag) bool { return o.Key == tag.Key }) {
-		return unique(helpdesk.UniqueTag, "There is such a tag already.")
-	}
-	return nil
-}
-
-func (t tx) InsertTag(ctx context.Context, tag *helpdesk.Tag) error {
-	return t.write(ctx, func(db *data) error {
-		tag.ID = 0
-		if err := t.uniqueTag(db, tag); err != nil {
-			return err
-		}
-		return db.tags.insert(t.scope.AccountID, tag, &tag.ID)
-	})
-}
-
-func (t tx) UpdateTag(ctx context.Context, tag *helpdesk.Tag) error {
-	return t.write(ctx, func(db *data) error {
-		if _, err := db.tags.get(t.scope.AccountID, tag.ID); err != nil {
-			return err
-		}
-		if err := t.uniqueTag(db, tag); err != nil {
-			return err
-		}
-		return db.tags.update(t.scope.AccountID, tag.ID, tag)
-	})
-}
-
-func (t tx) DeleteTag(ctx context.Context, id int64) error {
-	return t.write(ctx, func(db *data) error {
-		account := t.scope.AccountID
-		if _, err := db.tags.get(account, id); err != nil {
-			return err
-		}
-		for _, r := range slices.Clone(db.taggings.rows[account]) {
-			left := slices.DeleteFunc(slices.Clone(*r.value), func(tag int64) bool { return tag == id })
-			db.taggings.set(account, r.id, &left)
-		}
-		db.tags.set(account, id, nil)
-		return nil
-	})
 }
 
 func (t tx) SetTags(ctx context.Context, conversationIDs, tagIDs []int64) error {

@@ -38,14 +38,22 @@ func (r reader) shows(mailboxID int64) bool {
 	return mailboxID == 0 || r.scope.Mailboxes == nil || slices.Contains(r.scope.Mailboxes, mailboxID)
 }
 
-func (r reader) Webhook(ctx context.Context, id int64) (helpdesk.Webhook, error) {
-	return query(ctx, r.src, func(db *data) (helpdesk.Webhook, error) { return copyOf(db.webhooks.get(r.scope.AccountID, id)) })
+var webhooks = noun[helpdesk.Scope, helpdesk.Webhook, storage.NoFilter]{
+	Noun: nouns.Webhooks, of: func(db *data) *table[helpdesk.Webhook] { return &db.webhooks },
+	remove: func(db *data, s helpdesk.Scope, id int64) error {
+		db.webhookDeliveries.removeIf(s.AccountID, func(d *helpdesk.WebhookDelivery) bool { return d.WebhookID == id })
+		return nil
+	},
 }
 
-func (r reader) Webhooks(ctx context.Context, seek storage.Seek) ([]helpdesk.Webhook, error) {
-	return query(ctx, r.src, func(db *data) ([]helpdesk.Webhook, error) {
-		return db.webhooks.list(r.scope.AccountID, seek, every), nil
-	})
+// Webhooks implements [helpdesk.Reader].
+func (r reader) Webhooks() storage.RowReader[helpdesk.Webhook, storage.NoFilter] {
+	return rowsOf(r.src, r.scope.AccountID, r.scope, &webhooks)
+}
+
+// Webhooks implements [helpdesk.Rows].
+func (t tx) Webhooks() storage.Rows[helpdesk.Webhook, storage.NoFilter] {
+	return storedOf(t.src, t.scope.AccountID, t.scope, &webhooks)
 }
 
 func (r reader) WebhookDelivery(ctx context.Context, id int64) (helpdesk.WebhookDelivery, error) {
@@ -91,35 +99,6 @@ func (r reader) HeldWebhookDeliveries(ctx context.Context, webhookID int64, now 
 		return db.webhookDeliveries.where(r.scope.AccountID, func(d *helpdesk.WebhookDelivery) bool {
 			return d.WebhookID == webhookID && d.State == helpdesk.WebhookPending && d.HeldUntil.After(now) && r.shows(d.MailboxID)
 		}), nil
-	})
-}
-
-// WebhookForUpdate has nothing to lock: a transaction has the whole store.
-func (t tx) WebhookForUpdate(ctx context.Context, id int64) (helpdesk.Webhook, error) {
-	return t.Webhook(ctx, id)
-}
-
-func (t tx) InsertWebhook(ctx context.Context, w *helpdesk.Webhook) error {
-	return t.write(ctx, func(db *data) error { return db.webhooks.insert(t.scope.AccountID, w, &w.ID) })
-}
-
-func (t tx) UpdateWebhook(ctx context.Context, w *helpdesk.Webhook) error {
-	return t.write(ctx, func(db *data) error {
-		if _, err := db.webhooks.get(t.scope.AccountID, w.ID); err != nil {
-			return err
-		}
-		return db.webhooks.update(t.scope.AccountID, w.ID, w)
-	})
-}
-
-func (t tx) DeleteWebhook(ctx context.Context, id int64) error {
-	return t.write(ctx, func(db *data) error {
-		if _, err := db.webhooks.get(t.scope.AccountID, id); err != nil {
-			return err
-		}
-		db.webhooks.set(t.scope.AccountID, id, nil)
-		db.webhookDeliveries.removeIf(t.scope.AccountID, func(d *helpdesk.WebhookDelivery) bool { return d.WebhookID == id })
-		return nil
 	})
 }
 

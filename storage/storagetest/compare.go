@@ -87,8 +87,18 @@ func do(ctx context.Context, on any, o operation) *call {
 	return c
 }
 
+// methodOf finds a method: one of what on has, or one of the rows that a method of it
+// gives, as in "Tags.Insert".
+func methodOf(on any, method string) reflect.Value {
+	rows, of, found := strings.Cut(method, ".")
+	if !found {
+		return reflect.ValueOf(on).MethodByName(method)
+	}
+	return reflect.ValueOf(on).MethodByName(rows).Call(nil)[0].MethodByName(of)
+}
+
 func invoke(ctx context.Context, on any, method string, args []any) ([]any, error) {
-	m := reflect.ValueOf(on).MethodByName(method)
+	m := methodOf(on, method)
 	in := []reflect.Value{reflect.ValueOf(ctx)}
 	for i, a := range args {
 		v := reflect.ValueOf(plain(a))
@@ -150,7 +160,7 @@ func inOrder(method string, v any) any {
 	if method == "LastArrived" {
 		return r.Int() != 0 // such an id too
 	}
-	if r.Kind() != reflect.Slice || !strings.HasSuffix(method, "ByID") && method != "RevisionsByKey" && method != "BlobKeys" && method != "SearchTerms" {
+	if r.Kind() != reflect.Slice || !strings.HasSuffix(method, "ByID") && !strings.HasSuffix(method, ".ByIDs") && method != "RevisionsByKey" && method != "BlobKeys" && method != "SearchTerms" {
 		return v
 	}
 	var lines []string
@@ -184,7 +194,7 @@ func (c *comparison) sameError(done *call, results []any, err error) {
 }
 
 func quiet(method string) bool {
-	return slices.Contains([]string{"DeleteDeliveries", "FetchStatus", "FetchCursor", "Participant", "Participants", "Interactions", "Thread", "Messages", "BlobKeys",
+	return slices.Contains([]string{"DeleteDeliveries", "FetchStatus", "FetchCursor", "Participant", "Participants", "Interactions.List", "Thread", "Messages", "BlobKeys",
 		"Taggings", "Unread", "Revisions", "FailWebhookDeliveries", "PruneWebhookDeliveries", "SetInboundState"}, method)
 }
 
@@ -251,7 +261,7 @@ func (c *comparison) transaction() {
 	c.t.Helper()
 	ctx, scope := c.t.Context(), c.scope()
 	inOne(c, func(ctx context.Context, tx helpdesk.Tx) (operation, error) {
-		seen, err := readAll(ctx, tx, "")
+		seen, err := readAll(ctx, tx.Reader(), "")
 		return c.gen.write(seen), err
 	}, func(fn txFunc) error {
 		return c.model.Store.InTx(ctx, scope, fn)
@@ -308,7 +318,7 @@ func (c *comparison) scope() helpdesk.Scope {
 	if first := c.gen.pool["Account"]; c.gen.IntN(4) > 0 { // much in few accounts
 		s.AccountID = first[c.gen.IntN(min(len(first), 2))]
 	}
-	mailboxes, _ := c.model.Store.Within(s).Mailboxes(c.t.Context(), all())
+	mailboxes, _ := c.model.Store.Within(s).Mailboxes().List(c.t.Context(), storage.NoFilter{}, all())
 	if p := c.gen.IntN(20); p < 4 {
 		s.Mailboxes = []int64{}
 		for _, m := range mailboxes {
@@ -581,11 +591,14 @@ func translate(v any, to func(noun string, id int64) int64) any {
 			v.UserID = storage.Some(to("User", user))
 		}
 		return v
+	case helpdesk.ConversationOrder:
+		v.ConversationFilter = translate(v.ConversationFilter, to).(helpdesk.ConversationFilter)
+		return v
 	case helpdesk.ConversationFilter:
 		if user, given := v.UserID.Get(); given {
 			v.UserID = storage.Some(to("User", user))
 		}
-		v.MailboxID, v.CustomerID = to("Mailbox", v.MailboxID), to("Customer", v.CustomerID)
+		v.MailboxID, v.CustomerID, v.DraftBy = to("Mailbox", v.MailboxID), to("Customer", v.CustomerID), to("User", v.DraftBy)
 		v.TagIDs = translate(idList{"Tag", v.TagIDs}, to).(idList).n
 		return v
 	}
@@ -657,7 +670,7 @@ type operation struct {
 // note remembers the ids of what was inserted.
 func (g *generator) note(calls []*call) {
 	for _, c := range calls {
-		if !strings.HasPrefix(c.method, "Insert") {
+		if !strings.HasPrefix(c.method, "Insert") && !strings.HasSuffix(c.method, ".Insert") {
 			continue
 		}
 		for _, a := range c.args {

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
@@ -80,25 +81,25 @@ func testEverything(t *testing.T, b Backend) {
 	}
 	same(t, "content", want, w.content(t))
 	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error {
-		got, err := readAll(ctx, tx, w.address("grace"))
+		got, err := readAll(ctx, tx.Reader(), w.address("grace"))
 		same(t, "content in a transaction", want, got)
 		return err
 	})
-	one(t, "Membership", w.member, w.in().Membership, w.member.ID)
-	one(t, "Mailbox", w.mailbox, w.in().Mailbox, w.mailbox.ID)
+	one(t, "Membership", w.member, w.in().Memberships().Get, w.member.ID)
+	one(t, "Mailbox", w.mailbox, w.in().Mailboxes().Get, w.mailbox.ID)
 	one(t, "Customer", w.customer, w.in().Customer, w.customer.ID)
-	one(t, "Conversation", w.conversation, w.in().Conversation, w.conversation.ID)
-	one(t, "Interaction", w.answer, w.in().Interaction, w.answer.ID)
-	one(t, "Attachment", w.attachment, w.in().Attachment, w.attachment.ID)
+	one(t, "Conversation", w.conversation, w.in().Conversations().Get, w.conversation.ID)
+	one(t, "Interaction", w.answer, w.in().Interactions().Get, w.answer.ID)
+	one(t, "Attachment", w.attachment, w.in().Attachments().Get, w.attachment.ID)
 	one(t, "InboundMail", w.mail, w.in().InboundMail, w.mail.ID)
-	one(t, "Invitation", w.invitation, w.in().Invitation, w.invitation.ID)
+	one(t, "Invitation", w.invitation, w.in().Invitations().Get, w.invitation.ID)
 	several(t, "UsersByID", []helpdesk.User{w.user}, w.in().UsersByID, w.user.ID)
-	several(t, "MailboxesByID", []helpdesk.Mailbox{w.empty}, w.in().MailboxesByID, w.empty.ID)
+	several(t, "MailboxesByID", []helpdesk.Mailbox{w.empty}, w.in().Mailboxes().ByIDs, w.empty.ID)
 	several(t, "CustomersByID", []helpdesk.Customer{w.customer}, w.in().CustomersByID, w.customer.ID)
-	several(t, "ConversationsByID", []helpdesk.Conversation{w.conversation}, w.in().ConversationsByID, w.conversation.ID)
-	several(t, "InteractionsByID", []helpdesk.Interaction{w.answer}, w.in().InteractionsByID, w.answer.ID)
-	several(t, "Deliveries", []helpdesk.Delivery{w.delivery}, w.in().Deliveries, w.answer.ID)
-	several(t, "Attachments", []helpdesk.Attachment{w.attachment}, w.in().Attachments, w.question.ID)
+	several(t, "Conversations.ByIDs", []helpdesk.Conversation{w.conversation}, w.in().Conversations().ByIDs, w.conversation.ID)
+	several(t, "Interactions.ByIDs", []helpdesk.Interaction{w.answer}, w.in().Interactions().ByIDs, w.answer.ID)
+	several(t, "Deliveries", []helpdesk.Delivery{w.delivery}, deliveriesOf(w.in()), w.answer.ID)
+	several(t, "Attachments", []helpdesk.Attachment{w.attachment}, attachmentsOf(w.in()), w.question.ID)
 	byEmail, err := w.in().CustomerByEmail(t.Context(), w.customer.Emails[1].Key)
 	ok(t, err)
 	same(t, "CustomerByEmail", w.customer, byEmail)
@@ -106,6 +107,19 @@ func testEverything(t *testing.T, b Backend) {
 	positions, err := w.in().InboundPositions(t.Context(), w.mailbox.ID, w.mail.Source, []string{"", "nowhere", w.mail.Position, w.mail.Position})
 	ok(t, err)
 	same(t, "InboundPositions", []string{w.mail.Position}, positions)
+}
+
+// deliveriesOf and attachmentsOf read what interactions have.
+func deliveriesOf(r helpdesk.Reader) func(ctx context.Context, interactions []int64) ([]helpdesk.Delivery, error) {
+	return func(ctx context.Context, interactions []int64) ([]helpdesk.Delivery, error) {
+		return r.Deliveries().List(ctx, helpdesk.DeliveryFilter{InteractionIDs: interactions}, storage.Seek{Limit: storage.NoLimit})
+	}
+}
+
+func attachmentsOf(r helpdesk.Reader) func(ctx context.Context, interactions []int64) ([]helpdesk.Attachment, error) {
+	return func(ctx context.Context, interactions []int64) ([]helpdesk.Attachment, error) {
+		return r.Attachments().List(ctx, helpdesk.AttachmentFilter{InteractionIDs: interactions}, storage.Seek{Limit: storage.NoLimit})
+	}
 }
 
 // nobody is an id that no row has.
@@ -170,7 +184,7 @@ func testDeleteAccount(t *testing.T, b Backend) {
 	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.DeleteAccount(ctx) })
 	_, err := w.in().Account(t.Context())
 	fails(t, "account", err, fault.NotFound)
-	_, err = w.in().Conversation(t.Context(), w.conversation.ID)
+	_, err = w.in().Conversations().Get(t.Context(), w.conversation.ID)
 	fails(t, "conversation", err, fault.NotFound)
 	got, _ := readAll(t.Context(), w.in(), "")
 	same(t, "content of a deleted account", content{}, got)
@@ -184,7 +198,7 @@ func testDeleteAccount(t *testing.T, b Backend) {
 	ok(t, err) // users belong to no account
 	same(t, "another account", before, other.content(t))
 	m := w.newMailbox("late")
-	err = w.try(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.InsertMailbox(ctx, &m) })
+	err = w.try(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.Mailboxes().Insert(ctx, &m) })
 	fails(t, "a mailbox in a deleted account", err, fault.NotFound)
 	err = w.try(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.DeleteAccount(ctx) })
 	fails(t, "deleting an account again", err, fault.NotFound)
@@ -194,25 +208,25 @@ func testMembership(t *testing.T, b Backend) {
 	w := newAccount(t, b)
 	second := w.role
 	second.Name = "Second"
-	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.InsertRole(ctx, &second) })
-	roles, err := w.in().Roles(t.Context())
+	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.Roles().Insert(ctx, &second) })
+	roles, err := w.in().Roles().List(t.Context(), storage.NoFilter{}, storage.Seek{Limit: storage.NoLimit})
 	ok(t, err)
 	same(t, "roles", []helpdesk.Role{w.role, second}, roles)
 	m := w.member
 	m.RoleIDs, m.MailboxIDs, m.LastActivity, m.UpdatedAt = []int64{w.role.ID, second.ID}, []int64{w.empty.ID}, at(50), at(51)
-	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.UpdateMembership(ctx, &m) })
-	one(t, "membership", m, w.in().Membership, m.ID)
+	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.Memberships().Update(ctx, &m) })
+	one(t, "membership", m, w.in().Memberships().Get, m.ID)
 	// who was limited to a mailbox must not see all of them when it is deleted
-	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.DeleteMailbox(ctx, w.empty.ID) })
-	limited, err := w.in().Membership(t.Context(), m.ID)
+	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.Mailboxes().Delete(ctx, w.empty.ID) })
+	limited, err := w.in().Memberships().Get(t.Context(), m.ID)
 	ok(t, err)
 	if len(limited.MailboxIDs) == 0 {
 		t.Error("a member limited to one mailbox sees all of them after it was deleted")
 	}
-	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.DeleteMembership(ctx, m.ID) })
-	_, err = w.in().Membership(t.Context(), m.ID)
+	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.Memberships().Delete(ctx, m.ID) })
+	_, err = w.in().Memberships().Get(t.Context(), m.ID)
 	fails(t, "deleted membership", err, fault.NotFound)
-	err = w.try(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.DeleteMembership(ctx, m.ID) })
+	err = w.try(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.Memberships().Delete(ctx, m.ID) })
 	fails(t, "deleting again", err, fault.NotFound)
 	users, err := w.in().UsersByID(t.Context(), []int64{w.user.ID})
 	ok(t, err)
@@ -226,14 +240,14 @@ func testMailbox(t *testing.T, b Backend) {
 	m.Name, m.Inbound = "Changed", helpdesk.Inbound{Type: helpdesk.InboundForward}
 	given := m
 	given.Inbound.HasPassword = true // is the service's to set
-	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.UpdateMailbox(ctx, &given) })
-	one(t, "mailbox", m, w.in().Mailbox, m.ID)
-	one(t, "other mailbox", w.empty, w.in().Mailbox, w.empty.ID)
+	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.Mailboxes().Update(ctx, &given) })
+	one(t, "mailbox", m, w.in().Mailboxes().Get, m.ID)
+	one(t, "other mailbox", w.empty, w.in().Mailboxes().Get, w.empty.ID)
 }
 
 func testDeleteMailbox(t *testing.T, b Backend) {
 	w := newWorld(t, b)
-	err := w.try(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.DeleteMailbox(ctx, w.mailbox.ID) })
+	err := w.try(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.Mailboxes().Delete(ctx, w.mailbox.ID) })
 	fails(t, "deleting a mailbox with conversations", err, fault.Conflict)
 	mail := w.newMail("2")
 	mail.MailboxID = w.empty.ID
@@ -248,8 +262,8 @@ func testDeleteMailbox(t *testing.T, b Backend) {
 		}
 		return tx.InsertInbound(ctx, []*helpdesk.InboundMail{&mail})
 	})
-	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.DeleteMailbox(ctx, w.empty.ID) })
-	_, err = w.in().Mailbox(t.Context(), w.empty.ID)
+	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.Mailboxes().Delete(ctx, w.empty.ID) })
+	_, err = w.in().Mailboxes().Get(t.Context(), w.empty.ID)
 	fails(t, "deleted mailbox", err, fault.NotFound)
 	_, err = w.in().InboundMail(t.Context(), mail.ID)
 	fails(t, "ledger of a deleted mailbox", err, fault.NotFound)
@@ -324,12 +338,12 @@ func testCustomerItems(t *testing.T, b Backend) {
 		t.Errorf("ids were not set: %+v %+v", c.Emails, c.Phones)
 	}
 	one(t, "customer", c, w.in().Customer, c.ID)
-	conversation, err := w.in().Conversation(t.Context(), w.conversation.ID)
+	conversation, err := w.in().Conversations().Get(t.Context(), w.conversation.ID)
 	ok(t, err)
 	if conversation.CustomerEmailID != 0 || conversation.CustomerEmail != w.conversation.CustomerEmail {
 		t.Errorf("the conversation has address %d %q, want 0 and its text", conversation.CustomerEmailID, conversation.CustomerEmail)
 	}
-	question, err := w.in().Interaction(t.Context(), w.question.ID)
+	question, err := w.in().Interactions().Get(t.Context(), w.question.ID)
 	ok(t, err)
 	same(t, "address of the interaction", int64(0), question.CustomerEmailID)
 	// an address given up is free again, also in the same update
@@ -366,9 +380,9 @@ func testDeleteCustomer(t *testing.T, b Backend) {
 	fails(t, "deleting a customer with conversations", remove(w.customer.ID), fault.Conflict)
 	guest := w.newQuestion(w.conversation) // in another customer's conversation
 	guest.CustomerID, guest.CustomerEmailID = c.ID, 0
-	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.InsertInteraction(ctx, &guest) })
+	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.Interactions().Insert(ctx, &guest) })
 	fails(t, "deleting a customer with an interaction", remove(c.ID), fault.Conflict)
-	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.DeleteInteraction(ctx, guest.ID) })
+	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.Interactions().Delete(ctx, guest.ID) })
 	ok(t, remove(c.ID))
 	fails(t, "deleting again", remove(c.ID), fault.NotFound)
 	_, err := w.in().CustomerByEmail(t.Context(), c.Emails[0].Key)
@@ -389,7 +403,7 @@ func testCustomerStats(t *testing.T, b Backend) {
 			if n == 0 {
 				c.MailboxID = w.empty.ID
 			}
-			if err := tx.InsertConversation(ctx, &c); err != nil {
+			if err := tx.Conversations().Insert(ctx, &c); err != nil {
 				return err
 			}
 		}
@@ -422,7 +436,7 @@ func testCustomerBeyond(t *testing.T, b Backend) {
 		}
 		i := w.newQuestion(w.conversation)
 		i.CustomerID, i.CustomerEmailID, i.CustomerEmail = guest.ID, 0, guest.Emails[0].Email
-		return tx.InsertInteraction(ctx, &i)
+		return tx.Interactions().Insert(ctx, &i)
 	})
 	for name, test := range map[string]struct {
 		mailboxes []int64
@@ -454,30 +468,30 @@ func testConversation(t *testing.T, b Backend) {
 		if err := tx.InsertCustomer(ctx, &second); err != nil {
 			return err
 		}
-		locked, err := tx.ConversationForUpdate(ctx, c.ID)
-		same(t, "ConversationForUpdate", c, locked)
+		locked, err := tx.Conversations().Lock(ctx, c.ID)
+		same(t, "Conversations.Lock", c, locked)
 		if err != nil {
 			return err
 		}
 		c.MailboxID, c.CustomerID, c.CustomerEmailID, c.CustomerEmail = w.empty.ID, second.ID, 0, "gone@example.com"
 		c.UserID, c.Status, c.Subject, c.Preview, c.UpdatedAt = 0, helpdesk.StatusClosed, "", "", at(44)
 		c.AwaitingSince = c.AwaitingSince.Truncate(0).AddDate(0, 0, 1)
-		return tx.UpdateConversation(ctx, &c)
+		return tx.Conversations().Update(ctx, &c)
 	})
-	one(t, "conversation", c, w.in().Conversation, c.ID)
+	one(t, "conversation", c, w.in().Conversations().Get, c.ID)
 	// what is in it has moved to the other mailbox with it
 	moved := w.Store.Within(helpdesk.Scope{AccountID: w.account.ID, Mailboxes: []int64{w.empty.ID}})
-	one(t, "interaction", w.question, moved.Interaction, w.question.ID)
-	one(t, "attachment", w.attachment, moved.Attachment, w.attachment.ID)
-	several(t, "deliveries", []helpdesk.Delivery{w.delivery}, moved.Deliveries, w.answer.ID)
+	one(t, "interaction", w.question, moved.Interactions().Get, w.question.ID)
+	one(t, "attachment", w.attachment, moved.Attachments().Get, w.attachment.ID)
+	several(t, "deliveries", []helpdesk.Delivery{w.delivery}, deliveriesOf(moved), w.answer.ID)
 	refs, err := moved.Messages(t.Context(), w.empty.ID, []string{w.answer.MessageID})
 	ok(t, err)
 	same(t, "messages of the new mailbox", 1, len(refs))
 	left := w.Store.Within(helpdesk.Scope{AccountID: w.account.ID, Mailboxes: []int64{w.mailbox.ID}})
-	_, err = left.Interaction(t.Context(), w.question.ID)
+	_, err = left.Interactions().Get(t.Context(), w.question.ID)
 	fails(t, "interaction seen from the old mailbox", err, fault.NotFound)
 	c.ID = nobody
-	err = w.try(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.UpdateConversation(ctx, &c) })
+	err = w.try(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.Conversations().Update(ctx, &c) })
 	fails(t, "updating an absent conversation", err, fault.NotFound)
 }
 
@@ -485,8 +499,8 @@ func testInteraction(t *testing.T, b Backend) {
 	w := newWorld(t, b)
 	i := w.question
 	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error {
-		locked, err := tx.InteractionForUpdate(ctx, i.ID)
-		same(t, "InteractionForUpdate", i, locked)
+		locked, err := tx.Interactions().Lock(ctx, i.ID)
+		same(t, "Interactions.Lock", i, locked)
 		if err != nil {
 			return err
 		}
@@ -495,15 +509,15 @@ func testInteraction(t *testing.T, b Backend) {
 		i.Source, i.IsStarter, i.IsForward, i.AutoSubmitted, i.MessageID = "", false, true, false, ""
 		i.SeenAt, i.PostedAt, i.SendStartedAt, i.References, i.Threading, i.UpdatedAt = base.AddDate(0, 1, 0), at(0), at(8), nil, helpdesk.Threading{}, at(45)
 		i.Security, i.Authentication = helpdesk.MailSecurity{}, helpdesk.MailAuthentication{DMARC: helpdesk.AuthPolicy{Result: "fail"}}
-		return tx.UpdateInteraction(ctx, &i)
+		return tx.Interactions().Update(ctx, &i)
 	})
-	one(t, "interaction", i, w.in().Interaction, i.ID)
+	one(t, "interaction", i, w.in().Interactions().Get, i.ID)
 	remove := func() error {
-		return w.try(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.DeleteInteraction(ctx, i.ID) })
+		return w.try(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.Interactions().Delete(ctx, i.ID) })
 	}
 	ok(t, remove())
 	fails(t, "deleting again", remove(), fault.NotFound)
-	_, err := w.in().Attachment(t.Context(), w.attachment.ID)
+	_, err := w.in().Attachments().Get(t.Context(), w.attachment.ID)
 	fails(t, "attachment of a deleted interaction", err, fault.NotFound)
 	got := w.content(t)
 	same(t, "interactions left", []helpdesk.Interaction{w.answer}, got.Interactions)
@@ -517,22 +531,26 @@ func testDelivery(t *testing.T, b Backend) {
 	w := newWorld(t, b)
 	more := []helpdesk.Delivery{w.newDelivery(w.answer), w.newDelivery(w.answer)}
 	more[0].Field, more[1].Field = "cc", "bcc"
-	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.InsertDeliveries(ctx, more) })
-	several(t, "deliveries", append([]helpdesk.Delivery{w.delivery}, more...), w.in().Deliveries, w.answer.ID)
+	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error {
+		return tx.Deliveries().Insert(ctx, storage.Pointers(more)...)
+	})
+	several(t, "deliveries", append([]helpdesk.Delivery{w.delivery}, more...), deliveriesOf(w.in()), w.answer.ID)
 	for n := range more {
 		more[n].State, more[n].Attempts, more[n].Code, more[n].EnhancedCode = helpdesk.DeliverySent, 3+n, 250, ""
 		more[n].Response, more[n].NextAttemptAt, more[n].UpdatedAt = "ok", base.AddDate(1, 0, 0), at(90+n)
 	}
-	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.UpdateDeliveries(ctx, more) })
-	several(t, "updated deliveries", append([]helpdesk.Delivery{w.delivery}, more...), w.in().Deliveries, w.answer.ID)
 	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error {
-		if err := tx.InsertDeliveries(ctx, nil); err != nil {
+		return tx.Deliveries().Update(ctx, storage.Pointers(more)...)
+	})
+	several(t, "updated deliveries", append([]helpdesk.Delivery{w.delivery}, more...), deliveriesOf(w.in()), w.answer.ID)
+	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error {
+		if err := tx.Deliveries().Insert(ctx); err != nil {
 			return err
 		}
-		return tx.UpdateDeliveries(ctx, nil)
+		return tx.Deliveries().Update(ctx)
 	})
 	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.DeleteDeliveries(ctx, w.question.ID) })
-	several(t, "deliveries of another interaction", append([]helpdesk.Delivery{w.delivery}, more...), w.in().Deliveries, w.answer.ID)
+	several(t, "deliveries of another interaction", append([]helpdesk.Delivery{w.delivery}, more...), deliveriesOf(w.in()), w.answer.ID)
 	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.DeleteDeliveries(ctx, w.answer.ID) })
 	same(t, "deliveries left", 0, len(w.content(t).Deliveries))
 }
@@ -541,20 +559,20 @@ func testAttachment(t *testing.T, b Backend) {
 	w := newWorld(t, b)
 	one, two := w.newAttachment(w.question, "1.txt"), w.newAttachment(w.answer, "2.txt")
 	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error {
-		return tx.InsertAttachments(ctx, []*helpdesk.Attachment{&one, &two})
+		return tx.Attachments().Insert(ctx, &one, &two)
 	})
-	got, err := w.in().Attachments(t.Context(), []int64{w.answer.ID, w.question.ID})
+	got, err := w.in().Attachments().List(t.Context(), helpdesk.AttachmentFilter{InteractionIDs: []int64{w.answer.ID, w.question.ID}}, storage.Seek{Limit: storage.NoLimit})
 	ok(t, err)
 	same(t, "attachments by id", []helpdesk.Attachment{w.attachment, one, two}, got)
 	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error {
-		if err := tx.InsertAttachments(ctx, nil); err != nil {
+		if err := tx.Attachments().Insert(ctx, nil...); err != nil {
 			return err
 		}
-		return tx.DeleteAttachment(ctx, one.ID)
+		return tx.Attachments().Delete(ctx, one.ID)
 	})
-	err = w.try(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.DeleteAttachment(ctx, one.ID) })
+	err = w.try(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.Attachments().Delete(ctx, one.ID) })
 	fails(t, "deleting again", err, fault.NotFound)
-	several(t, "attachments left", []helpdesk.Attachment{w.attachment}, w.in().Attachments, w.question.ID)
+	several(t, "attachments left", []helpdesk.Attachment{w.attachment}, attachmentsOf(w.in()), w.question.ID)
 }
 
 // What the store keeps and gives out is not shared with its callers.

@@ -87,7 +87,7 @@ func testGrant(t *testing.T, b Backend) {
 	// a role of another account grants nothing, whether the store takes its id or not
 	member := w.member
 	member.RoleIDs = []int64{w.role.ID, other.role.ID}
-	_ = w.try(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.UpdateMembership(ctx, &member) })
+	_ = w.try(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.Memberships().Update(ctx, &member) })
 	got, err = b.Store.Grant(t.Context(), w.user.ID, w.account.ID)
 	ok(t, err)
 	same(t, "roles", []helpdesk.Role{w.role}, got.Roles)
@@ -96,7 +96,7 @@ func testGrant(t *testing.T, b Backend) {
 func testAccountsOf(t *testing.T, b Backend) {
 	w, other, third := newAccount(t, b), newAccount(t, b), newAccount(t, b)
 	member := helpdesk.Membership{UserID: w.user.ID, CreatedAt: base, UpdatedAt: base}
-	third.tx(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.InsertMembership(ctx, &member) })
+	third.tx(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.Memberships().Insert(ctx, &member) })
 	checkPages(t, []helpdesk.Account{w.account, third.account}, func(a helpdesk.Account) storage.Position { return storage.Position{ID: a.ID} },
 		func(seek storage.Seek) ([]helpdesk.Account, error) {
 			return b.Store.AccountsOf(t.Context(), w.user.ID, seek)
@@ -117,10 +117,10 @@ func testMailboxesToFetch(t *testing.T, b Backend) {
 	pop := w.newMailbox("pop")
 	pop.Inbound.Type = helpdesk.InboundPOP3
 	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error {
-		if err := tx.InsertMailbox(ctx, &forward); err != nil {
+		if err := tx.Mailboxes().Insert(ctx, &forward); err != nil {
 			return err
 		}
-		return tx.InsertMailbox(ctx, &pop)
+		return tx.Mailboxes().Insert(ctx, &pop)
 	})
 	var found []helpdesk.Mailbox
 	seek := storage.Seek{Limit: 3}
@@ -155,7 +155,7 @@ func testSystemTx(t *testing.T, b Backend) {
 		same(t, "user in the transaction", user, got)
 		ok(t, tx.InsertAccount(ctx, &account))
 		in := tx.Within(helpdesk.Scope{AccountID: account.ID})
-		ok(t, in.InsertMembership(ctx, &helpdesk.Membership{UserID: user.ID, CreatedAt: base, UpdatedAt: base}))
+		ok(t, in.Memberships().Insert(ctx, &helpdesk.Membership{UserID: user.ID, CreatedAt: base, UpdatedAt: base}))
 		number, err := in.TakeNumber(ctx)
 		ok(t, err)
 		same(t, "first number", int64(1), number)

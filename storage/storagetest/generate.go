@@ -126,13 +126,13 @@ func (g *generator) read(seen content) operation {
 		placed.From = &storage.Position{Key: interaction.SortKey(), ID: interaction.ID}
 	}
 	return oneOf(g, []operation{
-		{method: "Account"}, {method: "Roles"}, g.readInvitation(seen, seek),
-		{method: "Membership", args: []any{g.either("Membership", oneOf(g, seen.Memberships).ID)}},
-		{method: "Memberships", args: []any{ordered{g.from(seek, "Membership"), "Membership"}}},
+		{method: "Account"}, {method: "Roles.List", args: []any{storage.NoFilter{}, storage.Seek{Limit: storage.NoLimit}}}, g.readInvitation(seen, seek),
+		{method: "Memberships.Get", args: []any{g.either("Membership", oneOf(g, seen.Memberships).ID)}},
+		{method: "Memberships.List", args: []any{storage.NoFilter{}, ordered{g.from(seek, "Membership"), "Membership"}}},
 		{method: "UsersByID", args: []any{idList{"User", []int64{g.any("User"), oneOf(g, seen.Memberships).UserID}}}},
-		{method: "Mailbox", args: []any{mailbox}},
-		{method: "Mailboxes", args: []any{ordered{g.from(seek, "Mailbox"), "Mailbox"}}},
-		{method: "MailboxesByID", args: []any{some(g, "Mailbox", seen.Mailboxes, mailboxID)}},
+		{method: "Mailboxes.Get", args: []any{mailbox}},
+		{method: "Mailboxes.List", args: []any{storage.NoFilter{}, ordered{g.from(seek, "Mailbox"), "Mailbox"}}},
+		{method: "Mailboxes.ByIDs", args: []any{some(g, "Mailbox", seen.Mailboxes, mailboxID)}},
 		{method: "FetchStatus", args: []any{mailbox}},
 		{method: "FetchCursor", args: []any{mailbox, g.folder()}},
 		{method: "Customer", args: []any{g.either("Customer", customer.ID)}},
@@ -142,39 +142,43 @@ func (g *generator) read(seen content) operation {
 		{method: "CustomerByEmail", args: []any{oneOf(g, customer.Emails).Key}},
 		{method: "CustomerStats", args: []any{g.either("Customer", customer.ID)}},
 		{method: "CustomerBeyond", args: []any{g.either("Customer", customer.ID)}},
-		{method: "Conversation", args: []any{conversation}},
-		{method: "Conversations", args: []any{g.filter(seen), by, ordered{sorting, "Conversation"}}},
-		{method: "Conversations", args: []any{g.filter(seen), by, ordered{sorting, "Conversation"}}},
-		{method: "ConversationsByID", args: []any{some(g, "Conversation", seen.Conversations, conversationID)}},
+		{method: "Conversations.Get", args: []any{conversation}},
+		{method: "Conversations.List", args: []any{helpdesk.ConversationOrder{ConversationFilter: g.filter(seen), Sort: by}, ordered{sorting, "Conversation"}}},
+		{method: "Conversations.List", args: []any{helpdesk.ConversationOrder{ConversationFilter: g.filter(seen), Sort: by}, ordered{sorting, "Conversation"}}},
+		{method: "Conversations.ByIDs", args: []any{some(g, "Conversation", seen.Conversations, conversationID)}},
 		{method: "Participants", args: []any{conversation, g.IntN(4)}},
 		{method: "Participant", args: []any{conversation, []string{g.participant(), g.participant()}}},
-		{method: "Interaction", args: []any{g.either("Interaction", interaction.ID)}},
-		{method: "InteractionsByID", args: []any{some(g, "Interaction", seen.Interactions, interactionID)}},
-		{method: "Interactions", args: []any{conversation, ordered{placed, "Interaction"}}},
+		{method: "Interactions.Get", args: []any{g.either("Interaction", interaction.ID)}},
+		{method: "Interactions.ByIDs", args: []any{some(g, "Interaction", seen.Interactions, interactionID)}},
+		{method: "Interactions.List", args: []any{helpdesk.InteractionFilter{ConversationID: conversation.n}, ordered{placed, "Interaction"}}},
 		{method: "LastArrived", args: []any{conversation}},
+		{method: "ConversationCounts"},
+		{method: "Presence", args: []any{some(g, "Conversation", seen.Conversations, conversationID), g.time(false)}},
+		{method: "CountConversations", args: []any{g.filter(seen), 1 + g.IntN(6)}},
+		{method: "NewestFrom", args: []any{conversation, one64("User", oneOf(g, g.pool["User"]))}},
 		{method: "Messages", args: []any{mailbox, messages}},
 		{method: "Thread", args: []any{conversation, 1 + g.IntN(4)}},
-		{method: "Deliveries", args: []any{some(g, "Interaction", seen.Interactions, interactionID)}},
-		{method: "Attachment", args: []any{g.either("Attachment", oneOf(g, seen.Attachments).ID)}},
-		{method: "Attachments", args: []any{some(g, "Interaction", seen.Interactions, interactionID)}},
+		{method: "Deliveries.List", args: []any{helpdesk.DeliveryFilter{InteractionIDs: some(g, "Interaction", seen.Interactions, interactionID).n}, storage.Seek{Limit: storage.NoLimit}}},
+		{method: "Attachments.Get", args: []any{g.either("Attachment", oneOf(g, seen.Attachments).ID)}},
+		{method: "Attachments.List", args: []any{helpdesk.AttachmentFilter{InteractionIDs: some(g, "Interaction", seen.Interactions, interactionID).n}, storage.Seek{Limit: storage.NoLimit}}},
 		{method: "BlobKeys", args: []any{some(g, "Conversation", seen.Conversations, conversationID)}},
 		{method: "InboundMail", args: []any{g.either("InboundMail", mail.ID)}},
 		{method: "InboundMails", args: []any{helpdesk.InboundFilter{States: g.states()}, ordered{g.from(seek, "InboundMail"), "InboundMail"}}},
 		{method: "InboundCounts", args: []any{mailbox}},
 		{method: "InboundByIdentity", args: []any{[][]byte{mail.Identity, oneOf(g, seen.Mails).Identity}}},
 		{method: "InboundPositions", args: []any{mailbox, "imap", []string{mail.Position, oneOf(g, seen.Mails).Position, "", "nowhere"}}},
-		{method: "Domain", args: []any{g.either("Domain", oneOf(g, seen.Domains).ID)}},
-		{method: "Domains", args: []any{ordered{g.from(seek, "Domain"), "Domain"}}},
-		{method: "PGPKey", args: []any{g.either("PGPKey", oneOf(g, seen.PGPKeys).ID)}},
-		{method: "PGPKeys", args: []any{some(g, "CustomerEmail", customer.Emails, emailID), ordered{g.from(seek, "PGPKey"), "PGPKey"}}},
+		{method: "Domains.Get", args: []any{g.either("Domain", oneOf(g, seen.Domains).ID)}},
+		{method: "Domains.List", args: []any{storage.NoFilter{}, ordered{g.from(seek, "Domain"), "Domain"}}},
+		{method: "PGPKeys.Get", args: []any{g.either("PGPKey", oneOf(g, seen.PGPKeys).ID)}},
+		{method: "PGPKeys.List", args: []any{helpdesk.PGPKeyFilter{CustomerEmailIDs: some(g, "CustomerEmail", customer.Emails, emailID).n}, ordered{g.from(seek, "PGPKey"), "PGPKey"}}},
 		{method: "PGPKeysByAddress", args: []any{[]string{oneOf(g, customer.Emails).Key, oneOf(g, oneOf(g, seen.Customers).Emails).Key}}},
-		{method: "Tag", args: []any{g.either("Tag", oneOf(g, seen.Tags).ID)}},
-		{method: "Tags", args: []any{ordered{g.from(seek, "Tag"), "Tag"}}},
-		{method: "TagsByID", args: []any{some(g, "Tag", seen.Tags, tagID)}},
+		{method: "Tags.Get", args: []any{g.either("Tag", oneOf(g, seen.Tags).ID)}},
+		{method: "Tags.List", args: []any{storage.NoFilter{}, ordered{g.from(seek, "Tag"), "Tag"}}},
+		{method: "Tags.ByIDs", args: []any{some(g, "Tag", seen.Tags, tagID)}},
 		{method: "Taggings", args: []any{some(g, "Conversation", seen.Conversations, conversationID)}},
 		{method: "Unread", args: []any{one64("User", oneOf(g, g.pool["User"])), some(g, "Conversation", seen.Conversations, conversationID)}},
-		{method: "View", args: []any{g.either("View", oneOf(g, seen.Views).ID)}},
-		{method: "Views", args: []any{ordered{g.from(seek, "View"), "View"}}},
+		{method: "Views.Get", args: []any{g.either("View", oneOf(g, seen.Views).ID)}},
+		{method: "Views.List", args: []any{storage.NoFilter{}, ordered{g.from(seek, "View"), "View"}}},
 		{method: "Events", args: []any{helpdesk.EventFilter{Types: g.eventTypes()}, storage.Seek{Desc: seek.Desc, From: &storage.Position{ID: int64(g.IntN(9))}, Limit: seek.Limit}}},
 		{method: "LastEvent"},
 		{method: "Moves", args: []any{some(g, "Interaction", seen.Interactions, interactionID)}},
@@ -182,9 +186,9 @@ func (g *generator) read(seen content) operation {
 		g.readSuppression(seen, seek), g.readTraffic(seen), g.readWebhook(seen, seek), g.readWebhook(seen, seek),
 		{method: "Correspondence", args: []any{conversation, g.keys(seen), ordered{placed, "Interaction"}}},
 		{method: "LastCorrespondence", args: []any{some(g, "Conversation", seen.Conversations, conversationID), g.keys(seen)}},
-		{method: "PortalKey", args: []any{g.either("PortalKey", oneOf(g, seen.PortalKeys).ID)}},
+		{method: "PortalKeys.Get", args: []any{g.either("PortalKey", oneOf(g, seen.PortalKeys).ID)}},
 		{method: "AuditLog", args: []any{g.auditFilter(seen), seek}},
-		{method: "PortalKeys", args: []any{ordered{g.from(seek, "PortalKey"), "PortalKey"}}},
+		{method: "PortalKeys.List", args: []any{storage.NoFilter{}, ordered{g.from(seek, "PortalKey"), "PortalKey"}}},
 	})
 }
 
@@ -237,6 +241,7 @@ func (g *generator) filter(seen content) helpdesk.ConversationFilter {
 	if g.IntN(5) == 0 {
 		f.Audience = g.keys(seen)
 	}
+	g.atDesk(&f)
 	return f
 }
 
@@ -308,20 +313,20 @@ func (g *generator) writeAccount(seen content) operation {
 	case 2:
 		r := helpdesk.Role{Key: oneOf(g, []string{"", helpdesk.RoleAgent}), Name: g.text(), Description: g.text(),
 			Permissions: []helpdesk.Permission{helpdesk.CustomersView}[:g.IntN(2)], CreatedAt: g.time(false), UpdatedAt: g.time(false)}
-		return operation{method: "InsertRole", args: []any{&r}}
+		return operation{method: "Roles.Insert", args: []any{[]*helpdesk.Role{&r}}}
 	case 3, 4:
 		m := helpdesk.Membership{UserID: oneOf(g, g.pool["User"]), RoleIDs: g.roles(seen), MailboxIDs: g.mailboxes(seen),
 			LastActivity: g.time(true), CreatedAt: g.time(false), UpdatedAt: g.time(false)}
-		return operation{method: "InsertMembership", args: []any{&m}, clash: true}
+		return operation{method: "Memberships.Insert", args: []any{[]*helpdesk.Membership{&m}}, clash: true}
 	case 5:
 		member.RoleIDs, member.MailboxIDs, member.LastActivity = g.roles(seen), g.mailboxes(seen), g.time(true)
 		member.UserID = max(member.UserID, g.pool["User"][0])
-		return operation{method: "UpdateMembership", args: []any{&member}, clash: true}
+		return operation{method: "Memberships.Update", args: []any{[]*helpdesk.Membership{&member}}, clash: true}
 	default:
 		if g.IntN(20) == 0 && len(g.pool["Account"]) > 3 {
 			return operation{method: "DeleteAccount"}
 		}
-		return operation{method: "DeleteMembership", args: []any{g.either("Membership", member.ID)}}
+		return operation{method: "Memberships.Delete", args: []any{g.either("Membership", member.ID)}}
 	}
 }
 
@@ -366,12 +371,12 @@ func (g *generator) writeMailbox(seen content) operation {
 			m.EmailKey = ""
 		}
 		if g.IntN(3) > 0 || old.ID == 0 {
-			return operation{method: "InsertMailbox", args: []any{&m}, clash: clash}
+			return operation{method: "Mailboxes.Insert", args: []any{[]*helpdesk.Mailbox{&m}}, clash: clash}
 		}
 		m.ID = mailbox.n
-		return operation{method: "UpdateMailbox", args: []any{&m}, clash: clash}
+		return operation{method: "Mailboxes.Update", args: []any{[]*helpdesk.Mailbox{&m}}, clash: clash}
 	case 0:
-		return operation{method: "DeleteMailbox", args: []any{mailbox}}
+		return operation{method: "Mailboxes.Delete", args: []any{mailbox}}
 	case 1, 2:
 		s := helpdesk.FetchStatus{MailboxID: mailbox.n, Connected: g.IntN(2) == 0, LastError: g.text(), LastErrorAt: g.time(true),
 			LastSuccessAt: g.time(true), Worker: g.text(), Deaths: []time.Time{g.time(false)}, Fruitless: g.IntN(3), ParkedAt: g.time(true), UpdatedAt: g.time(false)}
@@ -434,19 +439,19 @@ func (g *generator) writeConversation(seen content) operation {
 	switch g.IntN(20) {
 	default:
 		c := helpdesk.Conversation{Number: 1000000 + g.next(), Channel: oneOf(g, []string{"email", "api"}), MailboxID: g.either("Mailbox", oneOf(g, seen.Mailboxes).ID).n,
-			UserID: oneOf(g, []int64{0, g.pool["User"][0]}), Status: g.status(), Subject: g.text(), Preview: g.text(), AwaitingSince: g.time(true),
+			UserID: oneOf(g, []int64{0, g.pool["User"][0]}), Status: g.status(), Subject: g.text(), Preview: g.text(), AwaitingSince: g.time(true), SnoozedUntil: g.time(true),
 			CreatedAt: g.time(false), UpdatedAt: g.time(false)}
 		c.CustomerID, c.CustomerEmailID, c.CustomerEmail = g.address(seen)
 		if c.CustomerID == 0 || g.IntN(20) == 0 {
 			c.CustomerID, c.CustomerEmailID = g.any("Customer"), 0
 		}
 		if g.IntN(3) > 0 || old.ID == 0 {
-			return operation{method: "InsertConversation", args: []any{&c}}
+			return operation{method: "Conversations.Insert", args: []any{[]*helpdesk.Conversation{&c}}}
 		}
 		c.ID, c.Number = conversation.n, old.Number
-		return operation{method: "UpdateConversation", args: []any{&c}}
+		return operation{method: "Conversations.Update", args: []any{[]*helpdesk.Conversation{&c}}}
 	case 0:
-		return operation{method: "ConversationForUpdate", args: []any{conversation}}
+		return operation{method: "Conversations.Lock", args: []any{conversation}}
 	case 5:
 		return operation{method: "SearchTerms", args: []any{conversation}}
 	case 6, 7, 8:
@@ -475,14 +480,14 @@ func (g *generator) writeInteraction(seen content) operation {
 			i.CustomerID, i.CustomerEmailID, i.CustomerEmail = g.address(seen)
 		}
 		if g.IntN(3) > 0 || old.ID == 0 {
-			return operation{method: "InsertInteraction", args: []any{&i}}
+			return operation{method: "Interactions.Insert", args: []any{[]*helpdesk.Interaction{&i}}}
 		}
 		i.ID, i.ConversationID = interaction.n, old.ConversationID
-		return operation{method: "UpdateInteraction", args: []any{&i}}
+		return operation{method: "Interactions.Update", args: []any{[]*helpdesk.Interaction{&i}}}
 	case 0:
-		return operation{method: "InteractionForUpdate", args: []any{interaction}}
+		return operation{method: "Interactions.Lock", args: []any{interaction}}
 	case 1:
-		return operation{method: "DeleteInteraction", args: []any{interaction}}
+		return operation{method: "Interactions.Delete", args: []any{interaction}}
 	case 2, 3, 4:
 		if old.ID == 0 {
 			return operation{method: "TakeNumber"}
@@ -491,9 +496,9 @@ func (g *generator) writeInteraction(seen content) operation {
 			Size: g.Int64(), IsInline: g.IntN(2) == 0, BlobKey: fmt.Sprint("a", g.next()), CreatedAt: g.time(false)}
 		b := a
 		b.BlobKey = fmt.Sprint("a", g.next())
-		return operation{method: "InsertAttachments", args: []any{[]*helpdesk.Attachment{&a, &b}[:1+g.IntN(2)]}}
+		return operation{method: "Attachments.Insert", args: []any{[]*helpdesk.Attachment{&a, &b}[:1+g.IntN(2)]}}
 	case 5:
-		return operation{method: "DeleteAttachment", args: []any{g.either("Attachment", oneOf(g, seen.Attachments).ID)}}
+		return operation{method: "Attachments.Delete", args: []any{g.either("Attachment", oneOf(g, seen.Attachments).ID)}}
 	case 6, 7, 8, 9, 10:
 		return g.writeDelivery(seen, interaction)
 	}
@@ -505,11 +510,11 @@ func (g *generator) writeDelivery(seen content, interaction id) operation {
 		EnhancedCode: g.text(), Response: g.text(), NextAttemptAt: g.time(true), CreatedAt: g.time(false), UpdatedAt: g.time(false)}
 	switch g.IntN(6) {
 	case 0, 1, 2:
-		return operation{method: "InsertDeliveries", args: []any{[]helpdesk.Delivery{d, d}[:1+g.IntN(2)]}}
+		return operation{method: "Deliveries.Insert", args: []any{storage.Pointers([]helpdesk.Delivery{d, d}[:1+g.IntN(2)])}}
 	case 3, 4:
 		if old.ID != 0 {
 			d.ID, d.InteractionID, d.State = g.either("Delivery", old.ID).n, old.InteractionID, helpdesk.DeliverySent
-			return operation{method: "UpdateDeliveries", args: []any{[]helpdesk.Delivery{d}}}
+			return operation{method: "Deliveries.Update", args: []any{[]*helpdesk.Delivery{&d}}}
 		}
 		fallthrough
 	default:

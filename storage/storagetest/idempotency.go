@@ -89,13 +89,13 @@ func (w *world) insertTag(ctx context.Context, name string) error {
 	return w.Store.InTx(ctx, w.scope, func(ctx context.Context, tx helpdesk.Tx) error {
 		tag := w.newTag(name)
 		tag.Name = name
-		return tx.InsertTag(ctx, &tag)
+		return tx.Tags().Insert(ctx, &tag)
 	})
 }
 
 func (w *world) tagNames(t *testing.T, ctx context.Context) []string {
 	t.Helper()
-	tags, err := w.in().Tags(ctx, all())
+	tags, err := w.in().Tags().List(ctx, storage.NoFilter{}, all())
 	ok(t, err)
 	var names []string
 	for _, tag := range tags {
@@ -215,7 +215,7 @@ func testUnitCommit(t *testing.T, b Backend) {
 	err := w.Store.InTx(ctx, w.scope, func(ctx context.Context, tx helpdesk.Tx) error {
 		tag := w.newTag("a")
 		tag.Name = "a"
-		ok(t, tx.InsertTag(ctx, &tag))
+		ok(t, tx.Tags().Insert(ctx, &tag))
 		ok(t, tx.Enqueue(ctx, storage.Job{Kind: w.kind(), Subject: 1, RunAt: base}))
 		return tx.Emit(ctx, storage.Event{Type: "test.a", Subject: 1, Data: []byte("{}"), Time: base})
 	})
@@ -266,7 +266,7 @@ func testUnitParts(t *testing.T, b Backend) {
 		t.Helper()
 		err := w.Store.InTx(ctx, w.scope, func(ctx context.Context, tx helpdesk.Tx) error {
 			tag := w.newTag("lost")
-			ok(t, tx.InsertTag(ctx, &tag))
+			ok(t, tx.Tags().Insert(ctx, &tag))
 			ok(t, tx.Enqueue(ctx, storage.Job{Kind: w.kind(), Subject: 1, RunAt: base}))
 			ok(t, tx.Emit(ctx, storage.Event{Type: "test.lost", Subject: 1, Data: []byte("{}"), Time: base}))
 			return errOnPurpose
@@ -392,12 +392,12 @@ func testUnitPrecondition(t *testing.T, b Backend) {
 		}
 	}
 	rename(func(ctx context.Context) (string, error) {
-		tag, err := w.in().Tag(ctx, w.tag.ID)
+		tag, err := w.in().Tags().Get(ctx, w.tag.ID)
 		return tag.Name, err
 	}, in(func(ctx context.Context, tx helpdesk.Tx, name string) error {
 		tag := w.tag
 		tag.Name = name
-		return tx.UpdateTag(ctx, &tag)
+		return tx.Tags().Update(ctx, &tag)
 	}))
 	rename(func(ctx context.Context) (string, error) {
 		customer, err := w.in().Customer(ctx, w.customer.ID)
@@ -411,12 +411,12 @@ func testUnitPrecondition(t *testing.T, b Backend) {
 		return tx.UpdateCustomer(ctx, &customer)
 	}))
 	rename(func(ctx context.Context) (string, error) {
-		roles, err := w.in().Roles(ctx)
-		return roles[0].Name, err
+		role, err := w.in().Roles().Get(ctx, w.role.ID)
+		return role.Name, err
 	}, in(func(ctx context.Context, tx helpdesk.Tx, name string) error {
 		role := w.role
 		role.Name = name
-		return tx.UpdateRole(ctx, &role)
+		return tx.Roles().Update(ctx, &role)
 	}))
 }
 
@@ -424,7 +424,7 @@ func testUnitPrecondition(t *testing.T, b Backend) {
 func testUnitLocking(t *testing.T, b Backend) {
 	i, w := idempotency(t, b), newWorld(t, b)
 	ctx, unit := i.Begin(t.Context(), func(ctx context.Context) error {
-		_, err := w.in().Tag(storage.Locking(ctx), w.tag.ID)
+		_, err := w.in().Tags().Get(storage.Locking(ctx), w.tag.ID)
 		return err
 	})
 	defer unit.Rollback()
@@ -435,7 +435,7 @@ func testUnitLocking(t *testing.T, b Backend) {
 		w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error {
 			tag := w.tag
 			tag.Name = "theirs"
-			err := tx.UpdateTag(ctx, &tag)
+			err := tx.Tags().Update(ctx, &tag)
 			if !ended.Load() {
 				t.Error("a locked row was changed")
 			}
@@ -443,7 +443,7 @@ func testUnitLocking(t *testing.T, b Backend) {
 		})
 	})
 	time.Sleep(50 * time.Millisecond) // the other is waiting by then, or comes later
-	got, err := w.in().Tag(ctx, w.tag.ID)
+	got, err := w.in().Tags().Get(ctx, w.tag.ID)
 	ok(t, err)
 	same(t, "tag", w.tag, got)
 	ended.Store(true)

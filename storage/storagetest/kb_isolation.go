@@ -46,7 +46,7 @@ func kbUntouchable() []string {
 }
 
 func testKBProbesComplete(t *testing.T, _ Backend) {
-	probesComplete(t, kbReads(), kbWrites(), kbUntouchable())
+	probesComplete(t, kbReads(), kbWrites(), nil, kbUntouchable())
 }
 
 func kbStrangers(victim, other *world) map[string]stranger[kb.Scope] {

@@ -160,7 +160,7 @@ func testSiteAccount(t *testing.T, b Backend) {
 		a := w.account
 		a.DefaultLocale, a.Languages = "de", nil
 		ok(t, tx.UpdateAccount(ctx, &a))
-		return tx.DeleteMailbox(ctx, w.mailbox.ID)
+		return tx.Mailboxes().Delete(ctx, w.mailbox.ID)
 	})
 	want := w.shelf.site
 	want.MailboxID, want.DefaultLocale, want.Languages = 0, "de", nil

@@ -108,7 +108,7 @@ func testTombstones(t *testing.T, b Backend) {
 		return tx.InsertInbound(ctx, []*helpdesk.InboundMail{&loose})
 	})
 	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error {
-		if err := tx.InsertConversation(ctx, &kept); err != nil {
+		if err := tx.Conversations().Insert(ctx, &kept); err != nil {
 			return err
 		}
 		return tx.DeleteConversations(ctx, []int64{nobody, w.conversation.ID, w.conversation.ID})
@@ -140,13 +140,13 @@ func testBlobKeys(t *testing.T, b Backend) {
 	var attachment helpdesk.Attachment
 	raw := w.newMail("2")
 	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error {
-		ok(t, tx.InsertConversation(ctx, &second))
+		ok(t, tx.Conversations().Insert(ctx, &second))
 		i := w.newAnswer(second)
-		ok(t, tx.InsertInteraction(ctx, &i))
+		ok(t, tx.Interactions().Insert(ctx, &i))
 		attachment = w.newAttachment(i, "other")
 		raw.ConversationID, raw.InteractionID, raw.MailboxID = second.ID, i.ID, w.empty.ID // it was received by another mailbox
 		ok(t, tx.InsertInbound(ctx, []*helpdesk.InboundMail{&raw}))
-		return tx.InsertAttachments(ctx, []*helpdesk.Attachment{&attachment})
+		return tx.Attachments().Insert(ctx, &attachment)
 	})
 	keys := func(ids ...int64) []string {
 		got, err := w.in().BlobKeys(t.Context(), ids)
@@ -174,7 +174,7 @@ func testParticipants(t *testing.T, b Backend) {
 	w := newWorld(t, b)
 	second := w.newConversation()
 	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error {
-		ok(t, tx.InsertConversation(ctx, &second))
+		ok(t, tx.Conversations().Insert(ctx, &second))
 		ok(t, tx.AddParticipants(ctx, w.conversation.ID, []string{"a@x", "b@x", "a@x"}))
 		ok(t, tx.AddParticipants(ctx, w.conversation.ID, []string{"b@x", "c@x"}))
 		return tx.AddParticipants(ctx, w.conversation.ID, nil)
@@ -213,13 +213,13 @@ func testRefersTo(t *testing.T, b Backend) {
 	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error {
 		for _, c := range []*helpdesk.Conversation{&target, &other, &third} {
 			c.RefersTo = w.conversation.ID
-			ok(t, tx.InsertConversation(ctx, c))
+			ok(t, tx.Conversations().Insert(ctx, c))
 		}
 		third.RefersTo = 0
-		return tx.UpdateConversation(ctx, &third)
+		return tx.Conversations().Update(ctx, &third)
 	})
 	refers := func(c helpdesk.Conversation) int64 {
-		got, err := w.in().Conversation(t.Context(), c.ID)
+		got, err := w.in().Conversations().Get(t.Context(), c.ID)
 		ok(t, err)
 		return got.RefersTo
 	}
@@ -244,16 +244,16 @@ func testMessages(t *testing.T, b Backend) {
 	var foreign helpdesk.Interaction
 	many := make([]helpdesk.Interaction, 105)
 	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error {
-		ok(t, tx.InsertConversation(ctx, &elsewhere))
+		ok(t, tx.Conversations().Insert(ctx, &elsewhere))
 		foreign = w.newAnswer(elsewhere)
 		foreign.MessageID = w.answer.MessageID
 		for _, i := range []*helpdesk.Interaction{&bare, &twin, &foreign} {
-			ok(t, tx.InsertInteraction(ctx, i))
+			ok(t, tx.Interactions().Insert(ctx, i))
 		}
 		for n := range many {
 			many[n] = w.newAnswer(w.conversation)
 			many[n].MessageID = "many@" + w.mark
-			ok(t, tx.InsertInteraction(ctx, &many[n]))
+			ok(t, tx.Interactions().Insert(ctx, &many[n]))
 		}
 		return nil
 	})
@@ -285,9 +285,9 @@ func testThread(t *testing.T, b Backend) {
 	w.answer.At, last.At = at(-1), at(0)
 	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error {
 		for _, i := range []*helpdesk.Interaction{&draft, &forward, &bare, &last, &between} {
-			ok(t, tx.InsertInteraction(ctx, i))
+			ok(t, tx.Interactions().Insert(ctx, i))
 		}
-		return tx.UpdateInteraction(ctx, &w.answer)
+		return tx.Interactions().Update(ctx, &w.answer)
 	})
 	thread := []helpdesk.MessageRef{ref(w.question), ref(between), ref(w.answer), ref(last)}
 	for n := range 6 {

@@ -15,7 +15,6 @@ import (
 func pagingTests() []testCase {
 	tests := []testCase{
 		{"Memberships", testMembershipPages},
-		{"Mailboxes", testMailboxPages},
 		{"Customers", testCustomerPages},
 		{"Interactions", testInteractionPages},
 		{"InboundMails", testInboundPages},
@@ -70,7 +69,7 @@ func testMembershipPages(t *testing.T, b Backend) {
 				return err
 			}
 			m := helpdesk.Membership{UserID: u.ID, CreatedAt: base, UpdatedAt: base}
-			if err := tx.Within(w.scope).InsertMembership(ctx, &m); err != nil {
+			if err := tx.Within(w.scope).Memberships().Insert(ctx, &m); err != nil {
 				return err
 			}
 			want = append(want, m)
@@ -79,27 +78,9 @@ func testMembershipPages(t *testing.T, b Backend) {
 	})
 	ok(t, err)
 	checkPages(t, want, func(m helpdesk.Membership) storage.Position { return storage.Position{ID: m.ID} },
-		func(s storage.Seek) ([]helpdesk.Membership, error) { return w.in().Memberships(t.Context(), s) })
-}
-
-func testMailboxPages(t *testing.T, b Backend) {
-	w := newAccount(t, b)
-	want := []helpdesk.Mailbox{w.mailbox, w.empty}
-	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error {
-		for range 3 {
-			m := w.newMailbox("more")
-			if err := tx.InsertMailbox(ctx, &m); err != nil {
-				return err
-			}
-			want = append(want, m)
-		}
-		return nil
-	})
-	position := func(m helpdesk.Mailbox) storage.Position { return storage.Position{ID: m.ID} }
-	checkPages(t, want, position, func(s storage.Seek) ([]helpdesk.Mailbox, error) { return w.in().Mailboxes(t.Context(), s) })
-	some := w.Store.Within(helpdesk.Scope{AccountID: w.account.ID, Mailboxes: []int64{want[1].ID, want[3].ID, want[4].ID}})
-	checkPages(t, []helpdesk.Mailbox{want[1], want[3], want[4]}, position,
-		func(s storage.Seek) ([]helpdesk.Mailbox, error) { return some.Mailboxes(t.Context(), s) })
+		func(s storage.Seek) ([]helpdesk.Membership, error) {
+			return w.in().Memberships().List(t.Context(), storage.NoFilter{}, s)
+		})
 }
 
 func testCustomerPages(t *testing.T, b Backend) {
@@ -128,7 +109,7 @@ func testInteractionPages(t *testing.T, b Backend) {
 	second := w.newConversation()
 	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error {
 		want = []helpdesk.Interaction{w.question, w.answer}
-		if err := tx.InsertConversation(ctx, &second); err != nil {
+		if err := tx.Conversations().Insert(ctx, &second); err != nil {
 			return err
 		}
 		for n := range 6 { // those of two conversations in turn, in another order than they come in, some at the same time
@@ -137,10 +118,10 @@ func testInteractionPages(t *testing.T, b Backend) {
 			if n == 5 {
 				i.At = want[2].At
 			}
-			if err := tx.InsertInteraction(ctx, &i); err != nil {
+			if err := tx.Interactions().Insert(ctx, &i); err != nil {
 				return err
 			}
-			if err := tx.InsertInteraction(ctx, &j); err != nil {
+			if err := tx.Interactions().Insert(ctx, &j); err != nil {
 				return err
 			}
 			want = append(want, i)
@@ -156,7 +137,7 @@ func testInteractionPages(t *testing.T, b Backend) {
 	slices.SortStableFunc(want, func(a, b helpdesk.Interaction) int { return a.At.Compare(b.At) })
 	checkPages(t, want, func(i helpdesk.Interaction) storage.Position { return storage.Position{Key: i.SortKey(), ID: i.ID} },
 		func(s storage.Seek) ([]helpdesk.Interaction, error) {
-			return w.in().Interactions(t.Context(), w.conversation.ID, s)
+			return w.in().Interactions().List(t.Context(), helpdesk.InteractionFilter{ConversationID: w.conversation.ID}, s)
 		})
 }
 
@@ -218,6 +199,9 @@ func spread(t *testing.T, w *world) []helpdesk.Conversation {
 			} else {
 				c.AwaitingSince = at(-(n % 5))
 			}
+			if n%2 == 0 {
+				c.SnoozedUntil = time.Time{}
+			}
 			if n%4 == 1 {
 				c.UserID = 0
 			}
@@ -227,7 +211,7 @@ func spread(t *testing.T, w *world) []helpdesk.Conversation {
 			if n%5 == 3 {
 				c.CustomerID, c.CustomerEmailID = second.ID, second.Emails[0].ID
 			}
-			if err := tx.InsertConversation(ctx, &c); err != nil {
+			if err := tx.Conversations().Insert(ctx, &c); err != nil {
 				return err
 			}
 			out = append(out, c)
@@ -250,23 +234,23 @@ func testConversationPages(t *testing.T, b Backend, by helpdesk.ConversationSort
 	everything := sorted(spread(t, w), by)
 	position := func(c helpdesk.Conversation) storage.Position { return storage.Position{Key: c.SortKey(by), ID: c.ID} }
 	checkPages(t, everything, position, func(s storage.Seek) ([]helpdesk.Conversation, error) {
-		return w.in().Conversations(t.Context(), helpdesk.ConversationFilter{}, by, s)
+		return w.in().Conversations().List(t.Context(), helpdesk.ConversationOrder{ConversationFilter: helpdesk.ConversationFilter{}, Sort: by}, s)
 	})
 	inFirst := slices.DeleteFunc(slices.Clone(everything), func(c helpdesk.Conversation) bool { return c.MailboxID != w.mailbox.ID })
 	limited := w.Store.Within(helpdesk.Scope{AccountID: w.account.ID, Mailboxes: []int64{w.mailbox.ID}})
 	checkPages(t, inFirst, position, func(s storage.Seek) ([]helpdesk.Conversation, error) {
-		return limited.Conversations(t.Context(), helpdesk.ConversationFilter{}, by, s)
+		return limited.Conversations().List(t.Context(), helpdesk.ConversationOrder{ConversationFilter: helpdesk.ConversationFilter{}, Sort: by}, s)
 	})
 	posted := slices.DeleteFunc(slices.Clone(everything), func(c helpdesk.Conversation) bool { return c.Status != helpdesk.StatusPosted })
 	checkPages(t, posted, position, func(s storage.Seek) ([]helpdesk.Conversation, error) {
-		return w.in().Conversations(t.Context(), helpdesk.ConversationFilter{Statuses: []helpdesk.Status{helpdesk.StatusPosted}}, by, s)
+		return w.in().Conversations().List(t.Context(), helpdesk.ConversationOrder{ConversationFilter: helpdesk.ConversationFilter{Statuses: []helpdesk.Status{helpdesk.StatusPosted}}, Sort: by}, s)
 	})
 	// a position needs no row: the one it was made from may be gone
 	if len(everything) > 3 {
 		gone := everything[2]
 		w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.DeleteConversations(ctx, []int64{gone.ID}) })
 		from := position(gone)
-		rest, err := w.in().Conversations(t.Context(), helpdesk.ConversationFilter{}, by, storage.Seek{From: &from, Limit: 100})
+		rest, err := w.in().Conversations().List(t.Context(), helpdesk.ConversationOrder{ConversationFilter: helpdesk.ConversationFilter{}, Sort: by}, storage.Seek{From: &from, Limit: 100})
 		ok(t, err)
 		same(t, "after a deleted row", everything[3:], rest)
 	}
@@ -300,7 +284,7 @@ func testConversationFilter(t *testing.T, b Backend) {
 			}},
 	} {
 		want := slices.DeleteFunc(slices.Clone(everything), func(c helpdesk.Conversation) bool { return !test.keep(c) })
-		got, err := w.in().Conversations(t.Context(), test.filter, helpdesk.ByCreated, all())
+		got, err := w.in().Conversations().List(t.Context(), helpdesk.ConversationOrder{ConversationFilter: test.filter, Sort: helpdesk.ByCreated}, all())
 		ok(t, err)
 		same(t, name, want, got)
 	}

@@ -11,9 +11,7 @@ import (
 
 func pgpKeyTests() []testCase {
 	return []testCase{
-		{"Key", testPGPKey},
 		{"OfAddresses", testPGPKeysOfAddresses},
-		{"Unique", testUniquePGPKey},
 		{"References", testPGPKeyReferences},
 		{"GoesWithItsAddress", testPGPKeyGoesWithItsAddress},
 	}
@@ -24,33 +22,14 @@ func (w *world) newPGPKey(fingerprint string) helpdesk.PGPKey {
 		Content: []byte("\x00\xffkey"), ExpiresAt: at(1000), CreatedAt: base, UpdatedAt: at(1)}
 }
 
-func testPGPKey(t *testing.T, b Backend) {
-	w := newWorld(t, b)
-	k := w.newPGPKey("B2")
-	k.ExpiresAt = helpdesk.PGPKey{}.ExpiresAt // never
-	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.InsertPGPKey(ctx, &k) })
-	one(t, "key", k, w.in().PGPKey, k.ID)
-	k.Name, k.UpdatedAt = "Other", at(7)
-	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.UpdatePGPKey(ctx, &k) })
-	one(t, "changed key", k, w.in().PGPKey, k.ID)
-	one(t, "other key", w.pgpKey, w.in().PGPKey, w.pgpKey.ID)
-	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.DeletePGPKey(ctx, k.ID) })
-	for what, fn := range map[string]txFunc{
-		"deleting again": func(ctx context.Context, tx helpdesk.Tx) error { return tx.DeletePGPKey(ctx, k.ID) },
-		"updating":       func(ctx context.Context, tx helpdesk.Tx) error { return tx.UpdatePGPKey(ctx, &k) },
-	} {
-		fails(t, what+" a deleted key", w.try(t, fn), fault.NotFound)
-	}
-}
-
 func testPGPKeysOfAddresses(t *testing.T, b Backend) {
 	w := newWorld(t, b)
 	second := w.newPGPKey("B2")
 	second.CustomerEmailID = w.customer.Emails[1].ID
-	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.InsertPGPKey(ctx, &second) })
+	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.PGPKeys().Insert(ctx, &second) })
 	one, two := w.customer.Emails[0], w.customer.Emails[1]
 	list := func(seek storage.Seek, emails ...int64) []helpdesk.PGPKey {
-		got, err := w.in().PGPKeys(t.Context(), emails, seek)
+		got, err := w.in().PGPKeys().List(t.Context(), helpdesk.PGPKeyFilter{CustomerEmailIDs: emails}, seek)
 		ok(t, err)
 		return got
 	}
@@ -72,27 +51,15 @@ func testPGPKeysOfAddresses(t *testing.T, b Backend) {
 	same(t, "keys by what is written, not the key", []helpdesk.KeyOfAddress{}, byAddress(one.Email))
 }
 
-func testUniquePGPKey(t *testing.T, b Backend) {
-	w := newWorld(t, b)
-	insert := func(change func(*helpdesk.PGPKey)) error {
-		k := w.newPGPKey(w.pgpKey.Fingerprint)
-		change(&k)
-		return w.try(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.InsertPGPKey(ctx, &k) })
-	}
-	conflicts(t, "a key again", insert(func(*helpdesk.PGPKey) {}), helpdesk.UniquePGPKey)
-	ok(t, insert(func(k *helpdesk.PGPKey) { k.CustomerEmailID = w.customer.Emails[1].ID }))
-	ok(t, insert(func(k *helpdesk.PGPKey) { k.Fingerprint = "B2" }))
-}
-
 func testPGPKeyReferences(t *testing.T, b Backend) {
 	w, victim := newWorld(t, b), newWorld(t, b)
 	for what, email := range map[string]int64{"no": 0, "an absent": nobody, "another account's": victim.customer.Emails[0].ID} {
 		k := w.newPGPKey("B2")
 		k.CustomerEmailID = email
-		err := w.try(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.InsertPGPKey(ctx, &k) })
+		err := w.try(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.PGPKeys().Insert(ctx, &k) })
 		fails(t, "a key of "+what+" address", err, fault.NotFound)
 		k.ID = w.pgpKey.ID
-		err = w.try(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.UpdatePGPKey(ctx, &k) })
+		err = w.try(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.PGPKeys().Update(ctx, &k) })
 		fails(t, "giving a key to "+what+" address", err, fault.NotFound)
 	}
 }
@@ -101,49 +68,29 @@ func testPGPKeyGoesWithItsAddress(t *testing.T, b Backend) {
 	w := newWorld(t, b)
 	second := w.newPGPKey("B2")
 	second.CustomerEmailID = w.customer.Emails[1].ID
-	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.InsertPGPKey(ctx, &second) })
+	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.PGPKeys().Insert(ctx, &second) })
 	c := w.customer
 	c.Emails = c.Emails[1:]
 	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.UpdateCustomer(ctx, &c) })
-	_, err := w.in().PGPKey(t.Context(), w.pgpKey.ID)
+	_, err := w.in().PGPKeys().Get(t.Context(), w.pgpKey.ID)
 	fails(t, "key of a removed address", err, fault.NotFound)
-	one(t, "key of the address that stayed", second, w.in().PGPKey, second.ID)
+	one(t, "key of the address that stayed", second, w.in().PGPKeys().Get, second.ID)
 	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error {
 		if err := tx.DeleteConversations(ctx, []int64{w.conversation.ID}); err != nil {
 			return err
 		}
 		return tx.DeleteCustomer(ctx, w.customer.ID)
 	})
-	_, err = w.in().PGPKey(t.Context(), second.ID)
+	_, err = w.in().PGPKeys().Get(t.Context(), second.ID)
 	fails(t, "key of a deleted customer", err, fault.NotFound)
 }
 
 func pgpKeyReads() map[string]readProbe {
 	type r = helpdesk.Reader
 	return map[string]readProbe{
-		"PGPKey": {ofAccount, true, func(ctx context.Context, r r, v *world) (any, error) { return answer(r.PGPKey(ctx, v.pgpKey.ID)) }},
-		"PGPKeys": {ofAccount, false, func(ctx context.Context, r r, v *world) (any, error) {
-			return answer(r.PGPKeys(ctx, []int64{v.pgpKey.CustomerEmailID}, all()))
-		}},
 		"PGPKeysByAddress": {ofAccount, false, func(ctx context.Context, r r, v *world) (any, error) {
 			return answer(r.PGPKeysByAddress(ctx, []string{v.customer.Emails[0].Key}))
 		}},
-	}
-}
-
-func pgpKeyWrites() map[string]writeProbe {
-	type tx = helpdesk.Tx
-	return map[string]writeProbe{
-		"InsertPGPKey": {level: ofAccount, call: func(ctx context.Context, tx tx, v *world) error {
-			k := v.newPGPKey("THIEF")
-			return tx.InsertPGPKey(ctx, &k)
-		}},
-		"UpdatePGPKey": {level: ofAccount, call: func(ctx context.Context, tx tx, v *world) error {
-			k := v.pgpKey
-			k.Name = "stolen"
-			return tx.UpdatePGPKey(ctx, &k)
-		}},
-		"DeletePGPKey": {level: ofAccount, call: func(ctx context.Context, tx tx, v *world) error { return tx.DeletePGPKey(ctx, v.pgpKey.ID) }},
 	}
 }
 
@@ -152,13 +99,13 @@ func emailID(e helpdesk.CustomerEmail) int64 { return e.ID }
 func (g *generator) writePGPKey(seen content) operation {
 	old := oneOf(g, seen.PGPKeys)
 	if g.IntN(5) == 0 {
-		return operation{method: "DeletePGPKey", args: []any{g.either("PGPKey", old.ID)}}
+		return operation{method: "PGPKeys.Delete", args: []any{g.either("PGPKey", old.ID)}}
 	}
 	k := helpdesk.PGPKey{CustomerEmailID: g.either("CustomerEmail", oneOf(g, oneOf(g, seen.Customers).Emails).ID).n,
 		Name: g.text(), Fingerprint: oneOf(g, []string{"A", "B"}), ExpiresAt: g.time(true), CreatedAt: g.time(false), UpdatedAt: g.time(false)}
 	if g.IntN(2) == 0 {
-		return operation{method: "InsertPGPKey", args: []any{&k}, clash: true}
+		return operation{method: "PGPKeys.Insert", args: []any{[]*helpdesk.PGPKey{&k}}, clash: true}
 	}
 	k.ID = g.either("PGPKey", old.ID).n
-	return operation{method: "UpdatePGPKey", args: []any{&k}, clash: true}
+	return operation{method: "PGPKeys.Update", args: []any{[]*helpdesk.PGPKey{&k}}, clash: true}
 }

@@ -12,7 +12,7 @@ import (
 
 func portalTests() []testCase {
 	return []testCase{
-		{"Key", testPortalKey},
+		{"TouchKey", testTouchPortalKey},
 		{"Correspondence", testCorrespondence},
 		{"AudienceChanges", testAudienceChanges},
 		{"ConversationsOfAudience", testConversationsOfAudience},
@@ -25,29 +25,15 @@ func (w *world) newPortalKey() helpdesk.PortalKey {
 		SealedSecret: []byte("\xff\x00sealed"), UserID: w.user.ID, LastUsedAt: at(3), CreatedAt: base}
 }
 
-func testPortalKey(t *testing.T, b Backend) {
+func testTouchPortalKey(t *testing.T, b Backend) {
 	w := newWorld(t, b)
-	filled(t, w.portalKey)
-	bare := helpdesk.PortalKey{Name: "Bare", Algorithm: helpdesk.PortalHS256, CreatedAt: at(1)}
-	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.InsertPortalKey(ctx, &bare) })
-	one(t, "key", w.portalKey, w.in().PortalKey, w.portalKey.ID)
-	one(t, "bare key", bare, w.in().PortalKey, bare.ID)
-	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.TouchPortalKey(ctx, bare.ID, at(9)) })
-	bare.LastUsedAt = at(9)
-	got, err := w.in().PortalKeys(t.Context(), storage.Seek{Limit: 1, Desc: true})
-	ok(t, err)
-	same(t, "last key", []helpdesk.PortalKey{bare}, got)
-	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.DeletePortalKey(ctx, bare.ID) })
-	for what, fn := range map[string]txFunc{
-		"deleting again": func(ctx context.Context, tx helpdesk.Tx) error { return tx.DeletePortalKey(ctx, bare.ID) },
-		"touching":       func(ctx context.Context, tx helpdesk.Tx) error { return tx.TouchPortalKey(ctx, bare.ID, base) },
-	} {
-		fails(t, what+" a deleted key", w.try(t, fn), fault.NotFound)
+	touch := func(id int64) error {
+		return w.try(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.TouchPortalKey(ctx, id, at(9)) })
 	}
-	err = b.Store.InTx(t.Context(), helpdesk.Scope{AccountID: nobody}, func(ctx context.Context, tx helpdesk.Tx) error {
-		return tx.InsertPortalKey(ctx, &bare)
-	})
-	fails(t, "a key of no account", err, fault.NotFound)
+	ok(t, touch(w.portalKey.ID))
+	w.portalKey.LastUsedAt = at(9)
+	one(t, "key", w.portalKey, w.in().PortalKeys().Get, w.portalKey.ID)
+	fails(t, "touching what is not there", touch(nobody), fault.NotFound)
 }
 
 // said adds interactions of all kinds to the conversation and returns those whose
@@ -74,7 +60,7 @@ func (w *world) said(t *testing.T) (all, public []helpdesk.Interaction) {
 	}
 	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error {
 		for n := range all {
-			if err := tx.InsertInteraction(ctx, &all[n]); err != nil {
+			if err := tx.Interactions().Insert(ctx, &all[n]); err != nil {
 				return err
 			}
 		}
@@ -113,18 +99,18 @@ func testCorrespondence(t *testing.T, b Backend) {
 	second := w.newConversation()
 	question := w.newQuestion(second)
 	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error {
-		if err := tx.InsertConversation(ctx, &second); err != nil {
+		if err := tx.Conversations().Insert(ctx, &second); err != nil {
 			return err
 		}
 		question.ConversationID = second.ID
 		question.Cc = []string{grace}
-		return tx.InsertInteraction(ctx, &question)
+		return tx.Interactions().Insert(ctx, &question)
 	})
 	same(t, "newest of each", []helpdesk.Interaction{public[3], question}, last([]int64{second.ID, w.conversation.ID, nobody, second.ID}, grace))
 	same(t, "newest of one", []helpdesk.Interaction{w.question}, last([]int64{second.ID, w.conversation.ID}, w.address("cc2")))
 	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error {
 		public[1].At = at(9)
-		return tx.UpdateInteraction(ctx, &public[1])
+		return tx.Interactions().Update(ctx, &public[1])
 	})
 	same(t, "last by its place", public[1:2], last([]int64{w.conversation.ID}, grace))
 	same(t, "places", []helpdesk.Interaction{public[0], public[2], public[3], public[1]}, read(all(), grace))
@@ -153,7 +139,7 @@ func testAudienceChanges(t *testing.T, b Backend) {
 		{"to her too", func() { i.Cc = []string{w.address("grace")} }, 1},
 	} {
 		step.change()
-		w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.UpdateInteraction(ctx, &i) })
+		w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.Interactions().Update(ctx, &i) })
 		same(t, step.what, step.want, seen())
 	}
 }
@@ -163,14 +149,14 @@ func testConversationsOfAudience(t *testing.T, b Backend) {
 	hidden := w.newConversation()
 	note := w.newAnswer(hidden)
 	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error {
-		if err := tx.InsertConversation(ctx, &hidden); err != nil {
+		if err := tx.Conversations().Insert(ctx, &hidden); err != nil {
 			return err
 		}
 		note.ConversationID, note.Type = hidden.ID, helpdesk.TypeNote
-		return tx.InsertInteraction(ctx, &note)
+		return tx.Interactions().Insert(ctx, &note)
 	})
 	list := func(keys ...string) []helpdesk.Conversation {
-		got, err := w.in().Conversations(t.Context(), helpdesk.ConversationFilter{CustomerID: w.customer.ID, Audience: keys}, helpdesk.ByCreated, all())
+		got, err := w.in().Conversations().List(t.Context(), helpdesk.ConversationOrder{ConversationFilter: helpdesk.ConversationFilter{CustomerID: w.customer.ID, Audience: keys}, Sort: helpdesk.ByCreated}, all())
 		ok(t, err)
 		return got
 	}
@@ -194,10 +180,10 @@ func testSeen(t *testing.T, b Backend) {
 	same(t, "second sight", []int64{said[1].ID}, mark(at(80), said[0].ID, said[1].ID))
 	same(t, "none", []int64(nil), mark(at(80)))
 	said[0].SeenAt, w.answer.SeenAt = at(70), at(70)
-	one(t, "seen answer", said[0], w.in().Interaction, said[0].ID)
-	one(t, "first answer", w.answer, w.in().Interaction, w.answer.ID)
-	one(t, "note", said[3], w.in().Interaction, said[3].ID)
-	one(t, "question", w.question, w.in().Interaction, w.question.ID)
+	one(t, "seen answer", said[0], w.in().Interactions().Get, said[0].ID)
+	one(t, "first answer", w.answer, w.in().Interactions().Get, w.answer.ID)
+	one(t, "note", said[3], w.in().Interactions().Get, said[3].ID)
+	one(t, "question", w.question, w.in().Interactions().Get, w.question.ID)
 }
 
 func portalReads() map[string]readProbe {
@@ -209,10 +195,6 @@ func portalReads() map[string]readProbe {
 		"LastCorrespondence": {ofMailbox, false, func(ctx context.Context, r r, v *world) (any, error) {
 			return answer(r.LastCorrespondence(ctx, []int64{v.conversation.ID}, []string{v.address("grace")}))
 		}},
-		"PortalKey": {ofAccount, true, func(ctx context.Context, r r, v *world) (any, error) {
-			return answer(r.PortalKey(ctx, v.portalKey.ID))
-		}},
-		"PortalKeys": {ofAccount, false, func(ctx context.Context, r r, _ *world) (any, error) { return answer(r.PortalKeys(ctx, all())) }},
 	}
 }
 
@@ -225,9 +207,6 @@ func portalWrites() map[string]writeProbe {
 		}},
 		"TouchPortalKey": {level: ofAccount, call: func(ctx context.Context, tx tx, v *world) error {
 			return tx.TouchPortalKey(ctx, v.portalKey.ID, at(99))
-		}},
-		"DeletePortalKey": {level: ofAccount, call: func(ctx context.Context, tx tx, v *world) error {
-			return tx.DeletePortalKey(ctx, v.portalKey.ID)
 		}},
 	}
 }
@@ -247,12 +226,12 @@ func (g *generator) writePortal(seen content) operation {
 			{Action: "c", CreatedAt: g.time(false)},
 		}}}
 	case 0:
-		return operation{method: "DeletePortalKey", args: []any{g.either("PortalKey", old.ID)}}
+		return operation{method: "PortalKeys.Delete", args: []any{g.either("PortalKey", old.ID)}}
 	case 1:
 		return operation{method: "TouchPortalKey", args: []any{g.either("PortalKey", old.ID), g.time(false)}}
 	case 2, 3:
 		return operation{method: "MarkSeen", args: []any{some(g, "Interaction", seen.Interactions, interactionID), g.time(false)}}
 	}
 	k := helpdesk.PortalKey{Name: g.text(), Algorithm: helpdesk.PortalHS256, LastUsedAt: g.time(true), CreatedAt: g.time(false)}
-	return operation{method: "InsertPortalKey", args: []any{&k}}
+	return operation{method: "PortalKeys.Insert", args: []any{[]*helpdesk.PortalKey{&k}}}
 }

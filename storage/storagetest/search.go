@@ -39,7 +39,7 @@ func (w *world) index(t *testing.T, terms ...string) {
 // hits lists the conversations that r finds, by number.
 func hits(t *testing.T, r helpdesk.Reader, terms ...helpdesk.SearchTerm) []int64 {
 	t.Helper()
-	list, err := r.Conversations(t.Context(), helpdesk.ConversationFilter{Terms: terms}, helpdesk.ByNumber, all())
+	list, err := r.Conversations().List(t.Context(), helpdesk.ConversationOrder{ConversationFilter: helpdesk.ConversationFilter{Terms: terms}, Sort: helpdesk.ByNumber}, all())
 	if err != nil {
 		t.Errorf("%+v: %v", terms, err)
 	}
@@ -75,7 +75,7 @@ func testSearchTerms(t *testing.T, b Backend) {
 		if err := tx.SetSearchTerms(ctx, w.conversation.ID, []string{"lost"}); err != nil {
 			return err
 		}
-		same(t, "in the transaction", here, hits(t, tx, word("lost")))
+		same(t, "in the transaction", here, hits(t, tx.Reader(), word("lost")))
 		return errOnPurpose
 	})
 	same(t, "the error", true, errors.Is(err, errOnPurpose))
@@ -110,8 +110,8 @@ func testSearchHostile(t *testing.T, b Backend) {
 		`a & b`, `!a`, `<->`, `:*`, `a:*`, `a\'`, `?`, `%s`, `$1`, ` `, "\t", "é\u0301",
 	} {
 		for _, term := range []helpdesk.SearchTerm{word(text), begin(text)} {
-			list, err := w.in().Conversations(t.Context(), helpdesk.ConversationFilter{Terms: []helpdesk.SearchTerm{word("and"), term}},
-				helpdesk.ByCreated, all())
+			list, err := w.in().Conversations().List(t.Context(), helpdesk.ConversationOrder{ConversationFilter: helpdesk.ConversationFilter{Terms: []helpdesk.SearchTerm{word("and"), term}},
+				Sort: helpdesk.ByCreated}, all())
 			if err != nil {
 				t.Errorf("%q: %v, %d found", text, err, len(list))
 			}
@@ -159,7 +159,7 @@ func testSearchFilters(t *testing.T, b Backend) {
 		for i := range 30 {
 			c := w.newConversation()
 			c.CreatedAt, c.Status = at(100-i), []helpdesk.Status{helpdesk.StatusPosted, helpdesk.StatusClosed}[i%2]
-			ok(t, tx.InsertConversation(ctx, &c))
+			ok(t, tx.Conversations().Insert(ctx, &c))
 			terms := []string{"common"}
 			if i%3 == 0 {
 				terms = append(terms, "third")
@@ -174,9 +174,9 @@ func testSearchFilters(t *testing.T, b Backend) {
 	var got []int64
 	seek := storage.Seek{Desc: true, Limit: 2}
 	for {
-		page, err := w.in().Conversations(t.Context(), helpdesk.ConversationFilter{
+		page, err := w.in().Conversations().List(t.Context(), helpdesk.ConversationOrder{ConversationFilter: helpdesk.ConversationFilter{
 			Statuses: []helpdesk.Status{helpdesk.StatusClosed}, CustomerID: w.customer.ID, Terms: []helpdesk.SearchTerm{word("third"), begin("com")},
-		}, helpdesk.ByCreated, seek)
+		}, Sort: helpdesk.ByCreated}, seek)
 		ok(t, err)
 		if len(page) == 0 {
 			break
@@ -234,7 +234,7 @@ func testSearchRemoved(t *testing.T, b Backend) {
 		w.customer = w.newCustomer("next")
 		ok(t, tx.InsertCustomer(ctx, &w.customer))
 		w.conversation = w.newConversation()
-		ok(t, tx.InsertConversation(ctx, &w.conversation))
+		ok(t, tx.Conversations().Insert(ctx, &w.conversation))
 		return tx.SetSearchTerms(ctx, w.conversation.ID, []string{"next"})
 	})
 	same(t, "by what is gone", []int64{}, hits(t, w.in(), word("gone")))
@@ -274,12 +274,12 @@ func testMoveCustomer(t *testing.T, b Backend) {
 	want.Phones = append(append([]helpdesk.CustomerPhone{}, w.customer.Phones...), into.Phones...)
 	want.Websites = append(append([]helpdesk.CustomerWebsite{}, w.customer.Websites...), into.Websites...)
 	same(t, "customer", want, got)
-	c, err := w.in().Conversation(t.Context(), w.conversation.ID)
+	c, err := w.in().Conversations().Get(t.Context(), w.conversation.ID)
 	ok(t, err)
 	moved := w.conversation
 	moved.CustomerID = into.ID
 	same(t, "conversation", moved, c)
-	i, err := w.in().Interaction(t.Context(), w.question.ID)
+	i, err := w.in().Interactions().Get(t.Context(), w.question.ID)
 	ok(t, err)
 	same(t, "customer of the interaction", into.ID, i.CustomerID)
 	same(t, "address of the interaction", w.question.CustomerEmailID, i.CustomerEmailID)
@@ -303,20 +303,20 @@ func testRowLocks(t *testing.T, b Backend) {
 					if err := tx.UpdateCustomer(ctx, &c); err != nil {
 						return err
 					}
-					m, err := tx.MailboxForUpdate(ctx, w.mailbox.ID)
+					m, err := tx.Mailboxes().Lock(ctx, w.mailbox.ID)
 					if err != nil {
 						return err
 					}
 					m.Name += "x"
-					if err := tx.UpdateMailbox(ctx, &m); err != nil {
+					if err := tx.Mailboxes().Update(ctx, &m); err != nil {
 						return err
 					}
-					member, err := tx.MembershipForUpdate(ctx, w.member.ID)
+					member, err := tx.Memberships().Lock(ctx, w.member.ID)
 					if err != nil {
 						return err
 					}
 					member.MailboxIDs = append(member.MailboxIDs, w.mailbox.ID)
-					return tx.UpdateMembership(ctx, &member)
+					return tx.Memberships().Update(ctx, &member)
 				})
 				if err != nil {
 					t.Errorf("transaction: %v", err)
@@ -340,11 +340,7 @@ func searchProbes() map[string]writeProbe {
 			return err
 		}},
 		"MailboxForUpdate": {call: func(ctx context.Context, tx tx, v *world) error {
-			_, err := tx.MailboxForUpdate(ctx, v.mailbox.ID)
-			return err
-		}},
-		"MembershipForUpdate": {level: ofAccount, call: func(ctx context.Context, tx tx, v *world) error {
-			_, err := tx.MembershipForUpdate(ctx, v.member.ID)
+			_, err := tx.Mailboxes().Lock(ctx, v.mailbox.ID)
 			return err
 		}},
 		"SearchTerms": {call: func(ctx context.Context, tx tx, v *world) error {

@@ -95,11 +95,11 @@ func groups() []group {
 		{name: "Values", tests: valueTests()},
 		{name: "Jobs", tests: jobTests()},
 		{name: "Events", tests: eventTests()},
-		{name: "Domains", tests: domainTests()},
 		{name: "PGPKeys", tests: pgpKeyTests()},
 		{name: "Idempotency", tests: idempotencyTests()},
 		{name: "Units", tests: unitTests()},
 		{name: "Search", tests: searchTests()},
+		{name: "Rows", tests: rowTests()},
 		{name: "Tags", tests: tagTests()},
 		{name: "People", tests: peopleTests()},
 		{name: "Suppressions", tests: suppressionTests()},
@@ -112,6 +112,7 @@ func groups() []group {
 		{name: "Audit", tests: auditTests()},
 		{name: "BlobRows", tests: blobRowTests()},
 		{name: "Webhooks", tests: webhookTests()},
+		{name: "Desk", tests: deskTests()},
 	}
 }
 

@@ -7,13 +7,11 @@ import (
 
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/storage"
-	"github.com/helpwright/helpwright/storage/fault"
 )
 
 func suppressionTests() []testCase {
 	return []testCase{
-		{"Suppression", testSuppression},
-		{"Unique", testUniqueSuppression},
+		{"ByKey", testSuppressionsByKey},
 		{"Traffic", testTraffic},
 	}
 }
@@ -23,53 +21,21 @@ func (w *world) newSuppression(local string) helpdesk.Suppression {
 		Detail: "550 5.1.1 <é> unknown " + w.mark, UserID: nobody, InteractionID: nobody, CreatedAt: base}
 }
 
-func testSuppression(t *testing.T, b Backend) {
+func testSuppressionsByKey(t *testing.T, b Backend) {
 	w := newWorld(t, b)
-	one(t, "suppression", w.suppression, w.in().Suppression, w.suppression.ID)
-	var all []helpdesk.Suppression
-	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error {
-		all = []helpdesk.Suppression{w.suppression}
-		for _, local := range []string{"c", "b", "a"} {
-			s := w.newSuppression(local)
-			s.UserID, s.InteractionID, s.Detail = 0, 0, ""
-			ok(t, tx.InsertSuppression(ctx, &s))
-			all = append(all, s)
-		}
-		return nil
-	})
+	first, second := w.newSuppression("a"), w.newSuppression("b")
+	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.Suppressions().Insert(ctx, &first, &second) })
 	for what, test := range map[string]struct {
-		seek storage.Seek
+		keys []string
 		want []helpdesk.Suppression
 	}{
-		"first page":  {storage.Seek{Limit: 2}, all[:2]},
-		"second page": {storage.Seek{Limit: 2, From: &storage.Position{ID: all[1].ID}}, all[2:]},
-		"page before": {storage.Seek{Limit: 2, Desc: true, From: &storage.Position{ID: all[2].ID}}, []helpdesk.Suppression{all[1], all[0]}},
-		"no page":     {storage.Seek{}, nil},
+		"two of them": {[]string{second.Key, "nobody", w.suppression.Key}, []helpdesk.Suppression{w.suppression, second}},
+		"none":        {nil, nil},
 	} {
-		got, err := w.in().Suppressions(t.Context(), test.seek)
+		got, err := w.in().SuppressionsByKey(t.Context(), test.keys)
 		ok(t, err)
 		same(t, what, test.want, got)
 	}
-	found, err := w.in().SuppressionsByKey(t.Context(), []string{all[3].Key, "nobody", all[0].Key})
-	ok(t, err)
-	same(t, "by key", []helpdesk.Suppression{all[0], all[3]}, found)
-	found, err = w.in().SuppressionsByKey(t.Context(), nil)
-	ok(t, err)
-	same(t, "by no key", 0, len(found))
-	remove := func(ctx context.Context, tx helpdesk.Tx) error { return tx.DeleteSuppression(ctx, all[0].ID) }
-	w.tx(t, remove)
-	same(t, "left", all[1:], w.content(t).Suppressions)
-	fails(t, "removing again", w.try(t, remove), fault.NotFound)
-}
-
-func testUniqueSuppression(t *testing.T, b Backend) {
-	w, other := newWorld(t, b), newAccount(t, b)
-	insert := func(ctx context.Context, tx helpdesk.Tx) error {
-		again := w.suppression
-		return tx.InsertSuppression(ctx, &again)
-	}
-	conflicts(t, "an address again", w.try(t, insert), helpdesk.UniqueSuppression)
-	other.tx(t, insert)
 }
 
 func testTraffic(t *testing.T, b Backend) {
@@ -79,7 +45,7 @@ func testTraffic(t *testing.T, b Backend) {
 		for n := range 4 {
 			i := w.newQuestion(w.conversation)
 			i.CreatedAt = at(n)
-			ok(t, tx.InsertInteraction(ctx, &i))
+			ok(t, tx.Interactions().Insert(ctx, &i))
 		}
 		var sent []helpdesk.Delivery
 		for n, state := range []helpdesk.DeliveryState{helpdesk.DeliverySent, helpdesk.DeliveryQueued, helpdesk.DeliveryBounced, helpdesk.DeliveryFailed, helpdesk.DeliverySent} {
@@ -87,7 +53,7 @@ func testTraffic(t *testing.T, b Backend) {
 			d.AddressKey, d.State, d.UpdatedAt = key, state, at(n)
 			sent = append(sent, d)
 		}
-		return tx.InsertDeliveries(ctx, sent)
+		return tx.Deliveries().Insert(ctx, storage.Pointers(sent)...)
 	})
 	for _, test := range []struct {
 		since                time.Time
@@ -106,10 +72,6 @@ func testTraffic(t *testing.T, b Backend) {
 func suppressionReads() map[string]readProbe {
 	type r = helpdesk.Reader
 	return map[string]readProbe{
-		"Suppression": {ofAccount, true, func(ctx context.Context, r r, v *world) (any, error) {
-			return answer(r.Suppression(ctx, v.suppression.ID))
-		}},
-		"Suppressions": {ofAccount, false, func(ctx context.Context, r r, _ *world) (any, error) { return answer(r.Suppressions(ctx, all())) }},
 		"SuppressionsByKey": {ofAccount, false, func(ctx context.Context, r r, v *world) (any, error) {
 			return answer(r.SuppressionsByKey(ctx, []string{v.suppression.Key}))
 		}},
@@ -124,19 +86,11 @@ func suppressionReads() map[string]readProbe {
 	}
 }
 
-func suppressionWrites() map[string]writeProbe {
-	return map[string]writeProbe{
-		"DeleteSuppression": {level: ofAccount, call: func(ctx context.Context, tx helpdesk.Tx, v *world) error {
-			return tx.DeleteSuppression(ctx, v.suppression.ID)
-		}},
-	}
-}
-
 func (g *generator) readSuppression(seen content, seek storage.Seek) operation {
 	old := oneOf(g, seen.Suppressions)
 	return oneOf(g, []operation{
-		{method: "Suppression", args: []any{g.either("Suppression", old.ID)}},
-		{method: "Suppressions", args: []any{ordered{g.from(seek, "Suppression"), "Suppression"}}},
+		{method: "Suppressions.Get", args: []any{g.either("Suppression", old.ID)}},
+		{method: "Suppressions.List", args: []any{storage.NoFilter{}, ordered{g.from(seek, "Suppression"), "Suppression"}}},
 		{method: "SuppressionsByKey", args: []any{[]string{old.Key, g.participant()}}},
 	})
 }
@@ -152,8 +106,8 @@ func (g *generator) readTraffic(seen content) operation {
 func (g *generator) writeSuppression(seen content) operation {
 	old := oneOf(g, seen.Suppressions)
 	if g.IntN(4) == 0 {
-		return operation{method: "DeleteSuppression", args: []any{g.either("Suppression", old.ID)}}
+		return operation{method: "Suppressions.Delete", args: []any{g.either("Suppression", old.ID)}}
 	}
 	s := helpdesk.Suppression{Email: g.text(), Key: g.participant(), Reason: helpdesk.SuppressedManual, Detail: g.text(), UserID: g.pool["User"][0], CreatedAt: g.time(false)}
-	return operation{method: "InsertSuppression", args: []any{&s}, clash: true}
+	return operation{method: "Suppressions.Insert", args: []any{[]*helpdesk.Suppression{&s}}, clash: true}
 }

@@ -7,17 +7,15 @@ import (
 	"testing"
 
 	"github.com/helpwright/helpwright/helpdesk"
-	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
 func tagTests() []testCase {
 	return []testCase{
-		{"Tag", testTag},
+		{"DeleteTag", testDeleteTag},
 		{"SetTags", testSetTags},
-		{"UniqueTag", testUniqueTag},
 		{"TagFilter", testTagFilter},
-		{"View", testView},
+		{"ViewFilter", testViewFilter},
 		{"Unread", testUnread},
 		{"Merge", testMerge},
 		{"MergeChain", testMergeChain},
@@ -30,17 +28,17 @@ func tagTests() []testCase {
 // organise gives the world's conversation a tag and merges another one into it.
 func (w *world) organise(ctx context.Context, tx helpdesk.Tx) error {
 	w.tag, w.view = w.newTag("urgent"), w.newView()
-	if err := tx.InsertTag(ctx, &w.tag); err != nil {
+	if err := tx.Tags().Insert(ctx, &w.tag); err != nil {
 		return err
 	}
-	if err := tx.InsertView(ctx, &w.view); err != nil {
+	if err := tx.Views().Insert(ctx, &w.view); err != nil {
 		return err
 	}
 	if err := tx.SetTags(ctx, []int64{w.conversation.ID}, []int64{w.tag.ID}); err != nil {
 		return err
 	}
 	c := w.newConversation()
-	if err := tx.InsertConversation(ctx, &c); err != nil {
+	if err := tx.Conversations().Insert(ctx, &c); err != nil {
 		return err
 	}
 	w.merged = c.ID
@@ -61,33 +59,19 @@ func (w *world) newTag(name string) helpdesk.Tag {
 func (w *world) newView() helpdesk.View {
 	return helpdesk.View{UserID: w.user.ID, Name: "View " + w.mark, CreatedAt: base, UpdatedAt: at(1), Filter: helpdesk.ViewFilter{
 		Agent: helpdesk.AgentMe, Statuses: []helpdesk.Status{helpdesk.StatusPosted, helpdesk.StatusPending}, MailboxID: 1 << 40, CustomerID: 7,
-		TagIDs: []int64{3, 1 << 40}, UpdatedSince: at(5), Words: "größe", Sort: helpdesk.ByAwaiting, Ascending: true}}
+		TagIDs: []int64{3, 1 << 40}, UpdatedSince: at(5), Words: "größe", Awaiting: new(true), Draft: helpdesk.AgentMe, Undelivered: true, Snoozed: new(true), Sort: helpdesk.ByAwaiting, Ascending: true}}
 }
 
-func testTag(t *testing.T, b Backend) {
+func testDeleteTag(t *testing.T, b Backend) {
 	w := newWorld(t, b)
-	one(t, "Tag", w.tag, w.in().Tag, w.tag.ID)
-	several(t, "TagsByID", []helpdesk.Tag{w.tag}, w.in().TagsByID, w.tag.ID)
 	second := w.newTag("second")
-	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.InsertTag(ctx, &second) })
-	list, err := w.in().Tags(t.Context(), storage.Seek{Desc: true, Limit: 1})
-	ok(t, err)
-	same(t, "Tags", []helpdesk.Tag{second}, list)
-	list, err = w.in().Tags(t.Context(), storage.Seek{Limit: 5, From: &storage.Position{ID: w.tag.ID}})
-	ok(t, err)
-	same(t, "Tags after the first", []helpdesk.Tag{second}, list)
-	changed := w.tag
-	changed.Name, changed.Key, changed.Color, changed.UpdatedAt = "Ä 💥", "ä 💥", "#ffffff", at(9)
-	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.UpdateTag(ctx, &changed) })
-	one(t, "changed tag", changed, w.in().Tag, w.tag.ID)
-	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.DeleteTag(ctx, w.tag.ID) })
+	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.Tags().Insert(ctx, &second) })
+	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.Tags().Delete(ctx, w.tag.ID) })
 	left := w.content(t)
 	same(t, "tags left", []helpdesk.Tag{second}, left.Tags)
 	same(t, "conversations with the tag", 0, len(left.Taggings))
 	same(t, "conversations", []helpdesk.Conversation{w.conversation}, left.Conversations)
 	for what, err := range map[string]error{
-		"deleting a tag again":   w.try(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.DeleteTag(ctx, w.tag.ID) }),
-		"updating an absent tag": w.try(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.UpdateTag(ctx, &changed) }),
 		"marking with an absent": w.try(t, func(ctx context.Context, tx helpdesk.Tx) error {
 			return tx.SetTags(ctx, []int64{w.conversation.ID}, []int64{w.tag.ID})
 		}),
@@ -105,10 +89,10 @@ func testSetTags(t *testing.T, b Backend) {
 	w := newWorld(t, b)
 	second, c := w.newTag("second"), w.newConversation()
 	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error {
-		if err := tx.InsertTag(ctx, &second); err != nil {
+		if err := tx.Tags().Insert(ctx, &second); err != nil {
 			return err
 		}
-		if err := tx.InsertConversation(ctx, &c); err != nil {
+		if err := tx.Conversations().Insert(ctx, &c); err != nil {
 			return err
 		}
 		return tx.SetTags(ctx, []int64{c.ID, w.conversation.ID}, []int64{second.ID, w.tag.ID})
@@ -131,21 +115,7 @@ func testSetTags(t *testing.T, b Backend) {
 	check("replaced", helpdesk.Tagging{ConversationID: c.ID, Tag: second})
 	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.DeleteConversations(ctx, []int64{c.ID}) })
 	check("deleted with the conversation")
-	one(t, "tag", second, w.in().Tag, second.ID)
-}
-
-func testUniqueTag(t *testing.T, b Backend) {
-	w, other := newWorld(t, b), newWorld(t, b)
-	twin, second := w.newTag("other"), w.newTag("second")
-	twin.Key = w.tag.Key
-	err := w.try(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.InsertTag(ctx, &twin) })
-	conflicts(t, "a tag again", err, helpdesk.UniqueTag)
-	other.tx(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.InsertTag(ctx, &twin) })
-	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.InsertTag(ctx, &second) })
-	second.Key = w.tag.Key
-	err = w.try(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.UpdateTag(ctx, &second) })
-	conflicts(t, "updating to a key that is taken", err, helpdesk.UniqueTag)
-	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.UpdateTag(ctx, &w.tag) }) // its own is no conflict
+	one(t, "tag", second, w.in().Tags().Get, second.ID)
 }
 
 func testTagFilter(t *testing.T, b Backend) {
@@ -153,10 +123,10 @@ func testTagFilter(t *testing.T, b Backend) {
 	second, third := w.newTag("second"), w.newTag("third")
 	c, plain := w.newConversation(), w.newConversation()
 	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error {
-		ok(t, tx.InsertTag(ctx, &second))
-		ok(t, tx.InsertTag(ctx, &third))
-		ok(t, tx.InsertConversation(ctx, &c))
-		ok(t, tx.InsertConversation(ctx, &plain))
+		ok(t, tx.Tags().Insert(ctx, &second))
+		ok(t, tx.Tags().Insert(ctx, &third))
+		ok(t, tx.Conversations().Insert(ctx, &c))
+		ok(t, tx.Conversations().Insert(ctx, &plain))
 		return tx.SetTags(ctx, []int64{c.ID}, []int64{w.tag.ID, second.ID})
 	})
 	for _, test := range []struct {
@@ -169,36 +139,14 @@ func testTagFilter(t *testing.T, b Backend) {
 		{[]int64{third.ID}, nil},
 		{[]int64{nobody}, nil},
 	} {
-		got, err := w.in().Conversations(t.Context(), helpdesk.ConversationFilter{TagIDs: test.tags}, helpdesk.ByNumber, all())
+		got, err := w.in().Conversations().List(t.Context(), helpdesk.ConversationOrder{ConversationFilter: helpdesk.ConversationFilter{TagIDs: test.tags}, Sort: helpdesk.ByNumber}, all())
 		ok(t, err)
 		same(t, "conversations with a tag", test.want, ids(got, conversationID))
 	}
 }
 
-func testView(t *testing.T, b Backend) {
-	w := newWorld(t, b)
-	filled(t, w.view)
-	filled(t, w.view.Filter)
-	one(t, "View", w.view, w.in().View, w.view.ID)
-	changed := w.view
-	changed.Name, changed.Filter, changed.UpdatedAt = "", helpdesk.ViewFilter{}, at(7)
-	second := w.newView()
-	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error {
-		if err := tx.UpdateView(ctx, &changed); err != nil {
-			return err
-		}
-		return tx.InsertView(ctx, &second)
-	})
-	one(t, "changed view", changed, w.in().View, w.view.ID)
-	list, err := w.in().Views(t.Context(), storage.Seek{Desc: true, Limit: 2})
-	ok(t, err)
-	same(t, "Views", []helpdesk.View{second, changed}, list)
-	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.DeleteView(ctx, w.view.ID) })
-	err = w.try(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.DeleteView(ctx, w.view.ID) })
-	fails(t, "deleting a view again", err, fault.NotFound)
-	err = w.try(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.UpdateView(ctx, &w.view) })
-	fails(t, "updating an absent view", err, fault.NotFound)
-	same(t, "views left", []helpdesk.View{second}, w.content(t).Views)
+func testViewFilter(t *testing.T, b Backend) {
+	filled(t, newWorld(t, b).view.Filter)
 }
 
 // unread reads how many interactions of a conversation a user has not read.
@@ -224,7 +172,7 @@ func testUnread(t *testing.T, b Backend) {
 	w := newWorld(t, b)
 	other := w.user.ID + 1<<40 // users are not looked up
 	more := w.newQuestion(w.conversation)
-	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.InsertInteraction(ctx, &more) })
+	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.Interactions().Insert(ctx, &more) })
 	same(t, "never read", 2, int(w.unread(t, w.user.ID, w.conversation.ID)))
 	w.read(t, w.user.ID, w.conversation.ID, w.answer.ID)
 	same(t, "read to the answer", 1, int(w.unread(t, w.user.ID, w.conversation.ID)))
@@ -254,7 +202,7 @@ func (w *world) target(t *testing.T) helpdesk.Conversation {
 	t.Helper()
 	c := w.newConversation()
 	c.MailboxID = w.empty.ID
-	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.InsertConversation(ctx, &c) })
+	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.Conversations().Insert(ctx, &c) })
 	return c
 }
 
@@ -300,7 +248,7 @@ func testMerge(t *testing.T, b Backend) {
 		ok(t, err)
 		same(t, key+" takes part", true, takesPart)
 	}
-	_, err = w.in().Conversation(t.Context(), w.conversation.ID)
+	_, err = w.in().Conversations().Get(t.Context(), w.conversation.ID)
 	fails(t, "the merged conversation", err, fault.NotFound)
 	one(t, "MergedInto", c, w.in().MergedInto, w.conversation.ID)
 	for name, mailbox := range map[string]int64{"old": w.mailbox.ID, "new": w.empty.ID} {
@@ -344,7 +292,7 @@ func testMergeMarks(t *testing.T, b Backend) {
 	w := newWorld(t, b)
 	c := w.target(t)
 	newer := w.newQuestion(c)
-	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.InsertInteraction(ctx, &newer) })
+	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.Interactions().Insert(ctx, &newer) })
 	const both, first, second = 1 << 41, 1 << 42, 1 << 43 // users
 	w.read(t, both, w.conversation.ID, w.answer.ID)
 	w.read(t, both, c.ID, newer.ID)
@@ -365,7 +313,7 @@ func testMove(t *testing.T, b Backend) {
 	loose.ConversationID = w.conversation.ID
 	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error {
 		ok(t, tx.InsertInbound(ctx, []*helpdesk.InboundMail{&loose}))
-		return tx.InsertInteraction(ctx, &stays)
+		return tx.Interactions().Insert(ctx, &stays)
 	})
 	before := w.content(t)
 	move := func(from, into int64, ids ...int64) {
@@ -414,7 +362,7 @@ func testMove(t *testing.T, b Backend) {
 		}
 		fails(t, "moving into nothing or itself", err, kind)
 	}
-	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.DeleteInteraction(ctx, question.ID) })
+	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.Interactions().Delete(ctx, question.ID) })
 	moves, err := w.in().Moves(t.Context(), []int64{question.ID, nobody})
 	ok(t, err)
 	same(t, "moves of what is gone", 0, len(moves))
@@ -427,7 +375,7 @@ func testMoveMarks(t *testing.T, b Backend) {
 	older, more, newer := w.newQuestion(c), w.newQuestion(w.conversation), w.newQuestion(c)
 	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error {
 		for _, i := range []*helpdesk.Interaction{&older, &more, &newer} {
-			ok(t, tx.InsertInteraction(ctx, i))
+			ok(t, tx.Interactions().Insert(ctx, i))
 		}
 		return nil
 	})
@@ -472,12 +420,12 @@ func (g *generator) organise(seen content) operation {
 			tag.Key = other.Key
 		}
 		if old.ID == 0 || g.IntN(3) > 0 {
-			return operation{method: "InsertTag", args: []any{&tag}, clash: clash}
+			return operation{method: "Tags.Insert", args: []any{[]*helpdesk.Tag{&tag}}, clash: clash}
 		}
 		tag.ID = old.ID
-		return operation{method: "UpdateTag", args: []any{&tag}, clash: clash}
+		return operation{method: "Tags.Update", args: []any{[]*helpdesk.Tag{&tag}}, clash: clash}
 	case 4:
-		return operation{method: "DeleteTag", args: []any{g.either("Tag", old.ID)}}
+		return operation{method: "Tags.Delete", args: []any{g.either("Tag", old.ID)}}
 	case 5, 6, 7:
 		list := idList{noun: "Conversation", n: distinct(conversation, into)}
 		return operation{method: "SetTags", args: []any{list, idList{noun: "Tag", n: distinct(old.ID, other.ID)}}}
@@ -487,9 +435,14 @@ func (g *generator) organise(seen content) operation {
 		if g.IntN(4) == 0 {
 			mark.InteractionID = 0
 		}
+		if g.IntN(2) == 0 {
+			there := helpdesk.Presence{ConversationID: mark.ConversationID, UserID: mark.UserID, SeenAt: g.time(false)}
+			there.Doing = oneOf(g, []helpdesk.Doing{helpdesk.Reading, helpdesk.Replying, helpdesk.Gone})
+			return operation{method: "SavePresence", args: []any{there, g.time(false)}}
+		}
 		return operation{method: "SaveReadMark", args: []any{mark}}
 	case 10:
-		return operation{method: "DeleteView", args: []any{g.either("View", oneOf(g, seen.Views).ID)}}
+		return operation{method: "Views.Delete", args: []any{g.either("View", oneOf(g, seen.Views).ID)}}
 	case 11, 14, 15:
 		if conversation != into {
 			move := helpdesk.Move{Rule: g.text(), FromID: g.either("Conversation", conversation).n, IntoID: into, UserID: g.pool["User"][0], CreatedAt: g.time(false)}
@@ -504,9 +457,9 @@ func (g *generator) organise(seen content) operation {
 			Agent: g.text(), Statuses: []helpdesk.Status{g.status()}[:g.IntN(2)], UpdatedSince: g.time(true), Ascending: g.IntN(2) == 0}}
 		if old := oneOf(g, seen.Views); old.ID != 0 && g.IntN(2) == 0 {
 			view.ID = old.ID
-			return operation{method: "UpdateView", args: []any{&view}}
+			return operation{method: "Views.Update", args: []any{[]*helpdesk.View{&view}}}
 		}
-		return operation{method: "InsertView", args: []any{&view}}
+		return operation{method: "Views.Insert", args: []any{[]*helpdesk.View{&view}}}
 	}
 }
 

@@ -39,16 +39,16 @@ func (w *world) changeEverything(t *testing.T, ctx context.Context, tx helpdesk.
 	ok(t, tx.UpdateAccount(ctx, &account))
 	_, err := tx.TakeNumber(ctx)
 	ok(t, err)
-	ok(t, tx.InsertRole(ctx, &role))
+	ok(t, tx.Roles().Insert(ctx, &role))
 	member := w.member
 	member.RoleIDs, member.MailboxIDs = []int64{w.role.ID, role.ID}, nil
-	ok(t, tx.UpdateMembership(ctx, &member))
-	ok(t, tx.DeleteMembership(ctx, w.member.ID))
-	ok(t, tx.InsertMembership(ctx, &helpdesk.Membership{UserID: w.user.ID, CreatedAt: base, UpdatedAt: base}))
+	ok(t, tx.Memberships().Update(ctx, &member))
+	ok(t, tx.Memberships().Delete(ctx, w.member.ID))
+	ok(t, tx.Memberships().Insert(ctx, &helpdesk.Membership{UserID: w.user.ID, CreatedAt: base, UpdatedAt: base}))
 	fresh := w.newMailbox("fresh")
-	ok(t, tx.InsertMailbox(ctx, &fresh))
-	ok(t, tx.UpdateMailbox(ctx, &mailbox))
-	ok(t, tx.DeleteMailbox(ctx, w.empty.ID))
+	ok(t, tx.Mailboxes().Insert(ctx, &fresh))
+	ok(t, tx.Mailboxes().Update(ctx, &mailbox))
+	ok(t, tx.Mailboxes().Delete(ctx, w.empty.ID))
 	ok(t, tx.SaveFetchStatus(ctx, helpdesk.FetchStatus{MailboxID: w.mailbox.ID}))
 	ok(t, tx.SaveFetchCursor(ctx, w.mailbox.ID, "INBOX", helpdesk.FetchCursor{UIDValidity: 8}))
 	customer, fleeting := w.newCustomer("fresh"), w.newCustomer("fleeting")
@@ -60,29 +60,29 @@ func (w *world) changeEverything(t *testing.T, ctx context.Context, tx helpdesk.
 	ok(t, tx.UpdateCustomer(ctx, &changed))
 	c := w.conversation
 	c.Status, c.CustomerEmailID = helpdesk.StatusClosed, 0
-	ok(t, tx.UpdateConversation(ctx, &c))
+	ok(t, tx.Conversations().Update(ctx, &c))
 	ok(t, tx.AddParticipants(ctx, c.ID, []string{"new"}))
 	i := w.answer
 	i.Body = "changed"
-	ok(t, tx.UpdateInteraction(ctx, &i))
+	ok(t, tx.Interactions().Update(ctx, &i))
 	d := []helpdesk.Delivery{w.delivery}
 	d[0].State = helpdesk.DeliveryFailed
-	ok(t, tx.UpdateDeliveries(ctx, d))
-	ok(t, tx.InsertDeliveries(ctx, []helpdesk.Delivery{w.newDelivery(w.answer)}))
+	ok(t, tx.Deliveries().Update(ctx, storage.Pointers(d)...))
+	ok(t, tx.Deliveries().Insert(ctx, storage.Pointers([]helpdesk.Delivery{w.newDelivery(w.answer)})...))
 	ok(t, tx.DeleteDeliveries(ctx, w.answer.ID))
-	ok(t, tx.DeleteAttachment(ctx, w.attachment.ID))
+	ok(t, tx.Attachments().Delete(ctx, w.attachment.ID))
 	a := w.newAttachment(w.answer, "new")
-	ok(t, tx.InsertAttachments(ctx, []*helpdesk.Attachment{&a}))
+	ok(t, tx.Attachments().Insert(ctx, &a))
 	m := w.mail
 	m.State, m.Identity = helpdesk.InboundQuarantined, nil
 	ok(t, tx.UpdateInbound(ctx, &m))
 	mail := w.newMail("fresh")
 	ok(t, tx.InsertInbound(ctx, []*helpdesk.InboundMail{&mail}))
 	next := helpdesk.Conversation{Number: 77777, MailboxID: fresh.ID, CustomerID: customer.ID, Status: helpdesk.StatusPosted, CreatedAt: base, UpdatedAt: base}
-	ok(t, tx.InsertConversation(ctx, &next))
+	ok(t, tx.Conversations().Insert(ctx, &next))
 	question := helpdesk.Interaction{ConversationID: next.ID, Type: helpdesk.TypeNote, Status: helpdesk.StatusPosted, CreatedAt: base, UpdatedAt: base}
-	ok(t, tx.InsertInteraction(ctx, &question))
-	ok(t, tx.DeleteInteraction(ctx, w.question.ID))
+	ok(t, tx.Interactions().Insert(ctx, &question))
+	ok(t, tx.Interactions().Delete(ctx, w.question.ID))
 	ok(t, tx.DeleteConversations(ctx, []int64{w.conversation.ID}))
 	ok(t, tx.Emit(ctx, storage.Event{Type: "test.done", Subject: 1, Data: []byte("{}"), Time: base}))
 	ok(t, tx.Enqueue(ctx, storage.Job{Kind: w.kind(), Subject: 1, RunAt: base}))
@@ -185,12 +185,14 @@ func testFailedStatement(t *testing.T, b Backend) {
 	good, bad := w.newDelivery(w.answer), w.newDelivery(w.answer)
 	bad.InteractionID = nobody
 	err := w.try(t, func(ctx context.Context, tx helpdesk.Tx) error {
-		return tx.InsertDeliveries(ctx, []helpdesk.Delivery{good, bad})
+		return tx.Deliveries().Insert(ctx, storage.Pointers([]helpdesk.Delivery{good, bad})...)
 	})
 	fails(t, "a delivery of an absent interaction", err, fault.NotFound)
 	update := []helpdesk.Delivery{w.delivery, w.delivery}
 	update[0].State, update[1].ID = helpdesk.DeliveryBounced, nobody
-	err = w.try(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.UpdateDeliveries(ctx, update) })
+	err = w.try(t, func(ctx context.Context, tx helpdesk.Tx) error {
+		return tx.Deliveries().Update(ctx, storage.Pointers(update)...)
+	})
 	fails(t, "updating an absent delivery", err, fault.NotFound)
 	same(t, "content", before, w.content(t))
 }
@@ -220,10 +222,10 @@ func testAfterTheEnd(t *testing.T, b Backend) {
 		kept = tx
 		return nil
 	})
-	_, err := kept.Conversation(t.Context(), w.conversation.ID)
+	_, err := kept.Conversations().Get(t.Context(), w.conversation.ID)
 	fails(t, "reading after the end", err, fault.Internal)
 	fails(t, "writing after the end", kept.DeleteConversations(t.Context(), []int64{w.conversation.ID}), fault.Internal)
-	_, err = w.in().Conversation(t.Context(), w.conversation.ID)
+	_, err = w.in().Conversations().Get(t.Context(), w.conversation.ID)
 	ok(t, err)
 }
 
@@ -232,15 +234,15 @@ func testReadYourWrites(t *testing.T, b Backend) {
 	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error {
 		c := w.conversation
 		c.Subject = "changed"
-		ok(t, tx.UpdateConversation(ctx, &c))
-		got, err := tx.Conversation(ctx, c.ID)
+		ok(t, tx.Conversations().Update(ctx, &c))
+		got, err := tx.Conversations().Get(ctx, c.ID)
 		ok(t, err)
 		same(t, "in the transaction", c, got)
-		list, err := tx.Conversations(ctx, helpdesk.ConversationFilter{}, helpdesk.ByNumber, all())
+		list, err := tx.Conversations().List(ctx, helpdesk.ConversationOrder{ConversationFilter: helpdesk.ConversationFilter{}, Sort: helpdesk.ByNumber}, all())
 		ok(t, err)
 		same(t, "list in the transaction", []helpdesk.Conversation{c}, list)
 		ok(t, tx.DeleteConversations(ctx, []int64{c.ID}))
-		_, err = tx.Interaction(ctx, w.question.ID)
+		_, err = tx.Interactions().Get(ctx, w.question.ID)
 		fails(t, "deleted in the transaction", err, fault.NotFound)
 		return nil
 	})
@@ -308,12 +310,12 @@ func testLostUpdate(t *testing.T, b Backend) {
 		group.Go(func() {
 			for range each {
 				err := w.Store.InTx(t.Context(), w.scope, func(ctx context.Context, tx helpdesk.Tx) error {
-					c, err := tx.ConversationForUpdate(ctx, w.conversation.ID)
+					c, err := tx.Conversations().Lock(ctx, w.conversation.ID)
 					if err != nil {
 						return err
 					}
 					c.UserID++ // users are not looked up
-					return tx.UpdateConversation(ctx, &c)
+					return tx.Conversations().Update(ctx, &c)
 				})
 				if err != nil {
 					t.Errorf("transaction: %v", err)
@@ -322,7 +324,7 @@ func testLostUpdate(t *testing.T, b Backend) {
 		})
 	}
 	group.Wait()
-	c, err := w.in().Conversation(t.Context(), w.conversation.ID)
+	c, err := w.in().Conversations().Get(t.Context(), w.conversation.ID)
 	ok(t, err)
 	same(t, "count", start+workers*each, c.UserID)
 }

@@ -11,7 +11,6 @@ func uniqueTests() []testCase {
 	return []testCase{
 		{"UserEmail", testUniqueUserEmail},
 		{"Membership", testUniqueMembership},
-		{"Mailbox", testUniqueMailbox},
 		{"CustomerEmail", testUniqueCustomerEmail},
 		{"Identity", testUniqueIdentity},
 		{"Position", testUniquePosition},
@@ -28,35 +27,9 @@ func testUniqueUserEmail(t *testing.T, b Backend) {
 func testUniqueMembership(t *testing.T, b Backend) {
 	w, other := newAccount(t, b), newAccount(t, b)
 	again := helpdesk.Membership{UserID: w.user.ID, CreatedAt: base, UpdatedAt: base}
-	err := w.try(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.InsertMembership(ctx, &again) })
+	err := w.try(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.Memberships().Insert(ctx, &again) })
 	conflicts(t, "a member again", err, helpdesk.UniqueMembership)
-	other.tx(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.InsertMembership(ctx, &again) })
-}
-
-func testUniqueMailbox(t *testing.T, b Backend) {
-	w, other := newAccount(t, b), newAccount(t, b)
-	insert := func(in *world, change func(*helpdesk.Mailbox)) error {
-		m := in.newMailbox("new")
-		change(&m)
-		return in.try(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.InsertMailbox(ctx, &m) })
-	}
-	update := func(change func(*helpdesk.Mailbox)) error {
-		m := w.empty
-		change(&m)
-		return w.try(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.UpdateMailbox(ctx, &m) })
-	}
-	sameEmail := func(m *helpdesk.Mailbox) { m.EmailKey = w.mailbox.EmailKey }
-	sameLocal := func(m *helpdesk.Mailbox) { m.InternalLocal = w.mailbox.InternalLocal }
-	noEmail := func(m *helpdesk.Mailbox) { m.Email, m.EmailKey = "", "" }
-	conflicts(t, "inserting an address again", insert(w, sameEmail), helpdesk.UniqueMailboxEmail)
-	conflicts(t, "updating to an address that is taken", update(sameEmail), helpdesk.UniqueMailboxEmail)
-	ok(t, insert(other, sameEmail)) // in another account
-	ok(t, insert(w, noEmail))
-	ok(t, insert(w, noEmail))
-	conflicts(t, "inserting a local part again", insert(w, sameLocal), helpdesk.UniqueMailboxLocal)
-	conflicts(t, "a local part of another account", insert(other, sameLocal), helpdesk.UniqueMailboxLocal)
-	conflicts(t, "updating to a local part that is taken", update(sameLocal), helpdesk.UniqueMailboxLocal)
-	ok(t, update(func(*helpdesk.Mailbox) {})) // its own is no conflict
+	other.tx(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.Memberships().Insert(ctx, &again) })
 }
 
 func testUniqueCustomerEmail(t *testing.T, b Backend) {

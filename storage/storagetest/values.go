@@ -28,11 +28,9 @@ func valueTests() []testCase {
 	}
 }
 
-// Times come back in UTC, cut to microseconds; the zero time means none.
-func testTimes(t *testing.T, b Backend) {
-	w := newWorld(t, b)
+func times() map[string]time.Time {
 	zone := time.FixedZone("east", 5*3600+1800)
-	for name, given := range map[string]time.Time{
+	return map[string]time.Time{
 		"none":               {},
 		"microseconds":       time.Date(2026, 1, 2, 3, 4, 5, 123456000, time.UTC),
 		"nanoseconds":        time.Date(2026, 1, 2, 3, 4, 5, 123456999, time.UTC),
@@ -42,20 +40,26 @@ func testTimes(t *testing.T, b Backend) {
 		"long before 1970":   time.Date(1583, 1, 1, 0, 0, 0, 1000, time.UTC),
 		"nanoseconds before": time.Date(1901, 2, 3, 4, 5, 6, 7008, time.UTC),
 		"far future":         time.Date(9999, 12, 31, 23, 59, 59, 999999000, time.UTC),
-	} {
+	}
+}
+
+// Times come back in UTC, cut to microseconds; the zero time means none.
+func testTimes(t *testing.T, b Backend) {
+	w := newWorld(t, b)
+	for name, given := range times() {
 		c, i := w.conversation, w.answer
 		c.AwaitingSince, i.SeenAt, i.PostedAt = given, given, given
 		w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error {
-			ok(t, tx.UpdateConversation(ctx, &c))
-			return tx.UpdateInteraction(ctx, &i)
+			ok(t, tx.Conversations().Update(ctx, &c))
+			return tx.Interactions().Update(ctx, &i)
 		})
 		want := given
 		if !given.IsZero() {
 			want = given.UTC().Truncate(time.Microsecond)
 		}
-		conversation, err := w.in().Conversation(t.Context(), c.ID)
+		conversation, err := w.in().Conversations().Get(t.Context(), c.ID)
 		ok(t, err)
-		interaction, err := w.in().Interaction(t.Context(), i.ID)
+		interaction, err := w.in().Interactions().Get(t.Context(), i.ID)
 		ok(t, err)
 		for _, got := range []time.Time{conversation.AwaitingSince, interaction.SeenAt, interaction.PostedAt} {
 			if !got.Equal(want) || got.Location() != time.UTC || got.IsZero() != given.IsZero() {
@@ -76,7 +80,7 @@ func testTimesInFilters(t *testing.T, b Backend) {
 		{w.conversation.UpdatedAt.Add(-time.Microsecond), 1}, {w.conversation.UpdatedAt.Add(time.Microsecond), 0},
 		{time.Date(1960, 1, 1, 0, 0, 0, 0, time.UTC), 1},
 	} {
-		got, err := w.in().Conversations(t.Context(), helpdesk.ConversationFilter{UpdatedSince: test.since}, helpdesk.ByUpdated, all())
+		got, err := w.in().Conversations().List(t.Context(), helpdesk.ConversationOrder{ConversationFilter: helpdesk.ConversationFilter{UpdatedSince: test.since}, Sort: helpdesk.ByUpdated}, all())
 		ok(t, err)
 		same(t, fmt.Sprint("updated since ", test.since), test.found, len(got))
 	}
@@ -128,10 +132,10 @@ func roundTrip(t *testing.T, w *world, name, text string) {
 	customer.LastName, d.Response = text, text
 	customer.Websites = []helpdesk.CustomerWebsite{{Website: text + "."}}
 	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error {
-		ok(t, tx.UpdateConversation(ctx, &c))
-		ok(t, tx.UpdateInteraction(ctx, &i))
+		ok(t, tx.Conversations().Update(ctx, &c))
+		ok(t, tx.Interactions().Update(ctx, &i))
 		ok(t, tx.UpdateCustomer(ctx, &customer))
-		return tx.UpdateDeliveries(ctx, []helpdesk.Delivery{d})
+		return tx.Deliveries().Update(ctx, &d)
 	})
 	got := w.content(t)
 	same(t, name, []helpdesk.Conversation{c}, got.Conversations)
@@ -159,12 +163,12 @@ func testRefusedText(t *testing.T, b Backend) {
 			"role": func(ctx context.Context, tx helpdesk.Tx) error {
 				r := w.role
 				r.Description = text
-				return tx.InsertRole(ctx, &r)
+				return tx.Roles().Insert(ctx, &r)
 			},
 			"mailbox": func(ctx context.Context, tx helpdesk.Tx) error {
 				m := w.mailbox
 				m.Inbound.Host = text
-				return tx.UpdateMailbox(ctx, &m)
+				return tx.Mailboxes().Update(ctx, &m)
 			},
 			"status": func(ctx context.Context, tx helpdesk.Tx) error {
 				s := w.newStatus()
@@ -187,7 +191,7 @@ func testRefusedText(t *testing.T, b Backend) {
 			"conversation": func(ctx context.Context, tx helpdesk.Tx) error {
 				c := w.conversation
 				c.Subject = text
-				return tx.UpdateConversation(ctx, &c)
+				return tx.Conversations().Update(ctx, &c)
 			},
 			"participant": func(ctx context.Context, tx helpdesk.Tx) error {
 				return tx.AddParticipants(ctx, w.conversation.ID, []string{text})
@@ -195,32 +199,32 @@ func testRefusedText(t *testing.T, b Backend) {
 			"interaction": func(ctx context.Context, tx helpdesk.Tx) error {
 				i := w.newAnswer(w.conversation)
 				i.Body = text
-				return tx.InsertInteraction(ctx, &i)
+				return tx.Interactions().Insert(ctx, &i)
 			},
 			"recipient": func(ctx context.Context, tx helpdesk.Tx) error {
 				i := w.answer
 				i.Cc = []string{text}
-				return tx.UpdateInteraction(ctx, &i)
+				return tx.Interactions().Update(ctx, &i)
 			},
 			"threading": func(ctx context.Context, tx helpdesk.Tx) error {
 				i := w.answer
 				i.Threading.Rule = text
-				return tx.UpdateInteraction(ctx, &i)
+				return tx.Interactions().Update(ctx, &i)
 			},
 			"authentication": func(ctx context.Context, tx helpdesk.Tx) error {
 				i := w.question
 				i.Authentication.SPF.Domain = text
-				return tx.UpdateInteraction(ctx, &i)
+				return tx.Interactions().Update(ctx, &i)
 			},
 			"delivery": func(ctx context.Context, tx helpdesk.Tx) error {
 				d := w.newDelivery(w.answer)
 				d.Response = text
-				return tx.InsertDeliveries(ctx, []helpdesk.Delivery{d})
+				return tx.Deliveries().Insert(ctx, &d)
 			},
 			"attachment": func(ctx context.Context, tx helpdesk.Tx) error {
 				a := w.newAttachment(w.answer, "x")
 				a.Filename = text
-				return tx.InsertAttachments(ctx, []*helpdesk.Attachment{&a})
+				return tx.Attachments().Insert(ctx, &a)
 			},
 			"mail": func(ctx context.Context, tx helpdesk.Tx) error {
 				m := w.newMail("x")
@@ -249,8 +253,8 @@ func testLongBody(t *testing.T, b Backend) {
 	for n := range 500 {
 		i.References = append(i.References, fmt.Sprintf("%d.%s@example.com", n, strings.Repeat("r", 200)))
 	}
-	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.InsertInteraction(ctx, &i) })
-	got, err := w.in().Interaction(t.Context(), i.ID)
+	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.Interactions().Insert(ctx, &i) })
+	got, err := w.in().Interactions().Get(t.Context(), i.ID)
 	ok(t, err)
 	if got.Body != i.Body || !slices.Equal(got.References, i.References) {
 		t.Errorf("%d bytes and %d references became %d and %d", len(i.Body), len(i.References), len(got.Body), len(got.References))
@@ -264,7 +268,7 @@ func testManyIDs(t *testing.T, b Backend) {
 	for n := range int64(999) {
 		many = append(many, nobody+n)
 	}
-	conversations, err := w.in().ConversationsByID(t.Context(), many)
+	conversations, err := w.in().Conversations().ByIDs(t.Context(), many)
 	ok(t, err)
 	same(t, "conversations", []helpdesk.Conversation{w.conversation}, conversations)
 	keys, err := w.in().BlobKeys(t.Context(), many)
@@ -287,7 +291,7 @@ func testManyIDs(t *testing.T, b Backend) {
 	})
 	same(t, "conversations left", 0, len(w.content(t).Conversations))
 	scope := helpdesk.Scope{AccountID: w.account.ID, Mailboxes: append(slices.Clone(many), w.mailbox.ID)}
-	mailboxes, err := b.Store.Within(scope).Mailboxes(t.Context(), all())
+	mailboxes, err := b.Store.Within(scope).Mailboxes().List(t.Context(), storage.NoFilter{}, all())
 	ok(t, err)
 	if !slices.ContainsFunc(mailboxes, func(m helpdesk.Mailbox) bool { return m.ID == w.mailbox.ID }) {
 		t.Error("a scope of a thousand mailboxes does not see its own")
@@ -301,8 +305,8 @@ func testManyAttachments(t *testing.T, b Backend) {
 		a := w.newAttachment(w.answer, fmt.Sprint(n))
 		given = append(given, &a)
 	}
-	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.InsertAttachments(ctx, given) })
-	got, err := w.in().Attachments(t.Context(), []int64{w.answer.ID})
+	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.Attachments().Insert(ctx, given...) })
+	got, err := w.in().Attachments().List(t.Context(), helpdesk.AttachmentFilter{InteractionIDs: []int64{w.answer.ID}}, storage.Seek{Limit: storage.NoLimit})
 	ok(t, err)
 	var want []helpdesk.Attachment
 	for _, a := range given {
@@ -321,11 +325,11 @@ func testBytes(t *testing.T, b Backend) {
 		m, mailbox := w.mail, w.mailbox
 		m.Identity, mailbox.Inbound.SealedPassword = value, value
 		w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error {
-			ok(t, tx.UpdateMailbox(ctx, &mailbox))
+			ok(t, tx.Mailboxes().Update(ctx, &mailbox))
 			return tx.UpdateInbound(ctx, &m)
 		})
 		one(t, "mail", m, w.in().InboundMail, m.ID)
-		one(t, "mailbox", mailbox, w.in().Mailbox, mailbox.ID)
+		one(t, "mailbox", mailbox, w.in().Mailboxes().Get, mailbox.ID)
 		w.identified(t, []helpdesk.InboundMail{m}, value)
 	}
 }

@@ -14,14 +14,13 @@ import (
 
 func webhookTests() []testCase {
 	return []testCase{
-		{"Webhook", testWebhook},
+		{"DeleteWebhook", testDeleteWebhook},
 		{"Deliveries", testWebhookDeliveries},
 		{"Due", testDueWebhookDeliveries},
 		{"Fail", testFailWebhookDeliveries},
 		{"Prune", testPruneWebhookDeliveries},
 		{"Cursor", testWebhookCursor},
 		{"CursorIsLocked", testWebhookCursorIsLocked},
-		{"WebhookIsLocked", testWebhookIsLocked},
 		{"EventsBySeq", testEventsBySeq},
 	}
 }
@@ -41,7 +40,7 @@ func (w *world) newWebhookDelivery(webhookID int64) helpdesk.WebhookDelivery {
 // hook makes the world's webhook with a delivery.
 func (w *world) hook(ctx context.Context, tx helpdesk.Tx) error {
 	w.webhook = w.newWebhook()
-	if err := tx.InsertWebhook(ctx, &w.webhook); err != nil {
+	if err := tx.Webhooks().Insert(ctx, &w.webhook); err != nil {
 		return err
 	}
 	d := []helpdesk.WebhookDelivery{w.newWebhookDelivery(w.webhook.ID)}
@@ -50,50 +49,27 @@ func (w *world) hook(ctx context.Context, tx helpdesk.Tx) error {
 	return err
 }
 
-func testWebhook(t *testing.T, b Backend) {
+func testDeleteWebhook(t *testing.T, b Backend) {
 	w := newWorld(t, b)
-	bare := helpdesk.Webhook{URL: "http://example.org", Events: []string{helpdesk.AllEvents}, CreatedAt: at(1), UpdatedAt: at(1)}
-	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.InsertWebhook(ctx, &bare) })
-	one(t, "webhook", w.webhook, w.in().Webhook, w.webhook.ID)
-	one(t, "bare webhook", bare, w.in().Webhook, bare.ID)
-	got, err := w.in().Webhooks(t.Context(), storage.Seek{Limit: 1, Desc: true})
-	ok(t, err)
-	same(t, "last webhook", []helpdesk.Webhook{bare}, got)
-	changed := w.newWebhook()
-	changed.ID, changed.CreatedAt, changed.MailboxIDs, changed.IsActive = bare.ID, at(3), nil, false
-	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error {
-		locked, err := tx.WebhookForUpdate(ctx, bare.ID)
-		same(t, "locked webhook", bare, locked)
-		ok(t, err)
-		return tx.UpdateWebhook(ctx, &changed)
-	})
-	one(t, "changed webhook", changed, w.in().Webhook, bare.ID)
-	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.DeleteWebhook(ctx, w.webhook.ID) })
+	other := w.newWebhook()
+	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.Webhooks().Insert(ctx, &other) })
+	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.Webhooks().Delete(ctx, w.webhook.ID) })
 	left := w.content(t)
-	same(t, "webhooks left", []helpdesk.Webhook{changed}, left.Webhooks)
+	same(t, "webhooks left", []helpdesk.Webhook{other}, left.Webhooks)
 	same(t, "deliveries left", 0, len(left.Hooked))
-	_, err = w.in().WebhookDelivery(t.Context(), w.hooked.ID)
+	_, err := w.in().WebhookDelivery(t.Context(), w.hooked.ID)
 	fails(t, "a delivery of a deleted webhook", err, fault.NotFound)
-	for what, fn := range map[string]txFunc{
-		"deleting": func(ctx context.Context, tx helpdesk.Tx) error { return tx.DeleteWebhook(ctx, w.webhook.ID) },
-		"updating": func(ctx context.Context, tx helpdesk.Tx) error { return tx.UpdateWebhook(ctx, &w.webhook) },
-		"locking": func(ctx context.Context, tx helpdesk.Tx) error {
-			_, err := tx.WebhookForUpdate(ctx, w.webhook.ID)
-			return err
-		},
-		"delivering to": func(ctx context.Context, tx helpdesk.Tx) error {
-			return tx.InsertWebhookDeliveries(ctx, []helpdesk.WebhookDelivery{w.newWebhookDelivery(w.webhook.ID)})
-		},
-	} {
-		fails(t, what+" a deleted webhook", w.try(t, fn), fault.NotFound)
-	}
+	err = w.try(t, func(ctx context.Context, tx helpdesk.Tx) error {
+		return tx.InsertWebhookDeliveries(ctx, []helpdesk.WebhookDelivery{w.newWebhookDelivery(w.webhook.ID)})
+	})
+	fails(t, "delivering to a deleted webhook", err, fault.NotFound)
 	mine := func() bool {
 		found, err := b.Store.AccountsWithWebhooks(t.Context(), storage.Seek{From: &storage.Position{ID: w.account.ID - 1}, Limit: 1})
 		ok(t, err)
 		return len(found) == 1 && found[0].ID == w.account.ID
 	}
 	same(t, "with a webhook", true, mine())
-	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.DeleteWebhook(ctx, bare.ID) })
+	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.Webhooks().Delete(ctx, other.ID) })
 	same(t, "without a webhook", false, mine())
 }
 
@@ -317,23 +293,6 @@ func testWebhookCursorIsLocked(t *testing.T, b Backend) {
 	})
 }
 
-func testWebhookIsLocked(t *testing.T, b Backend) {
-	w := newWorld(t, b)
-	oneByOne(t, func() error {
-		return w.Store.InTx(t.Context(), w.scope, func(ctx context.Context, tx helpdesk.Tx) error {
-			hook, err := tx.WebhookForUpdate(ctx, w.webhook.ID)
-			if err != nil {
-				return err
-			}
-			hook.Failures++
-			return tx.UpdateWebhook(ctx, &hook)
-		})
-	})
-	got, err := w.in().Webhook(t.Context(), w.webhook.ID)
-	ok(t, err)
-	same(t, "failures", w.webhook.Failures+40, got.Failures)
-}
-
 // oneByOne does something 40 times, in four goroutines.
 func oneByOne(t *testing.T, do func() error) {
 	t.Helper()
@@ -377,8 +336,6 @@ func testEventsBySeq(t *testing.T, b Backend) {
 func webhookReads() map[string]readProbe {
 	type r = helpdesk.Reader
 	return map[string]readProbe{
-		"Webhook":  {ofAccount, true, func(ctx context.Context, r r, v *world) (any, error) { return answer(r.Webhook(ctx, v.webhook.ID)) }},
-		"Webhooks": {ofAccount, false, func(ctx context.Context, r r, _ *world) (any, error) { return answer(r.Webhooks(ctx, all())) }},
 		"WebhookDelivery": {ofMailbox, true, func(ctx context.Context, r r, v *world) (any, error) {
 			return answer(r.WebhookDelivery(ctx, v.hooked.ID))
 		}},
@@ -400,12 +357,6 @@ func webhookReads() map[string]readProbe {
 func webhookWrites() map[string]writeProbe {
 	type tx = helpdesk.Tx
 	return map[string]writeProbe{
-		"WebhookForUpdate": {level: ofAccount, call: func(ctx context.Context, tx tx, v *world) error {
-			_, err := tx.WebhookForUpdate(ctx, v.webhook.ID)
-			return err
-		}},
-		"UpdateWebhook": {level: ofAccount, call: func(ctx context.Context, tx tx, v *world) error { w := v.webhook; return tx.UpdateWebhook(ctx, &w) }},
-		"DeleteWebhook": {level: ofAccount, call: func(ctx context.Context, tx tx, v *world) error { return tx.DeleteWebhook(ctx, v.webhook.ID) }},
 		"InsertWebhookDeliveries": {level: ofAccount, call: func(ctx context.Context, tx tx, v *world) error {
 			return tx.InsertWebhookDeliveries(ctx, []helpdesk.WebhookDelivery{v.newWebhookDelivery(v.webhook.ID)})
 		}},
@@ -428,8 +379,8 @@ func (g *generator) readWebhook(seen content, seek storage.Seek) operation {
 	hook, hooked := g.either("Webhook", oneOf(g, seen.Webhooks).ID), oneOf(g, seen.Hooked)
 	filter := helpdesk.WebhookDeliveryFilter{WebhookID: hook.n, State: oneOf(g, []helpdesk.WebhookState{"", helpdesk.WebhookPending, helpdesk.WebhookFailed})}
 	return oneOf(g, []operation{
-		{method: "Webhook", args: []any{hook}},
-		{method: "Webhooks", args: []any{ordered{g.from(seek, "Webhook"), "Webhook"}}},
+		{method: "Webhooks.Get", args: []any{hook}},
+		{method: "Webhooks.List", args: []any{storage.NoFilter{}, ordered{g.from(seek, "Webhook"), "Webhook"}}},
 		{method: "WebhookDelivery", args: []any{g.either("WebhookDelivery", hooked.ID)}},
 		{method: "WebhookDeliveries", args: []any{filter, ordered{g.from(seek, "WebhookDelivery"), "WebhookDelivery"}}},
 		{method: "DueWebhookDeliveries", args: []any{hook, g.time(false), g.IntN(4)}},
@@ -447,15 +398,15 @@ func (g *generator) writeWebhook(seen content) operation {
 			MailboxIDs: g.mailboxes(seen), FailingSince: g.time(true), Failures: g.IntN(9), LastSuccessAt: g.time(true), After: int64(g.IntN(9)), SealedSecret: []byte{0, 1}[:g.IntN(3)],
 			FormerUntil: g.time(true), UserID: g.pool["User"][0], CreatedAt: g.time(false), UpdatedAt: g.time(false)}
 		if old.ID == 0 || g.IntN(2) == 0 {
-			return operation{method: "InsertWebhook", args: []any{&w}}
+			return operation{method: "Webhooks.Insert", args: []any{[]*helpdesk.Webhook{&w}}}
 		}
 		w.ID = hook.n
-		return operation{method: "UpdateWebhook", args: []any{&w}}
+		return operation{method: "Webhooks.Update", args: []any{[]*helpdesk.Webhook{&w}}}
 	case 2:
 		if g.IntN(4) == 0 {
-			return operation{method: "DeleteWebhook", args: []any{hook}}
+			return operation{method: "Webhooks.Delete", args: []any{hook}}
 		}
-		return operation{method: "WebhookForUpdate", args: []any{hook}}
+		return operation{method: "Webhooks.Lock", args: []any{hook}}
 	case 3:
 		return operation{method: "FailWebhookDeliveries", args: []any{hook, g.text(), g.time(false)}}
 	case 4:

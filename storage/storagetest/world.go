@@ -21,6 +21,7 @@ func at(n int) time.Time { return base.Add(time.Duration(n) * time.Minute) }
 // world is an account with one of everything. All its texts contain mark, which
 // nothing else contains.
 type world struct {
+	hired []int64 // users who are no members yet, see hire
 	Backend
 	mark    string
 	scope   helpdesk.Scope
@@ -51,6 +52,7 @@ type world struct {
 	merged int64 // id of what was merged into conversation, with answer in it for a while
 
 	suppression helpdesk.Suppression
+	savedReply  helpdesk.SavedReply
 	portalKey   helpdesk.PortalKey
 	webhook     helpdesk.Webhook
 	hooked      helpdesk.WebhookDelivery
@@ -66,8 +68,8 @@ func newAccount(t *testing.T, b Backend) *world {
 	w.account = helpdesk.Account{Name: "Account " + w.mark, NextNumber: 1, DefaultLocale: "pt-BR", DefaultMailboxID: 77, RemoteImages: helpdesk.ProxyImages, TrackSeen: true,
 		SendHold:  90 * time.Second,
 		Languages: []string{"pt-BR", "en"}, CreatedAt: base, UpdatedAt: at(1)}
-	w.role = helpdesk.Role{Key: "", Name: "Role " + w.mark, Description: "Reads " + w.mark,
-		Permissions: []helpdesk.Permission{helpdesk.ConversationsView, helpdesk.CustomersView}, CreatedAt: base, UpdatedAt: at(1)}
+	w.role = w.newRole("Role")
+	w.role.Key = ""
 	err := b.Store.InSystemTx(t.Context(), func(ctx context.Context, tx helpdesk.SystemTx) error {
 		if err := tx.InsertUser(ctx, &w.user); err != nil {
 			return err
@@ -82,23 +84,22 @@ func newAccount(t *testing.T, b Backend) *world {
 		}
 		w.scope = helpdesk.Scope{AccountID: w.account.ID}
 		in := tx.Within(w.scope)
-		if err := in.InsertRole(ctx, &w.role); err != nil {
+		if err := in.Roles().Insert(ctx, &w.role); err != nil {
 			return err
 		}
 		w.mailbox, w.empty = w.newMailbox("first"), w.newMailbox("second")
-		if err := in.InsertMailbox(ctx, &w.mailbox); err != nil {
+		if err := in.Mailboxes().Insert(ctx, &w.mailbox); err != nil {
 			return err
 		}
-		if err := in.InsertMailbox(ctx, &w.empty); err != nil {
+		if err := in.Mailboxes().Insert(ctx, &w.empty); err != nil {
 			return err
 		}
-		w.member = helpdesk.Membership{UserID: w.user.ID, RoleIDs: []int64{w.role.ID}, MailboxIDs: []int64{w.mailbox.ID, w.empty.ID},
-			LastActivity: at(5), CreatedAt: base, UpdatedAt: at(1), Availability: newAvailability()}
-		if err := in.InsertMembership(ctx, &w.member); err != nil {
+		w.member = w.newMember(0)
+		if err := in.Memberships().Insert(ctx, &w.member); err != nil {
 			return err
 		}
 		w.invitation = w.newInvitation("lise")
-		return in.InsertInvitation(ctx, &w.invitation)
+		return in.Invitations().Insert(ctx, &w.invitation)
 	})
 	ok(t, err)
 	return w
@@ -114,21 +115,21 @@ func newWorld(t *testing.T, b Backend) *world {
 			return err
 		}
 		w.conversation = w.newConversation()
-		if err := tx.InsertConversation(ctx, &w.conversation); err != nil {
+		if err := tx.Conversations().Insert(ctx, &w.conversation); err != nil {
 			return err
 		}
 		w.question, w.answer = w.newQuestion(w.conversation), w.newAnswer(w.conversation)
 		for _, i := range []*helpdesk.Interaction{&w.question, &w.answer} {
-			if err := tx.InsertInteraction(ctx, i); err != nil {
+			if err := tx.Interactions().Insert(ctx, i); err != nil {
 				return err
 			}
 		}
 		w.attachment = w.newAttachment(w.question, "scan.pdf")
-		if err := tx.InsertAttachments(ctx, []*helpdesk.Attachment{&w.attachment}); err != nil {
+		if err := tx.Attachments().Insert(ctx, &w.attachment); err != nil {
 			return err
 		}
 		d := []helpdesk.Delivery{w.newDelivery(w.answer)}
-		if err := tx.InsertDeliveries(ctx, d); err != nil {
+		if err := tx.Deliveries().Insert(ctx, storage.Pointers(d)...); err != nil {
 			return err
 		}
 		w.delivery = d[0]
@@ -145,10 +146,10 @@ func newWorld(t *testing.T, b Backend) *world {
 			return err
 		}
 		w.domain, w.pgpKey = w.newDomain("first"), w.newPGPKey("A1")
-		if err := tx.InsertDomain(ctx, &w.domain); err != nil {
+		if err := tx.Domains().Insert(ctx, &w.domain); err != nil {
 			return err
 		}
-		if err := tx.InsertPGPKey(ctx, &w.pgpKey); err != nil {
+		if err := tx.PGPKeys().Insert(ctx, &w.pgpKey); err != nil {
 			return err
 		}
 		audit := []helpdesk.AuditEntry{w.newAudit()}
@@ -156,7 +157,7 @@ func newWorld(t *testing.T, b Backend) *world {
 			return err
 		}
 		w.audit, w.portalKey = audit[0], w.newPortalKey()
-		if err := tx.InsertPortalKey(ctx, &w.portalKey); err != nil {
+		if err := tx.PortalKeys().Insert(ctx, &w.portalKey); err != nil {
 			return err
 		}
 		if err := w.organise(ctx, tx); err != nil {
@@ -165,8 +166,16 @@ func newWorld(t *testing.T, b Backend) *world {
 		if err := w.hook(ctx, tx); err != nil {
 			return err
 		}
+		there := helpdesk.Presence{ConversationID: w.conversation.ID, UserID: w.user.ID, Doing: helpdesk.Replying, SeenAt: base}
+		if err := tx.SavePresence(ctx, there, base.AddDate(-1, 0, 0)); err != nil {
+			return err
+		}
+		w.savedReply = w.newSavedReply("held")
+		if err := tx.SavedReplies().Insert(ctx, &w.savedReply); err != nil {
+			return err
+		}
 		w.suppression = w.newSuppression("gone")
-		if err := tx.InsertSuppression(ctx, &w.suppression); err != nil {
+		if err := tx.Suppressions().Insert(ctx, &w.suppression); err != nil {
 			return err
 		}
 		return tx.SaveFetchCursor(ctx, w.mailbox.ID, "INBOX", helpdesk.FetchCursor{UIDValidity: 7, UID: 99})
@@ -175,6 +184,38 @@ func newWorld(t *testing.T, b Backend) *world {
 }
 
 func (w *world) address(local string) string { return local + "@" + w.mark + ".example" }
+
+// newMember makes the nth of those who were hired a member; without any, the user.
+func (w *world) newMember(n int) helpdesk.Membership {
+	user := w.user.ID
+	if len(w.hired) > 0 {
+		user = w.hired[n%len(w.hired)]
+	}
+	return helpdesk.Membership{UserID: user, RoleIDs: []int64{w.role.ID}, MailboxIDs: []int64{w.mailbox.ID, w.empty.ID},
+		LastActivity: at(5), CreatedAt: base, UpdatedAt: at(1), Availability: newAvailability()}
+}
+
+// hire makes users who may become members.
+func (w *world) hire(t *testing.T) {
+	t.Helper()
+	err := w.Store.InSystemTx(t.Context(), func(ctx context.Context, tx helpdesk.SystemTx) error {
+		w.hired = nil
+		for n := range 40 {
+			u := helpdesk.User{EmailKey: fmt.Sprint(n, "@", w.mark), CreatedAt: base, UpdatedAt: base}
+			if err := tx.InsertUser(ctx, &u); err != nil {
+				return err
+			}
+			w.hired = append(w.hired, u.ID)
+		}
+		return nil
+	})
+	ok(t, err)
+}
+
+func (w *world) newRole(name string) helpdesk.Role {
+	return helpdesk.Role{Key: name, Name: name + " " + w.mark, Description: "Reads " + w.mark,
+		Permissions: []helpdesk.Permission{helpdesk.ConversationsView, helpdesk.CustomersView}, CreatedAt: base, UpdatedAt: at(1)}
+}
 
 func (w *world) newMailbox(local string) helpdesk.Mailbox {
 	local += "-" + strings.ToLower(rand.Text())
@@ -205,7 +246,7 @@ func (w *world) newConversation() helpdesk.Conversation {
 	w.number++
 	return helpdesk.Conversation{Number: w.number, Channel: "email", MailboxID: w.mailbox.ID, CustomerID: w.customer.ID,
 		CustomerEmailID: w.customer.Emails[0].ID, CustomerEmail: w.customer.Emails[0].Email, UserID: w.user.ID, Status: helpdesk.StatusPosted,
-		Subject: "Subject " + w.mark, Preview: "Preview " + w.mark, RefersTo: 1 << 40, AwaitingSince: at(4), CreatedAt: base, UpdatedAt: at(1)}
+		Subject: "Subject " + w.mark, Preview: "Preview " + w.mark, RefersTo: 1 << 40, AwaitingSince: at(4), SnoozedUntil: at(90), CreatedAt: base, UpdatedAt: at(1)}
 }
 
 func (w *world) newQuestion(c helpdesk.Conversation) helpdesk.Interaction {
@@ -327,11 +368,11 @@ func readAll(ctx context.Context, r helpdesk.Reader, participant string) (c cont
 	var e error
 	c.Account, e = r.Account(ctx)
 	note("Account", e)
-	c.Roles, e = r.Roles(ctx)
+	c.Roles, e = r.Roles().List(ctx, storage.NoFilter{}, storage.Seek{Limit: storage.NoLimit})
 	note("Roles", e)
-	c.Memberships, e = r.Memberships(ctx, all())
+	c.Memberships, e = r.Memberships().List(ctx, storage.NoFilter{}, all())
 	note("Memberships", e)
-	c.Mailboxes, e = r.Mailboxes(ctx, all())
+	c.Mailboxes, e = r.Mailboxes().List(ctx, storage.NoFilter{}, all())
 	note("Mailboxes", e)
 	for _, m := range c.Mailboxes {
 		status, e := r.FetchStatus(ctx, m.ID)
@@ -347,10 +388,10 @@ func readAll(ctx context.Context, r helpdesk.Reader, participant string) (c cont
 		note("CustomerStats", e)
 		c.Stats = append(c.Stats, stats)
 	}
-	c.Conversations, e = r.Conversations(ctx, helpdesk.ConversationFilter{}, helpdesk.ByNumber, all())
+	c.Conversations, e = r.Conversations().List(ctx, helpdesk.ConversationOrder{ConversationFilter: helpdesk.ConversationFilter{}, Sort: helpdesk.ByNumber}, all())
 	note("Conversations", e)
 	for n, conversation := range c.Conversations {
-		interactions, e := r.Interactions(ctx, conversation.ID, all())
+		interactions, e := r.Interactions().List(ctx, helpdesk.InteractionFilter{ConversationID: conversation.ID}, all())
 		note("Interactions", e)
 		thread, e := r.Thread(ctx, conversation.ID, 10)
 		note("Thread", e)
@@ -361,9 +402,9 @@ func readAll(ctx context.Context, r helpdesk.Reader, participant string) (c cont
 		}
 	}
 	of := ids(c.Interactions, func(i helpdesk.Interaction) int64 { return i.ID })
-	c.Deliveries, e = r.Deliveries(ctx, of)
+	c.Deliveries, e = r.Deliveries().List(ctx, helpdesk.DeliveryFilter{InteractionIDs: of}, storage.Seek{Limit: storage.NoLimit})
 	note("Deliveries", e)
-	c.Attachments, e = r.Attachments(ctx, of)
+	c.Attachments, e = r.Attachments().List(ctx, helpdesk.AttachmentFilter{InteractionIDs: of}, storage.Seek{Limit: storage.NoLimit})
 	note("Attachments", e)
 	c.Moves, e = r.Moves(ctx, of)
 	note("Moves", e)
@@ -376,17 +417,17 @@ func readAll(ctx context.Context, r helpdesk.Reader, participant string) (c cont
 // readMore reads what a help desk has beside its mail.
 func (c *content) readMore(ctx context.Context, r helpdesk.Reader, note func(what string, e error)) {
 	var e error
-	c.Domains, e = r.Domains(ctx, all())
+	c.Domains, e = r.Domains().List(ctx, storage.NoFilter{}, all())
 	note("Domains", e)
 	var emails []int64
 	for _, customer := range c.Customers {
 		emails = append(emails, ids(customer.Emails, func(e helpdesk.CustomerEmail) int64 { return e.ID })...)
 	}
-	c.PGPKeys, e = r.PGPKeys(ctx, emails, all())
+	c.PGPKeys, e = r.PGPKeys().List(ctx, helpdesk.PGPKeyFilter{CustomerEmailIDs: emails}, all())
 	note("PGPKeys", e)
-	c.Tags, e = r.Tags(ctx, all())
+	c.Tags, e = r.Tags().List(ctx, storage.NoFilter{}, all())
 	note("Tags", e)
-	c.Views, e = r.Views(ctx, all())
+	c.Views, e = r.Views().List(ctx, storage.NoFilter{}, all())
 	note("Views", e)
 	of := ids(c.Conversations, conversationID)
 	c.Taggings, e = r.Taggings(ctx, of)
@@ -395,15 +436,15 @@ func (c *content) readMore(ctx context.Context, r helpdesk.Reader, note func(wha
 		c.Unread, e = r.Unread(ctx, c.Memberships[0].UserID, of)
 		note("Unread", e)
 	}
-	c.Invitations, e = r.Invitations(ctx, all())
+	c.Invitations, e = r.Invitations().List(ctx, storage.NoFilter{}, all())
 	note("Invitations", e)
-	c.Suppressions, e = r.Suppressions(ctx, all())
+	c.Suppressions, e = r.Suppressions().List(ctx, storage.NoFilter{}, all())
 	note("Suppressions", e)
-	c.PortalKeys, e = r.PortalKeys(ctx, all())
+	c.PortalKeys, e = r.PortalKeys().List(ctx, storage.NoFilter{}, all())
 	note("PortalKeys", e)
 	c.Audit, e = r.AuditLog(ctx, helpdesk.AuditFilter{}, all())
 	note("AuditLog", e)
-	c.Webhooks, e = r.Webhooks(ctx, all())
+	c.Webhooks, e = r.Webhooks().List(ctx, storage.NoFilter{}, all())
 	note("Webhooks", e)
 	for _, w := range c.Webhooks {
 		hooked, e := r.WebhookDeliveries(ctx, helpdesk.WebhookDeliveryFilter{WebhookID: w.ID}, all())

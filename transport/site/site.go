@@ -220,7 +220,8 @@ func hostname(host string) string {
 	return strings.ToLower(strings.TrimSuffix(u.Hostname(), "."))
 }
 
-// ServeHTTP serves a page of a site. A request to no site is answered with 404.
+// ServeHTTP serves a page of a site. A request to no site is answered with 404. Where the base URL of the knowledge base
+// has a path, the handler is mounted below it with [http.StripPrefix].
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	begin := h.cfg.Now()
 	rw := &response{ResponseWriter: w}
@@ -298,10 +299,15 @@ func (h *Handler) plain(w *response, status int, text string) {
 
 // serve finds the site and what is asked of it.
 func (h *Handler) serve(w http.ResponseWriter, r *http.Request) error {
+	mounted := ""
+	if !h.Owns(r) {
+		mounted = strings.TrimSuffix(h.base.Path, "/")
+		r = below(mounted, r)
+	}
 	if h.cache.serve(w, r) {
 		return nil
 	}
-	s, rest, err := h.find(r.Context(), hostname(r.Host), r.URL.Path)
+	s, rest, err := h.find(r.Context(), hostname(r.Host), strings.TrimPrefix(r.URL.Path, mounted))
 	if err != nil {
 		return err
 	}
@@ -311,6 +317,22 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request) error {
 	}
 	v.prefix = v.base
 	return v.route()
+}
+
+// below is a request as its sender sees it, when the handler is mounted below the path of the base URL: http.StripPrefix
+// has taken that away.
+func below(path string, r *http.Request) *http.Request {
+	if path == "" {
+		return r
+	}
+	seen := *r
+	address := *r.URL
+	address.Path = path + address.Path
+	if address.RawPath != "" {
+		address.RawPath = path + address.RawPath
+	}
+	seen.URL = &address
+	return &seen
 }
 
 // find finds the site at an address, and what of the path is below it.

@@ -17,6 +17,7 @@ import (
 	"github.com/helpwright/helpwright/kb"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/bunstore"
+	"github.com/helpwright/helpwright/storage/bunstore/both"
 	"github.com/helpwright/helpwright/storage/fault"
 	"github.com/helpwright/helpwright/storage/memblob"
 	"github.com/helpwright/helpwright/storage/memstore"
@@ -42,7 +43,7 @@ func eachStore(t *testing.T, fn func(t *testing.T, s store)) {
 
 func openSQLite(t testing.TB, url string) *bunstore.DB {
 	t.Helper()
-	db, err := bunstore.Open(context.Background(), url, bunstore.Config{SyncNormal: true})
+	db, err := both.Open(context.Background(), url, bunstore.Config{SyncNormal: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -105,7 +106,7 @@ func newWorldAt(t testing.TB, s store, base string) *world {
 		t.Fatal(err)
 	}
 	mailbox := helpdesk.Mailbox{Name: "Support", Email: "support@example.org"}
-	err := s.InTx(ctx, helpdesk.Scope{AccountID: account.ID}, func(ctx context.Context, tx helpdesk.Tx) error { return tx.InsertMailbox(ctx, &mailbox) })
+	err := s.InTx(ctx, helpdesk.Scope{AccountID: account.ID}, func(ctx context.Context, tx helpdesk.Tx) error { return tx.Mailboxes().Insert(ctx, &mailbox) })
 	if err != nil {
 		t.Fatal(err)
 	}

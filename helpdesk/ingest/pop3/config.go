@@ -32,7 +32,7 @@ type Config struct {
 	// Default: runs it.
 	Work func(ctx context.Context, do func(context.Context) error) error
 
-	Logger *slog.Logger     // default: logs nothing
+	Logger *slog.Logger     // nil: discards
 	Now    func() time.Time // of the times in Status; default time.Now
 	Rand   func() float64   // in [0, 1), shortens the waits; default math/rand/v2
 }

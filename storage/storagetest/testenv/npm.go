@@ -4,6 +4,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"sync"
 	"testing"
 )
 
@@ -16,6 +17,8 @@ func NPM(t testing.TB, folder string) string {
 		t.Fatal("the test is not part of a module")
 	}
 	dir := filepath.Join(root, filepath.FromSlash(folder))
+	installing.Lock() // npm cannot install twice into one folder at once
+	defer installing.Unlock()
 	if installed(dir) {
 		return dir
 	}
@@ -29,6 +32,8 @@ func NPM(t testing.TB, folder string) string {
 	}
 	return dir
 }
+
+var installing sync.Mutex
 
 // installed reports whether what npm has installed is not older than the lock file.
 func installed(dir string) bool {

@@ -57,14 +57,23 @@ func Fill(ctx context.Context, cfg Config) (Company, error) {
 		random:   mathrand.New(mathrand.NewPCG(1, 2)), //nolint:gosec // the same company every time, on purpose; no secret is made of it
 		intake:   cfg.Desk.Intake(),
 		outgoing: cfg.Desk.Outgoing(),
-		filer:    ingest.NewFiler(ingest.FilerConfig{Intake: cfg.Desk.Intake(), Now: cfg.Clock.Now, Logger: cfg.Logger}),
 	}
-	for _, do := range []func(context.Context) error{f.people, f.furnish, f.helpCentre, f.correspondence} {
+	var err error
+	if f.filer, err = ingest.NewFiler(ingest.FilerConfig{Intake: f.intake, Now: cfg.Clock.Now, Logger: cfg.Logger}); err != nil {
+		return Company{}, err
+	}
+	for _, do := range []func(context.Context) error{f.people, f.furnish, f.helpCentre, f.correspondence, f.hold} {
 		if err := do(ctx); err != nil {
 			return Company{}, err
 		}
 	}
 	return f.company, nil
+}
+
+// hold lets answers wait from now on, so that they can be called back.
+func (f *filler) hold(ctx context.Context) error {
+	_, err := f.members[0].desk.UpdateAccount(ctx, helpdesk.AccountUpdate{Name: companyName, SendHold: storage.Some(10 * time.Second)})
+	return err
 }
 
 // filler makes the company.

@@ -215,6 +215,9 @@ func (t *Tab) arrive(steps ...chromedp.Action[chromedp.Void]) int64 {
 	response, err := chromedp.RunResponse(ctx, steps...)
 	t.check(err)
 	t.at = t.Location()
+	if response == nil {
+		t.t.Fatalf("%s: the page that was there has changed by itself meanwhile", t.at)
+	}
 	return response.Status
 }
 

@@ -1,0 +1,20 @@
+package main
+
+import (
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/helpwright/helpwright/storage/storagetest/testenv"
+)
+
+// TestDeskScript checks the types that the desk's module says in its comments.
+func TestDeskScript(t *testing.T) {
+	t.Parallel()
+	tools := testenv.NPM(t, ".ci/web")
+	out, err := exec.CommandContext(t.Context(), filepath.Join(tools, "node_modules", ".bin", "tsc"), "--allowJs", "--checkJs", "--strict", "--noEmit",
+		"--target", "es2023", "--module", "esnext", "--lib", "es2023,dom,dom.iterable", "../../transport/desk/assets/desk.js").CombinedOutput()
+	if err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+}

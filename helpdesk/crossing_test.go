@@ -1,0 +1,116 @@
+package helpdesk_test
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/storage"
+	"github.com/helpwright/helpwright/storage/fault"
+)
+
+// What others say in a conversation after what the author has seen keeps an answer back.
+func TestCrossing(t *testing.T) {
+	t.Parallel()
+	draft := helpdesk.InteractionInput{Type: helpdesk.TypeUser, Status: helpdesk.StatusDraft, Body: "Soon."}
+	say := func(b *bundle, d *helpdesk.Desk, id int64, in helpdesk.InteractionInput) int64 {
+		b.t.Helper()
+		b.clock.Add(time.Second)
+		return must(d.CreateInteraction(b.ctx, id, in))(b.t).ID
+	}
+	for name, tt := range map[string]struct {
+		meanwhile func(b *bundle, other *helpdesk.Desk, id int64) int64 // returns what crosses, 0 for nothing
+	}{
+		"nothing": {func(*bundle, *helpdesk.Desk, int64) int64 { return 0 }},
+		"the customer": {func(b *bundle, _ *helpdesk.Desk, id int64) int64 {
+			m := opening()
+			m.MessageID, m.References = "2@example.com", []string{"1@example.com"}
+			return b.receive(m).InteractionID
+		}},
+		"another agent": {func(b *bundle, other *helpdesk.Desk, id int64) int64 {
+			return say(b, other, id, helpdesk.InteractionInput{Type: helpdesk.TypeUser, Body: "Pull."})
+		}},
+		"a note": {func(b *bundle, other *helpdesk.Desk, id int64) int64 {
+			say(b, other, id, helpdesk.InteractionInput{Type: helpdesk.TypeNote, Body: "Hm."})
+			return 0
+		}},
+		"another agent's draft": {func(b *bundle, other *helpdesk.Desk, id int64) int64 { say(b, other, id, draft); return 0 }},
+		"an answer of one's own": {func(b *bundle, _ *helpdesk.Desk, id int64) int64 {
+			say(b, b.desk, id, helpdesk.InteractionInput{Type: helpdesk.TypeUser, Body: "Push."})
+			return 0
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBundle(t)
+			id := b.receive(opening()).ConversationID
+			other := b.member(helpdesk.RoleAgent)
+			seen := helpdesk.NewestSeen(b.interactions(id))
+			mine := say(b, b.desk, id, draft)
+			want := tt.meanwhile(b, other, id)
+			post := func(seen storage.Opt[int64]) error {
+				_, err := b.desk.UpdateInteraction(b.ctx, id, mine, helpdesk.InteractionUpdate{Status: storage.Some(helpdesk.StatusPosted), Seen: seen})
+				return err
+			}
+			_, created := b.desk.CreateInteraction(b.ctx, id, helpdesk.InteractionInput{Type: helpdesk.TypeUser, Body: "Now.", Seen: storage.Some(seen)})
+			posted := post(storage.Some(seen))
+			for what, err := range map[string]error{"new": created, "a draft": posted} {
+				if want == 0 && err != nil {
+					t.Errorf("%s: %v", what, err)
+				}
+				if f, _ := errors.AsType[*fault.Error](err); want != 0 && (f == nil || f.Kind != fault.Conflict || f.Code != helpdesk.CodeCrossed || f.ID != want) {
+					t.Errorf("%s: %v, want it crossed by %d", what, err, want)
+				}
+			}
+			if want == 0 {
+				return
+			}
+			if i := must(b.desk.Interaction(b.ctx, id, mine))(t); i.Status != helpdesk.StatusDraft {
+				t.Errorf("the draft was sent: %+v", i)
+			}
+			if err := post(storage.Some(want)); err != nil {
+				t.Errorf("after it was seen: %v", err)
+			}
+		})
+	}
+}
+
+// A draft counts from when it was posted; what is gone counts by its id.
+func TestCrossingOfOldDrafts(t *testing.T) {
+	t.Parallel()
+	b := newBundle(t)
+	id := b.receive(opening()).ConversationID
+	other := b.member(helpdesk.RoleAgent)
+	draft := must(other.CreateInteraction(b.ctx, id, helpdesk.InteractionInput{Type: helpdesk.TypeUser, Status: helpdesk.StatusDraft, Body: "Pull."}))(t)
+	b.clock.Add(time.Second)
+	m := opening()
+	m.MessageID, m.References = "2@example.com", []string{"1@example.com"}
+	reply := b.receive(m).InteractionID
+	b.clock.Add(time.Second)
+	must(other.UpdateInteraction(b.ctx, id, draft.ID, helpdesk.InteractionUpdate{Status: storage.Some(helpdesk.StatusPosted)}))(t)
+	post := func(seen storage.Opt[int64]) error {
+		b.clock.Add(time.Second)
+		_, err := b.desk.CreateInteraction(b.ctx, id, helpdesk.InteractionInput{Type: helpdesk.TypeUser, Body: "Now.", Seen: seen})
+		return err
+	}
+	if newest := helpdesk.NewestSeen(b.interactions(id)); newest != draft.ID {
+		t.Errorf("%d was said last, want the draft %d", newest, draft.ID)
+	}
+	for _, tt := range []struct {
+		name    string
+		seen    storage.Opt[int64]
+		crossed bool
+	}{
+		{"the reply that has a higher id", storage.Some(reply), true},
+		{"the draft that was posted after it", storage.Some(draft.ID), false},
+		{"nothing", storage.Some[int64](0), true},
+		{"what is not in the conversation", storage.Some(reply + 1000), false},
+		{"not said", storage.Opt[int64]{}, false},
+		{"null", storage.Null[int64](), false},
+	} {
+		if err := post(tt.seen); (err != nil) != tt.crossed || tt.crossed && !errors.Is(err, helpdesk.ErrConflict) {
+			t.Errorf("%s: %v", tt.name, err)
+		}
+	}
+}

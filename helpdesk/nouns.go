@@ -1,0 +1,123 @@
+package helpdesk
+
+import "github.com/helpwright/helpwright/storage"
+
+// Declarations are those of the nouns whose rows a store keeps.
+type Declarations struct {
+	Attachments   storage.Noun[Attachment]
+	Conversations storage.Noun[Conversation]
+	Deliveries    storage.Noun[Delivery]
+	Domains       storage.Noun[Domain]
+	Interactions  storage.Noun[Interaction]
+	Invitations   storage.Noun[Invitation]
+	Mailboxes     storage.Noun[Mailbox]
+	Memberships   storage.Noun[Membership]
+	PGPKeys       storage.Noun[PGPKey]
+	PortalKeys    storage.Noun[PortalKey]
+	Roles         storage.Noun[Role]
+	SavedReplies  storage.Noun[SavedReply]
+	Suppressions  storage.Noun[Suppression]
+	Tags          storage.Noun[Tag]
+	Views         storage.Noun[View]
+	Webhooks      storage.Noun[Webhook]
+}
+
+// Nouns declares the rows of [Rows], for stores and for storagetest.
+func Nouns() Declarations {
+	return Declarations{
+		Attachments: storage.Noun[Attachment]{
+			Name:        "attachment",
+			ID:          func(a *Attachment) *int64 { return &a.ID },
+			InMailboxes: true,
+		},
+		Conversations: storage.Noun[Conversation]{
+			Name:        "conversation",
+			ID:          func(c *Conversation) *int64 { return &c.ID },
+			InMailboxes: true,
+		},
+		Deliveries: storage.Noun[Delivery]{
+			Name:        "delivery",
+			ID:          func(d *Delivery) *int64 { return &d.ID },
+			InMailboxes: true,
+		},
+		Domains: storage.Noun[Domain]{
+			Name:    "domain",
+			ID:      func(d *Domain) *int64 { return &d.ID },
+			Account: func(d *Domain) *int64 { return &d.AccountID },
+			Unique: []storage.Unique[Domain]{
+				{Code: UniqueDomain, Fields: func(d *Domain) []any { return []any{&d.Name} }},
+			},
+		},
+		Interactions: storage.Noun[Interaction]{
+			Name:        "interaction",
+			ID:          func(i *Interaction) *int64 { return &i.ID },
+			InMailboxes: true,
+		},
+		Invitations: storage.Noun[Invitation]{
+			Name:    "invitation",
+			ID:      func(i *Invitation) *int64 { return &i.ID },
+			Account: func(i *Invitation) *int64 { return &i.AccountID },
+		},
+		Mailboxes: storage.Noun[Mailbox]{
+			Name:        "mailbox",
+			ID:          func(m *Mailbox) *int64 { return &m.ID },
+			Account:     func(m *Mailbox) *int64 { return &m.AccountID },
+			InMailboxes: true,
+			Unique: []storage.Unique[Mailbox]{
+				{Code: UniqueMailboxEmail, Fields: func(m *Mailbox) []any { return []any{&m.EmailKey} }, Optional: true},
+				{Code: UniqueMailboxLocal, Fields: func(m *Mailbox) []any { return []any{&m.InternalLocal} }, Everywhere: true},
+			},
+		},
+		Memberships: storage.Noun[Membership]{
+			Name: "membership",
+			ID:   func(m *Membership) *int64 { return &m.ID },
+			Unique: []storage.Unique[Membership]{
+				{Code: UniqueMembership, Fields: func(m *Membership) []any { return []any{&m.UserID} }},
+			},
+		},
+		PGPKeys: storage.Noun[PGPKey]{
+			Name: "key",
+			ID:   func(k *PGPKey) *int64 { return &k.ID },
+			Unique: []storage.Unique[PGPKey]{
+				{Code: UniquePGPKey, Fields: func(k *PGPKey) []any { return []any{&k.CustomerEmailID, &k.Fingerprint} }},
+			},
+		},
+		PortalKeys: storage.Noun[PortalKey]{
+			Name: "key",
+			ID:   func(k *PortalKey) *int64 { return &k.ID },
+		},
+		Roles: storage.Noun[Role]{
+			Name: "role",
+			ID:   func(r *Role) *int64 { return &r.ID },
+		},
+		SavedReplies: storage.Noun[SavedReply]{
+			Name: "saved reply",
+			ID:   func(r *SavedReply) *int64 { return &r.ID },
+			Unique: []storage.Unique[SavedReply]{
+				{Code: UniqueSavedReply, Fields: func(r *SavedReply) []any { return []any{&r.UserID, &r.Key} }},
+			},
+		},
+		Suppressions: storage.Noun[Suppression]{
+			Name: "suppression",
+			ID:   func(s *Suppression) *int64 { return &s.ID },
+			Unique: []storage.Unique[Suppression]{
+				{Code: UniqueSuppression, Fields: func(s *Suppression) []any { return []any{&s.Key} }},
+			},
+		},
+		Tags: storage.Noun[Tag]{
+			Name: "tag",
+			ID:   func(t *Tag) *int64 { return &t.ID },
+			Unique: []storage.Unique[Tag]{
+				{Code: UniqueTag, Fields: func(t *Tag) []any { return []any{&t.Key} }},
+			},
+		},
+		Views: storage.Noun[View]{
+			Name: "view",
+			ID:   func(v *View) *int64 { return &v.ID },
+		},
+		Webhooks: storage.Noun[Webhook]{
+			Name: "webhook",
+			ID:   func(w *Webhook) *int64 { return &w.ID },
+		},
+	}
+}

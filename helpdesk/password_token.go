@@ -1,0 +1,147 @@
+package helpdesk
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base32"
+	"encoding/binary"
+	"strings"
+	"time"
+
+	"github.com/helpwright/helpwright/storage/fault"
+)
+
+// PasswordTokenPrefix begins every token that lets its holder choose a password.
+const PasswordTokenPrefix = "hwr_"
+
+// passwordTokens are encoded so that they can be part of an address.
+var passwordTokens = base32.StdEncoding.WithPadding(base32.NoPadding)
+
+// CreatePasswordToken makes a token by which its holder can choose a password of a user, see
+// [Service.ChoosePassword]. It is good for one time, until the user's password is changed,
+// and no longer than life; 0: until then. Operators make one for any user. Others make one
+// for themselves, as long as they have no password; who has a token with scopes may not.
+func (a *Admin) CreatePasswordToken(ctx context.Context, userID int64, life time.Duration) (string, error) {
+	dir, err := a.guard.Read(ownUser)
+	if err != nil {
+		return "", err
+	}
+	user, err := dir.User(ctx, userID)
+	if err != nil {
+		return "", err
+	}
+	if a.userID != 0 && (userID != a.userID || user.PasswordHash != "") {
+		return "", fault.New(fault.Forbidden, "Only the operator can let somebody choose another password.")
+	}
+	var expires int64
+	if life > 0 {
+		expires = a.svc.now().Add(life).Unix()
+	}
+	body := binary.AppendUvarint(binary.AppendUvarint(nil, uint64(userID)), uint64(expires))
+	return PasswordTokenPrefix + passwordTokens.EncodeToString(append(body, passwordMAC(a.svc.cfg.SigningKey, body, user)...)), nil
+}
+
+// passwordMAC binds a token to the password that the user has while it is made.
+func passwordMAC(key, body []byte, user User) []byte {
+	mac := hmac.New(sha256.New, key)
+	mac.Write([]byte("password token v1\x00" + user.PasswordHash + "\x00" + user.CreatedAt.UTC().Format(time.RFC3339Nano) + "\x00"))
+	mac.Write(body)
+	return mac.Sum(nil)[:20]
+}
+
+// PasswordTokenUser returns the user whose password a token lets choose. A token that is
+// not genuine, was used or has expired is a NotFound fault.
+func (s *Service) PasswordTokenUser(ctx context.Context, token string) (User, error) {
+	missing := fault.Missing("password token", 0)
+	text, found := strings.CutPrefix(token, PasswordTokenPrefix)
+	raw, err := passwordTokens.DecodeString(text)
+	if !found || err != nil || len(raw) <= 20 {
+		return User{}, missing
+	}
+	body, mac := raw[:len(raw)-20], raw[len(raw)-20:]
+	id, n := binary.Uvarint(body)
+	if n <= 0 {
+		return User{}, missing
+	}
+	expires, m := binary.Uvarint(body[n:])
+	if m <= 0 || n+m != len(body) {
+		return User{}, missing
+	}
+	user, err := s.cfg.Store.User(ctx, int64(id))
+	if err != nil {
+		if fault.Is(err, fault.NotFound) {
+			return User{}, missing
+		}
+		return User{}, err
+	}
+	genuine := s.signedBy(func(key []byte) bool { return hmac.Equal(mac, passwordMAC(key, body, user)) })
+	if !genuine || expires != 0 && s.now().Unix() >= int64(expires) {
+		return User{}, missing
+	}
+	return user, nil
+}
+
+// PasswordChoice is what the holder of a token chooses.
+type PasswordChoice struct {
+	Password string // 8 to 200 characters
+	// Name and Email are for a user who never had a password, as the first one of a server:
+	// "" leaves what is there. Of others they are ignored.
+	Name, Email string
+}
+
+// ChoosePassword gives the user of a token a password, ends what they are signed in with,
+// and returns them as the caller; access tokens stay valid. A token is used up by it:
+// afterwards it is a NotFound fault. An address that another user has is an Invalid one.
+func (s *Service) ChoosePassword(ctx context.Context, token string, in PasswordChoice) (Caller, error) {
+	before, err := s.PasswordTokenUser(ctx, token)
+	if err != nil {
+		return Caller{}, err
+	}
+	in.Name, in.Email = cleanLine(in.Name), cleanLine(in.Email)
+	var problems fault.Collector
+	problems.Check(runes(in.Password) >= 8 && runes(in.Password) <= 200, "password", "must have 8 to 200 characters")
+	bounded(&problems, "name", in.Name, 200)
+	problems.Check(in.Email == "" || ValidEmail(in.Email), "email", "is no mail address")
+	if err := problems.Err(); err != nil {
+		return Caller{}, err
+	}
+	hash, err := s.hashPassword(ctx, in.Password)
+	if err != nil {
+		return Caller{}, err
+	}
+	err = s.beginSystem(0)(ctx, func(ctx context.Context, tx SystemTx) error {
+		user, err := tx.User(ctx, before.ID)
+		if err != nil {
+			return err
+		}
+		if user.PasswordHash != before.PasswordHash {
+			return fault.Missing("password token", 0) // somebody was faster
+		}
+		if before.PasswordHash == "" {
+			user.introduce(in)
+		}
+		user.PasswordHash, user.UpdatedAt = hash, s.now()
+		if err := tx.UpdateUser(ctx, &user); err != nil {
+			return takenField(err, UniqueUserEmail, "email")
+		}
+		if err := tx.DeleteOtherSessions(ctx, user.ID, 0); err != nil {
+			return err
+		}
+		return s.note(ctx, tx, auditPassword, user.ID, user.ID, 0)
+	})
+	if err != nil {
+		return Caller{}, err
+	}
+	return Caller{userID: before.ID}, nil
+}
+
+// introduce takes over what a new user says of themselves.
+func (u *User) introduce(in PasswordChoice) {
+	if in.Name != "" {
+		u.Name = in.Name
+	}
+	if in.Email != "" && EmailKey(in.Email) != u.EmailKey {
+		u.Email, u.EmailKey, u.EmailVerifiedAt = in.Email, EmailKey(in.Email), time.Time{}
+	}
+}

@@ -1,0 +1,23 @@
+package bunstore
+
+import (
+	"context"
+
+	"github.com/helpwright/helpwright/helpdesk"
+)
+
+// NewestFrom implements [helpdesk.CrossingReader]. The row with its body is read once it is known which.
+func (r reader) NewestFrom(ctx context.Context, conversationID, notBy int64) (helpdesk.Interaction, error) {
+	var newest []int64
+	err := r.selects((*interactionRow)(nil)).Column("id").ApplyQueryBuilder(r.ofConversation).
+		Where("?TableName.conversation_id = ?", conversationID).
+		Where(`(?TableName.type = ? OR ?TableName.type = ? AND ?TableName.status = ?
+			AND COALESCE(NULLIF(?TableName.posted_by_id, 0), ?TableName.user_id) <> ?)`,
+			helpdesk.TypeCustomer, helpdesk.TypeUser, helpdesk.StatusPosted, notBy).
+		OrderExpr("CASE WHEN ?TableName.type = ? THEN ?TableName.posted_at ELSE ?TableName.created_at END DESC, ?TableName.id DESC", helpdesk.TypeUser).
+		Limit(1).Scan(ctx, &newest)
+	if err != nil || len(newest) == 0 {
+		return helpdesk.Interaction{}, failure(ctx, err, "interaction", 0)
+	}
+	return r.Interactions().Get(ctx, newest[0])
+}

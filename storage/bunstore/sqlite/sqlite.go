@@ -1,0 +1,89 @@
+// Package sqlite opens databases of SQLite for package bunstore, with the driver modernc.org/sqlite, which needs no C.
+package sqlite
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"net/url"
+	"os"
+	"syscall"
+
+	"github.com/uptrace/bun"
+	"github.com/uptrace/bun/dialect/sqlitedialect"
+	_ "modernc.org/sqlite" // the "sqlite" driver
+
+	"github.com/helpwright/helpwright/storage/bunstore"
+	"github.com/helpwright/helpwright/storage/fault"
+)
+
+// Memory is the path of a database that ends with its DB.
+const Memory = ":memory:"
+
+// Open opens the database in the file at a path, which is made if need be. It migrates nothing, see
+// [bunstore.DB.Migrate]. A database that cannot be opened is an Unavailable fault.
+func Open(ctx context.Context, path string, cfg bunstore.Config) (*bunstore.DB, error) {
+	if path == "" {
+		return nil, fault.New(fault.Invalid, "The path names no file.")
+	}
+	memory := path == Memory
+	synchronous := "FULL"
+	if cfg.SyncNormal {
+		synchronous = "NORMAL"
+	}
+	// busy_timeout comes first: switching to WAL may have to wait already.
+	params := "?_pragma=busy_timeout(5000)&_pragma=journal_mode(WAL)&_pragma=foreign_keys(1)&_pragma=synchronous(" +
+		synchronous + ")"
+	name := Memory
+	if !memory {
+		name = "file:" + (&url.URL{Path: path}).EscapedPath()
+		if err := ownerOnly(path); err != nil {
+			return nil, fault.Wrap(fault.Unavailable, "sqlite.Open", err)
+		}
+	}
+	writer, err := Pool(name + params + "&_txlock=immediate")
+	if err != nil {
+		return nil, fault.Wrap(fault.Invalid, "sqlite.Open", err)
+	}
+	writer.SetMaxOpenConns(1) // others would only wait for the one that writes
+	write := bun.NewDB(writer, sqlitedialect.New())
+	if memory { // the database is the connection
+		return bunstore.Own(ctx, bunstore.Pools{Write: write}, cfg)
+	}
+	reader, err := Pool(name + params + "&_pragma=query_only(1)")
+	if err != nil {
+		_ = writer.Close()
+		return nil, fault.Wrap(fault.Invalid, "sqlite.Open", err)
+	}
+	conns := cfg.MaxConns
+	if conns <= 0 {
+		conns = 4
+	}
+	reader.SetMaxOpenConns(conns)
+	reader.SetMaxIdleConns(conns)
+	return bunstore.Own(ctx, bunstore.Pools{Write: write, Read: bun.NewDB(reader, sqlitedialect.New()), File: path}, cfg)
+}
+
+// ownerOnly makes the file of a database, and what SQLite keeps beside it, readable and writable by the owner alone,
+// wherever it lies. What SQLite makes later has the mode of the file.
+func ownerOnly(path string) error {
+	// A file that is there is not opened: closing it would let go of the locks that another DB of this process has on it.
+	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+	if err == nil {
+		return file.Close()
+	}
+	if !errors.Is(err, fs.ErrExist) {
+		return nil // SQLite will say what is wrong
+	}
+	for _, name := range []string{path, path + "-wal", path + "-shm", path + "-journal"} {
+		info, err := os.Stat(name)
+		if err != nil || info.Mode().Perm()&0o077 == 0 {
+			continue
+		}
+		// Of another's file the mode is that one's choice.
+		if err := os.Chmod(name, 0o600); err != nil && !errors.Is(err, fs.ErrPermission) && !errors.Is(err, syscall.EROFS) {
+			return err
+		}
+	}
+	return nil
+}

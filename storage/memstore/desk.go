@@ -1,0 +1,86 @@
+package memstore
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/storage"
+)
+
+// atDesk reports whether a conversation passes what lists of a desk narrow by.
+func (db *data) atDesk(account int64, c *helpdesk.Conversation, f helpdesk.ConversationFilter) bool {
+	if waits, given := f.Awaiting.Get(); given && waits != (c.SortKey(helpdesk.ByAwaiting) > 0) {
+		return false
+	}
+	if asleep, given := f.Snoozed.Get(); given && asleep != snoozed(c) {
+		return false
+	}
+	return (f.DraftBy == 0 || db.hasDraft(account, c.ID, f.DraftBy)) && (!f.Undelivered || db.undelivered(account, c.ID))
+}
+
+func (db *data) hasDraft(account, conversationID, userID int64) bool {
+	for _, i := range db.interactions.all(account) {
+		if i.ConversationID == conversationID && i.UserID == userID && i.Status == helpdesk.StatusDraft {
+			return true
+		}
+	}
+	return false
+}
+
+func (db *data) undelivered(account, conversationID int64) bool {
+	for _, d := range db.deliveries.all(account) {
+		if !d.State.Undelivered() {
+			continue
+		}
+		if i, err := db.interactions.get(account, d.InteractionID); err == nil && i.ConversationID == conversationID {
+			return true
+		}
+	}
+	return false
+}
+
+func (r reader) ConversationCounts(ctx context.Context) ([]helpdesk.ConversationCount, error) {
+	return query(ctx, r.src, func(db *data) ([]helpdesk.ConversationCount, error) {
+		numbers := map[helpdesk.ConversationCount]int64{}
+		for _, c := range db.conversations.all(r.scope.AccountID) {
+			if sees(r.scope, c.MailboxID) {
+				numbers[helpdesk.ConversationCount{
+					MailboxID: c.MailboxID, UserID: c.UserID, Status: c.Status, Awaiting: c.SortKey(helpdesk.ByAwaiting) > 0, Snoozed: snoozed(c),
+				}]++
+			}
+		}
+		var counts []helpdesk.ConversationCount
+		for count, n := range numbers {
+			count.N = n
+			counts = append(counts, count)
+		}
+		slices.SortFunc(counts, compareCounts)
+		return counts, nil
+	})
+}
+
+func compareCounts(a, b helpdesk.ConversationCount) int {
+	return cmp.Or(cmp.Compare(a.MailboxID, b.MailboxID), cmp.Compare(a.UserID, b.UserID), cmp.Compare(a.Status, b.Status),
+		falseFirst(a.Awaiting, b.Awaiting), falseFirst(a.Snoozed, b.Snoozed))
+}
+
+func falseFirst(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case b:
+		return -1
+	}
+	return 1
+}
+
+func snoozed(c *helpdesk.Conversation) bool {
+	return !c.SnoozedUntil.IsZero() && c.SnoozedUntil.UnixMicro() > 0
+}
+
+func (r reader) CountConversations(ctx context.Context, filter helpdesk.ConversationFilter, limit int) (int64, error) {
+	found, err := r.Conversations().List(ctx, helpdesk.ConversationOrder{ConversationFilter: filter}, storage.Seek{Limit: limit})
+	return int64(len(found)), err
+}

@@ -1,0 +1,198 @@
+package memstore
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/storage"
+)
+
+// noun declares how the rows of a noun are kept: S is the domain's scope, T a row, F narrows a list.
+type noun[S, T, F any] struct {
+	storage.Noun[T]
+	of func(db *data) *table[T]
+	// sees reports whether a row is in the scope; nil: all of the account are.
+	sees func(db *data, s S, t *T) bool
+	// match reports whether a filter asks for a row; nil: there is no filter.
+	match func(db *data, s S, f F, t *T) bool
+	// key is what a list is ordered by, before the id; nil: by id.
+	key func(f F, t *T) int64
+	// refers refuses a row that refers to what is not there, or breaks a rule that is not among the noun's.
+	refers func(db *data, s S, t *T) error
+	// strip takes from a row what is not stored.
+	strip func(t *T)
+	// remove removes what goes with a row, or says why that stays.
+	remove func(db *data, s S, id int64) error
+}
+
+// rows implements [storage.RowReader].
+type rows[S, T, F any] struct {
+	src     source
+	account int64
+	scope   S
+	noun    *noun[S, T, F]
+}
+
+// stored implements [storage.Rows].
+type stored[S, T, F any] struct{ rows[S, T, F] }
+
+func rowsOf[S, T, F any](src source, account int64, scope S, n *noun[S, T, F]) storage.RowReader[T, F] {
+	return rows[S, T, F]{src, account, scope, n}
+}
+
+func storedOf[S, T, F any](src source, account int64, scope S, n *noun[S, T, F]) storage.Rows[T, F] {
+	return stored[S, T, F]{rows[S, T, F]{src, account, scope, n}}
+}
+
+// get returns the stored row, not a copy.
+func (n *noun[S, T, F]) get(db *data, account int64, s S, id int64) (*T, error) {
+	t, err := n.of(db).get(account, id)
+	if err == nil && n.sees != nil && !n.sees(db, s, t) {
+		err = n.of(db).missing(id)
+	}
+	return t, err
+}
+
+// check refuses a row that may not be stored under an id, 0 for a new one.
+func (n *noun[S, T, F]) check(db *data, account int64, s S, t *T, id int64) error {
+	if n.refers != nil {
+		if err := n.refers(db, s, t); err != nil {
+			return err
+		}
+	}
+	for _, rule := range n.Unique {
+		broken := func(o *T) bool { return rule.Broken(t, o) }
+		for other := range n.of(db).rows {
+			if (rule.Everywhere || other == account) && n.of(db).conflict(other, id, broken) {
+				return unique(rule.Code, "There is such a "+n.Name+" already.")
+			}
+		}
+	}
+	return nil
+}
+
+// row is what is stored of a row in an account.
+func (n *noun[S, T, F]) row(account int64, t *T) *T {
+	row := *t
+	if n.Account != nil {
+		*n.Account(&row) = account
+	}
+	if n.strip != nil {
+		n.strip(&row)
+	}
+	return &row
+}
+
+// Get implements [storage.RowReader].
+func (r rows[S, T, F]) Get(ctx context.Context, id int64) (T, error) {
+	return query(ctx, r.src, func(db *data) (T, error) { return copyOf(r.noun.get(db, r.account, r.scope, id)) })
+}
+
+// List implements [storage.RowReader].
+func (r rows[S, T, F]) List(ctx context.Context, f F, seek storage.Seek) ([]T, error) {
+	return query(ctx, r.src, func(db *data) ([]T, error) {
+		var found []row[T]
+		place := func(id int64, t *T) storage.Position {
+			if r.noun.key == nil {
+				return storage.Position{ID: id}
+			}
+			return storage.Position{Key: r.noun.key(f, t), ID: id}
+		}
+		if r.noun.key == nil && seek.From != nil {
+			seek.From = &storage.Position{ID: seek.From.ID}
+		}
+		for id, t := range r.noun.of(db).all(r.account) {
+			if r.shows(db, t) && (r.noun.match == nil || r.noun.match(db, r.scope, f, t)) && beyond(place(id, t), seek) {
+				found = append(found, row[T]{id, t})
+			}
+		}
+		slices.SortFunc(found, func(a, b row[T]) int {
+			if seek.Desc {
+				a, b = b, a
+			}
+			p, q := place(a.id, a.value), place(b.id, b.value)
+			return cmp.Or(cmp.Compare(p.Key, q.Key), cmp.Compare(p.ID, q.ID))
+		})
+		return copies(found[:min(max(seek.Limit, 0), len(found))]), nil
+	})
+}
+
+func (r rows[S, T, F]) shows(db *data, t *T) bool {
+	return r.noun.sees == nil || r.noun.sees(db, r.scope, t)
+}
+
+// ByIDs implements [storage.RowReader].
+func (r rows[S, T, F]) ByIDs(ctx context.Context, ids []int64) ([]T, error) {
+	return query(ctx, r.src, func(db *data) ([]T, error) {
+		return r.noun.of(db).where(r.account, func(t *T) bool {
+			return slices.Contains(ids, *r.noun.ID(t)) && r.shows(db, t)
+		}), nil
+	})
+}
+
+// Lock has nothing to lock: a transaction has the whole store.
+func (s stored[S, T, F]) Lock(ctx context.Context, id int64) (T, error) { return s.Get(ctx, id) }
+
+// Insert implements [storage.Rows].
+func (s stored[S, T, F]) Insert(ctx context.Context, items ...*T) error {
+	return inAccount(ctx, s.src, s.account, func(db *data) error {
+		for _, item := range items {
+			row := s.noun.row(s.account, item)
+			*s.noun.ID(row) = 0
+			if err := s.noun.check(db, s.account, s.scope, row, 0); err != nil {
+				return err
+			}
+			if err := s.noun.of(db).insert(s.account, row, s.noun.ID(row)); err != nil {
+				return err
+			}
+			*s.noun.ID(item) = *s.noun.ID(row)
+			if s.noun.Account != nil {
+				*s.noun.Account(item) = s.account
+			}
+		}
+		return nil
+	})
+}
+
+// Update implements [storage.Rows].
+func (s stored[S, T, F]) Update(ctx context.Context, items ...*T) error {
+	return inAccount(ctx, s.src, s.account, func(db *data) error {
+		for _, item := range items {
+			row, id := s.noun.row(s.account, item), *s.noun.ID(item)
+			if _, err := s.noun.get(db, s.account, s.scope, id); err != nil {
+				return err
+			}
+			if err := s.noun.check(db, s.account, s.scope, row, id); err != nil {
+				return err
+			}
+			if err := s.noun.of(db).update(s.account, id, row); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// Delete implements [storage.Rows].
+func (s stored[S, T, F]) Delete(ctx context.Context, id int64) error {
+	return inAccount(ctx, s.src, s.account, func(db *data) error {
+		if _, err := s.noun.get(db, s.account, s.scope, id); err != nil {
+			return err
+		}
+		if s.noun.remove != nil {
+			if err := s.noun.remove(db, s.scope, id); err != nil {
+				return err
+			}
+		}
+		s.noun.of(db).set(s.account, id, nil)
+		return nil
+	})
+}
+
+// Reader implements [helpdesk.Tx].
+func (t tx) Reader() helpdesk.Reader { return t.reader }
+
+// nouns are the declarations that the tables share with other stores.
+var nouns = helpdesk.Nouns()

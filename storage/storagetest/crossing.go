@@ -1,0 +1,69 @@
+package storagetest
+
+import (
+	"context"
+	"slices"
+	"testing"
+
+	"github.com/helpwright/helpwright/helpdesk"
+)
+
+// testNewestFrom asks for what others have said last, as it is said.
+func testNewestFrom(t *testing.T, b Backend) {
+	w := newWorld(t, b)
+	newest := func(what string, want helpdesk.Interaction, notBy int64) {
+		t.Helper()
+		got, err := w.in().NewestFrom(t.Context(), w.conversation.ID, notBy)
+		ok(t, err)
+		same(t, what, want.ID, got.ID)
+		if want.ID != 0 {
+			same(t, what, want, got)
+		}
+	}
+	insert := func(i helpdesk.Interaction) helpdesk.Interaction {
+		w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.Interactions().Insert(ctx, &i) })
+		return i
+	}
+	newest("an answer", w.answer, nobody)
+	newest("the question before one's own answer", w.question, w.user.ID)
+	draft, note := w.newAnswer(w.conversation), w.newQuestion(w.conversation)
+	draft.Status, draft.PostedByID, draft.PostedAt = helpdesk.StatusDraft, 0, at(9)
+	note.Type, note.CreatedAt = helpdesk.TypeNote, at(9)
+	draft = insert(draft)
+	insert(note)
+	newest("neither drafts nor notes", w.answer, nobody)
+	question := w.newQuestion(w.conversation)
+	question.CreatedAt, question.At = at(5), at(-9)
+	question = insert(question)
+	newest("what came last, wherever it stands", question, nobody)
+	draft.Status, draft.PostedAt = helpdesk.StatusPosted, at(6)
+	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.Interactions().Update(ctx, &draft) })
+	newest("the draft that was posted", draft, nobody)
+	newest("of its creator, who sent it", question, w.user.ID)
+	none, err := w.in().NewestFrom(t.Context(), nobody, nobody)
+	ok(t, err)
+	same(t, "of nothing", helpdesk.Interaction{}, none)
+}
+
+// deskReads are the reads that agents at work need.
+func deskReads() map[string]readProbe {
+	return map[string]readProbe{
+		"NewestFrom": {ofMailbox, false, func(ctx context.Context, r helpdesk.Reader, v *world) (any, error) {
+			newest, err := r.NewestFrom(ctx, v.conversation.ID, nobody)
+			return nonZero(newest.ID != 0, v), err
+		}},
+		"Presence": {ofMailbox, false, func(ctx context.Context, r helpdesk.Reader, v *world) (any, error) {
+			there, err := r.Presence(ctx, []int64{v.conversation.ID}, base.AddDate(-1, 0, 0))
+			return nonZero(len(there) > 0, v), err
+		}},
+		"ConversationCounts": {ofMailbox, false, func(ctx context.Context, r helpdesk.Reader, v *world) (any, error) {
+			counts, err := r.ConversationCounts(ctx)
+			ofMailbox := func(c helpdesk.ConversationCount) bool { return c.MailboxID == v.mailbox.ID }
+			return nonZero(slices.ContainsFunc(counts, ofMailbox), v), err
+		}},
+		"CountConversations": {ofMailbox, false, func(ctx context.Context, r helpdesk.Reader, v *world) (any, error) {
+			n, err := r.CountConversations(ctx, helpdesk.ConversationFilter{MailboxID: v.mailbox.ID}, 10)
+			return nonZero(n != 0, v), err
+		}},
+	}
+}

@@ -1,0 +1,265 @@
+package storagetest
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/storage"
+)
+
+func deskTests() []testCase {
+	return []testCase{
+		{"Lists", testDeskLists},
+		{"NewestFrom", testNewestFrom},
+		{"Counts", testConversationCounts},
+		{"SavedReplies", testSavedReplyFilter},
+		{"Presence", testPresence},
+	}
+}
+
+// atDesk narrows a filter as lists of a desk do.
+func (g *generator) atDesk(f *helpdesk.ConversationFilter) {
+	switch g.IntN(10) {
+	case 0, 1:
+		f.Awaiting = storage.Some(g.IntN(2) == 0)
+	case 2:
+		f.Awaiting = storage.Null[bool]()
+	case 3:
+		f.DraftBy = oneOf(g, g.pool["User"])
+	case 4:
+		f.Undelivered = true
+	case 6:
+		f.Snoozed = storage.Some(g.IntN(2) == 0)
+	case 5:
+		f.Statuses = []helpdesk.Status{helpdesk.StatusPending, helpdesk.StatusPosted}
+	}
+}
+
+// testDeskLists narrows lists by who waits, drafts and failed deliveries.
+func testDeskLists(t *testing.T, b Backend) {
+	w := newWorld(t, b)
+	everything := spread(t, w)
+	drafted, failed := map[int64]bool{}, map[int64]bool{}
+	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error {
+		for n, c := range everything {
+			i := w.newAnswer(c)
+			if n%3 == 0 { // two drafts, of two users
+				i.Status, drafted[c.ID] = helpdesk.StatusDraft, true
+			}
+			ok(t, tx.Interactions().Insert(ctx, &i))
+			if n%3 == 0 {
+				i.UserID = nobody
+				ok(t, tx.Interactions().Insert(ctx, &i))
+			}
+			d := w.newDelivery(i)
+			states := []helpdesk.DeliveryState{helpdesk.DeliverySent, helpdesk.DeliveryFailed, helpdesk.DeliveryBounced, helpdesk.DeliverySuppressed, helpdesk.DeliveryDeferred}
+			d.State = states[n%len(states)]
+			failed[c.ID] = d.State.Undelivered()
+			ok(t, tx.Deliveries().Insert(ctx, storage.Pointers([]helpdesk.Delivery{d, d})...))
+		}
+		return nil
+	})
+	waits := func(c helpdesk.Conversation) bool { return !c.AwaitingSince.IsZero() }
+	sleeps := func(c helpdesk.Conversation) bool { return !c.SnoozedUntil.IsZero() }
+	open := []helpdesk.Status{helpdesk.StatusPosted, helpdesk.StatusPending}
+	isOpen := func(c helpdesk.Conversation) bool { return slices.Contains(open, c.Status) }
+	for name, test := range map[string]struct {
+		filter helpdesk.ConversationFilter
+		keep   func(c helpdesk.Conversation) bool
+	}{
+		"waiting":              {helpdesk.ConversationFilter{Awaiting: storage.Some(true)}, waits},
+		"not waiting":          {helpdesk.ConversationFilter{Awaiting: storage.Some(false)}, func(c helpdesk.Conversation) bool { return !waits(c) }},
+		"waiting or not":       {helpdesk.ConversationFilter{Awaiting: storage.Null[bool]()}, func(helpdesk.Conversation) bool { return true }},
+		"open":                 {helpdesk.ConversationFilter{Statuses: open}, isOpen},
+		"open and waiting":     {helpdesk.ConversationFilter{Statuses: open, Awaiting: storage.Some(true)}, func(c helpdesk.Conversation) bool { return isOpen(c) && waits(c) }},
+		"asleep":               {helpdesk.ConversationFilter{Snoozed: storage.Some(true)}, sleeps},
+		"awake":                {helpdesk.ConversationFilter{Snoozed: storage.Some(false)}, func(c helpdesk.Conversation) bool { return !sleeps(c) }},
+		"asleep or awake":      {helpdesk.ConversationFilter{Snoozed: storage.Null[bool]()}, func(helpdesk.Conversation) bool { return true }},
+		"a draft":              {helpdesk.ConversationFilter{DraftBy: w.user.ID}, func(c helpdesk.Conversation) bool { return drafted[c.ID] }},
+		"a draft of others":    {helpdesk.ConversationFilter{DraftBy: w.user.ID + nobody}, func(helpdesk.Conversation) bool { return false }},
+		"undelivered":          {helpdesk.ConversationFilter{Undelivered: true}, func(c helpdesk.Conversation) bool { return failed[c.ID] }},
+		"undelivered in one":   {helpdesk.ConversationFilter{Undelivered: true, MailboxID: w.empty.ID}, func(c helpdesk.Conversation) bool { return failed[c.ID] && c.MailboxID == w.empty.ID }},
+		"drafts that are open": {helpdesk.ConversationFilter{DraftBy: w.user.ID, Statuses: open}, func(c helpdesk.Conversation) bool { return drafted[c.ID] && isOpen(c) }},
+	} {
+		for _, by := range []helpdesk.ConversationSort{helpdesk.ByCreated, helpdesk.ByUpdated, helpdesk.ByNumber, helpdesk.ByAwaiting} {
+			want := slices.DeleteFunc(sorted(everything, by), func(c helpdesk.Conversation) bool { return !test.keep(c) })
+			position := func(c helpdesk.Conversation) storage.Position { return storage.Position{Key: c.SortKey(by), ID: c.ID} }
+			if len(want) == 0 {
+				got, err := w.in().Conversations().List(t.Context(), helpdesk.ConversationOrder{ConversationFilter: test.filter, Sort: by}, all())
+				ok(t, err)
+				same(t, name, want, got)
+				continue
+			}
+			checkPages(t, want, position, func(s storage.Seek) ([]helpdesk.Conversation, error) {
+				return w.in().Conversations().List(t.Context(), helpdesk.ConversationOrder{ConversationFilter: test.filter, Sort: by}, s)
+			})
+		}
+		limited := w.Store.Within(helpdesk.Scope{AccountID: w.account.ID, Mailboxes: []int64{w.empty.ID}})
+		want := slices.DeleteFunc(sorted(everything, helpdesk.ByCreated), func(c helpdesk.Conversation) bool {
+			return !test.keep(c) || c.MailboxID != w.empty.ID
+		})
+		got, err := limited.Conversations().List(t.Context(), helpdesk.ConversationOrder{ConversationFilter: test.filter, Sort: helpdesk.ByCreated}, all())
+		ok(t, err)
+		same(t, name+", of one mailbox", want, got)
+	}
+}
+
+// counted counts conversations that a reader sees, one by one.
+func counted(t *testing.T, r helpdesk.Reader) []helpdesk.ConversationCount {
+	t.Helper()
+	found, err := r.Conversations().List(t.Context(), helpdesk.ConversationOrder{ConversationFilter: helpdesk.ConversationFilter{}, Sort: helpdesk.ByCreated}, all())
+	ok(t, err)
+	numbers := map[helpdesk.ConversationCount]int64{}
+	for _, c := range found {
+		numbers[helpdesk.ConversationCount{MailboxID: c.MailboxID, UserID: c.UserID, Status: c.Status, Awaiting: !c.AwaitingSince.IsZero(), Snoozed: !c.SnoozedUntil.IsZero()}]++
+	}
+	var counts []helpdesk.ConversationCount
+	for count, n := range numbers {
+		count.N = n
+		counts = append(counts, count)
+	}
+	slices.SortFunc(counts, func(a, b helpdesk.ConversationCount) int {
+		flags := func(c helpdesk.ConversationCount) int {
+			return 2*map[bool]int{true: 1}[c.Awaiting] + map[bool]int{true: 1}[c.Snoozed]
+		}
+		return cmp.Or(cmp.Compare(a.MailboxID, b.MailboxID), cmp.Compare(a.UserID, b.UserID), cmp.Compare(a.Status, b.Status), flags(a)-flags(b))
+	})
+	return counts
+}
+
+// testConversationCounts looks at the counts after everything that writes conversations.
+func testConversationCounts(t *testing.T, b Backend) {
+	w := newWorld(t, b)
+	one := w.Store.Within(helpdesk.Scope{AccountID: w.account.ID, Mailboxes: []int64{w.empty.ID}})
+	check := func(what string) {
+		t.Helper()
+		for _, r := range []helpdesk.Reader{w.in(), one} {
+			got, err := r.ConversationCounts(t.Context())
+			ok(t, err)
+			same(t, what, counted(t, r), got)
+		}
+	}
+	check("at first")
+	list := spread(t, w)
+	check("after insertions")
+	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error {
+		for n, c := range list {
+			c.Status, c.UserID, c.MailboxID = list[len(list)-1-n].Status, int64(n%3), list[(n+1)%len(list)].MailboxID
+			if n%2 == 0 {
+				c.AwaitingSince = time.Time{}
+			}
+			if n%3 == 0 {
+				c.SnoozedUntil = at(n)
+			}
+			ok(t, tx.Conversations().Update(ctx, &c))
+			ok(t, tx.Conversations().Update(ctx, &c)) // which changes nothing
+		}
+		return nil
+	})
+	check("after changes")
+	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error {
+		ok(t, tx.MergeConversation(ctx, helpdesk.Move{FromID: list[1].ID, IntoID: list[2].ID}))
+		return tx.DeleteConversations(ctx, []int64{list[3].ID, list[4].ID, nobody})
+	})
+	check("after a merge and deletions")
+	gone := w.try(t, func(ctx context.Context, tx helpdesk.Tx) error {
+		ok(t, tx.DeleteConversations(ctx, []int64{list[5].ID}))
+		counts, err := tx.ConversationCounts(ctx)
+		ok(t, err)
+		left := int64(0)
+		for _, c := range counts {
+			left += c.N
+		}
+		same(t, "within the transaction", int64(len(list)-4), left)
+		return errOnPurpose
+	})
+	if gone != errOnPurpose { //nolint:errorlint // the function's error must come back as it is
+		t.Error(gone)
+	}
+	check("after what was taken back")
+	for limit, want := range map[int]int64{0: 0, 2: 2, 100: int64(len(list) - 3)} {
+		n, err := w.in().CountConversations(t.Context(), helpdesk.ConversationFilter{}, limit)
+		ok(t, err)
+		same(t, "no further than the limit", want, n)
+	}
+}
+
+func (w *world) newSavedReply(name string) helpdesk.SavedReply {
+	return helpdesk.SavedReply{UserID: w.user.ID, Name: name + " " + w.mark, Key: name + w.mark, Body: "<p>" + w.mark + "</p>", CreatedAt: base, UpdatedAt: at(1)}
+}
+
+// testSavedReplyFilter lists saved replies of users, and by what their names begin with.
+func testSavedReplyFilter(t *testing.T, b Backend) {
+	w := newWorld(t, b)
+	var all []helpdesk.SavedReply
+	for n, key := range []string{"öl", "ö_x", "%", "ödem", "Ö", ""} {
+		r := w.newSavedReply(key)
+		r.Key, r.UserID = key, []int64{0, nobody}[n%2]
+		all = append(all, r)
+	}
+	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error {
+		for n := range all {
+			ok(t, tx.SavedReplies().Insert(ctx, &all[n]))
+		}
+		return nil
+	})
+	for name, test := range map[string]struct {
+		filter helpdesk.SavedReplyFilter
+		want   []int
+	}{
+		"nobody's":        {helpdesk.SavedReplyFilter{}, nil},
+		"shared":          {helpdesk.SavedReplyFilter{UserIDs: []int64{0}}, []int{0, 2, 4}},
+		"a user's":        {helpdesk.SavedReplyFilter{UserIDs: []int64{nobody}}, []int{1, 3, 5}},
+		"both":            {helpdesk.SavedReplyFilter{UserIDs: []int64{0, nobody}}, []int{0, 1, 2, 3, 4, 5}},
+		"a letter":        {helpdesk.SavedReplyFilter{UserIDs: []int64{0, nobody}, Prefix: "ö"}, []int{0, 1, 3}},
+		"two letters":     {helpdesk.SavedReplyFilter{UserIDs: []int64{0, nobody}, Prefix: "öd"}, []int{3}},
+		"no wildcards":    {helpdesk.SavedReplyFilter{UserIDs: []int64{0, nobody}, Prefix: "%"}, []int{2}},
+		"nor single ones": {helpdesk.SavedReplyFilter{UserIDs: []int64{0, nobody}, Prefix: "ö_"}, []int{1}},
+	} {
+		var want []helpdesk.SavedReply
+		for _, n := range test.want {
+			want = append(want, all[n])
+		}
+		got, err := w.in().SavedReplies().List(t.Context(), test.filter, storage.Seek{Limit: 100})
+		ok(t, err)
+		same(t, name, want, got)
+	}
+}
+
+// testPresence notes who is at conversations, and forgets it.
+func testPresence(t *testing.T, b Backend) {
+	w := newWorld(t, b)
+	second := w.newConversation()
+	note := func(c helpdesk.Conversation, user int64, doing helpdesk.Doing, seen, until int) helpdesk.Presence {
+		p := helpdesk.Presence{ConversationID: c.ID, UserID: user, Doing: doing, SeenAt: at(seen)}
+		w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.SavePresence(ctx, p, at(until)) })
+		return p
+	}
+	there := func(what string, after int, want ...helpdesk.Presence) {
+		t.Helper()
+		got, err := w.in().Presence(t.Context(), []int64{second.ID, w.conversation.ID, nobody}, at(after))
+		ok(t, err)
+		same(t, what, want, got)
+	}
+	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.Conversations().Insert(ctx, &second) })
+	first := note(w.conversation, nobody+1, helpdesk.Reading, 10, 1)
+	there("one", 9, first)
+	there("too long ago", 10)
+	other := note(w.conversation, nobody, helpdesk.Replying, 12, 1)
+	elsewhere := note(second, nobody, helpdesk.Reading, 12, 1)
+	there("several", 1, other, first, elsewhere)
+	first = note(w.conversation, nobody+1, helpdesk.Replying, 14, 1)
+	there("another word", 1, other, first, elsewhere)
+	note(w.conversation, nobody+1, helpdesk.Gone, 15, 1)
+	there("one is gone", 1, other, elsewhere)
+	late := note(w.conversation, nobody+1, helpdesk.Reading, 20, 12)
+	there("who said nothing is forgotten", 1, late)
+	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error {
+		return tx.DeleteConversations(ctx, []int64{w.conversation.ID})
+	})
+	there("gone with the conversation", 1)
+}

@@ -1,0 +1,709 @@
+package storagetest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/storage"
+	"github.com/helpwright/helpwright/storage/fault"
+)
+
+// noun is what the suite has to know of a noun to test its rows: R reads in a scope, X
+// writes in a transaction, T is a row and F narrows a list.
+type noun[R, X, T, F any] struct {
+	storage.Noun[T]
+	// method gives the rows, in R and in X.
+	method string
+	read   func(r R) storage.RowReader[T, F]
+	write  func(tx X) storage.Rows[T, F]
+	// held is the row that every world has.
+	held func(w *world) T
+	// fresh makes the nth further row, in the same mailbox.
+	fresh func(w *world, n int) T
+	// list is the filter of a list that has them all.
+	list func(w *world) F
+	// place is where a list has a row; nil: by id.
+	place func(T) storage.Position
+	// prepare readies a world for fresh rows; nil: it is.
+	prepare func(t *testing.T, w *world)
+	// lacks are the fields that the row of every world has nothing in.
+	lacks []string
+	// refers says that a row refers to something of its world, so that it cannot be
+	// inserted elsewhere.
+	refers bool
+	// fixed are the fields that no test makes up values for.
+	fixed []string
+	// begin runs a transaction in a world; in reads there.
+	begin func(w *world, ctx context.Context, fn func(ctx context.Context, tx X) error) error
+	in    func(w *world) R
+}
+
+// tester is a noun of whatever types.
+type tester[R, X any] interface {
+	test() testCase
+	probes() (string, map[string]readProbeOf[R], map[string]writeProbeOf[X])
+}
+
+func of[T, F any](method string, n noun[helpdesk.Reader, helpdesk.Tx, T, F]) tester[helpdesk.Reader, helpdesk.Tx] {
+	n.method = method
+	n.in = func(w *world) helpdesk.Reader { return w.in() }
+	n.begin = func(w *world, ctx context.Context, fn func(ctx context.Context, tx helpdesk.Tx) error) error {
+		return w.Store.InTx(ctx, w.scope, fn)
+	}
+	return n
+}
+
+func everything(*world) storage.NoFilter { return storage.NoFilter{} }
+
+// nouns are those of the help desk.
+func nouns() []tester[helpdesk.Reader, helpdesk.Tx] { return append(saidNouns(), keptNouns()...) }
+
+// keptNouns are those that an account has beside its conversations.
+func keptNouns() []tester[helpdesk.Reader, helpdesk.Tx] {
+	type (
+		reader = helpdesk.Reader
+		tx     = helpdesk.Tx
+	)
+	declared := helpdesk.Nouns()
+	return []tester[reader, tx]{
+		of("Domains", noun[reader, tx, helpdesk.Domain, storage.NoFilter]{
+			Noun: declared.Domains, read: reader.Domains, write: tx.Domains, list: everything,
+			held:  func(w *world) helpdesk.Domain { return w.domain },
+			fresh: func(w *world, n int) helpdesk.Domain { return w.newDomain(fmt.Sprint("fresh", n)) },
+		}),
+		of("Invitations", noun[reader, tx, helpdesk.Invitation, storage.NoFilter]{
+			Noun: declared.Invitations, read: reader.Invitations, write: tx.Invitations, list: everything,
+			held:  func(w *world) helpdesk.Invitation { return w.invitation },
+			fresh: func(w *world, n int) helpdesk.Invitation { return w.newInvitation(fmt.Sprint("fresh", n)) },
+		}),
+		of("Mailboxes", noun[reader, tx, helpdesk.Mailbox, storage.NoFilter]{
+			Noun: declared.Mailboxes, read: reader.Mailboxes, write: tx.Mailboxes, list: everything, lacks: []string{"IsDefault"},
+			held:  func(w *world) helpdesk.Mailbox { return w.mailbox },
+			fresh: func(w *world, n int) helpdesk.Mailbox { return w.newMailbox(fmt.Sprint("fresh", n)) },
+		}),
+		of("Memberships", noun[reader, tx, helpdesk.Membership, storage.NoFilter]{
+			Noun: declared.Memberships, read: reader.Memberships, write: tx.Memberships, list: everything,
+			held:    func(w *world) helpdesk.Membership { return w.member },
+			fresh:   func(w *world, n int) helpdesk.Membership { return w.newMember(n) },
+			prepare: func(t *testing.T, w *world) { w.hire(t) },
+		}),
+		of("PGPKeys", noun[reader, tx, helpdesk.PGPKey, helpdesk.PGPKeyFilter]{
+			Noun: declared.PGPKeys, read: reader.PGPKeys, write: tx.PGPKeys, refers: true,
+			held:  func(w *world) helpdesk.PGPKey { return w.pgpKey },
+			fresh: func(w *world, n int) helpdesk.PGPKey { return w.newPGPKey(fmt.Sprint("fresh", n)) },
+			list: func(w *world) helpdesk.PGPKeyFilter {
+				return helpdesk.PGPKeyFilter{CustomerEmailIDs: ids(w.customer.Emails, emailID)}
+			},
+		}),
+		of("PortalKeys", noun[reader, tx, helpdesk.PortalKey, storage.NoFilter]{
+			Noun: declared.PortalKeys, read: reader.PortalKeys, write: tx.PortalKeys, list: everything,
+			held:  func(w *world) helpdesk.PortalKey { return w.portalKey },
+			fresh: func(w *world, n int) helpdesk.PortalKey { return w.newPortalKey() },
+		}),
+		of("Roles", noun[reader, tx, helpdesk.Role, storage.NoFilter]{
+			Noun: declared.Roles, read: reader.Roles, write: tx.Roles, list: everything, lacks: []string{"Key"},
+			held:  func(w *world) helpdesk.Role { return w.role },
+			fresh: func(w *world, n int) helpdesk.Role { return w.newRole(fmt.Sprint("fresh", n)) },
+		}),
+		of("SavedReplies", noun[reader, tx, helpdesk.SavedReply, helpdesk.SavedReplyFilter]{
+			Noun: declared.SavedReplies, read: reader.SavedReplies, write: tx.SavedReplies,
+			held:  func(w *world) helpdesk.SavedReply { return w.savedReply },
+			fresh: func(w *world, n int) helpdesk.SavedReply { return w.newSavedReply(fmt.Sprint("fresh", n)) },
+			list: func(w *world) helpdesk.SavedReplyFilter {
+				return helpdesk.SavedReplyFilter{UserIDs: []int64{w.user.ID}}
+			},
+		}),
+		of("Suppressions", noun[reader, tx, helpdesk.Suppression, storage.NoFilter]{
+			Noun: declared.Suppressions, read: reader.Suppressions, write: tx.Suppressions, list: everything,
+			held:  func(w *world) helpdesk.Suppression { return w.suppression },
+			fresh: func(w *world, n int) helpdesk.Suppression { return w.newSuppression(fmt.Sprint("fresh", n)) },
+		}),
+		of("Tags", noun[reader, tx, helpdesk.Tag, storage.NoFilter]{
+			Noun: declared.Tags, read: reader.Tags, write: tx.Tags, list: everything,
+			held:  func(w *world) helpdesk.Tag { return w.tag },
+			fresh: func(w *world, n int) helpdesk.Tag { return w.newTag(fmt.Sprint("fresh", n)) },
+		}),
+		of("Views", noun[reader, tx, helpdesk.View, storage.NoFilter]{
+			Noun: declared.Views, read: reader.Views, write: tx.Views, list: everything,
+			held:  func(w *world) helpdesk.View { return w.view },
+			fresh: func(w *world, n int) helpdesk.View { return w.newView() },
+		}),
+		of("Webhooks", noun[reader, tx, helpdesk.Webhook, storage.NoFilter]{
+			Noun: declared.Webhooks, read: reader.Webhooks, write: tx.Webhooks, list: everything,
+			held:  func(w *world) helpdesk.Webhook { return w.webhook },
+			fresh: func(w *world, n int) helpdesk.Webhook { return w.newWebhook() },
+		}),
+	}
+}
+
+// saidNouns are conversations and what is in them.
+func saidNouns() []tester[helpdesk.Reader, helpdesk.Tx] {
+	type (
+		reader = helpdesk.Reader
+		tx     = helpdesk.Tx
+	)
+	declared := helpdesk.Nouns()
+	return []tester[reader, tx]{
+		of("Attachments", noun[reader, tx, helpdesk.Attachment, helpdesk.AttachmentFilter]{
+			Noun: declared.Attachments, read: reader.Attachments, write: tx.Attachments,
+			held:  func(w *world) helpdesk.Attachment { return w.attachment },
+			fresh: func(w *world, n int) helpdesk.Attachment { return w.newAttachment(w.question, fmt.Sprint("fresh", n)) },
+			list: func(w *world) helpdesk.AttachmentFilter {
+				return helpdesk.AttachmentFilter{InteractionIDs: []int64{w.question.ID, w.answer.ID}}
+			},
+			refers: true,
+		}),
+		of("Conversations", noun[reader, tx, helpdesk.Conversation, helpdesk.ConversationOrder]{
+			Noun: declared.Conversations, read: reader.Conversations, write: tx.Conversations,
+			held:  func(w *world) helpdesk.Conversation { return w.conversation },
+			fresh: func(w *world, _ int) helpdesk.Conversation { return w.newConversation() },
+			list:  func(*world) helpdesk.ConversationOrder { return helpdesk.ConversationOrder{} },
+			place: func(c helpdesk.Conversation) storage.Position {
+				return storage.Position{Key: c.SortKey(helpdesk.ByCreated), ID: c.ID}
+			},
+			refers: true,
+		}),
+		of("Deliveries", noun[reader, tx, helpdesk.Delivery, helpdesk.DeliveryFilter]{
+			Noun: declared.Deliveries, read: reader.Deliveries, write: tx.Deliveries,
+			held:  func(w *world) helpdesk.Delivery { return w.delivery },
+			fresh: func(w *world, _ int) helpdesk.Delivery { return w.newDelivery(w.answer) },
+			list: func(w *world) helpdesk.DeliveryFilter {
+				return helpdesk.DeliveryFilter{InteractionIDs: []int64{w.question.ID, w.answer.ID}}
+			},
+			refers: true,
+		}),
+		of("Interactions", noun[reader, tx, helpdesk.Interaction, helpdesk.InteractionFilter]{
+			Noun: declared.Interactions, read: reader.Interactions, write: tx.Interactions,
+			held:  func(w *world) helpdesk.Interaction { return w.question },
+			lacks: []string{"UserID", "PostedByID", "Bcc", "IsForward", "SendStartedAt"},
+			fresh: func(w *world, _ int) helpdesk.Interaction { return w.newQuestion(w.conversation) },
+			list: func(w *world) helpdesk.InteractionFilter {
+				return helpdesk.InteractionFilter{ConversationID: w.conversation.ID}
+			},
+			place:  func(i helpdesk.Interaction) storage.Position { return storage.Position{Key: i.SortKey(), ID: i.ID} },
+			refers: true,
+		}),
+	}
+}
+
+func rowTests() []testCase { return testsOf(nouns()) }
+
+func testsOf[R, X any](nouns []tester[R, X]) []testCase {
+	tests := make([]testCase, len(nouns))
+	for i, n := range nouns {
+		tests[i] = n.test()
+	}
+	return tests
+}
+
+// probesOf adds the probes of nouns to those of methods, and returns the methods that
+// give rows.
+func probesOf[R, X any](nouns []tester[R, X], reads map[string]readProbeOf[R], writes map[string]writeProbeOf[X]) []string {
+	var methods []string
+	for _, n := range nouns {
+		method, r, w := n.probes()
+		methods = append(methods, method)
+		maps.Copy(reads, r)
+		maps.Copy(writes, w)
+	}
+	return methods
+}
+
+func (n noun[R, X, T, F]) probes() (method string, reads map[string]readProbeOf[R], writes map[string]writeProbeOf[X]) {
+	at := ofAccount
+	if n.InMailboxes {
+		at = ofMailbox
+	}
+	// only the victim's own row counts: others of its account may be in the scope
+	found := func(v *world, list []T, err error) (any, error) {
+		for _, row := range list {
+			if *n.ID(&row) == n.id(n.held(v)) {
+				return v.mark, err
+			}
+		}
+		return nil, err
+	}
+	reads = map[string]readProbeOf[R]{
+		n.method + ".Get": {at, true, func(ctx context.Context, r R, v *world) (any, error) {
+			row, err := n.read(r).Get(ctx, n.id(n.held(v)))
+			return found(v, []T{row}, err)
+		}},
+		n.method + ".List": {at, false, func(ctx context.Context, r R, v *world) (any, error) {
+			list, err := n.read(r).List(ctx, n.list(v), all())
+			return found(v, list, err)
+		}},
+		n.method + ".ByIDs": {at, false, func(ctx context.Context, r R, v *world) (any, error) {
+			list, err := n.read(r).ByIDs(ctx, []int64{n.id(n.held(v))})
+			return found(v, list, err)
+		}},
+	}
+	writes = map[string]writeProbeOf[X]{
+		n.method + ".Lock": {level: at, call: func(ctx context.Context, tx X, v *world) error {
+			_, err := n.write(tx).Lock(ctx, n.id(n.held(v)))
+			return err
+		}},
+		n.method + ".Update": {level: at, call: func(ctx context.Context, tx X, v *world) error {
+			row := n.instead(v, 0)
+			return n.write(tx).Update(ctx, &row)
+		}},
+		n.method + ".Delete": {level: at, call: func(ctx context.Context, tx X, v *world) error {
+			return n.write(tx).Delete(ctx, n.id(n.held(v)))
+		}},
+	}
+	if n.refers {
+		writes[n.method+".Insert"] = writeProbeOf[X]{level: at, call: func(ctx context.Context, tx X, v *world) error {
+			row := n.fresh(v, 0)
+			return n.write(tx).Insert(ctx, &row)
+		}}
+	}
+	return n.method, reads, writes
+}
+
+func (n noun[R, X, T, F]) test() testCase {
+	return testCase{n.method, func(t *testing.T, b Backend) {
+		for _, test := range []testCase{
+			{"Kept", n.testKept}, {"Removed", n.testRemoved}, {"Pages", n.testPages}, {"Unique", n.testUnique}, {"Account", n.testAccount},
+			{"Text", n.testText}, {"RefusedText", n.testRefusedText}, {"Times", n.testTimes}, {"Nothing", n.testNothing}, {"Copies", n.testCopies},
+			{"Many", n.testMany}, {"Transactions", n.testTransactions}, {"Locks", n.testLocks},
+		} {
+			t.Run(test.name, func(t *testing.T) {
+				t.Parallel()
+				test.run(t, b)
+			})
+		}
+	}}
+}
+
+func (n noun[R, X, T, F]) world(t *testing.T, b Backend) *world {
+	t.Helper()
+	w := newWorld(t, b)
+	if n.prepare != nil {
+		n.prepare(t, w)
+	}
+	return w
+}
+
+func (n noun[R, X, T, F]) id(row T) int64 { return *n.ID(&row) }
+
+// instead is a fresh row under the id of the one that is held.
+func (n noun[R, X, T, F]) instead(w *world, number int) T {
+	row, held := n.fresh(w, number), n.held(w)
+	*n.ID(&row) = *n.ID(&held)
+	if n.Account != nil {
+		*n.Account(&row) = *n.Account(&held)
+	}
+	return row
+}
+
+// try does something with the rows in a transaction.
+func (n noun[R, X, T, F]) try(t *testing.T, w *world, fn func(ctx context.Context, rows storage.Rows[T, F]) error) error {
+	t.Helper()
+	return n.begin(w, t.Context(), func(ctx context.Context, tx X) error { return fn(ctx, n.write(tx)) })
+}
+
+func (n noun[R, X, T, F]) insert(t *testing.T, w *world, rows ...*T) error {
+	t.Helper()
+	return n.try(t, w, func(ctx context.Context, in storage.Rows[T, F]) error { return in.Insert(ctx, rows...) })
+}
+
+func (n noun[R, X, T, F]) update(t *testing.T, w *world, rows ...*T) error {
+	t.Helper()
+	return n.try(t, w, func(ctx context.Context, in storage.Rows[T, F]) error { return in.Update(ctx, rows...) })
+}
+
+func (n noun[R, X, T, F]) delete(t *testing.T, w *world, id int64) error {
+	t.Helper()
+	return n.try(t, w, func(ctx context.Context, in storage.Rows[T, F]) error { return in.Delete(ctx, id) })
+}
+
+// has checks that exactly these rows are there, and by every way of reading.
+func (n noun[R, X, T, F]) has(t *testing.T, w *world, what string, want ...T) {
+	t.Helper()
+	rows := n.read(n.in(w))
+	for _, row := range want {
+		one(t, what, row, rows.Get, n.id(row))
+		several(t, what, []T{row}, rows.ByIDs, n.id(row))
+	}
+	got, err := rows.List(t.Context(), n.list(w), all())
+	ok(t, err)
+	same(t, what, n.mine(want), n.mine(got))
+}
+
+// mine are the rows that the test has made, or that are held, in the order of their ids.
+func (n noun[R, X, T, F]) mine(rows []T) []T {
+	out := slices.Clone(rows)
+	slices.SortFunc(out, func(a, b T) int { return int(n.id(a) - n.id(b)) })
+	return out
+}
+
+// others are the rows of a new world that are not the one held.
+func (n noun[R, X, T, F]) others(t *testing.T, w *world) []T {
+	t.Helper()
+	list, err := n.read(n.in(w)).List(t.Context(), n.list(w), all())
+	ok(t, err)
+	return slices.DeleteFunc(list, func(row T) bool { return n.id(row) == n.id(n.held(w)) })
+}
+
+func (n noun[R, X, T, F]) testKept(t *testing.T, b Backend) {
+	w := n.world(t, b)
+	filled(t, n.held(w), n.lacks...)
+	there := append(n.others(t, w), n.held(w))
+	first, second := n.fresh(w, 1), n.fresh(w, 2)
+	*n.ID(&first) = nobody // is not the caller's to say
+	ok(t, n.insert(t, w, &first, &second))
+	if n.id(first) >= n.id(second) || n.id(first) == nobody {
+		t.Errorf("ids %d and %d are not new ones in order", n.id(first), n.id(second))
+	}
+	n.has(t, w, "inserted", append(there, first, second)...)
+	changed := n.instead(w, 3)
+	ok(t, n.try(t, w, func(ctx context.Context, in storage.Rows[T, F]) error {
+		locked, err := in.Lock(ctx, n.id(changed))
+		ok(t, err)
+		same(t, "locked", n.held(w), locked)
+		ok(t, in.Update(ctx, &changed))
+		read, err := in.Get(ctx, n.id(changed))
+		same(t, "read in its transaction", changed, read)
+		return err
+	}))
+	n.has(t, w, "updated", append(n.others(t, w), changed)...)
+	ok(t, n.insert(t, w))
+	ok(t, n.update(t, w))
+}
+
+func (n noun[R, X, T, F]) testRemoved(t *testing.T, b Backend) {
+	w := n.world(t, b)
+	row, other := n.fresh(w, 1), n.fresh(w, 2)
+	ok(t, n.insert(t, w, &row, &other))
+	ok(t, n.delete(t, w, n.id(other)))
+	n.has(t, w, "left", slices.DeleteFunc(append(n.others(t, w), n.held(w)), func(r T) bool { return n.id(r) == n.id(other) })...)
+	nowhere := *w
+	nowhere.scope.AccountID = nobody
+	homeless := n.fresh(w, 3)
+	fails(t, "inserting into no account", n.insert(t, &nowhere, &homeless), fault.NotFound)
+	for _, id := range []int64{n.id(other), nobody, 0, -1} {
+		absent := row
+		*n.ID(&absent) = id
+		fails(t, "deleting what is not there", n.delete(t, w, id), fault.NotFound)
+		fails(t, "updating what is not there", n.update(t, w, &absent), fault.NotFound)
+		fails(t, "locking what is not there", n.try(t, w, func(ctx context.Context, in storage.Rows[T, F]) error {
+			_, err := in.Lock(ctx, id)
+			return err
+		}), fault.NotFound)
+	}
+}
+
+func (n noun[R, X, T, F]) testPages(t *testing.T, b Backend) {
+	w := n.world(t, b)
+	var given []*T
+	for i := range 5 {
+		row := n.fresh(w, 5-i)
+		given = append(given, &row)
+	}
+	ok(t, n.insert(t, w, given...))
+	place := n.place
+	if place == nil {
+		place = func(row T) storage.Position { return storage.Position{ID: n.id(row)} }
+	}
+	want := append(n.others(t, w), n.held(w))
+	slices.SortFunc(want, func(a, b T) int {
+		p, q := place(a), place(b)
+		return int(p.Key-q.Key)*2 + int(p.ID-q.ID)
+	})
+	list := func(seek storage.Seek) ([]T, error) { return n.read(n.in(w)).List(t.Context(), n.list(w), seek) }
+	checkPages(t, want, place, list)
+	whole, err := list(storage.Seek{Limit: storage.NoLimit})
+	ok(t, err)
+	same(t, "all at once", want, whole)
+}
+
+func (n noun[R, X, T, F]) testUnique(t *testing.T, b Backend) {
+	w, other := n.world(t, b), n.world(t, b)
+	held := n.held(w)
+	for i, rule := range n.Unique {
+		row, twin := n.fresh(w, 10*i), n.fresh(w, 10*i+1)
+		ok(t, n.insert(t, w, &row))
+		rule.Share(&twin, &held)
+		conflicts(t, "inserting what is taken", n.insert(t, w, &twin), rule.Code)
+		if !n.refers {
+			twin = n.fresh(other, 10*i+1)
+			rule.Share(&twin, &held)
+			if err := n.insert(t, other, &twin); rule.Everywhere {
+				conflicts(t, "what is taken in another account", err, rule.Code)
+			} else {
+				ok(t, err)
+			}
+		}
+		rule.Share(&row, &held)
+		conflicts(t, "updating to what is taken", n.update(t, w, &row), rule.Code)
+		ok(t, n.update(t, w, &held)) // its own is no conflict
+		if rule.Optional {
+			n.testOptional(t, w, rule, 10*i+2)
+		}
+	}
+}
+
+// testOptional inserts two rows that have nothing in the field that must be unique.
+func (n noun[R, X, T, F]) testOptional(t *testing.T, w *world, rule storage.Unique[T], number int) {
+	t.Helper()
+	for i := range 2 {
+		row := n.fresh(w, number+i)
+		fields := rule.Fields(&row)
+		reflect.ValueOf(fields[len(fields)-1]).Elem().SetZero()
+		ok(t, n.insert(t, w, &row))
+	}
+}
+
+// The account of a row is the scope's, whatever the row says.
+func (n noun[R, X, T, F]) testAccount(t *testing.T, b Backend) {
+	if n.Account == nil {
+		return
+	}
+	w, other := n.world(t, b), n.world(t, b)
+	before := other.content(t)
+	row := n.fresh(w, 1)
+	*n.Account(&row) = other.account.ID
+	ok(t, n.insert(t, w, &row))
+	same(t, "account of what was inserted", w.account.ID, *n.Account(&row))
+	one(t, "inserted", row, n.read(n.in(w)).Get, n.id(row))
+	given := row
+	*n.Account(&given) = other.account.ID
+	ok(t, n.update(t, w, &given))
+	one(t, "given away", row, n.read(n.in(w)).Get, n.id(row))
+	same(t, "the other account", before, other.content(t))
+}
+
+// made sets the values of a type in a row, wherever they are, but those that are fixed
+// and those that a rule keeps apart.
+func made[V, T any](n storage.Noun[T], row *T, fixed []string, to func(V) V) {
+	var apart []uintptr
+	for _, rule := range n.Unique {
+		for _, field := range rule.Fields(row) {
+			apart = append(apart, reflect.ValueOf(field).Pointer())
+		}
+	}
+	walk(reflect.ValueOf(row).Elem(), func(field string, v reflect.Value) {
+		is := v.Type() == reflect.TypeFor[V]() || v.Kind() == reflect.String && reflect.TypeFor[V]().Kind() == reflect.String
+		if is && !slices.Contains(fixed, field) && !slices.Contains(apart, v.Addr().Pointer()) {
+			made := reflect.ValueOf(to(v.Convert(reflect.TypeFor[V]()).Interface().(V)))
+			v.Set(made.Convert(v.Type()))
+		}
+	})
+}
+
+// walk visits the values in a row with the names of the fields of the row that they are in.
+func walk(v reflect.Value, visit func(field string, v reflect.Value)) {
+	var into func(field string, v reflect.Value)
+	into = func(field string, v reflect.Value) {
+		visit(field, v)
+		switch {
+		case v.Kind() == reflect.Struct && v.Type() != reflect.TypeFor[time.Time]():
+			for i := range v.NumField() {
+				if v.Type().Field(i).IsExported() {
+					into(field, v.Field(i))
+				}
+			}
+		case v.Kind() == reflect.Slice && v.Type().Elem().Kind() != reflect.Uint8:
+			for i := range v.Len() {
+				into(field, v.Index(i))
+			}
+		}
+	}
+	for i := range v.NumField() {
+		if v.Type().Field(i).IsExported() {
+			into(v.Type().Field(i).Name, v.Field(i))
+		}
+	}
+}
+
+// Text comes back as it was given, byte by byte, whatever it means elsewhere.
+func (n noun[R, X, T, F]) testText(t *testing.T, b Backend) {
+	w := n.world(t, b)
+	number := 0
+	for what, text := range texts() {
+		number++
+		row := n.fresh(w, number)
+		made(n.Noun, &row, n.fixed, func(string) string { return text })
+		ok(t, n.insert(t, w, &row))
+		one(t, what, row, n.read(n.in(w)).Get, n.id(row))
+		again := n.instead(w, 100+number)
+		made(n.Noun, &again, n.fixed, func(string) string { return text + text })
+		ok(t, n.update(t, w, &again))
+		one(t, what, again, n.read(n.in(w)).Get, n.id(again))
+	}
+}
+
+// NUL and what is no UTF-8 are refused in every field: PostgreSQL cannot hold them.
+func (n noun[R, X, T, F]) testRefusedText(t *testing.T, b Backend) {
+	w := n.world(t, b)
+	before := w.content(t)
+	for what, text := range map[string]string{"NUL": "a\x00b", "invalid UTF-8": "a\xffb"} {
+		strings := 0
+		sample := n.fresh(w, 1)
+		walk(reflect.ValueOf(&sample).Elem(), func(_ string, v reflect.Value) {
+			if v.Kind() == reflect.String {
+				strings++
+			}
+		})
+		for bad := range strings {
+			row, at := n.instead(w, 2), 0
+			walk(reflect.ValueOf(&row).Elem(), func(_ string, v reflect.Value) {
+				if v.Kind() == reflect.String {
+					if at == bad {
+						v.SetString(text)
+					}
+					at++
+				}
+			})
+			fails(t, fmt.Sprintf("updating to %s in text %d", what, bad), n.update(t, w, &row), fault.Invalid)
+			fails(t, fmt.Sprintf("inserting %s in text %d", what, bad), n.insert(t, w, &row), fault.Invalid)
+		}
+	}
+	same(t, "content", before, w.content(t))
+}
+
+// Times come back in UTC, cut to microseconds; the zero time means none.
+func (n noun[R, X, T, F]) testTimes(t *testing.T, b Backend) {
+	w := n.world(t, b)
+	number := 0
+	for what, given := range times() {
+		number++
+		row, want := n.fresh(w, number), given
+		if !given.IsZero() {
+			want = given.UTC().Truncate(time.Microsecond)
+		}
+		made(n.Noun, &row, n.fixed, func(time.Time) time.Time { return given })
+		ok(t, n.insert(t, w, &row))
+		made(n.Noun, &row, n.fixed, func(time.Time) time.Time { return want })
+		got, err := n.read(n.in(w)).Get(t.Context(), n.id(row))
+		ok(t, err)
+		same(t, what, row, got)
+		made(n.Noun, &got, n.fixed, func(v time.Time) time.Time {
+			if v.Location() != time.UTC || v.IsZero() != given.IsZero() {
+				t.Errorf("%s: %v became %v", what, given, v)
+			}
+			return v
+		})
+	}
+}
+
+// A row whose lists and texts are empty is one, too.
+func (n noun[R, X, T, F]) testNothing(t *testing.T, b Backend) {
+	w := n.world(t, b)
+	row := n.fresh(w, 1)
+	walk(reflect.ValueOf(&row).Elem(), func(field string, v reflect.Value) {
+		if v.Kind() == reflect.Slice && !slices.Contains(n.fixed, field) && !v.Type().AssignableTo(reflect.TypeFor[[]byte]()) {
+			v.SetZero()
+		}
+	})
+	made(n.Noun, &row, n.fixed, func(string) string { return "" })
+	made(n.Noun, &row, n.fixed, func([]byte) []byte { return nil })
+	made(n.Noun, &row, n.fixed, func(time.Time) time.Time { return time.Time{} })
+	made(n.Noun, &row, n.fixed, func(bool) bool { return false })
+	ok(t, n.insert(t, w, &row))
+	one(t, "almost nothing", row, n.read(n.in(w)).Get, n.id(row))
+}
+
+// What was stored or read belongs to the caller, who may change it.
+func (n noun[R, X, T, F]) testCopies(t *testing.T, b Backend) {
+	w := n.world(t, b)
+	row := n.fresh(w, 1)
+	ok(t, n.insert(t, w, &row))
+	want, err := n.read(n.in(w)).Get(t.Context(), n.id(row))
+	ok(t, err)
+	scribble := func(row T) {
+		walk(reflect.ValueOf(&row).Elem(), func(_ string, v reflect.Value) {
+			if v.Kind() == reflect.Slice && v.Len() > 0 {
+				v.Index(0).SetZero()
+			}
+		})
+	}
+	before := translate(want, func(_ string, id int64) int64 { return id })
+	scribble(row)
+	list, err := n.read(n.in(w)).List(t.Context(), n.list(w), all())
+	ok(t, err)
+	for _, row := range append(list, want) {
+		scribble(row)
+	}
+	got, err := n.read(n.in(w)).Get(t.Context(), n.id(row))
+	ok(t, err)
+	same(t, "after a change of what was given and read", before, got)
+}
+
+// Very many ids are no more than many.
+func (n noun[R, X, T, F]) testMany(t *testing.T, b Backend) {
+	w := n.world(t, b)
+	many := []int64{n.id(n.held(w))}
+	for i := range int64(5000) {
+		many = append(many, nobody+i)
+	}
+	got, err := n.read(n.in(w)).ByIDs(t.Context(), many)
+	ok(t, err)
+	same(t, "among many ids", []T{n.held(w)}, got)
+}
+
+// A transaction that fails leaves everything as it was, and is of no use afterwards.
+func (n noun[R, X, T, F]) testTransactions(t *testing.T, b Backend) {
+	w := n.world(t, b)
+	before := w.content(t)
+	undone := errors.New("undone")
+	var kept storage.Rows[T, F]
+	err := n.try(t, w, func(ctx context.Context, in storage.Rows[T, F]) error {
+		kept = in
+		first, second, changed := n.fresh(w, 1), n.fresh(w, 2), n.instead(w, 3)
+		ok(t, in.Insert(ctx, &first, &second))
+		ok(t, in.Update(ctx, &changed))
+		ok(t, in.Delete(ctx, n.id(first)))
+		_, err := in.Get(ctx, n.id(first))
+		fails(t, "deleted in its transaction", err, fault.NotFound)
+		return undone
+	})
+	if !errors.Is(err, undone) {
+		t.Errorf("the transaction's error became %v", err)
+	}
+	same(t, "content", before, w.content(t))
+	row := n.fresh(w, 4)
+	_, err = kept.Get(t.Context(), n.id(n.held(w)))
+	fails(t, "Get after the end", err, fault.Internal)
+	_, err = kept.List(t.Context(), n.list(w), all())
+	fails(t, "List after the end", err, fault.Internal)
+	_, err = kept.Lock(t.Context(), n.id(n.held(w)))
+	fails(t, "Lock after the end", err, fault.Internal)
+	fails(t, "Insert after the end", kept.Insert(t.Context(), &row), fault.Internal)
+	row = n.held(w)
+	fails(t, "Update after the end", kept.Update(t.Context(), &row), fault.Internal)
+	fails(t, "Delete after the end", kept.Delete(t.Context(), n.id(row)), fault.Internal)
+}
+
+// No change gets lost that several make at a time, each of what it has locked.
+func (n noun[R, X, T, F]) testLocks(t *testing.T, b Backend) {
+	w := n.world(t, b)
+	var wait sync.WaitGroup
+	for range 3 {
+		wait.Go(func() {
+			for range 3 {
+				if err := n.try(t, w, func(ctx context.Context, in storage.Rows[T, F]) error {
+					row, err := in.Lock(ctx, n.id(n.held(w)))
+					if err != nil {
+						return err
+					}
+					made(n.Noun, &row, n.fixed, func(s string) string { return s + "x" })
+					return in.Update(ctx, &row)
+				}); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	wait.Wait()
+	want := n.held(w)
+	made(n.Noun, &want, n.fixed, func(s string) string { return s + "xxxxxxxxx" })
+	one(t, "after nine changes", want, n.read(n.in(w)).Get, n.id(want))
+}

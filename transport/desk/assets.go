@@ -1,0 +1,60 @@
+package desk
+
+import (
+	"crypto/sha256"
+	"embed"
+	"encoding/hex"
+	"io/fs"
+	"mime"
+	"net/http"
+	"path"
+	"strings"
+)
+
+//go:embed assets
+var assetFiles embed.FS
+
+// asset is a file that pages use. Its address has its hash, so that browsers keep it for
+// good.
+type asset struct {
+	name    string // with the hash
+	kind    string
+	content []byte
+}
+
+func loadAssets() (map[string]asset, error) {
+	files := map[string]asset{}
+	err := fs.WalkDir(assetFiles, "assets", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		content, err := assetFiles.ReadFile(name)
+		if err != nil {
+			return err
+		}
+		sum := sha256.Sum256(content)
+		base, ext := path.Base(name), path.Ext(name)
+		hashed := strings.TrimSuffix(base, ext) + "." + hex.EncodeToString(sum[:6]) + ext
+		files[base] = asset{name: hashed, kind: mime.TypeByExtension(ext), content: content}
+		return nil
+	})
+	return files, err
+}
+
+// assetURL is the address of an asset.
+func (h *Handler) assetURL(name string) string { return h.url("/assets/" + h.files[name].name) }
+
+func (h *Handler) asset(w http.ResponseWriter, r *http.Request) {
+	for _, a := range h.files {
+		if a.name != r.PathValue("file") {
+			continue
+		}
+		header := w.Header()
+		header.Set("Content-Type", a.kind)
+		header.Set("X-Content-Type-Options", "nosniff")
+		header.Set("Cache-Control", "public, max-age=31536000, immutable")
+		_, _ = w.Write(a.content)
+		return
+	}
+	http.NotFound(w, r)
+}

@@ -1,0 +1,607 @@
+package desk
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"html/template"
+	"io"
+	"mime/multipart"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/mailhtml"
+	"github.com/helpwright/helpwright/storage"
+	"github.com/helpwright/helpwright/storage/fault"
+)
+
+// composer is the form that answers, notes and forwards are written in.
+type composer struct {
+	Action                         string
+	Kind                           string // reply, note or forward
+	Draft                          int64  // the member's draft, 0: none
+	Saved                          string // when it was saved
+	Body                           string // text of the draft, for the textarea
+	HTML                           template.HTML
+	To, Cc, Bcc                    string
+	All                            string // everybody in the conversation, for "reply to all"
+	Files                          []fileView
+	Nonce                          string
+	Seen                           int64
+	In                             string
+	Next                           string
+	Error                          string
+	Errors                         map[string]string
+	Crossed                        *crossed
+	CanReply, CanClose, CanNote    bool
+	DraftURL, FilesURL, DiscardURL string
+	MaxUpload                      int64
+	New                            bool // of a new conversation
+	Replies                        []savedReply
+	InsertURL, RepliesURL, SaveURL string // "": there are none here
+}
+
+// crossed is a message that came in while the member was writing.
+type crossed struct {
+	Person  person
+	Ago     string
+	Preview string
+}
+
+// fillComposer prepares the form, with the member's draft if there is one.
+func (v *visit) fillComposer(c helpdesk.Conversation, view *conversationView) error {
+	f := v.newComposer(c.ID)
+	if !f.CanReply && !f.CanNote {
+		return nil
+	}
+	f.In, f.Next, f.Seen = view.In, cmp.Or(view.Next, view.List), view.Last
+	f.CanClose = view.CanUpdate
+	f.To, f.All = v.answered(c, view.all)
+	var err error
+	if f.Replies, err = v.savedReplies(); err != nil {
+		return err
+	}
+	for _, i := range slices.Backward(view.all) {
+		if i.Status == helpdesk.StatusDraft && i.UserID == v.UserID() && i.Type == helpdesk.TypeUser {
+			if err := v.fillDraft(f, i); err != nil {
+				return err
+			}
+			break
+		}
+	}
+	if kind := v.r.URL.Query().Get("write"); kind == "note" || kind == "forward" {
+		f.Kind = kind
+	}
+	view.Composer = f
+	return nil
+}
+
+func (v *visit) newComposer(id int64) *composer {
+	at := v.at("/c/" + itoa(id))
+	f := &composer{
+		Action: at + "/send", DraftURL: at + "/draft", FilesURL: at + "/files", DiscardURL: at + "/discard", InsertURL: at + "/insert", RepliesURL: at + "/replies/", SaveURL: at + "/save-reply", Kind: "reply", Nonce: rand.Text(),
+		CanReply: v.may(helpdesk.InteractionsCreate), CanNote: v.may(helpdesk.InteractionsCreate) || v.may(helpdesk.NotesCreate), MaxUpload: v.h.cfg.MaxUpload,
+		Errors: map[string]string{},
+	}
+	if !f.CanReply {
+		f.Kind = "note"
+	}
+	return f
+}
+
+// answered is whom a reply goes to, and who else has been written to.
+func (v *visit) answered(c helpdesk.Conversation, all []helpdesk.Interaction) (to, everybody string) {
+	to = c.CustomerEmail
+	own := map[string]bool{}
+	var others []string
+	for _, i := range slices.Backward(all) {
+		if i.Type != helpdesk.TypeCustomer || i.IsForward {
+			continue
+		}
+		if len(i.Mail.ReplyTo) > 0 && i.Mail.ReplyTo[0].Email != "" {
+			to = i.Mail.ReplyTo[0].Email
+		}
+		for _, a := range slices.Concat(i.Mail.To, i.Mail.Cc) {
+			if key := helpdesk.EmailKey(a.Email); a.Email != "" && !own[key] && key != helpdesk.EmailKey(to) && !v.ours(key) {
+				own[key] = true
+				others = append(others, a.Email)
+			}
+		}
+		break
+	}
+	return to, strings.Join(others, ", ")
+}
+
+// ours reports whether an address is that of a mailbox.
+func (v *visit) ours(key string) bool {
+	boxes, err := v.mailboxes()
+	return err == nil && slices.ContainsFunc(boxes, func(m helpdesk.Mailbox) bool {
+		return m.EmailKey == key || helpdesk.EmailKey(v.InternalAddress(m)) == key
+	})
+}
+
+// fillDraft puts a stored draft into the form.
+func (v *visit) fillDraft(f *composer, i helpdesk.Interaction) error {
+	view := v.bodyView(false)
+	view.Fold = false
+	shown, err := v.ShowBodies(v.ctx(), []helpdesk.Interaction{i}, view)
+	if err != nil {
+		return err
+	}
+	files, err := v.filesOf([]int64{i.ID})
+	if err != nil {
+		return err
+	}
+	f.Draft, f.Saved, f.Body, f.HTML = i.ID, v.words.T("Draft saved %s", v.when(i.UpdatedAt)), mailhtml.Text(i.Body), safeHTML(plainStyle(shown[0].HTML))
+	if i.IsForward {
+		f.Kind = "forward"
+	}
+	if len(i.To) > 0 {
+		f.To = strings.Join(i.To, ", ")
+	}
+	f.Cc, f.Bcc = strings.Join(i.Cc, ", "), strings.Join(i.Bcc, ", ")
+	for _, file := range files[i.ID] {
+		if !strings.Contains(string(f.HTML), v.fileURL(file, "")) { // else it is an image in the text
+			f.Files = append(f.Files, v.showFile(file))
+		}
+	}
+	return nil
+}
+
+// written is what came with the form.
+type written struct {
+	conversation int64
+	kind         string
+	draft        int64
+	body         string // HTML
+	to, cc, bcc  []string
+	seen         int64
+	anyway       bool // although a newer message is there
+	nonce        string
+	files        []*multipart.FileHeader
+}
+
+// maxForm bounds the fields of the form: a body and its addresses.
+const maxForm = helpdesk.MaxBody + 256<<10
+
+// written reads the form.
+func (v *visit) written() (written, error) {
+	v.r.Body = http.MaxBytesReader(v.w, v.r.Body, maxForm+4*v.h.cfg.MaxUpload)
+	if err := v.r.ParseMultipartForm(1 << 20); err != nil && !errors.Is(err, http.ErrNotMultipart) {
+		if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
+			return written{}, fault.Newf(fault.TooLarge, "The files are larger than %d MiB together.", 4*v.h.cfg.MaxUpload>>20)
+		}
+		return written{}, fault.New(fault.Malformed, "The form could not be read.")
+	}
+	w := written{
+		conversation: v.number("id"), kind: v.r.PostFormValue("kind"), draft: v.field("draft"), seen: v.field("seen"),
+		to: split(v.r.PostFormValue("to")), cc: split(v.r.PostFormValue("cc")), bcc: split(v.r.PostFormValue("bcc")),
+		anyway: v.r.PostFormValue("anyway") != "", nonce: v.r.PostFormValue("nonce"),
+	}
+	w.body = v.r.PostFormValue("body")
+	if v.r.PostFormValue("rich") != "" {
+		w.body = v.stored(v.r.PostFormValue("html"))
+	} else {
+		w.body = mailhtml.FromText(w.body)
+	}
+	if v.r.MultipartForm != nil {
+		for _, f := range v.r.MultipartForm.File["file"] {
+			if f.Filename != "" {
+				w.files = append(w.files, f)
+			}
+		}
+	}
+	return w, nil
+}
+
+// split reads addresses with commas between them. Names in quotes may have commas too.
+func split(list string) []string {
+	var out []string
+	quoted, begin := false, 0
+	for i, r := range list + "," {
+		switch {
+		case r == '"':
+			quoted = !quoted
+		case (r == ',' || r == ';' || r == '\n') && !quoted || i == len(list):
+			if one := strings.TrimSpace(list[begin:i]); one != "" {
+				out = append(out, one)
+			}
+			begin = min(i+1, len(list))
+		}
+	}
+	return out
+}
+
+// stored turns addresses of images in what was written back into what they stand for.
+func (v *visit) stored(body string) string {
+	prefix := v.at("/c/")
+	return mailhtml.RewriteImages(body, func(src string) string {
+		u, err := url.Parse(strings.TrimSpace(src))
+		if err != nil {
+			return src
+		}
+		if token, ok := strings.CutPrefix(u.Path, v.at("/image/")); ok {
+			if address, ok := helpdesk.RemoteAddress(token); ok {
+				return address
+			}
+			return src
+		}
+		rest, ok := strings.CutPrefix(u.Path, prefix)
+		part := strings.Split(rest, "/") // conversation, i, interaction, files, file
+		if !ok || len(part) != 5 || part[1] != "i" || part[3] != "files" {
+			return src
+		}
+		return helpdesk.AttachmentSource(number(part[2]), number(part[4]), u.Query().Get("key"))
+	})
+}
+
+// send sends a reply, or adds a note. Sent twice it does so once.
+func (v *visit) send() error {
+	w, err := v.written()
+	if err != nil {
+		return err
+	}
+	then := v.r.PostFormValue("then")
+	old, err := v.Conversation(v.ctx(), w.conversation)
+	if err != nil {
+		return err
+	}
+	made, err := v.once("send", w.nonce, func(ctx context.Context) (posted, error) { return v.post(ctx, w, then) })
+	if err != nil {
+		return v.notSent(w, err)
+	}
+	v.sent(w, then, old, made)
+	back := v.at("/c/"+itoa(w.conversation)) + "?in=" + url.QueryEscape(v.r.PostFormValue("in"))
+	if then == "close" {
+		back = v.safe(v.r.PostFormValue("next"), back)
+	} else {
+		back += "#m" + itoa(made.Interaction)
+	}
+	return v.see(back)
+}
+
+// posted is what sending made.
+type posted struct {
+	Interaction int64
+	Changed     int64 // UpdatedAt of the conversation, in microseconds
+}
+
+// post makes of what was written what it is to be, and then closes the conversation if that
+// is wanted: all of it or nothing.
+func (v *visit) post(ctx context.Context, w written, then string) (posted, error) {
+	i, err := v.contribute(ctx, w)
+	if err != nil {
+		return posted{}, err
+	}
+	status := map[string]helpdesk.Status{"close": helpdesk.StatusClosed, "pending": helpdesk.StatusPending}[then]
+	if status != "" {
+		if _, err = v.UpdateConversations(ctx, []int64{w.conversation}, helpdesk.BulkUpdate{Status: storage.Some(status)}); err != nil {
+			return posted{}, err
+		}
+	}
+	c, err := v.Conversation(ctx, w.conversation)
+	return posted{Interaction: i.ID, Changed: c.UpdatedAt.UnixMicro()}, err
+}
+
+func (v *visit) contribute(ctx context.Context, w written) (helpdesk.Interaction, error) {
+	if w.kind == "note" {
+		note, err := v.CreateInteraction(ctx, w.conversation, helpdesk.InteractionInput{Type: helpdesk.TypeNote, Body: w.body})
+		if err != nil {
+			return note, err
+		}
+		if err := v.attach(ctx, w.conversation, note.ID, w.files); err != nil {
+			return note, err
+		}
+		if w.draft != 0 { // it has become the note
+			err = v.DeleteInteraction(ctx, w.conversation, w.draft)
+		}
+		return note, err
+	}
+	draft, err := v.keep(ctx, w)
+	if err != nil {
+		return draft, err
+	}
+	if err := v.attach(ctx, w.conversation, draft.ID, w.files); err != nil {
+		return draft, err
+	}
+	update := helpdesk.InteractionUpdate{Status: storage.Some(helpdesk.StatusPosted)}
+	if !w.anyway {
+		update.Seen = storage.Some(w.seen)
+	}
+	return v.UpdateInteraction(ctx, w.conversation, draft.ID, update)
+}
+
+// keep stores what was written as the member's draft.
+func (v *visit) keep(ctx context.Context, w written) (helpdesk.Interaction, error) {
+	forward := w.kind == "forward"
+	if w.draft != 0 {
+		return v.UpdateInteraction(ctx, w.conversation, w.draft, helpdesk.InteractionUpdate{
+			Body: storage.Some(w.body), To: storage.Some(w.to), Cc: storage.Some(w.cc), Bcc: storage.Some(w.bcc), IsForward: storage.Some(forward),
+		})
+	}
+	return v.CreateInteraction(ctx, w.conversation, helpdesk.InteractionInput{
+		Type: helpdesk.TypeUser, Status: helpdesk.StatusDraft, Body: w.body, To: w.to, Cc: w.cc, Bcc: w.bcc, IsForward: forward,
+	})
+}
+
+func (v *visit) attach(ctx context.Context, conversation, interaction int64, files []*multipart.FileHeader) error {
+	for _, f := range files {
+		if _, err := v.attachOne(ctx, conversation, interaction, f, false); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (v *visit) attachOne(ctx context.Context, conversation, interaction int64, f *multipart.FileHeader, inline bool) (helpdesk.Attachment, error) {
+	content, err := f.Open()
+	if err != nil {
+		return helpdesk.Attachment{}, fault.Wrap(fault.Unavailable, "reading an upload", err)
+	}
+	defer func() { _ = content.Close() }() // only read
+	return v.CreateAttachment(ctx, conversation, interaction, helpdesk.Upload{Filename: f.Filename, Content: content, IsInline: inline})
+}
+
+// once runs fn in one transaction, unless the form with this nonce has been sent before: then
+// it returns what that made.
+func (v *visit) once(what, nonce string, fn func(ctx context.Context) (posted, error)) (posted, error) {
+	key := sha256.Sum256(fmt.Appendf(nil, "desk %s\x00%d\x00%d\x00%s", what, v.UserID(), v.AccountID(), nonce))
+	note := storage.Note{Key: key[:], Request: key[:], Holder: rand.Text(), Until: v.now.Add(24 * time.Hour)}
+	answer, err := storage.Once(v.ctx(), v.h.cfg.Once, note, v.now, func(ctx context.Context) ([]byte, error) {
+		made, err := fn(ctx)
+		if err != nil {
+			return nil, err
+		}
+		return json.Marshal(made)
+	})
+	var made posted
+	if err == nil {
+		err = json.Unmarshal(answer, &made)
+	}
+	return made, err
+}
+
+// sent says what became of it.
+func (v *visit) sent(w written, then string, old helpdesk.Conversation, made posted) {
+	if w.kind == "note" {
+		v.say(toast{Text: v.words.T("Note added")})
+		return
+	}
+	inv := inverse{Interaction: made.Interaction, In: w.conversation}
+	if then == "close" || then == "pending" {
+		inv.States = []state{{ID: old.ID, Status: old.Status, User: old.UserID, Mailbox: old.MailboxID, Snoozed: unix(old.SnoozedUntil), Changed: made.Changed}}
+	}
+	seconds := int(v.account.SendHold.Seconds())
+	if seconds == 0 {
+		v.say(toast{Text: v.words.T("Reply sent")})
+		return
+	}
+	v.say(toast{Text: v.words.T("Reply goes out in %s s", seconds), Undo: pack(inv), Seconds: seconds})
+}
+
+// crossedCode is the code of the fault when a newer message is there.
+const crossedCode = "crossed"
+
+// notSent shows the conversation again with what was written, and says why it was not sent.
+func (v *visit) notSent(w written, err error) error {
+	f, ok := errors.AsType[*fault.Error](err)
+	if !ok || f.Kind != fault.Invalid && f.Code != crossedCode && f.Kind != fault.TooLarge {
+		return err
+	}
+	c, err := v.Conversation(v.ctx(), w.conversation)
+	if err != nil {
+		return err
+	}
+	query := url.Values{"in": {v.r.PostFormValue("in")}}
+	v.r.URL.Path, v.r.URL.RawQuery = "/a/"+itoa(v.AccountID())+"/c/"+itoa(c.ID), query.Encode()
+	view, err := v.viewOf(c)
+	if err != nil {
+		return err
+	}
+	form := view.Composer
+	form.Kind, form.Body, form.HTML, form.Nonce, form.Draft = w.kind, mailhtml.Text(w.body), safeHTML(plainStyle(v.shownAgain(c, w.body))), w.nonce, w.draft
+	form.To, form.Cc, form.Bcc = strings.Join(w.to, ", "), strings.Join(w.cc, ", "), strings.Join(w.bcc, ", ")
+	if f.Code == crossedCode {
+		form.Crossed, form.Seen = v.crossing(view, w.seen), w.seen
+		return v.showConversation(view, http.StatusConflict)
+	}
+	form.Error = v.words.T("Your reply has not been sent.")
+	for field, problems := range f.Fields {
+		name, _, _ := strings.Cut(field, "[")
+		form.Errors[name] = strings.Join(problems, " ")
+	}
+	if len(f.Fields) == 0 {
+		form.Error += " " + f.Message
+	}
+	return v.showConversation(view, http.StatusUnprocessableEntity)
+}
+
+// shownAgain is what was written with the addresses of its images.
+func (v *visit) shownAgain(c helpdesk.Conversation, body string) string {
+	shown, err := v.ShowBodies(v.ctx(), []helpdesk.Interaction{{ConversationID: c.ID, Type: helpdesk.TypeUser, Body: mailhtml.FromInput(body)}}, v.bodyView(false))
+	if err != nil {
+		return mailhtml.FromInput(body)
+	}
+	return shown[0].HTML
+}
+
+// crossing is the newest message that the member has not seen.
+func (v *visit) crossing(view *conversationView, seen int64) *crossed {
+	for _, e := range slices.Backward(view.Entries) {
+		if e.ID > seen && (e.Kind == "customer" || e.Kind == "agent" && e.Person.ID != v.UserID()) {
+			return &crossed{Person: e.Person, Ago: v.words.T("%s ago", v.words.lasted(v.now.Sub(e.At))), Preview: e.Preview}
+		}
+	}
+	return &crossed{}
+}
+
+// saveDraft stores what was written so far. The module calls it while the member writes,
+// and gets the id of the draft.
+func (v *visit) saveDraft() error {
+	w, err := v.written()
+	if err != nil {
+		return err
+	}
+	draft, err := v.keep(v.ctx(), w)
+	if fault.Is(err, fault.NotFound) && w.draft != 0 { // discarded elsewhere
+		w.draft = 0
+		draft, err = v.keep(v.ctx(), w)
+	}
+	if err != nil {
+		return err
+	}
+	if v.r.Header.Get("Accept") == "application/json" {
+		return v.json(map[string]any{"draft": draft.ID, "saved": v.words.T("Draft saved %s", v.when(draft.UpdatedAt))})
+	}
+	v.say(toast{Text: v.words.T("Draft saved")})
+	return v.see(v.back(v.at("/c/" + itoa(w.conversation))))
+}
+
+func (v *visit) json(value any) error {
+	v.w.Header().Set("Content-Type", "application/json")
+	return json.NewEncoder(v.w).Encode(value)
+}
+
+// discard throws the member's draft away.
+func (v *visit) discard() error {
+	w, err := v.written()
+	if err != nil {
+		return err
+	}
+	if w.draft != 0 {
+		if err := v.DeleteInteraction(v.ctx(), w.conversation, w.draft); err != nil && !fault.Is(err, fault.NotFound) {
+			return err
+		}
+	}
+	v.say(toast{Text: v.words.T("Draft discarded")})
+	return v.see(v.at("/c/" + itoa(w.conversation)))
+}
+
+// addFile attaches a file to the member's draft at once, for the module: a file or an image
+// in the text.
+func (v *visit) addFile() error {
+	w, err := v.written()
+	if err != nil {
+		return err
+	}
+	if len(w.files) != 1 {
+		return fault.Field("file", "is required")
+	}
+	if w.draft == 0 {
+		draft, err := v.keep(v.ctx(), w)
+		if err != nil {
+			return err
+		}
+		w.draft = draft.ID
+	}
+	inline := v.r.PostFormValue("inline") != ""
+	a, err := v.attachOne(v.ctx(), w.conversation, w.draft, w.files[0], inline)
+	if err != nil {
+		return err
+	}
+	shown := v.showFile(a)
+	return v.json(map[string]any{"draft": w.draft, "name": shown.Name, "size": shown.Size, "url": shown.URL, "remove": shown.Remove})
+}
+
+func (v *visit) removeFile() error {
+	if err := v.DeleteAttachment(v.ctx(), v.number("id"), v.number("i"), v.number("file")); err != nil {
+		return err
+	}
+	return v.see(v.back(v.at("/c/" + v.r.PathValue("id"))))
+}
+
+type newView struct {
+	Form    *composer
+	Subject string
+	Mailbox int64
+	Boxes   []Link
+	Team    []person
+}
+
+// newPage is the form of a new conversation.
+func (v *visit) newPage() error {
+	return v.showNew(newView{Form: &composer{To: v.r.URL.Query().Get("to"), Errors: map[string]string{}}}, 0)
+}
+
+func (v *visit) showNew(view newView, status int) error {
+	f := view.Form
+	f.New, f.Action, f.CanReply, f.MaxUpload, f.Kind = true, v.at("/new"), true, v.h.cfg.MaxUpload, "reply"
+	f.Nonce = cmp.Or(f.Nonce, rand.Text())
+	boxes, err := v.mailboxes()
+	if err != nil {
+		return err
+	}
+	for _, m := range boxes {
+		view.Boxes = append(view.Boxes, Link{Text: m.Name, URL: itoa(m.ID)})
+	}
+	return v.show(screen{template: "new", title: v.words.T("New conversation"), data: view, status: status})
+}
+
+// create begins a conversation and sends its first mail.
+func (v *visit) create() error {
+	w, err := v.written()
+	if err != nil {
+		return err
+	}
+	view := newView{Subject: v.r.PostFormValue("subject"), Mailbox: v.field("mailbox")}
+	made, err := v.once("new", w.nonce, func(ctx context.Context) (posted, error) { return v.begin(ctx, w, view) })
+	f, ok := errors.AsType[*fault.Error](err)
+	if ok && f.Kind == fault.Invalid {
+		view.Form = &composer{
+			To: strings.Join(w.to, ", "), Cc: strings.Join(w.cc, ", "), Bcc: strings.Join(w.bcc, ", "), Body: mailhtml.Text(w.body), HTML: safeHTML(mailhtml.FromInput(w.body)), Nonce: w.nonce,
+			Error: v.words.T("This was not sent."), Errors: map[string]string{},
+		}
+		for field, problems := range f.Fields {
+			name, _, _ := strings.Cut(strings.TrimPrefix(field, "interactions[0]["), "[")
+			view.Form.Errors[strings.TrimSuffix(name, "]")] = strings.Join(problems, " ")
+		}
+		return v.showNew(view, http.StatusUnprocessableEntity)
+	}
+	if err != nil {
+		return err
+	}
+	c, err := v.Conversation(v.ctx(), made.Changed)
+	if err != nil {
+		return err
+	}
+	v.sent(written{conversation: c.ID, kind: "reply"}, "", c, made)
+	return v.see(v.at("/c/" + itoa(c.ID)))
+}
+
+// begin makes the conversation, its draft with the files, and posts that.
+func (v *visit) begin(ctx context.Context, w written, view newView) (posted, error) {
+	first := ""
+	if len(w.to) > 0 {
+		first = w.to[0]
+	}
+	in := helpdesk.ConversationInput{Channel: "email", To: first, MailboxID: view.Mailbox, Subject: view.Subject}
+	if v.may(helpdesk.ConversationsAssign) {
+		in.UserID = storage.Some(v.UserID())
+	}
+	c, err := v.CreateConversation(ctx, in)
+	if err != nil {
+		return posted{}, err
+	}
+	w.conversation, w.draft, w.anyway = c.ID, 0, true
+	i, err := v.contribute(ctx, w)
+	return posted{Interaction: i.ID, Changed: c.ID}, err
+}
+
+// file serves an attachment.
+func (v *visit) file() error {
+	a, err := v.Attachment(v.ctx(), v.number("id"), v.number("i"), v.number("file"))
+	if err != nil {
+		return err
+	}
+	return v.serveFile(a.ContentType, a.Filename, fmt.Sprintf("attachment-%d", a.ID), a.CreatedAt, a.Size, func(offset int64) (io.ReadCloser, error) {
+		return v.OpenAttachment(v.ctx(), a, offset, -1)
+	})
+}

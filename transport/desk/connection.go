@@ -1,0 +1,240 @@
+package desk
+
+import (
+	"cmp"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/storage"
+	"github.com/helpwright/helpwright/storage/fault"
+)
+
+// check is a line that says whether something works.
+type check struct {
+	Icon, Class      string // "check" and "ok", "alert" and "bad", "clock" and "wait"
+	Name, Text, When string
+	Link             Link
+}
+
+func good(name, text, when string) check {
+	return check{Icon: "done", Class: "ok", Name: name, Text: text, When: when}
+}
+
+func wrong(name, text, when string) check {
+	return check{Icon: "failed", Class: "bad", Name: name, Text: text, When: when}
+}
+
+func waits(name, text, when string) check {
+	return check{Icon: "clock", Class: "wait", Name: name, Text: text, When: when}
+}
+
+// tested is what trying a mailbox's connection gave, for the page that follows.
+type tested struct {
+	Mailbox int64  `json:"m"`
+	Failure string `json:"f,omitempty"`
+	Millis  int64  `json:"t"`
+}
+
+const testCookie = "desk_test"
+
+// try tests the connection of a mailbox, and keeps the result for the next page.
+func (v *visit) try(id int64) (tested, error) {
+	began := time.Now()
+	got, err := v.TestMailbox(v.ctx(), id)
+	if fault.Is(err, fault.Disabled) { // this program reaches no mail servers
+		return tested{}, nil
+	}
+	if err != nil {
+		return tested{}, err
+	}
+	out := tested{Mailbox: id, Failure: got.Failure, Millis: time.Since(began).Milliseconds()}
+	c := v.setting(testCookie, pack(out))
+	c.MaxAge = 600
+	http.SetCookie(v.w, c)
+	return out, nil
+}
+
+// lastTest is what the last test of a mailbox gave, if it was in this browser a moment ago.
+func (v *visit) lastTest(id int64) (tested, bool) {
+	c, err := v.r.Cookie(testCookie)
+	if err != nil {
+		return tested{}, false
+	}
+	var out tested
+	return out, unpack(c.Value, &out) && out.Mailbox == id
+}
+
+// steps tells of a test step by step.
+func (v *visit) steps(m helpdesk.Mailbox, t tested) []check {
+	w := v.words
+	folders := strings.Join(m.Inbound.Folders, ", ")
+	if folders == "" {
+		folders = w.T("Inbox")
+	}
+	all := []check{
+		good(w.T("Reached"), m.Inbound.Host, ""),
+		good(w.T("Signed in"), w.T("as %s", m.Inbound.Username), ""),
+		good(w.T("Folders"), folders, ""),
+	}
+	took := w.T("%s s", seconds(t.Millis))
+	if t.Failure == "" {
+		all[len(all)-1].When = took
+		return all
+	}
+	at := failedStep(t.Failure)
+	all[at] = wrong([]string{w.T("Not reached"), w.T("Not signed in"), w.T("Folder not opened")}[at], v.whyFailed(t.Failure), took)
+	return all[:at+1]
+}
+
+func seconds(millis int64) string {
+	return itoa(millis/1000) + "." + itoa(millis%1000/100)
+}
+
+// failedStep is the step that the text of a failure names.
+func failedStep(failure string) int {
+	_, rest, _ := strings.Cut(failure, ": ")
+	step, _, _ := strings.Cut(rest, ":")
+	step, _, _ = strings.Cut(step, " ")
+	switch step {
+	case "token", "login", "auth":
+		return 1
+	case "select", "search", "fetch", "list", "stat", "uidl":
+		return 2
+	}
+	return 0
+}
+
+// whyFailed says what a failure means and what to do, with what the server said.
+func (v *visit) whyFailed(failure string) string {
+	_, rest, _ := strings.Cut(failure, ": ")
+	step, reason, found := strings.Cut(rest, ": ")
+	if !found {
+		return failure
+	}
+	step, _, _ = strings.Cut(step, " ")
+	switch step {
+	case "resolve":
+		return v.words.T("No server with this name. Look at the name.")
+	case "connect", "greeting":
+		return v.words.T("Nothing answers there. Look at server and port. (%s)", reason)
+	case "tls", "starttls":
+		return v.words.T("The connection could not be encrypted. Try the other encryption, or look at the certificate. (%s)", reason)
+	case "login":
+		return v.words.T("The password was refused. Some providers want an app password. (%s)", reason)
+	case "select":
+		return v.words.T("There is no such folder. (%s)", reason)
+	}
+	return reason
+}
+
+// connectionForm is what a form says about how mail is fetched.
+type connectionForm struct {
+	Email, Type, Host, Port, Encryption, Username string
+	Stored                                        bool // there is a password
+	Folders                                       string
+	Insecure                                      bool // the certificate is not looked at
+}
+
+func formOf(m helpdesk.Mailbox) connectionForm {
+	f := connectionForm{Email: m.Email, Type: string(m.Inbound.Type), Host: m.Inbound.Host, Encryption: string(m.Inbound.Encryption),
+		Username: m.Inbound.Username, Stored: m.Inbound.HasPassword, Folders: strings.Join(m.Inbound.Folders, "\n")}
+	if m.Inbound.Port != 0 {
+		f.Port = itoa(int64(m.Inbound.Port))
+	}
+	f.Insecure = m.Inbound.Host != "" && !m.Inbound.ValidateCertificate
+	return f
+}
+
+// typed is the form as it came.
+func (v *visit) typed() connectionForm {
+	value := func(name string) string { return strings.TrimSpace(v.r.PostFormValue(name)) }
+	return connectionForm{
+		Email: value("email"), Type: value("type"), Host: value("host"), Port: value("port"), Encryption: value("encryption"),
+		Username: value("username"), Folders: value("folders"), Insecure: value("insecure") != "",
+	}
+}
+
+// inbound is the input that a form stands for. The password is not in the form, which is
+// shown again.
+func (f connectionForm) inbound(password string) helpdesk.InboundInput {
+	in := helpdesk.InboundInput{Type: helpdesk.InboundType(f.Type)}
+	if in.Type == helpdesk.InboundForward {
+		return in
+	}
+	in.Host, in.Port, in.Username, in.Encryption = f.Host, int(number(f.Port)), f.Username, helpdesk.Encryption(f.Encryption)
+	in.ValidateCertificate = storage.Some(!f.Insecure)
+	if password != "" {
+		in.Password = storage.Some(password)
+	}
+	for line := range strings.Lines(f.Folders) {
+		if line = strings.TrimSpace(line); line != "" {
+			in.Folders = append(in.Folders, line)
+		}
+	}
+	return in
+}
+
+// changed is the input that a form stands for, if it is another connection than a mailbox
+// has. A mailbox with access tokens keeps them unless it gets a password.
+func (f connectionForm) changed(m helpdesk.Mailbox, password string) (helpdesk.InboundInput, bool) {
+	in, now := f.inbound(password), formOf(m)
+	if f.Type == now.Type && f.Type == string(helpdesk.InboundForward) {
+		return in, false
+	}
+	now.Email, now.Stored = f.Email, f.Stored
+	now.Folders = strings.Join(m.Inbound.Folders, "\n")
+	f.Folders = strings.Join(in.Folders, "\n")
+	if m.Inbound.Auth == helpdesk.AuthOAuth2 && password == "" {
+		in.Auth = helpdesk.AuthOAuth2
+		in.OAuth = helpdesk.OAuthInput{ClientID: m.Inbound.OAuth.ClientID, TokenURL: m.Inbound.OAuth.TokenURL, Scope: m.Inbound.OAuth.Scope}
+	}
+	return in, password != "" || f != now
+}
+
+// problems are those of an Invalid fault by the last names of its fields, in the member's
+// language.
+func (v *visit) problems(err error) map[string]string {
+	out := map[string]string{}
+	for field, text := range wholeFields(err) {
+		name := strings.TrimSuffix(field, "]")
+		if at := strings.LastIndexByte(name, '['); at >= 0 && number(name[at+1:]) == 0 && name[at+1:] != "0" {
+			name = name[at+1:]
+		} else if at >= 0 {
+			name = name[:at]
+		}
+		out[name] = v.words.T(cmp.Or(plain[text], text))
+	}
+	return out
+}
+
+// plain says what forms say in the words of the desk, by those of the domain.
+var plain = map[string]string{
+	"is required":                                              say("This is missing"),
+	"is no mail address":                                       say("This is no mail address"),
+	"must have 8 to 200 characters":                            say("Use at least 8 characters"),
+	"is not right":                                             say("This is not right"),
+	"belongs to a member already":                              say("is a member already"),
+	"must be a host name or an IP address":                     say("This is no name of a server"),
+	"must be from 1 to 65535":                                  say("A number from 1 to 65535"),
+	"is required when host or username change":                 say("Type it again: the server or the user name is another one now"),
+	"is no domain name, such as example.org":                   say("This is no domain, such as example.org"),
+	"is taken already":                                         say("There is one with this name already"),
+	"is no domain that can be registered, such as example.org": say("This is no domain, such as example.org"),
+	"must be a color as #rrggbb":                               say("This is no colour"),
+	"must be an http or https address of at most 2,000 bytes, without a username and password": say("This is no http or https address"),
+	"is required: name types of events, or *":                                                  say("Choose at least one"),
+}
+
+func wholeFields(err error) map[string]string {
+	out := map[string]string{}
+	f, ok := asFault(err)
+	if !ok || f.Kind != fault.Invalid {
+		return out
+	}
+	for field, problems := range f.Fields {
+		out[field] = strings.Join(problems, " ")
+	}
+	return out
+}

@@ -1,0 +1,388 @@
+package desk
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"html/template"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/storage"
+	"github.com/helpwright/helpwright/storage/fault"
+)
+
+type conversationView struct {
+	all []helpdesk.Interaction
+
+	ID, Number      int64
+	Subject         string
+	Mailbox         string
+	Status          helpdesk.Status
+	StatusName      string
+	Closed, Pending bool
+	Wait, Level     string
+	Asleep          string
+	Naps            []nap
+	Tags            []tagView
+	AllTags         []tagView
+	Assignee        *person
+	Team            []person
+	Boxes           []Link
+
+	Entries  []entry
+	Hidden   int // entries before these that are folded away
+	Whole    string
+	Composer *composer
+	Others   []companion // at the conversation too
+
+	Customer *customerPanel
+	Panel    *Panel
+
+	In           string // name of the list that the member comes from
+	List         string // address of it
+	ListTitle    string
+	Place, Of    int // in the list, 0: not known
+	Before, Next string
+	Here, Self   string // addresses of this page, with and without the list
+
+	Me                                                int64
+	CanUpdate, CanAssign, CanTag, CanDelete, CanMerge bool
+	Last                                              int64 // newest interaction shown
+}
+
+// conversation shows one.
+func (v *visit) conversation() error {
+	c, err := v.Conversation(v.ctx(), v.number("id"))
+	if err != nil {
+		return err
+	}
+	view, err := v.viewOf(c)
+	if err != nil {
+		return err
+	}
+	return v.showConversation(view, 0)
+}
+
+func (v *visit) showConversation(view *conversationView, status int) error {
+	kind, _, _ := strings.Cut(view.In, "?")
+	return v.show(screen{
+		template: "conversation", title: fmt.Sprintf("%s · #%d", view.Subject, view.Number), data: view, nav: "inbox/" + kind, status: status,
+		parts: map[string]string{"head": "conversation-head", "acts": "conversation-acts", "thread": "thread", "composer": "composer", "panel": "customer-panel", "presence": "presence"},
+	})
+}
+
+func (v *visit) viewOf(c helpdesk.Conversation) (*conversationView, error) {
+	view := &conversationView{
+		ID: c.ID, Number: c.Number, Subject: cmp.Or(c.Subject, v.words.T("(no subject)")), Status: c.Status, StatusName: statusName(v.words, c.Status),
+		Closed: c.Status == helpdesk.StatusClosed, Pending: c.Status == helpdesk.StatusPending, Me: v.UserID(),
+		Asleep: v.asleep(c), Naps: v.naps(), Self: v.at("/c/" + itoa(c.ID)), Here: v.h.url(v.r.URL.RequestURI()), In: v.r.URL.Query().Get("in"),
+		CanUpdate: v.may(helpdesk.ConversationsUpdate), CanAssign: v.may(helpdesk.ConversationsAssign), CanDelete: v.may(helpdesk.ConversationsDelete),
+	}
+	view.CanTag = view.CanUpdate && v.may(helpdesk.TagsView)
+	if !c.AwaitingSince.IsZero() && !view.Closed {
+		waits := v.now.Sub(c.AwaitingSince)
+		view.Wait, view.Level = v.words.lasted(waits), cmp.Or(level(waits), "warn")
+	}
+	for _, fill := range []func(helpdesk.Conversation, *conversationView) error{
+		v.fillHead, v.fillThread, v.fillComposer, v.fillCustomer, v.fillPlace,
+	} {
+		if err := fill(c, view); err != nil {
+			return nil, err
+		}
+	}
+	return view, nil
+}
+
+func (v *visit) fillHead(c helpdesk.Conversation, view *conversationView) error {
+	if v.may(helpdesk.MailboxesView) {
+		boxes, err := v.mailboxes()
+		if err != nil {
+			return err
+		}
+		for _, m := range boxes {
+			view.Boxes = append(view.Boxes, Link{Text: m.Name, URL: itoa(m.ID)})
+			if m.ID == c.MailboxID {
+				view.Mailbox = m.Name
+			}
+		}
+	}
+	var err error
+	if view.Team, err = v.team(); err != nil {
+		return err
+	}
+	if c.UserID != 0 {
+		people, err := v.people([]int64{c.UserID})
+		if err != nil {
+			return err
+		}
+		p, ok := people[c.UserID]
+		if !ok {
+			p = newPerson(c.UserID, v.words.T("A former member"), "")
+		}
+		view.Assignee = &p
+	}
+	if !v.may(helpdesk.TagsView) {
+		return nil
+	}
+	tags, err := v.TagsOf(v.ctx(), []int64{c.ID})
+	if err != nil {
+		return err
+	}
+	for _, t := range tags[c.ID] {
+		view.Tags = append(view.Tags, showTag(t))
+	}
+	view.AllTags, err = v.allTags()
+	return err
+}
+
+// customerPanel is who asks.
+type customerPanel struct {
+	Person  person
+	URL     string
+	Since   string
+	Company string
+	Emails  []string
+	Phones  []string
+	Sites   []string
+	Earlier []earlier
+	Total   int
+}
+
+type earlier struct{ Subject, URL, When string }
+
+func (v *visit) fillCustomer(c helpdesk.Conversation, view *conversationView) error {
+	if !v.may(helpdesk.CustomersView) || c.CustomerID == 0 {
+		return nil
+	}
+	customer, err := v.Desk.Customer(v.ctx(), c.CustomerID)
+	if fault.Is(err, fault.NotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	p := v.customerPanel(customer)
+	page, err := v.Conversations(v.ctx(), helpdesk.ConversationQuery{CustomerID: customer.ID}, storage.PageRequest{Limit: 6})
+	if err != nil {
+		return err
+	}
+	for _, other := range page.Items {
+		if other.ID != c.ID && len(p.Earlier) < 5 {
+			p.Earlier = append(p.Earlier, earlier{cmp.Or(other.Subject, v.words.T("(no subject)")), v.at("/c/" + itoa(other.ID)), v.month(other.CreatedAt)})
+		}
+	}
+	view.Customer = &p
+	view.Panel = v.panelOf(customer)
+	return nil
+}
+
+func (v *visit) customerPanel(c helpdesk.Customer) customerPanel {
+	p := customerPanel{Person: customerPerson(c), URL: v.at("/customers/" + itoa(c.ID)), Company: c.Company, Since: v.words.T("Customer since %s", v.month(c.CreatedAt))}
+	for _, e := range c.Emails {
+		p.Emails = append(p.Emails, e.Email)
+	}
+	for _, one := range c.Phones {
+		p.Phones = append(p.Phones, one.Phone)
+	}
+	for _, one := range c.Websites {
+		p.Sites = append(p.Sites, one.Website)
+	}
+	return p
+}
+
+// panelTime is how long the application may take for its panel.
+const panelTime = 2 * time.Second
+
+// panelOf asks the application about a customer.
+func (v *visit) panelOf(c helpdesk.Customer) *Panel {
+	if v.h.cfg.Panel == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(v.ctx(), panelTime)
+	defer cancel()
+	p, err := v.h.cfg.Panel(ctx, v.Desk, c)
+	if err != nil {
+		v.h.cfg.Logger.WarnContext(v.ctx(), "the panel about a customer failed", "request_id", v.id, "customer", c.ID, "error", err)
+		return nil
+	}
+	if p.Title == "" && p.HTML == "" {
+		return nil
+	}
+	return &p
+}
+
+// fillPlace finds the neighbours in the list that the member comes from.
+func (v *visit) fillPlace(c helpdesk.Conversation, view *conversationView) error {
+	name := cmp.Or(view.In, "all")
+	kind, query, _ := strings.Cut(name, "?")
+	in := *v
+	in.r = v.r.Clone(v.ctx())
+	in.r.URL = &url.URL{Path: "/", RawQuery: query}
+	l := in.listing(kind)
+	l.after = ""
+	title, _, err := in.titles(l)
+	v.counted = in.counted
+	if err != nil { // a view that is gone, or a name that somebody made up
+		l = in.listing("all")
+		title = v.words.T("All open")
+	}
+	view.List, view.ListTitle = in.listURL(l), title
+	page, err := in.find(l, storage.MaxLimit)
+	if err != nil {
+		if fault.Is(err, fault.NotFound) {
+			return nil
+		}
+		return err
+	}
+	i := slices.IndexFunc(page.items, func(one helpdesk.Conversation) bool { return one.ID == c.ID })
+	at := func(i int) string {
+		return v.at("/c/"+itoa(page.items[i].ID)) + "?in=" + url.QueryEscape(name)
+	}
+	if i < 0 {
+		if len(page.items) > 0 {
+			view.Next = at(0)
+		}
+		return nil
+	}
+	view.Place = i + 1
+	if page.next == "" {
+		view.Of = len(page.items)
+	}
+	if i > 0 {
+		view.Before = at(i - 1)
+	}
+	if i+1 < len(page.items) {
+		view.Next = at(i + 1)
+	}
+	return nil
+}
+
+// setStatus closes, opens or parks.
+func (v *visit) setStatus() error {
+	return v.changeOne(v.r.PostFormValue("act"), "")
+}
+
+func (v *visit) assign() error {
+	return v.changeOne("assign", v.r.PostFormValue("user"))
+}
+
+func (v *visit) move() error {
+	return v.changeOne("move", v.r.PostFormValue("mailbox"))
+}
+
+// changeOne does an act to the conversation of the address. Closing goes on to the next of
+// the list.
+func (v *visit) changeOne(act, value string) error {
+	id := v.number("id")
+	if err := v.change([]int64{id}, act, value); err != nil {
+		return err
+	}
+	back := v.back(v.at("/c/" + itoa(id)))
+	if act == "close" || act == "snooze" && !v.napUntil(value).IsNull() {
+		back = v.safe(v.r.PostFormValue("next"), back)
+	}
+	return v.see(back)
+}
+
+func (v *visit) setTags() error {
+	if err := v.r.ParseForm(); err != nil {
+		return fault.New(fault.Malformed, "The form could not be read.")
+	}
+	var ids []int64
+	for _, text := range v.r.PostForm["tag"] {
+		ids = append(ids, number(text))
+	}
+	ids = without(ids, 0)
+	if name := strings.TrimSpace(v.r.PostFormValue("name")); name != "" {
+		id, err := v.tagNamed(name)
+		if err != nil {
+			return err
+		}
+		ids = without(append(ids, id), 0)
+	}
+	if _, err := v.SetTags(v.ctx(), v.number("id"), ids); err != nil {
+		return err
+	}
+	return v.see(v.back(v.at("/c/" + v.r.PathValue("id"))))
+}
+
+// tagNamed finds a tag by its name, or makes it.
+func (v *visit) tagNamed(name string) (int64, error) {
+	tags, err := v.allTags()
+	if err != nil {
+		return 0, err
+	}
+	for _, t := range tags {
+		if strings.EqualFold(t.Name, name) {
+			return t.ID, nil
+		}
+	}
+	t, err := v.CreateTag(v.ctx(), helpdesk.TagInput{Name: name})
+	return t.ID, err
+}
+
+func (v *visit) markRead() error {
+	if _, err := v.MarkRead(v.ctx(), v.number("id")); err != nil {
+		return err
+	}
+	return v.see(v.back(v.at("/c/" + v.r.PathValue("id"))))
+}
+
+func (v *visit) markUnread() error {
+	if _, err := v.MarkUnread(v.ctx(), v.number("id")); err != nil {
+		return err
+	}
+	v.say(toast{Text: v.words.T("Unread again")})
+	return v.see(v.back(v.at("/inbox/unassigned")))
+}
+
+func (v *visit) rename() error {
+	id := v.number("id")
+	if _, err := v.UpdateConversation(v.ctx(), id, helpdesk.ConversationUpdate{Subject: v.r.PostFormValue("subject")}); err != nil {
+		return err
+	}
+	return v.see(v.back(v.at("/c/" + itoa(id))))
+}
+
+// merge puts the conversation into another, which its number names.
+func (v *visit) merge() error {
+	number := number(strings.TrimPrefix(strings.TrimSpace(v.r.PostFormValue("into")), "#"))
+	into, err := v.numbered(number)
+	if err != nil {
+		return err
+	}
+	if _, err := v.MergeConversation(v.ctx(), v.number("id"), into); err != nil {
+		return err
+	}
+	v.say(toast{Text: v.words.T("Merged into #%s", number)})
+	return v.see(v.at("/c/" + itoa(into)))
+}
+
+// numbered finds a conversation by its number: the first of the list by numbers that is not
+// above it.
+func (v *visit) numbered(n int64) (int64, error) {
+	cursor := storage.CursorAt(storage.Position{Key: n + 1}, true)
+	page, err := v.Conversations(v.ctx(), helpdesk.ConversationQuery{Sort: helpdesk.ByNumber}, storage.PageRequest{Limit: 1, Cursor: cursor})
+	if err != nil {
+		return 0, err
+	}
+	if n == 0 || len(page.Items) == 0 || page.Items[0].Number != n {
+		return 0, fault.New(fault.Invalid, v.words.T("There is no conversation #%s.", n))
+	}
+	return page.Items[0].ID, nil
+}
+
+func (v *visit) deleteConversation() error {
+	if err := v.DeleteConversation(v.ctx(), v.number("id")); err != nil {
+		return err
+	}
+	v.say(toast{Text: v.words.T("Deleted for good")})
+	return v.see(v.back(v.at("/inbox/unassigned")))
+}
+
+// safeHTML is HTML that helpdesk has cleaned.
+func safeHTML(s string) template.HTML { return template.HTML(s) } //nolint:gosec // helpdesk has cleaned it

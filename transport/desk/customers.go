@@ -1,0 +1,174 @@
+package desk
+
+import (
+	"errors"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/storage"
+	"github.com/helpwright/helpwright/storage/fault"
+)
+
+type customersView struct {
+	Words string
+	Rows  []customerRow
+	Next  string
+}
+
+type customerRow struct {
+	Person              person
+	URL, Email, Company string
+	Since               string
+}
+
+func (v *visit) customers() error {
+	q := v.r.URL.Query()
+	words := strings.TrimSpace(q.Get("q"))
+	page, err := v.Customers(v.ctx(), helpdesk.CustomerQuery{Query: words}, storage.PageRequest{Limit: pageSize, Cursor: q.Get("after")})
+	if err != nil {
+		return err
+	}
+	view := customersView{Words: words}
+	for _, c := range page.Items {
+		row := customerRow{Person: customerPerson(c), URL: v.at("/customers/" + itoa(c.ID)), Company: c.Company, Since: v.month(c.CreatedAt)}
+		if len(c.Emails) > 0 {
+			row.Email = c.Emails[0].Email
+		}
+		view.Rows = append(view.Rows, row)
+	}
+	if page.Next != "" {
+		view.Next = v.at("/customers") + "?" + url.Values{"q": {words}, "after": {page.Next}}.Encode()
+	}
+	return v.show(screen{
+		template: "customers", title: v.words.T("Customers"), data: view, nav: "customers", parts: map[string]string{"list": "customer-list", "more": "customer-rows"},
+	})
+}
+
+type customerView struct {
+	Panel                 customerPanel
+	Extra                 *Panel
+	First, Last, Company  string
+	Emails, Phones, Sites string
+	Action                string
+	CanUpdate             bool
+	Rows                  []row
+	Next                  string
+	Summary               string
+	New                   string
+	Errors                map[string]string
+}
+
+func (v *visit) customer() error {
+	c, err := v.Desk.Customer(v.ctx(), v.number("id"))
+	if err != nil {
+		return err
+	}
+	view, err := v.customerView(c)
+	if err != nil {
+		return err
+	}
+	return v.showCustomer(view, 0)
+}
+
+func (v *visit) showCustomer(view customerView, status int) error {
+	return v.show(screen{template: "customer", title: view.Panel.Person.Name, data: view, nav: "customers", status: status, parts: map[string]string{"more": "rows"}})
+}
+
+func (v *visit) customerView(c helpdesk.Customer) (customerView, error) {
+	view := customerView{
+		Panel: v.customerPanel(c), First: c.FirstName, Last: c.LastName, Company: c.Company, Action: v.at("/customers/" + itoa(c.ID)),
+		CanUpdate: v.may(helpdesk.CustomersUpdate), Extra: v.panelOf(c), Errors: map[string]string{},
+	}
+	view.Emails, view.Phones, view.Sites = strings.Join(view.Panel.Emails, "\n"), strings.Join(view.Panel.Phones, "\n"), strings.Join(view.Panel.Sites, "\n")
+	if v.may(helpdesk.ConversationsCreate) && len(view.Panel.Emails) > 0 {
+		view.New = v.at("/new") + "?to=" + url.QueryEscape(view.Panel.Emails[0])
+	}
+	if !v.may(helpdesk.ConversationsView) {
+		return view, nil
+	}
+	stats, err := v.CustomerStats(v.ctx(), c.ID)
+	if err != nil {
+		return view, err
+	}
+	view.Summary = v.words.N(int(stats.Total), "%s conversation|%s conversations")
+	page, err := v.Conversations(v.ctx(), helpdesk.ConversationQuery{CustomerID: c.ID, Sort: helpdesk.ByUpdated}, storage.PageRequest{Limit: pageSize, Cursor: v.r.URL.Query().Get("after")})
+	if err != nil {
+		return view, err
+	}
+	if page.Next != "" {
+		view.Next = view.Action + "?after=" + url.QueryEscape(page.Next)
+	}
+	view.Rows, err = v.rows(listing{view: "all", sort: "newest", status: "all"}, page.Items, page.Next != "")
+	return view, err
+}
+
+// saveCustomer changes names, company and addresses; one line of a field is one of them.
+func (v *visit) saveCustomer() error {
+	id := v.number("id")
+	old, err := v.Desk.Customer(v.ctx(), id)
+	if err != nil {
+		return err
+	}
+	emails, phones, sites := map[string]int64{}, map[string]int64{}, map[string]int64{}
+	for _, e := range old.Emails {
+		emails[e.Email] = e.ID
+	}
+	for _, p := range old.Phones {
+		phones[p.Phone] = p.ID
+	}
+	for _, w := range old.Websites {
+		sites[w.Website] = w.ID
+	}
+	in := helpdesk.CustomerInput{
+		FirstName: v.r.PostFormValue("first_name"), LastName: storage.Some(v.r.PostFormValue("last_name")), Company: storage.Some(v.r.PostFormValue("company")),
+		Emails: storage.Some(items(v.r.PostFormValue("emails"), emails)), Phones: storage.Some(items(v.r.PostFormValue("phones"), phones)),
+		Websites: storage.Some(items(v.r.PostFormValue("websites"), sites)),
+	}
+	if _, err = v.UpdateCustomer(v.ctx(), id, in); fault.Is(err, fault.Invalid) {
+		return v.customerNotSaved(old, err)
+	}
+	if err != nil {
+		return err
+	}
+	v.say(toast{Text: v.words.T("Saved")})
+	return v.see(v.at("/customers/" + itoa(id)))
+}
+
+// customerNotSaved shows the form again, with what is wrong at its fields.
+func (v *visit) customerNotSaved(old helpdesk.Customer, err error) error {
+	view, failed := v.customerView(old)
+	if failed != nil {
+		return failed
+	}
+	view.First, view.Last, view.Company = v.r.PostFormValue("first_name"), v.r.PostFormValue("last_name"), v.r.PostFormValue("company")
+	view.Emails, view.Phones, view.Sites = v.r.PostFormValue("emails"), v.r.PostFormValue("phones"), v.r.PostFormValue("websites")
+	view.Errors = fieldErrors(err)
+	return v.showCustomer(view, http.StatusUnprocessableEntity)
+}
+
+// items are the lines of a field, with the ids of those that are there already.
+func items(lines string, known map[string]int64) []helpdesk.Item {
+	var out []helpdesk.Item
+	for line := range strings.Lines(lines) {
+		if line = strings.TrimSpace(line); line != "" {
+			out = append(out, helpdesk.Item{ID: known[line], Value: line})
+		}
+	}
+	return out
+}
+
+// fieldErrors are the problems of an Invalid fault by the names of fields.
+func fieldErrors(err error) map[string]string {
+	out := map[string]string{}
+	f, ok := errors.AsType[*fault.Error](err)
+	if !ok {
+		return out
+	}
+	for field, problems := range f.Fields {
+		name, _, _ := strings.Cut(field, "[")
+		out[name] = strings.Join(problems, " ")
+	}
+	return out
+}

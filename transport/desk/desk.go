@@ -1,0 +1,143 @@
+package desk
+
+import (
+	"context"
+	"html/template"
+	"log/slog"
+	"net/http"
+	"net/netip"
+	"strings"
+	"time"
+
+	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/storage"
+	"github.com/helpwright/helpwright/storage/fault"
+)
+
+// Config is what a [Handler] is made of.
+type Config struct {
+	Service *helpdesk.Service // required
+
+	// Once makes forms safe to send twice: an answer that is submitted again, by a double
+	// click or by a browser that lost the connection, is not sent again. Required; stores of
+	// bunstore and memstore are one.
+	Once storage.Idempotency
+
+	// Prefix is the path that the handler is mounted at, such as "/desk". "": the root.
+	Prefix string
+
+	// Authenticate finds out who asks, for applications that sign in their users
+	// themselves. An Unauthenticated fault, and the zero Caller, send the browser to
+	// SignIn. nil: the desk has a page to sign in at, and the session's cookie is the one
+	// of the API.
+	Authenticate func(r *http.Request) (helpdesk.Caller, error)
+	// SignIn is the address of the application's own page to sign in at. The page that was
+	// asked for is added to it as the parameter "next". Used with Authenticate.
+	SignIn string
+
+	// Panel adds what the application knows about a customer beside a conversation, such as
+	// their orders. It has 2 seconds; an error is logged, and the panel left out. nil: none.
+	Panel func(ctx context.Context, d *helpdesk.Desk, c helpdesk.Customer) (Panel, error)
+	// Links are added to the navigation, below the desk's own.
+	Links []Link
+
+	// HelpCentre is the address of the public help centre, "" when there is none.
+	HelpCentre string
+
+	// Resolver finds the mail server of an address that a mailbox is made for. nil: names are
+	// guessed without asking.
+	Resolver Resolver
+
+	// Secure reports whether the browser's connection is encrypted. nil: whether the
+	// request's is.
+	Secure func(r *http.Request) bool
+	// Addr is the address that a request comes from, which failed sign-ins are counted by.
+	// nil: the peer's.
+	Addr func(r *http.Request) netip.Addr
+
+	MaxUpload int64            // bytes of a file, 0: 20 MiB
+	Now       func() time.Time // nil: time.Now
+	Logger    *slog.Logger     // nil: discards
+}
+
+// Panel is what an application shows about a customer.
+type Panel struct {
+	Title string
+	// HTML is shown as it is. Scripts and style attributes in it are refused by the
+	// browser.
+	HTML template.HTML
+	Link Link // shown beside the title; the zero value: none
+}
+
+// Link is an address with its text.
+type Link struct {
+	Text string
+	URL  string
+	Icon string // a name of an icon of the desk, such as "globe"; "": "link"
+}
+
+// Handler serves the desk.
+type Handler struct {
+	cfg   Config
+	mux   *http.ServeMux
+	pages map[string]*template.Template // by language
+	files map[string]asset
+}
+
+// New makes a handler. What is missing in cfg is an Invalid fault.
+func New(cfg Config) (*Handler, error) {
+	var problems fault.Collector
+	problems.Check(cfg.Service != nil, "Service", "is required")
+	problems.Check(cfg.Once != nil, "Once", "is required")
+	problems.Check(cfg.Prefix == "" || strings.HasPrefix(cfg.Prefix, "/") && !strings.HasSuffix(cfg.Prefix, "/"),
+		"Prefix", "must begin with a slash and end without one")
+	if err := problems.Err(); err != nil {
+		return nil, err
+	}
+	if cfg.Secure == nil {
+		cfg.Secure = func(r *http.Request) bool { return r.TLS != nil }
+	}
+	if cfg.Addr == nil {
+		cfg.Addr = peer
+	}
+	if cfg.MaxUpload == 0 {
+		cfg.MaxUpload = 20 << 20
+	}
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	if cfg.Logger == nil {
+		cfg.Logger = slog.New(slog.DiscardHandler)
+	}
+	h := &Handler{cfg: cfg}
+	var err error
+	if h.files, err = loadAssets(); err != nil {
+		return nil, fault.Wrap(fault.Internal, "desk.New", err)
+	}
+	if h.pages, err = h.parse(); err != nil {
+		return nil, fault.Wrap(fault.Internal, "desk.New", err)
+	}
+	h.route()
+	return h, nil
+}
+
+func peer(r *http.Request) netip.Addr {
+	at, err := netip.ParseAddrPort(r.RemoteAddr)
+	if err != nil {
+		return netip.Addr{}
+	}
+	return at.Addr().Unmap()
+}
+
+// ServeHTTP implements [http.Handler].
+func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if h.cfg.Prefix != "" {
+		if r.URL.Path == h.cfg.Prefix {
+			http.Redirect(w, r, h.cfg.Prefix+"/", http.StatusSeeOther)
+			return
+		}
+		http.StripPrefix(h.cfg.Prefix, h.mux).ServeHTTP(w, r)
+		return
+	}
+	h.mux.ServeHTTP(w, r)
+}

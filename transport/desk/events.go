@@ -1,0 +1,80 @@
+package desk
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"time"
+
+	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/storage"
+	"github.com/helpwright/helpwright/transport/internal/sse"
+)
+
+// heartbeat is how often a stream without events shows that it is alive.
+const heartbeat = 20 * time.Second
+
+// change is an event as the module hears of it: what to ask for anew, and nothing of its
+// content.
+type change struct {
+	Type         string `json:"type"`
+	Subject      int64  `json:"subject"`
+	Conversation int64  `json:"conversation,omitempty"`
+	Mailbox      int64  `json:"mailbox,omitempty"`
+	Actor        int64  `json:"actor,omitempty"`
+}
+
+// events follows the log of the account for as long as the browser listens.
+func (v *visit) events() error {
+	in := helpdesk.FollowInput{}
+	if last := number(v.r.Header.Get("Last-Event-ID")); last != 0 {
+		in.After = storage.Some(last)
+	}
+	follower, err := v.Follow(v.ctx(), in)
+	if err != nil {
+		return err
+	}
+	defer follower.Close()
+	sse.Start(v.w.Header())
+	out := sse.New(v.w)
+	if err := out.Begin(2 * time.Second); err != nil {
+		return nil //nolint:nilerr // the browser has gone
+	}
+	if follower.Reset() {
+		_ = out.Send("", "reset", []byte("{}"))
+	}
+	for {
+		if err := v.pass(follower, out); err != nil {
+			return nil //nolint:nilerr // the browser comes back, and is told then
+		}
+	}
+}
+
+// pass passes on what happened, or a beat.
+func (v *visit) pass(follower *helpdesk.EventFollower, out *sse.Writer) error {
+	ctx, cancel := context.WithTimeout(v.ctx(), heartbeat)
+	defer cancel()
+	found, err := follower.Next(ctx)
+	if v.ctx().Err() != nil {
+		return v.ctx().Err()
+	}
+	if errors.Is(err, ctx.Err()) && ctx.Err() != nil {
+		return out.Beat()
+	}
+	if err != nil {
+		return err
+	}
+	for _, e := range found {
+		data, err := json.Marshal(change{Type: e.Type, Subject: e.Subject, Conversation: e.ConversationID, Mailbox: e.MailboxID, Actor: e.ActorID})
+		if err != nil {
+			return err
+		}
+		if err := out.Send(itoa(e.Seq), "", data); err != nil {
+			return err
+		}
+	}
+	if len(found) == 0 {
+		return out.Send(itoa(follower.Position()), "", nil)
+	}
+	return nil
+}

@@ -1,0 +1,652 @@
+package desk
+
+import (
+	"cmp"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/storage"
+	"github.com/helpwright/helpwright/storage/fault"
+)
+
+// pageSize is how many conversations a page of a list has.
+const pageSize = 50
+
+// listing is a list of conversations, as its address says.
+type listing struct {
+	view   string // unassigned, mine, drafts, all, closed, failed, mailbox-1, view-1 or search
+	sort   string // waiting, newest or oldest
+	status string // open, pending, closed or all
+	user   string // "": as the view says; me, none or an id
+	tag    int64
+	words  string
+	after  string // cursor
+}
+
+// listing reads what the address asks for.
+func (v *visit) listing(view string) listing {
+	q := v.r.URL.Query()
+	l := listing{view: view, sort: q.Get("sort"), status: q.Get("status"), user: q.Get("user"), tag: number(q.Get("tag")),
+		words: strings.TrimSpace(q.Get("q")), after: q.Get("after")}
+	if l.status == "" {
+		l.status = "open"
+		switch view {
+		case "closed":
+			l.status = "closed"
+		case "search", "drafts":
+			l.status = "all"
+		}
+	}
+	if l.sort == "" {
+		l.sort = "waiting"
+		if l.status != "open" || view == "snoozed" {
+			l.sort = "newest"
+		}
+	}
+	return l
+}
+
+// listURL is the address of the listing with other values; after is left out.
+func (v *visit) listURL(l listing, pairs ...string) string {
+	q := url.Values{}
+	set := func(name, value string) {
+		if value != "" {
+			q.Set(name, value)
+		}
+	}
+	set("q", l.words)
+	set("sort", v.r.URL.Query().Get("sort"))
+	set("status", v.r.URL.Query().Get("status"))
+	set("user", l.user)
+	if l.tag != 0 {
+		set("tag", itoa(l.tag))
+	}
+	for i := 0; i+1 < len(pairs); i += 2 {
+		q.Del(pairs[i])
+		set(pairs[i], pairs[i+1])
+	}
+	path := v.at("/inbox/" + l.view)
+	if l.view == "search" {
+		path = v.at("/search")
+	}
+	if len(q) == 0 {
+		return path
+	}
+	return path + "?" + q.Encode()
+}
+
+var openStatuses = []helpdesk.Status{helpdesk.StatusPosted, helpdesk.StatusPending}
+
+// query is what the desk is asked for.
+func (v *visit) query(l listing) (helpdesk.ConversationQuery, error) {
+	q := helpdesk.ConversationQuery{Query: l.words, Sort: helpdesk.ByUpdated, Ascending: l.sort == "oldest"}
+	kind, id, _ := strings.Cut(l.view, "-")
+	switch kind {
+	case "unassigned":
+		q.UserID = storage.Null[int64]()
+	case "mine":
+		q.UserID = storage.Some(v.UserID())
+	case "drafts":
+		q.DraftBy = v.UserID()
+	case "failed":
+		q.Undelivered = true
+	case "snoozed":
+	case "all", "closed", "search":
+	case "mailbox":
+		q.MailboxID = number(id)
+	case "view":
+		q.ViewID = number(id)
+	default:
+		return q, v.missing()
+	}
+	if q.MailboxID == 0 && kind == "mailbox" || q.ViewID == 0 && kind == "view" {
+		return q, v.missing()
+	}
+	switch l.status {
+	case "open":
+		q.Statuses, q.Snoozed = openStatuses, storage.Some(l.view == "snoozed")
+	case "pending":
+		q.Statuses = []helpdesk.Status{helpdesk.StatusPending}
+	case "closed":
+		q.Statuses = []helpdesk.Status{helpdesk.StatusClosed}
+	case "all":
+	default:
+		return q, v.missing()
+	}
+	switch l.user {
+	case "":
+	case "me":
+		q.UserID = storage.Some(v.UserID())
+	case "none":
+		q.UserID = storage.Null[int64]()
+	default:
+		q.UserID = storage.Some(number(l.user))
+	}
+	if l.tag != 0 {
+		q.TagIDs = []int64{l.tag}
+	}
+	return q, nil
+}
+
+// found is a page of a listing.
+type found struct {
+	items []helpdesk.Conversation
+	next  string // cursor, "": there is no more
+}
+
+// find reads a page. Who has waited longest comes first; those whom nobody waits for come
+// after all others, the newest first.
+func (v *visit) find(l listing, limit int) (found, error) {
+	q, err := v.query(l)
+	if err != nil {
+		return found{}, err
+	}
+	if l.sort != "waiting" {
+		page, err := v.Conversations(v.ctx(), q, storage.PageRequest{Limit: limit, Cursor: l.after})
+		return found{page.Items, page.Next}, err
+	}
+	var out found
+	resting := strings.HasPrefix(l.after, restingCursor)
+	if !resting {
+		q.Awaiting, q.Sort, q.Ascending = storage.Some(true), helpdesk.ByAwaiting, true
+		page, err := v.Conversations(v.ctx(), q, storage.PageRequest{Limit: limit, Cursor: l.after})
+		if err != nil || page.Next != "" {
+			return found{page.Items, page.Next}, err
+		}
+		out.items = page.Items
+	}
+	if limit -= len(out.items); limit == 0 {
+		out.next = restingCursor
+		return out, nil
+	}
+	q.Awaiting, q.Sort, q.Ascending = storage.Some(false), helpdesk.ByUpdated, false
+	page, err := v.Conversations(v.ctx(), q, storage.PageRequest{Limit: limit, Cursor: strings.TrimPrefix(l.after, restingCursor)})
+	out.items = append(out.items, page.Items...)
+	if page.Next != "" {
+		out.next = restingCursor + page.Next
+	}
+	return out, err
+}
+
+// restingCursor begins the cursors of the conversations whom nobody waits for.
+const restingCursor = "rest."
+
+// row is a conversation in a list.
+type row struct {
+	ID        int64
+	URL       string
+	Customer  string
+	Unread    int
+	Subject   string
+	Preview   string
+	Tags      []tagView
+	MoreTags  int
+	Assignee  *person
+	Wait      string // how long the customer waits, or when it was changed last
+	WaitSince string // RFC 3339
+	Level     string // "", warn or bad
+	Label     string // for screen readers
+	Status    string // "" for an open one
+	Writer    string // who writes an answer now
+	Group     string // heading, where the row begins a group
+	GroupBad  bool
+	GroupSize int // 0: not known
+}
+
+type tagView struct {
+	ID          int64
+	Name, Color string
+}
+
+func showTag(t helpdesk.Tag) tagView { return tagView{ID: t.ID, Name: t.Name, Color: t.Color} }
+
+// rows shows conversations.
+func (v *visit) rows(l listing, list []helpdesk.Conversation, more bool) ([]row, error) {
+	ids, customers, users := make([]int64, len(list)), make([]int64, len(list)), make([]int64, len(list))
+	for i, c := range list {
+		ids[i], customers[i], users[i] = c.ID, c.CustomerID, c.UserID
+	}
+	people, err := v.people(users)
+	if err != nil {
+		return nil, err
+	}
+	names, err := v.customerNames(customers)
+	if err != nil {
+		return nil, err
+	}
+	unread, err := v.Unread(v.ctx(), ids)
+	if err != nil {
+		return nil, err
+	}
+	tags := map[int64][]helpdesk.Tag{}
+	if v.may(helpdesk.TagsView) {
+		if tags, err = v.TagsOf(v.ctx(), ids); err != nil {
+			return nil, err
+		}
+	}
+	others, err := v.others(ids)
+	if err != nil {
+		return nil, err
+	}
+	rows := make([]row, len(list))
+	for i, c := range list {
+		rows[i] = v.row(l, c, names[c.CustomerID], int(unread[c.ID]), tags[c.ID])
+		if p, ok := people[c.UserID]; ok && l.view != "mine" {
+			rows[i].Assignee = &p
+		}
+		for _, o := range others[c.ID] {
+			if o.Writing {
+				rows[i].Writer = o.First()
+			}
+		}
+	}
+	if l.sort == "waiting" {
+		v.group(rows, list, l.after != "", more)
+	}
+	return rows, nil
+}
+
+// customerNames are the names of customers, as far as the member may see them.
+func (v *visit) customerNames(ids []int64) (map[int64]string, error) {
+	names := map[int64]string{}
+	if ids = without(ids, 0); len(ids) == 0 || !v.may(helpdesk.CustomersView) {
+		return names, nil
+	}
+	found, err := v.CustomersByID(v.ctx(), ids)
+	for _, c := range found {
+		names[c.ID] = customerName(c)
+	}
+	return names, err
+}
+
+func (v *visit) row(l listing, c helpdesk.Conversation, customer string, unread int, tags []helpdesk.Tag) row {
+	r := row{
+		ID: c.ID, URL: v.at("/c/"+itoa(c.ID)) + "?in=" + url.QueryEscape(v.listName(l)), Customer: cmp.Or(customer, c.CustomerEmail),
+		Unread: unread, Subject: cmp.Or(c.Subject, v.words.T("(no subject)")), Preview: c.Preview,
+	}
+	for i, t := range tags {
+		if i == 2 {
+			r.MoreTags = len(tags) - i
+			break
+		}
+		r.Tags = append(r.Tags, showTag(t))
+	}
+	r.Wait, r.WaitSince = v.when(c.UpdatedAt), c.UpdatedAt.Format(time.RFC3339)
+	label := []string{r.Customer, r.Subject}
+	if unread > 0 {
+		label = append([]string{v.words.T("Unread")}, label...)
+	}
+	if !c.AwaitingSince.IsZero() && c.Status != helpdesk.StatusClosed {
+		waits := v.now.Sub(c.AwaitingSince)
+		r.Wait, r.WaitSince, r.Level = v.words.lasted(waits), c.AwaitingSince.Format(time.RFC3339), level(waits)
+		label = append(label, v.words.T("waiting %s", r.Wait))
+	}
+	if c.Status != helpdesk.StatusPosted {
+		r.Status = statusName(v.words, c.Status)
+		label = append(label, r.Status)
+	}
+	if l.status == "closed" {
+		r.Status = ""
+	}
+	if until := v.asleep(c); until != "" {
+		r.Status = until
+		label = append(label, until)
+	}
+	r.Label = strings.Join(label, ", ")
+	return r
+}
+
+// level says whether a customer waits too long: amber from 4 hours, red from a day.
+func level(waits time.Duration) string {
+	switch {
+	case waits >= 24*time.Hour:
+		return "bad"
+	case waits >= 4*time.Hour:
+		return "warn"
+	}
+	return ""
+}
+
+func statusName(w words, s helpdesk.Status) string {
+	switch s {
+	case helpdesk.StatusClosed:
+		return w.T("Closed")
+	case helpdesk.StatusPending:
+		return w.T("Pending")
+	case helpdesk.StatusDraft:
+		return w.T("Draft")
+	case helpdesk.StatusPosted:
+	}
+	return w.T("Open")
+}
+
+// group puts headings over the rows of a list by waiting time.
+func (v *visit) group(rows []row, list []helpdesk.Conversation, later, more bool) {
+	kind := func(c helpdesk.Conversation) int {
+		switch {
+		case c.AwaitingSince.IsZero():
+			return 2
+		case v.now.Sub(c.AwaitingSince) >= 24*time.Hour:
+			return 0
+		}
+		return 1
+	}
+	names := []string{v.words.T("Over a day"), v.words.T("Today"), v.words.T("Nobody is waiting")}
+	for begin := 0; begin < len(list); {
+		end, k := begin, kind(list[begin])
+		for end < len(list) && kind(list[end]) == k {
+			end++
+		}
+		rows[begin].Group, rows[begin].GroupBad = names[k], k == 0
+		if (end < len(list) || !more) && !later {
+			rows[begin].GroupSize = end - begin
+		}
+		begin = end
+	}
+}
+
+// listName names a list in the address of a conversation, for the way back and to the next.
+func (v *visit) listName(l listing) string {
+	_, query, _ := strings.Cut(v.listURL(l), "?")
+	if query == "" {
+		return l.view
+	}
+	return l.view + "?" + query
+}
+
+// choice is a filter with what can be chosen.
+type choice struct {
+	Text    string
+	Active  bool
+	Options []option
+}
+
+type option struct {
+	Text, URL, Color string
+	Active           bool
+}
+
+type inboxView struct {
+	Title                                   string
+	Summary                                 string
+	Rows                                    []row
+	Next                                    string
+	Choices                                 []choice
+	Bulk                                    string
+	Here                                    string
+	Team                                    []person
+	Tags                                    []tagView
+	Boxes                                   []Link
+	Naps                                    []nap
+	New                                     string
+	Words                                   string
+	Search                                  bool
+	Empty                                   string
+	EmptyMore                               string
+	CanAssign, CanUpdate, CanTag, CanDelete bool
+	Later                                   bool // it is not the first page
+	First                                   string
+}
+
+func (v *visit) inbox() error { return v.list(v.listing(v.r.PathValue("view"))) }
+
+func (v *visit) search() error { return v.list(v.listing("search")) }
+
+func (v *visit) list(l listing) error {
+	page, err := v.find(l, pageSize)
+	if err != nil {
+		return err
+	}
+	rows, err := v.rows(l, page.items, page.next != "")
+	if err != nil {
+		return err
+	}
+	view := inboxView{
+		Rows: rows, Naps: v.naps(), Bulk: v.at("/bulk"), Here: v.h.url(v.r.URL.RequestURI()), Words: l.words, Search: l.view == "search",
+		CanAssign: v.may(helpdesk.ConversationsAssign), CanUpdate: v.may(helpdesk.ConversationsUpdate), CanTag: v.may(helpdesk.TagsView),
+		CanDelete: v.may(helpdesk.ConversationsDelete), Later: l.after != "", First: v.listURL(l),
+	}
+	if view.Title, view.Summary, err = v.titles(l); err != nil {
+		return err
+	}
+	if page.next != "" {
+		view.Next = v.listURL(l, "after", page.next)
+	}
+	if v.may(helpdesk.ConversationsCreate) {
+		view.New = v.at("/new")
+	}
+	view.Empty, view.EmptyMore = v.words.T("Nobody is waiting"), v.words.T("New mail shows up here by itself.")
+	if l.view == "search" || l.tag != 0 || l.words != "" || l.user != "" {
+		view.Empty, view.EmptyMore = v.words.T("Nothing found"), v.words.T("Try other words, or fewer filters.")
+	}
+	if err := v.choices(&view, l); err != nil {
+		return err
+	}
+	return v.show(screen{
+		template: "inbox", title: view.Title, data: view, nav: "inbox/" + l.view,
+		parts: map[string]string{"list": "list", "more": "rows"},
+	})
+}
+
+// titles are the heading of a list and what stands beside it.
+func (v *visit) titles(l listing) (title, summary string, err error) {
+	counts, err := v.counts()
+	if err != nil {
+		return "", "", err
+	}
+	kind, id, _ := strings.Cut(l.view, "-")
+	switch kind {
+	case "unassigned":
+		return v.words.T("Unassigned"), v.words.T("%s open", count(int(counts.Unassigned))), nil
+	case "mine":
+		return v.words.T("Mine"), v.words.T("%s open", count(int(counts.Mine))), nil
+	case "closed":
+		return v.words.T("Closed"), "", nil
+	case "drafts":
+		return v.words.T("Drafts"), "", nil
+	case "failed":
+		return v.words.T("Failed sends"), "", nil
+	case "snoozed":
+		return v.words.T("Snoozed"), "", nil
+	case "search":
+		return v.words.T("Search"), "", nil
+	case "mailbox":
+		m, err := v.Mailbox(v.ctx(), number(id))
+		n := ofMailbox(counts, m.ID)
+		return m.Name, v.words.T("%s waiting, %s open", count(int(n.Waiting)), count(int(n.Open))), err
+	case "view":
+		one, err := v.View(v.ctx(), number(id))
+		return one.Name, "", err
+	}
+	return v.words.T("All open"), v.words.T("%s waiting, %s open", count(int(counts.Waiting)), count(int(counts.Open))), nil
+}
+
+// choices are the filters above a list, and what its form can be told to do.
+func (v *visit) choices(view *inboxView, l listing) error {
+	pick := func(name, value string, options ...[2]string) choice {
+		var c choice
+		for _, o := range options {
+			one := option{Text: o[1], Active: o[0] == value, URL: v.listURL(l, name, o[0])}
+			if one.Active {
+				c.Text = o[1]
+			}
+			c.Options = append(c.Options, one)
+		}
+		return c
+	}
+	w := v.words
+	order := pick("sort", l.sort, [2]string{"waiting", w.T("Waiting longest")}, [2]string{"newest", w.T("Newest")}, [2]string{"oldest", w.T("Oldest")})
+	order.Active = true
+	status := pick("status", l.status, [2]string{"open", w.T("Open")}, [2]string{"pending", w.T("Pending")}, [2]string{"closed", w.T("Closed")}, [2]string{"all", w.T("Any status")})
+	view.Choices = []choice{order, status}
+	team, err := v.team()
+	if err != nil {
+		return err
+	}
+	view.Team = team
+	if l.view != "mine" && l.view != "unassigned" {
+		who := [][2]string{{"", w.T("Anyone")}, {"me", w.T("Me")}, {"none", w.T("Nobody")}}
+		for _, p := range team {
+			if p.ID != v.UserID() {
+				who = append(who, [2]string{itoa(p.ID), p.Name})
+			}
+		}
+		c := pick("user", l.user, who...)
+		c.Active = l.user != ""
+		view.Choices = append(view.Choices, c)
+	}
+	if view.CanTag {
+		if err := v.tagChoice(view, l); err != nil {
+			return err
+		}
+	}
+	if v.may(helpdesk.MailboxesView) {
+		boxes, err := v.mailboxes()
+		if err != nil {
+			return err
+		}
+		for _, m := range boxes {
+			view.Boxes = append(view.Boxes, Link{Text: m.Name, URL: itoa(m.ID)})
+		}
+	}
+	return nil
+}
+
+func (v *visit) tagChoice(view *inboxView, l listing) error {
+	tags, err := v.allTags()
+	if err != nil || len(tags) == 0 {
+		return err
+	}
+	view.Tags = tags
+	c := choice{Text: v.words.T("Tag"), Options: []option{{Text: v.words.T("Any tag"), URL: v.listURL(l, "tag", ""), Active: l.tag == 0}}}
+	for _, t := range tags {
+		if t.ID == l.tag {
+			c.Text, c.Active = t.Name, true
+		}
+		c.Options = append(c.Options, option{Text: t.Name, Color: t.Color, URL: v.listURL(l, "tag", itoa(t.ID)), Active: t.ID == l.tag})
+	}
+	view.Choices = append(view.Choices, c)
+	return nil
+}
+
+// maxTags bounds how many tags a choice offers.
+const maxTags = 500
+
+func (v *visit) allTags() ([]tagView, error) {
+	var tags []tagView
+	for cursor := ""; ; {
+		page, err := v.Tags(v.ctx(), storage.PageRequest{Limit: storage.MaxLimit, Cursor: cursor})
+		if err != nil {
+			return nil, err
+		}
+		for _, t := range page.Items {
+			tags = append(tags, showTag(t))
+		}
+		if cursor = page.Next; cursor == "" || len(tags) >= maxTags {
+			return tags, nil
+		}
+	}
+}
+
+// bulk changes the conversations that were ticked.
+func (v *visit) bulk() error {
+	v.r.Body = http.MaxBytesReader(v.w, v.r.Body, 64<<10)
+	if err := v.r.ParseForm(); err != nil {
+		return fault.New(fault.Malformed, "The form could not be read.")
+	}
+	var ids []int64
+	for _, text := range v.r.PostForm["id"] {
+		ids = append(ids, number(text))
+	}
+	back := v.back(v.at("/inbox/unassigned"))
+	ids = without(ids, 0)
+	if len(ids) == 0 {
+		v.say(toast{Text: v.words.T("Tick conversations first"), Bad: true})
+		return v.see(back)
+	}
+	act, value, _ := strings.Cut(v.r.PostFormValue("act"), "-")
+	if act == "more" { // a select of the form without scripts
+		act, value, _ = strings.Cut(v.r.PostFormValue("more"), "-")
+	}
+	if err := v.change(ids, act, value); err != nil {
+		return err
+	}
+	return v.see(back)
+}
+
+// change does an act to conversations, and says so.
+func (v *visit) change(ids []int64, act, value string) error {
+	in, said, err := v.act(act, value)
+	if err != nil {
+		return err
+	}
+	old, err := v.ConversationsByID(v.ctx(), ids)
+	if err != nil {
+		return err
+	}
+	if act == "tag" {
+		for _, c := range old {
+			if _, err := v.AddTags(v.ctx(), c.ID, []int64{number(value)}); err != nil {
+				return err
+			}
+		}
+		v.say(toast{Text: v.words.N(len(old), said)})
+		return nil
+	}
+	changed, err := v.UpdateConversations(v.ctx(), ids, in)
+	if err != nil {
+		return err
+	}
+	v.say(toast{Text: v.words.N(len(changed), said), Undo: pack(before(old, changed))})
+	return nil
+}
+
+// acts are what toasts say of the acts of the form.
+var acts = map[string]string{
+	"close":    "Closed %s conversation|Closed %s conversations",
+	"open":     "Opened %s conversation|Opened %s conversations",
+	"pending":  "%s conversation is pending|%s conversations are pending",
+	"assign":   "Assigned %s conversation|Assigned %s conversations",
+	"unassign": "%s conversation is unassigned|%s conversations are unassigned",
+	"move":     "Moved %s conversation|Moved %s conversations",
+	"snooze":   "Snoozed %s conversation|Snoozed %s conversations",
+	"wake":     "Woke %s conversation|Woke %s conversations",
+	"tag":      "Tagged %s conversation|Tagged %s conversations",
+}
+
+// act is what an act changes, and what the toast says of it.
+func (v *visit) act(act, value string) (in helpdesk.BulkUpdate, said string, err error) {
+	switch act {
+	case "close":
+		in.Status = storage.Some(helpdesk.StatusClosed)
+	case "open":
+		in.Status = storage.Some(helpdesk.StatusPosted)
+	case "pending":
+		in.Status = storage.Some(helpdesk.StatusPending)
+	case "assign":
+		user := number(value)
+		if value == "me" {
+			user = v.UserID()
+		}
+		if in.UserID = userOf(user); user == 0 {
+			act = "unassign"
+		}
+	case "move":
+		in.MailboxID = storage.Some(number(value))
+	case "snooze":
+		if in.SnoozedUntil = v.napUntil(value); in.SnoozedUntil.IsNull() {
+			act = "wake"
+		}
+		if act == "wake" && value == "" {
+			return in, "", fault.New(fault.Invalid, v.words.T("Choose a time first."))
+		}
+	case "tag":
+	default:
+		return in, "", fault.New(fault.Malformed, fmt.Sprintf("There is no act %q.", act))
+	}
+	return in, acts[act], nil
+}

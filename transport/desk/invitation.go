@@ -1,0 +1,141 @@
+package desk
+
+import (
+	"net/http"
+	"net/url"
+
+	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/storage/fault"
+)
+
+// doorView is what a page shows before somebody is in.
+type doorView struct {
+	Action, SignIn, Token, Name, Signed string
+	Problem, Over                       string
+	Errors                              map[string]string
+}
+
+func (v *visit) showDoor(template, title string, view doorView, status int) error {
+	view.SignIn = v.signInURL()
+	if v.h.cfg.Authenticate == nil {
+		view.SignIn = v.h.url("/sign-in")
+	}
+	if view.Errors == nil {
+		view.Errors = map[string]string{}
+	}
+	return v.show(screen{template: template, title: title, data: view, bare: true, status: status})
+}
+
+// invitationPage is where the link of an invitation leads.
+func (v *visit) invitationPage() error { return v.askToJoin(doorView{}, 0) }
+
+func (v *visit) askToJoin(view doorView, status int) error {
+	view.Action = v.h.url("/invitations/" + url.PathEscape(v.r.PathValue("token")))
+	if v.h.cfg.Authenticate != nil { // the application knows who comes
+		if err := v.signedIn(); err != nil {
+			return err
+		}
+		view.Signed = member(v.user).Name
+	}
+	return v.showDoor("invitation", v.words.T("Join your team"), view, status)
+}
+
+// acceptInvitation makes a member of whoever holds the token, and signs them in. It
+// accepts for nobody: a user who is there already gives the password.
+func (v *visit) acceptInvitation() error {
+	v.r.Body = http.MaxBytesReader(v.w, v.r.Body, 16<<10)
+	view := doorView{Name: v.r.PostFormValue("name")}
+	service, own := v.service(), v.h.cfg.Authenticate != nil
+	var as helpdesk.Caller
+	if own {
+		if err := v.signedIn(); err != nil {
+			return err
+		}
+		as = v.caller
+	}
+	got, err := service.AcceptInvitation(v.ctx(), as, v.r.PathValue("token"), helpdesk.AcceptInput{Name: view.Name, Password: v.r.PostFormValue("password")})
+	switch {
+	case fault.Is(err, fault.NotFound):
+		view.Over = v.words.T("The invitation was used already, was withdrawn or has expired.")
+		return v.askToJoin(view, http.StatusNotFound)
+	case fault.Is(err, fault.Unauthenticated):
+		view.Problem = v.words.T("You have a password here already, and this is another one.")
+		return v.askToJoin(view, http.StatusUnauthorized)
+	case fault.Is(err, fault.RateLimited):
+		view.Problem = v.words.T("There were too many wrong passwords. Wait a few minutes.")
+		return v.askToJoin(view, http.StatusTooManyRequests)
+	case fault.Is(err, fault.Conflict):
+		view.Over = v.words.T("You are a member already.")
+		return v.askToJoin(view, http.StatusConflict)
+	case fault.Is(err, fault.Forbidden):
+		view.Problem = v.words.T("The invitation is for somebody else.")
+		return v.askToJoin(view, http.StatusForbidden)
+	case fault.Is(err, fault.Invalid):
+		view.Errors = v.problems(err)
+		return v.askToJoin(view, http.StatusUnprocessableEntity)
+	case err != nil:
+		return err
+	}
+	if !own {
+		as = service.As(got.Membership.UserID)
+	}
+	if err := v.dropToken(as, got.Secret); err != nil {
+		return err
+	}
+	if !own {
+		if err := v.letIn(as, true); err != nil {
+			return err
+		}
+	}
+	return v.see(v.h.url("/a/" + itoa(got.AccountID) + "/"))
+}
+
+// dropToken deletes the access token that comes with an invitation: browsers have a session.
+func (v *visit) dropToken(as helpdesk.Caller, secret string) error {
+	c, err := v.h.cfg.Service.Authenticate(v.ctx(), secret)
+	if err != nil {
+		return err
+	}
+	admin, err := v.service().Admin(v.ctx(), as)
+	if err != nil {
+		return err
+	}
+	return admin.DeleteOwnToken(v.ctx(), c.TokenID())
+}
+
+// resetPage is where a link leads by which somebody chooses another password.
+func (v *visit) resetPage() error {
+	if v.h.cfg.Authenticate != nil {
+		return v.missing()
+	}
+	return v.askForPassword(v.r.URL.Query().Get("token"), nil, 0)
+}
+
+func (v *visit) askForPassword(token string, problems map[string]string, status int) error {
+	view := doorView{Token: token, Action: v.h.url("/reset"), Errors: problems}
+	user, err := v.h.cfg.Service.PasswordTokenUser(v.ctx(), token)
+	switch {
+	case fault.Is(err, fault.NotFound):
+		view.Over, status = v.words.T("This link was used already, or has expired. Ask for another one."), http.StatusNotFound
+	case err != nil:
+		return err
+	}
+	view.Name = user.Email
+	return v.showDoor("reset", v.words.T("Choose a new password"), view, status)
+}
+
+func (v *visit) reset() error {
+	if v.h.cfg.Authenticate != nil {
+		return v.missing()
+	}
+	v.r.Body = http.MaxBytesReader(v.w, v.r.Body, 16<<10)
+	token := v.r.PostFormValue("token")
+	err := v.choosePassword(token, helpdesk.PasswordChoice{Password: v.r.PostFormValue("password")})
+	if fault.Is(err, fault.Invalid) || fault.Is(err, fault.NotFound) {
+		return v.askForPassword(token, v.problems(err), http.StatusUnprocessableEntity)
+	}
+	if err != nil {
+		return err
+	}
+	return v.see(v.h.url("/"))
+}

@@ -1,0 +1,138 @@
+package desk
+
+import (
+	"hash/fnv"
+	"strings"
+	"unicode"
+
+	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/storage"
+)
+
+// person is somebody with an avatar: initials on one of twelve hues.
+type person struct {
+	ID       int64
+	Name     string
+	Initials string
+	Hue      int
+	Online   bool
+}
+
+func newPerson(id int64, name, key string) person {
+	h := fnv.New32a()
+	_, _ = h.Write([]byte(key)) // never fails
+	return person{ID: id, Name: name, Initials: initials(name), Hue: int(h.Sum32() % 12)}
+}
+
+// First is the first word of the name, for short sentences.
+func (p person) First() string {
+	first, _, _ := strings.Cut(p.Name, " ")
+	return first
+}
+
+// initials are the first letters of the first and the last word of a name.
+func initials(name string) string {
+	words := strings.FieldsFunc(name, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+	switch len(words) {
+	case 0:
+		return "?"
+	case 1:
+		return strings.ToUpper(string([]rune(words[0])[:1]))
+	}
+	return strings.ToUpper(string([]rune(words[0])[:1]) + string([]rune(words[len(words)-1])[:1]))
+}
+
+func member(u helpdesk.User) person {
+	name := u.Name
+	if name == "" {
+		name = u.Email
+	}
+	return newPerson(u.ID, name, u.EmailKey)
+}
+
+func customerPerson(c helpdesk.Customer) person {
+	return newPerson(c.ID, customerName(c), customerKey(c))
+}
+
+func customerName(c helpdesk.Customer) string {
+	if name := strings.TrimSpace(c.FirstName + " " + c.LastName); name != "" {
+		return name
+	}
+	if len(c.Emails) > 0 {
+		return c.Emails[0].Email
+	}
+	return c.Company
+}
+
+func customerKey(c helpdesk.Customer) string {
+	if len(c.Emails) > 0 {
+		return c.Emails[0].Key
+	}
+	return customerName(c)
+}
+
+// people finds users by their ids, 0 left out.
+func (v *visit) people(ids []int64) (map[int64]person, error) {
+	found := map[int64]person{}
+	ids = without(ids, 0)
+	if len(ids) == 0 {
+		return found, nil
+	}
+	users, err := v.UsersByID(v.ctx(), ids)
+	for _, u := range users {
+		found[u.ID] = member(u)
+	}
+	return found, err
+}
+
+// without is a set of ids that lacks one.
+func without(ids []int64, id int64) []int64 {
+	seen := map[int64]bool{id: true}
+	var out []int64
+	for _, one := range ids {
+		if !seen[one] {
+			seen[one] = true
+			out = append(out, one)
+		}
+	}
+	return out
+}
+
+// team lists the members that conversations can be assigned to, by name. Who may not see
+// members has a team of one.
+func (v *visit) team() ([]person, error) {
+	if !v.may(helpdesk.MembershipsView) {
+		return []person{member(v.user)}, nil
+	}
+	var ids []int64
+	online := map[int64]bool{}
+	for cursor := ""; ; {
+		page, err := v.Members(v.ctx(), storage.PageRequest{Limit: storage.MaxLimit, Cursor: cursor})
+		if err != nil {
+			return nil, err
+		}
+		for _, m := range page.Items {
+			ids = append(ids, m.UserID)
+			online[m.UserID] = v.Online(m)
+		}
+		if cursor = page.Next; cursor == "" || len(ids) >= maxTeam {
+			break
+		}
+	}
+	found, err := v.people(ids)
+	if err != nil {
+		return nil, err
+	}
+	var team []person
+	for _, id := range ids {
+		if p, ok := found[id]; ok {
+			p.Online = online[id]
+			team = append(team, p)
+		}
+	}
+	sortByName(team)
+	return team, nil
+}
+
+// maxTeam bounds how many members a choice offers.
+const maxTeam = 500

@@ -1,0 +1,197 @@
+package desk
+
+import (
+	"bytes"
+	"embed"
+	"errors"
+	"fmt"
+	"html/template"
+	"net/http"
+	"strings"
+
+	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/storage/fault"
+	"github.com/helpwright/helpwright/transport/internal/status"
+)
+
+//go:embed templates
+var templateFiles embed.FS
+
+// parse makes the templates of each language.
+func (h *Handler) parse() (map[string]*template.Template, error) {
+	all := map[string]*template.Template{}
+	for _, lang := range languages {
+		w := speak(lang)
+		t, err := template.New("").Funcs(template.FuncMap{
+			"t": w.T, "n": w.N, "count": count, "icon": icon, "asset": h.assetURL, "url": h.url, "join": strings.Join,
+			"dict": dict, "lang": func() string { return lang },
+		}).ParseFS(templateFiles, "templates/*.html")
+		if err != nil {
+			return nil, err
+		}
+		all[lang] = t
+	}
+	return all, nil
+}
+
+// dict gives a template several values.
+func dict(pairs ...any) (map[string]any, error) {
+	if len(pairs)%2 != 0 {
+		return nil, errors.New("dict needs pairs")
+	}
+	m := map[string]any{}
+	for i := 0; i < len(pairs); i += 2 {
+		m[fmt.Sprint(pairs[i])] = pairs[i+1]
+	}
+	return m, nil
+}
+
+// screen is what a page shows.
+type screen struct {
+	template string // of its main part
+	title    string
+	data     any
+	parts    map[string]string // templates of other parts of it, by the ids of their elements
+	nav      string            // what is marked in the sidebar
+	bare     bool              // without a sidebar
+	settings bool              // with the navigation of the settings
+	status   int               // 0: 200
+}
+
+// frame is what surrounds the main part of a page.
+type frame struct {
+	Title   string
+	Lang    string
+	Bare    bool
+	Main    template.HTML
+	Sidebar *sidebar
+	Toast   *toast
+	Events  string // where the browser listens for changes; "": nowhere
+	Prefix  string
+	At      string // address of this page
+	ID      string // of the request
+}
+
+// targetHeader names the elements that the module wants instead of the whole page.
+const targetHeader = "Desk-Target"
+
+// show answers with a page, or with the parts of it that were asked for.
+func (v *visit) show(s screen) error {
+	f := frame{Title: s.title, Lang: v.words.lang, Bare: s.bare, Prefix: v.h.cfg.Prefix, At: v.h.url(v.r.URL.RequestURI()), ID: v.id}
+	if !s.bare {
+		var err error
+		if f.Sidebar, err = v.sidebar(s.nav); err != nil {
+			return err
+		}
+		if s.settings {
+			v.settingsNav(f.Sidebar, s.nav)
+		}
+		f.Events = v.at("/events")
+	}
+	f.Toast = v.takeToast()
+	t := v.h.pages[v.words.lang]
+	var out bytes.Buffer
+	targets := strings.Fields(v.r.Header.Get(targetHeader))
+	if len(targets) == 0 || s.bare {
+		if err := t.ExecuteTemplate(&out, s.template, s.data); err != nil {
+			return fault.Wrap(fault.Internal, "desk: "+s.template, err)
+		}
+		f.Main = template.HTML(out.String()) //nolint:gosec // a template of this package made it
+		out = bytes.Buffer{}
+		if err := t.ExecuteTemplate(&out, "layout", f); err != nil {
+			return fault.Wrap(fault.Internal, "desk: layout", err)
+		}
+	} else if err := v.showParts(t, &out, f, s, targets); err != nil {
+		return err
+	}
+	v.w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	v.w.Header().Set("Vary", targetHeader)
+	if s.status != 0 {
+		v.w.WriteHeader(s.status)
+	}
+	_, _ = v.w.Write(out.Bytes()) // the browser may have gone
+	return nil
+}
+
+// showParts writes the parts that were asked for and that the page has.
+func (v *visit) showParts(t *template.Template, out *bytes.Buffer, f frame, s screen, targets []string) error {
+	fmt.Fprintf(out, "<title>%s</title>\n", template.HTMLEscapeString(s.title))
+	for _, id := range targets {
+		name, data := s.parts[id], s.data
+		switch id {
+		case "main":
+			name = s.template
+		case "sidebar":
+			name, data = "sidebar", f.Sidebar
+		case "toast":
+			name, data = "toast", f.Toast
+		}
+		if name == "" {
+			continue
+		}
+		fmt.Fprintf(out, "<template data-swap=\"%s\">", template.HTMLEscapeString(id))
+		if err := t.ExecuteTemplate(out, name, data); err != nil {
+			return fault.Wrap(fault.Internal, "desk: "+name, err)
+		}
+		out.WriteString("</template>\n")
+	}
+	return nil
+}
+
+// problem is what the page of an error shows.
+type problem struct {
+	Icon, Title, Text, ID string
+	Retry, Home           string
+}
+
+// fail answers with the page of an error. Who has to sign in is sent there.
+func (v *visit) fail(err error) {
+	if fault.Is(err, fault.Unauthenticated) && v.r.Method == http.MethodGet && v.r.URL.Path != "/sign-in" {
+		_ = v.see(v.signInURL()) // never fails
+		return
+	}
+	code := status.Of(err)
+	if code >= http.StatusInternalServerError {
+		v.h.cfg.Logger.ErrorContext(v.ctx(), "a page failed", "request_id", v.id, "error", err)
+	}
+	s := screen{template: "problem", data: v.explain(err, code), status: code, bare: v.Desk == nil}
+	s.title = s.data.(problem).Title //nolint:forcetypeassert // it was just made
+	if err := v.show(s); err != nil {
+		v.h.cfg.Logger.ErrorContext(v.ctx(), "the page of an error failed", "request_id", v.id, "error", err)
+		http.Error(v.w, s.title, code)
+	}
+}
+
+// explain says what went wrong, and what to do.
+func (v *visit) explain(err error, code int) problem {
+	w := v.words
+	p := problem{Icon: "alert", ID: v.id, Home: v.h.url("/")}
+	message := ""
+	if f, ok := errors.AsType[*fault.Error](err); ok {
+		message = f.Message
+		for _, problems := range f.Fields {
+			message = strings.Join(append([]string{message}, problems...), " ")
+		}
+	}
+	switch code {
+	case http.StatusNotFound:
+		p.Icon, p.Title, p.Text = "search", w.T("There is nothing here"), w.T("It may have been deleted, or belong to a mailbox that you do not see.")
+	case http.StatusForbidden:
+		p.Icon, p.Title, p.Text = "lock", w.T("You cannot do this"), w.T("Ask an admin for the permission.")
+	case http.StatusUnauthorized:
+		p.Icon, p.Title, p.Text, p.Home = "lock", w.T("Sign in again"), w.T("Your session has ended."), v.signInURL()
+	case http.StatusConflict, http.StatusUnprocessableEntity, http.StatusTooManyRequests, http.StatusRequestEntityTooLarge, http.StatusBadRequest:
+		p.Title, p.Text = w.T("This was not done"), message
+	case http.StatusServiceUnavailable:
+		p.Title, p.Text = w.T("This page could not be loaded"), w.T("The database did not answer. Your draft is safe.")
+	default:
+		p.Title, p.Text = w.T("This page could not be loaded"), w.T("Your draft is safe.")
+	}
+	if v.r.Method == http.MethodGet && code != http.StatusNotFound && code != http.StatusForbidden {
+		p.Retry = v.h.url(v.r.URL.RequestURI())
+	}
+	return p
+}
+
+// may reports whether the member has a permission.
+func (v *visit) may(p helpdesk.Permission) bool { return v.Holds(p) }

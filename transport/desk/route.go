@@ -1,0 +1,80 @@
+package desk
+
+import "net/http"
+
+// route says what is served where. Everything of an account is below /a/{account}.
+func (h *Handler) route() {
+	h.mux = http.NewServeMux()
+	h.mux.HandleFunc("GET /assets/{file}", h.asset)
+	h.mux.HandleFunc("/", h.visitor(func(v *visit) error { return v.missing() }))
+	for pattern, fn := range map[string]func(*visit) error{
+		"GET /{$}":       (*visit).home,
+		"GET /sign-in":   (*visit).signInPage,
+		"POST /sign-in":  (*visit).signIn,
+		"POST /sign-out": (*visit).signOut,
+
+		"GET /setup":                (*visit).setUpPage,
+		"POST /setup":               (*visit).setUp,
+		"POST /setup/token":         (*visit).takeToken,
+		"GET /reset":                (*visit).resetPage,
+		"POST /reset":               (*visit).reset,
+		"GET /invitations/{token}":  (*visit).invitationPage,
+		"POST /invitations/{token}": (*visit).acceptInvitation,
+	} {
+		h.mux.HandleFunc(pattern, h.visitor(fn))
+	}
+	const conversation = "/c/{id}"
+	for pattern, fn := range map[string]func(*visit) error{
+		"GET /{$}":                               (*visit).inboxHome,
+		"GET /inbox/{view}":                      (*visit).inbox,
+		"GET /search":                            (*visit).search,
+		"POST /bulk":                             (*visit).bulk,
+		"POST /undo":                             (*visit).undo,
+		"GET /events":                            (*visit).events,
+		"GET /image/{token}":                     (*visit).remoteImage,
+		"GET /new":                               (*visit).newPage,
+		"POST /new":                              (*visit).create,
+		"GET " + conversation:                    (*visit).conversation,
+		"POST /c/{id}/send":                      (*visit).send,
+		"POST /c/{id}/draft":                     (*visit).saveDraft,
+		"POST /c/{id}/discard":                   (*visit).discard,
+		"POST /c/{id}/files":                     (*visit).addFile,
+		"POST /c/{id}/status":                    (*visit).setStatus,
+		"POST /c/{id}/assign":                    (*visit).assign,
+		"POST /c/{id}/tags":                      (*visit).setTags,
+		"POST /c/{id}/read":                      (*visit).markRead,
+		"POST /c/{id}/unread":                    (*visit).markUnread,
+		"POST /c/{id}/subject":                   (*visit).rename,
+		"POST /c/{id}/presence":                  (*visit).present,
+		"GET /c/{id}/replies/{reply}":            (*visit).filledReply,
+		"POST /c/{id}/insert":                    (*visit).insertReply,
+		"POST /c/{id}/save-reply":                (*visit).saveReply,
+		"POST /c/{id}/snooze":                    (*visit).snooze,
+		"POST /c/{id}/move":                      (*visit).move,
+		"POST /c/{id}/merge":                     (*visit).merge,
+		"POST /c/{id}/delete":                    (*visit).deleteConversation,
+		"GET /c/{id}/i/{i}":                      (*visit).mail,
+		"GET /c/{id}/i/{i}/source":               (*visit).source,
+		"GET /c/{id}/i/{i}/body":                 (*visit).frame,
+		"POST /c/{id}/i/{i}/retry":               (*visit).retry,
+		"POST /c/{id}/i/{i}/back":                (*visit).callBack,
+		"GET /c/{id}/i/{i}/files/{file}":         (*visit).file,
+		"POST /c/{id}/i/{i}/files/{file}/remove": (*visit).removeFile,
+		"GET /customers":                         (*visit).customers,
+		"GET /customers/{id}":                    (*visit).customer,
+		"POST /customers/{id}":                   (*visit).saveCustomer,
+	} {
+		h.mux.HandleFunc(below(pattern), h.member(fn))
+	}
+	h.routeSettings()
+}
+
+// below puts a pattern into the part of an account.
+func below(pattern string) string {
+	for i := range pattern {
+		if pattern[i] == ' ' {
+			return pattern[:i+1] + "/a/{account}" + pattern[i+1:]
+		}
+	}
+	return "/a/{account}" + pattern
+}

@@ -1,0 +1,162 @@
+package desk
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/storage"
+	"github.com/helpwright/helpwright/storage/fault"
+	"github.com/helpwright/helpwright/transport/internal/cookie"
+)
+
+type signInView struct {
+	Email, Next, Problem, HelpCentre string
+	Action                           string
+}
+
+// signInURL is where to sign in, and to come back from to this page.
+func (v *visit) signInURL() string {
+	next := ""
+	if v.r.Method == http.MethodGet && v.r.URL.Path != "/" && v.r.URL.Path != "/sign-in" && !strings.HasSuffix(v.r.URL.Path, "/events") {
+		next = v.h.url(v.r.URL.RequestURI())
+	}
+	at := v.h.url("/sign-in")
+	if v.h.cfg.Authenticate != nil {
+		at = v.h.cfg.SignIn
+	}
+	if next == "" {
+		return at
+	}
+	join := "?"
+	if strings.Contains(at, "?") {
+		join = "&"
+	}
+	return at + join + "next=" + url.QueryEscape(next)
+}
+
+func (v *visit) signInPage() error {
+	if v.h.cfg.Authenticate != nil {
+		return v.missing()
+	}
+	return v.askToSignIn(signInView{Next: v.r.FormValue("next")}, 0)
+}
+
+func (v *visit) askToSignIn(view signInView, status int) error {
+	view.HelpCentre, view.Action = v.h.cfg.HelpCentre, v.h.url("/sign-in")
+	return v.show(screen{template: "sign-in", title: v.words.T("Sign in"), data: view, bare: true, status: status})
+}
+
+func (v *visit) signIn() error {
+	if v.h.cfg.Authenticate != nil {
+		return v.missing()
+	}
+	v.r.Body = http.MaxBytesReader(v.w, v.r.Body, 16<<10)
+	service := v.service()
+	view := signInView{Email: v.r.PostFormValue("email"), Next: v.r.PostFormValue("next")}
+	caller, err := service.SignIn(v.ctx(), view.Email, v.r.PostFormValue("password"))
+	switch {
+	case fault.Is(err, fault.Unauthenticated):
+		view.Problem = v.words.T("The address or the password is not right.")
+		return v.askToSignIn(view, http.StatusUnauthorized)
+	case fault.Is(err, fault.RateLimited):
+		view.Problem = v.words.T("There were too many wrong passwords. Wait a few minutes.")
+		return v.askToSignIn(view, http.StatusTooManyRequests)
+	case err != nil:
+		return err
+	}
+	if err := v.letIn(caller, v.r.PostFormValue("stay") != ""); err != nil {
+		return err
+	}
+	return v.see(v.safe(view.Next, v.h.url("/")))
+}
+
+// letIn signs a caller in: until the session ends, or until the browser is closed.
+func (v *visit) letIn(c helpdesk.Caller, stay bool) error {
+	begun, err := v.service().StartSession(v.ctx(), c)
+	if err != nil {
+		return err
+	}
+	seconds := 0
+	if stay {
+		seconds = int(helpdesk.SessionLife.Seconds())
+	}
+	http.SetCookie(v.w, cookie.New(begun.Secret, seconds, v.h.cfg.Secure(v.r)))
+	v.caller = c
+	admin, err := v.service().Admin(v.ctx(), c)
+	if err != nil {
+		return err
+	}
+	v.user, err = admin.Me(v.ctx())
+	return err
+}
+
+func (v *visit) signOut() error {
+	if v.h.cfg.Authenticate != nil {
+		return v.missing()
+	}
+	if err := v.signedIn(); err == nil {
+		if err := v.service().EndSession(v.ctx(), v.caller); err != nil {
+			return err
+		}
+	}
+	http.SetCookie(v.w, cookie.New("", -1, v.h.cfg.Secure(v.r)))
+	return v.see(v.h.url("/sign-in"))
+}
+
+// home sends a member to the account that they were in last, or to their first.
+func (v *visit) home() error {
+	if err := v.signedIn(); err != nil {
+		return err
+	}
+	admin, err := v.service().Admin(v.ctx(), v.caller)
+	if err != nil {
+		return err
+	}
+	accounts, err := admin.Accounts(v.ctx(), storage.PageRequest{Limit: storage.MaxLimit})
+	if err != nil {
+		return err
+	}
+	if len(accounts.Items) == 0 {
+		return fault.New(fault.Forbidden, "You are in no team yet.")
+	}
+	chosen := accounts.Items[0].ID
+	if c, err := v.r.Cookie(accountCookie); err == nil {
+		for _, a := range accounts.Items {
+			if number(c.Value) == a.ID {
+				chosen = a.ID
+			}
+		}
+	}
+	if v.Desk, err = v.service().Desk(v.ctx(), v.caller, chosen); err != nil {
+		return err
+	}
+	return v.see(v.at("/inbox/unassigned"))
+}
+
+const accountCookie = "desk_account"
+
+// inboxHome is the first page of an account.
+func (v *visit) inboxHome() error {
+	http.SetCookie(v.w, v.setting(accountCookie, v.r.PathValue("account")))
+	return v.see(v.at("/inbox/unassigned"))
+}
+
+// setting is a cookie that keeps how a browser shows the desk.
+func (v *visit) setting(name, value string) *http.Cookie {
+	return &http.Cookie{
+		Name: name, Value: value, Path: v.h.cfg.Prefix + "/", MaxAge: 365 * 24 * 3600, HttpOnly: true,
+		Secure: v.h.cfg.Secure(v.r), SameSite: http.SameSiteLaxMode,
+	}
+}
+
+// safe is an address of the desk, or another that is one.
+func (v *visit) safe(address, or string) string {
+	u, err := url.Parse(address)
+	if address == "" || err != nil || u.IsAbs() || u.Host != "" || strings.HasPrefix(address, "//") || strings.ContainsAny(address, "\\\r\n\t") ||
+		!strings.HasPrefix(u.Path, v.h.cfg.Prefix+"/") {
+		return or
+	}
+	return address
+}

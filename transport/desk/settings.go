@@ -1,0 +1,242 @@
+package desk
+
+import (
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/storage"
+	"github.com/helpwright/helpwright/storage/fault"
+)
+
+// section is a page of the settings.
+type section struct {
+	id, icon, title, group string
+	need                   helpdesk.Permission // "": everybody
+}
+
+// sections are the pages of the settings, in order.
+var sections = []section{
+	{"mailboxes", "mail", say("Mailboxes"), say("Mail"), helpdesk.MailboxesView},
+	{"domains", "globe", say("Sending domains"), say("Mail"), helpdesk.DomainsView},
+	{"ledger", "note", say("Not imported"), say("Mail"), helpdesk.MailboxesConnection},
+	{"members", "users", say("Members"), say("Team"), helpdesk.MembershipsView},
+	{"roles", "key", say("Roles"), say("Team"), helpdesk.RolesView},
+	{"tags", "tag", say("Tags"), say("Team"), helpdesk.TagsView},
+	{"webhooks", "hook", say("Webhooks"), say("Connect"), helpdesk.WebhooksView},
+	{"tokens", "lock", say("Access tokens"), say("Connect"), ""},
+	{"audit", "list", say("Audit log"), say("Connect"), helpdesk.AuditLogView},
+	{"profile", "user", say("Profile"), say("You"), ""},
+	{"appearance", "sun", say("Appearance"), say("You"), ""},
+}
+
+// say marks a text that is translated where it is shown.
+func say(text string) string { return text }
+
+// routeSettings says what is served where below /a/{account}/settings, and of the set-up.
+func (h *Handler) routeSettings() {
+	for pattern, fn := range map[string]func(*visit) error{
+		"GET /setup/team":        (*visit).setUpTeamPage,
+		"POST /setup/team":       (*visit).setUpTeam,
+		"GET /setup/mailbox":     (*visit).setUpMailboxPage,
+		"POST /setup/mailbox":    (*visit).setUpMailbox,
+		"GET /setup/colleagues":  (*visit).setUpColleaguesPage,
+		"POST /setup/colleagues": (*visit).setUpColleagues,
+
+		"GET /settings/{$}":                            (*visit).settingsHome,
+		"GET /settings":                                (*visit).settingsHome,
+		"GET /settings/mailboxes":                      (*visit).mailboxesPage,
+		"POST /settings/mailboxes":                     (*visit).addMailbox,
+		"GET /settings/mailboxes/{id}":                 (*visit).mailboxPage,
+		"POST /settings/mailboxes/{id}":                (*visit).saveMailbox,
+		"POST /settings/mailboxes/{id}/test":           (*visit).testMailbox,
+		"POST /settings/mailboxes/{id}/delete":         (*visit).deleteMailbox,
+		"GET /settings/domains":                        (*visit).domainsPage,
+		"POST /settings/domains":                       (*visit).addDomain,
+		"POST /settings/domains/{id}/check":            (*visit).checkDomain,
+		"POST /settings/domains/{id}/delete":           (*visit).deleteDomain,
+		"GET /settings/ledger":                         (*visit).ledgerPage,
+		"POST /settings/ledger/{mailbox}/{id}/replay":  (*visit).replayMail,
+		"POST /settings/ledger/{mailbox}/{id}/ignore":  (*visit).ignoreMail,
+		"GET /settings/ledger/{mailbox}/{id}/raw":      (*visit).rawMail,
+		"GET /settings/members":                        (*visit).membersPage,
+		"POST /settings/members":                       (*visit).inviteMember,
+		"GET /settings/members/{id}":                   (*visit).memberPage,
+		"POST /settings/members/{id}":                  (*visit).saveMember,
+		"POST /settings/members/{id}/remove":           (*visit).removeMember,
+		"POST /settings/invitations/{id}/delete":       (*visit).withdrawInvitation,
+		"GET /settings/roles":                          (*visit).rolesPage,
+		"POST /settings/roles":                         (*visit).addRole,
+		"GET /settings/roles/{id}":                     (*visit).rolePage,
+		"POST /settings/roles/{id}":                    (*visit).saveRole,
+		"POST /settings/roles/{id}/delete":             (*visit).deleteRole,
+		"GET /settings/tags":                           (*visit).tagsPage,
+		"POST /settings/tags":                          (*visit).addTag,
+		"POST /settings/tags/{id}":                     (*visit).saveTag,
+		"POST /settings/tags/{id}/delete":              (*visit).deleteTag,
+		"GET /settings/webhooks":                       (*visit).webhooksPage,
+		"POST /settings/webhooks":                      (*visit).addWebhook,
+		"GET /settings/webhooks/{id}":                  (*visit).webhookPage,
+		"POST /settings/webhooks/{id}":                 (*visit).saveWebhook,
+		"POST /settings/webhooks/{id}/secret":          (*visit).rotateSecret,
+		"POST /settings/webhooks/{id}/delete":          (*visit).deleteWebhook,
+		"POST /settings/webhooks/{id}/again/{attempt}": (*visit).redeliver,
+		"GET /settings/tokens":                         (*visit).tokensPage,
+		"POST /settings/tokens":                        (*visit).addToken,
+		"POST /settings/tokens/{id}/delete":            (*visit).deleteToken,
+		"GET /settings/audit":                          (*visit).auditPage,
+		"GET /settings/profile":                        (*visit).profilePage,
+		"POST /settings/profile":                       (*visit).saveProfile,
+		"POST /settings/password":                      (*visit).savePassword,
+		"GET /settings/appearance":                     (*visit).appearancePage,
+		"POST /settings/appearance":                    (*visit).saveAppearance,
+		"GET /health":                                  (*visit).healthPage,
+	} {
+		h.mux.HandleFunc(below(pattern), h.member(guarded(pattern, fn)))
+	}
+}
+
+// guarded says whom to ask instead of showing a page of the settings to who may not see it.
+func guarded(pattern string, fn func(*visit) error) func(*visit) error {
+	_, path, _ := strings.Cut(pattern, "/settings/")
+	id, _, _ := strings.Cut(path, "/")
+	at := slices.IndexFunc(sections, func(s section) bool { return s.id == id })
+	if at < 0 || sections[at].need == "" {
+		return fn
+	}
+	return func(v *visit) error {
+		if !v.may(sections[at].need) {
+			return v.notSeen(sections[at])
+		}
+		return fn(v)
+	}
+}
+
+// notSeen is the page in the place of one that the member may not see.
+func (v *visit) notSeen(s section) error {
+	p := problem{Icon: "lock", ID: v.id, Home: v.at("/"), Title: v.words.T("You cannot see this: %s", v.words.T(s.title)), Text: v.words.T("Ask an admin.")}
+	names, err := v.adminNames()
+	if err != nil {
+		return err
+	}
+	if len(names) > 0 {
+		p.Text = v.words.T("Ask an admin: %s.", strings.Join(names, ", "))
+	}
+	return v.show(screen{template: "problem", title: p.Title, data: p, status: http.StatusForbidden})
+}
+
+// adminNames are some members who can change what others may.
+func (v *visit) adminNames() ([]string, error) {
+	if !v.may(helpdesk.MembershipsView) {
+		return nil, nil
+	}
+	roles, err := v.Desk.Roles(v.ctx())
+	if err != nil {
+		return nil, err
+	}
+	admins := map[int64]bool{}
+	for _, r := range roles {
+		admins[r.ID] = slices.Contains(r.Permissions, helpdesk.RolesUpdate)
+	}
+	page, err := v.Members(v.ctx(), storage.PageRequest{Limit: storage.MaxLimit})
+	if err != nil {
+		return nil, err
+	}
+	var ids []int64
+	for _, m := range page.Items {
+		if slices.ContainsFunc(m.RoleIDs, func(id int64) bool { return admins[id] }) && len(ids) < 3 {
+			ids = append(ids, m.UserID)
+		}
+	}
+	found, err := v.people(ids)
+	var names []string
+	for _, id := range ids {
+		if p, ok := found[id]; ok {
+			names = append(names, p.Name)
+		}
+	}
+	return names, err
+}
+
+// settingsNav is the navigation in the place of the desk's.
+func (v *visit) settingsNav(s *sidebar, nav string) {
+	s.Settings, s.Back, s.Groups, s.Foot = true, v.at("/inbox/unassigned"), nil, nil
+	for _, one := range sections {
+		if one.need != "" && !v.may(one.need) {
+			continue
+		}
+		if n := len(s.Groups); n == 0 || s.Groups[n-1].Title != v.words.T(one.group) {
+			s.Groups = append(s.Groups, navGroup{Title: v.words.T(one.group)})
+		}
+		g := &s.Groups[len(s.Groups)-1]
+		g.Items = append(g.Items, navItem{ID: one.id, Text: v.words.T(one.title), Icon: one.icon, URL: v.at("/settings/" + one.id), Active: one.id == nav})
+	}
+}
+
+// settingsHome goes to the first page of the settings that the member may see.
+func (v *visit) settingsHome() error {
+	for _, one := range sections {
+		if one.need == "" || v.may(one.need) {
+			return v.see(v.at("/settings/" + one.id))
+		}
+	}
+	return v.missing()
+}
+
+// settingsPage shows a page of the settings.
+func (v *visit) settingsPage(nav, title string, data any, status int) error {
+	return v.show(screen{template: "settings-" + nav, title: title, data: data, nav: v.sectionOf(nav), settings: true, status: status})
+}
+
+// sectionOf is the section that a template belongs to.
+func (v *visit) sectionOf(template string) string {
+	switch template {
+	case "mailbox":
+		return "mailboxes"
+	case "member":
+		return "members"
+	case "role":
+		return "roles"
+	case "webhook":
+		return "webhooks"
+	}
+	return template
+}
+
+// saved goes back to a page and says what was done.
+func (v *visit) saved(path, text string) error {
+	v.say(toast{Text: text})
+	return v.see(v.at("/settings/" + path))
+}
+
+// unless goes back to a page with what was wrong, if something was that the member can do
+// something about; anything else is an error.
+func (v *visit) unless(err error, path, done string) error {
+	if err == nil {
+		return v.saved(path, done)
+	}
+	f, ok := asFault(err)
+	if !ok || f.Kind != fault.Conflict && f.Kind != fault.Invalid && f.Kind != fault.Disabled {
+		return err
+	}
+	text := f.Message
+	for _, problem := range v.problems(err) {
+		text = problem
+	}
+	v.say(toast{Text: v.words.T(text), Bad: true})
+	return v.see(v.at("/settings/" + path))
+}
+
+// older is the address of the next part of a list, "" at its end.
+func (v *visit) older(path, cursor string) string {
+	if cursor == "" {
+		return ""
+	}
+	return v.at(path) + "?after=" + url.QueryEscape(cursor)
+}
+
+func (v *visit) pageOf(limit int) storage.PageRequest {
+	return storage.PageRequest{Limit: limit, Cursor: v.r.URL.Query().Get("after")}
+}

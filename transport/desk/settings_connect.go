@@ -1,0 +1,331 @@
+package desk
+
+import (
+	"net/http"
+	"strings"
+
+	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/storage"
+	"github.com/helpwright/helpwright/storage/fault"
+)
+
+type tokensView struct {
+	Rows         []tokenRow
+	Next, Action string
+	Name, Secret string // the secret is shown in the answer to the form alone
+	Errors       map[string]string
+}
+
+type tokenRow struct{ Name, Made, Used, Until, Action string }
+
+func (v *visit) tokensPage() error { return v.listTokens(tokensView{}, 0) }
+
+func (v *visit) listTokens(view tokensView, status int) error {
+	admin, err := v.service().Admin(v.ctx(), v.caller)
+	if err != nil {
+		return err
+	}
+	page, err := admin.Tokens(v.ctx(), v.pageOf(50))
+	if err != nil {
+		return err
+	}
+	view.Action, view.Next, view.Errors = v.at("/settings/tokens"), v.older("/settings/tokens", page.Next), orEmpty(view.Errors)
+	for _, t := range page.Items {
+		row := tokenRow{Name: t.Name, Made: v.words.T("made %s", v.when(t.CreatedAt)), Used: v.words.T("never used"), Action: v.at("/settings/tokens/" + itoa(t.ID) + "/delete")}
+		if !t.LastUsedAt.IsZero() {
+			row.Used = v.words.T("used %s", v.when(t.LastUsedAt))
+		}
+		if !t.ExpiresAt.IsZero() {
+			row.Until = v.words.T("until %s", v.when(t.ExpiresAt))
+		}
+		view.Rows = append(view.Rows, row)
+	}
+	return v.settingsPage("tokens", v.words.T("Access tokens"), view, status)
+}
+
+// addToken answers with the secret, which no later page has.
+func (v *visit) addToken() error {
+	admin, err := v.service().Admin(v.ctx(), v.caller)
+	if err != nil {
+		return err
+	}
+	in := helpdesk.TokenInput{Name: v.r.PostFormValue("name")}
+	if days := v.field("days"); days > 0 && days <= 3650 {
+		in.ExpiresAt = v.now.AddDate(0, 0, int(days))
+	}
+	_, secret, err := admin.CreateOwnToken(v.ctx(), in)
+	if fault.Is(err, fault.Invalid) {
+		return v.listTokens(tokensView{Name: in.Name, Errors: v.problems(err)}, http.StatusUnprocessableEntity)
+	}
+	if err != nil {
+		return err
+	}
+	return v.listTokens(tokensView{Secret: secret}, 0)
+}
+
+func (v *visit) deleteToken() error {
+	admin, err := v.service().Admin(v.ctx(), v.caller)
+	if err != nil {
+		return err
+	}
+	return v.unless(admin.DeleteOwnToken(v.ctx(), v.number("id")), "tokens", v.words.T("Token deleted"))
+}
+
+type webhooksView struct {
+	Rows        []webhookRow
+	Action      string
+	CanCreate   bool
+	URL, Events string
+	Errors      map[string]string
+}
+
+type webhookRow struct {
+	URL, Events, Link string
+	State             check
+}
+
+func (v *visit) webhooksPage() error { return v.listWebhooks("", "", nil, 0) }
+
+func (v *visit) listWebhooks(address, events string, problems map[string]string, status int) error {
+	page, err := v.Webhooks(v.ctx(), storage.PageRequest{Limit: helpdesk.MaxWebhooks})
+	if err != nil {
+		return err
+	}
+	view := webhooksView{Action: v.at("/settings/webhooks"), CanCreate: v.may(helpdesk.WebhooksCreate), URL: address, Events: events, Errors: orEmpty(problems)}
+	for _, w := range page.Items {
+		view.Rows = append(view.Rows, webhookRow{URL: w.URL, Events: v.eventText(w.Events), Link: v.at("/settings/webhooks/" + itoa(w.ID)), State: v.webhookState(w)})
+	}
+	return v.settingsPage("webhooks", v.words.T("Webhooks"), view, status)
+}
+
+func (v *visit) eventText(events []string) string {
+	if len(events) == 1 && events[0] == helpdesk.AllEvents {
+		return v.words.T("All events")
+	}
+	return strings.Join(events, ", ")
+}
+
+func (v *visit) webhookState(h helpdesk.Webhook) check {
+	w := v.words
+	switch {
+	case !h.IsActive && h.Reason == helpdesk.WebhookGone:
+		return wrong(w.T("Off"), w.T("The receiver said that it is gone for good."), "")
+	case !h.IsActive && h.Reason == helpdesk.WebhookFailing:
+		return wrong(w.T("Off"), w.T("Too many deliveries in a row failed."), "")
+	case !h.IsActive && h.Reason != "":
+		return wrong(w.T("Off"), w.T("Who made it may not see any more what it shows."), "")
+	case !h.IsActive:
+		return waits(w.T("Off"), w.T("Nothing is sent."), "")
+	case !h.FailingSince.IsZero():
+		c := wrong(w.T("Failing"), w.T("since %s", v.when(h.FailingSince)), "")
+		c.Class = "warn"
+		return c
+	}
+	return good(w.T("On"), "", v.since(h.LastSuccessAt))
+}
+
+func eventTypes(text string) []string {
+	return strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune(" ,;\r\n\t", r) })
+}
+
+// addWebhook answers with the secret, which no later page has.
+func (v *visit) addWebhook() error {
+	address, events := v.r.PostFormValue("url"), v.r.PostFormValue("events")
+	h, secret, err := v.CreateWebhook(v.ctx(), helpdesk.WebhookInput{URL: storage.Some(address), Events: storage.Some(eventTypes(events))})
+	if fault.Is(err, fault.Invalid) {
+		return v.listWebhooks(address, events, v.problems(err), http.StatusUnprocessableEntity)
+	}
+	if err != nil {
+		return v.unless(err, "webhooks", "")
+	}
+	return v.showWebhook(h.ID, webhookView{Secret: secret}, 0)
+}
+
+type webhookView struct {
+	URL, Events, Action, List string
+	Active, CanUpdate, Delete bool
+	State                     []check
+	Secret                    string // shown in the answer to the form alone
+	Rows                      []deliveryRow
+	Next                      string
+	Errors                    map[string]string
+}
+
+type deliveryRow struct {
+	Type, When, Tries, Said, Action string
+	State                           check
+}
+
+func (v *visit) webhookPage() error { return v.showWebhook(v.number("id"), webhookView{}, 0) }
+
+func (v *visit) showWebhook(id int64, view webhookView, status int) error {
+	h, err := v.Webhook(v.ctx(), id)
+	if err != nil {
+		return err
+	}
+	path := "/settings/webhooks/" + itoa(id)
+	view.Action, view.List, view.Active, view.State = v.at(path), v.at("/settings/webhooks"), h.IsActive, []check{v.webhookState(h)}
+	view.CanUpdate, view.Delete = v.may(helpdesk.WebhooksUpdate), v.may(helpdesk.WebhooksDelete)
+	if view.Errors == nil {
+		view.URL, view.Events, view.Errors = h.URL, strings.Join(h.Events, "\n"), map[string]string{}
+	}
+	page, err := v.WebhookDeliveries(v.ctx(), helpdesk.WebhookDeliveryFilter{WebhookID: id}, v.pageOf(25))
+	if err != nil {
+		return err
+	}
+	view.Next = v.older(path, page.Next)
+	for _, d := range page.Items {
+		view.Rows = append(view.Rows, v.deliveryRow(d, path))
+	}
+	return v.settingsPage("webhook", v.words.T("Webhook"), view, status)
+}
+
+func (v *visit) deliveryRow(d helpdesk.WebhookDelivery, path string) deliveryRow {
+	w := v.words
+	row := deliveryRow{Type: d.Type, When: v.when(d.CreatedAt), Tries: w.N(d.Attempts, "%s try|%s tries"), Said: d.Problem, State: waits(w.T("Waits"), "", "")}
+	if d.Status != 0 {
+		row.Said = strings.TrimSpace("HTTP " + itoa(int64(d.Status)) + " " + d.Response)
+	}
+	switch d.State {
+	case helpdesk.WebhookDelivered:
+		row.State = good(w.T("Delivered"), "", "")
+	case helpdesk.WebhookFailed:
+		row.State = wrong(w.T("Failed"), "", "")
+	}
+	if d.State != helpdesk.WebhookPending || !d.NextAttemptAt.IsZero() {
+		row.Action = v.at(path + "/again/" + itoa(d.ID))
+	}
+	return row
+}
+
+func (v *visit) saveWebhook() error {
+	id := v.number("id")
+	in := helpdesk.WebhookInput{
+		URL: storage.Some(v.r.PostFormValue("url")), Events: storage.Some(eventTypes(v.r.PostFormValue("events"))), IsActive: storage.Some(v.r.PostFormValue("active") != ""),
+	}
+	_, err := v.UpdateWebhook(v.ctx(), id, in)
+	if fault.Is(err, fault.Invalid) {
+		return v.showWebhook(id, webhookView{URL: v.r.PostFormValue("url"), Events: v.r.PostFormValue("events"), Errors: v.problems(err)}, http.StatusUnprocessableEntity)
+	}
+	return v.unless(err, "webhooks/"+itoa(id), v.words.T("Saved"))
+}
+
+func (v *visit) rotateSecret() error {
+	id := v.number("id")
+	_, secret, err := v.RotateWebhookSecret(v.ctx(), id)
+	if err != nil {
+		return err
+	}
+	return v.showWebhook(id, webhookView{Secret: secret}, 0)
+}
+
+func (v *visit) deleteWebhook() error {
+	return v.unless(v.DeleteWebhook(v.ctx(), v.number("id")), "webhooks", v.words.T("Webhook deleted"))
+}
+
+func (v *visit) redeliver() error {
+	id := v.number("id")
+	_, err := v.RedeliverWebhook(v.ctx(), id, v.number("attempt"))
+	return v.unless(err, "webhooks/"+itoa(id), v.words.T("It is sent again"))
+}
+
+type auditView struct {
+	Rows []auditRow
+	Next string
+}
+
+type auditRow struct{ When, Full, Who, Action, Subject, Address string }
+
+func (v *visit) auditPage() error {
+	page, err := v.AuditLog(v.ctx(), helpdesk.AuditFilter{}, v.pageOf(50))
+	if err != nil {
+		return err
+	}
+	var ids []int64
+	for _, e := range page.Items {
+		ids = append(ids, e.UserID)
+	}
+	who, err := v.people(ids)
+	if err != nil {
+		return err
+	}
+	view := auditView{Next: v.older("/settings/audit", page.Next)}
+	for _, e := range page.Items {
+		row := auditRow{When: v.when(e.CreatedAt), Full: v.full(e.CreatedAt), Action: e.Action, Address: e.Address, Who: who[e.UserID].Name}
+		if e.Subject != 0 {
+			row.Subject = itoa(e.Subject)
+		}
+		switch {
+		case e.UserID == 0:
+			row.Who = v.words.T("Operator")
+		case row.Who == "":
+			row.Who = v.words.T("Somebody who left")
+		}
+		view.Rows = append(view.Rows, row)
+	}
+	return v.settingsPage("audit", v.words.T("Audit log"), view, 0)
+}
+
+type profileView struct {
+	Name, Email, Action, PasswordAction string
+	HasPassword, Own                    bool // Own: the desk signs in, not the application
+	Errors                              map[string]string
+}
+
+func (v *visit) profilePage() error { return v.showProfile(v.user.Name, nil, 0) }
+
+func (v *visit) showProfile(name string, problems map[string]string, status int) error {
+	view := profileView{Name: name, Email: v.user.Email, Action: v.at("/settings/profile"), PasswordAction: v.at("/settings/password"),
+		HasPassword: v.user.PasswordHash != "", Own: v.h.cfg.Authenticate == nil, Errors: orEmpty(problems)}
+	return v.settingsPage("profile", v.words.T("Profile"), view, status)
+}
+
+func (v *visit) updateMe(in helpdesk.UserUpdate, done string) error {
+	admin, err := v.service().Admin(v.ctx(), v.caller)
+	if err != nil {
+		return err
+	}
+	_, err = admin.UpdateMe(v.ctx(), in)
+	if fault.Is(err, fault.Invalid) {
+		return v.showProfile(in.Name.Or(v.user.Name), v.problems(err), http.StatusUnprocessableEntity)
+	}
+	return v.unless(err, "profile", done)
+}
+
+func (v *visit) saveProfile() error {
+	return v.updateMe(helpdesk.UserUpdate{Name: storage.Some(v.r.PostFormValue("name"))}, v.words.T("Saved"))
+}
+
+func (v *visit) savePassword() error {
+	if v.h.cfg.Authenticate != nil {
+		return v.missing()
+	}
+	in := helpdesk.UserUpdate{Password: v.r.PostFormValue("password"), CurrentPassword: v.r.PostFormValue("current_password")}
+	if in.Password == "" {
+		return v.showProfile(v.user.Name, map[string]string{"password": v.words.T("Use at least 8 characters")}, http.StatusUnprocessableEntity)
+	}
+	return v.updateMe(in, v.words.T("Password changed. You are signed out everywhere else."))
+}
+
+type appearanceView struct {
+	Languages []tick
+	Action    string
+}
+
+func (v *visit) appearancePage() error {
+	view := appearanceView{Action: v.at("/settings/appearance")}
+	for _, lang := range languages {
+		view.Languages = append(view.Languages, tick{ID: lang, Text: map[string]string{"en": "English", "de": "Deutsch"}[lang], On: lang == v.words.lang})
+	}
+	return v.settingsPage("appearance", v.words.T("Appearance"), view, 0)
+}
+
+func (v *visit) saveAppearance() error {
+	for _, lang := range languages {
+		if lang == v.r.PostFormValue("language") {
+			http.SetCookie(v.w, v.setting(languageCookie, lang))
+			v.words = speak(lang)
+		}
+	}
+	return v.saved("appearance", v.words.T("Saved"))
+}

@@ -1,0 +1,473 @@
+package desk
+
+import (
+	"cmp"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/storage"
+	"github.com/helpwright/helpwright/storage/fault"
+)
+
+// since says how long ago something was.
+func (v *visit) since(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	if d := v.now.Sub(t); d >= time.Minute {
+		return v.words.T("%s ago", v.words.lasted(d))
+	}
+	return v.words.T("now")
+}
+
+type mailboxesView struct {
+	Boxes      []mailboxRow
+	Next       string
+	CanCreate  bool
+	Form       connectionForm
+	Errors     map[string]string
+	Action     string
+	MayConnect bool
+}
+
+type mailboxRow struct {
+	Name, Email, URL string
+	Default          bool
+	State            check
+}
+
+func (v *visit) mailboxesPage() error {
+	return v.listMailboxes(connectionForm{Type: string(helpdesk.InboundIMAP)}, nil, 0)
+}
+
+func (v *visit) listMailboxes(form connectionForm, problems map[string]string, status int) error {
+	page, err := v.Mailboxes(v.ctx(), v.pageOf(50))
+	if err != nil {
+		return err
+	}
+	view := mailboxesView{Form: form, Errors: orEmpty(problems), Action: v.at("/settings/mailboxes"), CanCreate: v.may(helpdesk.MailboxesCreate),
+		MayConnect: v.may(helpdesk.MailboxesConnection), Next: v.older("/settings/mailboxes", page.Next)}
+	for _, m := range page.Items {
+		row := mailboxRow{Name: m.Name, Email: m.Email, URL: v.at("/settings/mailboxes/" + itoa(m.ID)), Default: m.IsDefault}
+		if view.MayConnect {
+			if row.State, err = v.liveState(m); err != nil {
+				return err
+			}
+		}
+		view.Boxes = append(view.Boxes, row)
+	}
+	return v.settingsPage("mailboxes", v.words.T("Mailboxes"), view, status)
+}
+
+func orEmpty(m map[string]string) map[string]string {
+	if m == nil {
+		return map[string]string{}
+	}
+	return m
+}
+
+// liveState says how fetching a mailbox goes.
+func (v *visit) liveState(m helpdesk.Mailbox) (check, error) {
+	w := v.words
+	if m.Inbound.Type == helpdesk.InboundForward {
+		return good(w.T("Forwarding"), v.InternalAddress(m), ""), nil
+	}
+	status, err := v.FetchStatus(v.ctx(), m.ID)
+	if err != nil {
+		return check{}, err
+	}
+	folders := strings.Join(m.Inbound.Folders, ", ")
+	last := v.since(status.LastSuccessAt)
+	switch state := status.State(); {
+	case status.NeedsReauth:
+		return wrong(w.T("Signed out"), v.whyFailed(status.LastError), v.since(status.LastErrorAt)), nil
+	case state == helpdesk.FetchConnected:
+		return good(w.T("Connected"), w.T("Watching %s for new mail", cmp.Or(folders, w.T("Inbox"))), last), nil
+	case state == helpdesk.FetchFailing:
+		c := wrong(w.T("Trying again"), v.whyFailed(status.LastError), v.since(status.LastErrorAt))
+		c.Class = "warn"
+		return c, nil
+	case state == helpdesk.FetchParked:
+		return wrong(w.T("Parked"), w.T("It made the server crash, and is tried again ever more rarely. %s", status.LastError), v.since(status.ParkedAt)), nil
+	}
+	return waits(w.T("Connecting"), m.Inbound.Host, ""), nil
+}
+
+// connectionFrom reads the form of a connection; a server that it does not name is guessed.
+func (v *visit) connectionFrom() connectionForm {
+	f := v.typed()
+	if f.Type == "" {
+		f.Type = string(helpdesk.InboundIMAP)
+	}
+	if f.Host == "" && f.Email != "" && f.Type != string(helpdesk.InboundForward) {
+		s := v.h.guess(v.ctx(), f.Email)
+		f.Host, f.Port, f.Encryption = s.host, itoa(int64(s.port)), string(s.encryption)
+		if f.Type == string(helpdesk.InboundPOP3) {
+			f.Host, f.Port = strings.Replace(f.Host, "imap.", "pop.", 1), "995"
+		}
+	}
+	if f.Username == "" {
+		f.Username = f.Email
+	}
+	return f
+}
+
+func (v *visit) addMailbox() error {
+	f := v.connectionFrom()
+	in := helpdesk.MailboxInput{Email: storage.Some(f.Email), Name: storage.Some(cmp.Or(strings.TrimSpace(v.r.PostFormValue("name")), mailboxName(f.Email)))}
+	fetched := f.Type != string(helpdesk.InboundForward)
+	if fetched {
+		inbound := f.inbound(v.r.PostFormValue("password"))
+		if inbound.Type == helpdesk.InboundIMAP {
+			inbound.ImportSince = storage.Some(v.now.UTC().Truncate(24 * time.Hour))
+		}
+		in.Inbound = storage.Some(inbound)
+	}
+	err := error(fault.Field("email", "is required"))
+	var m helpdesk.Mailbox
+	if f.Email != "" {
+		m, err = v.CreateMailbox(v.ctx(), in)
+	}
+	if fault.Is(err, fault.Invalid) {
+		return v.listMailboxes(f, v.problems(err), http.StatusUnprocessableEntity)
+	}
+	if err != nil {
+		return err
+	}
+	if fetched {
+		if _, err := v.try(m.ID); err != nil {
+			return err
+		}
+	}
+	return v.saved("mailboxes/"+itoa(m.ID), v.words.T("Added %s", m.Name))
+}
+
+type mailboxView struct {
+	ID                  int64
+	Name, Email, Action string
+	From                string
+	Hold                int
+	Holds               []hold
+	Default             bool
+	Internal            string
+	Live                string
+	Checks, Tested      []check
+	Form                connectionForm
+	Errors              map[string]string
+	CanUpdate, CanHold  bool
+	CanConnect          bool
+	CanDelete           bool
+	Domain              *domainCard
+	List                string
+}
+
+type hold struct {
+	Seconds int
+	Text    string
+	On      bool
+}
+
+func (v *visit) mailboxPage() error {
+	m, err := v.Mailbox(v.ctx(), v.number("id"))
+	if err != nil {
+		return err
+	}
+	view, err := v.mailboxView(m)
+	if err != nil {
+		return err
+	}
+	return v.settingsPage("mailbox", m.Name, view, 0)
+}
+
+func (v *visit) mailboxView(m helpdesk.Mailbox) (mailboxView, error) {
+	view := mailboxView{
+		ID: m.ID, Name: m.Name, Email: m.Email, Action: v.at("/settings/mailboxes/" + itoa(m.ID)), From: m.From, Default: m.IsDefault,
+		Internal: v.InternalAddress(m), List: v.at("/settings/mailboxes"), Form: formOf(m), Errors: map[string]string{}, CanUpdate: v.may(helpdesk.MailboxesUpdate),
+		CanHold: v.may(helpdesk.AccountsUpdate), CanConnect: v.may(helpdesk.MailboxesConnection), CanDelete: v.may(helpdesk.MailboxesDelete),
+	}
+	view.Holds = v.holds(int(v.account.SendHold / time.Second))
+	if view.CanConnect {
+		if err := v.connectionState(m, &view); err != nil {
+			return view, err
+		}
+	}
+	var err error
+	view.Domain, err = v.domainOf(m.Email)
+	return view, err
+}
+
+// holds are the times for which answers can be called back.
+func (v *visit) holds(now int) []hold {
+	var out []hold
+	all := []int{0, 5, 10, 20, 30, 60}
+	if !slices.Contains(all, now) {
+		all = append(all, now)
+	}
+	for _, s := range all {
+		text := v.words.N(s, "%s second|%s seconds")
+		if s == 0 {
+			text = v.words.T("Send at once")
+		}
+		out = append(out, hold{Seconds: s, Text: text, On: s == now})
+	}
+	return out
+}
+
+// connectionState says how mail gets into a mailbox.
+func (v *visit) connectionState(m helpdesk.Mailbox, view *mailboxView) error {
+	w := v.words
+	state, err := v.liveState(m)
+	if err != nil {
+		return err
+	}
+	view.Checks = []check{state}
+	view.Live = w.T("Live. New mail arrives within seconds.")
+	if state.Class != "ok" {
+		view.Live = w.T("New mail waits on its server.")
+	}
+	last, err := v.InboundMails(v.ctx(), helpdesk.InboundFilter{MailboxID: m.ID}, storage.PageRequest{Limit: 1})
+	if err != nil {
+		return err
+	}
+	if len(last.Items) > 0 {
+		one := last.Items[0]
+		view.Checks = append(view.Checks, good(w.T("Last mail in"), cmp.Or(one.Subject, w.T("Without a subject")), v.since(one.ReceivedAt)))
+	} else {
+		view.Checks = append(view.Checks, waits(w.T("Last mail in"), w.T("None yet"), ""))
+	}
+	counts, err := v.InboundCounts(v.ctx(), m.ID)
+	if err != nil {
+		return err
+	}
+	if counts.Quarantined > 0 {
+		c := wrong(w.T("Not imported"), w.N(int(counts.Quarantined), "%s mail was not imported. It is kept.|%s mails were not imported. They are kept."), "")
+		c.Link = Link{Text: w.T("Look"), URL: v.at("/settings/ledger")}
+		view.Checks = append(view.Checks, c)
+	}
+	if t, ok := v.lastTest(m.ID); ok && m.Inbound.Type != helpdesk.InboundForward {
+		view.Tested = v.steps(m, t)
+	}
+	return nil
+}
+
+func (v *visit) saveMailbox() error {
+	old, err := v.Mailbox(v.ctx(), v.number("id"))
+	if err != nil {
+		return err
+	}
+	in := helpdesk.MailboxInput{
+		Name: storage.Some(v.r.PostFormValue("name")), Email: storage.Some(v.r.PostFormValue("email")), From: storage.Some(v.r.PostFormValue("from")),
+	}
+	if v.r.PostForm.Has("default") {
+		in.IsDefault = storage.Some(true)
+	}
+	form := v.connectionFrom()
+	if v.may(helpdesk.MailboxesConnection) && v.r.PostForm.Has("type") {
+		if inbound, changed := form.changed(old, v.r.PostFormValue("password")); changed {
+			in.Inbound = storage.Some(inbound)
+		}
+	}
+	m, err := v.UpdateMailbox(v.ctx(), old.ID, in)
+	if fault.Is(err, fault.Invalid) {
+		return v.mailboxNotSaved(old, form, err)
+	}
+	if err != nil {
+		return err
+	}
+	if v.may(helpdesk.AccountsUpdate) && v.r.PostForm.Has("hold") {
+		seconds := time.Duration(v.field("hold")) * time.Second
+		if seconds != v.account.SendHold {
+			if _, err := v.UpdateAccount(v.ctx(), helpdesk.AccountUpdate{Name: v.account.Name, SendHold: storage.Some(seconds)}); err != nil {
+				return err
+			}
+		}
+	}
+	return v.saved("mailboxes/"+itoa(m.ID), v.words.T("Saved"))
+}
+
+// mailboxNotSaved shows the form again, with what is wrong at its fields.
+func (v *visit) mailboxNotSaved(old helpdesk.Mailbox, form connectionForm, err error) error {
+	view, failed := v.mailboxView(old)
+	if failed != nil {
+		return failed
+	}
+	form.Stored = old.Inbound.HasPassword
+	view.Form, view.Name, view.Email, view.From = form, v.r.PostFormValue("name"), v.r.PostFormValue("email"), v.r.PostFormValue("from")
+	view.Errors = v.problems(err)
+	return v.settingsPage("mailbox", old.Name, view, http.StatusUnprocessableEntity)
+}
+
+func (v *visit) testMailbox() error {
+	id := v.number("id")
+	path := "mailboxes/" + itoa(id)
+	t, err := v.try(id)
+	if err == nil && t.Failure != "" {
+		v.say(toast{Text: v.words.T("The connection does not work"), Bad: true})
+		return v.see(v.at("/settings/" + path))
+	}
+	return v.unless(err, path, v.words.T("The connection works"))
+}
+
+func (v *visit) deleteMailbox() error {
+	id := v.number("id")
+	err := v.DeleteMailbox(v.ctx(), id, false)
+	if fault.Is(err, fault.Conflict) {
+		v.say(toast{Text: v.words.T("It has conversations. Move or delete them first."), Bad: true})
+		return v.see(v.at("/settings/mailboxes/" + itoa(id)))
+	}
+	return v.unless(err, "mailboxes", v.words.T("Mailbox deleted"))
+}
+
+// domainCard is a domain with the records to publish.
+type domainCard struct {
+	ID                  int64
+	Name, Action        string
+	Records             []recordRow
+	CanCheck, CanDelete bool
+	Missing             string
+}
+
+type recordRow struct {
+	Label, Type, Host, Value, Problem string
+	Found                             bool
+}
+
+func (v *visit) cardOf(d helpdesk.Domain) domainCard {
+	c := domainCard{ID: d.ID, Name: d.Name, Action: v.at("/settings/domains/" + itoa(d.ID)), CanCheck: v.may(helpdesk.DomainsUpdate), CanDelete: v.may(helpdesk.DomainsDelete)}
+	for _, r := range d.Records {
+		c.Records = append(c.Records, recordRow{Label: r.Label, Type: r.Type, Host: r.Hostname, Value: r.Value, Found: r.Verified, Problem: r.Problem})
+		if r.Label == helpdesk.LabelDMARC && !r.Verified && c.Missing == "" {
+			c.Missing = v.words.T("Without a DMARC record some providers put your replies into spam.")
+		}
+		if r.Label == helpdesk.LabelDKIM && !r.Verified {
+			c.Missing = v.words.T("Replies are signed as soon as the DKIM record is found.")
+		}
+	}
+	return c
+}
+
+// domainOf is the card of the domain of an address, nil without one.
+func (v *visit) domainOf(email string) (*domainCard, error) {
+	_, name, _ := strings.Cut(strings.ToLower(email), "@")
+	if name == "" || !v.may(helpdesk.DomainsView) {
+		return nil, nil //nolint:nilnil // there is none
+	}
+	page, err := v.Domains(v.ctx(), storage.PageRequest{Limit: storage.MaxLimit})
+	if err != nil {
+		return nil, err
+	}
+	for _, d := range page.Items {
+		if d.Name == name {
+			c := v.cardOf(d)
+			return &c, nil
+		}
+	}
+	return nil, nil //nolint:nilnil // there is none
+}
+
+type domainsView struct {
+	Cards        []domainCard
+	Next, Action string
+	CanCreate    bool
+	Name         string
+	Errors       map[string]string
+}
+
+func (v *visit) domainsPage() error { return v.listDomains("", nil, 0) }
+
+func (v *visit) listDomains(name string, problems map[string]string, status int) error {
+	page, err := v.Domains(v.ctx(), v.pageOf(20))
+	if err != nil {
+		return err
+	}
+	view := domainsView{Action: v.at("/settings/domains"), CanCreate: v.may(helpdesk.DomainsCreate), Name: name, Errors: orEmpty(problems), Next: v.older("/settings/domains", page.Next)}
+	for _, d := range page.Items {
+		view.Cards = append(view.Cards, v.cardOf(d))
+	}
+	return v.settingsPage("domains", v.words.T("Sending domains"), view, status)
+}
+
+func (v *visit) addDomain() error {
+	name := v.r.PostFormValue("domain")
+	d, err := v.CreateDomain(v.ctx(), name)
+	if fault.Is(err, fault.Invalid) {
+		return v.listDomains(name, v.problems(err), http.StatusUnprocessableEntity)
+	}
+	return v.unless(err, "domains", v.words.T("Added %s", d.Name))
+}
+
+func (v *visit) checkDomain() error {
+	d, err := v.VerifyDomain(v.ctx(), v.number("id"))
+	found := 0
+	for _, r := range d.Records {
+		if r.Verified {
+			found++
+		}
+	}
+	return v.unless(err, "domains", v.words.T("%s of %s records found", found, len(d.Records)))
+}
+
+func (v *visit) deleteDomain() error {
+	return v.unless(v.DeleteDomain(v.ctx(), v.number("id")), "domains", v.words.T("Domain deleted"))
+}
+
+type ledgerView struct{ Rows []ledgerRow }
+
+type ledgerRow struct {
+	Subject, From, Mailbox, Reason, When, Size string
+	Action                                     string
+	Raw                                        bool
+}
+
+// maxLedger bounds how many mails of a mailbox the page shows; what is left follows when
+// these are done.
+const maxLedger = 25
+
+func (v *visit) ledgerPage() error {
+	boxes, err := v.Mailboxes(v.ctx(), storage.PageRequest{Limit: maxNav})
+	if err != nil {
+		return err
+	}
+	var view ledgerView
+	for _, m := range boxes.Items {
+		page, err := v.InboundMails(v.ctx(), helpdesk.InboundFilter{MailboxID: m.ID, States: []helpdesk.InboundState{helpdesk.InboundQuarantined}}, storage.PageRequest{Limit: maxLedger})
+		if err != nil {
+			return err
+		}
+		for _, one := range page.Items {
+			view.Rows = append(view.Rows, ledgerRow{
+				Subject: cmp.Or(one.Subject, v.words.T("Without a subject")), From: cmp.Or(one.From.Name, one.From.Email), Mailbox: m.Name, Reason: one.Reason,
+				When: v.when(one.ReceivedAt), Action: v.at("/settings/ledger/" + itoa(m.ID) + "/" + itoa(one.ID)), Raw: one.RawKey != "",
+			})
+		}
+	}
+	return v.settingsPage("ledger", v.words.T("Not imported"), view, 0)
+}
+
+func (v *visit) replayMail() error {
+	_, err := v.ReplayInbound(v.ctx(), v.number("mailbox"), v.number("id"))
+	return v.unless(err, "ledger", v.words.T("It is tried again"))
+}
+
+func (v *visit) ignoreMail() error {
+	_, err := v.IgnoreInbound(v.ctx(), v.number("mailbox"), v.number("id"), v.r.PostFormValue("note"))
+	return v.unless(err, "ledger", v.words.T("Set aside"))
+}
+
+// rawMail sends a mail as it came, to be kept as a file.
+func (v *visit) rawMail() error {
+	body, err := v.OpenRaw(v.ctx(), v.number("mailbox"), v.number("id"))
+	if err != nil {
+		return err
+	}
+	defer body.Close()
+	h := v.w.Header()
+	h.Set("Content-Type", "message/rfc822")
+	h.Set("Content-Disposition", `attachment; filename="mail-`+itoa(v.number("id"))+`.eml"`)
+	_, _ = io.Copy(v.w, body) // the browser may have gone
+	return nil
+}

@@ -1,0 +1,366 @@
+package desk
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/storage"
+	"github.com/helpwright/helpwright/storage/fault"
+)
+
+// tick is something that can be ticked.
+type tick struct {
+	ID   string
+	Text string
+	On   bool
+}
+
+type membersView struct {
+	Rows                 []memberRow
+	Invited              []invitedRow
+	Next, Action         string
+	CanInvite, CanRevoke bool
+	Roles, Boxes         []tick
+	Address              string
+	Errors               map[string]string
+}
+
+type memberRow struct {
+	Person                  person
+	Email, Roles, Seen, URL string
+}
+
+type invitedRow struct{ Email, Until, Action string }
+
+func (v *visit) membersPage() error { return v.listMembers("", nil, 0) }
+
+func (v *visit) listMembers(address string, problems map[string]string, status int) error {
+	page, err := v.Members(v.ctx(), v.pageOf(50))
+	if err != nil {
+		return err
+	}
+	roles, err := v.Desk.Roles(v.ctx())
+	if err != nil {
+		return err
+	}
+	view := membersView{
+		Next: v.older("/settings/members", page.Next), Action: v.at("/settings/members"), CanInvite: v.may(helpdesk.MembershipsCreate),
+		CanRevoke: v.may(helpdesk.MembershipsDelete), Address: address, Errors: orEmpty(problems),
+	}
+	if view.Rows, err = v.memberRows(page.Items, roles); err != nil {
+		return err
+	}
+	invited, err := v.Invitations(v.ctx(), storage.PageRequest{Limit: storage.MaxLimit})
+	if err != nil {
+		return err
+	}
+	for _, i := range invited.Items {
+		until := v.words.T("until %s", v.when(i.ExpiresAt))
+		if !i.ExpiresAt.After(v.now) {
+			until = v.words.T("expired")
+		}
+		view.Invited = append(view.Invited, invitedRow{Email: i.Email, Until: until, Action: v.at("/settings/invitations/" + itoa(i.ID) + "/delete")})
+	}
+	if view.CanInvite {
+		view.Roles = v.roleTicks(roles, nil)
+		for i := range view.Roles {
+			view.Roles[i].On = slices.ContainsFunc(roles, func(r helpdesk.Role) bool { return r.Key == helpdesk.RoleAgent && itoa(r.ID) == view.Roles[i].ID })
+		}
+		if view.Boxes, err = v.boxTicks(nil); err != nil {
+			return err
+		}
+	}
+	return v.settingsPage("members", v.words.T("Members"), view, status)
+}
+
+func (v *visit) memberRows(members []helpdesk.Membership, roles []helpdesk.Role) ([]memberRow, error) {
+	var ids []int64
+	for _, m := range members {
+		ids = append(ids, m.UserID)
+	}
+	users, err := v.UsersByID(v.ctx(), ids)
+	if err != nil {
+		return nil, err
+	}
+	byID := map[int64]helpdesk.User{}
+	for _, u := range users {
+		byID[u.ID] = u
+	}
+	var rows []memberRow
+	for _, m := range members {
+		u := byID[m.UserID]
+		row := memberRow{Person: member(u), Email: u.Email, URL: v.at("/settings/members/" + itoa(m.ID)), Seen: v.since(m.LastActivity)}
+		row.Person.Online = v.Online(m)
+		var names []string
+		for _, r := range roles {
+			if slices.Contains(m.RoleIDs, r.ID) {
+				names = append(names, v.roleName(r))
+			}
+		}
+		row.Roles = strings.Join(names, ", ")
+		rows = append(rows, row)
+	}
+	return rows, nil
+}
+
+func (v *visit) roleTicks(roles []helpdesk.Role, on []int64) []tick {
+	var out []tick
+	for _, r := range roles {
+		out = append(out, tick{ID: itoa(r.ID), Text: v.roleName(r), On: slices.Contains(on, r.ID)})
+	}
+	return out
+}
+
+// boxTicks are the mailboxes that a member can be limited to; none without the permission.
+func (v *visit) boxTicks(on []int64) ([]tick, error) {
+	if !v.may(helpdesk.MailboxesView) {
+		return nil, nil
+	}
+	page, err := v.Mailboxes(v.ctx(), storage.PageRequest{Limit: storage.MaxLimit})
+	var out []tick
+	for _, m := range page.Items {
+		out = append(out, tick{ID: itoa(m.ID), Text: m.Name, On: slices.Contains(on, m.ID)})
+	}
+	return out, err
+}
+
+// ticked are the ids of a field of which several can be ticked.
+func (v *visit) ticked(name string) []int64 {
+	_ = v.r.ParseForm() // what cannot be read is not there
+	var ids []int64
+	for _, text := range v.r.PostForm[name] {
+		if id := number(text); id != 0 {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
+
+func (v *visit) inviteMember() error {
+	address := strings.TrimSpace(v.r.PostFormValue("email"))
+	i, _, err := v.Invite(v.ctx(), helpdesk.InvitationInput{Email: address, RoleIDs: v.ticked("role"), MailboxIDs: v.ticked("mailbox")})
+	if fault.Is(err, fault.Invalid) {
+		return v.listMembers(address, v.problems(err), http.StatusUnprocessableEntity)
+	}
+	return v.unless(err, "members", v.words.T("Invited %s", i.Email))
+}
+
+func (v *visit) withdrawInvitation() error {
+	return v.unless(v.DeleteInvitation(v.ctx(), v.number("id")), "members", v.words.T("The invitation is withdrawn"))
+}
+
+type memberView struct {
+	Row               memberRow
+	Action, List      string
+	Roles, Boxes      []tick
+	CanUpdate, Remove bool
+	Own               bool
+	Errors            map[string]string
+}
+
+func (v *visit) memberPage() error { return v.showMember(nil, 0) }
+
+func (v *visit) showMember(problems map[string]string, status int) error {
+	m, err := v.Member(v.ctx(), v.number("id"))
+	if err != nil {
+		return err
+	}
+	roles, err := v.Desk.Roles(v.ctx())
+	if err != nil {
+		return err
+	}
+	rows, err := v.memberRows([]helpdesk.Membership{m}, roles)
+	if err != nil {
+		return err
+	}
+	view := memberView{
+		Row: rows[0], Action: v.at("/settings/members/" + itoa(m.ID)), List: v.at("/settings/members"), Roles: v.roleTicks(roles, m.RoleIDs),
+		CanUpdate: v.may(helpdesk.MembershipsUpdate), Remove: v.may(helpdesk.MembershipsDelete), Own: m.UserID == v.user.ID, Errors: orEmpty(problems),
+	}
+	if view.Boxes, err = v.boxTicks(m.MailboxIDs); err != nil {
+		return err
+	}
+	return v.settingsPage("member", view.Row.Person.Name, view, status)
+}
+
+func (v *visit) saveMember() error {
+	id := v.number("id")
+	in := helpdesk.MembershipUpdate{RoleIDs: v.ticked("role")}
+	if v.may(helpdesk.MailboxesView) { // else the form has none, which would mean all
+		in.MailboxIDs = storage.Some(v.ticked("mailbox"))
+	}
+	_, err := v.UpdateMember(v.ctx(), id, in)
+	if fault.Is(err, fault.Invalid) {
+		return v.showMember(v.problems(err), http.StatusUnprocessableEntity)
+	}
+	return v.unless(err, "members/"+itoa(id), v.words.T("Saved"))
+}
+
+func (v *visit) removeMember() error {
+	id := v.number("id")
+	err := v.RemoveMember(v.ctx(), id)
+	if fault.Is(err, fault.Conflict) {
+		return v.unless(err, "members/"+itoa(id), "")
+	}
+	return v.unless(err, "members", v.words.T("Removed from the team"))
+}
+
+type rolesView struct {
+	Rows      []roleRow
+	CanCreate bool
+	Action    string
+	Name      string
+	Errors    map[string]string
+}
+
+type roleRow struct {
+	Name, Description, Count, URL string
+	BuiltIn                       bool
+}
+
+func (v *visit) rolesPage() error { return v.listRoles("", nil, 0) }
+
+func (v *visit) listRoles(name string, problems map[string]string, status int) error {
+	page, err := v.ListRoles(v.ctx(), storage.PageRequest{Limit: storage.MaxLimit})
+	if err != nil {
+		return err
+	}
+	view := rolesView{CanCreate: v.may(helpdesk.RolesCreate), Action: v.at("/settings/roles"), Name: name, Errors: orEmpty(problems)}
+	for _, r := range page.Items {
+		row := roleRow{Name: v.roleName(r), Description: r.Description, URL: v.at("/settings/roles/" + itoa(r.ID)), BuiltIn: r.Key != "",
+			Count: v.words.N(len(r.Permissions), "%s permission|%s permissions")}
+		if row.BuiltIn {
+			row.Description = v.words.T(r.Description)
+		}
+		view.Rows = append(view.Rows, row)
+	}
+	return v.settingsPage("roles", v.words.T("Roles"), view, status)
+}
+
+func (v *visit) addRole() error {
+	name := v.r.PostFormValue("name")
+	r, err := v.CreateRole(v.ctx(), helpdesk.RoleInput{Name: name})
+	if fault.Is(err, fault.Invalid) {
+		return v.listRoles(name, v.problems(err), http.StatusUnprocessableEntity)
+	}
+	return v.unless(err, "roles/"+itoa(r.ID), v.words.T("Added %s. Choose what it may do.", r.Name))
+}
+
+type roleView struct {
+	Name, Description, Action, List string
+	BuiltIn, CanUpdate, CanDelete   bool
+	Areas                           []permissionArea
+	Errors                          map[string]string
+}
+
+type permissionArea struct {
+	Name  string
+	Items []tick
+}
+
+func (v *visit) rolePage() error { return v.showRole(nil, 0) }
+
+func (v *visit) showRole(problems map[string]string, status int) error {
+	r, err := v.Desk.Role(v.ctx(), v.number("id"))
+	if err != nil {
+		return err
+	}
+	view := roleView{
+		Name: v.roleName(r), Description: r.Description, Action: v.at("/settings/roles/" + itoa(r.ID)), List: v.at("/settings/roles"), BuiltIn: r.Key != "",
+		CanUpdate: r.Key == "" && v.may(helpdesk.RolesUpdate), CanDelete: r.Key == "" && v.may(helpdesk.RolesDelete), Errors: orEmpty(problems),
+	}
+	if view.BuiltIn {
+		view.Description = v.words.T(r.Description)
+	}
+	if problems != nil {
+		view.Name, view.Description = v.r.PostFormValue("name"), v.r.PostFormValue("description")
+	}
+	for _, p := range helpdesk.Permissions() {
+		area, action, _ := strings.Cut(string(p), ".")
+		if n := len(view.Areas); n == 0 || view.Areas[n-1].Name != area {
+			view.Areas = append(view.Areas, permissionArea{Name: area})
+		}
+		at := &view.Areas[len(view.Areas)-1]
+		at.Items = append(at.Items, tick{ID: string(p), Text: action, On: slices.Contains(r.Permissions, p)})
+	}
+	return v.settingsPage("role", view.Name, view, status)
+}
+
+func (v *visit) saveRole() error {
+	id := v.number("id")
+	in := helpdesk.RoleInput{Name: v.r.PostFormValue("name"), Description: storage.Some(v.r.PostFormValue("description"))}
+	permissions := []helpdesk.Permission{}
+	for _, p := range v.r.PostForm["permission"] {
+		permissions = append(permissions, helpdesk.Permission(p))
+	}
+	in.Permissions = storage.Some(permissions)
+	_, err := v.UpdateRole(v.ctx(), id, in)
+	if fault.Is(err, fault.Invalid) {
+		return v.showRole(v.problems(err), http.StatusUnprocessableEntity)
+	}
+	return v.unless(err, "roles/"+itoa(id), v.words.T("Saved"))
+}
+
+func (v *visit) deleteRole() error {
+	id := v.number("id")
+	err := v.DeleteRole(v.ctx(), id)
+	if fault.Is(err, fault.Conflict) {
+		return v.unless(err, "roles/"+itoa(id), "")
+	}
+	return v.unless(err, "roles", v.words.T("Role deleted"))
+}
+
+type tagsView struct {
+	Rows                            []tagRow
+	Next, Action                    string
+	CanCreate, CanUpdate, CanDelete bool
+	Name                            string
+	Errors                          map[string]string
+}
+
+type tagRow struct{ Name, Color, Action string }
+
+func (v *visit) tagsPage() error { return v.listTags("", nil, 0) }
+
+func (v *visit) listTags(name string, problems map[string]string, status int) error {
+	page, err := v.Tags(v.ctx(), v.pageOf(100))
+	if err != nil {
+		return err
+	}
+	view := tagsView{
+		Next: v.older("/settings/tags", page.Next), Action: v.at("/settings/tags"), CanCreate: v.may(helpdesk.TagsCreate), CanUpdate: v.may(helpdesk.TagsUpdate),
+		CanDelete: v.may(helpdesk.TagsDelete), Name: name, Errors: orEmpty(problems),
+	}
+	for _, t := range page.Items {
+		view.Rows = append(view.Rows, tagRow{Name: t.Name, Color: t.Color, Action: v.at("/settings/tags/" + itoa(t.ID))})
+	}
+	return v.settingsPage("tags", v.words.T("Tags"), view, status)
+}
+
+func (v *visit) tagInput() helpdesk.TagInput {
+	in := helpdesk.TagInput{Name: v.r.PostFormValue("name")}
+	if color := v.r.PostFormValue("color"); color != "" && !v.r.PostForm.Has("auto") {
+		in.Color = storage.Some(color)
+	}
+	return in
+}
+
+func (v *visit) addTag() error {
+	in := v.tagInput()
+	t, err := v.CreateTag(v.ctx(), in)
+	if fault.Is(err, fault.Invalid) {
+		return v.listTags(in.Name, v.problems(err), http.StatusUnprocessableEntity)
+	}
+	return v.unless(err, "tags", v.words.T("Added %s", t.Name))
+}
+
+func (v *visit) saveTag() error {
+	_, err := v.UpdateTag(v.ctx(), v.number("id"), v.tagInput())
+	return v.unless(err, "tags", v.words.T("Saved"))
+}
+
+func (v *visit) deleteTag() error {
+	return v.unless(v.DeleteTag(v.ctx(), v.number("id")), "tags", v.words.T("Tag deleted"))
+}

@@ -1,0 +1,202 @@
+package desk
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/storage"
+)
+
+// sidebar is the navigation of an account.
+type sidebar struct {
+	Account  string
+	Accounts []Link // others of the member
+	Search   string // where words are looked for
+	Query    string
+	Groups   []navGroup
+	Foot     []navItem
+	User     person
+	SignOut  string // "": the application signs out
+	New      string // where a conversation begins; "": not allowed
+	Inbox    string
+	Waiting  int
+	Profile  string
+	Settings bool   // it is that of the settings
+	Back     string // from the settings to the inbox
+}
+
+type navGroup struct {
+	Title string
+	Items []navItem
+}
+
+type navItem struct {
+	ID, Text, URL, Icon, Key string
+	Count                    int
+	Strong, Bad, Active      bool
+}
+
+func sortByName(list []person) {
+	slices.SortFunc(list, func(a, b person) int { return cmp.Compare(strings.ToLower(a.Name), strings.ToLower(b.Name)) })
+}
+
+// sidebar makes the navigation; nav is the item of the page shown.
+func (v *visit) sidebar(nav string) (*sidebar, error) {
+	counts, err := v.counts()
+	if err != nil {
+		return nil, err
+	}
+	s := &sidebar{Account: v.account.Name, User: member(v.user), Search: v.at("/search"), Query: v.r.URL.Query().Get("q"), Inbox: v.at("/inbox/unassigned"), Waiting: int(counts.Unassigned)}
+	s.User.Online = true
+	if v.h.cfg.Authenticate == nil {
+		s.SignOut = v.h.url("/sign-out")
+	}
+	if v.may(helpdesk.ConversationsCreate) {
+		s.New = v.at("/new")
+	}
+	if v.may(helpdesk.ConversationsView) {
+		s.Groups = append(s.Groups, v.workNav(counts))
+		mailboxes, err := v.mailboxNav(counts)
+		if err != nil {
+			return nil, err
+		}
+		views, err := v.viewNav()
+		if err != nil {
+			return nil, err
+		}
+		s.Groups = append(s.Groups, mailboxes, views, v.troubleNav(counts))
+	}
+	if v.may(helpdesk.CustomersView) {
+		s.Foot = append(s.Foot, navItem{ID: "customers", Text: v.words.T("Customers"), Icon: "users", URL: v.at("/customers"), Key: "u"})
+	}
+	if v.seesHealth() {
+		s.Foot = append(s.Foot, navItem{ID: "health", Text: v.words.T("Health"), Icon: "activity", URL: v.at("/health"), Key: "h"})
+	}
+	s.Foot = append(s.Foot, navItem{ID: "settings", Text: v.words.T("Settings"), Icon: "settings", URL: v.at("/settings"), Key: "s"})
+	for _, l := range v.h.cfg.Links {
+		s.Foot = append(s.Foot, navItem{Text: l.Text, Icon: cmp.Or(l.Icon, "link"), URL: l.URL})
+	}
+	if v.h.cfg.HelpCentre != "" {
+		s.Foot = append(s.Foot, navItem{Text: v.words.T("Help centre"), Icon: "book", URL: v.h.cfg.HelpCentre})
+	}
+	s.mark(nav)
+	s.Accounts, err = v.otherAccounts()
+	return s, err
+}
+
+// mark marks the item of a page, and drops groups without items.
+func (s *sidebar) mark(nav string) {
+	s.Groups = slices.DeleteFunc(s.Groups, func(g navGroup) bool { return len(g.Items) == 0 })
+	for _, g := range s.Groups {
+		for i := range g.Items {
+			g.Items[i].Active = nav != "" && g.Items[i].ID == nav
+		}
+	}
+	for i := range s.Foot {
+		s.Foot[i].Active = nav != "" && s.Foot[i].ID == nav
+	}
+}
+
+func (v *visit) inboxItem(view, text, icon string, n int) navItem {
+	return navItem{ID: "inbox/" + view, Text: text, URL: v.at("/inbox/" + view), Icon: icon, Count: n}
+}
+
+// workNav are the lists that everybody has.
+func (v *visit) workNav(counts helpdesk.Counts) navGroup {
+	unassigned := v.inboxItem("unassigned", v.words.T("Unassigned"), "inbox", int(counts.Unassigned))
+	unassigned.Strong, unassigned.Key = counts.Unassigned > 0, "i"
+	mine := v.inboxItem("mine", v.words.T("Mine"), "user", int(counts.Mine))
+	mine.Key = "m"
+	all := v.inboxItem("all", v.words.T("All open"), "list", int(counts.Open))
+	all.Key = "a"
+	drafts := v.inboxItem("drafts", v.words.T("Drafts"), "pencil", int(counts.Drafts))
+	snoozed := v.inboxItem("snoozed", v.words.T("Snoozed"), "snooze", int(counts.Snoozed))
+	closed := v.inboxItem("closed", v.words.T("Closed"), "check", 0)
+	return navGroup{Items: []navItem{unassigned, mine, drafts, snoozed, all, closed}}
+}
+
+func (v *visit) mailboxNav(counts helpdesk.Counts) (navGroup, error) {
+	g := navGroup{Title: v.words.T("Mailboxes")}
+	if !v.may(helpdesk.MailboxesView) {
+		return g, nil
+	}
+	boxes, err := v.mailboxes()
+	for _, m := range boxes {
+		g.Items = append(g.Items, v.inboxItem(fmt.Sprintf("mailbox-%d", m.ID), m.Name, "mail", int(ofMailbox(counts, m.ID).Open)))
+	}
+	return g, err
+}
+
+// mailboxes are those that the member sees, at most 100. They are read once for a page.
+func (v *visit) mailboxes() ([]helpdesk.Mailbox, error) {
+	if v.boxes != nil || !v.may(helpdesk.MailboxesView) {
+		return v.boxes, nil
+	}
+	page, err := v.Mailboxes(v.ctx(), storage.PageRequest{Limit: storage.MaxLimit})
+	v.boxes = page.Items
+	return v.boxes, err
+}
+
+func (v *visit) viewNav() (navGroup, error) {
+	g := navGroup{Title: v.words.T("Views")}
+	if !v.may(helpdesk.ViewsView) {
+		return g, nil
+	}
+	page, err := v.Views(v.ctx(), storage.PageRequest{Limit: maxNav})
+	for _, one := range page.Items {
+		g.Items = append(g.Items, v.inboxItem(fmt.Sprintf("view-%d", one.ID), one.Name, "star", 0))
+	}
+	return g, err
+}
+
+// troubleNav is what needs attention; nothing mostly.
+func (v *visit) troubleNav(counts helpdesk.Counts) navGroup {
+	g := navGroup{Title: v.words.T("Needs attention")}
+	if counts.Undelivered > 0 {
+		failed := v.inboxItem("failed", v.words.T("Failed sends"), "alert", int(counts.Undelivered))
+		failed.Bad = true
+		g.Items = append(g.Items, failed)
+	}
+	return g
+}
+
+// maxNav bounds how many mailboxes and views the sidebar lists.
+const maxNav = 50
+
+func (v *visit) otherAccounts() ([]Link, error) {
+	admin, err := v.service().Admin(v.ctx(), v.caller)
+	if err != nil {
+		return nil, err
+	}
+	page, err := admin.Accounts(v.ctx(), storage.PageRequest{Limit: maxNav})
+	var links []Link
+	for _, a := range page.Items {
+		if a.ID != v.AccountID() {
+			links = append(links, Link{Text: a.Name, URL: v.h.url(fmt.Sprintf("/a/%d/", a.ID))})
+		}
+	}
+	return links, err
+}
+
+// counts are how many conversations the lists have. They are read once for a page.
+func (v *visit) counts() (helpdesk.Counts, error) {
+	if v.counted != nil || !v.may(helpdesk.ConversationsView) {
+		return *cmp.Or(v.counted, &helpdesk.Counts{}), nil
+	}
+	c, err := v.Counts(v.ctx())
+	v.counted = &c
+	return c, err
+}
+
+// ofMailbox are the counts of one mailbox.
+func ofMailbox(c helpdesk.Counts, id int64) helpdesk.MailboxCounts {
+	for _, m := range c.Mailboxes {
+		if m.MailboxID == id {
+			return m
+		}
+	}
+	return helpdesk.MailboxCounts{}
+}

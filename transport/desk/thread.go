@@ -1,0 +1,487 @@
+package desk
+
+import (
+	"cmp"
+	"fmt"
+	"html/template"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/mailhtml"
+	"github.com/helpwright/helpwright/storage"
+	"github.com/helpwright/helpwright/storage/fault"
+)
+
+// entry is a line of a thread: a message, a note, or what somebody did.
+type entry struct {
+	ID     int64
+	Kind   string // customer, agent, note or event
+	Person person
+	To     string
+	Time   string
+	Full   string
+	At     time.Time
+
+	Text string // of an event
+	Icon string
+
+	Preview    string
+	Folded     bool
+	New        bool
+	HTML       template.HTML
+	Frame      string // address of a designed mail; "": HTML is shown
+	Remote     int    // images on other servers
+	RemoteURL  string
+	Files      []fileView
+	Deliveries []deliveryView
+	Failed     bool
+	Waiting    bool // it can be called back
+	Link       string
+	CallBack   string
+	Retry      string
+	Trust      string // a warning about the sender
+	TrustGood  string
+}
+
+type fileView struct {
+	ID              int64
+	Name, Size, URL string
+	Image           bool
+	Remove          string
+}
+
+type deliveryView struct {
+	State, Icon, Text string
+	Detail            string
+}
+
+const (
+	// maxThread bounds how many interactions a page reads.
+	maxThread = 500
+	// manyEntries is from where on the middle of a thread is folded away.
+	manyEntries = 30
+)
+
+// interactions reads those of a conversation, oldest first.
+func (v *visit) interactions(id int64) ([]helpdesk.Interaction, error) {
+	var all []helpdesk.Interaction
+	for cursor := ""; ; {
+		page, err := v.Interactions(v.ctx(), id, storage.PageRequest{Limit: storage.MaxLimit, Cursor: cursor})
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, page.Items...)
+		if cursor = page.Next; cursor == "" || len(all) >= maxThread {
+			return all, nil
+		}
+	}
+}
+
+// fillThread shows the messages, and between them what was done to the conversation.
+func (v *visit) fillThread(c helpdesk.Conversation, view *conversationView) error {
+	if !v.may(helpdesk.InteractionsView) {
+		return nil
+	}
+	all, err := v.interactions(c.ID)
+	if err != nil {
+		return err
+	}
+	unread, err := v.Unread(v.ctx(), []int64{c.ID})
+	if err != nil {
+		return err
+	}
+	shown := slices.DeleteFunc(slices.Clone(all), func(i helpdesk.Interaction) bool { return i.Status == helpdesk.StatusDraft })
+	entries, err := v.messages(c, shown, int(unread[c.ID]))
+	if err != nil {
+		return err
+	}
+	events, err := v.happened(c)
+	if err != nil {
+		return err
+	}
+	view.Entries = append(entries, events...)
+	slices.SortStableFunc(view.Entries, func(a, b entry) int { return a.At.Compare(b.At) })
+	if len(view.Entries) > manyEntries && v.r.URL.Query().Get("all") == "" {
+		view.Hidden = len(view.Entries) - manyEntries
+		view.Entries = append([]entry{view.Entries[0]}, view.Entries[view.Hidden+1:]...)
+		view.Whole = v.at("/c/"+itoa(c.ID)) + "?all=1&in=" + url.QueryEscape(view.In)
+	}
+	view.all, view.Last = all, helpdesk.NewestSeen(all)
+	others, err := v.others([]int64{c.ID})
+	view.Others = others[c.ID]
+	return err
+}
+
+func (v *visit) messages(c helpdesk.Conversation, list []helpdesk.Interaction, unread int) ([]entry, error) {
+	ids, users := make([]int64, len(list)), make([]int64, len(list))
+	for n, i := range list {
+		ids[n], users[n] = i.ID, cmp.Or(i.PostedByID, i.UserID)
+	}
+	people, err := v.people(users)
+	if err != nil {
+		return nil, err
+	}
+	files, err := v.filesOf(ids)
+	if err != nil {
+		return nil, err
+	}
+	deliveries, err := v.deliveriesOf(list)
+	if err != nil {
+		return nil, err
+	}
+	bodies, err := v.ShowBodies(v.ctx(), list, v.bodyView(false))
+	if err != nil {
+		return nil, err
+	}
+	asked := number(v.r.URL.Query().Get("images"))
+	if n := slices.IndexFunc(list, func(i helpdesk.Interaction) bool { return i.ID == asked }); n >= 0 {
+		shown, err := v.ShowBodies(v.ctx(), list[n:n+1], v.bodyView(true))
+		if err != nil {
+			return nil, err
+		}
+		bodies[n] = shown[0]
+	}
+	entries := make([]entry, len(list))
+	for n, i := range list {
+		e := v.message(c, i, people)
+		e.show(v, i, bodies[n], files[i.ID])
+		v.showDeliveries(&e, i, deliveries[i.ID])
+		entries[n] = e
+	}
+	v.fold(entries, list, unread)
+	return entries, nil
+}
+
+// fold closes what the member has read, but for the last two messages.
+func (v *visit) fold(entries []entry, list []helpdesk.Interaction, unread int) {
+	first := len(list)
+	for n, i := range slices.Backward(list) {
+		if unread > 0 && i.Type == helpdesk.TypeCustomer {
+			entries[n].New, first = true, n
+			unread--
+		}
+	}
+	open := 0
+	for n := range slices.Backward(entries) {
+		keep := n >= first || open < 2 || entries[n].Failed || entries[n].Kind == "note" && n >= len(entries)-4
+		if keep && entries[n].Kind != "note" {
+			open++
+		}
+		entries[n].Folded = !keep
+	}
+}
+
+func (v *visit) message(c helpdesk.Conversation, i helpdesk.Interaction, people map[int64]person) entry {
+	e := entry{ID: i.ID, At: i.At, Time: v.when(i.At), Full: v.full(i.At), Link: v.at(fmt.Sprintf("/c/%d/i/%d", c.ID, i.ID))}
+	switch i.Type {
+	case helpdesk.TypeCustomer:
+		e.Kind, e.Person = "customer", v.author(i)
+		e.Trust, e.TrustGood = v.trust(i)
+	case helpdesk.TypeNote:
+		e.Kind = "note"
+	default:
+		e.Kind, e.To = "agent", v.words.T("to %s", strings.Join(slices.Concat(i.To, i.Cc), ", "))
+		if i.IsForward {
+			e.To = v.words.T("forwarded to %s", strings.Join(slices.Concat(i.To, i.Cc), ", "))
+		}
+	}
+	if e.Kind != "customer" {
+		p, ok := people[cmp.Or(i.PostedByID, i.UserID)]
+		if !ok {
+			p = newPerson(0, v.words.T("A former member"), "")
+		}
+		e.Person = p
+	}
+	e.Preview = mailhtml.Preview(i.Body, 200, true)
+	return e
+}
+
+// author is who wrote a customer's message.
+func (v *visit) author(i helpdesk.Interaction) person {
+	name, address := "", i.CustomerEmail
+	if len(i.Mail.From) > 0 {
+		name, address = i.Mail.From[0].Name, cmp.Or(i.Mail.From[0].Email, address)
+	}
+	if f := i.Mail.Forwarded; f.From.Email != "" {
+		name, address = f.From.Name, f.From.Email
+	}
+	return newPerson(i.CustomerID, cmp.Or(name, address, v.words.T("Unknown sender")), helpdesk.EmailKey(cmp.Or(i.CustomerEmail, address)))
+}
+
+// trust says what is wrong, or especially right, about who a mail is from.
+func (v *visit) trust(i helpdesk.Interaction) (warning, good string) {
+	switch {
+	case i.Authentication.Refused():
+		return v.words.T("The sender could not be verified."), ""
+	case i.Authentication.FromGuessed:
+		return v.words.T("The mail does not say clearly who sent it."), ""
+	case i.Security.Signature == helpdesk.SignatureValid:
+		return "", v.words.T("Signed")
+	}
+	return "", ""
+}
+
+// show puts the body into an entry. Designed mails get a frame of their own.
+func (e *entry) show(v *visit, i helpdesk.Interaction, body helpdesk.ShownBody, files []helpdesk.Attachment) {
+	if body.RemoteImages > 0 && v.r.URL.Query().Get("images") != itoa(i.ID) {
+		e.Remote = body.RemoteImages
+		e.RemoteURL = v.at(fmt.Sprintf("/c/%d", i.ConversationID)) + "?images=" + itoa(i.ID) + "&in=" + url.QueryEscape(v.r.URL.Query().Get("in")) + "#m" + itoa(i.ID)
+	}
+	if i.Type == helpdesk.TypeCustomer && designed(body.HTML) {
+		e.Frame = v.at(fmt.Sprintf("/c/%d/i/%d/body", i.ConversationID, i.ID))
+		if e.Remote == 0 && body.RemoteImages > 0 {
+			e.Frame += "?images=1"
+		}
+	} else {
+		e.HTML = safeHTML(plainStyle(body.HTML))
+	}
+	for _, f := range files {
+		if !f.IsInline || f.ContentID == "" {
+			e.Files = append(e.Files, v.showFile(f))
+		}
+	}
+}
+
+func (v *visit) showFile(f helpdesk.Attachment) fileView {
+	at := v.fileURL(f, "")
+	return fileView{
+		ID: f.ID, Name: f.Filename, Size: f.SizeHuman(), URL: at, Remove: at + "/remove",
+		Image: slices.Contains([]string{"image/png", "image/jpeg", "image/gif", "image/webp", "image/avif"}, f.ContentType) && f.Size < 10<<20,
+	}
+}
+
+func (v *visit) fileURL(f helpdesk.Attachment, key string) string {
+	at := v.at(fmt.Sprintf("/c/%d/i/%d/files/%d", f.ConversationID, f.InteractionID, f.ID))
+	if key != "" {
+		at += "?key=" + key
+	}
+	return at
+}
+
+// bodyView shows images of mails under addresses of the desk. Those on other servers are
+// held back, or come through the proxy.
+func (v *visit) bodyView(remote bool) helpdesk.BodyView {
+	view := helpdesk.BodyView{Fold: true, AttachmentURL: v.fileURL, RemoteImages: helpdesk.BlockImages}
+	if remote {
+		view.RemoteImages = helpdesk.ProxyImages
+		view.ProxyURL = func(token string) string { return v.at("/image/" + token) }
+	}
+	return view
+}
+
+func (v *visit) filesOf(ids []int64) (map[int64][]helpdesk.Attachment, error) {
+	files := map[int64][]helpdesk.Attachment{}
+	found, err := v.AttachmentsOf(v.ctx(), ids)
+	for _, f := range found {
+		files[f.InteractionID] = append(files[f.InteractionID], f)
+	}
+	return files, err
+}
+
+func (v *visit) deliveriesOf(list []helpdesk.Interaction) (map[int64][]helpdesk.Delivery, error) {
+	var ids []int64
+	for _, i := range list {
+		if i.Type == helpdesk.TypeUser {
+			ids = append(ids, i.ID)
+		}
+	}
+	found, err := v.Deliveries(v.ctx(), ids)
+	deliveries := map[int64][]helpdesk.Delivery{}
+	for _, d := range found {
+		deliveries[d.InteractionID] = append(deliveries[d.InteractionID], d)
+	}
+	return deliveries, err
+}
+
+// showDeliveries says how far an answer got to each recipient.
+func (v *visit) showDeliveries(e *entry, i helpdesk.Interaction, list []helpdesk.Delivery) {
+	if i.Type != helpdesk.TypeUser {
+		return
+	}
+	base := v.at(fmt.Sprintf("/c/%d/i/%d", i.ConversationID, i.ID))
+	for _, d := range list {
+		shown := v.delivery(d, i)
+		if shown.State == "bad" {
+			e.Failed, e.Retry = true, base+"/retry"
+		}
+		e.Deliveries = append(e.Deliveries, shown)
+	}
+	hold := i.PostedAt.Add(v.account.SendHold)
+	if i.SendStartedAt.IsZero() && len(list) > 0 && v.now.Before(hold) {
+		e.Waiting, e.CallBack = true, base+"/back"
+		e.Deliveries = []deliveryView{{State: "wait", Icon: "clock", Text: v.words.T("Goes out in %s s", int(hold.Sub(v.now).Seconds())+1)}}
+	}
+}
+
+func (v *visit) delivery(d helpdesk.Delivery, i helpdesk.Interaction) deliveryView {
+	reason := d.Response
+	switch d.State {
+	case helpdesk.DeliverySent:
+		return deliveryView{State: "ok", Icon: "check", Text: v.words.T("Delivered"), Detail: v.words.T("to %s at %s", d.Address, v.when(d.UpdatedAt))}
+	case helpdesk.DeliveryDeferred:
+		return deliveryView{State: "wait", Icon: "refresh", Text: v.words.T("Trying again at %s", v.when(d.NextAttemptAt)), Detail: v.words.T("%s: %s", d.Address, reason)}
+	case helpdesk.DeliveryFailed, helpdesk.DeliveryBounced:
+		return deliveryView{State: "bad", Icon: "alert", Text: v.words.T("Not delivered to %s", d.Address), Detail: reason}
+	case helpdesk.DeliverySuppressed:
+		return deliveryView{State: "bad", Icon: "alert", Text: v.words.T("Not sent to %s", d.Address), Detail: v.words.T("The address gets no mail from here.")}
+	case helpdesk.DeliveryQueued:
+	}
+	return deliveryView{State: "wait", Icon: "clock", Text: v.words.T("On its way"), Detail: v.words.T("to %s", d.Address)}
+}
+
+// happened are the lines about what was done to a conversation.
+func (v *visit) happened(c helpdesk.Conversation) ([]entry, error) {
+	kinds := []string{
+		"conversation.closed", "conversation.paused", "conversation.reopened", "conversation.assigned", "conversation.unassigned",
+		"conversation.moved", "conversation.merged", "conversation.split",
+	}
+	page, err := v.Events(v.ctx(), helpdesk.EventQuery{Types: kinds, ConversationID: c.ID}, storage.PageRequest{Limit: storage.MaxLimit})
+	if fault.Is(err, fault.Forbidden) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	actors := make([]int64, len(page.Items))
+	for n, e := range page.Items {
+		actors[n] = e.ActorID
+	}
+	people, err := v.people(actors)
+	if err != nil {
+		return nil, err
+	}
+	var lines []entry
+	for _, e := range page.Items {
+		who := people[e.ActorID].Name
+		if who == "" {
+			who = v.words.T("Helpwright")
+		}
+		text, icon := v.deed(e.Type, who)
+		lines = append(lines, entry{Kind: "event", Text: text, Icon: icon, At: e.Time, Time: v.when(e.Time), Full: v.full(e.Time)})
+	}
+	return lines, nil
+}
+
+func (v *visit) deed(kind, who string) (text, icon string) {
+	switch kind {
+	case "conversation.closed":
+		return v.words.T("%s closed this", who), "check"
+	case "conversation.paused":
+		return v.words.T("%s set this to pending", who), "clock"
+	case "conversation.reopened":
+		return v.words.T("%s opened this again", who), "refresh"
+	case "conversation.assigned":
+		return v.words.T("%s assigned this", who), "user"
+	case "conversation.unassigned":
+		return v.words.T("%s unassigned this", who), "user"
+	case "conversation.moved":
+		return v.words.T("%s moved this to another mailbox", who), "mail"
+	case "conversation.merged":
+		return v.words.T("%s merged another conversation into this", who), "merge"
+	}
+	return v.words.T("%s split this off another conversation", who), "merge"
+}
+
+// retry tries to deliver an answer again.
+func (v *visit) retry() error {
+	if _, err := v.RetryDeliveries(v.ctx(), v.number("id"), v.number("i")); err != nil {
+		return err
+	}
+	v.say(toast{Text: v.words.T("Trying again now")})
+	return v.see(v.back(v.at("/c/" + v.r.PathValue("id"))))
+}
+
+// callBack makes an answer that waits a draft again.
+func (v *visit) callBack() error {
+	if _, err := v.CancelSending(v.ctx(), v.number("id"), v.number("i")); err != nil {
+		return err
+	}
+	v.say(toast{Text: v.words.T("The reply is a draft again")})
+	return v.see(v.back(v.at("/c/" + v.r.PathValue("id"))))
+}
+
+// mailView is a mail as its header has it.
+type mailView struct {
+	Back    string
+	Source  string // address of the HTML
+	Subject string
+	Fields  [][2]string
+	Words   []string
+}
+
+// mail shows the header of a mail, and why it is in this conversation.
+func (v *visit) mail() error {
+	i, err := v.Interaction(v.ctx(), v.number("id"), v.number("i"))
+	if err != nil {
+		return err
+	}
+	why, err := v.ExplainThreading(v.ctx(), i.ConversationID, i.ID)
+	if err != nil {
+		return err
+	}
+	c, err := v.Conversation(v.ctx(), i.ConversationID)
+	if err != nil {
+		return err
+	}
+	view := mailView{Back: v.at("/c/"+itoa(c.ID)) + "#m" + itoa(i.ID), Source: v.at(fmt.Sprintf("/c/%d/i/%d/source", c.ID, i.ID)), Subject: cmp.Or(i.Subject, c.Subject), Words: why.Words}
+	add := func(name, value string) {
+		if value != "" {
+			view.Fields = append(view.Fields, [2]string{name, value})
+		}
+	}
+	w := v.words
+	add(w.T("From"), addresses(i.Mail.From))
+	add(w.T("Sender"), addresses([]helpdesk.Address{i.Mail.Sender}))
+	add(w.T("Reply to"), addresses(i.Mail.ReplyTo))
+	add(w.T("To"), cmp.Or(addresses(i.Mail.To), strings.Join(i.To, ", ")))
+	add(w.T("Cc"), cmp.Or(addresses(i.Mail.Cc), strings.Join(i.Cc, ", ")))
+	add(w.T("Bcc"), strings.Join(i.Bcc, ", "))
+	for _, t := range []struct {
+		name string
+		at   time.Time
+	}{{w.T("Date, as sent"), i.Mail.Date}, {w.T("Received"), i.ReceivedAt}, {w.T("Sent"), i.PostedAt}, {w.T("Seen"), i.SeenAt}} {
+		if !t.at.IsZero() && (t.at != i.PostedAt || i.Type == helpdesk.TypeUser) {
+			add(t.name, v.full(t.at))
+		}
+	}
+	if i.MessageID != "" {
+		add("Message-ID", "<"+i.MessageID+">")
+	}
+	if len(i.References) > 0 {
+		add("References", "<"+strings.Join(i.References, "> <")+">")
+	}
+	if i.Authentication.Source != "" {
+		add("SPF", string(i.Authentication.SPF.Result))
+		add("DMARC", string(i.Authentication.DMARC.Result))
+	}
+	return v.show(screen{template: "mail", title: w.T("Details of the mail"), data: view})
+}
+
+func addresses(list []helpdesk.Address) string {
+	var out []string
+	for _, a := range list {
+		switch {
+		case a.Name != "" && a.Email != "":
+			out = append(out, a.Name+" <"+a.Email+">")
+		case a.Email != "":
+			out = append(out, a.Email)
+		}
+	}
+	return strings.Join(out, ", ")
+}
+
+// source shows the HTML of a message as text.
+func (v *visit) source() error {
+	i, err := v.Interaction(v.ctx(), v.number("id"), v.number("i"))
+	if err != nil {
+		return err
+	}
+	v.w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	v.w.WriteHeader(http.StatusOK)
+	_, _ = v.w.Write([]byte(i.Body)) // the browser may have gone
+	return nil
+}

@@ -1,0 +1,206 @@
+package desk
+
+import (
+	"bytes"
+	"compress/flate"
+	"encoding/base64"
+	"encoding/json"
+	"io"
+	"net/http"
+	"time"
+
+	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/storage"
+	"github.com/helpwright/helpwright/storage/fault"
+)
+
+// toast says what a form did, on the page that the browser goes on at, and how to undo it.
+// It travels in a cookie, so that it is shown once, whichever replica serves that page.
+type toast struct {
+	Text string `json:"t"`
+	Undo string `json:"u,omitempty"` // packed change or sending; "": it cannot be undone
+	// Seconds until undoing has no effect any more; 0: there is no such time.
+	Seconds int  `json:"s,omitempty"`
+	Bad     bool `json:"b,omitempty"`
+
+	Action, Back string `json:"-"`
+}
+
+const toastCookie = "desk_toast"
+
+// maxToast is what browsers keep of a cookie, with its name and attributes.
+const maxToast = 3800
+
+// say shows a toast on the next page.
+func (v *visit) say(t toast) {
+	text := pack(t)
+	if len(text) > maxToast { // too much to undo
+		t.Undo = ""
+		text = pack(t)
+	}
+	c := v.setting(toastCookie, text)
+	c.MaxAge = 60
+	http.SetCookie(v.w, c)
+}
+
+// takeToast is the toast of this page, if there is one.
+func (v *visit) takeToast() *toast {
+	if v.r.Method != http.MethodGet {
+		return nil
+	}
+	c, err := v.r.Cookie(toastCookie)
+	if err != nil {
+		return nil
+	}
+	gone := v.setting(toastCookie, "")
+	gone.MaxAge = -1
+	http.SetCookie(v.w, gone)
+	var t toast
+	if !unpack(c.Value, &t) {
+		return nil
+	}
+	if v.Desk != nil {
+		t.Action, t.Back = v.at("/undo"), v.h.url(v.r.URL.RequestURI())
+	}
+	return &t
+}
+
+// pack makes a short text of a value.
+func pack(value any) string {
+	var out bytes.Buffer
+	w, _ := flate.NewWriter(&out, flate.BestCompression) // the level is right
+	_ = json.NewEncoder(w).Encode(value)                 // a buffer takes everything
+	_ = w.Close()
+	return base64.RawURLEncoding.EncodeToString(out.Bytes())
+}
+
+// unpack reads what pack made. Browsers may send anything.
+func unpack(text string, value any) bool {
+	packed, err := base64.RawURLEncoding.DecodeString(text)
+	if err != nil {
+		return false
+	}
+	plain, err := io.ReadAll(io.LimitReader(flate.NewReader(bytes.NewReader(packed)), 64<<10))
+	return err == nil && json.Unmarshal(plain, value) == nil
+}
+
+// inverse is how to undo something: states to put back, or an answer to call back.
+type inverse struct {
+	States      []state `json:"c,omitempty"`
+	Interaction int64   `json:"i,omitempty"` // the answer
+	In          int64   `json:"n,omitempty"` // its conversation
+}
+
+// state is what a conversation was before, and when it was changed from it.
+type state struct {
+	ID      int64           `json:"i"`
+	Status  helpdesk.Status `json:"s"`
+	User    int64           `json:"u,omitempty"`
+	Mailbox int64           `json:"m"`
+	Snoozed int64           `json:"z,omitempty"` // Unix time, 0: awake
+	Changed int64           `json:"c"`           // UpdatedAt after the change: what others changed since is left
+}
+
+// before takes down what conversations were, to undo what was made of them.
+func before(old, changed []helpdesk.Conversation) inverse {
+	at := map[int64]int64{}
+	for _, c := range changed {
+		at[c.ID] = c.UpdatedAt.UnixMicro()
+	}
+	var inv inverse
+	for _, c := range old {
+		inv.States = append(inv.States, state{ID: c.ID, Status: c.Status, User: c.UserID, Mailbox: c.MailboxID, Snoozed: unix(c.SnoozedUntil), Changed: at[c.ID]})
+	}
+	return inv
+}
+
+// undo puts back what a form did, but for what others have changed since.
+func (v *visit) undo() error {
+	var inv inverse
+	if !unpack(v.r.PostFormValue("undo"), &inv) || len(inv.States) > helpdesk.MaxBulk {
+		return v.missing()
+	}
+	back := v.back(v.at("/inbox/unassigned"))
+	groups, left, err := v.unchanged(inv.States)
+	if err != nil {
+		return err
+	}
+	if inv.Interaction != 0 {
+		_, err := v.CancelSending(v.ctx(), inv.In, inv.Interaction)
+		if fault.Is(err, fault.Conflict) {
+			v.say(toast{Text: v.words.T("It is on its way already and cannot be called back."), Bad: true})
+			return v.see(back)
+		}
+		if err != nil {
+			return err
+		}
+		back = v.at("/c/" + itoa(inv.In))
+	}
+	for was, ids := range groups {
+		in := helpdesk.BulkUpdate{Status: storage.Some(was.status), MailboxID: storage.Some(was.mailbox), SnoozedUntil: storage.Null[time.Time]()}
+		if until := time.Unix(was.snoozed, 0); until.After(v.now) {
+			in.SnoozedUntil = storage.Some(until)
+		}
+		if v.may(helpdesk.ConversationsAssign) {
+			in.UserID = userOf(was.user)
+		}
+		if _, err := v.UpdateConversations(v.ctx(), ids, in); err != nil {
+			return err
+		}
+	}
+	text := v.words.T("Undone")
+	switch {
+	case left > 0:
+		text = v.words.N(left, "Undone, but for %s conversation that somebody has changed since|Undone, but for %s conversations that somebody has changed since")
+	case inv.Interaction != 0:
+		text = v.words.T("The reply is a draft again")
+	}
+	v.say(toast{Text: text})
+	return v.see(back)
+}
+
+// place is where a conversation was: its status, agent and mailbox, and until when it slept.
+type place struct {
+	status                 helpdesk.Status
+	user, mailbox, snoozed int64
+}
+
+// unix is a time in seconds since 1970, 0 for none.
+func unix(t time.Time) int64 {
+	if t.IsZero() {
+		return 0
+	}
+	return t.Unix()
+}
+
+// unchanged are the conversations to put back, by where they were; left counts those that
+// others have changed since.
+func (v *visit) unchanged(states []state) (groups map[place][]int64, left int, err error) {
+	ids := make([]int64, len(states))
+	for i, s := range states {
+		ids[i] = s.ID
+	}
+	found, err := v.ConversationsByID(v.ctx(), ids)
+	changed := map[int64]int64{}
+	for _, c := range found {
+		changed[c.ID] = c.UpdatedAt.UnixMicro()
+	}
+	groups = map[place][]int64{}
+	for _, s := range states {
+		if changed[s.ID] != s.Changed {
+			left++
+			continue
+		}
+		was := place{s.Status, s.User, s.Mailbox, s.Snoozed}
+		groups[was] = append(groups[was], s.ID)
+	}
+	return groups, left, err
+}
+
+// userOf assigns to a user, or to nobody.
+func userOf(id int64) storage.Opt[int64] {
+	if id == 0 {
+		return storage.Null[int64]()
+	}
+	return storage.Some(id)
+}

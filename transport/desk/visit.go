@@ -1,0 +1,166 @@
+package desk
+
+import (
+	"context"
+	"crypto/rand"
+	"net/http"
+	"runtime/debug"
+	"strconv"
+	"time"
+
+	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/storage/fault"
+	"github.com/helpwright/helpwright/transport/internal/cookie"
+)
+
+// visit is one request.
+type visit struct {
+	h      *Handler
+	w      http.ResponseWriter
+	r      *http.Request
+	id     string // of the request, for people who report an error
+	words  words
+	zone   *time.Location
+	now    time.Time
+	caller helpdesk.Caller
+	user   helpdesk.User
+
+	// Of the pages of an account.
+	*helpdesk.Desk
+	account helpdesk.Account
+	counted *helpdesk.Counts   // nil: not yet
+	boxes   []helpdesk.Mailbox // nil likewise
+}
+
+// service notes in the audit log where the request comes from.
+func (v *visit) service() *helpdesk.Service { return v.h.cfg.Service.From(v.h.cfg.Addr(v.r)) }
+
+func (v *visit) ctx() context.Context { return v.r.Context() }
+
+// visitor serves a page that nobody has to sign in for.
+func (h *Handler) visitor(fn func(*visit) error) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		v := h.begin(w, r)
+		defer v.rescue()
+		if err := cookie.SameSite(r, ""); err != nil {
+			v.fail(err)
+			return
+		}
+		if err := fn(v); err != nil {
+			v.fail(err)
+		}
+	}
+}
+
+// member serves a page of an account to one of its members.
+func (h *Handler) member(fn func(*visit) error) http.HandlerFunc {
+	return h.visitor(func(v *visit) error {
+		if err := v.signedIn(); err != nil {
+			return err
+		}
+		if err := v.enter(v.number("account")); err != nil {
+			return err
+		}
+		return fn(v)
+	})
+}
+
+func (h *Handler) begin(w http.ResponseWriter, r *http.Request) *visit {
+	v := &visit{h: h, w: w, r: r, id: rand.Text()[:10], now: h.cfg.Now()}
+	v.words = chooseWords(r)
+	v.zone = zoneOf(r)
+	header := w.Header()
+	header.Set("Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; "+
+		"connect-src 'self'; frame-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'")
+	header.Set("X-Content-Type-Options", "nosniff")
+	header.Set("Referrer-Policy", "same-origin")
+	header.Set("Cross-Origin-Opener-Policy", "same-origin")
+	header.Set("Cache-Control", "no-store")
+	header.Set("X-Request-ID", v.id)
+	return v
+}
+
+// rescue answers for a handler that has panicked.
+func (v *visit) rescue() {
+	p := recover()
+	if p == nil {
+		return
+	}
+	if p == http.ErrAbortHandler { //nolint:errorlint // net/http compares it so
+		panic(p)
+	}
+	v.h.cfg.Logger.ErrorContext(v.ctx(), "a page panicked", "request_id", v.id, "panic", p, "stack", string(debug.Stack()))
+	v.fail(fault.New(fault.Internal, "Something went wrong here."))
+}
+
+// signedIn finds out who asks. Without a session it is an Unauthenticated fault.
+func (v *visit) signedIn() error {
+	var err error
+	if v.h.cfg.Authenticate != nil {
+		v.caller, err = v.h.cfg.Authenticate(v.r)
+	} else if secret := cookie.Secret(v.r, v.h.cfg.Secure(v.r)); secret != "" {
+		v.caller, err = v.h.cfg.Service.Authenticate(v.ctx(), secret)
+	}
+	if err == nil && v.caller.UserID() == 0 {
+		err = fault.New(fault.Unauthenticated, "Sign in first.")
+	}
+	if err != nil {
+		return err
+	}
+	admin, err := v.service().Admin(v.ctx(), v.caller)
+	if err != nil {
+		return err
+	}
+	v.user, err = admin.Me(v.ctx())
+	return err
+}
+
+// enter opens an account.
+func (v *visit) enter(account int64) error {
+	var err error
+	if v.Desk, err = v.service().Desk(v.ctx(), v.caller, account); err != nil {
+		return err
+	}
+	if err := v.Touch(v.ctx()); err != nil {
+		return err
+	}
+	v.account, err = v.Account(v.ctx())
+	return err
+}
+
+// number is a part of the path that is a number, 0 when it is none.
+func (v *visit) number(name string) int64 { return number(v.r.PathValue(name)) }
+
+// field is a field of the form as a number, 0 when it is none.
+func (v *visit) field(name string) int64 { return number(v.r.PostFormValue(name)) }
+
+func number(text string) int64 {
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || n < 0 {
+		return 0
+	}
+	return n
+}
+
+// url is the address of a page below the handler's prefix.
+func (h *Handler) url(path string) string { return h.cfg.Prefix + path }
+
+// at is the address of a page of the account.
+func (v *visit) at(path string) string {
+	return v.h.url("/a/" + strconv.FormatInt(v.AccountID(), 10) + path)
+}
+
+// see answers a POST: the browser goes on at an address.
+func (v *visit) see(address string) error {
+	v.w.Header().Set("Location", address)
+	v.w.WriteHeader(http.StatusSeeOther)
+	return nil
+}
+
+// back is where a form says that it was, if that is a page of the desk.
+func (v *visit) back(or string) string { return v.safe(v.r.PostFormValue("back"), or) }
+
+// missing is an address without a page.
+func (v *visit) missing() error { return fault.Missing("page", 0) }
+
+func itoa(n int64) string { return strconv.FormatInt(n, 10) }

@@ -1,0 +1,189 @@
+package desk
+
+import (
+	"embed"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/text/language"
+)
+
+// The texts of the desk in other languages. English is what templates and code say
+// themselves, so that a text that is missing in a language is English there; a test finds
+// those.
+//
+//go:embed words/*.json
+var wordFiles embed.FS
+
+// languages are those that the desk speaks; the first is for everybody else.
+var languages = []string{"en", "de"}
+
+// wordsOf are the words of each language by their English.
+var wordsOf = sync.OnceValue(func() map[string]map[string]string {
+	all := map[string]map[string]string{}
+	for _, lang := range languages[1:] {
+		text, err := wordFiles.ReadFile("words/" + lang + ".json")
+		if err != nil {
+			panic("desk: " + err.Error())
+		}
+		var own map[string]string
+		if err := json.Unmarshal(text, &own); err != nil {
+			panic("desk: words/" + lang + ".json: " + err.Error())
+		}
+		all[lang] = own
+	}
+	return all
+})
+
+// words speak a language.
+type words struct {
+	lang string
+	own  map[string]string
+}
+
+const languageCookie = "desk_language"
+
+// chooseWords takes the language that the member has chosen, or else the browser's.
+func chooseWords(r *http.Request) words {
+	if c, err := r.Cookie(languageCookie); err == nil && slices.Contains(languages, c.Value) {
+		return speak(c.Value)
+	}
+	tags, _, err := language.ParseAcceptLanguage(r.Header.Get("Accept-Language"))
+	if err != nil || len(tags) == 0 {
+		return speak(languages[0])
+	}
+	known := make([]language.Tag, len(languages))
+	for i, lang := range languages {
+		known[i] = language.Make(lang)
+	}
+	_, i, _ := language.NewMatcher(known).Match(tags...)
+	return speak(languages[i])
+}
+
+func speak(lang string) words { return words{lang: lang, own: wordsOf()[lang]} }
+
+// T is a text, with args in the places of its "%s".
+func (w words) T(text string, args ...any) string {
+	if found, ok := w.own[text]; ok {
+		text = found
+	}
+	return fill(text, args)
+}
+
+// N is a text for a number of things, which has the form for one before "|" and that for
+// others behind it. The number is the first argument.
+func (w words) N(n int, text string, args ...any) string {
+	if found, ok := w.own[text]; ok {
+		text = found
+	}
+	one, other, _ := strings.Cut(text, "|")
+	if n == 1 {
+		other = one
+	}
+	return fill(other, append([]any{count(n)}, args...))
+}
+
+func fill(text string, args []any) string {
+	for _, arg := range args {
+		before, after, found := strings.Cut(text, "%s")
+		if !found {
+			break
+		}
+		text = before + strings.ReplaceAll(fmt.Sprint(arg), "%s", "%\u200bs") + after
+	}
+	return text
+}
+
+// count shortens a number for people.
+func count(n int) string {
+	if n > 999 {
+		return strconv.Itoa(n/1000) + "k+"
+	}
+	return strconv.Itoa(n)
+}
+
+var calendars = map[string]struct{ days, months, day, year string }{
+	"en": {"Sun Mon Tue Wed Thu Fri Sat", "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec", "%d %s", "%d %s %d"},
+	"de": {"So Mo Di Mi Do Fr Sa", "Jan. Feb. März Apr. Mai Juni Juli Aug. Sept. Okt. Nov. Dez.", "%d. %s", "%d. %s %d"},
+}
+
+// when writes a time as short as it can be told from others: 09:52, Mon 09:52, 18 Nov,
+// 18 Nov 2024.
+func (v *visit) when(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	t, now := t.In(v.zone), v.now.In(v.zone)
+	c := calendars[v.words.lang]
+	month := strings.Fields(c.months)[t.Month()-1]
+	midnight := time.Date(now.Year(), now.Month(), now.Day(), 0, 0, 0, 0, v.zone)
+	day := time.Date(t.Year(), t.Month(), t.Day(), 0, 0, 0, 0, v.zone)
+	switch days := midnight.Sub(day).Hours() / 24; {
+	case day.Equal(midnight):
+		return t.Format("15:04")
+	case days < 6.5 && days > -6.5:
+		return strings.Fields(c.days)[t.Weekday()] + t.Format(" 15:04")
+	case t.Year() == now.Year():
+		return fmt.Sprintf(c.day, t.Day(), month)
+	}
+	return fmt.Sprintf(c.year, t.Day(), month, t.Year())
+}
+
+// month writes the month of a time.
+func (v *visit) month(t time.Time) string {
+	t = t.In(v.zone)
+	name := strings.Fields(calendars[v.words.lang].months)[t.Month()-1]
+	if t.Year() == v.now.In(v.zone).Year() {
+		return name
+	}
+	return fmt.Sprintf("%s %d", name, t.Year())
+}
+
+// full writes a time whole, for titles.
+func (v *visit) full(t time.Time) string {
+	t = t.In(v.zone)
+	c := calendars[v.words.lang]
+	return strings.Fields(c.days)[t.Weekday()] + " " + fmt.Sprintf(c.year, t.Day(), strings.Fields(c.months)[t.Month()-1], t.Year()) + t.Format(" 15:04:05 MST")
+}
+
+// lasted writes how long something takes: 3 min, 6 h, 1 d 3 h.
+func (w words) lasted(d time.Duration) string {
+	switch h := int(d.Hours()); {
+	case d < time.Minute:
+		return w.T("now")
+	case h < 1:
+		return w.T("%s min", int(d.Minutes()))
+	case h < 24:
+		return w.T("%s h", h)
+	case h < 7*24 && h%24 > 0:
+		return w.T("%s d %s h", h/24, h%24)
+	default:
+		return w.T("%s d", h/24)
+	}
+}
+
+const zoneCookie = "desk_zone"
+
+// zoneOf is the time zone that the module has found in the browser.
+func zoneOf(r *http.Request) *time.Location {
+	c, err := r.Cookie(zoneCookie)
+	if err != nil || len(c.Value) > 64 {
+		return time.UTC
+	}
+	name, err := url.QueryUnescape(c.Value)
+	if err != nil || name == "Local" {
+		return time.UTC
+	}
+	zone, err := time.LoadLocation(name)
+	if err != nil {
+		return time.UTC
+	}
+	return zone
+}

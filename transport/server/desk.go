@@ -1,0 +1,72 @@
+package server
+
+import (
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strings"
+
+	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/transport"
+	"github.com/helpwright/helpwright/transport/desk"
+)
+
+// DeskPath is the path of the agents' pages below Config.BaseURL.
+const DeskPath = "/desk"
+
+// mountDesk adds the pages that agents work in. A store that cannot keep a form from being done twice has none.
+func (s *Server) mountDesk(mux *http.ServeMux, bound, limit func(http.Handler) http.Handler) error {
+	cfg := s.cfg.Agents
+	fill(&cfg.Once, s.cfg.API.Idempotency)
+	if cfg.Once == nil {
+		plain := limit(http.HandlerFunc(s.invitation))
+		mux.Handle("GET "+invitations+"{token}", plain)
+		mux.Handle("POST "+invitations+"{token}", plain)
+		return nil
+	}
+	base := ""
+	if u, err := url.Parse(s.cfg.BaseURL); err == nil {
+		base = strings.TrimRight(u.Path, "/")
+	}
+	cfg.Service, cfg.Prefix = s.service, base+DeskPath
+	fill(&cfg.Now, s.cfg.Now)
+	fill(&cfg.Logger, s.cfg.Logger)
+	if cfg.Resolver == nil {
+		cfg.Resolver = s.cfg.Resolver
+	}
+	fill(&cfg.MaxUpload, s.service.MaxAttachment())
+	if cfg.Secure == nil {
+		cfg.Secure = func(r *http.Request) bool { return r.TLS != nil || strings.HasPrefix(s.cfg.BaseURL, "https:") }
+	}
+	if cfg.Addr == nil {
+		cfg.Addr = func(r *http.Request) netip.Addr { return transport.ClientAddr(r, s.cfg.TrustedProxies) }
+	}
+	if cfg.Authenticate == nil && s.cfg.Authenticate != nil {
+		cfg.Authenticate = func(r *http.Request) (helpdesk.Caller, error) {
+			id, err := s.cfg.Authenticate(r)
+			return s.service.As(id), err
+		}
+	}
+	pages, err := desk.New(cfg)
+	if err != nil {
+		return err
+	}
+	handler := bound(pages)
+	if base != "" { // Handler is mounted with http.StripPrefix, and the desk strips its own
+		handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			r = r.Clone(r.Context())
+			r.URL.Path = base + r.URL.Path
+			bound(pages).ServeHTTP(w, r)
+		})
+	}
+	mux.Handle(DeskPath+"/", handler)
+	for _, path := range []string{invitations + "{token}", "/setup", "/setup/token", "/reset"} { // they take guesses of tokens and passwords
+		mux.Handle(DeskPath+path, limit(handler))
+	}
+	mux.HandleFunc("GET "+invitations+"{token}", func(w http.ResponseWriter, r *http.Request) {
+		http.Redirect(w, r, base+DeskPath+invitations+url.PathEscape(r.PathValue("token")), http.StatusSeeOther)
+	})
+	mux.Handle("GET "+DeskPath, http.RedirectHandler(base+DeskPath+"/", http.StatusSeeOther))
+	mux.Handle("GET /{$}", http.RedirectHandler(base+DeskPath+"/", http.StatusSeeOther))
+	return nil
+}

@@ -1,0 +1,128 @@
+package server
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/storage/fault"
+	"github.com/helpwright/helpwright/transport"
+	"github.com/helpwright/helpwright/transport/site"
+)
+
+// invitations is the path of the pages where invitations are accepted.
+const invitations = "/invitations/"
+
+// Handler is the HTTP side: the API below its base, the help centres, the pages of invitations, /healthz and /readyz, and
+// Config.Handlers.
+func (s *Server) Handler() http.Handler { return s.handler }
+
+// makeHandler makes the handler of all pages.
+func (s *Server) makeHandler() error {
+	api, err := transport.API(s.apiConfig())
+	if err != nil {
+		return err
+	}
+	mux := http.NewServeMux()
+	mux.Handle(api.Base()+"/", api.Handler())
+	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { answer(w, http.StatusOK, "ok") })
+	mux.HandleFunc("GET /readyz", s.readyz)
+	for pattern, h := range s.cfg.Handlers {
+		if err := mount(mux, pattern, h); err != nil {
+			return err
+		}
+	}
+	if err := s.mountDesk(mux, api.Bound, api.Limit); err != nil {
+		return err
+	}
+	s.handler = mux
+	if s.sites == nil {
+		return nil
+	}
+	mux.Handle("GET /docs/themes", site.Guide())
+	sites := api.Bound(s.sites)
+	mux.Handle("/", sites)
+	s.handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if s.sites.Owns(r) { // nothing else of the service is at a host of a site's own
+			sites.ServeHTTP(w, r)
+			return
+		}
+		mux.ServeHTTP(w, r)
+	})
+	return nil
+}
+
+// mount adds a handler of the program's own.
+func mount(mux *http.ServeMux, pattern string, h http.Handler) (err error) {
+	defer func() {
+		if p := recover(); p != nil { // what the mux does about a pattern that is wrong or taken
+			err = fault.Field("Handlers", fmt.Sprintf("%q: %v", pattern, p))
+		}
+	}()
+	mux.Handle(pattern, h)
+	return nil
+}
+
+func (s *Server) apiConfig() transport.APIConfig {
+	cfg := s.cfg.API
+	cfg.Service, cfg.KB = s.service, s.kb
+	fill(&cfg.BaseURL, s.cfg.BaseURL)
+	fill(&cfg.TrustedProxies, s.cfg.TrustedProxies)
+	if s.sites != nil {
+		fill(&cfg.PreviewTheme, s.sites.PreviewTheme)
+	}
+	if who := s.cfg.Authenticate; who != nil {
+		fill(&cfg.Authenticate, func(_ context.Context, r *http.Request) (helpdesk.Caller, error) {
+			id, err := who(r)
+			if err != nil || id == 0 {
+				return helpdesk.Caller{}, err
+			}
+			return s.service.As(id), nil
+		})
+	}
+	if n := s.cfg.RateLimit; n > 0 {
+		fill[transport.Limiter](&cfg.Limiter, transport.NewBuckets(transport.BucketsConfig{Limit: n, Now: s.cfg.Now}))
+	}
+	if n := s.cfg.PublicRateLimit; n > 0 {
+		fill[transport.Limiter](&cfg.PublicLimiter, transport.NewBuckets(transport.BucketsConfig{Policy: "public", Limit: n, Now: s.cfg.Now}))
+	}
+	return cfg
+}
+
+func (s *Server) readyz(w http.ResponseWriter, r *http.Request) {
+	if err := s.ready.check(r.Context()); err != nil {
+		s.cfg.Logger.WarnContext(r.Context(), "not ready", "error", err)
+		w.Header().Set("Retry-After", "5")
+		answer(w, http.StatusServiceUnavailable, "not ready: "+shownToAll(err))
+		return
+	}
+	answer(w, http.StatusOK, "ready")
+}
+
+func answer(w http.ResponseWriter, status int, text string) {
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	w.WriteHeader(status)
+	fmt.Fprintln(w, text)
+}
+
+// readerLimits are those of the readers of help centres: n a minute, ten times that of what a page does by itself, and n
+// in two hours of messages and of attempts to sign in.
+func readerLimits(n int, now func() time.Time) func(ctx context.Context, what, address string) time.Duration {
+	if n <= 0 {
+		return nil
+	}
+	some := transport.NewBuckets(transport.BucketsConfig{Limit: n, Now: now})
+	many := transport.NewBuckets(transport.BucketsConfig{Limit: 10 * n, Now: now})
+	few := transport.NewBuckets(transport.BucketsConfig{Limit: max(2, n/6), Window: 20 * time.Minute, Now: now})
+	return func(ctx context.Context, what, address string) time.Duration {
+		switch what {
+		case site.LimitSearch, site.LimitView:
+			return many.Take(ctx, what+address).Wait
+		case site.LimitContact, site.LimitSignIn:
+			return few.Take(ctx, what+address).Wait
+		}
+		return some.Take(ctx, what+address).Wait
+	}
+}

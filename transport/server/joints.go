@@ -1,0 +1,34 @@
+package server
+
+import (
+	"context"
+	"time"
+
+	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/dnscheck"
+	"github.com/helpwright/helpwright/helpdesk/pgp"
+)
+
+// lookUp joins the help desk's domains with the DNS.
+func lookUp(resolver dnscheck.Resolver) func(context.Context, []helpdesk.DNSRecord) ([]helpdesk.DNSResult, error) {
+	checker := dnscheck.Checker{Resolver: resolver}
+	return func(ctx context.Context, records []helpdesk.DNSRecord) ([]helpdesk.DNSResult, error) {
+		asked := make([]dnscheck.Record, len(records))
+		for i, r := range records {
+			asked[i] = dnscheck.Record{Type: r.Type, Name: r.Hostname, Value: r.Value}
+		}
+		results := make([]helpdesk.DNSResult, len(records))
+		for i, found := range checker.Check(ctx, asked) {
+			results[i] = helpdesk.DNSResult{Verified: found.Verified, Unknown: found.Unknown, Problem: found.Problem}
+		}
+		return results, ctx.Err()
+	}
+}
+
+// parseKey joins the help desk's keys with OpenPGP.
+func parseKey(content []byte, now time.Time) (helpdesk.PublicKey, error) {
+	k, err := pgp.Parse(content, now)
+	return helpdesk.PublicKey{
+		UserID: k.UserID, Emails: k.Emails, Fingerprint: k.Fingerprint, ExpiresAt: k.ExpiresAt, Content: k.Packets,
+	}, err
+}

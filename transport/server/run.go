@@ -1,0 +1,136 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/helpwright/helpwright/storage/blobs"
+	"github.com/helpwright/helpwright/storage/fault"
+)
+
+// part is something that runs until its context ends.
+type part struct {
+	name string
+	run  func(ctx context.Context) error
+}
+
+// ground is what all other parts stand on.
+func (s *Server) ground() []part {
+	var all []part
+	if store, ok := s.cfg.Store.(interface{ Run(context.Context) error }); ok {
+		all = append(all, part{"store", store.Run})
+	}
+	if s.tie != nil {
+		all = append(all, part{"files", s.tie.Run})
+	}
+	return all
+}
+
+// doors are where work comes in. The hub is among them because streams of events that are open must end before the HTTP
+// server can.
+func (s *Server) doors() []part {
+	all := []part{{"events", s.hub.Run}, {"fetching", s.fetcher.Run}}
+	for _, intake := range s.intakes {
+		all = append(all, part{"intake at " + intake.Addr().String(), intake.Run})
+	}
+	if l := s.cfg.Listener; l != nil {
+		all = append(all, part{"http", func(ctx context.Context) error { return Serve(ctx, l, s.handler) }})
+	}
+	for name, run := range s.cfg.Doors {
+		all = append(all, part{name, run})
+	}
+	return all
+}
+
+// refuseLostStore is an error when the store is new and the blobs are another's. Whatever else is wrong with the blobs
+// may pass, and who needs them waits.
+func (s *Server) refuseLostStore(ctx context.Context) error {
+	if s.tie == nil {
+		return nil
+	}
+	err := s.tie.Check(ctx)
+	if f, ok := errors.AsType[*fault.Error](err); ok && f.Code == blobs.CodeNewDatabase {
+		return err
+	}
+	return nil
+}
+
+// runStages starts stages one after the other. When ctx ends, or a part of one does, it ends them in the opposite order,
+// each when the later ones have ended.
+func runStages(ctx context.Context, stages ...[]part) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	running := make([]*stage, len(stages))
+	for i, parts := range stages {
+		running[i] = start(context.WithoutCancel(ctx), parts, cancel)
+	}
+	<-ctx.Done()
+	var err error
+	for _, s := range slices.Backward(running) {
+		err = errors.Join(err, s.stop())
+	}
+	return err
+}
+
+// stage is parts that run at the same time.
+type stage struct {
+	cancel context.CancelFunc
+	wait   sync.WaitGroup
+	errs   []error
+}
+
+// start runs parts, and calls ended when one of them ends.
+func start(ctx context.Context, parts []part, ended func()) *stage {
+	ctx, cancel := context.WithCancel(ctx)
+	s := &stage{cancel: cancel, errs: make([]error, len(parts))}
+	for i, p := range parts {
+		s.wait.Go(func() {
+			defer ended()
+			if err := p.run(ctx); err != nil && !errors.Is(err, context.Canceled) {
+				s.errs[i] = fmt.Errorf("%s: %w", p.name, err)
+			}
+		})
+	}
+	return s
+}
+
+// stop ends the parts and returns their errors.
+func (s *stage) stop() error {
+	s.cancel()
+	s.wait.Wait()
+	return errors.Join(s.errs...)
+}
+
+// drain is how long requests may take when the server is to end.
+const drain = 8 * time.Second
+
+// Serve serves h on l, with time limits that are fit for the internet, until ctx ends, and then lets requests finish for
+// 8 s. It closes l. The API extends the limit of an answer with each part of it that it writes.
+func Serve(ctx context.Context, l net.Listener, h http.Handler) error {
+	server := &http.Server{
+		Handler: h, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 5 * time.Minute, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
+		WriteTimeout: time.Minute,
+	}
+	done := make(chan error, 1)
+	go func() { done <- server.Serve(l) }()
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+	}
+	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), drain)
+	defer cancel()
+	if err := server.Shutdown(grace); err != nil {
+		_ = server.Close()
+	}
+	if err := <-done; !errors.Is(err, http.ErrServerClosed) {
+		return err
+	}
+	return nil
+}

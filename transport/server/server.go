@@ -1,0 +1,184 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/http"
+	"sync/atomic"
+	"time"
+
+	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/imageproxy"
+	"github.com/helpwright/helpwright/helpdesk/ingest"
+	"github.com/helpwright/helpwright/helpdesk/ingest/smtpin"
+	"github.com/helpwright/helpwright/helpdesk/netguard"
+	"github.com/helpwright/helpwright/kb"
+	"github.com/helpwright/helpwright/storage"
+	"github.com/helpwright/helpwright/storage/blobs"
+	"github.com/helpwright/helpwright/storage/events"
+	"github.com/helpwright/helpwright/transport"
+	"github.com/helpwright/helpwright/transport/site"
+)
+
+// Server is a help desk that runs. Make it with [New].
+type Server struct {
+	cfg     Config
+	blobs   storage.Blobs
+	tie     *blobs.Tie // nil: the store has no marks
+	rows    storage.BlobRows
+	hub     *events.Hub
+	servers *ingest.Servers
+	fetcher *ingest.Fetcher
+	service *helpdesk.Service
+	kb      *kb.Service   // nil: there is no knowledge base
+	sites   *site.Handler // nil likewise
+	handler http.Handler
+	ready   *readiness
+	intakes []*smtpin.Server
+	workers []part
+	idle    error // why Run cannot run
+	swept   atomic.Pointer[blobs.Swept]
+}
+
+// New makes a server, and listens for mail where Config says so; mail waits until [Server.Run]. What is missing is an
+// Invalid fault that names all of it.
+func New(cfg Config) (*Server, error) {
+	cfg = cfg.withDefaults()
+	if err := cfg.check(); err != nil {
+		return nil, err
+	}
+	keys, err := newSecrets(cfg.Keys)
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{cfg: cfg, blobs: blobs.Classified(cfg.Blobs)}
+	steps := []func() error{
+		s.tieBlobs,
+		func() error { return s.makeService(keys) },
+		func() error { return s.makeKB(keys) },
+		s.makeHandler,
+		s.makeFetcher,
+		s.makeWorkers,
+		s.listen,
+	}
+	for _, step := range steps {
+		if err := step(); err != nil {
+			return nil, errors.Join(err, s.Close())
+		}
+	}
+	return s, nil
+}
+
+// tieBlobs ties the blobs to a store that can tell whether they belong to it.
+func (s *Server) tieBlobs() (err error) {
+	s.rows, _ = s.cfg.Store.(storage.BlobRows)
+	if marks, ok := s.cfg.Store.(storage.Marks); ok && s.rows != nil {
+		s.tie, err = blobs.NewTie(blobs.TieConfig{Blobs: s.blobs, Marks: marks, Rows: s.rows, Logger: s.cfg.Logger})
+		if err != nil {
+			return err
+		}
+		s.blobs = s.tie
+	}
+	s.ready = s.newReadiness()
+	return nil
+}
+
+// dialTimeout bounds how long connecting to the server of a webhook or an image takes.
+const dialTimeout = 10 * time.Second
+
+func (s *Server) makeService(keys secrets) (err error) {
+	if s.hub, err = events.New(events.Config{Log: s.cfg.Site.Events, Logger: s.cfg.Logger}); err != nil {
+		return err
+	}
+	if s.cfg.AllowPrivateHosts {
+		s.cfg.Fetching.AllowPrivateHosts = true
+	}
+	s.servers = ingest.NewServers(s.cfg.Fetching)
+	fill(&s.cfg.API.Base, APIBase)
+	cfg := s.cfg.Desk
+	fill(&cfg.Blobs, s.blobs)
+	fill(&cfg.Sealer, keys.sealer)
+	if cfg.SigningKey == nil {
+		cfg.SigningKey, cfg.FormerSigningKeys = keys.signing[0], keys.signing[1:]
+	}
+	fill[storage.EventFeed](&cfg.Feed, s.hub)
+	fill(&cfg.EventSource, s.APIURL())
+	fill[helpdesk.MailServers](&cfg.MailServers, s.servers)
+	fill(&cfg.DNS, lookUp(s.cfg.Resolver))
+	fill(&cfg.FetchImage, imageproxy.New(imageproxy.Config{Dial: netguard.Dialer(s.cfg.AllowPrivateHosts, dialTimeout)}).Fetch)
+	if s.cfg.PGP {
+		fill(&cfg.ParseKey, parseKey)
+	}
+	s.service, err = helpdesk.New(cfg)
+	return err
+}
+
+func (s *Server) makeKB(keys secrets) (err error) {
+	cfg := s.cfg.KB
+	if cfg.Store == nil {
+		return nil
+	}
+	fill(&cfg.Blobs, s.blobs)
+	fill(&cfg.Membership, transport.Members(s.service))
+	fill(&cfg.BaseURL, s.cfg.BaseURL)
+	fill(&cfg.VisitorKey, keys.visitors)
+	if s.kb, err = kb.New(cfg); err != nil {
+		return err
+	}
+	s.sites, err = site.New(s.siteConfig(keys.sites))
+	return err
+}
+
+// Service is the help desk: for handles of trusted users ([helpdesk.Service.As]), and to bind to transactions.
+func (s *Server) Service() *helpdesk.Service { return s.service }
+
+// KB is the knowledge base, nil when there is none.
+func (s *Server) KB() *kb.Service { return s.kb }
+
+// Tie ties the blobs to the store; nil when the store cannot tell whether they belong together.
+func (s *Server) Tie() *blobs.Tie { return s.tie }
+
+// APIURL is the address of the API.
+func (s *Server) APIURL() string { return s.cfg.BaseURL + s.cfg.API.Base }
+
+// Addrs are the addresses at which mail is received: that of IntakeListen, then that of LMTPListen.
+func (s *Server) Addrs() []net.Addr {
+	all := make([]net.Addr, len(s.intakes))
+	for i, intake := range s.intakes {
+		all[i] = intake.Addr()
+	}
+	return all
+}
+
+// Swept is what the last sweep of files by this process has found, nil before the first.
+func (s *Server) Swept() *blobs.Swept { return s.swept.Load() }
+
+// Close stops listening. It is for a server whose Run is never called.
+func (s *Server) Close() error {
+	var err error
+	if s.cfg.Listener != nil {
+		err = s.cfg.Listener.Close()
+	}
+	for _, intake := range s.intakes {
+		err = errors.Join(err, intake.Close())
+	}
+	return err
+}
+
+// Run does everything that happens by itself until ctx ends or a part fails: it fetches and receives mail, runs jobs,
+// sends webhooks, and serves HTTP if there is a Listener. Parts start in the order of what they need, and end in the
+// opposite one: first nothing new comes in, then what is at work ends, then the store. A server runs once.
+//
+// A kind of job that nothing handles is an Invalid fault. Blobs of another store are one of [blobs.Tie], if the store is
+// new: a store that was lost must not be begun anew.
+func (s *Server) Run(ctx context.Context) error {
+	err := s.idle
+	if err == nil {
+		err = s.refuseLostStore(ctx)
+	}
+	if err != nil {
+		return errors.Join(err, s.Close())
+	}
+	return runStages(ctx, s.ground(), s.workers, s.doors())
+}

@@ -1,0 +1,113 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"io"
+	"mime/multipart"
+	"net/http"
+	"net/netip"
+
+	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/mailhtml"
+	"github.com/helpwright/helpwright/kb"
+	"github.com/helpwright/helpwright/storage"
+	"github.com/helpwright/helpwright/storage/fault"
+	"github.com/helpwright/helpwright/storage/filetype"
+	"github.com/helpwright/helpwright/transport"
+	"github.com/helpwright/helpwright/transport/site"
+)
+
+// maxContactUpload bounds the files of a message of the contact form.
+const maxContactUpload = 20 << 20
+
+// siteConfig joins the help centres with the help desk.
+func (s *Server) siteConfig(keys [][]byte) site.Config {
+	cfg := s.cfg.Site
+	cfg.KB = s.kb
+	if cfg.Key == nil {
+		cfg.Key, cfg.FormerKeys = keys[0], keys[1:]
+	}
+	if most := s.cfg.Desk.MaxAttachment; most > 0 {
+		fill(&cfg.MaxUpload, min(most, maxContactUpload))
+	}
+	fill(&cfg.MaxUpload, maxContactUpload)
+	fill(&cfg.LastEvent, func(ctx context.Context, accountID int64) (int64, error) {
+		return s.cfg.Store.Within(helpdesk.Scope{AccountID: accountID}).LastEvent(ctx)
+	})
+	fill(&cfg.Addr, func(r *http.Request) netip.Addr { return transport.ClientAddr(r, s.cfg.TrustedProxies) })
+	fill(&cfg.Contact, s.takeMessage)
+	fill(&cfg.Limit, readerLimits(s.cfg.PublicRateLimit, s.cfg.Now))
+	if who := s.cfg.Authenticate; who != nil {
+		fill(&cfg.Caller, func(r *http.Request) (kb.Caller, error) {
+			id, err := who(r)
+			return s.service.As(id), err
+		})
+		return cfg
+	}
+	if cfg.SignIn == nil && cfg.Caller == nil {
+		cfg.SignIn = func(ctx context.Context, email, password string, from netip.Addr) (int64, error) {
+			caller, err := s.service.From(from).SignIn(ctx, email, password)
+			return caller.UserID(), err
+		}
+		fill(&cfg.User, func(id int64) kb.Caller { return s.service.As(id) })
+	}
+	return cfg
+}
+
+// takeMessage opens a conversation with who wrote in a site's contact form.
+func (s *Server) takeMessage(ctx context.Context, to kb.Site, m site.Message) error {
+	p, err := s.service.NamedPortal(ctx, to.AccountID, m.Email, m.Name)
+	if err != nil {
+		return err
+	}
+	for _, f := range m.Files { // before anything is made
+		if err := checkFile(f); err != nil {
+			return err
+		}
+	}
+	message := helpdesk.PortalMessage{Body: mailhtml.FromText(m.Text), Source: "contact form"}
+	c, err := p.CreateConversation(ctx, helpdesk.PortalConversationInput{Subject: m.Subject, MailboxID: to.MailboxID, Messages: []helpdesk.PortalMessage{message}})
+	if err != nil || len(m.Files) == 0 {
+		return err
+	}
+	posted, err := p.Interactions(ctx, c.ID, storage.PageRequest{Limit: 1})
+	if err != nil || len(posted.Items) == 0 {
+		return err
+	}
+	for _, f := range m.Files {
+		if err := attach(ctx, p, c.ID, posted.Items[0].ID, f); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func attach(ctx context.Context, p *helpdesk.Portal, conversationID, interactionID int64, f *multipart.FileHeader) error {
+	content, err := f.Open()
+	if err != nil {
+		return fault.Wrap(fault.Unavailable, "reading an upload", err)
+	}
+	defer content.Close()
+	_, err = p.CreateAttachment(ctx, conversationID, interactionID, helpdesk.Upload{Filename: f.Filename, Content: content})
+	return err
+}
+
+// checkFile refuses what could not be attached later.
+func checkFile(f *multipart.FileHeader) error {
+	content, err := f.Open()
+	if err != nil {
+		return fault.Wrap(fault.Unavailable, "reading an upload", err)
+	}
+	defer content.Close()
+	head := make([]byte, filetype.HeadSize)
+	n, err := io.ReadFull(content, head)
+	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+		return fault.Wrap(fault.Unavailable, "reading an upload", err)
+	}
+	err = helpdesk.CheckFile(f.Filename, head[:n])
+	if refused, ok := errors.AsType[*fault.Error](err); ok {
+		refused.Resource = f.Filename // for whoever is told
+	}
+	return err
+}

@@ -1,0 +1,123 @@
+package server
+
+import (
+	"maps"
+	"time"
+
+	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/ingest"
+	"github.com/helpwright/helpwright/helpdesk/netguard"
+	"github.com/helpwright/helpwright/helpdesk/outbound"
+	"github.com/helpwright/helpwright/helpdesk/webhook"
+	"github.com/helpwright/helpwright/kb"
+	"github.com/helpwright/helpwright/storage/jobs"
+)
+
+// lease outlasts a database that is away for a while: what a process that lives has in hand must not be done by another
+// too. Of a process that has died a store that is a [storage.Processes] knows, and gives its jobs away at once.
+const lease = 10 * time.Minute
+
+// makeWorkers makes the parts that do what the others ask for. Without a relay a server is made all the same: it serves,
+// and cannot run.
+func (s *Server) makeWorkers() error {
+	cfg := s.cfg.Webhooks
+	cfg.Dispatch = s.service.Dispatch()
+	fill(&cfg.Dial, netguard.Dialer(s.cfg.AllowPrivateHosts, dialTimeout))
+	hooks, err := webhook.New(cfg)
+	if err != nil {
+		return err
+	}
+	runner, err := s.runner(hooks)
+	if err != nil && s.cfg.Relay == nil {
+		s.idle = err
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	s.workers = []part{{"jobs", runner.Run}, {"webhooks", hooks.Run}, {"marks", s.service.Run}}
+	if s.kb != nil {
+		s.workers = append(s.workers, part{"views", s.kb.Run})
+	}
+	if s.rows != nil {
+		s.workers = append(s.workers, part{"sweeping", s.noteSweeps})
+	}
+	return nil
+}
+
+// runner runs all kinds of jobs. Few are given up because they failed often, as what they need may have been away: the reasons
+// to give up are the services'.
+func (s *Server) runner(hooks *webhook.Sender) (*jobs.Runner, error) {
+	again, err := ingest.NewAgain(ingest.AgainConfig{Intake: s.service.Intake(), Servers: s.servers, Logger: s.cfg.Logger})
+	if err != nil {
+		return nil, err
+	}
+	filing := s.cfg.Filing
+	filing.Intake = s.service.Intake()
+	filer, err := ingest.NewFiler(filing)
+	if err != nil {
+		return nil, err
+	}
+	handlers := map[string]jobs.Handler{
+		helpdesk.JobRefetchMail: {Func: again.Refetch, Workers: 2, MaxAttempts: 10},
+		helpdesk.JobBackfill:    {Func: again.Backfill, Workers: 2, MaxAttempts: 20},
+		helpdesk.JobReplayMail:  {Func: s.service.ReplayMails, Workers: 2, MaxAttempts: 20},
+		helpdesk.JobFileMail:    {Func: filer.Handle, Workers: 4},
+		helpdesk.JobPurgeBlobs:  {Func: s.service.PurgeBlobs, Workers: 1},
+		helpdesk.JobUnassign:    {Func: s.service.Unassign, Workers: 1},
+		helpdesk.JobWake:        {Func: s.service.Wake, Workers: 1},
+		helpdesk.JobWebhook:     {Func: hooks.Handle, Workers: 32}, // most of the time they wait for receivers
+	}
+	kinds := helpdesk.JobKinds()
+	if s.kb != nil {
+		handlers[kb.JobPurgeFiles] = jobs.Handler{Func: s.kb.PurgeFiles, Workers: 1}
+		kinds = append(kinds, kb.JobKinds()...)
+	}
+	if s.rows != nil {
+		handlers[jobSweepBlobs] = jobs.Handler{Func: s.sweepBlobs, Workers: 1}
+	}
+	if s.cfg.Relay != nil {
+		sending, err := s.senders()
+		if err != nil {
+			return nil, err
+		}
+		maps.Copy(handlers, sending)
+	}
+	cfg := s.cfg.Jobs
+	maps.Copy(handlers, cfg.Handlers)
+	cfg.Handlers = handlers
+	cfg.Kinds = append(kinds, cfg.Kinds...)
+	fill(&cfg.Lease, lease)
+	if s.tie != nil {
+		fill(&cfg.Hold, s.tie.Err)
+	}
+	return jobs.New(cfg)
+}
+
+// senders handle the jobs that send mail.
+func (s *Server) senders() (map[string]jobs.Handler, error) {
+	cfg := s.cfg.Sending
+	cfg.Outgoing = s.service.Outgoing()
+	fill(&cfg.Transport, s.cfg.Relay)
+	fill(&cfg.SeenURL, func(token string) string { return s.APIURL() + "/seen/" + token })
+	sender, err := outbound.New(cfg)
+	if err != nil {
+		return nil, err
+	}
+	inviter, err := outbound.NewInviter(outbound.InviterConfig{
+		Outgoing: cfg.Outgoing, Transport: cfg.Transport, Logger: s.cfg.Logger,
+		Link: func(token string) string { return s.cfg.BaseURL + invitations + token },
+	})
+	if err != nil {
+		return nil, err
+	}
+	prober, err := outbound.NewProber(outbound.ProberConfig{Outgoing: cfg.Outgoing, Transport: cfg.Transport, Logger: s.cfg.Logger})
+	if err != nil {
+		return nil, err
+	}
+	return map[string]jobs.Handler{
+		helpdesk.JobSendMail: {Func: sender.Handle, Workers: 8},
+		helpdesk.JobInvite:   {Func: inviter.Handle, Workers: 2},
+		helpdesk.JobProbe:    {Func: prober.Handle, Workers: 1},
+	}, nil
+}
