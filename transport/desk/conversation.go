@@ -226,6 +226,9 @@ func (v *visit) fillPlace(c helpdesk.Conversation, view *conversationView) error
 	l.after = ""
 	title, _, err := in.titles(l)
 	v.counted = in.counted
+	if err == nil {
+		l, err = in.settle(l)
+	}
 	if err != nil { // a view that is gone, or a name that somebody made up
 		l = in.listing("all")
 		title = v.words.T("All open")
