@@ -175,3 +175,62 @@ func TestPortalKeyForms(t *testing.T) {
 		t.Error(len(page.Items), err)
 	}
 }
+
+// What the team notes about a customer stays when customers become one.
+func TestCustomerNoteAndMerge(t *testing.T) {
+	t.Parallel()
+	b := office(t)
+	ctx := t.Context()
+	b.asks("ada@example.net", "Door", "It is stuck")
+	b.asks("a.lovelace@example.net", "Lock", "It is stuck too")
+	conversation, err := b.desk.Conversation(ctx, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	first := conversation.CustomerID
+	if conversation, err = b.desk.Conversation(ctx, 2); err != nil {
+		t.Fatal(err)
+	}
+	second := conversation.CustomerID
+	at := func(id int64, rest string) string { return "/customers/" + strconv.FormatInt(id, 10) + rest }
+	b.post(at(first, "/note"), url.Values{"note": {"Calls early.\r\n<b>Careful</b>\x00\u202e"}, "back": {"/desk/a/1/c/1"}})
+	b.post(at(second, "/note"), url.Values{"note": {"Pays late."}})
+	if c, err := b.desk.Customer(ctx, first); err != nil || c.Note != "Calls early.\n<b>Careful</b>" {
+		t.Errorf("%q %v", c.Note, err)
+	}
+	if got := b.get("/c/1"); !strings.Contains(got.body, "Calls early.\n&lt;b&gt;Careful") {
+		t.Error("the note is not beside the conversation")
+	}
+	b.post(at(first, "/note"), url.Values{"note": {strings.Repeat("x", helpdesk.MaxNote+1)}})
+	if c, err := b.desk.Customer(ctx, first); err != nil || len(c.Note) > 100 {
+		t.Errorf("a note that is too long: %d %v", len(c.Note), err)
+	}
+	for path, form := range map[string]url.Values{"/note": {"note": {"x"}}, "/merge": {"into": {strconv.FormatInt(second, 10)}}} {
+		if got := b.post(at(first, path), form, "As", "other"); got.status != http.StatusForbidden {
+			t.Errorf("%s by who may not: %d", path, got.status)
+		}
+	}
+	if got := b.get(at(first, "/merge"), "As", "other"); got.status != http.StatusNotFound {
+		t.Errorf("the page of who may not: %d", got.status)
+	}
+	if got := b.get(at(first, "/merge?q=lovelace")); !strings.Contains(got.body, "into="+strconv.FormatInt(second, 10)) || strings.Contains(got.body, "into="+strconv.FormatInt(first, 10)) {
+		t.Error("the other is not found, or the customer itself is")
+	}
+	if got := b.get(at(first, "/merge?into="+strconv.FormatInt(second, 10))); !strings.Contains(got.body, "Pays late.") || !strings.Contains(got.body, "Calls early.") {
+		t.Error("both are not shown")
+	}
+	for name, into := range map[string]string{"itself": strconv.FormatInt(first, 10), "nobody": ""} {
+		if got := b.post(at(first, "/merge"), url.Values{"into": {into}}); got.status != http.StatusSeeOther || got.location != "/desk/a/1"+at(first, "/merge") {
+			t.Errorf("into %s: %d %s", name, got.status, got.location)
+		}
+	}
+	if got := b.post(at(first, "/merge"), url.Values{"into": {strconv.FormatInt(second, 10)}}); got.location != "/desk/a/1"+at(second, "") {
+		t.Errorf("%d %s", got.status, got.location)
+	}
+	if c, err := b.desk.Customer(ctx, second); err != nil || len(c.Emails) != 2 || c.Note != "Pays late.\n\nCalls early.\n<b>Careful</b>" {
+		t.Errorf("%+v %v", c, err)
+	}
+	if got := b.get(at(first, "")); got.status != http.StatusNotFound {
+		t.Errorf("the page of who is gone: %d", got.status)
+	}
+}
