@@ -72,8 +72,7 @@ func orderConversations(f helpdesk.ConversationOrder) string {
 	if !ok {
 		column = sortColumns[helpdesk.ByCreated]
 	}
-	notNormal, indexed := unusual(f.Priorities), f.Sort == helpdesk.ByUpdated || f.Sort == helpdesk.ByAwaiting
-	if f.DraftBy != 0 || f.Undelivered || f.Snoozed.Or(false) || notNormal && !indexed {
+	if f.DraftBy != 0 || f.Undelivered || f.Snoozed.Or(false) {
 		column = "+" + column // these find few
 	}
 	return column
