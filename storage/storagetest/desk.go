@@ -69,7 +69,9 @@ func testDeskLists(t *testing.T, b Backend) {
 	sleeps := func(c helpdesk.Conversation) bool { return !c.SnoozedUntil.IsZero() }
 	open := []helpdesk.Status{helpdesk.StatusPosted, helpdesk.StatusPending}
 	isOpen := func(c helpdesk.Conversation) bool { return slices.Contains(open, c.Status) }
-	pressing := func(c helpdesk.Conversation) bool { return c.Priority == helpdesk.PriorityUrgent || c.Priority == helpdesk.PriorityHigh }
+	pressing := func(c helpdesk.Conversation) bool {
+		return c.Priority == helpdesk.PriorityUrgent || c.Priority == helpdesk.PriorityHigh
+	}
 	for name, test := range map[string]struct {
 		filter helpdesk.ConversationFilter
 		keep   func(c helpdesk.Conversation) bool
