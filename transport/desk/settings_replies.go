@@ -226,7 +226,7 @@ func (v *visit) deletePortalKey() error {
 
 // saveView saves the filters of a list as a view for all members.
 func (v *visit) saveView() error {
-	l := listing{view: "all", sort: v.r.PostFormValue("sort"), status: v.r.PostFormValue("status"), user: v.r.PostFormValue("user"), tag: v.field("tag"), words: strings.TrimSpace(v.r.PostFormValue("q"))}
+	l := listing{view: "all", sort: v.r.PostFormValue("sort"), status: v.r.PostFormValue("status"), user: v.r.PostFormValue("user"), tag: v.field("tag"), priority: v.r.PostFormValue("priority"), words: strings.TrimSpace(v.r.PostFormValue("q"))}
 	if list := v.r.PostFormValue("list"); list != "" {
 		l.view = list
 	}
@@ -278,6 +278,9 @@ func narrowed(f helpdesk.ViewFilter, q helpdesk.ConversationQuery, l listing, me
 	}
 	if len(q.TagIDs) > 0 {
 		f.TagIDs = q.TagIDs
+	}
+	if len(q.Priorities) > 0 {
+		f.Priorities = q.Priorities
 	}
 	if q.Query != "" {
 		f.Words = q.Query

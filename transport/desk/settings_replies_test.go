@@ -88,7 +88,7 @@ func TestSavedViewForms(t *testing.T) {
 		form url.Values
 		want helpdesk.ViewFilter
 	}{
-		"mine, tagged":       {url.Values{"list": {"mine"}, "tag": {"1"}}, helpdesk.ViewFilter{Agent: "me", Statuses: open, Snoozed: &no, TagIDs: []int64{tag.ID}}},
+		"mine, tagged":       {url.Values{"list": {"mine"}, "tag": {"1"}, "priority": {"urgent"}}, helpdesk.ViewFilter{Agent: "me", Statuses: open, Snoozed: &no, TagIDs: []int64{tag.ID}, Priorities: []helpdesk.Priority{helpdesk.PriorityUrgent}}},
 		"closed":             {url.Values{"list": {"all"}, "status": {"closed"}}, helpdesk.ViewFilter{Statuses: closed}},
 		"words":              {url.Values{"list": {"search"}, "q": {" refund "}}, helpdesk.ViewFilter{Words: "refund"}},
 		"of a colleague":     {url.Values{"list": {"mailbox-1"}, "user": {"2"}, "status": {"closed"}}, helpdesk.ViewFilter{Agent: "2", Statuses: closed, MailboxID: 1}},
