@@ -157,6 +157,7 @@ type Finder interface {
 	CorrespondenceReader
 	CrossingReader
 	CountReader
+	MailFlowReader
 	PresenceReader
 	AuditReader
 	WebhookReader

@@ -153,6 +153,8 @@ func (g *generator) read(seen content) operation {
 		{method: "Interactions.List", args: []any{helpdesk.InteractionFilter{ConversationID: conversation.n}, ordered{placed, "Interaction"}}},
 		{method: "LastArrived", args: []any{conversation}},
 		{method: "ConversationCounts"},
+		{method: "MailTraffic", args: []any{g.time(false)}},
+		{method: "MailQueues"},
 		{method: "Presence", args: []any{some(g, "Conversation", seen.Conversations, conversationID), g.time(false)}},
 		{method: "CountConversations", args: []any{g.filter(seen), 1 + g.IntN(6)}},
 		{method: "NewestFrom", args: []any{conversation, one64("User", oneOf(g, g.pool["User"]))}},
