@@ -126,6 +126,10 @@ func lists() []explained {
 		_, err := r.ConversationCounts(ctx)
 		return err
 	})
+	add("CountQuarantined", true, func(ctx context.Context, _ *bunstore.DB, r helpdesk.Reader, _ storage.Seek) error {
+		_, err := r.CountQuarantined(ctx, 1000)
+		return err
+	})
 	add("MailTraffic", true, func(ctx context.Context, _ *bunstore.DB, r helpdesk.Reader, _ storage.Seek) error {
 		_, err := r.MailTraffic(ctx, time.Unix(1, 0))
 		return err

@@ -61,6 +61,10 @@ func deskReads() map[string]readProbe {
 			ofMailbox := func(c helpdesk.ConversationCount) bool { return c.MailboxID == v.mailbox.ID }
 			return nonZero(slices.ContainsFunc(counts, ofMailbox), v), err
 		}},
+		"CountQuarantined": {ofMailbox, false, func(ctx context.Context, r helpdesk.Reader, v *world) (any, error) {
+			n, err := r.CountQuarantined(ctx, 10)
+			return nonZero(n != 0, v), err
+		}},
 		"MailTraffic": {ofMailbox, false, func(ctx context.Context, r helpdesk.Reader, v *world) (any, error) {
 			traffic, err := r.MailTraffic(ctx, base.AddDate(-1, 0, 0))
 			return nonZero(slices.ContainsFunc(traffic, func(t helpdesk.MailTraffic) bool { return t.MailboxID == v.mailbox.ID }), v), err

@@ -166,6 +166,12 @@ func testMailFlow(t *testing.T, b Backend) {
 		return helpdesk.MailTraffic{MailboxID: w.mailbox.ID, Start: begin.Add(time.Duration(quarters) * helpdesk.TrafficQuarter), Received: in, Sent: out}
 	}
 	same(t, "traffic", []helpdesk.MailTraffic{at(0, 2, 2), at(1, 1, 1), at(2, 1, 0)}, got)
+	refused, err := w.in().CountQuarantined(t.Context(), 5)
+	ok(t, err)
+	same(t, "quarantined", int64(1), refused)
+	queues, err := w.in().MailQueues(t.Context())
+	ok(t, err)
+	same(t, "queues", []helpdesk.MailQueue{{MailboxID: w.mailbox.ID, Filing: 1, Quarantined: 1}}, queues)
 	none, err := w.Store.Within(helpdesk.Scope{AccountID: w.account.ID, Mailboxes: []int64{w.empty.ID}}).MailTraffic(t.Context(), begin)
 	ok(t, err)
 	same(t, "of another mailbox", 0, len(none))

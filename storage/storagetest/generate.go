@@ -155,6 +155,7 @@ func (g *generator) read(seen content) operation {
 		{method: "ConversationCounts"},
 		{method: "MailTraffic", args: []any{g.time(false)}},
 		{method: "MailQueues"},
+		{method: "CountQuarantined", args: []any{g.IntN(4)}},
 		{method: "Presence", args: []any{some(g, "Conversation", seen.Conversations, conversationID), g.time(false)}},
 		{method: "CountConversations", args: []any{g.filter(seen), 1 + g.IntN(6)}},
 		{method: "NewestFrom", args: []any{conversation, one64("User", oneOf(g, g.pool["User"]))}},

@@ -312,7 +312,9 @@ func testReadProbes(t *testing.T, b Backend) {
 	victim.tx(t, func(ctx context.Context, tx helpdesk.Tx) error {
 		waiting := victim.mail
 		waiting.ID, waiting.Position, waiting.Identity, waiting.State, waiting.InteractionID, waiting.ConversationID = 0, "waiting", nil, helpdesk.InboundReceived, 0, 0
-		ok(t, tx.InsertInbound(ctx, []*helpdesk.InboundMail{&waiting}))
+		refused := waiting
+		refused.Position, refused.State = "refused", helpdesk.InboundQuarantined
+		ok(t, tx.InsertInbound(ctx, []*helpdesk.InboundMail{&waiting, &refused}))
 		return tx.Emit(ctx, storage.Event{Type: "test." + victim.mark, MailboxID: victim.mailbox.ID, Time: base})
 	})
 	for name, probe := range readProbes() {
