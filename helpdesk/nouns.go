@@ -15,6 +15,7 @@ type Declarations struct {
 	PGPKeys       storage.Noun[PGPKey]
 	PortalKeys    storage.Noun[PortalKey]
 	Roles         storage.Noun[Role]
+	MemberMails   storage.Noun[MemberMail]
 	SavedReplies  storage.Noun[SavedReply]
 	Suppressions  storage.Noun[Suppression]
 	Tags          storage.Noun[Tag]
@@ -89,6 +90,13 @@ func Nouns() Declarations {
 		Roles: storage.Noun[Role]{
 			Name: "role",
 			ID:   func(r *Role) *int64 { return &r.ID },
+		},
+		MemberMails: storage.Noun[MemberMail]{
+			Name: "member mail",
+			ID:   func(m *MemberMail) *int64 { return &m.ID },
+			Unique: []storage.Unique[MemberMail]{
+				{Code: UniqueMemberMail, Fields: func(m *MemberMail) []any { return []any{&m.UserID, &m.Key} }},
+			},
 		},
 		SavedReplies: storage.Noun[SavedReply]{
 			Name: "saved reply",

@@ -17,6 +17,7 @@ func deskTests() []testCase {
 		{"NewestFrom", testNewestFrom},
 		{"Counts", testConversationCounts},
 		{"SavedReplies", testSavedReplyFilter},
+		{"MemberMails", testMemberMailFilter},
 		{"Presence", testPresence},
 	}
 }
