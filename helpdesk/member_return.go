@@ -118,7 +118,7 @@ func (f *filing) mayReturn(ctx context.Context, tx Tx, m MemberMail) (bool, erro
 // orderReturn has the mail sent back.
 func (f *filing) orderReturn(ctx context.Context, tx Tx, row InboundMail, back *refusal) error {
 	order := returnOrder{
-		Mailbox: row.MailboxID, To: Address{Name: back.to.Name, Email: back.to.Email}, Subject: f.mail.Subject, Reason: back.reason, Newer: back.newer,
+		Mailbox: row.MailboxID, To: Address{Name: back.to.Name, Email: back.to.Email}, Subject: f.mail.Subject, Reason: cut(cleanLine(back.reason), 500), Newer: back.newer,
 		Token:  memberWords{User: back.to.ID, Conversation: back.token.conversation, Expires: back.token.expires, Seen: back.token.seen},
 		Refers: f.mail.MessageID, At: f.now,
 	}
