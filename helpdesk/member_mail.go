@@ -42,6 +42,16 @@ const (
 // member with the same (account, UserID, Key).
 const UniqueMemberMail = "member_mail"
 
+func memberMailNoun() storage.Noun[MemberMail] {
+	return storage.Noun[MemberMail]{
+		Name: "member mail",
+		ID:   func(m *MemberMail) *int64 { return &m.ID },
+		Unique: []storage.Unique[MemberMail]{
+			{Code: UniqueMemberMail, Fields: func(m *MemberMail) []any { return []any{&m.UserID, &m.Key} }},
+		},
+	}
+}
+
 // MemberMailFilter says whose mails are listed.
 type MemberMailFilter struct {
 	UserID int64

@@ -91,13 +91,7 @@ func Nouns() Declarations {
 			Name: "role",
 			ID:   func(r *Role) *int64 { return &r.ID },
 		},
-		MemberMails: storage.Noun[MemberMail]{
-			Name: "member mail",
-			ID:   func(m *MemberMail) *int64 { return &m.ID },
-			Unique: []storage.Unique[MemberMail]{
-				{Code: UniqueMemberMail, Fields: func(m *MemberMail) []any { return []any{&m.UserID, &m.Key} }},
-			},
-		},
+		MemberMails: memberMailNoun(),
 		SavedReplies: storage.Noun[SavedReply]{
 			Name: "saved reply",
 			ID:   func(r *SavedReply) *int64 { return &r.ID },
