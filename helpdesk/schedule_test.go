@@ -176,7 +176,9 @@ func TestWhileItWaits(t *testing.T) {
 				b.t.Fatal(err)
 			}
 		}, "gone", ""},
-		"called back":  {func(b *bundle, i helpdesk.Interaction) { must(b.desk.CancelSending(b.ctx, i.ConversationID, i.ID))(b.t) }, "draft", ""},
+		"called back": {func(b *bundle, i helpdesk.Interaction) {
+			must(b.desk.CancelSending(b.ctx, i.ConversationID, i.ID))(b.t)
+		}, "draft", ""},
 		"edited":       {update(helpdesk.InteractionUpdate{Body: storage.Some("Push.")}), "sent", ""},
 		"a later time": {update(helpdesk.InteractionUpdate{SendAt: storage.Some(time.Date(2026, 12, 1, 0, 0, 0, 0, time.UTC))}), "later", ""},
 		"sent now":     {update(helpdesk.InteractionUpdate{SendAt: storage.Null[time.Time]()}), "posted", ""},
