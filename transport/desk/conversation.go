@@ -27,6 +27,9 @@ type conversationView struct {
 	Wait, Level     string
 	Asleep          string
 	Naps            []nap
+	Priority        urgency
+	Unusual         *urgency // the priority when it is not normal
+	Priorities      []urgency
 	Tags            []tagView
 	AllTags         []tagView
 	Assignee        *person
@@ -79,6 +82,7 @@ func (v *visit) viewOf(c helpdesk.Conversation) (*conversationView, error) {
 	view := &conversationView{
 		ID: c.ID, Number: c.Number, Subject: cmp.Or(c.Subject, v.words.T("(no subject)")), Status: c.Status, StatusName: statusName(v.words, c.Status),
 		Closed: c.Status == helpdesk.StatusClosed, Pending: c.Status == helpdesk.StatusPending, Me: v.UserID(),
+		Priority: urgencyOf(v.words, c.Priority), Unusual: unusual(v.words, c.Priority), Priorities: urgencies(v.words),
 		Asleep: v.asleep(c), Naps: v.naps(), Self: v.at("/c/" + itoa(c.ID)), Here: v.h.url(v.r.URL.RequestURI()), In: v.r.URL.Query().Get("in"),
 		CanUpdate: v.may(helpdesk.ConversationsUpdate), CanAssign: v.may(helpdesk.ConversationsAssign), CanDelete: v.may(helpdesk.ConversationsDelete),
 	}

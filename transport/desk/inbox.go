@@ -23,15 +23,17 @@ type listing struct {
 	status string // open, pending, closed or all
 	user   string // "": as the view says; me, none or an id
 	tag    int64
-	words  string
-	after  string // cursor
+	// priority is "", a word of [helpdesk.Priorities] or pressing.
+	priority string
+	words    string
+	after    string // cursor
 }
 
 // listing reads what the address asks for.
 func (v *visit) listing(view string) listing {
 	q := v.r.URL.Query()
 	l := listing{view: view, sort: q.Get("sort"), status: q.Get("status"), user: q.Get("user"), tag: number(q.Get("tag")),
-		words: strings.TrimSpace(q.Get("q")), after: q.Get("after")}
+		words: strings.TrimSpace(q.Get("q")), after: q.Get("after"), priority: q.Get("priority")}
 	if l.status == "" {
 		l.status = "open"
 		switch view {
@@ -62,6 +64,7 @@ func (v *visit) listURL(l listing, pairs ...string) string {
 	set("sort", v.r.URL.Query().Get("sort"))
 	set("status", v.r.URL.Query().Get("status"))
 	set("user", l.user)
+	set("priority", l.priority)
 	if l.tag != 0 {
 		set("tag", itoa(l.tag))
 	}
@@ -126,6 +129,7 @@ func (v *visit) query(l listing) (helpdesk.ConversationQuery, error) {
 	default:
 		q.UserID = storage.Some(number(l.user))
 	}
+	q.Priorities = l.priorities()
 	if l.tag != 0 {
 		q.TagIDs = []int64{l.tag}
 	}
@@ -191,6 +195,7 @@ type row struct {
 	Level     string // "", warn or bad
 	Label     string // for screen readers
 	Status    string // "" for an open one
+	Priority  *urgency
 	Writer    string // who writes an answer now
 	Group     string // heading, where the row begins a group
 	GroupBad  bool
@@ -284,6 +289,9 @@ func (v *visit) row(l listing, c helpdesk.Conversation, customer string, unread 
 		waits := v.now.Sub(c.AwaitingSince)
 		r.Wait, r.WaitSince, r.Level = v.words.lasted(waits), c.AwaitingSince.Format(time.RFC3339), level(waits)
 		label = append(label, v.words.T("waiting %s", r.Wait))
+	}
+	if r.Priority = unusual(v.words, c.Priority); r.Priority != nil {
+		label = append(label, v.words.T("priority %s", r.Priority.Text))
 	}
 	if c.Status != helpdesk.StatusPosted {
 		r.Status = statusName(v.words, c.Status)
@@ -382,6 +390,7 @@ type inboxView struct {
 	Tags                                    []tagView
 	Boxes                                   []Link
 	Naps                                    []nap
+	Priorities                              []urgency
 	New                                     string
 	Words                                   string
 	Search                                  bool
@@ -406,7 +415,7 @@ func (v *visit) list(l listing) error {
 		return err
 	}
 	view := inboxView{
-		Rows: rows, Naps: v.naps(), Bulk: v.at("/bulk"), Here: v.h.url(v.r.URL.RequestURI()), Words: l.words, Search: l.view == "search",
+		Rows: rows, Naps: v.naps(), Priorities: urgencies(v.words), Bulk: v.at("/bulk"), Here: v.h.url(v.r.URL.RequestURI()), Words: l.words, Search: l.view == "search",
 		CanAssign: v.may(helpdesk.ConversationsAssign), CanUpdate: v.may(helpdesk.ConversationsUpdate), CanTag: v.may(helpdesk.TagsView),
 		CanDelete: v.may(helpdesk.ConversationsDelete), Later: l.after != "", First: v.listURL(l),
 	}
@@ -420,7 +429,7 @@ func (v *visit) list(l listing) error {
 		view.New = v.at("/new")
 	}
 	view.Empty, view.EmptyMore = v.words.T("Nobody is waiting"), v.words.T("New mail shows up here by itself.")
-	if l.view == "search" || l.tag != 0 || l.words != "" || l.user != "" {
+	if l.view == "search" || l.tag != 0 || l.words != "" || l.user != "" || l.priority != "" {
 		view.Empty, view.EmptyMore = v.words.T("Nothing found"), v.words.T("Try other words, or fewer filters.")
 	}
 	if err := v.choices(&view, l); err != nil {
@@ -499,6 +508,9 @@ func (v *visit) choices(view *inboxView, l listing) error {
 		c.Active = l.user != ""
 		view.Choices = append(view.Choices, c)
 	}
+	urgent := pick("priority", l.priority, priorityOptions(w)...)
+	urgent.Active = l.priority != ""
+	view.Choices = append(view.Choices, urgent)
 	if view.CanTag {
 		if err := v.tagChoice(view, l); err != nil {
 			return err
@@ -615,6 +627,7 @@ var acts = map[string]string{
 	"move":     "Moved %s conversation|Moved %s conversations",
 	"snooze":   "Snoozed %s conversation|Snoozed %s conversations",
 	"wake":     "Woke %s conversation|Woke %s conversations",
+	"priority": "Changed the priority of %s conversation|Changed the priority of %s conversations",
 	"tag":      "Tagged %s conversation|Tagged %s conversations",
 }
 
@@ -644,6 +657,8 @@ func (v *visit) act(act, value string) (in helpdesk.BulkUpdate, said string, err
 		if act == "wake" && value == "" {
 			return in, "", fault.New(fault.Invalid, v.words.T("Choose a time first."))
 		}
+	case "priority":
+		in.Priority = storage.Some(helpdesk.Priority(value))
 	case "tag":
 	default:
 		return in, "", fault.New(fault.Malformed, fmt.Sprintf("There is no act %q.", act))
