@@ -156,6 +156,7 @@ type Finder interface {
 	EventReader
 	CorrespondenceReader
 	CrossingReader
+	ScheduleReader
 	CountReader
 	PresenceReader
 	AuditReader

@@ -234,7 +234,7 @@ func (w *world) newStatus() helpdesk.FetchStatus {
 }
 
 func (w *world) newCustomer(local string) helpdesk.Customer {
-	return helpdesk.Customer{FirstName: "Grace", LastName: local + w.mark, Company: "Navy " + w.mark,
+	return helpdesk.Customer{FirstName: "Grace", LastName: local + w.mark, Company: "Navy " + w.mark, Note: "Calls early.\nPays late.",
 		Emails: []helpdesk.CustomerEmail{
 			{Email: "A." + w.address(local), Key: w.address(local)}, {Email: "B." + w.address(local), Key: w.address(local + "+b")}},
 		Phones:    []helpdesk.CustomerPhone{{Phone: "+49 30 1"}, {Phone: "+49 30 2"}},
@@ -279,7 +279,7 @@ func (w *world) authentication(source string) helpdesk.MailAuthentication {
 
 func (w *world) newAnswer(c helpdesk.Conversation) helpdesk.Interaction {
 	return helpdesk.Interaction{ConversationID: c.ID, Type: helpdesk.TypeUser, Status: helpdesk.StatusPosted, Body: "<p>Re " + w.mark + "</p>",
-		UserID: w.user.ID, PostedByID: w.user.ID, To: []string{w.address("grace")}, Bcc: []string{w.address("bcc")}, PostedAt: at(3), SendStartedAt: at(4),
+		UserID: w.user.ID, PostedByID: w.user.ID, To: []string{w.address("grace")}, Bcc: []string{w.address("bcc")}, PostedAt: at(3), SendAt: at(3), SendStartedAt: at(4),
 		MessageID: strings.ToLower(rand.Text()) + "@" + w.mark, At: at(-3), CreatedAt: base, UpdatedAt: at(1)}
 }
 

@@ -47,6 +47,8 @@ type composer struct {
 	New                            bool // of a new conversation
 	Replies                        []savedReply
 	InsertURL, RepliesURL, SaveURL string // "": there are none here
+	Laters                         []nap  // when it can be sent later
+	Zone, LaterAt                  string // of these times, and what was typed
 }
 
 // crossed is a message that came in while the member was writing.
@@ -89,7 +91,7 @@ func (v *visit) newComposer(id int64) *composer {
 	f := &composer{
 		Action: at + "/send", DraftURL: at + "/draft", FilesURL: at + "/files", DiscardURL: at + "/discard", InsertURL: at + "/insert", RepliesURL: at + "/replies/", SaveURL: at + "/save-reply", Kind: "reply", Nonce: rand.Text(),
 		CanReply: v.may(helpdesk.InteractionsCreate), CanNote: v.may(helpdesk.InteractionsCreate) || v.may(helpdesk.NotesCreate), MaxUpload: v.h.cfg.MaxUpload,
-		Errors: map[string]string{},
+		Errors: map[string]string{}, Laters: v.laters(), Zone: v.zone.String(),
 	}
 	if !f.CanReply {
 		f.Kind = "note"
@@ -167,6 +169,8 @@ type written struct {
 	anyway       bool // although a newer message is there
 	nonce        string
 	files        []*multipart.FileHeader
+	later        bool // it is to leave at a time
+	sendAt       time.Time
 }
 
 // maxForm bounds the fields of the form: a body and its addresses.
@@ -186,6 +190,7 @@ func (v *visit) written() (written, error) {
 		to: split(v.r.PostFormValue("to")), cc: split(v.r.PostFormValue("cc")), bcc: split(v.r.PostFormValue("bcc")),
 		anyway: v.r.PostFormValue("anyway") != "", nonce: v.r.PostFormValue("nonce"),
 	}
+	w.later, w.sendAt = v.sendLater(v.r.PostFormValue("then"))
 	w.body = v.r.PostFormValue("body")
 	if v.r.PostFormValue("rich") != "" {
 		w.body = v.stored(v.r.PostFormValue("html"))
@@ -305,6 +310,9 @@ func (v *visit) contribute(ctx context.Context, w written) (helpdesk.Interaction
 		}
 		return note, err
 	}
+	if w.later && w.sendAt.IsZero() {
+		return helpdesk.Interaction{}, fault.Field("send_at", v.words.T("Choose a time"))
+	}
 	draft, err := v.keep(ctx, w)
 	if err != nil {
 		return draft, err
@@ -313,6 +321,9 @@ func (v *visit) contribute(ctx context.Context, w written) (helpdesk.Interaction
 		return draft, err
 	}
 	update := helpdesk.InteractionUpdate{Status: storage.Some(helpdesk.StatusPosted)}
+	if w.later {
+		update.SendAt = storage.Some(w.sendAt)
+	}
 	if !w.anyway {
 		update.Seen = storage.Some(w.seen)
 	}
@@ -379,6 +390,10 @@ func (v *visit) sent(w written, then string, old helpdesk.Conversation, made pos
 	if then == "close" || then == "pending" {
 		inv.States = []state{{ID: old.ID, Status: old.Status, User: old.UserID, Mailbox: old.MailboxID, Snoozed: unix(old.SnoozedUntil), Priority: old.Priority, Changed: made.Changed}}
 	}
+	if w.later {
+		v.say(toast{Text: v.words.T("Reply is sent %s", v.moment(w.sendAt)), Undo: pack(inv)})
+		return
+	}
 	seconds := int(v.account.SendHold.Seconds())
 	if seconds == 0 {
 		v.say(toast{Text: v.words.T("Reply sent")})
@@ -408,6 +423,7 @@ func (v *visit) notSent(w written, err error) error {
 	}
 	form := view.Composer
 	form.Kind, form.Body, form.HTML, form.Nonce, form.Draft = w.kind, mailhtml.Text(w.body), safeHTML(plainStyle(v.shownAgain(c, w.body))), w.nonce, w.draft
+	form.LaterAt = v.r.PostFormValue("later_at")
 	form.To, form.Cc, form.Bcc = strings.Join(w.to, ", "), strings.Join(w.cc, ", "), strings.Join(w.bcc, ", ")
 	if f.Code == crossedCode {
 		form.Crossed, form.Seen = v.crossing(view, w.seen), w.seen
@@ -535,6 +551,7 @@ func (v *visit) showNew(view newView, status int) error {
 	f := view.Form
 	f.New, f.Action, f.CanReply, f.MaxUpload, f.Kind = true, v.at("/new"), true, v.h.cfg.MaxUpload, "reply"
 	f.Nonce = cmp.Or(f.Nonce, rand.Text())
+	f.Laters, f.Zone, f.LaterAt = v.laters(), v.zone.String(), v.r.PostFormValue("later_at")
 	boxes, err := v.mailboxes()
 	if err != nil {
 		return err
@@ -572,7 +589,7 @@ func (v *visit) create() error {
 	if err != nil {
 		return err
 	}
-	v.sent(written{conversation: c.ID, kind: "reply"}, "", c, made)
+	v.sent(written{conversation: c.ID, kind: "reply", later: w.later, sendAt: w.sendAt}, "", c, made)
 	return v.see(v.at("/c/" + itoa(c.ID)))
 }
 

@@ -179,8 +179,8 @@ func inTurn(a, b int) [][2]int {
 	return pairs
 }
 
-// sameText says how much two versions of a text in one language have in common.
-func sameText(a, b string) int {
+// alike says how much two versions of a text in one language have in common.
+func alike(a, b string) int {
 	if a == b {
 		return 1000
 	}
@@ -208,8 +208,8 @@ func sameText(a, b string) int {
 	return 0
 }
 
-// sameKind says whether blocks of two languages may be the same.
-func sameKind(a, b string) int {
+// alikeKind says whether blocks of two languages may be the same.
+func alikeKind(a, b string) int {
 	switch x, y := kindOf(a), kindOf(b); {
 	case x == y && x != "p":
 		return 12
@@ -238,7 +238,7 @@ func rowsOf(source, base, text []string) []pair {
 	ofBase := make([]string, len(base)) // the translation of each block of base
 	before := map[int][]string{}        // what the translation has before a block of base, and base has not
 	at := 0
-	for _, p := range align(base, text, sameKind) {
+	for _, p := range align(base, text, alikeKind) {
 		switch {
 		case p[0] < 0:
 			before[at] = append(before[at], text[p[1]])
@@ -261,7 +261,7 @@ func rowsOf(source, base, text []string) []pair {
 		}
 	}
 	next := 0 // block of base
-	for _, p := range align(source, base, sameText) {
+	for _, p := range align(source, base, alike) {
 		if p[1] >= 0 {
 			extras(p[1])
 			next = p[1] + 1

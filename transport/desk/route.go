@@ -59,11 +59,15 @@ func (h *Handler) route() {
 		"GET /c/{id}/i/{i}/body":                 (*visit).frame,
 		"POST /c/{id}/i/{i}/retry":               (*visit).retry,
 		"POST /c/{id}/i/{i}/back":                (*visit).callBack,
+		"POST /c/{id}/i/{i}/now":                 (*visit).sendNow,
 		"GET /c/{id}/i/{i}/files/{file}":         (*visit).file,
 		"POST /c/{id}/i/{i}/files/{file}/remove": (*visit).removeFile,
 		"GET /customers":                         (*visit).customers,
 		"GET /customers/{id}":                    (*visit).customer,
 		"POST /customers/{id}":                   (*visit).saveCustomer,
+		"POST /customers/{id}/note":              (*visit).noteCustomer,
+		"GET /customers/{id}/merge":              (*visit).mergePage,
+		"POST /customers/{id}/merge":             (*visit).mergeCustomers,
 	} {
 		h.mux.HandleFunc(below(pattern), h.member(fn))
 	}
