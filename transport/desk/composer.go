@@ -407,6 +407,15 @@ const crossedCode = "crossed"
 
 // notSent shows the conversation again with what was written, and says why it was not sent.
 func (v *visit) notSent(w written, err error) error {
+	return v.writtenAgain(w, err, v.words.T("Your reply has not been sent."))
+}
+
+// notKept is notSent for what was to be kept as a draft.
+func (v *visit) notKept(w written, err error) error {
+	return v.writtenAgain(w, err, v.words.T("This was not done"))
+}
+
+func (v *visit) writtenAgain(w written, err error, text string) error {
 	f, ok := errors.AsType[*fault.Error](err)
 	if !ok || f.Kind != fault.Invalid && f.Code != crossedCode && f.Kind != fault.TooLarge {
 		return err
@@ -429,7 +438,7 @@ func (v *visit) notSent(w written, err error) error {
 		form.Crossed, form.Seen = v.crossing(view, w.seen), w.seen
 		return v.showConversation(view, http.StatusConflict)
 	}
-	form.Error = v.words.T("Your reply has not been sent.")
+	form.Error = text
 	for field, problems := range f.Fields {
 		name, _, _ := strings.Cut(field, "[")
 		form.Errors[name] = strings.Join(problems, " ")
@@ -466,19 +475,49 @@ func (v *visit) saveDraft() error {
 	if err != nil {
 		return err
 	}
+	module := v.r.Header.Get("Accept") == "application/json"
+	draft, err := v.keepAll(w)
+	if err != nil && !module {
+		return v.notKept(w, err)
+	}
+	if err != nil {
+		return err
+	}
+	if module {
+		return v.json(map[string]any{"draft": draft.ID, "saved": v.words.T("Draft saved %s", v.when(draft.UpdatedAt))})
+	}
+	v.say(toast{Text: v.words.T("Draft saved")})
+	return v.goOnWriting(w)
+}
+
+// keepAll stores what was written as the member's draft, with the files that came along,
+// whatever button was pressed: without scripts that is all there is of it.
+func (v *visit) keepAll(w written) (helpdesk.Interaction, error) {
 	draft, err := v.keep(v.ctx(), w)
 	if fault.Is(err, fault.NotFound) && w.draft != 0 { // discarded elsewhere
 		w.draft = 0
 		draft, err = v.keep(v.ctx(), w)
 	}
 	if err != nil {
-		return err
+		return draft, err
 	}
-	if v.r.Header.Get("Accept") == "application/json" {
-		return v.json(map[string]any{"draft": draft.ID, "saved": v.words.T("Draft saved %s", v.when(draft.UpdatedAt))})
+	return draft, v.attach(v.ctx(), w.conversation, draft.ID, w.files)
+}
+
+// goOnWriting leads back to the composer, as it was.
+func (v *visit) goOnWriting(w written) error {
+	query := url.Values{}
+	if in := v.r.PostFormValue("in"); in != "" {
+		query.Set("in", in)
 	}
-	v.say(toast{Text: v.words.T("Draft saved")})
-	return v.see(v.back(v.at("/c/" + itoa(w.conversation))))
+	if w.kind == "note" || w.kind == "forward" {
+		query.Set("write", w.kind)
+	}
+	at := v.at("/c/" + itoa(w.conversation))
+	if len(query) > 0 {
+		at += "?" + query.Encode()
+	}
+	return v.see(at + "#write")
 }
 
 func (v *visit) json(value any) error {
@@ -527,11 +566,23 @@ func (v *visit) addFile() error {
 	return v.json(map[string]any{"draft": w.draft, "name": shown.Name, "size": shown.Size, "url": shown.URL, "remove": shown.Remove})
 }
 
+// removeFile takes a file from the draft. Its button is one of the composer's form: what was
+// written comes along and is kept.
 func (v *visit) removeFile() error {
-	if err := v.DeleteAttachment(v.ctx(), v.number("id"), v.number("i"), v.number("file")); err != nil {
+	w, err := v.written()
+	if err != nil {
 		return err
 	}
-	return v.see(v.back(v.at("/c/" + v.r.PathValue("id"))))
+	if w.draft != 0 {
+		if _, err := v.keepAll(w); err != nil {
+			return v.notKept(w, err)
+		}
+	}
+	err = v.DeleteAttachment(v.ctx(), v.number("id"), v.number("i"), v.number("file"))
+	if err != nil && (w.draft == 0 || !fault.Is(err, fault.NotFound)) { // else it is gone as it was to be
+		return err
+	}
+	return v.goOnWriting(w)
 }
 
 type newView struct {
