@@ -113,6 +113,14 @@ func keptNouns() []tester[helpdesk.Reader, helpdesk.Tx] {
 			held:  func(w *world) helpdesk.Role { return w.role },
 			fresh: func(w *world, n int) helpdesk.Role { return w.newRole(fmt.Sprint("fresh", n)) },
 		}),
+		of("MemberMails", noun[reader, tx, helpdesk.MemberMail, helpdesk.MemberMailFilter]{
+			Noun: declared.MemberMails, read: reader.MemberMails, write: tx.MemberMails,
+			held:  func(w *world) helpdesk.MemberMail { return w.memberMail },
+			fresh: func(w *world, n int) helpdesk.MemberMail { return w.newMemberMail(fmt.Sprint("fresh", n)) },
+			list: func(w *world) helpdesk.MemberMailFilter {
+				return helpdesk.MemberMailFilter{UserID: w.user.ID}
+			},
+		}),
 		of("SavedReplies", noun[reader, tx, helpdesk.SavedReply, helpdesk.SavedReplyFilter]{
 			Noun: declared.SavedReplies, read: reader.SavedReplies, write: tx.SavedReplies,
 			held:  func(w *world) helpdesk.SavedReply { return w.savedReply },
@@ -183,7 +191,7 @@ func saidNouns() []tester[helpdesk.Reader, helpdesk.Tx] {
 		of("Interactions", noun[reader, tx, helpdesk.Interaction, helpdesk.InteractionFilter]{
 			Noun: declared.Interactions, read: reader.Interactions, write: tx.Interactions,
 			held:  func(w *world) helpdesk.Interaction { return w.question },
-			lacks: []string{"UserID", "PostedByID", "Bcc", "IsForward", "SendStartedAt"},
+			lacks: []string{"UserID", "PostedByID", "Bcc", "IsForward", "SendAt", "SendStartedAt"},
 			fresh: func(w *world, _ int) helpdesk.Interaction { return w.newQuestion(w.conversation) },
 			list: func(w *world) helpdesk.InteractionFilter {
 				return helpdesk.InteractionFilter{ConversationID: w.conversation.ID}

@@ -52,6 +52,7 @@ type world struct {
 	merged int64 // id of what was merged into conversation, with answer in it for a while
 
 	suppression helpdesk.Suppression
+	memberMail  helpdesk.MemberMail
 	savedReply  helpdesk.SavedReply
 	portalKey   helpdesk.PortalKey
 	webhook     helpdesk.Webhook
@@ -170,6 +171,10 @@ func newWorld(t *testing.T, b Backend) *world {
 		if err := tx.SavePresence(ctx, there, base.AddDate(-1, 0, 0)); err != nil {
 			return err
 		}
+		w.memberMail = w.newMemberMail("held")
+		if err := tx.MemberMails().Insert(ctx, &w.memberMail); err != nil {
+			return err
+		}
 		w.savedReply = w.newSavedReply("held")
 		if err := tx.SavedReplies().Insert(ctx, &w.savedReply); err != nil {
 			return err
@@ -279,7 +284,7 @@ func (w *world) authentication(source string) helpdesk.MailAuthentication {
 
 func (w *world) newAnswer(c helpdesk.Conversation) helpdesk.Interaction {
 	return helpdesk.Interaction{ConversationID: c.ID, Type: helpdesk.TypeUser, Status: helpdesk.StatusPosted, Body: "<p>Re " + w.mark + "</p>",
-		UserID: w.user.ID, PostedByID: w.user.ID, To: []string{w.address("grace")}, Bcc: []string{w.address("bcc")}, PostedAt: at(3), SendStartedAt: at(4),
+		UserID: w.user.ID, PostedByID: w.user.ID, To: []string{w.address("grace")}, Bcc: []string{w.address("bcc")}, PostedAt: at(3), SendAt: at(3), SendStartedAt: at(4),
 		MessageID: strings.ToLower(rand.Text()) + "@" + w.mark, At: at(-3), CreatedAt: base, UpdatedAt: at(1)}
 }
 
