@@ -117,7 +117,7 @@ var bodiless = []string{
 	"listMemberships", "getMembership", "deleteMembership", "getAvailability", "listRoles", "getRole", "deleteRole",
 	"listEvents",
 	"listInvitations", "deleteInvitation", "listTokens", "deleteToken", "logout",
-	"listDeliveries", "retryDeliveries", "cancelInteraction", "listSuppressions", "getSuppression", "deleteSuppression",
+	"listDeliveries", "retryDeliveries", "cancelInteraction", "getInteractionSource", "listSuppressions", "getSuppression", "deleteSuppression",
 	"listSavedReplies", "getSavedReply", "deleteSavedReply", "fillSavedReply",
 	"getRemoteImage", "getSeenImage",
 	"listAuditLog", "listLanguages",
