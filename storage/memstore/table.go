@@ -45,6 +45,7 @@ type data struct {
 	moves         table[helpdesk.Move]
 	invitations   table[helpdesk.Invitation]
 	suppressions  table[helpdesk.Suppression]
+	memberMails   table[helpdesk.MemberMail]
 	savedReplies  table[helpdesk.SavedReply]
 	portalKeys    table[helpdesk.PortalKey]
 	audit         table[helpdesk.AuditEntry]
@@ -111,6 +112,7 @@ func newData() *data {
 	db.moves.make(db, "move")
 	db.invitations.make(db, "invitation")
 	db.suppressions.make(db, "suppression")
+	db.memberMails.make(db, "member mail")
 	db.savedReplies.make(db, "saved reply")
 	db.portalKeys.make(db, "key")
 	db.audit.make(db, "audit entry")
@@ -163,6 +165,7 @@ func (db *data) removeAccount(id int64) {
 	db.moves.removeAll(id)
 	db.invitations.removeAll(id)
 	db.suppressions.removeAll(id)
+	db.memberMails.removeAll(id)
 	db.savedReplies.removeAll(id)
 	db.portalKeys.removeAll(id)
 	db.audit.removeAll(id)
