@@ -246,6 +246,10 @@ func lists() []explained {
 		_, err := r.Participants(ctx, 1, 100)
 		return err
 	})
+	add("InboundOf", true, func(ctx context.Context, _ *bunstore.DB, r helpdesk.Reader, _ storage.Seek) error {
+		_, err := r.InboundOf(ctx, 1)
+		return err
+	})
 	add("InboundByIdentity", true, func(ctx context.Context, _ *bunstore.DB, r helpdesk.Reader, _ storage.Seek) error {
 		_, err := r.InboundByIdentity(ctx, [][]byte{[]byte("x"), []byte("y")})
 		return err

@@ -167,6 +167,7 @@ func (g *generator) read(seen content) operation {
 		{method: "InboundMails", args: []any{helpdesk.InboundFilter{States: g.states()}, ordered{g.from(seek, "InboundMail"), "InboundMail"}}},
 		{method: "InboundCounts", args: []any{mailbox}},
 		{method: "InboundByIdentity", args: []any{[][]byte{mail.Identity, oneOf(g, seen.Mails).Identity}}},
+		{method: "InboundOf", args: []any{g.either("Interaction", interaction.ID)}},
 		{method: "InboundPositions", args: []any{mailbox, "imap", []string{mail.Position, oneOf(g, seen.Mails).Position, "", "nowhere"}}},
 		{method: "Domains.Get", args: []any{g.either("Domain", oneOf(g, seen.Domains).ID)}},
 		{method: "Domains.List", args: []any{storage.NoFilter{}, ordered{g.from(seek, "Domain"), "Domain"}}},

@@ -176,6 +176,9 @@ func ledgerReads() map[string]readProbe {
 		"InboundByIdentity": {ofMailbox, false, func(ctx context.Context, r r, v *world) (any, error) {
 			return answer(r.InboundByIdentity(ctx, [][]byte{v.mail.Identity}))
 		}},
+		"InboundOf": {ofMailbox, false, func(ctx context.Context, r r, v *world) (any, error) {
+			return answer(r.InboundOf(ctx, v.question.ID))
+		}},
 	}
 }
 
