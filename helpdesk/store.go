@@ -161,6 +161,7 @@ type Finder interface {
 	CrossingReader
 	ScheduleReader
 	CountReader
+	MailFlowReader
 	PresenceReader
 	AuditReader
 	WebhookReader

@@ -107,7 +107,7 @@ var bodiless = []string{
 	"testMailbox", "reconcileMailbox",
 	"listMailboxes", "getMailbox", "deleteMailbox", "getMailboxStatus", "listFailures", "getFailure", "getRawMail", "replayMail", "ignoreMail", "replayMails",
 	"listCustomers", "getCustomer", "deleteCustomer", "listCustomerConversations", "exportCustomer",
-	"listConversations", "getConversation", "deleteConversation", "getContext", "getCounts",
+	"listConversations", "getConversation", "deleteConversation", "getContext", "getCounts", "getMailHealth",
 	"listInteractions", "getInteraction", "getThreading", "deleteInteraction",
 	"listAttachments", "getAttachment", "deleteAttachment", "getAttachmentContent",
 	"listDomains", "getDomain", "deleteDomain", "verifyDomain",
