@@ -77,6 +77,7 @@ func API(cfg APIConfig) (*Table, error) {
 	a.addConversations(t)
 	a.addCounts(t)
 	a.addSavedReplies(t)
+	a.addBlockedSenders(t)
 	a.addPresence(t)
 	a.addInteractions(t)
 	a.addAttachments(t)

@@ -14,41 +14,42 @@ import (
 // data is everything there is. While a transaction runs, every change leaves the
 // function that takes it back.
 type data struct {
-	users         table[helpdesk.User]
-	tokens        table[helpdesk.AccessToken]
-	accounts      table[helpdesk.Account]
-	roles         table[helpdesk.Role]
-	memberships   table[helpdesk.Membership]
-	mailboxes     table[helpdesk.Mailbox]
-	statuses      table[helpdesk.FetchStatus] // by mailbox
-	cursors       table[[]folderCursor]       // by mailbox
-	customers     table[helpdesk.Customer]
-	conversations table[helpdesk.Conversation]
-	participants  table[[]string] // by conversation
-	interactions  table[helpdesk.Interaction]
-	deliveries    table[helpdesk.Delivery]
-	attachments   table[helpdesk.Attachment]
-	ledger        table[helpdesk.InboundMail]
-	events        table[storage.Event] // by sequence number
-	jobs          table[jobRow]
-	domains       table[helpdesk.Domain]
-	pgpKeys       table[helpdesk.PGPKey]
-	lastItem      int64            // id of the last email, phone or website of a customer
-	searchDocs    table[searchDoc] // by conversation
-	customerTerms table[[]string]  // by customer
-	tags          table[helpdesk.Tag]
-	taggings      table[[]int64]             // by conversation
-	readMarks     table[[]helpdesk.ReadMark] // by conversation
-	presence      table[[]helpdesk.Presence] // by conversation
-	views         table[helpdesk.View]
-	redirects     table[redirect] // by merged conversation
-	moves         table[helpdesk.Move]
-	invitations   table[helpdesk.Invitation]
-	suppressions  table[helpdesk.Suppression]
-	savedReplies  table[helpdesk.SavedReply]
-	portalKeys    table[helpdesk.PortalKey]
-	audit         table[helpdesk.AuditEntry]
-	webhooks      table[helpdesk.Webhook]
+	users          table[helpdesk.User]
+	tokens         table[helpdesk.AccessToken]
+	accounts       table[helpdesk.Account]
+	roles          table[helpdesk.Role]
+	memberships    table[helpdesk.Membership]
+	mailboxes      table[helpdesk.Mailbox]
+	statuses       table[helpdesk.FetchStatus] // by mailbox
+	cursors        table[[]folderCursor]       // by mailbox
+	customers      table[helpdesk.Customer]
+	conversations  table[helpdesk.Conversation]
+	participants   table[[]string] // by conversation
+	interactions   table[helpdesk.Interaction]
+	deliveries     table[helpdesk.Delivery]
+	attachments    table[helpdesk.Attachment]
+	ledger         table[helpdesk.InboundMail]
+	events         table[storage.Event] // by sequence number
+	jobs           table[jobRow]
+	domains        table[helpdesk.Domain]
+	pgpKeys        table[helpdesk.PGPKey]
+	lastItem       int64            // id of the last email, phone or website of a customer
+	searchDocs     table[searchDoc] // by conversation
+	customerTerms  table[[]string]  // by customer
+	tags           table[helpdesk.Tag]
+	taggings       table[[]int64]             // by conversation
+	readMarks      table[[]helpdesk.ReadMark] // by conversation
+	presence       table[[]helpdesk.Presence] // by conversation
+	views          table[helpdesk.View]
+	redirects      table[redirect] // by merged conversation
+	moves          table[helpdesk.Move]
+	invitations    table[helpdesk.Invitation]
+	suppressions   table[helpdesk.Suppression]
+	blockedSenders table[helpdesk.BlockedSender]
+	savedReplies   table[helpdesk.SavedReply]
+	portalKeys     table[helpdesk.PortalKey]
+	audit          table[helpdesk.AuditEntry]
+	webhooks       table[helpdesk.Webhook]
 
 	webhookDeliveries table[helpdesk.WebhookDelivery]
 	webhookCursors    table[int64] // of all accounts, by account
@@ -112,6 +113,7 @@ func newData() *data {
 	db.invitations.make(db, "invitation")
 	db.suppressions.make(db, "suppression")
 	db.savedReplies.make(db, "saved reply")
+	db.blockedSenders.make(db, "blocked sender")
 	db.portalKeys.make(db, "key")
 	db.audit.make(db, "audit entry")
 	db.webhooks.make(db, "webhook")
@@ -164,6 +166,7 @@ func (db *data) removeAccount(id int64) {
 	db.invitations.removeAll(id)
 	db.suppressions.removeAll(id)
 	db.savedReplies.removeAll(id)
+	db.blockedSenders.removeAll(id)
 	db.portalKeys.removeAll(id)
 	db.audit.removeAll(id)
 	db.webhooks.removeAll(id)

@@ -39,7 +39,7 @@ func (v *visit) listing(view string) listing {
 		switch view {
 		case "closed":
 			l.status = "closed"
-		case "search", "drafts":
+		case "search", "drafts", "spam":
 			l.status = "all"
 		}
 	}
@@ -98,7 +98,7 @@ func (v *visit) query(l listing) (helpdesk.ConversationQuery, error) {
 	case "failed":
 		q.Undelivered = true
 	case "snoozed":
-	case "all", "closed", "search":
+	case "all", "closed", "search", "spam":
 	case "mailbox":
 		q.MailboxID = number(id)
 	case "view":
@@ -128,6 +128,9 @@ func (v *visit) query(l listing) (helpdesk.ConversationQuery, error) {
 		q.UserID = storage.Null[int64]()
 	default:
 		q.UserID = storage.Some(number(l.user))
+	}
+	if err := v.narrowSpam(l, &q); err != nil {
+		return q, err
 	}
 	q.Priorities = l.priorities()
 	if l.tag != 0 {
@@ -297,7 +300,7 @@ func (v *visit) row(l listing, c helpdesk.Conversation, customer string, unread 
 		r.Status = statusName(v.words, c.Status)
 		label = append(label, r.Status)
 	}
-	if l.status == "closed" {
+	if l.status == "closed" || l.view == "spam" {
 		r.Status = ""
 	}
 	if until := v.asleep(c); until != "" {
@@ -391,6 +394,7 @@ type inboxView struct {
 	Boxes                                   []Link
 	Naps                                    []nap
 	Priorities                              []urgency
+	Spam                                    bool // it is the list of spam
 	New                                     string
 	Words                                   string
 	Search                                  bool
@@ -429,6 +433,9 @@ func (v *visit) list(l listing) error {
 		view.New = v.at("/new")
 	}
 	view.Empty, view.EmptyMore = v.words.T("Nobody is waiting"), v.words.T("New mail shows up here by itself.")
+	if l.view == "spam" {
+		view.Empty, view.EmptyMore = v.words.T("No spam"), v.words.T("What you mark as spam, and mail of blocked senders, is kept here.")
+	}
 	if l.view == "search" || l.tag != 0 || l.words != "" || l.user != "" || l.priority != "" {
 		view.Empty, view.EmptyMore = v.words.T("Nothing found"), v.words.T("Try other words, or fewer filters.")
 	}
@@ -459,6 +466,8 @@ func (v *visit) titles(l listing) (title, summary string, err error) {
 		return v.words.T("Drafts"), "", nil
 	case "failed":
 		return v.words.T("Failed sends"), "", nil
+	case "spam":
+		return v.words.T("Spam"), "", nil
 	case "snoozed":
 		return v.words.T("Snoozed"), "", nil
 	case "search":
@@ -491,7 +500,10 @@ func (v *visit) choices(view *inboxView, l listing) error {
 	order := pick("sort", l.sort, [2]string{"waiting", w.T("Waiting longest")}, [2]string{"newest", w.T("Newest")}, [2]string{"oldest", w.T("Oldest")})
 	order.Active = true
 	status := pick("status", l.status, [2]string{"open", w.T("Open")}, [2]string{"pending", w.T("Pending")}, [2]string{"closed", w.T("Closed")}, [2]string{"all", w.T("Any status")})
-	view.Choices = []choice{order, status}
+	view.Choices, view.Spam = []choice{order, status}, l.view == "spam"
+	if view.Spam {
+		view.Choices = view.Choices[:1]
+	}
 	team, err := v.team()
 	if err != nil {
 		return err
@@ -627,6 +639,8 @@ var acts = map[string]string{
 	"move":     "Moved %s conversation|Moved %s conversations",
 	"snooze":   "Snoozed %s conversation|Snoozed %s conversations",
 	"wake":     "Woke %s conversation|Woke %s conversations",
+	"spam":     "%s conversation is spam|%s conversations are spam",
+	"notspam":  "%s conversation is no spam|%s conversations are no spam",
 	"priority": "Changed the priority of %s conversation|Changed the priority of %s conversations",
 	"tag":      "Tagged %s conversation|Tagged %s conversations",
 }
@@ -657,6 +671,10 @@ func (v *visit) act(act, value string) (in helpdesk.BulkUpdate, said string, err
 		if act == "wake" && value == "" {
 			return in, "", fault.New(fault.Invalid, v.words.T("Choose a time first."))
 		}
+	case "spam":
+		in.Spam = storage.Some(true)
+	case "notspam":
+		in.Spam = storage.Some(false)
 	case "priority":
 		in.Priority = storage.Some(helpdesk.Priority(value))
 	case "tag":
