@@ -397,7 +397,7 @@ func (g *generator) writeCustomer(seen content) operation {
 	case 2:
 		return operation{method: "MoveCustomer", args: []any{g.either("Customer", old.ID), g.either("Customer", other.ID)}}
 	}
-	c := helpdesk.Customer{FirstName: g.text(), LastName: g.text(), Company: g.text(), CreatedAt: g.time(false), UpdatedAt: g.time(false)}
+	c := helpdesk.Customer{FirstName: g.text(), LastName: g.text(), Company: g.text(), Note: g.text(), CreatedAt: g.time(false), UpdatedAt: g.time(false)}
 	update := old.ID != 0 && g.IntN(2) == 0
 	if update { // keep some of the items
 		c.ID = old.ID

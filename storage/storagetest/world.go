@@ -239,7 +239,7 @@ func (w *world) newStatus() helpdesk.FetchStatus {
 }
 
 func (w *world) newCustomer(local string) helpdesk.Customer {
-	return helpdesk.Customer{FirstName: "Grace", LastName: local + w.mark, Company: "Navy " + w.mark,
+	return helpdesk.Customer{FirstName: "Grace", LastName: local + w.mark, Company: "Navy " + w.mark, Note: "Calls early.\nPays late.",
 		Emails: []helpdesk.CustomerEmail{
 			{Email: "A." + w.address(local), Key: w.address(local)}, {Email: "B." + w.address(local), Key: w.address(local + "+b")}},
 		Phones:    []helpdesk.CustomerPhone{{Phone: "+49 30 1"}, {Phone: "+49 30 2"}},

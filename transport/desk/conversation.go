@@ -147,6 +147,7 @@ func (v *visit) fillHead(c helpdesk.Conversation, view *conversationView) error 
 
 // customerPanel is who asks.
 type customerPanel struct {
+	ID      int64
 	Person  person
 	URL     string
 	Since   string
@@ -156,6 +157,9 @@ type customerPanel struct {
 	Sites   []string
 	Earlier []earlier
 	Total   int
+	Note    string
+	NoteURL string // where it is changed; "": the member may not
+	Here    string // the page to come back to
 }
 
 type earlier struct{ Subject, URL, When string }
@@ -187,7 +191,11 @@ func (v *visit) fillCustomer(c helpdesk.Conversation, view *conversationView) er
 }
 
 func (v *visit) customerPanel(c helpdesk.Customer) customerPanel {
-	p := customerPanel{Person: customerPerson(c), URL: v.at("/customers/" + itoa(c.ID)), Company: c.Company, Since: v.words.T("Customer since %s", v.month(c.CreatedAt))}
+	p := customerPanel{ID: c.ID, Person: customerPerson(c), URL: v.at("/customers/" + itoa(c.ID)), Company: c.Company, Since: v.words.T("Customer since %s", v.month(c.CreatedAt))}
+	p.Note, p.Here = c.Note, v.h.url(v.r.URL.RequestURI())
+	if v.may(helpdesk.CustomersUpdate) {
+		p.NoteURL = v.at("/customers/" + itoa(c.ID) + "/note")
+	}
 	for _, e := range c.Emails {
 		p.Emails = append(p.Emails, e.Email)
 	}
@@ -232,6 +240,9 @@ func (v *visit) fillPlace(c helpdesk.Conversation, view *conversationView) error
 	l.after = ""
 	title, _, err := in.titles(l)
 	v.counted = in.counted
+	if err == nil {
+		l, err = in.settle(l)
+	}
 	if err != nil { // a view that is gone, or a name that somebody made up
 		l = in.listing("all")
 		title = v.words.T("All open")

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -34,22 +35,48 @@ func (v *visit) listing(view string) listing {
 	q := v.r.URL.Query()
 	l := listing{view: view, sort: q.Get("sort"), status: q.Get("status"), user: q.Get("user"), tag: number(q.Get("tag")),
 		words: strings.TrimSpace(q.Get("q")), after: q.Get("after"), priority: q.Get("priority")}
+	return l.filled()
+}
+
+// filled is a listing that says all that its address leaves out. A saved view decides by
+// itself what its address does not say.
+func (l listing) filled() listing {
 	if l.status == "" {
 		l.status = "open"
-		switch view {
-		case "closed":
+		switch {
+		case l.view == "closed":
 			l.status = "closed"
-		case "search", "drafts", "spam":
+		case l.view == "search", l.view == "drafts", l.view == "spam":
 			l.status = "all"
+		case strings.HasPrefix(l.view, "view-"):
+			l.status = "saved"
 		}
 	}
 	if l.sort == "" {
 		l.sort = "waiting"
-		if l.status != "open" || view == "snoozed" {
+		switch {
+		case l.status == "saved":
+			l.sort = "saved"
+		case l.status != "open" || l.view == "snoozed":
 			l.sort = "newest"
 		}
 	}
 	return l
+}
+
+// settle finds out how a saved view orders its list, where its address does not say so.
+func (v *visit) settle(l listing) (listing, error) {
+	if l.sort != "saved" {
+		return l, nil
+	}
+	_, id, _ := strings.Cut(l.view, "-")
+	one, err := v.View(v.ctx(), number(id))
+	f := one.Filter
+	closed := len(f.Statuses) > 0 && !slices.ContainsFunc(f.Statuses, helpdesk.Status.Open)
+	if f.Sort == "" && !f.Ascending && f.Awaiting == nil && !closed {
+		l.sort = "waiting"
+	}
+	return l, err
 }
 
 // listURL is the address of the listing with other values; after is left out.
@@ -81,6 +108,8 @@ func (v *visit) listURL(l listing, pairs ...string) string {
 	}
 	return path + "?" + q.Encode()
 }
+
+var anyStatus = []helpdesk.Status{helpdesk.StatusPosted, helpdesk.StatusPending, helpdesk.StatusClosed, helpdesk.StatusDraft}
 
 var openStatuses = []helpdesk.Status{helpdesk.StatusPosted, helpdesk.StatusPending}
 
@@ -117,8 +146,15 @@ func (v *visit) query(l listing) (helpdesk.ConversationQuery, error) {
 	case "closed":
 		q.Statuses = []helpdesk.Status{helpdesk.StatusClosed}
 	case "all":
+		if q.ViewID != 0 { // against what the view says
+			q.Statuses = anyStatus
+		}
+	case "saved":
 	default:
 		return q, v.missing()
+	}
+	if l.sort == "saved" {
+		q.Sort = ""
 	}
 	switch l.user {
 	case "":
@@ -403,9 +439,18 @@ type inboxView struct {
 	CanAssign, CanUpdate, CanTag, CanDelete bool
 	Later                                   bool // it is not the first page
 	First                                   string
+	CanSaveView                             bool // filters were chosen
+	SaveView                                string
+	Asked                                   [][2]string // what the list is narrowed by
 }
 
-func (v *visit) inbox() error { return v.list(v.listing(v.r.PathValue("view"))) }
+func (v *visit) inbox() error {
+	l, err := v.settle(v.listing(v.r.PathValue("view")))
+	if err != nil {
+		return err
+	}
+	return v.list(l)
+}
 
 func (v *visit) search() error { return v.list(v.listing("search")) }
 
@@ -432,6 +477,9 @@ func (v *visit) list(l listing) error {
 	if v.may(helpdesk.ConversationsCreate) {
 		view.New = v.at("/new")
 	}
+	if view.Asked = v.asked(l); len(view.Asked) > 1 && v.may(helpdesk.ViewsCreate) {
+		view.CanSaveView, view.SaveView = true, v.at("/views")
+	}
 	view.Empty, view.EmptyMore = v.words.T("Nobody is waiting"), v.words.T("New mail shows up here by itself.")
 	if l.view == "spam" {
 		view.Empty, view.EmptyMore = v.words.T("No spam"), v.words.T("What you mark as spam, and mail of blocked senders, is kept here.")
@@ -446,6 +494,17 @@ func (v *visit) list(l listing) error {
 		template: "inbox", title: view.Title, data: view, nav: "inbox/" + l.view,
 		parts: map[string]string{"list": "list", "more": "rows"},
 	})
+}
+
+// asked is what the address of a list says beside its cursor, and which list it is.
+func (v *visit) asked(l listing) [][2]string {
+	out := [][2]string{{"list", l.view}}
+	for _, name := range []string{"status", "user", "tag", "priority", "q", "sort"} {
+		if value := v.r.URL.Query().Get(name); value != "" {
+			out = append(out, [2]string{name, value})
+		}
+	}
+	return out
 }
 
 // titles are the heading of a list and what stands beside it.
@@ -497,9 +556,17 @@ func (v *visit) choices(view *inboxView, l listing) error {
 		return c
 	}
 	w := v.words
-	order := pick("sort", l.sort, [2]string{"waiting", w.T("Waiting longest")}, [2]string{"newest", w.T("Newest")}, [2]string{"oldest", w.T("Oldest")})
+	orders := [][2]string{{"waiting", w.T("Waiting longest")}, {"newest", w.T("Newest")}, {"oldest", w.T("Oldest")}}
+	statuses := [][2]string{{"open", w.T("Open")}, {"pending", w.T("Pending")}, {"closed", w.T("Closed")}, {"all", w.T("Any status")}}
+	if strings.HasPrefix(l.view, "view-") {
+		statuses = append(statuses, [2]string{"saved", w.T("As saved")})
+	}
+	if l.sort == "saved" {
+		orders = append(orders, [2]string{"saved", w.T("As saved")})
+	}
+	order := pick("sort", l.sort, orders...)
 	order.Active = true
-	status := pick("status", l.status, [2]string{"open", w.T("Open")}, [2]string{"pending", w.T("Pending")}, [2]string{"closed", w.T("Closed")}, [2]string{"all", w.T("Any status")})
+	status := pick("status", l.status, statuses...)
 	view.Choices, view.Spam = []choice{order, status}, l.view == "spam"
 	if view.Spam {
 		view.Choices = view.Choices[:1]

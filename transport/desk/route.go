@@ -65,6 +65,9 @@ func (h *Handler) route() {
 		"GET /customers":                         (*visit).customers,
 		"GET /customers/{id}":                    (*visit).customer,
 		"POST /customers/{id}":                   (*visit).saveCustomer,
+		"POST /customers/{id}/note":              (*visit).noteCustomer,
+		"GET /customers/{id}/merge":              (*visit).mergePage,
+		"POST /customers/{id}/merge":             (*visit).mergeCustomers,
 	} {
 		h.mux.HandleFunc(below(pattern), h.member(fn))
 	}
