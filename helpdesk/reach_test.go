@@ -256,6 +256,7 @@ func reachOf() map[string]struct {
 		"DeletePGPKey": {refused, func(c ctx, d desk, w w) (any, error) { return done(d.DeletePGPKey(c, w.grace.ID, w.pgpKey.ID)) }},
 		"Present":      {hidden, func(c ctx, d desk, w w) (any, error) { return say(d.Present(c, w.conversation.ID, helpdesk.Reading)) }},
 		"PresenceOf":   {cut, func(c ctx, d desk, w w) (any, error) { return say(d.PresenceOf(c, []int64{w.conversation.ID})) }},
+		"ScheduledOf":  {cut, func(c ctx, d desk, w w) (any, error) { return say(d.ScheduledOf(c, []int64{w.conversation.ID})) }},
 		"SavedReply":   {own, func(c ctx, d desk, w w) (any, error) { return say(d.SavedReply(c, w.reply.ID)) }},
 		"SavedReplies": {own, func(c ctx, d desk, _ w) (any, error) { return say(d.SavedReplies(c, "", page)) }},
 		"CreateSavedReply": {own, func(c ctx, d desk, _ w) (any, error) {

@@ -159,6 +159,7 @@ type Finder interface {
 	EventReader
 	CorrespondenceReader
 	CrossingReader
+	ScheduleReader
 	CountReader
 	PresenceReader
 	AuditReader
