@@ -21,6 +21,7 @@ type Declarations struct {
 	Tags           storage.Noun[Tag]
 	Views          storage.Noun[View]
 	Webhooks       storage.Noun[Webhook]
+	MemberMails    storage.Noun[MemberMail]
 }
 
 // Nouns declares the rows of [Rows], for stores and for storagetest.
@@ -98,6 +99,7 @@ func Nouns() Declarations {
 			Name: "role",
 			ID:   func(r *Role) *int64 { return &r.ID },
 		},
+		MemberMails: memberMailNoun(),
 		SavedReplies: storage.Noun[SavedReply]{
 			Name: "saved reply",
 			ID:   func(r *SavedReply) *int64 { return &r.ID },

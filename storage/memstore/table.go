@@ -50,6 +50,7 @@ type data struct {
 	portalKeys     table[helpdesk.PortalKey]
 	audit          table[helpdesk.AuditEntry]
 	webhooks       table[helpdesk.Webhook]
+	memberMails    table[helpdesk.MemberMail]
 
 	webhookDeliveries table[helpdesk.WebhookDelivery]
 	webhookCursors    table[int64] // of all accounts, by account
@@ -112,6 +113,7 @@ func newData() *data {
 	db.moves.make(db, "move")
 	db.invitations.make(db, "invitation")
 	db.suppressions.make(db, "suppression")
+	db.memberMails.make(db, "member mail")
 	db.savedReplies.make(db, "saved reply")
 	db.blockedSenders.make(db, "blocked sender")
 	db.portalKeys.make(db, "key")
@@ -165,6 +167,7 @@ func (db *data) removeAccount(id int64) {
 	db.moves.removeAll(id)
 	db.invitations.removeAll(id)
 	db.suppressions.removeAll(id)
+	db.memberMails.removeAll(id)
 	db.savedReplies.removeAll(id)
 	db.blockedSenders.removeAll(id)
 	db.portalKeys.removeAll(id)

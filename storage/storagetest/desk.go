@@ -19,6 +19,7 @@ func deskTests() []testCase {
 		{"Scheduled", testScheduled},
 		{"Counts", testConversationCounts},
 		{"SavedReplies", testSavedReplyFilter},
+		{"MemberMails", testMemberMailFilter},
 		{"Presence", testPresence},
 		{"BlockedSenders", testBlockedSenderKeys},
 	}

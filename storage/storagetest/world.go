@@ -52,6 +52,7 @@ type world struct {
 	merged int64 // id of what was merged into conversation, with answer in it for a while
 
 	suppression helpdesk.Suppression
+	memberMail  helpdesk.MemberMail
 	savedReply  helpdesk.SavedReply
 	blocked     helpdesk.BlockedSender
 	portalKey   helpdesk.PortalKey
@@ -173,6 +174,10 @@ func newWorld(t *testing.T, b Backend) *world {
 		}
 		w.blocked = w.newBlockedSender("held")
 		if err := tx.BlockedSenders().Insert(ctx, &w.blocked); err != nil {
+			return err
+		}
+		w.memberMail = w.newMemberMail("held")
+		if err := tx.MemberMails().Insert(ctx, &w.memberMail); err != nil {
 			return err
 		}
 		w.savedReply = w.newSavedReply("held")
