@@ -17,6 +17,7 @@ type BulkUpdate struct {
 	// SnoozedUntil is that of [ConversationUpdate].
 	SnoozedUntil storage.Opt[time.Time]
 	Priority     storage.Opt[Priority]
+	Spam         storage.Opt[bool] // that of [ConversationUpdate]
 }
 
 // UpdateConversations changes at most 100 conversations, all or none of them, and
@@ -53,6 +54,7 @@ func (in BulkUpdate) validate(ids []int64) error {
 	if in.Priority.IsSet() {
 		problems.Check(in.Priority.Or("").valid(), "priority", mustBePriority)
 	}
+	problems.Check(!in.Spam.IsNull(), "spam", "must not be empty")
 	problems.Check(!in.MailboxID.IsNull(), "mailbox_id", "must not be empty")
 	problems.Check(len(in.TagIDs.Or(nil)) <= MaxTags, "tags", "has more than 100 ids")
 	return problems.Err()
@@ -92,6 +94,9 @@ func (d *Desk) updateAll(ctx context.Context, tx Tx, ids []int64, in BulkUpdate)
 		old := *c
 		c.Status, c.UserID, c.MailboxID = in.Status.Or(c.Status), in.UserID.Or(c.UserID), in.MailboxID.Or(c.MailboxID)
 		c.Priority, c.UpdatedAt = in.Priority.Or(c.Priority), d.svc.now()
+		if err := d.spam(ctx, tx, c, in.Spam, in.Status); err != nil {
+			return nil, err
+		}
 		if err := d.snooze(ctx, tx, c, in.SnoozedUntil); err != nil {
 			return nil, err
 		}

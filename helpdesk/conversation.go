@@ -36,6 +36,7 @@ type Conversation struct {
 	Preview         string
 	RefersTo        int64     // conversation that its first mail refers to and was not let into; 0: none
 	AwaitingSince   time.Time // first customer message nobody has answered yet
+	SpamAt          time.Time // since when it is spam, and closed; zero: it is none
 	SnoozedUntil    time.Time // it sleeps until then, or until the customer writes; zero: it is awake
 	CreatedAt       time.Time
 	UpdatedAt       time.Time
@@ -74,6 +75,7 @@ type ConversationFilter struct {
 	Undelivered  bool              // with a delivery that is [DeliveryState.Undelivered]
 	Snoozed      storage.Opt[bool] // asleep, or awake; null is absent
 	Priorities   []Priority        // any of these
+	Spam         storage.Opt[bool] // spam, or not; null is absent
 }
 
 // ConversationOrder narrows a list of conversations and orders it.
@@ -135,6 +137,9 @@ type ConversationUpdate struct {
 	// Closing it wakes it, too.
 	SnoozedUntil storage.Opt[time.Time]
 	Priority     storage.Opt[Priority]
+	// Spam closes it, and keeps it closed whatever its customer writes. What was spam is
+	// opened, unless Status says otherwise; opening spam says that it is none.
+	Spam storage.Opt[bool]
 }
 
 func (s Status) valid() bool {
@@ -339,6 +344,7 @@ type ConversationQuery struct {
 	Undelivered bool              // with an answer that did not reach somebody
 	Snoozed     storage.Opt[bool] // asleep, or awake; absent or null: all
 	Priorities  []Priority        // any of these; empty: all
+	Spam        storage.Opt[bool] // spam, or not; absent or null: all
 	// ViewID names a view whose filter holds for all that is not given here, and whose
 	// order holds when no other is; 0: none.
 	ViewID int64
@@ -390,7 +396,7 @@ func (d *Desk) Conversations(ctx context.Context, q ConversationQuery, req stora
 		Statuses: q.Statuses, MailboxID: q.MailboxID, CustomerID: q.CustomerID, UserID: q.UserID,
 		UpdatedSince: q.UpdatedSince, TagIDs: q.TagIDs, Terms: terms,
 		Awaiting: q.Awaiting, DraftBy: q.DraftBy, Undelivered: q.Undelivered, Snoozed: q.Snoozed,
-		Priorities: q.Priorities,
+		Priorities: q.Priorities, Spam: q.Spam,
 	}
 	position := func(c Conversation) storage.Position { return storage.Position{Key: c.SortKey(q.Sort), ID: c.ID} }
 	return storage.List(req, !q.Ascending, position, func(seek storage.Seek) ([]Conversation, error) {
@@ -457,6 +463,7 @@ func (d *Desk) UpdateConversation(ctx context.Context, id int64, in Conversation
 	if in.Priority.IsSet() {
 		problems.Check(in.Priority.Or("").valid(), "priority", mustBePriority)
 	}
+	problems.Check(!in.Spam.IsNull(), "spam", "must not be empty")
 	problems.Check(!in.MailboxID.IsNull(), "mailbox_id", "must not be empty")
 	if err := problems.Err(); err != nil {
 		return Conversation{}, err
@@ -484,6 +491,9 @@ func (d *Desk) UpdateConversation(ctx context.Context, id int64, in Conversation
 		}
 		renamed := c.Subject != in.Subject
 		c.Subject, c.Status, c.Priority, c.UpdatedAt = in.Subject, in.Status.Or(c.Status), in.Priority.Or(c.Priority), d.svc.now()
+		if err := d.spam(ctx, tx, &c, in.Spam, in.Status); err != nil {
+			return err
+		}
 		if err := d.snooze(ctx, tx, &c, in.SnoozedUntil); err != nil {
 			return err
 		}

@@ -2,9 +2,11 @@ package helpdesk
 
 import (
 	"context"
+
+	"github.com/helpwright/helpwright/storage"
 )
 
-// MaxCount is how far Drafts and Undelivered of [Counts] are counted.
+// MaxCount is how far Drafts, Undelivered and Spam of [Counts] are counted.
 const MaxCount = 1000
 
 // Counts are the numbers that a desk shows beside its lists, within the member's
@@ -18,6 +20,7 @@ type Counts struct {
 	Drafts      int64 // with a draft of the caller; at most [MaxCount]
 	Undelivered int64 // posted or pending, with an answer that did not reach somebody; at most [MaxCount]
 	Quarantined int64 // mails that could not be filed; at most [MaxCount], and 0 without mailboxes.connection
+	Spam        int64 // conversations that are spam; at most [MaxCount]
 	Mailboxes   []MailboxCounts
 }
 
@@ -70,6 +73,9 @@ func (d *Desk) Counts(ctx context.Context) (Counts, error) {
 		counts.add(cell, d.userID)
 	}
 	if counts.Drafts, err = r.CountConversations(ctx, ConversationFilter{DraftBy: d.userID}, MaxCount); err != nil {
+		return Counts{}, err
+	}
+	if counts.Spam, err = r.CountConversations(ctx, ConversationFilter{Spam: storage.Some(true)}, MaxCount); err != nil {
 		return Counts{}, err
 	}
 	failed := ConversationFilter{Undelivered: true, Statuses: []Status{StatusPosted, StatusPending}}

@@ -20,7 +20,7 @@ import (
 // types before the dot. Events of other areas are for who holds all of these.
 var eventAreas = map[string]Permission{
 	"account": AccountsView, "portal_key": AccountsUpdate, "membership": MembershipsView, "invitation": MembershipsView, "role": RolesView,
-	"mailbox": MailboxesView, "mail": MailboxesConnection, "customer": CustomersView, "suppression": CustomersView, "pgp_key": PGPKeysView,
+	"mailbox": MailboxesView, "mail": MailboxesConnection, "customer": CustomersView, "suppression": CustomersView, "blocked_sender": CustomersView, "pgp_key": PGPKeysView,
 	"conversation": ConversationsView, "interaction": InteractionsView, "attachment": InteractionsView, "saved_reply": InteractionsView,
 	"tag": TagsView, "view": ViewsView, "domain": DomainsView, "webhook": WebhooksView,
 	// Of the knowledge base, which writes into the same log.
@@ -298,6 +298,13 @@ func changedTo(old, c Conversation) []string {
 	}
 	if !old.SnoozedUntil.IsZero() && c.SnoozedUntil.IsZero() && c.Status.Open() {
 		kinds = append(kinds, "conversation.woken")
+	}
+	if old.IsSpam() != c.IsSpam() {
+		kind := "conversation.marked_spam"
+		if !c.IsSpam() {
+			kind = "conversation.cleared_spam"
+		}
+		kinds = append(kinds, kind)
 	}
 	if old.Priority != c.Priority {
 		kinds = append(kinds, "conversation.prioritized")

@@ -168,6 +168,9 @@ func (t Threading) words() []string {
 	case t.NotForwarded != "":
 		words = append(words, fmt.Sprintf("It forwards another mail, and belongs to its sender nevertheless: %s.", t.NotForwarded))
 	}
+	if t.Blocked != "" {
+		words = append(words, fmt.Sprintf("The sender is blocked (%s): it is spam.", t.Blocked))
+	}
 	for _, refused := range t.Refused {
 		words = append(words, fmt.Sprintf("Conversation %d was refused: %s.", refused.ConversationID, refused.Reason))
 	}

@@ -172,7 +172,7 @@ func (in *Intake) fileTogether(ctx context.Context, begin guard.Begin[Tx], all [
 	rows := make([]InboundMail, len(all))
 	err := retryUnique(func() error {
 		return begin(ctx, func(ctx context.Context, tx Tx) error {
-			shared := &filingTogether{mailboxes: map[int64]Mailbox{}}
+			shared := &filingTogether{mailboxes: map[int64]Mailbox{}, all: all}
 			for i, f := range all {
 				var err error
 				f.taken = false
@@ -343,6 +343,8 @@ type filingTogether struct {
 	mailboxes map[int64]Mailbox // that were read
 	own       *ownAddresses     // nil: not asked for yet
 	index     indexing
+	all       []*filing
+	blocks    map[string]BlockedSender // by Key, of those whom the mails may be of; nil: not asked for yet
 }
 
 func (f *filing) file(ctx context.Context, tx Tx, shared *filingTogether) (InboundMail, error) {
@@ -390,7 +392,7 @@ func (f *filing) file(ctx context.Context, tx Tx, shared *filingTogether) (Inbou
 	if err != nil {
 		return row, err
 	}
-	return f.insert(ctx, tx, row, mailbox, notForwarded, &shared.index)
+	return f.insert(ctx, tx, row, mailbox, notForwarded, shared)
 }
 
 // drop ends the way of a mail that is not filed and removes its parts; the raw mail
@@ -462,10 +464,20 @@ func (f *filing) belongs(ctx context.Context, tx Tx, mailbox Mailbox, index *ind
 
 // insert puts the mail into its conversation, and what it is found by into index.
 // notForwarded is why it is not taken for a mail that a member passes on.
-func (f *filing) insert(ctx context.Context, tx Tx, row InboundMail, mailbox Mailbox, notForwarded string, index *indexing) (InboundMail, error) {
+func (f *filing) insert(ctx context.Context, tx Tx, row InboundMail, mailbox Mailbox, notForwarded string, shared *filingTogether) (InboundMail, error) {
+	index := &shared.index
 	match, customer, created, err := f.belongs(ctx, tx, mailbox, index)
 	if err != nil {
 		return row, err
+	}
+	if match.why.Rule != RuleReport { // a report is the mail system's
+		block, err := shared.blocked(ctx, tx, f)
+		if err != nil {
+			return row, err
+		}
+		if block.ID != 0 {
+			match.asSpam(block)
+		}
 	}
 	if match.why.Rule == RuleNew {
 		match.why.NotForwarded = notForwarded
@@ -492,6 +504,9 @@ func (f *filing) insert(ctx context.Context, tx Tx, row InboundMail, mailbox Mai
 	} else {
 		c = f.open(mailbox, customer, email, at)
 		c.RefersTo = match.thread
+		if match.why.Blocked != "" {
+			c.Status, c.SpamAt = StatusClosed, f.now
+		}
 	}
 	flood, err := f.overBudget(ctx, tx.Reader(), row, email.ID)
 	if err != nil {

@@ -116,6 +116,8 @@ type Threading struct {
 	// NotForwarded says why the mail, which has a member's address and passes another one
 	// on, was taken for one of its sender's; "" if it was not.
 	NotForwarded string `json:"not_forwarded,omitempty"`
+	// Blocked is the blocked sender that made it spam: an address or a domain; "": none did.
+	Blocked string `json:"blocked,omitempty"`
 }
 
 // RefusedThread is a conversation a mail could have been put into, and why it was not.
@@ -382,8 +384,8 @@ func (c *Conversation) received(at time.Time, i Interaction, auto bool) {
 	if !i.IsForward {
 		c.Preview = mailhtml.Preview(i.Body, previewLength, i.answers())
 	}
-	if auto {
-		return // a machine neither waits nor reopens
+	if auto || c.IsSpam() {
+		return // a machine neither waits nor reopens, nor does spam
 	}
 	if c.AwaitingSince.IsZero() || at.Before(c.AwaitingSince) {
 		c.AwaitingSince = at

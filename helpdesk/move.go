@@ -89,6 +89,21 @@ func waits(all []Interaction, since time.Time) (first time.Time) {
 	return first
 }
 
+// waiting is since when a customer waits in a conversation of which that is not known: since
+// the first message after the last answer.
+func (d *Desk) waiting(ctx context.Context, tx Tx, c Conversation) (first time.Time, err error) {
+	last, err := tx.Interactions().List(ctx, InteractionFilter{ConversationID: c.ID}, storage.Seek{Desc: true, Limit: 100})
+	for _, i := range last {
+		if i.Type == TypeUser && i.Status == StatusPosted && !i.IsForward {
+			break
+		}
+		if i.Type == TypeCustomer && !i.IsForward && !i.AutoSubmitted {
+			first = i.At
+		}
+	}
+	return first, err
+}
+
 // stillWaits is since when a customer waits in a conversation that was left by some
 // interactions.
 func (d *Desk) stillWaits(ctx context.Context, tx Tx, c Conversation) (time.Time, error) {
@@ -108,7 +123,7 @@ func (c *Conversation) waitSince(since time.Time, status Status) {
 	if c.AwaitingSince.IsZero() || since.Before(c.AwaitingSince) {
 		c.AwaitingSince = since
 	}
-	if status == StatusPosted && (c.Status == StatusClosed || c.Status == StatusPending) {
+	if status == StatusPosted && !c.IsSpam() && (c.Status == StatusClosed || c.Status == StatusPending) {
 		c.Status = StatusPosted
 	}
 }

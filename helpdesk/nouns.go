@@ -4,23 +4,24 @@ import "github.com/helpwright/helpwright/storage"
 
 // Declarations are those of the nouns whose rows a store keeps.
 type Declarations struct {
-	Attachments   storage.Noun[Attachment]
-	Conversations storage.Noun[Conversation]
-	Deliveries    storage.Noun[Delivery]
-	Domains       storage.Noun[Domain]
-	Interactions  storage.Noun[Interaction]
-	Invitations   storage.Noun[Invitation]
-	Mailboxes     storage.Noun[Mailbox]
-	Memberships   storage.Noun[Membership]
-	PGPKeys       storage.Noun[PGPKey]
-	PortalKeys    storage.Noun[PortalKey]
-	Roles         storage.Noun[Role]
-	MemberMails   storage.Noun[MemberMail]
-	SavedReplies  storage.Noun[SavedReply]
-	Suppressions  storage.Noun[Suppression]
-	Tags          storage.Noun[Tag]
-	Views         storage.Noun[View]
-	Webhooks      storage.Noun[Webhook]
+	Attachments    storage.Noun[Attachment]
+	BlockedSenders storage.Noun[BlockedSender]
+	Conversations  storage.Noun[Conversation]
+	Deliveries     storage.Noun[Delivery]
+	Domains        storage.Noun[Domain]
+	Interactions   storage.Noun[Interaction]
+	Invitations    storage.Noun[Invitation]
+	Mailboxes      storage.Noun[Mailbox]
+	Memberships    storage.Noun[Membership]
+	PGPKeys        storage.Noun[PGPKey]
+	PortalKeys     storage.Noun[PortalKey]
+	Roles          storage.Noun[Role]
+	SavedReplies   storage.Noun[SavedReply]
+	Suppressions   storage.Noun[Suppression]
+	Tags           storage.Noun[Tag]
+	Views          storage.Noun[View]
+	Webhooks       storage.Noun[Webhook]
+	MemberMails    storage.Noun[MemberMail]
 }
 
 // Nouns declares the rows of [Rows], for stores and for storagetest.
@@ -30,6 +31,13 @@ func Nouns() Declarations {
 			Name:        "attachment",
 			ID:          func(a *Attachment) *int64 { return &a.ID },
 			InMailboxes: true,
+		},
+		BlockedSenders: storage.Noun[BlockedSender]{
+			Name: "blocked sender",
+			ID:   func(b *BlockedSender) *int64 { return &b.ID },
+			Unique: []storage.Unique[BlockedSender]{
+				{Code: UniqueBlockedSender, Fields: func(b *BlockedSender) []any { return []any{&b.Key} }},
+			},
 		},
 		Conversations: storage.Noun[Conversation]{
 			Name:        "conversation",

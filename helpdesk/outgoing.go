@@ -413,7 +413,7 @@ func (o *Outgoing) conclude(ctx context.Context, tx Tx, c Conversation, i Intera
 		}
 	}
 	failed := slices.ContainsFunc(changed, func(d Delivery) bool { return d.State.Undelivered() })
-	if failed && (c.Status == StatusClosed || c.Status == StatusPending || !c.SnoozedUntil.IsZero()) {
+	if failed && !c.IsSpam() && (c.Status == StatusClosed || c.Status == StatusPending || !c.SnoozedUntil.IsZero()) {
 		old := c
 		c.Status, c.SnoozedUntil, c.UpdatedAt = StatusPosted, time.Time{}, now
 		if err := tx.Conversations().Update(ctx, &c); err != nil {

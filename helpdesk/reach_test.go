@@ -40,6 +40,7 @@ type beyond struct {
 	portalKey    helpdesk.PortalKey
 	pgpKey       helpdesk.AddressedKey
 	suppression  helpdesk.Suppression
+	blocked      helpdesk.BlockedSender
 	reply        helpdesk.SavedReply
 	invitation   helpdesk.Invitation
 	boss         helpdesk.Membership // the owner
@@ -76,6 +77,7 @@ func newBeyond(t *testing.T) *beyond {
 	w.domain = must(b.desk.CreateDomain(b.ctx, "mail.example.org"))(t)
 	w.portalKey, _, _ = b.desk.CreatePortalKey(b.ctx, helpdesk.PortalKeyInput{Name: "App", Algorithm: helpdesk.PortalHS256})
 	w.reply = must(b.desk.CreateSavedReply(b.ctx, helpdesk.SavedReplyInput{Name: "Ours", Body: "x", Shared: true}))(t)
+	w.blocked = must(b.desk.BlockSender(b.ctx, "spam.example"))(t)
 	w.suppression = must(b.desk.Suppress(b.ctx, helpdesk.SuppressionInput{Email: "gone@example.com"}))(t)
 	w.pgpKey = must(b.desk.CreatePGPKey(b.ctx, w.grace.ID, w.key(t)))(t)
 	w.boss = membershipOf(t, b.ctx, b.desk)
@@ -129,7 +131,7 @@ func reachOf() map[string]struct {
 	say := func(v any, err error) (any, error) { return v, err }
 	name := func(text string) storage.Opt[string] { return storage.Some(text) }
 	return map[string]entry{
-		"AccountID": {own, nil}, "UserID": {own, nil}, "Scope": {own, nil}, "Holds": {own, nil}, "Permissions": {own, nil},
+		"AccountID": {own, nil}, "UserID": {own, nil}, "Scope": {own, nil}, "Holds": {own, nil}, "ReachesAll": {own, nil}, "Permissions": {own, nil},
 		"Online": {own, nil}, "InternalAddress": {own, nil}, "Rehearsal": {own, nil},
 		"TaggedAddress":    {hidden, func(c ctx, d desk, w w) (any, error) { return say(d.TaggedAddress(c, w.box.ID)) }},
 		"TestMailbox":      {hidden, func(c ctx, d desk, w w) (any, error) { return say(d.TestMailbox(c, w.box.ID)) }},
@@ -272,6 +274,10 @@ func reachOf() map[string]struct {
 		"FillReply":        {hidden, func(c ctx, d desk, w w) (any, error) { return say(d.FillReply(c, w.conversation.ID, w.reply.ID)) }},
 		"Suppression":      {own, func(c ctx, d desk, w w) (any, error) { return say(d.Suppression(c, w.suppression.ID)) }},
 		"Suppressions":     {own, func(c ctx, d desk, _ w) (any, error) { return say(d.Suppressions(c, page)) }},
+		"BlockedSender":    {own, func(c ctx, d desk, w w) (any, error) { return say(d.BlockedSender(c, w.blocked.ID)) }},
+		"BlockedSenders":   {own, func(c ctx, d desk, _ w) (any, error) { return say(d.BlockedSenders(c, "", page)) }},
+		"BlockSender":      {refused, func(c ctx, d desk, _ w) (any, error) { return say(d.BlockSender(c, "eve@example.net")) }},
+		"UnblockSender":    {refused, func(c ctx, d desk, w w) (any, error) { return done(d.UnblockSender(c, w.blocked.ID)) }},
 		"Suppress": {refused, func(c ctx, d desk, _ w) (any, error) {
 			return say(d.Suppress(c, helpdesk.SuppressionInput{Email: "grace@example.com"}))
 		}},

@@ -85,6 +85,8 @@ type Reader interface {
 	Finder
 	// Attachments are listed of the interactions that the filter names, and of no others.
 	Attachments() storage.RowReader[Attachment, AttachmentFilter]
+	// BlockedSenders are listed by id.
+	BlockedSenders() storage.RowReader[BlockedSender, BlockedSenderFilter]
 	// Conversations are listed in the order that the filter names; the key of a position is
 	// what Conversation.SortKey returns.
 	Conversations() storage.RowReader[Conversation, ConversationOrder]
@@ -114,6 +116,7 @@ type Reader interface {
 // [Nouns] returns.
 type Rows interface {
 	Attachments() storage.Rows[Attachment, AttachmentFilter]
+	BlockedSenders() storage.Rows[BlockedSender, BlockedSenderFilter]
 	// Conversations: Delete is DeleteConversations of one that is there.
 	Conversations() storage.Rows[Conversation, ConversationOrder]
 	Deliveries() storage.Rows[Delivery, DeliveryFilter]

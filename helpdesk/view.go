@@ -35,6 +35,7 @@ type ViewFilter struct {
 	Undelivered  bool             `json:"undelivered,omitempty"`
 	Snoozed      *bool            `json:"snoozed,omitempty"`
 	Priorities   []Priority       `json:"priority,omitempty"`
+	Spam         *bool            `json:"spam,omitempty"`
 	Sort         ConversationSort `json:"sort_by,omitempty"`
 	Ascending    bool             `json:"ascending,omitempty"`
 }
@@ -64,6 +65,9 @@ func (f ViewFilter) Query(userID int64) (q ConversationQuery, ok bool) {
 	}
 	if f.Snoozed != nil {
 		q.Snoozed = storage.Some(*f.Snoozed)
+	}
+	if f.Spam != nil {
+		q.Spam = storage.Some(*f.Spam)
 	}
 	if f.Draft == AgentMe {
 		q.DraftBy = userID
@@ -110,6 +114,9 @@ func (q *ConversationQuery) inherit(view ConversationQuery) {
 	}
 	if !q.Snoozed.IsSet() {
 		q.Snoozed = view.Snoozed
+	}
+	if !q.Spam.IsSet() {
+		q.Spam = view.Spam
 	}
 	if q.DraftBy == 0 {
 		q.DraftBy = view.DraftBy

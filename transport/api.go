@@ -78,6 +78,7 @@ func API(cfg APIConfig) (*Table, error) {
 	a.addCounts(t)
 	a.addMailHealth(t)
 	a.addSavedReplies(t)
+	a.addBlockedSenders(t)
 	a.addPresence(t)
 	a.addInteractions(t)
 	a.addAttachments(t)

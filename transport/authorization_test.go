@@ -76,6 +76,7 @@ var valid = map[string]string{
 	"createToken":            "name=X",
 	"login":                  "email=x@example.org&password=password",
 	"createSuppression":      "email=x@example.org",
+	"createBlockedSender":    "sender=x@spam.example",
 	"setPresence":            "doing=reading",
 	"listPresence":           "conversation_id[]={conversation_id}",
 	"createSavedReply":       "name=X&body=x&is_shared=1",
@@ -117,7 +118,7 @@ var bodiless = []string{
 	"listMemberships", "getMembership", "deleteMembership", "getAvailability", "listRoles", "getRole", "deleteRole",
 	"listEvents",
 	"listInvitations", "deleteInvitation", "listTokens", "deleteToken", "logout",
-	"listDeliveries", "retryDeliveries", "cancelInteraction", "getInteractionSource", "listSuppressions", "getSuppression", "deleteSuppression",
+	"listDeliveries", "retryDeliveries", "cancelInteraction", "getInteractionSource", "listSuppressions", "getSuppression", "deleteSuppression", "listBlockedSenders", "getBlockedSender", "deleteBlockedSender",
 	"listSavedReplies", "getSavedReply", "deleteSavedReply", "fillSavedReply",
 	"getRemoteImage", "getSeenImage",
 	"listAuditLog", "listLanguages",
@@ -190,6 +191,7 @@ func settled(t testing.TB, w *world) map[string]string {
 		ids[name] = strconv.FormatInt(id, 10)
 	}
 	ids["suppression_id"] = strconv.FormatInt(created(account+"/suppressions", "email=gone@example.org"), 10)
+	ids["blocked_sender_id"] = strconv.FormatInt(created(account+"/blocked-senders", "sender=spam.example"), 10)
 	ids["saved_reply_id"] = strconv.FormatInt(created(account+"/saved-replies", "name=Thanks&body=x&is_shared=1"), 10)
 	w.settlePeople(t, ids)
 	w.fetch = func(context.Context, string) (helpdesk.RemoteImage, error) {

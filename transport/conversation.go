@@ -29,6 +29,7 @@ type conversation struct {
 	AwaitingSince   *Time              `json:"customer_awaiting_reply_since"`
 	SnoozedUntil    *Time              `json:"snoozed_until" description:"It sleeps until then, or until the customer writes; null: it is awake."`
 	Priority        string             `json:"priority,omitempty" enum:"low,normal,high,urgent" description:"Members see it."`
+	SpamAt          *Time              `json:"spam_at" description:"Since when it is spam, and closed; null: it is none."`
 	Tags            []conversationTag  `json:"tags"`
 	Customer        nullable[customer] `json:"customer,omitzero" description:"With expand=customer."`
 	UnreadCount     int64              `json:"unread_count" description:"Customer interactions that the caller has not read."`
@@ -73,6 +74,7 @@ type conversationUpdate struct {
 
 	SnoozedUntil storage.Opt[time.Time] `json:"snoozed_until" description:"Puts it off until then, or until the customer writes; null wakes it, as closing it does."`
 	Priority     storage.Opt[string]    `json:"priority" enum:"low,normal,high,urgent"`
+	Spam         storage.Opt[bool]      `json:"spam" description:"True closes it as spam, and it stays closed whatever its customer writes. False opens what was spam, unless status says otherwise; opening spam says that it is none."`
 }
 
 // CheckInput asks for the subject, which may be empty but not left out.
@@ -112,6 +114,7 @@ type conversationFilter struct {
 	Undelivered  bool              `json:"undelivered" query:"undelivered" description:"With an answer whose delivery failed, bounced or was suppressed."`
 	Snoozed      storage.Opt[bool] `json:"snoozed" query:"snoozed" description:"True: asleep; false: awake."`
 	Priority     words             `json:"priority" query:"priority" enum:"low,normal,high,urgent" description:"Any of these."`
+	Spam         storage.Opt[bool] `json:"spam" query:"spam" description:"True: spam; false: no spam; both without it."`
 	SortBy       string            `json:"sort_by" query:"sort_by" enum:"created_at,updated_at,number,customer_awaiting_reply_since" default:"created_at"`
 	SortType     string            `json:"sort_type" query:"sort_type" enum:"asc,desc" default:"desc"`
 }
@@ -163,6 +166,9 @@ func (in *conversationFilter) filter() helpdesk.ViewFilter {
 	}
 	if asleep, given := in.Snoozed.Get(); given {
 		f.Snoozed = &asleep
+	}
+	if spam, given := in.Spam.Get(); given {
+		f.Spam = &spam
 	}
 	for _, priority := range in.Priority {
 		f.Priorities = append(f.Priorities, helpdesk.Priority(priority))
@@ -279,7 +285,7 @@ func (a *api) updateConversation(ctx context.Context, d *helpdesk.Desk, in conve
 	}
 	c, err := d.UpdateConversation(ctx, in.ConversationID, helpdesk.ConversationUpdate{
 		Subject: in.Subject.Or(""), MailboxID: in.MailboxID, UserID: in.UserID, Status: asNamed[helpdesk.Status](in.Status),
-		SnoozedUntil: in.SnoozedUntil, Priority: asNamed[helpdesk.Priority](in.Priority),
+		SnoozedUntil: in.SnoozedUntil, Priority: asNamed[helpdesk.Priority](in.Priority), Spam: in.Spam,
 	})
 	return one(ctx, d, c, err, in.Expand, showConversations)
 }
@@ -398,7 +404,7 @@ func showConversation(c helpdesk.Conversation) conversation {
 		ID: c.ID, Channel: c.Channel, CustomerEmail: emailRef{ID: idOrNull(c.CustomerEmailID), Email: c.CustomerEmail},
 		MailboxID: c.MailboxID, UserID: idOrNull(c.UserID), Number: c.Number, Status: string(c.Status), Subject: c.Subject,
 		Preview: c.Preview, RealtimeChannel: fmt.Sprintf("conversations.%d", c.ID), AwaitingSince: TimePtr(&c.AwaitingSince), SnoozedUntil: TimePtr(&c.SnoozedUntil),
-		Priority: string(c.Priority), CreatedAt: Time(c.CreatedAt), UpdatedAt: Time(c.UpdatedAt),
+		Priority: string(c.Priority), SpamAt: TimePtr(&c.SpamAt), CreatedAt: Time(c.CreatedAt), UpdatedAt: Time(c.UpdatedAt),
 	}
 }
 

@@ -19,6 +19,7 @@ type bulkUpdate struct {
 
 	SnoozedUntil storage.Opt[time.Time] `json:"snoozed_until" description:"Puts them off until then, or until the customer writes; null wakes them."`
 	Priority     storage.Opt[string]    `json:"priority" enum:"low,normal,high,urgent"`
+	Spam         storage.Opt[bool]      `json:"spam" description:"True closes them as spam; false opens those that were spam."`
 }
 
 type mergeInput struct {
@@ -66,7 +67,7 @@ func (a *api) updateConversations(ctx context.Context, d *helpdesk.Desk, in bulk
 	}
 	all, err := d.UpdateConversations(ctx, in.Conversations, helpdesk.BulkUpdate{
 		Status: asNamed[helpdesk.Status](in.Status), UserID: in.UserID, MailboxID: in.MailboxID, TagIDs: in.Tags,
-		SnoozedUntil: in.SnoozedUntil, Priority: asNamed[helpdesk.Priority](in.Priority),
+		SnoozedUntil: in.SnoozedUntil, Priority: asNamed[helpdesk.Priority](in.Priority), Spam: in.Spam,
 	})
 	if err != nil {
 		return storage.Page[conversation]{}, err

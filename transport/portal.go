@@ -91,7 +91,7 @@ func customersType(kind string) error {
 // customersConversation is a conversation without what is the members' own.
 func customersConversation(c helpdesk.Conversation) conversation {
 	out := showConversation(c)
-	out.RealtimeChannel, out.Tags, out.SnoozedUntil, out.Priority = "", []conversationTag{}, nil, ""
+	out.RealtimeChannel, out.Tags, out.SnoozedUntil, out.SpamAt, out.Priority = "", []conversationTag{}, nil, nil, ""
 	return out
 }
 
@@ -132,7 +132,7 @@ func (a *api) portalListConversations(ctx context.Context, p *helpdesk.Portal, i
 		"mailbox_id": in.MailboxID != 0, "user_id": in.UserID != "", "customer_id": in.CustomerID != 0, "tag_id": len(in.TagID) > 0,
 		"updated_since": !in.UpdatedSince.IsZero(), "query": in.Query != "", "view_id": in.ViewID != 0,
 		"awaiting": in.Awaiting.IsSet(), "draft": in.Draft != "", "undelivered": in.Undelivered, "snoozed": in.Snoozed.IsSet(),
-		"priority":  len(in.Priority) > 0,
+		"priority": len(in.Priority) > 0, "spam": in.Spam.IsSet(),
 		"sort_by":   in.SortBy != "" && in.SortBy != string(helpdesk.ByCreated),
 		"sort_type": in.SortType == "asc",
 	} {

@@ -33,6 +33,7 @@ type savedFilter struct {
 	Undelivered  bool                `json:"undelivered,omitempty"`
 	Snoozed      *bool               `json:"snoozed,omitempty"`
 	Priority     []helpdesk.Priority `json:"priority,omitempty"`
+	Spam         *bool               `json:"spam,omitempty"`
 	SortBy       string              `json:"sort_by,omitempty"`
 	SortType     string              `json:"sort_type,omitempty"`
 }
@@ -121,7 +122,7 @@ func showView(d *helpdesk.Desk, v helpdesk.View) conversationView {
 	shown := savedFilter{
 		Agent: f.Agent, Status: f.Statuses, MailboxID: f.MailboxID, CustomerID: f.CustomerID, TagID: f.TagIDs,
 		UpdatedSince: TimePtr(&f.UpdatedSince), Query: f.Words, SortBy: string(f.Sort),
-		Awaiting: f.Awaiting, Draft: f.Draft, Undelivered: f.Undelivered, Snoozed: f.Snoozed, Priority: f.Priorities,
+		Awaiting: f.Awaiting, Draft: f.Draft, Undelivered: f.Undelivered, Snoozed: f.Snoozed, Priority: f.Priorities, Spam: f.Spam,
 	}
 	if f.Ascending {
 		shown.SortType = "asc"

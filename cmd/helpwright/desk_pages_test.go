@@ -85,7 +85,7 @@ func (a *agents) pages() []deskPage {
 		{"inbox", "/inbox/all"}, {"inbox-unassigned", "/inbox/unassigned"}, {"inbox-closed", "/inbox/closed"}, {"inbox-empty", "/inbox/all?tag=1&status=pending&user=none"},
 		{"conversation", fmt.Sprintf("/c/%d?in=all", waiting)}, {"conversation-closed", "/c/300?in=closed"}, {"conversation-note", fmt.Sprintf("/c/%d?in=all&write=note", waiting)},
 		{"conversation-mail", fmt.Sprintf("/c/%d/i/%d", waiting, a.interactions(waiting)[0].ID)}, {"new", "/new"}, {"search", "/search?q=grinder"},
-		{"customers", "/customers"}, {"customer", "/customers/3"}, {"missing", "/c/999999"}, {"snoozed", "/inbox/snoozed"}, {"failed", "/inbox/failed"},
+		{"customers", "/customers"}, {"customer", "/customers/3"}, {"missing", "/c/999999"}, {"snoozed", "/inbox/snoozed"}, {"failed", "/inbox/failed"}, {"spam", "/inbox/spam"}, {"settings-blocked", "/settings/blocked"},
 		{"settings-mailboxes", "/settings/mailboxes"}, {"settings-mailbox", "/settings/mailboxes/1"}, {"settings-members", "/settings/members"},
 		{"settings-roles", "/settings/roles"}, {"settings-tags", "/settings/tags"}, {"settings-replies", "/settings/replies"},
 		{"settings-reply", "/settings/replies/new"}, {"settings-views", "/settings/views"}, {"settings-portal", "/settings/portal"}, {"settings-tokens", "/settings/tokens"}, {"settings-webhooks", "/settings/webhooks"},

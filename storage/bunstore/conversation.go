@@ -29,6 +29,7 @@ type conversationRow struct {
 	RefersTo        int64
 	AwaitingSince   int64
 	SnoozedUntil    int64
+	SpamAt          int64
 	CreatedAt       int64
 	UpdatedAt       int64
 }
@@ -38,7 +39,7 @@ func (r *conversationRow) conversation() helpdesk.Conversation {
 		ID: r.ID, Number: r.Number, Channel: r.Channel, MailboxID: r.MailboxID, CustomerID: r.CustomerID,
 		CustomerEmailID: r.CustomerEmailID, CustomerEmail: r.CustomerEmail, UserID: r.UserID,
 		Status: helpdesk.Status(r.Status), Priority: helpdesk.Priority(r.Priority), Subject: r.Subject, Preview: r.Preview,
-		RefersTo: r.RefersTo, AwaitingSince: timeOf(r.AwaitingSince), SnoozedUntil: timeOf(r.SnoozedUntil),
+		RefersTo: r.RefersTo, AwaitingSince: timeOf(r.AwaitingSince), SnoozedUntil: timeOf(r.SnoozedUntil), SpamAt: timeOf(r.SpamAt),
 		CreatedAt: timeOf(r.CreatedAt), UpdatedAt: timeOf(r.UpdatedAt),
 	}
 }
@@ -48,7 +49,7 @@ func conversationRowOf(account int64, c *helpdesk.Conversation) conversationRow 
 		ID: c.ID, AccountID: account, Number: c.Number, Channel: c.Channel, MailboxID: c.MailboxID,
 		CustomerID: c.CustomerID, CustomerEmailID: c.CustomerEmailID, CustomerEmail: c.CustomerEmail,
 		UserID: c.UserID, Status: string(c.Status), Priority: string(c.Priority), Subject: c.Subject, Preview: c.Preview,
-		RefersTo: c.RefersTo, AwaitingSince: micros(c.AwaitingSince), SnoozedUntil: micros(c.SnoozedUntil),
+		RefersTo: c.RefersTo, AwaitingSince: micros(c.AwaitingSince), SnoozedUntil: micros(c.SnoozedUntil), SpamAt: micros(c.SpamAt),
 		CreatedAt: micros(c.CreatedAt), UpdatedAt: micros(c.UpdatedAt),
 	}
 }

@@ -29,6 +29,11 @@ func (r reader) atDesk(f helpdesk.ConversationFilter) filter {
 		} else if given {
 			q = q.Where("?TableName.snoozed_until <= 0")
 		}
+		if spam, given := f.Spam.Get(); given && spam {
+			q = q.Where("?TableName.spam_at > 0")
+		} else if given {
+			q = q.Where("?TableName.spam_at <= 0")
+		}
 		if unusual(f.Priorities) {
 			q = q.Where(notNormal)
 		}

@@ -96,6 +96,7 @@ func lists() []explained {
 	}
 	pressing := []helpdesk.Priority{helpdesk.PriorityHigh, helpdesk.PriorityUrgent}
 	for name, order := range map[string]helpdesk.ConversationOrder{
+		"spam":     {ConversationFilter: helpdesk.ConversationFilter{Spam: storage.Some(true)}, Sort: helpdesk.ByUpdated},
 		"pressing": {ConversationFilter: helpdesk.ConversationFilter{Priorities: pressing}, Sort: helpdesk.ByUpdated},
 		"pressing, waiting": {
 			ConversationFilter: helpdesk.ConversationFilter{Priorities: pressing, Statuses: open, Awaiting: storage.Some(true)}, Sort: helpdesk.ByAwaiting,
@@ -116,6 +117,14 @@ func lists() []explained {
 	}
 	add("Presence", true, func(ctx context.Context, _ *bunstore.DB, r helpdesk.Reader, _ storage.Seek) error {
 		_, err := r.Presence(ctx, []int64{1, 2}, time.Unix(1, 0))
+		return err
+	})
+	add("BlockedSenders", false, func(ctx context.Context, _ *bunstore.DB, r helpdesk.Reader, seek storage.Seek) error {
+		_, err := r.BlockedSenders().List(ctx, helpdesk.BlockedSenderFilter{}, seek)
+		return err
+	})
+	add("BlockedSenders/keys", true, func(ctx context.Context, _ *bunstore.DB, r helpdesk.Reader, seek storage.Seek) error {
+		_, err := r.BlockedSenders().List(ctx, helpdesk.BlockedSenderFilter{Keys: []string{"a@example.org", "@example.org"}}, seek)
 		return err
 	})
 	add("MemberMails", true, func(ctx context.Context, _ *bunstore.DB, r helpdesk.Reader, seek storage.Seek) error {

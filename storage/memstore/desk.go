@@ -17,6 +17,9 @@ func (db *data) atDesk(account int64, c *helpdesk.Conversation, f helpdesk.Conve
 	if asleep, given := f.Snoozed.Get(); given && asleep != snoozed(c) {
 		return false
 	}
+	if spam, given := f.Spam.Get(); given && spam != (c.IsSpam() && c.SpamAt.UnixMicro() > 0) {
+		return false
+	}
 	return (f.DraftBy == 0 || db.hasDraft(account, c.ID, f.DraftBy)) && (!f.Undelivered || db.undelivered(account, c.ID))
 }
 

@@ -14,42 +14,43 @@ import (
 // data is everything there is. While a transaction runs, every change leaves the
 // function that takes it back.
 type data struct {
-	users         table[helpdesk.User]
-	tokens        table[helpdesk.AccessToken]
-	accounts      table[helpdesk.Account]
-	roles         table[helpdesk.Role]
-	memberships   table[helpdesk.Membership]
-	mailboxes     table[helpdesk.Mailbox]
-	statuses      table[helpdesk.FetchStatus] // by mailbox
-	cursors       table[[]folderCursor]       // by mailbox
-	customers     table[helpdesk.Customer]
-	conversations table[helpdesk.Conversation]
-	participants  table[[]string] // by conversation
-	interactions  table[helpdesk.Interaction]
-	deliveries    table[helpdesk.Delivery]
-	attachments   table[helpdesk.Attachment]
-	ledger        table[helpdesk.InboundMail]
-	events        table[storage.Event] // by sequence number
-	jobs          table[jobRow]
-	domains       table[helpdesk.Domain]
-	pgpKeys       table[helpdesk.PGPKey]
-	lastItem      int64            // id of the last email, phone or website of a customer
-	searchDocs    table[searchDoc] // by conversation
-	customerTerms table[[]string]  // by customer
-	tags          table[helpdesk.Tag]
-	taggings      table[[]int64]             // by conversation
-	readMarks     table[[]helpdesk.ReadMark] // by conversation
-	presence      table[[]helpdesk.Presence] // by conversation
-	views         table[helpdesk.View]
-	redirects     table[redirect] // by merged conversation
-	moves         table[helpdesk.Move]
-	invitations   table[helpdesk.Invitation]
-	suppressions  table[helpdesk.Suppression]
-	memberMails   table[helpdesk.MemberMail]
-	savedReplies  table[helpdesk.SavedReply]
-	portalKeys    table[helpdesk.PortalKey]
-	audit         table[helpdesk.AuditEntry]
-	webhooks      table[helpdesk.Webhook]
+	users          table[helpdesk.User]
+	tokens         table[helpdesk.AccessToken]
+	accounts       table[helpdesk.Account]
+	roles          table[helpdesk.Role]
+	memberships    table[helpdesk.Membership]
+	mailboxes      table[helpdesk.Mailbox]
+	statuses       table[helpdesk.FetchStatus] // by mailbox
+	cursors        table[[]folderCursor]       // by mailbox
+	customers      table[helpdesk.Customer]
+	conversations  table[helpdesk.Conversation]
+	participants   table[[]string] // by conversation
+	interactions   table[helpdesk.Interaction]
+	deliveries     table[helpdesk.Delivery]
+	attachments    table[helpdesk.Attachment]
+	ledger         table[helpdesk.InboundMail]
+	events         table[storage.Event] // by sequence number
+	jobs           table[jobRow]
+	domains        table[helpdesk.Domain]
+	pgpKeys        table[helpdesk.PGPKey]
+	lastItem       int64            // id of the last email, phone or website of a customer
+	searchDocs     table[searchDoc] // by conversation
+	customerTerms  table[[]string]  // by customer
+	tags           table[helpdesk.Tag]
+	taggings       table[[]int64]             // by conversation
+	readMarks      table[[]helpdesk.ReadMark] // by conversation
+	presence       table[[]helpdesk.Presence] // by conversation
+	views          table[helpdesk.View]
+	redirects      table[redirect] // by merged conversation
+	moves          table[helpdesk.Move]
+	invitations    table[helpdesk.Invitation]
+	suppressions   table[helpdesk.Suppression]
+	blockedSenders table[helpdesk.BlockedSender]
+	savedReplies   table[helpdesk.SavedReply]
+	portalKeys     table[helpdesk.PortalKey]
+	audit          table[helpdesk.AuditEntry]
+	webhooks       table[helpdesk.Webhook]
+	memberMails    table[helpdesk.MemberMail]
 
 	webhookDeliveries table[helpdesk.WebhookDelivery]
 	webhookCursors    table[int64] // of all accounts, by account
@@ -114,6 +115,7 @@ func newData() *data {
 	db.suppressions.make(db, "suppression")
 	db.memberMails.make(db, "member mail")
 	db.savedReplies.make(db, "saved reply")
+	db.blockedSenders.make(db, "blocked sender")
 	db.portalKeys.make(db, "key")
 	db.audit.make(db, "audit entry")
 	db.webhooks.make(db, "webhook")
@@ -167,6 +169,7 @@ func (db *data) removeAccount(id int64) {
 	db.suppressions.removeAll(id)
 	db.memberMails.removeAll(id)
 	db.savedReplies.removeAll(id)
+	db.blockedSenders.removeAll(id)
 	db.portalKeys.removeAll(id)
 	db.audit.removeAll(id)
 	db.webhooks.removeAll(id)

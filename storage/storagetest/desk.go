@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -21,6 +22,7 @@ func deskTests() []testCase {
 		{"SavedReplies", testSavedReplyFilter},
 		{"MemberMails", testMemberMailFilter},
 		{"Presence", testPresence},
+		{"BlockedSenders", testBlockedSenderKeys},
 	}
 }
 
@@ -35,6 +37,8 @@ func (g *generator) atDesk(f *helpdesk.ConversationFilter) {
 		f.DraftBy = oneOf(g, g.pool["User"])
 	case 4:
 		f.Undelivered = true
+	case 8:
+		f.Spam = storage.Some(g.IntN(2) == 0)
 	case 7:
 		f.Priorities = helpdesk.Priorities()[g.IntN(4):]
 	case 6:
@@ -96,6 +100,9 @@ func testDeskLists(t *testing.T, b Backend) {
 		"urgent or high":       {helpdesk.ConversationFilter{Priorities: []helpdesk.Priority{helpdesk.PriorityUrgent, helpdesk.PriorityHigh}}, pressing},
 		"urgent and open":      {helpdesk.ConversationFilter{Statuses: open, Priorities: []helpdesk.Priority{helpdesk.PriorityUrgent}}, func(c helpdesk.Conversation) bool { return isOpen(c) && c.Priority == helpdesk.PriorityUrgent }},
 		"not high":             {helpdesk.ConversationFilter{Priorities: []helpdesk.Priority{helpdesk.PriorityUrgent, helpdesk.PriorityNormal, helpdesk.PriorityLow}}, func(c helpdesk.Conversation) bool { return c.Priority != helpdesk.PriorityHigh }},
+		"spam":                 {helpdesk.ConversationFilter{Spam: storage.Some(true)}, helpdesk.Conversation.IsSpam},
+		"no spam":              {helpdesk.ConversationFilter{Spam: storage.Some(false)}, func(c helpdesk.Conversation) bool { return !c.IsSpam() }},
+		"spam or not":          {helpdesk.ConversationFilter{Spam: storage.Null[bool]()}, func(helpdesk.Conversation) bool { return true }},
 		"a draft":              {helpdesk.ConversationFilter{DraftBy: w.user.ID}, func(c helpdesk.Conversation) bool { return drafted[c.ID] }},
 		"a draft of others":    {helpdesk.ConversationFilter{DraftBy: w.user.ID + nobody}, func(helpdesk.Conversation) bool { return false }},
 		"undelivered":          {helpdesk.ConversationFilter{Undelivered: true}, func(c helpdesk.Conversation) bool { return failed[c.ID] }},
@@ -316,4 +323,32 @@ func testPresence(t *testing.T, b Backend) {
 		return tx.DeleteConversations(ctx, []int64{w.conversation.ID})
 	})
 	there("gone with the conversation", 1)
+}
+
+func (w *world) newBlockedSender(local string) helpdesk.BlockedSender {
+	return helpdesk.BlockedSender{Sender: "G." + w.address(local), Key: w.address(local), UserID: w.user.ID, CreatedAt: base}
+}
+
+// testBlockedSenderKeys finds blocked senders by keys.
+func testBlockedSenderKeys(t *testing.T, b Backend) {
+	w := newWorld(t, b)
+	address, domain := w.newBlockedSender("a"), w.newBlockedSender("b")
+	domain.Key = "@" + w.mark + ".example"
+	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error {
+		return tx.BlockedSenders().Insert(ctx, &address, &domain)
+	})
+	for name, test := range map[string]struct {
+		keys []string
+		want []helpdesk.BlockedSender
+	}{
+		"all":              {nil, []helpdesk.BlockedSender{w.blocked, address, domain}},
+		"an address":       {[]string{address.Key}, []helpdesk.BlockedSender{address}},
+		"some":             {[]string{domain.Key, "", "nobody", w.blocked.Key}, []helpdesk.BlockedSender{w.blocked, domain}},
+		"none":             {[]string{""}, nil},
+		"another spelling": {[]string{strings.ToUpper(address.Key)}, nil},
+	} {
+		got, err := w.in().BlockedSenders().List(t.Context(), helpdesk.BlockedSenderFilter{Keys: test.keys}, storage.Seek{Limit: storage.NoLimit})
+		ok(t, err)
+		same(t, name, test.want, got)
+	}
 }

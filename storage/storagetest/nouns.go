@@ -113,6 +113,12 @@ func keptNouns() []tester[helpdesk.Reader, helpdesk.Tx] {
 			held:  func(w *world) helpdesk.Role { return w.role },
 			fresh: func(w *world, n int) helpdesk.Role { return w.newRole(fmt.Sprint("fresh", n)) },
 		}),
+		of("BlockedSenders", noun[reader, tx, helpdesk.BlockedSender, helpdesk.BlockedSenderFilter]{
+			Noun: declared.BlockedSenders, read: reader.BlockedSenders, write: tx.BlockedSenders,
+			held:  func(w *world) helpdesk.BlockedSender { return w.blocked },
+			fresh: func(w *world, n int) helpdesk.BlockedSender { return w.newBlockedSender(fmt.Sprint("fresh", n)) },
+			list:  func(*world) helpdesk.BlockedSenderFilter { return helpdesk.BlockedSenderFilter{} },
+		}),
 		of("MemberMails", noun[reader, tx, helpdesk.MemberMail, helpdesk.MemberMailFilter]{
 			Noun: declared.MemberMails, read: reader.MemberMails, write: tx.MemberMails,
 			held:  func(w *world) helpdesk.MemberMail { return w.memberMail },

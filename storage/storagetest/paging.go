@@ -202,6 +202,9 @@ func spread(t *testing.T, w *world) []helpdesk.Conversation {
 			if n%2 == 0 {
 				c.SnoozedUntil = time.Time{}
 			}
+			if n%3 == 1 {
+				c.SpamAt = time.Time{}
+			}
 			if n%4 == 1 {
 				c.UserID = 0
 			}

@@ -54,6 +54,7 @@ type world struct {
 	suppression helpdesk.Suppression
 	memberMail  helpdesk.MemberMail
 	savedReply  helpdesk.SavedReply
+	blocked     helpdesk.BlockedSender
 	portalKey   helpdesk.PortalKey
 	webhook     helpdesk.Webhook
 	hooked      helpdesk.WebhookDelivery
@@ -171,6 +172,10 @@ func newWorld(t *testing.T, b Backend) *world {
 		if err := tx.SavePresence(ctx, there, base.AddDate(-1, 0, 0)); err != nil {
 			return err
 		}
+		w.blocked = w.newBlockedSender("held")
+		if err := tx.BlockedSenders().Insert(ctx, &w.blocked); err != nil {
+			return err
+		}
 		w.memberMail = w.newMemberMail("held")
 		if err := tx.MemberMails().Insert(ctx, &w.memberMail); err != nil {
 			return err
@@ -251,7 +256,7 @@ func (w *world) newConversation() helpdesk.Conversation {
 	w.number++
 	return helpdesk.Conversation{Number: w.number, Channel: "email", MailboxID: w.mailbox.ID, CustomerID: w.customer.ID,
 		CustomerEmailID: w.customer.Emails[0].ID, CustomerEmail: w.customer.Emails[0].Email, UserID: w.user.ID, Status: helpdesk.StatusPosted, Priority: helpdesk.PriorityHigh,
-		Subject: "Subject " + w.mark, Preview: "Preview " + w.mark, RefersTo: 1 << 40, AwaitingSince: at(4), SnoozedUntil: at(90), CreatedAt: base, UpdatedAt: at(1)}
+		Subject: "Subject " + w.mark, Preview: "Preview " + w.mark, RefersTo: 1 << 40, AwaitingSince: at(4), SnoozedUntil: at(90), SpamAt: at(3), CreatedAt: base, UpdatedAt: at(1)}
 }
 
 func (w *world) newQuestion(c helpdesk.Conversation) helpdesk.Interaction {
@@ -268,7 +273,7 @@ func (w *world) newQuestion(c helpdesk.Conversation) helpdesk.Interaction {
 			Forwarded: helpdesk.ForwardedMail{UserID: w.user.ID, From: helpdesk.Address{Name: "Eve", Email: w.address("eve")},
 				To: []helpdesk.Address{{Email: w.address("to")}}, Subject: "Fw " + w.mark, Date: at(-6), MessageID: "f@" + w.mark},
 		},
-		Threading: helpdesk.Threading{Rule: "references", Matched: "r2@" + w.mark, Token: 1 << 40, References: 3, Known: 2,
+		Threading: helpdesk.Threading{Rule: "references", Blocked: w.mark + ".example", Matched: "r2@" + w.mark, Token: 1 << 40, References: 3, Known: 2,
 			Refused:     []helpdesk.RefusedThread{{ConversationID: c.ID, Reason: "no participant " + w.mark}},
 			ForwardedBy: w.user.ID, NotForwarded: "not " + w.mark},
 		At: at(-3), ReceivedAt: at(-2), CreatedAt: base, UpdatedAt: at(1)}

@@ -27,6 +27,8 @@ type conversationView struct {
 	Wait, Level     string
 	Asleep          string
 	Naps            []nap
+	Spam            *spamView // nil: it is none
+	CanBlock        bool
 	Priority        urgency
 	Unusual         *urgency // the priority when it is not normal
 	Priorities      []urgency
@@ -92,7 +94,7 @@ func (v *visit) viewOf(c helpdesk.Conversation) (*conversationView, error) {
 		view.Wait, view.Level = v.words.lasted(waits), cmp.Or(level(waits), "warn")
 	}
 	for _, fill := range []func(helpdesk.Conversation, *conversationView) error{
-		v.fillHead, v.fillThread, v.fillComposer, v.fillCustomer, v.fillPlace,
+		v.fillHead, v.fillThread, v.fillComposer, v.fillCustomer, v.fillPlace, v.fillSpam,
 	} {
 		if err := fill(c, view); err != nil {
 			return nil, err
@@ -174,7 +176,7 @@ func (v *visit) fillCustomer(c helpdesk.Conversation, view *conversationView) er
 		return err
 	}
 	p := v.customerPanel(customer)
-	page, err := v.Conversations(v.ctx(), helpdesk.ConversationQuery{CustomerID: customer.ID}, storage.PageRequest{Limit: 6})
+	page, err := v.Conversations(v.ctx(), helpdesk.ConversationQuery{CustomerID: customer.ID, Spam: storage.Some(false)}, storage.PageRequest{Limit: 6})
 	if err != nil {
 		return err
 	}
@@ -297,7 +299,7 @@ func (v *visit) changeOne(act, value string) error {
 		return err
 	}
 	back := v.back(v.at("/c/" + itoa(id)))
-	if act == "close" || act == "snooze" && !v.napUntil(value).IsNull() {
+	if act == "close" || act == "spam" || act == "snooze" && !v.napUntil(value).IsNull() {
 		back = v.safe(v.r.PostFormValue("next"), back)
 	}
 	return v.see(back)

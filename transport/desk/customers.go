@@ -105,7 +105,7 @@ func (v *visit) customerView(c helpdesk.Customer) (customerView, error) {
 		return view, err
 	}
 	view.Summary = v.words.N(int(stats.Total), "%s conversation|%s conversations")
-	page, err := v.Conversations(v.ctx(), helpdesk.ConversationQuery{CustomerID: c.ID, Sort: helpdesk.ByUpdated}, storage.PageRequest{Limit: pageSize, Cursor: v.r.URL.Query().Get("after")})
+	page, err := v.Conversations(v.ctx(), helpdesk.ConversationQuery{CustomerID: c.ID, Spam: storage.Some(false), Sort: helpdesk.ByUpdated}, storage.PageRequest{Limit: pageSize, Cursor: v.r.URL.Query().Get("after")})
 	if err != nil {
 		return view, err
 	}

@@ -10,6 +10,7 @@ var icons = map[string]string{
 	"activity": `<path d="M3 12h4l3-8 4 16 3-8h4"/>`,
 	"alert":    `<path d="M12 4 2.5 20h19L12 4Z"/><path d="M12 10v4m0 3v.1"/>`,
 	"at":       `<circle cx="12" cy="12" r="4"/><path d="M16 8v5a3 3 0 0 0 5 1v-2a9 9 0 1 0-4 7.5"/>`,
+	"ban":      `<circle cx="12" cy="12" r="9"/><path d="m5.600 5.600 12.800 12.800"/>`,
 	"bell":     `<path d="M6 9a6 6 0 0 1 12 0c0 6 2 7 2 8H4c0-1 2-2 2-8Z"/><path d="M10 21h4"/>`,
 	"bold":     `<path d="M7 5h6a3.5 3.5 0 0 1 0 7H7V5Zm0 7h7a3.5 3.5 0 0 1 0 7H7v-7Z"/>`,
 	"book":     `<path d="M12 6c-2-1.5-5-2-9-2v14c4 0 7 .5 9 2 2-1.5 5-2 9-2V4c-4 0-7 .5-9 2Zm0 0v14"/>`,

@@ -46,7 +46,7 @@ func (l listing) filled() listing {
 		switch {
 		case l.view == "closed":
 			l.status = "closed"
-		case l.view == "search", l.view == "drafts":
+		case l.view == "search", l.view == "drafts", l.view == "spam":
 			l.status = "all"
 		case strings.HasPrefix(l.view, "view-"):
 			l.status = "saved"
@@ -127,7 +127,7 @@ func (v *visit) query(l listing) (helpdesk.ConversationQuery, error) {
 	case "failed":
 		q.Undelivered = true
 	case "snoozed":
-	case "all", "closed", "search":
+	case "all", "closed", "search", "spam":
 	case "mailbox":
 		q.MailboxID = number(id)
 	case "view":
@@ -164,6 +164,9 @@ func (v *visit) query(l listing) (helpdesk.ConversationQuery, error) {
 		q.UserID = storage.Null[int64]()
 	default:
 		q.UserID = storage.Some(number(l.user))
+	}
+	if err := v.narrowSpam(l, &q); err != nil {
+		return q, err
 	}
 	q.Priorities = l.priorities()
 	if l.tag != 0 {
@@ -341,7 +344,7 @@ func (v *visit) row(l listing, c helpdesk.Conversation, customer string, unread 
 		r.Status = statusName(v.words, c.Status)
 		label = append(label, r.Status)
 	}
-	if l.status == "closed" {
+	if l.status == "closed" || l.view == "spam" {
 		r.Status = ""
 	}
 	if until := v.asleep(c); until != "" {
@@ -435,6 +438,7 @@ type inboxView struct {
 	Boxes                                   []Link
 	Naps                                    []nap
 	Priorities                              []urgency
+	Spam                                    bool // it is the list of spam
 	New                                     string
 	Words                                   string
 	Search                                  bool
@@ -485,6 +489,9 @@ func (v *visit) list(l listing) error {
 		view.CanSaveView, view.SaveView = true, v.at("/views")
 	}
 	view.Empty, view.EmptyMore = v.words.T("Nobody is waiting"), v.words.T("New mail shows up here by itself.")
+	if l.view == "spam" {
+		view.Empty, view.EmptyMore = v.words.T("No spam"), v.words.T("What you mark as spam, and mail of blocked senders, is kept here.")
+	}
 	if l.view == "search" || l.tag != 0 || l.words != "" || l.user != "" || l.priority != "" {
 		view.Empty, view.EmptyMore = v.words.T("Nothing found"), v.words.T("Try other words, or fewer filters.")
 	}
@@ -526,6 +533,8 @@ func (v *visit) titles(l listing) (title, summary string, err error) {
 		return v.words.T("Drafts"), "", nil
 	case "failed":
 		return v.words.T("Failed sends"), "", nil
+	case "spam":
+		return v.words.T("Spam"), "", nil
 	case "snoozed":
 		return v.words.T("Snoozed"), "", nil
 	case "search":
@@ -566,7 +575,10 @@ func (v *visit) choices(view *inboxView, l listing) error {
 	order := pick("sort", l.sort, orders...)
 	order.Active = true
 	status := pick("status", l.status, statuses...)
-	view.Choices = []choice{order, status}
+	view.Choices, view.Spam = []choice{order, status}, l.view == "spam"
+	if view.Spam {
+		view.Choices = view.Choices[:1]
+	}
 	team, err := v.team()
 	if err != nil {
 		return err
@@ -702,6 +714,8 @@ var acts = map[string]string{
 	"move":     "Moved %s conversation|Moved %s conversations",
 	"snooze":   "Snoozed %s conversation|Snoozed %s conversations",
 	"wake":     "Woke %s conversation|Woke %s conversations",
+	"spam":     "%s conversation is spam|%s conversations are spam",
+	"notspam":  "%s conversation is no spam|%s conversations are no spam",
 	"priority": "Changed the priority of %s conversation|Changed the priority of %s conversations",
 	"tag":      "Tagged %s conversation|Tagged %s conversations",
 }
@@ -732,6 +746,10 @@ func (v *visit) act(act, value string) (in helpdesk.BulkUpdate, said string, err
 		if act == "wake" && value == "" {
 			return in, "", fault.New(fault.Invalid, v.words.T("Choose a time first."))
 		}
+	case "spam":
+		in.Spam = storage.Some(true)
+	case "notspam":
+		in.Spam = storage.Some(false)
 	case "priority":
 		in.Priority = storage.Some(helpdesk.Priority(value))
 	case "tag":

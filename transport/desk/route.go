@@ -52,6 +52,7 @@ func (h *Handler) route() {
 		"POST /c/{id}/snooze":                    (*visit).snooze,
 		"POST /c/{id}/move":                      (*visit).move,
 		"POST /c/{id}/priority":                  (*visit).setPriority,
+		"POST /c/{id}/spam":                      (*visit).setSpam,
 		"POST /c/{id}/merge":                     (*visit).merge,
 		"POST /c/{id}/delete":                    (*visit).deleteConversation,
 		"GET /c/{id}/i/{i}":                      (*visit).mail,

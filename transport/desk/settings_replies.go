@@ -282,6 +282,9 @@ func narrowed(f helpdesk.ViewFilter, q helpdesk.ConversationQuery, l listing, me
 	if len(q.Priorities) > 0 {
 		f.Priorities = q.Priorities
 	}
+	if spam := q.Spam.Or(false); spam { // without a word it is left out
+		f.Spam = &spam
+	}
 	if q.Query != "" {
 		f.Words = q.Query
 	}

@@ -118,7 +118,8 @@ func (v *visit) workNav(counts helpdesk.Counts) navGroup {
 	drafts := v.inboxItem("drafts", v.words.T("Drafts"), "pencil", int(counts.Drafts))
 	snoozed := v.inboxItem("snoozed", v.words.T("Snoozed"), "snooze", int(counts.Snoozed))
 	closed := v.inboxItem("closed", v.words.T("Closed"), "check", 0)
-	return navGroup{Items: []navItem{unassigned, mine, drafts, snoozed, all, closed}}
+	spam := v.inboxItem("spam", v.words.T("Spam"), "ban", int(counts.Spam))
+	return navGroup{Items: []navItem{unassigned, mine, drafts, snoozed, all, closed, spam}}
 }
 
 func (v *visit) mailboxNav(counts helpdesk.Counts) (navGroup, error) {

@@ -347,7 +347,8 @@ func (v *visit) delivery(d helpdesk.Delivery, i helpdesk.Interaction) deliveryVi
 func (v *visit) happened(c helpdesk.Conversation, said []entry) ([]entry, error) {
 	kinds := []string{
 		"conversation.closed", "conversation.paused", "conversation.reopened", "conversation.assigned", "conversation.unassigned",
-		"conversation.moved", "conversation.merged", "conversation.split", "conversation.prioritized", "interaction.returned",
+		"conversation.moved", "conversation.merged", "conversation.split", "conversation.prioritized", "conversation.marked_spam",
+		"conversation.cleared_spam", "interaction.returned",
 	}
 	page, err := v.Events(v.ctx(), helpdesk.EventQuery{Types: kinds, ConversationID: c.ID}, storage.PageRequest{Limit: storage.MaxLimit})
 	if fault.Is(err, fault.Forbidden) {
@@ -397,6 +398,10 @@ func (v *visit) deed(kind, who string) (text, icon string) {
 		return v.words.T("%s unassigned this", who), "user"
 	case "conversation.moved":
 		return v.words.T("%s moved this to another mailbox", who), "mail"
+	case "conversation.marked_spam":
+		return v.words.T("%s marked this as spam", who), "ban"
+	case "conversation.cleared_spam":
+		return v.words.T("%s said that this is no spam", who), "ban"
 	case "conversation.prioritized":
 		return v.words.T("%s changed the priority", who), "flag"
 	case "conversation.merged":

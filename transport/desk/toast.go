@@ -100,6 +100,7 @@ type state struct {
 	Snoozed int64           `json:"z,omitempty"` // Unix time, 0: awake
 	// Priority is "" in what was packed before there were any.
 	Priority helpdesk.Priority `json:"p,omitempty"`
+	Spam     bool              `json:"x,omitempty"`
 	Changed  int64             `json:"c"` // UpdatedAt after the change: what others changed since is left
 }
 
@@ -111,7 +112,7 @@ func before(old, changed []helpdesk.Conversation) inverse {
 	}
 	var inv inverse
 	for _, c := range old {
-		inv.States = append(inv.States, state{ID: c.ID, Status: c.Status, User: c.UserID, Mailbox: c.MailboxID, Snoozed: unix(c.SnoozedUntil), Priority: c.Priority, Changed: at[c.ID]})
+		inv.States = append(inv.States, state{ID: c.ID, Status: c.Status, User: c.UserID, Mailbox: c.MailboxID, Snoozed: unix(c.SnoozedUntil), Priority: c.Priority, Spam: c.IsSpam(), Changed: at[c.ID]})
 	}
 	return inv
 }
@@ -139,7 +140,7 @@ func (v *visit) undo() error {
 		back = v.at("/c/" + itoa(inv.In))
 	}
 	for was, ids := range groups {
-		in := helpdesk.BulkUpdate{Status: storage.Some(was.status), MailboxID: storage.Some(was.mailbox), SnoozedUntil: storage.Null[time.Time]()}
+		in := helpdesk.BulkUpdate{Status: storage.Some(was.status), MailboxID: storage.Some(was.mailbox), SnoozedUntil: storage.Null[time.Time](), Spam: storage.Some(was.spam)}
 		if until := time.Unix(was.snoozed, 0); until.After(v.now) {
 			in.SnoozedUntil = storage.Some(until)
 		}
@@ -169,6 +170,7 @@ type place struct {
 	status                 helpdesk.Status
 	user, mailbox, snoozed int64
 	priority               helpdesk.Priority
+	spam                   bool
 }
 
 // unix is a time in seconds since 1970, 0 for none.
@@ -197,7 +199,7 @@ func (v *visit) unchanged(states []state) (groups map[place][]int64, left int, e
 			left++
 			continue
 		}
-		was := place{s.Status, s.User, s.Mailbox, s.Snoozed, s.Priority}
+		was := place{s.Status, s.User, s.Mailbox, s.Snoozed, s.Priority, s.Spam}
 		groups[was] = append(groups[was], s.ID)
 	}
 	return groups, left, err
