@@ -135,6 +135,9 @@ func (in *Intake) FileAll(ctx context.Context, accountID int64, mails []Received
 					return err
 				}
 			}
+			if err := in.svc.tell(ctx, tx, accountID, shared.told...); err != nil {
+				return err
+			}
 			return shared.index.write(ctx, tx)
 		})
 	}, UniqueCustomerEmail, UniqueIdentity)
@@ -297,6 +300,7 @@ type filingTogether struct {
 	mailboxes map[int64]Mailbox // that were read
 	own       *ownAddresses     // nil: not asked for yet
 	index     indexing
+	told      []occurrence // what members are to be told of
 }
 
 func (f *filing) file(ctx context.Context, tx Tx, shared *filingTogether) (InboundMail, error) {
@@ -341,7 +345,7 @@ func (f *filing) file(ctx context.Context, tx Tx, shared *filingTogether) (Inbou
 	if err != nil {
 		return row, err
 	}
-	return f.insert(ctx, tx, row, mailbox, notForwarded, &shared.index)
+	return f.insert(ctx, tx, row, mailbox, notForwarded, shared)
 }
 
 // drop ends the way of a mail that is not filed and removes its parts; the raw mail
@@ -411,7 +415,8 @@ func (f *filing) belongs(ctx context.Context, tx Tx, mailbox Mailbox, index *ind
 
 // insert puts the mail into its conversation, and what it is found by into index.
 // notForwarded is why it is not taken for a mail that a member passes on.
-func (f *filing) insert(ctx context.Context, tx Tx, row InboundMail, mailbox Mailbox, notForwarded string, index *indexing) (InboundMail, error) {
+func (f *filing) insert(ctx context.Context, tx Tx, row InboundMail, mailbox Mailbox, notForwarded string, shared *filingTogether) (InboundMail, error) {
+	index := &shared.index
 	match, customer, created, err := f.belongs(ctx, tx, mailbox, index)
 	if err != nil {
 		return row, err
@@ -489,6 +494,9 @@ func (f *filing) insert(ctx context.Context, tx Tx, row InboundMail, mailbox Mai
 	events = append(events, noted...)
 	for _, kind := range changedTo(old, c) {
 		event(kind, c.ID, c)
+	}
+	if !flood && !at.Before(f.now) { // who writes too much, and what is old, is no news
+		shared.told = append(shared.told, said(c, i, isNew, i.Threading.ForwardedBy)...)
 	}
 	row.State, row.Reason, row.UpdatedAt = InboundFiled, "", f.now
 	if flood {

@@ -12,6 +12,7 @@ type Declarations struct {
 	Invitations   storage.Noun[Invitation]
 	Mailboxes     storage.Noun[Mailbox]
 	Memberships   storage.Noun[Membership]
+	Notifications storage.Noun[Notification]
 	PGPKeys       storage.Noun[PGPKey]
 	PortalKeys    storage.Noun[PortalKey]
 	Roles         storage.Noun[Role]
@@ -73,6 +74,14 @@ func Nouns() Declarations {
 			ID:   func(m *Membership) *int64 { return &m.ID },
 			Unique: []storage.Unique[Membership]{
 				{Code: UniqueMembership, Fields: func(m *Membership) []any { return []any{&m.UserID} }},
+			},
+		},
+		Notifications: storage.Noun[Notification]{
+			Name:        "notification",
+			ID:          func(n *Notification) *int64 { return &n.ID },
+			InMailboxes: true,
+			Unique: []storage.Unique[Notification]{
+				{Code: UniqueNotification, Fields: func(n *Notification) []any { return []any{&n.UserID, &n.Source} }},
 			},
 		},
 		PGPKeys: storage.Noun[PGPKey]{

@@ -96,6 +96,9 @@ type Reader interface {
 	Invitations() storage.RowReader[Invitation, storage.NoFilter]
 	Mailboxes() storage.RowReader[Mailbox, storage.NoFilter]
 	Memberships() storage.RowReader[Membership, storage.NoFilter]
+	// Notifications are listed of the user that the filter names, and of no others. Those of
+	// a conversation are of its mailbox, others of theirs.
+	Notifications() storage.RowReader[Notification, NotificationFilter]
 	// PGPKeys are listed of the addresses that the filter names, and of no others.
 	PGPKeys() storage.RowReader[PGPKey, PGPKeyFilter]
 	PortalKeys() storage.RowReader[PortalKey, storage.NoFilter]
@@ -124,6 +127,8 @@ type Rows interface {
 	// conversations is a Conflict fault. Sites of the knowledge base lose it.
 	Mailboxes() storage.Rows[Mailbox, storage.NoFilter]
 	Memberships() storage.Rows[Membership, storage.NoFilter]
+	// Notifications are removed with their conversations, and go with them into others.
+	Notifications() storage.Rows[Notification, NotificationFilter]
 	// PGPKeys are removed with their addresses.
 	PGPKeys() storage.Rows[PGPKey, PGPKeyFilter]
 	PortalKeys() storage.Rows[PortalKey, storage.NoFilter]
@@ -158,6 +163,7 @@ type Finder interface {
 	CrossingReader
 	CountReader
 	PresenceReader
+	NotificationReader
 	AuditReader
 	WebhookReader
 }
@@ -253,6 +259,7 @@ type Tx interface {
 	TagWriter
 	UnreadWriter
 	PresenceWriter
+	NotificationWriter
 	MergeWriter
 	MemberWriter
 	storage.Outbox

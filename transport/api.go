@@ -78,6 +78,7 @@ func API(cfg APIConfig) (*Table, error) {
 	a.addCounts(t)
 	a.addSavedReplies(t)
 	a.addPresence(t)
+	a.addNotifications(t)
 	a.addInteractions(t)
 	a.addAttachments(t)
 	a.addDomains(t)

@@ -118,6 +118,8 @@ var bodiless = []string{
 	"listEvents",
 	"listInvitations", "deleteInvitation", "listTokens", "deleteToken", "logout",
 	"listDeliveries", "retryDeliveries", "cancelInteraction", "listSuppressions", "getSuppression", "deleteSuppression",
+	"listNotifications", "countNotifications", "readNotifications", "getNotificationSettings", "updateNotificationSettings",
+	"listFollowers", "followConversation", "unfollowConversation", "listMentionable",
 	"listSavedReplies", "getSavedReply", "deleteSavedReply", "fillSavedReply",
 	"getRemoteImage", "getSeenImage",
 	"listAuditLog", "listLanguages",

@@ -46,6 +46,9 @@ type data struct {
 	invitations   table[helpdesk.Invitation]
 	suppressions  table[helpdesk.Suppression]
 	savedReplies  table[helpdesk.SavedReply]
+	notifications table[helpdesk.Notification]
+	followers     table[[]helpdesk.Follower]    // by conversation
+	notifyChoices table[helpdesk.NotifyChoices] // by user
 	portalKeys    table[helpdesk.PortalKey]
 	audit         table[helpdesk.AuditEntry]
 	webhooks      table[helpdesk.Webhook]
@@ -112,6 +115,9 @@ func newData() *data {
 	db.invitations.make(db, "invitation")
 	db.suppressions.make(db, "suppression")
 	db.savedReplies.make(db, "saved reply")
+	db.notifications.make(db, "notification")
+	db.followers.make(db, "conversation")
+	db.notifyChoices.make(db, "user")
 	db.portalKeys.make(db, "key")
 	db.audit.make(db, "audit entry")
 	db.webhooks.make(db, "webhook")
@@ -164,6 +170,9 @@ func (db *data) removeAccount(id int64) {
 	db.invitations.removeAll(id)
 	db.suppressions.removeAll(id)
 	db.savedReplies.removeAll(id)
+	db.notifications.removeAll(id)
+	db.followers.removeAll(id)
+	db.notifyChoices.removeAll(id)
 	db.portalKeys.removeAll(id)
 	db.audit.removeAll(id)
 	db.webhooks.removeAll(id)
