@@ -16,6 +16,7 @@ type BulkUpdate struct {
 	TagIDs    storage.Opt[[]int64] // become the tags; null or empty: none
 	// SnoozedUntil is that of [ConversationUpdate].
 	SnoozedUntil storage.Opt[time.Time]
+	Priority     storage.Opt[Priority]
 }
 
 // UpdateConversations changes at most 100 conversations, all or none of them, and
@@ -48,6 +49,9 @@ func (in BulkUpdate) validate(ids []int64) error {
 	checkBulk(&problems, ids)
 	if in.Status.IsSet() {
 		problems.Check(in.Status.Or("").valid(), "status", "must be posted, draft, pending or closed")
+	}
+	if in.Priority.IsSet() {
+		problems.Check(in.Priority.Or("").valid(), "priority", mustBePriority)
 	}
 	problems.Check(!in.MailboxID.IsNull(), "mailbox_id", "must not be empty")
 	problems.Check(len(in.TagIDs.Or(nil)) <= MaxTags, "tags", "has more than 100 ids")
@@ -88,7 +92,7 @@ func (d *Desk) updateAll(ctx context.Context, tx Tx, ids []int64, in BulkUpdate)
 		c := &all[i]
 		old := *c
 		c.Status, c.UserID, c.MailboxID = in.Status.Or(c.Status), in.UserID.Or(c.UserID), in.MailboxID.Or(c.MailboxID)
-		c.UpdatedAt = d.svc.now()
+		c.Priority, c.UpdatedAt = in.Priority.Or(c.Priority), d.svc.now()
 		if err := d.snooze(ctx, tx, c, in.SnoozedUntil); err != nil {
 			return nil, err
 		}

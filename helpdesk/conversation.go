@@ -31,6 +31,7 @@ type Conversation struct {
 	CustomerEmail   string // where answers go
 	UserID          int64  // assigned user; 0: unassigned
 	Status          Status
+	Priority        Priority
 	Subject         string
 	Preview         string
 	RefersTo        int64     // conversation that its first mail refers to and was not let into; 0: none
@@ -45,7 +46,7 @@ type Conversation struct {
 func newConversation(mailboxID, customerID int64, from CustomerEmail, at time.Time) Conversation {
 	return Conversation{
 		Channel: channelEmail, MailboxID: mailboxID, CustomerID: customerID, CustomerEmailID: from.ID, CustomerEmail: from.Email,
-		Status: StatusPosted, CreatedAt: at, UpdatedAt: at,
+		Status: StatusPosted, Priority: PriorityNormal, CreatedAt: at, UpdatedAt: at,
 	}
 }
 
@@ -72,6 +73,7 @@ type ConversationFilter struct {
 	DraftBy      int64             // with a draft of this user
 	Undelivered  bool              // with a delivery that is [DeliveryState.Undelivered]
 	Snoozed      storage.Opt[bool] // asleep, or awake; null is absent
+	Priorities   []Priority        // any of these
 }
 
 // ConversationOrder narrows a list of conversations and orders it.
@@ -118,6 +120,7 @@ type ConversationInput struct {
 	MailboxID    int64              // 0: the account's oldest mailbox
 	UserID       storage.Opt[int64] // assigned user; absent or null: unassigned
 	Status       Status             // "" means posted
+	Priority     Priority           // "" means normal
 	Subject      string             // at most 998 characters
 	Interactions []InteractionInput // in order; at most 100
 }
@@ -131,6 +134,7 @@ type ConversationUpdate struct {
 	// SnoozedUntil puts it off until a time, or until the customer writes; null wakes it.
 	// Closing it wakes it, too.
 	SnoozedUntil storage.Opt[time.Time]
+	Priority     storage.Opt[Priority]
 }
 
 func (s Status) valid() bool {
@@ -196,6 +200,10 @@ func (in *ConversationInput) validate() (address, name string, err error) {
 		in.Status = StatusPosted
 	}
 	problems.Check(in.Status.valid(), "status", "must be posted, draft, pending or closed")
+	if in.Priority == "" {
+		in.Priority = PriorityNormal
+	}
+	problems.Check(in.Priority.valid(), "priority", mustBePriority)
 	in.Subject = cleanLine(in.Subject)
 	bounded(&problems, "subject", in.Subject, 998)
 	problems.Check(len(in.Interactions) <= 100, "interactions", "has more than 100 items")
@@ -223,7 +231,7 @@ func (d *Desk) create(ctx context.Context, tx Tx, in ConversationInput, address,
 	}
 	email := customer.emailByKey(EmailKey(address))
 	c := newConversation(mailbox.ID, customer.ID, email, now)
-	c.UserID, c.Status, c.Subject = in.UserID.Or(0), in.Status, in.Subject
+	c.UserID, c.Status, c.Priority, c.Subject = in.UserID.Or(0), in.Status, in.Priority, in.Subject
 	if err := c.insert(ctx, tx); err != nil {
 		return Conversation{}, err
 	}
@@ -333,6 +341,7 @@ type ConversationQuery struct {
 	DraftBy     int64             // with a draft of an answer by this user; 0: all
 	Undelivered bool              // with an answer that did not reach somebody
 	Snoozed     storage.Opt[bool] // asleep, or awake; absent or null: all
+	Priorities  []Priority        // any of these; empty: all
 	// ViewID names a view whose filter holds for all that is not given here, and whose
 	// order holds when no other is; 0: none.
 	ViewID int64
@@ -384,6 +393,7 @@ func (d *Desk) Conversations(ctx context.Context, q ConversationQuery, req stora
 		Statuses: q.Statuses, MailboxID: q.MailboxID, CustomerID: q.CustomerID, UserID: q.UserID,
 		UpdatedSince: q.UpdatedSince, TagIDs: q.TagIDs, Terms: terms,
 		Awaiting: q.Awaiting, DraftBy: q.DraftBy, Undelivered: q.Undelivered, Snoozed: q.Snoozed,
+		Priorities: q.Priorities,
 	}
 	position := func(c Conversation) storage.Position { return storage.Position{Key: c.SortKey(q.Sort), ID: c.ID} }
 	return storage.List(req, !q.Ascending, position, func(seek storage.Seek) ([]Conversation, error) {
@@ -396,6 +406,9 @@ func (q *ConversationQuery) check(problems *fault.Collector, prefix string) {
 	field := fieldOf(prefix)
 	for i, s := range q.Statuses {
 		problems.Check(s.valid(), fmt.Sprintf("%s[%d]", field("status"), i), "must be posted, draft, pending or closed")
+	}
+	for i, p := range q.Priorities {
+		problems.Check(p.valid(), fmt.Sprintf("%s[%d]", field("priority"), i), mustBePriority)
 	}
 	problems.Check(len(q.TagIDs) <= MaxTags, field("tag_id"), "has more than 100 ids")
 	switch q.Sort {
@@ -444,6 +457,9 @@ func (d *Desk) UpdateConversation(ctx context.Context, id int64, in Conversation
 	if status, given := in.Status.Get(); given || in.Status.IsNull() {
 		problems.Check(status.valid(), "status", "must be posted, draft, pending or closed")
 	}
+	if in.Priority.IsSet() {
+		problems.Check(in.Priority.Or("").valid(), "priority", mustBePriority)
+	}
 	problems.Check(!in.MailboxID.IsNull(), "mailbox_id", "must not be empty")
 	if err := problems.Err(); err != nil {
 		return Conversation{}, err
@@ -470,7 +486,7 @@ func (d *Desk) UpdateConversation(ctx context.Context, id int64, in Conversation
 			c.MailboxID = mailbox
 		}
 		renamed := c.Subject != in.Subject
-		c.Subject, c.Status, c.UpdatedAt = in.Subject, in.Status.Or(c.Status), d.svc.now()
+		c.Subject, c.Status, c.Priority, c.UpdatedAt = in.Subject, in.Status.Or(c.Status), in.Priority.Or(c.Priority), d.svc.now()
 		if err := d.snooze(ctx, tx, &c, in.SnoozedUntil); err != nil {
 			return err
 		}

@@ -17,6 +17,7 @@ const (
 	MaxEmails   = 15
 	MaxPhones   = 25
 	MaxWebsites = 150
+	MaxNote     = 10_000 // characters of a note
 )
 
 // Customer is a person who asks for help.
@@ -25,6 +26,7 @@ type Customer struct {
 	FirstName string
 	LastName  string
 	Company   string
+	Note      string          // plain text for the team; customers do not see it
 	Emails    []CustomerEmail // in the order of their ids
 	Phones    []CustomerPhone
 	Websites  []CustomerWebsite
@@ -107,6 +109,7 @@ type CustomerInput struct {
 	FirstName string // required, at most 100 characters
 	LastName  storage.Opt[string]
 	Company   storage.Opt[string]
+	Note      storage.Opt[string] // plain text, at most 10,000 characters
 	Emails    storage.Opt[[]Item] // at most 15
 	Phones    storage.Opt[[]Item] // at most 25
 	Websites  storage.Opt[[]Item] // at most 150
@@ -215,9 +218,11 @@ func (in CustomerInput) apply(c *Customer) error {
 	c.FirstName = cleanLine(in.FirstName)
 	c.LastName = cleanLine(in.LastName.Or(c.LastName))
 	c.Company = cleanLine(in.Company.Or(c.Company))
+	c.Note = cleanText(in.Note.Or(c.Note))
 	required(&problems, "first_name", c.FirstName, 100)
 	bounded(&problems, "last_name", c.LastName, 100)
 	bounded(&problems, "company", c.Company, 200)
+	bounded(&problems, "note", c.Note, MaxNote)
 	if in.Emails.IsSet() {
 		known := map[int64]bool{}
 		for _, e := range c.Emails {
@@ -287,6 +292,33 @@ func validWebsite(site string) bool {
 		return true // no scheme, or a host with a port
 	}
 	return strings.HasPrefix(rest, "//") && (strings.EqualFold(scheme, "http") || strings.EqualFold(scheme, "https"))
+}
+
+// SetCustomerNote changes what the team notes about a customer: plain text, at most
+// [MaxNote] characters. It needs customers.update.
+func (d *Desk) SetCustomerNote(ctx context.Context, id int64, note string) (Customer, error) {
+	begin, err := d.guard.Write(CustomersUpdate)
+	if err != nil {
+		return Customer{}, err
+	}
+	var problems fault.Collector
+	note = cleanText(note)
+	bounded(&problems, "note", note, MaxNote)
+	if err := problems.Err(); err != nil {
+		return Customer{}, err
+	}
+	var c Customer
+	err = begin(ctx, func(ctx context.Context, tx Tx) error {
+		if c, err = tx.CustomerForUpdate(ctx, id); err != nil || c.Note == note {
+			return err
+		}
+		c.Note, c.UpdatedAt = note, d.svc.now()
+		if err := tx.UpdateCustomer(ctx, &c); err != nil {
+			return err
+		}
+		return d.emit(ctx, tx, "customer.updated", id, 0)
+	})
+	return c, err
 }
 
 // Customer returns a customer. It needs customers.view.

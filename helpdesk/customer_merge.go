@@ -4,13 +4,14 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
 // MergeCustomers makes one customer of two: everything that belongs to the customer
 // id is into's from then on, emails, phones, websites, conversations and messages; then
-// id is gone. Names and company stay into's, unless into has none. It needs
+// id is gone. Names and company stay into's, unless into has none; notes are joined. It needs
 // customers.update and customers.delete; a member of some mailboxes has to reach all
 // conversations of both, else it is Forbidden. Where into would have more items than a
 // customer may, it is an Invalid fault and nothing is done.
@@ -65,6 +66,7 @@ func (d *Desk) mergeCustomer(ctx context.Context, tx Tx, id, into int64) (Custom
 	if c.Company == "" {
 		c.Company = both[id].Company
 	}
+	c.Note = joinedNotes(c.Note, both[id].Note)
 	c.Phones, c.Websites = different(c.Phones, phoneText), different(c.Websites, websiteText)
 	c.UpdatedAt = d.svc.now()
 	if err := tx.UpdateCustomer(ctx, &c); err != nil {
@@ -92,7 +94,16 @@ func fits(a, b Customer) error {
 	} {
 		problems.Check(list.has <= list.limit, "into", fmt.Sprintf("would have more than %d %s", list.limit, list.name))
 	}
+	problems.Check(runes(joinedNotes(a.Note, b.Note)) <= MaxNote, "into", fmt.Sprintf("would have a note of more than %d characters", MaxNote))
 	return problems.Err()
+}
+
+// joinedNotes is the note of a customer and that of another who becomes the same.
+func joinedNotes(note, other string) string {
+	if other == "" || note == other {
+		return note
+	}
+	return strings.TrimSpace(note + "\n\n" + other)
 }
 
 func phoneText(p CustomerPhone) string     { return p.Phone }

@@ -299,6 +299,9 @@ func changedTo(old, c Conversation) []string {
 	if !old.SnoozedUntil.IsZero() && c.SnoozedUntil.IsZero() && c.Status.Open() {
 		kinds = append(kinds, "conversation.woken")
 	}
+	if old.Priority != c.Priority {
+		kinds = append(kinds, "conversation.prioritized")
+	}
 	if old.UserID != c.UserID {
 		kind := "conversation.assigned"
 		if c.UserID == 0 {

@@ -28,6 +28,15 @@ func cleanLine(s string) string {
 	return strings.TrimSpace(s)
 }
 
+// cleanText makes text of several lines storable: lines end with a line feed, and have no control characters.
+func cleanText(s string) string {
+	lines := strings.Split(strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(s), "\n")
+	for i, line := range lines {
+		lines[i] = strings.TrimRight(cleanLine("." + line)[1:], " ")
+	}
+	return strings.TrimSpace(strings.Join(lines, "\n"))
+}
+
 // turns: a character that turns the direction of all that follows it, beyond the text
 // that it stands in: a name with one could make the rest of a line say something else.
 // The marks that turn nothing (U+200E, U+200F, U+061C) are of use in Hebrew and Arabic.

@@ -34,6 +34,7 @@ type ViewFilter struct {
 	Draft        string           `json:"draft,omitempty"` // AgentMe, or "" for all
 	Undelivered  bool             `json:"undelivered,omitempty"`
 	Snoozed      *bool            `json:"snoozed,omitempty"`
+	Priorities   []Priority       `json:"priority,omitempty"`
 	Sort         ConversationSort `json:"sort_by,omitempty"`
 	Ascending    bool             `json:"ascending,omitempty"`
 }
@@ -56,7 +57,7 @@ func (f ViewFilter) Query(userID int64) (q ConversationQuery, ok bool) {
 	q = ConversationQuery{
 		Statuses: f.Statuses, MailboxID: f.MailboxID, CustomerID: f.CustomerID, TagIDs: f.TagIDs,
 		UpdatedSince: f.UpdatedSince, Query: f.Words, Sort: f.Sort, Ascending: f.Ascending,
-		Undelivered: f.Undelivered,
+		Undelivered: f.Undelivered, Priorities: f.Priorities,
 	}
 	if f.Awaiting != nil {
 		q.Awaiting = storage.Some(*f.Awaiting)
@@ -113,6 +114,9 @@ func (q *ConversationQuery) inherit(view ConversationQuery) {
 	if q.DraftBy == 0 {
 		q.DraftBy = view.DraftBy
 	}
+	if len(q.Priorities) == 0 {
+		q.Priorities = view.Priorities
+	}
 	q.Undelivered = q.Undelivered || view.Undelivered
 	if q.Sort == "" && !q.Ascending {
 		q.Sort, q.Ascending = view.Sort, view.Ascending
@@ -125,6 +129,7 @@ func (in *ViewInput) prepare(userID int64) (ConversationQuery, error) {
 	in.Name = cleanLine(in.Name)
 	required(&problems, "name", in.Name, 100)
 	in.Filter.Statuses, in.Filter.TagIDs = slices.Clone(in.Filter.Statuses), sortedSet(in.Filter.TagIDs)
+	in.Filter.Priorities = slices.Clone(in.Filter.Priorities)
 	in.Filter.Words = cut(cleanLine(in.Filter.Words), 1000)
 	in.Filter.UpdatedSince = in.Filter.UpdatedSince.UTC().Truncate(time.Microsecond)
 	problems.Check(in.Filter.Draft == "" || in.Filter.Draft == AgentMe, "filter[draft]", "must be me")

@@ -28,6 +28,7 @@ type conversation struct {
 	RefersTo        *int64             `json:"refers_to" description:"Conversation that its first mail refers to, whose sender takes no part there; null when there is none. POST merge moves it there."`
 	AwaitingSince   *Time              `json:"customer_awaiting_reply_since"`
 	SnoozedUntil    *Time              `json:"snoozed_until" description:"It sleeps until then, or until the customer writes; null: it is awake."`
+	Priority        string             `json:"priority,omitempty" enum:"low,normal,high,urgent" description:"Members see it."`
 	Tags            []conversationTag  `json:"tags"`
 	Customer        nullable[customer] `json:"customer,omitzero" description:"With expand=customer."`
 	UnreadCount     int64              `json:"unread_count" description:"Customer interactions that the caller has not read."`
@@ -48,6 +49,7 @@ type conversationInput struct {
 	MailboxID    storage.Opt[int64] `json:"mailbox_id" description:"The account's default mailbox without it."`
 	UserID       storage.Opt[int64] `json:"user_id" description:"Assigned user."`
 	Status       string             `json:"status" enum:"posted,draft,pending,closed" default:"posted"`
+	Priority     string             `json:"priority" enum:"low,normal,high,urgent" default:"normal"`
 	Subject      string             `json:"subject" maxLength:"998" example:"Broken engine"`
 	Interactions []interactionInput `json:"interactions" maxItems:"100"`
 }
@@ -70,6 +72,7 @@ type conversationUpdate struct {
 	Status    storage.Opt[string] `json:"status" enum:"posted,draft,pending,closed"`
 
 	SnoozedUntil storage.Opt[time.Time] `json:"snoozed_until" description:"Puts it off until then, or until the customer writes; null wakes it, as closing it does."`
+	Priority     storage.Opt[string]    `json:"priority" enum:"low,normal,high,urgent"`
 }
 
 // CheckInput asks for the subject, which may be empty but not left out.
@@ -80,6 +83,18 @@ func (in *conversationUpdate) CheckInput(problem func(field, text string)) {
 	if status, given := in.Status.Get(); given {
 		among(problem, "status", status, "posted", "draft", "pending", "closed")
 	}
+	if priority, given := in.Priority.Get(); given {
+		among(problem, "priority", priority, priorities()...)
+	}
+}
+
+// priorities are the words for how urgent a conversation is.
+func priorities() []string {
+	var words []string
+	for _, p := range helpdesk.Priorities() {
+		words = append(words, string(p))
+	}
+	return words
 }
 
 // conversationFilter narrows and orders the list of conversations, in its query and
@@ -96,6 +111,7 @@ type conversationFilter struct {
 	Draft        string            `json:"draft" query:"draft" enum:"me" description:"Me: with a draft of an answer by the caller."`
 	Undelivered  bool              `json:"undelivered" query:"undelivered" description:"With an answer whose delivery failed, bounced or was suppressed."`
 	Snoozed      storage.Opt[bool] `json:"snoozed" query:"snoozed" description:"True: asleep; false: awake."`
+	Priority     words             `json:"priority" query:"priority" enum:"low,normal,high,urgent" description:"Any of these."`
 	SortBy       string            `json:"sort_by" query:"sort_by" enum:"created_at,updated_at,number,customer_awaiting_reply_since" default:"created_at"`
 	SortType     string            `json:"sort_type" query:"sort_type" enum:"asc,desc" default:"desc"`
 }
@@ -122,6 +138,9 @@ func (in *conversationFilter) check(user string, problem func(field, text string
 	for i, status := range in.Status {
 		among(problem, fmt.Sprintf("status[%d]", i), status, "posted", "draft", "pending", "closed")
 	}
+	for i, priority := range in.Priority {
+		among(problem, fmt.Sprintf("priority[%d]", i), priority, priorities()...)
+	}
 	if in.Draft != "" {
 		among(problem, "draft", in.Draft, helpdesk.AgentMe)
 	}
@@ -144,6 +163,9 @@ func (in *conversationFilter) filter() helpdesk.ViewFilter {
 	}
 	if asleep, given := in.Snoozed.Get(); given {
 		f.Snoozed = &asleep
+	}
+	for _, priority := range in.Priority {
+		f.Priorities = append(f.Priorities, helpdesk.Priority(priority))
 	}
 	for _, status := range in.Status {
 		f.Statuses = append(f.Statuses, helpdesk.Status(status))
@@ -226,7 +248,7 @@ func (a *api) createConversation(ctx context.Context, d *helpdesk.Desk, in conve
 	}
 	input := helpdesk.ConversationInput{
 		Channel: in.Channel, To: in.To, MailboxID: in.MailboxID.Or(0), UserID: in.UserID,
-		Status: helpdesk.Status(in.Status), Subject: in.Subject,
+		Status: helpdesk.Status(in.Status), Priority: helpdesk.Priority(in.Priority), Subject: in.Subject,
 	}
 	for _, one := range in.Interactions {
 		input.Interactions = append(input.Interactions, a.interactionInput(d, one))
@@ -257,7 +279,7 @@ func (a *api) updateConversation(ctx context.Context, d *helpdesk.Desk, in conve
 	}
 	c, err := d.UpdateConversation(ctx, in.ConversationID, helpdesk.ConversationUpdate{
 		Subject: in.Subject.Or(""), MailboxID: in.MailboxID, UserID: in.UserID, Status: asNamed[helpdesk.Status](in.Status),
-		SnoozedUntil: in.SnoozedUntil,
+		SnoozedUntil: in.SnoozedUntil, Priority: asNamed[helpdesk.Priority](in.Priority),
 	})
 	return one(ctx, d, c, err, in.Expand, showConversations)
 }
@@ -376,7 +398,7 @@ func showConversation(c helpdesk.Conversation) conversation {
 		ID: c.ID, Channel: c.Channel, CustomerEmail: emailRef{ID: idOrNull(c.CustomerEmailID), Email: c.CustomerEmail},
 		MailboxID: c.MailboxID, UserID: idOrNull(c.UserID), Number: c.Number, Status: string(c.Status), Subject: c.Subject,
 		Preview: c.Preview, RealtimeChannel: fmt.Sprintf("conversations.%d", c.ID), AwaitingSince: TimePtr(&c.AwaitingSince), SnoozedUntil: TimePtr(&c.SnoozedUntil),
-		CreatedAt: Time(c.CreatedAt), UpdatedAt: Time(c.UpdatedAt),
+		Priority: string(c.Priority), CreatedAt: Time(c.CreatedAt), UpdatedAt: Time(c.UpdatedAt),
 	}
 }
 

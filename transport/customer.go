@@ -16,6 +16,7 @@ type customer struct {
 	FirstName string            `json:"first_name"`
 	LastName  string            `json:"last_name"`
 	Company   string            `json:"company"`
+	Note      string            `json:"note" description:"What the team notes about the customer, as plain text. Customers do not see it."`
 	AccountID int64             `json:"account_id"`
 	Avatar    *string           `json:"avatar" description:"URL of an image; null without one."`
 	Emails    []customerEmail   `json:"emails"`
@@ -57,6 +58,7 @@ type customerInput struct {
 	FirstName string                      `json:"first_name" required:"true" maxLength:"100" example:"Ada"`
 	LastName  storage.Opt[string]         `json:"last_name" maxLength:"100" example:"Lovelace"`
 	Company   storage.Opt[string]         `json:"company" maxLength:"200"`
+	Note      storage.Opt[string]         `json:"note" maxLength:"10000" description:"Plain text, for the team alone."`
 	Emails    storage.Opt[[]emailInput]   `json:"emails" maxItems:"15" description:"Replaces the list: items left out are removed."`
 	Phones    storage.Opt[[]phoneInput]   `json:"phones" maxItems:"25"`
 	Websites  storage.Opt[[]websiteInput] `json:"websites" maxItems:"150"`
@@ -162,7 +164,7 @@ func (a *api) deleteCustomer(ctx context.Context, d *helpdesk.Desk, in customerD
 
 func (in customerInput) input() helpdesk.CustomerInput {
 	return helpdesk.CustomerInput{
-		FirstName: in.FirstName, LastName: in.LastName, Company: in.Company,
+		FirstName: in.FirstName, LastName: in.LastName, Company: in.Company, Note: in.Note,
 		Emails:   items(in.Emails, func(e emailInput) helpdesk.Item { return helpdesk.Item{ID: e.ID.Or(0), Value: e.Email} }),
 		Phones:   items(in.Phones, func(p phoneInput) helpdesk.Item { return helpdesk.Item{ID: p.ID.Or(0), Value: p.Phone} }),
 		Websites: items(in.Websites, func(w websiteInput) helpdesk.Item { return helpdesk.Item{ID: w.ID.Or(0), Value: w.Website} }),
@@ -183,7 +185,7 @@ func items[T any](list storage.Opt[[]T], item func(T) helpdesk.Item) storage.Opt
 
 func showCustomer(d *helpdesk.Desk, c helpdesk.Customer) customer {
 	out := customer{
-		ID: c.ID, Name: c.Name(), Initials: c.Initials(), FirstName: c.FirstName, LastName: c.LastName, Company: c.Company,
+		ID: c.ID, Name: c.Name(), Initials: c.Initials(), FirstName: c.FirstName, LastName: c.LastName, Company: c.Company, Note: c.Note,
 		AccountID: d.AccountID(), Emails: []customerEmail{}, Phones: []customerPhone{}, Websites: []customerWebsite{},
 		CreatedAt: Time(c.CreatedAt), UpdatedAt: Time(c.UpdatedAt),
 	}

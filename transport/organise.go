@@ -18,6 +18,7 @@ type bulkUpdate struct {
 	Tags          storage.Opt[[]int64] `json:"tags" maxItems:"100" description:"Ids of tags that become the tags; empty: none."`
 
 	SnoozedUntil storage.Opt[time.Time] `json:"snoozed_until" description:"Puts them off until then, or until the customer writes; null wakes them."`
+	Priority     storage.Opt[string]    `json:"priority" enum:"low,normal,high,urgent"`
 }
 
 type mergeInput struct {
@@ -65,7 +66,7 @@ func (a *api) updateConversations(ctx context.Context, d *helpdesk.Desk, in bulk
 	}
 	all, err := d.UpdateConversations(ctx, in.Conversations, helpdesk.BulkUpdate{
 		Status: asNamed[helpdesk.Status](in.Status), UserID: in.UserID, MailboxID: in.MailboxID, TagIDs: in.Tags,
-		SnoozedUntil: in.SnoozedUntil,
+		SnoozedUntil: in.SnoozedUntil, Priority: asNamed[helpdesk.Priority](in.Priority),
 	})
 	if err != nil {
 		return storage.Page[conversation]{}, err

@@ -91,7 +91,7 @@ func customersType(kind string) error {
 // customersConversation is a conversation without what is the members' own.
 func customersConversation(c helpdesk.Conversation) conversation {
 	out := showConversation(c)
-	out.RealtimeChannel, out.Tags, out.SnoozedUntil = "", []conversationTag{}, nil
+	out.RealtimeChannel, out.Tags, out.SnoozedUntil, out.Priority = "", []conversationTag{}, nil, ""
 	return out
 }
 
@@ -103,6 +103,7 @@ func (a *api) portalCreateConversation(ctx context.Context, p *helpdesk.Portal, 
 	problems.Check(in.Channel == "email", "channel", "must be email")
 	problems.Check(in.To == "" || helpdesk.EmailKey(in.To) == helpdesk.EmailKey(p.Email()), "to", "must be the customer's own address")
 	problems.Check(in.UserID.Or(0) == 0, "user_id", notForCustomers)
+	problems.Check(in.Priority == "" || in.Priority == string(helpdesk.PriorityNormal), "priority", notForCustomers)
 	problems.Check(in.Status == "" || in.Status == string(helpdesk.StatusPosted), "status", "must be posted")
 	input := helpdesk.PortalConversationInput{Subject: in.Subject, MailboxID: in.MailboxID.Or(0)}
 	for i, one := range in.Interactions {
@@ -131,6 +132,7 @@ func (a *api) portalListConversations(ctx context.Context, p *helpdesk.Portal, i
 		"mailbox_id": in.MailboxID != 0, "user_id": in.UserID != "", "customer_id": in.CustomerID != 0, "tag_id": len(in.TagID) > 0,
 		"updated_since": !in.UpdatedSince.IsZero(), "query": in.Query != "", "view_id": in.ViewID != 0,
 		"awaiting": in.Awaiting.IsSet(), "draft": in.Draft != "", "undelivered": in.Undelivered, "snoozed": in.Snoozed.IsSet(),
+		"priority":  len(in.Priority) > 0,
 		"sort_by":   in.SortBy != "" && in.SortBy != string(helpdesk.ByCreated),
 		"sort_type": in.SortType == "asc",
 	} {

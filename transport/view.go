@@ -21,19 +21,20 @@ type conversationView struct {
 
 // savedFilter shows what was given only.
 type savedFilter struct {
-	Agent        string            `json:"agent,omitempty" description:"me, unassigned or a user's id."`
-	Status       []helpdesk.Status `json:"status,omitempty"`
-	MailboxID    int64             `json:"mailbox_id,omitempty"`
-	CustomerID   int64             `json:"customer_id,omitempty"`
-	TagID        []int64           `json:"tag_id,omitempty"`
-	UpdatedSince *Time             `json:"updated_since,omitempty"`
-	Query        string            `json:"query,omitempty"`
-	Awaiting     *bool             `json:"awaiting,omitempty"`
-	Draft        string            `json:"draft,omitempty" description:"me."`
-	Undelivered  bool              `json:"undelivered,omitempty"`
-	Snoozed      *bool             `json:"snoozed,omitempty"`
-	SortBy       string            `json:"sort_by,omitempty"`
-	SortType     string            `json:"sort_type,omitempty"`
+	Agent        string              `json:"agent,omitempty" description:"me, unassigned or a user's id."`
+	Status       []helpdesk.Status   `json:"status,omitempty"`
+	MailboxID    int64               `json:"mailbox_id,omitempty"`
+	CustomerID   int64               `json:"customer_id,omitempty"`
+	TagID        []int64             `json:"tag_id,omitempty"`
+	UpdatedSince *Time               `json:"updated_since,omitempty"`
+	Query        string              `json:"query,omitempty"`
+	Awaiting     *bool               `json:"awaiting,omitempty"`
+	Draft        string              `json:"draft,omitempty" description:"me."`
+	Undelivered  bool                `json:"undelivered,omitempty"`
+	Snoozed      *bool               `json:"snoozed,omitempty"`
+	Priority     []helpdesk.Priority `json:"priority,omitempty"`
+	SortBy       string              `json:"sort_by,omitempty"`
+	SortType     string              `json:"sort_type,omitempty"`
 }
 
 // viewFilter is the filter of the list of conversations in a body. A name that the
@@ -120,7 +121,7 @@ func showView(d *helpdesk.Desk, v helpdesk.View) conversationView {
 	shown := savedFilter{
 		Agent: f.Agent, Status: f.Statuses, MailboxID: f.MailboxID, CustomerID: f.CustomerID, TagID: f.TagIDs,
 		UpdatedSince: TimePtr(&f.UpdatedSince), Query: f.Words, SortBy: string(f.Sort),
-		Awaiting: f.Awaiting, Draft: f.Draft, Undelivered: f.Undelivered, Snoozed: f.Snoozed,
+		Awaiting: f.Awaiting, Draft: f.Draft, Undelivered: f.Undelivered, Snoozed: f.Snoozed, Priority: f.Priorities,
 	}
 	if f.Ascending {
 		shown.SortType = "asc"

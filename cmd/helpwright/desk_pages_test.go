@@ -87,7 +87,8 @@ func (a *agents) pages() []deskPage {
 		{"conversation-mail", fmt.Sprintf("/c/%d/i/%d", waiting, a.interactions(waiting)[0].ID)}, {"new", "/new"}, {"search", "/search?q=grinder"},
 		{"customers", "/customers"}, {"customer", "/customers/3"}, {"missing", "/c/999999"}, {"snoozed", "/inbox/snoozed"}, {"failed", "/inbox/failed"},
 		{"settings-mailboxes", "/settings/mailboxes"}, {"settings-mailbox", "/settings/mailboxes/1"}, {"settings-members", "/settings/members"},
-		{"settings-roles", "/settings/roles"}, {"settings-tags", "/settings/tags"}, {"settings-tokens", "/settings/tokens"}, {"settings-webhooks", "/settings/webhooks"},
+		{"settings-roles", "/settings/roles"}, {"settings-tags", "/settings/tags"}, {"settings-replies", "/settings/replies"},
+		{"settings-reply", "/settings/replies/new"}, {"settings-views", "/settings/views"}, {"settings-portal", "/settings/portal"}, {"settings-tokens", "/settings/tokens"}, {"settings-webhooks", "/settings/webhooks"},
 		{"settings-profile", "/settings/profile"}, {"settings-audit", "/settings/audit"}, {"health", "/health"},
 	}
 }

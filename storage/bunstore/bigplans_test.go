@@ -21,6 +21,7 @@ func TestBigPlans(t *testing.T) {
 		fillBig(t, app, 300_000)
 		seen := &recorder{}
 		r := bunstore.New(app.WithQueryHook(seen), bunstore.Config{}).Within(helpdesk.Scope{AccountID: 1})
+		pressing := helpdesk.ConversationFilter{Priorities: []helpdesk.Priority{helpdesk.PriorityUrgent, helpdesk.PriorityHigh}}
 		reads := map[string]struct {
 			index *regexp.Regexp
 			run   func(ctx context.Context) error
@@ -31,6 +32,14 @@ func TestBigPlans(t *testing.T) {
 			}},
 			"several messages": {regexp.MustCompile(`hw_interactions_message`), func(ctx context.Context) error {
 				_, err := r.Messages(ctx, 1, []string{"none", "150000", "7", "299999@example.org"})
+				return err
+			}},
+			"urgent": {regexp.MustCompile(`hw_conversations_priority`), func(ctx context.Context) error {
+				_, err := r.Conversations().List(ctx, helpdesk.ConversationOrder{ConversationFilter: pressing}, storage.Seek{Limit: 50, Desc: true})
+				return err
+			}},
+			"urgent, by change": {regexp.MustCompile(`hw_conversations_priority`), func(ctx context.Context) error {
+				_, err := r.Conversations().List(ctx, helpdesk.ConversationOrder{ConversationFilter: pressing, Sort: helpdesk.ByUpdated}, storage.Seek{Limit: 50, Desc: true})
 				return err
 			}},
 			"waiting mails": {regexp.MustCompile(`hw_inbound_mails_(waiting|state)`), func(ctx context.Context) error {
@@ -83,8 +92,8 @@ func fillBig(t *testing.T, app *bun.DB, n int) {
 			VALUES (1, 'm', 'm', 'm', '', 'm', 'FWD', '', 0, '', '', TRUE, '[]', 0, 0)`,
 		`INSERT INTO hw_customers (account_id, first_name, last_name, company, created_at, updated_at) VALUES (1, 'a', 'b', 'c', 0, 0)`,
 		`INSERT INTO hw_conversations (account_id, number, channel, mailbox_id, customer_id, customer_email, user_id, status,
-			subject, preview, awaiting_since, created_at, updated_at)
-			SELECT 1, n.i, 'email', 1, 1, '', 0, 'closed', '', '', 0, 1700000000000000 + n.i, 1700000000000000 + n.i FROM n`,
+			subject, preview, awaiting_since, priority, created_at, updated_at)
+			SELECT 1, n.i, 'email', 1, 1, '', 0, 'closed', '', '', 0, CASE WHEN n.i % 50000 = 0 THEN 'urgent' ELSE 'normal' END, 1700000000000000 + n.i, 1700000000000000 + n.i FROM n`,
 		`INSERT INTO hw_interactions (account_id, conversation_id, type, status, body, subject, user_id, posted_by_id,
 			customer_email, to_addresses, cc_addresses, bcc_addresses, source, is_starter, is_forward, auto_submitted, seen_at,
 			posted_at, send_started_at, message_id, message_refs, threading, at, created_at, updated_at)

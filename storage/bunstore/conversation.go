@@ -23,6 +23,7 @@ type conversationRow struct {
 	CustomerEmail   string
 	UserID          int64
 	Status          string
+	Priority        string
 	Subject         string
 	Preview         string
 	RefersTo        int64
@@ -36,7 +37,7 @@ func (r *conversationRow) conversation() helpdesk.Conversation {
 	return helpdesk.Conversation{
 		ID: r.ID, Number: r.Number, Channel: r.Channel, MailboxID: r.MailboxID, CustomerID: r.CustomerID,
 		CustomerEmailID: r.CustomerEmailID, CustomerEmail: r.CustomerEmail, UserID: r.UserID,
-		Status: helpdesk.Status(r.Status), Subject: r.Subject, Preview: r.Preview,
+		Status: helpdesk.Status(r.Status), Priority: helpdesk.Priority(r.Priority), Subject: r.Subject, Preview: r.Preview,
 		RefersTo: r.RefersTo, AwaitingSince: timeOf(r.AwaitingSince), SnoozedUntil: timeOf(r.SnoozedUntil),
 		CreatedAt: timeOf(r.CreatedAt), UpdatedAt: timeOf(r.UpdatedAt),
 	}
@@ -46,7 +47,7 @@ func conversationRowOf(account int64, c *helpdesk.Conversation) conversationRow 
 	return conversationRow{
 		ID: c.ID, AccountID: account, Number: c.Number, Channel: c.Channel, MailboxID: c.MailboxID,
 		CustomerID: c.CustomerID, CustomerEmailID: c.CustomerEmailID, CustomerEmail: c.CustomerEmail,
-		UserID: c.UserID, Status: string(c.Status), Subject: c.Subject, Preview: c.Preview,
+		UserID: c.UserID, Status: string(c.Status), Priority: string(c.Priority), Subject: c.Subject, Preview: c.Preview,
 		RefersTo: c.RefersTo, AwaitingSince: micros(c.AwaitingSince), SnoozedUntil: micros(c.SnoozedUntil),
 		CreatedAt: micros(c.CreatedAt), UpdatedAt: micros(c.UpdatedAt),
 	}
@@ -79,7 +80,7 @@ func orderConversations(f helpdesk.ConversationOrder) string {
 
 // narrow keeps a query to what a filter asks for.
 func (r reader) narrow(ctx context.Context, q *bun.SelectQuery, f helpdesk.ConversationFilter) error {
-	q.Err(checkText(f.Statuses)).ApplyQueryBuilder(r.atDesk(f))
+	q.Err(checkText(f.Statuses)).Err(checkText(f.Priorities)).ApplyQueryBuilder(r.atDesk(f))
 	if f.MailboxID != 0 {
 		q.Where("mailbox_id = ?", f.MailboxID)
 	}

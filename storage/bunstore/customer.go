@@ -20,13 +20,14 @@ type customerRow struct {
 	FirstName     string
 	LastName      string
 	Company       string
+	Note          string
 	CreatedAt     int64
 	UpdatedAt     int64
 }
 
 func customerRowOf(account int64, c *helpdesk.Customer) customerRow {
 	return customerRow{
-		ID: c.ID, AccountID: account, FirstName: c.FirstName, LastName: c.LastName, Company: c.Company,
+		ID: c.ID, AccountID: account, FirstName: c.FirstName, LastName: c.LastName, Company: c.Company, Note: c.Note,
 		CreatedAt: micros(c.CreatedAt), UpdatedAt: micros(c.UpdatedAt),
 	}
 }
@@ -60,12 +61,12 @@ type websiteRow struct {
 // with their items. The columns mean what the row's kind says. CROSS JOIN keeps SQLite from beginning with the items.
 const customerParts = `
 	SELECT 0 AS kind, c.id AS customer, 0 AS item, c.first_name AS a, c.last_name AS b, c.company AS d,
-		c.created_at, c.updated_at FROM c
-	UNION ALL SELECT 1, e.customer_id, e.id, e.email, e.email_key, '', 0, 0 FROM c CROSS JOIN hw_customer_emails AS e
+		c.note AS n, c.created_at, c.updated_at FROM c
+	UNION ALL SELECT 1, e.customer_id, e.id, e.email, e.email_key, '', '', 0, 0 FROM c CROSS JOIN hw_customer_emails AS e
 		WHERE e.account_id = c.account_id AND e.customer_id = c.id
-	UNION ALL SELECT 2, p.customer_id, p.id, p.phone, '', '', 0, 0 FROM c CROSS JOIN hw_customer_phones AS p
+	UNION ALL SELECT 2, p.customer_id, p.id, p.phone, '', '', '', 0, 0 FROM c CROSS JOIN hw_customer_phones AS p
 		WHERE p.account_id = c.account_id AND p.customer_id = c.id
-	UNION ALL SELECT 3, w.customer_id, w.id, w.website, '', '', 0, 0 FROM c CROSS JOIN hw_customer_websites AS w
+	UNION ALL SELECT 3, w.customer_id, w.id, w.website, '', '', '', 0, 0 FROM c CROSS JOIN hw_customer_websites AS w
 		WHERE w.account_id = c.account_id AND w.customer_id = c.id`
 
 // customers reads what a query for customerRow selects, by id.
@@ -88,13 +89,13 @@ func (s *querier) customers(ctx context.Context, selected *bun.SelectQuery, desc
 func scanCustomer(rows *sql.Rows, all []helpdesk.Customer) ([]helpdesk.Customer, error) {
 	var kind int
 	var id, item, created, updated int64
-	var a, b, d string
-	if err := rows.Scan(&kind, &id, &item, &a, &b, &d, &created, &updated); err != nil {
+	var a, b, d, note string
+	if err := rows.Scan(&kind, &id, &item, &a, &b, &d, &note, &created, &updated); err != nil {
 		return nil, err
 	}
 	if kind == 0 {
 		return append(all, helpdesk.Customer{
-			ID: id, FirstName: a, LastName: b, Company: d, CreatedAt: timeOf(created), UpdatedAt: timeOf(updated),
+			ID: id, FirstName: a, LastName: b, Company: d, Note: note, CreatedAt: timeOf(created), UpdatedAt: timeOf(updated),
 		}), nil
 	}
 	i, _ := slices.BinarySearchFunc(all, id, func(c helpdesk.Customer, id int64) int { return int(c.ID - id) })

@@ -1,6 +1,8 @@
 package bunstore
 
 import (
+	"slices"
+
 	"github.com/uptrace/bun"
 
 	"github.com/helpwright/helpwright/helpdesk"
@@ -9,6 +11,7 @@ import (
 // The conditions of indexes, word for word: SQLite uses these for no others.
 const (
 	openStatus  = "?TableName.status IN ('posted', 'pending')"
+	notNormal   = "?TableName.priority <> 'normal'"
 	undelivered = "v.state IN ('failed', 'bounced', 'suppressed')"
 )
 
@@ -26,6 +29,12 @@ func (r reader) atDesk(f helpdesk.ConversationFilter) filter {
 		} else if given {
 			q = q.Where("?TableName.snoozed_until <= 0")
 		}
+		if unusual(f.Priorities) {
+			q = q.Where(notNormal)
+		}
+		if len(f.Priorities) > 0 {
+			q = q.Where("?TableName.priority IN (?)", bun.List(f.Priorities))
+		}
 		if f.DraftBy != 0 {
 			q = q.Where(`?TableName.id IN (SELECT d.conversation_id FROM hw_interactions AS d
 				WHERE d.account_id = ? AND d.user_id = ? AND d.status = 'draft')`, r.scope.AccountID, f.DraftBy)
@@ -37,6 +46,11 @@ func (r reader) atDesk(f helpdesk.ConversationFilter) filter {
 		}
 		return q
 	}
+}
+
+// unusual reports whether priorities are asked for, and none of them is normal.
+func unusual(all []helpdesk.Priority) bool {
+	return len(all) > 0 && !slices.Contains(all, helpdesk.PriorityNormal)
 }
 
 // withStatus narrows to statuses. Those of conversations at work have indexes of their own.

@@ -94,6 +94,18 @@ func lists() []explained {
 			return err
 		})
 	}
+	pressing := []helpdesk.Priority{helpdesk.PriorityHigh, helpdesk.PriorityUrgent}
+	for name, order := range map[string]helpdesk.ConversationOrder{
+		"pressing": {ConversationFilter: helpdesk.ConversationFilter{Priorities: pressing}, Sort: helpdesk.ByUpdated},
+		"pressing, waiting": {
+			ConversationFilter: helpdesk.ConversationFilter{Priorities: pressing, Statuses: open, Awaiting: storage.Some(true)}, Sort: helpdesk.ByAwaiting,
+		},
+	} {
+		add("Conversations/"+name, false, func(ctx context.Context, _ *bunstore.DB, r helpdesk.Reader, seek storage.Seek) error {
+			_, err := r.Conversations().List(ctx, order, seek)
+			return err
+		})
+	}
 	for name, filter := range map[string]helpdesk.ConversationFilter{
 		"drafts": {DraftBy: 1}, "undelivered": {Undelivered: true}, "asleep": {Snoozed: storage.Some(true)},
 	} {

@@ -20,7 +20,8 @@ func (db *data) conversation(s helpdesk.Scope, id int64) (*helpdesk.Conversation
 
 func matches(c *helpdesk.Conversation, f helpdesk.ConversationFilter) bool {
 	user, given := f.UserID.Get()
-	return (len(f.Statuses) == 0 || slices.Contains(f.Statuses, c.Status)) &&
+	return (len(f.Priorities) == 0 || slices.Contains(f.Priorities, c.Priority)) &&
+		(len(f.Statuses) == 0 || slices.Contains(f.Statuses, c.Status)) &&
 		(f.MailboxID == 0 || c.MailboxID == f.MailboxID) &&
 		(f.CustomerID == 0 || c.CustomerID == f.CustomerID) &&
 		(!given || c.UserID == user) &&

@@ -313,7 +313,7 @@ func testCustomer(t *testing.T, b Backend) {
 		return tx.InsertCustomer(ctx, &c)
 	})
 	one(t, "customer without items", bare, w.in().Customer, bare.ID)
-	c.FirstName, c.LastName, c.Company, c.UpdatedAt = "", "T", "B", at(9)
+	c.FirstName, c.LastName, c.Company, c.Note, c.UpdatedAt = "", "T", "B", "N", at(9)
 	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.UpdateCustomer(ctx, &c) })
 	one(t, "customer", c, w.in().Customer, c.ID)
 	found, err := w.in().Customers(t.Context(), helpdesk.CustomerFilter{EmailKey: c.Emails[1].Key}, all())

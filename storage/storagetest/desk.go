@@ -32,6 +32,8 @@ func (g *generator) atDesk(f *helpdesk.ConversationFilter) {
 		f.DraftBy = oneOf(g, g.pool["User"])
 	case 4:
 		f.Undelivered = true
+	case 7:
+		f.Priorities = helpdesk.Priorities()[g.IntN(4):]
 	case 6:
 		f.Snoozed = storage.Some(g.IntN(2) == 0)
 	case 5:
@@ -67,6 +69,9 @@ func testDeskLists(t *testing.T, b Backend) {
 	sleeps := func(c helpdesk.Conversation) bool { return !c.SnoozedUntil.IsZero() }
 	open := []helpdesk.Status{helpdesk.StatusPosted, helpdesk.StatusPending}
 	isOpen := func(c helpdesk.Conversation) bool { return slices.Contains(open, c.Status) }
+	pressing := func(c helpdesk.Conversation) bool {
+		return c.Priority == helpdesk.PriorityUrgent || c.Priority == helpdesk.PriorityHigh
+	}
 	for name, test := range map[string]struct {
 		filter helpdesk.ConversationFilter
 		keep   func(c helpdesk.Conversation) bool
@@ -79,6 +84,9 @@ func testDeskLists(t *testing.T, b Backend) {
 		"asleep":               {helpdesk.ConversationFilter{Snoozed: storage.Some(true)}, sleeps},
 		"awake":                {helpdesk.ConversationFilter{Snoozed: storage.Some(false)}, func(c helpdesk.Conversation) bool { return !sleeps(c) }},
 		"asleep or awake":      {helpdesk.ConversationFilter{Snoozed: storage.Null[bool]()}, func(helpdesk.Conversation) bool { return true }},
+		"urgent or high":       {helpdesk.ConversationFilter{Priorities: []helpdesk.Priority{helpdesk.PriorityUrgent, helpdesk.PriorityHigh}}, pressing},
+		"urgent and open":      {helpdesk.ConversationFilter{Statuses: open, Priorities: []helpdesk.Priority{helpdesk.PriorityUrgent}}, func(c helpdesk.Conversation) bool { return isOpen(c) && c.Priority == helpdesk.PriorityUrgent }},
+		"not high":             {helpdesk.ConversationFilter{Priorities: []helpdesk.Priority{helpdesk.PriorityUrgent, helpdesk.PriorityNormal, helpdesk.PriorityLow}}, func(c helpdesk.Conversation) bool { return c.Priority != helpdesk.PriorityHigh }},
 		"a draft":              {helpdesk.ConversationFilter{DraftBy: w.user.ID}, func(c helpdesk.Conversation) bool { return drafted[c.ID] }},
 		"a draft of others":    {helpdesk.ConversationFilter{DraftBy: w.user.ID + nobody}, func(helpdesk.Conversation) bool { return false }},
 		"undelivered":          {helpdesk.ConversationFilter{Undelivered: true}, func(c helpdesk.Conversation) bool { return failed[c.ID] }},

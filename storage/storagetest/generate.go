@@ -400,7 +400,7 @@ func (g *generator) writeCustomer(seen content) operation {
 	case 2:
 		return operation{method: "MoveCustomer", args: []any{g.either("Customer", old.ID), g.either("Customer", other.ID)}}
 	}
-	c := helpdesk.Customer{FirstName: g.text(), LastName: g.text(), Company: g.text(), CreatedAt: g.time(false), UpdatedAt: g.time(false)}
+	c := helpdesk.Customer{FirstName: g.text(), LastName: g.text(), Company: g.text(), Note: g.text(), CreatedAt: g.time(false), UpdatedAt: g.time(false)}
 	update := old.ID != 0 && g.IntN(2) == 0
 	if update { // keep some of the items
 		c.ID = old.ID
@@ -442,7 +442,7 @@ func (g *generator) writeConversation(seen content) operation {
 	switch g.IntN(20) {
 	default:
 		c := helpdesk.Conversation{Number: 1000000 + g.next(), Channel: oneOf(g, []string{"email", "api"}), MailboxID: g.either("Mailbox", oneOf(g, seen.Mailboxes).ID).n,
-			UserID: oneOf(g, []int64{0, g.pool["User"][0]}), Status: g.status(), Subject: g.text(), Preview: g.text(), AwaitingSince: g.time(true), SnoozedUntil: g.time(true),
+			UserID: oneOf(g, []int64{0, g.pool["User"][0]}), Status: g.status(), Priority: oneOf(g, helpdesk.Priorities()), Subject: g.text(), Preview: g.text(), AwaitingSince: g.time(true), SnoozedUntil: g.time(true),
 			CreatedAt: g.time(false), UpdatedAt: g.time(false)}
 		c.CustomerID, c.CustomerEmailID, c.CustomerEmail = g.address(seen)
 		if c.CustomerID == 0 || g.IntN(20) == 0 {

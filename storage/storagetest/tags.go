@@ -59,7 +59,7 @@ func (w *world) newTag(name string) helpdesk.Tag {
 func (w *world) newView() helpdesk.View {
 	return helpdesk.View{UserID: w.user.ID, Name: "View " + w.mark, CreatedAt: base, UpdatedAt: at(1), Filter: helpdesk.ViewFilter{
 		Agent: helpdesk.AgentMe, Statuses: []helpdesk.Status{helpdesk.StatusPosted, helpdesk.StatusPending}, MailboxID: 1 << 40, CustomerID: 7,
-		TagIDs: []int64{3, 1 << 40}, UpdatedSince: at(5), Words: "größe", Awaiting: new(true), Draft: helpdesk.AgentMe, Undelivered: true, Snoozed: new(true), Sort: helpdesk.ByAwaiting, Ascending: true}}
+		TagIDs: []int64{3, 1 << 40}, UpdatedSince: at(5), Words: "größe", Awaiting: new(true), Draft: helpdesk.AgentMe, Undelivered: true, Snoozed: new(true), Priorities: []helpdesk.Priority{helpdesk.PriorityUrgent}, Sort: helpdesk.ByAwaiting, Ascending: true}}
 }
 
 func testDeleteTag(t *testing.T, b Backend) {

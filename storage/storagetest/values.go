@@ -180,7 +180,7 @@ func testRefusedText(t *testing.T, b Backend) {
 			},
 			"customer": func(ctx context.Context, tx helpdesk.Tx) error {
 				c := w.newCustomer("x")
-				c.Company = text
+				c.Company, c.Note = text, text
 				return tx.InsertCustomer(ctx, &c)
 			},
 			"phone": func(ctx context.Context, tx helpdesk.Tx) error {

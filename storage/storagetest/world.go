@@ -238,7 +238,7 @@ func (w *world) newStatus() helpdesk.FetchStatus {
 }
 
 func (w *world) newCustomer(local string) helpdesk.Customer {
-	return helpdesk.Customer{FirstName: "Grace", LastName: local + w.mark, Company: "Navy " + w.mark,
+	return helpdesk.Customer{FirstName: "Grace", LastName: local + w.mark, Company: "Navy " + w.mark, Note: "Calls early.\nPays late.",
 		Emails: []helpdesk.CustomerEmail{
 			{Email: "A." + w.address(local), Key: w.address(local)}, {Email: "B." + w.address(local), Key: w.address(local + "+b")}},
 		Phones:    []helpdesk.CustomerPhone{{Phone: "+49 30 1"}, {Phone: "+49 30 2"}},
@@ -249,7 +249,7 @@ func (w *world) newCustomer(local string) helpdesk.Customer {
 func (w *world) newConversation() helpdesk.Conversation {
 	w.number++
 	return helpdesk.Conversation{Number: w.number, Channel: "email", MailboxID: w.mailbox.ID, CustomerID: w.customer.ID,
-		CustomerEmailID: w.customer.Emails[0].ID, CustomerEmail: w.customer.Emails[0].Email, UserID: w.user.ID, Status: helpdesk.StatusPosted,
+		CustomerEmailID: w.customer.Emails[0].ID, CustomerEmail: w.customer.Emails[0].Email, UserID: w.user.ID, Status: helpdesk.StatusPosted, Priority: helpdesk.PriorityHigh,
 		Subject: "Subject " + w.mark, Preview: "Preview " + w.mark, RefersTo: 1 << 40, AwaitingSince: at(4), SnoozedUntil: at(90), CreatedAt: base, UpdatedAt: at(1)}
 }
 

@@ -377,7 +377,7 @@ func (v *visit) sent(w written, then string, old helpdesk.Conversation, made pos
 	}
 	inv := inverse{Interaction: made.Interaction, In: w.conversation}
 	if then == "close" || then == "pending" {
-		inv.States = []state{{ID: old.ID, Status: old.Status, User: old.UserID, Mailbox: old.MailboxID, Snoozed: unix(old.SnoozedUntil), Changed: made.Changed}}
+		inv.States = []state{{ID: old.ID, Status: old.Status, User: old.UserID, Mailbox: old.MailboxID, Snoozed: unix(old.SnoozedUntil), Priority: old.Priority, Changed: made.Changed}}
 	}
 	seconds := int(v.account.SendHold.Seconds())
 	if seconds == 0 {

@@ -27,6 +27,9 @@ type conversationView struct {
 	Wait, Level     string
 	Asleep          string
 	Naps            []nap
+	Priority        urgency
+	Unusual         *urgency // the priority when it is not normal
+	Priorities      []urgency
 	Tags            []tagView
 	AllTags         []tagView
 	Assignee        *person
@@ -79,6 +82,7 @@ func (v *visit) viewOf(c helpdesk.Conversation) (*conversationView, error) {
 	view := &conversationView{
 		ID: c.ID, Number: c.Number, Subject: cmp.Or(c.Subject, v.words.T("(no subject)")), Status: c.Status, StatusName: statusName(v.words, c.Status),
 		Closed: c.Status == helpdesk.StatusClosed, Pending: c.Status == helpdesk.StatusPending, Me: v.UserID(),
+		Priority: urgencyOf(v.words, c.Priority), Unusual: unusual(v.words, c.Priority), Priorities: urgencies(v.words),
 		Asleep: v.asleep(c), Naps: v.naps(), Self: v.at("/c/" + itoa(c.ID)), Here: v.h.url(v.r.URL.RequestURI()), In: v.r.URL.Query().Get("in"),
 		CanUpdate: v.may(helpdesk.ConversationsUpdate), CanAssign: v.may(helpdesk.ConversationsAssign), CanDelete: v.may(helpdesk.ConversationsDelete),
 	}
@@ -141,6 +145,7 @@ func (v *visit) fillHead(c helpdesk.Conversation, view *conversationView) error 
 
 // customerPanel is who asks.
 type customerPanel struct {
+	ID      int64
 	Person  person
 	URL     string
 	Since   string
@@ -150,6 +155,9 @@ type customerPanel struct {
 	Sites   []string
 	Earlier []earlier
 	Total   int
+	Note    string
+	NoteURL string // where it is changed; "": the member may not
+	Here    string // the page to come back to
 }
 
 type earlier struct{ Subject, URL, When string }
@@ -181,7 +189,11 @@ func (v *visit) fillCustomer(c helpdesk.Conversation, view *conversationView) er
 }
 
 func (v *visit) customerPanel(c helpdesk.Customer) customerPanel {
-	p := customerPanel{Person: customerPerson(c), URL: v.at("/customers/" + itoa(c.ID)), Company: c.Company, Since: v.words.T("Customer since %s", v.month(c.CreatedAt))}
+	p := customerPanel{ID: c.ID, Person: customerPerson(c), URL: v.at("/customers/" + itoa(c.ID)), Company: c.Company, Since: v.words.T("Customer since %s", v.month(c.CreatedAt))}
+	p.Note, p.Here = c.Note, v.h.url(v.r.URL.RequestURI())
+	if v.may(helpdesk.CustomersUpdate) {
+		p.NoteURL = v.at("/customers/" + itoa(c.ID) + "/note")
+	}
 	for _, e := range c.Emails {
 		p.Emails = append(p.Emails, e.Email)
 	}
@@ -226,6 +238,9 @@ func (v *visit) fillPlace(c helpdesk.Conversation, view *conversationView) error
 	l.after = ""
 	title, _, err := in.titles(l)
 	v.counted = in.counted
+	if err == nil {
+		l, err = in.settle(l)
+	}
 	if err != nil { // a view that is gone, or a name that somebody made up
 		l = in.listing("all")
 		title = v.words.T("All open")

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/helpwright/helpwright/helpdesk"
@@ -18,6 +19,7 @@ type customersView struct {
 }
 
 type customerRow struct {
+	ID                  int64
 	Person              person
 	URL, Email, Company string
 	Since               string
@@ -31,19 +33,25 @@ func (v *visit) customers() error {
 		return err
 	}
 	view := customersView{Words: words}
-	for _, c := range page.Items {
-		row := customerRow{Person: customerPerson(c), URL: v.at("/customers/" + itoa(c.ID)), Company: c.Company, Since: v.month(c.CreatedAt)}
-		if len(c.Emails) > 0 {
-			row.Email = c.Emails[0].Email
-		}
-		view.Rows = append(view.Rows, row)
-	}
+	view.Rows = v.customerRows(page.Items, func(id int64) string { return v.at("/customers/" + itoa(id)) })
 	if page.Next != "" {
 		view.Next = v.at("/customers") + "?" + url.Values{"q": {words}, "after": {page.Next}}.Encode()
 	}
 	return v.show(screen{
 		template: "customers", title: v.words.T("Customers"), data: view, nav: "customers", parts: map[string]string{"list": "customer-list", "more": "customer-rows"},
 	})
+}
+
+func (v *visit) customerRows(list []helpdesk.Customer, address func(id int64) string) []customerRow {
+	var rows []customerRow
+	for _, c := range list {
+		row := customerRow{ID: c.ID, Person: customerPerson(c), URL: address(c.ID), Company: c.Company, Since: v.month(c.CreatedAt)}
+		if len(c.Emails) > 0 {
+			row.Email = c.Emails[0].Email
+		}
+		rows = append(rows, row)
+	}
+	return rows
 }
 
 type customerView struct {
@@ -57,6 +65,7 @@ type customerView struct {
 	Next                  string
 	Summary               string
 	New                   string
+	Merge                 string
 	Errors                map[string]string
 }
 
@@ -84,6 +93,9 @@ func (v *visit) customerView(c helpdesk.Customer) (customerView, error) {
 	view.Emails, view.Phones, view.Sites = strings.Join(view.Panel.Emails, "\n"), strings.Join(view.Panel.Phones, "\n"), strings.Join(view.Panel.Sites, "\n")
 	if v.may(helpdesk.ConversationsCreate) && len(view.Panel.Emails) > 0 {
 		view.New = v.at("/new") + "?to=" + url.QueryEscape(view.Panel.Emails[0])
+	}
+	if v.may(helpdesk.CustomersUpdate) && v.may(helpdesk.CustomersDelete) {
+		view.Merge = view.Action + "/merge"
 	}
 	if !v.may(helpdesk.ConversationsView) {
 		return view, nil
@@ -171,4 +183,80 @@ func fieldErrors(err error) map[string]string {
 		out[name] = strings.Join(problems, " ")
 	}
 	return out
+}
+
+// noteCustomer changes what the team notes about a customer, and nothing else.
+func (v *visit) noteCustomer() error {
+	id := v.number("id")
+	_, err := v.SetCustomerNote(v.ctx(), id, v.r.PostFormValue("note"))
+	back := v.back(v.at("/customers/" + itoa(id)))
+	if fault.Is(err, fault.Invalid) {
+		for _, text := range v.problems(err) {
+			v.say(toast{Text: text, Bad: true})
+		}
+		return v.see(back)
+	}
+	if err != nil {
+		return err
+	}
+	v.say(toast{Text: v.words.T("Saved")})
+	return v.see(back)
+}
+
+type mergeView struct {
+	From, Into   customerPanel
+	Chosen       bool
+	Words        string
+	Rows         []customerRow
+	Next         string
+	Action, Back string
+}
+
+// mergePage finds the customer whom another is the same as, and shows both before they are
+// merged: that cannot be undone.
+func (v *visit) mergePage() error {
+	if !v.may(helpdesk.CustomersUpdate) || !v.may(helpdesk.CustomersDelete) {
+		return v.missing()
+	}
+	c, err := v.Desk.Customer(v.ctx(), v.number("id"))
+	if err != nil {
+		return err
+	}
+	view := mergeView{From: v.customerPanel(c), Action: v.at("/customers/" + itoa(c.ID) + "/merge"), Back: v.at("/customers/" + itoa(c.ID))}
+	q := v.r.URL.Query()
+	if into := number(q.Get("into")); into != 0 {
+		other, err := v.Desk.Customer(v.ctx(), into)
+		if err != nil {
+			return err
+		}
+		view.Into, view.Chosen = v.customerPanel(other), true
+	}
+	if view.Words = strings.TrimSpace(q.Get("q")); view.Words != "" && !view.Chosen {
+		page, err := v.Customers(v.ctx(), helpdesk.CustomerQuery{Query: view.Words}, storage.PageRequest{Limit: 20, Cursor: q.Get("after")})
+		if err != nil {
+			return err
+		}
+		view.Rows = v.customerRows(page.Items, func(id int64) string { return view.Action + "?into=" + itoa(id) })
+		view.Rows = slices.DeleteFunc(view.Rows, func(r customerRow) bool { return r.ID == c.ID })
+		if page.Next != "" {
+			view.Next = view.Action + "?" + url.Values{"q": {view.Words}, "after": {page.Next}}.Encode()
+		}
+	}
+	return v.show(screen{template: "customer-merge", title: v.words.T("Merge customers"), data: view, nav: "customers"})
+}
+
+func (v *visit) mergeCustomers() error {
+	id, into := v.number("id"), v.field("into")
+	merged, err := v.MergeCustomers(v.ctx(), id, into)
+	if fault.Is(err, fault.Invalid) || fault.Is(err, fault.Conflict) {
+		for _, text := range v.problems(err) {
+			v.say(toast{Text: text, Bad: true})
+		}
+		return v.see(v.at("/customers/" + itoa(id) + "/merge"))
+	}
+	if err != nil {
+		return err
+	}
+	v.say(toast{Text: v.words.T("Merged into %s", customerName(merged))})
+	return v.see(v.at("/customers/" + itoa(into)))
 }

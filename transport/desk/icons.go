@@ -26,6 +26,7 @@ var icons = map[string]string{
 	"dots":     `<path d="M5 12v.1M12 12v.1M19 12v.1"/>`,
 	"eye":      `<path d="M2 12s4-7 10-7 10 7 10 7-4 7-10 7S2 12 2 12Z"/><circle cx="12" cy="12" r="3"/>`,
 	"filter":   `<path d="M3 6h18M7 12h10m-7 6h4"/>`,
+	"flag":     `<path d="M5 21V4h14l-3.500 4.500L19 13H5"/>`,
 	"forward":  `<path d="m14 5 7 6-7 6m7-6h-9c-5 0-8 3-9 8"/>`,
 	"globe":    `<circle cx="12" cy="12" r="9"/><path d="M3 12h18M12 3c3 3 3 15 0 18M12 3c-3 3-3 15 0 18"/>`,
 	"help":     `<circle cx="12" cy="12" r="9"/><path d="M9.5 9a2.6 2.6 0 1 1 3.6 2.6c-.8.4-1.1.9-1.1 1.9m0 3v.1"/>`,

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -23,31 +24,59 @@ type listing struct {
 	status string // open, pending, closed or all
 	user   string // "": as the view says; me, none or an id
 	tag    int64
-	words  string
-	after  string // cursor
+	// priority is "", a word of [helpdesk.Priorities] or pressing.
+	priority string
+	words    string
+	after    string // cursor
 }
 
 // listing reads what the address asks for.
 func (v *visit) listing(view string) listing {
 	q := v.r.URL.Query()
 	l := listing{view: view, sort: q.Get("sort"), status: q.Get("status"), user: q.Get("user"), tag: number(q.Get("tag")),
-		words: strings.TrimSpace(q.Get("q")), after: q.Get("after")}
+		words: strings.TrimSpace(q.Get("q")), after: q.Get("after"), priority: q.Get("priority")}
+	return l.filled()
+}
+
+// filled is a listing that says all that its address leaves out. A saved view decides by
+// itself what its address does not say.
+func (l listing) filled() listing {
 	if l.status == "" {
 		l.status = "open"
-		switch view {
-		case "closed":
+		switch {
+		case l.view == "closed":
 			l.status = "closed"
-		case "search", "drafts":
+		case l.view == "search", l.view == "drafts":
 			l.status = "all"
+		case strings.HasPrefix(l.view, "view-"):
+			l.status = "saved"
 		}
 	}
 	if l.sort == "" {
 		l.sort = "waiting"
-		if l.status != "open" || view == "snoozed" {
+		switch {
+		case l.status == "saved":
+			l.sort = "saved"
+		case l.status != "open" || l.view == "snoozed":
 			l.sort = "newest"
 		}
 	}
 	return l
+}
+
+// settle finds out how a saved view orders its list, where its address does not say so.
+func (v *visit) settle(l listing) (listing, error) {
+	if l.sort != "saved" {
+		return l, nil
+	}
+	_, id, _ := strings.Cut(l.view, "-")
+	one, err := v.View(v.ctx(), number(id))
+	f := one.Filter
+	closed := len(f.Statuses) > 0 && !slices.ContainsFunc(f.Statuses, helpdesk.Status.Open)
+	if f.Sort == "" && !f.Ascending && f.Awaiting == nil && !closed {
+		l.sort = "waiting"
+	}
+	return l, err
 }
 
 // listURL is the address of the listing with other values; after is left out.
@@ -62,6 +91,7 @@ func (v *visit) listURL(l listing, pairs ...string) string {
 	set("sort", v.r.URL.Query().Get("sort"))
 	set("status", v.r.URL.Query().Get("status"))
 	set("user", l.user)
+	set("priority", l.priority)
 	if l.tag != 0 {
 		set("tag", itoa(l.tag))
 	}
@@ -78,6 +108,8 @@ func (v *visit) listURL(l listing, pairs ...string) string {
 	}
 	return path + "?" + q.Encode()
 }
+
+var anyStatus = []helpdesk.Status{helpdesk.StatusPosted, helpdesk.StatusPending, helpdesk.StatusClosed, helpdesk.StatusDraft}
 
 var openStatuses = []helpdesk.Status{helpdesk.StatusPosted, helpdesk.StatusPending}
 
@@ -114,8 +146,15 @@ func (v *visit) query(l listing) (helpdesk.ConversationQuery, error) {
 	case "closed":
 		q.Statuses = []helpdesk.Status{helpdesk.StatusClosed}
 	case "all":
+		if q.ViewID != 0 { // against what the view says
+			q.Statuses = anyStatus
+		}
+	case "saved":
 	default:
 		return q, v.missing()
+	}
+	if l.sort == "saved" {
+		q.Sort = ""
 	}
 	switch l.user {
 	case "":
@@ -126,6 +165,7 @@ func (v *visit) query(l listing) (helpdesk.ConversationQuery, error) {
 	default:
 		q.UserID = storage.Some(number(l.user))
 	}
+	q.Priorities = l.priorities()
 	if l.tag != 0 {
 		q.TagIDs = []int64{l.tag}
 	}
@@ -191,6 +231,7 @@ type row struct {
 	Level     string // "", warn or bad
 	Label     string // for screen readers
 	Status    string // "" for an open one
+	Priority  *urgency
 	Writer    string // who writes an answer now
 	Group     string // heading, where the row begins a group
 	GroupBad  bool
@@ -284,6 +325,9 @@ func (v *visit) row(l listing, c helpdesk.Conversation, customer string, unread 
 		waits := v.now.Sub(c.AwaitingSince)
 		r.Wait, r.WaitSince, r.Level = v.words.lasted(waits), c.AwaitingSince.Format(time.RFC3339), level(waits)
 		label = append(label, v.words.T("waiting %s", r.Wait))
+	}
+	if r.Priority = unusual(v.words, c.Priority); r.Priority != nil {
+		label = append(label, v.words.T("priority %s", r.Priority.Text))
 	}
 	if c.Status != helpdesk.StatusPosted {
 		r.Status = statusName(v.words, c.Status)
@@ -382,6 +426,7 @@ type inboxView struct {
 	Tags                                    []tagView
 	Boxes                                   []Link
 	Naps                                    []nap
+	Priorities                              []urgency
 	New                                     string
 	Words                                   string
 	Search                                  bool
@@ -390,9 +435,18 @@ type inboxView struct {
 	CanAssign, CanUpdate, CanTag, CanDelete bool
 	Later                                   bool // it is not the first page
 	First                                   string
+	CanSaveView                             bool // filters were chosen
+	SaveView                                string
+	Asked                                   [][2]string // what the list is narrowed by
 }
 
-func (v *visit) inbox() error { return v.list(v.listing(v.r.PathValue("view"))) }
+func (v *visit) inbox() error {
+	l, err := v.settle(v.listing(v.r.PathValue("view")))
+	if err != nil {
+		return err
+	}
+	return v.list(l)
+}
 
 func (v *visit) search() error { return v.list(v.listing("search")) }
 
@@ -406,7 +460,7 @@ func (v *visit) list(l listing) error {
 		return err
 	}
 	view := inboxView{
-		Rows: rows, Naps: v.naps(), Bulk: v.at("/bulk"), Here: v.h.url(v.r.URL.RequestURI()), Words: l.words, Search: l.view == "search",
+		Rows: rows, Naps: v.naps(), Priorities: urgencies(v.words), Bulk: v.at("/bulk"), Here: v.h.url(v.r.URL.RequestURI()), Words: l.words, Search: l.view == "search",
 		CanAssign: v.may(helpdesk.ConversationsAssign), CanUpdate: v.may(helpdesk.ConversationsUpdate), CanTag: v.may(helpdesk.TagsView),
 		CanDelete: v.may(helpdesk.ConversationsDelete), Later: l.after != "", First: v.listURL(l),
 	}
@@ -419,8 +473,11 @@ func (v *visit) list(l listing) error {
 	if v.may(helpdesk.ConversationsCreate) {
 		view.New = v.at("/new")
 	}
+	if view.Asked = v.asked(l); len(view.Asked) > 1 && v.may(helpdesk.ViewsCreate) {
+		view.CanSaveView, view.SaveView = true, v.at("/views")
+	}
 	view.Empty, view.EmptyMore = v.words.T("Nobody is waiting"), v.words.T("New mail shows up here by itself.")
-	if l.view == "search" || l.tag != 0 || l.words != "" || l.user != "" {
+	if l.view == "search" || l.tag != 0 || l.words != "" || l.user != "" || l.priority != "" {
 		view.Empty, view.EmptyMore = v.words.T("Nothing found"), v.words.T("Try other words, or fewer filters.")
 	}
 	if err := v.choices(&view, l); err != nil {
@@ -430,6 +487,17 @@ func (v *visit) list(l listing) error {
 		template: "inbox", title: view.Title, data: view, nav: "inbox/" + l.view,
 		parts: map[string]string{"list": "list", "more": "rows"},
 	})
+}
+
+// asked is what the address of a list says beside its cursor, and which list it is.
+func (v *visit) asked(l listing) [][2]string {
+	out := [][2]string{{"list", l.view}}
+	for _, name := range []string{"status", "user", "tag", "priority", "q", "sort"} {
+		if value := v.r.URL.Query().Get(name); value != "" {
+			out = append(out, [2]string{name, value})
+		}
+	}
+	return out
 }
 
 // titles are the heading of a list and what stands beside it.
@@ -479,9 +547,17 @@ func (v *visit) choices(view *inboxView, l listing) error {
 		return c
 	}
 	w := v.words
-	order := pick("sort", l.sort, [2]string{"waiting", w.T("Waiting longest")}, [2]string{"newest", w.T("Newest")}, [2]string{"oldest", w.T("Oldest")})
+	orders := [][2]string{{"waiting", w.T("Waiting longest")}, {"newest", w.T("Newest")}, {"oldest", w.T("Oldest")}}
+	statuses := [][2]string{{"open", w.T("Open")}, {"pending", w.T("Pending")}, {"closed", w.T("Closed")}, {"all", w.T("Any status")}}
+	if strings.HasPrefix(l.view, "view-") {
+		statuses = append(statuses, [2]string{"saved", w.T("As saved")})
+	}
+	if l.sort == "saved" {
+		orders = append(orders, [2]string{"saved", w.T("As saved")})
+	}
+	order := pick("sort", l.sort, orders...)
 	order.Active = true
-	status := pick("status", l.status, [2]string{"open", w.T("Open")}, [2]string{"pending", w.T("Pending")}, [2]string{"closed", w.T("Closed")}, [2]string{"all", w.T("Any status")})
+	status := pick("status", l.status, statuses...)
 	view.Choices = []choice{order, status}
 	team, err := v.team()
 	if err != nil {
@@ -499,6 +575,9 @@ func (v *visit) choices(view *inboxView, l listing) error {
 		c.Active = l.user != ""
 		view.Choices = append(view.Choices, c)
 	}
+	urgent := pick("priority", l.priority, priorityOptions(w)...)
+	urgent.Active = l.priority != ""
+	view.Choices = append(view.Choices, urgent)
 	if view.CanTag {
 		if err := v.tagChoice(view, l); err != nil {
 			return err
@@ -615,6 +694,7 @@ var acts = map[string]string{
 	"move":     "Moved %s conversation|Moved %s conversations",
 	"snooze":   "Snoozed %s conversation|Snoozed %s conversations",
 	"wake":     "Woke %s conversation|Woke %s conversations",
+	"priority": "Changed the priority of %s conversation|Changed the priority of %s conversations",
 	"tag":      "Tagged %s conversation|Tagged %s conversations",
 }
 
@@ -644,6 +724,8 @@ func (v *visit) act(act, value string) (in helpdesk.BulkUpdate, said string, err
 		if act == "wake" && value == "" {
 			return in, "", fault.New(fault.Invalid, v.words.T("Choose a time first."))
 		}
+	case "priority":
+		in.Priority = storage.Some(helpdesk.Priority(value))
 	case "tag":
 	default:
 		return in, "", fault.New(fault.Malformed, fmt.Sprintf("There is no act %q.", act))

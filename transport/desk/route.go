@@ -51,6 +51,7 @@ func (h *Handler) route() {
 		"POST /c/{id}/save-reply":                (*visit).saveReply,
 		"POST /c/{id}/snooze":                    (*visit).snooze,
 		"POST /c/{id}/move":                      (*visit).move,
+		"POST /c/{id}/priority":                  (*visit).setPriority,
 		"POST /c/{id}/merge":                     (*visit).merge,
 		"POST /c/{id}/delete":                    (*visit).deleteConversation,
 		"GET /c/{id}/i/{i}":                      (*visit).mail,
@@ -63,6 +64,9 @@ func (h *Handler) route() {
 		"GET /customers":                         (*visit).customers,
 		"GET /customers/{id}":                    (*visit).customer,
 		"POST /customers/{id}":                   (*visit).saveCustomer,
+		"POST /customers/{id}/note":              (*visit).noteCustomer,
+		"GET /customers/{id}/merge":              (*visit).mergePage,
+		"POST /customers/{id}/merge":             (*visit).mergeCustomers,
 	} {
 		h.mux.HandleFunc(below(pattern), h.member(fn))
 	}

@@ -25,8 +25,11 @@ var sections = []section{
 	{"members", "users", say("Members"), say("Team"), helpdesk.MembershipsView},
 	{"roles", "key", say("Roles"), say("Team"), helpdesk.RolesView},
 	{"tags", "tag", say("Tags"), say("Team"), helpdesk.TagsView},
+	{"replies", "reply", say("Saved replies"), say("Team"), helpdesk.InteractionsView},
+	{"views", "star", say("Saved views"), say("Team"), helpdesk.ViewsView},
 	{"webhooks", "hook", say("Webhooks"), say("Connect"), helpdesk.WebhooksView},
 	{"tokens", "lock", say("Access tokens"), say("Connect"), ""},
+	{"portal", "key", say("Customer sign-in"), say("Connect"), helpdesk.AccountsUpdate},
 	{"audit", "list", say("Audit log"), say("Connect"), helpdesk.AuditLogView},
 	{"profile", "user", say("Profile"), say("You"), ""},
 	{"appearance", "sun", say("Appearance"), say("You"), ""},
@@ -76,6 +79,19 @@ func (h *Handler) routeSettings() {
 		"POST /settings/tags":                          (*visit).addTag,
 		"POST /settings/tags/{id}":                     (*visit).saveTag,
 		"POST /settings/tags/{id}/delete":              (*visit).deleteTag,
+		"GET /settings/replies":                        (*visit).repliesPage,
+		"GET /settings/replies/new":                    (*visit).newReplyPage,
+		"POST /settings/replies":                       (*visit).addReply,
+		"GET /settings/replies/{id}":                   (*visit).replyPage,
+		"POST /settings/replies/{id}":                  (*visit).changeReply,
+		"POST /settings/replies/{id}/delete":           (*visit).deleteReply,
+		"GET /settings/views":                          (*visit).viewsPage,
+		"POST /settings/views/{id}":                    (*visit).renameView,
+		"POST /settings/views/{id}/delete":             (*visit).deleteView,
+		"POST /views":                                  (*visit).saveView,
+		"GET /settings/portal":                         (*visit).portalPage,
+		"POST /settings/portal":                        (*visit).addPortalKey,
+		"POST /settings/portal/{id}/delete":            (*visit).deletePortalKey,
 		"GET /settings/webhooks":                       (*visit).webhooksPage,
 		"POST /settings/webhooks":                      (*visit).addWebhook,
 		"GET /settings/webhooks/{id}":                  (*visit).webhookPage,
@@ -201,6 +217,8 @@ func (v *visit) sectionOf(template string) string {
 		return "roles"
 	case "webhook":
 		return "webhooks"
+	case "reply":
+		return "replies"
 	}
 	return template
 }

@@ -337,7 +337,7 @@ func (v *visit) delivery(d helpdesk.Delivery, i helpdesk.Interaction) deliveryVi
 func (v *visit) happened(c helpdesk.Conversation) ([]entry, error) {
 	kinds := []string{
 		"conversation.closed", "conversation.paused", "conversation.reopened", "conversation.assigned", "conversation.unassigned",
-		"conversation.moved", "conversation.merged", "conversation.split",
+		"conversation.moved", "conversation.merged", "conversation.split", "conversation.prioritized",
 	}
 	page, err := v.Events(v.ctx(), helpdesk.EventQuery{Types: kinds, ConversationID: c.ID}, storage.PageRequest{Limit: storage.MaxLimit})
 	if fault.Is(err, fault.Forbidden) {
@@ -380,6 +380,8 @@ func (v *visit) deed(kind, who string) (text, icon string) {
 		return v.words.T("%s unassigned this", who), "user"
 	case "conversation.moved":
 		return v.words.T("%s moved this to another mailbox", who), "mail"
+	case "conversation.prioritized":
+		return v.words.T("%s changed the priority", who), "flag"
 	case "conversation.merged":
 		return v.words.T("%s merged another conversation into this", who), "merge"
 	}

@@ -98,7 +98,9 @@ type state struct {
 	User    int64           `json:"u,omitempty"`
 	Mailbox int64           `json:"m"`
 	Snoozed int64           `json:"z,omitempty"` // Unix time, 0: awake
-	Changed int64           `json:"c"`           // UpdatedAt after the change: what others changed since is left
+	// Priority is "" in what was packed before there were any.
+	Priority helpdesk.Priority `json:"p,omitempty"`
+	Changed  int64             `json:"c"` // UpdatedAt after the change: what others changed since is left
 }
 
 // before takes down what conversations were, to undo what was made of them.
@@ -109,7 +111,7 @@ func before(old, changed []helpdesk.Conversation) inverse {
 	}
 	var inv inverse
 	for _, c := range old {
-		inv.States = append(inv.States, state{ID: c.ID, Status: c.Status, User: c.UserID, Mailbox: c.MailboxID, Snoozed: unix(c.SnoozedUntil), Changed: at[c.ID]})
+		inv.States = append(inv.States, state{ID: c.ID, Status: c.Status, User: c.UserID, Mailbox: c.MailboxID, Snoozed: unix(c.SnoozedUntil), Priority: c.Priority, Changed: at[c.ID]})
 	}
 	return inv
 }
@@ -141,6 +143,9 @@ func (v *visit) undo() error {
 		if until := time.Unix(was.snoozed, 0); until.After(v.now) {
 			in.SnoozedUntil = storage.Some(until)
 		}
+		if was.priority != "" {
+			in.Priority = storage.Some(was.priority)
+		}
 		if v.may(helpdesk.ConversationsAssign) {
 			in.UserID = userOf(was.user)
 		}
@@ -159,10 +164,11 @@ func (v *visit) undo() error {
 	return v.see(back)
 }
 
-// place is where a conversation was: its status, agent and mailbox, and until when it slept.
+// place is where a conversation was: its status, agent, mailbox and priority, and until when it slept.
 type place struct {
 	status                 helpdesk.Status
 	user, mailbox, snoozed int64
+	priority               helpdesk.Priority
 }
 
 // unix is a time in seconds since 1970, 0 for none.
@@ -191,7 +197,7 @@ func (v *visit) unchanged(states []state) (groups map[place][]int64, left int, e
 			left++
 			continue
 		}
-		was := place{s.Status, s.User, s.Mailbox, s.Snoozed}
+		was := place{s.Status, s.User, s.Mailbox, s.Snoozed, s.Priority}
 		groups[was] = append(groups[was], s.ID)
 	}
 	return groups, left, err

@@ -1,0 +1,73 @@
+package desk
+
+import (
+	"github.com/helpwright/helpwright/helpdesk"
+)
+
+// urgency is a priority as pages show it.
+type urgency struct {
+	Value string
+	Text  string
+	Level string // "", warn or bad
+}
+
+// urgencyOf shows a priority.
+func urgencyOf(w words, p helpdesk.Priority) urgency {
+	u := urgency{Value: string(p)}
+	switch p {
+	case helpdesk.PriorityUrgent:
+		u.Text, u.Level = w.T("Urgent"), "bad"
+	case helpdesk.PriorityHigh:
+		u.Text, u.Level = w.T("High"), "warn"
+	case helpdesk.PriorityLow:
+		u.Text = w.T("Low")
+	case helpdesk.PriorityNormal:
+		u.Text = w.T("Normal")
+	default:
+		return urgencyOf(w, helpdesk.PriorityNormal)
+	}
+	return u
+}
+
+// unusual is a priority that is worth a word: all but normal.
+func unusual(w words, p helpdesk.Priority) *urgency {
+	u := urgencyOf(w, p)
+	if u.Value == string(helpdesk.PriorityNormal) {
+		return nil
+	}
+	return &u
+}
+
+// urgencies are what can be chosen, the most urgent first.
+func urgencies(w words) []urgency {
+	return []urgency{
+		urgencyOf(w, helpdesk.PriorityUrgent), urgencyOf(w, helpdesk.PriorityHigh),
+		urgencyOf(w, helpdesk.PriorityNormal), urgencyOf(w, helpdesk.PriorityLow),
+	}
+}
+
+// pressing names the filter of what is high or urgent.
+const pressing = "pressing"
+
+// priorities are those that a list is narrowed to.
+func (l listing) priorities() []helpdesk.Priority {
+	switch l.priority {
+	case "":
+		return nil
+	case pressing:
+		return []helpdesk.Priority{helpdesk.PriorityHigh, helpdesk.PriorityUrgent}
+	}
+	return []helpdesk.Priority{helpdesk.Priority(l.priority)}
+}
+
+// priorityOptions are the filters by priority.
+func priorityOptions(w words) [][2]string {
+	options := [][2]string{{"", w.T("Any priority")}, {pressing, w.T("High or urgent")}}
+	for _, u := range urgencies(w) {
+		options = append(options, [2]string{u.Value, u.Text})
+	}
+	return options
+}
+
+// setPriority changes how urgent a conversation is.
+func (v *visit) setPriority() error { return v.changeOne("priority", v.r.PostFormValue("priority")) }

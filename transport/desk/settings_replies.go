@@ -1,0 +1,308 @@
+package desk
+
+import (
+	"html/template"
+	"net/http"
+	"strings"
+
+	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/mailhtml"
+	"github.com/helpwright/helpwright/storage/fault"
+)
+
+type repliesView struct {
+	Rows      []replyRow
+	Next, New string
+	CanCreate bool
+}
+
+type replyRow struct {
+	Name, Brief, URL string
+	Shared           bool
+}
+
+func (v *visit) repliesPage() error {
+	page, err := v.SavedReplies(v.ctx(), "", v.pageOf(100))
+	if err != nil {
+		return err
+	}
+	view := repliesView{Next: v.older("/settings/replies", page.Next), New: v.at("/settings/replies/new"), CanCreate: v.may(helpdesk.InteractionsCreate)}
+	for _, r := range page.Items {
+		view.Rows = append(view.Rows, replyRow{Name: r.Name, Brief: mailhtml.Preview(r.Body, 120, false), URL: v.at("/settings/replies/" + itoa(r.ID)), Shared: r.UserID == 0})
+	}
+	return v.settingsPage("replies", v.words.T("Saved replies"), view, 0)
+}
+
+// replyView is the form of a saved reply. It has what the writer of an answer has.
+type replyView struct {
+	Title, Name, Action, List string
+	Body                      string // as text
+	HTML                      template.HTML
+	Shared                    bool
+	CanShare, CanUpdate       bool
+	CanDelete                 bool
+	Places                    []string
+	Files                     []fileView
+	Errors                    map[string]string
+}
+
+func (v *visit) newReplyPage() error {
+	return v.showReply(replyView{Title: v.words.T("New saved reply"), Action: v.at("/settings/replies"), CanUpdate: v.may(helpdesk.InteractionsCreate)}, 0)
+}
+
+func (v *visit) showReply(view replyView, status int) error {
+	view.List, view.CanShare, view.Errors = v.at("/settings/replies"), v.may(helpdesk.ViewsCreate), orEmpty(view.Errors)
+	for _, name := range helpdesk.ReplyPlaceholders() {
+		view.Places = append(view.Places, "{{"+name+"}}")
+	}
+	return v.settingsPage("reply", view.Title, view, status)
+}
+
+func (v *visit) replyView(r helpdesk.SavedReply) replyView {
+	own := v.may(helpdesk.InteractionsCreate)
+	view := replyView{
+		Title: r.Name, Name: r.Name, Action: v.at("/settings/replies/" + itoa(r.ID)), Body: mailhtml.Text(r.Body), HTML: safeHTML(plainStyle(r.Body)),
+		Shared: r.UserID == 0, CanUpdate: own, CanDelete: own,
+	}
+	if view.Shared {
+		view.CanUpdate, view.CanDelete = own && v.may(helpdesk.ViewsUpdate), own && v.may(helpdesk.ViewsDelete)
+	}
+	return view
+}
+
+func (v *visit) replyPage() error {
+	r, err := v.SavedReply(v.ctx(), v.number("id"))
+	if err != nil {
+		return err
+	}
+	return v.showReply(v.replyView(r), 0)
+}
+
+// replyInput reads the form. A text that was not changed without scripts keeps its formatting.
+func (v *visit) replyInput(old string) helpdesk.SavedReplyInput {
+	in := helpdesk.SavedReplyInput{Name: v.r.PostFormValue("name"), Shared: v.r.PostFormValue("shared") != ""}
+	text := v.r.PostFormValue("body")
+	switch {
+	case v.r.PostFormValue("rich") != "":
+		in.Body = v.stored(v.r.PostFormValue("html"))
+	case old != "" && sameText(text, mailhtml.Text(old)):
+		in.Body = old
+	default:
+		in.Body = mailhtml.FromText(text)
+	}
+	return in
+}
+
+// sameText compares texts of which one went through a form, which writes line ends as CRLF.
+func sameText(a, b string) bool {
+	clean := func(s string) string { return strings.TrimSpace(strings.ReplaceAll(s, "\r\n", "\n")) }
+	return clean(a) == clean(b)
+}
+
+func (v *visit) addReply() error {
+	in := v.replyInput("")
+	_, err := v.CreateSavedReply(v.ctx(), in)
+	if fault.Is(err, fault.Invalid) {
+		view := replyView{Title: v.words.T("New saved reply"), Action: v.at("/settings/replies"), CanUpdate: true}
+		return v.showReply(view.with(in, v.problems(err)), http.StatusUnprocessableEntity)
+	}
+	return v.unless(err, "replies", v.words.T("Reply saved"))
+}
+
+// with is the form as it was sent, with what is wrong.
+func (r replyView) with(in helpdesk.SavedReplyInput, problems map[string]string) replyView {
+	r.Name, r.Body, r.HTML, r.Shared, r.Errors = in.Name, mailhtml.Text(in.Body), safeHTML(plainStyle(mailhtml.FromInput(in.Body))), in.Shared, problems
+	return r
+}
+
+func (v *visit) changeReply() error {
+	id := v.number("id")
+	old, err := v.SavedReply(v.ctx(), id)
+	if err != nil {
+		return err
+	}
+	in := v.replyInput(old.Body)
+	_, err = v.UpdateSavedReply(v.ctx(), id, in)
+	if fault.Is(err, fault.Invalid) {
+		return v.showReply(v.replyView(old).with(in, v.problems(err)), http.StatusUnprocessableEntity)
+	}
+	return v.unless(err, "replies", v.words.T("Saved"))
+}
+
+func (v *visit) deleteReply() error {
+	return v.unless(v.DeleteSavedReply(v.ctx(), v.number("id")), "replies", v.words.T("Saved reply deleted"))
+}
+
+type viewsView struct {
+	Rows                 []viewRow
+	Next                 string
+	CanUpdate, CanDelete bool
+}
+
+type viewRow struct{ Name, URL, Filter, Action string }
+
+// viewsPage lists the saved views. They are made from a list, and renamed and deleted here.
+func (v *visit) viewsPage() error {
+	page, err := v.Views(v.ctx(), v.pageOf(100))
+	if err != nil {
+		return err
+	}
+	view := viewsView{Next: v.older("/settings/views", page.Next), CanUpdate: v.may(helpdesk.ViewsUpdate), CanDelete: v.may(helpdesk.ViewsDelete)}
+	for _, one := range page.Items {
+		view.Rows = append(view.Rows, viewRow{Name: one.Name, URL: v.at("/inbox/view-" + itoa(one.ID)), Action: v.at("/settings/views/" + itoa(one.ID))})
+	}
+	return v.settingsPage("views", v.words.T("Saved views"), view, 0)
+}
+
+func (v *visit) renameView() error {
+	id := v.number("id")
+	old, err := v.View(v.ctx(), id)
+	if err != nil {
+		return err
+	}
+	_, err = v.UpdateView(v.ctx(), id, helpdesk.ViewInput{Name: v.r.PostFormValue("name"), Filter: old.Filter})
+	return v.unless(err, "views", v.words.T("Saved"))
+}
+
+func (v *visit) deleteView() error {
+	return v.unless(v.DeleteView(v.ctx(), v.number("id")), "views", v.words.T("View deleted"))
+}
+
+type portalView struct {
+	Rows         []portalRow
+	Next, Action string
+	CanChange    bool
+	Name, Key    string
+	Algorithm    string
+	Secret       string // shown once
+	Errors       map[string]string
+}
+
+type portalRow struct{ ID, Name, Kind, Made, Used, Action string }
+
+// portalPage lists the keys by which an application signs in its customers.
+func (v *visit) portalPage() error { return v.listPortalKeys(portalView{}, 0) }
+
+func (v *visit) listPortalKeys(view portalView, status int) error {
+	page, err := v.PortalKeys(v.ctx(), v.pageOf(50))
+	if err != nil {
+		return err
+	}
+	view.Action, view.Next, view.Errors = v.at("/settings/portal"), v.older("/settings/portal", page.Next), orEmpty(view.Errors)
+	view.CanChange = v.may(helpdesk.AccountsUpdate)
+	for _, k := range page.Items {
+		row := portalRow{ID: itoa(k.ID), Name: k.Name, Kind: v.words.T("Public key (EdDSA)"), Made: v.words.T("made %s", v.when(k.CreatedAt)), Used: v.words.T("never used"),
+			Action: v.at("/settings/portal/" + itoa(k.ID) + "/delete")}
+		if k.Algorithm == helpdesk.PortalHS256 {
+			row.Kind = v.words.T("Shared secret (HS256)")
+		}
+		if !k.LastUsedAt.IsZero() {
+			row.Used = v.words.T("used %s", v.when(k.LastUsedAt))
+		}
+		view.Rows = append(view.Rows, row)
+	}
+	return v.settingsPage("portal", v.words.T("Customer sign-in"), view, status)
+}
+
+// addPortalKey answers with the secret of a shared one, which no later page has.
+func (v *visit) addPortalKey() error {
+	in := helpdesk.PortalKeyInput{Name: v.r.PostFormValue("name"), Algorithm: v.r.PostFormValue("algorithm"), PublicKey: strings.TrimSpace(v.r.PostFormValue("public_key"))}
+	if in.Algorithm == helpdesk.PortalHS256 {
+		in.PublicKey = ""
+	}
+	key, secret, err := v.CreatePortalKey(v.ctx(), in)
+	if fault.Is(err, fault.Invalid) {
+		return v.listPortalKeys(portalView{Name: in.Name, Key: in.PublicKey, Algorithm: in.Algorithm, Errors: v.problems(err)}, http.StatusUnprocessableEntity)
+	}
+	if err == nil && secret != "" {
+		return v.listPortalKeys(portalView{Secret: secret}, 0)
+	}
+	return v.unless(err, "portal", v.words.T("Added %s", key.Name))
+}
+
+func (v *visit) deletePortalKey() error {
+	return v.unless(v.DeletePortalKey(v.ctx(), v.number("id")), "portal", v.words.T("Key deleted"))
+}
+
+// saveView saves the filters of a list as a view for all members.
+func (v *visit) saveView() error {
+	l := listing{view: "all", sort: v.r.PostFormValue("sort"), status: v.r.PostFormValue("status"), user: v.r.PostFormValue("user"), tag: v.field("tag"), priority: v.r.PostFormValue("priority"), words: strings.TrimSpace(v.r.PostFormValue("q"))}
+	if list := v.r.PostFormValue("list"); list != "" {
+		l.view = list
+	}
+	l = l.filled()
+	filter, err := v.filterOf(l)
+	if err != nil {
+		return err
+	}
+	view, err := v.CreateView(v.ctx(), helpdesk.ViewInput{Name: v.r.PostFormValue("view_name"), Filter: filter})
+	if fault.Is(err, fault.Invalid) {
+		for _, text := range v.problems(err) {
+			v.say(toast{Text: text, Bad: true})
+		}
+		return v.see(v.back(v.at("/inbox/all")))
+	}
+	if err != nil {
+		return err
+	}
+	v.say(toast{Text: v.words.T("Saved as %s", view.Name)})
+	return v.see(v.at("/inbox/view-" + itoa(view.ID)))
+}
+
+// filterOf is the filter of a view that shows what a list shows. A view that is narrowed
+// further keeps its own filter.
+func (v *visit) filterOf(l listing) (helpdesk.ViewFilter, error) {
+	q, err := v.query(l)
+	if err != nil {
+		return helpdesk.ViewFilter{}, err
+	}
+	var f helpdesk.ViewFilter
+	if q.ViewID != 0 {
+		base, err := v.View(v.ctx(), q.ViewID)
+		if err != nil {
+			return f, err
+		}
+		f = base.Filter
+	}
+	return narrowed(f, q, l, v.UserID()), nil
+}
+
+// narrowed puts what a list asks for into a filter. The caller is "me" in it, for whoever
+// applies it.
+func narrowed(f helpdesk.ViewFilter, q helpdesk.ConversationQuery, l listing, me int64) helpdesk.ViewFilter {
+	if len(q.Statuses) > 0 {
+		f.Statuses = q.Statuses
+	}
+	if q.MailboxID != 0 {
+		f.MailboxID = q.MailboxID
+	}
+	if len(q.TagIDs) > 0 {
+		f.TagIDs = q.TagIDs
+	}
+	if len(q.Priorities) > 0 {
+		f.Priorities = q.Priorities
+	}
+	if q.Query != "" {
+		f.Words = q.Query
+	}
+	if q.DraftBy != 0 {
+		f.Draft = helpdesk.AgentMe
+	}
+	f.Undelivered = f.Undelivered || q.Undelivered
+	if q.Snoozed.IsSet() {
+		snoozed := q.Snoozed.Or(false)
+		f.Snoozed = &snoozed
+	}
+	switch user := q.UserID.Or(0); {
+	case q.UserID.IsNull():
+		f.Agent = helpdesk.AgentUnassigned
+	case user == me && l.user != itoa(me):
+		f.Agent = helpdesk.AgentMe
+	case user != 0:
+		f.Agent = itoa(user)
+	}
+	if l.sort == "oldest" {
+		f.Sort, f.Ascending = helpdesk.ByUpdated, true
+	}
+	return f
+}
