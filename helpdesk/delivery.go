@@ -118,25 +118,34 @@ func (d *Desk) CancelSending(ctx context.Context, conversationID, interactionID 
 		if !i.SendStartedAt.IsZero() {
 			return fault.New(fault.Conflict, "The sending of the mail has begun: it cannot be called back.")
 		}
-		now := d.svc.now()
-		i.Status, i.PostedByID, i.PostedAt, i.UpdatedAt = StatusDraft, 0, time.Time{}, now
-		i.MessageID, i.References = "", nil
-		if err := tx.Interactions().Update(ctx, &i); err != nil {
+		scheduled := i.Scheduled()
+		if err := d.adopt(ctx, tx, &i); err != nil {
 			return err
 		}
-		if err := tx.DeleteDeliveries(ctx, i.ID); err != nil {
+		if err := d.svc.unpost(ctx, tx, &i); err != nil {
 			return err
 		}
-		if err := d.unanswer(ctx, tx, &c, i); err != nil {
-			return err
+		if !scheduled { // else it has answered nothing yet
+			if err := d.unanswer(ctx, tx, &c, i); err != nil {
+				return err
+			}
 		}
-		c.UpdatedAt = now
+		c.UpdatedAt = i.UpdatedAt
 		if err := tx.Conversations().Update(ctx, &c); err != nil {
 			return err
 		}
 		return d.emitIn(ctx, tx, "interaction.canceled", i.ID, c)
 	})
 	return i, err
+}
+
+// adopt makes an answer the caller's whose creator has left: nobody would find the draft.
+func (d *Desk) adopt(ctx context.Context, tx Tx, i *Interaction) error {
+	members, err := tx.UsersByID(ctx, []int64{i.UserID})
+	if err == nil && len(members) == 0 && d.userID != 0 {
+		i.UserID = d.userID
+	}
+	return err
 }
 
 // postedIn is posted for an interaction of a conversation; one that is no posted
@@ -168,7 +177,7 @@ func (d *Desk) unanswer(ctx context.Context, tx Tx, c *Conversation, taken Inter
 	}
 	c.AwaitingSince = time.Time{}
 	for _, i := range last {
-		if i.IsForward || i.Type == TypeNote || i.Status != StatusPosted {
+		if i.IsForward || i.Type == TypeNote || i.Status != StatusPosted || i.Scheduled() {
 			continue
 		}
 		if i.Type == TypeUser {

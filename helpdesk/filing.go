@@ -487,6 +487,9 @@ func (f *filing) insert(ctx context.Context, tx Tx, row InboundMail, mailbox Mai
 		}
 	}
 	event("interaction.created", i.ID, c)
+	if err := f.svc.overtake(ctx, tx, c, i); err != nil {
+		return row, err
+	}
 	noted, err := f.fileNote(ctx, tx, c, index)
 	if err != nil {
 		return row, err

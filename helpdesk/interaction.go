@@ -45,6 +45,7 @@ type Interaction struct {
 	AutoSubmitted   bool // written by a machine (RFC 3834)
 	SeenAt          time.Time
 	PostedAt        time.Time  // when it was posted; the Date of the mail that is sent
+	SendAt          time.Time  // when a posted user's is to leave; zero: at once, or it has left. See Scheduled
 	SendStartedAt   time.Time  // when the first try to send it began; it is frozen from then on
 	MessageID       string     // without angle brackets; "" for a note and a draft
 	References      []string   // Message-IDs it refers to, oldest first, In-Reply-To last
@@ -145,6 +146,10 @@ type InteractionInput struct {
 	// of a user's has seen. Posting is a Conflict fault with [CodeCrossed] when others
 	// have said more since; absent or null: it is posted whatever they have said.
 	Seen storage.Opt[int64]
+	// SendAt is when a user's that is posted is to leave, within [MaxSendLater]; zero: at
+	// once. It becomes a draft again if a customer or another member says something
+	// before, see [Interaction.Scheduled].
+	SendAt time.Time
 }
 
 // InteractionUpdate changes an interaction. Absent fields stay as they are.
@@ -155,6 +160,9 @@ type InteractionUpdate struct {
 	IsForward   storage.Opt[bool]
 	Source      storage.Opt[string]
 	Seen        storage.Opt[int64] // for posting: see [InteractionInput]
+	// SendAt is for posting, and for what waits for its time: another one, or null to send
+	// it now.
+	SendAt storage.Opt[time.Time]
 }
 
 // preparedInteraction is a validated input: what can be checked before the
@@ -190,6 +198,7 @@ func (d *Desk) prepare(in InteractionInput, prefix string) (preparedInteraction,
 			problems.Check(!blank(i.Body), field("body"), "is required")
 		}
 		i.UserID, i.IsForward = d.userID, in.IsForward
+		i.SendAt = d.sendAt(&problems, field("send_at"), in.SendAt)
 		i.To = recipients(&problems, field("to"), in.To)
 		i.Cc = recipients(&problems, field("cc"), in.Cc)
 		i.Bcc = recipients(&problems, field("bcc"), in.Bcc)
@@ -208,6 +217,7 @@ func (d *Desk) prepare(in InteractionInput, prefix string) (preparedInteraction,
 	default:
 		problems.Add(field("type"), "must be user, customer or note")
 	}
+	problems.Check(in.SendAt.IsZero() || i.Type == TypeUser && i.Status == StatusPosted, field("send_at"), "is only for answers that are posted")
 	p := preparedInteraction{Interaction: i}
 	if i.Type == TypeUser && i.Status == StatusPosted {
 		p.seen = in.Seen
@@ -365,6 +375,7 @@ func (d *Desk) add(ctx context.Context, tx Tx, c *Conversation, mailbox Mailbox,
 	}
 	if i.Type == TypeCustomer {
 		c.received(now, i, false)
+		return i, d.svc.overtake(ctx, tx, *c, i)
 	}
 	return i, nil
 }
@@ -393,16 +404,21 @@ func (c *Conversation) received(at time.Time, i Interaction, auto bool) {
 // send it: every try sends the same.
 func (d *Desk) stamp(ctx context.Context, tx Tx, c Conversation, mailbox Mailbox, i *Interaction) error {
 	i.PostedAt, i.PostedByID = d.svc.now(), d.userID
-	if err := d.addressed(ctx, tx, c, i); err != nil {
+	if err := d.addressed(ctx, tx, c, i); err != nil || i.Scheduled() {
 		return err
 	}
-	id, err := d.svc.random(16)
+	return d.svc.identify(ctx, tx, c, mailbox, i)
+}
+
+// identify gives a mail its Message-ID, and says what it answers.
+func (s *Service) identify(ctx context.Context, tx Tx, c Conversation, mailbox Mailbox, i *Interaction) error {
+	id, err := s.random(16)
 	if err != nil {
 		return err
 	}
 	_, domain, found := cutLast(mailbox.EmailKey, "@") // in ASCII, as a msg-id must be
 	if !found {
-		domain = d.svc.cfg.IntakeDomain
+		domain = s.cfg.IntakeDomain
 	}
 	i.MessageID = hex.EncodeToString(id) + "@" + domain
 	thread, err := tx.Thread(ctx, c.ID, 50)
@@ -456,8 +472,14 @@ func references(ctx context.Context, tx Tx, thread []MessageRef) ([]string, erro
 }
 
 // send enqueues the mail of a posted interaction and changes c: the customer has
-// an answer.
+// an answer, unless it is to leave later.
 func (d *Desk) send(ctx context.Context, tx Tx, c *Conversation, i Interaction) error {
+	if err := d.svc.overtake(ctx, tx, *c, i); err != nil {
+		return err
+	}
+	if i.Scheduled() {
+		return d.schedule(ctx, tx, c, i)
+	}
 	account, err := tx.Account(ctx)
 	if err != nil {
 		return err
@@ -466,10 +488,7 @@ func (d *Desk) send(ctx context.Context, tx Tx, c *Conversation, i Interaction) 
 	if err := d.queue(ctx, tx, i, sendAt); err != nil {
 		return err
 	}
-	if !i.IsForward {
-		c.AwaitingSince = time.Time{}
-		c.Preview = mailhtml.Preview(i.Body, previewLength, i.answers())
-	}
+	c.answeredBy(i)
 	if err := d.markRead(ctx, tx, c.ID); err != nil {
 		return err
 	}
@@ -478,6 +497,15 @@ func (d *Desk) send(ctx context.Context, tx Tx, c *Conversation, i Interaction) 
 		return err
 	}
 	return d.emitIn(ctx, tx, "interaction.posted", i.ID, *c)
+}
+
+// answeredBy changes a conversation for an answer that leaves.
+func (c *Conversation) answeredBy(i Interaction) {
+	if i.IsForward {
+		return
+	}
+	c.AwaitingSince = time.Time{}
+	c.Preview = mailhtml.Preview(i.Body, previewLength, i.answers())
 }
 
 // queue makes one delivery for every recipient, whose field is the first it
@@ -614,6 +642,10 @@ func (d *Desk) changed(old Interaction, in InteractionUpdate) (Interaction, erro
 		}
 		problems.Check(len(i.To)+len(i.Cc)+len(i.Bcc) <= MaxRecipients, "to", "more than 100 recipients in all")
 		i.IsForward = in.IsForward.Or(old.IsForward)
+		if in.SendAt.IsSet() {
+			i.SendAt = d.sendAt(&problems, "send_at", in.SendAt.Or(time.Time{}))
+		}
+		problems.Check(i.SendAt.IsZero() || i.Status == StatusPosted, "send_at", "is only for answers that are posted")
 	}
 	if old.Type == TypeCustomer {
 		i.Source = cleanLine(in.Source.Or(old.Source))
@@ -628,7 +660,7 @@ func (d *Desk) changed(old Interaction, in InteractionUpdate) (Interaction, erro
 // transition is what an update does to an interaction.
 type transition struct {
 	posting  bool // a draft is sent
-	requeued bool // a mail that waits changes its recipients or text
+	requeued bool // a mail that waits changes its recipients, its text or its time
 	edited   bool // body, recipients or kind are others
 }
 
@@ -637,15 +669,18 @@ func transitionOf(old, i Interaction) (transition, error) {
 	wasPosted := old.Type == TypeUser && old.Status == StatusPosted
 	edited := old.Body != i.Body || old.IsForward != i.IsForward ||
 		!slices.Equal(old.To, i.To) || !slices.Equal(old.Cc, i.Cc) || !slices.Equal(old.Bcc, i.Bcc)
+	retimed := wasPosted && !old.SendAt.Equal(i.SendAt)
 	if wasPosted && i.Status != StatusPosted {
 		return transition{}, fault.New(fault.Conflict, "A posted interaction cannot become a draft again.")
 	}
 	if wasPosted && edited && !old.SendStartedAt.IsZero() {
 		return transition{}, fault.New(fault.Conflict, "The mail was sent already: its text and its recipients cannot be changed.")
 	}
-	return transition{
-		posting: i.Type == TypeUser && i.Status == StatusPosted && !wasPosted, requeued: wasPosted && edited, edited: edited,
-	}, nil
+	if retimed && !old.Scheduled() {
+		return transition{}, fault.New(fault.Conflict, "The mail is on its way already: call it back to send it later.")
+	}
+	posting := i.Type == TypeUser && i.Status == StatusPosted && !wasPosted || retimed && !i.Scheduled()
+	return transition{posting: posting, requeued: wasPosted && !posting && (edited || retimed), edited: edited}, nil
 }
 
 // change writes a changed interaction and does what its transition demands.
@@ -679,7 +714,9 @@ func (d *Desk) change(ctx context.Context, tx Tx, c Conversation, old Interactio
 	}
 	switch {
 	case does.posting:
-		err = d.send(ctx, tx, &c, *i)
+		if err = tx.DeleteDeliveries(ctx, i.ID); err == nil { // of one that was to leave later
+			err = d.send(ctx, tx, &c, *i)
+		}
 	case does.requeued:
 		err = d.requeue(ctx, tx, &c, *i)
 	case does.edited:
@@ -728,6 +765,9 @@ func (d *Desk) requeue(ctx context.Context, tx Tx, c *Conversation, i Interactio
 	if err := tx.DeleteDeliveries(ctx, i.ID); err != nil {
 		return err
 	}
+	if i.Scheduled() {
+		return d.schedule(ctx, tx, c, i)
+	}
 	if err := d.queue(ctx, tx, i, sendAt); err != nil {
 		return err
 	}
@@ -743,7 +783,7 @@ func refreshPreview(ctx context.Context, tx Tx, c *Conversation) error {
 	}
 	c.Preview = ""
 	for _, i := range last {
-		if i.Type != TypeNote && i.Status == StatusPosted && !i.IsForward {
+		if i.Type != TypeNote && i.Status == StatusPosted && !i.IsForward && !i.Scheduled() {
 			c.Preview = mailhtml.Preview(i.Body, previewLength, i.answers())
 			return nil
 		}

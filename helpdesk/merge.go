@@ -90,6 +90,9 @@ func (d *Desk) mergeConversation(ctx context.Context, tx Tx, rule string, id, in
 	if from.ID != id {
 		from, target = target, from
 	}
+	if err := d.returnAll(ctx, tx, ReturnedByMerge, from, target); err != nil {
+		return Conversation{}, err
+	}
 	starters, err := firsts(ctx, tx, id, into)
 	if err != nil {
 		return Conversation{}, err

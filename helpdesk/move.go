@@ -32,6 +32,9 @@ const moveBatch = 500
 // one, and makes good what a conversation tells of its interactions. Both are locked,
 // and something stays in the first.
 func (d *Desk) moveInteractions(ctx context.Context, tx Tx, rule string, moved []Interaction, from, into Conversation) (Conversation, error) {
+	if err := d.returnAll(ctx, tx, ReturnedBySplit, from, into); err != nil {
+		return Conversation{}, err
+	}
 	mailbox, err := tx.Mailboxes().Get(ctx, from.MailboxID)
 	if err != nil {
 		return Conversation{}, err

@@ -63,7 +63,8 @@ const maxTry = 30 * time.Minute
 // Begin takes an answer for a job to send it now and freezes it: from here on it
 // cannot be edited. The recipients who are due are the job's until it reports, or
 // for half an hour: no other job gets them, and the same job does, when it was
-// interrupted. An interaction that is gone or is no posted user's is a NotFound
+// interrupted. An answer that was told to leave at this time is posted by it; if who
+// told it so may not answer any more, it fails visibly. An interaction that is gone or is no posted user's is a NotFound
 // fault.
 //
 // Who is on the list of suppressions is not due any more, and who got more than
@@ -76,15 +77,19 @@ func (o *Outgoing) Begin(ctx context.Context, accountID, interactionID, job int6
 	if err != nil {
 		return OutgoingMail{}, err
 	}
+	may, err := o.authorMay(ctx, accountID, interactionID)
+	if err != nil {
+		return OutgoingMail{}, err
+	}
 	var out OutgoingMail
 	err = begin(ctx, func(ctx context.Context, tx Tx) error {
-		out, err = o.begin(ctx, tx, accountID, interactionID, job)
+		out, err = o.begin(ctx, tx, accountID, interactionID, job, may)
 		return err
 	})
 	return out, err
 }
 
-func (o *Outgoing) begin(ctx context.Context, tx Tx, accountID, interactionID, job int64) (OutgoingMail, error) {
+func (o *Outgoing) begin(ctx context.Context, tx Tx, accountID, interactionID, job int64, may bool) (OutgoingMail, error) {
 	c, i, err := posted(ctx, tx, interactionID)
 	if err != nil {
 		return OutgoingMail{}, err
@@ -97,6 +102,14 @@ func (o *Outgoing) begin(ctx context.Context, tx Tx, accountID, interactionID, j
 	out := OutgoingMail{AccountID: accountID, InteractionID: i.ID}
 	if out.Due, out.NextTry = due(deliveries, job, now); len(out.Due) == 0 {
 		return out, nil
+	}
+	if i.Scheduled() {
+		if err := o.svc.leave(ctx, tx, &c, &i); err != nil {
+			return OutgoingMail{}, err
+		}
+		if !may {
+			return OutgoingMail{AccountID: accountID, InteractionID: i.ID}, o.refuse(ctx, tx, accountID, c, i, deliveries, authorLeft)
+		}
 	}
 	if err := o.withhold(ctx, tx, accountID, c, i, deliveries, out.Due); err != nil {
 		return OutgoingMail{}, err

@@ -161,6 +161,7 @@ type Finder interface {
 	EventReader
 	CorrespondenceReader
 	CrossingReader
+	ScheduleReader
 	CountReader
 	PresenceReader
 	NotificationReader

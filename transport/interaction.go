@@ -3,6 +3,7 @@ package transport
 import (
 	"context"
 	"net/http"
+	"time"
 
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/storage"
@@ -30,6 +31,7 @@ type interaction struct {
 	IsStarter  *bool           `json:"is_starter,omitempty" description:"Of a user's and a customer's: it starts the conversation."`
 	IsForward  *bool           `json:"is_forward,omitempty" description:"Of a user's and a customer's: the customer does not see it."`
 	SeenAt     nullable[Time]  `json:"seen_at,omitzero" description:"Of a user's: when the customer saw it."`
+	SendAt     nullable[Time]  `json:"send_at,omitzero" description:"Of a user's: when it is to leave, and that it waits for it; null when it was posted at once, or has left. Until then the conversation counts as unanswered."`
 	MessageID  string          `json:"message_id,omitempty" description:"Of a mail, without angle brackets."`
 	Deliveries []delivery      `json:"deliveries,omitzero" description:"Of a user's: how far it got to each recipient."`
 
@@ -72,6 +74,8 @@ type interactionInput struct {
 	Bcc       []string `json:"bcc"`
 	IsForward bool     `json:"is_forward"`
 	Source    string   `json:"source" maxLength:"50" description:"Of a customer's."`
+
+	SendAt storage.Opt[time.Time] `json:"send_at" description:"Of a user's that is posted: when it is to leave, at most a year ahead; at once without it. It becomes a draft again, with the event interaction.returned, when the customer or another user says something before, or the conversation is merged or split."`
 }
 
 type interactionCreate struct {
@@ -97,7 +101,8 @@ type interactionUpdate struct {
 	IsForward storage.Opt[bool]     `json:"is_forward"`
 	Source    storage.Opt[string]   `json:"source" maxLength:"50"`
 
-	LastSeenID storage.Opt[int64] `json:"last_seen_interaction_id" description:"When a draft is posted, as when an interaction is created: 409 with the code crossed leaves it a draft."`
+	SendAt     storage.Opt[time.Time] `json:"send_at" description:"With the status posted: when a draft is to leave. Of one that waits to leave: another time, or null to send it now."`
+	LastSeenID storage.Opt[int64]     `json:"last_seen_interaction_id" description:"When a draft is posted, as when an interaction is created: 409 with the code crossed leaves it a draft."`
 }
 
 // showing is how bodies are shown.
@@ -201,7 +206,7 @@ func (a *api) updateInteraction(ctx context.Context, d *helpdesk.Desk, in intera
 	}
 	i, err := d.UpdateInteraction(ctx, in.ConversationID, in.InteractionID, helpdesk.InteractionUpdate{
 		Status: asNamed[helpdesk.Status](in.Status), Body: in.Body, To: in.To, Cc: in.Cc, Bcc: in.Bcc, IsForward: in.IsForward, Source: in.Source,
-		Seen: in.LastSeenID,
+		Seen: in.LastSeenID, SendAt: in.SendAt,
 	})
 	return one(ctx, d, i, err, view{expand: in.Expand}, a.showInteractions)
 }
@@ -213,7 +218,7 @@ func (a *api) deleteInteraction(ctx context.Context, d *helpdesk.Desk, in intera
 func (a *api) interactionInput(d *helpdesk.Desk, in interactionInput) helpdesk.InteractionInput {
 	return helpdesk.InteractionInput{
 		Type: helpdesk.InteractionType(in.Type), Status: helpdesk.Status(in.Status), Body: a.stored(d.AccountID(), in.Body),
-		To: in.To, Cc: in.Cc, Bcc: in.Bcc, IsForward: in.IsForward, Source: in.Source,
+		To: in.To, Cc: in.Cc, Bcc: in.Bcc, IsForward: in.IsForward, Source: in.Source, SendAt: in.SendAt.Or(time.Time{}),
 	}
 }
 
@@ -349,6 +354,7 @@ func (out *interaction) fillUser(i helpdesk.Interaction, rel related, expand Exp
 	}
 	out.IsStarter, out.IsForward = &i.IsStarter, &i.IsForward
 	out.SeenAt = shownOrNull(TimePtr(&i.SeenAt))
+	out.SendAt = shownOrNull(TimePtr(&i.SendAt))
 	out.Deliveries = listed(rel.deliveries[i.ID])
 }
 

@@ -21,7 +21,7 @@ func (a *api) addSending(t *Table) {
 		"To the recipients whose delivery is deferred, failed, bounced or suppressed. Answers with all deliveries. "+
 			"409 when there are none, or the interaction is no mail. Needs interactions.create."), a.retryDeliveries)
 	cancel := op("cancelInteraction", http.MethodPost, interactionPath+"/cancel", "Call back an answer before it is sent",
-		"It becomes a draft again. 409 when its sending has begun; the account's send_hold makes answers wait for a while. Needs interactions.create.")
+		"It becomes a draft again. 409 when its sending has begun; the account's send_hold makes answers wait for a while, and send_at until then. Needs interactions.create.")
 	cancel.Bare, cancel.Expand = true, []string{"user", "posted_by", "customer", "attachments"}
 	Handle(t, a.desk, cancel, a.cancelInteraction)
 }

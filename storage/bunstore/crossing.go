@@ -3,8 +3,21 @@ package bunstore
 import (
 	"context"
 
+	"github.com/uptrace/bun"
+
 	"github.com/helpwright/helpwright/helpdesk"
 )
+
+// Scheduled implements [helpdesk.ScheduleReader].
+func (r reader) Scheduled(ctx context.Context, conversationIDs []int64) ([]helpdesk.Interaction, error) {
+	if len(conversationIDs) == 0 {
+		return nil, r.state()
+	}
+	var rows []interactionRow
+	err := r.selects(&rows).ApplyQueryBuilder(r.ofConversation).Where("?TableName.conversation_id IN (?)", bun.List(conversationIDs)).
+		Where("?TableName.send_at > 0").OrderExpr("?TableName.conversation_id, ?TableName.id").Scan(ctx)
+	return mapped(rows, (*interactionRow).interaction), failure(ctx, err, "interaction", 0)
+}
 
 // NewestFrom implements [helpdesk.CrossingReader]. The row with its body is read once it is known which.
 func (r reader) NewestFrom(ctx context.Context, conversationID, notBy int64) (helpdesk.Interaction, error) {

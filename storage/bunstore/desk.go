@@ -37,7 +37,9 @@ func (r reader) atDesk(f helpdesk.ConversationFilter) filter {
 		}
 		if f.DraftBy != 0 {
 			q = q.Where(`?TableName.id IN (SELECT d.conversation_id FROM hw_interactions AS d
-				WHERE d.account_id = ? AND d.user_id = ? AND d.status = 'draft')`, r.scope.AccountID, f.DraftBy)
+				WHERE d.account_id = ? AND d.user_id = ? AND d.status = 'draft'
+				UNION ALL SELECT l.conversation_id FROM hw_interactions AS l
+				WHERE l.account_id = ? AND l.user_id = ? AND l.send_at > 0)`, r.scope.AccountID, f.DraftBy, r.scope.AccountID, f.DraftBy)
 		}
 		if f.Undelivered {
 			q = q.Where(`?TableName.id IN (SELECT i.conversation_id FROM hw_deliveries AS v

@@ -198,6 +198,10 @@ func lists() []explained {
 		_, err := r.NewestFrom(ctx, 1, 2)
 		return err
 	})
+	add("Scheduled", true, func(ctx context.Context, _ *bunstore.DB, r helpdesk.Reader, _ storage.Seek) error {
+		_, err := r.Scheduled(ctx, []int64{1, 2})
+		return err
+	})
 	add("LastArrived", true, func(ctx context.Context, _ *bunstore.DB, r helpdesk.Reader, _ storage.Seek) error {
 		_, err := r.LastArrived(ctx, 1)
 		return err

@@ -37,6 +37,7 @@ type interactionRow struct {
 	AutoSubmitted   bool
 	SeenAt          int64
 	PostedAt        int64
+	SendAt          int64
 	SendStartedAt   int64
 	MessageID       string
 	MessageRefs     list[string]
@@ -58,7 +59,7 @@ func (r *interactionRow) interaction() helpdesk.Interaction {
 		CustomerID: r.CustomerID, CustomerEmailID: r.CustomerEmailID, CustomerEmail: r.CustomerEmail,
 		To: r.ToAddresses, Cc: r.CcAddresses, Bcc: r.BccAddresses, Source: r.Source,
 		IsStarter: r.IsStarter, IsForward: r.IsForward, AutoSubmitted: r.AutoSubmitted,
-		SeenAt: timeOf(r.SeenAt), PostedAt: timeOf(r.PostedAt), SendStartedAt: timeOf(r.SendStartedAt),
+		SeenAt: timeOf(r.SeenAt), PostedAt: timeOf(r.PostedAt), SendAt: timeOf(r.SendAt), SendStartedAt: timeOf(r.SendStartedAt),
 		MessageID: r.MessageID, References: r.MessageRefs, Mail: r.MailHeader.Of, Threading: r.Threading.Of,
 		Security: r.Security.Of, Authentication: r.Authentication.Of,
 		At: timeOf(r.At), ReceivedAt: timeOf(r.ReceivedAt), CreatedAt: timeOf(r.CreatedAt), UpdatedAt: timeOf(r.UpdatedAt),
@@ -72,7 +73,7 @@ func interactionRowOf(account int64, i *helpdesk.Interaction) interactionRow {
 		CustomerID: i.CustomerID, CustomerEmailID: i.CustomerEmailID, CustomerEmail: i.CustomerEmail,
 		ToAddresses: i.To, CcAddresses: i.Cc, BccAddresses: i.Bcc, Source: i.Source,
 		IsStarter: i.IsStarter, IsForward: i.IsForward, AutoSubmitted: i.AutoSubmitted,
-		SeenAt: micros(i.SeenAt), PostedAt: micros(i.PostedAt), SendStartedAt: micros(i.SendStartedAt),
+		SeenAt: micros(i.SeenAt), PostedAt: micros(i.PostedAt), SendAt: micros(i.SendAt), SendStartedAt: micros(i.SendStartedAt),
 		MessageID: i.MessageID, MessageRefs: i.References, MailHeader: object[helpdesk.MailHeader]{storedHeader(i.Mail)}, Threading: object[helpdesk.Threading]{i.Threading},
 		Security: object[helpdesk.MailSecurity]{i.Security}, Authentication: object[helpdesk.MailAuthentication]{i.Authentication},
 		At: micros(i.At), ReceivedAt: micros(i.ReceivedAt), CreatedAt: micros(i.CreatedAt), UpdatedAt: micros(i.UpdatedAt), Audience: audience(i),

@@ -22,11 +22,24 @@ func (db *data) atDesk(account int64, c *helpdesk.Conversation, f helpdesk.Conve
 
 func (db *data) hasDraft(account, conversationID, userID int64) bool {
 	for _, i := range db.interactions.all(account) {
-		if i.ConversationID == conversationID && i.UserID == userID && i.Status == helpdesk.StatusDraft {
+		if i.ConversationID == conversationID && i.UserID == userID && (i.Status == helpdesk.StatusDraft || scheduled(i)) {
 			return true
 		}
 	}
 	return false
+}
+
+// scheduled reports whether an answer waits for its time.
+func scheduled(i *helpdesk.Interaction) bool { return !i.SendAt.IsZero() && i.SendAt.UnixMicro() > 0 }
+
+func (r reader) Scheduled(ctx context.Context, conversationIDs []int64) ([]helpdesk.Interaction, error) {
+	return query(ctx, r.src, func(db *data) ([]helpdesk.Interaction, error) {
+		found := db.interactions.list(r.scope.AccountID, storage.Seek{Limit: storage.NoLimit}, func(i *helpdesk.Interaction) bool {
+			return scheduled(i) && slices.Contains(conversationIDs, i.ConversationID) && db.within(r.scope, i)
+		})
+		slices.SortStableFunc(found, func(a, b helpdesk.Interaction) int { return cmp.Compare(a.ConversationID, b.ConversationID) })
+		return found, nil
+	})
 }
 
 func (db *data) undelivered(account, conversationID int64) bool {

@@ -1,9 +1,11 @@
 package storagetest
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/helpwright/helpwright/helpdesk"
 )
@@ -52,6 +54,10 @@ func deskReads() map[string]readProbe {
 			newest, err := r.NewestFrom(ctx, v.conversation.ID, nobody)
 			return nonZero(newest.ID != 0, v), err
 		}},
+		"Scheduled": {ofMailbox, false, func(ctx context.Context, r helpdesk.Reader, v *world) (any, error) {
+			found, err := r.Scheduled(ctx, []int64{v.conversation.ID})
+			return nonZero(len(found) > 0, v), err
+		}},
 		"Presence": {ofMailbox, false, func(ctx context.Context, r helpdesk.Reader, v *world) (any, error) {
 			there, err := r.Presence(ctx, []int64{v.conversation.ID}, base.AddDate(-1, 0, 0))
 			return nonZero(len(there) > 0, v), err
@@ -65,5 +71,37 @@ func deskReads() map[string]readProbe {
 			n, err := r.CountConversations(ctx, helpdesk.ConversationFilter{MailboxID: v.mailbox.ID}, 10)
 			return nonZero(n != 0, v), err
 		}},
+	}
+}
+
+// testScheduled finds what waits for its time.
+func testScheduled(t *testing.T, b Backend) {
+	w := newWorld(t, b)
+	everything := spread(t, w)
+	w.answer.SendAt = time.Time{}
+	var want []helpdesk.Interaction
+	var ids []int64
+	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error {
+		ok(t, tx.Interactions().Update(ctx, &w.answer))
+		for n, c := range everything[1:7] {
+			sends, now := w.newAnswer(c), w.newAnswer(c)
+			sends.SendAt, now.SendAt = at(20-n), time.Time{}
+			ok(t, tx.Interactions().Insert(ctx, &sends, &now))
+			ids = append(ids, c.ID)
+			want = append(want, sends)
+		}
+		return nil
+	})
+	slices.SortFunc(want, func(a, b helpdesk.Interaction) int { return cmp.Compare(a.ConversationID, b.ConversationID) })
+	got, err := w.in().Scheduled(t.Context(), append(ids, w.conversation.ID, nobody))
+	ok(t, err)
+	same(t, "what waits", want, got)
+	got, err = w.in().Scheduled(t.Context(), ids[:1])
+	ok(t, err)
+	same(t, "what waits in one", slices.DeleteFunc(slices.Clone(want), func(i helpdesk.Interaction) bool { return i.ConversationID != ids[0] }), got)
+	for name, of := range map[string][]int64{"of no conversation": nil, "of none that has any": {w.conversation.ID}} {
+		got, err = w.in().Scheduled(t.Context(), of)
+		ok(t, err)
+		same(t, name, 0, len(got))
 	}
 }

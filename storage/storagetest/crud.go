@@ -46,7 +46,7 @@ func testEverything(t *testing.T, b Backend) {
 	filled(t, w.newStatus())
 	filled(t, w.customer)
 	filled(t, w.conversation)
-	filled(t, w.question, "UserID", "PostedByID", "Bcc", "IsForward", "SendStartedAt")
+	filled(t, w.question, "UserID", "PostedByID", "Bcc", "IsForward", "SendAt", "SendStartedAt")
 	filled(t, w.attachment)
 	filled(t, w.delivery)
 	filled(t, w.mail)
@@ -509,7 +509,7 @@ func testInteraction(t *testing.T, b Backend) {
 		i.Type, i.Status, i.Body, i.Subject, i.UserID, i.PostedByID = helpdesk.TypeUser, helpdesk.StatusDraft, "", "", w.user.ID, w.user.ID
 		i.CustomerID, i.CustomerEmailID, i.CustomerEmail, i.To, i.Cc, i.Bcc = 0, 0, "", nil, nil, []string{"a@example.com"}
 		i.Source, i.IsStarter, i.IsForward, i.AutoSubmitted, i.MessageID = "", false, true, false, ""
-		i.SeenAt, i.PostedAt, i.SendStartedAt, i.References, i.Threading, i.UpdatedAt = base.AddDate(0, 1, 0), at(0), at(8), nil, helpdesk.Threading{}, at(45)
+		i.SeenAt, i.PostedAt, i.SendAt, i.SendStartedAt, i.References, i.Threading, i.UpdatedAt = base.AddDate(0, 1, 0), at(0), at(9), at(8), nil, helpdesk.Threading{}, at(45)
 		i.Security, i.Authentication = helpdesk.MailSecurity{}, helpdesk.MailAuthentication{DMARC: helpdesk.AuthPolicy{Result: "fail"}}
 		return tx.Interactions().Update(ctx, &i)
 	})

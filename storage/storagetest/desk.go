@@ -15,6 +15,7 @@ func deskTests() []testCase {
 	return []testCase{
 		{"Lists", testDeskLists},
 		{"NewestFrom", testNewestFrom},
+		{"Scheduled", testScheduled},
 		{"Counts", testConversationCounts},
 		{"SavedReplies", testSavedReplyFilter},
 		{"Presence", testPresence},
@@ -49,8 +50,14 @@ func testDeskLists(t *testing.T, b Backend) {
 	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error {
 		for n, c := range everything {
 			i := w.newAnswer(c)
-			if n%3 == 0 { // two drafts, of two users
+			i.SendAt = time.Time{}
+			switch n % 3 {
+			case 0: // two drafts, of two users
 				i.Status, drafted[c.ID] = helpdesk.StatusDraft, true
+			case 1:
+				if n%2 == 0 { // it leaves later
+					i.SendAt, drafted[c.ID] = at(9), true
+				}
 			}
 			ok(t, tx.Interactions().Insert(ctx, &i))
 			if n%3 == 0 {

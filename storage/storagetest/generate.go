@@ -156,6 +156,7 @@ func (g *generator) read(seen content) operation {
 		{method: "Presence", args: []any{some(g, "Conversation", seen.Conversations, conversationID), g.time(false)}},
 		{method: "CountConversations", args: []any{g.filter(seen), 1 + g.IntN(6)}},
 		{method: "NewestFrom", args: []any{conversation, one64("User", oneOf(g, g.pool["User"]))}},
+		{method: "Scheduled", args: []any{some(g, "Conversation", seen.Conversations, conversationID)}},
 		{method: "Messages", args: []any{mailbox, messages}},
 		{method: "Thread", args: []any{conversation, 1 + g.IntN(4)}},
 		{method: "Deliveries.List", args: []any{helpdesk.DeliveryFilter{InteractionIDs: some(g, "Interaction", seen.Interactions, interactionID).n}, storage.Seek{Limit: storage.NoLimit}}},
@@ -475,7 +476,7 @@ func (g *generator) writeInteraction(seen content) operation {
 		i := helpdesk.Interaction{ConversationID: g.either("Conversation", conversation.ID).n,
 			Type: oneOf(g, []helpdesk.InteractionType{helpdesk.TypeUser, helpdesk.TypeCustomer, helpdesk.TypeNote}), Status: g.status(), Body: g.text(), Subject: g.text(),
 			UserID: oneOf(g, []int64{0, g.pool["User"][0]}), To: []string{g.text(), "x"}[:g.IntN(3)], Cc: []string{g.text()}[:g.IntN(2)], Source: g.text(),
-			IsStarter: g.IntN(2) == 0, IsForward: g.IntN(4) == 0, AutoSubmitted: g.IntN(4) == 0, SeenAt: g.time(true), PostedAt: g.time(true), SendStartedAt: g.time(true),
+			IsStarter: g.IntN(2) == 0, IsForward: g.IntN(4) == 0, AutoSubmitted: g.IntN(4) == 0, SeenAt: g.time(true), PostedAt: g.time(true), SendAt: g.time(true), SendStartedAt: g.time(true),
 			MessageID: oneOf(g, []string{"", "m1", "m2", "m3"}), References: []string{"r1", "r2"}[:g.IntN(3)], Threading: helpdesk.Threading{Rule: g.text()},
 			Security: helpdesk.MailSecurity{Protocol: g.text(), Encrypted: g.IntN(2) == 0}, Authentication: helpdesk.MailAuthentication{Server: g.text()},
 			At: g.time(true), ReceivedAt: g.time(true), CreatedAt: g.time(false), UpdatedAt: g.time(false)}

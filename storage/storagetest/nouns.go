@@ -183,7 +183,7 @@ func saidNouns() []tester[helpdesk.Reader, helpdesk.Tx] {
 		of("Interactions", noun[reader, tx, helpdesk.Interaction, helpdesk.InteractionFilter]{
 			Noun: declared.Interactions, read: reader.Interactions, write: tx.Interactions,
 			held:  func(w *world) helpdesk.Interaction { return w.question },
-			lacks: []string{"UserID", "PostedByID", "Bcc", "IsForward", "SendStartedAt"},
+			lacks: []string{"UserID", "PostedByID", "Bcc", "IsForward", "SendAt", "SendStartedAt"},
 			fresh: func(w *world, _ int) helpdesk.Interaction { return w.newQuestion(w.conversation) },
 			list: func(w *world) helpdesk.InteractionFilter {
 				return helpdesk.InteractionFilter{ConversationID: w.conversation.ID}

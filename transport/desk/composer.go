@@ -47,6 +47,8 @@ type composer struct {
 	New                            bool // of a new conversation
 	Replies                        []savedReply
 	InsertURL, RepliesURL, SaveURL string // "": there are none here
+	Laters                         []nap  // when it can be sent later
+	Zone, LaterAt                  string // of these times, and what was typed
 }
 
 // crossed is a message that came in while the member was writing.
@@ -89,7 +91,7 @@ func (v *visit) newComposer(id int64) *composer {
 	f := &composer{
 		Action: at + "/send", DraftURL: at + "/draft", FilesURL: at + "/files", DiscardURL: at + "/discard", InsertURL: at + "/insert", RepliesURL: at + "/replies/", SaveURL: at + "/save-reply", Kind: "reply", Nonce: rand.Text(),
 		CanReply: v.may(helpdesk.InteractionsCreate), CanNote: v.may(helpdesk.InteractionsCreate) || v.may(helpdesk.NotesCreate), MaxUpload: v.h.cfg.MaxUpload,
-		Errors: map[string]string{},
+		Errors: map[string]string{}, Laters: v.laters(), Zone: v.zone.String(),
 	}
 	if !f.CanReply {
 		f.Kind = "note"
@@ -167,6 +169,8 @@ type written struct {
 	anyway       bool // although a newer message is there
 	nonce        string
 	files        []*multipart.FileHeader
+	later        bool // it is to leave at a time
+	sendAt       time.Time
 }
 
 // maxForm bounds the fields of the form: a body and its addresses.
@@ -186,6 +190,7 @@ func (v *visit) written() (written, error) {
 		to: split(v.r.PostFormValue("to")), cc: split(v.r.PostFormValue("cc")), bcc: split(v.r.PostFormValue("bcc")),
 		anyway: v.r.PostFormValue("anyway") != "", nonce: v.r.PostFormValue("nonce"),
 	}
+	w.later, w.sendAt = v.sendLater(v.r.PostFormValue("then"))
 	w.body = v.r.PostFormValue("body")
 	if v.r.PostFormValue("rich") != "" {
 		w.body = v.stored(v.r.PostFormValue("html"))
@@ -305,6 +310,9 @@ func (v *visit) contribute(ctx context.Context, w written) (helpdesk.Interaction
 		}
 		return note, err
 	}
+	if w.later && w.sendAt.IsZero() {
+		return helpdesk.Interaction{}, fault.Field("send_at", v.words.T("Choose a time"))
+	}
 	draft, err := v.keep(ctx, w)
 	if err != nil {
 		return draft, err
@@ -313,6 +321,9 @@ func (v *visit) contribute(ctx context.Context, w written) (helpdesk.Interaction
 		return draft, err
 	}
 	update := helpdesk.InteractionUpdate{Status: storage.Some(helpdesk.StatusPosted)}
+	if w.later {
+		update.SendAt = storage.Some(w.sendAt)
+	}
 	if !w.anyway {
 		update.Seen = storage.Some(w.seen)
 	}
@@ -379,6 +390,10 @@ func (v *visit) sent(w written, then string, old helpdesk.Conversation, made pos
 	if then == "close" || then == "pending" {
 		inv.States = []state{{ID: old.ID, Status: old.Status, User: old.UserID, Mailbox: old.MailboxID, Snoozed: unix(old.SnoozedUntil), Priority: old.Priority, Changed: made.Changed}}
 	}
+	if w.later {
+		v.say(toast{Text: v.words.T("Reply is sent %s", v.moment(w.sendAt)), Undo: pack(inv)})
+		return
+	}
 	seconds := int(v.account.SendHold.Seconds())
 	if seconds == 0 {
 		v.say(toast{Text: v.words.T("Reply sent")})
@@ -392,6 +407,15 @@ const crossedCode = "crossed"
 
 // notSent shows the conversation again with what was written, and says why it was not sent.
 func (v *visit) notSent(w written, err error) error {
+	return v.writtenAgain(w, err, v.words.T("Your reply has not been sent."))
+}
+
+// notKept is notSent for what was to be kept as a draft.
+func (v *visit) notKept(w written, err error) error {
+	return v.writtenAgain(w, err, v.words.T("This was not done"))
+}
+
+func (v *visit) writtenAgain(w written, err error, text string) error {
 	f, ok := errors.AsType[*fault.Error](err)
 	if !ok || f.Kind != fault.Invalid && f.Code != crossedCode && f.Kind != fault.TooLarge {
 		return err
@@ -408,12 +432,13 @@ func (v *visit) notSent(w written, err error) error {
 	}
 	form := view.Composer
 	form.Kind, form.Body, form.HTML, form.Nonce, form.Draft = w.kind, mailhtml.Text(w.body), safeHTML(plainStyle(v.shownAgain(c, w.body))), w.nonce, w.draft
+	form.LaterAt = v.r.PostFormValue("later_at")
 	form.To, form.Cc, form.Bcc = strings.Join(w.to, ", "), strings.Join(w.cc, ", "), strings.Join(w.bcc, ", ")
 	if f.Code == crossedCode {
 		form.Crossed, form.Seen = v.crossing(view, w.seen), w.seen
 		return v.showConversation(view, http.StatusConflict)
 	}
-	form.Error = v.words.T("Your reply has not been sent.")
+	form.Error = text
 	for field, problems := range f.Fields {
 		name, _, _ := strings.Cut(field, "[")
 		form.Errors[name] = strings.Join(problems, " ")
@@ -450,19 +475,49 @@ func (v *visit) saveDraft() error {
 	if err != nil {
 		return err
 	}
+	module := v.r.Header.Get("Accept") == "application/json"
+	draft, err := v.keepAll(w)
+	if err != nil && !module {
+		return v.notKept(w, err)
+	}
+	if err != nil {
+		return err
+	}
+	if module {
+		return v.json(map[string]any{"draft": draft.ID, "saved": v.words.T("Draft saved %s", v.when(draft.UpdatedAt))})
+	}
+	v.say(toast{Text: v.words.T("Draft saved")})
+	return v.goOnWriting(w)
+}
+
+// keepAll stores what was written as the member's draft, with the files that came along,
+// whatever button was pressed: without scripts that is all there is of it.
+func (v *visit) keepAll(w written) (helpdesk.Interaction, error) {
 	draft, err := v.keep(v.ctx(), w)
 	if fault.Is(err, fault.NotFound) && w.draft != 0 { // discarded elsewhere
 		w.draft = 0
 		draft, err = v.keep(v.ctx(), w)
 	}
 	if err != nil {
-		return err
+		return draft, err
 	}
-	if v.r.Header.Get("Accept") == "application/json" {
-		return v.json(map[string]any{"draft": draft.ID, "saved": v.words.T("Draft saved %s", v.when(draft.UpdatedAt))})
+	return draft, v.attach(v.ctx(), w.conversation, draft.ID, w.files)
+}
+
+// goOnWriting leads back to the composer, as it was.
+func (v *visit) goOnWriting(w written) error {
+	query := url.Values{}
+	if in := v.r.PostFormValue("in"); in != "" {
+		query.Set("in", in)
 	}
-	v.say(toast{Text: v.words.T("Draft saved")})
-	return v.see(v.back(v.at("/c/" + itoa(w.conversation))))
+	if w.kind == "note" || w.kind == "forward" {
+		query.Set("write", w.kind)
+	}
+	at := v.at("/c/" + itoa(w.conversation))
+	if len(query) > 0 {
+		at += "?" + query.Encode()
+	}
+	return v.see(at + "#write")
 }
 
 func (v *visit) json(value any) error {
@@ -511,11 +566,23 @@ func (v *visit) addFile() error {
 	return v.json(map[string]any{"draft": w.draft, "name": shown.Name, "size": shown.Size, "url": shown.URL, "remove": shown.Remove})
 }
 
+// removeFile takes a file from the draft. Its button is one of the composer's form: what was
+// written comes along and is kept.
 func (v *visit) removeFile() error {
-	if err := v.DeleteAttachment(v.ctx(), v.number("id"), v.number("i"), v.number("file")); err != nil {
+	w, err := v.written()
+	if err != nil {
 		return err
 	}
-	return v.see(v.back(v.at("/c/" + v.r.PathValue("id"))))
+	if w.draft != 0 {
+		if _, err := v.keepAll(w); err != nil {
+			return v.notKept(w, err)
+		}
+	}
+	err = v.DeleteAttachment(v.ctx(), v.number("id"), v.number("i"), v.number("file"))
+	if err != nil && (w.draft == 0 || !fault.Is(err, fault.NotFound)) { // else it is gone as it was to be
+		return err
+	}
+	return v.goOnWriting(w)
 }
 
 type newView struct {
@@ -535,6 +602,7 @@ func (v *visit) showNew(view newView, status int) error {
 	f := view.Form
 	f.New, f.Action, f.CanReply, f.MaxUpload, f.Kind = true, v.at("/new"), true, v.h.cfg.MaxUpload, "reply"
 	f.Nonce = cmp.Or(f.Nonce, rand.Text())
+	f.Laters, f.Zone, f.LaterAt = v.laters(), v.zone.String(), v.r.PostFormValue("later_at")
 	boxes, err := v.mailboxes()
 	if err != nil {
 		return err
@@ -572,7 +640,7 @@ func (v *visit) create() error {
 	if err != nil {
 		return err
 	}
-	v.sent(written{conversation: c.ID, kind: "reply"}, "", c, made)
+	v.sent(written{conversation: c.ID, kind: "reply", later: w.later, sendAt: w.sendAt}, "", c, made)
 	return v.see(v.at("/c/" + itoa(c.ID)))
 }
 

@@ -273,11 +273,19 @@ func (v *visit) rows(l listing, list []helpdesk.Conversation, more bool) ([]row,
 	if err != nil {
 		return nil, err
 	}
+	sends, err := v.scheduled(ids)
+	if err != nil {
+		return nil, err
+	}
 	rows := make([]row, len(list))
 	for i, c := range list {
 		rows[i] = v.row(l, c, names[c.CustomerID], int(unread[c.ID]), tags[c.ID])
 		if p, ok := people[c.UserID]; ok && l.view != "mine" {
 			rows[i].Assignee = &p
+		}
+		if at, waits := sends[c.ID]; waits {
+			rows[i].Status = v.words.T("Sends %s", v.moment(at))
+			rows[i].Label += ", " + rows[i].Status
 		}
 		for _, o := range others[c.ID] {
 			if o.Writing {

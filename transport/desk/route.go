@@ -59,6 +59,7 @@ func (h *Handler) route() {
 		"GET /c/{id}/i/{i}/body":                 (*visit).frame,
 		"POST /c/{id}/i/{i}/retry":               (*visit).retry,
 		"POST /c/{id}/i/{i}/back":                (*visit).callBack,
+		"POST /c/{id}/i/{i}/now":                 (*visit).sendNow,
 		"GET /c/{id}/i/{i}/files/{file}":         (*visit).file,
 		"POST /c/{id}/i/{i}/files/{file}/remove": (*visit).removeFile,
 		"GET /customers":                         (*visit).customers,

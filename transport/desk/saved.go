@@ -3,6 +3,7 @@ package desk
 import (
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/storage"
+	"github.com/helpwright/helpwright/storage/fault"
 )
 
 // savedReply is one that can be put into an answer.
@@ -44,14 +45,16 @@ func (v *visit) insertReply() error {
 		return err
 	}
 	body, err := v.FillReply(v.ctx(), w.conversation, v.field("reply"))
-	if err != nil {
+	if fault.Is(err, fault.NotFound) { // deleted meanwhile
+		v.say(toast{Text: v.words.T("This saved reply is not there any more. Your draft is safe."), Bad: true})
+	} else if err != nil {
 		return err
 	}
 	w.body += body
-	if _, err := v.keep(v.ctx(), w); err != nil {
-		return err
+	if _, err := v.keepAll(w); err != nil {
+		return v.notKept(w, err)
 	}
-	return v.see(v.at("/c/"+itoa(w.conversation)) + "#write")
+	return v.goOnWriting(w)
 }
 
 // saveReply saves what was written as a reply, and keeps it as the draft that it is.
@@ -61,12 +64,14 @@ func (v *visit) saveReply() error {
 		return err
 	}
 	in := helpdesk.SavedReplyInput{Name: v.r.PostFormValue("reply_name"), Body: w.body, Shared: v.r.PostFormValue("shared") != ""}
-	if _, err := v.CreateSavedReply(v.ctx(), in); err != nil {
-		return err
+	draft, err := v.keepAll(w)
+	if err != nil {
+		return v.notKept(w, err)
 	}
-	if _, err := v.keep(v.ctx(), w); err != nil {
-		return err
+	if _, err := v.CreateSavedReply(v.ctx(), in); err != nil {
+		w.draft, w.files = draft.ID, nil
+		return v.notKept(w, err)
 	}
 	v.say(toast{Text: v.words.T("Reply saved")})
-	return v.see(v.at("/c/"+itoa(w.conversation)) + "#write")
+	return v.goOnWriting(w)
 }

@@ -42,6 +42,8 @@ type entry struct {
 	Waiting    bool // it can be called back
 	Link       string
 	CallBack   string
+	Later      bool // it waits for a time that was chosen
+	SendNow    string
 	Retry      string
 	Trust      string // a warning about the sender
 	TrustGood  string
@@ -99,7 +101,7 @@ func (v *visit) fillThread(c helpdesk.Conversation, view *conversationView) erro
 	if err != nil {
 		return err
 	}
-	events, err := v.happened(c)
+	events, err := v.happened(c, entries)
 	if err != nil {
 		return err
 	}
@@ -302,6 +304,10 @@ func (v *visit) showDeliveries(e *entry, i helpdesk.Interaction, list []helpdesk
 	if i.Type != helpdesk.TypeUser {
 		return
 	}
+	if i.Scheduled() {
+		v.showLater(e, i)
+		return
+	}
 	base := v.at(fmt.Sprintf("/c/%d/i/%d", i.ConversationID, i.ID))
 	for _, d := range list {
 		shown := v.delivery(d, i)
@@ -334,10 +340,10 @@ func (v *visit) delivery(d helpdesk.Delivery, i helpdesk.Interaction) deliveryVi
 }
 
 // happened are the lines about what was done to a conversation.
-func (v *visit) happened(c helpdesk.Conversation) ([]entry, error) {
+func (v *visit) happened(c helpdesk.Conversation, said []entry) ([]entry, error) {
 	kinds := []string{
 		"conversation.closed", "conversation.paused", "conversation.reopened", "conversation.assigned", "conversation.unassigned",
-		"conversation.moved", "conversation.merged", "conversation.split", "conversation.prioritized",
+		"conversation.moved", "conversation.merged", "conversation.split", "conversation.prioritized", "interaction.returned",
 	}
 	page, err := v.Events(v.ctx(), helpdesk.EventQuery{Types: kinds, ConversationID: c.ID}, storage.PageRequest{Limit: storage.MaxLimit})
 	if fault.Is(err, fault.Forbidden) {
@@ -354,6 +360,10 @@ func (v *visit) happened(c helpdesk.Conversation) ([]entry, error) {
 	if err != nil {
 		return nil, err
 	}
+	names := map[int64]string{}
+	for _, e := range said {
+		names[e.ID] = e.Person.Name
+	}
 	var lines []entry
 	for _, e := range page.Items {
 		who := people[e.ActorID].Name
@@ -361,6 +371,9 @@ func (v *visit) happened(c helpdesk.Conversation) ([]entry, error) {
 			who = v.words.T("Helpwright")
 		}
 		text, icon := v.deed(e.Type, who)
+		if e.Type == "interaction.returned" {
+			text, icon = v.returned(e.Data, names), "pencil"
+		}
 		lines = append(lines, entry{Kind: "event", Text: text, Icon: icon, At: e.Time, Time: v.when(e.Time), Full: v.full(e.Time)})
 	}
 	return lines, nil

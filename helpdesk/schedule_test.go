@@ -1,0 +1,329 @@
+package helpdesk_test
+
+import (
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/storage"
+	"github.com/helpwright/helpwright/storage/fault"
+)
+
+// later tells an answer to leave in a day.
+func (b *bundle) later(id int64) helpdesk.Interaction {
+	b.t.Helper()
+	return b.answer(id, helpdesk.InteractionInput{SendAt: b.clock.Now().Add(24 * time.Hour), Body: "Pull on Monday."})
+}
+
+// state is how an interaction stands: its status, and whether it waits for its time.
+func (b *bundle) state(id, interactionID int64) string {
+	b.t.Helper()
+	i, err := b.desk.Interaction(b.ctx, id, interactionID)
+	switch {
+	case errors.Is(err, helpdesk.ErrNotFound):
+		return "gone"
+	case err != nil:
+		b.t.Fatal(err)
+	case i.Scheduled():
+		return "later"
+	}
+	return string(i.Status)
+}
+
+// why are the reasons that answers became drafts again for.
+func (b *bundle) why() (all []string) {
+	b.t.Helper()
+	for _, e := range must(b.store.Events(b.ctx, b.account.ID, 0, 1000))(b.t) {
+		var r helpdesk.Returned
+		if e.Type == "interaction.returned" && json.Unmarshal(e.Data, &r) == nil {
+			all = append(all, r.Reason)
+		}
+	}
+	return all
+}
+
+// Until it leaves, a conversation is not answered; then it is, at that moment.
+func TestSendLater(t *testing.T) {
+	t.Parallel()
+	b := newBundle(t)
+	b.hold(30 * time.Second)
+	id := b.receive(opening()).ConversationID
+	before := b.conversation(id)
+	b.clock.Add(time.Minute)
+	i := b.later(id)
+	c := b.conversation(id)
+	if c.AwaitingSince != before.AwaitingSince || c.Preview != before.Preview || b.unread(id) != 0 || i.MessageID != "" || i.Audience() != nil {
+		t.Errorf("while it waits: %+v, %+v", c, i)
+	}
+	if d := b.deliveries(i.ID); len(d) != 1 || d[0].State != helpdesk.DeliveryQueued || !d[0].NextAttemptAt.Equal(i.SendAt) {
+		t.Errorf("it waits as %+v", d)
+	}
+	drafts := must(b.desk.Conversations(b.ctx, helpdesk.ConversationQuery{DraftBy: b.owner.ID}, storage.PageRequest{}))(t).Items
+	if len(drafts) != 1 || must(b.desk.Counts(b.ctx))(t).Drafts != 1 {
+		t.Errorf("among the drafts: %+v", drafts)
+	}
+	b.note(id, "While it waits")
+	b.clock.Add(24*time.Hour - time.Second)
+	if mail := begin(b, i.ID); len(mail.Due) != 0 || !mail.NextTry.Equal(i.SendAt) || b.jobsDue() != 0 {
+		t.Errorf("too early: %+v", mail)
+	}
+	b.clock.Add(time.Hour) // the server was down
+	if n := b.jobsDue(); n != 1 {
+		t.Errorf("%d jobs are due", n)
+	}
+	mail := begin(b, i.ID)
+	if len(mail.Due) != 1 || !mail.Date.Equal(b.clock.Now()) || mail.MessageID == "" || !cmp.Equal(mail.References, []string{"1@example.com"}) {
+		t.Errorf("it leaves as %+v", mail)
+	}
+	if again := begin(b, i.ID); again.MessageID != mail.MessageID || !again.Date.Equal(mail.Date) {
+		t.Errorf("another try is another mail: %+v", again)
+	}
+	c = b.conversation(id)
+	all := b.interactions(id)
+	if last := all[len(all)-1]; last.ID != i.ID || !last.PostedAt.Equal(b.clock.Now()) || last.Scheduled() {
+		t.Errorf("it stands as %+v", last)
+	}
+	if !c.AwaitingSince.IsZero() || c.Preview != "Pull on Monday." {
+		t.Errorf("afterwards: %+v", c)
+	}
+	if diff := cmp.Diff([]string{"interaction.scheduled", "interaction.posted"}, slices.DeleteFunc(b.kinds("interaction."), func(k string) bool { return k == "interaction.created" })); diff != "" {
+		t.Error(diff)
+	}
+	if _, err := b.desk.CancelSending(b.ctx, id, i.ID); !errors.Is(err, helpdesk.ErrConflict) {
+		t.Errorf("called back on its way: %v", err)
+	}
+}
+
+// What becomes of an answer that waits for its time.
+func TestWhileItWaits(t *testing.T) {
+	t.Parallel()
+	reply := func(change func(m *helpdesk.IncomingMail)) func(*bundle, helpdesk.Interaction) {
+		return func(b *bundle, _ helpdesk.Interaction) {
+			m := opening()
+			m.MessageID, m.References, m.Text = "2@example.com", []string{"1@example.com"}, "Forget it."
+			change(&m)
+			b.receive(m)
+		}
+	}
+	update := func(in helpdesk.InteractionUpdate) func(*bundle, helpdesk.Interaction) {
+		return func(b *bundle, i helpdesk.Interaction) {
+			must(b.desk.UpdateInteraction(b.ctx, i.ConversationID, i.ID, in))(b.t)
+		}
+	}
+	status := func(s helpdesk.Status) func(*bundle, helpdesk.Interaction) {
+		return func(b *bundle, i helpdesk.Interaction) {
+			must(b.desk.UpdateConversations(b.ctx, []int64{i.ConversationID}, helpdesk.BulkUpdate{Status: storage.Some(s)}))(b.t)
+		}
+	}
+	colleague := func(in helpdesk.InteractionInput) func(*bundle, helpdesk.Interaction) {
+		return func(b *bundle, i helpdesk.Interaction) {
+			in.Body = "I have it."
+			must(b.member(helpdesk.RoleAgent).CreateInteraction(b.ctx, i.ConversationID, in))(b.t)
+		}
+	}
+	for name, tt := range map[string]struct {
+		act  func(b *bundle, i helpdesk.Interaction)
+		want string // state a day later
+		why  string
+	}{
+		"nothing":                 {func(*bundle, helpdesk.Interaction) {}, "sent", ""},
+		"the customer writes":     {reply(func(*helpdesk.IncomingMail) {}), "draft", helpdesk.ReturnedByCustomer},
+		"a machine writes":        {reply(func(m *helpdesk.IncomingMail) { m.AutoSubmitted = true }), "sent", ""},
+		"the customer, elsewhere": {reply(func(m *helpdesk.IncomingMail) { m.References = nil }), "sent", ""},
+		"the customer, by the portal": {func(b *bundle, i helpdesk.Interaction) {
+			must(b.portal(ada.Email).CreateInteraction(b.ctx, i.ConversationID, helpdesk.PortalMessage{Body: "Forget it."}))(b.t)
+		}, "draft", helpdesk.ReturnedByCustomer},
+		"the customer, by the API": {colleague(helpdesk.InteractionInput{Type: helpdesk.TypeCustomer}), "draft", helpdesk.ReturnedByCustomer},
+		"a colleague answers":      {colleague(helpdesk.InteractionInput{Type: helpdesk.TypeUser}), "draft", helpdesk.ReturnedByAnswer},
+		"a colleague answers later": {func(b *bundle, i helpdesk.Interaction) {
+			colleague(helpdesk.InteractionInput{Type: helpdesk.TypeUser, SendAt: b.clock.Now().Add(time.Hour)})(b, i)
+		}, "draft", helpdesk.ReturnedByAnswer},
+		"a colleague posts a draft": {func(b *bundle, i helpdesk.Interaction) {
+			other := b.member(helpdesk.RoleAgent)
+			d := must(other.CreateInteraction(b.ctx, i.ConversationID, helpdesk.InteractionInput{Type: helpdesk.TypeUser, Status: helpdesk.StatusDraft, Body: "x"}))(b.t)
+			must(other.UpdateInteraction(b.ctx, i.ConversationID, d.ID, helpdesk.InteractionUpdate{Status: storage.Some(helpdesk.StatusPosted)}))(b.t)
+		}, "draft", helpdesk.ReturnedByAnswer},
+		"a colleague begins an answer": {colleague(helpdesk.InteractionInput{Type: helpdesk.TypeUser, Status: helpdesk.StatusDraft}), "sent", ""},
+		"a colleague's note":           {colleague(helpdesk.InteractionInput{Type: helpdesk.TypeNote}), "sent", ""},
+		"its author answers":           {func(b *bundle, i helpdesk.Interaction) { b.answer(i.ConversationID, helpdesk.InteractionInput{}) }, "sent", ""},
+		"closing":                      {status(helpdesk.StatusClosed), "sent", ""},
+		"pending":                      {status(helpdesk.StatusPending), "sent", ""},
+		"snoozing":                     {func(b *bundle, i helpdesk.Interaction) { b.snoozed(i.ConversationID) }, "sent", ""},
+		"another mailbox": {func(b *bundle, i helpdesk.Interaction) {
+			box := must(b.desk.CreateMailbox(b.ctx, helpdesk.MailboxInput{Email: storage.Some("sales@example.org")}))(b.t)
+			must(b.desk.UpdateConversations(b.ctx, []int64{i.ConversationID}, helpdesk.BulkUpdate{MailboxID: storage.Some(box.ID)}))(b.t)
+		}, "sent", ""},
+		"merged": {func(b *bundle, i helpdesk.Interaction) {
+			other := b.receive(helpdesk.IncomingMail{MessageID: "b@example.com", From: bob, Subject: "Again", Text: "Stuck."}).ConversationID
+			must(b.desk.MergeConversation(b.ctx, other, i.ConversationID))(b.t)
+		}, "draft", helpdesk.ReturnedByMerge},
+		"split": {func(b *bundle, i helpdesk.Interaction) {
+			must(b.desk.SplitConversation(b.ctx, i.ConversationID, helpdesk.SplitInput{InteractionIDs: []int64{b.note(i.ConversationID, "x").ID}}))(b.t)
+		}, "draft", helpdesk.ReturnedBySplit},
+		"deleted": {func(b *bundle, i helpdesk.Interaction) {
+			if err := b.desk.DeleteInteraction(b.ctx, i.ConversationID, i.ID); err != nil {
+				b.t.Fatal(err)
+			}
+		}, "gone", ""},
+		"deleted with all": {func(b *bundle, i helpdesk.Interaction) {
+			if err := b.desk.DeleteConversation(b.ctx, i.ConversationID); err != nil {
+				b.t.Fatal(err)
+			}
+		}, "gone", ""},
+		"called back": {func(b *bundle, i helpdesk.Interaction) {
+			must(b.desk.CancelSending(b.ctx, i.ConversationID, i.ID))(b.t)
+		}, "draft", ""},
+		"edited":       {update(helpdesk.InteractionUpdate{Body: storage.Some("Push.")}), "sent", ""},
+		"a later time": {update(helpdesk.InteractionUpdate{SendAt: storage.Some(time.Date(2026, 12, 1, 0, 0, 0, 0, time.UTC))}), "later", ""},
+		"sent now":     {update(helpdesk.InteractionUpdate{SendAt: storage.Null[time.Time]()}), "posted", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBundle(t)
+			id := b.receive(opening()).ConversationID
+			i := b.later(id)
+			b.clock.Add(time.Minute)
+			tt.act(b, i)
+			waits, err := b.desk.Conversation(b.ctx, id)
+			if err == nil && tt.want == "draft" && tt.why != helpdesk.ReturnedByAnswer && waits.AwaitingSince.IsZero() {
+				t.Error("nobody waits")
+			}
+			b.clock.Add(24 * time.Hour)
+			got := b.state(id, i.ID)
+			if mail, err := b.svc.Outgoing().Begin(b.ctx, b.account.ID, i.ID, 1); err == nil && len(mail.Due) == 1 && got == "later" {
+				got = "sent"
+			}
+			if got != tt.want || strings.Join(b.why(), " ") != tt.why {
+				t.Errorf("it is %s because of %q, not %s because of %q", got, b.why(), tt.want, tt.why)
+			}
+			if got == "draft" && len(b.deliveries(i.ID)) != 0 {
+				t.Error("deliveries are left")
+			}
+		})
+	}
+}
+
+// What is sent now is an answer like others.
+func TestSendNow(t *testing.T) {
+	t.Parallel()
+	b := newBundle(t)
+	b.hold(30 * time.Second)
+	id := b.receive(opening()).ConversationID
+	i := b.later(id)
+	b.clock.Add(time.Hour)
+	i = must(b.desk.UpdateInteraction(b.ctx, id, i.ID, helpdesk.InteractionUpdate{SendAt: storage.Null[time.Time]()}))(t)
+	if i.MessageID == "" || !i.PostedAt.Equal(b.clock.Now()) || !b.conversation(id).AwaitingSince.IsZero() {
+		t.Errorf("%+v", i)
+	}
+	if d := b.deliveries(i.ID); len(d) != 1 || !d[0].NextAttemptAt.Equal(b.clock.Now().Add(30*time.Second)) {
+		t.Errorf("%+v", d)
+	}
+	_, err := b.desk.UpdateInteraction(b.ctx, id, i.ID, helpdesk.InteractionUpdate{SendAt: storage.Some(b.clock.Now().Add(time.Hour))})
+	if !errors.Is(err, helpdesk.ErrConflict) {
+		t.Errorf("put off on its way: %v", err)
+	}
+	b.clock.Add(30 * time.Second)
+	if mail := begin(b, i.ID); len(mail.Due) != 1 {
+		t.Errorf("%+v", mail)
+	}
+	b.clock.Add(24 * time.Hour)
+	if mail := begin(b, i.ID); len(mail.Due) != 1 || mail.MessageID != i.MessageID {
+		t.Errorf("its first job sends %+v", mail)
+	}
+}
+
+// Who has left, or may not answer any more, does not answer.
+func TestAuthorLeft(t *testing.T) {
+	t.Parallel()
+	for name, act := range map[string]func(b *bundle, member helpdesk.Membership) error{
+		"removed": func(b *bundle, m helpdesk.Membership) error { return b.desk.RemoveMember(b.ctx, m.ID) },
+		"only reads": func(b *bundle, m helpdesk.Membership) error {
+			_, err := b.desk.UpdateMember(b.ctx, m.ID, helpdesk.MembershipUpdate{RoleIDs: []int64{b.roles()[helpdesk.RoleCollaborator]}})
+			return err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBundle(t)
+			id := b.receive(opening()).ConversationID
+			agent := b.member(helpdesk.RoleAgent)
+			i := must(agent.CreateInteraction(b.ctx, id, helpdesk.InteractionInput{Type: helpdesk.TypeUser, Body: "Get lost.", SendAt: b.clock.Now().Add(time.Hour)}))(t)
+			must(b.desk.UpdateConversations(b.ctx, []int64{id}, helpdesk.BulkUpdate{Status: storage.Some(helpdesk.StatusClosed)}))(t)
+			if err := act(b, membershipOf(t, b.ctx, agent)); err != nil {
+				t.Fatal(err)
+			}
+			b.clock.Add(time.Hour)
+			if mail := begin(b, i.ID); len(mail.Due) != 0 {
+				t.Fatalf("it leaves: %+v", mail)
+			}
+			d := b.deliveries(i.ID)[0]
+			if d.State != helpdesk.DeliveryFailed || !strings.HasPrefix(d.Response, "Not sent: whoever told it") || b.conversation(id).Status != helpdesk.StatusPosted {
+				t.Errorf("%+v", d)
+			}
+			must(b.desk.RetryDeliveries(b.ctx, id, i.ID))(t)
+			if mail := begin(b, i.ID); len(mail.Due) != 1 {
+				t.Errorf("read and tried again: %+v", mail)
+			}
+		})
+	}
+	b := newBundle(t)
+	id := b.receive(opening()).ConversationID
+	agent := b.member(helpdesk.RoleAgent)
+	i := must(agent.CreateInteraction(b.ctx, id, helpdesk.InteractionInput{Type: helpdesk.TypeUser, Body: "x", SendAt: b.clock.Now().Add(time.Hour)}))(t)
+	if err := b.desk.RemoveMember(b.ctx, membershipOf(t, b.ctx, agent).ID); err != nil {
+		t.Fatal(err)
+	}
+	if i = must(b.desk.CancelSending(b.ctx, id, i.ID))(t); i.UserID != b.owner.ID {
+		t.Errorf("called back, it is a draft of user %d", i.UserID)
+	}
+}
+
+func TestSendLaterProblems(t *testing.T) {
+	t.Parallel()
+	b := newBundle(t)
+	id := b.receive(opening()).ConversationID
+	now := b.clock.Now()
+	const when, posted = "must be in the future, and at most a year ahead", "is only for answers that are posted"
+	for name, tt := range map[string]struct {
+		in   helpdesk.InteractionInput
+		want string
+	}{
+		"now":          {helpdesk.InteractionInput{Type: helpdesk.TypeUser, SendAt: now}, when},
+		"in two years": {helpdesk.InteractionInput{Type: helpdesk.TypeUser, SendAt: now.AddDate(2, 0, 0)}, when},
+		"a draft":      {helpdesk.InteractionInput{Type: helpdesk.TypeUser, Status: helpdesk.StatusDraft, SendAt: now.Add(time.Hour)}, posted},
+		"a note":       {helpdesk.InteractionInput{Type: helpdesk.TypeNote, SendAt: now.Add(time.Hour)}, posted},
+		"a customer's": {helpdesk.InteractionInput{Type: helpdesk.TypeCustomer, SendAt: now.Add(time.Hour)}, posted},
+	} {
+		tt.in.Body = "x"
+		_, err := b.desk.CreateInteraction(b.ctx, id, tt.in)
+		if diff := cmp.Diff(fault.Fields{"send_at": {tt.want}}, fieldsOf(err)); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
+	}
+	draft := b.answer(id, helpdesk.InteractionInput{Status: helpdesk.StatusDraft})
+	for name, tt := range map[string]struct {
+		in   helpdesk.InteractionUpdate
+		want string
+	}{
+		"of a draft": {helpdesk.InteractionUpdate{SendAt: storage.Some(now.Add(time.Hour))}, posted},
+		"past":       {helpdesk.InteractionUpdate{SendAt: storage.Some(now), Status: storage.Some(helpdesk.StatusPosted)}, when},
+	} {
+		_, err := b.desk.UpdateInteraction(b.ctx, id, draft.ID, tt.in)
+		if diff := cmp.Diff(fault.Fields{"send_at": {tt.want}}, fieldsOf(err)); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
+	}
+	i := must(b.desk.UpdateInteraction(b.ctx, id, draft.ID, helpdesk.InteractionUpdate{SendAt: storage.Some(now.Add(time.Hour)), Status: storage.Some(helpdesk.StatusPosted)}))(t)
+	if got := must(b.desk.ScheduledOf(b.ctx, []int64{id}))(t); len(got) != 1 || got[0].ID != i.ID {
+		t.Errorf("%+v", got)
+	}
+	if _, err := b.desk.UpdateInteraction(b.ctx, id, i.ID, helpdesk.InteractionUpdate{Status: storage.Some(helpdesk.StatusDraft)}); err == nil {
+		t.Error("it became a draft by an update")
+	}
+}

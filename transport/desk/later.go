@@ -1,0 +1,107 @@
+package desk
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/storage"
+)
+
+// laters are the times at which a reply can be told to leave, in the member's zone.
+func (v *visit) laters() []nap {
+	now := v.now.In(v.zone)
+	list := []nap{{v.words.T("In an hour"), v.when(now.Add(time.Hour)), now.Add(time.Hour).Unix()}}
+	for _, n := range v.naps() {
+		if n.Text == v.words.T("Tomorrow") || n.Text == v.words.T("Monday") {
+			list = append(list, n)
+		}
+	}
+	return list
+}
+
+// sendLater reads from the button that was pressed whether a reply is to leave later, and
+// when: at the time that it names, or at that of the field beside it; zero if that has none.
+func (v *visit) sendLater(then string) (later bool, at time.Time) {
+	value, later := strings.CutPrefix(then, "later")
+	if !later {
+		return false, at
+	}
+	if n := number(strings.TrimPrefix(value, "-")); n != 0 {
+		return true, time.Unix(n, 0)
+	}
+	at, err := time.ParseInLocation("2006-01-02T15:04", v.r.PostFormValue("later_at"), v.zone)
+	if err != nil {
+		return true, time.Time{}
+	}
+	return true, at
+}
+
+// moment writes a time with its hour, however far it is: Mon 09:00, 18 Nov 09:00.
+func (v *visit) moment(t time.Time) string {
+	text := v.when(t)
+	if hour := t.In(v.zone).Format("15:04"); !strings.HasSuffix(text, hour) {
+		text += " " + hour
+	}
+	return text
+}
+
+// scheduled are the first times at which replies in conversations leave that wait for it.
+func (v *visit) scheduled(ids []int64) (map[int64]time.Time, error) {
+	first := map[int64]time.Time{}
+	if !v.may(helpdesk.InteractionsView) {
+		return first, nil
+	}
+	found, err := v.ScheduledOf(v.ctx(), ids)
+	for _, i := range found {
+		if at, known := first[i.ConversationID]; !known || i.SendAt.Before(at) {
+			first[i.ConversationID] = i.SendAt
+		}
+	}
+	return first, err
+}
+
+// showLater says when a reply leaves, and lets it be sent now or called back.
+func (v *visit) showLater(e *entry, i helpdesk.Interaction) {
+	base := v.at(fmt.Sprintf("/c/%d/i/%d", i.ConversationID, i.ID))
+	e.At, e.Time, e.Full = i.SendAt, v.moment(i.SendAt), v.full(i.SendAt)
+	e.Deliveries = []deliveryView{{State: "wait", Icon: "clock", Text: v.words.T("Sends %s", v.moment(i.SendAt))}}
+	if v.may(helpdesk.InteractionsCreate) {
+		e.CallBack, e.Later = base+"/back", true
+		if v.may(helpdesk.InteractionsUpdate) {
+			e.SendNow = base + "/now"
+		}
+	}
+}
+
+// sendNow sends a reply that waits for its time.
+func (v *visit) sendNow() error {
+	id, i := v.number("id"), v.number("i")
+	if _, err := v.UpdateInteraction(v.ctx(), id, i, helpdesk.InteractionUpdate{SendAt: storage.Null[time.Time]()}); err != nil {
+		return err
+	}
+	c, err := v.Conversation(v.ctx(), id)
+	if err != nil {
+		return err
+	}
+	v.sent(written{conversation: id, kind: "reply"}, "", c, posted{Interaction: i})
+	return v.see(v.at("/c/"+itoa(id)) + "#m" + itoa(i))
+}
+
+// returned says why a reply that waited for its time is a draft again.
+func (v *visit) returned(data []byte, names map[int64]string) string {
+	var why helpdesk.Returned
+	_ = json.Unmarshal(data, &why) // the service has written it
+	switch why.Reason {
+	case helpdesk.ReturnedByCustomer, helpdesk.ReturnedByAnswer:
+		if name := names[why.InteractionID]; name != "" {
+			return v.words.T("A reply was not sent because %s wrote before: it is a draft again", name)
+		}
+		return v.words.T("A reply was not sent because somebody wrote before: it is a draft again")
+	case helpdesk.ReturnedByMerge:
+		return v.words.T("A reply was not sent because the conversation was merged: it is a draft again")
+	}
+	return v.words.T("A reply was not sent because messages were moved: it is a draft again")
+}

@@ -1,0 +1,127 @@
+package desk_test
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/storage"
+)
+
+// waiting are the times at which answers leave that wait for it.
+func (b *bundle) waiting(id int64) (times []string) {
+	b.Helper()
+	found, err := b.desk.ScheduledOf(b.Context(), []int64{id})
+	if err != nil {
+		b.Fatal(err)
+	}
+	for _, i := range found {
+		times = append(times, i.SendAt.Format(time.RFC3339))
+	}
+	return times
+}
+
+// A reply is told to leave at a time, sent now or made a draft again.
+func TestSendLater(t *testing.T) {
+	t.Parallel()
+	b := newBundle(t, nil)
+	b.asks("ada@example.com", "The door", "It is stuck.")
+	at := time.Now().Add(50 * time.Hour).UTC().Truncate(time.Minute)
+	local := at.Format("2006-01-02T15:04")
+	form := func(then, field string) url.Values {
+		return url.Values{"kind": {"reply"}, "to": {"ada@example.com"}, "body": {"Pull."}, "nonce": {then + field}, "seen": {"1"}, "then": {then}, "later_at": {field}}
+	}
+	for name, tt := range map[string]url.Values{
+		"a button":     form(fmt.Sprintf("later-%d", at.Unix()), ""),
+		"another time": form("later", local),
+		"both":         form(fmt.Sprintf("later-%d", at.Unix()), "2031-01-01T00:00"),
+	} {
+		next := b.goOn(b.post("/c/1/send", tt))
+		if got := b.waiting(1); len(got) != 1 || got[0] != at.Format(time.RFC3339) {
+			t.Fatalf("%s: it leaves at %v", name, got)
+		}
+		if !strings.Contains(next, "Reply is sent ") || !strings.Contains(next, "Sends ") || !strings.Contains(next, "Back to draft") || !strings.Contains(next, "Send now") {
+			t.Errorf("%s: the page does not say when it leaves", name)
+		}
+		for _, list := range []string{"drafts", "all"} {
+			if got := b.get("/inbox/" + list).body; !strings.Contains(got, "The door") || !strings.Contains(got, "Sends ") {
+				t.Errorf("%s: the list %s does not show it", name, list)
+			}
+		}
+		if got := b.goOn(b.post("/undo", url.Values{"undo": {value(next, "undo")}})); !strings.Contains(got, "The reply is a draft again") || len(b.waiting(1)) != 0 {
+			t.Errorf("%s: it was not undone", name)
+		}
+		b.clear(1)
+	}
+	for name, tt := range map[string]url.Values{"no time": form("later", ""), "no date": form("later", "soon"), "the past": form("later-1000", ""), "in ten years": form("later", "2046-01-01T00:00")} {
+		if got := b.post("/c/1/send", tt); got.status != http.StatusUnprocessableEntity || !strings.Contains(got.body, "Pull.") {
+			t.Errorf("%s: %d", name, got.status)
+		}
+	}
+	if got := b.said(1); len(got) != 1 {
+		t.Errorf("refused, it is %v", got)
+	}
+	b.goOn(b.post("/c/1/send", form("later", local)))
+	id := b.last(1).ID
+	if got := b.goOn(b.post(fmt.Sprintf("/c/1/i/%d/now", id), nil)); len(b.waiting(1)) != 0 || !strings.Contains(got, "Reply ") {
+		t.Errorf("now, %v wait", b.waiting(1))
+	}
+	b.goOn(b.post("/c/1/send", func() url.Values {
+		f := form("later", local)
+		f.Set("nonce", "again")
+		f.Set("seen", fmt.Sprint(id))
+		return f
+	}()))
+	id = b.last(1).ID
+	if got := b.goOn(b.post(fmt.Sprintf("/c/1/i/%d/back", id), nil)); !strings.Contains(got, "The reply is a draft again") || !strings.Contains(got, "Pull.") {
+		t.Error("called back, it is not in the composer")
+	}
+}
+
+// clear removes the drafts of a conversation.
+func (b *bundle) clear(id int64) {
+	b.Helper()
+	page, err := b.desk.Interactions(b.Context(), id, storage.PageRequest{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	for _, i := range page.Items {
+		if i.Status == helpdesk.StatusDraft {
+			if err := b.desk.DeleteInteraction(b.Context(), id, i.ID); err != nil {
+				b.Fatal(err)
+			}
+		}
+	}
+}
+
+// last is the newest interaction of a conversation.
+func (b *bundle) last(id int64) helpdesk.Interaction {
+	b.Helper()
+	page, err := b.desk.Interactions(b.Context(), id, storage.PageRequest{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	return page.Items[len(page.Items)-1]
+}
+
+// When the customer writes first, the thread says why the reply was not sent.
+func TestOvertaken(t *testing.T) {
+	t.Parallel()
+	b := newBundle(t, nil)
+	b.asks("Ada Lovelace <ada@example.com>", "The door", "It is stuck.")
+	b.goOn(b.post("/c/1/send", url.Values{"kind": {"reply"}, "to": {"ada@example.com"}, "body": {"Pull."}, "nonce": {"1"}, "seen": {"1"}, "then": {fmt.Sprintf("later-%d", time.Now().Add(time.Hour).Unix())}}))
+	if _, err := b.desk.CreateInteraction(t.Context(), 1, helpdesk.InteractionInput{Type: helpdesk.TypeCustomer, Body: "Forget it."}); err != nil {
+		t.Fatal(err)
+	}
+	got := b.get("/c/1").body
+	if !strings.Contains(got, "A reply was not sent because ") || !strings.Contains(got, "Pull.") || strings.Contains(got, "Back to draft") {
+		t.Error("the page does not say what became of the reply")
+	}
+	if got := b.get("/inbox/drafts").body; !strings.Contains(got, "The door") || strings.Contains(got, "Sends ") {
+		t.Error("it is not among the drafts")
+	}
+}
