@@ -23,6 +23,7 @@ const (
 	JobPurgeBlobs  = "blobs.purge"   // Payload: what to remove
 	JobInvite      = "mail.invite"   // Subject: invitation to be sent
 	JobProbe       = "mail.probe"    // Subject: mailbox whose tagged addresses are to be tried
+	JobReturnMail  = "mail.return"   // Subject: mail of the ledger that goes back to a member; Payload: what to say
 	JobWebhook     = "webhook.send"  // Subject: webhook of which deliveries may be due
 	// JobUnassign takes the conversations of somebody who has left from them; Subject is
 	// the user. See [Service.Unassign].
@@ -38,7 +39,7 @@ const (
 // JobKinds returns the kinds of all jobs of the help desk, each of which needs a handler.
 func JobKinds() []string {
 	return []string{
-		JobFileMail, JobRefetchMail, JobBackfill, JobReplayMail, JobSendMail, JobPurgeBlobs, JobInvite, JobProbe, JobWebhook, JobUnassign,
+		JobFileMail, JobRefetchMail, JobBackfill, JobReplayMail, JobSendMail, JobPurgeBlobs, JobInvite, JobProbe, JobReturnMail, JobWebhook, JobUnassign,
 		JobWake, JobNotify, JobPruneNotifications,
 	}
 }

@@ -1,7 +1,22 @@
 package helpdesk
 
+import "time"
+
 // KnownArea reports whether events of a type are shown to somebody in particular.
 func KnownArea(kind string) bool {
 	_, known := eventAreas[areaOf(kind)]
 	return known && eventTypePattern.MatchString(kind)
 }
+
+// MailWork is what a mail to a member needs to be answered.
+func (s *Service) MailWork(m Mailbox, userID, conversationID, seen int64) (replyTo, footer string) {
+	return s.mailWork(m, userID, conversationID, seen)
+}
+
+// ReadCommands reads the lines above a text.
+func ReadCommands(lines []string, now time.Time) (mailCommands, error) {
+	return readCommands(lines, now)
+}
+
+// IsCommand reports whether a line asks for something.
+func IsCommand(line string) bool { return isCommand(line) }

@@ -2,6 +2,7 @@ package helpdesk
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -11,6 +12,7 @@ import (
 	"github.com/helpwright/helpwright/helpdesk/mailhtml"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/filetype"
+	"github.com/helpwright/helpwright/storage/guard"
 )
 
 // Address is a mail address with its display name.
@@ -92,7 +94,8 @@ func (in *Intake) File(ctx context.Context, accountID, id int64, mail IncomingMa
 // FileAll is [Intake.File] for several mails, in their order and in one transaction:
 // after an error none of them is filed, and whoever filed several files them one by
 // one, so that the one at fault delays no other. Others who write in the account may
-// wait for all of them, so they should be few.
+// wait for all of them, so they should be few. A mail by which a member works ends the
+// transaction of those before it, and has one of its own.
 func (in *Intake) FileAll(ctx context.Context, accountID int64, mails []ReceivedMail) ([]InboundMail, error) {
 	begin, err := in.desk(accountID).Write(receive)
 	if err != nil {
@@ -116,6 +119,9 @@ func (in *Intake) FileAll(ctx context.Context, accountID int64, mails []Received
 		if err := in.findForward(ctx, f); err != nil {
 			return nil, err
 		}
+		if err := in.findWork(ctx, f); err != nil {
+			return nil, err
+		}
 		all[i] = f
 	}
 	for _, f := range all {
@@ -124,8 +130,47 @@ func (in *Intake) FileAll(ctx context.Context, accountID int64, mails []Received
 			return nil, err
 		}
 	}
+	var rows []InboundMail
+	for rest := all; len(rest) > 0; {
+		n, file := workless(rest), in.fileTogether
+		if n == 0 {
+			n, file = 1, in.fileWorks
+		}
+		some, err := file(ctx, begin, rest[:n])
+		discardAll(ctx, rest[:n], err)
+		if err != nil {
+			discardAll(ctx, rest[n:], err)
+			return nil, err
+		}
+		rows, rest = append(rows, some...), rest[n:]
+	}
+	return rows, nil
+}
+
+// workless is how many of the first mails are none by which members work.
+func workless(all []*filing) int {
+	if n := slices.IndexFunc(all, func(f *filing) bool { return f.work != nil }); n >= 0 {
+		return n
+	}
+	return len(all)
+}
+
+// fileWorks files mails by which members work, each in a transaction of its own.
+func (in *Intake) fileWorks(ctx context.Context, _ guard.Begin[Tx], all []*filing) ([]InboundMail, error) {
 	rows := make([]InboundMail, len(all))
-	err = retryUnique(func() error {
+	for i, f := range all {
+		var err error
+		if rows[i], err = in.fileWork(ctx, f); err != nil {
+			return nil, err
+		}
+	}
+	return rows, nil
+}
+
+// fileTogether files mails in one transaction.
+func (in *Intake) fileTogether(ctx context.Context, begin guard.Begin[Tx], all []*filing) ([]InboundMail, error) {
+	rows := make([]InboundMail, len(all))
+	err := retryUnique(func() error {
 		return begin(ctx, func(ctx context.Context, tx Tx) error {
 			shared := &filingTogether{mailboxes: map[int64]Mailbox{}}
 			for i, f := range all {
@@ -135,13 +180,12 @@ func (in *Intake) FileAll(ctx context.Context, accountID int64, mails []Received
 					return err
 				}
 			}
-			if err := in.svc.tell(ctx, tx, accountID, shared.told...); err != nil {
+			if err := in.svc.tell(ctx, tx, all[0].accountID, shared.told...); err != nil {
 				return err
 			}
 			return shared.index.write(ctx, tx)
 		})
 	}, UniqueCustomerEmail, UniqueIdentity)
-	discardAll(ctx, all, err)
 	return rows, err
 }
 
@@ -229,9 +273,11 @@ type filing struct {
 	forOthers bool             // From is a form, a list or a group: it takes part in no conversation
 	taken     bool             // the ledger had not done with the mail: its parts are named, or are purged as ones that nobody needs
 	auth      MailAuthentication
-	passed    *forward // what it seems to pass on, of a member; nil: nothing
-	forward   *forward // what it passes on; decided in the transaction
-	about     returned // what it reports on, when it is to be seen with that; else zero
+	passed    *forward    // what it seems to pass on, of a member; nil: nothing
+	forward   *forward    // what it passes on; decided in the transaction
+	about     returned    // what it reports on, when it is to be seen with that; else zero
+	work      *memberWork // what a member asks for with it; nil: nothing
+	asked     *string     // what a member wrote above a mail passed on, with the commands
 
 	// Of a mail that is filed already and is threaded once more:
 	interactionID int64
@@ -342,6 +388,9 @@ func (f *filing) file(ctx context.Context, tx Tx, shared *filingTogether) (Inbou
 		return row, err
 	}
 	notForwarded, err := f.believeForward(ctx, tx, shared, mailbox)
+	if err == nil && f.passed != nil && f.passed.explicit && f.forward == nil {
+		err = refuse("%s", cmp.Or(notForwarded, "a form, a list or a group has sent it"))
+	}
 	if err != nil {
 		return row, err
 	}
@@ -395,8 +444,10 @@ func (f *filing) ownMessage(ctx context.Context, tx Tx, mailbox Mailbox) (bool, 
 // filed under. Only of a mail that is passed on does the one decide on the other.
 func (f *filing) belongs(ctx context.Context, tx Tx, mailbox Mailbox, index *indexing) (m match, customer Customer, created bool, err error) {
 	if f.forward != nil {
-		if m, err = f.thread(ctx, tx, mailbox); err != nil {
-			return m, customer, false, err
+		if m.why.Rule = RuleNew; !f.forward.explicit {
+			if m, err = f.thread(ctx, tx, mailbox); err != nil {
+				return m, customer, false, err
+			}
 		}
 		if m.why.Rule == RuleNew {
 			f.customer = f.forward.customer

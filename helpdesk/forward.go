@@ -38,6 +38,7 @@ type forward struct {
 	files      []Attachment // parts of a mail that is attached whole
 	attached   bool
 	auto       bool // a machine wrote it
+	explicit   bool // the member says so: it opens a conversation whatever it refers to
 	member     Grant
 }
 
@@ -68,11 +69,14 @@ func (in *Intake) findForward(ctx context.Context, f *filing) error {
 // forwarded is the mail that this one passes on, nil if it passes none on: one below its
 // text, or the only one that is attached to it, if nothing but the mail itself gives it
 // its subject.
-func (f *filing) forwarded() *forward {
-	if split, ok := mailhtml.SplitForward(f.body, f.mail.Subject); ok {
+func (f *filing) forwarded() *forward { return f.forwardedAs(f.mail.Subject) }
+
+// forwardedAs is forwarded for a mail with another subject.
+func (f *filing) forwardedAs(subject string) *forward {
+	if split, ok := mailhtml.SplitForward(f.body, subject); ok {
 		h := split.Header
 		if h.From.Email == "" && f.mail.HTML != "" { // some programs show names alone, and write addresses into the text
-			text, _ := mailhtml.SplitForward(mailhtml.FromText(f.mail.Text[:min(len(f.mail.Text), MaxBody)]), f.mail.Subject)
+			text, _ := mailhtml.SplitForward(mailhtml.FromText(f.mail.Text[:min(len(f.mail.Text), MaxBody)]), subject)
 			h.From, h.ReplyTo = text.Header.From, text.Header.ReplyTo
 		}
 		out := &forward{body: split.Body, note: split.Note, mail: ForwardedMail{
@@ -85,8 +89,8 @@ func (f *filing) forwarded() *forward {
 	if m == nil {
 		return nil
 	}
-	_, says := quote.ForwardSubject(f.mail.Subject)
-	if !says && f.mail.Subject != "" && !strings.EqualFold(f.mail.Subject, m.Subject) {
+	_, says := quote.ForwardSubject(subject)
+	if !says && subject != "" && !strings.EqualFold(subject, m.Subject) {
 		return nil
 	}
 	inner := filing{mail: *m}

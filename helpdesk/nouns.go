@@ -16,6 +16,7 @@ type Declarations struct {
 	PGPKeys       storage.Noun[PGPKey]
 	PortalKeys    storage.Noun[PortalKey]
 	Roles         storage.Noun[Role]
+	MemberMails   storage.Noun[MemberMail]
 	SavedReplies  storage.Noun[SavedReply]
 	Suppressions  storage.Noun[Suppression]
 	Tags          storage.Noun[Tag]
@@ -99,6 +100,7 @@ func Nouns() Declarations {
 			Name: "role",
 			ID:   func(r *Role) *int64 { return &r.ID },
 		},
+		MemberMails: memberMailNoun(),
 		SavedReplies: storage.Noun[SavedReply]{
 			Name: "saved reply",
 			ID:   func(r *SavedReply) *int64 { return &r.ID },

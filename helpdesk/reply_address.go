@@ -56,7 +56,7 @@ const (
 	probeTag addressTag = "p-"
 )
 
-var addressTags = []addressTag{replyTag, bounceTag, probeTag}
+var addressTags = []addressTag{replyTag, bounceTag, probeTag, memberTag}
 
 // Lower-case base32 survives systems that fold the case of local parts.
 var tokenEncoding = base32.NewEncoding("abcdefghijklmnopqrstuvwxyz234567").WithPadding(base32.NoPadding)
@@ -73,7 +73,7 @@ func (s *Service) sign(t addressTag, numbers ...int64) string {
 }
 
 func tagMAC(key []byte, t addressTag, b []byte) []byte {
-	use := map[addressTag]string{replyTag: "reply address v1", bounceTag: "bounce address v1", probeTag: "probe address v1"}[t]
+	use := map[addressTag]string{replyTag: "reply address v1", bounceTag: "bounce address v1", probeTag: "probe address v1", memberTag: "member address v1"}[t]
 	mac := hmac.New(sha256.New, key)
 	mac.Write([]byte(use + "\x00"))
 	mac.Write(b)
@@ -155,7 +155,7 @@ func (s *Service) tokenDelivery(accountID int64, address string) (returned, bool
 // isOurs reports whether an address is a tagged one of ours in this account.
 func (s *Service) isOurs(accountID int64, address string) bool {
 	detail := detailOf(address)
-	for t, count := range map[addressTag]int{replyTag: 2, bounceTag: 3, probeTag: 3} {
+	for t, count := range map[addressTag]int{replyTag: 2, bounceTag: 3, probeTag: 3, memberTag: memberNumbers} {
 		if n, ok := s.signed(t, detail, count); ok && n[0] == accountID {
 			return true
 		}

@@ -95,6 +95,8 @@ type Reader interface {
 	Interactions() storage.RowReader[Interaction, InteractionFilter]
 	Invitations() storage.RowReader[Invitation, storage.NoFilter]
 	Mailboxes() storage.RowReader[Mailbox, storage.NoFilter]
+	// MemberMails are listed of the user that the filter names, and of no others.
+	MemberMails() storage.RowReader[MemberMail, MemberMailFilter]
 	Memberships() storage.RowReader[Membership, storage.NoFilter]
 	// Notifications are listed of the user that the filter names, and of no others. Those of
 	// a conversation are of its mailbox, others of theirs.
@@ -126,6 +128,7 @@ type Rows interface {
 	// Mailboxes: Delete removes a mailbox with its ledger and cursors. One that has
 	// conversations is a Conflict fault. Sites of the knowledge base lose it.
 	Mailboxes() storage.Rows[Mailbox, storage.NoFilter]
+	MemberMails() storage.Rows[MemberMail, MemberMailFilter]
 	Memberships() storage.Rows[Membership, storage.NoFilter]
 	// Notifications are removed with their conversations, and go with them into others.
 	Notifications() storage.Rows[Notification, NotificationFilter]

@@ -29,6 +29,7 @@ type Article struct {
 	Live         int64 // number of the live revision
 	Draft        int64 // number of the draft; 0: there is none
 	LastRevision int64 // the highest number that was given
+	Outdated     int64 // translations of the draft, or else of the live revision, that are
 	Views        int64 // of all revisions; changed by AddViews only
 	Feedbacks    int64 // how many there are; changed by whoever stores feedback
 	// Of the live revision:
@@ -81,7 +82,9 @@ type ArticleFilter struct {
 	CategoryID   int64
 	IDs          []int64 // nil: all; at most storage.MaxLimit
 	Loose        bool    // in no category
-	Brief        bool    // a list without contents: Content and Markdown of its texts are ""
+	Outdated     bool    // with translations that are outdated
+	Drafts       bool    // with a draft
+	Brief        bool    // a list without contents: Content, Markdown and MadeFrom of its texts are empty
 }
 
 // position is the place of an article in lists.
@@ -91,7 +94,7 @@ func (a ArticleRevision) position() storage.Position {
 
 // shown is what a visitor is told: nothing of drafts.
 func (a ArticleRevision) shown() ArticleRevision {
-	a.Article.Draft, a.Article.LastRevision = 0, a.Article.Live
+	a.Article.Draft, a.Article.LastRevision, a.Article.Outdated = 0, a.Article.Live, 0
 	return a
 }
 
@@ -112,9 +115,13 @@ func (r *Revision) apply(ctx context.Context, tx Tx, in ArticleInput, now time.T
 	checkSortOrder(&problems, in.SortOrder)
 	categories := sortedSet(in.CategoryIDs.Or(r.CategoryIDs))
 	problems.Check(len(categories) <= MaxCategories, "categories", fmt.Sprintf("has more than %d ids", MaxCategories))
+	seen := r.Text
 	r.Text.apply(&problems, in.TextInput, titled, now)
 	if err := problems.Err(); err != nil {
 		return err
+	}
+	if seen.crossed(in.TextInput) {
+		return &fault.Error{Kind: fault.Conflict, Code: CodeCrossed, Message: "Somebody else has changed this text since it was read."}
 	}
 	if _, err := tx.Collection(ctx, in.CollectionID); err != nil {
 		return err
@@ -333,6 +340,7 @@ func (e *Editor) CreateArticle(ctx context.Context, in ArticleInput) (ArticleRev
 			return err
 		}
 		out.Article.put(out.Revision)
+		out.Article.Outdated = out.Revision.outdated()
 		if err := tx.InsertArticle(ctx, &out.Article); err != nil {
 			return err
 		}
@@ -376,6 +384,9 @@ func (e *Editor) revise(ctx context.Context, begin func(context.Context, func(co
 			return err
 		}
 		out.Article.UpdatedAt = now
+		if out.Article.Draft == 0 || out.Article.Draft == out.Revision.Number {
+			out.Article.Outdated = out.Revision.outdated()
+		}
 		if err := tx.UpdateArticle(ctx, &out.Article); err != nil {
 			return err
 		}

@@ -64,7 +64,8 @@ func ParseReference(s string) (Reference, bool) {
 // Linked returns the translation with the references in Content and Markdown replaced
 // by addresses, for who is shown it.
 func (t Translation) Linked(address func(Reference) string) Translation {
-	if !strings.Contains(t.Content, contenthtml.RefScheme) && !strings.Contains(t.Markdown, contenthtml.RefScheme) {
+	if !strings.Contains(t.Content, contenthtml.RefScheme) && !strings.Contains(t.Markdown, contenthtml.RefScheme) &&
+		!strings.Contains(t.MadeFrom.Content+t.MadeFrom.Markdown, contenthtml.RefScheme) {
 		return t
 	}
 	to := func(stored string) string {
@@ -75,6 +76,8 @@ func (t Translation) Linked(address func(Reference) string) Translation {
 	}
 	t.Content = contenthtml.MapAddresses(t.Content, to)
 	t.Markdown = contenthtml.MapMarkdownAddresses(t.Markdown, to)
+	t.MadeFrom.Content = contenthtml.MapAddresses(t.MadeFrom.Content, to)
+	t.MadeFrom.Markdown = contenthtml.MapMarkdownAddresses(t.MadeFrom.Markdown, to)
 	return t
 }
 
@@ -191,6 +194,10 @@ func (in TextInput) mapped(f func(address string) string) TextInput {
 		}
 		if markdown, given := t.Markdown.Get(); given {
 			t.Markdown = storage.Some(contenthtml.MapMarkdownAddresses(markdown, f))
+		}
+		if of, given := t.MadeFrom.Get(); given {
+			of.Content, of.Markdown = contenthtml.MapAddresses(of.Content, f), contenthtml.MapMarkdownAddresses(of.Markdown, f)
+			t.MadeFrom = storage.Some(of)
 		}
 		in.Translations[code] = storage.Some(t)
 	}

@@ -33,6 +33,31 @@ type Translation struct {
 	Content   string
 	Markdown  string // what Content was made of, with references too; "" when it was given as HTML
 	UpdatedAt time.Time
+	// Of an article: the UpdatedAt of the source that this was made from, zero when that is
+	// not known; and the source as it was then, once it has changed.
+	SourceAt time.Time
+	MadeFrom SourceText
+}
+
+// SourceText is what a translation was made from.
+type SourceText struct {
+	Title, Summary string
+	Content        string // "" when there is Markdown
+	Markdown       string
+}
+
+// sourceText is what translations of this one are made from.
+func (t Translation) sourceText() SourceText {
+	s := SourceText{Title: t.Title, Summary: t.Summary, Content: t.Content, Markdown: t.Markdown}
+	if s.Markdown != "" {
+		s.Content = ""
+	}
+	return s
+}
+
+// Empty reports whether nothing is translated yet.
+func (t Translation) Empty() bool {
+	return t.Title == "" && t.Summary == "" && t.Content == "" && t.Markdown == ""
 }
 
 // Text is a resource's text in all its languages, in the order of their codes. The
@@ -51,11 +76,26 @@ func (t Text) Translation(locale string) (Translation, bool) {
 	return t.Translations[i], true
 }
 
-// Outdated reports whether the source has changed since a translation was changed
-// last.
+// Outdated reports whether the source has changed since a translation was made from it,
+// or where that is not known, since the translation was changed last.
 func (t Text) Outdated(o Translation) bool {
 	source, _ := t.Translation(t.SourceLocale)
-	return o.Locale != t.SourceLocale && o.UpdatedAt.Before(source.UpdatedAt)
+	at := o.SourceAt
+	if at.IsZero() {
+		at = o.UpdatedAt
+	}
+	return o.Locale != t.SourceLocale && at.Before(source.UpdatedAt)
+}
+
+// outdated counts the translations that are.
+func (t Text) outdated() int64 {
+	var n int64
+	for _, o := range t.Translations {
+		if t.Outdated(o) {
+			n++
+		}
+	}
+	return n
 }
 
 // Serve chooses the translation to show to who wants languages in an order: for each
@@ -144,10 +184,22 @@ type TranslationInput struct {
 	// beside the HTML made of it. Only one of both may be given; Content alone removes
 	// what was kept.
 	Markdown storage.Opt[string]
+	// MadeFrom is the source that the translation of an article is of: where it differs
+	// from the source as it is, the translation is outdated. Null, and absence where the
+	// translation changes, say that it is of the source as it is.
+	MadeFrom storage.Opt[SourceText]
+	// Seen is the UpdatedAt of the translation that the change was made from, the zero time
+	// when there was none. Where it has been changed since, the change is a Conflict fault
+	// with the code CodeCrossed.
+	Seen storage.Opt[time.Time]
 
 	refused bool // the Markdown cannot be read
 	twice   bool // both forms were given
 }
+
+// CodeCrossed is the code of the Conflict fault of a change to a translation that somebody
+// else has changed since it was read.
+const CodeCrossed = "crossed"
 
 // TextInput makes or changes a text. Translations that are not named stay as they
 // are; null removes one, but not the source.
@@ -205,6 +257,7 @@ func (t *Text) apply(problems *fault.Collector, in TextInput, kind textKind, now
 	} else {
 		problems.Check(ok, "source_locale", "is no language code (BCP 47)")
 	}
+	before, known := t.Translation(t.SourceLocale)
 	t.SourceLocale = source
 	t.Translations = slices.Clone(t.Translations)
 	for _, code := range slices.Sorted(maps.Keys(in.Translations)) {
@@ -221,6 +274,9 @@ func (t *Text) apply(problems *fault.Collector, in TextInput, kind textKind, now
 		}
 		t.change(problems, field, locale, given, kind, now)
 	}
+	if kind.content {
+		t.follow(before, known && before.Locale == source, in)
+	}
 	slices.SortFunc(t.Translations, func(a, b Translation) int { return strings.Compare(a.Locale, b.Locale) })
 	problems.Check(len(t.Translations) <= MaxTranslations, "translations", fmt.Sprintf("has more than %d locales", MaxTranslations))
 	if source == "" {
@@ -230,6 +286,61 @@ func (t *Text) apply(problems *fault.Collector, in TextInput, kind textKind, now
 	field := "translations[" + source + "]"
 	problems.Check(found.Title != "", field+"["+kind.title+"]", "is required")
 	problems.Check(found.Content != "" || !kind.content, field+"[content]", "is required")
+}
+
+// crossed reports whether a translation was changed since who changes it has read it.
+func (t Text) crossed(in TextInput) bool {
+	for code, given := range in.Translations {
+		one, _ := given.Get()
+		locale, ok := Locale(code)
+		seen, set := one.Seen.Get()
+		if old, _ := t.Translation(locale); ok && set && !seen.Equal(old.UpdatedAt) {
+			return true
+		}
+	}
+	return false
+}
+
+// follow notes what translations were made from. before is the source as it was, if the
+// same language was known before.
+func (t *Text) follow(before Translation, known bool, in TextInput) {
+	source, _ := t.Translation(t.SourceLocale)
+	now := source.sourceText()
+	given := map[string]TranslationInput{}
+	for code, one := range in.Translations {
+		if locale, ok := Locale(code); ok {
+			given[locale], _ = one.Get()
+		}
+	}
+	for i := range t.Translations {
+		o := &t.Translations[i]
+		if o.Locale == t.SourceLocale || !known && before.Locale != "" {
+			o.SourceAt, o.MadeFrom = time.Time{}, SourceText{}
+			continue
+		}
+		one, changed := given[o.Locale]
+		of, partly := one.MadeFrom.Get()
+		changed = changed && (one.MadeFrom.IsNull() || one.Title.IsSet() || one.Summary.IsSet() || one.Content.IsSet() || one.Markdown.IsSet())
+		switch {
+		case partly && of != now:
+			if o.SourceAt.IsZero() || !o.SourceAt.Before(source.UpdatedAt) { // it is behind, by what is not known
+				o.SourceAt = source.UpdatedAt.Add(-time.Microsecond)
+			}
+			o.MadeFrom = of
+		case partly, changed:
+			o.SourceAt, o.MadeFrom = source.UpdatedAt, SourceText{}
+		case o.MadeFrom == now: // the source is again as it was
+			o.SourceAt, o.MadeFrom = source.UpdatedAt, SourceText{}
+		case known && before.UpdatedAt.Before(source.UpdatedAt) && o.MadeFrom == (SourceText{}):
+			at := o.SourceAt
+			if at.IsZero() {
+				at = o.UpdatedAt
+			}
+			if !at.Before(before.UpdatedAt) {
+				o.SourceAt, o.MadeFrom = before.UpdatedAt, before.sourceText()
+			}
+		}
+	}
 }
 
 // change puts what is given into the translation of a locale.

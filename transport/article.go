@@ -42,6 +42,23 @@ type articleTranslation struct {
 	Content  string  `json:"content"`
 	Markdown *string `json:"markdown" description:"What content was made of; null when it was given as HTML."`
 	Outdated bool    `json:"outdated" description:"The source was changed since."`
+
+	MadeFrom *sourceText `json:"made_from,omitempty" description:"The source that it was made from, where that is known to be another one than the source as it is."`
+}
+
+// sourceText is what a translation was made from.
+type sourceText struct {
+	Title    string  `json:"title"`
+	Summary  string  `json:"summary"`
+	Content  string  `json:"content"`
+	Markdown *string `json:"markdown" description:"null when the source was HTML; content is empty otherwise."`
+}
+
+func showSource(s kb.SourceText) *sourceText {
+	if s == (kb.SourceText{}) {
+		return nil
+	}
+	return &sourceText{Title: s.Title, Summary: s.Summary, Content: s.Content, Markdown: textOrNull(s.Markdown)}
 }
 
 type reactions struct {
@@ -353,7 +370,7 @@ func showArticle(a kb.ArticleRevision, site linking, wanted []string) article {
 	for _, t := range r.Translations {
 		t = linked(t)
 		out.Translations[t.Locale] = articleTranslation{
-			ID: translationID(a.Article.ID, t), Locale: t.Locale, Title: t.Title, Summary: t.Summary, Content: t.Content, Markdown: textOrNull(t.Markdown), Outdated: r.Outdated(t),
+			ID: translationID(a.Article.ID, t), Locale: t.Locale, Title: t.Title, Summary: t.Summary, Content: t.Content, Markdown: textOrNull(t.Markdown), Outdated: r.Outdated(t), MadeFrom: showSource(t.MadeFrom),
 		}
 	}
 	return out

@@ -33,6 +33,7 @@ var uniques = []struct{ index, columns, code string }{
 	{"hw_domains_name", "hw_domains.account_id, hw_domains.name", helpdesk.UniqueDomain},
 	{"hw_pgp_keys_fingerprint", "hw_pgp_keys.customer_email_id, hw_pgp_keys.fingerprint", helpdesk.UniquePGPKey},
 	{"hw_tags_key", "hw_tags.account_id, hw_tags.name_key", helpdesk.UniqueTag},
+	{"hw_member_mails_key", "hw_member_mails.user_id, hw_member_mails.mail_key", helpdesk.UniqueMemberMail},
 	{"hw_saved_replies_key", "hw_saved_replies.user_id, hw_saved_replies.name_key", helpdesk.UniqueSavedReply},
 	{"hw_notifications_source", "hw_notifications.user_id, hw_notifications.source", helpdesk.UniqueNotification},
 	{"hw_suppressions_email", "hw_suppressions.account_id, hw_suppressions.email_key", helpdesk.UniqueSuppression},

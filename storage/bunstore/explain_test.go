@@ -138,6 +138,14 @@ func lists() []explained {
 			return err
 		})
 	}
+	add("MemberMails", true, func(ctx context.Context, _ *bunstore.DB, r helpdesk.Reader, seek storage.Seek) error {
+		_, err := r.MemberMails().List(ctx, helpdesk.MemberMailFilter{UserID: 1}, seek)
+		return err
+	})
+	add("MemberMails/one", true, func(ctx context.Context, _ *bunstore.DB, r helpdesk.Reader, seek storage.Seek) error {
+		_, err := r.MemberMails().List(ctx, helpdesk.MemberMailFilter{UserID: 1, Key: "<a@b>"}, seek)
+		return err
+	})
 	add("SavedReplies", true, func(ctx context.Context, _ *bunstore.DB, r helpdesk.Reader, seek storage.Seek) error {
 		_, err := r.SavedReplies().List(ctx, helpdesk.SavedReplyFilter{UserIDs: []int64{0, 1}, Prefix: "a"}, seek)
 		return err

@@ -20,6 +20,7 @@ type articleRow struct {
 	Live          int64
 	Draft         int64
 	LastRevision  int64
+	Outdated      int64
 	Published     bool
 	CollectionID  int64
 	CategoryIDs   items[int64] `bun:"category_ids"`
@@ -33,7 +34,7 @@ type articleRow struct {
 
 func (r *articleRow) article() kb.Article {
 	return kb.Article{
-		ID: r.ID, SiteID: r.SiteID, Live: r.Live, Draft: r.Draft, LastRevision: r.LastRevision, Views: r.Views, Feedbacks: r.Feedbacks,
+		ID: r.ID, SiteID: r.SiteID, Live: r.Live, Draft: r.Draft, LastRevision: r.LastRevision, Outdated: r.Outdated, Views: r.Views, Feedbacks: r.Feedbacks,
 		Published: r.Published, CollectionID: r.CollectionID, CategoryIDs: r.CategoryIDs, SortOrder: kb.SortOrder(r.SortOrder),
 		ChangedAt: timeOf(r.ChangedAt), CreatedAt: timeOf(r.CreatedAt), UpdatedAt: timeOf(r.UpdatedAt),
 	}
@@ -41,7 +42,7 @@ func (r *articleRow) article() kb.Article {
 
 func articleRowOf(s kb.Scope, a *kb.Article) articleRow {
 	return articleRow{
-		ID: a.ID, AccountID: s.AccountID, SiteID: s.SiteID, Live: a.Live, Draft: a.Draft, LastRevision: a.LastRevision,
+		ID: a.ID, AccountID: s.AccountID, SiteID: s.SiteID, Live: a.Live, Draft: a.Draft, LastRevision: a.LastRevision, Outdated: a.Outdated,
 		Published: a.Published, CollectionID: a.CollectionID, CategoryIDs: a.CategoryIDs, SortOrder: int64(a.SortOrder),
 		ChangedAt: micros(a.ChangedAt), CreatedAt: micros(a.CreatedAt), UpdatedAt: micros(a.UpdatedAt),
 	}
@@ -119,9 +120,9 @@ func (r kbReader) texts(brief bool) bun.Safe {
 	case !brief:
 		return "r.translations"
 	case r.store.postgres:
-		return `(SELECT COALESCE(jsonb_agg(t.e - 'c' - 'm' ORDER BY t.n), '[]')::text FROM jsonb_array_elements(r.translations::jsonb) WITH ORDINALITY AS t (e, n))`
+		return `(SELECT COALESCE(jsonb_agg(t.e - 'c' - 'm' - 'f' ORDER BY t.n), '[]')::text FROM jsonb_array_elements(r.translations::jsonb) WITH ORDINALITY AS t (e, n))`
 	}
-	return `(SELECT json_group_array(json_remove(e.value, '$.c', '$.m')) FROM json_each(r.translations) AS e)`
+	return `(SELECT json_group_array(json_remove(e.value, '$.c', '$.m', '$.f')) FROM json_each(r.translations) AS e)`
 }
 
 // live selects articles with their live revisions.
@@ -157,6 +158,12 @@ func (r kbReader) liveArticles(ctx context.Context, f kb.ArticleFilter, publishe
 			return nil, r.state()
 		}
 		q.Where("hw_articles.id IN (?)", bun.List(f.IDs))
+	}
+	if f.Outdated {
+		q.Where("hw_articles.outdated > 0")
+	}
+	if f.Drafts {
+		q.Where("hw_articles.draft > 0")
 	}
 	if f.Loose {
 		q.Where("hw_articles.category_ids = '[]'")

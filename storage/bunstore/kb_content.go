@@ -21,6 +21,16 @@ type translation struct {
 	Content   string `json:"c,omitempty"`
 	Markdown  string `json:"m,omitempty"`
 	UpdatedAt int64  `json:"u"`
+	SourceAt  int64  `json:"a,omitempty"`
+	MadeFrom  *made  `json:"f,omitempty"`
+}
+
+// made is a [kb.SourceText].
+type made struct {
+	Title    string `json:"t,omitempty"`
+	Summary  string `json:"s,omitempty"`
+	Content  string `json:"c,omitempty"`
+	Markdown string `json:"m,omitempty"`
 }
 
 // translations is a column with a JSON array. HTML stays as it is: escaped, it would be twice as long.
@@ -46,17 +56,28 @@ func (l *translations) Scan(src any) error {
 
 func (l translations) text(source string) kb.Text {
 	return kb.Text{SourceLocale: source, Translations: mapped(l, func(t *translation) kb.Translation {
-		return kb.Translation{
+		o := kb.Translation{
 			Locale: t.Locale, Number: t.Number, Title: t.Title, Summary: t.Summary, Content: t.Content, Markdown: t.Markdown, UpdatedAt: timeOf(t.UpdatedAt),
+			SourceAt: timeOf(t.SourceAt),
 		}
+		if t.MadeFrom != nil {
+			o.MadeFrom = kb.SourceText(*t.MadeFrom)
+		}
+		return o
 	})}
 }
 
 func translationsOf(t kb.Text) translations {
 	return mapped(t.Translations, func(t *kb.Translation) translation {
-		return translation{
+		o := translation{
 			Locale: t.Locale, Number: t.Number, Title: t.Title, Summary: t.Summary, Content: t.Content, Markdown: t.Markdown, UpdatedAt: micros(t.UpdatedAt),
+			SourceAt: micros(t.SourceAt),
 		}
+		if t.MadeFrom != (kb.SourceText{}) {
+			of := made(t.MadeFrom)
+			o.MadeFrom = &of
+		}
+		return o
 	})
 }
 

@@ -140,6 +140,12 @@ func searched(q kb.SearchQuery) filter {
 			s = s.Where(`EXISTS (SELECT 1 FROM hw_articles AS a WHERE a.account_id = d.account_id AND a.id = d.article_id
 				AND a.collection_id = ?)`, q.Filter.CollectionID)
 		}
+		if q.Filter.Outdated {
+			s = s.Where(`EXISTS (SELECT 1 FROM hw_articles AS a WHERE a.account_id = d.account_id AND a.id = d.article_id AND a.outdated > 0)`)
+		}
+		if q.Filter.Drafts {
+			s = s.Where(`EXISTS (SELECT 1 FROM hw_articles AS a WHERE a.account_id = d.account_id AND a.id = d.article_id AND a.draft > 0)`)
+		}
 		if q.Filter.Loose {
 			s = s.Where(`EXISTS (SELECT 1 FROM hw_articles AS a WHERE a.account_id = d.account_id AND a.id = d.article_id
 				AND a.category_ids = '[]')`)

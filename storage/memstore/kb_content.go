@@ -116,13 +116,14 @@ func (r kbReader) liveArticle(ctx context.Context, id int64, published bool) (kb
 func passes(a *kb.Article, f kb.ArticleFilter) bool {
 	return (f.CollectionID == 0 || a.CollectionID == f.CollectionID) &&
 		(f.CategoryID == 0 || slices.Contains(a.CategoryIDs, f.CategoryID)) && (f.IDs == nil || slices.Contains(f.IDs, a.ID)) &&
-		(!f.Loose || len(a.CategoryIDs) == 0)
+		(!f.Loose || len(a.CategoryIDs) == 0) && (!f.Outdated || a.Outdated > 0) && (!f.Drafts || a.Draft > 0)
 }
 
 // brief takes the contents off.
 func brief(a kb.ArticleRevision) kb.ArticleRevision {
 	for i := range a.Revision.Translations {
 		a.Revision.Translations[i].Content, a.Revision.Translations[i].Markdown = "", ""
+		a.Revision.Translations[i].MadeFrom = kb.SourceText{}
 	}
 	return a
 }

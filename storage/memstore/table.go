@@ -45,6 +45,7 @@ type data struct {
 	moves         table[helpdesk.Move]
 	invitations   table[helpdesk.Invitation]
 	suppressions  table[helpdesk.Suppression]
+	memberMails   table[helpdesk.MemberMail]
 	savedReplies  table[helpdesk.SavedReply]
 	notifications table[helpdesk.Notification]
 	followers     table[[]helpdesk.Follower]    // by conversation
@@ -114,6 +115,7 @@ func newData() *data {
 	db.moves.make(db, "move")
 	db.invitations.make(db, "invitation")
 	db.suppressions.make(db, "suppression")
+	db.memberMails.make(db, "member mail")
 	db.savedReplies.make(db, "saved reply")
 	db.notifications.make(db, "notification")
 	db.followers.make(db, "conversation")
@@ -169,6 +171,7 @@ func (db *data) removeAccount(id int64) {
 	db.moves.removeAll(id)
 	db.invitations.removeAll(id)
 	db.suppressions.removeAll(id)
+	db.memberMails.removeAll(id)
 	db.savedReplies.removeAll(id)
 	db.notifications.removeAll(id)
 	db.followers.removeAll(id)

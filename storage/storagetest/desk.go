@@ -18,6 +18,7 @@ func deskTests() []testCase {
 		{"Scheduled", testScheduled},
 		{"Counts", testConversationCounts},
 		{"SavedReplies", testSavedReplyFilter},
+		{"MemberMails", testMemberMailFilter},
 		{"Presence", testPresence},
 	}
 }

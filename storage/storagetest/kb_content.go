@@ -158,6 +158,7 @@ func testContentPages(t *testing.T, b Backend) {
 			ok(t, tx.InsertCategory(ctx, &g))
 			categories = append(categories, g)
 			a := w.newArticle(order)
+			a.Outdated, a.Draft = int64(n%2), int64(n%4)
 			a.CollectionID, a.Published, a.CategoryIDs = of.ID, n%3 > 0, []int64{categories[0].ID, g.ID}[:1+min(n, 1)]
 			ok(t, tx.InsertArticle(ctx, &a))
 			r := w.newRevision(a, 1)
@@ -180,7 +181,7 @@ func testContentPages(t *testing.T, b Backend) {
 	for _, f := range []kb.ArticleFilter{
 		{}, {CollectionID: collections[1].ID}, {CategoryID: categories[0].ID}, {CategoryID: categories[2].ID},
 		{IDs: []int64{articles[1].Article.ID, articles[5].Article.ID, nobody}}, {IDs: []int64{}}, {Loose: true},
-		{Loose: true, CollectionID: collections[1].ID},
+		{Loose: true, CollectionID: collections[1].ID}, {Outdated: true}, {Drafts: true}, {Outdated: true, Drafts: true, CollectionID: collections[1].ID},
 	} {
 		want := keep(articles, func(a kb.ArticleRevision) bool { return matches(f, a.Article) })
 		checkPages(t, want, position, func(s storage.Seek) ([]kb.ArticleRevision, error) { return r.LiveArticles(t.Context(), f, s) })
@@ -199,7 +200,8 @@ func matches(f kb.ArticleFilter, a kb.Article) bool {
 		return false
 	}
 	return (f.CollectionID == 0 || f.CollectionID == a.CollectionID) && (f.CategoryID == 0 || has(a.CategoryIDs, f.CategoryID)) &&
-		(f.IDs == nil || has(f.IDs, a.ID)) && (!f.Loose || len(a.CategoryIDs) == 0)
+		(f.IDs == nil || has(f.IDs, a.ID)) && (!f.Loose || len(a.CategoryIDs) == 0) &&
+		(!f.Outdated || a.Outdated > 0) && (!f.Drafts || a.Draft > 0)
 }
 
 func keep[T any](list []T, match func(T) bool) []T {
@@ -217,6 +219,7 @@ func brief(a kb.ArticleRevision) kb.ArticleRevision {
 	a.Revision.Translations = slices.Clone(a.Revision.Translations)
 	for i := range a.Revision.Translations {
 		a.Revision.Translations[i].Content, a.Revision.Translations[i].Markdown = "", ""
+		a.Revision.Translations[i].MadeFrom = kb.SourceText{}
 	}
 	return a
 }
@@ -484,7 +487,7 @@ func (g *generator) readContent(seen library, seek storage.Seek) []operation {
 
 func (g *generator) articleFilter(seen library) kb.ArticleFilter {
 	var f kb.ArticleFilter
-	f.Brief = g.IntN(4) == 0
+	f.Brief, f.Outdated, f.Drafts = g.IntN(4) == 0, g.IntN(6) == 0, g.IntN(6) == 0
 	switch g.IntN(8) {
 	case 3:
 		f.Loose = true

@@ -78,7 +78,8 @@ func newLibrary(t *testing.T, b Backend) *world {
 
 func (w *world) newText() kb.Text {
 	return kb.Text{SourceLocale: "pt-BR", Translations: []kb.Translation{
-		{Locale: "de", Number: 2, Title: "Übung " + w.mark, UpdatedAt: at(3)},
+		{Locale: "de", Number: 2, Title: "Übung " + w.mark, UpdatedAt: at(3), SourceAt: at(2),
+			MadeFrom: kb.SourceText{Title: `\ ' "` + w.mark, Summary: "before", Content: "<p>&</p>", Markdown: "& \\u0000"}},
 		{Locale: "pt-BR", Number: 1, Title: "Ação " + w.mark, Summary: `\ ' "`, Content: "<p>\\u0000 & " + w.mark + "</p>", Markdown: "& " + w.mark, UpdatedAt: at(2)},
 	}}
 }
@@ -92,7 +93,7 @@ func (w *world) newCategory(order kb.SortOrder) kb.Category {
 }
 
 func (w *world) newArticle(order kb.SortOrder) kb.Article {
-	return kb.Article{SiteID: w.shelf.site.ID, Live: 1, Draft: 2, LastRevision: 2, Published: true, CollectionID: w.shelf.collection.ID,
+	return kb.Article{SiteID: w.shelf.site.ID, Live: 1, Draft: 2, LastRevision: 2, Outdated: 1, Published: true, CollectionID: w.shelf.collection.ID,
 		CategoryIDs: []int64{w.shelf.category.ID}, SortOrder: order, ChangedAt: at(5), CreatedAt: base, UpdatedAt: at(1)}
 }
 

@@ -113,6 +113,14 @@ func keptNouns() []tester[helpdesk.Reader, helpdesk.Tx] {
 			held:  func(w *world) helpdesk.Role { return w.role },
 			fresh: func(w *world, n int) helpdesk.Role { return w.newRole(fmt.Sprint("fresh", n)) },
 		}),
+		of("MemberMails", noun[reader, tx, helpdesk.MemberMail, helpdesk.MemberMailFilter]{
+			Noun: declared.MemberMails, read: reader.MemberMails, write: tx.MemberMails,
+			held:  func(w *world) helpdesk.MemberMail { return w.memberMail },
+			fresh: func(w *world, n int) helpdesk.MemberMail { return w.newMemberMail(fmt.Sprint("fresh", n)) },
+			list: func(w *world) helpdesk.MemberMailFilter {
+				return helpdesk.MemberMailFilter{UserID: w.user.ID}
+			},
+		}),
 		of("SavedReplies", noun[reader, tx, helpdesk.SavedReply, helpdesk.SavedReplyFilter]{
 			Noun: declared.SavedReplies, read: reader.SavedReplies, write: tx.SavedReplies,
 			held:  func(w *world) helpdesk.SavedReply { return w.savedReply },

@@ -52,6 +52,7 @@ type world struct {
 	merged int64 // id of what was merged into conversation, with answer in it for a while
 
 	suppression  helpdesk.Suppression
+	memberMail   helpdesk.MemberMail
 	savedReply   helpdesk.SavedReply
 	notification helpdesk.Notification
 	portalKey    helpdesk.PortalKey
@@ -169,6 +170,10 @@ func newWorld(t *testing.T, b Backend) *world {
 		}
 		there := helpdesk.Presence{ConversationID: w.conversation.ID, UserID: w.user.ID, Doing: helpdesk.Replying, SeenAt: base}
 		if err := tx.SavePresence(ctx, there, base.AddDate(-1, 0, 0)); err != nil {
+			return err
+		}
+		w.memberMail = w.newMemberMail("held")
+		if err := tx.MemberMails().Insert(ctx, &w.memberMail); err != nil {
 			return err
 		}
 		w.savedReply = w.newSavedReply("held")

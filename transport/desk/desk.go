@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/kb"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 )
@@ -43,6 +44,13 @@ type Config struct {
 
 	// HelpCentre is the address of the public help centre, "" when there is none.
 	HelpCentre string
+
+	// KB is the knowledge base, whose help centres members edit. nil: there is no editor.
+	KB *kb.Service
+	// PreviewDraft is the address where the draft of an article can be looked at as readers
+	// would see it, and PreviewTheme where a site can in one of its themes. nil: there is none.
+	PreviewDraft func(s kb.Site, a kb.ArticleRevision, locale string) string
+	PreviewTheme func(siteURL string, siteID, themeID int64) string
 
 	// Resolver finds the mail server of an address that a mailbox is made for. nil: names are
 	// guessed without asking.

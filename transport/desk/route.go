@@ -72,6 +72,7 @@ func (h *Handler) route() {
 		h.mux.HandleFunc(below(pattern), h.member(fn))
 	}
 	h.routeSettings()
+	h.routeHelp()
 }
 
 // below puts a pattern into the part of an account.

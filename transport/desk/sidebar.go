@@ -72,6 +72,9 @@ func (v *visit) sidebar(nav string) (*sidebar, error) {
 	if v.may(helpdesk.CustomersView) {
 		s.Foot = append(s.Foot, navItem{ID: "customers", Text: v.words.T("Customers"), Icon: "users", URL: v.at("/customers"), Key: "u"})
 	}
+	if v.seesHelp() {
+		s.Foot = append(s.Foot, navItem{ID: "help", Text: v.words.T("Help centre"), Icon: "book", URL: v.at("/help"), Key: "k"})
+	}
 	if v.seesHealth() {
 		s.Foot = append(s.Foot, navItem{ID: "health", Text: v.words.T("Health"), Icon: "activity", URL: v.at("/health"), Key: "h"})
 	}
@@ -79,7 +82,7 @@ func (v *visit) sidebar(nav string) (*sidebar, error) {
 	for _, l := range v.h.cfg.Links {
 		s.Foot = append(s.Foot, navItem{Text: l.Text, Icon: cmp.Or(l.Icon, "link"), URL: l.URL})
 	}
-	if v.h.cfg.HelpCentre != "" {
+	if v.h.cfg.HelpCentre != "" && !v.seesHelp() {
 		s.Foot = append(s.Foot, navItem{Text: v.words.T("Help centre"), Icon: "book", URL: v.h.cfg.HelpCentre})
 	}
 	s.mark(nav)

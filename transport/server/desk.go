@@ -29,6 +29,11 @@ func (s *Server) mountDesk(mux *http.ServeMux, bound, limit func(http.Handler) h
 		base = strings.TrimRight(u.Path, "/")
 	}
 	cfg.Service, cfg.Prefix = s.service, base+DeskPath
+	cfg.KB = s.kb
+	if s.sites != nil {
+		fill(&cfg.PreviewDraft, s.sites.PreviewDraft)
+		fill(&cfg.PreviewTheme, s.sites.PreviewTheme)
+	}
 	fill(&cfg.Now, s.cfg.Now)
 	fill(&cfg.Logger, s.cfg.Logger)
 	if cfg.Resolver == nil {

@@ -164,7 +164,7 @@ func TestRunNeedsAHandlerOfEveryKind(t *testing.T) {
 		t.Error(diff)
 	}
 	own := jobs.Handler{Func: func(context.Context, storage.ClaimedJob) error { return nil }}
-	cfg.Jobs.Handlers = map[string]jobs.Handler{helpdesk.JobSendMail: own, helpdesk.JobInvite: own, helpdesk.JobProbe: own}
+	cfg.Jobs.Handlers = map[string]jobs.Handler{helpdesk.JobSendMail: own, helpdesk.JobInvite: own, helpdesk.JobProbe: own, helpdesk.JobReturnMail: own}
 	srv, err := server.New(cfg)
 	if err != nil {
 		t.Fatal(err)

@@ -117,9 +117,14 @@ func (s *Server) senders() (map[string]jobs.Handler, error) {
 	if err != nil {
 		return nil, err
 	}
+	returner, err := outbound.NewReturner(outbound.ReturnerConfig{Outgoing: cfg.Outgoing, Transport: cfg.Transport, Logger: s.cfg.Logger})
+	if err != nil {
+		return nil, err
+	}
 	return map[string]jobs.Handler{
-		helpdesk.JobSendMail: {Func: sender.Handle, Workers: 8},
-		helpdesk.JobInvite:   {Func: inviter.Handle, Workers: 2},
-		helpdesk.JobProbe:    {Func: prober.Handle, Workers: 1},
+		helpdesk.JobSendMail:   {Func: sender.Handle, Workers: 8},
+		helpdesk.JobInvite:     {Func: inviter.Handle, Workers: 2},
+		helpdesk.JobProbe:      {Func: prober.Handle, Workers: 1},
+		helpdesk.JobReturnMail: {Func: returner.Handle, Workers: 2},
 	}, nil
 }

@@ -1,7 +1,9 @@
 package site
 
+import "github.com/helpwright/helpwright/kb/contenthtml"
+
 // ToMarkdown writes HTML that was cleaned as Markdown.
-func ToMarkdown(content string) string { return toMarkdown(content) }
+func ToMarkdown(content string) string { return contenthtml.ToMarkdown(content) }
 
 // Kept is how many bytes the cache says that it keeps, and how many it keeps of pages.
 func (h *Handler) Kept() (counted, really int64) {

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/helpwright/helpwright/kb"
+	"github.com/helpwright/helpwright/kb/contenthtml"
 	"github.com/helpwright/helpwright/kb/theme"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
@@ -316,7 +317,7 @@ func (v *visit) markdown(locale, name string) error {
 	}
 	body := t.Markdown
 	if body == "" {
-		body = toMarkdown(dropTitle(t.Content, t.Title))
+		body = contenthtml.ToMarkdown(dropTitle(t.Content, t.Title))
 	}
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "# %s\n", oneLine(t.Title))

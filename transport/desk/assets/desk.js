@@ -126,7 +126,9 @@ function dress() {
   for (const e of $$("form.composer:not(.ready)")) compose(/** @type {HTMLFormElement} */ (e));
   for (const e of $$("iframe.mail")) { const f = /** @type {HTMLIFrameElement} */ (e); f.onload = () => fit(f); fit(f); }
   for (const e of $$(".toast:not(.timed)")) toast(e);
+  for (const e of $$("[data-module]")) import(e.dataset.module || "").catch(() => {});
   picked();
+  document.dispatchEvent(new Event("desk:dress"));
 }
 
 /** Gives a mail's frame the height of the mail. @param {HTMLIFrameElement} frame */

@@ -1,4 +1,4 @@
-package site
+package contenthtml
 
 import (
 	"regexp"
@@ -6,16 +6,14 @@ import (
 	"strings"
 
 	"golang.org/x/net/html"
-
-	"github.com/helpwright/helpwright/kb/contenthtml"
 )
 
-// toMarkdown writes HTML that was cleaned as Markdown: what Markdown has no word for is
+// ToMarkdown writes HTML that was cleaned as Markdown: what Markdown has no word for is
 // left as its text.
-func toMarkdown(content string) string {
+func ToMarkdown(content string) string {
 	root, err := html.Parse(strings.NewReader(content))
 	if err != nil {
-		return contenthtml.Text(content)
+		return Text(content)
 	}
 	w := &markdowner{}
 	w.block(root, 0)
@@ -55,8 +53,8 @@ func attr(n *html.Node, key string) string {
 	return ""
 }
 
-// blocks are the elements that stand on lines of their own.
-var blocks = func() map[string]bool {
+// lineElements are the elements that stand on lines of their own.
+var lineElements = func() map[string]bool {
 	all := map[string]bool{}
 	for name := range strings.FieldsSeq("address article aside blockquote body dd details div dl dt figcaption figure footer h1 h2 h3 h4 h5 h6 head header hr html li ol p pre section summary table ul") {
 		all[name] = true
@@ -72,13 +70,13 @@ func (w *markdowner) block(n *html.Node, depth int) {
 	var words strings.Builder
 	flush := func() {
 		if text := strings.TrimSpace(words.String()); text != "" {
-			w.line(paragraph(text))
+			w.line(plainParagraph(text))
 			w.gap = true
 		}
 		words.Reset()
 	}
 	for c := n.FirstChild; c != nil; c = c.NextSibling {
-		if c.Type != html.ElementNode || !blocks[c.Data] {
+		if c.Type != html.ElementNode || !lineElements[c.Data] {
 			inline(&words, c, depth)
 			continue
 		}
@@ -255,7 +253,7 @@ func inline(b *strings.Builder, n *html.Node, depth int) {
 	case "script", "style":
 	default:
 		b.WriteString(inside())
-		if blocks[n.Data] {
+		if lineElements[n.Data] {
 			b.WriteByte(' ')
 		}
 	}
@@ -281,8 +279,8 @@ func escaped(text string) string {
 // opening is what a line may begin with, and Markdown would take for more than text.
 var opening = regexp.MustCompile(`(?m)^[ \t]*(?:[-+>=:|~]|#{1,6}(?:\s|$)|[0-9]{1,9}[.)])`)
 
-// paragraph is text of which no line begins a heading, a list or the like.
-func paragraph(text string) string {
+// plainParagraph is text of which no line begins a heading, a list or the like.
+func plainParagraph(text string) string {
 	return opening.ReplaceAllStringFunc(text, func(begin string) string {
 		at := strings.IndexAny(begin, "-+>=:|~#.)")
 		return begin[:at] + `\` + begin[at:]
@@ -338,28 +336,4 @@ func codeLanguage(n *html.Node) string {
 		}
 	}
 	return ""
-}
-
-// questionsOf are the questions of an article whose answers are folded away, as data of
-// a FAQPage.
-func questionsOf(content string) []map[string]any {
-	if !strings.Contains(content, "<details") {
-		return nil
-	}
-	var all []map[string]any
-	for _, part := range strings.Split(content, "<details")[1:] {
-		_, part, _ = strings.Cut(part, ">")
-		part, _, _ = strings.Cut(part, "</details>")
-		_, rest, ok := strings.Cut(part, "<summary")
-		if !ok {
-			continue
-		}
-		summary, answer, _ := strings.Cut(rest, "</summary>")
-		_, summary, _ = strings.Cut(summary, ">")
-		question, text := contenthtml.Text(summary), contenthtml.Text(answer)
-		if strings.HasSuffix(question, "?") && text != "" && len(all) < 50 {
-			all = append(all, map[string]any{"@type": "Question", "name": question, "acceptedAnswer": map[string]any{"@type": "Answer", "text": text}})
-		}
-	}
-	return all
 }

@@ -1,0 +1,132 @@
+package mailhtml
+
+import (
+	"regexp"
+	"strings"
+
+	"github.com/helpwright/helpwright/helpdesk/internal/quote"
+)
+
+// Answer is what an answer to a mail says anew.
+type Answer struct {
+	Head []string // the text of its first lines, those that were asked for
+	Body string   // what follows, as [Clean] leaves it; "" when there is nothing to see
+}
+
+// SplitAnswer takes an answer apart: the quoted mail and the signature that the author's
+// program added are cut off, and of what remains head tells which of the first lines are
+// no part of the text; it gets each until it refuses one. An empty line ends them. s is what
+// [Clean] or [FromText] made; false: it cannot be read.
+func SplitAnswer(s string, head func(line string) bool) (Answer, bool) {
+	d := readLines(s)
+	if d == nil {
+		return Answer{}, strings.TrimSpace(s) == ""
+	}
+	kept := d.kept()
+	var out Answer
+	for len(kept) > 0 {
+		text := d.text(kept[0])
+		empty := text == "" && !strings.Contains(string(d.lines[kept[0]].text), image)
+		if empty && len(out.Head) > 0 || !empty && !head(text) {
+			break
+		}
+		if !empty {
+			out.Head = append(out.Head, text)
+		}
+		kept = kept[1:]
+	}
+	out.Body = d.body(kept)
+	return out, true
+}
+
+// kept are the lines that are new, without empty ones at both ends.
+func (d *document) kept() []int {
+	kinds := quote.Find(d.texts(), quote.Message{Reply: true}).Kinds
+	signed := d.signatures()
+	var kept []int
+	for i, kind := range kinds {
+		if kind != quote.New || d.lines[i].quoted == quote.Yes || signed[d.lines[i].parent] {
+			continue
+		}
+		if d.text(i) == "--" {
+			break // what follows is a signature (RFC 3676 section 4.3)
+		}
+		kept = append(kept, i)
+	}
+	kept = d.trim(kept)
+	if n := len(kept); n > 1 && sentFrom.MatchString(d.text(kept[n-1])) {
+		kept = d.trim(kept[:n-1])
+	}
+	return kept
+}
+
+// sentFrom is what telephones write below each mail.
+var sentFrom = regexp.MustCompile(`(?i)^(sent (from|via) (my |outlook|mail|yahoo|proton|the )|get outlook for |von meinem .{1,30} gesendet|gesendet (mit|von|über) |envoyé (de|depuis|à partir)|enviado desde|inviato da|verzonden (vanaf|met)).{0,60}$`)
+
+func (d *document) trim(kept []int) []int {
+	for len(kept) > 0 && d.nothing(kept[0]) {
+		kept = kept[1:]
+	}
+	for len(kept) > 0 && d.nothing(kept[len(kept)-1]) {
+		kept = kept[:len(kept)-1]
+	}
+	return kept
+}
+
+func (d *document) nothing(i int) bool {
+	return d.lines[i].rule || d.blank(i, i+1)
+}
+
+// text is the whole text of a line, without what cannot be seen.
+func (d *document) text(i int) string {
+	l := &d.lines[i]
+	if l.end <= l.start {
+		return ""
+	}
+	return strings.Join(strings.Fields(strings.Map(seen, Text(d.src[l.start:l.end]))), " ")
+}
+
+// seen drops what takes no place.
+func seen(r rune) rune {
+	switch {
+	case r == '\uFEFF', r == '\u00AD', r >= 0x200B && r <= 0x200F, r >= 0x202A && r <= 0x202E, r >= 0x2060 && r <= 0x2069:
+		return -1
+	case r == '\u00A0', r == '\u202F', r == '\u3000':
+		return ' '
+	}
+	return r
+}
+
+// signature is what programs call the element of a signature.
+var signature = regexp.MustCompile(`(?i)(class|id)="[^"]*(gmail_signature|moz-signature|protonmail_signature_block|ms-outlook-mobile-signature|apple-?mail-?signature)|id="(x_)?signature"`)
+
+// signatures tells of which elements a signature is made.
+func (d *document) signatures() []bool {
+	signed := make([]bool, len(d.els))
+	for i, e := range d.els[1:] {
+		signed[i+1] = signed[e.parent] || e.inner > e.start && signature.MatchString(d.src[e.start:e.inner])
+	}
+	return signed
+}
+
+// body is the source of some lines, or their text where others stand between them or
+// where they are no whole elements.
+func (d *document) body(kept []int) string {
+	kept = d.trim(kept)
+	if len(kept) == 0 {
+		return ""
+	}
+	from, to := kept[0], kept[len(kept)-1]+1
+	if to-from == len(kept) {
+		if start, stop, ok := d.wrap(from, to); ok && (to == len(d.lines) || stop <= d.lines[to].start) {
+			return Clean(d.src[start:stop])
+		}
+	}
+	texts := make([]string, len(kept))
+	for n, i := range kept {
+		if l := &d.lines[i]; l.end > l.start {
+			texts[n] = strings.TrimSpace(Text(d.src[l.start:l.end]))
+		}
+	}
+	return FromText(strings.Join(texts, "\n"))
+}

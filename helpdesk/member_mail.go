@@ -1,0 +1,756 @@
+package helpdesk
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/helpwright/helpwright/helpdesk/mailhtml"
+	"github.com/helpwright/helpwright/storage"
+	"github.com/helpwright/helpwright/storage/fault"
+	"github.com/helpwright/helpwright/storage/filetype"
+)
+
+// MemberMail notes a mail by which a member worked, or tried to: each does so once.
+type MemberMail struct {
+	ID        int64
+	UserID    int64
+	Key       string // of the mail; unique among the user's
+	InboundID int64  // its row of the ledger
+	Outcome   MemberMailOutcome
+	CreatedAt time.Time
+}
+
+// MemberMailOutcome is what became of a member's mail.
+type MemberMailOutcome string
+
+// The outcomes of members' mails.
+const (
+	MemberMailDone     MemberMailOutcome = "done"     // what it asked for
+	MemberMailReturned MemberMailOutcome = "returned" // it came back to the member, who had proven to be its author
+	MemberMailUnproven MemberMailOutcome = "unproven" // nothing showed that it was the member's, who was told
+)
+
+// UniqueMemberMail is the code of the Conflict fault of a store for a second mail of a
+// member with the same (account, UserID, Key).
+const UniqueMemberMail = "member_mail"
+
+func memberMailNoun() storage.Noun[MemberMail] {
+	return storage.Noun[MemberMail]{
+		Name: "member mail",
+		ID:   func(m *MemberMail) *int64 { return &m.ID },
+		Unique: []storage.Unique[MemberMail]{
+			{Code: UniqueMemberMail, Fields: func(m *MemberMail) []any { return []any{&m.UserID, &m.Key} }},
+		},
+	}
+}
+
+// MemberMailFilter says whose mails are listed.
+type MemberMailFilter struct {
+	UserID int64
+	Key    string // "": all
+}
+
+const (
+	// returnsAnHour is how many mails come back to a member within an hour; of those that
+	// may be anybody's, one does. Others are in the ledger alone.
+	returnsAnHour = 20
+	// memberMailLife is how long is known of a member's mail that it was there: longer than
+	// what it answers can be answered.
+	memberMailLife = 2 * mailWorkLife
+)
+
+// memberWork is what is known of a member's mail before the transaction.
+type memberWork struct {
+	tokens  []memberToken
+	machine bool // a program wrote it
+	forward bool // it begins with @fwd
+}
+
+// findWork recognises a mail by which a member works. Whatever becomes of it, it is no
+// customer's.
+func (in *Intake) findWork(ctx context.Context, f *filing) error {
+	machine := f.mail.AutoSubmitted || f.mail.Report != nil
+	tokens, formal := f.memberTokens()
+	switch {
+	case formal || machine && f.aboutMemberMail():
+		f.work = &memberWork{tokens: tokens, machine: machine}
+		return nil
+	case machine:
+		return nil
+	}
+	return in.findForwardCommand(ctx, f)
+}
+
+// findForwardCommand recognises a member's mail that begins with @fwd.
+func (in *Intake) findForwardCommand(ctx context.Context, f *filing) error {
+	user := f.users[EmailKey(f.mail.From.Email)]
+	if user == 0 {
+		return nil
+	}
+	text := f.body
+	if f.passed != nil {
+		text = f.passed.note
+	}
+	answer, ok := mailhtml.SplitAnswer(text, isCommand)
+	if !ok || len(answer.Head) == 0 {
+		return nil
+	}
+	if name, _, _ := strings.Cut(commandLine(answer.Head[0]), " "); !strings.EqualFold(name, "@fwd") {
+		return nil
+	}
+	dir, err := in.system.Read(receive)
+	if err != nil {
+		return err
+	}
+	grant, err := dir.Grant(ctx, user, f.accountID)
+	if fault.Is(err, fault.NotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	f.work = &memberWork{forward: true}
+	if f.passed == nil { // its subject may not say so, its first line does
+		if f.passed = f.forwardedAs("Fwd: " + f.mail.Subject); f.passed != nil {
+			f.passed.member, f.passed.mail.UserID = grant, user
+		}
+	}
+	if f.passed != nil {
+		f.passed.explicit = true
+	}
+	return nil
+}
+
+// refusal is why a member's mail is not done. It goes back to a member.
+type refusal struct {
+	reason   string
+	to       User // the zero user: nobody is told
+	unproven bool // it may be anybody's
+	stranger bool // its author has another address than the member: its text is not passed on
+	// token of the address that the member may answer to; zero: none
+	token memberToken
+	newer string // what has been said meanwhile
+}
+
+func (r *refusal) Error() string { return r.reason }
+
+// fileWork does what a member's mail asks for, all of it or nothing.
+func (in *Intake) fileWork(ctx context.Context, f *filing) (InboundMail, error) {
+	begin, err := in.system.Write(receive)
+	if err != nil {
+		return InboundMail{}, err
+	}
+	var row InboundMail
+	err = retryUnique(func() error {
+		return begin(ctx, func(ctx context.Context, sys SystemTx) error {
+			f.taken = false
+			row, err = f.doWork(ctx, sys)
+			return err
+		})
+	}, UniqueCustomerEmail, UniqueIdentity, UniqueMemberMail)
+	back, refused := errors.AsType[*refusal](err)
+	if !refused {
+		return row, err
+	}
+	err = begin(ctx, func(ctx context.Context, sys SystemTx) error {
+		f.taken = false
+		row, err = f.giveBack(ctx, sys, back)
+		return err
+	})
+	return row, err
+}
+
+// startWork locks the mail's row of the ledger; done tells that nothing is left to do.
+func (f *filing) startWork(ctx context.Context, tx Tx) (row InboundMail, done bool, err error) {
+	row, err = tx.InboundForUpdate(ctx, f.ledgerID)
+	if err != nil || row.State != InboundReceived {
+		return row, true, err
+	}
+	f.taken = true
+	row.MailHead = MailHead{Subject: f.mail.Subject, From: f.mail.From}
+	row.MessageID, f.auth = f.mail.MessageID, f.authentication(row)
+	return row, false, nil
+}
+
+func (f *filing) doWork(ctx context.Context, sys SystemTx) (InboundMail, error) {
+	tx := sys.Within(Scope{AccountID: f.accountID})
+	row, done, err := f.startWork(ctx, tx)
+	if done || err != nil {
+		return row, err
+	}
+	double, err := f.doubled(ctx, tx, row)
+	if err != nil {
+		return row, err
+	}
+	if double != "" {
+		return row, f.drop(ctx, tx, &row, InboundIgnored, double)
+	}
+	if f.work.machine {
+		return row, f.drop(ctx, tx, &row, InboundIgnored, "a program sent it, in answer to a mail to a member")
+	}
+	d, user, token, err := f.worker(ctx, sys, row)
+	if err != nil {
+		return row, err
+	}
+	m := MemberMail{UserID: user.ID, Key: f.workKey(), InboundID: row.ID, Outcome: MemberMailDone, CreatedAt: f.now}
+	before, err := tx.MemberMails().List(ctx, MemberMailFilter{UserID: m.UserID, Key: m.Key}, storage.Seek{Limit: 1})
+	if err != nil {
+		return row, err
+	}
+	if len(before) > 0 {
+		return row, f.drop(ctx, tx, &row, InboundIgnored, fmt.Sprintf("it is the mail of a member that came as mail %d, too", before[0].InboundID))
+	}
+	if err := tx.MemberMails().Insert(ctx, &m); err != nil {
+		return row, err
+	}
+	w := &mailWorker{filing: f, sys: sys, desk: d, user: user, token: token}
+	if f.work.forward {
+		row, err = w.forward(ctx, row)
+	} else {
+		row, err = w.answer(ctx, row)
+	}
+	return row, w.refused(err)
+}
+
+// workKey is what tells a member's mail from others.
+func (f *filing) workKey() string {
+	sum := sha256.Sum256([]byte(f.mail.MessageID))
+	if f.mail.MessageID == "" {
+		sum = sha256.Sum256(f.mail.Identity)
+	}
+	return hex.EncodeToString(sum[:])
+}
+
+// worker finds the member whose mail it is, at work with what the member may do now. Its
+// error is a refusal when that is in doubt.
+func (f *filing) worker(ctx context.Context, sys SystemTx, row InboundMail) (*Desk, User, memberToken, error) {
+	fail := func(err error) (*Desk, User, memberToken, error) { return nil, User{}, memberToken{}, err }
+	sender, senderDesk, err := f.member(ctx, sys, f.users[EmailKey(f.mail.From.Email)])
+	if err != nil {
+		return fail(err)
+	}
+	proven := sender.ID != 0 && f.proves(sender)
+	if f.work.forward {
+		switch {
+		case !proven:
+			return fail(&refusal{reason: unprovenMail, to: sender, unproven: true})
+		case senderDesk == nil:
+			return fail(&refusal{reason: notMember, to: sender})
+		}
+		return senderDesk, sender, memberToken{}, nil
+	}
+	back := func(reason string) error {
+		if !proven || senderDesk == nil {
+			return &refusal{reason: reason}
+		}
+		return &refusal{reason: reason, to: sender}
+	}
+	token, err := f.oneToken(sender.ID, back)
+	if err != nil {
+		return fail(err)
+	}
+	user, desk := sender, senderDesk
+	if token.user != sender.ID {
+		if proven && senderDesk != nil {
+			return fail(back("the address that it was sent to is for answers of another member"))
+		}
+		if user, desk, err = f.member(ctx, sys, token.user); err != nil {
+			return fail(err)
+		}
+		proven = false
+	}
+	switch {
+	case !proven && desk == nil:
+		return fail(&refusal{reason: unprovenMail})
+	case !proven:
+		stranger := EmailKey(f.mail.From.Email) != user.EmailKey
+		return fail(&refusal{reason: unprovenMail, to: user, unproven: true, stranger: stranger})
+	case desk == nil:
+		return fail(&refusal{reason: notMember, to: user})
+	case token.expired(row.ReceivedAt):
+		return fail(&refusal{reason: "the mail that it answers is too old to be answered; open the conversation at the desk", to: user})
+	}
+	return desk, user, token, nil
+}
+
+// Why a mail is not taken for a member's.
+const (
+	unprovenMail = "nothing shows that the mail is the member's: it has to come from the member's own address, and the domain of that has to stand behind it (DMARC, DKIM or SPF)"
+	notMember    = "its author is not a member of the account"
+)
+
+// member finds a user, and the user's desk; nil for who is no member.
+func (f *filing) member(ctx context.Context, sys SystemTx, userID int64) (User, *Desk, error) {
+	if userID == 0 {
+		return User{}, nil, nil
+	}
+	user, err := sys.User(ctx, userID)
+	if fault.Is(err, fault.NotFound) {
+		return User{}, nil, nil
+	}
+	if err != nil {
+		return User{}, nil, err
+	}
+	desk, err := f.svc.Bind(joined{sys, sys}).Desk(ctx, f.svc.As(user.ID), f.accountID)
+	if fault.Is(err, fault.NotFound) {
+		return user, nil, nil
+	}
+	return user, desk, err
+}
+
+// proves reports whether the mail is beyond doubt of the user: what is asked of a mail that
+// a member forwards, see believeForward.
+func (f *filing) proves(u User) bool {
+	return EmailKey(f.mail.From.Email) == u.EmailKey && len(f.mail.Authors) < 2 && !f.mail.Guessed && !f.mail.Rewritten &&
+		f.auth.FromAligned && !f.auth.Refused()
+}
+
+// oneToken is the token that the mail is to be taken by.
+func (f *filing) oneToken(sender int64, back func(string) error) (memberToken, error) {
+	tokens := slices.DeleteFunc(slices.Clone(f.work.tokens), func(t memberToken) bool { return t.account != f.accountID })
+	if len(tokens) == 0 {
+		return memberToken{}, back("the address that it was sent to is not valid here")
+	}
+	if slices.ContainsFunc(tokens, func(t memberToken) bool { return t.user == sender }) {
+		tokens = slices.DeleteFunc(tokens, func(t memberToken) bool { return t.user != sender })
+	}
+	one := tokens[0]
+	for _, t := range tokens[1:] {
+		if t.conversation != one.conversation || t.user != one.user {
+			return memberToken{}, back("it was sent to addresses of several conversations")
+		}
+		if t.seen < one.seen {
+			one = t
+		}
+	}
+	return one, nil
+}
+
+// mailWorker is a member at work by mail.
+type mailWorker struct {
+	*filing
+	sys   SystemTx
+	desk  *Desk
+	user  User
+	token memberToken
+}
+
+// refused makes a refusal of what the member may not do, or of what does not go. What
+// concerns the store stays an error.
+func (w *mailWorker) refused(err error) error {
+	if back, ok := errors.AsType[*refusal](err); ok {
+		if back.to.ID == 0 {
+			back.to = w.user
+		}
+		if back.token == (memberToken{}) {
+			back.token = w.token
+		}
+		return back
+	}
+	f, ok := errors.AsType[*fault.Error](err)
+	if !ok {
+		return err
+	}
+	switch {
+	case isUnique(err, UniqueCustomerEmail, UniqueIdentity, UniqueMemberMail):
+		return err
+	case f.Kind == fault.Forbidden && f.Message == "":
+		return &refusal{reason: "you may not do that", to: w.user, token: w.token}
+	case f.Kind == fault.Invalid || f.Kind == fault.Forbidden || f.Kind == fault.NotFound || f.Kind == fault.Conflict || f.Kind == fault.TooLarge:
+		reason := strings.TrimSuffix(f.Text(), ".")
+		if len(f.Fields) > 0 {
+			reason += " (" + f.Fields.String() + ")"
+		}
+		return &refusal{reason: reason, to: w.user, token: w.token}
+	}
+	return err
+}
+
+func refuse(format string, args ...any) error { return &refusal{reason: fmt.Sprintf(format, args...)} }
+
+// read takes the text apart that the member wrote.
+func (w *mailWorker) read(text string) (mailCommands, string, error) {
+	m := &w.mail
+	nothing := m.HTML == "" && strings.TrimSpace(m.Text) == ""
+	switch {
+	case nothing && m.Security.standIn() != "":
+		return mailCommands{}, "", refuse("it is encrypted or wrapped into a signature, and cannot be read")
+	case len(m.HTML) > MaxBody || m.HTML == "" && len(m.Text) > MaxBody:
+		return mailCommands{}, "", refuse("it is larger than 1 MiB")
+	}
+	answer, ok := mailhtml.SplitAnswer(text, isCommand)
+	if !ok {
+		return mailCommands{}, "", refuse("its text cannot be told from what it quotes")
+	}
+	commands, err := readCommands(answer.Head, w.now)
+	if err != nil {
+		return mailCommands{}, "", refuse("%v", err)
+	}
+	body := answer.Body
+	if commands.Text != "" {
+		body = mailhtml.FromText(commands.Text) + body
+	}
+	if body = mailhtml.Clean(body); w.leaks(body) {
+		return mailCommands{}, "", refuse("its text cannot be told from what it quotes; delete the mail that is quoted below it")
+	}
+	return commands, body, nil
+}
+
+// memberDetails are what addresses of members' answers look like.
+var memberDetails = regexp.MustCompile(`\+a-[a-z2-7]{24,}`)
+
+// leaks reports whether a text has something of the mail to the member in it.
+func (w *mailWorker) leaks(body string) bool {
+	text := strings.ToLower(mailhtml.Text(body))
+	line, _, _ := strings.Cut(mailWorkFooter, ";")
+	return memberDetails.MatchString(text) || strings.Contains(strings.Join(strings.Fields(text), " "), strings.ToLower(line))
+}
+
+// answer does what the answer to a mail to the member says.
+func (w *mailWorker) answer(ctx context.Context, row InboundMail) (InboundMail, error) {
+	commands, body, err := w.read(w.body)
+	if err != nil {
+		return row, err
+	}
+	text := !blank(body)
+	files, err := w.sentAlong(ctx, body)
+	switch {
+	case err != nil:
+		return row, err
+	case commands.Forward:
+		return row, refuse("@fwd belongs into a mail that you forward to the address of a mailbox")
+	case !text && len(files) > 0:
+		return row, refuse("it has files and no text of its own")
+	case !text && (commands.Note || !commands.acts()):
+		return row, refuse("it has no text of its own")
+	}
+	c, err := w.conversation(ctx)
+	if err != nil {
+		return row, err
+	}
+	var said Interaction
+	if text {
+		if said, err = w.say(ctx, c, commands, body, files); err != nil {
+			return row, err
+		}
+	}
+	if err := w.act(ctx, c.ID, commands); err != nil {
+		return row, err
+	}
+	return row, w.settle(ctx, &row, c, said, commands, files)
+}
+
+// conversation locks the one that the member answers in, wherever it is now.
+func (w *mailWorker) conversation(ctx context.Context) (Conversation, error) {
+	tx := w.sys.Within(w.desk.scope)
+	c, err := tx.Conversations().Lock(ctx, w.token.conversation)
+	if fault.Is(err, fault.NotFound) {
+		c, err = merged(ctx, tx, w.token.conversation)
+	}
+	if fault.Is(err, fault.NotFound) {
+		err = refuse("the conversation was deleted, or is in a mailbox that you do not reach")
+	}
+	return c, err
+}
+
+// say posts the text, or notes it. What has crossed comes back with what was said.
+func (w *mailWorker) say(ctx context.Context, c Conversation, commands mailCommands, body string, files []Attachment) (Interaction, error) {
+	in := InteractionInput{Type: TypeUser, Body: body, Seen: storage.Some(w.token.seen)}
+	if commands.Note {
+		in = InteractionInput{Type: TypeNote, Body: body}
+	}
+	said, err := w.desk.CreateInteraction(ctx, c.ID, in)
+	if isUnique(err, CodeCrossed) {
+		return said, w.crossed(ctx, c)
+	}
+	if err != nil || len(files) == 0 {
+		return said, err
+	}
+	return said, w.desk.attachAll(ctx, said, files)
+}
+
+// crossed gives the text back with what others have said since the member was told.
+func (w *mailWorker) crossed(ctx context.Context, c Conversation) error {
+	r, err := w.desk.guard.Read(InteractionsView)
+	if err != nil {
+		return err
+	}
+	last, err := r.Interactions().List(ctx, InteractionFilter{ConversationID: c.ID}, storage.Seek{Desc: true, Limit: 20})
+	if err != nil {
+		return err
+	}
+	var seen Interaction
+	if at := slices.IndexFunc(last, func(i Interaction) bool { return i.ID == w.token.seen }); at >= 0 {
+		seen = last[at]
+	}
+	var told []string
+	newest := w.token.seen
+	var latest Interaction
+	for _, i := range slices.Backward(last) {
+		if i.Type == TypeNote || i.Type == TypeUser && (i.Status != StatusPosted || i.PostedByID == w.user.ID) || i.ID == seen.ID || seen.ID != 0 && !i.saidAfter(seen) || seen.ID == 0 && i.ID <= w.token.seen {
+			continue
+		}
+		who := i.CustomerEmail
+		if i.Type == TypeUser {
+			who = "A colleague"
+		}
+		told = append(told, fmt.Sprintf("%s, %s:\n\n%s", who, i.SaidAt().UTC().Format("2 January 2006 15:04 UTC"), cut(strings.TrimSpace(mailhtml.Text(i.Body)), maxReturned)))
+		if latest.ID == 0 || i.saidAfter(latest) {
+			latest, newest = i, i.ID
+		}
+	}
+	again := w.token
+	again.conversation, again.returned, again.seen, again.expires = c.ID, true, newest, tokenDay(w.now.Add(mailWorkLife))
+	return &refusal{
+		reason: "others have said more in the conversation since the mail that it answers", to: w.user, token: again,
+		newer: strings.Join(told, "\n\n"),
+	}
+}
+
+// act changes the conversation.
+func (w *mailWorker) act(ctx context.Context, conversationID int64, commands mailCommands) error {
+	if len(commands.Tags) > 0 {
+		ids, err := w.tags(ctx, commands.Tags)
+		if err != nil {
+			return err
+		}
+		if _, err := w.desk.AddTags(ctx, conversationID, ids); err != nil {
+			return err
+		}
+	}
+	if commands.Status == "" && commands.Assign == "" && !commands.Unassign && commands.Snooze.IsZero() {
+		return nil
+	}
+	c, err := w.sys.Within(w.desk.scope).Conversations().Get(ctx, conversationID)
+	if err != nil {
+		return err
+	}
+	update := ConversationUpdate{Subject: c.Subject}
+	if commands.Status != "" {
+		update.Status = storage.Some(commands.Status)
+	}
+	if !commands.Snooze.IsZero() {
+		update.SnoozedUntil = storage.Some(commands.Snooze)
+	}
+	if commands.Unassign {
+		update.UserID = storage.Null[int64]()
+	}
+	if commands.Assign != "" {
+		user, err := w.colleague(ctx, commands.Assign)
+		if err != nil {
+			return err
+		}
+		update.UserID = storage.Some(user)
+	}
+	_, err = w.desk.UpdateConversation(ctx, conversationID, update)
+	return err
+}
+
+// colleague finds who a conversation is to be assigned to.
+func (w *mailWorker) colleague(ctx context.Context, who string) (int64, error) {
+	if who == "me" {
+		return w.user.ID, nil
+	}
+	unknown := refuse("no member of the account has the address %s", who)
+	user, err := w.sys.UserByEmail(ctx, EmailKey(who))
+	if fault.Is(err, fault.NotFound) {
+		return 0, unknown
+	}
+	if err != nil {
+		return 0, err
+	}
+	members, err := w.desk.UsersByID(ctx, []int64{user.ID})
+	if err == nil && len(members) == 0 {
+		err = unknown
+	}
+	return user.ID, err
+}
+
+// tags finds those that are named; all of them have to be there.
+func (w *mailWorker) tags(ctx context.Context, names []string) ([]int64, error) {
+	r, err := w.desk.guard.Read(TagsView)
+	if err != nil {
+		return nil, err
+	}
+	known := map[string]int64{}
+	err = eachRow(ctx, r.Tags(), func(t Tag) int64 {
+		known[t.Key] = t.ID
+		return t.ID
+	})
+	if err != nil {
+		return nil, err
+	}
+	var ids []int64
+	var missing []string
+	for _, name := range names {
+		if id := known[tagKey(cleanLine(name))]; id != 0 {
+			ids = append(ids, id)
+		} else {
+			missing = append(missing, name)
+		}
+	}
+	if len(missing) > 0 {
+		return nil, refuse("there is no tag named %s", strings.Join(missing, ", "))
+	}
+	return ids, nil
+}
+
+// signatureTypes are parts of a mail that nobody wants to have passed on.
+var signatureTypes = []string{"application/pkcs7-signature", "application/x-pkcs7-signature", "application/pgp-signature"}
+
+// sentAlong are the files of the mail that belong to what the member says: all but the
+// images of what is quoted and of a signature. They have to be such as may be uploaded.
+func (w *mailWorker) sentAlong(ctx context.Context, body string) ([]Attachment, error) {
+	shown, all := mailhtml.CIDs(body), mailhtml.CIDs(w.body)
+	var files []Attachment
+	for n, a := range w.files {
+		if slices.Contains(signatureTypes, a.ContentType) || a.ContentID != "" && slices.Contains(all, a.ContentID) && !slices.Contains(shown, a.ContentID) {
+			continue
+		}
+		head := w.mail.Attachments[n].Content
+		if err := CheckFile(a.Filename, head[:min(len(head), filetype.HeadSize)]); err != nil {
+			return nil, refuse("the file %s cannot be sent: its type is not allowed", a.Filename)
+		}
+		if a.Size > w.svc.cfg.MaxAttachment {
+			return nil, refuse("the file %s is larger than %d MiB", a.Filename, w.svc.cfg.MaxAttachment>>20)
+		}
+		a.ContentType = filetype.MediaType(a.Filename, head[:min(len(head), filetype.HeadSize)])
+		a.IsInline = slices.Contains(shown, a.ContentID) && a.ContentID != ""
+		files = append(files, a)
+	}
+	return files, ctx.Err()
+}
+
+// attachAll attaches files whose bytes are stored to what the member has just said.
+func (d *Desk) attachAll(ctx context.Context, i Interaction, files []Attachment) error {
+	begin, err := d.guard.Write(d.createPermission(i.Type))
+	if err != nil {
+		return err
+	}
+	return begin(ctx, func(ctx context.Context, tx Tx) error {
+		c, err := tx.Conversations().Lock(ctx, i.ConversationID)
+		if err != nil {
+			return err
+		}
+		if err := changeable(ctx, tx, c.ID, i.ID); err != nil {
+			return err
+		}
+		for _, a := range files {
+			a.InteractionID, a.ConversationID = i.ID, c.ID
+			if err := tx.Attachments().Insert(ctx, &a); err != nil {
+				return err
+			}
+			if err := d.emitIn(ctx, tx, "attachment.created", a.ID, c); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// settle ends the mail's way in the ledger: it is what the member said, or it was set aside
+// because there was nothing to say. Files that nothing names are removed.
+func (w *mailWorker) settle(ctx context.Context, row *InboundMail, c Conversation, said Interaction, commands mailCommands, files []Attachment) error {
+	tx := w.sys.Within(Scope{AccountID: w.accountID})
+	unused := slices.DeleteFunc(slices.Clone(w.parts()), func(a Attachment) bool {
+		return slices.ContainsFunc(files, func(b Attachment) bool { return a.BlobKey == b.BlobKey })
+	})
+	row.Identity = w.mail.Identity
+	if said.ID == 0 {
+		return w.drop(ctx, tx, row, InboundIgnored, fmt.Sprintf("a member's commands, which are done in conversation %d: %s", c.Number, commands))
+	}
+	if err := w.purge(ctx, tx, unused); err != nil {
+		return err
+	}
+	what := "it is a member's answer"
+	if commands.Note {
+		what = "it is a member's note"
+	}
+	if names := commands.String(); names != "" && names != "@note" {
+		what += ", with " + names
+	}
+	row.State, row.Reason, row.Deaths, row.UpdatedAt = InboundFiled, cut(cleanLine(what), 500), 0, w.now
+	row.ConversationID, row.InteractionID = c.ID, said.ID
+	return tx.UpdateInbound(ctx, row)
+}
+
+// forward opens the conversation of the author of a mail that the member passes on, and
+// does there what the member asks for.
+func (w *mailWorker) forward(ctx context.Context, row InboundMail) (InboundMail, error) {
+	if w.passed == nil {
+		return row, refuse("the mail that it passes on cannot be read: forward it inline, or attach it as one file")
+	}
+	note := w.passed.note
+	if w.asked != nil {
+		note = *w.asked // the transaction runs again
+	}
+	w.asked = &note
+	commands, body, err := w.read(note)
+	if err != nil {
+		return row, err
+	}
+	w.passed.note = ""
+	if !blank(body) {
+		w.passed.note = body
+	}
+	shared := &filingTogether{mailboxes: map[int64]Mailbox{}}
+	if row, err = w.file(ctx, byMail{w.sys.Within(Scope{AccountID: w.accountID})}, shared); err != nil {
+		return row, err
+	}
+	if err := shared.index.write(ctx, w.sys.Within(Scope{AccountID: w.accountID})); err != nil {
+		return row, err
+	}
+	if row.State != InboundFiled {
+		return row, nil
+	}
+	return row, w.act(ctx, row.ConversationID, commands)
+}
+
+// joined is the store inside of a transaction that has begun, in which the handles of a
+// member do what the member's mail asks for.
+type joined struct {
+	Directory
+	sys SystemTx
+}
+
+// Within implements [Store].
+func (j joined) Within(s Scope) Reader { return j.sys.Within(s).Reader() }
+
+// InTx implements [Store].
+func (j joined) InTx(ctx context.Context, s Scope, fn func(ctx context.Context, tx Tx) error) error {
+	return fn(ctx, byMail{j.sys.Within(s)})
+}
+
+// InSystemTx implements [Store].
+func (j joined) InSystemTx(ctx context.Context, fn func(ctx context.Context, tx SystemTx) error) error {
+	return fn(ctx, j.sys)
+}
+
+// byMail is a transaction whose events say that they were caused by a member's mail.
+type byMail struct{ Tx }
+
+// Emit implements [storage.Outbox].
+func (t byMail) Emit(ctx context.Context, events ...storage.Event) error {
+	marked := slices.Clone(events)
+	for i, e := range marked {
+		data := map[string]any{}
+		if json.Unmarshal(e.Data, &data) != nil {
+			continue
+		}
+		data["via"] = channelEmail
+		text, err := json.Marshal(data)
+		if err != nil {
+			return fault.Wrap(fault.Internal, "encoding an event", err)
+		}
+		marked[i].Data = text
+	}
+	return t.Tx.Emit(ctx, marked...)
+}

@@ -1,0 +1,223 @@
+package helpdesk
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/helpwright/helpwright/helpdesk/mailhtml"
+	"github.com/helpwright/helpwright/storage"
+	"github.com/helpwright/helpwright/storage/fault"
+)
+
+const (
+	maxReturned = 32 << 10 // characters of a text that come back
+	maxPayload  = 60 << 10 // bytes of all of it
+)
+
+// returnLife is how long a mail that comes back is tried to be sent.
+const returnLife = 2 * 24 * time.Hour
+
+// returnOrder is the payload of a job of kind [JobReturnMail].
+type returnOrder struct {
+	Mailbox int64       `json:"mailbox"`
+	To      Address     `json:"to"`
+	Subject string      `json:"subject"`
+	Reason  string      `json:"reason"`
+	Newer   string      `json:"newer,omitempty"`
+	From    string      `json:"from,omitempty"` // who wrote it, of one whose text is not passed on
+	Text    string      `json:"text,omitempty"`
+	Token   memberWords `json:"token"`
+	Refers  string      `json:"refers,omitempty"` // Message-ID of the mail
+	At      time.Time   `json:"at"`
+}
+
+// memberWords is a token as it is stored.
+type memberWords struct {
+	User         int64 `json:"user"`
+	Conversation int64 `json:"conversation"`
+	Expires      int64 `json:"expires"`
+	Seen         int64 `json:"seen"`
+}
+
+// giveBack ends the way of a member's mail that is not done: nothing of it is kept but its
+// row in the ledger, and it goes back to the member with the reason.
+func (f *filing) giveBack(ctx context.Context, sys SystemTx, back *refusal) (InboundMail, error) {
+	tx := sys.Within(Scope{AccountID: f.accountID})
+	row, done, err := f.startWork(ctx, tx)
+	if done || err != nil {
+		return row, err
+	}
+	told := "nobody was told"
+	if back.to.ID != 0 {
+		outcome, key := MemberMailReturned, f.workKey()
+		if back.unproven { // anybody could use up the key of a mail that the member sends later
+			outcome, key = MemberMailUnproven, fmt.Sprintf("unproven/%d", row.ID)
+		} else {
+			row.Identity = f.mail.Identity
+		}
+		m := MemberMail{UserID: back.to.ID, Key: key, InboundID: row.ID, Outcome: outcome, CreatedAt: f.now}
+		may, err := f.mayReturn(ctx, tx, m)
+		if err != nil {
+			return row, err
+		}
+		if may {
+			told = "it went back to the member"
+			if err := f.orderReturn(ctx, tx, row, back); err != nil {
+				return row, err
+			}
+			if err := tx.MemberMails().Insert(ctx, &m); err != nil {
+				return row, err
+			}
+		} else {
+			told = "the member was not told, who was told of others within the hour"
+		}
+	}
+	return row, f.drop(ctx, tx, &row, InboundIgnored, fmt.Sprintf("a member's mail that was not accepted, %s: %s", told, back.reason))
+}
+
+// mayReturn reports whether a mail may go back to a member: not too many do. It forgets
+// what is long over.
+func (f *filing) mayReturn(ctx context.Context, tx Tx, m MemberMail) (bool, error) {
+	if err := tx.LockAccount(ctx); err != nil {
+		return false, err
+	}
+	rows := tx.MemberMails()
+	oldest, err := rows.List(ctx, MemberMailFilter{UserID: m.UserID}, storage.Seek{Limit: 20})
+	if err != nil {
+		return false, err
+	}
+	for _, old := range oldest {
+		if f.now.Sub(old.CreatedAt) > memberMailLife {
+			if err := rows.Delete(ctx, old.ID); err != nil {
+				return false, err
+			}
+		}
+	}
+	last, err := rows.List(ctx, MemberMailFilter{UserID: m.UserID}, storage.Seek{Desc: true, Limit: 200})
+	if err != nil {
+		return false, err
+	}
+	counts := map[MemberMailOutcome]int{}
+	for _, other := range last {
+		if f.now.Sub(other.CreatedAt) < time.Hour {
+			counts[other.Outcome]++
+		}
+		if other.Key == m.Key {
+			return false, nil // it came before
+		}
+	}
+	if m.Outcome == MemberMailUnproven {
+		return counts[MemberMailUnproven] == 0, nil
+	}
+	return counts[MemberMailReturned] < returnsAnHour, nil
+}
+
+// orderReturn has the mail sent back.
+func (f *filing) orderReturn(ctx context.Context, tx Tx, row InboundMail, back *refusal) error {
+	order := returnOrder{
+		Mailbox: row.MailboxID, To: Address{Name: back.to.Name, Email: back.to.Email}, Subject: f.mail.Subject, Reason: cut(cleanLine(back.reason), 500), Newer: back.newer,
+		Token:  memberWords{User: back.to.ID, Conversation: back.token.conversation, Expires: back.token.expires, Seen: back.token.seen},
+		Refers: f.mail.MessageID, At: f.now,
+	}
+	if back.stranger {
+		order.From, order.Refers = f.mail.From.Email, ""
+	} else {
+		order.Text = cut(strings.TrimSpace(mailhtml.Text(f.body)), maxReturned)
+	}
+	payload, err := order.payload()
+	if err != nil {
+		return err
+	}
+	return tx.Enqueue(ctx, storage.Job{
+		Kind: JobReturnMail, AccountID: f.accountID, Subject: row.ID, Payload: payload, RunAt: f.now,
+		UniqueKey: fmt.Sprintf("return/%d/%d", f.accountID, row.ID),
+	})
+}
+
+// payload is what the job carries, which must not be large.
+func (r returnOrder) payload() ([]byte, error) {
+	for {
+		payload, err := json.Marshal(r)
+		if err != nil {
+			return nil, fault.Wrap(fault.Internal, "making a job", err)
+		}
+		if len(payload) <= maxPayload {
+			return payload, nil
+		}
+		if len(r.Newer) > len(r.Text) {
+			r.Newer = cut(r.Newer, runes(r.Newer)/2) + " …"
+		} else {
+			r.Text = cut(r.Text, runes(r.Text)/2) + " …"
+		}
+	}
+}
+
+// ReturnedMail is a mail that goes back to a member. Every try gives the same.
+type ReturnedMail struct {
+	MessageID string
+	Date      time.Time
+	From      Address
+	ReplyTo   string // where the member answers to; "": there is no such address
+	To        Address
+	Subject   string
+	InReplyTo string
+	Text      string
+	DKIM      []DKIMKey // to sign with; none: it is not signed
+}
+
+// Returned returns the mail of a job of kind [JobReturnMail]. One that was tried for two
+// days, or of which the mailbox is gone, is a NotFound fault.
+func (o *Outgoing) Returned(ctx context.Context, job storage.ClaimedJob) (ReturnedMail, error) {
+	r, err := o.desk(job.AccountID).Read(transmit)
+	if err != nil {
+		return ReturnedMail{}, err
+	}
+	var order returnOrder
+	if err := json.Unmarshal(job.Payload, &order); err != nil {
+		return ReturnedMail{}, fault.Wrap(fault.Internal, "Outgoing.Returned", err)
+	}
+	if o.svc.now().Sub(order.At) > returnLife {
+		return ReturnedMail{}, fault.Missing("mail", job.Subject)
+	}
+	m, err := r.Mailboxes().Get(ctx, order.Mailbox)
+	if err != nil {
+		return ReturnedMail{}, err
+	}
+	from := m.Email
+	if from == "" {
+		from = o.svc.InternalAddress(m)
+	}
+	_, domain, _ := cutLast(EmailKey(from), "@") // in ASCII, as a msg-id must be
+	// Without a conversation the address is one that has expired: what is sent there comes
+	// back, and opens no conversation.
+	token := memberToken{
+		account: job.AccountID, user: order.Token.User, conversation: order.Token.Conversation, returned: true,
+		expires: order.Token.Expires, seen: order.Token.Seen,
+	}
+	out := ReturnedMail{
+		MessageID: fmt.Sprintf("%s.%d@%s", o.svc.memberDetail(token), job.Subject, domain), Date: order.At,
+		From: Address{Name: fromName(m, ""), Email: from}, ReplyTo: o.svc.memberAddress(m, token), To: order.To,
+		Subject: "Not accepted: " + order.Subject, InReplyTo: order.Refers, Text: order.text(),
+	}
+	out.DKIM, err = o.svc.signers(ctx, r, from)
+	return out, err
+}
+
+func (r returnOrder) text() string {
+	parts := []string{"A mail to the help desk in your name was not accepted: " + r.Reason + ".", "Nothing was sent to the customer, and nothing was changed."}
+	if r.From != "" {
+		parts = append(parts, "It came from "+r.From+". You need do nothing; the desk tells you of such mails once an hour at most. Who looks after the mailbox finds it in the mailbox's list of received mail.")
+	}
+	if r.Newer != "" {
+		parts = append(parts, "This was said meanwhile:", r.Newer, "To send your text nevertheless, answer this mail with it.")
+	} else if r.Token.Conversation != 0 {
+		parts = append(parts, "To try again, answer this mail.")
+	}
+	if r.Text != "" {
+		parts = append(parts, "Your mail said:", r.Text)
+	}
+	return strings.Join(parts, "\n\n") + "\n"
+}

@@ -1,0 +1,139 @@
+package helpdesk
+
+import (
+	"encoding/binary"
+	"slices"
+	"strings"
+	"time"
+)
+
+// memberTag names what a member answers by mail, in Reply-To of what the member is told.
+const memberTag addressTag = "a-"
+
+// mailWorkLife is how long a member may answer a mail.
+const mailWorkLife = 14 * 24 * time.Hour
+
+// memberToken says who may answer what. Who holds it has to show besides to be the
+// member: it stands in the header of a mail, which others may come to see.
+type memberToken struct {
+	account, user, conversation int64
+	returned                    bool  // it is of a mail that came back
+	expires                     int64 // day, counted from tokenEpoch: the token is good until its end
+	seen                        int64 // interaction that was said last of what the mail tells
+}
+
+// tokenEpoch is when days begin to be counted: tokens have to be short.
+var tokenEpoch = time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC)
+
+func tokenDay(at time.Time) int64 { return max(0, int64(at.Sub(tokenEpoch)/(24*time.Hour))) }
+
+func (t memberToken) numbers() []int64 {
+	last := t.expires << 1
+	if t.returned {
+		last |= 1
+	}
+	return []int64{t.account, t.user, t.conversation, last, t.seen}
+}
+
+func (t memberToken) expired(at time.Time) bool { return tokenDay(at) > t.expires }
+
+// memberNumbers is how many numbers a token has.
+const memberNumbers = 5
+
+// memberDetail is the detail of a tagged address.
+func (s *Service) memberDetail(t memberToken) string { return s.sign(memberTag, t.numbers()...) }
+
+// memberAddress is where a member answers to; "" where no address of the mailbox with a
+// tag is known to work, or it would be too long.
+func (s *Service) memberAddress(m Mailbox, t memberToken) string {
+	switch m.repliesTo(s.now()) {
+	case ReplySubaddress:
+		return tagged(m.Email, s.memberDetail(t))
+	case ReplyIntake:
+		return tagged(s.InternalAddress(m), s.memberDetail(t))
+	}
+	return ""
+}
+
+// mailWork gives what a mail to a member needs so that the member can
+// answer it: Reply-To, and what stands below. seen is the interaction that was said last of
+// what the mail tells. Both are "" where no such address is known to work.
+func (s *Service) mailWork(m Mailbox, userID, conversationID, seen int64) (replyTo, footer string) {
+	replyTo = s.memberAddress(m, memberToken{
+		account: m.AccountID, user: userID, conversation: conversationID, expires: tokenDay(s.now().Add(mailWorkLife)), seen: seen,
+	})
+	if replyTo == "" {
+		return "", ""
+	}
+	return replyTo, mailWorkFooter
+}
+
+const mailWorkFooter = "Answer this mail to reply to the customer; with @note on the first line your text is for colleagues only.\n" +
+	"@close, @reopen, @assign me, @assign colleague@example.org, @unassign, @tag name and @snooze 2d on the first lines do so. An empty line ends them."
+
+// memberToken reads the token of an address, or of a Message-ID of ours. formal tells
+// whether there is anything of that form, genuine or not.
+func (s *Service) memberToken(detail string) (t memberToken, formal, genuine bool) {
+	n, genuine := s.signed(memberTag, detail, memberNumbers)
+	if !genuine {
+		return memberToken{}, memberForm(detail), false
+	}
+	return memberToken{account: n[0], user: n[1], conversation: n[2], returned: n[3]&1 == 1, expires: n[3] >> 1, seen: n[4]}, true, true
+}
+
+// memberForm reports whether a detail looks like a token, such as one that another key
+// has signed, or that was changed.
+func memberForm(detail string) bool {
+	encoded, found := strings.CutPrefix(foldCase(detail), string(memberTag))
+	if !found {
+		return false
+	}
+	b, err := tokenEncoding.DecodeString(encoded)
+	if err != nil || len(b) < tokenMACLength+memberNumbers {
+		return false
+	}
+	body := b[:len(b)-tokenMACLength]
+	for range memberNumbers {
+		_, size := binary.Uvarint(body)
+		if size <= 0 {
+			return false
+		}
+		body = body[size:]
+	}
+	return len(body) == 0
+}
+
+// memberTokens are those that the recipients of the mail name, each once.
+func (f *filing) memberTokens() (tokens []memberToken, formal bool) {
+	for _, address := range slices.Concat(f.mail.DeliveredTo, emails(f.mail.To), emails(f.mail.Cc)) {
+		t, form, genuine := f.svc.memberToken(detailOf(address))
+		formal = formal || form
+		if genuine && !slices.Contains(tokens, t) {
+			tokens = append(tokens, t)
+		}
+	}
+	return tokens, formal
+}
+
+// aboutMemberMail reports whether a program answers or reports on a mail to a member.
+func (f *filing) aboutMemberMail() bool {
+	ids := f.candidates()
+	if f.mail.Report != nil {
+		ids = append(ids, cleanIDs(f.mail.Report.MessageIDs)...)
+		for _, address := range f.addressed() {
+			if _, formal, _ := f.svc.memberToken(detailOf(address)); formal {
+				return true
+			}
+		}
+	}
+	return slices.ContainsFunc(ids, func(id string) bool {
+		_, _, genuine := f.svc.memberToken(memberIDDetail(id))
+		return genuine
+	})
+}
+
+// memberIDDetail is the token in the Message-ID of a mail to a member.
+func memberIDDetail(id string) string {
+	detail, _, _ := strings.Cut(idLocal(id), ".")
+	return detail
+}
