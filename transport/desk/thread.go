@@ -422,7 +422,8 @@ func (v *visit) callBack() error {
 // mailView is a mail as its header has it.
 type mailView struct {
 	Back    string
-	Source  string // address of the HTML
+	HTML    string // address of it
+	Source  string // address of the mail as it came; "": it did not come by mail
 	Subject string
 	Fields  [][2]string
 	Words   []string
@@ -442,7 +443,10 @@ func (v *visit) mail() error {
 	if err != nil {
 		return err
 	}
-	view := mailView{Back: v.at("/c/"+itoa(c.ID)) + "#m" + itoa(i.ID), Source: v.at(fmt.Sprintf("/c/%d/i/%d/source", c.ID, i.ID)), Subject: cmp.Or(i.Subject, c.Subject), Words: why.Words}
+	view := mailView{Back: v.at("/c/"+itoa(c.ID)) + "#m" + itoa(i.ID), HTML: v.at(fmt.Sprintf("/c/%d/i/%d/html", c.ID, i.ID)), Subject: cmp.Or(i.Subject, c.Subject), Words: why.Words}
+	if i.Mail.Date != (time.Time{}) || len(i.Mail.From) > 0 || i.Threading.Rule != "" {
+		view.Source = v.at(fmt.Sprintf("/c/%d/i/%d/source", c.ID, i.ID))
+	}
 	add := func(name, value string) {
 		if value != "" {
 			view.Fields = append(view.Fields, [2]string{name, value})
@@ -489,8 +493,8 @@ func addresses(list []helpdesk.Address) string {
 	return strings.Join(out, ", ")
 }
 
-// source shows the HTML of a message as text.
-func (v *visit) source() error {
+// html shows the HTML of a message as text.
+func (v *visit) html() error {
 	i, err := v.Interaction(v.ctx(), v.number("id"), v.number("i"))
 	if err != nil {
 		return err
