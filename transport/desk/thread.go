@@ -41,6 +41,7 @@ type entry struct {
 	Failed     bool
 	Waiting    bool // it can be called back
 	Link       string
+	Article    string // where an article begins with it; "": nowhere
 	CallBack   string
 	Later      bool // it waits for a time that was chosen
 	SendNow    string
@@ -229,6 +230,9 @@ func (v *visit) trust(i helpdesk.Interaction) (warning, good string) {
 
 // show puts the body into an entry. Designed mails get a frame of their own.
 func (e *entry) show(v *visit, i helpdesk.Interaction, body helpdesk.ShownBody, files []helpdesk.Attachment) {
+	if i.Type == helpdesk.TypeUser && v.writesArticles() {
+		e.Article = v.at("/help/write") + "?conversation=" + itoa(i.ConversationID) + "&answer=" + itoa(i.ID)
+	}
 	if body.RemoteImages > 0 && v.r.URL.Query().Get("images") != itoa(i.ID) {
 		e.Remote = body.RemoteImages
 		e.RemoteURL = v.at(fmt.Sprintf("/c/%d", i.ConversationID)) + "?images=" + itoa(i.ID) + "&in=" + url.QueryEscape(v.r.URL.Query().Get("in")) + "#m" + itoa(i.ID)
