@@ -246,12 +246,13 @@ func reachOf() map[string]struct {
 			emails := []helpdesk.Item{{ID: w.grace.Emails[0].ID, Value: w.grace.Emails[0].Email}, {Value: "me@evil.example"}}
 			return say(d.UpdateCustomer(c, w.grace.ID, helpdesk.CustomerInput{FirstName: "x", Emails: storage.Some(emails)}))
 		}},
-		"Customer":       {own, func(c ctx, d desk, w w) (any, error) { return say(d.Customer(c, w.grace.ID)) }},
-		"CustomerStats":  {cut, func(c ctx, d desk, w w) (any, error) { return say(d.CustomerStats(c, w.grace.ID)) }},
-		"CustomersByID":  {own, func(c ctx, d desk, w w) (any, error) { return say(d.CustomersByID(c, []int64{w.grace.ID})) }},
-		"Customers":      {own, func(c ctx, d desk, _ w) (any, error) { return say(d.Customers(c, helpdesk.CustomerQuery{}, page)) }},
-		"DeleteCustomer": {refused, func(c ctx, d desk, w w) (any, error) { return done(d.DeleteCustomer(c, w.grace.ID, true)) }},
-		"ExportCustomer": {cut, func(c ctx, d desk, w w) (any, error) { return say(d.ExportCustomer(c, w.grace.ID)) }},
+		"SetCustomerNote": {own, func(c ctx, d desk, w w) (any, error) { return say(d.SetCustomerNote(c, w.grace.ID, "x")) }},
+		"Customer":        {own, func(c ctx, d desk, w w) (any, error) { return say(d.Customer(c, w.grace.ID)) }},
+		"CustomerStats":   {cut, func(c ctx, d desk, w w) (any, error) { return say(d.CustomerStats(c, w.grace.ID)) }},
+		"CustomersByID":   {own, func(c ctx, d desk, w w) (any, error) { return say(d.CustomersByID(c, []int64{w.grace.ID})) }},
+		"Customers":       {own, func(c ctx, d desk, _ w) (any, error) { return say(d.Customers(c, helpdesk.CustomerQuery{}, page)) }},
+		"DeleteCustomer":  {refused, func(c ctx, d desk, w w) (any, error) { return done(d.DeleteCustomer(c, w.grace.ID, true)) }},
+		"ExportCustomer":  {cut, func(c ctx, d desk, w w) (any, error) { return say(d.ExportCustomer(c, w.grace.ID)) }},
 		"MergeCustomers": {refused, func(c ctx, d desk, w w) (any, error) {
 			other, err := w.desk.CreateCustomer(c, helpdesk.CustomerInput{FirstName: "Other"})
 			if err != nil {
@@ -338,6 +339,7 @@ func reachOf() map[string]struct {
 		"Mailboxes":     {cut, func(c ctx, d desk, _ w) (any, error) { return say(d.Mailboxes(c, page)) }},
 		"MailboxesByID": {cut, func(c ctx, d desk, w w) (any, error) { return say(d.MailboxesByID(c, []int64{w.box.ID})) }},
 		"DeleteMailbox": {hidden, func(c ctx, d desk, w w) (any, error) { return done(d.DeleteMailbox(c, w.box.ID, true)) }},
+		"MailHealth":    {cut, func(c ctx, d desk, _ w) (any, error) { return say(d.MailHealth(c, time.Hour)) }},
 		"FetchStatus":   {hidden, func(c ctx, d desk, w w) (any, error) { return say(d.FetchStatus(c, w.box.ID)) }},
 		"InboundMails": {hidden, func(c ctx, d desk, w w) (any, error) {
 			return say(d.InboundMails(c, helpdesk.InboundFilter{MailboxID: w.box.ID}, page))
