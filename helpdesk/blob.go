@@ -30,13 +30,17 @@ const (
 	JobUnassign = "conversations.unassign"
 	// JobWake wakes a conversation that sleeps; Subject is its id. See [Service.Wake].
 	JobWake = "conversations.wake"
+	// JobNotify tells members what happened; its payload says what. See [Service.Notify].
+	JobNotify = "notifications.tell"
+	// JobPruneNotifications removes what is too old. See [Service.PruneNotifications].
+	JobPruneNotifications = "notifications.prune"
 )
 
 // JobKinds returns the kinds of all jobs of the help desk, each of which needs a handler.
 func JobKinds() []string {
 	return []string{
 		JobFileMail, JobRefetchMail, JobBackfill, JobReplayMail, JobSendMail, JobPurgeBlobs, JobInvite, JobProbe, JobReturnMail, JobWebhook, JobUnassign,
-		JobWake,
+		JobWake, JobNotify, JobPruneNotifications,
 	}
 }
 

@@ -81,7 +81,7 @@ func (d *Desk) ShowBodies(ctx context.Context, list []Interaction, v BodyView) (
 	for n, i := range list {
 		out[n] = d.svc.ShowBody(d.scope.AccountID, i, attachments, v)
 	}
-	return out, nil
+	return out, d.withMentions(ctx, r, list, out)
 }
 
 // shownAttachments finds the attachments that bodies name.

@@ -72,7 +72,7 @@ func (f *filing) bounce(ctx context.Context, tx Tx, row *InboundMail, mailbox Ma
 		return false, err
 	}
 	bounced := slices.DeleteFunc(slices.Clone(changed), func(d Delivery) bool { return d.State != DeliveryBounced })
-	if err := (&Outgoing{svc: f.svc}).conclude(ctx, tx, c, i, bounced, f.now); err != nil {
+	if err := (&Outgoing{svc: f.svc}).conclude(ctx, tx, f.accountID, c, i, bounced, f.now); err != nil {
 		return false, err
 	}
 	// Of several recipients each could have made up that another one is gone, unless the

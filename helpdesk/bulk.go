@@ -89,6 +89,7 @@ func (d *Desk) updateAll(ctx context.Context, tx Tx, ids []int64, in BulkUpdate)
 		}
 	}
 	var events []storage.Event
+	var told []occurrence
 	for i := range all {
 		c := &all[i]
 		old := *c
@@ -104,6 +105,10 @@ func (d *Desk) updateAll(ctx context.Context, tx Tx, ids []int64, in BulkUpdate)
 			return nil, err
 		}
 		events = append(events, d.updated(old, *c)...)
+		told = append(told, d.assigned(old, *c)...)
+	}
+	if err := d.svc.tell(ctx, tx, d.scope.AccountID, told...); err != nil {
+		return nil, err
 	}
 	return all, tx.Emit(ctx, events...)
 }

@@ -254,6 +254,9 @@ func (d *Desk) create(ctx context.Context, tx Tx, in ConversationInput, address,
 		}
 	}
 	c.Status = in.Status // what was said reopens nothing that begins with it
+	if err := d.tellBegun(ctx, tx, c, said); err != nil {
+		return Conversation{}, err
+	}
 	index.begin(c.ID)
 	if err := index.add(ctx, tx, c, said...); err != nil {
 		return Conversation{}, err
@@ -504,6 +507,9 @@ func (d *Desk) UpdateConversation(ctx context.Context, id int64, in Conversation
 			if err := reindex(ctx, tx, c); err != nil {
 				return err
 			}
+		}
+		if err := d.svc.tell(ctx, tx, d.scope.AccountID, d.assigned(old, c)...); err != nil {
+			return err
 		}
 		return tx.Emit(ctx, d.updated(old, c)...)
 	})

@@ -22,7 +22,7 @@ var eventAreas = map[string]Permission{
 	"account": AccountsView, "portal_key": AccountsUpdate, "membership": MembershipsView, "invitation": MembershipsView, "role": RolesView,
 	"mailbox": MailboxesView, "mail": MailboxesConnection, "customer": CustomersView, "suppression": CustomersView, "blocked_sender": CustomersView, "pgp_key": PGPKeysView,
 	"conversation": ConversationsView, "interaction": InteractionsView, "attachment": InteractionsView, "saved_reply": InteractionsView,
-	"tag": TagsView, "view": ViewsView, "domain": DomainsView, "webhook": WebhooksView,
+	"notification": ConversationsView, "tag": TagsView, "view": ViewsView, "domain": DomainsView, "webhook": WebhooksView,
 	// Of the knowledge base, which writes into the same log.
 	"site": "sites.view", "collection": "collections.view", "category": "categories.view", "article": "articles.view",
 	"feedback": "feedback.view", "file": "files.view", "theme": "themes.view",

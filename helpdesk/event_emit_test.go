@@ -32,6 +32,11 @@ var silent = map[string]string{
 	"Service.StartSession":    "as CreateUser",
 	"Service.ChoosePassword":  "as CreateUser",
 	"Service.EndSession":      "as CreateUser",
+
+	"Desk.ReadNotification":      "as MarkRead",
+	"Desk.ReadNotifications":     "as MarkRead",
+	"Desk.ChooseNotifications":   "what one member wants to be told of is nobody else's business",
+	"Service.PruneNotifications": "what is old goes by itself",
 }
 
 // calls are the names of what a function calls: of the store's transaction, and of

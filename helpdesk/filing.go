@@ -180,6 +180,9 @@ func (in *Intake) fileTogether(ctx context.Context, begin guard.Begin[Tx], all [
 					return err
 				}
 			}
+			if err := in.svc.tell(ctx, tx, all[0].accountID, shared.told...); err != nil {
+				return err
+			}
 			return shared.index.write(ctx, tx)
 		})
 	}, UniqueCustomerEmail, UniqueIdentity)
@@ -345,6 +348,7 @@ type filingTogether struct {
 	index     indexing
 	all       []*filing
 	blocks    map[string]BlockedSender // by Key, of those whom the mails may be of; nil: not asked for yet
+	told      []occurrence             // what members are to be told of
 }
 
 func (f *filing) file(ctx context.Context, tx Tx, shared *filingTogether) (InboundMail, error) {
@@ -558,6 +562,9 @@ func (f *filing) insert(ctx context.Context, tx Tx, row InboundMail, mailbox Mai
 	events = append(events, noted...)
 	for _, kind := range changedTo(old, c) {
 		event(kind, c.ID, c)
+	}
+	if !flood && !at.Before(f.now) { // who writes too much, and what is old, is no news
+		shared.told = append(shared.told, said(c, i, isNew, i.Threading.ForwardedBy)...)
 	}
 	row.State, row.Reason, row.UpdatedAt = InboundFiled, "", f.now
 	if flood {

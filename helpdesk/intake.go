@@ -81,6 +81,11 @@ func (in *Intake) ReportFetch(ctx context.Context, accountID int64, status Fetch
 		}
 		next.LastError = cut(cleanLine(next.LastError), 500)
 		next.UpdatedAt = in.svc.now()
+		if next.needsAttention() && !old.needsAttention() {
+			if err := in.svc.tell(ctx, tx, accountID, occurrence{Kind: NotifyMailbox, MailboxID: next.MailboxID}); err != nil {
+				return err
+			}
+		}
 		return tx.SaveFetchStatus(ctx, next)
 	})
 }

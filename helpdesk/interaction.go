@@ -337,6 +337,9 @@ func (d *Desk) contribute(ctx context.Context, tx Tx, conversationID int64, p pr
 	if err := tx.Conversations().Update(ctx, &c); err != nil {
 		return Interaction{}, err
 	}
+	if err := d.tellSaid(ctx, tx, c, created, nil); err != nil {
+		return Interaction{}, err
+	}
 	return created, indexMore(ctx, tx, c, created)
 }
 
@@ -358,6 +361,9 @@ func (d *Desk) add(ctx context.Context, tx Tx, c *Conversation, mailbox Mailbox,
 		if err := d.stamp(ctx, tx, *c, mailbox, &i); err != nil {
 			return Interaction{}, err
 		}
+	}
+	if err := d.linkMentions(ctx, tx, c.MailboxID, &i); err != nil {
+		return Interaction{}, err
 	}
 	if err := tx.Interactions().Insert(ctx, &i); err != nil {
 		return Interaction{}, err
@@ -696,8 +702,17 @@ func (d *Desk) change(ctx context.Context, tx Tx, c Conversation, old Interactio
 			return err
 		}
 	}
+	if err := d.linkMentions(ctx, tx, c.MailboxID, i); err != nil {
+		return err
+	}
 	if err := tx.Interactions().Update(ctx, i); err != nil {
 		return err
+	}
+	if i.Type == TypeNote && old.Body != i.Body {
+		before, _ := mailhtml.Mentions(old.Body)
+		if err := d.tellSaid(ctx, tx, c, *i, before); err != nil {
+			return err
+		}
 	}
 	switch {
 	case does.posting:

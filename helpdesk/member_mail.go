@@ -705,7 +705,11 @@ func (w *mailWorker) forward(ctx context.Context, row InboundMail) (InboundMail,
 	if row, err = w.file(ctx, byMail{w.sys.Within(Scope{AccountID: w.accountID})}, shared); err != nil {
 		return row, err
 	}
-	if err := shared.index.write(ctx, w.sys.Within(Scope{AccountID: w.accountID})); err != nil {
+	tx := w.sys.Within(Scope{AccountID: w.accountID})
+	if err := shared.index.write(ctx, tx); err != nil {
+		return row, err
+	}
+	if err := w.svc.tell(ctx, tx, w.accountID, shared.told...); err != nil {
 		return row, err
 	}
 	if row.State != InboundFiled {

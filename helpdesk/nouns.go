@@ -22,6 +22,7 @@ type Declarations struct {
 	Views          storage.Noun[View]
 	Webhooks       storage.Noun[Webhook]
 	MemberMails    storage.Noun[MemberMail]
+	Notifications  storage.Noun[Notification]
 }
 
 // Nouns declares the rows of [Rows], for stores and for storagetest.
@@ -82,6 +83,14 @@ func Nouns() Declarations {
 			ID:   func(m *Membership) *int64 { return &m.ID },
 			Unique: []storage.Unique[Membership]{
 				{Code: UniqueMembership, Fields: func(m *Membership) []any { return []any{&m.UserID} }},
+			},
+		},
+		Notifications: storage.Noun[Notification]{
+			Name:        "notification",
+			ID:          func(n *Notification) *int64 { return &n.ID },
+			InMailboxes: true,
+			Unique: []storage.Unique[Notification]{
+				{Code: UniqueNotification, Fields: func(n *Notification) []any { return []any{&n.UserID, &n.Source} }},
 			},
 		},
 		PGPKeys: storage.Noun[PGPKey]{

@@ -108,10 +108,10 @@ func (o *Outgoing) begin(ctx context.Context, tx Tx, accountID, interactionID, j
 			return OutgoingMail{}, err
 		}
 		if !may {
-			return OutgoingMail{AccountID: accountID, InteractionID: i.ID}, o.refuse(ctx, tx, c, i, deliveries, authorLeft)
+			return OutgoingMail{AccountID: accountID, InteractionID: i.ID}, o.refuse(ctx, tx, accountID, c, i, deliveries, authorLeft)
 		}
 	}
-	if err := o.withhold(ctx, tx, c, i, deliveries, out.Due); err != nil {
+	if err := o.withhold(ctx, tx, accountID, c, i, deliveries, out.Due); err != nil {
 		return OutgoingMail{}, err
 	}
 	if out.Due, out.NextTry = due(deliveries, job, now); len(out.Due) == 0 {
@@ -122,7 +122,7 @@ func (o *Outgoing) begin(ctx context.Context, tx Tx, accountID, interactionID, j
 		return OutgoingMail{}, err
 	}
 	if seal.refused != "" {
-		return OutgoingMail{AccountID: accountID, InteractionID: i.ID}, o.refuse(ctx, tx, c, i, deliveries, seal.refused)
+		return OutgoingMail{AccountID: accountID, InteractionID: i.ID}, o.refuse(ctx, tx, accountID, c, i, deliveries, seal.refused)
 	}
 	for n := range out.Due {
 		out.Due[n].HeldBy, out.Due[n].HeldUntil = job, now.Add(maxTry)
@@ -166,7 +166,7 @@ func posted(ctx context.Context, tx Tx, id int64) (Conversation, Interaction, er
 
 // withhold settles those of the recipients who are due that must not be tried now:
 // addresses that are suppressed, and those that got too much.
-func (o *Outgoing) withhold(ctx context.Context, tx Tx, c Conversation, i Interaction, all, due []Delivery) error {
+func (o *Outgoing) withhold(ctx context.Context, tx Tx, accountID int64, c Conversation, i Interaction, all, due []Delivery) error {
 	keys := make([]string, len(due))
 	for n, d := range due {
 		keys[n] = d.AddressKey
@@ -198,12 +198,12 @@ func (o *Outgoing) withhold(ctx context.Context, tx Tx, c Conversation, i Intera
 	if err := tx.Deliveries().Update(ctx, storage.Pointers(changed)...); err != nil {
 		return err
 	}
-	return o.conclude(ctx, tx, c, i, changed, now)
+	return o.conclude(ctx, tx, accountID, c, i, changed, now)
 }
 
 // refuse fails all recipients who wait. What was decided holds for good, so that a
 // mail never leaves to some unencrypted after others were told that it did not.
-func (o *Outgoing) refuse(ctx context.Context, tx Tx, c Conversation, i Interaction, deliveries []Delivery, reason string) error {
+func (o *Outgoing) refuse(ctx context.Context, tx Tx, accountID int64, c Conversation, i Interaction, deliveries []Delivery, reason string) error {
 	var outcomes []Outcome
 	for _, d := range deliveries {
 		if d.State == DeliveryQueued || d.State == DeliveryDeferred {
@@ -215,7 +215,7 @@ func (o *Outgoing) refuse(ctx context.Context, tx Tx, c Conversation, i Interact
 	if err := tx.Deliveries().Update(ctx, storage.Pointers(changed)...); err != nil {
 		return err
 	}
-	return o.conclude(ctx, tx, c, i, changed, now)
+	return o.conclude(ctx, tx, accountID, c, i, changed, now)
 }
 
 // due splits off the deliveries that a job may try now, and says when the first of
@@ -359,7 +359,7 @@ func (o *Outgoing) Report(ctx context.Context, accountID, interactionID int64, o
 		}
 		// With a clock before all times, everything that waits is still to come.
 		_, next = due(deliveries, 0, time.Time{})
-		return o.conclude(ctx, tx, c, i, changed, now)
+		return o.conclude(ctx, tx, accountID, c, i, changed, now)
 	})
 	return next, err
 }
@@ -404,7 +404,7 @@ func sendBackoff(attempts int) time.Duration {
 }
 
 // conclude tells the desk what became of a mail.
-func (o *Outgoing) conclude(ctx context.Context, tx Tx, c Conversation, i Interaction, changed []Delivery, now time.Time) error {
+func (o *Outgoing) conclude(ctx context.Context, tx Tx, accountID int64, c Conversation, i Interaction, changed []Delivery, now time.Time) error {
 	var events []storage.Event
 	for _, state := range []DeliveryState{DeliverySent, DeliveryDeferred, DeliveryFailed, DeliveryBounced, DeliverySuppressed} {
 		if slices.ContainsFunc(changed, func(d Delivery) bool { return d.State == state }) {
@@ -413,6 +413,12 @@ func (o *Outgoing) conclude(ctx context.Context, tx Tx, c Conversation, i Intera
 		}
 	}
 	failed := slices.ContainsFunc(changed, func(d Delivery) bool { return d.State.Undelivered() })
+	if failed && !c.IsSpam() {
+		lost := occurrence{Kind: NotifyFailed, ConversationID: c.ID, InteractionID: i.ID, UserIDs: []int64{i.PostedByID}}
+		if err := o.svc.tell(ctx, tx, accountID, lost); err != nil {
+			return err
+		}
+	}
 	if failed && !c.IsSpam() && (c.Status == StatusClosed || c.Status == StatusPending || !c.SnoozedUntil.IsZero()) {
 		old := c
 		c.Status, c.SnoozedUntil, c.UpdatedAt = StatusPosted, time.Time{}, now

@@ -80,10 +80,10 @@ type FetchLeave struct {
 // no other suspect mailbox. [Intake.EndFetch] takes the note back. Without
 // Config.Processes nothing is noted.
 func (in *Intake) BeginFetch(ctx context.Context, accountID, mailboxID int64, alone bool) (FetchLeave, error) {
-	return in.svc.beginFetch(ctx, in.desk(accountID), receive, mailboxID, alone)
+	return in.svc.beginFetch(ctx, in.desk(accountID), receive, accountID, mailboxID, alone)
 }
 
-func (s *Service) beginFetch(ctx context.Context, g deskGuard, p Permission, mailboxID int64, alone bool) (leave FetchLeave, err error) {
+func (s *Service) beginFetch(ctx context.Context, g deskGuard, p Permission, accountID, mailboxID int64, alone bool) (leave FetchLeave, err error) {
 	r, err := g.Read(p)
 	if err != nil {
 		return leave, err
@@ -122,6 +122,9 @@ func (s *Service) beginFetch(ctx context.Context, g deskGuard, p Permission, mai
 			status.Worker = name
 		}
 		if err := tx.SaveFetchStatus(ctx, status); err != nil || parked || !leave.Parked {
+			return err
+		}
+		if err := s.tell(ctx, tx, accountID, occurrence{Kind: NotifyMailbox, MailboxID: mailboxID}); err != nil {
 			return err
 		}
 		return tx.Emit(ctx, storage.Event{Type: "mailbox.parked", Subject: mailboxID, MailboxID: mailboxID, Data: eventData(mailboxID), Time: s.now()})
@@ -188,7 +191,7 @@ func absolve(ctx context.Context, tx Tx, mailboxID int64) error {
 // atWork runs what talks to a mailbox's mail server by hand, with the note that it does.
 // A parked mailbox is fetched again afterwards, if that went well and clears says so.
 func (d *Desk) atWork(ctx context.Context, mailboxID int64, clears bool, do func() error) error {
-	if _, err := d.svc.beginFetch(ctx, d.guard, MailboxesConnection, mailboxID, true); err != nil {
+	if _, err := d.svc.beginFetch(ctx, d.guard, MailboxesConnection, d.scope.AccountID, mailboxID, true); err != nil {
 		return err
 	}
 	worked := false

@@ -43,6 +43,7 @@ type beyond struct {
 	blocked      helpdesk.BlockedSender
 	reply        helpdesk.SavedReply
 	invitation   helpdesk.Invitation
+	told         map[int64]int64     // a notification by user
 	boss         helpdesk.Membership // the owner
 }
 
@@ -86,6 +87,20 @@ func newBeyond(t *testing.T) *beyond {
 	w.member = membershipOf(t, b.ctx, w.some)
 	w.member = must(b.desk.UpdateMember(b.ctx, w.member.ID, helpdesk.MembershipUpdate{RoleIDs: w.boss.RoleIDs, MailboxIDs: storage.Some([]int64{first.ID})}))(t)
 	w.some = must(b.svc.Desk(b.ctx, b.svc.As(w.some.UserID()), b.account.ID))(t)
+	err := b.store.InTx(b.ctx, helpdesk.Scope{AccountID: b.account.ID}, func(ctx context.Context, tx helpdesk.Tx) error {
+		w.told = map[int64]int64{}
+		for _, user := range []int64{w.some.UserID(), b.desk.UserID()} {
+			n := helpdesk.Notification{UserID: user, Kind: helpdesk.NotifyReplied, ConversationID: w.conversation.ID, Source: secret, Shown: true}
+			if err := tx.Notifications().Insert(ctx, &n); err != nil {
+				return err
+			}
+			w.told[user] = n.ID
+		}
+		return tx.SaveFollowers(ctx, []helpdesk.Follower{{ConversationID: w.conversation.ID, UserID: w.some.UserID(), Follows: true}})
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
 	return w
 }
 
@@ -258,12 +273,21 @@ func reachOf() map[string]struct {
 		"UpdatePGPKey": {own, func(c ctx, d desk, w w) (any, error) {
 			return say(d.UpdatePGPKey(c, w.grace.ID, w.pgpKey.ID, "its name"))
 		}},
-		"DeletePGPKey": {refused, func(c ctx, d desk, w w) (any, error) { return done(d.DeletePGPKey(c, w.grace.ID, w.pgpKey.ID)) }},
-		"Present":      {hidden, func(c ctx, d desk, w w) (any, error) { return say(d.Present(c, w.conversation.ID, helpdesk.Reading)) }},
-		"PresenceOf":   {cut, func(c ctx, d desk, w w) (any, error) { return say(d.PresenceOf(c, []int64{w.conversation.ID})) }},
-		"ScheduledOf":  {cut, func(c ctx, d desk, w w) (any, error) { return say(d.ScheduledOf(c, []int64{w.conversation.ID})) }},
-		"SavedReply":   {own, func(c ctx, d desk, w w) (any, error) { return say(d.SavedReply(c, w.reply.ID)) }},
-		"SavedReplies": {own, func(c ctx, d desk, _ w) (any, error) { return say(d.SavedReplies(c, "", page)) }},
+		"DeletePGPKey":        {refused, func(c ctx, d desk, w w) (any, error) { return done(d.DeletePGPKey(c, w.grace.ID, w.pgpKey.ID)) }},
+		"Present":             {hidden, func(c ctx, d desk, w w) (any, error) { return say(d.Present(c, w.conversation.ID, helpdesk.Reading)) }},
+		"PresenceOf":          {cut, func(c ctx, d desk, w w) (any, error) { return say(d.PresenceOf(c, []int64{w.conversation.ID})) }},
+		"Notifications":       {cut, func(c ctx, d desk, _ w) (any, error) { return say(d.Notifications(c, false, page)) }},
+		"UnreadNotifications": {cut, func(c ctx, d desk, _ w) (any, error) { return say(d.UnreadNotifications(c)) }},
+		"ReadNotification":    {hidden, func(c ctx, d desk, w w) (any, error) { return say(d.ReadNotification(c, w.told[d.UserID()])) }},
+		"ReadNotifications":   {own, func(c ctx, d desk, w w) (any, error) { return done(d.ReadNotifications(c, w.conversation.ID, 0)) }},
+		"NotifyChoices":       {own, func(c ctx, d desk, _ w) (any, error) { return say(d.NotifyChoices(c)) }},
+		"ChooseNotifications": {own, func(c ctx, d desk, _ w) (any, error) { return say(d.ChooseNotifications(c, nil)) }},
+		"Followers":           {cut, func(c ctx, d desk, w w) (any, error) { return say(d.Followers(c, []int64{w.conversation.ID})) }},
+		"FollowConversation":  {hidden, func(c ctx, d desk, w w) (any, error) { return say(d.FollowConversation(c, w.conversation.ID, true)) }},
+		"Mentionable":         {hidden, func(c ctx, d desk, w w) (any, error) { return say(d.Mentionable(c, w.conversation.ID)) }},
+		"ScheduledOf":         {cut, func(c ctx, d desk, w w) (any, error) { return say(d.ScheduledOf(c, []int64{w.conversation.ID})) }},
+		"SavedReply":          {own, func(c ctx, d desk, w w) (any, error) { return say(d.SavedReply(c, w.reply.ID)) }},
+		"SavedReplies":        {own, func(c ctx, d desk, _ w) (any, error) { return say(d.SavedReplies(c, "", page)) }},
 		"CreateSavedReply": {own, func(c ctx, d desk, _ w) (any, error) {
 			return say(d.CreateSavedReply(c, helpdesk.SavedReplyInput{Name: "x", Body: "x", Shared: true}))
 		}},

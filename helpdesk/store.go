@@ -100,6 +100,9 @@ type Reader interface {
 	// MemberMails are listed of the user that the filter names, and of no others.
 	MemberMails() storage.RowReader[MemberMail, MemberMailFilter]
 	Memberships() storage.RowReader[Membership, storage.NoFilter]
+	// Notifications are listed of the user that the filter names, and of no others. Those of
+	// a conversation are of its mailbox, others of theirs.
+	Notifications() storage.RowReader[Notification, NotificationFilter]
 	// PGPKeys are listed of the addresses that the filter names, and of no others.
 	PGPKeys() storage.RowReader[PGPKey, PGPKeyFilter]
 	PortalKeys() storage.RowReader[PortalKey, storage.NoFilter]
@@ -130,6 +133,8 @@ type Rows interface {
 	Mailboxes() storage.Rows[Mailbox, storage.NoFilter]
 	MemberMails() storage.Rows[MemberMail, MemberMailFilter]
 	Memberships() storage.Rows[Membership, storage.NoFilter]
+	// Notifications are removed with their conversations, and go with them into others.
+	Notifications() storage.Rows[Notification, NotificationFilter]
 	// PGPKeys are removed with their addresses.
 	PGPKeys() storage.Rows[PGPKey, PGPKeyFilter]
 	PortalKeys() storage.Rows[PortalKey, storage.NoFilter]
@@ -166,6 +171,7 @@ type Finder interface {
 	CountReader
 	MailFlowReader
 	PresenceReader
+	NotificationReader
 	AuditReader
 	WebhookReader
 }
@@ -263,6 +269,7 @@ type Tx interface {
 	TagWriter
 	UnreadWriter
 	PresenceWriter
+	NotificationWriter
 	MergeWriter
 	MemberWriter
 	storage.Outbox

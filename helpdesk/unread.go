@@ -39,7 +39,12 @@ func (d *Desk) Unread(ctx context.Context, conversationIDs []int64) (map[int64]i
 // an answer does so too; looking at a conversation does not. It needs
 // conversations.view, is no change of the conversation and makes no event.
 func (d *Desk) MarkRead(ctx context.Context, conversationID int64) (Conversation, error) {
-	return d.mark(ctx, conversationID, d.markRead)
+	return d.mark(ctx, conversationID, func(ctx context.Context, tx Tx, id int64) error {
+		if err := d.readNotifications(ctx, tx, id); err != nil {
+			return err
+		}
+		return d.markRead(ctx, tx, id)
+	})
 }
 
 // MarkUnread forgets what the caller has read of a conversation: all its customer

@@ -18,7 +18,8 @@ const (
 	// WebhookSecretPrefix begins the secret of every webhook, as Standard Webhooks has it.
 	WebhookSecretPrefix = "whsec_"
 	// AllEvents stands for events of every type in [Webhook].Events, save
-	// conversation.presence: who wants to know of every glance names it.
+	// conversation.presence and notification.created: who wants to know of every glance, and
+	// of who was told what, names them.
 	AllEvents = "*"
 	// MaxWebhooks is how many webhooks an account has at most.
 	MaxWebhooks = 20
@@ -81,7 +82,7 @@ func (w Webhook) secretContext(accountID int64) string {
 // wants reports whether an event is to be delivered to the webhook.
 func (w Webhook) wants(e storage.Event) bool {
 	return w.IsActive && e.Seq > w.After &&
-		(slices.Contains(w.Events, AllEvents) && e.Type != eventPresence || slices.Contains(w.Events, e.Type)) &&
+		(slices.Contains(w.Events, AllEvents) && e.Type != eventPresence && e.Type != eventNotified || slices.Contains(w.Events, e.Type)) &&
 		(e.MailboxID == 0 || len(w.MailboxIDs) == 0 || slices.Contains(w.MailboxIDs, e.MailboxID))
 }
 

@@ -80,6 +80,7 @@ func API(cfg APIConfig) (*Table, error) {
 	a.addSavedReplies(t)
 	a.addBlockedSenders(t)
 	a.addPresence(t)
+	a.addNotifications(t)
 	a.addInteractions(t)
 	a.addAttachments(t)
 	a.addDomains(t)

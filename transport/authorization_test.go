@@ -119,6 +119,8 @@ var bodiless = []string{
 	"listEvents",
 	"listInvitations", "deleteInvitation", "listTokens", "deleteToken", "logout",
 	"listDeliveries", "retryDeliveries", "cancelInteraction", "getInteractionSource", "listSuppressions", "getSuppression", "deleteSuppression", "listBlockedSenders", "getBlockedSender", "deleteBlockedSender",
+	"listNotifications", "countNotifications", "readNotifications", "getNotificationSettings", "updateNotificationSettings",
+	"listFollowers", "followConversation", "unfollowConversation", "listMentionable",
 	"listSavedReplies", "getSavedReply", "deleteSavedReply", "fillSavedReply",
 	"getRemoteImage", "getSeenImage",
 	"listAuditLog", "listLanguages",

@@ -36,6 +36,7 @@ var uniques = []struct{ index, columns, code string }{
 	{"hw_blocked_senders_key", "hw_blocked_senders.account_id, hw_blocked_senders.sender_key", helpdesk.UniqueBlockedSender},
 	{"hw_member_mails_key", "hw_member_mails.user_id, hw_member_mails.mail_key", helpdesk.UniqueMemberMail},
 	{"hw_saved_replies_key", "hw_saved_replies.user_id, hw_saved_replies.name_key", helpdesk.UniqueSavedReply},
+	{"hw_notifications_source", "hw_notifications.user_id, hw_notifications.source", helpdesk.UniqueNotification},
 	{"hw_suppressions_email", "hw_suppressions.account_id, hw_suppressions.email_key", helpdesk.UniqueSuppression},
 	{"hw_sites_address", "hw_sites.host_key, hw_sites.path", kb.UniqueSitePath},
 	{"hw_themes_active", "hw_themes.site_id", kb.UniqueActiveTheme},

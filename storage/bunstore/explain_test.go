@@ -127,6 +127,26 @@ func lists() []explained {
 		_, err := r.BlockedSenders().List(ctx, helpdesk.BlockedSenderFilter{Keys: []string{"a@example.org", "@example.org"}}, seek)
 		return err
 	})
+	add("Followers", true, func(ctx context.Context, _ *bunstore.DB, r helpdesk.Reader, _ storage.Seek) error {
+		_, err := r.Followers(ctx, []int64{1, 2})
+		return err
+	})
+	add("NotifyChoices", true, func(ctx context.Context, _ *bunstore.DB, r helpdesk.Reader, _ storage.Seek) error {
+		_, err := r.NotifyChoices(ctx, []int64{1})
+		return err
+	})
+	for name, filter := range map[string]helpdesk.NotificationFilter{
+		"shown": {UserID: 1, Shown: true}, "unread": {UserID: 1, Shown: true, Unread: true}, "of a conversation": {UserID: 1, ConversationID: 1},
+	} {
+		add("Notifications/"+name, name == "of a conversation", func(ctx context.Context, _ *bunstore.DB, r helpdesk.Reader, seek storage.Seek) error {
+			_, err := r.Notifications().List(ctx, filter, seek)
+			return err
+		})
+		add("CountNotifications/"+name, true, func(ctx context.Context, _ *bunstore.DB, r helpdesk.Reader, _ storage.Seek) error {
+			_, err := r.CountNotifications(ctx, filter, 100)
+			return err
+		})
+	}
 	add("MemberMails", true, func(ctx context.Context, _ *bunstore.DB, r helpdesk.Reader, seek storage.Seek) error {
 		_, err := r.MemberMails().List(ctx, helpdesk.MemberMailFilter{UserID: 1}, seek)
 		return err
@@ -646,6 +666,10 @@ func stock(t *testing.T, app *bun.DB) {
 		`INSERT INTO hw_views (account_id, user_id, name, filter, created_at, updated_at) SELECT 1 + n.i / 200, 1, n.n, '{}', 0, 0 FROM n`,
 		`INSERT INTO hw_saved_replies (account_id, user_id, name, name_key, body, created_at, updated_at)
 			SELECT 1 + n.i % 10, n.i % 20, n.n, n.n, '', 0, 0 FROM n`,
+		`INSERT INTO hw_notifications (account_id, user_id, kind, conversation_id, interaction_id, mailbox_id, actor_id, source, shown, browser, mail_at, read_at, created_at)
+			SELECT 1, n.i % 20, 'replied', n.i, 0, 0, 0, n.n, TRUE, TRUE, -1, CASE WHEN n.i % 10 = 0 THEN -1 ELSE 1 END, n.i FROM n`,
+		`INSERT INTO hw_followers SELECT 1, n.i, 1, TRUE, 0 FROM n`,
+		`INSERT INTO hw_notify_choices SELECT 1, n.i, '[]' FROM n`,
 		`INSERT INTO hw_read_marks SELECT 1, n.i, 1, n.i FROM n`,
 		`INSERT INTO hw_conversation_redirects SELECT 1, 1000 + n.i, 1, n.i FROM n`,
 		`INSERT INTO hw_moves (account_id, interaction_id, rule, from_id, into_id, mailbox_id, user_id, created_at)

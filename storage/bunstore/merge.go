@@ -62,6 +62,7 @@ var moving = []string{
 	"UPDATE hw_interactions AS i SET conversation_id = ?2 WHERE i.account_id = ?0 AND i.conversation_id = ?1 AND ?3",
 	"UPDATE hw_attachments SET conversation_id = ?2 WHERE account_id = ?0 AND conversation_id = ?1 AND ?4",
 	"UPDATE hw_inbound_mails SET conversation_id = ?2 WHERE account_id = ?0 AND conversation_id = ?1 AND ?4",
+	"UPDATE hw_notifications SET conversation_id = ?2 WHERE account_id = ?0 AND conversation_id = ?1 AND ?4",
 }
 
 // merging moves all else from ?1 to ?2. A mark that only one of them has says nothing of the other's interactions.
@@ -75,6 +76,9 @@ var merging = []string{
 		(SELECT MIN(m.interaction_id) FROM hw_read_marks AS m WHERE m.account_id = ?0
 			AND m.conversation_id IN (?1, ?2) AND m.user_id = hw_read_marks.user_id)
 		WHERE account_id = ?0 AND conversation_id = ?2`,
+	`INSERT INTO hw_followers (account_id, conversation_id, user_id, follows, created_at)
+		SELECT account_id, ?2, user_id, follows, created_at FROM hw_followers WHERE account_id = ?0 AND conversation_id = ?1
+		ON CONFLICT DO NOTHING`,
 	"UPDATE hw_conversation_redirects SET into_id = ?2 WHERE account_id = ?0 AND into_id = ?1",
 	`INSERT INTO hw_conversation_redirects (account_id, conversation_id, mailbox_id, into_id)
 		SELECT account_id, id, mailbox_id, ?2 FROM hw_conversations WHERE account_id = ?0 AND id = ?1`,

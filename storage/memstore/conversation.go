@@ -137,6 +137,8 @@ func (db *data) removeConversation(account, id int64) {
 	db.taggings.set(account, id, nil)
 	db.readMarks.set(account, id, nil)
 	db.presence.set(account, id, nil)
+	db.followers.set(account, id, nil)
+	db.notifications.removeIf(account, func(n *helpdesk.Notification) bool { return n.ConversationID == id })
 	db.redirects.removeIf(account, func(r *redirect) bool { return r.into == id })
 	db.refer(account, id, 0)
 	db.conversations.set(account, id, nil)

@@ -73,6 +73,7 @@ func (t tx) MergeConversation(ctx context.Context, m helpdesk.Move) error {
 		}
 		db.moveParticipants(account, id, into)
 		db.mergeMarks(account, id, into)
+		db.mergeFollowers(account, id, into)
 		for _, r := range slices.Clone(db.redirects.rows[account]) {
 			if r.value.into == id {
 				db.redirects.set(account, r.id, &redirect{into, r.value.mailbox})
@@ -83,6 +84,7 @@ func (t tx) MergeConversation(ctx context.Context, m helpdesk.Move) error {
 		db.taggings.set(account, id, nil)
 		db.readMarks.set(account, id, nil)
 		db.presence.set(account, id, nil)
+		db.followers.set(account, id, nil)
 		db.searchDocs.set(account, id, nil)
 		db.refer(account, id, into)
 		db.conversations.set(account, id, nil)
@@ -118,6 +120,7 @@ func (db *data) moveContents(account int64, m helpdesk.Move, meant func(id int64
 	m.MailboxID, m.CreatedAt = from.MailboxID, m.CreatedAt.UTC().Truncate(time.Microsecond)
 	attachments := db.attachments.where(account, func(a *helpdesk.Attachment) bool { return a.ConversationID == m.FromID && meant(a.InteractionID) })
 	mails := db.ledger.where(account, func(r *helpdesk.InboundMail) bool { return r.ConversationID == m.FromID && meant(r.InteractionID) })
+	notifications := db.notifications.where(account, func(n *helpdesk.Notification) bool { return n.ConversationID == m.FromID && meant(n.InteractionID) })
 	var moved []int64
 	for _, i := range db.interactions.where(account, func(i *helpdesk.Interaction) bool { return i.ConversationID == m.FromID && meant(i.ID) }) {
 		i.ConversationID, m.InteractionID = m.IntoID, i.ID
@@ -127,6 +130,10 @@ func (db *data) moveContents(account int64, m helpdesk.Move, meant func(id int64
 		if err := db.moves.insert(account, &m, &id); err != nil {
 			return nil, err
 		}
+	}
+	for _, n := range notifications {
+		n.ConversationID = m.IntoID
+		db.notifications.set(account, n.ID, &n)
 	}
 	for _, a := range attachments {
 		a.ConversationID = m.IntoID

@@ -51,6 +51,9 @@ type data struct {
 	audit          table[helpdesk.AuditEntry]
 	webhooks       table[helpdesk.Webhook]
 	memberMails    table[helpdesk.MemberMail]
+	notifications  table[helpdesk.Notification]
+	followers      table[[]helpdesk.Follower]    // by conversation
+	notifyChoices  table[helpdesk.NotifyChoices] // by user
 
 	webhookDeliveries table[helpdesk.WebhookDelivery]
 	webhookCursors    table[int64] // of all accounts, by account
@@ -116,6 +119,9 @@ func newData() *data {
 	db.memberMails.make(db, "member mail")
 	db.savedReplies.make(db, "saved reply")
 	db.blockedSenders.make(db, "blocked sender")
+	db.notifications.make(db, "notification")
+	db.followers.make(db, "conversation")
+	db.notifyChoices.make(db, "user")
 	db.portalKeys.make(db, "key")
 	db.audit.make(db, "audit entry")
 	db.webhooks.make(db, "webhook")
@@ -170,6 +176,9 @@ func (db *data) removeAccount(id int64) {
 	db.memberMails.removeAll(id)
 	db.savedReplies.removeAll(id)
 	db.blockedSenders.removeAll(id)
+	db.notifications.removeAll(id)
+	db.followers.removeAll(id)
+	db.notifyChoices.removeAll(id)
 	db.portalKeys.removeAll(id)
 	db.audit.removeAll(id)
 	db.webhooks.removeAll(id)

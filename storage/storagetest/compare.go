@@ -195,7 +195,8 @@ func (c *comparison) sameError(done *call, results []any, err error) {
 
 func quiet(method string) bool {
 	return slices.Contains([]string{"DeleteDeliveries", "FetchStatus", "FetchCursor", "Participant", "Participants", "Interactions.List", "Thread", "Messages", "BlobKeys",
-		"Taggings", "Unread", "Revisions", "FailWebhookDeliveries", "PruneWebhookDeliveries", "SetInboundState"}, method)
+		"Taggings", "Unread", "Revisions", "FailWebhookDeliveries", "PruneWebhookDeliveries", "SetInboundState",
+		"Followers", "MarkNotifications"}, method)
 }
 
 type failure struct{ kind, code string }

@@ -78,6 +78,8 @@ func testEverything(t *testing.T, b Backend) {
 		PortalKeys: []helpdesk.PortalKey{w.portalKey},
 		Audit:      []helpdesk.AuditEntry{w.audit},
 		Webhooks:   []helpdesk.Webhook{w.webhook}, Hooked: []helpdesk.WebhookDelivery{w.hooked},
+		Notifications: []helpdesk.Notification{w.notification}, Choices: []helpdesk.NotifyChoices{w.newChoices()},
+		Followers: []helpdesk.Follower{{ConversationID: w.conversation.ID, UserID: w.user.ID, Follows: true, CreatedAt: base}},
 	}
 	same(t, "content", want, w.content(t))
 	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error {

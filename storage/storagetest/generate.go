@@ -188,7 +188,7 @@ func (g *generator) read(seen content) operation {
 		{method: "LastEvent"},
 		{method: "Moves", args: []any{some(g, "Interaction", seen.Interactions, interactionID)}},
 		{method: "MergedInto", args: []any{one64("Conversation", g.any("Conversation"))}},
-		g.readSuppression(seen, seek), g.readTraffic(seen), g.readWebhook(seen, seek), g.readWebhook(seen, seek),
+		g.readNotification(seen, seek), g.readSuppression(seen, seek), g.readTraffic(seen), g.readWebhook(seen, seek), g.readWebhook(seen, seek),
 		{method: "Correspondence", args: []any{conversation, g.keys(seen), ordered{placed, "Interaction"}}},
 		{method: "LastCorrespondence", args: []any{some(g, "Conversation", seen.Conversations, conversationID), g.keys(seen)}},
 		{method: "PortalKeys.Get", args: []any{g.either("PortalKey", oneOf(g, seen.PortalKeys).ID)}},
@@ -296,6 +296,9 @@ func (g *generator) write(seen content) operation {
 	case p < 96:
 		return g.organise(seen)
 	case p < 97:
+		if g.IntN(3) > 0 {
+			return g.writeNotification(seen)
+		}
 		return g.writeSuppression(seen)
 	default:
 		return g.outbox(seen)

@@ -56,7 +56,7 @@ type writeProbeOf[T any] struct {
 // the own account only, which OwnAccountOnly tests.
 func untouchable() []string {
 	return []string{"DeleteAccount", "TakeNumber", "InsertCustomer", "Enqueue", "Emit",
-		"LockAccount",
+		"LockAccount", "SaveNotifyChoices", "PruneNotifications",
 		"InsertAudit",
 		"WebhookCursorForUpdate", "StartWebhookCursor", "SaveWebhookCursor", "DeleteWebhookCursor"}
 }
@@ -163,6 +163,7 @@ func readProbes() map[string]readProbe {
 	maps.Copy(probes, webhookReads())
 	probesOf(nouns(), probes, map[string]writeProbe{})
 	maps.Copy(probes, deskReads())
+	maps.Copy(probes, notificationReads())
 	return probes
 }
 
@@ -234,6 +235,7 @@ func writeProbes() map[string]writeProbe {
 	maps.Copy(probes, organisingWrites())
 	maps.Copy(probes, searchProbes())
 	maps.Copy(probes, portalWrites())
+	maps.Copy(probes, notificationWrites())
 	maps.Copy(probes, webhookWrites())
 	probesOf(nouns(), map[string]readProbe{}, probes)
 	return probes
@@ -421,6 +423,9 @@ func testOwnAccountOnly(t *testing.T, b Backend) {
 		same(t, "account of the mailbox", stranger.account.ID, mailbox.AccountID)
 		customer := stranger.newCustomer("new")
 		ok(t, tx.InsertCustomer(ctx, &customer))
+		_, err := tx.PruneNotifications(ctx, at(1000), 0, 100)
+		ok(t, err)
+		ok(t, tx.SaveNotifyChoices(ctx, helpdesk.NotifyChoices{UserID: victim.user.ID}))
 		return tx.Emit(ctx, storage.Event{Type: "test.done", Data: []byte("{}"), Time: base})
 	})
 	same(t, "events of the victim", 0, len(victim.log(t)))

@@ -205,6 +205,15 @@ func saidNouns() []tester[helpdesk.Reader, helpdesk.Tx] {
 			place:  func(i helpdesk.Interaction) storage.Position { return storage.Position{Key: i.SortKey(), ID: i.ID} },
 			refers: true,
 		}),
+		of("Notifications", noun[reader, tx, helpdesk.Notification, helpdesk.NotificationFilter]{
+			Noun: declared.Notifications, read: reader.Notifications, write: tx.Notifications,
+			held:  func(w *world) helpdesk.Notification { return w.notification },
+			fresh: func(w *world, n int) helpdesk.Notification { return w.newNotification(fmt.Sprint("fresh", n)) },
+			list: func(w *world) helpdesk.NotificationFilter {
+				return helpdesk.NotificationFilter{UserID: w.user.ID}
+			},
+			refers: true,
+		}),
 	}
 }
 

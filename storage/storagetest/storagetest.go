@@ -113,6 +113,7 @@ func groups() []group {
 		{name: "BlobRows", tests: blobRowTests()},
 		{name: "Webhooks", tests: webhookTests()},
 		{name: "Desk", tests: deskTests()},
+		{name: "Notified", tests: notificationTests()},
 	}
 }
 

@@ -230,6 +230,7 @@ func testMerge(t *testing.T, b Backend) {
 	want.Threads[0][0].ConversationID, want.Threads[0][1].ConversationID = c.ID, c.ID
 	want.Attachments[0].ConversationID, want.Mails[0].ConversationID = c.ID, c.ID
 	want.Unread[0].ConversationID = c.ID
+	want.Notifications[0].ConversationID, want.Followers[0].ConversationID = c.ID, c.ID
 	for _, i := range want.Interactions {
 		moved := w.move(c.ID)
 		moved.InteractionID, moved.MailboxID = i.ID, w.mailbox.ID
@@ -331,6 +332,9 @@ func testMove(t *testing.T, b Backend) {
 	want := before
 	want.Interactions = []helpdesk.Interaction{stays, question, answer}
 	want.Threads = [][]helpdesk.MessageRef{{ref(stays)}, {ref(question), ref(answer)}}
+	told := w.notification
+	told.ConversationID = c.ID
+	want.Notifications = []helpdesk.Notification{told}
 	want.Attachments, want.Mails = []helpdesk.Attachment{attachment}, []helpdesk.InboundMail{mail, loose}
 	moved := w.move(c.ID)
 	moved.MailboxID = w.mailbox.ID

@@ -51,14 +51,15 @@ type world struct {
 	moves  []helpdesk.Move
 	merged int64 // id of what was merged into conversation, with answer in it for a while
 
-	suppression helpdesk.Suppression
-	memberMail  helpdesk.MemberMail
-	savedReply  helpdesk.SavedReply
-	blocked     helpdesk.BlockedSender
-	portalKey   helpdesk.PortalKey
-	webhook     helpdesk.Webhook
-	hooked      helpdesk.WebhookDelivery
-	audit       helpdesk.AuditEntry
+	suppression  helpdesk.Suppression
+	memberMail   helpdesk.MemberMail
+	savedReply   helpdesk.SavedReply
+	blocked      helpdesk.BlockedSender
+	portalKey    helpdesk.PortalKey
+	webhook      helpdesk.Webhook
+	hooked       helpdesk.WebhookDelivery
+	audit        helpdesk.AuditEntry
+	notification helpdesk.Notification
 }
 
 // newAccount makes a user who is a member of a new account, and two mailboxes.
@@ -182,6 +183,9 @@ func newWorld(t *testing.T, b Backend) *world {
 		}
 		w.savedReply = w.newSavedReply("held")
 		if err := tx.SavedReplies().Insert(ctx, &w.savedReply); err != nil {
+			return err
+		}
+		if err := w.notify(ctx, tx); err != nil {
 			return err
 		}
 		w.suppression = w.newSuppression("gone")
@@ -357,6 +361,9 @@ type content struct {
 	PortalKeys    []helpdesk.PortalKey
 	Audit         []helpdesk.AuditEntry
 	Webhooks      []helpdesk.Webhook
+	Notifications []helpdesk.Notification // of the first member
+	Followers     []helpdesk.Follower
+	Choices       []helpdesk.NotifyChoices
 	Hooked        []helpdesk.WebhookDelivery
 }
 
@@ -445,7 +452,13 @@ func (c *content) readMore(ctx context.Context, r helpdesk.Reader, note func(wha
 	if len(c.Memberships) > 0 {
 		c.Unread, e = r.Unread(ctx, c.Memberships[0].UserID, of)
 		note("Unread", e)
+		c.Notifications, e = r.Notifications().List(ctx, helpdesk.NotificationFilter{UserID: c.Memberships[0].UserID}, all())
+		note("Notifications", e)
 	}
+	c.Followers, e = r.Followers(ctx, of)
+	note("Followers", e)
+	c.Choices, e = r.NotifyChoices(ctx, nil)
+	note("NotifyChoices", e)
 	c.Invitations, e = r.Invitations().List(ctx, storage.NoFilter{}, all())
 	note("Invitations", e)
 	c.Suppressions, e = r.Suppressions().List(ctx, storage.NoFilter{}, all())

@@ -66,8 +66,10 @@ func (s *Server) runner(hooks *webhook.Sender) (*jobs.Runner, error) {
 		helpdesk.JobPurgeBlobs:  {Func: s.service.PurgeBlobs, Workers: 1},
 		helpdesk.JobUnassign:    {Func: s.service.Unassign, Workers: 1},
 		helpdesk.JobWake:        {Func: s.service.Wake, Workers: 1},
+		helpdesk.JobNotify:      {Func: s.service.Notify, Workers: 2},
 		helpdesk.JobWebhook:     {Func: hooks.Handle, Workers: 32}, // most of the time they wait for receivers
 	}
+	handlers[helpdesk.JobPruneNotifications] = jobs.Handler{Func: s.service.PruneNotifications, Workers: 1}
 	kinds := helpdesk.JobKinds()
 	if s.kb != nil {
 		handlers[kb.JobPurgeFiles] = jobs.Handler{Func: s.kb.PurgeFiles, Workers: 1}

@@ -1,0 +1,166 @@
+package mailhtml
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"golang.org/x/net/html"
+)
+
+// A mention of a member is a link whose address names the member by id:
+//
+//	<a href="mailto:member-12@mention.invalid">@Ada Lovelace</a>
+//
+// It is plain HTML, which editors and [Clean] keep, and nothing that a mail could be sent
+// to (RFC 6761 section 6.4). Whatever its text says, [ShowMentions] writes the name that
+// the member has by now. It can be typed as @ and a member's mail address.
+const mentionHost = "@mention.invalid"
+
+var (
+	mentionForm = regexp.MustCompile(`^mailto:member-([1-9][0-9]{0,17})@mention\.invalid$`)
+	// typed finds @ and an address, where nothing in front makes the @ a part of a word.
+	typed = regexp.MustCompile(`(^|[^\pL\pN@._%+-])@([A-Za-z0-9][A-Za-z0-9._%+-]{0,63}@[A-Za-z0-9][A-Za-z0-9-]{0,62}(?:\.[A-Za-z0-9][A-Za-z0-9-]{0,62}){0,8})`)
+)
+
+// Mention is a mention as it is stored.
+func Mention(id int64, name string) string {
+	return `<a href="` + mentionAddress(id) + `" rel="noopener noreferrer nofollow" target="_blank">@` + escapeText(name) + "</a>"
+}
+
+func mentionAddress(id int64) string { return fmt.Sprintf("mailto:member-%d%s", id, mentionHost) }
+
+func mentionID(t html.Token) (int64, bool) {
+	i := place(&t, "href")
+	if t.Data != "a" || i < 0 {
+		return 0, false
+	}
+	m := mentionForm.FindStringSubmatch(t.Attr[i].Val)
+	if m == nil {
+		return 0, false
+	}
+	id, err := strconv.ParseInt(m[1], 10, 64)
+	return id, err == nil
+}
+
+// Mentions returns the ids of the members that cleaned HTML mentions, without doubles, in
+// order, and the mail addresses that are typed in it with an @ in front.
+func Mentions(s string) (ids []int64, addresses []string) {
+	if !strings.Contains(s, "@") {
+		return nil, nil
+	}
+	editMentions(s, func(id int64, _ string) string {
+		if !slices.Contains(ids, id) {
+			ids = append(ids, id)
+		}
+		return ""
+	}, func(address string) string {
+		if !slices.Contains(addresses, address) {
+			addresses = append(addresses, address)
+		}
+		return ""
+	})
+	return ids, addresses
+}
+
+// LinkMentions makes mentions of the addresses that are typed with an @ in front and for
+// which find knows a member. Mentions of members that keep refuses become what they say.
+func LinkMentions(s string, keep func(id int64) bool, find func(address string) (id int64, name string, ok bool)) string {
+	return editMentions(s, func(id int64, text string) string {
+		if keep(id) {
+			return Mention(id, strings.TrimPrefix(text, "@"))
+		}
+		return escapeText(text)
+	}, func(address string) string {
+		if id, name, ok := find(address); ok {
+			return Mention(id, name)
+		}
+		return escapeText("@" + address)
+	})
+}
+
+// ShowMentions writes the present names of members into their mentions, by show, which
+// returns HTML that stands for one; "" leaves the mention's text alone.
+func ShowMentions(s string, show func(id int64) string) string {
+	if !strings.Contains(s, mentionHost) {
+		return s
+	}
+	return editMentions(s, func(id int64, text string) string {
+		if shown := show(id); shown != "" {
+			return shown
+		}
+		return escapeText(text)
+	}, nil)
+}
+
+// editMentions writes what link makes of each mention and, unless it is nil, address of
+// each typed one. All else stays as it is, and so does what is inside of other links.
+func editMentions(s string, link func(id int64, text string) string, address func(address string) string) string {
+	z := html.NewTokenizer(strings.NewReader(s))
+	var b strings.Builder
+	inside, id, text := false, int64(0), "" // of a link; of a mention, and what that says
+	for {
+		kind := z.Next()
+		raw := string(z.Raw())
+		switch kind {
+		case html.ErrorToken:
+			if id != 0 {
+				b.WriteString(link(id, text))
+			}
+			b.WriteString(raw)
+			return b.String()
+		case html.StartTagToken:
+			t := z.Token()
+			if n, ok := mentionID(t); ok && !inside {
+				inside, id, text = true, n, ""
+				continue
+			}
+			inside = inside || t.Data == "a"
+		case html.EndTagToken:
+			if t := z.Token(); t.Data == "a" {
+				inside = false
+				if id != 0 {
+					b.WriteString(link(id, text))
+					id = 0
+					continue
+				}
+			}
+		case html.TextToken:
+			if id != 0 {
+				if room := 200 - len(text); room > 0 {
+					said := z.Token().Data
+					text += strings.ToValidUTF8(said[:min(len(said), room)], "")
+				}
+				continue
+			}
+			if !inside && address != nil {
+				raw = editTyped(raw, address)
+			}
+		}
+		if id == 0 {
+			b.WriteString(raw)
+		}
+	}
+}
+
+// editTyped writes what address makes of the addresses with an @ in front. A dot at the
+// end is that of the sentence.
+func editTyped(raw string, address func(string) string) string {
+	if !strings.Contains(raw, "@") {
+		return raw
+	}
+	var b strings.Builder
+	at := 0
+	for _, m := range typed.FindAllStringSubmatchIndex(raw, -1) {
+		if m[0] < at {
+			continue
+		}
+		b.WriteString(raw[at:m[3]])
+		b.WriteString(address(raw[m[4]:m[5]]))
+		at = m[5]
+	}
+	b.WriteString(raw[at:])
+	return b.String()
+}

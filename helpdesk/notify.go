@@ -1,0 +1,355 @@
+package helpdesk
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/helpwright/helpwright/storage"
+	"github.com/helpwright/helpwright/storage/fault"
+)
+
+// Whoever does something that members are told of leaves an occurrence in a job, in the
+// same transaction. The job finds out whom it concerns, with some queries for all
+// members and one insert: filing mail costs no more however many members there are.
+// What was told carries the occurrence's source, which is unique: a job that runs again
+// tells nobody twice.
+
+// occurrence is something that members are told of.
+type occurrence struct {
+	Kind           NotificationKind `json:"kind"`
+	ConversationID int64            `json:"conversation,omitempty"`
+	InteractionID  int64            `json:"interaction,omitempty"`
+	MailboxID      int64            `json:"mailbox,omitempty"`
+	ActorID        int64            `json:"actor,omitempty"`
+	UserIDs        []int64          `json:"users,omitempty"` // whom it concerns by name
+}
+
+// told is the payload of JobNotify.
+type told struct {
+	Source      string       `json:"source"`
+	At          time.Time    `json:"at"`
+	Occurrences []occurrence `json:"occurrences"`
+}
+
+// tellPiece keeps a payload far below what a job may have.
+const tellPiece = 200
+
+// tell has members told of what happened, when the transaction is committed.
+func (s *Service) tell(ctx context.Context, tx Tx, accountID int64, all ...occurrence) error {
+	var jobs []storage.Job
+	for piece := range slices.Chunk(all, tellPiece) {
+		payload, err := json.Marshal(told{Source: strings.ToLower(rand.Text()), At: s.now(), Occurrences: piece})
+		if err != nil {
+			return fault.Wrap(fault.Internal, "encoding a job", err)
+		}
+		jobs = append(jobs, storage.Job{Kind: JobNotify, AccountID: accountID, Payload: payload})
+	}
+	if len(jobs) == 0 {
+		return nil
+	}
+	return tx.Enqueue(ctx, jobs...)
+}
+
+// assigned is that a conversation has become a user's, nothing if it has not.
+func (d *Desk) assigned(old, c Conversation) []occurrence {
+	if c.UserID == 0 || c.UserID == old.UserID || c.UserID == d.userID {
+		return nil
+	}
+	return []occurrence{{Kind: NotifyAssigned, ConversationID: c.ID, ActorID: d.userID, UserIDs: []int64{c.UserID}}}
+}
+
+// said is what members are told of an interaction that has come into a conversation,
+// which is new or not.
+func said(c Conversation, i Interaction, isNew bool, actor int64) []occurrence {
+	switch {
+	case i.Type != TypeCustomer || i.AutoSubmitted || !c.Status.Open():
+		return nil
+	case !isNew:
+		return []occurrence{{Kind: NotifyReplied, ConversationID: c.ID, InteractionID: i.ID, ActorID: actor}}
+	case c.UserID == 0:
+		return []occurrence{{Kind: NotifyUnassigned, ConversationID: c.ID, InteractionID: i.ID, ActorID: actor}}
+	}
+	return nil
+}
+
+// eventNotified tells that members were told something. Its data has their ids.
+const eventNotified = "notification.created"
+
+// mailDelay is how long a notification waits for others of its conversation, and for
+// being read, before it is mailed.
+const mailDelay = 2 * time.Minute
+
+// Notify does a job of kind [JobNotify]: it tells members what happened, those who may
+// see it by now. Doing it again tells nobody twice.
+func (s *Service) Notify(ctx context.Context, job storage.ClaimedJob) error {
+	var what told
+	if err := json.Unmarshal(job.Payload, &what); err != nil {
+		return fault.Wrap(fault.Internal, "reading a job", err)
+	}
+	err := s.cfg.Store.InTx(ctx, Scope{AccountID: job.AccountID}, func(ctx context.Context, tx Tx) error {
+		return s.notify(ctx, tx, job.AccountID, what)
+	})
+	if fault.Is(err, fault.NotFound) || isUnique(err, UniqueNotification) {
+		return nil // the account is gone, or this was done before
+	}
+	return err
+}
+
+func (s *Service) notify(ctx context.Context, tx Tx, accountID int64, what told) error {
+	to, err := s.recipientsOf(ctx, tx.Reader(), what.Occurrences)
+	if err != nil || len(to.members) == 0 {
+		return err
+	}
+	var rows []Notification
+	var events []storage.Event
+	var jobs []storage.Job
+	now := s.now()
+	for n, o := range what.Occurrences {
+		before := len(rows)
+		for _, m := range to.of(o) {
+			row := Notification{
+				UserID: m.userID, Kind: o.Kind, ConversationID: o.ConversationID, InteractionID: o.InteractionID, ActorID: o.ActorID,
+				Source: fmt.Sprintf("%s-%d", what.Source, n), CreatedAt: what.At,
+				Shown: m.choices.Tells(o.Kind, ChannelDesk), Browser: m.choices.Tells(o.Kind, ChannelBrowser),
+			}
+			if o.ConversationID == 0 {
+				row.MailboxID = o.MailboxID
+			}
+			if m.choices.Tells(o.Kind, ChannelMail) {
+				row.MailAt = now.Add(mailDelay)
+			}
+			if row.Shown || row.Browser || !row.MailAt.IsZero() {
+				rows = append(rows, row)
+			}
+		}
+		if len(rows) > before {
+			events = append(events, s.notified(to.mailboxOf(o), o, rows[before:], now))
+		}
+	}
+	if len(rows) == 0 {
+		return nil
+	}
+	for piece := range slices.Chunk(rows, 500) {
+		if err := tx.Notifications().Insert(ctx, storage.Pointers(piece)...); err != nil {
+			return err
+		}
+	}
+	jobs = append(jobs, storage.Job{
+		Kind: JobPruneNotifications, AccountID: accountID, UniqueKey: fmt.Sprintf("notifications.prune/%d", accountID), RunAt: now.Add(24 * time.Hour),
+	})
+	if err := tx.Enqueue(ctx, jobs...); err != nil {
+		return err
+	}
+	return tx.Emit(ctx, events...)
+}
+
+// notified is the event of some notifications of one occurrence. It is of the mailbox,
+// so that nobody else learns of it, and has ids alone.
+func (s *Service) notified(mailboxID int64, o occurrence, rows []Notification, now time.Time) storage.Event {
+	users := make([]int64, len(rows))
+	for i, row := range rows {
+		users[i] = row.UserID
+	}
+	subject := o.ConversationID
+	if subject == 0 {
+		subject = mailboxID
+	}
+	data, _ := json.Marshal(map[string]any{"id": subject, "conversation_id": o.ConversationID, "user_ids": users}) // integers always encode
+	return storage.Event{Type: eventNotified, Subject: subject, MailboxID: mailboxID, ActorID: o.ActorID, Data: data, Time: now}
+}
+
+// reached is a member with what they may be told.
+type reached struct {
+	userID    int64
+	mailboxes []int64 // empty: all
+	may       permissionSet
+	choices   NotifyChoices
+}
+
+func (m reached) sees(mailboxID int64) bool {
+	return len(m.mailboxes) == 0 || slices.Contains(m.mailboxes, mailboxID)
+}
+
+// toldOf are the members of an account, and what some occurrences are about.
+type toldOf struct {
+	members       map[int64]reached
+	conversations map[int64]Conversation
+	followers     map[int64][]int64 // by conversation
+}
+
+// recipientsOf reads what decides on who is told: a fixed number of queries, however
+// many members and occurrences there are.
+func (s *Service) recipientsOf(ctx context.Context, r Reader, all []occurrence) (toldOf, error) {
+	to := toldOf{members: map[int64]reached{}, conversations: map[int64]Conversation{}, followers: map[int64][]int64{}}
+	var ids []int64
+	for _, o := range all {
+		if o.ConversationID != 0 {
+			ids = append(ids, o.ConversationID)
+		}
+	}
+	if ids = sortedSet(ids); len(ids) > 0 {
+		found, err := r.Conversations().ByIDs(ctx, ids)
+		if err != nil {
+			return to, err
+		}
+		for _, c := range found {
+			to.conversations[c.ID] = c
+		}
+		who, err := r.Followers(ctx, ids)
+		if err != nil {
+			return to, err
+		}
+		for _, f := range who {
+			if f.Follows {
+				to.followers[f.ConversationID] = append(to.followers[f.ConversationID], f.UserID)
+			}
+		}
+	}
+	roles, err := r.Roles().List(ctx, storage.NoFilter{}, storage.Seek{Limit: storage.NoLimit})
+	if err != nil {
+		return to, err
+	}
+	byID := map[int64]Role{}
+	for _, role := range roles {
+		byID[role.ID] = role
+	}
+	chosen, err := r.NotifyChoices(ctx, nil)
+	if err != nil {
+		return to, err
+	}
+	choices := map[int64]NotifyChoices{}
+	for _, c := range chosen {
+		choices[c.UserID] = c
+	}
+	members, err := r.Memberships().List(ctx, storage.NoFilter{}, storage.Seek{Limit: storage.NoLimit})
+	for _, m := range members {
+		grant := Grant{Membership: m}
+		for _, id := range m.RoleIDs {
+			if role, known := byID[id]; known {
+				grant.Roles = append(grant.Roles, role)
+			}
+		}
+		to.members[m.UserID] = reached{userID: m.UserID, mailboxes: m.MailboxIDs, may: held(grant, nil), choices: choices[m.UserID]}
+	}
+	return to, err
+}
+
+func (t toldOf) mailboxOf(o occurrence) int64 {
+	if o.ConversationID != 0 {
+		return t.conversations[o.ConversationID].MailboxID
+	}
+	return o.MailboxID
+}
+
+// of are the members who are told of an occurrence, by id: whom it concerns, who may see
+// it now, and who did not do it.
+func (t toldOf) of(o occurrence) []reached {
+	c, there := t.conversations[o.ConversationID]
+	if o.ConversationID != 0 && !there {
+		return nil // it was deleted, or merged into another
+	}
+	var users []int64
+	switch o.Kind {
+	case NotifyReplied:
+		users = append(slices.Clone(t.followers[c.ID]), c.UserID)
+	case NotifyFailed:
+		users = append(slices.Clone(o.UserIDs), c.UserID)
+	case NotifyAssigned:
+		if c.UserID == 0 || !slices.Contains(o.UserIDs, c.UserID) {
+			return nil // it is somebody else's by now
+		}
+		users = o.UserIDs
+	case NotifyUnassigned:
+		if c.UserID != 0 {
+			return nil // somebody was quick
+		}
+		users = slices.Collect(maps.Keys(t.members))
+	case NotifyMailbox:
+		users = slices.Collect(maps.Keys(t.members))
+	default:
+		users = o.UserIDs
+	}
+	var all []reached
+	for _, id := range sortedSet(users) {
+		m, member := t.members[id]
+		if member && id != o.ActorID && m.sees(t.mailboxOf(o)) && m.isFor(o.Kind) {
+			all = append(all, m)
+		}
+	}
+	return all
+}
+
+// isFor reports whether a member has the permissions to see what a kind is about.
+func (m reached) isFor(k NotificationKind) bool {
+	if k == NotifyMailbox {
+		return m.may[MailboxesUpdate]
+	}
+	return m.may[ConversationsView] && m.may[InteractionsView]
+}
+
+// PruneNotifications does a job of kind [JobPruneNotifications]: it removes what is too
+// old or too much.
+func (s *Service) PruneNotifications(ctx context.Context, job storage.ClaimedJob) error {
+	const batch = 1000
+	for removed := batch; removed == batch; {
+		err := s.cfg.Store.InTx(ctx, Scope{AccountID: job.AccountID}, func(ctx context.Context, tx Tx) (err error) {
+			removed, err = tx.PruneNotifications(ctx, s.now().Add(-notificationLifetime), keepNotifications, batch)
+			return err
+		})
+		if fault.Is(err, fault.NotFound) {
+			return nil // the account is gone
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// failingLong is how long fetching a mailbox may fail before that is somebody's business.
+const failingLong = 30 * time.Minute
+
+// needsAttention reports whether somebody has to look after a mailbox.
+func (s FetchStatus) needsAttention() bool {
+	switch {
+	case !s.ParkedAt.IsZero() || s.NeedsReauth:
+		return true
+	case s.Connected || s.LastErrorAt.IsZero() || s.LastSuccessAt.IsZero():
+		return false
+	}
+	return s.LastErrorAt.Sub(s.LastSuccessAt) >= failingLong
+}
+
+// tellBegun has members told of a conversation that a caller begins, with what is said
+// in it: whose it is, who is mentioned, and that a customer waits whom nobody has.
+func (d *Desk) tellBegun(ctx context.Context, tx Tx, c Conversation, said []Interaction) error {
+	all := d.assigned(Conversation{}, c)
+	waits := slices.IndexFunc(said, func(i Interaction) bool { return i.Type == TypeCustomer })
+	if c.UserID == 0 && waits >= 0 && c.Status.Open() {
+		all = append(all, occurrence{Kind: NotifyUnassigned, ConversationID: c.ID, InteractionID: said[waits].ID, ActorID: d.userID})
+	}
+	for _, i := range said {
+		mentioned, err := d.mentioned(ctx, tx, c, i, nil)
+		if err != nil {
+			return err
+		}
+		all = append(all, mentioned...)
+	}
+	return d.svc.tell(ctx, tx, d.scope.AccountID, all...)
+}
+
+// tellSaid has members told of an interaction that a caller has added or changed. Who
+// was mentioned before, in its body as it was, is not told again.
+func (d *Desk) tellSaid(ctx context.Context, tx Tx, c Conversation, i Interaction, before []int64) error {
+	all, err := d.mentioned(ctx, tx, c, i, before)
+	if err != nil {
+		return err
+	}
+	return d.svc.tell(ctx, tx, d.scope.AccountID, append(all, said(c, i, false, d.userID)...)...)
+}
