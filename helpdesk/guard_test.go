@@ -20,7 +20,7 @@ func TestEveryMethodAsksFirst(t *testing.T) {
 	denySystem := guard.Deny[Permission, Directory, SystemTx]()
 	denyAccount := func(int64) deskGuard { return deny }
 	// These tell what the handle itself knows and touch no data.
-	pure := []string{"AccountID", "UserID", "Scope", "Holds", "Permissions", "Online", "InternalAddress", "Email", "Rehearsal"}
+	pure := []string{"AccountID", "UserID", "Scope", "Holds", "ReachesAll", "Permissions", "Online", "InternalAddress", "Email", "Rehearsal"}
 	for _, handle := range []any{
 		&Desk{guard: deny}, &Admin{guard: denySystem}, &Intake{system: denySystem, desk: denyAccount}, &Outgoing{desk: denyAccount},
 		&Portal{guard: deny}, &Dispatch{system: denySystem, desk: denyAccount},

@@ -73,6 +73,7 @@ const (
 	ReturnedByCustomer = "customer" // a customer has written
 	ReturnedByAnswer   = "answer"   // another member has answered
 	ReturnedByMerge    = "merge"    // the conversation was put together with another one
+	ReturnedBySpam     = "spam"     // the conversation was marked as spam
 	ReturnedBySplit    = "split"    // messages have left the conversation, or come into it
 )
 

@@ -155,6 +155,9 @@ func TestWhileItWaits(t *testing.T) {
 		"closing":                      {status(helpdesk.StatusClosed), "sent", ""},
 		"pending":                      {status(helpdesk.StatusPending), "sent", ""},
 		"snoozing":                     {func(b *bundle, i helpdesk.Interaction) { b.snoozed(i.ConversationID) }, "sent", ""},
+		"spam": {func(b *bundle, i helpdesk.Interaction) {
+			must(b.desk.UpdateConversations(b.ctx, []int64{i.ConversationID}, helpdesk.BulkUpdate{Spam: storage.Some(true)}))(b.t)
+		}, "draft", helpdesk.ReturnedBySpam},
 		"another mailbox": {func(b *bundle, i helpdesk.Interaction) {
 			box := must(b.desk.CreateMailbox(b.ctx, helpdesk.MailboxInput{Email: storage.Some("sales@example.org")}))(b.t)
 			must(b.desk.UpdateConversations(b.ctx, []int64{i.ConversationID}, helpdesk.BulkUpdate{MailboxID: storage.Some(box.ID)}))(b.t)

@@ -22,6 +22,7 @@ func (d *Desk) spam(ctx context.Context, tx Tx, c *Conversation, in storage.Opt[
 		}
 		if c.Status = StatusClosed; !c.IsSpam() {
 			c.SpamAt = d.svc.now()
+			return d.returnAll(ctx, tx, ReturnedBySpam, *c)
 		}
 		return nil
 	}

@@ -102,6 +102,8 @@ func (v *visit) returned(data []byte, names map[int64]string) string {
 		return v.words.T("A reply was not sent because somebody wrote before: it is a draft again")
 	case helpdesk.ReturnedByMerge:
 		return v.words.T("A reply was not sent because the conversation was merged: it is a draft again")
+	case helpdesk.ReturnedBySpam:
+		return v.words.T("A reply was not sent because this was marked as spam: it is a draft again")
 	}
 	return v.words.T("A reply was not sent because messages were moved: it is a draft again")
 }
