@@ -20,6 +20,7 @@ type Counts struct {
 	Drafts      int64 // with a draft of the caller; at most [MaxCount]
 	Undelivered int64 // posted or pending, with an answer that did not reach somebody; at most [MaxCount]
 	Spam        int64 // conversations that are spam; at most [MaxCount]
+	Quarantined int64 // mails that could not be filed; at most [MaxCount], and 0 without mailboxes.connection
 	Mailboxes   []MailboxCounts
 }
 
@@ -50,6 +51,8 @@ type CountReader interface {
 	ConversationCounts(ctx context.Context) ([]ConversationCount, error)
 	// CountConversations counts what a filter finds, no further than limit.
 	CountConversations(ctx context.Context, filter ConversationFilter, limit int) (int64, error)
+	// CountQuarantined counts the mails that could not be filed, no further than limit.
+	CountQuarantined(ctx context.Context, limit int) (int64, error)
 }
 
 // Open reports whether a conversation of the status is at work: posted or pending.
@@ -76,7 +79,10 @@ func (d *Desk) Counts(ctx context.Context) (Counts, error) {
 		return Counts{}, err
 	}
 	failed := ConversationFilter{Undelivered: true, Statuses: []Status{StatusPosted, StatusPending}}
-	counts.Undelivered, err = r.CountConversations(ctx, failed, MaxCount)
+	if counts.Undelivered, err = r.CountConversations(ctx, failed, MaxCount); err != nil || !d.guard.Allows(MailboxesConnection) {
+		return counts, err
+	}
+	counts.Quarantined, err = r.CountQuarantined(ctx, MaxCount)
 	return counts, err
 }
 

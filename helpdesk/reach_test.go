@@ -158,6 +158,10 @@ func reachOf() map[string]struct {
 		"Attachment": {hidden, func(c ctx, d desk, w w) (any, error) {
 			return say(d.Attachment(c, w.conversation.ID, w.question.ID, w.file.ID))
 		}},
+		"OpenSource": {hidden, func(c ctx, d desk, w w) (any, error) {
+			return say(d.OpenSource(c, w.conversation.ID, w.question.ID, 0))
+		}},
+		"Source":         {hidden, func(c ctx, d desk, w w) (any, error) { return say(d.Source(c, w.conversation.ID, w.question.ID)) }},
 		"OpenAttachment": {hidden, func(c ctx, d desk, w w) (any, error) { return say(d.OpenAttachment(c, w.file, 0, -1)) }},
 		"DeleteAttachment": {hidden, func(c ctx, d desk, w w) (any, error) {
 			return done(d.DeleteAttachment(c, w.conversation.ID, w.question.ID, w.file.ID))

@@ -164,6 +164,7 @@ type Finder interface {
 	CrossingReader
 	ScheduleReader
 	CountReader
+	MailFlowReader
 	PresenceReader
 	AuditReader
 	WebhookReader
@@ -235,6 +236,8 @@ type LedgerReader interface {
 	// InboundByIdentity returns the rows of all mailboxes that have one of the
 	// identities, by id. The empty identity is none.
 	InboundByIdentity(ctx context.Context, identities [][]byte) ([]InboundMail, error)
+	// InboundOf returns the rows that an interaction was filed from, by id.
+	InboundOf(ctx context.Context, interactionID int64) ([]InboundMail, error)
 	// InboundPositions returns those of the positions, in bytewise order, that are in
 	// the ledger of a mailbox as ones of the source. The empty position never is.
 	InboundPositions(ctx context.Context, mailboxID int64, source string, positions []string) ([]string, error)

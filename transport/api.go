@@ -76,6 +76,7 @@ func API(cfg APIConfig) (*Table, error) {
 	a.addCustomerMore(t)
 	a.addConversations(t)
 	a.addCounts(t)
+	a.addMailHealth(t)
 	a.addSavedReplies(t)
 	a.addBlockedSenders(t)
 	a.addPresence(t)

@@ -108,7 +108,7 @@ var bodiless = []string{
 	"testMailbox", "reconcileMailbox",
 	"listMailboxes", "getMailbox", "deleteMailbox", "getMailboxStatus", "listFailures", "getFailure", "getRawMail", "replayMail", "ignoreMail", "replayMails",
 	"listCustomers", "getCustomer", "deleteCustomer", "listCustomerConversations", "exportCustomer",
-	"listConversations", "getConversation", "deleteConversation", "getContext", "getCounts",
+	"listConversations", "getConversation", "deleteConversation", "getContext", "getCounts", "getMailHealth",
 	"listInteractions", "getInteraction", "getThreading", "deleteInteraction",
 	"listAttachments", "getAttachment", "deleteAttachment", "getAttachmentContent",
 	"listDomains", "getDomain", "deleteDomain", "verifyDomain",
@@ -118,7 +118,7 @@ var bodiless = []string{
 	"listMemberships", "getMembership", "deleteMembership", "getAvailability", "listRoles", "getRole", "deleteRole",
 	"listEvents",
 	"listInvitations", "deleteInvitation", "listTokens", "deleteToken", "logout",
-	"listDeliveries", "retryDeliveries", "cancelInteraction", "listSuppressions", "getSuppression", "deleteSuppression", "listBlockedSenders", "getBlockedSender", "deleteBlockedSender",
+	"listDeliveries", "retryDeliveries", "cancelInteraction", "getInteractionSource", "listSuppressions", "getSuppression", "deleteSuppression", "listBlockedSenders", "getBlockedSender", "deleteBlockedSender",
 	"listSavedReplies", "getSavedReply", "deleteSavedReply", "fillSavedReply",
 	"getRemoteImage", "getSeenImage",
 	"listAuditLog", "listLanguages",
@@ -152,12 +152,17 @@ func settled(t testing.TB, w *world) map[string]string {
 	}
 	account := "/accounts/" + strconv.FormatInt(w.account.ID, 10)
 	mailbox := created(account+"/mailboxes", "name=Support&email=support@acme.example")
-	conversation := created(account+"/conversations", "channel=email&to=ada@example.com")
+	mail, err := w.svc.Intake().File(t.Context(), w.account.ID, w.receive(t, mailbox, "Help"), helpdesk.IncomingMail{
+		Identity: []byte("Help"), From: helpdesk.Address{Email: "ada@example.com"}, Text: "Help",
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	conversation, interaction := mail.ConversationID, mail.InteractionID
 	other := created(account+"/conversations", "channel=email&to=ada@example.com")
 	tag := created(account+"/conversation-tags", "tag=Urgent")
 	view := created(account+"/conversation-views", "name=Mine&filter[agent]=me")
 	in := account + "/conversations/" + strconv.FormatInt(conversation, 10) + "/interactions"
-	interaction := created(in, "type=customer&body=Help")
 	later := created(in, "type=customer&body=Help!")
 	attachment := created(in+"/"+strconv.FormatInt(interaction, 10)+"/attachments",
 		strings.ReplaceAll(valid["createAttachment"], "\n", "\r\n"), "Content-Type", "multipart/form-data; boundary=cut")

@@ -17,6 +17,7 @@ type deskCounts struct {
 	Drafts      int64           `json:"drafts" description:"With a draft of an answer by the caller; 1000 means as many or more."`
 	Undelivered int64           `json:"undelivered" description:"Posted or pending, with an answer that did not reach somebody; 1000 means as many or more."`
 	Spam        int64           `json:"spam" description:"Spam; 1000 means as many or more."`
+	Quarantined int64           `json:"quarantined" description:"Mails that could not be filed; 1000 means as many or more, and 0 is what members without mailboxes.connection see."`
 	Mailboxes   []mailboxCounts `json:"mailboxes" description:"Those that have open conversations."`
 }
 
@@ -35,7 +36,7 @@ func (a *api) addCounts(t *Table) {
 	}, func(ctx context.Context, d *helpdesk.Desk, _ struct{}) (deskCounts, error) {
 		c, err := d.Counts(ctx)
 		out := deskCounts{
-			Mine: c.Mine, Unassigned: c.Unassigned, Open: c.Open, Waiting: c.Waiting, Snoozed: c.Snoozed, Drafts: c.Drafts, Undelivered: c.Undelivered, Spam: c.Spam,
+			Mine: c.Mine, Unassigned: c.Unassigned, Open: c.Open, Waiting: c.Waiting, Snoozed: c.Snoozed, Drafts: c.Drafts, Undelivered: c.Undelivered, Quarantined: c.Quarantined, Spam: c.Spam,
 			Mailboxes: []mailboxCounts{},
 		}
 		for _, m := range c.Mailboxes {

@@ -47,3 +47,15 @@ func (r reader) CountConversations(ctx context.Context, f helpdesk.ConversationF
 	q := r.db.NewSelect().Conn(r.conn()).Err(r.state()).ColumnExpr("COUNT(*)").TableExpr("(?) AS c", some)
 	return n, failure(ctx, q.Scan(ctx, &n), "conversation", 0)
 }
+
+// CountQuarantined implements [helpdesk.CountReader]. The state is in the text, as the
+// condition of an index.
+func (r reader) CountQuarantined(ctx context.Context, limit int) (int64, error) {
+	if limit <= 0 {
+		return 0, r.state()
+	}
+	some := r.selects((*inboundRow)(nil)).ColumnExpr("1 AS one").ApplyQueryBuilder(r.ledgerInScope).Where("?TableName.state = 'quarantined'").Limit(int64(limit))
+	var n int64
+	q := r.db.NewSelect().Conn(r.conn()).Err(r.state()).ColumnExpr("COUNT(*)").TableExpr("(?) AS c", some)
+	return n, failure(ctx, q.Scan(ctx, &n), "mail", 0)
+}

@@ -143,6 +143,18 @@ func lists() []explained {
 		_, err := r.ConversationCounts(ctx)
 		return err
 	})
+	add("CountQuarantined", true, func(ctx context.Context, _ *bunstore.DB, r helpdesk.Reader, _ storage.Seek) error {
+		_, err := r.CountQuarantined(ctx, 1000)
+		return err
+	})
+	add("MailTraffic", true, func(ctx context.Context, _ *bunstore.DB, r helpdesk.Reader, _ storage.Seek) error {
+		_, err := r.MailTraffic(ctx, time.Unix(1, 0))
+		return err
+	})
+	add("MailQueues", true, func(ctx context.Context, _ *bunstore.DB, r helpdesk.Reader, _ storage.Seek) error {
+		_, err := r.MailQueues(ctx)
+		return err
+	})
 	add("Conversations/customer", false, func(ctx context.Context, _ *bunstore.DB, r helpdesk.Reader, seek storage.Seek) error {
 		_, err := r.Conversations().List(ctx, helpdesk.ConversationOrder{ConversationFilter: helpdesk.ConversationFilter{CustomerID: 1}, Sort: helpdesk.ByCreated}, seek)
 		return err
@@ -253,6 +265,10 @@ func lists() []explained {
 	})
 	add("Participants", false, func(ctx context.Context, _ *bunstore.DB, r helpdesk.Reader, _ storage.Seek) error {
 		_, err := r.Participants(ctx, 1, 100)
+		return err
+	})
+	add("InboundOf", true, func(ctx context.Context, _ *bunstore.DB, r helpdesk.Reader, _ storage.Seek) error {
+		_, err := r.InboundOf(ctx, 1)
 		return err
 	})
 	add("InboundByIdentity", true, func(ctx context.Context, _ *bunstore.DB, r helpdesk.Reader, _ storage.Seek) error {

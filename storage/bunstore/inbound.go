@@ -112,6 +112,17 @@ func (r reader) InboundByIdentity(ctx context.Context, identities [][]byte) ([]h
 	return mapped(rows, (*inboundRow).mail), failure(ctx, err, "mail", 0)
 }
 
+// InboundOf implements [helpdesk.LedgerReader].
+func (r reader) InboundOf(ctx context.Context, interactionID int64) ([]helpdesk.InboundMail, error) {
+	if interactionID == 0 {
+		return nil, r.state()
+	}
+	var rows []inboundRow
+	// The sign keeps the database from walking the ledger in its order.
+	err := r.selects(&rows).ApplyQueryBuilder(r.ledgerInScope).Where("interaction_id = ?", interactionID).OrderExpr("+id").Scan(ctx)
+	return mapped(rows, (*inboundRow).mail), failure(ctx, err, "mail", 0)
+}
+
 // InboundPositions implements [helpdesk.LedgerReader].
 func (r reader) InboundPositions(ctx context.Context, mailboxID int64, source string, positions []string) ([]string, error) {
 	if len(positions) == 0 {

@@ -49,6 +49,14 @@ func (r reader) InboundByIdentity(ctx context.Context, identities [][]byte) ([]h
 	})
 }
 
+func (r reader) InboundOf(ctx context.Context, interactionID int64) ([]helpdesk.InboundMail, error) {
+	return query(ctx, r.src, func(db *data) ([]helpdesk.InboundMail, error) {
+		return db.ledger.where(r.scope.AccountID, func(m *helpdesk.InboundMail) bool {
+			return sees(r.scope, m.MailboxID) && interactionID != 0 && m.InteractionID == interactionID
+		}), nil
+	})
+}
+
 func (r reader) InboundPositions(ctx context.Context, mailboxID int64, source string, positions []string) ([]string, error) {
 	return query(ctx, r.src, func(db *data) ([]string, error) {
 		var found []string

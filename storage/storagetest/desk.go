@@ -18,6 +18,7 @@ func deskTests() []testCase {
 		{"NewestFrom", testNewestFrom},
 		{"Scheduled", testScheduled},
 		{"Counts", testConversationCounts},
+		{"MailFlow", testMailFlow},
 		{"SavedReplies", testSavedReplyFilter},
 		{"MemberMails", testMemberMailFilter},
 		{"Presence", testPresence},
@@ -152,6 +153,43 @@ func counted(t *testing.T, r helpdesk.Reader) []helpdesk.ConversationCount {
 		return cmp.Or(cmp.Compare(a.MailboxID, b.MailboxID), cmp.Compare(a.UserID, b.UserID), cmp.Compare(a.Status, b.Status), flags(a)-flags(b))
 	})
 	return counts
+}
+
+// testMailFlow counts mails by mailbox and quarter of an hour, and what waits.
+func testMailFlow(t *testing.T, b Backend) {
+	w := newWorld(t, b)
+	begin := base.AddDate(0, 0, 1).Truncate(time.Hour)
+	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error {
+		var mails []*helpdesk.InboundMail
+		for n, state := range []helpdesk.InboundState{helpdesk.InboundFiled, helpdesk.InboundIgnored, helpdesk.InboundQuarantined, helpdesk.InboundReceived} {
+			m := w.mail
+			m.ID, m.Position, m.Identity, m.State, m.InteractionID, m.ConversationID = 0, "traffic "+string(state), nil, state, 0, 0
+			m.ReceivedAt = begin.Add(time.Duration(n) * 10 * time.Minute)
+			mails = append(mails, &m)
+		}
+		ok(t, tx.InsertInbound(ctx, mails))
+		for n := range 3 {
+			i := w.newAnswer(w.conversation)
+			i.SendStartedAt = begin.Add(time.Duration(n) * 14 * time.Minute)
+			ok(t, tx.Interactions().Insert(ctx, &i))
+		}
+		return nil
+	})
+	got, err := w.in().MailTraffic(t.Context(), begin)
+	ok(t, err)
+	at := func(quarters int, in, out int64) helpdesk.MailTraffic {
+		return helpdesk.MailTraffic{MailboxID: w.mailbox.ID, Start: begin.Add(time.Duration(quarters) * helpdesk.TrafficQuarter), Received: in, Sent: out}
+	}
+	same(t, "traffic", []helpdesk.MailTraffic{at(0, 2, 2), at(1, 1, 1), at(2, 1, 0)}, got)
+	refused, err := w.in().CountQuarantined(t.Context(), 5)
+	ok(t, err)
+	same(t, "quarantined", int64(1), refused)
+	queues, err := w.in().MailQueues(t.Context())
+	ok(t, err)
+	same(t, "queues", []helpdesk.MailQueue{{MailboxID: w.mailbox.ID, Filing: 1, Quarantined: 1}}, queues)
+	none, err := w.Store.Within(helpdesk.Scope{AccountID: w.account.ID, Mailboxes: []int64{w.empty.ID}}).MailTraffic(t.Context(), begin)
+	ok(t, err)
+	same(t, "of another mailbox", 0, len(none))
 }
 
 // testConversationCounts looks at the counts after everything that writes conversations.

@@ -176,6 +176,9 @@ func ledgerReads() map[string]readProbe {
 		"InboundByIdentity": {ofMailbox, false, func(ctx context.Context, r r, v *world) (any, error) {
 			return answer(r.InboundByIdentity(ctx, [][]byte{v.mail.Identity}))
 		}},
+		"InboundOf": {ofMailbox, false, func(ctx context.Context, r r, v *world) (any, error) {
+			return answer(r.InboundOf(ctx, v.question.ID))
+		}},
 	}
 }
 
@@ -310,6 +313,11 @@ func covered(probe, stranger level) bool { return stranger == ofAccount || probe
 func testReadProbes(t *testing.T, b Backend) {
 	victim, other := newWorld(t, b), newWorld(t, b)
 	victim.tx(t, func(ctx context.Context, tx helpdesk.Tx) error {
+		waiting := victim.mail
+		waiting.ID, waiting.Position, waiting.Identity, waiting.State, waiting.InteractionID, waiting.ConversationID = 0, "waiting", nil, helpdesk.InboundReceived, 0, 0
+		refused := waiting
+		refused.Position, refused.State = "refused", helpdesk.InboundQuarantined
+		ok(t, tx.InsertInbound(ctx, []*helpdesk.InboundMail{&waiting, &refused}))
 		return tx.Emit(ctx, storage.Event{Type: "test." + victim.mark, MailboxID: victim.mailbox.ID, Time: base})
 	})
 	for name, probe := range readProbes() {

@@ -52,6 +52,11 @@ func testLedger(t *testing.T, b Backend) {
 	})
 	w.identified(t, []helpdesk.InboundMail{m, other}, m.Identity, nil, m.Identity, []byte("nothing"))
 	w.identified(t, []helpdesk.InboundMail{w.mail, m, other}, w.mail.Identity, m.Identity)
+	for id, want := range map[int64][]helpdesk.InboundMail{w.question.ID: {w.mail}, w.answer.ID: {m}, nobody: nil, 0: nil} {
+		found, err := w.in().InboundOf(t.Context(), id)
+		ok(t, err)
+		same(t, "InboundOf", append([]helpdesk.InboundMail{}, want...), append([]helpdesk.InboundMail{}, found...))
+	}
 }
 
 // identified looks for mails by their identities.

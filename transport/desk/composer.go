@@ -47,6 +47,7 @@ type composer struct {
 	New                            bool // of a new conversation
 	Replies                        []savedReply
 	InsertURL, RepliesURL, SaveURL string // "": there are none here
+	ArticleURL                     string // likewise
 	Laters                         []nap  // when it can be sent later
 	Zone, LaterAt                  string // of these times, and what was typed
 }
@@ -92,6 +93,9 @@ func (v *visit) newComposer(id int64) *composer {
 		Action: at + "/send", DraftURL: at + "/draft", FilesURL: at + "/files", DiscardURL: at + "/discard", InsertURL: at + "/insert", RepliesURL: at + "/replies/", SaveURL: at + "/save-reply", Kind: "reply", Nonce: rand.Text(),
 		CanReply: v.may(helpdesk.InteractionsCreate), CanNote: v.may(helpdesk.InteractionsCreate) || v.may(helpdesk.NotesCreate), MaxUpload: v.h.cfg.MaxUpload,
 		Errors: map[string]string{}, Laters: v.laters(), Zone: v.zone.String(),
+	}
+	if v.seesHelp() {
+		f.ArticleURL = at + "/article"
 	}
 	if !f.CanReply {
 		f.Kind = "note"

@@ -13,7 +13,6 @@ import (
 // What the page reads at most, so that it costs the same however large the account is.
 const (
 	healthDays  = 14
-	healthMails = 2000 // of each mailbox
 	healthWaits = 1000
 )
 
@@ -27,7 +26,11 @@ type healthView struct {
 	Ages       []ageBar
 	Boxes      []healthBox
 	Cut        string // what is left out of the ages
+	Queues     []queueLine
 }
+
+// queueLine is how much waits for something.
+type queueLine struct{ Name, N, Text string }
 
 // need is something that somebody has to look at.
 type need struct{ Icon, Title, Text, URL string }
@@ -39,10 +42,9 @@ type tile struct {
 }
 
 type dayCount struct {
-	Date  string
-	N     int
-	Today bool
-	day   time.Time
+	Date    string
+	In, Out int
+	Today   bool
 }
 
 // chart is bars in a view box.
@@ -56,7 +58,7 @@ type chart struct {
 type bar struct {
 	X, Y, W, H, Middle int
 	Date               string // under the bar; "": none
-	Today              bool
+	Today, Out         bool
 }
 
 type gridLine struct {
@@ -72,9 +74,10 @@ type ageBar struct {
 }
 
 type healthBox struct {
-	Name, URL, Last string
-	State           check
-	In, NotImported int
+	Name, URL, Last      string
+	State                check
+	Spark                string // points of a line
+	In, Out, NotImported int
 }
 
 // healthPage shows whether mail is moving, and who waits.
@@ -88,10 +91,10 @@ func (v *visit) healthPage() error {
 	if err != nil {
 		return err
 	}
-	if err := v.mailIn(&view); err != nil {
+	if err := v.waiting(&view, counts); err != nil {
 		return err
 	}
-	if err := v.waiting(&view, counts); err != nil {
+	if err := v.mailFlow(&view); err != nil {
 		return err
 	}
 	if counts.Undelivered > 0 {
@@ -100,8 +103,6 @@ func (v *visit) healthPage() error {
 			Text: v.words.T("Try again, or call."), URL: v.at("/inbox/failed"),
 		}}, view.Needs...)
 	}
-	undelivered := tile{Title: v.words.T("Not delivered"), Figure: count(int(counts.Undelivered)), Text: v.words.T("Conversations"), URL: v.at("/inbox/failed"), Bad: counts.Undelivered > 0}
-	view.Tiles = append(view.Tiles, undelivered)
 	return v.show(screen{template: "health", title: v.words.T("Health"), data: view, nav: "health"})
 }
 
@@ -115,67 +116,102 @@ func (v *visit) midnight(t time.Time) time.Time {
 	return time.Date(t.Year(), t.Month(), t.Day(), 0, 0, 0, 0, v.zone)
 }
 
-// mailIn fills in what the ledgers tell: mails by day, and how the mailboxes do.
-func (v *visit) mailIn(view *healthView) error {
-	boxes, err := v.Mailboxes(v.ctx(), storage.PageRequest{Limit: maxNav})
+// mailFlow fills in what moves: mails by day, and how the mailboxes do.
+func (v *visit) mailFlow(view *healthView) error {
+	boxes, err := v.mailboxes()
+	if err != nil {
+		return err
+	}
+	h, err := v.MailHealth(v.ctx(), healthDays*24*time.Hour)
 	if err != nil {
 		return err
 	}
 	from := v.midnight(v.now).AddDate(0, 0, 1-healthDays)
-	days := map[time.Time]int{}
-	for _, m := range boxes.Items {
-		row := healthBox{Name: m.Name, URL: v.at("/settings/mailboxes/" + itoa(m.ID))}
-		if row.State, err = v.liveState(m); err != nil {
-			return err
+	whole := map[time.Time]flow{}
+	each := map[int64]map[time.Time]flow{}
+	for _, t := range h.Traffic {
+		day := v.midnight(t.Start)
+		if day.Before(from) {
+			continue
 		}
-		counts, err := v.InboundCounts(v.ctx(), m.ID)
+		if each[t.MailboxID] == nil {
+			each[t.MailboxID] = map[time.Time]flow{}
+		}
+		whole[day], each[t.MailboxID][day] = whole[day].plus(t), each[t.MailboxID][day].plus(t)
+	}
+	for _, m := range boxes {
+		row, err := v.healthBox(m, v.daysFrom(from, each[m.ID]))
 		if err != nil {
 			return err
 		}
-		row.NotImported = int(counts.Quarantined)
-		whole, err := v.mailsOf(m.ID, from, days, &row)
-		if err != nil {
-			return err
-		}
-		if whole.After(from) {
-			from = whole
+		for _, q := range h.Queues {
+			if q.MailboxID == m.ID {
+				row.NotImported = int(q.Quarantined)
+			}
 		}
 		view.Boxes = append(view.Boxes, row)
 		view.Needs = append(view.Needs, v.needsOf(row)...)
 	}
-	view.Days = v.daysFrom(from, days)
+	view.Days = v.daysFrom(from, whole)
 	view.Wide, view.Slim = v.chartOf(view.Days, 640), v.chartOf(view.Days[max(0, len(view.Days)-7):], 330)
-	view.Tiles = append(view.Tiles, tile{Title: v.words.T("Mail in, today"), Figure: count(days[v.midnight(v.now)]), Text: v.words.N(len(boxes.Items), "to %s mailbox|to %s mailboxes")})
+	today := whole[v.midnight(v.now)]
+	view.Tiles = append(view.Tiles, tile{Title: v.words.T("Mail in, today"), Figure: count(int(today.in)), Text: v.words.T("%s sent", count(int(today.out)))})
+	view.Tiles = append(view.Tiles, v.queues(view, h.Queues))
 	return nil
 }
 
-// mailsOf counts the mails of a mailbox by day, and returns the first day that is counted
-// as a whole.
-func (v *visit) mailsOf(id int64, from time.Time, days map[time.Time]int, row *healthBox) (time.Time, error) {
-	cursor, read := "", 0
-	for {
-		page, err := v.InboundMails(v.ctx(), helpdesk.InboundFilter{MailboxID: id}, storage.PageRequest{Limit: storage.MaxLimit, Cursor: cursor})
-		if err != nil {
-			return from, err
-		}
-		for _, m := range page.Items {
-			if row.Last == "" {
-				row.Last = v.since(m.ReceivedAt)
-			}
-			if m.ReceivedAt.Before(from) {
-				return from, nil
-			}
-			days[v.midnight(m.ReceivedAt)]++
-			row.In++
-		}
-		read += len(page.Items)
-		if cursor = page.Next; cursor == "" {
-			return from, nil
-		}
-		if read >= healthMails { // the oldest day is not known as a whole
-			return v.midnight(page.Items[len(page.Items)-1].ReceivedAt).AddDate(0, 0, 1), nil
+// flow is what came in and went out.
+type flow struct{ in, out int64 }
+
+func (f flow) plus(t helpdesk.MailTraffic) flow { return flow{f.in + t.Received, f.out + t.Sent} }
+
+func (v *visit) healthBox(m helpdesk.Mailbox, days []dayCount) (healthBox, error) {
+	row := healthBox{Name: m.Name, URL: v.at("/settings/mailboxes/" + itoa(m.ID)), Spark: spark(days)}
+	for _, d := range days {
+		row.In, row.Out = row.In+d.In, row.Out+d.Out
+	}
+	var err error
+	if row.State, err = v.liveState(m); err != nil {
+		return row, err
+	}
+	last, err := v.InboundMails(v.ctx(), helpdesk.InboundFilter{MailboxID: m.ID}, storage.PageRequest{Limit: 1})
+	if err == nil && len(last.Items) > 0 {
+		row.Last = v.since(last.Items[0].ReceivedAt)
+	}
+	return row, err
+}
+
+// queues fills in what waits, and returns the tile about what is on its way out.
+func (v *visit) queues(view *healthView, all []helpdesk.MailQueue) tile {
+	var filing, sending int64
+	var since time.Time
+	for _, q := range all {
+		filing, sending = filing+q.Filing, sending+q.Sending
+		if !q.SendingSince.IsZero() && (since.IsZero() || q.SendingSince.Before(since)) {
+			since = q.SendingSince
 		}
 	}
+	out := tile{Title: v.words.T("On its way out"), Figure: count(int(sending)), Text: v.words.T("Nothing waits")}
+	line := queueLine{Name: v.words.T("Sending"), N: count(int(sending))}
+	if sending > 0 {
+		line.Text = v.words.T("oldest %s", v.words.lasted(v.now.Sub(since)))
+		out.Text = v.words.T("Oldest %s", v.words.lasted(v.now.Sub(since)))
+	}
+	view.Queues = []queueLine{line, {Name: v.words.T("Filing"), N: count(int(filing))}}
+	return out
+}
+
+// spark is a line over the days, of 100 by 20.
+func spark(days []dayCount) string {
+	most := 1
+	for _, d := range days {
+		most = max(most, d.In)
+	}
+	var b strings.Builder
+	for i, d := range days {
+		fmt.Fprintf(&b, "%d,%d ", i*100/max(1, len(days)-1), 19-18*d.In/most)
+	}
+	return strings.TrimSpace(b.String())
 }
 
 func (v *visit) needsOf(row healthBox) []need {
@@ -190,11 +226,11 @@ func (v *visit) needsOf(row healthBox) []need {
 }
 
 // daysFrom lists the days up to today.
-func (v *visit) daysFrom(from time.Time, counts map[time.Time]int) []dayCount {
+func (v *visit) daysFrom(from time.Time, counts map[time.Time]flow) []dayCount {
 	var out []dayCount
 	today := v.midnight(v.now)
 	for day := from; !day.After(today); day = v.midnight(day.AddDate(0, 0, 1).Add(2 * time.Hour)) {
-		one := dayCount{Date: v.date(day), N: counts[day], Today: day.Equal(today), day: day}
+		one := dayCount{Date: v.date(day), In: int(counts[day].in), Out: int(counts[day].out), Today: day.Equal(today)}
 		if one.Today {
 			one.Date = v.words.T("Today")
 		}
@@ -214,10 +250,10 @@ func (v *visit) chartOf(days []dayCount, width int) chart {
 	const height, left, top, bottom = 210, 40, 12, 178
 	highest := 0
 	for _, d := range days {
-		highest = max(highest, d.N)
+		highest = max(highest, d.In, d.Out)
 	}
 	peak := roundUp(highest)
-	c := chart{Width: width, Height: height, Label: v.words.T("Mails that came in, by day. The numbers are in the table below.")}
+	c := chart{Width: width, Height: height, Label: v.words.T("Mails that came in and went out, by day. The numbers are in the table below.")}
 	for i := range 3 {
 		c.Lines = append(c.Lines, gridLine{Y: bottom - (bottom-top)*i/2, Text: count(peak * i / 2)})
 	}
@@ -225,14 +261,22 @@ func (v *visit) chartOf(days []dayCount, width int) chart {
 		return c
 	}
 	step := (width - left) / len(days)
-	wide := min(step*6/10, 28)
+	wide := min(step*3/10, 14)
 	for i, d := range days {
-		h := (bottom - top) * d.N / peak
-		b := bar{X: left + i*step + (step-wide)/2, Y: bottom - h, W: wide, H: h, Middle: left + i*step + step/2, Today: d.Today}
-		if (len(days)-1-i)%2 == 0 {
-			b.Date = d.Date
+		middle := left + i*step + step/2
+		in := bar{X: middle - wide - 1, W: wide, Middle: middle, Today: d.Today}
+		out := bar{X: middle + 1, W: wide, Today: d.Today, Out: true}
+		for _, b := range []struct {
+			*bar
+			n int
+		}{{&in, d.In}, {&out, d.Out}} {
+			b.H = (bottom - top) * b.n / peak
+			b.Y = bottom - b.H
 		}
-		c.Bars = append(c.Bars, b)
+		if (len(days)-1-i)%2 == 0 {
+			in.Date = d.Date
+		}
+		c.Bars = append(c.Bars, in, out)
 	}
 	return c
 }

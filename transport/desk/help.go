@@ -32,6 +32,9 @@ func (h *Handler) routeHelp() {
 		"GET /help/new":   (*visit).newSitePage,
 		"POST /help/new":  (*visit).createSite,
 		"GET /help/links": (*visit).linkable,
+		"GET /help/write": (*visit).writeFrom,
+
+		"POST /c/{id}/article": (*visit).insertArticle,
 	} {
 		h.mux.HandleFunc(below(pattern), h.member(fn))
 	}
@@ -110,6 +113,11 @@ func (hv *helpVisit) here(path string) string { return hv.at("/help/" + itoa(hv.
 
 // seesHelp reports whether the member has pages of help centres.
 func (v *visit) seesHelp() bool { return v.h.cfg.KB != nil && v.may(helpdesk.Permission(kb.SitesView)) }
+
+// writesArticles reports whether the member writes articles.
+func (v *visit) writesArticles() bool {
+	return v.seesHelp() && v.may(helpdesk.Permission(kb.ArticlesCreate))
+}
 
 // sites are the help centres of the account, at most 100.
 func (v *visit) sites() ([]kb.Site, error) {

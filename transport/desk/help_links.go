@@ -1,6 +1,7 @@
 package desk
 
 import (
+	"html"
 	"strings"
 
 	"github.com/helpwright/helpwright/kb"
@@ -79,4 +80,43 @@ func (v *visit) linkable() error {
 		return err
 	}
 	return v.json(map[string]any{"articles": append([]linkedArticle{}, found...)})
+}
+
+// insertArticle adds a link to the article that words find best to the end of the draft.
+func (v *visit) insertArticle() error {
+	w, err := v.written()
+	if err != nil {
+		return err
+	}
+	found, err := v.linkedArticles(v.r.PostFormValue("article"), v.r.PostFormValue("article_lang"))
+	if err != nil {
+		return err
+	}
+	if len(found) == 0 {
+		v.say(toast{Text: v.words.T("No published article has these words"), Bad: true})
+	} else {
+		w.body += `<p><a href="` + html.EscapeString(found[0].URL) + `">` + html.EscapeString(found[0].Title) + `</a></p>`
+	}
+	if _, err := v.keep(v.ctx(), w); err != nil {
+		return err
+	}
+	return v.see(v.at("/c/"+itoa(w.conversation)) + "#write")
+}
+
+// writeFrom begins an article with an answer, in the help centre of the account. Of several,
+// the member chooses one.
+func (v *visit) writeFrom() error {
+	sites, err := v.sites()
+	if err != nil {
+		return err
+	}
+	query := "/new?" + v.r.URL.Query().Encode()
+	if len(sites) == 1 {
+		return v.see(v.at("/help/" + itoa(sites[0].ID) + query))
+	}
+	view := sitesView{}
+	for _, s := range sites {
+		view.Rows = append(view.Rows, siteRow{s.Name, v.at("/help/" + itoa(s.ID) + query), v.h.cfg.KB.URL(s), s.Visibility == kb.Private})
+	}
+	return v.showHelp("help-sites", v.words.T("Help centre"), view, 0)
 }

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/url"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -420,3 +421,34 @@ func TestHelpHistory(t *testing.T) {
 		}
 	}
 }
+
+// An answer links to an article in the composer, and becomes one itself.
+func TestHelpFromConversations(t *testing.T) {
+	t.Parallel()
+	l := newLibrary(t)
+	l.asks("ada@example.com", "The burrs", "They are dirty.")
+	form := url.Values{"kind": {"reply"}, "body": {"See this:"}, "to": {"ada@example.com"}, "article": {"burrs"}}
+	if got := l.post("/c/1/article", form); got.status != http.StatusSeeOther {
+		t.Fatal(got.status, got.body)
+	}
+	page := l.get("/c/1").body
+	if !strings.Contains(page, "https://desk.example/help/en/articles/1-clean-the-burrs") {
+		t.Error(between(page, `class="composer"`, "</form>"))
+	}
+	i, err := l.desk.CreateInteraction(t.Context(), 1, helpdesk.InteractionInput{Type: helpdesk.TypeUser, Body: "<p>Use a <b>dry</b> brush.</p>"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := l.get("/help/write?conversation=1&answer=" + strings.TrimSpace(itoa(i.ID)))
+	if got.status != http.StatusSeeOther {
+		t.Fatal(got.status)
+	}
+	if page := l.get(strings.TrimPrefix(got.location, "/desk/a/1")).body; !strings.Contains(page, "Use a **dry** brush.") || !strings.Contains(page, "The burrs") {
+		t.Error(between(page, "<main", "</main>"))
+	}
+	if got := l.get("/help/write?conversation=9&answer=9"); got.status == http.StatusSeeOther && l.get(strings.TrimPrefix(got.location, "/desk/a/1")).status != http.StatusNotFound {
+		t.Error("a conversation that is not there")
+	}
+}
+
+func itoa(n int64) string { return strconv.FormatInt(n, 10) }

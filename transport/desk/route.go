@@ -57,6 +57,8 @@ func (h *Handler) route() {
 		"POST /c/{id}/delete":                    (*visit).deleteConversation,
 		"GET /c/{id}/i/{i}":                      (*visit).mail,
 		"GET /c/{id}/i/{i}/source":               (*visit).source,
+		"GET /c/{id}/i/{i}/source.eml":           (*visit).sourceFile,
+		"GET /c/{id}/i/{i}/html":                 (*visit).html,
 		"GET /c/{id}/i/{i}/body":                 (*visit).frame,
 		"POST /c/{id}/i/{i}/retry":               (*visit).retry,
 		"POST /c/{id}/i/{i}/back":                (*visit).callBack,

@@ -164,6 +164,9 @@ func (v *visit) troubleNav(counts helpdesk.Counts) navGroup {
 		failed.Bad = true
 		g.Items = append(g.Items, failed)
 	}
+	if counts.Quarantined > 0 {
+		g.Items = append(g.Items, navItem{ID: "quarantine", Text: v.words.T("Quarantine"), URL: v.at("/settings/ledger"), Icon: "shield", Count: int(counts.Quarantined)})
+	}
 	return g
 }
 

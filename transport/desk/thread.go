@@ -41,6 +41,7 @@ type entry struct {
 	Failed     bool
 	Waiting    bool // it can be called back
 	Link       string
+	Article    string // where an article begins with it; "": nowhere
 	CallBack   string
 	Later      bool // it waits for a time that was chosen
 	SendNow    string
@@ -229,6 +230,9 @@ func (v *visit) trust(i helpdesk.Interaction) (warning, good string) {
 
 // show puts the body into an entry. Designed mails get a frame of their own.
 func (e *entry) show(v *visit, i helpdesk.Interaction, body helpdesk.ShownBody, files []helpdesk.Attachment) {
+	if i.Type == helpdesk.TypeUser && v.writesArticles() {
+		e.Article = v.at("/help/write") + "?conversation=" + itoa(i.ConversationID) + "&answer=" + itoa(i.ID)
+	}
 	if body.RemoteImages > 0 && v.r.URL.Query().Get("images") != itoa(i.ID) {
 		e.Remote = body.RemoteImages
 		e.RemoteURL = v.at(fmt.Sprintf("/c/%d", i.ConversationID)) + "?images=" + itoa(i.ID) + "&in=" + url.QueryEscape(v.r.URL.Query().Get("in")) + "#m" + itoa(i.ID)
@@ -427,7 +431,8 @@ func (v *visit) callBack() error {
 // mailView is a mail as its header has it.
 type mailView struct {
 	Back    string
-	Source  string // address of the HTML
+	HTML    string // address of it
+	Source  string // address of the mail as it came; "": it did not come by mail
 	Subject string
 	Fields  [][2]string
 	Words   []string
@@ -447,7 +452,10 @@ func (v *visit) mail() error {
 	if err != nil {
 		return err
 	}
-	view := mailView{Back: v.at("/c/"+itoa(c.ID)) + "#m" + itoa(i.ID), Source: v.at(fmt.Sprintf("/c/%d/i/%d/source", c.ID, i.ID)), Subject: cmp.Or(i.Subject, c.Subject), Words: why.Words}
+	view := mailView{Back: v.at("/c/"+itoa(c.ID)) + "#m" + itoa(i.ID), HTML: v.at(fmt.Sprintf("/c/%d/i/%d/html", c.ID, i.ID)), Subject: cmp.Or(i.Subject, c.Subject), Words: why.Words}
+	if i.Mail.Date != (time.Time{}) || len(i.Mail.From) > 0 || i.Threading.Rule != "" {
+		view.Source = v.at(fmt.Sprintf("/c/%d/i/%d/source", c.ID, i.ID))
+	}
 	add := func(name, value string) {
 		if value != "" {
 			view.Fields = append(view.Fields, [2]string{name, value})
@@ -494,8 +502,8 @@ func addresses(list []helpdesk.Address) string {
 	return strings.Join(out, ", ")
 }
 
-// source shows the HTML of a message as text.
-func (v *visit) source() error {
+// html shows the HTML of a message as text.
+func (v *visit) html() error {
 	i, err := v.Interaction(v.ctx(), v.number("id"), v.number("i"))
 	if err != nil {
 		return err

@@ -159,7 +159,7 @@ func TestRunNeedsAHandlerOfEveryKind(t *testing.T) {
 	cfg := config()
 	cfg.Relay = nil
 	m := newServer(t, cfg)
-	want := []string{"Handlers[mail.invite]", "Handlers[mail.probe]", "Handlers[mail.send]"}
+	want := []string{"Handlers[mail.invite]", "Handlers[mail.probe]", "Handlers[mail.return]", "Handlers[mail.send]"}
 	if diff := cmp.Diff(want, missing(m.Run(t.Context()))); diff != "" {
 		t.Error(diff)
 	}

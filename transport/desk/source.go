@@ -1,0 +1,76 @@
+package desk
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/storage/fault"
+)
+
+// maxSource is how much of a mail a page shows, in bytes.
+const maxSource = 256 << 10
+
+// sourceView is a mail as it came.
+type sourceView struct {
+	Back    string
+	Text    string
+	File    string // address of all of it; "": there is none
+	Size    string
+	Notices []string
+}
+
+// source shows the mail that a message came as, byte for byte.
+func (v *visit) source() error {
+	i, err := v.Interaction(v.ctx(), v.number("id"), v.number("i"))
+	if err != nil {
+		return err
+	}
+	at := v.at(fmt.Sprintf("/c/%d/i/%d", i.ConversationID, i.ID))
+	view := sourceView{Back: at}
+	found, err := v.Source(v.ctx(), i.ConversationID, i.ID)
+	if fault.Is(err, fault.NotFound) {
+		view.Notices = []string{v.words.T("There is no source: the message did not come by mail, or the mail came into a mailbox that you do not see.")}
+		return v.show(screen{template: "source", title: v.words.T("Source of the mail"), data: view})
+	}
+	if err != nil {
+		return err
+	}
+	raw, err := v.OpenSource(v.ctx(), i.ConversationID, i.ID, 0)
+	if fault.Is(err, fault.NotFound) {
+		view.Notices = []string{v.words.T("The source is missing from the storage of files. Ask an admin.")}
+		return v.show(screen{template: "source", title: v.words.T("Source of the mail"), data: view})
+	}
+	if err != nil {
+		return err
+	}
+	defer func() { _ = raw.Close() }() // only read
+	text, err := io.ReadAll(io.LimitReader(raw, maxSource))
+	if err != nil {
+		return fault.Wrap(fault.Unavailable, "reading the source of a mail", err)
+	}
+	view.Text = strings.ReplaceAll(strings.ToValidUTF8(string(text), "\uFFFD"), "\x00", "\uFFFD")
+	view.File, view.Size = at+"/source.eml", helpdesk.Attachment{Size: found.Size}.SizeHuman()
+	if i.Security.Encrypted {
+		view.Notices = append(view.Notices, v.words.T("The mail came encrypted: this is what was sent, not what it says."))
+	}
+	if found.Partial {
+		view.Notices = append(view.Notices, v.words.T("Only a part of this mail was fetched."))
+	}
+	if found.Size > maxSource {
+		view.Notices = append(view.Notices, v.words.T("This is the beginning. The file has all of it."))
+	}
+	return v.show(screen{template: "source", title: v.words.T("Source of the mail"), data: view})
+}
+
+// sourceFile serves the mail that a message came as, to be saved.
+func (v *visit) sourceFile() error {
+	id, i := v.number("id"), v.number("i")
+	found, err := v.Source(v.ctx(), id, i)
+	if err != nil {
+		return err
+	}
+	return v.serveFile("message/rfc822", fmt.Sprintf("mail-%d.eml", i), fmt.Sprintf("source-%d-%d", i, found.Size), found.ReceivedAt, found.Size,
+		func(offset int64) (io.ReadCloser, error) { return v.OpenSource(v.ctx(), id, i, offset) })
+}
