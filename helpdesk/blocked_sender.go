@@ -27,6 +27,16 @@ type BlockedSender struct {
 // sender with the same (account, Key).
 const UniqueBlockedSender = "blocked_sender"
 
+func blockedSenderNoun() storage.Noun[BlockedSender] {
+	return storage.Noun[BlockedSender]{
+		Name: "blocked sender",
+		ID:   func(b *BlockedSender) *int64 { return &b.ID },
+		Unique: []storage.Unique[BlockedSender]{
+			{Code: UniqueBlockedSender, Fields: func(b *BlockedSender) []any { return []any{&b.Key} }},
+		},
+	}
+}
+
 // BlockedSenderFilter narrows a list of blocked senders.
 type BlockedSenderFilter struct {
 	Keys []string // with any of these; empty: all
@@ -233,6 +243,19 @@ func (shared *filingTogether) blocked(ctx context.Context, tx Tx, f *filing) (Bl
 		return b, nil
 	}
 	return BlockedSender{}, nil
+}
+
+// judge makes the match one of spam when the sender is blocked. A report is the mail
+// system's, whoever that is.
+func (m *match) judge(ctx context.Context, tx Tx, f *filing, shared *filingTogether) error {
+	if m.why.Rule == RuleReport {
+		return nil
+	}
+	b, err := shared.blocked(ctx, tx, f)
+	if err == nil && b.ID != 0 {
+		m.asSpam(b)
+	}
+	return err
 }
 
 // asSpam makes the match of a blocked sender's mail one of spam: a conversation that is

@@ -474,14 +474,8 @@ func (f *filing) insert(ctx context.Context, tx Tx, row InboundMail, mailbox Mai
 	if err != nil {
 		return row, err
 	}
-	if match.why.Rule != RuleReport { // a report is the mail system's
-		block, err := shared.blocked(ctx, tx, f)
-		if err != nil {
-			return row, err
-		}
-		if block.ID != 0 {
-			match.asSpam(block)
-		}
+	if err := match.judge(ctx, tx, f, shared); err != nil {
+		return row, err
 	}
 	if match.why.Rule == RuleNew {
 		match.why.NotForwarded = notForwarded
@@ -506,11 +500,7 @@ func (f *filing) insert(ctx context.Context, tx Tx, row InboundMail, mailbox Mai
 			return row, err
 		}
 	} else {
-		c = f.open(mailbox, customer, email, at)
-		c.RefersTo = match.thread
-		if match.why.Blocked != "" {
-			c.Status, c.SpamAt = StatusClosed, f.now
-		}
+		c = f.open(mailbox, customer, email, at, match)
 	}
 	flood, err := f.overBudget(ctx, tx.Reader(), row, email.ID)
 	if err != nil {
@@ -620,13 +610,16 @@ func (f *filing) dropTwice(ctx context.Context, tx Tx, row *InboundMail, convers
 }
 
 // open begins a conversation with the mail.
-func (f *filing) open(mailbox Mailbox, customer Customer, email CustomerEmail, at time.Time) Conversation {
+func (f *filing) open(mailbox Mailbox, customer Customer, email CustomerEmail, at time.Time, m match) Conversation {
 	subject := f.mail.Subject
 	if f.forward != nil {
 		subject = f.forward.subject(subject)
 	}
 	c := newConversation(mailbox.ID, customer.ID, email, at)
-	c.Subject = subject
+	c.Subject, c.RefersTo = subject, m.thread
+	if m.why.Blocked != "" {
+		c.Status, c.SpamAt = StatusClosed, f.now
+	}
 	return c
 }
 

@@ -33,13 +33,7 @@ func Nouns() Declarations {
 			ID:          func(a *Attachment) *int64 { return &a.ID },
 			InMailboxes: true,
 		},
-		BlockedSenders: storage.Noun[BlockedSender]{
-			Name: "blocked sender",
-			ID:   func(b *BlockedSender) *int64 { return &b.ID },
-			Unique: []storage.Unique[BlockedSender]{
-				{Code: UniqueBlockedSender, Fields: func(b *BlockedSender) []any { return []any{&b.Key} }},
-			},
-		},
+		BlockedSenders: blockedSenderNoun(),
 		Conversations: storage.Noun[Conversation]{
 			Name:        "conversation",
 			ID:          func(c *Conversation) *int64 { return &c.ID },
