@@ -444,7 +444,7 @@ func (f *filing) ownMessage(ctx context.Context, tx Tx, mailbox Mailbox) (bool, 
 
 // belongs finds the conversation that the mail belongs to, and the customer whom it is
 // filed under. Only of a mail that is passed on does the one decide on the other.
-func (f *filing) belongs(ctx context.Context, tx Tx, mailbox Mailbox, index *indexing) (m match, customer Customer, created bool, err error) {
+func (f *filing) belongs(ctx context.Context, tx Tx, mailbox Mailbox, shared *filingTogether) (m match, customer Customer, created bool, err error) {
 	if f.forward != nil {
 		if m.why.Rule = RuleNew; !f.forward.explicit {
 			if m, err = f.thread(ctx, tx, mailbox); err != nil {
@@ -457,11 +457,14 @@ func (f *filing) belongs(ctx context.Context, tx Tx, mailbox Mailbox, index *ind
 			f.forward = nil
 		}
 	}
-	if customer, created, err = findCustomer(ctx, tx, f.customer.Email, f.customer.Name, f.now, index); err != nil {
+	if customer, created, err = findCustomer(ctx, tx, f.customer.Email, f.customer.Name, f.now, &shared.index); err != nil {
 		return m, customer, false, err
 	}
 	if m.why.Rule == "" {
 		m, err = f.thread(ctx, tx, mailbox)
+	}
+	if err == nil {
+		err = m.judge(ctx, tx, f, shared)
 	}
 	return m, customer, created, err
 }
@@ -470,11 +473,8 @@ func (f *filing) belongs(ctx context.Context, tx Tx, mailbox Mailbox, index *ind
 // notForwarded is why it is not taken for a mail that a member passes on.
 func (f *filing) insert(ctx context.Context, tx Tx, row InboundMail, mailbox Mailbox, notForwarded string, shared *filingTogether) (InboundMail, error) {
 	index := &shared.index
-	match, customer, created, err := f.belongs(ctx, tx, mailbox, index)
+	match, customer, created, err := f.belongs(ctx, tx, mailbox, shared)
 	if err != nil {
-		return row, err
-	}
-	if err := match.judge(ctx, tx, f, shared); err != nil {
 		return row, err
 	}
 	if match.why.Rule == RuleNew {

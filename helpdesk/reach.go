@@ -29,9 +29,6 @@ func (d *Desk) reachesAll() error {
 	return limited("You are limited to some mailboxes, and this concerns all of them.")
 }
 
-// ReachesAll reports whether the member is not limited to some mailboxes.
-func (d *Desk) ReachesAll() bool { return d.scope.Mailboxes == nil }
-
 // reachesWhole refuses members of some mailboxes a customer who has written to others.
 // What belongs to a customer, the portal shows to whoever has one of the addresses.
 func (d *Desk) reachesWhole(ctx context.Context, r Reader, customers ...int64) error {

@@ -146,7 +146,7 @@ func reachOf() map[string]struct {
 	say := func(v any, err error) (any, error) { return v, err }
 	name := func(text string) storage.Opt[string] { return storage.Some(text) }
 	return map[string]entry{
-		"AccountID": {own, nil}, "UserID": {own, nil}, "Scope": {own, nil}, "Holds": {own, nil}, "ReachesAll": {own, nil}, "Permissions": {own, nil},
+		"AccountID": {own, nil}, "UserID": {own, nil}, "Scope": {own, nil}, "Holds": {own, nil}, "Permissions": {own, nil},
 		"Online": {own, nil}, "InternalAddress": {own, nil}, "Rehearsal": {own, nil},
 		"TaggedAddress":    {hidden, func(c ctx, d desk, w w) (any, error) { return say(d.TaggedAddress(c, w.box.ID)) }},
 		"TestMailbox":      {hidden, func(c ctx, d desk, w w) (any, error) { return say(d.TestMailbox(c, w.box.ID)) }},

@@ -36,7 +36,7 @@ func (v *visit) narrowSpam(l listing, q *helpdesk.ConversationQuery) error {
 }
 
 // mayBlock reports whether the member may block senders: who reaches all mailboxes may.
-func (v *visit) mayBlock() bool { return v.may(helpdesk.CustomersUpdate) && v.ReachesAll() }
+func (v *visit) mayBlock() bool { return v.may(helpdesk.CustomersUpdate) && v.Scope().Mailboxes == nil }
 
 // fillSpam says whether the sender of spam is blocked.
 func (v *visit) fillSpam(c helpdesk.Conversation, view *conversationView) error {
