@@ -520,26 +520,8 @@ func (f *filing) insert(ctx context.Context, tx Tx, row InboundMail, mailbox Mai
 		event("conversation.created", c.ID, c)
 	}
 	i.ConversationID = c.ID
-	if err := f.putIn(ctx, tx, &c, &i); err != nil {
+	if err := f.fillIn(ctx, tx, &c, &i, match, mailbox, index); err != nil {
 		return row, err
-	}
-	if isNew {
-		index.begin(c.ID)
-	}
-	if err := index.add(ctx, tx, c, i); err != nil {
-		return row, err
-	}
-	if err := attach(ctx, tx, i, f.mailFiles()); err != nil {
-		return row, err
-	}
-	if err := f.purge(ctx, tx, f.unused()); err != nil {
-		return row, err
-	}
-	if match.why.Rule != RuleReport { // a mail system takes no part in what it reports on
-		brings := f.svc.bringsIn(f.accountID, mailbox, i.CustomerEmail, slices.Concat(i.To, i.Cc), match.answersForward)
-		if err := tx.AddParticipants(ctx, c.ID, brings); err != nil {
-			return row, err
-		}
 	}
 	event("interaction.created", i.ID, c)
 	if err := f.svc.overtake(ctx, tx, c, i); err != nil {
@@ -565,6 +547,30 @@ func (f *filing) insert(ctx context.Context, tx Tx, row InboundMail, mailbox Mai
 		return row, err
 	}
 	return row, tx.Emit(ctx, events...)
+}
+
+// fillIn inserts the interaction with its files, what it is found by, and who takes part
+// by it.
+func (f *filing) fillIn(ctx context.Context, tx Tx, c *Conversation, i *Interaction, m match, mailbox Mailbox, index *indexing) error {
+	if err := f.putIn(ctx, tx, c, i); err != nil {
+		return err
+	}
+	if i.IsStarter {
+		index.begin(c.ID)
+	}
+	if err := index.add(ctx, tx, *c, *i); err != nil {
+		return err
+	}
+	if err := attach(ctx, tx, *i, f.mailFiles()); err != nil {
+		return err
+	}
+	if err := f.purge(ctx, tx, f.unused()); err != nil {
+		return err
+	}
+	if m.why.Rule == RuleReport { // a mail system takes no part in what it reports on
+		return nil
+	}
+	return tx.AddParticipants(ctx, c.ID, f.svc.bringsIn(f.accountID, mailbox, i.CustomerEmail, slices.Concat(i.To, i.Cc), m.answersForward))
 }
 
 // putIn inserts the interaction. One from the backlog may stand before others.

@@ -299,3 +299,15 @@ func (d *Desk) readNotifications(ctx context.Context, tx Tx, conversationID int6
 	_, err := tx.MarkNotifications(ctx, NotificationFilter{UserID: d.userID, ConversationID: conversationID, Unread: true}, MarkedRead, d.svc.now())
 	return err
 }
+
+// notificationNoun declares the rows of notifications.
+func notificationNoun() storage.Noun[Notification] {
+	return storage.Noun[Notification]{
+		Name:        "notification",
+		ID:          func(n *Notification) *int64 { return &n.ID },
+		InMailboxes: true,
+		Unique: []storage.Unique[Notification]{
+			{Code: UniqueNotification, Fields: func(n *Notification) []any { return []any{&n.UserID, &n.Source} }},
+		},
+	}
+}

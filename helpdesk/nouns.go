@@ -79,14 +79,7 @@ func Nouns() Declarations {
 				{Code: UniqueMembership, Fields: func(m *Membership) []any { return []any{&m.UserID} }},
 			},
 		},
-		Notifications: storage.Noun[Notification]{
-			Name:        "notification",
-			ID:          func(n *Notification) *int64 { return &n.ID },
-			InMailboxes: true,
-			Unique: []storage.Unique[Notification]{
-				{Code: UniqueNotification, Fields: func(n *Notification) []any { return []any{&n.UserID, &n.Source} }},
-			},
-		},
+		Notifications: notificationNoun(),
 		PGPKeys: storage.Noun[PGPKey]{
 			Name: "key",
 			ID:   func(k *PGPKey) *int64 { return &k.ID },

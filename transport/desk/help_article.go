@@ -516,21 +516,7 @@ func (hv *helpVisit) nowOf(t kb.Text, p postedText) (of storage.Opt[kb.SourceTex
 		}
 		return storage.Some(kb.SourceText{}), false // it stays behind
 	}
-	left := false
-	var base []string
-	for _, r := range b.rows {
-		done := p.done[r.key] || p.done["all"] || r.base == "" && !r.gone && p.filled[r.key]
-		switch {
-		case r.extra, r.gone && done:
-		case !r.open() || done:
-			base = append(base, r.source)
-		case r.base != "":
-			base, left = append(base, r.base), true
-		default:
-			left = true
-		}
-		changed = changed || r.open() && done
-	}
+	base, left, changed := baseOf(b.rows, p)
 	name, summary := b.name.base, b.summary.base
 	if p.done["name"] || p.done["all"] || b.fresh && p.name != "" {
 		name, changed = source.Title, changed || b.name.open()
@@ -545,6 +531,25 @@ func (hv *helpVisit) nowOf(t kb.Text, p postedText) (of storage.Opt[kb.SourceTex
 		return storage.Null[kb.SourceText](), changed
 	}
 	return storage.Some(kb.SourceText{Title: name, Summary: summary, Markdown: strings.Join(base, "\n\n")}), changed
+}
+
+// baseOf is the text that a translation is of, once what the form marks as done is; left
+// says that something of the source is not translated yet.
+func baseOf(rows []pair, p postedText) (base []string, left, changed bool) {
+	for _, r := range rows {
+		done := p.done[r.key] || p.done["all"] || r.base == "" && !r.gone && p.filled[r.key]
+		switch {
+		case r.extra, r.gone && done:
+		case !r.open() || done:
+			base = append(base, r.source)
+		case r.base != "":
+			base, left = append(base, r.base), true
+		default:
+			left = true
+		}
+		changed = changed || r.open() && done
+	}
+	return base, left, changed
 }
 
 // saveArticle keeps what was written as the draft, or publishes it.
