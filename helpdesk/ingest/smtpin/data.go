@@ -55,6 +55,7 @@ func (ss *session) data(ctx context.Context, argument string) error {
 		return err
 	}
 	answers := ss.takeAlone(ctx, e, &mail)
+	mail.discard() // whoever hears the answer finds its room free
 	ss.since = time.Now()
 	if ss.srv.cfg.LMTP {
 		for _, mailbox := range e.order {
