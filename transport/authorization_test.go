@@ -25,7 +25,7 @@ var public = []string{"openapi", "docs", "login", "acceptInvitation", "getRemote
 	"createArticleFeedback", "createArticleReaction", "getSiteFileContent", "getThemeAsset"}
 
 // free lists the operations that every member may use, whatever the roles.
-var free = []string{"listLanguages", "getUser", "getOwnMembership", "listTokens", "logout"}
+var free = []string{"listLanguages", "getUser", "getOwnMembership", "getNotificationSettings", "updateNotificationSettings", "listTokens", "logout"}
 
 // above lists the operations that are in no account.
 var above = []string{

@@ -125,6 +125,14 @@ func (w *world) askAsCustomer(t testing.TB, who string, r transport.Route, ids m
 		"createConversation": `{"channel":"email","interactions":[{"type":"customer","body":"Hello"}]}`,
 		"createInteraction":  `{"type":"customer","body":"Hello"}`,
 	}[r.ID]
+	if r.ID == "createAttachment" { // to a message that they have posted, not to a mail
+		var posted struct{ ID int64 }
+		rec := w.do(t, who, "POST", "/accounts/"+ids["account_id"]+"/conversations/"+ids["conversation_id"]+"/interactions", `{"type":"customer","body":"Hello"}`, "Content-Type", "application/json")
+		if rec.Code == http.StatusCreated && json.Unmarshal(rec.Body.Bytes(), &posted) == nil {
+			ids = maps.Clone(ids)
+			ids["interaction_id"] = strconv.FormatInt(posted.ID, 10)
+		}
+	}
 	if body == "" {
 		return w.ask(t, who, r, ids)
 	}
