@@ -28,6 +28,7 @@
 //     helpdesk/webhook/signature, which links nothing else
 //   - helpdesk/netguard: connects to what others have named, at public addresses only
 //   - storage/jobs: runs the jobs that these leave behind
+//   - storage/backup: archives of a whole help desk, written while it is used, checked and restored
 //   - storage/blobs: removes the files that no row names, and ties a database to its files
 //   - helpdesk/mail, helpdesk/mailhtml: RFC 5322 messages and their HTML, of use on
 //     their own

@@ -62,19 +62,94 @@ func (s *Service) MaxAttachment() int64 { return s.cfg.MaxAttachment }
 // Config.MaxAttachment is a TooLarge fault, one of a type that is not allowed an
 // Invalid one. It needs interactions.create, for a note interactions.note.
 func (d *Desk) CreateAttachment(ctx context.Context, conversationID, interactionID int64, up Upload) (Attachment, error) {
-	r, err := d.guard.Read(InteractionsView)
-	if err != nil {
-		return Attachment{}, err
-	}
-	i, err := r.Interactions().Get(ctx, interactionID)
-	if i, err = inConversation(i, conversationID, err); err != nil {
-		return Attachment{}, err
-	}
-	begin, err := d.guard.Write(d.createPermission(i.Type))
+	_, begin, err := d.mayAttach(ctx, conversationID, interactionID)
 	if err != nil {
 		return Attachment{}, err
 	}
 	return d.attach(ctx, begin, conversationID, interactionID, up, changeable)
+}
+
+// CopyAttachments attaches copies of one interaction's files to another of the same
+// conversation, all or none, and returns them by the IDs of the originals. Neither changes
+// or goes with the other. What it needs and refuses is as with [Desk.CreateAttachment].
+func (d *Desk) CopyAttachments(ctx context.Context, conversationID, from, to int64) (map[int64]Attachment, error) {
+	_, begin, err := d.mayAttach(ctx, conversationID, to)
+	if err != nil {
+		return nil, err
+	}
+	originals, err := d.Attachments(ctx, conversationID, from)
+	if err != nil {
+		return nil, err
+	}
+	copies, err := d.attachCopies(ctx, begin, conversationID, to, originals)
+	if err != nil {
+		return nil, err
+	}
+	byOriginal := make(map[int64]Attachment, len(copies))
+	for n, a := range copies {
+		byOriginal[originals[n].ID] = a
+	}
+	return byOriginal, nil
+}
+
+// mayAttach checks that the caller may attach files to an interaction.
+func (d *Desk) mayAttach(ctx context.Context, conversationID, interactionID int64) (Reader, guard.Begin[Tx], error) {
+	r, err := d.guard.Read(InteractionsView)
+	if err != nil {
+		return nil, nil, err
+	}
+	i, err := r.Interactions().Get(ctx, interactionID)
+	if i, err = inConversation(i, conversationID, err); err != nil {
+		return nil, nil, err
+	}
+	begin, err := d.guard.Write(d.createPermission(i.Type))
+	return r, begin, err
+}
+
+// attachCopies attaches copies of stored files, whose bytes become blobs of their own.
+func (d *Desk) attachCopies(ctx context.Context, begin guard.Begin[Tx], conversationID, interactionID int64, originals []Attachment) ([]Attachment, error) {
+	if len(originals) == 0 {
+		return nil, nil
+	}
+	copies, err := d.copyFiles(ctx, originals)
+	if err != nil {
+		return nil, err
+	}
+	return d.attachStored(ctx, begin, conversationID, interactionID, copies, changeable)
+}
+
+// copyFiles copies the bytes of files, all or none.
+func (d *Desk) copyFiles(ctx context.Context, originals []Attachment) (copies []Attachment, err error) {
+	var keys []string
+	defer func() {
+		if err != nil {
+			d.svc.discard(ctx, err, keys...)
+		}
+	}()
+	for _, a := range originals {
+		if limit := d.svc.cfg.MaxAttachment; a.Size > limit {
+			return nil, fault.Newf(fault.TooLarge, "The file is larger than %d MiB.", limit>>20)
+		}
+		key := fileKey(d.scope.AccountID)
+		keys = append(keys, key)
+		size, err := d.copyBlob(ctx, a.BlobKey, key)
+		if err != nil {
+			return nil, err
+		}
+		copies = append(copies, Attachment{
+			Filename: a.Filename, ContentType: a.ContentType, Size: size, IsInline: a.IsInline, BlobKey: key, CreatedAt: d.svc.now(),
+		})
+	}
+	return copies, nil
+}
+
+func (d *Desk) copyBlob(ctx context.Context, from, to string) (size int64, err error) {
+	content, err := d.svc.cfg.Blobs.Get(ctx, from)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, content.Close()) }()
+	return d.svc.cfg.Blobs.Put(ctx, to, content)
 }
 
 // attach stores a file and its row, if may allows it then.
@@ -86,8 +161,24 @@ func (d *Desk) attach(
 	if err != nil {
 		return Attachment{}, err
 	}
-	a.InteractionID, a.ConversationID = interactionID, conversationID
-	err = begin(ctx, func(ctx context.Context, tx Tx) error {
+	all, err := d.attachStored(ctx, begin, conversationID, interactionID, []Attachment{a}, may)
+	if err != nil {
+		return Attachment{}, err
+	}
+	return all[0], nil
+}
+
+// attachStored writes the rows of files that are stored, all or none; without rows the files
+// go again.
+func (d *Desk) attachStored(
+	ctx context.Context, begin guard.Begin[Tx], conversationID, interactionID int64, files []Attachment,
+	may func(ctx context.Context, tx Tx, conversationID, interactionID int64) error,
+) ([]Attachment, error) {
+	keys := make([]string, len(files))
+	for n := range files {
+		files[n].InteractionID, files[n].ConversationID, keys[n] = interactionID, conversationID, files[n].BlobKey
+	}
+	err := begin(ctx, func(ctx context.Context, tx Tx) error {
 		c, err := tx.Conversations().Lock(ctx, conversationID)
 		if err != nil {
 			return err
@@ -95,16 +186,21 @@ func (d *Desk) attach(
 		if err := may(ctx, tx, conversationID, interactionID); err != nil {
 			return err
 		}
-		if err := tx.Attachments().Insert(ctx, &a); err != nil {
+		if err := tx.Attachments().Insert(ctx, storage.Pointers(files)...); err != nil {
 			return err
 		}
-		return d.emitIn(ctx, tx, "attachment.created", a.ID, c)
+		for _, a := range files {
+			if err := d.emitIn(ctx, tx, "attachment.created", a.ID, c); err != nil {
+				return err
+			}
+		}
+		return nil
 	})
 	if err != nil {
-		d.svc.discard(ctx, err, a.BlobKey)
-		return Attachment{}, err
+		d.svc.discard(ctx, err, keys...)
+		return nil, err
 	}
-	return a, nil
+	return files, nil
 }
 
 // changeable makes sure that an interaction's mail has not begun to be sent.

@@ -31,7 +31,7 @@ const (
 func audited(kind string) bool {
 	area, action, _ := strings.Cut(kind, ".")
 	return slices.Contains([]string{
-		"account", "membership", "role", "invitation", "mailbox", "domain", "pgp_key", "portal_key", "webhook",
+		"account", "membership", "role", "team", "invitation", "mailbox", "domain", "pgp_key", "portal_key", "webhook",
 	}, area) || slices.Contains([]string{"deleted", "merged", "split", "moved", "exported", "ignored", "replayed"}, action)
 }
 
@@ -112,7 +112,7 @@ type AuditFilter struct {
 }
 
 // AuditLog lists administrative changes, newest first: of the account, its members,
-// roles, invitations, mailboxes, domains, keys and webhooks, whatever was deleted,
+// teams, roles, invitations, mailboxes, domains, keys and webhooks, whatever was deleted,
 // merged or exported, and what its members did to their tokens, sessions and
 // passwords, also in vain. It needs audit_log.view. A member of some mailboxes does
 // not see what is about others. Whom the filter names may have left: somebody who

@@ -81,7 +81,7 @@ func TestAuditOfUsers(t *testing.T) {
 		}
 	}
 	caller := must(svc.SignIn(b.ctx, "alf@example.org", "correct horse"))(t)
-	session := must(svc.StartSession(b.ctx, caller))(t)
+	session := must(svc.StartSession(b.ctx, caller, ""))(t)
 	caller = must(svc.Authenticate(b.ctx, session.Secret))(t)
 	admin := must(svc.Admin(b.ctx, caller))(t)
 	token, _, err := admin.CreateOwnToken(b.ctx, helpdesk.TokenInput{Name: "Script"})
@@ -132,7 +132,7 @@ func TestPasswordChange(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t)
 	user := must(b.svc.Operator().CreateUser(b.ctx, helpdesk.UserInput{Email: "alf@example.org", Name: "Alf", Password: "correct horse"}))(t)
-	secret := func() string { return must(b.svc.StartSession(b.ctx, b.svc.As(user.ID)))(t).Secret }
+	secret := func() string { return must(b.svc.StartSession(b.ctx, b.svc.As(user.ID), ""))(t).Secret }
 	own, other := secret(), secret()
 	admin := must(b.svc.Admin(b.ctx, must(b.svc.Authenticate(b.ctx, own))(t)))(t)
 	for name, tt := range map[string]struct {

@@ -68,9 +68,13 @@ func (f *filing) sentAt(row InboundMail, mailbox Mailbox) time.Time {
 	return date.UTC().Truncate(time.Microsecond)
 }
 
-// place is where a mail stands that was sent at some time: not before what it refers to.
+// place is where a mail stands that was sent at some time: not before what it refers to,
+// and last if it is new.
 func (f *filing) place(ctx context.Context, tx Tx, m match, at time.Time) (time.Time, error) {
-	if m.parent == 0 || !at.Before(f.now) {
+	if !at.Before(f.now) {
+		return standsLast(ctx, tx, m.conversation.ID, at)
+	}
+	if m.parent == 0 {
 		return at, nil
 	}
 	parent, err := tx.Interactions().Get(ctx, m.parent)

@@ -28,10 +28,20 @@ const (
 	// JobUnassign takes the conversations of somebody who has left from them; Subject is
 	// the user. See [Service.Unassign].
 	JobUnassign = "conversations.unassign"
+	// JobDisband takes its conversations from a team that was deleted; Subject is the team.
+	JobDisband = "conversations.disband"
 	// JobWake wakes a conversation that sleeps; Subject is its id. See [Service.Wake].
 	JobWake = "conversations.wake"
 	// JobNotify tells members what happened; its payload says what. See [Service.Notify].
 	JobNotify = "notifications.tell"
+	// JobMailNotifications has what a member was told mailed; Subject is the user. See
+	// [Service.MailNotifications].
+	JobMailNotifications = "notifications.mail"
+	// JobTellMail is a mail that tells a member something; Subject is the user, the payload
+	// says what.
+	JobTellMail = "mail.tell"
+	// JobPasswordMail is the mail to who has forgotten a password; its payload says who.
+	JobPasswordMail = "mail.password"
 	// JobPruneNotifications removes what is too old. See [Service.PruneNotifications].
 	JobPruneNotifications = "notifications.prune"
 )
@@ -40,7 +50,7 @@ const (
 func JobKinds() []string {
 	return []string{
 		JobFileMail, JobRefetchMail, JobBackfill, JobReplayMail, JobSendMail, JobPurgeBlobs, JobInvite, JobProbe, JobReturnMail, JobWebhook, JobUnassign,
-		JobWake, JobNotify, JobPruneNotifications,
+		JobDisband, JobWake, JobNotify, JobMailNotifications, JobTellMail, JobPruneNotifications, JobPasswordMail,
 	}
 }
 

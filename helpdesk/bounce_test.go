@@ -206,7 +206,7 @@ func TestReportsThatPeopleSee(t *testing.T) {
 				t.Fatalf("it is %+v: %+v", row, last)
 			}
 			why := must(b.desk.ExplainThreading(b.ctx, id, last.ID))(t)
-			if !strings.Contains(strings.Join(why.Words, " "), "reports in it on the answer") {
+			if !strings.Contains(strings.Join(why.Words, " "), "report about the answer") {
 				t.Errorf("the explanation is %q", why.Words)
 			}
 			if again := must(b.desk.Rethread(b.ctx, id, last.ID))(t); again.ConversationID != id {

@@ -11,7 +11,8 @@ import (
 // BulkUpdate changes several conversations alike. Absent fields stay as they are.
 type BulkUpdate struct {
 	Status    storage.Opt[Status]
-	UserID    storage.Opt[int64] // null: unassigned
+	UserID    storage.Opt[int64] // null: none
+	TeamID    storage.Opt[int64] // null: none
 	MailboxID storage.Opt[int64]
 	TagIDs    storage.Opt[[]int64] // become the tags; null or empty: none
 	// SnoozedUntil is that of [ConversationUpdate].
@@ -23,13 +24,13 @@ type BulkUpdate struct {
 // UpdateConversations changes at most 100 conversations, all or none of them, and
 // returns them by id: an id that the member does not reach is a NotFound fault whose
 // fields name it. It needs conversations.update, and conversations.assign to set
-// UserID.
+// UserID or TeamID.
 func (d *Desk) UpdateConversations(ctx context.Context, ids []int64, in BulkUpdate) ([]Conversation, error) {
 	begin, err := d.guard.Write(ConversationsUpdate)
 	if err != nil {
 		return nil, err
 	}
-	if in.UserID.IsSet() {
+	if in.UserID.IsSet() || in.TeamID.IsSet() {
 		if begin, err = d.guard.Write(ConversationsAssign); err != nil {
 			return nil, err
 		}
@@ -71,7 +72,7 @@ func (d *Desk) updateAll(ctx context.Context, tx Tx, ids []int64, in BulkUpdate)
 	if err != nil {
 		return nil, err
 	}
-	if err := d.checkMember(ctx, tx, in.UserID.Or(0)); err != nil {
+	if err := checkAssignee(ctx, tx, in.UserID.Or(0), in.TeamID.Or(0)); err != nil {
 		return nil, err
 	}
 	if mailbox, given := in.MailboxID.Get(); given {
@@ -90,11 +91,12 @@ func (d *Desk) updateAll(ctx context.Context, tx Tx, ids []int64, in BulkUpdate)
 	}
 	var events []storage.Event
 	var told []occurrence
+	var spam []Conversation
 	for i := range all {
 		c := &all[i]
 		old := *c
 		c.Status, c.UserID, c.MailboxID = in.Status.Or(c.Status), in.UserID.Or(c.UserID), in.MailboxID.Or(c.MailboxID)
-		c.Priority, c.UpdatedAt = in.Priority.Or(c.Priority), d.svc.now()
+		c.TeamID, c.Priority, c.UpdatedAt = in.TeamID.Or(c.TeamID), in.Priority.Or(c.Priority), d.svc.now()
 		if err := d.spam(ctx, tx, c, in.Spam, in.Status); err != nil {
 			return nil, err
 		}
@@ -106,6 +108,12 @@ func (d *Desk) updateAll(ctx context.Context, tx Tx, ids []int64, in BulkUpdate)
 		}
 		events = append(events, d.updated(old, *c)...)
 		told = append(told, d.assigned(old, *c)...)
+		if madeSpam(old, *c) {
+			spam = append(spam, *c)
+		}
+	}
+	if err := d.returnAll(ctx, tx, ReturnedBySpam, spam...); err != nil {
+		return nil, err
 	}
 	if err := d.svc.tell(ctx, tx, d.scope.AccountID, told...); err != nil {
 		return nil, err

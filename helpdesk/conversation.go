@@ -29,7 +29,8 @@ type Conversation struct {
 	CustomerID      int64
 	CustomerEmailID int64  // 0 when the customer no longer has the address
 	CustomerEmail   string // where answers go
-	UserID          int64  // assigned user; 0: unassigned
+	UserID          int64  // assigned user; 0: none
+	TeamID          int64  // assigned team, beside the user; 0: none
 	Status          Status
 	Priority        Priority
 	Subject         string
@@ -51,6 +52,9 @@ func newConversation(mailboxID, customerID int64, from CustomerEmail, at time.Ti
 	}
 }
 
+// unassigned reports whether it is nobody's: no user's and no team's.
+func (c Conversation) unassigned() bool { return c.UserID == 0 && c.TeamID == 0 }
+
 // insert stores a new conversation under the next number of the account.
 func (c *Conversation) insert(ctx context.Context, tx Tx) error {
 	var err error
@@ -65,7 +69,8 @@ type ConversationFilter struct {
 	Statuses     []Status
 	MailboxID    int64
 	CustomerID   int64
-	UserID       storage.Opt[int64] // null: unassigned
+	UserID       storage.Opt[int64] // null: none
+	TeamID       storage.Opt[int64] // null: none
 	UpdatedSince time.Time
 	Terms        []SearchTerm      // all of them, see [SearchIndex]
 	TagIDs       []int64           // any of these
@@ -120,7 +125,8 @@ type ConversationInput struct {
 	Channel      string             // required: "email"
 	To           string             // required: the customer's address
 	MailboxID    int64              // 0: the account's oldest mailbox
-	UserID       storage.Opt[int64] // assigned user; absent or null: unassigned
+	UserID       storage.Opt[int64] // assigned user; absent or null: none
+	TeamID       storage.Opt[int64] // assigned team; absent or null: none
 	Status       Status             // "" means posted
 	Priority     Priority           // "" means normal
 	Subject      string             // at most 998 characters
@@ -131,7 +137,8 @@ type ConversationInput struct {
 type ConversationUpdate struct {
 	Subject   string // required; an empty one stays empty
 	MailboxID storage.Opt[int64]
-	UserID    storage.Opt[int64] // null: unassigned
+	UserID    storage.Opt[int64] // null: none
+	TeamID    storage.Opt[int64] // null: none
 	Status    storage.Opt[Status]
 	// SnoozedUntil puts it off until a time, or until the customer writes; null wakes it.
 	// Closing it wakes it, too.
@@ -153,13 +160,13 @@ func (s Status) valid() bool {
 // CreateConversation begins a conversation with a customer, who is made from the
 // address if no customer has it. Posted user interactions are sent. It needs
 // conversations.create, what the interactions need, and conversations.assign to
-// set UserID.
+// set UserID or TeamID.
 func (d *Desk) CreateConversation(ctx context.Context, in ConversationInput) (Conversation, error) {
 	begin, err := d.guard.Write(ConversationsCreate)
 	if err != nil {
 		return Conversation{}, err
 	}
-	if assigned, given := in.UserID.Get(); given && assigned != 0 {
+	if in.UserID.Or(0) != 0 || in.TeamID.Or(0) != 0 {
 		if begin, err = d.guard.Write(ConversationsAssign); err != nil {
 			return Conversation{}, err
 		}
@@ -220,7 +227,7 @@ func (d *Desk) create(ctx context.Context, tx Tx, in ConversationInput, address,
 	if err != nil {
 		return Conversation{}, err
 	}
-	if err := d.checkMember(ctx, tx, in.UserID.Or(0)); err != nil {
+	if err := checkAssignee(ctx, tx, in.UserID.Or(0), in.TeamID.Or(0)); err != nil {
 		return Conversation{}, err
 	}
 	now := d.svc.now()
@@ -236,7 +243,7 @@ func (d *Desk) create(ctx context.Context, tx Tx, in ConversationInput, address,
 	}
 	email := customer.emailByKey(EmailKey(address))
 	c := newConversation(mailbox.ID, customer.ID, email, now)
-	c.UserID, c.Status, c.Priority, c.Subject = in.UserID.Or(0), in.Status, in.Priority, in.Subject
+	c.UserID, c.TeamID, c.Status, c.Priority, c.Subject = in.UserID.Or(0), in.TeamID.Or(0), in.Status, in.Priority, in.Subject
 	if err := c.insert(ctx, tx); err != nil {
 		return Conversation{}, err
 	}
@@ -296,12 +303,15 @@ func (d *Desk) chooseMailbox(ctx context.Context, tx Tx, id int64) (Mailbox, err
 	return oldest[0], nil
 }
 
-// checkMember makes sure that a user to be assigned works in this account.
-func (d *Desk) checkMember(ctx context.Context, tx Tx, userID int64) error {
-	if userID == 0 {
-		return nil
+// checkAssignee makes sure that a user to be assigned works in this account, and that a
+// team is there; 0 is none.
+func checkAssignee(ctx context.Context, tx Tx, userID, teamID int64) error {
+	if userID != 0 {
+		if err := checkUser(ctx, tx.Reader(), userID); err != nil {
+			return err
+		}
 	}
-	return checkUser(ctx, tx.Reader(), userID)
+	return checkTeam(ctx, tx, teamID)
 }
 
 // checkUser makes sure that a user works in the account.
@@ -327,10 +337,12 @@ func (d *Desk) Conversation(ctx context.Context, id int64) (Conversation, error)
 
 // ConversationQuery narrows and orders a list of conversations.
 type ConversationQuery struct {
-	Statuses     []Status // any of these; empty: all
-	MailboxID    int64    // 0: all
-	CustomerID   int64    // 0: all
+	Statuses   []Status // any of these; empty: all
+	MailboxID  int64    // 0: all
+	CustomerID int64    // 0: all
+	// UserID is who it is assigned to; null: nobody, and no team unless TeamID says which.
 	UserID       storage.Opt[int64]
+	TeamID       storage.Opt[int64] // null: none
 	UpdatedSince time.Time
 	Sort         ConversationSort // "": ByCreated
 	Ascending    bool             // newest or largest first otherwise
@@ -355,7 +367,7 @@ type ConversationQuery struct {
 
 // Conversations lists the conversations that the member reaches, newest first
 // unless the query says otherwise. It needs conversations.view, views.view to
-// apply a view, and interactions.view to look for words. A mailbox, customer, user, tag or view outside the member's reach is
+// apply a view, and interactions.view to look for words. A mailbox, customer, user, team, tag or view outside the member's reach is
 // a NotFound fault; one that only a view's filter names finds nothing.
 func (d *Desk) Conversations(ctx context.Context, q ConversationQuery, req storage.PageRequest) (storage.Page[Conversation], error) {
 	var none storage.Page[Conversation]
@@ -395,16 +407,30 @@ func (d *Desk) Conversations(ctx context.Context, q ConversationQuery, req stora
 	if !possible {
 		return none, nil
 	}
-	filter := ConversationFilter{
-		Statuses: q.Statuses, MailboxID: q.MailboxID, CustomerID: q.CustomerID, UserID: q.UserID,
-		UpdatedSince: q.UpdatedSince, TagIDs: q.TagIDs, Terms: terms,
-		Awaiting: q.Awaiting, DraftBy: q.DraftBy, Undelivered: q.Undelivered, Snoozed: q.Snoozed,
-		Priorities: q.Priorities, Spam: q.Spam,
-	}
+	filter := q.filter()
+	filter.Terms = terms
 	position := func(c Conversation) storage.Position { return storage.Position{Key: c.SortKey(q.Sort), ID: c.ID} }
 	return storage.List(req, !q.Ascending, position, func(seek storage.Seek) ([]Conversation, error) {
 		return r.Conversations().List(ctx, ConversationOrder{ConversationFilter: filter, Sort: q.Sort}, seek)
 	})
+}
+
+// filter is what the query asks of the store, but its words.
+func (q *ConversationQuery) filter() ConversationFilter {
+	return ConversationFilter{
+		Statuses: q.Statuses, MailboxID: q.MailboxID, CustomerID: q.CustomerID, UserID: q.UserID, TeamID: q.team(),
+		UpdatedSince: q.UpdatedSince, TagIDs: q.TagIDs,
+		Awaiting: q.Awaiting, DraftBy: q.DraftBy, Undelivered: q.Undelivered, Snoozed: q.Snoozed,
+		Priorities: q.Priorities, Spam: q.Spam,
+	}
+}
+
+// team narrows to a team, or to none: what nobody has is its team's, if it has one.
+func (q *ConversationQuery) team() storage.Opt[int64] {
+	if q.UserID.IsNull() && !q.TeamID.IsSet() {
+		return storage.Null[int64]()
+	}
+	return q.TeamID
 }
 
 // check notes problems on fields below prefix.
@@ -444,6 +470,11 @@ func (q *ConversationQuery) references(ctx context.Context, r Reader) error {
 			return err
 		}
 	}
+	if id, given := q.TeamID.Get(); given {
+		if _, err := r.Teams().Get(ctx, id); err != nil {
+			return err
+		}
+	}
 	if q.DraftBy != 0 {
 		return checkUser(ctx, r, q.DraftBy)
 	}
@@ -451,7 +482,7 @@ func (q *ConversationQuery) references(ctx context.Context, r Reader) error {
 }
 
 // UpdateConversation changes a conversation. It needs conversations.update, and
-// conversations.assign to change UserID.
+// conversations.assign to change UserID or TeamID.
 func (d *Desk) UpdateConversation(ctx context.Context, id int64, in ConversationUpdate) (Conversation, error) {
 	begin, err := d.guard.Write(ConversationsUpdate)
 	if err != nil {
@@ -477,14 +508,8 @@ func (d *Desk) UpdateConversation(ctx context.Context, id int64, in Conversation
 			return err
 		}
 		old := c
-		if user := in.UserID.Or(c.UserID); user != c.UserID {
-			if _, err := d.guard.Write(ConversationsAssign); err != nil {
-				return err
-			}
-			if err := d.checkMember(ctx, tx, user); err != nil {
-				return err
-			}
-			c.UserID = user
+		if err := d.assign(ctx, tx, &c, in); err != nil {
+			return err
 		}
 		if mailbox := in.MailboxID.Or(c.MailboxID); mailbox != c.MailboxID {
 			if _, err := tx.Mailboxes().Get(ctx, mailbox); err != nil {
@@ -508,12 +533,40 @@ func (d *Desk) UpdateConversation(ctx context.Context, id int64, in Conversation
 				return err
 			}
 		}
+		if madeSpam(old, c) {
+			if err := d.returnAll(ctx, tx, ReturnedBySpam, c); err != nil {
+				return err
+			}
+		}
 		if err := d.svc.tell(ctx, tx, d.scope.AccountID, d.assigned(old, c)...); err != nil {
 			return err
 		}
 		return tx.Emit(ctx, d.updated(old, c)...)
 	})
 	return c, err
+}
+
+// assign gives a conversation to whom an update says.
+func (d *Desk) assign(ctx context.Context, tx Tx, c *Conversation, in ConversationUpdate) error {
+	user, team := in.UserID.Or(c.UserID), in.TeamID.Or(c.TeamID)
+	if user == c.UserID && team == c.TeamID {
+		return nil
+	}
+	if _, err := d.guard.Write(ConversationsAssign); err != nil {
+		return err
+	}
+	newUser, newTeam := user, team
+	if user == c.UserID {
+		newUser = 0
+	}
+	if team == c.TeamID {
+		newTeam = 0
+	}
+	if err := checkAssignee(ctx, tx, newUser, newTeam); err != nil {
+		return err
+	}
+	c.UserID, c.TeamID = user, team
+	return nil
 }
 
 // DeleteConversation removes a conversation with all that is in it. Mails that

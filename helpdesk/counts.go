@@ -1,7 +1,9 @@
 package helpdesk
 
 import (
+	"cmp"
 	"context"
+	"slices"
 
 	"github.com/helpwright/helpwright/storage"
 )
@@ -13,7 +15,7 @@ const MaxCount = 1000
 // mailboxes. Open are conversations that are posted or pending and do not sleep.
 type Counts struct {
 	Mine        int64 // open and assigned to the caller
-	Unassigned  int64 // open and assigned to nobody
+	Unassigned  int64 // open and assigned to no user and no team
 	Open        int64
 	Waiting     int64 // open, and a customer waits for an answer
 	Snoozed     int64 // posted or pending, and asleep
@@ -22,6 +24,22 @@ type Counts struct {
 	Quarantined int64 // mails that could not be filed; at most [MaxCount], and 0 without mailboxes.connection
 	Spam        int64 // conversations that are spam; at most [MaxCount]
 	Mailboxes   []MailboxCounts
+	Teams       []TeamCounts // by id
+	Views       []ViewCounts // by id; see [Desk.Counts] for which
+}
+
+// ViewCounts are the numbers of one saved view.
+type ViewCounts struct {
+	ViewID        int64
+	Conversations int64 // that the view shows to the caller
+}
+
+// TeamCounts are the numbers of one team that has open conversations.
+type TeamCounts struct {
+	TeamID     int64
+	Open       int64
+	Unassigned int64 // to no user
+	Waiting    int64
 }
 
 // MailboxCounts are the numbers of one mailbox that has open conversations.
@@ -32,11 +50,12 @@ type MailboxCounts struct {
 	Waiting    int64
 }
 
-// ConversationCount is how many conversations of a mailbox, a user and a status there
+// ConversationCount is how many conversations of a mailbox, a user, a team and a status there
 // are of which customers wait, or do not, and which sleep, or do not.
 type ConversationCount struct {
 	MailboxID int64
-	UserID    int64 // 0: unassigned
+	UserID    int64 // 0: none
+	TeamID    int64 // 0: none
 	Status    Status
 	Awaiting  bool
 	Snoozed   bool
@@ -45,21 +64,46 @@ type ConversationCount struct {
 
 // CountReader counts conversations.
 type CountReader interface {
-	// ConversationCounts returns the counts that are not 0, by mailbox, user, status,
+	// ConversationCounts returns the counts that are not 0, by mailbox, user, team, status,
 	// Awaiting and Snoozed, false first. They are kept while conversations are written, and cost the same however many
 	// there are.
 	ConversationCounts(ctx context.Context) ([]ConversationCount, error)
-	// CountConversations counts what a filter finds, no further than limit.
-	CountConversations(ctx context.Context, filter ConversationFilter, limit int) (int64, error)
-	// CountQuarantined counts the mails that could not be filed, no further than limit.
-	CountQuarantined(ctx context.Context, limit int) (int64, error)
+	// Count counts several things at once: what each filter finds, in their order, and last the mails that could not be
+	// filed, if they are asked for.
+	Count(ctx context.Context, q CountQuery) ([]int64, error)
+}
+
+// CountQuery is what [CountReader] is to count.
+type CountQuery struct {
+	Conversations []ConversationFilter
+	Quarantined   bool // count the mails that could not be filed, too
+	Limit         int  // of each number: it is counted no further
 }
 
 // Open reports whether a conversation of the status is at work: posted or pending.
 func (s Status) Open() bool { return s == StatusPosted || s == StatusPending }
 
+// maxCountedViews bounds of how many saved views Counts tells the numbers.
+const maxCountedViews = 100
+
 // Counts returns the numbers beside the lists of the desk. It needs conversations.view.
+//
+// Of saved views it tells those whose filter asks for nothing but mailbox, user, team,
+// status, and who waits or sleeps: what conversations are counted by while they change. To
+// count what others find would take the longer the more conversations there are, so these
+// have no number. There are at most 100, the oldest first, and none without views.view.
 func (d *Desk) Counts(ctx context.Context) (Counts, error) {
+	return d.counts(ctx, func(r Reader) ([]View, error) {
+		return r.Views().List(ctx, storage.NoFilter{}, storage.Seek{Limit: maxCountedViews})
+	})
+}
+
+// CountsOf is [Desk.Counts] of the saved views that are given, which are not read again.
+func (d *Desk) CountsOf(ctx context.Context, views []View) (Counts, error) {
+	return d.counts(ctx, func(Reader) ([]View, error) { return views, nil })
+}
+
+func (d *Desk) counts(ctx context.Context, read func(Reader) ([]View, error)) (Counts, error) {
 	r, err := d.guard.Read(ConversationsView)
 	if err != nil {
 		return Counts{}, err
@@ -72,18 +116,62 @@ func (d *Desk) Counts(ctx context.Context) (Counts, error) {
 	for _, cell := range cells {
 		counts.add(cell, d.userID)
 	}
-	if counts.Drafts, err = r.CountConversations(ctx, ConversationFilter{DraftBy: d.userID}, MaxCount); err != nil {
+	if d.guard.Allows(ViewsView) {
+		views, err := read(r)
+		if err != nil {
+			return Counts{}, err
+		}
+		counts.Views = d.countViews(views, cells)
+	}
+	q := CountQuery{
+		Conversations: []ConversationFilter{
+			{DraftBy: d.userID}, {Spam: storage.Some(true)}, {Undelivered: true, Statuses: []Status{StatusPosted, StatusPending}},
+		},
+		Quarantined: d.guard.Allows(MailboxesConnection), Limit: MaxCount,
+	}
+	found, err := r.Count(ctx, q)
+	if err != nil {
 		return Counts{}, err
 	}
-	if counts.Spam, err = r.CountConversations(ctx, ConversationFilter{Spam: storage.Some(true)}, MaxCount); err != nil {
-		return Counts{}, err
+	counts.Drafts, counts.Spam, counts.Undelivered = found[0], found[1], found[2]
+	if q.Quarantined {
+		counts.Quarantined = found[3]
 	}
-	failed := ConversationFilter{Undelivered: true, Statuses: []Status{StatusPosted, StatusPending}}
-	if counts.Undelivered, err = r.CountConversations(ctx, failed, MaxCount); err != nil || !d.guard.Allows(MailboxesConnection) {
-		return counts, err
+	return counts, nil
+}
+
+// countViews adds up for each saved view the cells that it shows.
+func (d *Desk) countViews(views []View, cells []ConversationCount) []ViewCounts {
+	var counts []ViewCounts
+	for _, v := range views {
+		q, ok := v.Filter.Query(d.userID)
+		f := q.filter()
+		if !ok || q.Query != "" || !f.counted() {
+			continue
+		}
+		n := ViewCounts{ViewID: v.ID}
+		for _, cell := range cells {
+			if f.has(cell) {
+				n.Conversations += cell.N
+			}
+		}
+		counts = append(counts, n)
 	}
-	counts.Quarantined, err = r.CountQuarantined(ctx, MaxCount)
-	return counts, err
+	return counts
+}
+
+// counted reports whether a filter narrows by nothing but what conversations are counted by.
+func (f ConversationFilter) counted() bool {
+	return f.CustomerID == 0 && f.UpdatedSince.IsZero() && len(f.Terms) == 0 && len(f.TagIDs) == 0 && len(f.Audience) == 0 &&
+		f.DraftBy == 0 && !f.Undelivered && len(f.Priorities) == 0 && !f.Spam.IsSet()
+}
+
+// has reports whether a filter that is counted finds the conversations of a cell.
+func (f ConversationFilter) has(c ConversationCount) bool {
+	is := func(of storage.Opt[bool], value bool) bool { want, given := of.Get(); return !given || want == value }
+	return (len(f.Statuses) == 0 || slices.Contains(f.Statuses, c.Status)) && (f.MailboxID == 0 || f.MailboxID == c.MailboxID) &&
+		(!f.UserID.IsSet() || f.UserID.Or(0) == c.UserID) && (!f.TeamID.IsSet() || f.TeamID.Or(0) == c.TeamID) &&
+		is(f.Awaiting, c.Awaiting) && is(f.Snoozed, c.Snoozed)
 }
 
 // add adds conversations to the numbers of a user. They come by their mailboxes.
@@ -101,15 +189,34 @@ func (c *Counts) add(cell ConversationCount, userID int64) {
 	mailbox := &c.Mailboxes[len(c.Mailboxes)-1]
 	c.Open += cell.N
 	mailbox.Open += cell.N
-	switch cell.UserID {
-	case userID:
+	switch {
+	case cell.UserID == userID:
 		c.Mine += cell.N
-	case 0:
+	case cell.UserID == 0 && cell.TeamID == 0:
 		c.Unassigned += cell.N
 		mailbox.Unassigned += cell.N
+	}
+	if cell.TeamID != 0 {
+		c.addTeam(cell)
 	}
 	if cell.Awaiting {
 		c.Waiting += cell.N
 		mailbox.Waiting += cell.N
+	}
+}
+
+// addTeam adds open conversations to the numbers of their team.
+func (c *Counts) addTeam(cell ConversationCount) {
+	at, known := slices.BinarySearchFunc(c.Teams, cell.TeamID, func(t TeamCounts, id int64) int { return cmp.Compare(t.TeamID, id) })
+	if !known {
+		c.Teams = slices.Insert(c.Teams, at, TeamCounts{TeamID: cell.TeamID})
+	}
+	team := &c.Teams[at]
+	team.Open += cell.N
+	if cell.UserID == 0 {
+		team.Unassigned += cell.N
+	}
+	if cell.Awaiting {
+		team.Waiting += cell.N
 	}
 }

@@ -22,7 +22,7 @@ var eventAreas = map[string]Permission{
 	"account": AccountsView, "portal_key": AccountsUpdate, "membership": MembershipsView, "invitation": MembershipsView, "role": RolesView,
 	"mailbox": MailboxesView, "mail": MailboxesConnection, "customer": CustomersView, "suppression": CustomersView, "blocked_sender": CustomersView, "pgp_key": PGPKeysView,
 	"conversation": ConversationsView, "interaction": InteractionsView, "attachment": InteractionsView, "saved_reply": InteractionsView,
-	"notification": ConversationsView, "tag": TagsView, "view": ViewsView, "domain": DomainsView, "webhook": WebhooksView,
+	"notification": ConversationsView, "tag": TagsView, "team": MembershipsView, "view": ViewsView, "domain": DomainsView, "webhook": WebhooksView,
 	// Of the knowledge base, which writes into the same log.
 	"site": "sites.view", "collection": "collections.view", "category": "categories.view", "article": "articles.view",
 	"feedback": "feedback.view", "file": "files.view", "theme": "themes.view",
@@ -224,6 +224,17 @@ func (d *Desk) Follow(ctx context.Context, in FollowInput) (*EventFollower, erro
 	}, nil
 }
 
+// LastEvent is the Seq of the newest event of the account, to follow from what is read
+// after it was asked for: see FollowInput.After. 0: there is none. It needs what Follow
+// needs.
+func (d *Desk) LastEvent(ctx context.Context) (int64, error) {
+	r, err := d.guard.Read(d.viewsEvents())
+	if err != nil {
+		return 0, err
+	}
+	return r.LastEvent(ctx)
+}
+
 // Position is the Seq of the last event that Next has passed, shown or not.
 func (f *EventFollower) Position() int64 { return f.position }
 
@@ -309,14 +320,22 @@ func changedTo(old, c Conversation) []string {
 	if old.Priority != c.Priority {
 		kinds = append(kinds, "conversation.prioritized")
 	}
-	if old.UserID != c.UserID {
-		kind := "conversation.assigned"
-		if c.UserID == 0 {
-			kind = "conversation.unassigned"
-		}
+	if kind := assignedTo(old, c); kind != "" {
 		kinds = append(kinds, kind)
 	}
 	return kinds
+}
+
+// assignedTo names the change of whose a conversation is: another user's or team's, or
+// no user's any more; one that loses its team, to nobody.
+func assignedTo(old, c Conversation) string {
+	switch {
+	case c.UserID != old.UserID && c.UserID != 0, c.TeamID != old.TeamID && c.TeamID != 0:
+		return "conversation.assigned"
+	case c.UserID != old.UserID, c.TeamID != old.TeamID && c.UserID == 0:
+		return "conversation.unassigned"
+	}
+	return ""
 }
 
 // updated are the events of a conversation that became c. Members of the mailbox that

@@ -32,9 +32,12 @@ var silent = map[string]string{
 	"Service.StartSession":    "as CreateUser",
 	"Service.ChoosePassword":  "as CreateUser",
 	"Service.EndSession":      "as CreateUser",
+	"Admin.EndOtherSessions":  "as CreateUser",
 
 	"Desk.ReadNotification":      "as MarkRead",
 	"Desk.ReadNotifications":     "as MarkRead",
+	"Service.MailNotifications":  "that a mail is ordered is seen by nobody",
+	"Desk.SetSignature":          "one member's signature is nobody else's business",
 	"Desk.ChooseNotifications":   "what one member wants to be told of is nobody else's business",
 	"Service.PruneNotifications": "what is old goes by itself",
 }

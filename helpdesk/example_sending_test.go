@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/mailhtml"
 	"github.com/helpwright/helpwright/storage"
 )
 
@@ -32,4 +33,27 @@ func ExampleDesk_Suppress() {
 	deliveries, _ := desk.Deliveries(ctx, []int64{answer.ID})
 	fmt.Println(len(mail.Due), deliveries[0].State)
 	// Output: 0 suppressed
+}
+
+// Answers end with the signature of who posts them, and of their mailbox.
+func ExampleDesk_SetSignature() {
+	ctx := context.Background()
+	_, desk, _ := exampleDesk(ctx)
+	_, _ = desk.UpdateMailbox(ctx, 1, helpdesk.MailboxInput{Signature: storage.Some("<b>Acme Doors</b>"), Quotes: storage.Some(helpdesk.QuoteLast)})
+	_, err := desk.SetSignature(ctx, "<p>Kind regards</p>")
+	ending, _ := desk.SignatureIn(ctx, 1)
+	fmt.Println(mailhtml.Text(ending), err)
+	// Output:
+	// Kind regards
+	//
+	// Acme Doors <nil>
+}
+
+// The mail of a blocked sender is filed as spam: it is kept, and nobody has to look at it.
+func ExampleDesk_BlockSender() {
+	ctx := context.Background()
+	_, desk, _ := exampleDesk(ctx)
+	blocked, err := desk.BlockSender(ctx, "@casino.example")
+	fmt.Println(blocked.Sender, err)
+	// Output: casino.example <nil>
 }

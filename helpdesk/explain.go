@@ -125,7 +125,7 @@ func (e ThreadingExplanation) words() []string {
 		words = append(words, e.Authentication.words())
 	}
 	if e.AutoSubmitted {
-		words = append(words, "A machine wrote it (RFC 3834): nobody waits for an answer, and it reopens nothing.")
+		words = append(words, "It was sent automatically (RFC 3834): nobody waits for an answer, and it reopens nothing.")
 	}
 	for _, m := range e.Moves {
 		words = append(words, m.words())
@@ -138,41 +138,41 @@ func (t Threading) words() []string {
 	var words []string
 	switch t.Rule {
 	case RuleToken:
-		words = append(words, fmt.Sprintf("It was sent to an address with a genuine reply token%s.", of(t.Token)))
+		words = append(words, fmt.Sprintf("It was sent to an address with a valid reply token%s.", of(t.Token)))
 	case RuleReferences:
-		words = append(words, fmt.Sprintf("It refers to the mail %s of its mailbox, and its sender takes part in the conversation of that.", t.Matched))
+		words = append(words, fmt.Sprintf("It refers to the message %s in this mailbox, and its sender takes part in that conversation.", t.Matched))
 	case RuleColleague:
-		words = append(words, fmt.Sprintf("It refers to the mail %s of its mailbox. Its sender has an address of the same organization as %s, "+
-			"who takes part in the conversation of that, and the organization's domain stands behind it.", t.Matched, t.Colleague))
+		words = append(words, fmt.Sprintf("It refers to the message %s in this mailbox. Its sender belongs to the same organization as %s, "+
+			"who takes part in that conversation, and the organization's domain has authenticated it.", t.Matched, t.Colleague))
 	case RuleReport:
-		words = append(words, fmt.Sprintf("A mail system, or who calls it abuse, reports in it on the answer %s of the conversation.", t.Matched))
+		words = append(words, fmt.Sprintf("It is a delivery or abuse report about the answer %s of this conversation.", t.Matched))
 	case RuleNew:
-		words = append(words, "It began a conversation.")
+		words = append(words, "It started a new conversation.")
 		if t.Token == 0 {
-			words = append(words, "No address that it was sent to has a genuine reply token.")
+			words = append(words, "None of the addresses it was sent to has a valid reply token.")
 		}
 	default:
-		return []string{"It came by no mail."}
+		return []string{"It did not arrive by mail."}
 	}
 	if t.Rule == RuleNew {
 		switch {
 		case t.References == 0:
-			words = append(words, "It refers to no other mail.")
+			words = append(words, "It does not refer to another message.")
 		default:
-			words = append(words, fmt.Sprintf("Of the %d Message-IDs that it refers to, mails of its mailbox have %d.", t.References, t.Known))
+			words = append(words, fmt.Sprintf("Messages that it refers to: %d; found in this mailbox: %d.", t.References, t.Known))
 		}
 	}
 	switch {
 	case t.ForwardedBy != 0:
-		words = append(words, fmt.Sprintf("User %d forwarded it, and it belongs to the author of the forwarded mail.", t.ForwardedBy))
+		words = append(words, fmt.Sprintf("User %d forwarded it, so it is filed under the author of the forwarded mail.", t.ForwardedBy))
 	case t.NotForwarded != "":
-		words = append(words, fmt.Sprintf("It forwards another mail, and belongs to its sender nevertheless: %s.", t.NotForwarded))
+		words = append(words, fmt.Sprintf("It forwards another mail, but is filed under its own sender: %s.", t.NotForwarded))
 	}
 	if t.Blocked != "" {
 		words = append(words, fmt.Sprintf("The sender is blocked (%s): it is spam.", t.Blocked))
 	}
 	for _, refused := range t.Refused {
-		words = append(words, fmt.Sprintf("Conversation %d was refused: %s.", refused.ConversationID, refused.Reason))
+		words = append(words, fmt.Sprintf("It was not added to conversation %d: %s.", refused.ConversationID, refused.Reason))
 	}
 	return words
 }
@@ -188,9 +188,9 @@ func of(conversationID int64) string {
 func (a MailAuthentication) words() string {
 	switch {
 	case a.Source == "" && a.FromGuessed:
-		return "It is not certain who wrote it, and nobody whom we trust has checked where it comes from."
+		return "Its author is uncertain, and no trusted server has checked its sender."
 	case a.Source == "":
-		return "Nobody whom we trust has checked where it comes from."
+		return "No trusted server has checked its sender."
 	}
 	dkim := make([]string, len(a.DKIM))
 	for n, c := range a.DKIM {
@@ -199,14 +199,14 @@ func (a MailAuthentication) words() string {
 	if len(dkim) == 0 {
 		dkim = []string{AuthNone}
 	}
-	said := "Nothing shows that the domain of From stands behind it"
+	said := "The domain in From has not authenticated it"
 	switch {
 	case a.unattributed():
-		said = "It is not certain who wrote it"
+		said = "Its author is uncertain"
 	case a.FromAligned:
-		said = "The domain of From stands behind it"
+		said = "The domain in From has authenticated it"
 	case a.Refused():
-		said = "The domain of From disowns it"
+		said = "The domain in From rejects it"
 	}
 	return fmt.Sprintf("%s: SPF %s, DKIM %s, DMARC %s.", said, orNone(a.SPF.Result), strings.Join(dkim, " and "), orNone(a.DMARC.Result))
 }

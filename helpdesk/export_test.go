@@ -10,7 +10,9 @@ func KnownArea(kind string) bool {
 
 // MailWork is what a mail to a member needs to be answered.
 func (s *Service) MailWork(m Mailbox, userID, conversationID, seen int64) (replyTo, footer string) {
-	return s.mailWork(m, userID, conversationID, seen)
+	return s.mailWork(m, memberToken{
+		account: m.AccountID, user: userID, conversation: conversationID, expires: tokenDay(s.now().Add(mailWorkLife)), seen: seen,
+	})
 }
 
 // ReadCommands reads the lines above a text.

@@ -49,6 +49,7 @@ type Interaction struct {
 	SendStartedAt   time.Time  // when the first try to send it began; it is frozen from then on
 	MessageID       string     // without angle brackets; "" for a note and a draft
 	References      []string   // Message-IDs it refers to, oldest first, In-Reply-To last
+	Ending          Ending     // of a posted user's: what stands below Body in its mail
 	Mail            MailHeader // of a mail, as it came
 	Threading       Threading  // why a mail is in this conversation
 	Security        MailSecurity
@@ -346,7 +347,10 @@ func (d *Desk) contribute(ctx context.Context, tx Tx, conversationID int64, p pr
 // add inserts a prepared interaction and changes c as it demands; the caller
 // writes c.
 func (d *Desk) add(ctx context.Context, tx Tx, c *Conversation, mailbox Mailbox, p preparedInteraction) (Interaction, error) {
-	now := d.svc.now()
+	now, err := standsLast(ctx, tx, c.ID, d.svc.now())
+	if err != nil {
+		return Interaction{}, err
+	}
 	i := p.Interaction // fn of a transaction may run again: p stays as it is
 	i.ConversationID, i.At, i.CreatedAt, i.UpdatedAt = c.ID, now, now, now
 	i.IsStarter = p.starter && i.Type != TypeNote
@@ -382,6 +386,20 @@ func (d *Desk) add(ctx context.Context, tx Tx, c *Conversation, mailbox Mailbox,
 	return i, nil
 }
 
+// standsLast is the time of something new in a conversation (0: a new one): now, but not
+// before what is there. Clocks of processes differ, and who waited for a lock looked at
+// theirs before.
+func standsLast(ctx context.Context, tx Tx, conversationID int64, now time.Time) (time.Time, error) {
+	if conversationID == 0 {
+		return now, nil
+	}
+	last, err := tx.Interactions().List(ctx, InteractionFilter{ConversationID: conversationID}, storage.Seek{Desc: true, Limit: 1})
+	if err == nil && len(last) > 0 && last[0].At.After(now) {
+		now = last[0].At
+	}
+	return now, err
+}
+
 // received changes a conversation for a customer's message of some time.
 func (c *Conversation) received(at time.Time, i Interaction, auto bool) {
 	if at.After(c.UpdatedAt) {
@@ -412,7 +430,7 @@ func (d *Desk) stamp(ctx context.Context, tx Tx, c Conversation, mailbox Mailbox
 	return d.svc.identify(ctx, tx, c, mailbox, i)
 }
 
-// identify gives a mail its Message-ID, and says what it answers.
+// identify gives a mail its Message-ID, and says what it answers and ends with.
 func (s *Service) identify(ctx context.Context, tx Tx, c Conversation, mailbox Mailbox, i *Interaction) error {
 	id, err := s.random(16)
 	if err != nil {
@@ -427,8 +445,10 @@ func (s *Service) identify(ctx context.Context, tx Tx, c Conversation, mailbox M
 	if err != nil {
 		return err
 	}
-	i.References, err = references(ctx, tx, thread)
-	return err
+	if i.References, err = references(ctx, tx, thread); err != nil {
+		return err
+	}
+	return s.end(ctx, tx, c, mailbox, i)
 }
 
 // addressed makes sure that an answer has recipients.

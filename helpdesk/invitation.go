@@ -223,6 +223,27 @@ type AcceptInput struct {
 	Password string // 8 to 200 characters
 }
 
+// Invited is what an invitation says to whoever holds its token.
+type Invited struct {
+	Account string // its name
+	Email   string
+	Name    string // proposed; may be ""
+}
+
+// Invited is what a page shows that asks to accept an invitation. The token is one that
+// [Service.AcceptInvitation] takes, else the fault is NotFound.
+func (s *Service) Invited(ctx context.Context, token string) (Invited, error) {
+	i, _, err := s.invitationOf(ctx, token)
+	if err != nil {
+		return Invited{}, err
+	}
+	if err := s.stillCovered(ctx, i); err != nil {
+		return Invited{}, err
+	}
+	account, err := s.cfg.Store.Within(Scope{AccountID: i.AccountID}).Account(ctx)
+	return Invited{Account: account.Name, Email: i.Email, Name: i.Name}, err
+}
+
 // Accepted is what came of an invitation.
 type Accepted struct {
 	Membership Membership
@@ -371,7 +392,7 @@ func (s *Service) settleUser(ctx context.Context, system SystemTx, user *User, t
 		return err
 	}
 	var tokens []int64
-	list := func(seek storage.Seek) ([]AccessToken, error) { return system.TokensOf(ctx, user.ID, seek) }
+	list := func(seek storage.Seek) ([]AccessToken, error) { return system.TokensOf(ctx, user.ID, false, seek) }
 	err = each(list, func(t AccessToken) int64 { return t.ID }, func(t AccessToken) error {
 		tokens = append(tokens, t.ID)
 		return nil
@@ -387,68 +408,45 @@ func (s *Service) settleUser(ctx context.Context, system SystemTx, user *User, t
 	return system.UpdateUser(ctx, &now)
 }
 
-// InvitationMail is what the mail of an invitation is made of. Every try gives the
-// same.
-type InvitationMail struct {
-	MessageID string
-	Date      time.Time
-	From      Address
-	To        Address
-	Account   string // its name
-	Inviter   string // name of who invites; "" when no longer a member
-	Token     string // which verifies the address, too
-	ExpiresAt time.Time
-}
-
-// Invitation returns what to mail. An invitation that was accepted, was deleted or
-// has expired is a NotFound fault. It is sent from the account's oldest mailbox with
-// an address, else from no-reply at the intake domain.
-func (o *Outgoing) Invitation(ctx context.Context, accountID, id int64) (InvitationMail, error) {
-	r, err := o.desk(accountID).Read(transmit)
+// invitationMail is the mail of an invitation that is not accepted, deleted or expired.
+func (s *Service) invitationMail(ctx context.Context, r Reader, job storage.ClaimedJob, links MailLinks) (SystemMail, error) {
+	i, err := r.Invitations().Get(ctx, job.Subject)
 	if err != nil {
-		return InvitationMail{}, err
+		return SystemMail{}, err
 	}
-	i, err := r.Invitations().Get(ctx, id)
-	if err != nil {
-		return InvitationMail{}, err
-	}
-	if !i.ExpiresAt.After(o.svc.now()) {
-		return InvitationMail{}, fault.Missing("invitation", id)
-	}
-	account, err := r.Account(ctx)
-	if err != nil {
-		return InvitationMail{}, err
+	if !i.ExpiresAt.After(s.now()) {
+		return SystemMail{}, fault.Missing("invitation", i.ID)
 	}
 	users, err := r.UsersByID(ctx, []int64{i.UserID})
 	if err != nil {
-		return InvitationMail{}, err
-	}
-	mailboxes, err := r.Mailboxes().List(ctx, storage.NoFilter{}, storage.Seek{Limit: 100})
-	if err != nil {
-		return InvitationMail{}, err
+		return SystemMail{}, err
 	}
 	var token string
-	if !o.svc.signedBy(func(key []byte) bool {
+	if !s.signedBy(func(key []byte) bool {
 		token = invitationToken(key, i.Nonce)
 		known := bytes.Equal(hashSecret(token), i.Hash)
 		token = mailedToken(key, i.Nonce)
 		return known
 	}) {
-		return InvitationMail{}, fault.New(fault.Internal, "The invitation was made with a signing key that is not known any more.")
+		return SystemMail{}, fault.New(fault.Internal, "The invitation was made with a signing key that is not known any more.")
 	}
-	out := InvitationMail{
-		MessageID: fmt.Sprintf("invitation.%d.%d@%s", accountID, i.ID, o.svc.cfg.IntakeDomain), Date: i.CreatedAt,
-		From: Address{Name: account.Name, Email: "no-reply@" + o.svc.cfg.IntakeDomain}, To: Address{Name: i.Name, Email: i.Email},
-		Account: account.Name, Token: token, ExpiresAt: i.ExpiresAt,
+	from, _, err := s.sender(ctx, r, 0)
+	if err != nil {
+		return SystemMail{}, err
 	}
-	for _, m := range mailboxes {
-		if m.Email != "" {
-			out.From.Email = m.Email
-			break
-		}
-	}
+	who := from.Name // the account's
 	if len(users) > 0 {
-		out.Inviter = users[0].Name
+		who = users[0].Name
 	}
-	return out, nil
+	return SystemMail{
+		MessageID: fmt.Sprintf("invitation.%d.%d@%s", job.AccountID, i.ID, s.cfg.IntakeDomain), Date: i.CreatedAt,
+		From: from, To: Address{Name: i.Name, Email: i.Email}, Subject: "Invitation to the help desk of " + from.Name,
+		Text: paragraphs(
+			greeting(i.Name),
+			who+" invites you to the help desk of "+from.Name+". To accept, open",
+			links.Invitation(token),
+			"The link works once, until "+i.ExpiresAt.UTC().Format("2 January 2006 15:04 UTC")+".",
+			"If you did not expect this mail, ignore it.",
+		),
+	}, nil
 }

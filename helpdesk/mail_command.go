@@ -16,6 +16,7 @@ type mailCommands struct {
 	Note     bool // the text is for members only
 	Status   Status
 	Assign   string // an address, or "me"
+	Team     string // the name of a team, beside whom Assign says
 	Unassign bool
 	Tags     []string
 	Snooze   time.Time
@@ -81,15 +82,7 @@ func (c *mailCommands) read(name, rest string, now time.Time) error {
 		}
 		c.Status = status
 	case "assign":
-		rest = strings.Trim(rest, "<> ")
-		who := strings.ToLower(rest)
-		if who != "me" && !ValidEmail(rest) {
-			return fmt.Errorf("say whom: @assign me, or @assign and the address of a colleague")
-		}
-		if c.Unassign || c.Assign != "" && c.Assign != who {
-			return fmt.Errorf("the conversation can be assigned to one only")
-		}
-		c.Assign = who
+		return c.readAssign(strings.Trim(rest, "<> "))
 	case "unassign":
 		if rest != "" || c.Assign != "" {
 			return fmt.Errorf("the conversation can be assigned to one only, or to nobody")
@@ -109,6 +102,26 @@ func (c *mailCommands) read(name, rest string, now time.Time) error {
 	default:
 		return fmt.Errorf("there is no such command; there are @note, @close, @reopen, @assign, @unassign, @tag and @snooze")
 	}
+	return nil
+}
+
+// readAssign reads whose a conversation becomes. What is no address names a team.
+func (c *mailCommands) readAssign(rest string) error {
+	who := strings.ToLower(rest)
+	if who != "me" && rest != "" && len(rest) <= 400 && !strings.Contains(rest, "@") {
+		if c.Team != "" && tagKey(c.Team) != tagKey(rest) {
+			return fmt.Errorf("the conversation can be assigned to one team only")
+		}
+		c.Team = rest
+		return nil
+	}
+	if who != "me" && !ValidEmail(rest) {
+		return fmt.Errorf("say whom: @assign me, or @assign and the address of a colleague, or the name of a team")
+	}
+	if c.Unassign || c.Assign != "" && c.Assign != who {
+		return fmt.Errorf("the conversation can be assigned to one only")
+	}
+	c.Assign = who
 	return nil
 }
 
@@ -170,7 +183,7 @@ func readSnooze(rest string, now time.Time) (time.Time, error) {
 
 // acts reports whether the commands change the conversation.
 func (c mailCommands) acts() bool {
-	return c.Status != "" || c.Assign != "" || c.Unassign || len(c.Tags) > 0 || !c.Snooze.IsZero()
+	return c.Status != "" || c.Assign != "" || c.Team != "" || c.Unassign || len(c.Tags) > 0 || !c.Snooze.IsZero()
 }
 
 // String names what was asked for, for the ledger.
@@ -185,6 +198,7 @@ func (c mailCommands) String() string {
 	add(c.Status == StatusClosed, "@close")
 	add(c.Status == StatusPosted, "@reopen")
 	add(c.Assign != "", "@assign "+c.Assign)
+	add(c.Team != "", "@assign "+c.Team)
 	add(c.Unassign, "@unassign")
 	add(len(c.Tags) > 0, "@tag "+strings.Join(c.Tags, ", "))
 	add(!c.Snooze.IsZero(), "@snooze "+c.Snooze.UTC().Format("2006-01-02 15:04"))

@@ -26,7 +26,9 @@ type Mailbox struct {
 	// ReplySubaddress works.
 	ReplyAddress ReplyAddress
 	Probe        AddressProbe
-	IsDefault    bool // set on what the service returns; stores ignore it: see Account.DefaultMailboxID
+	Signature    string      // what answers end with, below the member's own: HTML that is safe to show, with placeholders
+	Quotes       QuotePolicy // what is quoted below answers
+	IsDefault    bool        // set on what the service returns; stores ignore it: see Account.DefaultMailboxID
 	CreatedAt    time.Time
 	UpdatedAt    time.Time
 }
@@ -166,6 +168,11 @@ type MailboxInput struct {
 	// ReplyAddress chooses where answers ask for replies to; null: what is known to work,
 	// see [Mailbox].
 	ReplyAddress storage.Opt[ReplyAddress]
+	// Signature is HTML or text with the placeholders of [SignaturePlaceholders], at most
+	// 16 KiB; empty: there is none.
+	Signature storage.Opt[string]
+	// Quotes is QuoteNone unless it is given.
+	Quotes storage.Opt[QuotePolicy]
 	// IsDefault makes the mailbox that of conversations that name none, in place of
 	// the one before. False leaves the choice to the account's oldest mailbox again, if
 	// it was this one.
@@ -379,6 +386,17 @@ func (d *Desk) apply(m *Mailbox, in MailboxInput) error {
 	case "", ReplyPlain, ReplySubaddress, ReplyIntake:
 	default:
 		problems.Add("reply_address", "must be plain, subaddress or intake")
+	}
+	if in.Signature.IsSet() || in.Signature.IsNull() {
+		m.Signature = cleanSignature(&problems, in.Signature.Or(""))
+	}
+	if m.Quotes = in.Quotes.Or(m.Quotes); in.Quotes.IsNull() || m.Quotes == "" {
+		m.Quotes = QuoteNone
+	}
+	switch m.Quotes {
+	case QuoteNone, QuoteLast, QuoteAll:
+	default:
+		problems.Add("quotes", "must be none, last or all")
 	}
 	return problems.Err()
 }

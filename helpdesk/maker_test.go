@@ -122,6 +122,10 @@ func TestEveryMethodOfAdminWithinReach(t *testing.T) {
 			return say(a.UpdateMe(c, helpdesk.UserUpdate{Name: storage.Some("x")}))
 		}},
 		"Tokens":   {cut, func(c context.Context, a *helpdesk.Admin, _ world) (any, error) { return say(a.Tokens(c, page)) }},
+		"Sessions": {cut, func(c context.Context, a *helpdesk.Admin, _ world) (any, error) { return say(a.Sessions(c, page)) }},
+		"EndOtherSessions": {own, func(c context.Context, a *helpdesk.Admin, _ world) (any, error) {
+			return nil, a.EndOtherSessions(c)
+		}},
 		"Accounts": {cut, func(c context.Context, a *helpdesk.Admin, _ world) (any, error) { return say(a.Accounts(c, page)) }},
 		"CreateOwnToken": {own, func(c context.Context, a *helpdesk.Admin, _ world) (any, error) {
 			_, _, err := a.CreateOwnToken(c, helpdesk.TokenInput{Name: "x"})

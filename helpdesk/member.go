@@ -89,7 +89,7 @@ func (d *Desk) UpdateMember(ctx context.Context, id int64, in MembershipUpdate) 
 	return m, err
 }
 
-// RemoveMember ends a membership, also the caller's own; what was assigned to the
+// RemoveMember ends a membership, also the caller's own: the member is in no team any more, and what was assigned to the
 // member becomes unassigned soon after, by a job. It needs memberships.delete. Who holds more than the caller cannot be removed (Forbidden),
 // the last owner by nobody (Conflict with code last_owner).
 func (d *Desk) RemoveMember(ctx context.Context, id int64) error {
@@ -114,7 +114,13 @@ func (d *Desk) RemoveMember(ctx context.Context, id int64) error {
 		if err := tx.Memberships().Delete(ctx, id); err != nil {
 			return err
 		}
-		if err := forgetReplies(ctx, tx, m.UserID); err != nil {
+		if err := forgetSignature(ctx, tx, m.UserID); err != nil {
+			return err
+		}
+		if err := forgetReplies(ctx, tx, d.scope.AccountID, m.UserID); err != nil {
+			return err
+		}
+		if err := d.leaveTeams(ctx, tx, m.UserID); err != nil {
 			return err
 		}
 		job := storage.Job{Kind: JobUnassign, AccountID: d.scope.AccountID, Subject: m.UserID, RunAt: d.svc.now()}

@@ -18,12 +18,13 @@ import (
 	"github.com/helpwright/helpwright/storage/filetype"
 )
 
-// MemberMail notes a mail by which a member worked, or tried to: each does so once.
+// MemberMail notes a mail by which a member worked, or tried to: each does so once. It notes
+// mails to the member, too, of which there may be only so many within an hour.
 type MemberMail struct {
 	ID        int64
 	UserID    int64
 	Key       string // of the mail; unique among the user's
-	InboundID int64  // its row of the ledger
+	InboundID int64  // its row of the ledger; 0: it was sent to the member
 	Outcome   MemberMailOutcome
 	CreatedAt time.Time
 }
@@ -36,6 +37,7 @@ const (
 	MemberMailDone     MemberMailOutcome = "done"     // what it asked for
 	MemberMailReturned MemberMailOutcome = "returned" // it came back to the member, who had proven to be its author
 	MemberMailUnproven MemberMailOutcome = "unproven" // nothing showed that it was the member's, who was told
+	MemberMailTold     MemberMailOutcome = "told"     // it is none of the member's: it told the member something
 )
 
 // UniqueMemberMail is the code of the Conflict fault of a store for a second mail of a
@@ -526,7 +528,7 @@ func (w *mailWorker) act(ctx context.Context, conversationID int64, commands mai
 			return err
 		}
 	}
-	if commands.Status == "" && commands.Assign == "" && !commands.Unassign && commands.Snooze.IsZero() {
+	if commands.Status == "" && commands.Assign == "" && commands.Team == "" && !commands.Unassign && commands.Snooze.IsZero() {
 		return nil
 	}
 	c, err := w.sys.Within(w.desk.scope).Conversations().Get(ctx, conversationID)
@@ -550,6 +552,13 @@ func (w *mailWorker) act(ctx context.Context, conversationID int64, commands mai
 		}
 		update.UserID = storage.Some(user)
 	}
+	if commands.Team != "" {
+		team, err := w.team(ctx, commands.Team)
+		if err != nil {
+			return err
+		}
+		update.TeamID = storage.Some(team)
+	}
 	_, err = w.desk.UpdateConversation(ctx, conversationID, update)
 	return err
 }
@@ -572,6 +581,23 @@ func (w *mailWorker) colleague(ctx context.Context, who string) (int64, error) {
 		err = unknown
 	}
 	return user.ID, err
+}
+
+// team finds the team that a conversation is to be assigned to.
+func (w *mailWorker) team(ctx context.Context, name string) (int64, error) {
+	r, err := w.desk.guard.Read(MembershipsView)
+	if err != nil {
+		return 0, err
+	}
+	all, err := r.Teams().List(ctx, storage.NoFilter{}, storage.Seek{Limit: storage.NoLimit})
+	if err != nil {
+		return 0, err
+	}
+	at := slices.IndexFunc(all, func(t Team) bool { return t.Key == tagKey(cleanLine(name)) })
+	if at < 0 {
+		return 0, refuse("there is no team named %s; @assign takes me, the address of a colleague, or the name of a team", name)
+	}
+	return all[at].ID, nil
 }
 
 // tags finds those that are named; all of them have to be there.

@@ -104,11 +104,11 @@ func (w *atWork) said() []string {
 }
 
 // back are the mails that are to go back to members.
-func (w *atWork) back() []helpdesk.ReturnedMail {
+func (w *atWork) back() []helpdesk.SystemMail {
 	w.t.Helper()
-	var all []helpdesk.ReturnedMail
+	var all []helpdesk.SystemMail
 	for _, job := range w.jobs(helpdesk.JobReturnMail) {
-		all = append(all, must(w.svc.Outgoing().Returned(w.ctx, job))(w.t))
+		all = append(all, must(w.svc.Outgoing().SystemMail(w.ctx, job, helpdesk.MailLinks{}))(w.t))
 	}
 	return all
 }

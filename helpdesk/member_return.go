@@ -84,19 +84,10 @@ func (f *filing) mayReturn(ctx context.Context, tx Tx, m MemberMail) (bool, erro
 	if err := tx.LockAccount(ctx); err != nil {
 		return false, err
 	}
-	rows := tx.MemberMails()
-	oldest, err := rows.List(ctx, MemberMailFilter{UserID: m.UserID}, storage.Seek{Limit: 20})
-	if err != nil {
+	if err := forgetMemberMails(ctx, tx, m.UserID, f.now); err != nil {
 		return false, err
 	}
-	for _, old := range oldest {
-		if f.now.Sub(old.CreatedAt) > memberMailLife {
-			if err := rows.Delete(ctx, old.ID); err != nil {
-				return false, err
-			}
-		}
-	}
-	last, err := rows.List(ctx, MemberMailFilter{UserID: m.UserID}, storage.Seek{Desc: true, Limit: 200})
+	last, err := tx.MemberMails().List(ctx, MemberMailFilter{UserID: m.UserID}, storage.Seek{Desc: true, Limit: 200})
 	if err != nil {
 		return false, err
 	}
@@ -113,6 +104,17 @@ func (f *filing) mayReturn(ctx context.Context, tx Tx, m MemberMail) (bool, erro
 		return counts[MemberMailUnproven] == 0, nil
 	}
 	return counts[MemberMailReturned] < returnsAnHour, nil
+}
+
+// forgetMemberMails forgets some of what is long over.
+func forgetMemberMails(ctx context.Context, tx Tx, userID int64, now time.Time) error {
+	oldest, err := tx.MemberMails().List(ctx, MemberMailFilter{UserID: userID}, storage.Seek{Limit: 20})
+	for _, old := range oldest {
+		if err == nil && now.Sub(old.CreatedAt) > memberMailLife {
+			err = tx.MemberMails().Delete(ctx, old.ID)
+		}
+	}
+	return err
 }
 
 // orderReturn has the mail sent back.
@@ -155,55 +157,31 @@ func (r returnOrder) payload() ([]byte, error) {
 	}
 }
 
-// ReturnedMail is a mail that goes back to a member. Every try gives the same.
-type ReturnedMail struct {
-	MessageID string
-	Date      time.Time
-	From      Address
-	ReplyTo   string // where the member answers to; "": there is no such address
-	To        Address
-	Subject   string
-	InReplyTo string
-	Text      string
-	DKIM      []DKIMKey // to sign with; none: it is not signed
-}
-
-// Returned returns the mail of a job of kind [JobReturnMail]. One that was tried for two
-// days, or of which the mailbox is gone, is a NotFound fault.
-func (o *Outgoing) Returned(ctx context.Context, job storage.ClaimedJob) (ReturnedMail, error) {
-	r, err := o.desk(job.AccountID).Read(transmit)
-	if err != nil {
-		return ReturnedMail{}, err
-	}
+// returnedMail is the mail of a job of kind [JobReturnMail]: for two days.
+func (s *Service) returnedMail(ctx context.Context, r Reader, job storage.ClaimedJob) (SystemMail, error) {
 	var order returnOrder
 	if err := json.Unmarshal(job.Payload, &order); err != nil {
-		return ReturnedMail{}, fault.Wrap(fault.Internal, "Outgoing.Returned", err)
+		return SystemMail{}, fault.Wrap(fault.Internal, "reading a job", err)
 	}
-	if o.svc.now().Sub(order.At) > returnLife {
-		return ReturnedMail{}, fault.Missing("mail", job.Subject)
+	if s.now().Sub(order.At) > returnLife {
+		return SystemMail{}, fault.Missing("mail", job.Subject)
 	}
 	m, err := r.Mailboxes().Get(ctx, order.Mailbox)
 	if err != nil {
-		return ReturnedMail{}, err
+		return SystemMail{}, err
 	}
-	from := m.Email
-	if from == "" {
-		from = o.svc.InternalAddress(m)
-	}
-	_, domain, _ := cutLast(EmailKey(from), "@") // in ASCII, as a msg-id must be
 	// Without a conversation the address is one that has expired: what is sent there comes
 	// back, and opens no conversation.
 	token := memberToken{
 		account: job.AccountID, user: order.Token.User, conversation: order.Token.Conversation, returned: true,
 		expires: order.Token.Expires, seen: order.Token.Seen,
 	}
-	out := ReturnedMail{
-		MessageID: fmt.Sprintf("%s.%d@%s", o.svc.memberDetail(token), job.Subject, domain), Date: order.At,
-		From: Address{Name: fromName(m, ""), Email: from}, ReplyTo: o.svc.memberAddress(m, token), To: order.To,
+	from := s.mailFrom(m)
+	return SystemMail{
+		MessageID: s.memberMessageID(token, job.Subject, from), Date: order.At,
+		From: Address{Name: fromName(m, ""), Email: from}, ReplyTo: s.memberAddress(m, token), To: order.To,
 		Subject: "Not accepted: " + order.Subject, InReplyTo: order.Refers, Text: order.text(),
-	}
-	out.DKIM, err = o.svc.signers(ctx, r, from)
-	return out, err
+	}, nil
 }
 
 func (r returnOrder) text() string {
@@ -219,5 +197,5 @@ func (r returnOrder) text() string {
 	if r.Text != "" {
 		parts = append(parts, "Your mail said:", r.Text)
 	}
-	return strings.Join(parts, "\n\n") + "\n"
+	return paragraphs(parts...)
 }

@@ -2,6 +2,7 @@ package helpdesk
 
 import (
 	"encoding/binary"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -56,13 +57,10 @@ func (s *Service) memberAddress(m Mailbox, t memberToken) string {
 }
 
 // mailWork gives what a mail to a member needs so that the member can
-// answer it: Reply-To, and what stands below. seen is the interaction that was said last of
-// what the mail tells. Both are "" where no such address is known to work.
-func (s *Service) mailWork(m Mailbox, userID, conversationID, seen int64) (replyTo, footer string) {
-	replyTo = s.memberAddress(m, memberToken{
-		account: m.AccountID, user: userID, conversation: conversationID, expires: tokenDay(s.now().Add(mailWorkLife)), seen: seen,
-	})
-	if replyTo == "" {
+// answer it: Reply-To, and what stands below. Both are "" where no such address is known to
+// work.
+func (s *Service) mailWork(m Mailbox, t memberToken) (replyTo, footer string) {
+	if replyTo = s.memberAddress(m, t); replyTo == "" {
 		return "", ""
 	}
 	return replyTo, mailWorkFooter
@@ -115,9 +113,10 @@ func (f *filing) memberTokens() (tokens []memberToken, formal bool) {
 	return tokens, formal
 }
 
-// aboutMemberMail reports whether a program answers or reports on a mail to a member.
+// aboutMemberMail reports whether a program answers or reports on a mail to a member, or has
+// passed it on.
 func (f *filing) aboutMemberMail() bool {
-	ids := f.candidates()
+	ids := append(f.candidates(), cleanIDs([]string{f.mail.MessageID})...)
 	if f.mail.Report != nil {
 		ids = append(ids, cleanIDs(f.mail.Report.MessageIDs)...)
 		for _, address := range f.addressed() {
@@ -130,6 +129,13 @@ func (f *filing) aboutMemberMail() bool {
 		_, _, genuine := f.svc.memberToken(memberIDDetail(id))
 		return genuine
 	})
+}
+
+// memberMessageID is the Message-ID of a mail from an address to a member. The serial tells
+// mails of one token apart.
+func (s *Service) memberMessageID(t memberToken, serial int64, from string) string {
+	_, domain, _ := cutLast(EmailKey(from), "@") // in ASCII, as a msg-id must be
+	return fmt.Sprintf("%s.%d@%s", s.memberDetail(t), serial, domain)
 }
 
 // memberIDDetail is the token in the Message-ID of a mail to a member.

@@ -94,7 +94,7 @@ func waits(all []Interaction, since time.Time) (first time.Time) {
 func (d *Desk) waiting(ctx context.Context, tx Tx, c Conversation) (first time.Time, err error) {
 	last, err := tx.Interactions().List(ctx, InteractionFilter{ConversationID: c.ID}, storage.Seek{Desc: true, Limit: 100})
 	for _, i := range last {
-		if i.Type == TypeUser && i.Status == StatusPosted && !i.IsForward {
+		if i.Type == TypeUser && i.Status == StatusPosted && !i.IsForward && !i.Scheduled() {
 			break
 		}
 		if i.Type == TypeCustomer && !i.IsForward && !i.AutoSubmitted {

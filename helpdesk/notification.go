@@ -67,13 +67,15 @@ const UniqueNotification = "notification"
 
 // NotificationFilter narrows a list of notifications.
 type NotificationFilter struct {
-	UserID         int64 // whose; required
-	ConversationID int64 // 0: of all
-	MailboxID      int64 // 0: of all; those without a conversation only
-	Shown          bool  // those that stand in the desk's list
-	Unread         bool  // those that are not read
-	ToMail         bool  // those with a MailAt
-	UpTo           int64 // ids up to this one; 0: all
+	UserID         int64   // whose; required
+	ConversationID int64   // 0: of all
+	MailboxID      int64   // 0: of all; those without a conversation only
+	Shown          bool    // those that stand in the desk's list
+	Browser        bool    // those that the browser tells
+	Unread         bool    // those that are not read
+	ToMail         bool    // those with a MailAt
+	UpTo           int64   // ids up to this one; 0: all
+	IDs            []int64 // these; nil: all
 }
 
 // NotificationMark is what [NotificationWriter.MarkNotifications] sets.
@@ -137,6 +139,8 @@ const (
 	keepNotifications     = 500
 	notificationLifetime  = 90 * 24 * time.Hour
 	MaxNotificationsCount = 100 // so far unread ones are counted
+	browserNotifications  = 5   // are told by a browser at a time
+	browserLifetime       = 5 * time.Minute
 )
 
 // onByDefault is whether a kind is told in a channel to who has chosen nothing.
@@ -190,7 +194,17 @@ func (d *Desk) NotifyChoices(ctx context.Context) (NotifyChoices, error) {
 	if err != nil {
 		return NotifyChoices{}, err
 	}
+	if err := d.ownRow(ctx, r.Memberships()); err != nil {
+		return NotifyChoices{}, err
+	}
 	return d.notifyChoices(ctx, r)
+}
+
+// ownRow reads the caller's membership before what they may have none of yet: a
+// conditional change locks what it reads, and there has to be something.
+func (d *Desk) ownRow(ctx context.Context, rows storage.RowReader[Membership, storage.NoFilter]) error {
+	_, err := rows.Get(ctx, d.membershipID)
+	return err
 }
 
 func (d *Desk) notifyChoices(ctx context.Context, r interface {
@@ -218,6 +232,9 @@ func (d *Desk) ChooseNotifications(ctx context.Context, choices []NotifyChoice) 
 	}
 	var chosen NotifyChoices
 	err = begin(ctx, func(ctx context.Context, tx Tx) error {
+		if _, err := tx.Memberships().Lock(ctx, d.membershipID); err != nil {
+			return err
+		}
 		if chosen, err = d.notifyChoices(ctx, tx); err != nil {
 			return err
 		}
@@ -252,6 +269,19 @@ func (d *Desk) UnreadNotifications(ctx context.Context) (int, error) {
 		return 0, err
 	}
 	return r.CountNotifications(ctx, NotificationFilter{UserID: d.userID, Shown: true, Unread: true}, MaxNotificationsCount)
+}
+
+// BrowserNotifications are what the caller's browser tells now, newest first: at most 5 of
+// the last 5 minutes that are unread, and newer than the one with the id after. It needs
+// conversations.view.
+func (d *Desk) BrowserNotifications(ctx context.Context, after int64) ([]Notification, error) {
+	r, err := d.guard.Read(ConversationsView)
+	if err != nil {
+		return nil, err
+	}
+	found, err := r.Notifications().List(ctx, NotificationFilter{UserID: d.userID, Browser: true, Unread: true}, storage.Seek{Limit: browserNotifications, Desc: true})
+	since := d.svc.now().Add(-browserLifetime)
+	return slices.DeleteFunc(found, func(n Notification) bool { return n.ID <= after || n.CreatedAt.Before(since) }), err
 }
 
 // ReadNotification marks one of the caller's notifications read. Another's is a NotFound

@@ -119,6 +119,33 @@ func TestNotifications(t *testing.T) {
 			b.jot(b.desk, c, mention(a)) // does not make a follower of who said no
 			reply(b)
 		}, kinds{mentioned}, kinds{replied}},
+		"assigned to my team": {func(b *bundle, a *helpdesk.Desk, c int64) { b.assignTeam(c, b.team("Sales", a, b.desk)) }, kinds{assigned}, nil},
+		"assigned to my team and to me": {func(b *bundle, a *helpdesk.Desk, c int64) {
+			team := b.team("Sales", a, b.desk)
+			must(b.desk.UpdateConversation(b.ctx, c, helpdesk.ConversationUpdate{UserID: storage.Some(a.UserID()), TeamID: storage.Some(team)}))(b.t)
+		}, kinds{assigned}, nil},
+		"assigned to a team without me": {func(b *bundle, a *helpdesk.Desk, c int64) { b.assignTeam(c, b.team("Sales")) }, nil, nil},
+		"assigned to my team, limited":  {func(b *bundle, a *helpdesk.Desk, c int64) { b.assignTeam(c, b.team("Sales", a)); b.limit(a) }, nil, nil},
+		"assigned to my team, and to another": {func(b *bundle, a *helpdesk.Desk, c int64) {
+			b.assignTeam(c, b.team("Sales", a))
+			b.assignTeam(c, b.team("Repairs"))
+		}, nil, nil},
+		"replied to my team": {func(b *bundle, a *helpdesk.Desk, c int64) {
+			b.assignTeam(c, b.team("Sales", a, b.desk))
+			reply(b)
+		}, kinds{replied, assigned}, kinds{replied}},
+		"replied to another of my team": {func(b *bundle, a *helpdesk.Desk, c int64) {
+			b.assignTeam(c, b.team("Sales", a, b.desk))
+			b.assign(c, b.desk)
+			reply(b)
+		}, kinds{assigned}, kinds{replied}},
+		"begun in my team": {func(b *bundle, a *helpdesk.Desk, c int64) {
+			b.assign(c, b.desk)
+			must(b.desk.CreateConversation(b.ctx, helpdesk.ConversationInput{
+				Channel: "email", To: "bob@example.com", TeamID: storage.Some(b.team("Sales", a)),
+				Interactions: []helpdesk.InteractionInput{{Type: helpdesk.TypeCustomer, Body: "It is stuck."}},
+			}))(b.t)
+		}, kinds{assigned}, nil},
 		"replied by a machine": {func(b *bundle, a *helpdesk.Desk, c int64) {
 			b.assign(c, a)
 			m := opening()
@@ -244,6 +271,47 @@ func TestReadNotifications(t *testing.T) {
 	unread("all", 0)
 	if got := must(b.desk.UnreadNotifications(b.ctx))(t); got != 3 {
 		t.Errorf("of another %d are unread", got)
+	}
+}
+
+// A browser tells what is new, once, to whom wants that.
+func TestBrowserNotifications(t *testing.T) {
+	t.Parallel()
+	b := newBundle(t)
+	agent := b.member(helpdesk.RoleAgent)
+	muted := b.member(helpdesk.RoleAgent)
+	must(muted.ChooseNotifications(b.ctx, []helpdesk.NotifyChoice{{Kind: helpdesk.NotifyUnassigned, Channels: []helpdesk.NotificationChannel{helpdesk.ChannelDesk}}}))(t)
+	for n := range 7 {
+		m := opening()
+		m.MessageID = fmt.Sprint(n, "@example.com")
+		b.receive(m)
+	}
+	b.tell()
+	told := func(d *helpdesk.Desk, after int64) []int64 {
+		t.Helper()
+		var ids []int64
+		for _, n := range must(d.BrowserNotifications(b.ctx, after))(t) {
+			ids = append(ids, n.ID)
+		}
+		return ids
+	}
+	newest := told(agent, 0)
+	if len(newest) != 5 || !slices.IsSortedFunc(newest, func(a, b int64) int { return int(b - a) }) {
+		t.Fatalf("told of %d", newest)
+	}
+	if diff := cmp.Diff(newest[:2], told(agent, newest[2])); diff != "" {
+		t.Errorf("newer than one: %s", diff)
+	}
+	must(agent.ReadNotification(b.ctx, newest[0]))(t)
+	if diff := cmp.Diff([]int64{newest[1]}, told(agent, newest[2])); diff != "" {
+		t.Errorf("one was read: %s", diff)
+	}
+	if got := told(muted, 0); got != nil {
+		t.Errorf("who does not want it is told of %d", got)
+	}
+	b.clock.Add(6 * time.Minute)
+	if got := told(agent, 0); got != nil {
+		t.Errorf("told of what is old: %d", got)
 	}
 }
 

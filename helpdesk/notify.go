@@ -28,6 +28,7 @@ type occurrence struct {
 	MailboxID      int64            `json:"mailbox,omitempty"`
 	ActorID        int64            `json:"actor,omitempty"`
 	UserIDs        []int64          `json:"users,omitempty"` // whom it concerns by name
+	TeamID         int64            `json:"team,omitempty"`  // whose members it concerns
 }
 
 // told is the payload of JobNotify.
@@ -56,12 +57,16 @@ func (s *Service) tell(ctx context.Context, tx Tx, accountID int64, all ...occur
 	return tx.Enqueue(ctx, jobs...)
 }
 
-// assigned is that a conversation has become a user's, nothing if it has not.
+// assigned is that a conversation has become a user's or a team's, nothing if it has not.
 func (d *Desk) assigned(old, c Conversation) []occurrence {
-	if c.UserID == 0 || c.UserID == old.UserID || c.UserID == d.userID {
-		return nil
+	var all []occurrence
+	if c.UserID != 0 && c.UserID != old.UserID && c.UserID != d.userID {
+		all = append(all, occurrence{Kind: NotifyAssigned, ConversationID: c.ID, ActorID: d.userID, UserIDs: []int64{c.UserID}})
 	}
-	return []occurrence{{Kind: NotifyAssigned, ConversationID: c.ID, ActorID: d.userID, UserIDs: []int64{c.UserID}}}
+	if c.TeamID != 0 && c.TeamID != old.TeamID {
+		all = append(all, occurrence{Kind: NotifyAssigned, ConversationID: c.ID, ActorID: d.userID, TeamID: c.TeamID})
+	}
+	return all
 }
 
 // said is what members are told of an interaction that has come into a conversation,
@@ -72,7 +77,7 @@ func said(c Conversation, i Interaction, isNew bool, actor int64) []occurrence {
 		return nil
 	case !isNew:
 		return []occurrence{{Kind: NotifyReplied, ConversationID: c.ID, InteractionID: i.ID, ActorID: actor}}
-	case c.UserID == 0:
+	case c.unassigned():
 		return []occurrence{{Kind: NotifyUnassigned, ConversationID: c.ID, InteractionID: i.ID, ActorID: actor}}
 	}
 	return nil
@@ -80,10 +85,6 @@ func said(c Conversation, i Interaction, isNew bool, actor int64) []occurrence {
 
 // eventNotified tells that members were told something. Its data has their ids.
 const eventNotified = "notification.created"
-
-// mailDelay is how long a notification waits for others of its conversation, and for
-// being read, before it is mailed.
-const mailDelay = 2 * time.Minute
 
 // Notify does a job of kind [JobNotify]: it tells members what happened, those who may
 // see it by now. Doing it again tells nobody twice.
@@ -108,7 +109,6 @@ func (s *Service) notify(ctx context.Context, tx Tx, accountID int64, what told)
 	}
 	var rows []Notification
 	var events []storage.Event
-	var jobs []storage.Job
 	now := s.now()
 	for n, o := range what.Occurrences {
 		before := len(rows)
@@ -122,7 +122,7 @@ func (s *Service) notify(ctx context.Context, tx Tx, accountID int64, what told)
 				row.MailboxID = o.MailboxID
 			}
 			if m.choices.Tells(o.Kind, ChannelMail) {
-				row.MailAt = now.Add(mailDelay)
+				row.MailAt = now.Add(s.cfg.NotifyAfter)
 			}
 			if row.Shown || row.Browser || !row.MailAt.IsZero() {
 				rows = append(rows, row)
@@ -140,7 +140,7 @@ func (s *Service) notify(ctx context.Context, tx Tx, accountID int64, what told)
 			return err
 		}
 	}
-	jobs = append(jobs, storage.Job{
+	jobs := append(mailSoon(accountID, rows), storage.Job{
 		Kind: JobPruneNotifications, AccountID: accountID, UniqueKey: fmt.Sprintf("notifications.prune/%d", accountID), RunAt: now.Add(24 * time.Hour),
 	})
 	if err := tx.Enqueue(ctx, jobs...); err != nil {
@@ -181,12 +181,13 @@ type toldOf struct {
 	members       map[int64]reached
 	conversations map[int64]Conversation
 	followers     map[int64][]int64 // by conversation
+	teams         map[int64]Team
 }
 
 // recipientsOf reads what decides on who is told: a fixed number of queries, however
 // many members and occurrences there are.
 func (s *Service) recipientsOf(ctx context.Context, r Reader, all []occurrence) (toldOf, error) {
-	to := toldOf{members: map[int64]reached{}, conversations: map[int64]Conversation{}, followers: map[int64][]int64{}}
+	to := toldOf{members: map[int64]reached{}, conversations: map[int64]Conversation{}, followers: map[int64][]int64{}, teams: map[int64]Team{}}
 	var ids []int64
 	for _, o := range all {
 		if o.ConversationID != 0 {
@@ -209,6 +210,9 @@ func (s *Service) recipientsOf(ctx context.Context, r Reader, all []occurrence) 
 			if f.Follows {
 				to.followers[f.ConversationID] = append(to.followers[f.ConversationID], f.UserID)
 			}
+		}
+		if err := to.findTeams(ctx, r, found); err != nil {
+			return to, err
 		}
 	}
 	roles, err := r.Roles().List(ctx, storage.NoFilter{}, storage.Seek{Limit: storage.NoLimit})
@@ -240,6 +244,33 @@ func (s *Service) recipientsOf(ctx context.Context, r Reader, all []occurrence) 
 	return to, err
 }
 
+// findTeams reads the teams that conversations have.
+func (t toldOf) findTeams(ctx context.Context, r Reader, all []Conversation) error {
+	var ids []int64
+	for _, c := range all {
+		if c.TeamID != 0 {
+			ids = append(ids, c.TeamID)
+		}
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	found, err := r.Teams().ByIDs(ctx, sortedSet(ids))
+	for _, team := range found {
+		t.teams[team.ID] = team
+	}
+	return err
+}
+
+// assignedTeam are the members of the team that a conversation became one of. Whose it is
+// was told by name.
+func (t toldOf) assignedTeam(o occurrence, c Conversation) []int64 {
+	if c.TeamID != o.TeamID {
+		return nil // it is another team's by now
+	}
+	return slices.DeleteFunc(slices.Clone(t.teams[c.TeamID].MemberIDs), func(id int64) bool { return id == c.UserID })
+}
+
 func (t toldOf) mailboxOf(o occurrence) int64 {
 	if o.ConversationID != 0 {
 		return t.conversations[o.ConversationID].MailboxID
@@ -258,15 +289,22 @@ func (t toldOf) of(o occurrence) []reached {
 	switch o.Kind {
 	case NotifyReplied:
 		users = append(slices.Clone(t.followers[c.ID]), c.UserID)
+		if c.UserID == 0 {
+			users = append(users, t.teams[c.TeamID].MemberIDs...)
+		}
 	case NotifyFailed:
 		users = append(slices.Clone(o.UserIDs), c.UserID)
 	case NotifyAssigned:
+		if o.TeamID != 0 {
+			users = t.assignedTeam(o, c)
+			break
+		}
 		if c.UserID == 0 || !slices.Contains(o.UserIDs, c.UserID) {
 			return nil // it is somebody else's by now
 		}
 		users = o.UserIDs
 	case NotifyUnassigned:
-		if c.UserID != 0 {
+		if !c.unassigned() {
 			return nil // somebody was quick
 		}
 		users = slices.Collect(maps.Keys(t.members))
@@ -331,7 +369,7 @@ func (s FetchStatus) needsAttention() bool {
 func (d *Desk) tellBegun(ctx context.Context, tx Tx, c Conversation, said []Interaction) error {
 	all := d.assigned(Conversation{}, c)
 	waits := slices.IndexFunc(said, func(i Interaction) bool { return i.Type == TypeCustomer })
-	if c.UserID == 0 && waits >= 0 && c.Status.Open() {
+	if c.unassigned() && waits >= 0 && c.Status.Open() {
 		all = append(all, occurrence{Kind: NotifyUnassigned, ConversationID: c.ID, InteractionID: said[waits].ID, ActorID: d.userID})
 	}
 	for _, i := range said {

@@ -15,10 +15,13 @@ type Declarations struct {
 	Memberships    storage.Noun[Membership]
 	PGPKeys        storage.Noun[PGPKey]
 	PortalKeys     storage.Noun[PortalKey]
+	ReplyFiles     storage.Noun[ReplyFile]
 	Roles          storage.Noun[Role]
 	SavedReplies   storage.Noun[SavedReply]
+	Signatures     storage.Noun[Signature]
 	Suppressions   storage.Noun[Suppression]
 	Tags           storage.Noun[Tag]
+	Teams          storage.Noun[Team]
 	Views          storage.Noun[View]
 	Webhooks       storage.Noun[Webhook]
 	MemberMails    storage.Noun[MemberMail]
@@ -95,14 +98,10 @@ func Nouns() Declarations {
 			Name: "role",
 			ID:   func(r *Role) *int64 { return &r.ID },
 		},
-		MemberMails: memberMailNoun(),
-		SavedReplies: storage.Noun[SavedReply]{
-			Name: "saved reply",
-			ID:   func(r *SavedReply) *int64 { return &r.ID },
-			Unique: []storage.Unique[SavedReply]{
-				{Code: UniqueSavedReply, Fields: func(r *SavedReply) []any { return []any{&r.UserID, &r.Key} }},
-			},
-		},
+		MemberMails:  memberMailNoun(),
+		ReplyFiles:   replyFileNoun(),
+		SavedReplies: savedReplyNoun(),
+		Signatures:   signatureNoun(),
 		Suppressions: storage.Noun[Suppression]{
 			Name: "suppression",
 			ID:   func(s *Suppression) *int64 { return &s.ID },
@@ -117,6 +116,7 @@ func Nouns() Declarations {
 				{Code: UniqueTag, Fields: func(t *Tag) []any { return []any{&t.Key} }},
 			},
 		},
+		Teams: teamNoun(),
 		Views: storage.Noun[View]{
 			Name: "view",
 			ID:   func(v *View) *int64 { return &v.ID },

@@ -42,7 +42,7 @@ type OutgoingMail struct {
 	Subject     string // without "Re:"
 	IsReply     bool   // it answers a mail
 	References  []string
-	HTML        string
+	HTML        string // the text with its ending, see [Ending]
 	Attachments []Attachment
 	Due         []Delivery // recipients of this try, Bcc among them, if it is not to be encrypted
 	// Encrypted, if not empty, are the copies that leave instead of a plain mail, each
@@ -275,7 +275,11 @@ func (o *Outgoing) fill(ctx context.Context, tx Tx, c Conversation, i Interactio
 			return err
 		}
 	}
-	out.HTML, out.Attachments, err = o.svc.embed(ctx, tx.Reader(), out.AccountID, i, out.Attachments)
+	body := ""
+	if body, out.Attachments, err = o.svc.embed(ctx, tx.Reader(), out.AccountID, i, out.Attachments); err != nil {
+		return err
+	}
+	out.HTML, err = o.ended(ctx, tx, mailbox, i, body)
 	return err
 }
 

@@ -34,12 +34,21 @@ func (a *Admin) CreatePasswordToken(ctx context.Context, userID int64, life time
 	if a.userID != 0 && (userID != a.userID || user.PasswordHash != "") {
 		return "", fault.New(fault.Forbidden, "Only the operator can let somebody choose another password.")
 	}
-	var expires int64
+	var expires time.Time
 	if life > 0 {
-		expires = a.svc.now().Add(life).Unix()
+		expires = a.svc.now().Add(life)
 	}
-	body := binary.AppendUvarint(binary.AppendUvarint(nil, uint64(userID)), uint64(expires))
-	return PasswordTokenPrefix + passwordTokens.EncodeToString(append(body, passwordMAC(a.svc.cfg.SigningKey, body, user)...)), nil
+	return a.svc.passwordToken(user, expires), nil
+}
+
+// passwordToken makes a token of a user; one without a time does not expire.
+func (s *Service) passwordToken(user User, at time.Time) string {
+	var expires int64
+	if !at.IsZero() {
+		expires = at.Unix()
+	}
+	body := binary.AppendUvarint(binary.AppendUvarint(nil, uint64(user.ID)), uint64(expires))
+	return PasswordTokenPrefix + passwordTokens.EncodeToString(append(body, passwordMAC(s.cfg.SigningKey, body, user)...))
 }
 
 // passwordMAC binds a token to the password that the user has while it is made.

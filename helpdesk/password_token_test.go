@@ -51,7 +51,7 @@ func TestPasswordToken(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	session, err := b.svc.StartSession(t.Context(), c)
+	session, err := b.svc.StartSession(t.Context(), c, "")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -188,6 +188,14 @@ func TestNobodyGrantsMoreThanItHolds(t *testing.T) {
 }
 
 // Who invites knows the token, so for a user who is there already it is not enough.
+// mailedToken is the token in the mail of an invitation.
+func (b *bundle) mailedToken(id int64) (token string) {
+	b.t.Helper()
+	job := storage.ClaimedJob{Job: storage.Job{Kind: helpdesk.JobInvite, AccountID: b.account.ID, Subject: id}}
+	must(b.svc.Outgoing().SystemMail(b.ctx, job, helpdesk.MailLinks{Invitation: func(t string) string { token = t; return "link" }}))(b.t)
+	return token
+}
+
 func TestAcceptInvitation(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t)
@@ -247,7 +255,7 @@ func TestAcceptInvitation(t *testing.T) {
 		t.Errorf("%d invitations", len(page.Items))
 	}
 	// The mail adds what its inviter does not know.
-	mailed := must(b.svc.Outgoing().Invitation(b.ctx, b.account.ID, page.Items[0].ID))(t).Token
+	mailed := b.mailedToken(page.Items[0].ID)
 	if !strings.HasPrefix(mailed, again) || mailed == again {
 		t.Error("the mail has another token")
 	}
@@ -257,12 +265,12 @@ func TestSessions(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t)
 	self := b.svc.As(b.owner.ID)
-	first := must(b.svc.StartSession(b.ctx, self))(t)
+	first := must(b.svc.StartSession(b.ctx, self, ""))(t)
 	caller := must(b.svc.Authenticate(b.ctx, first.Secret))(t)
-	if _, err := b.svc.StartSession(b.ctx, caller); !errors.Is(err, helpdesk.ErrForbidden) {
+	if _, err := b.svc.StartSession(b.ctx, caller, ""); !errors.Is(err, helpdesk.ErrForbidden) {
 		t.Errorf("a session of a session: %v", err)
 	}
-	if _, err := b.svc.StartSession(b.ctx, helpdesk.Caller{}); !errors.Is(err, helpdesk.ErrUnauthenticated) {
+	if _, err := b.svc.StartSession(b.ctx, helpdesk.Caller{}, ""); !errors.Is(err, helpdesk.ErrUnauthenticated) {
 		t.Errorf("a session of nobody: %v", err)
 	}
 	admin := must(b.svc.Admin(b.ctx, caller))(t)
@@ -281,7 +289,7 @@ func TestSessions(t *testing.T) {
 	if _, err := b.svc.Authenticate(b.ctx, first.Secret); !errors.Is(err, helpdesk.ErrUnauthenticated) {
 		t.Errorf("after the end: %v", err)
 	}
-	second := must(b.svc.StartSession(b.ctx, self))(t)
+	second := must(b.svc.StartSession(b.ctx, self, ""))(t)
 	b.clock.Add(14 * 24 * time.Hour)
 	if _, err := b.svc.Authenticate(b.ctx, second.Secret); !errors.Is(err, helpdesk.ErrUnauthenticated) {
 		t.Errorf("after 14 days: %v", err)
@@ -291,4 +299,88 @@ func TestSessions(t *testing.T) {
 		t.Error(err)
 	}
 	must(b.svc.Authenticate(b.ctx, secret))(t)
+}
+
+// A member sees where they are signed in, and signs out elsewhere, which a token with scopes
+// cannot.
+func TestOwnSessions(t *testing.T) {
+	t.Parallel()
+	b := newBundle(t)
+	self := b.svc.As(b.owner.ID)
+	start := func(device string) helpdesk.Caller {
+		return must(b.svc.Authenticate(b.ctx, must(b.svc.StartSession(b.ctx, self, device))(t).Secret))(t)
+	}
+	start("expired")
+	b.clock.Add(10 * 24 * time.Hour)
+	here := start("Firefox,\u202e Linux\n")
+	start(strings.Repeat("x", 300))
+	b.clock.Add(5 * 24 * time.Hour)
+	admin := must(b.svc.Admin(b.ctx, here))(t)
+	listed := func() (names []string) {
+		for _, s := range must(admin.Sessions(b.ctx, storage.PageRequest{}))(t).Items {
+			if names = append(names, s.Name); (s.ID == here.TokenID()) != (s.Name == "Firefox, Linux") {
+				t.Errorf("%q is the caller's own", s.Name)
+			}
+		}
+		return names
+	}
+	if diff := cmp.Diff([]string{strings.Repeat("x", 200), "Firefox, Linux"}, listed()); diff != "" {
+		t.Error(diff)
+	}
+	_, secret, err := admin.CreateOwnToken(b.ctx, helpdesk.TokenInput{Name: "narrow", Scopes: []helpdesk.Permission{helpdesk.TagsView}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	narrow := must(b.svc.Admin(b.ctx, must(b.svc.Authenticate(b.ctx, secret))(t)))(t)
+	if err := narrow.EndOtherSessions(b.ctx); !errors.Is(err, helpdesk.ErrForbidden) {
+		t.Errorf("with a token for tags: %v", err)
+	}
+	if err := admin.EndOtherSessions(b.ctx); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"Firefox, Linux"}, listed()); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// What an invitation says is for who holds a token of it, while it can be accepted.
+func TestInvited(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		change func(b *bundle, i helpdesk.Invitation, token string) string
+		known  bool
+	}{
+		"the token":      {func(_ *bundle, _ helpdesk.Invitation, token string) string { return token }, true},
+		"the mailed one": {func(b *bundle, i helpdesk.Invitation, _ string) string { return b.mailedToken(i.ID) }, true},
+		"a forged proof": {func(b *bundle, i helpdesk.Invitation, _ string) string { return strings.ToLower(b.mailedToken(i.ID)) }, false},
+		"another":        {func(*bundle, helpdesk.Invitation, string) string { return "hwi_x" }, false},
+		"none":           {func(*bundle, helpdesk.Invitation, string) string { return "" }, false},
+		"an expired one": {func(b *bundle, _ helpdesk.Invitation, token string) string {
+			b.clock.Add(8 * 24 * time.Hour)
+			return token
+		}, false},
+		"a withdrawn one": {func(b *bundle, i helpdesk.Invitation, token string) string {
+			must(0, b.desk.DeleteInvitation(b.ctx, i.ID))(b.t)
+			return token
+		}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBundle(t)
+			i, token, err := b.desk.Invite(b.ctx, helpdesk.InvitationInput{Email: "lise@example.org", Name: "Lise", RoleIDs: []int64{b.roles()[helpdesk.RoleAgent]}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := b.svc.Invited(b.ctx, tt.change(b, i, token))
+			if !tt.known {
+				if !errors.Is(err, helpdesk.ErrNotFound) {
+					t.Errorf("%+v %v", got, err)
+				}
+				return
+			}
+			if diff := cmp.Diff(helpdesk.Invited{Account: "Acme", Email: "lise@example.org", Name: "Lise"}, got); diff != "" || err != nil {
+				t.Error(diff, err)
+			}
+		})
+	}
 }

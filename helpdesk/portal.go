@@ -193,7 +193,7 @@ func (r reading) conversation(ctx context.Context, id int64) (Conversation, Inte
 
 // shown is a conversation as its customer sees it, whose newest interaction is last.
 func (c Conversation) shown(last Interaction) Conversation {
-	c.UserID = 0
+	c.UserID, c.TeamID = 0, 0
 	if c.Status == StatusDraft {
 		c.Status = StatusPosted // the word is the members'
 	}

@@ -204,53 +204,39 @@ func (d *Desk) probe(ctx context.Context, id int64) (TaggedAddress, error) {
 	return out, err
 }
 
-// ProbeMail is what a probe is made of. Every try gives the same.
-type ProbeMail struct {
-	MessageID string
-	Date      time.Time
-	From      Address
-	To        string
-	DKIM      []DKIMKey // to sign with; none: it is not signed
-}
-
-// Probe returns the probe to be sent of a mailbox. One that has ended or was not asked
-// for is a NotFound fault.
-func (o *Outgoing) Probe(ctx context.Context, accountID, mailboxID int64) (ProbeMail, error) {
-	r, err := o.desk(accountID).Read(transmit)
-	if err != nil {
-		return ProbeMail{}, err
-	}
+// probeMail is the probe to be sent of a mailbox, if it is asked for and has not ended.
+// Whoever else reads the mailbox sees it.
+func (s *Service) probeMail(ctx context.Context, r Reader, mailboxID int64) (SystemMail, error) {
 	m, err := r.Mailboxes().Get(ctx, mailboxID)
 	if err != nil {
-		return ProbeMail{}, err
+		return SystemMail{}, err
 	}
-	if m.Probe.state(o.svc.now()) != ProbePending || o.svc.whyNoProbe(m) != "" {
-		return ProbeMail{}, fault.Missing("probe", mailboxID)
+	if m.Probe.state(s.now()) != ProbePending || s.whyNoProbe(m) != "" {
+		return SystemMail{}, fault.Missing("probe", mailboxID)
 	}
-	out := ProbeMail{
-		MessageID: o.svc.probeID(m), Date: m.Probe.SentAt, From: Address{Name: fromName(m, ""), Email: m.Email}, To: o.svc.probeAddress(m),
-	}
-	out.DKIM, err = o.svc.signers(ctx, r, m.Email)
-	return out, err
+	to := s.probeAddress(m)
+	return SystemMail{
+		MessageID: s.probeID(m), Date: m.Probe.SentAt, From: Address{Name: fromName(m, ""), Email: m.Email}, To: Address{Email: to},
+		Subject: "Test of addresses with a tag",
+		Text: paragraphs(
+			"The help desk sends this mail to",
+			to,
+			"to find out whether mail to addresses with a tag reaches this mailbox. It needs no answer and may be deleted.",
+		),
+	}, nil
 }
 
-// ReportProbe records what became of an attempt to send a probe: it was deferred or has
-// failed. One that has ended meanwhile stays as it is.
-func (o *Outgoing) ReportProbe(ctx context.Context, accountID, mailboxID int64, sent ProbeMail, out Outcome) error {
-	begin, err := o.desk(accountID).Write(transmit)
-	if err != nil {
+// reportProbe records that a probe was deferred or has failed. One that has ended
+// meanwhile stays as it is.
+func (s *Service) reportProbe(ctx context.Context, tx Tx, mailboxID int64, sent SystemMail, out Outcome) error {
+	m, err := tx.Mailboxes().Lock(ctx, mailboxID)
+	if fault.Is(err, fault.NotFound) {
+		return nil
+	}
+	if err != nil || s.probeID(m) != sent.MessageID || !m.Probe.end(out, s.now()) {
 		return err
 	}
-	return begin(ctx, func(ctx context.Context, tx Tx) error {
-		m, err := tx.Mailboxes().Lock(ctx, mailboxID)
-		if fault.Is(err, fault.NotFound) {
-			return nil
-		}
-		if err != nil || o.svc.probeID(m) != sent.MessageID || !m.Probe.end(out, o.svc.now()) {
-			return err
-		}
-		return o.svc.saveProbe(ctx, tx, m)
-	})
+	return s.saveProbe(ctx, tx, m)
 }
 
 // end records that a pending probe did not arrive, or not yet.

@@ -33,6 +33,7 @@ type beyond struct {
 	grace        helpdesk.Customer    // who wrote to both mailboxes
 	near         helpdesk.Conversation
 	tag          int64
+	team         helpdesk.Team
 	view         helpdesk.View
 	hook         helpdesk.Webhook
 	role         helpdesk.Role
@@ -42,6 +43,7 @@ type beyond struct {
 	suppression  helpdesk.Suppression
 	blocked      helpdesk.BlockedSender
 	reply        helpdesk.SavedReply
+	replyFile    helpdesk.ReplyFile
 	invitation   helpdesk.Invitation
 	told         map[int64]int64     // a notification by user
 	boss         helpdesk.Membership // the owner
@@ -72,12 +74,14 @@ func newBeyond(t *testing.T) *beyond {
 	b.mailbox = first
 	w.near = b.conversation(b.receive(helpdesk.IncomingMail{MessageID: "near@example.com", From: from, Subject: "near", Text: "near"}).ConversationID)
 	w.tag = b.tag("urgent")
+	w.team = must(b.desk.CreateTeam(b.ctx, helpdesk.TeamInput{Name: "Sales", MemberIDs: storage.Some([]int64{b.owner.ID})}))(t)
 	w.view = must(b.desk.CreateView(b.ctx, helpdesk.ViewInput{Name: "All", Filter: helpdesk.ViewFilter{MailboxID: w.box.ID}}))(t)
 	w.hook = b.hook()
 	w.role = must(b.desk.CreateRole(b.ctx, helpdesk.RoleInput{Name: "Readers", Permissions: storage.Some([]helpdesk.Permission{helpdesk.ConversationsView})}))(t)
 	w.domain = must(b.desk.CreateDomain(b.ctx, "mail.example.org"))(t)
 	w.portalKey, _, _ = b.desk.CreatePortalKey(b.ctx, helpdesk.PortalKeyInput{Name: "App", Algorithm: helpdesk.PortalHS256})
 	w.reply = must(b.desk.CreateSavedReply(b.ctx, helpdesk.SavedReplyInput{Name: "Ours", Body: "x", Shared: true}))(t)
+	w.replyFile = must(b.desk.CreateReplyFile(b.ctx, w.reply.ID, helpdesk.Upload{Filename: "ours.txt", Content: strings.NewReader("ours")}))(t)
 	w.blocked = must(b.desk.BlockSender(b.ctx, "spam.example"))(t)
 	w.suppression = must(b.desk.Suppress(b.ctx, helpdesk.SuppressionInput{Email: "gone@example.com"}))(t)
 	w.pgpKey = must(b.desk.CreatePGPKey(b.ctx, w.grace.ID, w.key(t)))(t)
@@ -90,7 +94,7 @@ func newBeyond(t *testing.T) *beyond {
 	err := b.store.InTx(b.ctx, helpdesk.Scope{AccountID: b.account.ID}, func(ctx context.Context, tx helpdesk.Tx) error {
 		w.told = map[int64]int64{}
 		for _, user := range []int64{w.some.UserID(), b.desk.UserID()} {
-			n := helpdesk.Notification{UserID: user, Kind: helpdesk.NotifyReplied, ConversationID: w.conversation.ID, Source: secret, Shown: true}
+			n := helpdesk.Notification{UserID: user, Kind: helpdesk.NotifyReplied, ConversationID: w.conversation.ID, Source: secret, Shown: true, Browser: true, CreatedAt: b.clock.Now()}
 			if err := tx.Notifications().Insert(ctx, &n); err != nil {
 				return err
 			}
@@ -157,6 +161,7 @@ func reachOf() map[string]struct {
 		"Follow": {hidden, func(c ctx, d desk, w w) (any, error) {
 			return say(d.Follow(c, helpdesk.FollowInput{ConversationID: w.conversation.ID}))
 		}},
+		"LastEvent": {own, func(c ctx, d desk, _ w) (any, error) { return say(d.LastEvent(c)) }},
 
 		"Account": {own, func(c ctx, d desk, _ w) (any, error) { return say(d.Account(c)) }},
 		"UpdateAccount": {refused, func(c ctx, d desk, _ w) (any, error) {
@@ -165,6 +170,9 @@ func reachOf() map[string]struct {
 		"DeleteAccount": {refused, func(c ctx, d desk, _ w) (any, error) { return done(d.DeleteAccount(c)) }},
 		"AuditLog":      {cut, func(c ctx, d desk, _ w) (any, error) { return say(d.AuditLog(c, helpdesk.AuditFilter{}, page)) }},
 
+		"CopyAttachments": {hidden, func(c ctx, d desk, w w) (any, error) {
+			return say(d.CopyAttachments(c, w.conversation.ID, w.answer.ID, w.answer.ID))
+		}},
 		"CreateAttachment": {hidden, func(c ctx, d desk, w w) (any, error) {
 			return say(d.CreateAttachment(c, w.conversation.ID, w.answer.ID, helpdesk.Upload{Filename: "a.txt", Content: strings.NewReader("a")}))
 		}},
@@ -208,7 +216,8 @@ func reachOf() map[string]struct {
 		"ConversationsByID": {cut, func(c ctx, d desk, w w) (any, error) {
 			return say(d.ConversationsByID(c, []int64{w.conversation.ID, w.near.ID}))
 		}},
-		"Counts": {cut, func(c ctx, d desk, _ w) (any, error) { return say(d.Counts(c)) }},
+		"Counts":   {cut, func(c ctx, d desk, _ w) (any, error) { return say(d.Counts(c)) }},
+		"CountsOf": {cut, func(c ctx, d desk, _ w) (any, error) { return say(d.CountsOf(c, nil)) }},
 		"UpdateConversation": {hidden, func(c ctx, d desk, w w) (any, error) {
 			return say(d.UpdateConversation(c, w.near.ID, helpdesk.ConversationUpdate{MailboxID: storage.Some(w.box.ID)}))
 		}},
@@ -273,21 +282,25 @@ func reachOf() map[string]struct {
 		"UpdatePGPKey": {own, func(c ctx, d desk, w w) (any, error) {
 			return say(d.UpdatePGPKey(c, w.grace.ID, w.pgpKey.ID, "its name"))
 		}},
-		"DeletePGPKey":        {refused, func(c ctx, d desk, w w) (any, error) { return done(d.DeletePGPKey(c, w.grace.ID, w.pgpKey.ID)) }},
-		"Present":             {hidden, func(c ctx, d desk, w w) (any, error) { return say(d.Present(c, w.conversation.ID, helpdesk.Reading)) }},
-		"PresenceOf":          {cut, func(c ctx, d desk, w w) (any, error) { return say(d.PresenceOf(c, []int64{w.conversation.ID})) }},
-		"Notifications":       {cut, func(c ctx, d desk, _ w) (any, error) { return say(d.Notifications(c, false, page)) }},
-		"UnreadNotifications": {cut, func(c ctx, d desk, _ w) (any, error) { return say(d.UnreadNotifications(c)) }},
-		"ReadNotification":    {hidden, func(c ctx, d desk, w w) (any, error) { return say(d.ReadNotification(c, w.told[d.UserID()])) }},
-		"ReadNotifications":   {own, func(c ctx, d desk, w w) (any, error) { return done(d.ReadNotifications(c, w.conversation.ID, 0)) }},
-		"NotifyChoices":       {own, func(c ctx, d desk, _ w) (any, error) { return say(d.NotifyChoices(c)) }},
-		"ChooseNotifications": {own, func(c ctx, d desk, _ w) (any, error) { return say(d.ChooseNotifications(c, nil)) }},
-		"Followers":           {cut, func(c ctx, d desk, w w) (any, error) { return say(d.Followers(c, []int64{w.conversation.ID})) }},
-		"FollowConversation":  {hidden, func(c ctx, d desk, w w) (any, error) { return say(d.FollowConversation(c, w.conversation.ID, true)) }},
-		"Mentionable":         {hidden, func(c ctx, d desk, w w) (any, error) { return say(d.Mentionable(c, w.conversation.ID)) }},
-		"ScheduledOf":         {cut, func(c ctx, d desk, w w) (any, error) { return say(d.ScheduledOf(c, []int64{w.conversation.ID})) }},
-		"SavedReply":          {own, func(c ctx, d desk, w w) (any, error) { return say(d.SavedReply(c, w.reply.ID)) }},
-		"SavedReplies":        {own, func(c ctx, d desk, _ w) (any, error) { return say(d.SavedReplies(c, "", page)) }},
+		"DeletePGPKey":         {refused, func(c ctx, d desk, w w) (any, error) { return done(d.DeletePGPKey(c, w.grace.ID, w.pgpKey.ID)) }},
+		"Present":              {hidden, func(c ctx, d desk, w w) (any, error) { return say(d.Present(c, w.conversation.ID, helpdesk.Reading)) }},
+		"PresenceOf":           {cut, func(c ctx, d desk, w w) (any, error) { return say(d.PresenceOf(c, []int64{w.conversation.ID})) }},
+		"Notifications":        {cut, func(c ctx, d desk, _ w) (any, error) { return say(d.Notifications(c, false, page)) }},
+		"UnreadNotifications":  {cut, func(c ctx, d desk, _ w) (any, error) { return say(d.UnreadNotifications(c)) }},
+		"BrowserNotifications": {cut, func(c ctx, d desk, _ w) (any, error) { return say(d.BrowserNotifications(c, 0)) }},
+		"ReadNotification":     {hidden, func(c ctx, d desk, w w) (any, error) { return say(d.ReadNotification(c, w.told[d.UserID()])) }},
+		"ReadNotifications":    {own, func(c ctx, d desk, w w) (any, error) { return done(d.ReadNotifications(c, w.conversation.ID, 0)) }},
+		"Signature":            {own, func(c ctx, d desk, _ w) (any, error) { return say(d.Signature(c)) }},
+		"SetSignature":         {own, func(c ctx, d desk, _ w) (any, error) { return say(d.SetSignature(c, "x")) }},
+		"SignatureIn":          {hidden, func(c ctx, d desk, w w) (any, error) { return say(d.SignatureIn(c, w.box.ID)) }},
+		"NotifyChoices":        {own, func(c ctx, d desk, _ w) (any, error) { return say(d.NotifyChoices(c)) }},
+		"ChooseNotifications":  {own, func(c ctx, d desk, _ w) (any, error) { return say(d.ChooseNotifications(c, nil)) }},
+		"Followers":            {cut, func(c ctx, d desk, w w) (any, error) { return say(d.Followers(c, []int64{w.conversation.ID})) }},
+		"FollowConversation":   {hidden, func(c ctx, d desk, w w) (any, error) { return say(d.FollowConversation(c, w.conversation.ID, true)) }},
+		"Mentionable":          {hidden, func(c ctx, d desk, w w) (any, error) { return say(d.Mentionable(c, w.conversation.ID)) }},
+		"ScheduledOf":          {cut, func(c ctx, d desk, w w) (any, error) { return say(d.ScheduledOf(c, []int64{w.conversation.ID})) }},
+		"SavedReply":           {own, func(c ctx, d desk, w w) (any, error) { return say(d.SavedReply(c, w.reply.ID)) }},
+		"SavedReplies":         {own, func(c ctx, d desk, _ w) (any, error) { return say(d.SavedReplies(c, "", page)) }},
 		"CreateSavedReply": {own, func(c ctx, d desk, _ w) (any, error) {
 			return say(d.CreateSavedReply(c, helpdesk.SavedReplyInput{Name: "x", Body: "x", Shared: true}))
 		}},
@@ -296,12 +309,23 @@ func reachOf() map[string]struct {
 		}},
 		"DeleteSavedReply": {refused, func(c ctx, d desk, w w) (any, error) { return done(d.DeleteSavedReply(c, w.reply.ID)) }},
 		"FillReply":        {hidden, func(c ctx, d desk, w w) (any, error) { return say(d.FillReply(c, w.conversation.ID, w.reply.ID)) }},
-		"Suppression":      {own, func(c ctx, d desk, w w) (any, error) { return say(d.Suppression(c, w.suppression.ID)) }},
-		"Suppressions":     {own, func(c ctx, d desk, _ w) (any, error) { return say(d.Suppressions(c, page)) }},
-		"BlockedSender":    {own, func(c ctx, d desk, w w) (any, error) { return say(d.BlockedSender(c, w.blocked.ID)) }},
-		"BlockedSenders":   {own, func(c ctx, d desk, _ w) (any, error) { return say(d.BlockedSenders(c, "", page)) }},
-		"BlockSender":      {refused, func(c ctx, d desk, _ w) (any, error) { return say(d.BlockSender(c, "eve@example.net")) }},
-		"UnblockSender":    {refused, func(c ctx, d desk, w w) (any, error) { return done(d.UnblockSender(c, w.blocked.ID)) }},
+		"ReplyFiles":       {own, func(c ctx, d desk, w w) (any, error) { return say(d.ReplyFiles(c, w.reply.ID)) }},
+		"ReplyFilesOf":     {own, func(c ctx, d desk, w w) (any, error) { return say(d.ReplyFilesOf(c, []int64{w.reply.ID})) }},
+		"ReplyFile":        {own, func(c ctx, d desk, w w) (any, error) { return say(d.ReplyFile(c, w.reply.ID, w.replyFile.ID)) }},
+		"OpenReplyFile":    {own, func(c ctx, d desk, w w) (any, error) { return say(d.OpenReplyFile(c, w.replyFile, 0, -1)) }},
+		"CreateReplyFile": {refused, func(c ctx, d desk, w w) (any, error) {
+			return say(d.CreateReplyFile(c, w.reply.ID, helpdesk.Upload{Filename: "a.txt", Content: strings.NewReader("a")}))
+		}},
+		"DeleteReplyFile": {refused, func(c ctx, d desk, w w) (any, error) { return done(d.DeleteReplyFile(c, w.reply.ID, w.replyFile.ID)) }},
+		"AttachReplyFiles": {hidden, func(c ctx, d desk, w w) (any, error) {
+			return say(d.AttachReplyFiles(c, w.conversation.ID, w.answer.ID, w.reply.ID))
+		}},
+		"Suppression":    {own, func(c ctx, d desk, w w) (any, error) { return say(d.Suppression(c, w.suppression.ID)) }},
+		"Suppressions":   {own, func(c ctx, d desk, _ w) (any, error) { return say(d.Suppressions(c, page)) }},
+		"BlockedSender":  {own, func(c ctx, d desk, w w) (any, error) { return say(d.BlockedSender(c, w.blocked.ID)) }},
+		"BlockedSenders": {own, func(c ctx, d desk, _ w) (any, error) { return say(d.BlockedSenders(c, "", page)) }},
+		"BlockSender":    {refused, func(c ctx, d desk, _ w) (any, error) { return say(d.BlockSender(c, "eve@example.net")) }},
+		"UnblockSender":  {refused, func(c ctx, d desk, w w) (any, error) { return done(d.UnblockSender(c, w.blocked.ID)) }},
 		"Suppress": {refused, func(c ctx, d desk, _ w) (any, error) {
 			return say(d.Suppress(c, helpdesk.SuppressionInput{Email: "grace@example.com"}))
 		}},
@@ -389,6 +413,20 @@ func reachOf() map[string]struct {
 		"PortalKeys":      {own, func(c ctx, d desk, _ w) (any, error) { return say(d.PortalKeys(c, page)) }},
 		"DeletePortalKey": {refused, func(c ctx, d desk, w w) (any, error) { return done(d.DeletePortalKey(c, w.portalKey.ID)) }},
 
+		"Team":       {own, func(c ctx, d desk, w w) (any, error) { return say(d.Team(c, w.team.ID)) }},
+		"Teams":      {own, func(c ctx, d desk, _ w) (any, error) { return say(d.Teams(c, page)) }},
+		"TeamsByID":  {own, func(c ctx, d desk, w w) (any, error) { return say(d.TeamsByID(c, []int64{w.team.ID})) }},
+		"CreateTeam": {refused, func(c ctx, d desk, _ w) (any, error) { return say(d.CreateTeam(c, helpdesk.TeamInput{Name: "x"})) }},
+		"UpdateTeam": {refused, func(c ctx, d desk, w w) (any, error) {
+			return say(d.UpdateTeam(c, w.team.ID, helpdesk.TeamInput{Name: "x"}))
+		}},
+		"AddTeamMembers": {refused, func(c ctx, d desk, w w) (any, error) {
+			return say(d.AddTeamMembers(c, w.team.ID, []int64{w.some.UserID()}))
+		}},
+		"RemoveTeamMembers": {refused, func(c ctx, d desk, w w) (any, error) {
+			return say(d.RemoveTeamMembers(c, w.team.ID, w.team.MemberIDs))
+		}},
+		"DeleteTeam": {refused, func(c ctx, d desk, w w) (any, error) { return done(d.DeleteTeam(c, w.team.ID)) }},
 		"Tag":        {own, func(c ctx, d desk, w w) (any, error) { return say(d.Tag(c, w.tag)) }},
 		"Tags":       {own, func(c ctx, d desk, _ w) (any, error) { return say(d.Tags(c, page)) }},
 		"CreateTag":  {own, func(c ctx, d desk, _ w) (any, error) { return say(d.CreateTag(c, helpdesk.TagInput{Name: "x"})) }},

@@ -105,25 +105,25 @@ func TestReplyAddressProblems(t *testing.T) {
 }
 
 // probe tests the mailbox and returns the probe that this sends; "" when none is.
-func (b *bundle) probe() (helpdesk.ProbeMail, helpdesk.TaggedAddress) {
+func (b *bundle) probe() (helpdesk.SystemMail, helpdesk.TaggedAddress) {
 	b.t.Helper()
 	test := must(b.desk.TestMailbox(b.ctx, b.mailbox.ID))(b.t)
 	now := b.clock.Now()
 	jobs := must(b.store.Claim(b.ctx, []string{helpdesk.JobProbe}, 10, now, now.Add(24*time.Hour)))(b.t)
 	switch len(jobs) {
 	case 0:
-		return helpdesk.ProbeMail{}, test.Tagged
+		return helpdesk.SystemMail{}, test.Tagged
 	case 1:
-		return must(b.svc.Outgoing().Probe(b.ctx, jobs[0].AccountID, jobs[0].Subject))(b.t), test.Tagged
+		return must(b.svc.Outgoing().SystemMail(b.ctx, jobs[0], helpdesk.MailLinks{}))(b.t), test.Tagged
 	}
 	b.t.Fatalf("%d probes", len(jobs))
-	return helpdesk.ProbeMail{}, test.Tagged
+	return helpdesk.SystemMail{}, test.Tagged
 }
 
 // arriving is a probe as the mailbox gets it.
-func arriving(p helpdesk.ProbeMail) helpdesk.IncomingMail {
+func arriving(p helpdesk.SystemMail) helpdesk.IncomingMail {
 	return helpdesk.IncomingMail{
-		MessageID: p.MessageID, From: p.From, To: []helpdesk.Address{{Email: p.To}}, Subject: "Test", Text: "Test", AutoSubmitted: true, Relayed: true,
+		MessageID: p.MessageID, From: p.From, To: []helpdesk.Address{p.To}, Subject: "Test", Text: "Test", AutoSubmitted: true, Relayed: true,
 	}
 }
 
@@ -136,67 +136,69 @@ func (b *bundle) tagged() helpdesk.TaggedAddress {
 // becomes of it is told.
 func TestProbe(t *testing.T) {
 	t.Parallel()
-	refusal := func(b *bundle, p helpdesk.ProbeMail, ids []string, reported string) helpdesk.IncomingMail {
+	refusal := func(b *bundle, p helpdesk.SystemMail, ids []string, reported string) helpdesk.IncomingMail {
 		m := reportOf("x", bounced(reported, "5.1.1", "User unknown in virtual mailbox table"))
 		m.Report.MessageIDs = ids
 		return m
 	}
 	for name, test := range map[string]struct {
-		happens func(b *bundle, p helpdesk.ProbeMail)
+		happens func(b *bundle, p helpdesk.SystemMail)
 		state   helpdesk.ProbeState
 		want    helpdesk.ReplyAddress
 		text    string
 	}{
-		"it arrives": {func(b *bundle, p helpdesk.ProbeMail) { b.ignored(arriving(p), "our own test") }, helpdesk.ProbeArrived, helpdesk.ReplySubaddress, "has arrived"},
-		"under another Message-ID": {func(b *bundle, p helpdesk.ProbeMail) {
+		"it arrives": {func(b *bundle, p helpdesk.SystemMail) { b.ignored(arriving(p), "our own test") }, helpdesk.ProbeArrived, helpdesk.ReplySubaddress, "has arrived"},
+		"under another Message-ID": {func(b *bundle, p helpdesk.SystemMail) {
 			m := arriving(p)
-			m.MessageID, m.To, m.DeliveredTo = "relay@ses.example", nil, []string{strings.ToUpper(p.To)}
+			m.MessageID, m.To, m.DeliveredTo = "relay@ses.example", nil, []string{strings.ToUpper(p.To.Email)}
 			b.ignored(m, "our own test")
 		}, helpdesk.ProbeArrived, helpdesk.ReplySubaddress, "has arrived"},
-		"twice": {func(b *bundle, p helpdesk.ProbeMail) {
+		"twice": {func(b *bundle, p helpdesk.SystemMail) {
 			b.ignored(arriving(p), "our own test")
 			b.ignored(arriving(p), "our own test")
 		}, helpdesk.ProbeArrived, helpdesk.ReplySubaddress, "has arrived"},
-		"late": {func(b *bundle, p helpdesk.ProbeMail) {
+		"late": {func(b *bundle, p helpdesk.SystemMail) {
 			b.clock.Add(time.Hour)
 			if state := b.tagged().State; state != helpdesk.ProbeMissing {
 				b.t.Errorf("after an hour it is %s", state)
 			}
 			b.ignored(arriving(p), "our own test")
 		}, helpdesk.ProbeArrived, helpdesk.ReplySubaddress, "has arrived"},
-		"only the copy of who sent it is there": {func(b *bundle, p helpdesk.ProbeMail) {
+		"only the copy of who sent it is there": {func(b *bundle, p helpdesk.SystemMail) {
 			m := arriving(p)
 			m.Relayed = false
 			b.ignored(m, "our own test")
 		}, helpdesk.ProbePending, helpdesk.ReplyPlain, "is on its way"},
-		"it does not arrive": {func(b *bundle, _ helpdesk.ProbeMail) { b.clock.Add(16 * time.Minute) }, helpdesk.ProbeMissing, helpdesk.ReplyPlain, "within 15 minutes"},
-		"the relay refuses it": {func(b *bundle, p helpdesk.ProbeMail) {
+		"it does not arrive": {func(b *bundle, _ helpdesk.SystemMail) { b.clock.Add(16 * time.Minute) }, helpdesk.ProbeMissing, helpdesk.ReplyPlain, "within 15 minutes"},
+		"the relay refuses it": {func(b *bundle, p helpdesk.SystemMail) {
 			b.probeOutcome(p, helpdesk.DeliveryFailed, "5.1.1", "Recipient address rejected")
 		}, helpdesk.ProbeRefused, helpdesk.ReplyPlain, "5.1.1 Recipient address rejected"},
-		"the relay is away": {func(b *bundle, p helpdesk.ProbeMail) {
+		"the relay is away": {func(b *bundle, p helpdesk.SystemMail) {
 			b.probeOutcome(p, helpdesk.DeliveryDeferred, "", "The mail relay cannot be used.")
 			b.clock.Add(16 * time.Minute)
 		}, helpdesk.ProbeMissing, helpdesk.ReplyPlain, "The mail relay cannot be used."},
-		"it comes back": {func(b *bundle, p helpdesk.ProbeMail) {
+		"it comes back": {func(b *bundle, p helpdesk.SystemMail) {
 			b.ignored(refusal(b, p, []string{p.MessageID}, "someone@example.org"), "reports on our own test")
 		}, helpdesk.ProbeRefused, helpdesk.ReplyPlain, "5.1.1 User unknown"},
-		"it comes back and is not named": {func(b *bundle, p helpdesk.ProbeMail) { b.ignored(refusal(b, p, nil, p.To), "reports on our own test") },
+		"it comes back and is not named": {func(b *bundle, p helpdesk.SystemMail) {
+			b.ignored(refusal(b, p, nil, p.To.Email), "reports on our own test")
+		},
 			helpdesk.ProbeRefused, helpdesk.ReplyPlain, "5.1.1 User unknown"},
-		"a program answers it": {func(b *bundle, p helpdesk.ProbeMail) {
+		"a program answers it": {func(b *bundle, p helpdesk.SystemMail) {
 			b.ignored(helpdesk.IncomingMail{MessageID: "v", From: p.From, InReplyTo: []string{p.MessageID}, Text: "Away.", AutoSubmitted: true}, "automatic answer to our own test")
 		}, helpdesk.ProbePending, helpdesk.ReplyPlain, "is on its way"},
-		"somebody else writes there": {func(b *bundle, p helpdesk.ProbeMail) {
+		"somebody else writes there": {func(b *bundle, p helpdesk.SystemMail) {
 			m := arriving(p)
 			m.From, m.MessageID = ada, "1@example.com"
 			if row := b.receive(m); row.State != helpdesk.InboundFiled {
 				b.t.Errorf("it is %+v", row)
 			}
 		}, helpdesk.ProbePending, helpdesk.ReplyPlain, "is on its way"},
-		"the address changes meanwhile": {func(b *bundle, p helpdesk.ProbeMail) {
+		"the address changes meanwhile": {func(b *bundle, p helpdesk.SystemMail) {
 			must(b.desk.UpdateMailbox(b.ctx, b.mailbox.ID, helpdesk.MailboxInput{Email: storage.Some("help@example.org")}))(b.t)
 			b.ignored(arriving(p), "our own test")
 		}, helpdesk.ProbeNone, helpdesk.ReplyPlain, "was not tried yet"},
-		"and is changed afterwards": {func(b *bundle, p helpdesk.ProbeMail) {
+		"and is changed afterwards": {func(b *bundle, p helpdesk.SystemMail) {
 			b.ignored(arriving(p), "our own test")
 			must(b.desk.UpdateMailbox(b.ctx, b.mailbox.ID, helpdesk.MailboxInput{Email: storage.Some("help@example.org")}))(b.t)
 		}, helpdesk.ProbeNone, helpdesk.ReplyPlain, "was not tried yet"},
@@ -208,7 +210,7 @@ func TestProbe(t *testing.T) {
 				t.Fatalf("before, reply_address is %q", got)
 			}
 			p, tagged := b.probe()
-			if tagged.State != helpdesk.ProbePending || tagged.Address != p.To || shape(p.To) != "support+p-@example.org" || p.From.Email != "support@example.org" {
+			if tagged.State != helpdesk.ProbePending || tagged.Address != p.To.Email || shape(p.To.Email) != "support+p-@example.org" || p.From.Email != "support@example.org" {
 				t.Fatalf("sent is %+v, told %+v", p, tagged)
 			}
 			before := b.count()
@@ -232,10 +234,11 @@ func (b *bundle) ignored(m helpdesk.IncomingMail, reason string) {
 	}
 }
 
-func (b *bundle) probeOutcome(p helpdesk.ProbeMail, state helpdesk.DeliveryState, code, response string) {
+func (b *bundle) probeOutcome(p helpdesk.SystemMail, state helpdesk.DeliveryState, code, response string) {
 	b.t.Helper()
 	out := helpdesk.Outcome{State: state, EnhancedCode: code, Response: response}
-	if err := b.svc.Outgoing().ReportProbe(b.ctx, b.account.ID, b.mailbox.ID, p, out); err != nil {
+	job := storage.ClaimedJob{Job: storage.Job{Kind: helpdesk.JobProbe, AccountID: b.account.ID, Subject: b.mailbox.ID}}
+	if err := b.svc.Outgoing().ReportSystemMail(b.ctx, job, p, out); err != nil {
 		b.t.Fatal(err)
 	}
 }
@@ -248,7 +251,7 @@ func TestProbesAreNotDoubled(t *testing.T) {
 	first, _ := b.probe()
 	for range 3 {
 		b.clock.Add(time.Minute)
-		if again, tagged := b.probe(); again.MessageID != "" || tagged.State != helpdesk.ProbePending || tagged.Address != first.To {
+		if again, tagged := b.probe(); again.MessageID != "" || tagged.State != helpdesk.ProbePending || tagged.Address != first.To.Email {
 			t.Errorf("another probe: %+v, %+v", again, tagged)
 		}
 	}

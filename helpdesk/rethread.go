@@ -101,7 +101,7 @@ func (d *Desk) Rethread(ctx context.Context, conversationID, id int64) (Interact
 		return d.concealed(ctx, ConversationsUpdate, i, nil) // it belongs to what it reports on
 	}
 	if i.Type != TypeCustomer || i.Threading.Rule == "" {
-		return Interaction{}, fault.New(fault.Conflict, "The interaction came by no mail: there is nothing to apply rules to.")
+		return Interaction{}, fault.New(fault.Conflict, "The interaction did not arrive by mail: there are no threading rules to apply.")
 	}
 	users := map[string]int64{}
 	for _, address := range []string{i.author(), i.CustomerEmail} {

@@ -2,7 +2,6 @@ package helpdesk
 
 import (
 	"context"
-	"fmt"
 	"html"
 	"regexp"
 	"strconv"
@@ -77,14 +76,7 @@ func (r *SavedReply) apply(d *Desk, in SavedReplyInput) error {
 		r.Body = d.cleanBody(&problems, "body", in.Body)
 		problems.Check(!blank(r.Body), "body", "is required")
 	}
-	known := map[string]bool{}
-	for _, name := range ReplyPlaceholders() {
-		known[name] = true
-	}
-	for _, found := range placeholderPattern.FindAllStringSubmatch(r.Body, -1) {
-		name := strings.TrimSpace(html.UnescapeString(found[1]))
-		problems.Check(known[name], "body", fmt.Sprintf("has the unknown placeholder {{%s}}; known are %s", cut(name, 50), strings.Join(ReplyPlaceholders(), ", ")))
-	}
+	checkPlaceholders(&problems, "body", r.Body, ReplyPlaceholders())
 	if r.UserID = d.userID; in.Shared {
 		r.UserID = 0
 	}
@@ -188,19 +180,21 @@ func (d *Desk) UpdateSavedReply(ctx context.Context, id int64, in SavedReplyInpu
 // shared with a permission.
 func (d *Desk) changeableReply(ctx context.Context, tx Tx, id int64, shared bool, p Permission) (SavedReply, error) {
 	r, err := d.ownOrShared(tx.SavedReplies().Lock(ctx, id))
-	if err != nil {
-		return SavedReply{}, err
+	if err == nil {
+		err = d.mayChangeReply(r, shared, p)
 	}
-	if err := d.mayWriteReply(shared || r.UserID == 0, p); err != nil {
-		return SavedReply{}, err
-	}
-	if r.UserID == 0 {
-		return r, d.reachesAll()
-	}
-	return r, nil
+	return r, err
 }
 
-// DeleteSavedReply removes a saved reply. It needs interactions.create, and views.delete
+// mayChangeReply is the right to change a saved reply that the caller sees.
+func (d *Desk) mayChangeReply(r SavedReply, shared bool, p Permission) error {
+	if err := d.mayWriteReply(shared || r.UserID == 0, p); err != nil || r.UserID != 0 {
+		return err
+	}
+	return d.reachesAll()
+}
+
+// DeleteSavedReply removes a saved reply with its files. It needs interactions.create, and views.delete
 // for one that is shared, which members of some mailboxes cannot delete (Forbidden).
 func (d *Desk) DeleteSavedReply(ctx context.Context, id int64) error {
 	begin, err := d.guard.Write(InteractionsCreate)
@@ -212,11 +206,23 @@ func (d *Desk) DeleteSavedReply(ctx context.Context, id int64) error {
 		if err != nil {
 			return err
 		}
-		if err := tx.SavedReplies().Delete(ctx, id); err != nil {
+		if err := removeReply(ctx, tx, d.scope.AccountID, id); err != nil {
 			return err
 		}
 		return d.emitReply(ctx, tx, "saved_reply.deleted", r)
 	})
+}
+
+// removeReply removes a saved reply with its files.
+func removeReply(ctx context.Context, tx Tx, accountID, id int64) error {
+	keys, err := replyFileKeys(ctx, tx.Reader(), id)
+	if err != nil {
+		return err
+	}
+	if err := tx.SavedReplies().Delete(ctx, id); err != nil {
+		return err
+	}
+	return tx.Enqueue(ctx, purgeKeys(accountID, keys)...)
 }
 
 // emitReply tells members of what is shared; what is the caller's own is nobody's
@@ -263,15 +269,26 @@ func (d *Desk) FillReply(ctx context.Context, conversationID, replyID int64) (st
 }
 
 // forgetReplies removes the saved replies of a user who is no member any more.
-func forgetReplies(ctx context.Context, tx Tx, userID int64) error {
+func forgetReplies(ctx context.Context, tx Tx, accountID, userID int64) error {
 	own, err := tx.SavedReplies().List(ctx, SavedReplyFilter{UserIDs: []int64{userID}}, storage.Seek{Limit: storage.NoLimit})
 	if err != nil {
 		return err
 	}
 	for _, r := range own {
-		if err := tx.SavedReplies().Delete(ctx, r.ID); err != nil {
+		if err := removeReply(ctx, tx, accountID, r.ID); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// savedReplyNoun declares the rows of saved replies.
+func savedReplyNoun() storage.Noun[SavedReply] {
+	return storage.Noun[SavedReply]{
+		Name: "saved reply",
+		ID:   func(r *SavedReply) *int64 { return &r.ID },
+		Unique: []storage.Unique[SavedReply]{
+			{Code: UniqueSavedReply, Fields: func(r *SavedReply) []any { return []any{&r.UserID, &r.Key} }},
+		},
+	}
 }

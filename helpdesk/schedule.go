@@ -108,12 +108,21 @@ func (s *Service) overtake(ctx context.Context, tx Tx, c Conversation, by Intera
 // returnAll makes drafts again of all answers that wait for their time in conversations,
 // which are locked, because what they answer has changed.
 func (d *Desk) returnAll(ctx context.Context, tx Tx, reason string, conversations ...Conversation) error {
-	for _, c := range conversations {
-		waiting, err := tx.Scheduled(ctx, []int64{c.ID})
-		if err != nil {
-			return err
-		}
-		if err := d.svc.giveBack(ctx, tx, waiting, Returned{Reason: reason}, storage.Event{MailboxID: c.MailboxID, ActorID: d.userID}); err != nil {
+	if len(conversations) == 0 {
+		return nil
+	}
+	mailboxes := map[int64]int64{} // by conversation
+	ids := make([]int64, len(conversations))
+	for n, c := range conversations {
+		ids[n], mailboxes[c.ID] = c.ID, c.MailboxID
+	}
+	waiting, err := tx.Scheduled(ctx, ids)
+	if err != nil {
+		return err
+	}
+	for _, i := range waiting {
+		e := storage.Event{MailboxID: mailboxes[i.ConversationID], ActorID: d.userID}
+		if err := d.svc.giveBack(ctx, tx, []Interaction{i}, Returned{Reason: reason}, e); err != nil {
 			return err
 		}
 	}
@@ -141,7 +150,7 @@ func (s *Service) giveBack(ctx context.Context, tx Tx, waiting []Interaction, wh
 // of nobody if that one has left.
 func (s *Service) unpost(ctx context.Context, tx Tx, i *Interaction) error {
 	i.Status, i.PostedByID, i.PostedAt, i.SendAt, i.UpdatedAt = StatusDraft, 0, time.Time{}, time.Time{}, s.now()
-	i.MessageID, i.References = "", nil
+	i.MessageID, i.References, i.Ending = "", nil, Ending{}
 	if err := tx.Interactions().Update(ctx, i); err != nil {
 		return err
 	}
@@ -157,7 +166,9 @@ func (s *Service) leave(ctx context.Context, tx Tx, c *Conversation, i *Interact
 	now := s.now()
 	i.SendAt, i.PostedAt = time.Time{}, now
 	if !i.IsStarter {
-		i.At = now
+		if i.At, err = standsLast(ctx, tx, c.ID, now); err != nil {
+			return err
+		}
 	}
 	if err := s.identify(ctx, tx, *c, mailbox, i); err != nil {
 		return err

@@ -212,6 +212,36 @@ func TestWhileItWaits(t *testing.T) {
 	}
 }
 
+// An answer that waits for its time has told the customer nothing: who was waiting when
+// spam turned out to be none waits again, also of many at once.
+func TestSpamWhileAnswerWaits(t *testing.T) {
+	t.Parallel()
+	b := newBundle(t)
+	var ids []int64
+	for _, mail := range []string{"1@example.com", "2@example.com"} {
+		in := opening()
+		in.MessageID = mail
+		ids = append(ids, b.receive(in).ConversationID)
+	}
+	first, second := b.later(ids[0]), b.later(ids[1])
+	must(b.desk.UpdateConversations(b.ctx, ids, helpdesk.BulkUpdate{Spam: storage.Some(true)}))(t)
+	if got := []string{b.state(ids[0], first.ID), b.state(ids[1], second.ID)}; !slices.Equal(got, []string{"draft", "draft"}) {
+		t.Errorf("in spam they are %v", got)
+	}
+	in := opening()
+	in.MessageID, in.From = "3@example.com", bob
+	id := b.receive(in).ConversationID
+	must(b.desk.UpdateConversation(b.ctx, id, helpdesk.ConversationUpdate{Status: storage.Some(helpdesk.StatusClosed)}))(t)
+	b.later(id)
+	must(b.desk.UpdateConversations(b.ctx, []int64{id}, helpdesk.BulkUpdate{Spam: storage.Some(true)}))(t)
+	must(b.desk.UpdateConversations(b.ctx, append(ids, id), helpdesk.BulkUpdate{Spam: storage.Some(false)}))(t)
+	for _, id := range append(ids, id) {
+		if b.conversation(id).AwaitingSince.IsZero() {
+			t.Errorf("nobody waits in %d", id)
+		}
+	}
+}
+
 // What is sent now is an answer like others.
 func TestSendNow(t *testing.T) {
 	t.Parallel()

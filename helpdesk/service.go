@@ -53,6 +53,9 @@ type Config struct {
 	// without reopening anything, what is to leave waits. It ends loops between
 	// machines. 0 means 100; negative means no limit.
 	MaxMailPerAddress int
+	// NotifyAfter is how long what a member was told waits to be mailed: for others of the
+	// same conversation, and for being read. 0 means 2 minutes.
+	NotifyAfter time.Duration
 
 	// MailServers reaches the servers from which mail is fetched, for what is done to
 	// them by hand, such as [Desk.TestMailbox]. nil: those methods are Disabled faults.
@@ -130,6 +133,9 @@ func New(cfg Config) (*Service, error) {
 	}
 	if cfg.MaxMailPerAddress == 0 {
 		cfg.MaxMailPerAddress = 100
+	}
+	if cfg.NotifyAfter <= 0 {
+		cfg.NotifyAfter = 2 * time.Minute
 	}
 	if cfg.SPF == "" {
 		cfg.SPF = "a mx"

@@ -1,9 +1,12 @@
 package helpdesk
 
 import (
+	"cmp"
 	"context"
+	"slices"
 	"time"
 
+	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
@@ -19,8 +22,9 @@ type Session struct {
 // StartSession begins a session of a caller who has just signed in, see
 // [Service.SignIn] and [Service.As]; a caller with an access token is Forbidden. A
 // session may do all that its user may, and ends after 14 days or with
-// [Service.EndSession].
-func (s *Service) StartSession(ctx context.Context, c Caller) (Session, error) {
+// [Service.EndSession]. The device is what its user knows it by in [Admin.Sessions], such
+// as "Firefox on Linux": a line of at most 200 characters, cut there; "" is "Session".
+func (s *Service) StartSession(ctx context.Context, c Caller, device string) (Session, error) {
 	if c.userID == 0 {
 		return Session{}, fault.New(fault.Unauthenticated, "Sign in first.")
 	}
@@ -30,7 +34,7 @@ func (s *Service) StartSession(ctx context.Context, c Caller) (Session, error) {
 	now := s.now()
 	session := Session{Secret: newSecret(), ExpiresAt: now.Add(SessionLife)}
 	token := AccessToken{
-		UserID: c.userID, Name: "Session", Hash: hashSecret(session.Secret), ExpiresAt: session.ExpiresAt, CreatedAt: now, Session: true,
+		UserID: c.userID, Name: cmp.Or(cut(cleanLine(device), 200), "Session"), Hash: hashSecret(session.Secret), ExpiresAt: session.ExpiresAt, CreatedAt: now, Session: true,
 	}
 	err := s.cfg.Store.InSystemTx(ctx, func(ctx context.Context, tx SystemTx) error {
 		if err := tx.DeleteSessions(ctx, c.userID, now); err != nil {
@@ -63,4 +67,33 @@ func (s *Service) EndSession(ctx context.Context, c Caller) error {
 		return nil
 	}
 	return err
+}
+
+// Sessions lists where the caller is signed in, newest first: the sessions that have not
+// expired. That of the caller itself has the id [Caller.TokenID].
+func (a *Admin) Sessions(ctx context.Context, req storage.PageRequest) (storage.Page[AccessToken], error) {
+	dir, err := a.guard.Read(anyMember)
+	if err != nil {
+		return storage.Page[AccessToken]{}, err
+	}
+	page, err := storage.List(req, true, func(t AccessToken) storage.Position { return storage.Position{ID: t.ID} },
+		func(seek storage.Seek) ([]AccessToken, error) { return dir.TokensOf(ctx, a.userID, true, seek) })
+	now := a.svc.now()
+	page.Items = slices.DeleteFunc(page.Items, func(t AccessToken) bool { return !t.ExpiresAt.After(now) })
+	return page, err
+}
+
+// EndOtherSessions signs the caller out everywhere else. A token with scopes may not: the
+// fault is Forbidden.
+func (a *Admin) EndOtherSessions(ctx context.Context) error {
+	begin, err := a.guard.Write(ownUser)
+	if err != nil {
+		return err
+	}
+	return begin(ctx, func(ctx context.Context, tx SystemTx) error {
+		if err := tx.DeleteOtherSessions(ctx, a.userID, a.caller.tokenID); err != nil {
+			return err
+		}
+		return a.svc.note(ctx, tx, auditLogout, a.userID, a.userID, a.caller.tokenID)
+	})
 }

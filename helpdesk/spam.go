@@ -13,7 +13,8 @@ func (c Conversation) IsSpam() bool { return !c.SpamAt.IsZero() }
 
 // spam makes a conversation spam, or takes that back. Spam is closed, so that it is in no
 // list of what is at work; what is opened is no spam any more. The status of c is the new
-// one already, of which asked says whether it was asked for.
+// one already, of which asked says whether it was asked for. Answers that wait for their time
+// in what becomes spam are the caller's to return, see [madeSpam].
 func (d *Desk) spam(ctx context.Context, tx Tx, c *Conversation, in storage.Opt[bool], asked storage.Opt[Status]) error {
 	spam, given := in.Get()
 	if given && spam {
@@ -22,7 +23,6 @@ func (d *Desk) spam(ctx context.Context, tx Tx, c *Conversation, in storage.Opt[
 		}
 		if c.Status = StatusClosed; !c.IsSpam() {
 			c.SpamAt = d.svc.now()
-			return d.returnAll(ctx, tx, ReturnedBySpam, *c)
 		}
 		return nil
 	}
@@ -40,3 +40,6 @@ func (d *Desk) spam(ctx context.Context, tx Tx, c *Conversation, in storage.Opt[
 	c.AwaitingSince, err = d.waiting(ctx, tx, *c)
 	return err
 }
+
+// madeSpam reports whether a change made spam of a conversation.
+func madeSpam(old, c Conversation) bool { return !old.IsSpam() && c.IsSpam() }

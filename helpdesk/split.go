@@ -136,7 +136,7 @@ func (in SplitInput) missing(found []Interaction) error {
 func (d *Desk) split(ctx context.Context, tx Tx, rule string, from Conversation, moved []Interaction, subject string) (Conversation, error) {
 	now := d.svc.now()
 	c := newConversation(from.MailboxID, from.CustomerID, CustomerEmail{ID: from.CustomerEmailID, Email: from.CustomerEmail}, now)
-	c.Channel, c.UserID, c.Priority = from.Channel, from.UserID, from.Priority
+	c.Channel, c.UserID, c.TeamID, c.Priority = from.Channel, from.UserID, from.TeamID, from.Priority
 	if first := slices.IndexFunc(moved, func(i Interaction) bool { return i.Type == TypeCustomer }); first >= 0 {
 		i := moved[first]
 		c.CustomerID, c.CustomerEmailID, c.CustomerEmail = i.CustomerID, i.CustomerEmailID, i.CustomerEmail

@@ -420,20 +420,20 @@ func TestExplainWords(t *testing.T) {
 		want                      []string
 	}{
 		"first": {id, said[0].ID, []string{
-			"It began a conversation.", "No address that it was sent to has a genuine reply token.", "It refers to no other mail.",
-			"Nobody whom we trust has checked where it comes from.",
+			"It started a new conversation.", "None of the addresses it was sent to has a valid reply token.", "It does not refer to another message.",
+			"No trusted server has checked its sender.",
 		}},
-		"answer": {id, said[1].ID, []string{"It came by no mail."}},
+		"answer": {id, said[1].ID, []string{"It did not arrive by mail."}},
 		"reference": {id, said[2].ID, []string{
-			"It refers to the mail " + said[1].MessageID + " of its mailbox, and its sender takes part in the conversation of that.",
-			"Nobody whom we trust has checked where it comes from.",
+			"It refers to the message " + said[1].MessageID + " in this mailbox, and its sender takes part in that conversation.",
+			"No trusted server has checked its sender.",
 		}},
 		"refused": {row.ConversationID, row.InteractionID, []string{
-			"It began a conversation.", "No address that it was sent to has a genuine reply token.",
-			"Of the 2 Message-IDs that it refers to, mails of its mailbox have 1.",
-			"Conversation 1 was refused: the sender takes no part in it.",
-			"Nobody whom we trust has checked where it comes from.",
-			"A machine wrote it (RFC 3834): nobody waits for an answer, and it reopens nothing.",
+			"It started a new conversation.", "None of the addresses it was sent to has a valid reply token.",
+			"Messages that it refers to: 2; found in this mailbox: 1.",
+			"It was not added to conversation 1: the sender takes no part in it.",
+			"No trusted server has checked its sender.",
+			"It was sent automatically (RFC 3834): nobody waits for an answer, and it reopens nothing.",
 		}},
 	} {
 		if diff := cmp.Diff(tt.want, must(b.desk.ExplainThreading(b.ctx, tt.conversation, tt.interaction))(t).Words); diff != "" {
@@ -445,5 +445,42 @@ func TestExplainWords(t *testing.T) {
 	if last := e.Words[len(e.Words)-1]; e.Rule != helpdesk.RuleMerge ||
 		last != "It came with all of its conversation from conversation 2 into conversation 1 by user 1 on 1 November 2026 at 12:04 UTC." {
 		t.Errorf("after the merge: %s, %q", e.Rule, last)
+	}
+}
+
+// Whose clock is late, or who waited for a lock, puts nothing new before what is there: a
+// conversation has one starter, and so have the parts of it.
+func TestStartersWhenClocksDiffer(t *testing.T) {
+	t.Parallel()
+	for name, says := range map[string]func(b *bundle, id int64){
+		"mail": func(b *bundle, _ int64) {
+			b.receive(helpdesk.IncomingMail{MessageID: "2@example.com", From: ada, InReplyTo: []string{"1@example.com"}, Text: "Still."})
+		},
+		"answer": func(b *bundle, id int64) { b.answer(id, helpdesk.InteractionInput{Body: "Oil it."}) },
+		"scheduled answer": func(b *bundle, id int64) {
+			i := b.answer(id, helpdesk.InteractionInput{Body: "Oil it.", SendAt: b.clock.Now().Add(time.Second)})
+			b.clock.Add(time.Second)
+			must(b.svc.Outgoing().Begin(b.ctx, b.account.ID, i.ID, 1))(b.t)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBundle(t)
+			id := b.receive(opening()).ConversationID
+			b.clock.Add(-time.Minute)
+			says(b, id)
+			b.clock.Add(time.Hour)
+			b.answer(id, helpdesk.InteractionInput{Body: "Done?"})
+			said := b.interactions(id)
+			apart := must(b.desk.SplitConversation(b.ctx, id, helpdesk.SplitInput{InteractionIDs: interactionIDs(said[1:2])}))(t)
+			must(b.desk.MoveInteraction(b.ctx, id, said[2].ID, apart.ID))(t)
+			var got []bool
+			for _, i := range slices.Concat(said, b.interactions(id), b.interactions(apart.ID)) {
+				got = append(got, i.IsStarter)
+			}
+			if diff := cmp.Diff([]bool{true, false, false, true, true, false}, got); diff != "" {
+				t.Error(diff)
+			}
+		})
 	}
 }

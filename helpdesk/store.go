@@ -106,11 +106,16 @@ type Reader interface {
 	// PGPKeys are listed of the addresses that the filter names, and of no others.
 	PGPKeys() storage.RowReader[PGPKey, PGPKeyFilter]
 	PortalKeys() storage.RowReader[PortalKey, storage.NoFilter]
+	// ReplyFiles are listed of the saved replies that the filter names, and of no others.
+	ReplyFiles() storage.RowReader[ReplyFile, ReplyFileFilter]
 	Roles() storage.RowReader[Role, storage.NoFilter]
 	// SavedReplies are listed of the users that the filter names, and of no others.
 	SavedReplies() storage.RowReader[SavedReply, SavedReplyFilter]
+	// Signatures are listed of the users that the filter names, and of no others.
+	Signatures() storage.RowReader[Signature, SignatureFilter]
 	Suppressions() storage.RowReader[Suppression, storage.NoFilter]
 	Tags() storage.RowReader[Tag, storage.NoFilter]
+	Teams() storage.RowReader[Team, storage.NoFilter]
 	Views() storage.RowReader[View, storage.NoFilter]
 	Webhooks() storage.RowReader[Webhook, storage.NoFilter]
 }
@@ -138,12 +143,17 @@ type Rows interface {
 	// PGPKeys are removed with their addresses.
 	PGPKeys() storage.Rows[PGPKey, PGPKeyFilter]
 	PortalKeys() storage.Rows[PortalKey, storage.NoFilter]
+	// ReplyFiles are removed with their saved replies.
+	ReplyFiles() storage.Rows[ReplyFile, ReplyFileFilter]
 	// Roles: one that a membership has cannot be deleted.
 	Roles() storage.Rows[Role, storage.NoFilter]
 	SavedReplies() storage.Rows[SavedReply, SavedReplyFilter]
+	Signatures() storage.Rows[Signature, SignatureFilter]
 	Suppressions() storage.Rows[Suppression, storage.NoFilter]
 	// Tags: Delete also takes a tag from the conversations that have it.
 	Tags() storage.Rows[Tag, storage.NoFilter]
+	// Teams: what a conversation has of one that is deleted stays.
+	Teams() storage.Rows[Team, storage.NoFilter]
 	Views() storage.Rows[View, storage.NoFilter]
 	// Webhooks: Delete removes a webhook with its deliveries.
 	Webhooks() storage.Rows[Webhook, storage.NoFilter]
@@ -362,8 +372,8 @@ type SystemTx interface {
 
 // PeopleDirectory finds what users have above accounts.
 type PeopleDirectory interface {
-	// TokensOf lists a user's access tokens that are no sessions, by id.
-	TokensOf(ctx context.Context, userID int64, seek storage.Seek) ([]AccessToken, error)
+	// TokensOf lists a user's access tokens by id: the sessions, or all but those.
+	TokensOf(ctx context.Context, userID int64, sessions bool, seek storage.Seek) ([]AccessToken, error)
 	// InvitationByHash finds an invitation by the hash of its token.
 	InvitationByHash(ctx context.Context, hash []byte) (Invitation, error)
 }

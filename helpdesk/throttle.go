@@ -198,28 +198,27 @@ func (t *throttle) isUsual(u usualAddress) bool {
 
 // worthNoting reports whether a failure goes into the audit log: one of an address in an hour, and ten of a user.
 func (t *throttle) worthNoting(now time.Time, user, address string) bool {
+	return t.within(now, tryKey{"noted " + user, address}, 1, noteEvery) && t.within(now, tryKey{"noted " + user, ""}, maxNotes, noteEvery)
+}
+
+// within counts something that may happen so often in a time, and reports whether it may now.
+func (t *throttle) within(now time.Time, k tryKey, most int, every time.Duration) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	for _, k := range []tryKey{{"noted " + user, address}, {"noted " + user, ""}} {
-		one := t.at(now, k)
-		if one == nil {
-			t.makeRoom(now)
-			one = &tries{last: now, notedAt: now}
-			t.tries[k] = one
-		}
-		if now.Sub(one.notedAt) >= noteEvery {
-			one.noted, one.notedAt = 0, now
-		}
-		one.last = now
-		most := maxNotes
-		if k.address != "" {
-			most = 1
-		}
-		if one.noted >= most {
-			return false
-		}
-		one.noted++
+	one := t.at(now, k)
+	if one == nil {
+		t.makeRoom(now)
+		one = &tries{last: now, notedAt: now}
+		t.tries[k] = one
 	}
+	if now.Sub(one.notedAt) >= every {
+		one.noted, one.notedAt = 0, now
+	}
+	one.last = now
+	if one.noted >= most {
+		return false
+	}
+	one.noted++
 	return true
 }
 

@@ -53,7 +53,7 @@ func (a *Admin) Tokens(ctx context.Context, req storage.PageRequest) (storage.Pa
 		return storage.Page[AccessToken]{}, err
 	}
 	return storage.List(req, false, func(t AccessToken) storage.Position { return storage.Position{ID: t.ID} },
-		func(seek storage.Seek) ([]AccessToken, error) { return dir.TokensOf(ctx, a.userID, seek) })
+		func(seek storage.Seek) ([]AccessToken, error) { return dir.TokensOf(ctx, a.userID, false, seek) })
 }
 
 // exceeded reports whether a token would do more than the one the caller came with.

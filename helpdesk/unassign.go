@@ -16,14 +16,28 @@ const unassignBatch = 100
 // user who is no member any more become unassigned, a hundred at a time. Doing it
 // again is harmless. Who has come back meanwhile keeps what is left.
 func (s *Service) Unassign(ctx context.Context, job storage.ClaimedJob) error {
-	scope, done := Scope{AccountID: job.AccountID}, false
-	for !done {
-		err := s.cfg.Store.InTx(ctx, scope, func(ctx context.Context, tx Tx) error {
-			members, err := tx.UsersByID(ctx, []int64{job.Subject})
-			if done = len(members) > 0; err != nil || done {
+	back := func(ctx context.Context, tx Tx) (bool, error) {
+		members, err := tx.UsersByID(ctx, []int64{job.Subject})
+		return len(members) > 0, err
+	}
+	return s.takeAllBack(ctx, job.AccountID, back, ConversationFilter{UserID: storage.Some(job.Subject)}, func(c *Conversation) bool {
+		was := c.UserID == job.Subject
+		if was {
+			c.UserID = 0
+		}
+		return was
+	})
+}
+
+// takeAllBack changes all conversations that a filter finds, a batch in a transaction, unless
+// who had them is back. change reports whether there was anything to do.
+func (s *Service) takeAllBack(ctx context.Context, accountID int64, back func(context.Context, Tx) (bool, error), filter ConversationFilter, change func(*Conversation) bool) error {
+	for done := false; !done; {
+		err := s.cfg.Store.InTx(ctx, Scope{AccountID: accountID}, func(ctx context.Context, tx Tx) (err error) {
+			if done, err = back(ctx, tx); err != nil || done {
 				return err
 			}
-			done, err = s.unassign(ctx, tx, job.Subject)
+			done, err = s.takeBack(ctx, tx, filter, change)
 			return err
 		})
 		if fault.Is(err, fault.NotFound) {
@@ -36,10 +50,9 @@ func (s *Service) Unassign(ctx context.Context, job storage.ClaimedJob) error {
 	return nil
 }
 
-// unassign takes a batch of conversations from a user, and reports whether there are
-// no more.
-func (s *Service) unassign(ctx context.Context, tx Tx, userID int64) (done bool, err error) {
-	batch, err := tx.Conversations().List(ctx, ConversationOrder{ConversationFilter: ConversationFilter{UserID: storage.Some(userID)}, Sort: ByCreated}, storage.Seek{Limit: unassignBatch})
+// takeBack changes one batch, and reports whether it was the last.
+func (s *Service) takeBack(ctx context.Context, tx Tx, filter ConversationFilter, change func(*Conversation) bool) (done bool, err error) {
+	batch, err := tx.Conversations().List(ctx, ConversationOrder{ConversationFilter: filter, Sort: ByUpdated}, storage.Seek{Limit: unassignBatch})
 	if err != nil || len(batch) == 0 {
 		return true, err
 	}
@@ -47,13 +60,13 @@ func (s *Service) unassign(ctx context.Context, tx Tx, userID int64) (done bool,
 	now := s.now()
 	for _, found := range batch {
 		c, err := tx.Conversations().Lock(ctx, found.ID)
-		if fault.Is(err, fault.NotFound) || err == nil && c.UserID != userID {
+		if fault.Is(err, fault.NotFound) || err == nil && !change(&c) {
 			continue // somebody was faster
 		}
 		if err != nil {
 			return false, err
 		}
-		c.UserID, c.UpdatedAt = 0, now
+		c.UpdatedAt = now
 		if err := tx.Conversations().Update(ctx, &c); err != nil {
 			return false, err
 		}

@@ -36,6 +36,7 @@ type ViewFilter struct {
 	Snoozed      *bool            `json:"snoozed,omitempty"`
 	Priorities   []Priority       `json:"priority,omitempty"`
 	Spam         *bool            `json:"spam,omitempty"`
+	TeamID       int64            `json:"team_id,omitempty"` // 0: all
 	Sort         ConversationSort `json:"sort_by,omitempty"`
 	Ascending    bool             `json:"ascending,omitempty"`
 }
@@ -59,6 +60,9 @@ func (f ViewFilter) Query(userID int64) (q ConversationQuery, ok bool) {
 		Statuses: f.Statuses, MailboxID: f.MailboxID, CustomerID: f.CustomerID, TagIDs: f.TagIDs,
 		UpdatedSince: f.UpdatedSince, Query: f.Words, Sort: f.Sort, Ascending: f.Ascending,
 		Undelivered: f.Undelivered, Priorities: f.Priorities,
+	}
+	if f.TeamID != 0 {
+		q.TeamID = storage.Some(f.TeamID)
 	}
 	if f.Awaiting != nil {
 		q.Awaiting = storage.Some(*f.Awaiting)
@@ -102,6 +106,9 @@ func (q *ConversationQuery) inherit(view ConversationQuery) {
 	}
 	if !q.UserID.IsSet() {
 		q.UserID = view.UserID
+	}
+	if !q.TeamID.IsSet() {
+		q.TeamID = view.TeamID
 	}
 	if q.UpdatedSince.IsZero() {
 		q.UpdatedSince = view.UpdatedSince

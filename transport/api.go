@@ -78,6 +78,8 @@ func API(cfg APIConfig) (*Table, error) {
 	a.addCounts(t)
 	a.addMailHealth(t)
 	a.addSavedReplies(t)
+	a.addReplyFiles(t)
+	a.addSignatures(t)
 	a.addBlockedSenders(t)
 	a.addPresence(t)
 	a.addNotifications(t)
@@ -86,6 +88,7 @@ func API(cfg APIConfig) (*Table, error) {
 	a.addDomains(t)
 	a.addPGPKeys(t)
 	a.addTags(t)
+	a.addTeams(t)
 	a.addViews(t)
 	a.addOrganising(t)
 	a.addPeople(t)
@@ -241,7 +244,7 @@ type expanding struct {
 // relations are what the expansions need that are no matter of course.
 var relations = map[string]helpdesk.Permission{
 	"mailbox": helpdesk.MailboxesView, "customer": helpdesk.CustomersView, "attachments": helpdesk.InteractionsView,
-	"account": helpdesk.AccountsView, "mailboxes": helpdesk.MailboxesView,
+	"account": helpdesk.AccountsView, "team": helpdesk.MembershipsView, "mailboxes": helpdesk.MailboxesView,
 }
 
 // mayExpand is asked before something is changed: the service refuses to read a

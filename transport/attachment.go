@@ -71,16 +71,22 @@ func (a *api) createAttachment(ctx context.Context, d *helpdesk.Desk, in attachm
 
 // upload opens the file that was sent, if any, for as long as it is attached.
 func (in attachmentInput) upload(attach func(helpdesk.Upload) (helpdesk.Attachment, error)) (helpdesk.Attachment, error) {
-	up := helpdesk.Upload{IsInline: in.IsInline}
-	if in.File != nil {
-		content, err := in.File.Open()
+	return uploaded(in.File, in.IsInline, attach)
+}
+
+// uploaded opens a file that was sent, if any, for as long as it is stored.
+func uploaded[T any](f *Upload, inline bool, store func(helpdesk.Upload) (T, error)) (T, error) {
+	up := helpdesk.Upload{IsInline: inline}
+	if f != nil {
+		content, err := f.Open()
 		if err != nil {
-			return helpdesk.Attachment{}, fault.Wrap(fault.Internal, "opening an upload", err)
+			var none T
+			return none, fault.Wrap(fault.Internal, "opening an upload", err)
 		}
 		defer content.Close()
-		up.Filename, up.Content = in.File.Filename, content
+		up.Filename, up.Content = f.Filename, content
 	}
-	return attach(up)
+	return store(up)
 }
 
 // interactionRows asks for a page of what belongs to an interaction.

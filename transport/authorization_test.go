@@ -51,6 +51,7 @@ var valid = map[string]string{
 	"createInteraction":      "type=note&body=X",
 	"updateInteraction":      "body=X",
 	"createAttachment":       "--cut\nContent-Disposition: form-data; name=\"file\"; filename=\"x.txt\"\n\nX\n--cut--\n",
+	"createSavedReplyFile":   "--cut\nContent-Disposition: form-data; name=\"file\"; filename=\"x.txt\"\n\nX\n--cut--\n",
 	"createDomain":           "domain=example.com",
 	"updateDomain":           "domain=example.com",
 	"createPGPKey":           "name=X&customer_email_id={email_id}&content=" + adaKey(),
@@ -60,6 +61,10 @@ var valid = map[string]string{
 	"setConversationTags":    "tags[]={tag_id}",
 	"addConversationTags":    "tags[]={tag_id}",
 	"removeConversationTags": "tags[]={tag_id}",
+	"createTeam":             "name=X",
+	"updateTeam":             "name=X",
+	"addTeamMembers":         "users[]={owner_id}",
+	"removeTeamMembers":      "users[]={owner_id}",
 	"createView":             "name=X&filter[agent]=me",
 	"updateView":             "name=X&filter[agent]=me",
 	"updateConversations":    "conversations[]={conversation_id}",
@@ -81,6 +86,7 @@ var valid = map[string]string{
 	"listPresence":           "conversation_id[]={conversation_id}",
 	"createSavedReply":       "name=X&body=x&is_shared=1",
 	"updateSavedReply":       "name=X&body=x&is_shared=1",
+	"updateSignature":        "body=x",
 	"createPortalKey":        "name=X&algorithm=HS256",
 	"createWebhook":          "url=https://example.org&events[]=*",
 	"updateWebhook":          "is_active=0",
@@ -114,6 +120,7 @@ var bodiless = []string{
 	"listDomains", "getDomain", "deleteDomain", "verifyDomain",
 	"listPGPKeys", "getPGPKey", "deletePGPKey",
 	"docs",
+	"listTeams", "getTeam", "deleteTeam",
 	"listTags", "getTag", "deleteTag", "listViews", "getView", "deleteView", "readConversation", "unreadConversation",
 	"listMemberships", "getMembership", "deleteMembership", "getAvailability", "listRoles", "getRole", "deleteRole",
 	"listEvents",
@@ -121,7 +128,8 @@ var bodiless = []string{
 	"listDeliveries", "retryDeliveries", "cancelInteraction", "getInteractionSource", "listSuppressions", "getSuppression", "deleteSuppression", "listBlockedSenders", "getBlockedSender", "deleteBlockedSender",
 	"listNotifications", "countNotifications", "readNotifications", "getNotificationSettings", "updateNotificationSettings",
 	"listFollowers", "followConversation", "unfollowConversation", "listMentionable",
-	"listSavedReplies", "getSavedReply", "deleteSavedReply", "fillSavedReply",
+	"getSignature", "listSavedReplies", "getSavedReply", "deleteSavedReply", "fillSavedReply",
+	"listSavedReplyFiles", "getSavedReplyFile", "deleteSavedReplyFile", "getSavedReplyFileContent", "attachSavedReplyFiles",
 	"getRemoteImage", "getSeenImage",
 	"listAuditLog", "listLanguages",
 	"listPortalKeys", "deletePortalKey",
@@ -193,8 +201,12 @@ func settled(t testing.TB, w *world) map[string]string {
 		ids[name] = strconv.FormatInt(id, 10)
 	}
 	ids["suppression_id"] = strconv.FormatInt(created(account+"/suppressions", "email=gone@example.org"), 10)
+	ids["team_id"] = strconv.FormatInt(created(account+"/teams", "name=Sales"), 10)
+	ids["owner_id"] = strconv.FormatInt(w.desk(t).UserID(), 10)
 	ids["blocked_sender_id"] = strconv.FormatInt(created(account+"/blocked-senders", "sender=spam.example"), 10)
 	ids["saved_reply_id"] = strconv.FormatInt(created(account+"/saved-replies", "name=Thanks&body=x&is_shared=1"), 10)
+	ids["reply_file_id"] = strconv.FormatInt(created(account+"/saved-replies/"+ids["saved_reply_id"]+"/files",
+		strings.ReplaceAll(valid["createSavedReplyFile"], "\n", "\r\n"), "Content-Type", "multipart/form-data; boundary=cut"), 10)
 	w.settlePeople(t, ids)
 	w.fetch = func(context.Context, string) (helpdesk.RemoteImage, error) {
 		return helpdesk.RemoteImage{ContentType: "image/gif", Content: []byte(onePixel)}, nil

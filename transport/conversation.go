@@ -18,8 +18,10 @@ type conversation struct {
 	CustomerEmail   emailRef           `json:"customer_email" description:"Where answers go, unless the customer's latest mail has a Reply-To."`
 	MailboxID       int64              `json:"mailbox_id"`
 	Mailbox         nullable[mailbox]  `json:"mailbox,omitzero" description:"With expand=mailbox."`
-	UserID          *int64             `json:"user_id" description:"Assigned user; null: unassigned."`
-	User            nullable[user]     `json:"user,omitzero" description:"With expand=user; null: unassigned."`
+	UserID          *int64             `json:"user_id" description:"Assigned user; null: none."`
+	User            nullable[user]     `json:"user,omitzero" description:"With expand=user; null: none."`
+	TeamID          *int64             `json:"team_id" description:"Assigned team, beside the user; null: none."`
+	Team            nullable[team]     `json:"team,omitzero" description:"With expand=team; null: none."`
 	Number          int64              `json:"number"`
 	Status          string             `json:"status" enum:"posted,draft,pending,closed"`
 	Subject         string             `json:"subject"`
@@ -49,6 +51,7 @@ type conversationInput struct {
 	To           string             `json:"to" required:"true" example:"ada@example.org" description:"The customer's address."`
 	MailboxID    storage.Opt[int64] `json:"mailbox_id" description:"The account's default mailbox without it."`
 	UserID       storage.Opt[int64] `json:"user_id" description:"Assigned user."`
+	TeamID       storage.Opt[int64] `json:"team_id" description:"Assigned team."`
 	Status       string             `json:"status" enum:"posted,draft,pending,closed" default:"posted"`
 	Priority     string             `json:"priority" enum:"low,normal,high,urgent" default:"normal"`
 	Subject      string             `json:"subject" maxLength:"998" example:"Broken engine"`
@@ -69,7 +72,8 @@ type conversationUpdate struct {
 	expanding
 	Subject   storage.Opt[string] `json:"subject" required:"true" maxLength:"998"`
 	MailboxID storage.Opt[int64]  `json:"mailbox_id"`
-	UserID    storage.Opt[int64]  `json:"user_id" description:"Null or empty: unassigned."`
+	UserID    storage.Opt[int64]  `json:"user_id" description:"Null or empty: none."`
+	TeamID    storage.Opt[int64]  `json:"team_id" description:"Null or empty: none."`
 	Status    storage.Opt[string] `json:"status" enum:"posted,draft,pending,closed"`
 
 	SnoozedUntil storage.Opt[time.Time] `json:"snoozed_until" description:"Puts it off until then, or until the customer writes; null wakes it, as closing it does."`
@@ -102,7 +106,8 @@ func priorities() []string {
 // conversationFilter narrows and orders the list of conversations, in its query and
 // in a view.
 type conversationFilter struct {
-	UserID       agent             `json:"agent" alias:"user_id" query:"user_id" description:"A user's id, me or unassigned."`
+	UserID       agent             `json:"agent" alias:"user_id" query:"user_id" description:"A user's id, me or unassigned: nobody's, and no team's unless team_id says which."`
+	TeamID       int64             `json:"team_id" query:"team_id"`
 	Status       words             `json:"status" query:"status" enum:"posted,draft,pending,closed" description:"Any of these."`
 	MailboxID    int64             `json:"mailbox_id" query:"mailbox_id"`
 	CustomerID   int64             `json:"customer_id" query:"customer_id"`
@@ -157,7 +162,7 @@ func (in *conversationFilter) check(user string, problem func(field, text string
 
 func (in *conversationFilter) filter() helpdesk.ViewFilter {
 	f := helpdesk.ViewFilter{
-		Agent: string(in.UserID), MailboxID: in.MailboxID, CustomerID: in.CustomerID, TagIDs: in.TagID, UpdatedSince: in.UpdatedSince,
+		Agent: string(in.UserID), TeamID: in.TeamID, MailboxID: in.MailboxID, CustomerID: in.CustomerID, TagIDs: in.TagID, UpdatedSince: in.UpdatedSince,
 		Words: in.Query, Draft: in.Draft, Undelivered: in.Undelivered,
 		Sort: helpdesk.ConversationSort(in.SortBy), Ascending: in.SortType == "asc",
 	}
@@ -218,13 +223,13 @@ type contextUser struct {
 }
 
 func (a *api) addConversations(t *Table) {
-	expand := []string{"user", "mailbox", "customer"}
+	expand := []string{"user", "team", "mailbox", "customer"}
 	op := func(id, method, path, summary, description string) Operation {
 		return Operation{ID: id, Method: method, Path: path, Tag: "Conversations", Summary: summary, Description: description}
 	}
 	create := op("createConversation", http.MethodPost, conversationsPath, "Begin a conversation",
 		"The customer is made from the address if no customer has it. Posted user interactions are sent. "+
-			"Needs conversations.create, what the interactions need, and conversations.assign to set user_id.")
+			"Needs conversations.create, what the interactions need, and conversations.assign to set user_id or team_id.")
 	create.Status, create.Expand, create.Customers = http.StatusCreated, expand, true
 	Handle(t, a.talk, create, both(a.createConversation, a.portalCreateConversation))
 	list := op("listConversations", http.MethodGet, conversationsPath, "List conversations",
@@ -235,7 +240,7 @@ func (a *api) addConversations(t *Table) {
 	get.Expand, get.Customers = expand, true
 	Handle(t, a.talk, get, both(a.getConversation, a.portalGetConversation))
 	update := op("updateConversation", http.MethodPut, conversationPath, "Update a conversation",
-		"Fields that are left out stay as they are. Needs conversations.update, and conversations.assign to change user_id.")
+		"Fields that are left out stay as they are. Needs conversations.update, and conversations.assign to change user_id or team_id.")
 	update.Expand = expand
 	Handle(t, a.desk, update, a.updateConversation)
 	HandleEmpty(t, a.desk, op("deleteConversation", http.MethodDelete, conversationPath, "Delete a conversation",
@@ -253,7 +258,7 @@ func (a *api) createConversation(ctx context.Context, d *helpdesk.Desk, in conve
 		return conversation{}, err
 	}
 	input := helpdesk.ConversationInput{
-		Channel: in.Channel, To: in.To, MailboxID: in.MailboxID.Or(0), UserID: in.UserID,
+		Channel: in.Channel, To: in.To, MailboxID: in.MailboxID.Or(0), UserID: in.UserID, TeamID: in.TeamID,
 		Status: helpdesk.Status(in.Status), Priority: helpdesk.Priority(in.Priority), Subject: in.Subject,
 	}
 	for _, one := range in.Interactions {
@@ -284,7 +289,7 @@ func (a *api) updateConversation(ctx context.Context, d *helpdesk.Desk, in conve
 		return conversation{}, err
 	}
 	c, err := d.UpdateConversation(ctx, in.ConversationID, helpdesk.ConversationUpdate{
-		Subject: in.Subject.Or(""), MailboxID: in.MailboxID, UserID: in.UserID, Status: asNamed[helpdesk.Status](in.Status),
+		Subject: in.Subject.Or(""), MailboxID: in.MailboxID, UserID: in.UserID, TeamID: in.TeamID, Status: asNamed[helpdesk.Status](in.Status),
 		SnoozedUntil: in.SnoozedUntil, Priority: asNamed[helpdesk.Priority](in.Priority), Spam: in.Spam,
 	})
 	return one(ctx, d, c, err, in.Expand, showConversations)
@@ -359,9 +364,15 @@ func showConversations(ctx context.Context, d *helpdesk.Desk, rows []helpdesk.Co
 		return nil, err
 	}
 	var users map[int64]user
+	var teams map[int64]team
 	mailboxes, customers := map[int64]mailbox{}, map[int64]customer{}
 	if expand.Has("user") {
 		if users, err = findUsers(ctx, d, ids(rows, func(c helpdesk.Conversation) []int64 { return []int64{c.UserID} })); err != nil {
+			return nil, err
+		}
+	}
+	if expand.Has("team") {
+		if teams, err = findTeams(ctx, d, ids(rows, func(c helpdesk.Conversation) []int64 { return []int64{c.TeamID} })); err != nil {
 			return nil, err
 		}
 	}
@@ -389,6 +400,9 @@ func showConversations(ctx context.Context, d *helpdesk.Desk, rows []helpdesk.Co
 		if expand.Has("user") {
 			out[i].User = shownOrNull(pick(users, c.UserID))
 		}
+		if expand.Has("team") {
+			out[i].Team = shownOrNull(pick(teams, c.TeamID))
+		}
 		if expand.Has("mailbox") {
 			out[i].Mailbox = shownOrNull(pick(mailboxes, c.MailboxID))
 		}
@@ -402,7 +416,7 @@ func showConversations(ctx context.Context, d *helpdesk.Desk, rows []helpdesk.Co
 func showConversation(c helpdesk.Conversation) conversation {
 	return conversation{
 		ID: c.ID, Channel: c.Channel, CustomerEmail: emailRef{ID: idOrNull(c.CustomerEmailID), Email: c.CustomerEmail},
-		MailboxID: c.MailboxID, UserID: idOrNull(c.UserID), Number: c.Number, Status: string(c.Status), Subject: c.Subject,
+		MailboxID: c.MailboxID, UserID: idOrNull(c.UserID), TeamID: idOrNull(c.TeamID), Number: c.Number, Status: string(c.Status), Subject: c.Subject,
 		Preview: c.Preview, RealtimeChannel: fmt.Sprintf("conversations.%d", c.ID), AwaitingSince: TimePtr(&c.AwaitingSince), SnoozedUntil: TimePtr(&c.SnoozedUntil),
 		Priority: string(c.Priority), SpamAt: TimePtr(&c.SpamAt), CreatedAt: Time(c.CreatedAt), UpdatedAt: Time(c.UpdatedAt),
 	}

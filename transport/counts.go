@@ -10,7 +10,7 @@ import (
 // deskCounts are the numbers beside the lists of a desk.
 type deskCounts struct {
 	Mine        int64           `json:"mine" description:"Open and assigned to the caller."`
-	Unassigned  int64           `json:"unassigned" description:"Open and assigned to nobody."`
+	Unassigned  int64           `json:"unassigned" description:"Open and assigned to no user and no team."`
 	Open        int64           `json:"open" description:"Posted or pending, and awake."`
 	Waiting     int64           `json:"waiting" description:"Open, and a customer waits for an answer."`
 	Snoozed     int64           `json:"snoozed" description:"Posted or pending, and asleep."`
@@ -19,12 +19,26 @@ type deskCounts struct {
 	Quarantined int64           `json:"quarantined" description:"Mails that could not be filed; 1000 means as many or more, and 0 is what members without mailboxes.connection see."`
 	Spam        int64           `json:"spam" description:"Spam; 1000 means as many or more."`
 	Mailboxes   []mailboxCounts `json:"mailboxes" description:"Those that have open conversations."`
+	Teams       []teamCounts    `json:"teams" description:"Those that have open conversations."`
+	Views       []viewCounts    `json:"views" description:"Saved views whose filter asks for nothing but agent, team, mailbox, status, and who waits or sleeps; the oldest 100. Others are not counted."`
+}
+
+type viewCounts struct {
+	ViewID        int64 `json:"view_id"`
+	Conversations int64 `json:"conversations" description:"That the view shows to the caller."`
 }
 
 type mailboxCounts struct {
 	MailboxID  int64 `json:"mailbox_id"`
 	Open       int64 `json:"open"`
 	Unassigned int64 `json:"unassigned"`
+	Waiting    int64 `json:"waiting"`
+}
+
+type teamCounts struct {
+	TeamID     int64 `json:"team_id"`
+	Open       int64 `json:"open"`
+	Unassigned int64 `json:"unassigned" description:"To no user."`
 	Waiting    int64 `json:"waiting"`
 }
 
@@ -38,10 +52,16 @@ func (a *api) addCounts(t *Table) {
 		out := deskCounts{
 			Mine: c.Mine, Unassigned: c.Unassigned, Open: c.Open, Waiting: c.Waiting, Snoozed: c.Snoozed, Drafts: c.Drafts, Undelivered: c.Undelivered,
 			Quarantined: c.Quarantined, Spam: c.Spam,
-			Mailboxes: []mailboxCounts{},
+			Mailboxes: []mailboxCounts{}, Teams: []teamCounts{}, Views: []viewCounts{},
 		}
 		for _, m := range c.Mailboxes {
 			out.Mailboxes = append(out.Mailboxes, mailboxCounts(m))
+		}
+		for _, team := range c.Teams {
+			out.Teams = append(out.Teams, teamCounts(team))
+		}
+		for _, view := range c.Views {
+			out.Views = append(out.Views, viewCounts(view))
 		}
 		return out, err
 	})

@@ -33,6 +33,8 @@ type interaction struct {
 	SeenAt     nullable[Time]  `json:"seen_at,omitzero" description:"Of a user's: when the customer saw it."`
 	SendAt     nullable[Time]  `json:"send_at,omitzero" description:"Of a user's: when it is to leave, and that it waits for it; null when it was posted at once, or has left. Until then the conversation counts as unanswered."`
 	MessageID  string          `json:"message_id,omitempty" description:"Of a mail, without angle brackets."`
+	Signature  *string         `json:"signature,omitempty" description:"Of a user's: what stands below the body in the mail, HTML that is safe to show. It is fixed when the answer leaves."`
+	QuotedIDs  []int64         `json:"quoted_interaction_ids,omitzero" description:"Of a user's: what the mail quotes below, newest first."`
 	Deliveries []delivery      `json:"deliveries,omitzero" description:"Of a user's: how far it got to each recipient."`
 
 	Source        *string            `json:"source,omitempty" description:"Of a customer's: where it came from."`
@@ -355,6 +357,7 @@ func (out *interaction) fillUser(i helpdesk.Interaction, rel related, expand Exp
 	out.IsStarter, out.IsForward = &i.IsStarter, &i.IsForward
 	out.SeenAt = shownOrNull(TimePtr(&i.SeenAt))
 	out.SendAt = shownOrNull(TimePtr(&i.SendAt))
+	out.Signature, out.QuotedIDs = &i.Ending.Signature, listed(i.Ending.Quotes)
 	out.Deliveries = listed(rel.deliveries[i.ID])
 }
 

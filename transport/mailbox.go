@@ -20,6 +20,8 @@ type mailbox struct {
 	InternalAddress string      `json:"internal_email_address" description:"Mail can be forwarded to it."`
 	IsDefault       bool        `json:"is_default" description:"Conversations that name no mailbox are of this one."`
 	ReplyAddress    string      `json:"reply_address" enum:"plain,subaddress,intake" description:"Where answers ask for replies to. plain: the mailbox's address, and replies are matched by the mails that they refer to. subaddress: the same with a reply token behind a plus sign. intake: the internal address with a reply token."`
+	Signature       string      `json:"signature" description:"HTML that is safe to show, with placeholders: what answers end with, below the signature of who posts them."`
+	Quotes          string      `json:"quotes" enum:"none,last,all" description:"What is quoted below answers: nothing, the customer's last message, or what was said so far."`
 	Connection      *connection `json:"connection,omitempty" description:"Only to who holds mailboxes.connection."`
 	CreatedAt       Time        `json:"created_at"`
 	UpdatedAt       Time        `json:"updated_at"`
@@ -59,6 +61,9 @@ type mailboxInput struct {
 	From       storage.Opt[string]          `json:"from" maxLength:"200" example:":user.name at Acme"`
 	Connection storage.Opt[connectionInput] `json:"connection" description:"Null: FWD."`
 	IsDefault  storage.Opt[bool]            `json:"is_default" description:"The account's oldest mailbox is the default unless another is chosen."`
+
+	Signature storage.Opt[string] `json:"signature" description:"HTML or text, at most 16 KiB, that answers end with. {{agent.name}}, {{mailbox.name}} and {{mailbox.email}} stand for what they say; others are refused."`
+	Quotes    storage.Opt[string] `json:"quotes" enum:"none,last,all" description:"What is quoted below answers; none without it. Nobody is quoted what they took no part in: notes and forwarded messages never are, others to those alone who were among their authors and recipients."`
 
 	ReplyAddress storage.Opt[string] `json:"reply_address" enum:"plain,subaddress,intake" description:"Where answers ask for replies to. Choose subaddress only where the mail server takes mail to the address with a tag, else replies and bounces are lost. Null: intake for FWD; for IMAP and POP3 plain, until a test of the mailbox has seen that subaddress works."`
 }
@@ -236,7 +241,12 @@ func (a *api) getMailboxStatus(ctx context.Context, d *helpdesk.Desk, in mailbox
 
 // input is what the service is given. A connection without inbound says nothing.
 func (in mailboxInput) input() helpdesk.MailboxInput {
-	out := helpdesk.MailboxInput{Name: in.Name, Email: in.Email, From: in.From, IsDefault: in.IsDefault}
+	out := helpdesk.MailboxInput{Name: in.Name, Email: in.Email, From: in.From, IsDefault: in.IsDefault, Signature: in.Signature}
+	if quotes, given := in.Quotes.Get(); given {
+		out.Quotes = storage.Some(helpdesk.QuotePolicy(quotes))
+	} else if in.Quotes.IsNull() {
+		out.Quotes.SetNull()
+	}
 	if reply, given := in.ReplyAddress.Get(); given {
 		out.ReplyAddress = storage.Some(helpdesk.ReplyAddress(reply))
 	} else if in.ReplyAddress.IsNull() {
@@ -264,6 +274,7 @@ func showMailbox(d *helpdesk.Desk, m helpdesk.Mailbox) mailbox {
 	out := mailbox{
 		ID: m.ID, AccountID: m.AccountID, Name: m.Name, Email: m.Email, From: m.From,
 		InternalAddress: d.InternalAddress(m), IsDefault: m.IsDefault, ReplyAddress: string(m.ReplyAddress),
+		Signature: m.Signature, Quotes: string(cmp.Or(m.Quotes, helpdesk.QuoteNone)),
 		CreatedAt: Time(m.CreatedAt), UpdatedAt: Time(m.UpdatedAt),
 	}
 	switch in := m.Inbound; in.Type {

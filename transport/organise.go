@@ -13,7 +13,8 @@ type bulkUpdate struct {
 	expanding
 	Conversations []int64              `json:"conversations" required:"true" maxItems:"100" description:"Ids."`
 	Status        storage.Opt[string]  `json:"status" enum:"posted,draft,pending,closed"`
-	UserID        storage.Opt[int64]   `json:"user_id" description:"Null or empty: unassigned."`
+	UserID        storage.Opt[int64]   `json:"user_id" description:"Null or empty: none."`
+	TeamID        storage.Opt[int64]   `json:"team_id" description:"Null or empty: none."`
 	MailboxID     storage.Opt[int64]   `json:"mailbox_id"`
 	Tags          storage.Opt[[]int64] `json:"tags" maxItems:"100" description:"Ids of tags that become the tags; empty: none."`
 
@@ -40,11 +41,11 @@ type splitInput struct {
 func (a *api) addOrganising(t *Table) {
 	op := func(id, method, path, summary, description string) Operation {
 		return Operation{ID: id, Method: method, Path: path, Tag: "Conversations", Summary: summary, Description: description,
-			Expand: []string{"user", "mailbox", "customer"}}
+			Expand: []string{"user", "team", "mailbox", "customer"}}
 	}
 	HandlePage(t, a.desk, op("updateConversations", http.MethodPut, conversationsPath+"/bulk", "Update conversations",
 		"All or none of at most 100; fields that are left out stay as they are. Answers with them by id. 404 when one of them does "+
-			"not exist; `errors` names it. Needs conversations.update, and conversations.assign to set user_id."), a.updateConversations)
+			"not exist; `errors` names it. Needs conversations.update, and conversations.assign to set user_id or team_id."), a.updateConversations)
 	Handle(t, a.desk, op("readConversation", http.MethodPost, conversationPath+"/read", "Mark a conversation as read",
 		"For the caller: unread_count counts the customer's interactions that come from now on. Answering does so too, retrieving "+
 			"does not. Needs conversations.view."), a.marking((*helpdesk.Desk).MarkRead))
@@ -66,7 +67,7 @@ func (a *api) updateConversations(ctx context.Context, d *helpdesk.Desk, in bulk
 		return storage.Page[conversation]{}, err
 	}
 	all, err := d.UpdateConversations(ctx, in.Conversations, helpdesk.BulkUpdate{
-		Status: asNamed[helpdesk.Status](in.Status), UserID: in.UserID, MailboxID: in.MailboxID, TagIDs: in.Tags,
+		Status: asNamed[helpdesk.Status](in.Status), UserID: in.UserID, TeamID: in.TeamID, MailboxID: in.MailboxID, TagIDs: in.Tags,
 		SnoozedUntil: in.SnoozedUntil, Priority: asNamed[helpdesk.Priority](in.Priority), Spam: in.Spam,
 	})
 	if err != nil {

@@ -103,6 +103,7 @@ func (a *api) portalCreateConversation(ctx context.Context, p *helpdesk.Portal, 
 	problems.Check(in.Channel == "email", "channel", "must be email")
 	problems.Check(in.To == "" || helpdesk.EmailKey(in.To) == helpdesk.EmailKey(p.Email()), "to", "must be the customer's own address")
 	problems.Check(in.UserID.Or(0) == 0, "user_id", notForCustomers)
+	problems.Check(in.TeamID.Or(0) == 0, "team_id", notForCustomers)
 	problems.Check(in.Priority == "" || in.Priority == string(helpdesk.PriorityNormal), "priority", notForCustomers)
 	problems.Check(in.Status == "" || in.Status == string(helpdesk.StatusPosted), "status", "must be posted")
 	input := helpdesk.PortalConversationInput{Subject: in.Subject, MailboxID: in.MailboxID.Or(0)}
@@ -129,7 +130,7 @@ func (a *api) portalListConversations(ctx context.Context, p *helpdesk.Portal, i
 	}
 	var problems fault.Collector
 	for field, used := range map[string]bool{
-		"mailbox_id": in.MailboxID != 0, "user_id": in.UserID != "", "customer_id": in.CustomerID != 0, "tag_id": len(in.TagID) > 0,
+		"mailbox_id": in.MailboxID != 0, "user_id": in.UserID != "", "team_id": in.TeamID != 0, "customer_id": in.CustomerID != 0, "tag_id": len(in.TagID) > 0,
 		"updated_since": !in.UpdatedSince.IsZero(), "query": in.Query != "", "view_id": in.ViewID != 0,
 		"awaiting": in.Awaiting.IsSet(), "draft": in.Draft != "", "undelivered": in.Undelivered, "snoozed": in.Snoozed.IsSet(),
 		"priority": len(in.Priority) > 0, "spam": in.Spam.IsSet(),

@@ -196,7 +196,7 @@ func TestPortalLeaks(t *testing.T) {
 			t.Errorf("%s: %d %s", path, rec.Code, rec.Body)
 		}
 	}
-	for _, filter := range []string{"query=secret", "user_id=me", "tag_id[]=" + ids["tag_id"], "view_id=" + ids["view_id"], "customer_id=1",
+	for _, filter := range []string{"query=secret", "user_id=me", "team_id=1", "tag_id[]=" + ids["tag_id"], "view_id=" + ids["view_id"], "customer_id=1",
 		"mailbox_id=1", "updated_since=2020-01-01T00:00:00Z", "sort_by=updated_at", "sort_type=asc", "status[]=draft"} {
 		rec := w.do(t, "ada", "GET", "/accounts/"+ids["account_id"]+"/conversations?"+filter, "")
 		if rec.Code != http.StatusUnprocessableEntity {

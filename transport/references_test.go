@@ -19,15 +19,18 @@ import (
 // GET and POST /sites, which is what a path would name, and the user of the audit log,
 // who may have left.
 var references = map[string]map[string]string{
-	"createView":             {"filter[mailbox_id]": "mailbox_id", "filter[tag_id][]": "tag_id", "filter[customer_id]": "customer_id"},
-	"listConversations":      {"mailbox_id": "mailbox_id", "customer_id": "customer_id", "tag_id[]": "tag_id", "view_id": "view_id", "user_id": "user_id"},
-	"createConversation":     {"mailbox_id": "mailbox_id", "user_id": "user_id"},
-	"updateConversation":     {"mailbox_id": "mailbox_id", "user_id": "user_id"},
+	"createView":             {"filter[mailbox_id]": "mailbox_id", "filter[tag_id][]": "tag_id", "filter[customer_id]": "customer_id", "filter[team_id]": "team_id"},
+	"listConversations":      {"mailbox_id": "mailbox_id", "customer_id": "customer_id", "tag_id[]": "tag_id", "view_id": "view_id", "user_id": "user_id", "team_id": "team_id"},
+	"createConversation":     {"mailbox_id": "mailbox_id", "user_id": "user_id", "team_id": "team_id"},
+	"updateConversation":     {"mailbox_id": "mailbox_id", "user_id": "user_id", "team_id": "team_id"},
 	"deleteConversations":    {"conversations[]": "conversation_id"},
-	"updateConversations":    {"conversations[]": "conversation_id", "mailbox_id": "mailbox_id", "tags[]": "tag_id", "user_id": "user_id"},
+	"updateConversations":    {"conversations[]": "conversation_id", "mailbox_id": "mailbox_id", "tags[]": "tag_id", "user_id": "user_id", "team_id": "team_id"},
 	"rethreadInteraction":    {"conversation": "conversation_id"},
 	"mergeConversation":      {"into": "conversation_id"},
 	"splitConversation":      {"interaction": "interaction_id", "interactions[]": "interaction_id"},
+	"createTeam":             {"users[]": "user_id"},
+	"updateTeam":             {"users[]": "user_id"},
+	"addTeamMembers":         {"users[]": "user_id"},
 	"setConversationTags":    {"tags[]": "tag_id"},
 	"addConversationTags":    {"tags[]": "tag_id"},
 	"removeConversationTags": {"tags[]": "tag_id"},
@@ -137,6 +140,7 @@ func (w *world) foreign(t *testing.T, ids map[string]string) map[string]int64 {
 	out["conversation_id"] = created(in+"/conversations", "channel=email&to=x@example.com")
 	out["interaction_id"] = created(in+"/conversations/"+strconv.FormatInt(out["conversation_id"], 10)+"/interactions", "type=note&body=X")
 	out["tag_id"] = created(in+"/conversation-tags", "tag=X")
+	out["team_id"] = created(in+"/teams", "name=X")
 	out["view_id"] = created(in+"/conversation-views", "name=X&filter[agent]=me")
 	out["role_id"] = created(in+"/roles", "name=X")
 	site := "/sites/" + ids["stranger_site"]

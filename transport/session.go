@@ -74,7 +74,7 @@ func (a *api) login(ctx context.Context, d door, in loginInput) (session, error)
 	if err != nil {
 		return session{}, err
 	}
-	begun, err := d.svc.StartSession(ctx, caller)
+	begun, err := d.svc.StartSession(ctx, caller, "")
 	if err != nil {
 		return session{}, err
 	}

@@ -22,6 +22,7 @@ type conversationView struct {
 // savedFilter shows what was given only.
 type savedFilter struct {
 	Agent        string              `json:"agent,omitempty" description:"me, unassigned or a user's id."`
+	TeamID       int64               `json:"team_id,omitempty"`
 	Status       []helpdesk.Status   `json:"status,omitempty"`
 	MailboxID    int64               `json:"mailbox_id,omitempty"`
 	CustomerID   int64               `json:"customer_id,omitempty"`
@@ -120,7 +121,7 @@ func (a *api) addViews(t *Table) {
 func showView(d *helpdesk.Desk, v helpdesk.View) conversationView {
 	f := v.Filter
 	shown := savedFilter{
-		Agent: f.Agent, Status: f.Statuses, MailboxID: f.MailboxID, CustomerID: f.CustomerID, TagID: f.TagIDs,
+		Agent: f.Agent, TeamID: f.TeamID, Status: f.Statuses, MailboxID: f.MailboxID, CustomerID: f.CustomerID, TagID: f.TagIDs,
 		UpdatedSince: TimePtr(&f.UpdatedSince), Query: f.Words, SortBy: string(f.Sort),
 		Awaiting: f.Awaiting, Draft: f.Draft, Undelivered: f.Undelivered, Snoozed: f.Snoozed, Priority: f.Priorities, Spam: f.Spam,
 	}

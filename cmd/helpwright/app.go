@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/helpwright/helpwright/helpdesk"
@@ -16,6 +15,7 @@ import (
 	"github.com/helpwright/helpwright/helpdesk/outbound"
 	"github.com/helpwright/helpwright/kb"
 	"github.com/helpwright/helpwright/storage"
+	"github.com/helpwright/helpwright/storage/backup"
 	"github.com/helpwright/helpwright/storage/bunstore"
 	"github.com/helpwright/helpwright/storage/bunstore/both"
 	"github.com/helpwright/helpwright/storage/fileblob"
@@ -41,6 +41,9 @@ func (s *session) open(migrate bool, changes ...change) (*app, error) {
 	if err := s.settings.check(); err != nil {
 		return nil, err
 	}
+	if err := backup.Interrupted(s.data); err != nil {
+		return nil, err
+	}
 	keys, err := s.settings.loadKeys()
 	if err != nil {
 		return nil, fmt.Errorf("the secret key: %w", err)
@@ -63,17 +66,9 @@ func (s *session) open(migrate bool, changes ...change) (*app, error) {
 }
 
 func (s *session) openDatabase(migrate bool) (*bunstore.DB, error) {
-	if err := s.refuseLostFile(); err != nil {
-		return nil, err
-	}
-	if path, ok := strings.CutPrefix(s.settings.DatabaseURL, "sqlite:"); ok && !strings.HasPrefix(path, ":memory:") {
-		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-			return nil, fmt.Errorf("the folder of the database: %w", err)
-		}
-	}
-	db, err := both.Open(s.ctx, s.settings.DatabaseURL, bunstore.Config{Logger: s.log, SyncNormal: s.fleeting})
+	db, err := s.connect()
 	if err != nil {
-		return nil, fmt.Errorf("the database cannot be opened: %w", err)
+		return nil, err
 	}
 	if migrate {
 		if err := db.Migrate(s.ctx); err != nil {
@@ -91,12 +86,32 @@ func (s *session) openDatabase(migrate bool) (*bunstore.DB, error) {
 	return db, nil
 }
 
+// connect opens the database whatever its schema is, but for one of a later release.
+func (s *session) connect() (*bunstore.DB, error) {
+	if err := s.refuseLostFile(); err != nil {
+		return nil, err
+	}
+	if path := s.settings.sqliteFile(); path != "" {
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			return nil, fmt.Errorf("the folder of the database: %w", err)
+		}
+	}
+	db, err := both.Open(s.ctx, s.settings.DatabaseURL, bunstore.Config{Logger: s.log, SyncNormal: s.fleeting})
+	if err != nil {
+		return nil, fmt.Errorf("the database cannot be opened: %w", err)
+	}
+	if err := db.CheckSchema(s.ctx); err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
+	return db, nil
+}
+
 // openFiles opens what the blobs lie in.
 func (a *app) openFiles() (storage.Blobs, error) {
 	if a.fleeting {
 		return memblob.New(), nil
 	}
-	return fileblob.Open(strings.TrimPrefix(a.settings.BlobURL, "file:"))
+	return fileblob.Open(a.settings.blobFolder())
 }
 
 // assemble makes the server.
@@ -127,6 +142,7 @@ func (a *app) config(keys [][]byte) server.Config {
 		AllowPrivateHosts: set.AllowPrivateHosts, Resolver: dnscheck.NewResolver(set.DNSServer), PGP: set.EnablePGP,
 		Desk: helpdesk.Config{
 			IntakeDomain: set.IntakeDomain, SPF: set.SPF, MaxMailPerAddress: orNone(set.MailPerAddress), MaxAttachment: set.MaxAttachment << 20,
+			NotifyAfter: set.NotifyAfter,
 		},
 		KB:       kb.Config{MaxFile: set.MaxSiteFile << 20},
 		Fetching: ingest.ServersConfig{PollInterval: set.FetchInterval},

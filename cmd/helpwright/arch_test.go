@@ -52,6 +52,8 @@ var rules = []rule{
 		reason: "as above"},
 	{of: []string{"storage/bunstore/postgres"}, not: []string{"modernc.org/...", "storage/bunstore/sqlite"},
 		reason: "as above"},
+	{of: []string{"storage/backup"}, only: []string{"storage", "storage/fault", "storage/blobs", "storage/filelock", "github.com/klauspost/compress/zstd", "golang.org/x/sync/errgroup"},
+		reason: "it knows archives and no database: whoever has one says how it is copied and opened"},
 	{of: []string{"storage/bunstore/...", "storage/memstore"}, not: []string{"transport/...", "helpdesk/ingest/...", "helpdesk/outbound", "helpdesk/webhook", "helpdesk/mail"},
 		reason: "backends store and find"},
 }

@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"strings"
 	"time"
 
 	"github.com/helpwright/helpwright/storage"
+	"github.com/helpwright/helpwright/storage/backup"
 	"github.com/helpwright/helpwright/storage/blobs"
 	"github.com/helpwright/helpwright/storage/fault"
 	"github.com/helpwright/helpwright/storage/fileblob"
@@ -70,13 +70,15 @@ var errNewDatabase = errors.New("the database is new or empty, but HELPWRIGHT_BL
 	"To begin anew beside these files, which are removed then: helpwright blobs adopt")
 
 // refuseLostFile is an error when the file of SQLite is missing or empty and there are files of blobs: a new database is
-// not even made then.
+// not even made then. So is a restore that is not done.
 func (s *session) refuseLostFile() error {
-	path, ok := strings.CutPrefix(s.settings.DatabaseURL, "sqlite:")
-	if !ok || s.adopting || strings.HasPrefix(path, ":memory:") {
+	if err := backup.Interrupted(s.data); err != nil {
+		return err
+	}
+	path, folder := s.settings.sqliteFile(), s.settings.blobFolder()
+	if path == "" || s.adopting {
 		return nil
 	}
-	folder := strings.TrimPrefix(s.settings.BlobURL, "file:")
 	if info, err := os.Stat(path); err == nil && info.Size() > 0 || err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net"
 	"net/url"
+	"path/filepath"
 	"strings"
 	"text/template"
 
@@ -109,9 +110,9 @@ api $API/conversations/1/interactions
 api -d type=user -d 'body=<p>Have you tried to pull?</p>' $API/conversations/1/interactions
 api -d type=note -d 'body=She pushed.' $API/conversations/1/interactions
 sleep 2
-ls data/outbox
+ls '{{.Outbox}}'
 # the customer replies to the answer, in the same conversation
-REPLY_TO=$(sed -nE 's/^Reply-To: (.*<)?([^<>[:space:]]+)>?.*/\2/p' data/outbox/*.eml | tail -1)
+REPLY_TO=$(sed -nE 's/^Reply-To: (.*<)?([^<>[:space:]]+)>?.*/\2/p' '{{.Outbox}}'/*.eml | tail -1)
 printf 'From: Ada <ada@example.com>\r\nTo: <%s>\r\nSubject: Re: The door is stuck\r\nMessage-ID: <2@example.com>\r\n\r\nNow it does.\r\n' "$REPLY_TO" |
   curl -sS smtp://{{.Intake}} --mail-from ada@example.com --mail-rcpt "$REPLY_TO" --upload-file -
 sleep 2
@@ -131,7 +132,7 @@ func (a *app) tour(accountID int64, token, setUp string) (string, error) {
 	}
 	err = t.Execute(&b, map[string]any{
 		"Email": a.settings.BootstrapEmail, "SetUp": setUp, "Account": accountID, "Token": token,
-		"API": a.APIURL(), "Intake": intake,
+		"API": a.APIURL(), "Intake": intake, "Outbox": filepath.Join(a.data, "outbox"),
 	})
 	return b.String(), err
 }

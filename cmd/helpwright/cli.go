@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"os"
 	"time"
 
 	"github.com/alecthomas/kong"
@@ -18,23 +19,29 @@ const (
 	exitDone  = 0
 	exitFail  = 1
 	exitUsage = 2
+	// exitInterrupted is 3
+	exitIncomplete = 4 // done, but something was missing for it
 )
 
 // cli is the command line: its commands and, on all of them, the configuration.
 type cli struct {
-	Config kong.ConfigFlag `help:"JSON file with the same settings, named like the flags with underscores." placeholder:"FILE"`
+	Config kong.ConfigFlag `help:"JSON file of settings, named like the flags with underscores. Variables overrule it, and flags both." placeholder:"FILE"`
 	Settings
 
-	Serve   serveCmd   `cmd:"" help:"Run the server: API, mail intake, fetching and sending."`
-	Demo    demoCmd    `cmd:"" help:"Show it all: run a server over a temporary database with the help centre and the conversations of a company that does not exist. Of the settings, those of HTTP hold; no mail leaves, and nothing is left behind."`
-	Migrate migrateCmd `cmd:"" help:"Bring the database's schema up to date."`
-	User    userCmd    `cmd:"" help:"Manage users."`
-	Token   tokenCmd   `cmd:"" help:"Manage access tokens."`
-	KB      kbCmd      `cmd:"" name:"kb" help:"Export and import sites of the knowledge base."`
-	Blobs   blobsCmd   `cmd:"" help:"Tidy up the files of mails, attachments and sites."`
-	Doctor  doctorCmd  `cmd:"" help:"Check configuration, database, files, DNS and mail connections, and say what to do."`
-	OpenAPI openapiCmd `cmd:"" name:"openapi" help:"Print the OpenAPI document of the API."`
-	Version versionCmd `cmd:"" help:"Print the version."`
+	Serve       serveCmd       `cmd:"" help:"Run the server: API, mail intake, fetching and sending."`
+	Demo        demoCmd        `cmd:"" help:"Show it all: run a server over a temporary database with the help centre and the conversations of a company that does not exist. Of the settings, those of HTTP hold; no mail leaves, and nothing is left behind."`
+	Migrate     migrateCmd     `cmd:"" help:"Bring the database's schema up to date."`
+	User        userCmd        `cmd:"" help:"Manage users."`
+	Token       tokenCmd       `cmd:"" help:"Manage access tokens."`
+	KB          kbCmd          `cmd:"" name:"kb" help:"Export and import sites of the knowledge base."`
+	Blobs       blobsCmd       `cmd:"" help:"Tidy up the files of mails, attachments and sites."`
+	Backup      backupCmd      `cmd:"" help:"Write an archive of everything: database, files and secret key, while the server runs; or check one."`
+	Restore     restoreCmd     `cmd:"" help:"Put an archive of backup into an empty place: the database, the files and the folder that the settings name."`
+	Conf        configCmd      `cmd:"" name:"config" help:"Show the settings."`
+	Doctor      doctorCmd      `cmd:"" help:"Check configuration, database, files, DNS and mail connections, and say what to do."`
+	Healthcheck healthcheckCmd `cmd:"" help:"Ask the server of the same settings whether it is ready; exit code 1 if it is not."`
+	OpenAPI     openapiCmd     `cmd:"" name:"openapi" help:"Print the OpenAPI document of the API."`
+	Version     versionCmd     `cmd:"" help:"Print the version."`
 }
 
 // session is what a command runs with.
@@ -45,6 +52,7 @@ type session struct {
 	log            *slog.Logger
 	data           string           // folder of what the server makes itself
 	now            func() time.Time // nil: time.Now
+	shown          []setting        // what is in force
 	fleeting       bool             // nothing has to survive the process: it waits for no disk
 	adopting       bool             // files and database are to be tied whatever they are
 }
@@ -79,14 +87,21 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (code int
 		fmt.Fprintf(stderr, "helpwright: %v\nRun helpwright --help for the commands and settings.\n", err)
 		return exitUsage
 	}
+	for _, name := range unknownVariables(parser.Model, os.Environ()) {
+		fmt.Fprintln(stderr, "helpwright: warning:", name)
+	}
+	c.complete()
 	s := &session{
-		ctx: ctx, settings: &c.Settings, stdout: stdout, stderr: stderr,
-		log: slog.New(slog.NewJSONHandler(stderr, nil)), data: dataDir,
+		ctx: ctx, settings: &c.Settings, stdout: stdout, stderr: stderr, shown: inForce(command, string(c.Config)),
+		log: slog.New(slog.NewJSONHandler(stderr, nil)), data: c.Data,
 	}
 	if err := command.Run(s); err != nil {
 		fmt.Fprintln(stderr, "helpwright:", shown(err))
 		if _, usage := errors.AsType[usageError](err); usage {
 			return exitUsage
+		}
+		if _, incomplete := errors.AsType[incompleteError](err); incomplete {
+			return exitIncomplete
 		}
 		return exitFail
 	}
@@ -104,10 +119,11 @@ func shown(err error) string {
 func newParser(c *cli, stdout, stderr io.Writer) (*kong.Kong, error) {
 	return kong.New(c,
 		kong.Name("helpwright"),
-		kong.Description("A help desk in one binary. Every setting is a flag, a variable and a key of the file given with --config."),
-		kong.Configuration(kong.JSON),
+		kong.Description("A help desk in one binary. Every setting is a flag, a variable and a key of the file given with --config: helpwright serve --help has them all, and helpwright config show tells what is in force."),
+		kong.Configuration(readConfig),
+		kong.Help(printHelp),
 		kong.Writers(stdout, stderr),
 		kong.Exit(func(code int) { panic(exited(code)) }),
-		kong.ConfigureHelp(kong.HelpOptions{Compact: true, NoExpandSubcommands: true}),
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true, NoExpandSubcommands: true, FlagsLast: true}),
 	)
 }

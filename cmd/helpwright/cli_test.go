@@ -287,3 +287,15 @@ func TestConfigFile(t *testing.T) {
 		}
 	}
 }
+
+// What a server listens at says where it is asked.
+func TestDialable(t *testing.T) {
+	t.Parallel()
+	for listen, want := range map[string]string{
+		"127.0.0.1:8080": "127.0.0.1:8080", ":8080": "127.0.0.1:8080", "0.0.0.0:80": "127.0.0.1:80", "[::]:8080": "[::1]:8080", "[::1]:1": "[::1]:1", "help.test:80": "help.test:80", "8080": "",
+	} {
+		if got, err := dialable(listen); got != want || (err != nil) != (want == "") {
+			t.Errorf("%s: %q, %v", listen, got, err)
+		}
+	}
+}

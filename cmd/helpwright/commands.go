@@ -165,6 +165,12 @@ type versionCmd struct{}
 
 // Run prints version, commit and toolchain.
 func (versionCmd) Run(s *session) error {
+	fmt.Fprintf(s.stdout, "helpwright %s %s %s/%s\n", version(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
+	return nil
+}
+
+// version is that of the program, with its commit.
+func version() string {
 	version, commit := "(devel)", ""
 	if info, ok := debug.ReadBuildInfo(); ok {
 		version = info.Main.Version
@@ -174,8 +180,7 @@ func (versionCmd) Run(s *session) error {
 			}
 		}
 	}
-	fmt.Fprintf(s.stdout, "helpwright %s%s %s %s/%s\n", version, commit, runtime.Version(), runtime.GOOS, runtime.GOARCH)
-	return nil
+	return version + commit
 }
 
 // probe stores, reads and removes a file.

@@ -3,16 +3,19 @@ package main
 import (
 	"context"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net"
-	"os"
 	"os/signal"
 	"path/filepath"
+	"strings"
 	"syscall"
+	"time"
 
 	"github.com/helpwright/helpwright/cmd/helpwright/internal/demo"
+	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/transport/server"
 )
@@ -53,6 +56,9 @@ func (s *session) show(listener net.Listener) error {
 	if err != nil {
 		return fmt.Errorf("the demo cannot be made: %w", err)
 	}
+	if err := a.tellLatest(); err != nil {
+		return fmt.Errorf("the demo cannot be made: %w", err)
+	}
 	a.present(company)
 	return a.Run(s.ctx)
 }
@@ -60,7 +66,7 @@ func (s *session) show(listener net.Listener) error {
 // pretend is a session of its own: nothing of it reaches what the settings name.
 func (s *session) pretend(ctx context.Context, dir string, address net.Addr) *session {
 	own := *s.settings
-	own.Listen = reachable(address)
+	own.Listen, own.Data = reachable(address), dir
 	own.DatabaseURL, own.BlobURL = "sqlite:"+filepath.Join(dir, "demo.db"), "file:"+filepath.Join(dir, "blobs")
 	own.IntakeListen, own.LMTPListen, own.SMTPURL, own.EnablePGP = "", "", "", false
 	own.SecretKey = hex.EncodeToString(storage.NewSecretKey())
@@ -83,15 +89,40 @@ func reachable(address net.Addr) string {
 // fill makes the company, and says how far it is where somebody watches.
 func (a *app) fill(clock *demo.Clock) (demo.Company, error) {
 	progress := func(float64) {}
-	if f, ok := a.stderr.(*os.File); ok {
-		if info, err := f.Stat(); err == nil && info.Mode()&os.ModeCharDevice != 0 {
-			progress = func(done float64) { fmt.Fprintf(f, "\rmaking the company: %3.0f %%", done*100) }
-			defer fmt.Fprint(f, "\r\x1b[K")
-		}
+	if isTerminal(a.stderr) {
+		progress = func(done float64) { fmt.Fprintf(a.stderr, "\rmaking the company: %3.0f %%", done*100) }
+		defer fmt.Fprint(a.stderr, "\r\x1b[K")
 	}
 	return demo.Fill(a.ctx, demo.Config{
 		Desk: a.Service(), KB: a.KB(), Clock: clock, Progress: progress, Logger: a.log,
 	})
+}
+
+// latest is how far back the members of the company have not read yet what they were told.
+const latest = 2 * 24 * time.Hour
+
+// tellLatest has members told of what happened lately, and of nothing before.
+func (a *app) tellLatest() error {
+	for {
+		now := time.Now()
+		jobs, err := a.db.Claim(a.ctx, []string{helpdesk.JobNotify}, 500, now, now.Add(time.Minute))
+		if err != nil || len(jobs) == 0 {
+			return err
+		}
+		for _, job := range jobs {
+			var told struct{ At time.Time }
+			err := json.Unmarshal(job.Payload, &told)
+			if err == nil && now.Sub(told.At) < latest {
+				err = a.Service().Notify(a.ctx, job)
+			}
+			if err == nil {
+				err = a.db.Finish(a.ctx, job)
+			}
+			if err != nil {
+				return err
+			}
+		}
+	}
 }
 
 // present says what there is to be seen, and where.
@@ -103,11 +134,12 @@ func (a *app) present(c demo.Company) {
   Help centre   %[2]s
   API           %[3]s (described at %[3]s/docs)
   Sign in       %[4]s, password %[5]s
+  Or as         %[10]s, with the same password
   Token         %[6]s
 
   curl -H 'Authorization: Bearer %[6]s' '%[3]s/accounts/%[7]d/conversations?status[]=posted'
 
 No mail leaves: answers are written to %[8]s
 Ctrl-C ends the demo and removes all of it.
-`, c.Name, c.SiteURL, api, c.Email, c.Password, c.Token, c.AccountID, filepath.Join(a.data, "outbox"), a.settings.baseURL()+server.DeskPath+"/")
+`, c.Name, c.SiteURL, api, c.Email, c.Password, c.Token, c.AccountID, filepath.Join(a.data, "outbox"), a.settings.baseURL()+server.DeskPath+"/", strings.Join(c.Others, ", "))
 }

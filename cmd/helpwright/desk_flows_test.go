@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"net/http"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/helpwright/helpwright/storage/storagetest/testenv"
 	"github.com/helpwright/helpwright/storage/storagetest/testenv/browser"
 )
 
@@ -264,4 +266,337 @@ func (a *agents) reply() {
 		said := a.bodies(id)
 		return len(said) == 2 && strings.HasPrefix(said[1], "user posted: Hello.") && strings.Contains(seen(tab, "#thread"), "knob.txt")
 	})
+}
+
+// colleague is a window of another member.
+func (a *agents) colleague(name string, v browser.View) *browser.Tab {
+	a.t.Helper()
+	other, process := *a, *a.demoProcess
+	other.demoProcess, process.email = &process, strings.Replace(a.email, "maja", name, 1)
+	return other.member(v)
+}
+
+// bell mentions a colleague by the keyboard alone; their bell rings, and leads to the note.
+func (a *agents) bell() {
+	id := a.fresh("The gasket")
+	owner, other := a.member(browser.View{}), a.colleague("jonas", browser.View{})
+	label := func() string { return browser.Eval[string](owner, "document.querySelector('#bell')?.ariaLabel || ''") }
+	owner.Open(a.at + "/inbox/closed")
+	quiet := label()
+	browser.Eval[any](owner, "window.Notification = class { static permission = 'granted'; constructor(title, { body }) { (window.told ??= []).push(title + ': ' + body); } }; 0")
+	other.Open(fmt.Sprintf("%s/c/%d", a.at, id))
+	other.Click(".kinds [data-key=n]")
+	other.Press("Ask @")
+	other.Wait("[data-members] [role=option]")
+	other.Press("maj")
+	eventually(a.t, "one member is left", 20*time.Second, func() bool {
+		return browser.Eval[string](other, "document.getElementById(document.activeElement.getAttribute('aria-activedescendant'))?.dataset.member || ''") == "Maja Lindqvist"
+	})
+	other.Press("\r")
+	eventually(a.t, "the mention is there", 20*time.Second, func() bool { return strings.Contains(seen(other, ".editor"), "@Maja Lindqvist") })
+	other.Press("please.")
+	if got := strings.Join(strings.Fields(seen(other, ".editor")), " "); got != "Ask @Maja Lindqvist please." {
+		a.t.Errorf("written: %q", got)
+	}
+	browser.Eval[any](other, "document.activeElement.closest('form').requestSubmit(document.querySelector('[data-send]'))")
+	eventually(a.t, "the bell rings", 30*time.Second, func() bool { return label() != quiet && strings.Contains(label(), "unread") })
+	eventually(a.t, "the browser tells", 30*time.Second, func() bool {
+		return browser.Eval[string](owner, "(window.told || []).join()") == "Jonas Weber mentioned you in a note: The gasket"
+	})
+	owner.Click("#bell")
+	owner.Wait("#bell-panel .told")
+	a.expect("the panel", owner.Text("#bell-panel .told"), "Jonas Weber mentioned you in a note")
+	a.expect("the panel", owner.Text("#bell-panel .told"), "The gasket")
+	owner.Click("#bell-panel .told button")
+	owner.Wait(".talk")
+	a.expect("the address", owner.Location(), fmt.Sprintf("/c/%d?m=", id))
+	a.expect("the note", owner.Text("#thread .mention.me"), "@Maja Lindqvist")
+	eventually(a.t, "it is read", 20*time.Second, func() bool { return label() == quiet })
+	plain := a.colleague("jonas", browser.View{NoScript: true})
+	plain.Open(a.at + "/notifications")
+	a.expect("the list", plain.Text(".told"), "New and unassigned")
+	if status := plain.Follow(".told button"); status != http.StatusOK {
+		a.t.Errorf("opened, with status %d", status)
+	}
+	a.expect("without scripts", plain.Location(), "/c/")
+	plain.Follow("#panel .following button")
+	a.expect("who follows", plain.Text("#panel .following"), "Unfollow")
+}
+
+// outage loses the server: what takes long shows outlines, what fails stays and can be tried again.
+func (a *agents) outage() {
+	id := a.fresh("The hinge")
+	tab := a.member(browser.View{})
+	page := fmt.Sprintf("%s/c/%d", a.at, id)
+	tab.Open(page)
+	browser.Eval[any](tab, `window.there = window.fetch; window.fetch = (url, how) => new Promise((_, no) => how.signal?.addEventListener("abort", () => no(how.signal.reason)))`)
+	tab.Click(`#sidebar a[href*="/inbox/all"]`)
+	tab.Wait(`#main[aria-busy="true"]`)
+	a.picture(tab, os.Getenv(testenv.EnvScreens), "loading")
+	browser.Eval[any](tab, `window.fetch = window.there`)
+	tab.Click(`#sidebar a[href*="/inbox/mine"]`)
+	tab.Wait(`#main:not([aria-busy]) #list`)
+	a.expect("the address", tab.Location(), "/inbox/mine")
+
+	tab.Open(page)
+	browser.Eval[any](tab, `window.there = window.fetch; window.fetch = () => Promise.reject(new TypeError("no network"))`)
+	tab.Click(`.button[value=close]`)
+	tab.Wait(".toast.bad button")
+	a.expect("the toast", tab.Text(".toast"), "Offline")
+	a.picture(tab, os.Getenv(testenv.EnvScreens), "offline")
+	if got := a.status(id); got == "closed" {
+		a.t.Errorf("%s without a server", got)
+	}
+	browser.Eval[any](tab, `window.fetch = window.there`)
+	tab.Click(".toast.bad button")
+	eventually(a.t, "the second try closes it", 20*time.Second, func() bool { return a.status(id) == "closed" })
+}
+
+// holdBack keeps the browser's requests that a condition on their address (u) and options (h) chooses until release.
+func holdBack(tab *browser.Tab, condition string) (release func()) {
+	browser.Eval[any](tab, `window.there ??= window.fetch; window.held = []; window.fetch = (u, h) => {
+		if (!(`+condition+`)) return there(u, h);
+		return new Promise((yes) => held.push(yes)).then(() => there(u, h)).finally(() => held.pop());
+	}`)
+	return func() {
+		browser.Eval[any](tab, `window.fetch = there; for (const go of [...held]) go(); held.length`)
+		for end := time.Now().Add(20 * time.Second); browser.Eval[int](tab, "held.length") > 0 && time.Now().Before(end); {
+			time.Sleep(20 * time.Millisecond)
+		}
+	}
+}
+
+// late has answers of the server come after the member has gone on: they change no other conversation.
+func (a *agents) late() {
+	first, second := a.fresh("The left hinge"), a.fresh("The right hinge")
+	a.ok("POST", "/accounts/1/saved-replies", url.Values{"name": {"Left"}, "body": {"<p>Mind the left.</p>"}, "is_shared": {"true"}}, nil)
+	address := func(id int64) string { return fmt.Sprintf("%s/c/%d", a.at, id) }
+	tab := a.member(browser.View{})
+	leave := func() {
+		browser.Eval[any](tab, fmt.Sprintf(`{ const link = document.createElement("a"); link.href = %q; document.querySelector("#main").append(link); link.click(); }`, address(second)))
+		eventually(a.t, "the other conversation is shown", 20*time.Second, func() bool {
+			a.t.Log(tab.Location(), seen(tab, "#main h1"), seen(tab, ".toast"))
+			return strings.Contains(seen(tab, "#main h1"), "The right hinge")
+		})
+	}
+
+	tab.Open(address(first))
+	release := holdBack(tab, `(h?.headers?.["Desk-Target"] || "").includes("thread")`)
+	a.ok("POST", fmt.Sprintf("/accounts/1/conversations/%d/interactions", first), url.Values{"type": {"customer"}, "body": {"It is on the left."}}, nil)
+	eventually(a.t, "the thread is asked for", 30*time.Second, func() bool { return browser.Eval[int](tab, "held.length") > 0 })
+	leave()
+	release()
+	stays := func() {
+		a.t.Helper()
+		time.Sleep(100 * time.Millisecond) // what came would be put into the page now
+		if got := seen(tab, "#thread") + seen(tab, ".editor"); strings.Contains(got, "on the left") || strings.Contains(got, "Mind the left") {
+			a.t.Errorf("another conversation's text is shown: %q", got)
+		}
+	}
+	stays()
+
+	tab.Open(address(first))
+	a.write(tab, true, "Hello. /")
+	tab.Wait("[data-replies] input[type=search]")
+	tab.Press("left")
+	release = holdBack(tab, `u.includes("/replies/")`)
+	tab.Press("\r")
+	eventually(a.t, "the reply is asked for", 20*time.Second, func() bool { return browser.Eval[int](tab, "held.length") > 0 })
+	leave()
+	release()
+	stays()
+}
+
+// enter is pressed in the fields of an answer, which presses no button: nothing leaves and nothing is lost.
+func (a *agents) enter() {
+	a.eachWay(func(a *agents, tab *browser.Tab, scripts bool) {
+		id := a.fresh("The latch")
+		tab.Open(fmt.Sprintf("%s/c/%d", a.at, id))
+		a.write(tab, scripts, "Lift it. ")
+		for _, name := range []string{"to", "cc", "bcc", "article"} {
+			browser.Eval[any](tab, fmt.Sprintf(`{ const e = document.querySelector(".composer [name=%s]"); e.closest("details")?.setAttribute("open", ""); for (const e of document.querySelectorAll(".composer details:has([name=%s])")) e.open = true; e.focus(); }`, name, name))
+			tab.Press("\r")
+		}
+		if got := browser.Eval[string](tab, `document.querySelector(".editor")?.textContent || document.querySelector(".composer textarea").value`); strings.TrimSpace(strings.ReplaceAll(got, "\u00a0", " ")) != "Lift it." {
+			a.t.Errorf("what was written is %q", got)
+		}
+		if said := a.bodies(id); len(said) == 2 && !strings.HasPrefix(said[1], "user draft:") {
+			a.t.Errorf("sent: %q", said)
+		}
+	})
+}
+
+// quick sends an answer and goes on at once, while the draft is on its way: it leaves all the same.
+func (a *agents) quick() {
+	first, second := a.fresh("The left bolt"), a.fresh("The right bolt")
+	tab := a.member(browser.View{})
+	tab.Open(fmt.Sprintf("%s/c/%d", a.at, first))
+	a.write(tab, true, "Tighten it.")
+	release := holdBack(tab, `String(u).endsWith("/draft")`)
+	tab.Click("[data-send]")
+	browser.Eval[any](tab, fmt.Sprintf(`{ const link = document.createElement("a"); link.href = "%s/c/%d"; document.querySelector("#main").append(link); link.click(); }`, a.at, second))
+	eventually(a.t, "the other conversation is shown", 20*time.Second, func() bool { return strings.Contains(seen(tab, "#main h1"), "The right bolt") })
+	release()
+	tab.Wait(".toast")
+	a.expect("the toast", tab.Text(".toast"), "Reply goes out in")
+	a.expect("the page", tab.Text("#main h1"), "The right bolt")
+	a.once(first, "on the way", "reply")
+}
+
+// upload sends an answer while its file is on the way: it leaves with the file, and whatever its length.
+func (a *agents) upload() {
+	id := a.fresh("The crank")
+	file := filepath.Join(a.t.TempDir(), "crank.txt")
+	if err := os.WriteFile(file, []byte("How to turn it"), 0o600); err != nil {
+		a.t.Fatal(err)
+	}
+	tab := a.member(browser.View{})
+	tab.Open(fmt.Sprintf("%s/c/%d", a.at, id))
+	a.write(tab, true, "As attached. ")
+	browser.Eval[any](tab, `document.execCommand("insertText", false, "Turn it again. ".repeat(6000))`)
+	eventually(a.t, "a long draft is saved", 20*time.Second, func() bool {
+		said := a.bodies(id)
+		return len(said) == 2 && len(said[1]) > 80_000
+	})
+	release := holdBack(tab, `u.includes("/files")`)
+	tab.Choose(".attach input", file)
+	eventually(a.t, "the file is on its way", 20*time.Second, func() bool { return browser.Eval[int](tab, "held.length") > 0 })
+	tab.Click("[data-send]")
+	a.expect("the composer", tab.Text(".saved"), "still on their way")
+	if said := a.bodies(id); !strings.HasPrefix(said[1], "user draft:") {
+		a.t.Errorf("sent without its file: %.60q", said[1])
+	}
+	release()
+	eventually(a.t, "the answer is posted with its file", 20*time.Second, func() bool {
+		said := a.bodies(id)
+		return len(said) == 2 && strings.HasPrefix(said[1], "user posted: As attached.") && strings.Contains(seen(tab, "#thread"), "crank.txt")
+	})
+}
+
+// refused has the server refuse what is written, and answer when nobody hears it: nothing is lost and nothing comes twice.
+func (a *agents) refused() {
+	for name, refuse := range map[string]string{ // what the notice says, and what the browser gets
+		"answered with 502": `() => Promise.resolve(new Response("<h1>502 Bad Gateway</h1>", { status: 502, headers: { "Content-Type": "text/html" } }))`,
+		"Offline":           `(u, h) => there(u, h).then(() => { window.fetch = () => Promise.reject(new TypeError("cut")); return window.fetch(); })`,
+	} {
+		for _, kind := range []string{"reply", "note"} {
+			id := a.fresh("The spring")
+			tab := a.member(browser.View{})
+			tab.Open(fmt.Sprintf("%s/c/%d?write=%s", a.at, id, kind))
+			a.write(tab, true, "Bend it back.")
+			browser.Eval[any](tab, `window.there = window.fetch; window.fetch = (u, h) => String(u).endsWith("/send") ? (`+refuse+`)(u, h) : there(u, h)`)
+			tab.Click("[data-send]")
+			tab.Wait(".toast.bad button")
+			a.expect("the notice", tab.Text(".toast"), name)
+			a.expect(name+", what is written", tab.Text(".editor"), "Bend it back.")
+			browser.Eval[any](tab, `window.fetch = there; document.querySelector(".toast.bad button").click()`)
+			tab.Wait(".toast:not(.bad)")
+			a.once(id, name, kind)
+			tab.Open(fmt.Sprintf("%s/c/%d", a.at, id))
+			if got := tab.Text(".editor"); got != "" {
+				a.t.Errorf("%s: the %s is offered once more: %q", name, kind, got)
+			}
+		}
+	}
+	id := a.fresh("The coil")
+	tab := a.member(browser.View{})
+	tab.Open(fmt.Sprintf("%s/c/%d", a.at, id))
+	a.write(tab, true, "Wind it.")
+	browser.Eval[any](tab, `window.there = window.fetch; window.fetch = (u, h) => there(u, h).then((r) => String(u).endsWith("/send") ? Promise.reject(new TypeError("cut")) : r)`)
+	tab.Click("[data-send]")
+	tab.Wait(".toast.bad button")
+	tab.Open(fmt.Sprintf("%s/c/%d", a.at, id)) // instead of trying again
+	if got := tab.Text(".editor"); got != "" {
+		a.t.Errorf("what was sent is offered once more: %q", got)
+	}
+	a.once(id, "left", "reply")
+
+	// Of a note nobody can tell: it is offered once more, and comes once whether it is sent again or not.
+	id = a.fresh("The reel")
+	tab.Open(fmt.Sprintf("%s/c/%d?write=note", a.at, id))
+	a.write(tab, true, "It is wound.")
+	browser.Eval[any](tab, `window.there = window.fetch; window.fetch = (u, h) => there(u, h).then((r) => String(u).endsWith("/send") ? Promise.reject(new TypeError("cut")) : r)`)
+	tab.Click("[data-send]")
+	tab.Wait(".toast.bad button")
+	tab.Open(fmt.Sprintf("%s/c/%d?write=note", a.at, id))
+	a.expect("the note", tab.Text(".editor"), "It is wound.")
+	tab.Click("[data-send]")
+	tab.Wait(".toast:not(.bad)")
+	a.once(id, "sent again", "note")
+	if got := tab.Text(".editor"); got != "" {
+		a.t.Errorf("the note is offered a third time: %q", got)
+	}
+}
+
+// refusedElsewhere has forms refused that are no answers: what they say stays, and a second try does it.
+func (a *agents) refusedElsewhere() {
+	const refuse = `window.there = window.fetch; window.fetch = (u, h) => h?.method === "POST" && !h.keepalive ? Promise.resolve(new Response("", { status: 503 })) : there(u, h)`
+	again := func(tab *browser.Tab) {
+		tab.Wait(".toast.bad button")
+		a.expect("the notice", tab.Text(".toast"), "503")
+		browser.Eval[any](tab, `window.fetch = there; document.querySelector(".toast.bad button").click()`)
+		tab.Gone(".toast.bad")
+	}
+	tab := a.member(browser.View{})
+
+	tab.Open(a.at + "/help/1/a/2")
+	tab.Fill("#article [name=text]", "Rinse it with warm water.")
+	browser.Eval[any](tab, refuse)
+	tab.Click("[form=article][value=publish]")
+	tab.Wait(".toast.bad button")
+	if got := browser.Eval[string](tab, `document.querySelector("#article [name=text]").value`); got != "Rinse it with warm water." {
+		a.t.Errorf("of the article %q is left", got)
+	}
+	again(tab)
+	eventually(a.t, "the article is published", 20*time.Second, func() bool {
+		var article object[struct {
+			Translations map[string]struct{ Content string }
+		}]
+		a.ok("GET", "/sites/1/articles/2", nil, &article)
+		return strings.Contains(article.Data.Translations["en"].Content, "Rinse it with warm water.")
+	})
+
+	tab.Open(a.at + "/settings/replies/new")
+	tab.Fill("[name=name]", "Rinsing")
+	tab.Click(".editor")
+	tab.Press("Rinse it.")
+	browser.Eval[any](tab, refuse)
+	tab.Click("#main .primary")
+	tab.Wait(".toast.bad button")
+	a.expect("the saved reply", tab.Text(".editor"), "Rinse it.")
+	again(tab)
+	eventually(a.t, "the reply is saved", 20*time.Second, func() bool { return strings.Contains(seen(tab, "#main"), "Rinsing") })
+
+	id := a.fresh("The tap")
+	tab.Open(fmt.Sprintf("%s/c/%d", a.at, id))
+	browser.Eval[any](tab, refuse)
+	tab.Click(".button[value=close]")
+	again(tab)
+	eventually(a.t, "the conversation is closed", 20*time.Second, func() bool { return a.status(id) == "closed" })
+}
+
+// once expects one answer or note behind the customer's message.
+func (a *agents) once(id int64, name, kind string) {
+	a.t.Helper()
+	want := map[string]string{"reply": "user posted:", "note": "note:"}[kind]
+	if said := a.bodies(id); len(said) != 2 || !strings.HasPrefix(said[1], want) {
+		a.t.Errorf("%s: a %s came out as %q", name, kind, said)
+	}
+}
+
+// panel has a customer answer while a note about them is written: it stays.
+func (a *agents) panel() {
+	id := a.fresh("The axle")
+	tab := a.member(browser.View{})
+	tab.Open(fmt.Sprintf("%s/c/%d", a.at, id))
+	const about = "#panel textarea"
+	if browser.Eval[bool](tab, `document.querySelector("`+about+`").closest("details")?.open === false`) {
+		tab.Click(`#panel details:has(textarea) summary`)
+	}
+	tab.Fill(about, "Prefers to be called")
+	a.ok("POST", fmt.Sprintf("/accounts/1/conversations/%d/interactions", id), url.Values{"type": {"customer"}, "body": {"It squeaks."}}, nil)
+	eventually(a.t, "the message is shown", 30*time.Second, func() bool { return strings.Contains(seen(tab, "#thread"), "It squeaks.") })
+	if got := browser.Eval[string](tab, `document.querySelector("`+about+`").value`); got != "Prefers to be called" {
+		a.t.Errorf("of the note about the customer %q is left", got)
+	}
 }

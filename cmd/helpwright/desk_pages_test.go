@@ -1,12 +1,16 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
 	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/helpwright/helpwright/storage/storagetest/testenv"
 	"github.com/helpwright/helpwright/storage/storagetest/testenv/browser"
@@ -25,6 +29,7 @@ func TestDesk(t *testing.T) {
 	d := startDemo(t, "HELPWRIGHT_PUBLIC_RATE_LIMIT=0")
 	a := &agents{demoProcess: d, Browser: browser.Start(t), at: "http://" + d.http + "/desk/a/1"}
 	a.run("Pages", (*agents).eachPage)
+	a.run("Doors", (*agents).doors)
 	a.run("Answer", (*agents).answer)
 	a.run("Draft", (*agents).draft)
 	a.run("Reply", (*agents).reply)
@@ -32,7 +37,16 @@ func TestDesk(t *testing.T) {
 	a.run("Bulk", (*agents).bulk)
 	a.run("Keys", (*agents).keys)
 	a.run("Live", (*agents).live)
+	a.run("Bell", (*agents).bell)
 	a.run("Search", (*agents).search)
+	a.run("Outage", (*agents).outage)
+	a.run("Late", (*agents).late)
+	a.run("Upload", (*agents).upload)
+	a.run("Refused", (*agents).refused)
+	a.run("RefusedElsewhere", (*agents).refusedElsewhere)
+	a.run("Panel", (*agents).panel)
+	a.run("Enter", (*agents).enter)
+	a.run("Quick", (*agents).quick)
 }
 
 // run runs a part of the test as one of its own.
@@ -86,10 +100,17 @@ func (a *agents) pages() []deskPage {
 		{"conversation", fmt.Sprintf("/c/%d?in=all", waiting)}, {"conversation-closed", "/c/300?in=closed"}, {"conversation-note", fmt.Sprintf("/c/%d?in=all&write=note", waiting)},
 		{"conversation-mail", fmt.Sprintf("/c/%d/i/%d", waiting, a.interactions(waiting)[0].ID)}, {"new", "/new"}, {"search", "/search?q=grinder"},
 		{"customers", "/customers"}, {"customer", "/customers/3"}, {"missing", "/c/999999"}, {"snoozed", "/inbox/snoozed"}, {"failed", "/inbox/failed"}, {"spam", "/inbox/spam"}, {"settings-blocked", "/settings/blocked"},
-		{"settings-mailboxes", "/settings/mailboxes"}, {"settings-mailbox", "/settings/mailboxes/1"}, {"settings-members", "/settings/members"},
+		{"settings-mailboxes", "/settings/mailboxes"}, {"settings-mailbox", "/settings/mailboxes/1"}, {"settings-members", "/settings/members"}, {"settings-teams", "/settings/teams"}, {"settings-team", "/settings/teams/1"}, {"inbox-team", "/inbox/team-1"},
 		{"settings-roles", "/settings/roles"}, {"settings-tags", "/settings/tags"}, {"settings-replies", "/settings/replies"},
 		{"settings-reply", "/settings/replies/new"}, {"settings-views", "/settings/views"}, {"settings-portal", "/settings/portal"}, {"settings-tokens", "/settings/tokens"}, {"settings-webhooks", "/settings/webhooks"},
-		{"settings-profile", "/settings/profile"}, {"settings-audit", "/settings/audit"}, {"health", "/health"},
+		{"settings-profile", "/settings/profile"}, {"settings-audit", "/settings/audit"},
+		{"settings-domains", "/settings/domains"}, {"settings-ledger", "/settings/ledger"}, {"settings-appearance", "/settings/appearance"}, {"settings-member", "/settings/members/1"}, {"settings-role", "/settings/roles/3"},
+		{"conversation-source", fmt.Sprintf("/c/%d/i/%d/source", waiting, a.interactions(waiting)[0].ID)}, {"customer-merge", "/customers/3/merge"}, {"help-collection", "/help/1/collections/1"}, {"help-new", "/help/1/new"},
+		{"health", "/health"},
+		{"notifications", "/notifications"}, {"notifications-unread", "/notifications?unread=1"}, {"settings-notifications", "/settings/notifications"},
+		{"help", "/help/1"}, {"help-article", "/help/1/a/1"}, {"help-translation", "/help/1/a/1?to=de"}, {"help-translation-rtl", "/help/1/a/1?to=ar"}, {"help-plain", "/help/1/a/1?to=de&plain=1"},
+		{"forgot", "/../../forgot"}, {"setup-team", "/setup/team"}, {"setup-mailbox", "/setup/mailbox"}, {"setup-colleagues", "/setup/colleagues"},
+		{"help-history", "/help/1/a/1/history"}, {"help-revision", "/help/1/a/1/history/1"}, {"help-files", "/help/1/files"}, {"help-look", "/help/1/look"},
 	}
 }
 
@@ -104,6 +125,20 @@ func (a *agents) waiting() int64 {
 	return page.Data[0].ID
 }
 
+// makeTeam makes a team, with whom has signed in, and assigns to it the conversation that
+// the pages show.
+func (a *agents) makeTeam(tab *browser.Tab) {
+	a.t.Helper()
+	tab.Open(a.at + "/settings/teams")
+	tab.Fill("[name=name]", "Repairs & returns")
+	tab.Click(".part .primary")
+	eventually(a.t, "the team is made", 20*time.Second, func() bool { return strings.Contains(seen(tab, "#main .top h1"), "Repairs") })
+	tab.Open(fmt.Sprintf("%s/c/%d?in=all", a.at, a.waiting()))
+	tab.Click("#acts [data-key=a]")
+	tab.Click("#acts [name=team]")
+	eventually(a.t, "the conversation is the team's", 20*time.Second, func() bool { return strings.Contains(seen(tab, "#acts"), "Repairs") })
+}
+
 // eachPage looks at every kind of page in every way. With HELPWRIGHT_TEST_SCREENS pictures of all are kept in the
 // folder that it names.
 func (a *agents) eachPage() {
@@ -111,28 +146,26 @@ func (a *agents) eachPage() {
 	check := newPageChecker(a.t)
 	tab := a.Tab(a.t, browser.View{})
 	tab.Open("http://" + a.http + "/desk/sign-in")
-	check.accessible(tab, "sign-in", true)
+	check.accessible(tab, "sign-in", allRules)
 	check.collect(tab, "sign-in")
 	a.picture(tab, folder, "sign-in-light")
 	a.signIn(tab)
-	for i, v := range append(views, struct {
-		name string
-		browser.View
-	}{"rtl", browser.View{}}) {
-		tab.Look(v.View)
-		for _, p := range a.pages() {
-			tab.Open(a.at + p.path)
-			if v.name == "rtl" {
-				browser.Eval[any](tab, "document.documentElement.dir = 'rtl'")
-			}
-			check.accessible(tab, p.name+", "+v.name, v.Dark == v.Phone)
-			if wide := browser.Eval[int](tab, "document.documentElement.scrollWidth - innerWidth"); wide > 0 {
-				a.t.Errorf("%s, %s: wider than the window by %d px", p.name, v.name, wide)
+	a.makeTeam(tab)
+	for _, p := range a.pages() {
+		for i, v := range views {
+			tab.Look(v.View)
+			if i == 0 || v.Phone != views[i-1].Phone {
+				tab.Open(a.at + p.path)
 			}
 			if i == 0 {
 				check.collect(tab, p.name)
 			}
-			a.picture(tab, folder, p.name+"-"+v.name)
+			a.look(tab, check, p.name+"-"+v.name, rulesOf(v.View))
+			if v.Dark && !v.Phone {
+				tab.Look(browser.View{})
+				browser.Eval[any](tab, "document.documentElement.dir = 'rtl'")
+				a.look(tab, check, p.name+"-rtl", sizeRules)
+			}
 		}
 	}
 	check.valid()
@@ -141,6 +174,63 @@ func (a *agents) eachPage() {
 		tab.Open(a.at + "/c/300?in=closed")
 		tab.Picture(filepath.Join(folder, "desk.png"), false) // the README's
 	}
+}
+
+// doors looks at the pages of who is not signed in: an invitation, a forgotten password, the
+// link that was mailed, and one that is over.
+func (a *agents) doors() {
+	check := newPageChecker(a.t)
+	tab := a.Tab(a.t, browser.View{})
+	home := "http://" + a.http + "/desk"
+	tab.Open(home + "/forgot")
+	tab.Fill("[name=email]", a.email)
+	if status := tab.Follow(".door .primary"); status != http.StatusOK {
+		a.t.Errorf("asked for a link, with status %d", status)
+	}
+	a.eachView(tab, check, "forgot-sent")
+	link := ""
+	eventually(a.t, "the link is mailed", 30*time.Second, func() bool {
+		mails, _ := filepath.Glob(filepath.Join(a.temp, "helpwright-demo-*", "outbox", "*.eml"))
+		for _, name := range mails {
+			raw, _ := os.ReadFile(name)
+			if token := regexp.MustCompile(`hwr_[A-Z2-7]+`).Find(bytes.ReplaceAll(raw, []byte("=\r\n"), nil)); token != nil {
+				link = "/reset?token=" + string(token)
+			}
+		}
+		return link != ""
+	})
+	var made object[struct{ Token string }]
+	a.ok("POST", "/accounts/1/invitations", url.Values{"email": {"lise@example.org"}, "name": {"Lise"}, "roles[]": {"3"}}, &made)
+	for name, path := range map[string]string{
+		"reset": link, "reset-over": "/reset?token=x", "invitation": "/invitations/" + made.Data.Token,
+	} {
+		tab.Open(home + path)
+		a.eachView(tab, check, name)
+	}
+	check.valid()
+}
+
+// eachView looks at the page that is shown in every way.
+func (a *agents) eachView(tab *browser.Tab, check *pageChecker, name string) {
+	a.t.Helper()
+	check.collect(tab, name)
+	for _, v := range views {
+		tab.Look(v.View)
+		a.look(tab, check, name+"-"+v.name, rulesOf(v.View))
+	}
+	tab.Look(browser.View{})
+	browser.Eval[any](tab, "document.documentElement.dir = 'rtl'")
+	a.look(tab, check, name+"-rtl", sizeRules)
+}
+
+// look checks a page that is shown.
+func (a *agents) look(tab *browser.Tab, check *pageChecker, name string, which axeRules) {
+	a.t.Helper()
+	check.accessible(tab, name, which)
+	if wide := browser.Eval[int](tab, "document.documentElement.scrollWidth - innerWidth"); wide > 0 {
+		a.t.Errorf("%s: wider than the window by %d px", name, wide)
+	}
+	a.picture(tab, os.Getenv(testenv.EnvScreens), name)
 }
 
 func (a *agents) picture(tab *browser.Tab, folder, name string) {

@@ -69,7 +69,7 @@ func (d *doctor) secretKey() {
 		d.check("secret key (HELPWRIGHT_SECRET_KEY)", nil, "")
 		return
 	}
-	path := filepath.Join(dataDir, "secret.key")
+	path := filepath.Join(d.data, "secret.key")
 	info, err := os.Stat(path)
 	if errors.Is(err, os.ErrNotExist) {
 		d.note("secret key", path+" is made at the first start")
@@ -84,7 +84,7 @@ func (d *doctor) secretKey() {
 // database opens everything, and returns nil where that did not work. A SQLite
 // file that is not there yet is not made.
 func (d *doctor) database() *app {
-	if path, ok := strings.CutPrefix(d.settings.DatabaseURL, "sqlite:"); ok {
+	if path := d.settings.sqliteFile(); path != "" {
 		if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
 			if err := d.refuseLostFile(); err != nil {
 				d.check("database", err, "mount its disk, or correct HELPWRIGHT_DATABASE_URL")
@@ -95,7 +95,7 @@ func (d *doctor) database() *app {
 		}
 	}
 	a, err := d.open(false)
-	if !d.check("database", err, "see that HELPWRIGHT_DATABASE_URL names a database that runs and that this user may use; helpwright migrate brings its schema up to date") {
+	if !d.check("database", err, "see that HELPWRIGHT_DATABASE_URL names a database that runs and that this user may use; helpwright migrate brings its schema up to date; a pooler of transactions that keeps no prepared statements needs ?default_query_exec_mode=exec in the address") {
 		return nil
 	}
 	return a
@@ -210,7 +210,7 @@ func (d *doctor) returnPath() {
 
 func (d *doctor) relay() {
 	if d.settings.SMTPURL == "" {
-		d.note("relay", "none is set: answers are spooled into "+filepath.Join(dataDir, "outbox")+" and reach nobody")
+		d.note("relay", "none is set: answers are spooled into "+filepath.Join(d.data, "outbox")+" and reach nobody")
 		return
 	}
 	relays, err := outbound.ParseRelayURLs(d.settings.SMTPURL)

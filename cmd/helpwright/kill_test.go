@@ -46,7 +46,7 @@ func TestKillDuringImport(t *testing.T) {
 		killing(s)
 		wait.Wait()
 		eventually(t, "every mail is filed", 3*time.Minute, func() bool {
-			return len(s.conversations()) >= fetched+submitted && len(ledger(s, m.ID, "received")) == 0 && len(ledger(s, forward.ID, "received")) == 0
+			return len(ledger(s, m.ID, "received")) == 0 && len(ledger(s, forward.ID, "received")) == 0 && len(s.conversations()) >= fetched+submitted
 		})
 		subjects := map[string]int{}
 		for _, c := range s.conversations() {

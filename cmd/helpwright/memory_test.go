@@ -23,11 +23,14 @@ import (
 // crowd is how many clients come at once: few prove the bounds, and HELPWRIGHT_TEST_MEASURE=1
 // brings as many as once took gigabytes.
 func crowd(few, many int) int {
-	if os.Getenv("HELPWRIGHT_TEST_MEASURE") == "" {
-		return few
+	if measuring() {
+		return many
 	}
-	return many
+	return few
 }
+
+// measuring reports whether tests are to take their time.
+func measuring() bool { return os.Getenv("HELPWRIGHT_TEST_MEASURE") != "" }
 
 // mostMemory is what a server may take in MiB while a crowd is there.
 const mostMemory = 768

@@ -7,6 +7,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"net/url"
@@ -108,14 +109,19 @@ func newServer(t *testing.T, env ...string) *process {
 	return s
 }
 
+// freeAddress is one that nobody listens at. Its port is not among those that systems give to
+// connections: it stays free while a server is killed and started again.
 func freeAddress(t *testing.T) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
+	for range 100 {
+		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", 12_000+rand.IntN(20_000)))
+		if err == nil {
+			defer l.Close()
+			return l.Addr().String()
+		}
 	}
-	defer l.Close()
-	return l.Addr().String()
+	t.Fatal("no port is free")
+	return ""
 }
 
 // start runs the process until it says that it listens.
@@ -313,10 +319,12 @@ func (s *process) interactions(conversation int64) []interactionView {
 // eventually waits until a condition holds. It is bounded, and no measurement.
 func eventually(t *testing.T, what string, limit time.Duration, holds func() bool) {
 	t.Helper()
-	for end := time.Now().Add(limit); !holds(); time.Sleep(50 * time.Millisecond) {
+	pause := 20 * time.Millisecond
+	for end := time.Now().Add(limit); !holds(); time.Sleep(pause) {
 		if time.Now().After(end) {
 			t.Fatalf("waited in vain: %s", what)
 		}
+		pause = min(pause*3/2, 500*time.Millisecond) // what takes long is asked for rarely: questions cost the server
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/pprof"
+	"path/filepath"
 
 	"github.com/helpwright/helpwright/storage/blobs"
 	"github.com/helpwright/helpwright/transport/server"
@@ -69,7 +70,7 @@ func (a *app) announce(welcome string) {
 		fmt.Fprintf(a.stdout, "mail intake (SMTP) listens on %s for addresses at %s\n", a.settings.IntakeListen, a.settings.IntakeDomain)
 	}
 	if a.settings.SMTPURL == "" {
-		fmt.Fprintln(a.stdout, "answers are spooled into data/outbox until HELPWRIGHT_SMTP_URL names a relay")
+		fmt.Fprintf(a.stdout, "answers are spooled into %s until HELPWRIGHT_SMTP_URL names a relay\n", filepath.Join(a.data, "outbox"))
 	} else if a.settings.IntakeDomain == "localhost" {
 		fmt.Fprintln(a.stdout, "note: answers of mailboxes of type FWD ask for replies to addresses at localhost; set HELPWRIGHT_INTAKE_DOMAIN to a domain whose mail reaches the intake")
 	}

@@ -17,15 +17,17 @@ import (
 
 	"github.com/helpwright/helpwright/helpdesk/outbound"
 	"github.com/helpwright/helpwright/storage"
+	"github.com/helpwright/helpwright/storage/bunstore/sqlite"
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
 // Settings are the server's configuration. The README's table is made from them.
 type Settings struct {
 	Listen         string   `env:"HELPWRIGHT_LISTEN" default:"127.0.0.1:8080" help:"HTTP: the API." placeholder:"ADDR"`
-	BaseURL        string   `env:"HELPWRIGHT_BASE_URL" name:"base-url" help:"Address that users see; http://LISTEN when empty." placeholder:"URL"`
-	DatabaseURL    string   `env:"HELPWRIGHT_DATABASE_URL" name:"database-url" default:"sqlite:data/helpwright.db" help:"sqlite:PATH or postgres://USER:PASS@HOST/DB." placeholder:"URL"`
-	BlobURL        string   `env:"HELPWRIGHT_BLOB_URL" name:"blob-url" default:"file:data/blobs" help:"Where raw mails and attachments lie: file:FOLDER." placeholder:"URL"`
+	BaseURL        string   `env:"HELPWRIGHT_BASE_URL" name:"base-url" help:"Address that users see; http://LISTEN when empty, with localhost where that is every address." placeholder:"URL"`
+	Data           string   `env:"HELPWRIGHT_DATA" name:"data" default:"data" help:"Folder of what the server keeps itself: secret key, spool, and where nothing else is set, database and files." placeholder:"FOLDER"`
+	DatabaseURL    string   `env:"HELPWRIGHT_DATABASE_URL" name:"database-url" secret:"url" help:"sqlite:PATH or postgres://USER:PASS@HOST/DB; sqlite:DATA/helpwright.db when empty. Behind a pooler that gives each transaction another session and keeps no prepared statements, with ?default_query_exec_mode=exec." placeholder:"URL"`
+	BlobURL        string   `env:"HELPWRIGHT_BLOB_URL" name:"blob-url" help:"Where raw mails and attachments lie: file:FOLDER; file:DATA/blobs when empty." placeholder:"URL"`
 	IntakeListen   string   `env:"HELPWRIGHT_INTAKE_LISTEN" default:"127.0.0.1:2525" help:"SMTP intake of forwarded mail; empty turns it off." placeholder:"ADDR"`
 	IntakeDomain   string   `env:"HELPWRIGHT_INTAKE_DOMAIN" default:"localhost" help:"Domain of the mailboxes' internal addresses." placeholder:"DOMAIN"`
 	IntakeTLSCert  string   `env:"HELPWRIGHT_INTAKE_TLS_CERT" name:"intake-tls-cert" help:"Certificate chain (PEM) for STARTTLS on the intake; needs the key too." placeholder:"FILE"`
@@ -33,14 +35,15 @@ type Settings struct {
 	IntakeRelays   []string `env:"HELPWRIGHT_INTAKE_RELAYS" default:"127.0.0.0/8,::1/128,10.0.0.0/8,172.16.0.0/12,192.168.0.0/16,fc00::/7" help:"Addresses or networks of mail servers that hand mail on to the intake, separated by commas: their SPF is not evaluated." placeholder:"NET"`
 	TrustedServers []string `env:"HELPWRIGHT_TRUSTED_AUTHSERV_IDS" name:"trusted-authserv-ids" help:"Mail servers (authserv-ids) whose Authentication-Results are believed in fetched and relayed mail, separated by commas, such as mx.google.com." placeholder:"NAME"`
 	LMTPListen     string   `env:"HELPWRIGHT_LMTP_LISTEN" name:"lmtp-listen" help:"LMTP intake (RFC 2033) for a mail server in front: HOST:PORT, or unix:PATH for a socket; off when empty." placeholder:"ADDR"`
-	SMTPURL        string   `env:"HELPWRIGHT_SMTP_URL" name:"smtp-url" help:"Outgoing relay: smtp://USER:PASS@HOST:PORT?tls=none, starttls or tls. Of several, separated by blanks, the first is used while it works. Empty: answers are spooled as .eml files into data/outbox." placeholder:"URL"`
-	SecretKey      string   `env:"HELPWRIGHT_SECRET_KEY" help:"Key that seals stored passwords and signs reply addresses, at least 32 characters; made once in data/secret.key when empty. Of several, separated by commas or blanks, the first seals and signs, and all open and verify: to change the key, put the new one in front." placeholder:"KEY"`
+	SMTPURL        string   `env:"HELPWRIGHT_SMTP_URL" name:"smtp-url" secret:"url" help:"Outgoing relay: smtp://USER:PASS@HOST:PORT?tls=none, starttls or tls. Of several, separated by blanks, the first is used while it works. Empty: answers are spooled as .eml files into DATA/outbox." placeholder:"URL"`
+	SecretKey      string   `env:"HELPWRIGHT_SECRET_KEY" secret:"all" help:"Key that seals stored passwords and signs reply addresses, at least 32 characters; made once in DATA/secret.key when empty. Of several, separated by commas or blanks, the first seals and signs, and all open and verify: to change the key, put the new one in front." placeholder:"KEY"`
 	BootstrapEmail string   `env:"HELPWRIGHT_BOOTSTRAP_EMAIL" default:"owner@localhost" help:"First user on an empty database." placeholder:"EMAIL"`
-	BootstrapToken string   `env:"HELPWRIGHT_BOOTSTRAP_TOKEN" help:"Its access token, 20 to 200 printable characters; random when empty." placeholder:"TOKEN"`
+	BootstrapToken string   `env:"HELPWRIGHT_BOOTSTRAP_TOKEN" secret:"all" help:"Its access token, 20 to 200 printable characters; random when empty." placeholder:"TOKEN"`
 
 	AllowPrivateHosts bool          `env:"HELPWRIGHT_ALLOW_PRIVATE_HOSTS" help:"Let mailboxes, webhooks, and images of mails that come through the proxy, name servers at loopback and private addresses."`
 	DNSServer         string        `env:"HELPWRIGHT_DNS_SERVER" name:"dns-server" help:"Resolver for the verification of domains and the doctor, HOST:PORT; the system's when empty." placeholder:"ADDR"`
 	SPF               string        `env:"HELPWRIGHT_SPF" name:"spf" default:"a mx" help:"Mechanisms that let the relay pass, for the SPF record of domains, such as include:spf.example.net." placeholder:"TERMS"`
+	NotifyAfter       time.Duration `env:"HELPWRIGHT_NOTIFY_AFTER" default:"2m" help:"How long what a member was told waits to be mailed, if the member does not read it before." placeholder:"TIME"`
 	MailPerAddress    int           `env:"HELPWRIGHT_MAIL_PER_ADDRESS" default:"100" help:"Mails per hour and correspondent, in and out each; above it nothing happens by itself: what comes is filed without reopening, what leaves waits. 0: no limit." placeholder:"N"`
 	FetchInterval     time.Duration `env:"HELPWRIGHT_FETCH_INTERVAL" default:"60s" help:"Polling of mailboxes whose server lacks IDLE." placeholder:"TIME"`
 	MaxAttachment     int64         `env:"HELPWRIGHT_MAX_ATTACHMENT" default:"25" help:"Largest uploaded attachment in MB, at most 1024." placeholder:"MB"`
@@ -52,12 +55,20 @@ type Settings struct {
 	EnablePGP         bool          `env:"ENABLE_PGP_ENCRYPTION" name:"enable-pgp-encryption" help:"Keep customers' PGP keys, and encrypt answers of which a recipient has one. If another recipient has none that can be used, the answer fails instead of leaving unencrypted."`
 }
 
-// dataDir is where the server keeps what it makes itself.
-const dataDir = "data"
+// complete fills in what goes by other settings.
+func (s *Settings) complete() {
+	if s.DatabaseURL == "" {
+		s.DatabaseURL = "sqlite:" + filepath.Join(s.Data, "helpwright.db")
+	}
+	if s.BlobURL == "" {
+		s.BlobURL = "file:" + filepath.Join(s.Data, "blobs")
+	}
+}
 
 // check reports everything that is wrong with the settings at once.
 func (s *Settings) check() error {
 	var problems fault.Collector
+	problems.Check(s.Data != "", "HELPWRIGHT_DATA", "must be a folder")
 	listen := func(name, address string) {
 		_, _, err := net.SplitHostPort(address)
 		problems.Check(err == nil, name, "must be HOST:PORT, such as 127.0.0.1:8080")
@@ -101,13 +112,7 @@ func (s *Settings) check() error {
 	_, err := secretKeys(s.SecretKey)
 	problems.Check(s.SecretKey == "" || err == nil, "HELPWRIGHT_SECRET_KEY", "must have at least 32 characters; openssl rand -hex 32 makes one")
 	problems.Check(s.BootstrapToken == "" || len(s.BootstrapToken) >= 20 && len(s.BootstrapToken) <= 200, "HELPWRIGHT_BOOTSTRAP_TOKEN", "must have 20 to 200 printable characters")
-	problems.Check(s.FetchInterval >= time.Second, "HELPWRIGHT_FETCH_INTERVAL", "must be at least 1s")
-	problems.Check(validSPF(s.SPF), "HELPWRIGHT_SPF", "must be mechanisms such as include:spf.example.net, without v=spf1 and all")
-	problems.Check(s.MailPerAddress >= 0, "HELPWRIGHT_MAIL_PER_ADDRESS", "must not be negative")
-	problems.Check(s.MaxAttachment >= 1 && s.MaxAttachment <= 1024, "HELPWRIGHT_MAX_ATTACHMENT", "must be from 1 to 1024")
-	problems.Check(s.MaxSiteFile >= 1 && s.MaxSiteFile <= 1024, "HELPWRIGHT_MAX_SITE_FILE", "must be from 1 to 1024")
-	problems.Check(s.RateLimit >= 0, "HELPWRIGHT_RATE_LIMIT", "must not be negative")
-	problems.Check(s.PublicRateLimit >= 0, "HELPWRIGHT_PUBLIC_RATE_LIMIT", "must not be negative")
+	s.checkLimits(&problems)
 	_, err = s.trustedProxies()
 	problems.Check(err == nil, "HELPWRIGHT_TRUSTED_PROXIES", "must be addresses or networks, such as 10.0.0.0/8")
 	_, err = networks(s.IntakeRelays)
@@ -117,6 +122,18 @@ func (s *Settings) check() error {
 		return usageError{fmt.Errorf("the configuration is not right:\n  %s", strings.ReplaceAll(f.Fields.String(), "; HELP", "\n  HELP"))}
 	}
 	return nil
+}
+
+// checkLimits reports what is wrong with numbers, times and SPF.
+func (s *Settings) checkLimits(problems *fault.Collector) {
+	problems.Check(s.FetchInterval >= time.Second, "HELPWRIGHT_FETCH_INTERVAL", "must be at least 1s")
+	problems.Check(validSPF(s.SPF), "HELPWRIGHT_SPF", "must be mechanisms such as include:spf.example.net, without v=spf1 and all")
+	problems.Check(s.NotifyAfter > 0 && s.NotifyAfter <= 24*time.Hour, "HELPWRIGHT_NOTIFY_AFTER", "must be more than 0 and at most 24h")
+	problems.Check(s.MailPerAddress >= 0, "HELPWRIGHT_MAIL_PER_ADDRESS", "must not be negative")
+	problems.Check(s.MaxAttachment >= 1 && s.MaxAttachment <= 1024, "HELPWRIGHT_MAX_ATTACHMENT", "must be from 1 to 1024")
+	problems.Check(s.MaxSiteFile >= 1 && s.MaxSiteFile <= 1024, "HELPWRIGHT_MAX_SITE_FILE", "must be from 1 to 1024")
+	problems.Check(s.RateLimit >= 0, "HELPWRIGHT_RATE_LIMIT", "must not be negative")
+	problems.Check(s.PublicRateLimit >= 0, "HELPWRIGHT_PUBLIC_RATE_LIMIT", "must not be negative")
 }
 
 // validSPF reports whether terms can stand between v=spf1 and all (RFC 7208 section
@@ -153,10 +170,31 @@ func networks(texts []string) ([]netip.Prefix, error) {
 	return networks, nil
 }
 
+// sqliteFile is the file of the database; "" for one of PostgreSQL, or in memory.
+func (s *Settings) sqliteFile() string {
+	path, ok := strings.CutPrefix(s.DatabaseURL, "sqlite:")
+	if !ok || s.inMemory() {
+		return ""
+	}
+	return strings.TrimPrefix(path, "//")
+}
+
+// inMemory reports a database that ends with its program.
+func (s *Settings) inMemory() bool {
+	return s.DatabaseURL == "sqlite:"+sqlite.Memory || s.DatabaseURL == "sqlite://"+sqlite.Memory
+}
+
+// blobFolder is where the blobs lie.
+func (s *Settings) blobFolder() string { return strings.TrimPrefix(s.BlobURL, "file:") }
+
 // baseURL is the address that users see.
 func (s *Settings) baseURL() string {
 	if s.BaseURL != "" {
 		return strings.TrimRight(s.BaseURL, "/")
+	}
+	host, port, err := net.SplitHostPort(s.Listen)
+	if ip := net.ParseIP(host); err == nil && (host == "" || ip != nil && ip.IsUnspecified()) {
+		return "http://" + net.JoinHostPort("localhost", port) // every address of this machine is none to go to
 	}
 	return "http://" + s.Listen
 }
@@ -167,7 +205,7 @@ func (s *Settings) loadKeys() ([][]byte, error) {
 	text := s.SecretKey
 	if text == "" {
 		var err error
-		if text, err = secretFile(filepath.Join(dataDir, "secret.key")); err != nil {
+		if text, err = secretFile(filepath.Join(s.Data, "secret.key")); err != nil {
 			return nil, err
 		}
 	}

@@ -153,7 +153,7 @@ func (s *process) joins(address string) {
 	link := regexp.MustCompile(`http://\S+/invitations/hwi_[A-Z2-7]+`).FindString(m.Text)
 	v := s.visitor()
 	path, page, status := v.visit(link, nil)
-	if status != http.StatusOK || !strings.Contains(page, "Join your team") {
+	if status != http.StatusOK || !strings.Contains(page, "With the address "+address) {
 		s.t.Fatalf("%d %s", status, page)
 	}
 	v.step(path, url.Values{"name": {"Lise"}, "password": {"correct horse"}}, "/desk/a/1/inbox/unassigned")

@@ -121,12 +121,7 @@ func TestSweepAfterKills(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, databaseURL string) {
 		s := newServer(t, "HELPWRIGHT_DATABASE_URL="+databaseURL)
 		m := s.mailbox(url.Values{"name": {"Support"}, "email": {"support@example.org"}})
-		var c, i object[struct{ ID int64 }]
-		s.ok("POST", "/accounts/1/conversations", url.Values{
-			"channel": {"email"}, "to": {"customer@example.com"}, "subject": {"Files"},
-			"interactions[0][type]": {"note"}, "interactions[0][body]": {"Text."},
-		}, &c)
-		s.ok("POST", fmt.Sprintf("/accounts/1/conversations/%d/interactions", c.Data.ID), url.Values{"type": {"note"}, "body": {"Files"}}, &i)
+		attachments := s.notes()
 		var site object[struct{ ID int64 }]
 		s.ok("POST", "/sites", url.Values{"account_id": {"1"}, "name": {"Help"}}, &site)
 		ctx, stop := context.WithCancel(t.Context())
@@ -142,7 +137,7 @@ func TestSweepAfterKills(t *testing.T) {
 		text := bytes.Repeat([]byte("some text "), 20_000)
 		for range 3 {
 			each(func(n int64) {
-				s.hurl(ctx, fmt.Sprintf("/accounts/1/conversations/%d/interactions/%d/attachments", c.Data.ID, i.Data.ID), "file", fmt.Sprint(n, ".txt"), text[:rand.IntN(len(text))])
+				s.hurl(ctx, attachments, "file", fmt.Sprint(n, ".txt"), text[:rand.IntN(len(text))])
 			})
 			each(func(n int64) {
 				s.hurl(ctx, fmt.Sprintf("/sites/%d/files", site.Data.ID), "file", fmt.Sprint(n, ".txt"), text[:rand.IntN(len(text))])

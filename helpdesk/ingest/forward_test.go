@@ -79,7 +79,7 @@ func TestMemberForwards(t *testing.T) {
 		t.Errorf("her answer is in conversation %d, not %d", reply.ConversationID, c.ID)
 	}
 	told := check(b.desk.ExplainThreading(ctx, c.ID, i.ID))(t)
-	if words := strings.Join(told.Words, " "); !strings.Contains(words, "forwarded it, and it belongs to the author") {
+	if words := strings.Join(told.Words, " "); !strings.Contains(words, "forwarded it, so it is filed under the author") {
 		t.Errorf("it is explained by %q", words)
 	}
 }

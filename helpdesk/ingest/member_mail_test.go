@@ -32,7 +32,7 @@ func TestMemberMailsAmongOthers(t *testing.T) {
 	if len(claimed) != 1 {
 		t.Fatalf("%d mails go back", len(claimed))
 	}
-	back := check(b.outgoing.Returned(ctx, claimed[0]))(t)
+	back := check(b.outgoing.SystemMail(ctx, claimed[0], helpdesk.MailLinks{}))(t)
 	for name, header := range map[string]string{
 		"in To": "To: " + back.ReplyTo, "in Cc": "To: ada@example.com\nCc: " + back.ReplyTo, "as delivered": "Delivered-To: " + strings.ToUpper(back.ReplyTo),
 		"in angle brackets": "To: \"Support\" <" + back.ReplyTo + ">, ada@example.com",

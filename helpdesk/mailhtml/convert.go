@@ -85,6 +85,9 @@ func writeLinked(b *strings.Builder, s string) {
 		if !strings.Contains(word, "://") {
 			href = "mailto:" + word
 		}
+		if m[0] > 0 && s[m[0]-1] == '@' && href != word {
+			continue // a mention, or a name as @ada@social.example, to which no mail goes
+		}
 		if _, ok := cleanURL(href, "http", "https", "mailto"); !ok {
 			continue
 		}

@@ -37,6 +37,20 @@ func Fold(s string, reply bool) string {
 	return s[:from] + foldStart + s[from:to] + foldEnd + s[to:]
 }
 
+// Unquoted returns s without the mail that it quotes at its end: what [Fold] would put
+// into the <details>. reply is that of Fold.
+func Unquoted(s string, reply bool) string {
+	d := readLines(s)
+	if d == nil {
+		return s
+	}
+	from, to, ok := d.region(quote.Find(d.texts(), quote.Message{Reply: reply}))
+	if !ok {
+		return s
+	}
+	return s[:from] + s[to:]
+}
+
 // Preview returns the first n runes (140 if n is 0 or less) of what the message says,
 // on one line, leaving quotes out as long as anything else is there. reply is that of
 // [Fold].

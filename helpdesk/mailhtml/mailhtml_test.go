@@ -151,6 +151,7 @@ func TestFromText(t *testing.T) {
 		{"link", "see https://e.org/a_(b)?x=1&y=2. ok", `see <a href="https://e.org/a_(b)?x=1&amp;y=2" rel="noopener noreferrer nofollow" target="_blank">https://e.org/a_(b)?x=1&amp;y=2</a>. ok`},
 		{"link in brackets", "(https://e.org/)", `(<a href="https://e.org/" rel="noopener noreferrer nofollow" target="_blank">https://e.org/</a>)`},
 		{"address", "<a.b@e.org>", `&lt;<a href="mailto:a.b@e.org" rel="noopener noreferrer nofollow" target="_blank">a.b@e.org</a>&gt;`},
+		{"mention", "Ask @ada@e.org", `Ask @ada@e.org`},
 		{"quote", "a\n> b\n>> c\n> d\ne", `a<blockquote type="cite">b<blockquote type="cite">c</blockquote>d</blockquote>e`},
 		{"spaces", "  a  b", "\u00A0 a\u00A0 b"},
 		{"script", "<script>alert(1)</script>", "&lt;script&gt;alert(1)&lt;/script&gt;"},

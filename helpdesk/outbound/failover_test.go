@@ -214,6 +214,9 @@ func TestInternational(t *testing.T) {
 	}
 }
 
+// patience is how long mails wait for a relay that says nothing: long enough for a good one to answer on a busy machine.
+const patience = 2 * time.Second
+
 // A relay that takes connections and says nothing holds one mail: the others go to the
 // next relay, or come back soon.
 func TestSilentRelayHoldsOneMail(t *testing.T) {
@@ -233,7 +236,7 @@ func TestSilentRelayHoldsOneMail(t *testing.T) {
 			for range others {
 				relays = append(relays, answering(t, nil).config())
 			}
-			f := newFailover(t, outbound.FailoverConfig{Relays: relays, Patience: 20 * time.Millisecond})
+			f := newFailover(t, outbound.FailoverConfig{Relays: relays, Patience: patience})
 			ctx, cancel := context.WithCancel(t.Context())
 			type outcome struct {
 				results []outbound.Result
@@ -313,7 +316,7 @@ func TestRelayFallsSilent(t *testing.T) {
 				return ""
 			}}).start(t)
 			cfg := first.config()
-			cfg.Silence, cfg.CommandTimeout, cfg.SubmitTimeout = 300*time.Millisecond, time.Hour, 600*time.Millisecond
+			cfg.Silence, cfg.CommandTimeout, cfg.SubmitTimeout = 300*time.Millisecond, time.Hour, 2*time.Second
 			cfg.MaxIdle = -1 // each mail begins with a greeting
 			relays := []outbound.RelayConfig{cfg}
 			var second *sink
@@ -321,7 +324,7 @@ func TestRelayFallsSilent(t *testing.T) {
 				second = answering(t, nil)
 				relays = append(relays, second.config())
 			}
-			f := newFailover(t, outbound.FailoverConfig{Relays: relays, Patience: 100 * time.Millisecond})
+			f := newFailover(t, outbound.FailoverConfig{Relays: relays, Patience: patience})
 			send := func() ([]outbound.Result, error) {
 				return f.Send(t.Context(), "desk@example.org", []string{"a@example.com"}, newMail(t, text(body)))
 			}

@@ -60,7 +60,7 @@ Hello
 		t.Fatal(err)
 	}
 	_, job := w.invite("Lise")
-	if err := w.inviter(transport).Handle(context.Background(), job); err != nil {
+	if err := w.mailer(transport).Handle(context.Background(), job); err != nil {
 		t.Fatal(err)
 	}
 	if len(transport.mails) != 3 {

@@ -2,6 +2,7 @@ package outbound_test
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -34,11 +35,20 @@ func (w *world) invite(name string) (string, storage.ClaimedJob) {
 	return token, claimed[0]
 }
 
-func (w *world) inviter(transport outbound.Transport) *outbound.Inviter {
+// mailer sends the system's mails by a transport.
+func (w *world) mailer(transport outbound.Transport) *outbound.Mailer {
 	w.t.Helper()
-	return must[*outbound.Inviter](w.t)(outbound.NewInviter(outbound.InviterConfig{
-		Outgoing: w.svc.Outgoing(), Transport: transport, Link: func(token string) string { return "https://desk.example/invitations/" + token },
-	}))
+	return must[*outbound.Mailer](w.t)(outbound.NewMailer(outbound.MailerConfig{Outgoing: w.svc.Outgoing(), Transport: transport, Links: links}))
+}
+
+var links = helpdesk.MailLinks{
+	Invitation:   func(token string) string { return "https://desk.example/invitations/" + token },
+	Conversation: func(account, id int64) string { return fmt.Sprintf("https://desk.example/a/%d/c/%d", account, id) },
+	Mailbox: func(account, id int64) string {
+		return fmt.Sprintf("https://desk.example/a/%d/mailboxes/%d", account, id)
+	},
+	Notifications: func(account int64) string { return fmt.Sprintf("https://desk.example/a/%d/notifications", account) },
+	Password:      func(token string) string { return "https://desk.example/reset?token=" + token },
 }
 
 func TestInvitationMail(t *testing.T) {
@@ -46,7 +56,7 @@ func TestInvitationMail(t *testing.T) {
 	w, sent := newWorld(t), &taken{}
 	token, job := w.invite("Lise")
 	for range 2 { // a second try sends the same
-		if err := w.inviter(sent).Handle(context.Background(), job); err != nil {
+		if err := w.mailer(sent).Handle(context.Background(), job); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -88,16 +98,30 @@ func TestInvitationOutcomes(t *testing.T) {
 			w := newWorld(t)
 			_, job := w.invite("")
 			transport := &taken{results: tt.results}
-			if err := w.inviter(transport).Handle(context.Background(), job); (err != nil) != tt.again {
+			if err := w.mailer(transport).Handle(context.Background(), job); (err != nil) != tt.again {
 				t.Errorf("%v", err)
 			}
 			w.advance(7 * 24 * time.Hour) // expired: there is nothing to send any more
-			if err := w.inviter(transport).Handle(context.Background(), job); err != nil || len(transport.mails) != 1 {
+			if err := w.mailer(transport).Handle(context.Background(), job); err != nil || len(transport.mails) != 1 {
 				t.Errorf("after it expired: %v, %d mails", err, len(transport.mails))
 			}
 		})
 	}
-	if _, err := outbound.NewInviter(outbound.InviterConfig{}); !fault.Is(err, fault.Invalid) {
+	if _, err := outbound.NewMailer(outbound.MailerConfig{}); !fault.Is(err, fault.Invalid) {
 		t.Errorf("without anything: %v", err)
+	}
+}
+
+// Mails of the system are signed as answers are.
+func TestInvitationIsSigned(t *testing.T) {
+	t.Parallel()
+	w, sent := newWorld(t), &taken{}
+	zone := w.publish("example.org")
+	_, job := w.invite("Lise")
+	if err := w.mailer(sent).Handle(context.Background(), job); err != nil {
+		t.Fatal(err)
+	}
+	if got := verdicts(t, sent.mails[0], zone); len(got) != 2 {
+		t.Errorf("good signatures: %q of\n%s", got, sent.mails[0])
 	}
 }

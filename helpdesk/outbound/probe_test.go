@@ -39,11 +39,6 @@ func probing(t *testing.T) (*world, storage.ClaimedJob) {
 	return w, claimed[0]
 }
 
-func (w *world) prober(transport outbound.Transport) *outbound.Prober {
-	w.t.Helper()
-	return must[*outbound.Prober](w.t)(outbound.NewProber(outbound.ProberConfig{Outgoing: w.svc.Outgoing(), Transport: transport}))
-}
-
 // A probe is a mail to the tagged address from the plain one, the same in every try, which
 // no program answers.
 func TestProbeMail(t *testing.T) {
@@ -51,7 +46,7 @@ func TestProbeMail(t *testing.T) {
 	w, job := probing(t)
 	transport := &taken{}
 	for range 2 {
-		if err := w.prober(transport).Handle(context.Background(), job); err != nil {
+		if err := w.mailer(transport).Handle(context.Background(), job); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -64,7 +59,7 @@ func TestProbeMail(t *testing.T) {
 		t.Errorf("to %s:\n%s", to, transport.mails[0])
 	}
 	w.advance(time.Hour)
-	if err := w.prober(transport).Handle(context.Background(), job); err != nil || len(transport.mails) != 2 {
+	if err := w.mailer(transport).Handle(context.Background(), job); err != nil || len(transport.mails) != 2 {
 		t.Errorf("after its time: %v, %d mails", err, len(transport.mails))
 	}
 }
@@ -92,7 +87,7 @@ func TestProbeThatIsNotSent(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w, job := probing(t)
-			if err := w.prober(test.transport).Handle(context.Background(), job); (err != nil) != test.again {
+			if err := w.mailer(test.transport).Handle(context.Background(), job); (err != nil) != test.again {
 				t.Errorf("the job ends with %v", err)
 			}
 			got := must[helpdesk.TaggedAddress](t)(w.desk.TaggedAddress(context.Background(), w.box.ID))

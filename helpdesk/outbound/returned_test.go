@@ -38,7 +38,7 @@ func TestReturnedMail(t *testing.T) {
 	t.Parallel()
 	w, job := returning(t)
 	transport := &taken{}
-	r := must[*outbound.Returner](t)(outbound.NewReturner(outbound.ReturnerConfig{Outgoing: w.svc.Outgoing(), Transport: transport}))
+	r := w.mailer(transport)
 	for range 2 {
 		if err := r.Handle(context.Background(), job); err != nil {
 			t.Fatal(err)
@@ -73,12 +73,9 @@ func TestReturnedMailThatIsNotSent(t *testing.T) {
 		"nothing":  {nil, nil, true},
 	} {
 		transport := &taken{results: func([]string) ([]outbound.Result, error) { return test.results, test.err }}
-		r := must[*outbound.Returner](t)(outbound.NewReturner(outbound.ReturnerConfig{Outgoing: w.svc.Outgoing(), Transport: transport}))
+		r := w.mailer(transport)
 		if err := r.Handle(context.Background(), job); (err != nil) != test.again {
 			t.Errorf("%s: %v", name, err)
 		}
-	}
-	if _, err := outbound.NewReturner(outbound.ReturnerConfig{}); !errors.Is(err, helpdesk.ErrInvalid) {
-		t.Errorf("without parts: %v", err)
 	}
 }

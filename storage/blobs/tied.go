@@ -3,6 +3,7 @@ package blobs
 import (
 	"context"
 	"io"
+	"strings"
 	"time"
 
 	"github.com/helpwright/helpwright/storage"
@@ -70,10 +71,20 @@ func (t *Tie) Stat(ctx context.Context, key string) (storage.BlobInfo, error) {
 	return info, t.absent(ctx, err)
 }
 
-// Delete implements [storage.Blobs].
+// Delete implements [storage.Blobs]. While somebody holds the blobs, see [Hold], it is an Unavailable fault. It asks right
+// before: what no row named then is not in a snapshot that is taken by a later holder.
 func (t *Tie) Delete(ctx context.Context, key string) error {
 	if err := t.fresh(ctx); err != nil {
 		return err
+	}
+	if !strings.HasPrefix(key, holdPrefix) {
+		held, err := isHeld(ctx, t.cfg.Blobs)
+		if err != nil {
+			return err
+		}
+		if held {
+			return errHeld
+		}
 	}
 	return t.cfg.Blobs.Delete(ctx, key)
 }

@@ -2,6 +2,7 @@ package bunstore
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"github.com/uptrace/bun"
@@ -17,11 +18,40 @@ var (
 
 // blobColumns are all columns that hold keys of blobs. A column that is missing here loses its blobs to the sweep: a test
 // compares the list with the schema.
-var blobColumns = []struct{ table, column string }{
+var blobColumns = []blobColumn{
 	{"hw_attachments", "blob_key"},
 	{"hw_inbound_mails", "raw_key"},
+	{"hw_reply_files", "blob_key"},
 	{"hw_site_files", "blob_key"},
 	{"hw_theme_files", "blob_key"},
+}
+
+type blobColumn struct{ table, column string }
+
+// columns are those of blobColumns that the database has: a snapshot may be older than some.
+func (db *DB) columns() []blobColumn {
+	if db.snapshot {
+		return db.has
+	}
+	return blobColumns
+}
+
+// look finds out which of the columns that are asked for a snapshot has.
+func (db *DB) look(ctx context.Context) error {
+	for _, c := range append(slices.Clone(blobColumns), blobColumn{"hw_marks", "mark"}) {
+		var n int
+		if err := db.raw("SELECT count(*) FROM pragma_table_info(?) WHERE name = ?", c.table, c.column).Scan(ctx, &n); err != nil {
+			return failure(ctx, err, "database", 0)
+		}
+		switch {
+		case n == 0:
+		case c.table == "hw_marks":
+			db.marked = true
+		default:
+			db.has = append(db.has, c)
+		}
+	}
+	return nil
 }
 
 // bytewise makes a column of texts compare by bytes, as its index does.
@@ -34,12 +64,12 @@ func (db *DB) bytewise(column string) string {
 
 // NamedBlobs implements [storage.BlobRows].
 func (db *DB) NamedBlobs(ctx context.Context, keys []string) ([]string, error) {
-	if len(keys) == 0 {
+	if len(keys) == 0 || len(db.columns()) == 0 {
 		return nil, nil
 	}
 	var parts []string
 	var args []any
-	for _, c := range blobColumns {
+	for _, c := range db.columns() {
 		column := db.bytewise(c.column)
 		parts = append(parts, "SELECT "+column+" AS k FROM "+c.table+" WHERE "+column+" IN (?) AND "+c.column+" <> ''")
 		args = append(args, bun.List(keys))
@@ -51,12 +81,12 @@ func (db *DB) NamedBlobs(ctx context.Context, keys []string) ([]string, error) {
 
 // ListNamedBlobs implements [storage.BlobRows].
 func (db *DB) ListNamedBlobs(ctx context.Context, after string, limit int) ([]string, error) {
-	if limit <= 0 {
+	if limit <= 0 || len(db.columns()) == 0 {
 		return nil, nil
 	}
 	var parts []string
 	var args []any
-	for _, c := range blobColumns {
+	for _, c := range db.columns() {
 		column := db.bytewise(c.column)
 		parts = append(parts, "SELECT k FROM (SELECT DISTINCT "+column+" AS k FROM "+c.table+" WHERE "+column+" > ? AND "+c.column+
 			" <> '' ORDER BY "+column+" LIMIT ?) AS part")
@@ -70,6 +100,9 @@ func (db *DB) ListNamedBlobs(ctx context.Context, after string, limit int) ([]st
 
 // Mark implements [storage.Marks].
 func (db *DB) Mark(ctx context.Context) (string, error) {
+	if db.snapshot && !db.marked {
+		return "", nil
+	}
 	var marks []string
 	err := db.raw("SELECT mark FROM hw_marks").Scan(ctx, &marks)
 	if err != nil || len(marks) == 0 {

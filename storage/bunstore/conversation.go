@@ -22,6 +22,7 @@ type conversationRow struct {
 	CustomerEmailID int64 `bun:",nullzero"`
 	CustomerEmail   string
 	UserID          int64
+	TeamID          int64
 	Status          string
 	Priority        string
 	Subject         string
@@ -37,7 +38,7 @@ type conversationRow struct {
 func (r *conversationRow) conversation() helpdesk.Conversation {
 	return helpdesk.Conversation{
 		ID: r.ID, Number: r.Number, Channel: r.Channel, MailboxID: r.MailboxID, CustomerID: r.CustomerID,
-		CustomerEmailID: r.CustomerEmailID, CustomerEmail: r.CustomerEmail, UserID: r.UserID,
+		CustomerEmailID: r.CustomerEmailID, CustomerEmail: r.CustomerEmail, UserID: r.UserID, TeamID: r.TeamID,
 		Status: helpdesk.Status(r.Status), Priority: helpdesk.Priority(r.Priority), Subject: r.Subject, Preview: r.Preview,
 		RefersTo: r.RefersTo, AwaitingSince: timeOf(r.AwaitingSince), SnoozedUntil: timeOf(r.SnoozedUntil), SpamAt: timeOf(r.SpamAt),
 		CreatedAt: timeOf(r.CreatedAt), UpdatedAt: timeOf(r.UpdatedAt),
@@ -48,7 +49,7 @@ func conversationRowOf(account int64, c *helpdesk.Conversation) conversationRow 
 	return conversationRow{
 		ID: c.ID, AccountID: account, Number: c.Number, Channel: c.Channel, MailboxID: c.MailboxID,
 		CustomerID: c.CustomerID, CustomerEmailID: c.CustomerEmailID, CustomerEmail: c.CustomerEmail,
-		UserID: c.UserID, Status: string(c.Status), Priority: string(c.Priority), Subject: c.Subject, Preview: c.Preview,
+		UserID: c.UserID, TeamID: c.TeamID, Status: string(c.Status), Priority: string(c.Priority), Subject: c.Subject, Preview: c.Preview,
 		RefersTo: c.RefersTo, AwaitingSince: micros(c.AwaitingSince), SnoozedUntil: micros(c.SnoozedUntil), SpamAt: micros(c.SpamAt),
 		CreatedAt: micros(c.CreatedAt), UpdatedAt: micros(c.UpdatedAt),
 	}
@@ -67,43 +68,19 @@ var sortColumns = map[helpdesk.ConversationSort]string{
 	helpdesk.ByAwaiting: "awaiting_key",
 }
 
-// orderConversations names the column that a list is ordered by.
-func orderConversations(f helpdesk.ConversationOrder) string {
-	column, ok := sortColumns[f.Sort]
-	if !ok {
-		column = sortColumns[helpdesk.ByCreated]
-	}
-	if f.DraftBy != 0 || f.Undelivered || f.Snoozed.Or(false) {
-		column = "+" + column // these find few
-	}
-	return column
-}
-
 // narrow keeps a query to what a filter asks for.
-func (r reader) narrow(ctx context.Context, q *bun.SelectQuery, f helpdesk.ConversationFilter) error {
-	q.Err(checkText(f.Statuses)).Err(checkText(f.Priorities)).ApplyQueryBuilder(r.atDesk(f))
-	if f.MailboxID != 0 {
-		q.Where("mailbox_id = ?", f.MailboxID)
-	}
-	if f.CustomerID != 0 {
-		q.Where("customer_id = ?", f.CustomerID)
-	}
-	if f.UserID.IsSet() {
-		q.Where("user_id = ?", f.UserID.Or(0))
-	}
-	if !f.UpdatedSince.IsZero() {
-		q.Where("updated_at >= ?", micros(f.UpdatedSince))
+func (r reader) narrow(ctx context.Context, q *bun.SelectQuery, f conversationQuery) error {
+	q.Err(checkText(f.Statuses)).Err(checkText(f.Priorities))
+	for _, part := range r.parts(f) {
+		q.ApplyQueryBuilder(part)
 	}
 	if len(f.Terms) > 0 {
-		found, err := r.found(ctx, conversationSearch, f.Terms)
-		if err != nil {
+		if err := r.withTerms(ctx, q, f); err != nil {
 			return err
 		}
-		q.ApplyQueryBuilder(found)
 	}
 	if len(f.TagIDs) > 0 {
-		q.Where(`EXISTS (SELECT 1 FROM hw_conversation_tags AS t WHERE t.account_id = ?TableName.account_id
-			AND t.conversation_id = ?TableName.id AND t.tag_id IN (?))`, bun.List(f.TagIDs))
+		q.ApplyQueryBuilder(r.tagged(f.TagIDs, f.walk))
 	}
 	if len(f.Audience) > 0 {
 		clause, args := r.meets("i", f.Audience)
@@ -113,13 +90,50 @@ func (r reader) narrow(ctx context.Context, q *bun.SelectQuery, f helpdesk.Conve
 	return nil
 }
 
+// parts are what a filter says of the columns of conversations. Those of which no index is to be used are hidden.
+func (r reader) parts(f conversationQuery) []filter {
+	hidden := func(hide bool) bun.Safe {
+		if hide && f.walk && !r.store.postgres {
+			return "+"
+		}
+		return ""
+	}
+	working := atWork(f.Statuses)
+	people := hidden(f.Sort == helpdesk.ByAwaiting || working && f.Sort != helpdesk.ByUpdated || f.bound != nil && !f.listed)
+	return []filter{
+		r.withStatus(f.Statuses, hidden(f.Sort != helpdesk.ByUpdated || len(f.Statuses) > 1)),
+		withAwaiting(f.Awaiting, hidden(f.Sort != helpdesk.ByAwaiting)),
+		withSnooze(f.Snoozed),
+		withSpam(f.Spam, hidden(f.Sort == helpdesk.ByNumber || f.Sort == helpdesk.ByAwaiting)),
+		withPriority(f.Priorities, hidden(f.Sort == helpdesk.ByNumber || f.Sort == helpdesk.ByAwaiting && !working)),
+		r.ofPeople(f.ConversationFilter, people),
+		func(q bun.QueryBuilder) bun.QueryBuilder {
+			if f.CustomerID == 0 {
+				return q
+			}
+			return q.Where("??TableName.customer_id = ?", hidden(f.Sort != helpdesk.ByCreated), f.CustomerID)
+		},
+		withChange(f.UpdatedSince, hidden(f.Sort != helpdesk.ByUpdated)),
+		r.ofDesk(f.ConversationFilter),
+	}
+}
+
+// tagged keeps a query to conversations with any of some tags. Of a list whose order is walked each row is asked for its
+// tags, in a way that no planner makes a join of.
+func (r reader) tagged(ids []int64, walk bool) filter {
+	return func(q bun.QueryBuilder) bun.QueryBuilder {
+		if walk {
+			return q.Where(`(SELECT 1 FROM hw_conversation_tags AS t WHERE t.account_id = ?TableName.account_id
+				AND t.conversation_id = ?TableName.id AND t.tag_id IN (?) LIMIT 1) = 1`, bun.List(ids))
+		}
+		return q.Where("?TableName.id IN (SELECT t.conversation_id FROM hw_conversation_tags AS t WHERE t.account_id = ? AND t.tag_id IN (?))",
+			r.scope.AccountID, bun.List(ids))
+	}
+}
+
 var conversations = table[writer, helpdesk.Conversation, helpdesk.ConversationOrder, conversationRow]{
 	Noun: nouns.Conversations, row: conversationRowOf, item: (*conversationRow).conversation,
 	scope: func(w writer, q bun.QueryBuilder) bun.QueryBuilder { return w.conversationsInScope(q) },
-	match: func(ctx context.Context, w writer, q *bun.SelectQuery, f helpdesk.ConversationOrder) error {
-		return w.narrow(ctx, q, f.ConversationFilter)
-	},
-	order: orderConversations,
 	admit: func(_ context.Context, w writer, all []*helpdesk.Conversation) error {
 		for _, c := range all {
 			if !w.sees(c.MailboxID) {
@@ -133,12 +147,12 @@ var conversations = table[writer, helpdesk.Conversation, helpdesk.ConversationOr
 
 // Conversations implements [helpdesk.Reader].
 func (r reader) Conversations() storage.RowReader[helpdesk.Conversation, helpdesk.ConversationOrder] {
-	return rowsOf(r.placed(), &conversations)
+	return conversationList{rowsOf(r.placed(), &conversations), r}
 }
 
 // Conversations implements [helpdesk.Rows].
 func (w writer) Conversations() storage.Rows[helpdesk.Conversation, helpdesk.ConversationOrder] {
-	return storedOf(w, &conversations)
+	return conversationRows{storedOf(w, &conversations), w.reader}
 }
 
 // DeleteConversations implements [helpdesk.ConversationWriter].

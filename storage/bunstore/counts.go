@@ -13,6 +13,7 @@ type countRow struct {
 	bun.BaseModel `bun:"table:hw_conversation_counts,alias:hw_conversation_counts"`
 	MailboxID     int64
 	UserID        int64
+	TeamID        int64
 	Status        string
 	Awaiting      bool
 	Snoozed       bool
@@ -21,41 +22,46 @@ type countRow struct {
 
 func (r *countRow) count() helpdesk.ConversationCount {
 	return helpdesk.ConversationCount{
-		MailboxID: r.MailboxID, UserID: r.UserID, Status: helpdesk.Status(r.Status), Awaiting: r.Awaiting, Snoozed: r.Snoozed, N: r.N,
+		MailboxID: r.MailboxID, UserID: r.UserID, TeamID: r.TeamID, Status: helpdesk.Status(r.Status), Awaiting: r.Awaiting, Snoozed: r.Snoozed, N: r.N,
 	}
 }
 
 // ConversationCounts implements [helpdesk.CountReader].
 func (r reader) ConversationCounts(ctx context.Context) ([]helpdesk.ConversationCount, error) {
 	var rows []countRow
-	err := r.selects(&rows).Column("mailbox_id", "user_id", "status", "awaiting", "snoozed").ColumnExpr("SUM(n) AS n").
-		ApplyQueryBuilder(r.conversationsInScope).Group("mailbox_id", "user_id", "status", "awaiting", "snoozed").Having("SUM(n) <> 0").
-		Order("mailbox_id", "user_id", "status", "awaiting", "snoozed").Scan(ctx)
+	err := r.selects(&rows).Column("mailbox_id", "user_id", "team_id", "status", "awaiting", "snoozed").ColumnExpr("SUM(n) AS n").
+		ApplyQueryBuilder(r.conversationsInScope).Group("mailbox_id", "user_id", "team_id", "status", "awaiting", "snoozed").Having("SUM(n) <> 0").
+		Order("mailbox_id", "user_id", "team_id", "status", "awaiting", "snoozed").Scan(ctx)
 	return mapped(rows, (*countRow).count), failure(ctx, err, "conversation", 0)
 }
 
-// CountConversations implements [helpdesk.CountReader].
-func (r reader) CountConversations(ctx context.Context, f helpdesk.ConversationFilter, limit int) (int64, error) {
-	if limit <= 0 {
-		return 0, r.state()
+// Count implements [helpdesk.CountReader] with one statement.
+func (r reader) Count(ctx context.Context, q helpdesk.CountQuery) ([]int64, error) {
+	n := len(q.Conversations)
+	if q.Quarantined {
+		n++
 	}
-	some := r.selects((*conversationRow)(nil)).ColumnExpr("1 AS one").ApplyQueryBuilder(r.conversationsInScope).Limit(int64(limit))
-	if err := r.narrow(ctx, some, f); err != nil {
-		return 0, err
+	counts := make([]int64, n)
+	if q.Limit <= 0 || n == 0 {
+		return counts, r.state()
 	}
-	var n int64
-	q := r.db.NewSelect().Conn(r.conn()).Err(r.state()).ColumnExpr("COUNT(*)").TableExpr("(?) AS c", some)
-	return n, failure(ctx, q.Scan(ctx, &n), "conversation", 0)
-}
-
-// CountQuarantined implements [helpdesk.CountReader]. The state is in the text, as the
-// condition of an index.
-func (r reader) CountQuarantined(ctx context.Context, limit int) (int64, error) {
-	if limit <= 0 {
-		return 0, r.state()
+	s := r.db.NewSelect().Conn(r.conn()).Err(r.state())
+	number := func(some *bun.SelectQuery) {
+		s.ColumnExpr("(SELECT COUNT(*) FROM (?) AS c)", some.ColumnExpr("1 AS one").Limit(int64(q.Limit)))
 	}
-	some := r.selects((*inboundRow)(nil)).ColumnExpr("1 AS one").ApplyQueryBuilder(r.ledgerInScope).Where("?TableName.state = 'quarantined'").Limit(int64(limit))
-	var n int64
-	q := r.db.NewSelect().Conn(r.conn()).Err(r.state()).ColumnExpr("COUNT(*)").TableExpr("(?) AS c", some)
-	return n, failure(ctx, q.Scan(ctx, &n), "mail", 0)
+	for _, f := range q.Conversations {
+		some := r.selects((*conversationRow)(nil)).ApplyQueryBuilder(r.conversationsInScope)
+		if err := r.narrow(ctx, some, conversationQuery{ConversationOrder: helpdesk.ConversationOrder{ConversationFilter: f}}); err != nil {
+			return nil, err
+		}
+		number(some)
+	}
+	if q.Quarantined { // the state is in the text, as the condition of an index
+		number(r.selects((*inboundRow)(nil)).ApplyQueryBuilder(r.ledgerInScope).Where("?TableName.state = 'quarantined'"))
+	}
+	into := make([]any, n)
+	for i := range counts {
+		into[i] = &counts[i]
+	}
+	return counts, failure(ctx, s.Scan(ctx, into...), "conversation", 0)
 }

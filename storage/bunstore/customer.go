@@ -142,21 +142,43 @@ func (r reader) Customer(ctx context.Context, id int64) (helpdesk.Customer, erro
 
 // Customers implements [helpdesk.CustomerReader].
 func (r reader) Customers(ctx context.Context, f helpdesk.CustomerFilter, seek storage.Seek) ([]helpdesk.Customer, error) {
-	q := r.selectCustomers()
-	if f.EmailKey != "" {
-		if err := checkText(f.EmailKey); err != nil {
-			return nil, err
-		}
-		q.ApplyQueryBuilder(r.hasEmail(f.EmailKey))
+	if err := checkText(f.EmailKey, f.Terms); err != nil {
+		return nil, err
 	}
-	if len(f.Terms) > 0 {
-		found, err := r.found(ctx, customerSearch, f.Terms)
+	q := page(r.selectCustomers(), "id", seek)
+	switch {
+	case f.EmailKey != "":
+		q.ApplyQueryBuilder(r.hasEmail(f.EmailKey))
+		if len(f.Terms) > 0 {
+			q.ApplyQueryBuilder(r.hasTerms(customerSearch, f.Terms))
+		}
+	case len(f.Terms) > 0:
+		return r.searchCustomers(ctx, f.Terms, seek)
+	}
+	return r.customers(ctx, q, seek.Desc)
+}
+
+// searchCustomers lists the customers that have all terms, by id. SQLite's index has that order. On PostgreSQL the next
+// customers are looked at before the index is asked, as for [reader.searchPostgres].
+func (r reader) searchCustomers(ctx context.Context, terms []helpdesk.SearchTerm, seek storage.Seek) ([]helpdesk.Customer, error) {
+	if !r.store.postgres {
+		match, err := r.match(ctx, customerSearch, terms)
 		if err != nil {
 			return nil, err
 		}
-		q.ApplyQueryBuilder(found)
+		q := r.selectCustomers().ModelTableExpr("? AS s CROSS JOIN ?TableName", bun.Ident(customerSearch.name)).
+			Where("s.? MATCH ? AND ?TableName.id = s.rowid", bun.Ident(customerSearch.name), match)
+		return r.customers(ctx, pageBy(q, "s.rowid", seek), seek.Desc)
 	}
-	return r.customers(ctx, page(q, "id", seek), seek.Desc)
+	next := r.db.NewSelect().TableExpr("(?) AS n", page(r.selectCustomers().Column("id"), "id", storage.Seek{
+		Desc: seek.Desc, From: seek.From, Limit: firstRows,
+	})).ColumnExpr("n.id")
+	q := page(r.selectCustomers(), "id", seek).Where("?TableName.id IN (?)", next).ApplyQueryBuilder(r.hasTerms(customerSearch, terms))
+	found, err := r.customers(ctx, q, seek.Desc)
+	if err != nil || len(found) == seek.Limit {
+		return found, err
+	}
+	return r.customers(ctx, page(r.selectCustomers(), "+id", seek).ApplyQueryBuilder(r.named(customerSearch, terms)), seek.Desc)
 }
 
 // CustomersByID implements [helpdesk.CustomerReader].

@@ -2,57 +2,130 @@ package bunstore
 
 import (
 	"slices"
+	"time"
 
 	"github.com/uptrace/bun"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/storage"
 )
 
 // The conditions of indexes, word for word: SQLite uses these for no others.
 const (
 	openStatus  = "?TableName.status IN ('posted', 'pending')"
+	inTeam      = "?TableName.team_id <> 0"
 	notNormal   = "?TableName.priority <> 'normal'"
 	undelivered = "v.state IN ('failed', 'bounced', 'suppressed')"
 )
 
-// atDesk is what lists of a desk narrow by: statuses, who waits, drafts and failed deliveries.
-func (r reader) atDesk(f helpdesk.ConversationFilter) filter {
+// The parts of a filter. A sign of "+" in front of a column hides it from the planner of SQLite.
+
+// withAwaiting narrows to those whose customer waits, or none does.
+func withAwaiting(awaiting storage.Opt[bool], sign bun.Safe) filter {
 	return func(q bun.QueryBuilder) bun.QueryBuilder {
-		q = withStatus(q, f.Statuses)
-		if waits, given := f.Awaiting.Get(); given && waits {
-			q = q.Where("?TableName.awaiting_key > 0")
+		if waits, given := awaiting.Get(); given && waits {
+			return q.Where("??TableName.awaiting_key > 0", sign)
 		} else if given {
-			q = q.Where("?TableName.awaiting_key <= 0")
+			return q.Where("+?TableName.awaiting_key <= 0")
 		}
-		if asleep, given := f.Snoozed.Get(); given && asleep {
-			q = q.Where("?TableName.snoozed_until > 0")
+		return q
+	}
+}
+
+// withSnooze narrows to those that are asleep, or awake.
+func withSnooze(snoozed storage.Opt[bool]) filter {
+	return func(q bun.QueryBuilder) bun.QueryBuilder {
+		if asleep, given := snoozed.Get(); given && asleep {
+			return q.Where("?TableName.snoozed_until > 0")
 		} else if given {
-			q = q.Where("?TableName.snoozed_until <= 0")
+			return q.Where("?TableName.snoozed_until <= 0")
 		}
-		if spam, given := f.Spam.Get(); given && spam {
-			q = q.Where("?TableName.spam_at > 0")
+		return q
+	}
+}
+
+// withSpam narrows to spam, or to all but it.
+func withSpam(is storage.Opt[bool], sign bun.Safe) filter {
+	return func(q bun.QueryBuilder) bun.QueryBuilder {
+		if spam, given := is.Get(); given && spam {
+			return q.Where("??TableName.spam_at > 0", sign)
 		} else if given {
-			q = q.Where("?TableName.spam_at <= 0")
+			return q.Where("?TableName.spam_at <= 0")
 		}
-		if unusual(f.Priorities) {
+		return q
+	}
+}
+
+// withPriority narrows to priorities.
+func withPriority(all []helpdesk.Priority, sign bun.Safe) filter {
+	return func(q bun.QueryBuilder) bun.QueryBuilder {
+		if unusual(all) && sign == "" {
 			q = q.Where(notNormal)
 		}
-		if len(f.Priorities) > 0 {
-			q = q.Where("?TableName.priority IN (?)", bun.List(f.Priorities))
+		if len(all) > 0 {
+			q = q.Where("?TableName.priority IN (?)", bun.List(all))
 		}
+		return q
+	}
+}
+
+// withChange narrows to those that have changed since a time.
+func withChange(since time.Time, sign bun.Safe) filter {
+	return func(q bun.QueryBuilder) bun.QueryBuilder {
+		if since.IsZero() {
+			return q
+		}
+		return q.Where("??TableName.updated_at >= ?", sign, micros(since))
+	}
+}
+
+// ofPeople narrows to the conversations of a user, a team and mailboxes.
+func (r reader) ofPeople(f helpdesk.ConversationFilter, sign bun.Safe) filter {
+	return func(q bun.QueryBuilder) bun.QueryBuilder {
+		if r.scope.Mailboxes != nil {
+			q = q.Where("??TableName.mailbox_id IN (?)", sign, bun.List(r.scope.Mailboxes))
+		}
+		if f.MailboxID != 0 {
+			q = q.Where("??TableName.mailbox_id = ?", sign, f.MailboxID)
+		}
+		if f.UserID.IsSet() {
+			q = q.Where("??TableName.user_id = ?", sign, f.UserID.Or(0))
+		}
+		if team := f.TeamID.Or(0); team != 0 {
+			if sign == "" {
+				q = q.Where(inTeam)
+			}
+			q = q.Where("??TableName.team_id = ?", sign, team)
+		} else if f.TeamID.IsSet() {
+			q = q.Where("??TableName.team_id = 0", sign)
+		}
+		return q
+	}
+}
+
+// ofDesk narrows to drafts of a user and to failed deliveries.
+func (r reader) ofDesk(f helpdesk.ConversationFilter) filter {
+	return func(q bun.QueryBuilder) bun.QueryBuilder {
 		if f.DraftBy != 0 {
 			q = q.Where(`?TableName.id IN (SELECT d.conversation_id FROM hw_interactions AS d
 				WHERE d.account_id = ? AND d.user_id = ? AND d.status = 'draft'
 				UNION ALL SELECT l.conversation_id FROM hw_interactions AS l
 				WHERE l.account_id = ? AND l.user_id = ? AND l.send_at > 0)`, r.scope.AccountID, f.DraftBy, r.scope.AccountID, f.DraftBy)
 		}
-		if f.Undelivered {
-			q = q.Where(`?TableName.id IN (SELECT i.conversation_id FROM hw_deliveries AS v
-				JOIN hw_interactions AS i ON i.account_id = v.account_id AND i.id = v.interaction_id
+		if f.Undelivered { // no join: where nothing was ever sent PostgreSQL would begin it with all interactions
+			q = q.Where(`?TableName.id IN (SELECT (SELECT i.conversation_id FROM hw_interactions AS i
+				WHERE i.account_id = v.account_id AND i.id = v.interaction_id) FROM hw_deliveries AS v
 				WHERE v.account_id = ? AND `+undelivered+`)`, r.scope.AccountID)
 		}
 		return q
 	}
+}
+
+// atWork reports whether statuses are given that conversations at work have, and no others.
+func atWork(statuses []helpdesk.Status) bool {
+	return len(statuses) > 0 && !slices.ContainsFunc(statuses, func(s helpdesk.Status) bool {
+		return s != helpdesk.StatusPosted && s != helpdesk.StatusPending
+	})
 }
 
 // unusual reports whether priorities are asked for, and none of them is normal.
@@ -61,25 +134,20 @@ func unusual(all []helpdesk.Priority) bool {
 }
 
 // withStatus narrows to statuses. Those of conversations at work have indexes of their own.
-func withStatus(q bun.QueryBuilder, statuses []helpdesk.Status) bun.QueryBuilder {
-	if len(statuses) == 0 {
-		return q
-	}
-	has := map[helpdesk.Status]bool{}
-	for _, s := range statuses {
-		has[s] = true
-	}
-	atWork := 0
-	for _, s := range []helpdesk.Status{helpdesk.StatusPosted, helpdesk.StatusPending} {
-		if has[s] {
-			atWork++
+func (r reader) withStatus(statuses []helpdesk.Status, sign bun.Safe) filter {
+	return func(q bun.QueryBuilder) bun.QueryBuilder {
+		if len(statuses) == 0 {
+			return q
 		}
+		if atWork(statuses) {
+			both := slices.Contains(statuses, helpdesk.StatusPosted) && slices.Contains(statuses, helpdesk.StatusPending)
+			if both || !r.store.postgres { // which sees what follows, and would take both for much less
+				q = q.Where(openStatus)
+			}
+			if both {
+				return q
+			}
+		}
+		return q.Where("??TableName.status IN (?)", sign, bun.List(statuses))
 	}
-	if atWork == len(has) {
-		q = q.Where(openStatus)
-	}
-	if atWork == 2 && len(has) == 2 {
-		return q
-	}
-	return q.Where("?TableName.status IN (?)", bun.List(statuses))
 }

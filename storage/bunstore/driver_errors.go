@@ -18,9 +18,15 @@ const (
 	pgQueryCanceled        = "57014" // with a live context: the statement timeout
 	pgReadOnly             = "25006" // a standby, or a server that was made read-only
 	pgIdleInTransaction    = "25P03" // the server ended our session: it heard nothing for long
+	pgNoStatement          = "26000" // the session does not know what was prepared: a pooler gave us another one
+	pgStatementExists      = "42P05" // and this one has one of that name
+	pgNotSupported         = "0A000"
 	pgCompletionUnknown    = "40003"
 	pgResolutionUnknown    = "08007"
 )
+
+// pgOutdated is where the server refuses what was prepared before a migration changed the type of a column.
+const pgOutdated = "RevalidateCachedQuery"
 
 // What pgx says that is no error of the server.
 const (
@@ -46,7 +52,7 @@ const (
 )
 
 // postgresError is what an error of the server says.
-type postgresError struct{ code, constraint, severity string }
+type postgresError struct{ code, constraint, severity, routine string }
 
 // ofPostgres reports whether an error is of the server: it has a method SQLState, as those of pgx and lib/pq have.
 func ofPostgres(err error) (postgresError, bool) {
@@ -71,6 +77,7 @@ func ofPostgres(err error) (postgresError, bool) {
 	}
 	return postgresError{
 		code: e.SQLState(), constraint: text("ConstraintName", "Constraint"), severity: text("SeverityUnlocalized", "Severity"),
+		routine: text("Routine"),
 	}, true
 }
 

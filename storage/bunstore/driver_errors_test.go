@@ -46,8 +46,9 @@ func TestErrorsOfDrivers(t *testing.T) {
 		want postgresError
 	}{
 		"a constraint": {&pgconn.PgError{Code: "23505", ConstraintName: "hw_tags_key", Severity: "ERREUR", SeverityUnlocalized: "ERROR"},
-			postgresError{"23505", "hw_tags_key", "ERROR"}},
-		"an old server": {&pgconn.PgError{Code: "40001", Severity: "ERROR"}, postgresError{"40001", "", "ERROR"}},
+			postgresError{"23505", "hw_tags_key", "ERROR", ""}},
+		"an old server": {&pgconn.PgError{Code: "40001", Severity: "ERROR"}, postgresError{"40001", "", "ERROR", ""}},
+		"a routine":     {&pgconn.PgError{Code: "0A000", Severity: "ERROR", Routine: "RevalidateCachedQuery"}, postgresError{"0A000", "", "ERROR", pgOutdated}},
 	} {
 		got, ok := ofPostgres(fmt.Errorf("wrapped: %w", c.err))
 		if diff := cmp.Diff(c.want, got, cmp.AllowUnexported(postgresError{})); diff != "" || !ok {

@@ -33,8 +33,10 @@ var uniques = []struct{ index, columns, code string }{
 	{"hw_domains_name", "hw_domains.account_id, hw_domains.name", helpdesk.UniqueDomain},
 	{"hw_pgp_keys_fingerprint", "hw_pgp_keys.customer_email_id, hw_pgp_keys.fingerprint", helpdesk.UniquePGPKey},
 	{"hw_tags_key", "hw_tags.account_id, hw_tags.name_key", helpdesk.UniqueTag},
+	{"hw_teams_key", "hw_teams.account_id, hw_teams.name_key", helpdesk.UniqueTeam},
 	{"hw_blocked_senders_key", "hw_blocked_senders.account_id, hw_blocked_senders.sender_key", helpdesk.UniqueBlockedSender},
 	{"hw_member_mails_key", "hw_member_mails.user_id, hw_member_mails.mail_key", helpdesk.UniqueMemberMail},
+	{"hw_signatures_user", "hw_signatures.user_id", helpdesk.UniqueSignature},
 	{"hw_saved_replies_key", "hw_saved_replies.user_id, hw_saved_replies.name_key", helpdesk.UniqueSavedReply},
 	{"hw_notifications_source", "hw_notifications.user_id, hw_notifications.source", helpdesk.UniqueNotification},
 	{"hw_suppressions_email", "hw_suppressions.account_id, hw_suppressions.email_key", helpdesk.UniqueSuppression},
@@ -163,10 +165,14 @@ func foreignKeyViolation(err error) bool {
 	return ok && code == sqliteForeignKey
 }
 
-// passing reports a conflict with another transaction: running this one again helps.
+// passing reports a conflict with another transaction, or with what was prepared before it: running this one again helps.
 func passing(err error) bool {
 	if e, ok := ofPostgres(err); ok {
-		return e.code == pgSerializationFailure || e.code == pgDeadlockDetected
+		switch e.code {
+		case pgSerializationFailure, pgDeadlockDetected, pgNoStatement:
+			return true
+		}
+		return e.code == pgNotSupported && e.routine == pgOutdated
 	}
 	if code, ok := ofSQLite(err); ok {
 		primary := code & 0xff // the rest of an extended code says more exactly why
@@ -179,7 +185,7 @@ func passing(err error) bool {
 func unreachable(err error) bool {
 	if e, ok := ofPostgres(err); ok {
 		switch e.code {
-		case pgLockNotAvailable, pgQueryCanceled, pgReadOnly, pgIdleInTransaction:
+		case pgLockNotAvailable, pgQueryCanceled, pgReadOnly, pgIdleInTransaction, pgStatementExists:
 			return true
 		}
 		switch e.code[:min(2, len(e.code))] {

@@ -2,6 +2,7 @@ package bunstore
 
 import (
 	"context"
+	"database/sql"
 	"slices"
 )
 
@@ -36,4 +37,9 @@ func BlobColumns() []string {
 func Exec(ctx context.Context, db *DB, query string) error {
 	_, err := db.write.DB.ExecContext(ctx, query)
 	return err
+}
+
+// QueryRow asks on the connection that writes.
+func QueryRow(ctx context.Context, db *DB, query string) *sql.Row {
+	return db.write.DB.QueryRowContext(ctx, query)
 }

@@ -43,6 +43,7 @@ type interactionRow struct {
 	MessageRefs     list[string]
 	MailHeader      object[helpdesk.MailHeader]
 	Threading       object[helpdesk.Threading]
+	Ending          object[helpdesk.Ending]
 	Security        object[helpdesk.MailSecurity]
 	Authentication  object[helpdesk.MailAuthentication]
 	At              int64
@@ -61,7 +62,7 @@ func (r *interactionRow) interaction() helpdesk.Interaction {
 		IsStarter: r.IsStarter, IsForward: r.IsForward, AutoSubmitted: r.AutoSubmitted,
 		SeenAt: timeOf(r.SeenAt), PostedAt: timeOf(r.PostedAt), SendAt: timeOf(r.SendAt), SendStartedAt: timeOf(r.SendStartedAt),
 		MessageID: r.MessageID, References: r.MessageRefs, Mail: r.MailHeader.Of, Threading: r.Threading.Of,
-		Security: r.Security.Of, Authentication: r.Authentication.Of,
+		Ending: r.Ending.Of, Security: r.Security.Of, Authentication: r.Authentication.Of,
 		At: timeOf(r.At), ReceivedAt: timeOf(r.ReceivedAt), CreatedAt: timeOf(r.CreatedAt), UpdatedAt: timeOf(r.UpdatedAt),
 	}
 }
@@ -75,7 +76,7 @@ func interactionRowOf(account int64, i *helpdesk.Interaction) interactionRow {
 		IsStarter: i.IsStarter, IsForward: i.IsForward, AutoSubmitted: i.AutoSubmitted,
 		SeenAt: micros(i.SeenAt), PostedAt: micros(i.PostedAt), SendAt: micros(i.SendAt), SendStartedAt: micros(i.SendStartedAt),
 		MessageID: i.MessageID, MessageRefs: i.References, MailHeader: object[helpdesk.MailHeader]{storedHeader(i.Mail)}, Threading: object[helpdesk.Threading]{i.Threading},
-		Security: object[helpdesk.MailSecurity]{i.Security}, Authentication: object[helpdesk.MailAuthentication]{i.Authentication},
+		Ending: object[helpdesk.Ending]{i.Ending}, Security: object[helpdesk.MailSecurity]{i.Security}, Authentication: object[helpdesk.MailAuthentication]{i.Authentication},
 		At: micros(i.At), ReceivedAt: micros(i.ReceivedAt), CreatedAt: micros(i.CreatedAt), UpdatedAt: micros(i.UpdatedAt), Audience: audience(i),
 	}
 }

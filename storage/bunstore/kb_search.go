@@ -2,6 +2,7 @@ package bunstore
 
 import (
 	"context"
+	"math"
 	"strconv"
 	"strings"
 
@@ -18,13 +19,9 @@ import (
 func siteToken(siteID int64) string      { return "_" + strconv.FormatInt(siteID, 10) }
 func publishedToken(siteID int64) string { return "_p" + strconv.FormatInt(siteID, 10) }
 
-// documentFields are the columns with the terms of documents up to a rank: of SQLite's search table, and of
-// PostgreSQL's documents.
-var documentFields = [...]struct{ fts, vector string }{
-	kb.InTitle:   {"{title}", "title"},
-	kb.InSummary: {"{title summary}", "head"},
-	kb.InContent: {"{title summary content}", "whole"},
-}
+// documentFields are PostgreSQL's columns with the terms of documents up to a rank. SQLite has all in one index, each
+// with its rank in front.
+var documentFields = [...]string{kb.InTitle: "title", kb.InSummary: "head", kb.InContent: "whole"}
 
 // FindArticles implements [kb.SearchReader].
 func (r kbReader) FindArticles(ctx context.Context, q kb.SearchQuery, seek storage.Seek) ([]kb.Hit, error) {
@@ -69,43 +66,45 @@ func (r kbReader) find(ctx context.Context, q kb.SearchQuery, token string, seek
 func (r kbReader) findAmong(ctx context.Context, q kb.SearchQuery, token string, seek storage.Seek, n int) ([]kb.Hit, error) {
 	var hits []kb.Hit
 	s := r.db.NewSelect().Conn(r.conn()).Err(r.state()).ColumnExpr("d.id, d.article_id, d.locale").
-		Where("d.account_id = ? AND d.site_id = ?", r.scope.AccountID, r.scope.SiteID).Limit(int64(seek.Limit))
-	order, beyond := bun.Safe("ASC"), bun.Safe(">")
-	if seek.Desc {
-		order, beyond = "DESC", "<"
-	}
-	field, id := documentFields[q.Rank], bun.Safe("d.id")
+		Where("d.account_id = ? AND d.site_id = ?", r.scope.AccountID, r.scope.SiteID)
+	id := bun.Safe("d.id")
 	if r.store.postgres {
-		words := "'" + token + "' & " + tsqueryOfWords(q.Words)
-		if n == 0 {
-			s.TableExpr("hw_article_documents AS d")
-			id = "d.id + 0" // not the order of another index
-		} else {
-			next := r.db.NewSelect().Table("hw_article_documents").Where("account_id = ? AND site_id = ?", r.scope.AccountID, r.scope.SiteID).
-				OrderExpr("id ?", order).Limit(int64(n))
-			if seek.From != nil {
-				next.Where("id ? ?", beyond, seek.From.ID)
+		next := r.db.NewSelect().TableExpr("hw_article_documents AS n").Where("n.account_id = ? AND n.site_id = ?", r.scope.AccountID, r.scope.SiteID)
+		found := func(s *bun.SelectQuery, alias bun.Safe) {
+			words := "'" + token + "' & " + tsqueryOfWords(q.Words)
+			s.Where("?.? @@ (SELECT ?::tsquery)", alias, bun.Ident(documentFields[q.Rank]), words) // which is rare, the planner thinks
+			if q.Rank > kb.InTitle {
+				s.Where("NOT ?.? @@ ?::tsquery", alias, bun.Ident(documentFields[q.Rank-1]), words)
 			}
-			s.TableExpr("(?) AS d", next)
 		}
-		s.Where("d.? @@ ?::tsquery", bun.Ident(field.vector), words)
-		if q.Rank > kb.InTitle {
-			s.Where("NOT d.? @@ ?::tsquery", bun.Ident(documentFields[q.Rank-1].vector), words)
+		if n == 0 { // sorted, and then asked for other languages as far as the page needs it
+			id = "d.place"
+			next.ColumnExpr("n.id, n.article_id, n.account_id, n.site_id, n.locale, n.language, n.source, n.id + 0 AS place")
+			found(next, "n")
+			pageBy(next, "n.id + 0", storage.Seek{Desc: seek.Desc, From: seek.From, Limit: math.MaxInt32}) // a limit keeps the sort
+		} else {
+			pageBy(next, "n.id", storage.Seek{Desc: seek.Desc, From: seek.From, Limit: n})
+			found(s, "d")
 		}
+		s.TableExpr("(?) AS d", next)
 	} else {
-		match := `("` + token + `" AND ` + field.fts + " : (" + matchOfWords(q.Words) + "))"
-		if q.Rank > kb.InTitle {
-			match += " NOT (" + documentFields[q.Rank-1].fts + " : (" + matchOfWords(q.Words) + "))"
+		match, err := r.matchOfWords(ctx, q.Words, q.Rank)
+		if err != nil {
+			return nil, failure(ctx, err, "article", 0)
 		}
-		s.TableExpr("hw_article_search AS s").Join("CROSS JOIN hw_article_documents AS d").
-			Where("d.id = s.rowid AND s.hw_article_search MATCH ?", match)
+		match = `("` + token + `" AND ` + match + ")"
+		if q.Rank > kb.InTitle {
+			better, err := r.matchOfWords(ctx, q.Words, q.Rank-1)
+			if err != nil {
+				return nil, failure(ctx, err, "article", 0)
+			}
+			match += " NOT (" + better + ")"
+		}
+		s.TableExpr("hw_article_terms AS s").Join("CROSS JOIN hw_article_documents AS d").
+			Where("d.id = s.rowid AND s.hw_article_terms MATCH ?", match)
 		id = "s.rowid"
 	}
-	s.OrderExpr("? ?", id, order)
-	if seek.From != nil {
-		s.Where("? ? ?", id, beyond, seek.From.ID)
-	}
-	err := s.ApplyQueryBuilder(searched(q)).Scan(ctx, &hits)
+	err := pageBy(s, id, seek).ApplyQueryBuilder(searched(q)).Scan(ctx, &hits)
 	return hits, failure(ctx, err, "article", 0)
 }
 
@@ -171,17 +170,20 @@ func tsqueryOfWords(words [][]kb.SearchTerm) string {
 	return strings.Join(all, " & ")
 }
 
-// matchOfWords is match with a choice of terms for each word.
-func matchOfWords(words [][]kb.SearchTerm) string {
+// matchOfWords is match with a choice of terms for each word, all found at a rank or a better one.
+func (r kbReader) matchOfWords(ctx context.Context, words [][]kb.SearchTerm, rank kb.Rank) (string, error) {
 	all := make([]string, len(words))
 	for i, word := range words {
 		terms := make([]string, len(word))
 		for j, t := range word {
-			terms[j] = matchTerm(t)
+			var err error
+			if terms[j], err = r.begun(ctx, "hw_article_vocabulary", t, rankMark(rank)); err != nil {
+				return "", err
+			}
 		}
 		all[i] = "(" + strings.Join(terms, " OR ") + ")"
 	}
-	return strings.Join(all, " AND ")
+	return strings.Join(all, " AND "), nil
 }
 
 // Spellings implements [kb.PublicSearcher].
@@ -263,9 +265,28 @@ func (w kbWriter) setDocument(ctx context.Context, articleID int64, d kb.Documen
 	if err != nil {
 		return err
 	}
-	_, err = w.raw("INSERT OR REPLACE INTO hw_article_search (rowid, scope, title, summary, content) VALUES (?, ?, ?, ?, ?)",
-		id, strings.Join(tokens, " "), strings.Join(d.Title, " "), strings.Join(d.Summary, " "), strings.Join(d.Content, " ")).Exec(ctx)
+	_, err = w.raw("INSERT OR REPLACE INTO hw_article_terms (rowid, scope, terms) VALUES (?, ?, ?)",
+		id, strings.Join(tokens, " "), rankedTerms(d)).Exec(ctx)
 	return err
+}
+
+// rankMark begins the terms that are found at a rank in SQLite's index.
+func rankMark(rank kb.Rank) string { return strconv.Itoa(int(rank)) }
+
+// rankedTerms are those of a document, once for each rank at which they are found.
+func rankedTerms(d kb.Document) string {
+	var b strings.Builder
+	add := func(rank kb.Rank, parts ...[]string) {
+		for _, part := range parts {
+			for _, term := range part {
+				b.WriteString(rankMark(rank) + term + " ")
+			}
+		}
+	}
+	add(kb.InTitle, d.Title)
+	add(kb.InSummary, d.Title, d.Summary)
+	add(kb.InContent, d.Title, d.Summary, d.Content)
+	return b.String()
 }
 
 type spellingRow struct {

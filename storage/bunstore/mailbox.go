@@ -42,6 +42,8 @@ type mailboxRow struct {
 	ProbeSeenAt         int64
 	ProbeRefused        bool
 	ProbeNote           string
+	Signature           string
+	Quotes              string
 	CreatedAt           int64
 	UpdatedAt           int64
 }
@@ -63,7 +65,7 @@ func (r *mailboxRow) mailbox() helpdesk.Mailbox {
 		Probe: helpdesk.AddressProbe{
 			SentAt: timeOf(r.ProbeSentAt), SeenAt: timeOf(r.ProbeSeenAt), Refused: r.ProbeRefused, Note: r.ProbeNote,
 		},
-		CreatedAt: timeOf(r.CreatedAt), UpdatedAt: timeOf(r.UpdatedAt),
+		Signature: r.Signature, Quotes: helpdesk.QuotePolicy(r.Quotes), CreatedAt: timeOf(r.CreatedAt), UpdatedAt: timeOf(r.UpdatedAt),
 	}
 }
 
@@ -78,7 +80,7 @@ func mailboxRowOf(account int64, m *helpdesk.Mailbox) mailboxRow {
 		SealedOAuth: empty(m.Inbound.OAuth.SealedSecrets), ImportSince: micros(m.Inbound.ImportSince), InboundEpoch: m.Inbound.Epoch,
 		ReplyAddress: string(m.ReplyAddress), ProbeSentAt: micros(m.Probe.SentAt), ProbeSeenAt: micros(m.Probe.SeenAt),
 		ProbeRefused: m.Probe.Refused, ProbeNote: m.Probe.Note,
-		CreatedAt: micros(m.CreatedAt), UpdatedAt: micros(m.UpdatedAt),
+		Signature: m.Signature, Quotes: string(m.Quotes), CreatedAt: micros(m.CreatedAt), UpdatedAt: micros(m.UpdatedAt),
 	}
 }
 

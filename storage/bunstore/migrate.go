@@ -8,6 +8,7 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -41,7 +42,8 @@ const (
 // other and all succeed; one that a crash has interrupted stops nobody on the same host, and others for 30 seconds. Each migration is
 // one transaction; what is older than the order of interactions is then put into its place and what is older than search
 // into its index, each account in one of its own, and the articles that are older than references get theirs, each site
-// in one of its own. There is no way back but a backup.
+// in one of its own. There is no way back but a backup. A schema of a later release is a Conflict fault, see
+// [DB.CheckSchema].
 func (db *DB) Migrate(ctx context.Context) error {
 	if err := db.Ping(ctx); err != nil {
 		return err
@@ -59,6 +61,9 @@ func (db *DB) Migrate(ctx context.Context) error {
 		return failure(ctx, err, "migration", 0)
 	}
 	defer unlock()
+	if err := db.CheckSchema(ctx); err != nil {
+		return err
+	}
 	if err := migrator.Init(ctx); err != nil {
 		return failure(ctx, err, "migration", 0)
 	}
@@ -75,6 +80,25 @@ func (db *DB) Migrate(ctx context.Context) error {
 
 // Pending lists the migrations that [DB.Migrate] would run, in their order.
 func (db *DB) Pending(ctx context.Context) ([]string, error) {
+	done, err := db.Applied(ctx)
+	if err != nil {
+		return nil, err
+	}
+	all, err := db.migrations()
+	if err != nil {
+		return nil, err
+	}
+	var pending []string
+	for _, m := range all.Sorted() {
+		if !slices.Contains(done, m.Name) {
+			pending = append(pending, m.Name+"_"+m.Comment)
+		}
+	}
+	return pending, nil
+}
+
+// Applied lists the numbers of the migrations that the database has had, such as "0110", in their order.
+func (db *DB) Applied(ctx context.Context) ([]string, error) {
 	migrator, err := db.migrator()
 	if err != nil {
 		return nil, err
@@ -84,30 +108,46 @@ func (db *DB) Pending(ctx context.Context) ([]string, error) {
 		known = `SELECT count(*) FROM pg_tables WHERE schemaname = current_schema() AND tablename = ?`
 	}
 	var tables int
-	if err := db.write.NewRaw(known, migrationsTable).Scan(ctx, &tables); err != nil {
+	if err := db.write.NewRaw(known, migrationsTable).Scan(ctx, &tables); err != nil || tables == 0 {
 		return nil, failure(ctx, err, "migration", 0)
 	}
-	applied := map[string]bool{}
-	if tables > 0 {
-		migrations, err := migrator.AppliedMigrations(ctx)
-		if err != nil {
-			return nil, failure(ctx, err, "migration", 0)
-		}
-		for _, m := range migrations {
-			applied[m.Name] = true
-		}
+	migrations, err := migrator.AppliedMigrations(ctx)
+	if err != nil {
+		return nil, failure(ctx, err, "migration", 0)
+	}
+	var names []string
+	for _, m := range migrations {
+		names = append(names, m.Name)
+	}
+	slices.Sort(names)
+	return names, nil
+}
+
+// CodeNewerSchema is the code of the Conflict fault of [DB.CheckSchema].
+const CodeNewerSchema = "newer_schema"
+
+// CheckSchema reports a schema that a later release has made as a Conflict fault: this one does not know what it would
+// break there. An older one is none, see [DB.Pending].
+func (db *DB) CheckSchema(ctx context.Context) error {
+	done, err := db.Applied(ctx)
+	if err != nil {
+		return err
 	}
 	all, err := db.migrations()
 	if err != nil {
-		return nil, err
+		return err
 	}
-	var pending []string
+	known := map[string]bool{}
 	for _, m := range all.Sorted() {
-		if !applied[m.Name] {
-			pending = append(pending, m.Name+"_"+m.Comment)
+		known[m.Name] = true
+	}
+	for _, name := range done {
+		if !known[name] {
+			return &fault.Error{Kind: fault.Conflict, Code: CodeNewerSchema, Resource: "database",
+				Message: "The database was made by a later release, whose migration " + name + " this one does not know: run that release, or restore a backup from before it."}
 		}
 	}
-	return pending, nil
+	return nil
 }
 
 func (db *DB) migrations() (*migrate.Migrations, error) {

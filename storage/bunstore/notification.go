@@ -69,11 +69,17 @@ func narrowNotifications(f helpdesk.NotificationFilter) filter {
 		if f.Shown {
 			q = q.Where("?TableName.shown = TRUE")
 		}
+		if f.Browser {
+			q = q.Where("?TableName.browser = TRUE")
+		}
 		if f.Unread {
 			q = q.Where("?TableName.read_at < 0") // as the index has it
 		}
 		if f.ToMail {
 			q = q.Where("?TableName.mail_at > 0")
+		}
+		if f.IDs != nil {
+			q = q.Where("?TableName.id IN (?)", bun.List(f.IDs))
 		}
 		if f.UpTo != 0 {
 			q = q.Where("?TableName.id <= ?", f.UpTo)

@@ -35,7 +35,8 @@ type Config struct {
 	// last commits, and with them mail that its sender believes delivered; the database stays intact.
 	SyncNormal bool
 	// StatementTimeout ends a statement of PostgreSQL that takes longer. Default: one minute; negative: never, and
-	// nothing about timeouts is sent to the server, which poolers such as PgBouncer want. A server that gives no
+	// nothing about timeouts is sent to the server, which poolers such as PgBouncer want, and no statement is kept
+	// prepared unless the address says how. A server that gives no
 	// answer within five seconds more (after a minute when it is negative) is taken for gone, and the connection is
 	// thrown away. A commit without an answer is an OutcomeUnknown fault.
 	StatementTimeout time.Duration
@@ -50,6 +51,9 @@ type Pools struct {
 	Write *bun.DB
 	Read  *bun.DB // nil: Write
 	File  string  // of a SQLite on a disk; other processes that share it are noticed by locks beside it
+	// Snapshot says that it is a copy of SQLite which is only read, and may have the schema of an earlier release: which
+	// blobs it names can be told nevertheless.
+	Snapshot bool
 }
 
 // DB is a database of the help desk.
@@ -62,7 +66,10 @@ type DB struct {
 	postgres    bool
 	deferred    bool // SQLite transactions may begin deferred, see attempt
 	owned       bool
-	path        string // of the file of a SQLite whose pools are ours; "": none that is known
+	snapshot    bool
+	has         []blobColumn // of a snapshot
+	marked      bool         // a snapshot that has a table of marks
+	path        string       // of the file of a SQLite whose pools are ours; "": none that is known
 	holder      holder
 	hands       hands
 	wake        chan struct{}
@@ -87,18 +94,24 @@ func Own(ctx context.Context, pools Pools, cfg Config) (*DB, error) {
 		pools.Read = pools.Write
 	}
 	db := newDB(pools.Write, pools.Read, cfg)
-	db.owned, db.deferred, db.path = true, false, pools.File
-	if err := db.Ping(ctx); err != nil {
+	db.owned, db.deferred, db.path, db.snapshot = true, false, pools.File, pools.Snapshot
+	err := db.Ping(ctx)
+	if err == nil && db.snapshot {
+		err = db.look(ctx)
+	}
+	if err != nil {
 		_ = db.Close()
 		return nil, err
 	}
+	db.statistics(ctx)
 	return db, nil
 }
 
 // New makes a DB of a bun.DB that the caller has opened, for SQLite or PostgreSQL, and goes on to own: Close leaves it
 // open. The one bun.DB reads and writes. It is as quick as one that was opened for a DB when its pool is made by Pool of
 // package sqlite or postgres. Of another one SQLite needs foreign_keys on and a busy_timeout; PostgreSQL
-// standard_conforming_strings on (its default), and pgx is quickest in QueryExecModeExec. Ping reports what is missing.
+// standard_conforming_strings on (its default), and pgx, whose own cache would keep every text, QueryExecModeExec. Ping
+// reports what is missing.
 // With pgx, Config.Listen of package postgres finds jobs of other processes at once.
 func New(db *bun.DB, cfg Config) *DB { return newDB(db, db, cfg) }
 

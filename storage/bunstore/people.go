@@ -54,9 +54,9 @@ func scheduleOf(all []helpdesk.WorkingHours) items[workingHours] {
 }
 
 // TokensOf implements [helpdesk.PeopleDirectory].
-func (d directory) TokensOf(ctx context.Context, userID int64, seek storage.Seek) ([]helpdesk.AccessToken, error) {
+func (d directory) TokensOf(ctx context.Context, userID int64, sessions bool, seek storage.Seek) ([]helpdesk.AccessToken, error) {
 	var rows []tokenRow
-	q := d.selects(&rows).Where("user_id = ?", userID).Where("session = FALSE")
+	q := d.selects(&rows).Where("user_id = ?", userID).Where("session = ?", sessions)
 	err := page(q, "id", seek).Scan(ctx)
 	return mapped(rows, (*tokenRow).token), failure(ctx, err, "token", 0)
 }

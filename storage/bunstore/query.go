@@ -199,6 +199,25 @@ func page(q *bun.SelectQuery, key string, seek storage.Seek) *bun.SelectQuery {
 	return q.Where("(??TableName.?, ?TableName.id) ? (?, ?)", sign, bun.Ident(key), bun.Safe(beyond), seek.From.Key, seek.From.ID)
 }
 
+// pageBy is page for a list whose order is an expression that no two rows have in common.
+func pageBy(q *bun.SelectQuery, id bun.Safe, seek storage.Seek) *bun.SelectQuery {
+	order, beyond := bun.Safe("ASC"), bun.Safe(">")
+	if seek.Desc {
+		order, beyond = "DESC", "<"
+	}
+	q.OrderExpr("? ?", id, order)
+	if seek.Limit != storage.NoLimit {
+		q.Limit(int64(seek.Limit))
+	}
+	if seek.Limit <= 0 { // bun takes it for no limit
+		q.Where("1 = 0")
+	}
+	if seek.From != nil {
+		q.Where("? ? ?", id, beyond, seek.From.ID)
+	}
+	return q
+}
+
 // unsigned splits the key of a page from the sign in front of it.
 func unsigned(key string) (string, bun.Safe) {
 	if name, hidden := strings.CutPrefix(key, "+"); hidden {

@@ -15,42 +15,62 @@ import (
 )
 
 // searchTable is where the terms of a noun are.
-type searchTable struct{ name, id string }
+type searchTable struct {
+	name, id   string
+	terms      string // SQLite: columns
+	vocabulary string // SQLite: all terms
+}
 
 var (
-	customerSearch     = searchTable{"hw_customer_search", "customer_id"}
-	conversationSearch = searchTable{"hw_conversation_search", "conversation_id"}
+	customerSearch     = searchTable{"hw_customer_search", "customer_id", "s.terms", "hw_customer_vocabulary"}
+	conversationSearch = searchTable{"hw_conversation_search", "conversation_id", "s.customer || ' ' || s.own", "hw_conversation_vocabulary"}
 )
 
-// fewHits is how many rows SQLite reads and sorts for a search. Of more it reads the list's own index, which has the
-// first of them soon, and looks whether the rows are among those found.
-const fewHits = 500
-
-// found keeps a query to the rows that have all terms. The terms are quoted: nothing in them is an operator.
-func (r reader) found(ctx context.Context, in searchTable, terms []helpdesk.SearchTerm) (filter, error) {
-	if err := checkText(terms); err != nil {
-		return nil, err
-	}
-	if r.store.postgres { // which has statistics of the terms and decides by them
+// hasTerms asks each row whether it has all terms, in a way that no planner makes a join of.
+func (r reader) hasTerms(in searchTable, terms []helpdesk.SearchTerm) filter {
+	if r.store.postgres {
 		return func(q bun.QueryBuilder) bun.QueryBuilder {
-			return q.Where("?TableName.id IN (SELECT s.? FROM ? AS s WHERE s.account_id = ? AND s.terms @@ ?::tsquery)",
-				bun.Ident(in.id), bun.Ident(in.name), r.scope.AccountID, tsquery(terms))
-		}, nil
+			return q.Where("(SELECT s.terms @@ ?::tsquery FROM ? AS s WHERE s.account_id = ?TableName.account_id AND s.? = ?TableName.id)",
+				tsquery(terms), bun.Ident(in.name), bun.Ident(in.id))
+		}
 	}
-	var hits int
-	err := r.raw("SELECT count(*) FROM (SELECT 1 FROM ? AS s WHERE s.? MATCH ? LIMIT ?)",
-		bun.Ident(in.name), bun.Ident(in.name), r.match(terms), fewHits+1).Scan(ctx, &hits)
-	if err != nil {
-		return nil, failure(ctx, err, "search", 0)
-	}
-	sign := "" // a plus keeps SQLite from looking the rows up by their ids
-	if hits > fewHits {
-		sign = "+"
+	all := make([]string, len(terms))
+	args := make([]any, 0, len(terms)+2)
+	args = append(args, bun.Safe(in.terms), bun.Ident(in.name))
+	for i, t := range terms {
+		end := " "
+		if t.Prefix {
+			end = ""
+		}
+		all[i] = "instr(x.terms, ?) > 0"
+		args = append(args, " "+t.Text+end)
+		if unknown(t.Text) {
+			all[i], args[len(args)-1] = "? = ''", " "
+		}
 	}
 	return func(q bun.QueryBuilder) bun.QueryBuilder {
-		return q.Where("? ?TableName.id IN (SELECT s.rowid FROM ? AS s WHERE s.? MATCH ?)",
-			bun.Safe(sign), bun.Ident(in.name), bun.Ident(in.name), r.match(terms))
-	}, nil
+		return q.Where("(SELECT 1 FROM (SELECT ' ' || ? || ' ' AS terms FROM ? AS s WHERE s.rowid = ?TableName.id LIMIT 1) AS x WHERE "+
+			strings.Join(all, " AND ")+") = 1", args...)
+	}
+}
+
+// named keeps a query of PostgreSQL to the rows that the index of terms names. The terms are hidden from the planner: it
+// thinks of them as rare, whatever its statistics say, and reads no table to find them.
+func (r reader) named(in searchTable, terms []helpdesk.SearchTerm) filter {
+	return func(q bun.QueryBuilder) bun.QueryBuilder {
+		return q.Where("?TableName.id = ANY (ARRAY(SELECT s.? FROM ? AS s WHERE s.account_id = ? AND "+accountTerms+" @@ (SELECT ?::tsquery)))",
+			bun.Ident(in.id), bun.Ident(in.name), r.scope.AccountID, "'"+r.accountTerm()+"' & "+tsquery(terms))
+	}
+}
+
+// accountTerms is what PostgreSQL has indexes of, word for word.
+const accountTerms = "(s.terms || array_to_tsvector(ARRAY['_' || s.account_id::text]))"
+
+// hits counts the rows that SQLite's index names, up to n.
+func (r reader) hits(ctx context.Context, in searchTable, match string, n int) (hits int, err error) {
+	err = r.raw("SELECT count(*) FROM (SELECT 1 FROM ? AS s WHERE s.? MATCH ? LIMIT ?)",
+		bun.Ident(in.name), bun.Ident(in.name), match, n).Scan(ctx, &hits)
+	return hits, failure(ctx, err, "search", 0)
 }
 
 // tsquery is section 8.11.2 of PostgreSQL's manual.
@@ -75,24 +95,60 @@ func tsterm(t search.Term) string {
 // accountTerm is the term of all rows of an account, so that SQLite does not look at the rows of others.
 func (r reader) accountTerm() string { return "_" + strconv.FormatInt(r.scope.AccountID, 10) }
 
-// match is section 3 of SQLite's page on FTS5.
-func (r reader) match(terms []helpdesk.SearchTerm) string {
+// match is section 3 of SQLite's page on FTS5. The terms are quoted: nothing in them is an operator.
+func (r reader) match(ctx context.Context, in searchTable, terms []helpdesk.SearchTerm) (string, error) {
 	all := []string{`"` + r.accountTerm() + `"`}
 	for _, t := range terms {
-		all = append(all, matchTerm(search.Term(t)))
+		words, err := r.begun(ctx, in.vocabulary, search.Term(t), "")
+		if err != nil {
+			return "", err
+		}
+		all = append(all, words)
 	}
-	return strings.Join(all, " AND ")
+	return strings.Join(all, " AND "), nil
 }
 
-func matchTerm(t search.Term) string {
-	if strings.ContainsFunc(t.Text, foreign) || t.Text == "" {
-		return `"_"` // no row has it
+// The index has lists of what begins with two or three characters; of longer beginnings it would join the lists of all
+// words, of all accounts, before the first row.
+const (
+	indexedPrefix = 3
+	maxBegun      = 40 // words that are asked for instead
+)
+
+// begun is a term of SQLite's index, or the words that begin with it as far as they are few. A mark stands in front of all
+// of its kind.
+func (s *querier) begun(ctx context.Context, vocabulary string, t search.Term, mark string) (string, error) {
+	whole := matchTerm(t, mark)
+	if !t.Prefix || utf8.RuneCountInString(t.Text) <= indexedPrefix || unknown(t.Text) {
+		return whole, nil
+	}
+	var words []string
+	// The next word is behind all that the last one with the least character after it could be.
+	err := s.raw(`WITH RECURSIVE w (term) AS (SELECT (SELECT v.term FROM ?0 AS v WHERE v.term >= ?1 LIMIT 1)
+		UNION ALL SELECT (SELECT v.term FROM ?0 AS v WHERE v.term >= w.term || '0' LIMIT 1) FROM w WHERE substr(w.term, 1, length(?1)) = ?1)
+		SELECT term FROM w WHERE substr(term, 1, length(?1)) = ?1 LIMIT ?2`, bun.Ident(vocabulary), mark+t.Text, maxBegun+1).Scan(ctx, &words)
+	if err != nil {
+		return "", failure(ctx, err, "search", 0)
+	}
+	if len(words) == 0 || len(words) > maxBegun {
+		return whole, nil
+	}
+	return `("` + strings.Join(words, `" OR "`) + `")`, nil
+}
+
+// matchTerm is one term, with its mark.
+func matchTerm(t search.Term, mark string) string {
+	if unknown(t.Text) {
+		return `"_"`
 	}
 	if t.Prefix {
-		return `"` + t.Text + `"*`
+		return `"` + mark + t.Text + `"*`
 	}
-	return `"` + t.Text + `"`
+	return `"` + mark + t.Text + `"`
 }
+
+// unknown reports a term that no row has.
+func unknown(term string) bool { return term == "" || strings.ContainsFunc(term, foreign) }
 
 // foreign reports a character that no term has, and that the tokenizer would take for a space.
 func foreign(r rune) bool {

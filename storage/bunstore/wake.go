@@ -51,11 +51,12 @@ func (db *DB) wakeUp() {
 // Besides it takes the jobs of processes over that have died, without waiting for the end of their leases, where that
 // can be known: of those whose databases package sqlite or postgres has opened on the same server or the same file. A process that claims
 // jobs of such a database keeps a connection to PostgreSQL more, or a locked file beside that of SQLite, and must call
-// Run, lest the others take it for dead when a connection breaks.
+// Run, lest the others take it for dead when a connection breaks. It also keeps the statistics of a SQLite that was opened for the DB.
 func (db *DB) Run(ctx context.Context) error {
-	var reaper sync.WaitGroup
-	reaper.Go(func() { db.reap(ctx) })
-	defer reaper.Wait()
+	var others sync.WaitGroup
+	others.Go(func() { db.reap(ctx) })
+	others.Go(func() { db.keepStatistics(ctx) })
+	defer others.Wait()
 	wait := firstPause
 	for db.postgres && db.cfg.Listen != nil && ctx.Err() == nil {
 		began := time.Now()

@@ -6,7 +6,6 @@ import (
 	"bytes"
 	"context"
 	"io"
-	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -99,14 +98,16 @@ func (b *Blobs) List(ctx context.Context, prefix, after string, limit int) ([]st
 	}
 	b.mu.RLock()
 	defer b.mu.RUnlock()
-	var infos []storage.BlobInfo
-	for _, key := range slices.Sorted(maps.Keys(b.blobs)) {
-		if len(infos) >= limit {
-			break
-		}
+	var keys []string
+	for key := range b.blobs {
 		if key > after && strings.HasPrefix(key, prefix) {
-			infos = append(infos, b.blobs[key].info(key))
+			keys = append(keys, key)
 		}
+	}
+	slices.Sort(keys)
+	var infos []storage.BlobInfo
+	for _, key := range keys[:max(0, min(limit, len(keys)))] {
+		infos = append(infos, b.blobs[key].info(key))
 	}
 	return infos, nil
 }

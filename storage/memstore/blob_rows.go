@@ -21,6 +21,7 @@ func (db *data) blobKeys() map[string]bool {
 	keys := map[string]bool{}
 	collect(keys, &db.attachments, func(a *helpdesk.Attachment) string { return a.BlobKey })
 	collect(keys, &db.ledger, func(m *helpdesk.InboundMail) string { return m.RawKey })
+	collect(keys, &db.replyFiles, func(f *helpdesk.ReplyFile) string { return f.BlobKey })
 	collect(keys, &db.siteFiles, func(f *kb.File) string { return f.BlobKey })
 	collect(keys, &db.themeFiles, func(f *kb.ThemeFile) string { return f.BlobKey })
 	delete(keys, "")

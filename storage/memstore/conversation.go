@@ -20,13 +20,18 @@ func (db *data) conversation(s helpdesk.Scope, id int64) (*helpdesk.Conversation
 
 func matches(c *helpdesk.Conversation, f helpdesk.ConversationFilter) bool {
 	user, given := f.UserID.Get()
-	return (len(f.Priorities) == 0 || slices.Contains(f.Priorities, c.Priority)) &&
+	return inTeam(c, f.TeamID) && (len(f.Priorities) == 0 || slices.Contains(f.Priorities, c.Priority)) &&
 		(len(f.Statuses) == 0 || slices.Contains(f.Statuses, c.Status)) &&
 		(f.MailboxID == 0 || c.MailboxID == f.MailboxID) &&
 		(f.CustomerID == 0 || c.CustomerID == f.CustomerID) &&
 		(!given || c.UserID == user) &&
 		(!f.UserID.IsNull() || c.UserID == 0) &&
 		(f.UpdatedSince.IsZero() || !c.UpdatedAt.Before(f.UpdatedSince.Truncate(time.Microsecond)))
+}
+
+// inTeam reports whether a conversation is in the team that is asked for, or in none.
+func inTeam(c *helpdesk.Conversation, team storage.Opt[int64]) bool {
+	return !team.IsSet() || c.TeamID == team.Or(0)
 }
 
 func comparePositions(a, b storage.Position) int {

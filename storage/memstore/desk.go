@@ -63,7 +63,7 @@ func (r reader) ConversationCounts(ctx context.Context) ([]helpdesk.Conversation
 		for _, c := range db.conversations.all(r.scope.AccountID) {
 			if sees(r.scope, c.MailboxID) {
 				numbers[helpdesk.ConversationCount{
-					MailboxID: c.MailboxID, UserID: c.UserID, Status: c.Status, Awaiting: c.SortKey(helpdesk.ByAwaiting) > 0, Snoozed: snoozed(c),
+					MailboxID: c.MailboxID, UserID: c.UserID, TeamID: c.TeamID, Status: c.Status, Awaiting: c.SortKey(helpdesk.ByAwaiting) > 0, Snoozed: snoozed(c),
 				}]++
 			}
 		}
@@ -78,7 +78,7 @@ func (r reader) ConversationCounts(ctx context.Context) ([]helpdesk.Conversation
 }
 
 func compareCounts(a, b helpdesk.ConversationCount) int {
-	return cmp.Or(cmp.Compare(a.MailboxID, b.MailboxID), cmp.Compare(a.UserID, b.UserID), cmp.Compare(a.Status, b.Status),
+	return cmp.Or(cmp.Compare(a.MailboxID, b.MailboxID), cmp.Compare(a.UserID, b.UserID), cmp.Compare(a.TeamID, b.TeamID), cmp.Compare(a.Status, b.Status),
 		falseFirst(a.Awaiting, b.Awaiting), falseFirst(a.Snoozed, b.Snoozed))
 }
 
@@ -96,7 +96,22 @@ func snoozed(c *helpdesk.Conversation) bool {
 	return !c.SnoozedUntil.IsZero() && c.SnoozedUntil.UnixMicro() > 0
 }
 
-func (r reader) CountConversations(ctx context.Context, filter helpdesk.ConversationFilter, limit int) (int64, error) {
-	found, err := r.Conversations().List(ctx, helpdesk.ConversationOrder{ConversationFilter: filter}, storage.Seek{Limit: limit})
-	return int64(len(found)), err
+func (r reader) Count(ctx context.Context, q helpdesk.CountQuery) ([]int64, error) {
+	var all []int64
+	for _, filter := range q.Conversations {
+		found, err := r.Conversations().List(ctx, helpdesk.ConversationOrder{ConversationFilter: filter}, storage.Seek{Limit: q.Limit})
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, int64(len(found)))
+	}
+	if !q.Quarantined {
+		return all, nil
+	}
+	return query(ctx, r.src, func(db *data) ([]int64, error) {
+		n := len(db.ledger.where(r.scope.AccountID, func(m *helpdesk.InboundMail) bool {
+			return sees(r.scope, m.MailboxID) && m.State == helpdesk.InboundQuarantined
+		}))
+		return append(all, int64(min(n, max(q.Limit, 0)))), nil
+	})
 }

@@ -22,8 +22,8 @@ var notifications = noun[helpdesk.Scope, helpdesk.Notification, helpdesk.Notific
 	match: func(_ *data, _ helpdesk.Scope, f helpdesk.NotificationFilter, n *helpdesk.Notification) bool {
 		return n.UserID == f.UserID && (f.ConversationID == 0 || n.ConversationID == f.ConversationID) &&
 			(f.MailboxID == 0 || n.ConversationID == 0 && n.MailboxID == f.MailboxID) &&
-			(!f.Shown || n.Shown) && (!f.Unread || n.ReadAt.IsZero()) && (!f.ToMail || !n.MailAt.IsZero()) &&
-			(f.UpTo == 0 || n.ID <= f.UpTo)
+			(!f.Shown || n.Shown) && (!f.Browser || n.Browser) && (!f.Unread || n.ReadAt.IsZero()) && (!f.ToMail || !n.MailAt.IsZero()) &&
+			(f.UpTo == 0 || n.ID <= f.UpTo) && (f.IDs == nil || slices.Contains(f.IDs, n.ID))
 	},
 	refers: func(db *data, s helpdesk.Scope, n *helpdesk.Notification) error {
 		if n.ConversationID == 0 {

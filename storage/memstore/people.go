@@ -9,9 +9,9 @@ import (
 	"github.com/helpwright/helpwright/storage"
 )
 
-func (d directory) TokensOf(ctx context.Context, userID int64, seek storage.Seek) ([]helpdesk.AccessToken, error) {
+func (d directory) TokensOf(ctx context.Context, userID int64, sessions bool, seek storage.Seek) ([]helpdesk.AccessToken, error) {
 	return query(ctx, d.src, func(db *data) ([]helpdesk.AccessToken, error) {
-		return db.tokens.list(global, seek, func(t *helpdesk.AccessToken) bool { return t.UserID == userID && !t.Session }), nil
+		return db.tokens.list(global, seek, func(t *helpdesk.AccessToken) bool { return t.UserID == userID && t.Session == sessions }), nil
 	})
 }
 

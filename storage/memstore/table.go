@@ -37,6 +37,7 @@ type data struct {
 	searchDocs     table[searchDoc] // by conversation
 	customerTerms  table[[]string]  // by customer
 	tags           table[helpdesk.Tag]
+	teams          table[helpdesk.Team]
 	taggings       table[[]int64]             // by conversation
 	readMarks      table[[]helpdesk.ReadMark] // by conversation
 	presence       table[[]helpdesk.Presence] // by conversation
@@ -47,6 +48,8 @@ type data struct {
 	suppressions   table[helpdesk.Suppression]
 	blockedSenders table[helpdesk.BlockedSender]
 	savedReplies   table[helpdesk.SavedReply]
+	replyFiles     table[helpdesk.ReplyFile]
+	signatures     table[helpdesk.Signature]
 	portalKeys     table[helpdesk.PortalKey]
 	audit          table[helpdesk.AuditEntry]
 	webhooks       table[helpdesk.Webhook]
@@ -108,6 +111,7 @@ func newData() *data {
 	db.searchDocs.make(db, "conversation")
 	db.customerTerms.make(db, "customer")
 	db.tags.make(db, "tag")
+	db.teams.make(db, "team")
 	db.taggings.make(db, "conversation")
 	db.readMarks.make(db, "conversation")
 	db.presence.make(db, "conversation")
@@ -118,6 +122,8 @@ func newData() *data {
 	db.suppressions.make(db, "suppression")
 	db.memberMails.make(db, "member mail")
 	db.savedReplies.make(db, "saved reply")
+	db.replyFiles.make(db, "file")
+	db.signatures.make(db, "signature")
 	db.blockedSenders.make(db, "blocked sender")
 	db.notifications.make(db, "notification")
 	db.followers.make(db, "conversation")
@@ -165,6 +171,7 @@ func (db *data) removeAccount(id int64) {
 	db.searchDocs.removeAll(id)
 	db.customerTerms.removeAll(id)
 	db.tags.removeAll(id)
+	db.teams.removeAll(id)
 	db.taggings.removeAll(id)
 	db.readMarks.removeAll(id)
 	db.presence.removeAll(id)
@@ -175,6 +182,8 @@ func (db *data) removeAccount(id int64) {
 	db.suppressions.removeAll(id)
 	db.memberMails.removeAll(id)
 	db.savedReplies.removeAll(id)
+	db.replyFiles.removeAll(id)
+	db.signatures.removeAll(id)
 	db.blockedSenders.removeAll(id)
 	db.notifications.removeAll(id)
 	db.followers.removeAll(id)

@@ -81,12 +81,3 @@ func (r reader) MailQueues(ctx context.Context) ([]helpdesk.MailQueue, error) {
 		return list, nil
 	})
 }
-
-func (r reader) CountQuarantined(ctx context.Context, limit int) (int64, error) {
-	return query(ctx, r.src, func(db *data) (int64, error) {
-		n := len(db.ledger.where(r.scope.AccountID, func(m *helpdesk.InboundMail) bool {
-			return sees(r.scope, m.MailboxID) && m.State == helpdesk.InboundQuarantined
-		}))
-		return int64(min(n, max(limit, 0))), nil
-	})
-}

@@ -38,6 +38,7 @@ func blobHolders() map[reflect.Type]string {
 	return map[reflect.Type]string{
 		reflect.TypeFor[helpdesk.Attachment]():  "BlobKey",
 		reflect.TypeFor[helpdesk.InboundMail](): "RawKey",
+		reflect.TypeFor[helpdesk.ReplyFile]():   "BlobKey",
 		reflect.TypeFor[kb.File]():              "BlobKey",
 		reflect.TypeFor[kb.ThemeFile]():         "BlobKey",
 	}
@@ -92,7 +93,7 @@ func findKeys(of reflect.Type, seen map[reflect.Type]bool, found map[reflect.Typ
 func hoard(t *testing.T, b Backend) (w *world, keys []string) {
 	t.Helper()
 	w = newWorld(t, b)
-	keys = []string{w.attachment.BlobKey, w.mail.RawKey}
+	keys = []string{w.attachment.BlobKey, w.mail.RawKey, w.replyFile.BlobKey}
 	if b.KB == nil {
 		return w, keys
 	}

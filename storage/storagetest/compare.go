@@ -540,7 +540,7 @@ func nounOf(in reflect.Type, field string) string {
 	switch field {
 	case "ID":
 		return strings.TrimPrefix(strings.TrimPrefix(in.Name(), "Claimed"), "Buried")
-	case "PostedByID", "ActorID":
+	case "PostedByID", "ActorID", "MemberIDs":
 		return "User"
 	case "FromID", "IntoID":
 		return "Conversation"
@@ -595,9 +595,19 @@ func translate(v any, to func(noun string, id int64) int64) any {
 	case helpdesk.ConversationOrder:
 		v.ConversationFilter = translate(v.ConversationFilter, to).(helpdesk.ConversationFilter)
 		return v
+	case helpdesk.CountQuery:
+		filters := make([]helpdesk.ConversationFilter, len(v.Conversations))
+		for i, f := range v.Conversations {
+			filters[i] = translate(f, to).(helpdesk.ConversationFilter)
+		}
+		v.Conversations = filters
+		return v
 	case helpdesk.ConversationFilter:
 		if user, given := v.UserID.Get(); given {
 			v.UserID = storage.Some(to("User", user))
+		}
+		if team, given := v.TeamID.Get(); given {
+			v.TeamID = storage.Some(to("Team", team))
 		}
 		v.MailboxID, v.CustomerID, v.DraftBy = to("Mailbox", v.MailboxID), to("Customer", v.CustomerID), to("User", v.DraftBy)
 		v.TagIDs = translate(idList{"Tag", v.TagIDs}, to).(idList).n

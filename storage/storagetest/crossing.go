@@ -67,10 +67,6 @@ func deskReads() map[string]readProbe {
 			ofMailbox := func(c helpdesk.ConversationCount) bool { return c.MailboxID == v.mailbox.ID }
 			return nonZero(slices.ContainsFunc(counts, ofMailbox), v), err
 		}},
-		"CountQuarantined": {ofMailbox, false, func(ctx context.Context, r helpdesk.Reader, v *world) (any, error) {
-			n, err := r.CountQuarantined(ctx, 10)
-			return nonZero(n != 0, v), err
-		}},
 		"MailTraffic": {ofMailbox, false, func(ctx context.Context, r helpdesk.Reader, v *world) (any, error) {
 			traffic, err := r.MailTraffic(ctx, base.AddDate(-1, 0, 0))
 			return nonZero(slices.ContainsFunc(traffic, func(t helpdesk.MailTraffic) bool { return t.MailboxID == v.mailbox.ID }), v), err
@@ -79,9 +75,9 @@ func deskReads() map[string]readProbe {
 			queues, err := r.MailQueues(ctx)
 			return nonZero(slices.ContainsFunc(queues, func(q helpdesk.MailQueue) bool { return q.MailboxID == v.mailbox.ID }), v), err
 		}},
-		"CountConversations": {ofMailbox, false, func(ctx context.Context, r helpdesk.Reader, v *world) (any, error) {
-			n, err := r.CountConversations(ctx, helpdesk.ConversationFilter{MailboxID: v.mailbox.ID}, 10)
-			return nonZero(n != 0, v), err
+		"Count": {ofMailbox, false, func(ctx context.Context, r helpdesk.Reader, v *world) (any, error) {
+			n, err := r.Count(ctx, helpdesk.CountQuery{Conversations: []helpdesk.ConversationFilter{{MailboxID: v.mailbox.ID}}, Quarantined: true, Limit: 10})
+			return nonZero(err == nil && n[0]+n[1] != 0, v), err
 		}},
 	}
 }

@@ -46,13 +46,14 @@ func testEverything(t *testing.T, b Backend) {
 	filled(t, w.newStatus())
 	filled(t, w.customer)
 	filled(t, w.conversation)
-	filled(t, w.question, "UserID", "PostedByID", "Bcc", "IsForward", "SendAt", "SendStartedAt")
+	filled(t, w.question, "UserID", "PostedByID", "Bcc", "IsForward", "SendAt", "SendStartedAt", "Ending")
 	filled(t, w.attachment)
 	filled(t, w.delivery)
 	filled(t, w.mail)
 	filled(t, w.domain)
 	filled(t, w.pgpKey)
 	filled(t, w.tag)
+	filled(t, w.team)
 	filled(t, w.suppression)
 	filled(t, w.moves[0])
 	filled(t, w.webhook)
@@ -71,7 +72,8 @@ func testEverything(t *testing.T, b Backend) {
 		Deliveries: []helpdesk.Delivery{w.delivery}, Attachments: []helpdesk.Attachment{w.attachment},
 		Mails: []helpdesk.InboundMail{w.mail}, Participant: true,
 		Domains: []helpdesk.Domain{w.domain}, PGPKeys: []helpdesk.PGPKey{w.pgpKey},
-		Tags: []helpdesk.Tag{w.tag}, Taggings: []helpdesk.Tagging{{ConversationID: w.conversation.ID, Tag: w.tag}},
+		Teams: []helpdesk.Team{w.team},
+		Tags:  []helpdesk.Tag{w.tag}, Taggings: []helpdesk.Tagging{{ConversationID: w.conversation.ID, Tag: w.tag}},
 		Views: []helpdesk.View{w.view}, Unread: []helpdesk.UnreadCount{{ConversationID: w.conversation.ID, Count: 1}},
 		Moves:       w.moves,
 		Invitations: []helpdesk.Invitation{w.invitation}, Suppressions: []helpdesk.Suppression{w.suppression},

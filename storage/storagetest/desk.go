@@ -20,6 +20,7 @@ func deskTests() []testCase {
 		{"Counts", testConversationCounts},
 		{"MailFlow", testMailFlow},
 		{"SavedReplies", testSavedReplyFilter},
+		{"ReplyFiles", testReplyFiles},
 		{"MemberMails", testMemberMailFilter},
 		{"Presence", testPresence},
 		{"BlockedSenders", testBlockedSenderKeys},
@@ -89,11 +90,16 @@ func testDeskLists(t *testing.T, b Backend) {
 		filter helpdesk.ConversationFilter
 		keep   func(c helpdesk.Conversation) bool
 	}{
-		"waiting":              {helpdesk.ConversationFilter{Awaiting: storage.Some(true)}, waits},
-		"not waiting":          {helpdesk.ConversationFilter{Awaiting: storage.Some(false)}, func(c helpdesk.Conversation) bool { return !waits(c) }},
-		"waiting or not":       {helpdesk.ConversationFilter{Awaiting: storage.Null[bool]()}, func(helpdesk.Conversation) bool { return true }},
-		"open":                 {helpdesk.ConversationFilter{Statuses: open}, isOpen},
-		"open and waiting":     {helpdesk.ConversationFilter{Statuses: open, Awaiting: storage.Some(true)}, func(c helpdesk.Conversation) bool { return isOpen(c) && waits(c) }},
+		"waiting":          {helpdesk.ConversationFilter{Awaiting: storage.Some(true)}, waits},
+		"not waiting":      {helpdesk.ConversationFilter{Awaiting: storage.Some(false)}, func(c helpdesk.Conversation) bool { return !waits(c) }},
+		"waiting or not":   {helpdesk.ConversationFilter{Awaiting: storage.Null[bool]()}, func(helpdesk.Conversation) bool { return true }},
+		"open":             {helpdesk.ConversationFilter{Statuses: open}, isOpen},
+		"open and waiting": {helpdesk.ConversationFilter{Statuses: open, Awaiting: storage.Some(true)}, func(c helpdesk.Conversation) bool { return isOpen(c) && waits(c) }},
+		"open of a team":   {helpdesk.ConversationFilter{Statuses: open, TeamID: storage.Some(w.team.ID)}, func(c helpdesk.Conversation) bool { return isOpen(c) && c.TeamID == w.team.ID }},
+		"open and nobody's": {helpdesk.ConversationFilter{Statuses: open, UserID: storage.Null[int64](), TeamID: storage.Null[int64]()},
+			func(c helpdesk.Conversation) bool { return isOpen(c) && c.UserID == 0 && c.TeamID == 0 }},
+		"open of a team, without a user": {helpdesk.ConversationFilter{Statuses: open, UserID: storage.Null[int64](), TeamID: storage.Some(w.team.ID)},
+			func(c helpdesk.Conversation) bool { return isOpen(c) && c.UserID == 0 && c.TeamID == w.team.ID }},
 		"asleep":               {helpdesk.ConversationFilter{Snoozed: storage.Some(true)}, sleeps},
 		"awake":                {helpdesk.ConversationFilter{Snoozed: storage.Some(false)}, func(c helpdesk.Conversation) bool { return !sleeps(c) }},
 		"asleep or awake":      {helpdesk.ConversationFilter{Snoozed: storage.Null[bool]()}, func(helpdesk.Conversation) bool { return true }},
@@ -139,7 +145,7 @@ func counted(t *testing.T, r helpdesk.Reader) []helpdesk.ConversationCount {
 	ok(t, err)
 	numbers := map[helpdesk.ConversationCount]int64{}
 	for _, c := range found {
-		numbers[helpdesk.ConversationCount{MailboxID: c.MailboxID, UserID: c.UserID, Status: c.Status, Awaiting: !c.AwaitingSince.IsZero(), Snoozed: !c.SnoozedUntil.IsZero()}]++
+		numbers[helpdesk.ConversationCount{MailboxID: c.MailboxID, UserID: c.UserID, TeamID: c.TeamID, Status: c.Status, Awaiting: !c.AwaitingSince.IsZero(), Snoozed: !c.SnoozedUntil.IsZero()}]++
 	}
 	var counts []helpdesk.ConversationCount
 	for count, n := range numbers {
@@ -150,7 +156,7 @@ func counted(t *testing.T, r helpdesk.Reader) []helpdesk.ConversationCount {
 		flags := func(c helpdesk.ConversationCount) int {
 			return 2*map[bool]int{true: 1}[c.Awaiting] + map[bool]int{true: 1}[c.Snoozed]
 		}
-		return cmp.Or(cmp.Compare(a.MailboxID, b.MailboxID), cmp.Compare(a.UserID, b.UserID), cmp.Compare(a.Status, b.Status), flags(a)-flags(b))
+		return cmp.Or(cmp.Compare(a.MailboxID, b.MailboxID), cmp.Compare(a.UserID, b.UserID), cmp.Compare(a.TeamID, b.TeamID), cmp.Compare(a.Status, b.Status), flags(a)-flags(b))
 	})
 	return counts
 }
@@ -181,9 +187,9 @@ func testMailFlow(t *testing.T, b Backend) {
 		return helpdesk.MailTraffic{MailboxID: w.mailbox.ID, Start: begin.Add(time.Duration(quarters) * helpdesk.TrafficQuarter), Received: in, Sent: out}
 	}
 	same(t, "traffic", []helpdesk.MailTraffic{at(0, 2, 2), at(1, 1, 1), at(2, 1, 0)}, got)
-	refused, err := w.in().CountQuarantined(t.Context(), 5)
+	refused, err := w.in().Count(t.Context(), helpdesk.CountQuery{Quarantined: true, Limit: 5})
 	ok(t, err)
-	same(t, "quarantined", int64(1), refused)
+	same(t, "quarantined", []int64{1}, refused)
 	queues, err := w.in().MailQueues(t.Context())
 	ok(t, err)
 	same(t, "queues", []helpdesk.MailQueue{{MailboxID: w.mailbox.ID, Filing: 1, Quarantined: 1}}, queues)
@@ -209,7 +215,7 @@ func testConversationCounts(t *testing.T, b Backend) {
 	check("after insertions")
 	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error {
 		for n, c := range list {
-			c.Status, c.UserID, c.MailboxID = list[len(list)-1-n].Status, int64(n%3), list[(n+1)%len(list)].MailboxID
+			c.Status, c.UserID, c.TeamID, c.MailboxID = list[len(list)-1-n].Status, int64(n%3), int64(n%4), list[(n+1)%len(list)].MailboxID
 			if n%2 == 0 {
 				c.AwaitingSince = time.Time{}
 			}
@@ -243,14 +249,34 @@ func testConversationCounts(t *testing.T, b Backend) {
 	}
 	check("after what was taken back")
 	for limit, want := range map[int]int64{0: 0, 2: 2, 100: int64(len(list) - 3)} {
-		n, err := w.in().CountConversations(t.Context(), helpdesk.ConversationFilter{}, limit)
+		n, err := w.in().Count(t.Context(), helpdesk.CountQuery{Conversations: []helpdesk.ConversationFilter{{}, {CustomerID: nobody}, {}}, Quarantined: true, Limit: limit})
 		ok(t, err)
-		same(t, "no further than the limit", want, n)
+		same(t, "no further than the limit", []int64{want, 0, want, 0}, n)
 	}
+	none, err := w.in().Count(t.Context(), helpdesk.CountQuery{Limit: 5})
+	ok(t, err)
+	same(t, "nothing to count", 0, len(none))
 }
 
 func (w *world) newSavedReply(name string) helpdesk.SavedReply {
 	return helpdesk.SavedReply{UserID: w.user.ID, Name: name + " " + w.mark, Key: name + w.mark, Body: "<p>" + w.mark + "</p>", CreatedAt: base, UpdatedAt: at(1)}
+}
+
+func (w *world) newReplyFile(reply int64, name string) helpdesk.ReplyFile {
+	return helpdesk.ReplyFile{ReplyID: reply, Filename: w.mark + name, ContentType: "application/pdf", Size: 1 << 40, BlobKey: "r/" + w.mark + "/" + name, CreatedAt: at(1)}
+}
+
+// newSignature is that of the nth of users who are nobody's.
+func (w *world) newSignature(n int) helpdesk.Signature {
+	return helpdesk.Signature{UserID: w.user.ID + int64(n), Body: "<b>" + w.mark + "</b>", UpdatedAt: at(n)}
+}
+
+// signers narrows to all of newSignature's users.
+func (w *world) signers() (all helpdesk.SignatureFilter) {
+	for n := range 500 {
+		all.UserIDs = append(all.UserIDs, w.user.ID+int64(n))
+	}
+	return all
 }
 
 // testSavedReplyFilter lists saved replies of users, and by what their names begin with.
@@ -351,4 +377,26 @@ func testBlockedSenderKeys(t *testing.T, b Backend) {
 		ok(t, err)
 		same(t, name, test.want, got)
 	}
+}
+
+// testReplyFiles lists the files of saved replies, which they are removed with.
+func testReplyFiles(t *testing.T, b Backend) {
+	w := newWorld(t, b)
+	second, none := w.newSavedReply("second"), w.newSavedReply("none")
+	var file helpdesk.ReplyFile
+	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error {
+		ok(t, tx.SavedReplies().Insert(ctx, &second, &none))
+		file = w.newReplyFile(second.ID, "second")
+		return tx.ReplyFiles().Insert(ctx, &file)
+	})
+	list := func(replies ...int64) []helpdesk.ReplyFile {
+		got, err := w.in().ReplyFiles().List(t.Context(), helpdesk.ReplyFileFilter{ReplyIDs: replies}, storage.Seek{Limit: 100})
+		ok(t, err)
+		return got
+	}
+	same(t, "files of no reply", 0, len(list()))
+	same(t, "files of one without", 0, len(list(none.ID)))
+	same(t, "files of all", []helpdesk.ReplyFile{w.replyFile, file}, list(none.ID, second.ID, w.savedReply.ID))
+	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.SavedReplies().Delete(ctx, second.ID) })
+	same(t, "files when a reply is gone", []helpdesk.ReplyFile{w.replyFile}, list(second.ID, w.savedReply.ID))
 }

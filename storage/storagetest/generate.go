@@ -155,9 +155,10 @@ func (g *generator) read(seen content) operation {
 		{method: "ConversationCounts"},
 		{method: "MailTraffic", args: []any{g.time(false)}},
 		{method: "MailQueues"},
-		{method: "CountQuarantined", args: []any{g.IntN(4)}},
 		{method: "Presence", args: []any{some(g, "Conversation", seen.Conversations, conversationID), g.time(false)}},
-		{method: "CountConversations", args: []any{g.filter(seen), 1 + g.IntN(6)}},
+		{method: "Count", args: []any{helpdesk.CountQuery{
+			Conversations: []helpdesk.ConversationFilter{g.filter(seen), g.filter(seen), g.filter(seen)}[:g.IntN(4)], Quarantined: g.IntN(2) == 0, Limit: g.IntN(6),
+		}}},
 		{method: "NewestFrom", args: []any{conversation, one64("User", oneOf(g, g.pool["User"]))}},
 		{method: "Scheduled", args: []any{some(g, "Conversation", seen.Conversations, conversationID)}},
 		{method: "Messages", args: []any{mailbox, messages}},
@@ -180,6 +181,8 @@ func (g *generator) read(seen content) operation {
 		{method: "Tags.Get", args: []any{g.either("Tag", oneOf(g, seen.Tags).ID)}},
 		{method: "Tags.List", args: []any{storage.NoFilter{}, ordered{g.from(seek, "Tag"), "Tag"}}},
 		{method: "Tags.ByIDs", args: []any{some(g, "Tag", seen.Tags, tagID)}},
+		{method: "Teams.Get", args: []any{g.either("Team", oneOf(g, seen.Teams).ID)}},
+		{method: "Teams.List", args: []any{storage.NoFilter{}, ordered{g.from(seek, "Team"), "Team"}}},
 		{method: "Taggings", args: []any{some(g, "Conversation", seen.Conversations, conversationID)}},
 		{method: "Unread", args: []any{one64("User", oneOf(g, g.pool["User"])), some(g, "Conversation", seen.Conversations, conversationID)}},
 		{method: "Views.Get", args: []any{g.either("View", oneOf(g, seen.Views).ID)}},
@@ -233,6 +236,12 @@ func (g *generator) filter(seen content) helpdesk.ConversationFilter {
 		f.UserID = storage.Null[int64]()
 	case 1:
 		f.UserID = storage.Some(g.any("User"))
+	}
+	switch g.IntN(6) {
+	case 0:
+		f.TeamID = storage.Null[int64]()
+	case 1:
+		f.TeamID = storage.Some(oneOf(g, seen.Teams).ID)
 	}
 	if g.IntN(4) == 0 {
 		f.UpdatedSince = g.time(false)
@@ -447,7 +456,7 @@ func (g *generator) writeConversation(seen content) operation {
 	switch g.IntN(20) {
 	default:
 		c := helpdesk.Conversation{Number: 1000000 + g.next(), Channel: oneOf(g, []string{"email", "api"}), MailboxID: g.either("Mailbox", oneOf(g, seen.Mailboxes).ID).n,
-			UserID: oneOf(g, []int64{0, g.pool["User"][0]}), Status: g.status(), Priority: oneOf(g, helpdesk.Priorities()), Subject: g.text(), Preview: g.text(), AwaitingSince: g.time(true), SnoozedUntil: g.time(true), SpamAt: g.time(true),
+			UserID: oneOf(g, []int64{0, g.pool["User"][0]}), TeamID: oneOf(g, []int64{0, oneOf(g, seen.Teams).ID}), Status: g.status(), Priority: oneOf(g, helpdesk.Priorities()), Subject: g.text(), Preview: g.text(), AwaitingSince: g.time(true), SnoozedUntil: g.time(true), SpamAt: g.time(true),
 			CreatedAt: g.time(false), UpdatedAt: g.time(false)}
 		c.CustomerID, c.CustomerEmailID, c.CustomerEmail = g.address(seen)
 		if c.CustomerID == 0 || g.IntN(20) == 0 {
@@ -482,6 +491,7 @@ func (g *generator) writeInteraction(seen content) operation {
 			UserID: oneOf(g, []int64{0, g.pool["User"][0]}), To: []string{g.text(), "x"}[:g.IntN(3)], Cc: []string{g.text()}[:g.IntN(2)], Source: g.text(),
 			IsStarter: g.IntN(2) == 0, IsForward: g.IntN(4) == 0, AutoSubmitted: g.IntN(4) == 0, SeenAt: g.time(true), PostedAt: g.time(true), SendAt: g.time(true), SendStartedAt: g.time(true),
 			MessageID: oneOf(g, []string{"", "m1", "m2", "m3"}), References: []string{"r1", "r2"}[:g.IntN(3)], Threading: helpdesk.Threading{Rule: g.text()},
+			Ending:   helpdesk.Ending{Signature: g.text(), Quotes: []int64{1, 2}[:g.IntN(3)]},
 			Security: helpdesk.MailSecurity{Protocol: g.text(), Encrypted: g.IntN(2) == 0}, Authentication: helpdesk.MailAuthentication{Server: g.text()},
 			At: g.time(true), ReceivedAt: g.time(true), CreatedAt: g.time(false), UpdatedAt: g.time(false)}
 		if g.IntN(2) == 0 {

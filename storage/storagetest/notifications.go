@@ -122,9 +122,12 @@ func testNotificationFilter(t *testing.T, b Backend) {
 			return own(n) && n.ConversationID == 0 && n.MailboxID == w.empty.ID
 		}},
 		"shown":        {helpdesk.NotificationFilter{UserID: w.user.ID, Shown: true}, func(n helpdesk.Notification) bool { return own(n) && n.Shown }},
+		"of a browser": {helpdesk.NotificationFilter{UserID: w.user.ID, Browser: true}, func(n helpdesk.Notification) bool { return own(n) && n.Browser }},
 		"unread":       {helpdesk.NotificationFilter{UserID: w.user.ID, Unread: true}, func(n helpdesk.Notification) bool { return own(n) && n.ReadAt.IsZero() }},
 		"to be mailed": {helpdesk.NotificationFilter{UserID: w.user.ID, ToMail: true}, func(n helpdesk.Notification) bool { return own(n) && !n.MailAt.IsZero() }},
 		"up to one":    {helpdesk.NotificationFilter{UserID: w.user.ID, UpTo: all[6].ID}, func(n helpdesk.Notification) bool { return own(n) && n.ID <= all[6].ID }},
+		"some":         {helpdesk.NotificationFilter{UserID: w.user.ID, IDs: []int64{all[1].ID, all[3].ID, nobody}}, func(n helpdesk.Notification) bool { return own(n) && (n.ID == all[1].ID || n.ID == all[3].ID) }},
+		"none of them": {helpdesk.NotificationFilter{UserID: w.user.ID, IDs: []int64{}}, func(helpdesk.Notification) bool { return false }},
 		"all at once": {helpdesk.NotificationFilter{UserID: w.user.ID, Shown: true, Unread: true, ToMail: true}, func(n helpdesk.Notification) bool {
 			return own(n) && n.Shown && n.ReadAt.IsZero() && !n.MailAt.IsZero()
 		}},

@@ -64,7 +64,9 @@ func of[T, F any](method string, n noun[helpdesk.Reader, helpdesk.Tx, T, F]) tes
 func everything(*world) storage.NoFilter { return storage.NoFilter{} }
 
 // nouns are those of the help desk.
-func nouns() []tester[helpdesk.Reader, helpdesk.Tx] { return append(saidNouns(), keptNouns()...) }
+func nouns() []tester[helpdesk.Reader, helpdesk.Tx] {
+	return slices.Concat(saidNouns(), keptNouns(), ownNouns())
+}
 
 // keptNouns are those that an account has beside its conversations.
 func keptNouns() []tester[helpdesk.Reader, helpdesk.Tx] {
@@ -119,6 +121,42 @@ func keptNouns() []tester[helpdesk.Reader, helpdesk.Tx] {
 			fresh: func(w *world, n int) helpdesk.BlockedSender { return w.newBlockedSender(fmt.Sprint("fresh", n)) },
 			list:  func(*world) helpdesk.BlockedSenderFilter { return helpdesk.BlockedSenderFilter{} },
 		}),
+		of("Suppressions", noun[reader, tx, helpdesk.Suppression, storage.NoFilter]{
+			Noun: declared.Suppressions, read: reader.Suppressions, write: tx.Suppressions, list: everything,
+			held:  func(w *world) helpdesk.Suppression { return w.suppression },
+			fresh: func(w *world, n int) helpdesk.Suppression { return w.newSuppression(fmt.Sprint("fresh", n)) },
+		}),
+		of("Teams", noun[reader, tx, helpdesk.Team, storage.NoFilter]{
+			Noun: declared.Teams, read: reader.Teams, write: tx.Teams, list: everything,
+			held:  func(w *world) helpdesk.Team { return w.team },
+			fresh: func(w *world, n int) helpdesk.Team { return w.newTeam(fmt.Sprint("fresh", n)) },
+		}),
+		of("Tags", noun[reader, tx, helpdesk.Tag, storage.NoFilter]{
+			Noun: declared.Tags, read: reader.Tags, write: tx.Tags, list: everything,
+			held:  func(w *world) helpdesk.Tag { return w.tag },
+			fresh: func(w *world, n int) helpdesk.Tag { return w.newTag(fmt.Sprint("fresh", n)) },
+		}),
+		of("Views", noun[reader, tx, helpdesk.View, storage.NoFilter]{
+			Noun: declared.Views, read: reader.Views, write: tx.Views, list: everything,
+			held:  func(w *world) helpdesk.View { return w.view },
+			fresh: func(w *world, n int) helpdesk.View { return w.newView() },
+		}),
+		of("Webhooks", noun[reader, tx, helpdesk.Webhook, storage.NoFilter]{
+			Noun: declared.Webhooks, read: reader.Webhooks, write: tx.Webhooks, list: everything,
+			held:  func(w *world) helpdesk.Webhook { return w.webhook },
+			fresh: func(w *world, n int) helpdesk.Webhook { return w.newWebhook() },
+		}),
+	}
+}
+
+// ownNouns are those that members have.
+func ownNouns() []tester[helpdesk.Reader, helpdesk.Tx] {
+	type (
+		reader = helpdesk.Reader
+		tx     = helpdesk.Tx
+	)
+	declared := helpdesk.Nouns()
+	return []tester[reader, tx]{
 		of("MemberMails", noun[reader, tx, helpdesk.MemberMail, helpdesk.MemberMailFilter]{
 			Noun: declared.MemberMails, read: reader.MemberMails, write: tx.MemberMails,
 			held:  func(w *world) helpdesk.MemberMail { return w.memberMail },
@@ -135,25 +173,21 @@ func keptNouns() []tester[helpdesk.Reader, helpdesk.Tx] {
 				return helpdesk.SavedReplyFilter{UserIDs: []int64{w.user.ID}}
 			},
 		}),
-		of("Suppressions", noun[reader, tx, helpdesk.Suppression, storage.NoFilter]{
-			Noun: declared.Suppressions, read: reader.Suppressions, write: tx.Suppressions, list: everything,
-			held:  func(w *world) helpdesk.Suppression { return w.suppression },
-			fresh: func(w *world, n int) helpdesk.Suppression { return w.newSuppression(fmt.Sprint("fresh", n)) },
+		of("ReplyFiles", noun[reader, tx, helpdesk.ReplyFile, helpdesk.ReplyFileFilter]{
+			Noun: declared.ReplyFiles, read: reader.ReplyFiles, write: tx.ReplyFiles, refers: true,
+			held: func(w *world) helpdesk.ReplyFile { return w.replyFile },
+			fresh: func(w *world, n int) helpdesk.ReplyFile {
+				return w.newReplyFile(w.savedReply.ID, fmt.Sprint("fresh", n))
+			},
+			list: func(w *world) helpdesk.ReplyFileFilter {
+				return helpdesk.ReplyFileFilter{ReplyIDs: []int64{w.savedReply.ID}}
+			},
 		}),
-		of("Tags", noun[reader, tx, helpdesk.Tag, storage.NoFilter]{
-			Noun: declared.Tags, read: reader.Tags, write: tx.Tags, list: everything,
-			held:  func(w *world) helpdesk.Tag { return w.tag },
-			fresh: func(w *world, n int) helpdesk.Tag { return w.newTag(fmt.Sprint("fresh", n)) },
-		}),
-		of("Views", noun[reader, tx, helpdesk.View, storage.NoFilter]{
-			Noun: declared.Views, read: reader.Views, write: tx.Views, list: everything,
-			held:  func(w *world) helpdesk.View { return w.view },
-			fresh: func(w *world, n int) helpdesk.View { return w.newView() },
-		}),
-		of("Webhooks", noun[reader, tx, helpdesk.Webhook, storage.NoFilter]{
-			Noun: declared.Webhooks, read: reader.Webhooks, write: tx.Webhooks, list: everything,
-			held:  func(w *world) helpdesk.Webhook { return w.webhook },
-			fresh: func(w *world, n int) helpdesk.Webhook { return w.newWebhook() },
+		of("Signatures", noun[reader, tx, helpdesk.Signature, helpdesk.SignatureFilter]{
+			Noun: declared.Signatures, read: reader.Signatures, write: tx.Signatures,
+			held:  func(w *world) helpdesk.Signature { return w.signature },
+			fresh: func(w *world, n int) helpdesk.Signature { return w.newSignature(n + 1) },
+			list:  func(w *world) helpdesk.SignatureFilter { return w.signers() },
 		}),
 	}
 }
@@ -197,7 +231,7 @@ func saidNouns() []tester[helpdesk.Reader, helpdesk.Tx] {
 		of("Interactions", noun[reader, tx, helpdesk.Interaction, helpdesk.InteractionFilter]{
 			Noun: declared.Interactions, read: reader.Interactions, write: tx.Interactions,
 			held:  func(w *world) helpdesk.Interaction { return w.question },
-			lacks: []string{"UserID", "PostedByID", "Bcc", "IsForward", "SendAt", "SendStartedAt"},
+			lacks: []string{"UserID", "PostedByID", "Bcc", "IsForward", "SendAt", "SendStartedAt", "Ending"},
 			fresh: func(w *world, _ int) helpdesk.Interaction { return w.newQuestion(w.conversation) },
 			list: func(w *world) helpdesk.InteractionFilter {
 				return helpdesk.InteractionFilter{ConversationID: w.conversation.ID}

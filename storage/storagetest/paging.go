@@ -208,6 +208,9 @@ func spread(t *testing.T, w *world) []helpdesk.Conversation {
 			if n%4 == 1 {
 				c.UserID = 0
 			}
+			if n%2 == 1 {
+				c.TeamID = 0
+			}
 			if n%5 == 2 {
 				c.MailboxID = w.empty.ID
 			}
@@ -277,8 +280,12 @@ func testConversationFilter(t *testing.T, b Backend) {
 		"customer":       {helpdesk.ConversationFilter{CustomerID: second}, func(c helpdesk.Conversation) bool { return c.CustomerID == second }},
 		"user":           {helpdesk.ConversationFilter{UserID: storage.Some(w.user.ID)}, func(c helpdesk.Conversation) bool { return c.UserID == w.user.ID }},
 		"unassigned":     {helpdesk.ConversationFilter{UserID: storage.Null[int64]()}, func(c helpdesk.Conversation) bool { return c.UserID == 0 }},
-		"updated since":  {helpdesk.ConversationFilter{UpdatedSince: since}, func(c helpdesk.Conversation) bool { return !c.UpdatedAt.Before(since) }},
-		"nobody's":       {helpdesk.ConversationFilter{UserID: storage.Some[int64](nobody)}, func(helpdesk.Conversation) bool { return false }},
+		"team":           {helpdesk.ConversationFilter{TeamID: storage.Some(w.team.ID)}, func(c helpdesk.Conversation) bool { return c.TeamID == w.team.ID }},
+		"no team":        {helpdesk.ConversationFilter{TeamID: storage.Null[int64]()}, func(c helpdesk.Conversation) bool { return c.TeamID == 0 }},
+		"neither user nor team": {helpdesk.ConversationFilter{TeamID: storage.Null[int64](), UserID: storage.Null[int64]()},
+			func(c helpdesk.Conversation) bool { return c.TeamID == 0 && c.UserID == 0 }},
+		"updated since": {helpdesk.ConversationFilter{UpdatedSince: since}, func(c helpdesk.Conversation) bool { return !c.UpdatedAt.Before(since) }},
+		"nobody's":      {helpdesk.ConversationFilter{UserID: storage.Some[int64](nobody)}, func(helpdesk.Conversation) bool { return false }},
 		"all at once": {helpdesk.ConversationFilter{Statuses: []helpdesk.Status{helpdesk.StatusPosted, helpdesk.StatusClosed}, MailboxID: w.mailbox.ID,
 			CustomerID: w.customer.ID, UserID: storage.Some(w.user.ID), UpdatedSince: since},
 			func(c helpdesk.Conversation) bool {

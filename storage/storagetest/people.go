@@ -158,7 +158,12 @@ func testTokens(t *testing.T, b Backend) {
 	third := w.newToken(t, "third", false, at(1))
 	checkPages(t, []helpdesk.AccessToken{w.token, second, third}, func(a helpdesk.AccessToken) storage.Position { return storage.Position{ID: a.ID} },
 		func(seek storage.Seek) ([]helpdesk.AccessToken, error) {
-			return b.Store.TokensOf(t.Context(), w.user.ID, seek)
+			return b.Store.TokensOf(t.Context(), w.user.ID, false, seek)
+		})
+	again := w.newToken(t, "again", true, at(1))
+	checkPages(t, []helpdesk.AccessToken{session, again}, func(a helpdesk.AccessToken) storage.Position { return storage.Position{ID: a.ID} },
+		func(seek storage.Seek) ([]helpdesk.AccessToken, error) {
+			return b.Store.TokensOf(t.Context(), w.user.ID, true, seek)
 		})
 	got, err := b.Store.TokenByHash(t.Context(), session.Hash)
 	ok(t, err)
@@ -171,7 +176,7 @@ func testTokens(t *testing.T, b Backend) {
 	fails(t, "deleting again", remove(w.user.ID, second.ID), fault.NotFound)
 	_, err = b.Store.TokenByHash(t.Context(), second.Hash)
 	fails(t, "deleted token", err, fault.NotFound)
-	none, err := b.Store.TokensOf(t.Context(), nobody, all())
+	none, err := b.Store.TokensOf(t.Context(), nobody, false, all())
 	ok(t, err)
 	same(t, "tokens of nobody", []helpdesk.AccessToken{}, none)
 }
@@ -215,7 +220,7 @@ func (g *generator) peopleDirectory(seek storage.Seek) operation {
 	if g.IntN(2) == 0 {
 		return operation{method: "InvitationByHash", args: []any{fmt.Append(nil, "invitation", g.IntN(len(g.pool["Invitation"])+1))}}
 	}
-	return operation{method: "TokensOf", args: []any{one64("User", g.any("User")), ordered{g.from(seek, "AccessToken"), "AccessToken"}}}
+	return operation{method: "TokensOf", args: []any{one64("User", g.any("User")), g.IntN(2) == 0, ordered{g.from(seek, "AccessToken"), "AccessToken"}}}
 }
 
 func (g *generator) peopleSystem() operation {

@@ -56,9 +56,14 @@ func (w *world) newTag(name string) helpdesk.Tag {
 	return helpdesk.Tag{Name: name + " " + w.mark, Key: name + w.mark, Color: "#0a1b2c", CreatedAt: base, UpdatedAt: at(1)}
 }
 
+func (w *world) newTeam(name string) helpdesk.Team {
+	return helpdesk.Team{Name: name + " " + w.mark, Key: name + w.mark, MemberIDs: []int64{w.user.ID, w.user.ID + 1}, CreatedAt: base, UpdatedAt: at(1)}
+}
+
 func (w *world) newView() helpdesk.View {
 	return helpdesk.View{UserID: w.user.ID, Name: "View " + w.mark, CreatedAt: base, UpdatedAt: at(1), Filter: helpdesk.ViewFilter{
-		Agent: helpdesk.AgentMe, Statuses: []helpdesk.Status{helpdesk.StatusPosted, helpdesk.StatusPending}, MailboxID: 1 << 40, CustomerID: 7,
+		TeamID: w.team.ID,
+		Agent:  helpdesk.AgentMe, Statuses: []helpdesk.Status{helpdesk.StatusPosted, helpdesk.StatusPending}, MailboxID: 1 << 40, CustomerID: 7,
 		TagIDs: []int64{3, 1 << 40}, UpdatedSince: at(5), Words: "größe", Awaiting: new(true), Draft: helpdesk.AgentMe, Undelivered: true, Snoozed: new(true), Priorities: []helpdesk.Priority{helpdesk.PriorityUrgent}, Spam: new(false), Sort: helpdesk.ByAwaiting, Ascending: true}}
 }
 
@@ -416,7 +421,9 @@ func tagID(t helpdesk.Tag) int64 { return t.ID }
 func (g *generator) organise(seen content) operation {
 	old, other := oneOf(g, seen.Tags), oneOf(g, seen.Tags)
 	conversation, into := oneOf(g, seen.Conversations).ID, oneOf(g, seen.Conversations).ID
-	switch g.IntN(16) {
+	switch g.IntN(18) {
+	case 16, 17:
+		return g.team(seen)
 	case 0, 1, 2, 3:
 		tag := helpdesk.Tag{Name: g.text(), Key: fmt.Sprint("t", g.next()), Color: g.text(), CreatedAt: g.time(false), UpdatedAt: g.time(false)}
 		clash := old.ID != other.ID && g.IntN(4) == 0
@@ -465,6 +472,24 @@ func (g *generator) organise(seen content) operation {
 		}
 		return operation{method: "Views.Insert", args: []any{[]*helpdesk.View{&view}}}
 	}
+}
+
+// team makes a call that changes teams.
+func (g *generator) team(seen content) operation {
+	old, other := oneOf(g, seen.Teams), oneOf(g, seen.Teams)
+	team := helpdesk.Team{Name: g.text(), Key: fmt.Sprint("t", g.next()), MemberIDs: []int64{oneOf(g, g.pool["User"])}[:g.IntN(2)], CreatedAt: g.time(false), UpdatedAt: g.time(false)}
+	clash := old.ID != other.ID && g.IntN(4) == 0
+	if clash {
+		team.Key = other.Key
+	}
+	switch {
+	case old.ID == 0 || g.IntN(3) == 0:
+		return operation{method: "Teams.Insert", args: []any{[]*helpdesk.Team{&team}}, clash: clash}
+	case g.IntN(3) == 0:
+		return operation{method: "Teams.Delete", args: []any{g.either("Team", old.ID)}}
+	}
+	team.ID = old.ID
+	return operation{method: "Teams.Update", args: []any{[]*helpdesk.Team{&team}}, clash: clash}
 }
 
 // distinct drops the second of two equal ids.

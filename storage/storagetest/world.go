@@ -46,6 +46,7 @@ type world struct {
 	domain helpdesk.Domain
 	pgpKey helpdesk.PGPKey // of the customer's first address
 	tag    helpdesk.Tag
+	team   helpdesk.Team
 	view   helpdesk.View
 	shelf  shelf
 	moves  []helpdesk.Move
@@ -54,6 +55,8 @@ type world struct {
 	suppression  helpdesk.Suppression
 	memberMail   helpdesk.MemberMail
 	savedReply   helpdesk.SavedReply
+	replyFile    helpdesk.ReplyFile
+	signature    helpdesk.Signature
 	blocked      helpdesk.BlockedSender
 	portalKey    helpdesk.PortalKey
 	webhook      helpdesk.Webhook
@@ -115,6 +118,10 @@ func newWorld(t *testing.T, b Backend) *world {
 	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error {
 		w.customer = w.newCustomer("grace")
 		if err := tx.InsertCustomer(ctx, &w.customer); err != nil {
+			return err
+		}
+		w.team = w.newTeam("held")
+		if err := tx.Teams().Insert(ctx, &w.team); err != nil {
 			return err
 		}
 		w.conversation = w.newConversation()
@@ -185,6 +192,14 @@ func newWorld(t *testing.T, b Backend) *world {
 		if err := tx.SavedReplies().Insert(ctx, &w.savedReply); err != nil {
 			return err
 		}
+		w.replyFile = w.newReplyFile(w.savedReply.ID, "held")
+		if err := tx.ReplyFiles().Insert(ctx, &w.replyFile); err != nil {
+			return err
+		}
+		w.signature = w.newSignature(0)
+		if err := tx.Signatures().Insert(ctx, &w.signature); err != nil {
+			return err
+		}
 		if err := w.notify(ctx, tx); err != nil {
 			return err
 		}
@@ -239,6 +254,7 @@ func (w *world) newMailbox(local string) helpdesk.Mailbox {
 			SealedPassword: []byte{0, 1, 2, 255}, Encryption: helpdesk.EncryptionSSL, ValidateCertificate: true, Folders: []string{"INBOX", "Füße/Päckchen"}, Auth: helpdesk.AuthOAuth2, ImportSince: at(7), Epoch: 3,
 			OAuth: helpdesk.OAuth{ClientID: "client " + w.mark, TokenURL: "https://" + w.mark + ".example/token", Scope: "a b", SealedSecrets: []byte{255, 0, 1}}},
 		ReplyAddress: helpdesk.ReplySubaddress, Probe: helpdesk.AddressProbe{SentAt: at(5), SeenAt: at(6), Refused: true, Note: "refused by " + w.mark},
+		Signature: "<p>" + w.mark + "</p>", Quotes: helpdesk.QuoteAll,
 		CreatedAt: base, UpdatedAt: at(1)}
 }
 
@@ -259,7 +275,7 @@ func (w *world) newCustomer(local string) helpdesk.Customer {
 func (w *world) newConversation() helpdesk.Conversation {
 	w.number++
 	return helpdesk.Conversation{Number: w.number, Channel: "email", MailboxID: w.mailbox.ID, CustomerID: w.customer.ID,
-		CustomerEmailID: w.customer.Emails[0].ID, CustomerEmail: w.customer.Emails[0].Email, UserID: w.user.ID, Status: helpdesk.StatusPosted, Priority: helpdesk.PriorityHigh,
+		CustomerEmailID: w.customer.Emails[0].ID, CustomerEmail: w.customer.Emails[0].Email, UserID: w.user.ID, TeamID: w.team.ID, Status: helpdesk.StatusPosted, Priority: helpdesk.PriorityHigh,
 		Subject: "Subject " + w.mark, Preview: "Preview " + w.mark, RefersTo: 1 << 40, AwaitingSince: at(4), SnoozedUntil: at(90), SpamAt: at(3), CreatedAt: base, UpdatedAt: at(1)}
 }
 
@@ -292,7 +308,7 @@ func (w *world) authentication(source string) helpdesk.MailAuthentication {
 }
 
 func (w *world) newAnswer(c helpdesk.Conversation) helpdesk.Interaction {
-	return helpdesk.Interaction{ConversationID: c.ID, Type: helpdesk.TypeUser, Status: helpdesk.StatusPosted, Body: "<p>Re " + w.mark + "</p>",
+	return helpdesk.Interaction{ConversationID: c.ID, Type: helpdesk.TypeUser, Status: helpdesk.StatusPosted, Body: "<p>Re " + w.mark + "</p>", Ending: helpdesk.Ending{Signature: "<p>" + w.mark + "</p>", Quotes: []int64{3, 1}},
 		UserID: w.user.ID, PostedByID: w.user.ID, To: []string{w.address("grace")}, Bcc: []string{w.address("bcc")}, PostedAt: at(3), SendAt: at(3), SendStartedAt: at(4),
 		MessageID: strings.ToLower(rand.Text()) + "@" + w.mark, At: at(-3), CreatedAt: base, UpdatedAt: at(1)}
 }
@@ -352,6 +368,7 @@ type content struct {
 	Domains       []helpdesk.Domain
 	PGPKeys       []helpdesk.PGPKey
 	Tags          []helpdesk.Tag
+	Teams         []helpdesk.Team
 	Taggings      []helpdesk.Tagging
 	Views         []helpdesk.View
 	Unread        []helpdesk.UnreadCount // of the first member
@@ -444,6 +461,8 @@ func (c *content) readMore(ctx context.Context, r helpdesk.Reader, note func(wha
 	note("PGPKeys", e)
 	c.Tags, e = r.Tags().List(ctx, storage.NoFilter{}, all())
 	note("Tags", e)
+	c.Teams, e = r.Teams().List(ctx, storage.NoFilter{}, all())
+	note("Teams", e)
 	c.Views, e = r.Views().List(ctx, storage.NoFilter{}, all())
 	note("Views", e)
 	of := ids(c.Conversations, conversationID)

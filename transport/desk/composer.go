@@ -1,6 +1,7 @@
 package desk
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"crypto/rand"
@@ -46,10 +47,11 @@ type composer struct {
 	MaxUpload                      int64
 	New                            bool // of a new conversation
 	Replies                        []savedReply
-	InsertURL, RepliesURL, SaveURL string // "": there are none here
-	ArticleURL                     string // likewise
-	Laters                         []nap  // when it can be sent later
-	Zone, LaterAt                  string // of these times, and what was typed
+	InsertURL, RepliesURL, SaveURL string        // "": there are none here
+	ArticleURL, MembersURL         string        // likewise
+	Ending                         template.HTML // the signature below the answer
+	Laters                         []nap         // when it can be sent later
+	Zone, LaterAt                  string        // of these times, and what was typed
 }
 
 // crossed is a message that came in while the member was writing.
@@ -66,12 +68,17 @@ func (v *visit) fillComposer(c helpdesk.Conversation, view *conversationView) er
 		return nil
 	}
 	f.In, f.Next, f.Seen = view.In, cmp.Or(view.Next, view.List), view.Last
-	f.CanClose = view.CanUpdate
+	f.CanClose, f.MembersURL = view.CanUpdate, v.at("/c/"+itoa(c.ID))+"/mentionable"
 	f.To, f.All = v.answered(c, view.all)
 	var err error
 	if f.Replies, err = v.savedReplies(); err != nil {
 		return err
 	}
+	ending, err := v.SignatureIn(v.ctx(), c.MailboxID)
+	if err != nil {
+		return err
+	}
+	f.Ending = showEnding(ending)
 	for _, i := range slices.Backward(view.all) {
 		if i.Status == helpdesk.StatusDraft && i.UserID == v.UserID() && i.Type == helpdesk.TypeUser {
 			if err := v.fillDraft(f, i); err != nil {
@@ -182,15 +189,12 @@ const maxForm = helpdesk.MaxBody + 256<<10
 
 // written reads the form.
 func (v *visit) written() (written, error) {
-	v.r.Body = http.MaxBytesReader(v.w, v.r.Body, maxForm+4*v.h.cfg.MaxUpload)
-	if err := v.r.ParseMultipartForm(1 << 20); err != nil && !errors.Is(err, http.ErrNotMultipart) {
-		if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
-			return written{}, fault.Newf(fault.TooLarge, "The files are larger than %d MiB together.", 4*v.h.cfg.MaxUpload>>20)
-		}
-		return written{}, fault.New(fault.Malformed, "The form could not be read.")
+	files, err := v.formFiles()
+	if err != nil {
+		return written{}, err
 	}
 	w := written{
-		conversation: v.number("id"), kind: v.r.PostFormValue("kind"), draft: v.field("draft"), seen: v.field("seen"),
+		files: files, conversation: v.number("id"), kind: v.r.PostFormValue("kind"), draft: v.field("draft"), seen: v.field("seen"),
 		to: split(v.r.PostFormValue("to")), cc: split(v.r.PostFormValue("cc")), bcc: split(v.r.PostFormValue("bcc")),
 		anyway: v.r.PostFormValue("anyway") != "", nonce: v.r.PostFormValue("nonce"),
 	}
@@ -201,14 +205,22 @@ func (v *visit) written() (written, error) {
 	} else {
 		w.body = mailhtml.FromText(w.body)
 	}
-	if v.r.MultipartForm != nil {
-		for _, f := range v.r.MultipartForm.File["file"] {
-			if f.Filename != "" {
-				w.files = append(w.files, f)
-			}
-		}
-	}
 	return w, nil
+}
+
+// formFiles reads a form and returns the files that came with it.
+func (v *visit) formFiles() ([]*multipart.FileHeader, error) {
+	v.r.Body = http.MaxBytesReader(v.w, v.r.Body, maxForm+4*v.h.cfg.MaxUpload)
+	if err := v.r.ParseMultipartForm(1 << 20); err != nil && !errors.Is(err, http.ErrNotMultipart) {
+		if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
+			return nil, fault.Newf(fault.TooLarge, "The files are larger than %d MiB together.", 4*v.h.cfg.MaxUpload>>20)
+		}
+		return nil, fault.New(fault.Malformed, "The form could not be read.")
+	}
+	if v.r.MultipartForm == nil {
+		return nil, nil
+	}
+	return slices.DeleteFunc(v.r.MultipartForm.File["file"], func(f *multipart.FileHeader) bool { return f.Filename == "" }), nil
 }
 
 // split reads addresses with commas between them. Names in quotes may have commas too.
@@ -259,15 +271,11 @@ func (v *visit) send() error {
 		return err
 	}
 	then := v.r.PostFormValue("then")
-	old, err := v.Conversation(v.ctx(), w.conversation)
-	if err != nil {
-		return err
-	}
-	made, err := v.once("send", w.nonce, func(ctx context.Context) (posted, error) { return v.post(ctx, w, then) })
+	made, err := v.once("send", w.nonce, w.content(), func(ctx context.Context) (posted, error) { return v.post(ctx, w, then) })
 	if err != nil {
 		return v.notSent(w, err)
 	}
-	v.sent(w, then, old, made)
+	v.sent(w, made)
 	back := v.at("/c/"+itoa(w.conversation)) + "?in=" + url.QueryEscape(v.r.PostFormValue("in"))
 	if then == "close" {
 		back = v.safe(v.r.PostFormValue("next"), back)
@@ -280,12 +288,18 @@ func (v *visit) send() error {
 // posted is what sending made.
 type posted struct {
 	Interaction int64
-	Changed     int64 // UpdatedAt of the conversation, in microseconds
+	Changed     int64  // UpdatedAt of the conversation, in microseconds
+	Was         *state `json:",omitempty"` // what the conversation was, where sending has changed its status
+	Left        int    // conversations that undoing has left as others have made them
 }
 
 // post makes of what was written what it is to be, and then closes the conversation if that
 // is wanted: all of it or nothing.
 func (v *visit) post(ctx context.Context, w written, then string) (posted, error) {
+	old, err := v.Conversation(ctx, w.conversation)
+	if err != nil {
+		return posted{}, err
+	}
 	i, err := v.contribute(ctx, w)
 	if err != nil {
 		return posted{}, err
@@ -297,22 +311,17 @@ func (v *visit) post(ctx context.Context, w written, then string) (posted, error
 		}
 	}
 	c, err := v.Conversation(ctx, w.conversation)
-	return posted{Interaction: i.ID, Changed: c.UpdatedAt.UnixMicro()}, err
+	made := posted{Interaction: i.ID, Changed: c.UpdatedAt.UnixMicro()}
+	if status != "" {
+		was := stateOf(old, made.Changed)
+		made.Was = &was
+	}
+	return made, err
 }
 
 func (v *visit) contribute(ctx context.Context, w written) (helpdesk.Interaction, error) {
 	if w.kind == "note" {
-		note, err := v.CreateInteraction(ctx, w.conversation, helpdesk.InteractionInput{Type: helpdesk.TypeNote, Body: w.body})
-		if err != nil {
-			return note, err
-		}
-		if err := v.attach(ctx, w.conversation, note.ID, w.files); err != nil {
-			return note, err
-		}
-		if w.draft != 0 { // it has become the note
-			err = v.DeleteInteraction(ctx, w.conversation, w.draft)
-		}
-		return note, err
+		return v.addNote(ctx, w)
 	}
 	if w.later && w.sendAt.IsZero() {
 		return helpdesk.Interaction{}, fault.Field("send_at", v.words.T("Choose a time"))
@@ -334,10 +343,54 @@ func (v *visit) contribute(ctx context.Context, w written) (helpdesk.Interaction
 	return v.UpdateInteraction(ctx, w.conversation, draft.ID, update)
 }
 
+// addNote adds what was written as a note, with the files of the draft, which is gone then.
+func (v *visit) addNote(ctx context.Context, w written) (helpdesk.Interaction, error) {
+	note, err := v.CreateInteraction(ctx, w.conversation, helpdesk.InteractionInput{Type: helpdesk.TypeNote, Body: w.body})
+	if err != nil {
+		return note, err
+	}
+	if err := v.attach(ctx, w.conversation, note.ID, w.files); err != nil || w.draft == 0 {
+		return note, err
+	}
+	body, err := v.takeFiles(ctx, w, note.ID)
+	if err != nil {
+		return note, err
+	}
+	if body != w.body {
+		if note, err = v.UpdateInteraction(ctx, w.conversation, note.ID, helpdesk.InteractionUpdate{Body: storage.Some(body)}); err != nil {
+			return note, err
+		}
+	}
+	return note, v.DeleteInteraction(ctx, w.conversation, w.draft)
+}
+
+// takeFiles copies the files of the draft to another interaction, and returns the body with
+// the images that were in the draft.
+func (v *visit) takeFiles(ctx context.Context, w written, to int64) (string, error) {
+	taken, err := v.CopyAttachments(ctx, w.conversation, w.draft, to)
+	if err != nil {
+		return "", err
+	}
+	body := w.body
+	for original, a := range taken {
+		old := strings.TrimSuffix(helpdesk.AttachmentSource(w.draft, original, ""), "@helpwright")
+		body = mailhtml.RewriteImages(body, func(src string) string {
+			if after, ok := strings.CutPrefix(src, old); ok && strings.IndexAny(after, "@.") == 0 {
+				return helpdesk.AttachmentSource(to, a.ID, "")
+			}
+			return src
+		})
+	}
+	return body, nil
+}
+
 // keep stores what was written as the member's draft.
 func (v *visit) keep(ctx context.Context, w written) (helpdesk.Interaction, error) {
 	forward := w.kind == "forward"
 	if w.draft != 0 {
+		if err := v.unsent(ctx, w); err != nil {
+			return helpdesk.Interaction{}, err
+		}
 		return v.UpdateInteraction(ctx, w.conversation, w.draft, helpdesk.InteractionUpdate{
 			Body: storage.Some(w.body), To: storage.Some(w.to), Cc: storage.Some(w.cc), Bcc: storage.Some(w.bcc), IsForward: storage.Some(forward),
 		})
@@ -345,6 +398,16 @@ func (v *visit) keep(ctx context.Context, w written) (helpdesk.Interaction, erro
 	return v.CreateInteraction(ctx, w.conversation, helpdesk.InteractionInput{
 		Type: helpdesk.TypeUser, Status: helpdesk.StatusDraft, Body: w.body, To: w.to, Cc: w.cc, Bcc: w.bcc, IsForward: forward,
 	})
+}
+
+// unsent makes sure that a draft is one still: what is written in a window that does not know that the reply has been
+// sent must not change what is about to leave.
+func (v *visit) unsent(ctx context.Context, w written) error {
+	i, err := v.Interaction(ctx, w.conversation, w.draft)
+	if err == nil && i.Status != helpdesk.StatusDraft {
+		err = fault.New(fault.Conflict, v.words.T("This reply has been sent already."))
+	}
+	return err
 }
 
 func (v *visit) attach(ctx context.Context, conversation, interaction int64, files []*multipart.FileHeader) error {
@@ -357,19 +420,29 @@ func (v *visit) attach(ctx context.Context, conversation, interaction int64, fil
 }
 
 func (v *visit) attachOne(ctx context.Context, conversation, interaction int64, f *multipart.FileHeader, inline bool) (helpdesk.Attachment, error) {
+	return opened(f, func(up helpdesk.Upload) (helpdesk.Attachment, error) {
+		up.IsInline = inline
+		return v.CreateAttachment(ctx, conversation, interaction, up)
+	})
+}
+
+// opened opens a file of a form for as long as it is stored.
+func opened[T any](f *multipart.FileHeader, store func(helpdesk.Upload) (T, error)) (T, error) {
 	content, err := f.Open()
 	if err != nil {
-		return helpdesk.Attachment{}, fault.Wrap(fault.Unavailable, "reading an upload", err)
+		var none T
+		return none, fault.Wrap(fault.Unavailable, "reading an upload", err)
 	}
 	defer func() { _ = content.Close() }() // only read
-	return v.CreateAttachment(ctx, conversation, interaction, helpdesk.Upload{Filename: f.Filename, Content: content, IsInline: inline})
+	return store(helpdesk.Upload{Filename: f.Filename, Content: content})
 }
 
 // once runs fn in one transaction, unless the form with this nonce has been sent before: then
 // it returns what that made.
-func (v *visit) once(what, nonce string, fn func(ctx context.Context) (posted, error)) (posted, error) {
+func (v *visit) once(what, nonce, content string, fn func(ctx context.Context) (posted, error)) (posted, error) {
 	key := sha256.Sum256(fmt.Appendf(nil, "desk %s\x00%d\x00%d\x00%s", what, v.UserID(), v.AccountID(), nonce))
-	note := storage.Note{Key: key[:], Request: key[:], Holder: rand.Text(), Until: v.now.Add(24 * time.Hour)}
+	request := sha256.Sum256([]byte(content))
+	note := storage.Note{Key: key[:], Request: request[:], Holder: rand.Text(), Until: v.now.Add(24 * time.Hour)}
 	answer, err := storage.Once(v.ctx(), v.h.cfg.Once, note, v.now, func(ctx context.Context) ([]byte, error) {
 		made, err := fn(ctx)
 		if err != nil {
@@ -379,20 +452,32 @@ func (v *visit) once(what, nonce string, fn func(ctx context.Context) (posted, e
 	})
 	var made posted
 	if err == nil {
-		err = json.Unmarshal(answer, &made)
+		return made, json.Unmarshal(answer, &made)
+	}
+	if there, missing := v.h.cfg.Once.Noted(v.ctx(), note.Key, v.now); missing == nil && !bytes.Equal(there.Request, note.Request) {
+		err = fault.New(fault.Conflict, v.words.T("What this was before was sent already. Send this too, if it is to go out."))
 	}
 	return made, err
 }
 
+// content is all that is said in what was written, by which what is sent again is told from what was changed since.
+func (w written) content() string {
+	said := []any{w.kind, w.body, w.to, w.cc, w.bcc, w.later, w.sendAt.Unix()}
+	for _, f := range w.files {
+		said = append(said, f.Filename, f.Size)
+	}
+	return fmt.Sprintf("%q", said)
+}
+
 // sent says what became of it.
-func (v *visit) sent(w written, then string, old helpdesk.Conversation, made posted) {
+func (v *visit) sent(w written, made posted) {
 	if w.kind == "note" {
 		v.say(toast{Text: v.words.T("Note added")})
 		return
 	}
-	inv := inverse{Interaction: made.Interaction, In: w.conversation}
-	if then == "close" || then == "pending" {
-		inv.States = []state{{ID: old.ID, Status: old.Status, User: old.UserID, Mailbox: old.MailboxID, Snoozed: unix(old.SnoozedUntil), Priority: old.Priority, Spam: old.IsSpam(), Changed: made.Changed}}
+	inv := inverse{Interaction: made.Interaction, In: w.conversation, Nonce: w.nonce}
+	if made.Was != nil {
+		inv.States = []state{*made.Was}
 	}
 	if w.later {
 		v.say(toast{Text: v.words.T("Reply is sent %s", v.moment(w.sendAt)), Undo: pack(inv)})
@@ -421,12 +506,15 @@ func (v *visit) notKept(w written, err error) error {
 
 func (v *visit) writtenAgain(w written, err error, text string) error {
 	f, ok := errors.AsType[*fault.Error](err)
-	if !ok || f.Kind != fault.Invalid && f.Code != crossedCode && f.Kind != fault.TooLarge {
+	if !ok || !slices.Contains([]fault.Kind{fault.Invalid, fault.TooLarge, fault.Conflict, fault.NotFound}, f.Kind) {
 		return err
 	}
 	c, err := v.Conversation(v.ctx(), w.conversation)
 	if err != nil {
 		return err
+	}
+	if w.draft != 0 && v.unsent(v.ctx(), w) != nil {
+		w.draft = 0 // deleted or sent from elsewhere: what is written here becomes another
 	}
 	query := url.Values{"in": {v.r.PostFormValue("in")}}
 	v.r.URL.Path, v.r.URL.RawQuery = "/a/"+itoa(v.AccountID())+"/c/"+itoa(c.ID), query.Encode()
@@ -435,7 +523,7 @@ func (v *visit) writtenAgain(w written, err error, text string) error {
 		return err
 	}
 	form := view.Composer
-	form.Kind, form.Body, form.HTML, form.Nonce, form.Draft = w.kind, mailhtml.Text(w.body), safeHTML(plainStyle(v.shownAgain(c, w.body))), w.nonce, w.draft
+	form.Kind, form.Body, form.HTML, form.Nonce, form.Draft = w.kind, mailhtml.Text(w.body), safeHTML(plainStyle(v.shownAgain(c, w.body))), v.nonceAgain(w, f), w.draft
 	form.LaterAt = v.r.PostFormValue("later_at")
 	form.To, form.Cc, form.Bcc = strings.Join(w.to, ", "), strings.Join(w.cc, ", "), strings.Join(w.bcc, ", ")
 	if f.Code == crossedCode {
@@ -451,6 +539,14 @@ func (v *visit) writtenAgain(w written, err error, text string) error {
 		form.Error += " " + f.Message
 	}
 	return v.showConversation(view, http.StatusUnprocessableEntity)
+}
+
+// nonceAgain is the nonce of a form that is shown again: another one, if something was sent under the old one.
+func (v *visit) nonceAgain(w written, f *fault.Error) string {
+	if f.Kind == fault.Conflict && f.Code != crossedCode {
+		return rand.Text()
+	}
+	return w.nonce
 }
 
 // shownAgain is what was written with the addresses of its images.
@@ -536,8 +632,12 @@ func (v *visit) discard() error {
 		return err
 	}
 	if w.draft != 0 {
-		if err := v.DeleteInteraction(v.ctx(), w.conversation, w.draft); err != nil && !fault.Is(err, fault.NotFound) {
-			return err
+		err := v.unsent(v.ctx(), w)
+		if err == nil {
+			err = v.DeleteInteraction(v.ctx(), w.conversation, w.draft)
+		}
+		if err != nil && !fault.Is(err, fault.NotFound) {
+			return v.notKept(w, err)
 		}
 	}
 	v.say(toast{Text: v.words.T("Draft discarded")})
@@ -554,20 +654,42 @@ func (v *visit) addFile() error {
 	if len(w.files) != 1 {
 		return fault.Field("file", "is required")
 	}
-	if w.draft == 0 {
-		draft, err := v.keep(v.ctx(), w)
-		if err != nil {
-			return err
-		}
-		w.draft = draft.ID
+	if w.draft, err = v.draftOf(w); err != nil {
+		return err
 	}
 	inline := v.r.PostFormValue("inline") != ""
 	a, err := v.attachOne(v.ctx(), w.conversation, w.draft, w.files[0], inline)
 	if err != nil {
 		return err
 	}
-	shown := v.showFile(a)
-	return v.json(map[string]any{"draft": w.draft, "name": shown.Name, "size": shown.Size, "url": shown.URL, "remove": shown.Remove})
+	return v.filesAdded(w.draft, a)
+}
+
+// draftOf is the member's draft, which is made where there is none.
+func (v *visit) draftOf(w written) (int64, error) {
+	if w.draft != 0 {
+		if err := v.unsent(v.ctx(), w); !fault.Is(err, fault.NotFound) {
+			return w.draft, err
+		}
+		w.draft = 0 // discarded elsewhere
+	}
+	draft, err := v.keep(v.ctx(), w)
+	return draft.ID, err
+}
+
+// filesAdded tells the module what is attached to the draft now.
+func (v *visit) filesAdded(draft int64, files ...helpdesk.Attachment) error {
+	var out strings.Builder
+	for _, a := range files {
+		if err := v.h.pages[v.words.lang].ExecuteTemplate(&out, "file", v.showFile(a)); err != nil {
+			return fault.Wrap(fault.Internal, "desk: file", err)
+		}
+	}
+	url := ""
+	if len(files) > 0 {
+		url = v.showFile(files[0]).URL
+	}
+	return v.json(map[string]any{"draft": draft, "url": url, "html": out.String()})
 }
 
 // removeFile takes a file from the draft. Its button is one of the composer's form: what was
@@ -590,11 +712,14 @@ func (v *visit) removeFile() error {
 }
 
 type newView struct {
-	Form    *composer
-	Subject string
-	Mailbox int64
-	Boxes   []Link
-	Team    []person
+	Form     *composer
+	Subject  string
+	Mailbox  string
+	Boxes    []Link
+	Assignee string // me, nobody, user-1 or team-1
+	Members  []Link // but the member; nobody may be assigned where there are no choices
+	Teams    []Link
+	Choices  bool
 }
 
 // newPage is the form of a new conversation.
@@ -614,7 +739,50 @@ func (v *visit) showNew(view newView, status int) error {
 	for _, m := range boxes {
 		view.Boxes = append(view.Boxes, Link{Text: m.Name, URL: itoa(m.ID)})
 	}
+	if err := v.assignees(&view); err != nil {
+		return err
+	}
 	return v.show(screen{template: "new", title: v.words.T("New conversation"), data: view, status: status})
+}
+
+// assignees lists to whom a new conversation can be assigned.
+func (v *visit) assignees(view *newView) error {
+	if view.Choices = v.may(helpdesk.ConversationsAssign); !view.Choices {
+		return nil
+	}
+	view.Assignee = cmp.Or(view.Assignee, "me")
+	members, err := v.team()
+	if err != nil {
+		return err
+	}
+	for _, m := range members {
+		if m.ID != v.UserID() {
+			view.Members = append(view.Members, Link{Text: m.Name, URL: "user-" + itoa(m.ID)})
+		}
+	}
+	view.Teams, err = v.teamLinks()
+	for i := range view.Teams {
+		view.Teams[i].URL = "team-" + view.Teams[i].URL
+	}
+	return err
+}
+
+// assigned puts a choice of assignees into a new conversation: the member, unless another
+// was chosen.
+func (v *visit) assigned(in *helpdesk.ConversationInput, choice string) {
+	if !v.may(helpdesk.ConversationsAssign) {
+		return
+	}
+	kind, id, _ := strings.Cut(choice, "-")
+	switch kind {
+	case "nobody":
+	case "user":
+		in.UserID = storage.Some(number(id))
+	case "team":
+		in.TeamID = storage.Some(number(id))
+	default:
+		in.UserID = storage.Some(v.UserID())
+	}
 }
 
 // create begins a conversation and sends its first mail.
@@ -623,13 +791,16 @@ func (v *visit) create() error {
 	if err != nil {
 		return err
 	}
-	view := newView{Subject: v.r.PostFormValue("subject"), Mailbox: v.field("mailbox")}
-	made, err := v.once("new", w.nonce, func(ctx context.Context) (posted, error) { return v.begin(ctx, w, view) })
+	view := newView{Subject: v.r.PostFormValue("subject"), Mailbox: v.r.PostFormValue("mailbox"), Assignee: v.r.PostFormValue("assignee")}
+	made, err := v.once("new", w.nonce, w.content()+view.Subject, func(ctx context.Context) (posted, error) { return v.begin(ctx, w, view) })
 	f, ok := errors.AsType[*fault.Error](err)
-	if ok && f.Kind == fault.Invalid {
+	if ok && (f.Kind == fault.Invalid || f.Kind == fault.Conflict) {
 		view.Form = &composer{
 			To: strings.Join(w.to, ", "), Cc: strings.Join(w.cc, ", "), Bcc: strings.Join(w.bcc, ", "), Body: mailhtml.Text(w.body), HTML: safeHTML(mailhtml.FromInput(w.body)), Nonce: w.nonce,
 			Error: v.words.T("This was not sent."), Errors: map[string]string{},
+		}
+		if f.Kind == fault.Conflict {
+			view.Form.Nonce, view.Form.Error = rand.Text(), f.Message
 		}
 		for field, problems := range f.Fields {
 			name, _, _ := strings.Cut(strings.TrimPrefix(field, "interactions[0]["), "[")
@@ -644,7 +815,7 @@ func (v *visit) create() error {
 	if err != nil {
 		return err
 	}
-	v.sent(written{conversation: c.ID, kind: "reply", later: w.later, sendAt: w.sendAt}, "", c, made)
+	v.sent(written{conversation: c.ID, kind: "reply", nonce: w.nonce, later: w.later, sendAt: w.sendAt}, made)
 	return v.see(v.at("/c/" + itoa(c.ID)))
 }
 
@@ -654,10 +825,8 @@ func (v *visit) begin(ctx context.Context, w written, view newView) (posted, err
 	if len(w.to) > 0 {
 		first = w.to[0]
 	}
-	in := helpdesk.ConversationInput{Channel: "email", To: first, MailboxID: view.Mailbox, Subject: view.Subject}
-	if v.may(helpdesk.ConversationsAssign) {
-		in.UserID = storage.Some(v.UserID())
-	}
+	in := helpdesk.ConversationInput{Channel: "email", To: first, MailboxID: number(view.Mailbox), Subject: view.Subject}
+	v.assigned(&in, view.Assignee)
 	c, err := v.CreateConversation(ctx, in)
 	if err != nil {
 		return posted{}, err

@@ -36,6 +36,8 @@ type conversationView struct {
 	AllTags         []tagView
 	Assignee        *person
 	Team            []person
+	TeamName        string // whose it is, beside the assignee
+	Teams           []Link
 	Boxes           []Link
 
 	Entries  []entry
@@ -43,6 +45,9 @@ type conversationView struct {
 	Whole    string
 	Composer *composer
 	Others   []companion // at the conversation too
+
+	Followers []person
+	Follows   bool // the member does
 
 	Customer *customerPanel
 	Panel    *Panel
@@ -94,7 +99,7 @@ func (v *visit) viewOf(c helpdesk.Conversation) (*conversationView, error) {
 		view.Wait, view.Level = v.words.lasted(waits), cmp.Or(level(waits), "warn")
 	}
 	for _, fill := range []func(helpdesk.Conversation, *conversationView) error{
-		v.fillHead, v.fillThread, v.fillComposer, v.fillCustomer, v.fillPlace, v.fillSpam,
+		v.fillHead, v.fillThread, v.fillComposer, v.fillCustomer, v.fillPlace, v.fillSpam, v.fillFollowers,
 	} {
 		if err := fill(c, view); err != nil {
 			return nil, err
@@ -119,6 +124,15 @@ func (v *visit) fillHead(c helpdesk.Conversation, view *conversationView) error 
 	var err error
 	if view.Team, err = v.team(); err != nil {
 		return err
+	}
+	names, err := v.teamNames([]int64{c.TeamID})
+	if err != nil {
+		return err
+	}
+	if view.TeamName = names[c.TeamID]; view.CanAssign {
+		if view.Teams, err = v.teamLinks(); err != nil {
+			return err
+		}
 	}
 	if c.UserID != 0 {
 		people, err := v.people([]int64{c.UserID})
@@ -284,6 +298,9 @@ func (v *visit) setStatus() error {
 }
 
 func (v *visit) assign() error {
+	if team := v.r.PostFormValue("team"); team != "" {
+		return v.changeOne("team", team)
+	}
 	return v.changeOne("assign", v.r.PostFormValue("user"))
 }
 
@@ -367,13 +384,13 @@ func (v *visit) rename() error {
 
 // merge puts the conversation into another, which its number names.
 func (v *visit) merge() error {
-	number := number(strings.TrimPrefix(strings.TrimSpace(v.r.PostFormValue("into")), "#"))
+	number := conversationNumber(v.r.PostFormValue("into"))
 	into, err := v.numbered(number)
-	if err != nil {
-		return err
+	if err == nil {
+		_, err = v.MergeConversation(v.ctx(), v.number("id"), into)
 	}
-	if _, err := v.MergeConversation(v.ctx(), v.number("id"), into); err != nil {
-		return err
+	if err != nil {
+		return v.instead(err, v.at("/c/"+v.r.PathValue("id")))
 	}
 	v.say(toast{Text: v.words.T("Merged into #%s", number)})
 	return v.see(v.at("/c/" + itoa(into)))

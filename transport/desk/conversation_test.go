@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -376,6 +377,22 @@ func TestSavedReplies(t *testing.T) {
 	if got := strings.Join(b.said(2), "\n"); !strings.Contains(got, "user draft First.") || !strings.Contains(got, "Hello Bob, pull.") {
 		t.Error(got)
 	}
+	if _, err := b.desk.CreateReplyFile(t.Context(), 1, helpdesk.Upload{Filename: "door.txt", Content: strings.NewReader("Pull.")}); err != nil {
+		t.Fatal(err)
+	}
+	if got := b.get("/c/1").body; !strings.Contains(got, "data-reply data-attach") || !strings.Contains(got, "with files") {
+		t.Error("nothing says that the reply has files")
+	}
+	if got := b.goOn(b.post("/c/1/insert", url.Values{"kind": {"reply"}, "to": {"ada@example.com"}, "body": {"x"}, "reply": {"1"}})); strings.Count(got, "<bdi>door.txt</bdi>") != 1 {
+		t.Error("the file of a saved reply that was inserted is not attached")
+	}
+	got := b.post("/c/2/replies/1/files", url.Values{"kind": {"reply"}, "to": {"bob@example.com"}, "body": {"First."}, "draft": {"4"}})
+	if got.status != http.StatusOK || !strings.Contains(got.body, "door.txt") || !strings.Contains(got.body, "/remove") {
+		t.Errorf("files for the module: %d %s", got.status, got.body)
+	}
+	if got := b.post("/c/2/replies/9/files", url.Values{"kind": {"reply"}, "body": {"x"}}); got.status != http.StatusNotFound {
+		t.Errorf("files of no reply: status %d", got.status)
+	}
 	form.Set("body", "Hello {{customer.password}}")
 	if got := b.post("/c/1/save-reply", form); got.status != http.StatusUnprocessableEntity {
 		t.Errorf("an unknown placeholder: status %d", got.status)
@@ -443,6 +460,39 @@ func TestNewConversation(t *testing.T) {
 	got := b.post("/new", form)
 	if got.status != http.StatusUnprocessableEntity || !strings.Contains(got.body, "It is mended.") || !strings.Contains(got.body, `value="The door"`) {
 		t.Errorf("a wrong address: %d", got.status)
+	}
+}
+
+// A new conversation is its author's, unless a colleague, a team or nobody was chosen.
+func TestNewConversationIsAssigned(t *testing.T) {
+	t.Parallel()
+	b := office(t)
+	team, err := b.desk.CreateTeam(t.Context(), helpdesk.TeamInput{Name: "Repairs", MemberIDs: storage.Some([]int64{b.desk.UserID()})})
+	if err != nil {
+		t.Fatal(err)
+	}
+	page := b.get("/new").body
+	if !strings.Contains(page, fmt.Sprintf(`<option value="team-%d">Repairs</option>`, team.ID)) || !strings.Contains(page, `<option value="user-2">`) {
+		t.Error("the page does not offer the team, or a colleague")
+	}
+	for choice, want := range map[string][2]int64{
+		"": {b.desk.UserID(), 0}, "me": {b.desk.UserID(), 0}, "nobody": {0, 0}, "user-2": {2, 0}, fmt.Sprint("team-", team.ID): {0, team.ID},
+	} {
+		form := url.Values{"kind": {"reply"}, "to": {"ada@example.com"}, "subject": {"x"}, "body": {"Hello."}, "nonce": {"n" + choice}, "assignee": {choice}}
+		got := b.post("/new", form)
+		id, _ := strconv.ParseInt(strings.TrimPrefix(got.location, "/desk/a/1/c/"), 10, 64)
+		c, err := b.desk.Conversation(t.Context(), id)
+		if diff := cmp.Diff(want, [2]int64{c.UserID, c.TeamID}); err != nil || diff != "" {
+			t.Errorf("%q: %d %v %s", choice, got.status, err, diff)
+		}
+		form.Set("nonce", "wrong"+choice)
+		form.Set("to", "nobody")
+		if got := b.post("/new", form); choice != "" && choice != "me" && !strings.Contains(got.body, fmt.Sprintf(`value=%q selected`, choice)) {
+			t.Errorf("%q: the choice is lost with a wrong address: %d", choice, got.status)
+		}
+	}
+	if got := b.post("/new", url.Values{"kind": {"reply"}, "to": {"ada@example.com"}, "body": {"x"}, "nonce": {"gone"}, "assignee": {"team-99"}}); got.status < 400 || got.status >= 500 {
+		t.Errorf("a team that is not there: %d", got.status)
 	}
 }
 

@@ -90,6 +90,7 @@ type Handler struct {
 	mux   *http.ServeMux
 	pages map[string]*template.Template // by language
 	files map[string]asset
+	memos memos
 }
 
 // New makes a handler. What is missing in cfg is an Invalid fault.

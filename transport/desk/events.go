@@ -1,9 +1,11 @@
 package desk
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/helpwright/helpwright/helpdesk"
@@ -27,8 +29,8 @@ type change struct {
 // events follows the log of the account for as long as the browser listens.
 func (v *visit) events() error {
 	in := helpdesk.FollowInput{}
-	if last := number(v.r.Header.Get("Last-Event-ID")); last != 0 {
-		in.After = storage.Some(last)
+	if last := cmp.Or(v.r.Header.Get("Last-Event-ID"), v.r.URL.Query().Get("after")); last != "" {
+		in.After = storage.Some(number(last))
 	}
 	follower, err := v.Follow(v.ctx(), in)
 	if err != nil {
@@ -64,17 +66,39 @@ func (v *visit) pass(follower *helpdesk.EventFollower, out *sse.Writer) error {
 	if err != nil {
 		return err
 	}
+	last := int64(0) // that was sent
 	for _, e := range found {
-		data, err := json.Marshal(change{Type: e.Type, Subject: e.Subject, Conversation: e.ConversationID, Mailbox: e.MailboxID, Actor: e.ActorID})
+		heard, concerns := v.hears(e)
+		if !concerns {
+			continue
+		}
+		data, err := json.Marshal(heard)
 		if err != nil {
 			return err
 		}
 		if err := out.Send(itoa(e.Seq), "", data); err != nil {
 			return err
 		}
+		last = e.Seq
 	}
-	if len(found) == 0 {
+	if last != follower.Position() {
 		return out.Send(itoa(follower.Position()), "", nil)
 	}
 	return nil
+}
+
+// hears is what the module is told of an event, if it concerns the member: of notifications,
+// each member hears of their own.
+func (v *visit) hears(e storage.Event) (change, bool) {
+	heard := change{Type: e.Type, Subject: e.Subject, Conversation: e.ConversationID, Mailbox: e.MailboxID, Actor: e.ActorID}
+	if e.Type != "notification.created" {
+		return heard, true
+	}
+	var told struct {
+		ConversationID int64   `json:"conversation_id"`
+		UserIDs        []int64 `json:"user_ids"`
+	}
+	err := json.Unmarshal(e.Data, &told)
+	heard.Conversation = told.ConversationID
+	return heard, err == nil && slices.Contains(told.UserIDs, v.UserID())
 }

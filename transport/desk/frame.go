@@ -97,7 +97,7 @@ func (v *visit) frame() error {
 	}
 	var body, page bytes.Buffer
 	rules := map[string]string{}
-	lift(&body, bodies[0].HTML, rules)
+	lift(&body, withoutGaps(bodies[0].HTML), rules)
 	nonce := rand.Text()
 	fmt.Fprintf(&page, "<!doctype html><html><head><meta charset=\"utf-8\"><title>Mail</title><base target=\"_blank\"><style nonce=%q>\n%s", nonce, frameStyle)
 	for style, name := range rules {

@@ -118,7 +118,7 @@ func (v *visit) midnight(t time.Time) time.Time {
 
 // mailFlow fills in what moves: mails by day, and how the mailboxes do.
 func (v *visit) mailFlow(view *healthView) error {
-	boxes, err := v.mailboxes()
+	boxes, err := v.readMailboxes()
 	if err != nil {
 		return err
 	}

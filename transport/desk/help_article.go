@@ -55,6 +55,7 @@ type articleView struct {
 	Units                      []unit
 	Last                       unit // for what the source has not
 	Work, Of                   int
+	Blank                      int    // blocks of the source that have no translation, as it was made so
 	First                      string // anchor of the first that needs work
 	Unknown                    string // the source has changed, and it is not known how
 	FromHTML                   bool
@@ -166,6 +167,17 @@ func (t translated) work() (open, of int) {
 		}
 	}
 	return open, of
+}
+
+// blank is how many blocks of the source have no translation although they have not changed since it was made.
+func (t translated) blank() int {
+	n := 0
+	for _, r := range append([]pair{t.name, t.summary}, t.rows...) {
+		if r.source != "" && r.text == "" && !r.open() {
+			n++
+		}
+	}
+	return n
 }
 
 // articlePage shows an article to who edits it.
@@ -331,6 +343,7 @@ func (hv *helpVisit) fillUnits(view *articleView, t kb.Text, to string) {
 		view.Unknown = hv.words.T("%s has changed on %s, and this translation has not been looked at since.", view.SourceLanguage, day)
 	}
 	view.Work, view.Of = b.work()
+	view.Blank = b.blank()
 	at := hv.address(t.SourceLocale)
 	shown := func(i int, r pair) unit {
 		u := unit{ID: "u" + strconv.Itoa(i), Class: strings.Trim(kindOf(cmp.Or(r.source, r.base)), "#"), Key: r.key, Text: r.text, Open: r.open(), Gone: r.gone, Rows: 1 + strings.Count(r.text, "\n") + len(r.text)/70}

@@ -195,6 +195,25 @@ func TestHelpTranslation(t *testing.T) {
 	}
 }
 
+// A translation from elsewhere that leaves something out says so, although nothing of its source has changed.
+func TestHelpUntranslatedParts(t *testing.T) {
+	t.Parallel()
+	l := newLibrary(t)
+	units := []string{"Kaffeeöle werden ranzig.", "## Das brauchen Sie", "Bürste und Tuch.", "1. Kurbel abschrauben.\n2. Rad zwei Klicks zurück."}
+	for _, tt := range []struct {
+		units int
+		want  string
+	}{{2, "2 parts are not translated"}, {3, "1 part is not translated"}, {4, "Up to date"}} {
+		text := kb.TranslationInput{Title: storage.Some("Mahlwerk reinigen"), Markdown: storage.Some(strings.Join(units[:tt.units], "\n\n"))}
+		if _, err := l.ed.UpdateArticle(t.Context(), 1, kb.ArticleInput{CollectionID: 1, TextInput: in("de", text)}); err != nil {
+			t.Fatal(err)
+		}
+		if page := l.get("/help/1/a/1?to=de").body; !strings.Contains(page, tt.want) {
+			t.Errorf("%d units: without %q\n%s", tt.units, tt.want, between(page, `<div class="heads"`, `<div id="units"`))
+		}
+	}
+}
+
 // Of two who write the same text, the second is shown both; other languages are not in the way.
 func TestHelpConflict(t *testing.T) {
 	t.Parallel()

@@ -59,6 +59,7 @@ var icons = map[string]string{
 	"tag":      `<path d="M4 4h8l8 8-8 8-8-8V4Zm4 4v.1"/>`,
 	"trash":    `<path d="M4 7h16M10 7V4h4v3m-8 0 1 13h10l1-13"/>`,
 	"user":     `<circle cx="12" cy="8" r="4"/><path d="M4 21c0-4 4-6 8-6s8 2 8 6"/>`,
+	"group":    `<circle cx="12" cy="6" r="3"/><circle cx="5.500" cy="17" r="2.500"/><circle cx="18.500" cy="17" r="2.500"/><path d="M12 9v3M7 15l5-3 5 3"/>`,
 	"users":    `<circle cx="9" cy="8" r="3.500"/><path d="M2.500 20c0-4 3-5.500 6.500-5.500s6.500 1.500 6.500 5.500M15.500 5a3.500 3.500 0 0 1 0 6.500m3 3c2 .7 3 2.500 3 5.500"/>`,
 	"x":        `<path d="m6 6 12 12M18 6 6 18"/>`,
 }

@@ -19,11 +19,12 @@ const pageSize = 50
 
 // listing is a list of conversations, as its address says.
 type listing struct {
-	view   string // unassigned, mine, drafts, all, closed, failed, mailbox-1, view-1 or search
+	view   string // unassigned, mine, drafts, all, closed, failed, mailbox-1, team-1, view-1 or search
 	sort   string // waiting, newest or oldest
 	status string // open, pending, closed or all
 	user   string // "": as the view says; me, none or an id
 	tag    int64
+	team   int64
 	// priority is "", a word of [helpdesk.Priorities] or pressing.
 	priority string
 	words    string
@@ -33,7 +34,7 @@ type listing struct {
 // listing reads what the address asks for.
 func (v *visit) listing(view string) listing {
 	q := v.r.URL.Query()
-	l := listing{view: view, sort: q.Get("sort"), status: q.Get("status"), user: q.Get("user"), tag: number(q.Get("tag")),
+	l := listing{view: view, sort: q.Get("sort"), status: q.Get("status"), user: q.Get("user"), tag: number(q.Get("tag")), team: number(q.Get("team")),
 		words: strings.TrimSpace(q.Get("q")), after: q.Get("after"), priority: q.Get("priority")}
 	return l.filled()
 }
@@ -95,6 +96,9 @@ func (v *visit) listURL(l listing, pairs ...string) string {
 	if l.tag != 0 {
 		set("tag", itoa(l.tag))
 	}
+	if l.team != 0 {
+		q.Set("team", itoa(l.team))
+	}
 	for i := 0; i+1 < len(pairs); i += 2 {
 		q.Del(pairs[i])
 		set(pairs[i], pairs[i+1])
@@ -130,27 +134,20 @@ func (v *visit) query(l listing) (helpdesk.ConversationQuery, error) {
 	case "all", "closed", "search", "spam":
 	case "mailbox":
 		q.MailboxID = number(id)
+	case "team":
+		l.team = number(id)
 	case "view":
 		q.ViewID = number(id)
 	default:
 		return q, v.missing()
 	}
-	if q.MailboxID == 0 && kind == "mailbox" || q.ViewID == 0 && kind == "view" {
+	if l.team != 0 {
+		q.TeamID = storage.Some(l.team)
+	}
+	if q.MailboxID == 0 && kind == "mailbox" || l.team == 0 && kind == "team" || q.ViewID == 0 && kind == "view" {
 		return q, v.missing()
 	}
-	switch l.status {
-	case "open":
-		q.Statuses, q.Snoozed = openStatuses, storage.Some(l.view == "snoozed")
-	case "pending":
-		q.Statuses = []helpdesk.Status{helpdesk.StatusPending}
-	case "closed":
-		q.Statuses = []helpdesk.Status{helpdesk.StatusClosed}
-	case "all":
-		if q.ViewID != 0 { // against what the view says
-			q.Statuses = anyStatus
-		}
-	case "saved":
-	default:
+	if !l.narrowStatus(&q) {
 		return q, v.missing()
 	}
 	if l.sort == "saved" {
@@ -173,6 +170,26 @@ func (v *visit) query(l listing) (helpdesk.ConversationQuery, error) {
 		q.TagIDs = []int64{l.tag}
 	}
 	return q, nil
+}
+
+// narrowStatus asks for the statuses of a listing; false: there is no such listing.
+func (l listing) narrowStatus(q *helpdesk.ConversationQuery) bool {
+	switch l.status {
+	case "open":
+		q.Statuses, q.Snoozed = openStatuses, storage.Some(l.view == "snoozed")
+	case "pending":
+		q.Statuses = []helpdesk.Status{helpdesk.StatusPending}
+	case "closed":
+		q.Statuses = []helpdesk.Status{helpdesk.StatusClosed}
+	case "all":
+		if q.ViewID != 0 { // against what the view says
+			q.Statuses = anyStatus
+		}
+	case "saved":
+	default:
+		return false
+	}
+	return true
 }
 
 // found is a page of a listing.
@@ -229,6 +246,7 @@ type row struct {
 	Tags      []tagView
 	MoreTags  int
 	Assignee  *person
+	Team      string // "": none, or the list is its own
 	Wait      string // how long the customer waits, or when it was changed last
 	WaitSince string // RFC 3339
 	Level     string // "", warn or bad
@@ -250,15 +268,19 @@ func showTag(t helpdesk.Tag) tagView { return tagView{ID: t.ID, Name: t.Name, Co
 
 // rows shows conversations.
 func (v *visit) rows(l listing, list []helpdesk.Conversation, more bool) ([]row, error) {
-	ids, customers, users := make([]int64, len(list)), make([]int64, len(list)), make([]int64, len(list))
+	ids, customers, users, teams := make([]int64, len(list)), make([]int64, len(list)), make([]int64, len(list)), make([]int64, len(list))
 	for i, c := range list {
-		ids[i], customers[i], users[i] = c.ID, c.CustomerID, c.UserID
+		ids[i], customers[i], users[i], teams[i] = c.ID, c.CustomerID, c.UserID, c.TeamID
 	}
 	people, err := v.people(users)
 	if err != nil {
 		return nil, err
 	}
 	names, err := v.customerNames(customers)
+	if err != nil {
+		return nil, err
+	}
+	teamNames, err := v.teamNames(teams)
 	if err != nil {
 		return nil, err
 	}
@@ -286,6 +308,10 @@ func (v *visit) rows(l listing, list []helpdesk.Conversation, more bool) ([]row,
 		if p, ok := people[c.UserID]; ok && l.view != "mine" {
 			rows[i].Assignee = &p
 		}
+		if name := teamNames[c.TeamID]; name != "" && l.view != "team-"+itoa(c.TeamID) {
+			rows[i].Team = name
+			rows[i].Label += ", " + v.words.T("team %s", name)
+		}
 		if at, waits := sends[c.ID]; waits {
 			rows[i].Status = v.words.T("Sends %s", v.moment(at))
 			rows[i].Label += ", " + rows[i].Status
@@ -304,14 +330,20 @@ func (v *visit) rows(l listing, list []helpdesk.Conversation, more bool) ([]row,
 
 // customerNames are the names of customers, as far as the member may see them.
 func (v *visit) customerNames(ids []int64) (map[int64]string, error) {
-	names := map[int64]string{}
 	if ids = without(ids, 0); len(ids) == 0 || !v.may(helpdesk.CustomersView) {
+		return map[int64]string{}, nil
+	}
+	names, unknown := v.memo.customersNames(ids)
+	if len(unknown) == 0 {
 		return names, nil
 	}
-	found, err := v.CustomersByID(v.ctx(), ids)
+	found, err := v.CustomersByID(v.ctx(), unknown)
+	read := map[int64]string{}
 	for _, c := range found {
 		names[c.ID] = customerName(c)
+		read[c.ID] = names[c.ID]
 	}
+	v.memo.keepNames(read)
 	return names, err
 }
 
@@ -434,6 +466,7 @@ type inboxView struct {
 	Bulk                                    string
 	Here                                    string
 	Team                                    []person
+	Teams                                   []Link
 	Tags                                    []tagView
 	Boxes                                   []Link
 	Naps                                    []nap
@@ -492,7 +525,7 @@ func (v *visit) list(l listing) error {
 	if l.view == "spam" {
 		view.Empty, view.EmptyMore = v.words.T("No spam"), v.words.T("What you mark as spam, and mail of blocked senders, is kept here.")
 	}
-	if l.view == "search" || l.tag != 0 || l.words != "" || l.user != "" || l.priority != "" {
+	if l.view == "search" || l.tag != 0 || l.team != 0 || l.words != "" || l.user != "" || l.priority != "" {
 		view.Empty, view.EmptyMore = v.words.T("Nothing found"), v.words.T("Try other words, or fewer filters.")
 	}
 	if err := v.choices(&view, l); err != nil {
@@ -507,7 +540,7 @@ func (v *visit) list(l listing) error {
 // asked is what the address of a list says beside its cursor, and which list it is.
 func (v *visit) asked(l listing) [][2]string {
 	out := [][2]string{{"list", l.view}}
-	for _, name := range []string{"status", "user", "tag", "priority", "q", "sort"} {
+	for _, name := range []string{"status", "user", "team", "tag", "priority", "q", "sort"} {
 		if value := v.r.URL.Query().Get(name); value != "" {
 			out = append(out, [2]string{name, value})
 		}
@@ -543,6 +576,8 @@ func (v *visit) titles(l listing) (title, summary string, err error) {
 		m, err := v.Mailbox(v.ctx(), number(id))
 		n := ofMailbox(counts, m.ID)
 		return m.Name, v.words.T("%s waiting, %s open", count(int(n.Waiting)), count(int(n.Open))), err
+	case "team":
+		return v.teamTitle(counts, number(id))
 	case "view":
 		one, err := v.View(v.ctx(), number(id))
 		return one.Name, "", err
@@ -595,6 +630,18 @@ func (v *visit) choices(view *inboxView, l listing) error {
 		c.Active = l.user != ""
 		view.Choices = append(view.Choices, c)
 	}
+	if view.Teams, err = v.teamLinks(); err != nil {
+		return err
+	}
+	if !strings.HasPrefix(l.view, "team-") {
+		c, some, err := v.teamChoice(l)
+		if err != nil {
+			return err
+		}
+		if some {
+			view.Choices = append(view.Choices, c)
+		}
+	}
 	urgent := pick("priority", l.priority, priorityOptions(w)...)
 	urgent.Active = l.priority != ""
 	view.Choices = append(view.Choices, urgent)
@@ -635,7 +682,9 @@ func (v *visit) tagChoice(view *inboxView, l listing) error {
 // maxTags bounds how many tags a choice offers.
 const maxTags = 500
 
-func (v *visit) allTags() ([]tagView, error) {
+func (v *visit) allTags() ([]tagView, error) { return keep(v.memo, &v.memo.tags, v.readTags) }
+
+func (v *visit) readTags() ([]tagView, error) {
 	var tags []tagView
 	for cursor := ""; ; {
 		page, err := v.Tags(v.ctx(), storage.PageRequest{Limit: storage.MaxLimit, Cursor: cursor})
@@ -711,6 +760,8 @@ var acts = map[string]string{
 	"pending":  "%s conversation is pending|%s conversations are pending",
 	"assign":   "Assigned %s conversation|Assigned %s conversations",
 	"unassign": "%s conversation is unassigned|%s conversations are unassigned",
+	"team":     "Assigned %s conversation|Assigned %s conversations",
+	"noteam":   "Took %s conversation out of its team|Took %s conversations out of their teams",
 	"move":     "Moved %s conversation|Moved %s conversations",
 	"snooze":   "Snoozed %s conversation|Snoozed %s conversations",
 	"wake":     "Woke %s conversation|Woke %s conversations",
@@ -736,6 +787,10 @@ func (v *visit) act(act, value string) (in helpdesk.BulkUpdate, said string, err
 		}
 		if in.UserID = userOf(user); user == 0 {
 			act = "unassign"
+		}
+	case "team":
+		if in.TeamID = userOf(number(value)); in.TeamID.IsNull() {
+			act = "noteam"
 		}
 	case "move":
 		in.MailboxID = storage.Some(number(value))

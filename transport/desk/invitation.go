@@ -11,6 +11,7 @@ import (
 // doorView is what a page shows before somebody is in.
 type doorView struct {
 	Action, SignIn, Token, Name, Signed string
+	Account, Email                      string // that one is invited to, and by which address
 	Problem, Over                       string
 	Errors                              map[string]string
 }
@@ -27,7 +28,20 @@ func (v *visit) showDoor(template, title string, view doorView, status int) erro
 }
 
 // invitationPage is where the link of an invitation leads.
-func (v *visit) invitationPage() error { return v.askToJoin(doorView{}, 0) }
+func (v *visit) invitationPage() error {
+	invited, err := v.service().Invited(v.ctx(), v.r.PathValue("token"))
+	if fault.Is(err, fault.NotFound) {
+		return v.askToJoin(doorView{Over: v.invitationOver()}, http.StatusNotFound)
+	}
+	if err != nil {
+		return err
+	}
+	return v.askToJoin(doorView{Name: invited.Name, Account: invited.Account, Email: invited.Email}, 0)
+}
+
+func (v *visit) invitationOver() string {
+	return v.words.T("The invitation was used already, was withdrawn or has expired.")
+}
 
 func (v *visit) askToJoin(view doorView, status int) error {
 	view.Action = v.h.url("/invitations/" + url.PathEscape(v.r.PathValue("token")))
@@ -44,7 +58,7 @@ func (v *visit) askToJoin(view doorView, status int) error {
 // accepts for nobody: a user who is there already gives the password.
 func (v *visit) acceptInvitation() error {
 	v.r.Body = http.MaxBytesReader(v.w, v.r.Body, 16<<10)
-	view := doorView{Name: v.r.PostFormValue("name")}
+	view := doorView{Name: v.r.PostFormValue("name"), Account: v.r.PostFormValue("account"), Email: v.r.PostFormValue("username")}
 	service, own := v.service(), v.h.cfg.Authenticate != nil
 	var as helpdesk.Caller
 	if own {
@@ -56,7 +70,7 @@ func (v *visit) acceptInvitation() error {
 	got, err := service.AcceptInvitation(v.ctx(), as, v.r.PathValue("token"), helpdesk.AcceptInput{Name: view.Name, Password: v.r.PostFormValue("password")})
 	switch {
 	case fault.Is(err, fault.NotFound):
-		view.Over = v.words.T("The invitation was used already, was withdrawn or has expired.")
+		view.Over = v.invitationOver()
 		return v.askToJoin(view, http.StatusNotFound)
 	case fault.Is(err, fault.Unauthenticated):
 		view.Problem = v.words.T("You have a password here already, and this is another one.")
@@ -101,6 +115,39 @@ func (v *visit) dropToken(as helpdesk.Caller, secret string) error {
 		return err
 	}
 	return admin.DeleteOwnToken(v.ctx(), c.TokenID())
+}
+
+// forgotPage asks who has forgotten a password for the address.
+func (v *visit) forgotPage() error { return v.askWhoForgot(doorView{}, 0) }
+
+func (v *visit) askWhoForgot(view doorView, status int) error {
+	if v.h.cfg.Authenticate != nil {
+		return v.missing()
+	}
+	view.Action = v.h.url("/forgot")
+	return v.showDoor("forgot", v.words.T("Forgot your password?"), view, status)
+}
+
+// forgot has a link mailed. It says the same whether there is a member or not.
+func (v *visit) forgot() error {
+	if v.h.cfg.Authenticate != nil {
+		return v.missing()
+	}
+	v.r.Body = http.MaxBytesReader(v.w, v.r.Body, 16<<10)
+	view := doorView{Name: v.r.PostFormValue("email")}
+	err := v.service().ForgotPassword(v.ctx(), view.Name)
+	switch {
+	case fault.Is(err, fault.Invalid):
+		view.Errors = v.problems(err)
+		return v.askWhoForgot(view, http.StatusUnprocessableEntity)
+	case fault.Is(err, fault.RateLimited):
+		view.Problem = v.words.T("You have asked too often. Wait an hour.")
+		return v.askWhoForgot(view, http.StatusTooManyRequests)
+	case err != nil:
+		return err
+	}
+	view.Over = v.words.T("If there is a member with this address, a mail is on its way. Its link is good for an hour.")
+	return v.askWhoForgot(view, 0)
 }
 
 // resetPage is where a link leads by which somebody chooses another password.

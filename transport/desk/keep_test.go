@@ -2,13 +2,19 @@ package desk_test
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
+	"image"
+	"image/png"
 	"mime/multipart"
 	"net/http"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/helpwright/helpwright/helpdesk"
 )
@@ -27,7 +33,11 @@ func (b *bundle) submit(path string, fields url.Values, files ...string) answer 
 	}
 	for _, name := range files {
 		part, err := w.CreateFormFile("file", name)
-		if err == nil {
+		switch {
+		case err != nil:
+		case strings.HasSuffix(name, ".png"):
+			err = png.Encode(part, image.NewGray(image.Rect(0, 0, 1, 1)))
+		default:
 			_, err = part.Write([]byte("hello"))
 		}
 		if err != nil {
@@ -125,5 +135,147 @@ func TestButtonsKeepWhatWasWritten(t *testing.T) {
 				t.Errorf("the draft has the files %v, not %v", names, tt.files)
 			}
 		})
+	}
+}
+
+// What is sent again, as by a browser that has lost the answer, comes once. What was changed since is another text: it is
+// shown again, and can be sent too.
+func TestSentAgain(t *testing.T) {
+	t.Parallel()
+	b := newBundle(t, nil)
+	id := b.asks("ada@example.com", "The door", "It is stuck.").ID
+	said := len(b.said(id))
+	for _, kind := range []string{"reply", "note"} {
+		fields := url.Values{"kind": {kind}, "to": {"ada@example.com"}, "body": {"Push it."}, "nonce": {"n" + kind}, "anyway": {"1"}}
+		for range 3 {
+			b.goOn(b.submit("/c/1/send", fields, "plan.txt"))
+		}
+		if said++; len(b.said(id)) != said {
+			t.Fatalf("%s: %q", kind, b.said(id))
+		}
+		for name, change := range map[string]url.Values{"text": {"body": {"Pull it."}}, "file": {}} {
+			files := map[string]string{"text": "plan.txt", "file": "other.txt"}[name]
+			again := url.Values{}
+			for key, value := range fields {
+				again[key] = value
+			}
+			for key, value := range change {
+				again[key] = value
+			}
+			got := b.submit("/c/1/send", again, files)
+			if got.status != http.StatusUnprocessableEntity || !strings.Contains(got.body, again.Get("body")) || !strings.Contains(got.body, "was sent already") {
+				t.Errorf("%s, another %s: %d", kind, name, got.status)
+			}
+			if len(b.said(id)) != said {
+				t.Fatalf("%s, another %s: %q", kind, name, b.said(id))
+			}
+			again["nonce"] = regexp.MustCompile(`name="nonce" value="([^"]+)"`).FindStringSubmatch(got.body)[1:]
+			b.goOn(b.submit("/c/1/send", again, files))
+			if said++; len(b.said(id)) != said {
+				t.Fatalf("%s, another %s sent by itself: %q", kind, name, b.said(id))
+			}
+		}
+	}
+}
+
+// A window that does not know that its draft was sent changes nothing of what is about to leave.
+func TestDraftWasSent(t *testing.T) {
+	t.Parallel()
+	b := newBundle(t, nil)
+	id := b.asks("ada@example.com", "The door", "It is stuck.").ID
+	b.submit("/c/1/draft", url.Values{"kind": {"reply"}, "to": {"ada@example.com"}, "body": {"Push it."}})
+	draft := b.last(id)
+	fields := url.Values{"kind": {"reply"}, "draft": {fmt.Sprint(draft.ID)}, "to": {"ada@example.com"}, "body": {"Push it."}, "nonce": {"1"}, "seen": {fmt.Sprint(draft.ID)}}
+	b.goOn(b.submit("/c/1/send", fields))
+	fields["body"], fields["nonce"] = []string{"Push it and pull"}, []string{"2"}
+	for _, path := range []string{"/c/1/draft", "/c/1/files", "/c/1/discard", "/c/1/send"} {
+		got := b.submit(path, fields, "plan.txt")
+		if got.status != http.StatusUnprocessableEntity && got.status != http.StatusConflict {
+			t.Errorf("%s: %d", path, got.status)
+		}
+		if path == "/c/1/send" && (!strings.Contains(got.body, "Push it and pull") || !strings.Contains(got.body, "has been sent already")) {
+			t.Error("the page does not show again what was written, and why it was not sent")
+		}
+	}
+	files, err := b.desk.Attachments(t.Context(), id, draft.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if last := b.last(id); last.ID != draft.ID || last.Status != helpdesk.StatusPosted || strings.Contains(last.Body, "pull") || len(files) != 0 {
+		t.Errorf("%s, %q with %d files", last.Status, last.Body, len(files))
+	}
+}
+
+// What is written to a draft that is gone, as another window has deleted it, is shown again and can be sent.
+func TestDraftIsGone(t *testing.T) {
+	t.Parallel()
+	for kind, want := range map[string]string{"reply": "user posted", "note": "note posted"} {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			b := newBundle(t, nil)
+			id := b.asks("ada@example.com", "The door", "It is stuck.").ID
+			draft, err := b.desk.CreateInteraction(t.Context(), id, helpdesk.InteractionInput{Type: helpdesk.TypeUser, Status: helpdesk.StatusDraft, Body: "Old text"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := b.desk.DeleteInteraction(t.Context(), id, draft.ID); err != nil {
+				t.Fatal(err)
+			}
+			fields := url.Values{"kind": {kind}, "draft": {fmt.Sprint(draft.ID)}, "to": {"ada@example.com"}, "body": {"Unsaved text"}, "nonce": {"1"}, "seen": {fmt.Sprint(b.last(id).ID)}}
+			got := b.submit("/c/1/send", fields)
+			if got.status != http.StatusUnprocessableEntity || !strings.Contains(got.body, "Unsaved text") || !strings.Contains(got.body, `name="draft" value=""`) {
+				t.Fatalf("%d: the text is not shown again, for a new draft", got.status)
+			}
+			fields["draft"] = []string{"0"}
+			b.goOn(b.submit("/c/1/send", fields))
+			last := b.last(id)
+			if got := strings.TrimSpace(string(last.Type) + " " + string(last.Status)); got != want || !strings.Contains(last.Body, "Unsaved text") {
+				t.Errorf("%s: %q", got, last.Body)
+			}
+		})
+	}
+}
+
+// Files that were uploaded while a note was written are the note's, and so are the images in
+// its text.
+func TestNoteTakesFiles(t *testing.T) {
+	t.Parallel()
+	b := newBundle(t, nil)
+	id := b.asks("ada@example.com", "The door", "It is stuck.").ID
+	upload := func(draft int64, name, inline string) (got struct {
+		Draft int64
+		URL   string
+	}) {
+		a := b.submit("/c/1/files", url.Values{"kind": {"note"}, "draft": {fmt.Sprint(draft)}, "inline": {inline}}, name)
+		if err := json.Unmarshal([]byte(a.body), &got); err != nil || got.Draft == 0 {
+			t.Fatal(a.status, a.body, err)
+		}
+		return got
+	}
+	picture := upload(0, "door.png", "1")
+	upload(picture.Draft, "report.txt", "")
+	b.goOn(b.submit("/c/1/send", url.Values{
+		"kind": {"note"}, "rich": {"1"}, "html": {`<p>See <img src="` + picture.URL + `" alt="the door"></p>`}, "draft": {fmt.Sprint(picture.Draft)}, "nonce": {"1"},
+	}, "more.txt"))
+	note := b.last(id)
+	if note.Type != helpdesk.TypeNote || len(b.said(id)) != 2 {
+		t.Fatalf("%q was said, last a %s", b.said(id), note.Type)
+	}
+	files, err := b.desk.Attachments(t.Context(), id, note.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, f := range files {
+		names = append(names, f.Filename)
+	}
+	if diff := cmp.Diff([]string{"more.txt", "door.png", "report.txt"}, names); diff != "" {
+		t.Fatal(diff)
+	}
+	if want := helpdesk.AttachmentSource(note.ID, files[1].ID, ""); !strings.Contains(note.Body, want) {
+		t.Errorf("%s is not in %s", want, note.Body)
+	}
+	if page := b.get("/c/1").body; !strings.Contains(page, fmt.Sprintf("/c/1/i/%d/files/%d", note.ID, files[1].ID)) {
+		t.Error("the page does not show the image")
 	}
 }

@@ -125,3 +125,46 @@ func TestOvertaken(t *testing.T) {
 		t.Error("it is not among the drafts")
 	}
 }
+
+// A browser that lost the answer to a form sends it again: the desk does what it did, once, and says so again.
+func TestFormsSentAgain(t *testing.T) {
+	t.Parallel()
+	b := newBundle(t, nil)
+	if _, err := b.desk.UpdateAccount(t.Context(), helpdesk.AccountUpdate{Name: "Halden", SendHold: storage.Some(time.Minute)}); err != nil {
+		t.Fatal(err)
+	}
+	for n, then := range []string{"", "close", "pending", fmt.Sprintf("later-%d", time.Now().Add(time.Hour).Unix())} {
+		c := b.asks("ada@example.com", "The door", "It is stuck.")
+		at := fmt.Sprintf("/c/%d", c.ID)
+		form := url.Values{"kind": {"reply"}, "to": {"ada@example.com"}, "body": {"Pull."}, "nonce": {fmt.Sprint(n)}, "then": {then}, "anyway": {"1"}}
+		b.post(at+"/send", form)
+		undo := value(b.goOn(b.post(at+"/send", form)), "undo")
+		for range 2 {
+			if got := b.goOn(b.post("/undo", url.Values{"undo": {undo}})); !strings.Contains(got, "The reply is a draft again") {
+				t.Errorf("%q: the desk does not say that the reply is a draft again", then)
+			}
+		}
+		got, err := b.desk.Conversation(t.Context(), c.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		last := b.last(c.ID)
+		if got.Status != helpdesk.StatusPosted || last.Status != helpdesk.StatusDraft {
+			t.Errorf("%q: undone, the conversation is %s and the reply %s", then, got.Status, last.Status)
+		}
+		// The same draft is sent, and called back, once more.
+		form.Set("nonce", fmt.Sprint("again ", n))
+		form.Set("draft", fmt.Sprint(last.ID))
+		b.goOn(b.post(at+"/send", form))
+		for range 2 {
+			if got := b.goOn(b.post(fmt.Sprintf("%s/i/%d/back", at, last.ID), nil)); !strings.Contains(got, "The reply is a draft again") {
+				t.Errorf("%q: called back, the desk does not say so", then)
+			}
+		}
+		form.Set("nonce", fmt.Sprint("and again ", n))
+		undo = value(b.goOn(b.post(at+"/send", form)), "undo")
+		if b.goOn(b.post("/undo", url.Values{"undo": {undo}})); b.last(c.ID).Status != helpdesk.StatusDraft {
+			t.Errorf("%q: it was undone once, and not again", then)
+		}
+	}
+}

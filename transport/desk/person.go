@@ -6,7 +6,6 @@ import (
 	"unicode"
 
 	"github.com/helpwright/helpwright/helpdesk"
-	"github.com/helpwright/helpwright/storage"
 )
 
 // person is somebody with an avatar: initials on one of twelve hues.
@@ -71,20 +70,6 @@ func customerKey(c helpdesk.Customer) string {
 	return customerName(c)
 }
 
-// people finds users by their ids, 0 left out.
-func (v *visit) people(ids []int64) (map[int64]person, error) {
-	found := map[int64]person{}
-	ids = without(ids, 0)
-	if len(ids) == 0 {
-		return found, nil
-	}
-	users, err := v.UsersByID(v.ctx(), ids)
-	for _, u := range users {
-		found[u.ID] = member(u)
-	}
-	return found, err
-}
-
 // without is a set of ids that lacks one.
 func without(ids []int64, id int64) []int64 {
 	seen := map[int64]bool{id: true}
@@ -104,29 +89,22 @@ func (v *visit) team() ([]person, error) {
 	if !v.may(helpdesk.MembershipsView) {
 		return []person{member(v.user)}, nil
 	}
-	var ids []int64
-	online := map[int64]bool{}
-	for cursor := ""; ; {
-		page, err := v.Members(v.ctx(), storage.PageRequest{Limit: storage.MaxLimit, Cursor: cursor})
-		if err != nil {
-			return nil, err
-		}
-		for _, m := range page.Items {
-			ids = append(ids, m.UserID)
-			online[m.UserID] = v.Online(m)
-		}
-		if cursor = page.Next; cursor == "" || len(ids) >= maxTeam {
-			break
-		}
+	members, err := v.memberships()
+	if err != nil {
+		return nil, err
+	}
+	ids := make([]int64, len(members))
+	for i, m := range members {
+		ids[i] = m.UserID
 	}
 	found, err := v.people(ids)
 	if err != nil {
 		return nil, err
 	}
 	var team []person
-	for _, id := range ids {
-		if p, ok := found[id]; ok {
-			p.Online = online[id]
+	for _, m := range members {
+		if p, ok := found[m.UserID]; ok {
+			p.Online = v.Online(m)
 			team = append(team, p)
 		}
 	}

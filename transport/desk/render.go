@@ -24,11 +24,22 @@ func (h *Handler) parse() (map[string]*template.Template, error) {
 		w := speak(lang)
 		t, err := template.New("").Funcs(template.FuncMap{
 			"t": w.T, "n": w.N, "count": count, "icon": icon, "asset": h.assetURL, "url": h.url, "join": strings.Join,
+			"rows":    func(list []row) template.HTML { return drawRows(w, list) },
+			"options": drawOptions, "navigation": drawNav, "tagging": drawTags, "assigning": drawMembers,
 			"dict": dict, "lang": func() string { return lang },
+			// In an attribute, what is marked as HTML would lose its tags.
+			"source": func(h template.HTML) string { return string(h) },
 		}).ParseFS(templateFiles, "templates/*.html")
 		if err != nil {
 			return nil, err
 		}
+		settle(t, map[string]func(string) template.HTML{
+			"t": func(text string) template.HTML { return template.HTML(template.HTMLEscapeString(w.T(text))) }, //nolint:gosec // escaped for text and for attributes in quotes
+			"icon": func(name string) template.HTML {
+				drawn, _ := icon(name) // one that is not there fails where it is shown
+				return drawn
+			},
+		})
 		all[lang] = t
 	}
 	return all, nil
@@ -67,17 +78,22 @@ type frame struct {
 	Sidebar *sidebar
 	Toast   *toast
 	Events  string // where the browser listens for changes; "": nowhere
+	Heard   string // and behind which of them; "": from now on
 	Prefix  string
 	At      string // address of this page
 	ID      string // of the request
+	Me      int64  // the member
 }
 
 // targetHeader names the elements that the module wants instead of the whole page.
 const targetHeader = "Desk-Target"
 
+// heardHeader tells the module the last event before a page was read.
+const heardHeader = "Desk-Heard"
+
 // show answers with a page, or with the parts of it that were asked for.
 func (v *visit) show(s screen) error {
-	f := frame{Title: s.title, Lang: v.words.lang, Bare: s.bare, Prefix: v.h.cfg.Prefix, At: v.h.url(v.r.URL.RequestURI()), ID: v.id}
+	f := frame{Title: s.title, Lang: v.words.lang, Bare: s.bare, Prefix: v.h.cfg.Prefix, At: v.h.url(v.r.URL.RequestURI()), ID: v.id, Me: v.user.ID}
 	if !s.bare {
 		var err error
 		if f.Sidebar, err = v.sidebar(s.nav); err != nil {
@@ -86,7 +102,8 @@ func (v *visit) show(s screen) error {
 		if s.settings {
 			v.settingsNav(f.Sidebar, s.nav)
 		}
-		f.Events = v.at("/events")
+		f.Events, f.Heard = v.at("/events"), v.heard
+		v.w.Header().Set(heardHeader, v.heard)
 	}
 	f.Toast = v.takeToast()
 	t := v.h.pages[v.words.lang]
@@ -125,6 +142,10 @@ func (v *visit) showParts(t *template.Template, out *bytes.Buffer, f frame, s sc
 			name, data = "sidebar", f.Sidebar
 		case "toast":
 			name, data = "toast", f.Toast
+		case "tabs":
+			name, data = "tabs", f.Sidebar
+		case "bell":
+			name, data = "bell", f.Sidebar.Bell
 		}
 		if name == "" {
 			continue
@@ -151,12 +172,13 @@ func (v *visit) fail(err error) {
 		return
 	}
 	code := status.Of(err)
-	if code >= http.StatusInternalServerError {
+	gone := v.ctx().Err() != nil // the browser wants the page no more
+	if code >= http.StatusInternalServerError && !gone {
 		v.h.cfg.Logger.ErrorContext(v.ctx(), "a page failed", "request_id", v.id, "error", err)
 	}
 	s := screen{template: "problem", data: v.explain(err, code), status: code, bare: v.Desk == nil}
 	s.title = s.data.(problem).Title //nolint:forcetypeassert // it was just made
-	if err := v.show(s); err != nil {
+	if err := v.show(s); err != nil && !gone {
 		v.h.cfg.Logger.ErrorContext(v.ctx(), "the page of an error failed", "request_id", v.id, "error", err)
 		http.Error(v.w, s.title, code)
 	}

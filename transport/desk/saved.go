@@ -11,6 +11,7 @@ type savedReply struct {
 	ID     int64
 	Name   string
 	Shared bool
+	Files  bool // it has some
 }
 
 // maxReplies bounds how many saved replies the composer offers.
@@ -21,11 +22,46 @@ func (v *visit) savedReplies() ([]savedReply, error) {
 		return nil, nil
 	}
 	page, err := v.SavedReplies(v.ctx(), "", storage.PageRequest{Limit: maxReplies})
+	if err != nil {
+		return nil, err
+	}
+	files, err := v.countReplyFiles(page.Items)
 	var list []savedReply
 	for _, r := range page.Items {
-		list = append(list, savedReply{r.ID, r.Name, r.UserID == 0})
+		list = append(list, savedReply{r.ID, r.Name, r.UserID == 0, files[r.ID] > 0})
 	}
 	return list, err
+}
+
+// countReplyFiles says how many files saved replies have.
+func (v *visit) countReplyFiles(replies []helpdesk.SavedReply) (map[int64]int, error) {
+	ids := make([]int64, len(replies))
+	for i, r := range replies {
+		ids[i] = r.ID
+	}
+	files, err := v.ReplyFilesOf(v.ctx(), ids)
+	counts := map[int64]int{}
+	for _, f := range files {
+		counts[f.ReplyID]++
+	}
+	return counts, err
+}
+
+// attachReply attaches the files of a saved reply to the member's draft, for the module, which
+// has put its text where the member writes.
+func (v *visit) attachReply() error {
+	w, err := v.written()
+	if err != nil {
+		return err
+	}
+	if w.draft, err = v.draftOf(w); err != nil {
+		return err
+	}
+	files, err := v.AttachReplyFiles(v.ctx(), w.conversation, w.draft, v.number("reply"))
+	if err != nil {
+		return err
+	}
+	return v.filesAdded(w.draft, files...)
 }
 
 // filledReply is a saved reply with its placeholders filled, for the module to put where the
@@ -38,21 +74,29 @@ func (v *visit) filledReply() error {
 	return v.json(map[string]string{"html": plainStyle(body)})
 }
 
-// insertReply adds a saved reply to the end of the draft.
+// insertReply adds a saved reply to the end of the draft, and its files.
 func (v *visit) insertReply() error {
 	w, err := v.written()
 	if err != nil {
 		return err
 	}
 	body, err := v.FillReply(v.ctx(), w.conversation, v.field("reply"))
-	if fault.Is(err, fault.NotFound) { // deleted meanwhile
+	gone := fault.Is(err, fault.NotFound) // deleted meanwhile
+	if gone {
 		v.say(toast{Text: v.words.T("This saved reply is not there any more. Your draft is safe."), Bad: true})
 	} else if err != nil {
 		return err
 	}
 	w.body += body
-	if _, err := v.keepAll(w); err != nil {
+	draft, err := v.keepAll(w)
+	if err != nil {
 		return v.notKept(w, err)
+	}
+	if !gone {
+		if _, err := v.AttachReplyFiles(v.ctx(), w.conversation, draft.ID, v.field("reply")); err != nil {
+			w.draft, w.files = draft.ID, nil
+			return v.notKept(w, err)
+		}
 	}
 	return v.goOnWriting(w)
 }

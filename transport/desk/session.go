@@ -13,7 +13,7 @@ import (
 
 type signInView struct {
 	Email, Next, Problem, HelpCentre string
-	Action                           string
+	Action, Forgot                   string
 }
 
 // signInURL is where to sign in, and to come back from to this page.
@@ -44,7 +44,7 @@ func (v *visit) signInPage() error {
 }
 
 func (v *visit) askToSignIn(view signInView, status int) error {
-	view.HelpCentre, view.Action = v.h.cfg.HelpCentre, v.h.url("/sign-in")
+	view.HelpCentre, view.Action, view.Forgot = v.h.cfg.HelpCentre, v.h.url("/sign-in"), v.h.url("/forgot")
 	return v.show(screen{template: "sign-in", title: v.words.T("Sign in"), data: view, bare: true, status: status})
 }
 
@@ -74,7 +74,7 @@ func (v *visit) signIn() error {
 
 // letIn signs a caller in: until the session ends, or until the browser is closed.
 func (v *visit) letIn(c helpdesk.Caller, stay bool) error {
-	begun, err := v.service().StartSession(v.ctx(), c)
+	begun, err := v.service().StartSession(v.ctx(), c, device(v.r.UserAgent()))
 	if err != nil {
 		return err
 	}

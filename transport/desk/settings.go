@@ -24,6 +24,7 @@ var sections = []section{
 	{"ledger", "note", say("Not imported"), say("Mail"), helpdesk.MailboxesConnection},
 	{"blocked", "ban", say("Blocked senders"), say("Mail"), helpdesk.CustomersView},
 	{"members", "users", say("Members"), say("Team"), helpdesk.MembershipsView},
+	{"teams", "group", say("Teams"), say("Team"), helpdesk.MembershipsView},
 	{"roles", "key", say("Roles"), say("Team"), helpdesk.RolesView},
 	{"tags", "tag", say("Tags"), say("Team"), helpdesk.TagsView},
 	{"replies", "reply", say("Saved replies"), say("Team"), helpdesk.InteractionsView},
@@ -33,6 +34,7 @@ var sections = []section{
 	{"portal", "key", say("Customer sign-in"), say("Connect"), helpdesk.AccountsUpdate},
 	{"audit", "list", say("Audit log"), say("Connect"), helpdesk.AuditLogView},
 	{"profile", "user", say("Profile"), say("You"), ""},
+	{"notifications", "bell", say("Notifications"), say("You"), ""},
 	{"appearance", "sun", say("Appearance"), say("You"), ""},
 }
 
@@ -49,70 +51,85 @@ func (h *Handler) routeSettings() {
 		"GET /setup/colleagues":  (*visit).setUpColleaguesPage,
 		"POST /setup/colleagues": (*visit).setUpColleagues,
 
-		"GET /settings/{$}":                            (*visit).settingsHome,
-		"GET /settings":                                (*visit).settingsHome,
-		"GET /settings/mailboxes":                      (*visit).mailboxesPage,
-		"POST /settings/mailboxes":                     (*visit).addMailbox,
-		"GET /settings/mailboxes/{id}":                 (*visit).mailboxPage,
-		"POST /settings/mailboxes/{id}":                (*visit).saveMailbox,
-		"POST /settings/mailboxes/{id}/test":           (*visit).testMailbox,
-		"POST /settings/mailboxes/{id}/delete":         (*visit).deleteMailbox,
-		"GET /settings/domains":                        (*visit).domainsPage,
-		"POST /settings/domains":                       (*visit).addDomain,
-		"POST /settings/domains/{id}/check":            (*visit).checkDomain,
-		"POST /settings/domains/{id}/delete":           (*visit).deleteDomain,
-		"GET /settings/ledger":                         (*visit).ledgerPage,
-		"POST /settings/ledger/{mailbox}/{id}/replay":  (*visit).replayMail,
-		"POST /settings/ledger/{mailbox}/{id}/ignore":  (*visit).ignoreMail,
-		"GET /settings/ledger/{mailbox}/{id}/raw":      (*visit).rawMail,
-		"GET /settings/members":                        (*visit).membersPage,
-		"POST /settings/members":                       (*visit).inviteMember,
-		"GET /settings/members/{id}":                   (*visit).memberPage,
-		"POST /settings/members/{id}":                  (*visit).saveMember,
-		"POST /settings/members/{id}/remove":           (*visit).removeMember,
-		"POST /settings/invitations/{id}/delete":       (*visit).withdrawInvitation,
-		"GET /settings/roles":                          (*visit).rolesPage,
-		"POST /settings/roles":                         (*visit).addRole,
-		"GET /settings/roles/{id}":                     (*visit).rolePage,
-		"POST /settings/roles/{id}":                    (*visit).saveRole,
-		"POST /settings/roles/{id}/delete":             (*visit).deleteRole,
-		"GET /settings/blocked":                        (*visit).blockedPage,
-		"POST /settings/blocked":                       (*visit).addBlocked,
-		"POST /settings/blocked/{id}/delete":           (*visit).deleteBlocked,
-		"GET /settings/tags":                           (*visit).tagsPage,
-		"POST /settings/tags":                          (*visit).addTag,
-		"POST /settings/tags/{id}":                     (*visit).saveTag,
-		"POST /settings/tags/{id}/delete":              (*visit).deleteTag,
-		"GET /settings/replies":                        (*visit).repliesPage,
-		"GET /settings/replies/new":                    (*visit).newReplyPage,
-		"POST /settings/replies":                       (*visit).addReply,
-		"GET /settings/replies/{id}":                   (*visit).replyPage,
-		"POST /settings/replies/{id}":                  (*visit).changeReply,
-		"POST /settings/replies/{id}/delete":           (*visit).deleteReply,
-		"GET /settings/views":                          (*visit).viewsPage,
-		"POST /settings/views/{id}":                    (*visit).renameView,
-		"POST /settings/views/{id}/delete":             (*visit).deleteView,
-		"POST /views":                                  (*visit).saveView,
-		"GET /settings/portal":                         (*visit).portalPage,
-		"POST /settings/portal":                        (*visit).addPortalKey,
-		"POST /settings/portal/{id}/delete":            (*visit).deletePortalKey,
-		"GET /settings/webhooks":                       (*visit).webhooksPage,
-		"POST /settings/webhooks":                      (*visit).addWebhook,
-		"GET /settings/webhooks/{id}":                  (*visit).webhookPage,
-		"POST /settings/webhooks/{id}":                 (*visit).saveWebhook,
-		"POST /settings/webhooks/{id}/secret":          (*visit).rotateSecret,
-		"POST /settings/webhooks/{id}/delete":          (*visit).deleteWebhook,
-		"POST /settings/webhooks/{id}/again/{attempt}": (*visit).redeliver,
-		"GET /settings/tokens":                         (*visit).tokensPage,
-		"POST /settings/tokens":                        (*visit).addToken,
-		"POST /settings/tokens/{id}/delete":            (*visit).deleteToken,
-		"GET /settings/audit":                          (*visit).auditPage,
-		"GET /settings/profile":                        (*visit).profilePage,
-		"POST /settings/profile":                       (*visit).saveProfile,
-		"POST /settings/password":                      (*visit).savePassword,
-		"GET /settings/appearance":                     (*visit).appearancePage,
-		"POST /settings/appearance":                    (*visit).saveAppearance,
-		"GET /health":                                  (*visit).healthPage,
+		"GET /settings/{$}":                               (*visit).settingsHome,
+		"GET /settings":                                   (*visit).settingsHome,
+		"GET /settings/mailboxes":                         (*visit).mailboxesPage,
+		"POST /settings/mailboxes":                        (*visit).addMailbox,
+		"GET /settings/mailboxes/{id}":                    (*visit).mailboxPage,
+		"POST /settings/mailboxes/{id}":                   (*visit).saveMailbox,
+		"POST /settings/mailboxes/{id}/test":              (*visit).testMailbox,
+		"POST /settings/mailboxes/{id}/signature":         (*visit).saveMailboxSignature,
+		"POST /settings/mailboxes/{id}/delete":            (*visit).deleteMailbox,
+		"GET /settings/domains":                           (*visit).domainsPage,
+		"POST /settings/domains":                          (*visit).addDomain,
+		"POST /settings/domains/{id}/check":               (*visit).checkDomain,
+		"POST /settings/domains/{id}/delete":              (*visit).deleteDomain,
+		"GET /settings/ledger":                            (*visit).ledgerPage,
+		"POST /settings/ledger/{mailbox}/{id}/replay":     (*visit).replayMail,
+		"POST /settings/ledger/{mailbox}/{id}/ignore":     (*visit).ignoreMail,
+		"GET /settings/ledger/{mailbox}/{id}/raw":         (*visit).rawMail,
+		"GET /settings/members":                           (*visit).membersPage,
+		"POST /settings/members":                          (*visit).inviteMember,
+		"GET /settings/members/{id}":                      (*visit).memberPage,
+		"POST /settings/members/{id}":                     (*visit).saveMember,
+		"POST /settings/members/{id}/remove":              (*visit).removeMember,
+		"POST /settings/invitations/{id}/delete":          (*visit).withdrawInvitation,
+		"GET /settings/teams":                             (*visit).teamsPage,
+		"POST /settings/teams":                            (*visit).addTeam,
+		"GET /settings/teams/{id}":                        (*visit).teamPage,
+		"POST /settings/teams/{id}":                       (*visit).saveTeam,
+		"POST /settings/teams/{id}/add":                   (*visit).addToTeam,
+		"POST /settings/teams/{id}/remove":                (*visit).takeFromTeam,
+		"POST /settings/teams/{id}/delete":                (*visit).deleteTeam,
+		"GET /settings/roles":                             (*visit).rolesPage,
+		"POST /settings/roles":                            (*visit).addRole,
+		"GET /settings/roles/{id}":                        (*visit).rolePage,
+		"POST /settings/roles/{id}":                       (*visit).saveRole,
+		"POST /settings/roles/{id}/delete":                (*visit).deleteRole,
+		"GET /settings/blocked":                           (*visit).blockedPage,
+		"POST /settings/blocked":                          (*visit).addBlocked,
+		"POST /settings/blocked/{id}/delete":              (*visit).deleteBlocked,
+		"GET /settings/tags":                              (*visit).tagsPage,
+		"POST /settings/tags":                             (*visit).addTag,
+		"POST /settings/tags/{id}":                        (*visit).saveTag,
+		"POST /settings/tags/{id}/delete":                 (*visit).deleteTag,
+		"GET /settings/replies":                           (*visit).repliesPage,
+		"GET /settings/replies/new":                       (*visit).newReplyPage,
+		"POST /settings/replies":                          (*visit).addReply,
+		"GET /settings/replies/{id}":                      (*visit).replyPage,
+		"POST /settings/replies/{id}":                     (*visit).changeReply,
+		"POST /settings/replies/{id}/delete":              (*visit).deleteReply,
+		"GET /settings/replies/{id}/files/{file}":         (*visit).replyFile,
+		"POST /settings/replies/{id}/files/{file}/remove": (*visit).removeReplyFile,
+		"GET /settings/views":                             (*visit).viewsPage,
+		"POST /settings/views/{id}":                       (*visit).renameView,
+		"POST /settings/views/{id}/delete":                (*visit).deleteView,
+		"POST /views":                                     (*visit).saveView,
+		"GET /settings/portal":                            (*visit).portalPage,
+		"POST /settings/portal":                           (*visit).addPortalKey,
+		"POST /settings/portal/{id}/delete":               (*visit).deletePortalKey,
+		"GET /settings/webhooks":                          (*visit).webhooksPage,
+		"POST /settings/webhooks":                         (*visit).addWebhook,
+		"GET /settings/webhooks/{id}":                     (*visit).webhookPage,
+		"POST /settings/webhooks/{id}":                    (*visit).saveWebhook,
+		"POST /settings/webhooks/{id}/secret":             (*visit).rotateSecret,
+		"POST /settings/webhooks/{id}/delete":             (*visit).deleteWebhook,
+		"POST /settings/webhooks/{id}/again/{attempt}":    (*visit).redeliver,
+		"GET /settings/tokens":                            (*visit).tokensPage,
+		"POST /settings/tokens":                           (*visit).addToken,
+		"POST /settings/tokens/{id}/delete":               (*visit).deleteToken,
+		"GET /settings/audit":                             (*visit).auditPage,
+		"GET /settings/profile":                           (*visit).profilePage,
+		"POST /settings/profile":                          (*visit).saveProfile,
+		"POST /settings/signature":                        (*visit).saveSignature,
+		"POST /settings/sessions/others":                  (*visit).endOtherSessions,
+		"POST /settings/sessions/{session}":               (*visit).endSession,
+		"POST /settings/password":                         (*visit).savePassword,
+		"GET /settings/notifications":                     (*visit).choicesPage,
+		"POST /settings/notifications":                    (*visit).saveChoices,
+		"GET /settings/appearance":                        (*visit).appearancePage,
+		"POST /settings/appearance":                       (*visit).saveAppearance,
+		"GET /health":                                     (*visit).healthPage,
 	} {
 		h.mux.HandleFunc(below(pattern), h.member(guarded(pattern, fn)))
 	}
@@ -219,6 +236,8 @@ func (v *visit) sectionOf(template string) string {
 		return "members"
 	case "role":
 		return "roles"
+	case "team":
+		return "teams"
 	case "webhook":
 		return "webhooks"
 	case "reply":
@@ -239,6 +258,12 @@ func (v *visit) unless(err error, path, done string) error {
 	if err == nil {
 		return v.saved(path, done)
 	}
+	return v.instead(err, v.at("/settings/"+path))
+}
+
+// instead goes to a page that says why something was not done, if the member can do
+// something about it.
+func (v *visit) instead(err error, to string) error {
 	f, ok := asFault(err)
 	if !ok || f.Kind != fault.Conflict && f.Kind != fault.Invalid && f.Kind != fault.Disabled {
 		return err
@@ -248,7 +273,7 @@ func (v *visit) unless(err error, path, done string) error {
 		text = problem
 	}
 	v.say(toast{Text: v.words.T(text), Bad: true})
-	return v.see(v.at("/settings/" + path))
+	return v.see(to)
 }
 
 // older is the address of the next part of a list, "" at its end.

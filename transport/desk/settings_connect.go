@@ -269,14 +269,34 @@ func (v *visit) auditPage() error {
 type profileView struct {
 	Name, Email, Action, PasswordAction string
 	HasPassword, Own                    bool // Own: the desk signs in, not the application
+	Signature                           *signatureForm
+	Sessions                            []sessionRow
+	OthersAction                        string // ends all of them but this; "": there is no other
 	Errors                              map[string]string
 }
 
 func (v *visit) profilePage() error { return v.showProfile(v.user.Name, nil, 0) }
 
-func (v *visit) showProfile(name string, problems map[string]string, status int) error {
+func (v *visit) showProfile(name string, problems map[string]string, status int, change ...func(*signatureForm)) error {
 	view := profileView{Name: name, Email: v.user.Email, Action: v.at("/settings/profile"), PasswordAction: v.at("/settings/password"),
 		HasPassword: v.user.PasswordHash != "", Own: v.h.cfg.Authenticate == nil, Errors: orEmpty(problems)}
+	if v.may(helpdesk.InteractionsCreate) && v.may(helpdesk.InteractionsView) {
+		body, err := v.Signature(v.ctx())
+		if err != nil {
+			return err
+		}
+		view.Signature = v.signatureForm("signature", body)
+		for _, fn := range change {
+			fn(view.Signature)
+		}
+	}
+	var err error
+	if view.Sessions, err = v.sessions(); err != nil {
+		return err
+	}
+	if len(view.Sessions) > 1 {
+		view.OthersAction = v.at("/settings/sessions/others")
+	}
 	return v.settingsPage("profile", v.words.T("Profile"), view, status)
 }
 

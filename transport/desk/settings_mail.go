@@ -162,6 +162,7 @@ type mailboxView struct {
 	CanConnect          bool
 	CanDelete           bool
 	Domain              *domainCard
+	Signature           *signatureForm // nil: the member may not change it
 	List                string
 }
 
@@ -188,6 +189,9 @@ func (v *visit) mailboxView(m helpdesk.Mailbox) (mailboxView, error) {
 		ID: m.ID, Name: m.Name, Email: m.Email, Action: v.at("/settings/mailboxes/" + itoa(m.ID)), From: m.From, Default: m.IsDefault,
 		Internal: v.InternalAddress(m), List: v.at("/settings/mailboxes"), Form: formOf(m), Errors: map[string]string{}, CanUpdate: v.may(helpdesk.MailboxesUpdate),
 		CanHold: v.may(helpdesk.AccountsUpdate), CanConnect: v.may(helpdesk.MailboxesConnection), CanDelete: v.may(helpdesk.MailboxesDelete),
+	}
+	if view.CanUpdate {
+		view.Signature = v.mailboxSignature(m)
 	}
 	view.Holds = v.holds(int(v.account.SendHold / time.Second))
 	if view.CanConnect {
@@ -305,6 +309,10 @@ func (v *visit) testMailbox() error {
 	id := v.number("id")
 	path := "mailboxes/" + itoa(id)
 	t, err := v.try(id)
+	if err == nil && t.Mailbox == 0 {
+		v.say(toast{Text: v.words.T("Connections cannot be tested here"), Bad: true})
+		return v.see(v.at("/settings/" + path))
+	}
 	if err == nil && t.Failure != "" {
 		v.say(toast{Text: v.words.T("The connection does not work"), Bad: true})
 		return v.see(v.at("/settings/" + path))

@@ -2,6 +2,8 @@ package desk
 
 import (
 	"html/template"
+	"io"
+	"mime/multipart"
 	"net/http"
 	"strings"
 
@@ -19,6 +21,7 @@ type repliesView struct {
 type replyRow struct {
 	Name, Brief, URL string
 	Shared           bool
+	Files            int
 }
 
 func (v *visit) repliesPage() error {
@@ -27,8 +30,12 @@ func (v *visit) repliesPage() error {
 		return err
 	}
 	view := repliesView{Next: v.older("/settings/replies", page.Next), New: v.at("/settings/replies/new"), CanCreate: v.may(helpdesk.InteractionsCreate)}
+	files, err := v.countReplyFiles(page.Items)
+	if err != nil {
+		return err
+	}
 	for _, r := range page.Items {
-		view.Rows = append(view.Rows, replyRow{Name: r.Name, Brief: mailhtml.Preview(r.Body, 120, false), URL: v.at("/settings/replies/" + itoa(r.ID)), Shared: r.UserID == 0})
+		view.Rows = append(view.Rows, replyRow{Files: files[r.ID], Name: r.Name, Brief: mailhtml.Preview(r.Body, 120, false), URL: v.at("/settings/replies/" + itoa(r.ID)), Shared: r.UserID == 0})
 	}
 	return v.settingsPage("replies", v.words.T("Saved replies"), view, 0)
 }
@@ -43,6 +50,7 @@ type replyView struct {
 	CanDelete                 bool
 	Places                    []string
 	Files                     []fileView
+	MaxFiles                  int
 	Errors                    map[string]string
 }
 
@@ -51,6 +59,7 @@ func (v *visit) newReplyPage() error {
 }
 
 func (v *visit) showReply(view replyView, status int) error {
+	view.MaxFiles = helpdesk.MaxReplyFiles
 	view.List, view.CanShare, view.Errors = v.at("/settings/replies"), v.may(helpdesk.ViewsCreate), orEmpty(view.Errors)
 	for _, name := range helpdesk.ReplyPlaceholders() {
 		view.Places = append(view.Places, "{{"+name+"}}")
@@ -58,7 +67,8 @@ func (v *visit) showReply(view replyView, status int) error {
 	return v.settingsPage("reply", view.Title, view, status)
 }
 
-func (v *visit) replyView(r helpdesk.SavedReply) replyView {
+// replyView is the form of a saved reply, with its files.
+func (v *visit) replyView(r helpdesk.SavedReply) (replyView, error) {
 	own := v.may(helpdesk.InteractionsCreate)
 	view := replyView{
 		Title: r.Name, Name: r.Name, Action: v.at("/settings/replies/" + itoa(r.ID)), Body: mailhtml.Text(r.Body), HTML: safeHTML(plainStyle(r.Body)),
@@ -67,7 +77,12 @@ func (v *visit) replyView(r helpdesk.SavedReply) replyView {
 	if view.Shared {
 		view.CanUpdate, view.CanDelete = own && v.may(helpdesk.ViewsUpdate), own && v.may(helpdesk.ViewsDelete)
 	}
-	return view
+	files, err := v.ReplyFiles(v.ctx(), r.ID)
+	for _, f := range files {
+		at := view.Action + "/files/" + itoa(f.ID)
+		view.Files = append(view.Files, fileView{ID: f.ID, Name: f.Filename, Size: f.SizeHuman(), URL: at, Remove: at + "/remove", Image: shownImage(f.ContentType, f.Size)})
+	}
+	return view, err
 }
 
 func (v *visit) replyPage() error {
@@ -75,22 +90,40 @@ func (v *visit) replyPage() error {
 	if err != nil {
 		return err
 	}
-	return v.showReply(v.replyView(r), 0)
+	view, err := v.replyView(r)
+	if err != nil {
+		return err
+	}
+	return v.showReply(view, 0)
 }
 
-// replyInput reads the form. A text that was not changed without scripts keeps its formatting.
+// replyFile serves a file of a saved reply.
+func (v *visit) replyFile() error {
+	f, err := v.ReplyFile(v.ctx(), v.number("id"), v.number("file"))
+	if err != nil {
+		return err
+	}
+	return v.serveFile(f.ContentType, f.Filename, "reply-file-"+itoa(f.ID), f.CreatedAt, f.Size, func(offset int64) (io.ReadCloser, error) {
+		return v.OpenReplyFile(v.ctx(), f, offset, -1)
+	})
+}
+
+// replyInput reads the form.
 func (v *visit) replyInput(old string) helpdesk.SavedReplyInput {
-	in := helpdesk.SavedReplyInput{Name: v.r.PostFormValue("name"), Shared: v.r.PostFormValue("shared") != ""}
+	return helpdesk.SavedReplyInput{Name: v.r.PostFormValue("name"), Shared: v.r.PostFormValue("shared") != "", Body: v.writtenBody(old)}
+}
+
+// writtenBody is what was written, as HTML. A text that was not changed without scripts
+// keeps its formatting.
+func (v *visit) writtenBody(old string) string {
 	text := v.r.PostFormValue("body")
 	switch {
 	case v.r.PostFormValue("rich") != "":
-		in.Body = v.stored(v.r.PostFormValue("html"))
+		return v.stored(v.r.PostFormValue("html"))
 	case old != "" && sameText(text, mailhtml.Text(old)):
-		in.Body = old
-	default:
-		in.Body = mailhtml.FromText(text)
+		return old
 	}
-	return in
+	return mailhtml.FromText(text)
 }
 
 // sameText compares texts of which one went through a form, which writes line ends as CRLF.
@@ -100,13 +133,44 @@ func sameText(a, b string) bool {
 }
 
 func (v *visit) addReply() error {
+	files, err := v.formFiles()
+	if err != nil {
+		return err
+	}
 	in := v.replyInput("")
-	_, err := v.CreateSavedReply(v.ctx(), in)
+	r, err := v.CreateSavedReply(v.ctx(), in)
 	if fault.Is(err, fault.Invalid) {
 		view := replyView{Title: v.words.T("New saved reply"), Action: v.at("/settings/replies"), CanUpdate: true}
 		return v.showReply(view.with(in, v.problems(err)), http.StatusUnprocessableEntity)
 	}
-	return v.unless(err, "replies", v.words.T("Reply saved"))
+	if err != nil {
+		return err
+	}
+	return v.replySaved(r.ID, files, "replies", v.words.T("Reply saved"))
+}
+
+// replySaved adds files to a saved reply. When one is refused the member is told which, on the
+// page of the reply, which is saved all the same.
+func (v *visit) replySaved(id int64, files []*multipart.FileHeader, path, done string) error {
+	for _, f := range files {
+		_, err := opened(f, func(up helpdesk.Upload) (helpdesk.ReplyFile, error) { return v.CreateReplyFile(v.ctx(), id, up) })
+		refused, ok := asFault(err)
+		if err != nil && (!ok || refused.Kind != fault.Invalid && refused.Kind != fault.TooLarge && refused.Kind != fault.Conflict) {
+			return err
+		}
+		if err != nil {
+			why := refused.Message
+			if refused.Kind == fault.Conflict {
+				why = v.words.T("it has %s files already", helpdesk.MaxReplyFiles)
+			}
+			for _, problem := range v.problems(err) {
+				why = problem
+			}
+			v.say(toast{Text: v.words.T("The reply is saved, but not with %s: %s", f.Filename, v.words.T(why)), Bad: true})
+			return v.see(v.at("/settings/replies/" + itoa(id)))
+		}
+	}
+	return v.saved(path, done)
 }
 
 // with is the form as it was sent, with what is wrong.
@@ -116,6 +180,27 @@ func (r replyView) with(in helpdesk.SavedReplyInput, problems map[string]string)
 }
 
 func (v *visit) changeReply() error {
+	return v.keepReply("replies", func(int64) error { return nil })
+}
+
+// removeReplyFile takes a file from a saved reply. Its button is one of the reply's form: what
+// was written comes along and is kept.
+func (v *visit) removeReplyFile() error {
+	return v.keepReply("replies/"+v.r.PathValue("id"), func(id int64) error {
+		err := v.DeleteReplyFile(v.ctx(), id, v.number("file"))
+		if fault.Is(err, fault.NotFound) { // it is gone as it was to be
+			return nil
+		}
+		return err
+	})
+}
+
+// keepReply saves the form of a saved reply, and does then what else there is to do.
+func (v *visit) keepReply(path string, then func(id int64) error) error {
+	files, err := v.formFiles()
+	if err != nil {
+		return err
+	}
 	id := v.number("id")
 	old, err := v.SavedReply(v.ctx(), id)
 	if err != nil {
@@ -124,9 +209,19 @@ func (v *visit) changeReply() error {
 	in := v.replyInput(old.Body)
 	_, err = v.UpdateSavedReply(v.ctx(), id, in)
 	if fault.Is(err, fault.Invalid) {
-		return v.showReply(v.replyView(old).with(in, v.problems(err)), http.StatusUnprocessableEntity)
+		view, readErr := v.replyView(old)
+		if readErr != nil {
+			return readErr
+		}
+		return v.showReply(view.with(in, v.problems(err)), http.StatusUnprocessableEntity)
 	}
-	return v.unless(err, "replies", v.words.T("Saved"))
+	if err != nil {
+		return err
+	}
+	if err := then(id); err != nil {
+		return err
+	}
+	return v.replySaved(id, files, path, v.words.T("Saved"))
 }
 
 func (v *visit) deleteReply() error {
@@ -226,7 +321,7 @@ func (v *visit) deletePortalKey() error {
 
 // saveView saves the filters of a list as a view for all members.
 func (v *visit) saveView() error {
-	l := listing{view: "all", sort: v.r.PostFormValue("sort"), status: v.r.PostFormValue("status"), user: v.r.PostFormValue("user"), tag: v.field("tag"), priority: v.r.PostFormValue("priority"), words: strings.TrimSpace(v.r.PostFormValue("q"))}
+	l := listing{view: "all", sort: v.r.PostFormValue("sort"), status: v.r.PostFormValue("status"), user: v.r.PostFormValue("user"), tag: v.field("tag"), team: v.field("team"), priority: v.r.PostFormValue("priority"), words: strings.TrimSpace(v.r.PostFormValue("q"))}
 	if list := v.r.PostFormValue("list"); list != "" {
 		l.view = list
 	}
@@ -275,6 +370,9 @@ func narrowed(f helpdesk.ViewFilter, q helpdesk.ConversationQuery, l listing, me
 	}
 	if q.MailboxID != 0 {
 		f.MailboxID = q.MailboxID
+	}
+	if team := q.TeamID.Or(0); team != 0 {
+		f.TeamID = team
 	}
 	if len(q.TagIDs) > 0 {
 		f.TagIDs = q.TagIDs

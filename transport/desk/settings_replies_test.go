@@ -72,6 +72,62 @@ func TestSavedReplyForms(t *testing.T) {
 	see("/1/delete", nil)
 }
 
+// A saved reply has files that its page adds, shows and removes, together with the text.
+func TestReplyFileForms(t *testing.T) {
+	t.Parallel()
+	b := office(t)
+	fields := url.Values{"name": {"Terms"}, "body": {"Here they are."}}
+	names := func(id int64) (out []string) {
+		t.Helper()
+		files, err := b.desk.ReplyFiles(t.Context(), id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range files {
+			out = append(out, f.Filename)
+		}
+		return out
+	}
+	b.submit("/settings/replies", fields, "a.txt")
+	fields.Set("body", "Here they are, all of them.")
+	b.submit("/settings/replies/1", fields, "b.txt")
+	if diff := cmp.Diff([]string{"a.txt", "b.txt"}, names(1)); diff != "" {
+		t.Fatal(diff)
+	}
+	page := b.get("/settings/replies/1").body
+	if !strings.Contains(page, "all of them") || !strings.Contains(page, "/settings/replies/1/files/2/remove") {
+		t.Error("the page does not show the files")
+	}
+	if !strings.Contains(b.get("/settings/replies").body, "2 files") {
+		t.Error("the list does not say how many files there are")
+	}
+	if got := b.get("/settings/replies/1/files/1"); got.status != http.StatusOK || got.body == "" {
+		t.Errorf("the file: %d %q", got.status, got.body)
+	}
+	got := b.submit("/settings/replies/1", fields, "run.exe")
+	if got.location != "/desk/a/1/settings/replies/1" || !strings.Contains(b.goOn(got), "The reply is saved, but not with run.exe") {
+		t.Errorf("a file that is refused: %d %s", got.status, got.location)
+	}
+	fields.Set("body", "Kept with the button.")
+	if got := b.submit("/settings/replies/1/files/1/remove", fields, "c.txt"); got.location != "/desk/a/1/settings/replies/1" {
+		t.Errorf("%d %s %s", got.status, got.location, got.body)
+	}
+	if diff := cmp.Diff([]string{"b.txt", "c.txt"}, names(1)); diff != "" {
+		t.Error(diff)
+	}
+	if r, err := b.desk.SavedReply(t.Context(), 1); err != nil || !strings.Contains(r.Body, "Kept with the button") {
+		t.Error(r.Body, err)
+	}
+	for _, path := range []string{"/settings/replies/1/files/2", "/settings/replies/1"} {
+		if got := b.get(path, "As", "other"); got.status != http.StatusNotFound {
+			t.Errorf("%s of somebody else's reply: %d", path, got.status)
+		}
+	}
+	if got := b.post("/settings/replies/1/files/2/remove", fields, "As", "other"); got.status != http.StatusNotFound {
+		t.Errorf("removing somebody else's file: %d", got.status)
+	}
+}
+
 // A list that is narrowed becomes a view that shows the same, to whoever opens it.
 func TestSavedViewForms(t *testing.T) {
 	t.Parallel()
@@ -146,6 +202,9 @@ func TestViewShowsWhatItSays(t *testing.T) {
 		if shown != want {
 			t.Errorf("%q shows %v, want %v", query, shown, want)
 		}
+	}
+	if got := b.get("/inbox/all").body; !strings.Contains(got, "<span>Done</span><small>1</small>") {
+		t.Error("the sidebar does not say how many there are")
 	}
 }
 

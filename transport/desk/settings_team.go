@@ -256,8 +256,8 @@ type roleView struct {
 }
 
 type permissionArea struct {
-	Name  string
-	Items []tick
+	Area, Name string
+	Items      []tick
 }
 
 func (v *visit) rolePage() error { return v.showRole(nil, 0) }
@@ -279,11 +279,11 @@ func (v *visit) showRole(problems map[string]string, status int) error {
 	}
 	for _, p := range helpdesk.Permissions() {
 		area, action, _ := strings.Cut(string(p), ".")
-		if n := len(view.Areas); n == 0 || view.Areas[n-1].Name != area {
-			view.Areas = append(view.Areas, permissionArea{Name: area})
+		if n := len(view.Areas); n == 0 || view.Areas[n-1].Area != area {
+			view.Areas = append(view.Areas, permissionArea{Area: area, Name: v.permissionWord(area)})
 		}
 		at := &view.Areas[len(view.Areas)-1]
-		at.Items = append(at.Items, tick{ID: string(p), Text: action, On: slices.Contains(r.Permissions, p)})
+		at.Items = append(at.Items, tick{ID: string(p), Text: v.permissionWord(action), On: slices.Contains(r.Permissions, p)})
 	}
 	return v.settingsPage("role", view.Name, view, status)
 }

@@ -483,7 +483,7 @@ func TestPasswordForm(t *testing.T) {
 		t.Error(got.status)
 	}
 	b := newBundle(t, func(cfg *desk.Config) { cfg.Authenticate = nil })
-	session, err := b.service.StartSession(t.Context(), b.service.As(b.owner.ID))
+	session, err := b.service.StartSession(t.Context(), b.service.As(b.owner.ID), "")
 	if err != nil {
 		t.Fatal(err)
 	}

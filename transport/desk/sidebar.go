@@ -24,6 +24,7 @@ type sidebar struct {
 	Inbox    string
 	Waiting  int
 	Profile  string
+	Bell     *bell  // nil: there is none
 	Settings bool   // it is that of the settings
 	Back     string // from the settings to the inbox
 }
@@ -63,11 +64,15 @@ func (v *visit) sidebar(nav string) (*sidebar, error) {
 		if err != nil {
 			return nil, err
 		}
-		views, err := v.viewNav()
+		teams, err := v.teamNav(counts)
 		if err != nil {
 			return nil, err
 		}
-		s.Groups = append(s.Groups, mailboxes, views, v.troubleNav(counts))
+		views, err := v.viewNav(counts)
+		if err != nil {
+			return nil, err
+		}
+		s.Groups = append(s.Groups, teams, mailboxes, views, v.troubleNav(counts))
 	}
 	if v.may(helpdesk.CustomersView) {
 		s.Foot = append(s.Foot, navItem{ID: "customers", Text: v.words.T("Customers"), Icon: "users", URL: v.at("/customers"), Key: "u"})
@@ -86,6 +91,9 @@ func (v *visit) sidebar(nav string) (*sidebar, error) {
 		s.Foot = append(s.Foot, navItem{Text: v.words.T("Help centre"), Icon: "book", URL: v.h.cfg.HelpCentre})
 	}
 	s.mark(nav)
+	if s.Bell, err = v.bell(nav); err != nil {
+		return nil, err
+	}
 	s.Accounts, err = v.otherAccounts()
 	return s, err
 }
@@ -134,24 +142,32 @@ func (v *visit) mailboxNav(counts helpdesk.Counts) (navGroup, error) {
 	return g, err
 }
 
-// mailboxes are those that the member sees, at most 100. They are read once for a page.
+// mailboxes are those that the member sees, at most 100, without how fetching goes: that is no event.
 func (v *visit) mailboxes() ([]helpdesk.Mailbox, error) {
-	if v.boxes != nil || !v.may(helpdesk.MailboxesView) {
-		return v.boxes, nil
+	if !v.may(helpdesk.MailboxesView) {
+		return nil, nil
 	}
-	page, err := v.Mailboxes(v.ctx(), storage.PageRequest{Limit: storage.MaxLimit})
-	v.boxes = page.Items
-	return v.boxes, err
+	return keep(v.memo, &v.memo.boxes, v.readMailboxes)
 }
 
-func (v *visit) viewNav() (navGroup, error) {
+func (v *visit) readMailboxes() ([]helpdesk.Mailbox, error) {
+	page, err := v.Mailboxes(v.ctx(), storage.PageRequest{Limit: storage.MaxLimit})
+	return page.Items, err
+}
+
+// viewNav are the saved views, with the numbers of those that are counted.
+func (v *visit) viewNav(counts helpdesk.Counts) (navGroup, error) {
 	g := navGroup{Title: v.words.T("Views")}
 	if !v.may(helpdesk.ViewsView) {
 		return g, nil
 	}
-	page, err := v.Views(v.ctx(), storage.PageRequest{Limit: maxNav})
-	for _, one := range page.Items {
-		g.Items = append(g.Items, v.inboxItem(fmt.Sprintf("view-%d", one.ID), one.Name, "star", 0))
+	views, err := v.views()
+	numbers := map[int64]int64{}
+	for _, c := range counts.Views {
+		numbers[c.ViewID] = c.Conversations
+	}
+	for _, one := range views {
+		g.Items = append(g.Items, v.inboxItem(fmt.Sprintf("view-%d", one.ID), one.Name, "star", int(numbers[one.ID])))
 	}
 	return g, err
 }
@@ -173,7 +189,9 @@ func (v *visit) troubleNav(counts helpdesk.Counts) navGroup {
 // maxNav bounds how many mailboxes and views the sidebar lists.
 const maxNav = 50
 
-func (v *visit) otherAccounts() ([]Link, error) {
+func (v *visit) otherAccounts() ([]Link, error) { return keep(v.memo, &v.memo.links, v.readAccounts) }
+
+func (v *visit) readAccounts() ([]Link, error) {
 	admin, err := v.service().Admin(v.ctx(), v.caller)
 	if err != nil {
 		return nil, err
@@ -193,9 +211,26 @@ func (v *visit) counts() (helpdesk.Counts, error) {
 	if v.counted != nil || !v.may(helpdesk.ConversationsView) {
 		return *cmp.Or(v.counted, &helpdesk.Counts{}), nil
 	}
-	c, err := v.Counts(v.ctx())
+	c, err := keep(v.memo, &v.memo.counts, func() (helpdesk.Counts, error) {
+		views, err := v.views()
+		if err != nil {
+			return helpdesk.Counts{}, err
+		}
+		return v.CountsOf(v.ctx(), views)
+	})
 	v.counted = &c
 	return c, err
+}
+
+// views are the saved views that the sidebar shows.
+func (v *visit) views() ([]helpdesk.View, error) {
+	if !v.may(helpdesk.ViewsView) {
+		return nil, nil
+	}
+	return keep(v.memo, &v.memo.views, func() ([]helpdesk.View, error) {
+		page, err := v.Views(v.ctx(), storage.PageRequest{Limit: maxNav})
+		return page.Items, err
+	})
 }
 
 // ofMailbox are the counts of one mailbox.

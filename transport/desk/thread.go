@@ -33,8 +33,9 @@ type entry struct {
 	Folded     bool
 	New        bool
 	HTML       template.HTML
-	Frame      string // address of a designed mail; "": HTML is shown
-	Remote     int    // images on other servers
+	Ending     template.HTML // of an answer: the signature that its mail has
+	Frame      string        // address of a designed mail; "": HTML is shown
+	Remote     int           // images on other servers
 	RemoteURL  string
 	Files      []fileView
 	Deliveries []deliveryView
@@ -108,7 +109,8 @@ func (v *visit) fillThread(c helpdesk.Conversation, view *conversationView) erro
 	}
 	view.Entries = append(entries, events...)
 	slices.SortStableFunc(view.Entries, func(a, b entry) int { return a.At.Compare(b.At) })
-	if len(view.Entries) > manyEntries && v.r.URL.Query().Get("all") == "" {
+	wanted := v.unfold(view.Entries)
+	if len(view.Entries) > manyEntries && wanted < 0 && v.r.URL.Query().Get("all") == "" {
 		view.Hidden = len(view.Entries) - manyEntries
 		view.Entries = append([]entry{view.Entries[0]}, view.Entries[view.Hidden+1:]...)
 		view.Whole = v.at("/c/"+itoa(c.ID)) + "?all=1&in=" + url.QueryEscape(view.In)
@@ -117,6 +119,17 @@ func (v *visit) fillThread(c helpdesk.Conversation, view *conversationView) erro
 	others, err := v.others([]int64{c.ID})
 	view.Others = others[c.ID]
 	return err
+}
+
+// unfold opens the message that the address asks for, as notifications do, and finds it: -1
+// if there is none, or none was asked for.
+func (v *visit) unfold(entries []entry) int {
+	asked := number(v.r.URL.Query().Get("m"))
+	at := slices.IndexFunc(entries, func(e entry) bool { return asked != 0 && e.ID == asked })
+	if at >= 0 {
+		entries[at].Folded = false
+	}
+	return at
 }
 
 func (v *visit) messages(c helpdesk.Conversation, list []helpdesk.Interaction, unread int) ([]entry, error) {
@@ -150,6 +163,7 @@ func (v *visit) messages(c helpdesk.Conversation, list []helpdesk.Interaction, u
 	}
 	entries := make([]entry, len(list))
 	for n, i := range list {
+		bodies[n].HTML = withoutGaps(bodies[n].HTML)
 		e := v.message(c, i, people)
 		e.show(v, i, bodies[n], files[i.ID])
 		v.showDeliveries(&e, i, deliveries[i.ID])
@@ -243,7 +257,10 @@ func (e *entry) show(v *visit, i helpdesk.Interaction, body helpdesk.ShownBody, 
 			e.Frame += "?images=1"
 		}
 	} else {
-		e.HTML = safeHTML(plainStyle(body.HTML))
+		e.HTML, e.Ending = safeHTML(plainStyle(body.HTML)), showEnding(i.Ending.Signature)
+		if i.Type == helpdesk.TypeNote {
+			e.HTML = safeHTML(v.chips(plainStyle(body.HTML)))
+		}
 	}
 	for _, f := range files {
 		if !f.IsInline || f.ContentID == "" {
@@ -252,12 +269,27 @@ func (e *entry) show(v *visit, i helpdesk.Interaction, body helpdesk.ShownBody, 
 	}
 }
 
+// withoutGaps takes the addresses of images away that no file of the mail answers: a browser cannot ask for them.
+func withoutGaps(body string) string {
+	return mailhtml.RewriteImages(body, func(src string) string {
+		if scheme, _, _ := strings.Cut(src, ":"); strings.EqualFold(strings.TrimSpace(scheme), "cid") {
+			return ""
+		}
+		return src
+	})
+}
+
 func (v *visit) showFile(f helpdesk.Attachment) fileView {
 	at := v.fileURL(f, "")
 	return fileView{
 		ID: f.ID, Name: f.Filename, Size: f.SizeHuman(), URL: at, Remove: at + "/remove",
-		Image: slices.Contains([]string{"image/png", "image/jpeg", "image/gif", "image/webp", "image/avif"}, f.ContentType) && f.Size < 10<<20,
+		Image: shownImage(f.ContentType, f.Size),
 	}
+}
+
+// shownImage reports whether a file is an image that a page shows.
+func shownImage(contentType string, size int64) bool {
+	return slices.Contains([]string{"image/png", "image/jpeg", "image/gif", "image/webp", "image/avif"}, contentType) && size < 10<<20
 }
 
 func (v *visit) fileURL(f helpdesk.Attachment, key string) string {
@@ -371,6 +403,9 @@ func (v *visit) happened(c helpdesk.Conversation, said []entry) ([]entry, error)
 	}
 	var lines []entry
 	for _, e := range page.Items {
+		if closedAsSpam(e, page.Items) {
+			continue
+		}
 		who := people[e.ActorID].Name
 		if who == "" {
 			who = v.words.T("Helpwright")
@@ -382,6 +417,14 @@ func (v *visit) happened(c helpdesk.Conversation, said []entry) ([]entry, error)
 		lines = append(lines, entry{Kind: "event", Text: text, Icon: icon, At: e.Time, Time: v.when(e.Time), Full: v.full(e.Time)})
 	}
 	return lines, nil
+}
+
+// closedAsSpam reports whether an event is the closing that marking as spam brings along,
+// which goes without saying.
+func closedAsSpam(e storage.Event, all []storage.Event) bool {
+	return e.Type == "conversation.closed" && slices.ContainsFunc(all, func(o storage.Event) bool {
+		return o.Type == "conversation.marked_spam" && o.ActorID == e.ActorID && o.Time.Sub(e.Time).Abs() < time.Second
+	})
 }
 
 func (v *visit) deed(kind, who string) (text, icon string) {
@@ -419,9 +462,16 @@ func (v *visit) retry() error {
 	return v.see(v.back(v.at("/c/" + v.r.PathValue("id"))))
 }
 
-// callBack makes an answer that waits a draft again.
+// callBack makes an answer that waits a draft again. That it is one already, because the browser lost the answer to the
+// same form, is no error.
 func (v *visit) callBack() error {
-	if _, err := v.CancelSending(v.ctx(), v.number("id"), v.number("i")); err != nil {
+	_, err := v.CancelSending(v.ctx(), v.number("id"), v.number("i"))
+	if fault.Is(err, fault.Conflict) {
+		if i, known := v.Interaction(v.ctx(), v.number("id"), v.number("i")); known == nil && i.Status == helpdesk.StatusDraft {
+			err = nil
+		}
+	}
+	if err != nil {
 		return err
 	}
 	v.say(toast{Text: v.words.T("The reply is a draft again")})
@@ -436,6 +486,8 @@ type mailView struct {
 	Subject string
 	Fields  [][2]string
 	Words   []string
+
+	Misplaced *misplacedView // nil: the member may not move it
 }
 
 // mail shows the header of a mail, and why it is in this conversation.
@@ -453,6 +505,9 @@ func (v *visit) mail() error {
 		return err
 	}
 	view := mailView{Back: v.at("/c/"+itoa(c.ID)) + "#m" + itoa(i.ID), HTML: v.at(fmt.Sprintf("/c/%d/i/%d/html", c.ID, i.ID)), Subject: cmp.Or(i.Subject, c.Subject), Words: why.Words}
+	if view.Misplaced, err = v.misplaced(i); err != nil {
+		return err
+	}
 	if i.Mail.Date != (time.Time{}) || len(i.Mail.From) > 0 || i.Threading.Rule != "" {
 		view.Source = v.at(fmt.Sprintf("/c/%d/i/%d/source", c.ID, i.ID))
 	}

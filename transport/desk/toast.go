@@ -3,6 +3,7 @@ package desk
 import (
 	"bytes"
 	"compress/flate"
+	"context"
 	"encoding/base64"
 	"encoding/json"
 	"io"
@@ -89,6 +90,8 @@ type inverse struct {
 	States      []state `json:"c,omitempty"`
 	Interaction int64   `json:"i,omitempty"` // the answer
 	In          int64   `json:"n,omitempty"` // its conversation
+	// Nonce is of the form that posted it: an answer that is called back can be posted, and called back, once more.
+	Nonce string `json:"o,omitempty"`
 }
 
 // state is what a conversation was before, and when it was changed from it.
@@ -96,12 +99,19 @@ type state struct {
 	ID      int64           `json:"i"`
 	Status  helpdesk.Status `json:"s"`
 	User    int64           `json:"u,omitempty"`
+	Team    int64           `json:"t,omitempty"`
 	Mailbox int64           `json:"m"`
 	Snoozed int64           `json:"z,omitempty"` // Unix time, 0: awake
 	// Priority is "" in what was packed before there were any.
 	Priority helpdesk.Priority `json:"p,omitempty"`
 	Spam     bool              `json:"x,omitempty"`
 	Changed  int64             `json:"c"` // UpdatedAt after the change: what others changed since is left
+}
+
+func stateOf(c helpdesk.Conversation, changed int64) state {
+	return state{
+		ID: c.ID, Status: c.Status, User: c.UserID, Team: c.TeamID, Mailbox: c.MailboxID, Snoozed: unix(c.SnoozedUntil), Priority: c.Priority, Spam: c.IsSpam(), Changed: changed,
+	}
 }
 
 // before takes down what conversations were, to undo what was made of them.
@@ -112,32 +122,55 @@ func before(old, changed []helpdesk.Conversation) inverse {
 	}
 	var inv inverse
 	for _, c := range old {
-		inv.States = append(inv.States, state{ID: c.ID, Status: c.Status, User: c.UserID, Mailbox: c.MailboxID, Snoozed: unix(c.SnoozedUntil), Priority: c.Priority, Spam: c.IsSpam(), Changed: at[c.ID]})
+		inv.States = append(inv.States, stateOf(c, at[c.ID]))
 	}
 	return inv
 }
 
-// undo puts back what a form did, but for what others have changed since.
+// undo puts back what a form did, but for what others have changed since. Sent twice, as by a browser that lost the
+// answer, it does so once.
 func (v *visit) undo() error {
 	var inv inverse
-	if !unpack(v.r.PostFormValue("undo"), &inv) || len(inv.States) > helpdesk.MaxBulk {
+	text := v.r.PostFormValue("undo")
+	if !unpack(text, &inv) || len(inv.States) > helpdesk.MaxBulk {
 		return v.missing()
 	}
 	back := v.back(v.at("/inbox/unassigned"))
-	groups, left, err := v.unchanged(inv.States)
+	done, err := v.once("undo", text, text, func(ctx context.Context) (posted, error) {
+		left, err := v.putBack(ctx, inv)
+		return posted{Interaction: inv.Interaction, Left: left}, err
+	})
+	if inv.Interaction != 0 && fault.Is(err, fault.Conflict) {
+		v.say(toast{Text: v.words.T("It is on its way already and cannot be called back."), Bad: true})
+		return v.see(back)
+	}
 	if err != nil {
 		return err
 	}
+	said := v.words.T("Undone")
+	switch {
+	case done.Left > 0:
+		said = v.words.N(done.Left, "Undone, but for %s conversation that somebody has changed since|Undone, but for %s conversations that somebody has changed since")
+	case inv.Interaction != 0:
+		said = v.words.T("The reply is a draft again")
+	}
 	if inv.Interaction != 0 {
-		_, err := v.CancelSending(v.ctx(), inv.In, inv.Interaction)
-		if fault.Is(err, fault.Conflict) {
-			v.say(toast{Text: v.words.T("It is on its way already and cannot be called back."), Bad: true})
-			return v.see(back)
-		}
-		if err != nil {
-			return err
-		}
 		back = v.at("/c/" + itoa(inv.In))
+	}
+	v.say(toast{Text: said})
+	return v.see(back)
+}
+
+// putBack calls an answer back and puts conversations back; left counts those that others have changed since.
+func (v *visit) putBack(ctx context.Context, inv inverse) (left int, err error) {
+	groups, left, err := v.unchanged(ctx, inv.States)
+	if err != nil {
+		return left, err
+	}
+	if inv.Interaction != 0 {
+		if _, err := v.CancelSending(ctx, inv.In, inv.Interaction); err != nil {
+			return left, err
+		}
 	}
 	for was, ids := range groups {
 		in := helpdesk.BulkUpdate{Status: storage.Some(was.status), MailboxID: storage.Some(was.mailbox), SnoozedUntil: storage.Null[time.Time](), Spam: storage.Some(was.spam)}
@@ -148,27 +181,20 @@ func (v *visit) undo() error {
 			in.Priority = storage.Some(was.priority)
 		}
 		if v.may(helpdesk.ConversationsAssign) {
-			in.UserID = userOf(was.user)
+			in.UserID, in.TeamID = userOf(was.user), userOf(was.team)
 		}
-		if _, err := v.UpdateConversations(v.ctx(), ids, in); err != nil {
-			return err
+		if _, err := v.UpdateConversations(ctx, ids, in); err != nil {
+			return left, err
 		}
 	}
-	text := v.words.T("Undone")
-	switch {
-	case left > 0:
-		text = v.words.N(left, "Undone, but for %s conversation that somebody has changed since|Undone, but for %s conversations that somebody has changed since")
-	case inv.Interaction != 0:
-		text = v.words.T("The reply is a draft again")
-	}
-	v.say(toast{Text: text})
-	return v.see(back)
+	return left, nil
 }
 
-// place is where a conversation was: its status, agent, mailbox and priority, and until when it slept.
+// place is where a conversation was: its status, agent, team, mailbox and priority, and until when it slept.
 type place struct {
 	status                 helpdesk.Status
 	user, mailbox, snoozed int64
+	team                   int64
 	priority               helpdesk.Priority
 	spam                   bool
 }
@@ -183,12 +209,12 @@ func unix(t time.Time) int64 {
 
 // unchanged are the conversations to put back, by where they were; left counts those that
 // others have changed since.
-func (v *visit) unchanged(states []state) (groups map[place][]int64, left int, err error) {
+func (v *visit) unchanged(ctx context.Context, states []state) (groups map[place][]int64, left int, err error) {
 	ids := make([]int64, len(states))
 	for i, s := range states {
 		ids[i] = s.ID
 	}
-	found, err := v.ConversationsByID(v.ctx(), ids)
+	found, err := v.ConversationsByID(ctx, ids)
 	changed := map[int64]int64{}
 	for _, c := range found {
 		changed[c.ID] = c.UpdatedAt.UnixMicro()
@@ -199,13 +225,13 @@ func (v *visit) unchanged(states []state) (groups map[place][]int64, left int, e
 			left++
 			continue
 		}
-		was := place{s.Status, s.User, s.Mailbox, s.Snoozed, s.Priority, s.Spam}
+		was := place{status: s.Status, user: s.User, team: s.Team, mailbox: s.Mailbox, snoozed: s.Snoozed, priority: s.Priority, spam: s.Spam}
 		groups[was] = append(groups[was], s.ID)
 	}
 	return groups, left, err
 }
 
-// userOf assigns to a user, or to nobody.
+// userOf assigns to a user or a team, or to none.
 func userOf(id int64) storage.Opt[int64] {
 	if id == 0 {
 		return storage.Null[int64]()

@@ -5,7 +5,9 @@ import (
 	"crypto/rand"
 	"net/http"
 	"runtime/debug"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/helpwright/helpwright/helpdesk"
@@ -28,8 +30,10 @@ type visit struct {
 	// Of the pages of an account.
 	*helpdesk.Desk
 	account helpdesk.Account
-	counted *helpdesk.Counts   // nil: not yet
-	boxes   []helpdesk.Mailbox // nil likewise
+	counted *helpdesk.Counts // nil: not yet
+	memo    *memo            // what is kept for the member
+	last    int64            // the last event before the page was read, 0: not known
+	heard   string           // the last event before the page was read; "": not known
 }
 
 // service notes in the audit log where the request comes from.
@@ -55,18 +59,32 @@ func (h *Handler) visitor(fn func(*visit) error) http.HandlerFunc {
 // member serves a page of an account to one of its members.
 func (h *Handler) member(fn func(*visit) error) http.HandlerFunc {
 	return h.visitor(func(v *visit) error {
-		if err := v.signedIn(); err != nil {
+		if err := v.authenticate(); err != nil {
 			return err
 		}
 		if err := v.enter(v.number("account")); err != nil {
 			return err
 		}
+		var err error
+		if v.user, err = keep(v.memo, &v.memo.user, v.readUser); err != nil {
+			return err
+		}
+		v.noteEvents()
 		return fn(v)
 	})
 }
 
+// noteEvents notes where the log of events is before a page is read, so that the browser
+// misses nothing of what happens while it is made and loaded.
+func (v *visit) noteEvents() {
+	target := v.r.Header.Get(targetHeader)
+	if v.r.Method == http.MethodGet && v.memo.begun != (time.Time{}) && (target == "" || slices.Contains(strings.Fields(target), "main")) {
+		v.heard = itoa(v.last)
+	}
+}
+
 func (h *Handler) begin(w http.ResponseWriter, r *http.Request) *visit {
-	v := &visit{h: h, w: w, r: r, id: rand.Text()[:10], now: h.cfg.Now()}
+	v := &visit{h: h, w: w, r: r, id: rand.Text()[:10], now: h.cfg.Now(), memo: &memo{}}
 	v.words = chooseWords(r)
 	v.zone = zoneOf(r)
 	header := w.Header()
@@ -95,6 +113,15 @@ func (v *visit) rescue() {
 
 // signedIn finds out who asks. Without a session it is an Unauthenticated fault.
 func (v *visit) signedIn() error {
+	err := v.authenticate()
+	if err == nil {
+		v.user, err = v.readUser()
+	}
+	return err
+}
+
+// authenticate is signedIn but for the user's name.
+func (v *visit) authenticate() error {
 	var err error
 	if v.h.cfg.Authenticate != nil {
 		v.caller, err = v.h.cfg.Authenticate(v.r)
@@ -104,15 +131,15 @@ func (v *visit) signedIn() error {
 	if err == nil && v.caller.UserID() == 0 {
 		err = fault.New(fault.Unauthenticated, "Sign in first.")
 	}
-	if err != nil {
-		return err
-	}
+	return err
+}
+
+func (v *visit) readUser() (helpdesk.User, error) {
 	admin, err := v.service().Admin(v.ctx(), v.caller)
 	if err != nil {
-		return err
+		return helpdesk.User{}, err
 	}
-	v.user, err = admin.Me(v.ctx())
-	return err
+	return admin.Me(v.ctx())
 }
 
 // enter opens an account.
@@ -124,7 +151,10 @@ func (v *visit) enter(account int64) error {
 	if err := v.Touch(v.ctx()); err != nil {
 		return err
 	}
-	v.account, err = v.Account(v.ctx())
+	if err := v.remember(); err != nil {
+		return err
+	}
+	v.account, err = keep(v.memo, &v.memo.account, func() (helpdesk.Account, error) { return v.Account(v.ctx()) })
 	return err
 }
 

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"fmt"
 	"net/http"
 	"net/netip"
 	"net/url"
@@ -13,6 +14,11 @@ import (
 
 // DeskPath is the path of the agents' pages below Config.BaseURL.
 const DeskPath = "/desk"
+
+// deskURL is the address of a page of the agents'.
+func (s *Server) deskURL(format string, ids ...any) string {
+	return s.cfg.BaseURL + DeskPath + fmt.Sprintf(format, ids...)
+}
 
 // mountDesk adds the pages that agents work in. A store that cannot keep a form from being done twice has none.
 func (s *Server) mountDesk(mux *http.ServeMux, bound, limit func(http.Handler) http.Handler) error {
@@ -65,7 +71,7 @@ func (s *Server) mountDesk(mux *http.ServeMux, bound, limit func(http.Handler) h
 		})
 	}
 	mux.Handle(DeskPath+"/", handler)
-	for _, path := range []string{invitations + "{token}", "/setup", "/setup/token", "/reset"} { // they take guesses of tokens and passwords
+	for _, path := range []string{invitations + "{token}", "/setup", "/setup/token", "/reset", "/forgot"} { // they take guesses of tokens and passwords
 		mux.Handle(DeskPath+path, limit(handler))
 	}
 	mux.HandleFunc("GET "+invitations+"{token}", func(w http.ResponseWriter, r *http.Request) {

@@ -159,12 +159,15 @@ func TestRunNeedsAHandlerOfEveryKind(t *testing.T) {
 	cfg := config()
 	cfg.Relay = nil
 	m := newServer(t, cfg)
-	want := []string{"Handlers[mail.invite]", "Handlers[mail.probe]", "Handlers[mail.return]", "Handlers[mail.send]"}
+	want := []string{"Handlers[mail.invite]", "Handlers[mail.password]", "Handlers[mail.probe]", "Handlers[mail.return]", "Handlers[mail.send]", "Handlers[mail.tell]"}
 	if diff := cmp.Diff(want, missing(m.Run(t.Context()))); diff != "" {
 		t.Error(diff)
 	}
 	own := jobs.Handler{Func: func(context.Context, storage.ClaimedJob) error { return nil }}
-	cfg.Jobs.Handlers = map[string]jobs.Handler{helpdesk.JobSendMail: own, helpdesk.JobInvite: own, helpdesk.JobProbe: own, helpdesk.JobReturnMail: own}
+	cfg.Jobs.Handlers = map[string]jobs.Handler{helpdesk.JobSendMail: own}
+	for _, kind := range helpdesk.SystemMailKinds() {
+		cfg.Jobs.Handlers[kind] = own
+	}
 	srv, err := server.New(cfg)
 	if err != nil {
 		t.Fatal(err)

@@ -2,6 +2,7 @@ package server
 
 import (
 	"maps"
+	"net/url"
 	"time"
 
 	"github.com/helpwright/helpwright/helpdesk"
@@ -65,9 +66,12 @@ func (s *Server) runner(hooks *webhook.Sender) (*jobs.Runner, error) {
 		helpdesk.JobFileMail:    {Func: filer.Handle, Workers: 4},
 		helpdesk.JobPurgeBlobs:  {Func: s.service.PurgeBlobs, Workers: 1},
 		helpdesk.JobUnassign:    {Func: s.service.Unassign, Workers: 1},
+		helpdesk.JobDisband:     {Func: s.service.Disband, Workers: 1},
 		helpdesk.JobWake:        {Func: s.service.Wake, Workers: 1},
 		helpdesk.JobNotify:      {Func: s.service.Notify, Workers: 2},
-		helpdesk.JobWebhook:     {Func: hooks.Handle, Workers: 32}, // most of the time they wait for receivers
+
+		helpdesk.JobMailNotifications: {Func: s.service.MailNotifications, Workers: 2},
+		helpdesk.JobWebhook:           {Func: hooks.Handle, Workers: 32}, // most of the time they wait for receivers
 	}
 	handlers[helpdesk.JobPruneNotifications] = jobs.Handler{Func: s.service.PruneNotifications, Workers: 1}
 	kinds := helpdesk.JobKinds()
@@ -106,25 +110,22 @@ func (s *Server) senders() (map[string]jobs.Handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	inviter, err := outbound.NewInviter(outbound.InviterConfig{
+	mailer, err := outbound.NewMailer(outbound.MailerConfig{
 		Outgoing: cfg.Outgoing, Transport: cfg.Transport, Logger: s.cfg.Logger,
-		Link: func(token string) string { return s.cfg.BaseURL + invitations + token },
+		Links: helpdesk.MailLinks{
+			Invitation:    func(token string) string { return s.cfg.BaseURL + invitations + token },
+			Conversation:  func(account, id int64) string { return s.deskURL("/a/%d/c/%d", account, id) },
+			Mailbox:       func(account, id int64) string { return s.deskURL("/a/%d/settings/mailboxes/%d", account, id) },
+			Notifications: func(account int64) string { return s.deskURL("/a/%d/settings/notifications", account) },
+			Password:      func(token string) string { return s.deskURL("/reset?token=%s", url.QueryEscape(token)) },
+		},
 	})
 	if err != nil {
 		return nil, err
 	}
-	prober, err := outbound.NewProber(outbound.ProberConfig{Outgoing: cfg.Outgoing, Transport: cfg.Transport, Logger: s.cfg.Logger})
-	if err != nil {
-		return nil, err
+	handlers := map[string]jobs.Handler{helpdesk.JobSendMail: {Func: sender.Handle, Workers: 8}}
+	for _, kind := range helpdesk.SystemMailKinds() {
+		handlers[kind] = jobs.Handler{Func: mailer.Handle, Workers: 2}
 	}
-	returner, err := outbound.NewReturner(outbound.ReturnerConfig{Outgoing: cfg.Outgoing, Transport: cfg.Transport, Logger: s.cfg.Logger})
-	if err != nil {
-		return nil, err
-	}
-	return map[string]jobs.Handler{
-		helpdesk.JobSendMail:   {Func: sender.Handle, Workers: 8},
-		helpdesk.JobInvite:     {Func: inviter.Handle, Workers: 2},
-		helpdesk.JobProbe:      {Func: prober.Handle, Workers: 1},
-		helpdesk.JobReturnMail: {Func: returner.Handle, Workers: 2},
-	}, nil
+	return handlers, nil
 }

@@ -4,8 +4,8 @@ package postgres
 import (
 	"context"
 	"database/sql"
-	"database/sql/driver"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -14,12 +14,14 @@ import (
 	"github.com/uptrace/bun/dialect/pgdialect"
 
 	"github.com/helpwright/helpwright/storage/bunstore"
-	"github.com/helpwright/helpwright/storage/bunstore/internal/metered"
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
 // connectTimeout is how long making a connection may take, unless the address says it.
 const connectTimeout = 10 * time.Second
+
+// execMode is the setting of pgx in an address that says whether statements are kept.
+const execMode = "default_query_exec_mode"
 
 // Open opens a database: a "postgres://" URL as libpq takes it. It migrates nothing, see [bunstore.DB.Migrate]. What is
 // no such URL is an Invalid fault, a database that does not answer an Unavailable one.
@@ -35,12 +37,24 @@ func Open(ctx context.Context, address string, cfg bunstore.Config) (*bunstore.D
 // Pool makes a pool whose connections are set up so that bun's way of writing values into the statement is safe and
 // quick. A program that has its own tables and those of package bunstore in one pool makes it here, and gives it to
 // [bunstore.New] in a bun.DB, with [Listen] in the Config. It connects to nothing yet.
+//
+// Its connections keep statements prepared. A pooler between that gives each transaction another session, and does
+// not keep them itself (PgBouncer does from 1.21 on, with max_prepared_statements above 0), needs
+// "default_query_exec_mode=exec" in the address, which is the default where Config.StatementTimeout is negative; "statement_cache_capacity" says how many are kept, 512 by default. The
+// server plans a statement for its values at first, and once for all when that looks as cheap;
+// "plan_cache_mode=force_custom_plan" in the address has it always do the former.
 func Pool(address string, cfg bunstore.Config) (*sql.DB, error) {
 	config, err := pgx.ParseConfig(address)
 	if err != nil {
 		return nil, fault.New(fault.Invalid, "The address is no PostgreSQL URL.") // err would show the password
 	}
-	config.DefaultQueryExecMode = pgx.QueryExecModeExec // every text is new, so nothing is to be prepared
+	prepares := config.DefaultQueryExecMode
+	if cfg.StatementTimeout < 0 && !strings.Contains(address, execMode) { // there may be a pooler
+		prepares = pgx.QueryExecModeExec
+	}
+	if prepares != pgx.QueryExecModeSimpleProtocol {
+		config.DefaultQueryExecMode = pgx.QueryExecModeExec // of texts that will not come again
+	}
 	config.RuntimeParams["standard_conforming_strings"] = "on"
 	config.RuntimeParams["client_encoding"] = "UTF8"
 	config.RuntimeParams["timezone"] = "UTC"
@@ -66,7 +80,7 @@ func Pool(address string, cfg bunstore.Config) (*sql.DB, error) {
 	if config.ConnectTimeout == 0 {
 		config.ConnectTimeout = connectTimeout
 	}
-	pool := sql.OpenDB(connector{stdlib.GetConnector(*config)})
+	pool := sql.OpenDB(connector{stdlib.GetConnector(*config), prepares})
 	conns := cfg.MaxConns
 	if conns <= 0 {
 		conns = 20
@@ -75,27 +89,4 @@ func Pool(address string, cfg bunstore.Config) (*sql.DB, error) {
 	pool.SetMaxIdleConns(conns)
 	pool.SetConnMaxIdleTime(5 * time.Minute)
 	return pool, nil
-}
-
-// connector makes connections to PostgreSQL whose rows can be counted.
-type connector struct{ driver.Connector }
-
-// Connect implements [driver.Connector].
-func (c connector) Connect(ctx context.Context) (driver.Conn, error) {
-	conn, err := c.Connector.Connect(ctx)
-	if plain, ok := conn.(*stdlib.Conn); ok && err == nil {
-		return &meteredConn{plain}, nil
-	}
-	return conn, err
-}
-
-// pgxConn has another name than its method Conn, which is to be had.
-type pgxConn = stdlib.Conn
-
-type meteredConn struct{ *pgxConn }
-
-// QueryContext implements [driver.QueryerContext].
-func (c *meteredConn) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
-	rows, err := c.pgxConn.QueryContext(ctx, query, args)
-	return metered.Rows(ctx, rows, err)
 }

@@ -5,22 +5,16 @@ import (
 	"context"
 	"database/sql"
 	"database/sql/driver"
-	"encoding/hex"
 	"fmt"
-	"strconv"
-	"strings"
 
+	"github.com/helpwright/helpwright/storage/bunstore/internal/lift"
 	"github.com/helpwright/helpwright/storage/bunstore/internal/metered"
 )
 
 // bun writes values into the statements, so each has a text of its own, and SQLite would compile every one of them,
 // which takes longer than most take to run. The connections of a [Pool] turn the values into parameters again and keep
 // what was compiled.
-const (
-	maxPrepared = 200     // statements of a connection
-	maxLifted   = 200     // values of one that is kept
-	maxKept     = 8 << 10 // bytes of its text
-)
+const maxPrepared = 200 // statements of a connection
 
 // preparing makes the connections of a database.
 type preparing struct {
@@ -145,7 +139,7 @@ func (c *preparedConn) compiled(ctx context.Context, query string, args []driver
 	if len(args) > 0 {
 		return nil, nil, nil
 	}
-	text, values, ok := lift(query)
+	text, values, ok := lift.Values(query, lift.SQLite)
 	if !ok {
 		return nil, nil, nil
 	}
@@ -186,132 +180,4 @@ func (c *preparedConn) forget() error {
 		}
 	}
 	return nil
-}
-
-// lift puts parameters in the place of the values in a statement, and tells whether that makes sense. What may stand in
-// the condition of an index stays, as SQLite has to see it there: 0, 1, and short words, the empty one too. So does a
-// LIMIT: SQLite plans for its value, and would compile the statement anew whenever it is bound to one.
-func lift(query string) (text string, values []driver.NamedValue, ok bool) {
-	if !liftable(query) {
-		return "", nil, false
-	}
-	var b strings.Builder
-	done := 0 // of query is in b
-	for i := 0; i < len(query); {
-		value, end := token(query, i)
-		if end < 0 {
-			return "", nil, false
-		}
-		if value != nil && !afterLimit(query[:i]) {
-			b.WriteString(query[done:i])
-			b.WriteByte('?')
-			done = end
-			values = append(values, driver.NamedValue{Ordinal: len(values) + 1, Value: value})
-		}
-		i = end
-	}
-	b.WriteString(query[done:])
-	return b.String(), values, len(values) <= maxLifted && b.Len() <= maxKept
-}
-
-// afterLimit reports whether a statement ends in LIMIT.
-func afterLimit(query string) bool {
-	const limit = "LIMIT "
-	return len(query) > len(limit) && strings.EqualFold(query[len(query)-len(limit):], limit)
-}
-
-// token reads what stands in a statement from i on: a value to be lifted, or something else, which is nil. An end of -1
-// means that the statement is not understood, or is none of bun's: it has comments, parameters or others behind it.
-func token(query string, i int) (value driver.Value, end int) {
-	next := byte(0)
-	if i+1 < len(query) {
-		next = query[i+1]
-	}
-	switch ch := query[i]; {
-	case ch == '\'':
-		s, end := quoted(query, i)
-		if isWord(s) {
-			return nil, end
-		}
-		return s, end
-	case ch == '"', ch == '`':
-		_, end := quoted(query, i)
-		return nil, end
-	case (ch == 'x' || ch == 'X') && next == '\'':
-		s, end := quoted(query, i+1)
-		blob, err := hex.DecodeString(s)
-		if err != nil {
-			return nil, -1
-		}
-		return blob, end
-	case ch >= '0' && ch <= '9':
-		return number(query, i)
-	case inName(ch):
-		for i < len(query) && inName(query[i]) {
-			i++
-		}
-		return nil, i
-	case strings.IndexByte(";?[$@#", ch) >= 0, ch == '-' && next == '-', ch == '/' && next == '*':
-		return nil, -1
-	}
-	return nil, i + 1
-}
-
-// number reads a number; 0, 1 and all that are no whole numbers stay.
-func number(query string, i int) (value driver.Value, end int) {
-	for end = i; end < len(query) && (inName(query[end]) || query[end] == '.'); end++ {
-	}
-	if n, err := strconv.ParseInt(query[i:end], 10, 64); err == nil && n > 1 {
-		return n, end
-	}
-	return nil, end
-}
-
-// liftable reports whether a statement reads or writes rows: what changes the schema has no parameters.
-func liftable(query string) bool {
-	query = strings.TrimLeft(query, " \t\r\n")
-	for _, verb := range []string{"SELECT ", "INSERT ", "UPDATE ", "DELETE ", "WITH ", "EXPLAIN QUERY PLAN SELECT ", "EXPLAIN QUERY PLAN WITH "} {
-		if len(query) > len(verb) && strings.EqualFold(query[:len(verb)], verb) {
-			return true
-		}
-	}
-	return false
-}
-
-// quoted reads what stands in quotes from i on and returns where it ends, -1 if it does not.
-func quoted(query string, i int) (s string, end int) {
-	quote := query[i]
-	doubled := false
-	for end = i + 1; end < len(query); end++ {
-		if query[end] != quote {
-			continue
-		}
-		if end+1 == len(query) || query[end+1] != quote {
-			s = query[i+1 : end]
-			if doubled {
-				s = strings.ReplaceAll(s, string([]byte{quote, quote}), string(quote))
-			}
-			return s, end + 1
-		}
-		doubled = true
-		end++
-	}
-	return "", -1
-}
-
-// isWord reports whether a text may be a word of ours, as in a condition, and is no data: it is short, and in one case.
-// The empty list is one, too.
-func isWord(s string) bool {
-	if s == "[]" {
-		return true
-	}
-	if len(s) > 20 || strings.ToLower(s) != s && strings.ToUpper(s) != s {
-		return false
-	}
-	return !strings.ContainsFunc(s, func(r rune) bool { return r != '_' && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z') })
-}
-
-// inName reports a byte of a keyword, a name or a number.
-func inName(b byte) bool {
-	return b >= '0' && b <= '9' || b >= 'a' && b <= 'z' || b >= 'A' && b <= 'Z' || b == '_' || b >= 0x80
 }

@@ -1,7 +1,6 @@
 package sqlite
 
 import (
-	"database/sql/driver"
 	"errors"
 	"path/filepath"
 	"strconv"
@@ -12,6 +11,7 @@ import (
 	"github.com/uptrace/bun/dialect/sqlitedialect"
 
 	"github.com/helpwright/helpwright/storage/bunstore"
+	"github.com/helpwright/helpwright/storage/bunstore/internal/lift"
 )
 
 // migrated is a pool of a database that has the tables.
@@ -32,49 +32,6 @@ func migrated(t testing.TB) *bun.DB {
 	t.Cleanup(func() { _ = pool.Close() })
 	pool.SetMaxOpenConns(1)
 	return bun.NewDB(pool, sqlitedialect.New())
-}
-
-func TestLift(t *testing.T) {
-	t.Parallel()
-	for name, tc := range map[string]struct {
-		query, text string // text "": it runs as it is
-		values      []driver.Value
-	}{
-		"values":              {`INSERT INTO "t" ("a", "b") VALUES (12, 'It''s')`, `INSERT INTO "t" ("a", "b") VALUES (?, ?)`, []driver.Value{int64(12), "It's"}},
-		"a blob":              {`SELECT * FROM t WHERE x = X'00ff' AND xx = x''`, `SELECT * FROM t WHERE x = ? AND xx = ?`, []driver.Value{[]byte{0, 0xff}, []byte{}}},
-		"words stay":          {`SELECT * FROM t WHERE type = 'customer' AND p <> '' AND q > 0 AND r = 1`, `SELECT * FROM t WHERE type = 'customer' AND p <> '' AND q > 0 AND r = 1`, nil},
-		"data does not":       {`SELECT * FROM t WHERE e = 'a@b' AND f = 'Word' AND g = 'two words'`, `SELECT * FROM t WHERE e = ? AND f = ? AND g = ?`, []driver.Value{"a@b", "Word", "two words"}},
-		"numbers":             {`UPDATE t2 SET n = -5, f = 1.5, e = 1e9, h = 0x10, big = 92233720368547758070 WHERE id IN (2, 3)`, `UPDATE t2 SET n = -?, f = 1.5, e = 1e9, h = 0x10, big = 92233720368547758070 WHERE id IN (?, ?)`, []driver.Value{int64(5), int64(2), int64(3)}},
-		"names with digits":   {`SELECT a1.b22 AS "it's 33", é44 FROM a1`, `SELECT a1.b22 AS "it's 33", é44 FROM a1`, nil},
-		"a name that says \"": {`SELECT "a""55" FROM t WHERE b = 'A"B'`, `SELECT "a""55" FROM t WHERE b = ?`, []driver.Value{`A"B`}},
-		"signs in a text":     {`DELETE FROM t WHERE a = 'x; -- ? /* $1'`, `DELETE FROM t WHERE a = ?`, []driver.Value{"x; -- ? /* $1"}},
-		"limits stay":         {`SELECT * FROM t WHERE id IN (SELECT id FROM u limit 5) AND t_limit > 5 LIMIT 26`, `SELECT * FROM t WHERE id IN (SELECT id FROM u limit 5) AND t_limit > ? LIMIT 26`, []driver.Value{int64(5)}},
-		"several":             {`DELETE FROM t WHERE a = 5; DELETE FROM u`, "", nil},
-		"a comment":           {`SELECT 5 -- no`, "", nil},
-		"a parameter":         {`SELECT ?`, "", nil},
-		"a schema":            {`CREATE TABLE t (a DEFAULT 5)`, "", nil},
-		"a pragma":            {`PRAGMA user_version = 5`, "", nil},
-		"no end":              {`SELECT 'x`, "", nil},
-		"no blob":             {`SELECT x'0'`, "", nil},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			text, values, ok := lift(tc.query)
-			if ok != (tc.text != "") || ok && text != tc.text {
-				t.Errorf("%v: %s", ok, text)
-			}
-			var got []driver.Value
-			for i, v := range values {
-				got = append(got, v.Value)
-				if v.Ordinal != i+1 {
-					t.Errorf("value %d has the number %d", i+1, v.Ordinal)
-				}
-			}
-			if diff := cmp.Diff(tc.values, got); ok && diff != "" {
-				t.Error(diff)
-			}
-		})
-	}
 }
 
 // A statement gives the same, whether its values are lifted or not.
@@ -118,7 +75,7 @@ func TestConditionsOfIndexesStay(t *testing.T) {
 		t.Fatalf("there are %d indexes with a condition", len(all))
 	}
 	for _, index := range all {
-		if _, values, ok := lift("SELECT " + index); !ok || len(values) > 0 {
+		if _, values, ok := lift.Values("SELECT "+index, lift.SQLite); !ok || len(values) > 0 {
 			t.Errorf("%v is lifted from %s", values, index)
 		}
 	}

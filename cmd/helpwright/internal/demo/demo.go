@@ -37,9 +37,10 @@ type Company struct {
 	AccountID int64
 	Name      string
 	SiteURL   string
-	Email     string // of a member who may do everything
-	Password  string
-	Token     string // of the same member
+	Email     string   // of a member who may do everything
+	Password  string   // of all members
+	Others    []string // addresses of the other members
+	Token     string   // of the same member
 }
 
 // Fill makes the company. The database has to be empty. When it returns, the clock
@@ -111,11 +112,7 @@ func (f *filler) people(ctx context.Context) error {
 	operator := f.Desk.Operator()
 	password := strings.ToLower(rand.Text()[:12])
 	for _, m := range staff() {
-		in := helpdesk.UserInput{Name: m.name, Email: m.email}
-		if m.role == "owner" {
-			in.Password = password
-		}
-		user, err := operator.CreateUser(ctx, in)
+		user, err := operator.CreateUser(ctx, helpdesk.UserInput{Name: m.name, Email: m.email, Password: password})
 		if err != nil {
 			return err
 		}
@@ -135,12 +132,16 @@ func (f *filler) people(ctx context.Context) error {
 				return err
 			}
 		}
+		if m != owner {
+			f.company.Others = append(f.company.Others, m.email)
+		}
 		if m.desk, err = f.Desk.Desk(ctx, f.Desk.As(m.id), account.ID); err != nil {
 			return err
 		}
 	}
 	_, token, err := operator.CreateToken(ctx, owner.id, helpdesk.TokenInput{Name: "demo"})
-	f.company = Company{AccountID: account.ID, Name: companyName, Email: owner.email, Password: password, Token: token}
+	f.company.AccountID, f.company.Name, f.company.Token = account.ID, companyName, token
+	f.company.Email, f.company.Password = owner.email, password
 	return err
 }
 

@@ -1,0 +1,286 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net/url"
+	"os"
+	"reflect"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/alecthomas/kong"
+)
+
+// configFile is a file of settings. Nothing of it is passed over: a key that is no setting is an error, as the setting
+// that was meant would not be in force.
+type configFile map[string]any
+
+// readConfig reads a file of settings.
+func readConfig(r io.Reader) (kong.Resolver, error) {
+	text, err := io.ReadAll(io.LimitReader(r, maxConfig+1))
+	if err != nil {
+		return nil, err
+	}
+	if len(text) > maxConfig {
+		return nil, errors.New("the file of --config is too large")
+	}
+	if err := doubled(text); err != nil {
+		return nil, err
+	}
+	file := configFile{}
+	if err := json.Unmarshal(text, &file); err != nil {
+		return nil, fmt.Errorf("the file of --config: %w", err)
+	}
+	return file, nil
+}
+
+const maxConfig = 1 << 20
+
+// doubled reports a key that is there twice.
+func doubled(text []byte) error {
+	d := json.NewDecoder(bytes.NewReader(text))
+	if begin, err := d.Token(); err != nil || begin != json.Delim('{') {
+		return nil // who reads it next says what is wrong
+	}
+	seen := map[string]bool{}
+	for d.More() {
+		key, err := d.Token()
+		if err != nil {
+			return nil //nolint:nilerr // as above
+		}
+		name, _ := key.(string)
+		if seen[name] {
+			return fmt.Errorf("the file of --config has %q twice", name)
+		}
+		seen[name] = true
+		var value json.RawMessage
+		if d.Decode(&value) != nil {
+			return nil
+		}
+	}
+	return nil
+}
+
+// Validate implements [kong.Resolver].
+func (c configFile) Validate(app *kong.Application) error {
+	known := map[string]bool{}
+	for _, flag := range settingFlags(app) {
+		known[keyOf(flag)] = true
+	}
+	var unknown []string
+	for _, key := range slices.Sorted(maps.Keys(c)) {
+		if !known[key] {
+			unknown = append(unknown, fmt.Sprintf("%q is no setting%s", key, likely(strings.ReplaceAll(key, "-", "_"), slices.Sorted(maps.Keys(known)))))
+		}
+		if c[key] == nil && known[key] {
+			unknown = append(unknown, fmt.Sprintf("%q has no value: leave it out", key))
+		}
+	}
+	if len(unknown) > 0 {
+		return fmt.Errorf("the file of --config: %s", strings.Join(unknown, "; "))
+	}
+	return nil
+}
+
+// Resolve implements [kong.Resolver]. Variables overrule the file.
+func (c configFile) Resolve(_ *kong.Context, _ *kong.Path, flag *kong.Flag) (any, error) {
+	if len(flag.Envs) == 0 || variable(flag) != "" {
+		return nil, nil //nolint:nilnil // there is no value
+	}
+	return c[keyOf(flag)], nil
+}
+
+// settingFlags are the flags that are settings, too.
+func settingFlags(app *kong.Application) []*kong.Flag {
+	return slices.DeleteFunc(slices.Clone(app.Flags), func(f *kong.Flag) bool { return len(f.Envs) == 0 })
+}
+
+func keyOf(flag *kong.Flag) string { return strings.ReplaceAll(flag.Name, "-", "_") }
+
+// variable is the variable that sets a flag, "" when none does.
+func variable(flag *kong.Flag) string {
+	for _, name := range flag.Envs {
+		if _, ok := os.LookupEnv(name); ok {
+			return name
+		}
+	}
+	return ""
+}
+
+const variablePrefix = "HELPWRIGHT_"
+
+// unknownVariables tells which variables look like settings and are none. They are no error: others make variables, too,
+// such as Kubernetes for a service of the same name.
+func unknownVariables(app *kong.Application, environment []string) []string {
+	var known, unknown []string
+	for _, flag := range settingFlags(app) {
+		known = append(known, flag.Envs...)
+	}
+	for _, pair := range environment {
+		name, _, _ := strings.Cut(pair, "=")
+		rest, ours := strings.CutPrefix(name, variablePrefix)
+		if !ours || slices.Contains(known, name) {
+			continue
+		}
+		first, _, _ := strings.Cut(rest, "_")
+		if first == "TEST" || first == "PORT" || first == "SERVICE" {
+			continue
+		}
+		unknown = append(unknown, name+" is no setting"+likely(name, known))
+	}
+	slices.Sort(unknown)
+	return unknown
+}
+
+// likely asks whether another name was meant, when one is near.
+func likely(name string, known []string) string {
+	best, nearest := "", max(2, len(strings.TrimPrefix(name, variablePrefix))/3)+1
+	for _, k := range known {
+		if d := distance(strings.ToLower(name), strings.ToLower(k)); d < nearest {
+			best, nearest = k, d
+		}
+	}
+	if best == "" {
+		return ""
+	}
+	return ": did you mean " + best + "?"
+}
+
+// distance is how many characters have to be added, removed or replaced (Levenshtein).
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := diagonal
+			if a[i] != b[j] {
+				cost = 1 + min(diagonal, row[j], row[j+1])
+			}
+			diagonal, row[j+1] = row[j+1], cost
+		}
+	}
+	return row[len(b)]
+}
+
+// setting is one as it is in force.
+type setting struct {
+	name   string // variable
+	value  string
+	origin string // where it comes from
+	hidden string // how much of it is secret: "", "url" or "all"
+	usual  bool   // nobody has set it
+}
+
+// shown is the value without what is secret in it.
+func (s setting) shown() string {
+	switch {
+	case s.value == "" || s.hidden == "":
+		return s.value
+	case s.hidden == "url":
+		var parts []string
+		for part := range strings.FieldsSeq(s.value) {
+			parts = append(parts, withoutPassword(part))
+		}
+		return strings.Join(parts, " ")
+	}
+	return "(hidden)"
+}
+
+// withoutPassword is an address without its password.
+func withoutPassword(address string) string {
+	if !strings.Contains(address, "://") {
+		if strings.HasPrefix(address, "sqlite:") {
+			return address
+		}
+		return "(hidden)"
+	}
+	u, err := url.Parse(address)
+	if err != nil {
+		return "(hidden)"
+	}
+	if _, has := u.User.Password(); has {
+		u.User = url.UserPassword(u.User.Username(), "hidden")
+	}
+	query := u.Query()
+	for name := range query {
+		if strings.Contains(strings.ToLower(name), "pass") {
+			query.Set(name, "hidden")
+			u.RawQuery = query.Encode()
+		}
+	}
+	return u.String()
+}
+
+// inForce are all settings, after a command line was read.
+func inForce(ctx *kong.Context, file string) []setting {
+	given, fromFile := map[*kong.Flag]bool{}, map[*kong.Flag]bool{}
+	for _, p := range ctx.Path {
+		if p.Flag != nil && p.Resolved {
+			fromFile[p.Flag] = true
+		} else if p.Flag != nil {
+			given[p.Flag] = true
+		}
+	}
+	var all []setting
+	for _, flag := range settingFlags(ctx.Model) {
+		s := setting{name: flag.Envs[0], value: valueText(flag.Target), origin: "default", hidden: flag.Tag.Get("secret")}
+		switch name := variable(flag); {
+		case given[flag]:
+			s.origin = "--" + flag.Name
+		case name != "":
+			s.origin = "variable"
+		case fromFile[flag]:
+			s.origin = file
+		default:
+			s.usual = true
+		}
+		all = append(all, s)
+	}
+	return all
+}
+
+func valueText(v reflect.Value) string {
+	if list, ok := v.Interface().([]string); ok {
+		return strings.Join(list, ",")
+	}
+	return fmt.Sprint(v.Interface())
+}
+
+// portable are the settings that another server with the same data should have, too: no secrets, and no places.
+func portable(all []setting) map[string]string {
+	values := map[string]string{}
+	for _, s := range all {
+		if s.hidden == "" && s.name != "HELPWRIGHT_DATA" && s.name != "HELPWRIGHT_BLOB_URL" {
+			values[s.name] = s.value
+		}
+	}
+	return values
+}
+
+type configCmd struct {
+	Show configShowCmd `cmd:"" help:"Print what is in force and where it comes from, without secrets, and what is wrong with it."`
+}
+
+type configShowCmd struct{}
+
+// Run prints the settings.
+func (configShowCmd) Run(s *session) error {
+	w := tabwriter.NewWriter(s.stdout, 0, 0, 2, ' ', 0)
+	for _, one := range s.shown {
+		fmt.Fprintf(w, "%s\t%s\t%s\n", one.name, one.shown(), one.origin)
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	return s.settings.check()
+}

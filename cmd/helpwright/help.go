@@ -1,0 +1,51 @@
+package main
+
+import (
+	"slices"
+
+	"github.com/alecthomas/kong"
+)
+
+// What settings commands use.
+var (
+	everything = []string{"*"}
+	stored     = []string{"data", "database-url", "blob-url"}
+	sealed     = append([]string{"secret-key"}, stored...)
+)
+
+// settingsOf are the settings that a command uses, by its path. A command that is not here has none.
+func settingsOf(path string) []string {
+	switch path {
+	case "serve", "config show":
+		return everything
+	case "demo":
+		return []string{"listen", "base-url", "max-attachment", "max-site-file", "rate-limit", "public-rate-limit", "trusted-proxies"}
+	case "healthcheck":
+		return []string{"listen"}
+	case "migrate":
+		return stored
+	case "user create", "token create", "kb export", "blobs adopt", "blobs sweep", "backup", "restore":
+		return sealed
+	case "user reset-password":
+		return append([]string{"listen", "base-url", "bootstrap-email"}, sealed...)
+	case "kb import":
+		return append([]string{"max-site-file"}, sealed...)
+	case "doctor":
+		return append([]string{"intake-listen", "intake-domain", "smtp-url", "allow-private-hosts", "dns-server", "spf"}, sealed...)
+	}
+	return nil
+}
+
+// printHelp shows commands first, and of the settings those that a command uses.
+func printHelp(options kong.HelpOptions, ctx *kong.Context) error {
+	used := []string{"data"}
+	if selected := ctx.Selected(); selected != nil {
+		used = settingsOf(selected.Path())
+	}
+	for _, flag := range ctx.Model.Flags {
+		if len(flag.Envs) > 0 {
+			flag.Hidden = !slices.Contains(used, flag.Name) && !slices.Contains(used, "*")
+		}
+	}
+	return kong.DefaultHelpPrinter(options, ctx)
+}

@@ -1,0 +1,64 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/helpwright/helpwright/storage/backup"
+)
+
+// isTerminal reports whether somebody watches.
+func isTerminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	if !ok {
+		return false
+	}
+	info, err := f.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice != 0
+}
+
+// progress says how far a backup is: on a terminal in one line that changes, elsewhere now and then in a new one.
+type progress struct {
+	w        io.Writer
+	what     string
+	files    int64 // that there will be; 0: not known
+	terminal bool
+	every    time.Duration
+	said     time.Time
+}
+
+func newProgress(w io.Writer, what string) *progress {
+	p := &progress{w: w, what: what, every: 10 * time.Second, said: time.Now()}
+	if isTerminal(w) {
+		p.terminal, p.every = true, time.Second/4
+	}
+	return p
+}
+
+// tell says how much is done, unless it was said a moment ago.
+func (p *progress) tell(done backup.Totals) {
+	if time.Since(p.said) < p.every {
+		return
+	}
+	p.said = time.Now()
+	text := fmt.Sprintf("%s: %d files, %s", p.what, done.Blobs+done.Missing, megabytes(done.Bytes))
+	if p.files > 0 {
+		text = fmt.Sprintf("%s: %d of %d files, %s", p.what, done.Blobs+done.Missing, p.files, megabytes(done.Bytes))
+	}
+	if p.terminal {
+		fmt.Fprintf(p.w, "\r%s\x1b[K", text)
+	} else {
+		fmt.Fprintln(p.w, text)
+	}
+}
+
+// done leaves the line of a terminal.
+func (p *progress) done() {
+	if p.terminal {
+		fmt.Fprint(p.w, "\r\x1b[K")
+	}
+}
+
+func megabytes(n int64) string { return fmt.Sprintf("%.1f MB", float64(n)/1e6) }

@@ -1,0 +1,101 @@
+package main
+
+import (
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/helpwright/helpwright/storage/storagetest/testenv"
+)
+
+// readmeCommands are the blocks of commands in a section of the README.
+func readmeCommands(t *testing.T, section string) []string {
+	t.Helper()
+	text, err := os.ReadFile("../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, ok := strings.Cut(string(text), "\n## "+section+"\n")
+	rest, _, ok2 := strings.Cut(rest, "\n## ")
+	if !ok || !ok2 {
+		t.Fatalf("the README has no section %q", section)
+	}
+	var blocks []string
+	inside := false
+	for line := range strings.Lines(rest) {
+		command, is := strings.CutPrefix(line, "    ")
+		switch {
+		case is && inside:
+			blocks[len(blocks)-1] += command
+		case is:
+			blocks = append(blocks, command)
+		}
+		inside = is
+	}
+	return blocks
+}
+
+// shell runs commands as somebody would paste them, in a folder of the server's.
+func (s *process) shell(dir, script string) (out string) {
+	s.t.Helper()
+	path, err := program()
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	cmd := exec.CommandContext(s.t.Context(), "sh", "-e", "-c", script)
+	cmd.Dir, cmd.Env = filepath.Join(s.dir, dir), append(s.env, "PATH="+filepath.Dir(path)+":"+os.Getenv("PATH"))
+	text, err := cmd.CombinedOutput()
+	if err != nil {
+		s.t.Fatalf("%v: %s\n%s", err, script, text)
+	}
+	return string(text)
+}
+
+// TestReadmeBackup does what the README says about backups, command by command.
+func TestReadmeBackup(t *testing.T) {
+	t.Parallel()
+	commands := readmeCommands(t, "Back it up, restore it")
+	if len(commands) != 4 {
+		t.Fatalf("there are %d blocks of commands: %q", len(commands), commands)
+	}
+	t.Run("SQLite", func(t *testing.T) {
+		t.Parallel()
+		s := newServer(t)
+		s.received()
+		if out := s.shell(".", commands[0]); !strings.Contains(out, "whole: sqlite") {
+			t.Error(out)
+		}
+		s.stop()
+		if out := s.shell(".", commands[1]); !strings.Contains(out, "ok    files that the database names (3)") {
+			t.Error(out)
+		}
+		s.sameAs(s.at(filepath.Join(s.dir, "elsewhere")))
+	})
+	t.Run("PostgreSQL", func(t *testing.T) {
+		t.Parallel()
+		if _, err := exec.LookPath("pg_dump"); err != nil {
+			testenv.Skip(t, "there is no pg_dump")
+		}
+		s := newServer(t, "HELPWRIGHT_DATABASE_URL="+testenv.Postgres(t))
+		s.received()
+		s.shell(".", "mkdir backups\n"+commands[2])
+		s.stop()
+		s.env = append(s.env, "HELPWRIGHT_DATABASE_URL="+testenv.Postgres(t))
+		s.shell(".", "mkdir elsewhere")
+		if out := s.shell("elsewhere", commands[3]+"helpwright doctor"); !strings.Contains(out, "ok    files that the database names (3)") {
+			t.Error(out)
+		}
+	})
+}
+
+// received waits until the server has three mails.
+func (s *process) received() {
+	s.t.Helper()
+	m := s.mailbox(url.Values{"name": {"Support"}, "email": {"support@example.org"}})
+	submitAll(s.intake, m.InternalEmailAddress, 3)
+	eventually(s.t, "every mail is filed", time.Minute, func() bool { return len(s.conversations()) == 3 && len(ledger(s, m.ID, "received")) == 0 })
+}

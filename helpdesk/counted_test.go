@@ -1,0 +1,31 @@
+package helpdesk
+
+import (
+	"reflect"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// What a filter can ask for is known to counted: whoever adds a field decides there whether
+// the counts that are kept can tell it.
+func TestCountedKnowsAllFields(t *testing.T) {
+	t.Parallel()
+	var fields []string
+	for _, f := range reflect.VisibleFields(reflect.TypeFor[ConversationFilter]()) {
+		fields = append(fields, f.Name)
+	}
+	kept := []string{"Statuses", "MailboxID", "UserID", "TeamID", "Awaiting", "Snoozed"}
+	others := []string{"CustomerID", "UpdatedSince", "Terms", "TagIDs", "Audience", "DraftBy", "Undelivered", "Priorities", "Spam"}
+	known := map[string]bool{}
+	for _, name := range append(kept, others...) {
+		known[name] = true
+	}
+	got := map[string]bool{}
+	for _, name := range fields {
+		got[name] = true
+	}
+	if diff := cmp.Diff(known, got); diff != "" {
+		t.Errorf("fields of ConversationFilter (-known +there): %s", diff)
+	}
+}

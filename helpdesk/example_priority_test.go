@@ -1,0 +1,44 @@
+package helpdesk_test
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+
+	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/storage"
+)
+
+// What is urgent is found among all that is open.
+func ExampleConversationQuery_priority() {
+	ctx := context.Background()
+	_, desk, _ := exampleDesk(ctx)
+	for _, subject := range []string{"The door squeaks", "The door is stuck"} {
+		_, _ = desk.CreateConversation(ctx, helpdesk.ConversationInput{Channel: "email", To: "ada@example.com", Subject: subject})
+	}
+	_, err := desk.UpdateConversations(ctx, []int64{2}, helpdesk.BulkUpdate{Priority: storage.Some(helpdesk.PriorityUrgent)})
+	if err != nil {
+		panic(err)
+	}
+	urgent, _ := desk.Conversations(ctx, helpdesk.ConversationQuery{
+		Priorities: []helpdesk.Priority{helpdesk.PriorityHigh, helpdesk.PriorityUrgent},
+	}, storage.PageRequest{})
+	for _, c := range urgent.Items {
+		fmt.Println(c.Number, c.Subject, c.Priority)
+	}
+	// Output: 2 The door is stuck urgent
+}
+
+// Whoever asks hears nothing about who is a member; the link comes by mail, with the job
+// that is left.
+func ExampleService_ForgotPassword() {
+	ctx := context.Background()
+	svc, _, _ := exampleDesk(ctx)
+	for _, email := range []string{"olga@example.org", "nobody@example.org", "nonsense"} {
+		fmt.Println(svc.From(netip.MustParseAddr("192.0.2.1")).ForgotPassword(ctx, email))
+	}
+	// Output:
+	// <nil>
+	// <nil>
+	// Some fields are not right. (email: is no mail address)
+}

@@ -1,0 +1,34 @@
+package helpdesk_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/helpwright/helpwright/helpdesk"
+)
+
+// What is answered often is written once, with the files that belong to it.
+func ExampleDesk_AttachReplyFiles() {
+	ctx := context.Background()
+	_, desk, _ := exampleDesk(ctx)
+	reply, err := desk.CreateSavedReply(ctx, helpdesk.SavedReplyInput{Name: "Returns", Body: "Hello {{customer.first_name}}, please fill in the form.", Shared: true})
+	if err != nil {
+		panic(err)
+	}
+	_, _ = desk.CreateReplyFile(ctx, reply.ID, helpdesk.Upload{Filename: "form.txt", Content: strings.NewReader("Name, order, reason")})
+
+	c, _ := desk.CreateConversation(ctx, helpdesk.ConversationInput{Channel: "email", To: "Ada Lovelace <ada@example.com>", Subject: "Your return"})
+	body, _ := desk.FillReply(ctx, c.ID, reply.ID)
+	draft, _ := desk.CreateInteraction(ctx, c.ID, helpdesk.InteractionInput{Type: helpdesk.TypeUser, Status: helpdesk.StatusDraft, Body: body})
+	files, err := desk.AttachReplyFiles(ctx, c.ID, draft.ID, reply.ID)
+	fmt.Println(draft.Body)
+	for _, f := range files {
+		fmt.Println(f.Filename, f.SizeHuman())
+	}
+	fmt.Println(err)
+	// Output:
+	// Hello Ada, please fill in the form.
+	// form.txt 19 B
+	// <nil>
+}

@@ -1,0 +1,141 @@
+package helpdesk
+
+import (
+	"cmp"
+	"context"
+	"html"
+	"slices"
+	"strings"
+
+	"github.com/helpwright/helpwright/helpdesk/mailhtml"
+	"github.com/helpwright/helpwright/storage"
+)
+
+// QuotePolicy says what of a conversation is quoted below an answer.
+type QuotePolicy string
+
+// The policies. Nobody is shown what they took no part in: a message is quoted to who is
+// among its author and recipients alone, and notes, forwarded messages and encrypted ones
+// are never quoted.
+const (
+	QuoteNone QuotePolicy = "none" // nothing; the default
+	QuoteLast QuotePolicy = "last" // the customer's last message
+	QuoteAll  QuotePolicy = "all"  // what was said so far, newest first: up to 20 messages and 100 KiB
+)
+
+// How much is quoted.
+const (
+	maxQuotes      = 20
+	maxQuotedBytes = 100 << 10
+	quotesLook     = 50 // of so many messages
+)
+
+// quotesOf are the interactions that are quoted below an answer, newest first.
+func quotesOf(ctx context.Context, tx Tx, c Conversation, m Mailbox, i Interaction) ([]int64, error) {
+	if m.Quotes != QuoteLast && m.Quotes != QuoteAll || i.IsForward {
+		return nil, nil
+	}
+	recent, err := tx.Interactions().List(ctx, InteractionFilter{ConversationID: c.ID}, storage.Seek{Desc: true, Limit: quotesLook})
+	if err != nil {
+		return nil, err
+	}
+	var ids []int64
+	for _, other := range recent {
+		switch {
+		case other.ID == i.ID || !other.quotable() || !other.sharedWith(i):
+		case m.Quotes == QuoteAll && len(ids) < maxQuotes:
+			ids = append(ids, other.ID)
+		case m.Quotes == QuoteLast && other.Type == TypeCustomer:
+			return []int64{other.ID}, nil
+		}
+	}
+	return ids, nil
+}
+
+// quotable reports whether an interaction may be quoted at all.
+func (i Interaction) quotable() bool {
+	if i.IsForward || i.AutoSubmitted || i.Security.Encrypted || i.Threading.Rule == RuleReport {
+		return false
+	}
+	return i.Type == TypeCustomer || i.Type == TypeUser && i.Status == StatusPosted && !i.Scheduled()
+}
+
+// sharedWith reports whether one whom an answer is addressed to took part in an
+// interaction: as its author, or as one of its recipients.
+func (i Interaction) sharedWith(answer Interaction) bool {
+	took := slices.Concat(i.To, i.Cc, i.Bcc)
+	if i.Type == TypeCustomer {
+		took = append(took, i.CustomerEmail)
+		for _, a := range slices.Concat(i.Mail.From, i.Mail.ReplyTo, i.Mail.To, i.Mail.Cc) {
+			took = append(took, a.Email)
+		}
+	}
+	keys := map[string]bool{}
+	for _, address := range took {
+		keys[EmailKey(address)] = true
+	}
+	delete(keys, "")
+	return slices.ContainsFunc(slices.Concat(answer.To, answer.Cc), func(address string) bool { return keys[EmailKey(address)] })
+}
+
+// quotedIn is the quoted part of the mail of an answer. What has been deleted since, or
+// moved to another conversation, is left out.
+func quotedIn(ctx context.Context, tx Tx, m Mailbox, answer Interaction) (string, error) {
+	if len(answer.Ending.Quotes) == 0 {
+		return "", nil
+	}
+	found, err := tx.Interactions().ByIDs(ctx, answer.Ending.Quotes)
+	if err != nil {
+		return "", err
+	}
+	found = slices.DeleteFunc(found, func(i Interaction) bool { return i.ConversationID != answer.ConversationID || !i.quotable() })
+	slices.SortFunc(found, func(a, b Interaction) int {
+		return cmp.Compare(slices.Index(answer.Ending.Quotes, a.ID), slices.Index(answer.Ending.Quotes, b.ID))
+	})
+	var authors []int64
+	for _, i := range found {
+		authors = append(authors, i.PostedByID)
+	}
+	users, err := tx.UsersByID(ctx, sortedSet(authors))
+	if err != nil {
+		return "", err
+	}
+	names := map[int64]string{}
+	for _, u := range users {
+		names[u.ID] = u.Name
+	}
+	var out strings.Builder
+	for _, i := range found {
+		quote := i.asQuote(i.speaker(m, names[i.PostedByID]))
+		if out.Len()+len(quote) > maxQuotedBytes {
+			break
+		}
+		out.WriteString(quote)
+	}
+	return out.String(), nil
+}
+
+// speaker is how the one who wrote an interaction is called in a quote.
+func (i Interaction) speaker(m Mailbox, userName string) string {
+	if i.Type == TypeUser {
+		return fromName(m, userName)
+	}
+	if author := i.Mail.Forwarded.From; author.Email != "" {
+		return cmp.Or(cleanLine(author.Name), author.Email)
+	}
+	if len(i.Mail.From) > 0 {
+		return cmp.Or(cleanLine(i.Mail.From[0].Name), i.Mail.From[0].Email, i.CustomerEmail)
+	}
+	return i.CustomerEmail
+}
+
+// asQuote is the interaction as a mail quotes it, "" if nothing is left without what it
+// quotes itself. Its images are not sent again.
+func (i Interaction) asQuote(speaker string) string {
+	body := mailhtml.RewriteImages(mailhtml.Unquoted(i.Body, i.answers()), func(string) string { return "" })
+	if blank(body) {
+		return ""
+	}
+	return "\n<div><br>\nOn " + i.At.UTC().Format("2 January 2006 at 15:04 UTC") + ", " + html.EscapeString(cut(speaker, 200)) +
+		" wrote:</div>\n<blockquote type=\"cite\">" + body + "</blockquote>"
+}

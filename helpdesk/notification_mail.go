@@ -1,0 +1,595 @@
+package helpdesk
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/helpwright/helpwright/helpdesk/mailhtml"
+	"github.com/helpwright/helpwright/storage"
+	"github.com/helpwright/helpwright/storage/fault"
+)
+
+// Notifications become mails in two steps. When the first of a member's is due, a job takes
+// all that wait of the same conversation, marks them mailed, and orders one mail of them, in
+// one transaction. Another job sends it. So each is mailed once, and what is sent twice,
+// because nobody knows whether it has left, has one Message-ID.
+
+const (
+	// tellsAnHour is how many mails tell a member something within an hour. What comes
+	// beyond waits, and shares mails where there is no room for one of each conversation.
+	tellsAnHour = 30
+	// tellsAtOnce is how many conversations that are due together have mails of their own;
+	// of more there is one mail.
+	tellsAtOnce = 10
+	// tellLife is how long a mail is tried to be sent.
+	tellLife = 24 * time.Hour
+	// tellInteractions and tellText bound how much a mail tells of what was said, tellLines
+	// of how many conversations.
+	tellInteractions = 10
+	tellText         = 4000
+	tellLines        = 50
+)
+
+// tellOrder is the payload of a job of kind [JobTellMail], whose Subject is the member.
+type tellOrder struct {
+	IDs          []int64   `json:"ids"` // of the notifications, ascending
+	Conversation int64     `json:"conversation,omitempty"`
+	Interactions []int64   `json:"interactions,omitempty"` // that it tells, as they were said
+	Many         bool      `json:"many,omitempty"`         // it is of several conversations
+	At           time.Time `json:"at"`
+}
+
+// mailSoon are the jobs that mail rows to those who want it.
+func mailSoon(accountID int64, rows []Notification) []storage.Job {
+	at := map[int64]time.Time{}
+	var jobs []storage.Job
+	for _, row := range rows {
+		if _, known := at[row.UserID]; row.MailAt.IsZero() || known {
+			continue
+		}
+		at[row.UserID] = row.MailAt
+		jobs = append(jobs, storage.Job{Kind: JobMailNotifications, AccountID: accountID, Subject: row.UserID, RunAt: row.MailAt})
+	}
+	return jobs
+}
+
+// MailNotifications does a job of kind [JobMailNotifications]: it has what a member was told
+// and has not read mailed, as far as it is due. Doing it again mails nothing twice.
+func (s *Service) MailNotifications(ctx context.Context, job storage.ClaimedJob) error {
+	err := s.cfg.Store.InTx(ctx, Scope{AccountID: job.AccountID}, func(ctx context.Context, tx Tx) error {
+		return s.mailNotifications(ctx, tx, job.AccountID, job.Subject)
+	})
+	if fault.Is(err, fault.NotFound) {
+		return nil // the account is gone
+	}
+	return err
+}
+
+func (s *Service) mailNotifications(ctx context.Context, tx Tx, accountID, userID int64) error {
+	if err := tx.LockAccount(ctx); err != nil { // two jobs of a member must not take the same
+		return err
+	}
+	waiting, err := tx.Notifications().List(ctx, NotificationFilter{UserID: userID, ToMail: true}, storage.Seek{Limit: keepNotifications})
+	if err != nil {
+		return err
+	}
+	now := s.now()
+	ids, letters := dueLetters(waiting, now)
+	if len(ids) == 0 {
+		return nil
+	}
+	free, again, err := s.mayTell(ctx, tx, userID)
+	if err != nil {
+		return err
+	}
+	if free == 0 && len(letters) > 0 {
+		return tx.Enqueue(ctx, storage.Job{
+			Kind: JobMailNotifications, AccountID: accountID, Subject: userID, RunAt: again,
+			UniqueKey: fmt.Sprintf("notifications.mail/%d/%d/%d", accountID, userID, again.UnixMicro()),
+		})
+	}
+	if len(letters) > min(free, tellsAtOnce) {
+		letters = []tellOrder{oneLetter(letters)}
+	}
+	if _, err := tx.MarkNotifications(ctx, NotificationFilter{UserID: userID, IDs: ids}, MarkedMailed, now); err != nil {
+		return err
+	}
+	var jobs []storage.Job
+	for _, letter := range letters {
+		letter.At = now
+		if letter.Interactions, err = toTell(ctx, tx, letter); err != nil {
+			return err
+		}
+		payload, err := json.Marshal(letter)
+		if err != nil {
+			return fault.Wrap(fault.Internal, "making a job", err)
+		}
+		jobs = append(jobs, storage.Job{Kind: JobTellMail, AccountID: accountID, Subject: userID, Payload: payload, RunAt: now})
+		m := MemberMail{UserID: userID, Key: fmt.Sprintf("told/%d", letter.last()), Outcome: MemberMailTold, CreatedAt: now}
+		if err := tx.MemberMails().Insert(ctx, &m); err != nil {
+			return err
+		}
+	}
+	return tx.Enqueue(ctx, jobs...)
+}
+
+func (o tellOrder) last() int64 { return o.IDs[len(o.IDs)-1] }
+
+// dueLetters makes a letter of each conversation, and of each mailbox, of which a
+// notification is due. What is read is in none, yet among the ids of what is settled.
+func dueLetters(waiting []Notification, now time.Time) (ids []int64, letters []tellOrder) {
+	type about struct{ conversation, mailbox int64 }
+	due := map[about]bool{}
+	for _, n := range waiting {
+		if !n.MailAt.After(now) {
+			due[about{n.ConversationID, n.MailboxID}] = true
+		}
+	}
+	at := map[about]int{}
+	for _, n := range waiting {
+		of := about{n.ConversationID, n.MailboxID}
+		if !due[of] {
+			continue
+		}
+		ids = append(ids, n.ID)
+		if !n.ReadAt.IsZero() {
+			continue
+		}
+		i, known := at[of]
+		if !known {
+			i, at[of] = len(letters), len(letters)
+			letters = append(letters, tellOrder{Conversation: n.ConversationID})
+		}
+		letters[i].IDs = append(letters[i].IDs, n.ID)
+		if n.InteractionID != 0 && !slices.Contains(letters[i].Interactions, n.InteractionID) {
+			letters[i].Interactions = append(letters[i].Interactions, n.InteractionID)
+		}
+	}
+	return ids, letters
+}
+
+// oneLetter puts all letters into one.
+func oneLetter(letters []tellOrder) tellOrder {
+	one := tellOrder{Many: true}
+	for _, letter := range letters {
+		one.IDs = append(one.IDs, letter.IDs...)
+	}
+	slices.Sort(one.IDs)
+	return one
+}
+
+// mayTell returns how many mails may tell a member something now; when the next one may, if
+// none. It forgets what is long over.
+func (s *Service) mayTell(ctx context.Context, tx Tx, userID int64) (free int, again time.Time, err error) {
+	now := s.now()
+	if err := forgetMemberMails(ctx, tx, userID, now); err != nil {
+		return 0, again, err
+	}
+	last, err := tx.MemberMails().List(ctx, MemberMailFilter{UserID: userID}, storage.Seek{Desc: true, Limit: 200})
+	free = tellsAnHour
+	for _, m := range last {
+		if m.Outcome == MemberMailTold && now.Sub(m.CreatedAt) < time.Hour {
+			free, again = free-1, m.CreatedAt.Add(time.Hour)
+		}
+	}
+	return max(0, free), again, err
+}
+
+// toTell are the interactions that a letter tells: those that the notifications are about,
+// or else what the customer said last.
+func toTell(ctx context.Context, tx Tx, letter tellOrder) ([]int64, error) {
+	if letter.Conversation == 0 || letter.Many {
+		return nil, nil
+	}
+	if n := len(letter.Interactions); n > 0 {
+		return letter.Interactions[max(0, n-tellInteractions):], nil
+	}
+	last, err := tx.Interactions().List(ctx, InteractionFilter{ConversationID: letter.Conversation}, storage.Seek{Desc: true, Limit: 20})
+	if err != nil {
+		return nil, err
+	}
+	for _, i := range last {
+		if i.Type == TypeCustomer {
+			return []int64{i.ID}, nil
+		}
+	}
+	return nil, nil
+}
+
+// tellMail is what is known while a mail of a job of kind [JobTellMail] is made.
+type tellMail struct {
+	*Service
+	order     tellOrder
+	links     MailLinks
+	accountID int64
+	user      User
+	desk      *Desk
+	r         Reader // what the member may see
+
+	notifications []Notification // that the member may see, by id
+	conversations map[int64]Conversation
+	mailboxes     map[int64]Mailbox
+	users         map[int64]User
+	customers     map[int64]Customer
+}
+
+// tellMail makes the mail of a job of kind [JobTellMail], unless the member has read all of
+// it, or may not see it any more.
+func (s *Service) tellMail(ctx context.Context, r Reader, job storage.ClaimedJob, links MailLinks) (SystemMail, error) {
+	t := &tellMail{Service: s, links: links, accountID: job.AccountID}
+	if err := json.Unmarshal(job.Payload, &t.order); err != nil {
+		return SystemMail{}, fault.Wrap(fault.Internal, "reading a job", err)
+	}
+	if s.now().Sub(t.order.At) > tellLife {
+		return SystemMail{}, fault.Missing("mail", job.ID)
+	}
+	var err error
+	if t.desk, err = s.Desk(ctx, s.As(job.Subject), job.AccountID); err != nil {
+		return SystemMail{}, err
+	}
+	if t.user, err = s.memberToMail(ctx, r, job.Subject); err != nil {
+		return SystemMail{}, err
+	}
+	if err := t.read(ctx, r); err != nil {
+		return SystemMail{}, err
+	}
+	unread := slices.ContainsFunc(t.notifications, func(n Notification) bool { return n.ReadAt.IsZero() })
+	switch {
+	case !unread:
+		return SystemMail{}, fault.Missing("mail", job.ID)
+	case t.order.Many:
+		return t.ofMany(ctx, r)
+	case t.order.Conversation == 0:
+		return t.ofMailbox(ctx, r)
+	}
+	return t.ofConversation(ctx)
+}
+
+// memberToMail returns a member who has an address that mail may go to. There is a NotFound
+// fault for another, and the log says so.
+func (s *Service) memberToMail(ctx context.Context, r Reader, userID int64) (User, error) {
+	users, err := r.UsersByID(ctx, []int64{userID})
+	if err != nil {
+		return User{}, err
+	}
+	if len(users) == 0 {
+		return User{}, fault.Missing("user", userID)
+	}
+	u := users[0]
+	why, err := s.unmailable(ctx, r, u)
+	if err == nil && why != "" {
+		s.cfg.Logger.WarnContext(ctx, "a member cannot be told by mail", "user_id", userID, "reason", why)
+		err = fault.Missing("mail address", userID)
+	}
+	return u, err
+}
+
+// unmailable says why a member is not mailed; "" if nothing stands against it.
+func (s *Service) unmailable(ctx context.Context, r Reader, u User) (string, error) {
+	if _, host, _ := cutLast(u.EmailKey, "@"); !ValidEmail(u.Email) || host == "localhost" {
+		return "the address is none that mail can be sent to", nil
+	}
+	suppressed, err := r.SuppressionsByKey(ctx, []string{u.EmailKey})
+	if err != nil {
+		return "", err
+	}
+	if len(suppressed) > 0 {
+		return "the address is on the list of suppressions", nil
+	}
+	own := false
+	list := func(seek storage.Seek) ([]Mailbox, error) { return r.Mailboxes().List(ctx, storage.NoFilter{}, seek) }
+	err = each(list, func(m Mailbox) int64 { return m.ID }, func(m Mailbox) error {
+		own = own || u.EmailKey == m.EmailKey || u.EmailKey == EmailKey(s.InternalAddress(m))
+		return nil
+	})
+	if own {
+		return "the address is that of a mailbox", err
+	}
+	return "", err
+}
+
+// read reads the notifications and what they are about, as far as the member may see it.
+func (t *tellMail) read(ctx context.Context, r Reader) error {
+	all, err := r.Notifications().ByIDs(ctx, t.order.IDs)
+	if err != nil {
+		return err
+	}
+	t.conversations, t.mailboxes, t.users, t.customers = map[int64]Conversation{}, map[int64]Mailbox{}, map[int64]User{}, map[int64]Customer{}
+	var conversations, boxes, users []int64
+	for _, n := range all {
+		if n.ConversationID == 0 {
+			boxes = append(boxes, n.MailboxID)
+		} else {
+			conversations = append(conversations, n.ConversationID)
+		}
+		users = append(users, n.ActorID)
+	}
+	if err := t.readWhere(ctx, sortedSet(conversations), sortedSet(boxes)); err != nil {
+		return err
+	}
+	slices.SortFunc(all, func(a, b Notification) int { return cmp.Compare(a.ID, b.ID) })
+	for _, n := range all {
+		_, in := t.conversations[n.ConversationID]
+		if n.ConversationID == 0 {
+			_, in = t.mailboxes[n.MailboxID]
+			in = in && t.desk.Holds(MailboxesUpdate)
+		}
+		if in && n.UserID == t.user.ID {
+			t.notifications = append(t.notifications, n)
+		}
+	}
+	return t.readNames(ctx, sortedSet(users), nil)
+}
+
+// readWhere reads conversations and mailboxes.
+func (t *tellMail) readWhere(ctx context.Context, conversations, boxes []int64) error {
+	r, err := t.desk.guard.Read(ConversationsView)
+	if err == nil {
+		_, err = t.desk.guard.Read(InteractionsView)
+	}
+	if err == nil && len(conversations) > 0 {
+		t.r = r
+		found, err := r.Conversations().ByIDs(ctx, conversations)
+		if err != nil {
+			return err
+		}
+		for _, c := range found {
+			t.conversations[c.ID] = c
+			t.customers[c.CustomerID] = Customer{}
+			boxes = append(boxes, c.MailboxID)
+		}
+	}
+	if err != nil && !fault.Is(err, fault.Forbidden) {
+		return err
+	}
+	if r, err = t.desk.guard.Read(anyMember); err != nil || len(boxes) == 0 {
+		return err
+	}
+	found, err := r.Mailboxes().ByIDs(ctx, sortedSet(boxes))
+	for _, m := range found {
+		t.mailboxes[m.ID] = m
+	}
+	return err
+}
+
+// readNames reads who is named in the mail, besides the customers of the conversations.
+func (t *tellMail) readNames(ctx context.Context, users, customers []int64) error {
+	for id := range t.customers {
+		customers = append(customers, id)
+	}
+	if t.r != nil && len(customers) > 0 {
+		found, err := t.r.CustomersByID(ctx, sortedSet(customers))
+		if err != nil {
+			return err
+		}
+		for _, c := range found {
+			t.customers[c.ID] = c
+		}
+	}
+	r, err := t.desk.guard.Read(anyMember)
+	if err != nil || len(users) == 0 {
+		return err
+	}
+	found, err := r.UsersByID(ctx, users)
+	for _, u := range found {
+		t.users[u.ID] = u
+	}
+	return err
+}
+
+func (t *tellMail) member(id int64) string {
+	return cmp.Or(t.users[id].Name, "A colleague")
+}
+
+func (t *tellMail) customer(id int64) string {
+	if name := t.customers[id].Name(); name != "" {
+		return name
+	}
+	return "A customer"
+}
+
+// happened says what a notification tells, as a heading and as a sentence, and who did it.
+func (t *tellMail) happened(n Notification) (short, long, who string) {
+	switch n.Kind {
+	case NotifyAssigned:
+		whom := "you"
+		if c := t.conversations[n.ConversationID]; c.TeamID != 0 && c.UserID != t.user.ID {
+			whom = "your team"
+		}
+		if n.ActorID == 0 {
+			return "Assigned to " + whom, "The conversation was assigned to " + whom + ".", ""
+		}
+		who = t.member(n.ActorID)
+		return "Assigned to " + whom, who + " assigned the conversation to " + whom + ".", who
+	case NotifyUnassigned:
+		who = t.customer(t.conversations[n.ConversationID].CustomerID)
+		return "New", who + " has begun a conversation, which nobody has yet.", who
+	case NotifyReplied:
+		who = t.customer(t.conversations[n.ConversationID].CustomerID)
+		return "New reply", who + " has replied.", who
+	case NotifyMentioned:
+		who = t.member(n.ActorID)
+		return "Mentioned you", who + " mentioned you.", who
+	case NotifyFailed:
+		return "Not delivered", "An answer was not delivered.", ""
+	case NotifyMailbox:
+		return "Mailbox needs attention", "Mail is not fetched from it any more.", ""
+	}
+	return "News", "Something has happened.", ""
+}
+
+// ofConversation is a mail of one conversation, which the member can answer.
+func (t *tellMail) ofConversation(ctx context.Context) (SystemMail, error) {
+	c := t.conversations[t.notifications[0].ConversationID]
+	m, found := t.mailboxes[c.MailboxID]
+	if !found {
+		return SystemMail{}, fault.Missing("mailbox", c.MailboxID)
+	}
+	said, err := t.said(ctx, c)
+	if err != nil {
+		return SystemMail{}, err
+	}
+	token := memberToken{account: t.accountID, user: t.user.ID, conversation: t.order.Conversation, expires: tokenDay(t.order.At.Add(mailWorkLife))}
+	if n := len(t.order.Interactions); n > 0 {
+		token.seen = t.order.Interactions[n-1]
+	}
+	replyTo, footer := t.mailWork(m, token)
+	if footer == "" {
+		footer = "Answer at the desk: what is answered to this mail does not reach the customer."
+	}
+	heading, lead, who := t.summary()
+	subject := cmp.Or(cut(cleanLine(c.Subject), 200), fmt.Sprintf("Conversation %d", c.Number))
+	from := t.mailFrom(m)
+	if who == "" {
+		who = fromName(m, "")
+	}
+	text := append([]string{lead}, said...)
+	text = append(text, "Conversation "+fmt.Sprint(c.Number)+" with "+t.customer(c.CustomerID)+":\n"+t.links.Conversation(t.accountID, c.ID), t.foot(footer))
+	return SystemMail{
+		MessageID: t.memberMessageID(token, t.order.last(), from), Date: t.order.At,
+		InReplyTo: t.memberMessageID(memberToken{account: t.accountID, user: t.user.ID, conversation: t.order.Conversation}, 0, from), // all refer to one
+		From:      Address{Name: cut(cleanLine(who), 200), Email: from}, ReplyTo: replyTo, To: Address{Name: t.user.Name, Email: t.user.Email},
+		Subject: "[" + heading + "] " + subject, Text: paragraphs(text...),
+	}, nil
+}
+
+// summary says what has happened, and who did it if one did.
+func (t *tellMail) summary() (heading, lead, who string) {
+	var leads []string
+	for i, n := range t.notifications {
+		short, long, one := t.happened(n)
+		if i > 0 && who != one {
+			one = ""
+		}
+		heading, who = short, one
+		if !slices.Contains(leads, long) {
+			leads = append(leads, long)
+		}
+	}
+	return heading, strings.Join(leads, "\n"), who
+}
+
+// foot is what stands below the text.
+func (t *tellMail) foot(work string) string {
+	return "-- \n" + work + "\n\nWhat you are told by mail: " + t.links.Notifications(t.accountID)
+}
+
+// said is what was said, with the names of files. What a member has sent to a customer is
+// not repeated: it may have left encrypted.
+func (t *tellMail) said(ctx context.Context, c Conversation) ([]string, error) {
+	found, err := t.r.Interactions().ByIDs(ctx, t.order.Interactions)
+	if err != nil {
+		return nil, err
+	}
+	var ids, users, customers []int64
+	for _, i := range found {
+		ids, users, customers = append(ids, i.ID), append(users, i.UserID), append(customers, i.CustomerID)
+	}
+	if err := t.readNames(ctx, sortedSet(users), customers); err != nil {
+		return nil, err
+	}
+	files := map[int64][]string{}
+	if len(ids) > 0 {
+		all, err := t.r.Attachments().List(ctx, AttachmentFilter{InteractionIDs: ids}, storage.Seek{Limit: storage.NoLimit})
+		if err != nil {
+			return nil, err
+		}
+		for _, a := range all {
+			files[a.InteractionID] = append(files[a.InteractionID], cut(cleanLine(a.Filename), 100)+" ("+a.SizeHuman()+")")
+		}
+	}
+	slices.SortFunc(found, func(a, b Interaction) int {
+		return cmp.Or(cmp.Compare(a.SortKey(), b.SortKey()), cmp.Compare(a.ID, b.ID))
+	})
+	var parts []string
+	for _, i := range found {
+		if i.ConversationID != c.ID || i.Type == TypeUser {
+			continue
+		}
+		who := t.customer(i.CustomerID) + " wrote:"
+		if i.Type == TypeNote {
+			who = t.member(i.UserID) + " noted, for colleagues only:"
+		}
+		parts = append(parts, who, tellBody(mailhtml.Unquoted(i.Body, i.answers())))
+		if names := files[i.ID]; len(names) > 0 {
+			parts = append(parts, "Files: "+strings.Join(names[:min(len(names), 10)], ", "))
+		}
+	}
+	return parts, nil
+}
+
+// tellBody is the text of what was said, not too long.
+func tellBody(body string) string {
+	text := strings.TrimSpace(mailhtml.Text(body))
+	if text == "" {
+		return "(no text)"
+	}
+	if short := cut(text, tellText); short != text {
+		return strings.TrimSpace(short) + " …"
+	}
+	return text
+}
+
+// noAnswer is the Reply-To of a mail that is about no conversation in particular: what is
+// sent there comes back to the member, and opens no conversation.
+func (t *tellMail) noAnswer(m Mailbox) (token memberToken, replyTo string) {
+	token = memberToken{account: t.accountID, user: t.user.ID}
+	return token, t.memberAddress(m, token)
+}
+
+// general is a mail that cannot be answered, from the account's first mailbox, but for one
+// to be avoided.
+func (t *tellMail) general(ctx context.Context, r Reader, avoid int64, subject string, parts ...string) (SystemMail, error) {
+	from, m, err := t.sender(ctx, r, avoid)
+	if err != nil {
+		return SystemMail{}, err
+	}
+	token, replyTo := t.noAnswer(m)
+	return SystemMail{
+		MessageID: t.memberMessageID(token, t.order.last(), from.Email), Date: t.order.At,
+		From: from, ReplyTo: replyTo, To: Address{Name: t.user.Name, Email: t.user.Email}, Subject: subject,
+		Text: paragraphs(append(parts, t.foot("Answers to this mail reach nobody."))...),
+	}, nil
+}
+
+// ofMailbox is a mail about a mailbox.
+func (t *tellMail) ofMailbox(ctx context.Context, r Reader) (SystemMail, error) {
+	m := t.mailboxes[t.notifications[0].MailboxID]
+	name := cmp.Or(m.Name, m.Email)
+	return t.general(ctx, r, m.ID, "[Mailbox needs attention] "+name,
+		"Mail of the mailbox "+name+" is not fetched any more. Its page says why, and what to do:", t.links.Mailbox(t.accountID, m.ID))
+}
+
+// ofMany is a mail of many conversations.
+func (t *tellMail) ofMany(ctx context.Context, r Reader) (SystemMail, error) {
+	var lines []string
+	at := map[string]int{}
+	for _, n := range t.notifications {
+		title, link := "", ""
+		if c, found := t.conversations[n.ConversationID]; found {
+			title, link = fmt.Sprintf("%d %s", c.Number, c.Subject), t.links.Conversation(t.accountID, c.ID)
+		} else {
+			m := t.mailboxes[n.MailboxID]
+			title, link = cmp.Or(m.Name, m.Email), t.links.Mailbox(t.accountID, m.ID)
+		}
+		short, _, _ := t.happened(n)
+		line := fmt.Sprintf("* %s: %s\n  %s", short, strings.TrimSpace(title), link)
+		if i, known := at[link]; known {
+			lines[i] = line // what happened last
+			continue
+		}
+		at[link] = len(lines)
+		lines = append(lines, line)
+	}
+	n := len(lines)
+	if n > tellLines {
+		lines = append(lines[:tellLines], fmt.Sprintf("and %d more", n-tellLines))
+	}
+	return t.general(ctx, r, 0, fmt.Sprintf("News of %d conversations", n),
+		"Much has happened within a short time, so this mail tells it together.", strings.Join(lines, "\n"))
+}

@@ -1,0 +1,245 @@
+package helpdesk
+
+import (
+	"context"
+	"io"
+	"time"
+
+	"github.com/helpwright/helpwright/storage"
+	"github.com/helpwright/helpwright/storage/fault"
+)
+
+// ReplyFile is a file of a saved reply, which answers that the reply is used in get a copy
+// of. Its bytes are a blob of its own.
+type ReplyFile struct {
+	ID          int64
+	ReplyID     int64
+	Filename    string
+	ContentType string
+	Size        int64 // bytes
+	BlobKey     string
+	CreatedAt   time.Time
+}
+
+// SizeHuman is the size for people, as [Attachment.SizeHuman].
+func (f ReplyFile) SizeHuman() string { return Attachment{Size: f.Size}.SizeHuman() }
+
+// ReplyFileFilter says of which saved replies files are listed.
+type ReplyFileFilter struct{ ReplyIDs []int64 }
+
+// MaxReplyFiles is how many files a saved reply can have.
+const MaxReplyFiles = 10
+
+// CreateReplyFile adds a file to a saved reply, which has at most [MaxReplyFiles] (Conflict).
+// Types and sizes are those of [Desk.CreateAttachment]; Upload.IsInline says nothing here. It
+// needs interactions.create, and views.update for a reply that is shared, which members of
+// some mailboxes cannot change (Forbidden).
+func (d *Desk) CreateReplyFile(ctx context.Context, replyID int64, up Upload) (ReplyFile, error) {
+	begin, err := d.guard.Write(InteractionsCreate)
+	if err != nil {
+		return ReplyFile{}, err
+	}
+	if err := d.mayAddReplyFile(ctx, replyID); err != nil { // before the file is stored
+		return ReplyFile{}, err
+	}
+	a, err := d.store(ctx, up)
+	if err != nil {
+		return ReplyFile{}, err
+	}
+	f := ReplyFile{ReplyID: replyID, Filename: a.Filename, ContentType: a.ContentType, Size: a.Size, BlobKey: a.BlobKey, CreatedAt: a.CreatedAt}
+	err = begin(ctx, func(ctx context.Context, tx Tx) error {
+		r, err := d.changeableReply(ctx, tx, replyID, false, ViewsUpdate)
+		if err != nil {
+			return err
+		}
+		if err := roomForFile(ctx, tx.Reader(), replyID); err != nil {
+			return err
+		}
+		if err := tx.ReplyFiles().Insert(ctx, &f); err != nil {
+			return err
+		}
+		return d.touchReply(ctx, tx, r)
+	})
+	if err != nil {
+		d.svc.discard(ctx, err, f.BlobKey)
+		return ReplyFile{}, err
+	}
+	return f, nil
+}
+
+func (d *Desk) mayAddReplyFile(ctx context.Context, replyID int64) error {
+	reader, err := d.guard.Read(InteractionsCreate)
+	if err != nil {
+		return err
+	}
+	r, err := d.ownOrShared(reader.SavedReplies().Get(ctx, replyID))
+	if err != nil {
+		return err
+	}
+	if err := d.mayChangeReply(r, false, ViewsUpdate); err != nil {
+		return err
+	}
+	return roomForFile(ctx, reader, replyID)
+}
+
+// roomForFile refuses a file too many.
+func roomForFile(ctx context.Context, r Reader, replyID int64) error {
+	files, err := replyFiles(ctx, r, replyID)
+	if err == nil && len(files) >= MaxReplyFiles {
+		err = fault.Newf(fault.Conflict, "A saved reply has at most %d files.", MaxReplyFiles)
+	}
+	return err
+}
+
+// touchReply says that a saved reply is another now: its files are.
+func (d *Desk) touchReply(ctx context.Context, tx Tx, r SavedReply) error {
+	r.UpdatedAt = d.svc.now()
+	if err := tx.SavedReplies().Update(ctx, &r); err != nil {
+		return err
+	}
+	return d.emitReply(ctx, tx, "saved_reply.updated", r)
+}
+
+// replyFiles lists the files of a saved reply.
+func replyFiles(ctx context.Context, r Reader, replyID int64) ([]ReplyFile, error) {
+	return r.ReplyFiles().List(ctx, ReplyFileFilter{ReplyIDs: []int64{replyID}}, storage.Seek{Limit: storage.NoLimit})
+}
+
+// replyFileKeys are the blobs of a saved reply's files.
+func replyFileKeys(ctx context.Context, r Reader, replyID int64) ([]string, error) {
+	files, err := replyFiles(ctx, r, replyID)
+	keys := make([]string, len(files))
+	for i, f := range files {
+		keys[i] = f.BlobKey
+	}
+	return keys, err
+}
+
+// ReplyFiles lists the files of a saved reply, the caller's own or a shared one, oldest
+// first. It needs interactions.view.
+func (d *Desk) ReplyFiles(ctx context.Context, replyID int64) ([]ReplyFile, error) {
+	r, err := d.guard.Read(InteractionsView)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := d.ownOrShared(r.SavedReplies().Get(ctx, replyID)); err != nil {
+		return nil, err
+	}
+	return replyFiles(ctx, r, replyID)
+}
+
+// ReplyFilesOf lists the files of those of some saved replies that the caller sees. It needs
+// interactions.view.
+func (d *Desk) ReplyFilesOf(ctx context.Context, replyIDs []int64) ([]ReplyFile, error) {
+	r, err := d.guard.Read(InteractionsView)
+	if err != nil || len(replyIDs) == 0 {
+		return nil, err
+	}
+	replies, err := r.SavedReplies().ByIDs(ctx, replyIDs)
+	if err != nil {
+		return nil, err
+	}
+	var seen []int64
+	for _, reply := range replies {
+		if _, err := d.ownOrShared(reply, nil); err == nil {
+			seen = append(seen, reply.ID)
+		}
+	}
+	if len(seen) == 0 {
+		return nil, nil
+	}
+	return r.ReplyFiles().List(ctx, ReplyFileFilter{ReplyIDs: seen}, storage.Seek{Limit: storage.NoLimit})
+}
+
+// ReplyFile returns the description of a file of a saved reply, the caller's own or a shared
+// one. It needs interactions.view.
+func (d *Desk) ReplyFile(ctx context.Context, replyID, id int64) (ReplyFile, error) {
+	r, err := d.guard.Read(InteractionsView)
+	if err != nil {
+		return ReplyFile{}, err
+	}
+	return d.replyFile(ctx, r, replyID, id)
+}
+
+func (d *Desk) replyFile(ctx context.Context, r Reader, replyID, id int64) (ReplyFile, error) {
+	if _, err := d.ownOrShared(r.SavedReplies().Get(ctx, replyID)); err != nil {
+		return ReplyFile{}, err
+	}
+	f, err := r.ReplyFiles().Get(ctx, id)
+	if err == nil && f.ReplyID != replyID {
+		err = fault.Missing("file", id)
+	}
+	if err != nil {
+		return ReplyFile{}, err
+	}
+	return f, nil
+}
+
+// OpenReplyFile opens length bytes of a file beginning at offset; a negative length means to
+// the end. It needs interactions.view.
+func (d *Desk) OpenReplyFile(ctx context.Context, f ReplyFile, offset, length int64) (io.ReadCloser, error) {
+	r, err := d.guard.Read(InteractionsView)
+	if err != nil {
+		return nil, err
+	}
+	// Read it again: the caller's value decides nothing but which one.
+	found, err := d.replyFile(ctx, r, f.ReplyID, f.ID)
+	if err != nil {
+		return nil, err
+	}
+	return d.svc.cfg.Blobs.GetRange(ctx, found.BlobKey, offset, length)
+}
+
+// DeleteReplyFile removes a file from a saved reply. Answers that have a copy of it keep
+// theirs. It needs what [Desk.CreateReplyFile] does.
+func (d *Desk) DeleteReplyFile(ctx context.Context, replyID, id int64) error {
+	begin, err := d.guard.Write(InteractionsCreate)
+	if err != nil {
+		return err
+	}
+	return begin(ctx, func(ctx context.Context, tx Tx) error {
+		reply, err := d.changeableReply(ctx, tx, replyID, false, ViewsUpdate)
+		if err != nil {
+			return err
+		}
+		f, err := d.replyFile(ctx, tx.Reader(), replyID, id)
+		if err != nil {
+			return err
+		}
+		if err := tx.ReplyFiles().Delete(ctx, id); err != nil {
+			return err
+		}
+		if err := tx.Enqueue(ctx, purgeKeys(d.scope.AccountID, []string{f.BlobKey})...); err != nil {
+			return err
+		}
+		return d.touchReply(ctx, tx, reply)
+	})
+}
+
+// AttachReplyFiles attaches copies of a saved reply's files to an interaction and returns
+// them, none when the reply has no files: the body is what [Desk.FillReply] returns. Copies
+// stay when the reply changes or goes. What it needs and refuses is as with
+// [Desk.CreateAttachment].
+func (d *Desk) AttachReplyFiles(ctx context.Context, conversationID, interactionID, replyID int64) ([]Attachment, error) {
+	r, begin, err := d.mayAttach(ctx, conversationID, interactionID)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := d.ownOrShared(r.SavedReplies().Get(ctx, replyID)); err != nil {
+		return nil, err
+	}
+	files, err := replyFiles(ctx, r, replyID)
+	if err != nil {
+		return nil, err
+	}
+	originals := make([]Attachment, len(files))
+	for n, f := range files {
+		originals[n] = Attachment{Filename: f.Filename, ContentType: f.ContentType, Size: f.Size, BlobKey: f.BlobKey}
+	}
+	return d.attachCopies(ctx, begin, conversationID, interactionID, originals)
+}
+
+// replyFileNoun declares the rows of files of saved replies.
+func replyFileNoun() storage.Noun[ReplyFile] {
+	return storage.Noun[ReplyFile]{Name: "file", ID: func(f *ReplyFile) *int64 { return &f.ID }}
+}

@@ -1,0 +1,206 @@
+package helpdesk
+
+import (
+	"context"
+	"fmt"
+	"html"
+	"strings"
+	"time"
+
+	"github.com/helpwright/helpwright/helpdesk/mailhtml"
+	"github.com/helpwright/helpwright/storage"
+	"github.com/helpwright/helpwright/storage/fault"
+)
+
+// Ending is what stands below the text of an answer in its mail. It is fixed when the
+// answer is posted, or leaves at the time that it waited for.
+type Ending struct {
+	Signature string  `json:"signature,omitempty"` // HTML that is safe to show
+	Quotes    []int64 `json:"quotes,omitempty"`    // interactions that are quoted, newest first
+}
+
+// Signature is what a member's answers end with, in all mailboxes. The mailbox's own,
+// [Mailbox].Signature, stands below it.
+type Signature struct {
+	ID        int64
+	UserID    int64
+	Body      string // HTML that is safe to show, with placeholders such as {{agent.name}}
+	UpdatedAt time.Time
+}
+
+// UniqueSignature is the code of the Conflict fault of a store for a second signature
+// with the same (account, UserID).
+const UniqueSignature = "signature"
+
+// SignatureFilter narrows a list of signatures.
+type SignatureFilter struct {
+	UserIDs []int64 // of any of these users; empty: none
+}
+
+// maxSignature is how large a signature may be.
+const maxSignature = 16 << 10
+
+// SignaturePlaceholders lists what stands for something in a signature, between double
+// braces.
+func SignaturePlaceholders() []string { return []string{"agent.name", "mailbox.name", "mailbox.email"} }
+
+// cleanSignature validates a signature. What has neither text nor an image is none.
+func cleanSignature(problems *fault.Collector, body string) string {
+	if !problems.Check(len(body) <= maxSignature, "signature", "is larger than 16 KiB") {
+		return ""
+	}
+	body = mailhtml.FromInput(body)
+	if blank(body) {
+		return ""
+	}
+	checkPlaceholders(problems, "signature", body, SignaturePlaceholders())
+	return body
+}
+
+// checkPlaceholders notes places in a body that nothing is known for.
+func checkPlaceholders(problems *fault.Collector, field, body string, names []string) {
+	known := map[string]bool{}
+	for _, name := range names {
+		known[name] = true
+	}
+	for _, found := range placeholderPattern.FindAllStringSubmatch(body, -1) {
+		name := strings.TrimSpace(html.UnescapeString(found[1]))
+		problems.Check(known[name], field, fmt.Sprintf("has the unknown placeholder {{%s}}; known are %s", cut(name, 50), strings.Join(names, ", ")))
+	}
+}
+
+// Signature returns the caller's own signature, "" if there is none. It needs
+// interactions.view.
+func (d *Desk) Signature(ctx context.Context) (string, error) {
+	r, err := d.guard.Read(InteractionsView)
+	if err != nil {
+		return "", err
+	}
+	if err := d.ownRow(ctx, r.Memberships()); err != nil {
+		return "", err
+	}
+	own, err := signatureOf(ctx, r, d.userID)
+	return own.Body, err
+}
+
+func signatureOf(ctx context.Context, r Reader, userID int64) (Signature, error) {
+	found, err := r.Signatures().List(ctx, SignatureFilter{UserIDs: []int64{userID}}, storage.Seek{Limit: 1})
+	if err != nil || len(found) == 0 {
+		return Signature{}, err
+	}
+	return found[0], nil
+}
+
+// SetSignature sets what the caller's answers end with from now on: HTML or text with
+// the placeholders of [SignaturePlaceholders], at most 16 KiB; "": nothing. It returns it
+// as it is stored. It needs interactions.create.
+func (d *Desk) SetSignature(ctx context.Context, body string) (string, error) {
+	begin, err := d.guard.Write(InteractionsCreate)
+	if err != nil {
+		return "", err
+	}
+	var problems fault.Collector
+	body = cleanSignature(&problems, body)
+	if err := problems.Err(); err != nil {
+		return "", err
+	}
+	err = begin(ctx, func(ctx context.Context, tx Tx) error {
+		if _, err := tx.Memberships().Lock(ctx, d.membershipID); err != nil {
+			return err
+		}
+		own, err := signatureOf(ctx, tx.Reader(), d.userID)
+		if err != nil || own.Body == body {
+			return err
+		}
+		own.UserID, own.Body, own.UpdatedAt = d.userID, body, d.svc.now()
+		switch {
+		case body == "":
+			return tx.Signatures().Delete(ctx, own.ID)
+		case own.ID == 0:
+			return tx.Signatures().Insert(ctx, &own)
+		}
+		return tx.Signatures().Update(ctx, &own)
+	})
+	return body, err
+}
+
+// SignatureIn returns what an answer by the caller in a mailbox ends with, placeholders
+// filled in: the caller's own signature and the mailbox's. It needs interactions.view.
+func (d *Desk) SignatureIn(ctx context.Context, mailboxID int64) (string, error) {
+	r, err := d.guard.Read(InteractionsView)
+	if err != nil {
+		return "", err
+	}
+	m, err := r.Mailboxes().Get(ctx, mailboxID)
+	if err != nil {
+		return "", err
+	}
+	return d.svc.signature(ctx, r, m, d.userID)
+}
+
+// signature is what an answer by a user ends with.
+func (s *Service) signature(ctx context.Context, r Reader, m Mailbox, userID int64) (string, error) {
+	own := Signature{}
+	if userID != 0 {
+		var err error
+		if own, err = signatureOf(ctx, r, userID); err != nil {
+			return "", err
+		}
+	}
+	if own.Body == "" && m.Signature == "" {
+		return "", nil
+	}
+	values := map[string]string{"agent.name": "", "mailbox.name": m.Name, "mailbox.email": m.Email}
+	users, err := r.UsersByID(ctx, []int64{userID})
+	if err != nil {
+		return "", err
+	}
+	for _, u := range users {
+		values["agent.name"] = u.Name
+	}
+	var parts []string
+	for _, part := range []string{own.Body, m.Signature} {
+		if part != "" {
+			parts = append(parts, "<div>"+filled(part, values)+"</div>")
+		}
+	}
+	return strings.Join(parts, "\n"), nil
+}
+
+// end fixes what stands below an answer in its mail.
+func (s *Service) end(ctx context.Context, tx Tx, c Conversation, m Mailbox, i *Interaction) (err error) {
+	if i.Ending.Signature, err = s.signature(ctx, tx.Reader(), m, i.PostedByID); err != nil {
+		return err
+	}
+	i.Ending.Quotes, err = quotesOf(ctx, tx, c, m, *i)
+	return err
+}
+
+// ended is the body of an answer with what stands below it.
+func (o *Outgoing) ended(ctx context.Context, tx Tx, m Mailbox, i Interaction, body string) (string, error) {
+	if i.Ending.Signature != "" {
+		body += "\n<div><br>\n" + i.Ending.Signature + "</div>"
+	}
+	quoted, err := quotedIn(ctx, tx, m, i)
+	return body + quoted, err
+}
+
+// forgetSignature removes the signature of a user who is no member any more.
+func forgetSignature(ctx context.Context, tx Tx, userID int64) error {
+	own, err := signatureOf(ctx, tx.Reader(), userID)
+	if err != nil || own.ID == 0 {
+		return err
+	}
+	return tx.Signatures().Delete(ctx, own.ID)
+}
+
+// signatureNoun declares the rows of signatures.
+func signatureNoun() storage.Noun[Signature] {
+	return storage.Noun[Signature]{
+		Name: "signature",
+		ID:   func(s *Signature) *int64 { return &s.ID },
+		Unique: []storage.Unique[Signature]{
+			{Code: UniqueSignature, Fields: func(s *Signature) []any { return []any{&s.UserID} }},
+		},
+	}
+}

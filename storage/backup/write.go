@@ -1,0 +1,240 @@
+package backup
+
+import (
+	"archive/tar"
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/klauspost/compress/zstd"
+
+	"github.com/helpwright/helpwright/storage"
+	"github.com/helpwright/helpwright/storage/fault"
+)
+
+// Source is what [Write] archives. Info and Blobs are required.
+type Source struct {
+	Info     Info   // Format is set by Write
+	Database string // path of a copy of the database that nobody writes to; "": none
+	Files    []File
+	Blobs    storage.Blobs
+	Keys     iter.Seq2[string, error] // of the blobs, each once, in the order of their bytes; nil: none
+	Progress func(Totals)             // is told after each entry; nil: nobody
+}
+
+// File is a small file of the server's own folder.
+type File struct {
+	Name    string // within the folder, such as "secret.key" or "results/12-34"
+	Content []byte
+}
+
+// Write writes an archive. A blob that is not there is noted as missing, and counted; any other error ends it, and what was
+// written by then is no archive that [Read] takes. Blobs must not change or go meanwhile, see blobs.Hold. An error of w is
+// returned as it is.
+func Write(ctx context.Context, w io.Writer, src Source) (Totals, error) {
+	if src.Blobs == nil {
+		return Totals{}, fault.Field("Blobs", "is required")
+	}
+	if src.Progress == nil {
+		src.Progress = func(Totals) {}
+	}
+	// One at a time: a server has other things to do meanwhile.
+	packed, err := zstd.NewWriter(w, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1), zstd.WithWindowSize(maxWindow/2))
+	if err != nil {
+		return Totals{}, fault.Wrap(fault.Internal, "backup.Write", err)
+	}
+	out := &writer{ctx: ctx, src: src, tar: tar.NewWriter(packed), sums: newSums()}
+	err = out.all()
+	if err == nil {
+		err = out.tar.Close()
+	}
+	if closed := packed.Close(); err == nil {
+		err = closed
+	}
+	return out.sums.Totals, err
+}
+
+type writer struct {
+	ctx  context.Context //nolint:containedctx // lives as long as one call
+	src  Source
+	tar  *tar.Writer
+	sums *sums
+}
+
+func (w *writer) all() error {
+	w.src.Info.Format = Format
+	info, err := json.MarshalIndent(w.src.Info, "", "  ")
+	if err != nil {
+		return fault.Wrap(fault.Internal, "backup.Write", err)
+	}
+	if err := w.text(nameInfo, append(info, '\n')); err != nil {
+		return err
+	}
+	if w.src.Database != "" {
+		if err := w.database(); err != nil {
+			return err
+		}
+	}
+	files := slices.SortedFunc(slices.Values(w.src.Files), func(a, b File) int { return strings.Compare(a.Name, b.Name) })
+	for _, f := range files {
+		if !validFile(f.Name) || len(f.Content) > maxFile {
+			return fault.Newf(fault.Invalid, "The file %q cannot be in a backup: its name is unusual, or it has more than 1 MiB.", f.Name)
+		}
+		if err := w.text(dirData+f.Name, f.Content); err != nil {
+			return err
+		}
+	}
+	if w.src.Keys != nil {
+		for key, err := range w.src.Keys {
+			if err == nil {
+				err = w.blob(key)
+			}
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return w.end()
+}
+
+func (w *writer) database() error {
+	file, err := os.Open(w.src.Database)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	info, err := file.Stat()
+	if err != nil {
+		return err
+	}
+	return w.entry(nameDatabase, info.Size(), w.src.Info.Created, file)
+}
+
+// blob writes a blob, or that it is missing.
+func (w *writer) blob(key string) error {
+	if !storage.ValidBlobKey(key) {
+		return fault.Newf(fault.Internal, "The database names a file %q, which no store of files has.", key)
+	}
+	info, err := w.src.Blobs.Stat(w.ctx, key)
+	var r io.ReadCloser
+	if err == nil {
+		r, err = w.src.Blobs.Get(w.ctx, key)
+	}
+	if fault.Is(err, fault.NotFound) {
+		return w.text(dirMissing+key, nil)
+	}
+	if err != nil {
+		return fmt.Errorf("the file %s cannot be read: %w", key, err)
+	}
+	defer r.Close()
+	return w.entry(dirBlobs+key, info.Size, info.Modified, r)
+}
+
+func (w *writer) text(name string, content []byte) error {
+	return w.entry(name, int64(len(content)), w.src.Info.Created, bytes.NewReader(content))
+}
+
+// entry writes an entry, and the sums when they are due.
+func (w *writer) entry(name string, size int64, at time.Time, r io.Reader) error {
+	sum, err := w.copy(name, size, at, r)
+	if err != nil {
+		return err
+	}
+	w.sums.add(name, size, sum)
+	w.src.Progress(w.sums.Totals)
+	if w.sums.count == sumsEach {
+		return w.settle()
+	}
+	return nil
+}
+
+// copy writes an entry and returns its hash.
+func (w *writer) copy(name string, size int64, at time.Time, r io.Reader) ([]byte, error) {
+	if err := w.ctx.Err(); err != nil {
+		return nil, err
+	}
+	header := &tar.Header{Typeflag: tar.TypeReg, Name: name, Size: size, Mode: 0o600, ModTime: at}
+	if err := w.tar.WriteHeader(header); err != nil {
+		return nil, err
+	}
+	sum := sha256.New()
+	n, err := io.Copy(io.MultiWriter(w.tar, sum), &source{ctx: w.ctx, r: r})
+	if errors.Is(err, tar.ErrWriteTooLong) || err == nil && n != size {
+		err = fault.Newf(fault.Unavailable, "%s has changed while it was read: try again.", name)
+	}
+	return sum.Sum(nil), err
+}
+
+// settle writes the sums of the entries since the last ones.
+func (w *writer) settle() error {
+	name, content := w.sums.next()
+	_, err := w.copy(name, int64(len(content)), w.src.Info.Created, bytes.NewReader(content))
+	w.sums.taken()
+	return err
+}
+
+func (w *writer) end() error {
+	if w.sums.count > 0 {
+		if err := w.settle(); err != nil {
+			return err
+		}
+	}
+	content, err := json.Marshal(w.sums.end())
+	if err != nil {
+		return fault.Wrap(fault.Internal, "backup.Write", err)
+	}
+	content = append(content, '\n')
+	_, err = w.copy(nameEnd, int64(len(content)), w.src.Info.Created, bytes.NewReader(content))
+	return err
+}
+
+// keysAtOnce is how many keys are asked for at a time.
+const keysAtOnce = 500
+
+// Named are the keys of all blobs that rows name.
+func Named(ctx context.Context, rows storage.BlobRows) iter.Seq2[string, error] {
+	return pages(func(after string) ([]string, error) { return rows.ListNamedBlobs(ctx, after, keysAtOnce) })
+}
+
+// Stored are the keys of all blobs that begin with prefix.
+func Stored(ctx context.Context, blobs storage.Blobs, prefix string) iter.Seq2[string, error] {
+	return pages(func(after string) ([]string, error) {
+		found, err := blobs.List(ctx, prefix, after, keysAtOnce)
+		var keys []string
+		for _, info := range found {
+			keys = append(keys, info.Key)
+		}
+		return keys, err
+	})
+}
+
+// pages are the keys of a list that is read page by page.
+func pages(page func(after string) ([]string, error)) iter.Seq2[string, error] {
+	return func(yield func(string, error) bool) {
+		for after := ""; ; {
+			keys, err := page(after)
+			if err != nil {
+				yield("", err)
+				return
+			}
+			for _, key := range keys {
+				if !yield(key, nil) {
+					return
+				}
+				after = key
+			}
+			if len(keys) < keysAtOnce {
+				return
+			}
+		}
+	}
+}

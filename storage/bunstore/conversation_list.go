@@ -1,0 +1,286 @@
+package bunstore
+
+import (
+	"context"
+
+	"github.com/uptrace/bun"
+
+	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/storage"
+)
+
+// A list of conversations is read in one of two ways. Where an index has what is asked for in the list's order, or
+// where much of what is in that order is asked for, the order is walked until the page is full. Of what is rare the
+// database reads all and sorts it. No planner can know which is better, as it does not know where in the order the rows
+// are. So a set without an index in the list's order is sorted if it has fewRows; if not, the page may be full within
+// nearBy times as many rows of the order; and so on with more.
+const (
+	fewRows = 128
+	nearBy  = 4
+)
+
+// conversationList reads lists of conversations.
+type conversationList struct {
+	storage.RowReader[helpdesk.Conversation, helpdesk.ConversationOrder]
+	r reader
+}
+
+// conversationRows is conversationList of a transaction.
+type conversationRows struct {
+	storage.Rows[helpdesk.Conversation, helpdesk.ConversationOrder]
+	r reader
+}
+
+// List implements [storage.RowReader].
+func (l conversationList) List(ctx context.Context, f helpdesk.ConversationOrder, seek storage.Seek) ([]helpdesk.Conversation, error) {
+	return l.r.listConversations(ctx, f, seek)
+}
+
+// List implements [storage.RowReader].
+func (l conversationRows) List(ctx context.Context, f helpdesk.ConversationOrder, seek storage.Seek) ([]helpdesk.Conversation, error) {
+	return l.r.listConversations(ctx, f, seek)
+}
+
+// conversationQuery is how a list is read.
+type conversationQuery struct {
+	helpdesk.ConversationOrder
+	column string // of the order
+	seek   storage.Seek
+	walk   bool              // the order is walked
+	bound  *storage.Position // the last position to be looked at; nil: there is none
+	listed bool              // the bound is some rows of the list away, not of all conversations
+	index  string            // that SQLite is to use; "": it chooses
+
+	termsBy termsBy
+	match   string // the terms as SQLite's index is asked for them
+}
+
+// conversationSet is what a filter names, to be counted.
+type conversationSet struct {
+	query *bun.SelectQuery
+	index string // that has it first
+}
+
+func (r reader) listConversations(ctx context.Context, f helpdesk.ConversationOrder, seek storage.Seek) ([]helpdesk.Conversation, error) {
+	column, ok := sortColumns[f.Sort]
+	if !ok {
+		f.Sort, column = helpdesk.ByCreated, sortColumns[helpdesk.ByCreated]
+	}
+	if err := checkText(f.Statuses, f.Priorities); err != nil {
+		return nil, err
+	}
+	q := conversationQuery{ConversationOrder: f, column: column, seek: seek, walk: true, index: r.openIndex(f)}
+	if f.DraftBy != 0 || f.Undelivered || f.Snoozed.Or(false) { // these find few
+		return r.searchSet(ctx, q, conversationSet{})
+	}
+	if len(f.Terms) > 0 {
+		return r.searchConversations(ctx, q)
+	}
+	sets, keyed := r.unordered(f), r.keyed(f)
+	for rows := fewRows; len(sets) > 0; rows *= 8 { // whichever of the two reads less, it is found soon
+		set, err := r.few(ctx, sets, rows)
+		if err != nil {
+			return nil, err
+		}
+		if set != nil {
+			q.walk, q.bound, q.index = false, nil, set.index
+			return r.conversationPage(ctx, q)
+		}
+		if keyed {
+			break
+		}
+		q.bound, err = r.near(ctx, q, nearBy*rows)
+		if err != nil {
+			return nil, err
+		}
+		page, err := r.conversationPage(ctx, q)
+		if err != nil || q.bound == nil || len(page) == seek.Limit {
+			return page, err
+		}
+	}
+	return r.conversationPage(ctx, q)
+}
+
+// conversationPage reads one page of a query.
+func (r reader) conversationPage(ctx context.Context, q conversationQuery) ([]helpdesk.Conversation, error) {
+	var all []conversationRow
+	s := r.by(r.selects(&all), q.index).ApplyQueryBuilder(r.account)
+	if err := r.narrow(ctx, s, q); err != nil {
+		return nil, err
+	}
+	column := q.column
+	if !q.walk {
+		column = "+" + column
+	}
+	page(s, column, q.seek)
+	if q.bound != nil {
+		until := bun.Safe("<=")
+		if q.seek.Desc {
+			until = ">="
+		}
+		s.Where("(?TableName.?, ?TableName.id) ? (?, ?)", bun.Ident(q.column), until, q.bound.Key, q.bound.ID)
+	}
+	err := s.Scan(ctx)
+	return mapped(all, (*conversationRow).conversation), failure(ctx, err, "conversation", 0)
+}
+
+// near is the position n rows further in the order, where a walk is to end; nil: there are fewer. They are the rows of the
+// list, its tags and terms aside, or any rows.
+func (r reader) near(ctx context.Context, q conversationQuery, n int) (*storage.Position, error) {
+	var at []struct{ Key, ID int64 }
+	s := r.selects((*conversationRow)(nil)).ColumnExpr("?TableName.? AS key, ?TableName.id AS id", bun.Ident(q.column)).ApplyQueryBuilder(r.account)
+	if q.listed {
+		r.by(s, q.index)
+		for _, part := range r.parts(q) {
+			s.ApplyQueryBuilder(part)
+		}
+	}
+	page(s, q.column, storage.Seek{Desc: q.seek.Desc, From: q.seek.From, Limit: 1})
+	if err := s.Offset(int64(n)).Scan(ctx, &at); err != nil || len(at) == 0 {
+		return nil, failure(ctx, err, "conversation", 0)
+	}
+	return &storage.Position{Key: at[0].Key, ID: at[0].ID}, nil
+}
+
+// few is the first of some sets that has at most n rows; nil: none has.
+func (r reader) few(ctx context.Context, sets []conversationSet, n int) (*conversationSet, error) {
+	for i, set := range sets {
+		var found int
+		q := r.db.NewSelect().Conn(r.conn()).Err(r.state()).ColumnExpr("COUNT(*)").
+			TableExpr("(?) AS c", set.query.Limit(int64(n)+1))
+		if err := q.Scan(ctx, &found); err != nil {
+			return nil, failure(ctx, err, "conversation", 0)
+		}
+		if found <= n {
+			return &sets[i], nil
+		}
+	}
+	return nil, nil //nolint:nilnil // there is none
+}
+
+// by has SQLite use an index, which without statistics it would not.
+func (r reader) by(q *bun.SelectQuery, index string) *bun.SelectQuery {
+	if index != "" && !r.store.postgres {
+		q.ModelTableExpr("?TableName INDEXED BY ?", bun.Ident(index))
+	}
+	return q
+}
+
+// openIndex is the index of conversations at work in the list's order; "": the list is of others too, or of so few that
+// other indexes may be better.
+func (r reader) openIndex(f helpdesk.ConversationOrder) string {
+	if !atWork(f.Statuses) || unusual(f.Priorities) || f.Spam.Or(false) || f.CustomerID != 0 {
+		return ""
+	}
+	switch f.Sort {
+	case helpdesk.ByCreated:
+		return "hw_conversations_open_created"
+	case helpdesk.ByNumber:
+		return "hw_conversations_open_number"
+	case helpdesk.ByAwaiting:
+		return "hw_conversations_open_awaiting"
+	}
+	if index := r.openIndexOf(f.ConversationFilter); index != "" && (index != openMailbox || len(r.mailboxes(f.ConversationFilter)) == 1) {
+		return index
+	}
+	return "hw_conversations_open"
+}
+
+const openMailbox = "hw_conversations_open_mailbox"
+
+// openIndexOf is the index of conversations at work of a user, a team or mailboxes; "": it is of all.
+func (r reader) openIndexOf(f helpdesk.ConversationFilter) string {
+	switch {
+	case f.UserID.IsSet() && f.TeamID.IsSet():
+		return "hw_conversations_open_assignee"
+	case f.TeamID.Or(0) != 0:
+		return "hw_conversations_open_team"
+	case f.UserID.IsSet():
+		return "hw_conversations_open_user"
+	case len(r.mailboxes(f)) > 0:
+		return openMailbox
+	}
+	return ""
+}
+
+// mailboxes are those that a list is of; nil: all.
+func (r reader) mailboxes(f helpdesk.ConversationFilter) []int64 {
+	if f.MailboxID != 0 {
+		return []int64{f.MailboxID}
+	}
+	return r.scope.Mailboxes
+}
+
+// keyed reports whether indexes have what a filter asks for first in the list's order. The rest of it then leaves out some
+// of the rows that are walked.
+func (r reader) keyed(f helpdesk.ConversationOrder) bool {
+	if atWork(f.Statuses) {
+		return true
+	}
+	return f.Sort != helpdesk.ByAwaiting && (len(r.mailboxes(f.ConversationFilter)) == 1 || f.UserID.IsSet() || f.TeamID.Or(0) != 0)
+}
+
+// unordered are the sets of conversations that a filter names and that no index has in the list's order, those that tend
+// to be small first.
+func (r reader) unordered(f helpdesk.ConversationOrder) []conversationSet {
+	var sets []conversationSet
+	indexed := func(index string, parts ...filter) {
+		set := r.by(r.selects((*conversationRow)(nil)), index).ApplyQueryBuilder(r.account)
+		for _, part := range parts {
+			set.ApplyQueryBuilder(part)
+		}
+		sets = append(sets, conversationSet{set.ColumnExpr("1"), index})
+	}
+	add := func(parts ...filter) { indexed("", parts...) }
+	const plain = bun.Safe("")
+	working := atWork(f.Statuses)
+	if len(f.TagIDs) > 0 {
+		sets = append(sets, conversationSet{query: r.db.NewSelect().TableExpr("hw_conversation_tags AS t").ColumnExpr("1").
+			Where("t.account_id = ? AND t.tag_id IN (?)", r.scope.AccountID, bun.List(f.TagIDs))})
+	}
+	if f.CustomerID != 0 && f.Sort != helpdesk.ByCreated {
+		add(func(q bun.QueryBuilder) bun.QueryBuilder { return q.Where("customer_id = ?", f.CustomerID) })
+	}
+	bare := f.Sort == helpdesk.ByNumber || f.Sort == helpdesk.ByAwaiting // spam and what is urgent have no index
+	if bare && unusual(f.Priorities) && !(working && f.Sort == helpdesk.ByAwaiting) {
+		add(withPriority(f.Priorities, plain))
+	}
+	if bare && f.Spam.Or(false) {
+		add(withSpam(f.Spam, plain))
+	}
+	if index, parts := r.peopleSet(f); len(parts) > 0 {
+		indexed(index, parts...)
+	}
+	if f.Awaiting.Or(false) && f.Sort != helpdesk.ByAwaiting {
+		add(r.withStatus(f.Statuses, plain), withAwaiting(f.Awaiting, plain))
+	}
+	if !f.UpdatedSince.IsZero() && f.Sort != helpdesk.ByUpdated {
+		add(withChange(f.UpdatedSince, plain))
+	}
+	if working && len(f.Statuses) == 1 && (f.Sort != helpdesk.ByUpdated || len(f.Terms) > 0) { // one of the two may be rare among those at work
+		indexed("hw_conversations_status", func(q bun.QueryBuilder) bun.QueryBuilder {
+			return q.Where("?TableName.status = ?", f.Statuses[0])
+		})
+	}
+	if len(f.Statuses) > 0 && !working && (f.Sort != helpdesk.ByUpdated || len(f.Statuses) > 1) {
+		add(r.withStatus(f.Statuses, plain))
+	}
+	return sets
+}
+
+// peopleSet is what a list asks for of a user, a team and mailboxes, if no index has it in the list's order.
+func (r reader) peopleSet(f helpdesk.ConversationOrder) (index string, parts []filter) {
+	people := r.ofPeople(f.ConversationFilter, "")
+	switch someones := r.assigned(f.ConversationFilter); {
+	case someones && atWork(f.Statuses) && f.Sort != helpdesk.ByUpdated:
+		return r.openIndexOf(f.ConversationFilter), []filter{r.withStatus(f.Statuses, ""), people}
+	case someones && f.Sort == helpdesk.ByAwaiting, len(r.mailboxes(f.ConversationFilter)) > 1:
+		return "", []filter{people}
+	}
+	return "", nil
+}
+
+// assigned reports whether a filter asks for conversations of a user, a team or few mailboxes.
+func (r reader) assigned(f helpdesk.ConversationFilter) bool {
+	return len(r.mailboxes(f)) > 0 || f.UserID.IsSet() || f.TeamID.Or(0) != 0
+}

@@ -1,0 +1,163 @@
+package lift
+
+import (
+	"database/sql/driver"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// lifted is what becomes of a query; a text of "": it runs as it is.
+type lifted struct {
+	query, text string
+	values      []driver.Value
+}
+
+func check(t *testing.T, d Dialect, cases map[string]lifted) {
+	t.Helper()
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			text, values, ok := Values(tc.query, d)
+			if ok != (tc.text != "") || ok && text != tc.text {
+				t.Errorf("%v: %s", ok, text)
+			}
+			var got []driver.Value
+			for i, v := range values {
+				got = append(got, v.Value)
+				if v.Ordinal != i+1 {
+					t.Errorf("value %d has the number %d", i+1, v.Ordinal)
+				}
+			}
+			if diff := cmp.Diff(tc.values, got); ok && diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestSQLite(t *testing.T) {
+	t.Parallel()
+	check(t, SQLite, map[string]lifted{
+		"values":              {`INSERT INTO "t" ("a", "b") VALUES (12, 'It''s')`, `INSERT INTO "t" ("a", "b") VALUES (?, ?)`, []driver.Value{int64(12), "It's"}},
+		"a blob":              {`SELECT * FROM t WHERE x = X'00ff' AND xx = x''`, `SELECT * FROM t WHERE x = ? AND xx = ?`, []driver.Value{[]byte{0, 0xff}, []byte{}}},
+		"words stay":          {`SELECT * FROM t WHERE type = 'customer' AND p <> '' AND q > 0 AND r = 1`, `SELECT * FROM t WHERE type = 'customer' AND p <> '' AND q > 0 AND r = 1`, nil},
+		"data does not":       {`SELECT * FROM t WHERE e = 'a@b' AND f = 'Word' AND g = 'two words'`, `SELECT * FROM t WHERE e = ? AND f = ? AND g = ?`, []driver.Value{"a@b", "Word", "two words"}},
+		"numbers":             {`UPDATE t2 SET n = -5, f = 1.5, e = 1e9, h = 0x10, big = 92233720368547758070 WHERE id IN (2, 3)`, `UPDATE t2 SET n = -?, f = 1.5, e = 1e9, h = 0x10, big = 92233720368547758070 WHERE id IN (?, ?)`, []driver.Value{int64(5), int64(2), int64(3)}},
+		"names with digits":   {`SELECT a1.b22 AS "it's 33", é44 FROM a1`, `SELECT a1.b22 AS "it's 33", é44 FROM a1`, nil},
+		"a name that says \"": {`SELECT "a""55" FROM t WHERE b = 'A"B'`, `SELECT "a""55" FROM t WHERE b = ?`, []driver.Value{`A"B`}},
+		"signs in a text":     {`DELETE FROM t WHERE a = 'x; -- ? /* $1'`, `DELETE FROM t WHERE a = ?`, []driver.Value{"x; -- ? /* $1"}},
+		"limits stay":         {`SELECT * FROM t WHERE id IN (SELECT id FROM u limit 5) AND t_limit > 5 LIMIT 26`, `SELECT * FROM t WHERE id IN (SELECT id FROM u limit 5) AND t_limit > ? LIMIT 26`, []driver.Value{int64(5)}},
+		"several":             {`DELETE FROM t WHERE a = 5; DELETE FROM u`, "", nil},
+		"a comment":           {`SELECT 5 -- no`, "", nil},
+		"a parameter":         {`SELECT ?`, "", nil},
+		"a schema":            {`CREATE TABLE t (a DEFAULT 5)`, "", nil},
+		"a pragma":            {`PRAGMA user_version = 5`, "", nil},
+		"no end":              {`SELECT 'x`, "", nil},
+		"no blob":             {`SELECT x'0'`, "", nil},
+		"a column's number":   {`SELECT a, b FROM t GROUP BY a, 2`, "", nil},
+	})
+}
+
+func TestPostgres(t *testing.T) {
+	t.Parallel()
+	check(t, Postgres, map[string]lifted{
+		"values":              {`INSERT INTO "t" ("a", "b") VALUES (12, 'It''s')`, `INSERT INTO "t" ("a", "b") VALUES ($1::int4, $2)`, []driver.Value{int64(12), "It's"}},
+		"large numbers":       {`SELECT * FROM t WHERE a > 1700000000000000 AND b = 2147483647 AND c = 2147483648`, `SELECT * FROM t WHERE a > $1::int8 AND b = $2::int4 AND c = $3::int8`, []driver.Value{int64(1700000000000000), int64(2147483647), int64(2147483648)}},
+		"below zero":          {`UPDATE t SET a = -62135596800000000, b = (-5) WHERE c IN (-5)`, `UPDATE t SET a = $1::int8, b = ($2::int4) WHERE c IN ($3::int4)`, []driver.Value{int64(-62135596800000000), int64(-5), int64(-5)}},
+		"differences":         {`SELECT a -5, b - 5, c-5, count(*) -5 FROM t`, `SELECT a -$1::int4, b - $2::int4, c-$3::int4, count(*) -$4::int4 FROM t`, []driver.Value{int64(5), int64(5), int64(5), int64(5)}},
+		"words stay":          {`SELECT * FROM t WHERE type = 'customer' AND p <> '' AND q > 0 AND r = 1 AND s IN ('posted', 'pending')`, `SELECT * FROM t WHERE type = 'customer' AND p <> '' AND q > 0 AND r = 1 AND s IN ('posted', 'pending')`, nil},
+		"lists":               {`DELETE FROM t WHERE a IN (2, 3, -4) AND b IN ('a@b', 'x"\y', '') AND c IN (7)`, `DELETE FROM t WHERE a = ANY($1) AND b = ANY($2) AND c IN ($3::int4)`, []driver.Value{`{"2","3","-4"}`, `{"a@b","x\"\\y",""}`, int64(7)}},
+		"other lists":         {`SELECT * FROM t WHERE (a, b) IN ((2, 3), (4, 5)) AND c NOT IN (6, 7) AND d IN (SELECT 8)`, `SELECT * FROM t WHERE (a, b) IN (($1::int4, $2::int4), ($3::int4, $4::int4)) AND c NOT IN ($5::int4, $6::int4) AND d IN (SELECT $7::int4)`, []driver.Value{int64(2), int64(3), int64(4), int64(5), int64(6), int64(7), int64(8)}},
+		"limits stay":         {`SELECT * FROM t WHERE a > 5 ORDER BY b LIMIT 26 OFFSET 512`, `SELECT * FROM t WHERE a > $1::int4 ORDER BY b LIMIT 26 OFFSET 512`, []driver.Value{int64(5)}},
+		"so does FETCH":       {`SELECT * FROM t FETCH FIRST 5 ROWS ONLY`, `SELECT * FROM t FETCH FIRST 5 ROWS ONLY`, nil},
+		"search":              {`SELECT to_tsvector('simple', a) @@ to_tsquery('simple', 'a:* & b')`, `SELECT to_tsvector('simple', a) @@ to_tsquery('simple', $1)`, []driver.Value{"a:* & b"}},
+		"bytes":               {`SELECT * FROM t WHERE a = '\x00ff'::bytea`, `SELECT * FROM t WHERE a = $1::bytea`, []driver.Value{`\x00ff`}},
+		"names of types":      {`SELECT interval '1 day', date '2026-01-02', a AT TIME ZONE 'Europe/Berlin' FROM t WHERE b LIKE 'x%'`, `SELECT interval '1 day', date '2026-01-02', a AT TIME ZONE 'Europe/Berlin' FROM t WHERE b LIKE $1`, []driver.Value{"x%"}},
+		"sizes of types":      {`SELECT CAST(a AS numeric(10, 2)), b::varchar(20), c::timestamp(3)`, `SELECT CAST(a AS numeric(10, 2)), b::varchar(20), c::timestamp(3)`, nil},
+		"a column's number":   {`SELECT a, b FROM t ORDER BY a, 2`, "", nil},
+		"the first one's":     {`SELECT a FROM t GROUP BY 2`, "", nil},
+		"another number":      {`SELECT a FROM (SELECT b FROM t ORDER BY coalesce(b, 5), c) AS s WHERE a IN (SELECT 5)`, `SELECT a FROM (SELECT b FROM t ORDER BY coalesce(b, $1::int4), c) AS s WHERE a IN (SELECT $2::int4)`, []driver.Value{int64(5), int64(5)}},
+		"an escaped text":     {`SELECT E'\'; DROP TABLE t; --'`, "", nil},
+		"Unicode escapes":     {`SELECT U&'d\0061ta here'`, "", nil},
+		"a text in two parts": {"SELECT 'two words'\n'and more'", "", nil},
+		"dollars":             {`SELECT $$it$$`, "", nil},
+		"a subscript":         {`SELECT a[2] FROM t`, "", nil},
+		"several":             {`DELETE FROM t WHERE a = 5; DELETE FROM u`, "", nil},
+		"a comment":           {`SELECT 5 /* no */`, "", nil},
+	})
+}
+
+// However long a list is, its text is one.
+func TestLists(t *testing.T) {
+	t.Parallel()
+	texts := map[string]bool{}
+	for n := 2; n < 5000; n *= 3 {
+		var ids []string
+		for i := range n {
+			ids = append(ids, strconv.Itoa(i))
+		}
+		text, values, ok := Values("SELECT a FROM t WHERE id IN ("+strings.Join(ids, ", ")+") AND b = 'x y'", Postgres)
+		if !ok || len(values) != 2 {
+			t.Errorf("%d ids: %v, %d values", n, ok, len(values))
+		}
+		texts[text] = true
+	}
+	if len(texts) != 1 {
+		t.Errorf("there are %d texts", len(texts))
+	}
+}
+
+// What is not lifted stays as it is, and there are as many parameters as values.
+func FuzzValues(f *testing.F) {
+	for _, s := range []string{"it's", `a"b`, "x'00'", "5", "'; DROP TABLE t; --", "IN (2, 3)", "- -5", "E'\\''", "$1", "BY 2, 'a' 'b'", "varchar(2", "IN ('a b', "} {
+		f.Add("SELECT "+s, s)
+	}
+	f.Fuzz(func(t *testing.T, query, value string) {
+		if len(query) > 10_000 {
+			return
+		}
+		for _, d := range []Dialect{SQLite, Postgres} {
+			text, values, ok := Values(query, d)
+			if ok && len(values) == 0 && text != query {
+				t.Errorf("%q became %q", query, text)
+			}
+			if mark := map[Dialect]string{SQLite: "?", Postgres: "$"}[d]; ok && strings.Count(outside(text), mark) != len(values) {
+				t.Errorf("%q has %d values", text, len(values))
+			}
+			text, values, ok = Values("SELECT a FROM t WHERE b = '"+strings.ReplaceAll(value, "'", "''")+"' AND c = 'two words'", d)
+			if isWord(value) || len(value) > maxText/2 {
+				continue
+			}
+			if want := map[Dialect]string{SQLite: "? AND c = ?", Postgres: "$1 AND c = $2"}[d]; !ok || text != "SELECT a FROM t WHERE b = "+want || values[0].Value != value {
+				t.Errorf("%q became %q with %d values", value, text, len(values))
+			}
+		}
+	})
+}
+
+// outside is a statement without what stands in quotes.
+func outside(query string) string {
+	var b strings.Builder
+	for i := 0; i < len(query); i++ {
+		if strings.IndexByte("'\"`", query[i]) >= 0 {
+			if _, end := quoted(query, i); end > 0 {
+				i = end - 1
+				continue
+			}
+		}
+		b.WriteByte(query[i])
+	}
+	return b.String()
+}
+
+// A long statement takes time in proportion.
+func BenchmarkValues(b *testing.B) {
+	query := "INSERT INTO t (a, b) VALUES " + strings.Repeat("(12345, 'a text of some words', 1700000000000000), ", 60)
+	b.SetBytes(int64(len(query)))
+	for b.Loop() {
+		Values(query, Postgres)
+	}
+}

@@ -1,0 +1,76 @@
+package browser
+
+import (
+	"strconv"
+
+	"github.com/chromedp/cdproto/input"
+)
+
+// Hand is how somebody works with a page.
+type Hand int
+
+// The hands.
+const (
+	Mouse Hand = iota
+	Finger
+	Keyboard // Tab, Enter and Space alone
+)
+
+// maxTabs is how often Tab is pressed at most to reach something.
+const maxTabs = 400
+
+// Use presses something of the page, such as a button, a link or a box to tick.
+func (t *Tab) Use(h Hand, selector string) {
+	t.t.Helper()
+	switch h {
+	case Finger:
+		t.tap(selector)
+	case Keyboard:
+		t.reach(selector)
+		key := "\r"
+		if Eval[bool](t, `document.activeElement.matches("summary, input[type=checkbox], input[type=radio]")`) {
+			key = " "
+		}
+		t.Press(key)
+	default:
+		t.Click(selector)
+	}
+}
+
+// Type writes a text instead of what is in a field.
+func (t *Tab) Type(h Hand, selector, text string) {
+	t.t.Helper()
+	switch h {
+	case Finger:
+		t.tap(selector)
+	case Keyboard:
+		t.reach(selector)
+	default:
+		t.Click(selector)
+	}
+	Eval[any](t, `(() => { const e = document.activeElement; if (e.select) e.select(); })()`)
+	t.Press(text)
+}
+
+// tap touches the middle of something.
+func (t *Tab) tap(selector string) {
+	t.t.Helper()
+	t.Wait(selector)
+	at := Eval[[]float64](t, `(() => { const e = document.querySelector(`+strconv.Quote(selector)+`); e.scrollIntoView({ block: "center" });
+		const r = e.getBoundingClientRect(); return [r.x + r.width / 2, r.y + r.height / 2]; })()`)
+	call(t, input.DispatchTouchEvent, input.DispatchTouchEventParams{Type: input.DispatchTouchEventTypeTouchStart, TouchPoints: []*input.TouchPoint{{X: at[0], Y: at[1]}}})
+	call(t, input.DispatchTouchEvent, input.DispatchTouchEventParams{Type: input.DispatchTouchEventTypeTouchEnd, TouchPoints: []*input.TouchPoint{}})
+}
+
+// reach presses Tab until something has the focus.
+func (t *Tab) reach(selector string) {
+	t.t.Helper()
+	t.Wait(selector)
+	for range maxTabs {
+		if Eval[bool](t, `!!document.activeElement?.matches(`+strconv.Quote(selector)+`)`) {
+			return
+		}
+		t.Press("\t")
+	}
+	t.t.Fatalf("%s: %s is not reached with Tab", t.at, selector)
+}

@@ -1,0 +1,91 @@
+package desk
+
+import (
+	"regexp"
+	"strings"
+
+	"github.com/helpwright/helpwright/helpdesk"
+)
+
+// fillFollowers shows who follows a conversation.
+func (v *visit) fillFollowers(c helpdesk.Conversation, view *conversationView) error {
+	all, err := v.Followers(v.ctx(), []int64{c.ID})
+	if err != nil {
+		return err
+	}
+	ids := make([]int64, len(all))
+	for i, f := range all {
+		ids[i] = f.UserID
+		view.Follows = view.Follows || f.UserID == v.UserID()
+	}
+	people, err := v.people(ids)
+	for _, id := range ids {
+		if p, known := people[id]; known {
+			view.Followers = append(view.Followers, p)
+		}
+	}
+	sortByName(view.Followers)
+	return err
+}
+
+// follow has the member told of what the customer writes, or not any more.
+func (v *visit) follow() error {
+	id, on := v.number("id"), v.r.PostFormValue("follow") != "0"
+	if _, err := v.FollowConversation(v.ctx(), id, on); err != nil {
+		return err
+	}
+	text := v.words.T("You do not follow this any more")
+	if on {
+		text = v.words.T("You follow this: you are told when the customer writes")
+	}
+	v.say(toast{Text: text})
+	return v.see(v.back(v.at("/c/" + itoa(id))))
+}
+
+// mentionedMember is one whom a note can mention.
+type mentionedMember struct {
+	ID       int64  `json:"id"`
+	Name     string `json:"name"`
+	Email    string `json:"email"`
+	Initials string `json:"initials"`
+	Hue      int    `json:"hue"`
+}
+
+// mentionable answers the module with the members whom a note can mention.
+func (v *visit) mentionable() error {
+	users, err := v.Mentionable(v.ctx(), v.number("id"))
+	if err != nil {
+		return err
+	}
+	list := make([]person, len(users))
+	emails := map[int64]string{}
+	for i, u := range users {
+		list[i], emails[u.ID] = member(u), u.Email
+	}
+	sortByName(list)
+	out := []mentionedMember{}
+	for _, p := range list {
+		if p.ID != v.UserID() {
+			out = append(out, mentionedMember{ID: p.ID, Name: p.Name, Email: emails[p.ID], Initials: p.Initials, Hue: p.Hue})
+		}
+	}
+	return v.json(out)
+}
+
+// mentionLink is a mention as helpdesk shows it.
+var mentionLink = regexp.MustCompile(`<a href="mailto:member-([0-9]+)@mention\.invalid"[^>]*>([^<]*)</a>`)
+
+// chips shows mentions as what they are. Nobody can write to their addresses.
+func (v *visit) chips(body string) string {
+	if !strings.Contains(body, "@mention.invalid") {
+		return body
+	}
+	return mentionLink.ReplaceAllStringFunc(body, func(link string) string {
+		found := mentionLink.FindStringSubmatch(link)
+		class := "mention"
+		if number(found[1]) == v.UserID() {
+			class += " me"
+		}
+		return `<span class="` + class + `">` + found[2] + `</span>`
+	})
+}

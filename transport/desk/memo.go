@@ -1,0 +1,248 @@
+package desk
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/storage"
+	"github.com/helpwright/helpwright/storage/fault"
+)
+
+// memo keeps what pages show and what changes rarely, for one member of an account: who they are, the account, the team, tags, teams,
+// views, mailboxes, names of customers. It holds as long as the log of events says that nothing of it has changed, and no longer than
+// memoLife: names of users, and other accounts, have no event there.
+type memo struct {
+	begun time.Time
+	seq   int64 // of the last event that it was compared with, see memos
+
+	mu      sync.Mutex
+	user    kept[helpdesk.User] // the member
+	account kept[helpdesk.Account]
+	members kept[[]helpdesk.Membership]
+	people  map[int64]person // members
+	tags    kept[[]tagView]
+	teams   kept[[]helpdesk.Team]
+	views   kept[[]helpdesk.View]
+	boxes   kept[[]helpdesk.Mailbox]
+	links   kept[[]Link] // of other accounts
+	names   map[int64]string
+	counts  kept[helpdesk.Counts] // until anything at all happens
+}
+
+const (
+	memoLife = 30 * time.Second
+	// maxMemos bounds how many members a process keeps something for, and maxNames of how many customers for each.
+	maxMemos, maxNames = 1000, 5000
+)
+
+// kept is a value that may be known.
+type kept[T any] struct {
+	known bool
+	value T
+}
+
+// keep reads a value unless it is known.
+func keep[T any](m *memo, slot *kept[T], read func() (T, error)) (T, error) {
+	m.mu.Lock()
+	found := *slot
+	m.mu.Unlock()
+	if found.known {
+		return found.value, nil
+	}
+	value, err := read()
+	if err == nil {
+		m.mu.Lock()
+		*slot = kept[T]{true, value}
+		m.mu.Unlock()
+	}
+	return value, err
+}
+
+// memos are those of a process.
+type memos struct {
+	mu   sync.Mutex
+	kept map[memoKey]*memo
+}
+
+type memoKey struct {
+	user, account int64
+	scope         string // mailboxes that the member sees
+}
+
+// of returns what is kept for a member and the event that it was compared with; nil when there is nothing, or too old.
+func (all *memos) of(key memoKey, now time.Time) (*memo, int64) {
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	m := all.kept[key]
+	if m == nil || now.Sub(m.begun) > memoLife || now.Before(m.begun) {
+		return nil, 0
+	}
+	return m, m.seq
+}
+
+// set keeps a memo that was compared with an event.
+func (all *memos) set(key memoKey, m *memo, seq int64) {
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	if all.kept == nil || len(all.kept) >= maxMemos {
+		all.kept = map[memoKey]*memo{}
+	}
+	m.seq = max(m.seq, seq)
+	all.kept[key] = m
+}
+
+func (all *memos) drop(key memoKey) {
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	delete(all.kept, key)
+}
+
+// remember finds what is kept for the member, and notes where the log of events is before the page is read. Who sends a
+// form sees everything anew.
+func (v *visit) remember() error {
+	v.memo = &memo{}
+	key := memoKey{v.UserID(), v.AccountID(), fmt.Sprint(v.Scope().Mailboxes)}
+	if v.r.Method != http.MethodGet && v.r.Method != http.MethodHead {
+		v.h.memos.drop(key)
+		return nil
+	}
+	m, seq := v.h.memos.of(key, v.now)
+	if m != nil {
+		page, err := v.Events(v.ctx(), helpdesk.EventQuery{After: seq}, storage.PageRequest{Limit: storage.MaxLimit})
+		if err != nil {
+			return v.unlessForbidden(err)
+		}
+		if n := len(page.Items); n > 0 {
+			seq = page.Items[n-1].Seq
+			m = m.after(page.Items)
+		}
+		if page.Next != "" {
+			m = nil
+		}
+	}
+	if m == nil {
+		last, err := v.LastEvent(v.ctx())
+		if err != nil {
+			return v.unlessForbidden(err)
+		}
+		m, seq = &memo{begun: v.now}, last
+	}
+	v.memo, v.last = m, seq
+	v.h.memos.set(key, m, seq)
+	return nil
+}
+
+// unlessForbidden lets those go on who may not see any events: nothing is kept for them.
+func (v *visit) unlessForbidden(err error) error {
+	if fault.Is(err, fault.Forbidden) {
+		return nil
+	}
+	return err
+}
+
+// after is what of a memo holds after events; nil: nothing. What is read at the same time goes into the old one.
+func (m *memo) after(events []storage.Event) *memo {
+	renamed := false
+	for _, e := range events {
+		switch area, what, _ := strings.Cut(e.Type, "."); area {
+		case "conversation", "interaction", "attachment", "notification", "mail":
+		case "customer":
+			renamed = renamed || what != "created"
+		default:
+			return nil
+		}
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	next := &memo{begun: m.begun, user: m.user, account: m.account, members: m.members, people: m.people, tags: m.tags, teams: m.teams, views: m.views, boxes: m.boxes, links: m.links}
+	if !renamed {
+		next.names = m.names
+	}
+	return next
+}
+
+// customersNames returns the names of customers that are known, and the ids of the others.
+func (m *memo) customersNames(ids []int64) (names map[int64]string, unknown []int64) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	names = map[int64]string{}
+	for _, id := range ids {
+		if name, known := m.names[id]; known {
+			names[id] = name
+		} else {
+			unknown = append(unknown, id)
+		}
+	}
+	return names, unknown
+}
+
+// keepNames adds names of customers. The map may be of several memos: it is not changed.
+func (m *memo) keepNames(found map[int64]string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if len(found) == 0 {
+		return
+	}
+	all := make(map[int64]string, len(m.names)+len(found))
+	if len(m.names)+len(found) <= maxNames {
+		for id, name := range m.names {
+			all[id] = name
+		}
+	}
+	for id, name := range found {
+		all[id] = name
+	}
+	m.names = all
+}
+
+// memberships are those of the account, at most maxTeam.
+func (v *visit) memberships() ([]helpdesk.Membership, error) {
+	return keep(v.memo, &v.memo.members, func() ([]helpdesk.Membership, error) {
+		var all []helpdesk.Membership
+		for cursor := ""; ; {
+			page, err := v.Members(v.ctx(), storage.PageRequest{Limit: storage.MaxLimit, Cursor: cursor})
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, page.Items...)
+			if cursor = page.Next; cursor == "" || len(all) >= maxTeam {
+				return all, nil
+			}
+		}
+	})
+}
+
+// people finds users by their ids, 0 left out.
+func (v *visit) people(ids []int64) (map[int64]person, error) {
+	found := map[int64]person{}
+	v.memo.mu.Lock()
+	ids = slices.DeleteFunc(without(ids, 0), func(id int64) bool {
+		p, known := v.memo.people[id]
+		if known {
+			found[id] = p
+		}
+		return known
+	})
+	v.memo.mu.Unlock()
+	if len(ids) == 0 {
+		return found, nil
+	}
+	users, err := v.UsersByID(v.ctx(), ids)
+	v.memo.mu.Lock()
+	defer v.memo.mu.Unlock()
+	all := make(map[int64]person, len(v.memo.people)+len(users))
+	for id, p := range v.memo.people {
+		all[id] = p
+	}
+	for _, u := range users {
+		found[u.ID] = member(u)
+		all[u.ID] = found[u.ID]
+	}
+	v.memo.people = all
+	return found, err
+}

@@ -1,0 +1,266 @@
+package desk
+
+import (
+	"cmp"
+	"net/url"
+
+	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/storage"
+)
+
+// bell leads to what the member was told.
+type bell struct {
+	URL, Browser string // address of the list, and of what the browser tells
+	Label        string // with the number that is unread
+	Unread       string // that number; "": all is read
+	Active       bool
+}
+
+// bell counts what is unread. Who sees no conversations has none.
+func (v *visit) bell(nav string) (*bell, error) {
+	if !v.may(helpdesk.ConversationsView) {
+		return nil, nil
+	}
+	n, err := v.UnreadNotifications(v.ctx())
+	b := &bell{URL: v.at("/notifications"), Browser: v.at("/notifications/browser"), Label: v.words.T("Notifications"), Active: nav == "bell"}
+	if n > 0 {
+		b.Unread = itoa(int64(n))
+		if n >= helpdesk.MaxNotificationsCount {
+			b.Unread = itoa(helpdesk.MaxNotificationsCount-1) + "+"
+		}
+		b.Label = v.words.T("Notifications, %s unread", b.Unread)
+	}
+	return b, err
+}
+
+// notice is a notification as the list shows it.
+type notice struct {
+	ID       int64
+	Icon     string
+	Bad      bool
+	Person   *person // who did it; nil: a customer, or nobody
+	What     string
+	Subject  string
+	Customer string
+	When     string
+	Full     string
+	Unread   bool
+	Open     string // reads it and goes to what it is about
+	About    string // address of the conversation; "": it is about none
+	Team     bool   // the conversation is the team's, and not the member's own
+}
+
+type noticesView struct {
+	Rows          []notice
+	Brief         []notice // the first of them, for the panel of the bell
+	Next          string
+	OnlyUnread    bool
+	AnyUnread     bool
+	UpTo          int64 // the newest that is shown
+	All, Unread   string
+	First, Read   string
+	Here, Choices string
+}
+
+// briefNotices is how many the panel of the bell shows.
+const briefNotices = 8
+
+// notifications lists what the member was told.
+func (v *visit) notifications() error {
+	q := v.r.URL.Query()
+	at := v.at("/notifications")
+	view := noticesView{
+		OnlyUnread: q.Get("unread") != "", All: at, Unread: at + "?unread=1", Read: v.at("/notifications/read"), Choices: v.at("/settings/notifications"),
+		Here: v.h.url(v.r.URL.RequestURI()),
+	}
+	view.First = view.All
+	if view.OnlyUnread {
+		view.First = view.Unread
+	}
+	page, err := v.Notifications(v.ctx(), view.OnlyUnread, storage.PageRequest{Limit: pageSize, Cursor: q.Get("after")})
+	if err != nil {
+		return err
+	}
+	if view.Rows, err = v.notices(page.Items); err != nil {
+		return err
+	}
+	for _, n := range view.Rows {
+		view.AnyUnread = view.AnyUnread || n.Unread
+		view.UpTo = max(view.UpTo, n.ID)
+	}
+	view.Brief = view.Rows[:min(briefNotices, len(view.Rows))]
+	if page.Next != "" {
+		more := url.Values{"after": {page.Next}}
+		if view.OnlyUnread {
+			more.Set("unread", "1")
+		}
+		view.Next = at + "?" + more.Encode()
+	}
+	return v.show(screen{
+		template: "notifications", title: v.words.T("Notifications"), data: view, nav: "bell",
+		parts: map[string]string{"list": "notice-list", "more": "notice-rows", "notices": "notices"},
+	})
+}
+
+// notices shows notifications: a fixed number of queries for all of them.
+func (v *visit) notices(list []helpdesk.Notification) ([]notice, error) {
+	var ids, actors, boxes []int64
+	for _, n := range list {
+		ids, actors, boxes = append(ids, n.ConversationID), append(actors, n.ActorID), append(boxes, n.MailboxID)
+	}
+	conversations, err := v.conversationsOf(ids)
+	if err != nil {
+		return nil, err
+	}
+	var customers []int64
+	for _, c := range conversations {
+		customers = append(customers, c.CustomerID)
+	}
+	customerNames, err := v.customerNames(customers)
+	if err != nil {
+		return nil, err
+	}
+	people, err := v.people(actors)
+	if err != nil {
+		return nil, err
+	}
+	boxNames, err := v.boxNames(boxes)
+	rows := make([]notice, len(list))
+	for i, n := range list {
+		row := notice{ID: n.ID, When: v.when(n.CreatedAt), Full: v.full(n.CreatedAt), Unread: n.ReadAt.IsZero(), Open: v.at("/notifications/" + itoa(n.ID) + "/open")}
+		if n.InteractionID != 0 {
+			row.Open += "#m" + itoa(n.InteractionID)
+		}
+		if p, known := people[n.ActorID]; known {
+			row.Person = &p
+		}
+		if c, known := conversations[n.ConversationID]; known {
+			row.About, row.Team = v.at("/c/"+itoa(c.ID)), c.TeamID != 0 && c.UserID != v.UserID()
+			row.Subject, row.Customer = cmp.Or(c.Subject, v.words.T("(no subject)")), cmp.Or(customerNames[c.CustomerID], c.CustomerEmail)
+		}
+		v.saysWhat(&row, n.Kind, boxNames[n.MailboxID])
+		rows[i] = row
+	}
+	return rows, err
+}
+
+// saysWhat says what happened.
+func (v *visit) saysWhat(row *notice, kind helpdesk.NotificationKind, mailbox string) {
+	w, who := v.words, ""
+	if row.Person != nil {
+		who = row.Person.Name
+	}
+	switch kind {
+	case helpdesk.NotifyAssigned:
+		row.Icon = "user"
+		switch {
+		case row.Team && who != "":
+			row.What = w.T("%s assigned this to your team", who)
+		case row.Team:
+			row.What = w.T("This was assigned to your team")
+		case who != "":
+			row.What = w.T("%s assigned this to you", who)
+		default:
+			row.What = w.T("This was assigned to you")
+		}
+	case helpdesk.NotifyUnassigned:
+		row.Icon, row.What = "inbox", w.T("New and unassigned")
+	case helpdesk.NotifyReplied:
+		row.Icon, row.What = "mail", w.T("A customer answered")
+	case helpdesk.NotifyMentioned:
+		row.Icon, row.What = "at", w.T("You were mentioned in a note")
+		if who != "" {
+			row.What = w.T("%s mentioned you in a note", who)
+		}
+	case helpdesk.NotifyFailed:
+		row.Icon, row.Bad, row.What = "alert", true, w.T("An answer was not delivered")
+	case helpdesk.NotifyMailbox:
+		row.Icon, row.Bad, row.What = "alert", true, w.T("Mail of a mailbox is not fetched any more")
+		if mailbox != "" {
+			row.What = w.T("Mail of %s is not fetched any more", mailbox)
+		}
+	default:
+		row.Icon, row.What = "bell", w.T("Something happened")
+	}
+}
+
+func (v *visit) conversationsOf(ids []int64) (map[int64]helpdesk.Conversation, error) {
+	all := map[int64]helpdesk.Conversation{}
+	if ids = without(ids, 0); len(ids) == 0 {
+		return all, nil
+	}
+	found, err := v.ConversationsByID(v.ctx(), ids)
+	for _, c := range found {
+		all[c.ID] = c
+	}
+	return all, err
+}
+
+// boxNames are the names of mailboxes, as far as the member may see them.
+func (v *visit) boxNames(ids []int64) (map[int64]string, error) {
+	names := map[int64]string{}
+	if ids = without(ids, 0); len(ids) == 0 || !v.may(helpdesk.MailboxesView) {
+		return names, nil
+	}
+	found, err := v.MailboxesByID(v.ctx(), ids)
+	for _, m := range found {
+		names[m.ID] = m.Name
+	}
+	return names, err
+}
+
+// openNotification marks one as read and goes to what it is about.
+func (v *visit) openNotification() error {
+	n, err := v.ReadNotification(v.ctx(), v.number("id"))
+	if err != nil {
+		return err
+	}
+	switch {
+	case n.ConversationID != 0 && n.InteractionID != 0:
+		id := itoa(n.InteractionID)
+		return v.see(v.at("/c/"+itoa(n.ConversationID)) + "?m=" + id + "#m" + id)
+	case n.ConversationID != 0:
+		return v.see(v.at("/c/" + itoa(n.ConversationID)))
+	case n.MailboxID != 0 && v.may(helpdesk.MailboxesView):
+		return v.see(v.at("/settings/mailboxes/" + itoa(n.MailboxID)))
+	}
+	return v.see(v.at("/notifications"))
+}
+
+// readNotifications marks as read what the member was told, up to the newest that was shown.
+func (v *visit) readNotifications() error {
+	upTo := v.field("up_to")
+	if upTo != 0 {
+		if err := v.ReadNotifications(v.ctx(), 0, upTo); err != nil {
+			return err
+		}
+	}
+	return v.see(v.back(v.at("/notifications")))
+}
+
+// browserNotice is what the browser tells: what happened and the subject, nothing of the
+// mail itself.
+type browserNotice struct {
+	ID    int64  `json:"id"`
+	Title string `json:"title"`
+	Text  string `json:"text"`
+	Open  string `json:"open"`
+	About string `json:"about"`
+}
+
+// browserNotifications answers the module with what the browser is to tell.
+func (v *visit) browserNotifications() error {
+	found, err := v.BrowserNotifications(v.ctx(), number(v.r.URL.Query().Get("after")))
+	if err != nil {
+		return err
+	}
+	rows, err := v.notices(found)
+	if err != nil {
+		return err
+	}
+	list := make([]browserNotice, len(rows))
+	for i, n := range rows {
+		list[i] = browserNotice{ID: n.ID, Title: n.What, Text: n.Subject, Open: n.Open, About: n.About}
+	}
+	return v.json(list)
+}

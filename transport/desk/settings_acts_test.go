@@ -1,0 +1,126 @@
+package desk_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/storage"
+)
+
+// Buttons of the settings that need no form do what they say, say what became of it, and
+// refuse who may not.
+func TestSettingsActs(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		// ready makes what the button is about, and returns its address.
+		ready func(t *testing.T, b *bundle) string
+		says  string
+		gone  func(b *bundle) error // what is deleted cannot be found; nil: nothing is
+		own   bool                  // it is one's own: others do not find it
+	}{
+		"check a domain":         {ready: domain("check"), says: "0 of "},
+		"delete a domain":        {ready: domain("delete"), says: "Domain deleted", gone: func(b *bundle) error { _, err := b.desk.Domain(b.Context(), 1); return err }},
+		"withdraw an invitation": {ready: invitation, says: "The invitation is withdrawn", gone: invited},
+		"delete a token":         {ready: ownToken, says: "Token deleted", gone: tokened, own: true},
+		"test a mailbox":         {ready: func(*testing.T, *bundle) string { return "/mailboxes/1/test" }, says: "Connections cannot be tested here"},
+		"deliver once more":      {ready: delivery, says: "It is sent again"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := office(t)
+			path := "/settings" + tt.ready(t, b)
+			want := http.StatusForbidden
+			if tt.own {
+				want = http.StatusNotFound
+			}
+			if got := b.post(path, nil, "As", "other"); got.status != want {
+				t.Errorf("by who may not: %d, want %d", got.status, want)
+			}
+			if tt.gone != nil && tt.gone(b) != nil {
+				t.Error("it is gone all the same")
+			}
+			if page := b.goOn(b.post(path, nil)); !strings.Contains(page, tt.says) {
+				t.Errorf("nothing says %q", tt.says)
+			}
+			if tt.gone != nil && !errors.Is(tt.gone(b), helpdesk.ErrNotFound) {
+				t.Error("it is still there")
+			}
+			if got := b.post(path, nil); tt.gone != nil && got.status != http.StatusNotFound {
+				t.Errorf("once more: %d", got.status)
+			}
+		})
+	}
+}
+
+func domain(act string) func(t *testing.T, b *bundle) string {
+	return func(t *testing.T, b *bundle) string {
+		t.Helper()
+		if _, err := b.desk.CreateDomain(t.Context(), "mail.example.org"); err != nil {
+			t.Fatal(err)
+		}
+		return "/domains/1/" + act
+	}
+}
+
+func invitation(t *testing.T, b *bundle) string {
+	t.Helper()
+	own, err := b.desk.Membership(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := b.desk.Invite(t.Context(), helpdesk.InvitationInput{Email: "new@example.org", RoleIDs: own.RoleIDs}); err != nil {
+		t.Fatal(err)
+	}
+	return "/invitations/1/delete"
+}
+
+func invited(b *bundle) error {
+	_, err := b.store.Within(helpdesk.Scope{AccountID: 1}).Invitations().Get(b.Context(), 1)
+	return err
+}
+
+func ownToken(t *testing.T, b *bundle) string {
+	t.Helper()
+	admin, err := b.service.Admin(t.Context(), b.service.As(b.owner.ID))
+	if err != nil {
+		t.Fatal(err)
+	}
+	made, _, err := admin.CreateOwnToken(t.Context(), helpdesk.TokenInput{Name: "Script"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return fmt.Sprintf("/tokens/%d/delete", made.ID)
+}
+
+func tokened(b *bundle) error {
+	admin, err := b.service.Admin(b.Context(), b.service.As(b.owner.ID))
+	if err != nil {
+		return err
+	}
+	page, err := admin.Tokens(b.Context(), storage.PageRequest{})
+	if err == nil && len(page.Items) == 0 {
+		err = helpdesk.ErrNotFound
+	}
+	return err
+}
+
+func delivery(t *testing.T, b *bundle) string {
+	t.Helper()
+	hook, _, err := b.desk.CreateWebhook(t.Context(), helpdesk.WebhookInput{URL: storage.Some("https://hooks.example"), Events: storage.Some([]string{"*"})})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := []helpdesk.WebhookDelivery{{WebhookID: hook.ID, Seq: 1, Type: "tag.created", State: helpdesk.WebhookFailed}}
+	err = b.store.InTx(t.Context(), helpdesk.Scope{AccountID: 1}, func(ctx context.Context, tx helpdesk.Tx) error {
+		return tx.InsertWebhookDeliveries(ctx, d)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return fmt.Sprintf("/webhooks/%d/again/%d", hook.ID, d[0].ID)
+}

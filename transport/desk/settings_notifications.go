@@ -1,0 +1,92 @@
+package desk
+
+import (
+	"slices"
+
+	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/storage/fault"
+)
+
+// choicesView is of what the member is told, and in which channels.
+type choicesView struct {
+	Channels []string
+	Rows     []choicesRow
+	Action   string
+	Email    string
+	List     string
+}
+
+type choicesRow struct {
+	Kind, Text, More string
+	Ticks            []tick
+}
+
+// channelNames are the columns of the table.
+func (v *visit) channelNames() []string {
+	return []string{v.words.T("Desk"), v.words.T("Browser"), v.words.T("Mail")}
+}
+
+// kindNames says what a kind is, and more about it.
+func (v *visit) kindNames(k helpdesk.NotificationKind) (text, more string) {
+	w := v.words
+	switch k {
+	case helpdesk.NotifyAssigned:
+		return w.T("Assigned to you"), w.T("Somebody makes a conversation yours.")
+	case helpdesk.NotifyUnassigned:
+		return w.T("New and unassigned"), w.T("A customer begins a conversation that nobody has yet.")
+	case helpdesk.NotifyReplied:
+		return w.T("Customer answered"), w.T("In a conversation that is yours, or that you follow.")
+	case helpdesk.NotifyMentioned:
+		return w.T("Mentioned"), w.T("Somebody mentions you in a note.")
+	case helpdesk.NotifyFailed:
+		return w.T("Not delivered"), w.T("An answer of yours, or in a conversation of yours, did not arrive.")
+	case helpdesk.NotifyMailbox:
+		return w.T("Mailbox needs attention"), w.T("Its mail is not fetched any more.")
+	}
+	return string(k), ""
+}
+
+// toldKinds are the kinds that the member can be told of.
+func (v *visit) toldKinds() []helpdesk.NotificationKind {
+	return slices.DeleteFunc(helpdesk.NotificationKinds(), func(k helpdesk.NotificationKind) bool {
+		return k == helpdesk.NotifyMailbox && !v.may(helpdesk.MailboxesUpdate)
+	})
+}
+
+func (v *visit) choicesPage() error {
+	chosen, err := v.NotifyChoices(v.ctx())
+	if err != nil {
+		return err
+	}
+	view := choicesView{Channels: v.channelNames(), Action: v.at("/settings/notifications"), Email: v.user.Email}
+	if v.may(helpdesk.ConversationsView) {
+		view.List = v.at("/notifications")
+	}
+	for _, k := range v.toldKinds() {
+		row := choicesRow{Kind: string(k)}
+		row.Text, row.More = v.kindNames(k)
+		for i, in := range helpdesk.NotificationChannels() {
+			row.Ticks = append(row.Ticks, tick{ID: string(in), Text: row.Text + ", " + view.Channels[i], On: chosen.Tells(k, in)})
+		}
+		view.Rows = append(view.Rows, row)
+	}
+	return v.settingsPage("notifications", v.words.T("Notifications"), view, 0)
+}
+
+// saveChoices takes the table as it is: a box that is not ticked is a channel that is not
+// wanted.
+func (v *visit) saveChoices() error {
+	if err := v.r.ParseForm(); err != nil {
+		return fault.New(fault.Malformed, "The form could not be read.")
+	}
+	var choices []helpdesk.NotifyChoice
+	for _, k := range v.toldKinds() {
+		choice := helpdesk.NotifyChoice{Kind: k}
+		for _, in := range v.r.PostForm[string(k)] {
+			choice.Channels = append(choice.Channels, helpdesk.NotificationChannel(in))
+		}
+		choices = append(choices, choice)
+	}
+	_, err := v.ChooseNotifications(v.ctx(), choices)
+	return v.unless(err, "notifications", v.words.T("Saved"))
+}

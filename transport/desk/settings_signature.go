@@ -1,0 +1,100 @@
+package desk
+
+import (
+	"cmp"
+	"html/template"
+	"net/http"
+
+	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/mailhtml"
+	"github.com/helpwright/helpwright/storage"
+	"github.com/helpwright/helpwright/storage/fault"
+)
+
+// signatureForm is the form of what answers end with. It has what the writer of an
+// answer has.
+type signatureForm struct {
+	Action string
+	Body   string // as text
+	HTML   template.HTML
+	Places []string
+	Quotes []tick // of a mailbox
+	Files  []fileView
+	Errors map[string]string
+}
+
+func (v *visit) signatureForm(path, body string) *signatureForm {
+	f := &signatureForm{Action: v.at("/settings/" + path), Body: mailhtml.Text(body), HTML: safeHTML(plainStyle(body)), Errors: map[string]string{}}
+	for _, name := range helpdesk.SignaturePlaceholders() {
+		f.Places = append(f.Places, "{{"+name+"}}")
+	}
+	return f
+}
+
+// refuse shows what was written again, with what is wrong.
+func (f *signatureForm) refuse(v *visit, body string, err error) {
+	problems := v.problems(err)
+	f.Body, f.HTML, f.Errors = mailhtml.Text(body), safeHTML(plainStyle(mailhtml.FromInput(body))), problems
+	f.Errors["body"] = cmp.Or(problems["signature"], problems["body"])
+}
+
+// showEnding is what stands below an answer, as the desk shows it. Pictures on other
+// servers are not loaded.
+func showEnding(signature string) template.HTML {
+	return safeHTML(plainStyle(mailhtml.RewriteImages(signature, func(src string) string {
+		if mailhtml.Remote(src) {
+			return ""
+		}
+		return src
+	})))
+}
+
+// mailboxSignature is the form of a mailbox.
+func (v *visit) mailboxSignature(m helpdesk.Mailbox) *signatureForm {
+	f := v.signatureForm("mailboxes/"+itoa(m.ID)+"/signature", m.Signature)
+	now := cmp.Or(m.Quotes, helpdesk.QuoteNone)
+	for _, q := range []struct {
+		policy helpdesk.QuotePolicy
+		text   string
+	}{
+		{helpdesk.QuoteNone, v.words.T("Nothing")},
+		{helpdesk.QuoteLast, v.words.T("The last message")},
+		{helpdesk.QuoteAll, v.words.T("All messages")},
+	} {
+		f.Quotes = append(f.Quotes, tick{ID: string(q.policy), Text: q.text, On: q.policy == now})
+	}
+	return f
+}
+
+func (v *visit) saveMailboxSignature() error {
+	m, err := v.Mailbox(v.ctx(), v.number("id"))
+	if err != nil {
+		return err
+	}
+	body := v.writtenBody(m.Signature)
+	in := helpdesk.MailboxInput{Signature: storage.Some(body)}
+	if quotes := v.r.PostFormValue("quotes"); quotes != "" {
+		in.Quotes = storage.Some(helpdesk.QuotePolicy(quotes))
+	}
+	if _, err = v.UpdateMailbox(v.ctx(), m.ID, in); fault.Is(err, fault.Invalid) {
+		view, failed := v.mailboxView(m)
+		if failed != nil {
+			return failed
+		}
+		view.Signature.refuse(v, body, err)
+		return v.settingsPage("mailbox", m.Name, view, http.StatusUnprocessableEntity)
+	}
+	return v.unless(err, "mailboxes/"+itoa(m.ID), v.words.T("Saved"))
+}
+
+func (v *visit) saveSignature() error {
+	old, err := v.Signature(v.ctx())
+	if err != nil {
+		return err
+	}
+	body := v.writtenBody(old)
+	if _, err = v.SetSignature(v.ctx(), body); fault.Is(err, fault.Invalid) {
+		return v.showProfile(v.user.Name, nil, http.StatusUnprocessableEntity, func(f *signatureForm) { f.refuse(v, body, err) })
+	}
+	return v.unless(err, "profile", v.words.T("Saved"))
+}
