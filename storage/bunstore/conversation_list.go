@@ -111,6 +111,9 @@ func (r reader) conversationPage(ctx context.Context, q conversationQuery) ([]he
 	column := q.column
 	if !q.walk {
 		column = "+" + column
+		if len(q.TagIDs) > 0 && r.store.postgres {
+			s.Comment("planned for these tags, as a plan for any would read all conversations") // so it is not prepared
+		}
 	}
 	page(s, column, q.seek)
 	if q.bound != nil {
