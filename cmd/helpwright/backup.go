@@ -21,7 +21,6 @@ import (
 	"github.com/helpwright/helpwright/storage/bunstore"
 	"github.com/helpwright/helpwright/storage/bunstore/sqlite"
 	"github.com/helpwright/helpwright/storage/fault"
-	"github.com/helpwright/helpwright/storage/fileblob"
 )
 
 type backupCmd struct {
@@ -146,7 +145,7 @@ type backingUp struct {
 	database string       // the file of SQLite; "": PostgreSQL
 	rows     *bunstore.DB // of PostgreSQL
 	dump     string
-	blobs    *fileblob.Blobs
+	blobs    blobStore
 	progress *progress
 
 	info   backup.Info
@@ -162,8 +161,10 @@ func (s *session) newBackup(dump string) (*backingUp, error) {
 	case b.database != "" && dump != "":
 		return nil, usageError{errors.New("--dump goes with PostgreSQL: a database of SQLite is in the archive")}
 	}
-	if _, err := os.Stat(s.settings.blobFolder()); err != nil {
-		return nil, fmt.Errorf("HELPWRIGHT_BLOB_URL: %w", err)
+	if folder := s.settings.blobFolder(); folder != "" {
+		if _, err := os.Stat(folder); err != nil {
+			return nil, fmt.Errorf("HELPWRIGHT_BLOB_URL: %w", err)
+		}
 	}
 	if b.database != "" {
 		if _, err := os.Stat(b.database); err != nil {
@@ -171,8 +172,8 @@ func (s *session) newBackup(dump string) (*backingUp, error) {
 		}
 	}
 	var err error
-	if b.blobs, err = fileblob.Open(s.settings.blobFolder()); err != nil {
-		return nil, err
+	if b.blobs, err = s.openReachable(s.settings.BlobURL); err != nil {
+		return nil, fmt.Errorf("HELPWRIGHT_BLOB_URL: %w", err)
 	}
 	if b.database != "" {
 		return b, nil
@@ -397,9 +398,9 @@ func (c *restoreCmd) Run(s *session) error {
 	if s.settings.inMemory() {
 		return usageError{errors.New("HELPWRIGHT_DATABASE_URL names a database in memory, into which nothing is restored")}
 	}
-	files, err := fileblob.Open(s.settings.blobFolder())
+	files, err := s.openReachable(s.settings.BlobURL)
 	if err != nil {
-		return err
+		return fmt.Errorf("HELPWRIGHT_BLOB_URL: %w", err)
 	}
 	defer func() { _ = files.Close() }()
 	p := newProgress(s.stderr, "read") // all of it twice: to check it, and to put it in place
