@@ -278,3 +278,44 @@ func (s *process) restoredFromBucket(archive string, files *s3blob.Blobs) {
 		s.t.Errorf("restored over a bucket in use: %v\n%s", err, out)
 	}
 }
+
+// TestBackupToBucket backs up into a folder of a bucket, where nothing half is seen when it is killed, and restores from it.
+func TestBackupToBucket(t *testing.T) {
+	t.Parallel()
+	s, bucket := filled(t), testenv.S3(t)
+	s.env = append(s.env, bucketEnv(bucket)[1:]...)
+	began := time.Now()
+	out, err := s.command("backup", bucket.URL())
+	if err != nil || !strings.Contains(out, ".tar.zst in the bucket has") {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	took, files, done := time.Since(began), openBucket(t, bucket), 1
+	for range 5 {
+		time.Sleep(time.Second) // archives are named after the second
+		if s.killed(took, "backup", bucket.URL()) {
+			done++
+		}
+	}
+	found, err := files.List(t.Context(), "", "", 100)
+	if err != nil || len(found) != done || !strings.HasPrefix(found[0].Key, "helpwright-") || found[0].Size < 40<<20 {
+		t.Fatalf("%d archives, %d backups came to their end: %+v %v", len(found), done, found, err)
+	}
+	archive := strings.Replace(bucket.URL(), "?", found[len(found)-1].Key+"?", 1)
+	if out, err := s.command("backup", "--verify", archive); err != nil || !strings.Contains(out, "whole: sqlite") {
+		t.Errorf("%v\n%s", err, out)
+	}
+	other := s.at(t.TempDir())
+	if out, err := other.command("restore", archive); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	s.sameAs(other)
+	for name, args := range map[string][]string{
+		"there is no": {"restore", strings.Replace(bucket.URL(), "?", "none.tar.zst?", 1)},
+		"must be s3:": {"backup", "s3:nonsense"},
+		"no bucket":   {"backup", strings.Replace(bucket.URL(), bucket.Bucket, "missing", 1)},
+	} {
+		if out, err := s.command(args...); err == nil || !strings.Contains(out, name) || strings.Contains(out, bucket.SecretKey) {
+			t.Errorf("%v: %v\n%s", args, err, out)
+		}
+	}
+}

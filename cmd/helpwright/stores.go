@@ -65,7 +65,13 @@ var bucketFields = map[string]string{
 
 // openBucket opens a bucket with the keys of its address or, where that has none, of the settings.
 func (s *Settings) openBucket(address string) (*s3blob.Blobs, error) {
+	return s.openBucketOf(address, 0)
+}
+
+// openBucketOf is openBucket for files that are sent in larger parts; 0: as usual.
+func (s *Settings) openBucketOf(address string, part int) (*s3blob.Blobs, error) {
 	cfg, err := s3blob.ParseURL(address)
+	cfg.PartSize = part
 	var blobs *s3blob.Blobs
 	if err == nil {
 		if cfg.AccessKey == "" && cfg.SecretKey == "" {
