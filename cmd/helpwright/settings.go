@@ -55,7 +55,7 @@ type Settings struct {
 	RateLimit         int           `env:"HELPWRIGHT_RATE_LIMIT" default:"1200" help:"Requests per minute and token, or address without one; 0: no limit. Each process counts by itself." placeholder:"N"`
 	PublicRateLimit   int           `env:"HELPWRIGHT_PUBLIC_RATE_LIMIT" default:"120" help:"Requests per minute and address on public write endpoints; 0: no limit." placeholder:"N"`
 	TrustedProxies    []string      `env:"HELPWRIGHT_TRUSTED_PROXIES" help:"Addresses or networks of reverse proxies whose X-Forwarded-For is believed, separated by commas." placeholder:"NET"`
-	MetricsListen     string        `env:"HELPWRIGHT_METRICS_LISTEN" help:"Profiles (pprof) and counters (expvar); off when empty." placeholder:"ADDR"`
+	MetricsListen     string        `env:"HELPWRIGHT_METRICS_LISTEN" help:"Metrics for Prometheus (/metrics) and profiles (/debug/pprof); off when empty. Nobody is asked for a password: choose an address that only the operator reaches." placeholder:"ADDR"`
 	EnablePGP         bool          `env:"ENABLE_PGP_ENCRYPTION" name:"enable-pgp-encryption" help:"Keep customers' PGP keys, and encrypt answers of which a recipient has one. If another recipient has none that can be used, the answer fails instead of leaving unencrypted."`
 }
 
