@@ -79,6 +79,7 @@ var holders = map[string][]string{
 	"github.com/yuin/goldmark/...":                  {"kb/contenthtml"},
 	"blitiri.com.ar/go/spf":                         {"helpdesk/mailauth"},
 	"github.com/alecthomas/kong":                    {"cmd/..."},
+	"github.com/prometheus/...":                     {"cmd/helpwright/internal/metrics"},
 	"github.com/standard-webhooks/...":              {}, // tests only
 	"github.com/minio/minio-go/v7/...":              {"storage/s3blob"},
 	"github.com/modelcontextprotocol/go-sdk/...":    {"transport/mcp"},

@@ -27,11 +27,18 @@ func (doctorCmd) Run(s *session) error {
 		return errSick
 	}
 	d.secretKey()
+	if !d.bucket() {
+		return errSick
+	}
 	a := d.database()
 	if a != nil {
 		defer a.close()
 		d.check("integrity of the database", a.db.CheckIntegrity(s.ctx), "restore the database from a backup, or what can be read of it with sqlite3's .recover")
-		d.check("blobs", probe(s.ctx, a.files), "make the folder of HELPWRIGHT_BLOB_URL writable for this user, and see that its disk is not full")
+		advice := "make the folder of HELPWRIGHT_BLOB_URL writable for this user, and see that its disk is not full"
+		if s.settings.blobFolder() == "" {
+			advice = "let the access key of HELPWRIGHT_BLOB_URL write, read and delete what is in the bucket, and see that the server is not full"
+		}
+		d.check("blobs", probe(s.ctx, a.files), advice)
 		d.files(a)
 		d.mailboxes(a)
 	}
@@ -79,6 +86,18 @@ func (d *doctor) secretKey() {
 		err = fmt.Errorf("%s can be read by others (mode %o)", path, info.Mode().Perm())
 	}
 	d.check("secret key ("+path+")", err, "chmod 600 "+path)
+}
+
+// bucket asks for the bucket of the files, if they are in one.
+func (d *doctor) bucket() bool {
+	if d.settings.blobFolder() != "" {
+		return true
+	}
+	files, err := d.openReachable(d.settings.BlobURL)
+	if err == nil {
+		_ = files.Close()
+	}
+	return d.check("bucket of the files", err, "correct HELPWRIGHT_BLOB_URL, AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or what is named above")
 }
 
 // database opens everything, and returns nil where that did not work. A SQLite

@@ -18,15 +18,16 @@ import (
 const (
 	smallBlob  = 64 << 10
 	partSize   = 8 << 20
-	maxParts   = 10000 // an upload's limit: 78 GiB
+	maxPart    = 1 << 30
+	maxParts   = 10000 // an upload's limit: 78 GiB where PartSize says nothing else
 	abortLimit = 10 * time.Second
 )
 
 // contentType is that of all objects: what a file is its row says.
 const contentType = "application/octet-stream"
 
-// Put stores the whole of r under key. An error of r is returned as it is. Of a blob that is larger than 8 MiB parts are
-// sent, of which nothing is seen before the last.
+// Put stores the whole of r under key. An error of r is returned as it is. A blob that is larger than [Config.PartSize] is
+// sent in parts, of which nothing is seen before the last.
 func (b *Blobs) Put(ctx context.Context, key string, r io.Reader) (int64, error) {
 	object, err := b.object(ctx, key)
 	if err != nil {
@@ -36,7 +37,7 @@ func (b *Blobs) Put(ctx context.Context, key string, r io.Reader) (int64, error)
 	first := make([]byte, smallBlob)
 	n, more := in.fill(first)
 	if more {
-		part := make([]byte, partSize)
+		part := make([]byte, b.cfg.PartSize)
 		copy(part, first)
 		n, more = in.fill(part[smallBlob:])
 		first, n = part, n+smallBlob

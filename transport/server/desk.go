@@ -43,6 +43,7 @@ func (s *Server) mountDesk(mux *http.ServeMux, bound, limit func(http.Handler) h
 		fill(&cfg.PreviewDraft, s.sites.PreviewDraft)
 		fill(&cfg.PreviewTheme, s.sites.PreviewTheme)
 	}
+	fill(&cfg.AssistantURL, func(account int64) string { return s.APIURL() + fmt.Sprintf("/accounts/%d/mcp", account) })
 	fill(&cfg.Now, s.cfg.Now)
 	fill(&cfg.Logger, s.cfg.Logger)
 	if cfg.Resolver == nil {

@@ -11,10 +11,12 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/helpwright/helpwright/kb"
 	"github.com/helpwright/helpwright/storage"
+	"github.com/helpwright/helpwright/transport/internal/pattern"
 )
 
 // fresh is how long it is believed that nothing has changed, unless the log says so.
@@ -35,6 +37,8 @@ type cache struct {
 	used     *list.List               // the last one first
 	size     int64
 	accounts map[int64]*account
+
+	hits, misses atomic.Int64
 }
 
 // account is what is known of the changes of an account.
@@ -51,7 +55,8 @@ type account struct {
 type kept struct {
 	key     string
 	stamp   stamp
-	forGood bool // it never changes at its address
+	route   string // for who measures requests
+	forGood bool   // it never changes at its address
 	status  int
 	header  http.Header
 	etag    string
@@ -178,27 +183,53 @@ func (c *cache) serve(w http.ResponseWriter, r *http.Request) bool {
 	if k == "" || c.cfg.LastEvent == nil {
 		return false
 	}
+	page := c.valid(r.Context(), k)
+	if page == nil {
+		c.misses.Add(1)
+		return false
+	}
+	c.hits.Add(1)
+	pattern.Note(r.Context(), page.route)
+	c.send(page, w, r, false)
+	return true
+}
+
+// valid is a page that is kept and as it was, nil if there is none.
+func (c *cache) valid(ctx context.Context, k string) *kept {
 	c.mu.Lock()
 	e := c.byKey[k]
 	if e == nil {
 		c.mu.Unlock()
-		return false
+		return nil
 	}
 	c.used.MoveToFront(e)
 	page, _ := e.Value.(*kept)
 	c.mu.Unlock()
 	if page.forGood {
-		c.send(page, w, r, false)
-		return true
+		return page
 	}
-	if now := c.now(r.Context(), page.stamp.account); now != (stamp{}) && now != page.stamp {
+	if now := c.now(ctx, page.stamp.account); now != (stamp{}) && now != page.stamp {
 		c.mu.Lock()
 		c.drop(k)
 		c.mu.Unlock()
-		return false
+		return nil
 	}
-	c.send(page, w, r, false)
-	return true
+	return page
+}
+
+// CacheStats is what the pages that are kept are worth.
+type CacheStats struct {
+	Hits, Misses int64 // requests since the start that were answered with a page that was kept, and that were not
+	Pages        int64
+	Bytes        int64
+}
+
+// CacheStats tells what the pages that are kept are worth.
+func (h *Handler) CacheStats() CacheStats {
+	c := h.cache
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return CacheStats{Hits: c.hits.Load(), Misses: c.misses.Load(), Pages: int64(c.used.Len()), Bytes: c.size}
 }
 
 func (c *cache) drop(k string) {
@@ -268,7 +299,7 @@ func (v *visit) send(status int, body []byte, same bool) error {
 	if len(body) >= smallest {
 		h.Add("Vary", "Accept-Encoding")
 	}
-	page := &kept{key: key(v.r), stamp: v.stamp, forGood: h.Get("Cache-Control") == forGood, status: status, header: h.Clone(), body: body}
+	page := &kept{key: key(v.r), route: pattern.Of(v.ctx()), stamp: v.stamp, forGood: h.Get("Cache-Control") == forGood, status: status, header: h.Clone(), body: body}
 	sum := sha256.Sum256(body)
 	page.etag = base64.RawURLEncoding.EncodeToString(sum[:12])
 	page.coded = newCoded(v.h.cache.codings, len(body))
