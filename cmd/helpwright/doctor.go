@@ -10,10 +10,13 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/helpdesk/dnscheck"
 	"github.com/helpwright/helpwright/helpdesk/ingest"
 	"github.com/helpwright/helpwright/helpdesk/outbound"
+	"github.com/helpwright/helpwright/storage"
 )
 
 type doctorCmd struct{}
@@ -136,14 +139,13 @@ func (d *doctor) files(a *app) {
 			d.check("list of files", err, "see the database's own log")
 			return
 		}
-		for _, key := range keys {
-			looked++
-			if _, err := a.files.Stat(d.ctx, key); err != nil {
-				if missing++; missing <= 5 {
-					d.note("missing file", key)
-				}
+		for _, key := range d.absent(a.files, keys) {
+			if missing++; missing <= 5 {
+				d.note("missing file", key)
 			}
-			after = key
+		}
+		if looked += len(keys); len(keys) > 0 {
+			after = keys[len(keys)-1]
 		}
 		if len(keys) < page {
 			after = ""
@@ -159,6 +161,31 @@ func (d *doctor) files(a *app) {
 		err = fmt.Errorf("%d are missing", missing)
 	}
 	d.check(what, err, "restore them from a backup into HELPWRIGHT_BLOB_URL")
+}
+
+// statsAtOnce is how many files are asked for at a time: a bucket may be far away.
+const statsAtOnce = 16
+
+// absent are those of keys whose files are not there.
+func (d *doctor) absent(files storage.Blobs, keys []string) []string {
+	var group errgroup.Group
+	group.SetLimit(statsAtOnce)
+	absent := make([]bool, len(keys))
+	for i, key := range keys {
+		group.Go(func() error {
+			_, err := files.Stat(d.ctx, key)
+			absent[i] = err != nil
+			return nil
+		})
+	}
+	_ = group.Wait()
+	var found []string
+	for i, key := range keys {
+		if absent[i] {
+			found = append(found, key)
+		}
+	}
+	return found
 }
 
 // mailboxes tries the connection of every mailbox whose mail is fetched.

@@ -1,6 +1,9 @@
 package s3blob_test
 
 import (
+	"bytes"
+	"fmt"
+	"sync/atomic"
 	"testing"
 
 	"github.com/helpwright/helpwright/storage"
@@ -26,4 +29,33 @@ func open(t testing.TB, cfg s3blob.Config) *s3blob.Blobs {
 func TestConformance(t *testing.T) {
 	t.Parallel()
 	storagetest.Blobs(t, func(t *testing.T) storage.Blobs { return open(t, config(testenv.S3(t))) })
+}
+
+// BenchmarkPut stores mails of 8 KiB, one at a time and many, and a file of 64 MiB.
+func BenchmarkPut(b *testing.B) {
+	for name, size := range map[string]int{"mail": 8 << 10, "file": 64 << 20} {
+		content := bytes.Repeat([]byte("0123456789abcdef"), size/16)
+		blobs := open(b, config(testenv.S3(b)))
+		var n atomic.Int64
+		one := func() {
+			if _, err := blobs.Put(b.Context(), fmt.Sprintf("raw/%d", n.Add(1)), bytes.NewReader(content)); err != nil {
+				b.Error(err)
+			}
+		}
+		b.Run(name, func(b *testing.B) {
+			b.SetBytes(int64(size))
+			for b.Loop() {
+				one()
+			}
+		})
+		b.Run(name+"/parallel", func(b *testing.B) {
+			b.SetBytes(int64(size))
+			b.SetParallelism(8)
+			b.RunParallel(func(pb *testing.PB) {
+				for pb.Next() {
+					one()
+				}
+			})
+		})
+	}
 }
