@@ -112,7 +112,7 @@ func (s *story) gets(box string, n int) *mail.Message {
 
 // setsUp goes from the printed link to the inbox, and has a colleague join by the mail.
 func (s *story) setsUp() {
-	eventually(s.t, "the link is printed", 10*time.Second, func() bool { return setUpLink.MatchString(s.stdout.String()) })
+	eventually(s.t, "the link is printed", 30*time.Second, func() bool { return setUpLink.MatchString(s.stdout.String()) })
 	s.Open(setUpLink.FindString(s.stdout.String()))
 	s.write("[name=name]", "Maya Lind")
 	s.write("[name=email]", "maya@example.org")

@@ -23,7 +23,7 @@ func TestTour(t *testing.T) {
 		}
 	}
 	s := newServer(t)
-	eventually(t, "the tour is printed", 10*time.Second, func() bool { return strings.Contains(s.stdout.String(), "REPLY_TO") })
+	eventually(t, "the tour is printed", 30*time.Second, func() bool { return strings.Contains(s.stdout.String(), "REPLY_TO") })
 	_, tour, _ := strings.Cut(s.stdout.String(), "(with curl):\n")
 	cmd := exec.CommandContext(t.Context(), "bash", "-eu", "-o", "pipefail", "-c", tour)
 	cmd.Dir = s.dir

@@ -35,12 +35,12 @@ func TestLostClaim(t *testing.T) {
 	}
 
 	proxy.Mute()
-	limited, stop := context.WithTimeout(ctx, time.Second)
+	limited, stop := context.WithTimeout(ctx, 3*time.Second)
 	if got, err := db.Claim(limited, []string{"lost"}, 1, time.Now(), lease); err == nil {
 		t.Fatalf("claimed %v without an answer", got)
 	}
 	stop()
-	limited, stop = context.WithTimeout(ctx, time.Second)
+	limited, stop = context.WithTimeout(ctx, 3*time.Second)
 	if err := db.Finish(limited, finished...); err == nil {
 		t.Fatal("finished without an answer")
 	}

@@ -89,12 +89,12 @@ func TestMigrateAfterCrash(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer plain.Close()
-		until := time.Now().Add(300 * time.Millisecond)
+		until := time.Now().Add(3 * time.Second)
 		if _, err := plain.Exec(`INSERT INTO hw_migration_lease VALUES (1, 'dead', ?)`, until.UnixMicro()); err != nil {
 			t.Fatal(err)
 		}
 		db := unmigrated(t, url)
-		impatient, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+		impatient, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 		defer cancel()
 		if err := db.Migrate(impatient); err == nil {
 			t.Error("the lease of another was ignored")

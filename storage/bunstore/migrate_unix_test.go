@@ -46,7 +46,7 @@ func TestMigrateAfterDeath(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = db.Close() })
-	impatient, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	impatient, cancel := context.WithTimeout(t.Context(), 2*time.Second)
 	defer cancel()
 	if err := db.Migrate(impatient); err == nil || !strings.Contains(log.String(), "waiting for another process") {
 		t.Errorf("the lease of a process that lives: %v\n%s", err, log.String())
