@@ -41,6 +41,9 @@ type cli struct {
 	Doctor      doctorCmd      `cmd:"" help:"Check configuration, database, files, DNS and mail connections, and say what to do."`
 	Healthcheck healthcheckCmd `cmd:"" help:"Ask the server of the same settings whether it is ready; exit code 1 if it is not."`
 	OpenAPI     openapiCmd     `cmd:"" name:"openapi" help:"Print the OpenAPI document of the API."`
+	Completion  completionCmd  `cmd:"" help:"Print a script by which a shell completes commands and flags."`
+	Complete    completeCmd    `cmd:"" hidden:"" help:"Print what may come next on a command line; the scripts of completion ask."`
+	Man         manCmd         `cmd:"" help:"Print the manual page: helpwright man >helpwright.1."`
 	Version     versionCmd     `cmd:"" help:"Print the version."`
 }
 
@@ -50,6 +53,7 @@ type session struct {
 	settings       *Settings
 	stdout, stderr io.Writer
 	log            *slog.Logger
+	model          *kong.Application
 	data           string           // folder of what the server makes itself
 	now            func() time.Time // nil: time.Now
 	shown          []setting        // what is in force
@@ -92,7 +96,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (code int
 	}
 	c.complete()
 	s := &session{
-		ctx: ctx, settings: &c.Settings, stdout: stdout, stderr: stderr, shown: inForce(command, string(c.Config)),
+		ctx: ctx, settings: &c.Settings, model: parser.Model, stdout: stdout, stderr: stderr, shown: inForce(command, string(c.Config)),
 		log: slog.New(slog.NewJSONHandler(stderr, nil)), data: c.Data,
 	}
 	if err := command.Run(s); err != nil {
