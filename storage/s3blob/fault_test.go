@@ -297,6 +297,11 @@ func TestCheck(t *testing.T) {
 		"no host":    {func(c *s3blob.Config) { c.Endpoint = "http://s3.invalid" }, fault.Unavailable, "s3.invalid cannot be reached"},
 		"TLS": {func(c *s3blob.Config) { c.Endpoint = strings.Replace(c.Endpoint, "http:", "https:", 1) }, fault.Invalid,
 			"does not speak TLS"},
+		"authority": {func(c *s3blob.Config) {
+			server := httptest.NewTLSServer(http.NotFoundHandler())
+			t.Cleanup(server.Close)
+			c.Endpoint = server.URL
+		}, fault.Invalid, "is not trusted"},
 		"clock": {func(c *s3blob.Config) { c.Endpoint = lateClock(t, c.Endpoint) }, fault.Invalid, "set the clock"},
 		"other server": {func(c *s3blob.Config) { c.Endpoint = answering(t, http.StatusNotFound, "<html>none</html>") }, fault.Invalid,
 			"There is no bucket"},

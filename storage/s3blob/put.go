@@ -36,11 +36,12 @@ func (b *Blobs) Put(ctx context.Context, key string, r io.Reader) (int64, error)
 	in := &input{ctx: ctx, r: r}
 	first := make([]byte, smallBlob)
 	n, more := in.fill(first)
-	if more {
-		part := make([]byte, b.cfg.PartSize)
-		copy(part, first)
-		n, more = in.fill(part[smallBlob:])
-		first, n = part, n+smallBlob
+	for more && len(first) < b.cfg.PartSize { // most files need no whole part
+		larger := make([]byte, min(4*len(first), b.cfg.PartSize))
+		copy(larger, first)
+		read := 0
+		read, more = in.fill(larger[n:])
+		first, n = larger, n+read
 	}
 	switch {
 	case in.err != nil:

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"sync/atomic"
 	"testing"
+	"testing/iotest"
 
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/s3blob"
@@ -57,5 +58,23 @@ func BenchmarkPut(b *testing.B) {
 				}
 			})
 		})
+	}
+}
+
+// A blob of any size comes back as it was: around what is read at a time, and what parts are made of.
+func TestSizes(t *testing.T) {
+	t.Parallel()
+	blobs := open(t, config(testenv.S3(t)))
+	for _, edge := range []int{64 << 10, 256 << 10, 1 << 20, 4 << 20, 8 << 20, 16 << 20} {
+		for size := edge - 1; size <= edge+1; size++ {
+			content := bytes.Repeat([]byte("0123456789abcdefg"), size/17+1)[:size]
+			n, err := blobs.Put(t.Context(), "k", iotest.HalfReader(bytes.NewReader(content)))
+			if err != nil || n != int64(size) {
+				t.Fatal(size, n, err)
+			}
+			if got := get(t, blobs, "k"); got != string(content) {
+				t.Errorf("of %d bytes others came back: %d", size, len(got))
+			}
+		}
 	}
 }
