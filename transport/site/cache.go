@@ -35,6 +35,7 @@ type cache struct {
 	used     *list.List               // the last one first
 	size     int64
 	accounts map[int64]*account
+	facts    int // that were remembered, see remembered
 }
 
 // account is what is known of the changes of an account.
@@ -43,8 +44,9 @@ type account struct {
 	seq     int64      // the last event that was looked at
 	state   int64      // counts the changes
 	checked time.Time
-	stale   bool // an event has come since
-	broken  bool // the log could not be asked
+	stale   bool         // an event has come since
+	broken  bool         // the log could not be asked
+	known   map[fact]any // of the state
 }
 
 // kept is a page.
@@ -115,6 +117,7 @@ func (c *cache) now(ctx context.Context, id int64) stamp {
 	if a == nil {
 		if len(c.accounts) >= maxAccounts {
 			clear(c.accounts)
+			c.facts = 0
 			clear(c.byKey)
 			c.used.Init()
 			c.size = 0
@@ -162,6 +165,8 @@ func (c *cache) check(ctx context.Context, id int64, a *account) (state int64, b
 	a.seq = last
 	if changed {
 		a.state++
+		c.facts -= len(a.known)
+		a.known = nil
 	}
 	return a.state, false
 }

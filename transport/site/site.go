@@ -49,7 +49,8 @@ type Config struct {
 	MaxUpload int64
 
 	// Events is the log that changes are found in, and LastEvent the number of the newest
-	// event of an account. With both, pages are kept until something changes; with an
+	// event of an account. With both, pages are kept until something changes, and what the
+	// pages of a site have in common, whether they are kept or not; with an
 	// [storage.EventNotifier] that is noticed at once, else within a second.
 	Events    storage.EventLog
 	LastEvent func(ctx context.Context, accountID int64) (int64, error)
@@ -372,13 +373,13 @@ func (v *visit) enter() error {
 	if v.preview.signed {
 		v.Visitor, err = v.h.cfg.KB.Guest(v.ctx(), v.site.ID)
 	} else {
-		v.Visitor, err = v.h.cfg.KB.Visitor(v.ctx(), v.caller, v.site.ID)
+		v.Visitor, err = v.h.cfg.KB.VisitorOf(v.ctx(), v.caller, v.site)
 	}
 	if err != nil {
 		return err
 	}
 	v.site = v.Site()
-	v.locales, err = v.Locales(v.ctx())
+	v.locales, err = remembered(v, "locales", func() ([]string, error) { return v.Locales(v.ctx()) })
 	return err
 }
 
