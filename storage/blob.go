@@ -8,7 +8,8 @@ import (
 
 // Blobs keeps files: raw mails and attachments. Keys are slash-separated
 // segments of [a-z0-9._-], at most 512 bytes, none of them "." or ".."; another
-// key is an Invalid fault.
+// key is an Invalid fault. A store may refuse a key below another, as of a and
+// a/b, by an Unsupported fault.
 //
 // An absent key is a NotFound fault for every method but Delete. Blobs that cannot be
 // reached are an Unavailable fault: what needs them waits, while any other error may make

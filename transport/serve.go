@@ -9,6 +9,8 @@ import (
 	"runtime/debug"
 	"strings"
 	"time"
+
+	"github.com/helpwright/helpwright/transport/internal/pattern"
 )
 
 // statusClientGone is logged when the client left before the answer.
@@ -120,6 +122,7 @@ func (t *Table) find(h http.Header, r *Request) error {
 		return errMethod
 	}
 	r.route, r.values = route, values
+	pattern.Note(r.http.Context(), r.pattern())
 	return nil
 }
 

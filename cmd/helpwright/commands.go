@@ -7,8 +7,10 @@ import (
 	"net/url"
 	"runtime"
 	"runtime/debug"
+	"strings"
 	"time"
 
+	"github.com/helpwright/helpwright/cmd/helpwright/internal/metrics"
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
@@ -171,16 +173,22 @@ func (versionCmd) Run(s *session) error {
 
 // version is that of the program, with its commit.
 func version() string {
-	version, commit := "(devel)", ""
+	b := build()
+	return strings.TrimSpace(b.Version + " " + b.Revision)
+}
+
+// build is what the program was built from.
+func build() metrics.Build {
+	b := metrics.Build{Version: "(devel)", GoVersion: runtime.Version()}
 	if info, ok := debug.ReadBuildInfo(); ok {
-		version = info.Main.Version
+		b.Version = info.Main.Version
 		for _, kv := range info.Settings {
 			if kv.Key == "vcs.revision" {
-				commit = " " + kv.Value
+				b.Revision = kv.Value
 			}
 		}
 	}
-	return version + commit
+	return b
 }
 
 // probe stores, reads and removes a file.

@@ -2,16 +2,14 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"expvar"
 	"fmt"
 	"net"
 	"net/http"
 	"net/http/pprof"
 	"path/filepath"
 
-	"github.com/helpwright/helpwright/storage/blobs"
+	"github.com/helpwright/helpwright/cmd/helpwright/internal/metrics"
 	"github.com/helpwright/helpwright/transport/server"
 )
 
@@ -19,13 +17,15 @@ type serveCmd struct{}
 
 // Run serves until the session's context ends.
 func (serveCmd) Run(s *session) error {
-	var a *app
-	metrics := profiles(func() *blobs.Swept { return a.Swept() })
-	a, err := s.open(true, s.listen, s.work, s.measure(metrics))
+	m := metrics.New(metrics.Config{Build: build(), Logger: s.log})
+	a, err := s.open(true, s.listen, s.work, s.measure(m))
 	if err != nil {
 		return err
 	}
 	defer a.close()
+	if err := m.Of(a.Server, a.db); err != nil {
+		return errors.Join(err, a.Close())
+	}
 	welcome, err := a.bootstrap()
 	if err != nil {
 		return errors.Join(err, a.Close())
@@ -47,7 +47,7 @@ func (s *session) listen(cfg *server.Config) (err error) {
 }
 
 // measure lets a server serve metrics, where the settings name an address for them.
-func (s *session) measure(metrics http.Handler) change {
+func (s *session) measure(m *metrics.Metrics) change {
 	return func(cfg *server.Config) error {
 		if s.settings.MetricsListen == "" {
 			return nil
@@ -56,8 +56,9 @@ func (s *session) measure(metrics http.Handler) change {
 		if err != nil {
 			return usageError{fmt.Errorf("HELPWRIGHT_METRICS_LISTEN: %w", err)}
 		}
+		m.Watch(cfg)
 		cfg.Doors = map[string]func(context.Context) error{
-			"metrics": func(ctx context.Context) error { return server.Serve(ctx, l, metrics) },
+			"metrics": func(ctx context.Context) error { return server.Serve(ctx, l, operations(m)) },
 		}
 		return nil
 	}
@@ -77,28 +78,13 @@ func (a *app) announce(welcome string) {
 	fmt.Fprint(a.stdout, welcome)
 }
 
-// profiles serves pprof and expvar, for the operator's eyes only.
-func profiles(swept func() *blobs.Swept) http.Handler {
+// operations serves metrics and profiles, for the operator's eyes only.
+func operations(m *metrics.Metrics) http.Handler {
 	mux := http.NewServeMux()
+	mux.Handle("GET /metrics", m.Handler())
 	mux.HandleFunc("/debug/pprof/", pprof.Index)
 	mux.HandleFunc("/debug/pprof/profile", pprof.Profile)
 	mux.HandleFunc("/debug/pprof/symbol", pprof.Symbol)
 	mux.HandleFunc("/debug/pprof/trace", pprof.Trace)
-	mux.HandleFunc("/debug/vars", func(w http.ResponseWriter, _ *http.Request) { vars(w, swept()) })
 	return mux
-}
-
-// vars serves the variables of expvar but for the command line: it may have secrets.
-func vars(w http.ResponseWriter, swept *blobs.Swept) {
-	all := map[string]json.RawMessage{}
-	expvar.Do(func(v expvar.KeyValue) {
-		if v.Key != "cmdline" {
-			all[v.Key] = json.RawMessage(v.Value.String())
-		}
-	})
-	if swept != nil {
-		all["blob_sweep"], _ = json.Marshal(swept) // numbers always encode
-	}
-	w.Header().Set("Content-Type", "application/json; charset=utf-8")
-	_ = json.NewEncoder(w).Encode(all) // the client may have gone
 }

@@ -24,8 +24,10 @@ type FilerConfig struct {
 	// Authentication-Results are believed in fetched and relayed mail. Each has to
 	// write the field into every mail, or to remove those that bear its name.
 	TrustedServers []string
-	Now            func() time.Time // nil: time.Now
-	Logger         *slog.Logger     // nil: discards
+	// Observe hears what became of each mail: filed, ignored or quarantined. nil: nobody does.
+	Observe func(helpdesk.InboundState)
+	Now     func() time.Time // nil: time.Now
+	Logger  *slog.Logger     // nil: discards
 }
 
 // Filer files received mails: the handler of jobs of kind [helpdesk.JobFileMail].
@@ -252,7 +254,17 @@ func (f *Filer) setAside(ctx context.Context, accountID, mailboxID, id int64, er
 		return err
 	}
 	f.cfg.Logger.WarnContext(ctx, "a mail was quarantined", "mailbox_id", mailboxID, "mail_id", id, "error", err)
-	return f.cfg.Intake.Quarantine(ctx, accountID, id, reason(err))
+	err = f.cfg.Intake.Quarantine(ctx, accountID, id, reason(err))
+	if err == nil {
+		f.observe(helpdesk.InboundQuarantined)
+	}
+	return err
+}
+
+func (f *Filer) observe(state helpdesk.InboundState) {
+	if f.cfg.Observe != nil {
+		f.cfg.Observe(state)
+	}
 }
 
 // concernsAll tells errors that the next mail would meet too.
@@ -279,7 +291,12 @@ func reason(err error) string {
 // try files mails, all or none.
 func (f *Filer) try(ctx context.Context, accountID int64, mails ...helpdesk.ReceivedMail) (err error) {
 	defer recovered(&err)
-	_, err = f.cfg.Intake.FileAll(ctx, accountID, mails)
+	rows, err := f.cfg.Intake.FileAll(ctx, accountID, mails)
+	if err == nil {
+		for _, row := range rows {
+			f.observe(row.State)
+		}
+	}
 	return err
 }
 

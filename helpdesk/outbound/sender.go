@@ -54,6 +54,9 @@ type Config struct {
 	// is not recorded is sent again. "": they are kept in memory alone.
 	KeepDir string
 
+	// Observe hears what became of each try of each recipient: sent, deferred or failed. nil: nobody does.
+	Observe func(helpdesk.DeliveryState)
+
 	Now    func() time.Time // nil: time.Now
 	Logger *slog.Logger     // nil: discards
 }
@@ -316,6 +319,9 @@ func (s *Sender) report(ctx context.Context, out helpdesk.OutgoingMail, results 
 			DeliveryID: r.delivery, State: r.State, Code: r.Code, EnhancedCode: r.EnhancedCode, Response: r.Response,
 		}
 		counts[r.State]++
+		if s.cfg.Observe != nil {
+			s.cfg.Observe(r.State)
+		}
 		codes[i] = r.Code
 	}
 	s.cfg.Logger.InfoContext(ctx, "outbound: mail tried", "interaction_id", out.InteractionID,

@@ -19,11 +19,13 @@ import (
 // Config of a [Hub]. Log is required; the other fields have defaults.
 type Config struct {
 	// Log is read. One that is a [storage.EventNotifier] wakes the hub.
-	Log    storage.EventLog
-	Poll   time.Duration // how often the logs of followed accounts are read when nothing wakes the hub; default 2 seconds
-	Keep   int           // how many of the newest events of an account are kept in memory; default 256
-	Batch  int           // how many events are read in one go, at most; default 100
-	Logger *slog.Logger  // nil: discards
+	Log   storage.EventLog
+	Poll  time.Duration // how often the logs of followed accounts are read when nothing wakes the hub; default 2 seconds
+	Keep  int           // how many of the newest events of an account are kept in memory; default 256
+	Batch int           // how many events are read in one go, at most; default 100
+	// Lag hears how long ago the newest of some events was committed that streams get now. nil: nobody does.
+	Lag    func(time.Duration)
+	Logger *slog.Logger // nil: discards
 }
 
 // Hub fans out the logs. It implements [storage.EventFeed]. Make it with [New].
@@ -154,6 +156,9 @@ func (h *Hub) refresh(ctx context.Context, account int64) error {
 		h.mu.Lock()
 		t.append(events, h.cfg.Keep)
 		h.mu.Unlock()
+		if h.cfg.Lag != nil {
+			h.cfg.Lag(max(0, time.Since(events[len(events)-1].Time)))
+		}
 	}
 }
 

@@ -66,6 +66,29 @@ func TestNothingIsLeftOver(t *testing.T) {
 }
 
 // A file and a directory of the same name do not get into each other's way.
+// A directory may be removed with its last blob while another process walks through it.
+func TestWalkWhileRemoved(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	b := open(t, dir)
+	const blobs = 1100
+	for i := range blobs {
+		if _, err := b.Put(t.Context(), fmt.Sprintf("a/b/%04d", i), strings.NewReader("x")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	found := 0
+	err := b.Walk(t.Context(), "", func(page []storage.BlobInfo) error {
+		if found += len(page); found == len(page) {
+			return os.RemoveAll(filepath.Join(dir, "a+"))
+		}
+		return nil
+	})
+	if err != nil || found == 0 || found == blobs {
+		t.Errorf("%d blobs, %v", found, err)
+	}
+}
+
 func TestKeyBelowAnotherKey(t *testing.T) {
 	t.Parallel()
 	b := open(t, t.TempDir())

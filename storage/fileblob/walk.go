@@ -133,7 +133,7 @@ func eachOf(ctx context.Context, d *os.File, fn func(fs.DirEntry) error) error {
 			}
 		}
 		switch {
-		case errors.Is(err, io.EOF):
+		case errors.Is(err, io.EOF), errors.Is(err, fs.ErrNotExist): // removed while it was read
 			return nil
 		case err != nil:
 			return unavailable(err)

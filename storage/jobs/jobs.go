@@ -54,9 +54,18 @@ type Config struct {
 	Drain       time.Duration                  // how long running handlers may go on when the runner stops; default 8 seconds
 	// Hold is asked before jobs are claimed: while it returns an error nothing is, because what all jobs need is not
 	// there. Default: nothing is held back.
-	Hold   func() error
-	Now    func() time.Time // default time.Now
-	Logger *slog.Logger     // nil: discards
+	Hold func() error
+	// Observe hears of each attempt when it has ended, from several goroutines at the same time. nil: nobody does.
+	Observe func(Attempt)
+	Now     func() time.Time // default time.Now
+	Logger  *slog.Logger     // nil: discards
+}
+
+// Attempt is one that has ended.
+type Attempt struct {
+	Kind   string
+	Result string // "finished", "retried" or "buried"; "given back" when the runner stopped meanwhile
+	Took   time.Duration
 }
 
 // Runner runs jobs. Make it with [New].

@@ -19,6 +19,7 @@ func (r *run) writeResults() {
 		var failed []result
 		add := func(res result) {
 			if res.err == nil {
+				r.observe("finished", res)
 				done = append(done, res.job)
 			} else {
 				failed = append(failed, res)
@@ -57,6 +58,7 @@ func (r *run) fail(res result) {
 	at := r.count(&res.job, v, res.err)
 	if v != nil && v.bury || v == nil && !away(res.err) && res.MaxAttempts > 0 && res.job.Failed >= res.MaxAttempts {
 		log.Error("a job was given up")
+		r.observe("buried", res)
 		r.write("buried", func(ctx context.Context) error { return r.Jobs.Bury(ctx, res.job, reason(res.err)) })
 		return
 	}
@@ -64,7 +66,15 @@ func (r *run) fail(res result) {
 	r.retry("retried", res, at)
 }
 
+// observe tells of an attempt to who wants to hear of it.
+func (r *run) observe(what string, res result) {
+	if r.Observe != nil {
+		r.Observe(Attempt{Kind: res.job.Kind, Result: what, Took: res.took})
+	}
+}
+
 func (r *run) retry(what string, res result, at time.Time) {
+	r.observe(what, res)
 	r.write(what, func(ctx context.Context) error { return r.Jobs.Retry(ctx, res.job, at, reason(res.err)) })
 }
 

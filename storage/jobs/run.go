@@ -48,7 +48,8 @@ type lane struct {
 type result struct {
 	job storage.ClaimedJob
 	*lane
-	err error
+	err  error
+	took time.Duration
 }
 
 // Run runs jobs until the context ends, which is no error. Handlers that run then
@@ -197,7 +198,9 @@ func (r *run) start(job storage.ClaimedJob) {
 			place := &place{lane: l, leave: sync.OnceFunc(func() { r.ended <- l })}
 			r.workers.Go(func() {
 				defer place.end()
-				r.results <- result{job, l, r.handle(job, place)}
+				began := r.Now()
+				err := r.handle(job, place)
+				r.results <- result{job, l, err, r.Now().Sub(began)}
 			})
 		}
 	}

@@ -3,6 +3,7 @@ package desk
 import (
 	"cmp"
 	"fmt"
+	"html/template"
 	"net/http"
 	"net/url"
 	"slices"
@@ -302,9 +303,9 @@ func (v *visit) rows(l listing, list []helpdesk.Conversation, more bool) ([]row,
 	if err != nil {
 		return nil, err
 	}
-	rows := make([]row, len(list))
+	rows, in := make([]row, len(list)), "?in="+url.QueryEscape(v.listName(l))
 	for i, c := range list {
-		rows[i] = v.row(l, c, names[c.CustomerID], int(unread[c.ID]), tags[c.ID])
+		rows[i] = v.row(l, in, c, names[c.CustomerID], int(unread[c.ID]), tags[c.ID])
 		if p, ok := people[c.UserID]; ok && l.view != "mine" {
 			rows[i].Assignee = &p
 		}
@@ -347,9 +348,9 @@ func (v *visit) customerNames(ids []int64) (map[int64]string, error) {
 	return names, err
 }
 
-func (v *visit) row(l listing, c helpdesk.Conversation, customer string, unread int, tags []helpdesk.Tag) row {
+func (v *visit) row(l listing, in string, c helpdesk.Conversation, customer string, unread int, tags []helpdesk.Tag) row {
 	r := row{
-		ID: c.ID, URL: v.at("/c/"+itoa(c.ID)) + "?in=" + url.QueryEscape(v.listName(l)), Customer: cmp.Or(customer, c.CustomerEmail),
+		ID: c.ID, URL: v.at("/c/"+itoa(c.ID)) + in, Customer: cmp.Or(customer, c.CustomerEmail),
 		Unread: unread, Subject: cmp.Or(c.Subject, v.words.T("(no subject)")), Preview: c.Preview,
 	}
 	for i, t := range tags {
@@ -445,44 +446,22 @@ func (v *visit) listName(l listing) string {
 	return l.view + "?" + query
 }
 
-// choice is a filter with what can be chosen.
-type choice struct {
-	Text    string
-	Active  bool
-	Options []option
-}
-
-type option struct {
-	Text, URL, Color string
-	Active           bool
-}
-
 type inboxView struct {
-	Title                                   string
-	Summary                                 string
-	Rows                                    []row
-	Next                                    string
-	Choices                                 []choice
-	Bulk                                    string
-	Here                                    string
-	Team                                    []person
-	Teams                                   []Link
-	Tags                                    []tagView
-	Boxes                                   []Link
-	Naps                                    []nap
-	Priorities                              []urgency
-	Spam                                    bool // it is the list of spam
-	New                                     string
-	Words                                   string
-	Search                                  bool
-	Empty                                   string
-	EmptyMore                               string
-	CanAssign, CanUpdate, CanTag, CanDelete bool
-	Later                                   bool // it is not the first page
-	First                                   string
-	CanSaveView                             bool // filters were chosen
-	SaveView                                string
-	Asked                                   [][2]string // what the list is narrowed by
+	Title       string
+	Summary     string
+	Rows        []row
+	Next        string
+	Tools       template.HTML
+	Bulk        string
+	Here        string
+	New         string
+	Words       string
+	Search      bool
+	Empty       string
+	EmptyMore   string
+	CanSaveView bool // filters were chosen
+	SaveView    string
+	Asked       [][2]string // what the list is narrowed by
 }
 
 func (v *visit) inbox() error {
@@ -505,9 +484,7 @@ func (v *visit) list(l listing) error {
 		return err
 	}
 	view := inboxView{
-		Rows: rows, Naps: v.naps(), Priorities: urgencies(v.words), Bulk: v.at("/bulk"), Here: v.h.url(v.r.URL.RequestURI()), Words: l.words, Search: l.view == "search",
-		CanAssign: v.may(helpdesk.ConversationsAssign), CanUpdate: v.may(helpdesk.ConversationsUpdate), CanTag: v.may(helpdesk.TagsView),
-		CanDelete: v.may(helpdesk.ConversationsDelete), Later: l.after != "", First: v.listURL(l),
+		Rows: rows, Bulk: v.at("/bulk"), Here: v.h.url(v.r.URL.RequestURI()), Words: l.words, Search: l.view == "search",
 	}
 	if view.Title, view.Summary, err = v.titles(l); err != nil {
 		return err
@@ -528,7 +505,7 @@ func (v *visit) list(l listing) error {
 	if l.view == "search" || l.tag != 0 || l.team != 0 || l.words != "" || l.user != "" || l.priority != "" {
 		view.Empty, view.EmptyMore = v.words.T("Nothing found"), v.words.T("Try other words, or fewer filters.")
 	}
-	if err := v.choices(&view, l); err != nil {
+	if view.Tools, err = v.tools(l, view.CanSaveView); err != nil {
 		return err
 	}
 	return v.show(screen{
@@ -583,100 +560,6 @@ func (v *visit) titles(l listing) (title, summary string, err error) {
 		return one.Name, "", err
 	}
 	return v.words.T("All open"), v.words.T("%s waiting, %s open", count(int(counts.Waiting)), count(int(counts.Open))), nil
-}
-
-// choices are the filters above a list, and what its form can be told to do.
-func (v *visit) choices(view *inboxView, l listing) error {
-	pick := func(name, value string, options ...[2]string) choice {
-		var c choice
-		for _, o := range options {
-			one := option{Text: o[1], Active: o[0] == value, URL: v.listURL(l, name, o[0])}
-			if one.Active {
-				c.Text = o[1]
-			}
-			c.Options = append(c.Options, one)
-		}
-		return c
-	}
-	w := v.words
-	orders := [][2]string{{"waiting", w.T("Waiting longest")}, {"newest", w.T("Newest")}, {"oldest", w.T("Oldest")}}
-	statuses := [][2]string{{"open", w.T("Open")}, {"pending", w.T("Pending")}, {"closed", w.T("Closed")}, {"all", w.T("Any status")}}
-	if strings.HasPrefix(l.view, "view-") {
-		statuses = append(statuses, [2]string{"saved", w.T("As saved")})
-	}
-	if l.sort == "saved" {
-		orders = append(orders, [2]string{"saved", w.T("As saved")})
-	}
-	order := pick("sort", l.sort, orders...)
-	order.Active = true
-	status := pick("status", l.status, statuses...)
-	view.Choices, view.Spam = []choice{order, status}, l.view == "spam"
-	if view.Spam {
-		view.Choices = view.Choices[:1]
-	}
-	team, err := v.team()
-	if err != nil {
-		return err
-	}
-	view.Team = team
-	if l.view != "mine" && l.view != "unassigned" {
-		who := [][2]string{{"", w.T("Anyone")}, {"me", w.T("Me")}, {"none", w.T("Nobody")}}
-		for _, p := range team {
-			if p.ID != v.UserID() {
-				who = append(who, [2]string{itoa(p.ID), p.Name})
-			}
-		}
-		c := pick("user", l.user, who...)
-		c.Active = l.user != ""
-		view.Choices = append(view.Choices, c)
-	}
-	if view.Teams, err = v.teamLinks(); err != nil {
-		return err
-	}
-	if !strings.HasPrefix(l.view, "team-") {
-		c, some, err := v.teamChoice(l)
-		if err != nil {
-			return err
-		}
-		if some {
-			view.Choices = append(view.Choices, c)
-		}
-	}
-	urgent := pick("priority", l.priority, priorityOptions(w)...)
-	urgent.Active = l.priority != ""
-	view.Choices = append(view.Choices, urgent)
-	if view.CanTag {
-		if err := v.tagChoice(view, l); err != nil {
-			return err
-		}
-	}
-	if v.may(helpdesk.MailboxesView) {
-		boxes, err := v.mailboxes()
-		if err != nil {
-			return err
-		}
-		for _, m := range boxes {
-			view.Boxes = append(view.Boxes, Link{Text: m.Name, URL: itoa(m.ID)})
-		}
-	}
-	return nil
-}
-
-func (v *visit) tagChoice(view *inboxView, l listing) error {
-	tags, err := v.allTags()
-	if err != nil || len(tags) == 0 {
-		return err
-	}
-	view.Tags = tags
-	c := choice{Text: v.words.T("Tag"), Options: []option{{Text: v.words.T("Any tag"), URL: v.listURL(l, "tag", ""), Active: l.tag == 0}}}
-	for _, t := range tags {
-		if t.ID == l.tag {
-			c.Text, c.Active = t.Name, true
-		}
-		c.Options = append(c.Options, option{Text: t.Name, Color: t.Color, URL: v.listURL(l, "tag", itoa(t.ID)), Active: t.ID == l.tag})
-	}
-	view.Choices = append(view.Choices, c)
-	return nil
 }
 
 // maxTags bounds how many tags a choice offers.

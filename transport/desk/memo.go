@@ -2,6 +2,8 @@ package desk
 
 import (
 	"fmt"
+	"html/template"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -31,7 +33,8 @@ type memo struct {
 	boxes   kept[[]helpdesk.Mailbox]
 	links   kept[[]Link] // of other accounts
 	names   map[int64]string
-	counts  kept[helpdesk.Counts] // until anything at all happens
+	tools   map[string]template.HTML // above lists
+	counts  kept[helpdesk.Counts]    // until anything at all happens
 }
 
 const (
@@ -91,6 +94,9 @@ func (all *memos) set(key memoKey, m *memo, seq int64) {
 	defer all.mu.Unlock()
 	if all.kept == nil || len(all.kept) >= maxMemos {
 		all.kept = map[memoKey]*memo{}
+	}
+	if all.kept[key] == nil { // who comes makes room of those that have gone
+		maps.DeleteFunc(all.kept, func(_ memoKey, old *memo) bool { return m.begun.Sub(old.begun) > memoLife })
 	}
 	m.seq = max(m.seq, seq)
 	all.kept[key] = m
@@ -159,7 +165,7 @@ func (m *memo) after(events []storage.Event) *memo {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	next := &memo{begun: m.begun, user: m.user, account: m.account, members: m.members, people: m.people, tags: m.tags, teams: m.teams, views: m.views, boxes: m.boxes, links: m.links}
+	next := &memo{begun: m.begun, user: m.user, account: m.account, members: m.members, people: m.people, tags: m.tags, teams: m.teams, views: m.views, boxes: m.boxes, links: m.links, tools: m.tools}
 	if !renamed {
 		next.names = m.names
 	}
@@ -198,6 +204,20 @@ func (m *memo) keepNames(found map[int64]string) {
 		all[id] = name
 	}
 	m.names = all
+}
+
+// keepTools keeps what stands above a list. The map may be of several memos: it is not changed.
+func (m *memo) keepTools(key string, drawn template.HTML) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if len(drawn) > maxToolsSize {
+		return
+	}
+	all := map[string]template.HTML{key: drawn}
+	if len(m.tools) < maxTools {
+		maps.Copy(all, m.tools)
+	}
+	m.tools = all
 }
 
 // memberships are those of the account, at most maxTeam.

@@ -114,7 +114,7 @@ func (v *visit) show(s screen) error {
 			return fault.Wrap(fault.Internal, "desk: "+s.template, err)
 		}
 		f.Main = template.HTML(out.String()) //nolint:gosec // a template of this package made it
-		out = bytes.Buffer{}
+		out = *bytes.NewBuffer(make([]byte, 0, len(f.Main)+32<<10))
 		if err := t.ExecuteTemplate(&out, "layout", f); err != nil {
 			return fault.Wrap(fault.Internal, "desk: layout", err)
 		}

@@ -14,6 +14,7 @@ import (
 
 func drawRows(w words, rows []row) template.HTML {
 	var b rowWriter
+	b.Grow(1500 * len(rows))
 	for i := range rows {
 		b.group(&rows[i])
 		b.row(w, &rows[i])

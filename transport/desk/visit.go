@@ -13,6 +13,7 @@ import (
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/storage/fault"
 	"github.com/helpwright/helpwright/transport/internal/cookie"
+	"github.com/helpwright/helpwright/transport/internal/pattern"
 )
 
 // visit is one request.
@@ -84,6 +85,9 @@ func (v *visit) noteEvents() {
 }
 
 func (h *Handler) begin(w http.ResponseWriter, r *http.Request) *visit {
+	if _, path, ok := strings.Cut(r.Pattern, " "); ok {
+		pattern.Note(r.Context(), h.cfg.Prefix+path)
+	}
 	v := &visit{h: h, w: w, r: r, id: rand.Text()[:10], now: h.cfg.Now(), memo: &memo{}}
 	v.words = chooseWords(r)
 	v.zone = zoneOf(r)

@@ -97,6 +97,12 @@ type Config struct {
 	Webhooks webhook.Config
 	Jobs     jobs.Config // its Handlers replace those of the server, and add to them
 
+	// Observe hears of each request to Handler when it has been answered, from several goroutines at the same time, and
+	// EventLag how old the newest of some events was when streams got them. Jobs, Filing and Sending have an Observe of
+	// their own. nil: nobody does.
+	Observe  func(Request)
+	EventLag func(time.Duration)
+
 	Now    func() time.Time // nil: time.Now
 	Logger *slog.Logger     // nil: discards
 }

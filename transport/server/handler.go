@@ -15,7 +15,7 @@ import (
 // invitations is the path of the pages where invitations are accepted.
 const invitations = "/invitations/"
 
-// Handler is the HTTP side: the API below its base, the help centres, the pages of invitations, /healthz and /readyz, and
+// Handler is the HTTP side: the API below its base, with the endpoints of assistants, the help centres, the pages of invitations, /healthz and /readyz, and
 // Config.Handlers.
 func (s *Server) Handler() http.Handler { return s.handler }
 
@@ -37,20 +37,23 @@ func (s *Server) makeHandler() error {
 	if err := s.mountDesk(mux, api.Bound, api.Limit); err != nil {
 		return err
 	}
-	s.handler = mux
+	if err := s.mountAssistants(mux, api); err != nil {
+		return err
+	}
+	s.handler = s.observed(mux)
 	if s.sites == nil {
 		return nil
 	}
 	mux.Handle("GET /docs/themes", site.Guide())
 	sites := api.Bound(s.sites)
 	mux.Handle("/", sites)
-	s.handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	s.handler = s.observed(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if s.sites.Owns(r) { // nothing else of the service is at a host of a site's own
 			sites.ServeHTTP(w, r)
 			return
 		}
 		mux.ServeHTTP(w, r)
-	})
+	}))
 	return nil
 }
 

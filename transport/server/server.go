@@ -88,7 +88,7 @@ func (s *Server) tieBlobs() (err error) {
 const dialTimeout = 10 * time.Second
 
 func (s *Server) makeService(keys secrets) (err error) {
-	if s.hub, err = events.New(events.Config{Log: s.cfg.Site.Events, Logger: s.cfg.Logger}); err != nil {
+	if s.hub, err = events.New(events.Config{Log: s.cfg.Site.Events, Lag: s.cfg.EventLag, Logger: s.cfg.Logger}); err != nil {
 		return err
 	}
 	if s.cfg.AllowPrivateHosts {

@@ -11,10 +11,12 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/helpwright/helpwright/kb"
 	"github.com/helpwright/helpwright/storage"
+	"github.com/helpwright/helpwright/transport/internal/pattern"
 )
 
 // fresh is how long it is believed that nothing has changed, unless the log says so.
@@ -36,6 +38,8 @@ type cache struct {
 	size     int64
 	accounts map[int64]*account
 	facts    int // that were remembered, see remembered
+
+	hits, misses atomic.Int64
 }
 
 // account is what is known of the changes of an account.
@@ -53,7 +57,8 @@ type account struct {
 type kept struct {
 	key     string
 	stamp   stamp
-	forGood bool // it never changes at its address
+	route   string // for who measures requests
+	forGood bool   // it never changes at its address
 	status  int
 	header  []field
 	stored  bool // caches may have it
@@ -206,27 +211,53 @@ func (c *cache) serve(w http.ResponseWriter, r *http.Request) bool {
 	if k == "" || c.cfg.LastEvent == nil {
 		return false
 	}
+	page := c.valid(r.Context(), k)
+	if page == nil {
+		c.misses.Add(1)
+		return false
+	}
+	c.hits.Add(1)
+	pattern.Note(r.Context(), page.route)
+	c.send(page, w, r, false)
+	return true
+}
+
+// valid is a page that is kept and as it was, nil if there is none.
+func (c *cache) valid(ctx context.Context, k string) *kept {
 	c.mu.Lock()
 	e := c.byKey[k]
 	if e == nil {
 		c.mu.Unlock()
-		return false
+		return nil
 	}
 	c.used.MoveToFront(e)
 	page, _ := e.Value.(*kept)
 	c.mu.Unlock()
 	if page.forGood {
-		c.send(page, w, r, false)
-		return true
+		return page
 	}
-	if now := c.now(r.Context(), page.stamp.account); now != (stamp{}) && now != page.stamp {
+	if now := c.now(ctx, page.stamp.account); now != (stamp{}) && now != page.stamp {
 		c.mu.Lock()
 		c.drop(k)
 		c.mu.Unlock()
-		return false
+		return nil
 	}
-	c.send(page, w, r, false)
-	return true
+	return page
+}
+
+// CacheStats is what the pages that are kept are worth.
+type CacheStats struct {
+	Hits, Misses int64 // requests since the start that were answered with a page that was kept, and that were not
+	Pages        int64
+	Bytes        int64
+}
+
+// CacheStats tells what the pages that are kept are worth.
+func (h *Handler) CacheStats() CacheStats {
+	c := h.cache
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return CacheStats{Hits: c.hits.Load(), Misses: c.misses.Load(), Pages: int64(c.used.Len()), Bytes: c.size}
 }
 
 func (c *cache) drop(k string) {
@@ -297,7 +328,7 @@ func (v *visit) send(status int, body []byte, same bool) error {
 		h.Add("Vary", "Accept-Encoding")
 	}
 	control := h.Get("Cache-Control")
-	page := &kept{key: key(v.r), stamp: v.stamp, forGood: control == forGood, status: status, stored: !strings.Contains(control, "no-store")}
+	page := &kept{key: key(v.r), route: pattern.Of(v.ctx()), stamp: v.stamp, forGood: control == forGood, status: status, stored: !strings.Contains(control, "no-store")}
 	for name, values := range h {
 		page.header = append(page.header, field{name, slices.Clip(slices.Clone(values))})
 	}

@@ -8,10 +8,12 @@ import (
 	"github.com/helpwright/helpwright/kb"
 	"github.com/helpwright/helpwright/kb/theme"
 	"github.com/helpwright/helpwright/storage/fault"
+	"github.com/helpwright/helpwright/transport/internal/pattern"
 )
 
 // route serves what is below the address of a site.
 func (v *visit) route() error {
+	pattern.Note(v.ctx(), routeOf(v.path))
 	first, rest, _ := strings.Cut(strings.TrimPrefix(v.path, "/"), "/")
 	if first == "-" && strings.HasPrefix(rest, "preview/") {
 		if first, rest = v.openPreview(strings.TrimPrefix(rest, "preview/")); !v.preview.signed {
@@ -50,6 +52,41 @@ func (v *visit) route() error {
 		return v.inLocale(first, locale, rest)
 	}
 	return v.withoutLocale(first, rest)
+}
+
+// routeOf is the pattern of an address below that of a site, for who measures requests: there are a few of them, whatever
+// is asked for.
+func routeOf(path string) string {
+	const site = "{site}/"
+	first, rest, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
+	kind, _, below := strings.Cut(rest, "/")
+	switch first {
+	case "", "robots.txt", "favicon.ico", "llms.txt":
+		return site + first
+	case kb.FilePages:
+		return site + first + "/{file}"
+	case "-":
+		switch kind {
+		case "assets", "preview", "suggest", "view", "react", "sign-in", "sign-out":
+			return site + "-/" + kind
+		}
+		return site + "{other}"
+	}
+	if strings.HasPrefix(first, "sitemap") {
+		return site + "sitemap.xml"
+	}
+	if _, ok := kb.Locale(first); !ok {
+		return site + "{other}"
+	}
+	switch kind {
+	case "", "search", "contact", "feed.atom":
+		return site + "{locale}/" + kind
+	case kb.ArticlePages, kb.CollectionPages, kb.CategoryPages:
+		if below {
+			return site + "{locale}/" + kind + "/{name}"
+		}
+	}
+	return site + "{locale}/{other}"
 }
 
 // withoutLocale sends readers of an address without a language to that with the best.

@@ -1,5 +1,5 @@
 // Package testenv hands tests the real servers that they talk to: a PostgreSQL database of their own, a Dovecot that
-// they may restart, and a Postfix. The servers run outside the test; eval "$(.ci/services)" starts them and exports the
+// they may restart, a Postfix, and a folder in a bucket of an S3 server. The servers run outside the test; eval "$(.ci/services)" starts them and exports the
 // variables that this package reads.
 //
 // Without the variables a test that needs a server is skipped. With HELPWRIGHT_TEST_REQUIRE=1, as in continuous
@@ -36,6 +36,9 @@ const (
 	EnvPostfix         = "HELPWRIGHT_TEST_POSTFIX"          // host:port, offers STARTTLS
 	EnvPostfixCA       = "HELPWRIGHT_TEST_POSTFIX_CA"       // a PEM file: who made the certificate of Postfix
 	EnvPostfixCtl      = "HELPWRIGHT_TEST_POSTFIX_CTL"      // a program taking start, stop, restart, queue
+	EnvS3              = "HELPWRIGHT_TEST_S3"               // host:port, without TLS
+	EnvS3Secret        = "HELPWRIGHT_TEST_S3_SECRET"        // the secret key of its only access key
+	EnvS3Ctl           = "HELPWRIGHT_TEST_S3_CTL"           // a program taking start, stop, restart
 	EnvScreens         = "HELPWRIGHT_TEST_SCREENS"          // a folder for pictures of pages; none: they are not kept
 )
 

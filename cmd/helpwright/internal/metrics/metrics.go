@@ -1,0 +1,197 @@
+// Package metrics measures a server for Prometheus. Nothing else of the module knows Prometheus: the parts of a server have
+// functions that they tell what happens, and these are the ones.
+//
+// Labels are bounded by the program or by how many mailboxes there are. No label has an address, a name or a path in it.
+package metrics
+
+import (
+	"errors"
+	"log/slog"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/storage/blobs"
+	"github.com/helpwright/helpwright/storage/fault"
+	"github.com/helpwright/helpwright/storage/jobs"
+	"github.com/helpwright/helpwright/transport/server"
+	"github.com/helpwright/helpwright/transport/site"
+)
+
+// Build is what the program was built from.
+type Build struct{ Version, Revision, GoVersion string }
+
+// Config is what a [Metrics] is made of. The zero value works.
+type Config struct {
+	Build  Build
+	Now    func() time.Time // nil: time.Now
+	Logger *slog.Logger     // nil: discards
+}
+
+// Metrics are those of one server. Make them with [New], before the server, and have them watch what it is made of.
+type Metrics struct {
+	cfg      Config
+	registry *prometheus.Registry
+
+	requests  *prometheus.CounterVec
+	durations *prometheus.HistogramVec
+	runs      *prometheus.CounterVec
+	runTimes  *prometheus.HistogramVec
+	settled   *prometheus.CounterVec
+	sends     *prometheus.CounterVec
+	eventLag  prometheus.Histogram
+}
+
+// waits are the bounds in seconds of what people or programs wait for.
+var waits = []float64{.005, .025, .1, .25, .5, 1, 2.5, 10, 30}
+
+// New makes metrics.
+func New(cfg Config) *Metrics {
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	if cfg.Logger == nil {
+		cfg.Logger = slog.New(slog.DiscardHandler)
+	}
+	m := &Metrics{cfg: cfg, registry: prometheus.NewRegistry()}
+	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
+		v := prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
+		m.registry.MustRegister(v)
+		return v
+	}
+	histogram := func(name, help string, buckets []float64, labels ...string) *prometheus.HistogramVec {
+		v := prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: name, Help: help, Buckets: buckets}, labels)
+		m.registry.MustRegister(v)
+		return v
+	}
+	m.requests = counter("helpwright_http_requests_total", "Requests that were answered, by pattern of the address, method and class of the status.", "route", "method", "status")
+	m.durations = histogram("helpwright_http_request_duration_seconds", "How long requests took; streams of events are left out.", waits, "route", "method")
+	m.runs = counter("helpwright_job_attempts_total", "Attempts at jobs that ended, by kind and result.", "kind", "result")
+	m.runTimes = histogram("helpwright_job_attempt_duration_seconds", "How long attempts at jobs took.", waits, "kind")
+	m.settled = counter("helpwright_inbound_mails_settled_total", "Mails that came in and were dealt with, by what they have become.", "state")
+	m.sends = counter("helpwright_sends_total", "Tries to hand the mail of one recipient to the relay, by result.", "result")
+	m.eventLag = histogram("helpwright_event_lag_seconds", "How long after they were written events of followed accounts reached streams.", []float64{.01, .05, .1, .25, .5, 1, 2.5, 10, 60}).WithLabelValues().(prometheus.Histogram) //nolint:forcetypeassert // it is one
+	for _, state := range []helpdesk.InboundState{helpdesk.InboundFiled, helpdesk.InboundIgnored, helpdesk.InboundQuarantined} {
+		m.settled.WithLabelValues(string(state)) // from zero, or the first one is no increase
+	}
+	for _, state := range []helpdesk.DeliveryState{helpdesk.DeliverySent, helpdesk.DeliveryDeferred, helpdesk.DeliveryFailed} {
+		m.sends.WithLabelValues(string(state))
+	}
+	build := prometheus.NewGauge(prometheus.GaugeOpts{
+		Name: "helpwright_build_info", Help: "What the program was built from; the value is 1.",
+		ConstLabels: prometheus.Labels{"version": cfg.Build.Version, "revision": cfg.Build.Revision, "goversion": cfg.Build.GoVersion},
+	})
+	build.Set(1)
+	m.registry.MustRegister(build, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	return m
+}
+
+// Watch has a server that is to be made tell what happens.
+func (m *Metrics) Watch(cfg *server.Config) {
+	cfg.Observe = m.request
+	cfg.EventLag = func(lag time.Duration) { m.eventLag.Observe(lag.Seconds()) }
+	cfg.Jobs.Observe = func(a jobs.Attempt) {
+		m.runs.WithLabelValues(a.Kind, a.Result).Inc()
+		m.runTimes.WithLabelValues(a.Kind).Observe(a.Took.Seconds())
+	}
+	cfg.Filing.Observe = func(state helpdesk.InboundState) { m.settled.WithLabelValues(string(state)).Inc() }
+	cfg.Sending.Observe = func(state helpdesk.DeliveryState) { m.sends.WithLabelValues(string(state)).Inc() }
+}
+
+func (m *Metrics) request(r server.Request) {
+	route := r.Route
+	if route == "" {
+		route = "{none}"
+	}
+	m.requests.WithLabelValues(route, r.Method, strconv.Itoa(r.Status/100)+"xx").Inc()
+	if !r.Stream {
+		m.durations.WithLabelValues(route, r.Method).Observe(r.Took.Seconds())
+	}
+}
+
+// Serving is a server that runs.
+type Serving interface {
+	SiteCache() (site.CacheStats, bool)
+	Swept() *blobs.Swept
+}
+
+// Of adds what a server is asked for at a scrape, and the database that it works on. It is called once.
+func (m *Metrics) Of(s Serving, db Database) error {
+	return errors.Join(m.registry.Register(serving{s}), m.registry.Register(newGauges(db, m.cfg)))
+}
+
+// Handler serves the metrics.
+func (m *Metrics) Handler() http.Handler {
+	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{
+		MaxRequestsInFlight: 4, Timeout: scrapeTime, ErrorHandling: promhttp.ContinueOnError, ErrorLog: logged{m.cfg.Logger},
+	})
+}
+
+// scrapeTime is how long a scrape may take: Prometheus gives up after ten seconds.
+const scrapeTime = 9 * time.Second
+
+// logged writes the errors of scrapes into a log.
+type logged struct{ *slog.Logger }
+
+// Println implements [promhttp.Logger].
+func (l logged) Println(v ...any) { l.Warn("metrics cannot be collected", "error", v) }
+
+// What a server tells of itself.
+var (
+	cacheRequests = describe("helpwright_site_cache_requests_total", "Requests to help centres that were answered with a page that was kept, and that were not.", "result")
+	cachePages    = describe("helpwright_site_cache_pages", "Pages of help centres that are kept.")
+	cacheBytes    = describe("helpwright_site_cache_bytes", "Bytes of pages of help centres that are kept.")
+	sweptFiles    = describe("helpwright_blob_sweep_files", "Files of the last sweep of this process, by what was found.", "result")
+	sweptBytes    = describe("helpwright_blob_sweep_removed_bytes", "Bytes that the last sweep of this process removed.")
+)
+
+func describe(name, help string, labels ...string) *prometheus.Desc {
+	return prometheus.NewDesc(name, help, labels, nil)
+}
+
+func gauge(d *prometheus.Desc, value float64, labels ...string) prometheus.Metric {
+	return prometheus.MustNewConstMetric(d, prometheus.GaugeValue, value, labels...)
+}
+
+func count(d *prometheus.Desc, value float64, labels ...string) prometheus.Metric {
+	return prometheus.MustNewConstMetric(d, prometheus.CounterValue, value, labels...)
+}
+
+// serving collects what a server tells of itself.
+type serving struct{ of Serving }
+
+// Describe implements [prometheus.Collector].
+func (serving) Describe(to chan<- *prometheus.Desc) {
+	for _, d := range []*prometheus.Desc{cacheRequests, cachePages, cacheBytes, sweptFiles, sweptBytes} {
+		to <- d
+	}
+}
+
+// Collect implements [prometheus.Collector].
+func (s serving) Collect(to chan<- prometheus.Metric) {
+	if c, ok := s.of.SiteCache(); ok {
+		to <- count(cacheRequests, float64(c.Hits), "hit")
+		to <- count(cacheRequests, float64(c.Misses), "miss")
+		to <- gauge(cachePages, float64(c.Pages))
+		to <- gauge(cacheBytes, float64(c.Bytes))
+	}
+	if found := s.of.Swept(); found != nil {
+		to <- gauge(sweptFiles, float64(found.Looked), "looked at")
+		to <- gauge(sweptFiles, float64(found.Removed), "removed")
+		to <- gauge(sweptFiles, float64(found.Failed), "failed")
+		to <- gauge(sweptBytes, float64(found.Bytes))
+	}
+}
+
+// shownError is the text of an error for the log.
+func shownError(err error) string {
+	if f, ok := errors.AsType[*fault.Error](err); ok {
+		return f.Error()
+	}
+	return err.Error()
+}

@@ -1,0 +1,184 @@
+package bunstore
+
+import (
+	"context"
+	"database/sql"
+	"time"
+)
+
+// MaxGauge is what [DB.Gauges] counts up to, of each number: more is not counted, as nobody needs to know how much too much
+// it is.
+const MaxGauge = 10_000
+
+// maxGaugedMailboxes bounds how many mailboxes are told about.
+const maxGaugedMailboxes = 1000
+
+// Gauges is what waits in a database, for the people who run it.
+type Gauges struct {
+	Jobs      []JobGauge     // by kind, of kinds of which there is a job
+	Buried    []KindCount    // jobs that were given up, by kind; at most MaxGauge in all, the oldest first
+	Inbound   []InboundGauge // mails of the ledger that are not dealt with, by mailbox and state; at most MaxGauge of a state
+	Sending   []SendingGauge // recipients whose mail waits for a try, by state; at most MaxGauge in all
+	Mailboxes []FetchGauge   // those whose mail is fetched, by id; at most 1000
+}
+
+// JobGauge is the queue of a kind of jobs.
+type JobGauge struct {
+	Kind      string
+	Waiting   int64     // due, and nobody has it
+	Running   int64     // a worker has it
+	Scheduled int64     // due later: it was asked for so, or is tried again then
+	Since     time.Time // when the one that waits longest became due; zero: none waits
+}
+
+// KindCount is a number of jobs of a kind.
+type KindCount struct {
+	Kind  string
+	Count int64
+}
+
+// InboundGauge is the mails of a mailbox in a state: received or quarantined.
+type InboundGauge struct {
+	MailboxID int64
+	State     string
+	Count     int64
+	Since     time.Time // when the oldest of them came in
+}
+
+// SendingGauge is the deliveries in a state: queued or deferred.
+type SendingGauge struct {
+	State string
+	Count int64
+	Since time.Time // when the oldest of them was asked for
+}
+
+// FetchGauge is how fetching a mailbox goes.
+type FetchGauge struct {
+	MailboxID     int64
+	Connected     bool
+	Parked        bool      // it is left alone, as processes died at it
+	LastSuccessAt time.Time // zero: never
+}
+
+// Gauges counts what waits. It reads a handful of indexes, whatever the size of the tables, and no table whole: limit its
+// time with ctx.
+func (db *DB) Gauges(ctx context.Context, now time.Time) (Gauges, error) {
+	var g Gauges
+	for _, read := range []func(context.Context, *Gauges, time.Time) error{
+		db.gaugeJobs, db.gaugeBuried, db.gaugeInbound, db.gaugeSending, db.gaugeMailboxes,
+	} {
+		if err := read(ctx, &g, now); err != nil {
+			return Gauges{}, failure(ctx, err, "gauge", 0)
+		}
+	}
+	return g, nil
+}
+
+// jobKinds steps from kind to kind in the index of what is due.
+const jobKinds = `WITH RECURSIVE kinds(kind) AS (
+		SELECT (SELECT MIN(kind) FROM hw_jobs WHERE NOT buried)
+		UNION ALL SELECT (SELECT MIN(kind) FROM hw_jobs WHERE NOT buried AND kind > kinds.kind) FROM kinds WHERE kinds.kind IS NOT NULL)
+	SELECT kind FROM kinds WHERE kind IS NOT NULL ORDER BY kind`
+
+// jobGauge counts a kind. The order is that of the index, which nothing is read beyond the limit of then.
+const jobGauge = `SELECT ?0 AS kind,
+	(SELECT COUNT(*) FROM (SELECT 1 FROM hw_jobs WHERE kind = ?0 AND due_at <= ?1 AND NOT buried ORDER BY due_at LIMIT ?2) AS due) AS waiting,
+	(SELECT COUNT(*) FROM (SELECT 1 FROM hw_jobs WHERE kind = ?0 AND due_at > ?1 AND NOT buried ORDER BY due_at LIMIT ?2) AS later) AS later,
+	(SELECT COUNT(*) FROM (SELECT lease_until FROM hw_jobs WHERE kind = ?0 AND due_at > ?1 AND NOT buried ORDER BY due_at LIMIT ?2) AS held
+		WHERE lease_until > ?1) AS running,
+	(SELECT MIN(due_at) FROM hw_jobs WHERE kind = ?0 AND due_at <= ?1 AND NOT buried) AS since`
+
+func (db *DB) gaugeJobs(ctx context.Context, g *Gauges, now time.Time) error {
+	var kinds []string
+	if err := db.raw(jobKinds).Scan(ctx, &kinds); err != nil || len(kinds) == 0 {
+		return err
+	}
+	all := db.raw(jobGauge, kinds[0], micros(now), MaxGauge)
+	for _, kind := range kinds[1:] {
+		all = db.raw("? UNION ALL ?", all, db.raw(jobGauge, kind, micros(now), MaxGauge))
+	}
+	var rows []struct {
+		Kind                    string
+		Waiting, Running, Later int64
+		Since                   sql.NullInt64
+	}
+	err := all.Scan(ctx, &rows)
+	for _, r := range rows {
+		one := JobGauge{Kind: r.Kind, Waiting: r.Waiting, Running: r.Running, Scheduled: max(0, r.Later-r.Running)}
+		if r.Since.Valid {
+			one.Since = timeOf(r.Since.Int64)
+		}
+		g.Jobs = append(g.Jobs, one)
+	}
+	return err
+}
+
+const buriedGauges = `SELECT kind, COUNT(*) AS count FROM (SELECT kind FROM hw_jobs WHERE buried ORDER BY id LIMIT ?) AS b GROUP BY kind ORDER BY kind`
+
+func (db *DB) gaugeBuried(ctx context.Context, g *Gauges, _ time.Time) error {
+	return db.raw(buriedGauges, MaxGauge).Scan(ctx, &g.Buried)
+}
+
+// inboundGauges are ordered as the indexes of these states are, which have nothing else.
+var inboundGauges = []string{
+	`SELECT mailbox_id, COUNT(*) AS count, MIN(received_at) AS since FROM (SELECT mailbox_id, received_at FROM hw_inbound_mails
+		WHERE state = 'received' ORDER BY account_id, mailbox_id, id LIMIT ?) AS m GROUP BY mailbox_id ORDER BY mailbox_id`,
+	`SELECT mailbox_id, COUNT(*) AS count, MIN(received_at) AS since FROM (SELECT mailbox_id, received_at FROM hw_inbound_mails
+		WHERE state = 'quarantined' ORDER BY account_id, mailbox_id LIMIT ?) AS m GROUP BY mailbox_id ORDER BY mailbox_id`,
+}
+
+func (db *DB) gaugeInbound(ctx context.Context, g *Gauges, _ time.Time) error {
+	for i, state := range []string{"received", "quarantined"} {
+		var rows []struct{ MailboxID, Count, Since int64 }
+		if err := db.raw(inboundGauges[i], MaxGauge).Scan(ctx, &rows); err != nil {
+			return err
+		}
+		for _, r := range rows {
+			g.Inbound = append(g.Inbound, InboundGauge{MailboxID: r.MailboxID, State: state, Count: r.Count, Since: timeOf(r.Since)})
+		}
+	}
+	return nil
+}
+
+const sendingGauges = `SELECT state, COUNT(*) AS count, MIN(created_at) AS since FROM (SELECT state, created_at FROM hw_deliveries
+	WHERE state IN ('queued', 'deferred') ORDER BY account_id, interaction_id LIMIT ?) AS d GROUP BY state ORDER BY state`
+
+func (db *DB) gaugeSending(ctx context.Context, g *Gauges, _ time.Time) error {
+	var rows []struct {
+		State        string
+		Count, Since int64
+	}
+	err := db.raw(sendingGauges, MaxGauge).Scan(ctx, &rows)
+	for _, r := range rows {
+		g.Sending = append(g.Sending, SendingGauge{State: r.State, Count: r.Count, Since: timeOf(r.Since)})
+	}
+	return err
+}
+
+const fetchGauges = `SELECT m.id AS mailbox_id, s.connected, s.parked_at, s.last_success_at FROM hw_mailboxes AS m
+	JOIN hw_fetch_status AS s ON s.account_id = m.account_id AND s.mailbox_id = m.id
+	WHERE m.inbound_type <> 'FWD' ORDER BY m.id LIMIT ?`
+
+func (db *DB) gaugeMailboxes(ctx context.Context, g *Gauges, _ time.Time) error {
+	var rows []struct {
+		MailboxID     int64
+		Connected     bool
+		ParkedAt      int64
+		LastSuccessAt int64
+	}
+	err := db.raw(fetchGauges, maxGaugedMailboxes).Scan(ctx, &rows)
+	for _, r := range rows {
+		g.Mailboxes = append(g.Mailboxes, FetchGauge{
+			MailboxID: r.MailboxID, Connected: r.Connected, Parked: r.ParkedAt != noTime, LastSuccessAt: timeOf(r.LastSuccessAt),
+		})
+	}
+	return err
+}
+
+// PoolStats tells about the connections to the database, by pool: "all", or with SQLite "read" and "write".
+func (db *DB) PoolStats() map[string]sql.DBStats {
+	if db.read == db.write {
+		return map[string]sql.DBStats{"all": db.write.DB.Stats()}
+	}
+	return map[string]sql.DBStats{"read": db.read.DB.Stats(), "write": db.write.DB.Stats()}
+}

@@ -1,0 +1,162 @@
+// Package s3blob keeps blobs in a bucket of an S3 server: of Amazon, or of another that speaks its protocol, such as
+// MinIO, Ceph, SeaweedFS or versitygw.
+//
+// A blob is an object whose key is the blob's, behind a prefix if there is one. Objects appear when all of them is there: a
+// crash leaves whole blobs, and parts of uploads that [Blobs.Tidy] removes.
+//
+// What is sent is signed together with its SHA-256: the server refuses what was damaged on the way.
+package s3blob
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/minio/minio-go/v7"
+	"github.com/minio/minio-go/v7/pkg/credentials"
+
+	"github.com/helpwright/helpwright/storage"
+	"github.com/helpwright/helpwright/storage/fault"
+)
+
+const (
+	defaultRegion   = "us-east-1"
+	defaultSilence  = 30 * time.Second
+	defaultAttempts = 3
+	maxPrefix       = 400 // bytes: an object's key has at most 1024, a blob's 512
+)
+
+// Config says where the bucket is. Bucket, AccessKey and SecretKey are required.
+type Config struct {
+	Endpoint string // http://HOST:PORT or https://HOST; default Amazon's of the region
+	Region   string // default us-east-1
+	Bucket   string
+	Prefix   string // begins the keys of all objects, with a slash at its end; "": the bucket has nothing else
+	// PathStyle has the bucket in the path of addresses instead of in the name of the host. Servers other than those of
+	// Amazon, Google and Alibaba are always asked so.
+	PathStyle bool
+
+	AccessKey    string
+	SecretKey    string
+	SessionToken string // of keys that are given for a time; "": none
+
+	// PartSize is what a large blob is sent in, in bytes: each that is being stored has that much in memory, and ten thousand
+	// parts are the most. At least, and by default, 8 MiB; at most 1 GiB.
+	PartSize int
+	// Silence is how long the server may say and take nothing before a request has failed; default 30 seconds.
+	Silence time.Duration
+	// Attempts is how often a request is made until it succeeds, with at most a second in between; default 3.
+	Attempts int
+}
+
+// Blobs implements [storage.Blobs] on a bucket. Make it with [New]. Several processes may use the same bucket.
+type Blobs struct {
+	core   minio.Core
+	cfg    Config
+	closer *http.Transport
+}
+
+var (
+	_ storage.Blobs      = (*Blobs)(nil)
+	_ storage.BlobTidier = (*Blobs)(nil)
+)
+
+// New uses a bucket, and asks nothing yet: see [Blobs.Check]. What is missing or wrong is an Invalid fault. Close it in the
+// end.
+func New(cfg Config) (*Blobs, error) {
+	if cfg.Region == "" {
+		cfg.Region = defaultRegion
+	}
+	if cfg.Endpoint == "" {
+		cfg.Endpoint = "https://s3." + cfg.Region + ".amazonaws.com"
+	}
+	if cfg.Silence <= 0 {
+		cfg.Silence = defaultSilence
+	}
+	if cfg.Attempts <= 0 {
+		cfg.Attempts = defaultAttempts
+	}
+	cfg.PartSize = max(cfg.PartSize, partSize)
+	endpoint, err := cfg.check()
+	if err != nil {
+		return nil, err
+	}
+	lookup := minio.BucketLookupAuto
+	if cfg.PathStyle {
+		lookup = minio.BucketLookupPath
+	}
+	transport := newTransport(cfg.Silence)
+	core, err := minio.NewCore(endpoint.Host, &minio.Options{
+		Creds:  credentials.NewStaticV4(cfg.AccessKey, cfg.SecretKey, cfg.SessionToken),
+		Secure: endpoint.Scheme == "https", Region: cfg.Region, BucketLookup: lookup, Transport: transport, MaxRetries: cfg.Attempts,
+	})
+	if err != nil {
+		return nil, fault.Field("Endpoint", err.Error())
+	}
+	return &Blobs{core: *core, cfg: cfg, closer: transport}, nil
+}
+
+var (
+	bucketForm = regexp.MustCompile(`^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$`)
+	regionForm = regexp.MustCompile(`^[a-z0-9-]{1,64}$`)
+)
+
+// check reports everything that is wrong.
+func (c Config) check() (*url.URL, error) {
+	var problems fault.Collector
+	endpoint, err := url.Parse(c.Endpoint)
+	problems.Check(err == nil && endpoint.Host != "" && (endpoint.Scheme == "http" || endpoint.Scheme == "https") &&
+		strings.Trim(endpoint.Path, "/") == "" && endpoint.RawQuery == "" && endpoint.User == nil,
+		"Endpoint", "must be http://HOST:PORT or https://HOST")
+	problems.Check(regionForm.MatchString(c.Region), "Region", "must be the name of a region, such as eu-central-1")
+	problems.Check(bucketForm.MatchString(c.Bucket), "Bucket", "must be the name of a bucket: 3 to 63 of a-z, 0-9, dots and hyphens")
+	problems.Check(c.Prefix == "" || len(c.Prefix) <= maxPrefix && strings.HasSuffix(c.Prefix, "/") && storage.ValidBlobKey(strings.TrimSuffix(c.Prefix, "/")),
+		"Prefix", "must be folders of a-z, 0-9, dots, underscores and hyphens, and end with a slash")
+	problems.Check(c.PartSize <= maxPart, "PartSize", "must be at most 1 GiB")
+	problems.Check(c.AccessKey != "", "AccessKey", "is required")
+	problems.Check(c.SecretKey != "", "SecretKey", "is required")
+	return endpoint, problems.Err()
+}
+
+// Close lets go of connections that nobody uses.
+func (b *Blobs) Close() error {
+	b.closer.CloseIdleConnections()
+	return nil
+}
+
+// object is the key of a blob's object.
+func (b *Blobs) object(ctx context.Context, key string) (string, error) {
+	if !storage.ValidBlobKey(key) {
+		return "", fault.Field("key", "is no valid key of a file")
+	}
+	return b.cfg.Prefix + key, ctx.Err()
+}
+
+// Stat tells size and time of a blob. The time is the server's, in whole seconds.
+func (b *Blobs) Stat(ctx context.Context, key string) (storage.BlobInfo, error) {
+	object, err := b.object(ctx, key)
+	if err != nil {
+		return storage.BlobInfo{}, err
+	}
+	info, err := b.core.StatObject(ctx, b.cfg.Bucket, object, minio.StatObjectOptions{})
+	if err != nil {
+		return storage.BlobInfo{}, b.failed(ctx, err)
+	}
+	return storage.BlobInfo{Key: key, Size: info.Size, Modified: info.LastModified.UTC()}, nil
+}
+
+// Delete removes a blob. In a bucket with versions the server keeps the one that is removed.
+func (b *Blobs) Delete(ctx context.Context, key string) error {
+	object, err := b.object(ctx, key)
+	if err != nil {
+		return err
+	}
+	err = b.failed(ctx, b.core.RemoveObject(ctx, b.cfg.Bucket, object, minio.RemoveObjectOptions{}))
+	if fault.Is(err, fault.NotFound) {
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,169 @@
+package desk
+
+import (
+	"fmt"
+	"html/template"
+	"strings"
+
+	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/storage/fault"
+)
+
+// choice is a filter with what can be chosen.
+type choice struct {
+	Text    string
+	Active  bool
+	Options []option
+}
+
+type option struct {
+	Text, URL, Color string
+	Active           bool
+}
+
+// toolsView is what stands above the rows of a list: its filters, and what can be done to the rows that are ticked.
+type toolsView struct {
+	Choices                      []choice
+	Team                         []person
+	Teams                        []Link
+	Tags                         []tagView
+	Boxes                        []Link
+	Naps                         []nap
+	Priorities                   []urgency
+	Spam                         bool // it is the list of spam
+	First                        string
+	CanAssign, CanUpdate, CanTag bool
+	CanSaveView                  bool
+}
+
+// maxTools bounds for how many lists a memo keeps their tools, and maxToolsSize how many bytes those have.
+const maxTools, maxToolsSize = 4, 64 << 10
+
+// tools draws what stands above the rows of a list. It has hundreds of elements and is the same on every page of the list, so
+// it is kept until something in it changes.
+func (v *visit) tools(l listing, canSave bool) (template.HTML, error) {
+	team, err := v.team()
+	if err != nil {
+		return "", err
+	}
+	view := toolsView{
+		Team: team, Naps: v.naps(), Priorities: urgencies(v.words), Spam: l.view == "spam", First: v.listURL(l),
+		CanAssign: v.may(helpdesk.ConversationsAssign), CanUpdate: v.may(helpdesk.ConversationsUpdate), CanTag: v.may(helpdesk.TagsView),
+		CanSaveView: canSave,
+	}
+	l.after = ""
+	key := fmt.Sprint(v.words.lang, l, view.First, view.Naps, view.CanAssign, view.CanUpdate, view.CanTag, canSave,
+		v.may(helpdesk.MembershipsView), v.may(helpdesk.MailboxesView))
+	for _, p := range team {
+		if p.Online {
+			key += " " + itoa(p.ID)
+		}
+	}
+	v.memo.mu.Lock()
+	drawn, known := v.memo.tools[key]
+	v.memo.mu.Unlock()
+	if known {
+		return drawn, nil
+	}
+	if err := v.choices(&view, l); err != nil {
+		return "", err
+	}
+	var out strings.Builder
+	if err := v.h.pages[v.words.lang].ExecuteTemplate(&out, "list-tools", view); err != nil {
+		return "", fault.Wrap(fault.Internal, "desk: list-tools", err)
+	}
+	drawn = template.HTML(out.String()) //nolint:gosec // a template of this package made it
+	v.memo.keepTools(key, drawn)
+	return drawn, nil
+}
+
+// choices are the filters above a list, and what its form can be told to do.
+func (v *visit) choices(view *toolsView, l listing) error {
+	pick := func(name, value string, options ...[2]string) choice {
+		var c choice
+		for _, o := range options {
+			one := option{Text: o[1], Active: o[0] == value, URL: v.listURL(l, name, o[0])}
+			if one.Active {
+				c.Text = o[1]
+			}
+			c.Options = append(c.Options, one)
+		}
+		return c
+	}
+	w := v.words
+	orders := [][2]string{{"waiting", w.T("Waiting longest")}, {"newest", w.T("Newest")}, {"oldest", w.T("Oldest")}}
+	statuses := [][2]string{{"open", w.T("Open")}, {"pending", w.T("Pending")}, {"closed", w.T("Closed")}, {"all", w.T("Any status")}}
+	if strings.HasPrefix(l.view, "view-") {
+		statuses = append(statuses, [2]string{"saved", w.T("As saved")})
+	}
+	if l.sort == "saved" {
+		orders = append(orders, [2]string{"saved", w.T("As saved")})
+	}
+	order := pick("sort", l.sort, orders...)
+	order.Active = true
+	status := pick("status", l.status, statuses...)
+	view.Choices = []choice{order, status}
+	if view.Spam {
+		view.Choices = view.Choices[:1]
+	}
+	if l.view != "mine" && l.view != "unassigned" {
+		who := [][2]string{{"", w.T("Anyone")}, {"me", w.T("Me")}, {"none", w.T("Nobody")}}
+		for _, p := range view.Team {
+			if p.ID != v.UserID() {
+				who = append(who, [2]string{itoa(p.ID), p.Name})
+			}
+		}
+		c := pick("user", l.user, who...)
+		c.Active = l.user != ""
+		view.Choices = append(view.Choices, c)
+	}
+	teams, err := v.teamLinks()
+	if err != nil {
+		return err
+	}
+	view.Teams = teams
+	if !strings.HasPrefix(l.view, "team-") {
+		c, some, err := v.teamChoice(l)
+		if err != nil {
+			return err
+		}
+		if some {
+			view.Choices = append(view.Choices, c)
+		}
+	}
+	urgent := pick("priority", l.priority, priorityOptions(w)...)
+	urgent.Active = l.priority != ""
+	view.Choices = append(view.Choices, urgent)
+	if view.CanTag {
+		if err := v.tagChoice(view, l); err != nil {
+			return err
+		}
+	}
+	if v.may(helpdesk.MailboxesView) {
+		boxes, err := v.mailboxes()
+		if err != nil {
+			return err
+		}
+		for _, m := range boxes {
+			view.Boxes = append(view.Boxes, Link{Text: m.Name, URL: itoa(m.ID)})
+		}
+	}
+	return nil
+}
+
+func (v *visit) tagChoice(view *toolsView, l listing) error {
+	tags, err := v.allTags()
+	if err != nil || len(tags) == 0 {
+		return err
+	}
+	view.Tags = tags
+	c := choice{Text: v.words.T("Tag"), Options: []option{{Text: v.words.T("Any tag"), URL: v.listURL(l, "tag", ""), Active: l.tag == 0}}}
+	for _, t := range tags {
+		if t.ID == l.tag {
+			c.Text, c.Active = t.Name, true
+		}
+		c.Options = append(c.Options, option{Text: t.Name, Color: t.Color, URL: v.listURL(l, "tag", itoa(t.ID)), Active: t.ID == l.tag})
+	}
+	view.Choices = append(view.Choices, c)
+	return nil
+}
