@@ -152,7 +152,7 @@ func TestSilentServer(t *testing.T) {
 				return false
 			}
 			cfg := server.start(t)
-			cfg.StepTimeout = 50 * time.Millisecond
+			cfg.StepTimeout = 300 * time.Millisecond
 			sink := newSink()
 			err := newSource(t, cfg, sink).Once(t.Context())
 			mails := sink.taken(t, "INBOX")

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -144,7 +145,7 @@ func dialError(ctx context.Context, protocol string, err error) error {
 	if errors.As(err, &resolve) {
 		step = StepResolve
 	}
-	if errors.Is(err, context.DeadlineExceeded) {
+	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, os.ErrDeadlineExceeded) { // whichever the network noticed
 		err = ErrTimeout
 	}
 	return &StepError{Protocol: protocol, Step: step, Err: Outward(err)}
