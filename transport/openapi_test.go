@@ -36,6 +36,7 @@ func TestOpenAPI(t *testing.T) {
 	document, err := openapigen.Generate(documented(t), openapigen.Info{
 		Title: "Helpwright", Version: "1",
 		Description: "Help desk and knowledge base.",
+		Words:       words,
 	})
 	if err != nil {
 		t.Fatal(err)

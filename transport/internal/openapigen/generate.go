@@ -19,6 +19,9 @@ type Info struct {
 	Title       string
 	Version     string
 	Description string
+	// Words describe properties whose struct tags do not, by name, or by schema and name ("Webhook.status") where that means
+	// something else. With Words, a property without any description is an error, and so are words that describe none.
+	Words map[string]string
 }
 
 type object = map[string]any
@@ -63,6 +66,11 @@ func Generate(t *transport.Table, info Info) ([]byte, error) {
 				"content":     object{"application/problem+json": object{"schema": problem}},
 			}},
 		},
+	}
+	if info.Words != nil {
+		if undescribed, unused := describe(document, info.Words); len(undescribed)+len(unused) > 0 {
+			return nil, fmt.Errorf("properties without a description: %q; words for none: %q", undescribed, unused)
+		}
 	}
 	out, err := json.MarshalIndent(document, "", "  ")
 	return append(out, '\n'), err
