@@ -9,6 +9,7 @@
 //   - storage/bunstore: keeps them in SQLite or PostgreSQL, in your transaction if you like;
 //     bunstore/sqlite and bunstore/postgres open them, and link one driver each
 //   - storage/fileblob: keeps raw mails and attachments in a folder
+//   - storage/s3blob: keeps them in a bucket of an S3 server
 //   - transport: the HTTP API as a http.Handler
 //
 // To embed the knowledge base, alone or beside it:
@@ -29,7 +30,8 @@
 //   - helpdesk/netguard: connects to what others have named, at public addresses only
 //   - storage/jobs: runs the jobs that these leave behind
 //   - storage/backup: archives of a whole help desk, written while it is used, checked and restored
-//   - storage/blobs: removes the files that no row names, and ties a database to its files
+//   - storage/blobs: removes the files that no row names, ties a database to its files, and copies
+//     them to another store while they are used
 //   - helpdesk/mail, helpdesk/mailhtml: RFC 5322 messages and their HTML, of use on
 //     their own
 //   - helpdesk/dnscheck, helpdesk/pgp: look up the DNS records of domains, read and

@@ -96,6 +96,51 @@ func (t *Table) Limit(next http.Handler) http.Handler {
 	})
 }
 
+// LimitTokens counts requests to an endpoint beside the API as the API's own: by the token, or by the client's address
+// where there is none, and those whose token is wrong, which the endpoint answers with 401, by the address too.
+func (t *Table) LimitTokens(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, hr *http.Request) {
+		r := &Request{http: hr, writer: w, table: t, id: requestID(hr, t.config.Rand)}
+		w.Header().Set("X-Request-Id", r.id)
+		if err := take(hr.Context(), t.config.Limiter, r.limitKey(), w.Header()); err != nil {
+			writeProblem(w, hr, err, problemOf(err, r.id))
+			return
+		}
+		next.ServeHTTP(&refusalCounter{ResponseWriter: w, table: t, request: r}, hr)
+	})
+}
+
+// refusalCounter counts an answer of 401 against the client's address. Who has tried too often is told to wait instead.
+type refusalCounter struct {
+	http.ResponseWriter
+	table   *Table
+	request *Request
+	over    bool
+}
+
+// WriteHeader implements [http.ResponseWriter].
+func (w *refusalCounter) WriteHeader(status int) {
+	if status == http.StatusUnauthorized && w.request.credentials() != "" {
+		if err := take(w.request.Context(), w.table.config.Limiter, w.request.clientKey(), w.Header()); err != nil {
+			w.over = true
+			writeProblem(w.ResponseWriter, w.request.http, err, problemOf(err, w.request.id))
+			return
+		}
+	}
+	w.ResponseWriter.WriteHeader(status)
+}
+
+// Write implements [http.ResponseWriter].
+func (w *refusalCounter) Write(body []byte) (int, error) {
+	if w.over {
+		return len(body), nil
+	}
+	return w.ResponseWriter.Write(body)
+}
+
+// Unwrap is for [http.ResponseController].
+func (w *refusalCounter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
 // refused counts a request whose credentials were not right against the client's
 // address: each wrong token would have a limit of its own.
 func (t *Table) refused(h http.Header, r *Request, err error) error {

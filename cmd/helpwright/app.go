@@ -18,7 +18,7 @@ import (
 	"github.com/helpwright/helpwright/storage/backup"
 	"github.com/helpwright/helpwright/storage/bunstore"
 	"github.com/helpwright/helpwright/storage/bunstore/both"
-	"github.com/helpwright/helpwright/storage/fileblob"
+	"github.com/helpwright/helpwright/storage/fault"
 	"github.com/helpwright/helpwright/storage/memblob"
 	"github.com/helpwright/helpwright/transport/server"
 )
@@ -111,13 +111,22 @@ func (a *app) openFiles() (storage.Blobs, error) {
 	if a.fleeting {
 		return memblob.New(), nil
 	}
-	return fileblob.Open(a.settings.blobFolder())
+	files, err := a.openBlobsAt(a.settings.BlobURL)
+	if err != nil {
+		return nil, err
+	}
+	if err := bucketAnswers(a.ctx, files); fault.Is(err, fault.Invalid) {
+		return nil, wrongBucket(err)
+	} else if err != nil {
+		a.log.ErrorContext(a.ctx, "the store of files does not answer: what needs files waits", "error", err)
+	}
+	return files, nil
 }
 
 // assemble makes the server.
 func (a *app) assemble(keys [][]byte, changes []change) (err error) {
 	if a.files, err = a.openFiles(); err != nil {
-		return fmt.Errorf("the folder of the blobs: %w", err)
+		return fmt.Errorf("the store of files (HELPWRIGHT_BLOB_URL): %w", err)
 	}
 	cfg := a.config(keys)
 	for _, add := range changes {

@@ -82,6 +82,7 @@ var holders = map[string][]string{
 	"github.com/prometheus/...":                     {"cmd/helpwright/internal/metrics"},
 	"github.com/standard-webhooks/...":              {}, // tests only
 	"github.com/minio/minio-go/v7/...":              {"storage/s3blob"},
+	"github.com/modelcontextprotocol/go-sdk/...":    {"transport/mcp"},
 	"go.yaml.in/yaml/v3":                            {"kb/exchange"},
 	"github.com/swaggest/...":                       {"transport/internal/openapigen"},
 	"github.com/getkin/kin-openapi/...":             {"transport/internal/openapitest"},

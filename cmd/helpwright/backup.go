@@ -21,11 +21,10 @@ import (
 	"github.com/helpwright/helpwright/storage/bunstore"
 	"github.com/helpwright/helpwright/storage/bunstore/sqlite"
 	"github.com/helpwright/helpwright/storage/fault"
-	"github.com/helpwright/helpwright/storage/fileblob"
 )
 
 type backupCmd struct {
-	File   string `arg:"" help:"The archive: a file that is not there yet; a folder, in which it is named after the time; or - for the standard output."`
+	File   string `arg:"" help:"The archive: a file that is not there yet; a folder, also s3://BUCKET/FOLDER?region=NAME, in which it is named after the time; or - for the standard output."`
 	Verify bool   `help:"Write nothing, and check that the archive FILE is whole; - reads the standard input."`
 	Dump   string `help:"With PostgreSQL, the command for the shell that dumps the database, such as pg_dump. It runs while no file is removed, and before the files are copied." placeholder:"COMMAND"`
 	Temp   string `help:"Folder with room for a copy of SQLite's database; the archive's folder when empty." placeholder:"FOLDER"`
@@ -60,16 +59,12 @@ func (c *backupCmd) Run(s *session) error {
 
 // write writes the archive to where it is wanted, and returns its name.
 func (c *backupCmd) write(s *session, b *backingUp) (name string, err error) {
+	if inBucket(c.File) {
+		return c.writeBucket(s, b)
+	}
 	if c.File == "-" {
-		temp := c.Temp
-		if temp == "" {
-			temp = filepath.Dir(b.database)
-		}
 		out := bufio.NewWriterSize(s.stdout, 1<<20)
-		if b.database == "" { // nothing is to be put anywhere
-			return "the standard output", errors.Join(b.write(out, ""), out.Flush())
-		}
-		err = backup.InFolder(temp, func(work string) error { return b.write(out, work) })
+		err = c.inTemp(b, func(work string) error { return b.write(out, work) })
 		return "the standard output", errors.Join(err, out.Flush())
 	}
 	name = c.File
@@ -92,13 +87,13 @@ func (c *backupCmd) write(s *session, b *backingUp) (name string, err error) {
 func (c *backupCmd) verify(s *session) error {
 	in, temp := io.Reader(os.Stdin), c.Temp
 	if c.File != "-" {
-		file, err := os.Open(c.File)
+		file, err := s.openArchive(c.File)
 		if err != nil {
 			return err
 		}
 		defer func() { _ = file.Close() }()
 		in = file
-		if temp == "" {
+		if temp == "" && !inBucket(c.File) {
 			temp = filepath.Dir(c.File)
 		}
 	}
@@ -146,7 +141,7 @@ type backingUp struct {
 	database string       // the file of SQLite; "": PostgreSQL
 	rows     *bunstore.DB // of PostgreSQL
 	dump     string
-	blobs    *fileblob.Blobs
+	blobs    blobStore
 	progress *progress
 
 	info   backup.Info
@@ -162,8 +157,10 @@ func (s *session) newBackup(dump string) (*backingUp, error) {
 	case b.database != "" && dump != "":
 		return nil, usageError{errors.New("--dump goes with PostgreSQL: a database of SQLite is in the archive")}
 	}
-	if _, err := os.Stat(s.settings.blobFolder()); err != nil {
-		return nil, fmt.Errorf("HELPWRIGHT_BLOB_URL: %w", err)
+	if folder := s.settings.blobFolder(); folder != "" {
+		if _, err := os.Stat(folder); err != nil {
+			return nil, fmt.Errorf("HELPWRIGHT_BLOB_URL: %w", err)
+		}
 	}
 	if b.database != "" {
 		if _, err := os.Stat(b.database); err != nil {
@@ -171,8 +168,8 @@ func (s *session) newBackup(dump string) (*backingUp, error) {
 		}
 	}
 	var err error
-	if b.blobs, err = fileblob.Open(s.settings.blobFolder()); err != nil {
-		return nil, err
+	if b.blobs, err = s.openReachable(s.settings.BlobURL); err != nil {
+		return nil, fmt.Errorf("HELPWRIGHT_BLOB_URL: %w", err)
 	}
 	if b.database != "" {
 		return b, nil
@@ -381,7 +378,7 @@ func (s *session) belongs(info backup.Info) error {
 }
 
 type restoreCmd struct {
-	File string `arg:"" help:"The archive, a file that backup has written." type:"existingfile"`
+	File string `arg:"" help:"The archive, a file that backup has written, or s3://BUCKET/FOLDER/FILE?region=NAME."`
 }
 
 // Run restores into what the settings name, which must be empty.
@@ -389,7 +386,7 @@ func (c *restoreCmd) Run(s *session) error {
 	if err := s.settings.check(); err != nil {
 		return err
 	}
-	file, err := os.Open(c.File)
+	file, err := s.openArchive(c.File)
 	if err != nil {
 		return err
 	}
@@ -397,9 +394,9 @@ func (c *restoreCmd) Run(s *session) error {
 	if s.settings.inMemory() {
 		return usageError{errors.New("HELPWRIGHT_DATABASE_URL names a database in memory, into which nothing is restored")}
 	}
-	files, err := fileblob.Open(s.settings.blobFolder())
+	files, err := s.openReachable(s.settings.BlobURL)
 	if err != nil {
-		return err
+		return fmt.Errorf("HELPWRIGHT_BLOB_URL: %w", err)
 	}
 	defer func() { _ = files.Close() }()
 	p := newProgress(s.stderr, "read") // all of it twice: to check it, and to put it in place

@@ -25,6 +25,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/backup"
 	"github.com/helpwright/helpwright/storage/blobs"
 	"github.com/helpwright/helpwright/storage/bunstore"
@@ -97,6 +98,12 @@ func blobsOf(t *testing.T, dir string) map[string]string {
 		t.Fatal(err)
 	}
 	defer func() { _ = files.Close() }()
+	return hashesOf(t, files)
+}
+
+// hashesOf are the hashes of all blobs, by their keys.
+func hashesOf(t *testing.T, files storage.Blobs) map[string]string {
+	t.Helper()
 	all := map[string]string{}
 	for key, err := range backup.Stored(t.Context(), files, "") {
 		if err != nil {

@@ -11,11 +11,11 @@ import (
 	"github.com/helpwright/helpwright/storage/backup"
 	"github.com/helpwright/helpwright/storage/blobs"
 	"github.com/helpwright/helpwright/storage/fault"
-	"github.com/helpwright/helpwright/storage/fileblob"
 )
 
 type blobsCmd struct {
 	Adopt blobsAdoptCmd `cmd:"" help:"Tie the files to the database although they do not seem to belong together, such as an emptied folder or a new database."`
+	Copy  blobsCopyCmd  `cmd:"" help:"Copy the files to another store, such as from a folder to a bucket, while the server runs; again and again, until nothing is new."`
 	Sweep blobsSweepCmd `cmd:"" help:"Remove files that nothing in the database names; the server does it by itself every six hours."`
 }
 
@@ -24,8 +24,15 @@ type blobsSweepCmd struct {
 	Grace  time.Duration `help:"How old a file is at least, ten minutes or more: its row is written after it." default:"24h" placeholder:"TIME"`
 }
 
+// bucketGrace is the least grace where another machine's clock says how old a file is. S3 servers serve nobody whose clock
+// differs by more than a quarter of an hour.
+const bucketGrace = time.Hour
+
 // Run sweeps once and says what it found.
 func (c *blobsSweepCmd) Run(s *session) error {
+	if s.settings.blobFolder() == "" && c.Grace < bucketGrace {
+		return usageError{fmt.Errorf("--grace must be at least %s for files in a bucket, whose server has a clock of its own", bucketGrace)}
+	}
 	a, err := s.open(false)
 	if err != nil {
 		return err
@@ -75,17 +82,19 @@ func (s *session) refuseLostFile() error {
 	if err := backup.Interrupted(s.data); err != nil {
 		return err
 	}
-	path, folder := s.settings.sqliteFile(), s.settings.blobFolder()
+	path := s.settings.sqliteFile()
 	if path == "" || s.adopting {
 		return nil
 	}
 	if info, err := os.Stat(path); err == nil && info.Size() > 0 || err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	if _, err := os.Stat(folder); err != nil {
-		return nil
+	if folder := s.settings.blobFolder(); folder != "" {
+		if _, err := os.Stat(folder); err != nil {
+			return nil
+		}
 	}
-	files, err := fileblob.Open(folder)
+	files, err := s.openBlobsAt(s.settings.BlobURL)
 	if err != nil {
 		return nil // who opens it next says what is wrong
 	}

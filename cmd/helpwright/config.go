@@ -186,6 +186,8 @@ func (s setting) shown() string {
 	switch {
 	case s.value == "" || s.hidden == "":
 		return s.value
+	case s.hidden == "url" && strings.HasPrefix(s.value, "file:"):
+		return s.value
 	case s.hidden == "url":
 		var parts []string
 		for part := range strings.FieldsSeq(s.value) {
@@ -260,7 +262,7 @@ func valueText(v reflect.Value) string {
 func portable(all []setting) map[string]string {
 	values := map[string]string{}
 	for _, s := range all {
-		if s.hidden == "" && s.name != "HELPWRIGHT_DATA" && s.name != "HELPWRIGHT_BLOB_URL" {
+		if s.hidden == "" && s.name != "HELPWRIGHT_DATA" && !strings.HasPrefix(s.name, "AWS_") {
 			values[s.name] = s.value
 		}
 	}

@@ -143,6 +143,9 @@ func TestShownWithoutSecrets(t *testing.T) {
 		"postgres://u@h/d?password=x&a=b":          "postgres://u@h/d?a=b&password=hidden",
 		"smtp://u:p@a smtp://v:q@b?tls=none":       "smtp://u:hidden@a smtp://v:hidden@b?tls=none",
 		"smtp://u:p%zz@a":                          "(hidden)",
+		"file:a folder/blobs":                      "file:a folder/blobs",
+		"s3://KEY:geheim@bucket/x?region=r":        "s3://KEY:hidden@bucket/x?region=r",
+		"s3://KEY:ge%heim@bucket/x":                "(hidden)",
 		"host=h password=geheim":                   "(hidden) (hidden)",
 		"smtp://only-a-user@relay.example:25?tls=": "smtp://only-a-user@relay.example:25?tls=",
 	} {
@@ -223,7 +226,7 @@ func TestHelpNamesSettings(t *testing.T) {
 		t.Errorf("commands without settings:\n%s", diff)
 	}
 	for _, flag := range parser.Model.Flags { // a secret that nobody marked as one is shown
-		secret := regexp.MustCompile(`key$|token|password|secret|smtp-url|database-url`).MatchString(flag.Name) && flag.Name != "intake-tls-key"
+		secret := regexp.MustCompile(`key$|token|password|secret|smtp-url|database-url|blob-url`).MatchString(flag.Name) && flag.Name != "intake-tls-key"
 		if marked := flag.Tag.Get("secret") != ""; marked != secret {
 			t.Errorf("%s is marked as a secret: %t", flag.Name, marked)
 		}

@@ -10,10 +10,13 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/helpdesk/dnscheck"
 	"github.com/helpwright/helpwright/helpdesk/ingest"
 	"github.com/helpwright/helpwright/helpdesk/outbound"
+	"github.com/helpwright/helpwright/storage"
 )
 
 type doctorCmd struct{}
@@ -27,11 +30,18 @@ func (doctorCmd) Run(s *session) error {
 		return errSick
 	}
 	d.secretKey()
+	if !d.bucket() {
+		return errSick
+	}
 	a := d.database()
 	if a != nil {
 		defer a.close()
 		d.check("integrity of the database", a.db.CheckIntegrity(s.ctx), "restore the database from a backup, or what can be read of it with sqlite3's .recover")
-		d.check("blobs", probe(s.ctx, a.files), "make the folder of HELPWRIGHT_BLOB_URL writable for this user, and see that its disk is not full")
+		advice := "make the folder of HELPWRIGHT_BLOB_URL writable for this user, and see that its disk is not full"
+		if s.settings.blobFolder() == "" {
+			advice = "let the access key of HELPWRIGHT_BLOB_URL write, read and delete what is in the bucket, and see that the server is not full"
+		}
+		d.check("blobs", probe(s.ctx, a.files), advice)
 		d.files(a)
 		d.mailboxes(a)
 	}
@@ -81,6 +91,18 @@ func (d *doctor) secretKey() {
 	d.check("secret key ("+path+")", err, "chmod 600 "+path)
 }
 
+// bucket asks for the bucket of the files, if they are in one.
+func (d *doctor) bucket() bool {
+	if d.settings.blobFolder() != "" {
+		return true
+	}
+	files, err := d.openReachable(d.settings.BlobURL)
+	if err == nil {
+		_ = files.Close()
+	}
+	return d.check("bucket of the files", err, "correct HELPWRIGHT_BLOB_URL, AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or what is named above")
+}
+
 // database opens everything, and returns nil where that did not work. A SQLite
 // file that is not there yet is not made.
 func (d *doctor) database() *app {
@@ -117,14 +139,13 @@ func (d *doctor) files(a *app) {
 			d.check("list of files", err, "see the database's own log")
 			return
 		}
-		for _, key := range keys {
-			looked++
-			if _, err := a.files.Stat(d.ctx, key); err != nil {
-				if missing++; missing <= 5 {
-					d.note("missing file", key)
-				}
+		for _, key := range d.absent(a.files, keys) {
+			if missing++; missing <= 5 {
+				d.note("missing file", key)
 			}
-			after = key
+		}
+		if looked += len(keys); len(keys) > 0 {
+			after = keys[len(keys)-1]
 		}
 		if len(keys) < page {
 			after = ""
@@ -140,6 +161,31 @@ func (d *doctor) files(a *app) {
 		err = fmt.Errorf("%d are missing", missing)
 	}
 	d.check(what, err, "restore them from a backup into HELPWRIGHT_BLOB_URL")
+}
+
+// statsAtOnce is how many files are asked for at a time: a bucket may be far away.
+const statsAtOnce = 16
+
+// absent are those of keys whose files are not there.
+func (d *doctor) absent(files storage.Blobs, keys []string) []string {
+	var group errgroup.Group
+	group.SetLimit(statsAtOnce)
+	absent := make([]bool, len(keys))
+	for i, key := range keys {
+		group.Go(func() error {
+			_, err := files.Stat(d.ctx, key)
+			absent[i] = err != nil
+			return nil
+		})
+	}
+	_ = group.Wait()
+	var found []string
+	for i, key := range keys {
+		if absent[i] {
+			found = append(found, key)
+		}
+	}
+	return found
 }
 
 // mailboxes tries the connection of every mailbox whose mail is fetched.

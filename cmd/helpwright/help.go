@@ -9,7 +9,8 @@ import (
 // What settings commands use.
 var (
 	everything = []string{"*"}
-	stored     = []string{"data", "database-url", "blob-url"}
+	bucket     = []string{"aws-access-key-id", "aws-secret-access-key", "aws-session-token", "aws-region"}
+	stored     = append([]string{"data", "database-url", "blob-url"}, bucket...)
 	sealed     = append([]string{"secret-key"}, stored...)
 )
 
@@ -24,6 +25,8 @@ func settingsOf(path string) []string {
 		return []string{"listen"}
 	case "migrate":
 		return stored
+	case "blobs copy":
+		return append([]string{"data"}, bucket...)
 	case "user create", "token create", "kb export", "blobs adopt", "blobs sweep", "backup", "restore", "jobs list", "jobs retry", "jobs drop":
 		return sealed
 	case "user reset-password":

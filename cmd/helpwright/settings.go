@@ -27,7 +27,11 @@ type Settings struct {
 	BaseURL        string   `env:"HELPWRIGHT_BASE_URL" name:"base-url" help:"Address that users see; http://LISTEN when empty, with localhost where that is every address." placeholder:"URL"`
 	Data           string   `env:"HELPWRIGHT_DATA" name:"data" default:"data" help:"Folder of what the server keeps itself: secret key, spool, and where nothing else is set, database and files." placeholder:"FOLDER"`
 	DatabaseURL    string   `env:"HELPWRIGHT_DATABASE_URL" name:"database-url" secret:"url" help:"sqlite:PATH or postgres://USER:PASS@HOST/DB; sqlite:DATA/helpwright.db when empty. Behind a pooler that gives each transaction another session and keeps no prepared statements, with ?default_query_exec_mode=exec." placeholder:"URL"`
-	BlobURL        string   `env:"HELPWRIGHT_BLOB_URL" name:"blob-url" help:"Where raw mails and attachments lie: file:FOLDER; file:DATA/blobs when empty." placeholder:"URL"`
+	BlobURL        string   `env:"HELPWRIGHT_BLOB_URL" name:"blob-url" secret:"url" help:"Where raw mails and attachments lie: file:FOLDER, or s3://BUCKET/PREFIX?region=NAME for a bucket, with &endpoint=https://HOST:PORT of a server other than Amazon's; file:DATA/blobs when empty." placeholder:"URL"`
+	S3AccessKey    string   `env:"AWS_ACCESS_KEY_ID" name:"aws-access-key-id" help:"Access key of the bucket." placeholder:"KEY"`
+	S3SecretKey    string   `env:"AWS_SECRET_ACCESS_KEY" name:"aws-secret-access-key" secret:"all" help:"Its secret key." placeholder:"KEY"`
+	S3SessionToken string   `env:"AWS_SESSION_TOKEN" name:"aws-session-token" secret:"all" help:"Session token that belongs to keys which are good for a time." placeholder:"TOKEN"`
+	S3Region       string   `env:"AWS_REGION" name:"aws-region" help:"Region of the bucket where its address names none; us-east-1 when empty." placeholder:"NAME"`
 	IntakeListen   string   `env:"HELPWRIGHT_INTAKE_LISTEN" default:"127.0.0.1:2525" help:"SMTP intake of forwarded mail; empty turns it off." placeholder:"ADDR"`
 	IntakeDomain   string   `env:"HELPWRIGHT_INTAKE_DOMAIN" default:"localhost" help:"Domain of the mailboxes' internal addresses." placeholder:"DOMAIN"`
 	IntakeTLSCert  string   `env:"HELPWRIGHT_INTAKE_TLS_CERT" name:"intake-tls-cert" help:"Certificate chain (PEM) for STARTTLS on the intake; needs the key too." placeholder:"FILE"`
@@ -96,12 +100,7 @@ func (s *Settings) check() error {
 	isSQLite := strings.HasPrefix(s.DatabaseURL, "sqlite:") && s.DatabaseURL != "sqlite:"
 	isPostgres := strings.HasPrefix(s.DatabaseURL, "postgres://") || strings.HasPrefix(s.DatabaseURL, "postgresql://")
 	problems.Check(isSQLite || isPostgres, "HELPWRIGHT_DATABASE_URL", "must be sqlite:PATH or postgres://USER:PASS@HOST/DB")
-	switch {
-	case strings.HasPrefix(s.BlobURL, "s3:"):
-		problems.Add("HELPWRIGHT_BLOB_URL", "S3 is not available in this version: use file:FOLDER")
-	default:
-		problems.Check(strings.HasPrefix(s.BlobURL, "file:") && s.BlobURL != "file:", "HELPWRIGHT_BLOB_URL", "must be file:FOLDER")
-	}
+	s.checkBlobs(&problems)
 	problems.Check(s.IntakeDomain != "" && !strings.ContainsAny(s.IntakeDomain, "@ /"), "HELPWRIGHT_INTAKE_DOMAIN", "must be a domain, such as in.example.org")
 	problems.Check((s.IntakeTLSCert == "") == (s.IntakeTLSKey == ""), "HELPWRIGHT_INTAKE_TLS_CERT", "goes together with HELPWRIGHT_INTAKE_TLS_KEY: set both or neither")
 	if s.SMTPURL != "" {
@@ -183,9 +182,6 @@ func (s *Settings) sqliteFile() string {
 func (s *Settings) inMemory() bool {
 	return s.DatabaseURL == "sqlite:"+sqlite.Memory || s.DatabaseURL == "sqlite://"+sqlite.Memory
 }
-
-// blobFolder is where the blobs lie.
-func (s *Settings) blobFolder() string { return strings.TrimPrefix(s.BlobURL, "file:") }
 
 // baseURL is the address that users see.
 func (s *Settings) baseURL() string {

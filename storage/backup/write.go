@@ -94,13 +94,8 @@ func (w *writer) all() error {
 		}
 	}
 	if w.src.Keys != nil {
-		for key, err := range w.src.Keys {
-			if err == nil {
-				err = w.blob(key)
-			}
-			if err != nil {
-				return err
-			}
+		if err := w.blobs(); err != nil {
+			return err
 		}
 	}
 	return w.end()
@@ -119,24 +114,95 @@ func (w *writer) database() error {
 	return w.entry(nameDatabase, info.Size(), w.src.Info.Created, file)
 }
 
-// blob writes a blob, or that it is missing.
-func (w *writer) blob(key string) error {
+// blobs writes all blobs in the order of their keys. Some are asked for ahead: a store that is far away takes its time for
+// each.
+func (w *writer) blobs() error {
+	ctx, cancel := context.WithCancel(w.ctx)
+	due := make(chan chan found, ahead)
+	go func() {
+		defer close(due)
+		for key, err := range w.src.Keys {
+			one := make(chan found, 1)
+			select {
+			case due <- one:
+			case <-ctx.Done():
+				return
+			}
+			if err != nil {
+				one <- found{err: err}
+				return
+			}
+			go func() { one <- w.find(ctx, key) }()
+		}
+	}()
+	defer func() { // nobody asks any more when this has returned
+		cancel()
+		for one := range due {
+			<-one
+		}
+	}()
+	for one := range due {
+		if err := w.blob(<-one); err != nil {
+			return err
+		}
+	}
+	return w.ctx.Err()
+}
+
+// How many blobs are asked for ahead, and up to which size they are read then.
+const (
+	ahead     = 8
+	aheadSize = 256 << 10 // bytes
+)
+
+// found is a blob that was asked for.
+type found struct {
+	key     string
+	info    storage.BlobInfo
+	content io.Reader // nil: it is large, and opened when it is due
+	err     error
+}
+
+// find asks for a blob, and reads a small one.
+func (w *writer) find(ctx context.Context, key string) (f found) {
+	f.key = key
 	if !storage.ValidBlobKey(key) {
-		return fault.Newf(fault.Internal, "The database names a file %q, which no store of files has.", key)
+		f.err = fault.Newf(fault.Internal, "The database names a file %q, which no store of files has.", key)
+		return f
 	}
-	info, err := w.src.Blobs.Stat(w.ctx, key)
-	var r io.ReadCloser
-	if err == nil {
-		r, err = w.src.Blobs.Get(w.ctx, key)
+	if f.info, f.err = w.src.Blobs.Stat(ctx, key); f.err != nil || f.info.Size > aheadSize {
+		return f
 	}
-	if fault.Is(err, fault.NotFound) {
-		return w.text(dirMissing+key, nil)
-	}
+	r, err := w.src.Blobs.Get(ctx, key)
 	if err != nil {
-		return fmt.Errorf("the file %s cannot be read: %w", key, err)
+		f.err = err
+		return f
 	}
 	defer r.Close()
-	return w.entry(dirBlobs+key, info.Size, info.Modified, r)
+	content, err := io.ReadAll(io.LimitReader(r, f.info.Size+1)) // one more would tell that it has changed
+	f.content, f.err = bytes.NewReader(content), err
+	return f
+}
+
+// blob writes a blob, or that it is missing.
+func (w *writer) blob(f found) error {
+	content := f.content
+	if f.err == nil && content == nil {
+		r, err := w.src.Blobs.Get(w.ctx, f.key)
+		if err == nil {
+			defer r.Close()
+		}
+		content, f.err = r, err
+	}
+	switch {
+	case fault.Is(f.err, fault.NotFound):
+		return w.text(dirMissing+f.key, nil)
+	case f.err != nil && f.key != "":
+		return fmt.Errorf("the file %s cannot be read: %w", f.key, f.err)
+	case f.err != nil:
+		return f.err
+	}
+	return w.entry(dirBlobs+f.key, f.info.Size, f.info.Modified, content)
 }
 
 func (w *writer) text(name string, content []byte) error {

@@ -29,6 +29,7 @@ const (
 	CodeLost        = "blobs_lost"         // the database names blobs that are not there
 	CodeOther       = "blobs_of_another"   // the blobs have the mark of another database
 	CodeNewDatabase = "blobs_without_rows" // the database names nothing, but there are blobs
+	CodeCopying     = "blobs_being_copied" // they are being copied there, and not all of them are
 )
 
 var (
@@ -36,6 +37,8 @@ var (
 		Message: "The files are not there: the store of blobs has no mark, and what the database names is not in it. Is its disk mounted?"}
 	errOther = &fault.Error{Kind: fault.Unavailable, Code: CodeOther,
 		Message: "The store of blobs belongs to another database: its mark is not this database's."}
+	errCopying = &fault.Error{Kind: fault.Unavailable, Code: CodeCopying,
+		Message: "The files are being copied to this store, and not all of them are there: use the store that they come from until the copy came to its end."}
 	errNewDatabase = &fault.Error{Kind: fault.Unavailable, Code: CodeNewDatabase,
 		Message: "The database is empty, but the store of blobs has files of another. Was the database lost or emptied, or is its disk not mounted?"}
 )
@@ -170,12 +173,15 @@ func (t *Tie) fresh(ctx context.Context) error {
 func (t *Tie) examine(ctx context.Context, write bool) (found, failed error) {
 	ctx, cancel := context.WithTimeout(ctx, tieLimit)
 	defer cancel()
-	ofBlobs, err := t.blobsMark(ctx)
+	ofBlobs, err := markOf(ctx, t.cfg.Blobs)
 	if err != nil {
 		return t.unusable(ctx, err)
 	}
-	if ofBlobs != "" && ofBlobs == t.known {
+	switch {
+	case ofBlobs != "" && ofBlobs == t.known:
 		return nil, nil
+	case strings.HasPrefix(ofBlobs, copyingMark):
+		return errCopying, nil
 	}
 	ofDatabase, err := t.cfg.Marks.Mark(ctx)
 	switch {
@@ -265,9 +271,9 @@ func (t *Tie) belong(ctx context.Context, ofDatabase, ofBlobs string) (found, fa
 	return errLost, nil
 }
 
-// blobsMark is the mark of the blobs, "" when there is none.
-func (t *Tie) blobsMark(ctx context.Context) (string, error) {
-	r, err := t.cfg.Blobs.Get(ctx, MarkKey)
+// markOf is the mark of blobs, "" when there is none.
+func markOf(ctx context.Context, blobs storage.Blobs) (string, error) {
+	r, err := blobs.Get(ctx, MarkKey)
 	if fault.Is(err, fault.NotFound) {
 		return "", nil
 	}

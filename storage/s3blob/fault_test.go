@@ -29,6 +29,7 @@ type relay struct {
 	up    atomic.Int64 // bytes to the server, of all connections, after which all are; 0: none
 	sent  atomic.Int64 // to the server
 	dead  atomic.Bool  // cuts all, and those that come
+	spoil atomic.Bool  // changes what goes to the server
 	cuts  atomic.Int64
 }
 
@@ -61,7 +62,11 @@ func (r *relay) serve(client net.Conn, to string) {
 	defer server.Close()
 	go func() {
 		defer client.Close()
-		r.copy(server, client, func(n int64) bool {
+		r.copy(server, client, func(p []byte) bool {
+			n := int64(len(p))
+			if r.spoil.Load() {
+				copy(p, bytes.ReplaceAll(p, []byte("true"), []byte("fake")))
+			}
 			if most := r.up.Load(); most > 0 && r.sent.Add(n) > most {
 				r.dead.Store(true)
 			}
@@ -69,19 +74,19 @@ func (r *relay) serve(client net.Conn, to string) {
 		})
 	}()
 	passed := int64(0)
-	r.copy(client, server, func(n int64) bool {
-		passed += n
+	r.copy(client, server, func(p []byte) bool {
+		passed += int64(len(p))
 		most := r.limit.Load()
 		return r.dead.Load() || most > 0 && passed > most
 	})
 }
 
 // copy passes on what comes until it is cut.
-func (r *relay) copy(to io.Writer, from io.Reader, cut func(n int64) bool) {
+func (r *relay) copy(to io.Writer, from io.Reader, cut func(p []byte) bool) {
 	buf := make([]byte, 32<<10)
 	for {
 		n, err := from.Read(buf)
-		if n > 0 && cut(int64(n)) {
+		if n > 0 && cut(buf[:n]) {
 			r.cuts.Add(1)
 			return
 		}
@@ -186,6 +191,24 @@ type zeros struct{}
 
 func (zeros) Read(p []byte) (int, error) { clear(p); return len(p), nil }
 
+// What is damaged on the way to the server is not stored.
+func TestDamagedUpload(t *testing.T) {
+	t.Parallel()
+	r, b := through(t)
+	put(t, b, "k", "true")
+	r.spoil.Store(true)
+	for key, content := range map[string]string{"k": "true again", "whole": "true", "parts": "true" + strings.Repeat("x", 10<<20)} {
+		if _, err := b.Put(t.Context(), key, strings.NewReader(content)); !fault.Is(err, fault.Unavailable) {
+			t.Errorf("%s: %v", key, err)
+		}
+	}
+	r.spoil.Store(false)
+	found, err := b.List(t.Context(), "", "", 10)
+	if err != nil || len(found) != 1 || get(t, b, "k") != "true" {
+		t.Errorf("%+v %v", found, err)
+	}
+}
+
 // A connection that is cut while a blob is read is made anew, but not without end.
 func TestCutDownload(t *testing.T) {
 	t.Parallel()
@@ -274,6 +297,11 @@ func TestCheck(t *testing.T) {
 		"no host":    {func(c *s3blob.Config) { c.Endpoint = "http://s3.invalid" }, fault.Unavailable, "s3.invalid cannot be reached"},
 		"TLS": {func(c *s3blob.Config) { c.Endpoint = strings.Replace(c.Endpoint, "http:", "https:", 1) }, fault.Invalid,
 			"does not speak TLS"},
+		"authority": {func(c *s3blob.Config) {
+			server := httptest.NewTLSServer(http.NotFoundHandler())
+			t.Cleanup(server.Close)
+			c.Endpoint = server.URL
+		}, fault.Invalid, "is not trusted"},
 		"clock": {func(c *s3blob.Config) { c.Endpoint = lateClock(t, c.Endpoint) }, fault.Invalid, "set the clock"},
 		"other server": {func(c *s3blob.Config) { c.Endpoint = answering(t, http.StatusNotFound, "<html>none</html>") }, fault.Invalid,
 			"There is no bucket"},

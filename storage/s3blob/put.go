@@ -18,15 +18,16 @@ import (
 const (
 	smallBlob  = 64 << 10
 	partSize   = 8 << 20
-	maxParts   = 10000 // an upload's limit: 78 GiB
+	maxPart    = 1 << 30
+	maxParts   = 10000 // an upload's limit: 78 GiB where PartSize says nothing else
 	abortLimit = 10 * time.Second
 )
 
 // contentType is that of all objects: what a file is its row says.
 const contentType = "application/octet-stream"
 
-// Put stores the whole of r under key. An error of r is returned as it is. Of a blob that is larger than 8 MiB parts are
-// sent, of which nothing is seen before the last.
+// Put stores the whole of r under key. An error of r is returned as it is. A blob that is larger than [Config.PartSize] is
+// sent in parts, of which nothing is seen before the last.
 func (b *Blobs) Put(ctx context.Context, key string, r io.Reader) (int64, error) {
 	object, err := b.object(ctx, key)
 	if err != nil {
@@ -35,11 +36,12 @@ func (b *Blobs) Put(ctx context.Context, key string, r io.Reader) (int64, error)
 	in := &input{ctx: ctx, r: r}
 	first := make([]byte, smallBlob)
 	n, more := in.fill(first)
-	if more {
-		part := make([]byte, partSize)
-		copy(part, first)
-		n, more = in.fill(part[smallBlob:])
-		first, n = part, n+smallBlob
+	for more && len(first) < b.cfg.PartSize { // most files need no whole part
+		larger := make([]byte, min(4*len(first), b.cfg.PartSize))
+		copy(larger, first)
+		read := 0
+		read, more = in.fill(larger[n:])
+		first, n = larger, n+read
 	}
 	switch {
 	case in.err != nil:

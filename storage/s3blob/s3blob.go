@@ -43,6 +43,9 @@ type Config struct {
 	SecretKey    string
 	SessionToken string // of keys that are given for a time; "": none
 
+	// PartSize is what a large blob is sent in, in bytes: each that is being stored has that much in memory, and ten thousand
+	// parts are the most. At least, and by default, 8 MiB; at most 1 GiB.
+	PartSize int
 	// Silence is how long the server may say and take nothing before a request has failed; default 30 seconds.
 	Silence time.Duration
 	// Attempts is how often a request is made until it succeeds, with at most a second in between; default 3.
@@ -76,6 +79,7 @@ func New(cfg Config) (*Blobs, error) {
 	if cfg.Attempts <= 0 {
 		cfg.Attempts = defaultAttempts
 	}
+	cfg.PartSize = max(cfg.PartSize, partSize)
 	endpoint, err := cfg.check()
 	if err != nil {
 		return nil, err
@@ -111,6 +115,7 @@ func (c Config) check() (*url.URL, error) {
 	problems.Check(bucketForm.MatchString(c.Bucket), "Bucket", "must be the name of a bucket: 3 to 63 of a-z, 0-9, dots and hyphens")
 	problems.Check(c.Prefix == "" || len(c.Prefix) <= maxPrefix && strings.HasSuffix(c.Prefix, "/") && storage.ValidBlobKey(strings.TrimSuffix(c.Prefix, "/")),
 		"Prefix", "must be folders of a-z, 0-9, dots, underscores and hyphens, and end with a slash")
+	problems.Check(c.PartSize <= maxPart, "PartSize", "must be at most 1 GiB")
 	problems.Check(c.AccessKey != "", "AccessKey", "is required")
 	problems.Check(c.SecretKey != "", "SecretKey", "is required")
 	return endpoint, problems.Err()

@@ -52,6 +52,7 @@ func TestConfig(t *testing.T) {
 		"short bucket":     {func(c *s3blob.Config) { c.Bucket = "d" }, "Bucket"},
 		"no slash":         {func(c *s3blob.Config) { c.Prefix = "a" }, "Prefix"},
 		"up":               {func(c *s3blob.Config) { c.Prefix = "../" }, "Prefix"},
+		"part":             {func(c *s3blob.Config) { c.PartSize = 2 << 30 }, "PartSize"},
 		"region":           {func(c *s3blob.Config) { c.Region = "x/../y" }, "Region"},
 		"endpoint":         {func(c *s3blob.Config) { c.Endpoint = "127.0.0.1:9000" }, "Endpoint"},
 		"endpoint's path":  {func(c *s3blob.Config) { c.Endpoint = "http://h/path" }, "Endpoint"},

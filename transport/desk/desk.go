@@ -52,6 +52,9 @@ type Config struct {
 	PreviewDraft func(s kb.Site, a kb.ArticleRevision, locale string) string
 	PreviewTheme func(siteURL string, siteID, themeID int64) string
 
+	// AssistantURL is the endpoint of an account for assistants, see transport/mcp. nil: the desk names none.
+	AssistantURL func(accountID int64) string
+
 	// Resolver finds the mail server of an address that a mailbox is made for. nil: names are
 	// guessed without asking.
 	Resolver Resolver

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/kb"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 )
@@ -14,9 +15,42 @@ type tokensView struct {
 	Next, Action string
 	Name, Secret string // the secret is shown in the answer to the form alone
 	Errors       map[string]string
+	Assistants   string // their endpoint; "": there is none
 }
 
-type tokenRow struct{ Name, Made, Used, Until, Action string }
+type tokenRow struct{ Name, Made, Used, Until, May, Action string }
+
+// What a token is good for, of what its user may do.
+const (
+	tokenReads  = "read"
+	tokenDrafts = "draft"
+)
+
+// drafting is what an assistant needs that drafts answers and articles, and sends and publishes nothing.
+var drafting = []helpdesk.Permission{
+	helpdesk.ConversationsView, helpdesk.CustomersView, helpdesk.InteractionsCreate, helpdesk.InteractionsView, helpdesk.NotesCreate, helpdesk.TagsView,
+	helpdesk.Permission(kb.ArticlesCreate), helpdesk.Permission(kb.ArticlesUpdate), helpdesk.Permission(kb.ArticlesView),
+	helpdesk.Permission(kb.CollectionsView), helpdesk.Permission(kb.SitesView),
+}
+
+// scopes are those of a token that is good for something; none: it is good for everything.
+func (v *visit) scopes(good string) ([]helpdesk.Permission, error) {
+	switch good {
+	case "":
+		return nil, nil
+	case tokenDrafts:
+		return drafting, nil
+	case tokenReads:
+		var views []helpdesk.Permission
+		for _, p := range v.Permissions() {
+			if strings.HasSuffix(string(p), ".view") {
+				views = append(views, p)
+			}
+		}
+		return views, nil
+	}
+	return nil, fault.New(fault.Malformed, "There is no such kind of token.")
+}
 
 func (v *visit) tokensPage() error { return v.listTokens(tokensView{}, 0) }
 
@@ -30,6 +64,9 @@ func (v *visit) listTokens(view tokensView, status int) error {
 		return err
 	}
 	view.Action, view.Next, view.Errors = v.at("/settings/tokens"), v.older("/settings/tokens", page.Next), orEmpty(view.Errors)
+	if v.h.cfg.AssistantURL != nil {
+		view.Assistants = v.h.cfg.AssistantURL(v.AccountID())
+	}
 	for _, t := range page.Items {
 		row := tokenRow{Name: t.Name, Made: v.words.T("made %s", v.when(t.CreatedAt)), Used: v.words.T("never used"), Action: v.at("/settings/tokens/" + itoa(t.ID) + "/delete")}
 		if !t.LastUsedAt.IsZero() {
@@ -37,6 +74,9 @@ func (v *visit) listTokens(view tokensView, status int) error {
 		}
 		if !t.ExpiresAt.IsZero() {
 			row.Until = v.words.T("until %s", v.when(t.ExpiresAt))
+		}
+		if len(t.Scopes) > 0 {
+			row.May = v.words.N(len(t.Scopes), "%s permission|%s permissions")
 		}
 		view.Rows = append(view.Rows, row)
 	}
@@ -52,6 +92,9 @@ func (v *visit) addToken() error {
 	in := helpdesk.TokenInput{Name: v.r.PostFormValue("name")}
 	if days := v.field("days"); days > 0 && days <= 3650 {
 		in.ExpiresAt = v.now.AddDate(0, 0, int(days))
+	}
+	if in.Scopes, err = v.scopes(v.r.PostFormValue("may")); err != nil {
+		return err
 	}
 	_, secret, err := admin.CreateOwnToken(v.ctx(), in)
 	if fault.Is(err, fault.Invalid) {

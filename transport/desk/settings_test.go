@@ -2,6 +2,7 @@ package desk_test
 
 import (
 	"context"
+	"fmt"
 	"net"
 	"net/http"
 	"net/netip"
@@ -11,6 +12,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/storage"
@@ -427,6 +430,43 @@ func TestAuditNotesTheAddress(t *testing.T) {
 		if e.Address != "192.0.2.7" {
 			t.Errorf("%s from %q", e.Action, e.Address)
 		}
+	}
+}
+
+// A token may do all that its user may, or what an assistant needs, or read.
+func TestTokenScopes(t *testing.T) {
+	t.Parallel()
+	b := newBundle(t, func(cfg *desk.Config) {
+		cfg.AssistantURL = func(account int64) string { return fmt.Sprintf("https://desk.example/assist/%d", account) }
+	})
+	for may, want := range map[string]struct {
+		reads, drafts, sends, removes bool
+		says                          string
+	}{
+		"":      {true, true, true, true, "until"},
+		"draft": {true, true, false, false, "11 permissions"},
+		"read":  {true, false, false, false, "permissions"},
+	} {
+		made := b.post("/settings/tokens", url.Values{"name": {"For " + may}, "days": {"30"}, "may": {may}})
+		secret := regexp.MustCompile(`<input readonly value="([^"]+)" aria-label="Secret"`).FindStringSubmatch(made.body)
+		if secret == nil || !strings.Contains(made.body, want.says) || !strings.Contains(made.body, "https://desk.example/assist/1") {
+			t.Fatalf("%q: %.2000s", may, made.body)
+		}
+		caller, err := b.service.Authenticate(t.Context(), secret[1])
+		if err != nil {
+			t.Fatal(err)
+		}
+		d, err := b.service.Desk(t.Context(), caller, b.desk.AccountID())
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := []bool{d.Holds(helpdesk.ConversationsView), d.Holds(helpdesk.InteractionsCreate), d.Holds(helpdesk.InteractionsUpdate), d.Holds(helpdesk.ConversationsDelete)}
+		if diff := cmp.Diff([]bool{want.reads, want.drafts, want.sends, want.removes}, got); diff != "" {
+			t.Errorf("%q: %s", may, diff)
+		}
+	}
+	if got := b.post("/settings/tokens", url.Values{"name": {"x"}, "may": {"everything"}}); got.status != http.StatusBadRequest {
+		t.Errorf("status %d", got.status)
 	}
 }
 

@@ -20,11 +20,14 @@ func (s *Server) deskURL(format string, ids ...any) string {
 	return s.cfg.BaseURL + DeskPath + fmt.Sprintf(format, ids...)
 }
 
+// hasDesk reports whether there are pages that agents work in.
+func (s *Server) hasDesk() bool { return s.cfg.Agents.Once != nil || s.cfg.API.Idempotency != nil }
+
 // mountDesk adds the pages that agents work in. A store that cannot keep a form from being done twice has none.
 func (s *Server) mountDesk(mux *http.ServeMux, bound, limit func(http.Handler) http.Handler) error {
 	cfg := s.cfg.Agents
 	fill(&cfg.Once, s.cfg.API.Idempotency)
-	if cfg.Once == nil {
+	if !s.hasDesk() {
 		plain := limit(http.HandlerFunc(s.invitation))
 		mux.Handle("GET "+invitations+"{token}", plain)
 		mux.Handle("POST "+invitations+"{token}", plain)
@@ -40,6 +43,7 @@ func (s *Server) mountDesk(mux *http.ServeMux, bound, limit func(http.Handler) h
 		fill(&cfg.PreviewDraft, s.sites.PreviewDraft)
 		fill(&cfg.PreviewTheme, s.sites.PreviewTheme)
 	}
+	fill(&cfg.AssistantURL, func(account int64) string { return s.APIURL() + fmt.Sprintf("/accounts/%d/mcp", account) })
 	fill(&cfg.Now, s.cfg.Now)
 	fill(&cfg.Logger, s.cfg.Logger)
 	if cfg.Resolver == nil {

@@ -15,7 +15,7 @@ import (
 // invitations is the path of the pages where invitations are accepted.
 const invitations = "/invitations/"
 
-// Handler is the HTTP side: the API below its base, the help centres, the pages of invitations, /healthz and /readyz, and
+// Handler is the HTTP side: the API below its base, with the endpoints of assistants, the help centres, the pages of invitations, /healthz and /readyz, and
 // Config.Handlers.
 func (s *Server) Handler() http.Handler { return s.handler }
 
@@ -35,6 +35,9 @@ func (s *Server) makeHandler() error {
 		}
 	}
 	if err := s.mountDesk(mux, api.Bound, api.Limit); err != nil {
+		return err
+	}
+	if err := s.mountAssistants(mux, api); err != nil {
 		return err
 	}
 	s.handler = s.observed(mux)

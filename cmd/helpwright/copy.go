@@ -1,0 +1,106 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/helpwright/helpwright/storage/backup"
+	"github.com/helpwright/helpwright/storage/blobs"
+)
+
+type blobsCopyCmd struct {
+	From   string        `arg:"" help:"Where the files are: file:FOLDER or s3://BUCKET/PREFIX, as HELPWRIGHT_BLOB_URL has it."`
+	To     string        `arg:"" help:"Where they are to be; nothing, or what an earlier copy has left."`
+	Follow bool          `help:"Go on when all are copied: look every time of --every what has come, until interrupted."`
+	Every  time.Duration `help:"Time between two looks of --follow." default:"10s" placeholder:"TIME"`
+	Since  time.Time     `help:"Look only at files that were stored since, such as 2026-01-31T12:00:00Z. A copy prints at its end what the next one needs."`
+	AtOnce int           `name:"at-once" help:"How many files are copied at a time, at most 64; each takes up to 8 MB of memory." default:"8" placeholder:"N"`
+}
+
+// copyMargin is how much earlier than a copy began its successor looks: clocks differ, and a file may have been stored for
+// some time before it was seen.
+const copyMargin = time.Hour
+
+// Run copies.
+func (c *blobsCopyCmd) Run(s *session) error {
+	if c.AtOnce < 1 || c.AtOnce > 64 {
+		return usageError{errors.New("--at-once must be from 1 to 64")}
+	}
+	if c.Every < time.Second {
+		return usageError{errors.New("--every must be at least 1s")}
+	}
+	if c.From == c.To {
+		return usageError{errors.New("FROM and TO are the same")}
+	}
+	from, err := s.openCopied("FROM", c.From)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = from.Close() }()
+	to, err := s.openCopied("TO", c.To)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = to.Close() }()
+	for since := c.Since; ; {
+		began := time.Now().UTC().Truncate(time.Second)
+		err := c.pass(s, from, to, since)
+		if !c.Follow {
+			if err == nil {
+				fmt.Fprintf(s.stdout, "what is stored from now on: the same again, or faster with --since=%s\n", began.Add(-copyMargin).Format(time.RFC3339))
+			}
+			return err
+		}
+		switch {
+		case err == nil:
+			since = began.Add(-copyMargin)
+		case s.ctx.Err() != nil:
+			return err
+		default:
+			fmt.Fprintln(s.stderr, "helpwright: tried again soon:", shown(err))
+		}
+		select {
+		case <-s.ctx.Done():
+			return nil
+		case <-time.After(c.Every):
+		}
+	}
+}
+
+// openCopied opens one side of a copy.
+func (s *session) openCopied(side, address string) (blobStore, error) {
+	if err := s.settings.checkAddress(address); err != nil {
+		return nil, usageError{fmt.Errorf("%s: %w", side, err)}
+	}
+	if folder := blobFolder(address); folder != "" && side == "FROM" {
+		if _, err := os.Stat(folder); err != nil {
+			return nil, fmt.Errorf("%s: %w", side, err)
+		}
+	}
+	files, err := s.openReachable(address)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", side, err)
+	}
+	return files, nil
+}
+
+// pass copies once what is not there, and says what it did.
+func (c *blobsCopyCmd) pass(s *session, from, to blobStore, since time.Time) error {
+	began := time.Now()
+	p := newProgress(s.stderr, "copied")
+	done, err := blobs.Copy(s.ctx, blobs.CopyConfig{
+		From: from, To: to, Since: since, AtOnce: c.AtOnce,
+		Progress: func(d blobs.Copied) {
+			p.tell(backup.Totals{Blobs: int64(d.Copied), Missing: int64(d.There + d.Gone), Bytes: d.Bytes})
+		},
+	})
+	p.done()
+	fmt.Fprintf(s.stdout, "%s copied %d of %d files (%s); %d were there, %d were removed meanwhile\n",
+		began.UTC().Format(time.RFC3339), done.Copied, done.Looked, megabytes(done.Bytes), done.There, done.Gone)
+	if err != nil {
+		return fmt.Errorf("the copy is not whole, the same command goes on with it: %w", err)
+	}
+	return nil
+}

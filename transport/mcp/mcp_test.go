@@ -1,0 +1,374 @@
+package mcp_test
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/outbound"
+	"github.com/helpwright/helpwright/kb"
+	"github.com/helpwright/helpwright/storage"
+	"github.com/helpwright/helpwright/storage/memblob"
+	"github.com/helpwright/helpwright/storage/memstore"
+	"github.com/helpwright/helpwright/transport/server"
+)
+
+// relay sends nothing.
+type relay struct{}
+
+func (relay) Send(_ context.Context, _ string, to []string, _ *outbound.Mail) ([]outbound.Result, error) {
+	return make([]outbound.Result, len(to)), nil
+}
+
+// bundle is a server with an account, and its owner at work.
+type bundle struct {
+	t            *testing.T
+	server       *server.Server
+	url          string
+	owner        helpdesk.User
+	desk         *helpdesk.Desk
+	conversation helpdesk.Conversation
+}
+
+func newBundle(t *testing.T) *bundle {
+	t.Helper()
+	srv, err := server.New(server.Config{Store: memstore.New(), Blobs: memblob.New(), Keys: [][]byte{storage.NewSecretKey()}, Relay: relay{}, RateLimit: 300})
+	must(t, err)
+	web := httptest.NewServer(srv.Handler())
+	t.Cleanup(web.Close)
+	b := &bundle{t: t, server: srv, url: web.URL + server.APIBase + "/accounts/"}
+	operator := srv.Service().Operator()
+	b.owner, err = operator.CreateUser(t.Context(), helpdesk.UserInput{Name: "Olga", Email: "olga@example.org"})
+	must(t, err)
+	account, err := operator.CreateAccount(t.Context(), helpdesk.AccountInput{Name: "Acme"}, b.owner.ID)
+	must(t, err)
+	b.desk, err = srv.Service().Desk(t.Context(), srv.Service().As(b.owner.ID), account.ID)
+	must(t, err)
+	_, err = b.desk.CreateMailbox(t.Context(), helpdesk.MailboxInput{Email: storage.Some("support@example.org")})
+	must(t, err)
+	b.conversation, err = b.desk.CreateConversation(t.Context(), helpdesk.ConversationInput{
+		Channel: "email", To: "ada@example.com", Subject: "The door is stuck",
+		Interactions: []helpdesk.InteractionInput{{Type: helpdesk.TypeCustomer, Body: "<p>It <b>squeaks</b>, too.</p><p>Ada</p>"}},
+	})
+	must(t, err)
+	return b
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// token is an access token of the owner; without scopes for all that they may.
+func (b *bundle) token(scopes ...helpdesk.Permission) string {
+	b.t.Helper()
+	_, secret, err := b.server.Service().Operator().CreateToken(b.t.Context(), b.owner.ID, helpdesk.TokenInput{Name: "assistant", Scopes: scopes})
+	must(b.t, err)
+	return secret
+}
+
+// bearer adds a token to requests.
+type bearer string
+
+func (b bearer) RoundTrip(r *http.Request) (*http.Response, error) {
+	r = r.Clone(r.Context())
+	r.Header.Set("Authorization", "Bearer "+string(b))
+	return http.DefaultTransport.RoundTrip(r)
+}
+
+// connect is a session of the SDK's client at the endpoint of an account.
+func (b *bundle) connect(account int64, token string) (*sdk.ClientSession, error) {
+	client := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, nil)
+	session, err := client.Connect(b.t.Context(), &sdk.StreamableClientTransport{
+		Endpoint: b.url + strconv.FormatInt(account, 10) + "/mcp", HTTPClient: &http.Client{Transport: bearer(token)}, MaxRetries: -1, DisableStandaloneSSE: true,
+	}, nil)
+	if err == nil {
+		b.t.Cleanup(func() { _ = session.Close() })
+	}
+	return session, err
+}
+
+func (b *bundle) session(scopes ...helpdesk.Permission) *sdk.ClientSession {
+	b.t.Helper()
+	session, err := b.connect(b.desk.AccountID(), b.token(scopes...))
+	must(b.t, err)
+	return session
+}
+
+// call calls a tool and reads what it answers, or returns what went wrong.
+func call[Out any](t *testing.T, s *sdk.ClientSession, tool string, args map[string]any) (out Out, problem string) {
+	t.Helper()
+	res, err := s.CallTool(t.Context(), &sdk.CallToolParams{Name: tool, Arguments: args})
+	must(t, err)
+	text := res.Content[0].(*sdk.TextContent).Text
+	if res.IsError {
+		return out, text
+	}
+	must(t, json.Unmarshal([]byte(text), &out))
+	return out, ""
+}
+
+func done[Out any](t *testing.T, s *sdk.ClientSession, tool string, args map[string]any) Out {
+	t.Helper()
+	out, problem := call[Out](t, s, tool, args)
+	if problem != "" {
+		t.Fatalf("%s: %s", tool, problem)
+	}
+	return out
+}
+
+type thread struct {
+	Conversation struct {
+		ID       int64
+		Subject  string
+		Status   string
+		Customer string
+		URL      string
+	}
+	Messages []struct {
+		ID    int64
+		From  string
+		Text  string
+		Draft bool
+	}
+	Seen int64
+}
+
+// Tools are those that the permissions of the token allow, and no others can be called.
+func TestTools(t *testing.T) {
+	t.Parallel()
+	b := newBundle(t)
+	const (
+		find, read, note, draft, send = "search_conversations", "read_conversation", "add_note", "draft_answer", "send_draft"
+		findArticle, readArticle      = "search_articles", "read_article"
+		draftArticle                  = "draft_article"
+	)
+	for name, tt := range map[string]struct {
+		scopes []helpdesk.Permission
+		want   []string
+	}{
+		"everything":            {nil, []string{note, draft, draftArticle, readArticle, read, findArticle, find, send}},
+		"reading":               {[]helpdesk.Permission{helpdesk.ConversationsView, helpdesk.InteractionsView}, []string{read, find}},
+		"lists":                 {[]helpdesk.Permission{helpdesk.ConversationsView}, []string{find}},
+		"drafts, no sending":    {[]helpdesk.Permission{helpdesk.ConversationsView, helpdesk.InteractionsView, helpdesk.InteractionsCreate}, []string{draft, read, find}},
+		"notes":                 {[]helpdesk.Permission{helpdesk.NotesCreate}, []string{note}},
+		"articles":              {[]helpdesk.Permission{helpdesk.Permission(kb.SitesView), helpdesk.Permission(kb.ArticlesView)}, []string{readArticle, findArticle}},
+		"nothing of it":         {[]helpdesk.Permission{helpdesk.WebhooksView}, nil},
+		"sending needs reading": {[]helpdesk.Permission{helpdesk.InteractionsCreate, helpdesk.InteractionsUpdate}, []string{draft}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := b.session(tt.scopes...)
+			list, err := s.ListTools(t.Context(), nil)
+			must(t, err)
+			var got []string
+			for _, tool := range list.Tools {
+				got = append(got, tool.Name)
+				if tool.Description == "" || tool.Annotations == nil || tool.OutputSchema == nil {
+					t.Errorf("%s says too little of itself", tool.Name)
+				}
+				if dangerous := *tool.Annotations.OpenWorldHint; dangerous != (tool.Name == send) {
+					t.Errorf("%s reaches outside: %t", tool.Name, dangerous)
+				}
+			}
+			slices.Sort(got)
+			if diff := cmp.Diff(tt.want, got); diff != "" {
+				t.Error(diff)
+			}
+			for _, tool := range []string{find, read, note, draft, send, findArticle, readArticle, draftArticle} {
+				if _, err := s.CallTool(t.Context(), &sdk.CallToolParams{Name: tool, Arguments: map[string]any{}}); !slices.Contains(tt.want, tool) && err == nil {
+					t.Errorf("%s can be called", tool)
+				}
+			}
+		})
+	}
+}
+
+// An assistant finds a conversation, drafts an answer and, told so, sends it once.
+func TestAnswer(t *testing.T) {
+	t.Parallel()
+	b := newBundle(t)
+	s := b.session()
+	type page struct {
+		Conversations []struct{ ID int64 }
+	}
+	id := b.conversation.ID
+	for words, want := range map[string]int{"squeaks": 1, "ada@example.com": 1, "window": 0, "": 1} {
+		got := done[page](t, s, "search_conversations", map[string]any{"words": words, "status": []string{"open"}, "waiting": true})
+		if len(got.Conversations) != want || want == 1 && got.Conversations[0].ID != id {
+			t.Errorf("%q: %+v", words, got)
+		}
+	}
+	drafted := done[struct{ ID int64 }](t, s, "draft_answer", map[string]any{"conversation_id": id, "text": "Oil it.\n\n<b>Olga</b>"})
+	done[struct{ ID int64 }](t, s, "add_note", map[string]any{"conversation_id": id, "text": "She has two doors."})
+	got := done[thread](t, s, "read_conversation", map[string]any{"conversation_id": id})
+	var said []string
+	for _, m := range got.Messages {
+		said = append(said, m.From+": "+m.Text)
+	}
+	want := []string{"customer: It squeaks, too.\n\nAda", "team: Oil it.\n\n<b>Olga</b>", "note: She has two doors."}
+	if diff := cmp.Diff(want, said); diff != "" || !got.Messages[1].Draft || got.Conversation.Status != "open" || got.Conversation.Customer != "ada@example.com" {
+		t.Errorf("%+v: %s", got, diff)
+	}
+	if want := "/desk/a/1/c/" + strconv.FormatInt(id, 10); !strings.HasSuffix(got.Conversation.URL, want) {
+		t.Errorf("the conversation is at %s", got.Conversation.URL)
+	}
+
+	args := map[string]any{"conversation_id": id, "draft_id": drafted.ID, "seen": got.Seen}
+	_, err := b.desk.CreateInteraction(t.Context(), id, helpdesk.InteractionInput{Type: helpdesk.TypeCustomer, Body: "Never mind!"})
+	must(t, err)
+	if _, problem := call[struct{}](t, s, "send_draft", args); problem == "" {
+		t.Error("it was sent although the customer has written since")
+	}
+	args["seen"] = done[thread](t, s, "read_conversation", map[string]any{"conversation_id": id}).Seen
+	var sending sync.WaitGroup
+	for range 4 {
+		sending.Go(func() { _, _ = s.CallTool(t.Context(), &sdk.CallToolParams{Name: "send_draft", Arguments: args}) })
+	}
+	sending.Wait()
+	if _, problem := call[struct{}](t, s, "send_draft", args); !strings.Contains(problem, "sent already") {
+		t.Errorf("it can be sent again: %s", problem)
+	}
+	all, err := b.desk.Interactions(t.Context(), id, storage.PageRequest{})
+	must(t, err)
+	posted := 0
+	for _, i := range all.Items {
+		if i.Type == helpdesk.TypeUser && i.Status == helpdesk.StatusPosted {
+			posted++
+		}
+	}
+	if posted != 1 {
+		t.Errorf("%d answers", posted)
+	}
+}
+
+// An assistant finds and reads articles, and what it drafts is not shown to readers.
+func TestArticles(t *testing.T) {
+	t.Parallel()
+	b := newBundle(t)
+	s := b.session()
+	if _, problem := call[struct{}](t, s, "search_articles", map[string]any{"words": "oil"}); problem == "" {
+		t.Error("there is a help centre")
+	}
+	caller := b.server.Service().As(b.owner.ID)
+	sites, err := b.server.KB().Sites(caller)
+	must(t, err)
+	site, err := sites.Create(t.Context(), kb.SiteInput{AccountID: b.desk.AccountID(), Name: "Help", Path: storage.Some("help")})
+	must(t, err)
+	editor, err := b.server.KB().Editor(t.Context(), caller, site.ID)
+	must(t, err)
+	if _, problem := call[struct{}](t, s, "draft_article", map[string]any{"title": "Doors", "markdown": "Oil them."}); !strings.Contains(problem, "collection_id") {
+		t.Errorf("without a collection: %s", problem)
+	}
+	_, err = editor.CreateCollection(t.Context(), kb.CollectionInput{TextInput: kb.TextInput{
+		SourceLocale: "en", Translations: map[string]storage.Opt[kb.TranslationInput]{"en": storage.Some(kb.TranslationInput{Title: storage.Some("Doors")})},
+	}})
+	must(t, err)
+	made := done[struct{ ID int64 }](t, s, "draft_article", map[string]any{"title": "Oil a door", "markdown": "# How\n\nWith *oil*."})
+	type article struct {
+		Title     string
+		Text      string
+		Published bool
+	}
+	read := func(draft bool) article {
+		t.Helper()
+		return done[article](t, s, "read_article", map[string]any{"article_id": made.ID, "draft": draft})
+	}
+	if diff := cmp.Diff(article{"Oil a door", "# How\n\nWith *oil*.", false}, read(false)); diff != "" {
+		t.Error(diff)
+	}
+	_, err = editor.UpdateArticle(t.Context(), made.ID, kb.ArticleInput{Status: storage.Some(kb.Published), CollectionID: 1, TextInput: kb.TextInput{SourceLocale: "en"}})
+	must(t, err)
+	done[struct{ ID int64 }](t, s, "draft_article", map[string]any{"article_id": made.ID, "markdown": "With *wax*."})
+	if diff := cmp.Diff([]article{{"Oil a door", "# How\n\nWith *oil*.", true}, {"Oil a door", "With *wax*.", false}}, []article{read(false), read(true)}); diff != "" {
+		t.Error(diff)
+	}
+	type page struct {
+		Articles []struct {
+			Title, Snippet string
+			Published      bool
+		}
+	}
+	got := done[page](t, s, "search_articles", map[string]any{"words": "oil"})
+	if len(got.Articles) != 1 || !got.Articles[0].Published || !strings.Contains(got.Articles[0].Snippet, "With oil") {
+		t.Errorf("%+v", got)
+	}
+}
+
+// Who has no token, another's account or a page of another origin gets nothing, and who guesses is slowed down.
+func TestRefused(t *testing.T) {
+	t.Parallel()
+	b := newBundle(t)
+	token := b.token()
+	for name, tt := range map[string]struct {
+		account       int64
+		token, origin string
+		want          int
+	}{
+		"a member":            {b.desk.AccountID(), token, "", http.StatusOK},
+		"no token":            {b.desk.AccountID(), "", "", http.StatusUnauthorized},
+		"a wrong token":       {b.desk.AccountID(), "wrong", "", http.StatusUnauthorized},
+		"another account":     {99, token, "", http.StatusNotFound},
+		"a page of elsewhere": {b.desk.AccountID(), token, "https://evil.example", http.StatusForbidden},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if got := b.post(tt.account, tt.token, tt.origin); got != tt.want {
+				t.Errorf("status %d, want %d", got, tt.want)
+			}
+		})
+	}
+}
+
+// Guessing tokens is limited by the address, whatever the guesses are.
+func TestGuesses(t *testing.T) {
+	t.Parallel()
+	b := newBundle(t)
+	refused := 0
+	for i := range 400 {
+		switch got := b.post(b.desk.AccountID(), "guess-"+strconv.Itoa(i), ""); got {
+		case http.StatusUnauthorized:
+			refused++
+		case http.StatusTooManyRequests:
+			if refused < 200 {
+				t.Errorf("after %d", refused)
+			}
+			return
+		default:
+			t.Fatalf("status %d", got)
+		}
+	}
+	t.Errorf("%d guesses were answered", refused)
+}
+
+// post sends a request of the protocol and returns the status.
+func (b *bundle) post(account int64, token, origin string) int {
+	b.t.Helper()
+	req, err := http.NewRequestWithContext(b.t.Context(), http.MethodPost, b.url+strconv.FormatInt(account, 10)+"/mcp",
+		strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`))
+	must(b.t, err)
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("Accept", "application/json, text/event-stream")
+	if token != "" {
+		req.Header.Set("Authorization", "Bearer "+token)
+	}
+	if origin != "" {
+		req.Header.Set("Origin", origin)
+	}
+	res, err := http.DefaultClient.Do(req)
+	must(b.t, err)
+	must(b.t, res.Body.Close())
+	return res.StatusCode
+}
