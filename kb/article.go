@@ -207,8 +207,8 @@ func (f ArticleFilter) check(ctx context.Context, r interface {
 	CollectionReader
 	CategoryReader
 }) error {
-	if len(f.IDs) > storage.MaxLimit {
-		return fault.Field("ids", fmt.Sprintf("has more than %d ids", storage.MaxLimit))
+	if err := f.bounded(); err != nil {
+		return err
 	}
 	if f.CollectionID != 0 {
 		if _, err := r.Collection(ctx, f.CollectionID); err != nil {
@@ -219,6 +219,14 @@ func (f ArticleFilter) check(ctx context.Context, r interface {
 		if _, err := r.Category(ctx, f.CategoryID); err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+// bounded checks what nothing has to be read for.
+func (f ArticleFilter) bounded() error {
+	if len(f.IDs) > storage.MaxLimit {
+		return fault.Field("ids", fmt.Sprintf("has more than %d ids", storage.MaxLimit))
 	}
 	return nil
 }
@@ -597,12 +605,17 @@ func (v *Visitor) Articles(ctx context.Context, filter ArticleFilter, desc bool,
 	if err != nil {
 		return storage.Page[ArticleRevision]{}, err
 	}
-	if err := filter.check(ctx, r); err != nil {
+	if err := filter.bounded(); err != nil {
 		return storage.Page[ArticleRevision]{}, err
 	}
 	page, err := storage.List(req, desc, ArticleRevision.position, func(seek storage.Seek) ([]ArticleRevision, error) {
 		return r.PublishedArticles(ctx, filter, seek)
 	})
+	if err != nil || len(page.Items) == 0 { // what something was found in is there
+		if missing := filter.check(ctx, r); missing != nil {
+			return storage.Page[ArticleRevision]{}, missing
+		}
+	}
 	for i, a := range page.Items {
 		page.Items[i] = a.shown()
 	}

@@ -82,12 +82,13 @@ func listCategories(ctx context.Context, r interface {
 	CollectionReader
 	CategoryReader
 }, filter CategoryFilter, desc bool, req storage.PageRequest) (storage.Page[Category], error) {
-	if filter.CollectionID != 0 {
-		if _, err := r.Collection(ctx, filter.CollectionID); err != nil {
-			return storage.Page[Category]{}, err
+	page, err := storage.List(req, desc, Category.position, func(seek storage.Seek) ([]Category, error) { return r.Categories(ctx, filter, seek) })
+	if filter.CollectionID != 0 && (err != nil || len(page.Items) == 0) { // a collection that something is in is there
+		if _, missing := r.Collection(ctx, filter.CollectionID); missing != nil {
+			return storage.Page[Category]{}, missing
 		}
 	}
-	return storage.List(req, desc, Category.position, func(seek storage.Seek) ([]Category, error) { return r.Categories(ctx, filter, seek) })
+	return page, err
 }
 
 // Category returns a category. It needs categories.view.

@@ -118,13 +118,16 @@ func (v *Visitor) Related(ctx context.Context, a ArticleRevision, locale string,
 	}
 	terms := searchTerms(a.Revision.Serve(v.site.DefaultLocale, locale).Title)
 	slices.SortStableFunc(terms, func(a, b string) int { return cmp.Compare(len(b), len(a)) }) // short words say little
-	weights := map[int64]int{}
+	var words []SearchTerm
 	for _, term := range terms[:min(len(terms), maxRelatedWords)] {
-		q := SearchQuery{Rank: InTitle, Words: [][]SearchTerm{{{Text: term}}}, Locales: choices(v.site.DefaultLocale, []string{locale})}
-		hits, err := r.FindPublished(ctx, q, storage.Seek{Limit: maxRelatedHits})
-		if err != nil {
-			return nil, err
-		}
+		words = append(words, SearchTerm{Text: term})
+	}
+	found, err := r.FindPublishedEach(ctx, SearchQuery{Rank: InTitle, Locales: choices(v.site.DefaultLocale, []string{locale})}, words, maxRelatedHits)
+	if err != nil {
+		return nil, err
+	}
+	weights := map[int64]int{}
+	for _, hits := range found {
 		if len(hits) == maxRelatedHits {
 			continue
 		}

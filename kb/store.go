@@ -262,6 +262,9 @@ type SearchReader interface {
 type PublicSearcher interface {
 	// FindPublished is FindArticles among those that are published.
 	FindPublished(ctx context.Context, q SearchQuery, seek storage.Seek) ([]Hit, error)
+	// FindPublishedEach is FindPublished for each of some words by itself, in place of the
+	// Words of the query: the first hits of each, at most limit, in the order of the words.
+	FindPublishedEach(ctx context.Context, q SearchQuery, words []SearchTerm, limit int) ([][]Hit, error)
 	// Spellings lists, in order and at most 100, the words of AddSpellings that have a
 	// variant (search.Variants) in common with the given ones.
 	Spellings(ctx context.Context, variants []string) ([]string, error)

@@ -250,6 +250,11 @@ func (UnimplementedTx) FindArticles(context.Context, SearchQuery, storage.Seek) 
 	return nil, errUnimplemented()
 }
 
+// FindPublishedEach implements [Reader].
+func (UnimplementedTx) FindPublishedEach(context.Context, SearchQuery, []SearchTerm, int) ([][]Hit, error) {
+	return nil, errUnimplemented()
+}
+
 // FindPublished implements [Reader].
 func (UnimplementedTx) FindPublished(context.Context, SearchQuery, storage.Seek) ([]Hit, error) {
 	return nil, errUnimplemented()

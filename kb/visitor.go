@@ -22,12 +22,17 @@ func (s *Service) Visitor(ctx context.Context, c Caller, siteID int64) (*Visitor
 	if err != nil {
 		return nil, err
 	}
+	return s.VisitorOf(ctx, c, site)
+}
+
+// VisitorOf is [Service.Visitor] of a site that [Service.FindSite] has just found.
+func (s *Service) VisitorOf(ctx context.Context, c Caller, site Site) (*Visitor, error) {
 	if site.Visibility == Private {
 		if nobody(c) {
-			return nil, fault.Missing("site", siteID)
+			return nil, fault.Missing("site", site.ID)
 		}
 		if _, err := s.cfg.Membership(ctx, c, site.AccountID); fault.Is(err, fault.NotFound) {
-			return nil, fault.Missing("site", siteID)
+			return nil, fault.Missing("site", site.ID)
 		} else if err != nil {
 			return nil, err
 		}

@@ -12,12 +12,20 @@ import (
 // answer with 503.
 func (t *Table) Bound(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, hr *http.Request) {
-		r := &Request{http: hr, writer: w, table: t}
-		r.share = &share{of: t.room, client: r.clientKey}
-		defer r.share.end()
+		b := &bounded{request: Request{http: hr, writer: w, table: t}}
+		b.share = share{of: t.room, client: b.request.clientKey}
+		b.response = response{ResponseWriter: w, head: hr.Method == http.MethodHead, share: &b.share}
+		defer b.share.end()
 		if hr.Method == http.MethodGet || hr.Method == http.MethodHead {
-			hr = hr.WithContext(storage.WithMeter(hr.Context(), r.share.meter()))
+			hr = hr.WithContext(storage.WithMeter(hr.Context(), b.share.meter()))
 		}
-		next.ServeHTTP(&response{ResponseWriter: w, head: hr.Method == http.MethodHead, share: r.share}, hr)
+		next.ServeHTTP(&b.response, hr)
 	})
+}
+
+// bounded is what a request to such a page needs.
+type bounded struct {
+	request  Request
+	share    share
+	response response
 }

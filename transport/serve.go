@@ -153,8 +153,9 @@ type response struct {
 	http.ResponseWriter
 	status int
 	head   bool
-	share  *share // of the memory
-	holds  int    // bytes that are in memory until all is written, whatever is written at a time
+	share  *share    // of the memory
+	holds  int       // bytes that are in memory until all is written, whatever is written at a time
+	given  time.Time // when the client was given time to take something
 }
 
 // A client may take answerWait to accept each answerPiece of an answer, however large
@@ -164,10 +165,15 @@ const (
 	answerPiece = 64 << 10
 )
 
-// patience gives the client time for the next piece. A writer that knows no deadline,
-// as in tests, has none.
+// patience gives the client time for the next piece, unless it just got some. A writer that
+// knows no deadline, as in tests, has none.
 func (w *response) patience() {
-	_ = http.NewResponseController(w.ResponseWriter).SetWriteDeadline(time.Now().Add(answerWait))
+	now := time.Now()
+	if now.Sub(w.given) < time.Second {
+		return
+	}
+	w.given = now
+	_ = http.NewResponseController(w.ResponseWriter).SetWriteDeadline(now.Add(answerWait))
 }
 
 // cut ends the writing of an answer.

@@ -505,6 +505,11 @@ func lists() []explained {
 		_, err := r.RevisionsByKey(ctx, []kb.RevisionKey{{ArticleID: 1, Number: 1}, {ArticleID: 2, Number: 1}})
 		return err
 	})
+	addKB("FindPublishedEach", true, func(ctx context.Context, r kb.Reader, seek storage.Seek) error {
+		q := kb.SearchQuery{Rank: kb.InTitle, Locales: []kb.LocaleChoice{{Locale: "en"}, {Language: "en"}}}
+		_, err := r.FindPublishedEach(ctx, q, []kb.SearchTerm{{Text: "pay"}, {Text: "car"}}, seek.Limit)
+		return err
+	})
 	addKB("Spellings", true, func(ctx context.Context, r kb.Reader, _ storage.Seek) error {
 		_, err := r.Spellings(ctx, []string{"pasword", "password"})
 		return err

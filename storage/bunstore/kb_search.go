@@ -1,8 +1,10 @@
 package bunstore
 
 import (
+	"cmp"
 	"context"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -62,50 +64,132 @@ func (r kbReader) find(ctx context.Context, q kb.SearchQuery, token string, seek
 	return r.findAmong(ctx, q, token, seek, 0)
 }
 
+// FindPublishedEach implements [kb.PublicSearcher]: all words in one statement, or on PostgreSQL in one for each way to
+// look for them.
+func (r kbReader) FindPublishedEach(ctx context.Context, q kb.SearchQuery, words []kb.SearchTerm, limit int) ([][]kb.Hit, error) {
+	found := make([][]kb.Hit, len(words))
+	if err := checkText(words, q.Locales); err != nil {
+		return nil, err
+	}
+	if limit <= 0 || len(words) == 0 {
+		return found, r.state()
+	}
+	if r.store.postgres {
+		if err := r.findEach(ctx, q, words, limit, probed, found); err != nil {
+			return nil, err
+		}
+	}
+	return found, r.findEach(ctx, q, words, limit, 0, found)
+}
+
+// findEach looks for the words of which there may be more than what was found, as findAmong does.
+func (r kbReader) findEach(ctx context.Context, q kb.SearchQuery, words []kb.SearchTerm, limit, n int, found [][]kb.Hit) error {
+	var parts []string
+	var args []any
+	for i, word := range words {
+		if len(found[i]) == limit {
+			continue
+		}
+		found[i], q.Words = nil, [][]kb.SearchTerm{{word}}
+		if r.store.postgres {
+			parts, args = append(parts, "(?, ?::tsquery)"), append(args, i, r.tsquery(q, publishedToken(r.scope.SiteID)))
+			continue
+		}
+		s, err := r.among(ctx, q, publishedToken(r.scope.SiteID), storage.Seek{Limit: limit}, n)
+		if err != nil {
+			return err
+		}
+		parts, args = append(parts, "SELECT ? AS place, f.* FROM (?) AS f"), append(args, i, s)
+	}
+	if len(parts) == 0 {
+		return nil
+	}
+	statement := strings.Join(parts, " UNION ALL ")
+	if r.store.postgres { // a shorter one, which takes less time to write and to read
+		args = append(args, r.amongPostgres(q, bun.Safe("w.words"), bun.Safe("w.words"), storage.Seek{Limit: limit}, n))
+		statement = "SELECT w.place, f.* FROM (VALUES " + strings.Join(parts, ", ") + ") AS w (place, words) CROSS JOIN LATERAL (?) AS f"
+	}
+	var rows []struct {
+		Place, ID, ArticleID int64
+		Locale               string
+	}
+	err := r.raw(statement, args...).Scan(ctx, &rows)
+	for _, row := range rows {
+		found[row.Place] = append(found[row.Place], kb.Hit{ID: row.ID, ArticleID: row.ArticleID, Locale: row.Locale})
+	}
+	for _, hits := range found {
+		slices.SortFunc(hits, func(a, b kb.Hit) int { return cmp.Compare(a.ID, b.ID) })
+	}
+	return failure(ctx, err, "article", 0)
+}
+
 // findAmong looks at the next n documents only, or at all that the index names if n is 0.
 func (r kbReader) findAmong(ctx context.Context, q kb.SearchQuery, token string, seek storage.Seek, n int) ([]kb.Hit, error) {
+	s, err := r.among(ctx, q, token, seek, n)
+	if err != nil {
+		return nil, err
+	}
 	var hits []kb.Hit
-	s := r.db.NewSelect().Conn(r.conn()).Err(r.state()).ColumnExpr("d.id, d.article_id, d.locale").
-		Where("d.account_id = ? AND d.site_id = ?", r.scope.AccountID, r.scope.SiteID)
-	id := bun.Safe("d.id")
+	err = s.Scan(ctx, &hits)
+	return hits, failure(ctx, err, "article", 0)
+}
+
+// among is the statement of findAmong.
+func (r kbReader) among(ctx context.Context, q kb.SearchQuery, token string, seek storage.Seek, n int) (*bun.SelectQuery, error) {
 	if r.store.postgres {
-		next := r.db.NewSelect().TableExpr("hw_article_documents AS n").Where("n.account_id = ? AND n.site_id = ?", r.scope.AccountID, r.scope.SiteID)
-		found := func(s *bun.SelectQuery, alias bun.Safe) {
-			words := "'" + token + "' & " + tsqueryOfWords(q.Words)
-			s.Where("?.? @@ (SELECT ?::tsquery)", alias, bun.Ident(documentFields[q.Rank]), words) // which is rare, the planner thinks
-			if q.Rank > kb.InTitle {
-				s.Where("NOT ?.? @@ ?::tsquery", alias, bun.Ident(documentFields[q.Rank-1]), words)
-			}
-		}
-		if n == 0 { // sorted, and then asked for other languages as far as the page needs it
-			id = "d.place"
-			next.ColumnExpr("n.id, n.article_id, n.account_id, n.site_id, n.locale, n.language, n.source, n.id + 0 AS place")
-			found(next, "n")
-			pageBy(next, "n.id + 0", storage.Seek{Desc: seek.Desc, From: seek.From, Limit: math.MaxInt32}) // a limit keeps the sort
-		} else {
-			pageBy(next, "n.id", storage.Seek{Desc: seek.Desc, From: seek.From, Limit: n})
-			found(s, "d")
-		}
-		s.TableExpr("(?) AS d", next)
-	} else {
-		match, err := r.matchOfWords(ctx, q.Words, q.Rank)
+		words := bun.SafeQuery("?::tsquery", r.tsquery(q, token))
+		rare := bun.SafeQuery("(SELECT ?)", words) // the planner thinks
+		return r.amongPostgres(q, rare, words, seek, n), nil
+	}
+	match, err := r.matchOfWords(ctx, q.Words, q.Rank)
+	if err != nil {
+		return nil, failure(ctx, err, "article", 0)
+	}
+	match = `("` + token + `" AND ` + match + ")"
+	if q.Rank > kb.InTitle {
+		better, err := r.matchOfWords(ctx, q.Words, q.Rank-1)
 		if err != nil {
 			return nil, failure(ctx, err, "article", 0)
 		}
-		match = `("` + token + `" AND ` + match + ")"
-		if q.Rank > kb.InTitle {
-			better, err := r.matchOfWords(ctx, q.Words, q.Rank-1)
-			if err != nil {
-				return nil, failure(ctx, err, "article", 0)
-			}
-			match += " NOT (" + better + ")"
-		}
-		s.TableExpr("hw_article_terms AS s").Join("CROSS JOIN hw_article_documents AS d").
-			Where("d.id = s.rowid AND s.hw_article_terms MATCH ?", match)
-		id = "s.rowid"
+		match += " NOT (" + better + ")"
 	}
-	err := pageBy(s, id, seek).ApplyQueryBuilder(searched(q)).Scan(ctx, &hits)
-	return hits, failure(ctx, err, "article", 0)
+	s := r.found().TableExpr("hw_article_terms AS s").Join("CROSS JOIN hw_article_documents AS d").
+		Where("d.id = s.rowid AND s.hw_article_terms MATCH ?", match)
+	return pageBy(s, "s.rowid", seek).ApplyQueryBuilder(searched(q)), nil
+}
+
+// found selects hits of the site.
+func (r kbReader) found() *bun.SelectQuery {
+	return r.db.NewSelect().Conn(r.conn()).Err(r.state()).ColumnExpr("d.id, d.article_id, d.locale").
+		Where("d.account_id = ? AND d.site_id = ?", r.scope.AccountID, r.scope.SiteID)
+}
+
+// tsquery is what PostgreSQL looks for.
+func (r kbReader) tsquery(q kb.SearchQuery, token string) string {
+	return "'" + token + "' & " + tsqueryOfWords(q.Words)
+}
+
+// amongPostgres is the statement of findAmong on PostgreSQL. It looks for a tsquery, but at no document that has the same
+// at a better rank.
+func (r kbReader) amongPostgres(q kb.SearchQuery, words, better schema.QueryAppender, seek storage.Seek, n int) *bun.SelectQuery {
+	next := r.db.NewSelect().TableExpr("hw_article_documents AS n").Where("n.account_id = ? AND n.site_id = ?", r.scope.AccountID, r.scope.SiteID)
+	matching := func(s *bun.SelectQuery, alias bun.Safe) {
+		s.Where("?.? @@ ?", alias, bun.Ident(documentFields[q.Rank]), words)
+		if q.Rank > kb.InTitle {
+			s.Where("NOT ?.? @@ ?", alias, bun.Ident(documentFields[q.Rank-1]), better)
+		}
+	}
+	s := r.found()
+	if n > 0 {
+		pageBy(next, "n.id", storage.Seek{Desc: seek.Desc, From: seek.From, Limit: n})
+		matching(s, "d")
+		return pageBy(s.TableExpr("(?) AS d", next), "d.id", seek).ApplyQueryBuilder(searched(q))
+	}
+	// Sorted, and then asked for other languages as far as the page needs it.
+	next.ColumnExpr("n.id, n.article_id, n.account_id, n.site_id, n.locale, n.language, n.source, n.id + 0 AS place")
+	matching(next, "n")
+	pageBy(next, "n.id + 0", storage.Seek{Desc: seek.Desc, From: seek.From, Limit: math.MaxInt32}) // a limit keeps the sort
+	return pageBy(s.TableExpr("(?) AS d", next), "d.place", seek).ApplyQueryBuilder(searched(q))
 }
 
 // searched keeps a search to the documents in the best language of each article, and to the articles asked for.

@@ -55,15 +55,17 @@ func (d *documentRow) preference(locales []kb.LocaleChoice) (int, bool) {
 }
 
 func (r kbReader) find(ctx context.Context, q kb.SearchQuery, published bool, seek storage.Seek) ([]kb.Hit, error) {
-	return query(ctx, r.src, func(db *data) ([]kb.Hit, error) {
-		var hits []kb.Hit
-		for _, d := range db.documents.list(r.scope.AccountID, seek, func(d *documentRow) bool {
-			return d.SiteID == r.scope.SiteID && (d.Published || !published) && db.finds(r.scope.AccountID, d, q)
-		}) {
-			hits = append(hits, kb.Hit{ID: d.ID, ArticleID: d.ArticleID, Locale: d.Locale})
-		}
-		return hits, nil
-	})
+	return query(ctx, r.src, func(db *data) ([]kb.Hit, error) { return r.hits(db, q, published, seek), nil })
+}
+
+func (r kbReader) hits(db *data, q kb.SearchQuery, published bool, seek storage.Seek) []kb.Hit {
+	var hits []kb.Hit
+	for _, d := range db.documents.list(r.scope.AccountID, seek, func(d *documentRow) bool {
+		return d.SiteID == r.scope.SiteID && (d.Published || !published) && db.finds(r.scope.AccountID, d, q)
+	}) {
+		hits = append(hits, kb.Hit{ID: d.ID, ArticleID: d.ArticleID, Locale: d.Locale})
+	}
+	return hits
 }
 
 // finds reports whether a query finds a document.
@@ -87,6 +89,17 @@ func (r kbReader) FindArticles(ctx context.Context, q kb.SearchQuery, seek stora
 
 func (r kbReader) FindPublished(ctx context.Context, q kb.SearchQuery, seek storage.Seek) ([]kb.Hit, error) {
 	return r.find(ctx, q, true, seek)
+}
+
+func (r kbReader) FindPublishedEach(ctx context.Context, q kb.SearchQuery, words []kb.SearchTerm, limit int) ([][]kb.Hit, error) {
+	return query(ctx, r.src, func(db *data) ([][]kb.Hit, error) {
+		found := make([][]kb.Hit, len(words))
+		for i, word := range words {
+			q.Words = [][]kb.SearchTerm{{word}}
+			found[i] = r.hits(db, q, true, storage.Seek{Limit: limit})
+		}
+		return found, nil
+	})
 }
 
 func (r kbReader) Spellings(ctx context.Context, variants []string) ([]string, error) {

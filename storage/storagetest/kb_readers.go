@@ -225,6 +225,10 @@ func testArticleSearchPages(t *testing.T, b Backend) {
 		}
 		same(t, "pages", want, got)
 	}
+	words := []kb.SearchTerm{{Text: "absent"}, {Text: "word"}, {Text: "wo", Prefix: true}}
+	each, err := w.inSite().FindPublishedEach(t.Context(), kb.SearchQuery{Rank: kb.InTitle}, words, 3)
+	ok(t, err)
+	same(t, "each word", [][]kb.Hit{nil, whole[:3], whole[:3]}, each)
 	none, err := w.inSite().FindPublished(t.Context(), looksFor(kb.InTitle, "word"), storage.Seek{})
 	ok(t, err)
 	if len(none) != 0 {
@@ -442,6 +446,10 @@ func readerReads() map[string]readProbeOf[kb.Reader] {
 		"FindPublished": {ofSite, false, func(ctx context.Context, r r, v *world) (any, error) {
 			return foundOf(r.FindPublished(ctx, marked(v), all()))(v)
 		}},
+		"FindPublishedEach": {ofSite, false, func(ctx context.Context, r r, v *world) (any, error) {
+			found, err := r.FindPublishedEach(ctx, kb.SearchQuery{Rank: kb.InTitle}, []kb.SearchTerm{{Text: "absent"}, {Text: "marked"}}, 10)
+			return foundOf(slices.Concat(found...), err)(v)
+		}},
 		"Spellings": {ofSite, false, func(ctx context.Context, r r, v *world) (any, error) {
 			return answer(r.Spellings(ctx, search.Variants("word"+v.mark)))
 		}},
@@ -554,6 +562,7 @@ func (g *generator) readReaders(seen library, seek storage.Seek) []operation {
 		{method: "FindArticles", args: []any{g.searchQuery(seen), ordered{hits, "Hit"}}},
 		{method: "FindArticles", args: []any{many, ordered{hits, "Hit"}}},
 		{method: "FindPublished", args: []any{g.searchQuery(seen), ordered{hits, "Hit"}}},
+		{method: "FindPublishedEach", args: []any{many, beginnings, g.IntN(4)}},
 		{method: "Spellings", args: []any{search.Variants(oneOf(g, spellings))}},
 		{method: "Feedback", args: []any{g.either("Feedback", oneOf(g, seen.Feedback).ID)}},
 		{method: "Feedbacks", args: []any{filter, ordered{g.from(seek, "Feedback"), "Feedback"}}},

@@ -114,11 +114,11 @@ const drain = 8 * time.Second
 // 8 s. It closes l. The API extends the limit of an answer with each part of it that it writes.
 func Serve(ctx context.Context, l net.Listener, h http.Handler) error {
 	server := &http.Server{
-		Handler: h, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 5 * time.Minute, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
-		WriteTimeout: time.Minute,
+		Handler: whole(h), ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 5 * time.Minute, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
+		WriteTimeout: time.Minute, ConnContext: withConn,
 	}
 	done := make(chan error, 1)
-	go func() { done <- server.Serve(l) }()
+	go func() { done <- server.Serve(wholeListener{l}) }()
 	select {
 	case err := <-done:
 		return err

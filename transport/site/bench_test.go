@@ -3,13 +3,10 @@ package site_test
 import (
 	"bufio"
 	"bytes"
-	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"os/exec"
 	"path/filepath"
 	"sync"
 	"sync/atomic"
@@ -32,7 +29,7 @@ func BenchmarkCached(b *testing.B) {
 	rec := w.ask(w.Handler, "GET", "http://help.example.org"+articlePath, nil, "Accept-Encoding", "gzip")
 	own := server.Listener.Addr().String()
 	for _, bench := range []struct{ name, address, path string }{
-		{"Helpwright", own, articlePath}, {"Nginx", startNginx(b, rec.Body.Bytes()), "/page"},
+		{"Helpwright", own, articlePath}, {"Nginx", testenv.Nginx(b, rec.Body.Bytes()).Addr, "/page"},
 	} {
 		b.Run(bench.name, func(b *testing.B) {
 			load(b, bench.address, "GET "+bench.path+" HTTP/1.1\r\nHost: help.example.org\r\nAccept-Encoding: gzip\r\n\r\n")
@@ -92,56 +89,8 @@ func answer(b *testing.B, conn net.Conn, request string) int {
 	return raw.Len()
 }
 
-// startNginx serves a body at /page.
-func startNginx(b *testing.B, body []byte) (address string) {
-	b.Helper()
-	path, err := exec.LookPath("nginx")
-	if err != nil {
-		path = "/usr/sbin/nginx" // not on everybody's path
-	}
-	if _, err := os.Stat(path); err != nil {
-		testenv.Skip(b, "there is no nginx")
-	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		b.Fatal(err)
-	}
-	address = l.Addr().String()
-	_ = l.Close()
-	dir := b.TempDir()
-	_ = os.Chmod(filepath.Dir(dir), 0o755) // its workers are another user
-	_ = os.Chmod(dir, 0o755)
-	temp := ""
-	for _, name := range []string{"client_body", "proxy", "fastcgi", "uwsgi", "scgi"} {
-		temp += name + "_temp_path " + filepath.Join(dir, name) + ";\n"
-	}
-	conf := fmt.Sprintf(`daemon off; worker_processes 2; pid %[1]s/pid; error_log stderr;
-events { worker_connections 256; }
-http { %[3]s access_log off; sendfile on; tcp_nopush on; keepalive_requests 100000000; open_file_cache max=10; default_type text/html;
-server { listen %[2]s; root %[1]s; } }`, dir, address, temp)
-	for name, text := range map[string][]byte{"page": body, "conf": []byte(conf)} {
-		if err := os.WriteFile(filepath.Join(dir, name), text, 0o644); err != nil { //nolint:gosec // its workers read it
-			b.Fatal(err)
-		}
-	}
-	cmd := exec.Command(path, "-p", dir, "-c", filepath.Join(dir, "conf"))
-	cmd.Stderr = b.Output()
-	if err := cmd.Start(); err != nil {
-		b.Fatal(err)
-	}
-	b.Cleanup(func() { _ = cmd.Process.Signal(syscall.SIGTERM); _ = cmd.Wait() })
-	for range 100 {
-		if conn, err := net.Dial("tcp", address); err == nil {
-			_ = conn.Close()
-			return address
-		}
-		time.Sleep(50 * time.Millisecond)
-	}
-	b.Fatal("nginx does not listen")
-	return ""
-}
-
-// BenchmarkUncached renders a page for every request, with all its queries, and tells what that costs the processor.
+// BenchmarkUncached renders a page for every request, and tells what that costs the processor: Page is one that is not
+// kept, First one of which nothing is known from other pages either, as after each change.
 func BenchmarkUncached(b *testing.B) {
 	for name, open := range map[string]func() string{
 		"SQLite":     func() string { return "sqlite:" + filepath.Join(b.TempDir(), "bench.db") },
@@ -150,14 +99,24 @@ func BenchmarkUncached(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			w := newWorld(b, openSQLite(b, open()))
 			w.library()
-			h := w.handler(func(c *site.Config) { c.LastEvent = nil })
-			before := processorTime(b)
-			for b.Loop() {
-				if rec := w.ask(h, "GET", "https://help.example.org"+articlePath, nil, "Accept-Encoding", "br"); rec.Code != 200 {
-					b.Fatal(rec.Code)
-				}
+			for _, of := range []struct {
+				name   string
+				change func(*site.Config)
+			}{
+				{"Page", func(c *site.Config) { c.CacheSize = 1 }},
+				{"First", func(c *site.Config) { c.LastEvent = nil }},
+			} {
+				h := w.handler(of.change)
+				b.Run(of.name, func(b *testing.B) {
+					before := processorTime(b)
+					for b.Loop() {
+						if rec := w.ask(h, "GET", "https://help.example.org"+articlePath, nil, "Accept-Encoding", "br"); rec.Code != 200 {
+							b.Fatal(rec.Code)
+						}
+					}
+					b.ReportMetric(float64((processorTime(b)-before).Microseconds())/float64(b.N), "CPU-us/op")
+				})
 			}
-			b.ReportMetric(float64((processorTime(b)-before).Microseconds())/float64(b.N), "CPU-us/op")
 		})
 	}
 }

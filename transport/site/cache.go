@@ -37,6 +37,7 @@ type cache struct {
 	used     *list.List               // the last one first
 	size     int64
 	accounts map[int64]*account
+	facts    int // that were remembered, see remembered
 
 	hits, misses atomic.Int64
 }
@@ -47,8 +48,9 @@ type account struct {
 	seq     int64      // the last event that was looked at
 	state   int64      // counts the changes
 	checked time.Time
-	stale   bool // an event has come since
-	broken  bool // the log could not be asked
+	stale   bool         // an event has come since
+	broken  bool         // the log could not be asked
+	known   map[fact]any // of the state
 }
 
 // kept is a page.
@@ -58,11 +60,34 @@ type kept struct {
 	route   string // for who measures requests
 	forGood bool   // it never changes at its address
 	status  int
-	header  http.Header
+	header  []field
+	stored  bool // caches may have it
 	etag    string
-	body    []byte
+	plain   *form
 	coded   []*coded
 	more    int64 // bytes of coded, counted in the cache
+}
+
+// field is one of a header. Answers share its values: they are never changed in place.
+type field struct {
+	name   string
+	values []string
+}
+
+// form is a page as it is sent.
+type form struct {
+	body         []byte
+	etag, former string // former: the ETag of other bytes of the same page; "" for none
+	header       []field
+}
+
+// newForm makes a page as it is sent, in a coding unless that is "".
+func newForm(body []byte, coding, etag, former string) *form {
+	f := &form{body: body, etag: etag, former: former, header: []field{{"Content-Length", []string{strconv.Itoa(len(body))}}}}
+	if coding != "" {
+		f.header = append(f.header, field{"Content-Encoding", []string{coding}})
+	}
+	return f
 }
 
 func newCache(cfg Config) *cache {
@@ -97,6 +122,7 @@ func (c *cache) now(ctx context.Context, id int64) stamp {
 	if a == nil {
 		if len(c.accounts) >= maxAccounts {
 			clear(c.accounts)
+			c.facts = 0
 			clear(c.byKey)
 			c.used.Init()
 			c.size = 0
@@ -144,6 +170,8 @@ func (c *cache) check(ctx context.Context, id int64, a *account) (state int64, b
 	a.seq = last
 	if changed {
 		a.state++
+		c.facts -= len(a.known)
+		a.known = nil
 	}
 	return a.state, false
 }
@@ -240,7 +268,7 @@ func (c *cache) drop(k string) {
 	}
 }
 
-func (k *kept) bytes() int64 { return int64(len(k.key)+len(k.body)) + k.more + 1000 }
+func (k *kept) bytes() int64 { return int64(len(k.key)+len(k.plain.body)) + k.more + 1000 }
 
 // keep keeps a page.
 func (c *cache) keep(page *kept) {
@@ -299,9 +327,14 @@ func (v *visit) send(status int, body []byte, same bool) error {
 	if len(body) >= smallest {
 		h.Add("Vary", "Accept-Encoding")
 	}
-	page := &kept{key: key(v.r), route: pattern.Of(v.ctx()), stamp: v.stamp, forGood: h.Get("Cache-Control") == forGood, status: status, header: h.Clone(), body: body}
+	control := h.Get("Cache-Control")
+	page := &kept{key: key(v.r), route: pattern.Of(v.ctx()), stamp: v.stamp, forGood: control == forGood, status: status, stored: !strings.Contains(control, "no-store")}
+	for name, values := range h {
+		page.header = append(page.header, field{name, slices.Clip(slices.Clone(values))})
+	}
 	sum := sha256.Sum256(body)
 	page.etag = base64.RawURLEncoding.EncodeToString(sum[:12])
+	page.plain = newForm(body, "", `"`+page.etag+`"`, "")
 	page.coded = newCoded(v.h.cache.codings, len(body))
 	if page.key != "" && (page.forGood || same && v.stamp != (stamp{})) {
 		v.h.cache.keep(page)
@@ -314,55 +347,60 @@ func (v *visit) send(status int, body []byte, same bool) error {
 // compressed in little time: the reader waits, and it may not be asked for again.
 func (c *cache) send(k *kept, w http.ResponseWriter, r *http.Request, first bool) {
 	h := w.Header()
-	for name, values := range k.header {
-		h[name] = values
+	for _, f := range k.header {
+		h[f.name] = f.values
 	}
-	body, etag, former := k.body, `"`+k.etag+`"`, ""
+	page := k.plain
 	if in := accepted(r.Header.Get("Accept-Encoding"), k.coded); in != nil {
 		if coded := c.encoded(k, in, first); coded != nil {
-			body, etag, former = coded, `"`+k.etag+in.tag+`"`, `"`+k.etag+in.tag+`1"`
-			if first && !k.forGood { // other bytes than next time
-				etag, former = former, etag
-			}
-			h.Set("Content-Encoding", in.name)
+			page = coded
 		}
 	}
-	if !strings.Contains(h.Get("Cache-Control"), "no-store") {
-		if former != "" && has(r.Header.Get("If-None-Match"), former) {
-			etag = former
+	if k.stored {
+		etag, given := page.etag, r.Header.Get("If-None-Match")
+		if page.former != "" && has(given, page.former) {
+			etag = page.former
 		}
-		h.Set("ETag", etag)
-		if k.status == http.StatusOK && has(r.Header.Get("If-None-Match"), etag) {
+		h["Etag"] = []string{etag}
+		if k.status == http.StatusOK && has(given, etag) {
 			h.Del("Content-Type")
-			h.Del("Content-Encoding")
 			w.WriteHeader(http.StatusNotModified)
 			return
 		}
 	}
-	h.Set("Content-Length", strconv.Itoa(len(body)))
+	for _, f := range page.header {
+		h[f.name] = f.values
+	}
 	w.WriteHeader(k.status)
 	if r.Method != http.MethodHead {
-		_, _ = w.Write(body) // the client may have gone
+		_, _ = w.Write(page.body) // the client may have gone
 	}
 }
 
 // encoded is a page in a coding, nil if that would not be smaller.
-func (c *cache) encoded(k *kept, in *coded, first bool) []byte {
+func (c *cache) encoded(k *kept, in *coded, first bool) *form {
 	effort := often
 	if k.forGood {
 		effort = forEver
 	}
 	if first && !k.forGood {
-		return in.encode(k.body, once)
+		body := in.encode(k.plain.body, once)
+		if body == nil {
+			return nil
+		}
+		return newForm(body, in.name, `"`+k.etag+in.tag+`1"`, `"`+k.etag+in.tag+`"`) // other bytes than next time
 	}
-	if grown := in.make(k.body, effort); grown > 0 {
+	if grown := in.make(k.plain.body, k.etag, effort); grown > 0 {
 		c.grow(k, grown)
 	}
-	return in.body
+	return in.form
 }
 
 // has reports whether If-None-Match names a tag.
 func has(header, etag string) bool {
+	if header == "" {
+		return false
+	}
 	for part := range strings.SplitSeq(header, ",") {
 		part = strings.TrimPrefix(strings.TrimSpace(part), "W/")
 		if part == etag || part == "*" {

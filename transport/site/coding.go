@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"compress/gzip"
 	"io"
-	"slices"
 	"strings"
 	"sync"
 
@@ -77,7 +76,7 @@ const smallest = 1000
 type coded struct {
 	*coding
 	once sync.Once
-	body []byte // nil: it would not be smaller
+	form *form // nil: it would not be smaller
 }
 
 func newCoded(in []*coding, size int) []*coded {
@@ -91,11 +90,13 @@ func newCoded(in []*coding, size int) []*coded {
 	return all
 }
 
-// make makes the body unless it is there, and returns by how many bytes the page has grown.
-func (c *coded) make(plain []byte, effort int) (grown int) {
+// make makes the page unless it is there, and returns by how many bytes it has grown.
+func (c *coded) make(plain []byte, etag string, effort int) (grown int) {
 	c.once.Do(func() {
-		c.body = c.encode(plain, effort)
-		grown = len(c.body)
+		if body := c.encode(plain, effort); body != nil {
+			c.form = newForm(body, c.name, `"`+etag+c.tag+`"`, `"`+etag+c.tag+`1"`)
+			grown = len(body)
+		}
 	})
 	return grown
 }
@@ -103,24 +104,27 @@ func (c *coded) make(plain []byte, effort int) (grown int) {
 // accepted finds the first coding that a request accepts (RFC 9110 section 12.5.3), nil
 // for none.
 func accepted(header string, all []*coded) *coded {
-	if header == "" || len(all) == 0 {
+	if header == "" {
 		return nil
 	}
-	var yes, no []string
-	for part := range strings.SplitSeq(header, ",") {
-		name, params, _ := strings.Cut(part, ";")
-		name = strings.ToLower(strings.TrimSpace(name))
-		q := strings.ReplaceAll(params, " ", "")
-		if strings.HasPrefix(q, "q=0") && strings.Trim(strings.TrimPrefix(q, "q=0"), ".0") == "" {
-			no = append(no, name)
-		} else {
-			yes = append(yes, name)
-		}
-	}
 	for _, c := range all {
-		if slices.Contains(yes, c.name) || slices.Contains(yes, "*") && !slices.Contains(no, c.name) {
+		if named, ok := accepts(header, c.name); ok {
+			return c
+		} else if _, any := accepts(header, "*"); any && !named {
 			return c
 		}
 	}
 	return nil
+}
+
+// accepts reports whether a header names a coding, and whether it does so with a weight above 0.
+func accepts(header, coding string) (named, ok bool) {
+	for part := range strings.SplitSeq(header, ",") {
+		name, params, _ := strings.Cut(part, ";")
+		if strings.EqualFold(strings.TrimSpace(name), coding) {
+			q, weighted := strings.CutPrefix(strings.ReplaceAll(params, " ", ""), "q=0")
+			named, ok = true, ok || !weighted || strings.Trim(q, ".0") != ""
+		}
+	}
+	return named, ok
 }

@@ -12,9 +12,11 @@ func (h *Handler) Kept() (counted, really int64) {
 	defer c.mu.Unlock()
 	for e := c.used.Front(); e != nil; e = e.Next() {
 		page, _ := e.Value.(*kept)
-		really += int64(len(page.body))
+		really += int64(len(page.plain.body))
 		for _, in := range page.coded {
-			really += int64(len(in.body))
+			if in.form != nil {
+				really += int64(len(in.form.body))
+			}
 		}
 	}
 	return c.size, really

@@ -415,26 +415,22 @@ func (v *visit) content(t kb.Translation) (string, []theme.Heading) {
 
 // around is what stands beside and below an article.
 func (v *visit) around(p *theme.Page, a kb.ArticleRevision) error {
-	in, err := v.Collection(v.ctx(), a.Revision.CollectionID)
+	in, err := v.shelf(a.Revision.CollectionID)
 	if err != nil {
 		return err
 	}
-	collection := v.showCollection(p, in)
+	collection := v.showCollection(p, in.Collection)
 	more := []theme.Link{{Name: collection.Name, URL: collection.URL}}
-	categories, err := v.Categories(v.ctx(), kb.CategoryFilter{CollectionID: in.ID}, false, storage.PageRequest{Limit: storage.MaxLimit})
-	if err != nil {
-		return err
-	}
-	at := slices.IndexFunc(categories.Items, func(g kb.Category) bool { return slices.Contains(a.Revision.CategoryIDs, g.ID) })
+	at := slices.IndexFunc(in.categories, func(g kb.Category) bool { return slices.Contains(a.Revision.CategoryIDs, g.ID) })
 	filter := kb.ArticleFilter{CollectionID: in.ID, Loose: true, Brief: true}
 	section := theme.Category{Name: collection.Name, URL: collection.URL, Current: true}
 	if at >= 0 {
-		filter = kb.ArticleFilter{CategoryID: categories.Items[at].ID, Brief: true}
-		section = v.showCategory(p, categories.Items[at])
+		filter = kb.ArticleFilter{CategoryID: in.categories[at].ID, Brief: true}
+		section = v.showCategory(p, in.categories[at])
 		more = append(more, theme.Link{Name: section.Name, URL: section.URL})
 	}
 	v.crumbs(p, more...)
-	siblings, err := v.Articles(v.ctx(), filter, false, storage.PageRequest{Limit: railArticles})
+	siblings, err := v.siblings(filter)
 	if err != nil {
 		return err
 	}
@@ -450,7 +446,7 @@ func (v *visit) around(p *theme.Page, a kb.ArticleRevision) error {
 	if len(section.Articles) > 0 {
 		p.Article.Sections = append(p.Article.Sections, section)
 	}
-	if err := v.besides(p, categories.Items, at); err != nil {
+	if err := v.besides(p, in.categories, at); err != nil {
 		return err
 	}
 	before, after, err := v.neighbours(a.Article, filter, siblings)
@@ -502,7 +498,7 @@ func (v *visit) besides(p *theme.Page, categories []kb.Category, at int) error {
 	if at < 0 && len(categories) == 1 && categories[0].Counters.Articles > 0 {
 		near, ids = categories, []int64{categories[0].ID}
 	}
-	first, err := v.FirstOfEach(v.ctx(), ids, shelfArticles+1)
+	first, err := v.firstOfEach(ids)
 	for _, g := range near {
 		row := v.showCategory(p, g)
 		list := v.entries(p, first[g.ID])

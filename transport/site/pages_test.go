@@ -180,6 +180,43 @@ func TestInvalidation(t *testing.T) {
 	}
 }
 
+// What pages have in common is remembered beside them, and as forgetful of what has changed.
+func TestInvalidationOfLists(t *testing.T) {
+	t.Parallel()
+	eachStore(t, func(t *testing.T, s store) {
+		w := newWorld(t, s)
+		w.library()
+		const late, refund = "/en/articles/2-why-a-payout-is-late", "/en/articles/3-refund-a-payment"
+		shows := func(path string, want bool, words ...string) {
+			t.Helper()
+			body := w.get(path).Body.String()
+			for _, word := range words {
+				if strings.Contains(body, word) != want {
+					t.Errorf("%s with %q: %v", path, word, !want)
+				}
+			}
+		}
+		shows(articlePath, true, "Payouts", "Why a payout is late", `hreflang="ar"`)
+		shows(articlePath, false, "Money out", "How to pay out")
+		if _, err := w.editor.UpdateCategory(t.Context(), 1, kb.CategoryInput{TextInput: text("en", map[string]string{"en": "Money out"}, ""), CollectionID: 1}); err != nil {
+			t.Fatal(err)
+		}
+		w.article(1, []int64{1}, map[string]string{"en": "How to pay out", "sv": "Att betala ut"}, "<p>Slowly.</p>")
+		shows(late, true, "Money out", "How to pay out")
+		if rec := w.get("/sv"); rec.Code != 200 {
+			t.Errorf("a language that has come: %d", rec.Code)
+		}
+		if err := w.editor.DeleteArticle(t.Context(), 2); err != nil {
+			t.Fatal(err)
+		}
+		shows(refund, true, "Money out", "How to pay out")
+		shows(refund, false, "Why a payout is late")
+		if rec := w.get(late); rec.Code != 404 {
+			t.Errorf("an article that has gone: %d", rec.Code)
+		}
+	})
+}
+
 const theme = `{{template "content" .}}<link rel="stylesheet" href="{{asset "style.css"}}"><script src="{{asset "own.js"}}"></script>`
 
 // dress gives the site a theme with templates and assets, and returns its id.

@@ -42,6 +42,13 @@ const maxDresses = 64
 
 // dress finds what the site is dressed in: the built-in theme where it has none.
 func (v *visit) dress() (*dress, error) {
+	if v.preview.theme != 0 {
+		return v.dressIn()
+	}
+	return remembered(v, "dress", v.dressIn)
+}
+
+func (v *visit) dressIn() (*dress, error) {
 	found, err := v.h.cfg.KB.Dress(v.ctx(), v.site, v.preview.theme)
 	if fault.Is(err, fault.NotFound) && v.preview.theme == 0 {
 		return &dress{set: v.h.builtin}, nil

@@ -49,7 +49,8 @@ type Config struct {
 	MaxUpload int64
 
 	// Events is the log that changes are found in, and LastEvent the number of the newest
-	// event of an account. With both, pages are kept until something changes; with an
+	// event of an account. With both, pages are kept until something changes, and what the
+	// pages of a site have in common, whether they are kept or not; with an
 	// [storage.EventNotifier] that is noticed at once, else within a second.
 	Events    storage.EventLog
 	LastEvent func(ctx context.Context, accountID int64) (int64, error)
@@ -131,7 +132,7 @@ func New(cfg Config) (*Handler, error) {
 		return nil, fault.Wrap(fault.Internal, "site.New", err)
 	}
 	h := &Handler{cfg: cfg, base: base, builtin: builtin, dresses: &dresses{byKey: map[dressKey]*dress{}}}
-	h.hosts = &hosts{ask: cfg.KB.OwnsHost, byName: map[string]host{}}
+	h.hosts = &hosts{ownable: h.ownable, ask: cfg.KB.OwnsHost, byName: map[string]host{}}
 	h.cache = newCache(cfg)
 	return h, nil
 }
@@ -169,22 +170,28 @@ func (v *visit) ctx() context.Context { return v.r.Context() }
 // that nothing else is served there. A host that becomes one, or is none any more, is
 // noticed within a second.
 func (h *Handler) Owns(r *http.Request) bool {
-	name := hostname(r.Host)
-	if name == h.base.Hostname() || name == "localhost" {
-		return false
-	}
-	if _, err := netip.ParseAddr(strings.Trim(name, "[]")); err == nil {
-		return false
-	}
-	return h.hosts.owned(r.Context(), name, h.cfg.Now())
+	return h.hosts.owned(r.Context(), r.Host, h.cfg.Now())
 }
+
+// ownable reports whether a site may have a host for itself.
+func (h *Handler) ownable(name string) bool {
+	if name == h.base.Hostname() || name == "localhost" || len(name) > maxName {
+		return false
+	}
+	_, err := netip.ParseAddr(strings.Trim(name, "[]"))
+	return err != nil
+}
+
+// maxName is the length of the longest name of a host (RFC 1035 section 2.3.4).
+const maxName = 255
 
 // hosts remembers which hosts are those of sites: every request asks.
 type hosts struct {
-	ask func(ctx context.Context, name string) (bool, error)
+	ownable func(name string) bool
+	ask     func(ctx context.Context, name string) (bool, error)
 
 	mu     sync.Mutex
-	byName map[string]host
+	byName map[string]host // as requests name them
 }
 
 type host struct {
@@ -195,23 +202,30 @@ type host struct {
 // maxHosts bounds how many hosts are remembered: clients may name any.
 const maxHosts = 10_000
 
-func (h *hosts) owned(ctx context.Context, name string, now time.Time) bool {
+func (h *hosts) owned(ctx context.Context, given string, now time.Time) bool {
 	h.mu.Lock()
-	known, ok := h.byName[name]
+	known, ok := h.byName[given]
 	h.mu.Unlock()
 	if ok && now.Sub(known.at) < fresh {
 		return known.owned
 	}
+	name := hostname(given)
+	if !h.ownable(name) {
+		return false
+	}
 	owned, err := h.ask(ctx, name)
 	if err != nil { // it stays what it was
 		return known.owned
+	}
+	if len(given) > maxName+len(":65535") {
+		return owned
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if len(h.byName) >= maxHosts {
 		clear(h.byName)
 	}
-	h.byName[name] = host{owned, now}
+	h.byName[given] = host{owned, now}
 	return owned
 }
 
@@ -233,15 +247,23 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			h.cfg.Logger.ErrorContext(r.Context(), "a page of a site failed", "panic", p, "stack", string(debug.Stack()))
 			h.plain(rw, http.StatusInternalServerError, "This did not work. Try again later.")
 		}
-		h.cfg.Logger.DebugContext(r.Context(), "site", "method", r.Method, "status", rw.status, "duration", h.cfg.Now().Sub(begin))
+		if h.cfg.Logger.Enabled(r.Context(), slog.LevelDebug) {
+			h.cfg.Logger.DebugContext(r.Context(), "site", "method", r.Method, "status", rw.status, "duration", h.cfg.Now().Sub(begin))
+		}
 	}()
 	hd := rw.Header()
-	hd.Set("X-Content-Type-Options", "nosniff")
-	hd.Set("Referrer-Policy", "strict-origin-when-cross-origin")
+	hd["X-Content-Type-Options"] = nosniff
+	hd["Referrer-Policy"] = referrer
 	if err := h.serve(rw, r); err != nil {
 		h.fail(rw, r, err)
 	}
 }
+
+// The values of header fields that all answers have.
+var (
+	nosniff  = []string{"nosniff"}
+	referrer = []string{"strict-origin-when-cross-origin"}
+)
 
 // response knows the status that was written.
 type response struct {
@@ -351,13 +373,13 @@ func (v *visit) enter() error {
 	if v.preview.signed {
 		v.Visitor, err = v.h.cfg.KB.Guest(v.ctx(), v.site.ID)
 	} else {
-		v.Visitor, err = v.h.cfg.KB.Visitor(v.ctx(), v.caller, v.site.ID)
+		v.Visitor, err = v.h.cfg.KB.VisitorOf(v.ctx(), v.caller, v.site)
 	}
 	if err != nil {
 		return err
 	}
 	v.site = v.Site()
-	v.locales, err = v.Locales(v.ctx())
+	v.locales, err = remembered(v, "locales", func() ([]string, error) { return v.Locales(v.ctx()) })
 	return err
 }
 
