@@ -154,6 +154,12 @@ func TestEveryMethodOfAdminWithinReach(t *testing.T) {
 		"UserByEmail": {refused, func(c context.Context, a *helpdesk.Admin, w world) (any, error) {
 			return say(a.UserByEmail(c, w.other.Email))
 		}},
+		"RetryJob": {refused, func(c context.Context, a *helpdesk.Admin, w world) (any, error) {
+			return nil, a.RetryJob(c, w.account.ID, 1)
+		}},
+		"DropJob": {refused, func(c context.Context, a *helpdesk.Admin, w world) (any, error) {
+			return nil, a.DropJob(c, w.account.ID, 1)
+		}},
 		"AddMember": {refused, func(c context.Context, a *helpdesk.Admin, w world) (any, error) {
 			return say(a.AddMember(c, w.account.ID, w.other.ID, helpdesk.RoleOwner))
 		}},

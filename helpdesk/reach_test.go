@@ -49,6 +49,12 @@ type beyond struct {
 	boss         helpdesk.Membership // the owner
 }
 
+// givenUp is a job of the account that was given up.
+func (w *beyond) givenUp() int64 {
+	w.t.Helper()
+	return must(bury(w.ctx, w.store, storage.Job{Kind: "test.reach", AccountID: w.account.ID}))(w.t)
+}
+
 func newBeyond(t *testing.T) *beyond {
 	t.Helper()
 	b := newBundle(t).with(func(cfg *helpdesk.Config) {
@@ -169,6 +175,10 @@ func reachOf() map[string]struct {
 		}},
 		"DeleteAccount": {refused, func(c ctx, d desk, _ w) (any, error) { return done(d.DeleteAccount(c)) }},
 		"AuditLog":      {cut, func(c ctx, d desk, _ w) (any, error) { return say(d.AuditLog(c, helpdesk.AuditFilter{}, page)) }},
+
+		"BuriedJobs": {refused, func(c ctx, d desk, _ w) (any, error) { return say(d.BuriedJobs(c, helpdesk.BuriedJobFilter{}, page)) }},
+		"RetryJob":   {refused, func(c ctx, d desk, w w) (any, error) { return done(d.RetryJob(c, w.givenUp())) }},
+		"DropJob":    {refused, func(c ctx, d desk, w w) (any, error) { return done(d.DropJob(c, w.givenUp())) }},
 
 		"CopyAttachments": {hidden, func(c ctx, d desk, w w) (any, error) {
 			return say(d.CopyAttachments(c, w.conversation.ID, w.answer.ID, w.answer.ID))

@@ -183,6 +183,7 @@ type Finder interface {
 	PresenceReader
 	NotificationReader
 	AuditReader
+	BuriedJobReader
 	WebhookReader
 }
 
@@ -289,6 +290,7 @@ type Tx interface {
 	SeenWriter
 	PortalKeyWriter
 	storage.AuditWriter
+	BuriedJobWriter
 	WebhookWriter
 	WebhookQueue
 }

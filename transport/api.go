@@ -77,6 +77,7 @@ func API(cfg APIConfig) (*Table, error) {
 	a.addConversations(t)
 	a.addCounts(t)
 	a.addMailHealth(t)
+	a.addBuriedJobs(t)
 	a.addSavedReplies(t)
 	a.addReplyFiles(t)
 	a.addSignatures(t)

@@ -132,6 +132,7 @@ var bodiless = []string{
 	"listSavedReplyFiles", "getSavedReplyFile", "deleteSavedReplyFile", "getSavedReplyFileContent", "attachSavedReplyFiles",
 	"getRemoteImage", "getSeenImage",
 	"listAuditLog", "listLanguages",
+	"listBuriedJobs", "retryBuriedJob", "dropBuriedJob",
 	"listPortalKeys", "deletePortalKey",
 	"listWebhooks", "getWebhook", "deleteWebhook", "rotateWebhookSecret", "listWebhookDeliveries", "redeliverWebhook",
 	"listAccountSites", "getSite", "deleteSite",
@@ -201,6 +202,7 @@ func settled(t testing.TB, w *world) map[string]string {
 		ids[name] = strconv.FormatInt(id, 10)
 	}
 	ids["suppression_id"] = strconv.FormatInt(created(account+"/suppressions", "email=gone@example.org"), 10)
+	ids["job_id"] = strconv.FormatInt(w.bury(t, "webhook.send", 3), 10)
 	ids["team_id"] = strconv.FormatInt(created(account+"/teams", "name=Sales"), 10)
 	ids["owner_id"] = strconv.FormatInt(w.desk(t).UserID(), 10)
 	ids["blocked_sender_id"] = strconv.FormatInt(created(account+"/blocked-senders", "sender=spam.example"), 10)

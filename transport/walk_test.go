@@ -251,6 +251,12 @@ func (w *world) happen(t *testing.T, action string, words []string, body string)
 		if _, err := w.svc.Intake().File(ctx, w.account.ID, w.receive(t, 1, "Subject: "+mail.Subject+"\r\n\r\n"), mail); err != nil {
 			t.Fatal(err)
 		}
+	case "bury": // a job of a kind about a subject is given up
+		subject, err := strconv.ParseInt(words[1], 10, 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.bury(t, words[0], subject)
 	case "deliver": // the webhooks' receivers answer with a status, so many times
 		status, err := strconv.Atoi(words[0])
 		if err != nil {

@@ -35,6 +35,7 @@ type cli struct {
 	Token       tokenCmd       `cmd:"" help:"Manage access tokens."`
 	KB          kbCmd          `cmd:"" name:"kb" help:"Export and import sites of the knowledge base."`
 	Blobs       blobsCmd       `cmd:"" help:"Tidy up the files of mails, attachments and sites."`
+	Jobs        jobsCmd        `cmd:"" help:"List, retry and drop jobs that were given up, such as mails that cannot be sent."`
 	Backup      backupCmd      `cmd:"" help:"Write an archive of everything: database, files and secret key, while the server runs; or check one."`
 	Restore     restoreCmd     `cmd:"" help:"Put an archive of backup into an empty place: the database, the files and the folder that the settings name."`
 	Conf        configCmd      `cmd:"" name:"config" help:"Show the settings."`

@@ -39,6 +39,7 @@ var uniques = []struct{ index, columns, code string }{
 	{"hw_signatures_user", "hw_signatures.user_id", helpdesk.UniqueSignature},
 	{"hw_saved_replies_key", "hw_saved_replies.user_id, hw_saved_replies.name_key", helpdesk.UniqueSavedReply},
 	{"hw_notifications_source", "hw_notifications.user_id, hw_notifications.source", helpdesk.UniqueNotification},
+	{"hw_jobs_unique_key", "hw_jobs.unique_key", helpdesk.UniqueJob},
 	{"hw_suppressions_email", "hw_suppressions.account_id, hw_suppressions.email_key", helpdesk.UniqueSuppression},
 	{"hw_sites_address", "hw_sites.host_key, hw_sites.path", kb.UniqueSitePath},
 	{"hw_themes_active", "hw_themes.site_id", kb.UniqueActiveTheme},

@@ -359,6 +359,12 @@ func lists() []explained {
 		_, err := db.Buried(ctx, seek)
 		return err
 	})
+	for name, filter := range map[string]helpdesk.BuriedJobFilter{"": {}, "/kind": {Kind: "a"}} {
+		add("BuriedJobs"+name, false, func(ctx context.Context, _ *bunstore.DB, r helpdesk.Reader, seek storage.Seek) error {
+			_, err := r.BuriedJobs(ctx, filter, seek)
+			return err
+		})
+	}
 	add("Grant", true, func(ctx context.Context, db *bunstore.DB, _ helpdesk.Reader, _ storage.Seek) error {
 		_, err := db.Grant(ctx, 1, 1)
 		return err

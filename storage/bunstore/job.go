@@ -8,6 +8,7 @@ import (
 
 	"github.com/uptrace/bun"
 
+	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 )
@@ -186,11 +187,37 @@ func (db *DB) Extend(ctx context.Context, job storage.ClaimedJob, lease time.Tim
 	return fault.New(fault.Conflict, "The job was taken over.")
 }
 
+// BuriedJobs implements [helpdesk.BuriedJobReader].
+func (r reader) BuriedJobs(ctx context.Context, f helpdesk.BuriedJobFilter, seek storage.Seek) ([]storage.BuriedJob, error) {
+	var rows []jobRow
+	q := r.selects(&rows).Err(checkText(f.Kind)).ApplyQueryBuilder(r.account).Where("buried")
+	if f.Kind != "" {
+		q.Where("kind = ?", f.Kind)
+	}
+	err := page(q, "id", seek).Scan(ctx)
+	return mapped(rows, (*jobRow).buried), failure(ctx, err, "job", 0)
+}
+
+// ReviveJob implements [helpdesk.BuriedJobWriter]. Workers find the job when they poll.
+func (w writer) ReviveJob(ctx context.Context, id int64, runAt time.Time) error {
+	res, err := w.raw(`UPDATE hw_jobs SET buried = ?, run_at = ?, due_at = ?, lease_until = ?, holder = '', failed = 0, away = 0, settled = attempt
+		WHERE id = ? AND account_id = ? AND buried`, bun.Safe("FALSE"), micros(runAt), micros(runAt), noTime, id, w.scope.AccountID).Exec(ctx)
+	return changed(ctx, res, err, "job", id)
+}
+
+// DropJob implements [helpdesk.BuriedJobWriter].
+func (w writer) DropJob(ctx context.Context, id int64) error {
+	res, err := w.raw("DELETE FROM hw_jobs WHERE id = ? AND account_id = ? AND buried", id, w.scope.AccountID).Exec(ctx)
+	return changed(ctx, res, err, "job", id)
+}
+
+func (r *jobRow) buried() storage.BuriedJob {
+	return storage.BuriedJob{ID: r.ID, Job: r.job(), Attempt: r.Attempt, Reason: r.Reason}
+}
+
 // Buried implements [storage.Jobs]; the newest come first with seek.Desc.
 func (db *DB) Buried(ctx context.Context, seek storage.Seek) ([]storage.BuriedJob, error) {
 	var rows []jobRow
 	err := page(db.selects(&rows).Where("buried"), "id", seek).Scan(ctx)
-	return mapped(rows, func(r *jobRow) storage.BuriedJob {
-		return storage.BuriedJob{ID: r.ID, Job: r.job(), Attempt: r.Attempt, Reason: r.Reason}
-	}), failure(ctx, err, "job", 0)
+	return mapped(rows, (*jobRow).buried), failure(ctx, err, "job", 0)
 }

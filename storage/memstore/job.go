@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 )
@@ -149,21 +150,71 @@ func (db *data) held(job storage.ClaimedJob) *jobRow {
 	return j
 }
 
+// BuriedJobs implements [helpdesk.BuriedJobReader].
+func (r reader) BuriedJobs(ctx context.Context, f helpdesk.BuriedJobFilter, seek storage.Seek) ([]storage.BuriedJob, error) {
+	return query(ctx, r.src, func(db *data) ([]storage.BuriedJob, error) {
+		return db.buried(seek, func(j *jobRow) bool {
+			return j.AccountID == r.scope.AccountID && (f.Kind == "" || j.Kind == f.Kind)
+		}), nil
+	})
+}
+
+// ReviveJob implements [helpdesk.BuriedJobWriter].
+func (t tx) ReviveJob(ctx context.Context, id int64, runAt time.Time) error {
+	return change(ctx, t.src, func(db *data) error {
+		buried, err := t.buriedJob(db, id)
+		if err != nil {
+			return err
+		}
+		if buried.UniqueKey != "" && db.jobs.conflict(global, 0, func(j *jobRow) bool { return !j.Buried && j.UniqueKey == buried.UniqueKey }) {
+			return &fault.Error{Kind: fault.Conflict, Resource: "job", ID: id, Code: helpdesk.UniqueJob}
+		}
+		j := *clone(buried)
+		j.Buried, j.RunAt, j.Lease, j.Failed, j.Away, j.Settled = false, runAt, time.Time{}, 0, 0, j.Attempt
+		db.enqueued = true
+		return db.jobs.update(global, id, &j)
+	})
+}
+
+// DropJob implements [helpdesk.BuriedJobWriter].
+func (t tx) DropJob(ctx context.Context, id int64) error {
+	return change(ctx, t.src, func(db *data) error {
+		if _, err := t.buriedJob(db, id); err != nil {
+			return err
+		}
+		db.jobs.set(global, id, nil)
+		return nil
+	})
+}
+
+// buriedJob is a job of the account that was given up.
+func (t tx) buriedJob(db *data, id int64) (*jobRow, error) {
+	j, err := db.jobs.get(global, id)
+	if err != nil || !j.Buried || j.AccountID != t.scope.AccountID {
+		return nil, fault.Missing("job", id)
+	}
+	return j, nil
+}
+
 // Buried lists the jobs that were given up, by id: newest first with seek.Desc.
 func (s *Store) Buried(ctx context.Context, seek storage.Seek) ([]storage.BuriedJob, error) {
 	return query(ctx, s, func(db *data) ([]storage.BuriedJob, error) {
-		var all []storage.BuriedJob
-		for id, j := range db.jobs.all(global) {
-			past := seek.From == nil || !seek.Desc && id > seek.From.ID || seek.Desc && id < seek.From.ID
-			if j.Buried && past {
-				all = append(all, storage.BuriedJob{ID: id, Job: clone(j).Job, Attempt: j.Attempt, Reason: j.Reason})
-			}
-		}
-		if seek.Desc {
-			slices.Reverse(all)
-		}
-		return all[:min(max(seek.Limit, 0), len(all))], nil
+		return db.buried(seek, func(*jobRow) bool { return true }), nil
 	})
+}
+
+func (db *data) buried(seek storage.Seek, among func(*jobRow) bool) []storage.BuriedJob {
+	var all []storage.BuriedJob
+	for id, j := range db.jobs.all(global) {
+		past := seek.From == nil || !seek.Desc && id > seek.From.ID || seek.Desc && id < seek.From.ID
+		if j.Buried && past && among(j) {
+			all = append(all, storage.BuriedJob{ID: id, Job: clone(j).Job, Attempt: j.Attempt, Reason: j.Reason})
+		}
+	}
+	if seek.Desc {
+		slices.Reverse(all)
+	}
+	return all[:min(max(seek.Limit, 0), len(all))]
 }
 
 // Wake receives a value soon after jobs were committed.

@@ -79,6 +79,7 @@ func testEverything(t *testing.T, b Backend) {
 		Invitations: []helpdesk.Invitation{w.invitation}, Suppressions: []helpdesk.Suppression{w.suppression},
 		PortalKeys: []helpdesk.PortalKey{w.portalKey},
 		Audit:      []helpdesk.AuditEntry{w.audit},
+		Buried:     []storage.BuriedJob{w.buriedJob},
 		Webhooks:   []helpdesk.Webhook{w.webhook}, Hooked: []helpdesk.WebhookDelivery{w.hooked},
 		Notifications: []helpdesk.Notification{w.notification}, Choices: []helpdesk.NotifyChoices{w.newChoices()},
 		Followers: []helpdesk.Follower{{ConversationID: w.conversation.ID, UserID: w.user.ID, Follows: true, CreatedAt: base}},
@@ -191,7 +192,7 @@ func testDeleteAccount(t *testing.T, b Backend) {
 	_, err = w.in().Conversations().Get(t.Context(), w.conversation.ID)
 	fails(t, "conversation", err, fault.NotFound)
 	got, _ := readAll(t.Context(), w.in(), "")
-	same(t, "content of a deleted account", content{}, got)
+	same(t, "content of a deleted account, whose jobs outlive it", content{Buried: []storage.BuriedJob{w.buriedJob}}, got)
 	_, err = w.Store.Grant(t.Context(), w.user.ID, w.account.ID)
 	fails(t, "grant", err, fault.NotFound)
 	_, err = w.Store.MailboxByLocal(t.Context(), w.mailbox.InternalLocal)

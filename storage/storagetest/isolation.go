@@ -105,6 +105,9 @@ func readProbes() map[string]readProbe {
 		"UsersByID": {ofAccount, false, func(ctx context.Context, r r, v *world) (any, error) {
 			return answer(r.UsersByID(ctx, []int64{v.user.ID}))
 		}},
+		"BuriedJobs": {ofAccount, false, func(ctx context.Context, r r, v *world) (any, error) {
+			return answer(r.BuriedJobs(ctx, helpdesk.BuriedJobFilter{Kind: v.buriedJob.Kind}, all()))
+		}},
 		"FetchStatus": {ofMailbox, false, func(ctx context.Context, r r, v *world) (any, error) { return answer(r.FetchStatus(ctx, v.mailbox.ID)) }},
 		"FetchCursor": {ofMailbox, false, func(ctx context.Context, r r, v *world) (any, error) {
 			c, err := r.FetchCursor(ctx, v.mailbox.ID, "INBOX")
@@ -196,6 +199,8 @@ func writeProbes() map[string]writeProbe {
 	type tx = helpdesk.Tx
 	probes := map[string]writeProbe{
 		"UpdateAccount":   {level: ofAccount, call: func(ctx context.Context, tx tx, v *world) error { a := v.account; return tx.UpdateAccount(ctx, &a) }},
+		"ReviveJob":       {level: ofAccount, call: func(ctx context.Context, tx tx, v *world) error { return tx.ReviveJob(ctx, v.buriedJob.ID, at(60)) }},
+		"DropJob":         {level: ofAccount, call: func(ctx context.Context, tx tx, v *world) error { return tx.DropJob(ctx, v.buriedJob.ID) }},
 		"SaveFetchStatus": {call: func(ctx context.Context, tx tx, v *world) error { return tx.SaveFetchStatus(ctx, v.newStatus()) }},
 		"SaveFetchCursor": {call: func(ctx context.Context, tx tx, v *world) error {
 			return tx.SaveFetchCursor(ctx, v.mailbox.ID, "INBOX", helpdesk.FetchCursor{UID: 1})

@@ -2,6 +2,7 @@ package storagetest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -22,6 +23,8 @@ func jobTests() []testCase {
 		{"Retry", testRetry},
 		{"Outcomes", testOutcomes},
 		{"Bury", testBury},
+		{"BuriedJobs", testBuriedJobs},
+		{"ReviveJob", testReviveJob},
 		{"UniqueKey", testUniqueKey},
 		{"FinishBatch", testFinishBatch},
 		{"ConcurrentClaims", testConcurrentClaims},
@@ -191,6 +194,88 @@ func testBury(t *testing.T, b Backend) {
 		{Job: unique, Attempt: 1, Reason: "reason 3"}, {Job: w.job(2, 1), Attempt: 1, Reason: "reason 2"}, {Job: w.job(1, 0), Attempt: 1, Reason: "reason 1"}}, got)
 	w.enqueue(t, unique) // the given-up job does not keep its key
 	same(t, "the same key again", []int64{3}, subjects(w.claim(t, 10, at(5), at(6))))
+}
+
+// bury gives a job of the account up.
+func (w *world) bury(t *testing.T, j storage.Job) storage.BuriedJob {
+	t.Helper()
+	j.AccountID = w.account.ID
+	w.enqueue(t, j)
+	claimed, err := w.Jobs.Claim(t.Context(), []string{j.Kind}, 10, at(5), at(6))
+	ok(t, err)
+	same(t, "claimed", 1, len(claimed))
+	ok(t, w.Jobs.Bury(t.Context(), claimed[0], "reason "+w.mark))
+	return storage.BuriedJob{ID: claimed[0].ID, Job: j, Attempt: claimed[0].Attempt, Reason: "reason " + w.mark}
+}
+
+func testBuriedJobs(t *testing.T, b Backend) {
+	w := newAccount(t, b)
+	one := w.bury(t, storage.Job{Kind: "one-" + w.mark, Subject: 1, RunAt: base})
+	two := w.bury(t, storage.Job{Kind: "two-" + w.mark, Subject: 2, RunAt: base})
+	three := w.bury(t, storage.Job{Kind: "one-" + w.mark, Subject: 3, RunAt: base})
+	w.enqueue(t, storage.Job{Kind: "one-" + w.mark, AccountID: w.account.ID, Subject: 4, RunAt: base}) // which nobody has given up
+	read := func(f helpdesk.BuriedJobFilter, seek storage.Seek) []storage.BuriedJob {
+		t.Helper()
+		got, err := w.in().BuriedJobs(t.Context(), f, seek)
+		ok(t, err)
+		return got
+	}
+	same(t, "newest first", []storage.BuriedJob{three, two, one}, read(helpdesk.BuriedJobFilter{}, storage.Seek{Desc: true, Limit: 9}))
+	same(t, "first page", []storage.BuriedJob{three}, read(helpdesk.BuriedJobFilter{}, storage.Seek{Desc: true, Limit: 1}))
+	same(t, "second page", []storage.BuriedJob{two}, read(helpdesk.BuriedJobFilter{}, storage.Seek{Desc: true, Limit: 1, From: &storage.Position{ID: three.ID}}))
+	same(t, "of a kind", []storage.BuriedJob{one, three}, read(helpdesk.BuriedJobFilter{Kind: one.Kind}, all()))
+	same(t, "of none", 0, len(read(helpdesk.BuriedJobFilter{Kind: "none"}, all())))
+	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.DropJob(ctx, two.ID) })
+	same(t, "without the dropped one", []storage.BuriedJob{one, three}, read(helpdesk.BuriedJobFilter{}, all()))
+	err := w.try(t, func(ctx context.Context, tx helpdesk.Tx) error {
+		ok(t, tx.DropJob(ctx, one.ID))
+		return errOnPurpose
+	})
+	if !errors.Is(err, errOnPurpose) {
+		t.Error(err)
+	}
+	same(t, "after a rollback", []storage.BuriedJob{one, three}, read(helpdesk.BuriedJobFilter{}, all()))
+	for what, do := range map[string]func(ctx context.Context, tx helpdesk.Tx) error{
+		"dropped": func(ctx context.Context, tx helpdesk.Tx) error { return tx.DropJob(ctx, two.ID) },
+		"gone":    func(ctx context.Context, tx helpdesk.Tx) error { return tx.ReviveJob(ctx, two.ID, base) },
+	} {
+		fails(t, what, w.try(t, do), fault.NotFound)
+	}
+}
+
+func testReviveJob(t *testing.T, b Backend) {
+	w := newAccount(t, b)
+	j := storage.Job{Kind: "revived-" + w.mark, Subject: 1, UniqueKey: "revived " + w.mark, Payload: []byte("{}"), RunAt: base}
+	buried := w.bury(t, j)
+	revive := func() error {
+		return w.try(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.ReviveJob(ctx, buried.ID, at(10)) })
+	}
+	claim := func(now int) []storage.ClaimedJob {
+		t.Helper()
+		got, err := b.Jobs.Claim(t.Context(), []string{j.Kind}, 10, at(now), at(now+1))
+		ok(t, err)
+		return got
+	}
+	w.enqueue(t, j) // it does the same
+	err := revive()
+	fails(t, "while another is queued", err, fault.Conflict)
+	if f, is := errors.AsType[*fault.Error](err); !is || f.Code != helpdesk.UniqueJob {
+		t.Errorf("code: %v", err)
+	}
+	ok(t, b.Jobs.Finish(t.Context(), claim(1)...))
+	ok(t, revive())
+	fails(t, "what is not given up", revive(), fault.NotFound)
+	same(t, "before its time", 0, len(claim(9)))
+	got := claim(10)
+	want := buried.Job
+	want.RunAt = at(10)
+	same(t, "revived", []storage.ClaimedJob{{ID: buried.ID, Job: want, Attempt: buried.Attempt + 1}}, got)
+	w.enqueue(t, j) // its key is taken again
+	same(t, "while it runs", 0, len(claim(10)))
+	ok(t, b.Jobs.Bury(t.Context(), got[0], "again"))
+	list, err := w.in().BuriedJobs(t.Context(), helpdesk.BuriedJobFilter{}, all())
+	ok(t, err)
+	same(t, "given up again", []storage.BuriedJob{{ID: buried.ID, Job: want, Attempt: buried.Attempt + 1, Reason: "again"}}, list)
 }
 
 func testUniqueKey(t *testing.T, b Backend) {

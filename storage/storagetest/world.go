@@ -63,6 +63,7 @@ type world struct {
 	hooked       helpdesk.WebhookDelivery
 	audit        helpdesk.AuditEntry
 	notification helpdesk.Notification
+	buriedJob    storage.BuriedJob
 }
 
 // newAccount makes a user who is a member of a new account, and two mailboxes.
@@ -209,6 +210,7 @@ func newWorld(t *testing.T, b Backend) *world {
 		}
 		return tx.SaveFetchCursor(ctx, w.mailbox.ID, "INBOX", helpdesk.FetchCursor{UIDValidity: 7, UID: 99})
 	})
+	w.buriedJob = w.bury(t, storage.Job{Kind: "given-up-" + w.mark, Subject: 7, Payload: []byte(`{"a":1}`), UniqueKey: "given up " + w.mark, RunAt: base})
 	return w
 }
 
@@ -377,6 +379,7 @@ type content struct {
 	Suppressions  []helpdesk.Suppression
 	PortalKeys    []helpdesk.PortalKey
 	Audit         []helpdesk.AuditEntry
+	Buried        []storage.BuriedJob
 	Webhooks      []helpdesk.Webhook
 	Notifications []helpdesk.Notification // of the first member
 	Followers     []helpdesk.Follower
@@ -486,6 +489,8 @@ func (c *content) readMore(ctx context.Context, r helpdesk.Reader, note func(wha
 	note("PortalKeys", e)
 	c.Audit, e = r.AuditLog(ctx, helpdesk.AuditFilter{}, all())
 	note("AuditLog", e)
+	c.Buried, e = r.BuriedJobs(ctx, helpdesk.BuriedJobFilter{}, all())
+	note("BuriedJobs", e)
 	c.Webhooks, e = r.Webhooks().List(ctx, storage.NoFilter{}, all())
 	note("Webhooks", e)
 	for _, w := range c.Webhooks {

@@ -1,0 +1,151 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/helpwright/helpwright/storage"
+	"github.com/helpwright/helpwright/storage/fault"
+)
+
+type jobsCmd struct {
+	List  jobsListCmd  `cmd:"" help:"Print the jobs that were given up, newest first, with the reasons."`
+	Retry jobsRetryCmd `cmd:"" help:"Have jobs done that were given up, once what they failed at is mended."`
+	Drop  jobsDropCmd  `cmd:"" help:"Remove jobs that were given up: they are never done."`
+}
+
+// buried names jobs that were given up.
+type buried struct {
+	Kind    string `help:"Of this kind only, such as mail.send." placeholder:"KIND"`
+	Account int64  `help:"Of this account only." placeholder:"ID"`
+}
+
+// each calls fn with the jobs that are named, newest first, and at most limit of them.
+func (b buried) each(a *app, limit int, fn func(storage.BuriedJob) error) error {
+	seek := storage.Seek{Desc: true, Limit: 100}
+	for found := 0; ; {
+		page, err := a.db.Buried(a.ctx, seek)
+		if err != nil {
+			return err
+		}
+		for _, j := range page {
+			seek.From = &storage.Position{ID: j.ID}
+			if b.Kind != "" && j.Kind != b.Kind || b.Account != 0 && j.AccountID != b.Account {
+				continue
+			}
+			if found++; found > limit {
+				return nil
+			}
+			if err := fn(j); err != nil {
+				return err
+			}
+		}
+		if len(page) < seek.Limit {
+			return nil
+		}
+	}
+}
+
+type jobsListCmd struct {
+	buried
+	Limit int `help:"How many, at most." default:"100" placeholder:"N"`
+}
+
+// Run prints the jobs: their ids, kinds, accounts and what they are about, how often they were tried, and why they were
+// given up.
+func (c *jobsListCmd) Run(s *session) error {
+	a, err := s.open(false)
+	if err != nil {
+		return err
+	}
+	defer a.close()
+	w := tabwriter.NewWriter(s.stdout, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "ID\tKIND\tACCOUNT\tSUBJECT\tATTEMPTS\tREASON")
+	err = c.each(a, c.Limit, func(j storage.BuriedJob) error {
+		fmt.Fprintf(w, "%d\t%s\t%d\t%d\t%d\t%s\n", j.ID, printable(j.Kind), j.AccountID, j.Subject, j.Attempt, printable(j.Reason))
+		return nil
+	})
+	return errors.Join(err, w.Flush())
+}
+
+// printable is a text in one line without what a terminal takes for a command: a reason may quote others.
+func printable(text string) string {
+	return strings.Map(func(r rune) rune {
+		if r < ' ' || r >= 0x7f && r < 0xa0 {
+			return ' '
+		}
+		return r
+	}, text)
+}
+
+// decided are the jobs that a command is about.
+type decided struct {
+	IDs []int64 `arg:"" optional:"" name:"id" help:"The jobs' ids."`
+	All bool    `help:"All that were given up, or those of --kind and --account."`
+	buried
+}
+
+// run does something about each job, and says of how many it was done.
+func (d decided) run(s *session, did string, do func(a *app, accountID, id int64) error) error {
+	if (len(d.IDs) > 0) == d.All || len(d.IDs) > 0 && d.buried != (buried{}) {
+		return usageError{errors.New("name jobs by their ids, or all with --all, and of these some with --kind and --account")}
+	}
+	a, err := s.open(false)
+	if err != nil {
+		return err
+	}
+	defer a.close()
+	named := map[int64]bool{}
+	for _, id := range d.IDs {
+		named[id] = true
+	}
+	var jobs []storage.BuriedJob
+	err = d.each(a, int(^uint(0)>>1), func(j storage.BuriedJob) error {
+		if d.All || named[j.ID] {
+			delete(named, j.ID)
+			jobs = append(jobs, storage.BuriedJob{ID: j.ID, Job: storage.Job{AccountID: j.AccountID}})
+		}
+		return nil
+	})
+	done, failed := 0, 0
+	for _, j := range jobs {
+		switch doing := do(a, j.AccountID, j.ID); {
+		case doing == nil:
+			done++
+		case fault.Is(doing, fault.NotFound), fault.Is(doing, fault.Conflict): // another was quicker, or does the same
+			failed++
+			fmt.Fprintf(s.stderr, "job %d: %s\n", j.ID, shown(doing))
+		default:
+			return doing
+		}
+	}
+	for id := range named {
+		failed++
+		fmt.Fprintf(s.stderr, "job %d: there is none that was given up\n", id)
+	}
+	fmt.Fprintf(s.stdout, "%s %d jobs\n", did, done)
+	if err == nil && failed > 0 {
+		err = incompleteError{fmt.Errorf("%d jobs were left alone", failed)}
+	}
+	return err
+}
+
+type jobsRetryCmd struct{ decided }
+
+// Run makes the jobs due: a server that runs does them within a second.
+func (c *jobsRetryCmd) Run(s *session) error {
+	return c.run(s, "retried", func(a *app, accountID, id int64) error {
+		return a.Service().Operator().RetryJob(a.ctx, accountID, id)
+	})
+}
+
+type jobsDropCmd struct{ decided }
+
+// Run removes the jobs.
+func (c *jobsDropCmd) Run(s *session) error {
+	return c.run(s, "dropped", func(a *app, accountID, id int64) error {
+		return a.Service().Operator().DropJob(a.ctx, accountID, id)
+	})
+}
