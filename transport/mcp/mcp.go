@@ -14,6 +14,7 @@ import (
 
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/kb"
+	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
@@ -80,7 +81,8 @@ type visit struct {
 	h      *Handler
 	caller helpdesk.Caller
 	desk   *helpdesk.Desk
-	kb     *kb.Service // nil: there is none
+	kb     *kb.Service    // nil: there is none
+	meter  *storage.Meter // of what is read for the request; nil: nobody counts
 }
 
 type visitKey struct{}
@@ -129,7 +131,7 @@ func (h *Handler) visit(r *http.Request) (*visit, error) {
 		}
 	}
 	d, err := svc.Desk(r.Context(), caller, account)
-	return &visit{h: h, caller: caller, desk: d, kb: articles}, err
+	return &visit{h: h, caller: caller, desk: d, kb: articles, meter: storage.MeterOf(r.Context())}, err
 }
 
 func (h *Handler) bearer(r *http.Request) (helpdesk.Caller, error) {
@@ -173,6 +175,9 @@ func add[In, Out any](v *visit, s *mcp.Server, t *mcp.Tool, do func(ctx context.
 	mcp.AddTool(s, t, func(ctx context.Context, _ *mcp.CallToolRequest, in In) (*mcp.CallToolResult, Out, error) {
 		ctx, cancel := context.WithTimeout(ctx, v.h.cfg.Patience)
 		defer cancel()
+		if v.meter != nil && t.Annotations.ReadOnlyHint { // what changes something is not to fail in the middle
+			ctx = storage.WithMeter(ctx, v.meter)
+		}
 		out, err := do(ctx, in)
 		return nil, out, v.told(ctx, t.Name, err)
 	})

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -18,6 +19,8 @@ import (
 	"github.com/helpwright/helpwright/helpdesk/outbound"
 	"github.com/helpwright/helpwright/kb"
 	"github.com/helpwright/helpwright/storage"
+	"github.com/helpwright/helpwright/storage/bunstore"
+	"github.com/helpwright/helpwright/storage/bunstore/sqlite"
 	"github.com/helpwright/helpwright/storage/memblob"
 	"github.com/helpwright/helpwright/storage/memstore"
 	"github.com/helpwright/helpwright/transport/server"
@@ -42,7 +45,15 @@ type bundle struct {
 
 func newBundle(t *testing.T) *bundle {
 	t.Helper()
-	srv, err := server.New(server.Config{Store: memstore.New(), Blobs: memblob.New(), Keys: [][]byte{storage.NewSecretKey()}, Relay: relay{}, RateLimit: 300})
+	return bundleOf(t, memstore.New(), 0)
+}
+
+// bundleOf is a bundle on a store, with so much memory for all requests.
+func bundleOf(t *testing.T, store helpdesk.Store, memory int64) *bundle {
+	t.Helper()
+	cfg := server.Config{Store: store, Blobs: memblob.New(), Keys: [][]byte{storage.NewSecretKey()}, Relay: relay{}, RateLimit: 300}
+	cfg.API.Memory = memory
+	srv, err := server.New(cfg)
 	must(t, err)
 	web := httptest.NewServer(srv.Handler())
 	t.Cleanup(web.Close)
@@ -329,6 +340,40 @@ func TestRefused(t *testing.T) {
 				t.Errorf("status %d, want %d", got, tt.want)
 			}
 		})
+	}
+}
+
+// What assistants read counts like what is read at the API, so many of them cannot fill the memory.
+func TestMemory(t *testing.T) {
+	t.Parallel()
+	db, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "help.db"), bunstore.Config{})
+	must(t, err)
+	t.Cleanup(func() { _ = db.Close() })
+	must(t, db.Migrate(t.Context()))
+	b := bundleOf(t, db, 16<<20)
+	for range 10 {
+		_, err := b.desk.CreateInteraction(t.Context(), b.conversation.ID, helpdesk.InteractionInput{Type: helpdesk.TypeCustomer, Body: strings.Repeat("It still squeaks. ", 20_000)})
+		must(t, err)
+	}
+	s := b.session()
+	ids := map[int64]bool{}
+	for cursor := ""; ; {
+		got := done[struct {
+			Messages   []struct{ ID int64 }
+			NextCursor string `json:"next_cursor"`
+		}](t, s, "read_conversation", map[string]any{"conversation_id": b.conversation.ID, "cursor": cursor})
+		if len(got.Messages) > 5 {
+			t.Errorf("%d messages at once", len(got.Messages))
+		}
+		for _, m := range got.Messages {
+			ids[m.ID] = true
+		}
+		if cursor = got.NextCursor; cursor == "" {
+			break
+		}
+	}
+	if len(ids) != 11 {
+		t.Errorf("%d messages", len(ids))
 	}
 }
 

@@ -31,6 +31,6 @@ func (s *Server) mountAssistants(mux *http.ServeMux, api *transport.Table) error
 	if err != nil {
 		return err
 	}
-	mux.Handle(api.Base()+"/accounts/{"+mcp.AccountParam+"}/mcp", api.LimitTokens(api.Bound(assistants)))
+	mux.Handle(api.Base()+"/accounts/{"+mcp.AccountParam+"}/mcp", api.LimitTokens(api.BoundAll(assistants)))
 	return nil
 }
