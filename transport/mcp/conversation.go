@@ -26,7 +26,7 @@ func (v *visit) addConversations(s *mcp.Server) {
 		add(v, s, reads("read_conversation", "Read a conversation",
 			"Reads a conversation as text: what the customer and the team wrote, and the team's notes, oldest first."), v.readConversation)
 	}
-	if v.may(helpdesk.NotesCreate) {
+	if v.may(helpdesk.NotesCreate) || v.may(helpdesk.InteractionsCreate) {
 		add(v, s, writes("add_note", "Add a note",
 			"Adds a note for the team to a conversation. The customer never sees it."), v.addNote)
 	}

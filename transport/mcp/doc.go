@@ -5,7 +5,7 @@
 // that the caller's permissions, narrowed by the token's scopes, allow:
 //
 //   - search_conversations and read_conversation need conversations.view and interactions.view;
-//   - add_note needs interactions.note;
+//   - add_note needs interactions.note or interactions.create;
 //   - draft_answer needs interactions.create: the answer is a draft, which a member reads, changes and sends in the desk;
 //   - send_draft needs interactions.update too: a token without that scope writes drafts and never sends;
 //   - search_articles and read_article need sites.view and articles.view;

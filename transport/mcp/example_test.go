@@ -51,6 +51,7 @@ func Example() {
 		fmt.Println(tool.Name)
 	}
 	// Output:
+	// add_note
 	// draft_answer
 	// read_conversation
 	// search_conversations

@@ -173,11 +173,11 @@ func TestTools(t *testing.T) {
 		"everything":            {nil, []string{note, draft, draftArticle, readArticle, read, findArticle, find, send}},
 		"reading":               {[]helpdesk.Permission{helpdesk.ConversationsView, helpdesk.InteractionsView}, []string{read, find}},
 		"lists":                 {[]helpdesk.Permission{helpdesk.ConversationsView}, []string{find}},
-		"drafts, no sending":    {[]helpdesk.Permission{helpdesk.ConversationsView, helpdesk.InteractionsView, helpdesk.InteractionsCreate}, []string{draft, read, find}},
+		"drafts, no sending":    {[]helpdesk.Permission{helpdesk.ConversationsView, helpdesk.InteractionsView, helpdesk.InteractionsCreate}, []string{note, draft, read, find}},
 		"notes":                 {[]helpdesk.Permission{helpdesk.NotesCreate}, []string{note}},
 		"articles":              {[]helpdesk.Permission{helpdesk.Permission(kb.SitesView), helpdesk.Permission(kb.ArticlesView)}, []string{readArticle, findArticle}},
 		"nothing of it":         {[]helpdesk.Permission{helpdesk.WebhooksView}, nil},
-		"sending needs reading": {[]helpdesk.Permission{helpdesk.InteractionsCreate, helpdesk.InteractionsUpdate}, []string{draft}},
+		"sending needs reading": {[]helpdesk.Permission{helpdesk.InteractionsCreate, helpdesk.InteractionsUpdate}, []string{note, draft}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
