@@ -256,6 +256,7 @@ func (s *process) readOnly(databaseURL string) (thaw func()) {
 		if err != nil {
 			s.t.Fatal(err)
 		}
+		time.Sleep(1100 * time.Millisecond) // what was idle for longer than a second is asked whether it lives before it is used
 	}
 	set("on")
 	return func() {
