@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -225,7 +226,7 @@ func (v *visit) draftAnswer(ctx context.Context, in writeInput) (written, error)
 }
 
 func (v *visit) write(ctx context.Context, in writeInput, as helpdesk.InteractionInput) (out written, err error) {
-	if in.Text == "" {
+	if strings.TrimSpace(in.Text) == "" {
 		return out, fault.Field("text", "is required")
 	}
 	as.Body = mailhtml.FromText(in.Text)

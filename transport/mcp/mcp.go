@@ -193,11 +193,7 @@ func (v *visit) told(ctx context.Context, tool string, err error) error {
 		v.h.cfg.Logger.ErrorContext(ctx, "a tool failed", "tool", tool, "error", err)
 		return errors.New("the help desk could not do this; try again in a minute")
 	}
-	text := f.Message
-	for field, problems := range f.Fields {
-		text += " " + field + " " + strings.Join(problems, ", ") + "."
-	}
-	return errors.New(strings.TrimSpace(text))
+	return errors.New(strings.TrimSpace(f.Text() + " " + f.Fields.String()))
 }
 
 // The hints of tools (section "Tools" of the protocol): readers change nothing, writers add, and senders reach people

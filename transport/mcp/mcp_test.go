@@ -265,6 +265,40 @@ func TestAnswer(t *testing.T) {
 	}
 }
 
+// What cannot be done is told in words, and nothing is made.
+func TestProblems(t *testing.T) {
+	t.Parallel()
+	b := newBundle(t)
+	s := b.session()
+	id := b.conversation.ID
+	other, err := b.server.Service().Operator().CreateAccount(t.Context(), helpdesk.AccountInput{Name: "Other"}, b.owner.ID)
+	must(t, err)
+	sites, err := b.server.KB().Sites(b.server.Service().As(b.owner.ID))
+	must(t, err)
+	elsewhere, err := sites.Create(t.Context(), kb.SiteInput{AccountID: other.ID, Name: "Help", Path: storage.Some("other")})
+	must(t, err)
+	for name, tt := range map[string]struct {
+		tool string
+		args map[string]any
+		says string
+	}{
+		"a blank draft":             {"draft_answer", map[string]any{"conversation_id": id, "text": " \n "}, "text: is required"},
+		"a draft beyond the limit":  {"draft_answer", map[string]any{"conversation_id": id, "text": strings.Repeat("x", 2<<20)}, "1 MiB"},
+		"a note to nothing":         {"add_note", map[string]any{"conversation_id": 999, "text": "x"}, "no such conversation"},
+		"no such status":            {"search_conversations", map[string]any{"status": []string{"posted"}}, "status: must be open, pending or closed"},
+		"a cursor of nothing":       {"search_conversations", map[string]any{"cursor": "x"}, "cursor"},
+		"a site of another account": {"search_articles", map[string]any{"words": "x", "site_id": elsewhere.ID}, "no such site"},
+		"what a customer wrote":     {"send_draft", map[string]any{"conversation_id": id, "draft_id": 1, "seen": 1}, "no draft of an answer"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if _, problem := call[struct{}](t, s, tt.tool, tt.args); !strings.Contains(problem, tt.says) {
+				t.Errorf("%q, want %q", problem, tt.says)
+			}
+		})
+	}
+}
+
 // An assistant finds and reads articles, and what it drafts is not shown to readers.
 func TestArticles(t *testing.T) {
 	t.Parallel()
