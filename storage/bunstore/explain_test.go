@@ -541,6 +541,10 @@ func lists() []explained {
 		_, err := db.KB().HasHost(ctx, "help.example.org")
 		return err
 	})
+	add("Items", false, func(ctx context.Context, db *bunstore.DB, _ helpdesk.Reader, _ storage.Seek) error {
+		_, err := db.Items(ctx, "certificates")
+		return err
+	})
 	add("Noted", false, func(ctx context.Context, db *bunstore.DB, _ helpdesk.Reader, _ storage.Seek) error {
 		_, err := db.Noted(ctx, []byte("key"), time.Unix(1, 0))
 		if fault.Is(err, fault.NotFound) {
