@@ -534,7 +534,7 @@ func lists() []explained {
 		}
 	}
 	add("SiteByAddress", false, func(ctx context.Context, db *bunstore.DB, _ helpdesk.Reader, _ storage.Seek) error {
-		_, err := db.KB().SiteByAddress(ctx, kb.SharedHost, "5")
+		_, err := db.KB().SiteByAddress(ctx, kb.SharedHost, "5", "")
 		return err
 	})
 	add("HasHost", false, func(ctx context.Context, db *bunstore.DB, _ helpdesk.Reader, _ storage.Seek) error {
