@@ -101,7 +101,7 @@ func TestCertificates(t *testing.T) {
 		t.Fatal(res.Status, res.Proto)
 	}
 	status, serial, err := get(otherClient, "https://help.shop.example/docs") // the authority asks the first server
-	if err != nil || status != 302 { // to the page of a language
+	if err != nil || status != 302 {                                          // to the page of a language
 		t.Fatal(status, err)
 	}
 	if status, same, err := get(client, "https://help.shop.example/docs"); err != nil || status != 302 || same != serial {
