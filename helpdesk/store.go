@@ -2,11 +2,9 @@ package helpdesk
 
 import (
 	"context"
-	"reflect"
 	"time"
 
 	"github.com/helpwright/helpwright/storage"
-	"github.com/helpwright/helpwright/storage/fault"
 )
 
 // Scope is the part of the data that a handle may touch: one account, and in it
@@ -608,18 +606,4 @@ type WebhookQueue interface {
 	// not, that are not pending and were made before a time or are not among the newest
 	// keep, oldest first, and returns how many there were.
 	PruneWebhookDeliveries(ctx context.Context, webhookID int64, before time.Time, keep, n int) (int, error)
-}
-
-// lacksRows refuses a store that has no rows of a noun, as one that wraps a store of
-// before the noun may.
-func lacksRows(s Store) error {
-	var problems fault.Collector
-	r := reflect.ValueOf(s.Within(Scope{}))
-	for i := range r.NumMethod() {
-		method := r.Method(i)
-		if of := method.Type(); of.NumIn() == 0 && of.NumOut() == 1 && of.Out(0).Kind() == reflect.Interface {
-			problems.Check(!method.Call(nil)[0].IsNil(), "Store", "has no rows of "+r.Type().Method(i).Name)
-		}
-	}
-	return problems.Err()
 }
