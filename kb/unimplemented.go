@@ -35,7 +35,7 @@ func (UnimplementedStore) HasHost(context.Context, string) (bool, error) {
 }
 
 // SiteByAddress implements [Store].
-func (UnimplementedStore) SiteByAddress(context.Context, string, string) (Site, error) {
+func (UnimplementedStore) SiteByAddress(context.Context, string, ...string) (Site, error) {
 	return Site{}, errUnimplemented()
 }
 
