@@ -222,17 +222,21 @@ func (s *Service) URL(site Site) string {
 func (s *Service) FindSite(ctx context.Context, host, path string) (site Site, rest string, err error) {
 	key := s.hostKey(host)
 	first, rest, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
+	var paths []string
 	if pathPattern.MatchString(first) {
-		site, err = s.cfg.Store.SiteByAddress(ctx, key, first)
-		if !fault.Is(err, fault.NotFound) {
-			return site, "/" + rest, err
-		}
+		paths = append(paths, first)
 	}
-	if key == SharedHost {
+	if key != SharedHost {
+		paths = append(paths, "")
+	}
+	if len(paths) == 0 {
 		return Site{}, "", fault.Missing("site", 0)
 	}
-	site, err = s.cfg.Store.SiteByAddress(ctx, key, "")
-	return site, path, err
+	site, err = s.cfg.Store.SiteByAddress(ctx, key, paths...)
+	if site.Path == "" {
+		return site, path, err
+	}
+	return site, "/" + rest, err
 }
 
 // OwnsHost reports whether a host is one that sites have for themselves, their custom

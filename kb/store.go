@@ -45,8 +45,9 @@ const (
 type Directory interface {
 	// FindSite finds a site of any account.
 	FindSite(ctx context.Context, id int64) (Site, error)
-	// SiteByAddress finds a site of any account by HostKey and Path.
-	SiteByAddress(ctx context.Context, hostKey, path string) (Site, error)
+	// SiteByAddress finds the site of any account that has a HostKey and the longest of
+	// some paths.
+	SiteByAddress(ctx context.Context, hostKey string, paths ...string) (Site, error)
 	// HasHost reports whether any site has a HostKey, whatever its path.
 	HasHost(ctx context.Context, hostKey string) (bool, error)
 }

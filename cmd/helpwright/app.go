@@ -1,7 +1,6 @@
 package main
 
 import (
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"os"
@@ -183,14 +182,6 @@ func (s *session) intake() (cfg smtpin.Config, err error) {
 	if cfg.Relays, err = networks(s.settings.IntakeRelays); err != nil {
 		return cfg, usageError{fmt.Errorf("HELPWRIGHT_INTAKE_RELAYS: %w", err)}
 	}
-	if s.settings.IntakeTLSCert == "" {
-		return cfg, nil
-	}
-	cert, err := tls.LoadX509KeyPair(s.settings.IntakeTLSCert, s.settings.IntakeTLSKey)
-	if err != nil {
-		return cfg, usageError{fmt.Errorf("HELPWRIGHT_INTAKE_TLS_CERT and _KEY: %w", err)}
-	}
-	cfg.TLS = &tls.Config{Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS12}
 	return cfg, nil
 }
 

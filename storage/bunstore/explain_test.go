@@ -538,11 +538,15 @@ func lists() []explained {
 		}
 	}
 	add("SiteByAddress", false, func(ctx context.Context, db *bunstore.DB, _ helpdesk.Reader, _ storage.Seek) error {
-		_, err := db.KB().SiteByAddress(ctx, kb.SharedHost, "5")
+		_, err := db.KB().SiteByAddress(ctx, kb.SharedHost, "5", "")
 		return err
 	})
 	add("HasHost", false, func(ctx context.Context, db *bunstore.DB, _ helpdesk.Reader, _ storage.Seek) error {
 		_, err := db.KB().HasHost(ctx, "help.example.org")
+		return err
+	})
+	add("Items", false, func(ctx context.Context, db *bunstore.DB, _ helpdesk.Reader, _ storage.Seek) error {
+		_, err := db.Items(ctx, "certificates")
 		return err
 	})
 	add("Noted", false, func(ctx context.Context, db *bunstore.DB, _ helpdesk.Reader, _ storage.Seek) error {

@@ -2,6 +2,7 @@ package bunstore
 
 import (
 	"context"
+	"slices"
 
 	"github.com/uptrace/bun"
 
@@ -67,12 +68,16 @@ func (s kbStore) FindSite(ctx context.Context, id int64) (kb.Site, error) {
 }
 
 // SiteByAddress implements [kb.Directory].
-func (s kbStore) SiteByAddress(ctx context.Context, hostKey, path string) (kb.Site, error) {
-	var row siteRow
-	q := s.sites(&row).Err(checkText(hostKey, path)).Where("hw_sites.host_key = ?", hostKey).Where("hw_sites.path = ?", path)
-	if err := one(ctx, q, "site", 0); err != nil {
-		return kb.Site{}, err
+func (s kbStore) SiteByAddress(ctx context.Context, hostKey string, paths ...string) (kb.Site, error) {
+	var rows []siteRow
+	q := s.sites(&rows).Err(checkText(hostKey, paths)).Where("hw_sites.host_key = ?", hostKey).Where("hw_sites.path IN (?)", bun.List(paths))
+	if err := q.Scan(ctx); err != nil {
+		return kb.Site{}, failure(ctx, err, "site", 0)
 	}
+	if len(rows) == 0 {
+		return kb.Site{}, fault.Missing("site", 0)
+	}
+	row := slices.MaxFunc(rows, func(a, b siteRow) int { return len(a.Path) - len(b.Path) })
 	return row.site(), nil
 }
 

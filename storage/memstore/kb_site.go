@@ -2,6 +2,7 @@ package memstore
 
 import (
 	"context"
+	"slices"
 
 	"github.com/helpwright/helpwright/kb"
 	"github.com/helpwright/helpwright/storage"
@@ -39,13 +40,16 @@ func (s kbStore) FindSite(ctx context.Context, id int64) (kb.Site, error) {
 	})
 }
 
-func (s kbStore) SiteByAddress(ctx context.Context, hostKey, path string) (kb.Site, error) {
+func (s kbStore) SiteByAddress(ctx context.Context, hostKey string, paths ...string) (kb.Site, error) {
+	paths = slices.SortedFunc(slices.Values(paths), func(a, b string) int { return len(b) - len(a) })
 	return query(ctx, s.store, func(db *data) (kb.Site, error) {
-		site, err := db.findSite(0, func(o *kb.Site) bool { return o.HostKey == hostKey && o.Path == path })
-		if err != nil {
-			return kb.Site{}, err
+		for _, path := range paths {
+			site, err := db.findSite(0, func(o *kb.Site) bool { return o.HostKey == hostKey && o.Path == path })
+			if err == nil {
+				return db.siteOf(site), nil
+			}
 		}
-		return db.siteOf(site), nil
+		return kb.Site{}, db.sites.missing(0)
 	})
 }
 

@@ -75,8 +75,10 @@ type data struct {
 	reactions    table[kb.VisitorReaction]
 	exchangeKeys table[exchangeKeyRow]
 
-	notes map[string]*storage.Note // by key; of no account
-	mark  string                   // see storage.Marks
+	notes map[string]*storage.Note     // by key; of no account
+	items map[string]storage.VaultItem // likewise
+	locks map[string]vaultLock         // by name; likewise
+	mark  string                       // see storage.Marks
 
 	recording bool
 	undo      []func()
@@ -88,7 +90,7 @@ type data struct {
 const global = 0
 
 func newData() *data {
-	db := &data{notes: map[string]*storage.Note{}}
+	db := &data{notes: map[string]*storage.Note{}, items: map[string]storage.VaultItem{}, locks: map[string]vaultLock{}}
 	for _, t := range db.tables() {
 		t.rows.make(db, t.noun)
 	}

@@ -60,6 +60,13 @@ func testSiteDirectory(t *testing.T, b Backend) {
 		_, err := w.KB.SiteByAddress(t.Context(), address[0], address[1])
 		fails(t, fmt.Sprint("address ", address), err, fault.NotFound)
 	}
+	got, err = w.KB.SiteByAddress(t.Context(), w.shelf.site.HostKey, "", w.shelf.site.Path, "x"+w.shelf.site.Path)
+	ok(t, err)
+	same(t, "site by one of some paths", w.shelf.site, got)
+	for _, paths := range [][]string{nil, {"", "x"}} {
+		_, err := w.KB.SiteByAddress(t.Context(), w.shelf.site.HostKey, paths...)
+		fails(t, fmt.Sprint("paths ", paths), err, fault.NotFound)
+	}
 	for host, want := range map[string]bool{w.shelf.site.HostKey: true, w.shelf.site.HostKey + "x": false, "": false} {
 		found, err := w.KB.HasHost(t.Context(), host)
 		ok(t, err)

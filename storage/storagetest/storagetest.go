@@ -116,6 +116,7 @@ func groups() []group {
 		{name: "Webhooks", tests: webhookTests()},
 		{name: "Desk", tests: deskTests()},
 		{name: "Notified", tests: notificationTests()},
+		{name: "Vault", tests: vaultTests()},
 	}
 }
 

@@ -128,7 +128,7 @@ func cachedArticle(b *testing.B) (address, path string) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	path = publish(b, srv)
+	_, path = publish(b, srv)
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() { done <- srv.Run(ctx) }()
@@ -141,8 +141,8 @@ func cachedArticle(b *testing.B) (address, path string) {
 	return l.Addr().String(), path
 }
 
-// publish makes a help centre at help.example.org, and returns the path of an article of a usual length.
-func publish(b *testing.B, srv *server.Server) (path string) {
+// publish makes a help centre at help.example.org, and returns its editor and the path of an article of a usual length.
+func publish(b testing.TB, srv *server.Server) (editor *kb.Editor, path string) {
 	b.Helper()
 	must := func(err error) {
 		b.Helper()
@@ -161,7 +161,7 @@ func publish(b *testing.B, srv *server.Server) (path string) {
 		AccountID: account.ID, Name: "Halden", CustomDomain: storage.Some("help.example.org"), Path: storage.Some(""),
 	})
 	must(err)
-	editor, err := srv.KB().Editor(ctx, srv.Service().As(owner.ID), site.ID)
+	editor, err = srv.KB().Editor(ctx, srv.Service().As(owner.ID), site.ID)
 	must(err)
 	text := func(title, markdown string) kb.TextInput {
 		in := kb.TranslationInput{Title: storage.Some(title)}
@@ -187,5 +187,5 @@ func publish(b *testing.B, srv *server.Server) (path string) {
 		must(err)
 		path = kb.PagePath("en", kb.ArticlePages, a.Article.ID, fmt.Sprint("How to connect bank number ", i+1))
 	}
-	return path
+	return editor, path
 }

@@ -1,13 +1,17 @@
 package server
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"log"
 	"net"
 	"net/http"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/helpwright/helpwright/storage/blobs"
@@ -40,7 +44,7 @@ func (s *Server) doors() []part {
 		all = append(all, part{"intake at " + intake.Addr().String(), intake.Run})
 	}
 	if l := s.cfg.Listener; l != nil {
-		all = append(all, part{"http", func(ctx context.Context) error { return Serve(ctx, l, s.handler) }})
+		all = append(all, part{"http", func(ctx context.Context) error { return serve(ctx, l, s.handler, s.kept()) }})
 	}
 	for name, run := range s.cfg.Doors {
 		all = append(all, part{name, run})
@@ -107,18 +111,33 @@ func (s *stage) stop() error {
 	return errors.Join(s.errs...)
 }
 
+// exceptHandshakes leaves out what anybody can cause who connects: it tells their address, and a host that they make up.
+type exceptHandshakes struct{ to io.Writer }
+
+// Write implements [io.Writer].
+func (e exceptHandshakes) Write(line []byte) (int, error) {
+	if bytes.Contains(line, []byte("http: TLS handshake error")) {
+		return len(line), nil
+	}
+	return e.to.Write(line)
+}
+
 // drain is how long requests may take when the server is to end.
 const drain = 8 * time.Second
 
 // Serve serves h on l, with time limits that are fit for the internet, until ctx ends, and then lets requests finish for
 // 8 s. It closes l. The API extends the limit of an answer with each part of it that it writes.
-func Serve(ctx context.Context, l net.Listener, h http.Handler) error {
+func Serve(ctx context.Context, l net.Listener, h http.Handler) error { return serve(ctx, l, h, nil) }
+
+func serve(ctx context.Context, l net.Listener, h http.Handler, kept keptFunc) error {
 	server := &http.Server{
-		Handler: whole(h), ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 5 * time.Minute, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
-		WriteTimeout: time.Minute, ConnContext: withConn,
+		Handler: whole(h), ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 5 * time.Minute, IdleTimeout: idleTimeout, MaxHeaderBytes: 64 << 10,
+		WriteTimeout: writeTimeout, ConnContext: withConn, ConnState: turned,
+		ErrorLog: log.New(exceptHandshakes{log.Default().Writer()}, "", log.LstdFlags),
 	}
 	done := make(chan error, 1)
-	go func() { done <- server.Serve(wholeListener{l}) }()
+	var sending atomic.Int64
+	go func() { done <- server.Serve(wholeListener{l, kept, &sending}) }()
 	select {
 	case err := <-done:
 		return err
@@ -128,6 +147,9 @@ func Serve(ctx context.Context, l net.Listener, h http.Handler) error {
 	defer cancel()
 	if err := server.Shutdown(grace); err != nil {
 		_ = server.Close()
+	}
+	for sending.Load() > 0 && grace.Err() == nil {
+		time.Sleep(time.Millisecond)
 	}
 	if err := <-done; !errors.Is(err, http.ErrServerClosed) {
 		return err

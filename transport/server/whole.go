@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"strconv"
 	"sync"
+	"sync/atomic"
 )
 
 // net/http writes through a buffer of 4 KiB: an answer that does not fit goes out in two calls of the system, the header
@@ -21,12 +22,16 @@ const (
 )
 
 // wholeListener accepts connections that can send answers in one piece. Those of TLS are left as they are.
-type wholeListener struct{ net.Listener }
+type wholeListener struct {
+	net.Listener
+	kept    keptFunc
+	sending *atomic.Int64
+}
 
 func (l wholeListener) Accept() (net.Conn, error) {
 	c, err := l.Listener.Accept()
 	if tcp, ok := c.(*net.TCPConn); ok {
-		return &wholeConn{TCPConn: tcp}, err
+		return &wholeConn{TCPConn: tcp, turn: turn{kept: l.kept, between: true, sending: l.sending}}, err
 	}
 	return c, err
 }
@@ -36,6 +41,7 @@ func (l wholeListener) Accept() (net.Conn, error) {
 type wholeConn struct {
 	*net.TCPConn
 	held *[]byte // nil: it holds nothing back
+	turn
 }
 
 // pieces are buffers for answers with their headers.

@@ -130,8 +130,7 @@ func (c *cache) now(ctx context.Context, id int64) stamp {
 		a = &account{seq: -1}
 		c.accounts[id] = a
 	}
-	due := a.stale || c.cfg.Now().Sub(a.checked) >= fresh || a.seq < 0
-	state, broken := a.state, a.broken
+	due, state, broken := c.due(a), a.state, a.broken
 	c.mu.Unlock()
 	if due {
 		state, broken = c.check(ctx, id, a)
@@ -148,7 +147,7 @@ func (c *cache) check(ctx context.Context, id int64, a *account) (state int64, b
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	c.mu.Lock()
-	if seq := a.seq; seq >= 0 && !a.stale && c.cfg.Now().Sub(a.checked) < fresh { // somebody else was faster
+	if !c.due(a) { // somebody else was faster
 		defer c.mu.Unlock()
 		return a.state, a.broken
 	}
@@ -220,6 +219,43 @@ func (c *cache) serve(w http.ResponseWriter, r *http.Request) bool {
 	pattern.Note(r.Context(), page.route)
 	c.send(page, w, r, false)
 	return true
+}
+
+// ServeKept answers a GET with a page that is kept, and returns the pattern of the page's address. It looks at the host,
+// the path, Accept-Encoding and If-None-Match only, and asks nobody. If it returns false, it has written nothing, and
+// ServeHTTP knows more.
+func (h *Handler) ServeKept(w http.ResponseWriter, r *http.Request) (route string, ok bool) {
+	page := h.cache.current(key(r))
+	if page == nil {
+		return "", false
+	}
+	h.cache.hits.Add(1)
+	h.cache.send(page, w, r, false)
+	return page.route, true
+}
+
+// current is a page that is kept and is known to be as it was, nil if there is none.
+func (c *cache) current(k string) *kept {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	e := c.byKey[k]
+	if e == nil {
+		return nil
+	}
+	page, _ := e.Value.(*kept)
+	if !page.forGood {
+		a := c.accounts[page.stamp.account]
+		if a == nil || a.broken || c.due(a) || a.state != page.stamp.state {
+			return nil
+		}
+	}
+	c.used.MoveToFront(e)
+	return page
+}
+
+// due reports whether the log is to be asked; c.mu is held.
+func (c *cache) due(a *account) bool {
+	return a.stale || a.seq < 0 || c.cfg.Now().Sub(a.checked) >= fresh
 }
 
 // valid is a page that is kept and as it was, nil if there is none.
