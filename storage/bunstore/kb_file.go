@@ -37,6 +37,7 @@ func siteFileRowOf(account int64, f *kb.File) siteFileRow {
 
 var siteFiles = table[kbWriter, kb.File, storage.NoFilter, siteFileRow]{
 	Noun: kbNouns.Files, row: siteFileRowOf, item: (*siteFileRow).file, scope: ofSite,
+	refers: func(w kbWriter, _ *kb.File) (string, int64) { return "site", w.scope.SiteID },
 }
 
 // Files implements [kb.Reader].

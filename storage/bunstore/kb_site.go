@@ -100,6 +100,12 @@ var sites = table[kbWriter, kb.Site, storage.NoFilter, siteRow]{
 	Noun: kbNouns.Sites, row: siteRowOf, item: (*siteRow).site,
 	scope: func(w kbWriter, q bun.QueryBuilder) bun.QueryBuilder { return w.ownSites(q) },
 	with:  withAccount,
+	refers: func(w kbWriter, s *kb.Site) (string, int64) {
+		if s.MailboxID == 0 {
+			return "account", w.scope.AccountID
+		}
+		return "mailbox", s.MailboxID
+	},
 	admit: func(ctx context.Context, w kbWriter, all []*kb.Site) error {
 		if err := w.requireAccount(ctx); err != nil {
 			return err

@@ -39,6 +39,7 @@ func themeRowOf(account int64, t *kb.Theme) themeRow {
 
 var themes = table[kbWriter, kb.Theme, storage.NoFilter, themeRow]{
 	Noun: kbNouns.Themes, row: themeRowOf, item: (*themeRow).theme, scope: ofSite,
+	refers: func(w kbWriter, _ *kb.Theme) (string, int64) { return "site", w.scope.SiteID },
 }
 
 // Themes implements [kb.Reader].

@@ -47,6 +47,8 @@ type table[P place, T, F, R any] struct {
 	order func(f F) string
 	// read reads what a query for rows selects, by id; nil: the rows are all there is.
 	read func(ctx context.Context, s *querier, selected *bun.SelectQuery, desc bool) ([]T, error)
+	// refers names what a row refers to, for the fault when it is not there; nil: the fault names nothing.
+	refers func(p P, t *T) (resource string, id int64)
 	// admit refuses what the database would let pass. It is asked before rows are inserted and updated.
 	admit func(ctx context.Context, p P, rows []*T) error
 	// inserted and updated write what a row has in other tables.
@@ -211,7 +213,7 @@ func (s stored[P, T, F, R]) Insert(ctx context.Context, items ...*T) error {
 		all[i] = s.row(&fresh)
 	}
 	if err := insertAll(ctx, s.querier, all, ids, s.of.Name); err != nil {
-		return err
+		return s.lacks(err, items)
 	}
 	for _, item := range items {
 		s.put(item)
@@ -240,6 +242,14 @@ func (s stored[P, T, F, R]) put(t *T) {
 func (s stored[P, T, F, R]) row(t *T) R {
 	s.put(t)
 	return s.of.row(s.place.accountID(), t)
+}
+
+// lacks names in a fault what the one row refers to that was written.
+func (s stored[P, T, F, R]) lacks(err error, items []*T) error {
+	if s.of.refers == nil || len(items) != 1 || !foreignKeyViolation(err) {
+		return err
+	}
+	return fault.Missing(s.of.refers(s.place, items[0]))
 }
 
 // olds reads and locks what rows were, where that matters.
@@ -274,7 +284,7 @@ func (s stored[P, T, F, R]) Update(ctx context.Context, items ...*T) error {
 		row := s.row(&fresh)
 		res, err := s.updates(&row).ApplyQueryBuilder(s.within).Where("id = ?", id).Exec(ctx)
 		if err := changed(ctx, res, err, s.of.Name, id); err != nil {
-			return err
+			return s.lacks(err, items[i:i+1])
 		}
 		if s.of.updated != nil {
 			if err := s.of.updated(ctx, s.place, item); err != nil {
