@@ -27,7 +27,8 @@ func settingsOf(path string) []string {
 		return stored
 	case "blobs copy":
 		return append([]string{"data"}, bucket...)
-	case "user create", "token create", "kb export", "blobs adopt", "blobs sweep", "backup", "restore", "jobs list", "jobs retry", "jobs drop":
+	case "user create", "token create", "kb export", "blobs adopt", "blobs sweep", "backup", "restore", "jobs list", "jobs retry", "jobs drop",
+		"user list", "user show", "user disable", "user enable", "user delete":
 		return sealed
 	case "user reset-password":
 		return append([]string{"listen", "base-url", "bootstrap-email"}, sealed...)
