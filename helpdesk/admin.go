@@ -33,7 +33,7 @@ func (s *Service) holdsSomewhere(ctx context.Context, c Caller, p Permission) (b
 			if err != nil && !fault.Is(err, fault.NotFound) {
 				return false, err
 			}
-			if err == nil && held(grant, c.scopes)[p] {
+			if err == nil && !grant.Disabled && held(grant, c.scopes)[p] {
 				return true, nil
 			}
 			from = &storage.Position{ID: a.ID}

@@ -21,6 +21,8 @@ const (
 	auditLoginFailed = "user.login_failed" // a password of the user was not right
 	auditLogout      = "user.logged_out"
 	auditPassword    = "user.password_changed"
+	auditDisabled    = "user.disabled"
+	auditEnabled     = "user.enabled"
 	auditToken       = "token.created" // subject: token, as of the next
 	auditTokenGone   = "token.deleted"
 )

@@ -36,7 +36,7 @@ func (c Caller) TokenID() int64 { return c.tokenID }
 func (s *Service) As(userID int64) Caller { return Caller{userID: userID} }
 
 // Authenticate finds the caller that an access token's secret belongs to. A secret
-// that is unknown or expired is an Unauthenticated fault.
+// that is unknown or expired, or a disabled user's, is an Unauthenticated fault.
 func (s *Service) Authenticate(ctx context.Context, secret string) (Caller, error) {
 	token, err := s.cfg.Store.TokenByHash(ctx, hashSecret(secret))
 	if fault.Is(err, fault.NotFound) {
@@ -44,6 +44,9 @@ func (s *Service) Authenticate(ctx context.Context, secret string) (Caller, erro
 	}
 	if err != nil {
 		return Caller{}, err
+	}
+	if token.UserDisabled {
+		return Caller{}, disabledUser()
 	}
 	now := s.now()
 	if !token.ExpiresAt.IsZero() && !now.Before(token.ExpiresAt) {
@@ -56,7 +59,8 @@ func (s *Service) Authenticate(ctx context.Context, secret string) (Caller, erro
 }
 
 // SignIn finds the user that an address and a password belong to. Whatever is
-// wrong, the answer is the same Unauthenticated fault, and takes as long. After several
+// wrong, the answer is the same Unauthenticated fault, and takes as long; that of a disabled
+// user with the right password has the code user_disabled. After several
 // wrong passwords the next try has to wait: a RateLimited fault that says how long. What
 // is counted are the tries that [Service.From] tells apart; from where a user has signed
 // in before, tries from elsewhere do not count.
@@ -67,6 +71,9 @@ func (s *Service) SignIn(ctx context.Context, email, password string) (Caller, e
 	}
 	if err := s.prove(ctx, user, email, password); err != nil {
 		return Caller{}, err
+	}
+	if user.Disabled() { // who knows the password may know this
+		return Caller{}, disabledUser()
 	}
 	return Caller{userID: user.ID}, nil
 }
@@ -94,14 +101,14 @@ func (s *Service) prove(ctx context.Context, user User, email, password string) 
 	return err
 }
 
-// Desk opens an account for a caller. A caller who is no member gets the same
+// Desk opens an account for a caller. A caller who is no member, or disabled, gets the same
 // NotFound fault as for an account that does not exist; nobody gets Unauthenticated.
 func (s *Service) Desk(ctx context.Context, c Caller, accountID int64) (*Desk, error) {
 	if c.userID == 0 {
 		return nil, fault.New(fault.Unauthenticated, "Sign in first.")
 	}
 	grant, err := s.cfg.Store.Grant(ctx, c.userID, accountID)
-	if fault.Is(err, fault.NotFound) {
+	if fault.Is(err, fault.NotFound) || grant.Disabled {
 		return nil, fault.Missing("account", accountID)
 	}
 	if err != nil {

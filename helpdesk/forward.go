@@ -58,7 +58,7 @@ func (in *Intake) findForward(ctx context.Context, f *filing) error {
 		return err
 	}
 	found.member, err = dir.Grant(ctx, user, f.accountID)
-	if fault.Is(err, fault.NotFound) {
+	if fault.Is(err, fault.NotFound) || found.member.Disabled {
 		return nil
 	}
 	found.mail.UserID = user

@@ -312,6 +312,8 @@ func (s *Service) invited(ctx context.Context, c Caller, i Invitation, in Accept
 		return User{}, false, err
 	case c.userID != 0 && (!known || c.userID != user.ID || len(c.scopes) > 0):
 		return User{}, false, fault.New(fault.Forbidden, "The invitation is for somebody else, or your token has scopes.")
+	case known && user.Disabled():
+		return User{}, false, fault.New(fault.Forbidden, "This user is disabled.")
 	case c.userID != 0:
 		return user, false, nil
 	case known:
@@ -376,7 +378,7 @@ func (s *Service) settleUser(ctx context.Context, system SystemTx, user *User, t
 	if user.ID == 0 {
 		return takenField(system.InsertUser(ctx, user), UniqueUserEmail, "email")
 	}
-	now, err := system.User(ctx, user.ID)
+	now, err := system.UserForUpdate(ctx, user.ID)
 	if err != nil || now.EmailVerifiedAt.Equal(user.EmailVerifiedAt) && !taken {
 		return err
 	}

@@ -151,6 +151,16 @@ func TestEveryMethodOfAdminWithinReach(t *testing.T) {
 			return say(a.CreateUser(c, helpdesk.UserInput{Email: "y@example.org"}))
 		}},
 		"HasUsers": {refused, func(c context.Context, a *helpdesk.Admin, _ world) (any, error) { return say(a.HasUsers(c)) }},
+		"Users":    {refused, func(c context.Context, a *helpdesk.Admin, _ world) (any, error) { return say(a.Users(c, page)) }},
+		"DisableUser": {refused, func(c context.Context, a *helpdesk.Admin, w world) (any, error) {
+			return say(a.DisableUser(c, w.other.ID))
+		}},
+		"EnableUser": {refused, func(c context.Context, a *helpdesk.Admin, w world) (any, error) {
+			return say(a.EnableUser(c, w.other.ID))
+		}},
+		"DeleteUser": {refused, func(c context.Context, a *helpdesk.Admin, w world) (any, error) {
+			return nil, a.DeleteUser(c, w.other.ID)
+		}},
 		"UserByEmail": {refused, func(c context.Context, a *helpdesk.Admin, w world) (any, error) {
 			return say(a.UserByEmail(c, w.other.Email))
 		}},

@@ -108,27 +108,31 @@ func (d *Desk) RemoveMember(ctx context.Context, id int64) error {
 		if err := d.mayTouch(ctx, tx.Reader(), m); err != nil {
 			return err
 		}
-		if err := keepOwner(ctx, tx.Reader(), m, Membership{}); err != nil {
-			return err
-		}
-		if err := tx.Memberships().Delete(ctx, id); err != nil {
-			return err
-		}
-		if err := forgetSignature(ctx, tx, m.UserID); err != nil {
-			return err
-		}
-		if err := forgetReplies(ctx, tx, d.scope.AccountID, m.UserID); err != nil {
-			return err
-		}
-		if err := d.leaveTeams(ctx, tx, m.UserID); err != nil {
-			return err
-		}
-		job := storage.Job{Kind: JobUnassign, AccountID: d.scope.AccountID, Subject: m.UserID, RunAt: d.svc.now()}
-		if err := tx.Enqueue(ctx, job); err != nil {
-			return err
-		}
-		return d.emit(ctx, tx, "membership.deleted", id, 0)
+		return d.svc.endMembership(ctx, tx, d.scope.AccountID, m, func(kind string, subject int64) error { return d.emit(ctx, tx, kind, subject, 0) })
 	})
+}
+
+// endMembership removes a membership with what was the member's alone. The account must be locked.
+func (s *Service) endMembership(ctx context.Context, tx Tx, accountID int64, m Membership, emit func(kind string, subject int64) error) error {
+	if err := keepOwner(ctx, tx.Reader(), m, Membership{}); err != nil {
+		return err
+	}
+	if err := tx.Memberships().Delete(ctx, m.ID); err != nil {
+		return err
+	}
+	if err := forgetSignature(ctx, tx, m.UserID); err != nil {
+		return err
+	}
+	if err := forgetReplies(ctx, tx, accountID, m.UserID); err != nil {
+		return err
+	}
+	if err := s.leaveTeams(ctx, tx, m.UserID, emit); err != nil {
+		return err
+	}
+	if err := tx.Enqueue(ctx, storage.Job{Kind: JobUnassign, AccountID: accountID, Subject: m.UserID, RunAt: s.now()}); err != nil {
+		return err
+	}
+	return emit("membership.deleted", m.ID)
 }
 
 func validateGrants(problems *fault.Collector, roles, mailboxes []int64) {

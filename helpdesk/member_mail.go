@@ -113,7 +113,7 @@ func (in *Intake) findForwardCommand(ctx context.Context, f *filing) error {
 		return err
 	}
 	grant, err := dir.Grant(ctx, user, f.accountID)
-	if fault.Is(err, fault.NotFound) {
+	if fault.Is(err, fault.NotFound) || grant.Disabled {
 		return nil
 	}
 	if err != nil {

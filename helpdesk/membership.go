@@ -30,6 +30,7 @@ func newMembership(userID int64, roleIDs []int64, now time.Time) Membership {
 type Grant struct {
 	Membership Membership
 	Roles      []Role
+	Disabled   bool // the user is: the grant is worth nothing
 }
 
 // Membership returns the caller's own membership.

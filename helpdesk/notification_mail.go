@@ -261,6 +261,9 @@ func (s *Service) memberToMail(ctx context.Context, r Reader, userID int64) (Use
 		return User{}, fault.Missing("user", userID)
 	}
 	u := users[0]
+	if u.Disabled() {
+		return User{}, fault.Missing("user", userID)
+	}
 	why, err := s.unmailable(ctx, r, u)
 	if err == nil && why != "" {
 		s.cfg.Logger.WarnContext(ctx, "a member cannot be told by mail", "user_id", userID, "reason", why)

@@ -34,6 +34,9 @@ func (a *Admin) CreatePasswordToken(ctx context.Context, userID int64, life time
 	if a.userID != 0 && (userID != a.userID || user.PasswordHash != "") {
 		return "", fault.New(fault.Forbidden, "Only the operator can let somebody choose another password.")
 	}
+	if user.Disabled() {
+		return "", &fault.Error{Kind: fault.Conflict, Resource: "user", ID: userID, Code: UserDisabled, Message: "This user is disabled: enable them first."}
+	}
 	var expires time.Time
 	if life > 0 {
 		expires = a.svc.now().Add(life)
@@ -60,7 +63,7 @@ func passwordMAC(key, body []byte, user User) []byte {
 }
 
 // PasswordTokenUser returns the user whose password a token lets choose. A token that is
-// not genuine, was used or has expired is a NotFound fault.
+// not genuine, was used or has expired, or is a disabled user's, is a NotFound fault.
 func (s *Service) PasswordTokenUser(ctx context.Context, token string) (User, error) {
 	missing := fault.Missing("password token", 0)
 	text, found := strings.CutPrefix(token, PasswordTokenPrefix)
@@ -85,7 +88,7 @@ func (s *Service) PasswordTokenUser(ctx context.Context, token string) (User, er
 		return User{}, err
 	}
 	genuine := s.signedBy(func(key []byte) bool { return hmac.Equal(mac, passwordMAC(key, body, user)) })
-	if !genuine || expires != 0 && s.now().Unix() >= int64(expires) {
+	if !genuine || user.Disabled() || expires != 0 && s.now().Unix() >= int64(expires) {
 		return User{}, missing
 	}
 	return user, nil
@@ -120,7 +123,7 @@ func (s *Service) ChoosePassword(ctx context.Context, token string, in PasswordC
 		return Caller{}, err
 	}
 	err = s.beginSystem(0)(ctx, func(ctx context.Context, tx SystemTx) error {
-		user, err := tx.User(ctx, before.ID)
+		user, err := tx.UserForUpdate(ctx, before.ID)
 		if err != nil {
 			return err
 		}

@@ -401,6 +401,12 @@ func reachOf() map[string]struct {
 		"UpdateMember": {refused, func(c ctx, d desk, w w) (any, error) {
 			return say(d.UpdateMember(c, w.member.ID, helpdesk.MembershipUpdate{RoleIDs: w.boss.RoleIDs, MailboxIDs: storage.Null[[]int64]()}))
 		}},
+		"DisableMember": {refused, func(c ctx, d desk, w w) (any, error) {
+			return done(d.DisableMember(c, map[bool]int64{true: w.member.ID, false: w.boss.ID}[d == w.desk]))
+		}},
+		"EnableMember": {refused, func(c ctx, d desk, w w) (any, error) {
+			return done(d.EnableMember(c, map[bool]int64{true: w.member.ID, false: w.boss.ID}[d == w.desk]))
+		}},
 		"RemoveMember": {refused, func(c ctx, d desk, w w) (any, error) {
 			third := w.member
 			return done(d.RemoveMember(c, map[bool]int64{true: third.ID, false: w.boss.ID}[d == w.desk]))

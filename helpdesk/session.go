@@ -20,7 +20,7 @@ type Session struct {
 }
 
 // StartSession begins a session of a caller who has just signed in, see
-// [Service.SignIn] and [Service.As]; a caller with an access token is Forbidden. A
+// [Service.SignIn] and [Service.As]; a caller with an access token is Forbidden, a disabled user Unauthenticated. A
 // session may do all that its user may, and ends after 14 days or with
 // [Service.EndSession]. The device is what its user knows it by in [Admin.Sessions], such
 // as "Firefox on Linux": a line of at most 200 characters, cut there; "" is "Session".
@@ -37,6 +37,11 @@ func (s *Service) StartSession(ctx context.Context, c Caller, device string) (Se
 		UserID: c.userID, Name: cmp.Or(cut(cleanLine(device), 200), "Session"), Hash: hashSecret(session.Secret), ExpiresAt: session.ExpiresAt, CreatedAt: now, Session: true,
 	}
 	err := s.cfg.Store.InSystemTx(ctx, func(ctx context.Context, tx SystemTx) error {
+		if user, err := tx.UserForUpdate(ctx, c.userID); err != nil {
+			return err
+		} else if user.Disabled() {
+			return disabledUser()
+		}
 		if err := tx.DeleteSessions(ctx, c.userID, now); err != nil {
 			return err
 		}

@@ -248,7 +248,7 @@ func (d *Desk) DeleteTeam(ctx context.Context, id int64) error {
 
 // leaveTeams takes a user who is no member any more out of all teams. The account must be
 // locked.
-func (d *Desk) leaveTeams(ctx context.Context, tx Tx, userID int64) error {
+func (s *Service) leaveTeams(ctx context.Context, tx Tx, userID int64, emit func(kind string, subject int64) error) error {
 	all, err := tx.Teams().List(ctx, storage.NoFilter{}, storage.Seek{Limit: storage.NoLimit})
 	if err != nil {
 		return err
@@ -258,11 +258,11 @@ func (d *Desk) leaveTeams(ctx context.Context, tx Tx, userID int64) error {
 			continue
 		}
 		t.MemberIDs = slices.DeleteFunc(t.MemberIDs, func(id int64) bool { return id == userID })
-		t.UpdatedAt = d.svc.now()
+		t.UpdatedAt = s.now()
 		if err := tx.Teams().Update(ctx, &t); err != nil {
 			return err
 		}
-		if err := d.emit(ctx, tx, "team.updated", t.ID, 0); err != nil {
+		if err := emit("team.updated", t.ID); err != nil {
 			return err
 		}
 	}

@@ -20,6 +20,8 @@ type AccessToken struct {
 	LastUsedAt time.Time    // exact to a minute
 	CreatedAt  time.Time
 	Session    bool // made by signing in, and ended by signing out
+	// UserDisabled reports whether its user is disabled; only [Directory].TokenByHash sets it.
+	UserDisabled bool
 }
 
 // ownUser is what changes the caller itself: a token with scopes may not.

@@ -15,7 +15,8 @@ type User struct {
 	Email           string
 	EmailKey        string // normalised Email, see [EmailKey]; unique over all accounts
 	EmailVerifiedAt time.Time
-	PasswordHash    string // Argon2id in PHC string form; "": the user has no password
+	PasswordHash    string    // Argon2id in PHC string form; "": the user has no password
+	DisabledAt      time.Time // zero: the user can sign in, see [Admin.DisableUser]
 	CreatedAt       time.Time
 	UpdatedAt       time.Time
 }
@@ -68,7 +69,7 @@ func (a *Admin) UpdateMe(ctx context.Context, in UserUpdate) (User, error) {
 	}
 	var user User
 	err = begin(ctx, func(ctx context.Context, tx SystemTx) error {
-		if user, err = tx.User(ctx, a.userID); err != nil {
+		if user, err = tx.UserForUpdate(ctx, a.userID); err != nil {
 			return err
 		}
 		user.UpdatedAt = a.svc.now()

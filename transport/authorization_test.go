@@ -132,6 +132,7 @@ var bodiless = []string{
 	"listSavedReplyFiles", "getSavedReplyFile", "deleteSavedReplyFile", "getSavedReplyFileContent", "attachSavedReplyFiles",
 	"getRemoteImage", "getSeenImage",
 	"listAuditLog", "listLanguages",
+	"disableMember", "enableMember",
 	"listBuriedJobs", "retryBuriedJob", "dropBuriedJob",
 	"listPortalKeys", "deletePortalKey",
 	"listWebhooks", "getWebhook", "deleteWebhook", "rotateWebhookSecret", "listWebhookDeliveries", "redeliverWebhook",

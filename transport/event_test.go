@@ -245,6 +245,29 @@ func TestRealtimeFollowsRights(t *testing.T) {
 	}
 }
 
+// The stream of a member who is disabled ends with that, without another event.
+func TestDisabledUserStops(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, backends()[0].open(t))
+	l := listen(t, w.follow(t)+fmt.Sprintf("/realtime?channel=accounts.%d", w.account.ID), w.tokens["agent"], "")
+	if _, ok := l.next(); !ok {
+		t.Fatal("no stream")
+	}
+	agent, err := w.svc.Operator().UserByEmail(t.Context(), "agent@example.org")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.svc.Operator().DisableUser(t.Context(), agent.ID); err != nil {
+		t.Fatal(err)
+	}
+	w.must(t, "POST", fmt.Sprintf("/accounts/%d/conversation-tags", w.account.ID), "tag=Late", "Content-Type", "application/x-www-form-urlencoded")
+	for _, b := range l.ended() {
+		if b.data != "" {
+			t.Errorf("saw %+v", b)
+		}
+	}
+}
+
 // One user cannot hold all connections of a server.
 func TestRealtimeCountsStreams(t *testing.T) {
 	t.Parallel()

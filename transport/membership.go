@@ -31,6 +31,7 @@ type fullUser struct {
 	Initials        string `json:"initials"`
 	Email           string `json:"email"`
 	EmailVerifiedAt *Time  `json:"email_verified_at"`
+	DisabledAt      *Time  `json:"disabled_at" description:"Since when the user cannot sign in; null: the user can."`
 	CreatedAt       Time   `json:"created_at"`
 	UpdatedAt       Time   `json:"updated_at"`
 }
@@ -142,7 +143,7 @@ func findRelations(ctx context.Context, d *helpdesk.Desk, rows []helpdesk.Member
 		found.users = map[int64]fullUser{}
 		for _, u := range users {
 			found.users[u.ID] = fullUser{
-				ID: u.ID, Name: u.Name, Initials: u.Initials(), Email: u.Email, EmailVerifiedAt: TimePtr(&u.EmailVerifiedAt),
+				ID: u.ID, Name: u.Name, Initials: u.Initials(), Email: u.Email, EmailVerifiedAt: TimePtr(&u.EmailVerifiedAt), DisabledAt: TimePtr(&u.DisabledAt),
 				CreatedAt: Time(u.CreatedAt), UpdatedAt: Time(u.UpdatedAt),
 			}
 		}

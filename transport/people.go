@@ -58,6 +58,22 @@ func (a *api) addPeople(t *Table) {
 		Summary:     "End a membership",
 		Description: "Also the caller's own. The last owner stays: 409 with code last_owner. Needs memberships.delete.",
 	}, a.deleteMembership)
+	const touched = " Neither the caller nor who holds more. 409 with code other_accounts for who works in other accounts too: about them the operator decides. Needs memberships.update."
+	HandleEmpty(t, a.desk, Operation{
+		ID: "disableMember", Method: http.MethodPost, Path: membershipPath + "/disable", Tag: "Memberships",
+		Summary: "Keep a member out",
+		Description: "The user cannot sign in, sessions end, and access tokens are refused until the member is enabled. " +
+			"The membership and what is assigned stay." + touched,
+	}, func(ctx context.Context, d *helpdesk.Desk, in membershipID) error {
+		return d.DisableMember(ctx, in.MembershipID)
+	})
+	HandleEmpty(t, a.desk, Operation{
+		ID: "enableMember", Method: http.MethodPost, Path: membershipPath + "/enable", Tag: "Memberships",
+		Summary:     "Let a member in again",
+		Description: "The user has to sign in again; access tokens work again." + touched,
+	}, func(ctx context.Context, d *helpdesk.Desk, in membershipID) error {
+		return d.EnableMember(ctx, in.MembershipID)
+	})
 	a.addAvailability(t)
 	a.addRoles(t)
 	a.addInvitations(t)

@@ -80,6 +80,8 @@ var holders = map[string][]string{
 	"blitiri.com.ar/go/spf":                         {"helpdesk/mailauth"},
 	"github.com/alecthomas/kong":                    {"cmd/..."},
 	"github.com/prometheus/...":                     {"cmd/helpwright/internal/metrics"},
+	"github.com/caddyserver/certmagic":              {"cmd/helpwright/internal/certs"},
+	"go.uber.org/zap/...":                           {"cmd/helpwright/internal/certs"},
 	"github.com/standard-webhooks/...":              {}, // tests only
 	"github.com/minio/minio-go/v7/...":              {"storage/s3blob"},
 	"github.com/modelcontextprotocol/go-sdk/...":    {"transport/mcp"},

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/url"
 	"runtime"
 	"runtime/debug"
 	"strings"
@@ -15,7 +14,6 @@ import (
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 	"github.com/helpwright/helpwright/transport"
-	"github.com/helpwright/helpwright/transport/server"
 )
 
 type migrateCmd struct{}
@@ -31,75 +29,6 @@ func (migrateCmd) Run(s *session) error {
 	}
 	fmt.Fprintln(s.stdout, "the schema is up to date")
 	return db.Close()
-}
-
-type userCmd struct {
-	Create        userCreateCmd   `cmd:"" help:"Make a user, a member of an account if one is named, and print an access token of theirs on the last line."`
-	ResetPassword userPasswordCmd `cmd:"" help:"Print a link, good once and for a day, by which a user chooses another password."`
-}
-
-type userPasswordCmd struct {
-	Email string `arg:"" help:"The user's mail address." placeholder:"ADDRESS"`
-}
-
-// Run prints the link.
-func (c *userPasswordCmd) Run(s *session) error {
-	a, err := s.open(false)
-	if err != nil {
-		return err
-	}
-	defer a.close()
-	operator := a.Service().Operator()
-	user, err := operator.UserByEmail(s.ctx, c.Email)
-	if fault.Is(err, fault.NotFound) {
-		return errors.New("there is no user with this address")
-	}
-	if err != nil {
-		return err
-	}
-	token, err := operator.CreatePasswordToken(s.ctx, user.ID, 24*time.Hour)
-	if err != nil {
-		return err
-	}
-	page := "/reset"
-	if user.PasswordHash == "" && user.EmailKey == helpdesk.EmailKey(s.settings.BootstrapEmail) {
-		page = "/setup" // the first user says who they are, too
-	}
-	fmt.Fprintf(s.stdout, "%s%s%s?token=%s\n", a.settings.baseURL(), server.DeskPath, page, url.QueryEscape(token))
-	return nil
-}
-
-type userCreateCmd struct {
-	Email    string `required:"" help:"Mail address."`
-	Name     string `help:"Name; the address's local part when empty."`
-	Password string `help:"Password of 8 to 200 characters; none when empty."`
-	Account  int64  `help:"Account to make the user a member of."`
-	Role     string `help:"Role there." enum:"owner,admin,agent,collaborator,editor" default:"agent"`
-}
-
-// Run makes the user.
-func (c *userCreateCmd) Run(s *session) error {
-	a, err := s.open(true)
-	if err != nil {
-		return err
-	}
-	defer a.close()
-	operator := a.Service().Operator()
-	user, err := operator.CreateUser(s.ctx, helpdesk.UserInput{Email: c.Email, Name: c.Name, Password: c.Password})
-	if err != nil {
-		return err
-	}
-	if c.Account != 0 {
-		if _, err := operator.AddMember(s.ctx, c.Account, user.ID, c.Role); err != nil {
-			return fmt.Errorf("user %d was made, but is no member of account %d: %w", user.ID, c.Account, err)
-		}
-	}
-	_, secret, err := operator.CreateToken(s.ctx, user.ID, helpdesk.TokenInput{Name: "made with the user"})
-	if err != nil {
-		return err
-	}
-	fmt.Fprintf(s.stdout, "user %d\n%s\n", user.ID, secret)
-	return nil
 }
 
 type tokenCmd struct {

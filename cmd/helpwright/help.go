@@ -27,14 +27,18 @@ func settingsOf(path string) []string {
 		return stored
 	case "blobs copy":
 		return append([]string{"data"}, bucket...)
-	case "user create", "token create", "kb export", "blobs adopt", "blobs sweep", "backup", "restore", "jobs list", "jobs retry", "jobs drop":
+	case "user create", "token create", "kb export", "blobs adopt", "blobs sweep", "backup", "restore", "jobs list", "jobs retry", "jobs drop",
+		"user list", "user show", "user disable", "user enable", "user delete":
 		return sealed
 	case "user reset-password":
 		return append([]string{"listen", "base-url", "bootstrap-email"}, sealed...)
 	case "kb import":
 		return append([]string{"max-site-file"}, sealed...)
 	case "doctor":
-		return append([]string{"intake-listen", "intake-domain", "smtp-url", "allow-private-hosts", "dns-server", "spf"}, sealed...)
+		return append([]string{
+			"listen", "tls-listen", "tls-cert", "tls-key", "acme-email", "acme-hosts", "base-url", "lmtp-listen", "metrics-listen",
+			"intake-listen", "intake-tls-cert", "intake-tls-key", "intake-domain", "smtp-url", "allow-private-hosts", "dns-server", "spf",
+		}, sealed...)
 	}
 	return nil
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"net/http"
 	"net/http/pprof"
 	"path/filepath"
@@ -18,7 +17,9 @@ type serveCmd struct{}
 // Run serves until the session's context ends.
 func (serveCmd) Run(s *session) error {
 	m := metrics.New(metrics.Config{Build: build(), Logger: s.log})
-	a, err := s.open(true, s.listen, s.work, s.measure(m))
+	var a *app // the listeners ask for it when it runs
+	var err error
+	a, err = s.open(true, s.listen, s.work, s.secure(func() *server.Server { return a.Server }), s.measure(m))
 	if err != nil {
 		return err
 	}
@@ -40,10 +41,8 @@ func (serveCmd) Run(s *session) error {
 
 // listen lets a server serve HTTP.
 func (s *session) listen(cfg *server.Config) (err error) {
-	if cfg.Listener, err = net.Listen("tcp", s.settings.Listen); err != nil {
-		return usageError{fmt.Errorf("HELPWRIGHT_LISTEN: %w: stop what listens there, or choose another address", err)}
-	}
-	return nil
+	cfg.Listener, err = listenAt("HELPWRIGHT_LISTEN", s.settings.Listen)
+	return err
 }
 
 // measure lets a server serve metrics, where the settings name an address for them.
@@ -52,21 +51,23 @@ func (s *session) measure(m *metrics.Metrics) change {
 		if s.settings.MetricsListen == "" {
 			return nil
 		}
-		l, err := net.Listen("tcp", s.settings.MetricsListen)
+		l, err := listenAt("HELPWRIGHT_METRICS_LISTEN", s.settings.MetricsListen)
 		if err != nil {
-			return usageError{fmt.Errorf("HELPWRIGHT_METRICS_LISTEN: %w", err)}
+			return err
 		}
 		m.Watch(cfg)
-		cfg.Doors = map[string]func(context.Context) error{
-			"metrics": func(ctx context.Context) error { return server.Serve(ctx, l, operations(m)) },
-		}
+		addDoor(cfg, "metrics", func(ctx context.Context) error { return server.Serve(ctx, l, operations(m)) })
 		return nil
 	}
 }
 
 // announce says where the server listens, and on an empty database how to begin.
 func (a *app) announce(welcome string) {
-	fmt.Fprintf(a.stdout, "helpwright listens on %s (API at %s)\n", a.settings.Listen, a.APIURL())
+	listen := a.settings.Listen
+	if a.settings.TLSListen != "" {
+		listen += " and " + a.settings.TLSListen
+	}
+	fmt.Fprintf(a.stdout, "helpwright listens on %s (API at %s)\n", listen, a.APIURL())
 	if a.settings.IntakeListen != "" {
 		fmt.Fprintf(a.stdout, "mail intake (SMTP) listens on %s for addresses at %s\n", a.settings.IntakeListen, a.settings.IntakeDomain)
 	}

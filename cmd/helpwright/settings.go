@@ -24,6 +24,13 @@ import (
 // Settings are the server's configuration. The README's table is made from them.
 type Settings struct {
 	Listen         string   `env:"HELPWRIGHT_LISTEN" default:"127.0.0.1:8080" help:"HTTP: the API." placeholder:"ADDR"`
+	TLSListen      string   `env:"HELPWRIGHT_TLS_LISTEN" name:"tls-listen" help:"HTTPS, such as :443; off when empty. HELPWRIGHT_LISTEN, such as :80, then leads there, and answers only what authorities and supervisors ask." placeholder:"ADDR"`
+	TLSCert        string   `env:"HELPWRIGHT_TLS_CERT" name:"tls-cert" help:"Certificate chain (PEM) for HTTPS; needs the key too. It is read again when the file changes." placeholder:"FILE"`
+	TLSKey         string   `env:"HELPWRIGHT_TLS_KEY" name:"tls-key" help:"Private key (PEM) of that certificate." placeholder:"FILE"`
+	ACMEEmail      string   `env:"HELPWRIGHT_ACME_EMAIL" name:"acme-email" help:"Get certificates from an authority, by ACME, with an account of this address: for the host of HELPWRIGHT_BASE_URL, for HELPWRIGHT_ACME_HOSTS, and on their first visit for the domains of help centres. It says that you agree to the authority's terms. Ports 80 and 443 of these hosts must reach HELPWRIGHT_LISTEN and HELPWRIGHT_TLS_LISTEN." placeholder:"EMAIL"`
+	ACMEHosts      []string `env:"HELPWRIGHT_ACME_HOSTS" name:"acme-hosts" help:"Further hosts to get certificates for, separated by commas, such as that of the MX record, for STARTTLS on the intake." placeholder:"HOST"`
+	ACMEURL        string   `env:"HELPWRIGHT_ACME_URL" name:"acme-url" default:"https://acme-v02.api.letsencrypt.org/directory" help:"Directory of the authority." placeholder:"URL"`
+	ACMECA         string   `env:"HELPWRIGHT_ACME_CA" name:"acme-ca" help:"Roots (PEM) by which the directory's own certificate is verified; the system's when empty." placeholder:"FILE"`
 	BaseURL        string   `env:"HELPWRIGHT_BASE_URL" name:"base-url" help:"Address that users see; http://LISTEN when empty, with localhost where that is every address." placeholder:"URL"`
 	Data           string   `env:"HELPWRIGHT_DATA" name:"data" default:"data" help:"Folder of what the server keeps itself: secret key, spool, and where nothing else is set, database and files." placeholder:"FOLDER"`
 	DatabaseURL    string   `env:"HELPWRIGHT_DATABASE_URL" name:"database-url" secret:"url" help:"sqlite:PATH or postgres://USER:PASS@HOST/DB; sqlite:DATA/helpwright.db when empty. Behind a pooler that gives each transaction another session and keeps no prepared statements, with ?default_query_exec_mode=exec." placeholder:"URL"`
@@ -34,7 +41,7 @@ type Settings struct {
 	S3Region       string   `env:"AWS_REGION" name:"aws-region" help:"Region of the bucket where its address names none; us-east-1 when empty." placeholder:"NAME"`
 	IntakeListen   string   `env:"HELPWRIGHT_INTAKE_LISTEN" default:"127.0.0.1:2525" help:"SMTP intake of forwarded mail; empty turns it off." placeholder:"ADDR"`
 	IntakeDomain   string   `env:"HELPWRIGHT_INTAKE_DOMAIN" default:"localhost" help:"Domain of the mailboxes' internal addresses." placeholder:"DOMAIN"`
-	IntakeTLSCert  string   `env:"HELPWRIGHT_INTAKE_TLS_CERT" name:"intake-tls-cert" help:"Certificate chain (PEM) for STARTTLS on the intake; needs the key too." placeholder:"FILE"`
+	IntakeTLSCert  string   `env:"HELPWRIGHT_INTAKE_TLS_CERT" name:"intake-tls-cert" help:"Certificate chain (PEM) for STARTTLS on the intake; needs the key too. It is read again when the file changes. Empty: one of HELPWRIGHT_ACME_EMAIL, if that is set." placeholder:"FILE"`
 	IntakeTLSKey   string   `env:"HELPWRIGHT_INTAKE_TLS_KEY" name:"intake-tls-key" help:"Private key (PEM) of that certificate." placeholder:"FILE"`
 	IntakeRelays   []string `env:"HELPWRIGHT_INTAKE_RELAYS" default:"127.0.0.0/8,::1/128,10.0.0.0/8,172.16.0.0/12,192.168.0.0/16,fc00::/7" help:"Addresses or networks of mail servers that hand mail on to the intake, separated by commas: their SPF is not evaluated." placeholder:"NET"`
 	TrustedServers []string `env:"HELPWRIGHT_TRUSTED_AUTHSERV_IDS" name:"trusted-authserv-ids" help:"Mail servers (authserv-ids) whose Authentication-Results are believed in fetched and relayed mail, separated by commas, such as mx.google.com." placeholder:"NAME"`
@@ -102,7 +109,7 @@ func (s *Settings) check() error {
 	problems.Check(isSQLite || isPostgres, "HELPWRIGHT_DATABASE_URL", "must be sqlite:PATH or postgres://USER:PASS@HOST/DB")
 	s.checkBlobs(&problems)
 	problems.Check(s.IntakeDomain != "" && !strings.ContainsAny(s.IntakeDomain, "@ /"), "HELPWRIGHT_INTAKE_DOMAIN", "must be a domain, such as in.example.org")
-	problems.Check((s.IntakeTLSCert == "") == (s.IntakeTLSKey == ""), "HELPWRIGHT_INTAKE_TLS_CERT", "goes together with HELPWRIGHT_INTAKE_TLS_KEY: set both or neither")
+	s.checkCertificates(&problems)
 	if s.SMTPURL != "" {
 		if _, err := outbound.ParseRelayURLs(s.SMTPURL); err != nil {
 			problems.Add("HELPWRIGHT_SMTP_URL", err.Error())
@@ -188,11 +195,15 @@ func (s *Settings) baseURL() string {
 	if s.BaseURL != "" {
 		return strings.TrimRight(s.BaseURL, "/")
 	}
-	host, port, err := net.SplitHostPort(s.Listen)
-	if ip := net.ParseIP(host); err == nil && (host == "" || ip != nil && ip.IsUnspecified()) {
-		return "http://" + net.JoinHostPort("localhost", port) // every address of this machine is none to go to
+	scheme, listen := "http://", s.Listen
+	if s.TLSListen != "" {
+		scheme, listen = "https://", s.TLSListen
 	}
-	return "http://" + s.Listen
+	host, port, err := net.SplitHostPort(listen)
+	if ip := net.ParseIP(host); err == nil && (host == "" || ip != nil && ip.IsUnspecified()) {
+		return scheme + net.JoinHostPort("localhost", port) // every address of this machine is none to go to
+	}
+	return scheme + listen
 }
 
 // loadKeys takes the secret keys from the settings, or from their file, which it

@@ -53,6 +53,32 @@ func scheduleOf(all []helpdesk.WorkingHours) items[workingHours] {
 	})
 }
 
+// Users implements [helpdesk.PeopleDirectory].
+func (d directory) Users(ctx context.Context, seek storage.Seek) ([]helpdesk.User, error) {
+	var rows []userRow
+	err := page(d.selects(&rows), "id", seek).Scan(ctx)
+	return mapped(rows, (*userRow).user), failure(ctx, err, "user", 0)
+}
+
+// UserForUpdate implements [helpdesk.UserWriter].
+func (t systemTx) UserForUpdate(ctx context.Context, id int64) (helpdesk.User, error) {
+	var row userRow
+	q := t.selects(&row).Where("id = ?", id)
+	if t.store.postgres {
+		q.For("NO KEY UPDATE") // as an update: it does not wait for those who insert what refers to the user
+	}
+	if err := one(ctx, q, "user", id); err != nil {
+		return helpdesk.User{}, err
+	}
+	return row.user(), nil
+}
+
+// DeleteUser implements [helpdesk.UserWriter]; the tokens go with the row.
+func (t systemTx) DeleteUser(ctx context.Context, id int64) error {
+	res, err := t.deletes((*userRow)(nil)).Where("id = ?", id).Exec(ctx)
+	return removed(ctx, res, err, "user", id)
+}
+
 // TokensOf implements [helpdesk.PeopleDirectory].
 func (d directory) TokensOf(ctx context.Context, userID int64, sessions bool, seek storage.Seek) ([]helpdesk.AccessToken, error) {
 	var rows []tokenRow

@@ -20,6 +20,7 @@ type userRow struct {
 	EmailKey        string
 	EmailVerifiedAt int64
 	PasswordHash    string
+	DisabledAt      int64
 	CreatedAt       int64
 	UpdatedAt       int64
 }
@@ -27,8 +28,8 @@ type userRow struct {
 func (r *userRow) user() helpdesk.User {
 	return helpdesk.User{
 		ID: r.ID, Name: r.Name, Email: r.Email, EmailKey: r.EmailKey, EmailVerifiedAt: timeOf(r.EmailVerifiedAt),
-		PasswordHash: r.PasswordHash,
-		CreatedAt:    timeOf(r.CreatedAt), UpdatedAt: timeOf(r.UpdatedAt),
+		PasswordHash: r.PasswordHash, DisabledAt: timeOf(r.DisabledAt),
+		CreatedAt: timeOf(r.CreatedAt), UpdatedAt: timeOf(r.UpdatedAt),
 	}
 }
 
@@ -54,8 +55,8 @@ func (d directory) UserByEmail(ctx context.Context, key string) (helpdesk.User, 
 func userRowOf(u *helpdesk.User) userRow {
 	return userRow{
 		ID: u.ID, Name: u.Name, Email: u.Email, EmailKey: u.EmailKey, EmailVerifiedAt: micros(u.EmailVerifiedAt),
-		PasswordHash: u.PasswordHash,
-		CreatedAt:    micros(u.CreatedAt), UpdatedAt: micros(u.UpdatedAt),
+		PasswordHash: u.PasswordHash, DisabledAt: micros(u.DisabledAt),
+		CreatedAt: micros(u.CreatedAt), UpdatedAt: micros(u.UpdatedAt),
 	}
 }
 
@@ -81,19 +82,23 @@ type tokenRow struct {
 	LastUsedAt    int64
 	CreatedAt     int64
 	Session       bool
+	UserDisabled  bool `bun:",scanonly"`
 }
 
 func (r *tokenRow) token() helpdesk.AccessToken {
 	return helpdesk.AccessToken{
 		ID: r.ID, UserID: r.UserID, Name: r.Name, Hash: r.Hash, Scopes: r.Scopes,
 		ExpiresAt: timeOf(r.ExpiresAt), LastUsedAt: timeOf(r.LastUsedAt), CreatedAt: timeOf(r.CreatedAt), Session: r.Session,
+		UserDisabled: r.UserDisabled,
 	}
 }
 
 // TokenByHash implements [helpdesk.Directory].
 func (d directory) TokenByHash(ctx context.Context, hash []byte) (helpdesk.AccessToken, error) {
 	var row tokenRow
-	if err := one(ctx, d.selects(&row).Where("hash = ?", hash), "token", 0); err != nil {
+	q := d.selects(&row).ColumnExpr("hw_tokens.*").ColumnExpr("u.disabled_at <> ? AS user_disabled", micros(time.Time{})).
+		Join("JOIN hw_users AS u ON u.id = hw_tokens.user_id").Where("hw_tokens.hash = ?", hash)
+	if err := one(ctx, q, "token", 0); err != nil {
 		return helpdesk.AccessToken{}, err
 	}
 	return row.token(), nil

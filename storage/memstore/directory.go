@@ -15,7 +15,13 @@ type directory struct{ src source }
 
 func (d directory) TokenByHash(ctx context.Context, hash []byte) (helpdesk.AccessToken, error) {
 	return query(ctx, d.src, func(db *data) (helpdesk.AccessToken, error) {
-		return db.tokens.first(global, func(t *helpdesk.AccessToken) bool { return len(hash) > 0 && bytes.Equal(t.Hash, hash) })
+		token, err := db.tokens.first(global, func(t *helpdesk.AccessToken) bool { return len(hash) > 0 && bytes.Equal(t.Hash, hash) })
+		if err != nil {
+			return token, err
+		}
+		user, err := db.users.get(global, token.UserID)
+		token.UserDisabled = err == nil && !user.DisabledAt.IsZero()
+		return token, err
 	})
 }
 
@@ -40,7 +46,11 @@ func (d directory) Grant(ctx context.Context, userID, accountID int64) (helpdesk
 			return helpdesk.Grant{}, err
 		}
 		roles := db.roles.where(accountID, func(r *helpdesk.Role) bool { return slices.Contains(m.RoleIDs, r.ID) })
-		return helpdesk.Grant{Membership: m, Roles: roles}, nil
+		user, err := db.users.get(global, userID)
+		if err != nil {
+			return helpdesk.Grant{}, err
+		}
+		return helpdesk.Grant{Membership: m, Roles: roles, Disabled: !user.DisabledAt.IsZero()}, nil
 	})
 }
 

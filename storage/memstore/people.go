@@ -7,7 +7,35 @@ import (
 
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/storage"
+	"github.com/helpwright/helpwright/storage/fault"
 )
+
+func (d directory) Users(ctx context.Context, seek storage.Seek) ([]helpdesk.User, error) {
+	return query(ctx, d.src, func(db *data) ([]helpdesk.User, error) {
+		return db.users.list(global, seek, func(*helpdesk.User) bool { return true }), nil
+	})
+}
+
+// UserForUpdate has nothing to do but to look: a transaction has the whole store.
+func (t systemTx) UserForUpdate(ctx context.Context, id int64) (helpdesk.User, error) {
+	return t.User(ctx, id)
+}
+
+func (t systemTx) DeleteUser(ctx context.Context, id int64) error {
+	return change(ctx, t.open, func(db *data) error {
+		if _, err := db.users.get(global, id); err != nil {
+			return err
+		}
+		for account := range db.memberships.rows {
+			if db.memberships.conflict(account, 0, func(m *helpdesk.Membership) bool { return m.UserID == id }) {
+				return fault.New(fault.Conflict, "The user is a member of an account.")
+			}
+		}
+		db.tokens.removeIf(global, func(t *helpdesk.AccessToken) bool { return t.UserID == id })
+		db.users.set(global, id, nil)
+		return nil
+	})
+}
 
 func (d directory) TokensOf(ctx context.Context, userID int64, sessions bool, seek storage.Seek) ([]helpdesk.AccessToken, error) {
 	return query(ctx, d.src, func(db *data) ([]helpdesk.AccessToken, error) {

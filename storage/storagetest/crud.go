@@ -34,8 +34,8 @@ func crudTests() []testCase {
 // Everything that a world wrote is read back, by id and in lists.
 func testEverything(t *testing.T, b Backend) {
 	w := newWorld(t, b)
-	filled(t, w.user)
-	filled(t, w.token, "Session")
+	filled(t, w.user, "DisabledAt") // see testDisabledUser
+	filled(t, w.token, "Session", "UserDisabled")
 	filled(t, w.account)
 	filled(t, w.role, "Key")
 	filled(t, w.member)

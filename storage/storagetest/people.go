@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -20,6 +21,9 @@ func peopleTests() []testCase {
 		{"DeleteRole", testDeleteRole},
 		{"Invitation", testInvitation},
 		{"User", testUpdateUser},
+		{"Users", testUsers},
+		{"DisabledUser", testDisabledUser},
+		{"DeleteUser", testDeleteUser},
 		{"Tokens", testTokens},
 		{"Sessions", testSessions},
 	}
@@ -143,6 +147,77 @@ func testUpdateUser(t *testing.T, b Backend) {
 	fails(t, "an absent user", update(taken), fault.NotFound)
 }
 
+func testUsers(t *testing.T, b Backend) {
+	var want []helpdesk.User
+	for range 3 {
+		want = append(want, newAccount(t, b).user)
+	}
+	var got []helpdesk.User
+	seek := storage.Seek{Limit: 2, From: &storage.Position{ID: want[0].ID - 1}}
+	for {
+		page, err := b.Store.Users(t.Context(), seek)
+		ok(t, err)
+		got = append(got, page...)
+		if len(page) < 2 {
+			break
+		}
+		seek.From = &storage.Position{ID: page[1].ID}
+	}
+	mine := func(u helpdesk.User) bool {
+		return !slices.ContainsFunc(want, func(o helpdesk.User) bool { return o.ID == u.ID })
+	}
+	same(t, "users", want, slices.DeleteFunc(got, mine)) // others may make some meanwhile
+}
+
+// That a user is disabled is told with the token and the grant.
+func testDisabledUser(t *testing.T, b Backend) {
+	w, other := newAccount(t, b), newAccount(t, b)
+	for _, disabled := range []bool{true, false} {
+		err := b.Store.InSystemTx(t.Context(), func(ctx context.Context, tx helpdesk.SystemTx) error {
+			user, err := tx.UserForUpdate(ctx, w.user.ID)
+			if err != nil {
+				return err
+			}
+			same(t, "locked", w.user, user)
+			w.user.DisabledAt = time.Time{}
+			if disabled {
+				w.user.DisabledAt = at(5)
+			}
+			return tx.UpdateUser(ctx, &w.user)
+		})
+		ok(t, err)
+		one(t, "user", w.user, b.Store.User, w.user.ID)
+		for _, v := range []*world{w, other} {
+			token, err := b.Store.TokenByHash(t.Context(), v.token.Hash)
+			ok(t, err)
+			same(t, "of a token", disabled && v == w, token.UserDisabled)
+			grant, err := b.Store.Grant(t.Context(), v.user.ID, v.account.ID)
+			ok(t, err)
+			same(t, "of a grant", disabled && v == w, grant.Disabled)
+		}
+	}
+	err := b.Store.InSystemTx(t.Context(), func(ctx context.Context, tx helpdesk.SystemTx) error {
+		return errOf(tx.UserForUpdate(ctx, nobody))
+	})
+	fails(t, "locking an absent user", err, fault.NotFound)
+}
+
+func testDeleteUser(t *testing.T, b Backend) {
+	w, other := newAccount(t, b), newAccount(t, b)
+	remove := func(id int64) error {
+		return b.Store.InSystemTx(t.Context(), func(ctx context.Context, tx helpdesk.SystemTx) error { return tx.DeleteUser(ctx, id) })
+	}
+	fails(t, "a member", remove(w.user.ID), fault.Conflict)
+	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.Memberships().Delete(ctx, w.member.ID) })
+	ok(t, remove(w.user.ID))
+	_, err := b.Store.User(t.Context(), w.user.ID)
+	fails(t, "deleted user", err, fault.NotFound)
+	_, err = b.Store.TokenByHash(t.Context(), w.token.Hash)
+	fails(t, "token of a deleted user", err, fault.NotFound)
+	one(t, "other user", other.user, b.Store.User, other.user.ID)
+	fails(t, "deleting again", remove(w.user.ID), fault.NotFound)
+}
+
 // newToken makes another token of the user.
 func (w *world) newToken(t *testing.T, name string, session bool, expires time.Time) helpdesk.AccessToken {
 	t.Helper()
@@ -217,7 +292,10 @@ func (g *generator) availability() helpdesk.Availability {
 }
 
 func (g *generator) peopleDirectory(seek storage.Seek) operation {
-	if g.IntN(2) == 0 {
+	switch g.IntN(3) {
+	case 0:
+		return operation{method: "Users", args: []any{ordered{g.from(seek, "User"), "User"}}}
+	case 1:
 		return operation{method: "InvitationByHash", args: []any{fmt.Append(nil, "invitation", g.IntN(len(g.pool["Invitation"])+1))}}
 	}
 	return operation{method: "TokensOf", args: []any{one64("User", g.any("User")), g.IntN(2) == 0, ordered{g.from(seek, "AccessToken"), "AccessToken"}}}
@@ -227,7 +305,7 @@ func (g *generator) peopleSystem() operation {
 	user := one64("User", g.any("User"))
 	switch g.IntN(4) {
 	case 0:
-		u := &helpdesk.User{ID: oneOf(g, g.pool["User"]), Name: g.text(), EmailKey: fmt.Sprint("u", g.IntN(int(g.count))+1), CreatedAt: base, UpdatedAt: g.time(false)}
+		u := &helpdesk.User{ID: oneOf(g, g.pool["User"]), Name: g.text(), EmailKey: fmt.Sprint("u", g.IntN(int(g.count))+1), CreatedAt: base, UpdatedAt: g.time(false), DisabledAt: g.time(true)}
 		return operation{method: "UpdateUser", args: []any{u}}
 	case 1:
 		return operation{method: "DeleteToken", args: []any{user, one64("AccessToken", g.any("AccessToken"))}}

@@ -104,6 +104,7 @@ func groups() []group {
 		{name: "Tags", tests: tagTests()},
 		{name: "People", tests: peopleTests()},
 		{name: "Suppressions", tests: suppressionTests()},
+		{name: "SiteRows", tests: testsOf(kbNouns()), kb: true},
 		{name: "Sites", tests: siteTests(), kb: true},
 		{name: "SiteFiles", tests: decorTests(), kb: true},
 		{name: "Articles", tests: articleTests(), kb: true},
@@ -115,6 +116,7 @@ func groups() []group {
 		{name: "Webhooks", tests: webhookTests()},
 		{name: "Desk", tests: deskTests()},
 		{name: "Notified", tests: notificationTests()},
+		{name: "Vault", tests: vaultTests()},
 	}
 }
 

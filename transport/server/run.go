@@ -1,9 +1,12 @@
 package server
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"log"
 	"net"
 	"net/http"
 	"slices"
@@ -108,6 +111,17 @@ func (s *stage) stop() error {
 	return errors.Join(s.errs...)
 }
 
+// exceptHandshakes leaves out what anybody can cause who connects: it tells their address, and a host that they make up.
+type exceptHandshakes struct{ to io.Writer }
+
+// Write implements [io.Writer].
+func (e exceptHandshakes) Write(line []byte) (int, error) {
+	if bytes.Contains(line, []byte("http: TLS handshake error")) {
+		return len(line), nil
+	}
+	return e.to.Write(line)
+}
+
 // drain is how long requests may take when the server is to end.
 const drain = 8 * time.Second
 
@@ -119,6 +133,7 @@ func serve(ctx context.Context, l net.Listener, h http.Handler, kept keptFunc) e
 	server := &http.Server{
 		Handler: whole(h), ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 5 * time.Minute, IdleTimeout: idleTimeout, MaxHeaderBytes: 64 << 10,
 		WriteTimeout: writeTimeout, ConnContext: withConn, ConnState: turned,
+		ErrorLog: log.New(exceptHandshakes{log.Default().Writer()}, "", log.LstdFlags),
 	}
 	done := make(chan error, 1)
 	var sending atomic.Int64

@@ -1,0 +1,220 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"text/tabwriter"
+	"time"
+
+	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/storage"
+	"github.com/helpwright/helpwright/storage/fault"
+	"github.com/helpwright/helpwright/transport/server"
+)
+
+type userCmd struct {
+	List          userListCmd     `cmd:"" help:"Print the users: addresses, names, whether they have a password, and whether they are disabled."`
+	Show          userShowCmd     `cmd:"" help:"Print a user with the accounts that they are a member of."`
+	Create        userCreateCmd   `cmd:"" help:"Make a user, a member of an account if one is named, and print an access token of theirs on the last line."`
+	Disable       userDisableCmd  `cmd:"" help:"Keep a user out: sessions end at once, access tokens are refused; memberships and work stay."`
+	Enable        userEnableCmd   `cmd:"" help:"Let a disabled user in again."`
+	Delete        userDeleteCmd   `cmd:"" help:"Remove a user with access tokens and memberships; what they wrote stays."`
+	ResetPassword userPasswordCmd `cmd:"" help:"Print a link, good once and for a day, by which a user chooses another password."`
+}
+
+type userPasswordCmd struct{ userArg }
+
+// Run prints the link.
+func (c *userPasswordCmd) Run(s *session) error {
+	a, err := s.open(false)
+	if err != nil {
+		return err
+	}
+	defer a.close()
+	operator := a.Service().Operator()
+	user, err := userByEmail(a, c.Email)
+	if err != nil {
+		return err
+	}
+	token, err := operator.CreatePasswordToken(s.ctx, user.ID, 24*time.Hour)
+	if err != nil {
+		return err
+	}
+	page := "/reset"
+	if user.PasswordHash == "" && user.EmailKey == helpdesk.EmailKey(s.settings.BootstrapEmail) {
+		page = "/setup" // the first user says who they are, too
+	}
+	fmt.Fprintf(s.stdout, "%s%s%s?token=%s\n", a.settings.baseURL(), server.DeskPath, page, url.QueryEscape(token))
+	return nil
+}
+
+type userCreateCmd struct {
+	Email    string `required:"" help:"Mail address."`
+	Name     string `help:"Name; the address's local part when empty."`
+	Password string `help:"Password of 8 to 200 characters; none when empty."`
+	Account  int64  `help:"Account to make the user a member of."`
+	Role     string `help:"Role there." enum:"owner,admin,agent,collaborator,editor" default:"agent"`
+}
+
+// Run makes the user.
+func (c *userCreateCmd) Run(s *session) error {
+	a, err := s.open(true)
+	if err != nil {
+		return err
+	}
+	defer a.close()
+	operator := a.Service().Operator()
+	user, err := operator.CreateUser(s.ctx, helpdesk.UserInput{Email: c.Email, Name: c.Name, Password: c.Password})
+	if err != nil {
+		return err
+	}
+	if c.Account != 0 {
+		if _, err := operator.AddMember(s.ctx, c.Account, user.ID, c.Role); err != nil {
+			return fmt.Errorf("user %d was made, but is no member of account %d: %w", user.ID, c.Account, err)
+		}
+	}
+	_, secret, err := operator.CreateToken(s.ctx, user.ID, helpdesk.TokenInput{Name: "made with the user"})
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(s.stdout, "user %d\n%s\n", user.ID, secret)
+	return nil
+}
+
+// userArg names a user.
+type userArg struct {
+	Email string `arg:"" help:"The user's mail address." placeholder:"ADDRESS"`
+}
+
+func userByEmail(a *app, email string) (helpdesk.User, error) {
+	user, err := a.Service().Operator().UserByEmail(a.ctx, email)
+	if fault.Is(err, fault.NotFound) {
+		return helpdesk.User{}, errors.New("there is no user with this address")
+	}
+	return user, err
+}
+
+// withUser does something about the user.
+func (c userArg) withUser(s *session, do func(a *app, user helpdesk.User) error) error {
+	a, err := s.open(false)
+	if err != nil {
+		return err
+	}
+	defer a.close()
+	user, err := userByEmail(a, c.Email)
+	if err != nil {
+		return err
+	}
+	return do(a, user)
+}
+
+type userListCmd struct{}
+
+// Run prints the users by id.
+func (c *userListCmd) Run(s *session) error {
+	a, err := s.open(false)
+	if err != nil {
+		return err
+	}
+	defer a.close()
+	w := tabwriter.NewWriter(s.stdout, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "ID\tADDRESS\tNAME\tPASSWORD\tDISABLED")
+	req := storage.PageRequest{Limit: storage.MaxLimit}
+	for {
+		page, err := a.Service().Operator().Users(a.ctx, req)
+		if err != nil {
+			return err
+		}
+		for _, u := range page.Items {
+			fmt.Fprintf(w, "%d\t%s\t%s\t%s\t%s\n", u.ID, printable(u.Email), printable(u.Name), yesNo(u.PasswordHash != ""), since(u.DisabledAt))
+		}
+		if req.Cursor = page.Next; req.Cursor == "" {
+			return w.Flush()
+		}
+	}
+}
+
+func yesNo(b bool) string {
+	if b {
+		return "yes"
+	}
+	return "no"
+}
+
+// since is a time as commands print it, "no" where there is none.
+func since(t time.Time) string {
+	if t.IsZero() {
+		return "no"
+	}
+	return "since " + t.UTC().Format(time.RFC3339)
+}
+
+type userShowCmd struct{ userArg }
+
+// Run prints what is known of the user, and the accounts.
+func (c *userShowCmd) Run(s *session) error {
+	return c.withUser(s, func(a *app, u helpdesk.User) error {
+		w := tabwriter.NewWriter(s.stdout, 0, 0, 2, ' ', 0)
+		fmt.Fprintf(w, "id\t%d\naddress\t%s\nname\t%s\n", u.ID, printable(u.Email), printable(u.Name))
+		fmt.Fprintf(w, "address verified\t%s\npassword\t%s\ndisabled\t%s\n", since(u.EmailVerifiedAt), yesNo(u.PasswordHash != ""), since(u.DisabledAt))
+		fmt.Fprintf(w, "made\t%s\n", u.CreatedAt.UTC().Format(time.RFC3339))
+		return errors.Join(printAccounts(a, w, u.ID), w.Flush())
+	})
+}
+
+func printAccounts(a *app, w io.Writer, userID int64) error {
+	req := storage.PageRequest{Limit: storage.MaxLimit}
+	for {
+		page, err := a.Service().Operator().AccountsOfUser(a.ctx, userID, req)
+		if err != nil {
+			return err
+		}
+		for _, account := range page.Items {
+			fmt.Fprintf(w, "account\t%d %s\n", account.ID, printable(account.Name))
+		}
+		if req.Cursor = page.Next; req.Cursor == "" {
+			return nil
+		}
+	}
+}
+
+type userDisableCmd struct{ userArg }
+
+// Run keeps the user out, of servers that run too: their next request is refused.
+func (c *userDisableCmd) Run(s *session) error {
+	return c.withUser(s, func(a *app, u helpdesk.User) error {
+		if _, err := a.Service().Operator().DisableUser(a.ctx, u.ID); err != nil {
+			return err
+		}
+		fmt.Fprintf(s.stdout, "user %d is disabled\n", u.ID)
+		return nil
+	})
+}
+
+type userEnableCmd struct{ userArg }
+
+// Run lets the user in again.
+func (c *userEnableCmd) Run(s *session) error {
+	return c.withUser(s, func(a *app, u helpdesk.User) error {
+		if _, err := a.Service().Operator().EnableUser(a.ctx, u.ID); err != nil {
+			return err
+		}
+		fmt.Fprintf(s.stdout, "user %d is enabled\n", u.ID)
+		return nil
+	})
+}
+
+type userDeleteCmd struct{ userArg }
+
+// Run removes the user.
+func (c *userDeleteCmd) Run(s *session) error {
+	return c.withUser(s, func(a *app, u helpdesk.User) error {
+		if err := a.Service().Operator().DeleteUser(a.ctx, u.ID); err != nil {
+			return err
+		}
+		fmt.Fprintf(s.stdout, "user %d is deleted\n", u.ID)
+		return nil
+	})
+}
