@@ -5,8 +5,8 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"sync"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
