@@ -178,7 +178,7 @@ func lists() []explained {
 		return err
 	})
 	add("ConversationCounts", true, func(ctx context.Context, _ *bunstore.DB, r helpdesk.Reader, _ storage.Seek) error {
-		_, err := r.ConversationCounts(ctx)
+		_, err := r.ConversationCounts(ctx, 1, 2)
 		return err
 	})
 	add("Count", true, func(ctx context.Context, _ *bunstore.DB, r helpdesk.Reader, _ storage.Seek) error {
