@@ -23,6 +23,8 @@ func settingsOf(path string) []string {
 		return []string{"listen", "base-url", "max-attachment", "max-site-file", "rate-limit", "public-rate-limit", "trusted-proxies"}
 	case "healthcheck":
 		return []string{"listen"}
+	case "log level", "log format":
+		return []string{"metrics-listen"}
 	case "migrate":
 		return stored
 	case "blobs copy":
