@@ -30,6 +30,7 @@ var ErrReauth = errors.New("the mail server refuses the credentials")
 type FetchSource struct {
 	AccountID int64
 	MailboxID int64
+	Email     string // the mailbox's address; may be ""
 	Inbound   Inbound
 	Password  string // of AuthPassword
 	// ClientSecret and RefreshToken are of AuthOAuth2.
@@ -64,7 +65,7 @@ func (in *Intake) Sources(ctx context.Context) ([]FetchSource, error) {
 
 // fetchSource opens the secrets of a mailbox.
 func (s *Service) fetchSource(m Mailbox) FetchSource {
-	source := FetchSource{AccountID: m.AccountID, MailboxID: m.ID, Inbound: m.Inbound}
+	source := FetchSource{AccountID: m.AccountID, MailboxID: m.ID, Email: m.Email, Inbound: m.Inbound}
 	source.Inbound.SealedPassword, source.Inbound.OAuth.SealedSecrets = nil, nil
 	var err error
 	if m.Inbound.Auth == AuthOAuth2 {

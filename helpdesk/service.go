@@ -119,7 +119,7 @@ func New(cfg Config) (*Service, error) {
 	if err := problems.Err(); err != nil {
 		return nil, err
 	}
-	if err := lacksRows(cfg.Store); err != nil {
+	if err := storage.CheckRows(cfg.Store.Within(Scope{})); err != nil {
 		return nil, err
 	}
 	if cfg.IntakeDomain == "" {

@@ -123,10 +123,10 @@ func (r *Revision) apply(ctx context.Context, tx Tx, in ArticleInput, now time.T
 	if seen.crossed(in.TextInput) {
 		return &fault.Error{Kind: fault.Conflict, Code: CodeCrossed, Message: "Somebody else has changed this text since it was read."}
 	}
-	if _, err := tx.Collection(ctx, in.CollectionID); err != nil {
+	if _, err := tx.Collections().Get(ctx, in.CollectionID); err != nil {
 		return err
 	}
-	if err := checkCategories(ctx, tx, categories); err != nil {
+	if err := checkCategories(ctx, tx.Categories(), categories); err != nil {
 		return err
 	}
 	r.Status, r.CollectionID, r.CategoryIDs, r.UpdatedAt = status, in.CollectionID, categories, now
@@ -145,11 +145,11 @@ func (r *Revision) apply(ctx context.Context, tx Tx, in ArticleInput, now time.T
 }
 
 // checkCategories makes sure that categories are there.
-func checkCategories(ctx context.Context, r CategoryReader, ids []int64) error {
+func checkCategories(ctx context.Context, r storage.RowReader[Category, CategoryFilter], ids []int64) error {
 	if len(ids) == 0 {
 		return nil
 	}
-	found, err := r.CategoriesByID(ctx, ids)
+	found, err := r.ByIDs(ctx, ids)
 	if err != nil {
 		return err
 	}
@@ -202,21 +202,24 @@ func (e *Editor) Articles(ctx context.Context, filter ArticleFilter, desc bool, 
 	return storage.List(req, desc, ArticleRevision.position, func(seek storage.Seek) ([]ArticleRevision, error) { return r.LiveArticles(ctx, filter, seek) })
 }
 
+// shelves are the collections and the categories that a handle reads.
+type shelves interface {
+	Collections() storage.RowReader[Collection, storage.NoFilter]
+	Categories() storage.RowReader[Category, CategoryFilter]
+}
+
 // check validates a filter: where it looks has to be there.
-func (f ArticleFilter) check(ctx context.Context, r interface {
-	CollectionReader
-	CategoryReader
-}) error {
+func (f ArticleFilter) check(ctx context.Context, r shelves) error {
 	if err := f.bounded(); err != nil {
 		return err
 	}
 	if f.CollectionID != 0 {
-		if _, err := r.Collection(ctx, f.CollectionID); err != nil {
+		if _, err := r.Collections().Get(ctx, f.CollectionID); err != nil {
 			return err
 		}
 	}
 	if f.CategoryID != 0 {
-		if _, err := r.Category(ctx, f.CategoryID); err != nil {
+		if _, err := r.Categories().Get(ctx, f.CategoryID); err != nil {
 			return err
 		}
 	}
@@ -302,11 +305,11 @@ func settle(ctx context.Context, r Reader, revisions ...*ArticleRevision) error 
 		collections = append(collections, a.Revision.CollectionID)
 		categories = append(categories, a.Revision.CategoryIDs...)
 	}
-	inCollections, err := r.CollectionsByID(ctx, sortedSet(collections))
+	inCollections, err := r.Collections().ByIDs(ctx, sortedSet(collections))
 	if err != nil {
 		return err
 	}
-	inCategories, err := r.CategoriesByID(ctx, sortedSet(categories))
+	inCategories, err := r.Categories().ByIDs(ctx, sortedSet(categories))
 	if err != nil {
 		return err
 	}
@@ -349,7 +352,7 @@ func (e *Editor) CreateArticle(ctx context.Context, in ArticleInput) (ArticleRev
 		}
 		out.Article.put(out.Revision)
 		out.Article.Outdated = out.Revision.outdated()
-		if err := tx.InsertArticle(ctx, &out.Article); err != nil {
+		if err := tx.Articles().Insert(ctx, &out.Article); err != nil {
 			return err
 		}
 		out.Revision.ArticleID = out.Article.ID
@@ -378,7 +381,7 @@ func (e *Editor) CreateArticle(ctx context.Context, in ArticleInput) (ArticleRev
 func (e *Editor) revise(ctx context.Context, begin func(context.Context, func(context.Context, Tx) error) error, id int64, fn func(ctx context.Context, tx Tx, a *ArticleRevision, now time.Time) error) (ArticleRevision, error) {
 	var out ArticleRevision
 	err := begin(ctx, func(ctx context.Context, tx Tx) error {
-		a, err := tx.ArticleForUpdate(ctx, id)
+		a, err := tx.Articles().Lock(ctx, id)
 		if err != nil {
 			return err
 		}
@@ -395,7 +398,7 @@ func (e *Editor) revise(ctx context.Context, begin func(context.Context, func(co
 		if out.Article.Draft == 0 || out.Article.Draft == out.Revision.Number {
 			out.Article.Outdated = out.Revision.outdated()
 		}
-		if err := tx.UpdateArticle(ctx, &out.Article); err != nil {
+		if err := tx.Articles().Update(ctx, &out.Article); err != nil {
 			return err
 		}
 		if out.Revision.Number == out.Article.Live {
@@ -427,7 +430,7 @@ func (e *Editor) prepared(ctx context.Context, needs Permission, in TextInput) (
 	if err != nil {
 		return in, err
 	}
-	return e.refer(ctx, r, in.cleaned())
+	return e.refer(ctx, r.Files(), in.cleaned())
 }
 
 // UpdateArticle changes the live revision in place; a draft stays as it is. It needs
@@ -479,7 +482,7 @@ func (e *Editor) UpdateDraft(ctx context.Context, id int64, in ArticleInput) (Ar
 			if a.Revision, err = tx.Revision(ctx, id, a.Article.Draft); err != nil {
 				return err
 			}
-			if err := settle(ctx, tx, a); err != nil {
+			if err := settle(ctx, tx.Reader(), a); err != nil {
 				return err
 			}
 		}
@@ -527,11 +530,11 @@ func (e *Editor) DeleteArticle(ctx context.Context, id int64) error {
 		return err
 	}
 	return begin(ctx, func(ctx context.Context, tx Tx) error {
-		a, err := tx.ArticleForUpdate(ctx, id)
+		a, err := tx.Articles().Lock(ctx, id)
 		if err != nil {
 			return err
 		}
-		if err := tx.DeleteArticle(ctx, id); err != nil {
+		if err := tx.Articles().Delete(ctx, id); err != nil {
 			return err
 		}
 		if err := addCounts(ctx, tx, a.counts(-1)); err != nil {

@@ -51,13 +51,13 @@ func (c *Category) apply(ctx context.Context, tx Tx, in CategoryInput, now time.
 	if err := problems.Err(); err != nil {
 		return err
 	}
-	if _, err := tx.Collection(ctx, in.CollectionID); err != nil {
+	if _, err := tx.Collections().Get(ctx, in.CollectionID); err != nil {
 		return err
 	}
 	c.CollectionID = in.CollectionID
 	var err error
 	c.SortOrder, err = place(in.SortOrder, c.SortOrder, c.ID == 0, func() (SortOrder, bool, error) {
-		last, err := tx.Categories(ctx, CategoryFilter{CollectionID: c.CollectionID}, storage.Seek{Desc: true, Limit: 1})
+		last, err := tx.Categories().List(ctx, CategoryFilter{CollectionID: c.CollectionID}, storage.Seek{Desc: true, Limit: 1})
 		if len(last) == 0 {
 			return 0, false, err
 		}
@@ -78,13 +78,10 @@ func (e *Editor) Categories(ctx context.Context, filter CategoryFilter, desc boo
 
 // listCategories lists categories; a filter for a collection that is not there is
 // NotFound.
-func listCategories(ctx context.Context, r interface {
-	CollectionReader
-	CategoryReader
-}, filter CategoryFilter, desc bool, req storage.PageRequest) (storage.Page[Category], error) {
-	page, err := storage.List(req, desc, Category.position, func(seek storage.Seek) ([]Category, error) { return r.Categories(ctx, filter, seek) })
+func listCategories(ctx context.Context, r shelves, filter CategoryFilter, desc bool, req storage.PageRequest) (storage.Page[Category], error) {
+	page, err := storage.List(req, desc, Category.position, func(seek storage.Seek) ([]Category, error) { return r.Categories().List(ctx, filter, seek) })
 	if filter.CollectionID != 0 && (err != nil || len(page.Items) == 0) { // a collection that something is in is there
-		if _, missing := r.Collection(ctx, filter.CollectionID); missing != nil {
+		if _, missing := r.Collections().Get(ctx, filter.CollectionID); missing != nil {
 			return storage.Page[Category]{}, missing
 		}
 	}
@@ -97,7 +94,7 @@ func (e *Editor) Category(ctx context.Context, id int64) (Category, error) {
 	if err != nil {
 		return Category{}, err
 	}
-	return r.Category(ctx, id)
+	return r.Categories().Get(ctx, id)
 }
 
 // CategoriesByID returns those of ids that there are. It needs categories.view.
@@ -106,7 +103,7 @@ func (e *Editor) CategoriesByID(ctx context.Context, ids []int64) ([]Category, e
 	if err != nil {
 		return nil, err
 	}
-	return r.CategoriesByID(ctx, ids)
+	return r.Categories().ByIDs(ctx, ids)
 }
 
 // CreateCategory makes a category. It needs categories.create. A collection that is
@@ -123,7 +120,7 @@ func (e *Editor) CreateCategory(ctx context.Context, in CategoryInput) (Category
 		if err := c.apply(ctx, tx, in, now); err != nil {
 			return err
 		}
-		if err := tx.InsertCategory(ctx, &c); err != nil {
+		if err := tx.Categories().Insert(ctx, &c); err != nil {
 			return err
 		}
 		if err := addCounts(ctx, tx, []Counts{{CollectionID: c.CollectionID, Counters: Counters{Categories: 1}}}); err != nil {
@@ -145,14 +142,14 @@ func (e *Editor) UpdateCategory(ctx context.Context, id int64, in CategoryInput)
 	}
 	var c Category
 	err = begin(ctx, func(ctx context.Context, tx Tx) error {
-		if c, err = tx.CategoryForUpdate(ctx, id); err != nil {
+		if c, err = tx.Categories().Lock(ctx, id); err != nil {
 			return err
 		}
 		from := c.CollectionID
 		if err := c.apply(ctx, tx, in, e.svc.now()); err != nil {
 			return err
 		}
-		if err := tx.UpdateCategory(ctx, &c); err != nil {
+		if err := tx.Categories().Update(ctx, &c); err != nil {
 			return err
 		}
 		if from != c.CollectionID {
@@ -176,11 +173,11 @@ func (e *Editor) DeleteCategory(ctx context.Context, id int64) error {
 		return err
 	}
 	return begin(ctx, func(ctx context.Context, tx Tx) error {
-		c, err := tx.CategoryForUpdate(ctx, id)
+		c, err := tx.Categories().Lock(ctx, id)
 		if err != nil {
 			return err
 		}
-		if err := tx.DeleteCategory(ctx, id); err != nil {
+		if err := tx.Categories().Delete(ctx, id); err != nil {
 			return err
 		}
 		if err := addCounts(ctx, tx, []Counts{{CollectionID: c.CollectionID, Counters: Counters{Categories: -1}}}); err != nil {
@@ -208,7 +205,7 @@ func (v *Visitor) Category(ctx context.Context, id int64) (Category, error) {
 	if err != nil {
 		return Category{}, err
 	}
-	c, err := r.Category(ctx, id)
+	c, err := r.Categories().Get(ctx, id)
 	c.Counters = c.Counters.published()
 	return c, err
 }
@@ -219,7 +216,7 @@ func (v *Visitor) CategoriesByID(ctx context.Context, ids []int64) ([]Category, 
 	if err != nil {
 		return nil, err
 	}
-	list, err := r.CategoriesByID(ctx, ids)
+	list, err := r.Categories().ByIDs(ctx, ids)
 	return shownCategories(list), err
 }
 

@@ -103,7 +103,7 @@ func (c *Collection) apply(ctx context.Context, tx Tx, in CollectionInput, now t
 	}
 	var err error
 	c.SortOrder, err = place(in.SortOrder, c.SortOrder, c.ID == 0, func() (SortOrder, bool, error) {
-		last, err := tx.Collections(ctx, storage.Seek{Desc: true, Limit: 1})
+		last, err := tx.Collections().List(ctx, storage.NoFilter{}, storage.Seek{Desc: true, Limit: 1})
 		if len(last) == 0 {
 			return 0, false, err
 		}
@@ -123,8 +123,10 @@ func (e *Editor) Collections(ctx context.Context, desc bool, req storage.PageReq
 	return listCollections(ctx, r, desc, req)
 }
 
-func listCollections(ctx context.Context, r CollectionReader, desc bool, req storage.PageRequest) (storage.Page[Collection], error) {
-	return storage.List(req, desc, Collection.position, func(seek storage.Seek) ([]Collection, error) { return r.Collections(ctx, seek) })
+func listCollections(ctx context.Context, r shelves, desc bool, req storage.PageRequest) (storage.Page[Collection], error) {
+	return storage.List(req, desc, Collection.position, func(seek storage.Seek) ([]Collection, error) {
+		return r.Collections().List(ctx, storage.NoFilter{}, seek)
+	})
 }
 
 // Collection returns a collection. It needs collections.view.
@@ -133,7 +135,7 @@ func (e *Editor) Collection(ctx context.Context, id int64) (Collection, error) {
 	if err != nil {
 		return Collection{}, err
 	}
-	return r.Collection(ctx, id)
+	return r.Collections().Get(ctx, id)
 }
 
 // CollectionsByID returns those of ids that there are. It needs collections.view.
@@ -142,7 +144,7 @@ func (e *Editor) CollectionsByID(ctx context.Context, ids []int64) ([]Collection
 	if err != nil {
 		return nil, err
 	}
-	return r.CollectionsByID(ctx, ids)
+	return r.Collections().ByIDs(ctx, ids)
 }
 
 // CreateCollection makes a collection. It needs collections.create.
@@ -158,7 +160,7 @@ func (e *Editor) CreateCollection(ctx context.Context, in CollectionInput) (Coll
 		if err := c.apply(ctx, tx, in, now); err != nil {
 			return err
 		}
-		if err := tx.InsertCollection(ctx, &c); err != nil {
+		if err := tx.Collections().Insert(ctx, &c); err != nil {
 			return err
 		}
 		if err := setKey(ctx, tx, CollectionKey, c.ID, in.ExchangeKey); err != nil {
@@ -177,13 +179,13 @@ func (e *Editor) UpdateCollection(ctx context.Context, id int64, in CollectionIn
 	}
 	var c Collection
 	err = begin(ctx, func(ctx context.Context, tx Tx) error {
-		if c, err = tx.CollectionForUpdate(ctx, id); err != nil {
+		if c, err = tx.Collections().Lock(ctx, id); err != nil {
 			return err
 		}
 		if err := c.apply(ctx, tx, in, e.svc.now()); err != nil {
 			return err
 		}
-		if err := tx.UpdateCollection(ctx, &c); err != nil {
+		if err := tx.Collections().Update(ctx, &c); err != nil {
 			return err
 		}
 		return e.emit(ctx, tx, "collection.updated", c.ID)
@@ -200,7 +202,7 @@ func (e *Editor) DeleteCollection(ctx context.Context, id int64) error {
 		return err
 	}
 	return begin(ctx, func(ctx context.Context, tx Tx) error {
-		c, err := tx.CollectionForUpdate(ctx, id)
+		c, err := tx.Collections().Lock(ctx, id)
 		if err != nil {
 			return err
 		}
@@ -208,12 +210,12 @@ func (e *Editor) DeleteCollection(ctx context.Context, id int64) error {
 			return fault.New(fault.Conflict, "The collection still holds articles.")
 		}
 		for {
-			categories, err := tx.Categories(ctx, CategoryFilter{CollectionID: id}, storage.Seek{Limit: storage.MaxLimit})
+			categories, err := tx.Categories().List(ctx, CategoryFilter{CollectionID: id}, storage.Seek{Limit: storage.MaxLimit})
 			if err != nil {
 				return err
 			}
 			for _, category := range categories {
-				if err := tx.DeleteCategory(ctx, category.ID); err != nil {
+				if err := tx.Categories().Delete(ctx, category.ID); err != nil {
 					return err
 				}
 			}
@@ -221,7 +223,7 @@ func (e *Editor) DeleteCollection(ctx context.Context, id int64) error {
 				break
 			}
 		}
-		if err := tx.DeleteCollection(ctx, id); err != nil {
+		if err := tx.Collections().Delete(ctx, id); err != nil {
 			return err
 		}
 		return e.emit(ctx, tx, "collection.deleted", id)
@@ -246,7 +248,7 @@ func (v *Visitor) Collection(ctx context.Context, id int64) (Collection, error) 
 	if err != nil {
 		return Collection{}, err
 	}
-	c, err := r.Collection(ctx, id)
+	c, err := r.Collections().Get(ctx, id)
 	c.Counters = c.Counters.published()
 	return c, err
 }
@@ -257,7 +259,7 @@ func (v *Visitor) CollectionsByID(ctx context.Context, ids []int64) ([]Collectio
 	if err != nil {
 		return nil, err
 	}
-	list, err := r.CollectionsByID(ctx, ids)
+	list, err := r.Collections().ByIDs(ctx, ids)
 	return shownCollections(list), err
 }
 

@@ -40,7 +40,7 @@ func (s *Service) PublicFile(ctx context.Context, siteID, id int64, urlKey strin
 	if err != nil {
 		return Content{}, publicly(err, "file", id)
 	}
-	f, err := s.cfg.Store.Within(Scope{AccountID: site.AccountID, SiteID: site.ID}).File(ctx, id)
+	f, err := s.cfg.Store.Within(Scope{AccountID: site.AccountID, SiteID: site.ID}).Files().Get(ctx, id)
 	if err != nil {
 		return Content{}, publicly(err, "file", id)
 	}
@@ -63,7 +63,7 @@ func (s *Service) PublicAsset(ctx context.Context, siteID, themeID int64, path, 
 	if err != nil {
 		return Content{}, publicly(err, "file", 0)
 	}
-	f, err := s.cfg.Store.Within(Scope{AccountID: site.AccountID, SiteID: site.ID}).ThemeFile(ctx, themeID, path)
+	f, err := s.cfg.Store.Within(Scope{AccountID: site.AccountID, SiteID: site.ID}).ThemeFileByPath(ctx, themeID, path)
 	if err != nil {
 		return Content{}, publicly(err, "file", 0)
 	}
@@ -96,12 +96,12 @@ func (s *Service) Dress(ctx context.Context, site Site, themeID int64) (Dress, e
 	if themeID == 0 {
 		d.Theme, err = r.ActiveTheme(ctx)
 	} else {
-		d.Theme, err = r.Theme(ctx, themeID)
+		d.Theme, err = r.Themes().Get(ctx, themeID)
 	}
 	if err != nil {
 		return Dress{}, err
 	}
-	d.Files, err = r.ThemeFiles(ctx, d.Theme.ID, everyFile())
+	d.Files, err = r.ThemeFiles().List(ctx, ThemeFileFilter{ThemeID: d.Theme.ID}, everyFile())
 	return d, err
 }
 
@@ -126,7 +126,7 @@ func (s *Service) Asset(f ThemeFile) Content {
 
 // Picture finds an image of a site that its look names.
 func (s *Service) Picture(ctx context.Context, site Site, id int64) (File, error) {
-	return s.cfg.Store.Within(Scope{AccountID: site.AccountID, SiteID: site.ID}).File(ctx, id)
+	return s.cfg.Store.Within(Scope{AccountID: site.AccountID, SiteID: site.ID}).Files().Get(ctx, id)
 }
 
 // BaseURL is Config.BaseURL, without a slash at its end.

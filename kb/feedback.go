@@ -52,7 +52,7 @@ func (v *Visitor) SendFeedback(ctx context.Context, in FeedbackInput) (Feedback,
 			return err
 		}
 		f = Feedback{SiteID: v.site.ID, ArticleID: a.Article.ID, Revision: a.Revision.Number, Text: in.Text, CreatedAt: v.svc.now()}
-		if err := tx.InsertFeedback(ctx, &f); err != nil {
+		if err := tx.AddFeedback(ctx, &f); err != nil {
 			return err
 		}
 		return tx.Emit(ctx, v.svc.event("feedback.created", 0, v.site.ID, f.ID))
@@ -73,7 +73,7 @@ func (e *Editor) Feedbacks(ctx context.Context, filter FeedbackFilter, req stora
 		}
 	}
 	at := func(f Feedback) storage.Position { return storage.Position{ID: f.ID} }
-	return storage.List(req, true, at, func(seek storage.Seek) ([]Feedback, error) { return r.Feedbacks(ctx, filter, seek) })
+	return storage.List(req, true, at, func(seek storage.Seek) ([]Feedback, error) { return r.Feedback().List(ctx, filter, seek) })
 }
 
 // Feedback returns one feedback. It needs feedback.view.
@@ -82,7 +82,7 @@ func (e *Editor) Feedback(ctx context.Context, id int64) (Feedback, error) {
 	if err != nil {
 		return Feedback{}, err
 	}
-	return r.Feedback(ctx, id)
+	return r.Feedback().Get(ctx, id)
 }
 
 // DeleteFeedback removes a feedback. It needs feedback.delete.
@@ -92,7 +92,7 @@ func (e *Editor) DeleteFeedback(ctx context.Context, id int64) error {
 		return err
 	}
 	return begin(ctx, func(ctx context.Context, tx Tx) error {
-		if err := tx.DeleteFeedback(ctx, id); err != nil {
+		if err := tx.Feedback().Delete(ctx, id); err != nil {
 			return err
 		}
 		return e.emit(ctx, tx, "feedback.deleted", id)

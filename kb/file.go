@@ -56,7 +56,7 @@ func (e *Editor) CreateFile(ctx context.Context, up FileUpload) (File, error) {
 		return File{}, err
 	}
 	err = begin(ctx, func(ctx context.Context, tx Tx) error {
-		if err := tx.InsertFile(ctx, &f); err != nil {
+		if err := tx.Files().Insert(ctx, &f); err != nil {
 			return err
 		}
 		if err := setKey(ctx, tx, FileKey, f.ID, up.ExchangeKey); err != nil {
@@ -131,7 +131,7 @@ func (e *Editor) Files(ctx context.Context, req storage.PageRequest) (storage.Pa
 		return storage.Page[File]{}, err
 	}
 	return storage.List(req, true, func(f File) storage.Position { return storage.Position{ID: f.ID} },
-		func(seek storage.Seek) ([]File, error) { return r.Files(ctx, seek) })
+		func(seek storage.Seek) ([]File, error) { return r.Files().List(ctx, storage.NoFilter{}, seek) })
 }
 
 // File returns a file's description. It needs files.view.
@@ -140,7 +140,7 @@ func (e *Editor) File(ctx context.Context, id int64) (File, error) {
 	if err != nil {
 		return File{}, err
 	}
-	return r.File(ctx, id)
+	return r.Files().Get(ctx, id)
 }
 
 // FileInput changes a file. Absent fields stay as they are.
@@ -160,7 +160,7 @@ func (e *Editor) UpdateFile(ctx context.Context, id int64, in FileInput) (File, 
 	if err != nil {
 		return File{}, err
 	}
-	f, err := r.File(ctx, id)
+	f, err := r.Files().Get(ctx, id)
 	if err != nil || !in.Filename.IsSet() {
 		return f, err
 	}
@@ -173,11 +173,11 @@ func (e *Editor) UpdateFile(ctx context.Context, id int64, in FileInput) (File, 
 		return File{}, err
 	}
 	err = begin(ctx, func(ctx context.Context, tx Tx) error {
-		if f, err = tx.File(ctx, id); err != nil {
+		if f, err = tx.Files().Get(ctx, id); err != nil {
 			return err
 		}
 		f.Filename, f.ContentType, f.UpdatedAt = name, filetype.MediaType(name, head), e.svc.now()
-		if err := tx.UpdateFile(ctx, &f); err != nil {
+		if err := tx.Files().Update(ctx, &f); err != nil {
 			return err
 		}
 		return e.emit(ctx, tx, "file.updated", id)
@@ -202,11 +202,11 @@ func (e *Editor) DeleteFile(ctx context.Context, id int64) error {
 		return err
 	}
 	return begin(ctx, func(ctx context.Context, tx Tx) error {
-		f, err := tx.File(ctx, id)
+		f, err := tx.Files().Get(ctx, id)
 		if err != nil {
 			return err
 		}
-		if err := tx.DeleteFile(ctx, id); err != nil {
+		if err := tx.Files().Delete(ctx, id); err != nil {
 			return err
 		}
 		if err := tx.Enqueue(ctx, purgeKeys(e.site.AccountID, []string{f.BlobKey})...); err != nil {

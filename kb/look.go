@@ -184,7 +184,7 @@ func linkable(address string) bool {
 }
 
 // checkImages makes sure that what a changed look shows are images of the site.
-func (in LookInput) checkImages(ctx context.Context, r FileReader) error {
+func (in LookInput) checkImages(ctx context.Context, files storage.RowReader[File, storage.NoFilter]) error {
 	var problems fault.Collector
 	for _, image := range []struct {
 		field string
@@ -194,7 +194,7 @@ func (in LookInput) checkImages(ctx context.Context, r FileReader) error {
 		if !given || id == 0 {
 			continue
 		}
-		f, err := r.File(ctx, id)
+		f, err := files.Get(ctx, id)
 		if err != nil && !fault.Is(err, fault.NotFound) {
 			return err
 		}

@@ -106,9 +106,9 @@ type referrer struct {
 
 // refer returns a text input whose contents have references instead of addresses of
 // the site. Addresses of files are known by their keys, whatever host they name.
-func (e *Editor) refer(ctx context.Context, r FileReader, in TextInput) (TextInput, error) {
+func (e *Editor) refer(ctx context.Context, of storage.RowReader[File, storage.NoFilter], in TextInput) (TextInput, error) {
 	own := referrer{homes: e.svc.homes(e.site)}
-	err := own.know(ctx, r, func(see func(string) string) { in.mapped(see) })
+	err := own.know(ctx, of, func(see func(string) string) { in.mapped(see) })
 	if err != nil {
 		return in, err
 	}
@@ -116,7 +116,7 @@ func (e *Editor) refer(ctx context.Context, r FileReader, in TextInput) (TextInp
 }
 
 // know reads the files that addresses name. walk shows it all addresses.
-func (own *referrer) know(ctx context.Context, r FileReader, walk func(see func(string) string)) error {
+func (own *referrer) know(ctx context.Context, of storage.RowReader[File, storage.NoFilter], walk func(see func(string) string)) error {
 	var ids []int64
 	walk(func(address string) string {
 		if m := fileAddress.FindStringSubmatch(address); m != nil {
@@ -128,7 +128,7 @@ func (own *referrer) know(ctx context.Context, r FileReader, walk func(see func(
 	})
 	own.files = map[int64]File{}
 	for some := range slices.Chunk(sortedSet(ids), storage.MaxLimit) {
-		files, err := r.FilesByID(ctx, some)
+		files, err := of.ByIDs(ctx, some)
 		if err != nil {
 			return err
 		}
@@ -149,7 +149,7 @@ func Relink(ctx context.Context, tx Tx, site Site, keys []RevisionKey) error {
 		if err != nil {
 			return err
 		}
-		err = own.know(ctx, tx, func(see func(string) string) {
+		err = own.know(ctx, tx.Files(), func(see func(string) string) {
 			for _, a := range batch {
 				a.Revision.mapped(see)
 			}

@@ -342,10 +342,7 @@ type searcher struct {
 	site      Site
 }
 
-func (s searcher) search(ctx context.Context, in interface {
-	CollectionReader
-	CategoryReader
-}, query string, wanted []string, filter ArticleFilter, req storage.PageRequest) (storage.Page[Found], error) {
+func (s searcher) search(ctx context.Context, in shelves, query string, wanted []string, filter ArticleFilter, req storage.PageRequest) (storage.Page[Found], error) {
 	if err := filter.check(ctx, in); err != nil {
 		return storage.Page[Found]{}, err
 	}

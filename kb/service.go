@@ -94,6 +94,9 @@ func New(cfg Config) (*Service, error) {
 	if err := problems.Err(); err != nil {
 		return nil, err
 	}
+	if err := storage.CheckRows(cfg.Store.Within(Scope{})); err != nil {
+		return nil, err
+	}
 	if cfg.SitesDomain == "" {
 		cfg.SitesDomain = base.Hostname()
 		if _, err := netip.ParseAddr(cfg.SitesDomain); err == nil {

@@ -267,7 +267,7 @@ func (e *Editor) Site(ctx context.Context) (Site, error) {
 	if err != nil {
 		return Site{}, err
 	}
-	return r.Site(ctx, e.site.ID)
+	return r.Sites().Get(ctx, e.site.ID)
 }
 
 // UpdateSite changes the site. It needs sites.update. An address that another site
@@ -279,17 +279,17 @@ func (e *Editor) UpdateSite(ctx context.Context, in SiteInput) (Site, error) {
 	}
 	var site Site
 	err = begin(ctx, func(ctx context.Context, tx Tx) error {
-		if site, err = tx.SiteForUpdate(ctx, e.site.ID); err != nil {
+		if site, err = tx.Sites().Lock(ctx, e.site.ID); err != nil {
 			return err
 		}
 		if err := e.svc.apply(&site, in, reaching(e.mailboxes)); err != nil {
 			return err
 		}
-		if err := in.Look.checkImages(ctx, tx); err != nil {
+		if err := in.Look.checkImages(ctx, tx.Files()); err != nil {
 			return err
 		}
 		site.UpdatedAt = e.svc.now()
-		if err := tx.UpdateSite(ctx, &site); err != nil {
+		if err := tx.Sites().Update(ctx, &site); err != nil {
 			return err
 		}
 		return e.emit(ctx, tx, "site.updated", site.ID)
@@ -305,7 +305,7 @@ func (e *Editor) DeleteSite(ctx context.Context) error {
 		return err
 	}
 	return begin(ctx, func(ctx context.Context, tx Tx) error {
-		if err := tx.DeleteSite(ctx, e.site.ID); err != nil {
+		if err := tx.Sites().Delete(ctx, e.site.ID); err != nil {
 			return err
 		}
 		if err := tx.Enqueue(ctx, purgePrefix(e.site.AccountID, sitePrefix(e.site.AccountID, e.site.ID))); err != nil {

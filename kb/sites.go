@@ -42,7 +42,7 @@ func (h *Sites) List(ctx context.Context, accountID int64, req storage.PageReque
 		return storage.Page[Site]{}, err
 	}
 	return storage.List(req, false, func(s Site) storage.Position { return storage.Position{ID: s.ID} },
-		func(seek storage.Seek) ([]Site, error) { return r.Sites(ctx, seek) })
+		func(seek storage.Seek) ([]Site, error) { return r.Sites().List(ctx, storage.NoFilter{}, seek) })
 }
 
 // Create makes a site. It needs sites.create in the account; an account that the
@@ -74,7 +74,7 @@ func (h *Sites) Create(ctx context.Context, in SiteInput) (Site, error) {
 			if err := h.insert(ctx, tx, &site); err != nil {
 				return err
 			}
-			return in.Look.checkImages(ctx, tx) // a new site has no files
+			return in.Look.checkImages(ctx, tx.Files()) // a new site has no files
 		})
 		if given || !isUnique(err, UniqueSitePath) {
 			break
@@ -85,10 +85,10 @@ func (h *Sites) Create(ctx context.Context, in SiteInput) (Site, error) {
 
 // insert stores a site and reads back what belongs to its account.
 func (h *Sites) insert(ctx context.Context, tx Tx, site *Site) error {
-	if err := tx.InsertSite(ctx, site); err != nil {
+	if err := tx.Sites().Insert(ctx, site); err != nil {
 		return err
 	}
-	stored, err := tx.Site(ctx, site.ID)
+	stored, err := tx.Sites().Get(ctx, site.ID)
 	if err != nil {
 		return err
 	}

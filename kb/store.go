@@ -12,8 +12,8 @@ type Scope struct{ AccountID, SiteID int64 }
 
 // Store keeps the knowledge base's data. It stores and finds; all rules are the
 // service's. The methods KB of bunstore and memstore give one, and so may you:
-// storagetest proves it. Embed [UnimplementedStore], so that later additions do not
-// break your build.
+// storagetest proves it. What is added to it later breaks your build, and the
+// changelog tells it.
 //
 // Errors are faults: NotFound for a row that is absent or outside the scope (the
 // two must be indistinguishable; lists leave it out), Conflict for a broken
@@ -36,6 +36,9 @@ type Store interface {
 const (
 	UniqueSitePath = "site_path" // (HostKey, Path) of sites, over all accounts
 	UniqueSiteHost = "site_host" // HostKey of the sites of one account, but for SharedHost, which all may have
+
+	UniqueActiveTheme = "active_theme" // SiteID of the themes that are active
+	UniqueThemeFile   = "theme_file"   // (ThemeID, Path) of theme files
 )
 
 // Directory finds what is needed before an account is known.
@@ -51,49 +54,85 @@ type Directory interface {
 
 // Reader reads within a scope.
 type Reader interface {
-	SiteReader
-	FileReader
+	Finder
+	// Articles are the articles without their revisions, listed by SortOrder; Brief means
+	// nothing to them.
+	Articles() storage.RowReader[Article, ArticleFilter]
+	// Categories are listed by SortOrder.
+	Categories() storage.RowReader[Category, CategoryFilter]
+	// Collections are listed by SortOrder.
+	Collections() storage.RowReader[Collection, storage.NoFilter]
+	Feedback() storage.RowReader[Feedback, FeedbackFilter]
+	Files() storage.RowReader[File, storage.NoFilter]
+	// Sites are those of the account, or the one of the scope, with what they have of the
+	// account.
+	Sites() storage.RowReader[Site, storage.NoFilter]
+	// Themes have no UpdateAvailable, which is the service's to say.
+	Themes() storage.RowReader[Theme, storage.NoFilter]
+	// ThemeFiles are listed of the theme that the filter names, and of no other.
+	ThemeFiles() storage.RowReader[ThemeFile, ThemeFileFilter]
+}
+
+// Rows are the rows of a scope in a transaction. How their nouns are declared is what
+// [Nouns] returns. A row that refers to what is not of the site is NotFound.
+type Rows interface {
+	// Articles: CategoryIDs are sorted, and none is there twice. Delete removes an article
+	// with its revisions.
+	Articles() storage.Rows[Article, ArticleFilter]
+	// Categories: one that has articles cannot be deleted.
+	Categories() storage.Rows[Category, CategoryFilter]
+	// Collections: one that has categories or articles cannot be deleted.
+	Collections() storage.Rows[Collection, storage.NoFilter]
+	// Feedback: Insert adds one to the article's Feedbacks, Delete takes one off.
+	Feedback() storage.Rows[Feedback, FeedbackFilter]
+	Files() storage.Rows[File, storage.NoFilter]
+	// Sites: what one has of the account is not written. A host that another account has is
+	// a Conflict fault with the code UniqueSiteHost. Delete removes a site with all that is
+	// in it.
+	Sites() storage.Rows[Site, storage.NoFilter]
+	// Themes: Delete removes a theme with its files.
+	Themes() storage.Rows[Theme, storage.NoFilter]
+	ThemeFiles() storage.Rows[ThemeFile, ThemeFileFilter]
+}
+
+// ThemeFileFilter names the theme whose files are listed.
+type ThemeFileFilter struct {
+	ThemeID int64
+}
+
+// Finder finds what is more than rows of one noun, or finds them by more than their ids.
+type Finder interface {
 	ThemeReader
-	CollectionReader
-	CategoryReader
 	ArticleReader
 	PublishedReader
 	ShelfReader
 	SearchReader
 	PublicSearcher
-	FeedbackReader
 	ExchangeKeyReader
 }
 
 // PublicReader is what the handle of visitors reads with: nothing in it can ask for
 // a draft or for what is unpublished.
 type PublicReader interface {
-	CollectionReader
-	CategoryReader
+	// Categories are those of Reader.
+	Categories() storage.RowReader[Category, CategoryFilter]
+	// Collections are those of Reader.
+	Collections() storage.RowReader[Collection, storage.NoFilter]
 	PublishedReader
 	ShelfReader
 	PublicSearcher
 }
 
-// CollectionReader reads the collections of a site.
-type CollectionReader interface {
-	Collection(ctx context.Context, id int64) (Collection, error)
-	// Collections lists by SortOrder.
-	Collections(ctx context.Context, seek storage.Seek) ([]Collection, error)
-	// CollectionsByID returns those of ids that there are, in any order.
-	CollectionsByID(ctx context.Context, ids []int64) ([]Collection, error)
+// ThemeReader finds themes and their files.
+type ThemeReader interface {
+	// ActiveTheme is NotFound when the site has none.
+	ActiveTheme(ctx context.Context) (Theme, error)
+	// ThemeFileByPath finds a file of a theme, byte by byte.
+	ThemeFileByPath(ctx context.Context, themeID int64, path string) (ThemeFile, error)
 }
 
-// CategoryReader reads the categories of a site.
-type CategoryReader interface {
-	Category(ctx context.Context, id int64) (Category, error)
-	// Categories lists by SortOrder.
-	Categories(ctx context.Context, filter CategoryFilter, seek storage.Seek) ([]Category, error)
-	// CategoriesByID returns those of ids that there are, in any order.
-	CategoriesByID(ctx context.Context, ids []int64) ([]Category, error)
-}
-
-// ArticleReader reads the articles of a site, also what is not published.
+// ArticleReader reads the articles of a site with their revisions, also what is not
+// published.
 type ArticleReader interface {
 	LiveArticle(ctx context.Context, id int64) (ArticleRevision, error)
 	// LiveArticles lists by SortOrder.
@@ -138,90 +177,38 @@ type ShelfReader interface {
 	PublishedLocales(ctx context.Context) ([]string, error)
 }
 
-// SiteReader reads the sites of the scope: those of the account, or the one.
-type SiteReader interface {
-	Site(ctx context.Context, id int64) (Site, error)
-	// Sites lists by id.
-	Sites(ctx context.Context, seek storage.Seek) ([]Site, error)
-}
-
 // Tx reads and writes within a scope, in one transaction.
 type Tx interface {
-	Reader
+	Rows
+	Finder
+	// Reader is the transaction for who only reads.
+	Reader() Reader
 	storage.Outbox
 	storage.AuditWriter
-	SiteWriter
-	FileWriter
 	ThemeWriter
-	CollectionWriter
-	CategoryWriter
-	ArticleWriter
+	ArticleLocks
+	RevisionWriter
 	CountWriter
 	SearchWriter
-	FeedbackWriter
-	ResponseWriter
+	ReactionWriter
 	ExchangeKeyWriter
 }
 
-// SiteWriter changes sites. The AccountID of what is written is the scope's, and
-// what [Site] has of the account is ignored. A mailbox that is not of the account
-// is NotFound.
-type SiteWriter interface {
-	// SiteForUpdate reads a site and keeps others from changing it until the
-	// transaction ends.
-	SiteForUpdate(ctx context.Context, id int64) (Site, error)
-	// InsertSite stores a site of the scope's account.
-	InsertSite(ctx context.Context, s *Site) error
-	UpdateSite(ctx context.Context, s *Site) error
-	// DeleteSite removes a site with all that is in it.
-	DeleteSite(ctx context.Context, id int64) error
+// ThemeWriter changes the files of themes.
+type ThemeWriter interface {
+	// DeleteThemeFiles removes those of the files that the theme has.
+	DeleteThemeFiles(ctx context.Context, themeID int64, ids []int64) error
 }
 
-// CollectionWriter changes collections. It leaves their counters alone.
-type CollectionWriter interface {
-	// CollectionForUpdate reads a collection and keeps others from changing it until
-	// the transaction ends.
-	CollectionForUpdate(ctx context.Context, id int64) (Collection, error)
-	// InsertCollection sets the SiteID too.
-	InsertCollection(ctx context.Context, c *Collection) error
-	UpdateCollection(ctx context.Context, c *Collection) error
-	// DeleteCollection removes a collection. One that has categories or articles is a
-	// Conflict fault.
-	DeleteCollection(ctx context.Context, id int64) error
+// ArticleLocks reads articles that are changed after they were read.
+type ArticleLocks interface {
+	// LockArticles returns those of ids that there are, by id, and keeps others from
+	// changing them until the transaction ends.
+	LockArticles(ctx context.Context, ids []int64) ([]Article, error)
 }
 
-// CategoryWriter changes categories. It leaves their counters alone. A collection
-// that is not of the site is NotFound.
-type CategoryWriter interface {
-	// CategoryForUpdate reads a category and keeps others from changing it until the
-	// transaction ends.
-	CategoryForUpdate(ctx context.Context, id int64) (Category, error)
-	// InsertCategory sets the SiteID too.
-	InsertCategory(ctx context.Context, c *Category) error
-	UpdateCategory(ctx context.Context, c *Category) error
-	// DeleteCategory removes a category. One that has articles is a Conflict fault.
-	DeleteCategory(ctx context.Context, id int64) error
-}
-
-// ArticleWriter changes articles and their revisions. A collection or a category
-// that is not of the site is NotFound, but for those of a revision, which are not
-// looked up. CategoryIDs are sorted, and none is there twice.
-type ArticleWriter interface {
-	// ArticleForUpdate reads an article and keeps others from changing it until the
-	// transaction ends.
-	ArticleForUpdate(ctx context.Context, id int64) (Article, error)
-	// ArticlesForUpdate does so with those of ids that there are, by id.
-	ArticlesForUpdate(ctx context.Context, ids []int64) ([]Article, error)
-	// InsertArticle sets the SiteID too. Views and Feedbacks begin at 0.
-	InsertArticle(ctx context.Context, a *Article) error
-	// UpdateArticle leaves Views and Feedbacks alone.
-	UpdateArticle(ctx context.Context, a *Article) error
-	// DeleteArticle removes an article with its revisions.
-	DeleteArticle(ctx context.Context, id int64) error
-	RevisionWriter
-}
-
-// RevisionWriter changes revisions.
+// RevisionWriter changes revisions, which have no ids: an article and a number name them.
+// The collection and the categories of one are not looked up.
 type RevisionWriter interface {
 	// InsertRevision stores a revision of an article, one with the number of another
 	// is a Conflict fault. Views, Positive and Negative begin at 0.
@@ -280,23 +267,8 @@ type SearchWriter interface {
 	AddSpellings(ctx context.Context, words []string) error
 }
 
-// FeedbackReader reads what readers wrote.
-type FeedbackReader interface {
-	Feedback(ctx context.Context, id int64) (Feedback, error)
-	// Feedbacks lists by id.
-	Feedbacks(ctx context.Context, filter FeedbackFilter, seek storage.Seek) ([]Feedback, error)
-}
-
-// FeedbackWriter removes feedback.
-type FeedbackWriter interface {
-	// DeleteFeedback takes one off its article's Feedbacks.
-	DeleteFeedback(ctx context.Context, id int64) error
-}
-
-// ResponseWriter keeps what visitors say.
-type ResponseWriter interface {
-	// InsertFeedback sets the SiteID too and adds one to the article's Feedbacks.
-	InsertFeedback(ctx context.Context, f *Feedback) error
+// ReactionWriter keeps what visitors think.
+type ReactionWriter interface {
 	// SetReaction replaces the visitor's reaction to the revision, and counts it in the
 	// revision's Positive and Negative.
 	SetReaction(ctx context.Context, r VisitorReaction) error
@@ -306,7 +278,24 @@ type ResponseWriter interface {
 type VisitorTx interface {
 	PublicReader
 	storage.Outbox
-	ResponseWriter
+	ReactionWriter
+	// AddFeedback inserts a row of Feedback.
+	AddFeedback(ctx context.Context, f *Feedback) error
+}
+
+// visitorTx is a transaction for a visitor, who may do nothing else in it.
+type visitorTx struct {
+	PublicReader
+	storage.Outbox
+	ReactionWriter
+	rows Rows
+}
+
+func visiting(tx Tx) VisitorTx { return visitorTx{tx.Reader(), tx, tx, tx} }
+
+// AddFeedback implements [VisitorTx].
+func (t visitorTx) AddFeedback(ctx context.Context, f *Feedback) error {
+	return t.rows.Feedback().Insert(ctx, f)
 }
 
 // ExchangeKeyReader reads the keys of the site.

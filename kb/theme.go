@@ -141,10 +141,10 @@ func (e *Editor) createTheme(ctx context.Context, begin beginTx, t Theme, files 
 		return Theme{}, err
 	}
 	err = begin(ctx, func(ctx context.Context, tx Tx) error {
-		if err := tx.InsertTheme(ctx, &t); err != nil {
+		if err := tx.Themes().Insert(ctx, &t); err != nil {
 			return err
 		}
-		if err := tx.InsertThemeFiles(ctx, t.ID, stored); err != nil {
+		if err := insertThemeFiles(ctx, tx, t.ID, stored...); err != nil {
 			return err
 		}
 		return e.emit(ctx, tx, "theme.created", t.ID)
@@ -193,7 +193,7 @@ func (e *Editor) Themes(ctx context.Context, req storage.PageRequest) (storage.P
 		return storage.Page[Theme]{}, err
 	}
 	page, err := storage.List(req, false, func(t Theme) storage.Position { return storage.Position{ID: t.ID} },
-		func(seek storage.Seek) ([]Theme, error) { return r.Themes(ctx, seek) })
+		func(seek storage.Seek) ([]Theme, error) { return r.Themes().List(ctx, storage.NoFilter{}, seek) })
 	for i, t := range page.Items {
 		page.Items[i] = e.svc.shown(t)
 	}
@@ -206,7 +206,7 @@ func (e *Editor) Theme(ctx context.Context, id int64) (Theme, error) {
 	if err != nil {
 		return Theme{}, err
 	}
-	t, err := r.Theme(ctx, id)
+	t, err := r.Themes().Get(ctx, id)
 	return e.svc.shown(t), err
 }
 
@@ -218,18 +218,18 @@ func (e *Editor) DeleteTheme(ctx context.Context, id int64) error {
 		return err
 	}
 	return begin(ctx, func(ctx context.Context, tx Tx) error {
-		t, err := tx.ThemeForUpdate(ctx, id)
+		t, err := tx.Themes().Lock(ctx, id)
 		if err != nil {
 			return err
 		}
 		if t.IsActive {
 			return fault.New(fault.Conflict, "The active theme cannot be deleted. Activate another one first.")
 		}
-		files, err := tx.ThemeFiles(ctx, id, everyFile())
+		files, err := tx.ThemeFiles().List(ctx, ThemeFileFilter{ThemeID: id}, everyFile())
 		if err != nil {
 			return err
 		}
-		if err := tx.DeleteTheme(ctx, id); err != nil {
+		if err := tx.Themes().Delete(ctx, id); err != nil {
 			return err
 		}
 		if err := tx.Enqueue(ctx, purgeKeys(e.site.AccountID, keysOf(files))...); err != nil {
@@ -259,23 +259,23 @@ func (e *Editor) ActivateTheme(ctx context.Context, id int64) (Theme, error) {
 	}
 	var t Theme
 	err = begin(ctx, func(ctx context.Context, tx Tx) error {
-		if _, err := tx.SiteForUpdate(ctx, e.site.ID); err != nil { // one at a time
+		if _, err := tx.Sites().Lock(ctx, e.site.ID); err != nil { // one at a time
 			return err
 		}
-		if t, err = tx.ThemeForUpdate(ctx, id); err != nil || t.IsActive {
+		if t, err = tx.Themes().Lock(ctx, id); err != nil || t.IsActive {
 			return err
 		}
 		now := e.svc.now()
 		old, err := tx.ActiveTheme(ctx)
 		if err == nil {
 			old.IsActive, old.UpdatedAt = false, now
-			err = tx.UpdateTheme(ctx, &old)
+			err = tx.Themes().Update(ctx, &old)
 		}
 		if err != nil && !fault.Is(err, fault.NotFound) {
 			return err
 		}
 		t.IsActive, t.UpdatedAt = true, now
-		if err := tx.UpdateTheme(ctx, &t); err != nil {
+		if err := tx.Themes().Update(ctx, &t); err != nil {
 			return err
 		}
 		return e.emit(ctx, tx, "theme.activated", id)
@@ -295,7 +295,7 @@ func (e *Editor) UpdateTheme(ctx context.Context, id int64) (Theme, error) {
 	if err != nil {
 		return Theme{}, err
 	}
-	t, err := r.Theme(ctx, id)
+	t, err := r.Themes().Get(ctx, id)
 	if err != nil {
 		return Theme{}, err
 	}
@@ -311,7 +311,7 @@ func (e *Editor) UpdateTheme(ctx context.Context, id int64) (Theme, error) {
 	}
 	applied := false
 	err = begin(ctx, func(ctx context.Context, tx Tx) error {
-		if t, err = tx.ThemeForUpdate(ctx, id); err != nil {
+		if t, err = tx.Themes().Lock(ctx, id); err != nil {
 			return err
 		}
 		if applied = e.svc.shown(t).UpdateAvailable; !applied { // somebody else was faster
@@ -327,7 +327,7 @@ func (e *Editor) UpdateTheme(ctx context.Context, id int64) (Theme, error) {
 
 // replaceFiles gives a theme the files of Config.Theme.
 func (e *Editor) replaceFiles(ctx context.Context, tx Tx, t *Theme, stored []*ThemeFile) error {
-	old, err := tx.ThemeFiles(ctx, t.ID, everyFile())
+	old, err := tx.ThemeFiles().List(ctx, ThemeFileFilter{ThemeID: t.ID}, everyFile())
 	if err != nil {
 		return err
 	}
@@ -338,11 +338,11 @@ func (e *Editor) replaceFiles(ctx context.Context, tx Tx, t *Theme, stored []*Th
 	if err := tx.DeleteThemeFiles(ctx, t.ID, ids); err != nil {
 		return err
 	}
-	if err := tx.InsertThemeFiles(ctx, t.ID, stored); err != nil {
+	if err := insertThemeFiles(ctx, tx, t.ID, stored...); err != nil {
 		return err
 	}
 	t.Version, t.Revision, t.UpdatedAt = e.svc.cfg.Theme.Version, t.Revision+1, e.svc.now()
-	if err := tx.UpdateTheme(ctx, t); err != nil {
+	if err := tx.Themes().Update(ctx, t); err != nil {
 		return err
 	}
 	if err := tx.Enqueue(ctx, purgeKeys(e.site.AccountID, keysOf(old))...); err != nil {
@@ -358,11 +358,11 @@ func (e *Editor) DownloadTheme(ctx context.Context, id int64, w io.Writer) (Them
 	if err != nil {
 		return Theme{}, err
 	}
-	t, err := r.Theme(ctx, id)
+	t, err := r.Themes().Get(ctx, id)
 	if err != nil {
 		return Theme{}, err
 	}
-	files, err := r.ThemeFiles(ctx, id, everyFile())
+	files, err := r.ThemeFiles().List(ctx, ThemeFileFilter{ThemeID: id}, everyFile())
 	if err != nil {
 		return Theme{}, err
 	}

@@ -43,11 +43,13 @@ func (e *Editor) ThemeFiles(ctx context.Context, themeID int64, req storage.Page
 	if err != nil {
 		return storage.Page[ThemeFile]{}, err
 	}
-	if _, err := r.Theme(ctx, themeID); err != nil {
+	if _, err := r.Themes().Get(ctx, themeID); err != nil {
 		return storage.Page[ThemeFile]{}, err
 	}
 	return storage.List(req, false, func(f ThemeFile) storage.Position { return storage.Position{ID: f.ID} },
-		func(seek storage.Seek) ([]ThemeFile, error) { return r.ThemeFiles(ctx, themeID, seek) })
+		func(seek storage.Seek) ([]ThemeFile, error) {
+			return r.ThemeFiles().List(ctx, ThemeFileFilter{ThemeID: themeID}, seek)
+		})
 }
 
 // ThemeFile returns a file of a theme and its content. It needs themes.view.
@@ -65,13 +67,13 @@ func (e *Editor) ThemeFile(ctx context.Context, themeID int64, path string) (The
 }
 
 func findThemeFile(ctx context.Context, r Reader, themeID int64, path string) (ThemeFile, error) {
-	if _, err := r.Theme(ctx, themeID); err != nil {
+	if _, err := r.Themes().Get(ctx, themeID); err != nil {
 		return ThemeFile{}, err
 	}
 	if clean, err := theme.CleanPath(path); err == nil {
 		path = clean
 	}
-	return r.ThemeFile(ctx, themeID, clean(path))
+	return r.ThemeFileByPath(ctx, themeID, clean(path))
 }
 
 func (e *Editor) content(ctx context.Context, f ThemeFile) ([]byte, error) {
@@ -121,14 +123,14 @@ func invalid(field string, err error) error {
 
 // putThemeFile tries once; errMoved tells that the theme was changed meanwhile.
 func (e *Editor) putThemeFile(ctx context.Context, r Reader, begin beginTx, themeID int64, path string, content []byte) (ThemeFile, []byte, error) {
-	t, err := r.Theme(ctx, themeID)
+	t, err := r.Themes().Get(ctx, themeID)
 	if err != nil {
 		return ThemeFile{}, nil, err
 	}
 	if path, err = theme.CleanPath(path); err != nil {
 		return ThemeFile{}, nil, invalid("file", err)
 	}
-	files, err := r.ThemeFiles(ctx, themeID, everyFile())
+	files, err := r.ThemeFiles().List(ctx, ThemeFileFilter{ThemeID: themeID}, everyFile())
 	if err != nil {
 		return ThemeFile{}, nil, err
 	}
@@ -153,9 +155,9 @@ func (e *Editor) putThemeFile(ctx context.Context, r Reader, begin beginTx, them
 			return err
 		}
 		if old != "" {
-			return tx.UpdateThemeFile(ctx, &f)
+			return tx.ThemeFiles().Update(ctx, &f)
 		}
-		return tx.InsertThemeFiles(ctx, themeID, []*ThemeFile{&f})
+		return insertThemeFiles(ctx, tx, themeID, &f)
 	})
 	if err != nil {
 		e.svc.discard(ctx, err, f.BlobKey)
@@ -164,10 +166,18 @@ func (e *Editor) putThemeFile(ctx context.Context, r Reader, begin beginTx, them
 	return f, content, nil
 }
 
+// insertThemeFiles puts new files into a theme.
+func insertThemeFiles(ctx context.Context, tx Tx, themeID int64, files ...*ThemeFile) error {
+	for _, f := range files {
+		f.ThemeID = themeID
+	}
+	return tx.ThemeFiles().Insert(ctx, files...)
+}
+
 // touchTheme counts a change of a theme's files, if it is still as it was seen, and
 // lets a file that is no longer needed go.
 func (e *Editor) touchTheme(ctx context.Context, tx Tx, seen Theme, oldKey string) error {
-	t, err := tx.ThemeForUpdate(ctx, seen.ID)
+	t, err := tx.Themes().Lock(ctx, seen.ID)
 	if err != nil {
 		return err
 	}
@@ -176,7 +186,7 @@ func (e *Editor) touchTheme(ctx context.Context, tx Tx, seen Theme, oldKey strin
 	}
 	t.Revision++
 	t.UpdatedAt = e.svc.now()
-	if err := tx.UpdateTheme(ctx, &t); err != nil {
+	if err := tx.Themes().Update(ctx, &t); err != nil {
 		return err
 	}
 	if oldKey != "" {
@@ -266,7 +276,7 @@ func (e *Editor) DeleteThemeFile(ctx context.Context, themeID int64, path string
 }
 
 func (e *Editor) deleteThemeFile(ctx context.Context, r Reader, begin beginTx, themeID int64, path string) error {
-	t, err := r.Theme(ctx, themeID)
+	t, err := r.Themes().Get(ctx, themeID)
 	if err != nil {
 		return err
 	}
@@ -275,7 +285,7 @@ func (e *Editor) deleteThemeFile(ctx context.Context, r Reader, begin beginTx, t
 		return err
 	}
 	if theme.IsTemplate(gone.Path) {
-		files, err := r.ThemeFiles(ctx, themeID, everyFile())
+		files, err := r.ThemeFiles().List(ctx, ThemeFileFilter{ThemeID: themeID}, everyFile())
 		if err != nil {
 			return err
 		}

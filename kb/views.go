@@ -130,7 +130,7 @@ func addViews(ctx context.Context, tx Tx, batch []View) error {
 	for i, v := range batch {
 		ids[i] = v.ArticleID
 	}
-	articles, err := tx.ArticlesForUpdate(ctx, sortedSet(ids))
+	articles, err := tx.LockArticles(ctx, sortedSet(ids))
 	if err != nil {
 		return err
 	}

@@ -54,7 +54,7 @@ func (s *Service) visitor(site Site) *Visitor {
 	scope := Scope{AccountID: site.AccountID, SiteID: site.ID}
 	var reader PublicReader = s.cfg.Store.Within(scope)
 	begin := func(ctx context.Context, fn func(ctx context.Context, tx VisitorTx) error) error {
-		return s.cfg.Store.InTx(ctx, scope, func(ctx context.Context, tx Tx) error { return fn(ctx, tx) })
+		return s.cfg.Store.InTx(ctx, scope, func(ctx context.Context, tx Tx) error { return fn(ctx, visiting(tx)) })
 	}
 	allows := func(p Permission) bool { return p == published }
 	return &Visitor{svc: s, guard: guard.New(allows, reader, begin), site: site}

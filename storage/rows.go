@@ -4,6 +4,9 @@ import (
 	"bytes"
 	"context"
 	"math"
+	"reflect"
+
+	"github.com/helpwright/helpwright/storage/fault"
 )
 
 // RowReader reads the rows of one noun within a scope. F narrows its lists;
@@ -51,8 +54,14 @@ type Noun[T any] struct {
 	ID func(*T) *int64
 	// Account returns where a row keeps its account, which the store sets; nil: nowhere.
 	Account func(*T) *int64
+	// Site returns where a row keeps its site, which the store sets and which limits the
+	// rows of a scope; nil: nowhere.
+	Site func(*T) *int64
 	// InMailboxes says that the mailboxes of a scope limit the rows.
 	InMailboxes bool
+	// Kept gives a row the fields of an older one that Update leaves as they are, such as
+	// counters; nil: Update writes all fields.
+	Kept func(row, old *T)
 	// Unique are the rules that Insert and Update keep.
 	Unique []Unique[T]
 }
@@ -61,7 +70,7 @@ type Noun[T any] struct {
 type Unique[T any] struct {
 	// Code is that of the Conflict fault.
 	Code string
-	// Fields returns pointers to the fields: *string, *int64 or *[]byte.
+	// Fields returns pointers to the fields: *string, *int64, *bool or *[]byte.
 	Fields func(*T) []any
 	// Optional says that rows are free of the rule whose last field is empty.
 	Optional bool
@@ -92,6 +101,8 @@ func (u Unique[T]) Share(row, with *T) {
 			*p = *from[i].(*string) //nolint:forcetypeassert // the same field of another row
 		case *int64:
 			*p = *from[i].(*int64) //nolint:forcetypeassert // the same field of another row
+		case *bool:
+			*p = *from[i].(*bool) //nolint:forcetypeassert // the same field of another row
 		case *[]byte:
 			*p = bytes.Clone(*from[i].(*[]byte)) //nolint:forcetypeassert // the same field of another row
 		}
@@ -104,6 +115,8 @@ func emptyField(field any) bool {
 		return *p == ""
 	case *int64:
 		return *p == 0
+	case *bool:
+		return !*p
 	case *[]byte:
 		return len(*p) == 0
 	}
@@ -118,11 +131,28 @@ func equalFields(a, b any) bool {
 	case *int64:
 		q, ok := b.(*int64)
 		return ok && *p == *q
+	case *bool:
+		q, ok := b.(*bool)
+		return ok && *p == *q
 	case *[]byte:
 		q, ok := b.(*[]byte)
 		return ok && bytes.Equal(*p, *q)
 	}
 	return false
+}
+
+// CheckRows refuses a reader that gives no rows of a noun, as one of a store may that wraps
+// a store from before the noun was added. The Invalid fault names the nouns.
+func CheckRows(reader any) error {
+	var problems fault.Collector
+	r := reflect.ValueOf(reader)
+	for i := range r.NumMethod() {
+		method := r.Method(i)
+		if of := method.Type(); of.NumIn() == 0 && of.NumOut() == 1 && of.Out(0).Kind() == reflect.Interface {
+			problems.Check(!method.Call(nil)[0].IsNil(), "Store", "has no rows of "+r.Type().Method(i).Name)
+		}
+	}
+	return problems.Err()
 }
 
 // Pointers returns pointers to values, as [Rows] take them: to the elements of the

@@ -87,6 +87,18 @@ func (s *session) openDatabase(migrate bool) (*bunstore.DB, error) {
 
 // connect opens the database whatever its schema is, but for one of a later release.
 func (s *session) connect() (*bunstore.DB, error) {
+	db, err := s.reach()
+	if err != nil {
+		return nil, err
+	}
+	if err := db.CheckSchema(s.ctx); err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
+	return db, nil
+}
+
+// reach opens the database whatever its schema is.
+func (s *session) reach() (*bunstore.DB, error) {
 	if err := s.refuseLostFile(); err != nil {
 		return nil, err
 	}
@@ -98,9 +110,6 @@ func (s *session) connect() (*bunstore.DB, error) {
 	db, err := both.Open(s.ctx, s.settings.DatabaseURL, bunstore.Config{Logger: s.log, SyncNormal: s.fleeting})
 	if err != nil {
 		return nil, fmt.Errorf("the database cannot be opened: %w", err)
-	}
-	if err := db.CheckSchema(s.ctx); err != nil {
-		return nil, errors.Join(err, db.Close())
 	}
 	return db, nil
 }
@@ -124,8 +133,10 @@ func (a *app) openFiles() (storage.Blobs, error) {
 
 // assemble makes the server.
 func (a *app) assemble(keys [][]byte, changes []change) (err error) {
-	if a.files, err = a.openFiles(); err != nil {
-		return fmt.Errorf("the store of files (HELPWRIGHT_BLOB_URL): %w", err)
+	if a.files == nil {
+		if a.files, err = a.openFiles(); err != nil {
+			return fmt.Errorf("the store of files (HELPWRIGHT_BLOB_URL): %w", err)
+		}
 	}
 	cfg := a.config(keys)
 	for _, add := range changes {

@@ -52,6 +52,7 @@ func TestDesk(t *testing.T) {
 	a.run("Panel", (*agents).panel)
 	a.run("Enter", (*agents).enter)
 	a.run("Quick", (*agents).quick)
+	a.run("Notes", (*agents).notes) // Jonas may write nothing else from then on
 }
 
 // run runs a part of the test as one of its own.

@@ -1,12 +1,14 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"time"
 
@@ -17,6 +19,7 @@ import (
 	"github.com/helpwright/helpwright/helpdesk/ingest"
 	"github.com/helpwright/helpwright/helpdesk/outbound"
 	"github.com/helpwright/helpwright/storage"
+	"github.com/helpwright/helpwright/storage/backup"
 )
 
 type doctorCmd struct{}
@@ -29,21 +32,18 @@ func (doctorCmd) Run(s *session) error {
 	if !d.check("configuration", s.settings.check(), "correct the settings named above") {
 		return errSick
 	}
-	d.secretKey()
+	d.ports()
+	d.modes()
+	d.disks()
+	d.certificateFiles()
+	keys := d.secretKey()
 	if !d.bucket() {
 		return errSick
 	}
-	a := d.database()
+	a := d.database(keys)
 	if a != nil {
 		defer a.close()
-		d.check("integrity of the database", a.db.CheckIntegrity(s.ctx), "restore the database from a backup, or what can be read of it with sqlite3's .recover")
-		advice := "make the folder of HELPWRIGHT_BLOB_URL writable for this user, and see that its disk is not full"
-		if s.settings.blobFolder() == "" {
-			advice = "let the access key of HELPWRIGHT_BLOB_URL write, read and delete what is in the bucket, and see that the server is not full"
-		}
-		d.check("blobs", probe(s.ctx, a.files), advice)
-		d.files(a)
-		d.mailboxes(a)
+		d.stored(a, keys)
 	}
 	d.intake()
 	d.relay()
@@ -51,6 +51,23 @@ func (doctorCmd) Run(s *session) error {
 		return errSick
 	}
 	return nil
+}
+
+// stored looks at what is stored.
+func (d *doctor) stored(a *app, keys [][]byte) {
+	d.check("integrity of the database", a.db.CheckIntegrity(d.ctx), "restore the database from a backup, or what can be read of it with sqlite3's .recover")
+	d.clocks(a)
+	advice := "make the folder of HELPWRIGHT_BLOB_URL writable for this user, and see that its disk is not full"
+	if d.settings.blobFolder() == "" {
+		advice = "let the access key of HELPWRIGHT_BLOB_URL write, read and delete what is in the bucket, and see that the server is not full"
+	}
+	d.check("blobs", probe(d.ctx, a.files), advice)
+	d.files(a)
+	d.sizes(a)
+	if sealer, err := storage.NewSealer(keys...); err == nil {
+		d.authority(d.ctx, a.db, sealer)
+	}
+	d.mailboxes(a)
 }
 
 var errSick = errors.New("some checks failed: see what to do above")
@@ -74,21 +91,27 @@ func (d *doctor) check(what string, err error, advice string) bool {
 
 func (d *doctor) note(what, text string) { fmt.Fprintf(d.w, "note  %s: %s\n", what, text) }
 
-func (d *doctor) secretKey() {
-	if d.settings.SecretKey != "" {
-		d.check("secret key (HELPWRIGHT_SECRET_KEY)", nil, "")
-		return
+// secretKey returns the keys, nil where there are none yet, or none that can be used.
+func (d *doctor) secretKey() [][]byte {
+	what, advice := "secret key (HELPWRIGHT_SECRET_KEY)", "correct HELPWRIGHT_SECRET_KEY"
+	if path := filepath.Join(d.data, "secret.key"); d.settings.SecretKey == "" {
+		what, advice = "secret key ("+path+")", "chmod 600 "+path
+		info, err := os.Stat(path)
+		switch {
+		case errors.Is(err, os.ErrNotExist):
+			d.note("secret key", path+" is made at the first start")
+			return nil
+		case err == nil && info.Mode().Perm()&0o077 != 0 && runtime.GOOS != "windows":
+			d.check(what, fmt.Errorf("%s can be read by others (mode %o)", path, info.Mode().Perm()), advice)
+			what = "" // said
+		}
+		advice = "let this user read it, or restore it from a backup"
 	}
-	path := filepath.Join(d.data, "secret.key")
-	info, err := os.Stat(path)
-	if errors.Is(err, os.ErrNotExist) {
-		d.note("secret key", path+" is made at the first start")
-		return
+	keys, err := d.settings.loadKeys()
+	if what != "" || err != nil {
+		d.check(cmp.Or(what, "secret key"), err, advice)
 	}
-	if err == nil && info.Mode().Perm()&0o077 != 0 {
-		err = fmt.Errorf("%s can be read by others (mode %o)", path, info.Mode().Perm())
-	}
-	d.check("secret key ("+path+")", err, "chmod 600 "+path)
+	return keys
 }
 
 // bucket asks for the bucket of the files, if they are in one.
@@ -103,9 +126,9 @@ func (d *doctor) bucket() bool {
 	return d.check("bucket of the files", err, "correct HELPWRIGHT_BLOB_URL, AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or what is named above")
 }
 
-// database opens everything, and returns nil where that did not work. A SQLite
-// file that is not there yet is not made.
-func (d *doctor) database() *app {
+// database opens everything, one part after the other, and returns nil where that did not work. What is not there yet is not
+// made.
+func (d *doctor) database(keys [][]byte) *app {
 	if path := d.settings.sqliteFile(); path != "" {
 		if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
 			if err := d.refuseLostFile(); err != nil {
@@ -116,11 +139,50 @@ func (d *doctor) database() *app {
 			return nil
 		}
 	}
-	a, err := d.open(false)
-	if !d.check("database", err, "see that HELPWRIGHT_DATABASE_URL names a database that runs and that this user may use; helpwright migrate brings its schema up to date; a pooler of transactions that keeps no prepared statements needs ?default_query_exec_mode=exec in the address") {
+	if err := backup.Interrupted(d.data); err != nil {
+		d.check("restore", err, "restore again: helpwright restore goes on with it")
 		return nil
 	}
-	return a
+	db, err := d.reach()
+	if !d.check("database", err, "see that HELPWRIGHT_DATABASE_URL names a database that runs and that this user may use; a pooler of transactions that keeps no prepared statements needs ?default_query_exec_mode=exec in the address") {
+		return nil
+	}
+	a := &app{session: d.session, db: db}
+	if d.schema(a) && d.openAll(a, keys) {
+		return a
+	}
+	a.close()
+	return nil
+}
+
+// schema looks whether the schema is this program's.
+func (d *doctor) schema(a *app) bool {
+	const what = "schema of the database"
+	if !d.check(what, a.db.CheckSchema(d.ctx), "run the release that the database was last used with, or a later one") {
+		return false
+	}
+	done, err := a.db.Applied(d.ctx)
+	pending, pendingErr := a.db.Pending(d.ctx)
+	switch {
+	case err == nil && len(done) == 0:
+		d.note(what, "is made at the first start")
+		return false
+	case err == nil && pendingErr == nil && len(pending) > 0:
+		err = fmt.Errorf("it is that of an earlier release: %d changes are missing", len(pending))
+	}
+	return d.check(what+", its release", errors.Join(err, pendingErr), "helpwright migrate brings it up to date, as the start of a server does")
+}
+
+// openAll opens what a server is made of beside its database.
+func (d *doctor) openAll(a *app, keys [][]byte) (ok bool) {
+	if keys == nil {
+		return d.check("secret key", errors.New("there is none, and the database needs it"), "restore secret.key from a backup into HELPWRIGHT_DATA, or set HELPWRIGHT_SECRET_KEY: what was sealed with it does not open with another")
+	}
+	var err error
+	if a.files, err = a.openFiles(); !d.check("store of files (HELPWRIGHT_BLOB_URL)", err, "make the folder readable and writable for this user, or correct the address") {
+		return false
+	}
+	return d.check("parts of the server", a.assemble(keys, nil), "correct what is named")
 }
 
 // filesLimit bounds how long files are looked for.
@@ -198,9 +260,7 @@ func (d *doctor) mailboxes(a *app) {
 	for _, source := range sources {
 		name := fmt.Sprintf("mailbox %d (%s)", source.MailboxID, source.Inbound.Type)
 		d.check(name, d.try(test, source), "correct the mailbox's connection: host, port, encryption, username, password and folders")
-		if tagged, err := a.Service().Intake().TaggedAddress(d.ctx, source.AccountID, source.MailboxID); err == nil {
-			d.note(name, tagged.Text)
-		}
+		d.tagged(a, name, source)
 	}
 }
 

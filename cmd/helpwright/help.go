@@ -35,7 +35,10 @@ func settingsOf(path string) []string {
 	case "kb import":
 		return append([]string{"max-site-file"}, sealed...)
 	case "doctor":
-		return append([]string{"intake-listen", "intake-domain", "smtp-url", "allow-private-hosts", "dns-server", "spf"}, sealed...)
+		return append([]string{
+			"listen", "tls-listen", "tls-cert", "tls-key", "acme-email", "acme-hosts", "base-url", "lmtp-listen", "metrics-listen",
+			"intake-listen", "intake-tls-cert", "intake-tls-key", "intake-domain", "smtp-url", "allow-private-hosts", "dns-server", "spf",
+		}, sealed...)
 	}
 	return nil
 }

@@ -127,6 +127,37 @@ func (r *Relay) Check(ctx context.Context) error {
 	return nil
 }
 
+// Ask finds out whether the relay would take a mail for each of some recipients, and hands it none: it names them, and
+// takes that back (RSET). A Result without a State is of one that is accepted, which only says that the relay would try.
+func (r *Relay) Ask(ctx context.Context, from string, to []string) ([]Result, error) {
+	s, err := r.connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer s.attend(ctx)()
+	defer s.quit()
+	t := transaction{session: s, ctx: ctx, results: make([]Result, len(to))}
+	sender, problem := t.envelopeAddress(from)
+	if problem != nil {
+		t.settle(*problem)
+		return t.results, nil
+	}
+	if err := s.client.Mail(sender, nil); err != nil {
+		t.settle(t.outcome(err, "sender"))
+		return t.results, nil
+	}
+	for i, address := range to {
+		recipient, problem := t.envelopeAddress(address)
+		if problem != nil {
+			t.results[i] = *problem
+		} else if err := s.client.Rcpt(recipient, nil); err != nil {
+			t.results[i] = t.outcome(err, "recipient")
+		}
+	}
+	_ = s.client.Reset() // the connection ends in any case
+	return t.results, nil
+}
+
 // Send hands one mail to the relay for all of its recipients. A recipient whose
 // answer is 4xx, or who had none when the connection or ctx ended, is deferred; one
 // whose answer is 5xx has failed. Its error, a [*RelayError], means that the relay

@@ -390,3 +390,43 @@ func TestIdleTimeout(t *testing.T) {
 	}
 	t.Error("the connection is kept")
 }
+
+// Asking hands no mail in, and says of each recipient what the relay does.
+func TestAsk(t *testing.T) {
+	t.Parallel()
+	to := []string{"a@example.com", "b@example.com", "none"}
+	for name, tc := range map[string]struct {
+		answers map[string]string
+		want    []outbound.Result
+	}{
+		"one is refused": {map[string]string{"RCPT TO:<b@": "550 5.1.1 unknown user"}, []outbound.Result{
+			{}, {State: failed, Code: 550, EnhancedCode: "5.1.1", Response: "unknown user"}, {State: failed, EnhancedCode: "5.1.3", Response: "This is no mail address."},
+		}},
+		"the sender is": {map[string]string{"MAIL": "451 later"}, []outbound.Result{
+			{State: deferred, Code: 451, Response: "later"}, {State: deferred, Code: 451, Response: "later"}, {State: deferred, Code: 451, Response: "later"},
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := (&sink{answer: func(line string) string {
+				for prefix, answer := range tc.answers {
+					if strings.HasPrefix(line, prefix) {
+						return answer
+					}
+				}
+				return ""
+			}}).start(t)
+			got, err := s.relay(t).Ask(t.Context(), "from@example.org", to)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Error(diff)
+			}
+			commands, mails, _ := s.seen()
+			if len(mails) > 0 || slices.ContainsFunc(commands, func(c string) bool { return strings.HasPrefix(c, "DATA") }) {
+				t.Errorf("a mail was handed in: %q", commands)
+			}
+		})
+	}
+}

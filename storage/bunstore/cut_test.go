@@ -218,7 +218,7 @@ func newUploader(t *testing.T, db *bunstore.DB) *uploader {
 	}
 	d.note = notes.Items[0]
 	site := kb.Site{Name: "Help", HostKey: kb.SharedHost, Path: "help", Visibility: kb.Public}
-	if err := db.KB().InTx(ctx, kb.Scope{AccountID: account.ID}, func(ctx context.Context, tx kb.Tx) error { return tx.InsertSite(ctx, &site) }); err != nil {
+	if err := db.KB().InTx(ctx, kb.Scope{AccountID: account.ID}, func(ctx context.Context, tx kb.Tx) error { return tx.Sites().Insert(ctx, &site) }); err != nil {
 		t.Fatal(err)
 	}
 	pages, err := kb.New(kb.Config{

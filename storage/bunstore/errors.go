@@ -119,6 +119,8 @@ func stillInUse(resource string, id int64, err error) error {
 		message = "The " + resource + " has conversations."
 	case "role":
 		message = "A member has this role."
+	case "collection", "category":
+		message = "The " + resource + " is not empty."
 	}
 	return &fault.Error{Kind: fault.Conflict, Resource: resource, ID: id, Message: message, Err: err}
 }

@@ -178,7 +178,7 @@ func lists() []explained {
 		return err
 	})
 	add("ConversationCounts", true, func(ctx context.Context, _ *bunstore.DB, r helpdesk.Reader, _ storage.Seek) error {
-		_, err := r.ConversationCounts(ctx)
+		_, err := r.ConversationCounts(ctx, 1, 2)
 		return err
 	})
 	add("Count", true, func(ctx context.Context, _ *bunstore.DB, r helpdesk.Reader, _ storage.Seek) error {
@@ -459,7 +459,7 @@ func lists() []explained {
 		})
 	}
 	add("Sites", false, func(ctx context.Context, db *bunstore.DB, _ helpdesk.Reader, seek storage.Seek) error {
-		_, err := db.KB().Within(kb.Scope{AccountID: 1}).Sites(ctx, seek)
+		_, err := db.KB().Within(kb.Scope{AccountID: 1}).Sites().List(ctx, storage.NoFilter{}, seek)
 		return err
 	})
 	in := kb.Scope{AccountID: 1, SiteID: 1}
@@ -469,12 +469,12 @@ func lists() []explained {
 		})
 	}
 	addKB("Collections", false, func(ctx context.Context, r kb.Reader, seek storage.Seek) error {
-		_, err := r.Collections(ctx, seek)
+		_, err := r.Collections().List(ctx, storage.NoFilter{}, seek)
 		return err
 	})
 	for name, filter := range map[string]kb.CategoryFilter{"all": {}, "collection": {CollectionID: 1}} {
 		addKB("Categories/"+name, false, func(ctx context.Context, r kb.Reader, seek storage.Seek) error {
-			_, err := r.Categories(ctx, filter, seek)
+			_, err := r.Categories().List(ctx, filter, seek)
 			return err
 		})
 	}
@@ -482,6 +482,10 @@ func lists() []explained {
 		"all": {}, "collection": {CollectionID: 1}, "category": {CategoryID: 1}, "ids": {IDs: []int64{1, 2, 3}},
 	} {
 		few := name == "category" || name == "ids"
+		addKB("Articles/"+name, few, func(ctx context.Context, r kb.Reader, seek storage.Seek) error {
+			_, err := r.Articles().List(ctx, filter, seek)
+			return err
+		})
 		addKB("LiveArticles/"+name, few, func(ctx context.Context, r kb.Reader, seek storage.Seek) error {
 			_, err := r.LiveArticles(ctx, filter, seek)
 			return err
@@ -497,7 +501,7 @@ func lists() []explained {
 	})
 	for name, filter := range map[string]kb.FeedbackFilter{"all": {}, "article": {ArticleID: 1}} {
 		addKB("Feedbacks/"+name, false, func(ctx context.Context, r kb.Reader, seek storage.Seek) error {
-			_, err := r.Feedbacks(ctx, filter, seek)
+			_, err := r.Feedback().List(ctx, filter, seek)
 			return err
 		})
 	}
@@ -853,7 +857,7 @@ func stock(t *testing.T, app *bun.DB) {
 func webhookLists() map[string]func(ctx context.Context, db *bunstore.DB, r helpdesk.Reader, seek storage.Seek) error {
 	filtered := func(f helpdesk.WebhookDeliveryFilter) func(context.Context, *bunstore.DB, helpdesk.Reader, storage.Seek) error {
 		return func(ctx context.Context, _ *bunstore.DB, r helpdesk.Reader, seek storage.Seek) error {
-			_, err := r.WebhookDeliveries(ctx, f, seek)
+			_, err := r.WebhookDeliveries().List(ctx, f, seek)
 			return err
 		}
 	}
@@ -897,11 +901,11 @@ func webhookLists() map[string]func(ctx context.Context, db *bunstore.DB, r help
 func siteFileLists() map[string]func(ctx context.Context, r kb.Reader, seek storage.Seek) error {
 	return map[string]func(ctx context.Context, r kb.Reader, seek storage.Seek) error{
 		"Files": func(ctx context.Context, r kb.Reader, seek storage.Seek) error {
-			_, err := r.Files(ctx, seek)
+			_, err := r.Files().List(ctx, storage.NoFilter{}, seek)
 			return err
 		},
 		"Themes": func(ctx context.Context, r kb.Reader, seek storage.Seek) error {
-			_, err := r.Themes(ctx, seek)
+			_, err := r.Themes().List(ctx, storage.NoFilter{}, seek)
 			return err
 		},
 		"ActiveTheme": func(ctx context.Context, r kb.Reader, _ storage.Seek) error {
@@ -909,11 +913,11 @@ func siteFileLists() map[string]func(ctx context.Context, r kb.Reader, seek stor
 			return err
 		},
 		"ThemeFile": func(ctx context.Context, r kb.Reader, _ storage.Seek) error {
-			_, err := r.ThemeFile(ctx, 99, "98")
+			_, err := r.ThemeFileByPath(ctx, 99, "98")
 			return err
 		},
 		"ThemeFiles": func(ctx context.Context, r kb.Reader, seek storage.Seek) error {
-			_, err := r.ThemeFiles(ctx, 99, seek)
+			_, err := r.ThemeFiles().List(ctx, kb.ThemeFileFilter{ThemeID: 99}, seek)
 			return err
 		},
 	}

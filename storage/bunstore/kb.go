@@ -53,6 +53,29 @@ var (
 	_ kb.Tx     = kbWriter{}
 )
 
+// kbNouns are the declarations that the tables share with other stores.
+var kbNouns = kb.Nouns()
+
+// placed is a reader as the place that rows are read from.
+func (r kbReader) placed() kbWriter { return kbWriter{r, outbox{r.querier, r.scope.AccountID}} }
+
+// Reader implements [kb.Tx].
+func (w kbWriter) Reader() kb.Reader { return w.kbReader }
+
+// siteID implements [place].
+func (w kbWriter) siteID() int64 { return w.scope.SiteID }
+
+// site keeps a statement within the scope's site.
+func (r kbReader) site(q bun.QueryBuilder) bun.QueryBuilder {
+	return r.account(q).Where("?TableName.site_id = ?", r.scope.SiteID)
+}
+
+// ofSite keeps a statement about rows within the scope's site.
+func ofSite(w kbWriter, q bun.QueryBuilder) bun.QueryBuilder { return w.site(q) }
+
+// counted selects the columns that are only read, too.
+func counted(q *bun.SelectQuery) *bun.SelectQuery { return q.ColumnExpr("?TableName.*") }
+
 // account keeps a statement within the account.
 func (r kbReader) account(q bun.QueryBuilder) bun.QueryBuilder {
 	return q.Where("?TableName.account_id = ?", r.scope.AccountID)

@@ -2,14 +2,13 @@ package bunstore
 
 import (
 	"context"
-	"database/sql"
+	"errors"
 	"slices"
 
 	"github.com/uptrace/bun"
 
 	"github.com/helpwright/helpwright/kb"
 	"github.com/helpwright/helpwright/storage"
-	"github.com/helpwright/helpwright/storage/fault"
 )
 
 type articleRow struct {
@@ -40,48 +39,99 @@ func (r *articleRow) article() kb.Article {
 	}
 }
 
-func articleRowOf(s kb.Scope, a *kb.Article) articleRow {
+func articleRowOf(account int64, a *kb.Article) articleRow {
 	return articleRow{
-		ID: a.ID, AccountID: s.AccountID, SiteID: s.SiteID, Live: a.Live, Draft: a.Draft, LastRevision: a.LastRevision, Outdated: a.Outdated,
+		ID: a.ID, AccountID: account, SiteID: a.SiteID, Live: a.Live, Draft: a.Draft, LastRevision: a.LastRevision, Outdated: a.Outdated,
 		Published: a.Published, CollectionID: a.CollectionID, CategoryIDs: a.CategoryIDs, SortOrder: int64(a.SortOrder),
 		ChangedAt: micros(a.ChangedAt), CreatedAt: micros(a.CreatedAt), UpdatedAt: micros(a.UpdatedAt),
 	}
 }
 
-// revisionRow has no primary key of its own, so that updates write what they are told to.
-type revisionRow struct {
-	bun.BaseModel `bun:"table:hw_article_revisions,alias:hw_article_revisions"`
+var articles = table[kbWriter, kb.Article, kb.ArticleFilter, articleRow]{
+	Noun: kbNouns.Articles, row: articleRowOf, item: (*articleRow).article, scope: ofSite, with: counted,
+	match: func(_ context.Context, w kbWriter, q *bun.SelectQuery, f kb.ArticleFilter) error {
+		return narrowed(q, w.scope, f)
+	},
+	order: func(kb.ArticleFilter) string { return "sort_order" },
+	inserted: func(ctx context.Context, w kbWriter, a *kb.Article) error {
+		return w.categorise(ctx, a.ID, a.CategoryIDs)
+	},
+	replaced: func(ctx context.Context, w kbWriter, old, a *kb.Article) error {
+		if slices.Equal(old.CategoryIDs, a.CategoryIDs) {
+			return nil
+		}
+		if _, err := w.deletes((*articleCategoryRow)(nil)).ApplyQueryBuilder(w.site).Where("article_id = ?", a.ID).Exec(ctx); err != nil {
+			return failure(ctx, err, "article", a.ID)
+		}
+		return w.categorise(ctx, a.ID, a.CategoryIDs)
+	},
+}
+
+// Articles implements [kb.Reader].
+func (r kbReader) Articles() storage.RowReader[kb.Article, kb.ArticleFilter] {
+	return rowsOf(r.placed(), &articles)
+}
+
+// Articles implements [kb.Rows].
+func (w kbWriter) Articles() storage.Rows[kb.Article, kb.ArticleFilter] {
+	return storedOf(w, &articles)
+}
+
+// LockArticles implements [kb.ArticleLocks].
+func (w kbWriter) LockArticles(ctx context.Context, ids []int64) ([]kb.Article, error) {
+	if len(ids) == 0 {
+		return nil, w.state()
+	}
+	var rows []articleRow
+	err := w.forUpdate(counted(w.selects(&rows)).ApplyQueryBuilder(w.site).Where("id IN (?)", bun.List(ids)).Order("id")).Scan(ctx)
+	return mapped(rows, (*articleRow).article), failure(ctx, err, "article", 0)
+}
+
+// categorise puts an article into categories.
+func (w kbWriter) categorise(ctx context.Context, id int64, categories []int64) error {
+	if len(categories) == 0 {
+		return nil
+	}
+	rows := make([]articleCategoryRow, len(categories))
+	for i, category := range categories {
+		rows[i] = articleCategoryRow{AccountID: w.scope.AccountID, SiteID: w.scope.SiteID, ArticleID: id, CategoryID: category}
+	}
+	_, err := w.inserts(&rows).Exec(ctx)
+	return failure(ctx, err, "article", id)
+}
+
+type articleCategoryRow struct {
+	bun.BaseModel `bun:"table:hw_article_categories,alias:hw_article_categories"`
 	AccountID     int64
 	SiteID        int64
 	ArticleID     int64
-	Number        int64
-	Status        string
-	CollectionID  int64
-	CategoryIDs   items[int64] `bun:"category_ids"`
-	SortOrder     int64
-	SourceLocale  string
-	Translations  translations
-	CreatedAt     int64
-	UpdatedAt     int64
-	Views         int64 `bun:",scanonly"`
-	Positive      int64 `bun:",scanonly"`
-	Negative      int64 `bun:",scanonly"`
+	CategoryID    int64
 }
 
-func (r *revisionRow) revision() kb.Revision {
-	return kb.Revision{
-		ArticleID: r.ArticleID, Number: r.Number, Status: kb.Status(r.Status), CollectionID: r.CollectionID, CategoryIDs: r.CategoryIDs,
-		SortOrder: kb.SortOrder(r.SortOrder), Text: r.Translations.text(r.SourceLocale), Views: r.Views, Positive: r.Positive, Negative: r.Negative,
-		CreatedAt: timeOf(r.CreatedAt), UpdatedAt: timeOf(r.UpdatedAt),
+// narrowed keeps a query for articles to what a filter asks for.
+func narrowed(q *bun.SelectQuery, s kb.Scope, f kb.ArticleFilter) error {
+	if f.CollectionID != 0 {
+		q.Where("hw_articles.collection_id = ?", f.CollectionID)
 	}
-}
-
-func revisionRowOf(s kb.Scope, r *kb.Revision) revisionRow {
-	return revisionRow{
-		AccountID: s.AccountID, SiteID: s.SiteID, ArticleID: r.ArticleID, Number: r.Number, Status: string(r.Status), CollectionID: r.CollectionID,
-		CategoryIDs: r.CategoryIDs, SortOrder: int64(r.SortOrder), SourceLocale: r.SourceLocale, Translations: translationsOf(r.Text),
-		CreatedAt: micros(r.CreatedAt), UpdatedAt: micros(r.UpdatedAt),
+	if f.CategoryID != 0 {
+		q.Where("hw_articles.id IN (SELECT article_id FROM hw_article_categories WHERE account_id = ? AND category_id = ?)", s.AccountID, f.CategoryID)
 	}
+	if f.IDs != nil {
+		if len(f.IDs) == 0 {
+			return errNone
+		}
+		q.Where("hw_articles.id IN (?)", bun.List(f.IDs))
+	}
+	if f.Outdated {
+		q.Where("hw_articles.outdated > 0")
+	}
+	if f.Drafts {
+		q.Where("hw_articles.draft > 0")
+	}
+	if f.Loose {
+		q.Where("hw_articles.category_ids = '[]'")
+	}
+	return nil
 }
 
 // liveRow is an article with its live revision.
@@ -147,26 +197,11 @@ func (r kbReader) liveArticle(ctx context.Context, id int64, published bool) (kb
 func (r kbReader) liveArticles(ctx context.Context, f kb.ArticleFilter, published bool, seek storage.Seek) ([]kb.ArticleRevision, error) {
 	var rows []liveRow
 	q := r.live(published, f.Brief)
-	if f.CollectionID != 0 {
-		q.Where("hw_articles.collection_id = ?", f.CollectionID)
-	}
-	if f.CategoryID != 0 {
-		q.Where("hw_articles.id IN (SELECT article_id FROM hw_article_categories WHERE account_id = ? AND category_id = ?)", r.scope.AccountID, f.CategoryID)
-	}
-	if f.IDs != nil {
-		if len(f.IDs) == 0 {
-			return nil, r.state()
-		}
-		q.Where("hw_articles.id IN (?)", bun.List(f.IDs))
-	}
-	if f.Outdated {
-		q.Where("hw_articles.outdated > 0")
-	}
-	if f.Drafts {
-		q.Where("hw_articles.draft > 0")
-	}
-	if f.Loose {
-		q.Where("hw_articles.category_ids = '[]'")
+	switch err := narrowed(q, r.scope, f); {
+	case errors.Is(err, errNone):
+		return nil, r.state()
+	case err != nil:
+		return nil, err
 	}
 	err := page(q, "sort_order", seek).Scan(ctx, &rows)
 	return mapped(rows, (*liveRow).both), failure(ctx, err, "article", 0)
@@ -231,183 +266,4 @@ func (r kbReader) PublishedLocales(ctx context.Context) ([]string, error) {
 	err := r.raw(`WITH RECURSIVE l (locale) AS (SELECT (`+next+`) UNION ALL SELECT (`+next+` AND d.locale > l.locale) FROM l WHERE l.locale IS NOT NULL)
 		SELECT locale FROM l WHERE locale IS NOT NULL ORDER BY locale`, r.scope.AccountID, r.scope.SiteID).Scan(ctx, &locales)
 	return locales, failure(ctx, err, "article", 0)
-}
-
-// Revision implements [kb.ArticleReader].
-func (r kbReader) Revision(ctx context.Context, articleID, number int64) (kb.Revision, error) {
-	var row revisionRow
-	q := r.selects(&row).ColumnExpr("*").ApplyQueryBuilder(r.site).Where("article_id = ?", articleID).Where("number = ?", number)
-	if err := one(ctx, q, "revision", number); err != nil {
-		return kb.Revision{}, err
-	}
-	return row.revision(), nil
-}
-
-// Revisions implements [kb.ArticleReader].
-func (r kbReader) Revisions(ctx context.Context, articleID int64, seek storage.Seek) ([]kb.Revision, error) {
-	if seek.Limit <= 0 {
-		return nil, r.state()
-	}
-	var rows []revisionRow
-	order, beyond := "number ASC", "number > ?"
-	if seek.Desc {
-		order, beyond = "number DESC", "number < ?"
-	}
-	q := r.selects(&rows).ColumnExpr("*").ApplyQueryBuilder(r.site).Where("article_id = ?", articleID).OrderExpr(order).Limit(int64(seek.Limit))
-	if seek.From != nil {
-		q.Where(beyond, seek.From.ID)
-	}
-	err := q.Scan(ctx)
-	return mapped(rows, (*revisionRow).revision), failure(ctx, err, "revision", 0)
-}
-
-// ArticleForUpdate implements [kb.ArticleWriter].
-func (w kbWriter) ArticleForUpdate(ctx context.Context, id int64) (kb.Article, error) {
-	var row articleRow
-	q := w.forUpdate(w.selects(&row).ColumnExpr("*").ApplyQueryBuilder(w.site).Where("id = ?", id))
-	if err := one(ctx, q, "article", id); err != nil {
-		return kb.Article{}, err
-	}
-	return row.article(), nil
-}
-
-// ArticlesForUpdate implements [kb.ArticleWriter].
-func (w kbWriter) ArticlesForUpdate(ctx context.Context, ids []int64) ([]kb.Article, error) {
-	if len(ids) == 0 {
-		return nil, w.state()
-	}
-	var rows []articleRow
-	err := w.forUpdate(w.selects(&rows).ColumnExpr("*").ApplyQueryBuilder(w.site).Where("id IN (?)", bun.List(ids)).Order("id")).Scan(ctx)
-	return mapped(rows, (*articleRow).article), failure(ctx, err, "article", 0)
-}
-
-// InsertArticle implements [kb.ArticleWriter].
-func (w kbWriter) InsertArticle(ctx context.Context, a *kb.Article) error {
-	row := articleRowOf(w.scope, a)
-	row.ID = 0
-	if _, err := w.inserts(&row).Exec(ctx); err != nil {
-		return failure(ctx, err, "article", 0)
-	}
-	if err := w.categorise(ctx, row.ID, a.CategoryIDs); err != nil {
-		return err
-	}
-	a.ID, a.SiteID = row.ID, row.SiteID
-	w.foundAccount()
-	return nil
-}
-
-// categorise puts an article into categories.
-func (w kbWriter) categorise(ctx context.Context, id int64, categories []int64) error {
-	if len(categories) == 0 {
-		return nil
-	}
-	rows := make([]articleCategoryRow, len(categories))
-	for i, category := range categories {
-		rows[i] = articleCategoryRow{AccountID: w.scope.AccountID, SiteID: w.scope.SiteID, ArticleID: id, CategoryID: category}
-	}
-	_, err := w.inserts(&rows).Exec(ctx)
-	return failure(ctx, err, "article", id)
-}
-
-type articleCategoryRow struct {
-	bun.BaseModel `bun:"table:hw_article_categories,alias:hw_article_categories"`
-	AccountID     int64
-	SiteID        int64
-	ArticleID     int64
-	CategoryID    int64
-}
-
-// UpdateArticle implements [kb.ArticleWriter].
-func (w kbWriter) UpdateArticle(ctx context.Context, a *kb.Article) error {
-	old, err := w.ArticleForUpdate(ctx, a.ID)
-	if err != nil {
-		return err
-	}
-	row := articleRowOf(w.scope, a)
-	res, err := w.updates(&row).ApplyQueryBuilder(w.site).Where("id = ?", a.ID).Exec(ctx)
-	if err := changed(ctx, res, err, "article", a.ID); err != nil || slices.Equal(old.CategoryIDs, a.CategoryIDs) {
-		return err
-	}
-	if _, err := w.deletes((*articleCategoryRow)(nil)).ApplyQueryBuilder(w.site).Where("article_id = ?", a.ID).Exec(ctx); err != nil {
-		return failure(ctx, err, "article", a.ID)
-	}
-	return w.categorise(ctx, a.ID, a.CategoryIDs)
-}
-
-// DeleteArticle implements [kb.ArticleWriter].
-func (w kbWriter) DeleteArticle(ctx context.Context, id int64) error {
-	res, err := w.deletes((*articleRow)(nil)).ApplyQueryBuilder(w.site).Where("id = ?", id).Exec(ctx)
-	return removed(ctx, res, err, "article", id)
-}
-
-// InsertRevision implements [kb.RevisionWriter].
-func (w kbWriter) InsertRevision(ctx context.Context, r *kb.Revision) error {
-	row := revisionRowOf(w.scope, r)
-	_, err := w.inserts(&row).Exec(ctx)
-	return failure(ctx, err, "revision", r.Number)
-}
-
-// UpdateRevision implements [kb.RevisionWriter].
-func (w kbWriter) UpdateRevision(ctx context.Context, r *kb.Revision) error {
-	row := revisionRowOf(w.scope, r)
-	res, err := w.updates(&row).ApplyQueryBuilder(w.site).Where("article_id = ?", r.ArticleID).Where("number = ?", r.Number).Exec(ctx)
-	return changed(ctx, res, err, "revision", r.Number)
-}
-
-// DeleteRevision implements [kb.RevisionWriter].
-func (w kbWriter) DeleteRevision(ctx context.Context, articleID, number int64) error {
-	res, err := w.deletes((*revisionRow)(nil)).ApplyQueryBuilder(w.site).Where("article_id = ?", articleID).Where("number = ?", number).Exec(ctx)
-	return removed(ctx, res, err, "revision", number)
-}
-
-// AddViews implements [kb.CountWriter].
-func (w kbWriter) AddViews(ctx context.Context, views []kb.View) error {
-	if len(views) == 0 {
-		return w.state()
-	}
-	s := w.scope
-	for _, v := range views {
-		res, err := w.raw("UPDATE hw_articles SET views = views + ? WHERE account_id = ? AND site_id = ? AND id = ?",
-			v.N, s.AccountID, s.SiteID, v.ArticleID).Exec(ctx)
-		if err := changed(ctx, res, err, "article", v.ArticleID); err != nil {
-			return err
-		}
-		_, err = w.raw("UPDATE hw_article_revisions SET views = views + ? WHERE account_id = ? AND site_id = ? AND article_id = ? AND number = ?",
-			v.N, s.AccountID, s.SiteID, v.ArticleID, v.Revision).Exec(ctx)
-		if err != nil {
-			return failure(ctx, err, "revision", v.Revision)
-		}
-	}
-	return nil
-}
-
-// AddCounts implements [kb.CountWriter].
-func (w kbWriter) AddCounts(ctx context.Context, counts []kb.Counts) error {
-	if len(counts) == 0 {
-		return w.state()
-	}
-	for _, c := range counts {
-		table, noun, id := "hw_collections", "collection", c.CollectionID
-		if id == 0 {
-			table, noun, id = "hw_categories", "category", c.CategoryID
-		}
-		res, err := w.raw(`UPDATE ? SET articles = articles + ?, categories = categories + ?, views = views + ?,
-			published_articles = published_articles + ?, published_views = published_views + ? WHERE account_id = ? AND site_id = ? AND id = ?`,
-			bun.Ident(table), c.Articles, c.Categories, c.Views, c.PublishedArticles, c.PublishedViews,
-			w.scope.AccountID, w.scope.SiteID, id).Exec(ctx)
-		if err := changed(ctx, res, err, noun, id); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// emptied is the outcome of removing what must hold nothing.
-func emptied(ctx context.Context, res sql.Result, err error, resource string, id int64) error {
-	if err != nil && foreignKeyViolation(err) {
-		return &fault.Error{
-			Kind: fault.Conflict, Resource: resource, ID: id, Message: "The " + resource + " is not empty.", Err: err,
-		}
-	}
-	return changed(ctx, res, err, resource, id)
 }

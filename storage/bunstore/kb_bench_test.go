@@ -76,7 +76,7 @@ func (s *bench) articles(b *testing.B, total int) kb.Scope {
 	scope := kb.Scope{AccountID: s.scope.AccountID}
 	err := s.db.KB().InTx(b.Context(), scope, func(ctx context.Context, tx kb.Tx) error {
 		site := kb.Site{Name: "bench", HostKey: kb.SharedHost, Path: "bench", Visibility: kb.Public}
-		err := tx.InsertSite(ctx, &site)
+		err := tx.Sites().Insert(ctx, &site)
 		scope.SiteID = site.ID
 		return err
 	})
@@ -84,7 +84,7 @@ func (s *bench) articles(b *testing.B, total int) kb.Scope {
 		b.Fatal(err)
 	}
 	err = s.db.KB().InTx(b.Context(), scope, func(ctx context.Context, tx kb.Tx) error {
-		return tx.InsertCollection(ctx, &kb.Collection{})
+		return tx.Collections().Insert(ctx, &kb.Collection{})
 	})
 	if err != nil {
 		b.Fatal(err)

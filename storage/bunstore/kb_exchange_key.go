@@ -31,7 +31,7 @@ func (r kbReader) ExchangeKeys(ctx context.Context) ([]kb.ExchangeKey, error) {
 
 // SetExchangeKeys implements [kb.ExchangeKeyWriter].
 func (w kbWriter) SetExchangeKeys(ctx context.Context, keys []kb.ExchangeKey) error {
-	if _, err := w.SiteForUpdate(ctx, w.scope.SiteID); err != nil { // one at a time
+	if _, err := w.Sites().Lock(ctx, w.scope.SiteID); err != nil { // one at a time
 		return err
 	}
 	for batch := range slices.Chunk(keys, 500) {

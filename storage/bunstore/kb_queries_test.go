@@ -24,7 +24,7 @@ func operator(t *testing.T, db *bunstore.DB) (*kb.Service, *kb.Editor) {
 		t.Fatal(err)
 	}
 	site := kb.Site{Name: "Help", HostKey: kb.SharedHost, Path: "help", Visibility: kb.Public}
-	err = db.KB().InTx(t.Context(), kb.Scope{AccountID: account.ID}, func(ctx context.Context, tx kb.Tx) error { return tx.InsertSite(ctx, &site) })
+	err = db.KB().InTx(t.Context(), kb.Scope{AccountID: account.ID}, func(ctx context.Context, tx kb.Tx) error { return tx.Sites().Insert(ctx, &site) })
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -25,7 +25,7 @@ func (db *DB) relink(ctx context.Context) error {
 
 // relink does so for the scope's site, and notes that it is done.
 func (w kbWriter) relink(ctx context.Context, tx kb.Tx) error {
-	site, err := tx.Site(ctx, w.scope.SiteID)
+	site, err := tx.Sites().Get(ctx, w.scope.SiteID)
 	if err != nil {
 		return err
 	}

@@ -23,7 +23,7 @@ func TestMigrateRelinks(t *testing.T) {
 		}
 		site := kb.Site{Name: "Help", HostKey: "help.acme.example", CustomDomain: "help.acme.example", Path: "docs", Visibility: kb.Public}
 		scope := kb.Scope{AccountID: account.ID}
-		if err := db.KB().InTx(t.Context(), scope, func(ctx context.Context, tx kb.Tx) error { return tx.InsertSite(ctx, &site) }); err != nil {
+		if err := db.KB().InTx(t.Context(), scope, func(ctx context.Context, tx kb.Tx) error { return tx.Sites().Insert(ctx, &site) }); err != nil {
 			t.Fatal(err)
 		}
 		scope.SiteID = site.ID
@@ -32,15 +32,15 @@ func TestMigrateRelinks(t *testing.T) {
 		var revisions []kb.Revision
 		err = db.KB().InTx(t.Context(), scope, func(ctx context.Context, tx kb.Tx) error {
 			revisions = nil
-			if err := tx.InsertFile(ctx, &f); err != nil {
+			if err := tx.Files().Insert(ctx, &f); err != nil {
 				return err
 			}
 			c := kb.Collection{SiteID: site.ID, Text: kb.Text{SourceLocale: "en", Translations: []kb.Translation{{Locale: "en", Number: 1, Title: "C"}}}}
-			if err := tx.InsertCollection(ctx, &c); err != nil {
+			if err := tx.Collections().Insert(ctx, &c); err != nil {
 				return err
 			}
 			a.CollectionID = c.ID
-			if err := tx.InsertArticle(ctx, &a); err != nil {
+			if err := tx.Articles().Insert(ctx, &a); err != nil {
 				return err
 			}
 			for n := range int64(2) {

@@ -295,7 +295,7 @@ type documentRow struct {
 
 // SetDocuments implements [kb.SearchWriter].
 func (w kbWriter) SetDocuments(ctx context.Context, articleID int64, documents []kb.Document) error {
-	if _, err := w.ArticleForUpdate(ctx, articleID); err != nil {
+	if _, err := w.Articles().Lock(ctx, articleID); err != nil {
 		return err
 	}
 	keep := []string{""}
@@ -386,7 +386,7 @@ const spellingBatch = 500
 
 // AddSpellings implements [kb.SearchWriter].
 func (w kbWriter) AddSpellings(ctx context.Context, words []string) error {
-	if _, err := w.Site(ctx, w.scope.SiteID); err != nil {
+	if _, err := w.Sites().Get(ctx, w.scope.SiteID); err != nil {
 		return err
 	}
 	var rows []spellingRow

@@ -50,8 +50,12 @@ func siteRowOf(account int64, s *kb.Site) siteRow {
 
 // sites selects sites with what they have of their account.
 func (s *querier) sites(model any) *bun.SelectQuery {
-	return s.selects(model).ColumnExpr("hw_sites.*").ColumnExpr("a.default_locale, a.languages").
-		Join("JOIN hw_accounts AS a ON a.id = hw_sites.account_id")
+	return withAccount(s.selects(model))
+}
+
+// withAccount adds to sites what they have of their account.
+func withAccount(q *bun.SelectQuery) *bun.SelectQuery {
+	return q.ColumnExpr("hw_sites.*").ColumnExpr("a.default_locale, a.languages").Join("JOIN hw_accounts AS a ON a.id = hw_sites.account_id")
 }
 
 // FindSite implements [kb.Directory].
@@ -92,97 +96,56 @@ func (r kbReader) ownSites(q bun.QueryBuilder) bun.QueryBuilder {
 	return q
 }
 
-// Site implements [kb.SiteReader].
-func (r kbReader) Site(ctx context.Context, id int64) (kb.Site, error) {
-	var row siteRow
-	if err := one(ctx, r.sites(&row).ApplyQueryBuilder(r.ownSites).Where("hw_sites.id = ?", id), "site", id); err != nil {
-		return kb.Site{}, err
-	}
-	return row.site(), nil
+var sites = table[kbWriter, kb.Site, storage.NoFilter, siteRow]{
+	Noun: kbNouns.Sites, row: siteRowOf, item: (*siteRow).site,
+	scope: func(w kbWriter, q bun.QueryBuilder) bun.QueryBuilder { return w.ownSites(q) },
+	with:  withAccount,
+	refers: func(w kbWriter, s *kb.Site) (string, int64) {
+		if s.MailboxID == 0 {
+			return "account", w.scope.AccountID
+		}
+		return "mailbox", s.MailboxID
+	},
+	admit: func(ctx context.Context, w kbWriter, all []*kb.Site) error {
+		if err := w.requireAccount(ctx); err != nil {
+			return err
+		}
+		for _, s := range all {
+			if err := w.claimHost(ctx, s); err != nil {
+				return err
+			}
+		}
+		return nil
+	},
+	replaced: func(ctx context.Context, w kbWriter, old, _ *kb.Site) error {
+		return w.releaseHost(ctx, old.HostKey, 0)
+	},
+	remove: func(ctx context.Context, w kbWriter, id int64) error { return w.emptySite(ctx, id) },
 }
 
-// Sites implements [kb.SiteReader].
-func (r kbReader) Sites(ctx context.Context, seek storage.Seek) ([]kb.Site, error) {
-	var rows []siteRow
-	err := page(r.sites(&rows).ApplyQueryBuilder(r.ownSites), "id", seek).Scan(ctx)
-	return mapped(rows, (*siteRow).site), failure(ctx, err, "site", 0)
+// Sites implements [kb.Reader].
+func (r kbReader) Sites() storage.RowReader[kb.Site, storage.NoFilter] {
+	return rowsOf(r.placed(), &sites)
 }
 
-// SiteForUpdate implements [kb.SiteWriter].
-func (w kbWriter) SiteForUpdate(ctx context.Context, id int64) (kb.Site, error) {
-	var row siteRow
-	q := w.sites(&row).ApplyQueryBuilder(w.ownSites).Where("hw_sites.id = ?", id)
-	if w.store.postgres {
-		q.For("UPDATE OF hw_sites")
-	}
-	if err := one(ctx, q, "site", id); err != nil {
-		return kb.Site{}, err
-	}
-	return row.site(), nil
+// Sites implements [kb.Rows].
+func (w kbWriter) Sites() storage.Rows[kb.Site, storage.NoFilter] {
+	return storedOf(w, &sites)
 }
 
-// InsertSite implements [kb.SiteWriter].
-func (w kbWriter) InsertSite(ctx context.Context, s *kb.Site) error {
-	if err := w.requireAccount(ctx); err != nil {
-		return err
-	}
-	row := siteRowOf(w.scope.AccountID, s)
-	row.ID = 0
-	if err := w.claimHost(ctx, &row); err != nil {
-		return err
-	}
-	if _, err := w.inserts(&row).Exec(ctx); err != nil {
-		return siteFailure(ctx, err, &row)
-	}
-	s.ID, s.AccountID = row.ID, row.AccountID
-	return nil
-}
-
-// UpdateSite implements [kb.SiteWriter].
-func (w kbWriter) UpdateSite(ctx context.Context, s *kb.Site) error {
-	old, err := w.SiteForUpdate(ctx, s.ID)
-	if err != nil {
-		return err
-	}
-	row := siteRowOf(w.scope.AccountID, s)
-	if err := w.claimHost(ctx, &row); err != nil {
-		return err
-	}
-	res, err := w.updates(&row).ApplyQueryBuilder(w.ownSites).Where("id = ?", s.ID).Exec(ctx)
-	if err != nil {
-		return siteFailure(ctx, err, &row)
-	}
-	if err := changed(ctx, res, nil, "site", s.ID); err != nil {
-		return err
-	}
-	return w.releaseHost(ctx, old.HostKey)
-}
-
-// siteFailure is failure for the writing of a site, which refers to nothing but a mailbox.
-func siteFailure(ctx context.Context, err error, s *siteRow) error {
-	if foreignKeyViolation(err) && s.MailboxID != 0 {
-		return fault.Missing("mailbox", s.MailboxID)
-	}
-	return failure(ctx, err, "site", s.ID)
-}
-
-// DeleteSite implements [kb.SiteWriter].
-func (w kbWriter) DeleteSite(ctx context.Context, id int64) error {
-	old, err := w.SiteForUpdate(ctx, id)
-	if err != nil {
-		return err
-	}
+// emptySite removes what is in a site, and gives up its host if it is the last one there.
+func (w kbWriter) emptySite(ctx context.Context, id int64) error {
 	for _, table := range siteTables {
 		_, err := w.raw("DELETE FROM ? WHERE account_id = ? AND site_id = ?", bun.Ident(table), w.scope.AccountID, id).Exec(ctx)
 		if err != nil {
 			return inUse(ctx, err, "site", id)
 		}
 	}
-	res, err := w.deletes((*siteRow)(nil)).ApplyQueryBuilder(w.ownSites).Where("id = ?", id).Exec(ctx)
-	if err := removed(ctx, res, err, "site", id); err != nil {
-		return err
+	var host string
+	if err := w.raw("SELECT host_key FROM hw_sites WHERE id = ?", id).Scan(ctx, &host); err != nil {
+		return failure(ctx, err, "site", id)
 	}
-	return w.releaseHost(ctx, old.HostKey)
+	return w.releaseHost(ctx, host, id)
 }
 
 // siteTables are those of what is in a site where one row refers to another: what refers goes before what is referred
@@ -191,25 +154,25 @@ var siteTables = []string{"hw_articles", "hw_categories", "hw_collections"}
 
 // claimHost makes a host the account's, or fails because it is another's. The row stays locked, so that nobody
 // releases the host before the site is there.
-func (w kbWriter) claimHost(ctx context.Context, s *siteRow) error {
+func (w kbWriter) claimHost(ctx context.Context, s *kb.Site) error {
 	if s.HostKey == kb.SharedHost {
 		return nil
 	}
 	var owner int64
 	err := w.raw(`INSERT INTO hw_site_hosts (host_key, account_id) VALUES (?, ?)
 		ON CONFLICT (host_key) DO UPDATE SET account_id = hw_site_hosts.account_id RETURNING account_id`,
-		s.HostKey, s.AccountID).Scan(ctx, &owner)
+		s.HostKey, w.scope.AccountID).Scan(ctx, &owner)
 	if err != nil {
 		return failure(ctx, err, "site", s.ID)
 	}
-	if owner != s.AccountID {
+	if owner != w.scope.AccountID {
 		return &fault.Error{Kind: fault.Conflict, Resource: "site", ID: s.ID, Code: kb.UniqueSiteHost, Message: "Another account has this host."}
 	}
 	return nil
 }
 
-// releaseHost gives up a host that no site is at any more.
-func (w kbWriter) releaseHost(ctx context.Context, key string) error {
+// releaseHost gives up a host that no site is at but one that is to be removed, 0: none.
+func (w kbWriter) releaseHost(ctx context.Context, key string, but int64) error {
 	if key == kb.SharedHost {
 		return nil
 	}
@@ -217,6 +180,6 @@ func (w kbWriter) releaseHost(ctx context.Context, key string) error {
 	if _, err := w.raw(lock, key).Exec(ctx); err != nil {
 		return failure(ctx, err, "site", 0)
 	}
-	_, err := w.raw("DELETE FROM hw_site_hosts WHERE host_key = ? AND NOT EXISTS (SELECT 1 FROM hw_sites WHERE host_key = ?)", key, key).Exec(ctx)
+	_, err := w.raw("DELETE FROM hw_site_hosts WHERE host_key = ? AND NOT EXISTS (SELECT 1 FROM hw_sites WHERE host_key = ? AND id <> ?)", key, key, but).Exec(ctx)
 	return failure(ctx, err, "site", 0)
 }

@@ -96,7 +96,7 @@ func (s *querier) rows(ctx context.Context, scan func(*sql.Rows) error, query st
 // forUpdate locks the selected rows on PostgreSQL. SQLite has one writer at a time.
 func (s *querier) forUpdate(q *bun.SelectQuery) *bun.SelectQuery {
 	if s.store.postgres {
-		q.For("UPDATE")
+		q.For("UPDATE OF ?TableAlias") // and of no table that is joined
 	}
 	return q
 }
@@ -266,16 +266,20 @@ func changed(ctx context.Context, res sql.Result, err error, resource string, id
 // insertAll stores rows and sets their ids. Databases number the rows of a statement in their order, but promise
 // nothing about the order in which they return the numbers.
 func insertAll[R any](ctx context.Context, s *querier, rows []R, ids []*int64, resource string) error {
+	const batch = 500 // rows of a statement
 	if len(rows) == 0 {
 		return s.state()
 	}
-	given := make([]int64, 0, len(rows))
-	if err := s.inserts(&rows).Returning("id").Scan(ctx, &given); err != nil {
-		return failure(ctx, err, resource, 0)
-	}
-	slices.Sort(given)
-	for i, id := range given {
-		*ids[i] = id
+	for from := 0; from < len(rows); from += batch {
+		some := rows[from:min(from+batch, len(rows))]
+		given := make([]int64, 0, len(some))
+		if err := s.inserts(&some).Returning("id").Scan(ctx, &given); err != nil {
+			return failure(ctx, err, resource, 0)
+		}
+		slices.Sort(given)
+		for i, id := range given {
+			*ids[from+i] = id
+		}
 	}
 	return nil
 }

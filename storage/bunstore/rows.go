@@ -16,6 +16,7 @@ import (
 type place interface {
 	base() *querier
 	accountID() int64
+	siteID() int64
 	account(q bun.QueryBuilder) bun.QueryBuilder
 	requireAccount(ctx context.Context) error
 	foundAccount()
@@ -27,6 +28,9 @@ func (s *querier) base() *querier { return s }
 // accountID implements [place].
 func (o outbox) accountID() int64 { return o.of }
 
+// siteID implements [place]: the rows of the help desk are in no site.
+func (w writer) siteID() int64 { return 0 }
+
 // table declares how the rows of a noun are kept: P is the domain's writer, T what the domain knows, F narrows a list, R
 // is a row of the table.
 type table[P place, T, F, R any] struct {
@@ -37,14 +41,20 @@ type table[P place, T, F, R any] struct {
 	scope func(p P, q bun.QueryBuilder) bun.QueryBuilder
 	// match keeps a list to what a filter asks for; errNone says that this is nothing. nil: there is no filter.
 	match func(ctx context.Context, p P, q *bun.SelectQuery, f F) error
+	// with adds to a query what a row has beside its columns. nil: nothing.
+	with func(q *bun.SelectQuery) *bun.SelectQuery
 	// order is the column that a list is ordered by, before the id; nil: by id.
 	order func(f F) string
 	// read reads what a query for rows selects, by id; nil: the rows are all there is.
 	read func(ctx context.Context, s *querier, selected *bun.SelectQuery, desc bool) ([]T, error)
+	// refers names what a row refers to, for the fault when it is not there; nil: the fault names nothing.
+	refers func(p P, t *T) (resource string, id int64)
 	// admit refuses what the database would let pass. It is asked before rows are inserted and updated.
 	admit func(ctx context.Context, p P, rows []*T) error
 	// inserted and updated write what a row has in other tables.
 	inserted, updated func(ctx context.Context, p P, t *T) error
+	// replaced is updated that is told what the row was, which is read and locked before.
+	replaced func(ctx context.Context, p P, old, t *T) error
 	// remove does what comes before the removal of a row, which is there and locked.
 	remove func(ctx context.Context, p P, id int64) error
 }
@@ -80,12 +90,21 @@ func (s rows[P, T, F, R]) within(q bun.QueryBuilder) bun.QueryBuilder {
 	return s.of.scope(s.place, q)
 }
 
+// whole selects rows as they are read.
+func (s rows[P, T, F, R]) whole(model any) *bun.SelectQuery {
+	q := s.selects(model)
+	if s.of.with != nil {
+		q = s.of.with(q)
+	}
+	return q.ApplyQueryBuilder(s.within)
+}
+
 func (s rows[P, T, F, R]) get(ctx context.Context, id int64, lock bool) (item T, err error) {
 	if s.of.read != nil {
 		return s.getWhole(ctx, id, lock)
 	}
 	var row R
-	q := s.selects(&row).ApplyQueryBuilder(s.within).Where("id = ?", id)
+	q := s.whole(&row).Where("?TableName.id = ?", id)
 	if lock {
 		q = s.forUpdate(q)
 	}
@@ -123,11 +142,10 @@ func (s rows[P, T, F, R]) lock(ctx context.Context, id int64) error {
 // scan reads what q selects: the query for rows, or, where they are not all there is, for what the rows are read by.
 func (s rows[P, T, F, R]) scan(ctx context.Context, desc bool, narrow func(q *bun.SelectQuery) error) ([]T, error) {
 	var all []R
-	q := s.selects(&all)
+	q := s.whole(&all)
 	if s.of.read != nil {
-		q = s.selects((*R)(nil))
+		q = s.whole((*R)(nil))
 	}
-	q.ApplyQueryBuilder(s.within)
 	switch err := narrow(q); {
 	case errors.Is(err, errNone):
 		return nil, s.state()
@@ -167,7 +185,7 @@ func (s rows[P, T, F, R]) ByIDs(ctx context.Context, ids []int64) ([]T, error) {
 		return nil, s.state()
 	}
 	return s.scan(ctx, false, func(q *bun.SelectQuery) error {
-		q.Where("id IN (?)", bun.List(ids)).Order("id")
+		q.Where("?TableName.id IN (?)", bun.List(ids)).OrderExpr("?TableName.id")
 		return nil
 	})
 }
@@ -192,15 +210,13 @@ func (s stored[P, T, F, R]) Insert(ctx context.Context, items ...*T) error {
 		fresh := *item
 		ids[i] = s.of.ID(item)
 		*s.of.ID(&fresh) = 0
-		all[i] = s.of.row(s.place.accountID(), &fresh)
+		all[i] = s.row(&fresh)
 	}
 	if err := insertAll(ctx, s.querier, all, ids, s.of.Name); err != nil {
-		return err
+		return s.lacks(err, items)
 	}
 	for _, item := range items {
-		if s.of.Account != nil {
-			*s.of.Account(item) = s.place.accountID()
-		}
+		s.put(item)
 		if s.of.inserted == nil {
 			continue
 		}
@@ -212,21 +228,71 @@ func (s stored[P, T, F, R]) Insert(ctx context.Context, items ...*T) error {
 	return nil
 }
 
+// put gives a row the account and the site that it is in.
+func (s stored[P, T, F, R]) put(t *T) {
+	if s.of.Account != nil {
+		*s.of.Account(t) = s.place.accountID()
+	}
+	if s.of.Site != nil {
+		*s.of.Site(t) = s.place.siteID()
+	}
+}
+
+// row is what is stored of a copy of a row.
+func (s stored[P, T, F, R]) row(t *T) R {
+	s.put(t)
+	return s.of.row(s.place.accountID(), t)
+}
+
+// lacks names in a fault what the one row refers to that was written.
+func (s stored[P, T, F, R]) lacks(err error, items []*T) error {
+	if s.of.refers == nil || len(items) != 1 || !foreignKeyViolation(err) {
+		return err
+	}
+	return fault.Missing(s.of.refers(s.place, items[0]))
+}
+
+// olds reads and locks what rows were, where that matters.
+func (s stored[P, T, F, R]) olds(ctx context.Context, items []*T) ([]T, error) {
+	if s.of.replaced == nil {
+		return nil, nil
+	}
+	olds := make([]T, len(items))
+	for i, item := range items {
+		var err error
+		if olds[i], err = s.get(ctx, *s.of.ID(item), true); err != nil {
+			return nil, err
+		}
+		s.place.foundAccount()
+	}
+	return olds, nil
+}
+
 // Update implements [storage.Rows].
 func (s stored[P, T, F, R]) Update(ctx context.Context, items ...*T) error {
+	olds, err := s.olds(ctx, items)
+	if err != nil {
+		return err
+	}
 	if s.of.admit != nil {
 		if err := s.of.admit(ctx, s.place, items); err != nil {
 			return err
 		}
 	}
-	for _, item := range items {
-		id, row := *s.of.ID(item), s.of.row(s.place.accountID(), item)
+	for i, item := range items {
+		fresh, id := *item, *s.of.ID(item)
+		row := s.row(&fresh)
 		res, err := s.updates(&row).ApplyQueryBuilder(s.within).Where("id = ?", id).Exec(ctx)
 		if err := changed(ctx, res, err, s.of.Name, id); err != nil {
-			return err
+			return s.lacks(err, items[i:i+1])
 		}
 		if s.of.updated != nil {
 			if err := s.of.updated(ctx, s.place, item); err != nil {
+				return err
+			}
+		}
+		if s.of.replaced != nil {
+			if err := s.of.replaced(ctx, s.place, &olds[i], item); err != nil {
 				return err
 			}
 		}

@@ -4,6 +4,8 @@ import (
 	"context"
 
 	"github.com/helpwright/helpwright/kb"
+	"github.com/helpwright/helpwright/storage"
+	"github.com/helpwright/helpwright/storage/fault"
 )
 
 // KB gives the knowledge base's store: the same data, in the same transactions.
@@ -22,6 +24,26 @@ func (s kbStore) InTx(ctx context.Context, scope kb.Scope, fn func(ctx context.C
 	})
 }
 
+// kbNouns are the declarations that the tables share with other stores.
+var kbNouns = kb.Nouns()
+
+func kbRowsOf[T, F any](r kbReader, n *noun[kb.Scope, T, F]) storage.RowReader[T, F] {
+	return rows[kb.Scope, T, F]{r.src, r.scope.AccountID, r.scope.SiteID, r.scope, n}
+}
+
+func kbStoredOf[T, F any](t kbTx, n *noun[kb.Scope, T, F]) storage.Rows[T, F] {
+	return stored[kb.Scope, T, F]{rows[kb.Scope, T, F]{t.src, t.scope.AccountID, t.scope.SiteID, t.scope, n}}
+}
+
+// inSite refuses a scope whose site is not there.
+func (db *data) inSite(s kb.Scope) error {
+	if s.SiteID == 0 {
+		return fault.Missing("site", 0)
+	}
+	_, err := db.site(s, s.SiteID)
+	return err
+}
+
 // kbReader reads within a scope, from the store or in a transaction.
 type kbReader struct {
 	src   source
@@ -32,6 +54,19 @@ type kbReader struct {
 type kbTx struct {
 	kbReader
 	outbox
+}
+
+// Reader implements [kb.Tx].
+func (t kbTx) Reader() kb.Reader { return t.kbReader }
+
+// writeSite is write in a site that has to be there.
+func (t kbTx) writeSite(ctx context.Context, fn func(db *data) error) error {
+	return t.write(ctx, func(db *data) error {
+		if err := db.inSite(t.scope); err != nil {
+			return err
+		}
+		return fn(db)
+	})
 }
 
 // write runs fn in the transaction; when it fails, nothing of it remains. There is

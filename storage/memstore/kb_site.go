@@ -71,87 +71,45 @@ func (db *data) site(s kb.Scope, id int64) (*kb.Site, error) {
 	return db.sites.get(s.AccountID, id)
 }
 
-func (r kbReader) Site(ctx context.Context, id int64) (kb.Site, error) {
-	return query(ctx, r.src, func(db *data) (kb.Site, error) {
-		site, err := db.site(r.scope, id)
-		if err != nil {
-			return kb.Site{}, err
-		}
-		return db.siteOf(site), nil
-	})
-}
-
-func (r kbReader) Sites(ctx context.Context, seek storage.Seek) ([]kb.Site, error) {
-	return query(ctx, r.src, func(db *data) ([]kb.Site, error) {
-		sites := db.sites.list(r.scope.AccountID, seek, func(s *kb.Site) bool { return r.scope.SiteID == 0 || s.ID == r.scope.SiteID })
-		for i := range sites {
-			sites[i] = db.siteOf(&sites[i])
-		}
-		return sites, nil
-	})
-}
-
-func (t kbTx) SiteForUpdate(ctx context.Context, id int64) (kb.Site, error) { return t.Site(ctx, id) }
-
-// storedSite checks what a site refers to and what it must not share, and returns
-// what is stored of it.
-func (t kbTx) storedSite(db *data, s *kb.Site) (kb.Site, error) {
-	row := *s
-	row.AccountID, row.DefaultLocale, row.Languages = t.scope.AccountID, "", nil
-	if s.MailboxID != 0 {
-		if _, err := db.mailboxes.get(t.scope.AccountID, s.MailboxID); err != nil {
-			return row, err
-		}
-	}
-	if _, err := db.findSite(0, func(o *kb.Site) bool {
-		return o.HostKey == s.HostKey && s.HostKey != kb.SharedHost && o.AccountID != t.scope.AccountID
-	}); err == nil {
-		return row, unique(kb.UniqueSiteHost, "Another account has this host.")
-	}
-	if _, err := db.findSite(0, func(o *kb.Site) bool { return o.ID != s.ID && o.HostKey == s.HostKey && o.Path == s.Path }); err == nil {
-		return row, unique(kb.UniqueSitePath, "There is such a site already.")
-	}
-	return row, nil
-}
-
-func (t kbTx) InsertSite(ctx context.Context, s *kb.Site) error {
-	return t.write(ctx, func(db *data) error {
-		s.ID = 0
-		row, err := t.storedSite(db, s)
-		if err != nil {
-			return err
-		}
-		s.AccountID = row.AccountID
-		db.sites.last++
-		s.ID, row.ID = db.sites.last, db.sites.last
-		return db.sites.update(t.scope.AccountID, row.ID, &row)
-	})
-}
-
-func (t kbTx) UpdateSite(ctx context.Context, s *kb.Site) error {
-	return t.write(ctx, func(db *data) error {
-		if _, err := db.site(t.scope, s.ID); err != nil {
-			return err
-		}
-		row, err := t.storedSite(db, s)
-		if err != nil {
-			return err
-		}
-		return db.sites.update(t.scope.AccountID, s.ID, &row)
-	})
-}
-
-func (t kbTx) DeleteSite(ctx context.Context, id int64) error {
-	return t.write(ctx, func(db *data) error {
-		if _, err := db.site(t.scope, id); err != nil {
-			return err
-		}
-		db.removeSite(t.scope.AccountID, id)
+var sites = noun[kb.Scope, kb.Site, storage.NoFilter]{
+	Noun: kbNouns.Sites, of: func(db *data) *table[kb.Site] { return &db.sites },
+	sees:   func(_ *data, s kb.Scope, site *kb.Site) bool { return s.SiteID == 0 || s.SiteID == site.ID },
+	strip:  func(site *kb.Site) { site.DefaultLocale, site.Languages = "", nil },
+	show:   func(db *data, site *kb.Site) { *site = db.siteOf(site) },
+	refers: siteRefers,
+	remove: func(db *data, s kb.Scope, id int64) error {
+		db.removeSite(s.AccountID, id)
 		return nil
-	})
+	},
 }
 
-// removeSite removes a site with all that is in it.
+// Sites implements [kb.Reader].
+func (r kbReader) Sites() storage.RowReader[kb.Site, storage.NoFilter] {
+	return kbRowsOf(r, &sites)
+}
+
+// Sites implements [kb.Rows].
+func (t kbTx) Sites() storage.Rows[kb.Site, storage.NoFilter] {
+	return kbStoredOf(t, &sites)
+}
+
+// siteRefers refuses a mailbox that is not there, and the host of another account.
+func siteRefers(db *data, s kb.Scope, site *kb.Site) error {
+	if site.MailboxID != 0 {
+		if _, err := db.mailboxes.get(s.AccountID, site.MailboxID); err != nil {
+			return err
+		}
+	}
+	_, err := db.findSite(0, func(o *kb.Site) bool {
+		return o.HostKey == site.HostKey && site.HostKey != kb.SharedHost && o.AccountID != s.AccountID
+	})
+	if err == nil {
+		return unique(kb.UniqueSiteHost, "Another account has this host.")
+	}
+	return nil
+}
+
+// removeSite removes all that is in a site.
 func (db *data) removeSite(account, id int64) {
 	for _, a := range db.articles.where(account, func(a *kb.Article) bool { return a.SiteID == id }) {
 		db.forgetArticle(account, a.ID)
@@ -165,7 +123,6 @@ func (db *data) removeSite(account, id int64) {
 	db.articles.removeIf(account, func(a *kb.Article) bool { return a.SiteID == id })
 	db.categories.removeIf(account, func(c *kb.Category) bool { return c.SiteID == id })
 	db.collections.removeIf(account, func(c *kb.Collection) bool { return c.SiteID == id })
-	db.sites.set(account, id, nil)
 	db.removeFiles(account, id)
 }
 

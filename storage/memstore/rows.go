@@ -23,6 +23,10 @@ type noun[S, T, F any] struct {
 	refers func(db *data, s S, t *T) error
 	// strip takes from a row what is not stored.
 	strip func(t *T)
+	// show adds to a copy of a row what it has of others; nil: nothing.
+	show func(db *data, t *T)
+	// inserted does what a new row brings about.
+	inserted func(db *data, s S, t *T)
 	// remove removes what goes with a row, or says why that stays.
 	remove func(db *data, s S, id int64) error
 }
@@ -31,6 +35,7 @@ type noun[S, T, F any] struct {
 type rows[S, T, F any] struct {
 	src     source
 	account int64
+	site    int64 // of the rows that are in one
 	scope   S
 	noun    *noun[S, T, F]
 }
@@ -39,11 +44,11 @@ type rows[S, T, F any] struct {
 type stored[S, T, F any] struct{ rows[S, T, F] }
 
 func rowsOf[S, T, F any](src source, account int64, scope S, n *noun[S, T, F]) storage.RowReader[T, F] {
-	return rows[S, T, F]{src, account, scope, n}
+	return rows[S, T, F]{src, account, 0, scope, n}
 }
 
 func storedOf[S, T, F any](src source, account int64, scope S, n *noun[S, T, F]) storage.Rows[T, F] {
-	return stored[S, T, F]{rows[S, T, F]{src, account, scope, n}}
+	return stored[S, T, F]{rows[S, T, F]{src, account, 0, scope, n}}
 }
 
 // get returns the stored row, not a copy.
@@ -73,28 +78,52 @@ func (n *noun[S, T, F]) check(db *data, account int64, s S, t *T, id int64) erro
 	return nil
 }
 
-// row is what is stored of a row in an account.
-func (n *noun[S, T, F]) row(account int64, t *T) *T {
+// row is what is stored of a row.
+func (r rows[S, T, F]) row(t *T) *T {
 	row := *t
-	if n.Account != nil {
-		*n.Account(&row) = account
-	}
-	if n.strip != nil {
-		n.strip(&row)
+	r.place(&row)
+	if r.noun.strip != nil {
+		r.noun.strip(&row)
 	}
 	return &row
 }
 
+// place gives a row the account and the site that it is in.
+func (r rows[S, T, F]) place(t *T) {
+	if r.noun.Account != nil {
+		*r.noun.Account(t) = r.account
+	}
+	if r.noun.Site != nil {
+		*r.noun.Site(t) = r.site
+	}
+}
+
+// shown are copies of rows with what they have of others.
+func (r rows[S, T, F]) shown(db *data, copies []T) []T {
+	if r.noun.show != nil {
+		for i := range copies {
+			r.noun.show(db, &copies[i])
+		}
+	}
+	return copies
+}
+
 // Get implements [storage.RowReader].
 func (r rows[S, T, F]) Get(ctx context.Context, id int64) (T, error) {
-	return query(ctx, r.src, func(db *data) (T, error) { return copyOf(r.noun.get(db, r.account, r.scope, id)) })
+	return query(ctx, r.src, func(db *data) (T, error) {
+		t, err := copyOf(r.noun.get(db, r.account, r.scope, id))
+		if err == nil && r.noun.show != nil {
+			r.noun.show(db, &t)
+		}
+		return t, err
+	})
 }
 
 // List implements [storage.RowReader].
 func (r rows[S, T, F]) List(ctx context.Context, f F, seek storage.Seek) ([]T, error) {
 	return query(ctx, r.src, func(db *data) ([]T, error) {
 		var found []row[T]
-		place := func(id int64, t *T) storage.Position {
+		position := func(id int64, t *T) storage.Position {
 			if r.noun.key == nil {
 				return storage.Position{ID: id}
 			}
@@ -104,7 +133,7 @@ func (r rows[S, T, F]) List(ctx context.Context, f F, seek storage.Seek) ([]T, e
 			seek.From = &storage.Position{ID: seek.From.ID}
 		}
 		for id, t := range r.noun.of(db).all(r.account) {
-			if r.shows(db, t) && (r.noun.match == nil || r.noun.match(db, r.scope, f, t)) && beyond(place(id, t), seek) {
+			if r.sees(db, t) && (r.noun.match == nil || r.noun.match(db, r.scope, f, t)) && beyond(position(id, t), seek) {
 				found = append(found, row[T]{id, t})
 			}
 		}
@@ -112,23 +141,23 @@ func (r rows[S, T, F]) List(ctx context.Context, f F, seek storage.Seek) ([]T, e
 			if seek.Desc {
 				a, b = b, a
 			}
-			p, q := place(a.id, a.value), place(b.id, b.value)
+			p, q := position(a.id, a.value), position(b.id, b.value)
 			return cmp.Or(cmp.Compare(p.Key, q.Key), cmp.Compare(p.ID, q.ID))
 		})
-		return copies(found[:min(max(seek.Limit, 0), len(found))]), nil
+		return r.shown(db, copies(found[:min(max(seek.Limit, 0), len(found))])), nil
 	})
 }
 
-func (r rows[S, T, F]) shows(db *data, t *T) bool {
+func (r rows[S, T, F]) sees(db *data, t *T) bool {
 	return r.noun.sees == nil || r.noun.sees(db, r.scope, t)
 }
 
 // ByIDs implements [storage.RowReader].
 func (r rows[S, T, F]) ByIDs(ctx context.Context, ids []int64) ([]T, error) {
 	return query(ctx, r.src, func(db *data) ([]T, error) {
-		return r.noun.of(db).where(r.account, func(t *T) bool {
-			return slices.Contains(ids, *r.noun.ID(t)) && r.shows(db, t)
-		}), nil
+		return r.shown(db, r.noun.of(db).where(r.account, func(t *T) bool {
+			return slices.Contains(ids, *r.noun.ID(t)) && r.sees(db, t)
+		})), nil
 	})
 }
 
@@ -139,7 +168,7 @@ func (s stored[S, T, F]) Lock(ctx context.Context, id int64) (T, error) { return
 func (s stored[S, T, F]) Insert(ctx context.Context, items ...*T) error {
 	return inAccount(ctx, s.src, s.account, func(db *data) error {
 		for _, item := range items {
-			row := s.noun.row(s.account, item)
+			row := s.row(item)
 			*s.noun.ID(row) = 0
 			if err := s.noun.check(db, s.account, s.scope, row, 0); err != nil {
 				return err
@@ -148,8 +177,9 @@ func (s stored[S, T, F]) Insert(ctx context.Context, items ...*T) error {
 				return err
 			}
 			*s.noun.ID(item) = *s.noun.ID(row)
-			if s.noun.Account != nil {
-				*s.noun.Account(item) = s.account
+			s.place(item)
+			if s.noun.inserted != nil {
+				s.noun.inserted(db, s.scope, row)
 			}
 		}
 		return nil
@@ -160,9 +190,13 @@ func (s stored[S, T, F]) Insert(ctx context.Context, items ...*T) error {
 func (s stored[S, T, F]) Update(ctx context.Context, items ...*T) error {
 	return inAccount(ctx, s.src, s.account, func(db *data) error {
 		for _, item := range items {
-			row, id := s.noun.row(s.account, item), *s.noun.ID(item)
-			if _, err := s.noun.get(db, s.account, s.scope, id); err != nil {
+			row, id := s.row(item), *s.noun.ID(item)
+			old, err := s.noun.get(db, s.account, s.scope, id)
+			if err != nil {
 				return err
+			}
+			if s.noun.Kept != nil {
+				s.noun.Kept(row, old)
 			}
 			if err := s.noun.check(db, s.account, s.scope, row, id); err != nil {
 				return err

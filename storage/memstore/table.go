@@ -91,123 +91,92 @@ const global = 0
 
 func newData() *data {
 	db := &data{notes: map[string]*storage.Note{}, items: map[string]storage.VaultItem{}, locks: map[string]vaultLock{}}
-	db.users.make(db, "user")
-	db.tokens.make(db, "token")
-	db.accounts.make(db, "account")
-	db.roles.make(db, "role")
-	db.memberships.make(db, "membership")
-	db.mailboxes.make(db, "mailbox")
-	db.statuses.make(db, "mailbox")
-	db.cursors.make(db, "mailbox")
-	db.customers.make(db, "customer")
-	db.conversations.make(db, "conversation")
-	db.participants.make(db, "conversation")
-	db.interactions.make(db, "interaction")
-	db.deliveries.make(db, "delivery")
-	db.attachments.make(db, "attachment")
-	db.ledger.make(db, "mail")
-	db.events.make(db, "event")
-	db.jobs.make(db, "job")
-	db.domains.make(db, "domain")
-	db.pgpKeys.make(db, "key")
-	db.searchDocs.make(db, "conversation")
-	db.customerTerms.make(db, "customer")
-	db.tags.make(db, "tag")
-	db.teams.make(db, "team")
-	db.taggings.make(db, "conversation")
-	db.readMarks.make(db, "conversation")
-	db.presence.make(db, "conversation")
-	db.views.make(db, "view")
-	db.redirects.make(db, "conversation")
-	db.moves.make(db, "move")
-	db.invitations.make(db, "invitation")
-	db.suppressions.make(db, "suppression")
-	db.memberMails.make(db, "member mail")
-	db.savedReplies.make(db, "saved reply")
-	db.replyFiles.make(db, "file")
-	db.signatures.make(db, "signature")
-	db.blockedSenders.make(db, "blocked sender")
-	db.notifications.make(db, "notification")
-	db.followers.make(db, "conversation")
-	db.notifyChoices.make(db, "user")
-	db.portalKeys.make(db, "key")
-	db.audit.make(db, "audit entry")
-	db.webhooks.make(db, "webhook")
-	db.webhookDeliveries.make(db, "delivery")
-	db.webhookCursors.make(db, "webhook cursor")
-	db.sites.make(db, "site")
-	db.siteFiles.make(db, "file")
-	db.themes.make(db, "theme")
-	db.themeFiles.make(db, "file")
-	db.collections.make(db, "collection")
-	db.categories.make(db, "category")
-	db.articles.make(db, "article")
-	db.revisions.make(db, "revision")
-	db.documents.make(db, "article")
-	db.spellings.make(db, "word")
-	db.feedback.make(db, "feedback")
-	db.reactions.make(db, "reaction")
-	db.exchangeKeys.make(db, "key")
+	for _, t := range db.tables() {
+		t.rows.make(db, t.noun)
+	}
 	return db
+}
+
+// named is a table with what its rows are called in faults.
+type named struct {
+	noun string
+	rows interface {
+		make(db *data, noun string)
+		removeAll(account int64)
+	}
+}
+
+// tables are all there are.
+func (db *data) tables() []named {
+	return []named{
+		{"user", &db.users},
+		{"token", &db.tokens},
+		{"account", &db.accounts},
+		{"role", &db.roles},
+		{"membership", &db.memberships},
+		{"mailbox", &db.mailboxes},
+		{"mailbox", &db.statuses},
+		{"mailbox", &db.cursors},
+		{"customer", &db.customers},
+		{"conversation", &db.conversations},
+		{"conversation", &db.participants},
+		{"interaction", &db.interactions},
+		{"delivery", &db.deliveries},
+		{"attachment", &db.attachments},
+		{"mail", &db.ledger},
+		{"event", &db.events},
+		{"job", &db.jobs},
+		{"domain", &db.domains},
+		{"key", &db.pgpKeys},
+		{"conversation", &db.searchDocs},
+		{"customer", &db.customerTerms},
+		{"tag", &db.tags},
+		{"team", &db.teams},
+		{"conversation", &db.taggings},
+		{"conversation", &db.readMarks},
+		{"conversation", &db.presence},
+		{"view", &db.views},
+		{"conversation", &db.redirects},
+		{"move", &db.moves},
+		{"invitation", &db.invitations},
+		{"suppression", &db.suppressions},
+		{"member mail", &db.memberMails},
+		{"saved reply", &db.savedReplies},
+		{"file", &db.replyFiles},
+		{"signature", &db.signatures},
+		{"blocked sender", &db.blockedSenders},
+		{"notification", &db.notifications},
+		{"conversation", &db.followers},
+		{"user", &db.notifyChoices},
+		{"key", &db.portalKeys},
+		{"audit entry", &db.audit},
+		{"webhook", &db.webhooks},
+		{"delivery", &db.webhookDeliveries},
+		{"webhook cursor", &db.webhookCursors},
+		{"site", &db.sites},
+		{"file", &db.siteFiles},
+		{"theme", &db.themes},
+		{"file", &db.themeFiles},
+		{"collection", &db.collections},
+		{"category", &db.categories},
+		{"article", &db.articles},
+		{"revision", &db.revisions},
+		{"article", &db.documents},
+		{"word", &db.spellings},
+		{"feedback", &db.feedback},
+		{"reaction", &db.reactions},
+		{"key", &db.exchangeKeys},
+	}
 }
 
 // removeAccount removes every row of an account; the jobs stay, whose handlers
 // find nothing.
 func (db *data) removeAccount(id int64) {
 	db.accounts.set(global, id, nil)
-	db.roles.removeAll(id)
-	db.memberships.removeAll(id)
-	db.mailboxes.removeAll(id)
-	db.statuses.removeAll(id)
-	db.cursors.removeAll(id)
-	db.customers.removeAll(id)
-	db.conversations.removeAll(id)
-	db.participants.removeAll(id)
-	db.interactions.removeAll(id)
-	db.deliveries.removeAll(id)
-	db.attachments.removeAll(id)
-	db.ledger.removeAll(id)
-	db.events.removeAll(id)
-	db.domains.removeAll(id)
-	db.pgpKeys.removeAll(id)
-	db.searchDocs.removeAll(id)
-	db.customerTerms.removeAll(id)
-	db.tags.removeAll(id)
-	db.teams.removeAll(id)
-	db.taggings.removeAll(id)
-	db.readMarks.removeAll(id)
-	db.presence.removeAll(id)
-	db.views.removeAll(id)
-	db.redirects.removeAll(id)
-	db.moves.removeAll(id)
-	db.invitations.removeAll(id)
-	db.suppressions.removeAll(id)
-	db.memberMails.removeAll(id)
-	db.savedReplies.removeAll(id)
-	db.replyFiles.removeAll(id)
-	db.signatures.removeAll(id)
-	db.blockedSenders.removeAll(id)
-	db.notifications.removeAll(id)
-	db.followers.removeAll(id)
-	db.notifyChoices.removeAll(id)
-	db.portalKeys.removeAll(id)
-	db.audit.removeAll(id)
-	db.webhooks.removeAll(id)
-	db.webhookDeliveries.removeAll(id)
 	db.webhookCursors.set(global, id, nil)
-	db.sites.removeAll(id)
-	db.siteFiles.removeAll(id)
-	db.themes.removeAll(id)
-	db.themeFiles.removeAll(id)
-	db.collections.removeAll(id)
-	db.categories.removeAll(id)
-	db.articles.removeAll(id)
-	db.revisions.removeAll(id)
-	db.documents.removeAll(id)
-	db.spellings.removeAll(id)
-	db.feedback.removeAll(id)
-	db.reactions.removeAll(id)
-	db.exchangeKeys.removeAll(id)
+	for _, t := range db.tables() {
+		t.rows.removeAll(id)
+	}
 }
 
 func (db *data) journal(undo func()) {

@@ -101,7 +101,7 @@ func hoard(t *testing.T, b Backend) (w *world, keys []string) {
 	f := l.newThemeFile("other.css")
 	f.BlobKey = "blobs/" + l.mark + "/theme"
 	l.kb(t, l.shelf.scope, func(ctx context.Context, tx kb.Tx) error {
-		return tx.InsertThemeFiles(ctx, l.shelf.theme.ID, []*kb.ThemeFile{&f})
+		return tx.ThemeFiles().Insert(ctx, &f)
 	})
 	return w, append(keys, l.shelf.file.BlobKey, f.BlobKey) // the file of the site and one of the theme have the same
 }

@@ -57,7 +57,6 @@ func testEverything(t *testing.T, b Backend) {
 	filled(t, w.suppression)
 	filled(t, w.moves[0])
 	filled(t, w.webhook)
-	filled(t, w.hooked)
 	want := content{
 		Account: w.account, Roles: []helpdesk.Role{w.role}, Memberships: []helpdesk.Membership{w.member},
 		Mailboxes:     []helpdesk.Mailbox{w.mailbox, w.empty},

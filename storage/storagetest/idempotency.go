@@ -295,7 +295,7 @@ func testUnitOfBothDomains(t *testing.T, b Backend) {
 	}
 	i, w := idempotency(t, b), newLibrary(t, b)
 	collections := func() int {
-		found, err := w.inSite().Collections(t.Context(), all())
+		found, err := w.inSite().Collections().List(t.Context(), storage.NoFilter{}, all())
 		ok(t, err)
 		return len(found)
 	}
@@ -305,7 +305,7 @@ func testUnitOfBothDomains(t *testing.T, b Backend) {
 			ok(t, w.insertTag(ctx, "together"))
 			ok(t, w.KB.InTx(ctx, w.shelf.scope, func(ctx context.Context, tx kb.Tx) error {
 				c := w.newCollection(9)
-				return tx.InsertCollection(ctx, &c)
+				return tx.Collections().Insert(ctx, &c)
 			}))
 			return want
 		})

@@ -25,7 +25,7 @@ func (c *comparison) kbScope() kb.Scope {
 		}
 	}
 	scope := kb.Scope{AccountID: s.AccountID}
-	sites, _ := c.model.KB.Within(scope).Sites(ctx, all())
+	sites, _ := c.model.KB.Within(scope).Sites().List(ctx, storage.NoFilter{}, all())
 	if len(sites) > 0 && c.gen.IntN(12) > 0 {
 		scope.SiteID = c.gen.either("Site", sites[min(len(sites)-1, c.gen.IntN(4)/3)].ID).n
 	}
@@ -46,11 +46,11 @@ func (c *comparison) kbTransaction() {
 	c.t.Helper()
 	ctx, scope := c.t.Context(), c.kbScope()
 	inOne(c, func(ctx context.Context, tx kb.Tx) (operation, error) {
-		seen, err := readLibrary(ctx, tx)
+		seen, err := readLibrary(ctx, tx.Reader())
 		if err != nil {
 			return operation{}, err
 		}
-		articles, err := tx.ArticlesForUpdate(ctx, c.gen.pool["Article"])
+		articles, err := tx.Articles().ByIDs(ctx, c.gen.pool["Article"])
 		return c.gen.writeKB(scope, seen, articles), err
 	}, func(fn kbFunc) error {
 		return c.model.KB.InTx(ctx, scope, fn)
@@ -82,7 +82,7 @@ func (c *comparison) kbEverything(account int64) {
 	c.t.Helper()
 	ctx := c.t.Context()
 	scopes := []kb.Scope{{AccountID: account}}
-	sites, _ := c.model.KB.Within(scopes[0]).Sites(ctx, all())
+	sites, _ := c.model.KB.Within(scopes[0]).Sites().List(ctx, storage.NoFilter{}, all())
 	for _, s := range sites {
 		scopes = append(scopes, kb.Scope{AccountID: account, SiteID: s.ID})
 	}

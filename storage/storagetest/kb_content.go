@@ -23,59 +23,50 @@ func articleTests() []testCase {
 	}
 }
 
+// Counters are left alone, and what is not empty stays.
 func testCollection(t *testing.T, b Backend) {
 	w := newLibrary(t, b)
-	one(t, "collection", w.shelf.collection, w.inSite().Collection, w.shelf.collection.ID)
-	changed := w.newCollection(-7)
-	changed.ID, changed.SourceLocale, changed.Translations, changed.UpdatedAt = w.shelf.collection.ID, "en", nil, at(9)
-	changed.Articles, changed.Views = 99, 99 // are left alone
+	changed := w.shelf.collection
+	changed.Articles, changed.Views, changed.UpdatedAt = 99, 99, at(9)
+	fresh := changed
 	w.kb(t, w.shelf.scope, func(ctx context.Context, tx kb.Tx) error {
-		locked, err := tx.CollectionForUpdate(ctx, changed.ID)
-		ok(t, err)
-		same(t, "collection to be changed", w.shelf.collection, locked)
-		return tx.UpdateCollection(ctx, &changed)
+		ok(t, tx.Collections().Update(ctx, &changed))
+		return tx.Collections().Insert(ctx, &fresh)
 	})
-	changed.Counters = kb.Counters{}
-	one(t, "changed collection", changed, w.inSite().Collection, changed.ID)
-	remove := func(ctx context.Context, tx kb.Tx) error { return tx.DeleteCollection(ctx, changed.ID) }
+	changed.Counters, fresh.Counters = kb.Counters{}, kb.Counters{}
+	one(t, "changed collection", changed, w.inSite().Collections().Get, changed.ID)
+	one(t, "new collection", fresh, w.inSite().Collections().Get, fresh.ID)
+	remove := func(ctx context.Context, tx kb.Tx) error { return tx.Collections().Delete(ctx, changed.ID) }
 	fails(t, "deleting a collection with articles", w.tryKB(t, remove), fault.Conflict)
-	w.kb(t, w.shelf.scope, func(ctx context.Context, tx kb.Tx) error { return tx.DeleteArticle(ctx, w.shelf.article.ID) })
+	w.kb(t, w.shelf.scope, func(ctx context.Context, tx kb.Tx) error { return tx.Articles().Delete(ctx, w.shelf.article.ID) })
 	fails(t, "deleting a collection with categories", w.tryKB(t, remove), fault.Conflict)
-	w.kb(t, w.shelf.scope, func(ctx context.Context, tx kb.Tx) error { return tx.DeleteCategory(ctx, w.shelf.category.ID) })
+	w.kb(t, w.shelf.scope, func(ctx context.Context, tx kb.Tx) error { return tx.Categories().Delete(ctx, w.shelf.category.ID) })
 	ok(t, w.tryKB(t, remove))
-	fails(t, "deleting again", w.tryKB(t, remove), fault.NotFound)
-	fails(t, "updating what is gone", w.tryKB(t, func(ctx context.Context, tx kb.Tx) error { return tx.UpdateCollection(ctx, &changed) }), fault.NotFound)
 }
 
 func testCategory(t *testing.T, b Backend) {
 	w := newLibrary(t, b)
-	one(t, "category", w.shelf.category, w.inSite().Category, w.shelf.category.ID)
-	second := w.newCollection(5)
-	changed := w.newCategory(-7)
-	changed.ID, changed.SourceLocale, changed.Translations, changed.UpdatedAt = w.shelf.category.ID, "en", nil, at(9)
+	second, changed := w.newCollection(5), w.shelf.category
+	changed.Articles, changed.Views = 99, 99 // are left alone
 	w.kb(t, w.shelf.scope, func(ctx context.Context, tx kb.Tx) error {
-		ok(t, tx.InsertCollection(ctx, &second))
+		ok(t, tx.Collections().Insert(ctx, &second))
 		changed.CollectionID = second.ID
-		locked, err := tx.CategoryForUpdate(ctx, changed.ID)
-		ok(t, err)
-		same(t, "category to be changed", w.shelf.category, locked)
-		return tx.UpdateCategory(ctx, &changed)
+		return tx.Categories().Update(ctx, &changed)
 	})
-	one(t, "changed category", changed, w.inSite().Category, changed.ID)
-	remove := func(ctx context.Context, tx kb.Tx) error { return tx.DeleteCategory(ctx, changed.ID) }
+	changed.Counters = kb.Counters{}
+	one(t, "category in another collection", changed, w.inSite().Categories().Get, changed.ID)
+	remove := func(ctx context.Context, tx kb.Tx) error { return tx.Categories().Delete(ctx, changed.ID) }
 	fails(t, "deleting a category with articles", w.tryKB(t, remove), fault.Conflict)
 	w.kb(t, w.shelf.scope, func(ctx context.Context, tx kb.Tx) error {
 		a := w.shelf.article
 		a.CategoryIDs = nil
-		return tx.UpdateArticle(ctx, &a)
+		return tx.Articles().Update(ctx, &a)
 	})
 	ok(t, w.tryKB(t, remove))
-	fails(t, "deleting again", w.tryKB(t, remove), fault.NotFound)
 }
 
 func testArticle(t *testing.T, b Backend) {
 	w := newLibrary(t, b)
-	filled(t, w.shelf.article, "Views", "Feedbacks")
 	filled(t, w.shelf.live, "Views", "Positive", "Negative")
 	want := kb.ArticleRevision{Article: w.shelf.article, Revision: w.shelf.live}
 	one(t, "article", want, w.inSite().LiveArticle, want.Article.ID)
@@ -84,13 +75,10 @@ func testArticle(t *testing.T, b Backend) {
 	a.ID, a.Live, a.Draft, a.LastRevision, a.Published, a.CategoryIDs, a.UpdatedAt = want.Article.ID, 2, 0, 7, false, nil, at(9)
 	a.Views, a.Feedbacks = 99, 99 // are left alone
 	w.kb(t, w.shelf.scope, func(ctx context.Context, tx kb.Tx) error {
-		locked, err := tx.ArticleForUpdate(ctx, a.ID)
-		ok(t, err)
-		same(t, "article to be changed", w.shelf.article, locked)
-		some, err := tx.ArticlesForUpdate(ctx, []int64{nobody, a.ID})
+		some, err := tx.LockArticles(ctx, []int64{nobody, a.ID})
 		ok(t, err)
 		same(t, "articles to be changed", []kb.Article{w.shelf.article}, some)
-		return tx.UpdateArticle(ctx, &a)
+		return tx.Articles().Update(ctx, &a)
 	})
 	a.Views, a.Feedbacks = 0, w.shelf.article.Feedbacks
 	one(t, "changed article", kb.ArticleRevision{Article: a, Revision: w.shelf.draft}, w.inSite().LiveArticle, a.ID)
@@ -99,10 +87,9 @@ func testArticle(t *testing.T, b Backend) {
 	list, err := w.inSite().PublishedArticles(t.Context(), kb.ArticleFilter{}, all())
 	ok(t, err)
 	same(t, "published articles", 0, len(list))
-	w.kb(t, w.shelf.scope, func(ctx context.Context, tx kb.Tx) error { return tx.DeleteArticle(ctx, a.ID) })
+	w.kb(t, w.shelf.scope, func(ctx context.Context, tx kb.Tx) error { return tx.Articles().Delete(ctx, a.ID) })
 	_, err = w.inSite().Revision(t.Context(), a.ID, 1)
 	fails(t, "a revision of an article that is gone", err, fault.NotFound)
-	fails(t, "deleting again", w.tryKB(t, func(ctx context.Context, tx kb.Tx) error { return tx.DeleteArticle(ctx, a.ID) }), fault.NotFound)
 }
 
 func testRevisions(t *testing.T, b Backend) {
@@ -145,22 +132,22 @@ func testContentPages(t *testing.T, b Backend) {
 	orders := []kb.SortOrder{-1_500_000_000, 0, 0, 0, 1 << 60, 1 << 60}
 	w.kb(t, w.shelf.scope, func(ctx context.Context, tx kb.Tx) error {
 		collections, categories, articles = nil, nil, nil
-		ok(t, tx.DeleteArticle(ctx, w.shelf.article.ID))
-		ok(t, tx.DeleteCategory(ctx, w.shelf.category.ID))
-		ok(t, tx.DeleteCollection(ctx, w.shelf.collection.ID))
+		ok(t, tx.Articles().Delete(ctx, w.shelf.article.ID))
+		ok(t, tx.Categories().Delete(ctx, w.shelf.category.ID))
+		ok(t, tx.Collections().Delete(ctx, w.shelf.collection.ID))
 		for n, order := range orders {
 			c := w.newCollection(order)
-			ok(t, tx.InsertCollection(ctx, &c))
+			ok(t, tx.Collections().Insert(ctx, &c))
 			collections = append(collections, c)
 			of := collections[n%2]
 			g := w.newCategory(order)
 			g.CollectionID = of.ID
-			ok(t, tx.InsertCategory(ctx, &g))
+			ok(t, tx.Categories().Insert(ctx, &g))
 			categories = append(categories, g)
 			a := w.newArticle(order)
 			a.Outdated, a.Draft = int64(n%2), int64(n%4)
 			a.CollectionID, a.Published, a.CategoryIDs = of.ID, n%3 > 0, []int64{categories[0].ID, g.ID}[:1+min(n, 1)]
-			ok(t, tx.InsertArticle(ctx, &a))
+			ok(t, tx.Articles().Insert(ctx, &a))
 			r := w.newRevision(a, 1)
 			ok(t, tx.InsertRevision(ctx, &r))
 			articles = append(articles, kb.ArticleRevision{Article: a, Revision: r})
@@ -169,11 +156,13 @@ func testContentPages(t *testing.T, b Backend) {
 	})
 	r := w.inSite()
 	checkPages(t, collections, func(c kb.Collection) storage.Position { return storage.Position{Key: int64(c.SortOrder), ID: c.ID} },
-		func(s storage.Seek) ([]kb.Collection, error) { return r.Collections(t.Context(), s) })
+		func(s storage.Seek) ([]kb.Collection, error) {
+			return r.Collections().List(t.Context(), storage.NoFilter{}, s)
+		})
 	for _, f := range []kb.CategoryFilter{{}, {CollectionID: collections[0].ID}} {
 		want := keep(categories, func(c kb.Category) bool { return f.CollectionID == 0 || c.CollectionID == f.CollectionID })
 		checkPages(t, want, func(c kb.Category) storage.Position { return storage.Position{Key: int64(c.SortOrder), ID: c.ID} },
-			func(s storage.Seek) ([]kb.Category, error) { return r.Categories(t.Context(), f, s) })
+			func(s storage.Seek) ([]kb.Category, error) { return r.Categories().List(t.Context(), f, s) })
 	}
 	position := func(a kb.ArticleRevision) storage.Position {
 		return storage.Position{Key: int64(a.Article.SortOrder), ID: a.Article.ID}
@@ -185,6 +174,9 @@ func testContentPages(t *testing.T, b Backend) {
 	} {
 		want := keep(articles, func(a kb.ArticleRevision) bool { return matches(f, a.Article) })
 		checkPages(t, want, position, func(s storage.Seek) ([]kb.ArticleRevision, error) { return r.LiveArticles(t.Context(), f, s) })
+		plain, err := r.Articles().List(t.Context(), f, all())
+		ok(t, err)
+		same(t, "articles", ids(want, articleID), ids(plain, func(a kb.Article) int64 { return a.ID }))
 		want = keep(want, func(a kb.ArticleRevision) bool { return a.Article.Published })
 		checkPages(t, want, position, func(s storage.Seek) ([]kb.ArticleRevision, error) { return r.PublishedArticles(t.Context(), f, s) })
 	}
@@ -232,14 +224,14 @@ func testShelves(t *testing.T, b Backend) {
 	var articles []kb.ArticleRevision
 	w.kb(t, w.shelf.scope, func(ctx context.Context, tx kb.Tx) error {
 		articles = nil
-		ok(t, tx.DeleteArticle(ctx, w.shelf.article.ID))
-		ok(t, tx.InsertCategory(ctx, &second))
-		ok(t, tx.InsertCategory(ctx, &other))
+		ok(t, tx.Articles().Delete(ctx, w.shelf.article.ID))
+		ok(t, tx.Categories().Insert(ctx, &second))
+		ok(t, tx.Categories().Insert(ctx, &other))
 		in := [][]int64{{w.shelf.category.ID}, {w.shelf.category.ID, second.ID}, {w.shelf.category.ID, second.ID}, nil, {second.ID}, {second.ID}}
 		for n, categories := range in {
 			a := w.newArticle(kb.SortOrder(10 - n))
 			a.CategoryIDs, a.ChangedAt, a.Published = categories, at([]int{5, 9, 9, 2, 20, 3}[n]), n != 4
-			ok(t, tx.InsertArticle(ctx, &a))
+			ok(t, tx.Articles().Insert(ctx, &a))
 			r := w.newRevision(a, 1)
 			ok(t, tx.InsertRevision(ctx, &r))
 			views := []int64{2, 7, 0, 7, 9, 1}[n]
@@ -296,10 +288,10 @@ func testCounts(t *testing.T, b Backend) {
 	got, err := w.inSite().LiveArticle(t.Context(), w.shelf.article.ID)
 	ok(t, err)
 	same(t, "views", []int64{7, 3}, []int64{got.Article.Views, got.Revision.Views})
-	c, err := w.inSite().Collection(t.Context(), w.shelf.collection.ID)
+	c, err := w.inSite().Collections().Get(t.Context(), w.shelf.collection.ID)
 	ok(t, err)
 	same(t, "counters of the collection", sum, c.Counters)
-	g, err := w.inSite().Category(t.Context(), w.shelf.category.ID)
+	g, err := w.inSite().Categories().Get(t.Context(), w.shelf.category.ID)
 	ok(t, err)
 	same(t, "counters of the category", sum.Add(sum), g.Counters)
 	for what, fn := range map[string]kbFunc{
@@ -320,13 +312,13 @@ func testCounts(t *testing.T, b Backend) {
 // A site goes with all that is in it, and so does an account.
 func testDeleteSite(t *testing.T, b Backend) {
 	w := newLibrary(t, b)
-	w.kb(t, w.shelf.scope, func(ctx context.Context, tx kb.Tx) error { return tx.DeleteSite(ctx, w.shelf.site.ID) })
+	w.kb(t, w.shelf.scope, func(ctx context.Context, tx kb.Tx) error { return tx.Sites().Delete(ctx, w.shelf.site.ID) })
 	left, err := readLibrary(t.Context(), w.inSite())
 	ok(t, err)
 	same(t, "what is left in the site", library{}, left)
 	err = w.tryKB(t, func(ctx context.Context, tx kb.Tx) error {
 		c := w.newCollection(1)
-		return tx.InsertCollection(ctx, &c)
+		return tx.Collections().Insert(ctx, &c)
 	})
 	fails(t, "a collection in a site that is gone", err, fault.NotFound)
 }
@@ -334,22 +326,6 @@ func testDeleteSite(t *testing.T, b Backend) {
 func contentReads() map[string]readProbeOf[kb.Reader] {
 	type r = kb.Reader
 	return map[string]readProbeOf[kb.Reader]{
-		"Collection": {ofSite, true, func(ctx context.Context, r r, v *world) (any, error) {
-			return answer(r.Collection(ctx, v.shelf.collection.ID))
-		}},
-		"Collections": {ofSite, false, func(ctx context.Context, r r, v *world) (any, error) { return answer(r.Collections(ctx, all())) }},
-		"CollectionsByID": {ofSite, false, func(ctx context.Context, r r, v *world) (any, error) {
-			return answer(r.CollectionsByID(ctx, []int64{v.shelf.collection.ID}))
-		}},
-		"Category": {ofSite, true, func(ctx context.Context, r r, v *world) (any, error) {
-			return answer(r.Category(ctx, v.shelf.category.ID))
-		}},
-		"Categories": {ofSite, false, func(ctx context.Context, r r, v *world) (any, error) {
-			return answer(r.Categories(ctx, kb.CategoryFilter{CollectionID: v.shelf.collection.ID}, all()))
-		}},
-		"CategoriesByID": {ofSite, false, func(ctx context.Context, r r, v *world) (any, error) {
-			return answer(r.CategoriesByID(ctx, []int64{v.shelf.category.ID}))
-		}},
 		"LiveArticle": {ofSite, true, func(ctx context.Context, r r, v *world) (any, error) {
 			return answer(r.LiveArticle(ctx, v.shelf.article.ID))
 		}},
@@ -381,53 +357,13 @@ func contentReads() map[string]readProbeOf[kb.Reader] {
 func contentWrites() map[string]writeProbeOf[kb.Tx] {
 	type tx = kb.Tx
 	return map[string]writeProbeOf[kb.Tx]{
-		"CollectionForUpdate": {level: ofSite, call: func(ctx context.Context, tx tx, v *world) error {
-			_, err := tx.CollectionForUpdate(ctx, v.shelf.collection.ID)
-			return err
-		}},
-		"UpdateCollection": {level: ofSite, call: func(ctx context.Context, tx tx, v *world) error {
-			c := v.shelf.collection
-			c.SortOrder = 99
-			return tx.UpdateCollection(ctx, &c)
-		}},
-		"DeleteCollection": {level: ofSite, call: func(ctx context.Context, tx tx, v *world) error {
-			return tx.DeleteCollection(ctx, v.shelf.collection.ID)
-		}},
-		"CategoryForUpdate": {level: ofSite, call: func(ctx context.Context, tx tx, v *world) error {
-			_, err := tx.CategoryForUpdate(ctx, v.shelf.category.ID)
-			return err
-		}},
-		"InsertCategory": {level: ofSite, call: func(ctx context.Context, tx tx, v *world) error {
-			c := v.newCategory(9)
-			return tx.InsertCategory(ctx, &c)
-		}},
-		"UpdateCategory": {level: ofSite, call: func(ctx context.Context, tx tx, v *world) error {
-			c := v.shelf.category
-			c.SortOrder = 99
-			return tx.UpdateCategory(ctx, &c)
-		}},
-		"DeleteCategory": {level: ofSite, call: func(ctx context.Context, tx tx, v *world) error { return tx.DeleteCategory(ctx, v.shelf.category.ID) }},
-		"ArticleForUpdate": {level: ofSite, call: func(ctx context.Context, tx tx, v *world) error {
-			_, err := tx.ArticleForUpdate(ctx, v.shelf.article.ID)
-			return err
-		}},
-		"ArticlesForUpdate": {level: ofSite, call: func(ctx context.Context, tx tx, v *world) error {
-			found, err := tx.ArticlesForUpdate(ctx, []int64{v.shelf.article.ID})
+		"LockArticles": {level: ofSite, call: func(ctx context.Context, tx tx, v *world) error {
+			found, err := tx.LockArticles(ctx, []int64{v.shelf.article.ID})
 			if len(found) == 0 && err == nil {
 				return fault.Missing("article", 0)
 			}
 			return err
 		}},
-		"InsertArticle": {level: ofSite, call: func(ctx context.Context, tx tx, v *world) error {
-			a := v.newArticle(9)
-			return tx.InsertArticle(ctx, &a)
-		}},
-		"UpdateArticle": {level: ofSite, call: func(ctx context.Context, tx tx, v *world) error {
-			a := v.shelf.article
-			a.Published = false
-			return tx.UpdateArticle(ctx, &a)
-		}},
-		"DeleteArticle": {level: ofSite, call: func(ctx context.Context, tx tx, v *world) error { return tx.DeleteArticle(ctx, v.shelf.article.ID) }},
 		"InsertRevision": {level: ofSite, call: func(ctx context.Context, tx tx, v *world) error {
 			r := v.newRevision(v.shelf.article, 9)
 			return tx.InsertRevision(ctx, &r)
@@ -469,10 +405,12 @@ func (g *generator) readContent(seen library, seek storage.Seek) []operation {
 	}
 	filter := g.articleFilter(seen)
 	return []operation{
-		{method: "Collection", args: []any{collection}},
-		{method: "CollectionsByID", args: []any{idList{"Collection", []int64{collection.n, nobody}}}},
-		{method: "Category", args: []any{category}},
-		{method: "CategoriesByID", args: []any{idList{"Category", []int64{category.n, nobody}}}},
+		{method: "Collections.Get", args: []any{collection}},
+		{method: "Collections.ByIDs", args: []any{idList{"Collection", []int64{collection.n, nobody}}}},
+		{method: "Categories.Get", args: []any{category}},
+		{method: "Categories.ByIDs", args: []any{idList{"Category", []int64{category.n, nobody}}}},
+		{method: "Articles.Get", args: []any{article}},
+		{method: "Articles.List", args: []any{filter, ordered{seek, "Article"}}},
 		{method: "LiveArticle", args: []any{article}},
 		{method: "PublishedArticle", args: []any{article}},
 		{method: "LiveArticles", args: []any{filter, ordered{seek, "Article"}}},
@@ -524,26 +462,26 @@ func (g *generator) writeContent(seen library, articles []kb.Article) operation 
 	switch what {
 	case 0, 1:
 		c := kb.Collection{SortOrder: g.sortOrder(), Text: g.translated(), CreatedAt: g.time(false), UpdatedAt: g.time(false)}
-		return operation{method: "InsertCollection", args: []any{&c}}
+		return operation{method: "Collections.Insert", args: []any{[]*kb.Collection{&c}}}
 	case 2:
 		c := kb.Collection{ID: in, SortOrder: g.sortOrder(), Text: g.translated(), CreatedAt: g.time(false), UpdatedAt: g.time(false)}
-		return operation{method: "UpdateCollection", args: []any{&c}}
+		return operation{method: "Collections.Update", args: []any{[]*kb.Collection{&c}}}
 	case 3:
-		return operation{method: "DeleteCollection", args: []any{one64("Collection", in)}, clash: true}
+		return operation{method: "Collections.Delete", args: []any{one64("Collection", in)}, clash: true}
 	case 4:
 		c := kb.Category{CollectionID: in, SortOrder: g.sortOrder(), Text: g.translated(), CreatedAt: g.time(false), UpdatedAt: g.time(false)}
-		return operation{method: "InsertCategory", args: []any{&c}}
+		return operation{method: "Categories.Insert", args: []any{[]*kb.Category{&c}}}
 	case 5:
 		c := kb.Category{ID: g.either("Category", category.ID).n, CollectionID: in, SortOrder: g.sortOrder(), Text: g.translated(), CreatedAt: g.time(false), UpdatedAt: g.time(false)}
-		return operation{method: "UpdateCategory", args: []any{&c}}
+		return operation{method: "Categories.Update", args: []any{[]*kb.Category{&c}}}
 	case 6:
-		return operation{method: "DeleteCategory", args: []any{g.either("Category", category.ID)}, clash: true}
+		return operation{method: "Categories.Delete", args: []any{g.either("Category", category.ID)}, clash: true}
 	case 7, 8:
-		return operation{method: "InsertArticle", args: []any{g.article(0, in, seen)}}
+		return operation{method: "Articles.Insert", args: []any{[]*kb.Article{g.article(0, in, seen)}}}
 	case 9:
-		return operation{method: "UpdateArticle", args: []any{g.article(g.either("Article", article.ID).n, in, seen)}}
+		return operation{method: "Articles.Update", args: []any{[]*kb.Article{g.article(g.either("Article", article.ID).n, in, seen)}}}
 	case 10:
-		return operation{method: "DeleteArticle", args: []any{g.either("Article", article.ID)}}
+		return operation{method: "Articles.Delete", args: []any{g.either("Article", article.ID)}}
 	case 11, 13:
 		number := oneOf(g, []int64{article.Live, article.Live, int64(1 + g.IntN(3))})
 		r := kb.Revision{ArticleID: g.either("Article", article.ID).n, Number: number, Status: kb.Published, Text: g.translated(),

@@ -23,30 +23,31 @@ func kbIsolationTests() []testCase {
 }
 
 func kbReads() map[string]readProbeOf[kb.Reader] {
-	probes := siteReads()
-	maps.Copy(probes, decorReads())
+	probes := decorReads()
 	maps.Copy(probes, contentReads())
 	maps.Copy(probes, readerReads())
+	probesOf(kbNouns(), probes, map[string]writeProbeOf[kb.Tx]{})
 	return probes
 }
 
 func kbWrites() map[string]writeProbeOf[kb.Tx] {
 	probes := map[string]writeProbeOf[kb.Tx]{}
-	maps.Copy(probes, siteWrites())
 	maps.Copy(probes, decorWrites())
 	maps.Copy(probes, contentWrites())
 	maps.Copy(probes, readerWrites())
+	probesOf(kbNouns(), map[string]readProbeOf[kb.Reader]{}, probes)
 	return probes
 }
 
 // kbUntouchable are the methods that take no id of somebody's: they work in the own
 // account or site only.
 func kbUntouchable() []string {
-	return []string{"Enqueue", "Emit", "InsertAudit", "InsertSite", "InsertCollection", "InsertFile", "InsertTheme", "AddSpellings", "SetExchangeKeys"}
+	return []string{"Enqueue", "Emit", "InsertAudit", "AddSpellings", "SetExchangeKeys"}
 }
 
 func testKBProbesComplete(t *testing.T, _ Backend) {
-	probesComplete(t, kbReads(), kbWrites(), nil, kbUntouchable())
+	rows := probesOf(kbNouns(), map[string]readProbeOf[kb.Reader]{}, map[string]writeProbeOf[kb.Tx]{})
+	probesComplete(t, kbReads(), kbWrites(), append(rows, "Reader"), kbUntouchable())
 }
 
 func kbStrangers(victim, other *world) map[string]stranger[kb.Scope] {
@@ -73,7 +74,7 @@ func testKBReadProbes(t *testing.T, b Backend) {
 	for who, s := range kbStrangers(victim, other) {
 		tryReads(t, victim, who+" through Within", s.level, kbReads(), b.KB.Within(s.scope))
 		_ = b.KB.InTx(t.Context(), s.scope, func(_ context.Context, tx kb.Tx) error {
-			tryReads(t, victim, who+" in a transaction", s.level, kbReads(), kb.Reader(tx))
+			tryReads(t, victim, who+" in a transaction", s.level, kbReads(), tx.Reader())
 			return nil
 		})
 	}
@@ -90,48 +91,35 @@ func testKBWriteProbes(t *testing.T, b Backend) {
 	same(t, "the victim's data", before, victim.library(t))
 }
 
-// No row can be made to refer to another account's or another site's.
+// No row can be made to refer to another account's or another site's; that none is inserted
+// which does, the probes show too.
 func testKBReferences(t *testing.T, b Backend) {
 	victim, w := newLibrary(t, b), newLibrary(t, b)
 	for name, fn := range map[string]kbFunc{
 		"site to a mailbox": func(ctx context.Context, tx kb.Tx) error {
 			s := w.newSite("x")
 			s.MailboxID = victim.mailbox.ID
-			return tx.InsertSite(ctx, &s)
+			return tx.Sites().Insert(ctx, &s)
 		},
 		"giving a site a mailbox": func(ctx context.Context, tx kb.Tx) error {
 			s := w.shelf.site
 			s.MailboxID = victim.mailbox.ID
-			return tx.UpdateSite(ctx, &s)
-		},
-		"category to a collection": func(ctx context.Context, tx kb.Tx) error {
-			c := w.newCategory(1)
-			c.CollectionID = victim.shelf.collection.ID
-			return tx.InsertCategory(ctx, &c)
+			return tx.Sites().Update(ctx, &s)
 		},
 		"moving a category to a collection": func(ctx context.Context, tx kb.Tx) error {
 			c := w.shelf.category
 			c.CollectionID = victim.shelf.collection.ID
-			return tx.UpdateCategory(ctx, &c)
-		},
-		"article to a collection": func(ctx context.Context, tx kb.Tx) error {
-			a := w.newArticle(1)
-			a.CollectionID = victim.shelf.collection.ID
-			return tx.InsertArticle(ctx, &a)
+			return tx.Categories().Update(ctx, &c)
 		},
 		"article to a category": func(ctx context.Context, tx kb.Tx) error {
 			a := w.newArticle(1)
 			a.CategoryIDs = []int64{victim.shelf.category.ID}
-			return tx.InsertArticle(ctx, &a)
+			return tx.Articles().Insert(ctx, &a)
 		},
 		"moving an article to a category": func(ctx context.Context, tx kb.Tx) error {
 			a := w.shelf.article
 			a.CategoryIDs = []int64{victim.shelf.category.ID}
-			return tx.UpdateArticle(ctx, &a)
-		},
-		"revision to an article": func(ctx context.Context, tx kb.Tx) error {
-			r := w.newRevision(victim.shelf.article, 9)
-			return tx.InsertRevision(ctx, &r)
+			return tx.Articles().Update(ctx, &a)
 		},
 	} {
 		fails(t, name+" of another account", w.tryKB(t, fn), fault.NotFound)
@@ -140,7 +128,7 @@ func testKBReferences(t *testing.T, b Backend) {
 	err := w.KB.InTx(t.Context(), kb.Scope{AccountID: w.account.ID, SiteID: w.shelf.bare.ID}, func(ctx context.Context, tx kb.Tx) error {
 		a := w.newArticle(1)
 		a.CategoryIDs = nil
-		return tx.InsertArticle(ctx, &a)
+		return tx.Articles().Insert(ctx, &a)
 	})
 	fails(t, "an article to a collection of another site", err, fault.NotFound)
 }

@@ -52,7 +52,7 @@ func (w *world) addArticle(t *testing.T, published bool, documents ...kb.Documen
 		documents[i].Published = published
 	}
 	w.kb(t, w.shelf.scope, func(ctx context.Context, tx kb.Tx) error {
-		if err := tx.InsertArticle(ctx, &a); err != nil {
+		if err := tx.Articles().Insert(ctx, &a); err != nil {
 			return err
 		}
 		r := w.newRevision(a, 1)
@@ -95,7 +95,7 @@ func testArticleSearch(t *testing.T, b Backend) {
 	uncategorised := w.addArticle(t, true, newDocument("en", "Orphan", "", ""))
 	w.kb(t, w.shelf.scope, func(ctx context.Context, tx kb.Tx) error {
 		uncategorised.CategoryIDs = nil
-		return tx.UpdateArticle(ctx, &uncategorised)
+		return tx.Articles().Update(ctx, &uncategorised)
 	})
 	orphan, category := uncategorised.ID, w.shelf.category.ID
 	for name, test := range map[string]struct {
@@ -265,7 +265,7 @@ func testDocuments(t *testing.T, b Backend) {
 	same(t, "undone", []kb.Hit(nil), find("neu"))
 	w.kb(t, w.shelf.scope, func(ctx context.Context, tx kb.Tx) error {
 		ok(t, tx.SetDocuments(ctx, a.ID, []kb.Document{next}))
-		return tx.DeleteArticle(ctx, a.ID)
+		return tx.Articles().Delete(ctx, a.ID)
 	})
 	same(t, "of a deleted article", []kb.Hit(nil), find("neu"))
 	fails(t, "documents of no article", w.tryKB(t, func(ctx context.Context, tx kb.Tx) error {
@@ -331,12 +331,12 @@ func testFeedback(t *testing.T, b Backend) {
 	var want []kb.Feedback
 	for i, article := range []int64{w.shelf.article.ID, second.ID, w.shelf.article.ID} {
 		f := kb.Feedback{ArticleID: article, Revision: int64(i + 1), Text: `\ ' " ` + w.mark, CreatedAt: at(i)}
-		w.kb(t, w.shelf.scope, func(ctx context.Context, tx kb.Tx) error { return tx.InsertFeedback(ctx, &f) })
+		w.kb(t, w.shelf.scope, func(ctx context.Context, tx kb.Tx) error { return tx.Feedback().Insert(ctx, &f) })
 		if f.SiteID != w.shelf.site.ID || f.ID == 0 {
 			t.Fatalf("%+v", f)
 		}
 		want = append(want, f)
-		one(t, "feedback", f, w.inSite().Feedback, f.ID)
+		one(t, "feedback", f, w.inSite().Feedback().Get, f.ID)
 	}
 	count := func(article, want int64) {
 		t.Helper()
@@ -348,13 +348,13 @@ func testFeedback(t *testing.T, b Backend) {
 	}
 	count(w.shelf.article.ID, 2+w.shelf.article.Feedbacks)
 	count(second.ID, 1)
-	got, err := w.inSite().Feedbacks(t.Context(), kb.FeedbackFilter{}, storage.Seek{Desc: true, Limit: 2})
+	got, err := w.inSite().Feedback().List(t.Context(), kb.FeedbackFilter{}, storage.Seek{Desc: true, Limit: 2})
 	ok(t, err)
 	same(t, "the newest", []kb.Feedback{want[2], want[1]}, got)
-	got, err = w.inSite().Feedbacks(t.Context(), kb.FeedbackFilter{ArticleID: second.ID}, all())
+	got, err = w.inSite().Feedback().List(t.Context(), kb.FeedbackFilter{ArticleID: second.ID}, all())
 	ok(t, err)
 	same(t, "of an article", []kb.Feedback{want[1]}, got)
-	remove := func(ctx context.Context, tx kb.Tx) error { return tx.DeleteFeedback(ctx, want[1].ID) }
+	remove := func(ctx context.Context, tx kb.Tx) error { return tx.Feedback().Delete(ctx, want[1].ID) }
 	ok(t, w.tryKB(t, remove))
 	count(second.ID, 0)
 	fails(t, "deleting again", w.tryKB(t, remove), fault.NotFound)
@@ -370,7 +370,7 @@ func testFeedback(t *testing.T, b Backend) {
 	w.kb(t, w.shelf.scope, func(ctx context.Context, tx kb.Tx) error {
 		lost := second
 		lost.Live = 9
-		return tx.UpdateArticle(ctx, &lost)
+		return tx.Articles().Update(ctx, &lost)
 	})
 	revisions, err = w.inSite().RevisionsByKey(t.Context(), keys[1:])
 	ok(t, err)
@@ -378,8 +378,8 @@ func testFeedback(t *testing.T, b Backend) {
 	found, err := w.inSite().LiveArticles(t.Context(), kb.ArticleFilter{}, storage.Seek{Desc: true, Limit: 1})
 	ok(t, err)
 	same(t, "articles with a live one, up to a limit", []int64{w.shelf.article.ID}, ids(found, articleID))
-	w.kb(t, w.shelf.scope, func(ctx context.Context, tx kb.Tx) error { return tx.DeleteArticle(ctx, w.shelf.article.ID) })
-	left, err := w.inSite().Feedbacks(t.Context(), kb.FeedbackFilter{ArticleID: w.shelf.article.ID}, all())
+	w.kb(t, w.shelf.scope, func(ctx context.Context, tx kb.Tx) error { return tx.Articles().Delete(ctx, w.shelf.article.ID) })
+	left, err := w.inSite().Feedback().List(t.Context(), kb.FeedbackFilter{ArticleID: w.shelf.article.ID}, all())
 	ok(t, err)
 	if len(left) > 0 {
 		t.Errorf("of a deleted article: %+v", left)
@@ -454,12 +454,6 @@ func readerReads() map[string]readProbeOf[kb.Reader] {
 			return answer(r.Spellings(ctx, search.Variants("word"+v.mark)))
 		}},
 		"ExchangeKeys": {ofSite, false, func(ctx context.Context, r r, v *world) (any, error) { return answer(r.ExchangeKeys(ctx)) }},
-		"Feedback": {ofSite, true, func(ctx context.Context, r r, v *world) (any, error) {
-			return answer(r.Feedback(ctx, v.shelf.feedback.ID))
-		}},
-		"Feedbacks": {ofSite, false, func(ctx context.Context, r r, v *world) (any, error) {
-			return answer(r.Feedbacks(ctx, kb.FeedbackFilter{ArticleID: v.shelf.article.ID}, all()))
-		}},
 		"RevisionsByKey": {ofSite, false, func(ctx context.Context, r r, v *world) (any, error) {
 			return answer(r.RevisionsByKey(ctx, []kb.RevisionKey{{ArticleID: v.shelf.article.ID, Number: 1}}))
 		}},
@@ -482,11 +476,6 @@ func readerWrites() map[string]writeProbeOf[kb.Tx] {
 		"SetDocuments": {level: ofSite, call: func(ctx context.Context, tx tx, v *world) error {
 			return tx.SetDocuments(ctx, v.shelf.article.ID, nil)
 		}},
-		"InsertFeedback": {level: ofSite, call: func(ctx context.Context, tx tx, v *world) error {
-			f := kb.Feedback{ArticleID: v.shelf.article.ID, Revision: 1, Text: "x", CreatedAt: at(1)}
-			return tx.InsertFeedback(ctx, &f)
-		}},
-		"DeleteFeedback": {level: ofSite, call: func(ctx context.Context, tx tx, v *world) error { return tx.DeleteFeedback(ctx, v.shelf.feedback.ID) }},
 		"SetReaction": {level: ofSite, call: func(ctx context.Context, tx tx, v *world) error {
 			return tx.SetReaction(ctx, kb.VisitorReaction{ArticleID: v.shelf.article.ID, Revision: 1, Visitor: []byte("v"), CreatedAt: at(1)})
 		}},
@@ -564,8 +553,8 @@ func (g *generator) readReaders(seen library, seek storage.Seek) []operation {
 		{method: "FindPublished", args: []any{g.searchQuery(seen), ordered{hits, "Hit"}}},
 		{method: "FindPublishedEach", args: []any{many, beginnings, g.IntN(4)}},
 		{method: "Spellings", args: []any{search.Variants(oneOf(g, spellings))}},
-		{method: "Feedback", args: []any{g.either("Feedback", oneOf(g, seen.Feedback).ID)}},
-		{method: "Feedbacks", args: []any{filter, ordered{g.from(seek, "Feedback"), "Feedback"}}},
+		{method: "Feedback.Get", args: []any{g.either("Feedback", oneOf(g, seen.Feedback).ID)}},
+		{method: "Feedback.List", args: []any{filter, ordered{g.from(seek, "Feedback"), "Feedback"}}},
 		{method: "RevisionsByKey", args: []any{keys[:g.IntN(3)]}},
 	}
 }
@@ -582,9 +571,9 @@ func (g *generator) writeReaders(seen library) operation {
 		return operation{method: "AddSpellings", args: []any{[]string{oneOf(g, spellings), oneOf(g, spellings)}}}
 	case 2, 3:
 		f := kb.Feedback{ArticleID: article.n, Revision: int64(1 + g.IntN(3)), Text: g.text(), CreatedAt: g.time(false)}
-		return operation{method: "InsertFeedback", args: []any{&f}}
+		return operation{method: "Feedback.Insert", args: []any{[]*kb.Feedback{&f}}}
 	case 4:
-		return operation{method: "DeleteFeedback", args: []any{g.either("Feedback", oneOf(g, seen.Feedback).ID)}}
+		return operation{method: "Feedback.Delete", args: []any{g.either("Feedback", oneOf(g, seen.Feedback).ID)}}
 	case 5, 6, 7:
 		if g.IntN(2) == 0 && revision.Number != 0 { // to one that others react to
 			revision = seen.Revisions[0]

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/helpwright/helpwright/kb"
+	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/search"
 )
 
@@ -31,23 +32,20 @@ func newLibrary(t *testing.T, b Backend) *world {
 	s := &w.shelf
 	w.kb(t, kb.Scope{AccountID: w.account.ID}, func(ctx context.Context, tx kb.Tx) error {
 		s.site, s.bare = w.newSite("first"), w.newSite("second")
-		if err := tx.InsertSite(ctx, &s.site); err != nil {
-			return err
-		}
-		return tx.InsertSite(ctx, &s.bare)
+		return tx.Sites().Insert(ctx, &s.site, &s.bare)
 	})
 	s.scope = kb.Scope{AccountID: w.account.ID, SiteID: s.site.ID}
 	w.kb(t, s.scope, func(ctx context.Context, tx kb.Tx) error {
 		s.collection = w.newCollection(1)
-		if err := tx.InsertCollection(ctx, &s.collection); err != nil {
+		if err := tx.Collections().Insert(ctx, &s.collection); err != nil {
 			return err
 		}
 		s.category = w.newCategory(2)
-		if err := tx.InsertCategory(ctx, &s.category); err != nil {
+		if err := tx.Categories().Insert(ctx, &s.category); err != nil {
 			return err
 		}
 		s.article = w.newArticle(3)
-		if err := tx.InsertArticle(ctx, &s.article); err != nil {
+		if err := tx.Articles().Insert(ctx, &s.article); err != nil {
 			return err
 		}
 		s.live, s.draft = w.newRevision(s.article, 1), w.newRevision(s.article, 2)
@@ -68,9 +66,9 @@ func newLibrary(t *testing.T, b Backend) *world {
 		if err := tx.SetExchangeKeys(ctx, []kb.ExchangeKey{{Kind: kb.FileKey, ID: 1, Key: "key-" + w.mark}}); err != nil {
 			return err
 		}
-		s.feedback = kb.Feedback{ArticleID: s.article.ID, Revision: 1, Text: "feedback " + w.mark, CreatedAt: at(6)}
+		s.feedback = w.newFeedback()
 		s.article.Feedbacks = 1
-		return tx.InsertFeedback(ctx, &s.feedback)
+		return tx.Feedback().Insert(ctx, &s.feedback)
 	})
 	w.decorate(t)
 	return w
@@ -100,6 +98,10 @@ func (w *world) newArticle(order kb.SortOrder) kb.Article {
 func (w *world) newRevision(a kb.Article, number int64) kb.Revision {
 	return kb.Revision{ArticleID: a.ID, Number: number, Status: kb.Published, CollectionID: a.CollectionID, CategoryIDs: a.CategoryIDs,
 		SortOrder: a.SortOrder, Text: w.newText(), CreatedAt: at(4), UpdatedAt: at(5)}
+}
+
+func (w *world) newFeedback() kb.Feedback {
+	return kb.Feedback{SiteID: w.shelf.site.ID, ArticleID: w.shelf.article.ID, Revision: 1, Text: "feedback " + w.mark, CreatedAt: at(6)}
 }
 
 // newSite is a site with a host of its own.
@@ -169,20 +171,20 @@ func readLibrary(ctx context.Context, r kb.Reader) (l library, err error) {
 		}
 	}
 	var e error
-	l.Sites, e = r.Sites(ctx, all())
+	l.Sites, e = r.Sites().List(ctx, storage.NoFilter{}, all())
 	note("Sites", e)
-	l.Files, e = r.Files(ctx, all())
+	l.Files, e = r.Files().List(ctx, storage.NoFilter{}, all())
 	note("Files", e)
-	l.Themes, e = r.Themes(ctx, all())
+	l.Themes, e = r.Themes().List(ctx, storage.NoFilter{}, all())
 	note("Themes", e)
 	for _, t := range l.Themes {
-		files, e := r.ThemeFiles(ctx, t.ID, all())
+		files, e := r.ThemeFiles().List(ctx, kb.ThemeFileFilter{ThemeID: t.ID}, all())
 		l.ThemeFiles = append(l.ThemeFiles, files...)
 		note("ThemeFiles", e)
 	}
-	l.Collections, e = r.Collections(ctx, all())
+	l.Collections, e = r.Collections().List(ctx, storage.NoFilter{}, all())
 	note("Collections", e)
-	l.Categories, e = r.Categories(ctx, kb.CategoryFilter{}, all())
+	l.Categories, e = r.Categories().List(ctx, kb.CategoryFilter{}, all())
 	note("Categories", e)
 	l.Articles, e = r.LiveArticles(ctx, kb.ArticleFilter{}, all())
 	note("LiveArticles", e)
@@ -193,7 +195,7 @@ func readLibrary(ctx context.Context, r kb.Reader) (l library, err error) {
 		note("Revisions", e)
 		l.Revisions = append(l.Revisions, revisions...)
 	}
-	l.Feedback, e = r.Feedbacks(ctx, kb.FeedbackFilter{}, all())
+	l.Feedback, e = r.Feedback().List(ctx, kb.FeedbackFilter{}, all())
 	note("Feedbacks", e)
 	for rank := range kb.InContent + 1 {
 		q := kb.SearchQuery{Rank: rank, Words: [][]kb.SearchTerm{beginnings}, Locales: []kb.LocaleChoice{{Locale: "de-CH"}, {Language: "de"}}}

@@ -1,6 +1,7 @@
 package storagetest
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 	"time"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/kb"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 )
@@ -41,9 +43,23 @@ type noun[R, X, T, F any] struct {
 	refers bool
 	// fixed are the fields that no test makes up values for.
 	fixed []string
+	// variable says that its rules allow elsewhere what they forbid beside the row of every
+	// world, or forbid more; a test of its own shows which.
+	variable bool
+	domain[R, X]
+}
+
+// domain is what the suite has to know of a domain to test its nouns.
+type domain[R, X any] struct {
+	// open makes a world with a row of each noun.
+	open func(t *testing.T, b Backend) *world
 	// begin runs a transaction in a world; in reads there.
 	begin func(w *world, ctx context.Context, fn func(ctx context.Context, tx X) error) error
 	in    func(w *world) R
+	// content is all that a world has.
+	content func(w *world, t *testing.T) any
+	// move puts the scope of a world into another account.
+	move func(w *world, account int64)
 }
 
 // tester is a noun of whatever types.
@@ -54,9 +70,14 @@ type tester[R, X any] interface {
 
 func of[T, F any](method string, n noun[helpdesk.Reader, helpdesk.Tx, T, F]) tester[helpdesk.Reader, helpdesk.Tx] {
 	n.method = method
-	n.in = func(w *world) helpdesk.Reader { return w.in() }
-	n.begin = func(w *world, ctx context.Context, fn func(ctx context.Context, tx helpdesk.Tx) error) error {
-		return w.Store.InTx(ctx, w.scope, fn)
+	n.domain = domain[helpdesk.Reader, helpdesk.Tx]{
+		open: newWorld,
+		begin: func(w *world, ctx context.Context, fn func(ctx context.Context, tx helpdesk.Tx) error) error {
+			return w.Store.InTx(ctx, w.scope, fn)
+		},
+		in:      (*world).in,
+		content: func(w *world, t *testing.T) any { return w.content(t) },
+		move:    func(w *world, account int64) { w.scope.AccountID = account },
 	}
 	return n
 }
@@ -140,6 +161,14 @@ func keptNouns() []tester[helpdesk.Reader, helpdesk.Tx] {
 			Noun: declared.Views, read: reader.Views, write: tx.Views, list: everything,
 			held:  func(w *world) helpdesk.View { return w.view },
 			fresh: func(w *world, n int) helpdesk.View { return w.newView() },
+		}),
+		of("WebhookDeliveries", noun[reader, tx, helpdesk.WebhookDelivery, helpdesk.WebhookDeliveryFilter]{
+			Noun: declared.WebhookDeliveries, read: reader.WebhookDeliveries, write: tx.WebhookDeliveries,
+			held:  func(w *world) helpdesk.WebhookDelivery { return w.hooked },
+			fresh: func(w *world, _ int) helpdesk.WebhookDelivery { return w.newWebhookDelivery(w.webhook.ID) },
+			list: func(w *world) helpdesk.WebhookDeliveryFilter {
+				return helpdesk.WebhookDeliveryFilter{WebhookID: w.webhook.ID}
+			},
 		}),
 		of("Webhooks", noun[reader, tx, helpdesk.Webhook, storage.NoFilter]{
 			Noun: declared.Webhooks, read: reader.Webhooks, write: tx.Webhooks, list: everything,
@@ -276,8 +305,11 @@ func probesOf[R, X any](nouns []tester[R, X], reads map[string]readProbeOf[R], w
 
 func (n noun[R, X, T, F]) probes() (method string, reads map[string]readProbeOf[R], writes map[string]writeProbeOf[X]) {
 	at := ofAccount
-	if n.InMailboxes {
+	switch {
+	case n.InMailboxes:
 		at = ofMailbox
+	case reflect.TypeFor[R]() == reflect.TypeFor[kb.Reader]():
+		at = ofSite
 	}
 	// only the victim's own row counts: others of its account may be in the scope
 	found := func(v *world, list []T, err error) (any, error) {
@@ -341,7 +373,7 @@ func (n noun[R, X, T, F]) test() testCase {
 
 func (n noun[R, X, T, F]) world(t *testing.T, b Backend) *world {
 	t.Helper()
-	w := newWorld(t, b)
+	w := n.open(t, b)
 	if n.prepare != nil {
 		n.prepare(t, w)
 	}
@@ -356,6 +388,9 @@ func (n noun[R, X, T, F]) instead(w *world, number int) T {
 	*n.ID(&row) = *n.ID(&held)
 	if n.Account != nil {
 		*n.Account(&row) = *n.Account(&held)
+	}
+	if n.Kept != nil {
+		n.Kept(&row, &held)
 	}
 	return row
 }
@@ -442,7 +477,7 @@ func (n noun[R, X, T, F]) testRemoved(t *testing.T, b Backend) {
 	ok(t, n.delete(t, w, n.id(other)))
 	n.has(t, w, "left", slices.DeleteFunc(append(n.others(t, w), n.held(w)), func(r T) bool { return n.id(r) == n.id(other) })...)
 	nowhere := *w
-	nowhere.scope.AccountID = nobody
+	n.move(&nowhere, nobody)
 	homeless := n.fresh(w, 3)
 	fails(t, "inserting into no account", n.insert(t, &nowhere, &homeless), fault.NotFound)
 	for _, id := range []int64{n.id(other), nobody, 0, -1} {
@@ -472,7 +507,7 @@ func (n noun[R, X, T, F]) testPages(t *testing.T, b Backend) {
 	want := append(n.others(t, w), n.held(w))
 	slices.SortFunc(want, func(a, b T) int {
 		p, q := place(a), place(b)
-		return int(p.Key-q.Key)*2 + int(p.ID-q.ID)
+		return cmp.Or(cmp.Compare(p.Key, q.Key), cmp.Compare(p.ID, q.ID))
 	})
 	list := func(seek storage.Seek) ([]T, error) { return n.read(n.in(w)).List(t.Context(), n.list(w), seek) }
 	checkPages(t, want, place, list)
@@ -489,7 +524,7 @@ func (n noun[R, X, T, F]) testUnique(t *testing.T, b Backend) {
 		ok(t, n.insert(t, w, &row))
 		rule.Share(&twin, &held)
 		conflicts(t, "inserting what is taken", n.insert(t, w, &twin), rule.Code)
-		if !n.refers {
+		if !n.refers && !n.variable {
 			twin = n.fresh(other, 10*i+1)
 			rule.Share(&twin, &held)
 			if err := n.insert(t, other, &twin); rule.Everywhere {
@@ -518,23 +553,30 @@ func (n noun[R, X, T, F]) testOptional(t *testing.T, w *world, rule storage.Uniq
 	}
 }
 
-// The account of a row is the scope's, whatever the row says.
+// The account of a row and its site are the scope's, whatever the row says.
 func (n noun[R, X, T, F]) testAccount(t *testing.T, b Backend) {
-	if n.Account == nil {
-		return
-	}
 	w, other := n.world(t, b), n.world(t, b)
-	before := other.content(t)
-	row := n.fresh(w, 1)
-	*n.Account(&row) = other.account.ID
-	ok(t, n.insert(t, w, &row))
-	same(t, "account of what was inserted", w.account.ID, *n.Account(&row))
-	one(t, "inserted", row, n.read(n.in(w)).Get, n.id(row))
-	given := row
-	*n.Account(&given) = other.account.ID
-	ok(t, n.update(t, w, &given))
-	one(t, "given away", row, n.read(n.in(w)).Get, n.id(row))
-	same(t, "the other account", before, other.content(t))
+	for place, own := range map[string]struct {
+		of           func(*T) *int64
+		mine, theirs int64
+	}{
+		"account": {n.Account, w.account.ID, other.account.ID}, "site": {n.Site, w.shelf.site.ID, other.shelf.site.ID},
+	} {
+		if own.of == nil {
+			continue
+		}
+		before := n.content(other, t)
+		row := n.fresh(w, 1)
+		*own.of(&row) = own.theirs
+		ok(t, n.insert(t, w, &row))
+		same(t, place+" of what was inserted", own.mine, *own.of(&row))
+		one(t, "inserted", row, n.read(n.in(w)).Get, n.id(row))
+		given := row
+		*own.of(&given) = own.theirs
+		ok(t, n.update(t, w, &given))
+		one(t, "given away", row, n.read(n.in(w)).Get, n.id(row))
+		same(t, "the other "+place, before, n.content(other, t))
+	}
 }
 
 // made sets the values of a type in a row, wherever they are, but those that are fixed
@@ -600,19 +642,22 @@ func (n noun[R, X, T, F]) testText(t *testing.T, b Backend) {
 // NUL and what is no UTF-8 are refused in every field: PostgreSQL cannot hold them.
 func (n noun[R, X, T, F]) testRefusedText(t *testing.T, b Backend) {
 	w := n.world(t, b)
-	before := w.content(t)
+	before := n.content(w, t)
 	for what, text := range map[string]string{"NUL": "a\x00b", "invalid UTF-8": "a\xffb"} {
 		strings := 0
 		sample := n.fresh(w, 1)
-		walk(reflect.ValueOf(&sample).Elem(), func(_ string, v reflect.Value) {
-			if v.Kind() == reflect.String {
+		stored := func(field string, v reflect.Value) bool {
+			return v.Kind() == reflect.String && !slices.Contains(n.fixed, field)
+		}
+		walk(reflect.ValueOf(&sample).Elem(), func(field string, v reflect.Value) {
+			if stored(field, v) {
 				strings++
 			}
 		})
 		for bad := range strings {
 			row, at := n.instead(w, 2), 0
-			walk(reflect.ValueOf(&row).Elem(), func(_ string, v reflect.Value) {
-				if v.Kind() == reflect.String {
+			walk(reflect.ValueOf(&row).Elem(), func(field string, v reflect.Value) {
+				if stored(field, v) {
 					if at == bad {
 						v.SetString(text)
 					}
@@ -623,7 +668,7 @@ func (n noun[R, X, T, F]) testRefusedText(t *testing.T, b Backend) {
 			fails(t, fmt.Sprintf("inserting %s in text %d", what, bad), n.insert(t, w, &row), fault.Invalid)
 		}
 	}
-	same(t, "content", before, w.content(t))
+	same(t, "content", before, n.content(w, t))
 }
 
 // Times come back in UTC, cut to microseconds; the zero time means none.
@@ -709,7 +754,7 @@ func (n noun[R, X, T, F]) testMany(t *testing.T, b Backend) {
 // A transaction that fails leaves everything as it was, and is of no use afterwards.
 func (n noun[R, X, T, F]) testTransactions(t *testing.T, b Backend) {
 	w := n.world(t, b)
-	before := w.content(t)
+	before := n.content(w, t)
 	undone := errors.New("undone")
 	var kept storage.Rows[T, F]
 	err := n.try(t, w, func(ctx context.Context, in storage.Rows[T, F]) error {
@@ -725,7 +770,7 @@ func (n noun[R, X, T, F]) testTransactions(t *testing.T, b Backend) {
 	if !errors.Is(err, undone) {
 		t.Errorf("the transaction's error became %v", err)
 	}
-	same(t, "content", before, w.content(t))
+	same(t, "content", before, n.content(w, t))
 	row := n.fresh(w, 4)
 	_, err = kept.Get(t.Context(), n.id(n.held(w)))
 	fails(t, "Get after the end", err, fault.Internal)

@@ -104,6 +104,7 @@ func groups() []group {
 		{name: "Tags", tests: tagTests()},
 		{name: "People", tests: peopleTests()},
 		{name: "Suppressions", tests: suppressionTests()},
+		{name: "SiteRows", tests: testsOf(kbNouns()), kb: true},
 		{name: "Sites", tests: siteTests(), kb: true},
 		{name: "SiteFiles", tests: decorTests(), kb: true},
 		{name: "Articles", tests: articleTests(), kb: true},

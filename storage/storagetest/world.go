@@ -494,7 +494,7 @@ func (c *content) readMore(ctx context.Context, r helpdesk.Reader, note func(wha
 	c.Webhooks, e = r.Webhooks().List(ctx, storage.NoFilter{}, all())
 	note("Webhooks", e)
 	for _, w := range c.Webhooks {
-		hooked, e := r.WebhookDeliveries(ctx, helpdesk.WebhookDeliveryFilter{WebhookID: w.ID}, all())
+		hooked, e := r.WebhookDeliveries().List(ctx, helpdesk.WebhookDeliveryFilter{WebhookID: w.ID}, all())
 		note("WebhookDeliveries", e)
 		c.Hooked = append(c.Hooked, hooked...)
 	}

@@ -10,29 +10,50 @@ import (
 	"github.com/helpwright/helpwright/storage"
 )
 
-// within returns the stored row if it is of the scope's site.
-func within[T any](s kb.Scope, t *table[T], id int64, siteOf func(*T) int64) (*T, error) {
-	v, err := t.get(s.AccountID, id)
-	if err == nil && siteOf(v) != s.SiteID {
-		return nil, t.missing(id)
+var articles = noun[kb.Scope, kb.Article, kb.ArticleFilter]{
+	Noun: kbNouns.Articles, of: func(db *data) *table[kb.Article] { return &db.articles },
+	sees:   func(_ *data, s kb.Scope, a *kb.Article) bool { return a.SiteID == s.SiteID },
+	match:  func(_ *data, _ kb.Scope, f kb.ArticleFilter, a *kb.Article) bool { return passes(a, f) },
+	key:    func(_ kb.ArticleFilter, a *kb.Article) int64 { return int64(a.SortOrder) },
+	strip:  func(a *kb.Article) { a.Views, a.Feedbacks = 0, 0 },
+	refers: articleRefers,
+	remove: func(db *data, s kb.Scope, id int64) error {
+		db.revisions.removeIf(s.AccountID, func(r *kb.Revision) bool { return r.ArticleID == id })
+		db.forgetArticle(s.AccountID, id)
+		return nil
+	},
+}
+
+// articleRefers refuses a collection and categories that are not of the site.
+func articleRefers(db *data, s kb.Scope, a *kb.Article) error {
+	if _, err := db.collection(s, a.CollectionID); err != nil {
+		return err
 	}
-	return v, err
+	for _, id := range a.CategoryIDs {
+		if _, err := db.category(s, id); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
-func siteOfCollection(c *kb.Collection) int64 { return c.SiteID }
-func siteOfCategory(c *kb.Category) int64     { return c.SiteID }
-func siteOfArticle(a *kb.Article) int64       { return a.SiteID }
-
-func (db *data) collection(s kb.Scope, id int64) (*kb.Collection, error) {
-	return within(s, &db.collections, id, siteOfCollection)
+// Articles implements [kb.Reader].
+func (r kbReader) Articles() storage.RowReader[kb.Article, kb.ArticleFilter] {
+	return kbRowsOf(r, &articles)
 }
 
-func (db *data) category(s kb.Scope, id int64) (*kb.Category, error) {
-	return within(s, &db.categories, id, siteOfCategory)
+// Articles implements [kb.Rows].
+func (t kbTx) Articles() storage.Rows[kb.Article, kb.ArticleFilter] {
+	return kbStoredOf(t, &articles)
 }
 
 func (db *data) article(s kb.Scope, id int64) (*kb.Article, error) {
-	return within(s, &db.articles, id, siteOfArticle)
+	return articles.get(db, s.AccountID, s, id)
+}
+
+// LockArticles has nothing to lock: a transaction has the whole store.
+func (t kbTx) LockArticles(ctx context.Context, ids []int64) ([]kb.Article, error) {
+	return t.Articles().ByIDs(ctx, ids)
 }
 
 // bySortOrder cuts out of rows what seek asks for, in the order of their keys.
@@ -46,49 +67,6 @@ func bySortOrder[T any](rows []T, seek storage.Seek, position func(T) storage.Po
 	slices.SortFunc(rows, func(a, b T) int { return sign * compare(position(a), position(b)) })
 	return rows[:min(max(seek.Limit, 0), len(rows))]
 }
-
-func (r kbReader) Collection(ctx context.Context, id int64) (kb.Collection, error) {
-	return query(ctx, r.src, func(db *data) (kb.Collection, error) { return copyOf(db.collection(r.scope, id)) })
-}
-
-func (r kbReader) Collections(ctx context.Context, seek storage.Seek) ([]kb.Collection, error) {
-	return query(ctx, r.src, func(db *data) ([]kb.Collection, error) {
-		rows := db.collections.where(r.scope.AccountID, func(c *kb.Collection) bool { return c.SiteID == r.scope.SiteID })
-		return bySortOrder(rows, seek, func(c kb.Collection) storage.Position { return storage.Position{Key: int64(c.SortOrder), ID: c.ID} }), nil
-	})
-}
-
-func (r kbReader) CollectionsByID(ctx context.Context, ids []int64) ([]kb.Collection, error) {
-	return query(ctx, r.src, func(db *data) ([]kb.Collection, error) {
-		return db.collections.where(r.scope.AccountID, func(c *kb.Collection) bool {
-			return c.SiteID == r.scope.SiteID && slices.Contains(ids, c.ID)
-		}), nil
-	})
-}
-
-func (r kbReader) Category(ctx context.Context, id int64) (kb.Category, error) {
-	return query(ctx, r.src, func(db *data) (kb.Category, error) { return copyOf(db.category(r.scope, id)) })
-}
-
-func (r kbReader) Categories(ctx context.Context, filter kb.CategoryFilter, seek storage.Seek) ([]kb.Category, error) {
-	return query(ctx, r.src, func(db *data) ([]kb.Category, error) {
-		rows := db.categories.where(r.scope.AccountID, func(c *kb.Category) bool {
-			return c.SiteID == r.scope.SiteID && (filter.CollectionID == 0 || c.CollectionID == filter.CollectionID)
-		})
-		return bySortOrder(rows, seek, func(c kb.Category) storage.Position { return storage.Position{Key: int64(c.SortOrder), ID: c.ID} }), nil
-	})
-}
-
-func (r kbReader) CategoriesByID(ctx context.Context, ids []int64) ([]kb.Category, error) {
-	return query(ctx, r.src, func(db *data) ([]kb.Category, error) {
-		return db.categories.where(r.scope.AccountID, func(c *kb.Category) bool {
-			return c.SiteID == r.scope.SiteID && slices.Contains(ids, c.ID)
-		}), nil
-	})
-}
-
-// revisionID is where a revision is in the table: beside the others of its article.
-func revisionID(articleID, number int64) int64 { return articleID<<20 | number }
 
 // live joins an article with its live revision.
 func (db *data) live(account int64, a *kb.Article) (kb.ArticleRevision, error) {
@@ -206,27 +184,5 @@ func (r kbReader) PublishedLocales(ctx context.Context) ([]string, error) {
 		}
 		slices.Sort(locales)
 		return slices.Compact(locales), nil
-	})
-}
-
-func (r kbReader) Revision(ctx context.Context, articleID, number int64) (kb.Revision, error) {
-	return query(ctx, r.src, func(db *data) (kb.Revision, error) {
-		if _, err := db.article(r.scope, articleID); err != nil {
-			return kb.Revision{}, db.revisions.missing(number)
-		}
-		return copyOf(db.revisions.get(r.scope.AccountID, revisionID(articleID, number)))
-	})
-}
-
-func (r kbReader) Revisions(ctx context.Context, articleID int64, seek storage.Seek) ([]kb.Revision, error) {
-	return query(ctx, r.src, func(db *data) ([]kb.Revision, error) {
-		if _, err := db.article(r.scope, articleID); err != nil {
-			return nil, nil
-		}
-		rows := db.revisions.where(r.scope.AccountID, func(v *kb.Revision) bool { return v.ArticleID == articleID })
-		if seek.From != nil {
-			seek.From = &storage.Position{ID: seek.From.ID}
-		}
-		return bySortOrder(rows, seek, func(v kb.Revision) storage.Position { return storage.Position{ID: v.Number} }), nil
 	})
 }

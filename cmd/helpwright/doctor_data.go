@@ -1,0 +1,163 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/outbound"
+	"github.com/helpwright/helpwright/storage"
+)
+
+const (
+	sizesTime = 20 * time.Second // of counting
+	maxSkew   = 30 * time.Second // between two clocks
+)
+
+// sizes tells how large has become what grows.
+func (d *doctor) sizes(a *app) {
+	ctx, cancel := context.WithTimeout(d.ctx, sizesTime)
+	defer cancel()
+	if sizes, err := a.db.Sizes(ctx); err != nil {
+		d.note("sizes of tables", "are not known: "+shown(err))
+	} else {
+		var parts []string
+		for _, s := range sizes {
+			part := strings.TrimPrefix(s.Name, "hw_") + " "
+			if s.Rows < 0 {
+				part += "?"
+			} else {
+				part += fmt.Sprint(s.Rows)
+			}
+			if s.Bytes > 0 {
+				part += " (" + megabytes(s.Bytes) + ")"
+			}
+			parts = append(parts, part)
+		}
+		d.note("rows of tables that grow", strings.Join(parts, ", "))
+	}
+	files, bytes := 0, int64(0)
+	err := storage.WalkBlobs(ctx, a.files, "", func(found []storage.BlobInfo) error {
+		for _, f := range found {
+			files++
+			bytes += f.Size
+		}
+		return ctx.Err()
+	})
+	text := fmt.Sprintf("%d, %s", files, megabytes(bytes))
+	if err != nil {
+		text = "more than " + text
+	}
+	d.note("files of mails, attachments and sites", text)
+}
+
+// clock is the time as the server has it.
+func (d *doctor) clock() time.Time {
+	if d.now != nil {
+		return d.now()
+	}
+	return time.Now()
+}
+
+// clocks compares this machine's clock with those of the servers that it works with.
+func (d *doctor) clocks(a *app) {
+	const advice = "let both machines set their clocks by NTP: leases, signatures and the order of messages go by them"
+	began := d.clock()
+	theirs, err := a.db.Clock(d.ctx)
+	if err != nil {
+		d.check("clock of the database", err, "see the database's own log")
+	} else if !theirs.IsZero() {
+		d.check("clock of the database", skew(began, d.clock(), theirs), advice)
+	}
+	if endpoint := d.settings.bucketEndpoint(); endpoint != "" {
+		began := d.clock()
+		if theirs, err := dated(d.ctx, endpoint); err == nil { // whether it can be used was looked at before
+			d.check("clock of the bucket's server", skew(began, d.clock(), theirs), advice)
+		}
+	}
+}
+
+// bucketEndpoint is the address of the server of a bucket that is not at Amazon's, whose clock is right.
+func (s *Settings) bucketEndpoint() string {
+	u, err := url.Parse(s.BlobURL)
+	if err != nil || u.Scheme != "s3" {
+		return ""
+	}
+	return u.Query().Get("endpoint")
+}
+
+// skew is an error when a time that was told between two moments is far from both.
+func skew(before, after, theirs time.Time) error {
+	switch {
+	case theirs.Before(before.Add(-maxSkew)):
+		return fmt.Errorf("it is %v behind this machine's", before.Sub(theirs).Round(time.Second))
+	case theirs.After(after.Add(maxSkew)):
+		return fmt.Errorf("it is %v ahead of this machine's", theirs.Sub(after).Round(time.Second))
+	}
+	return nil
+}
+
+// dated is the Date of a server's answer, whatever that is.
+func dated(ctx context.Context, address string) (time.Time, error) {
+	ctx, cancel := context.WithTimeout(ctx, probeTime)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodHead, address, nil)
+	if err != nil {
+		return time.Time{}, err
+	}
+	res, err := http.DefaultTransport.RoundTrip(req)
+	if err != nil {
+		return time.Time{}, err
+	}
+	_ = res.Body.Close()
+	return http.ParseTime(res.Header.Get("Date"))
+}
+
+// tagged finds out whether a mailbox gets mail to its address with a tag: by the mail that the mailbox's test has sent, or
+// else by asking the relay whether it would take one, which leaves no trace.
+func (d *doctor) tagged(a *app, name string, source helpdesk.FetchSource) {
+	found, err := a.Service().Intake().TaggedAddress(d.ctx, source.AccountID, source.MailboxID)
+	if err != nil {
+		return
+	}
+	what := name + ", address with a tag"
+	const advice = "let the mail server know such addresses (recipient_delimiter = + of Postfix, subaddressing of others) and test the mailbox again; or set the mailbox's reply_address"
+	switch found.State {
+	case helpdesk.ProbeArrived:
+		d.check(what, nil, "")
+		return
+	case helpdesk.ProbeRefused, helpdesk.ProbeMissing:
+		d.check(what, errors.New(found.Text), advice)
+		return
+	}
+	if refused := d.refusesTags(source.Email); refused != "" {
+		d.check(what, errors.New(refused), advice)
+		return
+	}
+	d.note(what, found.Text)
+}
+
+// refusesTags is what the relay says against an address with a tag when it takes the one without.
+func (d *doctor) refusesTags(email string) string {
+	at := strings.LastIndexByte(email, '@')
+	relays, err := outbound.ParseRelayURLs(d.settings.SMTPURL)
+	if at <= 0 || d.settings.SMTPURL == "" || err != nil {
+		return ""
+	}
+	relay, err := outbound.NewRelay(relays[0])
+	if err != nil {
+		return ""
+	}
+	ctx, cancel := context.WithTimeout(d.ctx, 30*time.Second)
+	defer cancel()
+	results, err := relay.Ask(ctx, email, []string{email, email[:at] + "+doctor" + email[at:]})
+	if err != nil || results[0].State != "" || results[1].State != helpdesk.DeliveryFailed {
+		return ""
+	}
+	return fmt.Sprintf("the relay takes mail for the mailbox's address, and none for it with a tag: %d %s", results[1].Code, results[1].Response)
+}
