@@ -50,24 +50,26 @@ type MailboxCounts struct {
 	Waiting    int64
 }
 
-// ConversationCount is how many conversations of a mailbox, a user, a team and a status there
-// are of which customers wait, or do not, and which sleep, or do not.
+// ConversationCount is how many conversations there are that have all the rest in common.
 type ConversationCount struct {
+	TagID     int64 // one of their tags; 0: with whatever tags
 	MailboxID int64
 	UserID    int64 // 0: none
 	TeamID    int64 // 0: none
 	Status    Status
-	Awaiting  bool
+	Priority  Priority
+	Awaiting  bool // customers wait for an answer
 	Snoozed   bool
+	Spam      bool
 	N         int64
 }
 
 // CountReader counts conversations.
 type CountReader interface {
-	// ConversationCounts returns the counts that are not 0, by mailbox, user, team, status,
-	// Awaiting and Snoozed, false first. They are kept while conversations are written, and cost the same however many
-	// there are.
-	ConversationCounts(ctx context.Context) ([]ConversationCount, error)
+	// ConversationCounts returns the counts that are not 0 of all conversations, and once more of those with each of
+	// some tags. They come in the order of the fields of [ConversationCount], false first. They are kept while
+	// conversations are written, and cost the same however many there are.
+	ConversationCounts(ctx context.Context, tagIDs ...int64) ([]ConversationCount, error)
 	// Count counts several things at once: what each filter finds, in their order, and last the mails that could not be
 	// filed, if they are asked for.
 	Count(ctx context.Context, q CountQuery) ([]int64, error)
@@ -88,10 +90,11 @@ const maxCountedViews = 100
 
 // Counts returns the numbers beside the lists of the desk. It needs conversations.view.
 //
-// Of saved views it tells those whose filter asks for nothing but mailbox, user, team,
-// status, and who waits or sleeps: what conversations are counted by while they change. To
-// count what others find would take the longer the more conversations there are, so these
-// have no number. There are at most 100, the oldest first, and none without views.view.
+// Of saved views it tells those whose filter asks for nothing but mailbox, user, team, one
+// tag, status, priority, spam, and who waits or sleeps: what conversations are counted by
+// while they change. To count what others find would take the longer the more conversations
+// there are, so these have no number. There are at most 100, the oldest first, and none
+// without views.view.
 func (d *Desk) Counts(ctx context.Context) (Counts, error) {
 	return d.counts(ctx, func(r Reader) ([]View, error) {
 		return r.Views().List(ctx, storage.NoFilter{}, storage.Seek{Limit: maxCountedViews})
@@ -108,20 +111,31 @@ func (d *Desk) counts(ctx context.Context, read func(Reader) ([]View, error)) (C
 	if err != nil {
 		return Counts{}, err
 	}
-	cells, err := r.ConversationCounts(ctx)
+	var views []countedView
+	if d.guard.Allows(ViewsView) {
+		all, err := read(r)
+		if err != nil {
+			return Counts{}, err
+		}
+		views = d.countedViews(all)
+	}
+	cells, err := r.ConversationCounts(ctx, viewTags(views)...)
 	if err != nil {
 		return Counts{}, err
 	}
 	var counts Counts
 	for _, cell := range cells {
-		counts.add(cell, d.userID)
-	}
-	if d.guard.Allows(ViewsView) {
-		views, err := read(r)
-		if err != nil {
-			return Counts{}, err
+		if cell.TagID == 0 {
+			counts.add(cell, d.userID)
 		}
-		counts.Views = d.countViews(views, cells)
+		for i, v := range views {
+			if v.filter.has(cell) {
+				views[i].n += cell.N
+			}
+		}
+	}
+	for _, v := range views {
+		counts.Views = append(counts.Views, ViewCounts{ViewID: v.id, Conversations: v.n})
 	}
 	q := CountQuery{
 		Conversations: []ConversationFilter{
@@ -140,38 +154,51 @@ func (d *Desk) counts(ctx context.Context, read func(Reader) ([]View, error)) (C
 	return counts, nil
 }
 
-// countViews adds up for each saved view the cells that it shows.
-func (d *Desk) countViews(views []View, cells []ConversationCount) []ViewCounts {
-	var counts []ViewCounts
+// countedView is a saved view that is counted.
+type countedView struct {
+	id     int64
+	filter ConversationFilter
+	n      int64
+}
+
+// countedViews are those of views that are counted.
+func (d *Desk) countedViews(views []View) []countedView {
+	var counted []countedView
 	for _, v := range views {
 		q, ok := v.Filter.Query(d.userID)
-		f := q.filter()
-		if !ok || q.Query != "" || !f.counted() {
-			continue
+		if f := q.filter(); ok && q.Query == "" && f.counted() {
+			counted = append(counted, countedView{id: v.ID, filter: f})
 		}
-		n := ViewCounts{ViewID: v.ID}
-		for _, cell := range cells {
-			if f.has(cell) {
-				n.Conversations += cell.N
-			}
-		}
-		counts = append(counts, n)
 	}
-	return counts
+	return counted
+}
+
+// viewTags are the tags that views ask for.
+func viewTags(views []countedView) []int64 {
+	var tags []int64
+	for _, v := range views {
+		tags = append(tags, v.filter.TagIDs...)
+	}
+	return sortedSet(tags)
 }
 
 // counted reports whether a filter narrows by nothing but what conversations are counted by.
 func (f ConversationFilter) counted() bool {
-	return f.CustomerID == 0 && f.UpdatedSince.IsZero() && len(f.Terms) == 0 && len(f.TagIDs) == 0 && len(f.Audience) == 0 &&
-		f.DraftBy == 0 && !f.Undelivered && len(f.Priorities) == 0 && !f.Spam.IsSet()
+	return f.CustomerID == 0 && f.UpdatedSince.IsZero() && len(f.Terms) == 0 && len(f.TagIDs) <= 1 && len(f.Audience) == 0 &&
+		f.DraftBy == 0 && !f.Undelivered
 }
 
 // has reports whether a filter that is counted finds the conversations of a cell.
 func (f ConversationFilter) has(c ConversationCount) bool {
 	is := func(of storage.Opt[bool], value bool) bool { want, given := of.Get(); return !given || want == value }
-	return (len(f.Statuses) == 0 || slices.Contains(f.Statuses, c.Status)) && (f.MailboxID == 0 || f.MailboxID == c.MailboxID) &&
+	tag := int64(0)
+	if len(f.TagIDs) > 0 {
+		tag = f.TagIDs[0]
+	}
+	return tag == c.TagID && (len(f.Statuses) == 0 || slices.Contains(f.Statuses, c.Status)) &&
+		(len(f.Priorities) == 0 || slices.Contains(f.Priorities, c.Priority)) && (f.MailboxID == 0 || f.MailboxID == c.MailboxID) &&
 		(!f.UserID.IsSet() || f.UserID.Or(0) == c.UserID) && (!f.TeamID.IsSet() || f.TeamID.Or(0) == c.TeamID) &&
-		is(f.Awaiting, c.Awaiting) && is(f.Snoozed, c.Snoozed)
+		is(f.Awaiting, c.Awaiting) && is(f.Snoozed, c.Snoozed) && is(f.Spam, c.Spam)
 }
 
 // add adds conversations to the numbers of a user. They come by their mailboxes.

@@ -16,7 +16,7 @@ func TestViewCounts(t *testing.T) {
 	b := newBundle(t)
 	agent := b.member(helpdesk.RoleAgent)
 	team := must(b.desk.CreateTeam(b.ctx, helpdesk.TeamInput{Name: "Sales", MemberIDs: storage.Some([]int64{b.owner.ID})}))(t)
-	tag := b.tag("urgent")
+	tag, other := b.tag("urgent"), b.tag("money")
 	second := must(b.desk.CreateMailbox(b.ctx, helpdesk.MailboxInput{Name: storage.Some("Two"), Email: storage.Some("two@example.org")}))(t)
 	for n := range 24 {
 		in := helpdesk.ConversationInput{Channel: "email", To: "ada@example.com", MailboxID: b.mailbox.ID}
@@ -39,7 +39,12 @@ func TestViewCounts(t *testing.T) {
 		if n%7 == 0 && n%3 != 2 {
 			change.SnoozedUntil = storage.Some(b.clock.Now().AddDate(0, 0, 1))
 		}
+		change.TagIDs = storage.Some([][]int64{{tag}, {tag, other}, {other}, nil}[n/6])
+		change.Priority = storage.Some(helpdesk.Priorities()[n%4])
 		must(b.desk.UpdateConversations(b.ctx, []int64{c.ID}, change))(t)
+		if n%8 == 7 {
+			must(b.desk.UpdateConversations(b.ctx, []int64{c.ID}, helpdesk.BulkUpdate{Spam: storage.Some(true)}))(t)
+		}
 	}
 	yes, no := true, false
 	open := []helpdesk.Status{helpdesk.StatusPosted, helpdesk.StatusPending}
@@ -53,13 +58,16 @@ func TestViewCounts(t *testing.T) {
 		"asleep":     {filter: helpdesk.ViewFilter{Snoozed: &yes}},
 		"waiting":    {filter: helpdesk.ViewFilter{Awaiting: &yes, Statuses: open}},
 		"a mailbox":  {filter: helpdesk.ViewFilter{MailboxID: second.ID, Awaiting: &no}},
-		"tagged":     {filter: helpdesk.ViewFilter{TagIDs: []int64{tag}}, none: true},
+		"tagged":     {filter: helpdesk.ViewFilter{TagIDs: []int64{tag}}},
+		"open, high": {filter: helpdesk.ViewFilter{TagIDs: []int64{other}, Statuses: open, Priorities: []helpdesk.Priority{helpdesk.PriorityHigh}}},
+		"two tags":   {filter: helpdesk.ViewFilter{TagIDs: []int64{tag, other}}, none: true},
 		"words":      {filter: helpdesk.ViewFilter{Words: "help"}, none: true},
 		"drafts":     {filter: helpdesk.ViewFilter{Draft: "me"}, none: true},
 		"changed":    {filter: helpdesk.ViewFilter{UpdatedSince: b.clock.Now()}, none: true},
 		"undeliv.":   {filter: helpdesk.ViewFilter{Undelivered: true}, none: true},
-		"urgent":     {filter: helpdesk.ViewFilter{Priorities: []helpdesk.Priority{helpdesk.PriorityUrgent}}, none: true},
-		"no spam":    {filter: helpdesk.ViewFilter{Spam: &no}, none: true},
+		"urgent":     {filter: helpdesk.ViewFilter{Priorities: []helpdesk.Priority{helpdesk.PriorityUrgent, helpdesk.PriorityHigh}}},
+		"no spam":    {filter: helpdesk.ViewFilter{Spam: &no}},
+		"spam":       {filter: helpdesk.ViewFilter{Spam: &yes}},
 		"a customer": {filter: helpdesk.ViewFilter{CustomerID: 1}, none: true},
 	} {
 		view := must(b.desk.CreateView(b.ctx, helpdesk.ViewInput{Name: name, Filter: tt.filter}))(t)

@@ -20,7 +20,7 @@ type deskCounts struct {
 	Spam        int64           `json:"spam" description:"Spam; 1000 means as many or more."`
 	Mailboxes   []mailboxCounts `json:"mailboxes" description:"Those that have open conversations."`
 	Teams       []teamCounts    `json:"teams" description:"Those that have open conversations."`
-	Views       []viewCounts    `json:"views" description:"Saved views whose filter asks for nothing but agent, team, mailbox, status, and who waits or sleeps; the oldest 100. Others are not counted."`
+	Views       []viewCounts    `json:"views" description:"Saved views whose filter asks for nothing but agent, team, mailbox, one tag, status, priority, spam, and who waits or sleeps; the oldest 100. Others are not counted."`
 }
 
 type viewCounts struct {

@@ -600,3 +600,45 @@ func (a *agents) panel() {
 		a.t.Errorf("of the note about the customer %q is left", got)
 	}
 }
+
+// notes has a member who may write notes only choose, drop and take back files of one.
+func (a *agents) notes() {
+	collaborator := int64(0)
+	for _, r := range all[struct {
+		ID   int64
+		Name string
+	}](&a.process, "/accounts/1/roles") {
+		if r.Name == "Collaborator" {
+			collaborator = r.ID
+		}
+	}
+	for _, m := range all[struct {
+		ID   int64
+		User struct{ Email string }
+	}](&a.process, "/accounts/1/memberships?expand=user") {
+		if strings.HasPrefix(m.User.Email, "jonas") {
+			a.ok("PUT", fmt.Sprintf("/accounts/1/memberships/%d", m.ID), url.Values{"roles[]": {fmt.Sprint(collaborator)}}, nil)
+		}
+	}
+	id := a.fresh("The sprocket")
+	file := filepath.Join(a.t.TempDir(), "sprocket.txt")
+	if err := os.WriteFile(file, []byte("How many teeth"), 0o600); err != nil {
+		a.t.Fatal(err)
+	}
+	tab := a.colleague("jonas", browser.View{})
+	tab.Open(fmt.Sprintf("%s/c/%d", a.at, id))
+	a.write(tab, true, "Count them.")
+	tab.Choose(".attach input", file)
+	browser.Eval[any](tab, `const d = new DataTransfer(); for (const name of ["chain.txt", "slip.txt"]) d.items.add(new File([name], name));
+		document.querySelector(".editor").dispatchEvent(new DragEvent("drop", { dataTransfer: d, bubbles: true, cancelable: true }))`)
+	a.expect("the files", tab.Text("[data-list]"), "sprocket.txt")
+	tab.Click(`[aria-label="Remove slip.txt"]`)
+	a.submit(tab, true, "[data-send]")
+	eventually(a.t, "the note is there with its files", 20*time.Second, func() bool {
+		said, shown := a.bodies(id), seen(tab, "#thread")
+		return len(said) == 2 && strings.HasPrefix(said[1], "note: Count them.") && strings.Contains(shown, "sprocket.txt") && strings.Contains(shown, "chain.txt")
+	})
+	if strings.Contains(seen(tab, "#thread"), "slip.txt") {
+		a.t.Error("the file that was taken back is there")
+	}
+}

@@ -30,7 +30,7 @@ func settingsOf(path string) []string {
 	case "blobs copy":
 		return append([]string{"data"}, bucket...)
 	case "user create", "token create", "kb export", "blobs adopt", "blobs sweep", "backup", "restore", "jobs list", "jobs retry", "jobs drop",
-		"user list", "user show", "user disable", "user enable", "user delete":
+		"user list", "user show", "user disable", "user enable", "user delete", "user reset-second-factor":
 		return sealed
 	case "user reset-password":
 		return append([]string{"listen", "base-url", "bootstrap-email"}, sealed...)

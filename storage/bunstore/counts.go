@@ -11,27 +11,34 @@ import (
 // countRow is a line of what triggers keep; on PostgreSQL several make up a count.
 type countRow struct {
 	bun.BaseModel `bun:"table:hw_conversation_counts,alias:hw_conversation_counts"`
+	TagID         int64
 	MailboxID     int64
 	UserID        int64
 	TeamID        int64
 	Status        string
+	Priority      string
 	Awaiting      bool
 	Snoozed       bool
+	Spam          bool
 	N             int64
 }
 
 func (r *countRow) count() helpdesk.ConversationCount {
 	return helpdesk.ConversationCount{
-		MailboxID: r.MailboxID, UserID: r.UserID, TeamID: r.TeamID, Status: helpdesk.Status(r.Status), Awaiting: r.Awaiting, Snoozed: r.Snoozed, N: r.N,
+		TagID: r.TagID, MailboxID: r.MailboxID, UserID: r.UserID, TeamID: r.TeamID, Status: helpdesk.Status(r.Status), Priority: helpdesk.Priority(r.Priority),
+		Awaiting: r.Awaiting, Snoozed: r.Snoozed, Spam: r.Spam, N: r.N,
 	}
 }
 
+// countedBy are what the lines are told apart by.
+var countedBy = []string{"tag_id", "mailbox_id", "user_id", "team_id", "status", "priority", "awaiting", "snoozed", "spam"}
+
 // ConversationCounts implements [helpdesk.CountReader].
-func (r reader) ConversationCounts(ctx context.Context) ([]helpdesk.ConversationCount, error) {
+func (r reader) ConversationCounts(ctx context.Context, tagIDs ...int64) ([]helpdesk.ConversationCount, error) {
 	var rows []countRow
-	err := r.selects(&rows).Column("mailbox_id", "user_id", "team_id", "status", "awaiting", "snoozed").ColumnExpr("SUM(n) AS n").
-		ApplyQueryBuilder(r.conversationsInScope).Group("mailbox_id", "user_id", "team_id", "status", "awaiting", "snoozed").Having("SUM(n) <> 0").
-		Order("mailbox_id", "user_id", "team_id", "status", "awaiting", "snoozed").Scan(ctx)
+	err := r.selects(&rows).Column(countedBy...).ColumnExpr("SUM(n) AS n").
+		ApplyQueryBuilder(r.conversationsInScope).Where("tag_id IN (?)", bun.List(append([]int64{0}, tagIDs...))).
+		Group(countedBy...).Having("SUM(n) <> 0").Order(countedBy...).Scan(ctx)
 	return mapped(rows, (*countRow).count), failure(ctx, err, "conversation", 0)
 }
 

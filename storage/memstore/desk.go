@@ -17,7 +17,7 @@ func (db *data) atDesk(account int64, c *helpdesk.Conversation, f helpdesk.Conve
 	if asleep, given := f.Snoozed.Get(); given && asleep != snoozed(c) {
 		return false
 	}
-	if spam, given := f.Spam.Get(); given && spam != (c.IsSpam() && c.SpamAt.UnixMicro() > 0) {
+	if is, given := f.Spam.Get(); given && is != spam(c) {
 		return false
 	}
 	return (f.DraftBy == 0 || db.hasDraft(account, c.ID, f.DraftBy)) && (!f.Undelivered || db.undelivered(account, c.ID))
@@ -57,14 +57,22 @@ func (db *data) undelivered(account, conversationID int64) bool {
 	return false
 }
 
-func (r reader) ConversationCounts(ctx context.Context) ([]helpdesk.ConversationCount, error) {
+func (r reader) ConversationCounts(ctx context.Context, tagIDs ...int64) ([]helpdesk.ConversationCount, error) {
 	return query(ctx, r.src, func(db *data) ([]helpdesk.ConversationCount, error) {
 		numbers := map[helpdesk.ConversationCount]int64{}
 		for _, c := range db.conversations.all(r.scope.AccountID) {
-			if sees(r.scope, c.MailboxID) {
-				numbers[helpdesk.ConversationCount{
-					MailboxID: c.MailboxID, UserID: c.UserID, TeamID: c.TeamID, Status: c.Status, Awaiting: c.SortKey(helpdesk.ByAwaiting) > 0, Snoozed: snoozed(c),
-				}]++
+			if !sees(r.scope, c.MailboxID) {
+				continue
+			}
+			count := helpdesk.ConversationCount{
+				MailboxID: c.MailboxID, UserID: c.UserID, TeamID: c.TeamID, Status: c.Status, Priority: c.Priority,
+				Awaiting: c.SortKey(helpdesk.ByAwaiting) > 0, Snoozed: snoozed(c), Spam: spam(c),
+			}
+			numbers[count]++
+			for _, count.TagID = range slices.Compact(slices.Sorted(slices.Values(tagIDs))) {
+				if db.tagged(r.scope.AccountID, c.ID, []int64{count.TagID}) {
+					numbers[count]++
+				}
 			}
 		}
 		var counts []helpdesk.ConversationCount
@@ -78,8 +86,8 @@ func (r reader) ConversationCounts(ctx context.Context) ([]helpdesk.Conversation
 }
 
 func compareCounts(a, b helpdesk.ConversationCount) int {
-	return cmp.Or(cmp.Compare(a.MailboxID, b.MailboxID), cmp.Compare(a.UserID, b.UserID), cmp.Compare(a.TeamID, b.TeamID), cmp.Compare(a.Status, b.Status),
-		falseFirst(a.Awaiting, b.Awaiting), falseFirst(a.Snoozed, b.Snoozed))
+	return cmp.Or(cmp.Compare(a.TagID, b.TagID), cmp.Compare(a.MailboxID, b.MailboxID), cmp.Compare(a.UserID, b.UserID), cmp.Compare(a.TeamID, b.TeamID),
+		cmp.Compare(a.Status, b.Status), cmp.Compare(a.Priority, b.Priority), falseFirst(a.Awaiting, b.Awaiting), falseFirst(a.Snoozed, b.Snoozed), falseFirst(a.Spam, b.Spam))
 }
 
 func falseFirst(a, b bool) int {
@@ -95,6 +103,8 @@ func falseFirst(a, b bool) int {
 func snoozed(c *helpdesk.Conversation) bool {
 	return !c.SnoozedUntil.IsZero() && c.SnoozedUntil.UnixMicro() > 0
 }
+
+func spam(c *helpdesk.Conversation) bool { return c.IsSpam() && c.SpamAt.UnixMicro() > 0 }
 
 func (r reader) Count(ctx context.Context, q helpdesk.CountQuery) ([]int64, error) {
 	var all []int64

@@ -63,7 +63,7 @@ func deskReads() map[string]readProbe {
 			return nonZero(len(there) > 0, v), err
 		}},
 		"ConversationCounts": {ofMailbox, false, func(ctx context.Context, r helpdesk.Reader, v *world) (any, error) {
-			counts, err := r.ConversationCounts(ctx)
+			counts, err := r.ConversationCounts(ctx, nobody)
 			ofMailbox := func(c helpdesk.ConversationCount) bool { return c.MailboxID == v.mailbox.ID }
 			return nonZero(slices.ContainsFunc(counts, ofMailbox), v), err
 		}},

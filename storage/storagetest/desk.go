@@ -3,8 +3,10 @@ package storagetest
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -17,7 +19,7 @@ func deskTests() []testCase {
 		{"Lists", testDeskLists},
 		{"NewestFrom", testNewestFrom},
 		{"Scheduled", testScheduled},
-		{"Counts", testConversationCounts},
+		{"Counts", testConversationCounts}, {"CountsAtTheSameTime", testCountsAtTheSameTime},
 		{"MailFlow", testMailFlow},
 		{"SavedReplies", testSavedReplyFilter},
 		{"ReplyFiles", testReplyFiles},
@@ -138,14 +140,25 @@ func testDeskLists(t *testing.T, b Backend) {
 	}
 }
 
-// counted counts conversations that a reader sees, one by one.
-func counted(t *testing.T, r helpdesk.Reader) []helpdesk.ConversationCount {
+// counted counts conversations that a reader sees, one by one, and those with each of some tags.
+func counted(t *testing.T, r helpdesk.Reader, tags ...int64) []helpdesk.ConversationCount {
 	t.Helper()
 	found, err := r.Conversations().List(t.Context(), helpdesk.ConversationOrder{ConversationFilter: helpdesk.ConversationFilter{}, Sort: helpdesk.ByCreated}, all())
 	ok(t, err)
 	numbers := map[helpdesk.ConversationCount]int64{}
 	for _, c := range found {
-		numbers[helpdesk.ConversationCount{MailboxID: c.MailboxID, UserID: c.UserID, TeamID: c.TeamID, Status: c.Status, Awaiting: !c.AwaitingSince.IsZero(), Snoozed: !c.SnoozedUntil.IsZero()}]++
+		cell := helpdesk.ConversationCount{
+			MailboxID: c.MailboxID, UserID: c.UserID, TeamID: c.TeamID, Status: c.Status, Priority: c.Priority,
+			Awaiting: !c.AwaitingSince.IsZero(), Snoozed: !c.SnoozedUntil.IsZero(), Spam: !c.SpamAt.IsZero(),
+		}
+		numbers[cell]++
+		taggings, err := r.Taggings(t.Context(), []int64{c.ID})
+		ok(t, err)
+		for _, tagging := range taggings {
+			if cell.TagID = tagging.Tag.ID; slices.Contains(tags, cell.TagID) {
+				numbers[cell]++
+			}
+		}
 	}
 	var counts []helpdesk.ConversationCount
 	for count, n := range numbers {
@@ -154,11 +167,46 @@ func counted(t *testing.T, r helpdesk.Reader) []helpdesk.ConversationCount {
 	}
 	slices.SortFunc(counts, func(a, b helpdesk.ConversationCount) int {
 		flags := func(c helpdesk.ConversationCount) int {
-			return 2*map[bool]int{true: 1}[c.Awaiting] + map[bool]int{true: 1}[c.Snoozed]
+			return 4*map[bool]int{true: 1}[c.Awaiting] + 2*map[bool]int{true: 1}[c.Snoozed] + map[bool]int{true: 1}[c.Spam]
 		}
-		return cmp.Or(cmp.Compare(a.MailboxID, b.MailboxID), cmp.Compare(a.UserID, b.UserID), cmp.Compare(a.TeamID, b.TeamID), cmp.Compare(a.Status, b.Status), flags(a)-flags(b))
+		return cmp.Or(cmp.Compare(a.TagID, b.TagID), cmp.Compare(a.MailboxID, b.MailboxID), cmp.Compare(a.UserID, b.UserID), cmp.Compare(a.TeamID, b.TeamID),
+			cmp.Compare(a.Status, b.Status), cmp.Compare(a.Priority, b.Priority), flags(a)-flags(b))
 	})
 	return counts
+}
+
+// testCountsAtTheSameTime changes conversations and their tags from several sides.
+func testCountsAtTheSameTime(t *testing.T, b Backend) {
+	w := newWorld(t, b)
+	list := spread(t, w)[:3]
+	change := func(fn func(ctx context.Context, tx helpdesk.Tx, c helpdesk.Conversation, n int) error) func() {
+		return func() {
+			for n := range 30 {
+				err := w.Store.InTx(t.Context(), w.scope, func(ctx context.Context, tx helpdesk.Tx) error {
+					c, err := tx.Conversations().Lock(ctx, list[n%len(list)].ID)
+					if err != nil {
+						return err
+					}
+					return fn(ctx, tx, c, n)
+				})
+				if err != nil {
+					t.Error(err)
+				}
+			}
+		}
+	}
+	var all sync.WaitGroup
+	all.Go(change(func(ctx context.Context, tx helpdesk.Tx, c helpdesk.Conversation, n int) error {
+		return tx.SetTags(ctx, []int64{c.ID}, []int64{w.tag.ID}[:n/len(list)%2])
+	}))
+	all.Go(change(func(ctx context.Context, tx helpdesk.Tx, c helpdesk.Conversation, n int) error {
+		c.Status = []helpdesk.Status{helpdesk.StatusPosted, helpdesk.StatusClosed}[n/len(list)%2]
+		return tx.Conversations().Update(ctx, &c)
+	}))
+	all.Wait()
+	got, err := w.in().ConversationCounts(t.Context(), w.tag.ID)
+	ok(t, err)
+	same(t, "counts", counted(t, w.in(), w.tag.ID), got)
 }
 
 // testMailFlow counts mails by mailbox and quarter of an hour, and what waits.
@@ -202,17 +250,31 @@ func testMailFlow(t *testing.T, b Backend) {
 func testConversationCounts(t *testing.T, b Backend) {
 	w := newWorld(t, b)
 	one := w.Store.Within(helpdesk.Scope{AccountID: w.account.ID, Mailboxes: []int64{w.empty.ID}})
+	tags := []int64{w.tag.ID}
 	check := func(what string) {
 		t.Helper()
 		for _, r := range []helpdesk.Reader{w.in(), one} {
-			got, err := r.ConversationCounts(t.Context())
+			got, err := r.ConversationCounts(t.Context(), tags...)
 			ok(t, err)
-			same(t, what, counted(t, r), got)
+			same(t, what, counted(t, r, tags...), got)
 		}
 	}
 	check("at first")
 	list := spread(t, w)
 	check("after insertions")
+	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error {
+		for n := range 3 {
+			other := w.tag
+			other.ID, other.Name, other.Key = 0, fmt.Sprint("counted", n), fmt.Sprint("counted", n)
+			ok(t, tx.Tags().Insert(ctx, &other))
+			tags = append(tags, other.ID)
+		}
+		for n, c := range list {
+			ok(t, tx.SetTags(ctx, []int64{c.ID}, tags[n%3:][:1+n%2]))
+		}
+		return nil
+	})
+	check("after tags")
 	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error {
 		for n, c := range list {
 			c.Status, c.UserID, c.TeamID, c.MailboxID = list[len(list)-1-n].Status, int64(n%3), int64(n%4), list[(n+1)%len(list)].MailboxID
@@ -222,12 +284,22 @@ func testConversationCounts(t *testing.T, b Backend) {
 			if n%3 == 0 {
 				c.SnoozedUntil = at(n)
 			}
+			if n%5 == 0 {
+				c.SpamAt = at(n)
+			}
+			c.Priority = helpdesk.Priorities()[n%4]
 			ok(t, tx.Conversations().Update(ctx, &c))
 			ok(t, tx.Conversations().Update(ctx, &c)) // which changes nothing
 		}
 		return nil
 	})
 	check("after changes")
+	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error {
+		ok(t, tx.SetTags(ctx, []int64{list[0].ID, list[2].ID, list[4].ID}, nil))
+		ok(t, tx.SetTags(ctx, []int64{list[1].ID, list[3].ID}, tags[1:3]))
+		return tx.Tags().Delete(ctx, tags[1])
+	})
+	check("after other tags")
 	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error {
 		ok(t, tx.MergeConversation(ctx, helpdesk.Move{FromID: list[1].ID, IntoID: list[2].ID}))
 		return tx.DeleteConversations(ctx, []int64{list[3].ID, list[4].ID, nobody})

@@ -152,7 +152,7 @@ func (g *generator) read(seen content) operation {
 		{method: "Interactions.ByIDs", args: []any{some(g, "Interaction", seen.Interactions, interactionID)}},
 		{method: "Interactions.List", args: []any{helpdesk.InteractionFilter{ConversationID: conversation.n}, ordered{placed, "Interaction"}}},
 		{method: "LastArrived", args: []any{conversation}},
-		{method: "ConversationCounts"},
+		{method: "ConversationCounts", args: []any{some(g, "Tag", seen.Tags, tagID)}},
 		{method: "MailTraffic", args: []any{g.time(false)}},
 		{method: "MailQueues"},
 		{method: "Presence", args: []any{some(g, "Conversation", seen.Conversations, conversationID), g.time(false)}},

@@ -104,8 +104,8 @@ func (v *visit) newComposer(id int64) *composer {
 	if v.seesHelp() {
 		f.ArticleURL = at + "/article"
 	}
-	if !f.CanReply {
-		f.Kind = "note"
+	if !f.CanReply { // and has no drafts
+		f.Kind, f.FilesURL = "note", ""
 	}
 	return f
 }

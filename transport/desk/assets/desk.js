@@ -338,7 +338,8 @@ function compose(form) {
   form.addEventListener("click", (event) => format(event));
   form.addEventListener("change", (event) => {
     const input = /** @type {HTMLInputElement} */ (event.target);
-    if (input.type === "file" && form.dataset.files && input.files?.length) { upload(form, [...input.files], false); input.value = ""; }
+    if (input.type === "file" && !form.dataset.files) chosen(form, input);
+    else if (input.type === "file" && input.files?.length) { upload(form, [...input.files], false); input.value = ""; }
     if (input.name === "kind") edit.focus();
   });
   form.addEventListener("desk:sending", (event) => {
@@ -486,6 +487,8 @@ function attach(form, to, fields, then) {
 
 /** Attaches files; images that were pasted go into the text. @param {HTMLFormElement} form @param {File[]} files @param {boolean} inline */
 function upload(form, files, inline) {
+  const input = $("input[type=file]", form);
+  if (!form.dataset.files && input instanceof HTMLInputElement) { choose(form, input, [...input.files || [], ...files]); return; }
   for (const file of files) {
     const image = inline && /^image\/(png|jpeg|gif|webp)$/.test(file.type), named = file.name ? file : new File([file], "image.png", { type: file.type });
     attach(form, form.dataset.files || "", image ? { file: named, inline: "1" } : { file: named }, (made) => {
@@ -497,6 +500,31 @@ function upload(form, files, inline) {
       changed();
     });
   }
+}
+
+// Who may write notes only has no draft that could keep files: they go with the note.
+/** @param {HTMLFormElement} form @param {HTMLInputElement} input @param {File[]} files */
+function choose(form, input, files) {
+  const all = new DataTransfer();
+  for (const file of files) all.items.add(file.name ? file : new File([file], "image.png", { type: file.type }));
+  input.files = all.files;
+  chosen(form, input);
+}
+
+/** Lists the files that go with a form. @param {HTMLFormElement} form @param {HTMLInputElement} input */
+function chosen(form, input) {
+  const files = [...input.files || []];
+  $("[data-list]", form)?.replaceChildren(...files.map((file) => {
+    const item = document.createElement("li"), text = document.createElement("span"), name = document.createElement("b"), drop = document.createElement("button");
+    const title = document.createElement("bdi");
+    title.textContent = file.name;
+    name.append(title);
+    text.append(name);
+    Object.assign(drop, { type: "button", className: "button quiet", textContent: "×", ariaLabel: `${form.dataset.remove || ""} ${file.name}` });
+    drop.addEventListener("click", () => choose(form, input, files.filter((other) => other !== file)));
+    item.append(text, drop);
+    return item;
+  }));
 }
 
 /** @param {HTMLFormElement} form @param {string} html */
