@@ -26,8 +26,10 @@ type Account struct {
 	SendHold     time.Duration
 	RemoteImages RemoteImages // how mails are shown when the view does not say; BlockImages in a new account
 	TrackSeen    bool         // answers hold an image that tells when they are read, see [Service.SeenByPixel]
-	CreatedAt    time.Time
-	UpdatedAt    time.Time
+	// RequireSecondFactor: members who sign in with a password work in the account once they have a second factor.
+	RequireSecondFactor bool
+	CreatedAt           time.Time
+	UpdatedAt           time.Time
 }
 
 // AccountUpdate changes an account. Absent fields stay as they are.
@@ -39,6 +41,8 @@ type AccountUpdate struct {
 	SendHold      storage.Opt[time.Duration] // whole seconds, 0 to [MaxSendHold]
 	RemoteImages  storage.Opt[RemoteImages]  // BlockImages or ProxyImages
 	TrackSeen     storage.Opt[bool]
+	// RequireSecondFactor: see [Account].
+	RequireSecondFactor storage.Opt[bool]
 }
 
 // MaxSendHold is how long an answer can be made to wait before it is sent.
@@ -110,6 +114,7 @@ func (d *Desk) UpdateAccount(ctx context.Context, in AccountUpdate) (Account, er
 			return err
 		}
 		account.RemoteImages, account.TrackSeen = images, in.TrackSeen.Or(account.TrackSeen)
+		account.RequireSecondFactor = in.RequireSecondFactor.Or(account.RequireSecondFactor)
 		account.Name, account.NextNumber, account.DefaultLocale, account.Languages = in.Name, next, locale, languages
 		account.SendHold, account.UpdatedAt = hold, d.svc.now()
 		if err := tx.UpdateAccount(ctx, &account); err != nil {

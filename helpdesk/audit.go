@@ -23,8 +23,14 @@ const (
 	auditPassword    = "user.password_changed"
 	auditDisabled    = "user.disabled"
 	auditEnabled     = "user.enabled"
-	auditToken       = "token.created" // subject: token, as of the next
-	auditTokenGone   = "token.deleted"
+
+	auditFactor       = "user.second_factor_added"
+	auditFactorGone   = "user.second_factor_removed"
+	auditRecoveryNew  = "user.recovery_codes_renewed"
+	auditRecoveryUsed = "user.recovery_code_used"
+
+	auditToken     = "token.created" // subject: token, as of the next
+	auditTokenGone = "token.deleted"
 )
 
 // audited reports whether events of a type go into the audit log: all that happens to

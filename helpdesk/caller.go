@@ -60,7 +60,8 @@ func (s *Service) Authenticate(ctx context.Context, secret string) (Caller, erro
 
 // SignIn finds the user that an address and a password belong to. Whatever is
 // wrong, the answer is the same Unauthenticated fault, and takes as long; that of a disabled
-// user with the right password has the code user_disabled. After several
+// user with the right password has the code user_disabled. Where a user has a second factor, a
+// right password gets one with code second_factor_required, see [SecondStep]. After several
 // wrong passwords the next try has to wait: a RateLimited fault that says how long. What
 // is counted are the tries that [Service.From] tells apart; from where a user has signed
 // in before, tries from elsewhere do not count.
@@ -74,6 +75,9 @@ func (s *Service) SignIn(ctx context.Context, email, password string) (Caller, e
 	}
 	if user.Disabled() { // who knows the password may know this
 		return Caller{}, disabledUser()
+	}
+	if user.HasSecondFactor() {
+		return Caller{}, s.needsCode(user)
 	}
 	return Caller{userID: user.ID}, nil
 }
@@ -102,7 +106,9 @@ func (s *Service) prove(ctx context.Context, user User, email, password string) 
 }
 
 // Desk opens an account for a caller. A caller who is no member, or disabled, gets the same
-// NotFound fault as for an account that does not exist; nobody gets Unauthenticated.
+// NotFound fault as for an account that does not exist; nobody gets Unauthenticated. Who came with
+// an access token or a session and has a password is Forbidden, with code second_factor_required,
+// while the account asks for a second factor that they have not set up.
 func (s *Service) Desk(ctx context.Context, c Caller, accountID int64) (*Desk, error) {
 	if c.userID == 0 {
 		return nil, fault.New(fault.Unauthenticated, "Sign in first.")
@@ -113,6 +119,12 @@ func (s *Service) Desk(ctx context.Context, c Caller, accountID int64) (*Desk, e
 	}
 	if err != nil {
 		return nil, err
+	}
+	if c.tokenID != 0 && grant.lacksSecondFactor() {
+		return nil, &fault.Error{
+			Kind: fault.Forbidden, Resource: "account", ID: accountID, Code: SecondFactorRequired,
+			Message: "This account asks its members for a second factor. Set one up first.",
+		}
 	}
 	held := held(grant, c.scopes)
 	scope := Scope{AccountID: accountID}

@@ -175,7 +175,7 @@ func (p *Dispatch) deliveries(ctx context.Context, tx Tx, accountID int64, hooks
 	if len(all) == 0 {
 		return nil
 	}
-	if err := tx.InsertWebhookDeliveries(ctx, all); err != nil {
+	if err := tx.WebhookDeliveries().Insert(ctx, storage.Pointers(all)...); err != nil {
 		return err
 	}
 	return tx.Enqueue(ctx, jobs...)
@@ -244,7 +244,7 @@ func (p *Dispatch) take(ctx context.Context, tx Tx, accountID int64, w Webhook, 
 	for i := range taken {
 		taken[i].HeldBy, taken[i].HeldUntil = job, now.Add(webhookHold)
 	}
-	if err := tx.UpdateWebhookDeliveries(ctx, taken); err != nil {
+	if err := tx.WebhookDeliveries().Update(ctx, storage.Pointers(taken)...); err != nil {
 		return nil, err
 	}
 	return p.calls(ctx, tx, accountID, w, taken)
@@ -348,7 +348,7 @@ func (p *Dispatch) Report(ctx context.Context, call WebhookCall, out WebhookOutc
 
 // settle records an outcome in the delivery and in the webhook, which is locked.
 func (p *Dispatch) settle(ctx context.Context, tx Tx, w *Webhook, call WebhookCall, out WebhookOutcome) error {
-	d, err := tx.WebhookDelivery(ctx, call.DeliveryID)
+	d, err := tx.WebhookDeliveries().Get(ctx, call.DeliveryID)
 	if err != nil {
 		return err
 	}
@@ -372,7 +372,7 @@ func (p *Dispatch) settle(ctx context.Context, tx Tx, w *Webhook, call WebhookCa
 			return err
 		}
 	}
-	if err := tx.UpdateWebhookDeliveries(ctx, []WebhookDelivery{d}); err != nil {
+	if err := tx.WebhookDeliveries().Update(ctx, &d); err != nil {
 		return err
 	}
 	if w.IsActive && out.Status == statusGone {

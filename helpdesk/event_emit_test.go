@@ -34,6 +34,14 @@ var silent = map[string]string{
 	"Service.EndSession":      "as CreateUser",
 	"Admin.EndOtherSessions":  "as CreateUser",
 
+	"Admin.BeginSecondFactor":      "as CreateUser; the audit log has what becomes of it",
+	"Admin.ConfirmSecondFactor":    "as CreateUser",
+	"Admin.RenewRecoveryCodes":     "as CreateUser",
+	"Admin.RemoveSecondFactor":     "as CreateUser",
+	"Admin.ResetSecondFactor":      "as CreateUser",
+	"Desk.ResetMemberSecondFactor": "as CreateUser",
+	"Service.FinishSignIn":         "as CreateUser",
+
 	"Desk.ReadNotification":      "as MarkRead",
 	"Desk.ReadNotifications":     "as MarkRead",
 	"Service.MailNotifications":  "that a mail is ordered is seen by nobody",

@@ -221,6 +221,9 @@ func (d *Desk) DeleteInvitation(ctx context.Context, id int64) error {
 type AcceptInput struct {
 	Name     string // "": the name proposed in the invitation
 	Password string // 8 to 200 characters
+	// Code is one of the second factor, of a user who has one and gives the password: without it the fault is that of
+	// [Service.SignIn].
+	Code string
 }
 
 // Invited is what an invitation says to whoever holds its token.
@@ -319,7 +322,14 @@ func (s *Service) invited(ctx context.Context, c Caller, i Invitation, in Accept
 	case known:
 		err = s.prove(ctx, user, i.Email, in.Password)
 		wrong := fault.Is(err, fault.Unauthenticated) || fault.Is(err, fault.RateLimited)
-		if taken = wrong && mailed && user.EmailVerifiedAt.IsZero(); !taken {
+		taken = wrong && mailed && user.EmailVerifiedAt.IsZero()
+		if err == nil && user.HasSecondFactor() {
+			if in.Code == "" {
+				return User{}, false, s.needsCode(user)
+			}
+			err = s.takeCode(ctx, user, in.Code)
+		}
+		if !taken {
 			return user, false, err
 		}
 		user.Name = ""
@@ -390,6 +400,7 @@ func (s *Service) settleUser(ctx context.Context, system SystemTx, user *User, t
 		return system.UpdateUser(ctx, &now)
 	}
 	now.Name, now.PasswordHash = user.Name, user.PasswordHash
+	now.SecondFactorAt, now.SealedSecondFactor = time.Time{}, nil // whoever took the address set it up
 	if err := system.DeleteOtherSessions(ctx, user.ID, 0); err != nil {
 		return err
 	}

@@ -31,6 +31,9 @@ type Grant struct {
 	Membership Membership
 	Roles      []Role
 	Disabled   bool // the user is: the grant is worth nothing
+
+	HasPassword, HasSecondFactor bool // of the user
+	RequireSecondFactor          bool // of the account
 }
 
 // Membership returns the caller's own membership.

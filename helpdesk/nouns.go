@@ -4,28 +4,29 @@ import "github.com/helpwright/helpwright/storage"
 
 // Declarations are those of the nouns whose rows a store keeps.
 type Declarations struct {
-	Attachments    storage.Noun[Attachment]
-	BlockedSenders storage.Noun[BlockedSender]
-	Conversations  storage.Noun[Conversation]
-	Deliveries     storage.Noun[Delivery]
-	Domains        storage.Noun[Domain]
-	Interactions   storage.Noun[Interaction]
-	Invitations    storage.Noun[Invitation]
-	Mailboxes      storage.Noun[Mailbox]
-	Memberships    storage.Noun[Membership]
-	PGPKeys        storage.Noun[PGPKey]
-	PortalKeys     storage.Noun[PortalKey]
-	ReplyFiles     storage.Noun[ReplyFile]
-	Roles          storage.Noun[Role]
-	SavedReplies   storage.Noun[SavedReply]
-	Signatures     storage.Noun[Signature]
-	Suppressions   storage.Noun[Suppression]
-	Tags           storage.Noun[Tag]
-	Teams          storage.Noun[Team]
-	Views          storage.Noun[View]
-	Webhooks       storage.Noun[Webhook]
-	MemberMails    storage.Noun[MemberMail]
-	Notifications  storage.Noun[Notification]
+	Attachments       storage.Noun[Attachment]
+	BlockedSenders    storage.Noun[BlockedSender]
+	Conversations     storage.Noun[Conversation]
+	Deliveries        storage.Noun[Delivery]
+	Domains           storage.Noun[Domain]
+	Interactions      storage.Noun[Interaction]
+	Invitations       storage.Noun[Invitation]
+	Mailboxes         storage.Noun[Mailbox]
+	MemberMails       storage.Noun[MemberMail]
+	Memberships       storage.Noun[Membership]
+	Notifications     storage.Noun[Notification]
+	PGPKeys           storage.Noun[PGPKey]
+	PortalKeys        storage.Noun[PortalKey]
+	ReplyFiles        storage.Noun[ReplyFile]
+	Roles             storage.Noun[Role]
+	SavedReplies      storage.Noun[SavedReply]
+	Signatures        storage.Noun[Signature]
+	Suppressions      storage.Noun[Suppression]
+	Tags              storage.Noun[Tag]
+	Teams             storage.Noun[Team]
+	Views             storage.Noun[View]
+	WebhookDeliveries storage.Noun[WebhookDelivery]
+	Webhooks          storage.Noun[Webhook]
 }
 
 // Nouns declares the rows of [Rows], for stores and for storagetest.
@@ -121,6 +122,7 @@ func Nouns() Declarations {
 			Name: "view",
 			ID:   func(v *View) *int64 { return &v.ID },
 		},
+		WebhookDeliveries: webhookDeliveryNoun(),
 		Webhooks: storage.Noun[Webhook]{
 			Name: "webhook",
 			ID:   func(w *Webhook) *int64 { return &w.ID },

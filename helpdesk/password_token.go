@@ -103,7 +103,8 @@ type PasswordChoice struct {
 }
 
 // ChoosePassword gives the user of a token a password, ends what they are signed in with,
-// and returns them as the caller; access tokens stay valid. A token is used up by it:
+// and returns them as the caller, but nobody for a user with a second factor, who has to sign
+// in with it; access tokens stay valid. A token is used up by it:
 // afterwards it is a NotFound fault. An address that another user has is an Invalid one.
 func (s *Service) ChoosePassword(ctx context.Context, token string, in PasswordChoice) (Caller, error) {
 	before, err := s.PasswordTokenUser(ctx, token)
@@ -142,7 +143,7 @@ func (s *Service) ChoosePassword(ctx context.Context, token string, in PasswordC
 		}
 		return s.note(ctx, tx, auditPassword, user.ID, user.ID, 0)
 	})
-	if err != nil {
+	if err != nil || before.HasSecondFactor() {
 		return Caller{}, err
 	}
 	return Caller{userID: before.ID}, nil

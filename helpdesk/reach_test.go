@@ -407,6 +407,9 @@ func reachOf() map[string]struct {
 		"EnableMember": {refused, func(c ctx, d desk, w w) (any, error) {
 			return done(d.EnableMember(c, map[bool]int64{true: w.member.ID, false: w.boss.ID}[d == w.desk]))
 		}},
+		"ResetMemberSecondFactor": {refused, func(c ctx, d desk, w w) (any, error) {
+			return done(d.ResetMemberSecondFactor(c, map[bool]int64{true: w.member.ID, false: w.boss.ID}[d == w.desk]))
+		}},
 		"RemoveMember": {refused, func(c ctx, d desk, w w) (any, error) {
 			third := w.member
 			return done(d.RemoveMember(c, map[bool]int64{true: third.ID, false: w.boss.ID}[d == w.desk]))

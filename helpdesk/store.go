@@ -115,6 +115,9 @@ type Reader interface {
 	Tags() storage.RowReader[Tag, storage.NoFilter]
 	Teams() storage.RowReader[Team, storage.NoFilter]
 	Views() storage.RowReader[View, storage.NoFilter]
+	// WebhookDeliveries are listed of the webhook that the filter names, and of no other. Those
+	// of events of mailboxes outside the scope are left out; those of no mailbox are not.
+	WebhookDeliveries() storage.RowReader[WebhookDelivery, WebhookDeliveryFilter]
 	Webhooks() storage.RowReader[Webhook, storage.NoFilter]
 }
 
@@ -153,6 +156,8 @@ type Rows interface {
 	// Teams: what a conversation has of one that is deleted stays.
 	Teams() storage.Rows[Team, storage.NoFilter]
 	Views() storage.Rows[View, storage.NoFilter]
+	// WebhookDeliveries: neither the events nor their mailboxes are looked up.
+	WebhookDeliveries() storage.Rows[WebhookDelivery, WebhookDeliveryFilter]
 	// Webhooks: Delete removes a webhook with its deliveries.
 	Webhooks() storage.Rows[Webhook, storage.NoFilter]
 }
@@ -569,12 +574,8 @@ type WebhookDirectory interface {
 	AccountsWithWebhooks(ctx context.Context, seek storage.Seek) ([]Account, error)
 }
 
-// WebhookReader reads webhooks and their deliveries. Of deliveries, those of events of
-// mailboxes outside the scope are left out; those of no mailbox are not.
+// WebhookReader finds deliveries of webhooks.
 type WebhookReader interface {
-	WebhookDelivery(ctx context.Context, id int64) (WebhookDelivery, error)
-	// WebhookDeliveries lists by id.
-	WebhookDeliveries(ctx context.Context, filter WebhookDeliveryFilter, seek storage.Seek) ([]WebhookDelivery, error)
 	// DueWebhookDeliveries returns at most limit pending deliveries of a webhook whose
 	// NextAttemptAt and HeldUntil are not after now, by the later of the two and id.
 	DueWebhookDeliveries(ctx context.Context, webhookID int64, now time.Time, limit int) ([]WebhookDelivery, error)
@@ -583,12 +584,8 @@ type WebhookReader interface {
 	HeldWebhookDeliveries(ctx context.Context, webhookID int64, now time.Time) ([]WebhookDelivery, error)
 }
 
-// WebhookWriter changes webhooks and their deliveries.
+// WebhookWriter changes deliveries of webhooks.
 type WebhookWriter interface {
-	// InsertWebhookDeliveries stores deliveries and sets their ids. Neither the events nor
-	// their mailboxes are looked up.
-	InsertWebhookDeliveries(ctx context.Context, d []WebhookDelivery) error
-	UpdateWebhookDeliveries(ctx context.Context, d []WebhookDelivery) error
 	// FailWebhookDeliveries makes the pending deliveries of a webhook, in the scope or
 	// not, failed ones at a time, for a Problem: nobody holds them and no try is to come.
 	FailWebhookDeliveries(ctx context.Context, webhookID int64, problem string, at time.Time) error

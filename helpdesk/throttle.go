@@ -18,6 +18,7 @@ import (
 var (
 	limitPair    = attempts{free: 5, longest: 5 * time.Minute}  //nolint:gochecknoglobals // constants: one user from one address
 	limitAddress = attempts{free: 30, longest: time.Minute}     //nolint:gochecknoglobals // any users from one address
+	limitCode    = attempts{free: 5, longest: 5 * time.Minute}  //nolint:gochecknoglobals // codes of one user's second factor
 	limitUser    = attempts{free: 30, longest: 5 * time.Minute} //nolint:gochecknoglobals // one user from unusual addresses
 )
 
@@ -47,6 +48,8 @@ type tryKey struct{ user, address string }
 
 func (k tryKey) limit() attempts {
 	switch {
+	case k.address == codeTries:
+		return limitCode
 	case k.user == "":
 		return limitAddress
 	case k.address == "":

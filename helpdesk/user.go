@@ -17,8 +17,11 @@ type User struct {
 	EmailVerifiedAt time.Time
 	PasswordHash    string    // Argon2id in PHC string form; "": the user has no password
 	DisabledAt      time.Time // zero: the user can sign in, see [Admin.DisableUser]
-	CreatedAt       time.Time
-	UpdatedAt       time.Time
+	SecondFactorAt  time.Time // since when signing in takes a code too; zero: it does not
+	// SealedSecondFactor is what codes are checked with, also one that is not confirmed yet: see [Admin.BeginSecondFactor].
+	SealedSecondFactor []byte
+	CreatedAt          time.Time
+	UpdatedAt          time.Time
 }
 
 // Initials are the first letters of the first and the last word of the name.

@@ -40,6 +40,15 @@ type WebhookDelivery struct {
 	UpdatedAt     time.Time // of the last try
 }
 
+// webhookDeliveryNoun declares the rows of deliveries.
+func webhookDeliveryNoun() storage.Noun[WebhookDelivery] {
+	return storage.Noun[WebhookDelivery]{
+		Name:        "delivery",
+		ID:          func(d *WebhookDelivery) *int64 { return &d.ID },
+		InMailboxes: true,
+	}
+}
+
 // MessageID is the webhook-id of every try of the delivery. It names the time too, as
 // a restored database gives ids again.
 func (d WebhookDelivery) MessageID() string {
@@ -85,7 +94,7 @@ func (d *Desk) WebhookDeliveries(ctx context.Context, filter WebhookDeliveryFilt
 	}
 	position := func(d WebhookDelivery) storage.Position { return storage.Position{ID: d.ID} }
 	return storage.List(req, true, position, func(seek storage.Seek) ([]WebhookDelivery, error) {
-		return r.WebhookDeliveries(ctx, filter, seek)
+		return r.WebhookDeliveries().List(ctx, filter, seek)
 	})
 }
 
@@ -106,7 +115,7 @@ func (d *Desk) RedeliverWebhook(ctx context.Context, webhookID, id int64) (Webho
 		if err := d.mayHandle(w); err != nil {
 			return err
 		}
-		if out, err = tx.WebhookDelivery(ctx, id); err != nil {
+		if out, err = tx.WebhookDeliveries().Get(ctx, id); err != nil {
 			return err
 		}
 		now := d.svc.now()
@@ -119,7 +128,7 @@ func (d *Desk) RedeliverWebhook(ctx context.Context, webhookID, id int64) (Webho
 			return fault.New(fault.Conflict, "The delivery is being tried now.")
 		}
 		out.State, out.Attempts, out.NextAttemptAt = WebhookPending, 0, now // what the last try met stays to be seen
-		if err := tx.UpdateWebhookDeliveries(ctx, []WebhookDelivery{out}); err != nil {
+		if err := tx.WebhookDeliveries().Update(ctx, &out); err != nil {
 			return err
 		}
 		return tx.Enqueue(ctx, webhookJob(d.scope.AccountID, webhookID, now))

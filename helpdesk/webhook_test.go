@@ -290,7 +290,7 @@ func TestDistributeInBatches(t *testing.T) {
 		t.Errorf("behind are %v", behind)
 	}
 	seqs := map[int64]bool{}
-	all := must(b.store.Within(helpdesk.Scope{AccountID: b.account.ID}).WebhookDeliveries(b.ctx, helpdesk.WebhookDeliveryFilter{WebhookID: w.ID}, storage.Seek{Limit: 1000}))(t)
+	all := must(b.store.Within(helpdesk.Scope{AccountID: b.account.ID}).WebhookDeliveries().List(b.ctx, helpdesk.WebhookDeliveryFilter{WebhookID: w.ID}, storage.Seek{Limit: 1000}))(t)
 	for _, d := range all {
 		seqs[d.Seq] = true
 	}
@@ -369,7 +369,8 @@ func TestDeliveryAfterOff(t *testing.T) {
 	w := b.hook("tag.created")
 	must(b.desk.UpdateWebhook(b.ctx, w.ID, helpdesk.WebhookInput{IsActive: storage.Some(false)}))(t)
 	err := b.store.InTx(b.ctx, helpdesk.Scope{AccountID: b.account.ID}, func(ctx context.Context, tx helpdesk.Tx) error {
-		return tx.InsertWebhookDeliveries(ctx, []helpdesk.WebhookDelivery{{WebhookID: w.ID, Seq: 1, Type: "tag.created", State: helpdesk.WebhookPending}})
+		d := helpdesk.WebhookDelivery{WebhookID: w.ID, Seq: 1, Type: "tag.created", State: helpdesk.WebhookPending}
+		return tx.WebhookDeliveries().Insert(ctx, &d)
 	})
 	if err != nil {
 		t.Fatal(err)

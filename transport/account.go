@@ -21,6 +21,7 @@ type account struct {
 	SendHold               int64             `json:"send_hold" description:"Seconds that an answer waits before it is sent, so that it can be called back."`
 	RemoteImages           string            `json:"remote_images" enum:"block,proxy" description:"Images on other servers in mails: not loaded, or through our proxy, which hides who looks."`
 	TrackSeen              bool              `json:"track_seen" description:"Answers hold an image that tells when they are opened: seen_at."`
+	RequireSecondFactor    bool              `json:"require_second_factor" description:"Members with a password work here once they have a second factor: until then 403 with code second_factor_required."`
 	Languages              []accountLanguage `json:"languages,omitzero" description:"With expand=languages."`
 }
 
@@ -35,8 +36,9 @@ type accountInput struct {
 
 type accountUpdate struct {
 	accountInput
-	RemoteImages storage.Opt[string] `json:"remote_images" enum:"block,proxy"`
-	TrackSeen    storage.Opt[bool]   `json:"track_seen"`
+	RemoteImages        storage.Opt[string] `json:"remote_images" enum:"block,proxy"`
+	TrackSeen           storage.Opt[bool]   `json:"track_seen"`
+	RequireSecondFactor storage.Opt[bool]   `json:"require_second_factor" description:"Members with a password work here once they have a second factor."`
 }
 
 type accountList struct {
@@ -98,7 +100,7 @@ func (a *api) getAccount(ctx context.Context, d *helpdesk.Desk, in expanding) (a
 func (a *api) updateAccount(ctx context.Context, d *helpdesk.Desk, in accountUpdate) (account, error) {
 	update := helpdesk.AccountUpdate{
 		Name: in.Name, NextNumber: in.NextNumber, DefaultLocale: in.DefaultLocale, Languages: in.Languages,
-		RemoteImages: asNamed[helpdesk.RemoteImages](in.RemoteImages), TrackSeen: in.TrackSeen,
+		RemoteImages: asNamed[helpdesk.RemoteImages](in.RemoteImages), TrackSeen: in.TrackSeen, RequireSecondFactor: in.RequireSecondFactor,
 	}
 	if in.SendHold.IsSet() {
 		update.SendHold = storage.Some(ofSeconds(in.SendHold.Or(0)))
@@ -121,7 +123,7 @@ func showAccount(one helpdesk.Account, expand Expand) account {
 		ID: one.ID, Name: one.Name, RealtimeChannel: fmt.Sprintf("accounts.%d", one.ID),
 		NextConversationNumber: one.NextNumber, DefaultLocale: one.DefaultLocale,
 		SendHold:     int64(one.SendHold / time.Second),
-		RemoteImages: string(one.RemoteImages), TrackSeen: one.TrackSeen,
+		RemoteImages: string(one.RemoteImages), TrackSeen: one.TrackSeen, RequireSecondFactor: one.RequireSecondFactor,
 	}
 	if expand.Has("languages") {
 		out.Languages = showLanguages(one.Languages)

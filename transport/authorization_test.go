@@ -132,7 +132,7 @@ var bodiless = []string{
 	"listSavedReplyFiles", "getSavedReplyFile", "deleteSavedReplyFile", "getSavedReplyFileContent", "attachSavedReplyFiles",
 	"getRemoteImage", "getSeenImage",
 	"listAuditLog", "listLanguages",
-	"disableMember", "enableMember",
+	"disableMember", "enableMember", "resetSecondFactor",
 	"listBuriedJobs", "retryBuriedJob", "dropBuriedJob",
 	"listPortalKeys", "deletePortalKey",
 	"listWebhooks", "getWebhook", "deleteWebhook", "rotateWebhookSecret", "listWebhookDeliveries", "redeliverWebhook",

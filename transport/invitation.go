@@ -36,6 +36,7 @@ type acceptInput struct {
 	Token    string `path:"token"`
 	Name     string `json:"name" maxLength:"200" description:"Without it, the name in the invitation."`
 	Password string `json:"password" maxLength:"200" description:"8 to 200 characters. That of the user where the address has one."`
+	Code     string `json:"code" maxLength:"50" example:"123456" description:"Of the authenticator app of a user who has a second factor and gives the password: without it 401 with code second_factor_required."`
 }
 
 // accepted is what came of an invitation.
@@ -103,7 +104,7 @@ func (a *api) deleteInvitation(ctx context.Context, d *helpdesk.Desk, in invitat
 }
 
 func (a *api) acceptInvitation(ctx context.Context, v visitor, in acceptInput) (accepted, error) {
-	got, err := v.svc.AcceptInvitation(ctx, v.caller, in.Token, helpdesk.AcceptInput{Name: in.Name, Password: in.Password})
+	got, err := v.svc.AcceptInvitation(ctx, v.caller, in.Token, helpdesk.AcceptInput{Name: in.Name, Password: in.Password, Code: in.Code})
 	if err != nil {
 		return accepted{}, err
 	}

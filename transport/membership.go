@@ -32,6 +32,7 @@ type fullUser struct {
 	Email           string `json:"email"`
 	EmailVerifiedAt *Time  `json:"email_verified_at"`
 	DisabledAt      *Time  `json:"disabled_at" description:"Since when the user cannot sign in; null: the user can."`
+	SecondFactorAt  *Time  `json:"second_factor_at" description:"Since when signing in takes a code too; null: it does not."`
 	CreatedAt       Time   `json:"created_at"`
 	UpdatedAt       Time   `json:"updated_at"`
 }
@@ -144,7 +145,8 @@ func findRelations(ctx context.Context, d *helpdesk.Desk, rows []helpdesk.Member
 		for _, u := range users {
 			found.users[u.ID] = fullUser{
 				ID: u.ID, Name: u.Name, Initials: u.Initials(), Email: u.Email, EmailVerifiedAt: TimePtr(&u.EmailVerifiedAt), DisabledAt: TimePtr(&u.DisabledAt),
-				CreatedAt: Time(u.CreatedAt), UpdatedAt: Time(u.UpdatedAt),
+				SecondFactorAt: TimePtr(&u.SecondFactorAt),
+				CreatedAt:      Time(u.CreatedAt), UpdatedAt: Time(u.UpdatedAt),
 			}
 		}
 	}

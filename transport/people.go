@@ -74,6 +74,14 @@ func (a *api) addPeople(t *Table) {
 	}, func(ctx context.Context, d *helpdesk.Desk, in membershipID) error {
 		return d.EnableMember(ctx, in.MembershipID)
 	})
+	HandleEmpty(t, a.desk, Operation{
+		ID: "resetSecondFactor", Method: http.MethodDelete, Path: membershipPath + "/second-factor", Tag: "Memberships",
+		Summary: "Remove a member's second factor",
+		Description: "For who has lost it: the user signs in with the password alone then, and sessions end. " +
+			"Make sure first that it is the member who asks." + touched,
+	}, func(ctx context.Context, d *helpdesk.Desk, in membershipID) error {
+		return d.ResetMemberSecondFactor(ctx, in.MembershipID)
+	})
 	a.addAvailability(t)
 	a.addRoles(t)
 	a.addInvitations(t)

@@ -2,13 +2,19 @@ package transport_test
 
 import (
 	"context"
+	"crypto/hmac"
+	"crypto/sha1"
+	"encoding/base32"
+	"encoding/binary"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -137,6 +143,68 @@ func TestSessionCookie(t *testing.T) {
 	if rec := w.do(t, "", "GET", "/user", "", "Cookie", "helpwright_session="+c.Value); rec.Code != http.StatusUnauthorized {
 		t.Errorf("with a cookie of another name: %d", rec.Code)
 	}
+}
+
+// Who has a second factor sends its code with the password; an account can ask all for one.
+func TestLoginWithCode(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, memstore.New())
+	u, err := w.svc.Operator().CreateUser(t.Context(), helpdesk.UserInput{Email: "lise@example.org", Password: "correct horse"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.svc.Operator().AddMember(t.Context(), w.account.ID, u.ID, helpdesk.RoleAgent); err != nil {
+		t.Fatal(err)
+	}
+	form := []string{"Content-Type", "application/x-www-form-urlencoded"}
+	login := func(code string, want int, contains string) *http.Cookie {
+		t.Helper()
+		rec := w.do(t, "", "POST", "/auth/login", "email=lise@example.org&password=correct+horse&code="+code, form...)
+		if rec.Code != want || !strings.Contains(rec.Body.String(), contains) {
+			t.Fatalf("code %q: %d %s", code, rec.Code, rec.Body)
+		}
+		for _, c := range rec.Result().Cookies() {
+			return c
+		}
+		return nil
+	}
+	account := fmt.Sprintf("/accounts/%d", w.account.ID)
+	w.must(t, "PUT", account, "name=Acme&require_second_factor=1", form...)
+	c := login("", http.StatusOK, "lise@example.org")
+	if rec := w.do(t, "", "GET", account, "", "Cookie", c.Name+"="+c.Value); rec.Code != http.StatusForbidden || !strings.Contains(rec.Body.String(), `"second_factor_required"`) {
+		t.Errorf("without a second factor: %d %s", rec.Code, rec.Body)
+	}
+	admin, err := w.svc.Admin(t.Context(), w.svc.As(u.ID))
+	if err != nil {
+		t.Fatal(err)
+	}
+	begun, err := admin.BeginSecondFactor(t.Context(), "correct horse", "Acme")
+	if err != nil {
+		t.Fatal(err)
+	}
+	codes, err := admin.ConfirmSecondFactor(t.Context(), appCode(t, begun.Secret, w.clock.now()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	login("", http.StatusUnauthorized, `"second_factor_required"`)
+	login("000000", http.StatusUnauthorized, `"wrong_code"`)
+	c = login(codes[0], http.StatusOK, "lise@example.org")
+	if rec := w.do(t, "", "GET", account, "", "Cookie", c.Name+"="+c.Value); rec.Code != http.StatusOK {
+		t.Errorf("with a second factor: %d %s", rec.Code, rec.Body)
+	}
+}
+
+// appCode is what an authenticator app shows at a time, see RFC 6238.
+func appCode(t *testing.T, secret string, at time.Time) string {
+	t.Helper()
+	key, err := base32.StdEncoding.WithPadding(base32.NoPadding).DecodeString(secret)
+	if err != nil {
+		t.Fatal(err)
+	}
+	mac := hmac.New(sha1.New, key)
+	mac.Write(binary.BigEndian.AppendUint64(nil, uint64(at.Unix()/30)))
+	sum := mac.Sum(nil)
+	return fmt.Sprintf("%06d", binary.BigEndian.Uint32(sum[sum[19]&15:])&0x7fffffff%1000000)
 }
 
 // peopleStore counts what is read.

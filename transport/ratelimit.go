@@ -86,7 +86,8 @@ func (t *Table) limit(h http.Header, r *Request) error {
 // answered as by the API.
 func (t *Table) Limit(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, hr *http.Request) {
-		r := &Request{http: hr, writer: w, table: t, id: requestID(hr, t.config.Rand)}
+		hr = traced(hr, t.config.Rand)
+		r := &Request{http: hr, writer: w, table: t, id: TraceOf(hr.Context()).RequestID}
 		if err := take(hr.Context(), t.config.PublicLimiter, r.clientKey(), w.Header()); err != nil {
 			w.Header().Set("X-Request-Id", r.id)
 			writeProblem(w, hr, err, problemOf(err, r.id))
@@ -100,7 +101,8 @@ func (t *Table) Limit(next http.Handler) http.Handler {
 // where there is none, and those whose token is wrong, which the endpoint answers with 401, by the address too.
 func (t *Table) LimitTokens(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, hr *http.Request) {
-		r := &Request{http: hr, writer: w, table: t, id: requestID(hr, t.config.Rand)}
+		hr = traced(hr, t.config.Rand)
+		r := &Request{http: hr, writer: w, table: t, id: TraceOf(hr.Context()).RequestID}
 		w.Header().Set("X-Request-Id", r.id)
 		if err := take(hr.Context(), t.config.Limiter, r.limitKey(), w.Header()); err != nil {
 			writeProblem(w, hr, err, problemOf(err, r.id))

@@ -22,7 +22,8 @@ func (t *Table) Handler() http.Handler { return http.HandlerFunc(t.serveHTTP) }
 
 func (t *Table) serveHTTP(inner http.ResponseWriter, hr *http.Request) {
 	start := t.config.Now()
-	r := &Request{http: hr, writer: inner, table: t, id: requestID(hr, t.config.Rand)}
+	hr = traced(hr, t.config.Rand)
+	r := &Request{http: hr, writer: inner, table: t, id: TraceOf(hr.Context()).RequestID}
 	r.share = &share{of: t.room, client: r.clientKey}
 	w := &response{ResponseWriter: inner, head: hr.Method == http.MethodHead, share: r.share}
 	t.common(w.Header(), r)

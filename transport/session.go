@@ -2,6 +2,7 @@ package transport
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"strings"
 
@@ -23,6 +24,7 @@ func (r *Request) session() string {
 type loginInput struct {
 	Email    string `json:"email" required:"true" example:"ada@example.org"`
 	Password string `json:"password" required:"true" maxLength:"200"`
+	Code     string `json:"code" maxLength:"50" example:"123456" description:"Of the authenticator app, or one for recovery; required of users with a second factor."`
 }
 
 // session is what signing in begins; the cookie goes into the header.
@@ -40,7 +42,8 @@ func (a *api) addSessions(t *Table) {
 		ID: "login", Method: http.MethodPost, Path: "/auth/login", Tag: "Sessions", Public: true,
 		Summary: "Sign in",
 		Description: "Begins a session of 14 days and sets its cookie, which scripts cannot read. With the cookie, requests that " +
-			"change something need a Sec-Fetch-Site or Origin of the same site, else 403.",
+			"change something need a Sec-Fetch-Site or Origin of the same site, else 403. A user with a second factor who sends no code gets " +
+			"401 with code second_factor_required; ask for the code then, and send all three.",
 	}, a.login)
 	HandleEmpty(t, a.leave, Operation{
 		ID: "logout", Method: http.MethodPost, Path: "/auth/logout", Tag: "Sessions",
@@ -71,6 +74,9 @@ func (d door) cookie(secret string, seconds int) *http.Cookie {
 
 func (a *api) login(ctx context.Context, d door, in loginInput) (session, error) {
 	caller, err := d.svc.SignIn(ctx, in.Email, in.Password)
+	if step, ok := errors.AsType[*helpdesk.SecondStep](err); ok && in.Code != "" {
+		caller, err = d.svc.FinishSignIn(ctx, step.Token, in.Code)
+	}
 	if err != nil {
 		return session{}, err
 	}

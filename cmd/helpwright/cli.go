@@ -40,6 +40,7 @@ type cli struct {
 	Restore     restoreCmd     `cmd:"" help:"Put an archive of backup into an empty place: the database, the files and the folder that the settings name."`
 	Conf        configCmd      `cmd:"" name:"config" help:"Show the settings."`
 	Doctor      doctorCmd      `cmd:"" help:"Check configuration, database, files, DNS and mail connections, and say what to do."`
+	Log         logCmd         `cmd:"" help:"Change what a running server logs, and how."`
 	Healthcheck healthcheckCmd `cmd:"" help:"Ask the server of the same settings whether it is ready; exit code 1 if it is not."`
 	OpenAPI     openapiCmd     `cmd:"" name:"openapi" help:"Print the OpenAPI document of the API."`
 	Completion  completionCmd  `cmd:"" help:"Print a script by which a shell completes commands and flags."`
@@ -54,6 +55,7 @@ type session struct {
 	settings       *Settings
 	stdout, stderr io.Writer
 	log            *slog.Logger
+	logs           *logs // what log writes to
 	model          *kong.Application
 	data           string           // folder of what the server makes itself
 	now            func() time.Time // nil: time.Now
@@ -98,8 +100,10 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (code int
 	c.complete()
 	s := &session{
 		ctx: ctx, settings: &c.Settings, model: parser.Model, stdout: stdout, stderr: stderr, shown: inForce(command, string(c.Config)),
-		log: slog.New(slog.NewJSONHandler(stderr, nil)), data: c.Data,
+		data: c.Data,
 	}
+	s.logs = newLogs(stderr, c.LogLevel, c.LogFormat)
+	s.log = slog.New(s.logs)
 	if err := command.Run(s); err != nil {
 		fmt.Fprintln(stderr, "helpwright:", shown(err))
 		if _, usage := errors.AsType[usageError](err); usage {

@@ -2,6 +2,10 @@ package main
 
 import (
 	"bytes"
+	"crypto/hmac"
+	"crypto/sha1"
+	"encoding/base32"
+	"encoding/binary"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -30,6 +34,7 @@ func TestDesk(t *testing.T) {
 	a := &agents{demoProcess: d, Browser: browser.Start(t), at: "http://" + d.http + "/desk/a/1"}
 	a.run("Pages", (*agents).eachPage)
 	a.run("Doors", (*agents).doors)
+	a.run("SecondFactor", (*agents).secondFactor)
 	a.run("Answer", (*agents).answer)
 	a.run("Draft", (*agents).draft)
 	a.run("Reply", (*agents).reply)
@@ -208,6 +213,64 @@ func (a *agents) doors() {
 		tab.Open(home + path)
 		a.eachView(tab, check, name)
 	}
+	check.valid()
+}
+
+// secondFactor has a new member set up a second factor, and sign in with it.
+func (a *agents) secondFactor() {
+	const password = "correct horse battery"
+	var invited object[struct{ Token string }]
+	a.ok("POST", "/accounts/1/invitations", url.Values{"email": {"factor@example.org"}, "name": {"Lise Meitner"}, "roles[]": {"3"}}, &invited)
+	check := newPageChecker(a.t)
+	tab := a.Tab(a.t, browser.View{})
+	home := "http://" + a.http + "/desk"
+	tab.Open(home + "/invitations/" + invited.Data.Token)
+	tab.Fill("[name=password]", password)
+	tab.Follow(".door .primary")
+	tab = a.Tab(a.t, browser.View{})
+	signIn := func() {
+		tab.Open(home + "/sign-in?next=/desk/second-factor")
+		tab.Fill("[name=email]", "factor@example.org")
+		tab.Fill("[name=password]", password)
+		tab.Follow(".door .primary")
+	}
+	signIn()
+	a.eachView(tab, check, "factor-none")
+	tab.Fill("[name=current_password]", password)
+	tab.Follow(".door .primary")
+	a.eachView(tab, check, "factor-begun")
+	secret := strings.ReplaceAll(tab.Text(".key code"), " ", "")
+	tab.Fill("[name=code]", "123")
+	if status := tab.Follow(".door .primary"); status != http.StatusUnprocessableEntity {
+		a.t.Errorf("a wrong code, with status %d", status)
+	}
+	a.eachView(tab, check, "factor-wrong")
+	key, err := base32.StdEncoding.WithPadding(base32.NoPadding).DecodeString(secret)
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	mac := hmac.New(sha1.New, key) // see RFC 6238
+	mac.Write(binary.BigEndian.AppendUint64(nil, uint64(time.Now().Unix()/30)))
+	sum := mac.Sum(nil)
+	tab.Fill("[name=code]", fmt.Sprintf("%06d", binary.BigEndian.Uint32(sum[sum[19]&15:])&0x7fffffff%1000000))
+	tab.Follow(".door .primary")
+	a.eachView(tab, check, "factor-codes")
+	recovery := tab.Text(".codes li:first-child code")
+	tab.Open(home + "/second-factor")
+	a.eachView(tab, check, "factor-on")
+	tab = a.Tab(a.t, browser.View{}) // who is signed in nowhere
+	signIn()
+	a.eachView(tab, check, "sign-in-code")
+	tab.Fill("[name=code]", recovery)
+	tab.Follow(".door .primary")
+	if at := tab.Location(); !strings.HasSuffix(at, "/desk/second-factor") {
+		a.t.Errorf("signed in with a code for recovery, at %s", at)
+	}
+	var members object[[]struct{ ID int64 }]
+	a.ok("GET", "/accounts/1/memberships?limit=100", nil, &members)
+	owner := a.member(browser.View{})
+	owner.Open(fmt.Sprintf("%s/settings/members/%d", a.at, members.Data[len(members.Data)-1].ID))
+	a.eachView(owner, check, "settings-member-factor")
 	check.valid()
 }
 

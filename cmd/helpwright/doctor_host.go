@@ -72,8 +72,8 @@ func saysByHTTP(scheme, path, text string) func(context.Context, string) bool {
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		}
 		res, err := client.Do(req)
-		if err != nil {
-			return false
+		if err != nil { // a server that waits for its first certificate refuses handshakes
+			return scheme == "https" && strings.Contains(err.Error(), "remote error: tls: ")
 		}
 		defer func() { _ = res.Body.Close() }() // only read
 		scan := bufio.NewScanner(res.Body)

@@ -223,7 +223,7 @@ func diagnosed(t *testing.T, set Settings, now func() time.Time) (string, error)
 func doctored(s *process, databaseURL string) Settings {
 	return Settings{
 		Listen: "127.0.0.1:0", Data: filepath.Join(s.dir, "data"), DatabaseURL: databaseURL, SPF: "a mx", NotifyAfter: time.Minute, FetchInterval: time.Minute,
-		MaxAttachment: 1, MaxSiteFile: 1, IntakeDomain: "localhost", ACMEURL: "https://ca.example",
+		MaxAttachment: 1, MaxSiteFile: 1, IntakeDomain: "localhost", LogLevel: "info", LogFormat: "json",
 	}
 }
 
@@ -342,7 +342,7 @@ func TestDoctorLooksAtTheSchema(t *testing.T) {
 	t.Parallel()
 	out, err := diagnosed(t, Settings{
 		Listen: "127.0.0.1:0", Data: t.TempDir(), DatabaseURL: testenv.Postgres(t), SPF: "a mx", NotifyAfter: time.Minute, FetchInterval: time.Minute,
-		MaxAttachment: 1, MaxSiteFile: 1, IntakeDomain: "localhost",
+		MaxAttachment: 1, MaxSiteFile: 1, IntakeDomain: "localhost", LogLevel: "info", LogFormat: "json",
 	}, nil)
 	if err != nil {
 		t.Error(err, out)

@@ -23,12 +23,14 @@ func settingsOf(path string) []string {
 		return []string{"listen", "base-url", "max-attachment", "max-site-file", "rate-limit", "public-rate-limit", "trusted-proxies"}
 	case "healthcheck":
 		return []string{"listen"}
+	case "log level", "log format":
+		return []string{"metrics-listen"}
 	case "migrate":
 		return stored
 	case "blobs copy":
 		return append([]string{"data"}, bucket...)
 	case "user create", "token create", "kb export", "blobs adopt", "blobs sweep", "backup", "restore", "jobs list", "jobs retry", "jobs drop",
-		"user list", "user show", "user disable", "user enable", "user delete":
+		"user list", "user show", "user disable", "user enable", "user delete", "user reset-second-factor":
 		return sealed
 	case "user reset-password":
 		return append([]string{"listen", "base-url", "bootstrap-email"}, sealed...)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"flag"
+	"io"
 	"net/http/httptest"
 	"os"
 	"slices"
@@ -55,7 +56,7 @@ func TestOperationsShowNoCommandLine(t *testing.T) {
 	t.Parallel()
 	for _, path := range []string{"/metrics", "/debug/vars", "/debug/pprof/cmdline"} {
 		rec := httptest.NewRecorder()
-		operations(metrics.New(metrics.Config{Build: build()})).ServeHTTP(rec, httptest.NewRequest("GET", path, nil))
+		operations(metrics.New(metrics.Config{Build: build()}), newLogs(io.Discard, "", "")).ServeHTTP(rec, httptest.NewRequest("GET", path, nil))
 		if strings.Contains(rec.Body.String(), os.Args[0]) || flag.Parsed() && strings.Contains(rec.Body.String(), "-test.") {
 			t.Errorf("%s shows the command line: %s", path, rec.Body)
 		}

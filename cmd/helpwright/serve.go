@@ -56,7 +56,7 @@ func (s *session) measure(m *metrics.Metrics) change {
 			return err
 		}
 		m.Watch(cfg)
-		addDoor(cfg, "metrics", func(ctx context.Context) error { return server.Serve(ctx, l, operations(m)) })
+		addDoor(cfg, "metrics", func(ctx context.Context) error { return server.Serve(ctx, l, operations(m, s.logs)) })
 		return nil
 	}
 }
@@ -79,9 +79,10 @@ func (a *app) announce(welcome string) {
 	fmt.Fprint(a.stdout, welcome)
 }
 
-// operations serves metrics and profiles, for the operator's eyes only.
-func operations(m *metrics.Metrics) http.Handler {
+// operations serves metrics, profiles and the log's level, for the operator's eyes only.
+func operations(m *metrics.Metrics, l *logs) http.Handler {
 	mux := http.NewServeMux()
+	mux.Handle("/log", l)
 	mux.Handle("GET /metrics", m.Handler())
 	mux.HandleFunc("/debug/pprof/", pprof.Index)
 	mux.HandleFunc("/debug/pprof/profile", pprof.Profile)

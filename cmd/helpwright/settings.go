@@ -62,7 +62,9 @@ type Settings struct {
 	RateLimit         int           `env:"HELPWRIGHT_RATE_LIMIT" default:"1200" help:"Requests per minute and token, or address without one; 0: no limit. Each process counts by itself." placeholder:"N"`
 	PublicRateLimit   int           `env:"HELPWRIGHT_PUBLIC_RATE_LIMIT" default:"120" help:"Requests per minute and address on public write endpoints; 0: no limit." placeholder:"N"`
 	TrustedProxies    []string      `env:"HELPWRIGHT_TRUSTED_PROXIES" help:"Addresses or networks of reverse proxies whose X-Forwarded-For is believed, separated by commas." placeholder:"NET"`
-	MetricsListen     string        `env:"HELPWRIGHT_METRICS_LISTEN" help:"Metrics for Prometheus (/metrics) and profiles (/debug/pprof); off when empty. Nobody is asked for a password: choose an address that only the operator reaches." placeholder:"ADDR"`
+	MetricsListen     string        `env:"HELPWRIGHT_METRICS_LISTEN" help:"Metrics for Prometheus (/metrics), profiles (/debug/pprof) and the log's level (/log); off when empty. Nobody is asked for a password: choose an address that only the operator reaches." placeholder:"ADDR"`
+	LogLevel          string        `env:"HELPWRIGHT_LOG_LEVEL" name:"log-level" default:"info" help:"What is logged: debug, info, warn or error, and what is above. helpwright log level changes it while the server runs." placeholder:"LEVEL"`
+	LogFormat         string        `env:"HELPWRIGHT_LOG_FORMAT" name:"log-format" default:"json" help:"How it is logged: json or text. helpwright log format changes it while the server runs." placeholder:"FORMAT"`
 	EnablePGP         bool          `env:"ENABLE_PGP_ENCRYPTION" name:"enable-pgp-encryption" help:"Keep customers' PGP keys, and encrypt answers of which a recipient has one. If another recipient has none that can be used, the answer fails instead of leaving unencrypted."`
 }
 
@@ -119,6 +121,9 @@ func (s *Settings) check() error {
 	problems.Check(s.SecretKey == "" || err == nil, "HELPWRIGHT_SECRET_KEY", "must have at least 32 characters; openssl rand -hex 32 makes one")
 	problems.Check(s.BootstrapToken == "" || len(s.BootstrapToken) >= 20 && len(s.BootstrapToken) <= 200, "HELPWRIGHT_BOOTSTRAP_TOKEN", "must have 20 to 200 printable characters")
 	s.checkLimits(&problems)
+	_, err = logLevel(s.LogLevel)
+	problems.Check(err == nil, "HELPWRIGHT_LOG_LEVEL", "must be debug, info, warn or error")
+	problems.Check(s.LogFormat == formatJSON || s.LogFormat == formatText, "HELPWRIGHT_LOG_FORMAT", "must be json or text")
 	_, err = s.trustedProxies()
 	problems.Check(err == nil, "HELPWRIGHT_TRUSTED_PROXIES", "must be addresses or networks, such as 10.0.0.0/8")
 	_, err = networks(s.IntakeRelays)

@@ -15,13 +15,14 @@ import (
 )
 
 type userCmd struct {
-	List          userListCmd     `cmd:"" help:"Print the users: addresses, names, whether they have a password, and whether they are disabled."`
-	Show          userShowCmd     `cmd:"" help:"Print a user with the accounts that they are a member of."`
-	Create        userCreateCmd   `cmd:"" help:"Make a user, a member of an account if one is named, and print an access token of theirs on the last line."`
-	Disable       userDisableCmd  `cmd:"" help:"Keep a user out: sessions end at once, access tokens are refused; memberships and work stay."`
-	Enable        userEnableCmd   `cmd:"" help:"Let a disabled user in again."`
-	Delete        userDeleteCmd   `cmd:"" help:"Remove a user with access tokens and memberships; what they wrote stays."`
-	ResetPassword userPasswordCmd `cmd:"" help:"Print a link, good once and for a day, by which a user chooses another password."`
+	List              userListCmd        `cmd:"" help:"Print the users: addresses, names, whether they have a password and a second factor, and whether they are disabled."`
+	Show              userShowCmd        `cmd:"" help:"Print a user with the accounts that they are a member of."`
+	Create            userCreateCmd      `cmd:"" help:"Make a user, a member of an account if one is named, and print an access token of theirs on the last line."`
+	Disable           userDisableCmd     `cmd:"" help:"Keep a user out: sessions end at once, access tokens are refused; memberships and work stay."`
+	Enable            userEnableCmd      `cmd:"" help:"Let a disabled user in again."`
+	Delete            userDeleteCmd      `cmd:"" help:"Remove a user with access tokens and memberships; what they wrote stays."`
+	ResetSecondFactor userResetFactorCmd `cmd:"" help:"Remove the second factor of a user who has lost it; make sure first that it is the user who asks."`
+	ResetPassword     userPasswordCmd    `cmd:"" help:"Print a link, good once and for a day, by which a user chooses another password."`
 }
 
 type userPasswordCmd struct{ userArg }
@@ -120,7 +121,7 @@ func (c *userListCmd) Run(s *session) error {
 	}
 	defer a.close()
 	w := tabwriter.NewWriter(s.stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "ID\tADDRESS\tNAME\tPASSWORD\tDISABLED")
+	fmt.Fprintln(w, "ID\tADDRESS\tNAME\tPASSWORD\tSECOND FACTOR\tDISABLED")
 	req := storage.PageRequest{Limit: storage.MaxLimit}
 	for {
 		page, err := a.Service().Operator().Users(a.ctx, req)
@@ -128,7 +129,7 @@ func (c *userListCmd) Run(s *session) error {
 			return err
 		}
 		for _, u := range page.Items {
-			fmt.Fprintf(w, "%d\t%s\t%s\t%s\t%s\n", u.ID, printable(u.Email), printable(u.Name), yesNo(u.PasswordHash != ""), since(u.DisabledAt))
+			fmt.Fprintf(w, "%d\t%s\t%s\t%s\t%s\t%s\n", u.ID, printable(u.Email), printable(u.Name), yesNo(u.PasswordHash != ""), yesNo(u.HasSecondFactor()), since(u.DisabledAt))
 		}
 		if req.Cursor = page.Next; req.Cursor == "" {
 			return w.Flush()
@@ -158,7 +159,7 @@ func (c *userShowCmd) Run(s *session) error {
 	return c.withUser(s, func(a *app, u helpdesk.User) error {
 		w := tabwriter.NewWriter(s.stdout, 0, 0, 2, ' ', 0)
 		fmt.Fprintf(w, "id\t%d\naddress\t%s\nname\t%s\n", u.ID, printable(u.Email), printable(u.Name))
-		fmt.Fprintf(w, "address verified\t%s\npassword\t%s\ndisabled\t%s\n", since(u.EmailVerifiedAt), yesNo(u.PasswordHash != ""), since(u.DisabledAt))
+		fmt.Fprintf(w, "address verified\t%s\npassword\t%s\nsecond factor\t%s\ndisabled\t%s\n", since(u.EmailVerifiedAt), yesNo(u.PasswordHash != ""), since(u.SecondFactorAt), since(u.DisabledAt))
 		fmt.Fprintf(w, "made\t%s\n", u.CreatedAt.UTC().Format(time.RFC3339))
 		return errors.Join(printAccounts(a, w, u.ID), w.Flush())
 	})
@@ -202,6 +203,19 @@ func (c *userEnableCmd) Run(s *session) error {
 			return err
 		}
 		fmt.Fprintf(s.stdout, "user %d is enabled\n", u.ID)
+		return nil
+	})
+}
+
+type userResetFactorCmd struct{ userArg }
+
+// Run removes the second factor.
+func (c *userResetFactorCmd) Run(s *session) error {
+	return c.withUser(s, func(a *app, u helpdesk.User) error {
+		if err := a.Service().Operator().ResetSecondFactor(a.ctx, u.ID); err != nil {
+			return err
+		}
+		fmt.Fprintf(s.stdout, "user %d signs in with the password alone\n", u.ID)
 		return nil
 	})
 }

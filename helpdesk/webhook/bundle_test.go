@@ -146,7 +146,7 @@ func (w *world) do(ctx context.Context, job storage.ClaimedJob) {
 func (w *world) deliveries(hook helpdesk.Webhook) []helpdesk.WebhookDelivery {
 	w.t.Helper()
 	all := must(w.store.Within(helpdesk.Scope{AccountID: w.desk.AccountID()}).
-		WebhookDeliveries(w.t.Context(), helpdesk.WebhookDeliveryFilter{WebhookID: hook.ID}, storage.Seek{Limit: 10000}))(w.t)
+		WebhookDeliveries().List(w.t.Context(), helpdesk.WebhookDeliveryFilter{WebhookID: hook.ID}, storage.Seek{Limit: 10000}))(w.t)
 	return all
 }
 

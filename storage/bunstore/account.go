@@ -13,25 +13,26 @@ import (
 )
 
 type accountRow struct {
-	bun.BaseModel    `bun:"table:hw_accounts,alias:hw_accounts"`
-	ID               int64 `bun:",pk,autoincrement"`
-	Name             string
-	NextNumber       int64
-	DefaultLocale    string
-	DefaultMailboxID int64
-	Languages        list[string]
-	SendHold         int64 // seconds
-	RemoteImages     string
-	TrackSeen        bool
-	CreatedAt        int64
-	UpdatedAt        int64
+	bun.BaseModel       `bun:"table:hw_accounts,alias:hw_accounts"`
+	ID                  int64 `bun:",pk,autoincrement"`
+	Name                string
+	NextNumber          int64
+	DefaultLocale       string
+	DefaultMailboxID    int64
+	Languages           list[string]
+	SendHold            int64 // seconds
+	RemoteImages        string
+	TrackSeen           bool
+	RequireSecondFactor bool
+	CreatedAt           int64
+	UpdatedAt           int64
 }
 
 func (r *accountRow) account() helpdesk.Account {
 	return helpdesk.Account{
 		ID: r.ID, Name: r.Name, NextNumber: r.NextNumber, DefaultLocale: r.DefaultLocale, Languages: r.Languages, DefaultMailboxID: r.DefaultMailboxID,
 		SendHold:     time.Duration(r.SendHold) * time.Second,
-		RemoteImages: helpdesk.RemoteImages(r.RemoteImages), TrackSeen: r.TrackSeen,
+		RemoteImages: helpdesk.RemoteImages(r.RemoteImages), TrackSeen: r.TrackSeen, RequireSecondFactor: r.RequireSecondFactor,
 		CreatedAt: timeOf(r.CreatedAt), UpdatedAt: timeOf(r.UpdatedAt),
 	}
 }
@@ -40,7 +41,7 @@ func accountRowOf(a *helpdesk.Account) accountRow {
 	return accountRow{
 		ID: a.ID, Name: a.Name, NextNumber: a.NextNumber, DefaultLocale: a.DefaultLocale, Languages: a.Languages, DefaultMailboxID: a.DefaultMailboxID,
 		SendHold:     int64(a.SendHold / time.Second),
-		RemoteImages: string(a.RemoteImages), TrackSeen: a.TrackSeen,
+		RemoteImages: string(a.RemoteImages), TrackSeen: a.TrackSeen, RequireSecondFactor: a.RequireSecondFactor,
 		CreatedAt: micros(a.CreatedAt), UpdatedAt: micros(a.UpdatedAt),
 	}
 }

@@ -857,7 +857,7 @@ func stock(t *testing.T, app *bun.DB) {
 func webhookLists() map[string]func(ctx context.Context, db *bunstore.DB, r helpdesk.Reader, seek storage.Seek) error {
 	filtered := func(f helpdesk.WebhookDeliveryFilter) func(context.Context, *bunstore.DB, helpdesk.Reader, storage.Seek) error {
 		return func(ctx context.Context, _ *bunstore.DB, r helpdesk.Reader, seek storage.Seek) error {
-			_, err := r.WebhookDeliveries(ctx, f, seek)
+			_, err := r.WebhookDeliveries().List(ctx, f, seek)
 			return err
 		}
 	}

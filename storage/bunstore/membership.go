@@ -115,10 +115,11 @@ func (w writer) Memberships() storage.Rows[helpdesk.Membership, storage.NoFilter
 // grantSQL is on the way of every request, so it is one statement of indexed joins.
 // A row for every pair of role and mailbox: both are few.
 const grantSQL = `SELECT m.id, m.last_activity, m.created_at, m.updated_at,
-	m.force_offline, m.while_in_app, m.use_schedule, m.schedule, m.timezone, u.disabled_at,
+	m.force_offline, m.while_in_app, m.use_schedule, m.schedule, m.timezone, u.disabled_at, u.password_hash <> '', u.second_factor_at, a.require_second_factor,
 	g.position, g.role_id, r.role_key, r.name, r.description, r.permissions, r.created_at, r.updated_at, b.mailbox_id
 	FROM hw_memberships AS m
 	JOIN hw_users AS u ON u.id = m.user_id
+	JOIN hw_accounts AS a ON a.id = m.account_id
 	LEFT JOIN hw_membership_roles AS g ON g.account_id = m.account_id AND g.membership_id = m.id
 	LEFT JOIN hw_roles AS r ON r.account_id = g.account_id AND r.id = g.role_id
 	LEFT JOIN hw_membership_mailboxes AS b ON b.account_id = m.account_id AND b.membership_id = m.id
@@ -140,19 +141,19 @@ func (d directory) Grant(ctx context.Context, userID, accountID int64) (helpdesk
 }
 
 func scanGrant(rows *sql.Rows, grant *helpdesk.Grant, first *int64) error {
-	var active, created, updated, disabled int64
+	var active, created, updated, disabled, factor int64
 	var position, roleID, roleCreated, roleUpdated, mailbox sql.NullInt64
 	var key, name, description, granted sql.NullString
 	var schedule string
 	m := &grant.Membership
 	a := &m.Availability
-	err := rows.Scan(&m.ID, &active, &created, &updated, &a.ForceOffline, &a.WhileInApp, &a.UseSchedule, &schedule, &a.Timezone, &disabled, &position, &roleID, &key, &name, &description, &granted,
+	err := rows.Scan(&m.ID, &active, &created, &updated, &a.ForceOffline, &a.WhileInApp, &a.UseSchedule, &schedule, &a.Timezone, &disabled, &grant.HasPassword, &factor, &grant.RequireSecondFactor, &position, &roleID, &key, &name, &description, &granted,
 		&roleCreated, &roleUpdated, &mailbox)
 	if err != nil {
 		return err
 	}
 	m.LastActivity, m.CreatedAt, m.UpdatedAt = timeOf(active), timeOf(created), timeOf(updated)
-	grant.Disabled = !timeOf(disabled).IsZero()
+	grant.Disabled, grant.HasSecondFactor = !timeOf(disabled).IsZero(), !timeOf(factor).IsZero()
 	var hours items[workingHours]
 	if err := hours.Scan(schedule); err != nil {
 		return err

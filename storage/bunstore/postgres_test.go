@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"net/url"
+	"reflect"
 	"sync"
 	"testing"
 	"time"
@@ -60,7 +61,7 @@ func TestStandardConformingStrings(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%q: %v", attack, err)
 		}
-		if got, err := db.UserByEmail(t.Context(), attack); err != nil || got != user {
+		if got, err := db.UserByEmail(t.Context(), attack); err != nil || !reflect.DeepEqual(got, user) {
 			t.Errorf("%q came back as %+v, %v", attack, got, err)
 		}
 		got, err := db.TokenByHash(t.Context(), token.Hash)

@@ -13,23 +13,26 @@ import (
 type directory struct{ *querier }
 
 type userRow struct {
-	bun.BaseModel   `bun:"table:hw_users,alias:hw_users"`
-	ID              int64 `bun:",pk,autoincrement"`
-	Name            string
-	Email           string
-	EmailKey        string
-	EmailVerifiedAt int64
-	PasswordHash    string
-	DisabledAt      int64
-	CreatedAt       int64
-	UpdatedAt       int64
+	bun.BaseModel      `bun:"table:hw_users,alias:hw_users"`
+	ID                 int64 `bun:",pk,autoincrement"`
+	Name               string
+	Email              string
+	EmailKey           string
+	EmailVerifiedAt    int64
+	PasswordHash       string
+	DisabledAt         int64
+	SecondFactorAt     int64
+	SealedSecondFactor []byte
+	CreatedAt          int64
+	UpdatedAt          int64
 }
 
 func (r *userRow) user() helpdesk.User {
 	return helpdesk.User{
 		ID: r.ID, Name: r.Name, Email: r.Email, EmailKey: r.EmailKey, EmailVerifiedAt: timeOf(r.EmailVerifiedAt),
-		PasswordHash: r.PasswordHash, DisabledAt: timeOf(r.DisabledAt),
-		CreatedAt: timeOf(r.CreatedAt), UpdatedAt: timeOf(r.UpdatedAt),
+		PasswordHash: r.PasswordHash, DisabledAt: timeOf(r.DisabledAt), SecondFactorAt: timeOf(r.SecondFactorAt),
+		SealedSecondFactor: empty(r.SealedSecondFactor),
+		CreatedAt:          timeOf(r.CreatedAt), UpdatedAt: timeOf(r.UpdatedAt),
 	}
 }
 
@@ -55,8 +58,9 @@ func (d directory) UserByEmail(ctx context.Context, key string) (helpdesk.User, 
 func userRowOf(u *helpdesk.User) userRow {
 	return userRow{
 		ID: u.ID, Name: u.Name, Email: u.Email, EmailKey: u.EmailKey, EmailVerifiedAt: micros(u.EmailVerifiedAt),
-		PasswordHash: u.PasswordHash, DisabledAt: micros(u.DisabledAt),
-		CreatedAt: micros(u.CreatedAt), UpdatedAt: micros(u.UpdatedAt),
+		PasswordHash: u.PasswordHash, DisabledAt: micros(u.DisabledAt), SecondFactorAt: micros(u.SecondFactorAt),
+		SealedSecondFactor: filled(u.SealedSecondFactor),
+		CreatedAt:          micros(u.CreatedAt), UpdatedAt: micros(u.UpdatedAt),
 	}
 }
 

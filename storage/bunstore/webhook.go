@@ -101,6 +101,28 @@ func webhookDeliveryRowOf(account int64, d *helpdesk.WebhookDelivery) webhookDel
 	}
 }
 
+var webhookDeliveries = table[writer, helpdesk.WebhookDelivery, helpdesk.WebhookDeliveryFilter, webhookDeliveryRow]{
+	Noun: nouns.WebhookDeliveries, row: webhookDeliveryRowOf, item: (*webhookDeliveryRow).delivery,
+	scope: func(w writer, q bun.QueryBuilder) bun.QueryBuilder { return w.ofEvents(q) },
+	match: func(_ context.Context, _ writer, q *bun.SelectQuery, f helpdesk.WebhookDeliveryFilter) error {
+		q.Where("webhook_id = ?", f.WebhookID)
+		if f.State != "" {
+			q.Err(checkText(string(f.State))).Where("state = ?", f.State)
+		}
+		return nil
+	},
+}
+
+// WebhookDeliveries implements [helpdesk.Reader].
+func (r reader) WebhookDeliveries() storage.RowReader[helpdesk.WebhookDelivery, helpdesk.WebhookDeliveryFilter] {
+	return rowsOf(r.placed(), &webhookDeliveries)
+}
+
+// WebhookDeliveries implements [helpdesk.Rows].
+func (w writer) WebhookDeliveries() storage.Rows[helpdesk.WebhookDelivery, helpdesk.WebhookDeliveryFilter] {
+	return storedOf(w, &webhookDeliveries)
+}
+
 // WebhookBacklog implements [helpdesk.WebhookDirectory]. It goes through the cursors, of which there are few.
 func (d directory) WebhookBacklog(ctx context.Context, seek storage.Seek) ([]helpdesk.Account, error) {
 	var rows []accountRow
@@ -134,29 +156,9 @@ func accountsOf(q *bun.SelectQuery, alias string, seek storage.Seek) *bun.Select
 	return q.OrderExpr("?.account_id ?", bun.Ident(alias), bun.Safe(order)).Limit(int64(seek.Limit))
 }
 
-// WebhookDelivery implements [helpdesk.WebhookReader].
-func (r reader) WebhookDelivery(ctx context.Context, id int64) (helpdesk.WebhookDelivery, error) {
-	var row webhookDeliveryRow
-	if err := one(ctx, r.selects(&row).ApplyQueryBuilder(r.ofEvents).Where("id = ?", id), "delivery", id); err != nil {
-		return helpdesk.WebhookDelivery{}, err
-	}
-	return row.delivery(), nil
-}
-
-// webhookDeliveries selects those of one webhook.
-func (r reader) webhookDeliveries(rows *[]webhookDeliveryRow, webhookID int64) *bun.SelectQuery {
+// deliveriesOf selects those of one webhook.
+func (r reader) deliveriesOf(rows *[]webhookDeliveryRow, webhookID int64) *bun.SelectQuery {
 	return r.selects(rows).ApplyQueryBuilder(r.ofEvents).Where("webhook_id = ?", webhookID)
-}
-
-// WebhookDeliveries implements [helpdesk.WebhookReader].
-func (r reader) WebhookDeliveries(ctx context.Context, f helpdesk.WebhookDeliveryFilter, seek storage.Seek) ([]helpdesk.WebhookDelivery, error) {
-	var rows []webhookDeliveryRow
-	q := r.webhookDeliveries(&rows, f.WebhookID)
-	if f.State != "" {
-		q.Err(checkText(string(f.State))).Where("state = ?", f.State)
-	}
-	err := page(q, "id", seek).Scan(ctx)
-	return mapped(rows, (*webhookDeliveryRow).delivery), failure(ctx, err, "delivery", 0)
 }
 
 // pending is said as the indexes of what is pending say it.
@@ -165,7 +167,7 @@ const pending = "state = 'pending'"
 // DueWebhookDeliveries implements [helpdesk.WebhookReader].
 func (r reader) DueWebhookDeliveries(ctx context.Context, webhookID int64, now time.Time, limit int) ([]helpdesk.WebhookDelivery, error) {
 	var rows []webhookDeliveryRow
-	q := r.webhookDeliveries(&rows, webhookID).Where(pending).Where("due_at <= ?", micros(now))
+	q := r.deliveriesOf(&rows, webhookID).Where(pending).Where("due_at <= ?", micros(now))
 	err := page(q, "due_at", storage.Seek{Limit: limit}).Scan(ctx)
 	return mapped(rows, (*webhookDeliveryRow).delivery), failure(ctx, err, "delivery", 0)
 }
@@ -173,31 +175,8 @@ func (r reader) DueWebhookDeliveries(ctx context.Context, webhookID int64, now t
 // HeldWebhookDeliveries implements [helpdesk.WebhookReader].
 func (r reader) HeldWebhookDeliveries(ctx context.Context, webhookID int64, now time.Time) ([]helpdesk.WebhookDelivery, error) {
 	var rows []webhookDeliveryRow
-	err := r.webhookDeliveries(&rows, webhookID).Where(pending).Where("held_until > ?", micros(now)).Order("id").Scan(ctx)
+	err := r.deliveriesOf(&rows, webhookID).Where(pending).Where("held_until > ?", micros(now)).Order("id").Scan(ctx)
 	return mapped(rows, (*webhookDeliveryRow).delivery), failure(ctx, err, "delivery", 0)
-}
-
-// InsertWebhookDeliveries implements [helpdesk.WebhookWriter].
-func (w writer) InsertWebhookDeliveries(ctx context.Context, d []helpdesk.WebhookDelivery) error {
-	rows := make([]webhookDeliveryRow, len(d))
-	ids := make([]*int64, len(d))
-	for i := range d {
-		rows[i] = webhookDeliveryRowOf(w.scope.AccountID, &d[i])
-		rows[i].ID, ids[i] = 0, &d[i].ID
-	}
-	return insertAll(ctx, w.querier, rows, ids, "delivery")
-}
-
-// UpdateWebhookDeliveries implements [helpdesk.WebhookWriter].
-func (w writer) UpdateWebhookDeliveries(ctx context.Context, d []helpdesk.WebhookDelivery) error {
-	for i := range d {
-		row := webhookDeliveryRowOf(w.scope.AccountID, &d[i])
-		res, err := w.updates(&row).ApplyQueryBuilder(w.ofEvents).Where("id = ?", row.ID).Exec(ctx)
-		if err := changed(ctx, res, err, "delivery", row.ID); err != nil {
-			return err
-		}
-	}
-	return w.state()
 }
 
 // FailWebhookDeliveries implements [helpdesk.WebhookWriter].

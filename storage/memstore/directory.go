@@ -50,7 +50,14 @@ func (d directory) Grant(ctx context.Context, userID, accountID int64) (helpdesk
 		if err != nil {
 			return helpdesk.Grant{}, err
 		}
-		return helpdesk.Grant{Membership: m, Roles: roles, Disabled: !user.DisabledAt.IsZero()}, nil
+		account, err := db.accounts.get(global, accountID)
+		if err != nil {
+			return helpdesk.Grant{}, err
+		}
+		return helpdesk.Grant{
+			Membership: m, Roles: roles, Disabled: !user.DisabledAt.IsZero(), HasPassword: user.PasswordHash != "",
+			HasSecondFactor: !user.SecondFactorAt.IsZero(), RequireSecondFactor: account.RequireSecondFactor,
+		}, nil
 	})
 }
 

@@ -34,8 +34,30 @@ func (r reader) EventsBySeq(ctx context.Context, seqs []int64) ([]storage.Event,
 }
 
 // shows reports whether what is of a mailbox, or of none, is in the scope.
-func (r reader) shows(mailboxID int64) bool {
-	return mailboxID == 0 || r.scope.Mailboxes == nil || slices.Contains(r.scope.Mailboxes, mailboxID)
+func (r reader) shows(mailboxID int64) bool { return mailboxID == 0 || sees(r.scope, mailboxID) }
+
+var webhookDeliveries = noun[helpdesk.Scope, helpdesk.WebhookDelivery, helpdesk.WebhookDeliveryFilter]{
+	Noun: nouns.WebhookDeliveries, of: func(db *data) *table[helpdesk.WebhookDelivery] { return &db.webhookDeliveries },
+	sees: func(_ *data, s helpdesk.Scope, d *helpdesk.WebhookDelivery) bool {
+		return d.MailboxID == 0 || sees(s, d.MailboxID)
+	},
+	match: func(_ *data, _ helpdesk.Scope, f helpdesk.WebhookDeliveryFilter, d *helpdesk.WebhookDelivery) bool {
+		return d.WebhookID == f.WebhookID && (f.State == "" || d.State == f.State)
+	},
+	refers: func(db *data, s helpdesk.Scope, d *helpdesk.WebhookDelivery) error {
+		_, err := db.webhooks.get(s.AccountID, d.WebhookID)
+		return err
+	},
+}
+
+// WebhookDeliveries implements [helpdesk.Reader].
+func (r reader) WebhookDeliveries() storage.RowReader[helpdesk.WebhookDelivery, helpdesk.WebhookDeliveryFilter] {
+	return rowsOf(r.src, r.scope.AccountID, r.scope, &webhookDeliveries)
+}
+
+// WebhookDeliveries implements [helpdesk.Rows].
+func (t tx) WebhookDeliveries() storage.Rows[helpdesk.WebhookDelivery, helpdesk.WebhookDeliveryFilter] {
+	return storedOf(t.src, t.scope.AccountID, t.scope, &webhookDeliveries)
 }
 
 var webhooks = noun[helpdesk.Scope, helpdesk.Webhook, storage.NoFilter]{
@@ -54,24 +76,6 @@ func (r reader) Webhooks() storage.RowReader[helpdesk.Webhook, storage.NoFilter]
 // Webhooks implements [helpdesk.Rows].
 func (t tx) Webhooks() storage.Rows[helpdesk.Webhook, storage.NoFilter] {
 	return storedOf(t.src, t.scope.AccountID, t.scope, &webhooks)
-}
-
-func (r reader) WebhookDelivery(ctx context.Context, id int64) (helpdesk.WebhookDelivery, error) {
-	return query(ctx, r.src, func(db *data) (helpdesk.WebhookDelivery, error) {
-		d, err := db.webhookDeliveries.get(r.scope.AccountID, id)
-		if err == nil && !r.shows(d.MailboxID) {
-			err = db.webhookDeliveries.missing(id)
-		}
-		return copyOf(d, err)
-	})
-}
-
-func (r reader) WebhookDeliveries(ctx context.Context, f helpdesk.WebhookDeliveryFilter, seek storage.Seek) ([]helpdesk.WebhookDelivery, error) {
-	return query(ctx, r.src, func(db *data) ([]helpdesk.WebhookDelivery, error) {
-		return db.webhookDeliveries.list(r.scope.AccountID, seek, func(d *helpdesk.WebhookDelivery) bool {
-			return d.WebhookID == f.WebhookID && (f.State == "" || d.State == f.State) && r.shows(d.MailboxID)
-		}), nil
-	})
 }
 
 // dueAt is when a pending delivery may be tried.
@@ -99,41 +103,6 @@ func (r reader) HeldWebhookDeliveries(ctx context.Context, webhookID int64, now 
 		return db.webhookDeliveries.where(r.scope.AccountID, func(d *helpdesk.WebhookDelivery) bool {
 			return d.WebhookID == webhookID && d.State == helpdesk.WebhookPending && d.HeldUntil.After(now) && r.shows(d.MailboxID)
 		}), nil
-	})
-}
-
-func (t tx) InsertWebhookDeliveries(ctx context.Context, deliveries []helpdesk.WebhookDelivery) error {
-	return t.write(ctx, func(db *data) error {
-		for i := range deliveries {
-			if _, err := db.webhooks.get(t.scope.AccountID, deliveries[i].WebhookID); err != nil {
-				return err
-			}
-			if err := db.webhookDeliveries.insert(t.scope.AccountID, &deliveries[i], &deliveries[i].ID); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-}
-
-func (t tx) UpdateWebhookDeliveries(ctx context.Context, deliveries []helpdesk.WebhookDelivery) error {
-	return t.write(ctx, func(db *data) error {
-		for _, d := range deliveries {
-			old, err := db.webhookDeliveries.get(t.scope.AccountID, d.ID)
-			if err != nil {
-				return err
-			}
-			if !t.shows(old.MailboxID) {
-				return db.webhookDeliveries.missing(d.ID)
-			}
-			if _, err := db.webhooks.get(t.scope.AccountID, d.WebhookID); err != nil {
-				return err
-			}
-			if err := db.webhookDeliveries.update(t.scope.AccountID, d.ID, &d); err != nil {
-				return err
-			}
-		}
-		return nil
 	})
 }
 

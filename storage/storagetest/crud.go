@@ -57,7 +57,6 @@ func testEverything(t *testing.T, b Backend) {
 	filled(t, w.suppression)
 	filled(t, w.moves[0])
 	filled(t, w.webhook)
-	filled(t, w.hooked)
 	want := content{
 		Account: w.account, Roles: []helpdesk.Role{w.role}, Memberships: []helpdesk.Membership{w.member},
 		Mailboxes:     []helpdesk.Mailbox{w.mailbox, w.empty},
@@ -159,7 +158,7 @@ func testAccount(t *testing.T, b Backend) {
 	w := newAccount(t, b)
 	changed := w.account
 	changed.Name, changed.DefaultLocale, changed.Languages, changed.UpdatedAt = "New", "en", nil, at(77)
-	changed.DefaultMailboxID, changed.RemoteImages, changed.TrackSeen = 0, helpdesk.BlockImages, false
+	changed.DefaultMailboxID, changed.RemoteImages, changed.TrackSeen, changed.RequireSecondFactor = 0, helpdesk.BlockImages, false, false
 	changed.NextNumber = 500
 	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.UpdateAccount(ctx, &changed) })
 	got, err := w.in().Account(t.Context())

@@ -79,7 +79,9 @@ func testGrant(t *testing.T, b Backend) {
 	w, other := newAccount(t, b), newAccount(t, b)
 	got, err := b.Store.Grant(t.Context(), w.user.ID, w.account.ID)
 	ok(t, err)
-	same(t, "grant", helpdesk.Grant{Membership: w.member, Roles: []helpdesk.Role{w.role}}, got)
+	same(t, "grant", helpdesk.Grant{
+		Membership: w.member, Roles: []helpdesk.Role{w.role}, HasPassword: true, HasSecondFactor: true, RequireSecondFactor: true,
+	}, got)
 	for _, pair := range [][2]int64{{w.user.ID, other.account.ID}, {other.user.ID, w.account.ID}, {nobody, w.account.ID}, {w.user.ID, nobody}} {
 		_, err = b.Store.Grant(t.Context(), pair[0], pair[1])
 		fails(t, "grant of a stranger", err, fault.NotFound)

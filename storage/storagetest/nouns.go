@@ -162,6 +162,14 @@ func keptNouns() []tester[helpdesk.Reader, helpdesk.Tx] {
 			held:  func(w *world) helpdesk.View { return w.view },
 			fresh: func(w *world, n int) helpdesk.View { return w.newView() },
 		}),
+		of("WebhookDeliveries", noun[reader, tx, helpdesk.WebhookDelivery, helpdesk.WebhookDeliveryFilter]{
+			Noun: declared.WebhookDeliveries, read: reader.WebhookDeliveries, write: tx.WebhookDeliveries,
+			held:  func(w *world) helpdesk.WebhookDelivery { return w.hooked },
+			fresh: func(w *world, _ int) helpdesk.WebhookDelivery { return w.newWebhookDelivery(w.webhook.ID) },
+			list: func(w *world) helpdesk.WebhookDeliveryFilter {
+				return helpdesk.WebhookDeliveryFilter{WebhookID: w.webhook.ID}
+			},
+		}),
 		of("Webhooks", noun[reader, tx, helpdesk.Webhook, storage.NoFilter]{
 			Noun: declared.Webhooks, read: reader.Webhooks, write: tx.Webhooks, list: everything,
 			held:  func(w *world) helpdesk.Webhook { return w.webhook },

@@ -43,10 +43,8 @@ func (w *world) hook(ctx context.Context, tx helpdesk.Tx) error {
 	if err := tx.Webhooks().Insert(ctx, &w.webhook); err != nil {
 		return err
 	}
-	d := []helpdesk.WebhookDelivery{w.newWebhookDelivery(w.webhook.ID)}
-	err := tx.InsertWebhookDeliveries(ctx, d)
-	w.hooked = d[0]
-	return err
+	w.hooked = w.newWebhookDelivery(w.webhook.ID)
+	return tx.WebhookDeliveries().Insert(ctx, &w.hooked)
 }
 
 func testDeleteWebhook(t *testing.T, b Backend) {
@@ -57,11 +55,10 @@ func testDeleteWebhook(t *testing.T, b Backend) {
 	left := w.content(t)
 	same(t, "webhooks left", []helpdesk.Webhook{other}, left.Webhooks)
 	same(t, "deliveries left", 0, len(left.Hooked))
-	_, err := w.in().WebhookDelivery(t.Context(), w.hooked.ID)
+	_, err := w.in().WebhookDeliveries().Get(t.Context(), w.hooked.ID)
 	fails(t, "a delivery of a deleted webhook", err, fault.NotFound)
-	err = w.try(t, func(ctx context.Context, tx helpdesk.Tx) error {
-		return tx.InsertWebhookDeliveries(ctx, []helpdesk.WebhookDelivery{w.newWebhookDelivery(w.webhook.ID)})
-	})
+	late := w.newWebhookDelivery(w.webhook.ID)
+	err = w.try(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.WebhookDeliveries().Insert(ctx, &late) })
 	fails(t, "delivering to a deleted webhook", err, fault.NotFound)
 	mine := func() bool {
 		found, err := b.Store.AccountsWithWebhooks(t.Context(), storage.Seek{From: &storage.Position{ID: w.account.ID - 1}, Limit: 1})
@@ -81,7 +78,9 @@ func (w *world) deliver(t *testing.T, n int, change func(i int, d *helpdesk.Webh
 		all[i] = w.newWebhookDelivery(w.webhook.ID)
 		change(i, &all[i])
 	}
-	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.InsertWebhookDeliveries(ctx, all) })
+	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error {
+		return tx.WebhookDeliveries().Insert(ctx, storage.Pointers(all)...)
+	})
 	return all
 }
 
@@ -94,8 +93,8 @@ func testWebhookDeliveries(t *testing.T, b Backend) {
 			*d = helpdesk.WebhookDelivery{WebhookID: d.WebhookID, Seq: 1, Type: "tag.created", State: states[i], CreatedAt: at(3), UpdatedAt: at(3)}
 		}
 	})
-	one(t, "delivery", made[0], w.in().WebhookDelivery, made[0].ID)
-	one(t, "bare delivery", made[3], w.in().WebhookDelivery, made[3].ID)
+	one(t, "delivery", made[0], w.in().WebhookDeliveries().Get, made[0].ID)
+	one(t, "bare delivery", made[3], w.in().WebhookDeliveries().Get, made[3].ID)
 	every := append([]helpdesk.WebhookDelivery{w.hooked}, made...)
 	for what, test := range map[string]struct {
 		filter helpdesk.WebhookDeliveryFilter
@@ -110,24 +109,13 @@ func testWebhookDeliveries(t *testing.T, b Backend) {
 		"of no state": {helpdesk.WebhookDeliveryFilter{WebhookID: w.webhook.ID, State: "later"}, all(), nil},
 		"no page":     {helpdesk.WebhookDeliveryFilter{WebhookID: w.webhook.ID}, storage.Seek{}, nil},
 	} {
-		got, err := w.in().WebhookDeliveries(t.Context(), test.filter, test.seek)
+		got, err := w.in().WebhookDeliveries().List(t.Context(), test.filter, test.seek)
 		ok(t, err)
 		same(t, what, test.want, got)
 	}
-	made[0].State, made[0].Attempts, made[0].HeldUntil, made[0].NextAttemptAt = helpdesk.WebhookPending, 9, at(70), time.Time{}
-	made[1].Response = ""
-	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.UpdateWebhookDeliveries(ctx, made[:2]) })
-	one(t, "changed delivery", made[0], w.in().WebhookDelivery, made[0].ID)
-	one(t, "other changed delivery", made[1], w.in().WebhookDelivery, made[1].ID)
-	absent := w.newWebhookDelivery(w.webhook.ID)
-	absent.ID = nobody
-	err := w.try(t, func(ctx context.Context, tx helpdesk.Tx) error {
-		return tx.UpdateWebhookDeliveries(ctx, []helpdesk.WebhookDelivery{absent})
-	})
-	fails(t, "updating what is not there", err, fault.NotFound)
 	// of no mailbox: seen in every scope
 	none := b.Store.Within(helpdesk.Scope{AccountID: w.account.ID, Mailboxes: []int64{}})
-	got, err := none.WebhookDeliveries(t.Context(), helpdesk.WebhookDeliveryFilter{WebhookID: w.webhook.ID}, all())
+	got, err := none.WebhookDeliveries().List(t.Context(), helpdesk.WebhookDeliveryFilter{WebhookID: w.webhook.ID}, all())
 	ok(t, err)
 	same(t, "without mailboxes", made[3:], got)
 }
@@ -336,12 +324,6 @@ func testEventsBySeq(t *testing.T, b Backend) {
 func webhookReads() map[string]readProbe {
 	type r = helpdesk.Reader
 	return map[string]readProbe{
-		"WebhookDelivery": {ofMailbox, true, func(ctx context.Context, r r, v *world) (any, error) {
-			return answer(r.WebhookDelivery(ctx, v.hooked.ID))
-		}},
-		"WebhookDeliveries": {ofMailbox, false, func(ctx context.Context, r r, v *world) (any, error) {
-			return answer(r.WebhookDeliveries(ctx, helpdesk.WebhookDeliveryFilter{WebhookID: v.webhook.ID}, all()))
-		}},
 		"DueWebhookDeliveries": {ofMailbox, false, func(ctx context.Context, r r, v *world) (any, error) {
 			return answer(r.DueWebhookDeliveries(ctx, v.webhook.ID, at(100), 10))
 		}},
@@ -357,13 +339,9 @@ func webhookReads() map[string]readProbe {
 func webhookWrites() map[string]writeProbe {
 	type tx = helpdesk.Tx
 	return map[string]writeProbe{
-		"InsertWebhookDeliveries": {level: ofAccount, call: func(ctx context.Context, tx tx, v *world) error {
-			return tx.InsertWebhookDeliveries(ctx, []helpdesk.WebhookDelivery{v.newWebhookDelivery(v.webhook.ID)})
-		}},
-		"UpdateWebhookDeliveries": {call: func(ctx context.Context, tx tx, v *world) error {
-			d := v.hooked
-			d.State = helpdesk.WebhookFailed
-			return tx.UpdateWebhookDeliveries(ctx, []helpdesk.WebhookDelivery{d})
+		"WebhookDeliveries.Insert": {level: ofAccount, call: func(ctx context.Context, tx tx, v *world) error {
+			d := v.newWebhookDelivery(v.webhook.ID)
+			return tx.WebhookDeliveries().Insert(ctx, &d)
 		}},
 		"FailWebhookDeliveries": {level: ofAccount, quiet: true, call: func(ctx context.Context, tx tx, v *world) error {
 			return tx.FailWebhookDeliveries(ctx, v.webhook.ID, "stolen", base)
@@ -381,8 +359,8 @@ func (g *generator) readWebhook(seen content, seek storage.Seek) operation {
 	return oneOf(g, []operation{
 		{method: "Webhooks.Get", args: []any{hook}},
 		{method: "Webhooks.List", args: []any{storage.NoFilter{}, ordered{g.from(seek, "Webhook"), "Webhook"}}},
-		{method: "WebhookDelivery", args: []any{g.either("WebhookDelivery", hooked.ID)}},
-		{method: "WebhookDeliveries", args: []any{filter, ordered{g.from(seek, "WebhookDelivery"), "WebhookDelivery"}}},
+		{method: "WebhookDeliveries.Get", args: []any{g.either("WebhookDelivery", hooked.ID)}},
+		{method: "WebhookDeliveries.List", args: []any{filter, ordered{g.from(seek, "WebhookDelivery"), "WebhookDelivery"}}},
 		{method: "DueWebhookDeliveries", args: []any{hook, g.time(false), g.IntN(4)}},
 		{method: "HeldWebhookDeliveries", args: []any{hook, g.time(false)}},
 		{method: "EventsBySeq", args: []any{[]int64{int64(g.IntN(9)), int64(g.IntN(9))}}},
@@ -423,8 +401,9 @@ func (g *generator) writeWebhook(seen content) operation {
 		Attempts: g.IntN(9), Status: g.IntN(600), Problem: g.text(), Response: g.text(), NextAttemptAt: g.time(true), HeldBy: int64(g.IntN(3)), HeldUntil: g.time(true),
 		CreatedAt: g.time(false), UpdatedAt: g.time(false)}
 	if hooked.ID == 0 || g.IntN(2) == 0 {
-		return operation{method: "InsertWebhookDeliveries", args: []any{[]helpdesk.WebhookDelivery{d, d}[:1+g.IntN(2)]}}
+		again := d
+		return operation{method: "WebhookDeliveries.Insert", args: []any{[]*helpdesk.WebhookDelivery{&d, &again}[:1+g.IntN(2)]}}
 	}
 	d.ID, d.WebhookID = g.either("WebhookDelivery", hooked.ID).n, hooked.WebhookID
-	return operation{method: "UpdateWebhookDeliveries", args: []any{[]helpdesk.WebhookDelivery{d}}}
+	return operation{method: "WebhookDeliveries.Update", args: []any{[]*helpdesk.WebhookDelivery{&d}}}
 }

@@ -71,8 +71,8 @@ func newAccount(t *testing.T, b Backend) *world {
 	t.Helper()
 	w := &world{Backend: b, mark: strings.ToLower(rand.Text()), number: 1000}
 	w.user = helpdesk.User{Name: "Ada " + w.mark, Email: "Ada@" + w.mark + ".example", EmailKey: "ada@" + w.mark + ".example", PasswordHash: "$argon2id$" + w.mark,
-		EmailVerifiedAt: at(-3), CreatedAt: at(-2), UpdatedAt: at(-1)}
-	w.account = helpdesk.Account{Name: "Account " + w.mark, NextNumber: 1, DefaultLocale: "pt-BR", DefaultMailboxID: 77, RemoteImages: helpdesk.ProxyImages, TrackSeen: true,
+		EmailVerifiedAt: at(-3), SecondFactorAt: at(-1), SealedSecondFactor: []byte{1, 0, 255}, CreatedAt: at(-2), UpdatedAt: at(-1)}
+	w.account = helpdesk.Account{Name: "Account " + w.mark, NextNumber: 1, DefaultLocale: "pt-BR", DefaultMailboxID: 77, RemoteImages: helpdesk.ProxyImages, TrackSeen: true, RequireSecondFactor: true,
 		SendHold:  90 * time.Second,
 		Languages: []string{"pt-BR", "en"}, CreatedAt: base, UpdatedAt: at(1)}
 	w.role = w.newRole("Role")
@@ -494,7 +494,7 @@ func (c *content) readMore(ctx context.Context, r helpdesk.Reader, note func(wha
 	c.Webhooks, e = r.Webhooks().List(ctx, storage.NoFilter{}, all())
 	note("Webhooks", e)
 	for _, w := range c.Webhooks {
-		hooked, e := r.WebhookDeliveries(ctx, helpdesk.WebhookDeliveryFilter{WebhookID: w.ID}, all())
+		hooked, e := r.WebhookDeliveries().List(ctx, helpdesk.WebhookDeliveryFilter{WebhookID: w.ID}, all())
 		note("WebhookDeliveries", e)
 		c.Hooked = append(c.Hooked, hooked...)
 	}

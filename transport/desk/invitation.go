@@ -13,6 +13,7 @@ type doorView struct {
 	Action, SignIn, Token, Name, Signed string
 	Account, Email                      string // that one is invited to, and by which address
 	Problem, Over                       string
+	AskCode                             bool // the password is right, and a code is needed
 	Errors                              map[string]string
 }
 
@@ -67,11 +68,17 @@ func (v *visit) acceptInvitation() error {
 		}
 		as = v.caller
 	}
-	got, err := service.AcceptInvitation(v.ctx(), as, v.r.PathValue("token"), helpdesk.AcceptInput{Name: view.Name, Password: v.r.PostFormValue("password")})
+	got, err := service.AcceptInvitation(v.ctx(), as, v.r.PathValue("token"), helpdesk.AcceptInput{Name: view.Name, Password: v.r.PostFormValue("password"), Code: v.r.PostFormValue("code")})
 	switch {
 	case fault.Is(err, fault.NotFound):
 		view.Over = v.invitationOver()
 		return v.askToJoin(view, http.StatusNotFound)
+	case codeOf(err) == helpdesk.SecondFactorRequired:
+		view.AskCode = true
+		return v.askToJoin(view, http.StatusUnauthorized)
+	case codeOf(err) == "wrong_code":
+		view.AskCode, view.Problem = true, v.words.T("The code is not right, or was used already. Wait for the next one.")
+		return v.askToJoin(view, http.StatusUnauthorized)
 	case fault.Is(err, fault.Unauthenticated):
 		view.Problem = v.words.T("You have a password here already, and this is another one.")
 		return v.askToJoin(view, http.StatusUnauthorized)

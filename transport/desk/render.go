@@ -171,6 +171,10 @@ func (v *visit) fail(err error) {
 		_ = v.see(v.signInURL()) // never fails
 		return
 	}
+	if fault.Is(err, fault.Forbidden) && codeOf(err) == helpdesk.SecondFactorRequired && v.h.cfg.Authenticate == nil {
+		_ = v.see(v.h.url("/second-factor")) // never fails
+		return
+	}
 	code := status.Of(err)
 	gone := v.ctx().Err() != nil // the browser wants the page no more
 	if code >= http.StatusInternalServerError && !gone {

@@ -13,6 +13,13 @@ func (h *Handler) route() {
 		"POST /sign-in":  (*visit).signIn,
 		"POST /sign-out": (*visit).signOut,
 
+		"POST /sign-in/code":          (*visit).signInCode,
+		"GET /second-factor":          (*visit).factorPage,
+		"POST /second-factor":         (*visit).beginFactor,
+		"POST /second-factor/confirm": (*visit).confirmFactor,
+		"POST /second-factor/codes":   (*visit).renewCodes,
+		"POST /second-factor/remove":  (*visit).removeFactor,
+
 		"GET /setup":                (*visit).setUpPage,
 		"POST /setup":               (*visit).setUp,
 		"POST /setup/token":         (*visit).takeToken,

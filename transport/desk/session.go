@@ -1,6 +1,7 @@
 package desk
 
 import (
+	"errors"
 	"net/http"
 	"net/url"
 	"strings"
@@ -56,7 +57,13 @@ func (v *visit) signIn() error {
 	service := v.service()
 	view := signInView{Email: v.r.PostFormValue("email"), Next: v.r.PostFormValue("next")}
 	caller, err := service.SignIn(v.ctx(), view.Email, v.r.PostFormValue("password"))
+	if step, ok := errors.AsType[*helpdesk.SecondStep](err); ok {
+		return v.askForCode(codeView{Token: step.Token, Next: view.Next, Stay: v.r.PostFormValue("stay") != ""}, 0)
+	}
 	switch {
+	case codeOf(err) == helpdesk.UserDisabled:
+		view.Problem = v.words.T("An admin has disabled your sign-in. Ask them.")
+		return v.askToSignIn(view, http.StatusUnauthorized)
 	case fault.Is(err, fault.Unauthenticated):
 		view.Problem = v.words.T("The address or the password is not right.")
 		return v.askToSignIn(view, http.StatusUnauthorized)

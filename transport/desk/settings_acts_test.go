@@ -117,7 +117,7 @@ func delivery(t *testing.T, b *bundle) string {
 	}
 	d := []helpdesk.WebhookDelivery{{WebhookID: hook.ID, Seq: 1, Type: "tag.created", State: helpdesk.WebhookFailed}}
 	err = b.store.InTx(t.Context(), helpdesk.Scope{AccountID: 1}, func(ctx context.Context, tx helpdesk.Tx) error {
-		return tx.InsertWebhookDeliveries(ctx, d)
+		return tx.WebhookDeliveries().Insert(ctx, storage.Pointers(d)...)
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -314,6 +314,7 @@ type profileView struct {
 	HasPassword, Own                    bool // Own: the desk signs in, not the application
 	Signature                           *signatureForm
 	Sessions                            []sessionRow
+	Factor, FactorSince                 string // address of the second factor's page, and since when there is one
 	OthersAction                        string // ends all of them but this; "": there is no other
 	Errors                              map[string]string
 }
@@ -322,7 +323,8 @@ func (v *visit) profilePage() error { return v.showProfile(v.user.Name, nil, 0) 
 
 func (v *visit) showProfile(name string, problems map[string]string, status int, change ...func(*signatureForm)) error {
 	view := profileView{Name: name, Email: v.user.Email, Action: v.at("/settings/profile"), PasswordAction: v.at("/settings/password"),
-		HasPassword: v.user.PasswordHash != "", Own: v.h.cfg.Authenticate == nil, Errors: orEmpty(problems)}
+		HasPassword: v.user.PasswordHash != "", Own: v.h.cfg.Authenticate == nil, Errors: orEmpty(problems),
+		Factor: v.h.url("/second-factor"), FactorSince: v.when(v.user.SecondFactorAt)}
 	if v.may(helpdesk.InteractionsCreate) && v.may(helpdesk.InteractionsView) {
 		body, err := v.Signature(v.ctx())
 		if err != nil {

@@ -22,6 +22,7 @@ type membersView struct {
 	Invited              []invitedRow
 	Next, Action         string
 	CanInvite, CanRevoke bool
+	CanRequire, Require  bool // a second factor, of all
 	Roles, Boxes         []tick
 	Address              string
 	Errors               map[string]string
@@ -30,6 +31,7 @@ type membersView struct {
 type memberRow struct {
 	Person                  person
 	Email, Roles, Seen, URL string
+	Disabled, Factor        bool // whether the user is disabled, and has a second factor
 }
 
 type invitedRow struct{ Email, Until, Action string }
@@ -47,6 +49,7 @@ func (v *visit) listMembers(address string, problems map[string]string, status i
 	}
 	view := membersView{
 		Next: v.older("/settings/members", page.Next), Action: v.at("/settings/members"), CanInvite: v.may(helpdesk.MembershipsCreate),
+		CanRequire: v.may(helpdesk.AccountsUpdate) && v.h.cfg.Authenticate == nil, Require: v.account.RequireSecondFactor,
 		CanRevoke: v.may(helpdesk.MembershipsDelete), Address: address, Errors: orEmpty(problems),
 	}
 	if view.Rows, err = v.memberRows(page.Items, roles); err != nil {
@@ -91,7 +94,7 @@ func (v *visit) memberRows(members []helpdesk.Membership, roles []helpdesk.Role)
 	var rows []memberRow
 	for _, m := range members {
 		u := byID[m.UserID]
-		row := memberRow{Person: member(u), Email: u.Email, URL: v.at("/settings/members/" + itoa(m.ID)), Seen: v.since(m.LastActivity)}
+		row := memberRow{Person: member(u), Email: u.Email, URL: v.at("/settings/members/" + itoa(m.ID)), Seen: v.since(m.LastActivity), Disabled: u.Disabled(), Factor: u.HasSecondFactor()}
 		row.Person.Online = v.Online(m)
 		var names []string
 		for _, r := range roles {
@@ -157,6 +160,7 @@ type memberView struct {
 	Roles, Boxes      []tick
 	CanUpdate, Remove bool
 	Own               bool
+	SignsIn           bool // the desk does, not the application
 	Errors            map[string]string
 }
 
@@ -177,7 +181,7 @@ func (v *visit) showMember(problems map[string]string, status int) error {
 	}
 	view := memberView{
 		Row: rows[0], Action: v.at("/settings/members/" + itoa(m.ID)), List: v.at("/settings/members"), Roles: v.roleTicks(roles, m.RoleIDs),
-		CanUpdate: v.may(helpdesk.MembershipsUpdate), Remove: v.may(helpdesk.MembershipsDelete), Own: m.UserID == v.user.ID, Errors: orEmpty(problems),
+		CanUpdate: v.may(helpdesk.MembershipsUpdate), Remove: v.may(helpdesk.MembershipsDelete), Own: m.UserID == v.user.ID, SignsIn: v.h.cfg.Authenticate == nil, Errors: orEmpty(problems),
 	}
 	if view.Boxes, err = v.boxTicks(m.MailboxIDs); err != nil {
 		return err

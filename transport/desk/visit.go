@@ -1,6 +1,7 @@
 package desk
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"net/http"
@@ -14,6 +15,7 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 	"github.com/helpwright/helpwright/transport/internal/cookie"
 	"github.com/helpwright/helpwright/transport/internal/pattern"
+	"github.com/helpwright/helpwright/transport/internal/trace"
 )
 
 // visit is one request.
@@ -88,7 +90,7 @@ func (h *Handler) begin(w http.ResponseWriter, r *http.Request) *visit {
 	if _, path, ok := strings.Cut(r.Pattern, " "); ok {
 		pattern.Note(r.Context(), h.cfg.Prefix+path)
 	}
-	v := &visit{h: h, w: w, r: r, id: rand.Text()[:10], now: h.cfg.Now(), memo: &memo{}}
+	v := &visit{h: h, w: w, r: r, id: cmp.Or(trace.Of(r.Context()).Request, rand.Text()[:10]), now: h.cfg.Now(), memo: &memo{}}
 	v.words = chooseWords(r)
 	v.zone = zoneOf(r)
 	header := w.Header()

@@ -40,20 +40,20 @@ func (s *Server) makeHandler() error {
 	if err := s.mountAssistants(mux, api); err != nil {
 		return err
 	}
-	s.handler = s.observed(mux)
+	s.handler = transport.Traced(s.observed(mux))
 	if s.sites == nil {
 		return nil
 	}
 	mux.Handle("GET /docs/themes", site.Guide())
 	sites := api.Bound(s.sites)
 	mux.Handle("/", sites)
-	s.handler = s.observed(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	s.handler = transport.Traced(s.observed(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if s.sites.Owns(r) { // nothing else of the service is at a host of a site's own
 			sites.ServeHTTP(w, r)
 			return
 		}
 		mux.ServeHTTP(w, r)
-	}))
+	})))
 	return nil
 }
 

@@ -1,0 +1,372 @@
+package helpdesk_test
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/sha1"
+	"encoding/base32"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/storage"
+	"github.com/helpwright/helpwright/storage/fault"
+	"github.com/helpwright/helpwright/storage/memblob"
+	"github.com/helpwright/helpwright/storage/memstore"
+)
+
+// appCode is what an authenticator app shows at a time.
+func appCode(secret string, at time.Time) string {
+	key, err := base32.StdEncoding.WithPadding(base32.NoPadding).DecodeString(secret)
+	if err != nil {
+		panic(err)
+	}
+	mac := hmac.New(sha1.New, key)
+	mac.Write(binary.BigEndian.AppendUint64(nil, uint64(at.Unix()/30)))
+	sum := mac.Sum(nil)
+	return fmt.Sprintf("%06d", binary.BigEndian.Uint32(sum[sum[19]&15:])&0x7fffffff%1000000)
+}
+
+// factored is a user with a second factor.
+type factored struct {
+	*bundle
+	user   helpdesk.User
+	secret string
+	codes  []string // for recovery
+}
+
+const lisesPassword = "correct horse"
+
+func newFactored(t *testing.T) *factored {
+	t.Helper()
+	w := &factored{bundle: newBundle(t)}
+	w.user = must(w.svc.Operator().CreateUser(w.ctx, helpdesk.UserInput{Name: "Lise", Email: "lise@example.org", Password: lisesPassword}))(t)
+	must(w.svc.Operator().AddMember(w.ctx, w.account.ID, w.user.ID, helpdesk.RoleAgent))(t)
+	begun := must(w.admin().BeginSecondFactor(w.ctx, lisesPassword, "Halden"))(t)
+	w.secret = begun.Secret
+	w.codes = must(w.admin().ConfirmSecondFactor(w.ctx, w.app()))(t)
+	return w
+}
+
+func (w *factored) admin() *helpdesk.Admin {
+	w.t.Helper()
+	return must(w.svc.Admin(w.ctx, w.svc.As(w.user.ID)))(w.t)
+}
+
+// app is the next code of the app: half a minute has passed.
+func (w *factored) app() string {
+	w.clock.Add(30 * time.Second)
+	return appCode(w.secret, w.clock.Now())
+}
+
+// password signs in as far as that goes with the password alone.
+func (w *factored) password() (token string, err error) {
+	_, err = w.svc.SignIn(w.ctx, w.user.Email, lisesPassword)
+	if step, ok := errors.AsType[*helpdesk.SecondStep](err); ok {
+		return step.Token, err
+	}
+	return "", err
+}
+
+func (w *factored) actions() (all []string) {
+	w.t.Helper()
+	for _, e := range must(w.desk.AuditLog(w.ctx, helpdesk.AuditFilter{}, storage.PageRequest{}))(w.t).Items {
+		if e.Subject == w.user.ID && strings.HasPrefix(e.Action, "user.") {
+			all = append(all, e.Action)
+		}
+	}
+	slices.Reverse(all)
+	return all
+}
+
+// A code is set up with the password and a code, asked for from then on, and never taken twice.
+func TestSecondFactor(t *testing.T) {
+	t.Parallel()
+	w := newFactored(t)
+	token, err := w.password()
+	if codeOf(err) != helpdesk.SecondFactorRequired || !fault.Is(err, fault.Unauthenticated) || token == "" {
+		t.Fatalf("%q %v", token, err)
+	}
+	if _, err := w.svc.SignIn(w.ctx, w.user.Email, "wrong horse"); codeOf(err) == helpdesk.SecondFactorRequired {
+		t.Error("whoever does not know the password learns that there is a second factor")
+	}
+	code := w.app()
+	caller := must(w.svc.FinishSignIn(w.ctx, token, code[:3]+" "+code[3:]))(t)
+	if caller.UserID() != w.user.ID {
+		t.Errorf("%+v", caller)
+	}
+	for name, bad := range map[string]string{
+		"a replay": code, "one before": appCode(w.secret, w.clock.Now().Add(-30*time.Second)),
+		"nothing": "", "no code for recovery": "AAAA-AAAA-AAAA",
+	} {
+		if _, err := w.svc.FinishSignIn(w.ctx, token, bad); codeOf(err) != "wrong_code" {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if _, err := w.svc.FinishSignIn(w.ctx, token, appCode(w.secret, w.clock.Now().Add(time.Minute))); err == nil {
+		t.Error("two periods ahead")
+	}
+	w.clock.Add(10 * time.Second) // the next try does not have to wait
+	ahead := appCode(w.secret, w.clock.Now().Add(30*time.Second))
+	must(w.svc.FinishSignIn(w.ctx, token, ahead))(t)
+	want := []string{"user.second_factor_added", "user.login_failed"}
+	if diff := cmp.Diff(want, w.actions()); diff != "" {
+		t.Error(diff)
+	}
+	state := must(w.admin().SecondFactor(w.ctx))(t)
+	if state.Since.IsZero() || state.RecoveryCodes != 10 {
+		t.Errorf("%+v", state)
+	}
+}
+
+// Each code for recovery serves once, however it is written; new ones take the place of the old.
+func TestRecoveryCodes(t *testing.T) {
+	t.Parallel()
+	w := newFactored(t)
+	if len(w.codes) != 10 || len(slices.Compact(slices.Sorted(slices.Values(w.codes)))) != 10 {
+		t.Fatal(w.codes)
+	}
+	token, _ := w.password()
+	must(w.svc.FinishSignIn(w.ctx, token, strings.ToLower(strings.ReplaceAll(w.codes[3], "-", " "))))(t)
+	if _, err := w.svc.FinishSignIn(w.ctx, token, w.codes[3]); codeOf(err) != "wrong_code" {
+		t.Errorf("twice: %v", err)
+	}
+	if state := must(w.admin().SecondFactor(w.ctx))(t); state.RecoveryCodes != 9 {
+		t.Errorf("%+v", state)
+	}
+	if _, err := w.admin().RenewRecoveryCodes(w.ctx, "000000"); !fault.Is(err, fault.Invalid) {
+		t.Errorf("with a wrong code: %v", err)
+	}
+	fresh := must(w.admin().RenewRecoveryCodes(w.ctx, w.app()))(t)
+	if _, err := w.svc.FinishSignIn(w.ctx, token, w.codes[0]); codeOf(err) != "wrong_code" {
+		t.Errorf("an old one: %v", err)
+	}
+	must(w.svc.FinishSignIn(w.ctx, token, fresh[9]))(t)
+	stored := must(w.store.User(w.ctx, w.user.ID))(t)
+	for _, secret := range append(fresh, w.secret) {
+		if strings.Contains(string(stored.SealedSecondFactor), strings.ReplaceAll(secret, "-", "")) {
+			t.Error("a secret is stored as it is")
+		}
+	}
+}
+
+// Of many who use a code at the same time, one signs in.
+func TestCodeServesOnce(t *testing.T) {
+	t.Parallel()
+	w := newFactored(t)
+	token, _ := w.password()
+	code := w.app()
+	var wg sync.WaitGroup
+	var mu sync.Mutex
+	in := 0
+	for range 4 {
+		wg.Go(func() {
+			_, err := w.svc.FinishSignIn(w.ctx, token, code)
+			mu.Lock()
+			defer mu.Unlock()
+			if err == nil {
+				in++
+			}
+		})
+	}
+	if wg.Wait(); in != 1 {
+		t.Errorf("%d signed in", in)
+	}
+}
+
+// Whoever has the password guesses few codes, from however many addresses; tokens of the first step are bound.
+func TestGuessingCodes(t *testing.T) {
+	t.Parallel()
+	w := newFactored(t)
+	token, _ := w.password()
+	waits := 0
+	for n := range 20 {
+		svc := w.svc.From(netip.AddrFrom4([4]byte{192, 0, 2, byte(n)}))
+		if _, err := svc.FinishSignIn(w.ctx, token, "123456"); fault.Is(err, fault.RateLimited) {
+			waits++
+		} else if codeOf(err) != "wrong_code" {
+			t.Fatal(err)
+		}
+	}
+	if waits < 14 {
+		t.Errorf("only %d of 20 had to wait", waits)
+	}
+	if _, err := w.svc.FinishSignIn(w.ctx, token, w.app()); err != nil {
+		t.Errorf("later: %v", err)
+	}
+	for name, bad := range map[string]string{
+		"none": "", "no token": "hws_", "of passwords": must(w.svc.Operator().CreatePasswordToken(w.ctx, w.user.ID, time.Hour))(t),
+		"changed": token[:len(token)-2] + "AA", "longer": token + "AA",
+	} {
+		if _, err := w.svc.FinishSignIn(w.ctx, bad, w.app()); codeOf(err) != "sign_in_expired" {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	must(w.admin().UpdateMe(w.ctx, helpdesk.UserUpdate{Password: "another horse", CurrentPassword: lisesPassword}))(t)
+	if _, err := w.svc.FinishSignIn(w.ctx, token, w.app()); codeOf(err) != "sign_in_expired" {
+		t.Errorf("after another password: %v", err)
+	}
+	w = newFactored(t)
+	token, _ = w.password()
+	w.clock.Add(10 * time.Minute)
+	if _, err := w.svc.FinishSignIn(w.ctx, token, w.app()); codeOf(err) != "sign_in_expired" {
+		t.Errorf("after ten minutes: %v", err)
+	}
+	token, _ = w.password()
+	must(w.svc.Operator().DisableUser(w.ctx, w.user.ID))(t)
+	if _, err := w.svc.FinishSignIn(w.ctx, token, w.app()); codeOf(err) != "sign_in_expired" {
+		t.Errorf("of a disabled user: %v", err)
+	}
+}
+
+// Nobody sets a second factor up, or switches it off, without password and code; a mailed link to choose a password does not
+// get around it, nor does an invitation.
+func TestSecondFactorIsKept(t *testing.T) {
+	t.Parallel()
+	w := newFactored(t)
+	if _, err := w.admin().BeginSecondFactor(w.ctx, lisesPassword, "x"); codeOf(err) != helpdesk.SecondFactorPresent {
+		t.Errorf("again: %v", err)
+	}
+	for name, err := range map[string]error{
+		"begin without the password":      errOf(w.admin().BeginSecondFactor(w.ctx, "", "x")),
+		"begin with a wrong one":          errOf(w.admin().BeginSecondFactor(w.ctx, "wrong horse", "x")),
+		"switch off without the password": w.admin().RemoveSecondFactor(w.ctx, "", w.app()),
+		"switch off with a wrong one":     w.admin().RemoveSecondFactor(w.ctx, "wrong horse", w.app()),
+		"switch off without a code":       w.admin().RemoveSecondFactor(w.ctx, lisesPassword, ""),
+		"switch off with a wrong code":    w.admin().RemoveSecondFactor(w.ctx, lisesPassword, "000000"),
+	} {
+		if !fault.Is(err, fault.Invalid) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	link := must(w.svc.Operator().CreatePasswordToken(w.ctx, w.user.ID, time.Hour))(t)
+	caller := must(w.svc.ChoosePassword(w.ctx, link, helpdesk.PasswordChoice{Password: lisesPassword}))(t)
+	if caller.UserID() != 0 {
+		t.Error("a link to choose a password signs in without a code")
+	}
+	other := must(w.svc.Operator().CreateAccount(w.ctx, helpdesk.AccountInput{Name: "Other"}, w.owner.ID))(t)
+	desk := must(w.svc.Desk(w.ctx, w.svc.As(w.owner.ID), other.ID))(t)
+	_, invitation, err := desk.Invite(w.ctx, helpdesk.InvitationInput{Email: w.user.Email, RoleIDs: membershipOf(t, w.ctx, desk).RoleIDs})
+	if err != nil {
+		t.Fatal(err)
+	}
+	in := helpdesk.AcceptInput{Password: lisesPassword}
+	if _, err := w.svc.AcceptInvitation(w.ctx, helpdesk.Caller{}, invitation, in); codeOf(err) != helpdesk.SecondFactorRequired {
+		t.Errorf("an invitation: %v", err)
+	}
+	in.Code = "000000"
+	if _, err := w.svc.AcceptInvitation(w.ctx, helpdesk.Caller{}, invitation, in); codeOf(err) != "wrong_code" {
+		t.Errorf("an invitation with a wrong code: %v", err)
+	}
+	in.Code = w.app()
+	must(w.svc.AcceptInvitation(w.ctx, helpdesk.Caller{}, invitation, in))(t)
+	if err := w.admin().RemoveSecondFactor(w.ctx, lisesPassword, w.app()); err != nil {
+		t.Fatal(err)
+	}
+	must(w.svc.SignIn(w.ctx, w.user.Email, lisesPassword))(t)
+}
+
+// The operator, and an admin of the user's only account, remove a second factor that is lost; sessions end.
+func TestResetSecondFactor(t *testing.T) {
+	t.Parallel()
+	for name, reset := range map[string]func(w *factored) error{
+		"operator": func(w *factored) error { return w.svc.Operator().ResetSecondFactor(w.ctx, w.user.ID) },
+		"admin": func(w *factored) error {
+			for _, m := range must(w.desk.Members(w.ctx, storage.PageRequest{}))(w.t).Items {
+				if m.UserID == w.user.ID {
+					return w.member(helpdesk.RoleAdmin).ResetMemberSecondFactor(w.ctx, m.ID)
+				}
+			}
+			return errors.New("no member")
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newFactored(t)
+			token, _ := w.password()
+			session := must(w.svc.StartSession(w.ctx, must(w.svc.FinishSignIn(w.ctx, token, w.app()))(t), ""))(t)
+			if err := reset(w); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := w.svc.Authenticate(w.ctx, session.Secret); !fault.Is(err, fault.Unauthenticated) {
+				t.Errorf("the session: %v", err)
+			}
+			must(w.svc.SignIn(w.ctx, w.user.Email, lisesPassword))(t)
+			if got := w.actions(); got[len(got)-1] != "user.second_factor_removed" {
+				t.Error(got)
+			}
+		})
+	}
+}
+
+// An account that asks for a second factor lets nobody work in it who signs in with a password alone, by whatever token;
+// who has no password signs in by other means.
+func TestRequireSecondFactor(t *testing.T) {
+	t.Parallel()
+	w := newFactored(t)
+	plain := must(w.svc.Operator().CreateUser(w.ctx, helpdesk.UserInput{Email: "plain@example.org", Password: lisesPassword}))(t)
+	machine := must(w.svc.Operator().CreateUser(w.ctx, helpdesk.UserInput{Email: "machine@example.org"}))(t)
+	callers := map[string]helpdesk.Caller{}
+	for _, u := range []helpdesk.User{plain, machine} {
+		must(w.svc.Operator().AddMember(w.ctx, w.account.ID, u.ID, helpdesk.RoleAgent))(t)
+	}
+	for _, u := range []helpdesk.User{plain, machine, w.user} {
+		_, secret, err := w.svc.Operator().CreateToken(w.ctx, u.ID, helpdesk.TokenInput{Name: "x"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		callers[u.Email+" token"] = must(w.svc.Authenticate(w.ctx, secret))(t)
+		session := must(w.svc.StartSession(w.ctx, w.svc.As(u.ID), ""))(t)
+		callers[u.Email+" session"] = must(w.svc.Authenticate(w.ctx, session.Secret))(t)
+		callers[u.Email+" trusted"] = w.svc.As(u.ID)
+	}
+	for _, required := range []bool{false, true} {
+		name := must(w.desk.Account(w.ctx))(t).Name
+		account := must(w.desk.UpdateAccount(w.ctx, helpdesk.AccountUpdate{Name: name, RequireSecondFactor: storage.Some(required)}))(t)
+		if account.RequireSecondFactor != required {
+			t.Errorf("%+v", account)
+		}
+		for who, c := range callers {
+			_, err := w.svc.Desk(w.ctx, c, w.account.ID)
+			refused := required && strings.HasPrefix(who, "plain") && !strings.HasSuffix(who, "trusted")
+			if (err != nil) != refused || refused && (codeOf(err) != helpdesk.SecondFactorRequired || !fault.Is(err, fault.Forbidden)) {
+				t.Errorf("required %v: %s: %v", required, who, err)
+			}
+		}
+	}
+	admin := must(w.svc.Admin(w.ctx, callers["plain@example.org session"]))(t) // the way out stays open
+	begun := must(admin.BeginSecondFactor(w.ctx, lisesPassword, "Halden"))(t)
+	must(admin.ConfirmSecondFactor(w.ctx, appCode(begun.Secret, w.clock.Now())))(t)
+	must(w.svc.Desk(w.ctx, callers["plain@example.org session"], w.account.ID))(t)
+}
+
+func ExampleService_FinishSignIn() {
+	ctx := context.Background()
+	sealer, _ := storage.NewSealer(storage.NewSecretKey())
+	svc, err := helpdesk.New(helpdesk.Config{Store: memstore.New(), Blobs: memblob.New(), Sealer: sealer, SigningKey: storage.NewSecretKey()})
+	if err != nil {
+		panic(err)
+	}
+	user, _ := svc.Operator().CreateUser(ctx, helpdesk.UserInput{Email: "ada@example.org", Password: "correct horse"})
+	admin, _ := svc.Admin(ctx, svc.As(user.ID))
+	begun, _ := admin.BeginSecondFactor(ctx, "correct horse", "Halden") // begun.URI becomes a QR code
+	codes, _ := admin.ConfirmSecondFactor(ctx, appCode(begun.Secret, time.Now()))
+	_, err = svc.SignIn(ctx, "ada@example.org", "correct horse")
+	fmt.Println(err)
+	if step, ok := errors.AsType[*helpdesk.SecondStep](err); ok {
+		caller, err := svc.FinishSignIn(ctx, step.Token, codes[0])
+		fmt.Println(caller.UserID() == user.ID, err)
+	}
+	// Output:
+	// Signing in takes a code of your authenticator app too.: a code of the second factor is needed
+	// true <nil>
+}
