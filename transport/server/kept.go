@@ -47,7 +47,7 @@ type turn struct {
 	between, served bool
 	// lost says that net/http has read bytes that may end anywhere in a request. It reads all that follows.
 	lost    atomic.Bool
-	renewed time.Time // when the time limits were
+	renewed time.Time // when the time limits were; zero: net/http has had them since
 
 	mu      sync.Mutex
 	busy    bool          // with an answer
@@ -59,6 +59,7 @@ type turn struct {
 func turned(c net.Conn, state http.ConnState) {
 	if c, ok := c.(*wholeConn); ok && state == http.StateIdle {
 		c.between, c.served = true, true
+		c.renewed = time.Time{} // net/http has just taken the limit of answers away
 	}
 }
 

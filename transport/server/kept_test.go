@@ -4,11 +4,13 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"net/url"
+	"os"
 	"strconv"
 	"strings"
 	"testing"
@@ -278,4 +280,42 @@ func FuzzParseGet(f *testing.F) {
 			t.Fatal(err)
 		}
 	})
+}
+
+// net/http leaves a connection without a time limit for answers: the next one that is kept sets it, however soon it comes,
+// or a client that reads nothing keeps its connection for ever.
+func TestKeptAnswersHaveATimeLimit(t *testing.T) {
+	t.Parallel()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = l.Close() })
+	client, err := net.Dial("tcp", l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = client.Close() })
+	accepted, err := wholeListener{Listener: l, kept: fakeKept}.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, _ := accepted.(*wholeConn)
+	t.Cleanup(func() { _ = c.Close() })
+	over := time.Now().Add(-2 * writeTimeout)
+	renew := func(at time.Time) {
+		t.Helper()
+		if err := c.renew(at); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := c.Write([]byte("a")); !errors.Is(err, os.ErrDeadlineExceeded) {
+			t.Error("there is no time limit:", err)
+		}
+	}
+	renew(over)
+	if err := c.SetWriteDeadline(time.Time{}); err != nil { // as net/http does after a request
+		t.Fatal(err)
+	}
+	turned(c, http.StateIdle)
+	renew(over.Add(time.Millisecond))
 }
