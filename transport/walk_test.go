@@ -55,7 +55,7 @@ func TestWalk(t *testing.T) {
 			used := map[string]bool{}
 			var routes []transport.Route
 			for _, file := range files {
-				t.Run(filepath.Base(file), func(t *testing.T) { routes = walk(t, b, file, used) })
+				t.Run(filepath.Base(file), func(t *testing.T) { routes = walk(t, b, file, used, false) })
 			}
 			for _, r := range routes {
 				if !used[r.Method+" "+r.Path] && r.ID != "listLanguages" { // which is long, and tested apart
@@ -67,14 +67,14 @@ func TestWalk(t *testing.T) {
 }
 
 // walk goes through one file and notes the routes it used.
-func walk(t *testing.T, b backend, file string, used map[string]bool) []transport.Route {
+func walk(t *testing.T, b backend, file string, used map[string]bool, asJSON bool) []transport.Route {
 	t.Helper()
 	text, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
 	steps := parseWalk(t, string(text))
-	w := &run{world: newWorld(t, b.open(t)), used: used, items: map[string]int{}, seen: map[string]int{}}
+	w := &run{world: newWorld(t, b.open(t)), used: used, items: map[string]int{}, seen: map[string]int{}, json: asJSON}
 	w.fetch = func(context.Context, string) (helpdesk.RemoteImage, error) {
 		return helpdesk.RemoteImage{ContentType: "image/png", Content: []byte("the door")}, nil
 	}
@@ -171,6 +171,7 @@ type run struct {
 	used  map[string]bool // routes, as method and path
 	items map[string]int
 	seen  map[string]int
+	json  bool // forms are sent as JSON
 }
 
 // take does a step and returns the answer as the file has it.
@@ -186,6 +187,9 @@ func (w *run) take(t *testing.T, s step) string {
 		who = words[2]
 	}
 	header, body := s.header, s.body
+	if w.json && body != "" && (len(header) == 0 || header[0] != "Content-Type") {
+		header, body = w.asJSON(t, words[0], words[1], header, body)
+	}
 	switch {
 	case body == "":
 	case len(header) == 0 || header[0] != "Content-Type":

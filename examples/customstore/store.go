@@ -17,13 +17,14 @@ type auditedStore struct {
 	audit io.Writer // may be written to by many goroutines
 }
 
-// completeStore is a store with what lets its files be swept and tied to it, and with
-// units of work.
+// completeStore is a store with what lets its files be swept and tied to it, with units
+// of work and a vault.
 type completeStore interface {
 	helpdesk.Store
 	storage.BlobRows
 	storage.Marks
 	storage.Idempotency
+	storage.Vault
 }
 
 // InTx hands fn a transaction that notes what happens, and writes the notes once

@@ -44,7 +44,7 @@ func (d *describer) walk(schema string, node any) {
 				for name, one := range inner {
 					d.property(schema, name, one)
 				}
-			case key != "example" && key != "default":
+			case key != "example" && key != "default": // which have no schemas
 				d.walk(schema, value)
 			}
 		}

@@ -22,6 +22,9 @@ type Info struct {
 	// Words describe properties whose struct tags do not, by name, or by schema and name ("Webhook.status") where that means
 	// something else. With Words, a property without any description is an error, and so are words that describe none.
 	Words map[string]string
+	// Examples are requests and answers by the ids of their operations, of which the first is taken whose body is as the
+	// schema has it. With Examples, each operation must have one.
+	Examples map[string][]Example
 }
 
 type object = map[string]any
@@ -37,6 +40,11 @@ func Generate(t *transport.Table, info Info) ([]byte, error) {
 	for _, route := range t.Routes() {
 		if err := g.route(route); err != nil {
 			return nil, fmt.Errorf("operation %s: %w", route.ID, err)
+		}
+	}
+	if info.Examples != nil {
+		if err := g.examples(info.Examples); err != nil {
+			return nil, err
 		}
 	}
 	document := object{
@@ -124,23 +132,16 @@ func (g *generator) route(r transport.Route) error {
 	if r.Tag != "" && !slices.Contains(g.tags, r.Tag) {
 		g.tags = append(g.tags, r.Tag)
 	}
-	for i, path := range append([]string{r.Path}, r.Aliases...) {
-		path = strings.ReplaceAll(path, "...}", "}")
-		item, _ := g.paths[path].(object)
-		if item == nil {
-			item = object{}
-			g.paths[path] = item
-		}
-		one := object{}
-		for k, v := range operation {
-			one[k] = v
-		}
-		if i > 0 {
-			one["operationId"] = r.ID + "Alias" + strconv.Itoa(i)
-			one["description"] = strings.TrimSpace(r.Description + "\n\nAnother path of " + r.ID + ".")
-		}
-		item[strings.ToLower(r.Method)] = one
+	if len(r.Aliases) > 0 {
+		operation["x-also-at"] = r.Aliases // no operations of their own, which clients would have twice
 	}
+	path := strings.ReplaceAll(r.Path, "...}", "}")
+	item, _ := g.paths[path].(object)
+	if item == nil {
+		item = object{}
+		g.paths[path] = item
+	}
+	item[strings.ToLower(r.Method)] = operation
 	return nil
 }
 

@@ -145,6 +145,12 @@ func property(p jsonschema.InterceptPropParams) error {
 	case t == reflect.PointerTo(fileType):
 		p.PropertySchema.RemoveType(jsonschema.Null)
 		p.PropertySchema.WithFormat("binary")
+	case t.Kind() == reflect.Slice && p.PropertySchema.Ref != nil && len(p.PropertySchema.Enum) > 0: // of its items
+		one := jsonschema.String.ToSchemaOrBool()
+		one.TypeObject.Enum = p.PropertySchema.Enum
+		p.PropertySchema.Ref, p.PropertySchema.Enum = nil, nil
+		p.PropertySchema.AddType(jsonschema.Array)
+		p.PropertySchema.WithItems(*(&jsonschema.Items{}).WithSchemaOrBool(one))
 	}
 	return nil
 }

@@ -19,6 +19,7 @@ import (
 type Validator struct {
 	doc  *openapi3.T
 	base string
+	main map[string]string // paths by those that are another's too
 }
 
 // New loads the document and fails the test when it is not valid. base is the
@@ -32,7 +33,17 @@ func New(t testing.TB, document []byte, base string) *Validator {
 	if err := doc.Validate(context.Background()); err != nil {
 		t.Fatalf("the document is not valid: %v", err)
 	}
-	return &Validator{doc: doc, base: base}
+	v := &Validator{doc: doc, base: base, main: map[string]string{}}
+	for path, item := range doc.Paths.Map() {
+		v.main[path] = path
+		for _, operation := range item.Operations() {
+			others, _ := operation.Extensions["x-also-at"].([]any)
+			for _, other := range others {
+				v.main[strings.ReplaceAll(other.(string), "...}", "}")] = path //nolint:forcetypeassert // the generator wrote it
+			}
+		}
+	}
+	return v
 }
 
 // Check fails the test when an answer is not as the document says: its status,
@@ -46,7 +57,7 @@ func (v *Validator) Check(t testing.TB, req *http.Request, status int, header ht
 		pattern = v.find(path)
 	}
 	var operation *openapi3.Operation
-	if pattern != "" {
+	if pattern = v.main[pattern]; pattern != "" {
 		operation = v.doc.Paths.Value(pattern).GetOperation(req.Method)
 	}
 	if operation == nil {
@@ -79,7 +90,7 @@ func (v *Validator) find(path string) string {
 		}
 	}
 	best, score := "", -1
-	for pattern := range v.doc.Paths.Map() {
+	for pattern := range v.main {
 		if s := match(strings.Split(pattern, "/"), segments); s > score {
 			best, score = pattern, s
 		}

@@ -1,0 +1,256 @@
+package openapigen
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/url"
+	"slices"
+	"sort"
+	"strconv"
+	"strings"
+)
+
+// Example is a request of an operation and its answer.
+type Example struct {
+	Path      map[string]string // by the names of the parameters
+	Query     url.Values
+	MediaType string // of Body; "" where there is none
+	// Body has maps, lists and texts, as forms do: the schema says what else a text stands for.
+	Body     any
+	Response any // nil where there is no JSON
+}
+
+// examples gives the operations of a document theirs. An operation without one, and an example of none, is an error.
+func (g *generator) examples(all map[string][]Example) error {
+	left := maps.Clone(all)
+	var missing []string
+	for _, item := range g.paths {
+		for _, operation := range item.(object) { //nolint:forcetypeassert // the generator made it
+			one := operation.(object) //nolint:forcetypeassert // the generator made it
+			id := fmt.Sprint(one["operationId"])
+			if len(all[id]) == 0 {
+				missing = append(missing, id)
+				continue
+			}
+			g.example(one, g.best(one, all[id]))
+			delete(left, id)
+		}
+	}
+	if len(missing)+len(left) > 0 {
+		slices.Sort(missing)
+		return fmt.Errorf("operations without an example: %q; examples of none: %q", missing, slices.Sorted(maps.Keys(left)))
+	}
+	return nil
+}
+
+// best is the first example with a body that fits.
+func (g *generator) best(operation object, all []Example) Example {
+	for _, e := range all {
+		schema := dig(operation, "requestBody", "content", e.MediaType, "schema")
+		if e.Body != nil && schema != nil && g.components().fits(schema, g.components().typed(schema, e.Body)) {
+			return e
+		}
+	}
+	return all[0]
+}
+
+// fits reports whether a value has what its schema requires, and nothing else.
+func (c components) fits(schema object, value any) bool {
+	schema = c.resolved(schema)
+	switch v := value.(type) {
+	case object:
+		required, _ := schema["required"].([]any)
+		for _, name := range required {
+			if _, given := v[fmt.Sprint(name)]; !given {
+				return false
+			}
+		}
+		for name, one := range v {
+			if p := c.property(schema, name); p == nil || !c.fits(p, one) {
+				return false
+			}
+		}
+	case []any:
+		items, _ := schema["items"].(object)
+		return !slices.ContainsFunc(v, func(one any) bool { return !c.fits(items, one) })
+	}
+	return true
+}
+
+func (g *generator) example(operation object, e Example) {
+	parameters, _ := operation["parameters"].([]any)
+	for _, p := range parameters {
+		parameter, _ := p.(object)
+		schema, _ := parameter["schema"].(object)
+		name, _ := parameter["name"].(string)
+		switch values := e.Query[name]; {
+		case parameter["in"] == "path":
+			parameter["example"] = g.components().typed(schema, e.Path[name])
+		case len(values) == 0:
+		case strings.HasSuffix(name, "[]"):
+			parameter["example"] = g.components().typed(schema, texts(values))
+		case schema["type"] == "array":
+			parameter["example"] = g.components().typed(schema, texts(strings.Split(values[0], ",")))
+		default:
+			parameter["example"] = g.components().typed(schema, values[0])
+		}
+	}
+	if content := dig(operation, "requestBody", "content", e.MediaType); content != nil && e.Body != nil {
+		schema, _ := content["schema"].(object)
+		content["example"] = g.components().typed(schema, e.Body)
+	}
+	responses, _ := operation["responses"].(object)
+	for status := range responses {
+		if content := dig(responses, status, "content", "application/json"); content != nil && e.Response != nil && status[0] == '2' {
+			content["example"] = e.Response
+		}
+	}
+}
+
+func dig(in object, path ...string) object {
+	for _, name := range path {
+		in, _ = in[name].(object)
+	}
+	return in
+}
+
+func texts(values []string) []any {
+	var all []any
+	for _, v := range values {
+		all = append(all, v)
+	}
+	return all
+}
+
+// components are the schemas of a document, by their names.
+type components object
+
+func (g *generator) components() components { return g.schemas.components }
+
+// Typed is the body of an operation as JSON has it, whose values may be texts as in forms. false: the operation takes no
+// JSON.
+func Typed(document []byte, operationID string, body any) (any, bool) {
+	var doc struct {
+		Paths      map[string]map[string]object
+		Components struct{ Schemas components }
+	}
+	if err := json.Unmarshal(document, &doc); err != nil {
+		return nil, false
+	}
+	for _, item := range doc.Paths {
+		for _, operation := range item {
+			schema := dig(operation, "requestBody", "content", "application/json", "schema")
+			if operation["operationId"] == operationID && schema != nil {
+				return doc.Components.Schemas.typed(schema, body), true
+			}
+		}
+	}
+	return nil, false
+}
+
+// typed is a value as JSON has it by a schema.
+func (c components) typed(schema object, value any) any {
+	schema = c.resolved(schema)
+	switch v := value.(type) {
+	case string:
+		return c.typedText(schema, v)
+	case map[string]any:
+		if has(schema, "array") {
+			return c.typed(schema, ordered(v))
+		}
+		out := object{}
+		for name, one := range v {
+			out[name] = c.typed(c.property(schema, name), one)
+		}
+		return out
+	case []any:
+		items, _ := schema["items"].(object)
+		out := []any{}
+		for _, one := range v {
+			out = append(out, c.typed(items, one))
+		}
+		return out
+	}
+	return value
+}
+
+func (c components) typedText(schema object, text string) any {
+	if has(schema, "string") && (text != "" || !has(schema, "null")) || len(schema) == 0 {
+		return text
+	}
+	switch {
+	case has(schema, "integer"), has(schema, "number"):
+		if n := json.Number(text); text != "" {
+			if _, err := n.Float64(); err == nil {
+				return n
+			}
+		}
+	case has(schema, "boolean"):
+		if text != "" {
+			return slices.Contains([]string{"1", "true", "on", "yes"}, text)
+		}
+	case has(schema, "array"):
+		if text == "" {
+			return []any{}
+		}
+		return c.typed(schema, []any{text})
+	}
+	if text == "" {
+		return nil
+	}
+	return text
+}
+
+// property is the schema of a property of an object.
+func (c components) property(schema object, name string) object {
+	if one := dig(schema, "properties", name); one != nil {
+		return one
+	}
+	more, _ := schema["additionalProperties"].(object)
+	return more
+}
+
+// resolved follows references, and takes what is not null of a choice.
+func (c components) resolved(schema object) object {
+	if to, ok := schema["$ref"].(string); ok {
+		one, _ := c[strings.TrimPrefix(to, "#/components/schemas/")].(object)
+		return c.resolved(one)
+	}
+	choices, _ := schema["anyOf"].([]any)
+	for _, choice := range choices {
+		if one, _ := choice.(object); one["type"] != "null" {
+			return c.resolved(one)
+		}
+	}
+	return schema
+}
+
+// has reports whether values of a schema may have a type.
+func has(schema object, name string) bool {
+	switch types := schema["type"].(type) {
+	case string:
+		return types == name
+	case []any:
+		return slices.Contains(types, any(name))
+	}
+	return false
+}
+
+// ordered are the values of a map whose names are indexes.
+func ordered(of map[string]any) []any {
+	if len(of) == 1 && of["0"] == "" { // how forms say []
+		return nil
+	}
+	names := slices.Collect(maps.Keys(of))
+	sort.Slice(names, func(i, j int) bool {
+		a, _ := strconv.Atoi(names[i])
+		b, _ := strconv.Atoi(names[j])
+		return a < b
+	})
+	var all []any
+	for _, name := range names {
+		all = append(all, of[name])
+	}
+	return all
+}
