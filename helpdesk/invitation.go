@@ -267,7 +267,8 @@ type Accepted struct {
 //
 // The token that was mailed, and it alone, verifies the address. It takes the address
 // back from whoever made a user of it without it: the password becomes the one that is
-// given, and what the user was signed in with ends.
+// given, and what the user was signed in with ends. It does not so from a user with a second factor, who must not
+// lose it to whoever reads their mail: the fault is Unauthenticated until [Admin.ResetSecondFactor].
 func (s *Service) AcceptInvitation(ctx context.Context, c Caller, token string, in AcceptInput) (Accepted, error) {
 	invitation, mailed, err := s.invitationOf(ctx, token)
 	if err != nil {
@@ -322,7 +323,7 @@ func (s *Service) invited(ctx context.Context, c Caller, i Invitation, in Accept
 	case known:
 		err = s.prove(ctx, user, i.Email, in.Password)
 		wrong := fault.Is(err, fault.Unauthenticated) || fault.Is(err, fault.RateLimited)
-		taken = wrong && mailed && user.EmailVerifiedAt.IsZero()
+		taken = wrong && mailed && user.EmailVerifiedAt.IsZero() && !user.HasSecondFactor()
 		if err == nil && user.HasSecondFactor() {
 			if in.Code == "" {
 				return User{}, false, s.needsCode(user)
@@ -392,15 +393,15 @@ func (s *Service) settleUser(ctx context.Context, system SystemTx, user *User, t
 	if err != nil || now.EmailVerifiedAt.Equal(user.EmailVerifiedAt) && !taken {
 		return err
 	}
-	if taken && !now.EmailVerifiedAt.IsZero() {
-		return fault.New(fault.Unauthenticated, "The address or the password is not right.") // verified meanwhile
+	if taken && (!now.EmailVerifiedAt.IsZero() || now.HasSecondFactor()) { // meanwhile
+		return fault.New(fault.Unauthenticated, "The address or the password is not right.")
 	}
 	now.EmailVerifiedAt, now.UpdatedAt = user.EmailVerifiedAt, s.now()
 	if !taken {
 		return system.UpdateUser(ctx, &now)
 	}
 	now.Name, now.PasswordHash = user.Name, user.PasswordHash
-	now.SecondFactorAt, now.SealedSecondFactor = time.Time{}, nil // whoever took the address set it up
+	now.SealedSecondFactor = nil // whoever took the address began to set it up
 	if err := system.DeleteOtherSessions(ctx, user.ID, 0); err != nil {
 		return err
 	}

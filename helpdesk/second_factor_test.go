@@ -370,3 +370,32 @@ func ExampleService_FinishSignIn() {
 	// Signing in takes a code of your authenticator app too.: a code of the second factor is needed
 	// true <nil>
 }
+
+// Whoever reads a user's mail does not get around the second factor by an invitation that is sent there, also while nobody has
+// verified the address: nobody has that of a user whom the operator made.
+func TestInvitationKeepsSecondFactor(t *testing.T) {
+	t.Parallel()
+	w := newFactored(t)
+	other := must(w.svc.Operator().CreateAccount(w.ctx, helpdesk.AccountInput{Name: "Other"}, w.owner.ID))(t)
+	desk := must(w.svc.Desk(w.ctx, w.svc.As(w.owner.ID), other.ID))(t)
+	i, _, err := desk.Invite(w.ctx, helpdesk.InvitationInput{Email: w.user.Email, RoleIDs: membershipOf(t, w.ctx, desk).RoleIDs})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var mailed string
+	job := storage.ClaimedJob{Job: storage.Job{Kind: helpdesk.JobInvite, AccountID: other.ID, Subject: i.ID}}
+	must(w.svc.Outgoing().SystemMail(w.ctx, job, helpdesk.MailLinks{Invitation: func(t string) string { mailed = t; return "link" }}))(t)
+	in := helpdesk.AcceptInput{Name: "Mallory", Password: "another horse"}
+	if _, err := w.svc.AcceptInvitation(w.ctx, helpdesk.Caller{}, mailed, in); !fault.Is(err, fault.Unauthenticated) {
+		t.Errorf("with another password: %v", err)
+	}
+	if _, err := w.password(); codeOf(err) != helpdesk.SecondFactorRequired {
+		t.Errorf("signing in afterwards: %v", err)
+	}
+	// The operator, who has found out whose the address is, can let it be taken.
+	if err := w.svc.Operator().ResetSecondFactor(w.ctx, w.user.ID); err != nil {
+		t.Fatal(err)
+	}
+	must(w.svc.AcceptInvitation(w.ctx, helpdesk.Caller{}, mailed, in))(t)
+	must(w.svc.SignIn(w.ctx, w.user.Email, in.Password))(t)
+}
