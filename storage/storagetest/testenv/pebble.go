@@ -197,11 +197,18 @@ func selfSigned(t testing.TB) (cert, key []byte) {
 // loopbackNames is a name server for which every host is at 127.0.0.1.
 func loopbackNames(t testing.TB) string {
 	t.Helper()
-	udp, err := net.ListenPacket("udp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
+	var udp net.PacketConn
+	var tcp net.Listener
+	var err error
+	for range 20 { // the port that is free for the one may be another's for the other
+		if udp, err = net.ListenPacket("udp", "127.0.0.1:0"); err != nil {
+			t.Fatal(err)
+		}
+		if tcp, err = net.Listen("tcp", udp.LocalAddr().String()); err == nil {
+			break
+		}
+		_ = udp.Close()
 	}
-	tcp, err := net.Listen("tcp", udp.LocalAddr().String())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,6 +3,7 @@ package certs_test
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
 	"io"
@@ -27,6 +28,7 @@ import (
 // authority is a Pebble, and processes that have one vault. Pebble asks the first of them.
 type authority struct {
 	t      *testing.T
+	host   string // certmagic keeps challenges by host for the whole process, so that each test has its own
 	pebble *testenv.PebbleServer
 	vault  storage.Vault
 	key    []byte
@@ -70,9 +72,14 @@ func port(l net.Listener) int {
 
 func newAuthority(t *testing.T, validity time.Duration) *authority {
 	t.Helper()
-	a := &authority{t: t, vault: memstore.New(), key: storage.NewSecretKey(), http: listen(t), https: listen(t)}
+	a := &authority{t: t, host: strings.ToLower(rand.Text()) + ".example", vault: memstore.New(), key: storage.NewSecretKey(), http: listen(t), https: listen(t)}
 	a.pebble = testenv.Pebble(t, port(a.http), port(a.https), validity)
 	return a
+}
+
+// shop is a host of a help centre.
+func (a *authority) shop(name string) string {
+	return name + "-" + strings.TrimSuffix(a.host, ".example") + ".shop.example"
 }
 
 // process runs one that has the hosts, and help centres at those that end in ".shop.example".
@@ -89,7 +96,7 @@ func (a *authority) process(plain, secure net.Listener, change func(*certs.Confi
 	roots := x509.NewCertPool()
 	roots.AppendCertsFromPEM(pem)
 	cfg := certs.Config{
-		Vault: a.vault, Sealer: sealer, Email: "olga@shop.example", Directory: a.pebble.Directory, Roots: roots, Hosts: []string{"desk.example"},
+		Vault: a.vault, Sealer: sealer, Email: "olga@shop.example", Directory: a.pebble.Directory, Roots: roots, Hosts: []string{a.host},
 		Allowed: func(_ context.Context, host string) (bool, error) {
 			return strings.HasSuffix(host, ".shop.example") || host == "refused.example", nil
 		},
@@ -159,7 +166,7 @@ func TestCertificates(t *testing.T) {
 	t.Parallel()
 	a := newAuthority(t, 0)
 	a.process(a.http, a.https, nil)
-	eventually(t, "the own certificate", func() bool { _, err := a.shown(a.https, "desk.example"); return err == nil })
+	eventually(t, "the own certificate", func() bool { _, err := a.shown(a.https, a.host); return err == nil })
 	if n := a.pebble.Orders(); n != 1 {
 		t.Errorf("%d orders", n)
 	}
@@ -167,7 +174,7 @@ func TestCertificates(t *testing.T) {
 	serials := make([]string, 5)
 	for i := range serials { // at the same time
 		wait.Go(func() {
-			cert, err := a.shown(a.https, "help.shop.example")
+			cert, err := a.shown(a.https, a.shop("help"))
 			if err != nil {
 				t.Error(err)
 				return
@@ -191,7 +198,7 @@ func TestCertificates(t *testing.T) {
 
 	otherHTTP, otherHTTPS := listen(t), listen(t)
 	a.process(otherHTTP, otherHTTPS, nil)
-	for _, host := range []string{"desk.example", "help.shop.example"} {
+	for _, host := range []string{a.host, a.shop("help")} {
 		one, err := a.shown(a.https, host)
 		if err != nil {
 			t.Fatal(err)
@@ -205,10 +212,10 @@ func TestCertificates(t *testing.T) {
 		t.Errorf("another process has ordered: %d", n)
 	}
 	// What the other one orders is proven by the first, whom the authority asks.
-	if _, err := a.shown(otherHTTPS, "docs.shop.example"); err != nil {
+	if _, err := a.shown(otherHTTPS, a.shop("docs")); err != nil {
 		t.Error(err)
 	}
-	if cert, err := a.shown(a.https, "docs.shop.example"); err != nil || a.pebble.Orders() != 3 {
+	if cert, err := a.shown(a.https, a.shop("docs")); err != nil || a.pebble.Orders() != 3 {
 		t.Errorf("%v %v, %d orders", cert, err, a.pebble.Orders())
 	}
 	secretsAreSealed(t, a)
@@ -233,7 +240,7 @@ func secretsAreSealed(t *testing.T, a *authority) {
 	a.key = storage.NewSecretKey()
 	plain, secure, before := listen(t), listen(t), a.pebble.Orders()
 	a.process(plain, secure, nil)
-	eventually(t, "a certificate with another key", func() bool { _, err := a.shown(secure, "desk.example"); return err == nil })
+	eventually(t, "a certificate with another key", func() bool { _, err := a.shown(secure, a.host); return err == nil })
 	if a.pebble.Orders() == before {
 		t.Error("certificates are opened with another key")
 	}
@@ -250,8 +257,8 @@ func TestChallenges(t *testing.T) {
 			t.Parallel()
 			a := newAuthority(t, 0)
 			a.process(a.http, a.https, change)
-			eventually(t, "a certificate", func() bool { _, err := a.shown(a.https, "desk.example"); return err == nil })
-			if asked := a.pebble.AskedByHTTP("desk.example") > 0; asked != (name == "http-01") {
+			eventually(t, "a certificate", func() bool { _, err := a.shown(a.https, a.host); return err == nil })
+			if asked := a.pebble.AskedByHTTP(a.host) > 0; asked != (name == "http-01") {
 				t.Errorf("asked by HTTP: %v", asked)
 			}
 		})
@@ -263,7 +270,7 @@ func TestRenewal(t *testing.T) {
 	t.Parallel()
 	a := newAuthority(t, 15*time.Second)
 	a.process(a.http, a.https, func(c *certs.Config) { c.IgnoreHints = true }) // Pebble's are of days
-	for _, host := range []string{"desk.example", "help.shop.example"} {
+	for _, host := range []string{a.host, a.shop("help")} {
 		var first *x509.Certificate
 		eventually(t, "a certificate of "+host, func() (ok bool) {
 			var err error
@@ -282,7 +289,7 @@ func TestRefused(t *testing.T) {
 	t.Parallel()
 	a := newAuthority(t, 0)
 	a.process(a.http, a.https, nil)
-	eventually(t, "the own certificate", func() bool { _, err := a.shown(a.https, "desk.example"); return err == nil })
+	eventually(t, "the own certificate", func() bool { _, err := a.shown(a.https, a.host); return err == nil })
 	asked := func() int { return strings.Count(a.pebble.Log(), "POST /order-plz") }
 	before := asked()
 	for range 8 {
@@ -312,15 +319,15 @@ func TestMail(t *testing.T) {
 		wait.Go(func() { _ = server.Serve(tls.NewListener(l, certs.Mail(nil, m))) })
 		t.Cleanup(func() { _ = server.Close(); stop(); wait.Wait() })
 	})
-	eventually(t, "the own certificate", func() bool { _, err := a.shown(l, "desk.example"); return err == nil })
-	for _, host := range []string{"", "help.shop.example", "other.example"} {
+	eventually(t, "the own certificate", func() bool { _, err := a.shown(l, a.host); return err == nil })
+	for _, host := range []string{"", a.shop("help"), "other.example"} {
 		d := tls.Dialer{Config: &tls.Config{ServerName: host, InsecureSkipVerify: true}} //nolint:gosec // the name is another
 		conn, err := d.DialContext(t.Context(), "tcp", l.Addr().String())
 		if err != nil {
 			t.Errorf("%q: %v", host, err)
 			continue
 		}
-		if names := conn.(*tls.Conn).ConnectionState().PeerCertificates[0].DNSNames; !slices.Equal(names, []string{"desk.example"}) {
+		if names := conn.(*tls.Conn).ConnectionState().PeerCertificates[0].DNSNames; !slices.Equal(names, []string{a.host}) {
 			t.Errorf("%q: %v", host, names)
 		}
 		_ = conn.Close()

@@ -92,7 +92,7 @@ func TestFilesBesideAuthority(t *testing.T) {
 	}
 	a.files = f
 	a.process(a.http, a.https, nil)
-	eventually(t, "the authority's", func() bool { _, err := a.shown(a.https, "desk.example"); return err == nil })
+	eventually(t, "the authority's", func() bool { _, err := a.shown(a.https, a.host); return err == nil })
 	conn, err := (&tls.Dialer{
 		NetDialer: &net.Dialer{Timeout: 30 * time.Second},
 		Config:    &tls.Config{ServerName: "own.example", InsecureSkipVerify: true}, //nolint:gosec // it is looked at below
