@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"html/template"
 	"net/http"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -24,13 +25,19 @@ var docsHTML string
 //go:embed docs.css
 var docsCSS string
 
-// addDocs adds the page that shows an OpenAPI document in a browser. It is one page
-// without scripts, and asks for nothing but itself.
+//go:embed docs.js
+var docsJS string
+
+//go:embed docs_guides.html
+var docsGuides string
+
+// addDocs adds the page that shows an OpenAPI document in a browser. It is one page that
+// asks for nothing but itself, and has a script for its filter only.
 func (t *Table) addDocs(document []byte) {
 	page := sync.OnceValues(func() ([]byte, error) { return docsPage(document) })
-	style := sha256.Sum256([]byte(docsCSS))
+	style, script := sha256.Sum256([]byte(docsCSS)), sha256.Sum256([]byte(docsJS))
 	policy := "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(style[:]) +
-		"'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+		"'; script-src 'sha256-" + base64.StdEncoding.EncodeToString(script[:]) + "'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 	t.add(&Route{
 		Operation: Operation{
 			ID: "docs", Method: http.MethodGet, Path: "/docs", Tag: "Service", Status: http.StatusOK,
@@ -77,15 +84,20 @@ type docOperation struct {
 	Security                          []map[string]any
 	RequestBody                       *struct {
 		Description string
-		Content     map[string]struct{ Schema *docSchema }
+		Content     map[string]docContent
 	}
 	Responses map[string]struct {
 		Ref         string `json:"$ref"`
 		Description string
-		Content     map[string]struct{ Schema *docSchema }
+		Content     map[string]docContent
 	}
 
 	Method, Path string `json:"-"`
+}
+
+type docContent struct {
+	Schema  *docSchema
+	Example any
 }
 
 type docParameter struct {
@@ -93,6 +105,7 @@ type docParameter struct {
 	Name, In, Description string
 	Required              bool
 	Schema                *docSchema
+	Example               any
 }
 
 type docSchema struct {
@@ -114,20 +127,43 @@ type docSchema struct {
 // docsPage makes the page.
 func docsPage(document []byte) ([]byte, error) {
 	var d apiDocument
-	if err := json.Unmarshal(document, &d); err != nil {
+	reader := json.NewDecoder(bytes.NewReader(document))
+	reader.UseNumber() // numbers of examples stay as they are written
+	if err := reader.Decode(&d); err != nil {
 		return nil, err
 	}
 	page, err := template.New("docs").Funcs(template.FuncMap{
 		"words": d.words, "limits": limits, "fields": fields, "example": d.example, "parameter": d.parameter,
 		"lower": strings.ToLower,
-	}).Parse(docsHTML)
+	}).Parse(docsHTML + docsGuides)
 	if err != nil {
 		return nil, err
 	}
 	var b bytes.Buffer
-	err = page.Execute(&b, map[string]any{"Doc": &d, "Groups": d.groups(), "CSS": template.CSS(docsCSS)}) //nolint:gosec // our own file
+	err = page.Execute(&b, map[string]any{
+		"Doc": &d, "Groups": d.groups(), "Guides": d.guided(),
+		"CSS": template.CSS(docsCSS), "JS": template.JS(docsJS), //nolint:gosec // our own files
+	})
 	return b.Bytes(), err
 }
+
+// guided reports whether the document has the operations that the guides speak of.
+func (d *apiDocument) guided() bool {
+	known := map[string]bool{}
+	for _, item := range d.Paths {
+		for _, o := range item {
+			known[o.OperationID] = true
+		}
+	}
+	for _, m := range guideLinks.FindAllStringSubmatch(docsGuides, -1) {
+		if !known[m[1]] {
+			return false
+		}
+	}
+	return true
+}
+
+var guideLinks = regexp.MustCompile(`href="#([a-z][A-Za-z]+)"`)
 
 type docGroup struct {
 	Name       string

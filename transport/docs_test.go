@@ -3,7 +3,11 @@ package transport_test
 import (
 	"crypto/sha256"
 	"encoding/base64"
+	"encoding/json"
 	"net/http/httptest"
+	"net/url"
+	"os/exec"
+	"slices"
 	"strings"
 	"testing"
 
@@ -25,12 +29,15 @@ func TestDocs(t *testing.T) {
 	if rec.Code != 200 || rec.Header().Get("Content-Type") != "text/html; charset=utf-8" {
 		t.Fatalf("%d %v", rec.Code, rec.Header())
 	}
-	_, style, _ := strings.Cut(page, "<style>")
-	style, _, _ = strings.Cut(style, "</style>")
-	sum := sha256.Sum256([]byte(style))
-	policy := "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+	hash := func(tag string) string {
+		_, content, _ := strings.Cut(page, "<"+tag+">")
+		content, _, _ = strings.Cut(content, "</"+tag+">")
+		sum := sha256.Sum256([]byte(content))
+		return base64.StdEncoding.EncodeToString(sum[:])
+	}
+	policy := "default-src 'none'; style-src 'sha256-" + hash("style") + "'; script-src 'sha256-" + hash("script") + "'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 	if got := rec.Header().Get("Content-Security-Policy"); got != policy {
-		t.Errorf("policy %s, the style is %s", got, policy)
+		t.Errorf("policy %s, that of style and script is %s", got, policy)
 	}
 	ids, links := map[string]bool{}, map[string]bool{}
 	document, err := html.Parse(strings.NewReader(page))
@@ -38,7 +45,7 @@ func TestDocs(t *testing.T) {
 		t.Fatal(err)
 	}
 	for n := range document.Descendants() {
-		if n.Data == "script" || n.Data == "img" || n.Data == "link" || n.Data == "iframe" {
+		if n.Data == "img" || n.Data == "link" || n.Data == "iframe" {
 			t.Errorf("the page has a %s", n.Data)
 		}
 		for _, a := range n.Attr {
@@ -56,7 +63,7 @@ func TestDocs(t *testing.T) {
 		}
 	}
 	for link := range links {
-		if link != "openapi.json" && !ids[strings.TrimPrefix(link, "#")] {
+		if link != "openapi.json" && link != "https://www.standardwebhooks.com/" && !ids[strings.TrimPrefix(link, "#")] {
 			t.Errorf("the link %s leads nowhere", link)
 		}
 	}
@@ -66,7 +73,7 @@ func TestDocs(t *testing.T) {
 		}
 	}
 	for _, want := range []string{
-		"Lovelace", "customers.create", "Idempotency-Key", "application/x-www-form-urlencoded", "multipart/form-data",
+		"Lovelace", "customers.create", "Safe changes", `curl &#34;$API/user&#34;`, "Idempotency-Key", "application/x-www-form-urlencoded", "multipart/form-data",
 		`<a href="#schema-Customer">Customer</a>`, `422, 429, default`,
 	} {
 		if !strings.Contains(page, want) {
@@ -82,6 +89,47 @@ func TestDocs(t *testing.T) {
 	}
 }
 
+// The examples are commands that a shell understands, with the bodies that the document has.
+func TestDocsCommands(t *testing.T) {
+	t.Parallel()
+	shell, err := exec.LookPath("sh")
+	if err != nil {
+		testenv.Skip(t, "there is no sh")
+	}
+	rec := httptest.NewRecorder()
+	documented(t).Handler().ServeHTTP(rec, httptest.NewRequest("GET", "/api/v1/docs", nil))
+	document, err := html.Parse(rec.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var script strings.Builder
+	script.WriteString("API=https://h/api TOKEN=t\ncurl() { for a in \"$@\"; do printf '%s\\0' \"$a\"; done; printf '\\n\\0'; }\n")
+	commands := 0
+	for n := range document.Descendants() {
+		if n.Type == html.TextNode && n.Parent.Data == "pre" && strings.HasPrefix(n.Data, "curl ") {
+			commands++
+			script.WriteString(n.Data + "\n")
+		}
+	}
+	out, err := exec.CommandContext(t.Context(), shell, "-euc", script.String()).CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v %s", err, out)
+	}
+	ran := strings.Split(strings.TrimSuffix(string(out), "\n\x00"), "\x00\n\x00")
+	if len(ran) != commands || commands < 200 {
+		t.Errorf("%d commands, of which %d ran", commands, len(ran))
+	}
+	for _, command := range ran {
+		args := strings.Split(command, "\x00")
+		if !slices.ContainsFunc(args, func(a string) bool { u, err := url.Parse(a); return err == nil && u.Host == "h" }) {
+			t.Errorf("no address: %q", args)
+		}
+		if i := slices.Index(args, "-d"); i >= 0 && !json.Valid([]byte(args[i+1])) {
+			t.Errorf("no JSON: %s", args[i+1])
+		}
+	}
+}
+
 // Whatever a document says is text on the page.
 func TestDocsEscape(t *testing.T) {
 	t.Parallel()
@@ -91,12 +139,12 @@ func TestDocsEscape(t *testing.T) {
 	rec := httptest.NewRecorder()
 	table.Handler().ServeHTTP(rec, httptest.NewRequest("GET", "/api/v1/docs", nil))
 	page := rec.Body.String()
-	for _, bad := range []string{"<script", "<b>", "<i>", `"></pre>`} {
+	for _, bad := range []string{"<script>alert", "<b>", "<i>", `"></pre>`} {
 		if strings.Contains(page, bad) {
 			t.Errorf("the page holds %s", bad)
 		}
 	}
-	if rec.Code != 200 || !strings.Contains(page, "string or null") {
+	if rec.Code != 200 || !strings.Contains(page, "string or null") || strings.Contains(page, "Guides") {
 		t.Errorf("%d", rec.Code)
 	}
 	broken := transport.New(transport.Config{Logger: discard})

@@ -1,0 +1,139 @@
+package transport
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/url"
+	"slices"
+	"strings"
+)
+
+// Curl is the example of an operation as a command of a shell, which has the base of the API as $API and a token as
+// $TOKEN. It is "" where the document has no example.
+func (o *docOperation) Curl() string {
+	address, ok := o.address()
+	if !ok {
+		return ""
+	}
+	lines := []string{"curl " + quote(address)}
+	if o.Method != "GET" && (o.Method != "POST" || o.RequestBody == nil) {
+		lines[0] = "curl -X " + o.Method + " " + quote(address)
+	}
+	if !o.Public() {
+		lines = append(lines, `-H "Authorization: Bearer $TOKEN"`)
+	}
+	if o.RequestBody != nil {
+		lines = append(lines, o.sends()...)
+	}
+	return strings.Join(lines, " \\\n  ")
+}
+
+// address is that of the example. It is not ok without an example of a part of the path.
+func (o *docOperation) address() (string, bool) {
+	path, query := o.Path, url.Values{}
+	for _, p := range o.Parameters {
+		switch {
+		case p.In == "path" && p.Example == nil:
+			return "", false
+		case p.In == "path":
+			path = strings.ReplaceAll(path, "{"+p.Name+"}", url.PathEscape(fmt.Sprint(p.Example)))
+		case p.In == "query" && p.Example != nil:
+			query[p.Name] = inQuery(p.Name, p.Example)
+		}
+	}
+	if o.RequestBody != nil && len(o.sends()) == 0 {
+		return "", false
+	}
+	if len(query) > 0 {
+		path += "?" + query.Encode()
+	}
+	return "$API" + path, true
+}
+
+// inQuery are the values of a parameter: lists are repeated where its name says so, else they have commas.
+func inQuery(name string, example any) []string {
+	list, ok := example.([]any)
+	if !ok {
+		return []string{fmt.Sprint(example)}
+	}
+	var values []string
+	for _, one := range list {
+		values = append(values, fmt.Sprint(one))
+	}
+	if !strings.HasSuffix(name, "[]") {
+		values = []string{strings.Join(values, ",")}
+	}
+	return values
+}
+
+// sends are the options that send the body.
+func (o *docOperation) sends() []string {
+	for media, content := range o.RequestBody.Content {
+		switch fields, isObject := content.Example.(map[string]any); {
+		case content.Example == nil:
+		case media == "application/json":
+			text, err := indented(content.Example)
+			if err != nil {
+				return nil
+			}
+			return []string{`-H "Content-Type: application/json"`, "-d " + singleQuoted(text)}
+		case media == "multipart/form-data" && isObject:
+			var all []string
+			for _, name := range slices.Sorted(maps.Keys(fields)) {
+				value := fmt.Sprint(fields[name])
+				if p := content.Schema.property(name); p != nil && p.Format == "binary" {
+					value = "@" + cmp.Or(fileOf(fields), "FILE")
+				}
+				all = append(all, "-F "+singleQuoted(name+"="+value))
+			}
+			return all
+		}
+	}
+	return nil
+}
+
+// fileOf is the name of a file that the other fields of a form tell.
+func fileOf(fields map[string]any) string {
+	name, _ := fields["filename"].(string)
+	return name
+}
+
+func (s *docSchema) property(name string) *docSchema {
+	if s == nil {
+		return nil
+	}
+	return s.Properties[name]
+}
+
+// Answer is the body of the answer to the example, "" for none.
+func (o *docOperation) Answer() string {
+	for status, r := range o.Responses {
+		example := r.Content["application/json"].Example
+		if !strings.HasPrefix(status, "2") || example == nil {
+			continue
+		}
+		if text, err := indented(example); err == nil {
+			return text
+		}
+	}
+	return ""
+}
+
+func indented(v any) (string, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	err := e.Encode(v)
+	return strings.TrimSpace(b.String()), err
+}
+
+// quote is a text in which a shell replaces $API only.
+func quote(s string) string {
+	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "`", "\\`").Replace(s) + `"`
+}
+
+func singleQuoted(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
