@@ -22,6 +22,7 @@ type Caller struct {
 	tokenID int64
 	scopes  []Permission
 	session bool
+	signed  bool // with a password, here
 	expires time.Time // of the token; zero: never
 }
 
@@ -34,6 +35,11 @@ func (c Caller) TokenID() int64 { return c.tokenID }
 // As trusts that the caller is the user: for applications that sign in users
 // themselves.
 func (s *Service) As(userID int64) Caller { return Caller{userID: userID} }
+
+// AsSignedIn trusts that the user has signed in with [Service.SignIn]: for pages that keep a
+// session of their own. Unlike [Service.As], it meets the rule of an account that asks its
+// members for a second factor, see [Service.Desk].
+func (s *Service) AsSignedIn(userID int64) Caller { return Caller{userID: userID, signed: true} }
 
 // Authenticate finds the caller that an access token's secret belongs to. A secret
 // that is unknown or expired, or a disabled user's, is an Unauthenticated fault.
@@ -79,7 +85,7 @@ func (s *Service) SignIn(ctx context.Context, email, password string) (Caller, e
 	if user.HasSecondFactor() {
 		return Caller{}, s.needsCode(user)
 	}
-	return Caller{userID: user.ID}, nil
+	return s.AsSignedIn(user.ID), nil
 }
 
 // prove checks a password of a user, of nobody when that is the zero user, whom an address was given for.
@@ -107,7 +113,7 @@ func (s *Service) prove(ctx context.Context, user User, email, password string) 
 
 // Desk opens an account for a caller. A caller who is no member, or disabled, gets the same
 // NotFound fault as for an account that does not exist; nobody gets Unauthenticated. Who came with
-// an access token or a session and has a password is Forbidden, with code second_factor_required,
+// an access token, a session or a password, and has a password, is Forbidden, with code second_factor_required,
 // while the account asks for a second factor that they have not set up.
 func (s *Service) Desk(ctx context.Context, c Caller, accountID int64) (*Desk, error) {
 	if c.userID == 0 {
@@ -120,7 +126,7 @@ func (s *Service) Desk(ctx context.Context, c Caller, accountID int64) (*Desk, e
 	if err != nil {
 		return nil, err
 	}
-	if c.tokenID != 0 && grant.lacksSecondFactor() {
+	if (c.tokenID != 0 || c.signed) && grant.lacksSecondFactor() {
 		return nil, &fault.Error{
 			Kind: fault.Forbidden, Resource: "account", ID: accountID, Code: SecondFactorRequired,
 			Message: "This account asks its members for a second factor. Set one up first.",

@@ -146,7 +146,7 @@ func (s *Service) ChoosePassword(ctx context.Context, token string, in PasswordC
 	if err != nil || before.HasSecondFactor() {
 		return Caller{}, err
 	}
-	return Caller{userID: before.ID}, nil
+	return s.AsSignedIn(before.ID), nil
 }
 
 // introduce takes over what a new user says of themselves.

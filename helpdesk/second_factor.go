@@ -353,7 +353,7 @@ func (s *Service) FinishSignIn(ctx context.Context, token, code string) (Caller,
 	if err := s.takeCode(ctx, user, code); err != nil {
 		return Caller{}, err
 	}
-	return Caller{userID: user.ID}, nil
+	return s.AsSignedIn(user.ID), nil
 }
 
 func (s *Service) secondStepUser(ctx context.Context, token string) (User, error) {

@@ -2,10 +2,6 @@ package helpdesk_test
 
 import (
 	"context"
-	"crypto/hmac"
-	"crypto/sha1"
-	"encoding/base32"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"net/netip"
@@ -22,19 +18,8 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 	"github.com/helpwright/helpwright/storage/memblob"
 	"github.com/helpwright/helpwright/storage/memstore"
+	"github.com/helpwright/helpwright/storage/storagetest/testenv"
 )
-
-// appCode is what an authenticator app shows at a time.
-func appCode(secret string, at time.Time) string {
-	key, err := base32.StdEncoding.WithPadding(base32.NoPadding).DecodeString(secret)
-	if err != nil {
-		panic(err)
-	}
-	mac := hmac.New(sha1.New, key)
-	mac.Write(binary.BigEndian.AppendUint64(nil, uint64(at.Unix()/30)))
-	sum := mac.Sum(nil)
-	return fmt.Sprintf("%06d", binary.BigEndian.Uint32(sum[sum[19]&15:])&0x7fffffff%1000000)
-}
 
 // factored is a user with a second factor.
 type factored struct {
@@ -65,7 +50,7 @@ func (w *factored) admin() *helpdesk.Admin {
 // app is the next code of the app: half a minute has passed.
 func (w *factored) app() string {
 	w.clock.Add(30 * time.Second)
-	return appCode(w.secret, w.clock.Now())
+	return testenv.AppCode(w.secret, w.clock.Now())
 }
 
 // password signs in as far as that goes with the password alone.
@@ -105,18 +90,18 @@ func TestSecondFactor(t *testing.T) {
 		t.Errorf("%+v", caller)
 	}
 	for name, bad := range map[string]string{
-		"a replay": code, "one before": appCode(w.secret, w.clock.Now().Add(-30*time.Second)),
+		"a replay": code, "one before": testenv.AppCode(w.secret, w.clock.Now().Add(-30*time.Second)),
 		"nothing": "", "no code for recovery": "AAAA-AAAA-AAAA",
 	} {
 		if _, err := w.svc.FinishSignIn(w.ctx, token, bad); codeOf(err) != "wrong_code" {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if _, err := w.svc.FinishSignIn(w.ctx, token, appCode(w.secret, w.clock.Now().Add(time.Minute))); err == nil {
+	if _, err := w.svc.FinishSignIn(w.ctx, token, testenv.AppCode(w.secret, w.clock.Now().Add(time.Minute))); err == nil {
 		t.Error("two periods ahead")
 	}
 	w.clock.Add(10 * time.Second) // the next try does not have to wait
-	ahead := appCode(w.secret, w.clock.Now().Add(30*time.Second))
+	ahead := testenv.AppCode(w.secret, w.clock.Now().Add(30*time.Second))
 	must(w.svc.FinishSignIn(w.ctx, token, ahead))(t)
 	want := []string{"user.second_factor_added", "user.login_failed"}
 	if diff := cmp.Diff(want, w.actions()); diff != "" {
@@ -328,7 +313,9 @@ func TestRequireSecondFactor(t *testing.T) {
 		session := must(w.svc.StartSession(w.ctx, w.svc.As(u.ID), ""))(t)
 		callers[u.Email+" session"] = must(w.svc.Authenticate(w.ctx, session.Secret))(t)
 		callers[u.Email+" trusted"] = w.svc.As(u.ID)
+		callers[u.Email+" signed in"] = w.svc.AsSignedIn(u.ID)
 	}
+	callers["plain@example.org password"] = must(w.svc.SignIn(w.ctx, plain.Email, lisesPassword))(t)
 	for _, required := range []bool{false, true} {
 		name := must(w.desk.Account(w.ctx))(t).Name
 		account := must(w.desk.UpdateAccount(w.ctx, helpdesk.AccountUpdate{Name: name, RequireSecondFactor: storage.Some(required)}))(t)
@@ -345,7 +332,7 @@ func TestRequireSecondFactor(t *testing.T) {
 	}
 	admin := must(w.svc.Admin(w.ctx, callers["plain@example.org session"]))(t) // the way out stays open
 	begun := must(admin.BeginSecondFactor(w.ctx, lisesPassword, "Halden"))(t)
-	must(admin.ConfirmSecondFactor(w.ctx, appCode(begun.Secret, w.clock.Now())))(t)
+	must(admin.ConfirmSecondFactor(w.ctx, testenv.AppCode(begun.Secret, w.clock.Now())))(t)
 	must(w.svc.Desk(w.ctx, callers["plain@example.org session"], w.account.ID))(t)
 }
 
@@ -359,7 +346,7 @@ func ExampleService_FinishSignIn() {
 	user, _ := svc.Operator().CreateUser(ctx, helpdesk.UserInput{Email: "ada@example.org", Password: "correct horse"})
 	admin, _ := svc.Admin(ctx, svc.As(user.ID))
 	begun, _ := admin.BeginSecondFactor(ctx, "correct horse", "Halden") // begun.URI becomes a QR code
-	codes, _ := admin.ConfirmSecondFactor(ctx, appCode(begun.Secret, time.Now()))
+	codes, _ := admin.ConfirmSecondFactor(ctx, testenv.AppCode(begun.Secret, time.Now()))
 	_, err = svc.SignIn(ctx, "ada@example.org", "correct horse")
 	fmt.Println(err)
 	if step, ok := errors.AsType[*helpdesk.SecondStep](err); ok {

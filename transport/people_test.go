@@ -2,10 +2,6 @@ package transport_test
 
 import (
 	"context"
-	"crypto/hmac"
-	"crypto/sha1"
-	"encoding/base32"
-	"encoding/binary"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -14,13 +10,13 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/memstore"
+	"github.com/helpwright/helpwright/storage/storagetest/testenv"
 	"github.com/helpwright/helpwright/transport"
 )
 
@@ -182,7 +178,7 @@ func TestLoginWithCode(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	codes, err := admin.ConfirmSecondFactor(t.Context(), appCode(t, begun.Secret, w.clock.now()))
+	codes, err := admin.ConfirmSecondFactor(t.Context(), testenv.AppCode(begun.Secret, w.clock.now()))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -192,19 +188,6 @@ func TestLoginWithCode(t *testing.T) {
 	if rec := w.do(t, "", "GET", account, "", "Cookie", c.Name+"="+c.Value); rec.Code != http.StatusOK {
 		t.Errorf("with a second factor: %d %s", rec.Code, rec.Body)
 	}
-}
-
-// appCode is what an authenticator app shows at a time, see RFC 6238.
-func appCode(t *testing.T, secret string, at time.Time) string {
-	t.Helper()
-	key, err := base32.StdEncoding.WithPadding(base32.NoPadding).DecodeString(secret)
-	if err != nil {
-		t.Fatal(err)
-	}
-	mac := hmac.New(sha1.New, key)
-	mac.Write(binary.BigEndian.AppendUint64(nil, uint64(at.Unix()/30)))
-	sum := mac.Sum(nil)
-	return fmt.Sprintf("%06d", binary.BigEndian.Uint32(sum[sum[19]&15:])&0x7fffffff%1000000)
 }
 
 // peopleStore counts what is read.

@@ -11,6 +11,7 @@ const (
 	PageSearch     = "search"
 	PageContact    = "contact"
 	PageSignIn     = "sign_in"
+	PageSignInCode = "sign_in_code"
 	PageNotFound   = "not_found"
 
 	layoutName  = "layout"
@@ -19,7 +20,7 @@ const (
 
 // Pages lists the names of the pages' templates.
 func Pages() []string {
-	return []string{PageHome, PageCollection, PageCategory, PageArticle, PageSearch, PageContact, PageSignIn, PageNotFound}
+	return []string{PageHome, PageCollection, PageCategory, PageArticle, PageSearch, PageContact, PageSignIn, PageSignInCode, PageNotFound}
 }
 
 // Page is all that the templates see. It is plain data: no type in it has methods, so
@@ -204,10 +205,13 @@ type Contact struct {
 // FieldProblem is a problem with a field of a form.
 type FieldProblem struct{ Field, Text string }
 
-// SignIn is the form of a private site.
+// SignIn is the form of a private site: of PageSignIn, or of PageSignInCode, which asks for
+// the code of a second factor next.
 type SignIn struct {
 	URL     string // the form posts there
 	Token   string // that it posts too
 	Email   string // what was filled in
+	Step    string // on PageSignInCode: that it posts too
+	Again   string // on PageSignInCode: where to begin again
 	Problem string
 }

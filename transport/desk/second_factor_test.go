@@ -1,10 +1,6 @@
 package desk_test
 
 import (
-	"crypto/hmac"
-	"crypto/sha1"
-	"encoding/base32"
-	"encoding/binary"
 	"fmt"
 	"html"
 	"net/http"
@@ -16,21 +12,9 @@ import (
 
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/storage"
+	"github.com/helpwright/helpwright/storage/storagetest/testenv"
 	"github.com/helpwright/helpwright/transport/desk"
 )
-
-// appCode is what an authenticator app shows at a time, see RFC 6238.
-func appCode(t *testing.T, secret string, at time.Time) string {
-	t.Helper()
-	key, err := base32.StdEncoding.WithPadding(base32.NoPadding).DecodeString(secret)
-	if err != nil {
-		t.Fatal(err)
-	}
-	mac := hmac.New(sha1.New, key)
-	mac.Write(binary.BigEndian.AppendUint64(nil, uint64(at.Unix()/30)))
-	sum := mac.Sum(nil)
-	return fmt.Sprintf("%06d", binary.BigEndian.Uint32(sum[sum[19]&15:])&0x7fffffff%1000000)
-}
 
 // A member sets a second factor up where the team asks for it, signs in with it, and switches it off.
 func TestSecondFactorPages(t *testing.T) {
@@ -77,7 +61,7 @@ func TestSecondFactorPages(t *testing.T) {
 		t.Error("a wrong code takes the picture away")
 	}
 	page("/second-factor/confirm", url.Values{"code": {"x"}, "uri": {`javascript:alert("1")`}}, 422, "Current password")
-	codes := page("/second-factor/confirm", url.Values{"code": {appCode(t, secret, time.Now())}, "uri": {uri}}, 200, "Save these codes")
+	codes := page("/second-factor/confirm", url.Values{"code": {testenv.AppCode(secret, time.Now())}, "uri": {uri}}, 200, "Save these codes")
 	recovery := regexp.MustCompile(`<code>([A-Z2-7-]{14})</code>`).FindAllStringSubmatch(codes, -1)
 	if len(recovery) != 10 {
 		t.Fatal(codes)
@@ -115,7 +99,7 @@ func TestSecondFactorPages(t *testing.T) {
 	if _, err := b.desk.UpdateAccount(t.Context(), helpdesk.AccountUpdate{Name: "Halden", RequireSecondFactor: storage.Some(false)}); err != nil {
 		t.Fatal(err)
 	}
-	page("/second-factor/remove", url.Values{"current_password": {password}, "off_code": {appCode(t, secret, time.Now().Add(30*time.Second))}}, 303, "")
+	page("/second-factor/remove", url.Values{"current_password": {password}, "off_code": {testenv.AppCode(secret, time.Now().Add(30*time.Second))}}, 303, "")
 	if a := signIn(password); a.status != http.StatusSeeOther {
 		t.Errorf("switched off: %d", a.status)
 	}

@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/smtp"
+	"net/url"
 	"regexp"
 	"slices"
 	"strconv"
@@ -28,6 +29,7 @@ import (
 	"github.com/helpwright/helpwright/storage/jobs"
 	"github.com/helpwright/helpwright/storage/memblob"
 	"github.com/helpwright/helpwright/storage/memstore"
+	"github.com/helpwright/helpwright/storage/storagetest/testenv"
 	"github.com/helpwright/helpwright/transport/server"
 )
 
@@ -309,5 +311,101 @@ func TestBelowAPathWithOwnUsers(t *testing.T) {
 				t.Errorf("%s: the link %s leads elsewhere", c.path, link[1])
 			}
 		}
+	}
+}
+
+// A private help centre asks for the second factor that its account asks for: before it is set up nobody signs in, and
+// sessions from before the rule are over.
+func TestPrivateSiteAsksForTheSecondFactor(t *testing.T) {
+	t.Parallel()
+	m := newServer(t, config())
+	ctx, service := t.Context(), m.Service()
+	const password = "correct horse"
+	user, err := service.Operator().CreateUser(ctx, helpdesk.UserInput{Email: "ada@example.org", Password: password})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := service.Operator().AddMember(ctx, m.account.ID, user.ID, helpdesk.RoleAgent); err != nil {
+		t.Fatal(err)
+	}
+	sites, err := m.KB().Sites(service.As(m.owner.ID))
+	if err != nil {
+		t.Fatal(err)
+	}
+	private := kb.SiteInput{
+		AccountID: m.account.ID, Name: "Acme", Visibility: storage.Some(kb.Private), CustomDomain: storage.Some("team.example.org"), Path: storage.Some(""),
+	}
+	if _, err := sites.Create(ctx, private); err != nil {
+		t.Fatal(err)
+	}
+	visit := func(form url.Values, cookie string) (status int, body, session string) {
+		req := httptest.NewRequestWithContext(ctx, http.MethodGet, "http://team.example.org/en", nil)
+		if form != nil {
+			req = httptest.NewRequestWithContext(ctx, http.MethodPost, "http://team.example.org/-/sign-in", strings.NewReader(form.Encode()))
+			req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+		}
+		req.Header.Set("Cookie", cookie)
+		rec := httptest.NewRecorder()
+		m.Handler().ServeHTTP(rec, req)
+		session, _, _ = strings.Cut(rec.Header().Get("Set-Cookie"), ";")
+		return rec.Code, rec.Body.String(), session
+	}
+	hidden := func(body, name string) string {
+		_, rest, _ := strings.Cut(body, `name="`+name+`" value="`)
+		value, _, _ := strings.Cut(rest, `"`)
+		return value
+	}
+	step := func(body string, form url.Values) (int, string, string) {
+		form.Set("token", hidden(body, "token"))
+		if s := hidden(body, "step"); s != "" {
+			form.Set("step", s)
+		}
+		return visit(form, "")
+	}
+	signIn := func() (int, string, string) {
+		_, body, _ := visit(nil, "")
+		return step(body, url.Values{"email": {user.Email}, "password": {password}})
+	}
+	status, _, before := signIn()
+	if status != http.StatusSeeOther || before == "" {
+		t.Fatalf("with a password: %d", status)
+	}
+	if status, _, _ := visit(nil, before); status != http.StatusOK {
+		t.Errorf("signed in: %d", status)
+	}
+	if _, err := m.desk.UpdateAccount(ctx, helpdesk.AccountUpdate{Name: "Acme", RequireSecondFactor: storage.Some(true)}); err != nil {
+		t.Fatal(err)
+	}
+	if status, body, _ := visit(nil, before); status != http.StatusForbidden || !strings.Contains(body, `name="password"`) {
+		t.Errorf("a session from before the rule: %d %s", status, body)
+	}
+	if status, body, session := signIn(); status != http.StatusForbidden || session != "" || !strings.Contains(body, "Your team asks for a second factor.") {
+		t.Errorf("without a second factor: %d %s", status, body)
+	}
+	admin, err := service.Admin(ctx, service.As(user.ID))
+	if err != nil {
+		t.Fatal(err)
+	}
+	begun, err := admin.BeginSecondFactor(ctx, password, "Acme")
+	if err != nil {
+		t.Fatal(err)
+	}
+	codes, err := admin.ConfirmSecondFactor(ctx, testenv.AppCode(begun.Secret, time.Now()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	status, body, session := signIn()
+	if status != http.StatusForbidden || session != "" || !strings.Contains(body, `name="code"`) {
+		t.Fatalf("a password alone: %d %s", status, body)
+	}
+	if _, wrong, session := step(body, url.Values{"code": {"000000"}}); session != "" || !strings.Contains(wrong, "The code is not right") {
+		t.Errorf("a wrong code: %s", wrong)
+	}
+	status, _, session = step(body, url.Values{"code": {codes[0]}})
+	if status != http.StatusSeeOther {
+		t.Fatalf("with a code: %d", status)
+	}
+	if status, _, _ := visit(nil, session); status != http.StatusOK {
+		t.Errorf("signed in with a code: %d", status)
 	}
 }

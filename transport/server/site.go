@@ -48,9 +48,16 @@ func (s *Server) siteConfig(keys [][]byte) site.Config {
 	if cfg.SignIn == nil && cfg.Caller == nil {
 		cfg.SignIn = func(ctx context.Context, email, password string, from netip.Addr) (int64, error) {
 			caller, err := s.service.From(from).SignIn(ctx, email, password)
+			if step, ok := errors.AsType[*helpdesk.SecondStep](err); ok {
+				return 0, &site.CodeNeeded{Token: step.Token}
+			}
 			return caller.UserID(), err
 		}
-		fill(&cfg.User, func(id int64) kb.Caller { return s.service.As(id) })
+		cfg.FinishSignIn = func(ctx context.Context, token, code string, from netip.Addr) (int64, error) {
+			caller, err := s.service.From(from).FinishSignIn(ctx, token, code)
+			return caller.UserID(), err
+		}
+		fill(&cfg.User, func(id int64) kb.Caller { return s.service.AsSignedIn(id) })
 	}
 	return cfg
 }

@@ -2,11 +2,13 @@ package site_test
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"fmt"
 	"mime/multipart"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"net/url"
 	"strings"
 	"testing"
@@ -283,5 +285,85 @@ func TestFormerKeys(t *testing.T) {
 		if rec.Code != tt.status {
 			t.Errorf("with %d former keys: %d", len(tt.former), rec.Code)
 		}
+	}
+}
+
+// A reader with a second factor gives its code after the password. What is wrong is said at the form.
+func TestSecondStep(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, memstore.New())
+	if _, err := w.editor.UpdateSite(t.Context(), kb.SiteInput{AccountID: w.site.AccountID, Name: "Acme", Visibility: storage.Some(kb.Private)}); err != nil {
+		t.Fatal(err)
+	}
+	w.Handler = w.handler(func(cfg *site.Config) {
+		cfg.SignIn = func(_ context.Context, email, password string, _ netip.Addr) (int64, error) {
+			switch {
+			case password == "often":
+				return 0, fault.New(fault.RateLimited, "later")
+			case password != "right":
+				return 0, fault.New(fault.Unauthenticated, "no")
+			case email == "plain@example.org":
+				return 0, fault.New(fault.Forbidden, "set one up")
+			}
+			return 0, fmt.Errorf("signing in: %w", &site.CodeNeeded{Token: "step-" + email})
+		}
+		cfg.FinishSignIn = func(_ context.Context, token, code string, _ netip.Addr) (int64, error) {
+			switch {
+			case code == "often":
+				return 0, fault.New(fault.RateLimited, "later")
+			case code == "broken":
+				return 0, fault.New(fault.Unavailable, "broken")
+			case code != "123456":
+				return 0, &fault.Error{Kind: fault.Unauthenticated, Code: site.WrongCode}
+			case token == "step-ada@example.org":
+				return 1, nil
+			case token == "step-sam@example.org":
+				return 2, nil
+			}
+			return 0, fault.New(fault.Unauthenticated, "expired")
+		}
+	})
+	page := w.get("/en/articles/7").Body.String()
+	password := func(email, password string) url.Values {
+		return url.Values{"token": {value(page, "token")}, "email": {email}, "password": {password}}
+	}
+	code := func(step, code string) url.Values {
+		return url.Values{"token": {value(page, "token")}, "step": {step}, "code": {code}}
+	}
+	const ada, sam = "ada@example.org", "sam@example.org"
+	for name, c := range map[string]struct {
+		form       url.Values
+		step, text string
+	}{
+		"a code is asked for":         {password(ada, "right"), "step-" + ada, "Enter the code that your authenticator app shows"},
+		"a wrong password":            {password(ada, "wrong"), "", "The email address or the password is not right."},
+		"too many passwords":          {password(ada, "often"), "", "Too many wrong attempts. Please wait a few minutes."},
+		"no second factor yet":        {password("plain@example.org", "right"), "", "Your team asks for a second factor. Set one up in the desk first."},
+		"a wrong code":                {code("step-"+ada, "000000"), "step-" + ada, "The code is not right, or was used already."},
+		"no code":                     {code("step-"+ada, ""), "step-" + ada, "The code is not right, or was used already."},
+		"too many codes":              {code("step-"+ada, "often"), "step-" + ada, "Too many wrong attempts. Please wait a few minutes."},
+		"a step that is over":         {code("step-x", "123456"), "", "This took too long. Please sign in again."},
+		"a stranger":                  {code("step-"+sam, "123456"), "", "The email address or the password is not right."},
+		"a form that is not genuine":  {url.Values{"token": {"x"}, "step": {"step-" + ada}, "code": {"123456"}}, "step-" + ada, "This page was open for too long."},
+		"a step that would be markup": {code(`"><b>`, "000000"), "&#34;&gt;&lt;b&gt;", "The code is not right, or was used already."},
+	} {
+		rec := w.post("/-/sign-in", c.form)
+		body := rec.Body.String()
+		if rec.Code != http.StatusForbidden || rec.Header().Get("Set-Cookie") != "" || !strings.Contains(body, c.text) || value(body, "step") != c.step {
+			t.Errorf("%s: %d, step %q: %s", name, rec.Code, value(body, "step"), body)
+		}
+		if asks := strings.Contains(body, `name="password"`); asks != (c.step == "") {
+			t.Errorf("%s: asks for the password: %v", name, asks)
+		}
+	}
+	if rec := w.post("/-/sign-in", code("step-"+ada, "broken")); rec.Code != http.StatusServiceUnavailable {
+		t.Errorf("broken: %d", rec.Code)
+	}
+	rec := w.post("/-/sign-in", password(ada, "right"))
+	right := url.Values{"token": {value(rec.Body.String(), "token")}, "step": {value(rec.Body.String(), "step")}, "code": {"123456"}}
+	rec = w.post("/-/sign-in", right)
+	session, _, _ := strings.Cut(rec.Header().Get("Set-Cookie"), ";")
+	if rec.Code != http.StatusSeeOther || rec.Header().Get("Location") != "/en/articles/7" || w.get("/en", "Cookie", session).Code != http.StatusOK {
+		t.Errorf("%d %v", rec.Code, rec.Header())
 	}
 }

@@ -30,9 +30,11 @@ func (v *visit) route() error {
 	case first == "favicon.ico" && rest == "":
 		return v.favicon()
 	}
-	if err := v.enter(); fault.Is(err, fault.NotFound) && v.site.Visibility == kb.Private {
+	err := v.enter()
+	if v.site.Visibility == kb.Private && (fault.Is(err, fault.NotFound) || fault.Is(err, fault.Forbidden)) {
 		return v.door(first, rest)
-	} else if err != nil {
+	}
+	if err != nil {
 		return err
 	}
 	switch {

@@ -62,40 +62,55 @@ func (v *visit) door(first, rest string) error {
 	return v.signIn(v.path)
 }
 
-// signIn shows the form, with the path to go on to, or takes it.
+// signIn shows the form, or takes it; to is the path to go on to.
 func (v *visit) signIn(to string) error {
 	if !v.allow(http.MethodGet, http.MethodHead, http.MethodPost) {
 		return nil
 	}
-	locale := v.formLocale(to)
-	p := v.page(theme.PageSignIn, locale)
-	p.NoIndex = true
-	p.Title, p.Description, p.FeedURL = theme.Text(locale, "Sign in to read"), "", ""
-	p.Site.SearchURL, p.Site.ContactURL, p.Site.SuggestURL = "", "", ""
-	p.SignIn = &theme.SignIn{URL: v.prefix + "/-/sign-in"}
-	status := http.StatusForbidden
 	if v.r.Method == http.MethodPost {
-		v.r.Body = http.MaxBytesReader(v.w, v.r.Body, 16<<10)
-		p.SignIn.Email = v.r.PostFormValue("email")
-		back, age, ok := v.h.unseal("sign-in", v.site.ID, v.r.PostFormValue("token"))
-		to = back
-		problem, err := v.check(ok && age < formLife)
-		if err != nil {
-			return err
-		}
-		if problem == "" {
-			return v.redirect(http.StatusSeeOther, to)
-		}
-		p.SignIn.Problem = theme.Text(locale, problem)
-	} else if to == "" {
-		status = http.StatusOK
+		return v.takeSignIn()
 	}
+	if to == "" {
+		return v.showSignIn(http.StatusOK, "/", &theme.SignIn{})
+	}
+	return v.showSignIn(http.StatusForbidden, to, &theme.SignIn{})
+}
+
+func (v *visit) takeSignIn() error {
+	v.r.Body = http.MaxBytesReader(v.w, v.r.Body, 16<<10)
+	form := &theme.SignIn{Email: v.r.PostFormValue("email"), Step: v.r.PostFormValue("step")}
+	to, age, ok := v.h.unseal("sign-in", v.site.ID, v.r.PostFormValue("token"))
 	if to == "" {
 		to = "/"
 	}
-	p.SignIn.Token = v.h.seal("sign-in", v.site.ID, to)
+	done, err := v.attempt(form, ok && age < formLife)
+	if err != nil {
+		return err
+	}
+	if done {
+		return v.redirect(http.StatusSeeOther, to)
+	}
+	return v.showSignIn(http.StatusForbidden, to, form)
+}
+
+// showSignIn asks for a password, or for the code that is the next step.
+func (v *visit) showSignIn(status int, to string, form *theme.SignIn) error {
+	kind, title, locale := theme.PageSignIn, "Sign in to read", v.formLocale(to)
+	if form.Step != "" {
+		kind, title = theme.PageSignInCode, "Your code"
+	}
+	p := v.page(kind, locale)
+	p.NoIndex = true
+	p.Title, p.Description, p.FeedURL = theme.Text(locale, title), "", ""
+	p.Site.SearchURL, p.Site.ContactURL, p.Site.SuggestURL = "", "", ""
+	p.SignIn = form
+	form.URL, form.Again = v.prefix+"/-/sign-in", v.prefix+to
+	form.Token = v.h.seal("sign-in", v.site.ID, to)
+	if form.Problem != "" {
+		form.Problem = theme.Text(locale, form.Problem)
+	}
 	v.languages(p, to)
-	return v.write(status, theme.PageSignIn, p)
+	return v.write(status, kind, p)
 }
 
 // languages of the door: those of the account, as nothing of the site is known here.
@@ -135,31 +150,83 @@ func (v *visit) formLocale(to string) string {
 	return v.preferred(v.offered())
 }
 
-// check signs in with what was filled in, and says what is wrong with it.
-func (v *visit) check(token bool) (problem string, err error) {
+// What is wrong with a sign-in.
+const (
+	problemStale  = "This page was open for too long. Please send it again."
+	problemMuch   = "Too much was sent from here. Please try again later."
+	problemTries  = "Too many wrong attempts. Please wait a few minutes."
+	problemPair   = "The email address or the password is not right." // one for all wrong pairs, and for strangers
+	problemCode   = "The code is not right, or was used already."
+	problemLong   = "This took too long. Please sign in again."
+	problemFactor = "Your team asks for a second factor. Set one up in the desk first."
+)
+
+// attempt signs in with what was filled in. What is wrong with it, and the next step, come into the form.
+func (v *visit) attempt(form *theme.SignIn, token bool) (done bool, err error) {
 	switch {
 	case !v.sameOrigin() || !token:
-		return "This page was open for too long. Please send it again.", nil
+		form.Problem = problemStale
+		return false, nil
 	case v.limited(LimitSignIn):
-		return "Too much was sent from here. Please try again later.", nil
-	case v.h.cfg.SignIn == nil:
-		return "The email address or the password is not right.", nil
+		form.Problem = problemMuch
+		return false, nil
 	}
-	id, err := v.h.cfg.SignIn(v.ctx(), v.r.PostFormValue("email"), v.r.PostFormValue("password"), v.h.cfg.Addr(v.r))
+	id, err := v.prove(form)
 	if err == nil {
 		_, err = v.h.cfg.KB.Visitor(v.ctx(), v.h.cfg.User(id), v.site.ID)
 	}
-	var f *fault.Error
-	switch {
-	case err == nil && v.stranger(id):
-	case err == nil:
-		v.setSession(v.h.seal("session", v.site.ID, strconv.FormatInt(id, 10)), int(sessionLife.Seconds()))
-		return "", nil
-	case errors.As(err, &f) && (f.Kind == fault.Unauthenticated || f.Kind == fault.NotFound || f.Kind == fault.Invalid):
-	default:
-		return "", err
+	if err != nil {
+		return false, afterFault(form, err)
 	}
-	return "The email address or the password is not right.", nil // one for all wrong pairs
+	if v.stranger(id) {
+		form.Step, form.Problem = "", problemPair
+		return false, nil
+	}
+	v.setSession(v.h.seal("session", v.site.ID, strconv.FormatInt(id, 10)), int(sessionLife.Seconds()))
+	return true, nil
+}
+
+// prove finds the user by the password, or by the code that was asked for after it.
+func (v *visit) prove(form *theme.SignIn) (userID int64, err error) {
+	cfg := v.h.cfg
+	switch {
+	case form.Step == "" && cfg.SignIn != nil:
+		return cfg.SignIn(v.ctx(), form.Email, v.r.PostFormValue("password"), cfg.Addr(v.r))
+	case form.Step != "" && cfg.FinishSignIn != nil:
+		return cfg.FinishSignIn(v.ctx(), form.Step, v.r.PostFormValue("code"), cfg.Addr(v.r))
+	}
+	return 0, fault.New(fault.Unauthenticated, "Nobody can sign in.")
+}
+
+// afterFault says in the form what went wrong. It returns the error when that is not up to who signs in.
+func afterFault(form *theme.SignIn, err error) error {
+	if code, ok := errors.AsType[*CodeNeeded](err); ok {
+		form.Step = code.Token
+		return nil
+	}
+	f, ok := errors.AsType[*fault.Error](err)
+	if !ok {
+		return err
+	}
+	atCode := form.Step != ""
+	switch {
+	case f.Kind == fault.RateLimited:
+		form.Problem = problemTries
+		return nil
+	case f.Kind == fault.Unauthenticated && f.Code == WrongCode && atCode:
+		form.Problem = problemCode
+		return nil
+	case f.Kind == fault.Unauthenticated && atCode:
+		form.Problem = problemLong
+	case f.Kind == fault.Forbidden:
+		form.Problem = problemFactor
+	case f.Kind == fault.Unauthenticated, f.Kind == fault.NotFound, f.Kind == fault.Invalid:
+		form.Problem = problemPair
+	default:
+		return err
+	}
+	form.Step = ""
+	return nil
 }
 
 // stranger reports whether a user is no member of the account of the site.

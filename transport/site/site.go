@@ -36,9 +36,15 @@ type Config struct {
 	// An error, and nil, are nobody.
 	Caller func(r *http.Request) (kb.Caller, error)
 	// SignIn checks what a reader of a private site has filled in, and returns the id of
-	// the user; a wrong pair is an Unauthenticated fault. nil: nobody can sign in.
+	// the user; a wrong pair is an Unauthenticated fault, and [CodeNeeded] asks for the code of
+	// a second factor. A RateLimited fault is shown at the form. nil: nobody can sign in.
 	SignIn func(ctx context.Context, email, password string, from netip.Addr) (userID int64, err error)
-	// User is the caller with an id that SignIn returned. Required with SignIn.
+	// FinishSignIn checks the code that SignIn asked for, by the token of its [CodeNeeded]. An
+	// Unauthenticated fault with code [WrongCode] lets the reader try another; any other sends
+	// them back to the password. nil: who needs a code cannot sign in.
+	FinishSignIn func(ctx context.Context, token, code string, from netip.Addr) (userID int64, err error)
+	// User is the caller with an id that SignIn returned. Required with SignIn. Where opening
+	// the site for it is Forbidden, the reader is told that the team asks for a second factor.
 	User func(userID int64) kb.Caller
 
 	// Contact opens a conversation with the sender of a message in the mailbox of the
@@ -66,6 +72,17 @@ type Config struct {
 	Now      func() time.Time // nil: time.Now
 	Logger   *slog.Logger     // nil: discards
 }
+
+// CodeNeeded is the error of Config.SignIn for a right password where a code is asked for too.
+type CodeNeeded struct {
+	Token string // stands for the password in Config.FinishSignIn
+}
+
+// Error implements error.
+func (*CodeNeeded) Error() string { return "a code of the second factor is needed" }
+
+// WrongCode is the code of the fault of Config.FinishSignIn after which another code may be tried.
+const WrongCode = "wrong_code"
 
 // What Config.Limit counts.
 const (

@@ -291,7 +291,7 @@ func (t *Tab) Source() []byte {
 // Picture writes the page into a PNG file: what is seen of it, or all.
 func (t *Tab) Picture(file string, all bool) {
 	t.t.Helper()
-	params := page.CaptureScreenshotParams{CaptureBeyondViewport: &all, OptimizeForSpeed: &all}
+	params := page.CaptureScreenshotParams{CaptureBeyondViewport: &all, OptimizeForSpeed: new(true)}
 	if all {
 		m := call(t, page.GetLayoutMetrics, cdp.Empty{})
 		params.Clip = &page.Viewport{Width: m.CSSContentSize.Width, Height: m.CSSContentSize.Height, Scale: 1}
