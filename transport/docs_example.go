@@ -39,7 +39,7 @@ func (o *docOperation) address() (string, bool) {
 		case p.In == "path" && p.Example == nil:
 			return "", false
 		case p.In == "path":
-			path = strings.ReplaceAll(path, "{"+p.Name+"}", url.PathEscape(fmt.Sprint(p.Example)))
+			path = strings.ReplaceAll(path, "{"+p.Name+"}", inPath(fmt.Sprint(p.Example)))
 		case p.In == "query" && p.Example != nil:
 			query[p.Name] = inQuery(p.Name, p.Example)
 		}
@@ -51,6 +51,19 @@ func (o *docOperation) address() (string, bool) {
 		path += "?" + query.Encode()
 	}
 	return "$API" + path, true
+}
+
+// inPath escapes the segments of a value: that of a parameter which takes the rest of the path has several. A secret, which
+// the example has in braces, stays to be filled in.
+func inPath(value string) string {
+	if name, found := strings.CutPrefix(value, "{"); found {
+		return "<" + strings.TrimSuffix(name, "}") + ">"
+	}
+	segments := strings.Split(value, "/")
+	for i, s := range segments {
+		segments[i] = url.PathEscape(s)
+	}
+	return strings.Join(segments, "/")
 }
 
 // inQuery are the values of a parameter: lists are repeated where its name says so, else they have commas.

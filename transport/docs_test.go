@@ -6,7 +6,9 @@ import (
 	"encoding/json"
 	"net/http/httptest"
 	"net/url"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -119,8 +121,12 @@ func TestDocsCommands(t *testing.T) {
 	if len(ran) != commands || commands < 200 {
 		t.Errorf("%d commands, of which %d ran", commands, len(ran))
 	}
+	walked := walkedPaths(t)
 	for _, command := range ran {
 		args := strings.Split(command, "\x00")
+		if asked := askedBy(args); !walked[asked] {
+			t.Errorf("no walk asks for %s", asked)
+		}
 		if !slices.ContainsFunc(args, func(a string) bool { u, err := url.Parse(a); return err == nil && u.Host == "h" }) {
 			t.Errorf("no address: %q", args)
 		}
@@ -128,6 +134,49 @@ func TestDocsCommands(t *testing.T) {
 			t.Errorf("no JSON: %s", args[i+1])
 		}
 	}
+}
+
+// walkedPaths are the methods and paths that the walks ask for.
+func walkedPaths(t *testing.T) map[string]bool {
+	t.Helper()
+	files, err := filepath.Glob("testdata/walk*.http")
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := map[string]bool{"GET /languages": true} // whose answer is too long for a walk
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, s := range parseWalk(t, string(text)) {
+			words := strings.Fields(s.request)
+			if len(words) > 1 {
+				path, _, _ := strings.Cut(words[1], "?")
+				all[words[0]+" "+path] = true
+			}
+		}
+	}
+	return all
+}
+
+// askedBy is the method and the path that curl asks for with its arguments.
+func askedBy(args []string) string {
+	method, path, sends := "GET", "", false
+	for i, a := range args {
+		switch {
+		case a == "-X":
+			method = args[i+1]
+		case a == "-d" || a == "-F":
+			sends = true
+		case strings.HasPrefix(a, "https://h/api"):
+			path, _, _ = strings.Cut(strings.TrimPrefix(a, "https://h/api"), "?")
+		}
+	}
+	if sends && method == "GET" {
+		method = "POST"
+	}
+	return method + " " + strings.NewReplacer("<", "{", ">", "}").Replace(path)
 }
 
 // Whatever a document says is text on the page.
