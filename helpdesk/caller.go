@@ -22,7 +22,7 @@ type Caller struct {
 	tokenID int64
 	scopes  []Permission
 	session bool
-	signed  bool // with a password, here
+	signed  bool      // with a password, here
 	expires time.Time // of the token; zero: never
 }
 
