@@ -38,7 +38,7 @@ func (f *filing) receivedAt(row InboundMail) time.Time {
 // by an import or as a copy, has no Received; its Date counts if it lay there before we
 // knew the mailbox.
 func (f *filing) sentAt(row InboundMail, mailbox Mailbox) time.Time {
-	if !row.fetched() {
+	if !row.ofAnyAge() {
 		return f.now
 	}
 	plausible := func(t time.Time) bool { return t.Year() >= 1970 && !t.After(row.ReceivedAt) }

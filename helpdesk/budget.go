@@ -39,7 +39,7 @@ const tooManyMails = "its sender sent too many mails within an hour: it reopens 
 // with the history of a mailbox, is none of a loop. Of what was sent to us just now, the
 // Date says nothing: a program in a loop may write any.
 func (f *filing) overBudget(ctx context.Context, r Reader, row InboundMail, emailID int64) (bool, error) {
-	if row.fetched() && !f.mail.Date.IsZero() && f.now.Sub(f.mail.Date) > 24*time.Hour {
+	if row.ofAnyAge() && !f.mail.Date.IsZero() && f.now.Sub(f.mail.Date) > 24*time.Hour {
 		return false, nil
 	}
 	return f.svc.receivedTooMuch(ctx, r, emailID)

@@ -38,6 +38,8 @@ type IncomingMail struct {
 	Sender     Address
 	ReplyTo    []Address
 	To, Cc     []Address
+	Bcc        []Address // of a copy that its sender kept
+	Archived   bool      // it comes from an archive, see [SourceImport]
 	ReturnPath string
 	// Rewritten: a list or a group has put its own address into From.
 	// Original is who was there before, as far as the mail tells.
@@ -211,7 +213,7 @@ func (m *IncomingMail) clean() {
 	}
 	m.ReturnPath = cut(cleanLine(m.ReturnPath), 320)
 	m.Authors, m.ReplyTo = cleanAddresses(m.Authors), cleanAddresses(m.ReplyTo)
-	m.To, m.Cc = cleanAddresses(m.To), cleanAddresses(m.Cc)
+	m.To, m.Cc, m.Bcc = cleanAddresses(m.To), cleanAddresses(m.Cc), cleanAddresses(m.Bcc)
 	if m.From.Email == "" {
 		m.From = unknownSender
 	}
@@ -389,6 +391,13 @@ func (f *filing) file(ctx context.Context, tx Tx, shared *filingTogether) (Inbou
 	if taken, err := f.bounce(ctx, tx, &row, mailbox); taken || err != nil {
 		return row, err
 	}
+	to, userID, err := f.archivedAnswer(ctx, tx, shared)
+	if err != nil {
+		return row, err
+	}
+	if len(to) > 0 {
+		return f.fileAnswer(ctx, tx, row, mailbox, to, userID, shared)
+	}
 	notForwarded, err := f.believeForward(ctx, tx, shared, mailbox)
 	if err == nil && f.passed != nil && f.passed.explicit && f.forward == nil {
 		err = refuse("%s", cmp.Or(notForwarded, "a form, a list or a group has sent it"))
@@ -512,6 +521,9 @@ func (f *filing) insert(ctx context.Context, tx Tx, row InboundMail, mailbox Mai
 	c.received(at, i, i.AutoSubmitted || flood)
 	if flood && isNew {
 		c.Status = StatusClosed
+	}
+	if f.mail.Archived {
+		c.receivedBefore(old, at, f.now)
 	}
 	if err := f.save(ctx, tx, &c); err != nil {
 		return row, err

@@ -26,7 +26,7 @@ const (
 type InboundMail struct {
 	ID             int64
 	MailboxID      int64
-	Source         string // "imap", "pop3", "smtp", "lmtp" or "replay"
+	Source         string // "imap", "pop3", "smtp", "lmtp", "replay" or [SourceImport]
 	Position       string // where the source had it; "" when a source has no positions
 	State          InboundState
 	Reason         string // why it was set aside, or what is to be said of how it was filed
@@ -48,8 +48,11 @@ type InboundMail struct {
 	UpdatedAt      time.Time
 }
 
-// fetched: it lay in a mailbox on a server, where it may be of any age.
+// fetched: it lay in a mailbox on a server.
 func (m InboundMail) fetched() bool { return m.Source == "imap" || m.Source == "pop3" }
+
+// ofAnyAge: it lay in a mailbox on a server, or in an archive.
+func (m InboundMail) ofAnyAge() bool { return m.fetched() || m.Source == SourceImport }
 
 // MailHead is by what people tell one mail from another.
 type MailHead struct {

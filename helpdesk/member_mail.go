@@ -79,6 +79,9 @@ type memberWork struct {
 // findWork recognises a mail by which a member works. Whatever becomes of it, it is no
 // customer's.
 func (in *Intake) findWork(ctx context.Context, f *filing) error {
+	if f.mail.Archived { // what it asked for was done, or was not, at its time
+		return nil
+	}
 	machine := f.mail.AutoSubmitted || f.mail.Report != nil
 	tokens, formal := f.memberTokens()
 	switch {

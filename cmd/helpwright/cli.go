@@ -34,6 +34,7 @@ type cli struct {
 	User        userCmd        `cmd:"" help:"Manage users."`
 	Token       tokenCmd       `cmd:"" help:"Manage access tokens."`
 	KB          kbCmd          `cmd:"" name:"kb" help:"Export and import sites of the knowledge base."`
+	Mail        mailCmd        `cmd:"" help:"Import mails from files."`
 	Blobs       blobsCmd       `cmd:"" help:"Tidy up the files of mails, attachments and sites."`
 	Jobs        jobsCmd        `cmd:"" help:"List, retry and drop jobs that were given up, such as mails that cannot be sent."`
 	Backup      backupCmd      `cmd:"" help:"Write an archive of everything: database, files and secret key, while the server runs; or check one."`

@@ -34,6 +34,8 @@ func settingsOf(path string) []string {
 		return sealed
 	case "user reset-password":
 		return append([]string{"listen", "base-url", "bootstrap-email"}, sealed...)
+	case "mail import":
+		return append([]string{"trusted-servers", "intake-domain"}, sealed...)
 	case "kb import":
 		return append([]string{"max-site-file"}, sealed...)
 	case "doctor":

@@ -19,7 +19,7 @@ func isTerminal(w io.Writer) bool {
 	return err == nil && info.Mode()&os.ModeCharDevice != 0
 }
 
-// progress says how far a backup is: on a terminal in one line that changes, elsewhere now and then in a new one.
+// progress says how far a long command is: on a terminal in one line that changes, elsewhere now and then in a new one.
 type progress struct {
 	w        io.Writer
 	what     string
@@ -37,20 +37,25 @@ func newProgress(w io.Writer, what string) *progress {
 	return p
 }
 
-// tell says how much is done, unless it was said a moment ago.
+// tell says how many files are done.
 func (p *progress) tell(done backup.Totals) {
+	text := fmt.Sprintf("%d files, %s", done.Blobs+done.Missing, megabytes(done.Bytes))
+	if p.files > 0 {
+		text = fmt.Sprintf("%d of %d files, %s", done.Blobs+done.Missing, p.files, megabytes(done.Bytes))
+	}
+	p.say(text)
+}
+
+// say prints how far the work is, unless it was said a moment ago.
+func (p *progress) say(text string) {
 	if time.Since(p.said) < p.every {
 		return
 	}
 	p.said = time.Now()
-	text := fmt.Sprintf("%s: %d files, %s", p.what, done.Blobs+done.Missing, megabytes(done.Bytes))
-	if p.files > 0 {
-		text = fmt.Sprintf("%s: %d of %d files, %s", p.what, done.Blobs+done.Missing, p.files, megabytes(done.Bytes))
-	}
 	if p.terminal {
-		fmt.Fprintf(p.w, "\r%s\x1b[K", text)
+		fmt.Fprintf(p.w, "\r%s: %s\x1b[K", p.what, text)
 	} else {
-		fmt.Fprintln(p.w, text)
+		fmt.Fprintf(p.w, "%s: %s\n", p.what, text)
 	}
 }
 

@@ -328,7 +328,7 @@ func (f *Filer) read(ctx context.Context, accountID int64, row helpdesk.InboundM
 	if in.Security, err = f.security(ctx, accountID, in.From.Email, parsed.Protection); err != nil {
 		return in, err
 	}
-	in.Authentication = f.fromHeader(parsed)
+	in.Authentication, in.Archived = f.fromHeader(parsed), row.Source == helpdesk.SourceImport
 	return in, nil
 }
 
@@ -337,7 +337,7 @@ func incoming(m *mail.Message) helpdesk.IncomingMail {
 	identity, former := m.Identity(), m.FormerIdentity()
 	in := helpdesk.IncomingMail{
 		Identity: identity[:], FormerIdentity: former[:], MessageID: m.MessageID, InReplyTo: m.InReplyTo, References: m.References,
-		ReplyTo: addresses(m.ReplyTo), ReturnPath: m.ReturnPath, To: addresses(m.To), Cc: addresses(m.Cc), Subject: m.Subject, Date: m.Date, DateOffset: m.DateOffset(), LastHop: m.LastHop(),
+		ReplyTo: addresses(m.ReplyTo), ReturnPath: m.ReturnPath, To: addresses(m.To), Cc: addresses(m.Cc), Bcc: addresses(m.Bcc), Subject: m.Subject, Date: m.Date, DateOffset: m.DateOffset(), LastHop: m.LastHop(),
 		HTML: m.HTML, Text: m.Text, AutoSubmitted: m.AutoSubmitted, Relayed: m.Header.Has("Received"),
 	}
 	if from := addresses(m.From); len(from) > 0 {

@@ -208,7 +208,11 @@ func (v *visit) message(c helpdesk.Conversation, i helpdesk.Interaction, people 
 	}
 	if e.Kind != "customer" {
 		p, ok := people[cmp.Or(i.PostedByID, i.UserID)]
-		if !ok {
+		switch {
+		case ok:
+		case len(i.Mail.From) > 0: // of an archive
+			p = newPerson(0, cmp.Or(i.Mail.From[0].Name, i.Mail.From[0].Email), "")
+		default:
 			p = newPerson(0, v.words.T("A former member"), "")
 		}
 		e.Person = p

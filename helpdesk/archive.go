@@ -1,0 +1,209 @@
+package helpdesk
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/helpwright/helpwright/storage"
+	"github.com/helpwright/helpwright/storage/fault"
+)
+
+// SourceImport is the source of mails from an archive: mbox files, a Maildir. Such a mail of any age gets its own date; by none
+// of them does a member work. What the mailbox, or a member for it, has sent to others becomes an answer, which is not sent
+// again. A conversation whose last mail is such an answer, or is older than 30 days, is closed.
+const SourceImport = "import"
+
+// longAnswered is how old a customer's mail from an archive is that nobody is asked to answer any more.
+const longAnswered = 30 * 24 * time.Hour
+
+// archivedAnswer finds out whether a mail from an archive is one that we have sent, and to whom: its author is a mailbox of
+// the account, or a member who has written to others and not to us. userID is the member, 0 if it is not known.
+func (f *filing) archivedAnswer(ctx context.Context, tx Tx, shared *filingTogether) (to []Address, userID int64, err error) {
+	if !f.mail.Archived || f.mail.Report != nil || f.mail.From.Email == UnknownSender {
+		return nil, 0, nil
+	}
+	own, err := shared.ownAddresses(ctx, tx.Reader(), f.svc, f.accountID)
+	if err != nil {
+		return nil, 0, err
+	}
+	for _, a := range slices.Concat(f.mail.To, f.mail.Cc, f.mail.Bcc) {
+		if ValidEmail(a.Email) && !own.receives(a.Email) {
+			to = append(to, a)
+		}
+	}
+	if len(to) == 0 {
+		return nil, 0, nil
+	}
+	ours, author := own.receives(f.mail.From.Email), f.mail.From
+	if ours {
+		author = f.mail.Sender // who has sent it for the mailbox (RFC 5322 section 3.6.2)
+	}
+	if userID = f.users[EmailKey(author.Email)]; userID != 0 {
+		members, err := tx.UsersByID(ctx, []int64{userID})
+		if err != nil {
+			return nil, 0, err
+		}
+		if len(members) == 0 {
+			userID = 0
+		}
+	}
+	if !ours && (userID == 0 || slices.ContainsFunc(f.mail.To, func(a Address) bool { return own.receives(a.Email) })) {
+		return nil, 0, nil
+	}
+	return to, userID, nil
+}
+
+// fileAnswer makes a mail that we have sent an interaction: of the conversation that it refers to, or of a new one with the
+// first whom it went to.
+func (f *filing) fileAnswer(ctx context.Context, tx Tx, row InboundMail, mailbox Mailbox, to []Address, userID int64, shared *filingTogether) (InboundMail, error) {
+	m, err := f.answeredThread(ctx, tx, mailbox)
+	if err != nil {
+		return row, err
+	}
+	at, err := f.place(ctx, tx, m, f.sentAt(row, mailbox))
+	if err != nil {
+		return row, err
+	}
+	var events []storage.Event
+	c, isNew := m.conversation, m.conversation.ID == 0
+	if isNew {
+		customer, created, err := findCustomer(ctx, tx, to[0].Email, to[0].Name, f.now, &shared.index)
+		if err != nil {
+			return row, err
+		}
+		if created {
+			events = append(events, storage.Event{Type: "customer.created", Subject: customer.ID, Data: eventData(customer.ID), Time: f.now})
+		}
+		c = f.open(mailbox, customer, customer.emailByKey(EmailKey(to[0].Email)), at, m)
+		c.Status = StatusClosed
+	} else if dropped, err := f.dropTwice(ctx, tx, &row, c.ID, nil); dropped || err != nil {
+		return row, err
+	}
+	i := f.answer(at, userID, m)
+	i.IsStarter = isNew
+	if i.IsForward, err = f.passesOn(ctx, tx, c, to); err != nil {
+		return row, err
+	}
+	old := c
+	c.answeredBefore(i)
+	if err := f.save(ctx, tx, &c); err != nil {
+		return row, err
+	}
+	i.ConversationID = c.ID
+	if err := f.putAnswer(ctx, tx, &c, &i, to, shared); err != nil {
+		return row, err
+	}
+	event := func(kind string, subject int64) {
+		events = append(events, storage.Event{
+			Type: kind, Subject: subject, MailboxID: c.MailboxID, ConversationID: c.ID, Data: eventData(subject), Time: f.now,
+		})
+	}
+	if isNew {
+		event("conversation.created", c.ID)
+	}
+	event("interaction.created", i.ID)
+	for _, kind := range changedTo(old, c) {
+		event(kind, c.ID)
+	}
+	row.State, row.Reason, row.UpdatedAt = InboundFiled, "", f.now
+	row.Identity, row.ConversationID, row.InteractionID = f.mail.Identity, c.ID, i.ID
+	if err := tx.UpdateInbound(ctx, &row); err != nil {
+		return row, err
+	}
+	return row, tx.Emit(ctx, events...)
+}
+
+// answeredThread is the conversation of the likeliest mail that ours refers to. Who it went to does not matter: it is ours.
+func (f *filing) answeredThread(ctx context.Context, tx Tx, mailbox Mailbox) (match, error) {
+	m := match{why: Threading{Rule: RuleNew}}
+	refs := f.candidates()
+	known, err := f.known(ctx, tx, mailbox, refs)
+	if err != nil {
+		return m, err
+	}
+	m.why.References, m.why.Known = len(refs), len(known)
+	for _, ref := range known {
+		c, err := f.holder(ctx, tx, mailbox, ref)
+		if fault.Is(err, fault.NotFound) {
+			continue // deleted meanwhile
+		}
+		if err != nil {
+			return m, err
+		}
+		m.conversation, m.parent = c, ref.InteractionID
+		m.why.Rule, m.why.Matched = RuleReferences, ref.MessageID
+		return m, nil
+	}
+	return m, nil
+}
+
+// passesOn reports whether an answer went to none of those who take part in the conversation: then the customer waits on.
+func (f *filing) passesOn(ctx context.Context, tx Tx, c Conversation, to []Address) (bool, error) {
+	if c.ID == 0 {
+		return false, nil
+	}
+	var keys []string
+	for _, a := range to {
+		keys = append(keys, EmailKey(a.Email))
+	}
+	takesPart, err := tx.Participant(ctx, c.ID, keys)
+	return !takesPart, err
+}
+
+// answer is the interaction of a mail that we have sent.
+func (f *filing) answer(at time.Time, userID int64, m match) Interaction {
+	i := f.interaction(Customer{}, CustomerEmail{}, m)
+	i.Type, i.Source, i.UserID, i.PostedByID = TypeUser, "", userID, userID
+	i.At, i.PostedAt, i.SendStartedAt = at, at, at
+	i.Authentication, i.Bcc = MailAuthentication{}, emails(f.mail.Bcc)
+	return i
+}
+
+// answeredBefore notes an answer from an archive. Nothing is left to do for whoever has answered last.
+func (c *Conversation) answeredBefore(i Interaction) {
+	last := !i.At.Before(c.UpdatedAt)
+	if last {
+		c.UpdatedAt = i.At
+	}
+	if i.IsStarter || last && !i.AutoSubmitted && !i.IsForward {
+		c.answeredBy(i)
+		c.Status = StatusClosed
+	}
+}
+
+// receivedBefore takes back what a customer's mail from an archive has changed of a conversation, when it is so old that
+// nobody is to answer it.
+func (c *Conversation) receivedBefore(old Conversation, at, now time.Time) {
+	if now.Sub(at) <= longAnswered {
+		return
+	}
+	c.Status, c.AwaitingSince, c.SnoozedUntil = old.Status, old.AwaitingSince, old.SnoozedUntil
+	if c.ID == 0 {
+		c.Status, c.AwaitingSince = StatusClosed, time.Time{}
+	}
+}
+
+// putAnswer inserts the interaction with its files, what it is found by, and who takes part by it.
+func (f *filing) putAnswer(ctx context.Context, tx Tx, c *Conversation, i *Interaction, to []Address, shared *filingTogether) error {
+	if err := f.putIn(ctx, tx, c, i); err != nil {
+		return err
+	}
+	if i.IsStarter {
+		shared.index.begin(c.ID)
+	}
+	if err := shared.index.add(ctx, tx, *c, *i); err != nil {
+		return err
+	}
+	if err := attach(ctx, tx, *i, f.mailFiles()); err != nil {
+		return err
+	}
+	if err := f.purge(ctx, tx, f.unused()); err != nil {
+		return err
+	}
+	keys := make([]string, len(to))
+	for n, a := range to {
+		keys[n] = EmailKey(a.Email)
+	}
+	return tx.AddParticipants(ctx, c.ID, keys)
+}

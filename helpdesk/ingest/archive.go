@@ -1,0 +1,127 @@
+package ingest
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"slices"
+
+	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/ingest/archive"
+	"github.com/helpwright/helpwright/helpdesk/mail"
+	"github.com/helpwright/helpwright/storage"
+	"github.com/helpwright/helpwright/storage/fault"
+)
+
+// ImporterConfig is what an [Importer] is made of.
+type ImporterConfig struct {
+	Intake               *helpdesk.Intake // required
+	Filer                *Filer           // required
+	AccountID, MailboxID int64            // required
+	MaxMail              int64            // bytes of a mail; of a larger one the header is kept and quarantined. 0: [mail.DefaultSize]
+	// Progress hears after each batch how many mails of the archive were looked at. nil: nobody does.
+	Progress func(done int)
+}
+
+// Importer takes the mails of an archive into a mailbox. It can be stopped at any time and begun again: a mail that was taken
+// before is not taken twice.
+type Importer struct{ cfg ImporterConfig }
+
+// NewImporter returns an importer. What is missing in cfg is an Invalid fault.
+func NewImporter(cfg ImporterConfig) (*Importer, error) {
+	var problems fault.Collector
+	problems.Check(cfg.Intake != nil, "Intake", "is required")
+	problems.Check(cfg.Filer != nil, "Filer", "is required")
+	problems.Check(cfg.AccountID != 0, "AccountID", "is required")
+	problems.Check(cfg.MailboxID != 0, "MailboxID", "is required")
+	if cfg.MaxMail == 0 {
+		cfg.MaxMail = mail.DefaultSize
+	}
+	if cfg.Progress == nil {
+		cfg.Progress = func(int) {}
+	}
+	return &Importer{cfg}, problems.Err()
+}
+
+// Imported is what became of the mails of an archive.
+type Imported struct {
+	Mails int // of the archive
+	Known int // of these, that were taken before
+}
+
+// What is taken, and filed, at a time.
+const (
+	importMails = 100
+	importBytes = 16 << 20
+)
+
+// Import takes mails and files them, in their order. dryRun only looks which were taken before.
+func (im *Importer) Import(ctx context.Context, a *archive.Archive, dryRun bool) (Imported, error) {
+	var done Imported
+	for rest := a.Mails; len(rest) > 0; {
+		n := importable(rest)
+		known, err := im.batch(ctx, a, rest[:n], dryRun)
+		if err != nil {
+			return done, err
+		}
+		done.Mails, done.Known, rest = done.Mails+n, done.Known+known, rest[n:]
+		im.cfg.Progress(done.Mails)
+	}
+	return done, nil
+}
+
+// importable is how many of the first mails make a batch.
+func importable(mails []archive.Entry) int {
+	n, size := 1, mails[0].Size
+	for n < len(mails) && n < importMails && size+mails[n].Size <= importBytes {
+		size += mails[n].Size
+		n++
+	}
+	return n
+}
+
+func (im *Importer) batch(ctx context.Context, a *archive.Archive, entries []archive.Entry, dryRun bool) (known int, err error) {
+	mails, positions := make([]helpdesk.RawMail, len(entries)), make([]string, len(entries))
+	for i, e := range entries {
+		if mails[i], err = im.read(a, e); err != nil {
+			return 0, err
+		}
+		positions[i] = mails[i].Position
+	}
+	taken, err := im.cfg.Intake.Taken(ctx, im.cfg.AccountID, im.cfg.MailboxID, helpdesk.SourceImport, positions)
+	if err != nil {
+		return 0, err
+	}
+	known = len(mails)
+	mails = slices.DeleteFunc(mails, func(m helpdesk.RawMail) bool { return slices.Contains(taken, m.Position) })
+	known -= len(mails)
+	if dryRun {
+		return known, nil
+	}
+	if len(mails) > 0 {
+		if err := im.cfg.Intake.Take(ctx, im.cfg.AccountID, im.cfg.MailboxID, helpdesk.SourceImport, mails, nil); err != nil {
+			return known, err
+		}
+	}
+	// Also what an import took that was stopped.
+	return known, im.cfg.Filer.Handle(ctx, storage.ClaimedJob{Job: storage.Job{AccountID: im.cfg.AccountID, Subject: im.cfg.MailboxID}})
+}
+
+// read reads a mail of an archive. Its position is its content, wherever it lies: archives are moved and split.
+func (im *Importer) read(a *archive.Archive, e archive.Entry) (helpdesk.RawMail, error) {
+	limit := im.cfg.MaxMail
+	if e.Size > limit {
+		limit = archive.MaxHeader
+	}
+	raw, err := a.Mail(e, limit)
+	if err != nil {
+		return helpdesk.RawMail{}, err
+	}
+	sum := sha256.Sum256(raw)
+	m := helpdesk.RawMail{Position: hex.EncodeToString(sum[:]), Raw: raw, DeliveredAt: e.Kept, Head: head(raw)}
+	if e.Size > im.cfg.MaxMail {
+		m.Problem = fmt.Sprintf("it is too large: %d bytes; only its beginning was imported", e.Size)
+	}
+	return m, nil
+}

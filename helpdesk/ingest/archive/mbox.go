@@ -1,0 +1,133 @@
+package archive
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"io"
+	"regexp"
+	"time"
+)
+
+// separator is the line before each mail (RFC 4155 appendix A), as programs write it: with a time of the day and a year
+// somewhere behind. A line of a text that begins with From has none.
+var separator = regexp.MustCompile(`^From .*\b\d{1,2}:\d{2}(:\d{2})?\b.*\b(19|20)\d{2}\b`)
+
+// clock finds the date of a separator.
+var clock = regexp.MustCompile(`[A-Z][a-z]{2} +[A-Z][a-z]{2} +\d{1,2} \d{1,2}:\d{2}:\d{2} .*\d{4}\s*$`)
+
+// field begins a header.
+var field = regexp.MustCompile(`^>?[!-9;-~]+[ \t]*:|^>From `)
+
+// reader goes through an mbox file.
+type reader struct {
+	name   string
+	lines  *bufio.Reader
+	offset int64 // of what is read next
+	number int64 // of the line that is read next, from 0
+	kept   time.Time
+	err    error
+}
+
+// begin reads the first separator. It is not ok where a file has none.
+func (r *reader) begin() (bool, error) {
+	start, err := r.lines.Peek(512)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return false, err
+	}
+	line, _, _ := bytes.Cut(start, []byte("\n"))
+	if !separator.Match(line) {
+		return false, nil
+	}
+	line, _, err = r.line()
+	r.kept = keptAt(line)
+	return true, err
+}
+
+// keptAt is the time of a separator, which is in no zone that it tells; zero: it has none that can be read.
+func keptAt(line []byte) time.Time {
+	text := clock.Find(bytes.TrimRight(line, "\r\n"))
+	for _, layout := range []string{"Mon Jan _2 15:04:05 2006", "Mon Jan _2 15:04:05 -0700 2006", "Mon Jan _2 15:04:05 MST 2006"} {
+		if t, err := time.Parse(layout, string(text)); err == nil {
+			return t.UTC()
+		}
+	}
+	return time.Time{}
+}
+
+// line reads a line, of a long one its beginning. whole says that it is.
+func (r *reader) line() (line []byte, size int64, err error) {
+	line, err = r.lines.ReadSlice('\n')
+	size = int64(len(line))
+	if errors.Is(err, bufio.ErrBufferFull) {
+		line = bytes.Clone(line)
+		for errors.Is(err, bufio.ErrBufferFull) {
+			var more []byte
+			more, err = r.lines.ReadSlice('\n')
+			size += int64(len(more))
+		}
+	}
+	r.offset += size
+	r.number++
+	if errors.Is(err, io.EOF) && size > 0 {
+		err = nil
+	}
+	return line, size, err
+}
+
+// next reads a mail up to the separator behind it. It returns the header too, or io.EOF.
+func (r *reader) next() (e Entry, head []byte, err error) {
+	if r.err != nil {
+		return Entry{}, nil, r.err
+	}
+	e = Entry{Path: r.name, Line: r.number, offset: r.offset, Kept: r.kept, quoted: true}
+	inHead, empty := true, int64(0) // empty: bytes of the empty line that was read last
+	for {
+		begin := r.offset
+		line, size, err := r.line()
+		if err != nil {
+			if r.err = err; !errors.Is(err, io.EOF) {
+				return Entry{}, nil, err
+			}
+			e.Size = max(0, begin-empty-e.offset)
+			return e, head, nil
+		}
+		if r.separates(line, empty > 0 || begin == e.offset) {
+			r.kept = keptAt(line)
+			e.Size = max(0, begin-empty-e.offset)
+			return e, head, nil
+		}
+		text := bytes.TrimRight(line, "\r\n")
+		empty = 0
+		if len(text) == 0 {
+			empty, inHead = size, false
+		}
+		if inHead && int64(len(head)+len(line)) <= MaxHeader {
+			head = append(head, line...)
+		}
+	}
+}
+
+// separates reports whether a line begins another mail. Two of three things show it: an empty line before, a date as RFC 4155
+// has it, and a header behind. Some programs leave one of them out.
+func (r *reader) separates(line []byte, afterEmpty bool) bool {
+	if !bytes.HasPrefix(line, []byte("From ")) || !separator.Match(line) {
+		return false
+	}
+	dated := !keptAt(line).IsZero()
+	if afterEmpty && dated {
+		return true
+	}
+	next, _ := r.lines.Peek(200)
+	return (afterEmpty || dated) && (len(next) == 0 || field.Match(next))
+}
+
+var quotedFrom = regexp.MustCompile(`(?m)^>+From `)
+
+// unquote takes one ">" from the lines that got one when the mail was put into the file.
+func unquote(raw []byte) []byte {
+	if !bytes.Contains(raw, []byte(">From ")) {
+		return raw
+	}
+	return quotedFrom.ReplaceAllFunc(raw, func(line []byte) []byte { return line[1:] })
+}
