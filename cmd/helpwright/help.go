@@ -35,7 +35,7 @@ func settingsOf(path string) []string {
 	case "user reset-password":
 		return append([]string{"listen", "base-url", "bootstrap-email"}, sealed...)
 	case "mail import":
-		return append([]string{"trusted-servers", "intake-domain"}, sealed...)
+		return append([]string{"trusted-authserv-ids", "intake-domain"}, sealed...)
 	case "kb import":
 		return append([]string{"max-site-file"}, sealed...)
 	case "doctor":

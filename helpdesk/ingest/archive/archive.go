@@ -81,7 +81,9 @@ func Open(ctx context.Context, cfg Config) (*Archive, error) {
 		return nil, err
 	}
 	slices.SortStableFunc(a.Mails, func(x, y Entry) int { return x.At.Compare(y.At) })
-	slices.SortStableFunc(a.Skipped, func(x, y Skipped) int { return cmp.Compare(x.Path, y.Path) })
+	slices.SortStableFunc(a.Skipped, func(x, y Skipped) int {
+		return cmp.Or(cmp.Compare(x.Path, y.Path), cmp.Compare(x.Reason, y.Reason))
+	})
 	return a, nil
 }
 

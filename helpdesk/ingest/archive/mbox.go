@@ -80,7 +80,7 @@ func (r *reader) next() (e Entry, head []byte, err error) {
 	if r.err != nil {
 		return Entry{}, nil, r.err
 	}
-	e = Entry{Path: r.name, Line: r.number, offset: r.offset, Kept: r.kept, quoted: true}
+	e = Entry{Path: r.name, Line: r.number + 1, offset: r.offset, Kept: r.kept, quoted: true}
 	inHead, empty := true, int64(0) // empty: bytes of the empty line that was read last
 	for {
 		begin := r.offset
@@ -119,7 +119,7 @@ func (r *reader) separates(line []byte, afterEmpty bool) bool {
 		return true
 	}
 	next, _ := r.lines.Peek(200)
-	return (afterEmpty || dated) && (len(next) == 0 || field.Match(next))
+	return dated && len(next) == 0 || (afterEmpty || dated) && field.Match(next)
 }
 
 var quotedFrom = regexp.MustCompile(`(?m)^>+From `)
