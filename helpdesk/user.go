@@ -17,6 +17,7 @@ type User struct {
 	EmailVerifiedAt time.Time
 	PasswordHash    string    // Argon2id in PHC string form; "": the user has no password
 	DisabledAt      time.Time // zero: the user can sign in, see [Admin.DisableUser]
+	DisabledByID    int64     // admin who disabled the user, see [Desk.DisableMember]; 0: the operator
 	SecondFactorAt  time.Time // since when signing in takes a code too; zero: it does not
 	// SealedSecondFactor is what codes are checked with, also one that is not confirmed yet: see [Admin.BeginSecondFactor].
 	SealedSecondFactor []byte

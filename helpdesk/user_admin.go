@@ -34,7 +34,8 @@ func (a *Admin) Users(ctx context.Context, req storage.PageRequest) (storage.Pag
 
 // DisableUser keeps a user out: sessions end, access tokens and links to choose a password are good for nothing while the
 // user is disabled, no mail is sent to the user, and mail of theirs acts for nobody. It holds from the next request on, and
-// for streams of events at once. The memberships stay. A user who is disabled already stays it since then. Operators only.
+// for streams of events at once. The memberships stay. A user whom the operator has disabled stays it since then; one whom
+// an admin has disabled cannot be enabled by admins any more. Operators only.
 func (a *Admin) DisableUser(ctx context.Context, id int64) (User, error) {
 	return a.setDisabled(ctx, id, true)
 }
@@ -60,13 +61,20 @@ func (a *Admin) setDisabled(ctx context.Context, id int64, disabled bool) (User,
 // disable makes a user disabled or not, for who came with a token, and tells all accounts of the user.
 func (s *Service) disable(ctx context.Context, tx SystemTx, id int64, disabled bool, actorID, tokenID int64) (User, error) {
 	user, err := tx.UserForUpdate(ctx, id)
-	if err != nil || user.Disabled() == disabled {
+	if err != nil {
 		return user, err
 	}
+	byOperator := user.Disabled() && user.DisabledByID == 0
+	switch {
+	case byOperator && !disabled && actorID != 0:
+		return user, fault.New(fault.Forbidden, "The operator of this server has disabled the user. Ask them.")
+	case user.Disabled() == disabled && (!disabled || byOperator || actorID != 0):
+		return user, nil
+	}
 	now, action := s.now(), auditEnabled
-	user.DisabledAt, user.UpdatedAt = time.Time{}, now
+	user.DisabledAt, user.DisabledByID, user.UpdatedAt = time.Time{}, 0, now
 	if disabled {
-		user.DisabledAt, action = now, auditDisabled
+		user.DisabledAt, user.DisabledByID, action = now, actorID, auditDisabled
 		if err := tx.DeleteOtherSessions(ctx, id, 0); err != nil {
 			return user, err
 		}
@@ -142,7 +150,8 @@ func (d *Desk) DisableMember(ctx context.Context, id int64) error {
 	})
 }
 
-// EnableMember takes [Desk.DisableMember] back, under the same conditions.
+// EnableMember takes [Desk.DisableMember] back, under the same conditions. A user whom the operator has disabled is a
+// Forbidden fault.
 func (d *Desk) EnableMember(ctx context.Context, id int64) error {
 	return d.aboutUser(ctx, id, func(ctx context.Context, tx SystemTx, userID int64) error {
 		return errOnly(d.svc.disable(ctx, tx, userID, false, d.userID, d.caller.tokenID))
@@ -158,10 +167,18 @@ func (d *Desk) aboutUser(ctx context.Context, membershipID int64, do func(ctx co
 	}
 	return d.svc.beginSystem(d.caller.tokenID)(ctx, func(ctx context.Context, tx SystemTx) error {
 		in := tx.Within(d.scope)
+		m, err := in.Memberships().Get(ctx, membershipID)
+		if err != nil {
+			return err
+		}
+		// The user first, as who deletes one does: two who want both wait for each other otherwise.
+		if _, err := tx.UserForUpdate(ctx, m.UserID); err != nil {
+			return err
+		}
 		if err := in.LockAccount(ctx); err != nil {
 			return err
 		}
-		m, err := in.Memberships().Get(ctx, membershipID)
+		m, err = in.Memberships().Get(ctx, membershipID)
 		if err != nil {
 			return err
 		}

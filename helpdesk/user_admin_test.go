@@ -127,6 +127,46 @@ func TestDisableMember(t *testing.T) {
 	b.checkLog()
 }
 
+// Whom the operator has disabled, only the operator enables, whoever was first.
+func TestOperatorsDecision(t *testing.T) {
+	t.Parallel()
+	operator, admin := "operator", "admin"
+	for _, tt := range []struct {
+		name     string
+		disabled []string // by whom, in this order
+		enables  error    // what the admin gets
+	}{
+		{"an admin", []string{admin}, nil},
+		{"the operator", []string{operator}, helpdesk.ErrForbidden},
+		{"the operator after an admin", []string{admin, operator}, helpdesk.ErrForbidden},
+		{"an admin after the operator", []string{operator, admin}, helpdesk.ErrForbidden},
+		{"nobody", nil, nil},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			b := newBundle(t)
+			desk, agent := b.member(helpdesk.RoleAdmin), b.member(helpdesk.RoleAgent)
+			m := membershipOf(t, b.ctx, agent)
+			for _, who := range tt.disabled {
+				if who == admin {
+					if err := desk.DisableMember(b.ctx, m.ID); err != nil {
+						t.Fatal(err)
+					}
+				} else {
+					must(b.svc.Operator().DisableUser(b.ctx, m.UserID))(t)
+				}
+			}
+			if err := desk.EnableMember(b.ctx, m.ID); !errors.Is(err, tt.enables) {
+				t.Errorf("an admin enables: %v", err)
+			}
+			if user := must(b.svc.Operator().EnableUser(b.ctx, m.UserID))(t); user.Disabled() || user.DisabledByID != 0 {
+				t.Errorf("%+v", user)
+			}
+			b.checkLog()
+		})
+	}
+}
+
 // Who is deleted is a member nowhere any more; an account keeps its last owner.
 func TestDeleteUser(t *testing.T) {
 	t.Parallel()

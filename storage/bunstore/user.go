@@ -21,6 +21,7 @@ type userRow struct {
 	EmailVerifiedAt    int64
 	PasswordHash       string
 	DisabledAt         int64
+	DisabledByID       int64
 	SecondFactorAt     int64
 	SealedSecondFactor []byte
 	CreatedAt          int64
@@ -30,7 +31,7 @@ type userRow struct {
 func (r *userRow) user() helpdesk.User {
 	return helpdesk.User{
 		ID: r.ID, Name: r.Name, Email: r.Email, EmailKey: r.EmailKey, EmailVerifiedAt: timeOf(r.EmailVerifiedAt),
-		PasswordHash: r.PasswordHash, DisabledAt: timeOf(r.DisabledAt), SecondFactorAt: timeOf(r.SecondFactorAt),
+		PasswordHash: r.PasswordHash, DisabledAt: timeOf(r.DisabledAt), DisabledByID: r.DisabledByID, SecondFactorAt: timeOf(r.SecondFactorAt),
 		SealedSecondFactor: empty(r.SealedSecondFactor),
 		CreatedAt:          timeOf(r.CreatedAt), UpdatedAt: timeOf(r.UpdatedAt),
 	}
@@ -58,7 +59,7 @@ func (d directory) UserByEmail(ctx context.Context, key string) (helpdesk.User, 
 func userRowOf(u *helpdesk.User) userRow {
 	return userRow{
 		ID: u.ID, Name: u.Name, Email: u.Email, EmailKey: u.EmailKey, EmailVerifiedAt: micros(u.EmailVerifiedAt),
-		PasswordHash: u.PasswordHash, DisabledAt: micros(u.DisabledAt), SecondFactorAt: micros(u.SecondFactorAt),
+		PasswordHash: u.PasswordHash, DisabledAt: micros(u.DisabledAt), DisabledByID: u.DisabledByID, SecondFactorAt: micros(u.SecondFactorAt),
 		SealedSecondFactor: filled(u.SealedSecondFactor),
 		CreatedAt:          micros(u.CreatedAt), UpdatedAt: micros(u.UpdatedAt),
 	}

@@ -34,7 +34,7 @@ func crudTests() []testCase {
 // Everything that a world wrote is read back, by id and in lists.
 func testEverything(t *testing.T, b Backend) {
 	w := newWorld(t, b)
-	filled(t, w.user, "DisabledAt") // see testDisabledUser
+	filled(t, w.user, "DisabledAt", "DisabledByID") // see testDisabledUser
 	filled(t, w.token, "Session", "UserDisabled")
 	filled(t, w.account)
 	filled(t, w.role, "Key")

@@ -179,9 +179,9 @@ func testDisabledUser(t *testing.T, b Backend) {
 				return err
 			}
 			same(t, "locked", w.user, user)
-			w.user.DisabledAt = time.Time{}
+			w.user.DisabledAt, w.user.DisabledByID = time.Time{}, 0
 			if disabled {
-				w.user.DisabledAt = at(5)
+				w.user.DisabledAt, w.user.DisabledByID = at(5), other.user.ID
 			}
 			return tx.UpdateUser(ctx, &w.user)
 		})
@@ -305,7 +305,7 @@ func (g *generator) peopleSystem() operation {
 	user := one64("User", g.any("User"))
 	switch g.IntN(4) {
 	case 0:
-		u := &helpdesk.User{ID: oneOf(g, g.pool["User"]), Name: g.text(), EmailKey: fmt.Sprint("u", g.IntN(int(g.count))+1), CreatedAt: base, UpdatedAt: g.time(false), DisabledAt: g.time(true)}
+		u := &helpdesk.User{ID: oneOf(g, g.pool["User"]), Name: g.text(), EmailKey: fmt.Sprint("u", g.IntN(int(g.count))+1), CreatedAt: base, UpdatedAt: g.time(false), DisabledAt: g.time(true), DisabledByID: g.Int64N(3)}
 		return operation{method: "UpdateUser", args: []any{u}}
 	case 1:
 		return operation{method: "DeleteToken", args: []any{user, one64("AccessToken", g.any("AccessToken"))}}
