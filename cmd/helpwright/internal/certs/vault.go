@@ -28,7 +28,7 @@ type vault struct {
 	now    func() time.Time
 
 	mu    sync.Mutex
-	locks map[string]context.CancelFunc // by name: ends the renewal of its lease
+	locks map[string]func() // by name: ends the renewal of its lease, and returns when it has ended
 }
 
 var (
@@ -37,7 +37,7 @@ var (
 )
 
 func newVault(of storage.Vault, sealer storage.Sealer, now func() time.Time) *vault {
-	return &vault{of: of, sealer: sealer, holder: rand.Text(), now: now, locks: map[string]context.CancelFunc{}}
+	return &vault{of: of, sealer: sealer, holder: rand.Text(), now: now, locks: map[string]func(){}}
 }
 
 // Store implements [certmagic.Storage].
@@ -139,8 +139,15 @@ func (v *vault) TryLock(ctx context.Context, name string) (bool, error) {
 		return false, err
 	}
 	held, free := context.WithCancel(context.WithoutCancel(ctx))
-	v.locks[name] = free
-	go v.renew(held, name)
+	ended := make(chan struct{})
+	v.locks[name] = func() {
+		free()
+		<-ended
+	}
+	go func() {
+		defer close(ended)
+		v.renew(held, name)
+	}()
 	return true, nil
 }
 
@@ -167,7 +174,7 @@ func (v *vault) Unlock(ctx context.Context, name string) error {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if free, held := v.locks[name]; held {
-		free()
+		free() // a lease that is renewed after it was given back would keep others out
 		delete(v.locks, name)
 	}
 	return v.of.FreeLock(ctx, vaultPrefix+name, v.holder)
