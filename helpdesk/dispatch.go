@@ -44,8 +44,7 @@ const (
 	// statusGone is the answer of a receiver that wants no more (RFC 9110 section 15.5.11).
 	statusGone = 410
 	// What becomes of deliveries that are not pending.
-	keepDeliveries   = 10_000
-	deliveryLifetime = 30 * 24 * time.Hour
+	keepDeliveries = 10_000
 )
 
 // Behind lists the ids of accounts above after whose events wait to become deliveries,
@@ -268,7 +267,10 @@ func (p *Dispatch) calls(ctx context.Context, tx Tx, accountID int64, w Webhook,
 	for _, d := range taken {
 		at := slices.IndexFunc(events, func(e storage.Event) bool { return e.Seq == d.Seq })
 		if at < 0 {
-			return nil, fault.Missing("event", d.Seq)
+			if err := p.lost(ctx, tx, d); err != nil {
+				return nil, err
+			}
+			continue
 		}
 		body, err := json.Marshal(p.svc.CloudEvent(accountID, events[at]))
 		if err != nil {
@@ -279,6 +281,13 @@ func (p *Dispatch) calls(ctx context.Context, tx Tx, accountID int64, w Webhook,
 		})
 	}
 	return calls, nil
+}
+
+// lost gives up a delivery whose event is not kept any more: that must not hold the others up.
+func (p *Dispatch) lost(ctx context.Context, tx Tx, d WebhookDelivery) error {
+	d.State, d.NextAttemptAt, d.HeldBy, d.HeldUntil = WebhookFailed, time.Time{}, 0, time.Time{}
+	d.Problem, d.UpdatedAt = "The event is not kept any more.", p.svc.now()
+	return tx.WebhookDeliveries().Update(ctx, &d)
 }
 
 // webhookKeys opens the secrets that sign now.
@@ -420,9 +429,12 @@ func (p *Dispatch) disable(ctx context.Context, tx Tx, w *Webhook, reason Webhoo
 	return tx.Emit(ctx, storage.Event{Type: "webhook.disabled", Subject: w.ID, Data: data, Time: now})
 }
 
-// Prune removes deliveries that are not pending and older than 30 days or not among the
+// Prune removes deliveries that are not pending and older than [Retention] says or not among the
 // newest 10,000 of their webhook, in batches.
 func (p *Dispatch) Prune(ctx context.Context) error {
+	if p.svc.cfg.Retention.Deliveries < 0 {
+		return nil
+	}
 	dir, err := p.system.Read(dispatch)
 	if err != nil {
 		return err
@@ -448,7 +460,7 @@ func (p *Dispatch) prune(ctx context.Context, accountID int64) error {
 	for _, w := range hooks {
 		for removed := dispatchBatch; removed == dispatchBatch; {
 			err := begin(ctx, func(ctx context.Context, tx Tx) (err error) {
-				removed, err = tx.PruneWebhookDeliveries(ctx, w.ID, p.svc.now().Add(-deliveryLifetime), keepDeliveries, dispatchBatch)
+				removed, err = tx.PruneWebhookDeliveries(ctx, w.ID, p.svc.now().Add(-p.svc.cfg.Retention.Deliveries), keepDeliveries, dispatchBatch)
 				return err
 			})
 			if err != nil && !fault.Is(err, fault.NotFound) {

@@ -119,7 +119,8 @@ func (d *Desk) viewsEvents() Permission {
 // Events lists the account's log, oldest first: what happened in the mailboxes that
 // the member reaches and in no mailbox, to resources that the member may view. It
 // needs the view permission of any area. A conversation out of reach is a NotFound
-// fault.
+// fault. Where events that follow EventQuery.After are not kept any more, see [Retention],
+// it is an Invalid fault on "after" with code events_lost: read anew what they told of.
 func (d *Desk) Events(ctx context.Context, q EventQuery, req storage.PageRequest) (storage.Page[storage.Event], error) {
 	var none storage.Page[storage.Event]
 	r, err := d.guard.Read(d.viewsEvents())
@@ -135,6 +136,9 @@ func (d *Desk) Events(ctx context.Context, q EventQuery, req storage.PageRequest
 	if err := d.reachesConversation(ctx, q.ConversationID); err != nil {
 		return none, err
 	}
+	if err := d.missesNothing(ctx, q.After); err != nil {
+		return none, err
+	}
 	filter := EventFilter{Types: q.Types, Areas: shownAreas(d.guard.Allows), ConversationID: q.ConversationID}
 	position := func(e storage.Event) storage.Position { return storage.Position{ID: e.Seq} }
 	return storage.List(req, false, position, func(seek storage.Seek) ([]storage.Event, error) {
@@ -144,6 +148,28 @@ func (d *Desk) Events(ctx context.Context, q EventQuery, req storage.PageRequest
 		found, err := r.Events(ctx, filter, seek)
 		return slices.DeleteFunc(found, func(e storage.Event) bool { return e.Seq <= q.After }), err
 	})
+}
+
+// EventsLost is the code of the Invalid fault about events that are not kept any more.
+const EventsLost = "events_lost"
+
+// missesNothing is an error where events that follow one are not kept any more.
+func (d *Desk) missesNothing(ctx context.Context, after int64) error {
+	if after <= 0 {
+		return nil
+	}
+	last, err := d.LastEvent(ctx)
+	if err != nil {
+		return err
+	}
+	lost, err := d.svc.eventsLost(ctx, d.scope.AccountID, after, last)
+	if err == nil && lost {
+		err = &fault.Error{
+			Kind: fault.Invalid, Code: EventsLost, Message: "Events that follow this one are not kept any more. Read anew what you keep, then follow from now on.",
+			Fields: map[string][]string{"after": {"is older than the events that are kept"}},
+		}
+	}
+	return err
 }
 
 func (d *Desk) reachesConversation(ctx context.Context, id int64) error {
@@ -213,6 +239,11 @@ func (d *Desk) Follow(ctx context.Context, in FollowInput) (*EventFollower, erro
 		return nil, fault.Field("after", "must be the id of an event")
 	}
 	reset := given && after > last
+	if given && !reset {
+		if reset, err = d.svc.eventsLost(ctx, d.scope.AccountID, after, last); err != nil {
+			return nil, err
+		}
+	}
 	if !given || reset {
 		after = last
 	}
@@ -239,7 +270,8 @@ func (d *Desk) LastEvent(ctx context.Context) (int64, error) {
 func (f *EventFollower) Position() int64 { return f.position }
 
 // Reset reports whether FollowInput.After was beyond the end of the log, as after a
-// restored backup: what the reader knows may be of another past.
+// restored backup, or before events that are not kept any more: what the reader knows may be
+// of another past.
 func (f *EventFollower) Reset() bool { return f.reset }
 
 // Next waits for events and returns those that the member may see by now, in their

@@ -56,6 +56,7 @@ type Config struct {
 	// NotifyAfter is how long what a member was told waits to be mailed: for others of the
 	// same conversation, and for being read. 0 means 2 minutes.
 	NotifyAfter time.Duration
+	Retention   Retention // for how long what grows is kept; zero: as it says
 
 	// MailServers reaches the servers from which mail is fetched, for what is done to
 	// them by hand, such as [Desk.TestMailbox]. nil: those methods are Disabled faults.
@@ -116,9 +117,11 @@ func New(cfg Config) (*Service, error) {
 	for i, key := range cfg.FormerSigningKeys {
 		problems.Check(len(key) >= 32, fmt.Sprintf("FormerSigningKeys[%d]", i), "must have at least 32 bytes")
 	}
+	cfg.Retention.check(&problems)
 	if err := problems.Err(); err != nil {
 		return nil, err
 	}
+	cfg.Retention = cfg.Retention.withDefaults()
 	if err := storage.CheckRows(cfg.Store.Within(Scope{})); err != nil {
 		return nil, err
 	}

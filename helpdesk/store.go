@@ -296,6 +296,17 @@ type Tx interface {
 	BuriedJobWriter
 	WebhookWriter
 	WebhookQueue
+	RetentionWriter
+}
+
+// RetentionWriter removes what is old. Each method removes at most n rows, oldest first, and returns how many.
+type RetentionWriter interface {
+	// PruneAudit removes entries of the audit log that were made before a time.
+	PruneAudit(ctx context.Context, before time.Time, n int) (int, error)
+	// PruneEvents removes those of the account's first n events that happened before a time. It keeps what webhooks still
+	// need, which is all behind the webhook cursor and all from the first event of a pending delivery on, and the newest
+	// event.
+	PruneEvents(ctx context.Context, before time.Time, n int) (int, error)
 }
 
 // AccountWriter changes the account and its members.
@@ -377,6 +388,8 @@ type SystemTx interface {
 
 // PeopleDirectory finds what users have above accounts.
 type PeopleDirectory interface {
+	// Accounts lists all accounts by id.
+	Accounts(ctx context.Context, seek storage.Seek) ([]Account, error)
 	// Users lists all users by id.
 	Users(ctx context.Context, seek storage.Seek) ([]User, error)
 	// TokensOf lists a user's access tokens by id: the sessions, or all but those.
@@ -407,6 +420,12 @@ type UserWriter interface {
 	DeleteSessions(ctx context.Context, userID int64, by time.Time) error
 	// DeleteOtherSessions removes all sessions of a user but the one with an id.
 	DeleteOtherSessions(ctx context.Context, userID, id int64) error
+	// PruneSessions removes at most n sessions of all users that expired before a time, the first to expire first, and
+	// returns how many.
+	PruneSessions(ctx context.Context, before time.Time, n int) (int, error)
+	// PruneBuriedJobs removes at most n jobs, of whatever account, that were given up and were due before a time, by id,
+	// and returns how many.
+	PruneBuriedJobs(ctx context.Context, before time.Time, n int) (int, error)
 }
 
 // PGPKeyReader reads the keys of customers' addresses.

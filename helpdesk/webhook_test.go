@@ -437,6 +437,35 @@ func TestTaking(t *testing.T) {
 	step("of a webhook that is gone", nil, b.take(w, 5, 4))
 }
 
+// A delivery whose event is not kept any more is given up, and holds no other up.
+func TestLostEvent(t *testing.T) {
+	t.Parallel()
+	b := newBundle(t)
+	w := b.hook("tag.created")
+	b.tag("one")
+	lost := helpdesk.WebhookDelivery{WebhookID: w.ID, Seq: 1 << 40, Type: "tag.created", State: helpdesk.WebhookPending, CreatedAt: b.clock.Now(), UpdatedAt: b.clock.Now(), NextAttemptAt: b.clock.Now()}
+	err := b.store.InTx(b.ctx, helpdesk.Scope{AccountID: b.account.ID}, func(ctx context.Context, tx helpdesk.Tx) error {
+		return tx.WebhookDeliveries().Insert(ctx, &lost)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.tag("two")
+	b.distribute()
+	var got []string
+	for range 2 {
+		for _, call := range b.take(w, 1, 9) {
+			b.report(call, 204, 9)
+		}
+	}
+	for _, d := range b.hooked(w) {
+		got = append(got, string(d.State)+d.Problem)
+	}
+	if diff := cmp.Diff([]string{"delivered", "delivered", "failedThe event is not kept any more."}, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
 func TestPruneDeliveries(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t)

@@ -31,7 +31,7 @@ type eventList struct {
 	Paging
 	Types          []string `query:"types" description:"Any of these types, such as conversation.created; at most 50."`
 	ConversationID int64    `query:"conversation_id" description:"Only what happened in this conversation."`
-	After          int64    `query:"after" description:"Only events that follow the one with this id."`
+	After          int64    `query:"after" description:"Only events that follow the one with this id. Where some of these are not kept any more, the answer is 422 with code events_lost: read anew what they told of."`
 }
 
 type realtimeInput struct {

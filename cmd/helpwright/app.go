@@ -162,12 +162,24 @@ func (a *app) config(keys [][]byte) server.Config {
 		Desk: helpdesk.Config{
 			IntakeDomain: set.IntakeDomain, SPF: set.SPF, MaxMailPerAddress: orNone(set.MailPerAddress), MaxAttachment: set.MaxAttachment << 20,
 			NotifyAfter: set.NotifyAfter,
+			Retention: helpdesk.Retention{
+				Audit: days(set.RetainAudit), Events: days(set.RetainEvents), Deliveries: days(set.RetainDeliveries),
+				Sessions: days(set.RetainSessions), BuriedJobs: days(set.RetainBuriedJobs),
+			},
 		},
 		KB:       kb.Config{MaxFile: set.MaxSiteFile << 20},
 		Fetching: ingest.ServersConfig{PollInterval: set.FetchInterval},
 		Filing:   ingest.FilerConfig{TrustedServers: set.TrustedServers},
 		Now:      a.now, Logger: a.log,
 	}
+}
+
+// days is a time of [helpdesk.Retention], for ever where it is 0.
+func days(n int) time.Duration {
+	if n == 0 {
+		return -1
+	}
+	return time.Duration(n) * 24 * time.Hour
 }
 
 // orNone is a limit as the server takes it, to which 0 means the default.

@@ -63,6 +63,11 @@ type Settings struct {
 	PublicRateLimit   int           `env:"HELPWRIGHT_PUBLIC_RATE_LIMIT" default:"120" help:"Requests per minute and address on public write endpoints; 0: no limit." placeholder:"N"`
 	TrustedProxies    []string      `env:"HELPWRIGHT_TRUSTED_PROXIES" help:"Addresses or networks of reverse proxies whose X-Forwarded-For is believed, separated by commas." placeholder:"NET"`
 	MetricsListen     string        `env:"HELPWRIGHT_METRICS_LISTEN" help:"Metrics for Prometheus (/metrics), profiles (/debug/pprof) and the log's level (/log); off when empty. Nobody is asked for a password: choose an address that only the operator reaches." placeholder:"ADDR"`
+	RetainAudit       int           `env:"HELPWRIGHT_RETAIN_AUDIT" name:"retain-audit" default:"730" help:"Days that entries of audit logs are kept. 0: for ever." placeholder:"DAYS"`
+	RetainEvents      int           `env:"HELPWRIGHT_RETAIN_EVENTS" name:"retain-events" default:"90" help:"Days that events are kept for those who read them, as long as deliveries to webhooks at least. 0: for ever." placeholder:"DAYS"`
+	RetainDeliveries  int           `env:"HELPWRIGHT_RETAIN_DELIVERIES" name:"retain-deliveries" default:"30" help:"Days that deliveries to webhooks are kept, the newest 10,000 of each webhook at most. 0: for ever." placeholder:"DAYS"`
+	RetainSessions    int           `env:"HELPWRIGHT_RETAIN_SESSIONS" name:"retain-sessions" default:"1" help:"Days that sessions are kept after they have expired. 0: for ever." placeholder:"DAYS"`
+	RetainBuriedJobs  int           `env:"HELPWRIGHT_RETAIN_BURIED_JOBS" name:"retain-buried-jobs" default:"180" help:"Days that jobs are kept that were given up. 0: for ever." placeholder:"DAYS"`
 	LogLevel          string        `env:"HELPWRIGHT_LOG_LEVEL" name:"log-level" default:"info" help:"What is logged: debug, info, warn or error, and what is above. helpwright log level changes it while the server runs." placeholder:"LEVEL"`
 	LogFormat         string        `env:"HELPWRIGHT_LOG_FORMAT" name:"log-format" default:"json" help:"How it is logged: json or text. helpwright log format changes it while the server runs." placeholder:"FORMAT"`
 	EnablePGP         bool          `env:"ENABLE_PGP_ENCRYPTION" name:"enable-pgp-encryption" help:"Keep customers' PGP keys, and encrypt answers of which a recipient has one. If another recipient has none that can be used, the answer fails instead of leaving unencrypted."`
@@ -140,6 +145,14 @@ func (s *Settings) checkLimits(problems *fault.Collector) {
 	problems.Check(s.FetchInterval >= time.Second, "HELPWRIGHT_FETCH_INTERVAL", "must be at least 1s")
 	problems.Check(validSPF(s.SPF), "HELPWRIGHT_SPF", "must be mechanisms such as include:spf.example.net, without v=spf1 and all")
 	problems.Check(s.NotifyAfter > 0 && s.NotifyAfter <= 24*time.Hour, "HELPWRIGHT_NOTIFY_AFTER", "must be more than 0 and at most 24h")
+	for name, days := range map[string]int{
+		"HELPWRIGHT_RETAIN_AUDIT": s.RetainAudit, "HELPWRIGHT_RETAIN_EVENTS": s.RetainEvents, "HELPWRIGHT_RETAIN_DELIVERIES": s.RetainDeliveries,
+		"HELPWRIGHT_RETAIN_SESSIONS": s.RetainSessions, "HELPWRIGHT_RETAIN_BURIED_JOBS": s.RetainBuriedJobs,
+	} {
+		problems.Check(days >= 0 && days <= 36500, name, "must be from 0 to 36500")
+	}
+	problems.Check(s.RetainEvents == 0 || s.RetainDeliveries > 0 && s.RetainEvents >= s.RetainDeliveries, "HELPWRIGHT_RETAIN_EVENTS",
+		"must be at least HELPWRIGHT_RETAIN_DELIVERIES: deliveries to webhooks refer to events")
 	problems.Check(s.MailPerAddress >= 0, "HELPWRIGHT_MAIL_PER_ADDRESS", "must not be negative")
 	problems.Check(s.MaxAttachment >= 1 && s.MaxAttachment <= 1024, "HELPWRIGHT_MAX_ATTACHMENT", "must be from 1 to 1024")
 	problems.Check(s.MaxSiteFile >= 1 && s.MaxSiteFile <= 1024, "HELPWRIGHT_MAX_SITE_FILE", "must be from 1 to 1024")

@@ -445,6 +445,9 @@ func lists() []explained {
 	for name, run := range webhookLists() {
 		add(name, strings.HasPrefix(name, "Accounts") || strings.HasPrefix(name, "Held"), run)
 	}
+	for name, run := range retentionLists() {
+		add(name, false, run)
+	}
 	add("Claim", true, func(ctx context.Context, db *bunstore.DB, _ helpdesk.Reader, _ storage.Seek) error {
 		_, err := db.Claim(ctx, []string{"a", "b"}, 10, time.Unix(0, 0), time.Unix(1, 0))
 		return err
@@ -894,6 +897,32 @@ func webhookLists() map[string]func(ctx context.Context, db *bunstore.DB, r help
 				return err
 			})
 		},
+	}
+}
+
+// retentionLists are the statements that find what is old.
+func retentionLists() map[string]func(ctx context.Context, db *bunstore.DB, r helpdesk.Reader, seek storage.Seek) error {
+	type list = func(ctx context.Context, db *bunstore.DB, r helpdesk.Reader, seek storage.Seek) error
+	system := func(prune func(tx helpdesk.SystemTx) func(context.Context, time.Time, int) (int, error)) list {
+		return func(ctx context.Context, db *bunstore.DB, _ helpdesk.Reader, _ storage.Seek) error {
+			return db.InSystemTx(ctx, func(ctx context.Context, tx helpdesk.SystemTx) error {
+				_, err := prune(tx)(ctx, time.Unix(0, 0), 100)
+				return err
+			})
+		}
+	}
+	type prune = func(context.Context, time.Time, int) (int, error)
+	own := helpdesk.Scope{AccountID: 1}
+	return map[string]list{
+		"Accounts": func(ctx context.Context, db *bunstore.DB, _ helpdesk.Reader, seek storage.Seek) error {
+			seek.From = &storage.Position{ID: 1} // the first page is the table itself, in the order of its key
+			_, err := db.Accounts(ctx, seek)
+			return err
+		},
+		"PruneAudit":      system(func(tx helpdesk.SystemTx) prune { return tx.Within(own).PruneAudit }),
+		"PruneEvents":     system(func(tx helpdesk.SystemTx) prune { return tx.Within(own).PruneEvents }),
+		"PruneSessions":   system(func(tx helpdesk.SystemTx) prune { return tx.PruneSessions }),
+		"PruneBuriedJobs": system(func(tx helpdesk.SystemTx) prune { return tx.PruneBuriedJobs }),
 	}
 }
 

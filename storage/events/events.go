@@ -166,8 +166,11 @@ func (h *Hub) refresh(ctx context.Context, account int64) error {
 // passed over.
 func (t *topic) append(events []storage.Event, keep int) {
 	for _, e := range events {
-		if e.Seq != t.head+1 {
+		if e.Seq <= t.head {
 			continue
+		}
+		if e.Seq != t.head+1 {
+			t.newest = nil // what was between them is not kept any more, and newest has no gaps
 		}
 		t.newest = append(t.newest, e)
 		t.head = e.Seq

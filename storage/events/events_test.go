@@ -23,7 +23,8 @@ type log struct {
 	reads    int
 	failure  error
 	watchers []func(int64)
-	silent   bool // tells nobody
+	silent   bool  // tells nobody
+	gone     int64 // the last event that is not kept any more
 }
 
 func (l *log) emit(account int64, n int) {
@@ -47,7 +48,7 @@ func (l *log) Events(ctx context.Context, account, after int64, limit int) ([]st
 		return nil, l.failure
 	}
 	all := l.accounts[account]
-	from := min(int(after), len(all))
+	from := min(max(int(after), int(l.gone)), len(all))
 	return slices.Clone(all[from:min(from+limit, len(all))]), ctx.Err()
 }
 
@@ -126,6 +127,37 @@ func TestFollow(t *testing.T) {
 		}
 		want := [][]int64{{2, 3}, {4, 5}, {6}, {6}, {7, 8}, {9, 10}, {11}, {7, 8}, {9, 10}, {11}}
 		if diff := cmp.Diff(want, got); diff != "" {
+			t.Error(diff)
+		}
+	})
+}
+
+// Events that are not kept any more hold nobody up.
+func TestGap(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		l := newLog()
+		l.emit(1, 5)
+		l.gone, l.silent = 3, true
+		hub, stop := start(t, events.Config{Log: l, Keep: 3, Batch: 2})
+		defer stop()
+		s := hub.Follow(1, 1)
+		defer s.Close()
+		got := [][]int64{next(t, s)}
+		go func() {
+			time.Sleep(time.Second)
+			l.mu.Lock()
+			l.gone = 7
+			l.mu.Unlock()
+			l.emit(1, 4)
+		}()
+		got = append(got, next(t, s))
+		go func() {
+			time.Sleep(10 * time.Second)
+			l.emit(1, 1)
+		}()
+		got = append(got, next(t, s))
+		if diff := cmp.Diff([][]int64{{4, 5}, {8, 9}, {10}}, got); diff != "" {
 			t.Error(diff)
 		}
 	})

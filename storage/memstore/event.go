@@ -22,7 +22,7 @@ func (o outbox) Emit(ctx context.Context, events ...storage.Event) error {
 			if err := check(&e); err != nil {
 				return err
 			}
-			e.Seq = int64(len(db.events.rows[o.account])) + 1
+			e.Seq = db.lastEvent(o.account) + 1
 			db.events.set(o.account, e.Seq, clone(&e))
 		}
 		if len(events) > 0 && !slices.Contains(db.emitted, o.account) {
@@ -53,13 +53,13 @@ func (r reader) Events(ctx context.Context, f helpdesk.EventFilter, seek storage
 	})
 }
 
-// LastEvent is the number of events.
+// LastEvent is the number of the newest event.
 func (r reader) LastEvent(ctx context.Context) (int64, error) {
 	return query(ctx, r.src, func(db *data) (int64, error) {
 		if _, err := db.accounts.get(global, r.scope.AccountID); err != nil {
 			return 0, err
 		}
-		return int64(len(db.events.rows[r.scope.AccountID])), nil
+		return db.lastEvent(r.scope.AccountID), nil
 	})
 }
 

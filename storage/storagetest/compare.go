@@ -195,7 +195,7 @@ func (c *comparison) sameError(done *call, results []any, err error) {
 
 func quiet(method string) bool {
 	return slices.Contains([]string{"DeleteDeliveries", "FetchStatus", "FetchCursor", "Participant", "Participants", "Interactions.List", "Thread", "Messages", "BlobKeys",
-		"Taggings", "Unread", "Revisions", "FailWebhookDeliveries", "PruneWebhookDeliveries", "SetInboundState",
+		"Taggings", "Unread", "Revisions", "FailWebhookDeliveries", "PruneWebhookDeliveries", "PruneAudit", "PruneEvents", "SetInboundState",
 		"Followers", "MarkNotifications"}, method)
 }
 
@@ -540,7 +540,7 @@ func nounOf(in reflect.Type, field string) string {
 	switch field {
 	case "ID":
 		return strings.TrimPrefix(strings.TrimPrefix(in.Name(), "Claimed"), "Buried")
-	case "PostedByID", "ActorID", "MemberIDs":
+	case "PostedByID", "ActorID", "DisabledByID", "MemberIDs":
 		return "User"
 	case "FromID", "IntoID":
 		return "Conversation"

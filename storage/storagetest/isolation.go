@@ -242,6 +242,7 @@ func writeProbes() map[string]writeProbe {
 	maps.Copy(probes, portalWrites())
 	maps.Copy(probes, notificationWrites())
 	maps.Copy(probes, webhookWrites())
+	maps.Copy(probes, retentionWrites())
 	probesOf(nouns(), map[string]readProbe{}, probes)
 	return probes
 }

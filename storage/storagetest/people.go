@@ -292,7 +292,9 @@ func (g *generator) availability() helpdesk.Availability {
 }
 
 func (g *generator) peopleDirectory(seek storage.Seek) operation {
-	switch g.IntN(3) {
+	switch g.IntN(4) {
+	case 3:
+		return operation{method: "Accounts", args: []any{ordered{g.from(seek, "Account"), "Account"}}}
 	case 0:
 		return operation{method: "Users", args: []any{ordered{g.from(seek, "User"), "User"}}}
 	case 1:
@@ -303,9 +305,11 @@ func (g *generator) peopleDirectory(seek storage.Seek) operation {
 
 func (g *generator) peopleSystem() operation {
 	user := one64("User", g.any("User"))
-	switch g.IntN(4) {
+	switch g.IntN(5) {
+	case 4:
+		return g.pruneSystem()
 	case 0:
-		u := &helpdesk.User{ID: oneOf(g, g.pool["User"]), Name: g.text(), EmailKey: fmt.Sprint("u", g.IntN(int(g.count))+1), CreatedAt: base, UpdatedAt: g.time(false), DisabledAt: g.time(true), DisabledByID: g.Int64N(3)}
+		u := &helpdesk.User{ID: oneOf(g, g.pool["User"]), Name: g.text(), EmailKey: fmt.Sprint("u", g.IntN(int(g.count))+1), CreatedAt: base, UpdatedAt: g.time(false), DisabledAt: g.time(true), DisabledByID: oneOf(g, g.pool["User"])}
 		return operation{method: "UpdateUser", args: []any{u}}
 	case 1:
 		return operation{method: "DeleteToken", args: []any{user, one64("AccessToken", g.any("AccessToken"))}}

@@ -103,6 +103,7 @@ func groups() []group {
 		{name: "Rows", tests: rowTests()},
 		{name: "Tags", tests: tagTests()},
 		{name: "People", tests: peopleTests()},
+		{name: "Retention", tests: retentionTests()},
 		{name: "Suppressions", tests: suppressionTests()},
 		{name: "SiteRows", tests: testsOf(kbNouns()), kb: true},
 		{name: "Sites", tests: siteTests(), kb: true},

@@ -370,7 +370,9 @@ func (g *generator) readWebhook(seen content, seek storage.Seek) operation {
 func (g *generator) writeWebhook(seen content) operation {
 	old, hooked := oneOf(g, seen.Webhooks), oneOf(g, seen.Hooked)
 	hook := g.either("Webhook", old.ID)
-	switch g.IntN(16) {
+	switch g.IntN(18) {
+	case 16:
+		return g.prune()
 	case 0, 1:
 		w := helpdesk.Webhook{URL: g.text(), Events: []string{"*", "a.b"}[:g.IntN(3)], IsActive: g.IntN(2) == 0, Reason: helpdesk.WebhookReason(g.text()),
 			MailboxIDs: g.mailboxes(seen), FailingSince: g.time(true), Failures: g.IntN(9), LastSuccessAt: g.time(true), After: int64(g.IntN(9)), SealedSecret: []byte{0, 1}[:g.IntN(3)],

@@ -40,9 +40,7 @@ func (s *Server) makeWorkers() error {
 	if s.kb != nil {
 		s.workers = append(s.workers, part{"views", s.kb.Run})
 	}
-	if s.rows != nil {
-		s.workers = append(s.workers, part{"sweeping", s.noteSweeps})
-	}
+	s.workers = append(s.workers, part{"tidying", s.noteSweeps})
 	return nil
 }
 
@@ -79,6 +77,7 @@ func (s *Server) runner(hooks *webhook.Sender) (*jobs.Runner, error) {
 		handlers[kb.JobPurgeFiles] = jobs.Handler{Func: s.kb.PurgeFiles, Workers: 1}
 		kinds = append(kinds, kb.JobKinds()...)
 	}
+	handlers[jobPrune] = jobs.Handler{Func: s.prune, Workers: 1}
 	if s.rows != nil {
 		handlers[jobSweepBlobs] = jobs.Handler{Func: s.sweepBlobs, Workers: 1}
 	}

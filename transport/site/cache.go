@@ -187,6 +187,9 @@ func (c *cache) changed(ctx context.Context, id, after, last int64) (bool, error
 		return true, nil
 	}
 	events, err := c.cfg.Events.Events(ctx, id, after, maxLook)
+	if err == nil && int64(len(events)) < last-after {
+		return true, nil // some are not kept any more
+	}
 	return slices.ContainsFunc(events, func(e storage.Event) bool {
 		return slices.ContainsFunc(areas, func(area string) bool { return strings.HasPrefix(e.Type, area) })
 	}), err

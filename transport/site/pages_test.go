@@ -1,11 +1,13 @@
 package site_test
 
 import (
+	"context"
 	"encoding/json"
 	"encoding/xml"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"path"
 	"path/filepath"
 	"regexp"
 	"strconv"
@@ -17,6 +19,7 @@ import (
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/memstore"
 	"github.com/helpwright/helpwright/storage/storagetest/testenv"
+	"github.com/helpwright/helpwright/transport/site"
 )
 
 const articlePath = "/en/articles/1-connect-your-bank-account"
@@ -141,6 +144,30 @@ func TestCache(t *testing.T) {
 			t.Errorf("an unrelated change: %d", rec.Code)
 		}
 	})
+}
+
+// forgetful is a log whose events are not kept.
+type forgetful struct{ storage.EventLog }
+
+func (forgetful) Events(context.Context, int64, int64, int) ([]storage.Event, error) { return nil, nil }
+
+// Events that are not kept any more may have changed a page.
+func TestForgottenEvents(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, memstore.New())
+	w.library()
+	w.Handler = w.handler(func(c *site.Config) { c.Events = forgetful{w.store} })
+	if rec := w.get(articlePath); rec.Code != http.StatusOK {
+		t.Fatal(rec.Code)
+	}
+	id, _ := kb.ParsePageName(path.Base(articlePath))
+	if err := w.editor.DeleteArticle(t.Context(), id); err != nil {
+		t.Fatal(err)
+	}
+	w.advance(2 * time.Second)
+	if rec := w.get(articlePath); rec.Code != http.StatusNotFound {
+		t.Errorf("a page that was deleted: %d", rec.Code)
+	}
 }
 
 // What one process changes, all others show within a second; what does not concern the

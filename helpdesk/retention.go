@@ -1,0 +1,106 @@
+package helpdesk
+
+import (
+	"context"
+	"time"
+
+	"github.com/helpwright/helpwright/storage"
+	"github.com/helpwright/helpwright/storage/fault"
+)
+
+// Retention says for how long what grows is kept. 0 is the default, a negative time is for ever.
+type Retention struct {
+	Audit time.Duration // entries of audit logs; default two years
+	// Events of the logs, at least as long as Deliveries, which refer to them; default 90 days. Those that webhooks still
+	// need, and the newest of each account, stay.
+	Events     time.Duration
+	Deliveries time.Duration // to webhooks, that are not pending: the newest 10,000 of each webhook at most; default 30 days
+	Sessions   time.Duration // after they have expired; default one day
+	BuriedJobs time.Duration // jobs that were given up, since they were due; default 180 days
+}
+
+// day is one of Retention.
+const day = 24 * time.Hour
+
+// withDefaults fills in what is not set.
+func (r Retention) withDefaults() Retention {
+	for _, one := range []struct {
+		of  *time.Duration
+		own time.Duration
+	}{{&r.Audit, 730 * day}, {&r.Events, 90 * day}, {&r.Deliveries, 30 * day}, {&r.Sessions, day}, {&r.BuriedJobs, 180 * day}} {
+		if *one.of == 0 {
+			*one.of = one.own
+		}
+	}
+	return r
+}
+
+// check notes what cannot be.
+func (r Retention) check(problems *fault.Collector) {
+	r = r.withDefaults()
+	problems.Check(r.Events < 0 || r.Deliveries > 0 && r.Events >= r.Deliveries, "Retention.Events",
+		"must be as long as Retention.Deliveries: deliveries to webhooks refer to events")
+}
+
+// pruneBatch is how many rows are removed in one transaction: others who write wait for it.
+const pruneBatch = 500
+
+// Pruned is how many rows [Service.Prune] has removed.
+type Pruned struct{ Audit, Events, Sessions, BuriedJobs int }
+
+// prune is a method of a store that removes what is old.
+type prune = func(ctx context.Context, before time.Time, n int) (int, error)
+
+// Prune removes what is older than [Retention] says, in small transactions. When it is called again it goes on where it was.
+// Deliveries to webhooks are removed by [Dispatch.Prune].
+func (s *Service) Prune(ctx context.Context) (Pruned, error) {
+	var done Pruned
+	keep := s.cfg.Retention
+	err := s.pruneAll(ctx, keep.Sessions, &done.Sessions, func(tx SystemTx) prune { return tx.PruneSessions })
+	if err == nil {
+		err = s.pruneAll(ctx, keep.BuriedJobs, &done.BuriedJobs, func(tx SystemTx) prune { return tx.PruneBuriedJobs })
+	}
+	if err != nil {
+		return done, err
+	}
+	list := func(seek storage.Seek) ([]Account, error) { return s.cfg.Store.Accounts(ctx, seek) }
+	return done, each(list, func(a Account) int64 { return a.ID }, func(a Account) error {
+		scope := Scope{AccountID: a.ID}
+		err := s.pruneAll(ctx, keep.Audit, &done.Audit, func(tx SystemTx) prune { return tx.Within(scope).PruneAudit })
+		if err == nil {
+			err = s.pruneAll(ctx, keep.Events, &done.Events, func(tx SystemTx) prune { return tx.Within(scope).PruneEvents })
+		}
+		if fault.Is(err, fault.NotFound) {
+			return nil // deleted meanwhile
+		}
+		return err
+	})
+}
+
+// pruneAll removes batches until nothing old is left, each in its own transaction.
+func (s *Service) pruneAll(ctx context.Context, kept time.Duration, removed *int, of func(tx SystemTx) prune) error {
+	if kept < 0 {
+		return nil
+	}
+	before := s.now().Add(-kept)
+	for n := pruneBatch; n == pruneBatch; {
+		err := s.cfg.Store.InSystemTx(ctx, func(ctx context.Context, tx SystemTx) (err error) {
+			n, err = of(tx)(ctx, before, pruneBatch)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		*removed += n
+	}
+	return nil
+}
+
+// eventsLost reports whether events between after and last, the newest, are not kept any more.
+func (s *Service) eventsLost(ctx context.Context, accountID, after, last int64) (bool, error) {
+	if after >= last {
+		return false, nil
+	}
+	next, err := s.cfg.Store.Within(Scope{AccountID: accountID}).EventsBySeq(ctx, []int64{after + 1})
+	return len(next) == 0, err
+}

@@ -1,0 +1,169 @@
+package helpdesk_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/storage"
+	"github.com/helpwright/helpwright/storage/fault"
+	"github.com/helpwright/helpwright/storage/memblob"
+	"github.com/helpwright/helpwright/storage/memstore"
+)
+
+const aDay = 24 * time.Hour
+
+// What is older than its time goes, in several batches, and nothing else; nothing that is kept for ever does.
+func TestPrune(t *testing.T) {
+	t.Parallel()
+	const sessions, events, jobs, audit = "sessions", "events", "jobs", "audit"
+	for name, tt := range map[string]struct {
+		keep helpdesk.Retention
+		days int // that pass
+		gone []string
+	}{
+		"young":       {helpdesk.Retention{}, 80, []string{sessions}},
+		"old events":  {helpdesk.Retention{}, 91, []string{sessions, events}},
+		"old jobs":    {helpdesk.Retention{}, 181, []string{sessions, events, jobs}},
+		"old entries": {helpdesk.Retention{}, 731, []string{sessions, events, jobs, audit}},
+		"for ever":    {helpdesk.Retention{Audit: -1, Events: -1, Deliveries: -1, Sessions: -1, BuriedJobs: -1}, 9999, nil},
+		"settings": {
+			helpdesk.Retention{Audit: aDay, Events: 4 * aDay, Deliveries: aDay, Sessions: 90 * aDay, BuriedJobs: 2 * aDay}, 3, []string{audit, jobs},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBundle(t, func(cfg *helpdesk.Config) { cfg.Retention = tt.keep })
+			must(b.svc.StartSession(b.ctx, b.svc.As(b.desk.UserID()), ""))(t)
+			b.fill(1200)
+			want := helpdesk.Pruned{}
+			for _, kind := range tt.gone {
+				switch kind {
+				case sessions:
+					want.Sessions = 1
+				case events:
+					want.Events = int(must(b.desk.LastEvent(b.ctx))(t)) - 1 // the newest stays
+				case jobs:
+					want.BuriedJobs = 1
+				case audit:
+					want.Audit = len(must(b.store.Within(helpdesk.Scope{AccountID: b.account.ID}).AuditLog(b.ctx, helpdesk.AuditFilter{}, storage.Seek{Limit: 9999}))(t))
+				}
+			}
+			if young := must(b.svc.Prune(b.ctx))(t); young != (helpdesk.Pruned{}) {
+				t.Errorf("at once: %+v", young)
+			}
+			b.clock.Add(time.Duration(tt.days) * aDay)
+			if diff := cmp.Diff(want, must(b.svc.Prune(b.ctx))(t)); diff != "" {
+				t.Error(diff)
+			}
+			if again := must(b.svc.Prune(b.ctx))(t); again != (helpdesk.Pruned{}) {
+				t.Errorf("once more: %+v", again)
+			}
+		})
+	}
+}
+
+// fill makes n events and entries of the audit log, and a job that is given up.
+func (b *bundle) fill(n int) {
+	b.t.Helper()
+	err := b.store.InTx(b.ctx, helpdesk.Scope{AccountID: b.account.ID}, func(ctx context.Context, tx helpdesk.Tx) error {
+		entries := make([]helpdesk.AuditEntry, n)
+		for i := range n {
+			entries[i] = helpdesk.AuditEntry{Action: "a.b", CreatedAt: b.clock.Now()}
+			if err := tx.Emit(ctx, storage.Event{Type: "tag.created", Subject: 1, Data: []byte(`{"id":1}`), Time: b.clock.Now()}); err != nil {
+				return err
+			}
+		}
+		if err := tx.InsertAudit(ctx, entries); err != nil {
+			return err
+		}
+		return tx.Enqueue(ctx, storage.Job{Kind: "given.up", AccountID: b.account.ID, RunAt: b.clock.Now()})
+	})
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	for _, job := range must(b.store.Claim(b.ctx, []string{"given.up"}, 1, b.clock.Now(), b.clock.Now().Add(time.Minute)))(b.t) {
+		if err := b.store.Bury(b.ctx, job, "broken"); err != nil {
+			b.t.Fatal(err)
+		}
+	}
+}
+
+// Deliveries refer to events: these cannot go first.
+func TestRetentionRefused(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		keep helpdesk.Retention
+		ok   bool
+	}{
+		"defaults":                    {helpdesk.Retention{}, true},
+		"events as long":              {helpdesk.Retention{Events: 10 * aDay, Deliveries: 10 * aDay}, true},
+		"events for ever":             {helpdesk.Retention{Events: -1, Deliveries: -1}, true},
+		"events shorter":              {helpdesk.Retention{Events: 10 * aDay, Deliveries: 11 * aDay}, false},
+		"events shorter than default": {helpdesk.Retention{Events: 10 * aDay}, false},
+		"deliveries for ever":         {helpdesk.Retention{Deliveries: -1}, false},
+	} {
+		sealer := must(storage.NewSealer(storage.NewSecretKey()))(t)
+		_, err := helpdesk.New(helpdesk.Config{Store: memstore.New(), Blobs: memblob.New(), Sealer: sealer, SigningKey: storage.NewSecretKey(), Retention: tt.keep})
+		if (err == nil) != tt.ok || err != nil && !fault.Is(err, fault.Invalid) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// Who asks for events that are not kept any more is told so, and a follower begins anew.
+func TestEventsNotKept(t *testing.T) {
+	t.Parallel()
+	b := newBundle(t)
+	emit := func(n int) {
+		t.Helper()
+		err := b.store.InTx(b.ctx, helpdesk.Scope{AccountID: b.account.ID}, func(ctx context.Context, tx helpdesk.Tx) error {
+			for range n {
+				if err := tx.Emit(ctx, storage.Event{Type: "tag.created", Subject: 1, Data: []byte(`{"id":1}`), Time: b.clock.Now()}); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	emit(5)
+	old := must(b.desk.LastEvent(b.ctx))(t)
+	b.clock.Add(91 * aDay)
+	emit(3)
+	must(b.svc.Prune(b.ctx))(t)
+	last := must(b.desk.LastEvent(b.ctx))(t)
+	for after, want := range map[int64]string{0: "ok", old - 3: helpdesk.EventsLost, old - 1: helpdesk.EventsLost, old: "ok", last - 1: "ok", last: "ok", last + 9: "ok"} {
+		got := "ok"
+		if _, err := b.desk.Events(b.ctx, helpdesk.EventQuery{After: after}, storage.PageRequest{}); err != nil {
+			got = codeOf(err)
+		}
+		if got != want {
+			t.Errorf("events after %d of %d: %s", after, last, got)
+		}
+	}
+	if first := must(b.desk.Events(b.ctx, helpdesk.EventQuery{}, storage.PageRequest{}))(t).Items; len(first) == 0 || first[0].Seq != old+1 {
+		t.Errorf("the list begins with %+v", first)
+	}
+}
+
+func ExampleService_Prune() {
+	ctx := context.Background()
+	sealer, _ := storage.NewSealer(storage.NewSecretKey())
+	svc, err := helpdesk.New(helpdesk.Config{
+		Store: memstore.New(), Blobs: memblob.New(), Sealer: sealer, SigningKey: storage.NewSecretKey(),
+		Retention: helpdesk.Retention{Audit: 365 * 24 * time.Hour, BuriedJobs: -1}, // a year; for ever; all else as usual
+	})
+	if err != nil {
+		panic(err)
+	}
+	removed, err := svc.Prune(ctx) // now and then; the reference server does it every six hours
+	fmt.Println(removed, err)
+	// Output: {0 0 0 0} <nil>
+}

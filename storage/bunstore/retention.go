@@ -1,0 +1,60 @@
+package bunstore
+
+import (
+	"context"
+	"database/sql"
+	"time"
+
+	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/storage"
+)
+
+// Accounts implements [helpdesk.PeopleDirectory].
+func (d directory) Accounts(ctx context.Context, seek storage.Seek) ([]helpdesk.Account, error) {
+	var rows []accountRow
+	err := page(d.selects(&rows), "id", seek).Scan(ctx)
+	return mapped(rows, (*accountRow).account), failure(ctx, err, "account", 0)
+}
+
+// PruneAudit implements [helpdesk.RetentionWriter].
+func (w writer) PruneAudit(ctx context.Context, before time.Time, n int) (int, error) {
+	old := w.raw("SELECT id FROM hw_audit WHERE account_id = ? AND created_at < ? ORDER BY created_at, id LIMIT ?",
+		w.scope.AccountID, micros(before), max(n, 0))
+	return pruned(ctx, "audit entry")(w.raw("DELETE FROM hw_audit WHERE account_id = ? AND id IN (?)", w.scope.AccountID, old).Exec(ctx))
+}
+
+// PruneEvents implements [helpdesk.RetentionWriter].
+func (w writer) PruneEvents(ctx context.Context, before time.Time, n int) (int, error) {
+	of := w.scope.AccountID
+	needed := w.raw(`SELECT MIN(seq) FROM (
+		SELECT last_event AS seq FROM hw_accounts WHERE id = ?
+		UNION ALL SELECT seq + 1 FROM hw_webhook_cursors WHERE account_id = ?
+		UNION ALL SELECT MIN(seq) FROM hw_webhook_deliveries WHERE account_id = ? AND state = 'pending') AS needed`, of, of, of)
+	first := w.raw("SELECT seq, time FROM hw_events WHERE account_id = ? AND seq < (?) ORDER BY seq LIMIT ?", of, needed, max(n, 0))
+	old := w.raw("SELECT first.seq FROM (?) AS first WHERE first.time < ?", first, micros(before))
+	return pruned(ctx, "event")(w.raw("DELETE FROM hw_events WHERE account_id = ? AND seq IN (?)", of, old).Exec(ctx))
+}
+
+// PruneSessions implements [helpdesk.UserWriter].
+func (t systemTx) PruneSessions(ctx context.Context, before time.Time, n int) (int, error) {
+	old := t.raw("SELECT id FROM hw_tokens WHERE session = TRUE AND expires_at > ? AND expires_at < ? ORDER BY expires_at, id LIMIT ?",
+		noTime, micros(before), max(n, 0))
+	return pruned(ctx, "token")(t.raw("DELETE FROM hw_tokens WHERE id IN (?)", old).Exec(ctx))
+}
+
+// PruneBuriedJobs implements [helpdesk.UserWriter].
+func (t systemTx) PruneBuriedJobs(ctx context.Context, before time.Time, n int) (int, error) {
+	old := t.raw("SELECT id FROM hw_jobs WHERE buried AND run_at < ? ORDER BY id LIMIT ?", micros(before), max(n, 0))
+	return pruned(ctx, "job")(t.raw("DELETE FROM hw_jobs WHERE id IN (?)", old).Exec(ctx))
+}
+
+// pruned is how many rows were removed.
+func pruned(ctx context.Context, noun string) func(res sql.Result, err error) (int, error) {
+	return func(res sql.Result, err error) (int, error) {
+		if err != nil {
+			return 0, failure(ctx, err, noun, 0)
+		}
+		removed, err := res.RowsAffected()
+		return int(removed), failure(ctx, err, noun, 0)
+	}
+}

@@ -1,0 +1,97 @@
+package memstore
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/storage"
+)
+
+// Accounts lists all accounts.
+func (d directory) Accounts(ctx context.Context, seek storage.Seek) ([]helpdesk.Account, error) {
+	return query(ctx, d.src, func(db *data) ([]helpdesk.Account, error) {
+		return db.accounts.list(global, seek, func(*helpdesk.Account) bool { return true }), nil
+	})
+}
+
+// PruneAudit removes the first old entries.
+func (t tx) PruneAudit(ctx context.Context, before time.Time, n int) (removed int, err error) {
+	err = t.write(ctx, func(db *data) error {
+		old := db.audit.where(t.scope.AccountID, func(e *helpdesk.AuditEntry) bool { return e.CreatedAt.Before(before.Truncate(time.Microsecond)) })
+		slices.SortStableFunc(old, func(a, b helpdesk.AuditEntry) int { return a.CreatedAt.Compare(b.CreatedAt) })
+		removed = min(max(n, 0), len(old))
+		for _, e := range old[:removed] {
+			db.audit.set(t.scope.AccountID, e.ID, nil)
+		}
+		return nil
+	})
+	return removed, err
+}
+
+// PruneEvents removes the first old events that nothing needs.
+func (t tx) PruneEvents(ctx context.Context, before time.Time, n int) (removed int, err error) {
+	account := t.scope.AccountID
+	err = t.write(ctx, func(db *data) error {
+		needed := db.lastEvent(account)
+		if cursor, err := db.webhookCursors.get(global, account); err == nil {
+			needed = min(needed, *cursor+1)
+		}
+		for _, d := range db.webhookDeliveries.all(account) {
+			if d.State == helpdesk.WebhookPending {
+				needed = min(needed, d.Seq)
+			}
+		}
+		removed = 0
+		first := slices.Clone(db.events.rows[account])
+		for _, e := range first[:min(max(n, 0), len(first))] {
+			if e.id < needed && e.value.Time.Before(before.Truncate(time.Microsecond)) {
+				db.events.set(account, e.id, nil)
+				removed++
+			}
+		}
+		return nil
+	})
+	return removed, err
+}
+
+// lastEvent is the number of the newest event of an account, which is never removed.
+func (db *data) lastEvent(account int64) int64 {
+	rows := db.events.rows[account]
+	if len(rows) == 0 {
+		return 0
+	}
+	return rows[len(rows)-1].id
+}
+
+// PruneSessions removes the sessions that expired first.
+func (t systemTx) PruneSessions(ctx context.Context, before time.Time, n int) (removed int, err error) {
+	err = change(ctx, t.open, func(db *data) error {
+		old := db.tokens.where(global, func(t *helpdesk.AccessToken) bool {
+			return t.Session && !t.ExpiresAt.IsZero() && t.ExpiresAt.Before(before.Truncate(time.Microsecond))
+		})
+		slices.SortStableFunc(old, func(a, b helpdesk.AccessToken) int { return a.ExpiresAt.Compare(b.ExpiresAt) })
+		removed = min(max(n, 0), len(old))
+		for _, token := range old[:removed] {
+			db.tokens.set(global, token.ID, nil)
+		}
+		return nil
+	})
+	return removed, err
+}
+
+// PruneBuriedJobs removes the first old jobs that were given up.
+func (t systemTx) PruneBuriedJobs(ctx context.Context, before time.Time, n int) (removed int, err error) {
+	err = change(ctx, t.open, func(db *data) error {
+		removed = 0
+		for _, j := range slices.Clone(db.jobs.rows[global]) {
+			if removed < n && j.value.Buried && j.value.RunAt.Before(before.Truncate(time.Microsecond)) {
+				db.jobs.set(global, j.id, nil)
+				removed++
+			}
+		}
+		return nil
+	})
+	return removed, err
+}

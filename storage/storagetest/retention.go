@@ -1,0 +1,256 @@
+package storagetest
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/storage"
+)
+
+func retentionTests() []testCase {
+	return []testCase{
+		{"Accounts", testAccounts},
+		{"PruneAudit", testPruneAudit},
+		{"PruneEvents", testPruneEvents},
+		{"PruneSessions", testPruneSessions},
+		{"PruneBuriedJobs", testPruneBuriedJobs},
+	}
+}
+
+// All accounts are listed by id, page by page.
+func testAccounts(t *testing.T, b Backend) {
+	first, second := newAccount(t, b), newAccount(t, b)
+	page, err := b.Store.Accounts(t.Context(), storage.Seek{From: &storage.Position{ID: first.account.ID - 1}, Limit: 1})
+	ok(t, err)
+	same(t, "the first", []helpdesk.Account{first.account}, page)
+	rest, err := b.Store.Accounts(t.Context(), storage.Seek{From: &storage.Position{ID: first.account.ID}, Limit: 1000})
+	ok(t, err)
+	same(t, "the second", true, slices.ContainsFunc(rest, func(a helpdesk.Account) bool { return a.ID == second.account.ID }))
+	same(t, "the first again", false, slices.ContainsFunc(rest, func(a helpdesk.Account) bool { return a.ID <= first.account.ID }))
+}
+
+// step is a call of a method that prunes: what it is to remove, and what is to stay.
+type pruneStep struct {
+	what    string
+	before  time.Time
+	n       int
+	removed int
+	left    []int64
+}
+
+// longAgo is older than what other tests have in the same store.
+func longAgo(hours int) time.Time {
+	return time.Date(1990, 1, 1, hours, 0, 0, 0, time.UTC)
+}
+
+func testPruneAudit(t *testing.T, b Backend) {
+	w, other := newAccount(t, b), newAccount(t, b)
+	for _, v := range []*world{w, other} {
+		v.tx(t, func(ctx context.Context, tx helpdesk.Tx) error {
+			var all []helpdesk.AuditEntry
+			for i := range 6 {
+				e := v.newAudit()
+				e.Subject, e.CreatedAt = int64(i), at([]int{3, 1, 2, 4, 5, 6}[i])
+				all = append(all, e)
+			}
+			return tx.InsertAudit(ctx, all)
+		})
+	}
+	left := func(v *world) (subjects []int64) {
+		found, err := b.Store.Within(helpdesk.Scope{AccountID: v.account.ID}).AuditLog(t.Context(), helpdesk.AuditFilter{}, storage.Seek{Limit: 100})
+		ok(t, err)
+		for _, e := range found {
+			subjects = append(subjects, e.Subject)
+		}
+		return subjects
+	}
+	for _, s := range []pruneStep{
+		{"nothing", at(1), 10, 0, []int64{1, 2, 0, 3, 4, 5}},
+		{"none", at(9), 0, 0, []int64{1, 2, 0, 3, 4, 5}},
+		{"the oldest two", at(5), 2, 2, []int64{0, 3, 4, 5}},
+		{"the rest of the old", at(5), 10, 2, []int64{4, 5}},
+		{"again", at(5), 10, 0, []int64{4, 5}},
+	} {
+		w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error {
+			n, err := tx.PruneAudit(ctx, s.before, s.n)
+			same(t, s.what+": how many", s.removed, n)
+			return err
+		})
+		same(t, s.what, s.left, left(w))
+	}
+	same(t, "another account", []int64{1, 2, 0, 3, 4, 5}, left(other))
+}
+
+// Events go, oldest first, but for what webhooks still need and for the newest; numbers go on behind it.
+func testPruneEvents(t *testing.T, b Backend) {
+	w := newWorld(t, b)
+	prune := func(before time.Time, n int) (removed int) {
+		w.tx(t, func(ctx context.Context, tx helpdesk.Tx) (err error) {
+			removed, err = tx.PruneEvents(ctx, before, n)
+			return err
+		})
+		return removed
+	}
+	log := func() (seqs []int64) {
+		found, err := b.Store.Within(helpdesk.Scope{AccountID: w.account.ID}).Events(t.Context(), helpdesk.EventFilter{}, storage.Seek{Limit: 1000})
+		ok(t, err)
+		for _, e := range found {
+			seqs = append(seqs, e.Seq)
+		}
+		return seqs
+	}
+	same(t, "of no events", 0, prune(at(100), 10))
+	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.Emit(ctx, storage.Event{Type: "a.b", Time: base}) })
+	begin := log()[0]
+	seqs := func(from, to int64) (all []int64) {
+		for n := from; n <= to; n++ {
+			all = append(all, begin+n)
+		}
+		return all
+	}
+	same(t, "the newest", 0, prune(at(100), 10))
+	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error {
+		for i := range 9 {
+			if err := tx.Emit(ctx, storage.Event{Type: "a.b", Subject: int64(i), Time: at(10 + i)}); err != nil {
+				return err
+			}
+		}
+		return tx.StartWebhookCursor(ctx, begin+7)
+	})
+	same(t, "numbers go on", seqs(0, 9), log())
+	var pending helpdesk.WebhookDelivery
+	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error {
+		pending = w.newWebhookDelivery(w.webhook.ID)
+		pending.Seq, pending.State = begin+5, helpdesk.WebhookPending
+		return tx.WebhookDeliveries().Insert(ctx, &pending)
+	})
+	same(t, "the first three", 3, prune(at(100), 3))
+	same(t, "after the first three", seqs(3, 9), log())
+	same(t, "the old", 1, prune(at(13), 100)) // the one at 12
+	same(t, "after the old", seqs(4, 9), log())
+	same(t, "up to the pending delivery", 1, prune(at(100), 100))
+	same(t, "at the pending delivery", seqs(5, 9), log())
+	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error {
+		pending.State = helpdesk.WebhookFailed
+		return tx.WebhookDeliveries().Update(ctx, &pending)
+	})
+	same(t, "up to the cursor", 3, prune(at(100), 100))
+	same(t, "at the cursor", seqs(8, 9), log())
+	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.DeleteWebhookCursor(ctx) })
+	same(t, "all but the newest", 1, prune(at(100), 100))
+	same(t, "the newest", seqs(9, 9), log())
+	last, err := b.Store.Within(helpdesk.Scope{AccountID: w.account.ID}).LastEvent(t.Context())
+	ok(t, err)
+	same(t, "its number", begin+9, last)
+}
+
+func testPruneSessions(t *testing.T, b Backend) {
+	w := newAccount(t, b)
+	var ids []int64
+	for i, expires := range []time.Time{longAgo(2), longAgo(1), longAgo(3), longAgo(9), {}} {
+		token := helpdesk.AccessToken{UserID: w.user.ID, Hash: fmt.Append(nil, "prune ", i, w.mark), CreatedAt: base, ExpiresAt: expires, Session: true}
+		plain := token
+		plain.Hash, plain.Session = append([]byte("plain "), token.Hash...), false
+		ok(t, b.Store.InSystemTx(t.Context(), func(ctx context.Context, tx helpdesk.SystemTx) error {
+			if err := tx.InsertToken(ctx, &plain); err != nil {
+				return err
+			}
+			return tx.InsertToken(ctx, &token)
+		}))
+		ids = append(ids, token.ID)
+	}
+	left := func(sessions bool) (found []int64) {
+		all, err := b.Store.TokensOf(t.Context(), w.user.ID, sessions, storage.Seek{Limit: 100})
+		ok(t, err)
+		for _, token := range all {
+			found = append(found, token.ID)
+		}
+		return found
+	}
+	plain := len(left(false))
+	for _, s := range []pruneStep{
+		{"nothing", longAgo(1), 10, 0, ids},
+		{"the first", longAgo(5), 1, 1, []int64{ids[0], ids[2], ids[3], ids[4]}},
+		{"all that expired", longAgo(5), 10, 2, ids[3:]},
+	} {
+		ok(t, b.Store.InSystemTx(t.Context(), func(ctx context.Context, tx helpdesk.SystemTx) error {
+			n, err := tx.PruneSessions(ctx, s.before, s.n)
+			same(t, s.what+": how many", s.removed, n)
+			return err
+		}))
+		same(t, s.what, s.left, left(true))
+	}
+	same(t, "tokens that are no sessions", plain, len(left(false)))
+}
+
+func testPruneBuriedJobs(t *testing.T, b Backend) {
+	w := newAccount(t, b)
+	kind := "prune " + w.mark
+	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error {
+		for i, hour := range []int{1, 2, 3, 9, 1} {
+			if err := tx.Enqueue(ctx, storage.Job{Kind: kind, AccountID: w.account.ID, Subject: int64(i), RunAt: longAgo(hour)}); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	claimed, err := b.Jobs.Claim(t.Context(), []string{kind}, 5, base, at(1))
+	ok(t, err)
+	for _, j := range claimed {
+		if j.Subject != 4 {
+			ok(t, b.Jobs.Bury(t.Context(), j, "broken"))
+		}
+	}
+	left := func() (subjects []int64) {
+		found, err := b.Store.Within(helpdesk.Scope{AccountID: w.account.ID}).BuriedJobs(t.Context(), helpdesk.BuriedJobFilter{}, storage.Seek{Limit: 100})
+		ok(t, err)
+		for _, j := range found {
+			subjects = append(subjects, j.Subject)
+		}
+		slices.Sort(subjects)
+		return subjects
+	}
+	for _, s := range []pruneStep{
+		{"nothing", longAgo(1), 10, 0, []int64{0, 1, 2, 3}},
+		{"all that are old", longAgo(5), 10, 3, []int64{3}},
+	} {
+		ok(t, b.Store.InSystemTx(t.Context(), func(ctx context.Context, tx helpdesk.SystemTx) error {
+			n, err := tx.PruneBuriedJobs(ctx, s.before, s.n)
+			same(t, s.what+": how many", s.removed, n)
+			return err
+		}))
+		same(t, s.what, s.left, left())
+	}
+	for _, j := range claimed {
+		if j.Subject == 4 { // it is no buried one
+			ok(t, b.Jobs.Extend(t.Context(), j, at(2)))
+		}
+	}
+}
+
+func retentionWrites() map[string]writeProbe {
+	type tx = helpdesk.Tx
+	return map[string]writeProbe{
+		"PruneAudit": {level: ofAccount, quiet: true, call: func(ctx context.Context, tx tx, _ *world) error {
+			_, err := tx.PruneAudit(ctx, at(1000), 100)
+			return err
+		}},
+		"PruneEvents": {level: ofAccount, quiet: true, call: func(ctx context.Context, tx tx, _ *world) error {
+			_, err := tx.PruneEvents(ctx, at(1000), 100)
+			return err
+		}},
+	}
+}
+
+// prune makes operations of the comparison.
+func (g *generator) prune() operation {
+	return operation{method: oneOf(g, []string{"PruneAudit", "PruneEvents"}), args: []any{g.time(false), g.IntN(4)}}
+}
+
+func (g *generator) pruneSystem() operation {
+	return operation{method: oneOf(g, []string{"PruneSessions", "PruneBuriedJobs"}), args: []any{g.time(false), g.IntN(4)}}
+}
