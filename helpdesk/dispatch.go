@@ -432,12 +432,12 @@ func (p *Dispatch) disable(ctx context.Context, tx Tx, w *Webhook, reason Webhoo
 // Prune removes deliveries that are not pending and older than [Retention] says or not among the
 // newest 10,000 of their webhook, in batches.
 func (p *Dispatch) Prune(ctx context.Context) error {
-	if p.svc.cfg.Retention.Deliveries < 0 {
-		return nil
-	}
 	dir, err := p.system.Read(dispatch)
 	if err != nil {
 		return err
+	}
+	if p.svc.cfg.Retention.Deliveries < 0 {
+		return nil
 	}
 	list := func(seek storage.Seek) ([]Account, error) { return dir.AccountsWithWebhooks(ctx, seek) }
 	return each(list, func(a Account) int64 { return a.ID }, func(a Account) error { return p.prune(ctx, a.ID) })

@@ -51,8 +51,8 @@ func (a *api) addEvents(t *Table) {
 		ID: "followEvents", Method: http.MethodGet, Path: "/realtime", Tag: "Events", Summary: "Follow events as they happen",
 		Description: "Server-sent events (text/event-stream), each with the id and, as data, the JSON of an event of the list; all are " +
 			"of the type message. A client that comes back with Last-Event-ID, as browsers do, misses none and gets none twice; " +
-			"without it the stream begins with what happens from now on. An id that the log has not reached is answered with an event " +
-			"named reset: load anew what you show. Every 15 seconds comes a comment or a bare id. What a caller may see is as in the " +
+			"without it the stream begins with what happens from now on. An id that the log has not reached, or that is older than the events " +
+			"that are kept, is answered with an event named reset: load anew what you show. Every 15 seconds comes a comment or a bare id. What a caller may see is as in the " +
 			"list; when the membership, a role or the token changes, the stream follows within 15 seconds or ends. 404 for a channel " +
 			"of another account, 429 for more than 50 streams of one user.",
 	}, a.followEvents)
