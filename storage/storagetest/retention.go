@@ -104,7 +104,9 @@ func testPruneEvents(t *testing.T, b Backend) {
 		return seqs
 	}
 	same(t, "of no events", 0, prune(at(100), 10))
-	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.Emit(ctx, storage.Event{Type: "a.b", Time: base}) })
+	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error {
+		return tx.Emit(ctx, storage.Event{Type: "a.b", Time: base})
+	})
 	begin := log()[0]
 	seqs := func(from, to int64) (all []int64) {
 		for n := from; n <= to; n++ {
