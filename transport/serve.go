@@ -18,7 +18,9 @@ const statusClientGone = 499
 
 // Handler serves the table. It may be mounted under any mux, also below
 // http.StripPrefix; what is not below the table's base is 404.
-func (t *Table) Handler() http.Handler { return http.HandlerFunc(t.serveHTTP) }
+func (t *Table) Handler() http.Handler {
+	return shared(t.config.Origins, http.HandlerFunc(t.serveHTTP))
+}
 
 func (t *Table) serveHTTP(inner http.ResponseWriter, hr *http.Request) {
 	start := t.config.Now()

@@ -39,6 +39,11 @@ type Config struct {
 	PublicLimiter  Limiter        // of requests by address that write without a token; nil: no limit
 	TrustedProxies []netip.Prefix // peers whose X-Forwarded-For names the client's address; none: no peer's does
 
+	// Origins are those of web pages that may call the API from browsers, such as https://app.example.com, or "*" for all:
+	// with access tokens or portal tokens, and never with the cookie of a session. See [ValidOrigin]. None: pages of the API's
+	// own origin may.
+	Origins []string
+
 	// Patience is how long the work on a request may take, default 30 seconds; five minutes where files are uploaded or
 	// other servers asked. A request that takes longer is 503.
 	Patience time.Duration

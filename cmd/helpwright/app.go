@@ -19,6 +19,7 @@ import (
 	"github.com/helpwright/helpwright/storage/bunstore/both"
 	"github.com/helpwright/helpwright/storage/fault"
 	"github.com/helpwright/helpwright/storage/memblob"
+	"github.com/helpwright/helpwright/transport"
 	"github.com/helpwright/helpwright/transport/server"
 )
 
@@ -168,6 +169,7 @@ func (a *app) config(keys [][]byte) server.Config {
 			},
 		},
 		KB:       kb.Config{MaxFile: set.MaxSiteFile << 20},
+		API:      transport.APIConfig{Config: transport.Config{Origins: set.CORSOrigins}},
 		Fetching: ingest.ServersConfig{PollInterval: set.FetchInterval},
 		Filing:   ingest.FilerConfig{TrustedServers: set.TrustedServers},
 		Now:      a.now, Logger: a.log,

@@ -19,6 +19,7 @@ import (
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/bunstore/sqlite"
 	"github.com/helpwright/helpwright/storage/fault"
+	"github.com/helpwright/helpwright/transport"
 )
 
 // Settings are the server's configuration. The README's table is made from them.
@@ -62,6 +63,7 @@ type Settings struct {
 	RateLimit         int           `env:"HELPWRIGHT_RATE_LIMIT" default:"1200" help:"Requests per minute and token, or address without one; 0: no limit. Each process counts by itself." placeholder:"N"`
 	PublicRateLimit   int           `env:"HELPWRIGHT_PUBLIC_RATE_LIMIT" default:"120" help:"Requests per minute and address on public write endpoints; 0: no limit." placeholder:"N"`
 	TrustedProxies    []string      `env:"HELPWRIGHT_TRUSTED_PROXIES" help:"Addresses or networks of reverse proxies whose X-Forwarded-For is believed, separated by commas." placeholder:"NET"`
+	CORSOrigins       []string      `env:"HELPWRIGHT_CORS_ORIGINS" name:"cors-origins" help:"Origins of web pages that may call the API from browsers with a token, separated by commas, such as https://app.example.com; * for all." placeholder:"ORIGIN"`
 	MetricsListen     string        `env:"HELPWRIGHT_METRICS_LISTEN" help:"Metrics for Prometheus (/metrics), profiles (/debug/pprof) and the log's level (/log); off when empty. Nobody is asked for a password: choose an address that only the operator reaches." placeholder:"ADDR"`
 	RetainAudit       int           `env:"HELPWRIGHT_RETAIN_AUDIT" name:"retain-audit" default:"730" help:"Days that entries of audit logs are kept. 0: for ever." placeholder:"DAYS"`
 	RetainEvents      int           `env:"HELPWRIGHT_RETAIN_EVENTS" name:"retain-events" default:"90" help:"Days that events are kept for those who read them, as long as deliveries to webhooks at least. 0: for ever." placeholder:"DAYS"`
@@ -131,6 +133,9 @@ func (s *Settings) check() error {
 	problems.Check(s.LogFormat == formatJSON || s.LogFormat == formatText, "HELPWRIGHT_LOG_FORMAT", "must be json or text")
 	_, err = s.trustedProxies()
 	problems.Check(err == nil, "HELPWRIGHT_TRUSTED_PROXIES", "must be addresses or networks, such as 10.0.0.0/8")
+	for _, origin := range s.CORSOrigins {
+		problems.Check(transport.ValidOrigin(origin), "HELPWRIGHT_CORS_ORIGINS", "must be origins in lower case without a path, such as https://app.example.com, or *")
+	}
 	_, err = networks(s.IntakeRelays)
 	problems.Check(err == nil, "HELPWRIGHT_INTAKE_RELAYS", "must be addresses or networks, such as 10.0.0.0/8")
 	err = problems.Err()
