@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"net/url"
 	"os"
 	"os/exec"
@@ -90,6 +91,33 @@ func TestReadmeBackup(t *testing.T) {
 			t.Error(out)
 		}
 	})
+}
+
+// TestReadmeMove does what the README says about old mail, command by command.
+func TestReadmeMove(t *testing.T) {
+	t.Parallel()
+	commands := readmeCommands(t, "Move in with your old mail")
+	if len(commands) != 1 {
+		t.Fatalf("there are %d blocks of commands: %q", len(commands), commands)
+	}
+	s := newServer(t)
+	s.mailbox(url.Values{"name": {"Support"}, "email": {"support@example.org"}})
+	for name, mail := range map[string]string{
+		"cur/1.ask:2,S":         "From: ada@example.com\nTo: support@example.org\nMessage-ID: <1@example.com>\nDate: Mon, 2 Mar 2020 10:00:00 +0000\n\nHow?\n",
+		".Sent/cur/2.answer:2,": "From: support@example.org\nTo: ada@example.com\nIn-Reply-To: <1@example.com>\nDate: Mon, 2 Mar 2020 11:00:00 +0000\n\nSo.\n",
+	} {
+		path := filepath.Join(s.dir, "Maildir", name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.MkdirAll(filepath.Join(filepath.Dir(filepath.Dir(path)), "new"), 0o700),
+			os.WriteFile(path, []byte(mail), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if out := s.shell(".", commands[0]); !strings.Contains(out, "2 mails to import, 0 were imported before") || !strings.Contains(out, "2 mails were imported, 0 were before") {
+		t.Error(out)
+	}
+	if all := s.conversations(); len(all) != 1 || len(s.interactions(all[0].ID)) != 2 || all[0].Status != "closed" {
+		t.Errorf("%+v", all)
+	}
 }
 
 // received waits until the server has three mails.
