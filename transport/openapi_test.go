@@ -38,6 +38,8 @@ func TestOpenAPI(t *testing.T) {
 		Description: "Help desk and knowledge base.",
 		Words:       words,
 		Examples:    examples(t, documented(t)),
+		Codes:       codes(t),
+		Webhook:     "Event",
 	})
 	if err != nil {
 		t.Fatal(err)

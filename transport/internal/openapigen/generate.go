@@ -25,6 +25,10 @@ type Info struct {
 	// Examples are requests and answers by the ids of their operations, of which the first is taken whose body is as the
 	// schema has it. With Examples, each operation must have one.
 	Examples map[string][]Example
+	// Codes are those that problems have; later versions may have more.
+	Codes []string
+	// Webhook is the name of the schema that is posted to webhooks; "": none is.
+	Webhook string
 }
 
 type object = map[string]any
@@ -75,6 +79,12 @@ func Generate(t *transport.Table, info Info) ([]byte, error) {
 			}},
 		},
 	}
+	if len(info.Codes) > 0 {
+		dig(g.schemas.components, "Problem", "properties", "code")["examples"] = info.Codes
+	}
+	if info.Webhook != "" {
+		document["webhooks"] = object{"event": object{"post": webhook(info.Webhook)}}
+	}
 	if info.Words != nil {
 		if undescribed, unused := describe(document, info.Words); len(undescribed)+len(unused) > 0 {
 			return nil, fmt.Errorf("properties without a description: %q; words for none: %q", undescribed, unused)
@@ -82,6 +92,30 @@ func Generate(t *transport.Table, info Info) ([]byte, error) {
 	}
 	out, err := json.MarshalIndent(document, "", "  ")
 	return append(out, '\n'), err
+}
+
+// webhook is the request that receivers of events get, as Standard Webhooks has it.
+func webhook(schema string) object {
+	header := func(name, description string) any {
+		return object{"name": name, "in": "header", "required": true, "description": description, "schema": object{"type": "string"}}
+	}
+	answer := func(description string) object { return object{"description": description} }
+	return object{
+		"operationId": "receiveEvent", "summary": "An event, posted to a webhook", "tags": []any{"Webhooks"},
+		"description": "What createWebhook orders. An event comes at least once, in no sure order.",
+		"security":    []any{},
+		"parameters": []any{
+			header("webhook-id", "The same whenever this event comes again."),
+			header("webhook-timestamp", "When it was signed, in seconds since 1970; refuse what is more than five minutes off."),
+			header("webhook-signature", "For each secret that is good, `v1,` and the base64 of HMAC-SHA256 over `<webhook-id>.<webhook-timestamp>.<body>`, separated by blanks."),
+		},
+		"requestBody": object{"required": true, "content": object{"application/cloudevents+json": object{"schema": ref("schemas", schema)}}},
+		"responses": object{
+			"2XX":     answer("The event was taken."),
+			"410":     answer("The webhook is switched off: nothing more is sent."),
+			"default": answer("The event is sent again, for about a day."),
+		},
+	}
 }
 
 func headers() object {
