@@ -118,7 +118,7 @@ func TestRetentionRefused(t *testing.T) {
 // Who asks for events that are not kept any more is told so, and a follower begins anew.
 func TestEventsNotKept(t *testing.T) {
 	t.Parallel()
-	b := newBundle(t)
+	b := newBundle(t, func(cfg *helpdesk.Config) { cfg.Feed = noFeed{} })
 	emit := func(n int) {
 		t.Helper()
 		err := b.store.InTx(b.ctx, helpdesk.Scope{AccountID: b.account.ID}, func(ctx context.Context, tx helpdesk.Tx) error {
@@ -146,6 +146,12 @@ func TestEventsNotKept(t *testing.T) {
 		}
 		if got != want {
 			t.Errorf("events after %d of %d: %s", after, last, got)
+		}
+	}
+	for after, want := range map[int64]bool{0: true, old - 1: true, old: false, last: false, last + 9: true} {
+		follower := must(b.desk.Follow(b.ctx, helpdesk.FollowInput{After: storage.Some(after)}))(t)
+		if follower.Reset() != want || want && follower.Position() != last {
+			t.Errorf("following after %d of %d: reset %v, at %d", after, last, follower.Reset(), follower.Position())
 		}
 	}
 	if first := must(b.desk.Events(b.ctx, helpdesk.EventQuery{}, storage.PageRequest{}))(t).Items; len(first) == 0 || first[0].Seq != old+1 {
