@@ -90,6 +90,12 @@ func (c *counter) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
+// checker is the one validator of all worlds: loading the document for each cost
+// most of the package's time.
+var checker = sync.OnceValues(func() (*openapitest.Validator, error) {
+	return openapitest.Load(transport.OpenAPI(), "/api/v1")
+})
+
 // world is a help desk with an account and its members.
 type world struct {
 	svc     *helpdesk.Service
@@ -169,7 +175,7 @@ func (w *world) serve(t testing.TB, cfg transport.APIConfig) {
 	}
 	cfg.Now = w.clock.now
 	w.table = must(transport.API(cfg))(t)
-	w.handler, w.check = w.table.Handler(), openapitest.New(t, transport.OpenAPI(), w.table.Base())
+	w.handler, w.check = w.table.Handler(), must(checker())(t)
 }
 
 func (w *world) user(t testing.TB, name, token string) int64 {

@@ -5,6 +5,7 @@ package openapitest
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"io"
 	"net/http"
 	"strings"
@@ -22,16 +23,25 @@ type Validator struct {
 	main map[string]string // paths by those that are another's too
 }
 
-// New loads the document and fails the test when it is not valid. base is the
-// path of the operations, such as "/api/v1".
+// New is Load for one test, which fails when the document is not valid.
 func New(t testing.TB, document []byte, base string) *Validator {
 	t.Helper()
+	v, err := Load(document, base)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+// Load reads and validates a document. base is the path of the operations, such
+// as "/api/v1". A large document takes most of a second, so tests share one.
+func Load(document []byte, base string) (*Validator, error) {
 	doc, err := openapi3.NewLoader().LoadFromData(document)
 	if err != nil {
-		t.Fatalf("load the document: %v", err)
+		return nil, fmt.Errorf("load the document: %w", err)
 	}
 	if err := doc.Validate(context.Background()); err != nil {
-		t.Fatalf("the document is not valid: %v", err)
+		return nil, fmt.Errorf("the document is not valid: %w", err)
 	}
 	v := &Validator{doc: doc, base: base, main: map[string]string{}}
 	for path, item := range doc.Paths.Map() {
@@ -43,7 +53,7 @@ func New(t testing.TB, document []byte, base string) *Validator {
 			}
 		}
 	}
-	return v
+	return v, nil
 }
 
 // Check fails the test when an answer is not as the document says: its status,
