@@ -11,31 +11,32 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// Account is a tenant: everything but users belongs to exactly one.
+// Account is a tenant. Everything but users belongs to exactly one account.
 type Account struct {
 	ID            int64
 	Name          string
 	NextNumber    int64    // number of the next conversation, from 1
-	DefaultLocale string   // BCP 47; "en" when a new account names none
-	Languages     []string // BCP 47 codes in the order of the reader's menu
-	// DefaultMailboxID is the mailbox of conversations that name none; 0 means the
-	// oldest one.
+	DefaultLocale string   // BCP 47; "en" by default
+	Languages     []string // BCP 47 codes, in the order of the reader's menu
+	// DefaultMailboxID is the mailbox for conversations that name none; 0 means the oldest one.
 	DefaultMailboxID int64
-	// SendHold is how long an answer waits before it is sent, so that it can be
-	// called back: whole seconds, up to [MaxSendHold].
+	// SendHold is the delay before a reply is sent, during which it can be cancelled: whole
+	// seconds, up to [MaxSendHold].
 	SendHold     time.Duration
-	RemoteImages RemoteImages // how mails are shown when the view does not say; BlockImages in a new account
-	TrackSeen    bool         // answers hold an image that tells when they are read, see [Service.SeenByPixel]
-	// RequireSecondFactor: members who sign in with a password work in the account once they have a second factor.
+	RemoteImages RemoteImages // default for showing messages; BlockImages in a new account
+	TrackSeen    bool         // add a tracking image to replies, see [Service.SeenByPixel]
+	// RequireSecondFactor admits members who sign in with a password or an identity provider only
+	// if they have a second factor, or if the provider has asked for one.
 	RequireSecondFactor bool
+	Origin              Origin // where the account was imported from
 	CreatedAt           time.Time
 	UpdatedAt           time.Time
 }
 
-// AccountUpdate changes an account. Absent fields stay as they are.
+// AccountUpdate changes an account. Absent fields are unchanged.
 type AccountUpdate struct {
 	Name          string             // required, at most 200 characters
-	NextNumber    storage.Opt[int64] // never at or below a number that was taken
+	NextNumber    storage.Opt[int64] // must be above all numbers taken
 	DefaultLocale storage.Opt[string]
 	Languages     storage.Opt[[]string]
 	SendHold      storage.Opt[time.Duration] // whole seconds, 0 to [MaxSendHold]
@@ -45,7 +46,7 @@ type AccountUpdate struct {
 	RequireSecondFactor storage.Opt[bool]
 }
 
-// MaxSendHold is how long an answer can be made to wait before it is sent.
+// MaxSendHold is the maximum delay before a reply is sent.
 const MaxSendHold = 10 * time.Minute
 
 func validateHold(problems *fault.Collector, hold time.Duration) {
@@ -55,10 +56,10 @@ func validateHold(problems *fault.Collector, hold time.Duration) {
 func validateAccount(problems *fault.Collector, name string, next int64, locale string, languages []string) {
 	required(problems, "name", name, 200)
 	problems.Check(next >= 1 && next <= 1<<53, "next_conversation_number", "must be at least 1")
-	problems.Check(validLocale(locale), "default_locale", "is no language code (BCP 47)")
+	problems.Check(validLocale(locale), "default_locale", "is not a language code (BCP 47)")
 	problems.Check(len(languages) <= 200, "languages", "has more than 200 codes")
 	for i, code := range languages {
-		problems.Check(validLocale(code), fmt.Sprintf("languages[%d]", i), "is no language code (BCP 47)")
+		problems.Check(validLocale(code), fmt.Sprintf("languages[%d]", i), "is not a language code (BCP 47)")
 	}
 }
 
@@ -80,8 +81,8 @@ func (d *Desk) Account(ctx context.Context) (Account, error) {
 	return r.Account(ctx)
 }
 
-// UpdateAccount changes the account. It needs accounts.update. A next number that
-// was taken already is an Invalid fault.
+// UpdateAccount changes the account. It needs accounts.update. A next number that was already taken
+// is an Invalid fault.
 func (d *Desk) UpdateAccount(ctx context.Context, in AccountUpdate) (Account, error) {
 	begin, err := d.guard.Write(AccountsUpdate)
 	if err != nil {
@@ -107,7 +108,7 @@ func (d *Desk) UpdateAccount(ctx context.Context, in AccountUpdate) (Account, er
 			fmt.Sprintf("must be at least %d: lower numbers are taken", account.NextNumber))
 		images := in.RemoteImages.Or(account.RemoteImages)
 		if images == "" {
-			images = BlockImages // of an account that was not made by this service
+			images = BlockImages // for an account that was not created by this service
 		}
 		problems.Check(images == BlockImages || images == ProxyImages, "remote_images", "must be block or proxy")
 		if err := problems.Err(); err != nil {
@@ -125,8 +126,8 @@ func (d *Desk) UpdateAccount(ctx context.Context, in AccountUpdate) (Account, er
 	return account, err
 }
 
-// DeleteAccount removes the account with all that is in it; its files follow soon
-// after. It needs accounts.delete.
+// DeleteAccount removes the account with all its data; jobs remove its files soon after. It needs
+// accounts.delete.
 func (d *Desk) DeleteAccount(ctx context.Context) error {
 	begin, err := d.guard.Write(AccountsDelete)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// Admin works above accounts: it makes accounts, users and tokens.
+// Admin is the handle above accounts: it creates accounts, users and tokens.
 type Admin struct {
 	svc    *Service
 	guard  systemGuard
@@ -17,7 +17,7 @@ type Admin struct {
 	caller Caller
 }
 
-// operate stands for what only the operator may do.
+// operate is the permission of operations that are for the operator only.
 const operate Permission = "operator"
 
 // holdsSomewhere reports whether the caller holds p in any account.
@@ -53,9 +53,9 @@ type AccountInput struct {
 	SendHold      time.Duration // whole seconds, 0 to [MaxSendHold]
 }
 
-// CreateAccount makes an account with the built-in roles and its creator as Owner.
-// Operators name the owner in ownerID; for others it is the caller, whatever
-// ownerID says. It needs accounts.create in some account of the caller.
+// CreateAccount creates an account with the built-in roles and its owner. Operators name the owner
+// in ownerID; for other callers, the caller becomes the owner and ownerID is ignored. It needs
+// accounts.create in one of the caller's accounts.
 func (a *Admin) CreateAccount(ctx context.Context, in AccountInput, ownerID int64) (Account, error) {
 	begin, err := a.guard.Write(AccountsCreate)
 	if err != nil {
@@ -99,7 +99,7 @@ func (a *Admin) CreateAccount(ctx context.Context, in AccountInput, ownerID int6
 	return account, nil
 }
 
-// populate gives a new account its roles and its owner.
+// populate inserts a new account's roles and its owner.
 func populate(ctx context.Context, tx Tx, accountID, ownerID int64, now time.Time) error {
 	for _, role := range BuiltInRoles() {
 		role.CreatedAt, role.UpdatedAt = now, now
@@ -120,8 +120,8 @@ func populate(ctx context.Context, tx Tx, accountID, ownerID int64, now time.Tim
 	})
 }
 
-// Accounts lists the accounts that the caller is a member of, by id. A token with
-// scopes needs accounts.view among them.
+// Accounts lists the accounts that the caller is a member of, by id. A token with scopes needs
+// accounts.view.
 func (a *Admin) Accounts(ctx context.Context, req storage.PageRequest) (storage.Page[Account], error) {
 	dir, err := a.guard.Read(AccountsView)
 	if err != nil {
@@ -131,8 +131,8 @@ func (a *Admin) Accounts(ctx context.Context, req storage.PageRequest) (storage.
 		func(seek storage.Seek) ([]Account, error) { return dir.AccountsOf(ctx, a.userID, seek) })
 }
 
-// AccountIDs are the accounts that the caller is a member of, beyond one, in ascending
-// order and [storage.MaxLimit] of them at most.
+// AccountIDs returns the ids above after of the accounts that the caller is a member of, in
+// ascending order, at most [storage.MaxLimit].
 func (a *Admin) AccountIDs(ctx context.Context, after int64) ([]int64, error) {
 	dir, err := a.guard.Read(anyMember)
 	if err != nil {
@@ -160,12 +160,12 @@ func (a *Admin) AccountsOfUser(ctx context.Context, userID int64, req storage.Pa
 type UserInput struct {
 	Name  string // "" means the address's local part
 	Email string // required
-	// Password is 8 to 200 characters; empty: the user cannot sign in with one.
+	// Password is 8 to 200 characters; empty: the user cannot sign in with a password.
 	Password string
 }
 
-// CreateUser makes a user; operators only. An address that a user has already is
-// an Invalid fault on email.
+// CreateUser creates a user; operators only. An address that another user has is an Invalid fault
+// on email.
 func (a *Admin) CreateUser(ctx context.Context, in UserInput) (User, error) {
 	begin, err := a.guard.Write(operate)
 	if err != nil {
@@ -173,8 +173,8 @@ func (a *Admin) CreateUser(ctx context.Context, in UserInput) (User, error) {
 	}
 	in.Email, in.Name = cleanLine(in.Email), cleanLine(in.Name)
 	var problems fault.Collector
-	// The bootstrap user owner@localhost has a domain without a dot: that is fine.
-	problems.Check(ValidEmail(in.Email), "email", "is no mail address")
+	// The bootstrap user's address owner@localhost has a domain without a dot, which is valid.
+	problems.Check(ValidEmail(in.Email), "email", "is not an email address")
 	bounded(&problems, "name", in.Name, 200)
 	problems.Check(in.Password == "" || runes(in.Password) >= 8 && runes(in.Password) <= 200, "password", "must have 8 to 200 characters")
 	if err := problems.Err(); err != nil {
@@ -206,7 +206,7 @@ func (a *Admin) HasUsers(ctx context.Context) (bool, error) {
 	return dir.HasUsers(ctx)
 }
 
-// Me returns the caller; the operator, who is no user, gets a NotFound fault.
+// Me returns the caller's user. The operator is no user and gets a NotFound fault.
 func (a *Admin) Me(ctx context.Context) (User, error) {
 	dir, err := a.guard.Read(anyMember)
 	if err != nil {
@@ -224,8 +224,8 @@ func (a *Admin) UserByEmail(ctx context.Context, email string) (User, error) {
 	return dir.UserByEmail(ctx, EmailKey(email))
 }
 
-// AddMember lets a user work in an account with the built-in role of a key;
-// operators only. An unknown role is an Invalid fault on role.
+// AddMember adds a user to an account with the built-in role of a key; operators only. An unknown
+// role is an Invalid fault on role.
 func (a *Admin) AddMember(ctx context.Context, accountID, userID int64, roleKey string) (Membership, error) {
 	begin, err := a.guard.Write(operate)
 	if err != nil {
@@ -261,15 +261,15 @@ func (a *Admin) AddMember(ctx context.Context, accountID, userID int64, roleKey 
 // TokenInput is a new access token.
 type TokenInput struct {
 	Name      string       // required
-	Scopes    []Permission // empty: all that the user may
+	Scopes    []Permission // empty: all that the user holds
 	ExpiresAt time.Time    // zero: never
-	// Secret is the token itself when the operator chooses it: 20 to 200 printable
-	// characters. Empty: a random one.
+	// Secret is a token chosen by the operator, 20 to 200 printable characters. Empty: a random
+	// one.
 	Secret string
 }
 
-// CreateToken makes an access token of a user and returns its secret, which is not
-// kept; operators only.
+// CreateToken creates an access token for a user and returns its secret, which is not stored;
+// operators only.
 func (a *Admin) CreateToken(ctx context.Context, userID int64, in TokenInput) (AccessToken, string, error) {
 	begin, err := a.guard.Write(operate)
 	if err != nil {

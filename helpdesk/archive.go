@@ -9,16 +9,18 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// SourceImport is the source of mails from an archive: mbox files, a Maildir. Such a mail of any age gets its own date; by none
-// of them does a member work. What the mailbox, or a member for it, has sent to others becomes an answer, which is not sent
-// again. A conversation whose last mail is such an answer, or is older than 30 days, is closed.
+// SourceImport is the source of messages from an archive: mbox files or a Maildir. Such messages
+// keep their own date, whatever their age, and are never treated as a member's commands. A message
+// that the mailbox, or a member on its behalf, sent to others becomes a reply, which is not sent
+// again. A conversation whose last message is such a reply, or is older than 30 days, is closed.
 const SourceImport = "import"
 
-// longAnswered is how old a customer's mail from an archive is that nobody is asked to answer any more.
+// longAnswered is the age from which a customer's archived message no longer awaits a reply.
 const longAnswered = 30 * 24 * time.Hour
 
-// archivedAnswer finds out whether a mail from an archive is one that we have sent, and to whom: its author is a mailbox of
-// the account, or a member who has written to others and not to us. userID is the member, 0 if it is not known.
+// archivedAnswer determines whether an archived message was sent by us, and its recipients: its
+// author is a mailbox of the account, or a member who wrote to others and not to us. userID is the
+// member, 0 if unknown.
 func (f *filing) archivedAnswer(ctx context.Context, tx Tx, shared *filingTogether) (to []Address, userID int64, err error) {
 	if !f.mail.Archived || f.mail.Report != nil || f.mail.From.Email == UnknownSender {
 		return nil, 0, nil
@@ -37,7 +39,7 @@ func (f *filing) archivedAnswer(ctx context.Context, tx Tx, shared *filingTogeth
 	}
 	ours, author := own.receives(f.mail.From.Email), f.mail.From
 	if ours {
-		author = f.mail.Sender // who has sent it for the mailbox (RFC 5322 section 3.6.2)
+		author = f.mail.Sender // the sender on the mailbox's behalf (RFC 5322 section 3.6.2)
 	}
 	if userID = f.users[EmailKey(author.Email)]; userID != 0 {
 		members, err := tx.UsersByID(ctx, []int64{userID})
@@ -54,8 +56,8 @@ func (f *filing) archivedAnswer(ctx context.Context, tx Tx, shared *filingTogeth
 	return to, userID, nil
 }
 
-// fileAnswer makes a mail that we have sent an interaction: of the conversation that it refers to, or of a new one with the
-// first whom it went to.
+// fileAnswer files a message sent by us as an interaction, either of the conversation that it
+// refers to or of a new one with its first recipient.
 func (f *filing) fileAnswer(ctx context.Context, tx Tx, row InboundMail, mailbox Mailbox, to []Address, userID int64, shared *filingTogether) (InboundMail, error) {
 	m, err := f.answeredThread(ctx, tx, mailbox)
 	if err != nil {
@@ -114,7 +116,8 @@ func (f *filing) fileAnswer(ctx context.Context, tx Tx, row InboundMail, mailbox
 	return row, tx.Emit(ctx, events...)
 }
 
-// answeredThread is the conversation of the likeliest mail that ours refers to. Who it went to does not matter: it is ours.
+// answeredThread returns the conversation of the likeliest message that ours refers to, whatever
+// its recipients.
 func (f *filing) answeredThread(ctx context.Context, tx Tx, mailbox Mailbox) (match, error) {
 	m := match{why: Threading{Rule: RuleNew}}
 	refs := f.candidates()
@@ -126,7 +129,7 @@ func (f *filing) answeredThread(ctx context.Context, tx Tx, mailbox Mailbox) (ma
 	for _, ref := range known {
 		c, err := f.holder(ctx, tx, mailbox, ref)
 		if fault.Is(err, fault.NotFound) {
-			continue // deleted meanwhile
+			continue // deleted in the meantime
 		}
 		if err != nil {
 			return m, err
@@ -138,7 +141,8 @@ func (f *filing) answeredThread(ctx context.Context, tx Tx, mailbox Mailbox) (ma
 	return m, nil
 }
 
-// passesOn reports whether an answer went to none of those who take part in the conversation: then the customer waits on.
+// passesOn reports whether a reply went to none of the conversation's participants, so that the
+// customer still waits.
 func (f *filing) passesOn(ctx context.Context, tx Tx, c Conversation, to []Address) (bool, error) {
 	if c.ID == 0 {
 		return false, nil
@@ -151,7 +155,7 @@ func (f *filing) passesOn(ctx context.Context, tx Tx, c Conversation, to []Addre
 	return !takesPart, err
 }
 
-// answer is the interaction of a mail that we have sent.
+// answer returns the interaction of a message sent by us.
 func (f *filing) answer(at time.Time, userID int64, m match) Interaction {
 	i := f.interaction(Customer{}, CustomerEmail{}, m)
 	i.Type, i.Source, i.UserID, i.PostedByID = TypeUser, "", userID, userID
@@ -160,7 +164,8 @@ func (f *filing) answer(at time.Time, userID int64, m match) Interaction {
 	return i
 }
 
-// answeredBefore notes an answer from an archive. Nothing is left to do for whoever has answered last.
+// answeredBefore updates the conversation for an archived reply. After it, the conversation awaits
+// nothing.
 func (c *Conversation) answeredBefore(i Interaction) {
 	last := !i.At.Before(c.UpdatedAt)
 	if last {
@@ -172,8 +177,8 @@ func (c *Conversation) answeredBefore(i Interaction) {
 	}
 }
 
-// receivedBefore takes back what a customer's mail from an archive has changed of a conversation, when it is so old that
-// nobody is to answer it.
+// receivedBefore reverts what a customer's archived message changed in a conversation, if it is too
+// old to await a reply.
 func (c *Conversation) receivedBefore(old Conversation, at, now time.Time) {
 	if now.Sub(at) <= longAnswered {
 		return
@@ -184,7 +189,7 @@ func (c *Conversation) receivedBefore(old Conversation, at, now time.Time) {
 	}
 }
 
-// putAnswer inserts the interaction with its files, what it is found by, and who takes part by it.
+// putAnswer inserts the interaction with its files, search terms and participants.
 func (f *filing) putAnswer(ctx context.Context, tx Tx, c *Conversation, i *Interaction, to []Address, shared *filingTogether) error {
 	if err := f.putIn(ctx, tx, c, i); err != nil {
 		return err

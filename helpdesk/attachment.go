@@ -22,14 +22,14 @@ type Attachment struct {
 	ConversationID int64
 	Filename       string
 	ContentType    string
-	ContentID      string // without angle brackets; what cid: links in the body name
+	ContentID      string // without angle brackets; the target of cid: links in the body
 	Size           int64  // bytes
 	IsInline       bool
 	BlobKey        string
 	CreatedAt      time.Time
 }
 
-// SizeHuman is the size for people, such as "1 KB": powers of 1024, rounded.
+// SizeHuman returns the size for people, such as "1 KB": powers of 1024, rounded.
 func (a Attachment) SizeHuman() string {
 	if a.Size < 1024 {
 		return fmt.Sprintf("%d B", a.Size)
@@ -43,8 +43,8 @@ func (a Attachment) SizeHuman() string {
 	return strings.TrimSuffix(fmt.Sprintf("%.1f", size/1024), ".0") + " GB"
 }
 
-// attachable are the extensions that may be uploaded. Parts of mails are stored
-// whatever they are.
+// attachable returns the extensions that may be uploaded. Parts of received messages are stored
+// whatever their type.
 func attachable() []string { return append(filetype.Documents(), "xlsx") }
 
 // Upload is a file to be attached.
@@ -54,13 +54,13 @@ type Upload struct {
 	Content  io.Reader
 }
 
-// MaxAttachment is the size of the largest uploaded attachment, in bytes.
+// MaxAttachment returns the maximum size of an uploaded attachment, in bytes.
 func (s *Service) MaxAttachment() int64 { return s.cfg.MaxAttachment }
 
-// CreateAttachment attaches a file to an interaction: to a posted user's only
-// until its sending begins, after that it is a Conflict fault. A file over
-// Config.MaxAttachment is a TooLarge fault, one of a type that is not allowed an
-// Invalid one. It needs interactions.create, for a note interactions.note.
+// CreateAttachment attaches a file to an interaction. Once the sending of a posted user interaction
+// has begun, it is a Conflict fault. A file above Config.MaxAttachment is a TooLarge fault, a type
+// that is not allowed an Invalid fault. It needs interactions.create, or interactions.note for a
+// note.
 func (d *Desk) CreateAttachment(ctx context.Context, conversationID, interactionID int64, up Upload) (Attachment, error) {
 	_, begin, err := d.mayAttach(ctx, conversationID, interactionID)
 	if err != nil {
@@ -69,9 +69,9 @@ func (d *Desk) CreateAttachment(ctx context.Context, conversationID, interaction
 	return d.attach(ctx, begin, conversationID, interactionID, up, changeable)
 }
 
-// CopyAttachments attaches copies of one interaction's files to another of the same
-// conversation, all or none, and returns them by the IDs of the originals. Neither changes
-// or goes with the other. What it needs and refuses is as with [Desk.CreateAttachment].
+// CopyAttachments attaches copies of one interaction's files to another interaction of the same
+// conversation, all or none, and returns them by the IDs of the originals. Copies and originals are
+// independent. Permissions and faults are those of [Desk.CreateAttachment].
 func (d *Desk) CopyAttachments(ctx context.Context, conversationID, from, to int64) (map[int64]Attachment, error) {
 	_, begin, err := d.mayAttach(ctx, conversationID, to)
 	if err != nil {
@@ -106,7 +106,7 @@ func (d *Desk) mayAttach(ctx context.Context, conversationID, interactionID int6
 	return r, begin, err
 }
 
-// attachCopies attaches copies of stored files, whose bytes become blobs of their own.
+// attachCopies attaches copies of stored files. Each copy has its own blob.
 func (d *Desk) attachCopies(ctx context.Context, begin guard.Begin[Tx], conversationID, interactionID int64, originals []Attachment) ([]Attachment, error) {
 	if len(originals) == 0 {
 		return nil, nil
@@ -118,7 +118,7 @@ func (d *Desk) attachCopies(ctx context.Context, begin guard.Begin[Tx], conversa
 	return d.attachStored(ctx, begin, conversationID, interactionID, copies, changeable)
 }
 
-// copyFiles copies the bytes of files, all or none.
+// copyFiles copies the contents of files, all or none.
 func (d *Desk) copyFiles(ctx context.Context, originals []Attachment) (copies []Attachment, err error) {
 	var keys []string
 	defer func() {
@@ -152,7 +152,7 @@ func (d *Desk) copyBlob(ctx context.Context, from, to string) (size int64, err e
 	return d.svc.cfg.Blobs.Put(ctx, to, content)
 }
 
-// attach stores a file and its row, if may allows it then.
+// attach stores a file and its row, if may allows it in the transaction.
 func (d *Desk) attach(
 	ctx context.Context, begin guard.Begin[Tx], conversationID, interactionID int64, up Upload,
 	may func(ctx context.Context, tx Tx, conversationID, interactionID int64) error,
@@ -168,8 +168,7 @@ func (d *Desk) attach(
 	return all[0], nil
 }
 
-// attachStored writes the rows of files that are stored, all or none; without rows the files
-// go again.
+// attachStored inserts the rows of stored files, all or none. On failure it removes the files.
 func (d *Desk) attachStored(
 	ctx context.Context, begin guard.Begin[Tx], conversationID, interactionID int64, files []Attachment,
 	may func(ctx context.Context, tx Tx, conversationID, interactionID int64) error,
@@ -203,20 +202,20 @@ func (d *Desk) attachStored(
 	return files, nil
 }
 
-// changeable makes sure that an interaction's mail has not begun to be sent.
+// changeable returns a fault if the sending of an interaction's message has begun.
 func changeable(ctx context.Context, tx Tx, conversationID, interactionID int64) error {
 	i, err := tx.Interactions().Lock(ctx, interactionID)
 	if i, err = inConversation(i, conversationID, err); err != nil {
 		return err
 	}
 	if i.Type == TypeUser && !i.SendStartedAt.IsZero() {
-		return fault.New(fault.Conflict, "The mail was sent already: its attachments cannot be changed.")
+		return fault.New(fault.Conflict, "The mail has been sent, so its attachments cannot be changed.")
 	}
 	return nil
 }
 
-// CheckFile tells, as an Invalid fault, whether a file that begins with head may be
-// attached under a name.
+// CheckFile returns an Invalid fault unless a file with this name that begins with head may be
+// attached.
 func CheckFile(name string, head []byte) error {
 	if problem := filetype.Check(filetype.SafeName(name), head, attachable()); problem != "" {
 		return fault.Field("file", problem)
@@ -224,7 +223,7 @@ func CheckFile(name string, head []byte) error {
 	return nil
 }
 
-// store checks an upload and puts its bytes away.
+// store validates an upload and stores its contents.
 func (d *Desk) store(ctx context.Context, up Upload) (Attachment, error) {
 	name := filetype.SafeName(up.Filename)
 	if name == "" || up.Content == nil {
@@ -291,14 +290,14 @@ func (d *Desk) Attachment(ctx context.Context, conversationID, interactionID, id
 	return a, nil
 }
 
-// OpenAttachment opens length bytes of a file beginning at offset; a negative
-// length means to the end. It needs interactions.view.
+// OpenAttachment opens length bytes of a file starting at offset; a negative length means to the
+// end. It needs interactions.view.
 func (d *Desk) OpenAttachment(ctx context.Context, a Attachment, offset, length int64) (io.ReadCloser, error) {
 	r, err := d.guard.Read(InteractionsView)
 	if err != nil {
 		return nil, err
 	}
-	// Read it again: the caller's value decides nothing but which one.
+	// Read it again, because the caller's value is trusted for its ID only.
 	found, err := r.Attachments().Get(ctx, a.ID)
 	if err != nil {
 		return nil, err
@@ -306,8 +305,8 @@ func (d *Desk) OpenAttachment(ctx context.Context, a Attachment, offset, length 
 	return d.svc.cfg.Blobs.GetRange(ctx, found.BlobKey, offset, length)
 }
 
-// DeleteAttachment removes a file, of a posted user's interaction only until its
-// sending begins. It needs interactions.update.
+// DeleteAttachment removes a file; from a posted user interaction only until sending begins. It
+// needs interactions.update.
 func (d *Desk) DeleteAttachment(ctx context.Context, conversationID, interactionID, id int64) error {
 	begin, err := d.guard.Write(InteractionsUpdate)
 	if err != nil {
@@ -338,5 +337,5 @@ func (d *Desk) DeleteAttachment(ctx context.Context, conversationID, interaction
 	})
 }
 
-// AttachmentFilter says of which interactions attachments are listed.
+// AttachmentFilter names the interactions whose attachments are listed.
 type AttachmentFilter struct{ InteractionIDs []int64 }

@@ -9,10 +9,9 @@ import (
 	"github.com/helpwright/helpwright/storage"
 )
 
-// Audience is who beside the members may see an interaction, as keys of addresses
-// (see [EmailKey]): a customer sees what they wrote and what was mailed to them. It
-// is empty for notes, drafts, forwards, answers whose sending has not begun, and
-// types that are not known here.
+// Audience returns who may see an interaction besides members, as address keys (see [EmailKey]). A
+// customer sees what they wrote and what was mailed to them. It is empty for notes, drafts,
+// forwards, replies whose sending has not begun, and unknown types.
 func (i Interaction) Audience() []string {
 	if i.Status != StatusPosted || i.IsForward {
 		return nil
@@ -33,13 +32,13 @@ func (i Interaction) Audience() []string {
 	return keys
 }
 
-// meets reports whether the audience has any of the keys.
+// meets reports whether the audience contains any of the keys.
 func (i Interaction) meets(keys []string) bool {
 	return slices.ContainsFunc(i.Audience(), func(k string) bool { return slices.Contains(keys, k) })
 }
 
-// markSeen records that the customer of a conversation has seen users' interactions,
-// the first time only, and returns those that nobody had seen before.
+// markSeen marks user interactions as seen by a conversation's customer, the first time only, and
+// returns those that were unseen before.
 func markSeen(ctx context.Context, tx Tx, c Conversation, ids []int64, at time.Time) ([]int64, error) {
 	first, err := tx.MarkSeen(ctx, ids, at)
 	if err != nil || len(first) == 0 {

@@ -11,16 +11,16 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// AuditEntry is one line of an account's audit log, see [storage.AuditEntry] and
-// [Service.From].
+// AuditEntry is one entry of an account's audit log, see [storage.AuditEntry] and [Service.From].
 type AuditEntry = storage.AuditEntry
 
-// What users do to themselves. It is in the log of each account they are members of.
+// Actions of users on their own user. They are logged in each account that the user is a member of.
 const (
-	auditLogin       = "user.logged_in"    // subject: user, as of the following
-	auditLoginFailed = "user.login_failed" // a password of the user was not right
+	auditLogin       = "user.logged_in"    // subject: the user, also in the following
+	auditLoginFailed = "user.login_failed" // a wrong password was given for the user
 	auditLogout      = "user.logged_out"
 	auditPassword    = "user.password_changed"
+	auditEmail       = "user.email_changed"
 	auditDisabled    = "user.disabled"
 	auditEnabled     = "user.enabled"
 
@@ -29,22 +29,28 @@ const (
 	auditRecoveryNew  = "user.recovery_codes_renewed"
 	auditRecoveryUsed = "user.recovery_code_used"
 
-	auditToken     = "token.created" // subject: token, as of the next
+	auditIdentity     = "user.identity_linked" // subject: the identity, also in the next
+	auditIdentityGone = "user.identity_unlinked"
+
+	auditPasskey     = "user.passkey_added" // subject: the passkey, also in the next
+	auditPasskeyGone = "user.passkey_removed"
+
+	auditToken     = "token.created" // subject: the token, also in the next
 	auditTokenGone = "token.deleted"
 )
 
-// audited reports whether events of a type go into the audit log: all that happens to
-// what the account is made of, whatever is deleted, merged, split, moved or exported,
-// and what is decided about mails that could not be imported.
+// audited reports whether events of a type go into the audit log: all changes to the account's
+// configuration, everything deleted, merged, split, moved or exported, and decisions about messages
+// that could not be imported.
 func audited(kind string) bool {
 	area, action, _ := strings.Cut(kind, ".")
 	return slices.Contains([]string{
-		"account", "membership", "role", "team", "invitation", "mailbox", "domain", "pgp_key", "portal_key", "webhook",
+		"account", "membership", "role", "team", "invitation", "join_rule", "mailbox", "domain", "pgp_key", "portal_key", "webhook",
 	}, area) || slices.Contains([]string{"deleted", "merged", "split", "moved", "exported", "ignored", "replayed"}, action)
 }
 
-// From returns the same service for requests from an address, which the audit log
-// notes with what they do.
+// From returns the same service for requests from a client address, which its audit log entries
+// contain.
 func (s *Service) From(address netip.Addr) *Service {
 	out := *s
 	if address = address.Unmap(); address.IsValid() {
@@ -53,8 +59,7 @@ func (s *Service) From(address netip.Addr) *Service {
 	return &out
 }
 
-// auditing is a transaction whose events are noted in the audit log as far as they
-// are administrative.
+// auditing is a transaction that copies administrative events to the audit log.
 type auditing struct {
 	Tx
 	svc   *Service
@@ -65,7 +70,7 @@ func (t auditing) Emit(ctx context.Context, events ...storage.Event) error {
 	return storage.EmitAudited(ctx, t.Tx, audited, t.token, t.svc.address, events)
 }
 
-// auditingSystem is auditing above accounts.
+// auditingSystem is auditing for data above accounts.
 type auditingSystem struct {
 	SystemTx
 	svc   *Service
@@ -78,7 +83,7 @@ func (s *Service) entry(action string, subject, userID, tokenID int64, now time.
 	return AuditEntry{Action: action, Subject: subject, UserID: userID, TokenID: tokenID, Address: s.address, CreatedAt: now}
 }
 
-// beginSystem begins transactions above accounts for who came with a token.
+// beginSystem begins transactions above accounts for a caller who authenticated with a token.
 func (s *Service) beginSystem(tokenID int64) func(context.Context, func(context.Context, SystemTx) error) error {
 	return func(ctx context.Context, fn func(context.Context, SystemTx) error) error {
 		return s.cfg.Store.InSystemTx(ctx, func(ctx context.Context, tx SystemTx) error {
@@ -87,12 +92,12 @@ func (s *Service) beginSystem(tokenID int64) func(context.Context, func(context.
 	}
 }
 
-// note records what a user did to themselves, in all accounts they are members of.
+// note records an action of a user on their own user, in all accounts they are a member of.
 func (s *Service) note(ctx context.Context, tx SystemTx, action string, subject, userID, tokenID int64) error {
 	return s.noteFor(ctx, tx, userID, s.entry(action, subject, userID, tokenID, s.now()))
 }
 
-// noteFor puts an entry into the logs of all accounts of a user.
+// noteFor inserts an entry into the logs of all accounts of a user.
 func (s *Service) noteFor(ctx context.Context, tx SystemTx, userID int64, entry AuditEntry) error {
 	list := func(seek storage.Seek) ([]Account, error) { return tx.AccountsOf(ctx, userID, seek) }
 	return each(list, func(a Account) int64 { return a.ID }, func(a Account) error {
@@ -100,9 +105,9 @@ func (s *Service) noteFor(ctx context.Context, tx SystemTx, userID int64, entry 
 	})
 }
 
-// failedLogin notes that a password was not that of a user, 0 for an address that no
-// user has: that takes a transaction too. Of many failures only some are noted: who
-// guesses passwords must not fill the log.
+// failedLogin records a wrong password for a user. For an unknown address (0) it also runs a
+// transaction, so that the timing is the same. It records only some of many failures, so that
+// password guessing does not fill the log.
 func (s *Service) failedLogin(ctx context.Context, userID int64, email string) error {
 	if !s.throttle.worthNoting(s.now(), EmailKey(email), network(s.address)) {
 		return nil
@@ -112,19 +117,18 @@ func (s *Service) failedLogin(ctx context.Context, userID int64, email string) e
 	})
 }
 
-// AuditFilter narrows the audit log. The zero value is all of it.
+// AuditFilter narrows the audit log. The zero value selects all.
 type AuditFilter struct {
-	UserID storage.Opt[int64] // who did it; null: the operator
+	UserID storage.Opt[int64] // the actor; null: the operator
 	Action string             // "": all
 	Since  time.Time          // zero: all
 }
 
-// AuditLog lists administrative changes, newest first: of the account, its members,
-// teams, roles, invitations, mailboxes, domains, keys and webhooks, whatever was deleted,
-// merged or exported, and what its members did to their tokens, sessions and
-// passwords, also in vain. It needs audit_log.view. A member of some mailboxes does
-// not see what is about others. Whom the filter names may have left: somebody who
-// never was there has done nothing.
+// AuditLog lists administrative changes, newest first: changes of the account, its members, teams,
+// roles, invitations, join rules, mailboxes, domains, keys and webhooks; everything deleted, merged or
+// exported; and what members did to their own tokens, sessions and passwords, including failed
+// attempts. It needs audit_log.view. A member limited to some mailboxes does not see entries about
+// others. The filter may name a user who has left; an unknown user matches nothing.
 func (d *Desk) AuditLog(ctx context.Context, filter AuditFilter, req storage.PageRequest) (storage.Page[AuditEntry], error) {
 	r, err := d.guard.Read(AuditLogView)
 	if err != nil {

@@ -6,9 +6,8 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// Results of SPF, DKIM and DMARC, in the words of RFC 8601 section 2.7; there are
-// others. AuthUnknown is ours: the mail came through a relay that alone knew who
-// delivered it.
+// Results of SPF, DKIM and DMARC as named in RFC 8601 section 2.7, which has others, too.
+// AuthUnknown is our own: the message came through a relay, and only that relay knows its client.
 const (
 	AuthPass      = "pass"
 	AuthFail      = "fail"
@@ -27,53 +26,53 @@ const (
 // AuthCheck is the result of SPF, or of one DKIM signature.
 type AuthCheck struct {
 	Result string `json:"result"`
-	Domain string `json:"domain,omitempty"` // that it speaks for
+	Domain string `json:"domain,omitempty"` // that it authenticates
 }
 
 // AuthPolicy is the result of DMARC.
 type AuthPolicy struct {
 	Result string `json:"result"`
 	Domain string `json:"domain,omitempty"` // of From
-	// Policy is what the domain demands for mail that fails: "none", "quarantine" or
-	// "reject"; "" when it is not known.
+	// Policy is what the domain requests for failing messages: "none", "quarantine" or "reject"; ""
+	// if unknown.
 	Policy string `json:"policy,omitempty"`
 }
 
-// MailAuthentication says whether a mail comes from the domain that its From names.
-// The zero value says that nothing is known.
+// MailAuthentication contains the results of checking that a message comes from the domain of its
+// From header field. The zero value means unchecked.
 type MailAuthentication struct {
-	Source string      `json:"source,omitempty"` // "intake" or "header"; "" when nothing is known
-	Server string      `json:"server,omitempty"` // that wrote the header
+	Source string      `json:"source,omitempty"` // "intake" or "header"; "" if unchecked
+	Server string      `json:"server,omitempty"` // that added the header field
 	SPF    AuthCheck   `json:"spf,omitzero"`
 	DKIM   []AuthCheck `json:"dkim,omitempty"` // of each signature
 	DMARC  AuthPolicy  `json:"dmarc,omitzero"`
-	// FromAligned: the domain of From stands behind the mail, by SPF or by a signature
-	// of it or of the same organization. It is so only of a mail whose one From field has
-	// one address, which is the sender's that is shown.
+	// FromAligned reports that SPF or a DKIM signature of the domain of From, or of the same
+	// organization, authenticates the message. It requires a single From header field with a single
+	// address, the one that is displayed.
 	FromAligned bool `json:"from_aligned,omitempty"`
-	// FromGuessed: the mail does not say beyond doubt who wrote it.
+	// FromGuessed reports that the message's author is ambiguous.
 	FromGuessed bool `json:"from_guessed,omitempty"`
-	// Relayed: our intake had the mail from a relay of ours, so that what a trusted
-	// server wrote into its header counts.
+	// Relayed reports that our intake received the message from one of our relays, so that header
+	// fields added by a trusted server count.
 	Relayed bool `json:"relayed,omitempty"`
 }
 
-// Refused reports whether the domain of From disowns the mail: DMARC fails, and the
-// domain does not ask for such mail to be taken nevertheless.
+// Refused reports whether the domain of From disowns the message: DMARC fails, and the domain's
+// policy is not to accept such messages anyway.
 func (a MailAuthentication) Refused() bool {
 	return a.DMARC.Result == AuthFail && a.DMARC.Policy != "none"
 }
 
-// unattributed reports whether the mail can be read as from two senders: then nothing
-// that a server found out is known to be about the one that is shown.
+// unattributed reports whether different readers could see different senders. A server's results
+// may then not apply to the displayed one.
 func (a MailAuthentication) unattributed() bool {
 	return a.FromGuessed || a.Source != "" && a.DMARC.Result == AuthPermError && a.DMARC.Domain == ""
 }
 
-// authentication is what is known about where the mail comes from: what was found
-// out while it was received, or what a trusted server wrote into it. That counts
-// only when the mail came from where strangers do not reach: out of a mailbox, or
-// through a relay of ours. At our own door anybody could write it.
+// authentication returns the results of the checks during receipt, or those that a trusted server
+// added to the header. The latter count only if strangers could not deliver the message directly:
+// if it was fetched from a mailbox or came through one of our relays. At our own intake, anybody
+// could forge them.
 func (f *filing) authentication(row InboundMail) MailAuthentication {
 	a, header := row.Authentication, f.mail.Authentication
 	direct := row.Source == sourceSMTP && !a.Relayed
@@ -81,7 +80,7 @@ func (f *filing) authentication(row InboundMail) MailAuthentication {
 		header.Relayed = a.Relayed
 		a = header
 	}
-	// What holds for another domain than the one that is shown says nothing.
+	// Results for another domain than the displayed one are worthless.
 	_, domain, _ := cutLast(EmailKey(f.mail.From.Email), "@")
 	if a.Source != "" && (a.DMARC.Domain != domain || f.mail.Guessed) {
 		a.DMARC, a.FromAligned = AuthPolicy{Result: AuthPermError}, false
@@ -90,14 +89,14 @@ func (f *filing) authentication(row InboundMail) MailAuthentication {
 	return a
 }
 
-// Sources of mails that our intake received.
+// Sources of messages that our intake received.
 const (
 	sourceSMTP = "smtp"
 	sourceLMTP = "lmtp"
 )
 
-// findMember looks for a user with the sender's address. It is asked before the
-// transaction, and whether the user is a member of the account inside of it.
+// findMember finds the user with the sender's address. It runs before the transaction, which then
+// checks that the user is a member of the account.
 func (in *Intake) findMember(ctx context.Context, email string) (int64, error) {
 	dir, err := in.system.Read(receive)
 	if err != nil {
@@ -110,12 +109,11 @@ func (in *Intake) findMember(ctx context.Context, email string) (int64, error) {
 	return user.ID, err
 }
 
-// suspicion says why a mail must not join a conversation by what it claims, "" if it
-// may. A mail never becomes a user's interaction, whoever it is from; it must not
-// even stand among the messages of a conversation as a member's unless the domain of
-// From stands behind it, not by a reply token either: who got an answer has one. Nor
-// must one that the domain of its sender disowns, or that does not say beyond doubt who
-// its sender is, unless a token shows that its sender got our mail.
+// suspicion returns the reason why a message must not join a conversation by its token or
+// references, "" if it may. A message never becomes a user interaction. It must not even appear as
+// a member's message unless the domain of From authenticates it; a reply token is no proof, since
+// every recipient of a reply has one. A message that its sender's domain disowns, or whose sender
+// is ambiguous, may join only with a token, which shows that its sender received our mail.
 func (f *filing) suspicion(ctx context.Context, tx Tx) (byToken, byReferences string, err error) {
 	if users := f.unproven(); len(users) > 0 {
 		members, err := tx.UsersByID(ctx, users)
@@ -136,8 +134,8 @@ func (f *filing) suspicion(ctx context.Context, tx Tx) (byToken, byReferences st
 	return "", "", nil
 }
 
-// unproven are the users whose addresses the mail has where it has not proven to be
-// theirs: nothing ever proves that of another one than From.
+// unproven returns the users whose addresses the message contains without proof that they sent it.
+// Only From can be proven.
 func (f *filing) unproven() []int64 {
 	var users []int64
 	if user := f.users[EmailKey(f.mail.From.Email)]; user != 0 && !f.auth.FromAligned {

@@ -4,32 +4,32 @@ import (
 	"context"
 	"fmt"
 	"time"
-	_ "time/tzdata" // schedules are in named zones, also where the system has no files of them
+	_ "time/tzdata" // schedules use named time zones, also where the system has no database
 
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// Availability says when a member counts as online.
+// Availability determines when a member counts as online.
 type Availability struct {
-	ForceOffline bool // never, whatever the rest says
-	WhileInApp   bool // within five minutes of the last activity; so is a new member
-	UseSchedule  bool // in the hours of Schedule
+	ForceOffline bool // never online; overrides the rest
+	WhileInApp   bool // online within five minutes of the last activity; set for new members
+	UseSchedule  bool // online during the hours of Schedule
 	Schedule     []WorkingHours
 	Timezone     string // IANA name of the zone of Schedule; "" means UTC
 }
 
-// WorkingHours are those of one day of the week. Hours whose To is not after From
-// end on the next day; equal ones are the whole 24 hours.
+// WorkingHours are the hours of one day of the week. If To is not after From they end on the next
+// day; equal ones mean 24 hours.
 type WorkingHours struct {
 	Day      time.Weekday
 	From, To string // hh:mm on the clock of the zone, 00:00 to 23:59
 }
 
-// activeFor is how long after its last activity a member counts as working.
+// activeFor is how long after their last activity a member counts as active.
 const activeFor = 5 * time.Minute
 
-// online is the one place that says whether a member is at work at a time.
+// online reports whether a member is at work at a time. No other code decides this.
 func (m Membership) online(now time.Time) bool {
 	a := m.Availability
 	switch {
@@ -41,11 +41,11 @@ func (m Membership) online(now time.Time) bool {
 	return a.UseSchedule && a.scheduled(now)
 }
 
-// scheduled reports whether the clock of the zone shows working hours. An hour
-// that the clock shows twice (summer time ends) counts both times.
+// scheduled reports whether the local time in the zone is within working hours. An hour repeated at
+// the end of summer time counts both times.
 func (a Availability) scheduled(now time.Time) bool {
 	zone, err := zoneOf(a.Timezone)
-	if err != nil { // a zone that was known when it was stored
+	if err != nil { // it was known when it was stored
 		zone = time.UTC
 	}
 	local := now.In(zone)
@@ -62,7 +62,7 @@ func (a Availability) scheduled(now time.Time) bool {
 	return false
 }
 
-// zoneOf finds a zone by its IANA name; the machine's own is none.
+// zoneOf returns the zone with an IANA name. It rejects "Local".
 func zoneOf(name string) (*time.Location, error) {
 	if name == "Local" || len(name) > 64 {
 		return nil, fmt.Errorf("unknown time zone")
@@ -73,7 +73,7 @@ func zoneOf(name string) (*time.Location, error) {
 // weekdays are the keys of a schedule, by time.Weekday.
 var weekdays = [...]string{"sun", "mon", "tue", "wed", "thu", "fri", "sat"}
 
-// DayKey is the name of a day in a schedule: mon, tue and so on.
+// DayKey returns the name of a day in a schedule: mon, tue and so on.
 func DayKey(d time.Weekday) string { return weekdays[d] }
 
 // AvailabilityInput sets an availability.
@@ -81,10 +81,10 @@ type AvailabilityInput struct {
 	ForceOffline storage.Opt[bool] // required
 	WhileInApp   storage.Opt[bool] // required
 	UseSchedule  storage.Opt[bool] // required
-	// Schedule has each day at most once; it is required with UseSchedule. Null or
-	// empty removes what was there, absent leaves it.
+	// Schedule contains each day at most once; it is required with UseSchedule. Null or empty
+	// clears it, absent leaves it unchanged.
 	Schedule storage.Opt[[]WorkingHours]
-	Timezone storage.Opt[string] // IANA name; null or "": UTC; absent: as it is
+	Timezone storage.Opt[string] // IANA name; null or "": UTC; absent: unchanged
 }
 
 func (in AvailabilityInput) validate(problems *fault.Collector) {
@@ -98,7 +98,7 @@ func (in AvailabilityInput) validate(problems *fault.Collector) {
 	seen := map[time.Weekday]bool{}
 	for _, h := range in.Schedule.Or(nil) {
 		if h.Day < time.Sunday || h.Day > time.Saturday || seen[h.Day] {
-			problems.Add("schedule", "names a day that is unknown or there already")
+			problems.Add("schedule", "names an unknown day, or the same day twice")
 			continue
 		}
 		seen[h.Day] = true
@@ -106,7 +106,7 @@ func (in AvailabilityInput) validate(problems *fault.Collector) {
 		checkClock(problems, "schedule["+DayKey(h.Day)+"][to]", h.To)
 	}
 	if _, err := zoneOf(in.Timezone.Or("")); err != nil {
-		problems.Add("timezone", "is no time zone (IANA name, such as Europe/Berlin)")
+		problems.Add("timezone", "is not a time zone (use an IANA name, such as Europe/Berlin)")
 	}
 }
 
@@ -124,7 +124,7 @@ func (in AvailabilityInput) apply(a *Availability) {
 	a.Schedule, a.Timezone = in.Schedule.Or(a.Schedule), in.Timezone.Or(a.Timezone)
 }
 
-// others asks for the permission that others' availability needs; one's own is free.
+// others returns the permission for another member's availability; one's own needs none.
 func (d *Desk) others(membershipID int64) Permission {
 	if membershipID != 0 && membershipID == d.membershipID {
 		return anyMember
@@ -132,7 +132,7 @@ func (d *Desk) others(membershipID int64) Permission {
 	return MembershipsUpdate
 }
 
-// Availability returns the membership with its availability; that of others needs
+// Availability returns the membership with its availability; another member's needs
 // memberships.update.
 func (d *Desk) Availability(ctx context.Context, membershipID int64) (Membership, error) {
 	r, err := d.guard.Read(d.others(membershipID))
@@ -142,8 +142,8 @@ func (d *Desk) Availability(ctx context.Context, membershipID int64) (Membership
 	return r.Memberships().Get(ctx, membershipID)
 }
 
-// SetAvailability changes when a member counts as online. That of others needs
-// memberships.update and, as with [Desk.UpdateMember], to hold what they hold.
+// SetAvailability changes when a member counts as online. Another member's needs memberships.update
+// and, as in [Desk.UpdateMember], everything that member holds.
 func (d *Desk) SetAvailability(ctx context.Context, membershipID int64, in AvailabilityInput) (Membership, error) {
 	begin, err := d.guard.Write(d.others(membershipID))
 	if err != nil {

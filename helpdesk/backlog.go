@@ -6,16 +6,16 @@ import (
 )
 
 const (
-	// isNew is how long before it was fetched a mail may have reached the server and
-	// still be new: mailboxes are looked into more often.
+	// isNew is how long before fetching a message may have reached the server and still count as
+	// new. Mailboxes are polled more often than this.
 	isNew = 24 * time.Hour
-	// onItsWay is how long a mail may be on its way (RFC 5321 section 4.5.4.1).
+	// onItsWay is how long a message may be in transit (RFC 5321 section 4.5.4.1).
 	onItsWay = 5 * 24 * time.Hour
 )
 
-// receivedAt is when the server had the mail that it was delivered to: the one it was
-// fetched from, or our own. Where that server does not tell, it is what the mail says of
-// its last hop; zero: it says nothing that could be.
+// receivedAt returns when the message's destination server received it: the server it was fetched
+// from, or our own. If that server does not report it, the time of the last hop in the header is
+// used; zero if that is missing or implausible.
 func (f *filing) receivedAt(row InboundMail) time.Time {
 	switch {
 	case row.DeliveredAt.Year() >= 1970:
@@ -28,21 +28,20 @@ func (f *filing) receivedAt(row InboundMail) time.Time {
 	return time.Time{}
 }
 
-// sentAt is the time that a mail gives to its conversation, for the order of lists, and
-// its place in it.
+// sentAt returns the message's time, which determines its place in its conversation and the order
+// of conversations.
 //
-// That of a new mail is now, whatever its Date says: nobody's clock moves it out of
-// sight. A mail from the backlog of a mailbox that is fetched gets its Date, as far as
-// the servers bear it out that had it: it was sent before they received it and, where
-// the mail tells of its way, not much earlier. What was put into the mailbox otherwise,
-// by an import or as a copy, has no Received; its Date counts if it lay there before we
-// knew the mailbox.
+// For a new message it is now, whatever its Date, so that a wrong clock cannot hide it. A message
+// from the backlog of a fetched mailbox gets its Date, as far as the servers that handled it
+// confirm it: it was sent before they received it and, if it has trace fields, not much earlier. A
+// message put into the mailbox by an import or as a copy has no Received header field; its Date
+// counts if it was there before the mailbox was added here.
 func (f *filing) sentAt(row InboundMail, mailbox Mailbox) time.Time {
 	if !row.ofAnyAge() {
 		return f.now
 	}
 	plausible := func(t time.Time) bool { return t.Year() >= 1970 && !t.After(row.ReceivedAt) }
-	var reached time.Time // the server, at the latest
+	var reached time.Time // latest time at which it reached the server
 	for _, t := range []time.Time{row.DeliveredAt, f.mail.LastHop} {
 		if plausible(t) && (reached.IsZero() || t.Before(reached)) {
 			reached = t
@@ -53,10 +52,10 @@ func (f *filing) sentAt(row InboundMail, mailbox Mailbox) time.Time {
 		reached = date
 	}
 	last := reached
-	if plausible(row.DeliveredAt) { // what a mail tells of its way may be made up
+	if plausible(row.DeliveredAt) { // the message's own trace fields may be forged
 		last = row.DeliveredAt
 	}
-	history := last.Before(mailbox.CreatedAt.Truncate(time.Second)) // servers know no more
+	history := last.Before(mailbox.CreatedAt.Truncate(time.Second)) // servers have a resolution of seconds
 	if !plausible(reached) || !history && row.ReceivedAt.Sub(last) < isNew {
 		return f.now
 	}
@@ -68,8 +67,8 @@ func (f *filing) sentAt(row InboundMail, mailbox Mailbox) time.Time {
 	return date.UTC().Truncate(time.Microsecond)
 }
 
-// place is where a mail stands that was sent at some time: not before what it refers to,
-// and last if it is new.
+// place returns the position of a message sent at a time: not before the message it refers to, and
+// last if it is new.
 func (f *filing) place(ctx context.Context, tx Tx, m match, at time.Time) (time.Time, error) {
 	if !at.Before(f.now) {
 		return standsLast(ctx, tx, m.conversation.ID, at)

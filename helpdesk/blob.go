@@ -12,45 +12,46 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// Kinds of jobs. Whoever runs the jobs registers a handler for each: see
-// helpdesk/ingest, helpdesk/outbound, helpdesk/webhook and [Service.PurgeBlobs].
+// Kinds of jobs. The program that runs the jobs registers a handler for each: see helpdesk/ingest,
+// helpdesk/outbound, helpdesk/webhook and [Service.PurgeBlobs].
 const (
-	JobFileMail    = "mail.file"     // Subject: mailbox whose received mails are to be filed
-	JobRefetchMail = "mail.refetch"  // Subject: mail of the ledger of which only a part is there
+	JobFileMail    = "mail.file"     // Subject: mailbox whose received messages are to be filed
+	JobRefetchMail = "mail.refetch"  // Subject: ledger row of an incomplete message
 	JobBackfill    = "mail.backfill" // Subject: mailbox; Payload: a Backfill
 	JobReplayMail  = "mail.replay"   // Subject: mailbox; Payload: a Replay
 	JobSendMail    = "mail.send"     // Subject: interaction to be sent
 	JobPurgeBlobs  = "blobs.purge"   // Payload: what to remove
 	JobInvite      = "mail.invite"   // Subject: invitation to be sent
-	JobProbe       = "mail.probe"    // Subject: mailbox whose tagged addresses are to be tried
-	JobReturnMail  = "mail.return"   // Subject: mail of the ledger that goes back to a member; Payload: what to say
-	JobWebhook     = "webhook.send"  // Subject: webhook of which deliveries may be due
-	// JobUnassign takes the conversations of somebody who has left from them; Subject is
-	// the user. See [Service.Unassign].
+	JobProbe       = "mail.probe"    // Subject: mailbox whose tagged addresses are to be tested
+	JobReturnMail  = "mail.return"   // Subject: ledger row of a message returned to a member; Payload: the explanation
+	JobWebhook     = "webhook.send"  // Subject: webhook that may have due deliveries
+	// JobUnassign unassigns the conversations of a former member; Subject is the user. See
+	// [Service.Unassign].
 	JobUnassign = "conversations.unassign"
-	// JobDisband takes its conversations from a team that was deleted; Subject is the team.
+	// JobDisband removes a deleted team from its conversations; Subject is the team.
 	JobDisband = "conversations.disband"
-	// JobWake wakes a conversation that sleeps; Subject is its id. See [Service.Wake].
+	// JobWake wakes a snoozed conversation; Subject is its id. See [Service.Wake].
 	JobWake = "conversations.wake"
-	// JobNotify tells members what happened; its payload says what. See [Service.Notify].
+	// JobNotify notifies members of an event; its payload describes it. See [Service.Notify].
 	JobNotify = "notifications.tell"
-	// JobMailNotifications has what a member was told mailed; Subject is the user. See
+	// JobMailNotifications mails a member's notifications; Subject is the user. See
 	// [Service.MailNotifications].
 	JobMailNotifications = "notifications.mail"
-	// JobTellMail is a mail that tells a member something; Subject is the user, the payload
-	// says what.
+	// JobTellMail sends a mail to a member; Subject is the user, the payload its content.
 	JobTellMail = "mail.tell"
-	// JobPasswordMail is the mail to who has forgotten a password; its payload says who.
+	// JobPasswordMail sends the mail for a forgotten password; its payload identifies the user.
 	JobPasswordMail = "mail.password"
-	// JobPruneNotifications removes what is too old. See [Service.PruneNotifications].
+	// JobCredentialMail tells a user that what they sign in with was changed; Subject is the user.
+	JobCredentialMail = "mail.credential"
+	// JobPruneNotifications removes old notifications. See [Service.PruneNotifications].
 	JobPruneNotifications = "notifications.prune"
 )
 
-// JobKinds returns the kinds of all jobs of the help desk, each of which needs a handler.
+// JobKinds returns the kinds of all help desk jobs. Each needs a handler.
 func JobKinds() []string {
 	return []string{
 		JobFileMail, JobRefetchMail, JobBackfill, JobReplayMail, JobSendMail, JobPurgeBlobs, JobInvite, JobProbe, JobReturnMail, JobWebhook, JobUnassign,
-		JobDisband, JobWake, JobNotify, JobMailNotifications, JobTellMail, JobPruneNotifications, JobPasswordMail,
+		JobDisband, JobWake, JobNotify, JobMailNotifications, JobTellMail, JobPruneNotifications, JobPasswordMail, JobCredentialMail,
 	}
 }
 
@@ -60,13 +61,13 @@ func mailboxPrefix(accountID, mailboxID int64) string {
 	return fmt.Sprintf("%smailboxes/%d/", accountPrefix(accountID), mailboxID)
 }
 
-// rawKey is where a raw mail lies, each time it is taken at another place: of a file
-// that no row names nobody is about to make a row, and it can be removed.
+// rawKey returns a new blob key for a raw message. Keys are never reused, so a file without a row
+// can be removed safely.
 func rawKey(accountID, mailboxID int64) string {
 	return mailboxPrefix(accountID, mailboxID) + "raw/" + strings.ToLower(rand.Text())
 }
 
-// fileKey is where an attachment lies.
+// fileKey returns a new blob key for an attachment.
 func fileKey(accountID int64) string {
 	return accountPrefix(accountID) + "attachments/" + strings.ToLower(rand.Text())
 }
@@ -82,7 +83,7 @@ func purgePrefix(prefix string) storage.Job {
 	return storage.Job{Kind: JobPurgeBlobs, Payload: payload}
 }
 
-// purgeKeys makes jobs of at most 200 keys each: a payload is limited.
+// purgeKeys returns jobs of at most 200 keys each, since payloads are limited.
 func purgeKeys(accountID int64, keys []string) []storage.Job {
 	var jobs []storage.Job
 	for len(keys) > 0 {
@@ -94,11 +95,11 @@ func purgeKeys(accountID int64, keys []string) []storage.Job {
 	return jobs
 }
 
-// discardTime bounds how long files are removed that no row came to name.
+// discardTime limits the time for removing files that no row refers to.
 const discardTime = 10 * time.Second
 
-// discard removes files that no row came to name because of err. When the outcome is unknown a row may name them: they
-// stay, and where none does the sweep of storage/blobs finds them.
+// discard removes files whose rows were not written because of err. If the outcome is unknown, a
+// row may refer to them, so they stay; the sweep of storage/blobs finds those without a row.
 func (s *Service) discard(ctx context.Context, err error, keys ...string) {
 	if !fault.Certain(err) {
 		s.cfg.Logger.WarnContext(ctx, "files stay until it is known whether rows name them", "files", len(keys), "error", err)
@@ -113,8 +114,8 @@ func (s *Service) discard(ctx context.Context, err error, keys ...string) {
 	}
 }
 
-// PurgeBlobs does a job of kind [JobPurgeBlobs]: it removes files whose rows are
-// gone. Doing it again is harmless.
+// PurgeBlobs runs a job of kind [JobPurgeBlobs]: it removes files whose rows are gone. It is
+// idempotent.
 func (s *Service) PurgeBlobs(ctx context.Context, job storage.ClaimedJob) error {
 	var p purge
 	if err := json.Unmarshal(job.Payload, &p); err != nil {

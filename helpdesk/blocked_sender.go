@@ -13,18 +13,17 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// BlockedSender is an address, or a domain with all below it, whose mail is filed as spam.
-// No mail is lost: it begins conversations that are spam from their beginning.
+// BlockedSender is an address, or a domain with its subdomains, whose mail is filed as spam. No
+// mail is lost: it starts new conversations that are spam.
 type BlockedSender struct {
 	ID        int64
-	Sender    string // as it was given: ada@example.org, or example.org
+	Sender    string // as entered: ada@example.org, or example.org
 	Key       string // EmailKey of an address; of a domain its ASCII form after "@"; unique in the account
 	UserID    int64  // who blocked it
 	CreatedAt time.Time
 }
 
-// UniqueBlockedSender is the code of the Conflict fault of a store for a second blocked
-// sender with the same (account, Key).
+// UniqueBlockedSender is the code of a store's Conflict fault for a duplicate (account, Key).
 const UniqueBlockedSender = "blocked_sender"
 
 func blockedSenderNoun() storage.Noun[BlockedSender] {
@@ -42,13 +41,14 @@ type BlockedSenderFilter struct {
 	Keys []string // with any of these; empty: all
 }
 
-// IsDomain reports whether it is a domain.
+// IsDomain reports whether the blocked sender is a domain.
 func (b BlockedSender) IsDomain() bool { return strings.HasPrefix(b.Key, "@") }
 
-// Blocks reports whether mail of an address is filed as spam because of it.
+// Blocks reports whether it blocks an address.
 func (b BlockedSender) Blocks(address string) bool { return slices.Contains(blockKeys(address), b.Key) }
 
-// blockKeys are the keys of what blocks an address: it, its domain and those above that.
+// blockKeys returns the keys that block an address: its own, its domain's and those of parent
+// domains.
 func blockKeys(address string) []string {
 	key := EmailKey(address)
 	_, domain, found := cutLast(key, "@")
@@ -56,7 +56,7 @@ func blockKeys(address string) []string {
 		return nil
 	}
 	keys := []string{key}
-	for range 127 { // more labels than a domain has
+	for range 127 { // the maximum number of labels in a domain
 		keys = append(keys, "@"+domain)
 		if _, domain, found = strings.Cut(domain, "."); !found {
 			break
@@ -65,7 +65,7 @@ func blockKeys(address string) []string {
 	return keys
 }
 
-// newBlockedSender reads what is to be blocked.
+// newBlockedSender parses an address or a domain to block.
 func newBlockedSender(text string) (BlockedSender, error) {
 	b := BlockedSender{Sender: strings.TrimPrefix(cleanLine(text), "@")}
 	if b.Sender == "" {
@@ -74,21 +74,21 @@ func newBlockedSender(text string) (BlockedSender, error) {
 	if strings.Contains(b.Sender, "@") {
 		b.Key = EmailKey(b.Sender)
 		if !ValidEmail(b.Sender) || len(b.Key) > 320 {
-			return b, fault.Field("sender", "is no mail address and no domain")
+			return b, fault.Field("sender", "is neither an email address nor a domain")
 		}
 		return b, nil
 	}
 	domain, err := idna.Lookup.ToASCII(strings.TrimSuffix(b.Sender, "."))
 	if err != nil || !strings.Contains(domain, ".") || !ValidEmail("a@"+domain) {
-		return b, fault.Field("sender", "is no mail address and no domain")
+		return b, fault.Field("sender", "is neither an email address nor a domain")
 	}
 	if b.Key = "@" + foldCase(domain); isSuffix(b.Key[1:]) {
-		return b, fault.Field("sender", "is an ending that many domains have: block a domain below it")
+		return b, fault.Field("sender", "is a public suffix: block a domain below it")
 	}
 	return b, nil
 }
 
-// isSuffix reports whether anybody can have a domain below this one.
+// isSuffix reports whether a domain is a public suffix, under which anybody can register.
 func isSuffix(domain string) bool {
 	suffix, official := publicsuffix.PublicSuffix(domain)
 	return official && suffix == domain
@@ -103,8 +103,8 @@ func (d *Desk) BlockedSender(ctx context.Context, id int64) (BlockedSender, erro
 	return r.BlockedSenders().Get(ctx, id)
 }
 
-// BlockedSenders lists the blocked senders, newest first; of an address those that block
-// it, unless that is "". It needs customers.view.
+// BlockedSenders lists the blocked senders, newest first. A non-empty address limits the list to
+// those that block it. It needs customers.view.
 func (d *Desk) BlockedSenders(ctx context.Context, address string, req storage.PageRequest) (storage.Page[BlockedSender], error) {
 	var none storage.Page[BlockedSender]
 	r, err := d.guard.Read(CustomersView)
@@ -121,10 +121,10 @@ func (d *Desk) BlockedSenders(ctx context.Context, address string, req storage.P
 		func(seek storage.Seek) ([]BlockedSender, error) { return r.BlockedSenders().List(ctx, filter, seek) })
 }
 
-// BlockSender has mail of an address, or of a domain and all below it, filed as spam from
-// now on: without reopening anything, and never into a conversation that is no spam. What
-// counts is whom the mail is filed under. It needs customers.update and all mailboxes.
-// Addresses of the account's mailboxes and members cannot be blocked, nor domains of them.
+// BlockSender files future mail of an address, or of a domain and its subdomains, as spam: it
+// reopens nothing and joins only spam conversations. The relevant address is the one that a message
+// is filed under. It needs customers.update and all mailboxes. Addresses of the account's mailboxes
+// and members, and their domains, cannot be blocked.
 func (d *Desk) BlockSender(ctx context.Context, sender string) (BlockedSender, error) {
 	begin, err := d.guard.Write(CustomersUpdate)
 	if err != nil {
@@ -142,7 +142,7 @@ func (d *Desk) BlockSender(ctx context.Context, sender string) (BlockedSender, e
 		if err := d.mayBlock(ctx, tx, b); err != nil {
 			return err
 		}
-		b.ID = 0 // fn of a transaction may run again
+		b.ID = 0 // the transaction may run fn again
 		if err := tx.BlockedSenders().Insert(ctx, &b); err != nil {
 			return err
 		}
@@ -151,21 +151,21 @@ func (d *Desk) BlockSender(ctx context.Context, sender string) (BlockedSender, e
 	return b, takenField(err, UniqueBlockedSender, "sender")
 }
 
-// mayBlock refuses what would make spam of the account's own mail.
+// mayBlock returns a fault if the block would affect the account's own mail.
 func (d *Desk) mayBlock(ctx context.Context, tx Tx, b BlockedSender) error {
 	if b.Blocks(UnknownSender) {
-		return fault.Field("sender", "stands for mails that name no sender")
+		return fault.Field("sender", "is the placeholder for mail without a sender")
 	}
 	own, err := d.svc.ownAddresses(ctx, tx.Reader(), d.scope.AccountID)
 	if err != nil {
 		return err
 	}
 	if !b.IsDomain() && own.receives(b.Sender) || b.Blocks("a@"+d.svc.cfg.IntakeDomain) {
-		return fault.Field("sender", "is an address of a mailbox of this account")
+		return fault.Field("sender", "is the address of a mailbox of this account")
 	}
 	for mailbox := range own.mailboxes {
 		if b.Blocks(mailbox) {
-			return fault.Field("sender", "has an address of a mailbox of this account")
+			return fault.Field("sender", "contains the address of a mailbox of this account")
 		}
 	}
 	var users []int64
@@ -178,14 +178,14 @@ func (d *Desk) mayBlock(ctx context.Context, tx Tx, b BlockedSender) error {
 			return err
 		}
 		if slices.ContainsFunc(found, func(u User) bool { return b.Blocks(u.EmailKey) }) {
-			return fault.Field("sender", "is the address of a member, or has one")
+			return fault.Field("sender", "is the address of a member, or the domain of one")
 		}
 	}
 	return nil
 }
 
-// UnblockSender has mail of a sender filed as that of others again. What is spam already
-// stays so. It needs customers.update and all mailboxes.
+// UnblockSender stops filing a sender's mail as spam. Existing spam stays spam. It needs
+// customers.update and all mailboxes.
 func (d *Desk) UnblockSender(ctx context.Context, id int64) error {
 	begin, err := d.guard.Write(CustomersUpdate)
 	if err != nil {
@@ -202,8 +202,8 @@ func (d *Desk) UnblockSender(ctx context.Context, id int64) error {
 	})
 }
 
-// blocked finds what blocks whom mails are filed under: once for all that are filed
-// together, by the addresses of which one will be that.
+// blocked returns the entry that blocks a message's customer address. It queries once for all
+// messages filed together, with all addresses that they could be filed under.
 func (shared *filingTogether) blocked(ctx context.Context, tx Tx, f *filing) (BlockedSender, error) {
 	if shared.blocks == nil {
 		var keys []string
@@ -236,7 +236,7 @@ func (shared *filingTogether) blocked(ctx context.Context, tx Tx, f *filing) (Bl
 		if user == 0 {
 			return b, nil
 		}
-		members, err := tx.UsersByID(ctx, []int64{user}) // one may have joined since
+		members, err := tx.UsersByID(ctx, []int64{user}) // the user may have joined since
 		if err != nil || len(members) > 0 {
 			return BlockedSender{}, err
 		}
@@ -245,8 +245,8 @@ func (shared *filingTogether) blocked(ctx context.Context, tx Tx, f *filing) (Bl
 	return BlockedSender{}, nil
 }
 
-// judge makes the match one of spam when the sender is blocked. A report is the mail
-// system's, whoever that is.
+// judge marks the match as spam if the sender is blocked. Delivery reports are exempt, since they
+// come from mail systems.
 func (m *match) judge(ctx context.Context, tx Tx, f *filing, shared *filingTogether) error {
 	if m.why.Rule == RuleReport {
 		return nil
@@ -258,8 +258,8 @@ func (m *match) judge(ctx context.Context, tx Tx, f *filing, shared *filingToget
 	return err
 }
 
-// asSpam makes the match of a blocked sender's mail one of spam: a conversation that is
-// spam takes it, and every other one is left alone.
+// asSpam marks the match of a blocked sender's message as spam. The message joins the conversation
+// only if that is spam, too.
 func (m *match) asSpam(b BlockedSender) {
 	m.why.Blocked = b.Sender
 	if m.conversation.ID == 0 || m.conversation.IsSpam() {

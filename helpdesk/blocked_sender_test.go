@@ -146,13 +146,13 @@ func TestBlockSenderProblems(t *testing.T) {
 	owner := must(b.store.User(b.ctx, b.owner.ID))(t)
 	_, domain, _ := strings.Cut(owner.Email, "@")
 	for sender, want := range map[string]string{
-		"": "is required", " @ ": "is required", "ada@": "is no mail address and no domain", "com": "is no mail address and no domain",
-		"*.example.com": "is no mail address and no domain", "a b.example": "is no mail address and no domain", "\x00": "is required",
-		"<ada@example.com>": "is no mail address and no domain", strings.Repeat("a", 400) + ".example": "is no mail address and no domain",
-		"co.uk":           "is an ending that many domains have: block a domain below it",
+		"": "is required", " @ ": "is required", "ada@": "is neither an email address nor a domain", "com": "is neither an email address nor a domain",
+		"*.example.com": "is neither an email address nor a domain", "a b.example": "is neither an email address nor a domain", "\x00": "is required",
+		"<ada@example.com>": "is neither an email address nor a domain", strings.Repeat("a", 400) + ".example": "is neither an email address nor a domain",
+		"co.uk":           "is a public suffix: block a domain below it",
 		"ADA@example.com": "is taken", "Spam.Example.": "is taken",
-		owner.Email: "is the address of a member, or has one", domain: "",
-		b.mailbox.Email: "is an address of a mailbox of this account", helpdesk.UnknownSender: "stands for mails that name no sender", "mail.invalid": "stands for mails that name no sender",
+		owner.Email: "is the address of a member, or the domain of one", domain: "",
+		b.mailbox.Email: "is the address of a mailbox of this account", helpdesk.UnknownSender: "is the placeholder for mail without a sender", "mail.invalid": "is the placeholder for mail without a sender",
 	} {
 		_, err := b.desk.BlockSender(b.ctx, sender)
 		got := fieldsOf(err)["sender"]

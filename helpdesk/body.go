@@ -16,51 +16,52 @@ import (
 	"github.com/helpwright/helpwright/storage"
 )
 
-// RemoteImages says what becomes of images on other servers, whose loading tells the
-// sender when and where a mail is read.
+// RemoteImages determines what happens to images on other servers. Loading them would reveal to the
+// sender when and where a message is read.
 type RemoteImages string
 
 // The ways to show remote images.
 const (
-	BlockImages RemoteImages = "block" // their address stands in data-remote-src
-	ProxyImages RemoteImages = "proxy" // they come through BodyView.ProxyURL
+	BlockImages RemoteImages = "block" // data-remote-src contains their address
+	ProxyImages RemoteImages = "proxy" // loaded through BodyView.ProxyURL
 )
 
-// BodyView is how bodies are shown. What is stored stays as it came: images inside of
-// a mail are stored as cid: (RFC 2392), remote ones with their address.
+// BodyView determines how bodies are shown. Stored bodies are unaffected: they refer to a message's
+// own images as cid: (RFC 2392) and to remote ones by address.
 type BodyView struct {
-	Fold bool // a quoted mail at the end is in a closed <details>
-	// RemoteImages of this view; "" is what the account says.
+	Fold bool // collapse a quoted message at the end in a closed <details>
+	// RemoteImages overrides the account's setting; "" uses that.
 	RemoteImages RemoteImages
-	// AttachmentURL gives the address of an attachment that a body shows. The key
-	// proves to [AttachmentSource] that this view named it. nil: cid: stays.
+	// AttachmentURL returns the URL of an attachment that a body shows. The key proves to
+	// [AttachmentSource] that this view referred to it. If nil, cid: addresses stay.
 	AttachmentURL func(a Attachment, key string) string
-	// ProxyURL gives the address of a remote image at the proxy, by its token for
-	// [Service.RemoteImage]. nil: they are blocked.
+	// ProxyURL returns the proxy's URL for a remote image, given its token for
+	// [Service.RemoteImage]. If nil, remote images are blocked.
 	ProxyURL func(token string) string
 }
 
-// ShownBody is a body as it is shown.
+// ShownBody is a body prepared for display.
 type ShownBody struct {
 	HTML         string
-	RemoteImages int // images on other servers, blocked or not
+	RemoteImages int // number of remote images, blocked or not
 }
 
-// answerSubject is how mailers mark the subject of an answer or of what is passed on.
+// answerSubject matches the prefixes that mail clients put before the subject of replies and
+// forwards.
 var answerSubject = regexp.MustCompile(`(?i)^\s*(re|aw|antw|antwort|sv|vs|vá|rif|res|odp|ynt|r|hal|απ|на|bls|atb|vl|vb|fwd?|wg|tr|enc|rv|ts|pd|doorst|i|ilt|továbbítás|` +
 	`回复|答复|答覆|回覆|转发|轉寄|返信|転送|답장|전달)\s*(\[\d+\]|\(\d+\)|\*\d+)?\s*[:：]`)
 
-// answers tells whether an interaction answers another message, so that it may quote it.
+// answers reports whether an interaction replies to another message, so that it may quote it.
 func (i Interaction) answers() bool {
 	return len(i.References) > 0 || i.Type != TypeCustomer && !i.IsStarter || answerSubject.MatchString(i.Subject)
 }
 
-// ShowBodies makes bodies ready to be shown, with one query for the attachments that
-// they show. It needs interactions.view.
+// ShowBodies prepares bodies for display, with one query for the attachments that they show. It
+// needs interactions.view.
 //
-// [Desk.CreateInteraction] and [Desk.UpdateInteraction] take such a body back: blocked
-// images get their address again. The caller has to turn the addresses that
-// BodyView.AttachmentURL and ProxyURL made into [AttachmentSource] and [RemoteAddress].
+// [Desk.CreateInteraction] and [Desk.UpdateInteraction] accept such a body again: blocked images
+// get their address back. The caller has to convert the URLs from BodyView.AttachmentURL and
+// ProxyURL to [AttachmentSource] and [RemoteAddress].
 func (d *Desk) ShowBodies(ctx context.Context, list []Interaction, v BodyView) ([]ShownBody, error) {
 	r, err := d.guard.Read(InteractionsView)
 	if err != nil {
@@ -84,7 +85,7 @@ func (d *Desk) ShowBodies(ctx context.Context, list []Interaction, v BodyView) (
 	return out, d.withMentions(ctx, r, list, out)
 }
 
-// shownAttachments finds the attachments that bodies name.
+// shownAttachments returns the attachments that bodies refer to.
 func shownAttachments(ctx context.Context, r Reader, list []Interaction) ([]Attachment, error) {
 	owners := ImageOwners(list)
 	if len(owners) == 0 {
@@ -93,8 +94,8 @@ func shownAttachments(ctx context.Context, r Reader, list []Interaction) ([]Atta
 	return r.Attachments().List(ctx, AttachmentFilter{InteractionIDs: owners}, storage.Seek{Limit: storage.NoLimit})
 }
 
-// ImageOwners returns the ids of the interactions whose attachments bodies name as
-// their images: their own, and those that an answer quotes.
+// ImageOwners returns the ids of the interactions whose attachments the bodies may show as images:
+// the given interactions, and those that a reply quotes.
 func ImageOwners(list []Interaction) []int64 {
 	var owners []int64
 	for _, i := range list {
@@ -111,7 +112,7 @@ func ImageOwners(list []Interaction) []int64 {
 	return owners
 }
 
-// ShowBody makes one body ready to be shown; attachments are those that it may show.
+// ShowBody prepares one body for display; attachments are those that it may show.
 func (s *Service) ShowBody(accountID int64, i Interaction, attachments []Attachment, v BodyView) ShownBody {
 	out := ShownBody{HTML: i.Body}
 	if v.AttachmentURL != nil {
@@ -147,8 +148,8 @@ func (s *Service) proxied(accountID int64, stored, shown string, v BodyView) str
 	})
 }
 
-// remoteOf gives the addresses of the remote images of a stored body: in a shown one
-// they cannot be told from those of our own.
+// remoteOf returns the remote image addresses of a stored body. In a shown body they are
+// indistinguishable from our own.
 func remoteOf(stored string) map[string]bool {
 	all := map[string]bool{}
 	mailhtml.RewriteImages(stored, func(src string) string {
@@ -174,9 +175,8 @@ func remoteImages(stored string) int {
 	return n
 }
 
-// named finds the attachment that the address of an image in a stored body means: one
-// of the interaction's own by its Content-ID, or any of the conversation's by a
-// reference that we made.
+// named returns the attachment that an image address in a stored body refers to: one of the
+// interaction's own by Content-ID, or any of the conversation's by a reference that we issued.
 func (s *Service) named(accountID int64, i Interaction, src string, attachments []Attachment) (Attachment, bool) {
 	if len(src) < 4 || !strings.EqualFold(src[:4], "cid:") {
 		return Attachment{}, false
@@ -202,9 +202,8 @@ func (s *Service) named(accountID int64, i Interaction, src string, attachments 
 	return Attachment{}, false
 }
 
-// reference names an attachment in a stored body. Its key proves that we gave the
-// reference away: a customer who guesses ids must not make an agent, who quotes them,
-// send them files of notes.
+// reference names an attachment in a stored body. Its key proves that we issued it. Otherwise, a
+// customer who guesses ids could make an agent who quotes them send files of notes.
 type reference struct {
 	interaction, attachment int64
 	key                     string
@@ -224,9 +223,9 @@ func parseReference(cid string) (reference, bool) {
 	return r, true
 }
 
-// AttachmentSource is the address of an image that a stored body names an attachment
-// with. Without the key that [BodyView].AttachmentURL got it works in the body of the
-// attachment's own interaction alone.
+// AttachmentSource returns the image address by which a stored body refers to an attachment.
+// Without the key that [BodyView].AttachmentURL received, it works only in the attachment's own
+// interaction.
 func AttachmentSource(interactionID, attachmentID int64, key string) string {
 	if key != "" {
 		key = "." + key
@@ -245,9 +244,9 @@ func attachmentKey(key []byte, accountID, interactionID, id int64) string {
 	return tokenEncoding.EncodeToString(mac.Sum(nil)[:tokenMACLength])
 }
 
-// embed makes the body of a mail that is sent: images that are files of the
-// conversation go along as parts of the mail. It returns the body, in which they are
-// named by the ContentID of the attachments returned, own ones first.
+// embed returns the body of an outgoing message, whose images from files of the conversation become
+// parts of the message. The body refers to them by the ContentID of the returned attachments, own
+// ones first.
 func (s *Service) embed(ctx context.Context, r Reader, accountID int64, i Interaction, own []Attachment) (string, []Attachment, error) {
 	all := own
 	if strings.Contains(i.Body, "@helpwright") {
@@ -263,7 +262,7 @@ func (s *Service) embed(ctx context.Context, r Reader, accountID int64, i Intera
 		_, isRef := parseReference(strings.TrimPrefix(src, "cid:"))
 		switch {
 		case !ok && isRef:
-			return "" // the file is gone, and the reference is nobody's business
+			return "" // the file is gone; do not expose the reference
 		case !ok:
 			return src
 		}

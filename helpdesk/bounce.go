@@ -11,34 +11,34 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// DeliveryReport is what a mail says about the delivery of one of ours.
+// DeliveryReport is a report, found in a message, on the delivery of one of ours.
 type DeliveryReport struct {
-	InWords    bool     // it was read out of the text that a mail system wrote for people
-	Complaint  bool     // recipients got the mail and call it abuse
-	MessageIDs []string // of the mail it may be about, the likeliest first
-	Senders    []string // addresses that the mail it may be about came from
+	InWords    bool     // parsed from a mail system's text for people
+	Complaint  bool     // recipients received the message and report it as abuse
+	MessageIDs []string // of the reported message, the likeliest first
+	Senders    []string // possible senders of the reported message
 	Recipients []ReportedRecipient
 }
 
-// ReportedRecipient is what a report says about one recipient.
+// ReportedRecipient is a report's result for one recipient.
 type ReportedRecipient struct {
 	Address      string
-	Original     string        // before it was rewritten on the way; "": not told
-	State        DeliveryState // bounced; deferred: still on its way; sent: it arrived
-	EnhancedCode string        // RFC 3463; "": not told
+	Original     string        // before it was rewritten in transit; "": not reported
+	State        DeliveryState // bounced; deferred: still in transit; sent: delivered
+	EnhancedCode string        // RFC 3463; "": not reported
 	Response     string
 }
 
-// bounce takes a mail as a report about an answer of ours, and returns whether nothing
-// more is to be done with it. Nothing of a report that names no such answer, or none of
-// its recipients, is believed: it is a mail as others.
+// bounce handles a message as a delivery report on one of our replies, and reports whether it needs
+// no further processing. A report that identifies no such reply, or none of its recipients, is
+// handled as an ordinary message.
 //
-// Who comes back is bounced, which reopens a closed conversation as other failures
-// do, and what says that there is no such address suppresses it. A delay only shows
-// as the response of the delivery.
+// A failure marks the delivery as bounced, which reopens a closed conversation. A status that means
+// the address does not exist also suppresses the address. A delay only updates the delivery's
+// response.
 //
-// What was read out of words may mean something else, and a complaint says nothing that a
-// delivery could show: people have to see them, in the conversation of the answer.
+// A report parsed from text may be misread, and a complaint has no delivery state. Both are also
+// filed in the reply's conversation, for people to read.
 func (f *filing) bounce(ctx context.Context, tx Tx, row *InboundMail, mailbox Mailbox) (bool, error) {
 	report := f.mail.Report
 	f.about = returned{}
@@ -75,8 +75,8 @@ func (f *filing) bounce(ctx context.Context, tx Tx, row *InboundMail, mailbox Ma
 	if err := (&Outgoing{svc: f.svc}).conclude(ctx, tx, f.accountID, c, i, bounced, f.now); err != nil {
 		return false, err
 	}
-	// Of several recipients each could have made up that another one is gone, unless the
-	// report came to an address that only the servers of the one have seen.
+	// With several recipients, any one could forge a report about another, unless the report came
+	// to an address that only one recipient's servers have seen.
 	if len(deliveries) == 1 || about.deliveryID != 0 {
 		if err := f.suppress(ctx, tx, i, bounced); err != nil {
 			return false, err
@@ -89,9 +89,9 @@ func (f *filing) bounce(ctx context.Context, tx Tx, row *InboundMail, mailbox Ma
 	return true, f.fileReport(ctx, tx, row, i, len(bounced))
 }
 
-// reported finds the answer that a report is about, and its recipient where an address
-// says who that is: by the tag of its envelope's sender, by its Message-ID, by the reply
-// token of its conversation and who is reported. The zero value: there is none.
+// reported finds the reply that a report is about, and the recipient if an address identifies it:
+// by the tag of the envelope sender, by Message-ID, or by the conversation's reply token and the
+// reported recipients. The zero value means none.
 func (f *filing) reported(ctx context.Context, tx Tx, mailbox Mailbox) (returned, error) {
 	for _, address := range f.addressed() {
 		if one, ok := f.svc.tokenDelivery(f.accountID, address); ok {
@@ -115,8 +115,8 @@ func (f *filing) reported(ctx context.Context, tx Tx, mailbox Mailbox) (returned
 	return f.reportedIn(ctx, tx)
 }
 
-// addressed are the addresses that a report came to, and that the mail came from which
-// it is about.
+// addressed returns the addresses that a report was sent to, and the senders of the reported
+// message.
 func (f *filing) addressed() []string {
 	all := slices.Concat(f.mail.DeliveredTo, emails(f.mail.To), emails(f.mail.Cc))
 	if f.mail.Report != nil {
@@ -126,8 +126,8 @@ func (f *filing) addressed() []string {
 	return all
 }
 
-// reportedIn finds the latest answer to who is reported in the conversations that reply
-// tokens name, among their last hundred interactions.
+// reportedIn finds the latest reply to a reported recipient in the conversations that reply tokens
+// name, among their last hundred interactions.
 func (f *filing) reportedIn(ctx context.Context, tx Tx) (returned, error) {
 	var keys []string
 	for _, r := range f.mail.Report.Recipients {
@@ -145,7 +145,7 @@ func (f *filing) reportedIn(ctx context.Context, tx Tx) (returned, error) {
 		if err != nil {
 			return returned{}, err
 		}
-		var answers []int64 // the latest first
+		var answers []int64 // latest first
 		for _, i := range last {
 			if i.Type == TypeUser && i.Status == StatusPosted {
 				answers = append(answers, i.ID)
@@ -166,7 +166,7 @@ func (f *filing) reportedIn(ctx context.Context, tx Tx) (returned, error) {
 	return returned{}, nil
 }
 
-// keys are those of the names that a recipient is reported by.
+// keys returns the keys of the recipient's reported addresses.
 func (r ReportedRecipient) keys() []string {
 	var keys []string
 	for _, name := range []string{r.Address, r.Original} {
@@ -177,8 +177,8 @@ func (r ReportedRecipient) keys() []string {
 	return keys
 }
 
-// believe puts a report into the deliveries of the answer that it is about. known
-// tells whether it names one of their recipients.
+// believe applies a report to the deliveries of its reply. known reports whether it names one of
+// their recipients.
 func (f *filing) believe(all []Delivery, about returned) (known bool, changed []Delivery) {
 	reports := f.mail.Report.Recipients
 	if about.deliveryID != 0 {
@@ -191,7 +191,7 @@ func (f *filing) believe(all []Delivery, about returned) (known bool, changed []
 	for _, r := range reports {
 		at := slices.IndexFunc(all, func(d Delivery) bool { return slices.Contains(r.keys(), d.AddressKey) })
 		if at < 0 && len(all) == 1 && len(reports) == 1 && (about.deliveryID != 0 || !f.mail.Report.InWords) {
-			at = 0 // the only recipient of a mail is known by any name, as addresses are rewritten on the way
+			at = 0 // the only recipient matches any address, since addresses are rewritten in transit
 		}
 		if at < 0 {
 			continue
@@ -199,7 +199,7 @@ func (f *filing) believe(all []Delivery, about returned) (known bool, changed []
 		known = true
 		d := &all[at]
 		if d.State != DeliverySent {
-			continue // what was not sent cannot come back, and nothing comes back twice
+			continue // only sent messages can bounce, and only once
 		}
 		if r.State == DeliveryBounced {
 			d.State = DeliveryBounced
@@ -214,9 +214,9 @@ func (f *filing) believe(all []Delivery, about returned) (known bool, changed []
 	return known, changed
 }
 
-// returned is what a report says that came to the address of one delivery: of its
-// recipient, by whatever name. One of several others, such as the members of a list, says
-// nothing about the address itself.
+// returned returns the result of a report that was sent to the address of one delivery; it is about
+// that recipient, whatever address it names. A report on one of several others, such as the members
+// of a list, has no consequence for the address itself.
 func (f *filing) returned(d Delivery, reports []ReportedRecipient) ReportedRecipient {
 	for _, r := range reports {
 		if slices.Contains(r.keys(), d.AddressKey) {
@@ -238,19 +238,17 @@ func (f *filing) returned(d Delivery, reports []ReportedRecipient) ReportedRecip
 	return ReportedRecipient{State: DeliveryBounced, Response: f.mail.Subject}
 }
 
-// undefinedStatus (RFC 3463 section 3.1) is of a permanent failure that says nothing about
-// the address.
+// undefinedStatus (RFC 3463 section 3.1) is the status of a permanent failure without a reason.
 const undefinedStatus = "5.0.0"
 
-// noSuchAddress are the codes (RFC 3463, RFC 5248) and, without one, the words that
-// mean that no mail will ever reach the address. A full mailbox or a refused content
-// are no such thing.
+// noSuchAddress are the codes (RFC 3463, RFC 5248) and, without a code, the phrases that mean that
+// no mail will ever reach the address. A full mailbox or rejected content are not among them.
 var (
 	noSuchAddress = []string{"5.1.1", "5.1.2", "5.1.3", "5.1.6", "5.1.10", "5.2.1"}
 	noSuchWords   = regexp.MustCompile(`(?i)user.{0,3}unknown|unknown.{0,3}(user|recipient|address)|no such (user|recipient|address|mailbox)|does ?n[o']t exist|(recipient|user|address).{0,12}not (found|recognized)|invalid (recipient|mailbox)`)
 )
 
-// suppress puts the addresses that are gone on the list of suppressions.
+// suppress adds the addresses that no longer exist to the suppressions.
 func (f *filing) suppress(ctx context.Context, tx Tx, i Interaction, bounced []Delivery) error {
 	for _, d := range bounced {
 		gone := slices.Contains(noSuchAddress, d.EnhancedCode) || d.EnhancedCode == "" && noSuchWords.MatchString(d.Response)
@@ -279,7 +277,7 @@ func (f *filing) suppress(ctx context.Context, tx Tx, i Interaction, bounced []D
 	return nil
 }
 
-// reportThread is the conversation of the answer that a mail reports on.
+// reportThread returns the conversation of the reply that a message reports on.
 func (f *filing) reportThread(ctx context.Context, tx Tx) (match, error) {
 	m := match{why: Threading{Rule: RuleReport}}
 	i, err := tx.Interactions().Get(ctx, f.about.interactionID)
@@ -291,8 +289,8 @@ func (f *filing) reportThread(ctx context.Context, tx Tx) (match, error) {
 	return m, err
 }
 
-// fileReport ends the way of a report: it is filed with the answer that it is about,
-// and is no message of a customer.
+// fileReport finishes a report: its ledger row refers to the reply, and it does not become a
+// customer's message.
 func (f *filing) fileReport(ctx context.Context, tx Tx, row *InboundMail, i Interaction, bounced int) error {
 	keys := make([]string, len(f.files))
 	for n, a := range f.files {

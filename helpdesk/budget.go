@@ -5,13 +5,13 @@ import (
 	"time"
 )
 
-// budgetWindow is the time that Config.MaxMailPerAddress is about.
+// budgetWindow is the period of Config.MaxMailPerAddress.
 const budgetWindow = time.Hour
 
-// overBudget is the response of deliveries that wait for the budget of an address.
+// overBudget is the response of deliveries delayed by the budget of an address.
 const overBudget = "Not sent yet: this address got too many mails within the last hour."
 
-// sentTooMuch reports whether an address got all that it may get within an hour.
+// sentTooMuch reports whether the mail sent to an address has reached the hourly limit.
 func (s *Service) sentTooMuch(ctx context.Context, r Reader, key string) (bool, error) {
 	most := s.cfg.MaxMailPerAddress
 	if most < 0 {
@@ -21,8 +21,7 @@ func (s *Service) sentTooMuch(ctx context.Context, r Reader, key string) (bool, 
 	return n >= most, err
 }
 
-// receivedTooMuch reports whether a customer's address sent all that it may send
-// within an hour.
+// receivedTooMuch reports whether the mail from a customer's address has reached the hourly limit.
 func (s *Service) receivedTooMuch(ctx context.Context, r Reader, emailID int64) (bool, error) {
 	most := s.cfg.MaxMailPerAddress
 	if most < 0 || emailID == 0 {
@@ -32,12 +31,12 @@ func (s *Service) receivedTooMuch(ctx context.Context, r Reader, emailID int64) 
 	return n >= most, err
 }
 
-// tooManyMails is the reason in the ledger of mails over the budget of their sender.
+// tooManyMails is the ledger reason of messages over their sender's budget.
 const tooManyMails = "its sender sent too many mails within an hour: it reopens nothing, and a new conversation begins closed"
 
-// overBudget reports whether a mail's sender sent too much just now. An old mail, fetched
-// with the history of a mailbox, is none of a loop. Of what was sent to us just now, the
-// Date says nothing: a program in a loop may write any.
+// overBudget reports whether a message's sender just exceeded the budget. An old message, fetched
+// with a mailbox's history, is not part of a loop. For a message just sent to us, the Date is no
+// evidence of age, since a looping program may write any.
 func (f *filing) overBudget(ctx context.Context, r Reader, row InboundMail, emailID int64) (bool, error) {
 	if row.ofAnyAge() && !f.mail.Date.IsZero() && f.now.Sub(f.mail.Date) > 24*time.Hour {
 		return false, nil

@@ -8,23 +8,22 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// BulkUpdate changes several conversations alike. Absent fields stay as they are.
+// BulkUpdate changes several conversations in the same way. Absent fields are unchanged.
 type BulkUpdate struct {
 	Status    storage.Opt[Status]
 	UserID    storage.Opt[int64] // null: none
 	TeamID    storage.Opt[int64] // null: none
 	MailboxID storage.Opt[int64]
-	TagIDs    storage.Opt[[]int64] // become the tags; null or empty: none
-	// SnoozedUntil is that of [ConversationUpdate].
+	TagIDs    storage.Opt[[]int64] // replace the tags; null or empty: none
+	// SnoozedUntil is as in [ConversationUpdate].
 	SnoozedUntil storage.Opt[time.Time]
 	Priority     storage.Opt[Priority]
-	Spam         storage.Opt[bool] // that of [ConversationUpdate]
+	Spam         storage.Opt[bool] // as in [ConversationUpdate]
 }
 
-// UpdateConversations changes at most 100 conversations, all or none of them, and
-// returns them by id: an id that the member does not reach is a NotFound fault whose
-// fields name it. It needs conversations.update, and conversations.assign to set
-// UserID or TeamID.
+// UpdateConversations changes at most 100 conversations, all or none, and returns them by id. An id
+// that the member does not reach is a NotFound fault whose fields name it. It needs
+// conversations.update, and conversations.assign to set UserID or TeamID.
 func (d *Desk) UpdateConversations(ctx context.Context, ids []int64, in BulkUpdate) ([]Conversation, error) {
 	begin, err := d.guard.Write(ConversationsUpdate)
 	if err != nil {
@@ -61,7 +60,7 @@ func (in BulkUpdate) validate(ids []int64) error {
 	return problems.Err()
 }
 
-// checkBulk notes ids that a bulk operation does not take.
+// checkBulk adds problems for invalid ids of a bulk operation.
 func checkBulk(problems *fault.Collector, ids []int64) {
 	problems.Check(len(ids) > 0, "conversations", "is required")
 	problems.Check(len(ids) <= MaxBulk, "conversations", "has more than 100 ids")
@@ -103,14 +102,14 @@ func (d *Desk) updateAll(ctx context.Context, tx Tx, ids []int64, in BulkUpdate)
 		if err := d.snooze(ctx, tx, c, in.SnoozedUntil); err != nil {
 			return nil, err
 		}
-		if err := tx.Conversations().Update(ctx, c); err != nil {
-			return nil, err
-		}
 		events = append(events, d.updated(old, *c)...)
 		told = append(told, d.assigned(old, *c)...)
 		if madeSpam(old, *c) {
 			spam = append(spam, *c)
 		}
+	}
+	if err := tx.Conversations().Update(ctx, storage.Pointers(all)...); err != nil {
+		return nil, err
 	}
 	if err := d.returnAll(ctx, tx, ReturnedBySpam, spam...); err != nil {
 		return nil, err
@@ -121,8 +120,8 @@ func (d *Desk) updateAll(ctx context.Context, tx Tx, ids []int64, in BulkUpdate)
 	return all, tx.Emit(ctx, events...)
 }
 
-// lockAll reads conversations for changing them, by id: everybody locks in this
-// order, so that none waits for one who waits for it.
+// lockAll reads conversations for update, by id. All code locks them in this order, to avoid
+// deadlocks.
 func lockAll(ctx context.Context, tx Tx, ids []int64) ([]Conversation, error) {
 	found, err := tx.Conversations().ByIDs(ctx, ids)
 	if err != nil {

@@ -66,6 +66,9 @@ func newBundle(t *testing.T, change ...func(*helpdesk.Config)) *bundle {
 	for _, f := range change {
 		f(&cfg)
 	}
+	if !cfg.NoCredentialMails {
+		cfg.Store = watchful{cfg.Store, t}
+	}
 	b.svc, err = helpdesk.New(cfg)
 	if err != nil {
 		t.Fatal(err)

@@ -8,8 +8,8 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// UniqueJob is the code of the Conflict fault about a job that is retried while another with its key waits or runs: that
-// one does the same.
+// UniqueJob is the code of the Conflict fault for retrying a job while another job with its key
+// waits or runs; that job does the same work.
 const UniqueJob = "job"
 
 // BuriedJobFilter narrows a list of jobs that were given up.
@@ -23,24 +23,26 @@ type BuriedJobReader interface {
 	BuriedJobs(ctx context.Context, filter BuriedJobFilter, seek storage.Seek) ([]storage.BuriedJob, error)
 }
 
-// BuriedJobWriter decides about the jobs of an account that were given up. One that is there and was not given up is
-// NotFound.
+// BuriedJobWriter retries or drops an account's jobs that were given up. A job that was not given
+// up is a NotFound fault.
 type BuriedJobWriter interface {
-	// ReviveJob makes a job due at a time, as one that has not failed: what became of it before counts no more, but for the
-	// number of its attempts. It is a Conflict fault with code UniqueJob while another with its UniqueKey is unfinished.
+	// ReviveJob makes a job due at a time, as if it had not failed; it keeps only the number of
+	// attempts. While another job with its UniqueKey is unfinished, it is a Conflict fault with
+	// code UniqueJob.
 	ReviveJob(ctx context.Context, id int64, runAt time.Time) error
 	// DropJob removes a job.
 	DropJob(ctx context.Context, id int64) error
 }
 
-// What is in the audit log about jobs; the subject is the job.
+// Audit log actions on jobs; the subject is the job.
 const (
 	auditJobRetried = "job.retried"
 	auditJobDropped = "job.dropped"
 )
 
-// BuriedJobs lists the jobs of the account that were given up, newest first, with the reasons, which tell how the server
-// works inside. It needs accounts.update, and members of some mailboxes get none.
+// BuriedJobs lists the account's jobs that were given up, newest first, with the reasons, which
+// expose server internals. It needs accounts.update; for members limited to some mailboxes it
+// is a Forbidden fault.
 func (d *Desk) BuriedJobs(ctx context.Context, filter BuriedJobFilter, req storage.PageRequest) (storage.Page[storage.BuriedJob], error) {
 	r, err := d.guard.Read(AccountsUpdate)
 	if err == nil {
@@ -59,24 +61,24 @@ func (d *Desk) BuriedJobs(ctx context.Context, filter BuriedJobFilter, req stora
 		func(seek storage.Seek) ([]storage.BuriedJob, error) { return r.BuriedJobs(ctx, filter, seek) })
 }
 
-// RetryJob has a job done that was given up, as if it had not failed before. It is a Conflict fault while another job waits
-// or runs that does the same. It needs accounts.update.
+// RetryJob retries a job that was given up, as if it had not failed before. While another job with
+// the same work waits or runs, it is a Conflict fault. It needs accounts.update.
 func (d *Desk) RetryJob(ctx context.Context, id int64) error {
 	return d.decide(ctx, id, auditJobRetried, revive)
 }
 
-// DropJob removes a job that was given up: it is never done. It needs accounts.update.
+// DropJob removes a job that was given up, for good. It needs accounts.update.
 func (d *Desk) DropJob(ctx context.Context, id int64) error {
 	return d.decide(ctx, id, auditJobDropped, drop)
 }
 
-// decision is what can be done about a job that was given up.
+// decision is an operation on a job that was given up.
 type decision func(ctx context.Context, tx BuriedJobWriter, id int64, now time.Time) error
 
 func revive(ctx context.Context, tx BuriedJobWriter, id int64, now time.Time) error {
 	err := tx.ReviveJob(ctx, id, now)
 	if isUnique(err, UniqueJob) {
-		return &fault.Error{Kind: fault.Conflict, Resource: "job", ID: id, Code: UniqueJob, Message: "A job that does the same waits or runs already: drop this one.", Err: err}
+		return &fault.Error{Kind: fault.Conflict, Resource: "job", ID: id, Code: UniqueJob, Message: "A job with the same work is already waiting or running. Drop this one.", Err: err}
 	}
 	return err
 }
@@ -101,17 +103,17 @@ func (d *Desk) decide(ctx context.Context, id int64, action string, do decision)
 	})
 }
 
-// RetryJob is [Desk.RetryJob] of a job of an account, 0 for one of none; operators only.
+// RetryJob is [Desk.RetryJob] for a job of an account, or of none if 0; operators only.
 func (a *Admin) RetryJob(ctx context.Context, accountID, id int64) error {
 	return a.decide(ctx, accountID, id, auditJobRetried, revive)
 }
 
-// DropJob is [Desk.DropJob] of a job of an account, 0 for one of none; operators only.
+// DropJob is [Desk.DropJob] for a job of an account, or of none if 0; operators only.
 func (a *Admin) DropJob(ctx context.Context, accountID, id int64) error {
 	return a.decide(ctx, accountID, id, auditJobDropped, drop)
 }
 
-// decide notes what was done in the log of the job's account, if that is still there.
+// decide records the action in the log of the job's account, if that still exists.
 func (a *Admin) decide(ctx context.Context, accountID, id int64, action string, do decision) error {
 	begin, err := a.guard.Write(operate)
 	if err != nil {

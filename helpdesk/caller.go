@@ -11,38 +11,38 @@ import (
 	"github.com/helpwright/helpwright/storage/guard"
 )
 
-// TokenPrefix begins the secret of every access token, so that scanners for
-// leaked secrets can find them.
+// TokenPrefix begins every access token's secret, so that secret scanners can find leaked ones.
 const TokenPrefix = "hwp_"
 
-// Caller is who asks: a user, at most with the scopes of a token. The zero Caller
-// is nobody.
+// Caller identifies the source of a request: a user, optionally restricted to a token's scopes. The
+// zero Caller is anonymous.
 type Caller struct {
 	userID  int64
 	tokenID int64
 	scopes  []Permission
 	session bool
-	signed  bool      // with a password, here
+	signed  bool      // signed in through this service
+	factors int       // see AccessToken.Factors
 	expires time.Time // of the token; zero: never
 }
 
-// UserID is the caller's user, 0 for nobody.
+// UserID returns the caller's user, or 0 for an anonymous caller.
 func (c Caller) UserID() int64 { return c.userID }
 
-// TokenID is the access token that was used, 0 when none was.
+// TokenID returns the access token that the caller used, or 0 if none.
 func (c Caller) TokenID() int64 { return c.tokenID }
 
-// As trusts that the caller is the user: for applications that sign in users
+// As returns a caller for a user without any check, for applications that authenticate users
 // themselves.
 func (s *Service) As(userID int64) Caller { return Caller{userID: userID} }
 
-// AsSignedIn trusts that the user has signed in with [Service.SignIn]: for pages that keep a
-// session of their own. Unlike [Service.As], it meets the rule of an account that asks its
-// members for a second factor, see [Service.Desk].
+// AsSignedIn returns a caller for a user who has signed in with [Service.SignIn], without any
+// check. It is for pages that keep their own session. Unlike [Service.As], it is subject to an
+// account's second-factor requirement, see [Service.Desk].
 func (s *Service) AsSignedIn(userID int64) Caller { return Caller{userID: userID, signed: true} }
 
-// Authenticate finds the caller that an access token's secret belongs to. A secret
-// that is unknown or expired, or a disabled user's, is an Unauthenticated fault.
+// Authenticate returns the caller that an access token's secret belongs to. It returns an
+// Unauthenticated fault if the secret is unknown or expired, or the user is disabled.
 func (s *Service) Authenticate(ctx context.Context, secret string) (Caller, error) {
 	token, err := s.cfg.Store.TokenByHash(ctx, hashSecret(secret))
 	if fault.Is(err, fault.NotFound) {
@@ -61,16 +61,15 @@ func (s *Service) Authenticate(ctx context.Context, secret string) (Caller, erro
 	if now.Sub(token.LastUsedAt) >= time.Minute {
 		s.mark(ctx, mark{kind: tokenUsed, id: token.ID}, now)
 	}
-	return Caller{userID: token.UserID, tokenID: token.ID, scopes: token.Scopes, session: token.Session, expires: token.ExpiresAt}, nil
+	return Caller{userID: token.UserID, tokenID: token.ID, scopes: token.Scopes, session: token.Session, expires: token.ExpiresAt, factors: token.Factors}, nil
 }
 
-// SignIn finds the user that an address and a password belong to. Whatever is
-// wrong, the answer is the same Unauthenticated fault, and takes as long; that of a disabled
-// user with the right password has the code user_disabled. Where a user has a second factor, a
-// right password gets one with code second_factor_required, see [SecondStep]. After several
-// wrong passwords the next try has to wait: a RateLimited fault that says how long. What
-// is counted are the tries that [Service.From] tells apart; from where a user has signed
-// in before, tries from elsewhere do not count.
+// SignIn returns the user with this address and password. Every failure is the same Unauthenticated
+// fault and takes equally long, with two exceptions that require the right password: a disabled
+// user gets code user_disabled, and a user with a second factor gets code second_factor_required,
+// see [SecondStep]. After several wrong passwords, the next attempt returns a RateLimited fault
+// that contains the waiting time. Attempts are counted per client address, see [Service.From].
+// Attempts from other addresses do not block an address that the user has signed in from before.
 func (s *Service) SignIn(ctx context.Context, email, password string) (Caller, error) {
 	user, err := s.cfg.Store.UserByEmail(ctx, EmailKey(email))
 	if err != nil && !fault.Is(err, fault.NotFound) {
@@ -79,7 +78,7 @@ func (s *Service) SignIn(ctx context.Context, email, password string) (Caller, e
 	if err := s.prove(ctx, user, email, password); err != nil {
 		return Caller{}, err
 	}
-	if user.Disabled() { // who knows the password may know this
+	if user.Disabled() { // the right password was given, so this leaks nothing
 		return Caller{}, disabledUser()
 	}
 	if user.HasSecondFactor() {
@@ -88,7 +87,7 @@ func (s *Service) SignIn(ctx context.Context, email, password string) (Caller, e
 	return s.AsSignedIn(user.ID), nil
 }
 
-// prove checks a password of a user, of nobody when that is the zero user, whom an address was given for.
+// prove checks the password given for an address. The zero user stands for an unknown address.
 func (s *Service) prove(ctx context.Context, user User, email, password string) error {
 	done, err := s.attempt(ctx, user.ID, email)
 	if err != nil {
@@ -100,7 +99,7 @@ func (s *Service) prove(ctx context.Context, user User, email, password string) 
 	}
 	right, err := s.checkPassword(ctx, hash, password)
 	if err == nil && (!right || user.PasswordHash == "") {
-		err = fault.New(fault.Unauthenticated, "The address or the password is not right.")
+		err = fault.New(fault.Unauthenticated, "The email address or password is incorrect.")
 	}
 	done(err)
 	if fault.Is(err, fault.Unauthenticated) {
@@ -111,10 +110,12 @@ func (s *Service) prove(ctx context.Context, user User, email, password string) 
 	return err
 }
 
-// Desk opens an account for a caller. A caller who is no member, or disabled, gets the same
-// NotFound fault as for an account that does not exist; nobody gets Unauthenticated. Who came with
-// an access token, a session or a password, and has a password, is Forbidden, with code second_factor_required,
-// while the account asks for a second factor that they have not set up.
+// Desk opens an account for a caller. A caller who is not a member, or is disabled, gets the same
+// NotFound fault as for an account that does not exist. An anonymous caller gets an Unauthenticated
+// fault. If the account requires a second factor, a caller who authenticated with an access token, a
+// session, a password or an identity provider gets a Forbidden fault with code
+// second_factor_required, unless they have set up a second factor or the provider has asked for one.
+// This concerns users who have a password or signed in with a provider.
 func (s *Service) Desk(ctx context.Context, c Caller, accountID int64) (*Desk, error) {
 	if c.userID == 0 {
 		return nil, fault.New(fault.Unauthenticated, "Sign in first.")
@@ -126,10 +127,10 @@ func (s *Service) Desk(ctx context.Context, c Caller, accountID int64) (*Desk, e
 	if err != nil {
 		return nil, err
 	}
-	if (c.tokenID != 0 || c.signed) && grant.lacksSecondFactor() {
+	if (c.tokenID != 0 || c.signed) && grant.lacksSecondFactor(c.factors) {
 		return nil, &fault.Error{
 			Kind: fault.Forbidden, Resource: "account", ID: accountID, Code: SecondFactorRequired,
-			Message: "This account asks its members for a second factor. Set one up first.",
+			Message: "This account requires a second factor. Set one up first.",
 		}
 	}
 	held := held(grant, c.scopes)
@@ -144,7 +145,7 @@ func (s *Service) Desk(ctx context.Context, c Caller, accountID int64) (*Desk, e
 	}, nil
 }
 
-// held is the union of the roles' permissions, narrowed to scopes when there are any.
+// held returns the union of the roles' permissions, narrowed to scopes if there are any.
 func held(grant Grant, scopes []Permission) permissionSet {
 	set := permissionSet{}
 	narrow := setOf(scopes)
@@ -158,8 +159,8 @@ func held(grant Grant, scopes []Permission) permissionSet {
 	return set
 }
 
-// Admin gives a caller the handle above accounts. What needs a permission there
-// needs it in at least one account of the caller. Nobody gets Unauthenticated.
+// Admin opens the handle above accounts. Operations that require a permission require it in at
+// least one of the caller's accounts. An anonymous caller gets an Unauthenticated fault.
 func (s *Service) Admin(ctx context.Context, c Caller) (*Admin, error) {
 	if c.userID == 0 {
 		return nil, fault.New(fault.Unauthenticated, "Sign in first.")
@@ -175,8 +176,8 @@ func (s *Service) Admin(ctx context.Context, c Caller) (*Admin, error) {
 	return &Admin{svc: s, userID: c.userID, caller: c, guard: guard.New(allows, Directory(s.cfg.Store), s.beginSystem(c.tokenID))}, nil
 }
 
-// Operator is the handle of whoever runs the program itself: the command line and
-// embedding applications. It may do everything that [Admin] offers.
+// Operator returns the handle for whoever runs the program: the command line and embedding
+// applications. It may do everything that [Admin] offers.
 func (s *Service) Operator() *Admin {
 	all := func(Permission) bool { return true }
 	return &Admin{svc: s, guard: guard.New(all, Directory(s.cfg.Store), s.beginSystem(0))}
@@ -187,5 +188,5 @@ func hashSecret(secret string) []byte {
 	return sum[:]
 }
 
-// newSecret is an access token with at least 128 random bits.
+// newSecret returns an access token with at least 128 random bits.
 func newSecret() string { return TokenPrefix + rand.Text() + rand.Text()[:10] }

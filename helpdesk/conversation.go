@@ -20,10 +20,10 @@ const (
 	StatusClosed  Status = "closed"
 )
 
-// Conversation is what a customer and agents say to each other about one matter.
+// Conversation is an exchange between a customer and agents about one matter.
 type Conversation struct {
 	ID              int64
-	Number          int64 // counts the account's conversations
+	Number          int64 // counts up within the account
 	Channel         string
 	MailboxID       int64
 	CustomerID      int64
@@ -35,16 +35,16 @@ type Conversation struct {
 	Priority        Priority
 	Subject         string
 	Preview         string
-	RefersTo        int64     // conversation that its first mail refers to and was not let into; 0: none
-	AwaitingSince   time.Time // first customer message nobody has answered yet
-	SpamAt          time.Time // since when it is spam, and closed; zero: it is none
-	SnoozedUntil    time.Time // it sleeps until then, or until the customer writes; zero: it is awake
+	RefersTo        int64     // conversation that its first message referred to but could not join; 0: none
+	AwaitingSince   time.Time // time of the first customer message not yet answered
+	SpamAt          time.Time // since when it is spam, and therefore closed; zero: not spam
+	SnoozedUntil    time.Time // snoozed until then, or until the customer writes; zero: not snoozed
 	CreatedAt       time.Time
 	UpdatedAt       time.Time
 }
 
-// newConversation makes an open conversation of a mailbox with a customer, who writes
-// from an address.
+// newConversation returns an open conversation of a mailbox with a customer, who writes from the
+// given address.
 func newConversation(mailboxID, customerID int64, from CustomerEmail, at time.Time) Conversation {
 	return Conversation{
 		Channel: channelEmail, MailboxID: mailboxID, CustomerID: customerID, CustomerEmailID: from.ID, CustomerEmail: from.Email,
@@ -52,7 +52,7 @@ func newConversation(mailboxID, customerID int64, from CustomerEmail, at time.Ti
 	}
 }
 
-// unassigned reports whether it is nobody's: no user's and no team's.
+// unassigned reports whether the conversation has neither a user nor a team.
 func (c Conversation) unassigned() bool { return c.UserID == 0 && c.TeamID == 0 }
 
 // insert stores a new conversation under the next number of the account.
@@ -64,7 +64,7 @@ func (c *Conversation) insert(ctx context.Context, tx Tx) error {
 	return tx.Conversations().Insert(ctx, c)
 }
 
-// ConversationFilter narrows a list of conversations. The zero value is all of them.
+// ConversationFilter narrows a list of conversations. The zero value selects all.
 type ConversationFilter struct {
 	Statuses     []Status
 	MailboxID    int64
@@ -75,12 +75,12 @@ type ConversationFilter struct {
 	Terms        []SearchTerm      // all of them, see [SearchIndex]
 	TagIDs       []int64           // any of these
 	Audience     []string          // with an [Interaction.Audience] that has any of these
-	Awaiting     storage.Opt[bool] // a customer waits, or none does; null is absent
-	DraftBy      int64             // with a draft of this user
-	Undelivered  bool              // with a delivery that is [DeliveryState.Undelivered]
-	Snoozed      storage.Opt[bool] // asleep, or awake; null is absent
+	Awaiting     storage.Opt[bool] // whether a customer is waiting; null is absent
+	DraftBy      int64             // has a draft by this user
+	Undelivered  bool              // has a delivery that is [DeliveryState.Undelivered]
+	Snoozed      storage.Opt[bool] // whether it is snoozed; null is absent
 	Priorities   []Priority        // any of these
-	Spam         storage.Opt[bool] // spam, or not; null is absent
+	Spam         storage.Opt[bool] // whether it is spam; null is absent
 }
 
 // ConversationOrder narrows a list of conversations and orders it.
@@ -97,10 +97,10 @@ const (
 	ByCreated  ConversationSort = "created_at"
 	ByUpdated  ConversationSort = "updated_at"
 	ByNumber   ConversationSort = "number"
-	ByAwaiting ConversationSort = "customer_awaiting_reply_since" // those not waiting come as if waiting since 1970
+	ByAwaiting ConversationSort = "customer_awaiting_reply_since" // conversations that await no reply sort as 1970
 )
 
-// SortKey is the key of the conversation in an order: see [storage.Position].
+// SortKey returns the conversation's key in an order, see [storage.Position].
 func (c Conversation) SortKey(s ConversationSort) int64 {
 	switch s {
 	case ByUpdated:
@@ -117,7 +117,7 @@ func (c Conversation) SortKey(s ConversationSort) int64 {
 	}
 }
 
-// channelEmail is the only channel there is.
+// channelEmail is the only channel.
 const channelEmail = "email"
 
 // ConversationInput is a new conversation.
@@ -133,19 +133,19 @@ type ConversationInput struct {
 	Interactions []InteractionInput // in order; at most 100
 }
 
-// ConversationUpdate changes a conversation. Absent fields stay as they are.
+// ConversationUpdate changes a conversation. Absent fields are unchanged.
 type ConversationUpdate struct {
 	Subject   string // required; an empty one stays empty
 	MailboxID storage.Opt[int64]
 	UserID    storage.Opt[int64] // null: none
 	TeamID    storage.Opt[int64] // null: none
 	Status    storage.Opt[Status]
-	// SnoozedUntil puts it off until a time, or until the customer writes; null wakes it.
-	// Closing it wakes it, too.
+	// SnoozedUntil snoozes the conversation until a time, or until the customer writes. Null ends
+	// the snooze, as does closing the conversation.
 	SnoozedUntil storage.Opt[time.Time]
 	Priority     storage.Opt[Priority]
-	// Spam closes it, and keeps it closed whatever its customer writes. What was spam is
-	// opened, unless Status says otherwise; opening spam says that it is none.
+	// Spam true closes the conversation and keeps it closed even if the customer writes. Spam false
+	// opens it, unless Status is given. Opening a spam conversation also clears Spam.
 	Spam storage.Opt[bool]
 }
 
@@ -157,10 +157,9 @@ func (s Status) valid() bool {
 	return false
 }
 
-// CreateConversation begins a conversation with a customer, who is made from the
-// address if no customer has it. Posted user interactions are sent. It needs
-// conversations.create, what the interactions need, and conversations.assign to
-// set UserID or TeamID.
+// CreateConversation starts a conversation with a customer. If no customer has the address, it
+// creates one. Posted user interactions are sent. It needs conversations.create, the permissions of
+// the interactions, and conversations.assign to set UserID or TeamID.
 func (d *Desk) CreateConversation(ctx context.Context, in ConversationInput) (Conversation, error) {
 	begin, err := d.guard.Write(ConversationsCreate)
 	if err != nil {
@@ -205,7 +204,7 @@ func (in *ConversationInput) validate() (address, name string, err error) {
 	in.To = cleanLine(in.To)
 	if problems.Check(in.To != "", "to", "is required") {
 		if address, name, err = parseRecipient(in.To); err != nil {
-			problems.Add("to", "is no mail address")
+			problems.Add("to", "is not an email address")
 		}
 	}
 	if in.Status == "" {
@@ -260,7 +259,7 @@ func (d *Desk) create(ctx context.Context, tx Tx, in ConversationInput, address,
 			return Conversation{}, err
 		}
 	}
-	c.Status = in.Status // what was said reopens nothing that begins with it
+	c.Status = in.Status // adding the initial interactions does not reopen it
 	if err := d.tellBegun(ctx, tx, c, said); err != nil {
 		return Conversation{}, err
 	}
@@ -277,8 +276,8 @@ func (d *Desk) create(ctx context.Context, tx Tx, in ConversationInput, address,
 	return c, tx.Conversations().Update(ctx, &c)
 }
 
-// chooseMailbox returns the mailbox asked for, or the account's default. A member
-// who does not reach that gets the oldest of those they do.
+// chooseMailbox returns the requested mailbox, or the account's default. A member who does not
+// reach the default gets the oldest mailbox that they do.
 func (d *Desk) chooseMailbox(ctx context.Context, tx Tx, id int64) (Mailbox, error) {
 	if id != 0 {
 		return tx.Mailboxes().Get(ctx, id)
@@ -303,8 +302,8 @@ func (d *Desk) chooseMailbox(ctx context.Context, tx Tx, id int64) (Mailbox, err
 	return oldest[0], nil
 }
 
-// checkAssignee makes sure that a user to be assigned works in this account, and that a
-// team is there; 0 is none.
+// checkAssignee verifies that the user to be assigned works in this account and that the team
+// exists; 0 means none.
 func checkAssignee(ctx context.Context, tx Tx, userID, teamID int64) error {
 	if userID != 0 {
 		if err := checkUser(ctx, tx.Reader(), userID); err != nil {
@@ -314,7 +313,7 @@ func checkAssignee(ctx context.Context, tx Tx, userID, teamID int64) error {
 	return checkTeam(ctx, tx, teamID)
 }
 
-// checkUser makes sure that a user works in the account.
+// checkUser verifies that a user works in the account.
 func checkUser(ctx context.Context, r Reader, userID int64) error {
 	users, err := r.UsersByID(ctx, []int64{userID})
 	if err != nil {
@@ -340,35 +339,34 @@ type ConversationQuery struct {
 	Statuses   []Status // any of these; empty: all
 	MailboxID  int64    // 0: all
 	CustomerID int64    // 0: all
-	// UserID is who it is assigned to; null: nobody, and no team unless TeamID says which.
+	// UserID is the assigned user. Null means no user, and no team unless TeamID is given.
 	UserID       storage.Opt[int64]
 	TeamID       storage.Opt[int64] // null: none
 	UpdatedSince time.Time
 	Sort         ConversationSort // "": ByCreated
 	Ascending    bool             // newest or largest first otherwise
-	// Query is words that all occur in the subject, the messages, the notes or the
-	// customer's names, company, addresses and phones; "": all conversations. Case and
-	// accents do not matter, and the last word may be the beginning of one. Of a long
-	// query the first 16 words count; one without any letter, digit or sign finds nothing.
+	// Query consists of words that must all occur in the subject, the messages, the notes or the
+	// customer's names, company, addresses and phones. Empty selects all conversations. Case and
+	// accents are ignored, and the last word may be a prefix. Only the first 16 words count. A
+	// query without any letter, digit or sign matches nothing.
 	Query  string
 	TagIDs []int64 // any of these; empty: all
-	// Awaiting: a customer waits for an answer, or none does; absent or null: all. In the
-	// order of ByAwaiting, ascending, who has waited longest comes first.
+	// Awaiting selects by whether a customer is waiting for a reply; absent or null selects all. In
+	// ascending ByAwaiting order, the longest wait comes first.
 	Awaiting    storage.Opt[bool]
 	DraftBy     int64             // with a draft of an answer by this user; 0: all
-	Undelivered bool              // with an answer that did not reach somebody
-	Snoozed     storage.Opt[bool] // asleep, or awake; absent or null: all
+	Undelivered bool              // with a reply that failed to reach a recipient
+	Snoozed     storage.Opt[bool] // whether it is snoozed; absent or null: all
 	Priorities  []Priority        // any of these; empty: all
-	Spam        storage.Opt[bool] // spam, or not; absent or null: all
-	// ViewID names a view whose filter holds for all that is not given here, and whose
-	// order holds when no other is; 0: none.
+	Spam        storage.Opt[bool] // whether it is spam; absent or null: all
+	// ViewID names a view that supplies the filters and the order that are not given here; 0: none.
 	ViewID int64
 }
 
-// Conversations lists the conversations that the member reaches, newest first
-// unless the query says otherwise. It needs conversations.view, views.view to
-// apply a view, and interactions.view to look for words. A mailbox, customer, user, team, tag or view outside the member's reach is
-// a NotFound fault; one that only a view's filter names finds nothing.
+// Conversations lists the conversations that the member reaches, newest first unless the query
+// orders otherwise. It needs conversations.view, views.view to apply a view, and interactions.view
+// to search for words. A mailbox, customer, user, team, tag or view outside the member's reach is a
+// NotFound fault; if only the view's filter names it, the list is empty.
 func (d *Desk) Conversations(ctx context.Context, q ConversationQuery, req storage.PageRequest) (storage.Page[Conversation], error) {
 	var none storage.Page[Conversation]
 	r, err := d.guard.Read(ConversationsView)
@@ -392,13 +390,13 @@ func (d *Desk) Conversations(ctx context.Context, q ConversationQuery, req stora
 		if err != nil {
 			return none, err
 		}
-		saved, _ := view.Filter.Query(d.userID) // was checked before it was saved
+		saved, _ := view.Filter.Query(d.userID) // validated before it was saved
 		q.inherit(saved)
 	}
 	if q.Sort == "" {
 		q.Sort = ByCreated
 	}
-	if q.Query != "" { // it finds what was said, and by whom
+	if q.Query != "" { // it searches texts and customers
 		if r, err = d.guard.Read(InteractionsView); err != nil {
 			return none, err
 		}
@@ -415,7 +413,7 @@ func (d *Desk) Conversations(ctx context.Context, q ConversationQuery, req stora
 	})
 }
 
-// filter is what the query asks of the store, but its words.
+// filter returns the query as a store filter, without its words.
 func (q *ConversationQuery) filter() ConversationFilter {
 	return ConversationFilter{
 		Statuses: q.Statuses, MailboxID: q.MailboxID, CustomerID: q.CustomerID, UserID: q.UserID, TeamID: q.team(),
@@ -425,7 +423,8 @@ func (q *ConversationQuery) filter() ConversationFilter {
 	}
 }
 
-// team narrows to a team, or to none: what nobody has is its team's, if it has one.
+// team returns the team filter. With UserID null, TeamID defaults to none, so that only unassigned
+// conversations match.
 func (q *ConversationQuery) team() storage.Opt[int64] {
 	if q.UserID.IsNull() && !q.TeamID.IsSet() {
 		return storage.Null[int64]()
@@ -433,7 +432,7 @@ func (q *ConversationQuery) team() storage.Opt[int64] {
 	return q.TeamID
 }
 
-// check notes problems on fields below prefix.
+// check adds problems of fields below prefix.
 func (q *ConversationQuery) check(problems *fault.Collector, prefix string) {
 	field := fieldOf(prefix)
 	for i, s := range q.Statuses {
@@ -450,7 +449,7 @@ func (q *ConversationQuery) check(problems *fault.Collector, prefix string) {
 	}
 }
 
-// references makes sure that what the query names is within reach.
+// references verifies that everything the query names is within reach.
 func (q *ConversationQuery) references(ctx context.Context, r Reader) error {
 	if err := checkTags(ctx, r, q.TagIDs); err != nil {
 		return err
@@ -546,7 +545,7 @@ func (d *Desk) UpdateConversation(ctx context.Context, id int64, in Conversation
 	return c, err
 }
 
-// assign gives a conversation to whom an update says.
+// assign sets the conversation's user and team as the update requests.
 func (d *Desk) assign(ctx context.Context, tx Tx, c *Conversation, in ConversationUpdate) error {
 	user, team := in.UserID.Or(c.UserID), in.TeamID.Or(c.TeamID)
 	if user == c.UserID && team == c.TeamID {
@@ -569,9 +568,8 @@ func (d *Desk) assign(ctx context.Context, tx Tx, c *Conversation, in Conversati
 	return nil
 }
 
-// DeleteConversation removes a conversation with all that is in it. Mails that
-// made it are remembered, so that they are not imported again. It needs
-// conversations.delete.
+// DeleteConversation removes a conversation with all its contents. The messages it was created from
+// are remembered, so that they are not imported again. It needs conversations.delete.
 func (d *Desk) DeleteConversation(ctx context.Context, id int64) error {
 	begin, err := d.guard.Write(ConversationsDelete)
 	if err != nil {
@@ -586,12 +584,11 @@ func (d *Desk) DeleteConversation(ctx context.Context, id int64) error {
 	})
 }
 
-// MaxBulk is how many conversations a bulk operation takes.
+// MaxBulk is the maximum number of conversations in a bulk operation.
 const MaxBulk = 100
 
-// DeleteConversations removes at most 100 conversations, all or none of them: an
-// id that the member does not reach is a NotFound fault whose fields name it. It
-// needs conversations.delete.
+// DeleteConversations removes up to 100 conversations, all or none. An id that the member does not
+// reach is a NotFound fault whose fields name it. It needs conversations.delete.
 func (d *Desk) DeleteConversations(ctx context.Context, ids []int64) error {
 	begin, err := d.guard.Write(ConversationsDelete)
 	if err != nil {
@@ -614,7 +611,7 @@ func (d *Desk) DeleteConversations(ctx context.Context, ids []int64) error {
 	})
 }
 
-// missing names the ids that were not found.
+// missing returns a fault that names the ids that were not found.
 func missing(ids []int64, found []Conversation) error {
 	have := map[int64]bool{}
 	for _, c := range found {
@@ -629,10 +626,10 @@ func missing(ids []int64, found []Conversation) error {
 	if len(fields) == 0 {
 		return nil
 	}
-	return &fault.Error{Kind: fault.NotFound, Resource: "conversation", Message: "Some conversations do not exist; nothing was done.", Fields: fields}
+	return &fault.Error{Kind: fault.NotFound, Resource: "conversation", Message: "Some conversations do not exist. Nothing was changed.", Fields: fields}
 }
 
-// deleteAll removes all conversations that a filter finds, a hundred at a time.
+// deleteAll removes all conversations that match a filter, a hundred at a time.
 func (d *Desk) deleteAll(ctx context.Context, tx Tx, filter ConversationFilter) error {
 	for {
 		batch, err := tx.Conversations().List(ctx, ConversationOrder{ConversationFilter: filter, Sort: ByCreated}, storage.Seek{Limit: 100})
@@ -645,13 +642,12 @@ func (d *Desk) deleteAll(ctx context.Context, tx Tx, filter ConversationFilter) 
 	}
 }
 
-// deletePiece is how many conversations one transaction of deleteInPieces removes.
+// deletePiece is the number of conversations that one transaction of deleteInPieces removes.
 const deletePiece = 200
 
-// deleteInPieces removes conversations that a filter finds, down to a rest that one
-// transaction removes quickly: each piece in one of its own, so that nobody waits for it
-// for long, and what is interrupted is done when it is asked for often enough. may is
-// asked before each.
+// deleteInPieces removes most conversations that match a filter, each piece in its own short
+// transaction so that others do not wait long, and leaves a rest that one transaction removes
+// quickly. After an interruption, calling it again continues. It calls may before each piece.
 func (d *Desk) deleteInPieces(ctx context.Context, begin func(context.Context, func(context.Context, Tx) error) error,
 	filter ConversationFilter, may func(ctx context.Context, tx Tx) error) error {
 	for more := true; more; {

@@ -10,11 +10,11 @@ import (
 	"github.com/helpwright/helpwright/storage"
 )
 
-// maxReplyTo is how many addresses of a Reply-To count: answers go to all of them.
+// maxReplyTo limits the addresses of Reply-To that count, since replies go to all of them.
 const maxReplyTo = 10
 
-// speakers are those whom a mail may be filed under: the author, and who it names
-// instead.
+// speakers returns the addresses that a message may be filed under: its author, and the
+// alternatives that it names.
 func (m *IncomingMail) speakers() []Address {
 	all := []Address{m.From, m.Sender, m.Original}
 	all = append(all, m.ReplyTo[:min(len(m.ReplyTo), maxReplyTo)]...)
@@ -22,7 +22,7 @@ func (m *IncomingMail) speakers() []Address {
 	return slices.DeleteFunc(all, func(a Address) bool { return a.Email == "" || a.Email == UnknownSender })
 }
 
-// header is what is kept of the mail's header.
+// header returns the part of the message's header that is kept.
 func (m *IncomingMail) header() MailHeader {
 	from := []Address{m.From}
 	if len(m.Authors) > 0 {
@@ -33,10 +33,10 @@ func (m *IncomingMail) header() MailHeader {
 	}
 }
 
-// chooseCustomer decides whom a mail is filed under. That is its author, From. Where a
-// form, a list or a group writes in the name of a customer, it is who answers are to go
-// to (RFC 5322 section 3.6.2): From is an address of our own or one that nobody reads,
-// or was rewritten on the way. None of that lets anybody join a conversation.
+// chooseCustomer determines the customer that a message is filed under. Usually that is its author,
+// From. If a form, a list or a group writes on a customer's behalf, it is the address for replies
+// (RFC 5322 section 3.6.2): From is then our own address or an unread one, or was rewritten in
+// transit. This never lets a message join a conversation.
 func (f *filing) chooseCustomer(ctx context.Context, tx Tx, shared *filingTogether) error {
 	m := &f.mail
 	f.customer = m.From
@@ -44,7 +44,7 @@ func (f *filing) chooseCustomer(ctx context.Context, tx Tx, shared *filingTogeth
 		if instead := m.speakers(); len(instead) > 0 {
 			f.customer = instead[0]
 		} else {
-			m.AutoSubmitted = true // whoever it is can neither be answered nor wait for an answer
+			m.AutoSubmitted = true // neither reply to it nor await a reply
 		}
 		return nil
 	}
@@ -77,10 +77,10 @@ func (f *filing) chooseCustomer(ctx context.Context, tx Tx, shared *filingTogeth
 	return nil
 }
 
-// via is how lists and groups call an author whose address they have taken out of From.
+// via matches display names by which lists and groups replace an author's address in From.
 var via = regexp.MustCompile(`(?i)^\s*['"]?(.+?)['"]?\s+via\s+\S`)
 
-// beforeVia is the name of a rewritten author: "Ada" of "'Ada' via Support".
+// beforeVia returns the name of a rewritten author: "Ada" from "'Ada' via Support".
 func beforeVia(name string) string {
 	if found := via.FindStringSubmatch(name); found != nil && !strings.Contains(found[1], "@") {
 		return found[1]
@@ -88,15 +88,15 @@ func beforeVia(name string) string {
 	return ""
 }
 
-// noReplyLocal are local parts of addresses that nobody reads, as mailers write them in
-// several languages, and those of web servers.
+// noReplyLocal matches local parts of unread addresses, in several languages, and those of web
+// servers.
 var noReplyLocal = regexp.MustCompile(`^(nobody|wordpress|www-data|apache2?|httpd|nginx)$|` +
 	`(^|[^a-z])(no[-_.]?(reply|replies|response|responder|responda|contestar|answer)|(do[-_.]?not|dont|never)[-_.]?(reply|respond|answer)|` +
 	`n[aã]o[-_.]?respond(a|er)|non[-_.]?rispondere|ne[-_.]?pas[-_.]?repondre|(nicht|keine)[-_.]?antwort(en)?|` +
 	`niet[-_.]?(be)?antwoorden|geen[-_.]?antwoord|(svara?|svar|besvar)[-_.]?(ej|inte|ikke)|(ej|inte|ikke)[-_.]?(be)?svara?|` +
 	`nie[-_.]?odpowiada[cj]|ne[-_.]?odpovidejte|cevaplamayin|yanitlamayin)([^a-z]|$)`)
 
-// noReply reports whether nobody reads the mail of an address.
+// noReply reports whether nobody reads mail to an address.
 func noReply(address string) bool {
 	local, _, _ := cutLast(EmailKey(address), "@")
 	return noReplyLocal.MatchString(local)
@@ -110,7 +110,7 @@ type ownAddresses struct {
 	domains   map[string]bool
 }
 
-// ownAddresses reads them once for all mails that are filed together.
+// ownAddresses reads the account's addresses once for all messages that are filed together.
 func (shared *filingTogether) ownAddresses(ctx context.Context, r Reader, svc *Service, accountID int64) (*ownAddresses, error) {
 	var err error
 	if shared.own == nil {
@@ -141,7 +141,7 @@ func (s *Service) ownAddresses(ctx context.Context, r Reader, accountID int64) (
 	return own, nil
 }
 
-// eachRow goes through all rows by id.
+// eachRow visits all rows by id.
 func eachRow[T any](ctx context.Context, rows storage.RowReader[T, storage.NoFilter], each func(T) int64) error {
 	seek := storage.Seek{Limit: 200}
 	for {
@@ -158,7 +158,7 @@ func eachRow[T any](ctx context.Context, rows storage.RowReader[T, storage.NoFil
 	}
 }
 
-// receives reports whether mail to an address comes to a mailbox of the account.
+// receives reports whether mail to an address arrives in a mailbox of the account.
 func (own *ownAddresses) receives(address string) bool {
 	key := EmailKey(address)
 	local, domain, _ := cutLast(key, "@")
@@ -169,18 +169,18 @@ func (own *ownAddresses) receives(address string) bool {
 	return isToken || domain == EmailKey(own.svc.cfg.IntakeDomain) || own.mailboxes[key]
 }
 
-// writes reports whether an address is a mailbox of the account or of a domain of it.
+// writes reports whether an address is a mailbox of the account or in one of its domains.
 func (own *ownAddresses) writes(address string) bool {
 	_, domain, _ := cutLast(EmailKey(address), "@")
 	return own.receives(address) || own.domains[domain]
 }
 
-// answered are the addresses that an answer in a conversation goes to, unless its
-// author names others: Reply-To of the customer's latest mail, or the customer.
+// answered returns the recipients of a reply in a conversation, unless its author names others:
+// Reply-To of the customer's latest message, or the customer.
 //
-// A mail that came into a conversation by what it refers to may be anybody's. Answers
-// quote the conversation, so its Reply-To counts only if the domain of From stands
-// behind it, or who is named there takes part already.
+// A message that joined a conversation by its references may come from anybody, and replies quote
+// the conversation. Its Reply-To therefore counts only if the domain of From authenticates it, or
+// if its addresses already are participants.
 func (s *Service) answered(ctx context.Context, r Reader, accountID int64, c Conversation) ([]string, error) {
 	last, err := r.Interactions().List(ctx, InteractionFilter{ConversationID: c.ID}, storage.Seek{Desc: true, Limit: 20})
 	if err != nil {
@@ -201,11 +201,11 @@ func (s *Service) answered(ctx context.Context, r Reader, accountID int64, c Con
 	return []string{c.CustomerEmail}, nil
 }
 
-// replyTo are the addresses of a mail's Reply-To that are believed and not our own.
+// replyTo returns the trusted addresses of a message's Reply-To, without our own.
 func (s *Service) replyTo(ctx context.Context, r Reader, accountID int64, i Interaction) ([]string, error) {
 	wanted := i.Mail.ReplyTo
 	if i.Mail.Forwarded.UserID != 0 {
-		wanted = i.Mail.Forwarded.ReplyTo // Reply-To is the member's own
+		wanted = i.Mail.Forwarded.ReplyTo // the outer Reply-To is the member's own
 	}
 	if len(wanted) == 0 {
 		return nil, nil

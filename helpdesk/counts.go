@@ -8,37 +8,37 @@ import (
 	"github.com/helpwright/helpwright/storage"
 )
 
-// MaxCount is how far Drafts, Undelivered and Spam of [Counts] are counted.
+// MaxCount is the limit up to which Drafts, Undelivered and Spam of [Counts] are counted.
 const MaxCount = 1000
 
-// Counts are the numbers that a desk shows beside its lists, within the member's
-// mailboxes. Open are conversations that are posted or pending and do not sleep.
+// Counts are the numbers beside a desk's lists, within the member's mailboxes. Open conversations
+// are posted or pending and not snoozed.
 type Counts struct {
 	Mine        int64 // open and assigned to the caller
 	Unassigned  int64 // open and assigned to no user and no team
 	Open        int64
-	Waiting     int64 // open, and a customer waits for an answer
-	Snoozed     int64 // posted or pending, and asleep
+	Waiting     int64 // open, and a customer awaits a reply
+	Snoozed     int64 // posted or pending, and snoozed
 	Drafts      int64 // with a draft of the caller; at most [MaxCount]
-	Undelivered int64 // posted or pending, with an answer that did not reach somebody; at most [MaxCount]
-	Quarantined int64 // mails that could not be filed; at most [MaxCount], and 0 without mailboxes.connection
+	Undelivered int64 // posted or pending, with a reply that failed to reach a recipient; at most [MaxCount]
+	Quarantined int64 // messages that could not be filed; at most [MaxCount], and 0 without mailboxes.connection
 	Spam        int64 // conversations that are spam; at most [MaxCount]
 	Mailboxes   []MailboxCounts
 	Teams       []TeamCounts // by id
 	Views       []ViewCounts // by id; see [Desk.Counts] for which
 }
 
-// ViewCounts are the numbers of one saved view.
+// ViewCounts are one saved view's numbers.
 type ViewCounts struct {
 	ViewID        int64
-	Conversations int64 // that the view shows to the caller
+	Conversations int64 // number of conversations that the view shows to the caller
 }
 
 // TeamCounts are the numbers of one team that has open conversations.
 type TeamCounts struct {
 	TeamID     int64
 	Open       int64
-	Unassigned int64 // to no user
+	Unassigned int64 // without a user
 	Waiting    int64
 }
 
@@ -50,15 +50,15 @@ type MailboxCounts struct {
 	Waiting    int64
 }
 
-// ConversationCount is how many conversations there are that have all the rest in common.
+// ConversationCount is the number of conversations that have the same values in all other fields.
 type ConversationCount struct {
-	TagID     int64 // one of their tags; 0: with whatever tags
+	TagID     int64 // one of their tags; 0: regardless of tags
 	MailboxID int64
 	UserID    int64 // 0: none
 	TeamID    int64 // 0: none
 	Status    Status
 	Priority  Priority
-	Awaiting  bool // customers wait for an answer
+	Awaiting  bool // a customer awaits a reply
 	Snoozed   bool
 	Spam      bool
 	N         int64
@@ -66,42 +66,42 @@ type ConversationCount struct {
 
 // CountReader counts conversations.
 type CountReader interface {
-	// ConversationCounts returns the counts that are not 0 of all conversations, and once more of those with each of
-	// some tags. They come in the order of the fields of [ConversationCount], false first. They are kept while
-	// conversations are written, and cost the same however many there are.
+	// ConversationCounts returns the counts that are not 0 of all conversations, and additionally
+	// of those with each of the given tags. They are sorted by the fields of [ConversationCount] in
+	// order, false first. They are maintained as conversations are written, so the cost does not
+	// depend on their number.
 	ConversationCounts(ctx context.Context, tagIDs ...int64) ([]ConversationCount, error)
-	// Count counts several things at once: what each filter finds, in their order, and last the mails that could not be
-	// filed, if they are asked for.
+	// Count returns the number of matches of each filter, in order, and last the number of messages
+	// that could not be filed, if requested.
 	Count(ctx context.Context, q CountQuery) ([]int64, error)
 }
 
-// CountQuery is what [CountReader] is to count.
+// CountQuery selects what [CountReader] counts.
 type CountQuery struct {
 	Conversations []ConversationFilter
-	Quarantined   bool // count the mails that could not be filed, too
-	Limit         int  // of each number: it is counted no further
+	Quarantined   bool // also count the messages that could not be filed
+	Limit         int  // maximum of each count
 }
 
-// Open reports whether a conversation of the status is at work: posted or pending.
+// Open reports whether a status is posted or pending.
 func (s Status) Open() bool { return s == StatusPosted || s == StatusPending }
 
-// maxCountedViews bounds of how many saved views Counts tells the numbers.
+// maxCountedViews limits the saved views that Counts counts.
 const maxCountedViews = 100
 
-// Counts returns the numbers beside the lists of the desk. It needs conversations.view.
+// Counts returns the numbers beside the desk's lists. It needs conversations.view.
 //
-// Of saved views it tells those whose filter asks for nothing but mailbox, user, team, one
-// tag, status, priority, spam, and who waits or sleeps: what conversations are counted by
-// while they change. To count what others find would take the longer the more conversations
-// there are, so these have no number. There are at most 100, the oldest first, and none
-// without views.view.
+// It counts the saved views that filter only by mailbox, user, team, one tag, status, priority,
+// spam, awaiting and snoozed. These counts are maintained as conversations change. Counting others
+// would get slower with the number of conversations, so they have no number. It counts at most 100
+// views, the oldest first, and none without views.view.
 func (d *Desk) Counts(ctx context.Context) (Counts, error) {
 	return d.counts(ctx, func(r Reader) ([]View, error) {
 		return r.Views().List(ctx, storage.NoFilter{}, storage.Seek{Limit: maxCountedViews})
 	})
 }
 
-// CountsOf is [Desk.Counts] of the saved views that are given, which are not read again.
+// CountsOf is [Desk.Counts] for the given saved views, which are not read again.
 func (d *Desk) CountsOf(ctx context.Context, views []View) (Counts, error) {
 	return d.counts(ctx, func(Reader) ([]View, error) { return views, nil })
 }
@@ -127,6 +127,9 @@ func (d *Desk) counts(ctx context.Context, read func(Reader) ([]View, error)) (C
 	for _, cell := range cells {
 		if cell.TagID == 0 {
 			counts.add(cell, d.userID)
+			if cell.Spam {
+				counts.Spam = min(counts.Spam+cell.N, MaxCount)
+			}
 		}
 		for i, v := range views {
 			if v.filter.has(cell) {
@@ -139,7 +142,7 @@ func (d *Desk) counts(ctx context.Context, read func(Reader) ([]View, error)) (C
 	}
 	q := CountQuery{
 		Conversations: []ConversationFilter{
-			{DraftBy: d.userID}, {Spam: storage.Some(true)}, {Undelivered: true, Statuses: []Status{StatusPosted, StatusPending}},
+			{DraftBy: d.userID}, {Undelivered: true, Statuses: []Status{StatusPosted, StatusPending}},
 		},
 		Quarantined: d.guard.Allows(MailboxesConnection), Limit: MaxCount,
 	}
@@ -147,9 +150,9 @@ func (d *Desk) counts(ctx context.Context, read func(Reader) ([]View, error)) (C
 	if err != nil {
 		return Counts{}, err
 	}
-	counts.Drafts, counts.Spam, counts.Undelivered = found[0], found[1], found[2]
+	counts.Drafts, counts.Undelivered = found[0], found[1]
 	if q.Quarantined {
-		counts.Quarantined = found[3]
+		counts.Quarantined = found[2]
 	}
 	return counts, nil
 }
@@ -161,7 +164,7 @@ type countedView struct {
 	n      int64
 }
 
-// countedViews are those of views that are counted.
+// countedViews returns the views that can be counted.
 func (d *Desk) countedViews(views []View) []countedView {
 	var counted []countedView
 	for _, v := range views {
@@ -173,7 +176,7 @@ func (d *Desk) countedViews(views []View) []countedView {
 	return counted
 }
 
-// viewTags are the tags that views ask for.
+// viewTags returns the tags that views filter by.
 func viewTags(views []countedView) []int64 {
 	var tags []int64
 	for _, v := range views {
@@ -182,13 +185,13 @@ func viewTags(views []countedView) []int64 {
 	return sortedSet(tags)
 }
 
-// counted reports whether a filter narrows by nothing but what conversations are counted by.
+// counted reports whether a filter uses only the fields that counts are maintained for.
 func (f ConversationFilter) counted() bool {
 	return f.CustomerID == 0 && f.UpdatedSince.IsZero() && len(f.Terms) == 0 && len(f.TagIDs) <= 1 && len(f.Audience) == 0 &&
 		f.DraftBy == 0 && !f.Undelivered
 }
 
-// has reports whether a filter that is counted finds the conversations of a cell.
+// has reports whether a counted filter matches a cell's conversations.
 func (f ConversationFilter) has(c ConversationCount) bool {
 	is := func(of storage.Opt[bool], value bool) bool { want, given := of.Get(); return !given || want == value }
 	tag := int64(0)
@@ -201,7 +204,7 @@ func (f ConversationFilter) has(c ConversationCount) bool {
 		is(f.Awaiting, c.Awaiting) && is(f.Snoozed, c.Snoozed) && is(f.Spam, c.Spam)
 }
 
-// add adds conversations to the numbers of a user. They come by their mailboxes.
+// add adds a cell to a user's numbers. Cells arrive ordered by mailbox.
 func (c *Counts) add(cell ConversationCount, userID int64) {
 	if !cell.Status.Open() {
 		return

@@ -9,22 +9,21 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// CodeCrossed is the code of the Conflict fault of an answer that would cross a message
-// its author has not seen. The fault's ID is the newest such interaction: whoever has
-// seen it passes it as Seen.
+// CodeCrossed is the code of the Conflict fault for posting a reply while there is a message that
+// its author has not seen. The fault's ID is the newest such interaction; to confirm, pass it as
+// Seen.
 const CodeCrossed = "crossed"
 
-// CrossingReader finds what others have said in a conversation.
+// CrossingReader finds others' contributions to a conversation.
 type CrossingReader interface {
-	// NewestFrom returns the interaction of a conversation that was said last, by
-	// SaidAt and id, of the customers' and of the posted users' that the user did not
-	// send; the zero value when there is none. One that names no sender was sent by
-	// its creator.
+	// NewestFrom returns the newest interaction of a conversation, by SaidAt and id, among the
+	// customers' and the posted user interactions that the user did not send; the zero value if
+	// there is none. If an interaction names no sender, its creator sent it.
 	NewestFrom(ctx context.Context, conversationID, notBy int64) (Interaction, error)
 }
 
-// SaidAt is when others could see an interaction: a user's from when it was posted,
-// however long it was a draft, all others from when they came.
+// SaidAt returns the time from which others could see an interaction: for a user interaction when
+// it was posted, for all others when they arrived.
 func (i Interaction) SaidAt() time.Time {
 	if i.Type == TypeUser && i.Status == StatusPosted {
 		return i.PostedAt
@@ -32,8 +31,8 @@ func (i Interaction) SaidAt() time.Time {
 	return i.CreatedAt
 }
 
-// NewestSeen is the id of the interaction that was said last, which a user who has seen
-// them all passes as Seen; 0: there are none.
+// NewestSeen returns the id of the newest interaction, for use as Seen by a user who has seen them
+// all; 0 if there are none.
 func NewestSeen(all []Interaction) int64 {
 	var newest Interaction
 	for _, i := range all {
@@ -44,7 +43,7 @@ func NewestSeen(all []Interaction) int64 {
 	return newest.ID
 }
 
-// saidAfter reports whether an interaction was said after another one.
+// saidAfter reports whether an interaction became visible after another one.
 func (i Interaction) saidAfter(other Interaction) bool {
 	if order := i.SaidAt().Compare(other.SaidAt()); order != 0 {
 		return order > 0
@@ -52,9 +51,8 @@ func (i Interaction) saidAfter(other Interaction) bool {
 	return i.ID > other.ID
 }
 
-// checkCrossing refuses to post when somebody else has said something in the
-// conversation, which is locked, after what the author has seen. What was seen and is
-// there no more is compared by its id.
+// checkCrossing returns a fault if others contributed to the locked conversation after the
+// interaction that the author has seen. A seen interaction that was deleted is compared by its id.
 func (d *Desk) checkCrossing(ctx context.Context, tx Tx, conversationID int64, in storage.Opt[int64]) error {
 	seen, given := in.Get()
 	if !given {
@@ -75,6 +73,6 @@ func (d *Desk) checkCrossing(ctx context.Context, tx Tx, conversationID int64, i
 	}
 	return &fault.Error{
 		Kind: fault.Conflict, Code: CodeCrossed, Resource: "interaction", ID: newest.ID,
-		Message: fmt.Sprintf("Interaction %d has come meanwhile; the answer was not sent.", newest.ID),
+		Message: fmt.Sprintf("Interaction %d arrived in the meantime. The answer was not sent.", newest.ID),
 	}
 }

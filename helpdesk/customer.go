@@ -26,8 +26,8 @@ type Customer struct {
 	FirstName string
 	LastName  string
 	Company   string
-	Note      string          // plain text for the team; customers do not see it
-	Emails    []CustomerEmail // in the order of their ids
+	Note      string          // plain text for the team; hidden from customers
+	Emails    []CustomerEmail // by ID
 	Phones    []CustomerPhone
 	Websites  []CustomerWebsite
 	CreatedAt time.Time
@@ -53,7 +53,7 @@ type CustomerWebsite struct {
 	Website string
 }
 
-// Name is made of the first and the last name; without either, it is an address.
+// Name returns the first and the last name, or an address if both are empty.
 func (c Customer) Name() string {
 	if name := strings.TrimSpace(c.FirstName + " " + c.LastName); name != "" {
 		return name
@@ -64,7 +64,7 @@ func (c Customer) Name() string {
 	return ""
 }
 
-// Initials are the first letters of the first and the last name.
+// Initials returns the first letters of the first and the last name.
 func (c Customer) Initials() string {
 	var b strings.Builder
 	for _, name := range []string{c.FirstName, c.LastName} {
@@ -75,7 +75,7 @@ func (c Customer) Initials() string {
 	return b.String()
 }
 
-// emailByKey finds one of the customer's addresses; the zero value when absent.
+// emailByKey returns the customer's address with a key, or the zero value.
 func (c Customer) emailByKey(key string) CustomerEmail {
 	for _, e := range c.Emails {
 		if e.Key == key {
@@ -85,7 +85,7 @@ func (c Customer) emailByKey(key string) CustomerEmail {
 	return CustomerEmail{}
 }
 
-// CustomerFilter narrows a list of customers. The zero value is all of them.
+// CustomerFilter narrows a list of customers. The zero value selects all.
 type CustomerFilter struct {
 	EmailKey string
 	Terms    []SearchTerm // all of them, see [SearchIndex]
@@ -96,15 +96,15 @@ type CustomerStats struct {
 	Total, Posted, Pending, Closed, EmailChannel int64
 }
 
-// Item is an email, phone or website in an update: one without ID, or with an ID
-// that the customer does not have, is new; the others are changed.
+// Item is an email, phone or website in an update. One with the ID of an existing item changes that
+// item; all others are added.
 type Item struct {
 	ID    int64
 	Value string
 }
 
-// CustomerInput makes or changes a customer. Absent fields stay as they are. A
-// list that is given replaces the list: items left out of it are removed.
+// CustomerInput creates or changes a customer. Absent fields are unchanged. A given list replaces
+// the existing one: items missing from it are removed.
 type CustomerInput struct {
 	FirstName string // required, at most 100 characters
 	LastName  storage.Opt[string]
@@ -115,8 +115,8 @@ type CustomerInput struct {
 	Websites  storage.Opt[[]Item] // at most 150
 }
 
-// CreateCustomer makes a customer. It needs customers.create. An address that
-// another customer has is an Invalid fault on emails.
+// CreateCustomer creates a customer. An address that another customer has is an Invalid fault on
+// emails. It needs customers.create.
 func (d *Desk) CreateCustomer(ctx context.Context, in CustomerInput) (Customer, error) {
 	begin, err := d.guard.Write(CustomersCreate)
 	if err != nil {
@@ -148,9 +148,9 @@ func (d *Desk) CreateCustomer(ctx context.Context, in CustomerInput) (Customer, 
 	return created, nil
 }
 
-// UpdateCustomer changes a customer. It needs customers.update. A member of some
-// mailboxes changes the addresses only of a customer all of whose conversations it
-// reaches, else it is Forbidden: who has one of them sees these conversations.
+// UpdateCustomer changes a customer. It needs customers.update. A member limited to some mailboxes
+// may change addresses only if all the customer's conversations are within reach, because whoever
+// owns an address can see those conversations. Otherwise it is a Forbidden fault.
 func (d *Desk) UpdateCustomer(ctx context.Context, id int64, in CustomerInput) (Customer, error) {
 	begin, err := d.guard.Write(CustomersUpdate)
 	if err != nil {
@@ -188,8 +188,8 @@ func (d *Desk) UpdateCustomer(ctx context.Context, id int64, in CustomerInput) (
 	return c, nil
 }
 
-// emailsFree names the item whose address another customer has; the database's own
-// uniqueness stays as the last word.
+// emailsFree names the item whose address another customer has. The database's unique key is the
+// final check.
 func emailsFree(ctx context.Context, tx Tx, c Customer) error {
 	var problems fault.Collector
 	for i, e := range c.Emails {
@@ -199,7 +199,7 @@ func emailsFree(ctx context.Context, tx Tx, c Customer) error {
 		case err != nil:
 			return err
 		case other.ID != c.ID:
-			problems.Add(fmt.Sprintf("emails[%d][email]", i), "is taken already")
+			problems.Add(fmt.Sprintf("emails[%d][email]", i), "is already taken")
 		}
 	}
 	return problems.Err()
@@ -212,7 +212,7 @@ func (c Customer) copy() Customer {
 	return c
 }
 
-// apply validates the input and puts it into c.
+// apply validates the input and copies it into c.
 func (in CustomerInput) apply(c *Customer) error {
 	var problems fault.Collector
 	c.FirstName = cleanLine(in.FirstName)
@@ -234,7 +234,7 @@ func (in CustomerInput) apply(c *Customer) error {
 		for i, item := range items {
 			key := EmailKey(item.Value)
 			field := fmt.Sprintf("emails[%d][email]", i)
-			problems.Check(ValidEmail(item.Value), field, "is no mail address")
+			problems.Check(ValidEmail(item.Value), field, "is not an email address")
 			problems.Check(!seen[key], field, "is listed twice")
 			seen[key] = true
 			c.Emails = append(c.Emails, CustomerEmail{ID: item.ID, Email: item.Value, Key: key})
@@ -266,7 +266,7 @@ func (in CustomerInput) apply(c *Customer) error {
 	return problems.Err()
 }
 
-// checkItems cleans the items of one list and drops ids that the customer does not have.
+// checkItems cleans one list's items and drops ids that the customer does not have.
 func checkItems(problems *fault.Collector, list, name string, items []Item, limit int, known map[int64]bool) []Item {
 	if !problems.Check(len(items) <= limit, list, fmt.Sprintf("has more than %d items", limit)) {
 		return nil
@@ -285,7 +285,7 @@ func checkItems(problems *fault.Collector, list, name string, items []Item, limi
 	return out
 }
 
-// validWebsite keeps out schemes that a browser would run.
+// validWebsite rejects schemes that a browser would execute.
 func validWebsite(site string) bool {
 	scheme, rest, found := strings.Cut(site, ":")
 	if !found || strings.Contains(scheme, ".") {
@@ -294,8 +294,8 @@ func validWebsite(site string) bool {
 	return strings.HasPrefix(rest, "//") && (strings.EqualFold(scheme, "http") || strings.EqualFold(scheme, "https"))
 }
 
-// SetCustomerNote changes what the team notes about a customer: plain text, at most
-// [MaxNote] characters. It needs customers.update.
+// SetCustomerNote sets the team's note about a customer: plain text, at most [MaxNote] characters.
+// It needs customers.update.
 func (d *Desk) SetCustomerNote(ctx context.Context, id int64, note string) (Customer, error) {
 	begin, err := d.guard.Write(CustomersUpdate)
 	if err != nil {
@@ -340,7 +340,7 @@ func (d *Desk) CustomerStats(ctx context.Context, id int64) (CustomerStats, erro
 	return r.CustomerStats(ctx, id)
 }
 
-// CustomersByID returns those of the customers that exist. It needs customers.view.
+// CustomersByID returns the existing ones of the given customers. It needs customers.view.
 func (d *Desk) CustomersByID(ctx context.Context, ids []int64) ([]Customer, error) {
 	r, err := d.guard.Read(CustomersView)
 	if err != nil || len(ids) == 0 {
@@ -373,11 +373,11 @@ func (d *Desk) Customers(ctx context.Context, q CustomerQuery, req storage.PageR
 		func(seek storage.Seek) ([]Customer, error) { return r.Customers(ctx, filter, seek) })
 }
 
-// DeleteCustomer removes a customer. One with conversations is a Conflict fault,
-// unless force is set: then they are removed too, before the customer and in pieces if
-// they are many, so that some may be gone after an error. It needs customers.delete, and
-// conversations.delete to force. A member of some mailboxes has to reach all
-// conversations that the customer has or writes in, else it is Forbidden.
+// DeleteCustomer removes a customer. A customer who has conversations is a Conflict fault unless
+// force is set. Force removes the conversations first, in several transactions if there are many,
+// so some may be gone after an error. It needs customers.delete, and conversations.delete to force.
+// A member limited to some mailboxes must reach all conversations that the customer has or writes
+// in; otherwise it is a Forbidden fault.
 func (d *Desk) DeleteCustomer(ctx context.Context, id int64, force bool) error {
 	begin, err := d.guard.Write(CustomersDelete)
 	if err != nil {
@@ -415,9 +415,8 @@ func (d *Desk) DeleteCustomer(ctx context.Context, id int64, force bool) error {
 	})
 }
 
-// findCustomer returns the customer with an address, made from the address and a
-// name, and put into index, when there is none. The caller retries on
-// UniqueCustomerEmail.
+// findCustomer returns the customer with an address. If there is none, it creates one with that
+// address and name and adds it to index. The caller retries on UniqueCustomerEmail.
 func findCustomer(ctx context.Context, tx Tx, address, name string, now time.Time, index *indexing) (Customer, bool, error) {
 	key := EmailKey(address)
 	c, err := tx.CustomerByEmail(ctx, key)

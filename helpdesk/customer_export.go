@@ -7,10 +7,10 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// MaxExport is how many bytes of messages one export holds.
+// MaxExport is the maximum size of an export's messages, in bytes.
 const MaxExport = 64 << 20
 
-// CustomerExport is everything there is of a customer.
+// CustomerExport contains all stored data about a customer.
 type CustomerExport struct {
 	Customer      Customer
 	Conversations []ConversationExport // oldest first
@@ -23,10 +23,9 @@ type ConversationExport struct {
 	Attachments  []Attachment  // of all interactions
 }
 
-// ExportCustomer returns everything of a customer that the member reaches, as
-// somebody may ask for who wants to know what is stored of them. It needs
-// accounts.export, customers.view, conversations.view and interactions.view. More
-// than 64 MiB of messages is a TooLarge fault: read the lists instead.
+// ExportCustomer returns all data about a customer that the member reaches, for example to answer a
+// data access request. It needs accounts.export, customers.view, conversations.view and
+// interactions.view. More than 64 MiB of messages is a TooLarge fault; use the lists instead.
 func (d *Desk) ExportCustomer(ctx context.Context, id int64) (CustomerExport, error) {
 	var r Reader
 	for _, p := range []Permission{AccountsExport, CustomersView, ConversationsView, InteractionsView} {
@@ -66,7 +65,7 @@ func (d *Desk) ExportCustomer(ctx context.Context, id int64) (CustomerExport, er
 	return out, begin(ctx, func(ctx context.Context, tx Tx) error { return d.emit(ctx, tx, "customer.exported", id, 0) })
 }
 
-// exportConversation reads a conversation and takes what it has of messages off left.
+// exportConversation reads a conversation and subtracts the size of its messages from left.
 func (d *Desk) exportConversation(ctx context.Context, r Reader, c Conversation, left *int) (ConversationExport, error) {
 	out := ConversationExport{Conversation: c}
 	seek := storage.Seek{Limit: 100}
@@ -86,7 +85,7 @@ func (d *Desk) exportConversation(ctx context.Context, r Reader, c Conversation,
 			seek.From = &last
 		}
 		if *left < 0 {
-			return out, fault.New(fault.TooLarge, "The customer has more than 64 MiB of messages: read the lists instead.")
+			return out, fault.New(fault.TooLarge, "The customer has more than 64 MiB of messages. Read the lists instead.")
 		}
 		attachments, err := r.Attachments().List(ctx, AttachmentFilter{InteractionIDs: ids}, storage.Seek{Limit: storage.NoLimit})
 		if err != nil {

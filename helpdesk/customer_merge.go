@@ -9,12 +9,11 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// MergeCustomers makes one customer of two: everything that belongs to the customer
-// id is into's from then on, emails, phones, websites, conversations and messages; then
-// id is gone. Names and company stay into's, unless into has none; notes are joined. It needs
-// customers.update and customers.delete; a member of some mailboxes has to reach all
-// conversations of both, else it is Forbidden. Where into would have more items than a
-// customer may, it is an Invalid fault and nothing is done.
+// MergeCustomers merges the customer id into the customer into. It moves emails, phones, websites,
+// conversations and messages, then removes id. Into keeps its names and company unless it has none;
+// notes are joined. It needs customers.update and customers.delete. A member limited to some
+// mailboxes must reach all conversations of both; otherwise it is a Forbidden fault. If into would
+// exceed the limits of a customer's items, it is an Invalid fault and nothing changes.
 func (d *Desk) MergeCustomers(ctx context.Context, id, into int64) (Customer, error) {
 	if _, err := d.guard.Write(CustomersDelete); err != nil {
 		return Customer{}, err
@@ -25,7 +24,7 @@ func (d *Desk) MergeCustomers(ctx context.Context, id, into int64) (Customer, er
 	}
 	var problems fault.Collector
 	if problems.Check(into != 0, "into", "is required") {
-		problems.Check(into != id, "into", "is the customer itself")
+		problems.Check(into != id, "into", "must be another customer")
 	}
 	if err := problems.Err(); err != nil {
 		return Customer{}, err
@@ -40,7 +39,7 @@ func (d *Desk) MergeCustomers(ctx context.Context, id, into int64) (Customer, er
 
 func (d *Desk) mergeCustomer(ctx context.Context, tx Tx, id, into int64) (Customer, error) {
 	both := map[int64]Customer{}
-	for _, one := range slices.Sorted(slices.Values([]int64{id, into})) { // locked in one order, whoever merges what
+	for _, one := range slices.Sorted(slices.Values([]int64{id, into})) { // in a fixed order, to avoid deadlocks
 		c, err := tx.CustomerForUpdate(ctx, one)
 		if err != nil {
 			return Customer{}, err
@@ -81,7 +80,7 @@ func (d *Desk) mergeCustomer(ctx context.Context, tx Tx, id, into int64) (Custom
 	return c, d.emit(ctx, tx, "customer.merged", into, 0)
 }
 
-// fits refuses a customer with more items than one may have.
+// fits returns a fault if the merged customer would have too many items.
 func fits(a, b Customer) error {
 	var problems fault.Collector
 	for _, list := range []struct {
@@ -94,11 +93,11 @@ func fits(a, b Customer) error {
 	} {
 		problems.Check(list.has <= list.limit, "into", fmt.Sprintf("would have more than %d %s", list.limit, list.name))
 	}
-	problems.Check(runes(joinedNotes(a.Note, b.Note)) <= MaxNote, "into", fmt.Sprintf("would have a note of more than %d characters", MaxNote))
+	problems.Check(runes(joinedNotes(a.Note, b.Note)) <= MaxNote, "into", fmt.Sprintf("would make the note longer than %d characters", MaxNote))
 	return problems.Err()
 }
 
-// joinedNotes is the note of a customer and that of another who becomes the same.
+// joinedNotes joins the notes of two customers who are merged.
 func joinedNotes(note, other string) string {
 	if other == "" || note == other {
 		return note
@@ -109,7 +108,7 @@ func joinedNotes(note, other string) string {
 func phoneText(p CustomerPhone) string     { return p.Phone }
 func websiteText(w CustomerWebsite) string { return w.Website }
 
-// different keeps the first of items with the same text.
+// different removes items with duplicate texts.
 func different[T any](items []T, text func(T) string) []T {
 	seen := map[string]bool{}
 	var out []T

@@ -8,20 +8,21 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// DeliveryState is how far an answer got on its way to one recipient.
+// DeliveryState is the state of delivering a reply to one recipient.
 type DeliveryState string
 
 // The states of a delivery.
 const (
-	DeliveryQueued     DeliveryState = "queued"     // not tried yet
-	DeliverySent       DeliveryState = "sent"       // the relay has taken it
-	DeliveryDeferred   DeliveryState = "deferred"   // refused for now, tried again
-	DeliveryFailed     DeliveryState = "failed"     // refused for good, or given up
-	DeliveryBounced    DeliveryState = "bounced"    // taken by the relay and returned later
-	DeliverySuppressed DeliveryState = "suppressed" // not tried: the address is on the list of suppressions
+	DeliveryQueued     DeliveryState = "queued"     // not attempted yet
+	DeliverySent       DeliveryState = "sent"       // accepted by the relay
+	DeliveryDeferred   DeliveryState = "deferred"   // rejected temporarily, to be retried
+	DeliveryFailed     DeliveryState = "failed"     // rejected permanently, or given up
+	DeliveryBounced    DeliveryState = "bounced"    // accepted by the relay and returned later
+	DeliverySuppressed DeliveryState = "suppressed" // not attempted: the address is suppressed
 )
 
-// Undelivered reports whether the mail did not reach the recipient and is not tried again by itself.
+// Undelivered reports whether the message did not reach the recipient and is not retried
+// automatically.
 func (s DeliveryState) Undelivered() bool {
 	return s == DeliveryFailed || s == DeliveryBounced || s == DeliverySuppressed
 }
@@ -35,26 +36,25 @@ type Delivery struct {
 	Field         string // "to", "cc" or "bcc"
 	State         DeliveryState
 	Attempts      int
-	Code          int       // SMTP reply code of the last try, RFC 5321 section 4.2; 0: none
+	Code          int       // SMTP reply code of the last attempt, RFC 5321 section 4.2; 0: none
 	EnhancedCode  string    // RFC 3463, such as "5.1.1"; "": none
-	Response      string    // text of the last answer, at most 500 bytes
-	NextAttemptAt time.Time // not before; zero: no try is to come
-	HeldBy        int64     // id of the job that tries it now; 0: none
-	HeldUntil     time.Time // when that job must have given up
+	Response      string    // text of the last reply, at most 500 bytes
+	NextAttemptAt time.Time // earliest next attempt; zero: none
+	HeldBy        int64     // ID of the job that is attempting it; 0: none
+	HeldUntil     time.Time // deadline of that job
 	CreatedAt     time.Time
-	UpdatedAt     time.Time // of the last answer
+	UpdatedAt     time.Time // time of the last reply
 }
 
-// held reports whether a job tries the delivery now.
+// held reports whether a job is attempting the delivery.
 func (d Delivery) held(now time.Time) bool { return d.HeldBy != 0 && d.HeldUntil.After(now) }
 
-// RetryDeliveries tries all recipients of a posted user interaction now whose
-// mail was deferred, failed, came back or was suppressed, with the mail as it was.
-// Those who were sent it, who wait for their first try or are being tried now are
-// left alone. It returns all deliveries and needs interactions.create. When nobody
-// is to be tried again it is a Conflict fault.
+// RetryDeliveries retries, with the unchanged message, all recipients of a posted user interaction
+// whose delivery was deferred, failed, bounced or suppressed. Recipients that were sent it, await
+// their first attempt or are being attempted stay unchanged. It returns all deliveries and needs
+// interactions.create. If there is nobody to retry, it is a Conflict fault.
 //
-// A mail older than Config.MaxSendTime is tried once.
+// A message older than Config.MaxSendTime is attempted once.
 func (d *Desk) RetryDeliveries(ctx context.Context, conversationID, interactionID int64) ([]Delivery, error) {
 	begin, err := d.guard.Write(InteractionsCreate)
 	if err != nil {
@@ -71,7 +71,7 @@ func (d *Desk) RetryDeliveries(ctx context.Context, conversationID, interactionI
 		}
 		changed := again(all, d.svc.now())
 		if len(changed) == 0 {
-			return fault.New(fault.Conflict, "No recipient waits for another try.")
+			return fault.New(fault.Conflict, "No recipient is waiting for a retry.")
 		}
 		if err := tx.Deliveries().Update(ctx, storage.Pointers(changed)...); err != nil {
 			return err
@@ -85,7 +85,7 @@ func (d *Desk) RetryDeliveries(ctx context.Context, conversationID, interactionI
 	return all, err
 }
 
-// again queues those of all that can be tried once more, and returns them.
+// again queues the deliveries that can be retried, and returns them.
 func again(all []Delivery, now time.Time) []Delivery {
 	var changed []Delivery
 	for n := range all {
@@ -101,9 +101,9 @@ func again(all []Delivery, now time.Time) []Delivery {
 	return changed
 }
 
-// CancelSending makes a posted user interaction whose sending has not begun a
-// draft again: it is not sent, and has no Message-ID and no deliveries. It needs
-// interactions.create. One whose sending has begun is a Conflict fault.
+// CancelSending turns a posted user interaction whose sending has not begun back into a draft,
+// without Message-ID and deliveries. It needs interactions.create. Once sending has begun, it is a
+// Conflict fault.
 func (d *Desk) CancelSending(ctx context.Context, conversationID, interactionID int64) (Interaction, error) {
 	begin, err := d.guard.Write(InteractionsCreate)
 	if err != nil {
@@ -116,7 +116,7 @@ func (d *Desk) CancelSending(ctx context.Context, conversationID, interactionID 
 			return err
 		}
 		if !i.SendStartedAt.IsZero() {
-			return fault.New(fault.Conflict, "The sending of the mail has begun: it cannot be called back.")
+			return fault.New(fault.Conflict, "Sending has begun, so the mail can no longer be cancelled.")
 		}
 		scheduled := i.Scheduled()
 		if err := d.adopt(ctx, tx, &i); err != nil {
@@ -125,7 +125,7 @@ func (d *Desk) CancelSending(ctx context.Context, conversationID, interactionID 
 		if err := d.svc.unpost(ctx, tx, &i); err != nil {
 			return err
 		}
-		if !scheduled { // else it has answered nothing yet
+		if !scheduled { // a scheduled one has not answered anything yet
 			if err := d.unanswer(ctx, tx, &c, i); err != nil {
 				return err
 			}
@@ -139,7 +139,8 @@ func (d *Desk) CancelSending(ctx context.Context, conversationID, interactionID 
 	return i, err
 }
 
-// adopt makes an answer the caller's whose creator has left: nobody would find the draft.
+// adopt makes the caller the creator of a reply whose creator has left. Otherwise nobody would find
+// the draft.
 func (d *Desk) adopt(ctx context.Context, tx Tx, i *Interaction) error {
 	members, err := tx.UsersByID(ctx, []int64{i.UserID})
 	if err == nil && len(members) == 0 && d.userID != 0 {
@@ -148,8 +149,8 @@ func (d *Desk) adopt(ctx context.Context, tx Tx, i *Interaction) error {
 	return err
 }
 
-// postedIn is posted for an interaction of a conversation; one that is no posted
-// user's is a Conflict fault.
+// postedIn is posted for an interaction of a conversation. One that is not a posted user
+// interaction is a Conflict fault.
 func (d *Desk) postedIn(ctx context.Context, tx Tx, conversationID, id int64) (Conversation, Interaction, error) {
 	c, err := tx.Conversations().Lock(ctx, conversationID)
 	if err != nil {
@@ -160,13 +161,13 @@ func (d *Desk) postedIn(ctx context.Context, tx Tx, conversationID, id int64) (C
 		return c, i, err
 	}
 	if i.Type != TypeUser || i.Status != StatusPosted {
-		return c, i, fault.New(fault.Conflict, "The interaction is no mail that was posted.")
+		return c, i, fault.New(fault.Conflict, "The interaction is not a posted mail.")
 	}
 	return c, i, nil
 }
 
-// unanswer takes back what posting an answer did to its conversation: the customer
-// waits again since the first message after the last answer that is left.
+// unanswer undoes the effect of posting a reply on its conversation: the customer has been waiting
+// since the first message after the last remaining reply.
 func (d *Desk) unanswer(ctx context.Context, tx Tx, c *Conversation, taken Interaction) error {
 	if taken.IsForward {
 		return nil
@@ -190,5 +191,5 @@ func (d *Desk) unanswer(ctx context.Context, tx Tx, c *Conversation, taken Inter
 	return refreshPreview(ctx, tx, c)
 }
 
-// DeliveryFilter says of which interactions deliveries are listed.
+// DeliveryFilter names the interactions whose deliveries are listed.
 type DeliveryFilter struct{ InteractionIDs []int64 }

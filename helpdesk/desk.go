@@ -8,8 +8,8 @@ import (
 	"github.com/helpwright/helpwright/storage"
 )
 
-// Desk is a member at work in one account. It reaches the mailboxes of the
-// membership only, in every method.
+// Desk is the handle of a member in one account. All its methods are limited to the mailboxes of
+// the membership.
 type Desk struct {
 	svc          *Service
 	guard        deskGuard
@@ -20,14 +20,13 @@ type Desk struct {
 	permissions  permissionSet
 }
 
-// AccountID is the account that the desk is open for.
+// AccountID returns the account that the desk is open for.
 func (d *Desk) AccountID() int64 { return d.scope.AccountID }
 
-// UserID is the member at work.
+// UserID returns the member's user.
 func (d *Desk) UserID() int64 { return d.userID }
 
-// Scope is what the desk reaches: the account, and its mailboxes as the membership
-// limits them.
+// Scope returns the desk's account and the mailboxes that the membership allows.
 func (d *Desk) Scope() Scope {
 	return Scope{AccountID: d.scope.AccountID, Mailboxes: slices.Clone(d.scope.Mailboxes)}
 }
@@ -35,7 +34,7 @@ func (d *Desk) Scope() Scope {
 // Holds reports whether the member has a permission.
 func (d *Desk) Holds(p Permission) bool { return d.guard.Allows(p) }
 
-// Permissions lists what the member holds, sorted.
+// Permissions lists the member's permissions, sorted.
 func (d *Desk) Permissions() []Permission { return d.permissions.sorted() }
 
 // emit appends an event about a resource to the account's log.
@@ -43,7 +42,7 @@ func (d *Desk) emit(ctx context.Context, tx Tx, kind string, subject, mailboxID 
 	return tx.Emit(ctx, d.event(kind, subject, mailboxID))
 }
 
-// emitIn is emit for what is in a conversation.
+// emitIn is emit for a resource in a conversation.
 func (d *Desk) emitIn(ctx context.Context, tx Tx, kind string, subject int64, c Conversation) error {
 	e := d.event(kind, subject, c.MailboxID)
 	e.ConversationID = c.ID
@@ -60,7 +59,7 @@ func (d *Desk) event(kind string, subject, mailboxID int64) storage.Event {
 	return e
 }
 
-// eventData is thin on purpose: readers fetch the resource with their own rights.
+// eventData returns only the resource's id. Readers fetch the resource with their own permissions.
 func eventData(id int64) []byte {
 	data, _ := json.Marshal(map[string]int64{"id": id}) // a map of integers always encodes
 	return data

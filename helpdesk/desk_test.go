@@ -100,9 +100,9 @@ func TestCustomerItems(t *testing.T) {
 	}{
 		{"no name", helpdesk.CustomerInput{}, fault.Fields{"first_name": {"is required"}}},
 		{"taken, in its ASCII form", helpdesk.CustomerInput{FirstName: "Ada", Emails: emails(helpdesk.Item{Value: "BOB@xn--bcher-kva.example"})},
-			fault.Fields{"emails[0][email]": {"is taken already"}}},
+			fault.Fields{"emails[0][email]": {"is already taken"}}},
 		{"no address, and twice", helpdesk.CustomerInput{FirstName: "Ada", Emails: emails(helpdesk.Item{Value: "x"}, helpdesk.Item{Value: "a@b.c"}, helpdesk.Item{Value: "A@b.c"})},
-			fault.Fields{"emails[0][email]": {"is no mail address"}, "emails[2][email]": {"is listed twice"}}},
+			fault.Fields{"emails[0][email]": {"is not an email address"}, "emails[2][email]": {"is listed twice"}}},
 		{"too many", helpdesk.CustomerInput{FirstName: "Ada", Emails: emails(make([]helpdesk.Item, 16)...)},
 			fault.Fields{"emails": {"has more than 15 items"}}},
 		{"a website that runs", helpdesk.CustomerInput{FirstName: "Ada", Websites: emails(

@@ -11,18 +11,18 @@ import (
 	"github.com/helpwright/helpwright/storage/guard"
 )
 
-// dispatch is the one permission of a Dispatch.
+// dispatch is the only permission of a Dispatch.
 const dispatch Permission = "webhooks.send"
 
-// Dispatch can only turn events into deliveries to webhooks, take these to send and
-// report on them.
+// Dispatch can only turn events into deliveries to webhooks, take these for sending and report the
+// results.
 type Dispatch struct {
 	svc    *Service
 	system systemGuard
 	desk   func(accountID int64) deskGuard
 }
 
-// Dispatch returns the handle of who sends events to webhooks.
+// Dispatch returns the handle for senders of webhooks.
 func (s *Service) Dispatch() *Dispatch {
 	allows := func(p Permission) bool { return p == dispatch }
 	return &Dispatch{
@@ -33,22 +33,21 @@ func (s *Service) Dispatch() *Dispatch {
 }
 
 const (
-	// dispatchBatch is how many events, or accounts, are taken in one go.
+	// dispatchBatch is the number of events, or accounts, per batch.
 	dispatchBatch = 100
-	// webhookHold is how long a job may take for one try; after that others may have
-	// the delivery.
+	// webhookHold limits how long a job may hold a delivery for one attempt. Afterwards, other jobs
+	// may take it.
 	webhookHold = time.Minute
-	// webhookPatience is after how many deliveries in a row that were given up a webhook
-	// is switched off.
+	// webhookPatience is the number of consecutive given-up deliveries that disables a webhook.
 	webhookPatience = 10
-	// statusGone is the answer of a receiver that wants no more (RFC 9110 section 15.5.11).
+	// statusGone is the response of a receiver that wants no more deliveries (RFC 9110 section
+	// 15.5.11).
 	statusGone = 410
-	// What becomes of deliveries that are not pending.
+	// Retention of deliveries that are not pending.
 	keepDeliveries = 10_000
 )
 
-// Behind lists the ids of accounts above after whose events wait to become deliveries,
-// at most 100.
+// Behind returns the ids above after of accounts whose events await distribution, at most 100.
 func (p *Dispatch) Behind(ctx context.Context, after int64) ([]int64, error) {
 	dir, err := p.system.Read(dispatch)
 	if err != nil {
@@ -65,10 +64,9 @@ func accountIDs(all []Account, err error) ([]int64, error) {
 	return ids, err
 }
 
-// Distribute turns the next hundred events of an account into deliveries, in the
-// transaction that notes how far the log was taken, and reports whether there may be
-// more. An account without an active webhook is a NotFound fault: nothing is to be done
-// for it any more.
+// Distribute turns the next hundred events of an account into deliveries and moves the webhook
+// cursor in the same transaction. It reports whether there may be more. An account without an
+// active webhook is a NotFound fault and needs no further calls.
 func (p *Dispatch) Distribute(ctx context.Context, accountID int64) (more bool, err error) {
 	begin, err := p.desk(accountID).Write(dispatch)
 	if err != nil {
@@ -109,7 +107,7 @@ func (p *Dispatch) Distribute(ctx context.Context, accountID int64) (more bool, 
 	return more, err
 }
 
-// orphans are the active webhooks whose makers may not make them any more.
+// orphans returns the active webhooks that their last editors could no longer create.
 func (p *Dispatch) orphans(ctx context.Context, accountID int64) ([]Webhook, error) {
 	r, err := p.desk(accountID).Read(dispatch)
 	if err != nil {
@@ -135,7 +133,7 @@ func (p *Dispatch) orphans(ctx context.Context, accountID int64) ([]Webhook, err
 	return orphans, nil
 }
 
-// disableAll switches orphans off that nobody has changed meanwhile.
+// disableAll disables orphans that have not changed in the meantime.
 func (p *Dispatch) disableAll(ctx context.Context, tx Tx, orphans []Webhook) error {
 	for _, orphan := range orphans {
 		w, err := tx.Webhooks().Lock(ctx, orphan.ID)
@@ -152,7 +150,7 @@ func (p *Dispatch) disableAll(ctx context.Context, tx Tx, orphans []Webhook) err
 	return nil
 }
 
-// deliveries makes those of some events, and the jobs that send them.
+// deliveries creates the deliveries of events, and the jobs that send them.
 func (p *Dispatch) deliveries(ctx context.Context, tx Tx, accountID int64, hooks []Webhook, events []storage.Event) error {
 	now := p.svc.now()
 	var all []WebhookDelivery
@@ -180,23 +178,23 @@ func (p *Dispatch) deliveries(ctx context.Context, tx Tx, accountID int64, hooks
 	return tx.Enqueue(ctx, jobs...)
 }
 
-// WebhookCall is one try of a delivery.
+// WebhookCall is one attempt of a delivery.
 type WebhookCall struct {
 	AccountID  int64
 	WebhookID  int64
 	DeliveryID int64
 	Job        int64 // that holds the delivery
 	URL        string
-	MessageID  string   // webhook-id: the same in every try
-	Body       []byte   // CloudEvent in its JSON form: the same in every try
+	MessageID  string   // webhook-id: the same in every attempt
+	Body       []byte   // CloudEvent in its JSON form: the same in every attempt
 	Keys       [][]byte // to sign with, the current one first
 }
 
-// Begin takes due deliveries of a webhook for a job of kind [JobWebhook], oldest first,
-// as many as leave at most parallel of the webhook in flight, over all jobs. They are
-// the job's until it reports, or for a minute; what it took before it was interrupted
-// it gets again. None are no failure: there is nothing to do, or others do it, who will
-// find what they have no hands for yet with [Dispatch.Report].
+// Begin takes due deliveries of a webhook for a job of kind [JobWebhook], oldest first, such that
+// at most parallel deliveries of the webhook are in flight over all jobs. The job holds them until
+// it reports, or for a minute; after an interruption it gets the same ones again. An empty result
+// is not an error: there is nothing to do, or other jobs do it and pick up the rest in
+// [Dispatch.Report].
 func (p *Dispatch) Begin(ctx context.Context, job storage.ClaimedJob, parallel int) ([]WebhookCall, error) {
 	begin, err := p.desk(job.AccountID).Write(dispatch)
 	if err != nil {
@@ -208,7 +206,7 @@ func (p *Dispatch) Begin(ctx context.Context, job storage.ClaimedJob, parallel i
 		if err != nil {
 			return err
 		}
-		if !w.IsActive { // switched off while an event became a delivery
+		if !w.IsActive { // disabled while an event became a delivery
 			return tx.FailWebhookDeliveries(ctx, w.ID, webhookOff, p.svc.now())
 		}
 		held, err := tx.HeldWebhookDeliveries(ctx, w.ID, p.svc.now())
@@ -226,8 +224,8 @@ func (p *Dispatch) Begin(ctx context.Context, job storage.ClaimedJob, parallel i
 	return calls, err
 }
 
-// take makes deliveries of a locked webhook a job's: those that it took before, and as
-// many due ones as are free.
+// take assigns deliveries of a locked webhook to a job: those it already holds, and as many free
+// due ones as allowed.
 func (p *Dispatch) take(ctx context.Context, tx Tx, accountID int64, w Webhook, job int64, taken []WebhookDelivery, free int) ([]WebhookCall, error) {
 	now := p.svc.now()
 	if free > 0 {
@@ -249,7 +247,7 @@ func (p *Dispatch) take(ctx context.Context, tx Tx, accountID int64, w Webhook, 
 	return p.calls(ctx, tx, accountID, w, taken)
 }
 
-// calls are what is sent for deliveries.
+// calls returns the requests to send for deliveries.
 func (p *Dispatch) calls(ctx context.Context, tx Tx, accountID int64, w Webhook, taken []WebhookDelivery) ([]WebhookCall, error) {
 	keys, err := p.svc.webhookKeys(accountID, w)
 	if err != nil {
@@ -283,14 +281,14 @@ func (p *Dispatch) calls(ctx context.Context, tx Tx, accountID int64, w Webhook,
 	return calls, nil
 }
 
-// lost gives up a delivery whose event is not kept any more: that must not hold the others up.
+// lost gives up a delivery whose event was pruned, so that it does not hold up the others.
 func (p *Dispatch) lost(ctx context.Context, tx Tx, d WebhookDelivery) error {
 	d.State, d.NextAttemptAt, d.HeldBy, d.HeldUntil = WebhookFailed, time.Time{}, 0, time.Time{}
 	d.Problem, d.UpdatedAt = "The event is not kept any more.", p.svc.now()
 	return tx.WebhookDeliveries().Update(ctx, &d)
 }
 
-// webhookKeys opens the secrets that sign now.
+// webhookKeys returns the unsealed secrets that currently sign.
 func (s *Service) webhookKeys(accountID int64, w Webhook) ([][]byte, error) {
 	sealed := [][]byte{w.SealedSecret}
 	if w.FormerUntil.After(s.now()) {
@@ -306,24 +304,24 @@ func (s *Service) webhookKeys(accountID int64, w Webhook) ([][]byte, error) {
 	return keys, nil
 }
 
-// WebhookOutcome is what became of one try.
+// WebhookOutcome is the result of one attempt.
 type WebhookOutcome struct {
-	Status   int    // HTTP status; 0: there was no answer
-	Response string // the body's beginning
-	Problem  string // why the try failed, for people; without meaning for a 2xx
-	// RetryAfter is how long the receiver asked to wait (RFC 9110 section 10.2.3): the
-	// next try comes no sooner, but within an hour for that reason. 0: it did not.
+	Status   int    // HTTP status; 0: no response
+	Response string // the beginning of the body
+	Problem  string // why the attempt failed, for people; unused for a 2xx
+	// RetryAfter is the delay that the receiver asked for (RFC 9110 section 10.2.3). The next
+	// attempt respects it up to an hour. 0: none.
 	RetryAfter time.Duration
 }
 
-// maxRetryAfter is how long a receiver can have us wait.
+// maxRetryAfter limits the delay that a receiver can ask for.
 const maxRetryAfter = time.Hour
 
-// Report records the outcome of a try. A 2xx is success; a 410 switches the webhook off;
-// after anything else the delivery is tried again, for about a day, and then given up.
-// Ten that were given up in a row switch the webhook off. Unless parallel is 0, the next
-// due delivery is taken for the same job, as by [Dispatch.Begin]; nil: there is none.
-// What was deleted meanwhile is no error.
+// Report records an attempt's outcome. A 2xx is success, a 410 disables the webhook. After anything
+// else the delivery is retried for about a day and then given up. Ten consecutive given-up
+// deliveries disable the webhook. Unless parallel is 0, the same job takes the next due delivery as
+// by [Dispatch.Begin]; nil if there is none. A webhook or delivery deleted in the meantime is not
+// an error.
 func (p *Dispatch) Report(ctx context.Context, call WebhookCall, out WebhookOutcome, parallel int) (*WebhookCall, error) {
 	begin, err := p.desk(call.AccountID).Write(dispatch)
 	if err != nil {
@@ -355,7 +353,7 @@ func (p *Dispatch) Report(ctx context.Context, call WebhookCall, out WebhookOutc
 	return &next[0], nil
 }
 
-// settle records an outcome in the delivery and in the webhook, which is locked.
+// settle records an outcome in the delivery and in the locked webhook.
 func (p *Dispatch) settle(ctx context.Context, tx Tx, w *Webhook, call WebhookCall, out WebhookOutcome) error {
 	d, err := tx.WebhookDeliveries().Get(ctx, call.DeliveryID)
 	if err != nil {
@@ -363,7 +361,7 @@ func (p *Dispatch) settle(ctx context.Context, tx Tx, w *Webhook, call WebhookCa
 	}
 	success := out.Status >= 200 && out.Status < 300
 	if d.HeldBy != call.Job && !success {
-		return nil // another job has taken it over, whose outcome counts
+		return nil // another job took it over, and that job's outcome counts
 	}
 	now, old := p.svc.now(), *w
 	d.Attempts++
@@ -396,7 +394,7 @@ func (p *Dispatch) settle(ctx context.Context, tx Tx, w *Webhook, call WebhookCa
 	return tx.Webhooks().Update(ctx, w)
 }
 
-// failed has a delivery tried again, or gives it up.
+// failed schedules a retry of a delivery, or gives it up.
 func (p *Dispatch) failed(ctx context.Context, tx Tx, accountID int64, w *Webhook, d *WebhookDelivery, asked time.Duration, now time.Time) error {
 	if w.FailingSince.IsZero() {
 		w.FailingSince = now
@@ -412,7 +410,7 @@ func (p *Dispatch) failed(ctx context.Context, tx Tx, accountID int64, w *Webhoo
 	return tx.Enqueue(ctx, webhookJob(accountID, w.ID, d.NextAttemptAt))
 }
 
-// disable switches a webhook off and gives up what waits for it.
+// disable disables a webhook and gives up its pending deliveries.
 func (p *Dispatch) disable(ctx context.Context, tx Tx, w *Webhook, reason WebhookReason) error {
 	now := p.svc.now()
 	w.IsActive, w.Reason, w.UpdatedAt = false, reason, now
@@ -429,8 +427,8 @@ func (p *Dispatch) disable(ctx context.Context, tx Tx, w *Webhook, reason Webhoo
 	return tx.Emit(ctx, storage.Event{Type: "webhook.disabled", Subject: w.ID, Data: data, Time: now})
 }
 
-// Prune removes deliveries that are not pending and older than [Retention] says or not among the
-// newest 10,000 of their webhook, in batches.
+// Prune removes deliveries that are not pending and are older than [Retention] allows or not among
+// the newest 10,000 of their webhook, in batches.
 func (p *Dispatch) Prune(ctx context.Context) error {
 	dir, err := p.system.Read(dispatch)
 	if err != nil {
@@ -467,7 +465,7 @@ func (p *Dispatch) prune(ctx context.Context, accountID int64) error {
 				return err
 			}
 			if err != nil {
-				break // deleted meanwhile
+				break // deleted in the meantime
 			}
 		}
 	}

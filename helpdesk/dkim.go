@@ -17,21 +17,21 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// DKIMKey signs mail in the name of a domain (RFC 6376). The key is *rsa.PrivateKey
-// or ed25519.PrivateKey.
+// DKIMKey signs mail for a domain (RFC 6376). Its key is an *rsa.PrivateKey or an
+// ed25519.PrivateKey.
 type DKIMKey struct {
 	Domain   string
 	Selector string
 	Key      crypto.Signer
 }
 
-// String leaves the key out.
+// String returns the key's DNS name and omits the key itself.
 func (k DKIMKey) String() string { return k.Selector + "._domainkey." + k.Domain }
 
-// ed25519Suffix makes the selector of a domain's Ed25519 key.
+// ed25519Suffix is appended to the selector of a domain's Ed25519 key.
 const ed25519Suffix = "-ed"
 
-// sealKeys stores the private keys of a domain, one after the other.
+// sealKeys seals a domain's private keys, one after the other.
 func (s *Service) sealKeys(d *Domain, keys ...crypto.Signer) error {
 	var private []byte
 	for _, key := range keys {
@@ -48,8 +48,7 @@ func (s *Service) sealKeys(d *Domain, keys ...crypto.Signer) error {
 	return nil
 }
 
-// openKeys are the private keys of a domain whose records were there at the last
-// look.
+// openKeys returns the private keys of a domain whose records existed at the last check.
 func (s *Service) openKeys(d Domain) ([]DKIMKey, error) {
 	rest, err := s.cfg.Sealer.Open(d.SealedKey, dkimContext(&d))
 	if err != nil {
@@ -82,9 +81,9 @@ func (s *Service) openKeys(d Domain) ([]DKIMKey, error) {
 	return keys, nil
 }
 
-// signers are the keys that sign mail of an address: those of its domain or of the
-// nearest domain above that the account has verified. A key that does not open is
-// logged and left out: mail without a signature is better than none.
+// signers returns the keys that sign mail from an address: those of its domain, or of the nearest
+// parent domain that the account has verified. A key that cannot be unsealed is logged and omitted,
+// since unsigned mail is better than none.
 func (s *Service) signers(ctx context.Context, r Reader, from string) ([]DKIMKey, error) {
 	_, host, _ := cutLast(from, "@")
 	host, err := idna.Lookup.ToASCII(host)

@@ -19,13 +19,13 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// Domain is a domain that answers are sent from, and the records its owner is
-// asked to publish in DNS.
+// Domain is a domain that replies are sent from, with the records that its owner should publish in
+// DNS.
 type Domain struct {
 	ID        int64
 	AccountID int64
 	Name      string // lower case, in its ASCII form (RFC 5891); unique in the account
-	Selector  string // names the DKIM keys (RFC 6376 section 3.1); another for each pair
+	Selector  string // of the DKIM keys (RFC 6376 section 3.1); new for each pair
 	SealedKey []byte // private DKIM keys, PKCS #8, RSA then Ed25519; never leave the service
 	Records   []DNSRecord
 	CreatedAt time.Time
@@ -45,18 +45,18 @@ type DNSRecord struct {
 	Type     string // "TXT"
 	Hostname string // absolute, without the final dot
 	Value    string
-	Verified bool   // at the last look
-	Problem  string // what was wrong at the last look, a sentence; "": nothing, or no look yet
+	Verified bool   // at the last check
+	Problem  string // result of the last check, a sentence; "": none, or not checked yet
 }
 
-// DNSResult is what was found for a [DNSRecord].
+// DNSResult is the result of looking up a [DNSRecord].
 type DNSResult struct {
 	Verified bool
-	Unknown  bool   // the look-up failed: nothing is known
+	Unknown  bool   // the look-up failed
 	Problem  string // a sentence; "": nothing
 }
 
-// Verified reports whether at least one record is.
+// Verified reports whether at least one record is verified.
 func (d Domain) Verified() bool {
 	for _, r := range d.Records {
 		if r.Verified {
@@ -66,8 +66,8 @@ func (d Domain) Verified() bool {
 	return false
 }
 
-// Subdomain is the part of the name before the domain that was registered, ""
-// without one: "mail" of mail.example.co.uk.
+// Subdomain returns the part of the name before the registered domain, or "": "mail" for
+// mail.example.co.uk.
 func (d Domain) Subdomain() string {
 	registered, err := publicsuffix.EffectiveTLDPlusOne(d.Name)
 	if err != nil {
@@ -76,11 +76,10 @@ func (d Domain) Subdomain() string {
 	return strings.TrimSuffix(strings.TrimSuffix(d.Name, registered), ".")
 }
 
-// domainProfile is that of names that are looked up, with the length limits of DNS.
+// domainProfile is the profile for looked-up names, with the length limits of DNS.
 var domainProfile = idna.New(idna.MapForLookup(), idna.BidiRule(), idna.StrictDomainName(true), idna.VerifyDNSLength(true))
 
-// domainName normalises what somebody took for a domain's name; problem says why
-// it is none.
+// domainName normalises a domain name entered by a user; problem is the reason why it is invalid.
 func domainName(text string) (name, problem string) {
 	text = strings.TrimSuffix(cleanLine(text), ".")
 	if text == "" {
@@ -88,22 +87,21 @@ func domainName(text string) (name, problem string) {
 	}
 	name, err := domainProfile.ToASCII(text)
 	if err != nil || strings.Trim(name[strings.LastIndex(name, ".")+1:], "0123456789") == "" {
-		return "", "is no domain name, such as example.org"
+		return "", "is not a domain name, such as example.org"
 	}
 	suffix, official := publicsuffix.PublicSuffix(name)
 	if !strings.Contains(name, ".") || official && suffix == name {
-		return "", "is no domain that can be registered, such as example.org"
+		return "", "is not a domain that can be registered, such as example.org"
 	}
 	return name, ""
 }
 
-// dkimBits is the length of DKIM keys: RFC 8301 section 3.2 asks for at least 1024
-// and advises 2048.
+// dkimBits is the length of DKIM keys: RFC 8301 section 3.2 requires at least 1024 and recommends
+// 2048.
 const dkimBits = 2048
 
-// newKey gives a domain its DKIM keys, and the records to publish: an RSA key that
-// every receiver knows, and an Ed25519 key (RFC 8463), which signs besides for those
-// who know it.
+// newKey generates a domain's DKIM keys and the records to publish: an RSA key, which every
+// receiver supports, and an Ed25519 key (RFC 8463), which signs in addition.
 func (s *Service) newKey(d *Domain) error {
 	key, err := rsa.GenerateKey(rand.Reader, dkimBits)
 	if err != nil {
@@ -136,15 +134,14 @@ func (s *Service) newKey(d *Domain) error {
 // dkimContext binds a sealed key to its selector.
 func dkimContext(d *Domain) string { return "domain/" + d.Selector + "/dkim" }
 
-// sealed is what the caller sees of a domain.
+// sealed returns the domain without its keys.
 func (d Domain) sealed() Domain {
 	d.SealedKey = nil
 	return d
 }
 
-// CreateDomain makes a domain with a DKIM key of its own. It needs domains.create.
-// A name that cannot be registered, or that another domain of the account has, is
-// an Invalid fault on domain.
+// CreateDomain creates a domain with its own DKIM keys. It needs domains.create. A name that cannot
+// be registered, or that another domain of the account has, is an Invalid fault on domain.
 func (d *Desk) CreateDomain(ctx context.Context, name string) (Domain, error) {
 	begin, err := d.guard.Write(DomainsCreate)
 	if err != nil {
@@ -174,9 +171,8 @@ func (d *Desk) CreateDomain(ctx context.Context, name string) (Domain, error) {
 	return domain.sealed(), nil
 }
 
-// UpdateDomain gives a domain another name. Its records are made anew then, with
-// another DKIM key, and none is verified; with the name that it has, it stays as it
-// is. It needs domains.update.
+// UpdateDomain renames a domain. A new name gets new DKIM keys and new, unverified records; the
+// same name changes nothing. It needs domains.update.
 func (d *Desk) UpdateDomain(ctx context.Context, id int64, name string) (Domain, error) {
 	begin, err := d.guard.Write(DomainsUpdate)
 	if err != nil {
@@ -193,7 +189,7 @@ func (d *Desk) UpdateDomain(ctx context.Context, id int64, name string) (Domain,
 	if problem != "" {
 		return Domain{}, fault.Field("domain", problem)
 	}
-	old, err := r.Domains().Get(ctx, id) // one that is not there is worth no key
+	old, err := r.Domains().Get(ctx, id) // do not generate keys for an absent domain
 	if err != nil {
 		return Domain{}, err
 	}
@@ -222,13 +218,13 @@ func (d *Desk) UpdateDomain(ctx context.Context, id int64, name string) (Domain,
 	return domain.sealed(), nil
 }
 
-// VerifyDomain looks up the records of a domain and notes which are there. It needs
-// domains.update, and Config.DNS: without it, it is a Disabled fault. A record whose
-// look-up fails stays as it was, with a Problem that says so. A domain that got
-// another name meanwhile is a Conflict fault.
+// VerifyDomain looks up a domain's records and records which exist. It needs domains.update.
+// Without Config.DNS it is a Disabled fault. A record whose look-up fails keeps its state and gets
+// a Problem that reports the failure. If the domain was renamed in the meantime, it is a Conflict
+// fault.
 //
-// Only the owner can have published the DKIM key, while every other domain in the
-// world has an SPF and a DMARC record: these count together with the key only.
+// Only the owner can have published the DKIM key, while any domain may have an SPF and a DMARC
+// record; these count only together with the key.
 func (d *Desk) VerifyDomain(ctx context.Context, id int64) (Domain, error) {
 	begin, err := d.guard.Write(DomainsUpdate)
 	if err != nil {
@@ -255,7 +251,7 @@ func (d *Desk) VerifyDomain(ctx context.Context, id int64) (Domain, error) {
 			return err
 		}
 		if domain.Selector != asked.Selector {
-			return fault.New(fault.Conflict, "The domain got another name while its records were looked up.")
+			return fault.New(fault.Conflict, "The domain was renamed while its records were being looked up. Try again.")
 		}
 		was := domain.Verified()
 		if !domain.note(results) {
@@ -277,8 +273,8 @@ func (d *Desk) VerifyDomain(ctx context.Context, id int64) (Domain, error) {
 	return domain.sealed(), nil
 }
 
-// note puts the results of a look-up, in the order of the records, into the domain
-// and reports whether anything is new.
+// note copies look-up results, in the order of the records, into the domain and reports whether
+// anything changed.
 func (d *Domain) note(results []DNSResult) bool {
 	records := append([]DNSRecord(nil), d.Records...)
 	proven := false
@@ -332,7 +328,7 @@ func (d *Desk) Domains(ctx context.Context, req storage.PageRequest) (storage.Pa
 		})
 }
 
-// DeleteDomain removes a domain and its key. It needs domains.delete.
+// DeleteDomain removes a domain and its keys. It needs domains.delete.
 func (d *Desk) DeleteDomain(ctx context.Context, id int64) error {
 	begin, err := d.guard.Write(DomainsDelete)
 	if err != nil {

@@ -43,7 +43,7 @@ func (b *bundle) kinds(prefix string) []string {
 func TestDomainNames(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t)
-	const noName, noDomain = "is no domain name, such as example.org", "is no domain that can be registered, such as example.org"
+	const noName, noDomain = "is not a domain name, such as example.org", "is not a domain that can be registered, such as example.org"
 	for input, want := range map[string]struct{ name, subdomain, problem string }{
 		"Example.ORG.":                    {"example.org", "", ""},
 		" mail.example.co.uk ":            {"mail.example.co.uk", "mail", ""},
@@ -83,7 +83,7 @@ func TestDomainNames(t *testing.T) {
 		}
 	}
 	_, err := b.desk.CreateDomain(b.ctx, "BÜCHER.example")
-	if diff := cmp.Diff(fault.Fields{"domain": {"is taken already"}}, fieldsOf(err)); diff != "" {
+	if diff := cmp.Diff(fault.Fields{"domain": {"is already taken"}}, fieldsOf(err)); diff != "" {
 		t.Error(err, diff)
 	}
 }

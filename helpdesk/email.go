@@ -9,9 +9,9 @@ import (
 	"golang.org/x/net/idna"
 )
 
-// EmailKey normalises a mail address for comparison: lower case, the domain in
-// its ASCII form (RFC 5891). Addresses with the same key are the same address here,
-// though RFC 5321 lets a server distinguish the case of local parts: none does.
+// EmailKey normalises an email address for comparison: lower case, the domain in ASCII form (RFC
+// 5891). Addresses with the same key are treated as the same. RFC 5321 allows servers to
+// distinguish the case of local parts, but in practice none does.
 func EmailKey(address string) string {
 	address = strings.TrimSpace(address)
 	local, domain, found := cutLast(address, "@")
@@ -24,9 +24,9 @@ func EmailKey(address string) string {
 	return foldCase(local + "@" + domain)
 }
 
-// foldCase is s in lower case for use as a key. A letter beyond ASCII never becomes one
-// of ASCII, as the Kelvin sign (U+212A) or the dotted capital I (U+0130) would: the
-// mailbox of one address must not be that of another.
+// foldCase returns s in lower case for use as a key. It never turns a non-ASCII letter into an
+// ASCII one, as lowering the Kelvin sign (U+212A) or the dotted capital I (U+0130) would, so that
+// different addresses keep different mailboxes.
 func foldCase(s string) string {
 	return strings.Map(func(r rune) rune {
 		if lower := unicode.ToLower(r); r < utf8.RuneSelf || lower >= utf8.RuneSelf {
@@ -36,8 +36,8 @@ func foldCase(s string) string {
 	}, s)
 }
 
-// ValidEmail reports whether address is a bare mail address (RFC 5321 section
-// 4.1.2, RFC 6531), at most 254 bytes, with a domain.
+// ValidEmail reports whether address is a bare email address (RFC 5321 section 4.1.2, RFC 6531)
+// with a domain, at most 254 bytes long.
 func ValidEmail(address string) bool {
 	if len(address) > 254 || strings.ContainsAny(address, "\r\n\t <>") || !utf8.ValidString(address) {
 		return false
@@ -64,7 +64,7 @@ func cutLast(s, sep string) (before, after string, found bool) {
 	return s, "", false
 }
 
-// initials are the first letters of the first and the last word.
+// initials returns the first letters of the first and the last word.
 func initials(name string) string {
 	words := strings.FieldsFunc(name, func(r rune) bool { return unicode.IsSpace(r) })
 	var b strings.Builder

@@ -6,29 +6,27 @@ import (
 	"time"
 )
 
-// EncryptedMail is a copy of an answer that leaves encrypted to all of Keys.
+// EncryptedMail is a copy of a reply, encrypted for all of Keys.
 type EncryptedMail struct {
-	Due []Delivery // recipients of this try; all in To and Cc, or one in Bcc
-	// Keys are the packets of OpenPGP keys in force, several for one recipient among
-	// them.
+	Due []Delivery // recipients of this attempt; all in To and Cc, or one in Bcc
+	// Keys are packets of valid OpenPGP keys; a recipient may have several.
 	Keys [][]byte
 }
 
-// sealing says how an answer is to be encrypted.
+// sealing determines how a reply is encrypted.
 type sealing struct {
 	required bool
 	mails    []EncryptedMail
-	// refused says why it cannot be encrypted for all who wait; "" if it can.
+	// refused is the reason why it cannot be encrypted for all waiting recipients; "" if it can.
 	refused string
 }
 
-// seal decides how an answer is encrypted. It has to be as soon as one of its
-// recipients has a key, though that be out of force, and then for all: one without
-// a usable key keeps it from leaving to anybody, for the text of one is that of all.
+// seal determines how a reply is encrypted. Encryption is required as soon as one recipient has a
+// key, even an expired one, and then for all recipients. If one lacks a usable key, nobody gets the
+// message, since all copies have the same text.
 //
-// Those in To and Cc see each other and get one mail that all of them can read.
-// Each in Bcc gets a mail of their own: the keys that a mail is encrypted to can be
-// seen by all who get it.
+// Recipients in To and Cc see each other and share one message. Each recipient in Bcc gets a
+// separate one, because every recipient can see the keys that a message is encrypted for.
 func (s *Service) seal(ctx context.Context, tx Tx, deliveries, ready []Delivery, now time.Time) (sealing, error) {
 	if s.cfg.ParseKey == nil {
 		return sealing{}, nil
@@ -69,13 +67,13 @@ func (s *Service) seal(ctx context.Context, tx Tx, deliveries, ready []Delivery,
 	return out, nil
 }
 
-// addressKeys are the keys of an address.
+// addressKeys are an address's keys.
 type addressKeys struct {
-	contents [][]byte // of those in force
-	unusable string   // why one of the others is not; "" if there are none
+	contents [][]byte // valid keys
+	unusable string   // why one of the others is invalid; "" if there are none
 }
 
-// problem says why there is no key to encrypt with, after an address.
+// problem returns the reason why no key is usable, to be displayed after an address.
 func (k addressKeys) problem() string {
 	if k.unusable == "" {
 		return "has no PGP key"
@@ -83,7 +81,7 @@ func (k addressKeys) problem() string {
 	return "has no PGP key that can be used: it " + k.unusable
 }
 
-// usable sorts keys by address and leaves out those that nothing can be encrypted to.
+// usable groups keys by address and omits unusable ones.
 func (s *Service) usable(found []KeyOfAddress, now time.Time) map[string]addressKeys {
 	out := map[string]addressKeys{}
 	for _, k := range found {

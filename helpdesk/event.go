@@ -16,19 +16,19 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// eventAreas says which permission shows the events of an area, the part of their
-// types before the dot. Events of other areas are for who holds all of these.
+// eventAreas maps an area, the part of an event type before the dot, to the permission for viewing
+// its events. Events of other areas require all of these permissions.
 var eventAreas = map[string]Permission{
-	"account": AccountsView, "portal_key": AccountsUpdate, "membership": MembershipsView, "invitation": MembershipsView, "role": RolesView,
+	"account": AccountsView, "portal_key": AccountsUpdate, "membership": MembershipsView, "invitation": MembershipsView, "role": RolesView, "join_rule": MembershipsView,
 	"mailbox": MailboxesView, "mail": MailboxesConnection, "customer": CustomersView, "suppression": CustomersView, "blocked_sender": CustomersView, "pgp_key": PGPKeysView,
 	"conversation": ConversationsView, "interaction": InteractionsView, "attachment": InteractionsView, "saved_reply": InteractionsView,
 	"notification": ConversationsView, "tag": TagsView, "team": MembershipsView, "view": ViewsView, "domain": DomainsView, "webhook": WebhooksView,
-	// Of the knowledge base, which writes into the same log.
+	// Areas of the knowledge base, which writes to the same log.
 	"site": "sites.view", "collection": "collections.view", "category": "categories.view", "article": "articles.view",
 	"feedback": "feedback.view", "file": "files.view", "theme": "themes.view",
 }
 
-// shownAreas are the areas whose events a caller may see, sorted; nil: all.
+// shownAreas returns the areas whose events a caller may view, sorted; nil: all.
 func shownAreas(holds func(Permission) bool) []string {
 	areas, all := []string{}, true
 	for _, area := range slices.Sorted(maps.Keys(eventAreas)) {
@@ -51,22 +51,22 @@ func areaOf(kind string) string {
 
 var eventTypePattern = regexp.MustCompile(`^[a-z]+(_[a-z]+)*\.[a-z]+(_[a-z]+)*$`)
 
-// maxEventTypes is how many types of events can be asked for.
+// maxEventTypes limits the event types in a query.
 const maxEventTypes = 50
 
-// checkEventTypes notes what cannot be a type of events; later types are tolerated.
+// checkEventTypes adds problems for invalid event types. Unknown types are valid, since later
+// versions may add them.
 func checkEventTypes(problems *fault.Collector, field string, types []string) {
 	problems.Check(len(types) <= maxEventTypes, field, fmt.Sprintf("has more than %d types", maxEventTypes))
 	for i, kind := range types {
 		_, known := eventAreas[areaOf(kind)]
 		problems.Check(known && len(kind) <= 64 && eventTypePattern.MatchString(kind), fmt.Sprintf("%s[%d]", field, i),
-			"is no type of events, such as conversation.created")
+			"is not an event type, such as conversation.created")
 	}
 }
 
-// CloudEvent is an event as others see it: the JSON form of CloudEvents 1.0
-// (section 3 of its JSON format), fit for json.Marshal. ID is the event's position in
-// the log of its account, which is the source.
+// CloudEvent is an event in the JSON form of CloudEvents 1.0 (section 3 of its JSON format), for
+// json.Marshal. Source is the account, and ID is the event's position in the account's log.
 type CloudEvent struct {
 	SpecVersion     string          `json:"specversion"`
 	ID              string          `json:"id"`
@@ -78,12 +78,12 @@ type CloudEvent struct {
 	Data            json.RawMessage `json:"data"`
 }
 
-// CloudEvent shows an event of an account. Its data holds ids: the resource's, and
-// those of mailbox, conversation and acting user where there are any; readers fetch
-// the resources with their own rights. The subject is "<area>/<id>".
+// CloudEvent converts an event of an account. Its data contains only ids: of the resource, and of
+// the mailbox, conversation and acting user if any. Readers fetch the resources with their own
+// permissions. The subject is "<area>/<id>".
 func (s *Service) CloudEvent(accountID int64, e storage.Event) CloudEvent {
 	data := map[string]any{}
-	_ = json.Unmarshal(e.Data, &data) // what is no object is nothing that readers could use
+	_ = json.Unmarshal(e.Data, &data) // other data than an object is dropped
 	data["id"] = e.Subject
 	for name, id := range map[string]int64{"mailbox_id": e.MailboxID, "conversation_id": e.ConversationID, "actor_id": e.ActorID} {
 		if id != 0 && (name != "conversation_id" || areaOf(e.Type) != "conversation") {
@@ -102,11 +102,11 @@ func (s *Service) CloudEvent(accountID int64, e storage.Event) CloudEvent {
 type EventQuery struct {
 	Types          []string // any of these; empty: all; at most 50
 	ConversationID int64    // 0: all
-	After          int64    // only events that follow the one with this Seq
+	After          int64    // only events after the one with this Seq
 }
 
-// viewsEvents is the permission to see some area's events, one that the member holds
-// if there is one.
+// viewsEvents returns a permission to view some area's events, preferably one that the member
+// holds.
 func (d *Desk) viewsEvents() Permission {
 	for _, area := range slices.Sorted(maps.Keys(eventAreas)) {
 		if p := eventAreas[area]; d.guard.Allows(p) {
@@ -116,11 +116,11 @@ func (d *Desk) viewsEvents() Permission {
 	return ConversationsView
 }
 
-// Events lists the account's log, oldest first: what happened in the mailboxes that
-// the member reaches and in no mailbox, to resources that the member may view. It
-// needs the view permission of any area. A conversation out of reach is a NotFound
-// fault. Where events that follow EventQuery.After are not kept any more, see [Retention],
-// it is an Invalid fault on "after" with code events_lost: read anew what they told of.
+// Events lists the account's log, oldest first: the events of mailboxes that the member reaches and
+// those without a mailbox, about resources that the member may view. It needs the view permission
+// of any area. A conversation out of reach is a NotFound fault. If events after EventQuery.After
+// were pruned, see [Retention], it is an Invalid fault on "after" with code events_lost; the reader
+// must then reload its resources.
 func (d *Desk) Events(ctx context.Context, q EventQuery, req storage.PageRequest) (storage.Page[storage.Event], error) {
 	var none storage.Page[storage.Event]
 	r, err := d.guard.Read(d.viewsEvents())
@@ -150,10 +150,10 @@ func (d *Desk) Events(ctx context.Context, q EventQuery, req storage.PageRequest
 	})
 }
 
-// EventsLost is the code of the Invalid fault about events that are not kept any more.
+// EventsLost is the code of the Invalid fault about pruned events.
 const EventsLost = "events_lost"
 
-// missesNothing is an error where events that follow one are not kept any more.
+// missesNothing returns a fault if events after the given one were pruned.
 func (d *Desk) missesNothing(ctx context.Context, after int64) error {
 	if after <= 0 {
 		return nil
@@ -165,7 +165,7 @@ func (d *Desk) missesNothing(ctx context.Context, after int64) error {
 	lost, err := d.svc.eventsLost(ctx, d.scope.AccountID, after, last)
 	if err == nil && lost {
 		err = &fault.Error{
-			Kind: fault.Invalid, Code: EventsLost, Message: "Events that follow this one are not kept any more. Read anew what you keep, then follow from now on.",
+			Kind: fault.Invalid, Code: EventsLost, Message: "Events after this one have been deleted. Reload your data, then follow from the newest event.",
 			Fields: map[string][]string{"after": {"is older than the events that are kept"}},
 		}
 	}
@@ -184,7 +184,7 @@ func (d *Desk) reachesConversation(ctx context.Context, id int64) error {
 	return err
 }
 
-// sees reports whether an event is for the member.
+// sees reports whether the member may view an event.
 func (d *Desk) sees(e storage.Event) bool {
 	if e.MailboxID != 0 && d.scope.Mailboxes != nil && !slices.Contains(d.scope.Mailboxes, e.MailboxID) {
 		return false
@@ -193,21 +193,23 @@ func (d *Desk) sees(e storage.Event) bool {
 	return areas == nil || slices.Contains(areas, areaOf(e.Type))
 }
 
-// recheck is how often a follower asks whether the member still may follow.
-const recheck = 15 * time.Second
+// recheck is the interval at which a follower's permissions are checked. Stores may remember them
+// for a second, so that changes take effect within 15.
+const recheck = 14 * time.Second
 
-// FollowInput says what to follow.
+// FollowInput selects the events to follow.
 type FollowInput struct {
 	ConversationID int64 // 0: the whole account
-	// After is the Seq of the last event that was seen; absent or null: begin with what
-	// happens from now on. One that the log has not reached yet counts as absent.
+	// After is the Seq of the last event seen. Absent or null starts with new events, as does one
+	// beyond the end of the log.
 	After storage.Opt[int64]
-	// Reopen opens the desk of the member anew, with what they may do by now, or fails
-	// when they may not any more. nil: for the same caller, who is trusted.
+	// Reopen opens the member's desk again with current permissions, or fails if they may no longer
+	// follow. If nil, the desk is opened again for the same caller, without
+	// authenticating again.
 	Reopen func(ctx context.Context) (*Desk, error)
 }
 
-// EventFollower reads the log as it grows. It belongs to one goroutine.
+// EventFollower reads the log as it grows. It is for use by one goroutine.
 type EventFollower struct {
 	desk     *Desk
 	in       FollowInput
@@ -217,8 +219,8 @@ type EventFollower struct {
 	checked  time.Time
 }
 
-// Follow begins to read the log as it grows; what is seen and what is needed is as
-// in [Desk.Events]. Without Config.Feed it is a Disabled fault. Close the follower.
+// Follow starts to read the log as it grows. Visibility and permissions are those of [Desk.Events].
+// Without Config.Feed it is a Disabled fault. The caller must close the follower.
 func (d *Desk) Follow(ctx context.Context, in FollowInput) (*EventFollower, error) {
 	r, err := d.guard.Read(d.viewsEvents())
 	if err != nil {
@@ -255,9 +257,8 @@ func (d *Desk) Follow(ctx context.Context, in FollowInput) (*EventFollower, erro
 	}, nil
 }
 
-// LastEvent is the Seq of the newest event of the account, to follow from what is read
-// after it was asked for: see FollowInput.After. 0: there is none. It needs what Follow
-// needs.
+// LastEvent returns the Seq of the account's newest event, or 0 if there is none. Resources read
+// afterwards can be followed from there, see FollowInput.After. It needs the permissions of Follow.
 func (d *Desk) LastEvent(ctx context.Context) (int64, error) {
 	r, err := d.guard.Read(d.viewsEvents())
 	if err != nil {
@@ -266,19 +267,17 @@ func (d *Desk) LastEvent(ctx context.Context) (int64, error) {
 	return r.LastEvent(ctx)
 }
 
-// Position is the Seq of the last event that Next has passed, shown or not.
+// Position returns the Seq of the last event that Next has passed, visible or not.
 func (f *EventFollower) Position() int64 { return f.position }
 
-// Reset reports whether FollowInput.After was beyond the end of the log, as after a
-// restored backup, or before events that are not kept any more: what the reader knows may be
-// of another past.
+// Reset reports whether FollowInput.After was beyond the end of the log, as after restoring a
+// backup, or before pruned events. The reader's data may then be outdated.
 func (f *EventFollower) Reset() bool { return f.reset }
 
-// Next waits for events and returns those that the member may see by now, in their
-// order; there may be none of them. It fails with the context's error, after which
-// it goes on where it was, and with a fault when the member may not follow any more:
-// a lost membership or a changed role counts at once, all else within 15 seconds of
-// calling Next.
+// Next waits for events and returns, in order, those that the member may view; the result may be
+// empty. It returns the context's error, after which it can be called again, or a fault once the
+// member may not follow any more. A removed membership or a changed role takes effect at once,
+// other changes within 15 seconds of calling Next.
 func (f *EventFollower) Next(ctx context.Context) ([]storage.Event, error) {
 	now := f.desk.svc.now()
 	wait, cancel := context.WithTimeout(ctx, max(f.checked.Add(recheck).Sub(now), 0))
@@ -303,14 +302,14 @@ func (f *EventFollower) Next(ctx context.Context) ([]storage.Event, error) {
 	return shown, nil
 }
 
-// reopen takes what the member may do now.
+// reopen refreshes the member's permissions.
 func (f *EventFollower) reopen(ctx context.Context, now time.Time) error {
 	d, err := f.in.Reopen(ctx)
 	if err != nil {
 		return err
 	}
 	if d.scope.AccountID != f.desk.scope.AccountID || d.userID != f.desk.userID {
-		return fault.New(fault.Forbidden, "The events are another member's.")
+		return fault.New(fault.Forbidden, "These events belong to another member.")
 	}
 	if _, err := d.guard.Read(d.viewsEvents()); err != nil {
 		return err
@@ -322,8 +321,7 @@ func (f *EventFollower) reopen(ctx context.Context, now time.Time) error {
 // Close ends the follower.
 func (f *EventFollower) Close() { f.stream.Close() }
 
-// changedTo names what an update made of a conversation, besides
-// conversation.updated.
+// changedTo returns the event types of an update to a conversation, besides conversation.updated.
 func changedTo(old, c Conversation) []string {
 	var kinds []string
 	if old.Status != c.Status {
@@ -358,8 +356,7 @@ func changedTo(old, c Conversation) []string {
 	return kinds
 }
 
-// assignedTo names the change of whose a conversation is: another user's or team's, or
-// no user's any more; one that loses its team, to nobody.
+// assignedTo returns the event type of an assignment: to a user, to a team, or unassigned.
 func assignedTo(old, c Conversation) string {
 	switch {
 	case c.UserID != old.UserID && c.UserID != 0, c.TeamID != old.TeamID && c.TeamID != 0:
@@ -370,8 +367,8 @@ func assignedTo(old, c Conversation) string {
 	return ""
 }
 
-// updated are the events of a conversation that became c. Members of the mailbox that
-// it left get one that says so.
+// updated returns the events of an updated conversation. Members of the mailbox that it left get
+// one that reports this.
 func (d *Desk) updated(old, c Conversation) []storage.Event {
 	var events []storage.Event
 	if old.MailboxID != c.MailboxID {

@@ -41,6 +41,16 @@ var silent = map[string]string{
 	"Admin.ResetSecondFactor":      "as CreateUser",
 	"Desk.ResetMemberSecondFactor": "as CreateUser",
 	"Service.FinishSignIn":         "as CreateUser",
+	"Admin.Unlink":                 "as CreateUser; the audit log has it",
+	"Admin.UnlinkUser":             "as Unlink",
+	"Service.Reseal":               "it changes how secrets are encrypted, and nothing that anybody reads",
+	"Service.CountSealed":          "as Reseal, with which it shares its code; it writes nothing",
+	"Desk.UnlinkMember":            "as Unlink",
+	"Admin.FinishPasskey":          "as Unlink",
+	"Admin.RemovePasskey":          "as Unlink",
+	"Admin.RemoveUserPasskeys":     "as Unlink",
+	"Desk.RemoveMemberPasskeys":    "as Unlink",
+	"Service.FinishPasskeySignIn":  "as Service.FinishSignIn",
 
 	"Desk.ReadNotification":      "as MarkRead",
 	"Desk.ReadNotifications":     "as MarkRead",
@@ -65,8 +75,9 @@ func TestEveryChangeIsAnEvent(t *testing.T) {
 	t.Parallel()
 	writes := writingMethods()
 	functions, exported := callGraph(t)
+	methods := methodsByName(functions)
 	for _, name := range exported {
-		reached := reach(functions, name)
+		reached := reach(functions, methods, name)
 		changes := slices.ContainsFunc(reached.store, func(m string) bool { return writes[m] })
 		emits := slices.Contains(reached.store, "Emit")
 		_, excused := silent[name]
@@ -187,9 +198,20 @@ func callsOf(fn *ast.FuncDecl) calls {
 	return c
 }
 
+// methodsByName lists the functions that are methods and not exported, by the names of the methods.
+func methodsByName(functions map[string]calls) map[string][]string {
+	methods := map[string][]string{}
+	for name := range functions {
+		if of, method, _ := strings.Cut(name, "."); of != "" && !ast.IsExported(method) {
+			methods[method] = append(methods[method], name)
+		}
+	}
+	return methods
+}
+
 // reach is everything that a function calls, directly or through others. A method
 // that more than one type has is taken for each that the file could mean.
-func reach(functions map[string]calls, start string) calls {
+func reach(functions map[string]calls, methods map[string][]string, start string) calls {
 	var all calls
 	seen := map[string]bool{}
 	var visit func(name string)
@@ -209,10 +231,8 @@ func reach(functions map[string]calls, start string) calls {
 				visit(receiver + "." + called)
 				continue
 			}
-			for other := range functions {
-				if of, method, _ := strings.Cut(other, "."); method == called && of != "" && !ast.IsExported(method) {
-					visit(other)
-				}
+			for _, other := range methods[called] {
+				visit(other)
 			}
 		}
 	}

@@ -74,6 +74,6 @@ func ExampleAdmin_UpdateMe() {
 	_, err = admin.UpdateMe(ctx, helpdesk.UserUpdate{Password: "a longer sentence", CurrentPassword: "a long sentence"})
 	fmt.Println(err)
 	// Output:
-	// Some fields are not right. (current_password: is not right)
+	// Some fields are invalid. (current_password: is incorrect)
 	// <nil>
 }

@@ -40,5 +40,5 @@ func ExampleService_ForgotPassword() {
 	// Output:
 	// <nil>
 	// <nil>
-	// Some fields are not right. (email: is no mail address)
+	// Some fields are invalid. (email: is not an email address)
 }

@@ -7,24 +7,24 @@ import (
 	"strings"
 )
 
-// ThreadingExplanation tells why an interaction is in its conversation. Conversations
-// that the member does not reach are left out everywhere.
+// ThreadingExplanation explains why an interaction is in its conversation. It omits conversations
+// that the member does not reach.
 type ThreadingExplanation struct {
-	// Rule is how it came to be where it is: one of the rules of threading, or, when it
-	// was moved, RuleSplit, RuleRethread or RuleMerge; "" when it was written there.
+	// Rule is the reason for its current place: one of the threading rules, or RuleSplit,
+	// RuleRethread or RuleMerge if it was moved; "" if it was written there.
 	Rule           string
 	ConversationID int64
-	Filed          Threading // what the rules of threading found; zero when it came by no mail
-	Moves          []Move    // since then, in order; FromID and IntoID are 0 where they are out of reach
+	Filed          Threading // result of the threading rules; zero if it did not arrive by mail
+	Moves          []Move    // later moves, in order; FromID and IntoID are 0 if out of reach
 	AutoSubmitted  bool
 	Authentication MailAuthentication
-	// Words say all of that in English sentences.
+	// Words explain it in English sentences.
 	Words []string
 }
 
-// ExplainThreading tells why an interaction is in its conversation: the rule that
-// matched, the candidates that were refused and why, what was known of its sender,
-// and who has moved it since. It needs interactions.view.
+// ExplainThreading explains why an interaction is in its conversation: the rule that matched, the
+// rejected candidates and the reasons, the authentication of its sender, and later moves. It needs
+// interactions.view.
 func (d *Desk) ExplainThreading(ctx context.Context, conversationID, id int64) (ThreadingExplanation, error) {
 	i, err := d.Interaction(ctx, conversationID, id)
 	if err != nil {
@@ -49,8 +49,7 @@ func (d *Desk) ExplainThreading(ctx context.Context, conversationID, id int64) (
 	return out, nil
 }
 
-// conceal takes out of interactions what tells of conversations that the member does
-// not reach.
+// conceal removes references to conversations that the member does not reach from interactions.
 func (d *Desk) conceal(ctx context.Context, r Reader, all []Interaction) error {
 	var ids []int64
 	for _, i := range all {
@@ -82,7 +81,7 @@ func (d *Desk) conceal(ctx context.Context, r Reader, all []Interaction) error {
 	return nil
 }
 
-// concealed is conceal for one interaction that a method returns.
+// concealed is conceal for a method that returns one interaction.
 func (d *Desk) concealed(ctx context.Context, p Permission, i Interaction, err error) (Interaction, error) {
 	if err != nil {
 		return Interaction{}, err
@@ -98,7 +97,7 @@ func (d *Desk) concealed(ctx context.Context, p Permission, i Interaction, err e
 	return one[0], nil
 }
 
-// concealMoves is conceal for moves: a conversation is reached whose mailbox is.
+// concealMoves is conceal for moves. A conversation is within reach if its mailbox is.
 func (d *Desk) concealMoves(moves []Move, conversationID int64) []Move {
 	if d.scope.Mailboxes == nil {
 		return moves
@@ -133,7 +132,7 @@ func (e ThreadingExplanation) words() []string {
 	return words
 }
 
-// words say what the rules found.
+// words describes the result of the threading rules.
 func (t Threading) words() []string {
 	var words []string
 	switch t.Rule {
@@ -184,7 +183,7 @@ func of(conversationID int64) string {
 	return fmt.Sprintf(" of conversation %d", conversationID)
 }
 
-// words say what is known of where a mail comes from.
+// words describes the message's authentication.
 func (a MailAuthentication) words() string {
 	switch {
 	case a.Source == "" && a.FromGuessed:
@@ -218,7 +217,7 @@ func orNone(result string) string {
 	return result
 }
 
-// words say who has moved an interaction, and how.
+// words describes who moved an interaction, and how.
 func (m Move) words() string {
 	how := map[string]string{
 		RuleSplit: "was split off", RuleRethread: "was moved", RuleMerge: "came with all of its conversation",

@@ -9,38 +9,37 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// MailServers reaches the servers from which mailboxes' mail is fetched. Package
-// ingest has one. Its errors say which step failed and may be shown to who may see
-// the connection; one that is [ErrReauth] says that other credentials are needed.
+// MailServers connects to the servers that mailboxes are fetched from. Package ingest implements
+// it. Its errors name the failed step and may be shown to members who may view the connection. An
+// error that is [ErrReauth] means that other credentials are needed.
 type MailServers interface {
 	// Test connects, signs in and opens each folder.
 	Test(ctx context.Context, source FetchSource) error
-	// List gives each the mails of every folder, folder by folder; since leaves out
-	// those that the server received before that day, unless it is zero or the protocol
-	// has no dates. An error of each ends it.
+	// List calls each with the messages of every folder, folder by folder. A non-zero since omits
+	// those that the server received before that day, if the protocol has dates. An error from each
+	// ends it.
 	List(ctx context.Context, source FetchSource, since time.Time, each func(context.Context, ServerMails) error) error
 }
 
-// ErrReauth says that a mail server or its token endpoint refuses the password or
-// the grant of a mailbox: nothing is fetched until there is another one.
+// ErrReauth means that a mail server or its token endpoint rejects a mailbox's password or grant.
+// Nothing is fetched until it is replaced.
 var ErrReauth = errors.New("the mail server refuses the credentials")
 
-// FetchSource is a mailbox whose mail is to be fetched, with the secrets that open
-// it.
+// FetchSource is a mailbox to fetch, with its unsealed secrets.
 type FetchSource struct {
 	AccountID int64
 	MailboxID int64
 	Email     string // the mailbox's address; may be ""
 	Inbound   Inbound
-	Password  string // of AuthPassword
-	// ClientSecret and RefreshToken are of AuthOAuth2.
+	Password  string // for AuthPassword
+	// ClientSecret and RefreshToken are for AuthOAuth2.
 	ClientSecret, RefreshToken string
-	// Problem is set when the stored secrets do not open, for instance because the
-	// secret key is another one: fetching cannot work until they are set anew.
+	// Problem is set when the stored secrets cannot be unsealed, for instance because the secret
+	// key changed. The mailbox cannot be fetched until they are entered again.
 	Problem string
 }
 
-// Sources lists the mailboxes of all accounts whose mail is to be fetched.
+// Sources lists the mailboxes of all accounts that are to be fetched.
 func (in *Intake) Sources(ctx context.Context) ([]FetchSource, error) {
 	dir, err := in.system.Read(receive)
 	if err != nil {
@@ -63,7 +62,7 @@ func (in *Intake) Sources(ctx context.Context) ([]FetchSource, error) {
 	}
 }
 
-// fetchSource opens the secrets of a mailbox.
+// fetchSource unseals a mailbox's secrets.
 func (s *Service) fetchSource(m Mailbox) FetchSource {
 	source := FetchSource{AccountID: m.AccountID, MailboxID: m.ID, Email: m.Email, Inbound: m.Inbound}
 	source.Inbound.SealedPassword, source.Inbound.OAuth.SealedSecrets = nil, nil
@@ -83,8 +82,8 @@ func (s *Service) fetchSource(m Mailbox) FetchSource {
 	return source
 }
 
-// KeepRefreshToken stores the refresh token that a token endpoint has given in place
-// of an old one. One that was set anew meanwhile stays.
+// KeepRefreshToken stores the new refresh token from a token endpoint in place of the old one. If
+// the stored token was changed in the meantime, that one stays.
 func (in *Intake) KeepRefreshToken(ctx context.Context, accountID, mailboxID int64, old, next string) error {
 	begin, err := in.desk(accountID).Write(receive)
 	if err != nil {
@@ -97,7 +96,7 @@ func (in *Intake) KeepRefreshToken(ctx context.Context, accountID, mailboxID int
 		}
 		secrets, err := in.svc.oauthSecrets(m)
 		if err != nil || secrets.RefreshToken != old {
-			return nil // another key, or another token: nothing of ours
+			return nil // another sealing key, or the token was changed
 		}
 		secrets.RefreshToken = next
 		if m.Inbound.OAuth.SealedSecrets, err = in.svc.sealOAuth(m, secrets); err != nil {
@@ -107,8 +106,8 @@ func (in *Intake) KeepRefreshToken(ctx context.Context, accountID, mailboxID int
 	})
 }
 
-// Taken returns those of some positions of a source, 500 at most, whose mails are in
-// a mailbox's ledger.
+// Taken returns those of the given positions of a source, at most 500, that are in a mailbox's
+// ledger.
 func (in *Intake) Taken(ctx context.Context, accountID, mailboxID int64, source string, positions []string) ([]string, error) {
 	r, err := in.desk(accountID).Read(receive)
 	if err != nil {
@@ -117,20 +116,19 @@ func (in *Intake) Taken(ctx context.Context, accountID, mailboxID int64, source 
 	return r.InboundPositions(ctx, mailboxID, source, positions)
 }
 
-// ConnectionTest is what trying a mailbox's connection gave.
+// ConnectionTest is the result of testing a mailbox's connection.
 type ConnectionTest struct {
-	Failure     string // the step that failed, and how; "" when none did
-	NeedsReauth bool   // the failure is that other credentials are needed
-	// Tagged tells whether addresses with a tag work, as far as that is known.
+	Failure     string // the failed step and the reason; "" if none failed
+	NeedsReauth bool   // other credentials are needed
+	// Tagged reports whether tagged addresses work, as far as known.
 	Tagged TaggedAddress
 }
 
-// TestMailbox tries now whether the mail of a mailbox can be fetched. If it can, a mail
-// is sent to the mailbox's address with a tag, unless one is on its way, to see whether
-// it arrives: [Desk.TaggedAddress] tells later what came of it, and answers use such
-// addresses then; see [Mailbox]. A mailbox that is parked, see [FetchStatus], is fetched
-// again then. It needs mailboxes.connection. A mailbox of type FWD is a Conflict fault:
-// there is nothing to connect to.
+// TestMailbox tests whether a mailbox can be fetched. If so, it sends a message to the mailbox's
+// tagged address, unless one is already on its way. [Desk.TaggedAddress] later returns the result;
+// if it arrives, replies use such addresses, see [Mailbox]. A success also unparks the mailbox, see
+// [FetchStatus]. It needs mailboxes.connection. A mailbox of type FWD has no connection and is a
+// Conflict fault.
 func (d *Desk) TestMailbox(ctx context.Context, id int64) (ConnectionTest, error) {
 	source, err := d.fetchSource(ctx, id)
 	if err != nil {
@@ -144,7 +142,7 @@ func (d *Desk) TestMailbox(ctx context.Context, id int64) (ConnectionTest, error
 	defer cancel()
 	err = d.atWork(ctx, id, true, func() error { return d.svc.cfg.MailServers.Test(limited, source) })
 	if fault.Of(err) != fault.Internal {
-		return ConnectionTest{}, err // ours, not the server's
+		return ConnectionTest{}, err // our own error, not the server's
 	}
 	if err != nil {
 		tagged, told := d.TaggedAddress(ctx, id)
@@ -154,7 +152,7 @@ func (d *Desk) TestMailbox(ctx context.Context, id int64) (ConnectionTest, error
 	return ConnectionTest{Tagged: tagged}, err
 }
 
-// fetchSource is a mailbox's, for operations that talk to its server.
+// fetchSource returns a mailbox's source, for operations that talk to its server.
 func (d *Desk) fetchSource(ctx context.Context, mailboxID int64) (FetchSource, error) {
 	r, err := d.guard.Read(MailboxesConnection)
 	if err != nil {
@@ -168,10 +166,10 @@ func (d *Desk) fetchSource(ctx context.Context, mailboxID int64) (FetchSource, e
 		return FetchSource{}, err
 	}
 	if m.Inbound.Type == InboundForward {
-		return FetchSource{}, fault.New(fault.Conflict, "Mail of this mailbox is forwarded: there is no server to connect to.")
+		return FetchSource{}, fault.New(fault.Conflict, "This mailbox receives forwarded mail, so there is no server to connect to.")
 	}
 	return d.svc.fetchSource(m), nil
 }
 
-// shownError is the text of an error of a mail server.
+// shownError returns the displayed text of a mail server's error.
 func shownError(err error) string { return cut(cleanLine(err.Error()), 500) }

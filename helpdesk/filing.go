@@ -15,76 +15,76 @@ import (
 	"github.com/helpwright/helpwright/storage/guard"
 )
 
-// Address is a mail address with its display name.
+// Address is an email address with its display name.
 type Address struct {
 	Name  string `json:"name,omitempty"`
 	Email string `json:"email"`
 }
 
-// IncomingMail is a parsed mail, ready to be filed.
+// IncomingMail is a parsed message, ready to be filed.
 type IncomingMail struct {
 	Identity []byte // see InboundMail.Identity; required
-	// FormerIdentity is what earlier versions took for its Identity: by it mails are
-	// recognised that were filed then. nil: there was none.
+	// FormerIdentity is the Identity computed by earlier versions. It recognizes messages filed
+	// then. nil: none.
 	FormerIdentity []byte
-	MessageID      string // without angle brackets; "" when the mail has none
+	MessageID      string // without angle brackets; "" if missing
 	InReplyTo      []string
 	References     []string
-	From           Address   // the author, the first where there are several; Email "": it names none
-	Authors        []Address // all of From, where there are several
-	// Guessed: From is not the one address of the mail's one From field, and two programs may
-	// take two for the sender. The mail joins a conversation by a reply token only.
+	From           Address   // the first author; Email "": none given
+	Authors        []Address // all addresses of From, if several
+	// Guessed: the message lacks a single From header field with a single address, so readers may
+	// see different senders. It joins a conversation only by a reply token.
 	Guessed    bool
 	Sender     Address
 	ReplyTo    []Address
 	To, Cc     []Address
-	Bcc        []Address // of a copy that its sender kept
-	Archived   bool      // it comes from an archive, see [SourceImport]
+	Bcc        []Address // of a copy kept by its sender
+	Archived   bool      // from an archive, see [SourceImport]
 	ReturnPath string
-	// Rewritten: a list or a group has put its own address into From.
-	// Original is who was there before, as far as the mail tells.
+	// Rewritten reports that a list or group replaced From with its own address. Original is the
+	// previous author, as far as the message contains it.
 	Rewritten     bool
 	Original      Address
-	DeliveredTo   []string // further addresses that it was delivered to, for reply tokens
+	DeliveredTo   []string // further delivery addresses, for reply tokens
 	Subject       string
-	Date          time.Time // zero: unreadable
-	DateOffset    int       // seconds east of UTC of the zone that Date is written in
-	LastHop       time.Time // when the last server on its way received it, as that says; zero: unknown
+	Date          time.Time // zero: unparsable
+	DateOffset    int       // time zone of Date, in seconds east of UTC
+	LastHop       time.Time // time of receipt in the last Received header field; zero: unknown
 	HTML, Text    string    // bodies; HTML is preferred
 	AutoSubmitted bool      // RFC 3834
-	Relayed       bool      // some server passed it on: it is no copy that its sender kept
+	Relayed       bool      // a server relayed it, so it is not a copy kept by its sender
 	Attachments   []IncomingFile
-	Attached      *IncomingMail // the mail that is among its attachments; nil: none, or several
+	Attached      *IncomingMail // the only attached message; nil: none or several
 	Security      MailSecurity
-	// Authentication is what servers that are trusted wrote into the header; it counts
-	// where nobody else can have written it.
+	// Authentication contains results that trusted servers added to the header. They count only
+	// where nobody else can have added them.
 	Authentication MailAuthentication
-	Report         *DeliveryReport // what it says about the delivery of one of our mails; nil: nothing
+	Report         *DeliveryReport // report on the delivery of one of our messages; nil: none
 }
 
-// IncomingFile is a part of a mail.
+// IncomingFile is a file in a message.
 type IncomingFile struct {
 	Filename, ContentType, ContentID string
 	Inline                           bool
 	Content                          []byte
 }
 
-// UnknownSender is the address of the customer that mails are filed under which name
-// no sender (RFC 6761 section 6.4: no mail reaches it). A mail that nobody sees is
-// worse than one that nobody can answer. It takes part in no conversation.
+// UnknownSender is the customer address for messages without a sender (RFC 6761 section 6.4: mail
+// to it is never delivered). A message that cannot be answered is better than one that nobody sees.
+// It is never a participant.
 const UnknownSender = "unknown-sender@mail.invalid"
 
 var unknownSender = Address{Name: "Unknown sender", Email: UnknownSender}
 
-// ReceivedMail is a parsed mail and its row in the ledger.
+// ReceivedMail is a parsed message with its ledger row.
 type ReceivedMail struct {
 	ID   int64 // of the row
 	Mail IncomingMail
 }
 
-// File makes a received mail an interaction: of the conversation that it answers,
-// or of a new one. What became of it is in the row returned: filed, ignored as a
-// double or as our own, or quarantined. Filing again changes nothing.
+// File files a received message as an interaction of the conversation that it replies to, or of a
+// new one. The returned row contains the result: filed, ignored as a duplicate or as our own, or
+// quarantined. Filing again changes nothing.
 func (in *Intake) File(ctx context.Context, accountID, id int64, mail IncomingMail) (InboundMail, error) {
 	rows, err := in.FileAll(ctx, accountID, []ReceivedMail{{id, mail}})
 	if err != nil {
@@ -93,11 +93,10 @@ func (in *Intake) File(ctx context.Context, accountID, id int64, mail IncomingMa
 	return rows[0], nil
 }
 
-// FileAll is [Intake.File] for several mails, in their order and in one transaction:
-// after an error none of them is filed, and whoever filed several files them one by
-// one, so that the one at fault delays no other. Others who write in the account may
-// wait for all of them, so they should be few. A mail by which a member works ends the
-// transaction of those before it, and has one of its own.
+// FileAll is [Intake.File] for several messages, in order and in one transaction. After an error
+// none is filed; the caller should then file them one by one, so that the faulty one does not hold
+// up the others. Other writers in the account may have to wait, so there should be few messages. A
+// member's command mail has its own transaction, which ends the one before.
 func (in *Intake) FileAll(ctx context.Context, accountID int64, mails []ReceivedMail) ([]InboundMail, error) {
 	begin, err := in.desk(accountID).Write(receive)
 	if err != nil {
@@ -149,7 +148,7 @@ func (in *Intake) FileAll(ctx context.Context, accountID int64, mails []Received
 	return rows, nil
 }
 
-// workless is how many of the first mails are none by which members work.
+// workless returns the number of messages before the first command mail.
 func workless(all []*filing) int {
 	if n := slices.IndexFunc(all, func(f *filing) bool { return f.work != nil }); n >= 0 {
 		return n
@@ -157,7 +156,7 @@ func workless(all []*filing) int {
 	return len(all)
 }
 
-// fileWorks files mails by which members work, each in a transaction of its own.
+// fileWorks files command mail from members, each in its own transaction.
 func (in *Intake) fileWorks(ctx context.Context, _ guard.Begin[Tx], all []*filing) ([]InboundMail, error) {
 	rows := make([]InboundMail, len(all))
 	for i, f := range all {
@@ -169,7 +168,7 @@ func (in *Intake) fileWorks(ctx context.Context, _ guard.Begin[Tx], all []*filin
 	return rows, nil
 }
 
-// fileTogether files mails in one transaction.
+// fileTogether files messages in one transaction.
 func (in *Intake) fileTogether(ctx context.Context, begin guard.Begin[Tx], all []*filing) ([]InboundMail, error) {
 	rows := make([]InboundMail, len(all))
 	err := retryUnique(func() error {
@@ -191,8 +190,8 @@ func (in *Intake) fileTogether(ctx context.Context, begin guard.Begin[Tx], all [
 	return rows, err
 }
 
-// discardAll removes the parts of mails that no row came to name: all of them after an error, and else those of mails
-// that others have dealt with.
+// discardAll removes stored parts without rows: all parts after an error, otherwise those of
+// messages that others have handled.
 func discardAll(ctx context.Context, all []*filing, err error) {
 	for _, f := range all {
 		if err == nil && f.taken {
@@ -204,7 +203,7 @@ func discardAll(ctx context.Context, all []*filing, err error) {
 	}
 }
 
-// clean makes all texts storable.
+// clean makes all texts valid for storage.
 func (m *IncomingMail) clean() {
 	m.MessageID = cut(cleanLine(m.MessageID), 998)
 	m.InReplyTo, m.References = cleanIDs(m.InReplyTo), cleanIDs(m.References)
@@ -238,7 +237,7 @@ func (m *IncomingMail) clean() {
 	}
 }
 
-// maxThread bounds how many ids and addresses of one mail are looked at.
+// maxThread limits the ids and addresses of a message that are examined.
 const maxThread = 100
 
 func cleanIDs(ids []string) []string {
@@ -261,7 +260,7 @@ func cleanAddresses(all []Address) []Address {
 	return out
 }
 
-// filing is the work of filing one mail.
+// filing is the state of filing one message.
 type filing struct {
 	svc       *Service
 	accountID int64
@@ -270,24 +269,24 @@ type filing struct {
 	now       time.Time
 	body      string
 	files     []Attachment
-	users     map[string]int64 // by EmailKey, of those whom the mail names as its author, of whatever account
-	customer  Address          // whom it is filed under
-	forOthers bool             // From is a form, a list or a group: it takes part in no conversation
-	taken     bool             // the ledger had not done with the mail: its parts are named, or are purged as ones that nobody needs
+	users     map[string]int64 // users of any account whom the message names as its author, by EmailKey
+	customer  Address          // the customer it is filed under
+	forOthers bool             // From is a form, a list or a group, and not a participant
+	taken     bool             // the ledger was not done with the message, so its parts are named or purged
 	auth      MailAuthentication
-	passed    *forward    // what it seems to pass on, of a member; nil: nothing
-	forward   *forward    // what it passes on; decided in the transaction
-	about     returned    // what it reports on, when it is to be seen with that; else zero
-	work      *memberWork // what a member asks for with it; nil: nothing
-	asked     *string     // what a member wrote above a mail passed on, with the commands
+	passed    *forward    // possible forward by a member; nil: none
+	forward   *forward    // the forward; decided in the transaction
+	about     returned    // the delivery that it reports on, if filed with it; else zero
+	work      *memberWork // a member's command mail; nil: none
+	asked     *string     // text of a member above a forward, with the commands
 
-	// Of a mail that is filed already and is threaded once more:
+	// For a filed message that is threaded again:
 	interactionID int64
-	token         int64 // conversation that a reply token of it names; 0: none that is noted
+	token         int64 // conversation of its reply token; 0: none recorded
 }
 
-// prepareBody makes the body that is shown. Of a body over [MaxBody] it is the
-// beginning; the whole is attached, so that nothing is lost.
+// prepareBody prepares the displayed body. A body over [MaxBody] is truncated and also attached as
+// a whole, so that nothing is lost.
 func (f *filing) prepareBody() {
 	html, text := f.mail.HTML, strings.TrimRight(f.mail.Text, " \t\r\n")
 	f.body = mailhtml.Clean(f.whole(html, "message.html", "text/html; charset=utf-8"))
@@ -301,7 +300,7 @@ func (f *filing) prepareBody() {
 	}
 }
 
-// whole returns a body that is not too large, and else its beginning, and attaches it.
+// whole returns a body, or if it is too large, its beginning, and attaches the whole.
 func (f *filing) whole(body, filename, contentType string) string {
 	if len(body) <= MaxBody {
 		return body
@@ -310,7 +309,7 @@ func (f *filing) whole(body, filename, contentType string) string {
 	return strings.ToValidUTF8(body[:MaxBody], "")
 }
 
-// putFiles stores the mail's parts.
+// putFiles stores the message's files.
 func (f *filing) putFiles(ctx context.Context) error {
 	if err := f.put(ctx, f.mail.Attachments, &f.files); err != nil {
 		return err
@@ -335,7 +334,7 @@ func (f *filing) put(ctx context.Context, parts []IncomingFile, files *[]Attachm
 	return nil
 }
 
-// parts are all files that were stored of the mail.
+// parts returns all stored files of the message.
 func (f *filing) parts() []Attachment {
 	if f.passed == nil {
 		return f.files
@@ -343,14 +342,14 @@ func (f *filing) parts() []Attachment {
 	return slices.Concat(f.files, f.passed.files)
 }
 
-// filingTogether is what the mails of a transaction share.
+// filingTogether is shared by the messages of a transaction.
 type filingTogether struct {
-	mailboxes map[int64]Mailbox // that were read
-	own       *ownAddresses     // nil: not asked for yet
+	mailboxes map[int64]Mailbox // already read
+	own       *ownAddresses     // nil: not read yet
 	index     indexing
 	all       []*filing
-	blocks    map[string]BlockedSender // by Key, of those whom the mails may be of; nil: not asked for yet
-	told      []occurrence             // what members are to be told of
+	blocks    map[string]BlockedSender // by Key, for all possible customers of the messages; nil: not read yet
+	told      []occurrence             // notifications for members
 }
 
 func (f *filing) file(ctx context.Context, tx Tx, shared *filingTogether) (InboundMail, error) {
@@ -408,8 +407,7 @@ func (f *filing) file(ctx context.Context, tx Tx, shared *filingTogether) (Inbou
 	return f.insert(ctx, tx, row, mailbox, notForwarded, shared)
 }
 
-// drop ends the way of a mail that is not filed and removes its parts; the raw mail
-// stays.
+// drop finishes a message that is not filed and removes its parts; the raw message stays.
 func (f *filing) drop(ctx context.Context, tx Tx, row *InboundMail, state InboundState, reason string) error {
 	if err := f.purge(ctx, tx, f.parts()); err != nil {
 		return err
@@ -417,7 +415,7 @@ func (f *filing) drop(ctx context.Context, tx Tx, row *InboundMail, state Inboun
 	return settle(ctx, tx, row, state, reason, f.now)
 }
 
-// purge removes stored parts with the commit.
+// purge removes stored parts after the commit.
 func (f *filing) purge(ctx context.Context, tx Tx, files []Attachment) error {
 	keys := make([]string, len(files))
 	for i, a := range files {
@@ -426,7 +424,7 @@ func (f *filing) purge(ctx context.Context, tx Tx, files []Attachment) error {
 	return tx.Enqueue(ctx, purgeKeys(f.accountID, keys)...)
 }
 
-// settle ends a mail's way in a state other than filed.
+// settle sets the final state of a message that is not filed.
 func settle(ctx context.Context, tx Tx, row *InboundMail, state InboundState, reason string, now time.Time) error {
 	row.State, row.Reason, row.Deaths, row.UpdatedAt = state, cut(cleanLine(reason), 500), 0, now
 	if err := tx.UpdateInbound(ctx, row); err != nil {
@@ -437,10 +435,10 @@ func settle(ctx context.Context, tx Tx, row *InboundMail, state InboundState, re
 	})
 }
 
-// ownMessage recognises a copy of an answer of ours, as a Sent folder holds it. The
-// Message-ID alone does not decide: whoever got our mail knows it. Nor does the address
-// of the mailbox in From, where a group puts it into the mails of all who write to it:
-// answers of ours have no other in Reply-To.
+// ownMessage recognizes a copy of one of our replies, for example in a Sent folder. A matching
+// Message-ID is not sufficient, since recipients know it. Nor is the mailbox's address in From,
+// since a group may put it into all messages sent to it; our replies have no other address in
+// Reply-To.
 func (f *filing) ownMessage(ctx context.Context, tx Tx, mailbox Mailbox) (bool, error) {
 	if f.mail.MessageID == "" || mailbox.EmailKey == "" || EmailKey(f.mail.From.Email) != mailbox.EmailKey ||
 		f.customer.Email != f.mail.From.Email {
@@ -451,8 +449,8 @@ func (f *filing) ownMessage(ctx context.Context, tx Tx, mailbox Mailbox) (bool, 
 	return slices.ContainsFunc(known, ours), err
 }
 
-// belongs finds the conversation that the mail belongs to, and the customer whom it is
-// filed under. Only of a mail that is passed on does the one decide on the other.
+// belongs finds the message's conversation and customer. Only for a forwarded message does one
+// depend on the other.
 func (f *filing) belongs(ctx context.Context, tx Tx, mailbox Mailbox, shared *filingTogether) (m match, customer Customer, created bool, err error) {
 	if f.forward != nil {
 		if m.why.Rule = RuleNew; !f.forward.explicit {
@@ -478,8 +476,8 @@ func (f *filing) belongs(ctx context.Context, tx Tx, mailbox Mailbox, shared *fi
 	return m, customer, created, err
 }
 
-// insert puts the mail into its conversation, and what it is found by into index.
-// notForwarded is why it is not taken for a mail that a member passes on.
+// insert adds the message to its conversation, and its search terms to index. notForwarded is the
+// reason why it was not treated as a member's forward.
 func (f *filing) insert(ctx context.Context, tx Tx, row InboundMail, mailbox Mailbox, notForwarded string, shared *filingTogether) (InboundMail, error) {
 	index := &shared.index
 	match, customer, created, err := f.belongs(ctx, tx, mailbox, shared)
@@ -547,7 +545,7 @@ func (f *filing) insert(ctx context.Context, tx Tx, row InboundMail, mailbox Mai
 	for _, kind := range changedTo(old, c) {
 		event(kind, c.ID, c)
 	}
-	if !flood && !at.Before(f.now) { // who writes too much, and what is old, is no news
+	if !flood && !at.Before(f.now) { // floods and old messages notify nobody
 		shared.told = append(shared.told, said(c, i, isNew, i.Threading.ForwardedBy)...)
 	}
 	row.State, row.Reason, row.UpdatedAt = InboundFiled, "", f.now
@@ -561,8 +559,7 @@ func (f *filing) insert(ctx context.Context, tx Tx, row InboundMail, mailbox Mai
 	return row, tx.Emit(ctx, events...)
 }
 
-// fillIn inserts the interaction with its files, what it is found by, and who takes part
-// by it.
+// fillIn inserts the interaction with its files, search terms and participants.
 func (f *filing) fillIn(ctx context.Context, tx Tx, c *Conversation, i *Interaction, m match, mailbox Mailbox, index *indexing) error {
 	if err := f.putIn(ctx, tx, c, i); err != nil {
 		return err
@@ -579,13 +576,13 @@ func (f *filing) fillIn(ctx context.Context, tx Tx, c *Conversation, i *Interact
 	if err := f.purge(ctx, tx, f.unused()); err != nil {
 		return err
 	}
-	if m.why.Rule == RuleReport { // a mail system takes no part in what it reports on
+	if m.why.Rule == RuleReport { // the mail system that sends a report is no participant
 		return nil
 	}
 	return tx.AddParticipants(ctx, c.ID, f.svc.bringsIn(f.accountID, mailbox, i.CustomerEmail, slices.Concat(i.To, i.Cc), m.answersForward))
 }
 
-// putIn inserts the interaction. One from the backlog may stand before others.
+// putIn inserts the interaction. One from the backlog may precede existing ones.
 func (f *filing) putIn(ctx context.Context, tx Tx, c *Conversation, i *Interaction) error {
 	if i.IsStarter || !i.At.Before(f.now) {
 		return tx.Interactions().Insert(ctx, i)
@@ -613,21 +610,21 @@ func (f *filing) putIn(ctx context.Context, tx Tx, c *Conversation, i *Interacti
 	return tx.Conversations().Update(ctx, c)
 }
 
-// dropTwice drops the mail if it is in the conversation already. The events are of what
-// was done so far.
+// dropTwice drops the message if the conversation already contains it. events are those of the work
+// so far.
 func (f *filing) dropTwice(ctx context.Context, tx Tx, row *InboundMail, conversationID int64, events []storage.Event) (bool, error) {
 	twice, err := f.isThere(ctx, tx, *row, conversationID)
 	if err != nil || twice == "" {
 		return false, err
 	}
-	row.Identity = f.mail.Identity // it does not come back when the conversation is deleted
+	row.Identity = f.mail.Identity // prevents importing it again after the conversation is deleted
 	if err := tx.Emit(ctx, events...); err != nil {
 		return true, err
 	}
 	return true, f.drop(ctx, tx, row, InboundIgnored, twice)
 }
 
-// open begins a conversation with the mail.
+// open starts a conversation with the message.
 func (f *filing) open(mailbox Mailbox, customer Customer, email CustomerEmail, at time.Time, m match) Conversation {
 	subject := f.mail.Subject
 	if f.forward != nil {
@@ -641,7 +638,7 @@ func (f *filing) open(mailbox Mailbox, customer Customer, email CustomerEmail, a
 	return c
 }
 
-// save writes a conversation once, whether it is new or not.
+// save writes a conversation, new or existing, once.
 func (f *filing) save(ctx context.Context, tx Tx, c *Conversation) error {
 	if c.ID != 0 {
 		return tx.Conversations().Update(ctx, c)
@@ -652,7 +649,7 @@ func (f *filing) save(ctx context.Context, tx Tx, c *Conversation) error {
 func (f *filing) interaction(customer Customer, email CustomerEmail, match match) Interaction {
 	posted := f.mail.Date.UTC().Truncate(time.Microsecond)
 	if posted.Year() < 1970 || posted.After(f.now) {
-		posted = f.now // a date nobody can have written it at
+		posted = f.now // its Date cannot be right
 	}
 	refs := f.mail.References
 	if n := len(f.mail.InReplyTo); n > 0 && !slices.Contains(refs, f.mail.InReplyTo[n-1]) {
@@ -678,7 +675,7 @@ func emails(all []Address) []string {
 	return out
 }
 
-// attach makes files an interaction's.
+// attach inserts files of an interaction.
 func attach(ctx context.Context, tx Tx, i Interaction, files []Attachment) error {
 	if len(files) == 0 {
 		return nil
@@ -691,8 +688,8 @@ func attach(ctx context.Context, tx Tx, i Interaction, files []Attachment) error
 	return tx.Attachments().Insert(ctx, rows...)
 }
 
-// bringsIn are the addresses that a customer's mail brings into a conversation. Who
-// answers a forward speaks to the agents alone and brings nobody in.
+// bringsIn returns the participants that a customer's message adds to a conversation. The author of
+// an answer to a forward writes only to the agents and adds nobody.
 func (s *Service) bringsIn(accountID int64, mailbox Mailbox, from string, others []string, answersForward bool) []string {
 	var keys []string
 	if from != UnknownSender {
@@ -704,7 +701,7 @@ func (s *Service) bringsIn(accountID int64, mailbox Mailbox, from string, others
 	for _, address := range others {
 		key := EmailKey(address)
 		if _, domain, _ := cutLast(key, "@"); domain == s.cfg.IntakeDomain || key == mailbox.EmailKey {
-			continue // ours
+			continue // our own
 		}
 		if !s.isOurs(accountID, key) && !slices.Contains(keys, key) {
 			keys = append(keys, key)

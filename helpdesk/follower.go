@@ -6,11 +6,11 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// maxFollowed is of how many conversations followers are asked for at a time.
+// maxFollowed limits the conversations in one query for followers.
 const maxFollowed = 100
 
-// Followers returns the members who follow conversations, at most 100 of them, by
-// conversation and user. It needs conversations.view.
+// Followers returns the members who follow the given conversations, at most 100, by conversation
+// and user. It needs conversations.view.
 func (d *Desk) Followers(ctx context.Context, conversationIDs []int64) ([]Follower, error) {
 	r, err := d.guard.Read(ConversationsView)
 	if err != nil {
@@ -24,7 +24,7 @@ func (d *Desk) Followers(ctx context.Context, conversationIDs []int64) ([]Follow
 	return followers(ctx, r, conversationIDs)
 }
 
-// followers are those of conversations who follow them, and are members.
+// followers returns the followers of conversations who are members.
 func followers(ctx context.Context, r Reader, conversationIDs []int64) ([]Follower, error) {
 	found, err := r.Followers(ctx, conversationIDs)
 	if err != nil {
@@ -54,10 +54,9 @@ func followers(ctx context.Context, r Reader, conversationIDs []int64) ([]Follow
 	return all, nil
 }
 
-// FollowConversation has the caller told of what the customer writes in a conversation,
-// or not any more; in the latter case being mentioned there does not make them follow
-// it again. It needs conversations.view, is no change of the conversation, and makes
-// the event conversation.followed.
+// FollowConversation starts or stops notifying the caller of what the customer writes in a
+// conversation. After stopping, a mention there does not start it again. It needs
+// conversations.view, does not change the conversation, and emits the event conversation.followed.
 func (d *Desk) FollowConversation(ctx context.Context, conversationID int64, follow bool) ([]Follower, error) {
 	begin, err := d.guard.Write(ConversationsView)
 	if err != nil {

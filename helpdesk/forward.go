@@ -13,8 +13,8 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// ForwardedMail is a mail that a member has forwarded to the desk, as the member's mail
-// tells of it. What that does not say is zero.
+// ForwardedMail is a message that a member forwarded to the desk, as the forwarding message
+// describes it. Missing parts are zero.
 type ForwardedMail struct {
 	UserID    int64     `json:"user_id"` // the member
 	From      Address   `json:"from"`
@@ -26,24 +26,24 @@ type ForwardedMail struct {
 	MessageID string    `json:"message_id,omitempty"`
 }
 
-// clockSkew is how far the clocks of two mailers may be apart, and how long before it
-// was written a forwarded mail may seem to be sent where no zone is given.
+// clockSkew is the tolerated difference between the clocks of two mail systems. It also applies to
+// a forwarded Date without a time zone.
 const clockSkew = time.Hour
 
-// forward is a mail that a member's mail passes on, and what is needed to believe that.
+// forward is a message forwarded by a member, with the data needed to verify that.
 type forward struct {
 	mail       ForwardedMail
-	customer   Address // set once it is believed: From, or who is named in Reply-To instead
+	customer   Address // set once verified: From, or the address in Reply-To instead
 	body, note string
-	files      []Attachment // parts of a mail that is attached whole
+	files      []Attachment // files of a message that is attached as a whole
 	attached   bool
-	auto       bool // a machine wrote it
-	explicit   bool // the member says so: it opens a conversation whatever it refers to
+	auto       bool // an automatic message
+	explicit   bool // explicitly requested by the member: opens a conversation whatever it refers to
 	member     Grant
 }
 
-// findForward prepares for that the mail is a member's who passes another one on. That
-// is done before the transaction, and believed inside of it.
+// findForward detects a possible forward by a member. It runs before the transaction, which then
+// verifies it.
 func (in *Intake) findForward(ctx context.Context, f *filing) error {
 	user := f.users[EmailKey(f.mail.From.Email)]
 	if user == 0 {
@@ -66,16 +66,15 @@ func (in *Intake) findForward(ctx context.Context, f *filing) error {
 	return err
 }
 
-// forwarded is the mail that this one passes on, nil if it passes none on: one below its
-// text, or the only one that is attached to it, if nothing but the mail itself gives it
-// its subject.
+// forwarded returns the message that this one forwards, nil if none: either quoted below its text,
+// or its only attached message if the subject derives from it.
 func (f *filing) forwarded() *forward { return f.forwardedAs(f.mail.Subject) }
 
-// forwardedAs is forwarded for a mail with another subject.
+// forwardedAs is forwarded for another subject.
 func (f *filing) forwardedAs(subject string) *forward {
 	if split, ok := mailhtml.SplitForward(f.body, subject); ok {
 		h := split.Header
-		if h.From.Email == "" && f.mail.HTML != "" { // some programs show names alone, and write addresses into the text
+		if h.From.Email == "" && f.mail.HTML != "" { // some clients quote only names, with addresses in the text
 			text, _ := mailhtml.SplitForward(mailhtml.FromText(f.mail.Text[:min(len(f.mail.Text), MaxBody)]), subject)
 			h.From, h.ReplyTo = text.Header.From, text.Header.ReplyTo
 		}
@@ -95,7 +94,7 @@ func (f *filing) forwardedAs(subject string) *forward {
 	}
 	inner := filing{mail: *m}
 	inner.prepareBody()
-	f.mail.Attached = &inner.mail // a large body has become a file
+	f.mail.Attached = &inner.mail // a large body is a file now
 	out := &forward{body: inner.body, attached: true, auto: m.AutoSubmitted, mail: ForwardedMail{
 		From: m.From, ReplyTo: m.ReplyTo, To: m.To, Cc: m.Cc, Subject: m.Subject, Date: m.Date.UTC().Truncate(time.Microsecond), MessageID: m.MessageID,
 	}}
@@ -122,8 +121,8 @@ func (m *ForwardedMail) clean() {
 	m.Subject = cut(cleanLine(m.Subject), 998)
 }
 
-// dateOf is the date that stands above a forwarded mail, as of who forwarded it; zero if
-// that is later than the forward.
+// dateOf returns the date above a forwarded message, in the forwarder's zone; zero if that is later
+// than the forward.
 func (f *filing) dateOf(h mailhtml.ForwardedHeader) time.Time {
 	date := h.Date
 	if date.IsZero() {
@@ -142,8 +141,8 @@ func (f *filing) dateOf(h mailhtml.ForwardedHeader) time.Time {
 	return date
 }
 
-// believeForward decides whether the mail is the member's and what it passes on is
-// another's; why says why not, "" when there is nothing to be said.
+// believeForward decides whether the message is from the member and forwards another person's
+// message; why is the reason against it, or "".
 func (f *filing) believeForward(ctx context.Context, tx Tx, shared *filingTogether, mailbox Mailbox) (why string, err error) {
 	f.forward = nil
 	if f.passed == nil || f.forOthers {
@@ -169,8 +168,8 @@ func (f *filing) believeForward(ctx context.Context, tx Tx, shared *filingTogeth
 	return "", nil
 }
 
-// author is whom a forwarded mail is of: its From, or Reply-To where From is an address
-// of our own or one that nobody reads.
+// author returns the author of a forwarded message: From, or Reply-To if From is our own address or
+// an unread one.
 func (p *forward) author(own *ownAddresses, forwarder string) Address {
 	could := p.mail.ReplyTo[:min(len(p.mail.ReplyTo), maxReplyTo)]
 	switch {
@@ -185,7 +184,7 @@ func (p *forward) author(own *ownAddresses, forwarder string) Address {
 	return Address{}
 }
 
-// sent is when the author of a mail has sent it, as that says.
+// sent returns the time at which the author sent a message, according to its header.
 func (h MailHeader) sent() time.Time {
 	if !h.Forwarded.Date.IsZero() {
 		return h.Forwarded.Date
@@ -193,8 +192,8 @@ func (h MailHeader) sent() time.Time {
 	return h.Date
 }
 
-// apply makes the interaction of a member's mail that of the forwarded one. Nobody but
-// its author is brought in: who else the member has written to is the member's affair.
+// apply turns the interaction of a member's message into that of the forwarded one. Only its author
+// becomes a participant; the member's other recipients do not.
 func (p *forward) apply(i *Interaction) {
 	i.Body, i.Subject, i.AutoSubmitted, i.To, i.Cc = p.body, p.subject(i.Subject), p.auto, nil, nil
 	i.Mail.Forwarded, i.Threading.ForwardedBy = p.mail, p.mail.UserID
@@ -202,18 +201,18 @@ func (p *forward) apply(i *Interaction) {
 		i.PostedAt = d
 	}
 	if id := p.mail.MessageID; id != "" && !slices.Contains(i.References, id) {
-		i.References = append(slices.Clone(i.References), id) // the author's program knows it
+		i.References = append(slices.Clone(i.References), id) // known to the author's mail client
 	}
 }
 
-// subject is that of the conversation.
+// subject returns the conversation's subject.
 func (p *forward) subject(of string) string {
 	rest, _ := quote.ForwardSubject(of)
 	return cmp.Or(p.mail.Subject, rest)
 }
 
-// fileNote keeps what a member wrote beside a forwarded mail as a note of the member's:
-// it was never meant for the customer.
+// fileNote files what a member wrote beside a forwarded message as a note, since it was not meant
+// for the customer.
 func (f *filing) fileNote(ctx context.Context, tx Tx, c Conversation, index *indexing) ([]storage.Event, error) {
 	if f.forward == nil || f.forward.note == "" {
 		return nil, nil
@@ -236,8 +235,8 @@ func (f *filing) fileNote(ctx context.Context, tx Tx, c Conversation, index *ind
 	}}, nil
 }
 
-// noteFiles are the parts of the mail that belong to its author's note: images that it
-// shows, and all that does where the forwarded mail is attached whole.
+// noteFiles returns the files for the note: the images that only its text shows or, if the
+// forwarded message is attached, all files but that message.
 func (f *filing) noteFiles() []Attachment {
 	if f.forward == nil || f.forward.note == "" {
 		return nil
@@ -255,7 +254,7 @@ func isMail(contentType string) bool {
 	return contentType == "message/rfc822" || contentType == "message/global"
 }
 
-// mailFiles are the parts of the mail that belong to the customer's interaction.
+// mailFiles returns the files for the customer's interaction.
 func (f *filing) mailFiles() []Attachment {
 	if f.forward == nil {
 		return f.files
@@ -267,7 +266,7 @@ func (f *filing) mailFiles() []Attachment {
 	return append(files, f.forward.files...)
 }
 
-// unused are the parts of a mail that is attached, when it was not taken for forwarded.
+// unused returns the files of an attached message that was not treated as forwarded.
 func (f *filing) unused() []Attachment {
 	if f.passed == nil || f.forward != nil {
 		return nil

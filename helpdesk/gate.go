@@ -9,11 +9,11 @@ import (
 )
 
 const (
-	hashesAtOnce  = 2   // passwords that are hashed at a time, each in 64 MiB
-	hashesWaiting = 128 // further ones wait; above these they are refused for now
+	hashesAtOnce  = 2   // concurrent password hashes, each using 64 MiB
+	hashesWaiting = 128 // further ones wait; above this they are rejected
 )
 
-// gate bounds what hashing passwords takes of the memory, whoever asks for how much of it.
+// gate limits the memory used for hashing passwords.
 type gate struct {
 	slots   chan struct{}
 	waiting atomic.Int64
@@ -21,13 +21,13 @@ type gate struct {
 
 func newGate() *gate { return &gate{slots: make(chan struct{}, hashesAtOnce)} }
 
-// pass does work when it is its turn. Who goes away does not wait on.
+// pass runs work when it is its turn, or returns when ctx is done.
 func (g *gate) pass(ctx context.Context, work func()) error {
 	if g.waiting.Add(1) > hashesAtOnce+hashesWaiting {
 		g.waiting.Add(-1)
 		return &fault.Error{
 			Kind: fault.RateLimited, Code: "busy", Err: retryLater(2 * time.Second),
-			Message: "Very many are signing in just now. Try again in a moment.",
+			Message: "Too many people are signing in right now. Try again in a moment.",
 		}
 	}
 	defer g.waiting.Add(-1)

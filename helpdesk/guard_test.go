@@ -23,7 +23,7 @@ func TestEveryMethodAsksFirst(t *testing.T) {
 	pure := []string{"AccountID", "UserID", "Scope", "Holds", "ReachesAll", "Permissions", "Online", "InternalAddress", "Email", "Rehearsal"}
 	for _, handle := range []any{
 		&Desk{guard: deny}, &Admin{guard: denySystem}, &Intake{system: denySystem, desk: denyAccount}, &Outgoing{desk: denyAccount},
-		&Portal{guard: deny}, &Dispatch{system: denySystem, desk: denyAccount},
+		&Portal{guard: deny}, &Dispatch{system: denySystem, desk: denyAccount}, &MoveIn{desk: denyAccount},
 	} {
 		v := reflect.ValueOf(handle)
 		for i := range v.NumMethod() {

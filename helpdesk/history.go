@@ -11,26 +11,25 @@ import (
 	"github.com/helpwright/helpwright/storage"
 )
 
-// QuotePolicy says what of a conversation is quoted below an answer.
+// QuotePolicy determines how much of a conversation is quoted below a reply.
 type QuotePolicy string
 
-// The policies. Nobody is shown what they took no part in: a message is quoted to who is
-// among its author and recipients alone, and notes, forwarded messages and encrypted ones
-// are never quoted.
+// The policies. A message is quoted only to its author and recipients. Notes, forwards and
+// encrypted messages are never quoted.
 const (
 	QuoteNone QuotePolicy = "none" // nothing; the default
 	QuoteLast QuotePolicy = "last" // the customer's last message
-	QuoteAll  QuotePolicy = "all"  // what was said so far, newest first: up to 20 messages and 100 KiB
+	QuoteAll  QuotePolicy = "all"  // all messages so far, newest first: up to 20 messages and 100 KiB
 )
 
-// How much is quoted.
+// Limits of quoting.
 const (
 	maxQuotes      = 20
 	maxQuotedBytes = 100 << 10
-	quotesLook     = 50 // of so many messages
+	quotesLook     = 50 // among this many messages
 )
 
-// quotesOf are the interactions that are quoted below an answer, newest first.
+// quotesOf returns the interactions to quote below a reply, newest first.
 func quotesOf(ctx context.Context, tx Tx, c Conversation, m Mailbox, i Interaction) ([]int64, error) {
 	if m.Quotes != QuoteLast && m.Quotes != QuoteAll || i.IsForward {
 		return nil, nil
@@ -60,8 +59,7 @@ func (i Interaction) quotable() bool {
 	return i.Type == TypeCustomer || i.Type == TypeUser && i.Status == StatusPosted && !i.Scheduled()
 }
 
-// sharedWith reports whether one whom an answer is addressed to took part in an
-// interaction: as its author, or as one of its recipients.
+// sharedWith reports whether a recipient of a reply is the author or a recipient of an interaction.
 func (i Interaction) sharedWith(answer Interaction) bool {
 	took := slices.Concat(i.To, i.Cc, i.Bcc)
 	if i.Type == TypeCustomer {
@@ -78,8 +76,8 @@ func (i Interaction) sharedWith(answer Interaction) bool {
 	return slices.ContainsFunc(slices.Concat(answer.To, answer.Cc), func(address string) bool { return keys[EmailKey(address)] })
 }
 
-// quotedIn is the quoted part of the mail of an answer. What has been deleted since, or
-// moved to another conversation, is left out.
+// quotedIn returns the quoted part of a reply's message. It omits interactions that were deleted or
+// moved in the meantime.
 func quotedIn(ctx context.Context, tx Tx, m Mailbox, answer Interaction) (string, error) {
 	if len(answer.Ending.Quotes) == 0 {
 		return "", nil
@@ -115,7 +113,7 @@ func quotedIn(ctx context.Context, tx Tx, m Mailbox, answer Interaction) (string
 	return out.String(), nil
 }
 
-// speaker is how the one who wrote an interaction is called in a quote.
+// speaker returns an interaction's author as named in a quote.
 func (i Interaction) speaker(m Mailbox, userName string) string {
 	if i.Type == TypeUser {
 		return fromName(m, userName)
@@ -129,8 +127,8 @@ func (i Interaction) speaker(m Mailbox, userName string) string {
 	return i.CustomerEmail
 }
 
-// asQuote is the interaction as a mail quotes it, "" if nothing is left without what it
-// quotes itself. Its images are not sent again.
+// asQuote returns the interaction as quoted in a message, "" if nothing is left without its own
+// quotes. Its images are not sent again.
 func (i Interaction) asQuote(speaker string) string {
 	body := mailhtml.RewriteImages(mailhtml.Unquoted(i.Body, i.answers()), func(string) string { return "" })
 	if blank(body) {

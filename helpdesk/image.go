@@ -12,19 +12,19 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// RemoteImage is an image of another server.
+// RemoteImage is an image from another server.
 type RemoteImage struct {
-	ContentType string // image/png, image/jpeg, image/gif, image/webp, ...: what the content is
+	ContentType string // actual type of the content: image/png, image/jpeg, image/gif, image/webp, ...
 	Content     []byte
 }
 
-// RemoteImage fetches an image for who shows a mail: the sender sees our server's
-// address and no cookie. The token is that of [BodyView].ProxyURL, and whoever has it
-// may see the image: a browser asks for images without an access token. One that we did
-// not make, and what is no image or cannot be had, is a NotFound fault.
+// RemoteImage fetches an image in a message on a reader's behalf: the sender sees our server's
+// address and no cookie. The token comes from [BodyView].ProxyURL. It alone grants access, because
+// browsers request images without an access token. A forged token, an unavailable image and content
+// that is no image are NotFound faults.
 func (s *Service) RemoteImage(ctx context.Context, accountID int64, token string) (RemoteImage, error) {
 	if s.cfg.FetchImage == nil {
-		return RemoteImage{}, fault.New(fault.Disabled, "Remote images are not fetched by this server.")
+		return RemoteImage{}, fault.New(fault.Disabled, "This server does not fetch remote images.")
 	}
 	address, ok := RemoteAddress(token)
 	genuine := func(key []byte) bool { return hmac.Equal([]byte(token), []byte(imageToken(key, accountID, address))) }
@@ -34,15 +34,15 @@ func (s *Service) RemoteImage(ctx context.Context, accountID int64, token string
 	return s.cfg.FetchImage(ctx, address)
 }
 
-// RemoteAddress gives the address of the image that a token was made for, whoever
-// made it.
+// RemoteAddress returns the image address in a token, without verifying the token.
 func RemoteAddress(token string) (address string, ok bool) {
 	_, encoded, _ := strings.Cut(token, ".")
 	b, err := base64.RawURLEncoding.DecodeString(encoded)
 	return string(b), err == nil && mailhtml.Remote(string(b))
 }
 
-// imageToken holds an address and proves that a mail of the account has it.
+// imageToken returns a token for an address, which proves that a message of the account contains
+// it.
 func imageToken(key []byte, accountID int64, address string) string {
 	mac := hmac.New(sha256.New, key)
 	mac.Write([]byte("remote image v1\x00"))

@@ -9,52 +9,51 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// InboundState is how far a received mail got.
+// InboundState is the processing state of a received message.
 type InboundState string
 
 // The states of a received mail.
 const (
-	InboundReceived    InboundState = "received"    // its raw bytes are safe, nothing else happened
+	InboundReceived    InboundState = "received"    // its raw bytes are stored, nothing else happened
 	InboundFiled       InboundState = "filed"       // it is an interaction
-	InboundIgnored     InboundState = "ignored"     // on purpose, Reason says why
-	InboundQuarantined InboundState = "quarantined" // it could not be filed, Reason says why; it can be replayed
+	InboundIgnored     InboundState = "ignored"     // on purpose, see Reason
+	InboundQuarantined InboundState = "quarantined" // could not be filed, see Reason; can be replayed
 )
 
-// InboundMail is one row of the ledger: a mail that reached a mailbox, whatever
-// became of it. Rows outlive their conversation, so that a deleted one does not
-// come back with the next import.
+// InboundMail is one row of the ledger: a message that reached a mailbox, whatever its state. Rows
+// outlive their conversation, so that the next import does not bring a deleted one back.
 type InboundMail struct {
 	ID             int64
 	MailboxID      int64
 	Source         string // "imap", "pop3", "smtp", "lmtp", "replay" or [SourceImport]
-	Position       string // where the source had it; "" when a source has no positions
+	Position       string // in the source; "" if the source has no positions
 	State          InboundState
-	Reason         string // why it was set aside, or what is to be said of how it was filed
+	Reason         string // why it was set aside, or a remark on how it was filed
 	UserID         int64  // who ignored it, at UpdatedAt; 0: nobody, or a rule
-	Note           string // of whom ignored it, at most 500 characters
-	Partial        bool   // the raw bytes are not the whole mail; replaying fetches it again
-	Deaths         int    // of processes while they filed it, see [Intake.StartMail]
+	Note           string // by whoever ignored it, at most 500 characters
+	Partial        bool   // the raw bytes are incomplete; a replay fetches it again
+	Deaths         int    // number of processes that crashed filing it, see [Intake.StartMail]
 	RawKey         string // blob of the raw mail; "" when it was deleted with its conversation
 	Size           int64  // bytes of the raw mail
 	MessageID      string // for people; "" until it was parsed
-	MailHead              // for people: what its header says, as far as it can be read
+	MailHead              // for people: header fields, as far as readable
 	Identity       []byte // Message-ID and hash of From, Date and content; nil until it was filed
 	ConversationID int64  // 0 unless filed
 	InteractionID  int64  // 0 unless filed
-	// Authentication is what was found out while it was received.
+	// Authentication contains the results of checking the sender during receipt.
 	Authentication MailAuthentication
-	DeliveredAt    time.Time // when the server that it was fetched from received it; zero: not known
+	DeliveredAt    time.Time // when the server it was fetched from received it; zero: unknown
 	ReceivedAt     time.Time // here
 	UpdatedAt      time.Time
 }
 
-// fetched: it lay in a mailbox on a server.
+// fetched reports whether it was fetched from a mail server.
 func (m InboundMail) fetched() bool { return m.Source == "imap" || m.Source == "pop3" }
 
-// ofAnyAge: it lay in a mailbox on a server, or in an archive.
+// ofAnyAge reports whether it was fetched from a mail server or imported from an archive.
 func (m InboundMail) ofAnyAge() bool { return m.fetched() || m.Source == SourceImport }
 
-// MailHead is by what people tell one mail from another.
+// MailHead contains the header fields by which people recognize a message.
 type MailHead struct {
 	Subject string
 	From    Address
@@ -67,14 +66,14 @@ func (h MailHead) clean() MailHead {
 	}
 }
 
-// InboundFilter narrows a list of the ledger. The zero value is all of it.
+// InboundFilter narrows a list of ledger rows. The zero value selects all.
 type InboundFilter struct {
 	MailboxID int64
 	States    []InboundState
 }
 
-// InboundMails lists the ledger of a mailbox, newest first; no states means all.
-// It needs mailboxes.connection.
+// InboundMails lists a mailbox's ledger rows, newest first; no states means all. It needs
+// mailboxes.connection.
 func (d *Desk) InboundMails(ctx context.Context, filter InboundFilter, req storage.PageRequest) (storage.Page[InboundMail], error) {
 	var none storage.Page[InboundMail]
 	r, err := d.guard.Read(MailboxesConnection)
@@ -104,8 +103,8 @@ func (d *Desk) InboundMail(ctx context.Context, mailboxID, id int64) (InboundMai
 	return m, nil
 }
 
-// OpenRaw opens the raw bytes of a received mail. It needs mailboxes.connection. A
-// mail that was deleted with its conversation is a NotFound fault.
+// OpenRaw opens the raw bytes of a received message. It needs mailboxes.connection. A message
+// deleted with its conversation is a NotFound fault.
 func (d *Desk) OpenRaw(ctx context.Context, mailboxID, id int64) (io.ReadCloser, error) {
 	r, err := d.guard.Read(MailboxesConnection)
 	if err != nil {

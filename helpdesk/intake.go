@@ -12,18 +12,18 @@ import (
 	"github.com/helpwright/helpwright/storage/guard"
 )
 
-// receive is the one permission of an Intake.
+// receive is the only permission of an Intake.
 const receive Permission = "mail.receive"
 
-// Intake can only receive mail: it finds the mailbox of an address, takes raw mail
-// into the ledger and files it. It reads no conversation and sends nothing.
+// Intake can only receive mail: it finds the mailbox of an address, takes raw messages into the
+// ledger and files them. It cannot read conversations or send mail.
 type Intake struct {
 	svc    *Service
 	system systemGuard
 	desk   func(accountID int64) deskGuard
 }
 
-// Intake returns the handle of the sources of mail.
+// Intake returns the handle for sources of mail.
 func (s *Service) Intake() *Intake {
 	allows := func(p Permission) bool { return p == receive }
 	return &Intake{
@@ -33,8 +33,8 @@ func (s *Service) Intake() *Intake {
 	}
 }
 
-// Recipient finds the mailbox of an internal address, with or without a reply
-// token. Any other address is a NotFound fault.
+// Recipient finds the mailbox of an internal address, with or without a reply token. Any other
+// address is a NotFound fault.
 func (in *Intake) Recipient(ctx context.Context, address string) (Mailbox, error) {
 	dir, err := in.system.Read(receive)
 	if err != nil {
@@ -50,7 +50,7 @@ func (in *Intake) Recipient(ctx context.Context, address string) (Mailbox, error
 	return m, err
 }
 
-// Cursor is how far a folder of a mailbox was taken.
+// Cursor returns the last message taken from a folder.
 func (in *Intake) Cursor(ctx context.Context, accountID, mailboxID int64, folder string) (FetchCursor, error) {
 	r, err := in.desk(accountID).Read(receive)
 	if err != nil {
@@ -59,8 +59,8 @@ func (in *Intake) Cursor(ctx context.Context, accountID, mailboxID int64, folder
 	return r.FetchCursor(ctx, mailboxID, folder)
 }
 
-// ReportFetch records how fetching a mailbox goes. A zero LastSuccessAt and an
-// empty LastError leave what was recorded before: the last of each can be read.
+// ReportFetch records the result of fetching a mailbox. A zero LastSuccessAt or an empty LastError
+// keeps the previous value.
 func (in *Intake) ReportFetch(ctx context.Context, accountID int64, status FetchStatus) error {
 	begin, err := in.desk(accountID).Write(receive)
 	if err != nil {
@@ -90,34 +90,32 @@ func (in *Intake) ReportFetch(ctx context.Context, accountID int64, status Fetch
 	})
 }
 
-// RawMail is one mail as a source has it.
+// RawMail is one message from a source.
 type RawMail struct {
-	// Position is where the source has it, "" when sources have no positions. The same
-	// position of the same source is taken once only.
+	// Position identifies the message in its source; "" if the source has no positions. Each
+	// position of a source is taken only once.
 	Position string
 	Raw      []byte
-	// DeliveredAt is when the server that it was fetched from received it; zero: not known.
+	// DeliveredAt is when the server it was fetched from received it; zero: unknown.
 	DeliveredAt time.Time
-	// Problem is set when the source could not get the mail whole: it is kept and
-	// quarantined with this reason, and can be fetched again when it is replayed.
+	// Problem is set when the source could not read the message completely. The message is
+	// quarantined with this reason, and a replay fetches it again.
 	Problem string
-	// Head is what its header says; parts that cannot be read are empty.
+	// Head contains its header fields; unreadable ones are empty.
 	Head MailHead
-	// Authentication is what was found out about the sender while the mail came in;
-	// zero when nothing was.
+	// Authentication contains the results of checking the sender during receipt; zero if unchecked.
 	Authentication MailAuthentication
 }
 
-// FolderCursor is a cursor to be moved together with taking mails.
+// FolderCursor is a cursor that moves together with taking messages.
 type FolderCursor struct {
 	Folder string
 	Cursor FetchCursor
 }
 
-// Take makes mails durable: their raw bytes as blobs, then a row of the ledger
-// each and, with them, the cursor. When it returns nil the source may forget them;
-// otherwise nothing was taken and the source has to give them again. Filing
-// follows as a job of kind [JobFileMail].
+// Take makes messages durable: it stores their raw bytes as blobs, inserts a ledger row for each
+// and moves the cursor. When it returns nil, the source may discard them. Otherwise nothing was
+// taken and the source must retry. A job of kind [JobFileMail] files them later.
 func (in *Intake) Take(ctx context.Context, accountID, mailboxID int64, source string, mails []RawMail, cursor *FolderCursor) error {
 	begin, err := in.desk(accountID).Write(receive)
 	if err != nil {
@@ -169,7 +167,7 @@ func (in *Intake) Take(ctx context.Context, accountID, mailboxID int64, source s
 	})
 	var unnamed []string
 	for i := range rows {
-		if err != nil || fresh[i].ID == 0 { // 0: it was taken before
+		if err != nil || fresh[i].ID == 0 { // 0: already taken
 			unnamed = append(unnamed, rows[i].RawKey)
 		}
 	}
@@ -177,7 +175,7 @@ func (in *Intake) Take(ctx context.Context, accountID, mailboxID int64, source s
 	return err
 }
 
-// row is what the ledger gets of a mail.
+// row returns the ledger row of a message.
 func (in *Intake) row(accountID, mailboxID int64, source string, m RawMail) InboundMail {
 	state := InboundReceived
 	if m.Problem != "" {
@@ -191,7 +189,7 @@ func (in *Intake) row(accountID, mailboxID int64, source string, m RawMail) Inbo
 	}
 }
 
-// putAll stores raw mails, several at a time: each waits for the disk.
+// putAll stores raw messages concurrently, since each waits for the disk.
 func (in *Intake) putAll(ctx context.Context, rows []InboundMail, mails []RawMail) error {
 	var wait sync.WaitGroup
 	errs := make([]error, len(rows))
@@ -215,8 +213,8 @@ func (in *Intake) putAll(ctx context.Context, rows []InboundMail, mails []RawMai
 	return nil
 }
 
-// Waiting lists mails of a mailbox that were received and not filed yet, oldest
-// first, after a given id.
+// Waiting lists a mailbox's messages that are received but not filed yet, oldest first, after a
+// given id.
 func (in *Intake) Waiting(ctx context.Context, accountID, mailboxID, after int64, limit int) ([]InboundMail, error) {
 	r, err := in.desk(accountID).Read(receive)
 	if err != nil {
@@ -226,7 +224,7 @@ func (in *Intake) Waiting(ctx context.Context, accountID, mailboxID, after int64
 	return r.InboundMails(ctx, filter, storage.Seek{From: &storage.Position{ID: after}, Limit: limit})
 }
 
-// Raw reads a received mail whole.
+// Raw reads a received message into memory.
 func (in *Intake) Raw(ctx context.Context, accountID int64, m InboundMail) ([]byte, error) {
 	if _, err := in.desk(accountID).Read(receive); err != nil {
 		return nil, err
@@ -236,13 +234,13 @@ func (in *Intake) Raw(ctx context.Context, accountID int64, m InboundMail) ([]by
 		return nil, err
 	}
 	defer blob.Close()
-	whole := bytes.NewBuffer(make([]byte, 0, max(0, m.Size)+bytes.MinRead)) // a mail is large: it is not to be copied while it is read
+	whole := bytes.NewBuffer(make([]byte, 0, max(0, m.Size)+bytes.MinRead)) // preallocated, since messages are large and growing the buffer would copy them
 	_, err = whole.ReadFrom(blob)
 	return whole.Bytes(), err
 }
 
-// Quarantine sets a mail that cannot be filed aside with the reason. One that was
-// dealt with meanwhile stays as it is.
+// Quarantine sets aside a message that cannot be filed, with the reason. It does nothing if the
+// message was handled in the meantime.
 func (in *Intake) Quarantine(ctx context.Context, accountID, id int64, reason string) error {
 	begin, err := in.desk(accountID).Write(receive)
 	if err != nil {

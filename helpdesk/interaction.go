@@ -15,12 +15,12 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// InteractionType says who speaks.
+// InteractionType is the kind of an interaction's author.
 type InteractionType string
 
 // The types of interactions. More may be added.
 const (
-	TypeUser     InteractionType = "user"     // an agent's answer
+	TypeUser     InteractionType = "user"     // an agent's reply
 	TypeCustomer InteractionType = "customer" // a customer's message
 	TypeNote     InteractionType = "note"     // seen by members only, never sent
 )
@@ -31,61 +31,62 @@ type Interaction struct {
 	ConversationID  int64
 	Type            InteractionType
 	Status          Status // StatusPosted, or StatusDraft for a user's
-	Body            string // HTML that is safe to show
-	Subject         string // of the mail it came as; "" otherwise
-	UserID          int64  // creator of a user's or a note; 0 otherwise
-	PostedByID      int64  // who sent a user's; 0 while it is a draft
-	CustomerID      int64  // of a customer's
+	Body            string // sanitized HTML
+	Subject         string // of the message it came as; "" otherwise
+	UserID          int64  // creator of a user interaction or a note; 0 otherwise
+	PostedByID      int64  // user who sent a user interaction; 0 for a draft
+	CustomerID      int64  // author of a customer interaction
 	CustomerEmailID int64
 	CustomerEmail   string
-	To, Cc, Bcc     []string // addresses, of a user's and of a customer's mail (never Bcc)
-	Source          string   // of a customer's: "email", "api" or what the caller names
+	To, Cc, Bcc     []string // addresses, of user and customer messages (customer messages have no Bcc)
+	Source          string   // of a customer interaction: "email", "api" or a value from the caller
 	IsStarter       bool
 	IsForward       bool
 	AutoSubmitted   bool // written by a machine (RFC 3834)
 	SeenAt          time.Time
-	PostedAt        time.Time  // when it was posted; the Date of the mail that is sent
-	SendAt          time.Time  // when a posted user's is to leave; zero: at once, or it has left. See Scheduled
-	SendStartedAt   time.Time  // when the first try to send it began; it is frozen from then on
+	PostedAt        time.Time  // when it was posted; the Date of the sent message
+	SendAt          time.Time  // when a posted user interaction is to be sent; zero: at once, or already sent. See Scheduled
+	SendStartedAt   time.Time  // when the first attempt to send it began; its content is frozen from then on
 	MessageID       string     // without angle brackets; "" for a note and a draft
 	References      []string   // Message-IDs it refers to, oldest first, In-Reply-To last
-	Ending          Ending     // of a posted user's: what stands below Body in its mail
-	Mail            MailHeader // of a mail, as it came
-	Threading       Threading  // why a mail is in this conversation
+	Ending          Ending     // of a posted user interaction: the text below Body in its message
+	Mail            MailHeader // header of a received message
+	Threading       Threading  // why a received message is in this conversation
 	Security        MailSecurity
 	Authentication  MailAuthentication
-	// At is its place in the conversation. It is CreatedAt, but for a mail from the backlog
-	// of a mailbox, which stands where it was sent as far as that is believed.
+	// At determines its place in the conversation. It equals CreatedAt, except for mail from a
+	// mailbox's backlog, which is placed by its Date as far as that is plausible.
 	At         time.Time
-	ReceivedAt time.Time // of a mail: when the server had it that it was delivered to; zero: not known
+	ReceivedAt time.Time // when the destination server received the message; zero: unknown
 	CreatedAt  time.Time
 	UpdatedAt  time.Time
 }
 
-// MailHeader is what the header of a mail says of who wrote it, to whom and when. Of
-// mails that were filed before it was kept it is the zero value.
+// MailHeader holds the author, recipients and date from a received message's header. It is the zero
+// value for messages filed before the header was kept.
 type MailHeader struct {
 	From    []Address `json:"from,omitempty"`
 	Sender  Address   `json:"sender,omitzero"`
 	ReplyTo []Address `json:"reply_to,omitempty"`
 	To      []Address `json:"to,omitempty"`
 	Cc      []Address `json:"cc,omitempty"`
-	Date    time.Time `json:"date,omitzero"` // as it says, whatever is believed; zero: unreadable
-	// Rewritten: a list or a group has put its own address into From.
+	Date    time.Time `json:"date,omitzero"` // as given in the header, even if implausible; zero: unparsable
+	// Rewritten reports that a mailing list or group replaced From with its own address.
 	Rewritten bool `json:"rewritten,omitempty"`
-	// Forwarded is the mail that a member has passed on with this one, whose From is the
-	// member: the interaction is its author's. The zero value: nothing was.
+	// Forwarded is the customer's message that a member forwarded with this one, whose From is the
+	// member. The interaction then belongs to that message's author. The zero value: nothing was
+	// forwarded.
 	Forwarded ForwardedMail `json:"forwarded,omitzero"`
 }
 
-// SortKey is what the interactions of a conversation are ordered by, before their ids.
+// SortKey is the primary sort key of a conversation's interactions; ties are broken by ID.
 func (i Interaction) SortKey() int64 { return i.At.UnixMicro() }
 
 func (i Interaction) position() storage.Position {
 	return storage.Position{Key: i.SortKey(), ID: i.ID}
 }
 
-// author is who wrote a customer's mail, by its From.
+// author returns the author of a customer's message, from its From header field.
 func (i Interaction) author() string {
 	if len(i.Mail.From) > 0 {
 		return i.Mail.From[0].Email
@@ -93,7 +94,7 @@ func (i Interaction) author() string {
 	return i.CustomerEmail
 }
 
-// MessageRef is where a mail with some Message-ID is.
+// MessageRef locates the message with some Message-ID.
 type MessageRef struct {
 	MessageID      string
 	InteractionID  int64
@@ -102,26 +103,26 @@ type MessageRef struct {
 	IsForward      bool
 }
 
-// Threading tells how an inbound mail came into its conversation when it was filed;
-// [Desk.ExplainThreading] says it in words.
+// Threading records why an incoming message was filed into its conversation;
+// [Desk.ExplainThreading] explains it in words.
 type Threading struct {
-	Rule       string          `json:"rule,omitempty"`       // "token", "references", "colleague" or "new"; "" when it came by no mail
-	Matched    string          `json:"matched,omitempty"`    // Message-ID that decided, for "references" and "colleague"
-	Colleague  string          `json:"colleague,omitempty"`  // who takes part, for "colleague"
-	Token      int64           `json:"token,omitempty"`      // conversation that the genuine reply token names; 0: there was none
-	References int             `json:"references,omitempty"` // Message-IDs that it refers to
-	Known      int             `json:"known,omitempty"`      // mails of the mailbox that have them
-	Refused    []RefusedThread `json:"refused,omitempty"`    // conversations that were candidates
-	// ForwardedBy is the member who forwarded the mail to the desk; 0: nobody did.
+	Rule       string          `json:"rule,omitempty"`       // "token", "references", "colleague" or "new"; "" if not received by mail
+	Matched    string          `json:"matched,omitempty"`    // deciding Message-ID, for "references" and "colleague"
+	Colleague  string          `json:"colleague,omitempty"`  // the existing participant, for "colleague"
+	Token      int64           `json:"token,omitempty"`      // conversation of the valid reply token; 0: none
+	References int             `json:"references,omitempty"` // number of Message-IDs it refers to
+	Known      int             `json:"known,omitempty"`      // number of the mailbox's messages with those IDs
+	Refused    []RefusedThread `json:"refused,omitempty"`    // rejected candidate conversations
+	// ForwardedBy is the member who forwarded the message to the desk; 0: not forwarded.
 	ForwardedBy int64 `json:"forwarded_by,omitempty"`
-	// NotForwarded says why the mail, which has a member's address and passes another one
-	// on, was taken for one of its sender's; "" if it was not.
+	// NotForwarded is the reason why a message that came from a member's address and forwards
+	// another one was filed as its sender's own; "" if that was not the case.
 	NotForwarded string `json:"not_forwarded,omitempty"`
-	// Blocked is the blocked sender that made it spam: an address or a domain; "": none did.
+	// Blocked is the blocked address or domain that made the message spam; "": none.
 	Blocked string `json:"blocked,omitempty"`
 }
 
-// RefusedThread is a conversation a mail could have been put into, and why it was not.
+// RefusedThread is a conversation that a message could have joined, and the reason why it did not.
 type RefusedThread struct {
 	ConversationID int64  `json:"conversation_id"`
 	Reason         string `json:"reason"`
@@ -133,50 +134,49 @@ const (
 	MaxRecipients = 100     // To, Cc and Bcc together
 )
 
-// previewLength is how many characters of a message a conversation shows.
+// previewLength is the length in characters of a conversation's preview.
 const previewLength = 140
 
 // InteractionInput is a new interaction.
 type InteractionInput struct {
 	Type      InteractionType // required
-	Status    Status          // of a user's: posted (default) or draft
+	Status    Status          // of a user interaction: posted (default) or draft
 	Body      string          // HTML or text, at most 1 MiB; required unless a draft or a note
-	To        []string        // of a user's; empty: the conversation's customer
-	Cc, Bcc   []string        // of a user's
-	IsForward bool            // of a user's: the customer never sees it
-	Source    string          // of a customer's; "" means "api"
-	// Seen is the interaction that was said last ([NewestSeen]) of those that the author
-	// of a user's has seen. Posting is a Conflict fault with [CodeCrossed] when others
-	// have said more since; absent or null: it is posted whatever they have said.
+	To        []string        // of a user interaction; empty: the conversation's customer
+	Cc, Bcc   []string        // of a user interaction
+	IsForward bool            // of a user interaction: hidden from the customer
+	Source    string          // of a customer interaction; "" means "api"
+	// Seen is the newest interaction that the author of a user interaction has seen, see
+	// [NewestSeen]. Posting returns a Conflict fault with [CodeCrossed] if others have added
+	// something since. Absent or null skips the check.
 	Seen storage.Opt[int64]
-	// SendAt is when a user's that is posted is to leave, within [MaxSendLater]; zero: at
-	// once. It becomes a draft again if a customer or another member says something
-	// before, see [Interaction.Scheduled].
+	// SendAt is when a posted user interaction is to be sent, within [MaxSendLater]; zero: at once.
+	// If a customer or another member contributes before, it becomes a draft again, see
+	// [Interaction.Scheduled].
 	SendAt time.Time
 }
 
-// InteractionUpdate changes an interaction. Absent fields stay as they are.
+// InteractionUpdate changes an interaction. Absent fields are unchanged.
 type InteractionUpdate struct {
-	Status      storage.Opt[Status] // draft to posted sends it; there is no way back
+	Status      storage.Opt[Status] // changing draft to posted sends it and cannot be undone
 	Body        storage.Opt[string]
 	To, Cc, Bcc storage.Opt[[]string]
 	IsForward   storage.Opt[bool]
 	Source      storage.Opt[string]
 	Seen        storage.Opt[int64] // for posting: see [InteractionInput]
-	// SendAt is for posting, and for what waits for its time: another one, or null to send
-	// it now.
+	// SendAt applies to posting and to scheduled interactions: a new time, or null to send now.
 	SendAt storage.Opt[time.Time]
 }
 
-// preparedInteraction is a validated input: what can be checked before the
-// transaction is checked there, and HTML is cleaned once.
+// preparedInteraction is a validated input with sanitized HTML. Preparing it before the transaction
+// does this work only once.
 type preparedInteraction struct {
 	Interaction
 	starter bool
-	seen    storage.Opt[int64] // of one that is posted
+	seen    storage.Opt[int64] // of a posted one
 }
 
-// createPermission is what creating an interaction of a type needs.
+// createPermission returns the permission for creating an interaction of a type.
 func (d *Desk) createPermission(t InteractionType) Permission {
 	if t == TypeNote && !d.guard.Allows(InteractionsCreate) {
 		return NotesCreate
@@ -184,7 +184,7 @@ func (d *Desk) createPermission(t InteractionType) Permission {
 	return InteractionsCreate
 }
 
-// prepare validates an input. Problems are reported on fields below prefix.
+// prepare validates an input. It reports problems of fields below prefix.
 func (d *Desk) prepare(in InteractionInput, prefix string) (preparedInteraction, error) {
 	if _, err := d.guard.Write(d.createPermission(in.Type)); err != nil {
 		return preparedInteraction{}, err
@@ -205,7 +205,7 @@ func (d *Desk) prepare(in InteractionInput, prefix string) (preparedInteraction,
 		i.To = recipients(&problems, field("to"), in.To)
 		i.Cc = recipients(&problems, field("cc"), in.Cc)
 		i.Bcc = recipients(&problems, field("bcc"), in.Bcc)
-		problems.Check(len(i.To)+len(i.Cc)+len(i.Bcc) <= MaxRecipients, field("to"), "more than 100 recipients in all")
+		problems.Check(len(i.To)+len(i.Cc)+len(i.Bcc) <= MaxRecipients, field("to"), "has more than 100 recipients in total")
 	case TypeCustomer:
 		problems.Check(!blank(i.Body), field("body"), "is required")
 		i.Source = cleanLine(in.Source)
@@ -220,7 +220,7 @@ func (d *Desk) prepare(in InteractionInput, prefix string) (preparedInteraction,
 	default:
 		problems.Add(field("type"), "must be user, customer or note")
 	}
-	problems.Check(in.SendAt.IsZero() || i.Type == TypeUser && i.Status == StatusPosted, field("send_at"), "is only for answers that are posted")
+	problems.Check(in.SendAt.IsZero() || i.Type == TypeUser && i.Status == StatusPosted, field("send_at"), "is only allowed for posted answers")
 	p := preparedInteraction{Interaction: i}
 	if i.Type == TypeUser && i.Status == StatusPosted {
 		p.seen = in.Seen
@@ -228,7 +228,7 @@ func (d *Desk) prepare(in InteractionInput, prefix string) (preparedInteraction,
 	return p, problems.Err()
 }
 
-// fieldOf names fields below a prefix in bracket notation.
+// fieldOf returns a function that names fields below a prefix in bracket notation.
 func fieldOf(prefix string) func(string) string {
 	return func(name string) string {
 		if prefix == "" {
@@ -245,12 +245,12 @@ func (d *Desk) cleanBody(problems *fault.Collector, field, body string) string {
 	return mailhtml.FromInput(mailhtml.RestoreImages(clean(body)))
 }
 
-// blank reports whether there is nothing to see in a body.
+// blank reports whether a body has no visible content.
 func blank(body string) bool {
 	return strings.TrimSpace(mailhtml.Text(body)) == "" && !strings.Contains(body, "<img")
 }
 
-// recipients normalises a list of addresses, dropping doubles.
+// recipients normalises a list of addresses and drops duplicates.
 func recipients(problems *fault.Collector, field string, list []string) []string {
 	var out []string
 	seen := map[string]bool{}
@@ -261,7 +261,7 @@ func recipients(problems *fault.Collector, field string, list []string) []string
 		}
 		address, _, err := parseRecipient(one)
 		if err != nil {
-			problems.Add(fmt.Sprintf("%s[%d]", field, i), "is no mail address")
+			problems.Add(fmt.Sprintf("%s[%d]", field, i), "is not an email address")
 			continue
 		}
 		if key := EmailKey(address); !seen[key] {
@@ -272,7 +272,7 @@ func recipients(problems *fault.Collector, field string, list []string) []string
 	return out
 }
 
-// parseRecipient reads "a@b" or "Name <a@b>".
+// parseRecipient parses "a@b" or "Name <a@b>".
 func parseRecipient(s string) (address, name string, err error) {
 	if ValidEmail(s) {
 		return s, "", nil
@@ -287,9 +287,9 @@ func parseRecipient(s string) (address, name string, err error) {
 	return parsed.Address, parsed.Name, nil
 }
 
-// CreateInteraction adds to a conversation. A user's that is posted is sent: its
-// delivery begins with the commit. It needs interactions.create; for a note
-// interactions.note is enough.
+// CreateInteraction adds an interaction to a conversation. A posted user interaction is queued for
+// sending when the transaction commits. It needs interactions.create; for a note, interactions.note
+// is enough.
 func (d *Desk) CreateInteraction(ctx context.Context, conversationID int64, in InteractionInput) (Interaction, error) {
 	begin, err := d.guard.Write(d.createPermission(in.Type))
 	if err != nil {
@@ -307,7 +307,7 @@ func (d *Desk) CreateInteraction(ctx context.Context, conversationID int64, in I
 	return created, err
 }
 
-// contribute puts a prepared interaction into a conversation.
+// contribute adds a prepared interaction to a conversation.
 func (d *Desk) contribute(ctx context.Context, tx Tx, conversationID int64, p preparedInteraction) (Interaction, error) {
 	c, err := tx.Conversations().Lock(ctx, conversationID)
 	if err != nil {
@@ -344,19 +344,18 @@ func (d *Desk) contribute(ctx context.Context, tx Tx, conversationID int64, p pr
 	return created, indexMore(ctx, tx, c, created)
 }
 
-// add inserts a prepared interaction and changes c as it demands; the caller
-// writes c.
+// add inserts a prepared interaction and updates c accordingly; the caller writes c.
 func (d *Desk) add(ctx context.Context, tx Tx, c *Conversation, mailbox Mailbox, p preparedInteraction) (Interaction, error) {
 	now, err := standsLast(ctx, tx, c.ID, d.svc.now())
 	if err != nil {
 		return Interaction{}, err
 	}
-	i := p.Interaction // fn of a transaction may run again: p stays as it is
+	i := p.Interaction // a copy: the transaction may run fn again
 	i.ConversationID, i.At, i.CreatedAt, i.UpdatedAt = c.ID, now, now, now
 	i.IsStarter = p.starter && i.Type != TypeNote
 	if i.Type == TypeCustomer {
 		i.PostedAt = now
-		if i.CustomerID == 0 { // not known better
+		if i.CustomerID == 0 { // default author
 			i.CustomerID, i.CustomerEmailID, i.CustomerEmail = c.CustomerID, c.CustomerEmailID, c.CustomerEmail
 		}
 	}
@@ -386,9 +385,9 @@ func (d *Desk) add(ctx context.Context, tx Tx, c *Conversation, mailbox Mailbox,
 	return i, nil
 }
 
-// standsLast is the time of something new in a conversation (0: a new one): now, but not
-// before what is there. Clocks of processes differ, and who waited for a lock looked at
-// theirs before.
+// standsLast returns the time for a new entry of a conversation (0: a new conversation): now, but
+// not before existing entries. Process clocks differ, and a caller that waited for a lock read its
+// clock before waiting.
 func standsLast(ctx context.Context, tx Tx, conversationID int64, now time.Time) (time.Time, error) {
 	if conversationID == 0 {
 		return now, nil
@@ -400,7 +399,7 @@ func standsLast(ctx context.Context, tx Tx, conversationID int64, now time.Time)
 	return now, err
 }
 
-// received changes a conversation for a customer's message of some time.
+// received updates a conversation for a customer's message received at a time.
 func (c *Conversation) received(at time.Time, i Interaction, auto bool) {
 	if at.After(c.UpdatedAt) {
 		c.UpdatedAt = at
@@ -409,7 +408,7 @@ func (c *Conversation) received(at time.Time, i Interaction, auto bool) {
 		c.Preview = mailhtml.Preview(i.Body, previewLength, i.answers())
 	}
 	if auto || c.IsSpam() {
-		return // a machine neither waits nor reopens, nor does spam
+		return // automatic messages and spam neither await a reply nor reopen
 	}
 	if c.AwaitingSince.IsZero() || at.Before(c.AwaitingSince) {
 		c.AwaitingSince = at
@@ -420,8 +419,8 @@ func (c *Conversation) received(at time.Time, i Interaction, auto bool) {
 	c.SnoozedUntil = time.Time{}
 }
 
-// stamp fixes what the mail of a posted interaction is, before the first try to
-// send it: every try sends the same.
+// stamp fixes the content of a posted interaction's message before the first attempt, so that every
+// attempt sends the same message.
 func (d *Desk) stamp(ctx context.Context, tx Tx, c Conversation, mailbox Mailbox, i *Interaction) error {
 	i.PostedAt, i.PostedByID = d.svc.now(), d.userID
 	if err := d.addressed(ctx, tx, c, i); err != nil || i.Scheduled() {
@@ -430,13 +429,13 @@ func (d *Desk) stamp(ctx context.Context, tx Tx, c Conversation, mailbox Mailbox
 	return d.svc.identify(ctx, tx, c, mailbox, i)
 }
 
-// identify gives a mail its Message-ID, and says what it answers and ends with.
+// identify sets a message's Message-ID, its References and its ending.
 func (s *Service) identify(ctx context.Context, tx Tx, c Conversation, mailbox Mailbox, i *Interaction) error {
 	id, err := s.random(16)
 	if err != nil {
 		return err
 	}
-	_, domain, found := cutLast(mailbox.EmailKey, "@") // in ASCII, as a msg-id must be
+	_, domain, found := cutLast(mailbox.EmailKey, "@") // in ASCII, as msg-id requires
 	if !found {
 		domain = s.cfg.IntakeDomain
 	}
@@ -451,7 +450,7 @@ func (s *Service) identify(ctx context.Context, tx Tx, c Conversation, mailbox M
 	return s.end(ctx, tx, c, mailbox, i)
 }
 
-// addressed makes sure that an answer has recipients.
+// addressed ensures that a reply has recipients.
 func (d *Desk) addressed(ctx context.Context, tx Tx, c Conversation, i *Interaction) error {
 	if len(i.To) > 0 {
 		return nil
@@ -464,9 +463,9 @@ func (d *Desk) addressed(ctx context.Context, tx Tx, c Conversation, i *Interact
 	return err
 }
 
-// references lists the mails of a thread with the one that is answered last: the
-// customer's newest, if there is one. In front are those that it refers to itself, of
-// which some may never have come here (RFC 5322 section 3.6.4).
+// references returns the Message-IDs for a reply's References header field, with the message being
+// answered last: the customer's newest, if any. The IDs that the message itself refers to come
+// first; some may be unknown here (RFC 5322 section 3.6.4).
 func references(ctx context.Context, tx Tx, thread []MessageRef) ([]string, error) {
 	if len(thread) == 0 {
 		return nil, nil
@@ -493,8 +492,8 @@ func references(ctx context.Context, tx Tx, thread []MessageRef) ([]string, erro
 	return append(before, known...), nil
 }
 
-// send enqueues the mail of a posted interaction and changes c: the customer has
-// an answer, unless it is to leave later.
+// send queues the message of a posted interaction and updates c as answered, unless it is
+// scheduled.
 func (d *Desk) send(ctx context.Context, tx Tx, c *Conversation, i Interaction) error {
 	if err := d.svc.overtake(ctx, tx, *c, i); err != nil {
 		return err
@@ -521,7 +520,7 @@ func (d *Desk) send(ctx context.Context, tx Tx, c *Conversation, i Interaction) 
 	return d.emitIn(ctx, tx, "interaction.posted", i.ID, *c)
 }
 
-// answeredBy changes a conversation for an answer that leaves.
+// answeredBy updates a conversation for a reply that is sent.
 func (c *Conversation) answeredBy(i Interaction) {
 	if i.IsForward {
 		return
@@ -530,8 +529,8 @@ func (c *Conversation) answeredBy(i Interaction) {
 	c.Preview = mailhtml.Preview(i.Body, previewLength, i.answers())
 }
 
-// queue makes one delivery for every recipient, whose field is the first it
-// stands in, and notes them as taking part.
+// queue creates one delivery per recipient, under the first header field that contains the
+// recipient, and adds the recipients as participants.
 func (d *Desk) queue(ctx context.Context, tx Tx, i Interaction, sendAt time.Time) error {
 	var deliveries []Delivery
 	var keys []string
@@ -557,8 +556,7 @@ func (d *Desk) queue(ctx context.Context, tx Tx, i Interaction, sendAt time.Time
 	return tx.AddParticipants(ctx, i.ConversationID, keys)
 }
 
-// inConversation makes sure that an interaction belongs to the conversation it was
-// asked for.
+// inConversation verifies that an interaction belongs to the requested conversation.
 func inConversation(i Interaction, conversationID int64, err error) (Interaction, error) {
 	if err == nil && i.ConversationID != conversationID {
 		err = fault.Missing("interaction", i.ID)
@@ -580,8 +578,8 @@ func (d *Desk) Interaction(ctx context.Context, conversationID, id int64) (Inter
 	return d.concealed(ctx, InteractionsView, i, err)
 }
 
-// Interactions lists a conversation's interactions in their order: as they came, and
-// mails from the backlog of a mailbox as they were sent. It needs interactions.view.
+// Interactions lists a conversation's interactions in order: as they arrived, except mail from a
+// mailbox's backlog, which is ordered by its sending time. It needs interactions.view.
 func (d *Desk) Interactions(ctx context.Context, conversationID int64, req storage.PageRequest) (storage.Page[Interaction], error) {
 	r, err := d.guard.Read(InteractionsView)
 	if err != nil {
@@ -600,8 +598,7 @@ func (d *Desk) Interactions(ctx context.Context, conversationID int64, req stora
 		})
 }
 
-// Deliveries returns how far posted user interactions got on their way. It needs
-// interactions.view.
+// Deliveries returns the delivery state of posted user interactions. It needs interactions.view.
 func (d *Desk) Deliveries(ctx context.Context, interactionIDs []int64) ([]Delivery, error) {
 	r, err := d.guard.Read(InteractionsView)
 	if err != nil || len(interactionIDs) == 0 {
@@ -610,11 +607,10 @@ func (d *Desk) Deliveries(ctx context.Context, interactionIDs []int64) ([]Delive
 	return r.Deliveries().List(ctx, DeliveryFilter{InteractionIDs: interactionIDs}, storage.Seek{Limit: storage.NoLimit})
 }
 
-// UpdateInteraction changes an interaction. Drafts, notes and customers' may be
-// changed at any time; a posted user's only until its sending begins, after that a
-// change of body, recipients or kind is a Conflict fault. Setting the status of a
-// draft to posted sends it, in the name of the caller. It needs interactions.update,
-// and interactions.create to post.
+// UpdateInteraction changes an interaction. Drafts, notes and customer interactions may change at
+// any time. A posted user interaction may change only until sending begins; after that, a change of
+// body, recipients or kind is a Conflict fault. Changing a draft's status to posted sends it in the
+// caller's name. It needs interactions.update, and interactions.create to post.
 func (d *Desk) UpdateInteraction(ctx context.Context, conversationID, id int64, in InteractionUpdate) (Interaction, error) {
 	begin, err := d.guard.Write(InteractionsUpdate)
 	if err != nil {
@@ -643,7 +639,7 @@ func (d *Desk) UpdateInteraction(ctx context.Context, conversationID, id int64, 
 	return d.concealed(ctx, InteractionsUpdate, i, err)
 }
 
-// changed validates an update and returns what the interaction becomes.
+// changed validates an update and returns the updated interaction.
 func (d *Desk) changed(old Interaction, in InteractionUpdate) (Interaction, error) {
 	var problems fault.Collector
 	i := old
@@ -662,12 +658,12 @@ func (d *Desk) changed(old Interaction, in InteractionUpdate) (Interaction, erro
 				*list.out = recipients(&problems, list.field, list.in.Or(nil))
 			}
 		}
-		problems.Check(len(i.To)+len(i.Cc)+len(i.Bcc) <= MaxRecipients, "to", "more than 100 recipients in all")
+		problems.Check(len(i.To)+len(i.Cc)+len(i.Bcc) <= MaxRecipients, "to", "has more than 100 recipients in total")
 		i.IsForward = in.IsForward.Or(old.IsForward)
 		if in.SendAt.IsSet() {
 			i.SendAt = d.sendAt(&problems, "send_at", in.SendAt.Or(time.Time{}))
 		}
-		problems.Check(i.SendAt.IsZero() || i.Status == StatusPosted, "send_at", "is only for answers that are posted")
+		problems.Check(i.SendAt.IsZero() || i.Status == StatusPosted, "send_at", "is only allowed for posted answers")
 	}
 	if old.Type == TypeCustomer {
 		i.Source = cleanLine(in.Source.Or(old.Source))
@@ -679,14 +675,14 @@ func (d *Desk) changed(old Interaction, in InteractionUpdate) (Interaction, erro
 	return i, problems.Err()
 }
 
-// transition is what an update does to an interaction.
+// transition describes the effect of an update on an interaction.
 type transition struct {
 	posting  bool // a draft is sent
-	requeued bool // a mail that waits changes its recipients, its text or its time
-	edited   bool // body, recipients or kind are others
+	requeued bool // a queued message changes its recipients, text or time
+	edited   bool // body, recipients or kind change
 }
 
-// transitionOf decides what an update does, and whether it may.
+// transitionOf determines an update's transition, or returns a fault if it is not allowed.
 func transitionOf(old, i Interaction) (transition, error) {
 	wasPosted := old.Type == TypeUser && old.Status == StatusPosted
 	edited := old.Body != i.Body || old.IsForward != i.IsForward ||
@@ -696,16 +692,16 @@ func transitionOf(old, i Interaction) (transition, error) {
 		return transition{}, fault.New(fault.Conflict, "A posted interaction cannot become a draft again.")
 	}
 	if wasPosted && edited && !old.SendStartedAt.IsZero() {
-		return transition{}, fault.New(fault.Conflict, "The mail was sent already: its text and its recipients cannot be changed.")
+		return transition{}, fault.New(fault.Conflict, "The mail has been sent, so its text and recipients cannot be changed.")
 	}
 	if retimed && !old.Scheduled() {
-		return transition{}, fault.New(fault.Conflict, "The mail is on its way already: call it back to send it later.")
+		return transition{}, fault.New(fault.Conflict, "The mail is already being sent. Cancel it first to send it later.")
 	}
 	posting := i.Type == TypeUser && i.Status == StatusPosted && !wasPosted || retimed && !i.Scheduled()
 	return transition{posting: posting, requeued: wasPosted && !posting && (edited || retimed), edited: edited}, nil
 }
 
-// change writes a changed interaction and does what its transition demands.
+// change writes a changed interaction and applies its transition.
 func (d *Desk) change(ctx context.Context, tx Tx, c Conversation, old Interaction, i *Interaction) error {
 	does, err := transitionOf(old, *i)
 	if err != nil {
@@ -736,7 +732,7 @@ func (d *Desk) change(ctx context.Context, tx Tx, c Conversation, old Interactio
 	}
 	switch {
 	case does.posting:
-		if err = tx.DeleteDeliveries(ctx, i.ID); err == nil { // of one that was to leave later
+		if err = tx.DeleteDeliveries(ctx, i.ID); err == nil { // of a scheduled interaction
 			err = d.send(ctx, tx, &c, *i)
 		}
 	case does.requeued:
@@ -759,7 +755,7 @@ func (d *Desk) change(ctx context.Context, tx Tx, c Conversation, old Interactio
 	return d.emitIn(ctx, tx, "interaction.updated", i.ID, c)
 }
 
-// prepareToSend makes a draft a mail, if the caller may send.
+// prepareToSend turns a draft into a message to send, if the caller may send.
 func (d *Desk) prepareToSend(ctx context.Context, tx Tx, c Conversation, i *Interaction) error {
 	if _, err := d.guard.Write(InteractionsCreate); err != nil {
 		return err
@@ -771,8 +767,8 @@ func (d *Desk) prepareToSend(ctx context.Context, tx Tx, c Conversation, i *Inte
 	return d.stamp(ctx, tx, c, mailbox, i)
 }
 
-// requeue gives a mail whose sending has not begun its new recipients. It is sent
-// when it was to be sent before.
+// requeue replaces the recipients of a message whose sending has not begun. It keeps the time at
+// which it is due.
 func (d *Desk) requeue(ctx context.Context, tx Tx, c *Conversation, i Interaction) error {
 	old, err := tx.Deliveries().List(ctx, DeliveryFilter{InteractionIDs: []int64{i.ID}}, storage.Seek{Limit: storage.NoLimit})
 	if err != nil {
@@ -796,8 +792,7 @@ func (d *Desk) requeue(ctx context.Context, tx Tx, c *Conversation, i Interactio
 	return refreshPreview(ctx, tx, c)
 }
 
-// refreshPreview makes the preview anew from the last message that the customer
-// can see.
+// refreshPreview recomputes the preview from the last message that the customer can see.
 func refreshPreview(ctx context.Context, tx Tx, c *Conversation) error {
 	last, err := tx.Interactions().List(ctx, InteractionFilter{ConversationID: c.ID}, storage.Seek{Desc: true, Limit: 50})
 	if err != nil {
@@ -813,9 +808,8 @@ func refreshPreview(ctx context.Context, tx Tx, c *Conversation) error {
 	return nil
 }
 
-// DeleteInteraction removes an interaction. A mail whose sending has not begun is
-// not sent any more; one that was sent cannot be called back. It needs
-// interactions.delete.
+// DeleteInteraction removes an interaction. A message whose sending has not begun is not sent; one
+// that was sent cannot be recalled. It needs interactions.delete.
 func (d *Desk) DeleteInteraction(ctx context.Context, conversationID, id int64) error {
 	begin, err := d.guard.Write(InteractionsDelete)
 	if err != nil {
@@ -858,5 +852,5 @@ func (d *Desk) DeleteInteraction(ctx context.Context, conversationID, id int64) 
 	})
 }
 
-// InteractionFilter says of which conversation interactions are listed.
+// InteractionFilter names the conversation whose interactions are listed.
 type InteractionFilter struct{ ConversationID int64 }

@@ -13,15 +13,14 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// InvitationPrefix begins the token of every invitation.
+// InvitationPrefix begins every invitation's token.
 const InvitationPrefix = "hwi_"
 
-// invitationLife is how long an invitation can be accepted.
+// invitationLife is how long an invitation is valid.
 const invitationLife = 7 * 24 * time.Hour
 
-// Invitation lets whoever holds its token become a member. The token itself is not
-// kept: it is made of Nonce with the service's signing key, for the mail, and found
-// by Hash.
+// Invitation lets the holder of its token become a member. The token is not stored: it is derived
+// from Nonce with the service's signing key, for the mail, and looked up by Hash.
 type Invitation struct {
 	ID         int64
 	AccountID  int64
@@ -32,12 +31,12 @@ type Invitation struct {
 	MailboxIDs []int64 // empty: all mailboxes
 	Nonce      []byte
 	Hash       []byte // SHA-256 of the token
-	UserID     int64  // who invites
+	UserID     int64  // who invited
 	ExpiresAt  time.Time
 	CreatedAt  time.Time
 }
 
-// InvitationInput invites somebody.
+// InvitationInput is a new invitation.
 type InvitationInput struct {
 	Email      string // required
 	Name       string // proposed, at most 200 characters
@@ -45,16 +44,16 @@ type InvitationInput struct {
 	MailboxIDs []int64
 }
 
-// invitationToken is the token that a nonce stands for.
+// invitationToken derives the token from a nonce.
 func invitationToken(key, nonce []byte) string {
 	return InvitationPrefix + ofNonce(key, "invitation", nonce)
 }
 
-// proofSize is the length of what mailedToken adds.
+// proofSize is the length of the suffix that mailedToken adds.
 const proofSize = 26
 
-// mailedToken is the token as it is mailed. Who invites knows the token, too: that the
-// address is one's own, only what the mail adds to it shows.
+// mailedToken returns the token as mailed. The inviting member also knows the plain token, so only
+// the mailed suffix proves ownership of the address.
 func mailedToken(key, nonce []byte) string {
 	return invitationToken(key, nonce) + ofNonce(key, "invitation mail", nonce)[:proofSize]
 }
@@ -66,7 +65,7 @@ func ofNonce(key []byte, use string, nonce []byte) string {
 	return base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString(mac.Sum(nil))
 }
 
-// invitationOf finds the invitation that a token is of, and whether the token was mailed.
+// invitationOf returns the invitation of a token, and whether it is the mailed token.
 func (s *Service) invitationOf(ctx context.Context, token string) (i Invitation, mailed bool, err error) {
 	plain := token
 	if n := len(invitationToken(nil, nil)); len(token) == n+proofSize {
@@ -87,8 +86,8 @@ func eachInvitation(ctx context.Context, r Reader, visit func(Invitation) error)
 	return each(list, func(i Invitation) int64 { return i.ID }, visit)
 }
 
-// Invitations lists the invitations that were not accepted, by id; expired ones
-// among them. It needs memberships.view.
+// Invitations lists the invitations that were not accepted, including expired ones, by id. It needs
+// memberships.view.
 func (d *Desk) Invitations(ctx context.Context, req storage.PageRequest) (storage.Page[Invitation], error) {
 	r, err := d.guard.Read(MembershipsView)
 	if err != nil {
@@ -100,10 +99,9 @@ func (d *Desk) Invitations(ctx context.Context, req storage.PageRequest) (storag
 		})
 }
 
-// Invite makes an invitation, has it mailed and returns its token, which is not
-// kept. It lasts seven days and takes the place of an earlier one to the same
-// address. It needs memberships.create; what it grants is limited as in
-// [Desk.UpdateMember]. The address of a member is an Invalid fault.
+// Invite creates an invitation, mails it and returns its token, which is not stored. It is valid
+// for seven days and replaces an earlier one to the same address. It needs memberships.create; its
+// grants are limited as in [Desk.UpdateMember]. The address of a member is an Invalid fault.
 func (d *Desk) Invite(ctx context.Context, in InvitationInput) (Invitation, string, error) {
 	begin, err := d.guard.Write(MembershipsCreate)
 	if err != nil {
@@ -114,7 +112,7 @@ func (d *Desk) Invite(ctx context.Context, in InvitationInput) (Invitation, stri
 	}
 	in.Email, in.Name = cleanLine(in.Email), cleanLine(in.Name)
 	var problems fault.Collector
-	problems.Check(ValidEmail(in.Email), "email", "is no mail address")
+	problems.Check(ValidEmail(in.Email), "email", "is not an email address")
 	bounded(&problems, "name", in.Name, 200)
 	validateGrants(&problems, in.RoleIDs, in.MailboxIDs)
 	if err := problems.Err(); err != nil {
@@ -158,8 +156,8 @@ func (d *Desk) Invite(ctx context.Context, in InvitationInput) (Invitation, stri
 	return invitation, token, nil
 }
 
-// makeRoom refuses to invite a member, and removes invitations that have expired or
-// are to the same address.
+// makeRoom returns a fault for an address of a member, and removes invitations that are expired or
+// to the same address.
 func makeRoom(ctx context.Context, tx Tx, key string, now time.Time) error {
 	var users []int64
 	err := eachMember(ctx, tx.Reader(), func(m Membership) error {
@@ -175,7 +173,7 @@ func makeRoom(ctx context.Context, tx Tx, key string, now time.Time) error {
 	}
 	for _, u := range members {
 		if u.EmailKey == key {
-			return fault.Field("email", "belongs to a member already")
+			return fault.Field("email", "already belongs to a member")
 		}
 	}
 	var gone []int64
@@ -193,8 +191,8 @@ func makeRoom(ctx context.Context, tx Tx, key string, now time.Time) error {
 	return err
 }
 
-// DeleteInvitation makes an invitation invalid. It needs memberships.delete, and all that
-// the invitation grants, as in [Desk.UpdateMember].
+// DeleteInvitation revokes an invitation. It needs memberships.delete and everything that the
+// invitation grants, as in [Desk.UpdateMember].
 func (d *Desk) DeleteInvitation(ctx context.Context, id int64) error {
 	begin, err := d.guard.Write(MembershipsDelete)
 	if err != nil {
@@ -205,7 +203,7 @@ func (d *Desk) DeleteInvitation(ctx context.Context, id int64) error {
 		if err != nil {
 			return err
 		}
-		// A role that was deleted meanwhile grants nothing.
+		// A role deleted in the meantime grants nothing.
 		if err := d.mayGrant(ctx, tx.Reader(), i.RoleIDs, i.MailboxIDs); err != nil && !fault.Is(err, fault.NotFound) {
 			return err
 		}
@@ -216,25 +214,24 @@ func (d *Desk) DeleteInvitation(ctx context.Context, id int64) error {
 	})
 }
 
-// AcceptInput is what the invited say of themselves; a user who is signed in leaves
-// it empty.
+// AcceptInput is entered by whoever accepts an invitation. Users who are signed in leave it empty.
 type AcceptInput struct {
-	Name     string // "": the name proposed in the invitation
+	Name     string // "": the name in the invitation
 	Password string // 8 to 200 characters
-	// Code is one of the second factor, of a user who has one and gives the password: without it the fault is that of
-	// [Service.SignIn].
+	// Code is a second-factor code, for a user who has a second factor and gives the password.
+	// Without it, the fault is that of [Service.SignIn].
 	Code string
 }
 
-// Invited is what an invitation says to whoever holds its token.
+// Invited describes an invitation to the holder of its token.
 type Invited struct {
 	Account string // its name
 	Email   string
 	Name    string // proposed; may be ""
 }
 
-// Invited is what a page shows that asks to accept an invitation. The token is one that
-// [Service.AcceptInvitation] takes, else the fault is NotFound.
+// Invited returns what a page for accepting an invitation shows. A token that
+// [Service.AcceptInvitation] would reject is a NotFound fault.
 func (s *Service) Invited(ctx context.Context, token string) (Invited, error) {
 	i, _, err := s.invitationOf(ctx, token)
 	if err != nil {
@@ -247,28 +244,27 @@ func (s *Service) Invited(ctx context.Context, token string) (Invited, error) {
 	return Invited{Account: account.Name, Email: i.Email, Name: i.Name}, err
 }
 
-// Accepted is what came of an invitation.
+// Accepted is the result of accepting an invitation.
 type Accepted struct {
 	Membership Membership
 	AccountID  int64
-	Secret     string // of a new access token of the member
+	Secret     string // of the member's new access token
 }
 
-// AcceptInvitation makes a member of whoever holds an invitation's token, once. A
-// token that is unknown, used or expired is a NotFound fault, and so is one of an
-// invitation whose maker does not hold any more what it grants.
+// AcceptInvitation makes the holder of an invitation's token a member, once. A token that is
+// unknown, used or expired is a NotFound fault, and so is one whose inviter no longer holds what it
+// grants.
 //
-// The address may belong to a user already: the caller is then this user, or nobody
-// who gives that user's password, else the fault is Unauthenticated, as whoever
-// wrote the invitation knows the token too. Another user, or one with a token that
-// has scopes, is Forbidden. For an address without a user one is made, with name
-// and password. Who is a member already is a Conflict. The new access token expires
-// with the one that the caller came with.
+// If the address belongs to an existing user, the caller must be that user, or be anonymous and
+// give that user's password; otherwise it is an Unauthenticated fault, because the inviter knows
+// the token, too. Another user, or a token with scopes, is a Forbidden fault. For a new address, a
+// user is created with name and password. An existing member is a Conflict fault. The new access
+// token expires with the caller's own.
 //
-// The token that was mailed, and it alone, verifies the address. It takes the address
-// back from whoever made a user of it without it: the password becomes the one that is
-// given, and what the user was signed in with ends. It does not so from a user with a second factor, who must not
-// lose it to whoever reads their mail: the fault is Unauthenticated until [Admin.ResetSecondFactor].
+// Only the mailed token verifies the address. It also reclaims the address from a user that someone
+// created without verifying it: the given password replaces theirs, and all their sessions and
+// tokens end. A user with a second factor is not reclaimed, so that someone who reads their mail
+// cannot take over: it is an Unauthenticated fault until [Admin.ResetSecondFactor].
 func (s *Service) AcceptInvitation(ctx context.Context, c Caller, token string, in AcceptInput) (Accepted, error) {
 	invitation, mailed, err := s.invitationOf(ctx, token)
 	if err != nil {
@@ -292,7 +288,7 @@ func (s *Service) AcceptInvitation(ctx context.Context, c Caller, token string, 
 	return accepted, err
 }
 
-// stillCovered refuses an invitation that its maker may not make any more.
+// stillCovered returns a fault if the inviter may no longer make the invitation.
 func (s *Service) stillCovered(ctx context.Context, i Invitation) error {
 	may, err := s.stillMay(ctx, i.AccountID, i.UserID, func(maker *Desk) error {
 		if _, err := maker.guard.Write(MembershipsCreate); err != nil {
@@ -306,8 +302,8 @@ func (s *Service) stillCovered(ctx context.Context, i Invitation) error {
 	return err
 }
 
-// invited finds or prepares the user that an invitation is for. taken: somebody made the
-// user of an address that is not theirs.
+// invited finds or prepares the invitation's user. taken reports that someone else created the user
+// without owning the address.
 func (s *Service) invited(ctx context.Context, c Caller, i Invitation, in AcceptInput, mailed bool) (user User, taken bool, err error) {
 	user, err = s.cfg.Store.UserByEmail(ctx, i.EmailKey)
 	known := err == nil
@@ -315,7 +311,7 @@ func (s *Service) invited(ctx context.Context, c Caller, i Invitation, in Accept
 	case err != nil && !fault.Is(err, fault.NotFound):
 		return User{}, false, err
 	case c.userID != 0 && (!known || c.userID != user.ID || len(c.scopes) > 0):
-		return User{}, false, fault.New(fault.Forbidden, "The invitation is for somebody else, or your token has scopes.")
+		return User{}, false, fault.New(fault.Forbidden, "The invitation is for another user, or your token is limited by scopes.")
 	case known && user.Disabled():
 		return User{}, false, fault.New(fault.Forbidden, "This user is disabled.")
 	case c.userID != 0:
@@ -350,10 +346,10 @@ func (s *Service) invited(ctx context.Context, c Caller, i Invitation, in Accept
 	return user, taken, err
 }
 
-// join uses an invitation up; a user without an id is new.
+// join consumes an invitation; a user without an ID is new.
 func (s *Service) join(ctx context.Context, system SystemTx, i Invitation, c Caller, user User, taken bool) (Accepted, error) {
 	tx, now := system.Within(Scope{AccountID: i.AccountID}), s.now()
-	// First: of two who come at the same time, one finds it gone.
+	// Delete first, so that one of two concurrent callers finds it gone.
 	if err := tx.Invitations().Delete(ctx, i.ID); err != nil {
 		return Accepted{}, err
 	}
@@ -383,8 +379,8 @@ func (s *Service) join(ctx context.Context, system SystemTx, i Invitation, c Cal
 	return Accepted{Membership: m, AccountID: i.AccountID, Secret: in.Secret}, err
 }
 
-// settleUser writes the user of an invitation as far as it is new or its address was
-// verified, and ends what a user was signed in with that was taken back.
+// settleUser writes an invitation's user if it is new or its address was verified. For a reclaimed
+// user it ends all sessions and tokens.
 func (s *Service) settleUser(ctx context.Context, system SystemTx, user *User, taken bool) error {
 	if user.ID == 0 {
 		return takenField(system.InsertUser(ctx, user), UniqueUserEmail, "email")
@@ -393,15 +389,15 @@ func (s *Service) settleUser(ctx context.Context, system SystemTx, user *User, t
 	if err != nil || now.EmailVerifiedAt.Equal(user.EmailVerifiedAt) && !taken {
 		return err
 	}
-	if taken && (!now.EmailVerifiedAt.IsZero() || now.HasSecondFactor()) { // meanwhile
-		return fault.New(fault.Unauthenticated, "The address or the password is not right.")
+	if taken && (!now.EmailVerifiedAt.IsZero() || now.HasSecondFactor()) { // in the meantime
+		return fault.New(fault.Unauthenticated, "The email address or password is incorrect.")
 	}
 	now.EmailVerifiedAt, now.UpdatedAt = user.EmailVerifiedAt, s.now()
 	if !taken {
 		return system.UpdateUser(ctx, &now)
 	}
 	now.Name, now.PasswordHash = user.Name, user.PasswordHash
-	now.SealedSecondFactor = nil // whoever took the address began to set it up
+	now.SealedSecondFactor = nil // set up by whoever took the address
 	if err := system.DeleteOtherSessions(ctx, user.ID, 0); err != nil {
 		return err
 	}
@@ -419,10 +415,46 @@ func (s *Service) settleUser(ctx context.Context, system SystemTx, user *User, t
 			return err
 		}
 	}
-	return system.UpdateUser(ctx, &now)
+	if err := system.UpdateUser(ctx, &now); err != nil {
+		return err
+	}
+	if err := s.forgetSignIns(ctx, system, user.ID); err != nil {
+		return err
+	}
+	return s.ownCredentialChanged(ctx, system, auditPassword, user.ID, user.ID, 0, "")
 }
 
-// invitationMail is the mail of an invitation that is not accepted, deleted or expired.
+// forgetSignIns removes the identities and passkeys of a reclaimed user: they are those of whoever
+// took the address.
+func (s *Service) forgetSignIns(ctx context.Context, tx SystemTx, userID int64) error {
+	identities, err := tx.IdentitiesOf(ctx, userID)
+	if err != nil {
+		return err
+	}
+	for _, i := range identities {
+		if err := tx.DeleteIdentity(ctx, userID, i.ID); err != nil {
+			return err
+		}
+		if err := s.note(ctx, tx, auditIdentityGone, i.ID, userID, 0); err != nil {
+			return err
+		}
+	}
+	passkeys, err := tx.PasskeysOf(ctx, userID)
+	if err != nil {
+		return err
+	}
+	for _, p := range passkeys {
+		if err := tx.DeletePasskey(ctx, userID, p.ID); err != nil {
+			return err
+		}
+		if err := s.note(ctx, tx, auditPasskeyGone, p.ID, userID, 0); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// invitationMail returns the mail of an invitation, unless it is accepted, deleted or expired.
 func (s *Service) invitationMail(ctx context.Context, r Reader, job storage.ClaimedJob, links MailLinks) (SystemMail, error) {
 	i, err := r.Invitations().Get(ctx, job.Subject)
 	if err != nil {
@@ -442,13 +474,13 @@ func (s *Service) invitationMail(ctx context.Context, r Reader, job storage.Clai
 		token = mailedToken(key, i.Nonce)
 		return known
 	}) {
-		return SystemMail{}, fault.New(fault.Internal, "The invitation was made with a signing key that is not known any more.")
+		return SystemMail{}, fault.New(fault.Internal, "The invitation was signed with a key that this server no longer has. Ask for a new one.")
 	}
 	from, _, err := s.sender(ctx, r, 0)
 	if err != nil {
 		return SystemMail{}, err
 	}
-	who := from.Name // the account's
+	who := from.Name // the account's name
 	if len(users) > 0 {
 		who = users[0].Name
 	}

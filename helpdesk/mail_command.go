@@ -10,26 +10,26 @@ import (
 	"unicode"
 )
 
-// mailCommands are what the first lines of a member's mail ask for.
+// mailCommands are the commands in the first lines of a member's mail.
 type mailCommands struct {
-	Forward  bool // the mail passes another one on
+	Forward  bool // the message forwards another one
 	Note     bool // the text is for members only
 	Status   Status
 	Assign   string // an address, or "me"
-	Team     string // the name of a team, beside whom Assign says
+	Team     string // a team's name, in addition to Assign
 	Unassign bool
 	Tags     []string
 	Snooze   time.Time
-	Text     string // what stands behind @note or @fwd on the same line
+	Text     string // text after @note or @fwd on the same line
 }
 
 const (
 	maxCommands = 20
-	// mailMorning is when a conversation wakes that was put off until a day.
+	// mailMorning is the time of day at which a conversation snoozed until a day wakes.
 	mailMorning = 8 * time.Hour
 )
 
-// commandLine makes one spelling of what mail programs and keyboards make of a line.
+// commandLine normalises the variants of a line that mail clients and keyboards produce.
 func commandLine(line string) string {
 	line = strings.Map(func(r rune) rune {
 		switch {
@@ -45,11 +45,11 @@ func commandLine(line string) string {
 	return strings.TrimSpace(line)
 }
 
-// isCommand reports whether a line asks for something.
+// isCommand reports whether a line is a command.
 func isCommand(line string) bool { return strings.HasPrefix(commandLine(line), "@") }
 
-// readCommands reads the lines above a text. Its error says for people what is wrong with
-// them: nothing of a mail is done of which a part is not understood.
+// readCommands parses the lines above a text. Its error describes the problem to people. If any
+// part is not understood, nothing of the mail is done.
 func readCommands(lines []string, now time.Time) (mailCommands, error) {
 	var c mailCommands
 	if len(lines) > maxCommands {
@@ -105,7 +105,7 @@ func (c *mailCommands) read(name, rest string, now time.Time) error {
 	return nil
 }
 
-// readAssign reads whose a conversation becomes. What is no address names a team.
+// readAssign parses an assignee. Anything that is not an address names a team.
 func (c *mailCommands) readAssign(rest string) error {
 	who := strings.ToLower(rest)
 	if who != "me" && rest != "" && len(rest) <= 400 && !strings.Contains(rest, "@") {
@@ -125,7 +125,7 @@ func (c *mailCommands) readAssign(rest string) error {
 	return nil
 }
 
-// readText reads a command behind which the text may begin.
+// readText parses a command that text may follow.
 func (c *mailCommands) readText(name, rest string) error {
 	if rest != "" && c.Text != "" {
 		return fmt.Errorf("the text begins twice")
@@ -159,11 +159,11 @@ func (c *mailCommands) readTags(rest string) error {
 
 var snoozeFor = regexp.MustCompile(`^(?i)(?:for )?(\d{1,4}) ?(h|hours?|d|days?|w|weeks?)$`)
 
-// readSnooze reads how long, or until when, a conversation is put off. Times are in UTC.
+// readSnooze parses how long, or until when, a conversation is snoozed. Times are in UTC.
 func readSnooze(rest string, now time.Time) (time.Time, error) {
 	rest = strings.TrimPrefix(strings.ToLower(rest), "until ")
 	if found := snoozeFor.FindStringSubmatch(rest); found != nil {
-		n, _ := strconv.Atoi(found[1]) // are digits
+		n, _ := strconv.Atoi(found[1]) // only digits
 		unit := map[byte]time.Duration{'h': time.Hour, 'd': 24 * time.Hour, 'w': 7 * 24 * time.Hour}[strings.ToLower(found[2])[0]]
 		if n > 0 {
 			return now.Add(time.Duration(n) * unit), nil
@@ -186,7 +186,7 @@ func (c mailCommands) acts() bool {
 	return c.Status != "" || c.Assign != "" || c.Team != "" || c.Unassign || len(c.Tags) > 0 || !c.Snooze.IsZero()
 }
 
-// String names what was asked for, for the ledger.
+// String names the commands, for the ledger.
 func (c mailCommands) String() string {
 	var all []string
 	add := func(given bool, name string) {

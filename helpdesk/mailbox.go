@@ -10,30 +10,29 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// Mailbox is one mail address that customers write to.
+// Mailbox is an email address that customers write to.
 type Mailbox struct {
 	ID            int64
 	AccountID     int64
 	Name          string
-	Email         string // sender of all answers; may be empty until it is set
+	Email         string // sender address of all replies; may be empty until set
 	EmailKey      string // normalised Email, "" when empty; unique in the account
 	From          string // sender's display name with placeholders :mailbox.name and :user.name
 	InternalLocal string // local part of the internal address; unique over all accounts
 	Inbound       Inbound
-	// ReplyAddress is where answers ask for replies to. Stores keep the one that was
-	// chosen, "" if none was; what the service returns has the one that holds: of a
-	// forwarded mailbox ReplyIntake, of another ReplyPlain until Probe shows that
-	// ReplySubaddress works.
+	// ReplyAddress selects the address that replies are directed to. Stores keep the configured
+	// value, "" if none. The service returns the effective one: for a forwarded mailbox
+	// ReplyIntake, for others ReplyPlain until Probe shows that ReplySubaddress works.
 	ReplyAddress ReplyAddress
 	Probe        AddressProbe
-	Signature    string      // what answers end with, below the member's own: HTML that is safe to show, with placeholders
-	Quotes       QuotePolicy // what is quoted below answers
-	IsDefault    bool        // set on what the service returns; stores ignore it: see Account.DefaultMailboxID
+	Signature    string      // appended to replies, below the member's own: sanitized HTML with placeholders
+	Quotes       QuotePolicy // how much to quote below replies
+	IsDefault    bool        // set by the service; stores ignore it, see Account.DefaultMailboxID
 	CreatedAt    time.Time
 	UpdatedAt    time.Time
 }
 
-// InboundType says how mail reaches a mailbox.
+// InboundType is the way in which mail reaches a mailbox.
 type InboundType string
 
 // The ways mail reaches a mailbox.
@@ -46,79 +45,79 @@ const (
 // Encryption of a connection to a mail server.
 type Encryption string
 
-// The encryptions of the specification.
+// The supported encryptions.
 const (
 	EncryptionTLS  Encryption = "TLS" // STARTTLS on a plain connection
 	EncryptionSSL  Encryption = "SSL" // TLS from the first byte
 	EncryptionNone Encryption = "NONE"
 )
 
-// Inbound is how a mailbox's mail is fetched. The fields after Type mean nothing
-// for InboundForward. A [Desk] returns the zero value to who may not see it.
+// Inbound configures how a mailbox's mail is fetched. The fields after Type are unused for
+// InboundForward. A [Desk] returns the zero value to members who may not view it.
 type Inbound struct {
 	Type                InboundType
 	Host                string
 	Port                int
 	Username            string
 	SealedPassword      []byte // never leaves the service
-	HasPassword         bool   // set on what the service returns; stores ignore it
+	HasPassword         bool   // set by the service; stores ignore it
 	Encryption          Encryption
 	ValidateCertificate bool
 	Folders             []string // empty: INBOX
 
 	Auth  InboundAuth
-	OAuth OAuth // of AuthOAuth2
-	// ImportSince leaves mail alone that the server received before that day, until it
-	// is asked for with [Desk.Backfill]; zero: all is imported. IMAP only.
+	OAuth OAuth // for AuthOAuth2
+	// ImportSince skips messages that the server received before that day, until [Desk.Backfill]
+	// requests them; zero imports all. IMAP only.
 	ImportSince time.Time
-	// Epoch counts the changes of the server or its user: positions and cursors of one
-	// mean nothing to another.
+	// Epoch counts changes of the server or its user. Positions and cursors of one epoch are
+	// meaningless in another.
 	Epoch int
 }
 
-// InboundAuth is how a mailbox signs in to its server.
+// InboundAuth is the way in which a mailbox authenticates to its server.
 type InboundAuth string
 
-// The ways to sign in.
+// The authentication methods.
 const (
-	AuthPassword InboundAuth = "PASSWORD" // the zero value means it too
+	AuthPassword InboundAuth = "PASSWORD" // the zero value means the same
 	AuthOAuth2   InboundAuth = "OAUTH2"   // an access token, by OAUTHBEARER (RFC 7628) or XOAUTH2
 )
 
-// OAuth says how to get access tokens for a mail server with a refresh token (RFC
-// 6749 section 6).
+// OAuth configures how access tokens for a mail server are obtained with a refresh token (RFC 6749
+// section 6).
 type OAuth struct {
 	ClientID        string
 	TokenURL        string
-	Scope           string // separated by spaces; empty: what was granted
+	Scope           string // separated by spaces; empty: the originally granted scope
 	SealedSecrets   []byte // client secret and refresh token; never leaves the service
-	HasRefreshToken bool   // set on what the service returns; stores ignore it
+	HasRefreshToken bool   // set by the service; stores ignore it
 }
 
-// FetchCursor is how far a folder was taken (RFC 9051 section 2.3.1).
+// FetchCursor is the last message taken from a folder (RFC 9051 section 2.3.1).
 type FetchCursor struct{ UIDValidity, UID uint32 }
 
-// FetchStatus tells how fetching a mailbox goes.
+// FetchStatus is the state of fetching a mailbox.
 type FetchStatus struct {
 	MailboxID     int64
 	Connected     bool
 	LastSuccessAt time.Time
 	LastErrorAt   time.Time
-	LastError     string // what failed, safe to show to who may see the connection
-	// NeedsReauth: the server or the token endpoint refuses the password or the grant.
-	// Nothing is fetched until there is another one.
+	LastError     string // last failure, safe to show to members who may view the connection
+	// NeedsReauth reports that the server or the token endpoint rejects the password or the grant.
+	// Nothing is fetched until it is replaced.
 	NeedsReauth bool
-	// Worker is the process that is at work on the mailbox in a way that may end it, see
-	// [Intake.BeginFetch]; "": none is. Deaths are when processes died so, the last first,
-	// as far as they still count; Fruitless of them came in a row, with nothing fetched in
+	// Worker is the process that currently runs a step on the mailbox that could crash it, see
+	// [Intake.BeginFetch]; "" if none. Deaths are the times of such crashes that still count,
+	// newest first. Fruitless is how many of them happened in a row without anything fetched in
 	// between.
 	Worker    string
 	Deaths    []time.Time
 	Fruitless int
-	// ParkedAt is when the mailbox was parked because too many processes died; zero: it is
-	// not. It is tried again after a minute, and twice as late with each death that follows,
-	// up to a day. A fetch that works ends that, and so does a connection that works when
-	// [Desk.TestMailbox] tries it, or another one.
+	// ParkedAt is when the mailbox was parked after too many crashes; zero: not parked. It is
+	// retried after a minute, and the delay doubles with each further crash, up to a day. Parking
+	// ends with a successful fetch, with a successful [Desk.TestMailbox], or with a changed
+	// connection.
 	ParkedAt  time.Time
 	UpdatedAt time.Time
 }
@@ -130,68 +129,65 @@ type InboundInput struct {
 	Host     string
 	Port     int
 	Username string
-	// Password may be absent in an update that leaves Host and Username as they
-	// are: the stored one is kept.
+	// Password may be absent in an update that keeps Host and Username; the stored one is then
+	// kept.
 	Password            storage.Opt[string]
 	Encryption          Encryption
 	ValidateCertificate storage.Opt[bool]
 	Folders             []string
 
-	// Auth is AuthPassword unless it is given; empty in an update without a password,
-	// it stays as it is.
+	// Auth defaults to AuthPassword. If empty in an update without a password, it is unchanged.
 	Auth  InboundAuth
-	OAuth OAuthInput // of AuthOAuth2
-	// ImportSince leaves mail alone that the server received before that day; absent in
-	// an update, it stays as it is. IMAP only: POP3 knows no dates.
+	OAuth OAuthInput // for AuthOAuth2
+	// ImportSince skips messages that the server received before that day; absent in an update, it
+	// is unchanged. IMAP only, because POP3 has no dates.
 	ImportSince storage.Opt[time.Time]
 }
 
-// OAuthInput sets how access tokens are got.
+// OAuthInput sets how access tokens are obtained.
 type OAuthInput struct {
 	ClientID string // required
 	TokenURL string // required: https, or http on this machine
 	Scope    string
-	// ClientSecret may be empty: not every client has one. RefreshToken may be absent in
-	// an update that leaves the servers, the user and the client as they are: both
-	// secrets are kept then.
+	// ClientSecret may be empty, since not every client has one. RefreshToken may be absent in an
+	// update that keeps the servers, the user and the client; both secrets are then kept.
 	ClientSecret storage.Opt[string]
 	RefreshToken storage.Opt[string]
 }
 
-// MailboxInput makes or changes a mailbox. Absent fields stay as they are, or are
-// empty in a new mailbox; an absent Inbound is FWD in a new mailbox.
+// MailboxInput creates or changes a mailbox. Absent fields are unchanged, or empty in a new
+// mailbox. An absent Inbound means FWD in a new mailbox.
 type MailboxInput struct {
 	Name    storage.Opt[string] // at most 200 characters; empty: the address
 	Email   storage.Opt[string]
 	From    storage.Opt[string] // at most 200 characters; empty: the mailbox's name
 	Inbound storage.Opt[InboundInput]
-	// ReplyAddress chooses where answers ask for replies to; null: what is known to work,
-	// see [Mailbox].
+	// ReplyAddress selects the address that replies are directed to. Null selects one known to
+	// work, see [Mailbox].
 	ReplyAddress storage.Opt[ReplyAddress]
-	// Signature is HTML or text with the placeholders of [SignaturePlaceholders], at most
-	// 16 KiB; empty: there is none.
+	// Signature is HTML or text with the placeholders of [SignaturePlaceholders], at most 16 KiB.
+	// Empty means no signature.
 	Signature storage.Opt[string]
-	// Quotes is QuoteNone unless it is given.
+	// Quotes defaults to QuoteNone.
 	Quotes storage.Opt[QuotePolicy]
-	// IsDefault makes the mailbox that of conversations that name none, in place of
-	// the one before. False leaves the choice to the account's oldest mailbox again, if
-	// it was this one.
+	// IsDefault true makes the mailbox the default for conversations that name none. False, on the
+	// current default, makes the account's oldest mailbox the default again.
 	IsDefault storage.Opt[bool]
 }
 
-// FetchState is how fetching a mailbox goes, in a word.
+// FetchState summarizes the state of fetching a mailbox.
 type FetchState string
 
 // The states of fetching.
 const (
-	FetchWaiting    FetchState = "waiting"    // nothing has tried to fetch it since it was made
-	FetchConnecting FetchState = "connecting" // it is tried, and the server has not answered yet
+	FetchWaiting    FetchState = "waiting"    // no attempt since the mailbox was created
+	FetchConnecting FetchState = "connecting" // an attempt is under way, and the server has not answered yet
 	FetchConnected  FetchState = "connected"
-	FetchFailing    FetchState = "failing" // LastError says why; it is tried again
-	FetchParked     FetchState = "parked"  // LastError says why; it is tried again ever more rarely
+	FetchFailing    FetchState = "failing" // LastError has the reason; it is retried
+	FetchParked     FetchState = "parked"  // LastError has the reason; it is retried at growing intervals
 )
 
-// State sums the status up.
+// State returns the summary of the status.
 func (s FetchStatus) State() FetchState {
 	switch {
 	case !s.ParkedAt.IsZero():
@@ -206,9 +202,8 @@ func (s FetchStatus) State() FetchState {
 	return FetchConnecting
 }
 
-// CreateMailbox makes a mailbox. It needs mailboxes.create, and
-// mailboxes.connection to set Inbound to anything but FWD. An address that another
-// mailbox has is an Invalid fault on email.
+// CreateMailbox creates a mailbox. It needs mailboxes.create, and mailboxes.connection to set
+// Inbound to anything but FWD. An address that another mailbox has is an Invalid fault on email.
 func (d *Desk) CreateMailbox(ctx context.Context, in MailboxInput) (Mailbox, error) {
 	begin, err := d.guard.Write(MailboxesCreate)
 	if err != nil {
@@ -278,19 +273,18 @@ func (d *Desk) UpdateMailbox(ctx context.Context, id int64, in MailboxInput) (Ma
 	return d.shown(m), nil
 }
 
-// unparked has a mailbox fetched again that has another connection now. tx has locked it.
+// unparked resumes fetching of a mailbox whose connection changed. The caller has locked it in tx.
 func unparked(ctx context.Context, tx Tx, id int64) error {
 	status, err := tx.FetchStatus(ctx, id)
 	if err != nil || status.Worker == "" && len(status.Deaths) == 0 && status.ParkedAt.IsZero() {
 		return err
 	}
-	status.Worker = "" // it was at work with the connection of before
+	status.Worker = "" // it used the previous connection
 	status.unpark()
 	return tx.SaveFetchStatus(ctx, status)
 }
 
-// chooseDefault changes the account's default mailbox as asked, and tells m whether
-// it is the one.
+// chooseDefault changes the account's default mailbox as requested, and sets m.IsDefault.
 func (d *Desk) chooseDefault(ctx context.Context, tx Tx, m *Mailbox, choice storage.Opt[bool]) error {
 	account, err := tx.Account(ctx)
 	if err != nil {
@@ -300,7 +294,7 @@ func (d *Desk) chooseDefault(ctx context.Context, tx Tx, m *Mailbox, choice stor
 	if wanted, given := choice.Get(); given {
 		if wanted {
 			if err := d.reachesAll(); err != nil && chosen != m.ID {
-				return err // conversations that name no mailbox would come to this one
+				return err // conversations that name no mailbox would use this one
 			}
 			chosen = m.ID
 		} else if chosen == m.ID {
@@ -318,8 +312,8 @@ func (d *Desk) chooseDefault(ctx context.Context, tx Tx, m *Mailbox, choice stor
 	return err
 }
 
-// defaultMailbox is the mailbox chosen, or the oldest that can be seen; 0 when
-// there is none.
+// defaultMailbox returns the configured default mailbox, or the oldest visible one; 0 if there is
+// none.
 func defaultMailbox(ctx context.Context, r Reader, account Account) (int64, error) {
 	if account.DefaultMailboxID != 0 {
 		return account.DefaultMailboxID, nil
@@ -331,7 +325,7 @@ func defaultMailbox(ctx context.Context, r Reader, account Account) (int64, erro
 	return oldest[0].ID, nil
 }
 
-// withDefault marks the default mailbox among some.
+// withDefault sets IsDefault on the default mailbox in a list.
 func (d *Desk) withDefault(ctx context.Context, r Reader, all []Mailbox, err error) ([]Mailbox, error) {
 	if err != nil || len(all) == 0 {
 		return all, err
@@ -348,7 +342,7 @@ func (d *Desk) withDefault(ctx context.Context, r Reader, all []Mailbox, err err
 	return all, err
 }
 
-// apply validates in and puts it into m.
+// apply validates in and copies it into m.
 func (d *Desk) apply(m *Mailbox, in MailboxInput) error {
 	var problems fault.Collector
 	old := *m
@@ -356,7 +350,7 @@ func (d *Desk) apply(m *Mailbox, in MailboxInput) error {
 	m.EmailKey = EmailKey(m.Email)
 	m.Name = cleanLine(in.Name.Or(m.Name))
 	m.From = cleanLine(in.From.Or(m.From))
-	problems.Check(m.Email == "" || ValidEmail(m.Email), "email", "is no mail address")
+	problems.Check(m.Email == "" || ValidEmail(m.Email), "email", "is not an email address")
 	bounded(&problems, "name", m.Name, 200)
 	bounded(&problems, "from", m.From, 200)
 	if m.Name == "" {
@@ -376,7 +370,7 @@ func (d *Desk) apply(m *Mailbox, in MailboxInput) error {
 		}
 	}
 	if !old.sameRoute(*m) {
-		m.Probe = AddressProbe{} // what it found out was of another server, or address
+		m.Probe = AddressProbe{} // its result belongs to the previous server or address
 	}
 	m.ReplyAddress = in.ReplyAddress.Or(m.ReplyAddress)
 	if in.ReplyAddress.IsNull() {
@@ -401,12 +395,12 @@ func (d *Desk) apply(m *Mailbox, in MailboxInput) error {
 	return problems.Err()
 }
 
-// sameRoute tells whether mail to the address takes the same way to the mailbox.
+// sameRoute reports whether mail to the address reaches both mailboxes in the same way.
 func (m Mailbox) sameRoute(other Mailbox) bool {
 	return m.EmailKey == other.EmailKey && m.Inbound.sameLogin(other.Inbound)
 }
 
-// shown is what the caller may see of a mailbox.
+// shown returns the mailbox without what the caller may not view.
 func (d *Desk) shown(m Mailbox) Mailbox {
 	m.ReplyAddress = m.repliesTo(d.svc.now())
 	if !d.guard.Allows(MailboxesConnection) {
@@ -420,12 +414,12 @@ func (d *Desk) shown(m Mailbox) Mailbox {
 	return m
 }
 
-// InternalAddress is where mail of a mailbox can be forwarded to.
+// InternalAddress returns the address that a mailbox's mail can be forwarded to.
 func (s *Service) InternalAddress(m Mailbox) string {
 	return m.InternalLocal + "@" + s.cfg.IntakeDomain
 }
 
-// InternalAddress is where mail of a mailbox can be forwarded to.
+// InternalAddress returns the address that a mailbox's mail can be forwarded to.
 func (d *Desk) InternalAddress(m Mailbox) string { return d.svc.InternalAddress(m) }
 
 // Mailbox returns a mailbox. It needs mailboxes.view; its Inbound is empty
@@ -460,7 +454,7 @@ func (d *Desk) Mailboxes(ctx context.Context, req storage.PageRequest) (storage.
 		})
 }
 
-// MailboxesByID returns those of the mailboxes that the member reaches. It needs
+// MailboxesByID returns those of the given mailboxes that the member reaches. It needs
 // mailboxes.view.
 func (d *Desk) MailboxesByID(ctx context.Context, ids []int64) ([]Mailbox, error) {
 	r, err := d.guard.Read(MailboxesView)
@@ -471,7 +465,7 @@ func (d *Desk) MailboxesByID(ctx context.Context, ids []int64) ([]Mailbox, error
 	return d.withDefault(ctx, r, all, err)
 }
 
-// FetchStatus tells how fetching a mailbox goes. It needs mailboxes.connection.
+// FetchStatus returns the state of fetching a mailbox. It needs mailboxes.connection.
 func (d *Desk) FetchStatus(ctx context.Context, mailboxID int64) (FetchStatus, error) {
 	r, err := d.guard.Read(MailboxesConnection)
 	if err != nil {
@@ -485,10 +479,9 @@ func (d *Desk) FetchStatus(ctx context.Context, mailboxID int64) (FetchStatus, e
 	return status, err
 }
 
-// DeleteMailbox removes a mailbox. One with conversations is a Conflict fault,
-// unless force is set: then they are removed with it, before it and in pieces if they
-// are many, so that some may be gone after an error. It needs mailboxes.delete, and
-// conversations.delete to force.
+// DeleteMailbox removes a mailbox. A mailbox that has conversations is a Conflict fault unless
+// force is set. Force removes the conversations first, in several transactions if there are many,
+// so some may be gone after an error. It needs mailboxes.delete, and conversations.delete to force.
 func (d *Desk) DeleteMailbox(ctx context.Context, id int64, force bool) error {
 	begin, err := d.guard.Write(MailboxesDelete)
 	if err != nil {

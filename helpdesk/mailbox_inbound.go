@@ -12,7 +12,7 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// inboundField is the name of a field of a connection.
+// inboundField returns the name of a connection's field.
 func inboundField(name string) string { return "connection[inbound][" + name + "]" }
 
 func (d *Desk) applyInbound(problems *fault.Collector, m *Mailbox, in InboundInput) error {
@@ -56,19 +56,19 @@ func (d *Desk) applyInbound(problems *fault.Collector, m *Mailbox, in InboundInp
 		required(problems, fmt.Sprintf("%s[%d]", field("folders"), i), folder, 255)
 		next.Folders = append(next.Folders, folder)
 	}
-	problems.Check(next.ImportSince.IsZero() || next.Type == InboundIMAP, field("import_since"), "is for IMAP only: POP3 knows no dates")
+	problems.Check(next.ImportSince.IsZero() || next.Type == InboundIMAP, field("import_since"), "is only available with IMAP: POP3 has no dates")
 	err := d.applyCredentials(problems, m, &next, in)
 	m.Inbound = next
 	return err
 }
 
-// sameLogin tells whether two connections are of the same user of the same server.
+// sameLogin reports whether two connections use the same user of the same server.
 func (i Inbound) sameLogin(other Inbound) bool {
 	return i.Type == other.Type && i.Host == other.Host && i.Username == other.Username
 }
 
-// applyCredentials puts into next how it signs in. A secret must not be sent to
-// another server, user or client by who does not know it.
+// applyCredentials sets the credentials of next. A stored secret must not be sent to another
+// server, user or client on behalf of a caller who does not know it.
 func (d *Desk) applyCredentials(problems *fault.Collector, m *Mailbox, next *Inbound, in InboundInput) error {
 	old := m.Inbound
 	next.Auth = in.Auth
@@ -124,7 +124,7 @@ func (d *Desk) applyOAuth(problems *fault.Collector, m *Mailbox, next *Inbound, 
 		problems.Add(field("refresh_token"), "is required when host, username, client_id or token_url change")
 		return nil
 	}
-	if kept && len(old.OAuth.SealedSecrets) > 0 { // what is not given stays
+	if kept && len(old.OAuth.SealedSecrets) > 0 { // keep the secrets that are not given
 		stored, err := d.svc.oauthSecrets(*m)
 		if err == nil && secrets.RefreshToken == "" {
 			secrets.RefreshToken = stored.RefreshToken
@@ -139,8 +139,7 @@ func (d *Desk) applyOAuth(problems *fault.Collector, m *Mailbox, next *Inbound, 
 	return err
 }
 
-// validTokenURL accepts what secrets may be sent to: https, and http where they do
-// not leave the machine.
+// validTokenURL reports whether secrets may be sent to a URL: https, or http to this machine.
 func validTokenURL(text string) bool {
 	u, err := url.Parse(text)
 	if err != nil || u.Host == "" || u.User != nil || len(text) > 2000 {
@@ -150,7 +149,7 @@ func validTokenURL(text string) bool {
 	return u.Scheme == "https" || u.Scheme == "http" && (u.Hostname() == "localhost" || ip != nil && ip.IsLoopback())
 }
 
-// oauthSecrets are what is sealed of the settings for access tokens.
+// oauthSecrets are the sealed secrets for obtaining access tokens.
 type oauthSecrets struct {
 	ClientSecret string `json:"client_secret,omitempty"`
 	RefreshToken string `json:"refresh_token"`

@@ -13,15 +13,16 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// How marks are written: by Run, or by who finds them overdue where nobody runs it.
+// Intervals of writing marks: by Run, or by a request that finds them overdue if Run is not
+// running.
 const (
 	markInterval = 2 * time.Second
 	marksOverdue = 30 * time.Second
-	markBatch    = 200 // marks of a transaction
+	markBatch    = 200 // marks per transaction
 	maxMarks     = 100_000
 )
 
-// mark is something that was seen in passing, while somebody read.
+// mark is an observation to be written later, such as the use of a token.
 type mark struct {
 	kind    markKind
 	account int64 // 0 for tokens
@@ -31,23 +32,23 @@ type mark struct {
 type markKind uint8
 
 const (
-	tokenUsed     markKind = iota // id of an access token
-	portalKeyUsed                 // id of a portal key
-	memberActive                  // id of a membership
-	answerSeen                    // id of an interaction
+	tokenUsed     markKind = iota // id: access token
+	portalKeyUsed                 // id: portal key
+	memberActive                  // id: membership
+	answerSeen                    // id: interaction
 )
 
-// marks are those that are not written yet. Who reads must not wait for who writes, so they are gathered.
+// marks collects marks until they are written, so that readers need not wait for a write.
 type marks struct {
 	mu    sync.Mutex
 	at    map[mark]time.Time
-	since time.Time // of the first of them
+	since time.Time // time of the first mark
 
 	running  atomic.Int32
 	flushing sync.Mutex // one at a time
 }
 
-// mark notes what is to be written later.
+// mark collects a mark to be written later.
 func (s *Service) mark(ctx context.Context, m mark, at time.Time) {
 	marks := s.marks
 	marks.mu.Lock()
@@ -56,7 +57,7 @@ func (s *Service) mark(ctx context.Context, m mark, at time.Time) {
 	}
 	old, known := marks.at[m]
 	switch {
-	case known && (m.kind == answerSeen || !at.After(old)): // the first counts, or the last
+	case known && (m.kind == answerSeen || !at.After(old)): // keeps the first time, or the last
 	case known || len(marks.at) < maxMarks:
 		marks.at[m] = at
 	}
@@ -71,10 +72,10 @@ func (s *Service) mark(ctx context.Context, m mark, at time.Time) {
 	}
 }
 
-// Run writes every two seconds what was noted while others read: the last use of tokens and portal keys, when members
-// were active, and which answers were seen. It does so until ctx ends, and writes what is left then. Without it these
-// are written every half minute, by a request; a program that does not run it calls [Service.FlushMarks] before it
-// ends. What was noted in the last seconds is lost when the process is killed.
+// Run writes marks every two seconds until ctx ends: the last use of tokens and portal keys,
+// members' activity, and which replies were seen. At the end it writes the remaining ones. Without
+// Run, requests write them every half minute, and the program should call [Service.FlushMarks]
+// before it exits. Killing the process loses the last seconds' marks.
 func (s *Service) Run(ctx context.Context) error {
 	s.marks.running.Add(1)
 	defer s.marks.running.Add(-1)
@@ -94,14 +95,14 @@ func (s *Service) Run(ctx context.Context) error {
 	}
 }
 
-// FlushMarks writes what was noted so far.
+// FlushMarks writes all collected marks.
 func (s *Service) FlushMarks(ctx context.Context) error {
 	s.marks.flushing.Lock()
 	defer s.marks.flushing.Unlock()
 	return s.flushMarks(ctx)
 }
 
-// flushMarks writes what is gathered; what fails is kept.
+// flushMarks writes the collected marks and keeps those that fail.
 func (s *Service) flushMarks(ctx context.Context) error {
 	s.marks.mu.Lock()
 	gathered := s.marks.at
@@ -116,11 +117,11 @@ func (s *Service) flushMarks(ctx context.Context) error {
 		list := byAccount[account]
 		slices.SortFunc(list, func(a, b mark) int { return cmp.Or(cmp.Compare(a.kind, b.kind), cmp.Compare(a.id, b.id)) })
 		for batch := range slices.Chunk(list, markBatch) {
-			err := failed // when the database is away one try is enough
+			err := failed // if the database is unavailable, try only once
 			if err == nil {
 				err = s.writeMarks(ctx, account, batch, gathered)
 			}
-			if err == nil || !fault.Certain(err) { // written again they say the same
+			if err == nil || !fault.Certain(err) { // writing them again is idempotent
 				continue
 			}
 			if !fault.Passes(err) && ctx.Err() == nil {
@@ -148,7 +149,7 @@ func (s *Service) keepMarks(batch []mark, at map[mark]time.Time) {
 	}
 }
 
-// writeMarks writes marks of one account, 0 standing for those of none.
+// writeMarks writes marks of one account, or of none if 0.
 func (s *Service) writeMarks(ctx context.Context, account int64, batch []mark, at map[mark]time.Time) error {
 	if account == 0 {
 		return s.cfg.Store.InSystemTx(ctx, func(ctx context.Context, tx SystemTx) error {
@@ -173,7 +174,7 @@ func (s *Service) writeMarks(ctx context.Context, account int64, batch []mark, a
 	})
 }
 
-// gone takes what is not there any more for nothing that went wrong.
+// gone drops NotFound errors, since the marked row may have been removed.
 func gone(err error) error {
 	if errors.Is(err, ErrNotFound) {
 		return nil

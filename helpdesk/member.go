@@ -9,13 +9,13 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// maxGrants bounds the roles and the mailboxes of a membership.
+// maxGrants limits the roles and the mailboxes of a membership.
 const maxGrants = 1000
 
-// MembershipUpdate changes what a member may do.
+// MembershipUpdate changes a membership's permissions.
 type MembershipUpdate struct {
 	RoleIDs    []int64              // required
-	MailboxIDs storage.Opt[[]int64] // null or empty: all mailboxes; absent: as they are
+	MailboxIDs storage.Opt[[]int64] // null or empty: all mailboxes; absent: unchanged
 }
 
 // Members lists the memberships by id. It needs memberships.view.
@@ -41,10 +41,10 @@ func (d *Desk) Member(ctx context.Context, id int64) (Membership, error) {
 
 // UpdateMember changes a member's roles and mailboxes. It needs memberships.update.
 //
-// A caller can neither change who holds more than it does nor grant more than it
-// holds, in permissions and in mailboxes: that is Forbidden. A role or mailbox that
-// is not there, or that the caller does not see, is NotFound. The last owner of all
-// mailboxes cannot lose the role or be limited: a Conflict with code last_owner.
+// A caller may neither change a member who holds more than the caller, nor grant more than the
+// caller holds, in permissions and in mailboxes; both are Forbidden faults. A role or mailbox that
+// is absent or invisible to the caller is a NotFound fault. The last owner of all mailboxes can
+// neither lose that role nor be limited: a Conflict fault with code last_owner.
 func (d *Desk) UpdateMember(ctx context.Context, id int64, in MembershipUpdate) (Membership, error) {
 	begin, err := d.guard.Write(MembershipsUpdate)
 	if err != nil {
@@ -89,9 +89,9 @@ func (d *Desk) UpdateMember(ctx context.Context, id int64, in MembershipUpdate) 
 	return m, err
 }
 
-// RemoveMember ends a membership, also the caller's own: the member is in no team any more, and what was assigned to the
-// member becomes unassigned soon after, by a job. It needs memberships.delete. Who holds more than the caller cannot be removed (Forbidden),
-// the last owner by nobody (Conflict with code last_owner).
+// RemoveMember ends a membership; members may end their own. The member leaves all teams, and a job
+// soon unassigns the member's conversations. It needs memberships.delete. A member who holds more
+// than the caller is a Forbidden fault; the last owner is a Conflict fault with code last_owner.
 func (d *Desk) RemoveMember(ctx context.Context, id int64) error {
 	begin, err := d.guard.Write(MembershipsDelete)
 	if err != nil {
@@ -112,7 +112,7 @@ func (d *Desk) RemoveMember(ctx context.Context, id int64) error {
 	})
 }
 
-// endMembership removes a membership with what was the member's alone. The account must be locked.
+// endMembership removes a membership and the member's private data. The account must be locked.
 func (s *Service) endMembership(ctx context.Context, tx Tx, accountID int64, m Membership, emit func(kind string, subject int64) error) error {
 	if err := keepOwner(ctx, tx.Reader(), m, Membership{}); err != nil {
 		return err
@@ -141,7 +141,7 @@ func validateGrants(problems *fault.Collector, roles, mailboxes []int64) {
 	problems.Check(len(mailboxes) <= maxGrants, "mailboxes", fmt.Sprintf("has more than %d items", maxGrants))
 }
 
-// distinct keeps the first of each.
+// distinct removes duplicates and keeps the order.
 func distinct(ids []int64) []int64 {
 	var out []int64
 	for _, id := range ids {
@@ -152,7 +152,7 @@ func distinct(ids []int64) []int64 {
 	return out
 }
 
-// rolesOf finds the roles of ids; one that is not there is a NotFound fault.
+// rolesOf returns the roles with the given ids; an absent one is a NotFound fault.
 func rolesOf(ctx context.Context, r Reader, ids []int64) ([]Role, error) {
 	all, err := r.Roles().ByIDs(ctx, ids)
 	if err != nil {
@@ -169,7 +169,7 @@ func rolesOf(ctx context.Context, r Reader, ids []int64) ([]Role, error) {
 	return resolve(found), nil
 }
 
-// findMailboxes refuses mailboxes that are not there or not in the caller's sight.
+// findMailboxes returns a fault if a mailbox is absent or invisible to the caller.
 func (d *Desk) findMailboxes(ctx context.Context, r Reader, ids []int64) error {
 	if len(ids) == 0 {
 		return nil
@@ -186,31 +186,31 @@ func (d *Desk) findMailboxes(ctx context.Context, r Reader, ids []int64) error {
 	return nil
 }
 
-// mayTouch refuses a member who holds more than the caller.
+// mayTouch returns a fault if the member holds more than the caller.
 func (d *Desk) mayTouch(ctx context.Context, r Reader, m Membership) error {
 	roles, err := rolesOf(ctx, r, m.RoleIDs)
 	if err != nil {
 		return err
 	}
 	if !d.covers(roles, m.MailboxIDs) {
-		return fault.New(fault.Forbidden, "The member holds more than you do.")
+		return fault.New(fault.Forbidden, "The member has more permissions than you.")
 	}
 	return nil
 }
 
-// mayGrant refuses to give more than the caller holds.
+// mayGrant returns a fault if the grant exceeds what the caller holds.
 func (d *Desk) mayGrant(ctx context.Context, r Reader, roleIDs, mailboxIDs []int64) error {
 	roles, err := rolesOf(ctx, r, roleIDs)
 	if err != nil {
 		return err
 	}
 	if !d.covers(roles, mailboxIDs) {
-		return fault.New(fault.Forbidden, "You cannot grant more than you hold.")
+		return fault.New(fault.Forbidden, "You cannot grant more than you have.")
 	}
 	return nil
 }
 
-// covers reports whether the caller holds all that roles and mailboxes give.
+// covers reports whether the caller holds everything that the roles and mailboxes grant.
 func (d *Desk) covers(roles []Role, mailboxIDs []int64) bool {
 	for _, role := range roles {
 		if !d.holdsAll(role.Permissions) {
@@ -228,9 +228,8 @@ func (d *Desk) holdsAll(permissions []Permission) bool {
 	return !slices.ContainsFunc(permissions, func(p Permission) bool { return !d.permissions[p] })
 }
 
-// keepOwner refuses to make an owner of all mailboxes something else, when no other is
-// left: what the remaining members do not reach, nobody would ever reach again. The
-// account must be locked.
+// keepOwner returns a fault if a change would leave no owner of all mailboxes. Otherwise, what the
+// remaining members cannot reach would stay unreachable. The account must be locked.
 func keepOwner(ctx context.Context, r Reader, old, m Membership) error {
 	roles, err := r.Roles().List(ctx, storage.NoFilter{}, storage.Seek{Limit: storage.NoLimit})
 	if err != nil {
@@ -255,9 +254,9 @@ func keepOwner(ctx context.Context, r Reader, old, m Membership) error {
 	case err != nil:
 		return err
 	case !owner && !owns(m):
-		return &fault.Error{Kind: fault.Conflict, Code: "last_owner", Message: "The account needs an owner: this is the last one."}
+		return &fault.Error{Kind: fault.Conflict, Code: "last_owner", Message: "This is the account's last owner. Make somebody else an owner first."}
 	case !ownerOfAll && ownsAll(old):
-		return &fault.Error{Kind: fault.Conflict, Code: "last_owner", Message: "The account needs an owner of all mailboxes: this is the last one."}
+		return &fault.Error{Kind: fault.Conflict, Code: "last_owner", Message: "This is the account's last owner of all mailboxes. Make somebody else one first."}
 	}
 	return nil
 }

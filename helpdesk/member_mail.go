@@ -18,30 +18,29 @@ import (
 	"github.com/helpwright/helpwright/storage/filetype"
 )
 
-// MemberMail notes a mail by which a member worked, or tried to: each does so once. It notes
-// mails to the member, too, of which there may be only so many within an hour.
+// MemberMail records a member's command mail, so that each is executed only once. It also records
+// mails to the member, to limit their number per hour.
 type MemberMail struct {
 	ID        int64
 	UserID    int64
 	Key       string // of the mail; unique among the user's
-	InboundID int64  // its row of the ledger; 0: it was sent to the member
+	InboundID int64  // its ledger row; 0: it was sent to the member
 	Outcome   MemberMailOutcome
 	CreatedAt time.Time
 }
 
-// MemberMailOutcome is what became of a member's mail.
+// MemberMailOutcome is the result of a member's command mail.
 type MemberMailOutcome string
 
-// The outcomes of members' mails.
+// The outcomes of command mails.
 const (
-	MemberMailDone     MemberMailOutcome = "done"     // what it asked for
-	MemberMailReturned MemberMailOutcome = "returned" // it came back to the member, who had proven to be its author
-	MemberMailUnproven MemberMailOutcome = "unproven" // nothing showed that it was the member's, who was told
-	MemberMailTold     MemberMailOutcome = "told"     // it is none of the member's: it told the member something
+	MemberMailDone     MemberMailOutcome = "done"     // executed
+	MemberMailReturned MemberMailOutcome = "returned" // returned to the member, whose authorship was proven
+	MemberMailUnproven MemberMailOutcome = "unproven" // its authorship was not proven, and the member was notified
+	MemberMailTold     MemberMailOutcome = "told"     // a notification mail to the member
 )
 
-// UniqueMemberMail is the code of the Conflict fault of a store for a second mail of a
-// member with the same (account, UserID, Key).
+// UniqueMemberMail is the code of a store's Conflict fault for a duplicate (account, UserID, Key).
 const UniqueMemberMail = "member_mail"
 
 func memberMailNoun() storage.Noun[MemberMail] {
@@ -54,32 +53,32 @@ func memberMailNoun() storage.Noun[MemberMail] {
 	}
 }
 
-// MemberMailFilter says whose mails are listed.
+// MemberMailFilter selects the mails to list.
 type MemberMailFilter struct {
 	UserID int64
 	Key    string // "": all
 }
 
 const (
-	// returnsAnHour is how many mails come back to a member within an hour; of those that
-	// may be anybody's, one does. Others are in the ledger alone.
+	// returnsAnHour limits the mails returned to a member per hour; of unproven ones, only one is
+	// returned. Others are only in the ledger.
 	returnsAnHour = 20
-	// memberMailLife is how long is known of a member's mail that it was there: longer than
-	// what it answers can be answered.
+	// memberMailLife is how long a member's mail is recorded: longer than the notification that it
+	// replies to can be answered.
 	memberMailLife = 2 * mailWorkLife
 )
 
-// memberWork is what is known of a member's mail before the transaction.
+// memberWork is the state of a command mail before the transaction.
 type memberWork struct {
 	tokens  []memberToken
-	machine bool // a program wrote it
+	machine bool // an automatic message
 	forward bool // it begins with @fwd
 }
 
-// findWork recognises a mail by which a member works. Whatever becomes of it, it is no
-// customer's.
+// findWork detects a member's command mail. Such mail never becomes a customer's message, whatever
+// its outcome.
 func (in *Intake) findWork(ctx context.Context, f *filing) error {
-	if f.mail.Archived { // what it asked for was done, or was not, at its time
+	if f.mail.Archived { // its commands are from the past
 		return nil
 	}
 	machine := f.mail.AutoSubmitted || f.mail.Report != nil
@@ -94,7 +93,7 @@ func (in *Intake) findWork(ctx context.Context, f *filing) error {
 	return in.findForwardCommand(ctx, f)
 }
 
-// findForwardCommand recognises a member's mail that begins with @fwd.
+// findForwardCommand detects a member's mail that begins with @fwd.
 func (in *Intake) findForwardCommand(ctx context.Context, f *filing) error {
 	user := f.users[EmailKey(f.mail.From.Email)]
 	if user == 0 {
@@ -123,7 +122,7 @@ func (in *Intake) findForwardCommand(ctx context.Context, f *filing) error {
 		return err
 	}
 	f.work = &memberWork{forward: true}
-	if f.passed == nil { // its subject may not say so, its first line does
+	if f.passed == nil { // the first line says so even if the subject does not
 		if f.passed = f.forwardedAs("Fwd: " + f.mail.Subject); f.passed != nil {
 			f.passed.member, f.passed.mail.UserID = grant, user
 		}
@@ -134,20 +133,20 @@ func (in *Intake) findForwardCommand(ctx context.Context, f *filing) error {
 	return nil
 }
 
-// refusal is why a member's mail is not done. It goes back to a member.
+// refusal is the reason why a member's mail is not executed. The mail is returned to a member.
 type refusal struct {
 	reason   string
-	to       User // the zero user: nobody is told
-	unproven bool // it may be anybody's
-	stranger bool // its author has another address than the member: its text is not passed on
-	// token of the address that the member may answer to; zero: none
+	to       User // the zero user: nobody is notified
+	unproven bool // its authorship is not proven
+	stranger bool // sent from another address than the member's; its text is not returned
+	// token of the address for the member's reply; zero: none
 	token memberToken
-	newer string // what has been said meanwhile
+	newer string // what was said in the meantime
 }
 
 func (r *refusal) Error() string { return r.reason }
 
-// fileWork does what a member's mail asks for, all of it or nothing.
+// fileWork executes a command mail, completely or not at all.
 func (in *Intake) fileWork(ctx context.Context, f *filing) (InboundMail, error) {
 	begin, err := in.system.Write(receive)
 	if err != nil {
@@ -173,7 +172,7 @@ func (in *Intake) fileWork(ctx context.Context, f *filing) (InboundMail, error) 
 	return row, err
 }
 
-// startWork locks the mail's row of the ledger; done tells that nothing is left to do.
+// startWork locks the message's ledger row; done reports that nothing is left to do.
 func (f *filing) startWork(ctx context.Context, tx Tx) (row InboundMail, done bool, err error) {
 	row, err = tx.InboundForUpdate(ctx, f.ledgerID)
 	if err != nil || row.State != InboundReceived {
@@ -225,7 +224,7 @@ func (f *filing) doWork(ctx context.Context, sys SystemTx) (InboundMail, error) 
 	return row, w.refused(err)
 }
 
-// workKey is what tells a member's mail from others.
+// workKey returns the key that identifies a member's mail.
 func (f *filing) workKey() string {
 	sum := sha256.Sum256([]byte(f.mail.MessageID))
 	if f.mail.MessageID == "" {
@@ -234,8 +233,8 @@ func (f *filing) workKey() string {
 	return hex.EncodeToString(sum[:])
 }
 
-// worker finds the member whose mail it is, at work with what the member may do now. Its
-// error is a refusal when that is in doubt.
+// worker returns the desk of the mail's member, with current permissions. It returns a refusal if
+// the author is in doubt.
 func (f *filing) worker(ctx context.Context, sys SystemTx, row InboundMail) (*Desk, User, memberToken, error) {
 	fail := func(err error) (*Desk, User, memberToken, error) { return nil, User{}, memberToken{}, err }
 	sender, senderDesk, err := f.member(ctx, sys, f.users[EmailKey(f.mail.From.Email)])
@@ -286,13 +285,13 @@ func (f *filing) worker(ctx context.Context, sys SystemTx, row InboundMail) (*De
 	return desk, user, token, nil
 }
 
-// Why a mail is not taken for a member's.
+// Reasons for not treating a mail as a member's.
 const (
 	unprovenMail = "nothing shows that the mail is the member's: it has to come from the member's own address, and the domain of that has to stand behind it (DMARC, DKIM or SPF)"
 	notMember    = "its author is not a member of the account"
 )
 
-// member finds a user, and the user's desk; nil for who is no member.
+// member returns a user and the user's desk, which is nil if the user is no member.
 func (f *filing) member(ctx context.Context, sys SystemTx, userID int64) (User, *Desk, error) {
 	if userID == 0 {
 		return User{}, nil, nil
@@ -311,14 +310,14 @@ func (f *filing) member(ctx context.Context, sys SystemTx, userID int64) (User, 
 	return user, desk, err
 }
 
-// proves reports whether the mail is beyond doubt of the user: what is asked of a mail that
-// a member forwards, see believeForward.
+// proves reports whether the user is proven to be the author, with the same requirements as for a
+// member's forward, see believeForward.
 func (f *filing) proves(u User) bool {
 	return EmailKey(f.mail.From.Email) == u.EmailKey && len(f.mail.Authors) < 2 && !f.mail.Guessed && !f.mail.Rewritten &&
 		f.auth.FromAligned && !f.auth.Refused()
 }
 
-// oneToken is the token that the mail is to be taken by.
+// oneToken returns the token that determines what the mail replies to.
 func (f *filing) oneToken(sender int64, back func(string) error) (memberToken, error) {
 	tokens := slices.DeleteFunc(slices.Clone(f.work.tokens), func(t memberToken) bool { return t.account != f.accountID })
 	if len(tokens) == 0 {
@@ -348,8 +347,8 @@ type mailWorker struct {
 	token memberToken
 }
 
-// refused makes a refusal of what the member may not do, or of what does not go. What
-// concerns the store stays an error.
+// refused converts an error about permissions or input to a refusal. Errors of the store stay
+// errors.
 func (w *mailWorker) refused(err error) error {
 	if back, ok := errors.AsType[*refusal](err); ok {
 		if back.to.ID == 0 {
@@ -381,7 +380,7 @@ func (w *mailWorker) refused(err error) error {
 
 func refuse(format string, args ...any) error { return &refusal{reason: fmt.Sprintf(format, args...)} }
 
-// read takes the text apart that the member wrote.
+// read splits the member's text into commands and body.
 func (w *mailWorker) read(text string) (mailCommands, string, error) {
 	m := &w.mail
 	nothing := m.HTML == "" && strings.TrimSpace(m.Text) == ""
@@ -409,17 +408,17 @@ func (w *mailWorker) read(text string) (mailCommands, string, error) {
 	return commands, body, nil
 }
 
-// memberDetails are what addresses of members' answers look like.
+// memberDetails matches the tagged addresses of members' replies.
 var memberDetails = regexp.MustCompile(`\+a-[a-z2-7]{24,}`)
 
-// leaks reports whether a text has something of the mail to the member in it.
+// leaks reports whether a text contains parts of the mail to the member.
 func (w *mailWorker) leaks(body string) bool {
 	text := strings.ToLower(mailhtml.Text(body))
 	line, _, _ := strings.Cut(mailWorkFooter, ";")
 	return memberDetails.MatchString(text) || strings.Contains(strings.Join(strings.Fields(text), " "), strings.ToLower(line))
 }
 
-// answer does what the answer to a mail to the member says.
+// answer executes a reply to a notification mail.
 func (w *mailWorker) answer(ctx context.Context, row InboundMail) (InboundMail, error) {
 	commands, body, err := w.read(w.body)
 	if err != nil {
@@ -453,7 +452,7 @@ func (w *mailWorker) answer(ctx context.Context, row InboundMail) (InboundMail, 
 	return row, w.settle(ctx, &row, c, said, commands, files)
 }
 
-// conversation locks the one that the member answers in, wherever it is now.
+// conversation locks the conversation that the member replies in, even if it was merged.
 func (w *mailWorker) conversation(ctx context.Context) (Conversation, error) {
 	tx := w.sys.Within(w.desk.scope)
 	c, err := tx.Conversations().Lock(ctx, w.token.conversation)
@@ -466,7 +465,8 @@ func (w *mailWorker) conversation(ctx context.Context) (Conversation, error) {
 	return c, err
 }
 
-// say posts the text, or notes it. What has crossed comes back with what was said.
+// say posts the text as a reply or a note. If others contributed since, it is returned to the
+// member.
 func (w *mailWorker) say(ctx context.Context, c Conversation, commands mailCommands, body string, files []Attachment) (Interaction, error) {
 	in := InteractionInput{Type: TypeUser, Body: body, Seen: storage.Some(w.token.seen)}
 	if commands.Note {
@@ -482,7 +482,7 @@ func (w *mailWorker) say(ctx context.Context, c Conversation, commands mailComma
 	return said, w.desk.attachAll(ctx, said, files)
 }
 
-// crossed gives the text back with what others have said since the member was told.
+// crossed returns the text to the member, with what others have said since the notification.
 func (w *mailWorker) crossed(ctx context.Context, c Conversation) error {
 	r, err := w.desk.guard.Read(InteractionsView)
 	if err != nil {
@@ -520,7 +520,7 @@ func (w *mailWorker) crossed(ctx context.Context, c Conversation) error {
 	}
 }
 
-// act changes the conversation.
+// act applies the commands to the conversation.
 func (w *mailWorker) act(ctx context.Context, conversationID int64, commands mailCommands) error {
 	if len(commands.Tags) > 0 {
 		ids, err := w.tags(ctx, commands.Tags)
@@ -566,7 +566,7 @@ func (w *mailWorker) act(ctx context.Context, conversationID int64, commands mai
 	return err
 }
 
-// colleague finds who a conversation is to be assigned to.
+// colleague finds the user to assign a conversation to.
 func (w *mailWorker) colleague(ctx context.Context, who string) (int64, error) {
 	if who == "me" {
 		return w.user.ID, nil
@@ -586,7 +586,7 @@ func (w *mailWorker) colleague(ctx context.Context, who string) (int64, error) {
 	return user.ID, err
 }
 
-// team finds the team that a conversation is to be assigned to.
+// team finds the team to assign a conversation to.
 func (w *mailWorker) team(ctx context.Context, name string) (int64, error) {
 	r, err := w.desk.guard.Read(MembershipsView)
 	if err != nil {
@@ -603,7 +603,7 @@ func (w *mailWorker) team(ctx context.Context, name string) (int64, error) {
 	return all[at].ID, nil
 }
 
-// tags finds those that are named; all of them have to be there.
+// tags finds the named tags. All of them must exist.
 func (w *mailWorker) tags(ctx context.Context, names []string) ([]int64, error) {
 	r, err := w.desk.guard.Read(TagsView)
 	if err != nil {
@@ -632,11 +632,11 @@ func (w *mailWorker) tags(ctx context.Context, names []string) ([]int64, error) 
 	return ids, nil
 }
 
-// signatureTypes are parts of a mail that nobody wants to have passed on.
+// signatureTypes are files that should not be passed on.
 var signatureTypes = []string{"application/pkcs7-signature", "application/x-pkcs7-signature", "application/pgp-signature"}
 
-// sentAlong are the files of the mail that belong to what the member says: all but the
-// images of what is quoted and of a signature. They have to be such as may be uploaded.
+// sentAlong returns the message's files that belong to the member's text, without the images of
+// quotes and signatures. Their types must be allowed for uploads.
 func (w *mailWorker) sentAlong(ctx context.Context, body string) ([]Attachment, error) {
 	shown, all := mailhtml.CIDs(body), mailhtml.CIDs(w.body)
 	var files []Attachment
@@ -658,7 +658,7 @@ func (w *mailWorker) sentAlong(ctx context.Context, body string) ([]Attachment, 
 	return files, ctx.Err()
 }
 
-// attachAll attaches files whose bytes are stored to what the member has just said.
+// attachAll attaches stored files to the member's new interaction.
 func (d *Desk) attachAll(ctx context.Context, i Interaction, files []Attachment) error {
 	begin, err := d.guard.Write(d.createPermission(i.Type))
 	if err != nil {
@@ -685,8 +685,8 @@ func (d *Desk) attachAll(ctx context.Context, i Interaction, files []Attachment)
 	})
 }
 
-// settle ends the mail's way in the ledger: it is what the member said, or it was set aside
-// because there was nothing to say. Files that nothing names are removed.
+// settle finishes the message's ledger row: it refers to the new interaction, or is set aside if
+// there is none. Files without a row are removed.
 func (w *mailWorker) settle(ctx context.Context, row *InboundMail, c Conversation, said Interaction, commands mailCommands, files []Attachment) error {
 	tx := w.sys.Within(Scope{AccountID: w.accountID})
 	unused := slices.DeleteFunc(slices.Clone(w.parts()), func(a Attachment) bool {
@@ -711,15 +711,15 @@ func (w *mailWorker) settle(ctx context.Context, row *InboundMail, c Conversatio
 	return tx.UpdateInbound(ctx, row)
 }
 
-// forward opens the conversation of the author of a mail that the member passes on, and
-// does there what the member asks for.
+// forward opens a conversation with the author of a message that the member forwards, and applies
+// the commands there.
 func (w *mailWorker) forward(ctx context.Context, row InboundMail) (InboundMail, error) {
 	if w.passed == nil {
 		return row, refuse("the mail that it passes on cannot be read: forward it inline, or attach it as one file")
 	}
 	note := w.passed.note
 	if w.asked != nil {
-		note = *w.asked // the transaction runs again
+		note = *w.asked // the transaction may run again
 	}
 	w.asked = &note
 	commands, body, err := w.read(note)
@@ -747,8 +747,7 @@ func (w *mailWorker) forward(ctx context.Context, row InboundMail) (InboundMail,
 	return row, w.act(ctx, row.ConversationID, commands)
 }
 
-// joined is the store inside of a transaction that has begun, in which the handles of a
-// member do what the member's mail asks for.
+// joined is a store inside a running transaction, for the desk that executes a member's mail.
 type joined struct {
 	Directory
 	sys SystemTx
@@ -762,12 +761,17 @@ func (j joined) InTx(ctx context.Context, s Scope, fn func(ctx context.Context, 
 	return fn(ctx, byMail{j.sys.Within(s)})
 }
 
+// InSnapshot implements [Store]: the transaction is one.
+func (j joined) InSnapshot(ctx context.Context, s Scope, fn func(ctx context.Context, r Reader) error) error {
+	return fn(ctx, j.Within(s))
+}
+
 // InSystemTx implements [Store].
 func (j joined) InSystemTx(ctx context.Context, fn func(ctx context.Context, tx SystemTx) error) error {
 	return fn(ctx, j.sys)
 }
 
-// byMail is a transaction whose events say that they were caused by a member's mail.
+// byMail is a transaction whose events record that a member's mail caused them.
 type byMail struct{ Tx }
 
 // Emit implements [storage.Outbox].

@@ -13,11 +13,11 @@ import (
 )
 
 const (
-	maxReturned = 32 << 10 // characters of a text that come back
-	maxPayload  = 60 << 10 // bytes of all of it
+	maxReturned = 32 << 10 // characters of a returned text
+	maxPayload  = 60 << 10 // bytes of the whole payload
 )
 
-// returnLife is how long a mail that comes back is tried to be sent.
+// returnLife is how long the delivery of a returned mail is retried.
 const returnLife = 2 * 24 * time.Hour
 
 // returnOrder is the payload of a job of kind [JobReturnMail].
@@ -27,14 +27,14 @@ type returnOrder struct {
 	Subject string      `json:"subject"`
 	Reason  string      `json:"reason"`
 	Newer   string      `json:"newer,omitempty"`
-	From    string      `json:"from,omitempty"` // who wrote it, of one whose text is not passed on
+	From    string      `json:"from,omitempty"` // the author, if the text is not returned
 	Text    string      `json:"text,omitempty"`
 	Token   memberWords `json:"token"`
-	Refers  string      `json:"refers,omitempty"` // Message-ID of the mail
+	Refers  string      `json:"refers,omitempty"` // Message-ID of the returned message
 	At      time.Time   `json:"at"`
 }
 
-// memberWords is a token as it is stored.
+// memberWords is the stored form of a token.
 type memberWords struct {
 	User         int64 `json:"user"`
 	Conversation int64 `json:"conversation"`
@@ -42,8 +42,8 @@ type memberWords struct {
 	Seen         int64 `json:"seen"`
 }
 
-// giveBack ends the way of a member's mail that is not done: nothing of it is kept but its
-// row in the ledger, and it goes back to the member with the reason.
+// giveBack finishes a command mail that is not executed: only its ledger row is kept, and it is
+// returned to the member with the reason.
 func (f *filing) giveBack(ctx context.Context, sys SystemTx, back *refusal) (InboundMail, error) {
 	tx := sys.Within(Scope{AccountID: f.accountID})
 	row, done, err := f.startWork(ctx, tx)
@@ -53,7 +53,7 @@ func (f *filing) giveBack(ctx context.Context, sys SystemTx, back *refusal) (Inb
 	told := "nobody was told"
 	if back.to.ID != 0 {
 		outcome, key := MemberMailReturned, f.workKey()
-		if back.unproven { // anybody could use up the key of a mail that the member sends later
+		if back.unproven { // otherwise anyone could use up the key of the member's next mail
 			outcome, key = MemberMailUnproven, fmt.Sprintf("unproven/%d", row.ID)
 		} else {
 			row.Identity = f.mail.Identity
@@ -78,8 +78,8 @@ func (f *filing) giveBack(ctx context.Context, sys SystemTx, back *refusal) (Inb
 	return row, f.drop(ctx, tx, &row, InboundIgnored, fmt.Sprintf("a member's mail that was not accepted, %s: %s", told, back.reason))
 }
 
-// mayReturn reports whether a mail may go back to a member: not too many do. It forgets
-// what is long over.
+// mayReturn reports whether a mail may be returned to a member within the hourly limit. It also
+// removes old records.
 func (f *filing) mayReturn(ctx context.Context, tx Tx, m MemberMail) (bool, error) {
 	if err := tx.LockAccount(ctx); err != nil {
 		return false, err
@@ -97,7 +97,7 @@ func (f *filing) mayReturn(ctx context.Context, tx Tx, m MemberMail) (bool, erro
 			counts[other.Outcome]++
 		}
 		if other.Key == m.Key {
-			return false, nil // it came before
+			return false, nil // a duplicate
 		}
 	}
 	if m.Outcome == MemberMailUnproven {
@@ -106,7 +106,7 @@ func (f *filing) mayReturn(ctx context.Context, tx Tx, m MemberMail) (bool, erro
 	return counts[MemberMailReturned] < returnsAnHour, nil
 }
 
-// forgetMemberMails forgets some of what is long over.
+// forgetMemberMails removes some old records.
 func forgetMemberMails(ctx context.Context, tx Tx, userID int64, now time.Time) error {
 	oldest, err := tx.MemberMails().List(ctx, MemberMailFilter{UserID: userID}, storage.Seek{Limit: 20})
 	for _, old := range oldest {
@@ -117,7 +117,7 @@ func forgetMemberMails(ctx context.Context, tx Tx, userID int64, now time.Time) 
 	return err
 }
 
-// orderReturn has the mail sent back.
+// orderReturn enqueues the job that returns the message.
 func (f *filing) orderReturn(ctx context.Context, tx Tx, row InboundMail, back *refusal) error {
 	order := returnOrder{
 		Mailbox: row.MailboxID, To: Address{Name: back.to.Name, Email: back.to.Email}, Subject: f.mail.Subject, Reason: cut(cleanLine(back.reason), 500), Newer: back.newer,
@@ -139,7 +139,7 @@ func (f *filing) orderReturn(ctx context.Context, tx Tx, row InboundMail, back *
 	})
 }
 
-// payload is what the job carries, which must not be large.
+// payload encodes the job's payload within its size limit.
 func (r returnOrder) payload() ([]byte, error) {
 	for {
 		payload, err := json.Marshal(r)
@@ -157,7 +157,7 @@ func (r returnOrder) payload() ([]byte, error) {
 	}
 }
 
-// returnedMail is the mail of a job of kind [JobReturnMail]: for two days.
+// returnedMail builds the mail of a [JobReturnMail] job, for two days.
 func (s *Service) returnedMail(ctx context.Context, r Reader, job storage.ClaimedJob) (SystemMail, error) {
 	var order returnOrder
 	if err := json.Unmarshal(job.Payload, &order); err != nil {
@@ -170,8 +170,8 @@ func (s *Service) returnedMail(ctx context.Context, r Reader, job storage.Claime
 	if err != nil {
 		return SystemMail{}, err
 	}
-	// Without a conversation the address is one that has expired: what is sent there comes
-	// back, and opens no conversation.
+	// Without a conversation, the address contains an expired token: mail to it is returned and
+	// opens no conversation.
 	token := memberToken{
 		account: job.AccountID, user: order.Token.User, conversation: order.Token.Conversation, returned: true,
 		expires: order.Token.Expires, seen: order.Token.Seen,

@@ -8,22 +8,22 @@ import (
 	"time"
 )
 
-// memberTag names what a member answers by mail, in Reply-To of what the member is told.
+// memberTag marks the Reply-To address of notification mails, for members' replies.
 const memberTag addressTag = "a-"
 
-// mailWorkLife is how long a member may answer a mail.
+// mailWorkLife is how long a member may reply to a notification mail.
 const mailWorkLife = 14 * 24 * time.Hour
 
-// memberToken says who may answer what. Who holds it has to show besides to be the
-// member: it stands in the header of a mail, which others may come to see.
+// memberToken names the member and the conversation of a reply. It is no proof of authorship, since
+// it is in the header of a mail that others may see.
 type memberToken struct {
 	account, user, conversation int64
-	returned                    bool  // it is of a mail that came back
-	expires                     int64 // day, counted from tokenEpoch: the token is good until its end
-	seen                        int64 // interaction that was said last of what the mail tells
+	returned                    bool  // from a returned mail
+	expires                     int64 // last day of validity, counted from tokenEpoch
+	seen                        int64 // newest interaction in the mail
 }
 
-// tokenEpoch is when days begin to be counted: tokens have to be short.
+// tokenEpoch is the start of counting days, which keeps tokens short.
 var tokenEpoch = time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC)
 
 func tokenDay(at time.Time) int64 { return max(0, int64(at.Sub(tokenEpoch)/(24*time.Hour))) }
@@ -38,14 +38,14 @@ func (t memberToken) numbers() []int64 {
 
 func (t memberToken) expired(at time.Time) bool { return tokenDay(at) > t.expires }
 
-// memberNumbers is how many numbers a token has.
+// memberNumbers is the number of numbers in a token.
 const memberNumbers = 5
 
-// memberDetail is the detail of a tagged address.
+// memberDetail returns the detail of a tagged address.
 func (s *Service) memberDetail(t memberToken) string { return s.sign(memberTag, t.numbers()...) }
 
-// memberAddress is where a member answers to; "" where no address of the mailbox with a
-// tag is known to work, or it would be too long.
+// memberAddress returns the address for a member's reply, "" if tagged addresses of the mailbox are
+// not known to work, or it would be too long.
 func (s *Service) memberAddress(m Mailbox, t memberToken) string {
 	switch m.repliesTo(s.now()) {
 	case ReplySubaddress:
@@ -56,9 +56,8 @@ func (s *Service) memberAddress(m Mailbox, t memberToken) string {
 	return ""
 }
 
-// mailWork gives what a mail to a member needs so that the member can
-// answer it: Reply-To, and what stands below. Both are "" where no such address is known to
-// work.
+// mailWork returns the Reply-To and the footer that let a member reply to a mail. Both are "" if no
+// such address is known to work.
 func (s *Service) mailWork(m Mailbox, t memberToken) (replyTo, footer string) {
 	if replyTo = s.memberAddress(m, t); replyTo == "" {
 		return "", ""
@@ -69,8 +68,8 @@ func (s *Service) mailWork(m Mailbox, t memberToken) (replyTo, footer string) {
 const mailWorkFooter = "Answer this mail to reply to the customer; with @note on the first line your text is for colleagues only.\n" +
 	"@close, @reopen, @assign me, @assign colleague@example.org, @unassign, @tag name and @snooze 2d on the first lines do so. An empty line ends them."
 
-// memberToken reads the token of an address, or of a Message-ID of ours. formal tells
-// whether there is anything of that form, genuine or not.
+// memberToken parses the token in an address or in our Message-ID. formal reports whether it has
+// the form of a token, genuine or not.
 func (s *Service) memberToken(detail string) (t memberToken, formal, genuine bool) {
 	n, genuine := s.signed(memberTag, detail, memberNumbers)
 	if !genuine {
@@ -79,8 +78,8 @@ func (s *Service) memberToken(detail string) (t memberToken, formal, genuine boo
 	return memberToken{account: n[0], user: n[1], conversation: n[2], returned: n[3]&1 == 1, expires: n[3] >> 1, seen: n[4]}, true, true
 }
 
-// memberForm reports whether a detail looks like a token, such as one that another key
-// has signed, or that was changed.
+// memberForm reports whether a detail looks like a token, even one that was signed with another key
+// or changed.
 func memberForm(detail string) bool {
 	encoded, found := strings.CutPrefix(foldCase(detail), string(memberTag))
 	if !found {
@@ -101,7 +100,7 @@ func memberForm(detail string) bool {
 	return len(body) == 0
 }
 
-// memberTokens are those that the recipients of the mail name, each once.
+// memberTokens returns the distinct tokens in the message's recipients.
 func (f *filing) memberTokens() (tokens []memberToken, formal bool) {
 	for _, address := range slices.Concat(f.mail.DeliveredTo, emails(f.mail.To), emails(f.mail.Cc)) {
 		t, form, genuine := f.svc.memberToken(detailOf(address))
@@ -113,8 +112,8 @@ func (f *filing) memberTokens() (tokens []memberToken, formal bool) {
 	return tokens, formal
 }
 
-// aboutMemberMail reports whether a program answers or reports on a mail to a member, or has
-// passed it on.
+// aboutMemberMail reports whether the message is an automatic reply to, a report on, or a forward
+// of a mail to a member.
 func (f *filing) aboutMemberMail() bool {
 	ids := append(f.candidates(), cleanIDs([]string{f.mail.MessageID})...)
 	if f.mail.Report != nil {
@@ -131,14 +130,14 @@ func (f *filing) aboutMemberMail() bool {
 	})
 }
 
-// memberMessageID is the Message-ID of a mail from an address to a member. The serial tells
-// mails of one token apart.
+// memberMessageID returns the Message-ID of a mail to a member. The serial distinguishes mails with
+// the same token.
 func (s *Service) memberMessageID(t memberToken, serial int64, from string) string {
-	_, domain, _ := cutLast(EmailKey(from), "@") // in ASCII, as a msg-id must be
+	_, domain, _ := cutLast(EmailKey(from), "@") // in ASCII, as msg-id requires
 	return fmt.Sprintf("%s.%d@%s", s.memberDetail(t), serial, domain)
 }
 
-// memberIDDetail is the token in the Message-ID of a mail to a member.
+// memberIDDetail returns the token in the Message-ID of a mail to a member.
 func memberIDDetail(id string) string {
 	detail, _, _ := strings.Cut(idLocal(id), ".")
 	return detail

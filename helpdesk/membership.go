@@ -12,14 +12,14 @@ type Membership struct {
 	ID           int64
 	UserID       int64
 	RoleIDs      []int64
-	MailboxIDs   []int64 // what the member sees; empty: all mailboxes
+	MailboxIDs   []int64 // mailboxes within reach; empty: all
 	LastActivity time.Time
 	CreatedAt    time.Time
 	UpdatedAt    time.Time
 	Availability Availability
 }
 
-// newMembership is one of a user who is online while in the app.
+// newMembership returns a membership of a user who is online while in the app.
 func newMembership(userID int64, roleIDs []int64, now time.Time) Membership {
 	return Membership{
 		UserID: userID, RoleIDs: roleIDs, CreatedAt: now, UpdatedAt: now, Availability: Availability{WhileInApp: true},
@@ -30,7 +30,7 @@ func newMembership(userID int64, roleIDs []int64, now time.Time) Membership {
 type Grant struct {
 	Membership Membership
 	Roles      []Role
-	Disabled   bool // the user is: the grant is worth nothing
+	Disabled   bool // the user is disabled, and the grant is void
 
 	HasPassword, HasSecondFactor bool // of the user
 	RequireSecondFactor          bool // of the account
@@ -45,8 +45,8 @@ func (d *Desk) Membership(ctx context.Context) (Membership, error) {
 	return r.Memberships().Get(ctx, d.membershipID)
 }
 
-// Touch notes that the caller is at work. It is written soon, see [Service.Run]: who
-// reads waits for nobody.
+// Touch records that the caller is active. It is written later, see [Service.Run], so that readers
+// need not wait.
 func (d *Desk) Touch(ctx context.Context) error {
 	if _, err := d.guard.Write(anyMember); err != nil {
 		return err
@@ -55,7 +55,7 @@ func (d *Desk) Touch(ctx context.Context) error {
 	return nil
 }
 
-// Online reports whether a member is at work now, as its [Availability] says.
+// Online reports whether a member is online now, according to its [Availability].
 func (d *Desk) Online(m Membership) bool { return m.online(d.svc.now()) }
 
 // Roles lists the account's roles by id, built-in ones with their permissions.
@@ -68,8 +68,7 @@ func (d *Desk) Roles(ctx context.Context) ([]Role, error) {
 	return resolve(roles), err
 }
 
-// UsersByID returns those of the users who are members of the account, for
-// showing who wrote what.
+// UsersByID returns those of the users who are members of the account, for showing authors.
 func (d *Desk) UsersByID(ctx context.Context, ids []int64) ([]User, error) {
 	r, err := d.guard.Read(anyMember)
 	if err != nil || len(ids) == 0 {
@@ -78,14 +77,13 @@ func (d *Desk) UsersByID(ctx context.Context, ids []int64) ([]User, error) {
 	return r.UsersByID(ctx, ids)
 }
 
-// ActiveMember is a member who is at work, for [Desk.Context].
+// ActiveMember is a member who is online, for [Desk.Context].
 type ActiveMember struct {
 	Membership Membership
 	User       User
 }
 
-// Context lists who is at work now. The desk is online when somebody is. It needs
-// conversations.view.
+// Context lists who is online now. The desk is online if anybody is. It needs conversations.view.
 func (d *Desk) Context(ctx context.Context) ([]ActiveMember, error) {
 	r, err := d.guard.Read(ConversationsView)
 	if err != nil {

@@ -9,12 +9,12 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// MaxMentions is how many members a note mentions at most.
+// MaxMentions limits the members that a note mentions.
 const MaxMentions = 50
 
-// linkMentions makes mentions of what is typed as @ and a member's address, and leaves
-// of all mentions those of members who may see the conversations of the mailbox. What
-// else looks like one becomes text: of other accounts' users nobody learns anything.
+// linkMentions turns "@" followed by a member's address into a mention. It keeps only mentions of
+// members who may see the mailbox's conversations; all others become text, so that nothing is
+// revealed about users of other accounts.
 func (d *Desk) linkMentions(ctx context.Context, tx Tx, mailboxID int64, i *Interaction) error {
 	if i.Type != TypeNote {
 		return nil
@@ -42,7 +42,7 @@ func (d *Desk) linkMentions(ctx context.Context, tx Tx, mailboxID int64, i *Inte
 	return nil
 }
 
-// mentionable are the members who may see the conversations of a mailbox, by id.
+// mentionable returns the members who may see a mailbox's conversations, by id.
 func (d *Desk) mentionable(ctx context.Context, r Reader, mailboxID int64) ([]User, error) {
 	to, err := d.svc.recipientsOf(ctx, r, nil)
 	if err != nil {
@@ -62,8 +62,8 @@ func (d *Desk) mentionable(ctx context.Context, r Reader, mailboxID int64) ([]Us
 	return users, err
 }
 
-// Mentionable returns the members whom a note in a conversation can mention: those who
-// may see it, by id. It needs conversations.view.
+// Mentionable returns the members who can be mentioned in a conversation's notes, which are those
+// who may see it, by id. It needs conversations.view.
 func (d *Desk) Mentionable(ctx context.Context, conversationID int64) ([]User, error) {
 	r, err := d.guard.Read(ConversationsView)
 	if err != nil {
@@ -76,8 +76,8 @@ func (d *Desk) Mentionable(ctx context.Context, conversationID int64) ([]User, e
 	return d.mentionable(ctx, r, c.MailboxID)
 }
 
-// mentioned is that a note mentions members, but for those it mentioned before. They
-// follow the conversation from then on, unless they have said that they do not.
+// mentioned returns the occurrence of a note mentioning members, without those it mentioned before.
+// They follow the conversation from then on, unless they stopped following it.
 func (d *Desk) mentioned(ctx context.Context, tx Tx, c Conversation, i Interaction, before []int64) ([]occurrence, error) {
 	if i.Type != TypeNote {
 		return nil, nil
@@ -108,8 +108,8 @@ func (d *Desk) mentioned(ctx context.Context, tx Tx, c Conversation, i Interacti
 	return []occurrence{{Kind: NotifyMentioned, ConversationID: c.ID, InteractionID: i.ID, ActorID: d.userID, UserIDs: ids}}, nil
 }
 
-// withMentions writes the members' present names into the mentions of bodies that are
-// shown. Who is no member any more keeps the name that the mention was made with.
+// withMentions replaces the names in displayed mentions with current ones. A former member keeps
+// the name from when the mention was made.
 func (d *Desk) withMentions(ctx context.Context, r Reader, list []Interaction, shown []ShownBody) error {
 	var ids []int64
 	for _, i := range list {

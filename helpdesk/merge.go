@@ -8,19 +8,16 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// MergeConversation puts all that is in a conversation into another one of the
-// account and returns that: its interactions with their attachments and
-// deliveries, who takes part, the ledger of its mails and its tags. The merged
-// conversation is gone; answers to its mails come into the other one. It needs
+// MergeConversation merges a conversation into another one of the account and returns that one. It
+// moves interactions with attachments and deliveries, participants, ledger rows and tags, and
+// removes the merged conversation; replies to its messages arrive in the other one. It needs
 // conversations.update.
 //
-// The other conversation keeps its customer, subject, mailbox, assignee and status,
-// but a customer who waits in the merged one waits in it from then on, and reopens
-// it if it is closed or pending. For a user who has not read both, it is unread from
-// its beginning.
+// The other conversation keeps its customer, subject, mailbox, assignee and status. If the customer
+// of the merged one awaits a reply, it awaits one, too, and is reopened if closed or pending. For a
+// user who has not read both, it is unread from its beginning.
 //
-// Without into it is the conversation that this one refers to, see
-// [Conversation].RefersTo.
+// If into is 0, it is the conversation that this one refers to, see [Conversation].RefersTo.
 func (d *Desk) MergeConversation(ctx context.Context, id, into int64) (Conversation, error) {
 	begin, err := d.guard.Write(ConversationsUpdate)
 	if err != nil {
@@ -33,7 +30,7 @@ func (d *Desk) MergeConversation(ctx context.Context, id, into int64) (Conversat
 	}
 	var target Conversation
 	err = begin(ctx, func(ctx context.Context, tx Tx) error {
-		where := into // fn of a transaction may run again
+		where := into // the transaction may run fn again
 		if where == 0 {
 			if where, err = referred(ctx, tx, id); err != nil {
 				return err
@@ -45,7 +42,7 @@ func (d *Desk) MergeConversation(ctx context.Context, id, into int64) (Conversat
 	return target, err
 }
 
-// referred is the conversation that one refers to, if the member reaches it.
+// referred returns the conversation that one refers to, if the member reaches it.
 func referred(ctx context.Context, tx Tx, id int64) (int64, error) {
 	c, err := tx.Conversations().Get(ctx, id)
 	if err != nil {
@@ -56,13 +53,13 @@ func referred(ctx context.Context, tx Tx, id int64) (int64, error) {
 		return 0, err
 	}
 	if len(found) == 0 {
-		return 0, fault.Field("into", "is required: the conversation refers to no other one")
+		return 0, fault.Field("into", "is required: the conversation does not refer to another one")
 	}
 	return c.RefersTo, nil
 }
 
-// Reached returns those of some conversations that the member reaches, such as those
-// that others refer to. It needs conversations.view.
+// Reached returns which of the given conversations, such as those that others refer to, the member
+// reaches. It needs conversations.view.
 func (d *Desk) Reached(ctx context.Context, ids []int64) (map[int64]bool, error) {
 	r, err := d.guard.Read(ConversationsView)
 	if err != nil || len(ids) == 0 {
@@ -77,7 +74,7 @@ func (d *Desk) Reached(ctx context.Context, ids []int64) (map[int64]bool, error)
 }
 
 func (d *Desk) mergeConversation(ctx context.Context, tx Tx, rule string, id, into int64) (Conversation, error) {
-	for _, one := range []int64{id, into} { // which of them is not there, is said of it alone
+	for _, one := range []int64{id, into} { // report each absent one separately
 		if _, err := tx.Conversations().Get(ctx, one); err != nil {
 			return Conversation{}, err
 		}

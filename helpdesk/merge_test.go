@@ -57,7 +57,7 @@ func TestMergeRefuses(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t)
 	adas, bobs := b.pair()
-	for into, want := range map[int64]fault.Fields{0: {"into": {"is required: the conversation refers to no other one"}}, adas: {"into": {"must be another conversation"}}} {
+	for into, want := range map[int64]fault.Fields{0: {"into": {"is required: the conversation does not refer to another one"}}, adas: {"into": {"must be another conversation"}}} {
 		if diff := cmp.Diff(want, fieldsOf(second(b.desk.MergeConversation(b.ctx, adas, into)))); diff != "" {
 			t.Error(diff)
 		}

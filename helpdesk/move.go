@@ -9,28 +9,28 @@ import (
 	"github.com/helpwright/helpwright/storage"
 )
 
-// Move is what took an interaction out of one conversation and into another.
+// Move is the move of an interaction from one conversation to another.
 type Move struct {
 	InteractionID int64
 	Rule          string // RuleSplit, RuleRethread or RuleMerge
-	FromID        int64  // conversation; it may be gone
-	IntoID        int64  // conversation; it may be gone, or another by now
-	MailboxID     int64  // that FromID was of
-	UserID        int64  // who did it
+	FromID        int64  // conversation; may no longer exist
+	IntoID        int64  // conversation; may no longer exist, or have changed since
+	MailboxID     int64  // mailbox of FromID
+	UserID        int64  // the actor
 	CreatedAt     time.Time
 }
 
-// move is a move that the member makes now.
+// move returns a move that the member makes now.
 func (d *Desk) move(rule string, from, into int64) Move {
 	return Move{Rule: rule, FromID: from, IntoID: into, UserID: d.userID, CreatedAt: d.svc.now()}
 }
 
-// moveBatch is how many interactions are moved by one statement.
+// moveBatch is the number of interactions moved per statement.
 const moveBatch = 500
 
-// moveInteractions puts some interactions of a conversation, in order, into another
-// one, and makes good what a conversation tells of its interactions. Both are locked,
-// and something stays in the first.
+// moveInteractions moves some interactions of a conversation, in order, into another one, and
+// updates what both conversations derive from their interactions. Both are locked, and the first
+// keeps at least one interaction.
 func (d *Desk) moveInteractions(ctx context.Context, tx Tx, rule string, moved []Interaction, from, into Conversation) (Conversation, error) {
 	if err := d.returnAll(ctx, tx, ReturnedBySplit, from, into); err != nil {
 		return Conversation{}, err
@@ -77,8 +77,8 @@ func (d *Desk) moveInteractions(ctx context.Context, tx Tx, rule string, moved [
 	return into, tx.Emit(ctx, slices.Concat(events, d.updated(oldFrom, from), d.updated(oldInto, into))...)
 }
 
-// waits is when the customers' messages begin that nobody has answered, who wait since
-// a time in their conversation; zero when there are none.
+// waits returns the time of the first unanswered customer message, for conversations that have been
+// awaiting a reply since a time; zero if there is none.
 func waits(all []Interaction, since time.Time) (first time.Time) {
 	for _, i := range all {
 		unanswered := i.Type == TypeCustomer && !i.IsForward && !i.AutoSubmitted && !since.IsZero() && !i.At.Before(since)
@@ -89,8 +89,8 @@ func waits(all []Interaction, since time.Time) (first time.Time) {
 	return first
 }
 
-// waiting is since when a customer waits in a conversation of which that is not known: since
-// the first message after the last answer.
+// waiting computes since when a customer awaits a reply in a conversation: since the first message
+// after the last reply.
 func (d *Desk) waiting(ctx context.Context, tx Tx, c Conversation) (first time.Time, err error) {
 	last, err := tx.Interactions().List(ctx, InteractionFilter{ConversationID: c.ID}, storage.Seek{Desc: true, Limit: 100})
 	for _, i := range last {
@@ -104,8 +104,8 @@ func (d *Desk) waiting(ctx context.Context, tx Tx, c Conversation) (first time.T
 	return first, err
 }
 
-// stillWaits is since when a customer waits in a conversation that was left by some
-// interactions.
+// stillWaits computes since when a customer awaits a reply after some interactions were removed
+// from the conversation.
 func (d *Desk) stillWaits(ctx context.Context, tx Tx, c Conversation) (time.Time, error) {
 	if c.AwaitingSince.IsZero() {
 		return time.Time{}, nil
@@ -114,8 +114,7 @@ func (d *Desk) stillWaits(ctx context.Context, tx Tx, c Conversation) (time.Time
 	return waits(last, c.AwaitingSince), err
 }
 
-// waitSince takes over that a customer waits, who waited in a conversation of some
-// status.
+// waitSince merges the waiting time of another conversation with the given status into c.
 func (c *Conversation) waitSince(since time.Time, status Status) {
 	if since.IsZero() {
 		return
@@ -128,7 +127,7 @@ func (c *Conversation) waitSince(since time.Time, status Status) {
 	}
 }
 
-// settle makes anew what a conversation tells of its interactions, and writes it.
+// settle recomputes what a conversation derives from its interactions, and writes it.
 func (d *Desk) settle(ctx context.Context, tx Tx, c *Conversation, starters []int64) error {
 	if err := oneStarter(ctx, tx, c.ID, starters); err != nil {
 		return err
@@ -143,7 +142,7 @@ func (d *Desk) settle(ctx context.Context, tx Tx, c *Conversation, starters []in
 	return reindex(ctx, tx, *c)
 }
 
-// firsts are the first interactions of conversations.
+// firsts returns the first interactions of conversations.
 func firsts(ctx context.Context, tx Tx, conversationIDs ...int64) ([]int64, error) {
 	var ids []int64
 	for _, id := range conversationIDs {
@@ -158,8 +157,8 @@ func firsts(ctx context.Context, tx Tx, conversationIDs ...int64) ([]int64, erro
 	return ids, nil
 }
 
-// oneStarter makes the first interaction of a conversation its starter, unless it is a
-// note, and no other: those that have been one are among those given.
+// oneStarter marks the first interaction of a conversation as its only starter, unless it is a
+// note. Previous starters are among those given.
 func oneStarter(ctx context.Context, tx Tx, conversationID int64, among []int64) error {
 	first, err := firsts(ctx, tx, conversationID)
 	if err != nil || len(first) == 0 {
@@ -182,12 +181,12 @@ func oneStarter(ctx context.Context, tx Tx, conversationID int64, among []int64)
 	return nil
 }
 
-// brought are the addresses that interactions bring into a conversation.
+// brought returns the participants that interactions add to a conversation.
 func (d *Desk) brought(mailbox Mailbox, all []Interaction) []string {
 	var keys []string
 	for _, i := range all {
 		switch {
-		case i.Threading.Rule == RuleReport: // of a mail system, which takes no part
+		case i.Threading.Rule == RuleReport: // from a mail system, which is no participant
 		case i.Type == TypeCustomer:
 			keys = append(keys, d.svc.bringsIn(d.scope.AccountID, mailbox, i.CustomerEmail, slices.Concat(i.To, i.Cc), i.IsForward)...)
 		case i.Type == TypeUser && i.Status == StatusPosted:

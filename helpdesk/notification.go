@@ -10,17 +10,17 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// NotificationKind says what a member is told of.
+// NotificationKind is the kind of event that a member is notified of.
 type NotificationKind string
 
 // The kinds of notifications. More may be added.
 const (
 	NotifyAssigned   NotificationKind = "assigned"   // a conversation was assigned to the member
-	NotifyUnassigned NotificationKind = "unassigned" // a new conversation that nobody has yet
-	NotifyReplied    NotificationKind = "replied"    // a customer wrote in a conversation that is the member's, or that they follow
+	NotifyUnassigned NotificationKind = "unassigned" // a new conversation without an assignee
+	NotifyReplied    NotificationKind = "replied"    // a customer wrote in a conversation that is the member's, or that the member follows
 	NotifyMentioned  NotificationKind = "mentioned"  // somebody mentioned the member in a note
-	NotifyFailed     NotificationKind = "failed"     // an answer of the member's, or in their conversation, was not delivered
-	NotifyMailbox    NotificationKind = "mailbox"    // mail of a mailbox is not fetched any more
+	NotifyFailed     NotificationKind = "failed"     // a reply by the member, or in their conversation, was not delivered
+	NotifyMailbox    NotificationKind = "mailbox"    // a mailbox is no longer fetched
 )
 
 // NotificationKinds lists all kinds, in the order in which settings show them.
@@ -28,14 +28,14 @@ func NotificationKinds() []NotificationKind {
 	return []NotificationKind{NotifyAssigned, NotifyUnassigned, NotifyReplied, NotifyMentioned, NotifyFailed, NotifyMailbox}
 }
 
-// NotificationChannel is a way to tell a member something.
+// NotificationChannel is a way of notifying a member.
 type NotificationChannel string
 
 // The channels.
 const (
 	ChannelDesk    NotificationChannel = "desk"    // in the list of notifications
 	ChannelBrowser NotificationChannel = "browser" // by the browser, while the desk is open in it
-	ChannelMail    NotificationChannel = "mail"    // by mail, unless it was read before
+	ChannelMail    NotificationChannel = "mail"    // by mail, unless read before
 )
 
 // NotificationChannels lists all channels, in the order in which settings show them.
@@ -43,38 +43,38 @@ func NotificationChannels() []NotificationChannel {
 	return []NotificationChannel{ChannelDesk, ChannelBrowser, ChannelMail}
 }
 
-// Notification tells a user of something that somebody else did. It is kept for 90 days,
-// and of each user the newest 500.
+// Notification notifies a user of another's action. It is kept for 90 days, within the newest 500
+// of its user.
 type Notification struct {
 	ID             int64
-	UserID         int64 // whom it tells
+	UserID         int64 // the recipient
 	Kind           NotificationKind
-	ConversationID int64     // that it is about; 0: none
-	InteractionID  int64     // in the conversation; 0: none, and it may be gone
-	MailboxID      int64     // that it is about, of one without a conversation
-	ActorID        int64     // who did it; 0: a customer or the system
-	Source         string    // of which act it tells: a user is told once of each
-	Shown          bool      // it stands in the desk's list
-	Browser        bool      // the browser tells it, too
-	MailAt         time.Time // when it is due by mail; zero: it is not, or was sent
-	ReadAt         time.Time // zero: it is unread
+	ConversationID int64     // its conversation; 0: none
+	InteractionID  int64     // in the conversation; 0: none. It may no longer exist
+	MailboxID      int64     // its mailbox, if it has no conversation
+	ActorID        int64     // the actor; 0: a customer or the system
+	Source         string    // identifies the event, so that a user is notified of each only once
+	Shown          bool      // in the desk's list
+	Browser        bool      // also shown by the browser
+	MailAt         time.Time // when it is due by mail; zero: not due, or sent
+	ReadAt         time.Time // zero: unread
 	CreatedAt      time.Time
 }
 
-// UniqueNotification is the code of the Conflict fault of a store for a second
-// notification with the same (account, UserID, Source).
+// UniqueNotification is the code of a store's Conflict fault for a duplicate (account, UserID,
+// Source).
 const UniqueNotification = "notification"
 
 // NotificationFilter narrows a list of notifications.
 type NotificationFilter struct {
-	UserID         int64   // whose; required
-	ConversationID int64   // 0: of all
-	MailboxID      int64   // 0: of all; those without a conversation only
-	Shown          bool    // those that stand in the desk's list
-	Browser        bool    // those that the browser tells
-	Unread         bool    // those that are not read
-	ToMail         bool    // those with a MailAt
-	UpTo           int64   // ids up to this one; 0: all
+	UserID         int64   // the recipient; required
+	ConversationID int64   // 0: all
+	MailboxID      int64   // only of those without a conversation; 0: all
+	Shown          bool    // only those in the desk's list
+	Browser        bool    // only those shown by the browser
+	Unread         bool    // only unread ones
+	ToMail         bool    // only those with a MailAt
+	UpTo           int64   // IDs up to this one; 0: all
 	IDs            []int64 // these; nil: all
 }
 
@@ -87,68 +87,67 @@ const (
 	MarkedMailed NotificationMark = "mailed" // MailAt becomes zero
 )
 
-// NotifyChoice is in which channels a member wants to be told of a kind.
+// NotifyChoice is a member's choice of channels for a kind.
 type NotifyChoice struct {
 	Kind     NotificationKind      `json:"kind"`
 	Channels []NotificationChannel `json:"channels"`
 }
 
-// NotifyChoices are what a member has chosen. Kinds that are not there have their
-// defaults.
+// NotifyChoices are a member's choices. Kinds without one have their defaults.
 type NotifyChoices struct {
 	UserID  int64
 	Choices []NotifyChoice
 }
 
-// Follower is that a user follows a conversation, or has said that they do not.
+// Follower records that a user follows a conversation, or explicitly does not.
 type Follower struct {
 	ConversationID int64
 	UserID         int64
 	Follows        bool
-	CreatedAt      time.Time // when that was said
+	CreatedAt      time.Time // time of that decision
 }
 
 // NotificationReader reads followers, choices and how many notifications there are.
 type NotificationReader interface {
-	// Followers are the followers of conversations, also those who do not follow any
-	// more, by conversation and user.
+	// Followers lists the followers of conversations, including those who stopped following, by
+	// conversation and user.
 	Followers(ctx context.Context, conversationIDs []int64) ([]Follower, error)
-	// NotifyChoices are what users have chosen, by user; of all users without ids.
+	// NotifyChoices lists users' choices, by user; without ids, of all users.
 	NotifyChoices(ctx context.Context, userIDs []int64) ([]NotifyChoices, error)
-	// CountNotifications counts those that match a filter, no further than limit.
+	// CountNotifications counts the matches of a filter, up to limit.
 	CountNotifications(ctx context.Context, filter NotificationFilter, limit int) (int, error)
 }
 
 // NotificationWriter changes followers, choices and notifications.
 type NotificationWriter interface {
-	// SaveFollowers writes followers, each instead of what there was of the same user.
+	// SaveFollowers writes followers and replaces the previous row of the same user.
 	SaveFollowers(ctx context.Context, all []Follower) error
-	// SaveNotifyChoices writes what a user has chosen.
+	// SaveNotifyChoices writes a user's choices.
 	SaveNotifyChoices(ctx context.Context, c NotifyChoices) error
-	// MarkNotifications marks those that match a filter, and returns how many did. What is
-	// read stays read at its time.
+	// MarkNotifications marks the matches of a filter and returns their number. A read notification
+	// keeps its time.
 	MarkNotifications(ctx context.Context, filter NotificationFilter, mark NotificationMark, at time.Time) (int, error)
-	// PruneNotifications removes at most n of the account's, in the scope or not, that were
-	// made before a time or are not among the newest keep of their user, and returns how
-	// many there were.
+	// PruneNotifications removes at most n of the account's notifications, even outside the scope,
+	// that were made before a time or are not among the newest keep of their user. It returns the
+	// number removed.
 	PruneNotifications(ctx context.Context, before time.Time, keep, n int) (int, error)
 }
 
-// What is kept of notifications, and how many are counted.
+// Limits of keeping, counting and showing notifications.
 const (
 	keepNotifications     = 500
 	notificationLifetime  = 90 * 24 * time.Hour
-	MaxNotificationsCount = 100 // so far unread ones are counted
-	browserNotifications  = 5   // are told by a browser at a time
+	MaxNotificationsCount = 100 // limit of counting unread ones
+	browserNotifications  = 5   // shown by a browser at a time
 	browserLifetime       = 5 * time.Minute
 )
 
-// onByDefault is whether a kind is told in a channel to who has chosen nothing.
+// onByDefault reports the default for a kind in a channel.
 func onByDefault(k NotificationKind, c NotificationChannel) bool {
 	return c != ChannelMail || k != NotifyUnassigned
 }
 
-// Tells reports whether a kind is told in a channel.
+// Tells reports whether a channel is chosen for a kind.
 func (c NotifyChoices) Tells(k NotificationKind, in NotificationChannel) bool {
 	for _, choice := range c.Choices {
 		if choice.Kind == k {
@@ -158,7 +157,7 @@ func (c NotifyChoices) Tells(k NotificationKind, in NotificationChannel) bool {
 	return onByDefault(k, in)
 }
 
-// all completes the choices by the defaults, in the order of NotificationKinds.
+// all adds the defaults to the choices, in the order of NotificationKinds.
 func (c NotifyChoices) all() NotifyChoices {
 	full := NotifyChoices{UserID: c.UserID}
 	for _, k := range NotificationKinds() {
@@ -173,7 +172,7 @@ func (c NotifyChoices) all() NotifyChoices {
 	return full
 }
 
-// check notes what no choice can be, with problems on fields named by kind.
+// checkChoices adds problems for invalid choices, on fields named by kind.
 func checkChoices(problems *fault.Collector, all []NotifyChoice) {
 	for i, choice := range all {
 		known := slices.Contains(NotificationKinds(), choice.Kind)
@@ -184,11 +183,11 @@ func checkChoices(problems *fault.Collector, all []NotifyChoice) {
 			}
 		}
 	}
-	problems.Check(len(all) <= len(NotificationKinds()), "choices", "has a kind twice")
+	problems.Check(len(all) <= len(NotificationKinds()), "choices", "lists a kind twice")
 }
 
-// NotifyChoices returns in which channels the caller is told of each kind, with the
-// defaults where nothing was chosen.
+// NotifyChoices returns the caller's channels for each kind, with defaults where nothing was
+// chosen.
 func (d *Desk) NotifyChoices(ctx context.Context) (NotifyChoices, error) {
 	r, err := d.guard.Read(anyMember)
 	if err != nil {
@@ -200,8 +199,8 @@ func (d *Desk) NotifyChoices(ctx context.Context) (NotifyChoices, error) {
 	return d.notifyChoices(ctx, r)
 }
 
-// ownRow reads the caller's membership before what they may have none of yet: a
-// conditional change locks what it reads, and there has to be something.
+// ownRow reads the caller's membership before rows that may not exist yet, because a conditional
+// change needs an existing row to lock.
 func (d *Desk) ownRow(ctx context.Context, rows storage.RowReader[Membership, storage.NoFilter]) error {
 	_, err := rows.Get(ctx, d.membershipID)
 	return err
@@ -218,8 +217,8 @@ func (d *Desk) notifyChoices(ctx context.Context, r interface {
 	return own.all(), err
 }
 
-// ChooseNotifications sets in which channels the caller is told of some kinds; others
-// stay as they are. It returns all.
+// ChooseNotifications sets the caller's channels for some kinds and leaves others unchanged. It
+// returns all choices.
 func (d *Desk) ChooseNotifications(ctx context.Context, choices []NotifyChoice) (NotifyChoices, error) {
 	begin, err := d.guard.Write(anyMember)
 	if err != nil {
@@ -248,9 +247,9 @@ func (d *Desk) ChooseNotifications(ctx context.Context, choices []NotifyChoice) 
 	return chosen, err
 }
 
-// Notifications lists what the caller was told in the desk, newest first; unread ones
-// alone if asked for. What is about conversations or mailboxes that the caller does not
-// reach any more is left out. It needs conversations.view.
+// Notifications lists the caller's notifications in the desk, newest first, optionally only unread
+// ones. It omits those about conversations or mailboxes that the caller no longer reaches. It needs
+// conversations.view.
 func (d *Desk) Notifications(ctx context.Context, unread bool, req storage.PageRequest) (storage.Page[Notification], error) {
 	r, err := d.guard.Read(ConversationsView)
 	if err != nil {
@@ -261,8 +260,8 @@ func (d *Desk) Notifications(ctx context.Context, unread bool, req storage.PageR
 		func(seek storage.Seek) ([]Notification, error) { return r.Notifications().List(ctx, filter, seek) })
 }
 
-// UnreadNotifications counts what the caller was told in the desk and has not read, up
-// to [MaxNotificationsCount]. It needs conversations.view.
+// UnreadNotifications counts the caller's unread notifications in the desk, up to
+// [MaxNotificationsCount]. It needs conversations.view.
 func (d *Desk) UnreadNotifications(ctx context.Context) (int, error) {
 	r, err := d.guard.Read(ConversationsView)
 	if err != nil {
@@ -271,8 +270,8 @@ func (d *Desk) UnreadNotifications(ctx context.Context) (int, error) {
 	return r.CountNotifications(ctx, NotificationFilter{UserID: d.userID, Shown: true, Unread: true}, MaxNotificationsCount)
 }
 
-// BrowserNotifications are what the caller's browser tells now, newest first: at most 5 of
-// the last 5 minutes that are unread, and newer than the one with the id after. It needs
+// BrowserNotifications returns the notifications that the caller's browser shows now, newest first:
+// at most 5 unread ones from the last 5 minutes, with an ID above after. It needs
 // conversations.view.
 func (d *Desk) BrowserNotifications(ctx context.Context, after int64) ([]Notification, error) {
 	r, err := d.guard.Read(ConversationsView)
@@ -284,7 +283,7 @@ func (d *Desk) BrowserNotifications(ctx context.Context, after int64) ([]Notific
 	return slices.DeleteFunc(found, func(n Notification) bool { return n.ID <= after || n.CreatedAt.Before(since) }), err
 }
 
-// ReadNotification marks one of the caller's notifications read. Another's is a NotFound
+// ReadNotification marks one of the caller's notifications as read. Another user's is a NotFound
 // fault. It needs conversations.view.
 func (d *Desk) ReadNotification(ctx context.Context, id int64) (Notification, error) {
 	begin, err := d.guard.Write(ConversationsView)
@@ -309,9 +308,9 @@ func (d *Desk) ReadNotification(ctx context.Context, id int64) (Notification, er
 	return n, nil
 }
 
-// ReadNotifications marks the caller's notifications read, those of a conversation or
-// all of them (0), as far as the one with the id upTo (0: the last one). Reading a
-// conversation does so too, see [Desk.MarkRead]. It needs conversations.view.
+// ReadNotifications marks the caller's notifications as read: those of a conversation, or all (0),
+// with an ID up to upTo (0: all). Reading a conversation also does so, see [Desk.MarkRead]. It
+// needs conversations.view.
 func (d *Desk) ReadNotifications(ctx context.Context, conversationID, upTo int64) error {
 	begin, err := d.guard.Write(ConversationsView)
 	if err != nil {
@@ -324,7 +323,7 @@ func (d *Desk) ReadNotifications(ctx context.Context, conversationID, upTo int64
 	})
 }
 
-// readNotifications marks read what the caller was told of a conversation that they read.
+// readNotifications marks the caller's notifications of a conversation as read.
 func (d *Desk) readNotifications(ctx context.Context, tx Tx, conversationID int64) error {
 	_, err := tx.MarkNotifications(ctx, NotificationFilter{UserID: d.userID, ConversationID: conversationID, Unread: true}, MarkedRead, d.svc.now())
 	return err

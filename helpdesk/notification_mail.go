@@ -14,22 +14,22 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// Notifications become mails in two steps. When the first of a member's is due, a job takes
-// all that wait of the same conversation, marks them mailed, and orders one mail of them, in
-// one transaction. Another job sends it. So each is mailed once, and what is sent twice,
-// because nobody knows whether it has left, has one Message-ID.
+// Notifications are mailed in two steps. When a member's first one is due, a job takes all pending
+// ones of the same conversation, marks them as mailed and orders one mail, in one transaction.
+// Another job sends it. So each is mailed once, and a mail sent twice after an uncertain failure
+// has the same Message-ID.
 
 const (
-	// tellsAnHour is how many mails tell a member something within an hour. What comes
-	// beyond waits, and shares mails where there is no room for one of each conversation.
+	// tellsAnHour limits notification mails to a member per hour. Further notifications wait, and
+	// share a mail if there is no room for one per conversation.
 	tellsAnHour = 30
-	// tellsAtOnce is how many conversations that are due together have mails of their own;
-	// of more there is one mail.
+	// tellsAtOnce limits the separate mails for conversations that are due together; more share one
+	// mail.
 	tellsAtOnce = 10
-	// tellLife is how long a mail is tried to be sent.
+	// tellLife is how long the delivery of a mail is retried.
 	tellLife = 24 * time.Hour
-	// tellInteractions and tellText bound how much a mail tells of what was said, tellLines
-	// of how many conversations.
+	// tellInteractions and tellText limit the quoted text in a mail, tellLines the number of
+	// conversations.
 	tellInteractions = 10
 	tellText         = 4000
 	tellLines        = 50
@@ -39,12 +39,12 @@ const (
 type tellOrder struct {
 	IDs          []int64   `json:"ids"` // of the notifications, ascending
 	Conversation int64     `json:"conversation,omitempty"`
-	Interactions []int64   `json:"interactions,omitempty"` // that it tells, as they were said
-	Many         bool      `json:"many,omitempty"`         // it is of several conversations
+	Interactions []int64   `json:"interactions,omitempty"` // to quote, in order
+	Many         bool      `json:"many,omitempty"`         // covers several conversations
 	At           time.Time `json:"at"`
 }
 
-// mailSoon are the jobs that mail rows to those who want it.
+// mailSoon returns the jobs that mail rows to members who chose mail.
 func mailSoon(accountID int64, rows []Notification) []storage.Job {
 	at := map[int64]time.Time{}
 	var jobs []storage.Job
@@ -58,20 +58,20 @@ func mailSoon(accountID int64, rows []Notification) []storage.Job {
 	return jobs
 }
 
-// MailNotifications does a job of kind [JobMailNotifications]: it has what a member was told
-// and has not read mailed, as far as it is due. Doing it again mails nothing twice.
+// MailNotifications runs a [JobMailNotifications] job: it orders mails of a member's due, unread
+// notifications. Running it again does not mail any of them twice.
 func (s *Service) MailNotifications(ctx context.Context, job storage.ClaimedJob) error {
 	err := s.cfg.Store.InTx(ctx, Scope{AccountID: job.AccountID}, func(ctx context.Context, tx Tx) error {
 		return s.mailNotifications(ctx, tx, job.AccountID, job.Subject)
 	})
 	if fault.Is(err, fault.NotFound) {
-		return nil // the account is gone
+		return nil // the account was deleted
 	}
 	return err
 }
 
 func (s *Service) mailNotifications(ctx context.Context, tx Tx, accountID, userID int64) error {
-	if err := tx.LockAccount(ctx); err != nil { // two jobs of a member must not take the same
+	if err := tx.LockAccount(ctx); err != nil { // two jobs of a member must not take the same notifications
 		return err
 	}
 	waiting, err := tx.Notifications().List(ctx, NotificationFilter{UserID: userID, ToMail: true}, storage.Seek{Limit: keepNotifications})
@@ -120,8 +120,8 @@ func (s *Service) mailNotifications(ctx context.Context, tx Tx, accountID, userI
 
 func (o tellOrder) last() int64 { return o.IDs[len(o.IDs)-1] }
 
-// dueLetters makes a letter of each conversation, and of each mailbox, of which a
-// notification is due. What is read is in none, yet among the ids of what is settled.
+// dueLetters returns a letter for each conversation and each mailbox with a due notification. Read
+// notifications are in no letter, but in ids as settled.
 func dueLetters(waiting []Notification, now time.Time) (ids []int64, letters []tellOrder) {
 	type about struct{ conversation, mailbox int64 }
 	due := map[about]bool{}
@@ -153,7 +153,7 @@ func dueLetters(waiting []Notification, now time.Time) (ids []int64, letters []t
 	return ids, letters
 }
 
-// oneLetter puts all letters into one.
+// oneLetter merges all letters into one.
 func oneLetter(letters []tellOrder) tellOrder {
 	one := tellOrder{Many: true}
 	for _, letter := range letters {
@@ -163,8 +163,8 @@ func oneLetter(letters []tellOrder) tellOrder {
 	return one
 }
 
-// mayTell returns how many mails may tell a member something now; when the next one may, if
-// none. It forgets what is long over.
+// mayTell returns how many mails may be sent to a member now, and if none, when the next one may.
+// It also removes old records.
 func (s *Service) mayTell(ctx context.Context, tx Tx, userID int64) (free int, again time.Time, err error) {
 	now := s.now()
 	if err := forgetMemberMails(ctx, tx, userID, now); err != nil {
@@ -180,8 +180,8 @@ func (s *Service) mayTell(ctx context.Context, tx Tx, userID int64) (free int, a
 	return max(0, free), again, err
 }
 
-// toTell are the interactions that a letter tells: those that the notifications are about,
-// or else what the customer said last.
+// toTell returns the interactions to quote in a letter: those of the notifications, or the
+// customer's latest one.
 func toTell(ctx context.Context, tx Tx, letter tellOrder) ([]int64, error) {
 	if letter.Conversation == 0 || letter.Many {
 		return nil, nil
@@ -201,7 +201,7 @@ func toTell(ctx context.Context, tx Tx, letter tellOrder) ([]int64, error) {
 	return nil, nil
 }
 
-// tellMail is what is known while a mail of a job of kind [JobTellMail] is made.
+// tellMail is the state of building a mail of a [JobTellMail] job.
 type tellMail struct {
 	*Service
 	order     tellOrder
@@ -218,8 +218,8 @@ type tellMail struct {
 	customers     map[int64]Customer
 }
 
-// tellMail makes the mail of a job of kind [JobTellMail], unless the member has read all of
-// it, or may not see it any more.
+// tellMail builds the mail of a [JobTellMail] job, unless the member has read everything or may no
+// longer see it.
 func (s *Service) tellMail(ctx context.Context, r Reader, job storage.ClaimedJob, links MailLinks) (SystemMail, error) {
 	t := &tellMail{Service: s, links: links, accountID: job.AccountID}
 	if err := json.Unmarshal(job.Payload, &t.order); err != nil {
@@ -232,7 +232,7 @@ func (s *Service) tellMail(ctx context.Context, r Reader, job storage.ClaimedJob
 	if t.desk, err = s.Desk(ctx, s.As(job.Subject), job.AccountID); err != nil {
 		return SystemMail{}, err
 	}
-	if t.user, err = s.memberToMail(ctx, r, job.Subject); err != nil {
+	if t.user, err = s.memberToMail(ctx, r, job.Subject, ""); err != nil {
 		return SystemMail{}, err
 	}
 	if err := t.read(ctx, r); err != nil {
@@ -250,9 +250,9 @@ func (s *Service) tellMail(ctx context.Context, r Reader, job storage.ClaimedJob
 	return t.ofConversation(ctx)
 }
 
-// memberToMail returns a member who has an address that mail may go to. There is a NotFound
-// fault for another, and the log says so.
-func (s *Service) memberToMail(ctx context.Context, r Reader, userID int64) (User, error) {
+// memberToMail returns a member whose address may get mail, with the given address if it is not "".
+// Otherwise it logs the reason and returns a NotFound fault.
+func (s *Service) memberToMail(ctx context.Context, r Reader, userID int64, email string) (User, error) {
 	users, err := r.UsersByID(ctx, []int64{userID})
 	if err != nil {
 		return User{}, err
@@ -264,6 +264,9 @@ func (s *Service) memberToMail(ctx context.Context, r Reader, userID int64) (Use
 	if u.Disabled() {
 		return User{}, fault.Missing("user", userID)
 	}
+	if email != "" {
+		u.Email, u.EmailKey = email, EmailKey(email)
+	}
 	why, err := s.unmailable(ctx, r, u)
 	if err == nil && why != "" {
 		s.cfg.Logger.WarnContext(ctx, "a member cannot be told by mail", "user_id", userID, "reason", why)
@@ -272,7 +275,7 @@ func (s *Service) memberToMail(ctx context.Context, r Reader, userID int64) (Use
 	return u, err
 }
 
-// unmailable says why a member is not mailed; "" if nothing stands against it.
+// unmailable returns the reason why a member is not mailed; "" if there is none.
 func (s *Service) unmailable(ctx context.Context, r Reader, u User) (string, error) {
 	if _, host, _ := cutLast(u.EmailKey, "@"); !ValidEmail(u.Email) || host == "localhost" {
 		return "the address is none that mail can be sent to", nil
@@ -296,7 +299,7 @@ func (s *Service) unmailable(ctx context.Context, r Reader, u User) (string, err
 	return "", err
 }
 
-// read reads the notifications and what they are about, as far as the member may see it.
+// read reads the notifications and their subjects, as far as the member may see them.
 func (t *tellMail) read(ctx context.Context, r Reader) error {
 	all, err := r.Notifications().ByIDs(ctx, t.order.IDs)
 	if err != nil {
@@ -360,7 +363,7 @@ func (t *tellMail) readWhere(ctx context.Context, conversations, boxes []int64) 
 	return err
 }
 
-// readNames reads who is named in the mail, besides the customers of the conversations.
+// readNames reads the names in the mail, besides the conversations' customers.
 func (t *tellMail) readNames(ctx context.Context, users, customers []int64) error {
 	for id := range t.customers {
 		customers = append(customers, id)
@@ -396,7 +399,7 @@ func (t *tellMail) customer(id int64) string {
 	return "A customer"
 }
 
-// happened says what a notification tells, as a heading and as a sentence, and who did it.
+// happened describes a notification as a heading and as a sentence, and names the actor.
 func (t *tellMail) happened(n Notification) (short, long, who string) {
 	switch n.Kind {
 	case NotifyAssigned:
@@ -426,7 +429,7 @@ func (t *tellMail) happened(n Notification) (short, long, who string) {
 	return "News", "Something has happened.", ""
 }
 
-// ofConversation is a mail of one conversation, which the member can answer.
+// ofConversation builds a mail about one conversation, which the member can reply to.
 func (t *tellMail) ofConversation(ctx context.Context) (SystemMail, error) {
 	c := t.conversations[t.notifications[0].ConversationID]
 	m, found := t.mailboxes[c.MailboxID]
@@ -455,13 +458,13 @@ func (t *tellMail) ofConversation(ctx context.Context) (SystemMail, error) {
 	text = append(text, "Conversation "+fmt.Sprint(c.Number)+" with "+t.customer(c.CustomerID)+":\n"+t.links.Conversation(t.accountID, c.ID), t.foot(footer))
 	return SystemMail{
 		MessageID: t.memberMessageID(token, t.order.last(), from), Date: t.order.At,
-		InReplyTo: t.memberMessageID(memberToken{account: t.accountID, user: t.user.ID, conversation: t.order.Conversation}, 0, from), // all refer to one
+		InReplyTo: t.memberMessageID(memberToken{account: t.accountID, user: t.user.ID, conversation: t.order.Conversation}, 0, from), // the common thread root
 		From:      Address{Name: cut(cleanLine(who), 200), Email: from}, ReplyTo: replyTo, To: Address{Name: t.user.Name, Email: t.user.Email},
 		Subject: "[" + heading + "] " + subject, Text: paragraphs(text...),
 	}, nil
 }
 
-// summary says what has happened, and who did it if one did.
+// summary describes the events, and names the actor if there is only one.
 func (t *tellMail) summary() (heading, lead, who string) {
 	var leads []string
 	for i, n := range t.notifications {
@@ -477,13 +480,13 @@ func (t *tellMail) summary() (heading, lead, who string) {
 	return heading, strings.Join(leads, "\n"), who
 }
 
-// foot is what stands below the text.
+// foot returns the footer.
 func (t *tellMail) foot(work string) string {
 	return "-- \n" + work + "\n\nWhat you are told by mail: " + t.links.Notifications(t.accountID)
 }
 
-// said is what was said, with the names of files. What a member has sent to a customer is
-// not repeated: it may have left encrypted.
+// said returns the quoted interactions with file names. Members' replies to customers are not
+// quoted, since they may have been sent encrypted.
 func (t *tellMail) said(ctx context.Context, c Conversation) ([]string, error) {
 	found, err := t.r.Interactions().ByIDs(ctx, t.order.Interactions)
 	if err != nil {
@@ -526,7 +529,7 @@ func (t *tellMail) said(ctx context.Context, c Conversation) ([]string, error) {
 	return parts, nil
 }
 
-// tellBody is the text of what was said, not too long.
+// tellBody returns an interaction's text, shortened.
 func tellBody(body string) string {
 	text := strings.TrimSpace(mailhtml.Text(body))
 	if text == "" {
@@ -538,15 +541,14 @@ func tellBody(body string) string {
 	return text
 }
 
-// noAnswer is the Reply-To of a mail that is about no conversation in particular: what is
-// sent there comes back to the member, and opens no conversation.
+// noAnswer returns the Reply-To of a mail about no particular conversation. Mail to it is returned
+// to the member and opens no conversation.
 func (t *tellMail) noAnswer(m Mailbox) (token memberToken, replyTo string) {
 	token = memberToken{account: t.accountID, user: t.user.ID}
 	return token, t.memberAddress(m, token)
 }
 
-// general is a mail that cannot be answered, from the account's first mailbox, but for one
-// to be avoided.
+// general builds a mail without reply address, from the account's first mailbox other than avoid.
 func (t *tellMail) general(ctx context.Context, r Reader, avoid int64, subject string, parts ...string) (SystemMail, error) {
 	from, m, err := t.sender(ctx, r, avoid)
 	if err != nil {
@@ -560,7 +562,7 @@ func (t *tellMail) general(ctx context.Context, r Reader, avoid int64, subject s
 	}, nil
 }
 
-// ofMailbox is a mail about a mailbox.
+// ofMailbox builds a mail about a mailbox.
 func (t *tellMail) ofMailbox(ctx context.Context, r Reader) (SystemMail, error) {
 	m := t.mailboxes[t.notifications[0].MailboxID]
 	name := cmp.Or(m.Name, m.Email)
@@ -568,7 +570,7 @@ func (t *tellMail) ofMailbox(ctx context.Context, r Reader) (SystemMail, error) 
 		"Mail of the mailbox "+name+" is not fetched any more. Its page says why, and what to do:", t.links.Mailbox(t.accountID, m.ID))
 }
 
-// ofMany is a mail of many conversations.
+// ofMany builds a mail about several conversations.
 func (t *tellMail) ofMany(ctx context.Context, r Reader) (SystemMail, error) {
 	var lines []string
 	at := map[string]int{}
@@ -583,7 +585,7 @@ func (t *tellMail) ofMany(ctx context.Context, r Reader) (SystemMail, error) {
 		short, _, _ := t.happened(n)
 		line := fmt.Sprintf("* %s: %s\n  %s", short, strings.TrimSpace(title), link)
 		if i, known := at[link]; known {
-			lines[i] = line // what happened last
+			lines[i] = line // the latest event
 			continue
 		}
 		at[link] = len(lines)

@@ -14,21 +14,20 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// Whoever does something that members are told of leaves an occurrence in a job, in the
-// same transaction. The job finds out whom it concerns, with some queries for all
-// members and one insert: filing mail costs no more however many members there are.
-// What was told carries the occurrence's source, which is unique: a job that runs again
-// tells nobody twice.
+// An operation that members are notified of leaves an occurrence in a job, in the same transaction.
+// The job determines the recipients with a fixed number of queries and one insert, so the cost of
+// filing mail does not depend on the number of members. A notification contains its occurrence's
+// unique source, so running a job again notifies nobody twice.
 
-// occurrence is something that members are told of.
+// occurrence is an event that members are notified of.
 type occurrence struct {
 	Kind           NotificationKind `json:"kind"`
 	ConversationID int64            `json:"conversation,omitempty"`
 	InteractionID  int64            `json:"interaction,omitempty"`
 	MailboxID      int64            `json:"mailbox,omitempty"`
 	ActorID        int64            `json:"actor,omitempty"`
-	UserIDs        []int64          `json:"users,omitempty"` // whom it concerns by name
-	TeamID         int64            `json:"team,omitempty"`  // whose members it concerns
+	UserIDs        []int64          `json:"users,omitempty"` // explicit recipients
+	TeamID         int64            `json:"team,omitempty"`  // team whose members are recipients
 }
 
 // told is the payload of JobNotify.
@@ -38,10 +37,10 @@ type told struct {
 	Occurrences []occurrence `json:"occurrences"`
 }
 
-// tellPiece keeps a payload far below what a job may have.
+// tellPiece keeps a payload far below the size limit of a job.
 const tellPiece = 200
 
-// tell has members told of what happened, when the transaction is committed.
+// tell notifies members of occurrences after the transaction commits.
 func (s *Service) tell(ctx context.Context, tx Tx, accountID int64, all ...occurrence) error {
 	var jobs []storage.Job
 	for piece := range slices.Chunk(all, tellPiece) {
@@ -57,7 +56,7 @@ func (s *Service) tell(ctx context.Context, tx Tx, accountID int64, all ...occur
 	return tx.Enqueue(ctx, jobs...)
 }
 
-// assigned is that a conversation has become a user's or a team's, nothing if it has not.
+// assigned returns the occurrence of a conversation's new user or team, none if unchanged.
 func (d *Desk) assigned(old, c Conversation) []occurrence {
 	var all []occurrence
 	if c.UserID != 0 && c.UserID != old.UserID && c.UserID != d.userID {
@@ -69,8 +68,7 @@ func (d *Desk) assigned(old, c Conversation) []occurrence {
 	return all
 }
 
-// said is what members are told of an interaction that has come into a conversation,
-// which is new or not.
+// said returns the occurrences of a new interaction in a conversation, which may itself be new.
 func said(c Conversation, i Interaction, isNew bool, actor int64) []occurrence {
 	switch {
 	case i.Type != TypeCustomer || i.AutoSubmitted || !c.Status.Open():
@@ -83,11 +81,11 @@ func said(c Conversation, i Interaction, isNew bool, actor int64) []occurrence {
 	return nil
 }
 
-// eventNotified tells that members were told something. Its data has their ids.
+// eventNotified is the event of notifying members. Its data contains their ids.
 const eventNotified = "notification.created"
 
-// Notify does a job of kind [JobNotify]: it tells members what happened, those who may
-// see it by now. Doing it again tells nobody twice.
+// Notify runs a [JobNotify] job: it notifies the members who may now see what happened. Running it
+// again notifies nobody twice.
 func (s *Service) Notify(ctx context.Context, job storage.ClaimedJob) error {
 	var what told
 	if err := json.Unmarshal(job.Payload, &what); err != nil {
@@ -97,7 +95,7 @@ func (s *Service) Notify(ctx context.Context, job storage.ClaimedJob) error {
 		return s.notify(ctx, tx, job.AccountID, what)
 	})
 	if fault.Is(err, fault.NotFound) || isUnique(err, UniqueNotification) {
-		return nil // the account is gone, or this was done before
+		return nil // the account was deleted, or the job ran before
 	}
 	return err
 }
@@ -149,8 +147,8 @@ func (s *Service) notify(ctx context.Context, tx Tx, accountID int64, what told)
 	return tx.Emit(ctx, events...)
 }
 
-// notified is the event of some notifications of one occurrence. It is of the mailbox,
-// so that nobody else learns of it, and has ids alone.
+// notified returns the event for notifications of one occurrence. It belongs to the mailbox, so
+// that nobody else sees it, and contains only ids.
 func (s *Service) notified(mailboxID int64, o occurrence, rows []Notification, now time.Time) storage.Event {
 	users := make([]int64, len(rows))
 	for i, row := range rows {
@@ -164,7 +162,7 @@ func (s *Service) notified(mailboxID int64, o occurrence, rows []Notification, n
 	return storage.Event{Type: eventNotified, Subject: subject, MailboxID: mailboxID, ActorID: o.ActorID, Data: data, Time: now}
 }
 
-// reached is a member with what they may be told.
+// reached is a member with the permissions that determine notifications.
 type reached struct {
 	userID    int64
 	mailboxes []int64 // empty: all
@@ -176,7 +174,7 @@ func (m reached) sees(mailboxID int64) bool {
 	return len(m.mailboxes) == 0 || slices.Contains(m.mailboxes, mailboxID)
 }
 
-// toldOf are the members of an account, and what some occurrences are about.
+// toldOf are an account's members, and the subjects of some occurrences.
 type toldOf struct {
 	members       map[int64]reached
 	conversations map[int64]Conversation
@@ -184,8 +182,8 @@ type toldOf struct {
 	teams         map[int64]Team
 }
 
-// recipientsOf reads what decides on who is told: a fixed number of queries, however
-// many members and occurrences there are.
+// recipientsOf reads everything that determines the recipients, with a fixed number of queries for
+// any number of members and occurrences.
 func (s *Service) recipientsOf(ctx context.Context, r Reader, all []occurrence) (toldOf, error) {
 	to := toldOf{members: map[int64]reached{}, conversations: map[int64]Conversation{}, followers: map[int64][]int64{}, teams: map[int64]Team{}}
 	var ids []int64
@@ -244,7 +242,7 @@ func (s *Service) recipientsOf(ctx context.Context, r Reader, all []occurrence) 
 	return to, err
 }
 
-// findTeams reads the teams that conversations have.
+// findTeams reads the teams of conversations.
 func (t toldOf) findTeams(ctx context.Context, r Reader, all []Conversation) error {
 	var ids []int64
 	for _, c := range all {
@@ -262,11 +260,11 @@ func (t toldOf) findTeams(ctx context.Context, r Reader, all []Conversation) err
 	return err
 }
 
-// assignedTeam are the members of the team that a conversation became one of. Whose it is
-// was told by name.
+// assignedTeam returns the members of the team that a conversation was assigned to. An assigned
+// user is an explicit recipient.
 func (t toldOf) assignedTeam(o occurrence, c Conversation) []int64 {
 	if c.TeamID != o.TeamID {
-		return nil // it is another team's by now
+		return nil // assigned to another team in the meantime
 	}
 	return slices.DeleteFunc(slices.Clone(t.teams[c.TeamID].MemberIDs), func(id int64) bool { return id == c.UserID })
 }
@@ -278,12 +276,12 @@ func (t toldOf) mailboxOf(o occurrence) int64 {
 	return o.MailboxID
 }
 
-// of are the members who are told of an occurrence, by id: whom it concerns, who may see
-// it now, and who did not do it.
+// of returns the recipients of an occurrence, by id: those concerned who may now see it and did not
+// cause it.
 func (t toldOf) of(o occurrence) []reached {
 	c, there := t.conversations[o.ConversationID]
 	if o.ConversationID != 0 && !there {
-		return nil // it was deleted, or merged into another
+		return nil // deleted, or merged into another
 	}
 	var users []int64
 	switch o.Kind {
@@ -300,12 +298,12 @@ func (t toldOf) of(o occurrence) []reached {
 			break
 		}
 		if c.UserID == 0 || !slices.Contains(o.UserIDs, c.UserID) {
-			return nil // it is somebody else's by now
+			return nil // assigned to another user in the meantime
 		}
 		users = o.UserIDs
 	case NotifyUnassigned:
 		if !c.unassigned() {
-			return nil // somebody was quick
+			return nil // assigned in the meantime
 		}
 		users = slices.Collect(maps.Keys(t.members))
 	case NotifyMailbox:
@@ -323,7 +321,7 @@ func (t toldOf) of(o occurrence) []reached {
 	return all
 }
 
-// isFor reports whether a member has the permissions to see what a kind is about.
+// isFor reports whether a member has the permissions to see the subjects of a kind.
 func (m reached) isFor(k NotificationKind) bool {
 	if k == NotifyMailbox {
 		return m.may[MailboxesUpdate]
@@ -331,8 +329,8 @@ func (m reached) isFor(k NotificationKind) bool {
 	return m.may[ConversationsView] && m.may[InteractionsView]
 }
 
-// PruneNotifications does a job of kind [JobPruneNotifications]: it removes what is too
-// old or too much.
+// PruneNotifications runs a [JobPruneNotifications] job: it removes notifications beyond the limits
+// of age and number.
 func (s *Service) PruneNotifications(ctx context.Context, job storage.ClaimedJob) error {
 	const batch = 1000
 	for removed := batch; removed == batch; {
@@ -341,7 +339,7 @@ func (s *Service) PruneNotifications(ctx context.Context, job storage.ClaimedJob
 			return err
 		})
 		if fault.Is(err, fault.NotFound) {
-			return nil // the account is gone
+			return nil // the account was deleted
 		}
 		if err != nil {
 			return err
@@ -350,10 +348,10 @@ func (s *Service) PruneNotifications(ctx context.Context, job storage.ClaimedJob
 	return nil
 }
 
-// failingLong is how long fetching a mailbox may fail before that is somebody's business.
+// failingLong is how long fetching a mailbox may fail before members are notified.
 const failingLong = 30 * time.Minute
 
-// needsAttention reports whether somebody has to look after a mailbox.
+// needsAttention reports whether a mailbox needs a member's attention.
 func (s FetchStatus) needsAttention() bool {
 	switch {
 	case !s.ParkedAt.IsZero() || s.NeedsReauth:
@@ -364,8 +362,8 @@ func (s FetchStatus) needsAttention() bool {
 	return s.LastErrorAt.Sub(s.LastSuccessAt) >= failingLong
 }
 
-// tellBegun has members told of a conversation that a caller begins, with what is said
-// in it: whose it is, who is mentioned, and that a customer waits whom nobody has.
+// tellBegun notifies members of a conversation that a caller starts with some interactions: of its
+// assignment, of mentions, and of a waiting customer without assignee.
 func (d *Desk) tellBegun(ctx context.Context, tx Tx, c Conversation, said []Interaction) error {
 	all := d.assigned(Conversation{}, c)
 	waits := slices.IndexFunc(said, func(i Interaction) bool { return i.Type == TypeCustomer })
@@ -382,8 +380,8 @@ func (d *Desk) tellBegun(ctx context.Context, tx Tx, c Conversation, said []Inte
 	return d.svc.tell(ctx, tx, d.scope.AccountID, all...)
 }
 
-// tellSaid has members told of an interaction that a caller has added or changed. Who
-// was mentioned before, in its body as it was, is not told again.
+// tellSaid notifies members of an interaction that a caller added or changed. Members mentioned in
+// the previous body are not notified again.
 func (d *Desk) tellSaid(ctx context.Context, tx Tx, c Conversation, i Interaction, before []int64) error {
 	all, err := d.mentioned(ctx, tx, c, i, before)
 	if err != nil {

@@ -11,6 +11,7 @@ type Declarations struct {
 	Domains           storage.Noun[Domain]
 	Interactions      storage.Noun[Interaction]
 	Invitations       storage.Noun[Invitation]
+	JoinRules         storage.Noun[JoinRule]
 	Mailboxes         storage.Noun[Mailbox]
 	MemberMails       storage.Noun[MemberMail]
 	Memberships       storage.Noun[Membership]
@@ -66,6 +67,7 @@ func Nouns() Declarations {
 			ID:      func(i *Invitation) *int64 { return &i.ID },
 			Account: func(i *Invitation) *int64 { return &i.AccountID },
 		},
+		JoinRules: joinRuleNoun(),
 		Mailboxes: storage.Noun[Mailbox]{
 			Name:        "mailbox",
 			ID:          func(m *Mailbox) *int64 { return &m.ID },

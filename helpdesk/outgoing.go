@@ -11,7 +11,7 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// transmit is the one permission of an Outgoing.
+// transmit is the only permission of an Outgoing.
 const transmit Permission = "mail.send"
 
 // Outgoing can only take mail to send and report on it.
@@ -20,58 +20,57 @@ type Outgoing struct {
 	desk func(accountID int64) deskGuard
 }
 
-// Outgoing returns the handle of who sends mail.
+// Outgoing returns the handle for senders of mail.
 func (s *Service) Outgoing() *Outgoing {
 	allows := func(p Permission) bool { return p == transmit }
 	return &Outgoing{svc: s, desk: func(accountID int64) deskGuard { return s.scoped(Scope{AccountID: accountID}, allows) }}
 }
 
-// OutgoingMail is an answer to be sent. Every try gives the same but for the
-// recipients, who are those that wait for a try.
+// OutgoingMail is a reply to be sent. Every attempt gets the same content; only the recipients
+// differ, since they are those still waiting.
 type OutgoingMail struct {
 	AccountID     int64
 	InteractionID int64
 	MessageID     string
 	Date          time.Time
 	From          Address
-	ReplyTo       string // holds the reply token; "": From, see [Mailbox].ReplyAddress
-	// ReturnPaths are the senders of the envelopes by delivery, so that what comes back
-	// names its recipient; who has none gets the mail from From.
+	ReplyTo       string // contains the reply token; "": From, see [Mailbox].ReplyAddress
+	// ReturnPaths are the envelope senders by delivery, so that a bounce identifies its recipient.
+	// Deliveries without one use From.
 	ReturnPaths map[int64]string
 	To, Cc      []string
 	Subject     string // without "Re:"
-	IsReply     bool   // it answers a mail
+	IsReply     bool   // it replies to a message
 	References  []string
-	HTML        string // the text with its ending, see [Ending]
+	HTML        string // the body with its ending, see [Ending]
 	Attachments []Attachment
-	Due         []Delivery // recipients of this try, Bcc among them, if it is not to be encrypted
-	// Encrypted, if not empty, are the copies that leave instead of a plain mail, each
-	// encrypted and to its own recipients; Due is empty then. Without either nobody waits.
+	Due         []Delivery // recipients of this attempt, including Bcc; empty if it is to be encrypted
+	// Encrypted, if not empty, are the copies to send instead, each encrypted for its own
+	// recipients; Due is then empty. If both are empty, nobody is due.
 	Encrypted []EncryptedMail
-	// SeenToken names the mail to [Service.SeenByPixel]; "" unless it is to hold an image
-	// that tells when it is opened.
+	// SeenToken identifies the message to [Service.SeenByPixel]; "" unless it is to contain a
+	// tracking image.
 	SeenToken string
-	// NextTry is when the first of the others may be tried; zero when there are none.
+	// NextTry is the earliest next attempt for the other recipients; zero if there are none.
 	NextTry time.Time
-	DKIM    []DKIMKey // to sign with, those that are published; none: it is not signed
+	DKIM    []DKIMKey // published keys to sign with; none: unsigned
 }
 
-// maxTry is how long a job may take for one try; after that others may have its
-// recipients.
+// maxTry limits how long a job may hold the recipients of one attempt. Afterwards, other jobs may
+// take them.
 const maxTry = 30 * time.Minute
 
-// Begin takes an answer for a job to send it now and freezes it: from here on it
-// cannot be edited. The recipients who are due are the job's until it reports, or
-// for half an hour: no other job gets them, and the same job does, when it was
-// interrupted. An answer that was told to leave at this time is posted by it; if who
-// told it so may not answer any more, it fails visibly. An interaction that is gone or is no posted user's is a NotFound
-// fault.
+// Begin takes a reply for a job to send now and freezes it: it can no longer be edited. The job
+// holds the due recipients until it reports, or for half an hour; no other job gets them, but the
+// same job does after an interruption. Beginning a scheduled reply posts it. If its author may no
+// longer reply, it fails visibly. An interaction that is absent or not a posted user interaction is
+// a NotFound fault.
 //
-// Who is on the list of suppressions is not due any more, and who got more than
-// Config.MaxMailPerAddress waits; both show in the deliveries.
+// Suppressed recipients are no longer due, and those that got more than Config.MaxMailPerAddress
+// wait; both show in the deliveries.
 //
-// Where PGP is enabled, an answer of which one recipient has a key leaves encrypted,
-// or it fails for all who wait, and nobody is due: see [OutgoingMail].Encrypted.
+// Where PGP is enabled, a reply with a recipient who has a key is sent encrypted, or fails for all
+// waiting recipients with nobody due: see [OutgoingMail].Encrypted.
 func (o *Outgoing) Begin(ctx context.Context, accountID, interactionID, job int64) (OutgoingMail, error) {
 	begin, err := o.desk(accountID).Write(transmit)
 	if err != nil {
@@ -142,7 +141,7 @@ func (o *Outgoing) begin(ctx context.Context, tx Tx, accountID, interactionID, j
 	return out, o.fill(ctx, tx, c, i, &out)
 }
 
-// posted locks a posted user's interaction and, before it, its conversation.
+// posted locks a posted user interaction, after locking its conversation.
 func posted(ctx context.Context, tx Tx, id int64) (Conversation, Interaction, error) {
 	i, err := tx.Interactions().Get(ctx, id)
 	if err != nil {
@@ -164,8 +163,8 @@ func posted(ctx context.Context, tx Tx, id int64) (Conversation, Interaction, er
 	return c, i, nil
 }
 
-// withhold settles those of the recipients who are due that must not be tried now:
-// addresses that are suppressed, and those that got too much.
+// withhold settles the due recipients that must not be attempted now: suppressed addresses, and
+// those that got too many messages.
 func (o *Outgoing) withhold(ctx context.Context, tx Tx, accountID int64, c Conversation, i Interaction, all, due []Delivery) error {
 	keys := make([]string, len(due))
 	for n, d := range due {
@@ -201,8 +200,8 @@ func (o *Outgoing) withhold(ctx context.Context, tx Tx, accountID int64, c Conve
 	return o.conclude(ctx, tx, accountID, c, i, changed, now)
 }
 
-// refuse fails all recipients who wait. What was decided holds for good, so that a
-// mail never leaves to some unencrypted after others were told that it did not.
+// refuse fails all waiting recipients. The decision is final, so that a message is never sent
+// unencrypted to some after others were refused.
 func (o *Outgoing) refuse(ctx context.Context, tx Tx, accountID int64, c Conversation, i Interaction, deliveries []Delivery, reason string) error {
 	var outcomes []Outcome
 	for _, d := range deliveries {
@@ -218,8 +217,7 @@ func (o *Outgoing) refuse(ctx context.Context, tx Tx, accountID int64, c Convers
 	return o.conclude(ctx, tx, accountID, c, i, changed, now)
 }
 
-// due splits off the deliveries that a job may try now, and says when the first of
-// the others may be.
+// due returns the deliveries that a job may attempt now, and the earliest time for the others.
 func due(all []Delivery, job int64, now time.Time) (ready []Delivery, next time.Time) {
 	for _, d := range all {
 		at := d.NextAttemptAt
@@ -283,8 +281,8 @@ func (o *Outgoing) fill(ctx context.Context, tx Tx, c Conversation, i Interactio
 	return err
 }
 
-// returnPaths names every recipient of a try in the envelope of its mail, where such
-// addresses exist.
+// returnPaths sets the envelope sender for every recipient of an attempt, where such addresses
+// exist.
 func (o *Outgoing) returnPaths(mailbox Mailbox, out *OutgoingMail) {
 	base := o.svc.returnsTo(mailbox, out.From.Email, len(out.DKIM) > 0, o.svc.now())
 	if base == "" {
@@ -302,7 +300,7 @@ func (o *Outgoing) returnPaths(mailbox Mailbox, out *OutgoingMail) {
 	}
 }
 
-// fromName is the display name of a mailbox's answers with its placeholders filled in.
+// fromName returns the display name of a mailbox's replies with placeholders filled in.
 func fromName(m Mailbox, userName string) string {
 	name := m.From
 	if name == "" {
@@ -312,7 +310,7 @@ func fromName(m Mailbox, userName string) string {
 	return cut(cleanLine(name), 200)
 }
 
-// OpenAttachment opens a file of a mail that [Outgoing.Begin] gave.
+// OpenAttachment opens a file of a message returned by [Outgoing.Begin].
 func (o *Outgoing) OpenAttachment(ctx context.Context, accountID int64, a Attachment) (io.ReadCloser, error) {
 	if _, err := o.desk(accountID).Read(transmit); err != nil {
 		return nil, err
@@ -320,7 +318,7 @@ func (o *Outgoing) OpenAttachment(ctx context.Context, accountID int64, a Attach
 	return o.svc.cfg.Blobs.Get(ctx, a.BlobKey)
 }
 
-// Outcome is what became of one recipient in one try.
+// Outcome is the result of one attempt for one recipient.
 type Outcome struct {
 	DeliveryID   int64
 	State        DeliveryState // sent, deferred or failed
@@ -329,10 +327,10 @@ type Outcome struct {
 	Response     string
 }
 
-// Report records the outcomes of a try and returns when the next one is due, zero
-// when nobody waits any more. A recipient who was deferred for longer than
-// Config.MaxSendTime has failed. A failure reopens a closed conversation: somebody
-// must know. An interaction that was deleted meanwhile is no error.
+// Report records an attempt's outcomes and returns when the next one is due, zero when nobody is
+// waiting. A recipient deferred for longer than Config.MaxSendTime fails. A failure reopens a
+// closed conversation, so that someone notices. An interaction deleted in the meantime is not an
+// error.
 func (o *Outgoing) Report(ctx context.Context, accountID, interactionID int64, outcomes []Outcome) (time.Time, error) {
 	begin, err := o.desk(accountID).Write(transmit)
 	if err != nil {
@@ -361,14 +359,14 @@ func (o *Outgoing) Report(ctx context.Context, accountID, interactionID int64, o
 		if err := tx.Deliveries().Update(ctx, storage.Pointers(changed)...); err != nil {
 			return err
 		}
-		// With a clock before all times, everything that waits is still to come.
+		// With the zero time as now, every waiting delivery counts as still to come.
 		_, next = due(deliveries, 0, time.Time{})
 		return o.conclude(ctx, tx, accountID, c, i, changed, now)
 	})
 	return next, err
 }
 
-// apply puts outcomes into deliveries and returns those that changed.
+// apply copies outcomes into deliveries and returns the changed ones.
 func (o *Outgoing) apply(deliveries []Delivery, outcomes []Outcome, posted, now time.Time) []Delivery {
 	var changed []Delivery
 	for _, out := range outcomes {
@@ -378,7 +376,7 @@ func (o *Outgoing) apply(deliveries []Delivery, outcomes []Outcome, posted, now 
 		}
 		d := &deliveries[at]
 		if d.HeldBy == 0 && (d.State == DeliverySent || d.State == out.State) && out.State != DeliverySuppressed {
-			continue // it was reported before, and whoever did so did not hear that it was written
+			continue // already reported: an earlier report was written, but its caller did not learn so
 		}
 		d.State, d.Code, d.EnhancedCode = out.State, out.Code, cut(cleanLine(out.EnhancedCode), 20)
 		d.Response, d.UpdatedAt = cut(cleanLine(out.Response), 500), now
@@ -397,8 +395,8 @@ func (o *Outgoing) apply(deliveries []Delivery, outcomes []Outcome, posted, now 
 	return changed
 }
 
-// sendBackoff is how long to wait after a number of deferred tries: soon at first,
-// for greylisting, then as RFC 5321 section 4.5.4.1 advises.
+// sendBackoff returns the delay after a number of deferrals: short at first, for greylisting, then
+// as RFC 5321 section 4.5.4.1 advises.
 func sendBackoff(attempts int) time.Duration {
 	steps := []time.Duration{time.Minute, 5 * time.Minute, 15 * time.Minute, 30 * time.Minute, time.Hour, 2 * time.Hour}
 	if attempts <= len(steps) {
@@ -407,7 +405,7 @@ func sendBackoff(attempts int) time.Duration {
 	return 4 * time.Hour
 }
 
-// conclude tells the desk what became of a mail.
+// conclude updates the desk with a message's outcomes.
 func (o *Outgoing) conclude(ctx context.Context, tx Tx, accountID int64, c Conversation, i Interaction, changed []Delivery, now time.Time) error {
 	var events []storage.Event
 	for _, state := range []DeliveryState{DeliverySent, DeliveryDeferred, DeliveryFailed, DeliveryBounced, DeliverySuppressed} {

@@ -7,25 +7,24 @@ import (
 	"github.com/helpwright/helpwright/storage"
 )
 
-// What a mail server sends may end the process, by its memory for instance. So a process
-// notes on which mailboxes it is at work. If it dies there, whoever comes next counts
-// that, and after a few times leaves the mailbox alone.
+// A mail server's data may crash the process, for instance by exhausting memory. So a process
+// records the mailboxes that it works on. If it dies there, other processes count that, and after a
+// few times leave the mailbox alone.
 const (
-	maxFruitless = 3  // deaths in a row, with nothing fetched in between
-	maxDeaths    = 10 // within deathsWindow, whatever was fetched in between
+	maxFruitless = 3  // crashes in a row, with nothing fetched in between
+	maxDeaths    = 10 // crashes within deathsWindow, whatever was fetched in between
 	deathsWindow = time.Hour
-	// A parked mailbox is tried again after firstRest, alone: maybe the deaths were not its
-	// fault. The rest doubles with each death that follows, up to longestRest.
+	// A parked mailbox is retried alone after firstRest, since it may not have caused the crashes.
+	// The rest doubles with each further crash, up to longestRest.
 	firstRest   = time.Minute
 	longestRest = 24 * time.Hour
 )
 
-// parkedText tells what happened to a mailbox, and what to do.
+// parkedText explains a parked mailbox, and what to do.
 const parkedText = "The server process has ended several times while it talked to this mailbox's mail server, so the mailbox is hardly fetched any more. " +
 	"Test the connection, or change it, to have it fetched again at once."
 
-// died counts that a process has died at work, and parks the mailbox if that was once
-// too often.
+// died counts a crash, and parks the mailbox if there were too many.
 func (s *FetchStatus) died(now time.Time) {
 	recent := []time.Time{now}
 	for _, at := range s.Deaths {
@@ -39,7 +38,7 @@ func (s *FetchStatus) died(now time.Time) {
 	}
 }
 
-// rests reports whether a mailbox is parked and not due for another try.
+// rests reports whether a mailbox is parked and not yet due for a retry.
 func (s *FetchStatus) rests(now time.Time) bool {
 	if s.ParkedAt.IsZero() {
 		return false
@@ -51,7 +50,7 @@ func (s *FetchStatus) rests(now time.Time) bool {
 	return now.Sub(s.ParkedAt) < min(rest, longestRest)
 }
 
-// worked notes that work on the mailbox was done: the deaths before it were not its fault.
+// worked records a success: the mailbox did not cause the crashes before it.
 func (s *FetchStatus) worked() {
 	if !s.ParkedAt.IsZero() {
 		s.unpark()
@@ -59,7 +58,7 @@ func (s *FetchStatus) worked() {
 	s.Fruitless = 0
 }
 
-// unpark forgets that processes have died.
+// unpark clears the recorded crashes.
 func (s *FetchStatus) unpark() {
 	if s.LastError == parkedText {
 		s.LastError = ""
@@ -67,18 +66,18 @@ func (s *FetchStatus) unpark() {
 	s.Deaths, s.Fruitless, s.ParkedAt = nil, 0, time.Time{}
 }
 
-// FetchLeave is what [Intake.BeginFetch] says about work on a mailbox.
+// FetchLeave is the result of [Intake.BeginFetch].
 type FetchLeave struct {
-	Parked bool // nothing may be done yet: see [FetchStatus].ParkedAt
-	// Suspect: a process has died at work on the mailbox, maybe not because of it. Who
-	// works on one such mailbox at a time finds out.
+	Parked bool // no work is allowed yet: see [FetchStatus].ParkedAt
+	// Suspect: a process has crashed at work on the mailbox, possibly for another reason. Working
+	// on one such mailbox at a time shows which one caused it.
 	Suspect bool
 }
 
-// BeginFetch notes that this process is at work on a mailbox, in a way that may end it,
-// unless the mailbox is parked, or suspect and the caller not alone: whoever is works on
-// no other suspect mailbox. [Intake.EndFetch] takes the note back. Without
-// Config.Processes nothing is noted.
+// BeginFetch records that this process starts work on a mailbox that could crash it. It does not if
+// the mailbox is parked, or if it is suspect and alone is false; a caller with alone set works on
+// no other suspect mailbox. [Intake.EndFetch] clears the record. Without Config.Processes nothing
+// is recorded.
 func (in *Intake) BeginFetch(ctx context.Context, accountID, mailboxID int64, alone bool) (FetchLeave, error) {
 	return in.svc.beginFetch(ctx, in.desk(accountID), receive, accountID, mailboxID, alone)
 }
@@ -132,8 +131,8 @@ func (s *Service) beginFetch(ctx context.Context, g deskGuard, p Permission, acc
 	return leave, err
 }
 
-// EndFetch takes back what BeginFetch has noted. If the work was done, the deaths before
-// it were not the mailbox's fault.
+// EndFetch clears the record of BeginFetch. If the work was done, earlier crashes are not
+// attributed to the mailbox.
 func (in *Intake) EndFetch(ctx context.Context, accountID, mailboxID int64, done bool) error {
 	return in.svc.endFetch(ctx, in.desk(accountID), receive, mailboxID, func(status *FetchStatus, noted bool) {
 		if done && noted {
@@ -165,7 +164,7 @@ func (s *Service) endFetch(ctx context.Context, g deskGuard, p Permission, mailb
 	})
 }
 
-// lockedStatus is the status of a mailbox that nobody else changes meanwhile.
+// lockedStatus reads the status of a mailbox and locks it.
 func lockedStatus(ctx context.Context, tx Tx, mailboxID int64) (FetchStatus, error) {
 	if _, err := tx.Mailboxes().Lock(ctx, mailboxID); err != nil {
 		return FetchStatus{}, err
@@ -175,7 +174,7 @@ func lockedStatus(ctx context.Context, tx Tx, mailboxID int64) (FetchStatus, err
 	return status, err
 }
 
-// absolve notes that something was fetched from a mailbox at which processes have died.
+// absolve records that something was fetched from a suspect mailbox.
 func absolve(ctx context.Context, tx Tx, mailboxID int64) error {
 	status, err := tx.FetchStatus(ctx, mailboxID)
 	if err != nil || status.Fruitless == 0 && status.ParkedAt.IsZero() {
@@ -188,14 +187,14 @@ func absolve(ctx context.Context, tx Tx, mailboxID int64) error {
 	return tx.SaveFetchStatus(ctx, status)
 }
 
-// atWork runs what talks to a mailbox's mail server by hand, with the note that it does.
-// A parked mailbox is fetched again afterwards, if that went well and clears says so.
+// atWork runs an interactive operation on a mailbox's mail server, with the record of BeginFetch.
+// If it succeeds and clears is set, a parked mailbox is fetched again.
 func (d *Desk) atWork(ctx context.Context, mailboxID int64, clears bool, do func() error) error {
 	if _, err := d.svc.beginFetch(ctx, d.guard, MailboxesConnection, d.scope.AccountID, mailboxID, true); err != nil {
 		return err
 	}
 	worked := false
-	defer func() { // also after a panic: the process goes on
+	defer func() { // also after a panic, which does not end the process
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 		defer cancel()
 		end := d.svc.endFetch(ctx, d.guard, MailboxesConnection, mailboxID, func(status *FetchStatus, _ bool) {
@@ -212,12 +211,12 @@ func (d *Desk) atWork(ctx context.Context, mailboxID int64, clears bool, do func
 	return err
 }
 
-// deathsAtMail is how many processes may die at one mail before it is set aside: at it
-// alone, after one has died at it among others.
+// deathsAtMail is the number of crashes at one message before it is quarantined. After the first
+// one, which may have another cause, the message is filed alone.
 const deathsAtMail = 4
 
-// StartMail notes that a mail is about to be filed, alone, after a process has died while
-// it filed this mail or others. Once too often it quarantines the mail, and reports false.
+// StartMail records that a message is about to be filed alone, after a crash while filing it or
+// others. After too many crashes it quarantines the message and reports false.
 func (in *Intake) StartMail(ctx context.Context, accountID, id int64) (ok bool, err error) {
 	begin, err := in.desk(accountID).Write(receive)
 	if err != nil {
@@ -238,8 +237,8 @@ func (in *Intake) StartMail(ctx context.Context, accountID, id int64) (ok bool, 
 	return ok, err
 }
 
-// StopMail takes back what StartMail has noted of a mail that still waits: the process
-// lives.
+// StopMail clears the record of StartMail for a message that still waits, since the process
+// survived.
 func (in *Intake) StopMail(ctx context.Context, accountID, id int64) error {
 	begin, err := in.desk(accountID).Write(receive)
 	if err != nil {

@@ -19,7 +19,7 @@ const (
 	argonKey     = 32
 )
 
-// noPassword is checked where there is no hash, to take the same time.
+// noPassword is the hash that is checked when there is none, so that the time is the same.
 const noPassword = "$argon2id$v=19$m=65536,t=3,p=4$AAAAAAAAAAAAAAAAAAAAAA$AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"
 
 // hashPassword returns a salted hash in PHC string form.
@@ -40,7 +40,7 @@ func (s *Service) hashPassword(ctx context.Context, password string) (string, er
 		argon2.Version, argonMemory, argonTime, argonThreads, b64.EncodeToString(salt), b64.EncodeToString(key)), nil
 }
 
-// checkPassword is verifyPassword in its turn; what cannot be a password is none at once.
+// checkPassword runs verifyPassword within the memory limit; an impossible password fails at once.
 func (s *Service) checkPassword(ctx context.Context, hash, password string) (right bool, err error) {
 	if runes(password) > 200 {
 		return false, nil
@@ -49,7 +49,7 @@ func (s *Service) checkPassword(ctx context.Context, hash, password string) (rig
 	return right, err
 }
 
-// verifyPassword reports whether a password has a hash made by hashPassword.
+// verifyPassword reports whether a password matches a hash from hashPassword.
 func verifyPassword(hash, password string) bool {
 	var version, memory, time, threads int
 	parts := strings.Split(hash, "$")

@@ -11,10 +11,10 @@ import (
 )
 
 const (
-	// forgottenLife is how long the link to choose another password is good.
+	// forgottenLife is how long a password link is valid.
 	forgottenLife = time.Hour
-	// forgottenMails is how many of them an address is mailed within an hour, and
-	// forgottenTries how many requests are taken from one household or office.
+	// forgottenMails limits password mails to an address per hour, forgottenTries the requests from
+	// one network.
 	forgottenMails = 3
 	forgottenTries = 20
 )
@@ -25,22 +25,22 @@ type forgotten struct {
 	At    time.Time `json:"at"`
 }
 
-// ForgotPassword has a link mailed by which the user of an address chooses another password,
-// see [Service.ChoosePassword]: it is good once, and for an hour. Nobody learns from it, or
-// from how long it takes, whether there is such a user: only the job that sends the mail
-// looks. An address gets few mails within an hour; what is asked for beyond is done as if.
-// What is no mail address is an Invalid fault on email. Who asks too often, as [Service.From]
-// tells them apart, gets a RateLimited one.
+// ForgotPassword mails a link with which the user of an address can choose another password, see
+// [Service.ChoosePassword]. The link is valid once, for an hour. Neither the result nor the time
+// reveals whether the user exists, since only the job that sends the mail looks it up. An address
+// gets only a few mails per hour; further requests succeed without one. An invalid address is an
+// Invalid fault on email. Too many requests from one client, see [Service.From], are a RateLimited
+// fault.
 func (s *Service) ForgotPassword(ctx context.Context, email string) error {
 	email = cleanLine(email)
 	if !ValidEmail(email) {
-		return fault.Field("email", "is no mail address")
+		return fault.Field("email", "is not an email address")
 	}
 	now := s.now()
 	if s.address != "" && !s.throttle.within(now, tryKey{"forgotten", network(s.address)}, forgottenTries, time.Hour) {
 		return &fault.Error{
 			Kind: fault.RateLimited, Code: "too_many_attempts", Err: retryLater(time.Hour),
-			Message: "Too many passwords were forgotten here. Wait as long as Retry-After says, then try again.",
+			Message: "Too many password resets were requested. Try again after the time in Retry-After.",
 		}
 	}
 	if !s.throttle.within(now, tryKey{"forgotten " + EmailKey(email), ""}, forgottenMails, time.Hour) {
@@ -55,8 +55,8 @@ func (s *Service) ForgotPassword(ctx context.Context, email string) error {
 	})
 }
 
-// passwordMail is the mail to who has forgotten a password, from the first account that they
-// are a member of. Without a user or an account there is none.
+// passwordMail builds the mail for a forgotten password, from the first account that the user is a
+// member of. Without a user or an account there is none.
 func (s *Service) passwordMail(ctx context.Context, job storage.ClaimedJob, links MailLinks) (SystemMail, error) {
 	var order forgotten
 	if err := json.Unmarshal(job.Payload, &order); err != nil {
@@ -70,34 +70,18 @@ func (s *Service) passwordMail(ctx context.Context, job storage.ClaimedJob, link
 	if err != nil {
 		return SystemMail{}, err
 	}
-	accounts, err := s.cfg.Store.AccountsOf(ctx, user.ID, storage.Seek{Limit: 1})
+	out, _, err := s.mailToUser(ctx, user.ID, "")
 	if err != nil {
 		return SystemMail{}, err
 	}
-	if len(accounts) == 0 {
-		return SystemMail{}, fault.Missing("account", 0)
-	}
-	r := s.cfg.Store.Within(Scope{AccountID: accounts[0].ID})
-	if user, err = s.memberToMail(ctx, r, user.ID); err != nil {
-		return SystemMail{}, err
-	}
-	from, _, err := s.sender(ctx, r, 0)
-	if err != nil {
-		return SystemMail{}, err
-	}
-	dkim, err := s.signers(ctx, r, from.Email)
-	if err != nil {
-		return SystemMail{}, err
-	}
-	return SystemMail{
-		MessageID: fmt.Sprintf("password.%d.%d@%s", user.ID, order.At.UnixMicro(), s.cfg.IntakeDomain), Date: order.At,
-		From: from, To: Address{Name: user.Name, Email: user.Email}, Subject: "Choose a new password", DKIM: dkim,
-		Text: paragraphs(
-			greeting(user.Name),
-			"somebody, probably you, has asked for a new password at the help desk of "+from.Name+". To choose it, open",
-			links.Password(s.passwordToken(user, expires)),
-			"The link works once, until "+expires.UTC().Format("2 January 2006 15:04 UTC")+".",
-			"If it was not you, ignore this mail: your password stays as it is.",
-		),
-	}, nil
+	out.MessageID = fmt.Sprintf("password.%d.%d@%s", user.ID, order.At.UnixMicro(), s.cfg.IntakeDomain)
+	out.Date, out.Subject = order.At, "Choose a new password"
+	out.Text = paragraphs(
+		greeting(user.Name),
+		"somebody, probably you, has asked for a new password at the help desk of "+out.From.Name+". To choose it, open",
+		links.Password(s.passwordToken(user, expires)),
+		"The link works once, until "+expires.UTC().Format("2 January 2006 15:04 UTC")+".",
+		"If it was not you, ignore this mail: your password stays as it is.",
+	)
+	return out, nil
 }

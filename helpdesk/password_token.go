@@ -12,16 +12,16 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// PasswordTokenPrefix begins every token that lets its holder choose a password.
+// PasswordTokenPrefix begins every password token.
 const PasswordTokenPrefix = "hwr_"
 
-// passwordTokens are encoded so that they can be part of an address.
+// passwordTokens is an encoding that is safe in URLs.
 var passwordTokens = base32.StdEncoding.WithPadding(base32.NoPadding)
 
-// CreatePasswordToken makes a token by which its holder can choose a password of a user, see
-// [Service.ChoosePassword]. It is good for one time, until the user's password is changed,
-// and no longer than life; 0: until then. Operators make one for any user. Others make one
-// for themselves, as long as they have no password; who has a token with scopes may not.
+// CreatePasswordToken creates a token with which its holder can choose a user's password, see
+// [Service.ChoosePassword]. It is valid once, until the password changes, and for life at most (0:
+// no limit). Operators create one for any user. Others create one for themselves while they have no
+// password; a token with scopes may not.
 func (a *Admin) CreatePasswordToken(ctx context.Context, userID int64, life time.Duration) (string, error) {
 	dir, err := a.guard.Read(ownUser)
 	if err != nil {
@@ -32,10 +32,10 @@ func (a *Admin) CreatePasswordToken(ctx context.Context, userID int64, life time
 		return "", err
 	}
 	if a.userID != 0 && (userID != a.userID || user.PasswordHash != "") {
-		return "", fault.New(fault.Forbidden, "Only the operator can let somebody choose another password.")
+		return "", fault.New(fault.Forbidden, "Only the operator can issue a password reset.")
 	}
 	if user.Disabled() {
-		return "", &fault.Error{Kind: fault.Conflict, Resource: "user", ID: userID, Code: UserDisabled, Message: "This user is disabled: enable them first."}
+		return "", &fault.Error{Kind: fault.Conflict, Resource: "user", ID: userID, Code: UserDisabled, Message: "This user is disabled. Enable the user first."}
 	}
 	var expires time.Time
 	if life > 0 {
@@ -44,7 +44,7 @@ func (a *Admin) CreatePasswordToken(ctx context.Context, userID int64, life time
 	return a.svc.passwordToken(user, expires), nil
 }
 
-// passwordToken makes a token of a user; one without a time does not expire.
+// passwordToken returns a token for a user. With the zero time it does not expire.
 func (s *Service) passwordToken(user User, at time.Time) string {
 	var expires int64
 	if !at.IsZero() {
@@ -54,7 +54,7 @@ func (s *Service) passwordToken(user User, at time.Time) string {
 	return PasswordTokenPrefix + passwordTokens.EncodeToString(append(body, passwordMAC(s.cfg.SigningKey, body, user)...))
 }
 
-// passwordMAC binds a token to the password that the user has while it is made.
+// passwordMAC binds a token to the user's current password.
 func passwordMAC(key, body []byte, user User) []byte {
 	mac := hmac.New(sha256.New, key)
 	mac.Write([]byte("password token v1\x00" + user.PasswordHash + "\x00" + user.CreatedAt.UTC().Format(time.RFC3339Nano) + "\x00"))
@@ -62,8 +62,8 @@ func passwordMAC(key, body []byte, user User) []byte {
 	return mac.Sum(nil)[:20]
 }
 
-// PasswordTokenUser returns the user whose password a token lets choose. A token that is
-// not genuine, was used or has expired, or is a disabled user's, is a NotFound fault.
+// PasswordTokenUser returns the user whose password a token lets its holder choose. A token that is
+// forged, used or expired, or belongs to a disabled user, is a NotFound fault.
 func (s *Service) PasswordTokenUser(ctx context.Context, token string) (User, error) {
 	missing := fault.Missing("password token", 0)
 	text, found := strings.CutPrefix(token, PasswordTokenPrefix)
@@ -94,18 +94,18 @@ func (s *Service) PasswordTokenUser(ctx context.Context, token string) (User, er
 	return user, nil
 }
 
-// PasswordChoice is what the holder of a token chooses.
+// PasswordChoice is the input of a token's holder.
 type PasswordChoice struct {
 	Password string // 8 to 200 characters
-	// Name and Email are for a user who never had a password, as the first one of a server:
-	// "" leaves what is there. Of others they are ignored.
+	// Name and Email are for a user who never had a password, such as a server's first user; ""
+	// leaves them unchanged. For others they are ignored.
 	Name, Email string
 }
 
-// ChoosePassword gives the user of a token a password, ends what they are signed in with,
-// and returns them as the caller, but nobody for a user with a second factor, who has to sign
-// in with it; access tokens stay valid. A token is used up by it:
-// afterwards it is a NotFound fault. An address that another user has is an Invalid one.
+// ChoosePassword sets the password of a token's user, ends their sessions and returns them as the
+// caller. For a user with a second factor the returned caller is anonymous, and they must sign in.
+// Access tokens stay valid. The token is used up: afterwards it is a NotFound fault. An address
+// that another user has is an Invalid fault.
 func (s *Service) ChoosePassword(ctx context.Context, token string, in PasswordChoice) (Caller, error) {
 	before, err := s.PasswordTokenUser(ctx, token)
 	if err != nil {
@@ -115,7 +115,7 @@ func (s *Service) ChoosePassword(ctx context.Context, token string, in PasswordC
 	var problems fault.Collector
 	problems.Check(runes(in.Password) >= 8 && runes(in.Password) <= 200, "password", "must have 8 to 200 characters")
 	bounded(&problems, "name", in.Name, 200)
-	problems.Check(in.Email == "" || ValidEmail(in.Email), "email", "is no mail address")
+	problems.Check(in.Email == "" || ValidEmail(in.Email), "email", "is not an email address")
 	if err := problems.Err(); err != nil {
 		return Caller{}, err
 	}
@@ -129,7 +129,7 @@ func (s *Service) ChoosePassword(ctx context.Context, token string, in PasswordC
 			return err
 		}
 		if user.PasswordHash != before.PasswordHash {
-			return fault.Missing("password token", 0) // somebody was faster
+			return fault.Missing("password token", 0) // used by a concurrent request
 		}
 		if before.PasswordHash == "" {
 			user.introduce(in)
@@ -141,7 +141,13 @@ func (s *Service) ChoosePassword(ctx context.Context, token string, in PasswordC
 		if err := tx.DeleteOtherSessions(ctx, user.ID, 0); err != nil {
 			return err
 		}
-		return s.note(ctx, tx, auditPassword, user.ID, user.ID, 0)
+		if user.EmailKey != before.EmailKey {
+			if err := s.ownCredentialChanged(ctx, tx, auditEmail, user.ID, user.ID, 0, before.Email); err != nil {
+				return err
+			}
+			return s.note(ctx, tx, auditPassword, user.ID, user.ID, 0) // the new address is theirs who chose both
+		}
+		return s.ownCredentialChanged(ctx, tx, auditPassword, user.ID, user.ID, 0, "")
 	})
 	if err != nil || before.HasSecondFactor() {
 		return Caller{}, err
@@ -149,7 +155,7 @@ func (s *Service) ChoosePassword(ctx context.Context, token string, in PasswordC
 	return s.AsSignedIn(before.ID), nil
 }
 
-// introduce takes over what a new user says of themselves.
+// introduce copies a new user's name and address.
 func (u *User) introduce(in PasswordChoice) {
 	if in.Name != "" {
 		u.Name = in.Name

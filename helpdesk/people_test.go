@@ -107,14 +107,14 @@ func TestAvailabilityInput(t *testing.T) {
 		"empty schedule": {func(in *helpdesk.AvailabilityInput) { in.Schedule = storage.Some([]helpdesk.WorkingHours{}) }, fault.Fields{"schedule": {"is required"}}},
 		"a day twice": {func(in *helpdesk.AvailabilityInput) {
 			in.Schedule = storage.Some(append(in.Schedule.Or(nil), in.Schedule.Or(nil)...))
-		}, fault.Fields{"schedule": {"names a day that is unknown or there already"}}},
+		}, fault.Fields{"schedule": {"names an unknown day, or the same day twice"}}},
 		"no such day": {func(in *helpdesk.AvailabilityInput) {
 			in.Schedule = storage.Some([]helpdesk.WorkingHours{{Day: 7, From: "1", To: "2"}})
-		}, fault.Fields{"schedule": {"names a day that is unknown or there already"}}},
+		}, fault.Fields{"schedule": {"names an unknown day, or the same day twice"}}},
 		"the machine's zone": {func(in *helpdesk.AvailabilityInput) { in.Timezone = storage.Some("Local") },
-			fault.Fields{"timezone": {"is no time zone (IANA name, such as Europe/Berlin)"}}},
+			fault.Fields{"timezone": {"is not a time zone (use an IANA name, such as Europe/Berlin)"}}},
 		"a path as zone": {func(in *helpdesk.AvailabilityInput) { in.Timezone = storage.Some("../passwd") },
-			fault.Fields{"timezone": {"is no time zone (IANA name, such as Europe/Berlin)"}}},
+			fault.Fields{"timezone": {"is not a time zone (use an IANA name, such as Europe/Berlin)"}}},
 	} {
 		bad := in
 		tt.change(&bad)

@@ -2,7 +2,7 @@ package helpdesk
 
 import "slices"
 
-// Permission names what a member may do, as <area>.<action>.
+// Permission is an operation that a member may do, as <area>.<action>.
 type Permission string
 
 // The permissions of the help desk. The list only ever grows.
@@ -24,7 +24,7 @@ const (
 	MailboxesCreate     Permission = "mailboxes.create"
 	MailboxesUpdate     Permission = "mailboxes.update"
 	MailboxesDelete     Permission = "mailboxes.delete"
-	MailboxesConnection Permission = "mailboxes.connection" // sees and sets how mail is fetched
+	MailboxesConnection Permission = "mailboxes.connection" // view and set how mail is fetched
 	CustomersView       Permission = "customers.view"
 	CustomersCreate     Permission = "customers.create"
 	CustomersUpdate     Permission = "customers.update"
@@ -35,7 +35,7 @@ const (
 	ConversationsDelete Permission = "conversations.delete"
 	ConversationsAssign Permission = "conversations.assign"
 	InteractionsView    Permission = "interactions.view"
-	InteractionsCreate  Permission = "interactions.create" // every type; notes need NotesCreate only
+	InteractionsCreate  Permission = "interactions.create" // every type; for notes, NotesCreate is enough
 	InteractionsUpdate  Permission = "interactions.update"
 	InteractionsDelete  Permission = "interactions.delete"
 	NotesCreate         Permission = "interactions.note"
@@ -62,8 +62,8 @@ const (
 	AuditLogView        Permission = "audit_log.view"
 )
 
-// The permissions of the knowledge base are granted by the same roles; the names
-// are listed here because roles are, kb checks them.
+// The permissions of the knowledge base. They are listed here because the same roles grant them;
+// package kb checks them.
 var knowledgeBase = areas([]string{"sites", "collections", "categories", "articles", "feedback", "files", "themes"},
 	"articles.publish")
 
@@ -83,14 +83,14 @@ func areas(names []string, more ...Permission) []Permission {
 	return append(all, more...)
 }
 
-// Permissions lists every permission there is, sorted.
+// Permissions lists all permissions, sorted.
 func Permissions() []Permission {
 	all := slices.Concat(helpDesk, knowledgeBase)
 	slices.Sort(all)
 	return all
 }
 
-// permissionSet is what a caller holds in one account.
+// permissionSet is the set of a caller's permissions in one account.
 type permissionSet map[Permission]bool
 
 func setOf(permissions []Permission) permissionSet {
@@ -101,7 +101,7 @@ func setOf(permissions []Permission) permissionSet {
 	return set
 }
 
-// sorted lists the set in the order of the names.
+// sorted returns the permissions by name.
 func (s permissionSet) sorted() []Permission {
 	all := make([]Permission, 0, len(s))
 	for p := range s {

@@ -11,33 +11,33 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// PGPKey is an OpenPGP public key that mail to one of a customer's addresses is
-// encrypted to. It goes with the address.
+// PGPKey is an OpenPGP public key for encrypting mail to one of a customer's addresses. It is
+// removed with the address.
 type PGPKey struct {
 	ID              int64
 	CustomerEmailID int64
 	Name            string
-	Fingerprint     string // upper-case hex; unique for the address
+	Fingerprint     string // upper-case hex; unique per address
 	Content         []byte // the key's packets (RFC 9580 section 10.1)
 	ExpiresAt       time.Time
 	CreatedAt       time.Time
 	UpdatedAt       time.Time
 }
 
-// KeyOfAddress is a key with the EmailKey of the address that it is for.
+// KeyOfAddress is a key with the EmailKey of its address.
 type KeyOfAddress struct {
 	PGPKey
 	EmailKey string
 }
 
-// AddressedKey is a key with the address that it is for.
+// AddressedKey is a key with its address.
 type AddressedKey struct {
 	PGPKey
 	Email    string
-	Customer Customer // whose address it is
+	Customer Customer // owner of the address
 }
 
-// addressed joins a key with its address, which is one of the customer's.
+// addressed joins a key with its address, one of the customer's.
 func addressed(c Customer, k PGPKey) AddressedKey {
 	out := AddressedKey{PGPKey: k, Customer: c}
 	for _, e := range c.Emails {
@@ -48,29 +48,29 @@ func addressed(c Customer, k PGPKey) AddressedKey {
 	return out
 }
 
-// PublicKey is what Config.ParseKey reads out of a key.
+// PublicKey is a key parsed by Config.ParseKey.
 type PublicKey struct {
-	UserID      string   // the primary one
-	Emails      []string // of all user ids that are in force
+	UserID      string   // the primary user ID
+	Emails      []string // of all valid user IDs
 	Fingerprint string   // upper-case hex
 	ExpiresAt   time.Time
 	Content     []byte // its packets
 }
 
-// MaxPGPKey is the largest key that is taken, in bytes, armored or not.
+// MaxPGPKey is the maximum size of a key in bytes, armored or not.
 const MaxPGPKey = 256 << 10
 
-// maxPGPKeys is how many keys one customer may have.
+// maxPGPKeys limits the keys of one customer.
 const maxPGPKeys = 50
 
-// PGPKeyInput makes a key.
+// PGPKeyInput is a new key.
 type PGPKeyInput struct {
 	CustomerEmailID int64  // required, of the customer
-	Name            string // at most 200 characters; empty: the primary user id
+	Name            string // at most 200 characters; empty: the primary user ID
 	Content         string // required: base64 (RFC 4648) of the armored text or of the packets
 }
 
-// pgpEnabled is a Disabled fault unless there is a parser of keys.
+// pgpEnabled returns a Disabled fault without Config.ParseKey.
 func (s *Service) pgpEnabled() error {
 	if s.cfg.ParseKey == nil {
 		return fault.New(fault.Disabled, "PGP encryption is switched off on this server.")
@@ -78,10 +78,9 @@ func (s *Service) pgpEnabled() error {
 	return nil
 }
 
-// CreatePGPKey adds a key to one of a customer's addresses. It needs
-// pgp_keys.create. A key that mail cannot be encrypted to, or that is not for the
-// address, is an Invalid fault on content that says why. Like all methods for keys,
-// it is a Disabled fault without Config.ParseKey.
+// CreatePGPKey adds a key to one of a customer's addresses. It needs pgp_keys.create. A key that
+// cannot encrypt mail, or that is not for the address, is an Invalid fault on content with the
+// reason. Like all methods for keys, it is a Disabled fault without Config.ParseKey.
 func (d *Desk) CreatePGPKey(ctx context.Context, customerID int64, in PGPKeyInput) (AddressedKey, error) {
 	begin, err := d.guard.Write(PGPKeysCreate)
 	if err != nil {
@@ -118,7 +117,7 @@ func (d *Desk) CreatePGPKey(ctx context.Context, customerID int64, in PGPKeyInpu
 		return d.emit(ctx, tx, "pgp_key.created", key.ID, 0)
 	})
 	if isUnique(err, UniquePGPKey) {
-		return AddressedKey{}, fault.Field("content", "is a key that the address has already")
+		return AddressedKey{}, fault.Field("content", "is already a key of this address")
 	}
 	if err != nil {
 		return AddressedKey{}, err
@@ -126,7 +125,7 @@ func (d *Desk) CreatePGPKey(ctx context.Context, customerID int64, in PGPKeyInpu
 	return addressed(c, key), nil
 }
 
-// parseKey reads base64 and the key in it; problem says why it cannot be used.
+// parseKey decodes base64 and parses the key in it; problem is the reason why it is unusable.
 func (s *Service) parseKey(content string, now time.Time) (public PublicKey, problem string) {
 	if content == "" {
 		return PublicKey{}, "is required"
@@ -149,23 +148,22 @@ func (s *Service) parseKey(content string, now time.Time) (public PublicKey, pro
 	return public, ""
 }
 
-// keyFits adds to the problems of a key that it is not for the address, or one too
-// many.
+// keyFits adds problems if a key is not for the address, or the customer has too many keys.
 func keyFits(ctx context.Context, tx Tx, problems fault.Collector, c Customer, key PGPKey, public PublicKey) error {
 	at := slices.IndexFunc(c.Emails, func(e CustomerEmail) bool { return e.ID == key.CustomerEmailID })
 	if key.CustomerEmailID != 0 {
-		problems.Check(at >= 0, "customer_email_id", "is no address of this customer")
+		problems.Check(at >= 0, "customer_email_id", "is not an address of this customer")
 	}
 	if err := problems.Err(); err != nil {
 		return err
 	}
 	fits := slices.ContainsFunc(public.Emails, func(e string) bool { return EmailKey(e) == c.Emails[at].Key })
 	if !fits {
-		return fault.Field("content", "is no key for "+c.Emails[at].Email)
+		return fault.Field("content", "is not a key for "+c.Emails[at].Email)
 	}
 	keys, err := tx.PGPKeys().List(ctx, PGPKeyFilter{CustomerEmailIDs: emailIDs(c)}, storage.Seek{Limit: maxPGPKeys})
 	if err == nil && len(keys) >= maxPGPKeys {
-		err = fault.New(fault.Conflict, "The customer has as many keys as there may be.")
+		err = fault.New(fault.Conflict, "The customer already has the maximum number of keys.")
 	}
 	return err
 }
@@ -230,8 +228,7 @@ func (d *Desk) PGPKeys(ctx context.Context, customerID int64, req storage.PageRe
 		})
 }
 
-// UpdatePGPKey gives a key another name, which is required. It needs
-// pgp_keys.update.
+// UpdatePGPKey renames a key; the name is required. It needs pgp_keys.update.
 func (d *Desk) UpdatePGPKey(ctx context.Context, customerID, id int64, name string) (AddressedKey, error) {
 	begin, err := d.guard.Write(PGPKeysUpdate)
 	if err != nil {
@@ -266,8 +263,8 @@ func (d *Desk) UpdatePGPKey(ctx context.Context, customerID, id int64, name stri
 	return key, nil
 }
 
-// DeletePGPKey removes a key. Mail to the address leaves unencrypted afterwards,
-// unless it has another. It needs pgp_keys.delete.
+// DeletePGPKey removes a key. Afterwards, mail to the address is sent unencrypted unless it has
+// another key. It needs pgp_keys.delete.
 func (d *Desk) DeletePGPKey(ctx context.Context, customerID, id int64) error {
 	begin, err := d.guard.Write(PGPKeysDelete)
 	if err != nil {
@@ -290,5 +287,5 @@ func (d *Desk) DeletePGPKey(ctx context.Context, customerID, id int64) error {
 	})
 }
 
-// PGPKeyFilter says of which addresses, given by their ids, keys are listed.
+// PGPKeyFilter names the addresses, by id, whose keys are listed.
 type PGPKeyFilter struct{ CustomerEmailIDs []int64 }

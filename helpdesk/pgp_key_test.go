@@ -53,13 +53,13 @@ func TestPGPKeys(t *testing.T) {
 		want fault.Fields
 	}{
 		"nothing":               {helpdesk.PGPKeyInput{}, fault.Fields{"customer_email_id": {"is required"}, "content": {"is required"}}},
-		"the same key":          {in(key.Content), fault.Fields{"content": {"is a key that the address has already"}}},
+		"the same key":          {in(key.Content), fault.Fields{"content": {"is already a key of this address"}}},
 		"garbage":               {in([]byte("hello")), fault.Fields{"content": {"is no OpenPGP key"}}},
 		"no base64":             {helpdesk.PGPKeyInput{CustomerEmailID: email, Content: "%%"}, fault.Fields{"content": {"is no base64"}}},
 		"an endless text":       {helpdesk.PGPKeyInput{CustomerEmailID: email, Content: strings.Repeat("A", 1<<20)}, fault.Fields{"content": {"is too long for a key"}}},
-		"a key for another":     {helpdesk.PGPKeyInput{CustomerEmailID: ada.Emails[1].ID, Content: in(armored).Content}, fault.Fields{"content": {"is no key for countess@example.com"}}},
-		"an unknown address":    {helpdesk.PGPKeyInput{CustomerEmailID: 999, Content: in(armored).Content}, fault.Fields{"customer_email_id": {"is no address of this customer"}}},
-		"all that can be wrong": {helpdesk.PGPKeyInput{CustomerEmailID: 999, Name: strings.Repeat("n", 201), Content: "eA"}, fault.Fields{"customer_email_id": {"is no address of this customer"}, "name": {"is longer than 200 characters"}, "content": {"is no OpenPGP key"}}},
+		"a key for another":     {helpdesk.PGPKeyInput{CustomerEmailID: ada.Emails[1].ID, Content: in(armored).Content}, fault.Fields{"content": {"is not a key for countess@example.com"}}},
+		"an unknown address":    {helpdesk.PGPKeyInput{CustomerEmailID: 999, Content: in(armored).Content}, fault.Fields{"customer_email_id": {"is not an address of this customer"}}},
+		"all that can be wrong": {helpdesk.PGPKeyInput{CustomerEmailID: 999, Name: strings.Repeat("n", 201), Content: "eA"}, fault.Fields{"customer_email_id": {"is not an address of this customer"}, "name": {"is longer than 200 characters"}, "content": {"is no OpenPGP key"}}},
 	} {
 		_, err := b.desk.CreatePGPKey(b.ctx, ada.ID, tt.in)
 		if diff := cmp.Diff(tt.want, fieldsOf(err)); diff != "" {

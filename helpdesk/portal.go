@@ -15,33 +15,32 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// correspond is the one permission of a Portal.
+// correspond is the only permission of a Portal.
 const correspond Permission = "portal.use"
 
-// Portal is one customer at work: it reads the customer's own conversations, as far
-// as they are between the customer and the desk, and adds the customer's messages.
+// Portal is the handle of one customer. It reads the customer's own conversations, as far as they
+// are between the customer and the desk, and adds the customer's messages.
 //
-// What it sees are the interactions whose [Interaction.Audience] has an address of
-// the customer. A conversation without any is not there. Of what it returns, the
-// fields that are the members' own are empty: assignee, Bcc, Message-IDs, threading,
-// the ids of others. Preview, UpdatedAt and AwaitingSince of a conversation are made
-// of what the customer sees, so that a note or an answer that waits changes nothing.
+// It shows the interactions whose [Interaction.Audience] contains an address of the customer.
+// Conversations without any are invisible. Fields for members only are empty: assignee, Bcc,
+// Message-IDs, threading, other people's ids. Preview, UpdatedAt and AwaitingSince of a
+// conversation are computed from what the customer sees, so that notes and unsent replies do not
+// affect them.
 type Portal struct {
 	svc     *Service
 	guard   deskGuard
-	desk    *Desk // what is posted goes the way of all interactions
+	desk    *Desk // posts through the same code as members do
 	address string
 	name    string
 }
 
-// Portal opens an account for one customer, whom the application that embeds the
-// desk has identified by their address. Nothing is made before the customer writes:
-// until then there may be no customer with the address. An address that is none is
-// an Invalid fault on email, an account that is not there NotFound.
+// Portal opens an account for one customer, whom the embedding application has identified by
+// address. The customer need not exist; it is created with the first message. An invalid address is
+// an Invalid fault on email, an absent account a NotFound fault.
 func (s *Service) Portal(ctx context.Context, accountID int64, email string) (*Portal, error) {
 	email = cleanLine(email)
 	if !ValidEmail(email) {
-		return nil, fault.Field("email", "is no mail address")
+		return nil, fault.Field("email", "is not an email address")
 	}
 	if _, err := s.cfg.Store.Within(Scope{AccountID: accountID}).Account(ctx); err != nil {
 		return nil, err
@@ -49,8 +48,7 @@ func (s *Service) Portal(ctx context.Context, accountID int64, email string) (*P
 	return s.portal(accountID, email, ""), nil
 }
 
-// NamedPortal is [Service.Portal] for a customer who says what to be called: a customer
-// that has to be made has the name.
+// NamedPortal is [Service.Portal] with a name for the customer, used if the customer is created.
 func (s *Service) NamedPortal(ctx context.Context, accountID int64, email, name string) (*Portal, error) {
 	p, err := s.Portal(ctx, accountID, email)
 	if err != nil {
@@ -66,32 +64,31 @@ func (s *Service) portal(accountID int64, email, name string) *Portal {
 	return &Portal{svc: s, guard: guard, desk: &Desk{svc: s, guard: guard, scope: scope}, address: email, name: cleanLine(name)}
 }
 
-// IsPortalToken reports whether a bearer token is meant as a portal token and not as
-// an access token.
+// IsPortalToken reports whether a bearer token is a portal token rather than an access token.
 func IsPortalToken(token string) bool { return portaltoken.Looks(token) }
 
-// AuthenticatePortal opens an account for the customer that a portal token names: a
-// JSON Web Token (RFC 7519) that an application signed with a key registered by
-// [Desk.CreatePortalKey]. Its header has the key's id as kid. Its claims:
+// AuthenticatePortal opens an account for the customer that a portal token names: a JSON Web Token
+// (RFC 7519) that an application signed with a key registered by [Desk.CreatePortalKey]. Its header
+// contains the key's id as kid. Its claims:
 //
-//   - aud, required: "account:<id>", of the account, alone or among others
-//   - email, required: the customer's address, as the application has verified it
+//   - aud, required: "account:<id>" of the account, alone or among others
+//   - email, required: the customer's address, verified by the application
 //   - iat and exp, required: at most an hour apart
 //   - nbf: honoured
-//   - name: of the customer, used when one is made
-//   - iss, sub and others: up to the application, not looked at
+//   - name: of the customer, used if the customer is created
+//   - iss, sub and others: ignored
 //
-// Clocks may differ by 30 seconds. The algorithm is the key's; what the token says
-// of it must be the same. A token that is not taken is an Unauthenticated fault which
-// says why; whether an account or a key exists it does not tell.
+// Clocks may differ by 30 seconds. The token's algorithm must be the key's. A rejected token is an
+// Unauthenticated fault that contains the reason but does not reveal whether an account or a key
+// exists.
 func (s *Service) AuthenticatePortal(ctx context.Context, accountID int64, token string) (*Portal, error) {
 	kid, err := portaltoken.KeyID(token)
 	if err != nil {
 		return nil, unauthenticated(err)
 	}
-	unknown := fault.New(fault.Unauthenticated, "The kid of the portal token names no key of this account.")
+	unknown := fault.New(fault.Unauthenticated, "The portal token's kid does not name a key of this account.")
 	id, err := strconv.ParseInt(kid, 10, 64)
-	if err != nil || id < 1 || strconv.FormatInt(id, 10) != kid { // 01 is no name of key 1
+	if err != nil || id < 1 || strconv.FormatInt(id, 10) != kid { // reject variants such as 01
 		return nil, unknown
 	}
 	key, err := s.cfg.Store.Within(Scope{AccountID: accountID}).PortalKeys().Get(ctx, id)
@@ -113,10 +110,10 @@ func (s *Service) AuthenticatePortal(ctx context.Context, accountID int64, token
 	if may, err := s.stillMay(ctx, accountID, key.UserID, (*Desk).mayOpenPortal); err != nil {
 		return nil, err
 	} else if !may {
-		return nil, fault.New(fault.Unauthenticated, "The maker of the key that signed the portal token has left the account, or may not make such keys any more.")
+		return nil, fault.New(fault.Unauthenticated, "The portal token's key is no longer valid: its creator has left the account or may no longer create keys.")
 	}
 	if !ValidEmail(claims.Email) {
-		return nil, fault.New(fault.Unauthenticated, "The email of the portal token is no mail address.")
+		return nil, fault.New(fault.Unauthenticated, "The portal token's email is not an email address.")
 	}
 	if now.Sub(key.LastUsedAt) >= time.Minute {
 		s.mark(ctx, mark{kind: portalKeyUsed, account: accountID, id: id}, now)
@@ -131,20 +128,20 @@ func unauthenticated(err error) error {
 	return err
 }
 
-// AccountID is the account that the portal is open for.
+// AccountID returns the account that the portal is open for.
 func (p *Portal) AccountID() int64 { return p.desk.scope.AccountID }
 
-// Email is the address of the customer at work.
+// Email returns the customer's address.
 func (p *Portal) Email() string { return p.address }
 
-// reading is what a method of a portal works with: a reader, and who the customer is.
+// reading is the state of a portal method: a reader and the customer.
 type reading struct {
 	Reader
-	customer Customer // zero: there is none with the address yet
+	customer Customer // zero: not created yet
 	keys     []string // of the customer's addresses
 }
 
-// at finds the customer by the address.
+// at finds the customer by address.
 func (p *Portal) at(ctx context.Context, r Reader) (reading, error) {
 	customer, err := r.CustomerByEmail(ctx, EmailKey(p.address))
 	if err != nil && !fault.Is(err, fault.NotFound) {
@@ -165,8 +162,8 @@ func (p *Portal) read(ctx context.Context) (reading, error) {
 	return p.at(ctx, r)
 }
 
-// conversation finds one of the customer's, also by the id of one that was merged
-// into it, with the newest of what the customer sees of it.
+// conversation finds a conversation of the customer, also by the id of one merged into it, together
+// with the newest interaction that the customer sees.
 func (r reading) conversation(ctx context.Context, id int64) (Conversation, Interaction, error) {
 	missing := fault.Missing("conversation", id)
 	c, err := r.Conversations().Get(ctx, id)
@@ -191,24 +188,24 @@ func (r reading) conversation(ctx context.Context, id int64) (Conversation, Inte
 	return c, last[0], nil
 }
 
-// shown is a conversation as its customer sees it, whose newest interaction is last.
+// shown returns a conversation as its customer sees it; last is its newest visible interaction.
 func (c Conversation) shown(last Interaction) Conversation {
 	c.UserID, c.TeamID = 0, 0
 	if c.Status == StatusDraft {
-		c.Status = StatusPosted // the word is the members'
+		c.Status = StatusPosted // the status "draft" is for members only
 	}
 	c.Preview = mailhtml.Preview(last.Body, previewLength, last.answers())
 	c.UpdatedAt = last.shownAt()
 	switch {
 	case last.Type != TypeCustomer || last.AutoSubmitted:
 		c.AwaitingSince = time.Time{}
-	case c.AwaitingSince.IsZero(): // an answer waits to be sent
+	case c.AwaitingSince.IsZero(): // a reply is waiting to be sent
 		c.AwaitingSince = last.At
 	}
 	return c
 }
 
-// shownAt is since when a customer sees an interaction.
+// shownAt returns the time from which a customer sees an interaction.
 func (i Interaction) shownAt() time.Time {
 	if i.SendStartedAt.After(i.CreatedAt) {
 		return i.SendStartedAt
@@ -216,7 +213,7 @@ func (i Interaction) shownAt() time.Time {
 	return i.CreatedAt
 }
 
-// shown is an interaction as a customer sees it.
+// shown returns an interaction as a customer sees it.
 func (r reading) shown(i Interaction) Interaction {
 	i.Bcc, i.References, i.Threading, i.MessageID = nil, nil, Threading{}, ""
 	i.Security, i.Authentication, i.Mail = MailSecurity{}, MailAuthentication{}, MailHeader{Date: i.Mail.sent()}
@@ -227,8 +224,8 @@ func (r reading) shown(i Interaction) Interaction {
 	return i
 }
 
-// Conversations lists the customer's conversations, the newest first. With statuses,
-// it lists those that have one of them: posted, pending or closed.
+// Conversations lists the customer's conversations, newest first. Statuses, if any, limits them to
+// posted, pending or closed.
 func (p *Portal) Conversations(ctx context.Context, statuses []Status, req storage.PageRequest) (storage.Page[Conversation], error) {
 	var none storage.Page[Conversation]
 	r, err := p.read(ctx)
@@ -271,8 +268,8 @@ func (p *Portal) Conversations(ctx context.Context, statuses []Status, req stora
 	return page, nil
 }
 
-// Conversation returns one of the customer's conversations. The id of one that was
-// merged into another of theirs returns that.
+// Conversation returns one of the customer's conversations. The id of one merged into another of
+// theirs returns that one.
 func (p *Portal) Conversation(ctx context.Context, id int64) (Conversation, error) {
 	r, err := p.read(ctx)
 	if err != nil {
@@ -285,20 +282,20 @@ func (p *Portal) Conversation(ctx context.Context, id int64) (Conversation, erro
 	return c.shown(last), nil
 }
 
-// PortalMessage is a message of a customer.
+// PortalMessage is a customer's message.
 type PortalMessage struct {
 	Body   string // HTML or text, at most 1 MiB; required
 	Source string // at most 50 characters; "" means "portal"
 }
 
-// PortalConversationInput is a new conversation of a customer.
+// PortalConversationInput is a customer's new conversation.
 type PortalConversationInput struct {
 	Subject   string          // at most 998 characters
 	MailboxID int64           // 0: the account's default
 	Messages  []PortalMessage // in order; at least one, at most 100
 }
 
-// prepare validates a message; its fields have the names below prefix.
+// prepare validates a message. It reports problems of fields below prefix.
 func (p *Portal) prepare(m PortalMessage, prefix string) (preparedInteraction, error) {
 	if m.Source == "" {
 		m.Source = "portal"
@@ -306,8 +303,7 @@ func (p *Portal) prepare(m PortalMessage, prefix string) (preparedInteraction, e
 	return p.desk.prepare(InteractionInput{Type: TypeCustomer, Body: m.Body, Source: m.Source}, prefix)
 }
 
-// CreateConversation begins a conversation, and makes the customer when nobody has
-// the address yet.
+// CreateConversation starts a conversation. It creates the customer if no one has the address yet.
 func (p *Portal) CreateConversation(ctx context.Context, in PortalConversationInput) (Conversation, error) {
 	begin, err := p.guard.Write(correspond)
 	if err != nil {
@@ -342,8 +338,8 @@ func (p *Portal) CreateConversation(ctx context.Context, in PortalConversationIn
 	return p.Conversation(ctx, c.ID)
 }
 
-// Interactions lists what the customer sees of a conversation, oldest first. The
-// answers on the page count as seen from then on.
+// Interactions lists what the customer sees of a conversation, oldest first. It marks the page's
+// replies as seen.
 func (p *Portal) Interactions(ctx context.Context, conversationID int64, req storage.PageRequest) (storage.Page[Interaction], error) {
 	var none storage.Page[Interaction]
 	r, err := p.read(ctx)
@@ -363,8 +359,7 @@ func (p *Portal) Interactions(ctx context.Context, conversationID int64, req sto
 	return page, nil
 }
 
-// Interaction returns an interaction of a conversation. An answer counts as seen from
-// then on.
+// Interaction returns an interaction of a conversation. It marks a reply as seen.
 func (p *Portal) Interaction(ctx context.Context, conversationID, id int64) (Interaction, error) {
 	r, err := p.read(ctx)
 	if err != nil {
@@ -377,7 +372,7 @@ func (p *Portal) Interaction(ctx context.Context, conversationID, id int64) (Int
 	return p.show(ctx, r, c, []Interaction{i})[0], nil
 }
 
-// interaction finds one that the customer sees.
+// interaction finds an interaction that the customer sees.
 func (r reading) interaction(ctx context.Context, conversationID, id int64) (Conversation, Interaction, error) {
 	c, _, err := r.conversation(ctx, conversationID)
 	if err != nil {
@@ -393,8 +388,8 @@ func (r reading) interaction(ctx context.Context, conversationID, id int64) (Con
 	return c, i, nil
 }
 
-// show records that answers were seen and returns what is to be shown of them. That
-// it cannot be recorded keeps nobody from reading.
+// show marks replies as seen and returns the customer's view of them. It returns them even if
+// marking fails.
 func (p *Portal) show(ctx context.Context, r reading, c Conversation, rows []Interaction) []Interaction {
 	var unseen []int64
 	out := make([]Interaction, len(rows))
@@ -427,8 +422,8 @@ func (p *Portal) show(ctx context.Context, r reading, c Conversation, rows []Int
 	return out
 }
 
-// CreateInteraction adds a message to a conversation. It reopens the conversation as
-// a mail of the customer does.
+// CreateInteraction adds a message to a conversation. It reopens the conversation as incoming mail
+// from the customer does.
 func (p *Portal) CreateInteraction(ctx context.Context, conversationID int64, m PortalMessage) (Interaction, error) {
 	begin, err := p.guard.Write(correspond)
 	if err != nil {
@@ -458,17 +453,17 @@ func (p *Portal) CreateInteraction(ctx context.Context, conversationID int64, m 
 	return out, err
 }
 
-// Limits of the files of a portal.
+// Limits of a portal's files.
 const (
-	// MaxPortalFiles is how many files a message has at most.
+	// MaxPortalFiles is the maximum number of files of a message.
 	MaxPortalFiles = 25
-	// PortalFilesFor is how long after a message files may be attached to it.
+	// PortalFilesFor is how long after posting a message files can be attached to it.
 	PortalFilesFor = time.Hour
 )
 
-// CreateAttachment attaches a file to a message that the customer has posted here, in
-// the hour after that and at most 25 of them, else it is a Conflict; limits of the
-// file are those of [Desk.CreateAttachment].
+// CreateAttachment attaches a file to a message that the customer posted here, within an hour of
+// posting and at most 25 per message; otherwise it is a Conflict fault. The file's limits are those
+// of [Desk.CreateAttachment].
 func (p *Portal) CreateAttachment(ctx context.Context, conversationID, interactionID int64, up Upload) (Attachment, error) {
 	begin, err := p.guard.Write(correspond)
 	if err != nil {
@@ -488,20 +483,20 @@ func (p *Portal) CreateAttachment(ctx context.Context, conversationID, interacti
 			return err
 		}
 		if i.Type != TypeCustomer || i.CustomerID != r.customer.ID || i.Threading.Rule != "" {
-			return fault.New(fault.Conflict, "Files can be attached to messages that you have posted here.")
+			return fault.New(fault.Conflict, "You can attach files only to messages that you posted here.")
 		}
 		if p.svc.now().Sub(i.CreatedAt) > PortalFilesFor {
-			return fault.New(fault.Conflict, "The message is older than an hour: post another one for the file.")
+			return fault.New(fault.Conflict, "The message is older than an hour. Post a new message with the file.")
 		}
 		files, err := tx.Attachments().List(ctx, AttachmentFilter{InteractionIDs: []int64{interactionID}}, storage.Seek{Limit: storage.NoLimit})
 		if err == nil && len(files) >= MaxPortalFiles {
-			err = fault.Newf(fault.Conflict, "The message has %d files already: post another one.", MaxPortalFiles)
+			err = fault.Newf(fault.Conflict, "The message already has %d files. Post a new message.", MaxPortalFiles)
 		}
 		return err
 	})
 }
 
-// Attachments lists the files of one interaction.
+// Attachments lists one interaction's files.
 func (p *Portal) Attachments(ctx context.Context, conversationID, interactionID int64) ([]Attachment, error) {
 	r, err := p.read(ctx)
 	if err != nil {
@@ -513,7 +508,7 @@ func (p *Portal) Attachments(ctx context.Context, conversationID, interactionID 
 	return r.Attachments().List(ctx, AttachmentFilter{InteractionIDs: []int64{interactionID}}, storage.Seek{Limit: storage.NoLimit})
 }
 
-// AttachmentsOf lists the files of those of the interactions that the customer sees.
+// AttachmentsOf lists the files of the given interactions that the customer sees.
 func (p *Portal) AttachmentsOf(ctx context.Context, conversationID int64, interactionIDs []int64) ([]Attachment, error) {
 	r, err := p.read(ctx)
 	if err != nil || len(interactionIDs) == 0 {
@@ -559,14 +554,14 @@ func (r reading) attachment(ctx context.Context, conversationID, interactionID, 
 	return a, nil
 }
 
-// OpenAttachment opens length bytes of a file beginning at offset; a negative length
-// means to the end.
+// OpenAttachment opens length bytes of a file starting at offset; a negative length means to the
+// end.
 func (p *Portal) OpenAttachment(ctx context.Context, a Attachment, offset, length int64) (io.ReadCloser, error) {
 	r, err := p.read(ctx)
 	if err != nil {
 		return nil, err
 	}
-	// Looked for again: the caller's value decides nothing but which one.
+	// Look the file up again, because the caller's value is trusted for its ids only.
 	found, err := r.attachment(ctx, a.ConversationID, a.InteractionID, a.ID)
 	if err != nil {
 		return nil, err
@@ -574,14 +569,13 @@ func (p *Portal) OpenAttachment(ctx context.Context, a Attachment, offset, lengt
 	return p.svc.cfg.Blobs.GetRange(ctx, found.BlobKey, offset, length)
 }
 
-// Agent is a member as customers know them.
+// Agent is a member as shown to customers.
 type Agent struct {
 	ID   int64
 	Name string
 }
 
-// Agents returns those of the ids who wrote or sent what the customer sees of a
-// conversation, for showing who answered.
+// Agents returns the members who wrote or sent the given interactions, as shown to customers.
 func (p *Portal) Agents(ctx context.Context, rows []Interaction) ([]Agent, error) {
 	r, err := p.guard.Read(correspond)
 	if err != nil {

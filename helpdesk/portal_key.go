@@ -20,16 +20,15 @@ const (
 // PortalSecretPrefix begins the secret of every HS256 key.
 const PortalSecretPrefix = "hwk_"
 
-// PortalKey verifies the portal tokens that an application signs, see
-// [Service.AuthenticatePortal]. Tokens name it by its id. It serves as long as its maker
-// may make it.
+// PortalKey verifies the portal tokens that an application signs, see [Service.AuthenticatePortal].
+// Tokens refer to it by id. It is valid while its creator holds the permissions to create it.
 type PortalKey struct {
 	ID           int64
 	Name         string
 	Algorithm    string // PortalEdDSA or PortalHS256
 	PublicKey    []byte // of EdDSA: 32 bytes
 	SealedSecret []byte // of HS256; never leaves the service
-	UserID       int64  // who made it; 0: nobody knows, and it serves as long as it is there
+	UserID       int64  // creator; 0: unknown, and the key stays valid until deleted
 	LastUsedAt   time.Time
 	CreatedAt    time.Time
 }
@@ -38,7 +37,7 @@ type PortalKey struct {
 type PortalKeyInput struct {
 	Name      string // required, at most 200 characters
 	Algorithm string // required
-	// PublicKey of EdDSA, required there: PEM, or its 32 bytes in base64. HS256 has none.
+	// PublicKey is required for EdDSA: PEM, or its 32 bytes in base64. It is unused for HS256.
 	PublicKey string
 }
 
@@ -47,7 +46,7 @@ func (k PortalKey) secretContext(accountID int64) string {
 	return fmt.Sprintf("portal-key/%d/%d/secret", accountID, k.CreatedAt.UnixMicro())
 }
 
-// open is the key as tokens are verified with it.
+// open returns the key in the form that verifies tokens.
 func (k PortalKey) open(s *Service, accountID int64) (portaltoken.Key, error) {
 	key := portaltoken.Key{Algorithm: k.Algorithm, Public: k.PublicKey}
 	if k.Algorithm != PortalHS256 {
@@ -60,13 +59,12 @@ func (k PortalKey) open(s *Service, accountID int64) (portaltoken.Key, error) {
 	return key, nil
 }
 
-// CreatePortalKey registers a key. For HS256 the service makes the secret and returns
-// it, this once; its text, as it is, is what tokens are signed with. It needs
-// accounts.update, and all that a key gives to whoever has it: conversations.view,
-// conversations.create, interactions.view and interactions.create, in all mailboxes and
-// for longer than an access token that expires; else it is Forbidden. When its maker
-// holds that no more, or has left, its tokens are not taken: before that, another member
-// makes another key.
+// CreatePortalKey registers a key. For HS256 the service generates the secret and returns it, which
+// is not shown again; the secret's text itself is the HMAC key. It needs accounts.update and all
+// that the key grants: conversations.view, conversations.create, interactions.view and
+// interactions.create, in all mailboxes. It also needs a caller who is not an expiring access
+// token. Otherwise it is a Forbidden fault. Once the creator loses these permissions or leaves, the
+// key's tokens are rejected, so another member must create a replacement first.
 func (d *Desk) CreatePortalKey(ctx context.Context, in PortalKeyInput) (key PortalKey, secret string, err error) {
 	begin, err := d.guard.Write(AccountsUpdate)
 	if err != nil {
@@ -89,7 +87,7 @@ func (d *Desk) CreatePortalKey(ctx context.Context, in PortalKeyInput) (key Port
 			key.PublicKey = public
 		}
 	case PortalHS256:
-		problems.Check(in.PublicKey == "", "public_key", "must be empty: the key is a secret, which is made here")
+		problems.Check(in.PublicKey == "", "public_key", "must be empty: the server generates the secret")
 	case "":
 		problems.Add("algorithm", "is required")
 	default:
@@ -114,7 +112,7 @@ func (d *Desk) CreatePortalKey(ctx context.Context, in PortalKeyInput) (key Port
 	return key, secret, err
 }
 
-// mayOpenPortal refuses who may not do all that a portal key lets its holder do.
+// mayOpenPortal returns a fault if the member lacks a permission that a portal key grants.
 func (d *Desk) mayOpenPortal() error {
 	for _, p := range []Permission{AccountsUpdate, ConversationsView, ConversationsCreate, InteractionsView, InteractionsCreate} {
 		if _, err := d.guard.Write(p); err != nil {
@@ -140,8 +138,7 @@ func (d *Desk) PortalKeys(ctx context.Context, req storage.PageRequest) (storage
 		})
 }
 
-// DeletePortalKey removes a key: tokens that it signed are not taken any more. It
-// needs accounts.update.
+// DeletePortalKey removes a key. Its tokens are rejected from then on. It needs accounts.update.
 func (d *Desk) DeletePortalKey(ctx context.Context, id int64) error {
 	begin, err := d.guard.Write(AccountsUpdate)
 	if err != nil {

@@ -8,57 +8,54 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// Presence is who is at a conversation.
+// Presence is a user's presence at a conversation.
 type Presence struct {
 	ConversationID int64
 	UserID         int64
 	Doing          Doing
-	SeenAt         time.Time // when the user was noted there last
+	SeenAt         time.Time // last report
 }
 
-// Doing is what somebody does at a conversation.
+// Doing is a user's activity at a conversation.
 type Doing string
 
-// What somebody does at a conversation.
+// The activities of a user at a conversation.
 const (
 	Reading  Doing = "reading"
 	Replying Doing = "replying"
-	Gone     Doing = "gone" // nothing any more
+	Gone     Doing = "gone" // left
 )
 
-// How long somebody is at a conversation without a word, and how soon a word is noted
-// again.
+// How long a user counts as present without a report, and after what time a report is saved again.
 const (
 	PresenceTime  = 45 * time.Second
 	presenceAgain = 15 * time.Second
 )
 
-// eventPresence tells that somebody came to a conversation, left it, or does something
-// else there.
+// eventPresence is the event of a user arriving at a conversation, leaving it, or changing
+// activity.
 const eventPresence = "conversation.presence"
 
-// maxPresence is how many conversations are asked for at a time.
+// maxPresence limits the conversations in one query.
 const maxPresence = 100
 
-// PresenceReader tells who is at conversations.
+// PresenceReader reads who is present at conversations.
 type PresenceReader interface {
-	// Presence returns who was noted at conversations after a time, by conversation and
-	// user.
+	// Presence returns the users reported at conversations after a time, by conversation and user.
 	Presence(ctx context.Context, conversationIDs []int64, after time.Time) ([]Presence, error)
 }
 
-// PresenceWriter notes who is at conversations.
+// PresenceWriter records who is present at conversations.
 type PresenceWriter interface {
-	// SavePresence notes what a user does at a conversation; Gone removes what was noted.
-	// What was noted of the account until a time, in the scope or not, is removed too.
+	// SavePresence records a user's activity at a conversation; Gone removes it. It also removes
+	// the account's records up to the time until, even outside the scope.
 	SavePresence(ctx context.Context, p Presence, until time.Time) error
 }
 
-// Present notes what the caller does at a conversation, and returns who is there, the
-// caller too. Who says nothing for [PresenceTime] is gone; a desk says it every 20
-// seconds or so, and Gone when the conversation is left. Members learn of changes by the
-// event conversation.presence. It needs conversations.view and is no change of the
-// conversation.
+// Present records the caller's activity at a conversation, and returns who is present, including
+// the caller. A user is gone after [PresenceTime] without a report; a desk reports about every 20
+// seconds, and Gone when leaving the conversation. The event conversation.presence reports changes
+// to members. It needs conversations.view and does not change the conversation.
 func (d *Desk) Present(ctx context.Context, conversationID int64, doing Doing) ([]Presence, error) {
 	begin, err := d.guard.Write(ConversationsView)
 	if err != nil {
@@ -100,7 +97,7 @@ func (d *Desk) Present(ctx context.Context, conversationID int64, doing Doing) (
 	return there, err
 }
 
-// presenceOf is what a user does among those who are there.
+// presenceOf returns a user's presence among those given.
 func presenceOf(there []Presence, userID int64) (Presence, bool) {
 	for _, p := range there {
 		if p.UserID == userID {
@@ -110,7 +107,7 @@ func presenceOf(there []Presence, userID int64) (Presence, bool) {
 	return Presence{}, false
 }
 
-// PresenceOf returns who is at conversations, at most 100 of them, by conversation and
+// PresenceOf returns who is present at conversations, at most 100 of them, by conversation and
 // user. It needs conversations.view.
 func (d *Desk) PresenceOf(ctx context.Context, conversationIDs []int64) ([]Presence, error) {
 	r, err := d.guard.Read(ConversationsView)

@@ -1,17 +1,17 @@
 package helpdesk
 
-// Priority says how urgent a conversation is. It orders no list by itself.
+// Priority is the urgency of a conversation. It does not affect the order of lists.
 type Priority string
 
 // The priorities of a conversation.
 const (
 	PriorityLow    Priority = "low"
-	PriorityNormal Priority = "normal" // of those that nobody gave another one
+	PriorityNormal Priority = "normal" // the default
 	PriorityHigh   Priority = "high"
 	PriorityUrgent Priority = "urgent"
 )
 
-// Priorities lists them, the least urgent first.
+// Priorities lists all priorities, the least urgent first.
 func Priorities() []Priority {
 	return []Priority{PriorityLow, PriorityNormal, PriorityHigh, PriorityUrgent}
 }

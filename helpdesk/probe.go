@@ -11,32 +11,32 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// AddressProbe is what is known of the mail by which [Desk.TestMailbox] finds out whether
-// a mailbox gets what is sent to its address with a tag. The zero value: none was sent.
+// AddressProbe is the state of the probe by which [Desk.TestMailbox] tests whether a mailbox
+// receives mail to its tagged address. The zero value means that none was sent.
 type AddressProbe struct {
-	SentAt  time.Time // of the last one
-	SeenAt  time.Time // when the last one arrived that did
-	Refused bool      // the last one was returned, or could not be sent
-	Note    string    // what a server on the way said, at most 500 characters
+	SentAt  time.Time // of the latest probe
+	SeenAt  time.Time // arrival of the latest probe that arrived
+	Refused bool      // the latest probe was returned, or could not be sent
+	Note    string    // a server's response, at most 500 characters
 }
 
 const (
-	// probePatience is how long a probe may take: greylisting, and a source that is polled.
+	// probePatience is how long a probe may take, allowing for greylisting and polling.
 	probePatience = 15 * time.Minute
-	// probePause is the least time between two probes of a mailbox of which the first has ended.
+	// probePause is the minimum time between two probes of a mailbox if the first has ended.
 	probePause = time.Minute
 )
 
-// ProbeState is how far a probe got.
+// ProbeState is the state of a probe.
 type ProbeState string
 
 // The states of probes. More may be added.
 const (
 	ProbeNone    ProbeState = "none"    // none was sent
-	ProbePending ProbeState = "pending" // it is on its way
+	ProbePending ProbeState = "pending" // on its way
 	ProbeArrived ProbeState = "arrived" // tagged addresses work
-	ProbeRefused ProbeState = "refused" // it was returned, or could not be sent
-	ProbeMissing ProbeState = "missing" // it did not arrive in time
+	ProbeRefused ProbeState = "refused" // returned, or could not be sent
+	ProbeMissing ProbeState = "missing" // did not arrive in time
 )
 
 func (p AddressProbe) state(now time.Time) ProbeState {
@@ -53,24 +53,23 @@ func (p AddressProbe) state(now time.Time) ProbeState {
 	return ProbeMissing
 }
 
-// works reports whether tagged addresses are known to work: the last probe has arrived,
-// or one before it did and the last may yet.
+// works reports whether tagged addresses are known to work: the latest probe arrived, or an earlier
+// one did and the latest is still on its way.
 func (p AddressProbe) works(now time.Time) bool {
 	state := p.state(now)
 	return state == ProbeArrived || state == ProbePending && !p.SeenAt.IsZero()
 }
 
-// TaggedAddress tells whether a mailbox gets what is sent to its address with a tag.
+// TaggedAddress is the result of testing a mailbox's tagged address.
 type TaggedAddress struct {
 	State   ProbeState
-	Address string // that the probe was sent to; "" of ProbeNone
+	Address string // address of the probe; "" for ProbeNone
 	SentAt  time.Time
-	SeenAt  time.Time // when one arrived last
-	Text    string    // all of that, and what follows from it, for people
+	SeenAt  time.Time // latest arrival of a probe
+	Text    string    // the result and its consequence, for people
 }
 
-// TaggedAddress tells what the last probe of a mailbox found out. It needs
-// mailboxes.connection.
+// TaggedAddress returns the result of a mailbox's latest probe. It needs mailboxes.connection.
 func (d *Desk) TaggedAddress(ctx context.Context, mailboxID int64) (TaggedAddress, error) {
 	r, err := d.guard.Read(MailboxesConnection)
 	if err != nil {
@@ -83,7 +82,7 @@ func (d *Desk) TaggedAddress(ctx context.Context, mailboxID int64) (TaggedAddres
 	return d.svc.taggedAddress(m), nil
 }
 
-// TaggedAddress is [Desk.TaggedAddress] for who looks after the server.
+// TaggedAddress is [Desk.TaggedAddress] for the server's operator.
 func (in *Intake) TaggedAddress(ctx context.Context, accountID, mailboxID int64) (TaggedAddress, error) {
 	r, err := in.desk(accountID).Read(receive)
 	if err != nil {
@@ -133,7 +132,7 @@ func (s *Service) taggedAddress(m Mailbox) TaggedAddress {
 	return out
 }
 
-// whyNoProbe says why a mailbox cannot be probed, or has no need of it; "" if it can.
+// whyNoProbe returns the reason why a mailbox cannot be probed, or need not be; "" if it can.
 func (s *Service) whyNoProbe(m Mailbox) string {
 	switch {
 	case m.Inbound.Type == InboundForward:
@@ -148,24 +147,25 @@ func (s *Service) whyNoProbe(m Mailbox) string {
 	return ""
 }
 
-// probeToken names a probe. Seconds tell one of a mailbox from another, see probePause.
+// probeToken returns the tag of a probe. Its seconds distinguish a mailbox's probes, see
+// probePause.
 func (s *Service) probeToken(accountID int64, m Mailbox) string {
 	return s.sign(probeTag, accountID, m.ID, m.Probe.SentAt.Unix())
 }
 
-// probeAddress is where the probe of a mailbox goes; "" if its address is too long.
+// probeAddress returns the address of a mailbox's probe; "" if it would be too long.
 func (s *Service) probeAddress(m Mailbox) string {
 	return tagged(m.Email, s.probeToken(m.AccountID, m))
 }
 
-// probeID is the Message-ID of a probe.
+// probeID returns the Message-ID of a probe.
 func (s *Service) probeID(m Mailbox) string {
 	_, domain, _ := cutLast(m.Email, "@")
 	return s.probeToken(m.AccountID, m) + "@" + domain
 }
 
-// probe has a mail sent to the tagged address of a mailbox whose connection works, unless
-// one is on its way.
+// probe sends a message to the tagged address of a mailbox whose connection works, unless one is on
+// its way.
 func (d *Desk) probe(ctx context.Context, id int64) (TaggedAddress, error) {
 	begin, err := d.guard.Write(MailboxesConnection)
 	if err != nil {
@@ -204,8 +204,8 @@ func (d *Desk) probe(ctx context.Context, id int64) (TaggedAddress, error) {
 	return out, err
 }
 
-// probeMail is the probe to be sent of a mailbox, if it is asked for and has not ended.
-// Whoever else reads the mailbox sees it.
+// probeMail returns the probe to send for a mailbox, if one is requested and has not ended. Other
+// readers of the mailbox see it, too.
 func (s *Service) probeMail(ctx context.Context, r Reader, mailboxID int64) (SystemMail, error) {
 	m, err := r.Mailboxes().Get(ctx, mailboxID)
 	if err != nil {
@@ -226,8 +226,8 @@ func (s *Service) probeMail(ctx context.Context, r Reader, mailboxID int64) (Sys
 	}, nil
 }
 
-// reportProbe records that a probe was deferred or has failed. One that has ended
-// meanwhile stays as it is.
+// reportProbe records that a probe was deferred or failed. One that ended in the meantime is
+// unchanged.
 func (s *Service) reportProbe(ctx context.Context, tx Tx, mailboxID int64, sent SystemMail, out Outcome) error {
 	m, err := tx.Mailboxes().Lock(ctx, mailboxID)
 	if fault.Is(err, fault.NotFound) {
@@ -256,10 +256,10 @@ func (s *Service) saveProbe(ctx context.Context, tx Tx, m Mailbox) error {
 	return tx.Emit(ctx, storage.Event{Type: "mailbox.updated", Subject: m.ID, MailboxID: m.ID, Data: eventData(m.ID), Time: s.now()})
 }
 
-// probeName is what the tag of a probe says.
+// probeName is the content of a probe's tag.
 type probeName struct{ account, mailbox, sent int64 }
 
-// probe reads a probe's tag, of whatever account.
+// probe parses a probe's tag, of any account.
 func (s *Service) probe(detail string) (probeName, bool) {
 	n, ok := s.signed(probeTag, detail, 3)
 	if !ok {
@@ -268,13 +268,13 @@ func (s *Service) probe(detail string) (probeName, bool) {
 	return probeName{account: n[0], mailbox: n[1], sent: n[2]}, true
 }
 
-// probed takes a mail that has to do with a probe of ours: the probe itself, a report on
-// it, or an answer that a program gave to it. None of them is for people.
+// probed handles a message about one of our probes: the probe itself, a report on it, or an
+// automatic reply to it. None of them is filed.
 func (f *filing) probed(ctx context.Context, tx Tx, row *InboundMail) (bool, error) {
 	if name, ok := f.isProbe(); ok {
 		err := f.aboutProbe(ctx, tx, name, func(m *Mailbox) bool {
 			if m.ID != row.MailboxID || !f.mail.Relayed {
-				return false // it came elsewhere, or was kept by whoever sent it
+				return false // delivered elsewhere, or a copy kept by its sender
 			}
 			m.Probe = AddressProbe{SentAt: m.Probe.SentAt, SeenAt: f.now}
 			return true
@@ -297,8 +297,8 @@ func (f *filing) probed(ctx context.Context, tx Tx, row *InboundMail) (bool, err
 	return false, nil
 }
 
-// isProbe recognises a probe: it is to its tagged address and from the same without.
-// Relays may have given it another Message-ID.
+// isProbe reports whether the message is a probe: it is addressed to its tagged address and comes
+// from the same address without the tag. Relays may have changed its Message-ID.
 func (f *filing) isProbe() (probeName, bool) {
 	from := EmailKey(f.mail.From.Email)
 	for _, address := range slices.Concat(f.mail.DeliveredTo, emails(f.mail.To), emails(f.mail.Cc)) {
@@ -311,7 +311,7 @@ func (f *filing) isProbe() (probeName, bool) {
 	return probeName{}, false
 }
 
-// reportsProbe recognises a report on a probe, and what it says.
+// reportsProbe reports whether the message is a report on a probe, and returns the result.
 func (f *filing) reportsProbe() (name probeName, out Outcome, ok bool) {
 	if f.mail.Report == nil {
 		return name, out, false
@@ -333,7 +333,7 @@ func (f *filing) reportsProbe() (name probeName, out Outcome, ok bool) {
 	return name, out, ok
 }
 
-// aboutProbe changes what is known of a probe if it is the last one of its mailbox.
+// aboutProbe changes a probe's state if it is the latest one of its mailbox.
 func (f *filing) aboutProbe(ctx context.Context, tx Tx, name probeName, change func(*Mailbox) bool) error {
 	if name.account != f.accountID {
 		return nil
@@ -348,7 +348,7 @@ func (f *filing) aboutProbe(ctx context.Context, tx Tx, name probeName, change f
 	return f.svc.saveProbe(ctx, tx, m)
 }
 
-// idLocal is the part of a Message-ID before its domain.
+// idLocal returns the part of a Message-ID before its domain.
 func idLocal(id string) string {
 	local, _, _ := strings.Cut(id, "@")
 	return local

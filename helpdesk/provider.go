@@ -21,14 +21,14 @@ var providers = sync.OnceValue(func() map[string]bool {
 	return all
 })
 
-// publicProvider reports whether anybody can have a mail address of a domain, or of the
-// one that it is below.
+// publicProvider reports whether anybody can have an email address at a domain, or at its parent
+// domain.
 func publicProvider(domain string) bool {
 	return providers()[domain] || providers()[organization(domain)]
 }
 
-// organization is the domain that was registered, below which all belongs to one owner
-// (RFC 7489 section 3.2); "" for a public suffix and for what is no domain.
+// organization returns the registered domain, below which everything belongs to one owner (RFC 7489
+// section 3.2); "" for a public suffix and for anything but a domain.
 func organization(domain string) string {
 	if strings.ContainsAny(domain, "[]:") {
 		return ""
@@ -40,8 +40,8 @@ func organization(domain string) string {
 	return registered
 }
 
-// colleagueDomain is the organization of an address whose users work with each other;
-// "" when anybody can have such an address.
+// colleagueDomain returns the organization of an address whose users work together; "" if anybody
+// can have such an address.
 func colleagueDomain(address string) string {
 	_, domain, found := cutLast(EmailKey(address), "@")
 	if !found || publicProvider(domain) {

@@ -7,21 +7,20 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// Whoever is limited to mailboxes makes nothing that reaches further: no key, role or
-// webhook that shows what the member may not see, and no change of what other
-// mailboxes work with. The limit is a rule of the methods below; that no method is
-// forgotten, a test of all of them makes sure.
+// A member limited to some mailboxes creates nothing that reaches further: no key, role or webhook
+// that shows what the member may not see, and no change to what other mailboxes use. The methods
+// below enforce this; a test of all methods ensures that none is forgotten.
 //
-// What was made before is worth what its maker may do now, see stillMay: whoever is
-// removed from an account, limited, or loses a permission leaves nothing behind that
-// reaches further.
+// What a member created is limited by the member's current permissions, see stillMay: after
+// removal, limitation or loss of a permission, nothing that reaches further stays in effect.
 
-// limited is the fault of what reaches further than the member does.
+// limited returns the fault for reaching further than the member does.
 func limited(message string) error {
 	return &fault.Error{Kind: fault.Forbidden, Code: "mailbox_limit", Message: message}
 }
 
-// reachesAll refuses members of some mailboxes what concerns the whole account.
+// reachesAll returns a fault for members limited to some mailboxes, for operations on the whole
+// account.
 func (d *Desk) reachesAll() error {
 	if d.scope.Mailboxes == nil {
 		return nil
@@ -29,8 +28,8 @@ func (d *Desk) reachesAll() error {
 	return limited("You are limited to some mailboxes, and this concerns all of them.")
 }
 
-// reachesWhole refuses members of some mailboxes a customer who has written to others.
-// What belongs to a customer, the portal shows to whoever has one of the addresses.
+// reachesWhole returns a fault for members limited to some mailboxes if a customer has written to
+// others, because the portal shows all of a customer's conversations to the owner of any address.
 func (d *Desk) reachesWhole(ctx context.Context, r Reader, customers ...int64) error {
 	if d.scope.Mailboxes == nil {
 		return nil
@@ -47,8 +46,8 @@ func (d *Desk) reachesWhole(ctx context.Context, r Reader, customers ...int64) e
 	return nil
 }
 
-// stillMay reports whether the maker of something may make it now: a portal key, a
-// webhook, an invitation. 0 is nobody, as of what an embedding application stores.
+// stillMay reports whether the creator of a portal key, a webhook or an invitation could create it
+// now. 0 stands for no creator, as for rows from an embedding application.
 func (s *Service) stillMay(ctx context.Context, accountID, makerID int64, may func(*Desk) error) (bool, error) {
 	if makerID == 0 {
 		return true, nil
@@ -63,15 +62,15 @@ func (s *Service) stillMay(ctx context.Context, accountID, makerID int64, may fu
 	return err == nil, err
 }
 
-// lasting refuses to make what outlives the token that the caller came with.
+// lasting returns a fault for creating something that outlives the caller's token.
 func (d *Desk) lasting(what string) error {
 	if d.caller.session || d.caller.expires.IsZero() {
 		return nil
 	}
-	return &fault.Error{Kind: fault.Forbidden, Code: "token_expires", Message: "Your access token expires, and " + what + " would outlive it: use one that does not."}
+	return &fault.Error{Kind: fault.Forbidden, Code: "token_expires", Message: "Your access token expires, and " + what + " would outlive it. Use a token that does not expire."}
 }
 
-// sameEmails reports whether two lists hold the same addresses.
+// sameEmails reports whether two lists contain the same addresses.
 func sameEmails(a, b []CustomerEmail) bool {
 	return slices.EqualFunc(a, b, func(a, b CustomerEmail) bool { return a.ID == b.ID && a.Key == b.Key })
 }

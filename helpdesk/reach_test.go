@@ -45,6 +45,7 @@ type beyond struct {
 	reply        helpdesk.SavedReply
 	replyFile    helpdesk.ReplyFile
 	invitation   helpdesk.Invitation
+	joinRule     helpdesk.JoinRule
 	told         map[int64]int64     // a notification by user
 	boss         helpdesk.Membership // the owner
 }
@@ -57,7 +58,8 @@ func (w *beyond) givenUp() int64 {
 
 func newBeyond(t *testing.T) *beyond {
 	t.Helper()
-	b := newBundle(t).with(func(cfg *helpdesk.Config) {
+	b := newBundle(t, withProviders).with(func(cfg *helpdesk.Config) {
+		withProviders(cfg)
 		cfg.ParseKey, cfg.MailServers, cfg.Feed = parseKey, &answering{}, noFeed{}
 		cfg.DNS = func(_ context.Context, records []helpdesk.DNSRecord) ([]helpdesk.DNSResult, error) {
 			return make([]helpdesk.DNSResult, len(records)), nil
@@ -92,6 +94,7 @@ func newBeyond(t *testing.T) *beyond {
 	w.suppression = must(b.desk.Suppress(b.ctx, helpdesk.SuppressionInput{Email: "gone@example.com"}))(t)
 	w.pgpKey = must(b.desk.CreatePGPKey(b.ctx, w.grace.ID, w.key(t)))(t)
 	w.boss = membershipOf(t, b.ctx, b.desk)
+	w.joinRule = must(b.desk.CreateJoinRule(b.ctx, helpdesk.JoinRuleInput{Provider: "work", Domain: "example.org", RoleIDs: w.boss.RoleIDs}))(b.t)
 	w.invitation, _, _ = b.desk.Invite(b.ctx, helpdesk.InvitationInput{Email: "new@example.org", RoleIDs: w.boss.RoleIDs})
 	w.some = b.member(helpdesk.RoleOwner)
 	w.member = membershipOf(t, b.ctx, w.some)
@@ -413,6 +416,22 @@ func reachOf() map[string]struct {
 		"RemoveMember": {refused, func(c ctx, d desk, w w) (any, error) {
 			third := w.member
 			return done(d.RemoveMember(c, map[bool]int64{true: third.ID, false: w.boss.ID}[d == w.desk]))
+		}},
+		"JoinRules":       {own, func(c ctx, d desk, _ w) (any, error) { return say(d.JoinRules(c, page)) }},
+		"JoinRule":        {own, func(c ctx, d desk, w w) (any, error) { return say(d.JoinRule(c, w.joinRule.ID)) }},
+		"JoinRuleApplies": {own, func(c ctx, d desk, w w) (any, error) { return say(d.JoinRuleApplies(c, w.joinRule)) }},
+		"CreateJoinRule": {refused, func(c ctx, d desk, w w) (any, error) {
+			return say(d.CreateJoinRule(c, helpdesk.JoinRuleInput{Provider: "work", Domain: "elsewhere.example", RoleIDs: w.boss.RoleIDs}))
+		}},
+		"UpdateJoinRule": {refused, func(c ctx, d desk, w w) (any, error) {
+			return say(d.UpdateJoinRule(c, w.joinRule.ID, helpdesk.JoinRuleInput{Provider: "work", Domain: "elsewhere.example", RoleIDs: w.boss.RoleIDs}))
+		}},
+		"DeleteJoinRule": {refused, func(c ctx, d desk, w w) (any, error) { return done(d.DeleteJoinRule(c, w.joinRule.ID)) }},
+		"UnlinkMember": {refused, func(c ctx, d desk, w w) (any, error) {
+			return done(d.UnlinkMember(c, map[bool]int64{true: w.member.ID, false: w.boss.ID}[d == w.desk]))
+		}},
+		"RemoveMemberPasskeys": {refused, func(c ctx, d desk, w w) (any, error) {
+			return done(d.RemoveMemberPasskeys(c, map[bool]int64{true: w.member.ID, false: w.boss.ID}[d == w.desk]))
 		}},
 		"Invitations": {own, func(c ctx, d desk, _ w) (any, error) { return say(d.Invitations(c, page)) }},
 		"Invite": {refused, func(c ctx, d desk, w w) (any, error) {

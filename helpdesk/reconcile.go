@@ -12,54 +12,53 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// ServerMails are mails that a folder of a mailbox has on its server.
+// ServerMails are messages in a folder of a mailbox's server.
 type ServerMails struct {
-	Folder    string        // "" of POP3
-	Positions []string      // as in InboundMail.Position; 500 at most, none of an empty folder
-	At        []FetchCursor // of Positions; nil where there is no order, as of POP3
+	Folder    string        // "" for POP3
+	Positions []string      // as in InboundMail.Position; at most 500, none for an empty folder
+	At        []FetchCursor // of Positions; nil if they have no order, as in POP3
 	// Cursor is the name of the folder's cursor.
 	Cursor string
-	// Source, Prefix and Suffix tell which rows of the ledger are of this folder.
+	// Source, Prefix and Suffix identify the folder's ledger rows.
 	Source, Prefix, Suffix string
 }
 
-// belongs tells whether a row of the ledger is of the folder.
+// belongs reports whether a ledger row belongs to the folder.
 func (s ServerMails) belongs(m InboundMail) bool {
 	rest, ok := strings.CutPrefix(m.Position, s.Prefix)
 	return ok && m.Source == s.Source && m.Position != "" && strings.HasSuffix(rest, s.Suffix) && !strings.Contains(rest, "\t")
 }
 
-// Reconciliation compares what a mailbox's server has with the ledger. Of mails that
-// one side lacks, the first 100 are named.
+// Reconciliation is a comparison of a mailbox's server with the ledger. It names the first 100
+// messages missing on either side.
 type Reconciliation struct {
 	Folders []ReconciledFolder
-	// Elsewhere is the number of ledger rows that nothing can be compared with: of
-	// another server or folder, numbered before the server numbered anew, or handed in
-	// by SMTP or LMTP.
+	// Elsewhere is the number of ledger rows without counterpart: from another server or folder,
+	// from before the server renumbered its messages, or received by SMTP or LMTP.
 	Elsewhere int
 }
 
 // ReconciledFolder is the comparison of one folder.
 type ReconciledFolder struct {
-	Name     string // "" of POP3
-	OnServer int    // mails on the server
-	InLedger int    // rows of the ledger
-	Waiting  int    // mails on the server that the next look fetches
-	// Missing mails are on the server and will not be fetched by themselves, such as
-	// those that ImportSince leaves alone: [Desk.Backfill] brings them.
+	Name     string // "" for POP3
+	OnServer int    // messages on the server
+	InLedger int    // ledger rows
+	Waiting  int    // messages on the server that the next fetch takes
+	// Missing messages are on the server but will not be fetched automatically, such as those that
+	// ImportSince skips. [Desk.Backfill] imports them.
 	Missing          int
 	MissingPositions []string
-	// Gone mails are in the ledger and no longer on the server.
+	// Gone messages are in the ledger and no longer on the server.
 	Gone    int
 	GoneIDs []int64
 }
 
-// named is how many mails of each kind a reconciliation names.
+// named limits the messages of each kind that a reconciliation names.
 const named = 100
 
-// ReconcileMailbox compares, now, the mails on a mailbox's server with the ledger.
-// It changes nothing. It needs mailboxes.connection. A mailbox of type FWD is a
-// Conflict fault; a server that cannot be reached is Unavailable, and says why.
+// ReconcileMailbox compares the messages on a mailbox's server with the ledger. It changes nothing.
+// It needs mailboxes.connection. A mailbox of type FWD is a Conflict fault; an unreachable server
+// is an Unavailable fault with the reason.
 func (d *Desk) ReconcileMailbox(ctx context.Context, id int64) (Reconciliation, error) {
 	source, err := d.fetchSource(ctx, id)
 	if err != nil {
@@ -81,7 +80,7 @@ func (d *Desk) ReconcileMailbox(ctx context.Context, id int64) (Reconciliation, 
 	return c.result, c.ledger(ctx)
 }
 
-// serverFault is what the API says of a mail server's error. One of our own stays.
+// serverFault converts a mail server's error to a fault. Our own errors stay.
 func serverFault(err error) error {
 	if fault.Of(err) != fault.Internal {
 		return err
@@ -89,24 +88,24 @@ func serverFault(err error) error {
 	return &fault.Error{Kind: fault.Unavailable, Message: "The mail server: " + shownError(err), Err: err}
 }
 
-// comparison is the work of one reconciliation.
+// comparison is the state of one reconciliation.
 type comparison struct {
 	Reader
 	mailbox int64
 	seed    maphash.Seed
 	result  Reconciliation
-	folders []serverFolder // in step with result.Folders
+	folders []serverFolder // parallel to result.Folders
 }
 
 type serverFolder struct {
 	ServerMails
 	cursor FetchCursor
-	// there has a hash of each position on the server: of a hundred thousand mails the
-	// positions themselves would be ten times as much.
+	// there contains a hash of each position on the server. For a hundred thousand messages, the
+	// positions themselves would take ten times the memory.
 	there map[uint64]struct{}
 }
 
-// server takes some mails of the server.
+// server adds messages on the server.
 func (c *comparison) server(ctx context.Context, some ServerMails) error {
 	n := len(c.folders) - 1
 	if n < 0 || c.folders[n].Folder != some.Folder {
@@ -143,12 +142,12 @@ func (c *comparison) server(ctx context.Context, some ServerMails) error {
 	return nil
 }
 
-// ahead tells whether the cursor has not come to a mail yet.
+// ahead reports whether the cursor has not reached a message yet.
 func (f serverFolder) ahead(at FetchCursor) bool {
 	return at.UIDValidity != f.cursor.UIDValidity || at.UID > f.cursor.UID
 }
 
-// ledger goes through the rows of the mailbox.
+// ledger compares the mailbox's ledger rows.
 func (c *comparison) ledger(ctx context.Context) error {
 	const batch = 1000
 	for from := (*storage.Position)(nil); ; {
@@ -188,12 +187,11 @@ type Backfill struct {
 	Since time.Time `json:"since"`
 }
 
-// Backfill imports, in the background, the mails that a mailbox's server received on
-// a day or later and that are not in the ledger, whatever was fetched before: those
-// that ImportSince left alone, or that a mishap of the server's numbering passed
-// over. What was imported under another position is known by its identity and not
-// filed twice. It needs mailboxes.connection. Mailboxes of type FWD and POP3 are
-// Conflict faults: the latter import all that is on the server by themselves.
+// Backfill imports, in the background, the messages that a mailbox's server received on a day or
+// later and that are not in the ledger, whatever was fetched before: those skipped by ImportSince,
+// or missed when the server renumbered its messages. A message imported under another position is
+// recognized by its identity and not filed twice. It needs mailboxes.connection. Mailboxes of type
+// FWD and POP3 are Conflict faults; POP3 imports everything on the server anyway.
 func (d *Desk) Backfill(ctx context.Context, mailboxID int64, since time.Time) error {
 	begin, err := d.guard.Write(MailboxesConnection)
 	if err != nil {
@@ -208,7 +206,7 @@ func (d *Desk) Backfill(ctx context.Context, mailboxID int64, since time.Time) e
 		return err
 	}
 	if source.Inbound.Type == InboundPOP3 {
-		return fault.New(fault.Conflict, "A POP3 mailbox imports all mail that is on the server by itself.")
+		return fault.New(fault.Conflict, "A POP3 mailbox already imports all mail on the server.")
 	}
 	payload, err := json.Marshal(Backfill{Since: since.UTC()})
 	if err != nil {
@@ -225,8 +223,8 @@ func (d *Desk) Backfill(ctx context.Context, mailboxID int64, since time.Time) e
 	})
 }
 
-// Source is one mailbox whose mail is fetched. One that is forwarded to, or gone, is
-// a NotFound fault.
+// Source returns one mailbox to fetch. A mailbox of type FWD, or an absent one, is a NotFound
+// fault.
 func (in *Intake) Source(ctx context.Context, accountID, mailboxID int64) (FetchSource, error) {
 	r, err := in.desk(accountID).Read(receive)
 	if err != nil {
@@ -242,7 +240,7 @@ func (in *Intake) Source(ctx context.Context, accountID, mailboxID int64) (Fetch
 	return in.svc.fetchSource(m), nil
 }
 
-// Mail returns a row of the ledger.
+// Mail returns a ledger row.
 func (in *Intake) Mail(ctx context.Context, accountID, id int64) (InboundMail, error) {
 	r, err := in.desk(accountID).Read(receive)
 	if err != nil {
@@ -251,9 +249,9 @@ func (in *Intake) Mail(ctx context.Context, accountID, id int64) (InboundMail, e
 	return r.InboundMail(ctx, id)
 }
 
-// Refetched takes a mail that was fetched again because only a part of it was there.
-// A whole one is filed next; one with a Problem stays quarantined with that reason.
-// A row that was dealt with meanwhile stays as it is.
+// Refetched takes a message that was fetched again because it was incomplete. A complete one is
+// filed next; one with a Problem stays quarantined with that reason. A row handled in the meantime
+// is unchanged.
 func (in *Intake) Refetched(ctx context.Context, accountID, id int64, mail RawMail) error {
 	begin, err := in.desk(accountID).Write(receive)
 	if err != nil {

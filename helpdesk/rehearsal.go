@@ -1,23 +1,22 @@
 package helpdesk
 
-// Rehearsal returns a desk that does all that this one does and changes nothing: what
-// a method has done is undone at the end of its transaction, and the method fails with
-// a Precondition fault. So a caller learns of all problems of an input that it could
-// not even read whole.
+// Rehearsal returns a desk that executes everything and changes nothing: each method rolls back its
+// transaction and returns a Precondition fault. It lets a caller find all problems of an input that
+// could not be parsed completely.
 func (d *Desk) Rehearsal() *Desk {
 	r := *d
 	r.guard = d.guard.Rehearsal()
 	return &r
 }
 
-// Rehearsal is what [Desk.Rehearsal] is to a desk.
+// Rehearsal is [Desk.Rehearsal] for an Admin.
 func (a *Admin) Rehearsal() *Admin {
 	r := *a
 	r.guard = a.guard.Rehearsal()
 	return &r
 }
 
-// Rehearsal is what [Desk.Rehearsal] is to a desk.
+// Rehearsal is [Desk.Rehearsal] for a Portal.
 func (p *Portal) Rehearsal() *Portal {
 	r := *p
 	r.guard, r.desk = p.guard.Rehearsal(), p.desk.Rehearsal()

@@ -10,15 +10,14 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// InboundCounts is how many mails of a ledger are not filed.
+// InboundCounts are the numbers of unfiled messages in a ledger.
 type InboundCounts struct {
-	Received    int64 // they wait to be filed
+	Received    int64 // waiting to be filed
 	Quarantined int64
 	Ignored     int64
 }
 
-// InboundCounts counts the mails of a mailbox that are not filed. It needs
-// mailboxes.connection.
+// InboundCounts counts a mailbox's unfiled messages. It needs mailboxes.connection.
 func (d *Desk) InboundCounts(ctx context.Context, mailboxID int64) (InboundCounts, error) {
 	r, err := d.guard.Read(MailboxesConnection)
 	if err != nil {
@@ -42,10 +41,9 @@ func inboundIn(ctx context.Context, tx Tx, mailboxID, id int64) (InboundMail, er
 	return m, nil
 }
 
-// ReplayInbound files a quarantined or ignored mail once more, after what stood
-// against it was mended. Of which only a part is there, because it was cut or too
-// large, is fetched again first, in the background. One that waits to be filed stays
-// as it is; one that is filed is a Conflict fault. It needs mailboxes.connection.
+// ReplayInbound files a quarantined or ignored message again, after the cause was fixed. An
+// incomplete message is first fetched again, in the background. One that waits to be filed is
+// unchanged; a filed one is a Conflict fault. It needs mailboxes.connection.
 func (d *Desk) ReplayInbound(ctx context.Context, mailboxID, id int64) (InboundMail, error) {
 	begin, err := d.guard.Write(MailboxesConnection)
 	if err != nil {
@@ -58,9 +56,9 @@ func (d *Desk) ReplayInbound(ctx context.Context, mailboxID, id int64) (InboundM
 		}
 		switch {
 		case m.State == InboundFiled:
-			return fault.New(fault.Conflict, "The mail is filed already.")
+			return fault.New(fault.Conflict, "The mail has already been filed.")
 		case m.RawKey == "":
-			return fault.New(fault.Conflict, "The raw mail is not kept any more.")
+			return fault.New(fault.Conflict, "The raw mail has been deleted.")
 		case m.State == InboundReceived:
 			return nil
 		}
@@ -79,10 +77,10 @@ func (d *Desk) ReplayInbound(ctx context.Context, mailboxID, id int64) (InboundM
 	return m, err
 }
 
-// beingFetched is the reason of a quarantined mail that is on its way again.
+// beingFetched is the reason of a quarantined message that is being fetched again.
 const beingFetched = "it is being fetched again"
 
-// replayJob is what comes next for a mail that is replayed.
+// replayJob returns the next job for a replayed message.
 func replayJob(accountID int64, m InboundMail, now time.Time) storage.Job {
 	if m.Partial {
 		return storage.Job{
@@ -92,10 +90,9 @@ func replayJob(accountID int64, m InboundMail, now time.Time) storage.Job {
 	return storage.Job{Kind: JobFileMail, AccountID: accountID, Subject: m.MailboxID, RunAt: now}
 }
 
-// IgnoreInbound sets a quarantined mail aside for good: it is listed as ignored, with
-// who did it, when, and a note of at most 500 characters. [Desk.ReplayInbound] takes
-// that back. One that is ignored already stays as it is; any other is a Conflict
-// fault. It needs mailboxes.connection.
+// IgnoreInbound sets a quarantined message aside permanently: it is listed as ignored, with who did
+// it, when, and a note of at most 500 characters. [Desk.ReplayInbound] reverts that. An ignored
+// message is unchanged; any other is a Conflict fault. It needs mailboxes.connection.
 func (d *Desk) IgnoreInbound(ctx context.Context, mailboxID, id int64, note string) (InboundMail, error) {
 	begin, err := d.guard.Write(MailboxesConnection)
 	if err != nil {
@@ -130,14 +127,13 @@ func (d *Desk) IgnoreInbound(ctx context.Context, mailboxID, id int64, note stri
 
 // Replay is the payload of a job of kind [JobReplayMail].
 type Replay struct {
-	Before time.Time `json:"before"` // mails that were quarantined later are left alone
+	Before time.Time `json:"before"` // messages quarantined later are not replayed
 	UserID int64     `json:"user_id"`
 }
 
-// ReplayMailbox replays all mails of a mailbox that are quarantined now, in the
-// background, and returns how many there are. One that cannot be filed this time
-// either is quarantined again, with its new reason. Asking twice replays nothing
-// twice. It needs mailboxes.connection.
+// ReplayMailbox replays, in the background, all messages of a mailbox that are quarantined now, and
+// returns their number. One that fails again is quarantined again with its new reason. Calling it
+// twice replays nothing twice. It needs mailboxes.connection.
 func (d *Desk) ReplayMailbox(ctx context.Context, mailboxID int64) (int64, error) {
 	begin, err := d.guard.Write(MailboxesConnection)
 	if err != nil {
@@ -161,12 +157,11 @@ func (d *Desk) ReplayMailbox(ctx context.Context, mailboxID int64) (int64, error
 	return counts.Quarantined, err
 }
 
-// replayBatch is how many mails one transaction takes.
+// replayBatch is the number of messages per transaction.
 const replayBatch = 100
 
-// ReplayMails does a job of kind [JobReplayMail]: the mails of a mailbox that were
-// quarantined when it was asked for wait to be filed, or to be fetched again, a
-// hundred at a time. Doing it again is harmless.
+// ReplayMails runs a [JobReplayMail] job: it queues the messages of a mailbox that were quarantined
+// at the time of the request for filing or fetching, a hundred at a time. It is idempotent.
 func (s *Service) ReplayMails(ctx context.Context, job storage.ClaimedJob) error {
 	var order Replay
 	if err := json.Unmarshal(job.Payload, &order); err != nil {
@@ -186,7 +181,7 @@ func (s *Service) ReplayMails(ctx context.Context, job storage.ClaimedJob) error
 	}
 }
 
-// replay makes those of a batch wait that nobody has dealt with meanwhile.
+// replay queues the messages of a batch that nobody has handled in the meantime.
 func (s *Service) replay(ctx context.Context, job storage.ClaimedJob, order Replay, batch []InboundMail) error {
 	var ids []int64
 	var jobs []storage.Job
@@ -205,7 +200,7 @@ func (s *Service) replay(ctx context.Context, job storage.ClaimedJob, order Repl
 		if err != nil {
 			return err
 		}
-		todo := jobs // fn of a transaction may run again
+		todo := jobs // the transaction may run fn again
 		var events []storage.Event
 		for _, id := range changed {
 			events = append(events, storage.Event{

@@ -9,25 +9,23 @@ import (
 	"time"
 )
 
-// ReplyAddress says where answers ask for replies to, and so where they come from as
-// the servers on their way see it: an address with a tag is of use only where mail to
-// it arrives.
+// ReplyAddress selects the address that replies are directed to, and the envelope sender. A tagged
+// address is useful only if mail to it arrives.
 type ReplyAddress string
 
 // The kinds of reply addresses.
 const (
-	// ReplyPlain is the mailbox's own address. Replies are threaded by their references.
+	// ReplyPlain is the mailbox's own address. Replies are threaded by References only.
 	ReplyPlain ReplyAddress = "plain"
-	// ReplySubaddress is the mailbox's own address with a reply token behind a plus sign
-	// (RFC 5233).
+	// ReplySubaddress is the mailbox's own address with a reply token after a plus sign (RFC 5233).
 	ReplySubaddress ReplyAddress = "subaddress"
 	// ReplyIntake is the mailbox's internal address with a reply token.
 	ReplyIntake ReplyAddress = "intake"
 )
 
-// repliesTo is the kind of reply address that holds for a mailbox: the one chosen, or
-// what is known to work. Nobody knows of a mail server that it takes tagged addresses
-// until a probe has arrived.
+// repliesTo returns the effective kind of reply address of a mailbox: the configured one, or what
+// is known to work. A mail server is not known to accept tagged addresses until a probe has
+// arrived.
 func (m Mailbox) repliesTo(now time.Time) ReplyAddress {
 	switch {
 	case m.ReplyAddress != "":
@@ -40,19 +38,19 @@ func (m Mailbox) repliesTo(now time.Time) ReplyAddress {
 	return ReplyPlain
 }
 
-// An addressTag is the detail of a local part (RFC 5233) that we have signed. Who holds it was
-// sent a mail of ours, or was given it by somebody who was:
+// An addressTag is the kind of a signed detail of a local part (RFC 5233). Whoever has such an
+// address got it, directly or indirectly, from one of our messages:
 //
 //	support+r-<token>@example.org
 type addressTag string
 
 const (
-	// replyTag names a conversation, in Reply-To.
+	// replyTag marks a conversation's Reply-To address.
 	replyTag addressTag = "r-"
-	// bounceTag names a delivery, in the envelope's sender: what comes back names its
-	// recipient, whatever else it says.
+	// bounceTag marks a delivery's envelope sender, so that a bounce identifies its recipient
+	// reliably.
 	bounceTag addressTag = "b-"
-	// probeTag names a probe of a mailbox.
+	// probeTag marks a mailbox's probe.
 	probeTag addressTag = "p-"
 )
 
@@ -61,9 +59,9 @@ var addressTags = []addressTag{replyTag, bounceTag, probeTag, memberTag}
 // Lower-case base32 survives systems that fold the case of local parts.
 var tokenEncoding = base32.NewEncoding("abcdefghijklmnopqrstuvwxyz234567").WithPadding(base32.NoPadding)
 
-const tokenMACLength = 10 // 80 bits; guessing means sending that many mails
+const tokenMACLength = 10 // 80 bits; each guess takes a message
 
-// sign makes the detail of a tagged address of some numbers.
+// sign returns the detail of a tagged address with some numbers.
 func (s *Service) sign(t addressTag, numbers ...int64) string {
 	var b []byte
 	for _, n := range numbers {
@@ -80,7 +78,7 @@ func tagMAC(key []byte, t addressTag, b []byte) []byte {
 	return mac.Sum(nil)[:tokenMACLength]
 }
 
-// signed returns the numbers of a detail that is genuine and has as many.
+// signed returns the numbers of a genuine detail with that count of numbers.
 func (s *Service) signed(t addressTag, detail string, count int) (numbers []int64, ok bool) {
 	encoded, found := strings.CutPrefix(foldCase(detail), string(t))
 	if !found {
@@ -104,8 +102,8 @@ func (s *Service) signed(t addressTag, detail string, count int) (numbers []int6
 	return numbers, len(body) == 0
 }
 
-// tagged puts a tag into an address; "" for one whose local part would grow beyond 64
-// octets (RFC 5321 section 4.5.3.1.1).
+// tagged returns an address with a tag; "" if its local part would exceed 64 octets (RFC 5321
+// section 4.5.3.1.1).
 func tagged(address, detail string) string {
 	local, domain, found := cutLast(address, "@")
 	if !found || len(local)+1+len(detail) > 64 {
@@ -114,8 +112,8 @@ func tagged(address, detail string) string {
 	return local + "+" + detail + "@" + domain
 }
 
-// replyAddress puts a conversation's token into an address, which stays as it is if it
-// is too long for that.
+// replyAddress returns an address with a conversation's token, or without it if it would be too
+// long.
 func (s *Service) replyAddress(address string, accountID, conversationID int64) string {
 	if with := tagged(address, s.sign(replyTag, accountID, conversationID)); with != "" {
 		return with
@@ -123,8 +121,7 @@ func (s *Service) replyAddress(address string, accountID, conversationID int64) 
 	return address
 }
 
-// tokenConversation returns the conversation that an address names, when its token
-// is genuine and of this account.
+// tokenConversation returns the conversation of an address with a genuine token of this account.
 func (s *Service) tokenConversation(accountID int64, address string) (conversationID int64, ok bool) {
 	n, ok := s.signed(replyTag, detailOf(address), 2)
 	if !ok || n[0] != accountID {
@@ -133,17 +130,15 @@ func (s *Service) tokenConversation(accountID int64, address string) (conversati
 	return n[1], true
 }
 
-// returned is a delivery that a tagged address names.
+// returned is the delivery of a tagged address.
 type returned struct{ interactionID, deliveryID int64 }
 
-// returnPath is the sender of the envelope of one delivery's mail; "" for an address
-// that is too long to name it.
+// returnPath returns the envelope sender of one delivery's message; "" if it would be too long.
 func (s *Service) returnPath(address string, accountID int64, d Delivery) string {
 	return tagged(address, s.sign(bounceTag, accountID, d.InteractionID, d.ID))
 }
 
-// tokenDelivery returns the delivery that an address names, when its tag is genuine and
-// of this account.
+// tokenDelivery returns the delivery of an address with a genuine tag of this account.
 func (s *Service) tokenDelivery(accountID int64, address string) (returned, bool) {
 	n, ok := s.signed(bounceTag, detailOf(address), 3)
 	if !ok || n[0] != accountID {
@@ -152,7 +147,7 @@ func (s *Service) tokenDelivery(accountID int64, address string) (returned, bool
 	return returned{interactionID: n[1], deliveryID: n[2]}, true
 }
 
-// isOurs reports whether an address is a tagged one of ours in this account.
+// isOurs reports whether an address is one of this account's tagged addresses.
 func (s *Service) isOurs(accountID int64, address string) bool {
 	detail := detailOf(address)
 	for t, count := range map[addressTag]int{replyTag: 2, bounceTag: 3, probeTag: 3, memberTag: memberNumbers} {
@@ -163,11 +158,10 @@ func (s *Service) isOurs(accountID int64, address string) bool {
 	return false
 }
 
-// returnsTo is the address whose tagged forms the envelopes of a mailbox's answers may
-// come from; "" if there is none, and the mailbox's own address has to do. Bounces must
-// not go to an address that does not exist, nor may a mail fail SPF or DMARC (RFC 7489
-// section 3.1) for the sake of its bounces: at another domain than that of From, a
-// signature has to stand for it.
+// returnsTo returns the address whose tagged forms a mailbox's replies use as envelope senders; ""
+// if the mailbox's plain address must be used. Bounces must not go to an address that does not
+// exist, and a message must not fail SPF or DMARC (RFC 7489 section 3.1) for the sake of its
+// bounces: if the domain differs from that of From, a DKIM signature is required.
 func (s *Service) returnsTo(m Mailbox, from string, signed bool, now time.Time) string {
 	switch m.repliesTo(now) {
 	case ReplySubaddress:
@@ -183,14 +177,14 @@ func (s *Service) returnsTo(m Mailbox, from string, signed bool, now time.Time) 
 	return ""
 }
 
-// detailOf is the detail of an address's local part.
+// detailOf returns the detail of an address's local part.
 func detailOf(address string) string {
 	local, _, _ := cutLast(address, "@")
 	_, detail := splitDetail(foldCase(local))
 	return detail
 }
 
-// splitDetail cuts a local part at its last tag, or at its first plus sign.
+// splitDetail splits a local part at its last tag, or at its first plus sign.
 func splitDetail(local string) (base, detail string) {
 	last := -1
 	for _, t := range addressTags {

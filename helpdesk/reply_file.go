@@ -9,8 +9,8 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// ReplyFile is a file of a saved reply, which answers that the reply is used in get a copy
-// of. Its bytes are a blob of its own.
+// ReplyFile is a file of a saved reply. Replies made from it get a copy. Its contents are in its
+// own blob.
 type ReplyFile struct {
 	ID          int64
 	ReplyID     int64
@@ -21,25 +21,25 @@ type ReplyFile struct {
 	CreatedAt   time.Time
 }
 
-// SizeHuman is the size for people, as [Attachment.SizeHuman].
+// SizeHuman returns the size for people, as [Attachment.SizeHuman].
 func (f ReplyFile) SizeHuman() string { return Attachment{Size: f.Size}.SizeHuman() }
 
-// ReplyFileFilter says of which saved replies files are listed.
+// ReplyFileFilter names the saved replies whose files are listed.
 type ReplyFileFilter struct{ ReplyIDs []int64 }
 
-// MaxReplyFiles is how many files a saved reply can have.
+// MaxReplyFiles is the maximum number of files of a saved reply.
 const MaxReplyFiles = 10
 
-// CreateReplyFile adds a file to a saved reply, which has at most [MaxReplyFiles] (Conflict).
-// Types and sizes are those of [Desk.CreateAttachment]; Upload.IsInline says nothing here. It
-// needs interactions.create, and views.update for a reply that is shared, which members of
-// some mailboxes cannot change (Forbidden).
+// CreateReplyFile adds a file to a saved reply. More than [MaxReplyFiles] is a Conflict fault.
+// Types and sizes are those of [Desk.CreateAttachment]; Upload.IsInline is ignored. It needs
+// interactions.create, and for a shared reply views.update; members limited to some mailboxes
+// cannot change a shared one (Forbidden).
 func (d *Desk) CreateReplyFile(ctx context.Context, replyID int64, up Upload) (ReplyFile, error) {
 	begin, err := d.guard.Write(InteractionsCreate)
 	if err != nil {
 		return ReplyFile{}, err
 	}
-	if err := d.mayAddReplyFile(ctx, replyID); err != nil { // before the file is stored
+	if err := d.mayAddReplyFile(ctx, replyID); err != nil { // before storing the file
 		return ReplyFile{}, err
 	}
 	a, err := d.store(ctx, up)
@@ -82,7 +82,7 @@ func (d *Desk) mayAddReplyFile(ctx context.Context, replyID int64) error {
 	return roomForFile(ctx, reader, replyID)
 }
 
-// roomForFile refuses a file too many.
+// roomForFile returns a fault if the saved reply has the maximum number of files.
 func roomForFile(ctx context.Context, r Reader, replyID int64) error {
 	files, err := replyFiles(ctx, r, replyID)
 	if err == nil && len(files) >= MaxReplyFiles {
@@ -91,7 +91,7 @@ func roomForFile(ctx context.Context, r Reader, replyID int64) error {
 	return err
 }
 
-// touchReply says that a saved reply is another now: its files are.
+// touchReply updates a saved reply's time and emits its event, after a change of its files.
 func (d *Desk) touchReply(ctx context.Context, tx Tx, r SavedReply) error {
 	r.UpdatedAt = d.svc.now()
 	if err := tx.SavedReplies().Update(ctx, &r); err != nil {
@@ -105,7 +105,7 @@ func replyFiles(ctx context.Context, r Reader, replyID int64) ([]ReplyFile, erro
 	return r.ReplyFiles().List(ctx, ReplyFileFilter{ReplyIDs: []int64{replyID}}, storage.Seek{Limit: storage.NoLimit})
 }
 
-// replyFileKeys are the blobs of a saved reply's files.
+// replyFileKeys returns the blob keys of a saved reply's files.
 func replyFileKeys(ctx context.Context, r Reader, replyID int64) ([]string, error) {
 	files, err := replyFiles(ctx, r, replyID)
 	keys := make([]string, len(files))
@@ -128,7 +128,7 @@ func (d *Desk) ReplyFiles(ctx context.Context, replyID int64) ([]ReplyFile, erro
 	return replyFiles(ctx, r, replyID)
 }
 
-// ReplyFilesOf lists the files of those of some saved replies that the caller sees. It needs
+// ReplyFilesOf lists the files of the given saved replies that the caller sees. It needs
 // interactions.view.
 func (d *Desk) ReplyFilesOf(ctx context.Context, replyIDs []int64) ([]ReplyFile, error) {
 	r, err := d.guard.Read(InteractionsView)
@@ -175,14 +175,14 @@ func (d *Desk) replyFile(ctx context.Context, r Reader, replyID, id int64) (Repl
 	return f, nil
 }
 
-// OpenReplyFile opens length bytes of a file beginning at offset; a negative length means to
-// the end. It needs interactions.view.
+// OpenReplyFile opens length bytes of a file starting at offset; a negative length means to the
+// end. It needs interactions.view.
 func (d *Desk) OpenReplyFile(ctx context.Context, f ReplyFile, offset, length int64) (io.ReadCloser, error) {
 	r, err := d.guard.Read(InteractionsView)
 	if err != nil {
 		return nil, err
 	}
-	// Read it again: the caller's value decides nothing but which one.
+	// Read it again, because the caller's value is trusted for its ID only.
 	found, err := d.replyFile(ctx, r, f.ReplyID, f.ID)
 	if err != nil {
 		return nil, err
@@ -190,8 +190,8 @@ func (d *Desk) OpenReplyFile(ctx context.Context, f ReplyFile, offset, length in
 	return d.svc.cfg.Blobs.GetRange(ctx, found.BlobKey, offset, length)
 }
 
-// DeleteReplyFile removes a file from a saved reply. Answers that have a copy of it keep
-// theirs. It needs what [Desk.CreateReplyFile] does.
+// DeleteReplyFile removes a file from a saved reply. Copies in replies stay. It needs the
+// permissions of [Desk.CreateReplyFile].
 func (d *Desk) DeleteReplyFile(ctx context.Context, replyID, id int64) error {
 	begin, err := d.guard.Write(InteractionsCreate)
 	if err != nil {
@@ -216,10 +216,9 @@ func (d *Desk) DeleteReplyFile(ctx context.Context, replyID, id int64) error {
 	})
 }
 
-// AttachReplyFiles attaches copies of a saved reply's files to an interaction and returns
-// them, none when the reply has no files: the body is what [Desk.FillReply] returns. Copies
-// stay when the reply changes or goes. What it needs and refuses is as with
-// [Desk.CreateAttachment].
+// AttachReplyFiles attaches copies of a saved reply's files, if any, to an interaction and returns
+// them; the body comes from [Desk.FillReply]. Copies stay when the saved reply changes or is
+// deleted. Permissions and faults are those of [Desk.CreateAttachment].
 func (d *Desk) AttachReplyFiles(ctx context.Context, conversationID, interactionID, replyID int64) ([]Attachment, error) {
 	r, begin, err := d.mayAttach(ctx, conversationID, interactionID)
 	if err != nil {

@@ -8,18 +8,19 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// Retention says for how long what grows is kept. 0 is the default, a negative time is for ever.
+// Retention contains the retention periods of growing data. 0 is the default, a negative period
+// means forever.
 type Retention struct {
 	Audit time.Duration // entries of audit logs; default two years
-	// Events of the logs, at least as long as Deliveries, which refer to them; default 90 days. Those that webhooks still
-	// need, and the newest of each account, stay.
+	// Events of the logs; default 90 days. The period is at least Deliveries, since these refer to
+	// events. Events that webhooks still need, and the newest of each account, are kept.
 	Events     time.Duration
-	Deliveries time.Duration // to webhooks, that are not pending: the newest 10,000 of each webhook at most; default 30 days
-	Sessions   time.Duration // after they have expired; default one day
-	BuriedJobs time.Duration // jobs that were given up, since they were due; default 180 days
+	Deliveries time.Duration // finished webhook deliveries, at most the newest 10,000 of each webhook; default 30 days
+	Sessions   time.Duration // after expiry; default one day
+	BuriedJobs time.Duration // given-up jobs, after they were due; default 180 days
 }
 
-// day is one of Retention.
+// day is a day of a retention period.
 const day = 24 * time.Hour
 
 // withDefaults fills in what is not set.
@@ -35,24 +36,24 @@ func (r Retention) withDefaults() Retention {
 	return r
 }
 
-// check notes what cannot be.
+// check adds problems for invalid periods.
 func (r Retention) check(problems *fault.Collector) {
 	r = r.withDefaults()
 	problems.Check(r.Events < 0 || r.Deliveries > 0 && r.Events >= r.Deliveries, "Retention.Events",
-		"must be as long as Retention.Deliveries: deliveries to webhooks refer to events")
+		"must be at least Retention.Deliveries: webhook deliveries refer to events")
 }
 
-// pruneBatch is how many rows are removed in one transaction: others who write wait for it.
+// pruneBatch is the number of rows removed per transaction, during which other writers wait.
 const pruneBatch = 500
 
-// Pruned is how many rows [Service.Prune] has removed.
+// Pruned contains the numbers of rows removed by [Service.Prune].
 type Pruned struct{ Audit, Events, Sessions, BuriedJobs int }
 
-// prune is a method of a store that removes what is old.
+// prune is a store method that removes old rows.
 type prune = func(ctx context.Context, before time.Time, n int) (int, error)
 
-// Prune removes what is older than [Retention] says, in small transactions. When it is called again it goes on where it was.
-// Deliveries to webhooks are removed by [Dispatch.Prune].
+// Prune removes data older than [Retention] allows, in small transactions. After an interruption,
+// calling it again continues. [Dispatch.Prune] removes deliveries to webhooks.
 func (s *Service) Prune(ctx context.Context) (Pruned, error) {
 	var done Pruned
 	keep := s.cfg.Retention
@@ -71,7 +72,7 @@ func (s *Service) Prune(ctx context.Context) (Pruned, error) {
 			err = s.pruneAll(ctx, keep.Events, &done.Events, func(tx SystemTx) prune { return tx.Within(scope).PruneEvents })
 		}
 		if fault.Is(err, fault.NotFound) {
-			return nil // deleted meanwhile
+			return nil // deleted in the meantime
 		}
 		return err
 	})
@@ -96,7 +97,7 @@ func (s *Service) pruneAll(ctx context.Context, kept time.Duration, removed *int
 	return nil
 }
 
-// eventsLost reports whether events between after and last, the newest, are not kept any more.
+// eventsLost reports whether events between after and last, the newest, were pruned.
 func (s *Service) eventsLost(ctx context.Context, accountID, after, last int64) (bool, error) {
 	if after >= last {
 		return false, nil

@@ -8,13 +8,13 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// MoveInteraction moves one interaction with its attachments, deliveries and ledger
-// row into another conversation of the account, and returns it. Answers to it come
-// there from then on. A customer who waits with it waits there, and reopens the
-// conversation if it is closed or pending. It needs conversations.update.
+// MoveInteraction moves one interaction with its attachments, deliveries and ledger row into
+// another conversation of the account, and returns it. Replies to it arrive there from then on. If
+// its customer awaits a reply, the other conversation awaits one, too, and is reopened if closed or
+// pending. It needs conversations.update.
 //
-// When nothing is left in the old conversation it is merged into the other one: it is
-// gone, and its tags and participants move, too.
+// If nothing is left in the old conversation, it is merged into the other one: it is removed, and
+// its tags and participants move, too.
 func (d *Desk) MoveInteraction(ctx context.Context, conversationID, id, into int64) (Interaction, error) {
 	begin, err := d.guard.Write(ConversationsUpdate)
 	if err != nil {
@@ -29,7 +29,7 @@ func (d *Desk) MoveInteraction(ctx context.Context, conversationID, id, into int
 	}
 	var i Interaction
 	err = begin(ctx, func(ctx context.Context, tx Tx) error {
-		for _, one := range []int64{conversationID, into} { // which of them is not there, is said of it alone
+		for _, one := range []int64{conversationID, into} { // report each absent one separately
 			if _, err := tx.Conversations().Get(ctx, one); err != nil {
 				return err
 			}
@@ -52,7 +52,7 @@ func (d *Desk) MoveInteraction(ctx context.Context, conversationID, id, into int
 	return d.concealed(ctx, ConversationsUpdate, i, err)
 }
 
-// moveOne moves an interaction between two conversations that are locked.
+// moveOne moves an interaction between two locked conversations.
 func (d *Desk) moveOne(ctx context.Context, tx Tx, i Interaction, from, into Conversation) (Interaction, error) {
 	alone, err := isAlone(ctx, tx, i)
 	if err != nil {
@@ -69,21 +69,21 @@ func (d *Desk) moveOne(ctx context.Context, tx Tx, i Interaction, from, into Con
 	return tx.Interactions().Get(ctx, i.ID)
 }
 
-// isAlone reports whether there is nothing else in an interaction's conversation.
+// isAlone reports whether an interaction is the only one of its conversation.
 func isAlone(ctx context.Context, tx Tx, i Interaction) (bool, error) {
 	two, err := tx.Interactions().List(ctx, InteractionFilter{ConversationID: i.ConversationID}, storage.Seek{Limit: 2})
 	return len(two) == 1, err
 }
 
-// Rethread applies the rules of threading once more to a customer's mail, as if it
-// had come now, and moves it to where they put it: after what it answers was filed,
-// or its sender came to take part. A mail that they find no conversation for becomes
-// a new one, unless its conversation began with it: then it stays. It returns the
-// interaction. It needs conversations.update, and conversations.create for a new
-// conversation. What came by no mail is a Conflict fault.
+// Rethread applies the threading rules again to a customer's message, as if it arrived now, and
+// moves it accordingly. This helps after the message that it replies to was filed, or its sender
+// became a participant. If the rules find no conversation it becomes a new one, unless its
+// conversation began with it; then it stays. It returns the interaction. It needs
+// conversations.update, and conversations.create for a new conversation. An interaction that is not
+// a received message is a Conflict fault.
 //
-// Conversations that the member does not reach are no candidates. Of a mail that was
-// filed before reply tokens were noted, only those in To and Cc count.
+// Conversations that the member does not reach are no candidates. For a message filed before reply
+// tokens were recorded, only tokens in To and Cc count.
 func (d *Desk) Rethread(ctx context.Context, conversationID, id int64) (Interaction, error) {
 	r, err := d.guard.Read(ConversationsUpdate)
 	if err != nil {
@@ -98,7 +98,7 @@ func (d *Desk) Rethread(ctx context.Context, conversationID, id int64) (Interact
 		return Interaction{}, err
 	}
 	if i.Threading.Rule == RuleReport {
-		return d.concealed(ctx, ConversationsUpdate, i, nil) // it belongs to what it reports on
+		return d.concealed(ctx, ConversationsUpdate, i, nil) // it belongs to the message that it reports on
 	}
 	if i.Type != TypeCustomer || i.Threading.Rule == "" {
 		return Interaction{}, fault.New(fault.Conflict, "The interaction did not arrive by mail: there are no threading rules to apply.")
@@ -167,8 +167,8 @@ func (d *Desk) rethread(ctx context.Context, tx Tx, i Interaction, from Conversa
 	return tx.Interactions().Get(ctx, i.ID)
 }
 
-// received is the mailbox that a mail came into, which has moved since, if it is still
-// there and the member reaches it, and else that of its conversation.
+// received returns the mailbox that a moved message was received in, if it exists within the
+// member's reach, or else the mailbox of its conversation.
 func received(ctx context.Context, tx Tx, moves []Move, c Conversation) (Mailbox, error) {
 	if len(moves) > 0 {
 		first, err := tx.Mailboxes().Get(ctx, moves[0].MailboxID)

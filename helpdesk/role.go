@@ -9,9 +9,8 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// Role is a set of permissions that memberships refer to. The permissions of the
-// built-in roles come from the code, so that a new release can add to them; their
-// rows hold only the key.
+// Role is a set of permissions that memberships refer to. The permissions of built-in roles are
+// defined in code, so that a release can extend them; their rows contain only the key.
 type Role struct {
 	ID          int64
 	Key         string // "owner", "admin", "agent", "collaborator" or "editor"; "" for a custom role
@@ -66,7 +65,7 @@ func without(all []Permission, p Permission) []Permission {
 	return rest
 }
 
-// resolve fills in the permissions of built-in roles.
+// resolve sets the permissions of built-in roles.
 func resolve(roles []Role) []Role {
 	builtIn := map[string][]Permission{}
 	for _, r := range BuiltInRoles() {
@@ -80,17 +79,17 @@ func resolve(roles []Role) []Role {
 	return roles
 }
 
-// maxRoles bounds the roles of an account, the built-in ones included.
+// maxRoles limits the number of roles in an account, including the built-in ones.
 const maxRoles = 200
 
 // RoleInput is a custom role.
 type RoleInput struct {
-	Name        string // required, at most 100 characters; unique in the account, whatever the case
+	Name        string // required, at most 100 characters; unique in the account, ignoring case
 	Description storage.Opt[string]
 	Permissions storage.Opt[[]Permission]
 }
 
-// PermissionsOf is what roles give together, sorted.
+// PermissionsOf returns the union of the roles' permissions, sorted.
 func PermissionsOf(roles []Role) []Permission {
 	set := permissionSet{}
 	for _, r := range roles {
@@ -116,7 +115,7 @@ func (d *Desk) ListRoles(ctx context.Context, req storage.PageRequest) (storage.
 		func(seek storage.Seek) ([]Role, error) { return cutRoles(all, seek), nil })
 }
 
-// cutRoles is the part of a short list that a page shows.
+// cutRoles returns the page of a short list that seek selects.
 func cutRoles(all []Role, seek storage.Seek) []Role {
 	all = slices.Clone(all)
 	if seek.Desc {
@@ -147,8 +146,8 @@ func roleOf(ctx context.Context, r Reader, id int64) (Role, error) {
 	return resolve([]Role{role})[0], nil
 }
 
-// CreateRole makes a custom role. It needs roles.create, and every permission that
-// the role is to give. There are at most 200 roles in an account.
+// CreateRole creates a custom role. It needs roles.create and every permission that the role
+// grants. An account has at most 200 roles.
 func (d *Desk) CreateRole(ctx context.Context, in RoleInput) (Role, error) {
 	begin, err := d.guard.Write(RolesCreate)
 	if err != nil {
@@ -171,10 +170,10 @@ func (d *Desk) CreateRole(ctx context.Context, in RoleInput) (Role, error) {
 	return role, err
 }
 
-// UpdateRole changes a custom role, for all who have it. It needs roles.update, and
-// every permission that the role gave or is to give; a member of some mailboxes may not,
-// as others have the role in all of them. A built-in role cannot be
-// changed: a Conflict with code built_in_role.
+// UpdateRole changes a custom role for all its members. It needs roles.update and every permission
+// that the role granted before or grants after. A member limited to some mailboxes may not change
+// it, since others hold the role in all of them. A built-in role is a Conflict fault with code
+// built_in_role.
 func (d *Desk) UpdateRole(ctx context.Context, id int64, in RoleInput) (Role, error) {
 	begin, err := d.guard.Write(RolesUpdate)
 	if err != nil {
@@ -203,9 +202,9 @@ func (d *Desk) UpdateRole(ctx context.Context, id int64, in RoleInput) (Role, er
 	return role, err
 }
 
-// DeleteRole removes a custom role. It needs roles.delete, and every permission that
-// the role gives. One that a member or an open invitation has is a Conflict, and so
-// is a built-in one. The code of the former is role_in_use.
+// DeleteRole removes a custom role. It needs roles.delete and every permission that the role
+// grants. A role that a member, an open invitation or a join rule has is a Conflict fault with code
+// role_in_use; a built-in role is a Conflict fault, too.
 func (d *Desk) DeleteRole(ctx context.Context, id int64) error {
 	begin, err := d.guard.Write(RolesDelete)
 	if err != nil {
@@ -227,6 +226,9 @@ func (d *Desk) DeleteRole(ctx context.Context, id int64) error {
 		if err != nil {
 			return err
 		}
+		if err := ruledRole(ctx, tx.Reader(), id); err != nil {
+			return err
+		}
 		err = tx.Roles().Delete(ctx, id)
 		if fault.Is(err, fault.Conflict) {
 			return roleInUse("A member has this role.", err)
@@ -242,7 +244,7 @@ func roleInUse(message string, err error) error {
 	return &fault.Error{Kind: fault.Conflict, Code: "role_in_use", Message: message, Err: err}
 }
 
-// customRole finds a role that the caller may change, and locks the account.
+// customRole returns a role that the caller may change, and locks the account.
 func (d *Desk) customRole(ctx context.Context, tx Tx, id int64) (Role, error) {
 	if err := tx.LockAccount(ctx); err != nil {
 		return Role{}, err
@@ -254,7 +256,7 @@ func (d *Desk) customRole(ctx context.Context, tx Tx, id int64) (Role, error) {
 	case role.Key != "":
 		return Role{}, &fault.Error{Kind: fault.Conflict, Code: "built_in_role", Message: "A built-in role cannot be changed or deleted."}
 	case !d.holdsAll(role.Permissions):
-		return Role{}, fault.New(fault.Forbidden, "The role gives more than you hold.")
+		return Role{}, fault.New(fault.Forbidden, "The role grants more than you have.")
 	}
 	return role, nil
 }
@@ -276,14 +278,13 @@ func checkPermissions(problems *fault.Collector, field string, all []Permission)
 	}
 }
 
-// fillRole takes over what was validated. It locks the account, so that names stay
-// unique.
+// fillRole copies the validated input. It locks the account, so that names stay unique.
 func (d *Desk) fillRole(ctx context.Context, tx Tx, role *Role, in RoleInput) error {
 	role.Name = in.Name
 	role.Description = clean(in.Description.Or(role.Description))
 	role.Permissions = setOf(in.Permissions.Or(role.Permissions)).sorted()
 	if !d.holdsAll(role.Permissions) {
-		return fault.New(fault.Forbidden, "You cannot grant more than you hold.")
+		return fault.New(fault.Forbidden, "You cannot grant more than you have.")
 	}
 	if err := tx.LockAccount(ctx); err != nil {
 		return err
@@ -296,7 +297,7 @@ func (d *Desk) fillRole(ctx context.Context, tx Tx, role *Role, in RoleInput) er
 		return fault.Newf(fault.Conflict, "An account has at most %d roles.", maxRoles)
 	}
 	if slices.ContainsFunc(all, func(r Role) bool { return r.ID != role.ID && foldCase(r.Name) == foldCase(role.Name) }) {
-		return fault.Field("name", "is taken already")
+		return fault.Field("name", "is already taken")
 	}
 	return nil
 }

@@ -13,49 +13,47 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// SavedReply is a text that is answered with again and again.
+// SavedReply is a reusable text for replies.
 type SavedReply struct {
 	ID        int64
-	UserID    int64 // whose it is, who alone sees it; 0: shared by all members
+	UserID    int64 // owner, who alone sees it; 0: shared by all members
 	Name      string
-	Key       string // Name with its case folded; unique among a user's, and among those that are shared
-	Body      string // HTML that is safe to show, with placeholders such as {{customer.first_name}}
+	Key       string // case-folded Name; unique among a user's, and among the shared ones
+	Body      string // sanitized HTML with placeholders such as {{customer.first_name}}
 	CreatedAt time.Time
 	UpdatedAt time.Time
 }
 
-// UniqueSavedReply is the code of the Conflict fault of a store for a second saved reply
-// with the same (account, UserID, Key).
+// UniqueSavedReply is the code of a store's Conflict fault for a duplicate (account, UserID, Key).
 const UniqueSavedReply = "saved_reply"
 
 // SavedReplyFilter narrows a list of saved replies.
 type SavedReplyFilter struct {
-	UserIDs []int64 // of any of these users, 0 for those that are shared; empty: none
-	Prefix  string  // what their Key begins with
+	UserIDs []int64 // owned by any of these users, 0 for shared ones; empty: none
+	Prefix  string  // prefix of Key
 }
 
-// SavedReplyInput makes or changes a saved reply.
+// SavedReplyInput creates or changes a saved reply.
 type SavedReplyInput struct {
 	Name string // required, at most 100 characters
-	// Body is HTML or text, at most 64 KiB; required. It may have the placeholders that
-	// [ReplyPlaceholders] lists, and no others.
+	// Body is HTML or text, at most 64 KiB; required. It may contain only the placeholders in
+	// [ReplyPlaceholders].
 	Body   string
-	Shared bool // all members see it; otherwise the caller alone
+	Shared bool // visible to all members; otherwise only to the caller
 }
 
-// maxSavedReply is how large a body may be.
+// maxSavedReply is the maximum size of a body.
 const maxSavedReply = 64 << 10
 
-// ReplyPlaceholders lists what stands for something in the body of a saved reply,
-// between double braces.
+// ReplyPlaceholders lists the placeholders allowed in a saved reply's body, between double braces.
 func ReplyPlaceholders() []string {
 	return []string{"customer.first_name", "customer.name", "agent.name", "conversation.number", "conversation.subject"}
 }
 
 var placeholderPattern = regexp.MustCompile(`\{\{([^{}]*)\}\}`)
 
-// filled puts values into the places of a body, as text. What it becomes is cleaned
-// again: a value may stand in an address.
+// filled replaces the placeholders of a body by values, as text. The result must be sanitized
+// again, since a value may be inside a URL.
 func filled(body string, values map[string]string) string {
 	return mailhtml.FromInput(placeholderPattern.ReplaceAllStringFunc(body, func(place string) string {
 		value, known := values[strings.TrimSpace(strings.Trim(place, "{}"))]
@@ -66,7 +64,7 @@ func filled(body string, values map[string]string) string {
 	}))
 }
 
-// apply validates in and puts it into r.
+// apply validates in and copies it into r.
 func (r *SavedReply) apply(d *Desk, in SavedReplyInput) error {
 	var problems fault.Collector
 	r.Name = cleanLine(in.Name)
@@ -83,8 +81,8 @@ func (r *SavedReply) apply(d *Desk, in SavedReplyInput) error {
 	return problems.Err()
 }
 
-// mayWriteReply is the right to change saved replies: one's own with interactions.create,
-// those of all as views, which are shared like them.
+// mayWriteReply checks the permission to change saved replies: interactions.create for the caller's
+// own; shared ones have the permissions of views.
 func (d *Desk) mayWriteReply(shared bool, p Permission) error {
 	if !shared {
 		return nil
@@ -93,7 +91,7 @@ func (d *Desk) mayWriteReply(shared bool, p Permission) error {
 	return err
 }
 
-// ownOrShared is what the caller sees of saved replies.
+// ownOrShared returns a saved reply if it is the caller's own or shared.
 func (d *Desk) ownOrShared(r SavedReply, err error) (SavedReply, error) {
 	if err == nil && r.UserID != 0 && r.UserID != d.userID {
 		err = fault.Missing("saved reply", r.ID)
@@ -114,9 +112,8 @@ func (d *Desk) SavedReply(ctx context.Context, id int64) (SavedReply, error) {
 	return d.ownOrShared(r.SavedReplies().Get(ctx, id))
 }
 
-// SavedReplies lists the caller's own saved replies and those that are shared, oldest
-// first, of which the names begin with a prefix, whatever its case. It needs
-// interactions.view.
+// SavedReplies lists the caller's own saved replies and the shared ones, oldest first, whose names
+// begin with a prefix, ignoring case. It needs interactions.view.
 func (d *Desk) SavedReplies(ctx context.Context, prefix string, req storage.PageRequest) (storage.Page[SavedReply], error) {
 	r, err := d.guard.Read(InteractionsView)
 	if err != nil {
@@ -127,8 +124,8 @@ func (d *Desk) SavedReplies(ctx context.Context, prefix string, req storage.Page
 		func(seek storage.Seek) ([]SavedReply, error) { return r.SavedReplies().List(ctx, filter, seek) })
 }
 
-// CreateSavedReply saves a reply. It needs interactions.create, and views.create for one
-// that is shared. A name that another of the same owner has is an Invalid fault on name.
+// CreateSavedReply creates a saved reply. It needs interactions.create, and views.create for a
+// shared one. A name that another reply of the same owner has is an Invalid fault on name.
 func (d *Desk) CreateSavedReply(ctx context.Context, in SavedReplyInput) (SavedReply, error) {
 	begin, err := d.guard.Write(InteractionsCreate)
 	if err != nil {
@@ -151,9 +148,9 @@ func (d *Desk) CreateSavedReply(ctx context.Context, in SavedReplyInput) (SavedR
 	return r, takenField(err, UniqueSavedReply, "name")
 }
 
-// UpdateSavedReply changes a saved reply, also whether it is shared. It needs
-// interactions.create, and views.update for one that is or becomes shared, which members
-// of some mailboxes cannot change (Forbidden).
+// UpdateSavedReply changes a saved reply, including whether it is shared. It needs
+// interactions.create, and views.update if it is or becomes shared; members limited to some
+// mailboxes cannot change a shared one (Forbidden).
 func (d *Desk) UpdateSavedReply(ctx context.Context, id int64, in SavedReplyInput) (SavedReply, error) {
 	begin, err := d.guard.Write(InteractionsCreate)
 	if err != nil {
@@ -176,8 +173,8 @@ func (d *Desk) UpdateSavedReply(ctx context.Context, id int64, in SavedReplyInpu
 	return r, takenField(err, UniqueSavedReply, "name")
 }
 
-// changeableReply locks a saved reply that the caller may change, if it is or becomes
-// shared with a permission.
+// changeableReply locks a saved reply that the caller may change; p is the permission if it is or
+// becomes shared.
 func (d *Desk) changeableReply(ctx context.Context, tx Tx, id int64, shared bool, p Permission) (SavedReply, error) {
 	r, err := d.ownOrShared(tx.SavedReplies().Lock(ctx, id))
 	if err == nil {
@@ -186,7 +183,7 @@ func (d *Desk) changeableReply(ctx context.Context, tx Tx, id int64, shared bool
 	return r, err
 }
 
-// mayChangeReply is the right to change a saved reply that the caller sees.
+// mayChangeReply checks the permission to change a saved reply that the caller sees.
 func (d *Desk) mayChangeReply(r SavedReply, shared bool, p Permission) error {
 	if err := d.mayWriteReply(shared || r.UserID == 0, p); err != nil || r.UserID != 0 {
 		return err
@@ -194,8 +191,8 @@ func (d *Desk) mayChangeReply(r SavedReply, shared bool, p Permission) error {
 	return d.reachesAll()
 }
 
-// DeleteSavedReply removes a saved reply with its files. It needs interactions.create, and views.delete
-// for one that is shared, which members of some mailboxes cannot delete (Forbidden).
+// DeleteSavedReply removes a saved reply with its files. It needs interactions.create, and
+// views.delete for a shared one, which members limited to some mailboxes cannot delete (Forbidden).
 func (d *Desk) DeleteSavedReply(ctx context.Context, id int64) error {
 	begin, err := d.guard.Write(InteractionsCreate)
 	if err != nil {
@@ -225,8 +222,7 @@ func removeReply(ctx context.Context, tx Tx, accountID, id int64) error {
 	return tx.Enqueue(ctx, purgeKeys(accountID, keys)...)
 }
 
-// emitReply tells members of what is shared; what is the caller's own is nobody's
-// business.
+// emitReply emits an event for a shared reply; the caller's own are private.
 func (d *Desk) emitReply(ctx context.Context, tx Tx, kind string, r SavedReply) error {
 	if r.UserID != 0 {
 		return nil
@@ -234,9 +230,8 @@ func (d *Desk) emitReply(ctx context.Context, tx Tx, kind string, r SavedReply) 
 	return d.emit(ctx, tx, kind, r.ID, 0)
 }
 
-// FillReply returns the body of a saved reply with its placeholders filled for an answer
-// by the caller in a conversation: HTML that is safe to show, whatever the customer is
-// called. It needs interactions.view.
+// FillReply returns the body of a saved reply with placeholders filled in for the caller's reply in
+// a conversation: sanitized HTML, whatever the customer's name. It needs interactions.view.
 func (d *Desk) FillReply(ctx context.Context, conversationID, replyID int64) (string, error) {
 	r, err := d.guard.Read(InteractionsView)
 	if err != nil {
@@ -268,7 +263,7 @@ func (d *Desk) FillReply(ctx context.Context, conversationID, replyID int64) (st
 	return filled(reply.Body, values), nil
 }
 
-// forgetReplies removes the saved replies of a user who is no member any more.
+// forgetReplies removes a former member's saved replies.
 func forgetReplies(ctx context.Context, tx Tx, accountID, userID int64) error {
 	own, err := tx.SavedReplies().List(ctx, SavedReplyFilter{UserIDs: []int64{userID}}, storage.Seek{Limit: storage.NoLimit})
 	if err != nil {

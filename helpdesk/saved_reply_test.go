@@ -59,8 +59,8 @@ func TestSavedReplyProblems(t *testing.T) {
 		want fault.Fields
 	}{
 		{"nothing", helpdesk.SavedReplyInput{}, fault.Fields{"name": {"is required"}, "body": {"is required"}}},
-		{"the same name", helpdesk.SavedReplyInput{Name: "THANKS", Body: "x"}, fault.Fields{"name": {"is taken already"}}},
-		{"the same shared name", helpdesk.SavedReplyInput{Name: "thanks", Body: "x", Shared: true}, fault.Fields{"name": {"is taken already"}}},
+		{"the same name", helpdesk.SavedReplyInput{Name: "THANKS", Body: "x"}, fault.Fields{"name": {"is already taken"}}},
+		{"the same shared name", helpdesk.SavedReplyInput{Name: "thanks", Body: "x", Shared: true}, fault.Fields{"name": {"is already taken"}}},
 		{"unknown places", helpdesk.SavedReplyInput{Name: "x", Body: "<p>{{customer.email}} {{ customer.name }}</p>"},
 			fault.Fields{"body": {"has the unknown placeholder {{customer.email}}; " + known}}},
 		{"too large", helpdesk.SavedReplyInput{Name: "x", Body: strings.Repeat("x", 64<<10+1)}, fault.Fields{"body": {"is larger than 64 KiB"}}},

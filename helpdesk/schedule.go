@@ -11,23 +11,22 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// MaxSendLater is how far ahead an answer can be told to leave.
+// MaxSendLater is how far ahead a reply can be scheduled.
 const MaxSendLater = 366 * 24 * time.Hour
 
-// ScheduleReader finds answers that wait for their time.
+// ScheduleReader finds scheduled replies.
 type ScheduleReader interface {
 	// Scheduled returns the interactions of conversations whose SendAt is after 1970, by
 	// conversation and id.
 	Scheduled(ctx context.Context, conversationIDs []int64) ([]Interaction, error)
 }
 
-// Scheduled reports whether an answer waits for the time that it was told to leave at.
-// Until then the conversation is not answered: the customer waits, neither preview nor
-// order change, and the answer has no Message-ID. When it leaves, it is posted at that
-// moment, at the end of the conversation.
+// Scheduled reports whether a reply waits for the time at which it is to be sent. Until then the
+// conversation counts as unanswered, its preview and order do not change, and the reply has no
+// Message-ID. When sent, it is posted at that moment, at the end of the conversation.
 func (i Interaction) Scheduled() bool { return !i.SendAt.IsZero() }
 
-// sendAt validates the time that an answer is told to leave at.
+// sendAt validates the time for sending a reply.
 func (d *Desk) sendAt(problems *fault.Collector, field string, at time.Time) time.Time {
 	if at.IsZero() {
 		return at
@@ -38,8 +37,8 @@ func (d *Desk) sendAt(problems *fault.Collector, field string, at time.Time) tim
 	return at
 }
 
-// ScheduledOf returns the answers in conversations, at most 100 of them, that wait for
-// the time they were told to leave at. It needs interactions.view.
+// ScheduledOf returns the scheduled replies in conversations, at most 100 of them. It needs
+// interactions.view.
 func (d *Desk) ScheduledOf(ctx context.Context, conversationIDs []int64) ([]Interaction, error) {
 	r, err := d.guard.Read(InteractionsView)
 	if err != nil {
@@ -53,8 +52,7 @@ func (d *Desk) ScheduledOf(ctx context.Context, conversationIDs []int64) ([]Inte
 	return r.Scheduled(ctx, conversationIDs)
 }
 
-// schedule makes a posted answer wait for its time. Its conversation stays unanswered
-// until then.
+// schedule schedules a posted reply. Its conversation stays unanswered until it is sent.
 func (d *Desk) schedule(ctx context.Context, tx Tx, c *Conversation, i Interaction) error {
 	if err := d.queue(ctx, tx, i, i.SendAt); err != nil {
 		return err
@@ -68,25 +66,25 @@ func (d *Desk) schedule(ctx context.Context, tx Tx, c *Conversation, i Interacti
 	return d.emitIn(ctx, tx, "interaction.scheduled", i.ID, *c)
 }
 
-// Why an answer that waited for its time became a draft again.
+// Reasons why a scheduled reply became a draft again.
 const (
-	ReturnedByCustomer = "customer" // a customer has written
-	ReturnedByAnswer   = "answer"   // another member has answered
-	ReturnedByMerge    = "merge"    // the conversation was put together with another one
+	ReturnedByCustomer = "customer" // the customer wrote
+	ReturnedByAnswer   = "answer"   // another member replied
+	ReturnedByMerge    = "merge"    // the conversation was merged with another one
 	ReturnedBySpam     = "spam"     // the conversation was marked as spam
-	ReturnedBySplit    = "split"    // messages have left the conversation, or come into it
+	ReturnedBySplit    = "split"    // messages left or joined the conversation
 )
 
 // Returned is the data of the event interaction.returned.
 type Returned struct {
 	ID            int64  `json:"id"`
 	Reason        string `json:"reason"`                   // one of the Returned constants
-	InteractionID int64  `json:"interaction_id,omitempty"` // what was said, by a customer or a member
+	InteractionID int64  `json:"interaction_id,omitempty"` // the new interaction by a customer or a member
 }
 
-// overtake makes drafts again of the answers that wait for their time in a conversation,
-// which is locked, when a customer or another member says something in it: nobody
-// answers blindly. What machines say does not count.
+// overtake turns the scheduled replies of a locked conversation back into drafts when a customer or
+// another member contributes, so that nobody replies without knowing that. Automatic messages do
+// not count.
 func (s *Service) overtake(ctx context.Context, tx Tx, c Conversation, by Interaction) error {
 	reason := ReturnedByCustomer
 	switch {
@@ -105,8 +103,8 @@ func (s *Service) overtake(ctx context.Context, tx Tx, c Conversation, by Intera
 	return s.giveBack(ctx, tx, waiting, Returned{Reason: reason, InteractionID: by.ID}, storage.Event{MailboxID: c.MailboxID, ActorID: by.PostedByID})
 }
 
-// returnAll makes drafts again of all answers that wait for their time in conversations,
-// which are locked, because what they answer has changed.
+// returnAll turns all scheduled replies of locked conversations back into drafts, because what they
+// reply to has changed.
 func (d *Desk) returnAll(ctx context.Context, tx Tx, reason string, conversations ...Conversation) error {
 	if len(conversations) == 0 {
 		return nil
@@ -129,8 +127,7 @@ func (d *Desk) returnAll(ctx context.Context, tx Tx, reason string, conversation
 	return nil
 }
 
-// giveBack makes drafts of answers that wait for their time, and tells it with events
-// like the one given.
+// giveBack turns scheduled replies into drafts and emits events like the given one.
 func (s *Service) giveBack(ctx context.Context, tx Tx, waiting []Interaction, why Returned, e storage.Event) error {
 	for _, i := range waiting {
 		if err := s.unpost(ctx, tx, &i); err != nil {
@@ -146,8 +143,8 @@ func (s *Service) giveBack(ctx context.Context, tx Tx, waiting []Interaction, wh
 	return nil
 }
 
-// unpost makes a posted answer, whose sending has not begun, a draft of its creator, or
-// of nobody if that one has left.
+// unpost turns a posted reply whose sending has not begun into a draft of its creator, or of nobody
+// if the creator has left.
 func (s *Service) unpost(ctx context.Context, tx Tx, i *Interaction) error {
 	i.Status, i.PostedByID, i.PostedAt, i.SendAt, i.UpdatedAt = StatusDraft, 0, time.Time{}, time.Time{}, s.now()
 	i.MessageID, i.References, i.Ending = "", nil, Ending{}
@@ -157,7 +154,7 @@ func (s *Service) unpost(ctx context.Context, tx Tx, i *Interaction) error {
 	return tx.DeleteDeliveries(ctx, i.ID)
 }
 
-// leave posts an answer whose time has come: from here on it is like any other.
+// leave posts a scheduled reply that is due. From then on it is like any other.
 func (s *Service) leave(ctx context.Context, tx Tx, c *Conversation, i *Interaction) error {
 	mailbox, err := tx.Mailboxes().Get(ctx, c.MailboxID)
 	if err != nil {
@@ -186,12 +183,11 @@ func (s *Service) leave(ctx context.Context, tx Tx, c *Conversation, i *Interact
 	})
 }
 
-// authorLeft is what becomes of an answer whose time has come when who posted it may not
-// answer any more.
+// authorLeft is the response of a scheduled reply whose author may no longer reply.
 const authorLeft = "Not sent: whoever told it to leave at this time may not answer here any more. Read it before you try again."
 
-// authorMay reports whether who told an answer to leave at a time may still answer, when
-// that time has come. Of others it is not asked.
+// authorMay reports whether the author of a due, scheduled reply may still reply. It is true for
+// other replies.
 func (o *Outgoing) authorMay(ctx context.Context, accountID, interactionID int64) (bool, error) {
 	r, err := o.desk(accountID).Read(transmit)
 	if err != nil {

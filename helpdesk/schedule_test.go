@@ -322,7 +322,7 @@ func TestSendLaterProblems(t *testing.T) {
 	b := newBundle(t)
 	id := b.receive(opening()).ConversationID
 	now := b.clock.Now()
-	const when, posted = "must be in the future, and at most a year ahead", "is only for answers that are posted"
+	const when, posted = "must be in the future, and at most a year ahead", "is only allowed for posted answers"
 	for name, tt := range map[string]struct {
 		in   helpdesk.InteractionInput
 		want string

@@ -11,21 +11,20 @@ import (
 	"github.com/helpwright/helpwright/storage/search"
 )
 
-// Limits of what is searched. What is beyond them is kept, and not found.
+// Limits of the search index. Text beyond them is stored but not searchable.
 const (
 	MaxSearchText  = 64 << 10  // bytes of the text of one message
-	MaxSearchTerms = 256 << 10 // bytes of the different terms of one conversation
+	MaxSearchTerms = 256 << 10 // bytes of the distinct terms of one conversation
 )
 
-// SearchTerm is what a query looks for: a term of [SearchIndex], or the beginning
-// of one.
+// SearchTerm is a term to search for in the [SearchIndex], or a prefix of one.
 type SearchTerm struct {
 	Text   string
 	Prefix bool
 }
 
-// queryTerms returns what a query looks for; none for no query. One that asks for
-// something but for no term cannot find anything.
+// queryTerms returns a query's terms; none for an empty query. A non-empty query without terms is
+// not possible: it matches nothing.
 func queryTerms(query string) (terms []SearchTerm, possible bool) {
 	for _, t := range search.Query(query) {
 		terms = append(terms, SearchTerm(t))
@@ -33,14 +32,13 @@ func queryTerms(query string) (terms []SearchTerm, possible bool) {
 	return terms, len(terms) > 0 || query == ""
 }
 
-// indexCustomer makes a customer and their conversations findable by what the
-// customer has become.
+// indexCustomer updates the search terms of a customer and their conversations.
 func indexCustomer(ctx context.Context, tx Tx, c Customer) error {
 	parts := []string{c.FirstName, c.LastName, c.Company}
 	for _, e := range c.Emails {
 		parts = append(parts, e.Email)
 	}
-	for _, p := range c.Phones { // as written, and in one: people group digits in many ways
+	for _, p := range c.Phones { // as written, and without separators: people group digits in many ways
 		parts = append(parts, p.Phone, strings.Map(digit, p.Phone))
 	}
 	return tx.SetCustomerTerms(ctx, c.ID, search.Terms(strings.Join(parts, "\n")))
@@ -53,8 +51,8 @@ func digit(r rune) rune {
 	return r
 }
 
-// indexMore adds an interaction to what a conversation is found by. The caller has
-// locked the conversation.
+// indexMore adds interactions to a conversation's search terms. The caller has locked the
+// conversation.
 func indexMore(ctx context.Context, tx Tx, c Conversation, said ...Interaction) error {
 	var index indexing
 	if err := index.add(ctx, tx, c, said...); err != nil {
@@ -63,20 +61,20 @@ func indexMore(ctx context.Context, tx Tx, c Conversation, said ...Interaction) 
 	return index.write(ctx, tx)
 }
 
-// indexing collects what a transaction makes findable, to be written once and in one
-// go: a write of the index between others is dear. The zero value is empty.
+// indexing collects a transaction's index changes and writes them at once, because separate index
+// writes are expensive. The zero value is empty.
 type indexing struct {
 	customers     []Customer
 	conversations map[int64]*indexed
 }
 
-// indexed are the terms of a conversation.
+// indexed are a conversation's terms.
 type indexed struct {
 	*termSet
-	written int // of them are in the store
+	written int // number of terms already in the store
 }
 
-// begin notes a conversation that is new.
+// begin adds a new conversation.
 func (x *indexing) begin(conversationID int64) {
 	x.set(conversationID, &indexed{termSet: newTermSet(nil)})
 }
@@ -88,7 +86,7 @@ func (x *indexing) set(conversationID int64, terms *indexed) {
 	x.conversations[conversationID] = terms
 }
 
-// add adds interactions to what a conversation is found by. The caller has locked it.
+// add adds interactions to a conversation's terms. The caller has locked the conversation.
 func (x *indexing) add(ctx context.Context, tx Tx, c Conversation, said ...Interaction) error {
 	terms := x.conversations[c.ID]
 	if terms == nil {
@@ -106,8 +104,8 @@ func (x *indexing) add(ctx context.Context, tx Tx, c Conversation, said ...Inter
 	return nil
 }
 
-// write writes what was collected: the customers first, whose terms the
-// conversations take over.
+// write writes the collected changes: the customers first, because conversations include their
+// terms.
 func (x *indexing) write(ctx context.Context, tx Tx) error {
 	for _, c := range x.customers {
 		if err := indexCustomer(ctx, tx, c); err != nil {
@@ -126,8 +124,8 @@ func (x *indexing) write(ctx context.Context, tx Tx) error {
 	return nil
 }
 
-// reindex makes anew what a conversation is found by, after something in it was
-// changed or removed. The caller has locked the conversation.
+// reindex recomputes a conversation's terms, after something in it was changed or removed. The
+// caller has locked the conversation.
 func reindex(ctx context.Context, tx Tx, c Conversation) error {
 	terms := newTermSet(nil)
 	terms.add(c.Subject)
@@ -148,9 +146,8 @@ func reindex(ctx context.Context, tx Tx, c Conversation) error {
 	}
 }
 
-// Reindex makes anew what all customers and conversations of the transaction's
-// account are found by. Backends call it when they bring data up to this release
-// that is older than search.
+// Reindex recomputes the search terms of all customers and conversations of the transaction's
+// account. Backends call it when they migrate data from before search existed.
 func Reindex(ctx context.Context, tx Tx) error {
 	seek := storage.Seek{Limit: 100}
 	for {

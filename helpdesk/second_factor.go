@@ -18,10 +18,12 @@ import (
 )
 
 const (
-	// SecondFactorRequired is the code of the Unauthenticated fault about a sign-in that lacks a code of the second factor,
-	// and of the Forbidden one about a member who has to set one up before working in an account.
+	// SecondFactorRequired is the code of the Unauthenticated fault of a sign-in without the
+	// required second-factor code, and of the Forbidden fault of a member who must first set up a
+	// second factor to work in an account.
 	SecondFactorRequired = "second_factor_required"
-	// SecondFactorPresent is the code of the Conflict fault about setting up a second factor where there is one.
+	// SecondFactorPresent is the code of the Conflict fault for setting up a second factor that
+	// already exists.
 	SecondFactorPresent = "second_factor_present"
 )
 
@@ -30,20 +32,20 @@ const (
 	recoveryLength  = 12 // characters of a recovery code, 5 bits each
 	secondStepLife  = 10 * time.Minute
 	secondStepStart = "hws_"
-	// codeTries stands in the place of an address where codes of a user are counted.
+	// codeTries replaces the client address in the count of code attempts, which is per user.
 	codeTries = "second factor"
 )
 
-// secondFactor is what is sealed with a user: only a user with a SecondFactorAt has confirmed it.
+// secondFactor is sealed with a user. It is confirmed only if the user has a SecondFactorAt.
 type secondFactor struct {
 	Secret   []byte   `json:"secret"`
-	Step     int64    `json:"step,omitempty"`     // of the last code that was taken: none up to it is taken again
-	Recovery [][]byte `json:"recovery,omitempty"` // SHA-256 of the codes that are left
+	Step     int64    `json:"step,omitempty"`     // of the last accepted code: codes up to it are rejected
+	Recovery [][]byte `json:"recovery,omitempty"` // SHA-256 of the unused codes
 }
 
 func (u User) factorContext() string { return fmt.Sprintf("user/%d/second_factor", u.ID) }
 
-// HasSecondFactor reports whether signing in with the password takes a code too.
+// HasSecondFactor reports whether signing in with the password also requires a code.
 func (u User) HasSecondFactor() bool { return !u.SecondFactorAt.IsZero() }
 
 func (s *Service) factorOf(u User) (f secondFactor, err error) {
@@ -72,7 +74,8 @@ func (s *Service) keepFactor(ctx context.Context, tx SystemTx, u *User, f second
 	return tx.UpdateUser(ctx, u)
 }
 
-// take uses a code up, if it is right: one of an authenticator app that is not older than the last, or one for recovery.
+// take consumes a valid code: a code of an authenticator app newer than the last one, or a recovery
+// code.
 func (f *secondFactor) take(code string, now time.Time) (right, recovery bool) {
 	code = strings.ToUpper(strings.NewReplacer(" ", "", "-", "", "\u00a0", "").Replace(code))
 	if len(code) == recoveryLength {
@@ -92,7 +95,7 @@ func (f *secondFactor) take(code string, now time.Time) (right, recovery bool) {
 	return false, false
 }
 
-// renew makes new codes for recovery and returns them as they are shown.
+// renew generates new recovery codes and returns them for display.
 func (f *secondFactor) renew() []string {
 	f.Recovery = nil
 	codes := make([]string, recoveryCodes)
@@ -107,13 +110,13 @@ func (f *secondFactor) renew() []string {
 	return codes
 }
 
-// SecondFactor is how the caller signs in.
+// SecondFactor is the state of the caller's second factor.
 type SecondFactor struct {
-	Since         time.Time // zero: with the password alone
-	RecoveryCodes int       // that are left
+	Since         time.Time // zero: none, only the password
+	RecoveryCodes int       // number of unused ones
 }
 
-// SecondFactor returns how the caller signs in.
+// SecondFactor returns the state of the caller's second factor.
 func (a *Admin) SecondFactor(ctx context.Context) (SecondFactor, error) {
 	dir, err := a.guard.Read(ownUser)
 	if err != nil {
@@ -127,16 +130,16 @@ func (a *Admin) SecondFactor(ctx context.Context) (SecondFactor, error) {
 	return SecondFactor{Since: user.SecondFactorAt, RecoveryCodes: len(f.Recovery)}, err
 }
 
-// NewSecondFactor is what an authenticator app is given, once.
+// NewSecondFactor is the setup for an authenticator app, shown once.
 type NewSecondFactor struct {
 	Secret string // base32, to type
 	URI    string // otpauth, for a QR code
 }
 
-// BeginSecondFactor makes the secret of a second factor of the caller, whose password proves who asks. The issuer is what
-// authenticator apps call the server. It counts from [Admin.ConfirmSecondFactor] on; another call makes another secret. A
-// caller who has a second factor gets a Conflict fault with code second_factor_present. A caller with a token that has scopes
-// may not.
+// BeginSecondFactor generates the secret of the caller's second factor and requires the caller's
+// password. Authenticator apps show the issuer as the server's name. It takes effect with
+// [Admin.ConfirmSecondFactor]; calling it again generates another secret. An existing second factor
+// is a Conflict fault with code second_factor_present. A token with scopes may not call it.
 func (a *Admin) BeginSecondFactor(ctx context.Context, password, issuer string) (NewSecondFactor, error) {
 	begin, err := a.provenBy(ctx, password)
 	if err != nil {
@@ -150,7 +153,7 @@ func (a *Admin) BeginSecondFactor(ctx context.Context, password, issuer string) 
 			return err
 		}
 		if user.HasSecondFactor() {
-			return &fault.Error{Kind: fault.Conflict, Resource: "user", ID: user.ID, Code: SecondFactorPresent, Message: "You have a second factor already. Switch it off first."}
+			return &fault.Error{Kind: fault.Conflict, Resource: "user", ID: user.ID, Code: SecondFactorPresent, Message: "You already have a second factor. Switch it off first."}
 		}
 		return a.svc.keepFactor(ctx, tx, &user, f)
 	})
@@ -160,7 +163,7 @@ func (a *Admin) BeginSecondFactor(ctx context.Context, password, issuer string) 
 	return NewSecondFactor{Secret: totpEncoding.EncodeToString(f.Secret), URI: totpURI(f.Secret, cleanLine(issuer), user.Email)}, nil
 }
 
-// provenBy is the right to change how the caller signs in, for who knows the password.
+// provenBy checks the caller's password before a change of the second factor.
 func (a *Admin) provenBy(ctx context.Context, password string) (func(context.Context, func(context.Context, SystemTx) error) error, error) {
 	begin, err := a.guard.Write(ownUser)
 	if err != nil {
@@ -177,34 +180,35 @@ func (a *Admin) provenBy(ctx context.Context, password string) (func(context.Con
 	return begin, problems.Err()
 }
 
-// ConfirmSecondFactor makes the second factor count that [Admin.BeginSecondFactor] has begun, with a code that shows that the
-// authenticator app has it; the caller's other sessions end. It returns ten codes for recovery, each good once instead of an
-// app's, which are not kept. A code that is not right is an Invalid fault on code.
+// ConfirmSecondFactor enables the second factor from [Admin.BeginSecondFactor] with a code from the
+// authenticator app, and ends the caller's other sessions. It returns ten recovery codes, which are
+// not stored; each is valid once in place of an app's code. A wrong code is an Invalid fault on
+// code.
 func (a *Admin) ConfirmSecondFactor(ctx context.Context, code string) ([]string, error) {
 	return a.withCode(ctx, code, func(ctx context.Context, tx SystemTx, user *User, f *secondFactor) error {
 		if user.HasSecondFactor() || len(f.Secret) == 0 {
-			return fault.New(fault.Conflict, "Begin to set up a second factor first.")
+			return fault.New(fault.Conflict, "Start setting up a second factor first.")
 		}
 		user.SecondFactorAt = a.svc.now()
 		if err := tx.DeleteOtherSessions(ctx, user.ID, a.caller.tokenID); err != nil {
 			return err
 		}
-		return a.svc.note(ctx, tx, auditFactor, user.ID, user.ID, a.caller.tokenID)
+		return a.svc.ownCredentialChanged(ctx, tx, auditFactor, user.ID, user.ID, a.caller.tokenID, "")
 	})
 }
 
-// RenewRecoveryCodes returns ten new codes for recovery; those of before are good for nothing any more. The code proves who
-// asks, as in [Admin.ConfirmSecondFactor].
+// RenewRecoveryCodes returns ten new recovery codes and invalidates the previous ones. It requires
+// a code, as [Admin.ConfirmSecondFactor] does.
 func (a *Admin) RenewRecoveryCodes(ctx context.Context, code string) ([]string, error) {
 	return a.withCode(ctx, code, func(ctx context.Context, tx SystemTx, user *User, _ *secondFactor) error {
 		if !user.HasSecondFactor() {
 			return fault.New(fault.Conflict, "You have no second factor.")
 		}
-		return a.svc.note(ctx, tx, auditRecoveryNew, user.ID, user.ID, a.caller.tokenID)
+		return a.svc.ownCredentialChanged(ctx, tx, auditRecoveryNew, user.ID, user.ID, a.caller.tokenID, "")
 	})
 }
 
-// withCode makes codes for recovery for a caller who has a right code, after fn.
+// withCode checks the caller's code, runs fn and generates recovery codes.
 func (a *Admin) withCode(ctx context.Context, code string, fn func(ctx context.Context, tx SystemTx, user *User, f *secondFactor) error) (codes []string, err error) {
 	begin, err := a.guard.Write(ownUser)
 	if err != nil {
@@ -228,7 +232,7 @@ func (a *Admin) withCode(ctx context.Context, code string, fn func(ctx context.C
 			if err != nil {
 				return err
 			}
-			if len(f.Secret) > 0 { // else fn refuses
+			if len(f.Secret) > 0 { // otherwise fn fails
 				if right, _ := f.take(code, a.svc.now()); !right {
 					return wrongCode()
 				}
@@ -240,8 +244,8 @@ func (a *Admin) withCode(ctx context.Context, code string, fn func(ctx context.C
 			return a.svc.keepFactor(ctx, tx, &user, f)
 		})
 	})
-	if fault.Is(err, fault.Unauthenticated) { // the caller is who they are
-		err = fault.Field("code", "is not right")
+	if fault.Is(err, fault.Unauthenticated) { // the caller is authenticated
+		err = fault.Field("code", "is incorrect")
 	}
 	if err != nil {
 		return nil, err
@@ -249,8 +253,8 @@ func (a *Admin) withCode(ctx context.Context, code string, fn func(ctx context.C
 	return codes, nil
 }
 
-// RemoveSecondFactor lets the caller sign in with the password alone. Password and code prove who asks: what is not right is
-// an Invalid fault on current_password or code.
+// RemoveSecondFactor removes the caller's second factor. It requires password and code: a wrong one
+// is an Invalid fault on current_password or code.
 func (a *Admin) RemoveSecondFactor(ctx context.Context, password, code string) error {
 	begin, err := a.provenBy(ctx, password)
 	if err != nil {
@@ -266,7 +270,7 @@ func (a *Admin) RemoveSecondFactor(ctx context.Context, password, code string) e
 	}
 	err = a.svc.takeCode(ctx, user, code)
 	if fault.Is(err, fault.Unauthenticated) {
-		err = fault.Field("code", "is not right")
+		err = fault.Field("code", "is incorrect")
 	}
 	if err != nil {
 		return err
@@ -276,8 +280,9 @@ func (a *Admin) RemoveSecondFactor(ctx context.Context, password, code string) e
 	})
 }
 
-// ResetSecondFactor removes the second factor of a user who has lost it, who signs in with the password alone then; the
-// user's sessions end. Make sure first that it is the user who asks. Operators only.
+// ResetSecondFactor removes the second factor of a user who has lost it, so that the password is
+// enough, and ends the user's sessions. Verify first that the request is the user's. Operators
+// only.
 func (a *Admin) ResetSecondFactor(ctx context.Context, userID int64) error {
 	begin, err := a.guard.Write(operate)
 	if err != nil {
@@ -288,14 +293,15 @@ func (a *Admin) ResetSecondFactor(ctx context.Context, userID int64) error {
 	})
 }
 
-// ResetMemberSecondFactor is [Admin.ResetSecondFactor] of a member, under the conditions of [Desk.DisableMember].
+// ResetMemberSecondFactor is [Admin.ResetSecondFactor] for a member, under the conditions of
+// [Desk.DisableMember].
 func (d *Desk) ResetMemberSecondFactor(ctx context.Context, membershipID int64) error {
 	return d.aboutUser(ctx, membershipID, func(ctx context.Context, tx SystemTx, userID int64) error {
 		return d.svc.dropFactor(ctx, tx, userID, d.userID, d.caller.tokenID)
 	})
 }
 
-// dropFactor removes a second factor, if there is one, for who came with a token.
+// dropFactor removes a second factor, if any, and records the acting token.
 func (s *Service) dropFactor(ctx context.Context, tx SystemTx, userID, actorID, tokenID int64) error {
 	user, err := tx.UserForUpdate(ctx, userID)
 	if err != nil || !user.HasSecondFactor() {
@@ -310,12 +316,12 @@ func (s *Service) dropFactor(ctx context.Context, tx SystemTx, userID, actorID, 
 			return err
 		}
 	}
-	return s.noteFor(ctx, tx, userID, s.entry(auditFactorGone, userID, actorID, tokenID, s.now()))
+	return s.credentialChanged(ctx, tx, userID, s.entry(auditFactorGone, userID, actorID, tokenID, s.now()), "")
 }
 
-// SecondStep is what [Service.SignIn] fails because of when the password is right and a code is needed: the cause of an
-// Unauthenticated fault with code second_factor_required, to be found with errors.As. Its Token stands for the password in
-// [Service.FinishSignIn], for ten minutes.
+// SecondStep is the cause of the Unauthenticated fault with code second_factor_required that
+// [Service.SignIn] returns when the password is right and a code is needed; find it with errors.As.
+// For ten minutes, its Token replaces the password in [Service.FinishSignIn].
 type SecondStep struct{ Token string }
 
 // Error implements error.
@@ -323,7 +329,7 @@ func (*SecondStep) Error() string { return "a code of the second factor is neede
 
 func (s *Service) needsCode(u User) error {
 	return &fault.Error{
-		Kind: fault.Unauthenticated, Code: SecondFactorRequired, Message: "Signing in takes a code of your authenticator app too.",
+		Kind: fault.Unauthenticated, Code: SecondFactorRequired, Message: "Enter a code from your authenticator app to finish signing in.",
 		Err: &SecondStep{Token: s.secondStepToken(u)},
 	}
 }
@@ -333,7 +339,7 @@ func (s *Service) secondStepToken(u User) string {
 	return secondStepStart + passwordTokens.EncodeToString(append(body, secondStepMAC(s.cfg.SigningKey, body, u)...))
 }
 
-// secondStepMAC binds a token to the password and the second factor that the user has while it is made.
+// secondStepMAC binds a token to the user's current password and second factor.
 func secondStepMAC(key, body []byte, u User) []byte {
 	mac := hmac.New(sha256.New, key)
 	mac.Write([]byte("second step v1\x00" + u.PasswordHash + "\x00" + u.SecondFactorAt.UTC().Format(time.RFC3339Nano) + "\x00"))
@@ -341,10 +347,10 @@ func secondStepMAC(key, body []byte, u User) []byte {
 	return mac.Sum(nil)[:20]
 }
 
-// FinishSignIn finds the user whose password was right, see [SecondStep], with a code of their authenticator app, which is
-// good once, or one for recovery. A wrong code, and a token that is not genuine or is too old, is an Unauthenticated fault;
-// after several wrong codes of a user, from wherever they come, the next one has to wait: a RateLimited fault that says how
-// long.
+// FinishSignIn completes a sign-in, see [SecondStep], with a code from the authenticator app, valid
+// once, or a recovery code. A wrong code, or a forged or expired token, is an Unauthenticated
+// fault. After several wrong codes for a user, from any address, the next attempt is a RateLimited
+// fault that contains the waiting time.
 func (s *Service) FinishSignIn(ctx context.Context, token, code string) (Caller, error) {
 	user, err := s.secondStepUser(ctx, token)
 	if err != nil {
@@ -357,7 +363,7 @@ func (s *Service) FinishSignIn(ctx context.Context, token, code string) (Caller,
 }
 
 func (s *Service) secondStepUser(ctx context.Context, token string) (User, error) {
-	over := &fault.Error{Kind: fault.Unauthenticated, Code: "sign_in_expired", Message: "This took too long. Sign in again."}
+	over := &fault.Error{Kind: fault.Unauthenticated, Code: "sign_in_expired", Message: "Your sign-in has expired. Sign in again."}
 	text, found := strings.CutPrefix(token, secondStepStart)
 	raw, err := passwordTokens.DecodeString(text)
 	if !found || err != nil || len(raw) <= 20 {
@@ -386,10 +392,10 @@ func (s *Service) secondStepUser(ctx context.Context, token string) (User, error
 }
 
 func wrongCode() error {
-	return &fault.Error{Kind: fault.Unauthenticated, Code: "wrong_code", Message: "The code is not right, or was used already."}
+	return &fault.Error{Kind: fault.Unauthenticated, Code: "wrong_code", Message: "The code is incorrect or has already been used."}
 }
 
-// takeCode uses up a code of a user's second factor.
+// takeCode consumes a code of a user's second factor.
 func (s *Service) takeCode(ctx context.Context, user User, code string) error {
 	return s.tryCode(ctx, user, func() error {
 		return s.cfg.Store.InSystemTx(ctx, func(ctx context.Context, tx SystemTx) error {
@@ -406,7 +412,7 @@ func (s *Service) takeCode(ctx context.Context, user User, code string) error {
 				return wrongCode()
 			}
 			if recovery {
-				if err := s.note(ctx, tx, auditRecoveryUsed, user.ID, user.ID, 0); err != nil {
+				if err := s.ownCredentialChanged(ctx, tx, auditRecoveryUsed, user.ID, user.ID, 0, ""); err != nil {
 					return err
 				}
 			}
@@ -415,13 +421,14 @@ func (s *Service) takeCode(ctx context.Context, user User, code string) error {
 	})
 }
 
-// tryCode counts tries of codes of a user, from wherever they come: who tries has the password already.
+// tryCode counts attempts with a user's codes from all addresses together, since the password is
+// already known.
 func (s *Service) tryCode(ctx context.Context, user User, fn func() error) error {
 	keys := []tryKey{{strconv.FormatInt(user.ID, 10), codeTries}}
 	if wait := s.throttle.try(s.now(), keys); wait > 0 {
 		return &fault.Error{
 			Kind: fault.RateLimited, Code: "too_many_attempts", Err: retryLater(wait),
-			Message: "Too many wrong codes. Wait as long as Retry-After says, then try again.",
+			Message: "Too many incorrect codes. Try again after the time in Retry-After.",
 		}
 	}
 	err := fn()
@@ -438,8 +445,9 @@ func (s *Service) tryCode(ctx context.Context, user User, fn func() error) error
 	return err
 }
 
-// lacksSecondFactor reports whether the account asks for a second factor that the member has to set up first. Who has no
-// password signs in by other means.
-func (g Grant) lacksSecondFactor() bool {
-	return g.RequireSecondFactor && g.HasPassword && !g.HasSecondFactor
+// lacksSecondFactor reports whether the account requires a second factor that the member has not
+// set up and the sign-in did not have, see [AccessToken]. It is false for users with neither a
+// password nor an identity provider, who sign in by other means.
+func (g Grant) lacksSecondFactor(factors int) bool {
+	return g.RequireSecondFactor && !g.HasSecondFactor && factors < 2 && (g.HasPassword || factors == 1)
 }

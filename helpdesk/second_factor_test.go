@@ -31,9 +31,9 @@ type factored struct {
 
 const lisesPassword = "correct horse"
 
-func newFactored(t *testing.T) *factored {
+func newFactored(t *testing.T, change ...func(*helpdesk.Config)) *factored {
 	t.Helper()
-	w := &factored{bundle: newBundle(t)}
+	w := &factored{bundle: newBundle(t, change...)}
 	w.user = must(w.svc.Operator().CreateUser(w.ctx, helpdesk.UserInput{Name: "Lise", Email: "lise@example.org", Password: lisesPassword}))(t)
 	must(w.svc.Operator().AddMember(w.ctx, w.account.ID, w.user.ID, helpdesk.RoleAgent))(t)
 	begun := must(w.admin().BeginSecondFactor(w.ctx, lisesPassword, "Halden"))(t)
@@ -354,7 +354,7 @@ func ExampleService_FinishSignIn() {
 		fmt.Println(caller.UserID() == user.ID, err)
 	}
 	// Output:
-	// Signing in takes a code of your authenticator app too.: a code of the second factor is needed
+	// Enter a code from your authenticator app to finish signing in.: a code of the second factor is needed
 	// true <nil>
 }
 

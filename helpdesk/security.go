@@ -5,38 +5,37 @@ import (
 	"slices"
 )
 
-// SignatureState says what became of checking the OpenPGP signature of a mail.
+// SignatureState is the result of checking a message's OpenPGP signature.
 type SignatureState string
 
 // The states of a signature. More may be added.
 const (
 	SignatureNone        SignatureState = "none"
-	SignatureValid       SignatureState = "valid"        // of exactly this mail, by a key of the sender's address
-	SignatureInvalid     SignatureState = "invalid"      // the mail was changed after it was signed, or the signature is over
-	SignatureUnknownKey  SignatureState = "unknown_key"  // by a key that is not registered for the sender's address
+	SignatureValid       SignatureState = "valid"        // valid for exactly this message, by a key of the sender's address
+	SignatureInvalid     SignatureState = "invalid"      // the message was changed after signing, or the signature has expired
+	SignatureUnknownKey  SignatureState = "unknown_key"  // by a key not registered for the sender's address
 	SignatureUnusableKey SignatureState = "unusable_key" // by a registered key that is expired, revoked or not for signing
-	SignatureUnreadable  SignatureState = "unreadable"   // it is damaged, or of an unknown kind
-	// SignatureUnchecked is one that is not checked: S/MIME, inline OpenPGP, and all
-	// while keys are switched off.
+	SignatureUnreadable  SignatureState = "unreadable"   // damaged, or of an unknown kind
+	// SignatureUnchecked means not checked: S/MIME, inline OpenPGP, and everything while keys are
+	// disabled.
 	SignatureUnchecked SignatureState = "unchecked"
 )
 
-// MailSecurity says how a customer's mail was signed or encrypted. What was is kept
-// whole, as attachments and in the raw mail.
+// MailSecurity describes the signature or encryption of a customer's message. The original is kept,
+// as attachments and in the raw message.
 type MailSecurity struct {
-	Protocol  string         `json:"protocol,omitempty"` // "openpgp" or "smime"; "" when it is neither
+	Protocol  string         `json:"protocol,omitempty"` // "openpgp" or "smime"; "" if neither
 	Encrypted bool           `json:"encrypted,omitempty"`
-	Signature SignatureState `json:"signature,omitempty"` // "" when it came by no mail
-	// Fingerprint is that of the key of a valid signature, in upper-case hex.
+	Signature SignatureState `json:"signature,omitempty"` // "" if not received by mail
+	// Fingerprint is the fingerprint of a valid signature's key, in upper-case hex.
 	Fingerprint string `json:"fingerprint,omitempty"`
 }
 
-// SenderKeys returns the OpenPGP keys, as their packets, that a signature of a mail
-// from an address may be made with: those registered for it with a customer. enabled
-// is false when keys are switched off.
+// SenderKeys returns the packets of the OpenPGP keys that may sign messages from an address: those
+// registered for it with a customer. enabled is false if keys are disabled.
 //
-// A signature covers the text and the files of a mail, not its header: it says who
-// wrote them, and not that they were meant for this conversation or at this time.
+// A signature covers a message's text and files, not its header. It proves who wrote them, but not
+// that they were meant for this conversation or at this time.
 func (in *Intake) SenderKeys(ctx context.Context, accountID int64, address string) (keys [][]byte, enabled bool, err error) {
 	r, err := in.desk(accountID).Read(receive)
 	if err != nil || in.svc.cfg.ParseKey == nil {
@@ -49,7 +48,7 @@ func (in *Intake) SenderKeys(ctx context.Context, accountID int64, address strin
 	return keys, true, err
 }
 
-// standIn is what is shown in the place of a body that cannot be read.
+// standIn returns the text shown in place of an unreadable body.
 func (s MailSecurity) standIn() string {
 	name := map[string]string{"openpgp": "OpenPGP", "smime": "S/MIME"}[s.Protocol]
 	switch {
@@ -63,7 +62,7 @@ func (s MailSecurity) standIn() string {
 	return ""
 }
 
-// clean makes what a program says of a mail storable.
+// clean makes text from a received message valid for storage.
 func (s *MailSecurity) clean() {
 	states := []SignatureState{
 		SignatureNone, SignatureValid, SignatureInvalid, SignatureUnknownKey, SignatureUnusableKey, SignatureUnreadable, SignatureUnchecked,

@@ -11,8 +11,8 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// seenToken names an answer to whoever gets its mail. It is opaque, the same in every
-// try to send, and cannot be made up: the MAC of what it says is also what hides it.
+// seenToken identifies a reply's delivery in its tracking image. It is opaque, the same in every
+// attempt, and unforgeable: a MAC of the content also encrypts it.
 func (s *Service) seenToken(accountID, interactionID, deliveryID int64) string {
 	var b []byte
 	for _, n := range []int64{accountID, interactionID, deliveryID} {
@@ -31,7 +31,7 @@ func seenMAC(key []byte, use string, b []byte) []byte {
 	return mac.Sum(nil)
 }
 
-// seenMask hides what a token says, and shows it again.
+// seenMask encrypts or decrypts a token's content.
 func seenMask(key, mac, b []byte) []byte {
 	out := make([]byte, len(b))
 	for i, mask := range seenMAC(key, "hide", mac)[:len(b)] {
@@ -61,9 +61,9 @@ func (s *Service) readSeenToken(token string) (accountID, interactionID int64, o
 	return int64(account), int64(interaction), m > 0
 }
 
-// seenToken of a mail, "" unless it may hold a pixel: the account asks for it, and the
-// mail goes to the conversation's customer alone. Of several readers, agents among
-// them, nobody could tell whose reading it was.
+// seenToken returns a message's token, "" unless it may contain a tracking image: the account
+// enables it, and the conversation's customer is the only recipient. With several readers, it would
+// be unclear who opened it.
 func (o *Outgoing) seenToken(ctx context.Context, tx Tx, c Conversation, i Interaction) (string, error) {
 	if i.IsForward || len(i.To)+len(i.Cc)+len(i.Bcc) != 1 || len(i.To) != 1 || EmailKey(i.To[0]) != EmailKey(c.CustomerEmail) {
 		return "", nil
@@ -79,13 +79,12 @@ func (o *Outgoing) seenToken(ctx context.Context, tx Tx, c Conversation, i Inter
 	return o.svc.seenToken(account.ID, i.ID, deliveries[0].ID), nil
 }
 
-// SeenByPixel notes that the image of an answer's mail was asked for: its customer has
-// seen it, the first time counts. It is written soon, see [Service.Run], where the
-// answer is there and its account asks for this. A token that is none of ours is a
-// NotFound fault, which nobody outside may be told.
+// SeenByPixel marks a reply as seen by its customer because the message's image was requested; the
+// first request counts. It is written later, see [Service.Run], if the reply exists and its account
+// enables this. A forged token is a NotFound fault, which must not be revealed to the client.
 //
-// Programs that load images before a mail is read, and readers that load none, make
-// this a hint and no proof.
+// Some programs load images before a message is read, and some readers load none, so this is a
+// hint, no proof.
 func (s *Service) SeenByPixel(ctx context.Context, token string) error {
 	accountID, id, ok := s.readSeenToken(token)
 	if !ok {

@@ -208,7 +208,7 @@ func TestRetryDeliveries(t *testing.T) {
 func TestSuppressions(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t)
-	for input, problem := range map[string]string{"": "is required", "nobody": "is no mail address"} {
+	for input, problem := range map[string]string{"": "is required", "nobody": "is not an email address"} {
 		_, err := b.desk.Suppress(b.ctx, helpdesk.SuppressionInput{Email: input})
 		if diff := cmp.Diff(fault.Fields{"email": {problem}}, fieldsOf(err)); diff != "" {
 			t.Error(diff)

@@ -27,68 +27,77 @@ var (
 	ErrOutcomeUnknown  error = &fault.Error{Kind: fault.OutcomeUnknown}
 )
 
-// Config is what a [Service] is made of.
+// Config configures a [Service].
 type Config struct {
 	Store  Store          // required
 	Blobs  storage.Blobs  // required: raw mails and attachments
 	Sealer storage.Sealer // required: mailbox passwords, DKIM keys
 
-	// SigningKey signs the reply addresses of answers; at least 32 bytes, required.
-	// With another key, answers to mail sent before are threaded by their
-	// References only, unless FormerSigningKeys has the key of that time.
+	// SigningKey signs the reply addresses of outgoing mail. It is required and has at least 32
+	// bytes. After a key change, replies to older mail are threaded by their References header
+	// field only, unless FormerSigningKeys contains the old key.
 	SigningKey []byte
-	// FormerSigningKeys are keys that signed before, of at least 32 bytes each: what
-	// they signed is still taken.
+	// FormerSigningKeys are previous signing keys of at least 32 bytes each. Their signatures are
+	// still accepted.
 	FormerSigningKeys [][]byte
 	// IntakeDomain is the domain of the mailboxes' internal addresses; "localhost"
 	// when empty.
 	IntakeDomain string
 	// MaxAttachment is the largest uploaded attachment in bytes; 0 means 25 MiB.
 	MaxAttachment int64
-	// MaxSendTime is how long a mail that the relay defers is tried; 0 means 4 days
-	// (RFC 5321 section 4.5.4.1 asks for 4 to 5).
+	// MaxSendTime is how long to retry a message that the relay defers; 0 means 4 days (RFC 5321
+	// section 4.5.4.1 asks for 4 to 5).
 	MaxSendTime time.Duration
-	// MaxMailPerAddress is how many mails one correspondent may send, and be sent,
-	// within an hour before nothing happens by itself any more: what comes is filed
-	// without reopening anything, what is to leave waits. It ends loops between
-	// machines. 0 means 100; negative means no limit.
+	// MaxMailPerAddress limits how many messages per hour one correspondent may send, and may be
+	// sent, before automation stops: further incoming messages are filed without reopening
+	// anything, and outgoing ones are held. This breaks mail loops. 0 means 100; negative means no
+	// limit.
 	MaxMailPerAddress int
-	// NotifyAfter is how long what a member was told waits to be mailed: for others of the
-	// same conversation, and for being read. 0 means 2 minutes.
+	// NotifyAfter is the delay before a member's notification is mailed. It leaves time to read it
+	// in the desk, and for others of the same conversation to join the mail. 0 means 2 minutes.
 	NotifyAfter time.Duration
-	Retention   Retention // for how long what grows is kept; zero: as it says
+	Retention   Retention // retention periods; zero fields have the defaults of [Retention]
 
-	// MailServers reaches the servers from which mail is fetched, for what is done to
-	// them by hand, such as [Desk.TestMailbox]. nil: those methods are Disabled faults.
+	// Providers are the identity providers that people can sign in with, see
+	// [Service.BeginSignInWith]. If empty, there are only passwords.
+	Providers []IdentityProvider
+	// Passkeys verifies users' passkeys; see package passkey. If nil, there are none.
+	Passkeys PasskeyVerifier
+
+	// NoCredentialMails omits the mails to users about changes of what they sign in with, such as
+	// their password. It is for applications that tell their users themselves.
+	NoCredentialMails bool
+
+	// MailServers connects to the servers that mail is fetched from, for interactive operations
+	// such as [Desk.TestMailbox]. If nil, those methods return a Disabled fault.
 	MailServers MailServers
 
-	// DNS looks up the records of a domain and answers with a result for each, in
-	// their order; see package dnscheck. nil: domains cannot be verified.
+	// DNS looks up a domain's records and returns one result for each, in the same order; see
+	// package dnscheck. If nil, domains cannot be verified.
 	DNS func(ctx context.Context, records []DNSRecord) ([]DNSResult, error)
-	// SPF are the mechanisms (RFC 7208 section 5) that let the relay of answers
-	// pass, for the SPF record of domains: "include:spf.example.net". "a mx" when
-	// empty, the hosts of the domain itself.
+	// SPF holds the mechanisms (RFC 7208 section 5) that authorize the outgoing relay, for the
+	// suggested SPF record of domains: "include:spf.example.net". Empty means "a mx", the domain's
+	// own hosts.
 	SPF string
-	// FetchImage fetches an image from another server, for [Service.RemoteImage]; its
-	// error is a NotFound fault when there is no image to be had. See package
-	// imageproxy. nil: the method is a Disabled fault.
+	// FetchImage fetches a remote image for [Service.RemoteImage]. It returns a NotFound fault when
+	// no image is available. See package imageproxy. If nil, that method returns a Disabled fault.
 	FetchImage func(ctx context.Context, address string) (RemoteImage, error)
 
-	// ParseKey reads an OpenPGP key that mail can be encrypted to at a time; the
-	// text of its error is shown after the field's name: "is expired". See package
-	// pgp. nil switches keys off, and mail is sent as if there were none.
+	// ParseKey parses an OpenPGP key that must be usable for encryption at the given time. Its
+	// error text is displayed after the field's name: "is expired". See package pgp. If nil, keys
+	// are disabled and mail is sent unencrypted.
 	ParseKey func(content []byte, now time.Time) (PublicKey, error)
 
-	// Feed follows the events of accounts for [Desk.Follow]; events.Hub is one. nil:
-	// the method is a Disabled fault.
+	// Feed follows accounts' events for [Desk.Follow]; events.Hub implements it. If nil, that
+	// method returns a Disabled fault.
 	Feed storage.EventFeed
-	// EventSource begins the source of CloudEvents, before "/accounts/<id>": the address
-	// of the API, for instance.
+	// EventSource is the prefix of the CloudEvents source, before "/accounts/<id>"; for example the
+	// address of the API.
 	EventSource string
 
-	// Processes tells which of the processes that share the store live; a bunstore.DB does.
-	// It shows which mailbox a process died at: one at which that happens again and again is
-	// not fetched any more, see [FetchStatus]. nil: nobody looks.
+	// Processes reports which of the processes that share the store are alive; a bunstore.DB
+	// implements it. It identifies mailboxes whose fetching crashed a process. A mailbox that does
+	// so repeatedly is no longer fetched, see [FetchStatus]. If nil, crashes are not detected.
 	Processes storage.Processes
 
 	Now    func() time.Time // nil: time.Now
@@ -96,18 +105,18 @@ type Config struct {
 	Logger *slog.Logger     // nil: discards
 }
 
-// Service is the help desk. It is safe for concurrent use. All it keeps are marks that
-// are not written yet, see [Service.Run], and how often passwords were wrong.
+// Service is the help desk. It is safe for concurrent use. Its only in-memory state is marks that
+// are not written yet, see [Service.Run], and counts of failed sign-ins.
 type Service struct {
 	cfg      Config
 	marks    *marks
-	address  string // that requests come from, see From
+	address  string // client address of requests, see From
 	throttle *throttle
 	gate     *gate
 }
 
-// New makes a service. It starts nothing and touches no data. What is missing in
-// cfg is an Invalid fault.
+// New makes a service. It starts nothing and touches no data. A missing required field of cfg is an
+// Invalid fault.
 func New(cfg Config) (*Service, error) {
 	var problems fault.Collector
 	problems.Check(cfg.Store != nil, "Store", "is required")
@@ -118,6 +127,7 @@ func New(cfg Config) (*Service, error) {
 		problems.Check(len(key) >= 32, fmt.Sprintf("FormerSigningKeys[%d]", i), "must have at least 32 bytes")
 	}
 	cfg.Retention.check(&problems)
+	checkProviders(cfg.Providers, &problems)
 	if err := problems.Err(); err != nil {
 		return nil, err
 	}
@@ -155,17 +165,16 @@ func New(cfg Config) (*Service, error) {
 	return &Service{cfg: cfg, marks: &marks{at: map[mark]time.Time{}}, throttle: newThrottle(), gate: newGate()}, nil
 }
 
-// Bind returns the same service over another store, for a store that joins the
-// caller's own transaction: what is done through it is committed or rolled back by
-// the caller. Files of what is rolled back stay behind in the blobs, unreferenced.
-// What is noted while others read is written by [Service.FlushMarks].
+// Bind returns the same service over another store, typically one that joins the caller's own
+// transaction. The caller then commits or rolls back the service's changes. A rollback leaves files
+// unreferenced in the blobs. [Service.FlushMarks] writes the marks noted during reads.
 func (s *Service) Bind(store Store) *Service {
 	cfg := s.cfg
 	cfg.Store = store
 	return &Service{cfg: cfg, marks: &marks{at: map[mark]time.Time{}}, address: s.address, throttle: s.throttle, gate: s.gate}
 }
 
-// now is the time of an operation: UTC, microseconds, as stores keep it.
+// now returns the current time in UTC, truncated to the microseconds that stores keep.
 func (s *Service) now() time.Time { return s.cfg.Now().UTC().Truncate(time.Microsecond) }
 
 // random returns n random bytes.
@@ -177,13 +186,13 @@ func (s *Service) random(n int) ([]byte, error) {
 	return b, nil
 }
 
-// deskGuard is the guard of handles that are bound to an account.
+// deskGuard guards handles that are bound to an account.
 type deskGuard = guard.Guard[Permission, Reader, Tx]
 
-// systemGuard is the guard of handles above accounts.
+// systemGuard guards handles above accounts.
 type systemGuard = guard.Guard[Permission, Directory, SystemTx]
 
-// anyMember stands for what every member may do, whatever the roles.
+// anyMember is the permission of operations that every member may do, whatever their roles.
 const anyMember Permission = ""
 
 // scoped returns a guard over one scope of the store.
@@ -194,7 +203,8 @@ func (s *Service) scoped(scope Scope, allows func(Permission) bool) deskGuard {
 	return guard.New(allows, s.cfg.Store.Within(scope), begin)
 }
 
-// member is scoped for a member who came with a token: what they do is audited.
+// member returns a scoped guard for a member who authenticated with a token. Their changes are
+// audited.
 func (s *Service) member(scope Scope, tokenID int64, allows func(Permission) bool) deskGuard {
 	begin := func(ctx context.Context, fn func(ctx context.Context, tx Tx) error) error {
 		return s.cfg.Store.InTx(ctx, scope, func(ctx context.Context, tx Tx) error { return fn(ctx, auditing{tx, s, tokenID}) })
@@ -202,8 +212,8 @@ func (s *Service) member(scope Scope, tokenID int64, allows func(Permission) boo
 	return guard.New(allows, s.cfg.Store.Within(scope), begin)
 }
 
-// retryUnique runs fn again when it lost a race for one of the given
-// uniquenesses: the other's row is there now and is found by fn's own look-up.
+// retryUnique runs fn again after it lost a race for one of the given unique keys. The second run
+// finds the winner's row.
 func retryUnique(fn func() error, codes ...string) error {
 	var err error
 	for range 4 {
@@ -227,27 +237,27 @@ func isUnique(err error, codes ...string) bool {
 	return false
 }
 
-// takenField turns a lost uniqueness into a problem of the field that broke it.
+// takenField turns a uniqueness conflict into a problem of the field that caused it.
 func takenField(err error, code, field string) error {
 	if isUnique(err, code) {
-		return fault.Field(field, "is taken already")
+		return fault.Field(field, "is already taken")
 	}
 	return err
 }
 
-// required notes a field that is empty or longer than limit characters.
+// required adds a problem for a field that is empty or longer than limit characters.
 func required(c *fault.Collector, field, value string, limit int) {
 	if c.Check(value != "", field, "is required") {
 		bounded(c, field, value, limit)
 	}
 }
 
-// bounded notes a text that is longer than limit characters.
+// bounded adds a problem for a text longer than limit characters.
 func bounded(c *fault.Collector, field, value string, limit int) {
 	c.Check(runes(value) <= limit, field, fmt.Sprintf("is longer than %d characters", limit))
 }
 
-// signedBy reports whether check holds for a key that signs or has signed.
+// signedBy reports whether check succeeds for the current or a former signing key.
 func (s *Service) signedBy(check func(key []byte) bool) bool {
 	return check(s.cfg.SigningKey) || slices.ContainsFunc(s.cfg.FormerSigningKeys, check)
 }

@@ -10,31 +10,31 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// SessionLife is how long a session lasts.
+// SessionLife is the lifetime of a session.
 const SessionLife = 14 * 24 * time.Hour
 
-// Session is what signing in begins: an access token for a browser's cookie.
+// Session is the result of signing in: an access token for a browser's cookie.
 type Session struct {
 	Secret    string
 	ExpiresAt time.Time
 }
 
-// StartSession begins a session of a caller who has just signed in, see
-// [Service.SignIn] and [Service.As]; a caller with an access token is Forbidden, a disabled user Unauthenticated. A
-// session may do all that its user may, and ends after 14 days or with
-// [Service.EndSession]. The device is what its user knows it by in [Admin.Sessions], such
-// as "Firefox on Linux": a line of at most 200 characters, cut there; "" is "Session".
+// StartSession starts a session for a caller who has just signed in, see [Service.SignIn],
+// [Service.FinishSignInWith] and [Service.As]. A caller with an access token is a Forbidden fault, a disabled user an
+// Unauthenticated fault. A session has all of its user's permissions, and ends after 14 days or
+// with [Service.EndSession]. The device describes it in [Admin.Sessions], such as "Firefox on
+// Linux": one line, cut to 200 characters; "" becomes "Session".
 func (s *Service) StartSession(ctx context.Context, c Caller, device string) (Session, error) {
 	if c.userID == 0 {
 		return Session{}, fault.New(fault.Unauthenticated, "Sign in first.")
 	}
 	if c.tokenID != 0 {
-		return Session{}, fault.New(fault.Forbidden, "An access token cannot begin a session.")
+		return Session{}, fault.New(fault.Forbidden, "An access token cannot start a session.")
 	}
 	now := s.now()
 	session := Session{Secret: newSecret(), ExpiresAt: now.Add(SessionLife)}
 	token := AccessToken{
-		UserID: c.userID, Name: cmp.Or(cut(cleanLine(device), 200), "Session"), Hash: hashSecret(session.Secret), ExpiresAt: session.ExpiresAt, CreatedAt: now, Session: true,
+		UserID: c.userID, Name: cmp.Or(cut(cleanLine(device), 200), "Session"), Hash: hashSecret(session.Secret), ExpiresAt: session.ExpiresAt, CreatedAt: now, Session: true, Factors: c.factors,
 	}
 	err := s.cfg.Store.InSystemTx(ctx, func(ctx context.Context, tx SystemTx) error {
 		if user, err := tx.UserForUpdate(ctx, c.userID); err != nil {
@@ -56,8 +56,8 @@ func (s *Service) StartSession(ctx context.Context, c Caller, device string) (Se
 	return session, nil
 }
 
-// EndSession ends the session that the caller came with. For others, and for a
-// session that has ended already, it does nothing.
+// EndSession ends the caller's session. For other callers, and for an ended session, it does
+// nothing.
 func (s *Service) EndSession(ctx context.Context, c Caller) error {
 	if !c.session {
 		return nil
@@ -74,8 +74,8 @@ func (s *Service) EndSession(ctx context.Context, c Caller) error {
 	return err
 }
 
-// Sessions lists where the caller is signed in, newest first: the sessions that have not
-// expired. That of the caller itself has the id [Caller.TokenID].
+// Sessions lists the caller's unexpired sessions, newest first. The current one has the id
+// [Caller.TokenID].
 func (a *Admin) Sessions(ctx context.Context, req storage.PageRequest) (storage.Page[AccessToken], error) {
 	dir, err := a.guard.Read(anyMember)
 	if err != nil {
@@ -88,8 +88,7 @@ func (a *Admin) Sessions(ctx context.Context, req storage.PageRequest) (storage.
 	return page, err
 }
 
-// EndOtherSessions signs the caller out everywhere else. A token with scopes may not: the
-// fault is Forbidden.
+// EndOtherSessions ends all other sessions of the caller. A token with scopes is a Forbidden fault.
 func (a *Admin) EndOtherSessions(ctx context.Context) error {
 	begin, err := a.guard.Write(ownUser)
 	if err != nil {

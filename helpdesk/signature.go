@@ -12,24 +12,23 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// Ending is what stands below the text of an answer in its mail. It is fixed when the
-// answer is posted, or leaves at the time that it waited for.
+// Ending is the text below a reply's body in its message. It is fixed when the reply is posted or,
+// if scheduled, when it is sent.
 type Ending struct {
-	Signature string  `json:"signature,omitempty"` // HTML that is safe to show
-	Quotes    []int64 `json:"quotes,omitempty"`    // interactions that are quoted, newest first
+	Signature string  `json:"signature,omitempty"` // sanitized HTML
+	Quotes    []int64 `json:"quotes,omitempty"`    // quoted interactions, newest first
 }
 
-// Signature is what a member's answers end with, in all mailboxes. The mailbox's own,
-// [Mailbox].Signature, stands below it.
+// Signature is a member's signature for replies in all mailboxes. The mailbox's own,
+// [Mailbox].Signature, follows it.
 type Signature struct {
 	ID        int64
 	UserID    int64
-	Body      string // HTML that is safe to show, with placeholders such as {{agent.name}}
+	Body      string // sanitized HTML with placeholders such as {{agent.name}}
 	UpdatedAt time.Time
 }
 
-// UniqueSignature is the code of the Conflict fault of a store for a second signature
-// with the same (account, UserID).
+// UniqueSignature is the code of a store's Conflict fault for a duplicate (account, UserID).
 const UniqueSignature = "signature"
 
 // SignatureFilter narrows a list of signatures.
@@ -37,14 +36,13 @@ type SignatureFilter struct {
 	UserIDs []int64 // of any of these users; empty: none
 }
 
-// maxSignature is how large a signature may be.
+// maxSignature is the maximum size of a signature.
 const maxSignature = 16 << 10
 
-// SignaturePlaceholders lists what stands for something in a signature, between double
-// braces.
+// SignaturePlaceholders lists the placeholders allowed in a signature, between double braces.
 func SignaturePlaceholders() []string { return []string{"agent.name", "mailbox.name", "mailbox.email"} }
 
-// cleanSignature validates a signature. What has neither text nor an image is none.
+// cleanSignature validates a signature. One with neither text nor an image becomes empty.
 func cleanSignature(problems *fault.Collector, body string) string {
 	if !problems.Check(len(body) <= maxSignature, "signature", "is larger than 16 KiB") {
 		return ""
@@ -57,7 +55,7 @@ func cleanSignature(problems *fault.Collector, body string) string {
 	return body
 }
 
-// checkPlaceholders notes places in a body that nothing is known for.
+// checkPlaceholders adds problems for unknown placeholders.
 func checkPlaceholders(problems *fault.Collector, field, body string, names []string) {
 	known := map[string]bool{}
 	for _, name := range names {
@@ -91,9 +89,9 @@ func signatureOf(ctx context.Context, r Reader, userID int64) (Signature, error)
 	return found[0], nil
 }
 
-// SetSignature sets what the caller's answers end with from now on: HTML or text with
-// the placeholders of [SignaturePlaceholders], at most 16 KiB; "": nothing. It returns it
-// as it is stored. It needs interactions.create.
+// SetSignature sets the signature of the caller's future replies: HTML or text with the
+// placeholders of [SignaturePlaceholders], at most 16 KiB; "" removes it. It returns the stored
+// signature. It needs interactions.create.
 func (d *Desk) SetSignature(ctx context.Context, body string) (string, error) {
 	begin, err := d.guard.Write(InteractionsCreate)
 	if err != nil {
@@ -124,8 +122,8 @@ func (d *Desk) SetSignature(ctx context.Context, body string) (string, error) {
 	return body, err
 }
 
-// SignatureIn returns what an answer by the caller in a mailbox ends with, placeholders
-// filled in: the caller's own signature and the mailbox's. It needs interactions.view.
+// SignatureIn returns the ending of the caller's replies in a mailbox, with placeholders filled in:
+// the caller's signature and the mailbox's. It needs interactions.view.
 func (d *Desk) SignatureIn(ctx context.Context, mailboxID int64) (string, error) {
 	r, err := d.guard.Read(InteractionsView)
 	if err != nil {
@@ -138,7 +136,7 @@ func (d *Desk) SignatureIn(ctx context.Context, mailboxID int64) (string, error)
 	return d.svc.signature(ctx, r, m, d.userID)
 }
 
-// signature is what an answer by a user ends with.
+// signature returns the signatures below a user's replies.
 func (s *Service) signature(ctx context.Context, r Reader, m Mailbox, userID int64) (string, error) {
 	own := Signature{}
 	if userID != 0 {
@@ -167,7 +165,7 @@ func (s *Service) signature(ctx context.Context, r Reader, m Mailbox, userID int
 	return strings.Join(parts, "\n"), nil
 }
 
-// end fixes what stands below an answer in its mail.
+// end fixes the ending of a reply.
 func (s *Service) end(ctx context.Context, tx Tx, c Conversation, m Mailbox, i *Interaction) (err error) {
 	if i.Ending.Signature, err = s.signature(ctx, tx.Reader(), m, i.PostedByID); err != nil {
 		return err
@@ -176,7 +174,7 @@ func (s *Service) end(ctx context.Context, tx Tx, c Conversation, m Mailbox, i *
 	return err
 }
 
-// ended is the body of an answer with what stands below it.
+// ended returns a reply's body with its ending.
 func (o *Outgoing) ended(ctx context.Context, tx Tx, m Mailbox, i Interaction, body string) (string, error) {
 	if i.Ending.Signature != "" {
 		body += "\n<div><br>\n" + i.Ending.Signature + "</div>"
@@ -185,7 +183,7 @@ func (o *Outgoing) ended(ctx context.Context, tx Tx, m Mailbox, i Interaction, b
 	return body + quoted, err
 }
 
-// forgetSignature removes the signature of a user who is no member any more.
+// forgetSignature removes a former member's signature.
 func forgetSignature(ctx context.Context, tx Tx, userID int64) error {
 	own, err := signatureOf(ctx, tx.Reader(), userID)
 	if err != nil || own.ID == 0 {

@@ -8,16 +8,16 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// maxSnooze is how far ahead a conversation can be put off.
+// maxSnooze is how long a conversation can be snoozed.
 const maxSnooze = 5 * 366 * 24 * time.Hour
 
-// snooze puts a conversation off, or wakes it. A job wakes it when its time has come. A
-// conversation that is not at work does not sleep.
+// snooze snoozes a conversation, with a job to wake it, or wakes it. A conversation that is not
+// open cannot be snoozed.
 func (d *Desk) snooze(ctx context.Context, tx Tx, c *Conversation, in storage.Opt[time.Time]) error {
 	until, given := in.Get()
 	until = until.UTC().Truncate(time.Microsecond)
 	if given && !c.Status.Open() {
-		return fault.Field("snoozed_until", "is only for conversations that are posted or pending")
+		return fault.Field("snoozed_until", "is only allowed for posted or pending conversations")
 	}
 	if !given && (in.IsNull() || !c.Status.Open()) {
 		c.SnoozedUntil = time.Time{}
@@ -32,8 +32,8 @@ func (d *Desk) snooze(ctx context.Context, tx Tx, c *Conversation, in storage.Op
 	return tx.Enqueue(ctx, storage.Job{Kind: JobWake, AccountID: d.scope.AccountID, Subject: c.ID, RunAt: until})
 }
 
-// Wake does a job of kind [JobWake]: a conversation whose time has come sleeps no more.
-// One that was woken before, or put off further, stays as it is.
+// Wake runs a [JobWake] job: it ends a conversation's snooze if that is due. A conversation that
+// was woken before, or snoozed further, is unchanged.
 func (s *Service) Wake(ctx context.Context, job storage.ClaimedJob) error {
 	err := s.cfg.Store.InTx(ctx, Scope{AccountID: job.AccountID}, func(ctx context.Context, tx Tx) error {
 		c, err := tx.Conversations().Lock(ctx, job.Subject)
@@ -57,7 +57,7 @@ func (s *Service) Wake(ctx context.Context, job storage.ClaimedJob) error {
 		return tx.Emit(ctx, events...)
 	})
 	if fault.Is(err, fault.NotFound) {
-		return nil // it is gone
+		return nil // deleted
 	}
 	return err
 }

@@ -116,7 +116,7 @@ func TestSnoozeProblems(t *testing.T) {
 	}{
 		{"now", open, now, "must be in the future, and at most five years ahead"},
 		{"in ten years", open, now.AddDate(10, 0, 0), "must be in the future, and at most five years ahead"},
-		{"a closed one", closed, now.Add(time.Hour), "is only for conversations that are posted or pending"},
+		{"a closed one", closed, now.Add(time.Hour), "is only allowed for posted or pending conversations"},
 	} {
 		_, one := b.desk.UpdateConversation(b.ctx, tt.id, helpdesk.ConversationUpdate{SnoozedUntil: storage.Some(tt.until)})
 		_, bulk := b.desk.UpdateConversations(b.ctx, []int64{tt.id}, helpdesk.BulkUpdate{SnoozedUntil: storage.Some(tt.until)})

@@ -8,18 +8,18 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// MailSource is the mail that an interaction came as, byte for byte.
+// MailSource is the raw message of an interaction.
 type MailSource struct {
 	InteractionID int64
 	Size          int64 // bytes
-	Partial       bool  // only a part of the mail is there
+	Partial       bool  // the raw message is incomplete
 	ReceivedAt    time.Time
 	key           string
 }
 
-// Source finds the mail that an interaction came as. Of what did not come by mail, and
-// of a mail that came into a mailbox which the member does not reach, it is a NotFound
-// fault. It needs interactions.view.
+// Source finds the raw message of an interaction. An interaction that was not received by mail, or
+// whose message came to a mailbox that the member does not reach, is a NotFound fault. It needs
+// interactions.view.
 func (d *Desk) Source(ctx context.Context, conversationID, interactionID int64) (MailSource, error) {
 	r, err := d.guard.Read(InteractionsView)
 	if err != nil {
@@ -41,8 +41,7 @@ func (d *Desk) Source(ctx context.Context, conversationID, interactionID int64) 
 	return MailSource{}, fault.Missing("source", interactionID)
 }
 
-// OpenSource opens the mail that an interaction came as, from offset on: see
-// [Desk.Source].
+// OpenSource opens the raw message of an interaction from offset: see [Desk.Source].
 func (d *Desk) OpenSource(ctx context.Context, conversationID, interactionID, offset int64) (io.ReadCloser, error) {
 	s, err := d.Source(ctx, conversationID, interactionID)
 	if err != nil {

@@ -8,18 +8,17 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// IsSpam reports whether somebody, or a blocked sender's mail, made it spam.
+// IsSpam reports whether a member, or a blocked sender, made it spam.
 func (c Conversation) IsSpam() bool { return !c.SpamAt.IsZero() }
 
-// spam makes a conversation spam, or takes that back. Spam is closed, so that it is in no
-// list of what is at work; what is opened is no spam any more. The status of c is the new
-// one already, of which asked says whether it was asked for. Answers that wait for their time
-// in what becomes spam are the caller's to return, see [madeSpam].
+// spam marks a conversation as spam, or not as spam. Spam is closed, so that it is in no list of
+// open conversations; opening it clears the mark. c already has its new status, and asked is the
+// requested one. The caller turns scheduled replies of new spam back into drafts, see [madeSpam].
 func (d *Desk) spam(ctx context.Context, tx Tx, c *Conversation, in storage.Opt[bool], asked storage.Opt[Status]) error {
 	spam, given := in.Get()
 	if given && spam {
 		if status, set := asked.Get(); set && status != StatusClosed {
-			return fault.Field("status", "must be closed, or left out, for spam")
+			return fault.Field("status", "must be closed or omitted for spam")
 		}
 		if c.Status = StatusClosed; !c.IsSpam() {
 			c.SpamAt = d.svc.now()
@@ -41,5 +40,5 @@ func (d *Desk) spam(ctx context.Context, tx Tx, c *Conversation, in storage.Opt[
 	return err
 }
 
-// madeSpam reports whether a change made spam of a conversation.
+// madeSpam reports whether a change marked a conversation as spam.
 func madeSpam(old, c Conversation) bool { return !old.IsSpam() && c.IsSpam() }

@@ -11,27 +11,25 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// SplitInput says which interactions of a conversation become one of their own.
+// SplitInput selects the interactions that become a new conversation.
 type SplitInput struct {
-	InteractionID  int64   // this one and all after it; 0: InteractionIDs
+	InteractionID  int64   // this one and all later ones; 0: InteractionIDs
 	InteractionIDs []int64 // exactly these, at most 100
-	Subject        string  // at most 998 characters; "": that of the first mail that moves, or of the conversation
+	Subject        string  // at most 998 characters; "": that of the first moved message, or of the conversation
 }
 
-// MaxSplit is how many interactions a split can name one by one.
+// MaxSplit limits the interactions that a split can name.
 const MaxSplit = 100
 
-// SplitConversation makes interactions of a conversation a new one, and returns it:
-// one of them with all after it, or those that are named. They go with their
-// attachments, deliveries and ledger rows and keep their ids. Answers to them come
-// into the new conversation from then on, by reference and by the reply tokens that
-// they went out with. Something must stay. It needs conversations.update and
+// SplitConversation moves interactions of a conversation into a new one, and returns it: either one
+// with all later ones, or the named ones. They keep their ids, attachments, deliveries and ledger
+// rows. Replies to them arrive in the new conversation, by reference and by the reply tokens that
+// they were sent with. At least one interaction must stay. It needs conversations.update and
 // conversations.create.
 //
-// The new conversation has a number of its own, is open, of the same mailbox and
-// assigned to the same user, and has no tags. Its customer is the sender of the first
-// of the customers' messages that move, or that of the old one. What users have read
-// stays read. Who took part in the old conversation still does.
+// The new conversation gets a new number, is open, has the same mailbox and user, and has no tags.
+// Its customer is the author of the first moved customer message, or else the old conversation's.
+// Read marks and participants are kept.
 func (d *Desk) SplitConversation(ctx context.Context, id int64, in SplitInput) (Conversation, error) {
 	begin, err := d.guard.Write(ConversationsUpdate)
 	if err != nil {
@@ -43,7 +41,7 @@ func (d *Desk) SplitConversation(ctx context.Context, id int64, in SplitInput) (
 	in.Subject = cleanLine(in.Subject)
 	var problems fault.Collector
 	bounded(&problems, "subject", in.Subject, 998)
-	problems.Check(in.InteractionID != 0 || len(in.InteractionIDs) > 0, "interaction", "is required, or interactions")
+	problems.Check(in.InteractionID != 0 || len(in.InteractionIDs) > 0, "interaction", "is required unless interactions is given")
 	problems.Check(in.InteractionID == 0 || len(in.InteractionIDs) == 0, "interactions", "cannot be given together with interaction")
 	problems.Check(len(in.InteractionIDs) <= MaxSplit, "interactions", "has more than 100 ids")
 	if err := problems.Err(); err != nil {
@@ -65,7 +63,7 @@ func (d *Desk) SplitConversation(ctx context.Context, id int64, in SplitInput) (
 	return c, err
 }
 
-// choose reads what is to be split off, in order. Bodies are left out: there may be many.
+// choose reads the interactions to move, in order, without their bodies, since there may be many.
 func (in SplitInput) choose(ctx context.Context, tx Tx, from Conversation) ([]Interaction, error) {
 	var moved []Interaction
 	stays, seek := false, storage.Seek{Limit: 20}
@@ -102,7 +100,7 @@ func (in SplitInput) choose(ctx context.Context, tx Tx, from Conversation) ([]In
 		return nil, err
 	}
 	if !stays {
-		return nil, fault.Field(in.field(), "must leave something in the conversation")
+		return nil, fault.Field(in.field(), "must leave at least one interaction in the conversation")
 	}
 	return moved, nil
 }
@@ -114,7 +112,7 @@ func (in SplitInput) field() string {
 	return "interactions"
 }
 
-// missing refuses interactions that are not in the conversation.
+// missing returns a fault if a named interaction is not in the conversation.
 func (in SplitInput) missing(found []Interaction) error {
 	has := func(id int64) bool { return slices.ContainsFunc(found, func(i Interaction) bool { return i.ID == id }) }
 	if in.InteractionID != 0 && !has(in.InteractionID) {
@@ -129,10 +127,10 @@ func (in SplitInput) missing(found []Interaction) error {
 	if len(fields) == 0 {
 		return nil
 	}
-	return &fault.Error{Kind: fault.NotFound, Resource: "interaction", Message: "Some interactions do not exist; nothing was done.", Fields: fields}
+	return &fault.Error{Kind: fault.NotFound, Resource: "interaction", Message: "Some interactions do not exist. Nothing was changed.", Fields: fields}
 }
 
-// split makes a new conversation of interactions of one that is locked.
+// split moves interactions of a locked conversation into a new one.
 func (d *Desk) split(ctx context.Context, tx Tx, rule string, from Conversation, moved []Interaction, subject string) (Conversation, error) {
 	now := d.svc.now()
 	c := newConversation(from.MailboxID, from.CustomerID, CustomerEmail{ID: from.CustomerEmailID, Email: from.CustomerEmail}, now)

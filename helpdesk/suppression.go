@@ -8,29 +8,29 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// SuppressionReason says why an address gets no mail.
+// SuppressionReason is the reason why no mail is sent to an address.
 type SuppressionReason string
 
 // The reasons of suppressions. More may be added.
 const (
-	SuppressedBounce SuppressionReason = "bounce" // a mail came back: there is no such address
-	SuppressedManual SuppressionReason = "manual" // a member wanted it
+	SuppressedBounce SuppressionReason = "bounce" // a message bounced: the address does not exist
+	SuppressedManual SuppressionReason = "manual" // suppressed by a member
 )
 
-// Suppression is an address that gets no mail: sending to it fails at once, with
+// Suppression is an address that no mail is sent to: its deliveries fail at once, as
 // [DeliverySuppressed], until the suppression is lifted.
 type Suppression struct {
 	ID            int64
 	Email         string
 	Key           string // EmailKey; unique in the account
 	Reason        SuppressionReason
-	Detail        string // what the bounce said, or the member; at most 500 characters
-	UserID        int64  // who suppressed it; 0: a bounce did
-	InteractionID int64  // that bounced, which may be gone; 0: none
+	Detail        string // the bounce's or the member's explanation; at most 500 characters
+	UserID        int64  // who suppressed it; 0: a bounce
+	InteractionID int64  // that bounced, may no longer exist; 0: none
 	CreatedAt     time.Time
 }
 
-// explain is the response of deliveries to the address.
+// explain returns the response of deliveries to the address.
 func (s Suppression) explain() string {
 	text := "Not sent: the address is on the list of suppressions, put there by a member."
 	if s.Reason == SuppressedBounce {
@@ -42,7 +42,7 @@ func (s Suppression) explain() string {
 	return text
 }
 
-// SuppressionInput suppresses an address.
+// SuppressionInput is a new suppression.
 type SuppressionInput struct {
 	Email  string // required
 	Detail string // at most 500 characters
@@ -57,8 +57,7 @@ func (d *Desk) Suppression(ctx context.Context, id int64) (Suppression, error) {
 	return r.Suppressions().Get(ctx, id)
 }
 
-// Suppressions lists the addresses that get no mail, newest first. It needs
-// customers.view.
+// Suppressions lists the suppressed addresses, newest first. It needs customers.view.
 func (d *Desk) Suppressions(ctx context.Context, req storage.PageRequest) (storage.Page[Suppression], error) {
 	r, err := d.guard.Read(CustomersView)
 	if err != nil {
@@ -70,8 +69,8 @@ func (d *Desk) Suppressions(ctx context.Context, req storage.PageRequest) (stora
 		})
 }
 
-// Suppress makes an address get no mail. It needs customers.update. One that is
-// suppressed already is an Invalid fault on email.
+// Suppress stops mail to an address. It needs customers.update. An address that is already
+// suppressed is an Invalid fault on email.
 func (d *Desk) Suppress(ctx context.Context, in SuppressionInput) (Suppression, error) {
 	begin, err := d.guard.Write(CustomersUpdate)
 	if err != nil {
@@ -83,7 +82,7 @@ func (d *Desk) Suppress(ctx context.Context, in SuppressionInput) (Suppression, 
 	var problems fault.Collector
 	s := Suppression{Email: cleanLine(in.Email), Detail: cleanLine(in.Detail), Reason: SuppressedManual, UserID: d.userID, CreatedAt: d.svc.now()}
 	if problems.Check(s.Email != "", "email", "is required") {
-		problems.Check(ValidEmail(s.Email), "email", "is no mail address")
+		problems.Check(ValidEmail(s.Email), "email", "is not an email address")
 	}
 	bounded(&problems, "detail", s.Detail, 500)
 	if err := problems.Err(); err != nil {
@@ -99,8 +98,8 @@ func (d *Desk) Suppress(ctx context.Context, in SuppressionInput) (Suppression, 
 	return s, takenField(err, UniqueSuppression, "email")
 }
 
-// LiftSuppression lets an address get mail again. What failed for it meanwhile is
-// sent by [Desk.RetryDeliveries]. It needs customers.update.
+// LiftSuppression allows mail to an address again. [Desk.RetryDeliveries] sends what failed in the
+// meantime. It needs customers.update.
 func (d *Desk) LiftSuppression(ctx context.Context, id int64) error {
 	begin, err := d.guard.Write(CustomersUpdate)
 	if err != nil {

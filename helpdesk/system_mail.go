@@ -9,31 +9,31 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// SystemMail is a mail that the help desk writes by itself, to one recipient who is no
-// customer. Every try gives the same.
+// SystemMail is a mail from the help desk itself to one recipient who is not a customer. Every
+// attempt gets the same content.
 type SystemMail struct {
 	MessageID string
 	Date      time.Time
 	From      Address
-	ReplyTo   string // where answers go to; "": to From
+	ReplyTo   string // address for replies; "": From
 	To        Address
 	Subject   string
 	InReplyTo string
 	Text      string
-	DKIM      []DKIMKey // to sign with; none: it is not signed
+	DKIM      []DKIMKey // to sign with; none: unsigned
 }
 
-// MailLinks are the addresses of the pages that mails of the system lead to. All are
-// required.
+// MailLinks build the URLs of pages in system mails. All but Forgotten are required.
 type MailLinks struct {
-	Invitation    func(token string) string        // where an invitation is accepted
-	Conversation  func(accountID, id int64) string // where members read a conversation
-	Mailbox       func(accountID, id int64) string // where they look after a mailbox
-	Notifications func(accountID int64) string     // where they choose what they are told
-	Password      func(token string) string        // where another password is chosen
+	Invitation    func(token string) string        // for accepting an invitation
+	Conversation  func(accountID, id int64) string // for reading a conversation
+	Mailbox       func(accountID, id int64) string // for managing a mailbox
+	Notifications func(accountID int64) string     // for choosing notifications
+	Password      func(token string) string        // for choosing a new password
+	Forgotten     func() string                    // for asking for a new password; nil: no link
 }
 
-// Check notes what is missing, with problems on fields below Links.
+// Check adds problems for missing links, on fields below Links.
 func (l MailLinks) Check(problems *fault.Collector) {
 	problems.Check(l.Invitation != nil, "Links.Invitation", "is required")
 	problems.Check(l.Conversation != nil, "Links.Conversation", "is required")
@@ -42,13 +42,13 @@ func (l MailLinks) Check(problems *fault.Collector) {
 	problems.Check(l.Password != nil, "Links.Password", "is required")
 }
 
-// SystemMailKinds returns the kinds of the jobs that [Outgoing.SystemMail] has mails of.
+// SystemMailKinds returns the kinds of jobs that [Outgoing.SystemMail] handles.
 func SystemMailKinds() []string {
-	return []string{JobInvite, JobProbe, JobReturnMail, JobTellMail, JobPasswordMail}
+	return []string{JobInvite, JobProbe, JobReturnMail, JobTellMail, JobPasswordMail, JobCredentialMail}
 }
 
-// SystemMail returns the mail of a job of one of the [SystemMailKinds]. One that is not to
-// be sent any more, or of which what it needs is gone, is a NotFound fault.
+// SystemMail returns the mail of a job of one of the [SystemMailKinds]. If it is no longer to be
+// sent, or its data is gone, it is a NotFound fault.
 func (o *Outgoing) SystemMail(ctx context.Context, job storage.ClaimedJob, links MailLinks) (SystemMail, error) {
 	r, err := o.desk(job.AccountID).Read(transmit)
 	if err != nil {
@@ -63,11 +63,13 @@ func (o *Outgoing) SystemMail(ctx context.Context, job storage.ClaimedJob, links
 	case JobReturnMail:
 		out, err = o.svc.returnedMail(ctx, r, job)
 	case JobPasswordMail:
-		return o.svc.passwordMail(ctx, job, links) // of no account
+		return o.svc.passwordMail(ctx, job, links) // belongs to no account
+	case JobCredentialMail:
+		return o.svc.credentialMail(ctx, job, links) // likewise
 	case JobTellMail:
 		out, err = o.svc.tellMail(ctx, r, job, links)
 	default:
-		return SystemMail{}, fault.New(fault.Internal, "No mail of the system belongs to jobs of this kind.")
+		return SystemMail{}, fault.New(fault.Internal, "No system mail belongs to this kind of job.")
 	}
 	if err != nil {
 		return SystemMail{}, err
@@ -76,8 +78,8 @@ func (o *Outgoing) SystemMail(ctx context.Context, job storage.ClaimedJob, links
 	return out, err
 }
 
-// ReportSystemMail records what became of a try to send a mail, where that says more than
-// that it is to be tried again: see [Desk.TaggedAddress].
+// ReportSystemMail records the outcome of an attempt where it matters beyond retrying: see
+// [Desk.TaggedAddress].
 func (o *Outgoing) ReportSystemMail(ctx context.Context, job storage.ClaimedJob, sent SystemMail, out Outcome) error {
 	begin, err := o.desk(job.AccountID).Write(transmit)
 	if err != nil || job.Kind != JobProbe || out.State == DeliverySent {
@@ -86,9 +88,9 @@ func (o *Outgoing) ReportSystemMail(ctx context.Context, job storage.ClaimedJob,
 	return begin(ctx, func(ctx context.Context, tx Tx) error { return o.svc.reportProbe(ctx, tx, job.Subject, sent, out) })
 }
 
-// sender is who writes what comes from the account as a whole: its default mailbox, or else
-// its first one with an address, and only if need be the one to be avoided (0: none); without
-// any, no-reply at the intake domain.
+// sender returns the sender of mails from the account as a whole: its default mailbox, or else the
+// first one with an address; the mailbox avoid (0: none) only if there is no other; without any,
+// no-reply at the intake domain.
 func (s *Service) sender(ctx context.Context, r Reader, avoid int64) (from Address, of Mailbox, err error) {
 	account, err := r.Account(ctx)
 	if err != nil {
@@ -113,7 +115,7 @@ func (s *Service) sender(ctx context.Context, r Reader, avoid int64) (from Addre
 	return from, of, err
 }
 
-// mailFrom is the address that mail of a mailbox comes from.
+// mailFrom returns the sender address for a mailbox's mail.
 func (s *Service) mailFrom(m Mailbox) string {
 	if m.Email != "" {
 		return m.Email
@@ -121,10 +123,10 @@ func (s *Service) mailFrom(m Mailbox) string {
 	return s.InternalAddress(m)
 }
 
-// paragraphs is the text of a mail.
+// paragraphs joins paragraphs to a mail's text.
 func paragraphs(parts ...string) string { return strings.Join(parts, "\n\n") + "\n" }
 
-// greeting begins a mail.
+// greeting returns the first line of a mail.
 func greeting(name string) string {
 	if name == "" {
 		return "Hello,"

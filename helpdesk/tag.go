@@ -15,11 +15,11 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// Tag is a word that conversations are marked with.
+// Tag is a label for conversations.
 type Tag struct {
 	ID        int64
 	Name      string
-	Key       string // Name with its case folded; unique in the account
+	Key       string // case-folded Name; unique in the account
 	Color     string // "#rrggbb", in lower case
 	CreatedAt time.Time
 	UpdatedAt time.Time
@@ -31,19 +31,19 @@ type Tagging struct {
 	Tag            Tag
 }
 
-// TagInput makes or changes a tag.
+// TagInput creates or changes a tag.
 type TagInput struct {
 	Name string // required, at most 100 characters
-	// Color is "#rrggbb". A new tag without one gets a color of a fixed palette, by
-	// the hash of its name; absent, that of an existing tag stays, and null or empty
-	// makes it that of the palette again.
+	// Color is "#rrggbb". A new tag without one gets a color from a fixed palette, by the hash of
+	// its name. In an update, absent leaves the color unchanged; null or empty resets it to the
+	// palette's.
 	Color storage.Opt[string]
 }
 
-// MaxTags is how many tags a conversation has at most.
+// MaxTags is the maximum number of tags of a conversation.
 const MaxTags = 100
 
-// palette is what a tag without a color gets its color from. The order must stay.
+// palette contains the default colors. The order must not change.
 var palette = []string{
 	"#b42318", "#b54708", "#a15c07", "#4e7a1a", "#027a48", "#0e7490",
 	"#175cd3", "#4338ca", "#6d28d9", "#9d174d", "#7a4b2a", "#475467",
@@ -51,7 +51,7 @@ var palette = []string{
 
 var colorPattern = regexp.MustCompile(`^#[0-9a-f]{6}$`)
 
-// tagKey is what two names have in common that differ in case only.
+// tagKey returns the case-folded name.
 func tagKey(name string) string { return cases.Fold().String(name) }
 
 func paletteColor(key string) string {
@@ -60,7 +60,7 @@ func paletteColor(key string) string {
 	return palette[h.Sum32()%uint32(len(palette))]
 }
 
-// apply validates in and puts it into t.
+// apply validates in and copies it into t.
 func (t *Tag) apply(in TagInput) error {
 	var problems fault.Collector
 	t.Name = cleanLine(in.Name)
@@ -70,7 +70,7 @@ func (t *Tag) apply(in TagInput) error {
 	if t.Color == "" {
 		t.Color = paletteColor(t.Key)
 	}
-	problems.Check(colorPattern.MatchString(t.Color), "color", "must be a color as #rrggbb")
+	problems.Check(colorPattern.MatchString(t.Color), "color", "must be a color such as #016770")
 	return problems.Err()
 }
 
@@ -93,8 +93,8 @@ func (d *Desk) Tags(ctx context.Context, req storage.PageRequest) (storage.Page[
 		func(seek storage.Seek) ([]Tag, error) { return r.Tags().List(ctx, storage.NoFilter{}, seek) })
 }
 
-// CreateTag makes a tag. It needs tags.create. A name that another tag has, but for
-// its case, is an Invalid fault on tag.
+// CreateTag creates a tag. It needs tags.create. A name that another tag has, ignoring case, is an
+// Invalid fault on tag.
 func (d *Desk) CreateTag(ctx context.Context, in TagInput) (Tag, error) {
 	begin, err := d.guard.Write(TagsCreate)
 	if err != nil {
@@ -173,9 +173,8 @@ func (d *Desk) TagsOf(ctx context.Context, conversationIDs []int64) (map[int64][
 	return tags, err
 }
 
-// worksOnConversations is a permission to get hold of conversations, one that the
-// member holds if there is one: who may make a conversation but not list them sees
-// what was made.
+// worksOnConversations returns a permission for accessing conversations, preferably one that the
+// member holds. A member who may create a conversation but not list any sees the created one.
 func (d *Desk) worksOnConversations() Permission {
 	for _, p := range []Permission{ConversationsCreate, ConversationsUpdate} {
 		if d.guard.Allows(p) {
@@ -185,28 +184,26 @@ func (d *Desk) worksOnConversations() Permission {
 	return ConversationsView
 }
 
-// SetTags makes tags those of a conversation and returns them. It needs
-// conversations.update, as AddTags and RemoveTags do. A tag that does not exist is
-// a NotFound fault; more than 100 tags are an Invalid one.
+// SetTags replaces a conversation's tags and returns them. Like AddTags and RemoveTags, it needs
+// conversations.update. An absent tag is a NotFound fault; more than 100 tags are an Invalid fault.
 func (d *Desk) SetTags(ctx context.Context, conversationID int64, tagIDs []int64) ([]Tag, error) {
 	return d.retag(ctx, conversationID, tagIDs, func(_, given []int64) []int64 { return given })
 }
 
-// AddTags adds tags to those of a conversation and returns them all; those that it
-// has already are passed over.
+// AddTags adds tags to a conversation and returns all its tags; existing ones are ignored.
 func (d *Desk) AddTags(ctx context.Context, conversationID int64, tagIDs []int64) ([]Tag, error) {
 	return d.retag(ctx, conversationID, tagIDs, func(old, given []int64) []int64 { return slices.Concat(old, given) })
 }
 
-// RemoveTags takes tags off a conversation and returns those that are left; those
-// that it does not have are passed over.
+// RemoveTags removes tags from a conversation and returns the remaining ones; absent ones are
+// ignored.
 func (d *Desk) RemoveTags(ctx context.Context, conversationID int64, tagIDs []int64) ([]Tag, error) {
 	return d.retag(ctx, conversationID, tagIDs, func(old, given []int64) []int64 {
 		return slices.DeleteFunc(slices.Clone(old), func(id int64) bool { return slices.Contains(given, id) })
 	})
 }
 
-// retag gives a conversation the tags that change makes of its old ones.
+// retag sets a conversation's tags to the result of change.
 func (d *Desk) retag(ctx context.Context, conversationID int64, tagIDs []int64, change func(old, given []int64) []int64) ([]Tag, error) {
 	begin, err := d.guard.Write(ConversationsUpdate)
 	if err != nil {
@@ -257,7 +254,7 @@ func checkTagCount(ids []int64) error {
 	return problems.Err()
 }
 
-// checkTags makes sure that tags are there.
+// checkTags verifies that tags exist.
 func checkTags(ctx context.Context, r Reader, ids []int64) error {
 	if len(ids) == 0 {
 		return nil
@@ -274,7 +271,7 @@ func checkTags(ctx context.Context, r Reader, ids []int64) error {
 	return nil
 }
 
-// tagsOf returns the ids of the tags of conversations, sorted, each once.
+// tagsOf returns the distinct ids of the tags of conversations, sorted.
 func tagsOf(ctx context.Context, r Reader, conversationIDs ...int64) ([]int64, error) {
 	found, err := r.Taggings(ctx, conversationIDs)
 	ids := make([]int64, len(found))
@@ -284,7 +281,7 @@ func tagsOf(ctx context.Context, r Reader, conversationIDs ...int64) ([]int64, e
 	return sortedSet(ids), err
 }
 
-// sortedSet sorts ids and drops doubles.
+// sortedSet sorts ids and drops duplicates.
 func sortedSet(ids []int64) []int64 {
 	ids = slices.Clone(ids)
 	slices.Sort(ids)

@@ -58,7 +58,7 @@ func TestTagColor(t *testing.T) {
 	}
 	for _, color := range []string{"red", "#fff", "#12345g", "#1234567", "123456"} {
 		_, err := b.desk.CreateTag(b.ctx, helpdesk.TagInput{Color: storage.Some(color)})
-		want := fault.Fields{"tag": {"is required"}, "color": {"must be a color as #rrggbb"}}
+		want := fault.Fields{"tag": {"is required"}, "color": {"must be a color such as #016770"}}
 		if diff := cmp.Diff(want, fieldsOf(err)); diff != "" {
 			t.Errorf("%s: %s", color, diff)
 		}
@@ -70,7 +70,7 @@ func TestTagNameIsUnique(t *testing.T) {
 	b := newBundle(t)
 	b.tag("Straße")
 	other := b.tag("other")
-	taken := fault.Fields{"tag": {"is taken already"}}
+	taken := fault.Fields{"tag": {"is already taken"}}
 	_, err := b.desk.CreateTag(b.ctx, helpdesk.TagInput{Name: "STRASSE"})
 	if diff := cmp.Diff(taken, fieldsOf(err)); diff != "" {
 		t.Error(diff)

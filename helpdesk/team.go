@@ -10,37 +10,36 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// Team is a set of members that conversations can be assigned to. It gives nobody any
-// right: who is in it sees of its conversations what their roles and mailboxes show.
+// Team is a set of members that conversations can be assigned to. It grants nothing: its members
+// see its conversations only as far as their roles and mailboxes allow.
 type Team struct {
 	ID        int64
 	Name      string
-	Key       string  // Name with its case folded; unique in the account
+	Key       string  // case-folded Name; unique in the account
 	MemberIDs []int64 // ids of users, sorted
 	CreatedAt time.Time
 	UpdatedAt time.Time
 }
 
-// UniqueTeam is the code of the Conflict fault of a store for a second team with the
-// same (account, Key).
+// UniqueTeam is the code of a store's Conflict fault for a duplicate (account, Key).
 const UniqueTeam = "team"
 
 const (
-	// MaxTeams is how many teams an account has at most.
+	// MaxTeams is the maximum number of teams in an account.
 	MaxTeams = 200
-	// MaxTeamMembers is how many members a team has at most.
+	// MaxTeamMembers is the maximum number of members of a team.
 	MaxTeamMembers = 500
 )
 
-// TeamInput makes or changes a team.
+// TeamInput creates or changes a team.
 type TeamInput struct {
 	Name string // required, at most 100 characters
-	// MemberIDs become the members, by the ids of their users, at most 500; absent, they
-	// stay. [Desk.AddTeamMembers] and [Desk.RemoveTeamMembers] leave the others alone.
+	// MemberIDs replace the members, by user id, at most 500; absent leaves them unchanged.
+	// [Desk.AddTeamMembers] and [Desk.RemoveTeamMembers] change single members.
 	MemberIDs storage.Opt[[]int64]
 }
 
-// teamNoun declares how teams are kept.
+// teamNoun declares the rows of teams.
 func teamNoun() storage.Noun[Team] {
 	return storage.Noun[Team]{
 		Name: "team",
@@ -54,7 +53,7 @@ func teamNoun() storage.Noun[Team] {
 // Has reports whether a user is in the team.
 func (t Team) Has(userID int64) bool { return slices.Contains(t.MemberIDs, userID) }
 
-// apply validates in and puts it into t.
+// apply validates in and copies it into t.
 func (t *Team) apply(in TeamInput) error {
 	var problems fault.Collector
 	t.Name = cleanLine(in.Name)
@@ -71,7 +70,7 @@ func checkTeamMembers(problems *fault.Collector, ids []int64) {
 	problems.Check(len(ids) <= MaxTeamMembers, "users", fmt.Sprintf("has more than %d ids", MaxTeamMembers))
 }
 
-// checkUsers makes sure that users work in the account.
+// checkUsers verifies that users are members of the account.
 func checkUsers(ctx context.Context, r Reader, ids []int64) error {
 	if len(ids) == 0 {
 		return nil
@@ -107,8 +106,7 @@ func (d *Desk) Teams(ctx context.Context, req storage.PageRequest) (storage.Page
 		func(seek storage.Seek) ([]Team, error) { return r.Teams().List(ctx, storage.NoFilter{}, seek) })
 }
 
-// TeamsByID returns those of the teams that are there, for showing whose a conversation
-// is.
+// TeamsByID returns the existing ones of the given teams, for showing assignments.
 func (d *Desk) TeamsByID(ctx context.Context, ids []int64) ([]Team, error) {
 	r, err := d.guard.Read(anyMember)
 	if err != nil || len(ids) == 0 {
@@ -117,9 +115,9 @@ func (d *Desk) TeamsByID(ctx context.Context, ids []int64) ([]Team, error) {
 	return r.Teams().ByIDs(ctx, ids)
 }
 
-// CreateTeam makes a team. It needs memberships.update, and all mailboxes. A name that
-// another team has, but for its case, is an Invalid fault on name; a user who is no
-// member of the account is a NotFound fault; a 201st team is a Conflict.
+// CreateTeam creates a team. It needs memberships.update and all mailboxes. A name that another
+// team has, ignoring case, is an Invalid fault on name; a user who is not a member of the account
+// is a NotFound fault; more than 200 teams are a Conflict fault.
 func (d *Desk) CreateTeam(ctx context.Context, in TeamInput) (Team, error) {
 	begin, err := d.writesTeams()
 	if err != nil {
@@ -152,8 +150,7 @@ func (d *Desk) CreateTeam(ctx context.Context, in TeamInput) (Team, error) {
 	return t, takenField(err, UniqueTeam, "name")
 }
 
-// writesTeams is the right to change teams: that to change members, and to see all that
-// they work on.
+// writesTeams checks the permission to change teams: memberships.update and all mailboxes.
 func (d *Desk) writesTeams() (func(context.Context, func(context.Context, Tx) error) error, error) {
 	begin, err := d.guard.Write(MembershipsUpdate)
 	if err != nil {
@@ -162,13 +159,12 @@ func (d *Desk) writesTeams() (func(context.Context, func(context.Context, Tx) er
 	return begin, d.reachesAll()
 }
 
-// UpdateTeam changes a team. It needs what CreateTeam needs, as all that changes teams.
+// UpdateTeam changes a team. Like all changes of teams, it needs the permissions of CreateTeam.
 func (d *Desk) UpdateTeam(ctx context.Context, id int64, in TeamInput) (Team, error) {
 	return d.changeTeam(ctx, id, func(t *Team) error { return t.apply(in) })
 }
 
-// AddTeamMembers takes users into a team and returns it; those who are in it are passed
-// over.
+// AddTeamMembers adds users to a team and returns it; existing members are ignored.
 func (d *Desk) AddTeamMembers(ctx context.Context, id int64, userIDs []int64) (Team, error) {
 	return d.changeTeam(ctx, id, func(t *Team) error {
 		var problems fault.Collector
@@ -181,8 +177,8 @@ func (d *Desk) AddTeamMembers(ctx context.Context, id int64, userIDs []int64) (T
 	})
 }
 
-// RemoveTeamMembers takes users out of a team and returns it; those who are not in it are
-// passed over. What is assigned to them stays theirs.
+// RemoveTeamMembers removes users from a team and returns it; users who are not in it are ignored.
+// Conversations assigned to them stay theirs.
 func (d *Desk) RemoveTeamMembers(ctx context.Context, id int64, userIDs []int64) (Team, error) {
 	return d.changeTeam(ctx, id, func(t *Team) error {
 		var problems fault.Collector
@@ -192,7 +188,7 @@ func (d *Desk) RemoveTeamMembers(ctx context.Context, id int64, userIDs []int64)
 	})
 }
 
-// changeTeam changes a team as it is while nobody else changes it, or ends memberships.
+// changeTeam changes a team while changes of it and the end of memberships are locked out.
 func (d *Desk) changeTeam(ctx context.Context, id int64, change func(*Team) error) (Team, error) {
 	begin, err := d.writesTeams()
 	if err != nil {
@@ -227,8 +223,8 @@ func (d *Desk) changeTeam(ctx context.Context, id int64, change func(*Team) erro
 	return t, takenField(err, UniqueTeam, "name")
 }
 
-// DeleteTeam removes a team; its conversations lose it soon after, by a job, and keep
-// their users. It needs what CreateTeam needs.
+// DeleteTeam removes a team; a job soon removes it from its conversations, which keep their users.
+// It needs the permissions of CreateTeam.
 func (d *Desk) DeleteTeam(ctx context.Context, id int64) error {
 	begin, err := d.writesTeams()
 	if err != nil {
@@ -246,8 +242,7 @@ func (d *Desk) DeleteTeam(ctx context.Context, id int64) error {
 	})
 }
 
-// leaveTeams takes a user who is no member any more out of all teams. The account must be
-// locked.
+// leaveTeams removes a former member from all teams. The account must be locked.
 func (s *Service) leaveTeams(ctx context.Context, tx Tx, userID int64, emit func(kind string, subject int64) error) error {
 	all, err := tx.Teams().List(ctx, storage.NoFilter{}, storage.Seek{Limit: storage.NoLimit})
 	if err != nil {
@@ -269,8 +264,8 @@ func (s *Service) leaveTeams(ctx context.Context, tx Tx, userID int64, emit func
 	return nil
 }
 
-// checkTeam makes sure that a team to be assigned is there until the transaction ends:
-// one that is deleted then finds the conversation.
+// checkTeam verifies that a team to be assigned exists until the transaction ends. If it is deleted
+// afterwards, the deletion includes the conversation.
 func checkTeam(ctx context.Context, tx Tx, id int64) error {
 	if id == 0 {
 		return nil
@@ -279,8 +274,8 @@ func checkTeam(ctx context.Context, tx Tx, id int64) error {
 	return err
 }
 
-// Disband does a job of kind [JobDisband]: the conversations of a team that is gone lose
-// it, a hundred at a time. Doing it again is harmless.
+// Disband runs a [JobDisband] job: it removes a deleted team from its conversations, a hundred at a
+// time. It is idempotent.
 func (s *Service) Disband(ctx context.Context, job storage.ClaimedJob) error {
 	back := func(ctx context.Context, tx Tx) (bool, error) {
 		there, err := tx.Teams().ByIDs(ctx, []int64{job.Subject})

@@ -41,7 +41,7 @@ func TestTeamIsRefused(t *testing.T) {
 	b.team("Straße")
 	other := b.team("other")
 	many := make([]int64, helpdesk.MaxTeamMembers+1)
-	taken := fault.Fields{"name": {"is taken already"}}
+	taken := fault.Fields{"name": {"is already taken"}}
 	for name, tt := range map[string]struct {
 		in   helpdesk.TeamInput
 		want fault.Fields

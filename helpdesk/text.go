@@ -8,13 +8,13 @@ import (
 
 func runes(s string) int { return utf8.RuneCountInString(s) }
 
-// clean makes a text storable: valid UTF-8 without NUL.
+// clean makes a text valid for storage: UTF-8 without NUL.
 func clean(s string) string {
 	s = strings.ToValidUTF8(s, "\uFFFD")
 	return strings.ReplaceAll(s, "\x00", "")
 }
 
-// cleanLine makes a text a single line without control characters, trimmed.
+// cleanLine converts a text to a single line without control characters, trimmed.
 func cleanLine(s string) string {
 	s = strings.Map(func(r rune) rune {
 		if r == '\t' || r == '\n' || r == '\r' {
@@ -28,7 +28,8 @@ func cleanLine(s string) string {
 	return strings.TrimSpace(s)
 }
 
-// cleanText makes text of several lines storable: lines end with a line feed, and have no control characters.
+// cleanText makes a multi-line text valid for storage, with line feeds and without control
+// characters.
 func cleanText(s string) string {
 	lines := strings.Split(strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(s), "\n")
 	for i, line := range lines {
@@ -37,12 +38,12 @@ func cleanText(s string) string {
 	return strings.TrimSpace(strings.Join(lines, "\n"))
 }
 
-// turns: a character that turns the direction of all that follows it, beyond the text
-// that it stands in: a name with one could make the rest of a line say something else.
-// The marks that turn nothing (U+200E, U+200F, U+061C) are of use in Hebrew and Arabic.
+// turns reports whether a character changes the text direction of what follows, even beyond its own
+// text: in a name, it could change the meaning of the rest of a line. Marks without that effect
+// (U+200E, U+200F, U+061C) are allowed, since Hebrew and Arabic use them.
 func turns(r rune) bool { return r >= 0x202A && r <= 0x202E || r >= 0x2066 && r <= 0x2069 }
 
-// cut shortens a text to n characters.
+// cut truncates a text to n characters.
 func cut(s string, n int) string {
 	if len(s) <= n {
 		return s

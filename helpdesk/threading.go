@@ -10,33 +10,33 @@ import (
 
 // Rules of threading, as Threading.Rule names them.
 const (
-	RuleToken      = "token"      // it was sent to an address with a genuine reply token
-	RuleReferences = "references" // it refers to a mail of the conversation, and its sender takes part
-	RuleColleague  = "colleague"  // as references, but who takes part is a colleague of its sender
-	RuleReport     = "report"     // it reports on a mail of the conversation
-	RuleNew        = "new"        // none of these
+	RuleToken      = "token"      // sent to an address with a genuine reply token
+	RuleReferences = "references" // refers to a message of the conversation, and its sender is a participant
+	RuleColleague  = "colleague"  // like references, but a colleague of its sender is a participant
+	RuleReport     = "report"     // reports on a message of the conversation
+	RuleNew        = "new"        // none of the others
 )
 
-// Rules by which members move interactions, as Move.Rule names them.
+// Rules for moves by members, as Move.Rule names them.
 const (
-	RuleSplit    = "split"    // its part of a conversation became one of its own
-	RuleRethread = "rethread" // it was moved alone
+	RuleSplit    = "split"    // part of a conversation became a new one
+	RuleRethread = "rethread" // moved alone
 	RuleMerge    = "merge"    // its conversation was merged into another
 )
 
-// match is the conversation a mail belongs to; the zero conversation is a new one.
+// match is the conversation that a message belongs to; the zero conversation means a new one.
 type match struct {
 	conversation   Conversation
 	answersForward bool
 	why            Threading
-	thread         int64 // conversation that it refers to and was not let into; 0: none
-	parent         int64 // interaction of the conversation that it refers to; 0: none is known
+	thread         int64 // conversation that it refers to but could not join; 0: none
+	parent         int64 // interaction of the conversation that it replies to; 0: unknown
 }
 
-// thread finds the conversation that a mail answers: by a reply token, then by its
-// references to mails of the same mailbox. References are public to everybody who
-// got the mail on, so their sender must take part in the conversation. A sender who
-// may be another joins neither way, see suspicion.
+// thread finds the conversation that a message replies to: by a reply token, then by its references
+// to messages of the same mailbox. Whoever was forwarded a message knows its Message-ID, so for
+// references the sender must be a participant. A message with a doubtful sender joins neither way,
+// see suspicion.
 func (f *filing) thread(ctx context.Context, tx Tx, mailbox Mailbox) (match, error) {
 	if f.about.interactionID != 0 {
 		return f.reportThread(ctx, tx)
@@ -58,8 +58,8 @@ func (f *filing) thread(ctx context.Context, tx Tx, mailbox Mailbox) (match, err
 	return m, nil
 }
 
-// candidates are the ids that the mail refers to, the likeliest first: what it
-// answers, then the newest of its references.
+// candidates returns the Message-IDs that the message refers to, the likeliest first: In-Reply-To,
+// then the newest References.
 func (f *filing) candidates() []string {
 	var ids []string
 	for _, id := range slices.Backward(f.mail.InReplyTo) {
@@ -75,8 +75,8 @@ func (f *filing) candidates() []string {
 	return ids
 }
 
-// known finds the mails of the mailbox among ids, in the order of these; the newest
-// comes first where senders reused an id.
+// known returns the mailbox's messages with the given ids, in the order of ids; newest first where
+// senders reused an id.
 func (f *filing) known(ctx context.Context, tx Tx, mailbox Mailbox, ids []string) ([]MessageRef, error) {
 	if len(ids) == 0 {
 		return nil, nil
@@ -89,8 +89,8 @@ func (f *filing) known(ctx context.Context, tx Tx, mailbox Mailbox, ids []string
 	return found, err
 }
 
-// named are the conversations that genuine tags of addresses name: of replies, and of what
-// programs send to the sender of the envelope, as they should (RFC 3834 section 4).
+// named returns the conversations of genuine tagged addresses: of reply addresses, and of envelope
+// senders, which automatic replies are sent to (RFC 3834 section 4).
 func (f *filing) named(ctx context.Context, tx Tx) ([]int64, error) {
 	var ids []int64
 	if f.token != 0 {
@@ -125,7 +125,7 @@ func (f *filing) byToken(ctx context.Context, tx Tx, m *match, mailbox Mailbox, 
 		if err != nil && !fault.Is(err, fault.NotFound) {
 			return false, err
 		}
-		// What was known before the conversation was locked may have been moved since.
+		// Messages may have moved before the conversation was locked.
 		known, err := f.known(ctx, tx, mailbox, refs)
 		if err != nil {
 			return false, err
@@ -154,9 +154,8 @@ func (f *filing) byToken(ctx context.Context, tx Tx, m *match, mailbox Mailbox, 
 	return false, nil
 }
 
-// follow finds where the conversation goes on that a reply token names: the mail that
-// is answered may have been moved out of it. c is where the rest of it is, the zero
-// conversation when that is gone.
+// follow finds the conversation that continues the one of a reply token, in case the message
+// replied to was moved out of it. c is the current conversation of the rest, zero if that is gone.
 func (f *filing) follow(ctx context.Context, tx Tx, mailbox Mailbox, c Conversation, named int64, known []MessageRef) (Conversation, error) {
 	if len(known) == 0 || known[0].ConversationID == c.ID {
 		return c, nil
@@ -190,8 +189,8 @@ func (f *filing) follow(ctx context.Context, tx Tx, mailbox Mailbox, c Conversat
 	return c, nil
 }
 
-// holder locks the conversation that something is in, which others may move out of
-// at until that is locked; where tells where it is now.
+// holder locks the conversation that contains something. Until it is locked, others may move it;
+// where returns its current conversation.
 func holder(ctx context.Context, tx Tx, at int64, where func() (int64, error)) (Conversation, error) {
 	for {
 		c, err := tx.Conversations().Lock(ctx, at)
@@ -209,7 +208,7 @@ func holder(ctx context.Context, tx Tx, at int64, where func() (int64, error)) (
 	}
 }
 
-// holder locks the conversation that a mail is in. One that was deleted meanwhile is a
+// holder locks the conversation that contains a message. If it was deleted in the meantime, it is a
 // NotFound fault.
 func (f *filing) holder(ctx context.Context, tx Tx, mailbox Mailbox, ref MessageRef) (Conversation, error) {
 	return holder(ctx, tx, ref.ConversationID, func() (int64, error) {
@@ -225,7 +224,7 @@ func (f *filing) holder(ctx context.Context, tx Tx, mailbox Mailbox, ref Message
 	})
 }
 
-// merged finds the conversation that one which is gone was merged into.
+// merged returns the conversation that a removed one was merged into.
 func merged(ctx context.Context, tx Tx, id int64) (Conversation, error) {
 	c, err := tx.MergedInto(ctx, id)
 	if err != nil {
@@ -234,7 +233,7 @@ func merged(ctx context.Context, tx Tx, id int64) (Conversation, error) {
 	return tx.Conversations().Lock(ctx, c.ID)
 }
 
-// answers reports whether the mail is a direct answer to a Message-ID.
+// answers reports whether the message replies directly to a Message-ID.
 func (f *filing) answers(id string) bool {
 	if len(f.mail.InReplyTo) > 0 {
 		return slices.Contains(f.mail.InReplyTo, id)
@@ -256,7 +255,7 @@ func (f *filing) byReferences(ctx context.Context, tx Tx, m *match, mailbox Mail
 		}
 		c, err := f.holder(ctx, tx, mailbox, ref)
 		if fault.Is(err, fault.NotFound) {
-			continue // deleted meanwhile
+			continue // deleted in the meantime
 		}
 		if err != nil {
 			return false, err
@@ -301,19 +300,19 @@ func (f *filing) byReferences(ctx context.Context, tx Tx, m *match, mailbox Mail
 	return false, nil
 }
 
-// maxColleagues is how many of those who take part in a conversation are looked at.
+// maxColleagues limits the participants that are compared.
 const maxColleagues = 500
 
-// tagged reports whether the sender takes part in a conversation under the same address
-// with another tag (RFC 5233), or with one where the other has none: people give
-// ada+shop@example.com away and answer as ada@example.com.
+// tagged reports whether the sender is a participant under the same address with another tag (RFC
+// 5233), or with a tag on only one of them: people give out ada+shop@example.com and reply as
+// ada@example.com.
 func (f *filing) tagged(ctx context.Context, tx Tx, conversationID int64) (bool, error) {
 	keys, err := tx.Participants(ctx, conversationID, maxColleagues)
 	sender := withoutTag(f.mail.From.Email)
 	return sender != "" && slices.ContainsFunc(keys, func(key string) bool { return withoutTag(key) == sender }), err
 }
 
-// withoutTag is the key of an address without its tag.
+// withoutTag returns the key of an address without its tag.
 func withoutTag(address string) string {
 	local, domain, found := cutLast(EmailKey(address), "@")
 	base, _, _ := strings.Cut(local, "+")
@@ -323,10 +322,9 @@ func withoutTag(address string) string {
 	return base + "@" + domain
 }
 
-// colleague finds who of those who take part in a conversation has an address of the
-// sender's organization, "" if nobody has. People answer for each other; but everybody
-// who got the mail on knows what it refers to, so the domain must stand behind the
-// sender, and must not be one where anybody can have an address.
+// colleague returns a participant with an address of the sender's organization, "" if there is
+// none, since people reply for each other. Anyone who was forwarded a message knows its Message-ID,
+// so the sender must be authenticated by its domain, which must not be a public mail provider.
 func (f *filing) colleague(ctx context.Context, tx Tx, conversationID int64) (string, error) {
 	domain := colleagueDomain(f.mail.From.Email)
 	if domain == "" || !f.auth.FromAligned || len(f.mail.Authors) > 1 {
@@ -344,7 +342,7 @@ func (f *filing) colleague(ctx context.Context, tx Tx, conversationID int64) (st
 	return "", nil
 }
 
-// refersTo notes the likeliest of the conversations that are there and were refused.
+// refersTo records the likeliest existing conversation that the message could not join.
 func (m *match) refersTo(id int64) {
 	if m.thread == 0 {
 		m.thread = id

@@ -10,11 +10,12 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// How often a password may be wrong before the next try has to wait, twice as long each time.
+// Limits of wrong passwords before the next attempt must wait; the wait doubles each time.
 //
-// Who guesses from few addresses is held up there, and nobody else is. Who guesses one user's password from
-// very many is held up by the count of that user; from the addresses that the user signs in from, that count
-// does not hold, so that nobody can shut a user out from elsewhere.
+// An attacker who guesses from few addresses is delayed there, and nobody else is. One who guesses
+// a single user's password from very many addresses is delayed by that user's count. That count
+// does not apply to the addresses that the user usually signs in from, so that nobody can lock a
+// user out from elsewhere.
 var (
 	limitPair    = attempts{free: 5, longest: 5 * time.Minute}  //nolint:gochecknoglobals // constants: one user from one address
 	limitAddress = attempts{free: 30, longest: time.Minute}     //nolint:gochecknoglobals // any users from one address
@@ -24,13 +25,13 @@ var (
 
 const (
 	forgetTries = time.Hour // after the last one
-	maxTries    = 100_000   // counts that are kept
-	maxUsual    = 100_000   // usual addresses that are kept; others are found in the audit log
-	noteEvery   = time.Hour // failures of one user from one address are noted once in this time
-	maxNotes    = 10        // failures of one user that are noted in this time, from whatever addresses
+	maxTries    = 100_000   // maximum number of counts
+	maxUsual    = 100_000   // maximum number of usual addresses kept; others are looked up in the audit log
+	noteEvery   = time.Hour // one failure per user and address is logged in this time
+	maxNotes    = 10        // failures of one user that are logged in this time, over all addresses
 )
 
-// attempts is how many failures are free and how long the wait grows.
+// attempts is a number of free failures and the longest wait.
 type attempts struct {
 	free    int
 	longest time.Duration
@@ -43,7 +44,7 @@ func (a attempts) wait(failures int) time.Duration {
 	return min(time.Second<<min(failures-a.free, 20), a.longest)
 }
 
-// tryKey says what is counted: tries for a user, from an address, or both.
+// tryKey identifies a count: by user, by address, or by both.
 type tryKey struct{ user, address string }
 
 func (k tryKey) limit() attempts {
@@ -58,22 +59,22 @@ func (k tryKey) limit() attempts {
 	return limitPair
 }
 
-// tries are those that failed, or have not ended yet.
+// tries are failed or unfinished attempts.
 type tries struct {
 	failures    int
-	last, until time.Time // the next one may come from until on
-	noted       int       // in the audit log, since notedAt
+	last, until time.Time // until is the earliest next attempt
+	noted       int       // logged failures since notedAt
 	notedAt     time.Time
 }
 
-// throttle counts tries to sign in, in this process. All services made of one share it.
+// throttle counts sign-in attempts in this process. Services derived from one share it.
 type throttle struct {
 	mu    sync.Mutex
 	tries map[tryKey]*tries
 	usual map[usualAddress]bool
 }
 
-// usualAddress is a network that a user signed in from.
+// usualAddress is a network that a user has signed in from.
 type usualAddress struct {
 	user    int64
 	network string
@@ -83,7 +84,8 @@ func newThrottle() *throttle {
 	return &throttle{tries: map[tryKey]*tries{}, usual: map[usualAddress]bool{}}
 }
 
-// network is what of an address is one household or office: an IPv6 host may take any of a /64.
+// network returns the part of an address that stands for one household or office: an IPv6 host may
+// use any address of a /64.
 func network(address string) string {
 	addr, err := netip.ParseAddr(address)
 	if err != nil || addr.Is4() {
@@ -96,8 +98,8 @@ func network(address string) string {
 	return prefix.String()
 }
 
-// try counts a try as failed until it has succeeded, so that many at once count as many. It returns how long to
-// wait instead, when that is not 0.
+// try counts an attempt as failed until it succeeds, so that concurrent attempts count, too. A
+// non-zero wait means that the attempt must wait instead.
 func (t *throttle) try(now time.Time, keys []tryKey) (wait time.Duration) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -122,7 +124,7 @@ func (t *throttle) try(now time.Time, keys []tryKey) (wait time.Duration) {
 	return 0
 }
 
-// at is what is counted, nil when that is nothing or long ago.
+// at returns a count, nil if there is none or it has expired.
 func (t *throttle) at(now time.Time, k tryKey) *tries {
 	one := t.tries[k]
 	if one != nil && now.Sub(one.last) >= forgetTries {
@@ -132,7 +134,7 @@ func (t *throttle) at(now time.Time, k tryKey) *tries {
 	return one
 }
 
-// makeRoom bounds what is kept: what is long over goes first, then any.
+// makeRoom limits the number of counts: it drops expired ones first, then arbitrary ones.
 func (t *throttle) makeRoom(now time.Time) {
 	if len(t.tries) < maxTries {
 		return
@@ -148,7 +150,7 @@ func (t *throttle) makeRoom(now time.Time) {
 	}
 }
 
-// succeed takes a try back that begin counted, and remembers where the user signs in.
+// succeed removes an attempt that try counted, and remembers the user's network.
 func (t *throttle) succeed(user int64, address string, keys []tryKey) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -166,7 +168,7 @@ func (t *throttle) succeed(user int64, address string, keys []tryKey) {
 	}
 }
 
-// release takes a try back that was neither right nor wrong.
+// release removes an attempt that was neither right nor wrong.
 func (t *throttle) release(keys []tryKey) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -185,7 +187,7 @@ func (t *throttle) remember(u usualAddress) {
 	t.usual[u] = true
 }
 
-// held reports whether tries for a user have to wait.
+// held reports whether attempts for a user must wait.
 func (t *throttle) held(now time.Time, k tryKey) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -199,12 +201,13 @@ func (t *throttle) isUsual(u usualAddress) bool {
 	return t.usual[u]
 }
 
-// worthNoting reports whether a failure goes into the audit log: one of an address in an hour, and ten of a user.
+// worthNoting reports whether a failure is logged in the audit log: one per address and hour, and
+// ten per user.
 func (t *throttle) worthNoting(now time.Time, user, address string) bool {
 	return t.within(now, tryKey{"noted " + user, address}, 1, noteEvery) && t.within(now, tryKey{"noted " + user, ""}, maxNotes, noteEvery)
 }
 
-// within counts something that may happen so often in a time, and reports whether it may now.
+// within counts an event with a limit per period, and reports whether the limit allows it.
 func (t *throttle) within(now time.Time, k tryKey, most int, every time.Duration) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -225,15 +228,15 @@ func (t *throttle) within(now time.Time, k tryKey, most int, every time.Duration
 	return true
 }
 
-// retryLater is why a try has to wait.
+// retryLater is the error of an attempt that must wait.
 type retryLater time.Duration
 
 func (r retryLater) Error() string             { return "wait " + time.Duration(r).String() }
 func (r retryLater) RetryAfter() time.Duration { return time.Duration(r) }
 
-// attempt begins a try of a user's password. It is a RateLimited fault when too many were wrong; else what it returns
-// is called with what came of it: nil, Unauthenticated, or an error that says nothing about the password. Where
-// nobody knows who asks, nothing is counted.
+// attempt starts an attempt with a user's password. After too many wrong ones it is a RateLimited
+// fault. Otherwise the caller passes the result to done: nil, an Unauthenticated fault, or an error
+// that is not about the password. Without a client address, nothing is counted.
 func (s *Service) attempt(ctx context.Context, userID int64, email string) (done func(error), err error) {
 	if s.address == "" {
 		return func(error) {}, nil
@@ -253,7 +256,7 @@ func (s *Service) attempt(ctx context.Context, userID int64, email string) (done
 	if wait := s.throttle.try(now, keys); wait > 0 {
 		return nil, &fault.Error{
 			Kind: fault.RateLimited, Code: "too_many_attempts", Err: retryLater(wait),
-			Message: "Too many wrong passwords. Wait as long as Retry-After says, then try again.",
+			Message: "Too many incorrect passwords. Try again after the time in Retry-After.",
 		}
 	}
 	return func(err error) {
@@ -266,7 +269,7 @@ func (s *Service) attempt(ctx context.Context, userID int64, email string) (done
 	}, nil
 }
 
-// signedInFrom looks for a network in the last sign-ins of a user that accounts have noted.
+// signedInFrom looks for a network in a user's recent sign-ins in accounts' audit logs.
 func (s *Service) signedInFrom(ctx context.Context, userID int64, from string) (bool, error) {
 	accounts, err := s.cfg.Store.AccountsOf(ctx, userID, storage.Seek{Limit: 10})
 	if err != nil {

@@ -9,25 +9,28 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// AccessToken lets a program act for a user. Only the hash of its secret is kept.
+// AccessToken lets a program act for a user. Only the hash of its secret is stored.
 type AccessToken struct {
 	ID         int64
 	UserID     int64
 	Name       string
 	Hash       []byte       // SHA-256 of the secret
-	Scopes     []Permission // at most these of the user's permissions; empty: all
+	Scopes     []Permission // limit of the user's permissions; empty: all
 	ExpiresAt  time.Time    // zero: never
 	LastUsedAt time.Time    // exact to a minute
 	CreatedAt  time.Time
-	Session    bool // made by signing in, and ended by signing out
-	// UserDisabled reports whether its user is disabled; only [Directory].TokenByHash sets it.
+	Session    bool // created by signing in, and ended by signing out
+	// Factors is the number of factors of the sign-in with an identity provider that created the
+	// token, 1 or 2. 0: it was created otherwise.
+	Factors int
+	// UserDisabled reports whether the user is disabled; only [Directory].TokenByHash sets it.
 	UserDisabled bool
 }
 
-// ownUser is what changes the caller itself: a token with scopes may not.
+// ownUser is the permission to change the caller's own user. Tokens with scopes lack it.
 const ownUser Permission = "user.update"
 
-// newToken checks an input and makes the token of it; the secret is in the input then.
+// newToken validates an input and returns its token; it leaves the secret in the input.
 func (s *Service) newToken(userID int64, in *TokenInput) (AccessToken, error) {
 	now := s.now()
 	in.Name = cleanLine(in.Name)
@@ -58,7 +61,7 @@ func (a *Admin) Tokens(ctx context.Context, req storage.PageRequest) (storage.Pa
 		func(seek storage.Seek) ([]AccessToken, error) { return dir.TokensOf(ctx, a.userID, false, seek) })
 }
 
-// exceeded reports whether a token would do more than the one the caller came with.
+// exceeded reports whether a token would allow more than the caller's own.
 func (c Caller) exceeded(t AccessToken) bool {
 	if !c.session && !c.expires.IsZero() && (t.ExpiresAt.IsZero() || t.ExpiresAt.After(c.expires)) {
 		return true
@@ -68,10 +71,10 @@ func (c Caller) exceeded(t AccessToken) bool {
 	return len(narrow) > 0 && (len(t.Scopes) == 0 || slices.ContainsFunc(t.Scopes, wider))
 }
 
-// CreateOwnToken makes an access token of the caller and returns its secret, which
-// is not kept; a Secret in the input is ignored. A caller with a token that has
-// scopes or an expiry can make one with some of these scopes only, and no later
-// expiry, else the fault is Forbidden.
+// CreateOwnToken creates an access token for the caller and returns its secret, which is not
+// stored; a Secret in the input is ignored. If the caller's own token has scopes or an expiry, the
+// new one may have only some of these scopes and no later expiry; otherwise it is a Forbidden
+// fault.
 func (a *Admin) CreateOwnToken(ctx context.Context, in TokenInput) (AccessToken, string, error) {
 	begin, err := a.guard.Write(anyMember)
 	if err != nil {
@@ -83,8 +86,9 @@ func (a *Admin) CreateOwnToken(ctx context.Context, in TokenInput) (AccessToken,
 		return AccessToken{}, "", err
 	}
 	if a.caller.exceeded(token) {
-		return AccessToken{}, "", fault.New(fault.Forbidden, "A token cannot make one that may do more or lives longer: name scopes and an expiry that it has.")
+		return AccessToken{}, "", fault.New(fault.Forbidden, "A token cannot create one with more scopes or a later expiry. Stay within its scopes and its expires_at.")
 	}
+	token.Factors = a.caller.factors
 	err = begin(ctx, func(ctx context.Context, tx SystemTx) error {
 		if err := tx.InsertToken(ctx, &token); err != nil {
 			return err
@@ -97,8 +101,8 @@ func (a *Admin) CreateOwnToken(ctx context.Context, in TokenInput) (AccessToken,
 	return token, in.Secret, nil
 }
 
-// DeleteOwnToken makes an access token of the caller invalid. With a token that has
-// scopes the caller can delete this one only, else the fault is Forbidden.
+// DeleteOwnToken deletes an access token of the caller. With a token that has scopes, the caller
+// can delete only that token; otherwise it is a Forbidden fault.
 func (a *Admin) DeleteOwnToken(ctx context.Context, id int64) error {
 	needed := ownUser
 	if id != 0 && id == a.caller.tokenID {

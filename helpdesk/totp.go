@@ -11,7 +11,8 @@ import (
 	"time"
 )
 
-// What authenticator apps take when nothing else is said: RFC 6238 with HMAC-SHA-1, six digits and 30 seconds.
+// The default parameters of authenticator apps: RFC 6238 with HMAC-SHA-1, six digits and 30
+// seconds.
 const (
 	totpPeriod = 30 // seconds
 	totpSlack  = 1  // periods that a clock may be ahead or behind, see RFC 6238 section 5.2
@@ -20,10 +21,10 @@ const (
 
 var totpEncoding = base32.StdEncoding.WithPadding(base32.NoPadding)
 
-// totpStep is the number of the period that a time is in.
+// totpStep returns the number of the period that contains a time.
 func totpStep(at time.Time) int64 { return at.Unix() / totpPeriod }
 
-// totpCode is the code of a period, see RFC 4226 section 5.3.
+// totpCode returns the code of a period, see RFC 4226 section 5.3.
 func totpCode(secret []byte, step int64) string {
 	mac := hmac.New(sha1.New, secret)
 	mac.Write(binary.BigEndian.AppendUint64(nil, uint64(step)))
@@ -32,10 +33,10 @@ func totpCode(secret []byte, step int64) string {
 	return fmt.Sprintf("%06d", binary.BigEndian.Uint32(sum[offset:])&0x7fffffff%1_000_000)
 }
 
-// totpURI is what authenticator apps read from a QR code (Key Uri Format).
+// totpURI returns the URI for an authenticator app's QR code (Key Uri Format).
 func totpURI(secret []byte, issuer, account string) string {
 	label := url.PathEscape(issuer) + ":" + url.PathEscape(account)
-	// Some apps show a plus for a space.
+	// Some apps display a plus instead of a space.
 	escaped := strings.ReplaceAll(url.QueryEscape(issuer), "+", "%20")
 	return "otpauth://totp/" + label + "?secret=" + totpEncoding.EncodeToString(secret) + "&issuer=" + escaped
 }

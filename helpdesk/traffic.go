@@ -7,47 +7,47 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// MailTraffic is how many mails a mailbox received and sent in a quarter of an hour.
+// MailTraffic counts a mailbox's received and sent messages in a quarter of an hour.
 type MailTraffic struct {
 	MailboxID int64
 	Start     time.Time // of the quarter of an hour, UTC
-	Received  int64     // whatever became of them
-	Sent      int64     // answers of which the first try began
+	Received  int64     // whatever their state
+	Sent      int64     // replies whose first attempt began
 }
 
-// MailQueue is what waits in a mailbox.
+// MailQueue counts what is waiting in a mailbox.
 type MailQueue struct {
 	MailboxID    int64
-	Filing       int64     // mails that were received and are not filed yet
-	Quarantined  int64     // mails that could not be filed
-	Sending      int64     // recipients whose mail waits for its first or next try
-	SendingSince time.Time // of the one that has waited longest; zero: none
+	Filing       int64     // messages received but not filed yet
+	Quarantined  int64     // messages that could not be filed
+	Sending      int64     // recipients awaiting a first or next attempt
+	SendingSince time.Time // of the longest waiting; zero: none
 }
 
-// MailFlowReader counts mails.
+// MailFlowReader counts messages.
 type MailFlowReader interface {
-	// MailTraffic counts by mailbox and quarter of an hour, in this order, from since on. Quarters without a mail are
-	// left out.
+	// MailTraffic returns the counts since a time, by mailbox and quarter of an hour, in this
+	// order. Quarters without messages are omitted.
 	MailTraffic(ctx context.Context, since time.Time) ([]MailTraffic, error)
-	// MailQueues lists, by id, the mailboxes in which something waits.
+	// MailQueues lists, by id, the mailboxes in which something is waiting.
 	MailQueues(ctx context.Context) ([]MailQueue, error)
 }
 
-// TrafficQuarter is the length of what [MailTraffic] counts.
+// TrafficQuarter is the period of [MailTraffic].
 const TrafficQuarter = 15 * time.Minute
 
 // MaxTraffic is how far back [Desk.MailHealth] looks.
 const MaxTraffic = 35 * 24 * time.Hour
 
-// MailHealth is whether the mail of an account moves, in the member's mailboxes.
+// MailHealth shows an account's mail flow in the member's mailboxes.
 type MailHealth struct {
-	Since   time.Time // what is counted in Traffic begins here
+	Since   time.Time // start of the period of Traffic
 	Traffic []MailTraffic
 	Queues  []MailQueue
 }
 
-// MailHealth tells what came in and went out within a time that is over, at most
-// [MaxTraffic], and what waits. It needs mailboxes.connection.
+// MailHealth returns the traffic within the last period, at most [MaxTraffic], and what is waiting.
+// It needs mailboxes.connection.
 func (d *Desk) MailHealth(ctx context.Context, within time.Duration) (MailHealth, error) {
 	r, err := d.guard.Read(MailboxesConnection)
 	if err != nil {

@@ -9,12 +9,11 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// unassignBatch is how many conversations one transaction takes.
+// unassignBatch is the number of conversations per transaction.
 const unassignBatch = 100
 
-// Unassign does a job of kind [JobUnassign]: the conversations that are assigned to a
-// user who is no member any more become unassigned, a hundred at a time. Doing it
-// again is harmless. Who has come back meanwhile keeps what is left.
+// Unassign runs a [JobUnassign] job: it unassigns the conversations of a former member, a hundred
+// at a time. It is idempotent. A user who has rejoined in the meantime keeps the rest.
 func (s *Service) Unassign(ctx context.Context, job storage.ClaimedJob) error {
 	back := func(ctx context.Context, tx Tx) (bool, error) {
 		members, err := tx.UsersByID(ctx, []int64{job.Subject})
@@ -29,8 +28,8 @@ func (s *Service) Unassign(ctx context.Context, job storage.ClaimedJob) error {
 	})
 }
 
-// takeAllBack changes all conversations that a filter finds, a batch in a transaction, unless
-// who had them is back. change reports whether there was anything to do.
+// takeAllBack changes all conversations that match a filter, in batches, unless back reports that
+// their owner is back. change reports whether it changed anything.
 func (s *Service) takeAllBack(ctx context.Context, accountID int64, back func(context.Context, Tx) (bool, error), filter ConversationFilter, change func(*Conversation) bool) error {
 	for done := false; !done; {
 		err := s.cfg.Store.InTx(ctx, Scope{AccountID: accountID}, func(ctx context.Context, tx Tx) (err error) {
@@ -41,7 +40,7 @@ func (s *Service) takeAllBack(ctx context.Context, accountID int64, back func(co
 			return err
 		})
 		if fault.Is(err, fault.NotFound) {
-			return nil // the account is gone
+			return nil // the account was deleted
 		}
 		if err != nil {
 			return err
@@ -61,7 +60,7 @@ func (s *Service) takeBack(ctx context.Context, tx Tx, filter ConversationFilter
 	for _, found := range batch {
 		c, err := tx.Conversations().Lock(ctx, found.ID)
 		if fault.Is(err, fault.NotFound) || err == nil && !change(&c) {
-			continue // somebody was faster
+			continue // changed by a concurrent request
 		}
 		if err != nil {
 			return false, err

@@ -4,24 +4,22 @@ import (
 	"context"
 )
 
-// ReadMark is how far a user has read a conversation.
+// ReadMark records how far a user has read a conversation.
 type ReadMark struct {
 	UserID         int64
 	ConversationID int64
-	InteractionID  int64 // the interaction that had come last when it was read; 0: none
+	InteractionID  int64 // the latest interaction when it was read; 0: none
 }
 
-// UnreadCount is how many customer interactions of a conversation a user has not
-// read.
+// UnreadCount is the number of a conversation's customer interactions that a user has not read.
 type UnreadCount struct {
 	ConversationID int64
 	Count          int64
 }
 
-// Unread returns how many customer interactions of each conversation are newer than
-// what the caller has read, by the conversations' ids; a conversation without any
-// is left out. One that the caller never read is unread from its beginning. It
-// needs conversations.view, create or update.
+// Unread returns the number of customer interactions newer than the caller's read mark, by
+// conversation id; conversations without any are omitted. Without a mark, all are unread. It needs
+// conversations.view, create or update.
 func (d *Desk) Unread(ctx context.Context, conversationIDs []int64) (map[int64]int64, error) {
 	r, err := d.guard.Read(d.worksOnConversations())
 	if err != nil || len(conversationIDs) == 0 {
@@ -35,9 +33,9 @@ func (d *Desk) Unread(ctx context.Context, conversationIDs []int64) (map[int64]i
 	return counts, err
 }
 
-// MarkRead notes that the caller has read all that is in a conversation now. Posting
-// an answer does so too; looking at a conversation does not. It needs
-// conversations.view, is no change of the conversation and makes no event.
+// MarkRead records that the caller has read everything currently in a conversation. Posting a reply
+// does so, too; viewing a conversation does not. It needs conversations.view, does not change the
+// conversation and emits no event.
 func (d *Desk) MarkRead(ctx context.Context, conversationID int64) (Conversation, error) {
 	return d.mark(ctx, conversationID, func(ctx context.Context, tx Tx, id int64) error {
 		if err := d.readNotifications(ctx, tx, id); err != nil {
@@ -47,8 +45,8 @@ func (d *Desk) MarkRead(ctx context.Context, conversationID int64) (Conversation
 	})
 }
 
-// MarkUnread forgets what the caller has read of a conversation: all its customer
-// interactions are unread again. It needs conversations.view.
+// MarkUnread removes the caller's read mark of a conversation, so that all its customer
+// interactions are unread. It needs conversations.view.
 func (d *Desk) MarkUnread(ctx context.Context, conversationID int64) (Conversation, error) {
 	return d.mark(ctx, conversationID, func(ctx context.Context, tx Tx, id int64) error {
 		return tx.SaveReadMark(ctx, ReadMark{UserID: d.userID, ConversationID: id})
@@ -62,7 +60,7 @@ func (d *Desk) mark(ctx context.Context, conversationID int64, save func(ctx con
 	}
 	var c Conversation
 	err = begin(ctx, func(ctx context.Context, tx Tx) error {
-		// Locked, so that no interaction with a lower id comes in unnoticed.
+		// Lock it, so that no interaction with a lower ID is added unnoticed.
 		if c, err = tx.Conversations().Lock(ctx, conversationID); err != nil {
 			return err
 		}
@@ -71,7 +69,7 @@ func (d *Desk) mark(ctx context.Context, conversationID int64, save func(ctx con
 	return c, err
 }
 
-// markRead moves the caller's mark to what has come last, wherever that stands.
+// markRead moves the caller's mark to the latest interaction, whatever its place.
 func (d *Desk) markRead(ctx context.Context, tx Tx, conversationID int64) error {
 	last, err := tx.LastArrived(ctx, conversationID)
 	if err != nil || last == 0 {

@@ -16,31 +16,30 @@ type User struct {
 	EmailKey        string // normalised Email, see [EmailKey]; unique over all accounts
 	EmailVerifiedAt time.Time
 	PasswordHash    string    // Argon2id in PHC string form; "": the user has no password
-	DisabledAt      time.Time // zero: the user can sign in, see [Admin.DisableUser]
+	DisabledAt      time.Time // zero: not disabled, see [Admin.DisableUser]
 	DisabledByID    int64     // admin who disabled the user, see [Desk.DisableMember]; 0: the operator
-	SecondFactorAt  time.Time // since when signing in takes a code too; zero: it does not
-	// SealedSecondFactor is what codes are checked with, also one that is not confirmed yet: see [Admin.BeginSecondFactor].
+	SecondFactorAt  time.Time // since when signing in requires a code too; zero: not required
+	// SealedSecondFactor verifies codes. It is set before the second factor is confirmed, see
+	// [Admin.BeginSecondFactor].
 	SealedSecondFactor []byte
 	CreatedAt          time.Time
 	UpdatedAt          time.Time
 }
 
-// Initials are the first letters of the first and the last word of the name.
+// Initials returns the first letters of the first and the last word of the name.
 func (u User) Initials() string { return initials(u.Name) }
 
-// UserUpdate changes the caller. Absent fields stay as they are.
+// UserUpdate changes the caller's own user. Absent fields are unchanged.
 type UserUpdate struct {
 	Name storage.Opt[string] // 1 to 200 characters; required unless there is a Password
-	// Password is the new one, 8 to 200 characters; "": it stays as it is.
+	// Password is the new password, 8 to 200 characters; "" leaves it unchanged.
 	Password string
-	// CurrentPassword proves who asks for a new password; not needed by a user who has
-	// none yet.
+	// CurrentPassword confirms a new password. A user without a password does not need it.
 	CurrentPassword string
 }
 
-// UpdateMe changes the caller's own name and password. A new password ends the
-// caller's other sessions; access tokens stay valid. A caller with a token that has
-// scopes may not.
+// UpdateMe changes the caller's own name and password. A new password ends the caller's other
+// sessions; access tokens stay valid. It is forbidden to tokens with scopes.
 func (a *Admin) UpdateMe(ctx context.Context, in UserUpdate) (User, error) {
 	begin, err := a.guard.Write(ownUser)
 	if err != nil {
@@ -85,7 +84,7 @@ func (a *Admin) UpdateMe(ctx context.Context, in UserUpdate) (User, error) {
 			if err := tx.DeleteOtherSessions(ctx, user.ID, a.caller.tokenID); err != nil {
 				return err
 			}
-			if err := a.svc.note(ctx, tx, auditPassword, user.ID, user.ID, a.caller.tokenID); err != nil {
+			if err := a.svc.ownCredentialChanged(ctx, tx, auditPassword, user.ID, user.ID, a.caller.tokenID, ""); err != nil {
 				return err
 			}
 		}
@@ -94,7 +93,7 @@ func (a *Admin) UpdateMe(ctx context.Context, in UserUpdate) (User, error) {
 	return user, err
 }
 
-// provePassword notes a current password that is not the caller's.
+// provePassword adds a problem if the current password is not the caller's.
 func (a *Admin) provePassword(ctx context.Context, dir Directory, password string, problems *fault.Collector) error {
 	user, err := dir.User(ctx, a.userID)
 	if err != nil || user.PasswordHash == "" {
@@ -105,7 +104,7 @@ func (a *Admin) provePassword(ctx context.Context, dir Directory, password strin
 	}
 	err = a.svc.prove(ctx, user, user.Email, password)
 	if fault.Is(err, fault.Unauthenticated) {
-		problems.Add("current_password", "is not right")
+		problems.Add("current_password", "is incorrect")
 		return nil
 	}
 	return err

@@ -8,18 +8,18 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// UserDisabled is the code of the faults about what a disabled user cannot do.
+// UserDisabled is the code of faults about operations that a disabled user blocks.
 const UserDisabled = "user_disabled"
 
-// OtherAccounts is the code of the Conflict fault about a user who works in other accounts too: only the operator decides
-// about such a user.
+// OtherAccounts is the code of the Conflict fault about a user who also works in other accounts.
+// Only the operator may disable or enable such a user.
 const OtherAccounts = "other_accounts"
 
 // Disabled reports whether the user cannot sign in, see [Admin.DisableUser].
 func (u User) Disabled() bool { return !u.DisabledAt.IsZero() }
 
 func disabledUser() error {
-	return &fault.Error{Kind: fault.Unauthenticated, Code: UserDisabled, Message: "This user is disabled. Ask an admin to enable it."}
+	return &fault.Error{Kind: fault.Unauthenticated, Code: UserDisabled, Message: "This user is disabled. Ask an administrator to enable it."}
 }
 
 // Users lists all users by id; operators only.
@@ -32,15 +32,16 @@ func (a *Admin) Users(ctx context.Context, req storage.PageRequest) (storage.Pag
 		func(seek storage.Seek) ([]User, error) { return dir.Users(ctx, seek) })
 }
 
-// DisableUser keeps a user out: sessions end, access tokens and links to choose a password are good for nothing while the
-// user is disabled, no mail is sent to the user, and mail of theirs acts for nobody. It holds from the next request on, and
-// for streams of events at once. The memberships stay. A user whom the operator has disabled stays it since then; one whom
-// an admin has disabled cannot be enabled by admins any more. Operators only.
+// DisableUser blocks a user: sessions end, access tokens and password links stop working, no mail
+// is sent to the user, and mail from the user is not treated as a member's. It takes effect with
+// the next request, and on event streams at once. Memberships stay. It overrides an admin's
+// disabling, so that admins cannot enable the user any more. Operators only.
 func (a *Admin) DisableUser(ctx context.Context, id int64) (User, error) {
 	return a.setDisabled(ctx, id, true)
 }
 
-// EnableUser takes [Admin.DisableUser] back; the user has to sign in again, and access tokens work again. Operators only.
+// EnableUser reverts [Admin.DisableUser]. The user has to sign in again; access tokens work again.
+// Operators only.
 func (a *Admin) EnableUser(ctx context.Context, id int64) (User, error) {
 	return a.setDisabled(ctx, id, false)
 }
@@ -58,7 +59,8 @@ func (a *Admin) setDisabled(ctx context.Context, id int64, disabled bool) (User,
 	return user, err
 }
 
-// disable makes a user disabled or not, for who came with a token, and tells all accounts of the user.
+// disable disables or enables a user, records the acting token, and emits an event in all the
+// user's accounts.
 func (s *Service) disable(ctx context.Context, tx SystemTx, id int64, disabled bool, actorID, tokenID int64) (User, error) {
 	user, err := tx.UserForUpdate(ctx, id)
 	if err != nil {
@@ -67,7 +69,7 @@ func (s *Service) disable(ctx context.Context, tx SystemTx, id int64, disabled b
 	byOperator := user.Disabled() && user.DisabledByID == 0
 	switch {
 	case byOperator && !disabled && actorID != 0:
-		return user, fault.New(fault.Forbidden, "The operator of this server has disabled the user. Ask them.")
+		return user, fault.New(fault.Forbidden, "The operator of this server disabled this user, and only the operator can enable it.")
 	case user.Disabled() == disabled && (!disabled || byOperator || actorID != 0):
 		return user, nil
 	}
@@ -86,12 +88,12 @@ func (s *Service) disable(ctx context.Context, tx SystemTx, id int64, disabled b
 		return user, err
 	}
 	return user, s.eachMembership(ctx, tx, id, func(tx Tx, m Membership) error {
-		// Whoever follows the log sees by it that the member may do something else now.
+		// The event tells followers of the log that the member's permissions changed.
 		return tx.Emit(ctx, storage.Event{Type: "membership.updated", Subject: m.ID, ActorID: actorID, Data: eventData(m.ID), Time: now})
 	})
 }
 
-// eachMembership visits the memberships of a user, by account.
+// eachMembership calls visit for a user's memberships, by account.
 func (s *Service) eachMembership(ctx context.Context, tx SystemTx, userID int64, visit func(tx Tx, m Membership) error) error {
 	var accounts []int64
 	list := func(seek storage.Seek) ([]Account, error) { return tx.AccountsOf(ctx, userID, seek) }
@@ -111,9 +113,10 @@ func (s *Service) eachMembership(ctx context.Context, tx SystemTx, userID int64,
 	return err
 }
 
-// DeleteUser removes a user with sessions and access tokens, and ends all memberships as [Desk.RemoveMember] does: what the
-// user wrote stays, by somebody who has left. The last owner of an account is a Conflict fault with code last_owner, and
-// nothing is done. Operators only.
+// DeleteUser removes a user with sessions and access tokens, and ends all memberships as
+// [Desk.RemoveMember] does. What the user wrote stays, attributed to a former member. The last
+// owner of an account is a Conflict fault with code last_owner, and nothing changes. Operators
+// only.
 func (a *Admin) DeleteUser(ctx context.Context, id int64) error {
 	begin, err := a.guard.Write(operate)
 	if err != nil {
@@ -142,16 +145,17 @@ func (a *Admin) DeleteUser(ctx context.Context, id int64) error {
 	})
 }
 
-// DisableMember is [Admin.DisableUser] of a member who works in no other account: else it is a Conflict fault with code
-// other_accounts. It needs memberships.update; who holds more than the caller, and the caller, cannot be disabled (Forbidden).
+// DisableMember does [Admin.DisableUser] for a member who works in no other account; otherwise it
+// is a Conflict fault with code other_accounts. It needs memberships.update. The caller, and
+// members who hold more, are Forbidden faults.
 func (d *Desk) DisableMember(ctx context.Context, id int64) error {
 	return d.aboutUser(ctx, id, func(ctx context.Context, tx SystemTx, userID int64) error {
 		return errOnly(d.svc.disable(ctx, tx, userID, true, d.userID, d.caller.tokenID))
 	})
 }
 
-// EnableMember takes [Desk.DisableMember] back, under the same conditions. A user whom the operator has disabled is a
-// Forbidden fault.
+// EnableMember reverts [Desk.DisableMember], under the same conditions. A user disabled by the
+// operator is a Forbidden fault.
 func (d *Desk) EnableMember(ctx context.Context, id int64) error {
 	return d.aboutUser(ctx, id, func(ctx context.Context, tx SystemTx, userID int64) error {
 		return errOnly(d.svc.disable(ctx, tx, userID, false, d.userID, d.caller.tokenID))
@@ -160,7 +164,8 @@ func (d *Desk) EnableMember(ctx context.Context, id int64) error {
 
 func errOnly[T any](_ T, err error) error { return err }
 
-// aboutUser decides about the user of a membership, as far as an admin of this account may.
+// aboutUser calls do for the user of a membership, if an admin of this account may decide about
+// that user.
 func (d *Desk) aboutUser(ctx context.Context, membershipID int64, do func(ctx context.Context, tx SystemTx, userID int64) error) error {
 	if _, err := d.guard.Write(MembershipsUpdate); err != nil {
 		return err
@@ -171,7 +176,7 @@ func (d *Desk) aboutUser(ctx context.Context, membershipID int64, do func(ctx co
 		if err != nil {
 			return err
 		}
-		// The user first, as who deletes one does: two who want both wait for each other otherwise.
+		// Lock the user first, as deleting a user does, to avoid a deadlock.
 		if _, err := tx.UserForUpdate(ctx, m.UserID); err != nil {
 			return err
 		}
@@ -195,7 +200,7 @@ func (d *Desk) aboutUser(ctx context.Context, membershipID int64, do func(ctx co
 		if len(accounts) > 1 {
 			return &fault.Error{
 				Kind: fault.Conflict, Resource: "membership", ID: m.ID, Code: OtherAccounts,
-				Message: "The user works in other accounts too: remove the member from this one, or ask the operator.",
+				Message: "The user is a member of other accounts too. Remove the member from this one, or ask the operator.",
 			}
 		}
 		return do(ctx, tx, m.UserID)

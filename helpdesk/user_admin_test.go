@@ -212,5 +212,5 @@ func ExampleAdmin_DisableUser() {
 	}
 	_, err = svc.SignIn(ctx, "ada@example.org", "correct horse")
 	fmt.Println(err)
-	// Output: This user is disabled. Ask an admin to enable it.
+	// Output: This user is disabled. Ask an administrator to enable it.
 }

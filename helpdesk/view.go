@@ -10,18 +10,18 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// View is a saved filter of the list of conversations, for all members.
+// View is a saved filter of the list of conversations, shared by all members.
 type View struct {
 	ID        int64
-	UserID    int64 // who made it
+	UserID    int64 // creator
 	Name      string
 	Filter    ViewFilter
 	CreatedAt time.Time
 	UpdatedAt time.Time
 }
 
-// ViewFilter narrows and orders the list of conversations as [ConversationQuery]
-// does, for whoever applies it. The zero value is all of them.
+// ViewFilter narrows and orders the list of conversations as [ConversationQuery] does, for the
+// member who applies it. The zero value selects all.
 type ViewFilter struct {
 	Agent        string           `json:"agent,omitempty"` // AgentMe, AgentUnassigned or a user's id; "": all
 	Statuses     []Status         `json:"status,omitempty"`
@@ -43,8 +43,8 @@ type ViewFilter struct {
 
 // Agents of a filter that are no ids.
 const (
-	AgentMe         = "me"         // who applies the filter
-	AgentUnassigned = "unassigned" // nobody
+	AgentMe         = "me"         // the member who applies the filter
+	AgentUnassigned = "unassigned" // no user
 )
 
 // ViewInput makes or changes a view.
@@ -53,8 +53,7 @@ type ViewInput struct {
 	Filter ViewFilter
 }
 
-// Query is what the filter asks for when a user applies it; ok is false when Agent is
-// nobody.
+// Query returns the filter's query for a user who applies it; ok is false if Agent is invalid.
 func (f ViewFilter) Query(userID int64) (q ConversationQuery, ok bool) {
 	q = ConversationQuery{
 		Statuses: f.Statuses, MailboxID: f.MailboxID, CustomerID: f.CustomerID, TagIDs: f.TagIDs,
@@ -90,7 +89,7 @@ func (f ViewFilter) Query(userID int64) (q ConversationQuery, ok bool) {
 	return q, true
 }
 
-// inherit takes from a view what q does not say itself.
+// inherit fills in what q leaves open from a view.
 func (q *ConversationQuery) inherit(view ConversationQuery) {
 	if len(q.Statuses) == 0 {
 		q.Statuses = view.Statuses
@@ -137,7 +136,7 @@ func (q *ConversationQuery) inherit(view ConversationQuery) {
 	}
 }
 
-// prepare normalises the input and reports its problems.
+// prepare normalises the input and returns its problems.
 func (in *ViewInput) prepare(userID int64) (ConversationQuery, error) {
 	var problems fault.Collector
 	in.Name = cleanLine(in.Name)
@@ -172,8 +171,8 @@ func (d *Desk) Views(ctx context.Context, req storage.PageRequest) (storage.Page
 		func(seek storage.Seek) ([]View, error) { return r.Views().List(ctx, storage.NoFilter{}, seek) })
 }
 
-// CreateView saves a filter. It needs views.create. What the filter names must be
-// within the member's reach, else it is a NotFound fault.
+// CreateView creates a view. It needs views.create. What the filter names must be within the
+// member's reach; otherwise it is a NotFound fault.
 func (d *Desk) CreateView(ctx context.Context, in ViewInput) (View, error) {
 	begin, err := d.guard.Write(ViewsCreate)
 	if err != nil {
@@ -197,8 +196,8 @@ func (d *Desk) CreateView(ctx context.Context, in ViewInput) (View, error) {
 	return v, err
 }
 
-// UpdateView changes a view, whoever made it; a member of some mailboxes only its own,
-// else it is Forbidden. It needs views.update.
+// UpdateView changes a view, whoever created it. A member limited to some mailboxes may change only
+// their own; otherwise it is a Forbidden fault. It needs views.update.
 func (d *Desk) UpdateView(ctx context.Context, id int64, in ViewInput) (View, error) {
 	begin, err := d.guard.Write(ViewsUpdate)
 	if err != nil {
@@ -228,7 +227,8 @@ func (d *Desk) UpdateView(ctx context.Context, id int64, in ViewInput) (View, er
 	return v, err
 }
 
-// mayChangeView refuses a member of some mailboxes the views of others, who see more.
+// mayChangeView returns a fault if a member limited to some mailboxes did not create the view,
+// since its creator may see more.
 func (d *Desk) mayChangeView(v View) error {
 	if v.UserID == d.userID {
 		return nil
@@ -236,8 +236,8 @@ func (d *Desk) mayChangeView(v View) error {
 	return d.reachesAll()
 }
 
-// DeleteView removes a view; a member of some mailboxes only its own, else it is
-// Forbidden. It needs views.delete.
+// DeleteView removes a view. A member limited to some mailboxes may remove only their own;
+// otherwise it is a Forbidden fault. It needs views.delete.
 func (d *Desk) DeleteView(ctx context.Context, id int64) error {
 	begin, err := d.guard.Write(ViewsDelete)
 	if err != nil {

@@ -15,62 +15,60 @@ import (
 )
 
 const (
-	// WebhookSecretPrefix begins the secret of every webhook, as Standard Webhooks has it.
+	// WebhookSecretPrefix begins every webhook's secret, as Standard Webhooks specifies.
 	WebhookSecretPrefix = "whsec_"
-	// AllEvents stands for events of every type in [Webhook].Events, save
-	// conversation.presence and notification.created: who wants to know of every glance, and
-	// of who was told what, names them.
+	// AllEvents in [Webhook].Events selects every event type except conversation.presence and
+	// notification.created, which are frequent or private and must be named explicitly.
 	AllEvents = "*"
-	// MaxWebhooks is how many webhooks an account has at most.
+	// MaxWebhooks is the maximum number of webhooks in an account.
 	MaxWebhooks = 20
-	// FormerSecretLife is how long the secret from before a rotation signs too.
+	// FormerSecretLife is how long after a rotation the former secret also signs.
 	FormerSecretLife = 24 * time.Hour
 )
 
-// WebhookReason says why the service switched a webhook off.
+// WebhookReason is the reason why the service disabled a webhook.
 type WebhookReason string
 
 // The reasons. More may be added.
 const (
 	WebhookGone    WebhookReason = "gone"    // the receiver answered 410
-	WebhookFailing WebhookReason = "failing" // ten deliveries in a row were given up
-	// WebhookOrphaned: who made it, or changed it last, may not see any more what it shows.
+	WebhookFailing WebhookReason = "failing" // ten consecutive deliveries were given up
+	// WebhookOrphaned: its last editor may no longer view its events.
 	WebhookOrphaned WebhookReason = "orphaned"
 )
 
-// Webhook has the events of an account posted to an address, each signed and at least
-// once; see package webhook.
+// Webhook posts an account's events to a URL, each signed and at least once; see package webhook.
 type Webhook struct {
 	ID         int64
 	URL        string
 	Events     []string // types, or AllEvents alone
-	MailboxIDs []int64  // whose events, besides those of no mailbox; empty: of all mailboxes
+	MailboxIDs []int64  // deliver their events and those without a mailbox; empty: of all mailboxes
 	IsActive   bool
-	Reason     WebhookReason // why the service switched it off; "": it did not
+	Reason     WebhookReason // why the service disabled it; "": it did not
 
-	FailingSince  time.Time // of the first try that failed since one succeeded; zero: the last one did
-	Failures      int       // deliveries given up since one succeeded
+	FailingSince  time.Time // first failure since the last success; zero: the last attempt succeeded
+	Failures      int       // deliveries given up since the last success
 	LastSuccessAt time.Time // exact to a minute
-	After         int64     // Seq of the last event before it became active: events begin after it
+	After         int64     // Seq of the last event before activation; only later events are delivered
 
-	SealedSecret []byte // neither leaves the service
+	SealedSecret []byte // neither secret leaves the service
 	SealedFormer []byte // the secret before the last rotation
 	FormerUntil  time.Time
-	UserID       int64 // who made it, or changed it last: it serves as long as that member may make it
+	UserID       int64 // creator or last editor: it works only while that member could create it
 	CreatedAt    time.Time
 	UpdatedAt    time.Time
 }
 
-// WebhookInput makes or changes a webhook. Absent fields stay as they are.
+// WebhookInput creates or changes a webhook. Absent fields are unchanged.
 type WebhookInput struct {
-	// URL is http or https, with a host and without a password; at most 2,000 bytes.
-	// Required of a new webhook.
+	// URL is http or https, with a host and without a password; at most 2,000 bytes. Required for a
+	// new webhook.
 	URL storage.Opt[string]
-	// Events are 1 to 50 types, or AllEvents alone. Required of a new webhook.
+	// Events are 1 to 50 types, or AllEvents alone. Required for a new webhook.
 	Events     storage.Opt[[]string]
 	MailboxIDs storage.Opt[[]int64] // null or empty: the events of all mailboxes
-	// IsActive of a new webhook is true. Switching on begins with what happens from then
-	// on; switching off gives up what waits.
+	// IsActive defaults to true for a new webhook. Activation delivers only later events.
+	// Deactivation gives up pending deliveries.
 	IsActive storage.Opt[bool]
 }
 
@@ -79,20 +77,20 @@ func (w Webhook) secretContext(accountID int64) string {
 	return fmt.Sprintf("webhook/%d/%d/secret", accountID, w.CreatedAt.UnixMicro())
 }
 
-// wants reports whether an event is to be delivered to the webhook.
+// wants reports whether the webhook subscribes to an event.
 func (w Webhook) wants(e storage.Event) bool {
 	return w.IsActive && e.Seq > w.After &&
 		(slices.Contains(w.Events, AllEvents) && e.Type != eventPresence && e.Type != eventNotified || slices.Contains(w.Events, e.Type)) &&
 		(e.MailboxID == 0 || len(w.MailboxIDs) == 0 || slices.Contains(w.MailboxIDs, e.MailboxID))
 }
 
-// bare is the webhook without what never leaves the service.
+// bare returns the webhook without its secrets.
 func (w Webhook) bare() Webhook {
 	w.SealedSecret, w.SealedFormer = nil, nil
 	return w
 }
 
-// apply validates in and puts it into w.
+// apply validates in and copies it into w.
 func (w *Webhook) apply(in WebhookInput) error {
 	var problems fault.Collector
 	w.URL = strings.TrimSpace(in.URL.Or(w.URL))
@@ -102,9 +100,9 @@ func (w *Webhook) apply(in WebhookInput) error {
 	w.Events = slices.Compact(slices.Sorted(slices.Values(in.Events.Or(w.Events))))
 	switch {
 	case len(w.Events) == 0:
-		problems.Add("events", "is required: name types of events, or *")
+		problems.Add("events", "is required: list event types, or *")
 	case slices.Contains(w.Events, AllEvents):
-		problems.Check(len(w.Events) == 1, "events", "must be * alone, or types of events")
+		problems.Check(len(w.Events) == 1, "events", "must be either * alone or event types")
 	default:
 		checkEventTypes(&problems, "events", w.Events)
 	}
@@ -120,7 +118,7 @@ func validWebhookURL(text string) bool {
 		clean(text) == text
 }
 
-// mayAim refuses a webhook that shows more than the member may see.
+// mayAim returns a fault if the webhook receives more than the member may view.
 func (d *Desk) mayAim(w Webhook) error {
 	areas := slices.Sorted(maps.Keys(eventAreas))
 	if !slices.Contains(w.Events, AllEvents) {
@@ -148,8 +146,8 @@ func (d *Desk) mayAim(w Webhook) error {
 	return nil
 }
 
-// mayHandle refuses a webhook that has the events of mailboxes which the member does
-// not reach: it is others'.
+// mayHandle returns a fault if the webhook receives events of mailboxes that the member does not
+// reach.
 func (d *Desk) mayHandle(w Webhook) error {
 	beyond := func(id int64) bool { return !slices.Contains(d.scope.Mailboxes, id) }
 	if d.scope.Mailboxes != nil && (len(w.MailboxIDs) == 0 || slices.ContainsFunc(w.MailboxIDs, beyond)) {
@@ -158,7 +156,7 @@ func (d *Desk) mayHandle(w Webhook) error {
 	return nil
 }
 
-// newWebhookSecret makes a secret, as it is shown and sealed.
+// newWebhookSecret returns a new secret, in clear and sealed.
 func (d *Desk) newWebhookSecret(w Webhook) (secret string, sealed []byte, err error) {
 	key, err := d.svc.random(32)
 	if err != nil {
@@ -196,11 +194,10 @@ func (d *Desk) Webhooks(ctx context.Context, req storage.PageRequest) (storage.P
 		})
 }
 
-// CreateWebhook makes a webhook and returns its secret, this once. Events begin with
-// what happens from now on. It needs webhooks.create, the view permission of each area
-// whose events it asks for (of all areas for AllEvents), and reach of the mailboxes: a
-// member of some mailboxes has to name some of them. An account that has
-// [MaxWebhooks] already gets a Conflict fault.
+// CreateWebhook creates a webhook and returns its secret, which is not shown again. It delivers
+// only later events. It needs webhooks.create, the view permission of each area whose events it
+// subscribes to (of all areas for AllEvents), and reach of its mailboxes: a member limited to some
+// mailboxes must name some of them. More than [MaxWebhooks] in an account is a Conflict fault.
 func (d *Desk) CreateWebhook(ctx context.Context, in WebhookInput) (w Webhook, secret string, err error) {
 	begin, err := d.guard.Write(WebhooksCreate)
 	if err != nil {
@@ -245,9 +242,8 @@ func (d *Desk) CreateWebhook(ctx context.Context, in WebhookInput) (w Webhook, s
 	return w.bare(), secret, nil
 }
 
-// follow has the log of the account followed, for a webhook that becomes active, and
-// notes where the log is now. Locks are taken in one order: the cursor, then webhooks,
-// then the account.
+// follow starts the account's webhook cursor, for a webhook that becomes active, and records the
+// current end of the log in w. The lock order is the cursor, then webhooks, then the account.
 func follow(ctx context.Context, tx Tx, w *Webhook, active bool) error {
 	if !active {
 		return nil
@@ -260,8 +256,8 @@ func follow(ctx context.Context, tx Tx, w *Webhook, active bool) error {
 	return tx.StartWebhookCursor(ctx, last)
 }
 
-// UpdateWebhook changes a webhook. It needs webhooks.update and, of what becomes of the
-// webhook, all that [Desk.CreateWebhook] asks for.
+// UpdateWebhook changes a webhook. It needs webhooks.update and, for the resulting webhook,
+// everything that [Desk.CreateWebhook] requires.
 func (d *Desk) UpdateWebhook(ctx context.Context, id int64, in WebhookInput) (Webhook, error) {
 	var begun Webhook
 	return d.changeWebhook(ctx, id, func(ctx context.Context, tx Tx) error {
@@ -274,7 +270,7 @@ func (d *Desk) UpdateWebhook(ctx context.Context, id int64, in WebhookInput) (We
 		if err := d.mayAim(*w); err != nil {
 			return err
 		}
-		w.UserID = d.userID // who vouches for where it goes
+		w.UserID = d.userID // their permissions now bound the webhook
 		if ids, given := in.MailboxIDs.Get(); given {
 			if err := d.findMailboxes(ctx, tx.Reader(), sortedSet(ids)); err != nil {
 				return err
@@ -290,12 +286,12 @@ func (d *Desk) UpdateWebhook(ctx context.Context, id int64, in WebhookInput) (We
 	})
 }
 
-// webhookOff is why a delivery was given up whose webhook was switched off.
+// webhookOff is the problem of deliveries that were given up when their webhook was disabled.
 const webhookOff = "The webhook was switched off."
 
-// RotateWebhookSecret makes a new secret and returns it, this once. For
-// [FormerSecretLife] deliveries are signed with the former one too. It needs what
-// [Desk.UpdateWebhook] does.
+// RotateWebhookSecret replaces the secret and returns the new one, which is not shown again. The
+// former secret also signs deliveries for [FormerSecretLife]. It needs the permissions of
+// [Desk.UpdateWebhook].
 func (d *Desk) RotateWebhookSecret(ctx context.Context, id int64) (w Webhook, secret string, err error) {
 	nothing := func(context.Context, Tx) error { return nil }
 	w, err = d.changeWebhook(ctx, id, nothing, func(_ context.Context, _ Tx, w *Webhook) error {
@@ -316,7 +312,8 @@ func (d *Desk) RotateWebhookSecret(ctx context.Context, id int64) (w Webhook, se
 	return w, secret, nil
 }
 
-// changeWebhook writes what change makes of a webhook; first is done before it is locked.
+// changeWebhook applies change to a webhook and writes it. It calls first before locking the
+// webhook.
 func (d *Desk) changeWebhook(ctx context.Context, id int64, first func(ctx context.Context, tx Tx) error, change func(ctx context.Context, tx Tx, w *Webhook) error) (Webhook, error) {
 	begin, err := d.guard.Write(WebhooksUpdate)
 	if err != nil {

@@ -10,18 +10,18 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// WebhookState is how far the delivery of an event to a webhook got.
+// WebhookState is the state of delivering an event to a webhook.
 type WebhookState string
 
 // The states of a delivery to a webhook.
 const (
-	WebhookPending   WebhookState = "pending"   // not tried yet, or to be tried again
+	WebhookPending   WebhookState = "pending"   // not attempted yet, or to be retried
 	WebhookDelivered WebhookState = "delivered" // the receiver answered with a 2xx
 	WebhookFailed    WebhookState = "failed"    // given up
 )
 
-// WebhookDelivery is one event on its way to one webhook. It is kept for 30 days, and
-// of each webhook the newest 10,000; what is pending is kept in any case.
+// WebhookDelivery is the delivery of one event to one webhook. It is kept for 30 days, within the
+// newest 10,000 of its webhook. Pending deliveries are always kept.
 type WebhookDelivery struct {
 	ID            int64
 	WebhookID     int64
@@ -30,14 +30,14 @@ type WebhookDelivery struct {
 	MailboxID     int64  // of the event; 0: none
 	State         WebhookState
 	Attempts      int
-	Status        int       // HTTP status of the last answer; 0: there was none
-	Problem       string    // what was wrong with the last try; "": nothing
-	Response      string    // beginning of the last answer's body, in one line; at most 1,024 characters
-	NextAttemptAt time.Time // not before; zero: no try is to come
-	HeldBy        int64     // id of the job that tries it now; 0: none
-	HeldUntil     time.Time // when that job must have given up
+	Status        int       // HTTP status of the last response; 0: none
+	Problem       string    // why the last attempt failed; "": it did not
+	Response      string    // beginning of the last response's body, as one line; at most 1,024 characters
+	NextAttemptAt time.Time // earliest next attempt; zero: none
+	HeldBy        int64     // ID of the job that is attempting it; 0: none
+	HeldUntil     time.Time // deadline of that job
 	CreatedAt     time.Time
-	UpdatedAt     time.Time // of the last try
+	UpdatedAt     time.Time // time of the last attempt
 }
 
 // webhookDeliveryNoun declares the rows of deliveries.
@@ -49,8 +49,8 @@ func webhookDeliveryNoun() storage.Noun[WebhookDelivery] {
 	}
 }
 
-// MessageID is the webhook-id of every try of the delivery. It names the time too, as
-// a restored database gives ids again.
+// MessageID returns the webhook-id, which is the same in every attempt. It includes the time
+// because a restored database reuses ids.
 func (d WebhookDelivery) MessageID() string {
 	return fmt.Sprintf("msg_%d_%d", d.ID, d.CreatedAt.UnixMicro())
 }
@@ -61,8 +61,8 @@ type WebhookDeliveryFilter struct {
 	State     WebhookState // "": all
 }
 
-// webhookBackoff is how long to wait after a number of failed tries; false: no longer.
-// All of it is about a day.
+// webhookBackoff returns the delay after a number of failed attempts; false: give up. The delays
+// add up to about a day.
 func webhookBackoff(attempts int) (time.Duration, bool) {
 	steps := []time.Duration{
 		5 * time.Second, 30 * time.Second, 2 * time.Minute, 10 * time.Minute, 30 * time.Minute,
@@ -72,12 +72,11 @@ func webhookBackoff(attempts int) (time.Duration, bool) {
 		return 0, false
 	}
 	wait := steps[max(attempts, 1)-1]
-	return wait + rand.N(wait/20), true // what failed together is not tried together
+	return wait + rand.N(wait/20), true // jitter spreads retries
 }
 
-// WebhookDeliveries lists the deliveries of a webhook, newest first: those of events
-// of mailboxes that the member reaches and of no mailbox. It needs webhooks.view. A
-// webhook that is not there is a NotFound fault.
+// WebhookDeliveries lists a webhook's deliveries, newest first. It omits events of mailboxes that
+// the member does not reach. It needs webhooks.view. An absent webhook is a NotFound fault.
 func (d *Desk) WebhookDeliveries(ctx context.Context, filter WebhookDeliveryFilter, req storage.PageRequest) (storage.Page[WebhookDelivery], error) {
 	var none storage.Page[WebhookDelivery]
 	r, err := d.guard.Read(WebhooksView)
@@ -98,9 +97,9 @@ func (d *Desk) WebhookDeliveries(ctx context.Context, filter WebhookDeliveryFilt
 	})
 }
 
-// RedeliverWebhook tries a delivery now, whatever became of it before, and then as
-// often as a new one, with the same MessageID. It needs webhooks.update. A webhook that
-// is switched off, and a delivery that is being tried now, are Conflict faults.
+// RedeliverWebhook retries a delivery now, whatever its state, and then as often as a new one, with
+// the same MessageID. It needs webhooks.update. A disabled webhook or a delivery in progress is a
+// Conflict fault.
 func (d *Desk) RedeliverWebhook(ctx context.Context, webhookID, id int64) (WebhookDelivery, error) {
 	begin, err := d.guard.Write(WebhooksUpdate)
 	if err != nil {
@@ -123,11 +122,11 @@ func (d *Desk) RedeliverWebhook(ctx context.Context, webhookID, id int64) (Webho
 		case out.WebhookID != webhookID:
 			return fault.Missing("delivery", id)
 		case !w.IsActive:
-			return fault.New(fault.Conflict, "The webhook is switched off: switch it on first.")
+			return fault.New(fault.Conflict, "The webhook is switched off. Switch it on first.")
 		case out.HeldUntil.After(now):
-			return fault.New(fault.Conflict, "The delivery is being tried now.")
+			return fault.New(fault.Conflict, "The delivery is being attempted right now.")
 		}
-		out.State, out.Attempts, out.NextAttemptAt = WebhookPending, 0, now // what the last try met stays to be seen
+		out.State, out.Attempts, out.NextAttemptAt = WebhookPending, 0, now // the result of the last attempt stays visible
 		if err := tx.WebhookDeliveries().Update(ctx, &out); err != nil {
 			return err
 		}
@@ -136,7 +135,7 @@ func (d *Desk) RedeliverWebhook(ctx context.Context, webhookID, id int64) (Webho
 	return out, err
 }
 
-// webhookJob has due deliveries of a webhook tried.
+// webhookJob returns a job that attempts a webhook's due deliveries.
 func webhookJob(accountID, webhookID int64, at time.Time) storage.Job {
 	return storage.Job{Kind: JobWebhook, AccountID: accountID, Subject: webhookID, RunAt: at}
 }

@@ -72,14 +72,14 @@ func TestWebhookInput(t *testing.T) {
 		events []string
 		want   fault.Fields
 	}{
-		"nothing":        {"", nil, fault.Fields{"url": {"is required"}, "events": {"is required: name types of events, or *"}}},
+		"nothing":        {"", nil, fault.Fields{"url": {"is required"}, "events": {"is required: list event types, or *"}}},
 		"no host":        {"https:///x", []string{"*"}, badURL},
 		"no web address": {"gopher://example.org", []string{"*"}, badURL},
 		"no address":     {"https://exa mple.org", []string{"*"}, badURL},
 		"a password":     {"https://u:p@example.org", []string{"*"}, badURL},
 		"long":           {"https://example.org/" + strings.Repeat("x", 1981), []string{"*"}, badURL},
-		"no type":        {"https://example.org", []string{"tag.created", "tag"}, fault.Fields{"events[0]": {"is no type of events, such as conversation.created"}}},
-		"all and more":   {"https://example.org", []string{"tag.created", "*"}, fault.Fields{"events": {"must be * alone, or types of events"}}},
+		"no type":        {"https://example.org", []string{"tag.created", "tag"}, fault.Fields{"events[0]": {"is not an event type, such as conversation.created"}}},
+		"all and more":   {"https://example.org", []string{"tag.created", "*"}, fault.Fields{"events": {"must be either * alone or event types"}}},
 		"many":           {"https://example.org", many(51), fault.Fields{"events": {"has more than 50 types"}}},
 	} {
 		in := helpdesk.WebhookInput{URL: storage.Some(test.url), Events: storage.Some(test.events)}

@@ -11,8 +11,7 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// The kinds of pages that stand for something in a site, as their addresses have
-// them.
+// The kinds of pages, as they appear in the addresses of a site.
 const (
 	ArticlePages    = "articles"
 	CollectionPages = "collections"
@@ -20,11 +19,11 @@ const (
 	FilePages       = "files"
 )
 
-// maxSlug is how many characters of a title an address takes.
+// maxSlug limits a slug, in characters.
 const maxSlug = 80
 
-// Slug is how a title stands in an address: its words in lower case and in their own
-// script, with hyphens between them. A title without letters and digits has none.
+// Slug returns the form of a title for addresses: its words in lower case, in their own script,
+// joined by hyphens. It is empty for a title without letters and digits.
 func Slug(title string) string {
 	var b strings.Builder
 	n, gap := 0, false
@@ -48,8 +47,8 @@ func Slug(title string) string {
 	return b.String()
 }
 
-// PagePath is where a page is below the URL of its site: its language, its kind, and
-// its id with the slug of its title.
+// PagePath returns the path of a page below the URL of its site: the language, the kind, and the id
+// with the slug of the title.
 func PagePath(locale, kind string, id int64, title string) string {
 	name := strconv.FormatInt(id, 10)
 	if slug := Slug(title); slug != "" {
@@ -58,28 +57,28 @@ func PagePath(locale, kind string, id int64, title string) string {
 	return "/" + locale + "/" + kind + "/" + url.PathEscape(name)
 }
 
-// ParsePageName reads the id of the last part of a page's path.
+// ParsePageName reads the id from the last segment of a page's path.
 func ParsePageName(name string) (id int64, ok bool) {
 	digits, _, _ := strings.Cut(name, "-")
 	id, err := strconv.ParseInt(digits, 10, 64)
 	return id, err == nil && id > 0 && digits[0] >= '1' && digits[0] <= '9'
 }
 
-// FilePath is where a file is below the URL of its site.
+// FilePath returns the path of a file below the URL of its site.
 func FilePath(f File) string {
 	return "/" + FilePages + "/" + strconv.FormatInt(f.ID, 10) + "/" + f.URLKey + "/" + url.PathEscape(f.Filename)
 }
 
-// ownPaths begin the addresses of a site's pages, beside its languages.
+// ownPaths matches the paths that a site uses for its own pages, besides its languages.
 var ownPaths = regexp.MustCompile(`^(-|articles|categories|collections|contact|files|search)$`)
 
-// ofPages reports whether a path is where a site at the root of the host has pages.
+// ofPages reports whether a site at the root of its host uses a path for pages.
 func ofPages(path string) bool {
 	_, isLocale := Locale(path)
 	return isLocale || ownPaths.MatchString(path)
 }
 
-// parents are a locale and the less special ones behind it.
+// parents returns a locale followed by its less specific parents.
 func parents(locale string) []string {
 	tag, err := language.Parse(locale)
 	if err != nil {

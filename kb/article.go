@@ -10,7 +10,7 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// Status says whether visitors see a revision when it is live.
+// Status says whether visitors can see a revision when it is live.
 type Status string
 
 // The states of a revision.
@@ -19,20 +19,20 @@ const (
 	Unpublished Status = "unpublished"
 )
 
-// MaxCategories is how many categories an article is in at most.
+// MaxCategories is the most categories that an article can be in.
 const MaxCategories = 100
 
-// Article is what an article is in all its revisions, and where its live one is.
+// Article holds what all revisions of an article share, and the place of the live one.
 type Article struct {
 	ID           int64
 	SiteID       int64
 	Live         int64 // number of the live revision
-	Draft        int64 // number of the draft; 0: there is none
-	LastRevision int64 // the highest number that was given
-	Outdated     int64 // translations of the draft, or else of the live revision, that are
+	Draft        int64 // number of the draft; 0: none
+	LastRevision int64 // the highest number assigned so far
+	Outdated     int64 // outdated translations of the draft, or of the live revision when there is no draft
 	Views        int64 // of all revisions; changed by AddViews only
-	Feedbacks    int64 // how many there are; changed by whoever stores feedback
-	// Of the live revision:
+	Feedbacks    int64 // how many there are; changed by Insert and Delete of feedback
+	// Fields of the live revision:
 	Published    bool
 	CollectionID int64
 	CategoryIDs  []int64 // sorted
@@ -42,7 +42,7 @@ type Article struct {
 	UpdatedAt    time.Time
 }
 
-// Revision is an article at a time: the live one, the draft, or a former one.
+// Revision is one version of an article: the live one, the draft, or a former one.
 type Revision struct {
 	ArticleID    int64
 	Number       int64 // from 1
@@ -51,7 +51,7 @@ type Revision struct {
 	CategoryIDs  []int64 // sorted
 	SortOrder    SortOrder
 	Text
-	Views     int64 // changed by AddViews only, as is what readers thought of it
+	Views     int64 // changed by AddViews only; reactions alone change Positive and Negative
 	Positive  int64
 	Negative  int64
 	CreatedAt time.Time
@@ -64,27 +64,26 @@ type ArticleRevision struct {
 	Revision Revision
 }
 
-// ArticleInput makes or changes an article. In a change, absent fields stay as they
-// are.
+// ArticleInput creates or changes an article. In a change, absent fields stay as they are.
 type ArticleInput struct {
 	TextInput
 	CollectionID int64                  // required
-	Status       storage.Opt[Status]    // published when a new article has none
+	Status       storage.Opt[Status]    // a new article is published unless this says otherwise
 	SortOrder    storage.Opt[SortOrder] // null, or none for a new one: last in its collection
 	CategoryIDs  storage.Opt[[]int64]   // of the site, at most MaxCategories; null: none
-	// ExchangeKey is the key that a new one gets, see [ExchangeKey]; "": none yet.
+	// ExchangeKey is the key of a new article, see [ExchangeKey]; "": none yet.
 	ExchangeKey string
 }
 
-// ArticleFilter limits a list of articles. The zero value is no limit.
+// ArticleFilter filters a list of articles. The zero value matches all.
 type ArticleFilter struct {
 	CollectionID int64
 	CategoryID   int64
 	IDs          []int64 // nil: all; at most storage.MaxLimit
 	Loose        bool    // in no category
-	Outdated     bool    // with translations that are outdated
+	Outdated     bool    // with outdated translations
 	Drafts       bool    // with a draft
-	Brief        bool    // a list without contents: Content, Markdown and MadeFrom of its texts are empty
+	Brief        bool    // without contents: Content, Markdown and MadeFrom of the texts are empty
 }
 
 // position is the place of an article in lists.
@@ -92,20 +91,20 @@ func (a ArticleRevision) position() storage.Position {
 	return storage.Position{Key: int64(a.Article.SortOrder), ID: a.Article.ID}
 }
 
-// shown is what a visitor is told: nothing of drafts.
+// shown returns what visitors may see: nothing of drafts.
 func (a ArticleRevision) shown() ArticleRevision {
 	a.Article.Draft, a.Article.LastRevision, a.Article.Outdated = 0, a.Article.Live, 0
 	return a
 }
 
-// put writes what the article has of its live revision.
+// put copies the fields of the live revision into the article.
 func (a *Article) put(r Revision) {
 	a.Live, a.Published = r.Number, r.Status == Published
 	a.CollectionID, a.CategoryIDs, a.SortOrder = r.CollectionID, r.CategoryIDs, r.SortOrder
 	a.ChangedAt = r.UpdatedAt
 }
 
-// apply validates in and puts it into r.
+// apply validates in and applies it to r.
 func (r *Revision) apply(ctx context.Context, tx Tx, in ArticleInput, now time.Time) error {
 	isNew := r.CreatedAt.IsZero()
 	var problems fault.Collector
@@ -121,7 +120,7 @@ func (r *Revision) apply(ctx context.Context, tx Tx, in ArticleInput, now time.T
 		return err
 	}
 	if seen.crossed(in.TextInput) {
-		return &fault.Error{Kind: fault.Conflict, Code: CodeCrossed, Message: "Somebody else has changed this text since it was read."}
+		return &fault.Error{Kind: fault.Conflict, Code: CodeCrossed, Message: "Somebody else has changed this text since you read it."}
 	}
 	if _, err := tx.Collections().Get(ctx, in.CollectionID); err != nil {
 		return err
@@ -144,7 +143,7 @@ func (r *Revision) apply(ctx context.Context, tx Tx, in ArticleInput, now time.T
 	return err
 }
 
-// checkCategories makes sure that categories are there.
+// checkCategories checks that categories exist.
 func checkCategories(ctx context.Context, r storage.RowReader[Category, CategoryFilter], ids []int64) error {
 	if len(ids) == 0 {
 		return nil
@@ -161,14 +160,14 @@ func checkCategories(ctx context.Context, r storage.RowReader[Category, Category
 	return nil
 }
 
-// sortedSet sorts ids and drops doubles.
+// sortedSet sorts ids and removes duplicates.
 func sortedSet(ids []int64) []int64 {
 	ids = slices.Clone(ids)
 	slices.Sort(ids)
 	return slices.Compact(ids)
 }
 
-// counts is what an article adds to the counters of where it is, times sign.
+// counts returns what an article adds to the counters of its collection and categories, times sign.
 func (a Article) counts(sign int64) []Counts {
 	c := Counters{Articles: sign, Views: sign * a.Views}
 	if a.Published {
@@ -181,7 +180,7 @@ func (a Article) counts(sign int64) []Counts {
 	return all
 }
 
-// mayPublish refuses what visitors would notice to who does not hold
+// mayPublish returns a fault when visitors would notice a change and the member lacks
 // articles.publish.
 func (e *Editor) mayPublish(noticed bool) error {
 	if noticed && !e.guard.Allows(ArticlesPublish) {
@@ -190,7 +189,7 @@ func (e *Editor) mayPublish(noticed bool) error {
 	return nil
 }
 
-// Articles lists live revisions by their sort order. It needs articles.view.
+// Articles lists live revisions by sort order. It needs articles.view.
 func (e *Editor) Articles(ctx context.Context, filter ArticleFilter, desc bool, req storage.PageRequest) (storage.Page[ArticleRevision], error) {
 	r, err := e.guard.Read(ArticlesView)
 	if err != nil {
@@ -202,13 +201,13 @@ func (e *Editor) Articles(ctx context.Context, filter ArticleFilter, desc bool, 
 	return storage.List(req, desc, ArticleRevision.position, func(seek storage.Seek) ([]ArticleRevision, error) { return r.LiveArticles(ctx, filter, seek) })
 }
 
-// shelves are the collections and the categories that a handle reads.
+// shelves reads collections and categories.
 type shelves interface {
 	Collections() storage.RowReader[Collection, storage.NoFilter]
 	Categories() storage.RowReader[Category, CategoryFilter]
 }
 
-// check validates a filter: where it looks has to be there.
+// check validates a filter: its collection and categories must exist.
 func (f ArticleFilter) check(ctx context.Context, r shelves) error {
 	if err := f.bounded(); err != nil {
 		return err
@@ -226,7 +225,7 @@ func (f ArticleFilter) check(ctx context.Context, r shelves) error {
 	return nil
 }
 
-// bounded checks what nothing has to be read for.
+// bounded checks what can be checked without reading from the store.
 func (f ArticleFilter) bounded() error {
 	if len(f.IDs) > storage.MaxLimit {
 		return fault.Field("ids", fmt.Sprintf("has more than %d ids", storage.MaxLimit))
@@ -243,8 +242,8 @@ func (e *Editor) Article(ctx context.Context, id int64) (ArticleRevision, error)
 	return r.LiveArticle(ctx, id)
 }
 
-// Draft returns an article with its draft, or with its live revision if it has none.
-// It needs articles.view.
+// Draft returns an article with its draft, or with its live revision when there is no draft. It
+// needs articles.view.
 func (e *Editor) Draft(ctx context.Context, id int64) (ArticleRevision, error) {
 	r, err := e.guard.Read(ArticlesView)
 	if err != nil {
@@ -255,7 +254,7 @@ func (e *Editor) Draft(ctx context.Context, id int64) (ArticleRevision, error) {
 		return a, err
 	}
 	draft, err := r.Revision(ctx, id, a.Article.Draft)
-	if fault.Is(err, fault.NotFound) { // it has gone since
+	if fault.Is(err, fault.NotFound) { // it has been deleted since
 		return a, nil
 	}
 	if err != nil {
@@ -265,9 +264,9 @@ func (e *Editor) Draft(ctx context.Context, id int64) (ArticleRevision, error) {
 	return a, settle(ctx, r, &a)
 }
 
-// Drafts returns those of the articles that have a draft, with it, in any order. It is
-// [Editor.Draft] for many at the cost of a few, and needs articles.view. A draft that
-// has gone since the articles were read is left out.
+// Drafts returns the drafts of the articles that have one, in any order. It does what
+// [Editor.Draft] does for many articles with few queries, and needs articles.view. A draft that was
+// deleted after the articles were read is left out.
 func (e *Editor) Drafts(ctx context.Context, articles []ArticleRevision) ([]ArticleRevision, error) {
 	r, err := e.guard.Read(ArticlesView)
 	if err != nil {
@@ -297,8 +296,8 @@ func (e *Editor) Drafts(ctx context.Context, articles []ArticleRevision) ([]Arti
 	return all, nil
 }
 
-// settle takes from revisions that are not live the collections and the categories
-// that are gone since: the collection is then that of the article.
+// settle removes deleted collections and categories from revisions that are not live; a deleted
+// collection is replaced by that of the article.
 func settle(ctx context.Context, r Reader, revisions ...*ArticleRevision) error {
 	var collections, categories []int64
 	for _, a := range revisions {
@@ -324,9 +323,9 @@ func settle(ctx context.Context, r Reader, revisions ...*ArticleRevision) error 
 	return nil
 }
 
-// CreateArticle makes an article with its first revision. It needs articles.create,
-// and articles.publish unless it is unpublished. A collection or category that is
-// not of the site is a NotFound fault.
+// CreateArticle creates an article with its first revision. It needs articles.create, and
+// articles.publish unless the article is unpublished. A collection or category that is not in the
+// site is a NotFound fault.
 func (e *Editor) CreateArticle(ctx context.Context, in ArticleInput) (ArticleRevision, error) {
 	begin, err := e.guard.Write(ArticlesCreate)
 	if err != nil {
@@ -376,8 +375,8 @@ func (e *Editor) CreateArticle(ctx context.Context, in ArticleInput) (ArticleRev
 	return out, err
 }
 
-// revise runs fn on a locked article with its live revision and writes what became
-// of the article. fn writes the revisions.
+// revise locks an article, runs fn with its live revision, and writes the changed article. fn
+// writes the revisions.
 func (e *Editor) revise(ctx context.Context, begin func(context.Context, func(context.Context, Tx) error) error, id int64, fn func(ctx context.Context, tx Tx, a *ArticleRevision, now time.Time) error) (ArticleRevision, error) {
 	var out ArticleRevision
 	err := begin(ctx, func(ctx context.Context, tx Tx) error {
@@ -423,8 +422,8 @@ func (e *Editor) revise(ctx context.Context, begin func(context.Context, func(co
 	return out, err
 }
 
-// prepared returns a text whose contents are cleaned and have references. That takes
-// time, so it comes before the transaction.
+// prepared cleans the contents of a text and puts references into them. That takes time, so it
+// happens before the transaction.
 func (e *Editor) prepared(ctx context.Context, needs Permission, in TextInput) (TextInput, error) {
 	r, err := e.guard.Read(needs)
 	if err != nil {
@@ -433,9 +432,8 @@ func (e *Editor) prepared(ctx context.Context, needs Permission, in TextInput) (
 	return e.refer(ctx, r.Files(), in.cleaned())
 }
 
-// UpdateArticle changes the live revision in place; a draft stays as it is. It needs
-// articles.update, and articles.publish where visitors notice: the article is
-// published, before or after.
+// UpdateArticle changes the live revision in place; the draft is unchanged. It needs
+// articles.update, and articles.publish if the article is published before or after the change.
 func (e *Editor) UpdateArticle(ctx context.Context, id int64, in ArticleInput) (ArticleRevision, error) {
 	begin, err := e.guard.Write(ArticlesUpdate)
 	if err != nil {
@@ -456,10 +454,10 @@ func (e *Editor) UpdateArticle(ctx context.Context, id int64, in ArticleInput) (
 	})
 }
 
-// UpdateDraft changes the draft, which it makes of the live revision if there is
-// none; that raises the revision number. The live revision stays as it is, unless
-// the status is published: then the draft becomes the live revision, and the former
-// one stays as it was. It needs articles.update, and to publish articles.publish.
+// UpdateDraft changes the draft. Without a draft it first creates one from the live revision, with
+// the next revision number. The live revision is unchanged, unless the status is published: then
+// the draft becomes the live revision, and the former live revision is kept. It needs
+// articles.update, and articles.publish to publish.
 func (e *Editor) UpdateDraft(ctx context.Context, id int64, in ArticleInput) (ArticleRevision, error) {
 	begin, err := e.guard.Write(ArticlesUpdate)
 	if err != nil {
@@ -497,7 +495,7 @@ func (e *Editor) UpdateDraft(ctx context.Context, id int64, in ArticleInput) (Ar
 	})
 }
 
-// revise makes a revision with the next number of another one.
+// revise returns a copy of a revision with the next number.
 func (a *Article) revise(of Revision, now time.Time) Revision {
 	a.LastRevision++
 	of.Number, of.CreatedAt, of.UpdatedAt = a.LastRevision, now, now
@@ -505,8 +503,8 @@ func (a *Article) revise(of Revision, now time.Time) Revision {
 	return of
 }
 
-// DeleteDraft removes the draft. It needs articles.update. An article without one is
-// a NotFound fault.
+// DeleteDraft deletes the draft. It needs articles.update. An article without a draft is a NotFound
+// fault.
 func (e *Editor) DeleteDraft(ctx context.Context, id int64) error {
 	begin, err := e.guard.Write(ArticlesUpdate)
 	if err != nil {
@@ -523,7 +521,7 @@ func (e *Editor) DeleteDraft(ctx context.Context, id int64) error {
 	return err
 }
 
-// DeleteArticle removes an article with all its revisions. It needs articles.delete.
+// DeleteArticle deletes an article with all its revisions. It needs articles.delete.
 func (e *Editor) DeleteArticle(ctx context.Context, id int64) error {
 	begin, err := e.guard.Write(ArticlesDelete)
 	if err != nil {
@@ -544,8 +542,8 @@ func (e *Editor) DeleteArticle(ctx context.Context, id int64) error {
 	})
 }
 
-// Revisions lists the revisions of an article, the newest first: the live one, the
-// draft and all former ones. It needs articles.view.
+// Revisions lists the revisions of an article, newest first: the live one, the draft and all former
+// ones. It needs articles.view.
 func (e *Editor) Revisions(ctx context.Context, id int64, req storage.PageRequest) (Article, storage.Page[Revision], error) {
 	r, err := e.guard.Read(ArticlesView)
 	if err != nil {
@@ -575,9 +573,9 @@ func (e *Editor) Revision(ctx context.Context, id, number int64) (ArticleRevisio
 	return a, err
 }
 
-// Restore makes the text of a former revision live again, as a new revision; where
-// the article is and whether it is published stays, and so do all revisions and the
-// draft. It needs articles.update, and articles.publish if the article is published.
+// Restore makes the text of a former revision live again, as a new revision. The article keeps its
+// collection, its categories and its status, and all revisions and the draft are kept. It needs
+// articles.update, and articles.publish if the article is published.
 func (e *Editor) Restore(ctx context.Context, id, number int64) (ArticleRevision, error) {
 	begin, err := e.guard.Write(ArticlesUpdate)
 	if err != nil {
@@ -589,7 +587,7 @@ func (e *Editor) Restore(ctx context.Context, id, number int64) (ArticleRevision
 			return err
 		}
 		if number == a.Article.Draft || number == a.Article.Live {
-			return fault.New(fault.Conflict, "Only a former revision can be restored.")
+			return fault.New(fault.Conflict, "Only an earlier revision can be restored.")
 		}
 		if err := e.mayPublish(a.Article.Published); err != nil {
 			return err
@@ -602,7 +600,7 @@ func (e *Editor) Restore(ctx context.Context, id, number int64) (ArticleRevision
 	})
 }
 
-// Articles lists what is published by its sort order.
+// Articles lists published articles by sort order.
 func (v *Visitor) Articles(ctx context.Context, filter ArticleFilter, desc bool, req storage.PageRequest) (storage.Page[ArticleRevision], error) {
 	r, err := v.guard.Read(published)
 	if err != nil {
@@ -614,7 +612,7 @@ func (v *Visitor) Articles(ctx context.Context, filter ArticleFilter, desc bool,
 	page, err := storage.List(req, desc, ArticleRevision.position, func(seek storage.Seek) ([]ArticleRevision, error) {
 		return r.PublishedArticles(ctx, filter, seek)
 	})
-	if err != nil || len(page.Items) == 0 { // what something was found in is there
+	if err != nil || len(page.Items) == 0 { // an article in it proves that the collection or category exists
 		if missing := filter.check(ctx, r); missing != nil {
 			return storage.Page[ArticleRevision]{}, missing
 		}

@@ -8,12 +8,12 @@ import (
 	"github.com/helpwright/helpwright/storage"
 )
 
-// audited reports whether events of a type go into the account's audit log, which the
-// help desk shows: whatever is deleted.
+// audited reports whether events of a type go into the account's audit log, which the help desk
+// shows: all deletions do.
 func audited(kind string) bool { return strings.HasSuffix(kind, ".deleted") }
 
-// From returns the same service for requests from an address, which the audit log
-// notes with what they delete.
+// From returns the service for requests from an address. The audit log records the address with
+// deletions.
 func (s *Service) From(address netip.Addr) *Service {
 	out := *s
 	if address = address.Unmap(); address.IsValid() {
@@ -22,7 +22,7 @@ func (s *Service) From(address netip.Addr) *Service {
 	return &out
 }
 
-// auditing is a transaction of who came with a token.
+// auditing is a transaction of a caller who came with a token.
 type auditing struct {
 	Tx
 	svc   *Service

@@ -12,7 +12,7 @@ import (
 	"github.com/helpwright/helpwright/storage"
 )
 
-// What is deleted is in the audit log of the account, and nothing of a rehearsal.
+// Deletions are recorded in the account's audit log, except those of a rehearsal.
 func TestAudit(t *testing.T) {
 	t.Parallel()
 	for name, open := range backends {

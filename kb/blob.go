@@ -11,15 +11,15 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// JobPurgeFiles is the kind of jobs that remove files whose rows are gone. Whoever
-// runs the jobs registers [Service.PurgeFiles] for it.
+// JobPurgeFiles is the kind of jobs that delete the blobs of deleted rows. The program that runs
+// the jobs registers [Service.PurgeFiles] for it.
 const JobPurgeFiles = "kb.purge"
 
 // JobKinds returns the kinds of all jobs of the knowledge base, each of which needs a handler.
 func JobKinds() []string { return []string{JobPurgeFiles} }
 
-// sitePrefix begins the keys of all files of a site. It is below the account's, so
-// that deleting the account removes them too.
+// sitePrefix begins the keys of all blobs of a site. It is below the account's prefix, so that
+// deleting the account deletes them too.
 func sitePrefix(accountID, siteID int64) string {
 	return fmt.Sprintf("accounts/%d/sites/%d/", accountID, siteID)
 }
@@ -35,7 +35,7 @@ func purgePrefix(accountID int64, prefix string) storage.Job {
 	return storage.Job{Kind: JobPurgeFiles, AccountID: accountID, Payload: payload}
 }
 
-// purgeKeys makes jobs of at most 200 keys each: a payload is limited.
+// purgeKeys splits keys into jobs of at most 200 each, because payloads are limited.
 func purgeKeys(accountID int64, keys []string) []storage.Job {
 	var jobs []storage.Job
 	for chunk := range slices.Chunk(keys, 200) {
@@ -45,11 +45,11 @@ func purgeKeys(accountID int64, keys []string) []storage.Job {
 	return jobs
 }
 
-// discardTime bounds how long files are removed that no row came to name.
+// discardTime limits the time for deleting blobs that no row refers to.
 const discardTime = 10 * time.Second
 
-// discard removes files that no row came to name because of err. When the outcome is unknown a row may name them: they
-// stay, and where none does the sweep of storage/blobs finds them.
+// discard deletes blobs whose rows were not written because of err. When the outcome is unknown it
+// keeps them, since rows may refer to them; otherwise the sweep of storage/blobs finds them.
 func (s *Service) discard(ctx context.Context, err error, keys ...string) {
 	if !fault.Certain(err) {
 		s.cfg.Logger.WarnContext(ctx, "files stay until it is known whether rows name them", "files", len(keys), "error", err)
@@ -64,7 +64,7 @@ func (s *Service) discard(ctx context.Context, err error, keys ...string) {
 	}
 }
 
-// PurgeFiles does a job of kind [JobPurgeFiles]. Doing it again is harmless.
+// PurgeFiles runs a job of kind [JobPurgeFiles]. Running it again is harmless.
 func (s *Service) PurgeFiles(ctx context.Context, job storage.ClaimedJob) error {
 	var p purge
 	if err := json.Unmarshal(job.Payload, &p); err != nil {

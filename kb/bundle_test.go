@@ -13,14 +13,14 @@ import (
 	"github.com/helpwright/helpwright/storage/memstore"
 )
 
-// person is a caller by its user id.
+// person is a caller with a user id.
 type person int64
 
 func (p person) UserID() int64 { return int64(p) }
 func (person) TokenID() int64  { return 0 }
 
-// Callers of the tests: Erin edits account 1, Vic may view only, Sam is a stranger,
-// and Lea edits account 1, where she reaches the first mailbox only.
+// Callers of the tests: Erin edits account 1, Vic may only view it, Sam is a stranger, and Lea
+// edits account 1 but reaches only its first mailbox.
 const (
 	erin person = 1
 	vic  person = 2
@@ -28,7 +28,7 @@ const (
 	lea  person = 4
 )
 
-// everything is what an editor holds.
+// everything returns the permissions of an editor.
 func everything() []kb.Permission {
 	var all []kb.Permission
 	for _, p := range helpdesk.Permissions() {
@@ -53,8 +53,8 @@ type backend interface {
 	KB() kb.Store
 }
 
-// newBundle makes the bundle over a store: account 1 is Erin's and Vic's, account 2
-// Sam's.
+// newBundle creates the bundle on a store: account 1 has the members Erin and Vic, account 2 has
+// Sam.
 func newBundle(t testing.TB, store backend) *bundle {
 	t.Helper()
 	b := &bundle{store: store.KB(), desk: store, now: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}
@@ -101,7 +101,7 @@ func (b *bundle) advance(d time.Duration) {
 	b.now = b.now.Add(d)
 }
 
-// site makes a site of Erin's.
+// site creates a site of Erin's.
 func (b *bundle) site(t testing.TB, in kb.SiteInput) kb.Site {
 	t.Helper()
 	sites, err := b.Sites(erin)

@@ -9,8 +9,8 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// Category is a part of a collection. An article can be in several, also of other
-// collections than its own.
+// Category is part of a collection. An article can be in several categories, also in those of other
+// collections.
 type Category struct {
 	ID           int64
 	SiteID       int64
@@ -22,17 +22,16 @@ type Category struct {
 	UpdatedAt time.Time
 }
 
-// CategoryInput makes or changes a category. In a change, absent fields stay as they
-// are.
+// CategoryInput creates or changes a category. In a change, absent fields stay as they are.
 type CategoryInput struct {
 	TextInput
-	CollectionID int64                  // required; in a change, it moves the category, and no article
+	CollectionID int64                  // required; a change moves the category, but not its articles
 	SortOrder    storage.Opt[SortOrder] // null, or none for a new one: last
-	// ExchangeKey is the key that a new one gets, see [ExchangeKey]; "": none yet.
+	// ExchangeKey is the key of a new category, see [ExchangeKey]; "": none yet.
 	ExchangeKey string
 }
 
-// CategoryFilter limits a list of categories. The zero value is no limit.
+// CategoryFilter filters a list of categories. The zero value matches all.
 type CategoryFilter struct {
 	CollectionID int64
 }
@@ -42,7 +41,7 @@ func (c Category) position() storage.Position {
 	return storage.Position{Key: int64(c.SortOrder), ID: c.ID}
 }
 
-// apply validates in and puts it into c.
+// apply validates in and applies it to c.
 func (c *Category) apply(ctx context.Context, tx Tx, in CategoryInput, now time.Time) error {
 	var problems fault.Collector
 	problems.Check(in.CollectionID != 0, "collection_id", "is required")
@@ -67,7 +66,7 @@ func (c *Category) apply(ctx context.Context, tx Tx, in CategoryInput, now time.
 	return err
 }
 
-// Categories lists categories by their sort order. It needs categories.view.
+// Categories lists categories by sort order. It needs categories.view.
 func (e *Editor) Categories(ctx context.Context, filter CategoryFilter, desc bool, req storage.PageRequest) (storage.Page[Category], error) {
 	r, err := e.guard.Read(CategoriesView)
 	if err != nil {
@@ -76,11 +75,11 @@ func (e *Editor) Categories(ctx context.Context, filter CategoryFilter, desc boo
 	return listCategories(ctx, r, filter, desc, req)
 }
 
-// listCategories lists categories; a filter for a collection that is not there is
-// NotFound.
+// listCategories lists categories. A filter for a collection that does not exist is a NotFound
+// fault.
 func listCategories(ctx context.Context, r shelves, filter CategoryFilter, desc bool, req storage.PageRequest) (storage.Page[Category], error) {
 	page, err := storage.List(req, desc, Category.position, func(seek storage.Seek) ([]Category, error) { return r.Categories().List(ctx, filter, seek) })
-	if filter.CollectionID != 0 && (err != nil || len(page.Items) == 0) { // a collection that something is in is there
+	if filter.CollectionID != 0 && (err != nil || len(page.Items) == 0) { // a category in it proves that the collection exists
 		if _, missing := r.Collections().Get(ctx, filter.CollectionID); missing != nil {
 			return storage.Page[Category]{}, missing
 		}
@@ -97,7 +96,7 @@ func (e *Editor) Category(ctx context.Context, id int64) (Category, error) {
 	return r.Categories().Get(ctx, id)
 }
 
-// CategoriesByID returns those of ids that there are. It needs categories.view.
+// CategoriesByID returns the categories with these ids that exist. It needs categories.view.
 func (e *Editor) CategoriesByID(ctx context.Context, ids []int64) ([]Category, error) {
 	r, err := e.guard.Read(CategoriesView)
 	if err != nil {
@@ -106,8 +105,8 @@ func (e *Editor) CategoriesByID(ctx context.Context, ids []int64) ([]Category, e
 	return r.Categories().ByIDs(ctx, ids)
 }
 
-// CreateCategory makes a category. It needs categories.create. A collection that is
-// not of the site is a NotFound fault.
+// CreateCategory creates a category. It needs categories.create. A collection that is not in the
+// site is a NotFound fault.
 func (e *Editor) CreateCategory(ctx context.Context, in CategoryInput) (Category, error) {
 	begin, err := e.guard.Write(CategoriesCreate)
 	if err != nil {
@@ -165,8 +164,8 @@ func (e *Editor) UpdateCategory(ctx context.Context, id int64, in CategoryInput)
 	return c, err
 }
 
-// DeleteCategory removes a category. It needs categories.delete. One that still
-// holds articles, published or not, is a Conflict fault.
+// DeleteCategory deletes a category. It needs categories.delete. A category that still has
+// articles, published or not, is a Conflict fault.
 func (e *Editor) DeleteCategory(ctx context.Context, id int64) error {
 	begin, err := e.guard.Write(CategoriesDelete)
 	if err != nil {
@@ -187,8 +186,7 @@ func (e *Editor) DeleteCategory(ctx context.Context, id int64) error {
 	})
 }
 
-// Categories lists categories by their sort order, with the counts of what is
-// published.
+// Categories lists categories by sort order, counting only published articles.
 func (v *Visitor) Categories(ctx context.Context, filter CategoryFilter, desc bool, req storage.PageRequest) (storage.Page[Category], error) {
 	r, err := v.guard.Read(published)
 	if err != nil {
@@ -199,7 +197,7 @@ func (v *Visitor) Categories(ctx context.Context, filter CategoryFilter, desc bo
 	return page, err
 }
 
-// Category returns a category with the counts of what is published.
+// Category returns a category, counting only published articles.
 func (v *Visitor) Category(ctx context.Context, id int64) (Category, error) {
 	r, err := v.guard.Read(published)
 	if err != nil {
@@ -210,7 +208,7 @@ func (v *Visitor) Category(ctx context.Context, id int64) (Category, error) {
 	return c, err
 }
 
-// CategoriesByID returns those of ids that there are.
+// CategoriesByID returns the categories with these ids that exist.
 func (v *Visitor) CategoriesByID(ctx context.Context, ids []int64) ([]Category, error) {
 	r, err := v.guard.Read(published)
 	if err != nil {

@@ -11,18 +11,18 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// Counters of a collection or a category. Stores keep them; they change by
-// [CountWriter] only.
+// Counters counts the contents of a collection or a category. Stores keep them; only [CountWriter]
+// changes them.
 type Counters struct {
 	Articles   int64
 	Categories int64 // of a collection
-	Views      int64 // of the articles that are in it now, in all their revisions
-	// The same of published articles.
+	Views      int64 // of all revisions of the articles that are in it now
+	// The same for published articles only.
 	PublishedArticles int64
 	PublishedViews    int64
 }
 
-// Add returns the sums.
+// Add returns the sum of the counters.
 func (c Counters) Add(o Counters) Counters {
 	return Counters{
 		Articles: c.Articles + o.Articles, Categories: c.Categories + o.Categories, Views: c.Views + o.Views,
@@ -30,8 +30,8 @@ func (c Counters) Add(o Counters) Counters {
 	}
 }
 
-// addCounts adds up what is for one place, and adds what is left in an order that
-// lets nobody wait for each other: collections first, each noun by id.
+// addCounts sums the changes per collection and category and adds them in a fixed order that
+// prevents deadlocks: collections first, each noun by id.
 func addCounts(ctx context.Context, tx CountWriter, counts []Counts) error {
 	sums := map[[2]int64]Counters{}
 	for _, c := range counts {
@@ -53,12 +53,12 @@ func addCounts(ctx context.Context, tx CountWriter, counts []Counts) error {
 	return tx.AddCounts(ctx, all)
 }
 
-// published is what a visitor is told.
+// published returns the counters that visitors may see.
 func (c Counters) published() Counters {
 	return Counters{Articles: c.PublishedArticles, Categories: c.Categories, Views: c.PublishedViews, PublishedArticles: c.PublishedArticles, PublishedViews: c.PublishedViews}
 }
 
-// Collection is a part of a site. It holds categories and articles.
+// Collection is part of a site. It holds categories and articles.
 type Collection struct {
 	ID        int64
 	SiteID    int64
@@ -70,13 +70,12 @@ type Collection struct {
 	UpdatedAt time.Time
 }
 
-// CollectionInput makes or changes a collection. In a change, absent fields stay as
-// they are.
+// CollectionInput creates or changes a collection. In a change, absent fields stay as they are.
 type CollectionInput struct {
 	TextInput
 	SortOrder storage.Opt[SortOrder] // null, or none for a new one: last
 	Icon      storage.Opt[string]    // one of theme.Icons; null: none
-	// ExchangeKey is the key that a new one gets, see [ExchangeKey]; "": none yet.
+	// ExchangeKey is the key of a new collection, see [ExchangeKey]; "": none yet.
 	ExchangeKey string
 }
 
@@ -85,13 +84,13 @@ func (c Collection) position() storage.Position {
 	return storage.Position{Key: int64(c.SortOrder), ID: c.ID}
 }
 
-// checkSortOrder notes a sort order out of range.
+// checkSortOrder reports a sort order out of range.
 func checkSortOrder(problems *fault.Collector, given storage.Opt[SortOrder]) {
 	order, _ := given.Get()
 	problems.Check(order >= -maxSortOrder && order <= maxSortOrder, "sort_order", "is out of range")
 }
 
-// apply validates in and puts it into c.
+// apply validates in and applies it to c.
 func (c *Collection) apply(ctx context.Context, tx Tx, in CollectionInput, now time.Time) error {
 	var problems fault.Collector
 	checkSortOrder(&problems, in.SortOrder)
@@ -113,8 +112,7 @@ func (c *Collection) apply(ctx context.Context, tx Tx, in CollectionInput, now t
 	return err
 }
 
-// Collections lists the site's collections by their sort order. It needs
-// collections.view.
+// Collections lists the site's collections by sort order. It needs collections.view.
 func (e *Editor) Collections(ctx context.Context, desc bool, req storage.PageRequest) (storage.Page[Collection], error) {
 	r, err := e.guard.Read(CollectionsView)
 	if err != nil {
@@ -138,7 +136,7 @@ func (e *Editor) Collection(ctx context.Context, id int64) (Collection, error) {
 	return r.Collections().Get(ctx, id)
 }
 
-// CollectionsByID returns those of ids that there are. It needs collections.view.
+// CollectionsByID returns the collections with these ids that exist. It needs collections.view.
 func (e *Editor) CollectionsByID(ctx context.Context, ids []int64) ([]Collection, error) {
 	r, err := e.guard.Read(CollectionsView)
 	if err != nil {
@@ -147,7 +145,7 @@ func (e *Editor) CollectionsByID(ctx context.Context, ids []int64) ([]Collection
 	return r.Collections().ByIDs(ctx, ids)
 }
 
-// CreateCollection makes a collection. It needs collections.create.
+// CreateCollection creates a collection. It needs collections.create.
 func (e *Editor) CreateCollection(ctx context.Context, in CollectionInput) (Collection, error) {
 	begin, err := e.guard.Write(CollectionsCreate)
 	if err != nil {
@@ -193,9 +191,9 @@ func (e *Editor) UpdateCollection(ctx context.Context, id int64, in CollectionIn
 	return c, err
 }
 
-// DeleteCollection removes a collection with its categories. It needs
-// collections.delete. One that still holds articles, published or not, or that has
-// a category which does, is a Conflict fault.
+// DeleteCollection deletes a collection with its categories. It needs collections.delete. A
+// collection that still has articles, published or not, itself or in one of its categories, is a
+// Conflict fault.
 func (e *Editor) DeleteCollection(ctx context.Context, id int64) error {
 	begin, err := e.guard.Write(CollectionsDelete)
 	if err != nil {
@@ -230,8 +228,7 @@ func (e *Editor) DeleteCollection(ctx context.Context, id int64) error {
 	})
 }
 
-// Collections lists the site's collections by their sort order, with the counts of
-// what is published.
+// Collections lists the site's collections by sort order, counting only published articles.
 func (v *Visitor) Collections(ctx context.Context, desc bool, req storage.PageRequest) (storage.Page[Collection], error) {
 	r, err := v.guard.Read(published)
 	if err != nil {
@@ -242,7 +239,7 @@ func (v *Visitor) Collections(ctx context.Context, desc bool, req storage.PageRe
 	return page, err
 }
 
-// Collection returns a collection with the counts of what is published.
+// Collection returns a collection, counting only published articles.
 func (v *Visitor) Collection(ctx context.Context, id int64) (Collection, error) {
 	r, err := v.guard.Read(published)
 	if err != nil {
@@ -253,7 +250,7 @@ func (v *Visitor) Collection(ctx context.Context, id int64) (Collection, error) 
 	return c, err
 }
 
-// CollectionsByID returns those of ids that there are.
+// CollectionsByID returns the collections with these ids that exist.
 func (v *Visitor) CollectionsByID(ctx context.Context, ids []int64) ([]Collection, error) {
 	r, err := v.guard.Read(published)
 	if err != nil {

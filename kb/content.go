@@ -11,8 +11,8 @@ import (
 	"github.com/helpwright/helpwright/storage/filetype"
 )
 
-// Content is a public file, ready to be sent. What it holds is foreign: it must not
-// run in the name of the site.
+// Content is a public file, ready to be served. Its bytes are untrusted: browsers must not run them
+// in the site's origin.
 type Content struct {
 	Filename    string
 	ContentType string
@@ -25,7 +25,7 @@ type Content struct {
 	key   string
 }
 
-// openRange is the GetRange of [storage.Blobs].
+// openRange is the type of [storage.Blobs].GetRange.
 type openRange func(ctx context.Context, key string, offset, length int64) (io.ReadCloser, error)
 
 // Open opens the content from offset to its end.
@@ -33,8 +33,8 @@ func (c Content) Open(ctx context.Context, offset int64) (io.ReadCloser, error) 
 	return c.blobs(ctx, c.key, offset, -1)
 }
 
-// PublicFile finds a file of a site for everybody, also when the site is private: who
-// has the address has the key that is in it.
+// PublicFile returns a file of a site to any caller, even when the site is private: its address
+// contains a secret key.
 func (s *Service) PublicFile(ctx context.Context, siteID, id int64, urlKey string) (Content, error) {
 	site, err := s.cfg.Store.FindSite(ctx, siteID)
 	if err != nil {
@@ -53,8 +53,8 @@ func (s *Service) PublicFile(ctx context.Context, siteID, id int64, urlKey strin
 	}, nil
 }
 
-// PublicAsset finds a file of a theme for everybody, if it lies under assets/. version
-// is the beginning of the hash that [ThemeFile.Version] gives, or "".
+// PublicAsset returns a file of a theme to any caller if it is below assets/. version is the prefix
+// of the hash that [ThemeFile.Version] returns, or "".
 func (s *Service) PublicAsset(ctx context.Context, siteID, themeID int64, path, version string) (Content, error) {
 	if !theme.IsAsset(path) {
 		return Content{}, fault.Missing("file", 0)
@@ -73,7 +73,7 @@ func (s *Service) PublicAsset(ctx context.Context, siteID, themeID int64, path, 
 	}, nil
 }
 
-// publicly tells nobody which of the things on the way is not there.
+// publicly hides which of the rows on the way to a file is missing.
 func publicly(err error, noun string, id int64) error {
 	if fault.Is(err, fault.NotFound) {
 		return fault.Missing(noun, id)
@@ -81,14 +81,14 @@ func publicly(err error, noun string, id int64) error {
 	return err
 }
 
-// Dress is what a site is dressed in: a theme with its files.
+// Dress is the theme that a site is rendered with, and its files.
 type Dress struct {
 	Theme Theme
 	Files []ThemeFile
 }
 
-// Dress finds a theme of a site by its id, or with 0 the active one. It is for who
-// renders pages: themes are public in what they show.
+// Dress returns a theme of a site by its id; 0 means the active theme. It is for code that renders
+// pages: what themes show is public.
 func (s *Service) Dress(ctx context.Context, site Site, themeID int64) (Dress, error) {
 	r := s.cfg.Store.Within(Scope{AccountID: site.AccountID, SiteID: site.ID})
 	var d Dress
@@ -105,7 +105,7 @@ func (s *Service) Dress(ctx context.Context, site Site, themeID int64) (Dress, e
 	return d, err
 }
 
-// Template reads the text of a template of a dress.
+// Template reads the text of a template of a theme.
 func (s *Service) Template(ctx context.Context, f ThemeFile) (string, error) {
 	from, err := s.cfg.Blobs.Get(ctx, f.BlobKey)
 	if err != nil {
@@ -116,7 +116,7 @@ func (s *Service) Template(ctx context.Context, f ThemeFile) (string, error) {
 	return string(content), err
 }
 
-// Asset is an asset of a dress, ready to be sent.
+// Asset returns an asset of a theme, ready to be served.
 func (s *Service) Asset(f ThemeFile) Content {
 	return Content{
 		ContentType: filetype.MediaType(f.Path, nil), ETag: f.Hash, Size: f.Size, ModTime: f.UpdatedAt, Immutable: true,
@@ -124,10 +124,10 @@ func (s *Service) Asset(f ThemeFile) Content {
 	}
 }
 
-// Picture finds an image of a site that its look names.
+// Picture returns an image that the look of a site refers to.
 func (s *Service) Picture(ctx context.Context, site Site, id int64) (File, error) {
 	return s.cfg.Store.Within(Scope{AccountID: site.AccountID, SiteID: site.ID}).Files().Get(ctx, id)
 }
 
-// BaseURL is Config.BaseURL, without a slash at its end.
+// BaseURL returns Config.BaseURL without a trailing slash.
 func (s *Service) BaseURL() string { return s.base.String() }

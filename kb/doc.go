@@ -1,25 +1,24 @@
-// Package kb is the knowledge base as a library: sites of an account, with
-// collections, categories and articles in several languages.
+// Package kb is the knowledge base as a library: sites of an account, with collections, categories
+// and articles in several languages.
 //
-// [New] makes a [Service] over a [Store], which bunstore and memstore give out by
-// their method KB: it lies in the same database as the help desk's and joins the
-// same transactions. A caller works through a handle, and the handle's type says
-// what can be done with it:
+// [New] returns a [Service] on a [Store]. The KB methods of bunstore and memstore return a store
+// that shares the help desk's database and joins its transactions. A caller works through a handle,
+// whose type determines what the caller can do:
 //
-//   - [Sites]: makes and lists the sites of the caller's accounts ([Service.Sites])
-//   - [Editor]: manages one site, for members of its account ([Service.Editor])
-//   - [Visitor]: reads what one site has published; has no method that could ask
-//     for a draft ([Service.Visitor])
+//   - [Sites] creates and lists the sites of the caller's accounts ([Service.Sites])
+//   - [Editor] manages one site, for members of its account ([Service.Editor])
+//   - [Visitor] reads what one site has published; no method of it can return a draft
+//     ([Service.Visitor])
 //
-// Making a handle finds the site and the caller's membership once and fixes both: a
-// stranger gets not-found. Every method of a handle first asks for a permission,
-// then validates its input, then touches data, and returns faults (package
+// Opening a handle looks up the site and the caller's membership once; both then stay fixed. For a
+// caller who is not a member the site does not exist (a NotFound fault). Every method of a handle
+// checks a permission, then validates its input, then touches data. It returns faults (package
 // storage/fault).
 //
-// [Service.Operator] opens a site for whoever runs the program, [Editor.Rehearsal]
-// tries a change without making it. Package exchange keeps a site as a folder of
-// Markdown, fit for git.
+// [Service.Operator] opens a site for the operator of the program, and [Editor.Rehearsal] tries a
+// change without making it. Package exchange stores a site as a folder of Markdown files, fit for
+// git.
 //
-// The package does not know the help desk. Who is a member of an account is asked
-// of [Config].Membership; transport.Members answers from a helpdesk.Service.
+// The package does not depend on the help desk. [Config].Membership says who is a member of an
+// account; transport/api.Members implements it with a helpdesk.Service.
 package kb

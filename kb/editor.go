@@ -9,7 +9,7 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// Editor is a member at work on one site.
+// Editor is the handle of a member who manages one site.
 type Editor struct {
 	svc       *Service
 	guard     editorGuard
@@ -18,9 +18,9 @@ type Editor struct {
 	mailboxes []int64 // that the member reaches; nil: all
 }
 
-// Editor opens a site for a caller. A caller who is no member of its account gets
-// the same NotFound fault as for a site that does not exist; nobody gets
-// Unauthenticated.
+// Editor opens a site for a caller. A caller who is not a member of its account gets the same
+// NotFound fault as for a site that does not exist; an anonymous caller gets an Unauthenticated
+// fault.
 func (s *Service) Editor(ctx context.Context, c Caller, siteID int64) (*Editor, error) {
 	if nobody(c) {
 		return nil, fault.New(fault.Unauthenticated, "Sign in first.")
@@ -42,8 +42,8 @@ func (s *Service) Editor(ctx context.Context, c Caller, siteID int64) (*Editor, 
 	}, nil
 }
 
-// Operator opens a site for whoever runs the program itself: the command line and
-// embedding applications. It may do everything that [Editor] offers.
+// Operator opens a site for the operator of the program: the command line and embedding
+// applications. It may do everything that [Editor] offers.
 func (s *Service) Operator(ctx context.Context, siteID int64) (*Editor, error) {
 	site, err := s.cfg.Store.FindSite(ctx, siteID)
 	if err != nil {
@@ -53,13 +53,13 @@ func (s *Service) Operator(ctx context.Context, siteID int64) (*Editor, error) {
 	return &Editor{svc: s, guard: s.scoped(scope, 0, func(Permission) bool { return true }), site: site}, nil
 }
 
-// SiteID is the site that the editor is open for.
+// SiteID returns the id of the site.
 func (e *Editor) SiteID() int64 { return e.site.ID }
 
-// DefaultLocale is that of the account.
+// DefaultLocale returns the default locale of the account.
 func (e *Editor) DefaultLocale() string { return e.site.DefaultLocale }
 
-// URL is the address of the site.
+// URL returns the address of the site.
 func (e *Editor) URL() string { return e.svc.URL(e.site) }
 
 // Holds reports whether the member has a permission.
@@ -70,7 +70,7 @@ func (e *Editor) emit(ctx context.Context, tx Tx, kind string, subject int64) er
 	return tx.Emit(ctx, e.svc.event(kind, e.userID, e.site.ID, subject))
 }
 
-// event is thin on purpose: readers fetch the resource with their own rights.
+// event carries only ids: readers fetch the resource with their own permissions.
 func (s *Service) event(kind string, userID, siteID, subject int64) storage.Event {
 	data, _ := json.Marshal(map[string]int64{"id": subject, "site_id": siteID}) // a map of integers always encodes
 	return storage.Event{Type: kind, Subject: subject, ActorID: userID, Data: data, Time: s.now()}

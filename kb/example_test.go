@@ -12,7 +12,7 @@ import (
 	"github.com/helpwright/helpwright/storage/memstore"
 )
 
-// A site of an account, made by a user whom the application knows.
+// A site of an account, created by a user of the application.
 func Example() {
 	ctx := context.Background()
 	store := memstore.New()
@@ -24,7 +24,7 @@ func Example() {
 	}
 	service, err := kb.New(kb.Config{
 		Store: store.KB(), Blobs: memblob.New(), BaseURL: "https://desk.example.net",
-		Membership: func(context.Context, kb.Caller, int64) (kb.Membership, error) { // transport.Members asks a help desk
+		Membership: func(context.Context, kb.Caller, int64) (kb.Membership, error) { // transport/api.Members asks a help desk
 			return kb.Membership{Permissions: []kb.Permission{kb.SitesCreate, kb.SitesView}}, nil
 		},
 	})

@@ -6,7 +6,7 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// KeyKind says what an [ExchangeKey] is of.
+// KeyKind is the kind of resource that an [ExchangeKey] names.
 type KeyKind string
 
 // The kinds.
@@ -17,16 +17,16 @@ const (
 	FileKey       KeyKind = "file"
 )
 
-// ExchangeKey is the name by which something of the site goes in its folder, see
-// package exchange. It stays when titles change.
+// ExchangeKey is the name of a resource in the site's folder, see package exchange. It stays the
+// same when titles change.
 type ExchangeKey struct {
 	Kind KeyKind
 	ID   int64
-	Key  string // of all of a kind in the site, no two have the same; at most 255 bytes
+	Key  string // unique among the keys of its kind in the site; at most 255 bytes
 }
 
-// ExchangeKeys returns all keys of the site, in any order, those of things that are
-// gone among them. It needs articles.view.
+// ExchangeKeys returns all keys of the site, in any order, including those of deleted resources. It
+// needs articles.view.
 func (e *Editor) ExchangeKeys(ctx context.Context) ([]ExchangeKey, error) {
 	r, err := e.guard.Read(ArticlesView)
 	if err != nil {
@@ -35,8 +35,8 @@ func (e *Editor) ExchangeKeys(ctx context.Context) ([]ExchangeKey, error) {
 	return r.ExchangeKeys(ctx)
 }
 
-// SetExchangeKeys gives keys to things of the site, and takes them from whatever had
-// them. It needs articles.update.
+// SetExchangeKeys assigns keys to resources of the site, and takes each key from its former owner.
+// It needs articles.update.
 func (e *Editor) SetExchangeKeys(ctx context.Context, keys []ExchangeKey) error {
 	begin, err := e.guard.Write(ArticlesUpdate)
 	if err != nil {
@@ -56,7 +56,7 @@ func checkKeys(keys []ExchangeKey) error {
 	return problems.Err()
 }
 
-// setKey gives a key to something new, if there is one for it.
+// setKey assigns a key, if any, to a new resource.
 func setKey(ctx context.Context, tx Tx, kind KeyKind, id int64, key string) error {
 	if key == "" {
 		return nil

@@ -15,37 +15,37 @@ import (
 	"github.com/helpwright/helpwright/storage/filetype"
 )
 
-// File is an image or another file that the articles of a site use. Everybody may
-// read it, also when the site is private. Its bytes are a blob and never change.
+// File is an image or another file that the articles of a site use. Anyone with its address may
+// read it, even when the site is private. Its bytes are a blob and never change.
 type File struct {
 	ID          int64
 	SiteID      int64
 	Filename    string
 	ContentType string
 	Size        int64  // bytes
-	URLKey      string // part of its address, which cannot be guessed
+	URLKey      string // unguessable part of its address
 	BlobKey     string
 	CreatedAt   time.Time
 	UpdatedAt   time.Time
 }
 
-// FileUpload is a file to be added to a site.
+// FileUpload is a new file for a site.
 type FileUpload struct {
-	// Filename is how the file is called; its extension must be among
-	// [filetype.Documents], and its content what the extension says.
+	// Filename is the name of the file. Its extension must be among [filetype.Documents], and its
+	// content must match the extension.
 	Filename string
-	// Rename is another name for it, or "". Without an extension it keeps the file's.
+	// Rename is another name for it, or "". Without an extension it keeps that of the file.
 	Rename  string
 	Content io.Reader
-	// ExchangeKey is the key that it gets, see [ExchangeKey]; "": none yet.
+	// ExchangeKey is the key of the file, see [ExchangeKey]; "": none yet.
 	ExchangeKey string
 }
 
-// MaxFile is the size of the largest file that a site takes, in bytes.
+// MaxFile returns the maximum size of a file in bytes.
 func (s *Service) MaxFile() int64 { return s.cfg.MaxFile }
 
-// CreateFile adds a file to the site. A file over Config.MaxFile is a TooLarge fault,
-// one of a type that is not allowed an Invalid one. It needs files.create.
+// CreateFile adds a file to the site. A file larger than Config.MaxFile is a TooLarge fault, one of
+// a type that is not allowed an Invalid fault. It needs files.create.
 func (e *Editor) CreateFile(ctx context.Context, up FileUpload) (File, error) {
 	begin, err := e.guard.Write(FilesCreate)
 	if err != nil {
@@ -71,7 +71,7 @@ func (e *Editor) CreateFile(ctx context.Context, up FileUpload) (File, error) {
 	return f, nil
 }
 
-// storeFile checks an upload and puts its bytes away.
+// storeFile checks an upload and stores its bytes.
 func (e *Editor) storeFile(ctx context.Context, up FileUpload) (File, error) {
 	name := filetype.SafeName(up.Filename)
 	if up.Content == nil || name == "" {
@@ -95,7 +95,7 @@ func (e *Editor) storeFile(ctx context.Context, up FileUpload) (File, error) {
 	if err != nil {
 		return File{}, err
 	}
-	media := filetype.MediaType(name, head) // head is only good until the content is read
+	media := filetype.MediaType(name, head) // head is valid only until the content is read
 	key := sitePrefix(e.site.AccountID, e.site.ID) + "files/" + strings.ToLower(rand.Text())
 	size, err := e.svc.cfg.Blobs.Put(ctx, key, content)
 	if err == nil && size > limit {
@@ -109,14 +109,14 @@ func (e *Editor) storeFile(ctx context.Context, up FileUpload) (File, error) {
 	return File{Filename: name, ContentType: media, Size: size, URLKey: urlKey, BlobKey: key, CreatedAt: now, UpdatedAt: now}, nil
 }
 
-// renamed is a new name for a file that begins with head.
+// renamed checks a new name for a file whose content begins with head, and returns it.
 func renamed(name, old string, head []byte) (string, error) {
 	name = filetype.SafeName(name)
 	if path.Ext(name) == "" && name != "" {
 		name = filetype.SafeName(name + path.Ext(old))
 	}
 	if name == "" {
-		return "", fault.Field("filename", "is no name of a file")
+		return "", fault.Field("filename", "is not a valid file name")
 	}
 	if problem := filetype.Check(name, head, filetype.Documents()); problem != "" {
 		return "", fault.Field("filename", problem)
@@ -145,8 +145,8 @@ func (e *Editor) File(ctx context.Context, id int64) (File, error) {
 
 // FileInput changes a file. Absent fields stay as they are.
 type FileInput struct {
-	// Filename must be allowed for the content, as in [FileUpload]. Addresses with the
-	// old name go on working.
+	// Filename must be allowed for the content, as in [FileUpload]. Addresses with the old name
+	// stay valid.
 	Filename storage.Opt[string]
 }
 
@@ -185,7 +185,7 @@ func (e *Editor) UpdateFile(ctx context.Context, id int64, in FileInput) (File, 
 	return f, err
 }
 
-// head reads how a file begins.
+// head reads the first bytes of a file.
 func (e *Editor) head(ctx context.Context, f File) ([]byte, error) {
 	from, err := e.svc.cfg.Blobs.GetRange(ctx, f.BlobKey, 0, filetype.HeadSize)
 	if err != nil {
@@ -195,7 +195,7 @@ func (e *Editor) head(ctx context.Context, f File) ([]byte, error) {
 	return io.ReadAll(from)
 }
 
-// DeleteFile removes a file; its bytes follow soon after. It needs files.delete.
+// DeleteFile deletes a file; its blob is deleted soon after. It needs files.delete.
 func (e *Editor) DeleteFile(ctx context.Context, id int64) error {
 	begin, err := e.guard.Write(FilesDelete)
 	if err != nil {

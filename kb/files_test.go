@@ -22,7 +22,7 @@ import (
 	"github.com/helpwright/helpwright/storage/memstore"
 )
 
-// workshop is a knowledge base whose blobs and built-in theme a test has in hand.
+// workshop is a knowledge base whose blobs and built-in theme a test controls.
 type workshop struct {
 	*kb.Service
 	*kb.Editor
@@ -31,7 +31,7 @@ type workshop struct {
 	site   kb.Site
 }
 
-// newWorkshop makes one with a site of Erin's.
+// newWorkshop creates a workshop with a site of Erin's.
 func newWorkshop(t *testing.T, change func(*kb.Config)) *workshop {
 	t.Helper()
 	w := &workshop{blobs: memblob.New(), memory: memstore.New()}
@@ -55,7 +55,7 @@ func newWorkshop(t *testing.T, change func(*kb.Config)) *workshop {
 	return w
 }
 
-// open makes the service, perhaps another one over the same data.
+// open creates the service, possibly another one on the same data.
 func (w *workshop) open(t *testing.T, change func(*kb.Config)) {
 	t.Helper()
 	cfg := kb.Config{
@@ -92,7 +92,7 @@ func (w *workshop) stored(t *testing.T) []string {
 	return keys
 }
 
-// purge does the jobs that remove files.
+// purge runs the jobs that delete files.
 func (w *workshop) purge(t *testing.T) {
 	t.Helper()
 	now := w.site.CreatedAt.AddDate(1, 0, 0)
@@ -132,7 +132,7 @@ type broken struct{}
 
 func (broken) Read([]byte) (int, error) { return 0, errors.New("cut off") }
 
-// The bytes of a file go once its row is gone, and not before.
+// The blob of a file is deleted after its row, and not before.
 func TestFilePurge(t *testing.T) {
 	t.Parallel()
 	w := newWorkshop(t, nil)
@@ -183,7 +183,7 @@ func TestFileEvents(t *testing.T) {
 	}
 }
 
-// However many activate at once, one theme is active in the end.
+// After concurrent activations exactly one theme is active.
 func TestActivateConcurrently(t *testing.T) {
 	t.Parallel()
 	w := newWorkshop(t, nil)
@@ -305,8 +305,7 @@ func TestUpdateTheme(t *testing.T) {
 	}
 }
 
-// A change of one template is checked with all the others, also those that change at
-// the same time.
+// A change of one template is checked against all others, including concurrent changes.
 func TestThemeFilesFit(t *testing.T) {
 	t.Parallel()
 	w := newWorkshop(t, nil)
@@ -330,7 +329,7 @@ func TestThemeFilesFit(t *testing.T) {
 	if err := put("templates/home.html", `x`); err != nil {
 		t.Fatal(err)
 	}
-	// Either the partial is deleted or home comes to need it, never both.
+	// Either the partial is deleted or home requires it, never both.
 	var wg sync.WaitGroup
 	var deleted, needed error
 	wg.Go(func() { deleted = w.DeleteThemeFile(t.Context(), th.ID, "templates/partials/x.html") })
@@ -355,7 +354,7 @@ func TestThemeFilesFit(t *testing.T) {
 	}
 }
 
-// What fails leaves no file behind, and a bad archive changes nothing.
+// A failure leaves no file behind, and a bad archive changes nothing.
 func TestThemeLeavesNothing(t *testing.T) {
 	t.Parallel()
 	w := newWorkshop(t, nil)
@@ -412,7 +411,7 @@ func ExampleEditor_UploadTheme() {
 	fmt.Println(err)
 	// Output:
 	// Copy true <nil>
-	// Some fields are not right. (content: templates/home.html, line 2: unclosed action)
+	// Some fields are invalid. (content: templates/home.html, line 2: unclosed action)
 }
 
 func ExampleEditor_CreateFile() {

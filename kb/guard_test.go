@@ -10,14 +10,14 @@ import (
 	"github.com/helpwright/helpwright/storage/guard"
 )
 
-// TestEveryMethodAsksFirst calls every exported method of every handle with zero
-// arguments under a guard that denies: a method that touches data, or anything
-// else, before it asks either panics or does not answer Forbidden.
+// TestEveryMethodAsksFirst calls every exported method of every handle with zero arguments under a
+// guard that denies everything. A method that touches data, or does anything else, before it checks
+// the permission panics or does not return Forbidden.
 func TestEveryMethodAsksFirst(t *testing.T) {
 	t.Parallel()
 	deny := guard.Deny[Permission, Reader, Tx]()
 	open := func(context.Context, int64) (editorGuard, Membership, error) { return deny, Membership{}, nil }
-	// These tell what the handle itself knows and touch no data.
+	// These return only what the handle itself knows.
 	pure := []string{"SiteID", "Rehearsal", "Holds", "Visitor.Site", "DefaultLocale", "URL", "Visitor.Text"}
 	for _, handle := range []any{&Editor{guard: deny}, &Sites{open: open}, &Visitor{guard: guard.Deny[Permission, PublicReader, VisitorTx]()}} {
 		v := reflect.ValueOf(handle)

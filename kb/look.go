@@ -14,17 +14,17 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// Hero is how the head of a site's home page looks.
+// Hero is the style of the header of a site's home page.
 type Hero string
 
-// The heroes. The empty one is HeroTint.
+// The heroes. The empty value means HeroTint.
 const (
 	HeroTint   Hero = "tint"   // a wash of the accent
-	HeroPlain  Hero = "plain"  // as the page
+	HeroPlain  Hero = "plain"  // the background of the page
 	HeroAccent Hero = "accent" // the accent itself
 )
 
-// DefaultAccent is the colour of sites that have set none.
+// DefaultAccent is the accent colour of sites that set none.
 const DefaultAccent = "#016770"
 
 // Limits of a site's look.
@@ -34,7 +34,7 @@ const (
 	MaxSearches    = 4
 )
 
-// Look is how a site looks to readers, whatever its theme is made of.
+// Look is the appearance of a site, independent of its theme.
 type Look struct {
 	Accent string `json:"accent,omitempty"` // #rrggbb; "": DefaultAccent
 	Hero   Hero   `json:"hero,omitempty"`
@@ -43,23 +43,22 @@ type Look struct {
 	LogoDarkID    int64 `json:"logo_dark,omitempty"` // on dark pages; 0: LogoID
 	FaviconID     int64 `json:"favicon,omitempty"`
 	SocialImageID int64 `json:"social_image,omitempty"`
-	// The home page leaves these lists out.
+	// Lists that the home page leaves out.
 	HidePopular bool `json:"hide_popular,omitempty"`
 	HideRecent  bool `json:"hide_recent,omitempty"`
-	// Texts are the words of the site by canonical locale; what a language lacks is as
-	// in the account's default language, or else as the theme has it.
+	// Texts maps canonical locales to the site's texts. A text missing in one language comes from
+	// the account's default language, otherwise from the theme.
 	Texts map[string]LookText `json:"texts,omitempty"`
 }
 
-// LookText are the words of a site in one language. "" and nil leave them to the
-// theme.
+// LookText holds the texts of a site in one language. "" and nil leave a text to the theme.
 type LookText struct {
 	Title       string   `json:"title,omitempty"`        // of the home page: "How can we help?"
 	Line        string   `json:"line,omitempty"`         // below it
-	Searches    []string `json:"searches,omitempty"`     // proposed below the search field
+	Searches    []string `json:"searches,omitempty"`     // suggestions below the search field
 	HeaderLinks []Link   `json:"header_links,omitempty"` // to other pages of the company
 	FooterLinks []Link   `json:"footer_links,omitempty"`
-	Copyright   string   `json:"copyright,omitempty"`    // after "©" and the year
+	Copyright   string   `json:"copyright,omitempty"`    // shown after "©" and the year
 	ContactText string   `json:"contact_text,omitempty"` // when and how messages are answered
 }
 
@@ -69,23 +68,22 @@ type Link struct {
 	URL  string `json:"url"`
 }
 
-// IsZero reports whether nothing is set.
+// IsZero reports whether all texts are unset.
 func (t LookText) IsZero() bool {
 	return t.Title == "" && t.Line == "" && t.Copyright == "" && t.ContactText == "" && len(t.Searches)+len(t.HeaderLinks)+len(t.FooterLinks) == 0
 }
 
-// LookInput changes the look of a site. Absent fields stay as they are, null is none.
+// LookInput changes the look of a site. Absent fields stay as they are; null clears one.
 type LookInput struct {
 	Accent                                       storage.Opt[string]
 	Hero                                         storage.Opt[Hero]
 	LogoID, LogoDarkID, FaviconID, SocialImageID storage.Opt[int64] // files of the site that are images
 	ShowPopular, ShowRecent                      storage.Opt[bool]
-	// Texts by language code. Languages that are not named stay as they are; null
-	// removes one.
+	// Texts by language code. Languages that are not given stay as they are; null removes one.
 	Texts map[string]storage.Opt[LookTextInput]
 }
 
-// LookTextInput changes the words of one language. Absent fields stay as they are.
+// LookTextInput changes the texts of one language. Absent fields stay as they are.
 type LookTextInput struct {
 	Title, Line, Copyright, ContactText storage.Opt[string]
 	Searches                            storage.Opt[[]string]
@@ -94,10 +92,10 @@ type LookTextInput struct {
 
 var accentPattern = regexp.MustCompile(`^#[0-9a-f]{6}$`)
 
-// apply validates in and puts it into l.
+// apply validates in and applies it to l.
 func (l *Look) apply(problems *fault.Collector, in LookInput) {
 	l.Accent = strings.ToLower(strings.TrimSpace(in.Accent.Or(l.Accent)))
-	problems.Check(l.Accent == "" || accentPattern.MatchString(l.Accent), "accent", "must be a colour such as #016770")
+	problems.Check(l.Accent == "" || accentPattern.MatchString(l.Accent), "accent", "must be a color such as #016770")
 	l.Hero = in.Hero.Or(l.Hero)
 	problems.Check(slices.Contains([]Hero{"", HeroTint, HeroPlain, HeroAccent}, l.Hero), "hero", "must be tint, plain or accent")
 	l.LogoID, l.LogoDarkID = in.LogoID.Or(l.LogoID), in.LogoDarkID.Or(l.LogoDarkID)
@@ -107,7 +105,7 @@ func (l *Look) apply(problems *fault.Collector, in LookInput) {
 	for _, code := range slices.Sorted(maps.Keys(in.Texts)) {
 		field := "texts[" + code + "]"
 		locale, ok := Locale(code)
-		if !problems.Check(ok, field, "is no language code (BCP 47)") {
+		if !problems.Check(ok, field, "is not a language code (BCP 47)") {
 			continue
 		}
 		t := texts[locale]
@@ -150,7 +148,7 @@ func (t *LookText) apply(problems *fault.Collector, field string, in LookTextInp
 	t.FooterLinks = cleanLinks(problems, field+"[footer_links]", t.FooterLinks, in.FooterLinks, MaxFooterLinks)
 }
 
-// cleanLinks are the links that are given, else those that were.
+// cleanLinks returns the given links, or the old ones when none are given.
 func cleanLinks(problems *fault.Collector, field string, old []Link, given storage.Opt[[]Link], most int) []Link {
 	links, set := given.Get()
 	if !set && !given.IsNull() {
@@ -168,7 +166,7 @@ func cleanLinks(problems *fault.Collector, field string, old []Link, given stora
 	return out
 }
 
-// linkable reports whether an address may be linked to: of the web or of mail.
+// linkable reports whether links may use an address: a web or a mail address.
 func linkable(address string) bool {
 	u, err := url.Parse(address)
 	if err != nil || len(address) > 2000 || strings.ContainsFunc(address, func(r rune) bool { return r <= ' ' || r == '\\' }) {
@@ -183,7 +181,7 @@ func linkable(address string) bool {
 	return false
 }
 
-// checkImages makes sure that what a changed look shows are images of the site.
+// checkImages checks that the files of a changed look are images of the site.
 func (in LookInput) checkImages(ctx context.Context, files storage.RowReader[File, storage.NoFilter]) error {
 	var problems fault.Collector
 	for _, image := range []struct {
@@ -203,7 +201,7 @@ func (in LookInput) checkImages(ctx context.Context, files storage.RowReader[Fil
 	return problems.Err()
 }
 
-// text are the words in a locale, each from the nearest language that has it.
+// text returns the texts for a locale, each from the closest language that has it.
 func (l Look) text(fallback, locale string) LookText {
 	var t LookText
 	for _, code := range append(parents(locale), parents(fallback)...) {
@@ -233,9 +231,9 @@ func (l Look) text(fallback, locale string) LookText {
 	return t
 }
 
-// Text are the words of the site in a locale. What neither it nor the account's
-// default language has is left to the theme; a title or a line that was written for
-// another language only is not shown.
+// Text returns the texts of the site for a locale. A text missing in both that locale and the
+// account's default language is left to the theme; a title or a line in any other language is not
+// shown.
 func (v *Visitor) Text(locale string) LookText {
 	t := v.site.Look.text(v.site.DefaultLocale, locale)
 	if own := v.site.Look.text(locale, locale); languageOf(locale) != languageOf(v.site.DefaultLocale) {
@@ -244,7 +242,7 @@ func (v *Visitor) Text(locale string) LookText {
 	return t
 }
 
-// checkIcon notes an icon that there is not.
+// checkIcon reports an unknown icon.
 func checkIcon(problems *fault.Collector, icon string) {
 	problems.Check(icon == "" || slices.Contains(theme.Icons(), icon), "icon", "must be one of "+strings.Join(theme.Icons(), ", "))
 }

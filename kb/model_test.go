@@ -22,7 +22,7 @@ import (
 	"github.com/helpwright/helpwright/storage/storagetest/testenv"
 )
 
-// backends are what the service is tested over.
+// backends are the stores that the service is tested on.
 var backends = map[string]func(t testing.TB) backend{
 	"Memory":     func(testing.TB) backend { return memstore.New() },
 	"SQLite":     func(t testing.TB) backend { return open(t, "sqlite:"+filepath.Join(t.TempDir(), "kb.db")) },
@@ -42,7 +42,7 @@ func open(t testing.TB, url string) *bunstore.DB {
 	return db
 }
 
-// edition is what the model knows of a revision.
+// edition is the model of a revision.
 type edition struct {
 	Title      string
 	Published  bool
@@ -51,7 +51,7 @@ type edition struct {
 	Views      int64
 }
 
-// page is what the model knows of an article.
+// page is the model of an article.
 type page struct {
 	Live, Draft, Last int64
 	Revisions         map[int64]edition
@@ -66,7 +66,7 @@ func (p *page) views() (n int64) {
 	return n
 }
 
-// model is a site as it should be.
+// model is the expected state of a site.
 type model struct {
 	t       *testing.T
 	rand    *rand.Rand
@@ -80,8 +80,8 @@ type model struct {
 	count                   int
 }
 
-// A draft is seen by no visitor in any list, count or expansion, and everything else
-// is as the specification's table of states says, whatever is done in which order.
+// After any sequence of operations no visitor sees a draft in any list, count or expansion, and
+// everything else is as in the specification's table of states.
 func TestModel(t *testing.T) {
 	t.Parallel()
 	for name, open := range backends {
@@ -140,7 +140,7 @@ func title(text string) map[string]storage.Opt[kb.TranslationInput] {
 	}
 }
 
-// input makes up an edition of a revision that had another before.
+// input generates the next edition of a revision.
 func (m *model) input(old edition) (kb.ArticleInput, edition) {
 	m.count++
 	e := edition{Title: fmt.Sprint("text ", m.count), Published: old.Published, Collection: m.collections[m.rand.IntN(3)], Categories: old.Categories}
@@ -163,7 +163,7 @@ func (m *model) input(old edition) (kb.ArticleInput, edition) {
 	return in, e
 }
 
-// step does something at random, in the site and in the model.
+// step runs a random operation on the site and on the model.
 func (m *model) step() {
 	ctx := m.t.Context()
 	m.b.advance(time.Second)
@@ -233,7 +233,7 @@ func (m *model) step() {
 	}
 }
 
-// draft changes a draft, or makes one, or makes it the live revision.
+// draft changes a draft, creates one, or publishes it.
 func (m *model) draft(id int64, p *page) {
 	old := p.live()
 	old.Published = false
@@ -253,7 +253,7 @@ func (m *model) draft(id int64, p *page) {
 	}
 }
 
-// flush writes the views that were counted.
+// flush writes the counted views.
 func (m *model) flush() {
 	m.ok(m.b.FlushViews(m.t.Context()))
 	for k, n := range m.pending {
@@ -266,8 +266,7 @@ func (m *model) flush() {
 	clear(m.pending)
 }
 
-// counts are the counters that a visitor or an editor should find, by collection and
-// category.
+// counts returns the counters that a visitor or an editor should see, by collection and category.
 func (m *model) counts(published bool) (collections, categories map[int64]kb.Counters) {
 	collections, categories = map[int64]kb.Counters{}, map[int64]kb.Counters{}
 	for i, id := range m.collections {
@@ -288,7 +287,7 @@ func (m *model) counts(published bool) (collections, categories map[int64]kb.Cou
 	return collections, categories
 }
 
-// check compares all that visitors and editors can see.
+// check compares everything that visitors and editors can see.
 func (m *model) check() {
 	m.flush()
 	for _, who := range []struct {
@@ -328,7 +327,7 @@ func (m *model) check() {
 	}
 }
 
-// library is what editors and visitors read alike.
+// library is the interface shared by editors and visitors.
 type library interface {
 	Articles(ctx context.Context, f kb.ArticleFilter, desc bool, req storage.PageRequest) (storage.Page[kb.ArticleRevision], error)
 	Collection(ctx context.Context, id int64) (kb.Collection, error)
@@ -361,7 +360,7 @@ func (m *model) list(read library, f kb.ArticleFilter) map[int64]edition {
 	}
 }
 
-// known is what the model knows of a revision.
+// known returns the model of a revision.
 func known(r kb.Revision) edition {
 	t, _ := r.Translation("en")
 	if t.Content != "<p>"+t.Title+"</p>" {
@@ -370,7 +369,7 @@ func known(r kb.Revision) edition {
 	return edition{Title: t.Title, Published: r.Status == kb.Published, Collection: r.CollectionID, Categories: r.CategoryIDs, Views: r.Views}
 }
 
-// revisions compares all revisions of an article as an editor finds them.
+// revisions compares all revisions of an article as an editor sees them.
 func (m *model) revisions(id int64, p *page) {
 	a, list, err := m.editor.Revisions(m.t.Context(), id, storage.PageRequest{Limit: 100})
 	m.ok(err)

@@ -2,7 +2,7 @@ package kb
 
 import "github.com/helpwright/helpwright/storage"
 
-// Declarations are those of the nouns whose rows a store keeps.
+// Declarations holds the declarations of all nouns whose rows a store keeps.
 type Declarations struct {
 	Articles    storage.Noun[Article]
 	Categories  storage.Noun[Category]
@@ -14,7 +14,7 @@ type Declarations struct {
 	ThemeFiles  storage.Noun[ThemeFile]
 }
 
-// Nouns declares the rows of [Rows], for stores and for storagetest.
+// Nouns returns the declarations for [Rows], for stores and storagetest.
 func Nouns() Declarations {
 	return Declarations{
 		Articles: storage.Noun[Article]{

@@ -1,7 +1,7 @@
 package kb
 
-// Permission names what a member may do, as <area>.<action>. Roles are the help
-// desk's; these are the names that mean something here.
+// Permission names what a member may do, as <area>.<action>. The help desk defines the roles; these
+// are the permissions that the knowledge base checks.
 type Permission string
 
 // The permissions of the knowledge base. The list only ever grows.
@@ -35,6 +35,5 @@ const (
 	ThemesDelete      Permission = "themes.delete"
 )
 
-// published stands for what every visitor of a site may do. It is no permission
-// that a role could have.
+// published is the permission that every visitor of a site has. No role can hold it.
 const published Permission = "published"

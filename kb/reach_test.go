@@ -13,8 +13,9 @@ import (
 	"github.com/helpwright/helpwright/storage"
 )
 
-// Whoever is limited to mailboxes turns nothing to or from another, by any method that knows of mailboxes: a method is
-// found by what it takes, and has to say here what it does. The others know sites, which no mailbox limits.
+// A member who is limited to some mailboxes cannot divert messages to or from another mailbox with
+// any method. Methods that take a mailbox are found by their types and must be listed here with
+// their effect. The other methods concern sites, which are not limited by mailbox.
 func TestEveryMethodWithinReach(t *testing.T) {
 	t.Parallel()
 	const near, far = 1, 2
@@ -62,7 +63,7 @@ func TestEveryMethodWithinReach(t *testing.T) {
 	}
 }
 
-// methods adds to what is known those methods of handles that take a mailbox.
+// methods adds to known the handles' methods that take a mailbox.
 func methods[C any](known map[string]map[string]C) map[string]map[string]C {
 	for _, handle := range []reflect.Type{reflect.TypeFor[*kb.Editor](), reflect.TypeFor[*kb.Sites](), reflect.TypeFor[*kb.Visitor]()} {
 		for i := range handle.NumMethod() {
@@ -78,7 +79,7 @@ func methods[C any](known map[string]map[string]C) map[string]map[string]C {
 	return known
 }
 
-// ofMailbox reports whether there is a field for a mailbox in a type.
+// ofMailbox reports whether a type has a field for a mailbox.
 func ofMailbox(t reflect.Type, depth int) bool {
 	if depth == 0 {
 		return false
@@ -96,7 +97,7 @@ func ofMailbox(t reflect.Type, depth int) bool {
 	return false
 }
 
-// withMailboxes is a bundle whose first account has mailboxes.
+// withMailboxes returns a bundle whose first account has mailboxes.
 func withMailboxes(t *testing.T, n int) *bundle {
 	t.Helper()
 	b := memory(t)

@@ -10,7 +10,7 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// Reaction is what a reader thinks of an article.
+// Reaction is a reader's opinion of an article.
 type Reaction string
 
 // The reactions.
@@ -19,19 +19,19 @@ const (
 	Negative Reaction = "negative"
 )
 
-// VisitorReaction is what one visitor thinks of a revision.
+// VisitorReaction is one visitor's opinion of a revision.
 type VisitorReaction struct {
 	ArticleID int64
 	Revision  int64
-	Visitor   []byte // tells visitors apart, and says nothing else about them
+	Visitor   []byte // distinguishes visitors without identifying them
 	Positive  bool
 	CreatedAt time.Time
 }
 
-// React stores what the visitor thinks of the live revision of a published article
-// and returns the article with its new counters. Each visitor has one reaction to a
-// revision, and may change it. Whoever is the same visitor has the same who: an
-// address, or the id of a session. It is not kept; see Config.VisitorKey.
+// React stores the visitor's reaction to the live revision of a published article and returns the
+// article with its new counters. Each visitor has one reaction to a revision, and may change it.
+// who identifies the visitor: an address, or the id of a session. It is not stored; see
+// Config.VisitorKey.
 func (v *Visitor) React(ctx context.Context, articleID int64, reaction Reaction, who string) (ArticleRevision, error) {
 	begin, err := v.guard.Write(published)
 	if err != nil {
@@ -61,7 +61,7 @@ func (v *Visitor) React(ctx context.Context, articleID int64, reaction Reaction,
 	return out, err
 }
 
-// key is of 16 bytes, and different on each site.
+// key returns 16 bytes that identify a visitor on one site only.
 func (v *Visitor) key(who string) []byte {
 	mac := hmac.New(sha256.New, v.svc.cfg.VisitorKey)
 	fmt.Fprintf(mac, "reaction\n%d\n%s", v.site.ID, who)

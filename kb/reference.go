@@ -13,20 +13,20 @@ import (
 	"github.com/helpwright/helpwright/storage"
 )
 
-// Reference is an address within a site, as the content of an article is stored with:
-// without host, path of the site, language and slug, so that it stays right when these
-// change. In content it is written as [Reference.String].
+// Reference is a link within a site, as stored in the content of an article. It omits the host, the
+// path of the site, the language and the slug, so that it stays valid when these change. In content
+// it is written as [Reference.String].
 type Reference struct {
 	Kind string // ArticlePages, CollectionPages, CategoryPages or FilePages
 	ID   int64
-	// URLKey and Filename are of a file. Its address is whole with them.
+	// URLKey and Filename are set for files. They complete a file's address.
 	URLKey   string
 	Filename string
-	// Suffix is what follows: a query, a fragment, or both.
+	// Suffix is a query, a fragment, or both.
 	Suffix string
 }
 
-// String is the reference in content: "kb:articles/12#install".
+// String returns the reference as written in content: "kb:articles/12#install".
 func (r Reference) String() string {
 	s := contenthtml.RefScheme + r.Kind + "/" + strconv.FormatInt(r.ID, 10)
 	if r.Kind == FilePages {
@@ -35,8 +35,8 @@ func (r Reference) String() string {
 	return s + r.Suffix
 }
 
-// Path is where the reference leads to, below the URL of the site, for a reader of a
-// language. That of a page has no slug yet, and redirects to the one that has.
+// Path returns the target of the reference below the URL of the site, for readers of a language.
+// The path of a page has no slug and redirects to the one that does.
 func (r Reference) Path(locale string) string {
 	if r.Kind == FilePages {
 		return FilePath(File{ID: r.ID, URLKey: r.URLKey, Filename: r.Filename}) + r.Suffix
@@ -46,7 +46,7 @@ func (r Reference) Path(locale string) string {
 
 var referenceForm = regexp.MustCompile(`^(articles|collections|categories|files)/([1-9][0-9]*)(?:/([A-Za-z0-9]+)/([^/?#]+))?([?#].*)?$`)
 
-// ParseReference reads what [Reference.String] has written.
+// ParseReference parses the output of [Reference.String].
 func ParseReference(s string) (Reference, bool) {
 	rest, ok := strings.CutPrefix(s, contenthtml.RefScheme)
 	if !ok {
@@ -61,8 +61,8 @@ func ParseReference(s string) (Reference, bool) {
 	return Reference{Kind: m[1], ID: id, URLKey: m[3], Filename: name, Suffix: m[5]}, err == nil && nameErr == nil
 }
 
-// Linked returns the translation with the references in Content and Markdown replaced
-// by addresses, for who is shown it.
+// Linked returns the translation with the references in Content and Markdown replaced by addresses,
+// for display.
 func (t Translation) Linked(address func(Reference) string) Translation {
 	if !strings.Contains(t.Content, contenthtml.RefScheme) && !strings.Contains(t.Markdown, contenthtml.RefScheme) &&
 		!strings.Contains(t.MadeFrom.Content+t.MadeFrom.Markdown, contenthtml.RefScheme) {
@@ -81,7 +81,7 @@ func (t Translation) Linked(address func(Reference) string) Translation {
 	return t
 }
 
-// References are those in Content, each once, in their order.
+// References returns the references in Content, each once, in order.
 func (t Translation) References() []Reference {
 	var all []Reference
 	seen := map[string]bool{}
@@ -95,17 +95,17 @@ func (t Translation) References() []Reference {
 	return all
 }
 
-// fileAddress is the address of a file, at the site or at the API, wherever that was.
+// fileAddress matches the address of a file on the site or the API, whatever the host.
 var fileAddress = regexp.MustCompile(`^(?:[^?#]*/)?files/([1-9][0-9]{0,18})/([A-Za-z0-9]{8,64})/[^/?#]+(#.*)?$`)
 
 // referrer finds references in what authors write.
 type referrer struct {
-	homes []url.URL // where the site is, or was before it got a host of its own
+	homes []url.URL // addresses of the site, on its own hosts and on the shared host
 	files map[int64]File
 }
 
-// refer returns a text input whose contents have references instead of addresses of
-// the site. Addresses of files are known by their keys, whatever host they name.
+// refer returns a text input with the site's addresses in its contents replaced by references. It
+// recognizes addresses of files by their keys, whatever the host.
 func (e *Editor) refer(ctx context.Context, of storage.RowReader[File, storage.NoFilter], in TextInput) (TextInput, error) {
 	own := referrer{homes: e.svc.homes(e.site)}
 	err := own.know(ctx, of, func(see func(string) string) { in.mapped(see) })
@@ -115,7 +115,7 @@ func (e *Editor) refer(ctx context.Context, of storage.RowReader[File, storage.N
 	return in.mapped(own.reference), nil
 }
 
-// know reads the files that addresses name. walk shows it all addresses.
+// know looks up the files in all addresses that walk visits.
 func (own *referrer) know(ctx context.Context, of storage.RowReader[File, storage.NoFilter], walk func(see func(string) string)) error {
 	var ids []int64
 	walk(func(address string) string {
@@ -139,9 +139,9 @@ func (own *referrer) know(ctx context.Context, of storage.RowReader[File, storag
 	return nil
 }
 
-// Relink puts references into revisions that are older than these: for the addresses of
-// files, wherever they say that the site is, and for those of pages at the site's custom
-// domain or without a host. It is for stores that bring their data up to date.
+// Relink adds references to revisions stored before references existed: for the addresses of files
+// on any host, and for addresses of pages on the site's custom domain or without a host. Stores
+// call it in a migration.
 func Relink(ctx context.Context, tx Tx, site Site, keys []RevisionKey) error {
 	own := referrer{homes: []url.URL{{Scheme: "https", Host: site.CustomDomain, Path: strings.TrimSuffix("/"+site.Path, "/")}}}
 	for some := range slices.Chunk(keys, storage.MaxLimit) {
@@ -171,7 +171,7 @@ func Relink(ctx context.Context, tx Tx, site Site, keys []RevisionKey) error {
 	return nil
 }
 
-// mapped is the text with the addresses in its contents replaced.
+// mapped returns the text with f applied to the addresses in its contents.
 func (t Text) mapped(f func(address string) string) Text {
 	t.Translations = slices.Clone(t.Translations)
 	for i, o := range t.Translations {
@@ -181,7 +181,7 @@ func (t Text) mapped(f func(address string) string) Text {
 	return t
 }
 
-// mapped is the input with the addresses in its contents replaced.
+// mapped returns the input with f applied to the addresses in its contents.
 func (in TextInput) mapped(f func(address string) string) TextInput {
 	in.Translations = maps.Clone(in.Translations)
 	for code, given := range in.Translations {
@@ -204,7 +204,7 @@ func (in TextInput) mapped(f func(address string) string) TextInput {
 	return in
 }
 
-// homes are the addresses that a site has had under the hosts that it has now.
+// homes returns the addresses of a site: on its own hosts and on the shared host.
 func (s *Service) homes(site Site) []url.URL {
 	var all []url.URL
 	for _, key := range []string{site.HostKey, site.Subdomain + ".", SharedHost} {
@@ -219,10 +219,10 @@ func (s *Service) homes(site Site) []url.URL {
 	return all
 }
 
-// reference is the reference for an address, or the address as it is.
+// reference returns the reference for an address, or the address unchanged.
 func (own referrer) reference(address string) string {
 	if m := fileAddress.FindStringSubmatch(address); m != nil {
-		id, _ := strconv.ParseInt(m[1], 10, 64) // 0 is no file's
+		id, _ := strconv.ParseInt(m[1], 10, 64) // 0 is no file's id
 		if f, known := own.files[id]; known && f.URLKey == m[2] {
 			return Reference{Kind: FilePages, ID: id, URLKey: f.URLKey, Filename: f.Filename, Suffix: m[3]}.String()
 		}
@@ -240,8 +240,8 @@ func (own referrer) reference(address string) string {
 	return address
 }
 
-// pageWithin reads the address of a page of a site that is at home. One without a host
-// may lack the path of the site.
+// pageWithin parses the address of a page of the site at home. An address without a host may lack
+// the path of the site.
 func pageWithin(u *url.URL, home url.URL) (Reference, bool) {
 	path := u.Path
 	if below, ok := strings.CutPrefix(path, home.Path+"/"); ok {

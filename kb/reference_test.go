@@ -13,8 +13,8 @@ import (
 // onePixel is a PNG.
 const onePixel = "\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00\x00\x01\x00\x00\x00\x01\x08\x06\x00\x00\x00\x1f\x15\xc4\x89"
 
-// What leads to the site is stored without host, path, language and slug, in whatever
-// form it was written, and what leads elsewhere as it is.
+// Links to the site are stored without host, path, language and slug, in whatever form they were
+// written. Other links are stored unchanged.
 func TestReferences(t *testing.T) {
 	t.Parallel()
 	w := newWorkshop(t, func(cfg *kb.Config) { cfg.BaseURL = "https://desk.example.net" })
@@ -88,14 +88,14 @@ func TestReferences(t *testing.T) {
 			if form == "Markdown" && got.Markdown != "["+"x]("+want+")" {
 				t.Errorf("%s: %s", given, got.Markdown)
 			}
-			// What is served and sent back is stored as it was.
+			// Content that is served and sent back is stored unchanged.
 			linked := got.Linked(func(r kb.Reference) string { return w.Service.URL(site) + r.Path("de") })
 			back, err := w.UpdateArticle(t.Context(), a.Article.ID, kb.ArticleInput{
 				CollectionID: c.ID, TextInput: kb.TextInput{SourceLocale: "en", Translations: map[string]storage.Opt[kb.TranslationInput]{
 					"en": storage.Some(kb.TranslationInput{Content: storage.Some(linked.Content), Markdown: storage.Some(linked.Markdown)}),
 				}},
 			})
-			if form == "Markdown" { // both forms are refused
+			if form == "Markdown" { // giving both forms is refused
 				back, err = w.UpdateArticle(t.Context(), a.Article.ID, kb.ArticleInput{
 					CollectionID: c.ID, TextInput: kb.TextInput{SourceLocale: "en", Translations: map[string]storage.Opt[kb.TranslationInput]{
 						"en": storage.Some(kb.TranslationInput{Markdown: storage.Some(linked.Markdown)}),
@@ -128,7 +128,7 @@ func mustSite(t *testing.T, w *workshop, in kb.SiteInput) kb.Site {
 	return site
 }
 
-// A reference is read as it was written.
+// A reference is parsed as it was written.
 func TestParseReference(t *testing.T) {
 	t.Parallel()
 	for _, r := range []kb.Reference{

@@ -2,17 +2,17 @@ package kb
 
 import "context"
 
-// Rehearsal returns an editor that does all that this one does and changes nothing:
-// what a method has done is undone at the end of its transaction, and the method fails
-// with a Precondition fault. So a caller learns of all problems of an input before
-// anything is done, or of one that it could not even read whole.
+// Rehearsal returns an editor that does everything this one does but changes nothing: each
+// transaction is rolled back at its end, and the method fails with a Precondition fault. A caller
+// can thus report all problems of an input before changing anything, even of an input that it could
+// not read completely.
 func (e *Editor) Rehearsal() *Editor {
 	r := *e
 	r.guard = e.guard.Rehearsal()
 	return &r
 }
 
-// Rehearsal is what [Editor.Rehearsal] is to an editor.
+// Rehearsal is [Editor.Rehearsal] for Sites.
 func (h *Sites) Rehearsal() *Sites {
 	r := *h
 	r.open = func(ctx context.Context, accountID int64) (editorGuard, Membership, error) {
@@ -22,7 +22,7 @@ func (h *Sites) Rehearsal() *Sites {
 	return &r
 }
 
-// Rehearsal is what [Editor.Rehearsal] is to an editor.
+// Rehearsal is [Editor.Rehearsal] for visitors.
 func (v *Visitor) Rehearsal() *Visitor {
 	r := *v
 	r.guard = v.guard.Rehearsal()

@@ -8,7 +8,7 @@ import (
 	"github.com/helpwright/helpwright/storage"
 )
 
-// A rehearsal finds what is wrong and changes nothing.
+// A rehearsal finds problems and changes nothing.
 func TestRehearsal(t *testing.T) {
 	t.Parallel()
 	b := memory(t)

@@ -16,17 +16,16 @@ import (
 	"github.com/helpwright/helpwright/storage/search"
 )
 
-// Limits of what is searched. What is beyond them is kept, and not found.
+// Limits of the search index. Text beyond them is stored but not found.
 const (
 	MaxSearchText  = 256 << 10 // bytes of the text of an article in one language
-	MaxSearchTerms = 256 << 10 // bytes of the different terms of it
+	MaxSearchTerms = 256 << 10 // bytes of its distinct terms
 )
 
-// SearchTerm is what a query looks for: a term of a [Document], or the beginning of
-// one.
+// SearchTerm is a term of a [Document] to search for, or the prefix of one.
 type SearchTerm = search.Term
 
-// Rank says where the words of a query are. Lower ones are the better hits.
+// Rank says where the words of a query were found. Lower ranks are better hits.
 type Rank int
 
 // The ranks.
@@ -37,53 +36,53 @@ const (
 	ranks
 )
 
-// Document is what the live version of an article is found by in one language.
+// Document is the search index entry of an article's live revision in one language.
 type Document struct {
 	Locale    string
 	Language  string // of the locale, such as pt of pt-BR
-	Source    bool   // it is the article's source locale
+	Source    bool   // whether it is the article's source locale
 	Published bool
-	// Title, Summary and Content are the terms of each: sorted, none twice, of letters
-	// and digits.
+	// Title, Summary and Content are the terms of each field: sorted, distinct, made of letters and
+	// digits.
 	Title, Summary, Content []string
 }
 
 // SearchQuery finds documents.
 type SearchQuery struct {
 	Rank Rank
-	// Words has to be found word for word, each by one of its terms. It is never empty.
+	// Words lists the words of the query, all of which must match, each by any of its terms. It is
+	// never empty.
 	Words [][]SearchTerm
-	// Locales are in order of preference. An article is searched in the first of them
-	// that it has, else in its source locale, and in no other.
+	// Locales are in order of preference. Each article is searched only in the first of them that
+	// it has, or in its source locale when it has none.
 	Locales []LocaleChoice
 	Filter  ArticleFilter
 }
 
-// LocaleChoice is one locale; or without one, any locale of a language, the first by
-// its code.
+// LocaleChoice is one locale or, without a locale, the first by code of a language's locales.
 type LocaleChoice struct{ Locale, Language string }
 
-// Matches reports whether a document is of the choice.
+// Matches reports whether a document matches the choice.
 func (c LocaleChoice) Matches(d Document) bool {
 	return c.Locale != "" && c.Locale == d.Locale || c.Locale == "" && c.Language == d.Language
 }
 
-// Hit is a document that was found.
+// Hit is a document that the search found.
 type Hit struct {
 	ID        int64 // of the document
 	ArticleID int64
 	Locale    string
 }
 
-// Highlight shows why an article was found. Both are HTML: escaped text with what was
-// looked for in mark elements.
+// Highlight shows why an article was found. Both fields are HTML: escaped text with the matches in
+// mark elements.
 type Highlight struct {
 	Title   string
 	Snippet string // a passage of the content or the summary; "" when there is no text
 }
 
-// documents is what a live revision is found by: in each language that is served,
-// what is shown in it.
+// documents returns the index entries of a live revision: for each language, the text that is shown
+// in it.
 func documents(r Revision) []Document {
 	var all []Document
 	source, _ := r.Translation(r.SourceLocale)
@@ -104,7 +103,7 @@ func documents(r Revision) []Document {
 	return all
 }
 
-// languageOf is the language of a locale.
+// languageOf returns the language of a locale.
 func languageOf(locale string) string {
 	tag, err := language.Parse(locale)
 	if err != nil {
@@ -114,7 +113,7 @@ func languageOf(locale string) string {
 	return base.String()
 }
 
-// choices is the order in which [Text.Serve] looks for translations.
+// choices returns the order in which [Text.Serve] looks for translations.
 func choices(fallback string, wanted []string) []LocaleChoice {
 	var all []LocaleChoice
 	for _, code := range append(slices.Clone(wanted), fallback) {
@@ -131,7 +130,7 @@ func choices(fallback string, wanted []string) []LocaleChoice {
 	return all[:min(len(all), maxChoices)]
 }
 
-// maxChoices bounds how many locales a search prefers one to another.
+// maxChoices limits how many locales a search considers.
 const maxChoices = 30
 
 func searchTerms(text string) []string {
@@ -147,7 +146,7 @@ func searchTerms(text string) []string {
 	return terms
 }
 
-// index makes an article findable by its live version.
+// index updates the search index with an article's live revision.
 func index(ctx context.Context, tx Tx, articleID int64, documents []Document) error {
 	if err := tx.SetDocuments(ctx, articleID, documents); err != nil {
 		return err
@@ -164,7 +163,7 @@ func index(ctx context.Context, tx Tx, articleID int64, documents []Document) er
 	return tx.AddSpellings(ctx, words)
 }
 
-// exactly turns a query into what is looked for: its terms. None: nothing can be found.
+// exactly splits a query into the terms to search for. Without terms nothing is found.
 func exactly(query string) [][]SearchTerm {
 	var words [][]SearchTerm
 	for _, t := range search.Query(query) {
@@ -173,9 +172,9 @@ func exactly(query string) [][]SearchTerm {
 	return words
 }
 
-// misspelled lets each word of a query stand also for the words of titles and summaries
-// that differ from it by a character. It does so when nothing has all words as they are,
-// which is known of an empty first page; others are empty at the end too.
+// misspelled extends each word of a query by the words of titles and summaries that differ from it
+// by one character. It does so only when no article matches all words as given, which an empty
+// first page shows; a later page may be empty anyway.
 func (s searcher) misspelled(ctx context.Context, q SearchQuery, first bool) (words [][]SearchTerm, near bool, err error) {
 	var variants []string
 	for _, word := range q.Words {
@@ -204,13 +203,13 @@ func (s searcher) misspelled(ctx context.Context, q SearchQuery, first bool) (wo
 	return words, near, nil
 }
 
-// finder is FindArticles or FindPublished of a store.
+// finder is a store's FindArticles or FindPublished.
 type finder func(ctx context.Context, q SearchQuery, seek storage.Seek) ([]Hit, error)
 
-// maxSpellings bounds what one word of a query may stand for.
+// maxSpellings limits the alternatives for one word of a query.
 const maxSpellings = 8
 
-// anything reports whether a query finds something.
+// anything reports whether a query has any hits.
 func anything(ctx context.Context, find finder, q SearchQuery) (bool, error) {
 	for q.Rank = range ranks {
 		hits, err := find(ctx, q, storage.Seek{Limit: 1})
@@ -221,13 +220,13 @@ func anything(ctx context.Context, find finder, q SearchQuery) (bool, error) {
 	return false, nil
 }
 
-// Lengths of a snippet in bytes: before the first word that is marked, and in all.
+// Lengths of a snippet in bytes: before the first marked word, and in total.
 const (
 	snippetBefore = 60
 	snippetLength = 240
 )
 
-// highlight shows where the words are.
+// highlight marks the matched words.
 func highlight(title, summary, content string, words [][]SearchTerm) Highlight {
 	terms := slices.Concat(words...)
 	text := contenthtml.Text(content)
@@ -243,7 +242,7 @@ func highlight(title, summary, content string, words [][]SearchTerm) Highlight {
 	return Highlight{Title: marked(title, search.Marks(title, terms)), Snippet: snippet(text, marks)}
 }
 
-// snippet cuts out a passage around the first mark.
+// snippet returns a passage around the first mark.
 func snippet(text string, marks []search.Range) string {
 	begin, end := 0, len(text)
 	if len(marks) > 0 {
@@ -271,8 +270,8 @@ func snippet(text string, marks []search.Range) string {
 	return strings.ReplaceAll(out, "\n", " ")
 }
 
-// wordBegin is the beginning of the word at an offset, or of the character where no
-// space is near.
+// wordBegin returns the start of the word at an offset, or of the character when there is no space
+// nearby.
 func wordBegin(text string, at int) int {
 	if at <= 0 {
 		return 0
@@ -286,7 +285,7 @@ func wordBegin(text string, at int) int {
 	return at
 }
 
-// marked escapes a text, with mark elements around parts of it.
+// marked escapes a text and puts mark elements around parts of it.
 func marked(text string, marks []search.Range) string {
 	var b strings.Builder
 	at := 0
@@ -306,11 +305,10 @@ type Found struct {
 	Highlight Highlight
 }
 
-// Search finds articles by the words of a query in their live revision: titles before
-// summaries before contents. Each article is searched in the language that
-// [Text.Serve] shows to who wants these locales. The last word may be unfinished, and
-// where nothing has all words, they may be misspelled by a character. It needs
-// articles.view.
+// Search finds articles by the words of a query in their live revision: matches in titles rank
+// before summaries, and these before contents. Each article is searched in the language that
+// [Text.Serve] picks for these locales. The last word may be incomplete, and when no article
+// matches all words, each may be misspelled by one character. It needs articles.view.
 func (e *Editor) Search(ctx context.Context, query string, wanted []string, filter ArticleFilter, req storage.PageRequest) (storage.Page[Found], error) {
 	r, err := e.guard.Read(ArticlesView)
 	if err != nil {
@@ -334,7 +332,7 @@ func (v *Visitor) Search(ctx context.Context, query string, wanted []string, fil
 	return page, err
 }
 
-// searcher searches what a handle can see.
+// searcher searches what a handle may read.
 type searcher struct {
 	find      finder
 	spellings PublicSearcher
@@ -367,7 +365,7 @@ func (s searcher) search(ctx context.Context, in shelves, query string, wanted [
 	return storage.Page[Found]{Items: found, Next: ranked.Next, Prev: ranked.Prev}, err
 }
 
-// rankedHit is a hit at its place in the list.
+// rankedHit is a hit with its place in the list.
 type rankedHit struct {
 	Hit
 	rank Rank
@@ -375,7 +373,7 @@ type rankedHit struct {
 
 func (h rankedHit) position() storage.Position { return storage.Position{Key: int64(h.rank), ID: h.ID} }
 
-// hits lists by rank, then by document.
+// hits lists hits by rank, then by document.
 func (s searcher) hits(ctx context.Context, q SearchQuery, seek storage.Seek) ([]rankedHit, error) {
 	order := []Rank{InTitle, InSummary, InContent}
 	if seek.Desc {
@@ -385,7 +383,7 @@ func (s searcher) hits(ctx context.Context, q SearchQuery, seek storage.Seek) ([
 	if seek.From != nil {
 		i := slices.Index(order, Rank(seek.From.Key))
 		if i < 0 {
-			return nil, fault.Field("cursor", "is no cursor of this list")
+			return nil, fault.Field("cursor", "is not a cursor of this list")
 		}
 		order, within.From = order[i:], &storage.Position{ID: seek.From.ID}
 	}
@@ -423,7 +421,7 @@ func (s searcher) load(ctx context.Context, hits []rankedHit, words [][]SearchTe
 	for _, h := range hits {
 		i := slices.IndexFunc(articles, func(a ArticleRevision) bool { return a.Article.ID == h.ArticleID })
 		if i < 0 {
-			continue // it has gone since
+			continue // it has been deleted since
 		}
 		t := articles[i].Revision.Serve(h.Locale)
 		found = append(found, Found{articles[i], t.Locale, highlight(t.Title, t.Summary, t.Content, words)})

@@ -29,8 +29,8 @@ var (
 	ErrOutcomeUnknown  error = &fault.Error{Kind: fault.OutcomeUnknown}
 )
 
-// Caller is who asks. helpdesk.Caller is one; nil, and one whose UserID is 0, is
-// nobody.
+// Caller is the user who makes a request. helpdesk.Caller implements it; nil, or a UserID of 0, is
+// an anonymous caller.
 type Caller interface {
 	UserID() int64
 	TokenID() int64
@@ -39,48 +39,48 @@ type Caller interface {
 // Membership is what a caller may do in an account.
 type Membership struct {
 	Permissions []Permission
-	// Mailboxes are those that the member reaches; nil: all of the account.
+	// Mailboxes lists the mailboxes that the member can reach; nil: all of the account.
 	Mailboxes []int64
 }
 
-// Config is what a [Service] is made of.
+// Config configures a [Service].
 type Config struct {
 	Store Store         // required
 	Blobs storage.Blobs // required: files of sites and themes
 
-	// Membership finds what a caller may do in an account. For who is no member, and
-	// for an account that does not exist, it returns a NotFound fault. Required.
+	// Membership returns what a caller may do in an account. It returns a NotFound fault for a
+	// caller who is not a member and for an account that does not exist. Required.
 	Membership func(ctx context.Context, c Caller, accountID int64) (Membership, error)
 
-	// BaseURL is the address that users see, below which sites without a host of
-	// their own are, by path; "http://localhost" when empty.
+	// BaseURL is the public address. Sites without a host of their own are served at paths below
+	// it; "http://localhost" when empty.
 	BaseURL string
-	// SitesDomain is the name below which the subdomains of sites are; the host of
-	// BaseURL when empty, or "localhost" when that is an IP address.
+	// SitesDomain is the parent domain of the sites' subdomains; when empty, the host of BaseURL,
+	// or "localhost" when that is an IP address.
 	SitesDomain string
 
-	// VisitorKey keeps what is stored to tell visitors apart from telling who they are.
-	// Nil: made at random, so that after a restart everybody is a new visitor.
+	// VisitorKey keys the hashes that distinguish visitors, so that they do not identify them. Nil:
+	// a random key, so that every visitor is new after a restart.
 	VisitorKey []byte
-	MaxFile    int64        // largest file of a site in bytes; 0: 100 MiB
-	Theme      theme.Source // what new themes are made of; the built-in theme when it has no files
+	MaxFile    int64        // maximum size of a file in bytes; 0: 100 MiB
+	Theme      theme.Source // files of new themes; the built-in theme when it has no files
 
 	Now    func() time.Time // nil: time.Now
 	Rand   io.Reader        // nil: crypto/rand
 	Logger *slog.Logger     // nil: discards
 }
 
-// Service is the knowledge base. It is safe for concurrent use. All it keeps are
-// views that are not counted yet, see [Service.Run].
+// Service is the knowledge base. It is safe for concurrent use. Its only state is the views that
+// are not yet written, see [Service.Run].
 type Service struct {
 	cfg     Config
 	base    *url.URL
 	views   *views
-	address string // that requests come from, see From
+	address string // client address of the requests, see From
 }
 
-// New makes a service. It starts nothing and touches no data. What is missing or
-// wrong in cfg is an Invalid fault.
+// New returns a service. It starts nothing and touches no data. Missing or wrong fields of cfg are
+// an Invalid fault.
 func New(cfg Config) (*Service, error) {
 	if cfg.BaseURL == "" {
 		cfg.BaseURL = "http://localhost"
@@ -128,21 +128,20 @@ func New(cfg Config) (*Service, error) {
 	return &Service{cfg: cfg, base: base, views: &views{counts: map[seen]int64{}}}, nil
 }
 
-// Bind returns the same service over another store, for a store that joins the
-// caller's own transaction: what is done through it is committed or rolled back by
-// the caller. Views that it counts are written by [Service.FlushViews].
+// Bind returns the service on another store, typically one that joins a transaction of the caller,
+// who then commits or rolls back. Views that it counts are written by [Service.FlushViews].
 func (s *Service) Bind(store Store) *Service {
 	bound := *s
 	bound.cfg.Store, bound.views = store, &views{counts: map[seen]int64{}}
 	return &bound
 }
 
-// now is the time of an operation: UTC, microseconds, as stores keep it.
+// now returns the time of an operation in UTC, truncated to microseconds as stores keep it.
 func (s *Service) now() time.Time { return s.cfg.Now().UTC().Truncate(time.Microsecond) }
 
-// random returns n characters of letters and digits that a path can have.
+// random returns n letters and digits that are safe in a path.
 func (s *Service) random(n int) (string, error) {
-	const letters = "abcdefghijkmnpqrstuvwxyz23456789" // none that look alike; 32, so that all are as likely
+	const letters = "abcdefghijkmnpqrstuvwxyz23456789" // no look-alikes; 32 letters, so that all are equally likely
 	b := make([]byte, n)
 	if _, err := io.ReadFull(s.cfg.Rand, b); err != nil {
 		return "", fault.Wrap(fault.Internal, "reading random bytes", err)
@@ -156,11 +155,10 @@ func (s *Service) random(n int) (string, error) {
 // editorGuard is the guard of handles that manage sites.
 type editorGuard = guard.Guard[Permission, Reader, Tx]
 
-// visitorGuard is the guard of handles that read what is published. It begins no
-// transactions.
+// visitorGuard is the guard of handles that read published content. It begins no transactions.
 type visitorGuard = guard.Guard[Permission, PublicReader, VisitorTx]
 
-// allows reports what the member holds.
+// allows returns a function that reports whether the member has a permission.
 func (m Membership) allows() func(Permission) bool {
 	held := make(map[Permission]bool, len(m.Permissions))
 	for _, p := range m.Permissions {
@@ -169,8 +167,7 @@ func (m Membership) allows() func(Permission) bool {
 	return func(p Permission) bool { return held[p] }
 }
 
-// scoped returns a guard over one scope of the store for who came with a token: what
-// they delete is audited.
+// scoped returns a guard on one scope of the store. Deletions by a caller with a token are audited.
 func (s *Service) scoped(scope Scope, tokenID int64, allows func(Permission) bool) editorGuard {
 	begin := func(ctx context.Context, fn func(ctx context.Context, tx Tx) error) error {
 		return s.cfg.Store.InTx(ctx, scope, func(ctx context.Context, tx Tx) error { return fn(ctx, auditing{tx, s, tokenID}) })
@@ -178,7 +175,8 @@ func (s *Service) scoped(scope Scope, tokenID int64, allows func(Permission) boo
 	return guard.New(allows, s.cfg.Store.Within(scope), begin)
 }
 
-// membership finds what a caller may do in an account; nobody is Unauthenticated.
+// membership returns what a caller may do in an account. An anonymous caller gets an
+// Unauthenticated fault.
 func (s *Service) membership(ctx context.Context, c Caller, accountID int64) (Membership, error) {
 	if nobody(c) {
 		return Membership{}, fault.New(fault.Unauthenticated, "Sign in first.")
@@ -193,14 +191,14 @@ func isUnique(err error, code string) bool {
 	return ok && f.Kind == fault.Conflict && f.Code == code
 }
 
-// required notes a field that is empty or longer than limit characters.
+// required reports a field that is empty or longer than limit characters.
 func required(c *fault.Collector, field, value string, limit int) {
 	if c.Check(value != "", field, "is required") {
 		bounded(c, field, value, limit)
 	}
 }
 
-// bounded notes a text that is longer than limit characters.
+// bounded reports a text that is longer than limit characters.
 func bounded(c *fault.Collector, field, value string, limit int) {
 	c.Check(runes(value) <= limit, field, fmt.Sprintf("is longer than %d characters", limit))
 }

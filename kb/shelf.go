@@ -9,20 +9,21 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// Locales are the languages that a reader can choose from: those that something is
-// published in, in the order of the account's languages, others behind them by their
-// code. A site without anything published has the account's default language.
-func (v *Visitor) Locales(ctx context.Context) ([]string, error) {
+// Front returns the data that every page of the site shows. Its Locales are the languages that a
+// reader can choose from: those with published content, in the order of the account's languages,
+// then any others by code. Without published content it is the account's default language.
+func (v *Visitor) Front(ctx context.Context) (Front, error) {
 	r, err := v.guard.Read(published)
 	if err != nil {
-		return nil, err
+		return Front{}, err
 	}
-	found, err := r.PublishedLocales(ctx)
+	front, err := r.Front(ctx)
 	if err != nil {
-		return nil, err
+		return Front{}, err
 	}
-	if len(found) == 0 {
-		return []string{v.site.DefaultLocale}, nil
+	if len(front.Locales) == 0 {
+		front.Locales = []string{v.site.DefaultLocale}
+		return front, nil
 	}
 	place := func(locale string) int {
 		if i := slices.Index(v.site.Languages, locale); i >= 0 {
@@ -30,11 +31,23 @@ func (v *Visitor) Locales(ctx context.Context) ([]string, error) {
 		}
 		return len(v.site.Languages)
 	}
-	slices.SortStableFunc(found, func(a, b string) int { return cmp.Compare(place(a), place(b)) })
-	return found, nil
+	slices.SortStableFunc(front.Locales, func(a, b string) int { return cmp.Compare(place(a), place(b)) })
+	return front, nil
 }
 
-// Published returns a published article. Unlike [Visitor.Article] it counts no view.
+// Shelf returns a collection with its categories, at most [storage.MaxLimit], by sort order.
+func (v *Visitor) Shelf(ctx context.Context, collectionID int64) (Shelf, error) {
+	r, err := v.guard.Read(published)
+	if err != nil {
+		return Shelf{}, err
+	}
+	s, err := r.Shelf(ctx, collectionID, storage.MaxLimit)
+	s.Collection.Counters = s.Collection.Counters.published()
+	s.Categories = shownCategories(s.Categories)
+	return s, err
+}
+
+// Published returns a published article. Unlike [Visitor.Article] it does not count a view.
 func (v *Visitor) Published(ctx context.Context, id int64) (ArticleRevision, error) {
 	r, err := v.guard.Read(published)
 	if err != nil {
@@ -44,7 +57,7 @@ func (v *Visitor) Published(ctx context.Context, id int64) (ArticleRevision, err
 	return a.shown(), err
 }
 
-// Top returns the first articles of the site in an order, without contents.
+// Top returns the first articles of the site in the given order, without contents.
 func (v *Visitor) Top(ctx context.Context, order ArticleOrder, limit int) ([]ArticleRevision, error) {
 	r, err := v.guard.Read(published)
 	if err != nil {
@@ -57,21 +70,24 @@ func (v *Visitor) Top(ctx context.Context, order ArticleOrder, limit int) ([]Art
 	return shownArticles(list), err
 }
 
-// FirstOfEach returns the first n articles of each category by its id, without
-// contents.
-func (v *Visitor) FirstOfEach(ctx context.Context, categoryIDs []int64, n int) (map[int64][]ArticleRevision, error) {
+// FirstOfEach returns the first articles of each category by category id, without contents.
+func (v *Visitor) FirstOfEach(ctx context.Context, of []FirstOf) (map[int64][]ArticleRevision, error) {
 	r, err := v.guard.Read(published)
 	if err != nil {
 		return nil, err
 	}
-	if len(categoryIDs) > storage.MaxLimit || n > storage.MaxLimit {
-		return nil, fault.Field("categories", "has more than 100 ids")
+	if len(of) > storage.MaxLimit || slices.ContainsFunc(of, func(f FirstOf) bool { return f.N > storage.MaxLimit }) {
+		return nil, fault.Field("categories", "has more than 100 ids, or asks for more than 100 articles")
 	}
-	list, err := r.FirstArticles(ctx, categoryIDs, n)
+	list, err := r.FirstArticles(ctx, of)
+	wanted := map[int64]int{}
+	for _, f := range of {
+		wanted[f.CategoryID] = f.N
+	}
 	first := map[int64][]ArticleRevision{}
 	for _, a := range shownArticles(list) {
 		for _, id := range a.Article.CategoryIDs {
-			if slices.Contains(categoryIDs, id) && len(first[id]) < n {
+			if len(first[id]) < wanted[id] {
 				first[id] = append(first[id], a)
 			}
 		}
@@ -79,8 +95,8 @@ func (v *Visitor) FirstOfEach(ctx context.Context, categoryIDs []int64, n int) (
 	return first, err
 }
 
-// Neighbours returns the articles before and after one by their sort order, without
-// contents. Where there is none its ID is 0.
+// Neighbours returns the articles before and after an article by sort order, without contents. A
+// missing neighbour has the ID 0.
 func (v *Visitor) Neighbours(ctx context.Context, a Article, filter ArticleFilter) (before, after ArticleRevision, err error) {
 	r, err := v.guard.Read(published)
 	if err != nil {
@@ -102,22 +118,22 @@ func (v *Visitor) Neighbours(ctx context.Context, a Article, filter ArticleFilte
 	return before, after, err
 }
 
-// Weights of what makes two articles related.
+// Weights for the relatedness of two articles.
 const (
 	maxRelatedWords = 8
-	maxRelatedHits  = 12 // of a word that more articles have in their titles nothing is learnt
+	maxRelatedHits  = 12 // words in the titles of more articles than this are too common to mean anything
 )
 
-// Related returns at most n articles whose titles share words with that of an
-// article, the rarer the words the better, without contents. Those of except are left
-// out, and so is the article itself.
-func (v *Visitor) Related(ctx context.Context, a ArticleRevision, locale string, except []int64, n int) ([]ArticleRevision, error) {
+// Related returns at most n articles whose titles share words with that of an article, without
+// contents; rarer words count more. It leaves out the article itself and the articles in except,
+// and does not read the articles in known again.
+func (v *Visitor) Related(ctx context.Context, a ArticleRevision, locale string, except []int64, known []ArticleRevision, n int) ([]ArticleRevision, error) {
 	r, err := v.guard.Read(published)
 	if err != nil {
 		return nil, err
 	}
 	terms := searchTerms(a.Revision.Serve(v.site.DefaultLocale, locale).Title)
-	slices.SortStableFunc(terms, func(a, b string) int { return cmp.Compare(len(b), len(a)) }) // short words say little
+	slices.SortStableFunc(terms, func(a, b string) int { return cmp.Compare(len(b), len(a)) }) // short words carry little meaning
 	var words []SearchTerm
 	for _, term := range terms[:min(len(terms), maxRelatedWords)] {
 		words = append(words, SearchTerm{Text: term})
@@ -147,16 +163,31 @@ func (v *Visitor) Related(ctx context.Context, a ArticleRevision, locale string,
 	if len(ids) == 0 {
 		return nil, nil
 	}
-	list, err := r.PublishedArticles(ctx, ArticleFilter{IDs: ids, Brief: true}, storage.Seek{Limit: len(ids)})
+	var list []ArticleRevision
+	var missing []int64
+	for _, id := range ids {
+		if i := slices.IndexFunc(known, func(k ArticleRevision) bool { return k.Article.ID == id }); i >= 0 {
+			list = append(list, known[i])
+		} else {
+			missing = append(missing, id)
+		}
+	}
+	if len(missing) > 0 {
+		found, err := r.PublishedArticles(ctx, ArticleFilter{IDs: missing, Brief: true}, storage.Seek{Limit: len(missing)})
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, shownArticles(found)...)
+	}
 	slices.SortFunc(list, func(a, b ArticleRevision) int { return byWeight(a.Article.ID, b.Article.ID) })
-	return shownArticles(list), err
+	return list, nil
 }
 
-// MaxFound is how many hits [Visitor.CountFound] counts.
+// MaxFound is the highest count that [Visitor.CountFound] returns.
 const MaxFound = 100
 
-// CountFound tells how many articles [Visitor.Search] finds; more: there are more than
-// that.
+// CountFound returns how many articles [Visitor.Search] finds; more is true when there are more
+// than MaxFound.
 func (v *Visitor) CountFound(ctx context.Context, query string, wanted []string) (n int, more bool, err error) {
 	r, err := v.guard.Read(published)
 	if err != nil {
@@ -177,7 +208,7 @@ func (v *Visitor) CountFound(ctx context.Context, query string, wanted []string)
 	return min(len(hits), MaxFound), len(hits) > MaxFound, err
 }
 
-// CountView counts a view of an article that is published, see [Service.Run].
+// CountView counts a view of a published article, see [Service.Run].
 func (v *Visitor) CountView(ctx context.Context, id int64) error {
 	r, err := v.guard.Read(published)
 	if err != nil {

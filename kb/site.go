@@ -23,51 +23,51 @@ const (
 	Private Visibility = "private" // members of the account only
 )
 
-// SharedHost is the HostKey of sites that have neither a custom domain nor a
-// subdomain: they share the host of the service, and their paths tell them apart.
+// SharedHost is the HostKey of sites with neither a custom domain nor a subdomain: they share the
+// host of the service and differ by path.
 const SharedHost = "."
 
 // Site is a knowledge base of an account.
 type Site struct {
 	ID           int64
 	AccountID    int64
-	MailboxID    int64 // takes messages of the site's contact form; 0: none
+	MailboxID    int64 // receives the messages of the site's contact form; 0: none
 	Name         string
 	Path         string // first part of the path of its pages; "" only with a host of its own
 	Subdomain    string // a label below the sites' domain, or ""
 	CustomDomain string // a host name in its ASCII form, or ""
-	// HostKey is what Path is unique with: the custom domain, else the subdomain with
-	// a dot behind it, else SharedHost.
+	// HostKey and Path together are unique. HostKey is the custom domain, otherwise the subdomain
+	// followed by a dot, otherwise SharedHost.
 	HostKey    string
-	HTMLHead   string // HTML for the head of every page
+	HTMLHead   string // HTML for the head element of every page
 	Visibility Visibility
 	Look       Look
 	CreatedAt  time.Time
 	UpdatedAt  time.Time
 
-	// DefaultLocale and Languages are those of the account. Stores fill them in when
-	// they read a site, and ignore them when they write one.
+	// DefaultLocale and Languages come from the account. Stores fill them in when they read a site,
+	// and ignore them when they write one.
 	DefaultLocale string
 	Languages     []string
 }
 
-// SiteInput makes or changes a site. In a change, absent fields stay as they are.
+// SiteInput creates or changes a site. In a change, absent fields stay as they are.
 type SiteInput struct {
-	AccountID int64  // required; a site stays in its account
+	AccountID int64  // required; a site never changes its account
 	Name      string // required, at most 200 characters
-	// MailboxID is a mailbox of the account that the member reaches; null: none.
+	// MailboxID is a mailbox of the account that the member can reach; null: none.
 	MailboxID storage.Opt[int64]
-	// Path has at most 64 lower-case letters, digits, hyphens and underscores. A new
-	// site without one gets a random one. With a subdomain or a custom domain it may
-	// be given as empty: the site is at the root of its host then.
+	// Path has at most 64 lower-case letters, digits, hyphens and underscores. A new site without
+	// one gets a random path. With a subdomain or a custom domain it may be empty: the site is then
+	// at the root of its host.
 	Path storage.Opt[string]
-	// Subdomain is a label of a host name (RFC 1123 section 2.1); null: none.
+	// Subdomain is a host name label (RFC 1123 section 2.1); null: none.
 	Subdomain storage.Opt[string]
-	// CustomDomain is a host name of at least two labels, not below the sites'
-	// domain; null: none. The sites at one host all belong to one account.
+	// CustomDomain is a host name of at least two labels that is not below SitesDomain; null: none.
+	// All sites on one host belong to one account.
 	CustomDomain storage.Opt[string]
 	HTMLHead     storage.Opt[string]     // at most 64 KiB
-	Visibility   storage.Opt[Visibility] // public when a new site has none
+	Visibility   storage.Opt[Visibility] // a new site is public unless this says otherwise
 	Look         LookInput
 }
 
@@ -76,15 +76,14 @@ const maxHTMLHead = 64 << 10
 var (
 	pathPattern = regexp.MustCompile(`^[a-z0-9_-]{1,64}$`)
 	labelRule   = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$`)
-	// hostProfile brings names into their ASCII form (UTS 46, as browsers do).
+	// hostProfile converts names to their ASCII form (UTS 46, as browsers do).
 	hostProfile = idna.New(idna.MapForLookup(), idna.BidiRule(), idna.StrictDomainName(true), idna.VerifyDNSLength(true))
 )
 
-// reservedPaths are addresses of the service itself on the shared host.
+// reservedPaths are paths on the shared host that the service uses itself.
 var reservedPaths = []string{"api", "assets", "auth", "debug", "desk", "docs", "healthz", "invitations", "portal", "readyz", "sites", "static", "themes", "uploads"}
 
-// apply validates in and puts it into site. A path that has to be made up is left
-// empty.
+// apply validates in and applies it to site. It leaves a path that has to be generated empty.
 func (s *Service) apply(site *Site, in SiteInput, reaches func(mailboxID int64) bool) error {
 	var problems fault.Collector
 	site.Name = cleanLine(in.Name)
@@ -107,7 +106,7 @@ func (s *Service) apply(site *Site, in SiteInput, reaches func(mailboxID int64) 
 	if site.MailboxID == former {
 		return nil
 	}
-	// What comes in at one mailbox must not be drawn to another by who does not reach it.
+	// A member who cannot reach a mailbox must not divert its messages to another.
 	for _, id := range []int64{former, site.MailboxID} {
 		if id != 0 && !reaches(id) {
 			return fault.Missing("mailbox", id)
@@ -116,7 +115,7 @@ func (s *Service) apply(site *Site, in SiteInput, reaches func(mailboxID int64) 
 	return nil
 }
 
-// applyHost validates where a site is to be found.
+// applyHost validates the host of a site.
 func (s *Service) applyHost(problems *fault.Collector, site *Site, in SiteInput) {
 	if label := strings.TrimSpace(in.Subdomain.Or(site.Subdomain)); label != site.Subdomain {
 		ascii, err := hostProfile.ToASCII(label)
@@ -151,7 +150,7 @@ func (s *Service) applyHost(problems *fault.Collector, site *Site, in SiteInput)
 	}
 	problems.Check(path == "" || pathPattern.MatchString(path), "path", "must have at most 64 of a-z, 0-9, - and _")
 	problems.Check(!shared || !slices.Contains(reservedPaths, path), "path", "is reserved")
-	problems.Check(shared || path == site.Path || !ofPages(path), "path", "is where a site at the root of its host has pages")
+	problems.Check(shared || path == site.Path || !ofPages(path), "path", "is a path that a site at the root of the host uses")
 	site.Path = path
 }
 
@@ -163,13 +162,13 @@ func (s *Service) customDomain(problems *fault.Collector, name string) string {
 		return ""
 	}
 	own := ascii == s.cfg.SitesDomain || strings.HasSuffix(ascii, "."+s.cfg.SitesDomain) || ascii == s.base.Hostname()
-	problems.Check(!own, "custom_domain", "is a name of this service: use subdomain")
+	problems.Check(!own, "custom_domain", "belongs to this service: use subdomain instead")
 	return ascii
 }
 
-// taken turns a lost uniqueness into a problem of the field that broke it.
+// taken turns a uniqueness conflict into a problem of the field that caused it.
 func (site *Site) taken(err error) error {
-	const problem = "is taken already"
+	const problem = "is already taken"
 	switch {
 	case isUnique(err, UniqueSitePath) && site.Path != "":
 		return fault.Field("path", problem)
@@ -182,8 +181,7 @@ func (site *Site) taken(err error) error {
 	}
 }
 
-// SubdomainHost is the host of a site's subdomain, or the shared host when it has
-// none.
+// SubdomainHost returns the host of a site's subdomain, or the shared host when it has none.
 func (s *Service) SubdomainHost(site Site) string {
 	if site.Subdomain == "" {
 		return s.base.Hostname()
@@ -191,7 +189,7 @@ func (s *Service) SubdomainHost(site Site) string {
 	return site.Subdomain + "." + s.cfg.SitesDomain
 }
 
-// Host is where a site is: its custom domain if it has one, else SubdomainHost.
+// Host returns the host of a site: its custom domain if it has one, otherwise SubdomainHost.
 func (s *Service) Host(site Site) string {
 	if site.CustomDomain != "" {
 		return site.CustomDomain
@@ -199,8 +197,8 @@ func (s *Service) Host(site Site) string {
 	return s.SubdomainHost(site)
 }
 
-// URL is the address of a site, with the scheme and the port of Config.BaseURL,
-// without a slash at its end.
+// URL returns the address of a site, with the scheme and port of Config.BaseURL and without a
+// trailing slash.
 func (s *Service) URL(site Site) string {
 	address := *s.base
 	if site.HostKey != SharedHost {
@@ -215,10 +213,9 @@ func (s *Service) URL(site Site) string {
 	return address.String()
 }
 
-// FindSite finds the site that a request for a host and a path is about: the one
-// whose path is the first part of it, else the one at the root of the host. rest is
-// what remains of the path. A private site is found too; [Service.Visitor] decides
-// who reads it.
+// FindSite returns the site that serves a host and a path: the one whose path is the first segment,
+// otherwise the one at the root of the host. rest is the remaining path. It also finds private
+// sites; [Service.Visitor] decides who may read them.
 func (s *Service) FindSite(ctx context.Context, host, path string) (site Site, rest string, err error) {
 	key := s.hostKey(host)
 	first, rest, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
@@ -239,8 +236,8 @@ func (s *Service) FindSite(ctx context.Context, host, path string) (site Site, r
 	return site, "/" + rest, err
 }
 
-// OwnsHost reports whether a host is one that sites have for themselves, their custom
-// domain or subdomain: no other part of the service is served there.
+// OwnsHost reports whether a host is the custom domain or subdomain of a site: no other part of the
+// service is served there.
 func (s *Service) OwnsHost(ctx context.Context, host string) (bool, error) {
 	key := s.hostKey(host)
 	if key == SharedHost {
@@ -249,7 +246,7 @@ func (s *Service) OwnsHost(ctx context.Context, host string) (bool, error) {
 	return s.cfg.Store.HasHost(ctx, key)
 }
 
-// hostKey is the HostKey of the sites at a host.
+// hostKey returns the HostKey of the sites on a host.
 func (s *Service) hostKey(host string) string {
 	host = strings.ToLower(strings.TrimSuffix(host, "."))
 	if label, ok := strings.CutSuffix(host, "."+s.cfg.SitesDomain); ok && !strings.Contains(label, ".") {
@@ -270,8 +267,8 @@ func (e *Editor) Site(ctx context.Context) (Site, error) {
 	return r.Sites().Get(ctx, e.site.ID)
 }
 
-// UpdateSite changes the site. It needs sites.update. An address that another site
-// has is an Invalid fault.
+// UpdateSite changes the site. It needs sites.update. An address that another site uses is an
+// Invalid fault.
 func (e *Editor) UpdateSite(ctx context.Context, in SiteInput) (Site, error) {
 	begin, err := e.guard.Write(SitesUpdate)
 	if err != nil {
@@ -297,8 +294,8 @@ func (e *Editor) UpdateSite(ctx context.Context, in SiteInput) (Site, error) {
 	return site, site.taken(err)
 }
 
-// DeleteSite removes the site with all that is in it; its files follow soon after.
-// It needs sites.delete.
+// DeleteSite deletes the site with everything in it; its blobs are deleted soon after. It needs
+// sites.delete.
 func (e *Editor) DeleteSite(ctx context.Context) error {
 	begin, err := e.guard.Write(SitesDelete)
 	if err != nil {
@@ -315,10 +312,11 @@ func (e *Editor) DeleteSite(ctx context.Context) error {
 	})
 }
 
-// Site is the site as it was when the visitor came.
+// Site returns the site as it was when the handle was opened.
 func (v *Visitor) Site() Site { return v.site }
 
-// reaching reports whether a member with these mailboxes, nil for all, reaches one.
+// reaching returns a function that reports whether a member with these mailboxes (nil: all) can
+// reach one.
 func reaching(mailboxes []int64) func(int64) bool {
 	return func(id int64) bool { return mailboxes == nil || slices.Contains(mailboxes, id) }
 }

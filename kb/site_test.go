@@ -24,7 +24,7 @@ func TestNew(t *testing.T) {
 	}
 }
 
-// Who asks decides which handle there is.
+// The caller determines which handles can be opened.
 func TestHandles(t *testing.T) {
 	t.Parallel()
 	b := memory(t)
@@ -56,7 +56,7 @@ func TestHandles(t *testing.T) {
 	}
 }
 
-// A request finds its site by host and path.
+// A site is found by the host and the path of a request.
 func TestFindSite(t *testing.T) {
 	t.Parallel()
 	b := memory(t)
@@ -89,7 +89,7 @@ func TestFindSite(t *testing.T) {
 	}
 }
 
-// URLs name the site where FindSite finds it.
+// URL returns the address at which FindSite finds the site.
 func TestURL(t *testing.T) {
 	t.Parallel()
 	b := memory(t)

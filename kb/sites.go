@@ -7,15 +7,16 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// Sites makes and lists the sites of accounts that a caller is a member of.
+// Sites creates and lists the sites of the caller's accounts.
 type Sites struct {
 	svc    *Service
 	userID int64
-	// open gives the guard over an account, and what the member may do there.
+	// open returns the guard on an account, and what the member may do there.
 	open func(ctx context.Context, accountID int64) (editorGuard, Membership, error)
 }
 
-// Sites is the handle above single sites. Nobody gets Unauthenticated.
+// Sites returns the handle for creating and listing sites. An anonymous caller gets an
+// Unauthenticated fault.
 func (s *Service) Sites(c Caller) (*Sites, error) {
 	if nobody(c) {
 		return nil, fault.New(fault.Unauthenticated, "Sign in first.")
@@ -30,8 +31,8 @@ func (s *Service) Sites(c Caller) (*Sites, error) {
 	return &Sites{svc: s, userID: c.UserID(), open: open}, nil
 }
 
-// List lists the sites of an account, oldest first. It needs sites.view there; an
-// account that the caller is no member of is a NotFound fault.
+// List lists the sites of an account, oldest first. It needs sites.view in the account. An account
+// that the caller is not a member of is a NotFound fault.
 func (h *Sites) List(ctx context.Context, accountID int64, req storage.PageRequest) (storage.Page[Site], error) {
 	g, _, err := h.open(ctx, accountID)
 	if err != nil {
@@ -45,9 +46,8 @@ func (h *Sites) List(ctx context.Context, accountID int64, req storage.PageReque
 		func(seek storage.Seek) ([]Site, error) { return r.Sites().List(ctx, storage.NoFilter{}, seek) })
 }
 
-// Create makes a site. It needs sites.create in the account; an account that the
-// caller is no member of is a NotFound fault. An address that another site has is
-// an Invalid fault.
+// Create creates a site. It needs sites.create in the account. An account that the caller is not a
+// member of is a NotFound fault. An address that another site uses is an Invalid fault.
 func (h *Sites) Create(ctx context.Context, in SiteInput) (Site, error) {
 	g, m, err := h.open(ctx, in.AccountID)
 	if err != nil {
@@ -83,7 +83,7 @@ func (h *Sites) Create(ctx context.Context, in SiteInput) (Site, error) {
 	return site, site.taken(err)
 }
 
-// insert stores a site and reads back what belongs to its account.
+// insert stores a site and reads back the fields that come from its account.
 func (h *Sites) insert(ctx context.Context, tx Tx, site *Site) error {
 	if err := tx.Sites().Insert(ctx, site); err != nil {
 		return err

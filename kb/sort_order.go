@@ -8,14 +8,14 @@ import (
 	"github.com/helpwright/helpwright/storage"
 )
 
-// SortOrder is a place among siblings: a decimal with up to nine places, kept as
-// billionths. It is exact, and sorts as an integer.
+// SortOrder is a place among siblings: a decimal with up to nine fractional digits, kept in
+// billionths. It is exact and sorts as an integer.
 type SortOrder int64
 
-// sortUnit is 1.
+// sortUnit is the value of 1.
 const sortUnit SortOrder = 1_000_000_000
 
-// maxSortOrder bounds what is given, so that there is always one more behind it.
+// maxSortOrder limits input, so that there is always a place after it.
 const maxSortOrder = 1_000_000_000 * sortUnit
 
 // ParseSortOrder reads a decimal such as "2", "-1.5" or "0.125".
@@ -47,7 +47,7 @@ func ParseSortOrder(s string) (SortOrder, error) {
 	return n, nil
 }
 
-// String is the shortest decimal, without an exponent.
+// String returns the shortest decimal, without an exponent.
 func (o SortOrder) String() string {
 	sign, n := "", o
 	if n < 0 {
@@ -60,7 +60,7 @@ func (o SortOrder) String() string {
 	return text
 }
 
-// after is the next whole place behind o.
+// after returns the next whole number after o.
 func (o SortOrder) after() SortOrder {
 	whole := o / sortUnit
 	if o < 0 && o%sortUnit != 0 {
@@ -69,8 +69,8 @@ func (o SortOrder) after() SortOrder {
 	return min((whole+1)*sortUnit, maxSortOrder)
 }
 
-// place is where something goes: as given; last among its siblings when it is new
-// or null is given; else where it was. last returns the place of the last sibling.
+// place returns the place of a resource: the given one; the last among its siblings when it is new
+// or null is given; otherwise the old one. last returns the place of the last sibling.
 func place(given storage.Opt[SortOrder], old SortOrder, isNew bool, last func() (SortOrder, bool, error)) (SortOrder, error) {
 	if order, ok := given.Get(); ok {
 		return order, nil

@@ -6,47 +6,48 @@ import (
 	"github.com/helpwright/helpwright/storage"
 )
 
-// Scope is the part of the data that a handle may touch: one site of one account.
-// SiteID 0 is the account with all its sites, but nothing that is in a site.
+// Scope is the part of the data that a handle may touch: one site of one account. SiteID 0 covers
+// the account and its list of sites, but not their contents.
 type Scope struct{ AccountID, SiteID int64 }
 
-// Store keeps the knowledge base's data. It stores and finds; all rules are the
-// service's. The methods KB of bunstore and memstore give one, and so may you:
-// storagetest proves it. What is added to it later breaks your build, and the
-// changelog tells it.
+// Store stores the data of the knowledge base. It only stores and finds; the service holds all
+// rules. The KB methods of bunstore and memstore return one. You can write your own: storagetest
+// checks it. Methods added later break your build, and the changelog announces them.
 //
-// Errors are faults: NotFound for a row that is absent or outside the scope (the
-// two must be indistinguishable; lists leave it out), Conflict for a broken
-// uniqueness (Code names which, see the Unique constants), Unavailable while the
-// database cannot be reached. Strings are valid UTF-8 without NUL; times are UTC
-// microseconds and the zero time means none. Insert methods set the ID of what they
-// are given. There is nothing to write in an account or a site that is not there:
-// NotFound.
+// Errors are faults: NotFound for a row that is absent or outside the scope (the two must be
+// indistinguishable; lists leave such rows out), Conflict for a violated uniqueness rule (Code says
+// which, see the Unique constants), Unavailable while the database cannot be reached. Strings are
+// valid UTF-8 without NUL; times are UTC in microseconds, and the zero time means none. Insert
+// methods set the IDs of the rows they are given. Writing to an account or a site that does not
+// exist is a NotFound fault.
 type Store interface {
 	Directory
-	// Within gives the readers of a scope, each call on its own snapshot.
+	// Within returns the readers of a scope. Each call reads its own snapshot.
 	Within(s Scope) Reader
-	// InTx runs fn in one transaction: all of it is committed when fn returns nil,
-	// none of it otherwise. It may run fn again after a passing conflict of the
-	// database, so fn has no effects outside; those are jobs put into the outbox.
+	// InTx runs fn in one transaction, which it commits when fn returns nil and rolls back
+	// otherwise. It may run fn again after a transient conflict of the database, so fn must have no
+	// effects outside the transaction; such effects are jobs put into the outbox.
 	InTx(ctx context.Context, s Scope, fn func(ctx context.Context, tx Tx) error) error
+	// InSnapshot runs fn once with readers that all see one state, whatever is written meanwhile: of the sites that fn
+	// asks for by their scopes. It may last long and keeps nobody from writing; the readers are used up when fn returns.
+	InSnapshot(ctx context.Context, fn func(ctx context.Context, within func(Scope) Reader) error) error
 }
 
-// Codes of the Conflict faults that a store returns for a broken uniqueness.
+// Codes of the Conflict faults that a store returns for a violated uniqueness rule.
 const (
 	UniqueSitePath = "site_path" // (HostKey, Path) of sites, over all accounts
-	UniqueSiteHost = "site_host" // HostKey of the sites of one account, but for SharedHost, which all may have
+	UniqueSiteHost = "site_host" // HostKey of the sites of one account, except SharedHost, which all accounts use
 
 	UniqueActiveTheme = "active_theme" // SiteID of the themes that are active
 	UniqueThemeFile   = "theme_file"   // (ThemeID, Path) of theme files
 )
 
-// Directory finds what is needed before an account is known.
+// Directory finds rows before the account is known.
 type Directory interface {
 	// FindSite finds a site of any account.
 	FindSite(ctx context.Context, id int64) (Site, error)
-	// SiteByAddress finds the site of any account that has a HostKey and the longest of
-	// some paths.
+	// SiteByAddress returns the site, in any account, that has the HostKey and the longest of the
+	// given paths.
 	SiteByAddress(ctx context.Context, hostKey string, paths ...string) (Site, error)
 	// HasHost reports whether any site has a HostKey, whatever its path.
 	HasHost(ctx context.Context, hostKey string) (bool, error)
@@ -55,8 +56,8 @@ type Directory interface {
 // Reader reads within a scope.
 type Reader interface {
 	Finder
-	// Articles are the articles without their revisions, listed by SortOrder; Brief means
-	// nothing to them.
+	// Articles returns articles without their revisions, listed by SortOrder. It ignores the
+	// filter's Brief.
 	Articles() storage.RowReader[Article, ArticleFilter]
 	// Categories are listed by SortOrder.
 	Categories() storage.RowReader[Category, CategoryFilter]
@@ -64,43 +65,41 @@ type Reader interface {
 	Collections() storage.RowReader[Collection, storage.NoFilter]
 	Feedback() storage.RowReader[Feedback, FeedbackFilter]
 	Files() storage.RowReader[File, storage.NoFilter]
-	// Sites are those of the account, or the one of the scope, with what they have of the
-	// account.
+	// Sites returns the sites of the account, or the one of the scope, with the fields that come
+	// from the account.
 	Sites() storage.RowReader[Site, storage.NoFilter]
-	// Themes have no UpdateAvailable, which is the service's to say.
+	// Themes leaves UpdateAvailable to the service.
 	Themes() storage.RowReader[Theme, storage.NoFilter]
-	// ThemeFiles are listed of the theme that the filter names, and of no other.
+	// ThemeFiles lists the files of the theme in the filter only.
 	ThemeFiles() storage.RowReader[ThemeFile, ThemeFileFilter]
 }
 
-// Rows are the rows of a scope in a transaction. How their nouns are declared is what
-// [Nouns] returns. A row that refers to what is not of the site is NotFound.
+// Rows reads and writes the rows of a scope in a transaction. [Nouns] declares the nouns. A row
+// that refers to something outside the site is a NotFound fault.
 type Rows interface {
-	// Articles: CategoryIDs are sorted, and none is there twice. Delete removes an article
-	// with its revisions.
+	// Articles: CategoryIDs are sorted and distinct. Delete deletes an article with its revisions.
 	Articles() storage.Rows[Article, ArticleFilter]
 	// Categories: one that has articles cannot be deleted.
 	Categories() storage.Rows[Category, CategoryFilter]
 	// Collections: one that has categories or articles cannot be deleted.
 	Collections() storage.Rows[Collection, storage.NoFilter]
-	// Feedback: Insert adds one to the article's Feedbacks, Delete takes one off.
+	// Feedback: Insert increments the article's Feedbacks, Delete decrements it.
 	Feedback() storage.Rows[Feedback, FeedbackFilter]
 	Files() storage.Rows[File, storage.NoFilter]
-	// Sites: what one has of the account is not written. A host that another account has is
-	// a Conflict fault with the code UniqueSiteHost. Delete removes a site with all that is
-	// in it.
+	// Sites: fields that come from the account are not written. A host that another account uses is
+	// a Conflict fault with the code UniqueSiteHost. Delete deletes a site with everything in it.
 	Sites() storage.Rows[Site, storage.NoFilter]
 	// Themes: Delete removes a theme with its files.
 	Themes() storage.Rows[Theme, storage.NoFilter]
 	ThemeFiles() storage.Rows[ThemeFile, ThemeFileFilter]
 }
 
-// ThemeFileFilter names the theme whose files are listed.
+// ThemeFileFilter selects the theme whose files are listed.
 type ThemeFileFilter struct {
 	ThemeID int64
 }
 
-// Finder finds what is more than rows of one noun, or finds them by more than their ids.
+// Finder holds the queries beyond the rows of one noun by id or filter.
 type Finder interface {
 	ThemeReader
 	ArticleReader
@@ -111,12 +110,12 @@ type Finder interface {
 	ExchangeKeyReader
 }
 
-// PublicReader is what the handle of visitors reads with: nothing in it can ask for
-// a draft or for what is unpublished.
+// PublicReader is what visitors' handles read with: none of its methods can return a draft or
+// unpublished content.
 type PublicReader interface {
-	// Categories are those of Reader.
+	// Categories is that of Reader.
 	Categories() storage.RowReader[Category, CategoryFilter]
-	// Collections are those of Reader.
+	// Collections is that of Reader.
 	Collections() storage.RowReader[Collection, storage.NoFilter]
 	PublishedReader
 	ShelfReader
@@ -125,63 +124,83 @@ type PublicReader interface {
 
 // ThemeReader finds themes and their files.
 type ThemeReader interface {
-	// ActiveTheme is NotFound when the site has none.
+	// ActiveTheme returns the active theme, or a NotFound fault when the site has none.
 	ActiveTheme(ctx context.Context) (Theme, error)
-	// ThemeFileByPath finds a file of a theme, byte by byte.
+	// ThemeFileByPath finds a file of a theme by its exact path, compared bytewise.
 	ThemeFileByPath(ctx context.Context, themeID int64, path string) (ThemeFile, error)
 }
 
-// ArticleReader reads the articles of a site with their revisions, also what is not
-// published.
+// ArticleReader reads the articles of a site with their revisions, including unpublished ones.
 type ArticleReader interface {
 	LiveArticle(ctx context.Context, id int64) (ArticleRevision, error)
 	// LiveArticles lists by SortOrder.
 	LiveArticles(ctx context.Context, filter ArticleFilter, seek storage.Seek) ([]ArticleRevision, error)
 	Revision(ctx context.Context, articleID, number int64) (Revision, error)
-	// Revisions lists those of an article by their number, which is the id of a
-	// position.
+	// Revisions lists the revisions of an article by number, which is the ID of a position.
 	Revisions(ctx context.Context, articleID int64, seek storage.Seek) ([]Revision, error)
-	// RevisionsByKey returns those of the revisions that there are, with their
-	// articles, in any order.
+	// RevisionsByKey returns the revisions with these keys that exist, with their articles, in any
+	// order.
 	RevisionsByKey(ctx context.Context, keys []RevisionKey) ([]ArticleRevision, error)
 }
 
-// RevisionKey names a revision.
+// RevisionKey identifies a revision.
 type RevisionKey struct{ ArticleID, Number int64 }
 
-// PublishedReader reads the live revisions of the articles that are published.
+// PublishedReader reads the live revisions of published articles.
 type PublishedReader interface {
 	PublishedArticle(ctx context.Context, id int64) (ArticleRevision, error)
 	// PublishedArticles lists by SortOrder.
 	PublishedArticles(ctx context.Context, filter ArticleFilter, seek storage.Seek) ([]ArticleRevision, error)
 }
 
-// ArticleOrder is an order of articles beside their sort order.
+// ArticleOrder is an order of articles other than the sort order.
 type ArticleOrder string
 
 // The orders.
 const (
-	MostViewed    ArticleOrder = "views"   // those with a view only, by Views, then the newest
-	LatestChanged ArticleOrder = "changed" // by ChangedAt, then the newest
+	MostViewed    ArticleOrder = "views"   // only articles with views, by Views, then newest first
+	LatestChanged ArticleOrder = "changed" // by ChangedAt, then newest first
 )
 
-// ShelfReader reads what is published for the pages that readers choose from. Its
-// articles are brief, see [ArticleFilter].
+// ShelfReader reads the published content for overview pages. Its articles are brief, see
+// [ArticleFilter].
 type ShelfReader interface {
-	// TopArticles returns the first articles of the site in an order.
+	// TopArticles returns the first articles of the site in the given order.
 	TopArticles(ctx context.Context, order ArticleOrder, limit int) ([]ArticleRevision, error)
-	// FirstArticles returns the first n articles of each category by SortOrder, each
-	// article once, also by SortOrder.
-	FirstArticles(ctx context.Context, categoryIDs []int64, n int) ([]ArticleRevision, error)
-	// PublishedLocales lists, in order, the locales of the documents that are published.
-	PublishedLocales(ctx context.Context) ([]string, error)
+	// FirstArticles returns the first articles of each category by SortOrder. The result has each
+	// article once, also by SortOrder. If a category is given twice, the last one counts.
+	FirstArticles(ctx context.Context, of []FirstOf) ([]ArticleRevision, error)
+	// Front returns the data that every page of the site shows.
+	Front(ctx context.Context) (Front, error)
+	// Shelf returns a collection with the first limit of its categories by SortOrder. A missing
+	// collection is a NotFound fault.
+	Shelf(ctx context.Context, collectionID int64, limit int) (Shelf, error)
+}
+
+// FirstOf asks for the first N articles of a category.
+type FirstOf struct {
+	CategoryID int64
+	N          int
+}
+
+// Front is the data that every page of a site shows.
+type Front struct {
+	Locales       []string // sorted, of the published documents
+	ThemeID       int64    // the active theme; 0: none
+	ThemeRevision int64    // changes whenever the active theme's files do
+}
+
+// Shelf is a collection with its first categories.
+type Shelf struct {
+	Collection Collection
+	Categories []Category
 }
 
 // Tx reads and writes within a scope, in one transaction.
 type Tx interface {
 	Rows
 	Finder
-	// Reader is the transaction for who only reads.
+	// Reader returns the transaction as a Reader.
 	Reader() Reader
 	storage.Outbox
 	storage.AuditWriter
@@ -192,89 +211,89 @@ type Tx interface {
 	SearchWriter
 	ReactionWriter
 	ExchangeKeyWriter
+	TransferWriter
 }
 
 // ThemeWriter changes the files of themes.
 type ThemeWriter interface {
-	// DeleteThemeFiles removes those of the files that the theme has.
+	// DeleteThemeFiles deletes those of the files that belong to the theme.
 	DeleteThemeFiles(ctx context.Context, themeID int64, ids []int64) error
 }
 
-// ArticleLocks reads articles that are changed after they were read.
+// ArticleLocks reads articles in order to change them.
 type ArticleLocks interface {
-	// LockArticles returns those of ids that there are, by id, and keeps others from
-	// changing them until the transaction ends.
+	// LockArticles returns the articles with these ids that exist, by id, and prevents other
+	// transactions from changing them until this one ends.
 	LockArticles(ctx context.Context, ids []int64) ([]Article, error)
 }
 
-// RevisionWriter changes revisions, which have no ids: an article and a number name them.
-// The collection and the categories of one are not looked up.
+// RevisionWriter changes revisions. They have no ids: the article and a number identify them. A
+// revision's collection and categories need not exist.
 type RevisionWriter interface {
-	// InsertRevision stores a revision of an article, one with the number of another
-	// is a Conflict fault. Views, Positive and Negative begin at 0.
+	// InsertRevision stores a revision of an article. A number that is already taken is a Conflict
+	// fault. Views, Positive and Negative start at 0.
 	InsertRevision(ctx context.Context, r *Revision) error
-	// UpdateRevision leaves Views, Positive and Negative alone.
+	// UpdateRevision does not write Views, Positive and Negative.
 	UpdateRevision(ctx context.Context, r *Revision) error
 	DeleteRevision(ctx context.Context, articleID, number int64) error
 }
 
-// View is a number of views of a revision.
+// View is a number of views of one revision.
 type View struct{ ArticleID, Revision, N int64 }
 
-// Counts are to be added to the counters of a collection, or else of a category.
+// Counts is a change to the counters of a collection or of a category.
 type Counts struct {
 	CollectionID int64
 	CategoryID   int64
 	Counters
 }
 
-// CountWriter adds to counters, whatever others add at the same time.
+// CountWriter adds to counters; concurrent additions are not lost.
 type CountWriter interface {
-	// AddViews adds to the views of revisions and of their articles. A revision that
-	// is not there is passed over, an article that is not there NotFound.
+	// AddViews adds to the views of revisions and of their articles. A missing revision is skipped,
+	// a missing article is a NotFound fault.
 	AddViews(ctx context.Context, views []View) error
-	// AddCounts adds to counters in the order given, which lets nobody wait for each
-	// other. One that is not there is NotFound.
+	// AddCounts adds to counters in the order given, which prevents deadlocks. A missing row is a
+	// NotFound fault.
 	AddCounts(ctx context.Context, counts []Counts) error
 }
 
-// SearchReader finds articles of the site by their documents, also those that are
-// not published.
+// SearchReader finds articles of the site by their documents, including unpublished ones.
 type SearchReader interface {
-	// FindArticles lists the documents that a query finds by document id. At most one
-	// document of an article is found.
+	// FindArticles lists the documents that match a query by document id, at most one per article.
 	FindArticles(ctx context.Context, q SearchQuery, seek storage.Seek) ([]Hit, error)
 }
 
-// PublicSearcher finds articles that are published.
+// PublicSearcher finds published articles.
 type PublicSearcher interface {
-	// FindPublished is FindArticles among those that are published.
+	// FindPublished is FindArticles restricted to published articles.
 	FindPublished(ctx context.Context, q SearchQuery, seek storage.Seek) ([]Hit, error)
-	// FindPublishedEach is FindPublished for each of some words by itself, in place of the
-	// Words of the query: the first hits of each, at most limit, in the order of the words.
+	// FindPublishedEach is FindPublished for each of several words separately, which replace the
+	// Words of the query. It returns the first hits of each word, at most limit, in the order of
+	// the words.
 	FindPublishedEach(ctx context.Context, q SearchQuery, words []SearchTerm, limit int) ([][]Hit, error)
-	// Spellings lists, in order and at most 100, the words of AddSpellings that have a
-	// variant (search.Variants) in common with the given ones.
+	// Spellings returns the words added by AddSpellings that share a variant (search.Variants) with
+	// the given ones, sorted, at most 100.
 	Spellings(ctx context.Context, variants []string) ([]string, error)
 }
 
-// SearchWriter keeps what articles are found by.
+// SearchWriter writes the search index.
 type SearchWriter interface {
-	// SetDocuments replaces the documents of an article. That of a locale which it
-	// had already keeps its id.
+	// SetDocuments replaces the documents of an article. The document of a locale that it already
+	// had keeps its id.
 	SetDocuments(ctx context.Context, articleID int64, documents []Document) error
-	// AddSpellings makes words of the site known to Spellings; those that are, stay.
+	// AddSpellings adds words of the site for Spellings; existing ones are kept.
 	AddSpellings(ctx context.Context, words []string) error
 }
 
-// ReactionWriter keeps what visitors think.
+// ReactionWriter writes the reactions of visitors.
 type ReactionWriter interface {
 	// SetReaction replaces the visitor's reaction to the revision, and counts it in the
 	// revision's Positive and Negative.
 	SetReaction(ctx context.Context, r VisitorReaction) error
 }
 
-// VisitorTx is what the handle of visitors writes with.
+// VisitorTx is what visitors' handles write with.
 type VisitorTx interface {
 	PublicReader
 	storage.Outbox
@@ -283,7 +302,7 @@ type VisitorTx interface {
 	AddFeedback(ctx context.Context, f *Feedback) error
 }
 
-// visitorTx is a transaction for a visitor, who may do nothing else in it.
+// visitorTx is a transaction limited to what a visitor may write.
 type visitorTx struct {
 	PublicReader
 	storage.Outbox
@@ -303,9 +322,9 @@ type ExchangeKeyReader interface {
 	ExchangeKeys(ctx context.Context) ([]ExchangeKey, error)
 }
 
-// ExchangeKeyWriter gives keys.
+// ExchangeKeyWriter assigns keys.
 type ExchangeKeyWriter interface {
-	// SetExchangeKeys replaces the keys of what is named, and takes each key from what
-	// had it. It does not look whether what is named is there.
+	// SetExchangeKeys replaces the keys of the named resources, and takes each key from its former
+	// owner. The resources need not exist.
 	SetExchangeKeys(ctx context.Context, keys []ExchangeKey) error
 }

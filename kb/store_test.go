@@ -13,7 +13,7 @@ import (
 	"github.com/helpwright/helpwright/storage/memstore"
 )
 
-// bare is a store that knows nothing of categories.
+// bare is a store without categories.
 type bare struct{ kb.Store }
 
 func (b bare) Within(s kb.Scope) kb.Reader { return bareReader{b.Store.Within(s)} }
@@ -22,7 +22,7 @@ type bareReader struct{ kb.Reader }
 
 func (bareReader) Categories() storage.RowReader[kb.Category, kb.CategoryFilter] { return nil }
 
-// A store without the rows of a noun is refused before it is asked for any.
+// A store that lacks the rows of a noun is refused at once.
 func TestStoreWithoutRows(t *testing.T) {
 	t.Parallel()
 	member := func(context.Context, kb.Caller, int64) (kb.Membership, error) { return kb.Membership{}, nil }

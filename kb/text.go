@@ -8,7 +8,7 @@ import (
 
 func runes(s string) int { return utf8.RuneCountInString(s) }
 
-// clean makes a text storable: valid UTF-8 without NUL.
+// clean makes a text fit for storage: valid UTF-8 without NUL.
 func clean(s string) string {
 	return strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\x00", "")
 }

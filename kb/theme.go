@@ -21,34 +21,34 @@ import (
 	"github.com/helpwright/helpwright/storage/filetype"
 )
 
-// Theme is how a site can look. At most one of a site's themes is active; without one
-// the site looks as Config.Theme does.
+// Theme is a set of templates and assets that a site is rendered with. At most one theme of a site
+// is active; without an active theme the site uses Config.Theme.
 type Theme struct {
 	ID       int64
 	SiteID   int64
 	Name     string
 	IsActive bool
-	Source   string // name of the first-party theme that it is, "" for any other
+	Source   string // name of the first-party theme it was created from, "" for any other
 	Version  string // of Source
-	Revision int64  // counts the changes of its files
-	// UpdateAvailable tells whether Config.Theme is a later version of Source. The
-	// service fills it in.
+	Revision int64  // number of changes to its files
+	// UpdateAvailable reports whether Config.Theme is a later version of Source. The service fills
+	// it in.
 	UpdateAvailable bool
 	CreatedAt       time.Time
 	UpdatedAt       time.Time
 }
 
-// maxThemeName is in characters.
+// maxThemeName limits names, in characters.
 const maxThemeName = 200
 
-// shown fills in what is not stored.
+// shown fills in the fields that are not stored.
 func (s *Service) shown(t Theme) Theme {
 	t.UpdateAvailable = t.Source != "" && t.Source == s.cfg.Theme.Name && theme.Newer(s.cfg.Theme.Version, t.Version)
 	return t
 }
 
-// CreateTheme makes a theme with the files of Config.Theme; with an empty name it is
-// called as that is. It needs themes.create.
+// CreateTheme creates a theme with the files of Config.Theme. With an empty name it takes the name
+// of Config.Theme. It needs themes.create.
 func (e *Editor) CreateTheme(ctx context.Context, name string) (Theme, error) {
 	begin, err := e.guard.Write(ThemesCreate)
 	if err != nil {
@@ -62,17 +62,17 @@ func (e *Editor) CreateTheme(ctx context.Context, name string) (Theme, error) {
 	return e.createTheme(ctx, begin, t, eachOf(source))
 }
 
-// ThemeUpload is an archive that a theme is made of.
+// ThemeUpload is the archive of a new theme.
 type ThemeUpload struct {
-	Name     string // of the theme; "": what theme.json says, else that of the file
+	Name     string // of the theme; "": from theme.json, otherwise the name of the file
 	Filename string // of the archive
 	Archive  io.ReaderAt
 	Size     int64 // bytes of the archive
 }
 
-// UploadTheme makes a theme of a zip archive. What [theme.Open] refuses is an Invalid
-// fault that says which entry is wrong and why, an archive over 30 MB a TooLarge one;
-// nothing is changed then. It needs themes.create.
+// UploadTheme creates a theme from a zip archive. An archive that [theme.Open] refuses is an
+// Invalid fault that names the entry and the reason, an archive over 30 MB a TooLarge fault;
+// nothing changes then. It needs themes.create.
 func (e *Editor) UploadTheme(ctx context.Context, up ThemeUpload) (Theme, error) {
 	begin, err := e.guard.Write(ThemesCreate)
 	if err != nil {
@@ -101,7 +101,7 @@ func (e *Editor) UploadTheme(ctx context.Context, up ThemeUpload) (Theme, error)
 	})
 }
 
-// cut shortens a text to n characters.
+// cut truncates a text to n characters.
 func cut(s string, n int) string {
 	for i := range s {
 		if n--; n < 0 {
@@ -156,10 +156,10 @@ func (e *Editor) createTheme(ctx context.Context, begin beginTx, t Theme, files 
 	return e.svc.shown(t), nil
 }
 
-// beginTx opens transactions.
+// beginTx is a function that opens transactions.
 type beginTx = func(ctx context.Context, fn func(ctx context.Context, tx Tx) error) error
 
-// shelve puts the bytes of files away. When it fails none of them stays.
+// shelve stores the bytes of files. When it fails, it leaves none of them behind.
 func (e *Editor) shelve(ctx context.Context, now time.Time, files each) ([]*ThemeFile, error) {
 	var stored []*ThemeFile
 	prefix := sitePrefix(e.site.AccountID, e.site.ID) + "themes/" + strings.ToLower(rand.Text())
@@ -210,8 +210,8 @@ func (e *Editor) Theme(ctx context.Context, id int64) (Theme, error) {
 	return e.svc.shown(t), err
 }
 
-// DeleteTheme removes a theme with its files. The active theme is a Conflict fault.
-// It needs themes.delete.
+// DeleteTheme deletes a theme with its files. Deleting the active theme is a Conflict fault. It
+// needs themes.delete.
 func (e *Editor) DeleteTheme(ctx context.Context, id int64) error {
 	begin, err := e.guard.Write(ThemesDelete)
 	if err != nil {
@@ -239,7 +239,7 @@ func (e *Editor) DeleteTheme(ctx context.Context, id int64) error {
 	})
 }
 
-// everyFile is the page that all files of a theme are on.
+// everyFile returns the Seek for all files of a theme.
 func everyFile() storage.Seek { return storage.Seek{Limit: 2 * theme.MaxFiles} }
 
 func keysOf(files []ThemeFile) []string {
@@ -250,8 +250,7 @@ func keysOf(files []ThemeFile) []string {
 	return keys
 }
 
-// ActivateTheme makes a theme the one that the site looks like, instead of the one
-// that was. It needs themes.update.
+// ActivateTheme makes a theme the active one, in place of the former. It needs themes.update.
 func (e *Editor) ActivateTheme(ctx context.Context, id int64) (Theme, error) {
 	begin, err := e.guard.Write(ThemesUpdate)
 	if err != nil {
@@ -283,9 +282,9 @@ func (e *Editor) ActivateTheme(ctx context.Context, id int64) (Theme, error) {
 	return e.svc.shown(t), err
 }
 
-// UpdateTheme brings a first-party theme to the version of Config.Theme: all its files
-// are replaced, also those that were changed. Without a pending update nothing happens;
-// a theme that is not a first-party one is a Conflict fault. It needs themes.update.
+// UpdateTheme updates a first-party theme to the version of Config.Theme, replacing all its files,
+// including modified ones. Without an available update it does nothing. A theme that is not
+// first-party is a Conflict fault. It needs themes.update.
 func (e *Editor) UpdateTheme(ctx context.Context, id int64) (Theme, error) {
 	begin, err := e.guard.Write(ThemesUpdate)
 	if err != nil {
@@ -300,7 +299,7 @@ func (e *Editor) UpdateTheme(ctx context.Context, id int64) (Theme, error) {
 		return Theme{}, err
 	}
 	if t.Source == "" || t.Source != e.svc.cfg.Theme.Name {
-		return Theme{}, fault.New(fault.Conflict, "Only the themes that come with the program are updated by it.")
+		return Theme{}, fault.New(fault.Conflict, "Only built-in themes can be updated.")
 	}
 	if t = e.svc.shown(t); !t.UpdateAvailable {
 		return t, nil
@@ -314,7 +313,7 @@ func (e *Editor) UpdateTheme(ctx context.Context, id int64) (Theme, error) {
 		if t, err = tx.Themes().Lock(ctx, id); err != nil {
 			return err
 		}
-		if applied = e.svc.shown(t).UpdateAvailable; !applied { // somebody else was faster
+		if applied = e.svc.shown(t).UpdateAvailable; !applied { // another caller was faster
 			return nil
 		}
 		return e.replaceFiles(ctx, tx, &t, stored)
@@ -325,7 +324,7 @@ func (e *Editor) UpdateTheme(ctx context.Context, id int64) (Theme, error) {
 	return e.svc.shown(t), err
 }
 
-// replaceFiles gives a theme the files of Config.Theme.
+// replaceFiles replaces the files of a theme with those of Config.Theme.
 func (e *Editor) replaceFiles(ctx context.Context, tx Tx, t *Theme, stored []*ThemeFile) error {
 	old, err := tx.ThemeFiles().List(ctx, ThemeFileFilter{ThemeID: t.ID}, everyFile())
 	if err != nil {
@@ -351,8 +350,8 @@ func (e *Editor) replaceFiles(ctx context.Context, tx Tx, t *Theme, stored []*Th
 	return e.emit(ctx, tx, "theme.updated", t.ID)
 }
 
-// DownloadTheme writes a theme as a zip archive that [Editor.UploadTheme] takes. The
-// same files give the same bytes. It needs themes.view.
+// DownloadTheme writes a theme as a zip archive that [Editor.UploadTheme] accepts. The same files
+// always give the same bytes. It needs themes.view.
 func (e *Editor) DownloadTheme(ctx context.Context, id int64, w io.Writer) (Theme, error) {
 	r, err := e.guard.Read(ThemesView)
 	if err != nil {

@@ -22,7 +22,7 @@ type ThemeFile struct {
 	ID        int64
 	SiteID    int64
 	ThemeID   int64
-	Path      string // as [theme.CleanPath] gives it
+	Path      string // as [theme.CleanPath] returns it
 	Size      int64  // bytes
 	Hash      string // SHA-256 of the content, in hexadecimal digits
 	BlobKey   string
@@ -30,14 +30,14 @@ type ThemeFile struct {
 	UpdatedAt time.Time
 }
 
-// Version is the beginning of the hash; an address that has it never changes.
+// Version returns the beginning of the hash. The content at an address that contains it never
+// changes.
 func (f ThemeFile) Version() string { return f.Hash[:min(len(f.Hash), 12)] }
 
-// IsPublic tells whether everybody may read the file.
+// IsPublic reports whether anyone may read the file.
 func (f ThemeFile) IsPublic() bool { return theme.IsAsset(f.Path) }
 
-// ThemeFiles lists the files of a theme, in the order in which they came. It needs
-// themes.view.
+// ThemeFiles lists the files of a theme in the order they were added. It needs themes.view.
 func (e *Editor) ThemeFiles(ctx context.Context, themeID int64, req storage.PageRequest) (storage.Page[ThemeFile], error) {
 	r, err := e.guard.Read(ThemesView)
 	if err != nil {
@@ -85,17 +85,16 @@ func (e *Editor) content(ctx context.Context, f ThemeFile) ([]byte, error) {
 	return io.ReadAll(from)
 }
 
-// errMoved is the outcome of a change that was checked against files that are others
-// by now.
-var errMoved = fault.New(fault.Conflict, "The theme is being changed by others. Try again.")
+// errMoved is the error of a change that was checked against files that have changed since.
+var errMoved = fault.New(fault.Conflict, "Somebody else is changing the theme. Try again.")
 
-// attempts is how often a change is checked anew after another came in between.
+// attempts is how often a change is checked again after a concurrent change.
 const attempts = 4
 
-// PutThemeFile makes or replaces a file of a theme. content nil leaves a file as it is,
-// and makes an empty one where there is none. A path that a theme cannot have, a file
-// that is beyond the limits of [theme.Open], and a template that [theme.Compile]
-// refuses are Invalid faults. It needs themes.update.
+// PutThemeFile creates or replaces a file of a theme. With nil content it leaves an existing file
+// as it is, and creates an empty one otherwise. An invalid path, a file beyond the limits of
+// [theme.Open], and a template that [theme.Compile] refuses are Invalid faults. It needs
+// themes.update.
 func (e *Editor) PutThemeFile(ctx context.Context, themeID int64, path string, content []byte) (ThemeFile, []byte, error) {
 	begin, err := e.guard.Write(ThemesUpdate)
 	if err != nil {
@@ -113,7 +112,7 @@ func (e *Editor) PutThemeFile(ctx context.Context, themeID int64, path string, c
 	return ThemeFile{}, nil, errMoved
 }
 
-// invalid makes a *theme.Problem a problem of a field.
+// invalid turns a *theme.Problem into a problem of a field.
 func invalid(field string, err error) error {
 	if p, ok := errors.AsType[*theme.Problem](err); ok {
 		return fault.Field(field, p.Error())
@@ -121,7 +120,7 @@ func invalid(field string, err error) error {
 	return err
 }
 
-// putThemeFile tries once; errMoved tells that the theme was changed meanwhile.
+// putThemeFile tries once. It returns errMoved when the theme was changed meanwhile.
 func (e *Editor) putThemeFile(ctx context.Context, r Reader, begin beginTx, themeID int64, path string, content []byte) (ThemeFile, []byte, error) {
 	t, err := r.Themes().Get(ctx, themeID)
 	if err != nil {
@@ -166,7 +165,7 @@ func (e *Editor) putThemeFile(ctx context.Context, r Reader, begin beginTx, them
 	return f, content, nil
 }
 
-// insertThemeFiles puts new files into a theme.
+// insertThemeFiles adds new files to a theme.
 func insertThemeFiles(ctx context.Context, tx Tx, themeID int64, files ...*ThemeFile) error {
 	for _, f := range files {
 		f.ThemeID = themeID
@@ -174,8 +173,8 @@ func insertThemeFiles(ctx context.Context, tx Tx, themeID int64, files ...*Theme
 	return tx.ThemeFiles().Insert(ctx, files...)
 }
 
-// touchTheme counts a change of a theme's files, if it is still as it was seen, and
-// lets a file that is no longer needed go.
+// touchTheme increments a theme's revision if it is still the one that was read, and schedules a
+// file that is no longer needed for deletion.
 func (e *Editor) touchTheme(ctx context.Context, tx Tx, seen Theme, oldKey string) error {
 	t, err := tx.Themes().Lock(ctx, seen.ID)
 	if err != nil {
@@ -197,8 +196,7 @@ func (e *Editor) touchTheme(ctx context.Context, tx Tx, seen Theme, oldKey strin
 	return e.emit(ctx, tx, "theme.updated", t.ID)
 }
 
-// checkThemeFile checks a file that is to be put among others, at the index at or as a
-// new one.
+// checkThemeFile checks a file that replaces the one at index at of files, or is a new one.
 func (e *Editor) checkThemeFile(ctx context.Context, files []ThemeFile, at int, path string, content []byte) error {
 	if err := theme.CheckFile(path, content); err != nil {
 		return invalid("content", err)
@@ -210,14 +208,14 @@ func (e *Editor) checkThemeFile(ctx context.Context, files []ThemeFile, at int, 
 		}
 	}
 	if total > theme.MaxUnpacked {
-		return fault.Field("content", "makes the theme larger than 100 MB")
+		return fault.Field("content", "would make the theme larger than 100 MB")
 	}
 	if at < 0 {
 		if len(files) >= theme.MaxFiles {
-			return fault.Field("file", fmt.Sprintf("is one more than the %d files of a theme", theme.MaxFiles))
+			return fault.Field("file", fmt.Sprintf("would exceed the limit of %d files per theme", theme.MaxFiles))
 		}
 		if slices.ContainsFunc(files, func(f ThemeFile) bool { return collide(f.Path, path) }) {
-			return fault.Field("file", "is there in other letter case, or as a file and a folder")
+			return fault.Field("file", "already exists in different letter case, or as both a file and a folder")
 		}
 	}
 	if !theme.IsTemplate(path) {
@@ -232,8 +230,7 @@ func (e *Editor) checkThemeFile(ctx context.Context, files []ThemeFile, at int, 
 	return invalid("content", err)
 }
 
-// collide tells whether two files cannot both be on a system where case does not
-// matter.
+// collide reports whether two files cannot both exist on a case-insensitive file system.
 func collide(a, b string) bool {
 	fold := cases.Fold()
 	a, b = fold.String(a), fold.String(b)
@@ -256,8 +253,8 @@ func (e *Editor) templates(ctx context.Context, files []ThemeFile) (map[string]s
 	return texts, nil
 }
 
-// DeleteThemeFile removes a file of a theme. A template that the theme cannot be
-// without, or that another one calls, is a Conflict fault. It needs themes.update.
+// DeleteThemeFile deletes a file of a theme. A template that is required, or that another one
+// calls, is a Conflict fault. It needs themes.update.
 func (e *Editor) DeleteThemeFile(ctx context.Context, themeID int64, path string) error {
 	begin, err := e.guard.Write(ThemesUpdate)
 	if err != nil {
@@ -295,7 +292,7 @@ func (e *Editor) deleteThemeFile(ctx context.Context, r Reader, begin beginTx, t
 		}
 		delete(templates, gone.Path)
 		if _, err := theme.Compile(templates); err != nil {
-			return fault.Newf(fault.Conflict, "The theme cannot be without this file: %v", err)
+			return fault.Newf(fault.Conflict, "The theme needs this file: %v", err)
 		}
 	}
 	return begin(ctx, func(ctx context.Context, tx Tx) error {

@@ -25,28 +25,28 @@ const (
 // Translation is a text in one language.
 type Translation struct {
 	Locale  string // BCP 47, in its canonical form
-	Number  int64  // tells it from the resource's others, from 1
+	Number  int64  // distinguishes it from the resource's other translations, from 1
 	Title   string // the name of a collection or a category
 	Summary string
-	// Content is HTML of an article, cleaned by contenthtml. Addresses within the site
-	// are references in it, see [Translation.Linked].
+	// Content is the HTML of an article, cleaned by contenthtml. It holds references in place of
+	// addresses within the site, see [Translation.Linked].
 	Content   string
-	Markdown  string // what Content was made of, with references too; "" when it was given as HTML
+	Markdown  string // source of Content, also with references; "" when Content was given as HTML
 	UpdatedAt time.Time
-	// Of an article: the UpdatedAt of the source that this was made from, zero when that is
-	// not known; and the source as it was then, once it has changed.
+	// SourceAt is, for an article, the UpdatedAt of the source that this was translated from, zero
+	// when unknown. MadeFrom is that source's text, kept once the source has changed.
 	SourceAt time.Time
 	MadeFrom SourceText
 }
 
-// SourceText is what a translation was made from.
+// SourceText is the text that a translation was made from.
 type SourceText struct {
 	Title, Summary string
 	Content        string // "" when there is Markdown
 	Markdown       string
 }
 
-// sourceText is what translations of this one are made from.
+// sourceText returns the text that translations of this one are made from.
 func (t Translation) sourceText() SourceText {
 	s := SourceText{Title: t.Title, Summary: t.Summary, Content: t.Content, Markdown: t.Markdown}
 	if s.Markdown != "" {
@@ -55,19 +55,19 @@ func (t Translation) sourceText() SourceText {
 	return s
 }
 
-// Empty reports whether nothing is translated yet.
+// Empty reports whether all texts of the translation are empty.
 func (t Translation) Empty() bool {
 	return t.Title == "" && t.Summary == "" && t.Content == "" && t.Markdown == ""
 }
 
-// Text is a resource's text in all its languages, in the order of their codes. The
-// source is complete; of the others, anything may be empty.
+// Text is a resource's text in all its languages, sorted by code. The source is complete; any field
+// of the others may be empty.
 type Text struct {
 	SourceLocale string
 	Translations []Translation
 }
 
-// Translation finds a translation by its canonical code.
+// Translation returns a translation by its canonical code.
 func (t Text) Translation(locale string) (Translation, bool) {
 	i := slices.IndexFunc(t.Translations, func(o Translation) bool { return o.Locale == locale })
 	if i < 0 {
@@ -76,8 +76,8 @@ func (t Text) Translation(locale string) (Translation, bool) {
 	return t.Translations[i], true
 }
 
-// Outdated reports whether the source has changed since a translation was made from it,
-// or where that is not known, since the translation was changed last.
+// Outdated reports whether the source has changed since a translation was made from it or, when
+// that is unknown, since the translation last changed.
 func (t Text) Outdated(o Translation) bool {
 	source, _ := t.Translation(t.SourceLocale)
 	at := o.SourceAt
@@ -87,7 +87,7 @@ func (t Text) Outdated(o Translation) bool {
 	return o.Locale != t.SourceLocale && at.Before(source.UpdatedAt)
 }
 
-// outdated counts the translations that are.
+// outdated counts the outdated translations.
 func (t Text) outdated() int64 {
 	var n int64
 	for _, o := range t.Translations {
@@ -98,10 +98,10 @@ func (t Text) outdated() int64 {
 	return n
 }
 
-// Serve chooses the translation to show to who wants languages in an order: for each
-// of them the region, then the language without or with another region; then the
-// fallback in the same way (the account's default), and last the source. Only what
-// has a title is served, and what else it lacks is the source's.
+// Serve chooses the translation for a reader who wants languages in an order of preference: for
+// each of them the exact region, then the language with no or another region; then fallback (the
+// account's default) in the same way, and finally the source. It serves only translations with a
+// title, and fills their other empty fields from the source.
 func (t Text) Serve(fallback string, wanted ...string) Translation {
 	source, _ := t.Translation(t.SourceLocale)
 	for _, code := range append(slices.Clone(wanted), fallback) {
@@ -120,7 +120,7 @@ func (t Text) Serve(fallback string, wanted ...string) Translation {
 	return source
 }
 
-// match finds the translation nearest to a code.
+// match returns the translation closest to a code.
 func (t Text) match(code string) (Translation, bool) {
 	tag, err := language.Parse(code)
 	if err != nil {
@@ -144,8 +144,8 @@ func (t Text) match(code string) (Translation, bool) {
 	return Translation{}, false
 }
 
-// AcceptedLocales reads an Accept-Language header (RFC 9110 section 12.5.4); what
-// cannot be read is passed over.
+// AcceptedLocales parses an Accept-Language header (RFC 9110 section 12.5.4). It skips what it
+// cannot parse.
 func AcceptedLocales(header string) []string {
 	if len(header) > 1000 {
 		return nil
@@ -163,7 +163,7 @@ func AcceptedLocales(header string) []string {
 	return codes
 }
 
-// Locale returns the canonical form of a language code (BCP 47): de-AT of DE-at.
+// Locale returns the canonical form of a language code (BCP 47): de-AT for DE-at.
 func Locale(code string) (string, bool) {
 	if len(code) > 35 {
 		return "", false
@@ -175,34 +175,33 @@ func Locale(code string) (string, bool) {
 	return tag.String(), true
 }
 
-// TranslationInput makes or changes a translation. Absent fields stay as they are.
+// TranslationInput creates or changes a translation. Absent fields stay as they are.
 type TranslationInput struct {
 	Title   storage.Opt[string] // the name of a collection or a category
 	Summary storage.Opt[string]
 	Content storage.Opt[string] // of an article: HTML, which is cleaned
-	// Markdown is the content in another form (CommonMark with tables), which is kept
-	// beside the HTML made of it. Only one of both may be given; Content alone removes
-	// what was kept.
+	// Markdown is the content as CommonMark with tables. It is stored along with the HTML made from
+	// it. Only one of Content and Markdown may be given; Content alone removes the stored Markdown.
 	Markdown storage.Opt[string]
-	// MadeFrom is the source that the translation of an article is of: where it differs
-	// from the source as it is, the translation is outdated. Null, and absence where the
-	// translation changes, say that it is of the source as it is.
+	// MadeFrom is the source that the translation of an article was made from. The translation is
+	// outdated when it differs from the current source. Null, or absence in a change of the
+	// translation, means the current source.
 	MadeFrom storage.Opt[SourceText]
-	// Seen is the UpdatedAt of the translation that the change was made from, the zero time
-	// when there was none. Where it has been changed since, the change is a Conflict fault
-	// with the code CodeCrossed.
+	// Seen is the UpdatedAt of the translation that the change is based on, the zero time when
+	// there was none. If the translation has changed since, the change is a Conflict fault with the
+	// code CodeCrossed.
 	Seen storage.Opt[time.Time]
 
-	refused bool // the Markdown cannot be read
+	refused bool // the Markdown cannot be parsed
 	twice   bool // both forms were given
 }
 
-// CodeCrossed is the code of the Conflict fault of a change to a translation that somebody
-// else has changed since it was read.
+// CodeCrossed is the code of the Conflict fault for a change to a translation that somebody else
+// has changed since it was read.
 const CodeCrossed = "crossed"
 
-// TextInput makes or changes a text. Translations that are not named stay as they
-// are; null removes one, but not the source.
+// TextInput creates or changes a text. Translations that are not given stay as they are; null
+// removes one, except the source.
 type TextInput struct {
 	SourceLocale string // required
 	Translations map[string]storage.Opt[TranslationInput]
@@ -216,7 +215,7 @@ func (in TextInput) cleaned() TextInput {
 		if !set {
 			continue
 		}
-		// What is longer is refused anyway.
+		// Longer content is refused anyway.
 		t.twice = t.both()
 		content, any := t.Content.Get()
 		if source, given := t.Markdown.Get(); given && (source != "" || !any) && len(source) <= MaxContent && !t.both() {
@@ -230,15 +229,14 @@ func (in TextInput) cleaned() TextInput {
 	return in
 }
 
-// both reports whether the content is given in both forms. A Markdown that is empty is
-// none.
+// both reports whether the content is given in both forms. Empty Markdown does not count.
 func (in TranslationInput) both() bool {
 	content, _ := in.Content.Get()
 	markdown, _ := in.Markdown.Get()
 	return content != "" && markdown != ""
 }
 
-// textKind says how a resource calls its text.
+// textKind describes the text of a kind of resource.
 type textKind struct {
 	title   string // the field
 	content bool   // has content, which the source must have
@@ -249,13 +247,13 @@ var (
 	titled = textKind{title: "title", content: true}
 )
 
-// apply validates in and puts it into t.
+// apply validates in and applies it to t.
 func (t *Text) apply(problems *fault.Collector, in TextInput, kind textKind, now time.Time) {
 	source, ok := Locale(in.SourceLocale)
 	if in.SourceLocale == "" {
 		problems.Add("source_locale", "is required")
 	} else {
-		problems.Check(ok, "source_locale", "is no language code (BCP 47)")
+		problems.Check(ok, "source_locale", "is not a language code (BCP 47)")
 	}
 	before, known := t.Translation(t.SourceLocale)
 	t.SourceLocale = source
@@ -263,12 +261,12 @@ func (t *Text) apply(problems *fault.Collector, in TextInput, kind textKind, now
 	for _, code := range slices.Sorted(maps.Keys(in.Translations)) {
 		field := "translations[" + code + "]"
 		locale, ok := Locale(code)
-		if !problems.Check(ok, field, "is no language code (BCP 47)") {
+		if !problems.Check(ok, field, "is not a language code (BCP 47)") {
 			continue
 		}
 		given, set := in.Translations[code].Get()
 		if !set {
-			problems.Check(locale != source, field, "is the source and cannot be removed")
+			problems.Check(locale != source, field, "is the source language and cannot be removed")
 			t.Translations = slices.DeleteFunc(t.Translations, func(o Translation) bool { return o.Locale == locale })
 			continue
 		}
@@ -288,7 +286,7 @@ func (t *Text) apply(problems *fault.Collector, in TextInput, kind textKind, now
 	problems.Check(found.Content != "" || !kind.content, field+"[content]", "is required")
 }
 
-// crossed reports whether a translation was changed since who changes it has read it.
+// crossed reports whether a translation has changed since the caller read it.
 func (t Text) crossed(in TextInput) bool {
 	for code, given := range in.Translations {
 		one, _ := given.Get()
@@ -301,8 +299,7 @@ func (t Text) crossed(in TextInput) bool {
 	return false
 }
 
-// follow notes what translations were made from. before is the source as it was, if the
-// same language was known before.
+// follow records what translations were made from. before is the previous source, if known.
 func (t *Text) follow(before Translation, known bool, in TextInput) {
 	source, _ := t.Translation(t.SourceLocale)
 	now := source.sourceText()
@@ -323,13 +320,13 @@ func (t *Text) follow(before Translation, known bool, in TextInput) {
 		changed = changed && (one.MadeFrom.IsNull() || one.Title.IsSet() || one.Summary.IsSet() || one.Content.IsSet() || one.Markdown.IsSet())
 		switch {
 		case partly && of != now:
-			if o.SourceAt.IsZero() || !o.SourceAt.Before(source.UpdatedAt) { // it is behind, by what is not known
+			if o.SourceAt.IsZero() || !o.SourceAt.Before(source.UpdatedAt) { // outdated already, by an unknown amount
 				o.SourceAt = source.UpdatedAt.Add(-time.Microsecond)
 			}
 			o.MadeFrom = of
 		case partly, changed:
 			o.SourceAt, o.MadeFrom = source.UpdatedAt, SourceText{}
-		case o.MadeFrom == now: // the source is again as it was
+		case o.MadeFrom == now: // the source has changed back
 			o.SourceAt, o.MadeFrom = source.UpdatedAt, SourceText{}
 		case known && before.UpdatedAt.Before(source.UpdatedAt) && o.MadeFrom == (SourceText{}):
 			at := o.SourceAt
@@ -343,7 +340,7 @@ func (t *Text) follow(before Translation, known bool, in TextInput) {
 	}
 }
 
-// change puts what is given into the translation of a locale.
+// change applies the given fields to the translation of a locale.
 func (t *Text) change(problems *fault.Collector, field, locale string, in TranslationInput, kind textKind, now time.Time) {
 	i := slices.IndexFunc(t.Translations, func(o Translation) bool { return o.Locale == locale })
 	if i < 0 {
@@ -369,7 +366,7 @@ func (t *Text) change(problems *fault.Collector, field, locale string, in Transl
 	t.Translations[i] = o
 }
 
-// nextNumber is one that no translation has.
+// nextNumber returns a number that no translation has.
 func (t *Text) nextNumber() int64 {
 	var last int64
 	for _, o := range t.Translations {

@@ -11,32 +11,32 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// How views are written: by Run, or by the reader who finds them overdue.
+// Limits for writing views, by Run or by a reader who finds them overdue.
 const (
 	viewInterval = 2 * time.Second
 	viewsOverdue = 30 * time.Second
-	viewBatch    = 200 // articles of a transaction
+	viewBatch    = 200 // articles per transaction
 	maxViews     = 1000
 )
 
-// seen is what a view is of.
+// seen identifies what was viewed.
 type seen struct {
 	scope             Scope
 	article, revision int64
 }
 
-// views are those that are not written yet.
+// views holds the views that are not yet written.
 type views struct {
 	mu     sync.Mutex
 	counts map[seen]int64
-	since  time.Time // of the first of them
+	since  time.Time // time of the first of them
 
 	running  atomic.Int32
 	flushing sync.Mutex // one at a time
 }
 
-// count counts a view. A transaction for each would make readers wait for each other
-// at the row of a popular article, so they are gathered.
+// count counts a view. Views are gathered, because one transaction each would make readers wait for
+// the row of a popular article.
 func (s *Service) count(ctx context.Context, scope Scope, a Article) {
 	v, now := s.views, s.cfg.Now()
 	v.mu.Lock()
@@ -55,10 +55,10 @@ func (s *Service) count(ctx context.Context, scope Scope, a Article) {
 	}
 }
 
-// Run writes the counts of views every two seconds until ctx ends, and what is left
-// then. Without it they are written by readers, every half minute or thousand
-// articles; a program that does not run it calls [Service.FlushViews] before it
-// ends. Views of the last seconds are lost when the process is killed.
+// Run writes the counted views every two seconds until ctx ends, and the remaining ones then.
+// Without it readers write them, every half minute or thousand articles; a program that does not
+// call Run calls [Service.FlushViews] before it exits. Views of the last seconds are lost when the
+// process is killed.
 func (s *Service) Run(ctx context.Context) error {
 	s.views.running.Add(1)
 	defer s.views.running.Add(-1)
@@ -78,14 +78,14 @@ func (s *Service) Run(ctx context.Context) error {
 	}
 }
 
-// FlushViews writes the counts of the views so far.
+// FlushViews writes the views counted so far.
 func (s *Service) FlushViews(ctx context.Context) error {
 	s.views.flushing.Lock()
 	defer s.views.flushing.Unlock()
 	return s.flush(ctx)
 }
 
-// flush writes what is gathered; what fails is kept.
+// flush writes the gathered views and keeps those that it fails to write.
 func (s *Service) flush(ctx context.Context) error {
 	s.views.mu.Lock()
 	counts := s.views.counts
@@ -102,7 +102,7 @@ func (s *Service) flush(ctx context.Context) error {
 		})
 		for batch := range slices.Chunk(list, viewBatch) {
 			err := s.cfg.Store.InTx(ctx, scope, func(ctx context.Context, tx Tx) error { return addViews(ctx, tx, batch) })
-			if err == nil || fault.Is(err, fault.NotFound) || !fault.Certain(err) { // the site has gone; twice is worse than never
+			if err == nil || fault.Is(err, fault.NotFound) || !fault.Certain(err) { // the site was deleted, or the outcome is unknown: never count twice
 				continue
 			}
 			failed = err
@@ -124,7 +124,8 @@ func (s *Service) keep(scope Scope, batch []View) {
 	}
 }
 
-// addViews adds views to articles that are still there, and to where they are now.
+// addViews adds views to the articles that still exist, and to their current collections and
+// categories.
 func addViews(ctx context.Context, tx Tx, batch []View) error {
 	ids := make([]int64, len(batch))
 	for i, v := range batch {

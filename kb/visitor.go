@@ -7,16 +7,16 @@ import (
 	"github.com/helpwright/helpwright/storage/guard"
 )
 
-// Visitor reads what one site has published. No method of its can ask for a draft
-// or for what is unpublished, whoever the caller is.
+// Visitor is the handle for reading what one site has published. None of its methods can return a
+// draft or unpublished content, whoever the caller is.
 type Visitor struct {
 	svc   *Service
 	guard visitorGuard
 	site  Site
 }
 
-// Visitor opens a site to be read, also for nobody. A private site that the caller
-// is no member of is the same NotFound fault as one that does not exist.
+// Visitor opens a site for reading, also for an anonymous caller. A private site that the caller is
+// not a member of is the same NotFound fault as one that does not exist.
 func (s *Service) Visitor(ctx context.Context, c Caller, siteID int64) (*Visitor, error) {
 	site, err := s.cfg.Store.FindSite(ctx, siteID)
 	if err != nil {
@@ -25,7 +25,7 @@ func (s *Service) Visitor(ctx context.Context, c Caller, siteID int64) (*Visitor
 	return s.VisitorOf(ctx, c, site)
 }
 
-// VisitorOf is [Service.Visitor] of a site that [Service.FindSite] has just found.
+// VisitorOf is [Service.Visitor] for a site that [Service.FindSite] has just returned.
 func (s *Service) VisitorOf(ctx context.Context, c Caller, site Site) (*Visitor, error) {
 	if site.Visibility == Private {
 		if nobody(c) {
@@ -40,8 +40,8 @@ func (s *Service) VisitorOf(ctx context.Context, c Caller, site Site) (*Visitor,
 	return s.visitor(site), nil
 }
 
-// Guest opens a site to be read by whom the program lets in by itself, such as who
-// has a signed address. It reads no more than [Service.Visitor] does on a public site.
+// Guest opens a site for readers that the program admits itself, such as holders of a signed
+// address. It reads what [Service.Visitor] reads on a public site.
 func (s *Service) Guest(ctx context.Context, siteID int64) (*Visitor, error) {
 	site, err := s.cfg.Store.FindSite(ctx, siteID)
 	if err != nil {
@@ -60,11 +60,11 @@ func (s *Service) visitor(site Site) *Visitor {
 	return &Visitor{svc: s, guard: guard.New(allows, reader, begin), site: site}
 }
 
-// SiteID is the site that the visitor reads.
+// SiteID returns the id of the site.
 func (v *Visitor) SiteID() int64 { return v.site.ID }
 
-// DefaultLocale is that of the account.
+// DefaultLocale returns the default locale of the account.
 func (v *Visitor) DefaultLocale() string { return v.site.DefaultLocale }
 
-// URL is the address of the site.
+// URL returns the address of the site.
 func (v *Visitor) URL() string { return v.svc.URL(v.site) }

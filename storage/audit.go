@@ -5,35 +5,34 @@ import (
 	"time"
 )
 
-// AuditEntry is one line of an account's audit log: who did what to what, and where
-// from. It is written in the transaction that it is about.
+// AuditEntry is one line of an account's audit log: who did what to which resource, and from which
+// address. It is written in the same transaction as the change it records.
 type AuditEntry struct {
 	ID        int64
-	Action    string    // type of the event, such as "membership.updated", or of what users do to themselves, "user.logged_in"
-	Subject   int64     // id of the resource, whose noun Action begins with
-	MailboxID int64     // whose members may see it; 0: all who may see the log
-	UserID    int64     // who did it; 0: the operator of the program
-	TokenID   int64     // access token or session that it was done with; 0: none
-	Address   string    // that it was done from; "" when not known
-	CreatedAt time.Time // of the transaction
+	Action    string    // event type, such as "membership.updated", or for what users do to themselves, "user.logged_in"
+	Subject   int64     // id of the resource; Action begins with its noun
+	MailboxID int64     // members of this mailbox may see the entry; 0: everyone who may see the log
+	UserID    int64     // user who acted; 0: the operator of the program
+	TokenID   int64     // access token or session that was used; 0: none
+	Address   string    // client address; "" when unknown
+	CreatedAt time.Time // time of the transaction
 }
 
-// AuditWriter writes the audit log. Nothing of it is ever changed.
+// AuditWriter writes the audit log. Entries are never changed.
 type AuditWriter interface {
-	// InsertAudit stores entries and sets their ids. What they name is not looked up.
+	// InsertAudit stores entries and sets their ids. It does not check that the resources exist.
 	InsertAudit(ctx context.Context, entries []AuditEntry) error
 }
 
-// Audit is the entry about an event that was brought about with a token, from an
-// address.
+// Audit returns the audit entry for the event, caused by a request with a token from an address.
 func (e Event) Audit(tokenID int64, address string) AuditEntry {
 	return AuditEntry{
 		Action: e.Type, Subject: e.Subject, MailboxID: e.MailboxID, UserID: e.ActorID, TokenID: tokenID, Address: address, CreatedAt: e.Time,
 	}
 }
 
-// EmitAudited appends events to the log of the transaction's account, and those of an
-// audited type to the audit log too.
+// EmitAudited appends events to the event log of the transaction's account, and adds those of an
+// audited type to the audit log.
 func EmitAudited(ctx context.Context, tx interface {
 	Outbox
 	AuditWriter

@@ -5,43 +5,46 @@ import (
 	"time"
 )
 
-// BlobRows tells which blobs the rows of a store name, in whatever table. With it blobs that no row names are found and
-// removed, and rows whose blobs are missing are told: see storage/blobs.
+// BlobRows finds the blobs that the rows of a store refer to, in any table. Package storage/blobs
+// uses it to remove blobs without a row and to report rows without a blob.
 type BlobRows interface {
-	// NamedBlobs returns those of keys that a row names, each once, in any order.
+	// NamedBlobs returns the given keys that some row refers to, each once, in any order.
 	NamedBlobs(ctx context.Context, keys []string) ([]string, error)
-	// ListNamedBlobs returns at most limit of all keys that rows name and that sort after the key after, each once, in
-	// the order of their bytes.
+	// ListNamedBlobs returns at most limit of all keys that rows refer to and that sort after the
+	// key after, each once, in bytewise order.
 	ListNamedBlobs(ctx context.Context, after string, limit int) ([]string, error)
 }
 
-// Marks keeps the mark that a database and its blobs have in common: see storage/blobs.
+// Marks stores the mark that ties a database to its blobs: see storage/blobs.
 type Marks interface {
-	// Mark returns the mark, "" when there is none yet.
+	// Mark returns the mark, or "" when there is none yet.
 	Mark(ctx context.Context) (string, error)
-	// SetMark replaces the mark former, "" for none. When there is another one it is a Conflict fault.
+	// SetMark replaces the mark former ("" for none). It is a Conflict fault when the current mark
+	// is another one.
 	SetMark(ctx context.Context, former, mark string) error
 }
 
-// BlobWalker is implemented by [Blobs] that can list many blobs at less cost in another order than that of their keys.
-// [WalkBlobs] makes use of it.
+// BlobWalker is implemented by [Blobs] that list many blobs more cheaply in an order other than
+// that of their keys. [WalkBlobs] uses it.
 type BlobWalker interface {
-	// Walk calls fn with the blobs whose key begins with prefix, some at a time and in any order, until fn returns an
-	// error, which it returns. A blob that is there all the time is given once; one that comes or goes meanwhile may be
-	// given or not.
+	// Walk calls fn with batches of the blobs whose keys begin with prefix, in any order, until fn
+	// returns an error, which Walk returns. A blob that exists throughout is passed exactly once;
+	// one that is created or deleted meanwhile may be missed.
 	Walk(ctx context.Context, prefix string, fn func([]BlobInfo) error) error
 }
 
-// BlobTidier is implemented by [Blobs] in which a crash can leave more than blobs behind, such as temporary files.
+// BlobTidier is implemented by [Blobs] where a crash can leave other remains than blobs, such as
+// temporary files.
 type BlobTidier interface {
-	// Tidy removes what was left behind before a time and returns how much there was. With dry it only counts.
+	// Tidy removes remains older than before and returns how many there were. With dry it only
+	// counts.
 	Tidy(ctx context.Context, before time.Time, dry bool) (int, error)
 }
 
-// walkBatch is how many blobs WalkBlobs lists at a time where it has to list them by their keys.
+// walkBatch is how many blobs WalkBlobs lists at a time when the store is no BlobWalker.
 const walkBatch = 500
 
-// WalkBlobs does what [BlobWalker.Walk] says with any blobs.
+// WalkBlobs is [BlobWalker.Walk] for any blobs.
 func WalkBlobs(ctx context.Context, blobs Blobs, prefix string, fn func([]BlobInfo) error) error {
 	if w, ok := blobs.(BlobWalker); ok {
 		return w.Walk(ctx, prefix, fn)

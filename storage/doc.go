@@ -1,9 +1,7 @@
-// Package storage is what the author of a backend must know, and nothing of the
-// two domains that stand on it: keyset paging ([Seek], [Page]), optional values
-// ([Opt]), the outbox that is part of every transaction ([Outbox], [Job],
-// [Event]), files ([Blobs]) and the sealing of secrets ([Sealer]).
+// Package storage holds what a backend author needs and both domains share: keyset paging ([Seek],
+// [Page]), optional values ([Opt]), the transactional outbox ([Outbox], [Job], [Event]), files
+// ([Blobs]) and encryption of secrets ([Sealer]).
 //
-// It imports the standard library only. The interfaces of the domains' own data
-// are declared by the domains (helpdesk.Store); adapters implement both. The
-// conformance suite storagetest proves an adapter.
+// It imports the standard library only. Each domain declares the interfaces of its own data
+// (helpdesk.Store); adapters implement both. The conformance suite storagetest checks an adapter.
 package storage

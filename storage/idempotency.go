@@ -7,48 +7,46 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// Note says that a request was done, and holds what its answer needs.
+// Note records that a request was carried out, with the data to answer it again.
 type Note struct {
-	Key     []byte    // 32 bytes, unique in the store: who asks, for what, and the client's key, hashed
+	Key     []byte    // 32 bytes, unique in the store: hash of the caller, the operation and the client's key
 	Request []byte    // 32 bytes: hash of the request
-	Holder  string    // who notes it, at most 64 bytes; random
-	Until   time.Time // when it may be forgotten
-	Answer  []byte    // at most 8 MiB; nil while the request is at work
+	Holder  string    // who writes the note, at most 64 bytes; random
+	Until   time.Time // when the note expires
+	Answer  []byte    // at most 8 MiB; nil while the request is in progress
 }
 
-// ErrNoted is what [Idempotency.Note] answers for a key that somebody else has noted.
+// ErrNoted is the error of [Idempotency.Note] for a key that another holder has noted.
 var ErrNoted error = &fault.Error{
-	Kind: fault.Conflict, Code: "idempotency_key_noted", Message: "The request with this key was done before.",
+	Kind: fault.Conflict, Code: "idempotency_key_noted", Message: "The request with this key has already been processed.",
 }
 
-// Idempotency notes that requests were done in the transactions that do them, so
-// that one that comes again is answered again instead of being done again. A note
-// is there exactly if its effect is, whenever the process dies.
+// Idempotency stores notes in the same transaction as the effects of a request, so that a repeated
+// request gets the first answer instead of being carried out again. The note exists exactly when
+// the effect does, even if the process dies at any moment.
 type Idempotency interface {
 	Units
-	// Noted returns the note of a key whose Until is after now, else a NotFound fault.
+	// Noted returns the note of a key whose Until is after now, otherwise a NotFound fault.
 	Noted(ctx context.Context, key []byte, now time.Time) (Note, error)
-	// Note keeps n in the transaction of the context's unit, or in one of its own. It
-	// replaces a note of the same Holder, and one whose Until is not after now; any
-	// other means ErrNoted. While the key is noted in a transaction that is still
-	// open, it waits for its end.
+	// Note stores n in the transaction of the context's unit, or in one of its own. It replaces a
+	// note of the same Holder and an expired one (Until not after now); any other note is ErrNoted.
+	// While an open transaction has noted the key, it waits for that transaction to end.
 	Note(ctx context.Context, n Note, now time.Time) error
-	// Sweep removes at most n notes whose Until is not after now and returns how many
-	// there were.
+	// Sweep deletes at most n expired notes (Until not after now) and returns how many it deleted.
 	Sweep(ctx context.Context, now time.Time, n int) (int, error)
 }
 
-// Once runs fn in one transaction with a note of its answer, unless the note is
-// there: then it returns the answer that was noted. Who embeds a service makes a
-// call safe to repeat with it, whatever the process or the connection did to the
-// first try:
+// Once runs fn in one transaction together with a note of its answer. If the note already exists,
+// Once returns the noted answer and does not run fn. Applications that embed a service use it to
+// make a call safe to repeat, whatever happened to the process or the connection during the first
+// try:
 //
 //	answer, err := storage.Once(ctx, db, note, now, func(ctx context.Context) ([]byte, error) {
 //		customer, err := desk.CreateCustomer(ctx, input)
 //		return strconv.AppendInt(nil, customer.ID, 10), err
 //	})
 //
-// An error of fn undoes what fn did, and nothing is noted. A note of another Request
+// An error of fn rolls back its changes and leaves no note. An existing note with another Request
 // is a Conflict fault.
 func Once(ctx context.Context, store Idempotency, note Note, now time.Time, fn func(ctx context.Context) ([]byte, error)) ([]byte, error) {
 	there, err := store.Noted(ctx, note.Key, now)

@@ -2,11 +2,10 @@ package storage
 
 import "context"
 
-// Outbox is part of every transaction: the jobs and events put into it become
-// visible with the transaction's commit, and vanish with its rollback.
+// Outbox is part of every transaction: its jobs and events become visible when the transaction
+// commits, and disappear when it rolls back.
 type Outbox interface {
-	// Enqueue adds jobs. One whose UniqueKey is already queued and unfinished is
-	// left out silently.
+	// Enqueue adds jobs. A job whose UniqueKey belongs to an unfinished job is silently dropped.
 	Enqueue(ctx context.Context, jobs ...Job) error
 	// Emit appends events to the log of the transaction's account in the order given.
 	Emit(ctx context.Context, events ...Event) error

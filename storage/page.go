@@ -15,13 +15,12 @@ const (
 	MaxLimit     = 100
 )
 
-// Position is a place in an ordered list: the sort key of a row and its id, which
-// decides between equal keys. Keys are integers everywhere: times in
-// microseconds since 1970 UTC, numbers as they are.
+// Position is a place in a sorted list: the sort key of a row, and its id to break ties. Keys are
+// always integers: times in microseconds since 1970 UTC, numbers as they are.
 type Position struct{ Key, ID int64 }
 
-// Seek is what a store is asked for: at most Limit rows strictly beyond From, or
-// from the start when From is nil, in ascending order of (key, id), or descending.
+// Seek is what a store is asked for: at most Limit rows strictly beyond From (nil: from the start),
+// by ascending or descending (key, id).
 type Seek struct {
 	Desc  bool
 	From  *Position
@@ -35,22 +34,21 @@ type PageRequest struct {
 	Cursor string // opaque, from a Page; "": the first page
 }
 
-// Page is one page of a list with the cursors of its neighbours, "" where there
-// is none.
+// Page is one page of a list with the cursors of the adjacent pages, "" where there is none.
 type Page[T any] struct {
 	Items []T
 	Next  string
 	Prev  string
 }
 
-// List reads one page: it decodes the cursor, asks fetch for one row more than
-// the page holds and makes the cursors of the neighbours from position. The cost
-// does not depend on how deep the page lies.
+// List reads one page: it decodes the cursor, asks fetch for one row more than the page holds, and
+// builds the adjacent pages' cursors with position. The cost does not depend on the depth of the
+// page.
 //
-// A page whose rows are too large for one answer, see [Meter], holds fewer than were asked
-// for, and has a Next.
+// When the rows are too large for one answer, see [Meter], the page holds fewer than requested and
+// has a Next cursor.
 //
-// A limit out of range or a cursor that was not made here is an Invalid fault.
+// A limit out of range or an invalid cursor is an Invalid fault.
 func List[T any](req PageRequest, desc bool, position func(T) Position, fetch func(Seek) ([]T, error)) (Page[T], error) {
 	limit := req.Limit
 	if limit == 0 {
@@ -59,7 +57,7 @@ func List[T any](req PageRequest, desc bool, position func(T) Position, fetch fu
 	var problems fault.Collector
 	problems.Check(limit >= 1 && limit <= MaxLimit, "limit", "must be from 1 to 100")
 	from, back, ok := decodeCursor(req.Cursor, desc)
-	problems.Check(ok, "cursor", "is no cursor of this list")
+	problems.Check(ok, "cursor", "is not a cursor of this list")
 	if err := problems.Err(); err != nil {
 		return Page[T]{}, err
 	}
@@ -89,15 +87,15 @@ func List[T any](req PageRequest, desc bool, position func(T) Position, fetch fu
 	return page, nil
 }
 
-// A cursor is 17 bytes: flags, key, id. The order is among the flags, so that a
-// cursor of one order is refused by the other.
+// A cursor is 17 bytes: flags, key, id. The flags include the order, so that a cursor of an
+// ascending list is refused for a descending one, and vice versa.
 const (
 	flagDesc = 1 << iota
 	flagBack
 )
 
-// CursorAt makes the cursor of the page that begins behind a position, of a list in ascending
-// or descending order: for lists whose keys the caller knows, such as numbers.
+// CursorAt returns the cursor of the page after a position in an ascending or descending list. It
+// is for lists whose keys the caller knows, such as numbers.
 func CursorAt(p Position, desc bool) string { return encodeCursor(p, desc, false) }
 
 func encodeCursor(p Position, desc, back bool) string {

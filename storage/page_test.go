@@ -19,7 +19,7 @@ type item struct{ key, id int64 }
 
 func positionOf(i item) storage.Position { return storage.Position{Key: i.key, ID: i.id} }
 
-// fetchFrom is a store that holds rows.
+// fetchFrom returns the fetch function of a store with these rows.
 func fetchFrom(rows []item) func(storage.Seek) ([]item, error) {
 	return func(s storage.Seek) ([]item, error) {
 		all := slices.Clone(rows)
@@ -47,7 +47,8 @@ func rows(n int) []item {
 	return out
 }
 
-// A page whose rows are too large for one answer is shorter, and the walk misses none.
+// A page whose rows are too large for one answer is shorter, and following the cursors misses no
+// row.
 func TestListOfLargeRows(t *testing.T) {
 	t.Parallel()
 	for _, most := range []int{1, 2, 3, 7} { // rows of one statement
@@ -78,7 +79,7 @@ func TestListOfLargeRows(t *testing.T) {
 	}
 }
 
-// Going forth and back shows the same pages, for every length and order.
+// Walking forward and back returns the same pages, for every page size and order.
 func TestListWalksBothWays(t *testing.T) {
 	t.Parallel()
 	for _, n := range []int{0, 1, 2, 3, 4, 7, 12} {
@@ -184,7 +185,7 @@ func TestListPassesErrorsOn(t *testing.T) {
 	}
 }
 
-// Whatever the cursor, List answers or refuses, and what it answers is in order.
+// For any cursor List returns sorted rows or refuses it.
 func FuzzCursor(f *testing.F) {
 	f.Add("", false)
 	f.Add("AAAAAAAAAAAAAAAAAAAAAAA", false)

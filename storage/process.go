@@ -2,12 +2,12 @@ package storage
 
 import "context"
 
-// Processes tells of the processes that share a database which of them live. What one
-// of them notes about its own work means something else once it has died.
+// Processes tells which of the processes that share a database are alive. A process's notes about
+// its own work mean something else once it has died.
 type Processes interface {
-	// Process is the name of this one, the same as long as it lives; "" where the others
-	// cannot know whether it does.
+	// Process returns the name of this process, constant for its lifetime, or "" where other
+	// processes cannot tell whether it is alive.
 	Process(ctx context.Context) (name string, err error)
-	// Lives reports whether the process of a name lives.
+	// Lives reports whether the named process is alive.
 	Lives(ctx context.Context, name string) (bool, error)
 }

@@ -9,76 +9,76 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// RowReader reads the rows of one noun within a scope. F narrows its lists;
-// [NoFilter] where nothing does.
+// RowReader reads the rows of one noun within a scope. F filters its lists; it is [NoFilter] for
+// lists that cannot be filtered.
 type RowReader[T, F any] interface {
-	// Get returns the row with an id. One that is absent or outside the scope is a
-	// NotFound fault.
+	// Get returns a row by its id. A row that is absent or outside the scope is a NotFound fault.
 	Get(ctx context.Context, id int64) (T, error)
-	// List returns a page of the rows that match a filter, in the noun's order; by id
-	// where its declaration names no other.
+	// List returns a page of the rows that match a filter, in the noun's order; the default order
+	// is by id.
 	List(ctx context.Context, filter F, seek Seek) ([]T, error)
-	// ByIDs returns those of the rows that are there, in any order, each once.
+	// ByIDs returns the rows with these ids that exist, each once, in any order.
 	ByIDs(ctx context.Context, ids []int64) ([]T, error)
 }
 
-// Rows reads and writes the rows of one noun within the scope of a transaction. What
-// else a method promises for a noun is said where the transaction offers the rows.
+// Rows reads and writes the rows of one noun within the scope of a transaction. The method that
+// returns the rows documents further guarantees of a noun.
 type Rows[T, F any] interface {
 	RowReader[T, F]
-	// Lock is Get, and keeps others from changing or removing the row until the
-	// transaction ends.
+	// Lock is Get that also prevents other transactions from changing or deleting the row until
+	// this one ends.
 	Lock(ctx context.Context, id int64) (T, error)
-	// Insert stores rows, all of them or none, and sets their ids in their order.
+	// Insert stores all rows or none, and sets their ids in ascending order.
 	Insert(ctx context.Context, rows ...*T) error
-	// Update writes all fields of rows that are there; one that is absent or outside the
-	// scope is a NotFound fault.
+	// Update writes all fields of existing rows. A row that is absent or outside the scope is a
+	// NotFound fault.
 	Update(ctx context.Context, rows ...*T) error
-	// Delete removes a row. One that is absent or outside the scope is a NotFound fault,
-	// one that is still needed a Conflict fault.
+	// Delete deletes a row. A row that is absent or outside the scope is a NotFound fault, a row
+	// that others still refer to a Conflict fault.
 	Delete(ctx context.Context, id int64) error
 }
 
-// NoFilter is the filter of lists that cannot be narrowed.
+// NoFilter is the filter of lists that cannot be filtered.
 type NoFilter struct{}
 
-// NoLimit is the Limit of a [Seek] that asks for all there is. It is for lists that
-// are short by nature, such as the attachments of some interactions.
+// NoLimit is the Limit of a [Seek] that asks for all rows. It is for lists that are always short,
+// such as the attachments of some interactions.
 const NoLimit = math.MaxInt
 
-// Noun declares the rows of one noun: what every store and storagetest go by.
+// Noun declares the rows of one noun. All stores and storagetest follow it.
 type Noun[T any] struct {
-	// Name is the noun in faults, as in "There is no such tag."
+	// Name is the noun as faults show it, as in "There is no such tag."
 	Name string
-	// ID returns where a row keeps its id.
+	// ID returns a pointer to the row's id field.
 	ID func(*T) *int64
-	// Account returns where a row keeps its account, which the store sets; nil: nowhere.
+	// Account returns a pointer to the field for the account id, which the store sets; nil: the row
+	// has no such field.
 	Account func(*T) *int64
-	// Site returns where a row keeps its site, which the store sets and which limits the
-	// rows of a scope; nil: nowhere.
+	// Site returns a pointer to the field for the site id, which the store sets and filters by;
+	// nil: the row has no such field.
 	Site func(*T) *int64
-	// InMailboxes says that the mailboxes of a scope limit the rows.
+	// InMailboxes restricts the rows to the mailboxes of the scope.
 	InMailboxes bool
-	// Kept gives a row the fields of an older one that Update leaves as they are, such as
-	// counters; nil: Update writes all fields.
+	// Kept copies the fields that Update leaves unchanged, such as counters, from the old row; nil:
+	// Update writes all fields.
 	Kept func(row, old *T)
-	// Unique are the rules that Insert and Update keep.
+	// Unique lists the uniqueness rules that Insert and Update enforce.
 	Unique []Unique[T]
 }
 
-// Unique is a rule that no two rows have the same values in some fields.
+// Unique is a rule that no two rows have equal values in some fields.
 type Unique[T any] struct {
-	// Code is that of the Conflict fault.
+	// Code is the code of the Conflict fault.
 	Code string
 	// Fields returns pointers to the fields: *string, *int64, *bool or *[]byte.
 	Fields func(*T) []any
-	// Optional says that rows are free of the rule whose last field is empty.
+	// Optional exempts rows whose last field is empty.
 	Optional bool
-	// Everywhere says that the rule holds over all accounts.
+	// Everywhere extends the rule over all accounts.
 	Everywhere bool
 }
 
-// Broken reports whether two rows may not stand beside each other.
+// Broken reports whether two rows violate the rule.
 func (u Unique[T]) Broken(a, b *T) bool {
 	of, with := u.Fields(a), u.Fields(b)
 	if u.Optional && emptyField(of[len(of)-1]) {
@@ -92,7 +92,7 @@ func (u Unique[T]) Broken(a, b *T) bool {
 	return true
 }
 
-// Share gives a row the values of another, so that the two break the rule.
+// Share copies into row the values of another, so that the two violate the rule.
 func (u Unique[T]) Share(row, with *T) {
 	to, from := u.Fields(row), u.Fields(with)
 	for i := range to {
@@ -141,8 +141,8 @@ func equalFields(a, b any) bool {
 	return false
 }
 
-// CheckRows refuses a reader that gives no rows of a noun, as one of a store may that wraps
-// a store from before the noun was added. The Invalid fault names the nouns.
+// CheckRows refuses a reader that returns nil for some noun, as a wrapper may that is older than
+// the noun. The Invalid fault lists these nouns.
 func CheckRows(reader any) error {
 	var problems fault.Collector
 	r := reflect.ValueOf(reader)
@@ -155,8 +155,8 @@ func CheckRows(reader any) error {
 	return problems.Err()
 }
 
-// Pointers returns pointers to values, as [Rows] take them: to the elements of the
-// slice, which get the ids.
+// Pointers returns pointers to the elements of the slice, as [Rows] takes them; Insert sets the ids
+// in place.
 func Pointers[T any](rows []T) []*T {
 	all := make([]*T, len(rows))
 	for i := range rows {

@@ -2,6 +2,7 @@ package storage_test
 
 import (
 	"bytes"
+	"encoding/hex"
 	"fmt"
 	"testing"
 
@@ -66,7 +67,7 @@ func TestOpenRefuses(t *testing.T) {
 	}
 }
 
-// A new key in front seals, the old ones go on opening.
+// A new first key encrypts; older keys still decrypt.
 func TestRotation(t *testing.T) {
 	t.Parallel()
 	older, newer := storage.NewSecretKey(), storage.NewSecretKey()
@@ -90,6 +91,36 @@ func TestRotation(t *testing.T) {
 	}
 }
 
+// A sealed value says which key it needs, also to a sealer that does not have it. The bytes are those of a release before ids were
+// shown: they must go on to open.
+func TestKeyIDs(t *testing.T) {
+	t.Parallel()
+	older, newer := bytes.Repeat([]byte("o"), 32), bytes.Repeat([]byte("n"), 32)
+	before, _ := hex.DecodeString("d99b89303a875ac99079229a16b51020328f5bc76bee873f2a2aac7c00ca15b1cc4a85f7dde4")
+	both, ok := sealer(t, newer, older, newer).(storage.KeyedSealer)
+	if !ok {
+		t.Fatal("the sealer does not tell keys apart")
+	}
+	if got, err := both.Open(before, "mailbox/12/password"); err != nil || string(got) != "secret" {
+		t.Errorf("%q, %v", got, err)
+	}
+	ids := both.KeyIDs()
+	if len(ids) != 2 || ids[0] == ids[1] || both.KeyOf(before) != ids[1] {
+		t.Errorf("keys %q, the value needs %q", ids, both.KeyOf(before))
+	}
+	again, err := both.Seal([]byte("secret"), "c")
+	if err != nil || both.KeyOf(again) != ids[0] {
+		t.Errorf("sealed with %q: %v", both.KeyOf(again), err)
+	}
+	other, _ := sealer(t, storage.NewSecretKey()).(storage.KeyedSealer)
+	if got := other.KeyOf(again); got != ids[0] {
+		t.Errorf("a sealer without the key says %q", got)
+	}
+	if got := both.KeyOf(again[:3]); got != "" {
+		t.Errorf("three bytes need %q", got)
+	}
+}
+
 func TestNewSealerRefuses(t *testing.T) {
 	t.Parallel()
 	for name, keys := range map[string][][]byte{"no key": nil, "a short key": {make([]byte, 31)}, "a short old key": {make([]byte, 32), make([]byte, 5)}} {
@@ -107,7 +138,7 @@ func TestNewSecretKey(t *testing.T) {
 	}
 }
 
-// Foreign bytes do not open and do not panic.
+// Foreign bytes are refused without a panic.
 func FuzzOpen(f *testing.F) {
 	key := bytes.Repeat([]byte("k"), 32)
 	s := sealer(f, key)

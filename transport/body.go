@@ -106,7 +106,7 @@ func mediaType(h http.Header) (media string, params map[string]string, err error
 	}
 	media, params, err = mime.ParseMediaType(label)
 	if err != nil {
-		return "", nil, &fault.Error{Kind: fault.Unsupported, Message: "The Content-Type cannot be read.", Err: err}
+		return "", nil, &fault.Error{Kind: fault.Unsupported, Message: "The Content-Type is malformed.", Err: err}
 	}
 	if strings.HasPrefix(media, "application/") && strings.HasSuffix(media, "+json") {
 		media = "application/json"

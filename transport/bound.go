@@ -23,7 +23,7 @@ func (t *Table) BoundAll(next http.Handler) http.Handler {
 func (t *Table) bound(next http.Handler, metered func(method string) bool) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, hr *http.Request) {
 		b := &bounded{request: Request{http: hr, writer: w, table: t}}
-		b.share = share{of: t.room, client: b.request.clientKey}
+		b.share = share{of: t.room, client: b.request.ClientKey}
 		b.response = response{ResponseWriter: w, head: hr.Method == http.MethodHead, share: &b.share}
 		defer b.share.end()
 		if metered(hr.Method) {

@@ -47,8 +47,8 @@ func (c Content) serve(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// forGood is the MaxAge of what never changes at its address.
-const forGood = 365 * 24 * time.Hour
+// Immutable is the MaxAge of what never changes at its address.
+const Immutable = 365 * 24 * time.Hour
 
 // keep says who may use the answer again, and for how long. What is public may be used
 // by pages of all origins, such as sites with a host of their own.
@@ -60,7 +60,7 @@ func (c Content) keep(h http.Header) {
 		h.Set("Cross-Origin-Resource-Policy", "cross-origin")
 		who = "public"
 	}
-	if c.MaxAge >= forGood {
+	if c.MaxAge >= Immutable {
 		age += ", immutable"
 	}
 	switch {

@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"html/template"
 	"net/http"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -28,13 +27,10 @@ var docsCSS string
 //go:embed docs.js
 var docsJS string
 
-//go:embed docs_guides.html
-var docsGuides string
-
 // addDocs adds the page that shows an OpenAPI document in a browser. It is one page that
 // asks for nothing but itself, and has a script for its filter only.
-func (t *Table) addDocs(document []byte) {
-	page := sync.OnceValues(func() ([]byte, error) { return docsPage(document) })
+func (t *Table) addDocs(document []byte, guides string) {
+	page := sync.OnceValues(func() ([]byte, error) { return docsPage(document, guides) })
 	style, script := sha256.Sum256([]byte(docsCSS)), sha256.Sum256([]byte(docsJS))
 	policy := "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(style[:]) +
 		"'; script-src 'sha256-" + base64.StdEncoding.EncodeToString(script[:]) + "'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
@@ -125,7 +121,10 @@ type docSchema struct {
 }
 
 // docsPage makes the page.
-func docsPage(document []byte) ([]byte, error) {
+func docsPage(document []byte, guides string) ([]byte, error) {
+	if guides == "" {
+		guides = `{{define "guide-list"}}{{end}}{{define "guides"}}{{end}}`
+	}
 	var d apiDocument
 	reader := json.NewDecoder(bytes.NewReader(document))
 	reader.UseNumber() // numbers of examples stay as they are written
@@ -135,35 +134,17 @@ func docsPage(document []byte) ([]byte, error) {
 	page, err := template.New("docs").Funcs(template.FuncMap{
 		"words": d.words, "limits": limits, "fields": fields, "example": d.example, "parameter": d.parameter,
 		"lower": strings.ToLower,
-	}).Parse(docsHTML + docsGuides)
+	}).Parse(docsHTML + guides)
 	if err != nil {
 		return nil, err
 	}
 	var b bytes.Buffer
 	err = page.Execute(&b, map[string]any{
-		"Doc": &d, "Groups": d.groups(), "Guides": d.guided(),
+		"Doc": &d, "Groups": d.groups(),
 		"CSS": template.CSS(docsCSS), "JS": template.JS(docsJS), //nolint:gosec // our own files
 	})
 	return b.Bytes(), err
 }
-
-// guided reports whether the document has the operations that the guides speak of.
-func (d *apiDocument) guided() bool {
-	known := map[string]bool{}
-	for _, item := range d.Paths {
-		for _, o := range item {
-			known[o.OperationID] = true
-		}
-	}
-	for _, m := range guideLinks.FindAllStringSubmatch(docsGuides, -1) {
-		if !known[m[1]] {
-			return false
-		}
-	}
-	return true
-}
-
-var guideLinks = regexp.MustCompile(`href="#([a-z][A-Za-z]+)"`)
 
 type docGroup struct {
 	Name       string

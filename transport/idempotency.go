@@ -33,11 +33,11 @@ const (
 
 var (
 	errKeyReused = &fault.Error{Kind: fault.Conflict, Code: "idempotency_key_reused",
-		Message: "The Idempotency-Key came with another request before. Use a new one."}
+		Message: "This Idempotency-Key was used with a different request. Use a new one."}
 	errKeyInUse = &fault.Error{Kind: fault.Conflict, Code: "idempotency_key_in_use",
-		Message: "The request with this Idempotency-Key has not been answered yet. Send it again later."}
+		Message: "The request with this Idempotency-Key is still being processed. Try again later."}
 	errAnswerLost = &fault.Error{Kind: fault.Conflict, Code: "idempotency_answer_lost",
-		Message: "The request with this Idempotency-Key was done. Its answer cannot be given again."}
+		Message: "The request with this Idempotency-Key has been processed. Its answer is no longer available."}
 )
 
 // Identify says who asks, for requests with an Idempotency-Key: a resolver calls
@@ -69,7 +69,7 @@ type keyed struct {
 func keyedOf(r *Request, key string) (*keyed, error) {
 	// The database alone does not give the answers away, which may hold secrets
 	// that are shown once.
-	secret := sha256.Sum256(lengthened("answer", key, r.credentials()))
+	secret := sha256.Sum256(lengthened("answer", key, r.Credentials()))
 	sealer, err := storage.NewSealer(secret[:])
 	if err != nil {
 		return nil, fault.Wrap(fault.Internal, "transport.keyedOf", err)

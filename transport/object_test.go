@@ -209,7 +209,7 @@ func TestBodies(t *testing.T) {
 		{"broken form", urlencoded, "", `a=%zz`, 400, `"code":"malformed"`},
 		{"brackets", urlencoded, "", `subject[=1`, 422, `"subject["`},
 		{"no boundary", "multipart/form-data", "", "x", 400, "boundary"},
-		{"cut multipart", "multipart/form-data; boundary=b", "", "--b\r\n", 400, "broken"},
+		{"cut multipart", "multipart/form-data; boundary=b", "", "--b\r\n", 400, "malformed"},
 		{"huge", js, "", `{"subject":"` + strings.Repeat("x", 2<<20) + `"}`, 413, `"code":"too_large"`},
 		{"null clears", js, "", `{"user_id":null}`, 200, `"user_id":null`},
 		{"empty clears", urlencoded, "", `user_id=`, 200, `"user_id":null`},
@@ -335,5 +335,38 @@ func TestTime(t *testing.T) {
 	var back transport.Time
 	if err := json.Unmarshal([]byte(`"2026-01-02T12:00:00+01:00"`), &back); err != nil || back.String() != transport.Time(noon).String() {
 		t.Error(back, err)
+	}
+}
+
+// A body that is nested too deeply is refused as such, however deep it is, JSON or form.
+func TestDeepBodies(t *testing.T) {
+	t.Parallel()
+	a := newAPI(t)
+	for name, tt := range map[string]struct {
+		body string
+		json bool
+		want int
+	}{
+		"17 objects":          {strings.Repeat(`{"a":`, 17) + "1" + strings.Repeat("}", 17), true, 422},
+		"999 lists":           {`{"a":` + strings.Repeat("[", 999) + strings.Repeat("]", 999) + "}", true, 422},
+		"10,001 lists":        {`{"a":` + strings.Repeat("[", 10001) + strings.Repeat("]", 10001) + "}", true, 422},
+		"100,000 open lists":  {`{"a":` + strings.Repeat("[", 100000), true, 422},
+		"100,000 objects":     {strings.Repeat(`{"a":`, 100000) + "1" + strings.Repeat("}", 100000), true, 422},
+		"brackets in a text":  {`{"subject":"` + strings.Repeat("[", 2000) + `"}`, true, 201},
+		"a quote in a text":   {`{"subject":"\\\"[[["}`, true, 201},
+		"no JSON":             {`{"a":]`, true, 400},
+		"a form of 17 names":  {"a" + strings.Repeat("[b]", 17) + "=1", false, 422},
+		"a form of 20k names": {"a" + strings.Repeat("[b]", 20000) + "=1", false, 422},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			kind := "application/x-www-form-urlencoded"
+			if tt.json {
+				kind = "application/json"
+			}
+			if rec := a.do(t, "POST", "/api/v1/accounts/1/tickets", tt.body, "Content-Type", kind); rec.Code != tt.want {
+				t.Errorf("%d %.300s", rec.Code, rec.Body)
+			}
+		})
 	}
 }

@@ -8,7 +8,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/helpwright/helpwright/storage/memstore"
 	"github.com/helpwright/helpwright/storage/storagetest/testenv"
 	"github.com/helpwright/helpwright/transport"
 )
@@ -29,8 +28,7 @@ func TestValidOrigin(t *testing.T) {
 // sharedWith is an API that pages of some origins may call.
 func sharedWith(t *testing.T, origins []string) http.Handler {
 	t.Helper()
-	w := newWorld(t, memstore.New())
-	return must(transport.API(transport.APIConfig{Service: w.svc, KB: w.kb, Config: transport.Config{Origins: origins}}))(t).Handler()
+	return newTable(newStore(), transport.Config{Origins: origins}).Handler()
 }
 
 // Pages of the origins that are named may call the API with a token, and read what programs read; all others may not.
@@ -55,7 +53,7 @@ func TestOrigins(t *testing.T) {
 		"request without an origin":       {[]string{app}, "", "", "", [3]string{"401", "", ""}},
 		"request where nobody is named":   {nil, "", app, "", [3]string{"401", "", ""}},
 	} {
-		req := httptest.NewRequest(http.MethodGet, "/api/v1/user", nil)
+		req := httptest.NewRequest(http.MethodGet, one, nil)
 		if tt.method != "" {
 			req.Method = http.MethodOptions
 			req.Header.Set("Access-Control-Request-Method", tt.method)
@@ -89,7 +87,7 @@ func TestOriginsInBrowser(t *testing.T) {
 	page := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/html")
 		_, _ = w.Write([]byte(strings.ReplaceAll(`<p id="told">waits</p><script>
-fetch("API/api/v1/languages", {headers: {Authorization: "Bearer x"}}).then(r => "read " + r.status + " " + (r.headers.get("X-Request-Id") ? "with its id" : ""),
+fetch("API/api/v1/accounts/1/tickets", {headers: {Authorization: "Bearer x"}}).then(r => "read " + r.status + " " + (r.headers.get("X-Request-Id") ? "with its id" : ""),
   () => "refused").then(text => { document.getElementById("told").textContent = text })</script>`, "API", api)))
 	}))
 	defer page.Close()

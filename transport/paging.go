@@ -1,7 +1,6 @@
 package transport
 
 import (
-	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,8 +12,8 @@ import (
 
 // Paging is embedded in the input of a list.
 type Paging struct {
-	Limit  int    `query:"limit" minimum:"1" maximum:"100" default:"50" description:"Objects on a page. What is too large for one answer comes in shorter pages: go by the Link header."`
-	Cursor string `query:"cursor" description:"Where the page begins; from the Link header of another page."`
+	Limit  int    `query:"limit" minimum:"1" maximum:"100" default:"50" description:"Objects per page. Pages may be shorter if the answer would be too large: follow the Link header."`
+	Cursor string `query:"cursor" description:"Start of the page, from the Link header of another page."`
 }
 
 // SetDefaults makes the limit 50.
@@ -30,33 +29,6 @@ func (p *Paging) CheckInput(problem func(field, text string)) {
 // Request is the page that is asked for.
 func (p Paging) Request() storage.PageRequest {
 	return storage.PageRequest{Limit: p.Limit, Cursor: p.Cursor}
-}
-
-// pageOf is the page that is asked for of a list that is at hand whole: what belongs to
-// one object, by id.
-func pageOf[T any](p Paging, all []T, id func(T) int64) (storage.Page[T], error) {
-	return pageBy(p, all, func(one T) storage.Position { return storage.Position{ID: id(one)} })
-}
-
-// pageBy is pageOf for a list in the order of positions.
-func pageBy[T any](p Paging, all []T, position func(T) storage.Position) (storage.Page[T], error) {
-	return storage.List(p.Request(), false, position, func(seek storage.Seek) ([]T, error) {
-		var found []T
-		for _, one := range all {
-			if seek.From == nil || !seek.Desc && beyond(position(one), *seek.From) || seek.Desc && beyond(*seek.From, position(one)) {
-				found = append(found, one)
-			}
-		}
-		if seek.Desc {
-			slices.Reverse(found)
-		}
-		return found[:min(seek.Limit, len(found))], nil
-	})
-}
-
-// beyond reports whether a position comes after another.
-func beyond(p, other storage.Position) bool {
-	return cmp.Or(cmp.Compare(p.Key, other.Key), cmp.Compare(p.ID, other.ID)) > 0
 }
 
 // Expand holds the names of `expand=a,b` or `expand[]=a`. An input has it as

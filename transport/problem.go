@@ -14,12 +14,12 @@ import (
 
 // Problem is the body of every error: RFC 9457, `application/problem+json`.
 type Problem struct {
-	Type      string              `json:"type" description:"A URI of the kind of problem; about:blank where code says all."`
+	Type      string              `json:"type" description:"URI of the problem type; about:blank if code says it all."`
 	Title     string              `json:"title" description:"The meaning of the status."`
 	Status    int                 `json:"status"`
-	Detail    string              `json:"detail" description:"What went wrong, in a sentence."`
+	Detail    string              `json:"detail" description:"What went wrong, for people."`
 	Code      string              `json:"code" description:"Stable and machine-readable, such as not_found."`
-	RequestID string              `json:"request_id" description:"Names this request in the server's log."`
+	RequestID string              `json:"request_id" description:"Identifies this request in the server's log."`
 	Errors    map[string][]string `json:"errors,omitempty" description:"Problems by field, in bracket notation."`
 }
 
@@ -40,11 +40,11 @@ func (e *httpError) Error() string { return e.fault.Error() }
 func (e *httpError) Unwrap() error { return e.fault }
 
 var (
-	errNoAddress = fault.New(fault.NotFound, "There is nothing at this address.")
+	errNoAddress = fault.New(fault.NotFound, "Nothing was found at this address.")
 	errMethod    = &httpError{status: http.StatusMethodNotAllowed, fault: &fault.Error{
-		Kind: fault.Malformed, Code: "method_not_allowed", Message: "The resource does not take this method."}}
+		Kind: fault.Malformed, Code: "method_not_allowed", Message: "The resource does not support this method."}}
 	errRange = &httpError{status: http.StatusRequestedRangeNotSatisfiable, fault: &fault.Error{
-		Kind: fault.Invalid, Code: "range_not_satisfiable", Message: "The content does not have this range."}}
+		Kind: fault.Invalid, Code: "range_not_satisfiable", Message: "The requested range is outside the content."}}
 )
 
 // problemOf turns an error into the answer. What a 5xx says is fixed: an error's

@@ -42,10 +42,14 @@ func (q Quota) setHeaders(h http.Header) {
 // seconds rounds up.
 func seconds(d time.Duration) int64 { return int64((d + time.Second - 1) / time.Second) }
 
+// TooMany is the RateLimited fault of somebody who has to wait so long; see
+// [RetryAfterer].
+func TooMany(wait time.Duration) error { return &tooMany{wait} }
+
 // tooMany is the error of a request over the limit.
 type tooMany struct{ wait time.Duration }
 
-var errTooMany = fault.New(fault.RateLimited, "Too many requests. Wait as long as Retry-After says.")
+var errTooMany = fault.New(fault.RateLimited, "Too many requests. Try again after the time in Retry-After.")
 
 func (e *tooMany) Error() string             { return errTooMany.Error() }
 func (e *tooMany) Unwrap() error             { return errTooMany }
@@ -72,13 +76,19 @@ func take(ctx context.Context, l Limiter, key string, h http.Header) error {
 func (t *Table) limit(h http.Header, r *Request) error {
 	switch {
 	case r.route == nil:
-		return take(r.Context(), t.config.Limiter, r.clientKey(), h)
+		return take(r.Context(), t.config.Limiter, r.ClientKey(), h)
 	case r.route.Public && r.route.Method != http.MethodGet:
-		return take(r.Context(), t.config.PublicLimiter, r.clientKey(), h)
+		return take(r.Context(), t.config.PublicLimiter, r.ClientKey(), h)
 	case r.route.Public:
-		return take(r.Context(), t.config.Limiter, r.clientKey(), h)
+		return take(r.Context(), t.config.Limiter, r.ClientKey(), h)
 	}
 	return take(r.Context(), t.config.Limiter, r.limitKey(), h)
+}
+
+// Limit counts the request against Config.Limiter once more, under another key: for
+// somebody who can have as many credentials as they like.
+func (r *Request) Limit(key string) error {
+	return take(r.Context(), r.table.config.Limiter, key, r.writer.Header())
 }
 
 // Limit counts requests to a page beside the API as those that write without a token:
@@ -88,7 +98,7 @@ func (t *Table) Limit(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, hr *http.Request) {
 		hr = traced(hr, t.config.Rand)
 		r := &Request{http: hr, writer: w, table: t, id: TraceOf(hr.Context()).RequestID}
-		if err := take(hr.Context(), t.config.PublicLimiter, r.clientKey(), w.Header()); err != nil {
+		if err := take(hr.Context(), t.config.PublicLimiter, r.ClientKey(), w.Header()); err != nil {
 			w.Header().Set("X-Request-Id", r.id)
 			writeProblem(w, hr, err, problemOf(err, r.id))
 			return
@@ -122,8 +132,8 @@ type refusalCounter struct {
 
 // WriteHeader implements [http.ResponseWriter].
 func (w *refusalCounter) WriteHeader(status int) {
-	if status == http.StatusUnauthorized && w.request.credentials() != "" {
-		if err := take(w.request.Context(), w.table.config.Limiter, w.request.clientKey(), w.Header()); err != nil {
+	if status == http.StatusUnauthorized && w.request.Credentials() != "" {
+		if err := take(w.request.Context(), w.table.config.Limiter, w.request.ClientKey(), w.Header()); err != nil {
 			w.over = true
 			writeProblem(w.ResponseWriter, w.request.http, err, problemOf(err, w.request.id))
 			return
@@ -146,37 +156,29 @@ func (w *refusalCounter) Unwrap() http.ResponseWriter { return w.ResponseWriter 
 // refused counts a request whose credentials were not right against the client's
 // address: each wrong token would have a limit of its own.
 func (t *Table) refused(h http.Header, r *Request, err error) error {
-	if !fault.Is(err, fault.Unauthenticated) || r.credentials() == "" {
+	if !fault.Is(err, fault.Unauthenticated) || r.Credentials() == "" {
 		return err
 	}
-	if over := take(r.Context(), t.config.Limiter, r.clientKey(), h); over != nil {
+	if over := take(r.Context(), t.config.Limiter, r.ClientKey(), h); over != nil {
 		return over
 	}
 	return err
 }
 
-// credentials are what the client shows to say who it is, "" for nothing.
-func (r *Request) credentials() string {
-	if given := r.Header("Authorization"); given != "" {
-		return given
-	}
-	return r.session()
-}
-
 // limitKey names who asks: whoever has these credentials, or the client's address.
 // Limiters see a hash.
 func (r *Request) limitKey() string {
-	credentials := r.credentials()
+	credentials := r.Credentials()
 	if credentials == "" {
-		return r.clientKey()
+		return r.ClientKey()
 	}
 	sum := sha256.Sum256([]byte(credentials))
 	return "token " + base64.RawURLEncoding.EncodeToString(sum[:16])
 }
 
-// clientKey is the client's address; of IPv6 the network of 64 bits, which is what
+// ClientKey names the client by its address; of IPv6 the network of 64 bits, which is what
 // one customer of a provider has.
-func (r *Request) clientKey() string {
+func (r *Request) ClientKey() string {
 	addr := r.ClientAddr()
 	if addr.Is6() {
 		if network, err := addr.WithZone("").Prefix(64); err == nil {

@@ -47,10 +47,8 @@ func (r *Request) Operation() Operation { return r.route.Operation }
 
 // Token returns the bearer token of the Authorization header (RFC 6750 section
 // 2.1), "" if there is none. The scheme's case does not matter.
-func (r *Request) Token() string { return bearerToken(r.http) }
-
-func bearerToken(r *http.Request) string {
-	scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+func (r *Request) Token() string {
+	scheme, token, _ := strings.Cut(r.Header("Authorization"), " ")
 	if !strings.EqualFold(scheme, "Bearer") {
 		return ""
 	}
@@ -73,6 +71,22 @@ func (r *Request) ParamID(name string) int64 {
 		return 0
 	}
 	return id
+}
+
+// HTTP returns the request itself, for what authenticates by a part of it that has no
+// method here. It is not to be changed, and its body not to be read.
+func (r *Request) HTTP() *http.Request { return r.http }
+
+// Query returns a query parameter that has one value, or "".
+func (r *Request) Query(name string) (string, error) {
+	query, err := r.queryTree()
+	if err != nil {
+		return "", err
+	}
+	if n := query.Get(name); n != nil {
+		return n.Text(), nil
+	}
+	return "", nil
 }
 
 // Header returns the first value of a header field.

@@ -28,7 +28,7 @@ const (
 )
 
 // errFull is the error of a read for which there is no memory now.
-var errFull = fault.New(fault.Unavailable, "The server has too much to do. Try again later.")
+var errFull = fault.New(fault.Unavailable, "The server is overloaded. Try again later.")
 
 // errCut is the error of a write to a client that was cut off for others.
 var errCut = errors.New("transport: cut off: it took nothing while others waited for the memory")
@@ -77,6 +77,15 @@ type share struct {
 // meter counts what is read for the request.
 func (s *share) meter() *storage.Meter {
 	return &storage.Meter{Take: s.take, Page: int(s.of.total / 16)}
+}
+
+// Hold counts bytes that an operation keeps in memory for its answer, once, as those of a
+// file that is not read from a disk. Without room for them it is an Unavailable fault.
+func Hold(ctx context.Context, bytes int) error {
+	if m := storage.MeterOf(ctx); m != nil {
+		return m.Take(bytes / rowCost)
+	}
+	return nil
 }
 
 func (s *share) take(n int) error {

@@ -4,12 +4,10 @@ import (
 	"bufio"
 	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
-	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -176,55 +174,6 @@ func TestRoom(t *testing.T) {
 
 func oneAddress(int) string      { return "192.0.2.77" }
 func manyAddresses(i int) string { return fmt.Sprintf("198.51.100.%d", i+1) }
-
-// TestPagesOfLargeRows: what is too large for one answer comes in several, and none is missing. Where the rows are not
-// counted, as in memory, a page is what was asked for.
-func TestPagesOfLargeRows(t *testing.T) {
-	t.Parallel()
-	for _, b := range backends() {
-		t.Run(b.name, func(t *testing.T) {
-			t.Parallel()
-			w := newWorld(t, b.open(t))
-			fill(t, w, 1)
-			const list = "/accounts/1/conversations/1/interactions"
-			for n := range 12 {
-				w.must(t, "POST", list, fmt.Sprintf("type=note&body=%d%s", n, strings.Repeat("x", 200<<10)))
-			}
-			whole := bodies(t, w, list)
-			w.serve(t, transport.APIConfig{Service: w.svc, Config: transport.Config{Memory: 16 << 20}})
-			got := bodies(t, w, list)
-			if diff := cmp.Diff(slices.Concat(whole...), slices.Concat(got...)); diff != "" {
-				t.Errorf("%d and %d pages: %.1000s", len(whole), len(got), diff)
-			}
-			if len(whole) != 1 || (len(got) > 1) != (b.name != "Memory") {
-				t.Errorf("%d and %d pages", len(whole), len(got))
-			}
-		})
-	}
-}
-
-// bodies are those of a list of interactions, page by page.
-func bodies(t *testing.T, w *world, path string) (pages [][]string) {
-	t.Helper()
-	for at := path + "?limit=100"; at != ""; {
-		res := w.must(t, "GET", at, "")
-		var page struct{ Data []struct{ Body string } }
-		if err := json.Unmarshal(res.Body.Bytes(), &page); err != nil {
-			t.Fatal(err)
-		}
-		var one []string
-		for _, i := range page.Data {
-			one = append(one, i.Body)
-		}
-		pages = append(pages, one)
-		at, _, _ = strings.Cut(res.Header().Get("Link"), `>; rel="next"`)
-		if _, at, _ = strings.Cut(at, "<"); strings.Contains(at, `rel=`) || !strings.Contains(res.Header().Get("Link"), `rel="next"`) {
-			at = ""
-		}
-		at = strings.TrimPrefix(at, "/api/v1")
-	}
-	return pages
-}
 
 // TestRoomIsGivenBack: whatever becomes of requests, all memory is there again afterwards.
 func TestRoomIsGivenBack(t *testing.T) {

@@ -26,7 +26,7 @@ func (t *Table) serveHTTP(inner http.ResponseWriter, hr *http.Request) {
 	start := t.config.Now()
 	hr = traced(hr, t.config.Rand)
 	r := &Request{http: hr, writer: inner, table: t, id: TraceOf(hr.Context()).RequestID}
-	r.share = &share{of: t.room, client: r.clientKey}
+	r.share = &share{of: t.room, client: r.ClientKey}
 	w := &response{ResponseWriter: inner, head: hr.Method == http.MethodHead, share: r.share}
 	t.common(w.Header(), r)
 	defer func() { // also when the answer is cut off by a panic

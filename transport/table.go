@@ -107,6 +107,7 @@ type Operation struct {
 	Bare      bool     // the object is the body, instead of its `data`
 	Public    bool     // works without a token
 	Customers bool     // works with a portal token
+	Within    string   // resource whose id the query or the body has, and not the path: when it is missing, the answer is 404
 	Expand    []string // names that `expand` takes
 	BodyQuery bool     // fields of the body are taken from the query string too
 	MaxBody   int64    // bytes of a multipart body; default Config.Multipart
@@ -161,6 +162,9 @@ func New(config Config) *Table {
 	config = config.withDefaults()
 	return &Table{config: config, match: newMatcher(), room: newRoom(config.Memory)}
 }
+
+// Config returns what the table was made from, with its defaults.
+func (t *Table) Config() Config { return t.config }
 
 // Base returns the path under which the operations are.
 func (t *Table) Base() string { return t.config.Base }

@@ -20,6 +20,7 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 	"github.com/helpwright/helpwright/storage/memblob"
 	"github.com/helpwright/helpwright/transport"
+	"github.com/helpwright/helpwright/transport/api"
 	"github.com/helpwright/helpwright/transport/server"
 )
 
@@ -108,7 +109,7 @@ func (s *session) reach() (*bunstore.DB, error) {
 			return nil, fmt.Errorf("the folder of the database: %w", err)
 		}
 	}
-	db, err := both.Open(s.ctx, s.settings.DatabaseURL, bunstore.Config{Logger: s.log, SyncNormal: s.fleeting})
+	db, err := both.Open(s.ctx, s.settings.DatabaseURL, bunstore.Config{Logger: s.log, SyncNormal: s.fleeting, Tracer: s.tracer})
 	if err != nil {
 		return nil, fmt.Errorf("the database cannot be opened: %w", err)
 	}
@@ -140,6 +141,12 @@ func (a *app) assemble(keys [][]byte, changes []change) (err error) {
 		}
 	}
 	cfg := a.config(keys)
+	if cfg.Desk.Providers, err = a.identityProviders(); err != nil {
+		return fmt.Errorf("the identity provider (HELPWRIGHT_OIDC_ISSUER): %w", err)
+	}
+	if cfg.Desk.Passkeys, err = a.settings.passkeys(); err != nil {
+		return fmt.Errorf("passkeys (HELPWRIGHT_BASE_URL): %w", err)
+	}
 	for _, add := range changes {
 		if err := add(&cfg); err != nil {
 			if cfg.Listener != nil {
@@ -169,10 +176,10 @@ func (a *app) config(keys [][]byte) server.Config {
 			},
 		},
 		KB:       kb.Config{MaxFile: set.MaxSiteFile << 20},
-		API:      transport.APIConfig{Config: transport.Config{Origins: set.CORSOrigins}},
+		API:      api.Config{Config: transport.Config{Origins: set.CORSOrigins}},
 		Fetching: ingest.ServersConfig{PollInterval: set.FetchInterval},
 		Filing:   ingest.FilerConfig{TrustedServers: set.TrustedServers},
-		Now:      a.now, Logger: a.log,
+		Now:      a.now, Logger: a.log, Tracer: a.tracer,
 	}
 }
 

@@ -24,10 +24,10 @@ import (
 )
 
 type backupCmd struct {
-	File   string `arg:"" help:"The archive: a file that is not there yet; a folder, also s3://BUCKET/FOLDER?region=NAME, in which it is named after the time; or - for the standard output."`
-	Verify bool   `help:"Write nothing, and check that the archive FILE is whole; - reads the standard input."`
-	Dump   string `help:"With PostgreSQL, the command for the shell that dumps the database, such as pg_dump. It runs while no file is removed, and before the files are copied." placeholder:"COMMAND"`
-	Temp   string `help:"Folder with room for a copy of SQLite's database; the archive's folder when empty." placeholder:"FOLDER"`
+	File   string `arg:"" help:"Where to write the archive: a new file, a folder or s3://BUCKET/FOLDER?region=NAME (the archive is then named after the time), or - for standard output."`
+	Verify bool   `help:"Write nothing; check that the archive FILE is complete and undamaged. - reads standard input."`
+	Dump   string `help:"With PostgreSQL, the shell command that dumps the database, such as pg_dump. It runs before the files are copied, and no file is removed meanwhile." placeholder:"COMMAND"`
+	Temp   string `help:"Folder with space for a copy of the SQLite database. Default: the archive's folder." placeholder:"FOLDER"`
 }
 
 // Run writes or checks an archive. It works while a server runs.
@@ -378,7 +378,7 @@ func (s *session) belongs(info backup.Info) error {
 }
 
 type restoreCmd struct {
-	File string `arg:"" help:"The archive, a file that backup has written, or s3://BUCKET/FOLDER/FILE?region=NAME."`
+	File string `arg:"" help:"The archive that backup wrote: a file, or s3://BUCKET/FOLDER/FILE?region=NAME."`
 }
 
 // Run restores into what the settings name, which must be empty.

@@ -49,6 +49,12 @@ func rowsOf(t *testing.T, databaseURL string) map[string][]string {
 	all := map[string][]string{}
 	for _, table := range query(t, db, list) {
 		rows := query(t, db, `SELECT * FROM "`+table+`"`)
+		if table == "hw_vault" { // servers note there that they run
+			rows = slices.DeleteFunc(rows, func(row string) bool { return strings.HasPrefix(row, `["servers/`) })
+			if len(rows) == 0 {
+				rows = nil
+			}
+		}
 		slices.Sort(rows)
 		all[table] = rows
 	}
@@ -284,7 +290,7 @@ func TestNothingIsRemovedDuringBackup(t *testing.T) {
 		s.ok("DELETE", conversation, nil, nil)
 		eventually(t, "the server has tried", time.Minute, func() bool {
 			log, err := os.ReadFile(s.stderr.Name())
-			return err == nil && bytes.Contains(log, []byte("No file is removed while a backup is taken."))
+			return err == nil && bytes.Contains(log, []byte("Files cannot be removed while a backup is running."))
 		})
 		if out, err := s.command("blobs", "sweep", "--grace", "10m"); err != nil {
 			t.Errorf("%v\n%s", err, out)
@@ -464,7 +470,7 @@ func TestBackupKilled(t *testing.T) {
 		}
 		refused++
 		for _, command := range []string{"migrate", "serve", "doctor"} {
-			if out, err := other.command(command); err == nil || !strings.Contains(out, "do it again") {
+			if out, err := other.command(command); err == nil || !strings.Contains(out, "Run it again") {
 				t.Errorf("%s takes half a restore for a server: %v\n%s", command, err, out)
 			}
 		}
@@ -520,12 +526,12 @@ func TestBackupRefuses(t *testing.T) {
 		{"other files", true, []string{"HELPWRIGHT_BLOB_URL=file:data/results"}, []string{"backup", "x"}, exitFail, "Is its disk mounted?"},
 		{"a full disk", true, nil, []string{"backup", "/dev/full"}, exitUsage, "is there already"},
 		{"no settings", true, []string{"HELPWRIGHT_LISTEN=nonsense"}, []string{"backup", "x"}, exitUsage, "HELPWRIGHT_LISTEN"},
-		{"verify nonsense", true, nil, []string{"backup", "--verify", nonsense}, exitFail, "damaged, or no backup"},
+		{"verify nonsense", true, nil, []string{"backup", "--verify", nonsense}, exitFail, "damaged or is not a backup"},
 		{"verify what is cut", true, nil, []string{"backup", "--verify", cut}, exitFail, "cut short"},
 		{"verify nothing", true, nil, []string{"backup", "--verify", nowhere}, exitFail, "no such file"},
-		{"restore over it", true, nil, []string{"restore", archive}, exitFail, "into an empty place only, and data/secret.key is there"},
+		{"restore over it", true, nil, []string{"restore", archive}, exitFail, "into an empty place, and data/secret.key already exists"},
 		{"restore beside its blobs", false, []string{"HELPWRIGHT_BLOB_URL=file:" + filepath.Join(s.dir, "data", "blobs")}, []string{"restore", archive}, exitFail, "in the store of files"},
-		{"restore nonsense", false, nil, []string{"restore", nonsense}, exitFail, "damaged, or no backup"},
+		{"restore nonsense", false, nil, []string{"restore", nonsense}, exitFail, "damaged or is not a backup"},
 		{"restore what is cut", false, nil, []string{"restore", cut}, exitFail, "cut short"},
 		{"restore with another key", false, []string{"HELPWRIGHT_SECRET_KEY=" + strings.Repeat("x", 32)}, []string{"restore", archive}, exitUsage, "unset it"},
 	} {
@@ -629,7 +635,7 @@ func TestBackupOfOtherReleases(t *testing.T) {
 
 	run("INSERT INTO hw_migrations (name) VALUES ('9999')")
 	for _, args := range [][]string{{"backup", "x"}, {"serve"}, {"migrate"}, {"doctor"}, {"blobs", "sweep"}} {
-		if out, err := s.command(args...); err == nil || !strings.Contains(out, "made by a later release") {
+		if out, err := s.command(args...); err == nil || !strings.Contains(out, "later release made this database") {
 			t.Errorf("%v: %v\n%s", args, err, out)
 		}
 	}

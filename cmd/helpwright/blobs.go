@@ -14,14 +14,14 @@ import (
 )
 
 type blobsCmd struct {
-	Adopt blobsAdoptCmd `cmd:"" help:"Tie the files to the database although they do not seem to belong together, such as an emptied folder or a new database."`
-	Copy  blobsCopyCmd  `cmd:"" help:"Copy the files to another store, such as from a folder to a bucket, while the server runs; again and again, until nothing is new."`
-	Sweep blobsSweepCmd `cmd:"" help:"Remove files that nothing in the database names; the server does it by itself every six hours."`
+	Adopt blobsAdoptCmd `cmd:"" help:"Tie the blob store to the database although they do not seem to belong together, for example after either was replaced."`
+	Copy  blobsCopyCmd  `cmd:"" help:"Copy all files to another store, for example from a folder to a bucket, while the server runs. Repeat it until nothing is new."`
+	Sweep blobsSweepCmd `cmd:"" help:"Remove files that the database does not refer to. The server does this by itself every six hours."`
 }
 
 type blobsSweepCmd struct {
 	DryRun bool          `name:"dry-run" help:"Remove nothing; print what would be removed."`
-	Grace  time.Duration `help:"How old a file is at least, ten minutes or more: its row is written after it." default:"24h" placeholder:"TIME"`
+	Grace  time.Duration `help:"Minimum age of a file to remove, at least ten minutes: a file is written before its row." default:"24h" placeholder:"TIME"`
 }
 
 // bucketGrace is the least grace where another machine's clock says how old a file is. S3 servers serve nobody whose clock

@@ -11,6 +11,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
@@ -25,27 +26,31 @@ const (
 
 // cli is the command line: its commands and, on all of them, the configuration.
 type cli struct {
-	Config kong.ConfigFlag `help:"JSON file of settings, named like the flags with underscores. Variables overrule it, and flags both." placeholder:"FILE"`
+	Config kong.ConfigFlag `help:"JSON file with settings. Its keys are the flags with underscores. Environment variables override it; flags override both." placeholder:"FILE"`
 	Settings
 
 	Serve       serveCmd       `cmd:"" help:"Run the server: API, mail intake, fetching and sending."`
-	Demo        demoCmd        `cmd:"" help:"Show it all: run a server over a temporary database with the help centre and the conversations of a company that does not exist. Of the settings, those of HTTP hold; no mail leaves, and nothing is left behind."`
+	Demo        demoCmd        `cmd:"" help:"Run a server over a temporary database filled with the help centre and conversations of an invented company. Only the HTTP settings apply. No mail is sent, and everything is removed at the end."`
 	Migrate     migrateCmd     `cmd:"" help:"Bring the database's schema up to date."`
 	User        userCmd        `cmd:"" help:"Manage users."`
+	Account     accountCmd     `cmd:"" help:"Move whole accounts between servers."`
 	Token       tokenCmd       `cmd:"" help:"Manage access tokens."`
 	KB          kbCmd          `cmd:"" name:"kb" help:"Export and import sites of the knowledge base."`
 	Mail        mailCmd        `cmd:"" help:"Import mails from files."`
-	Blobs       blobsCmd       `cmd:"" help:"Tidy up the files of mails, attachments and sites."`
-	Jobs        jobsCmd        `cmd:"" help:"List, retry and drop jobs that were given up, such as mails that cannot be sent."`
-	Backup      backupCmd      `cmd:"" help:"Write an archive of everything: database, files and secret key, while the server runs; or check one."`
-	Restore     restoreCmd     `cmd:"" help:"Put an archive of backup into an empty place: the database, the files and the folder that the settings name."`
+	Import      importCmd      `cmd:"" help:"Import from another help desk."`
+	Blobs       blobsCmd       `cmd:"" help:"Manage the files of mails, attachments and sites."`
+	Jobs        jobsCmd        `cmd:"" help:"List, retry and drop jobs that failed for good, such as mails that could not be sent."`
+	Keys        keysCmd        `cmd:"" help:"List, add, rotate and drop the secret keys that encrypt stored passwords."`
+	Backup      backupCmd      `cmd:"" help:"Write an archive of everything (database, files, secret key) while the server runs, or verify one."`
+	Restore     restoreCmd     `cmd:"" help:"Restore an archive into the database, blob store and data folder of the settings, which must be empty."`
 	Conf        configCmd      `cmd:"" name:"config" help:"Show the settings."`
-	Doctor      doctorCmd      `cmd:"" help:"Check configuration, database, files, DNS and mail connections, and say what to do."`
+	Doctor      doctorCmd      `cmd:"" help:"Check configuration, database, files, DNS and mail connections, and explain how to fix what is wrong."`
 	Log         logCmd         `cmd:"" help:"Change what a running server logs, and how."`
-	Healthcheck healthcheckCmd `cmd:"" help:"Ask the server of the same settings whether it is ready; exit code 1 if it is not."`
+	Healthcheck healthcheckCmd `cmd:"" help:"Ask the running server with these settings whether it is ready. Exit code 1 if it is not."`
 	OpenAPI     openapiCmd     `cmd:"" name:"openapi" help:"Print the OpenAPI document of the API."`
-	Completion  completionCmd  `cmd:"" help:"Print a script by which a shell completes commands and flags."`
-	Complete    completeCmd    `cmd:"" hidden:"" help:"Print what may come next on a command line; the scripts of completion ask."`
+	Completion  completionCmd  `cmd:"" help:"Print a shell completion script."`
+	Bench       benchCmd       `cmd:"" hidden:"" help:"Fill temporary databases and measure the usual work on them beside its floors. Prints a table as Markdown. No setting applies, and everything is removed at the end."`
+	Complete    completeCmd    `cmd:"" hidden:"" help:"Print the possible next words of a command line, for completion scripts."`
 	Man         manCmd         `cmd:"" help:"Print the manual page: helpwright man >helpwright.1."`
 	Version     versionCmd     `cmd:"" help:"Print the version."`
 }
@@ -62,6 +67,7 @@ type session struct {
 	now            func() time.Time // nil: time.Now
 	shown          []setting        // what is in force
 	fleeting       bool             // nothing has to survive the process: it waits for no disk
+	tracer         storage.Tracer   // nil: nothing is traced
 	adopting       bool             // files and database are to be tied whatever they are
 }
 

@@ -109,7 +109,7 @@ func TestUsersAndTokens(t *testing.T) {
 			t.Errorf("beyond the token's scopes: %d", status)
 		}
 		code, _, stderr = command(t, s.dir, env, "user", "create", "--email", "Agent@example.org")
-		if code != exitFail || !strings.Contains(stderr, "is taken already") {
+		if code != exitFail || !strings.Contains(stderr, "is already taken") {
 			t.Errorf("the same address again: %d %s", code, stderr)
 		}
 	})

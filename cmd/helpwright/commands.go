@@ -13,7 +13,7 @@ import (
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
-	"github.com/helpwright/helpwright/transport"
+	"github.com/helpwright/helpwright/transport/api"
 )
 
 type migrateCmd struct{}
@@ -32,14 +32,14 @@ func (migrateCmd) Run(s *session) error {
 }
 
 type tokenCmd struct {
-	Create tokenCreateCmd `cmd:"" help:"Make an access token of a user and print it on the last line, this once."`
+	Create tokenCreateCmd `cmd:"" help:"Create an access token for a user and print it once, on the last line."`
 }
 
 type tokenCreateCmd struct {
-	User    string                `required:"" help:"The user's mail address." placeholder:"EMAIL"`
+	User    string                `required:"" help:"The user's email address." placeholder:"EMAIL"`
 	Name    string                `required:"" help:"What the token is for."`
-	Scopes  []helpdesk.Permission `help:"At most these permissions, separated by commas; all of the user's when empty."`
-	Expires string                `help:"When it ends: a time (2027-01-31T00:00:00Z), a date, or a duration from now (720h)."`
+	Scopes  []helpdesk.Permission `help:"Limit the token to these permissions, separated by commas. Default: all of the user's."`
+	Expires string                `help:"When it expires: a time (2027-01-31T00:00:00Z), a date, or a duration from now (720h)."`
 }
 
 // Run makes the token.
@@ -88,7 +88,7 @@ type openapiCmd struct{}
 
 // Run prints the document.
 func (openapiCmd) Run(s *session) error {
-	_, err := s.stdout.Write(transport.OpenAPI())
+	_, err := s.stdout.Write(api.OpenAPI())
 	return err
 }
 

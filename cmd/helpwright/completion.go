@@ -51,7 +51,7 @@ complete -c helpwright -f -a '(__helpwright_complete)'
 }
 
 type completeCmd struct {
-	Words []string `arg:"" optional:"" passthrough:"" help:"The words of the line so far; the last one is not finished."`
+	Words []string `arg:"" optional:"" passthrough:"" help:"The words of the line so far; the last one may be incomplete."`
 }
 
 // Run prints what may stand in the place of the last word, a line each with a tab and what it is for.

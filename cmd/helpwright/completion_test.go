@@ -25,7 +25,7 @@ func TestCandidates(t *testing.T) {
 	t.Parallel()
 	for line, want := range map[string]string{
 		"us":                           "user",
-		"user ":                        "list show create disable enable delete reset-second-factor reset-password",
+		"user ":                        "list show create disable enable delete reset-second-factor remove-passkeys reset-password",
 		"user cr":                      "create",
 		"user create --r":              "--role",
 		"user create --role ":          "owner admin agent collaborator editor",

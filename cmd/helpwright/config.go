@@ -76,7 +76,7 @@ func (c configFile) Validate(app *kong.Application) error {
 	var unknown []string
 	for _, key := range slices.Sorted(maps.Keys(c)) {
 		if !known[key] {
-			unknown = append(unknown, fmt.Sprintf("%q is no setting%s", key, likely(strings.ReplaceAll(key, "-", "_"), slices.Sorted(maps.Keys(known)))))
+			unknown = append(unknown, fmt.Sprintf("%q is not a setting%s", key, likely(strings.ReplaceAll(key, "-", "_"), slices.Sorted(maps.Keys(known)))))
 		}
 		if c[key] == nil && known[key] {
 			unknown = append(unknown, fmt.Sprintf("%q has no value: leave it out", key))
@@ -132,7 +132,7 @@ func unknownVariables(app *kong.Application, environment []string) []string {
 		if first == "TEST" || first == "PORT" || first == "SERVICE" {
 			continue
 		}
-		unknown = append(unknown, name+" is no setting"+likely(name, known))
+		unknown = append(unknown, name+" is not a setting"+likely(name, known))
 	}
 	slices.Sort(unknown)
 	return unknown
@@ -149,7 +149,7 @@ func likely(name string, known []string) string {
 	if best == "" {
 		return ""
 	}
-	return ": did you mean " + best + "?"
+	return ". Did you mean " + best + "?"
 }
 
 // distance is how many characters have to be added, removed or replaced (Levenshtein).
@@ -270,7 +270,7 @@ func portable(all []setting) map[string]string {
 }
 
 type configCmd struct {
-	Show configShowCmd `cmd:"" help:"Print what is in force and where it comes from, without secrets, and what is wrong with it."`
+	Show configShowCmd `cmd:"" help:"Print the effective settings, where each comes from, and what is wrong with them. Secrets are hidden."`
 }
 
 type configShowCmd struct{}

@@ -27,13 +27,13 @@ func TestConfigFileIsStrict(t *testing.T) {
 	}{
 		"empty":              {file: `{}`},
 		"settings":           {file: `{"listen": ":9000", "rate_limit": 5, "trusted_proxies": ["10.0.0.1", "10.0.0.2"], "allow_private_hosts": true, "fetch_interval": "5m"}`},
-		"a typing error":     {file: `{"lisen": "x"}`, says: `"lisen" is no setting: did you mean listen?`},
-		"two of them":        {file: `{"lisen": "x", "smtp-url": "y"}`, says: `"lisen" is no setting: did you mean listen?; "smtp-url" is no setting: did you mean smtp_url?`},
-		"a variable":         {file: `{"HELPWRIGHT_LISTEN": "x"}`, says: `"HELPWRIGHT_LISTEN" is no setting`},
-		"a stranger":         {file: `{"frobnicate_all": 1}`, says: `"frobnicate_all" is no setting`},
-		"of a command":       {file: `{"verify": true}`, says: `"verify" is no setting`},
-		"itself":             {file: `{"config": "x"}`, says: `"config" is no setting`},
-		"nested":             {file: `{"intake": {"listen": "x"}}`, says: `"intake" is no setting`},
+		"a typing error":     {file: `{"lisen": "x"}`, says: `"lisen" is not a setting. Did you mean listen?`},
+		"two of them":        {file: `{"lisen": "x", "smtp-url": "y"}`, says: `"lisen" is not a setting. Did you mean listen?; "smtp-url" is not a setting. Did you mean smtp_url?`},
+		"a variable":         {file: `{"HELPWRIGHT_LISTEN": "x"}`, says: `"HELPWRIGHT_LISTEN" is not a setting`},
+		"a stranger":         {file: `{"frobnicate_all": 1}`, says: `"frobnicate_all" is not a setting`},
+		"of a command":       {file: `{"verify": true}`, says: `"verify" is not a setting`},
+		"itself":             {file: `{"config": "x"}`, says: `"config" is not a setting`},
+		"nested":             {file: `{"intake": {"listen": "x"}}`, says: `"intake" is not a setting`},
 		"twice":              {file: `{"listen": ":1", "listen": ":2"}`, says: `has "listen" twice`},
 		"no value":           {file: `{"listen": null}`, says: `"listen" has no value`},
 		"a wrong value":      {file: `{"rate_limit": "many"}`, says: "rate-limit"},
@@ -64,12 +64,12 @@ func TestUnknownVariables(t *testing.T) {
 	}
 	for variable, want := range map[string]string{
 		"HELPWRIGHT_LISTEN":              "",
-		"HELPWRIGHT_LISTN":               "HELPWRIGHT_LISTN is no setting: did you mean HELPWRIGHT_LISTEN?",
-		"HELPWRIGHT_LISTEN_ADDR":         "HELPWRIGHT_LISTEN_ADDR is no setting",
-		"HELPWRIGHT_SMTP_URI":            "HELPWRIGHT_SMTP_URI is no setting: did you mean HELPWRIGHT_SMTP_URL?",
-		"HELPWRIGHT_DB_URL":              "HELPWRIGHT_DB_URL is no setting",
-		"HELPWRIGHT_TRUSTED_PROXY":       "HELPWRIGHT_TRUSTED_PROXY is no setting: did you mean HELPWRIGHT_TRUSTED_PROXIES?",
-		"HELPWRIGHT_COMPLETELY_OF_ELSE":  "HELPWRIGHT_COMPLETELY_OF_ELSE is no setting",
+		"HELPWRIGHT_LISTN":               "HELPWRIGHT_LISTN is not a setting. Did you mean HELPWRIGHT_LISTEN?",
+		"HELPWRIGHT_LISTEN_ADDR":         "HELPWRIGHT_LISTEN_ADDR is not a setting",
+		"HELPWRIGHT_SMTP_URI":            "HELPWRIGHT_SMTP_URI is not a setting. Did you mean HELPWRIGHT_SMTP_URL?",
+		"HELPWRIGHT_DB_URL":              "HELPWRIGHT_DB_URL is not a setting",
+		"HELPWRIGHT_TRUSTED_PROXY":       "HELPWRIGHT_TRUSTED_PROXY is not a setting. Did you mean HELPWRIGHT_TRUSTED_PROXIES?",
+		"HELPWRIGHT_COMPLETELY_OF_ELSE":  "HELPWRIGHT_COMPLETELY_OF_ELSE is not a setting",
 		"HELPWRIGHT_TEST_REQUIRE":        "", // of the tests
 		"HELPWRIGHT_SERVICE_HOST":        "", // of Kubernetes
 		"HELPWRIGHT_PORT_8080_TCP_PROTO": "",
@@ -218,7 +218,7 @@ func TestHelpNamesSettings(t *testing.T) {
 		}
 		for _, name := range used {
 			if !slices.Contains(known, name) {
-				t.Errorf("%s uses %s, which is no setting", leaf.Path(), name)
+				t.Errorf("%s uses %s, which is not a setting", leaf.Path(), name)
 			}
 		}
 	}

@@ -12,11 +12,11 @@ import (
 
 type blobsCopyCmd struct {
 	From   string        `arg:"" help:"Where the files are: file:FOLDER or s3://BUCKET/PREFIX, as HELPWRIGHT_BLOB_URL has it."`
-	To     string        `arg:"" help:"Where they are to be; nothing, or what an earlier copy has left."`
-	Follow bool          `help:"Go on when all are copied: look every time of --every what has come, until interrupted."`
-	Every  time.Duration `help:"Time between two looks of --follow." default:"10s" placeholder:"TIME"`
-	Since  time.Time     `help:"Look only at files that were stored since, such as 2026-01-31T12:00:00Z. A copy prints at its end what the next one needs."`
-	AtOnce int           `name:"at-once" help:"How many files are copied at a time, at most 64; each takes up to 8 MB of memory." default:"8" placeholder:"N"`
+	To     string        `arg:"" help:"Where to copy them: an empty store, or the target of an earlier copy."`
+	Follow bool          `help:"Keep running and copy new files at each --every interval, until interrupted."`
+	Every  time.Duration `help:"Interval of --follow." default:"10s" placeholder:"TIME"`
+	Since  time.Time     `help:"Copy only files stored since this time, such as 2026-01-31T12:00:00Z. Each copy ends by printing the value for the next one."`
+	AtOnce int           `name:"at-once" help:"Number of files to copy in parallel, at most 64. Each takes up to 8 MB of memory." default:"8" placeholder:"N"`
 }
 
 // copyMargin is how much earlier than a copy began its successor looks: clocks differ, and a file may have been stored for

@@ -74,7 +74,7 @@ func TestDeployedSettings(t *testing.T) {
 	for _, path := range files {
 		for _, name := range regexp.MustCompile(`HELPWRIGHT_[A-Z_]+`).FindAllString(deployed(t, filepath.Base(path)), -1) {
 			if !known[name] {
-				t.Errorf("%s: %s is no setting", path, name)
+				t.Errorf("%s: %s is not a setting", path, name)
 			}
 		}
 	}
@@ -214,7 +214,7 @@ func TestUnit(t *testing.T) {
 // clients come through.
 func TestProxies(t *testing.T) {
 	t.Parallel()
-	for name, start := range map[string]func(t *testing.T, listen, server string){"nginx": startNginx, "Caddy": startCaddy} {
+	for name, start := range map[string]func(t *testing.T, listen string, servers ...string){"nginx": startNginx, "Caddy": startCaddy} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := newServer(t, "HELPWRIGHT_TRUSTED_PROXIES=127.0.0.1,::1", "HELPWRIGHT_BASE_URL=https://help.example.org", fmt.Sprint("HELPWRIGHT_RATE_LIMIT=", proxyLimit))
@@ -302,7 +302,8 @@ func tellsClients(t *testing.T, proxy string) {
 	}
 }
 
-func startNginx(t *testing.T, listen, server string) {
+// startNginx starts nginx in front of servers.
+func startNginx(t *testing.T, listen string, servers ...string) {
 	t.Helper()
 	nginx, dir := installed(t, "nginx"), t.TempDir()
 	frame := func(site string) string {
@@ -322,12 +323,17 @@ func startNginx(t *testing.T, listen, server string) {
 	if out, err := exec.CommandContext(t.Context(), nginx, "-p", dir, "-t", "-c", whole).CombinedOutput(); err != nil {
 		t.Errorf("%v\n%s", err, out)
 	}
+	upstream := ""
+	for _, server := range servers {
+		upstream += "    server " + server + " max_fails=0;\n"
+	}
 	plain := write(t, filepath.Join(dir, "plain.conf"), frame(deployed(t, "nginx.conf",
-		"listen 443 ssl;", "listen "+listen+";", "ssl_certificate     "+certLine+";", "", "ssl_certificate_key "+keyLine+";", "", "127.0.0.1:8080", server)))
+		"listen 443 ssl;", "listen "+listen+";", "ssl_certificate     "+certLine+";", "", "ssl_certificate_key "+keyLine+";", "", "    server 127.0.0.1:8080 max_fails=0;\n", upstream)))
 	serveBeside(t, exec.Command(nginx, "-p", dir, "-c", plain))
 }
 
-func startCaddy(t *testing.T, listen, server string) {
+// startCaddy starts Caddy in front of servers.
+func startCaddy(t *testing.T, listen string, servers ...string) {
 	t.Helper()
 	caddy, dir := installed(t, "caddy"), t.TempDir()
 	env := []string{"HOME=" + dir, "XDG_DATA_HOME=" + dir, "XDG_CONFIG_HOME=" + dir}
@@ -336,7 +342,7 @@ func startCaddy(t *testing.T, listen, server string) {
 	if out, err := whole.CombinedOutput(); err != nil {
 		t.Errorf("%v\n%s", err, out)
 	}
-	plain := "{\n\tadmin off\n}\n" + deployed(t, "Caddyfile", "help.example.org {", "http://"+listen+" {", "127.0.0.1:8080", server)
+	plain := "{\n\tadmin off\n}\n" + deployed(t, "Caddyfile", "help.example.org {", "http://"+listen+" {", "127.0.0.1:8080", strings.Join(servers, " "))
 	cmd := exec.Command(caddy, "run", "--adapter", "caddyfile", "--config", write(t, filepath.Join(dir, "Caddyfile"), plain))
 	cmd.Env = env
 	serveBeside(t, cmd)

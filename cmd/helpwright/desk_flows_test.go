@@ -462,7 +462,7 @@ func (a *agents) upload() {
 	tab.Choose(".attach input", file)
 	eventually(a.t, "the file is on its way", 20*time.Second, func() bool { return browser.Eval[int](tab, "held.length") > 0 })
 	tab.Click("[data-send]")
-	a.expect("the composer", tab.Text(".saved"), "still on their way")
+	a.expect("the composer", tab.Text(".saved"), "Uploading its files")
 	if said := a.bodies(id); !strings.HasPrefix(said[1], "user draft:") {
 		a.t.Errorf("sent without its file: %.60q", said[1])
 	}

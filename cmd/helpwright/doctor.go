@@ -47,6 +47,8 @@ func (doctorCmd) Run(s *session) error {
 	}
 	d.intake()
 	d.relay()
+	d.openID()
+	d.passkeys()
 	if d.failed > 0 {
 		return errSick
 	}
@@ -66,6 +68,7 @@ func (d *doctor) stored(a *app, keys [][]byte) {
 	d.sizes(a)
 	if sealer, err := storage.NewSealer(keys...); err == nil {
 		d.authority(d.ctx, a.db, sealer)
+		d.sealedWith(a)
 	}
 	d.mailboxes(a)
 }

@@ -30,12 +30,16 @@ func settingsOf(path string) []string {
 	case "blobs copy":
 		return append([]string{"data"}, bucket...)
 	case "user create", "token create", "kb export", "blobs adopt", "blobs sweep", "backup", "restore", "jobs list", "jobs retry", "jobs drop",
-		"user list", "user show", "user disable", "user enable", "user delete", "user reset-second-factor":
+		"account export", "account import",
+		"keys list", "keys add", "keys rotate", "keys drop",
+		"user list", "user show", "user disable", "user enable", "user delete", "user reset-second-factor", "user remove-passkeys":
 		return sealed
 	case "user reset-password":
 		return append([]string{"listen", "base-url", "bootstrap-email"}, sealed...)
 	case "mail import":
 		return append([]string{"trusted-authserv-ids", "intake-domain"}, sealed...)
+	case "import zendesk", "import helpscout", "import freescout":
+		return append([]string{"intake-domain"}, sealed...)
 	case "kb import":
 		return append([]string{"max-site-file"}, sealed...)
 	case "doctor":

@@ -225,7 +225,7 @@ func (c *helpCentre) privateSite() {
 			tab.Fill("#hw-email", pair[0])
 			tab.Fill("#hw-password", pair[1])
 			tab.Follow(".hw-door button")
-			c.expect("a wrong pair", tab.Text(".hw-problems"), "The email address or the password is not right.")
+			c.expect("a wrong pair", tab.Text(".hw-problems"), "The email address or password is incorrect.")
 		}
 		tab.Fill("#hw-email", c.email)
 		tab.Fill("#hw-password", c.password)

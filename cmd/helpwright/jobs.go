@@ -11,15 +11,15 @@ import (
 )
 
 type jobsCmd struct {
-	List  jobsListCmd  `cmd:"" help:"Print the jobs that were given up, newest first, with the reasons."`
-	Retry jobsRetryCmd `cmd:"" help:"Have jobs done that were given up, once what they failed at is mended."`
-	Drop  jobsDropCmd  `cmd:"" help:"Remove jobs that were given up: they are never done."`
+	List  jobsListCmd  `cmd:"" help:"Print the failed jobs with the reasons, newest first."`
+	Retry jobsRetryCmd `cmd:"" help:"Run failed jobs again, once their cause is fixed."`
+	Drop  jobsDropCmd  `cmd:"" help:"Remove failed jobs. They will never run."`
 }
 
 // buried names jobs that were given up.
 type buried struct {
-	Kind    string `help:"Of this kind only, such as mail.send." placeholder:"KIND"`
-	Account int64  `help:"Of this account only." placeholder:"ID"`
+	Kind    string `help:"Only jobs of this kind, such as mail.send." placeholder:"KIND"`
+	Account int64  `help:"Only jobs of this account." placeholder:"ID"`
 }
 
 // each calls fn with the jobs that are named, newest first, and at most limit of them.
@@ -50,7 +50,7 @@ func (b buried) each(a *app, limit int, fn func(storage.BuriedJob) error) error 
 
 type jobsListCmd struct {
 	buried
-	Limit int `help:"How many, at most." default:"100" placeholder:"N"`
+	Limit int `help:"Maximum number of jobs." default:"100" placeholder:"N"`
 }
 
 // Run prints the jobs: their ids, kinds, accounts and what they are about, how often they were tried, and why they were
@@ -83,7 +83,7 @@ func printable(text string) string {
 // decided are the jobs that a command is about.
 type decided struct {
 	IDs []int64 `arg:"" optional:"" name:"id" help:"The jobs' ids."`
-	All bool    `help:"All that were given up, or those of --kind and --account."`
+	All bool    `help:"All failed jobs, or all that match --kind and --account."`
 	buried
 }
 

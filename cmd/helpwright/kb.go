@@ -13,13 +13,13 @@ import (
 )
 
 type kbCmd struct {
-	Export kbExportCmd `cmd:"" help:"Write a site into a folder: Markdown files with YAML front matter for each language, and its files."`
-	Import kbImportCmd `cmd:"" help:"Make a site what such a folder says, or what a folder of ordinary Markdown documentation does."`
+	Export kbExportCmd `cmd:"" help:"Write a site into a folder: one Markdown file with YAML front matter per article and language, and the site's files."`
+	Import kbImportCmd `cmd:"" help:"Update a site from such a folder, or from a folder of ordinary Markdown documentation."`
 }
 
 type kbExportCmd struct {
 	Site int64  `required:"" help:"The site's id." placeholder:"ID"`
-	Dir  string `arg:"" name:"dir" help:"Folder, which is made if need be: an empty one, or one that a site was exported to. What the site does not have any more is removed from it."`
+	Dir  string `arg:"" name:"dir" help:"Folder to write to: a new or empty one, or one of an earlier export. Files of articles that no longer exist are removed."`
 }
 
 // Run exports. It works while a server runs.
@@ -51,11 +51,11 @@ func (c *kbExportCmd) Run(s *session) error {
 
 type kbImportCmd struct {
 	Site   int64  `required:"" help:"The site's id." placeholder:"ID"`
-	DryRun bool   `help:"Only check everything and print what would be changed."`
-	Delete bool   `help:"Also delete from the site what the folder does not have."`
+	DryRun bool   `help:"Check everything and print the changes without making them."`
+	Delete bool   `help:"Also delete what the folder does not contain."`
 	Docs   bool   `help:"Read the folder as ordinary Markdown documentation: each .md file is an article, each folder a collection or a category."`
 	Locale string `help:"With --docs, the language of the pages." placeholder:"en"`
-	Source string `help:"With --docs, the address of the folder on the web. Links to what does not come along lead there." placeholder:"URL"`
+	Source string `help:"With --docs, the folder's address on the web. Links to files outside the folder lead there." placeholder:"URL"`
 	Dir    string `arg:"" name:"dir" help:"Folder that a site was exported to, or with --docs, any folder of Markdown files."`
 }
 

@@ -224,7 +224,7 @@ func (a *answering) undoes(id int64, sent *http.Response) {
 			a.mu.Lock()
 			a.back[id] = true
 			a.mu.Unlock()
-		case !strings.Contains(text, "cannot be called back") || a.isBack(id):
+		case !strings.Contains(text, "cannot be undone") || a.isBack(id):
 			a.t.Errorf("conversation %d: status %d, and the desk does not say what became of it", id, done.StatusCode)
 		}
 	}

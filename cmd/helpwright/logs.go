@@ -30,6 +30,7 @@ type logs struct {
 
 // logSet is what all loggers of a server have in common.
 type logSet struct {
+	trace  func(context.Context) string // the trace that a context belongs to, where it belongs to no request; nil: nothing is traced
 	level  slog.LevelVar
 	asText atomic.Bool
 }
@@ -83,13 +84,17 @@ func (l *logs) Enabled(_ context.Context, level slog.Level) bool { return level 
 
 // Handle implements [slog.Handler].
 func (l *logs) Handle(ctx context.Context, r slog.Record) error {
-	if attrs := transport.TraceOf(ctx).Attrs(); len(attrs) > 0 {
+	of := transport.TraceOf(ctx)
+	if of.TraceID == "" && l.set.trace != nil {
+		of.TraceID = l.set.trace(ctx)
+	}
+	if attrs := of.Attrs(); len(attrs) > 0 {
 		named := false
 		r.Attrs(func(a slog.Attr) bool {
 			named = a.Key == "request_id"
 			return !named
 		})
-		if named { // by whoever logs
+		if named && of.RequestID != "" { // by whoever logs
 			attrs = attrs[1:]
 		}
 		r.AddAttrs(attrs...)
@@ -141,8 +146,8 @@ func (l *logs) String() string {
 }
 
 type logCmd struct {
-	Level  logLevelCmd  `cmd:"" help:"Have the server of the same HELPWRIGHT_METRICS_LISTEN log more or less: debug, info, warn or error."`
-	Format logFormatCmd `cmd:"" help:"Have it log as json or text."`
+	Level  logLevelCmd  `cmd:"" help:"Change the log level of the running server: debug, info, warn or error. Needs HELPWRIGHT_METRICS_LISTEN."`
+	Format logFormatCmd `cmd:"" help:"Change its log format: json or text."`
 }
 
 type logLevelCmd struct {

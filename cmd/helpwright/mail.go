@@ -17,14 +17,14 @@ import (
 )
 
 type mailCmd struct {
-	Import mailImportCmd `cmd:"" help:"Take the mails of mbox files, Maildir folders and .eml files into a mailbox, as the conversations that they are."`
+	Import mailImportCmd `cmd:"" help:"Import mbox files, Maildirs and .eml files into a mailbox, as conversations."`
 }
 
 type mailImportCmd struct {
 	Mailbox string `required:"" help:"Address of the mailbox." placeholder:"ADDRESS"`
 	Account int64  `help:"Account that the mailbox belongs to." default:"1"`
-	DryRun  bool   `help:"Only read everything and print what would be imported."`
-	Path    string `arg:"" help:"An mbox file, a Maildir, an .eml file, or a folder with such. Folders of drafts, deleted mails and spam are left out unless they are named."`
+	DryRun  bool   `help:"Read everything and print what would be imported, without importing."`
+	Path    string `arg:"" help:"An mbox file, a Maildir, an .eml file, or a folder of them. Folders of drafts, deleted mail and spam are skipped unless named here."`
 }
 
 // Run imports. It works while a server runs, and can be stopped and run again.

@@ -2,9 +2,13 @@ package main
 
 import (
 	"fmt"
+	"io"
+	"net/http"
 	"net/url"
 	"path/filepath"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -70,4 +74,80 @@ func TestUnreachableRelay(t *testing.T) {
 		d := s.interactions(1)[0].Deliveries
 		return len(d) == 1 && d[0].State == "deferred" && strings.Contains(d[0].Response, "connect")
 	})
+}
+
+// TestRollingRestart restarts three servers behind nginx one after the other, as the README says, while clients read and
+// write: no request fails, and each note stands there once.
+func TestRollingRestart(t *testing.T) {
+	t.Parallel()
+	shared := []string{
+		"HELPWRIGHT_DATABASE_URL=" + testenv.Postgres(t), "HELPWRIGHT_BLOB_URL=file:" + filepath.Join(t.TempDir(), "blobs"),
+		"HELPWRIGHT_SECRET_KEY=" + strings.Repeat("k", 32), "HELPWRIGHT_TRUSTED_PROXIES=127.0.0.1,::1", "HELPWRIGHT_RATE_LIMIT=0",
+	}
+	servers := []*process{newServer(t, shared...), newServer(t, shared...), newServer(t, shared...)}
+	via := *servers[0]
+	via.http = freeAddress(t)
+	startNginx(t, via.http, servers[0].http, servers[1].http, servers[2].http)
+	eventually(t, "the proxy answers", 30*time.Second, func() bool { status, _ := read("http://" + via.http + "/readyz"); return status == http.StatusOK })
+	via.mailbox(url.Values{"name": {"Support"}, "email": {"support@example.org"}})
+	notes, _, _ := strings.Cut(via.notes(), "/1/attachments")
+	before := len(all[interactionView](&via, notes))
+	var (
+		written atomic.Int64
+		workers sync.WaitGroup
+		stop    = make(chan struct{})
+	)
+	for range 6 {
+		workers.Go(func() {
+			for n := 0; ; n++ {
+				select {
+				case <-stop:
+					return
+				default:
+				}
+				status, form := 0, url.Values(nil)
+				if n%2 == 0 {
+					form = url.Values{"type": {"note"}, "body": {"A note."}}
+				}
+				if status = via.try(notes, form); status >= http.StatusBadRequest || status == 0 {
+					t.Errorf("a request got the status %d", status)
+				} else if form != nil {
+					written.Add(1)
+				}
+			}
+		})
+	}
+	for range 2 {
+		for _, s := range servers {
+			time.Sleep(300 * time.Millisecond)
+			s.stop()
+			s.start()
+		}
+	}
+	close(stop)
+	workers.Wait()
+	if got := len(all[interactionView](&via, notes)); got-before != int(written.Load()) || got < 50 {
+		t.Errorf("%d notes were answered, %d are there", written.Load(), got)
+	}
+}
+
+// try sends a form, or asks for a page without one; 0: nothing was answered.
+func (s *process) try(path string, form url.Values) int {
+	method, body := http.MethodGet, io.Reader(nil)
+	if form != nil {
+		method, body = http.MethodPost, strings.NewReader(form.Encode())
+	}
+	req, err := http.NewRequestWithContext(s.t.Context(), method, "http://"+s.http+apiBase+path, body)
+	if err != nil {
+		return 0
+	}
+	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	req.Header.Set("Authorization", "Bearer "+s.token)
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return 0
+	}
+	defer res.Body.Close()
+	_, _ = io.Copy(io.Discard, res.Body)
+	return res.StatusCode
 }

@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/pprof"
+	"os"
 	"path/filepath"
 
 	"github.com/helpwright/helpwright/cmd/helpwright/internal/metrics"
+	"github.com/helpwright/helpwright/cmd/helpwright/internal/tracing"
 	"github.com/helpwright/helpwright/transport/server"
 )
 
@@ -16,9 +18,13 @@ type serveCmd struct{}
 
 // Run serves until the session's context ends.
 func (serveCmd) Run(s *session) error {
+	stop, err := s.trace()
+	if err != nil {
+		return err
+	}
+	defer stop()
 	m := metrics.New(metrics.Config{Build: build(), Logger: s.log})
 	var a *app // the listeners ask for it when it runs
-	var err error
 	a, err = s.open(true, s.listen, s.work, s.secure(func() *server.Server { return a.Server }), s.measure(m))
 	if err != nil {
 		return err
@@ -37,6 +43,27 @@ func (serveCmd) Run(s *session) error {
 		s.log.Info("stopped")
 	}
 	return err
+}
+
+// trace sends traces, where the standard variables of OpenTelemetry say to whom.
+func (s *session) trace() (stop func(), err error) {
+	wanted, err := tracing.Wanted(os.Getenv)
+	if err != nil {
+		return nil, usageError{err}
+	}
+	if !wanted {
+		return func() {}, nil
+	}
+	t, err := tracing.New(s.ctx, build().Version, func(err error) { s.log.Warn("traces are not sent", "error", err) })
+	if err != nil {
+		return nil, usageError{fmt.Errorf("traces cannot be sent: %w", err)}
+	}
+	s.tracer, s.logs.set.trace = t, tracing.TraceID
+	return func() {
+		if err := t.Close(); err != nil {
+			s.log.Warn("the last traces are not sent", "error", err)
+		}
+	}, nil
 }
 
 // listen lets a server serve HTTP.

@@ -24,55 +24,62 @@ import (
 
 // Settings are the server's configuration. The README's table is made from them.
 type Settings struct {
-	Listen         string   `env:"HELPWRIGHT_LISTEN" default:"127.0.0.1:8080" help:"HTTP: the API." placeholder:"ADDR"`
-	TLSListen      string   `env:"HELPWRIGHT_TLS_LISTEN" name:"tls-listen" help:"HTTPS, such as :443; off when empty. HELPWRIGHT_LISTEN, such as :80, then leads there, and answers only what authorities and supervisors ask." placeholder:"ADDR"`
-	TLSCert        string   `env:"HELPWRIGHT_TLS_CERT" name:"tls-cert" help:"Certificate chain (PEM) for HTTPS; needs the key too. It is read again when the file changes." placeholder:"FILE"`
+	Listen         string   `env:"HELPWRIGHT_LISTEN" default:"127.0.0.1:8080" help:"HTTP address of the desk, the help centres and the API." placeholder:"ADDR"`
+	TLSListen      string   `env:"HELPWRIGHT_TLS_LISTEN" name:"tls-listen" help:"HTTPS address, such as :443; off when empty. HELPWRIGHT_LISTEN, such as :80, then redirects there, except for ACME challenges and health checks." placeholder:"ADDR"`
+	TLSCert        string   `env:"HELPWRIGHT_TLS_CERT" name:"tls-cert" help:"Certificate chain (PEM) for HTTPS. Needs the key too. Reloaded when the file changes." placeholder:"FILE"`
 	TLSKey         string   `env:"HELPWRIGHT_TLS_KEY" name:"tls-key" help:"Private key (PEM) of that certificate." placeholder:"FILE"`
-	ACMEEmail      string   `env:"HELPWRIGHT_ACME_EMAIL" name:"acme-email" help:"Get certificates from an authority, by ACME, with an account of this address: for the host of HELPWRIGHT_BASE_URL, for HELPWRIGHT_ACME_HOSTS, and on their first visit for the domains of help centres. It says that you agree to the authority's terms. Ports 80 and 443 of these hosts must reach HELPWRIGHT_LISTEN and HELPWRIGHT_TLS_LISTEN." placeholder:"EMAIL"`
-	ACMEHosts      []string `env:"HELPWRIGHT_ACME_HOSTS" name:"acme-hosts" help:"Further hosts to get certificates for, separated by commas, such as that of the MX record, for STARTTLS on the intake." placeholder:"HOST"`
-	ACMEURL        string   `env:"HELPWRIGHT_ACME_URL" name:"acme-url" default:"https://acme-v02.api.letsencrypt.org/directory" help:"Directory of the authority." placeholder:"URL"`
-	ACMECA         string   `env:"HELPWRIGHT_ACME_CA" name:"acme-ca" help:"Roots (PEM) by which the directory's own certificate is verified; the system's when empty." placeholder:"FILE"`
-	BaseURL        string   `env:"HELPWRIGHT_BASE_URL" name:"base-url" help:"Address that users see; http://LISTEN when empty, with localhost where that is every address." placeholder:"URL"`
-	Data           string   `env:"HELPWRIGHT_DATA" name:"data" default:"data" help:"Folder of what the server keeps itself: secret key, spool, and where nothing else is set, database and files." placeholder:"FOLDER"`
-	DatabaseURL    string   `env:"HELPWRIGHT_DATABASE_URL" name:"database-url" secret:"url" help:"sqlite:PATH or postgres://USER:PASS@HOST/DB; sqlite:DATA/helpwright.db when empty. Behind a pooler that gives each transaction another session and keeps no prepared statements, with ?default_query_exec_mode=exec." placeholder:"URL"`
-	BlobURL        string   `env:"HELPWRIGHT_BLOB_URL" name:"blob-url" secret:"url" help:"Where raw mails and attachments lie: file:FOLDER, or s3://BUCKET/PREFIX?region=NAME for a bucket, with &endpoint=https://HOST:PORT of a server other than Amazon's; file:DATA/blobs when empty." placeholder:"URL"`
+	ACMEEmail      string   `env:"HELPWRIGHT_ACME_EMAIL" name:"acme-email" help:"Get certificates by ACME, with an account for this address: for the host of HELPWRIGHT_BASE_URL, for HELPWRIGHT_ACME_HOSTS, and for help centres' own domains on their first visit. Setting it means that you agree to the authority's terms. Ports 80 and 443 of these hosts must reach HELPWRIGHT_LISTEN and HELPWRIGHT_TLS_LISTEN." placeholder:"EMAIL"`
+	ACMEHosts      []string `env:"HELPWRIGHT_ACME_HOSTS" name:"acme-hosts" help:"More hosts to get certificates for, separated by commas, such as the MX host for STARTTLS on the mail intake." placeholder:"HOST"`
+	ACMEURL        string   `env:"HELPWRIGHT_ACME_URL" name:"acme-url" default:"https://acme-v02.api.letsencrypt.org/directory" help:"ACME directory of the authority." placeholder:"URL"`
+	ACMECA         string   `env:"HELPWRIGHT_ACME_CA" name:"acme-ca" help:"Root certificates (PEM) that verify the directory itself. Default: the system's." placeholder:"FILE"`
+	BaseURL        string   `env:"HELPWRIGHT_BASE_URL" name:"base-url" help:"Public address of this server. Default: http://LISTEN, with localhost in place of a wildcard address." placeholder:"URL"`
+	Data           string   `env:"HELPWRIGHT_DATA" name:"data" default:"data" help:"Folder for the secret key, the spool and, by default, the database and the files." placeholder:"FOLDER"`
+	DatabaseURL    string   `env:"HELPWRIGHT_DATABASE_URL" name:"database-url" secret:"url" help:"sqlite:PATH or postgres://USER:PASS@HOST/DB. Default: sqlite:DATA/helpwright.db. Behind a transaction pooler without prepared statements, add ?default_query_exec_mode=exec." placeholder:"URL"`
+	BlobURL        string   `env:"HELPWRIGHT_BLOB_URL" name:"blob-url" secret:"url" help:"Where raw mails and attachments are stored: file:FOLDER, or s3://BUCKET/PREFIX?region=NAME, with &endpoint=https://HOST:PORT for a server other than Amazon's. Default: file:DATA/blobs." placeholder:"URL"`
 	S3AccessKey    string   `env:"AWS_ACCESS_KEY_ID" name:"aws-access-key-id" help:"Access key of the bucket." placeholder:"KEY"`
 	S3SecretKey    string   `env:"AWS_SECRET_ACCESS_KEY" name:"aws-secret-access-key" secret:"all" help:"Its secret key." placeholder:"KEY"`
-	S3SessionToken string   `env:"AWS_SESSION_TOKEN" name:"aws-session-token" secret:"all" help:"Session token that belongs to keys which are good for a time." placeholder:"TOKEN"`
-	S3Region       string   `env:"AWS_REGION" name:"aws-region" help:"Region of the bucket where its address names none; us-east-1 when empty." placeholder:"NAME"`
-	IntakeListen   string   `env:"HELPWRIGHT_INTAKE_LISTEN" default:"127.0.0.1:2525" help:"SMTP intake of forwarded mail; empty turns it off." placeholder:"ADDR"`
+	S3SessionToken string   `env:"AWS_SESSION_TOKEN" name:"aws-session-token" secret:"all" help:"Session token of temporary keys." placeholder:"TOKEN"`
+	S3Region       string   `env:"AWS_REGION" name:"aws-region" help:"Region of the bucket if its address names none. Default: us-east-1." placeholder:"NAME"`
+	IntakeListen   string   `env:"HELPWRIGHT_INTAKE_LISTEN" default:"127.0.0.1:2525" help:"SMTP intake for forwarded mail; off when empty." placeholder:"ADDR"`
 	IntakeDomain   string   `env:"HELPWRIGHT_INTAKE_DOMAIN" default:"localhost" help:"Domain of the mailboxes' internal addresses." placeholder:"DOMAIN"`
-	IntakeTLSCert  string   `env:"HELPWRIGHT_INTAKE_TLS_CERT" name:"intake-tls-cert" help:"Certificate chain (PEM) for STARTTLS on the intake; needs the key too. It is read again when the file changes. Empty: one of HELPWRIGHT_ACME_EMAIL, if that is set." placeholder:"FILE"`
+	IntakeTLSCert  string   `env:"HELPWRIGHT_INTAKE_TLS_CERT" name:"intake-tls-cert" help:"Certificate chain (PEM) for STARTTLS on the intake. Needs the key too. Reloaded when the file changes. Default: a certificate by ACME if HELPWRIGHT_ACME_EMAIL is set." placeholder:"FILE"`
 	IntakeTLSKey   string   `env:"HELPWRIGHT_INTAKE_TLS_KEY" name:"intake-tls-key" help:"Private key (PEM) of that certificate." placeholder:"FILE"`
-	IntakeRelays   []string `env:"HELPWRIGHT_INTAKE_RELAYS" default:"127.0.0.0/8,::1/128,10.0.0.0/8,172.16.0.0/12,192.168.0.0/16,fc00::/7" help:"Addresses or networks of mail servers that hand mail on to the intake, separated by commas: their SPF is not evaluated." placeholder:"NET"`
-	TrustedServers []string `env:"HELPWRIGHT_TRUSTED_AUTHSERV_IDS" name:"trusted-authserv-ids" help:"Mail servers (authserv-ids) whose Authentication-Results are believed in fetched and relayed mail, separated by commas, such as mx.google.com." placeholder:"NAME"`
+	IntakeRelays   []string `env:"HELPWRIGHT_INTAKE_RELAYS" default:"127.0.0.0/8,::1/128,10.0.0.0/8,172.16.0.0/12,192.168.0.0/16,fc00::/7" help:"Addresses or networks of your own mail servers that forward to the intake, separated by commas. Their SPF is not evaluated." placeholder:"NET"`
+	TrustedServers []string `env:"HELPWRIGHT_TRUSTED_AUTHSERV_IDS" name:"trusted-authserv-ids" help:"Mail servers (authserv-ids) whose Authentication-Results are trusted in fetched and relayed mail, separated by commas, such as mx.google.com." placeholder:"NAME"`
 	LMTPListen     string   `env:"HELPWRIGHT_LMTP_LISTEN" name:"lmtp-listen" help:"LMTP intake (RFC 2033) for a mail server in front: HOST:PORT, or unix:PATH for a socket; off when empty." placeholder:"ADDR"`
-	SMTPURL        string   `env:"HELPWRIGHT_SMTP_URL" name:"smtp-url" secret:"url" help:"Outgoing relay: smtp://USER:PASS@HOST:PORT?tls=none, starttls or tls. Of several, separated by blanks, the first is used while it works. Empty: answers are spooled as .eml files into DATA/outbox." placeholder:"URL"`
-	SecretKey      string   `env:"HELPWRIGHT_SECRET_KEY" secret:"all" help:"Key that seals stored passwords and signs reply addresses, at least 32 characters; made once in DATA/secret.key when empty. Of several, separated by commas or blanks, the first seals and signs, and all open and verify: to change the key, put the new one in front." placeholder:"KEY"`
-	BootstrapEmail string   `env:"HELPWRIGHT_BOOTSTRAP_EMAIL" default:"owner@localhost" help:"First user on an empty database." placeholder:"EMAIL"`
-	BootstrapToken string   `env:"HELPWRIGHT_BOOTSTRAP_TOKEN" secret:"all" help:"Its access token, 20 to 200 printable characters; random when empty." placeholder:"TOKEN"`
+	SMTPURL        string   `env:"HELPWRIGHT_SMTP_URL" name:"smtp-url" secret:"url" help:"Outgoing relay: smtp://USER:PASS@HOST:PORT?tls=none, starttls or tls. List several, separated by spaces, for failover: the first that works is used. When empty, answers are written as .eml files to DATA/outbox." placeholder:"URL"`
+	SecretKey      string   `env:"HELPWRIGHT_SECRET_KEY" secret:"all" help:"Key that encrypts stored passwords and signs reply addresses, at least 32 characters. When empty, it is created once in DATA/secret.key. List several, separated by commas or spaces, to change the key: the first encrypts and signs, all decrypt and verify." placeholder:"KEY"`
+	BootstrapEmail string   `env:"HELPWRIGHT_BOOTSTRAP_EMAIL" default:"owner@localhost" help:"Email address of the first user on an empty database." placeholder:"EMAIL"`
+	BootstrapToken string   `env:"HELPWRIGHT_BOOTSTRAP_TOKEN" secret:"all" help:"Access token of the first user, 20 to 200 printable characters. Default: random." placeholder:"TOKEN"`
 
-	AllowPrivateHosts bool          `env:"HELPWRIGHT_ALLOW_PRIVATE_HOSTS" help:"Let mailboxes, webhooks, and images of mails that come through the proxy, name servers at loopback and private addresses."`
-	DNSServer         string        `env:"HELPWRIGHT_DNS_SERVER" name:"dns-server" help:"Resolver for the verification of domains and the doctor, HOST:PORT; the system's when empty." placeholder:"ADDR"`
-	SPF               string        `env:"HELPWRIGHT_SPF" name:"spf" default:"a mx" help:"Mechanisms that let the relay pass, for the SPF record of domains, such as include:spf.example.net." placeholder:"TERMS"`
-	NotifyAfter       time.Duration `env:"HELPWRIGHT_NOTIFY_AFTER" default:"2m" help:"How long what a member was told waits to be mailed, if the member does not read it before." placeholder:"TIME"`
-	MailPerAddress    int           `env:"HELPWRIGHT_MAIL_PER_ADDRESS" default:"100" help:"Mails per hour and correspondent, in and out each; above it nothing happens by itself: what comes is filed without reopening, what leaves waits. 0: no limit." placeholder:"N"`
-	FetchInterval     time.Duration `env:"HELPWRIGHT_FETCH_INTERVAL" default:"60s" help:"Polling of mailboxes whose server lacks IDLE." placeholder:"TIME"`
-	MaxAttachment     int64         `env:"HELPWRIGHT_MAX_ATTACHMENT" default:"25" help:"Largest uploaded attachment in MB, at most 1024." placeholder:"MB"`
-	MaxSiteFile       int64         `env:"HELPWRIGHT_MAX_SITE_FILE" default:"100" help:"Largest file of a knowledge base site in MB, at most 1024." placeholder:"MB"`
-	RateLimit         int           `env:"HELPWRIGHT_RATE_LIMIT" default:"1200" help:"Requests per minute and token, or address without one; 0: no limit. Each process counts by itself." placeholder:"N"`
+	OIDCIssuer       string   `env:"HELPWRIGHT_OIDC_ISSUER" name:"oidc-issuer" help:"OpenID Connect provider that members can sign in with, such as https://id.example.org/realms/main. The address to register there: helpwright doctor shows it." placeholder:"URL"`
+	OIDCClientID     string   `env:"HELPWRIGHT_OIDC_CLIENT_ID" name:"oidc-client-id" help:"Client id that the provider gave this server." placeholder:"ID"`
+	OIDCClientSecret string   `env:"HELPWRIGHT_OIDC_CLIENT_SECRET" name:"oidc-client-secret" secret:"all" help:"Its secret; empty for a public client." placeholder:"SECRET"`
+	OIDCName         string   `env:"HELPWRIGHT_OIDC_NAME" name:"oidc-name" help:"What people know the provider by, for the button; its host when empty." placeholder:"NAME"`
+	OIDCDomains      []string `env:"HELPWRIGHT_OIDC_DOMAINS" name:"oidc-domains" help:"Mail domains that the provider vouches for, separated by commas; * for all. Only an address there finds a user who has it, and makes members by the rules of an account. Empty: members connect the provider themselves, while they are signed in." placeholder:"DOMAIN"`
+	OIDCSecondFactor string   `env:"HELPWRIGHT_OIDC_SECOND_FACTOR" name:"oidc-second-factor" default:"never" help:"When a sign-in with the provider counts as one with two factors: never, amr (it reports mfa), always, or acr= and a value that it is asked for." placeholder:"RULE"`
+
+	AllowPrivateHosts bool          `env:"HELPWRIGHT_ALLOW_PRIVATE_HOSTS" help:"Allow mailboxes, webhooks and the image proxy to connect to loopback and private addresses."`
+	DNSServer         string        `env:"HELPWRIGHT_DNS_SERVER" name:"dns-server" help:"DNS resolver for domain verification and doctor, HOST:PORT. Default: the system's." placeholder:"ADDR"`
+	SPF               string        `env:"HELPWRIGHT_SPF" name:"spf" default:"a mx" help:"SPF mechanisms that authorize the relay, for the SPF record that domains are shown, such as include:spf.example.net." placeholder:"TERMS"`
+	NotifyAfter       time.Duration `env:"HELPWRIGHT_NOTIFY_AFTER" default:"2m" help:"How long a notification stays unread in the desk before it is mailed." placeholder:"TIME"`
+	MailPerAddress    int           `env:"HELPWRIGHT_MAIL_PER_ADDRESS" default:"100" help:"Mails per hour and correspondent, in and out each. Above it, incoming mail is filed without reopening conversations and outgoing mail waits; this ends mail loops. 0: no limit." placeholder:"N"`
+	FetchInterval     time.Duration `env:"HELPWRIGHT_FETCH_INTERVAL" default:"60s" help:"Polling interval for mailboxes whose server lacks IDLE." placeholder:"TIME"`
+	MaxAttachment     int64         `env:"HELPWRIGHT_MAX_ATTACHMENT" default:"25" help:"Maximum size of an uploaded attachment in MB, up to 1024." placeholder:"MB"`
+	MaxSiteFile       int64         `env:"HELPWRIGHT_MAX_SITE_FILE" default:"100" help:"Maximum size of a knowledge base file in MB, up to 1024." placeholder:"MB"`
+	RateLimit         int           `env:"HELPWRIGHT_RATE_LIMIT" default:"1200" help:"Requests per minute and token, or per address without a token. 0: no limit. Each process counts separately." placeholder:"N"`
 	PublicRateLimit   int           `env:"HELPWRIGHT_PUBLIC_RATE_LIMIT" default:"120" help:"Requests per minute and address on public write endpoints; 0: no limit." placeholder:"N"`
-	TrustedProxies    []string      `env:"HELPWRIGHT_TRUSTED_PROXIES" help:"Addresses or networks of reverse proxies whose X-Forwarded-For is believed, separated by commas." placeholder:"NET"`
+	TrustedProxies    []string      `env:"HELPWRIGHT_TRUSTED_PROXIES" help:"Addresses or networks of reverse proxies whose X-Forwarded-For is trusted, separated by commas." placeholder:"NET"`
 	CORSOrigins       []string      `env:"HELPWRIGHT_CORS_ORIGINS" name:"cors-origins" help:"Origins of web pages that may call the API from browsers with a token, separated by commas, such as https://app.example.com; * for all." placeholder:"ORIGIN"`
-	MetricsListen     string        `env:"HELPWRIGHT_METRICS_LISTEN" help:"Metrics for Prometheus (/metrics), profiles (/debug/pprof) and the log's level (/log); off when empty. Nobody is asked for a password: choose an address that only the operator reaches." placeholder:"ADDR"`
-	RetainAudit       int           `env:"HELPWRIGHT_RETAIN_AUDIT" name:"retain-audit" default:"730" help:"Days that entries of audit logs are kept. 0: for ever." placeholder:"DAYS"`
-	RetainEvents      int           `env:"HELPWRIGHT_RETAIN_EVENTS" name:"retain-events" default:"90" help:"Days that events are kept for those who read them, as long as deliveries to webhooks at least. 0: for ever." placeholder:"DAYS"`
-	RetainDeliveries  int           `env:"HELPWRIGHT_RETAIN_DELIVERIES" name:"retain-deliveries" default:"30" help:"Days that deliveries to webhooks are kept, the newest 10,000 of each webhook at most. 0: for ever." placeholder:"DAYS"`
-	RetainSessions    int           `env:"HELPWRIGHT_RETAIN_SESSIONS" name:"retain-sessions" default:"1" help:"Days that sessions are kept after they have expired. 0: for ever." placeholder:"DAYS"`
-	RetainBuriedJobs  int           `env:"HELPWRIGHT_RETAIN_BURIED_JOBS" name:"retain-buried-jobs" default:"180" help:"Days that jobs are kept that were given up. 0: for ever." placeholder:"DAYS"`
-	LogLevel          string        `env:"HELPWRIGHT_LOG_LEVEL" name:"log-level" default:"info" help:"What is logged: debug, info, warn or error, and what is above. helpwright log level changes it while the server runs." placeholder:"LEVEL"`
-	LogFormat         string        `env:"HELPWRIGHT_LOG_FORMAT" name:"log-format" default:"json" help:"How it is logged: json or text. helpwright log format changes it while the server runs." placeholder:"FORMAT"`
-	EnablePGP         bool          `env:"ENABLE_PGP_ENCRYPTION" name:"enable-pgp-encryption" help:"Keep customers' PGP keys, and encrypt answers of which a recipient has one. If another recipient has none that can be used, the answer fails instead of leaving unencrypted."`
+	MetricsListen     string        `env:"HELPWRIGHT_METRICS_LISTEN" help:"Prometheus metrics (/metrics), profiles (/debug/pprof) and log settings (/log); off when empty. There is no authentication: choose an address that only the operator can reach." placeholder:"ADDR"`
+	RetainAudit       int           `env:"HELPWRIGHT_RETAIN_AUDIT" name:"retain-audit" default:"730" help:"Days to keep audit log entries. 0: forever." placeholder:"DAYS"`
+	RetainEvents      int           `env:"HELPWRIGHT_RETAIN_EVENTS" name:"retain-events" default:"90" help:"Days to keep events, at least as long as webhook deliveries. 0: forever." placeholder:"DAYS"`
+	RetainDeliveries  int           `env:"HELPWRIGHT_RETAIN_DELIVERIES" name:"retain-deliveries" default:"30" help:"Days to keep webhook deliveries, at most the newest 10,000 per webhook. 0: forever." placeholder:"DAYS"`
+	RetainSessions    int           `env:"HELPWRIGHT_RETAIN_SESSIONS" name:"retain-sessions" default:"1" help:"Days to keep sessions after they expire. 0: forever." placeholder:"DAYS"`
+	RetainBuriedJobs  int           `env:"HELPWRIGHT_RETAIN_BURIED_JOBS" name:"retain-buried-jobs" default:"180" help:"Days to keep jobs that failed for good. 0: forever." placeholder:"DAYS"`
+	LogLevel          string        `env:"HELPWRIGHT_LOG_LEVEL" name:"log-level" default:"info" help:"Lowest level to log: debug, info, warn or error. The command log level changes it while the server runs." placeholder:"LEVEL"`
+	LogFormat         string        `env:"HELPWRIGHT_LOG_FORMAT" name:"log-format" default:"json" help:"Log format: json or text. The command log format changes it while the server runs." placeholder:"FORMAT"`
+	EnablePGP         bool          `env:"ENABLE_PGP_ENCRYPTION" name:"enable-pgp-encryption" help:"Store customers' PGP keys and encrypt answers to recipients who have one. If another recipient of the answer has no usable key, the answer fails rather than being sent unencrypted."`
 }
 
 // complete fills in what goes by other settings.
@@ -127,6 +134,7 @@ func (s *Settings) check() error {
 	_, err := secretKeys(s.SecretKey)
 	problems.Check(s.SecretKey == "" || err == nil, "HELPWRIGHT_SECRET_KEY", "must have at least 32 characters; openssl rand -hex 32 makes one")
 	problems.Check(s.BootstrapToken == "" || len(s.BootstrapToken) >= 20 && len(s.BootstrapToken) <= 200, "HELPWRIGHT_BOOTSTRAP_TOKEN", "must have 20 to 200 printable characters")
+	s.checkOpenID(&problems)
 	s.checkLimits(&problems)
 	_, err = logLevel(s.LogLevel)
 	problems.Check(err == nil, "HELPWRIGHT_LOG_LEVEL", "must be debug, info, warn or error")
@@ -140,7 +148,7 @@ func (s *Settings) check() error {
 	problems.Check(err == nil, "HELPWRIGHT_INTAKE_RELAYS", "must be addresses or networks, such as 10.0.0.0/8")
 	err = problems.Err()
 	if f, ok := errors.AsType[*fault.Error](err); ok {
-		return usageError{fmt.Errorf("the configuration is not right:\n  %s", strings.ReplaceAll(f.Fields.String(), "; HELP", "\n  HELP"))}
+		return usageError{fmt.Errorf("the configuration is invalid:\n  %s", strings.ReplaceAll(f.Fields.String(), "; HELP", "\n  HELP"))}
 	}
 	return nil
 }
@@ -157,7 +165,7 @@ func (s *Settings) checkLimits(problems *fault.Collector) {
 		problems.Check(days >= 0 && days <= 36500, name, "must be from 0 to 36500")
 	}
 	problems.Check(s.RetainEvents == 0 || s.RetainDeliveries > 0 && s.RetainEvents >= s.RetainDeliveries, "HELPWRIGHT_RETAIN_EVENTS",
-		"must be at least HELPWRIGHT_RETAIN_DELIVERIES: deliveries to webhooks refer to events")
+		"must be at least HELPWRIGHT_RETAIN_DELIVERIES: webhook deliveries refer to events")
 	problems.Check(s.MailPerAddress >= 0, "HELPWRIGHT_MAIL_PER_ADDRESS", "must not be negative")
 	problems.Check(s.MaxAttachment >= 1 && s.MaxAttachment <= 1024, "HELPWRIGHT_MAX_ATTACHMENT", "must be from 1 to 1024")
 	problems.Check(s.MaxSiteFile >= 1 && s.MaxSiteFile <= 1024, "HELPWRIGHT_MAX_SITE_FILE", "must be from 1 to 1024")
@@ -249,7 +257,7 @@ func secretKeys(text string) ([][]byte, error) {
 	if len(text) < minKey {
 		return nil, fmt.Errorf("it has less than %d characters", minKey)
 	}
-	parts := strings.FieldsFunc(text, func(r rune) bool { return r == ',' || unicode.IsSpace(r) })
+	parts := strings.FieldsFunc(text, betweenKeys)
 	if slices.ContainsFunc(parts, func(part string) bool { return len(part) < minKey }) || len(parts) == 0 {
 		return [][]byte{[]byte(text)}, nil
 	}
@@ -262,6 +270,9 @@ func secretKeys(text string) ([][]byte, error) {
 	}
 	return keys, nil
 }
+
+// betweenKeys reports whether a character separates keys.
+func betweenKeys(r rune) bool { return r == ',' || unicode.IsSpace(r) }
 
 const minKey = 32
 

@@ -202,13 +202,9 @@ func TestBlobsOfAReadOnlyDatabase(t *testing.T) {
 		m := s.mailbox(url.Values{"name": {"Support"}, "email": {"support@example.org"}})
 		before, _ := s.blobFiles()
 		thaw := s.readOnly(databaseURL)
-		mails := 1 // who waits for a lock does so long
-		if strings.HasPrefix(databaseURL, "postgres") {
-			mails = 8
-		}
 		body := strings.Repeat(strings.Repeat("x", 70)+"\r\n", 5<<20/72)
 		raw := crlf(head(1, "Message-ID: <large@example.com>\n\n")) + body
-		for range mails {
+		for range 8 {
 			err := smtp.SendMail(s.intake, nil, "a@example.com", []string{m.InternalEmailAddress}, []byte(raw))
 			if err == nil || !strings.HasPrefix(err.Error(), "4") {
 				t.Errorf("the intake answered %v", err)
@@ -229,16 +225,7 @@ func TestBlobsOfAReadOnlyDatabase(t *testing.T) {
 func (s *process) readOnly(databaseURL string) (thaw func()) {
 	s.t.Helper()
 	if strings.HasPrefix(databaseURL, "sqlite:") {
-		// To who writes a lock that is never given back says the same.
-		other, err := sql.Open("sqlite", "file:"+filepath.Join(s.dir, "data", "helpwright.db")+"?_txlock=immediate&_pragma=busy_timeout(60000)")
-		if err != nil {
-			s.t.Fatal(err)
-		}
-		tx, err := other.BeginTx(s.t.Context(), nil)
-		if err != nil {
-			s.t.Fatal(err)
-		}
-		return func() { _, _ = tx.Rollback(), other.Close() }
+		return s.refusing()
 	}
 	db, err := sql.Open("pgx", databaseURL)
 	if err != nil {
@@ -266,4 +253,39 @@ func (s *process) readOnly(databaseURL string) (thaw func()) {
 		set("off")
 		_ = db.Close()
 	}
+}
+
+// refusing has triggers of SQLite's refuse all that is written, at once; who waits for a lock does so long.
+func (s *process) refusing() (thaw func()) {
+	s.t.Helper()
+	db, err := sql.Open("sqlite", "file:"+filepath.Join(s.dir, "data", "helpwright.db")+"?_txlock=immediate&_pragma=busy_timeout(60000)")
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	rows, err := db.Query(`SELECT name FROM pragma_table_list WHERE type = 'table' AND name LIKE 'hw\_%' ESCAPE '\'`)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	var refuse, allow strings.Builder
+	for rows.Next() {
+		var table string
+		if err := rows.Scan(&table); err != nil {
+			s.t.Fatal(err)
+		}
+		for _, act := range []string{"INSERT", "UPDATE", "DELETE"} {
+			fmt.Fprintf(&refuse, "CREATE TRIGGER refuse_%[1]s_%[2]s BEFORE %[1]s ON %[2]s BEGIN SELECT RAISE(ABORT, 'nothing is written'); END;\n", act, table)
+			fmt.Fprintf(&allow, "DROP TRIGGER refuse_%s_%s;\n", act, table)
+		}
+	}
+	if err := rows.Err(); err != nil || refuse.Len() == 0 {
+		s.t.Fatal(err)
+	}
+	run := func(statements string) {
+		s.t.Helper()
+		if _, err := db.Exec("BEGIN IMMEDIATE;\n" + statements + "COMMIT;"); err != nil {
+			s.t.Fatal(err)
+		}
+	}
+	run(refuse.String())
+	return func() { run(allow.String()); _ = db.Close() }
 }

@@ -15,14 +15,15 @@ import (
 )
 
 type userCmd struct {
-	List              userListCmd        `cmd:"" help:"Print the users: addresses, names, whether they have a password and a second factor, and whether they are disabled."`
-	Show              userShowCmd        `cmd:"" help:"Print a user with the accounts that they are a member of."`
-	Create            userCreateCmd      `cmd:"" help:"Make a user, a member of an account if one is named, and print an access token of theirs on the last line."`
-	Disable           userDisableCmd     `cmd:"" help:"Keep a user out: sessions end at once, access tokens are refused; memberships and work stay."`
-	Enable            userEnableCmd      `cmd:"" help:"Let a disabled user in again."`
-	Delete            userDeleteCmd      `cmd:"" help:"Remove a user with access tokens and memberships; what they wrote stays."`
-	ResetSecondFactor userResetFactorCmd `cmd:"" help:"Remove the second factor of a user who has lost it; make sure first that it is the user who asks."`
-	ResetPassword     userPasswordCmd    `cmd:"" help:"Print a link, good once and for a day, by which a user chooses another password."`
+	List              userListCmd        `cmd:"" help:"List the users with address, name, password, second factor and whether they are disabled."`
+	Show              userShowCmd        `cmd:"" help:"Show a user and their account memberships."`
+	Create            userCreateCmd      `cmd:"" help:"Create a user, optionally as a member of an account, and print an access token on the last line."`
+	Disable           userDisableCmd     `cmd:"" help:"Disable a user: sessions end at once and access tokens are refused. Memberships and work stay."`
+	Enable            userEnableCmd      `cmd:"" help:"Enable a disabled user."`
+	Delete            userDeleteCmd      `cmd:"" help:"Delete a user with access tokens and memberships. What they wrote stays."`
+	ResetSecondFactor userResetFactorCmd `cmd:"" help:"Remove the second factor of a user who has lost it. Make sure that the request comes from the user."`
+	RemovePasskeys    userPasskeysCmd    `cmd:"" help:"Remove all passkeys of a user who has lost a device, and end their sessions."`
+	ResetPassword     userPasswordCmd    `cmd:"" help:"Print a link for choosing a new password. It works once, within a day."`
 }
 
 type userPasswordCmd struct{ userArg }
@@ -53,8 +54,8 @@ func (c *userPasswordCmd) Run(s *session) error {
 
 type userCreateCmd struct {
 	Email    string `required:"" help:"Mail address."`
-	Name     string `help:"Name; the address's local part when empty."`
-	Password string `help:"Password of 8 to 200 characters; none when empty."`
+	Name     string `help:"Name. Default: the local part of the address."`
+	Password string `help:"Password of 8 to 200 characters. Default: none."`
 	Account  int64  `help:"Account to make the user a member of."`
 	Role     string `help:"Role there." enum:"owner,admin,agent,collaborator,editor" default:"agent"`
 }
@@ -86,7 +87,7 @@ func (c *userCreateCmd) Run(s *session) error {
 
 // userArg names a user.
 type userArg struct {
-	Email string `arg:"" help:"The user's mail address." placeholder:"ADDRESS"`
+	Email string `arg:"" help:"The user's email address." placeholder:"ADDRESS"`
 }
 
 func userByEmail(a *app, email string) (helpdesk.User, error) {
@@ -181,6 +182,15 @@ func printAccounts(a *app, w io.Writer, userID int64) error {
 	}
 }
 
+// noticed waits until servers have noticed a change of a user: they remember users for less than a
+// second.
+func (a *app) noticed() {
+	select {
+	case <-a.ctx.Done():
+	case <-time.After(time.Second):
+	}
+}
+
 type userDisableCmd struct{ userArg }
 
 // Run keeps the user out, of servers that run too: their next request is refused.
@@ -189,6 +199,7 @@ func (c *userDisableCmd) Run(s *session) error {
 		if _, err := a.Service().Operator().DisableUser(a.ctx, u.ID); err != nil {
 			return err
 		}
+		a.noticed()
 		fmt.Fprintf(s.stdout, "user %d is disabled\n", u.ID)
 		return nil
 	})
@@ -202,6 +213,7 @@ func (c *userEnableCmd) Run(s *session) error {
 		if _, err := a.Service().Operator().EnableUser(a.ctx, u.ID); err != nil {
 			return err
 		}
+		a.noticed()
 		fmt.Fprintf(s.stdout, "user %d is enabled\n", u.ID)
 		return nil
 	})
@@ -215,7 +227,21 @@ func (c *userResetFactorCmd) Run(s *session) error {
 		if err := a.Service().Operator().ResetSecondFactor(a.ctx, u.ID); err != nil {
 			return err
 		}
+		a.noticed()
 		fmt.Fprintf(s.stdout, "user %d signs in with the password alone\n", u.ID)
+		return nil
+	})
+}
+
+type userPasskeysCmd struct{ userArg }
+
+// Run removes the passkeys.
+func (c *userPasskeysCmd) Run(s *session) error {
+	return c.withUser(s, func(a *app, u helpdesk.User) error {
+		if err := a.Service().Operator().RemoveUserPasskeys(a.ctx, u.ID); err != nil {
+			return err
+		}
+		fmt.Fprintf(s.stdout, "user %d has no passkeys\n", u.ID)
 		return nil
 	})
 }
@@ -228,6 +254,7 @@ func (c *userDeleteCmd) Run(s *session) error {
 		if err := a.Service().Operator().DeleteUser(a.ctx, u.ID); err != nil {
 			return err
 		}
+		a.noticed()
 		fmt.Fprintf(s.stdout, "user %d is deleted\n", u.ID)
 		return nil
 	})

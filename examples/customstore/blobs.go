@@ -14,9 +14,9 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// mapBlobs is a store of files that is all your own. It satisfies storage.Blobs by
-// its methods alone. What to mind: keys are checked first, absent ones are NotFound
-// faults, and a failed Put leaves what was there.
+// mapBlobs is a file store written from scratch. It satisfies storage.Blobs by its methods alone.
+// Note that keys are checked first, absent keys are NotFound faults, and a failed Put leaves the
+// old blob in place.
 type mapBlobs struct {
 	mu    sync.Mutex
 	files map[string]file
@@ -101,7 +101,7 @@ func (b *mapBlobs) find(ctx context.Context, key string) (file, error) {
 
 func check(ctx context.Context, key string) error {
 	if !storage.ValidBlobKey(key) {
-		return fault.Field("key", "is no valid key")
+		return fault.Field("key", "is not a valid blob key")
 	}
 	return ctx.Err()
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/helpwright/helpwright/storage/storagetest"
 )
 
-// The suite proves that the store keeps its promises with the audit in between.
+// The suite checks that the store keeps its promises with the audit in between.
 func TestStore(t *testing.T) {
 	t.Parallel()
 	storagetest.Run(t, func(*testing.T) storagetest.Backend {
@@ -18,7 +18,7 @@ func TestStore(t *testing.T) {
 	})
 }
 
-// The same random steps have the same effects with and without the audit.
+// The same random operations have the same effects with and without the audit.
 func TestCompare(t *testing.T) {
 	t.Parallel()
 	plain, audited := memstore.New(), memstore.New()

@@ -1,10 +1,9 @@
-// Command customstore shows how to bring your own storage: a store of files made
-// from scratch (blobs.go), and a store of data that adds an audit to another one
-// (store.go). A backend of your own database implements helpdesk.Store in the same
-// way.
+// Command customstore shows how to write your own storage: a file store from scratch (blobs.go),
+// and a data store that adds an audit to another one (store.go). A backend for your own database
+// implements helpdesk.Store in the same way.
 //
-// customstore_test.go runs the conformance suite, storagetest, on both. Do the
-// same with yours: what passes it can be trusted with mail.
+// customstore_test.go runs the conformance suite, storagetest, on both. Do the same with yours: a
+// store that passes can be trusted with mail.
 package main
 
 import (
@@ -59,7 +58,7 @@ func run(ctx context.Context, out io.Writer) error {
 	return desk.DeleteConversation(ctx, conversation.ID)
 }
 
-// open makes a user with an account and a desk to work at.
+// open creates a user with an account and opens the desk.
 func open(ctx context.Context, service *helpdesk.Service) (*helpdesk.Desk, error) {
 	user, err := service.Operator().CreateUser(ctx, helpdesk.UserInput{Name: "Grace", Email: "grace@example.org"})
 	if err != nil {

@@ -9,16 +9,15 @@ import (
 	"github.com/helpwright/helpwright/storage"
 )
 
-// auditedStore writes a line for every transaction and for every conversation that
-// one deletes. It changes two methods of another store and leaves the rest to it, also
-// what a store need not have.
+// auditedStore writes a line for every transaction and for every conversation that one deletes. It
+// overrides two methods of another store and embeds the rest, including optional ones.
 type auditedStore struct {
 	completeStore
 	audit io.Writer // may be written to by many goroutines
 }
 
-// completeStore is a store with what lets its files be swept and tied to it, with units
-// of work and a vault.
+// completeStore is a store with all optional parts for sweeping and tying its files, for units of
+// work and for the vault.
 type completeStore interface {
 	helpdesk.Store
 	storage.BlobRows
@@ -27,8 +26,8 @@ type completeStore interface {
 	storage.Vault
 }
 
-// InTx hands fn a transaction that notes what happens, and writes the notes once
-// it is known how the transaction ended.
+// InTx passes fn a transaction that records deletions, and writes them to the audit once the
+// outcome of the transaction is known.
 func (s auditedStore) InTx(ctx context.Context, scope helpdesk.Scope, fn func(ctx context.Context, tx helpdesk.Tx) error) error {
 	var deleted []int64
 	err := s.completeStore.InTx(ctx, scope, func(ctx context.Context, tx helpdesk.Tx) error {
@@ -37,7 +36,7 @@ func (s auditedStore) InTx(ctx context.Context, scope helpdesk.Scope, fn func(ct
 	})
 	if err != nil {
 		fmt.Fprintf(s.audit, "account %d: rolled back\n", scope.AccountID)
-		return err // as it is: callers look at its kind
+		return err // unchanged: callers check its kind
 	}
 	fmt.Fprintf(s.audit, "account %d: committed\n", scope.AccountID)
 	for _, id := range deleted {
@@ -46,7 +45,7 @@ func (s auditedStore) InTx(ctx context.Context, scope helpdesk.Scope, fn func(ct
 	return nil
 }
 
-// auditedTx is a transaction that remembers the conversations it deletes.
+// auditedTx is a transaction that records the conversations it deletes.
 type auditedTx struct {
 	helpdesk.Tx
 	deleted *[]int64

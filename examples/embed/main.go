@@ -1,6 +1,6 @@
-// Command embed shows a program that owns its database, its users and its pages, with a help desk in it: it places an
-// order and opens a conversation about it in one transaction of its own. When the order fails, the conversation and the
-// mail that it would have sent are gone with it.
+// Command embed shows a program with its own database, users and pages that embeds a help desk: it
+// places an order and opens a conversation about it in one transaction of its own. When the order
+// fails, the conversation and its outgoing mail are rolled back too.
 package main
 
 import (
@@ -49,7 +49,7 @@ type shop struct {
 	acme  int64
 }
 
-// relay is where the mails of this program leave.
+// relay receives the outgoing mails of this program.
 type relay chan string
 
 // Send implements [outbound.Transport].
@@ -94,7 +94,7 @@ func run(ctx context.Context, dsn, listen string, out io.Writer) error {
 	return <-stopped
 }
 
-// routes are the program's pages, with the API and the help centres below /help.
+// routes returns the program's pages, with the API and the help centres below /help.
 func (s *shop) routes() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "Doors and windows") })
@@ -102,7 +102,8 @@ func (s *shop) routes() http.Handler {
 	return mux
 }
 
-// signedIn is who the program knows by its own means: here, by a header that a proxy in front sets.
+// signedIn identifies the user by the program's own means: here, by a header that a proxy in front
+// sets.
 func signedIn(r *http.Request) (userID int64, err error) {
 	if r.Header.Get("X-Shop-User") == "" {
 		return 0, nil
@@ -110,13 +111,13 @@ func signedIn(r *http.Request) (userID int64, err error) {
 	return strconv.ParseInt(r.Header.Get("X-Shop-User"), 10, 64)
 }
 
-// open prepares the program's own tables and the help desk's beside them.
+// open creates the program's own tables and the help desk's beside them.
 func open(ctx context.Context, dsn string) (*shop, error) {
 	conn, err := sqlite.Pool(dsn)
 	if err != nil {
 		return nil, err
 	}
-	conn.SetMaxOpenConns(1) // the memory is the connection's
+	conn.SetMaxOpenConns(1) // an in-memory database belongs to its connection
 	db := bun.NewDB(conn, sqlitedialect.New())
 	if _, err := db.ExecContext(ctx, "CREATE TABLE orders (id INTEGER PRIMARY KEY, thing TEXT, conversation_id INTEGER)"); err != nil {
 		return nil, err
@@ -135,7 +136,8 @@ func open(ctx context.Context, dsn string) (*shop, error) {
 	return s, s.people(ctx)
 }
 
-// people makes the user in whose name the program writes, and the mailbox that customers know.
+// people creates the user in whose name the program writes, and the mailbox that customers write
+// to.
 func (s *shop) people(ctx context.Context) error {
 	svc := s.help.Service()
 	user, err := svc.Operator().CreateUser(ctx, helpdesk.UserInput{Email: "shop@example.org", Name: "The shop"})
@@ -155,14 +157,14 @@ func (s *shop) people(ctx context.Context) error {
 	return err
 }
 
-// order writes an order and its conversation in one transaction of the program's.
+// order writes an order and its conversation in one transaction of the program.
 func (s *shop) order(ctx context.Context, thing string, fail error) error {
 	tx, err := s.db.BeginTx(ctx, nil)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = tx.Rollback() }() // after Commit it does nothing
-	// The same service, writing into this transaction.
+	// The same service, bound to this transaction.
 	desk, err := s.help.Service().Bind(s.store.Bind(tx)).Desk(ctx, s.agent, s.acme)
 	if err != nil {
 		return err
@@ -183,7 +185,7 @@ func (s *shop) order(ctx context.Context, thing string, fail error) error {
 	if err := tx.Commit(); err != nil {
 		return err
 	}
-	s.store.WakeWorkers() // the mail leaves at once
+	s.store.WakeWorkers() // sends the mail at once
 	return nil
 }
 

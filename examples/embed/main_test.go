@@ -24,7 +24,7 @@ func TestRollbackTakesTheConversationAlong(t *testing.T) {
 	}
 }
 
-// The program's pages and the help desk's are at one address, and the program says who asks.
+// The program's pages and the help desk's share an address, and the program identifies the user.
 func TestRoutes(t *testing.T) {
 	t.Parallel()
 	s, err := open(t.Context(), "file::memory:?_pragma=foreign_keys(1)")

@@ -1,5 +1,6 @@
-// Command saas is an application whose users' questions land in its own desk, behind its own login, in its own database.
-// Ask at http://127.0.0.1:8080/?as=ada, and answer at http://127.0.0.1:8080/desk/ after http://127.0.0.1:8080/?as=boss.
+// Command saas is an application whose users' questions arrive in its own desk, behind its own
+// login, in its own database. Ask at http://127.0.0.1:8080/?as=ada, and answer at
+// http://127.0.0.1:8080/desk/ after http://127.0.0.1:8080/?as=boss.
 package main
 
 import (
@@ -34,11 +35,11 @@ func main() {
 }
 
 type app struct {
-	pool *sql.DB // the application's own database, with the help desk's tables beside its own
+	pool *sql.DB // the application's own database, which also holds the help desk's tables
 	help *server.Server
 }
 
-const acme = 1 // the account of the only team that there is
+const acme = 1 // the account of the only team
 
 func open(ctx context.Context, dsn string) (*app, error) {
 	pool, err := sqlite.Pool(dsn)
@@ -46,7 +47,7 @@ func open(ctx context.Context, dsn string) (*app, error) {
 		return nil, err
 	}
 	a, store := &app{pool: pool}, bunstore.New(bun.NewDB(pool, sqlitedialect.New()), bunstore.Config{})
-	outbox, err := outbound.NewSpool("outbox") // mail for you to look at; yours has a relay
+	outbox, err := outbound.NewSpool("outbox") // lets you look at mail; a real program uses a relay
 	if err := cmp.Or(err, store.Migrate(ctx)); err != nil {
 		return nil, err
 	}
@@ -60,7 +61,7 @@ func open(ctx context.Context, dsn string) (*app, error) {
 	return a, a.begin(ctx)
 }
 
-// begin makes the application's people, and the first agent, account and mailbox, once.
+// begin creates the application's people, and the first agent, account and mailbox, once.
 func (a *app) begin(ctx context.Context) error {
 	operator := a.help.Service().Operator()
 	if some, err := operator.HasUsers(ctx); err != nil || some {
@@ -84,15 +85,15 @@ func (a *app) begin(ctx context.Context) error {
 	return err
 }
 
-// who is the application's own login. Yours asks for a password.
+// who is the application's own login. A real one asks for a password.
 func (a *app) who(r *http.Request) (email string, agent int64) {
 	if c, err := r.Cookie("who"); err == nil {
-		_ = a.pool.QueryRowContext(r.Context(), `SELECT email, agent FROM people WHERE name = ?`, c.Value).Scan(&email, &agent) // else nobody
+		_ = a.pool.QueryRowContext(r.Context(), `SELECT email, agent FROM people WHERE name = ?`, c.Value).Scan(&email, &agent) // otherwise anonymous
 	}
 	return email, agent
 }
 
-// about tells agents what the application knows about who asks.
+// about shows agents what the application knows about the customer.
 func (a *app) about(ctx context.Context, _ *helpdesk.Desk, c helpdesk.Customer) (desk.Panel, error) {
 	var plan string
 	err := a.pool.QueryRowContext(ctx, `SELECT plan FROM people WHERE email = ?`, c.Emails[0].Key).Scan(&plan)

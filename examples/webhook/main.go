@@ -38,15 +38,15 @@ func main() {
 	log.Fatal(server.ListenAndServe())
 }
 
-// event is what is of use of a CloudEvent.
+// event holds the fields of a CloudEvent that this program uses.
 type event struct {
-	ID      string          `json:"id"` // grows: tells which of two events of a resource is the later one
+	ID      string          `json:"id"` // grows: the later of two events of a resource has the higher one
 	Type    string          `json:"type"`
 	Subject string          `json:"subject"`
 	Data    json.RawMessage `json:"data"` // ids: fetch the resource from the API
 }
 
-// tell is the work of this program.
+// tell returns the work of this program.
 func tell(out io.Writer) func(event) error {
 	return func(e event) error {
 		_, err := fmt.Fprintf(out, "%s: %s %s\n", e.Type, e.Subject, e.Data)
@@ -54,22 +54,22 @@ func tell(out io.Writer) func(event) error {
 	}
 }
 
-// receiver takes events. What was done is remembered in memory here; a program with a
-// database writes the webhook-id into a unique column in the transaction of the work.
+// receiver handles events. It records processed events in memory; a program with a database writes
+// the webhook-id into a unique column, in the same transaction as the work.
 type receiver struct {
 	secret string
 	work   func(event) error
 
 	mu   sync.Mutex
-	done map[string]bool // by webhook-id; false: being done
+	done map[string]bool // by webhook-id; false: in progress
 }
 
 func newReceiver(secret string, work func(event) error) *receiver {
 	return &receiver{secret: secret, work: work, done: map[string]bool{}}
 }
 
-// ServeHTTP answers with a 2xx only when the work is done: after anything else the
-// event comes again.
+// ServeHTTP answers with a 2xx only when the work is done: after any other status the event is
+// delivered again.
 func (rc *receiver) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, 1<<20))
 	if err != nil {
@@ -84,7 +84,7 @@ func (rc *receiver) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	first, done := rc.begin(id)
 	switch {
 	case done:
-		w.WriteHeader(http.StatusNoContent) // it came again
+		w.WriteHeader(http.StatusNoContent) // a repeated event
 		return
 	case !first:
 		http.Error(w, "it is being done", http.StatusServiceUnavailable)
@@ -102,7 +102,7 @@ func (rc *receiver) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// begin reports whether an event is the caller's to do, and whether it was done.
+// begin reports whether the caller is to process an event, and whether it was processed already.
 func (rc *receiver) begin(id string) (first, done bool) {
 	rc.mu.Lock()
 	defer rc.mu.Unlock()
@@ -113,7 +113,7 @@ func (rc *receiver) begin(id string) (first, done bool) {
 	return !known, done
 }
 
-// end remembers that an event was done, or leaves it to another try.
+// end records that an event was processed, or leaves it to another try.
 func (rc *receiver) end(id string, err error) {
 	rc.mu.Lock()
 	defer rc.mu.Unlock()

@@ -20,7 +20,7 @@ import (
 	"github.com/helpwright/helpwright/storage/memstore"
 )
 
-// sender is a help desk in memory that delivers what is due when told to.
+// sender is an in-memory help desk that delivers due events on request.
 type sender struct {
 	*testing.T
 	store *memstore.Store
@@ -65,7 +65,7 @@ func (s *sender) deliver() {
 	}
 }
 
-// An event that failed comes again, and one that comes again is not done again.
+// A failed event is delivered again, and a repeated event is not processed again.
 func TestEachEventIsDoneOnce(t *testing.T) {
 	t.Parallel()
 	s := newSender(t)
@@ -100,7 +100,7 @@ func TestEachEventIsDoneOnce(t *testing.T) {
 	}
 }
 
-// Only who has the secret is listened to.
+// Requests without the secret are refused.
 func TestStrangersAreRefused(t *testing.T) {
 	t.Parallel()
 	rc := newReceiver("whsec_AAAA", func(event) error {

@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 )
 
-// Limits of what is looked at.
+// Limits of what is checked.
 const (
 	maxRecords = 20    // of one Check
 	maxAnswers = 50    // strings of one TXT look-up
@@ -20,38 +20,37 @@ const (
 	quoteMarks = `"“”` // typed along by mistake
 )
 
-// Record is one record to be published.
+// Record is a DNS record to be published.
 type Record struct {
 	Type  string // "TXT" or "CNAME"
 	Name  string // absolute, with or without the final dot
 	Value string
 }
 
-// Result is what was found for a [Record].
+// Result is the result of looking up a [Record].
 type Result struct {
-	// Verified: what is published serves as the record was meant to.
+	// Verified reports that the published record serves its purpose.
 	Verified bool
-	// Unknown: no server gave an answer, so that the record may be there or not.
+	// Unknown reports that no server answered, so that the record may exist or not.
 	Unknown bool
-	// Problem says in a sentence what is wrong; it may also be a warning about a
-	// record that is verified. Empty: nothing.
+	// Problem describes in a sentence what is wrong, or a warning about a verified record. Empty:
+	// nothing.
 	Problem string
-	// Found is what is published under the name, shortened: at most 10 strings of
-	// 1000 bytes.
+	// Found contains what is published under the name, truncated to at most 10 strings of 1000
+	// bytes.
 	Found []string
 }
 
-// Resolver looks up names. *[net.Resolver] is one. The names it is given end with a
-// dot. A name that does not exist is an error that is a *[net.DNSError] with
-// IsNotFound; any other error means that nothing is known.
+// Resolver looks up names, such as *[net.Resolver]. Names end with a dot. A name that does not
+// exist is an error that is a *[net.DNSError] with IsNotFound; any other error means that nothing
+// is known.
 type Resolver interface {
 	LookupTXT(ctx context.Context, name string) ([]string, error)
 	LookupCNAME(ctx context.Context, name string) (string, error)
 }
 
-// NewResolver returns a resolver that asks the server at an address (host:port);
-// the system's servers when it is empty. An answer that does not fit into a UDP
-// packet is asked for by TCP.
+// NewResolver returns a resolver that uses the server at an address (host:port), or the system's
+// servers if it is empty. It repeats a query by TCP if the response does not fit into a UDP packet.
 func NewResolver(server string) *net.Resolver {
 	if server == "" {
 		return &net.Resolver{PreferGo: true, StrictErrors: true}
@@ -62,14 +61,14 @@ func NewResolver(server string) *net.Resolver {
 	return &net.Resolver{PreferGo: true, StrictErrors: true, Dial: dial}
 }
 
-// Checker looks up records. Its zero value asks the system's servers.
+// Checker looks up records. Its zero value uses the system's servers.
 type Checker struct {
 	Resolver Resolver      // nil: NewResolver("")
-	Timeout  time.Duration // of each look-up; 0 means 5 s. All of a Check have twice as long.
+	Timeout  time.Duration // per look-up; 0 means 5 s. A whole Check has twice as long.
 }
 
-// Check looks the records up, one after the other, and returns a result for each
-// in their order. Records beyond the twentieth are Unknown.
+// Check looks up records, one after the other, and returns one result for each in order. Records
+// beyond the twentieth are Unknown.
 func (c Checker) Check(ctx context.Context, records []Record) []Result {
 	if c.Resolver == nil {
 		c.Resolver = NewResolver("")
@@ -111,7 +110,7 @@ func (c Checker) one(ctx context.Context, r Record) Result {
 	return Result{Unknown: true, Problem: "Records of this type cannot be looked up."}
 }
 
-// failed is the result of a look-up without an answer.
+// failed returns the result of a look-up without an answer.
 func failed(err error, absent string) Result {
 	if dns, ok := errors.AsType[*net.DNSError](err); ok && dns.IsNotFound {
 		return Result{Problem: absent}
@@ -121,7 +120,7 @@ func failed(err error, absent string) Result {
 
 func alias(r Record, target string) Result {
 	target = host(target)
-	if target == host(r.Name) { // a resolver's way to say that there is no alias
+	if target == host(r.Name) { // how a resolver reports that there is no alias
 		return Result{Problem: "There is no CNAME record with this name."}
 	}
 	out := Result{Verified: target == host(r.Value), Found: shortened([]string{target})}
@@ -135,7 +134,7 @@ func host(name string) string {
 	return strings.ToLower(strings.TrimSuffix(strings.TrimSpace(name), "."))
 }
 
-// text finds the answer that serves as want was meant to.
+// text finds the answer that serves the purpose of want.
 func text(want string, answers []string) Result {
 	judge := plain
 	switch lower := strings.ToLower(want); {
@@ -164,8 +163,8 @@ func text(want string, answers []string) Result {
 	return out
 }
 
-// unquote takes away what people copy along from a zone file: quotation marks
-// around the strings of a record, and backslashes before semicolons.
+// unquote removes what people copy from a zone file: quotation marks around a record's strings, and
+// backslashes before semicolons.
 func unquote(s string) string {
 	s = strings.ReplaceAll(strings.TrimSpace(s), `\;`, ";")
 	if !strings.ContainsAny(s, quoteMarks) {
@@ -184,7 +183,7 @@ func unquote(s string) string {
 	return strings.TrimSpace(b.String())
 }
 
-// plain compares text, however its blanks are.
+// plain compares text, ignoring differences in white space.
 func plain(want string, answers []string) string {
 	squeeze := func(s string) string { return strings.Join(strings.Fields(s), " ") }
 	for _, answer := range answers {
@@ -195,7 +194,7 @@ func plain(want string, answers []string) string {
 	return "The TXT records with this name are others."
 }
 
-// shortened is what a result shows of answers.
+// shortened returns answers truncated for a result.
 func shortened(answers []string) []string {
 	var out []string
 	for _, answer := range answers[:min(len(answers), maxFound)] {

@@ -5,9 +5,8 @@ import (
 	"strings"
 )
 
-// tags reads a tag-list (RFC 6376 section 3.2): names in lower case, blanks around
-// and inside of values gone. ok is false for what is no tag-list or names a tag
-// twice.
+// tags parses a tag-list (RFC 6376 section 3.2), with names in lower case and white space removed
+// around and inside values. ok is false for an invalid list or duplicate tags.
 func tags(s string) (list map[string]string, ok bool) {
 	list = map[string]string{}
 	parts := strings.Split(s, ";")
@@ -28,8 +27,8 @@ func tags(s string) (list map[string]string, ok bool) {
 	return list, true
 }
 
-// dkim looks for the key. Other tags may be there, as long as the key can be used
-// for mail and with SHA-256. "" means that it is right.
+// dkim checks the key. Other tags are ignored, as long as the key can be used for mail and with
+// SHA-256. It returns the problem, or "".
 func dkim(want string, answers []string) string {
 	wanted, _ := tags(want)
 	problem := "There is no DKIM key among the TXT records with this name."
@@ -67,8 +66,8 @@ func isSPF(s string) bool {
 	return strings.EqualFold(version, "v=spf1")
 }
 
-// spf looks for the one SPF record and the mechanisms of want in it; what it says
-// of all others ("all") is the owner's business. "" means that it is right.
+// spf checks that there is one SPF record with the mechanisms of want. What it specifies for other
+// senders ("all") is up to the owner. It returns the problem, or "".
 func spf(want string, answers []string) string {
 	var records []string
 	for _, answer := range answers {
@@ -95,7 +94,7 @@ func spf(want string, answers []string) string {
 	return ""
 }
 
-// mechanisms are the terms of an SPF record that let senders pass.
+// mechanisms returns the terms of an SPF record that authorize senders.
 func mechanisms(record string) []string {
 	fields := strings.Fields(strings.ToLower(record))
 	var all []string
@@ -111,8 +110,8 @@ func mechanisms(record string) []string {
 	return all
 }
 
-// dmarc looks for the one DMARC record; its policy is the owner's business. ""
-// means that it is right.
+// dmarc checks that there is one DMARC record; its policy is up to the owner. It returns the
+// problem, or "".
 func dmarc(_ string, answers []string) string {
 	var records []map[string]string
 	for _, answer := range answers {

@@ -1,5 +1,5 @@
-// Package imageproxy fetches images from other servers for who reads a mail, so that
-// the sender learns neither who reads it nor where.
+// Package imageproxy fetches images from other servers on behalf of mail readers, so that the
+// sender learns neither who reads the mail nor where.
 package imageproxy
 
 import (
@@ -18,16 +18,16 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// Config is what a [Proxy] is made of.
+// Config configures a [Proxy].
 type Config struct {
-	// Dial connects to a server; required. It decides which addresses may be reached:
-	// see netguard.Dialer. It is asked anew for every redirect.
+	// Dial connects to a server; required. It restricts the allowed addresses, also for redirects:
+	// see netguard.Dialer.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
-	// MaxBytes of an image; 0 means 5 MiB.
+	// MaxBytes is the maximum size of an image; 0 means 5 MiB.
 	MaxBytes int64
-	// Timeout of one image with all redirects; 0 means 10 s.
+	// Timeout is the time for one image with all redirects; 0 means 10 s.
 	Timeout time.Duration
-	// Parallel is how many images are fetched at a time; 0 means 16. Others wait.
+	// Parallel is the number of concurrent fetches; 0 means 16. Others wait.
 	Parallel int
 }
 
@@ -40,7 +40,7 @@ type Proxy struct {
 
 const maxRedirects = 5
 
-// New makes a proxy. It starts nothing.
+// New returns a proxy. It starts nothing.
 func New(cfg Config) *Proxy {
 	if cfg.Dial == nil {
 		cfg.Dial = netguard.Dialer(false, 10*time.Second)
@@ -56,7 +56,7 @@ func New(cfg Config) *Proxy {
 	}
 	p := &Proxy{cfg: cfg, slots: make(chan struct{}, cfg.Parallel)}
 	p.client = &http.Client{
-		// No proxy of the environment: it would connect to what Dial refuses.
+		// Ignore proxy settings in the environment: a proxy would bypass Dial's restrictions.
 		Transport: &http.Transport{
 			DialContext: cfg.Dial, DisableKeepAlives: true, MaxResponseHeaderBytes: 64 << 10,
 			TLSHandshakeTimeout: cfg.Timeout, ResponseHeaderTimeout: cfg.Timeout, ForceAttemptHTTP2: true,
@@ -72,7 +72,7 @@ func New(cfg Config) *Proxy {
 	return p
 }
 
-// allowed: an address that an image of a mail may have.
+// allowed returns an error unless an image in a mail may have this address.
 func allowed(u *url.URL) error {
 	if u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil {
 		return errors.New("not a web address")
@@ -80,10 +80,9 @@ func allowed(u *url.URL) error {
 	return nil
 }
 
-// Fetch gets the image at an address. What is no image of a format that browsers show
-// (SVG, which can run scripts, is none here), is too large or cannot be had is a
-// NotFound fault that says which; so is what Dial refuses. It sends no cookie, no
-// address of a page and the same User-Agent for all.
+// Fetch fetches the image at an address. If it is unavailable, too large, refused by Dial, or not
+// in a format that browsers show (excluding SVG, which can run scripts), it is a NotFound fault
+// with the reason. It sends no cookie, no referrer, and the same User-Agent for all.
 func (p *Proxy) Fetch(ctx context.Context, address string) (helpdesk.RemoteImage, error) {
 	u, err := url.Parse(address)
 	if err == nil {
@@ -129,10 +128,10 @@ func (p *Proxy) Fetch(ctx context.Context, address string) (helpdesk.RemoteImage
 }
 
 func none(why string, err error) (helpdesk.RemoteImage, error) {
-	return helpdesk.RemoteImage{}, &fault.Error{Kind: fault.NotFound, Message: "The image cannot be had. " + why, Err: err}
+	return helpdesk.RemoteImage{}, &fault.Error{Kind: fault.NotFound, Message: "The image could not be fetched. " + why, Err: err}
 }
 
-// imageType tells the format by the content alone; "" if it is none of ours.
+// imageType detects the format by content only; "" if it is not supported.
 func imageType(b []byte) string {
 	kind := http.DetectContentType(b)
 	switch kind {

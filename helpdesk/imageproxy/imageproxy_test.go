@@ -75,7 +75,7 @@ func TestFetch(t *testing.T) {
 				if !errors.Is(err, helpdesk.ErrNotFound) {
 					t.Errorf("error %v", err)
 				}
-				got = strings.TrimPrefix(err.Error(), "The image cannot be had. ")
+				got = strings.TrimPrefix(err.Error(), "The image could not be fetched. ")
 				got, _, _ = strings.Cut(got, ".")
 				got += "."
 			} else if string(image.Content) != png {

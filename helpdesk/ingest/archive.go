@@ -14,21 +14,21 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// ImporterConfig is what an [Importer] is made of.
+// ImporterConfig configures an [Importer].
 type ImporterConfig struct {
 	Intake               *helpdesk.Intake // required
 	Filer                *Filer           // required
 	AccountID, MailboxID int64            // required
-	MaxMail              int64            // bytes of a mail; of a larger one the header is kept and quarantined. 0: [mail.DefaultSize]
-	// Progress hears after each batch how many mails of the archive were looked at. nil: nobody does.
+	MaxMail              int64            // maximum bytes of a message; a larger one is quarantined with only its header. 0: [mail.DefaultSize]
+	// Progress is called after each batch with the number of messages examined. nil: none.
 	Progress func(done int)
 }
 
-// Importer takes the mails of an archive into a mailbox. It can be stopped at any time and begun again: a mail that was taken
-// before is not taken twice.
+// Importer imports an archive's messages into a mailbox. It can be stopped and restarted at any
+// time: a message is taken only once.
 type Importer struct{ cfg ImporterConfig }
 
-// NewImporter returns an importer. What is missing in cfg is an Invalid fault.
+// NewImporter returns an importer. A missing required field of cfg is an Invalid fault.
 func NewImporter(cfg ImporterConfig) (*Importer, error) {
 	var problems fault.Collector
 	problems.Check(cfg.Intake != nil, "Intake", "is required")
@@ -44,19 +44,19 @@ func NewImporter(cfg ImporterConfig) (*Importer, error) {
 	return &Importer{cfg}, problems.Err()
 }
 
-// Imported is what became of the mails of an archive.
+// Imported is the result of importing an archive.
 type Imported struct {
-	Mails int // of the archive
-	Known int // of these, that were taken before
+	Mails int // in the archive
+	Known int // of these, already taken before
 }
 
-// What is taken, and filed, at a time.
+// Batch limits of taking and filing.
 const (
 	importMails = 100
 	importBytes = 16 << 20
 )
 
-// Import takes mails and files them, in their order. dryRun only looks which were taken before.
+// Import takes messages and files them, in order. dryRun only checks which were taken before.
 func (im *Importer) Import(ctx context.Context, a *archive.Archive, dryRun bool) (Imported, error) {
 	var done Imported
 	for rest := a.Mails; len(rest) > 0; {
@@ -71,7 +71,7 @@ func (im *Importer) Import(ctx context.Context, a *archive.Archive, dryRun bool)
 	return done, nil
 }
 
-// importable is how many of the first mails make a batch.
+// importable returns the number of messages in the first batch.
 func importable(mails []archive.Entry) int {
 	n, size := 1, mails[0].Size
 	for n < len(mails) && n < importMails && size+mails[n].Size <= importBytes {
@@ -104,11 +104,12 @@ func (im *Importer) batch(ctx context.Context, a *archive.Archive, entries []arc
 			return known, err
 		}
 	}
-	// Also what an import took that was stopped.
+	// This includes what a stopped import took.
 	return known, im.cfg.Filer.Handle(ctx, storage.ClaimedJob{Job: storage.Job{AccountID: im.cfg.AccountID, Subject: im.cfg.MailboxID}})
 }
 
-// read reads a mail of an archive. Its position is its content, wherever it lies: archives are moved and split.
+// read reads an archive's message. Its position is derived from its content, since archives are
+// moved and split.
 func (im *Importer) read(a *archive.Archive, e archive.Entry) (helpdesk.RawMail, error) {
 	limit := im.cfg.MaxMail
 	if e.Size > limit {

@@ -14,18 +14,17 @@ import (
 	"github.com/helpwright/helpwright/helpdesk/mailauth"
 )
 
-// AuthenticatorConfig says how mails of the intake are authenticated.
+// AuthenticatorConfig configures the authentication of messages at the intake.
 type AuthenticatorConfig struct {
 	Resolver mailauth.Resolver // nil: the system's
-	Timeout  time.Duration     // of all look-ups for one mail; 0 means 10 s
-	// Relays are networks whose hosts hand on mail that they received themselves: SPF
-	// is not evaluated for them, and what trusted servers wrote into the header counts.
-	// nil: [DefaultRelays]; empty: none.
+	Timeout  time.Duration     // of all look-ups for one message; 0 means 10 s
+	// Relays are networks of hosts that relay mail: SPF is not evaluated for them, and results that
+	// trusted servers added to the header count. nil: [DefaultRelays]; empty: none.
 	Relays []netip.Prefix
 }
 
-// DefaultRelays are loopback and private networks: no mail of strangers comes from
-// there, unless through a server in front.
+// DefaultRelays returns loopback and private networks. Strangers' mail arrives from there only
+// through a server in front.
 func DefaultRelays() []netip.Prefix {
 	var all []netip.Prefix
 	for _, network := range []string{"127.0.0.0/8", "::1/128", "10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "fc00::/7", "fe80::/10"} {
@@ -34,9 +33,8 @@ func DefaultRelays() []netip.Prefix {
 	return all
 }
 
-// Authenticator evaluates SPF, DKIM and DMARC of mails that the intake receives, for
-// smtpin.Config. Name servers that do not answer are a temporary error of a result,
-// and never of the mail.
+// Authenticator returns a function for smtpin.Config that evaluates SPF, DKIM and DMARC. An
+// unresponsive name server is a temporary error of a result, never of the message.
 func Authenticator(cfg AuthenticatorConfig) func(ctx context.Context, d smtpin.Delivery) helpdesk.MailAuthentication {
 	if cfg.Relays == nil {
 		cfg.Relays = DefaultRelays()
@@ -54,7 +52,7 @@ func Authenticator(cfg AuthenticatorConfig) func(ctx context.Context, d smtpin.D
 	}
 }
 
-// authentication says a report in the words of the help desk.
+// authentication converts a report for the help desk.
 func authentication(source string, r mailauth.Report) helpdesk.MailAuthentication {
 	out := helpdesk.MailAuthentication{
 		Source: source, Server: r.Server, FromAligned: r.Aligned,
@@ -67,7 +65,7 @@ func authentication(source string, r mailauth.Report) helpdesk.MailAuthenticatio
 	return out
 }
 
-// authorDomain is the domain of who wrote a mail, "" when that is in doubt.
+// authorDomain returns the domain of a message's author, "" if that is ambiguous.
 func authorDomain(raw []byte) string {
 	head := raw
 	for _, end := range []string{"\r\n\r\n", "\n\n"} {
@@ -89,7 +87,7 @@ func domainOf(author mail.Address, ok bool) string {
 	return author.Email[strings.LastIndexByte(author.Email, '@')+1:]
 }
 
-// fromHeader reads what trusted servers found out about a mail before it came here.
+// fromHeader reads the results that trusted servers added to the header.
 func (f *Filer) fromHeader(m *mail.Message) helpdesk.MailAuthentication {
 	if len(f.cfg.TrustedServers) == 0 {
 		return helpdesk.MailAuthentication{}

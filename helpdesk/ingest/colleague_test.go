@@ -106,7 +106,7 @@ func TestRefersToWhatIsGone(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err := b.desk.MergeConversation(ctx, 2, 0)
-	want := "into: is required: the conversation refers to no other one"
+	want := "into: is required: the conversation does not refer to another one"
 	if err == nil || cmp.Diff(0, int(check(b.desk.Conversation(ctx, 2))(t).RefersTo)) != "" {
 		t.Errorf("%v, want %q", err, want)
 	}

@@ -1,5 +1,4 @@
-// Package ingest joins the sources of raw mail with the help desk: [Fetcher] runs
-// a source for every mailbox that is fetched, [Servers] reaches the servers that
-// the sources read from, [Filer] parses what was received and files it. The sources
-// themselves (imap, pop3, smtpin) are leaves of their own.
+// Package ingest connects the sources of raw mail with the help desk. [Fetcher] runs a source for
+// every mailbox that is fetched, [Servers] connects to mail servers, and [Filer] parses and files
+// received messages. The sources themselves (imap, pop3, smtpin) are leaf packages.
 package ingest

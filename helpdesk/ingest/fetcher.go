@@ -16,40 +16,41 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// FetcherConfig is what a [Fetcher] is made of.
+// FetcherConfig configures a [Fetcher].
 type FetcherConfig struct {
 	Intake  *helpdesk.Intake // required
 	Servers *Servers         // required
-	// Refresh is how often the mailboxes' settings are read; 0 means 10 s.
+	// Refresh is the interval of reading the mailboxes' settings; 0 means 10 s.
 	Refresh time.Duration
-	// Events tells when settings may have changed, in any process: then they are read at
-	// once, though not more often than once a second. nil: only Refresh does.
+	// Events reports changes of settings in any process. They are then read at once, though at most
+	// once a second. nil: only Refresh applies.
 	Events storage.EventNotifier
+	// Tracer hears of mails that were fetched, while they are stored. nil: nothing is traced.
+	Tracer storage.Tracer
 	Logger *slog.Logger // nil: discards
 }
 
-// Fetcher runs one source for every mailbox whose mail is fetched, each on its
-// own: a slow server delays nobody else's mail. Changed settings are noticed
-// at once where Events tells of them, and else within Refresh.
+// Fetcher runs one source for every mailbox that is fetched, independently: a slow server delays
+// only its own mail. It notices changed settings at once through Events, otherwise within Refresh.
 type Fetcher struct {
 	cfg FetcherConfig
 
-	running map[int64]*running // by mailbox; of Run's goroutine alone
+	running map[int64]*running // by mailbox; used by Run's goroutine only
 	wait    sync.WaitGroup
 
 	suspects suspects
 }
 
-// running is a source at work.
+// running is a running source.
 type running struct {
 	source helpdesk.FetchSource
-	tokens *oauth.Tokens // nil: a password
+	tokens *oauth.Tokens // nil: uses a password
 	cancel context.CancelFunc
 	done   chan struct{}
 }
 
-// NewFetcher returns a fetcher that has not begun. What is missing in cfg is an Invalid
-// fault.
+// NewFetcher returns a fetcher, which starts with Run. A missing required field of cfg is an
+// Invalid fault.
 func NewFetcher(cfg FetcherConfig) (*Fetcher, error) {
 	var problems fault.Collector
 	problems.Check(cfg.Intake != nil, "Intake", "is required")
@@ -74,7 +75,7 @@ func (f *Fetcher) Run(ctx context.Context) error {
 		defer f.cfg.Events.NotifyEvents(func(int64) {
 			select {
 			case changed <- struct{}{}:
-			default: // one that nobody has taken yet says the same
+			default: // an unread signal means the same
 			}
 		})()
 	}
@@ -97,11 +98,11 @@ func (f *Fetcher) Run(ctx context.Context) error {
 	}
 }
 
-// pauseOfRefresh is the least time between two readings of the settings.
+// pauseOfRefresh is the minimum time between two readings of the settings.
 const pauseOfRefresh = time.Second
 
-// refresh starts sources that are new, and ends those that are gone or changed. It
-// waits for none of them to end: a new source of the same mailbox does that.
+// refresh starts new sources, and stops removed or changed ones. It does not wait for them to end;
+// the new source of the same mailbox does.
 func (f *Fetcher) refresh(ctx context.Context) error {
 	sources, err := f.cfg.Intake.Sources(ctx)
 	if err != nil {
@@ -127,8 +128,8 @@ func (f *Fetcher) refresh(ctx context.Context) error {
 	return nil
 }
 
-// is tells whether the settings are those that r works with. A refresh token that
-// the token endpoint has given in place of the former is no change.
+// is reports whether r uses these settings. A refresh token replaced by the token endpoint is not a
+// change.
 func (r *running) is(s helpdesk.FetchSource) bool {
 	if r.tokens != nil && s.RefreshToken != r.source.RefreshToken && s.RefreshToken == r.tokens.RefreshToken() {
 		r.source.RefreshToken = s.RefreshToken
@@ -136,7 +137,7 @@ func (r *running) is(s helpdesk.FetchSource) bool {
 	return reflect.DeepEqual(s, r.source)
 }
 
-// start runs a source after the one before it has ended.
+// start runs a source after the previous one has ended.
 func (f *Fetcher) start(ctx context.Context, s helpdesk.FetchSource, after <-chan struct{}) {
 	ctx, cancel := context.WithCancel(ctx)
 	r := &running{source: s, cancel: cancel, done: make(chan struct{})}
@@ -156,14 +157,14 @@ func (f *Fetcher) start(ctx context.Context, s helpdesk.FetchSource, after <-cha
 	})
 }
 
-// afterPanic is how long a mailbox is left alone whose source has panicked.
+// afterPanic is the pause after a source panicked.
 const afterPanic = 5 * time.Minute
 
 // fetch runs a source until ctx ends. Its error is a panic of the source.
 func (f *Fetcher) fetch(ctx context.Context, s helpdesk.FetchSource, tokens *oauth.Tokens) (err error) {
 	l := &ledger{
 		intake: f.cfg.Intake, accountID: s.AccountID, mailboxID: s.MailboxID, epoch: s.Inbound.Epoch,
-		log: f.cfg.Logger.With("mailbox_id", s.MailboxID), suspects: &f.suspects,
+		log: f.cfg.Logger.With("mailbox_id", s.MailboxID), suspects: &f.suspects, tracer: f.cfg.Tracer,
 	}
 	fail := func(err error) {
 		l.report(ctx, wire.Status{LastError: err, LastErrorAt: f.cfg.Servers.cfg.Now()})

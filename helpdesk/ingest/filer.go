@@ -16,33 +16,32 @@ import (
 	"github.com/helpwright/helpwright/storage/jobs"
 )
 
-// FilerConfig is what a [Filer] is made of.
+// FilerConfig configures a [Filer].
 type FilerConfig struct {
 	Intake *helpdesk.Intake // required
-	Limits mail.Limits      // of one mail; zero: those of package mail
-	// TrustedServers are the names (authserv-ids) of mail servers whose
-	// Authentication-Results are believed in fetched and relayed mail. Each has to
-	// write the field into every mail, or to remove those that bear its name.
+	Limits mail.Limits      // per message; zero: those of package mail
+	// TrustedServers are the authserv-ids of mail servers whose Authentication-Results are trusted
+	// in fetched and relayed mail. Each server must add the header field to every message, or
+	// remove existing ones with its name.
 	TrustedServers []string
-	// Observe hears what became of each mail: filed, ignored or quarantined. nil: nobody does.
+	// Observe is called with each message's result: filed, ignored or quarantined. nil: none.
 	Observe func(helpdesk.InboundState)
 	Now     func() time.Time // nil: time.Now
 	Logger  *slog.Logger     // nil: discards
 }
 
-// Filer files received mails: the handler of jobs of kind [helpdesk.JobFileMail].
+// Filer files received messages. It handles jobs of kind [helpdesk.JobFileMail].
 type Filer struct {
 	cfg FilerConfig
 
 	mu   sync.Mutex
-	busy map[int64]bool // mailboxes at work; true: look again before ending
-	owed map[int64]bool // mails of which a note says that work has begun: it has ended, and that could not be noted
+	busy map[int64]bool // mailboxes in progress; true: check again before ending
+	owed map[int64]bool // messages with a record of StartMail that could not be cleared
 
-	large chan struct{} // a place for the large mail that is being filed
+	large chan struct{} // semaphore for one large message
 }
 
-// NewFiler returns a filer. What is missing in cfg is an Invalid
-// fault.
+// NewFiler returns a filer. A missing required field of cfg is an Invalid fault.
 func NewFiler(cfg FilerConfig) (*Filer, error) {
 	if cfg.Intake == nil {
 		return nil, fault.Field("Intake", "is required")
@@ -56,16 +55,16 @@ func NewFiler(cfg FilerConfig) (*Filer, error) {
 	return &Filer{cfg: cfg, busy: map[int64]bool{}, owed: map[int64]bool{}, large: make(chan struct{}, 1)}, nil
 }
 
-// Handle files all mails that wait in the job's mailbox, in the order in which
-// they were received: an answer must find what it answers. A mail that cannot be
-// filed is quarantined with the reason and delays no other. Only what concerns all
-// mails, such as a database that is away, is an error.
+// Handle files all waiting messages of the job's mailbox in order of receipt, so that a reply finds
+// the message it answers. A message that cannot be filed is quarantined with the reason and does
+// not hold up others. Only failures that affect all messages, such as an unavailable database, are
+// errors.
 //
-// Jobs of one mailbox come in crowds, one for every batch received. Within a
-// process the first works for all; between processes the rows' locks decide.
+// Each received batch creates a job, so one mailbox may have many. Within a process the first one
+// works for all; between processes, row locks decide.
 func (f *Filer) Handle(ctx context.Context, job storage.ClaimedJob) error {
 	if !f.enter(job.Subject) {
-		return nil // whoever is at work looks again, and its own job brings it back if it dies
+		return nil // the running job checks again, and is retried if it dies
 	}
 	for {
 		if err := f.drain(ctx, job); err != nil {
@@ -89,7 +88,7 @@ func (f *Filer) enter(mailbox int64) bool {
 	return true
 }
 
-// leave ends the work on a mailbox, unless more was asked for meanwhile.
+// leave ends the work on a mailbox, unless more was requested in the meantime.
 func (f *Filer) leave(mailbox int64, anyway bool) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -101,14 +100,14 @@ func (f *Filer) leave(mailbox int64, anyway bool) bool {
 	return true
 }
 
-// Mails that wait are filed in batches, each in one transaction, for which others who
-// write may have to wait.
+// Waiting messages are filed in batches, each in one transaction, during which other writers may
+// wait.
 const (
 	batchMails = 20
-	batchBytes = 4 << 20 // a larger mail is filed alone
+	batchBytes = 4 << 20 // larger messages are filed alone
 )
 
-// drain files what waits. When it fails after it has filed some, its error says so.
+// drain files the waiting messages. If it fails after filing some, its error reflects that.
 func (f *Filer) drain(ctx context.Context, job storage.ClaimedJob) (err error) {
 	const page = 100
 	done := 0
@@ -122,7 +121,7 @@ func (f *Filer) drain(ctx context.Context, job storage.ClaimedJob) (err error) {
 		if err != nil {
 			return err
 		}
-		// The process may have died at one of them: of this job's, or of another's.
+		// A process may have died at one of them, in this job or in another.
 		careful := job.Lost > 0 || slices.ContainsFunc(waiting, func(m helpdesk.InboundMail) bool { return m.Deaths > 0 })
 		for rest := waiting; len(rest) > 0; {
 			n, file := together(rest), f.fileAll
@@ -142,7 +141,7 @@ func (f *Filer) drain(ctx context.Context, job storage.ClaimedJob) (err error) {
 	}
 }
 
-// together is how many of the first of mails make a batch.
+// together returns the number of messages in the first batch.
 func together(mails []helpdesk.InboundMail) int {
 	n, size := 1, mails[0].Size
 	for n < len(mails) && n < batchMails && size+mails[n].Size <= batchBytes {
@@ -152,11 +151,11 @@ func together(mails []helpdesk.InboundMail) int {
 	return n
 }
 
-// fileCarefully files one mail and notes before that it does: what the process dies at
-// again and again is set aside.
+// fileCarefully files one message and records that before, so that a message that crashes the
+// process repeatedly is quarantined.
 func (f *Filer) fileCarefully(ctx context.Context, accountID int64, rows []helpdesk.InboundMail) (done int, err error) {
 	id := rows[0].ID
-	if f.owes(id) { // an outage must not count as a death
+	if f.owes(id) { // an outage must not count as a crash
 		if err := f.stopMail(ctx, accountID, id); err != nil {
 			return 0, err
 		}
@@ -179,11 +178,10 @@ func (f *Filer) fileCarefully(ctx context.Context, accountID int64, rows []helpd
 	return done, err
 }
 
-// stopMail notes that work on a mail has ended, now or before the next time that it
-// begins.
+// stopMail records that work on a message has ended, now or before the next time that it starts.
 func (f *Filer) stopMail(ctx context.Context, accountID, id int64) error {
 	err := f.cfg.Intake.StopMail(ctx, accountID, id)
-	f.owe(id, err != nil && fault.Certain(err)) // of a death that happened rather too little is noted than too much
+	f.owe(id, err != nil && fault.Certain(err)) // rather count too few crashes than too many
 	return err
 }
 
@@ -201,11 +199,11 @@ func (f *Filer) owes(id int64) bool {
 	return f.owed[id]
 }
 
-// fileAll files mails together, or else one by one: then the one at fault is known. It
-// says how many it has dealt with. Those that were read are filed also when the next
-// cannot be: otherwise nothing would ever be done where reading fails now and then.
+// fileAll files messages together or, after a failure, one by one to find the faulty one. It
+// returns the number handled. Messages already read are filed even if the next cannot be read;
+// otherwise unreliable storage could block all progress.
 //
-// A large mail takes several times its size in memory: one is filed at a time.
+// A large message takes several times its size in memory, so only one is filed at a time.
 func (f *Filer) fileAll(ctx context.Context, accountID int64, rows []helpdesk.InboundMail) (done int, err error) {
 	if rows[0].Size > batchBytes {
 		select {
@@ -231,8 +229,8 @@ func (f *Filer) fileAll(ctx context.Context, accountID int64, rows []helpdesk.In
 	return done, failure
 }
 
-// readAll reads mails until one cannot be read for a reason that concerns all. What
-// cannot be read for one of its own is set aside.
+// readAll reads messages until one fails for a reason that affects all. A message that is itself
+// unreadable is quarantined.
 func (f *Filer) readAll(ctx context.Context, accountID int64, rows []helpdesk.InboundMail) (mails []helpdesk.ReceivedMail, aside int, err error) {
 	for _, row := range rows {
 		mail, err := f.read(ctx, accountID, row)
@@ -248,7 +246,7 @@ func (f *Filer) readAll(ctx context.Context, accountID int64, rows []helpdesk.In
 	return mails, aside, nil
 }
 
-// setAside quarantines a mail that could not be filed, unless that is not the mail's fault.
+// setAside quarantines a message that cannot be filed, unless the message is not the cause.
 func (f *Filer) setAside(ctx context.Context, accountID, mailboxID, id int64, err error) error {
 	if ctx.Err() != nil || concernsAll(err) {
 		return err
@@ -267,7 +265,7 @@ func (f *Filer) observe(state helpdesk.InboundState) {
 	}
 }
 
-// concernsAll tells errors that the next mail would meet too.
+// concernsAll reports whether an error would affect other messages, too.
 func concernsAll(err error) bool {
 	return fault.Passes(err) || fault.Is(err, fault.Forbidden) || errors.Is(err, context.Canceled)
 }
@@ -288,7 +286,7 @@ func reason(err error) string {
 	return "an unexpected error; the server's log tells more"
 }
 
-// try files mails, all or none.
+// try files messages, all or none.
 func (f *Filer) try(ctx context.Context, accountID int64, mails ...helpdesk.ReceivedMail) (err error) {
 	defer recovered(&err)
 	rows, err := f.cfg.Intake.FileAll(ctx, accountID, mails)
@@ -300,21 +298,21 @@ func (f *Filer) try(ctx context.Context, accountID int64, mails ...helpdesk.Rece
 	return err
 }
 
-// recovered makes an error of a panic.
+// recovered converts a panic to an error.
 func recovered(err *error) {
 	if p := recover(); p != nil {
 		*err = fmt.Errorf("ingest: panic while filing: %v", p)
 	}
 }
 
-// read reads and parses a received mail.
+// read reads and parses a received message.
 func (f *Filer) read(ctx context.Context, accountID int64, row helpdesk.InboundMail) (in helpdesk.IncomingMail, err error) {
 	defer recovered(&err)
 	raw, err := f.cfg.Intake.Raw(ctx, accountID, row)
 	if err != nil {
 		return in, err
 	}
-	// How large a mail may be is the source's to say, or whoever had it fetched again.
+	// The source, or whoever had it fetched again, has already limited the size.
 	limits := f.cfg.Limits
 	limits.Size = max(limits.Size, mail.DefaultSize, int64(len(raw)))
 	parsed, err := mail.Parse(raw, limits)
@@ -332,7 +330,7 @@ func (f *Filer) read(ctx context.Context, accountID int64, row helpdesk.InboundM
 	return in, nil
 }
 
-// incoming says a parsed mail in the words of the help desk.
+// incoming converts a parsed message for the help desk.
 func incoming(m *mail.Message) helpdesk.IncomingMail {
 	identity, former := m.Identity(), m.FormerIdentity()
 	in := helpdesk.IncomingMail{
@@ -369,8 +367,8 @@ func incoming(m *mail.Message) helpdesk.IncomingMail {
 	return in
 }
 
-// attached is the mail that is attached to one, if it is the only one. What cannot be
-// read is a file as any other.
+// attached returns the attached message, if there is exactly one. An unreadable one stays an
+// ordinary file.
 func attached(files []helpdesk.IncomingFile, limits mail.Limits) *helpdesk.IncomingMail {
 	var found []helpdesk.IncomingFile
 	for _, a := range files {
@@ -399,7 +397,7 @@ func addresses(all []mail.Address) []helpdesk.Address {
 	return out
 }
 
-// deliveryReport says what a mail reports in the words of the help desk.
+// deliveryReport converts a message's report for the help desk.
 func deliveryReport(r mail.Report) *helpdesk.DeliveryReport {
 	out := &helpdesk.DeliveryReport{InWords: r.InWords, Complaint: r.Complaint, MessageIDs: r.MessageIDs, Senders: r.Senders}
 	states := map[mail.ReportAction]helpdesk.DeliveryState{

@@ -8,7 +8,7 @@ import (
 	"github.com/helpwright/helpwright/helpdesk/pgp"
 )
 
-// security checks the signature of a mail against the keys of its sender.
+// security checks a message's signature against its sender's keys.
 func (f *Filer) security(ctx context.Context, accountID int64, from string, p mail.Protection) (helpdesk.MailSecurity, error) {
 	out := helpdesk.MailSecurity{Protocol: p.Protocol, Encrypted: p.Encrypted, Signature: helpdesk.SignatureNone}
 	if !p.Signed {

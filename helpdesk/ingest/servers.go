@@ -14,26 +14,26 @@ import (
 	"github.com/helpwright/helpwright/helpdesk/netguard"
 )
 
-// ServersConfig is what [Servers] are reached with.
+// ServersConfig configures [Servers].
 type ServersConfig struct {
-	// AllowPrivateHosts lets mailboxes name servers at loopback and private addresses.
+	// AllowPrivateHosts allows servers at loopback and private addresses.
 	AllowPrivateHosts bool
-	// PollInterval is how often a folder or a maildrop is looked at that the server does
-	// not tell about by itself; 0 means 60 s.
+	// PollInterval is the interval of polling folders and maildrops whose server does not notify; 0
+	// means 60 s.
 	PollInterval time.Duration
 	MaxMessage   int64 // bytes; 0 means 50 MiB
-	// Memory is how many bytes of mail all mailboxes together hold while they fetch it; 0
-	// means 64 MiB. A larger mail is held alone, and fetches of up to 1 MiB are not
-	// counted: new mail does not wait for large mail on slow servers.
+	// Memory limits the bytes of mail that all mailboxes together hold while fetching; 0 means 64
+	// MiB. A larger message is held alone. Fetches of up to 1 MiB are not counted, so that new mail
+	// does not wait for large mail on slow servers.
 	Memory int64
-	// StepTimeout is the longest silence of a server, BackoffMin and BackoffMax bound
-	// the waits after failures; 0: see [imap.Config].
+	// StepTimeout is the longest silence of a server; BackoffMin and BackoffMax bound the waits
+	// after failures; 0: see [imap.Config].
 	StepTimeout, BackoffMin, BackoffMax time.Duration
 	Now                                 func() time.Time // nil: time.Now
 	Logger                              *slog.Logger     // nil: discards
 }
 
-// Servers reaches the servers from which mailboxes' mail is fetched. It implements
+// Servers connects to the servers that mailboxes are fetched from. It implements
 // [helpdesk.MailServers] and keeps no connections.
 type Servers struct {
 	cfg  ServersConfig
@@ -41,7 +41,7 @@ type Servers struct {
 	room *wire.Room
 }
 
-// NewServers returns the servers that the dial policy lets through.
+// NewServers returns servers with a dial policy.
 func NewServers(cfg ServersConfig) *Servers {
 	wire.Default(&cfg.PollInterval, time.Minute)
 	if cfg.Now == nil {
@@ -54,7 +54,7 @@ func NewServers(cfg ServersConfig) *Servers {
 	return &Servers{cfg: cfg, room: wire.NewRoom(cfg.Memory), dial: netguard.Dialer(cfg.AllowPrivateHosts, 30*time.Second)}
 }
 
-// tokens are those of a mailbox, nil if it signs in with a password.
+// tokens returns a mailbox's tokens, nil if it uses a password.
 func (s *Servers) tokens(source helpdesk.FetchSource, rotated func(ctx context.Context, old, next string) error) *oauth.Tokens {
 	if source.Inbound.Auth != helpdesk.AuthOAuth2 {
 		return nil
@@ -66,7 +66,7 @@ func (s *Servers) tokens(source helpdesk.FetchSource, rotated func(ctx context.C
 	})
 }
 
-// server is where a mailbox's mail is, and how to get in.
+// server returns the address and credentials of a mailbox's server.
 func (s *Servers) server(source helpdesk.FetchSource, tokens *oauth.Tokens) wire.Server {
 	in := source.Inbound
 	server := wire.Server{
@@ -96,12 +96,12 @@ func (s *Servers) pop3Config(source helpdesk.FetchSource, tokens *oauth.Tokens) 
 	}
 }
 
-// source is what imports a mailbox's mail.
+// source imports a mailbox's mail.
 type source interface {
 	Run(ctx context.Context) error
 }
 
-// open makes the source of a mailbox, which writes into l.
+// open returns a mailbox's source, which writes to l.
 func (s *Servers) open(from helpdesk.FetchSource, tokens *oauth.Tokens, l *ledger) (source, error) {
 	switch from.Inbound.Type {
 	case helpdesk.InboundIMAP:
@@ -133,7 +133,7 @@ func (s *Servers) Test(ctx context.Context, from helpdesk.FetchSource) error {
 	return shown(err)
 }
 
-// shown makes an error one that the help desk understands.
+// shown converts an error for the help desk.
 func shown(err error) error {
 	if wire.NeedsReauth(err) {
 		return reauth{err}
@@ -141,10 +141,10 @@ func shown(err error) error {
 	return err
 }
 
-// reauth is an error that is [helpdesk.ErrReauth] too.
+// reauth is an error that is also [helpdesk.ErrReauth].
 type reauth struct{ error }
 
-// Is implements what errors.Is asks for.
+// Is implements the method for errors.Is.
 func (reauth) Is(target error) bool { return target == helpdesk.ErrReauth }
 
 // Unwrap returns the reason.

@@ -8,22 +8,22 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// suspects has the mailboxes at which a process has died fetched one at a time: then the
-// next death shows which of them it was.
+// suspects fetches mailboxes suspected of crashes one at a time, so that the next crash identifies
+// the cause.
 type suspects struct {
-	turn  chan struct{} // holds a value while one is fetched
-	pause time.Duration // between two looks whether a mailbox is still parked
+	turn  chan struct{} // holds a value during a fetch
+	pause time.Duration // interval of checking whether a mailbox is still parked
 }
 
 func newSuspects(pause time.Duration) suspects {
 	return suspects{turn: make(chan struct{}, 1), pause: pause}
 }
 
-// patience is how long a suspect waits for its turn: a slow server must not keep the
-// others waiting for ever.
+// patience is how long a suspect waits for its turn, so that a slow server does not block the
+// others forever.
 const patience = time.Minute
 
-// wait waits for a turn. What it returns ends it.
+// wait waits for a turn, which end ends.
 func (s *suspects) wait(ctx context.Context) (end func()) {
 	select {
 	case s.turn <- struct{}{}:
@@ -34,8 +34,8 @@ func (s *suspects) wait(ctx context.Context) (end func()) {
 	return func() {}
 }
 
-// work implements [imap.Config].Work and [pop3.Config].Work: the mailbox has a note that
-// this process is at work on it. One that is parked waits until it is not.
+// work implements [imap.Config].Work and [pop3.Config].Work: it records that this process works on
+// the mailbox, and waits while the mailbox is parked.
 func (l *ledger) work(ctx context.Context, do func(context.Context) error) error {
 	alone := false
 	for {
@@ -57,14 +57,14 @@ func (l *ledger) work(ctx context.Context, do func(context.Context) error) error
 	}
 }
 
-// noted does work that the mailbox has a note of.
+// noted does the work between BeginFetch and EndFetch.
 func (l *ledger) noted(ctx context.Context, do func(context.Context) error) error {
 	done := false
-	defer func() { // also after a panic: the process goes on
+	defer func() { // also after a panic, which does not end the process
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 		defer cancel()
 		err := l.intake.EndFetch(ctx, l.accountID, l.mailboxID, done)
-		if err != nil && !fault.Is(err, fault.NotFound) { // the mailbox may just have been deleted
+		if err != nil && !fault.Is(err, fault.NotFound) { // the mailbox may have been deleted
 			l.log.WarnContext(ctx, "the end of work on the mailbox was not noted", "error", err)
 		}
 	}()

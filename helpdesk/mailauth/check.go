@@ -17,9 +17,9 @@ import (
 )
 
 const (
-	maxSignatures = 5 // DKIM signatures of a mail that are checked
+	maxSignatures = 5 // limit of checked DKIM signatures of a message
 	maxAnswers    = 50
-	maxRecord     = 2 << 10 // bytes of one TXT record: a key of 10,000 bits; one of 380,000 takes 14 s for each signature
+	maxRecord     = 2 << 10 // bytes of one TXT record: a key of 10,000 bits; one of 380,000 takes 14 s per signature
 
 	// The check of signatures takes the square of some of these, see looksSigned.
 	maxHeader         = 256 << 10 // bytes
@@ -36,27 +36,27 @@ type Resolver interface {
 	LookupAddr(ctx context.Context, addr string) ([]string, error)
 }
 
-// Checker evaluates mails that are being received. It is safe for concurrent use.
+// Checker authenticates messages during receipt. It is safe for concurrent use.
 type Checker struct {
 	Resolver Resolver      // nil: the system's
-	Timeout  time.Duration // of all look-ups for one mail; 0 means 10 s
+	Timeout  time.Duration // of all look-ups for one message; 0 means 10 s
 }
 
-// Mail is a mail as a server received it.
+// Mail is a message as received by a server.
 type Mail struct {
-	// Peer is who delivered it. An invalid one is a relay behind which the sender
-	// cannot be seen: SPF is not evaluated then.
+	// Peer is the client. An invalid one is a relay that hides the sender: SPF is not evaluated
+	// then.
 	Peer  netip.Addr
-	Hello string // its HELO
+	Hello string // its HELO name
 	From  string // MAIL FROM, without brackets; "" for a bounce
-	// FromDomain is the domain of the one address of the one From field; "" when there is not
-	// exactly one: nobody can tell whose policy holds then (RFC 7489 section 6.6.1).
+	// FromDomain is the domain of the only address of the only From header field; "" if there is
+	// not exactly one, since it is then unclear whose policy applies (RFC 7489 section 6.6.1).
 	FromDomain string
-	Raw        []byte // with CR LF newlines, without what this server put in front
+	Raw        []byte // with CRLF line endings, without the header fields that this server added
 }
 
-// Check evaluates a mail. What cannot be looked up, in time, is a TempError of its
-// method; there is no other error.
+// Check authenticates a message. A failed or late look-up is a TempError of its method; there is no
+// other error.
 func (c Checker) Check(ctx context.Context, m Mail) (r Report) {
 	if c.Resolver == nil {
 		c.Resolver = net.DefaultResolver
@@ -68,7 +68,8 @@ func (c Checker) Check(ctx context.Context, m Mail) (r Report) {
 	defer cancel()
 	lookup := lookups{ctx, c.Resolver, c.Timeout}
 	from := cleanDomain(m.FromDomain)
-	// All at once: no server of a name that the sender chose may use up the time of another.
+	// Run them concurrently, so that a server chosen by the sender cannot use up the time of the
+	// others.
 	signatures, policies := make(chan []DKIM, 1), make(chan policy, 1)
 	go func() { signatures <- lookup.dkim(m.Raw) }()
 	go func() { policies <- lookup.policy(from) }()
@@ -78,7 +79,7 @@ func (c Checker) Check(ctx context.Context, m Mail) (r Report) {
 	return r
 }
 
-// lookups are those for one mail.
+// lookups are the DNS look-ups for one message.
 type lookups struct {
 	ctx      context.Context //nolint:containedctx // of one Check
 	resolver Resolver
@@ -111,8 +112,7 @@ func (l lookups) spf(m Mail) (out SPF) {
 	return out
 }
 
-// txt looks up TXT records. An error of another kind than a name that does not exist
-// is temporary.
+// txt looks up TXT records. Any error except a nonexistent name is temporary.
 func (l lookups) txt(name string) ([]string, error) {
 	answers, err := l.resolver.LookupTXT(l.ctx, strings.TrimSuffix(name, ".")+".")
 	if err == nil {
@@ -144,7 +144,7 @@ func (l lookups) dkim(raw []byte) (out []DKIM) {
 	}
 	found, err := dkim.VerifyWithOptions(bytes.NewReader(raw), &dkim.VerifyOptions{LookupTXT: l.txt, MaxVerifications: maxSignatures})
 	if err != nil && !errors.Is(err, dkim.ErrTooManySignatures) {
-		return []DKIM{{Result: PermError}} // the library gives up, and says of no signature whether it is right
+		return []DKIM{{Result: PermError}} // the library gives up without a result for any signature
 	}
 	for _, v := range found {
 		if v == nil {
@@ -155,12 +155,12 @@ func (l lookups) dkim(raw []byte) (out []DKIM) {
 	return out
 }
 
-// looksSigned tells whether the header of a mail has signatures, and whether it is one that would take far longer to
-// check than to read: the library joins the lines of a field one by one, and looks at all fields for each that a
-// signature names.
+// looksSigned reports whether a message's header has signatures, and whether checking would take
+// far longer than reading it: the library joins the lines of a field one by one, and searches all
+// fields for each name in a signature.
 func looksSigned(raw []byte) (signed, hostile bool) {
 	const name = "DKIM-Signature"
-	size, fields, lines, signature := 0, 0, 0, -1 // signature: bytes of the one that is being read; -1: none is
+	size, fields, lines, signature := 0, 0, 0, -1 // signature: bytes of the current one; -1: none
 	for line := range bytes.Lines(raw) {
 		if len(bytes.TrimRight(line, "\r\n")) == 0 {
 			break
@@ -203,7 +203,7 @@ func (r *Report) dmarc(from string, p policy) {
 	}
 	r.Aligned = r.alignedWith(from, Pass, false, false)
 	if r.SPF.Result == Unknown && !r.Aligned {
-		// Whatever the policy, it cannot be judged here.
+		// Whatever the policy is, it cannot be evaluated here.
 		if r.DMARC.Result = Unknown; r.alignedWith(from, TempError, false, false) {
 			r.DMARC.Result = TempError
 		}
@@ -226,7 +226,7 @@ func (r *Report) dmarc(from string, p policy) {
 	case r.alignedWith(from, Pass, strictSPF, strictDKIM):
 		r.DMARC.Result = Pass
 	case r.alignedWith(from, TempError, strictSPF, strictDKIM):
-		r.DMARC.Result = TempError // it might pass, if the name servers answered
+		r.DMARC.Result = TempError // it might pass if the name servers answered
 	case r.SPF.Result == Unknown:
 		r.DMARC.Result = Unknown
 	default:
@@ -234,8 +234,8 @@ func (r *Report) dmarc(from string, p policy) {
 	}
 }
 
-// alignedWith reports whether SPF or a signature has a result for the domain of From. What
-// it is for others never counts: those domains are the sender's choice.
+// alignedWith reports whether SPF or a signature has a result for the domain of From. Results for
+// other domains never count, since the sender chooses those.
 func (r *Report) alignedWith(from string, result Result, strictSPF, strictDKIM bool) bool {
 	if r.SPF.Result == result && aligned(r.SPF.Domain, from, strictSPF) {
 		return true
@@ -250,15 +250,14 @@ func (r *Report) alignedWith(from string, result Result, strictSPF, strictDKIM b
 
 var errTemporary = errors.New("mailauth: the name servers do not answer")
 
-// policy is a DMARC record and what it demands for mail of a domain; without a record there is none.
+// policy is a DMARC record with its policy for a domain's mail; nothing without a record.
 type policy struct {
 	record *dmarc.Record
 	demand dmarc.Policy
 	err    error
 }
 
-// policy finds the DMARC record of a domain, or else of its organization (RFC 7489
-// section 6.6.3).
+// policy finds the DMARC record of a domain, or else of its organization (RFC 7489 section 6.6.3).
 func (l lookups) policy(domain string) (p policy) {
 	defer func() {
 		if recover() != nil { // a record may be anything
@@ -288,7 +287,7 @@ func (l lookups) policy(domain string) (p policy) {
 	return policy{record: record, demand: record.Policy}
 }
 
-// record reads the one DMARC record of a name; several count as none.
+// record reads the only DMARC record of a name; several count as none.
 func (l lookups) record(domain string) (*dmarc.Record, error) {
 	answers, err := l.txt("_dmarc." + domain)
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"golang.org/x/net/publicsuffix"
 )
 
-// Result is what a method says, in the words of RFC 8601 section 2.7.
+// Result is the result of a method, as named in RFC 8601 section 2.7.
 type Result string
 
 // The results of the methods.
@@ -17,18 +17,18 @@ const (
 	Fail      Result = "fail"
 	SoftFail  Result = "softfail"  // of SPF
 	Neutral   Result = "neutral"   // of SPF, or a signature that cannot be judged
-	Policy    Result = "policy"    // of DKIM: a signature that is right and not accepted
+	Policy    Result = "policy"    // of DKIM: a valid signature that is not accepted
 	TempError Result = "temperror" // the name servers did not answer
-	PermError Result = "permerror" // a record or a signature is broken
-	// Unknown is no result of RFC 8601: it could not be evaluated here, because the
-	// mail came through a relay that alone knows its sender.
+	PermError Result = "permerror" // a record or a signature is invalid
+	// Unknown is not in RFC 8601: the message came through a relay that hides the sender, so that
+	// the method could not be evaluated here.
 	Unknown Result = "unknown"
 )
 
 // SPF is the result of SPF.
 type SPF struct {
 	Result Result
-	Domain string // of MAIL FROM, or of HELO when that is empty; "" when there is none
+	Domain string // of MAIL FROM, or of HELO if that is empty; "" if none
 }
 
 // DKIM is the result of one signature.
@@ -41,26 +41,25 @@ type DKIM struct {
 type DMARC struct {
 	Result Result
 	Domain string // of From
-	Policy string // for what fails: "none", "quarantine" or "reject"; "" when it is not known
+	Policy string // for failing messages: "none", "quarantine" or "reject"; "" if unknown
 }
 
-// Report is what was found out about a mail.
+// Report contains all results for a message.
 type Report struct {
-	Server string // that wrote Authentication-Results; "" when it was evaluated here
+	Server string // that added Authentication-Results; "" if evaluated here
 	SPF    SPF
 	DKIM   []DKIM // at most 5
 	DMARC  DMARC
-	// Aligned: the domain of From stands behind the mail, whether it has a DMARC record
-	// or not. SPF or a signature passes for it or for one of the same organization
-	// (RFC 7489 section 3.1).
+	// Aligned reports that the domain of From authenticates the message, with or without a DMARC
+	// record: SPF or a signature passes for it or for one of the same organization (RFC 7489
+	// section 3.1).
 	Aligned bool
 }
 
-// cleanDomain gives a domain in the form in which it is compared and looked up; ""
-// for what is none.
+// cleanDomain normalises a domain for comparison and look-up; "" if invalid.
 func cleanDomain(s string) string {
 	s = strings.TrimSuffix(strings.ToLower(strings.TrimSpace(s)), ".")
-	// Underscores are in use, though no host name has them.
+	// Underscores are used in practice, although host names cannot contain them.
 	profile := idna.New(idna.MapForLookup(), idna.Transitional(false), idna.StrictDomainName(false))
 	ascii, err := profile.ToASCII(s)
 	if err != nil || len(ascii) > 253 || !strings.Contains(ascii, ".") || strings.ContainsAny(ascii, " \t/:;=[]@<>()\\\"") {
@@ -69,13 +68,13 @@ func cleanDomain(s string) string {
 	return ascii
 }
 
-// domainOf is the domain of a mail address.
+// domainOf returns the domain of an email address.
 func domainOf(address string) string {
 	return cleanDomain(address[strings.LastIndexByte(address, '@')+1:])
 }
 
-// organization is the domain that was registered, below which all belongs to one
-// (RFC 7489 section 3.2).
+// organization returns the registered domain, below which everything has one owner (RFC 7489
+// section 3.2).
 func organization(domain string) string {
 	if org, err := publicsuffix.EffectiveTLDPlusOne(domain); err == nil {
 		return org
@@ -83,7 +82,7 @@ func organization(domain string) string {
 	return domain
 }
 
-// aligned reports whether a domain that passed stands for the domain of From.
+// aligned reports whether a domain that passed is aligned with the domain of From.
 func aligned(passed, from string, strict bool) bool {
 	if passed == "" || from == "" {
 		return false

@@ -7,19 +7,19 @@ import (
 )
 
 const (
-	maxField   = 16 << 10 // bytes of an Authentication-Results field that are read
+	maxField   = 16 << 10 // bytes read of an Authentication-Results header field
 	maxResults = 100
 )
 
-// ReadResults reads what a server found out about a mail and wrote into its header:
-// the topmost Authentication-Results field (RFC 8601) whose authserv-id is one of
-// trusted. fields are all of the mail, from the top, unfolded. ok is false when none
-// is of a server that is trusted.
+// ReadResults reads a server's results from a message's header: from the topmost
+// Authentication-Results header field (RFC 8601) whose authserv-id is in trusted. fields are all
+// header fields of the message, from the top, unfolded. ok is false if none comes from a trusted
+// server.
 //
-// A trusted server has to put a field into every mail, or remove those that come
-// with its own id, as RFC 8601 section 5 demands. Further fields with the same id
-// are not read: they may have come with the mail. fromDomain is the domain of the
-// one address of the one From field, "" when there is not exactly one.
+// A trusted server must add the field to every message, or remove existing ones with its id, as RFC
+// 8601 section 5 requires. Further fields with the same id are ignored, since the sender may have
+// added them. fromDomain is the domain of the only address of the only From header field, "" if
+// there is not exactly one.
 func ReadResults(fields, trusted []string, fromDomain string) (r Report, ok bool) {
 	for _, field := range fields {
 		server, results := parseResults(field)
@@ -31,8 +31,8 @@ func ReadResults(fields, trusted []string, fromDomain string) (r Report, ok bool
 	return Report{}, false
 }
 
-// sameID compares authserv-ids without regard to the case of ASCII letters alone: the
-// server that removes forged fields from a mail knows no other letters either.
+// sameID compares authserv-ids, ignoring only the case of ASCII letters, as servers that remove
+// forged fields do.
 func sameID(a, b string) bool {
 	for i := range len(a) {
 		if a[i] >= utf8.RuneSelf {
@@ -63,8 +63,8 @@ func report(server string, results []result, from string) Report {
 	return r
 }
 
-// addDMARC takes over what a server said of the domain that it took From to be. One that took another mailbox for
-// the author than we do said nothing about ours, whatever it was: the mail can be read in two ways.
+// addDMARC adopts a server's result for the domain that it took From to be. If that differs from
+// ours, the message can be read in two ways, and the result does not apply to our author.
 func (r *Report) addDMARC(one result, from string) {
 	header := one.properties["header.from"]
 	switch {
@@ -76,7 +76,7 @@ func (r *Report) addDMARC(one result, from string) {
 	}
 }
 
-// result is one method's in a field.
+// result is one method's result in a field.
 type result struct {
 	method     string
 	value      Result
@@ -93,12 +93,11 @@ func (r result) first(names ...string) string {
 	return ""
 }
 
-// values are those that are taken over; any other counts as PermError.
+// values are the accepted results; any other counts as PermError.
 var values = []Result{None, Pass, Fail, SoftFail, Neutral, Policy, TempError, PermError} //nolint:gochecknoglobals // a constant list
 
-// parseResults reads a field. Comments and quoted strings hold what the sender chose,
-// such as the local part of an address, so they are told apart from the results
-// before anything else.
+// parseResults parses a field. It first separates comments and quoted strings from the results,
+// because the sender controls their content, such as the local part of an address.
 func parseResults(field string) (server string, results []result) {
 	tokens := lex(field[:min(len(field), maxField)])
 	segments := [][]token{nil}
@@ -126,7 +125,7 @@ func parseResults(field string) (server string, results []result) {
 	return server, results
 }
 
-// parseResult reads "method[/version] = value" and the properties after it.
+// parseResult parses "method[/version] = value" and the properties after it.
 func parseResult(words []token) (result, bool) {
 	if len(words) < 3 || words[0].kind != 'w' || words[1].kind != '=' {
 		return result{}, false
@@ -158,7 +157,7 @@ func parseResult(words []token) (result, bool) {
 	return r, true
 }
 
-// policyOf finds the policy of a domain, which has no property of its own.
+// policyOf finds a domain's policy, which has no property of its own.
 func policyOf(segment []token, r result) string {
 	texts := []string{"p=" + r.properties["policy.dmarc"], "p=" + r.properties["policy.published-domain-policy"]}
 	for _, t := range segment {
@@ -175,16 +174,16 @@ func policyOf(segment []token, r result) string {
 	return ""
 }
 
-// token is a piece of a field: 'w' a word, 'q' a quoted string, '(' a comment, '='
-// and ';' themselves.
+// token is a token of a field: 'w' a word, 'q' a quoted string, '(' a comment, '=' and ';'
+// themselves.
 type token struct {
 	kind  byte
 	text  string
-	glued bool // nothing stands before it and the token before
+	glued bool // directly after the previous token
 }
 
-// lex cuts a field (RFC 5322 section 3.2): comments nest, and a backslash takes the
-// next character as it is.
+// lex splits a field into tokens (RFC 5322 section 3.2): comments nest, and a backslash quotes the
+// next character.
 func lex(s string) []token {
 	var out []token
 	add := func(t token) { out = append(out, t) }
@@ -218,8 +217,8 @@ func lex(s string) []token {
 	return out
 }
 
-// enclosed reads a comment or a quoted string that s begins with. One that never
-// ends takes all the rest.
+// enclosed reads a comment or a quoted string at the start of s. One without an end extends to the
+// end of s.
 func enclosed(s string) (text, rest string) {
 	var b strings.Builder
 	depth := 1

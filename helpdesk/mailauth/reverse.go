@@ -6,24 +6,24 @@ import (
 	"time"
 )
 
-// maxNames is how many names of an address SPF looks at (RFC 7208 section 4.6.4).
+// maxNames limits the names of an address that SPF examines (RFC 7208 section 4.6.4).
 const maxNames = 10
 
-// reverse has the names that an address claims looked up in a part of the time: who delivers a mail
-// runs the servers that know them, and must not decide by their silence what becomes of a record that asks
-// for them (RFC 7208 section 5.5).
+// reverse looks up an address's names within part of the time. The client's owner runs the servers
+// for these names, and their silence must not decide the result of a record that needs them (RFC
+// 7208 section 5.5).
 type reverse struct {
 	Resolver
 
 	time  time.Duration
-	known map[string][]net.IPAddr // what the names stand for; nil: nothing, or nobody said in time
+	known map[string][]net.IPAddr // addresses of the names; nil: none, or not answered in time
 }
 
 func newReverse(l lookups) *reverse {
 	return &reverse{Resolver: l.resolver, time: l.time / 4, known: map[string][]net.IPAddr{}}
 }
 
-// LookupAddr finds the names of an address, and what each of them stands for.
+// LookupAddr looks up the names of an address, and the addresses of each name.
 func (r *reverse) LookupAddr(ctx context.Context, addr string) ([]string, error) {
 	ctx, cancel := context.WithTimeout(ctx, r.time)
 	defer cancel()
@@ -39,7 +39,7 @@ func (r *reverse) LookupAddr(ctx context.Context, addr string) ([]string, error)
 	return names, err
 }
 
-// LookupIPAddr answers for those names with what was found already.
+// LookupIPAddr returns the addresses found before for one of those names.
 func (r *reverse) LookupIPAddr(ctx context.Context, host string) ([]net.IPAddr, error) {
 	if found, ok := r.known[host]; ok {
 		if found == nil {

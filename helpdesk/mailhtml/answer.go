@@ -7,16 +7,16 @@ import (
 	"github.com/helpwright/helpwright/helpdesk/internal/quote"
 )
 
-// Answer is what an answer to a mail says anew.
+// Answer is the new text of a reply.
 type Answer struct {
-	Head []string // the text of its first lines, those that were asked for
+	Head []string // text of the first lines accepted by head
 	Body string   // what follows, as [Clean] leaves it; "" when there is nothing to see
 }
 
-// SplitAnswer takes an answer apart: the quoted mail and the signature that the author's
-// program added are cut off, and of what remains head tells which of the first lines are
-// no part of the text; it gets each until it refuses one. An empty line ends them. s is what
-// [Clean] or [FromText] made; false: it cannot be read.
+// SplitAnswer splits a reply: it removes the quoted message and the signature added by the author's
+// program. It calls head with each of the first lines until head refuses one or an empty line ends
+// them; accepted lines are not part of the body. s is a result of [Clean] or [FromText]; false: it
+// cannot be read.
 func SplitAnswer(s string, head func(line string) bool) (Answer, bool) {
 	d := readLines(s)
 	if d == nil {

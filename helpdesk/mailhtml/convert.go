@@ -8,7 +8,7 @@ import (
 )
 
 var (
-	// link finds what FromText makes a link: a web address or a mail address.
+	// link matches what FromText turns into a link: a web address or an email address.
 	link = regexp.MustCompile(`(?i)\bhttps?://[^\s<>"'\x60]+|[a-z0-9][a-z0-9._%+-]{0,63}@[a-z0-9][a-z0-9-]{0,62}(\.[a-z0-9][a-z0-9-]{0,62}){1,8}`)
 	// reference finds a character reference that only somebody writing HTML types.
 	reference = regexp.MustCompile(`&(amp|lt|gt|quot|nbsp|apos|#\d{1,7}|#[xX][0-9a-fA-F]{1,6});`)
@@ -17,9 +17,9 @@ var (
 
 const maxQuoteDepth = 20 // levels of ">" that become nested quotes
 
-// FromText turns plain text into HTML: escaped, newlines as <br>, web and mail
-// addresses as links, lines of ">" as nested blockquotes, runs of spaces kept.
-// The result is a fixed point of [Clean].
+// FromText converts plain text to HTML: escaped, newlines as <br>, web and email addresses as
+// links, lines of ">" as nested blockquotes, runs of spaces kept. The result is a fixed point of
+// [Clean].
 func FromText(text string) string {
 	var b strings.Builder
 	depth, first := 0, true
@@ -122,10 +122,9 @@ func spaced(s string, lineStart bool) string {
 	return strings.ReplaceAll(s, "  ", "\u00A0 ")
 }
 
-// FromInput turns what an agent typed or a program posted into HTML. Text without
-// tags and character references is escaped, its newlines become <br>; a simple line stays as
-// it is, byte for byte. Anything else is HTML and is cleaned. FromInput of its own
-// result changes nothing.
+// FromInput converts input typed by an agent or posted by a program to HTML. Text without tags and
+// character references is escaped, and its newlines become <br>; a simple line is unchanged byte
+// for byte. Anything else is HTML and is cleaned. FromInput is idempotent.
 func FromInput(body string) string {
 	if looksHTML(body) {
 		body = Clean(body)
@@ -164,9 +163,8 @@ func looksHTML(s string) bool {
 // MaxText is the number of bytes at which Text stops.
 const MaxText = 1 << 20
 
-// Text turns HTML into plain text that can be read: paragraphs, lists with "- " or
-// numbers, quotes with "> ", links as "text <address>" when the text does not say it.
-// Scripts and styles are left out.
+// Text converts HTML to readable plain text: paragraphs, lists with "- " or numbers, quotes with ">
+// ", links as "text <address>" unless the text contains the address. It omits scripts and styles.
 func Text(s string) string {
 	w := &textWriter{limit: MaxText}
 	w.run(s)

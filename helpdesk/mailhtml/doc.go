@@ -1,11 +1,9 @@
-// Package mailhtml makes the HTML of mails fit to be shown, and converts between it
-// and plain text.
+// Package mailhtml prepares the HTML of messages for display, and converts between HTML and plain
+// text.
 //
-// [Clean] comes first: what it returns is safe inside of an agent's page and balanced,
-// so that nothing of it reaches what follows. [Fold], [Preview], [CIDs] and
-// [RewriteImages] are views on cleaned HTML and remove nothing from what is stored.
-// [FromText], [FromInput] and [Text] convert.
+// [Clean] comes first: its result is safe inside an agent's page and balanced, so that it cannot
+// affect what follows. [Fold], [Preview], [CIDs] and [RewriteImages] derive views from cleaned HTML
+// and leave the stored HTML unchanged. [FromText], [FromInput] and [Text] convert.
 //
-// All functions take any bytes, never panic, take time in proportion to their input
-// and keep no state.
+// All functions accept any bytes, never panic, run in linear time and keep no state.
 package mailhtml

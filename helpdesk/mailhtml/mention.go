@@ -164,3 +164,13 @@ func editTyped(raw string, address func(string) string) string {
 	b.WriteString(raw[at:])
 	return b.String()
 }
+
+// MapMentions has mentions name other members; one for which to returns no id of a member becomes what it says.
+func MapMentions(s string, to func(id int64) int64) string {
+	return editMentions(s, func(id int64, text string) string {
+		if now := to(id); now > 0 {
+			return Mention(now, strings.TrimPrefix(text, "@"))
+		}
+		return escapeText(text)
+	}, nil)
+}

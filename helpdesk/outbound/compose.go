@@ -15,8 +15,8 @@ import (
 	"github.com/helpwright/helpwright/helpdesk/mailhtml"
 )
 
-// compose says what the mail of an answer is. It depends on out alone, so every try
-// composes the same bytes. ctx is that of reading attachments.
+// compose builds the message of a reply. It depends on out alone, so every attempt composes the
+// same bytes. ctx is used to read attachments.
 func (s *Sender) compose(ctx context.Context, out helpdesk.OutgoingMail) *mail.Outgoing {
 	m := &mail.Outgoing{
 		MessageID: out.MessageID,
@@ -56,8 +56,8 @@ func addresses(list []string) []mail.Address {
 	return out
 }
 
-// references bounds the ids and says which one is answered. An id that cannot be
-// written, though a customer's mail came with it, is left out.
+// references limits the number of ids and returns the one for In-Reply-To. It omits ids from a
+// customer's message that cannot be written.
 func references(ids []string) (bounded []string, inReplyTo string) {
 	bounded = mail.BoundReferences(ids)
 	if n := len(bounded); n > 0 && bounded[n-1] == ids[len(ids)-1] {
@@ -66,19 +66,18 @@ func references(ids []string) (bounded []string, inReplyTo string) {
 	return bounded, inReplyTo
 }
 
-// document makes a whole document of a body. Some mail readers take their charset
-// from here.
+// document completes a body to an HTML document. Some mail readers take the charset from it.
 func document(body string) string {
 	return "<!DOCTYPE html>\n<html>\n<head><meta http-equiv=\"Content-Type\" content=\"text/html; charset=utf-8\"></head>\n<body>\n" +
 		body + "\n</body>\n</html>\n"
 }
 
-// contentURL is where the API serves an attachment.
+// contentURL matches the API's URLs of attachments.
 var contentURL = regexp.MustCompile(`/attachments/([0-9]{1,18})/content(?:[?#].*)?$`)
 
-// inline lets images of the body that are attachments of this mail come from its
-// parts: it returns the body with cid: addresses, and sets ContentID and Inline of
-// the files that it names. Others stay ordinary attachments.
+// inline turns images of the body that are attachments of this message into inline parts: it
+// returns the body with cid: addresses, and sets ContentID and Inline of those files. Others stay
+// ordinary attachments.
 func inline(body string, out helpdesk.OutgoingMail, files []mail.File) string {
 	return mailhtml.RewriteImages(body, func(src string) string {
 		for i, a := range out.Attachments {
@@ -93,7 +92,7 @@ func inline(body string, out helpdesk.OutgoingMail, files []mail.File) string {
 	})
 }
 
-// names reports whether the address of an image means an attachment.
+// names reports whether an image's address refers to an attachment.
 func names(src string, a helpdesk.Attachment) bool {
 	if m := contentURL.FindStringSubmatch(src); m != nil {
 		return m[1] == strconv.FormatInt(a.ID, 10)

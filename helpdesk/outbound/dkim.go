@@ -12,16 +12,16 @@ import (
 	"github.com/helpwright/helpwright/helpdesk"
 )
 
-// signedFields are the header fields that a signature covers where a mail has them
-// (RFC 6376 section 5.4.1): all that a mail of ours is made of.
+// signedFields are the header fields that a signature covers if present (RFC 6376 section 5.4.1):
+// all that our messages have.
 var signedFields = []string{
 	"From", "Sender", "Reply-To", "To", "Cc", "Subject", "Date", "Message-ID", "In-Reply-To", "References", "Auto-Submitted",
 	"MIME-Version", "Content-Type", "Content-Transfer-Encoding",
 }
 
-// Sign puts a DKIM signature of each key before the mail and before its Plain form:
-// relaxed/relaxed, of the whole body, with From signed twice, so that none can be
-// added (RFC 6376 section 8.15). After an error the mail is as it was.
+// Sign prepends a DKIM signature of each key to the message and its Plain form: relaxed/relaxed,
+// over the whole body, with From signed twice, so that no second one can be added (RFC 6376 section
+// 8.15). After an error the message is unchanged.
 func (m *Mail) Sign(keys []helpdesk.DKIMKey) error {
 	if len(keys) == 0 {
 		return nil
@@ -39,7 +39,7 @@ func (m *Mail) Sign(keys []helpdesk.DKIMKey) error {
 	return nil
 }
 
-// signatures makes the header fields with the signatures of keys.
+// signatures returns the DKIM-Signature header fields of keys.
 func (m *Mail) signatures(keys []helpdesk.DKIMKey) ([]byte, error) {
 	fields, err := m.fieldNames()
 	if err != nil {
@@ -55,7 +55,7 @@ func (m *Mail) signatures(keys []helpdesk.DKIMKey) ([]byte, error) {
 	var writers []io.Writer
 	defer func() {
 		for _, s := range signers {
-			_ = s.Close() // a second time, unless something failed
+			_ = s.Close() // no effect after success
 		}
 	}()
 	for _, key := range keys {
@@ -81,10 +81,10 @@ func (m *Mail) signatures(keys []helpdesk.DKIMKey) ([]byte, error) {
 	return all, nil
 }
 
-// maxHeader is how many bytes of a mail are searched for the end of its header.
+// maxHeader is how many bytes are searched for the end of the header.
 const maxHeader = 1 << 20
 
-// headReader keeps the beginning of what is written to it, up to the empty line.
+// headReader keeps what is written to it, up to the empty line.
 type headReader struct {
 	head bytes.Buffer
 	done bool
@@ -96,12 +96,12 @@ func (h *headReader) Write(b []byte) (int, error) {
 	h.head.Write(b)
 	if bytes.Contains(h.head.Bytes(), []byte("\r\n\r\n")) || h.head.Len() > maxHeader {
 		h.done = true
-		return 0, errHeadRead // the rest need not be composed
+		return 0, errHeadRead // stop composing
 	}
 	return len(b), nil
 }
 
-// fieldNames lists the names of the mail's header fields.
+// fieldNames returns the names of the message's header fields.
 func (m *Mail) fieldNames() ([]string, error) {
 	var head headReader
 	if _, err := m.WriteTo(&head); err != nil && !head.done {

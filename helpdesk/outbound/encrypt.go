@@ -12,15 +12,14 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// letter is a mail for one group of recipients: the whole answer, or one of its
-// encrypted copies.
+// letter is a message for one group of recipients: the whole reply, or one of its encrypted copies.
 type letter struct {
 	due     []helpdesk.Delivery
 	encrypt bool
 	keys    [][]byte
 }
 
-// letters are what is to be sent in one try.
+// letters returns the messages to send in one attempt.
 func letters(out helpdesk.OutgoingMail) []letter {
 	var all []letter
 	if len(out.Due) > 0 {
@@ -32,7 +31,7 @@ func letters(out helpdesk.OutgoingMail) []letter {
 	return all
 }
 
-// variant tells apart the copies with one Message-ID: those for one hidden recipient.
+// variant distinguishes copies with the same Message-ID: those for one Bcc recipient.
 func (l letter) variant() string {
 	if l.encrypt && len(l.due) == 1 && l.due[0].Field == "bcc" {
 		return helpdesk.EmailKey(l.due[0].Address)
@@ -40,7 +39,7 @@ func (l letter) variant() string {
 	return ""
 }
 
-// source gives the bytes of a letter, the same for every reader. It has to be closed.
+// source returns a letter's contents, the same for every reader. It must be closed.
 func (s *Sender) source(m *mail.Outgoing, l letter) (interface {
 	io.WriterTo
 	io.Closer
@@ -57,13 +56,13 @@ func (s *Sender) source(m *mail.Outgoing, l letter) (interface {
 	return &frozen{source: m, dir: s.cfg.TempDir}, nil
 }
 
-// plainSource is composed anew for every reader.
+// plainSource composes again for every reader.
 type plainSource struct{ io.WriterTo }
 
 func (plainSource) Close() error { return nil }
 
-// frozen keeps what its source wrote first, as an encrypted mail is another each
-// time: in memory while it is small, else in a file that nobody else can open.
+// frozen keeps the first output of its source, since encrypting again gives another result: in
+// memory while it is small, else in a file that only this process can open.
 type frozen struct {
 	source io.WriterTo
 	dir    string
@@ -72,7 +71,7 @@ type frozen struct {
 	file   *os.File
 }
 
-// WriteTo composes the mail when it is called first.
+// WriteTo composes the message on the first call.
 func (f *frozen) WriteTo(w io.Writer) (int64, error) {
 	if !f.done {
 		if _, err := f.source.WriteTo(writer(f.keep)); err != nil {
@@ -95,7 +94,7 @@ type writer func([]byte) (int, error)
 
 func (w writer) Write(b []byte) (int, error) { return w(b) }
 
-// keep is away for a while when the disk is full: the mail waits.
+// keep returns an Unavailable fault when the disk is full, so that the message waits.
 func (f *frozen) keep(b []byte) (int, error) {
 	if f.file == nil && f.memory.Len()+len(b) <= inMemory {
 		return f.memory.Write(b)

@@ -12,33 +12,32 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// FailoverConfig is what a [Failover] is made of.
+// FailoverConfig configures a [Failover].
 type FailoverConfig struct {
-	// Relays in the order of preference; at least one. With another to turn to, the
-	// default of DialTimeout is 10 s.
+	// Relays are in order of preference; at least one is required. With more than one, the default
+	// of DialTimeout is 10 s.
 	Relays []RelayConfig
-	// Rest is how long a relay that could not be used is left alone, doubled with each
-	// failure up to ten times as long; 0 means 30 s.
+	// Rest is how long a failed relay is not used. It doubles with each failure, up to ten times; 0
+	// means 30 s.
 	Rest time.Duration
-	// Patience is how long mails wait for a relay that another mail tries and that has not
-	// answered yet, from the beginning of that try on; 0 means 10 s. After six times as
-	// long another mail tries it too.
+	// Patience is how long messages wait for a relay that another message is trying and that has
+	// not answered yet, from the start of that attempt; 0 means 10 s. After six times as long,
+	// another message tries it, too.
 	Patience time.Duration
 	Now      func() time.Time // nil: time.Now
 	Logger   *slog.Logger     // nil: discards
 }
 
-// Failover is a [Transport] over several relays. A mail goes to the first that
-// works. Recipients whom that one defers, or whose mail it cannot carry, go to the
-// next; refusals for good are final. Where a connection ended while a relay may have
-// taken the mail, no other gets it in the same try: it would come twice.
+// Failover is a [Transport] over several relays. A message goes to the first that works. Recipients
+// that it defers, and messages that it cannot carry, go to the next; permanent rejections are
+// final. If a connection ends when a relay may have taken the message, no other relay gets it in
+// the same attempt, since it could arrive twice.
 //
-// A relay that cannot be used rests for a while; then one mail tries it again, and
-// the others do not wait for it. So it is with one that nobody has used a moment ago: one
-// mail tries it first, so that a relay that swallows all and says nothing holds one mail.
-// One that falls silent while mails are under way holds those that it has whole for
-// SubmitTimeout at most, for nobody knows what becomes of them, and the others for Silence.
-// Run by package jobs, they hold no workers.
+// A failed relay rests for a while. Then one message tries it again, and the others do not wait for
+// it. The same applies to a relay that was not used recently, so that an unresponsive relay delays
+// only one message. A relay that becomes unresponsive during transfers delays messages that it has
+// received completely for SubmitTimeout at most, since their outcome is unknown, and the others for
+// Silence. Run by package jobs, waiting messages hold no workers.
 type Failover struct {
 	cfg    FailoverConfig
 	relays []*Relay
@@ -47,22 +46,21 @@ type Failover struct {
 	health []health
 }
 
-// health is what is known of a relay.
+// health is the state of a relay.
 type health struct {
-	failures int       // in a row
-	until    time.Time // it rests
-	probed   bool      // a mail tries it again now
+	failures int       // consecutive failures
+	until    time.Time // end of its rest
+	probed   bool      // a message is trying it again
 	last     error
-	worked   time.Time     // when it took a mail last
-	trial    chan struct{} // closed once the mail has an outcome that tries it first; nil: none does
+	worked   time.Time     // last success
+	trial    chan struct{} // closed when the message that tries it first has an outcome; nil: none does
 	began    time.Time     // of the trial
 }
 
-// proven is how long a relay that has worked is used without trying it first.
+// proven is how long after a success a relay is used without a trial.
 const proven = 10 * time.Second
 
-// NewFailover makes a transport over several relays. It connects with the first
-// mail.
+// NewFailover returns a transport over several relays. It connects with the first message.
 func NewFailover(cfg FailoverConfig) (*Failover, error) {
 	if len(cfg.Relays) == 0 {
 		return nil, fault.Field("Relays", "is required")
@@ -93,7 +91,7 @@ func NewFailover(cfg FailoverConfig) (*Failover, error) {
 	return f, nil
 }
 
-// Close ends the idle connections.
+// Close closes the idle connections.
 func (f *Failover) Close() error {
 	var errs []error
 	for _, r := range f.relays {
@@ -102,14 +100,14 @@ func (f *Failover) Close() error {
 	return errors.Join(errs...)
 }
 
-// Why a mail is deferred while no relay is tried for it.
+// Reasons for deferring a message while no relay is tried for it.
 var (
 	errResting = errors.New("no mail relay could be used a moment ago")
 	errSilent  = errors.New("the mail relay gives no answer")
 )
 
-// Send hands one mail to the first relay that takes it, recipient by recipient. Its
-// error means that no relay could be used.
+// Send hands one message to the first relay that takes it, for each recipient. An error means that
+// no relay could be used.
 func (f *Failover) Send(ctx context.Context, from string, to []string, m *Mail) ([]Result, error) {
 	results := make([]Result, len(to))
 	left := make([]int, len(to)) // recipients without a final result
@@ -160,14 +158,14 @@ func (f *Failover) Send(ctx context.Context, from string, to []string, m *Mail) 
 	return results, nil
 }
 
-// elsewhere reports whether another relay may do better: this one defers, or it was
-// we who said that it cannot carry the mail.
+// elsewhere reports whether another relay may do better: this one deferred, or our side found that
+// it cannot carry the message.
 func elsewhere(r Result) bool {
 	return r.State != helpdesk.DeliverySent && r.State != helpdesk.DeliveryFailed || r.State == helpdesk.DeliveryFailed && r.Code == 0
 }
 
-// admit lets a mail use a relay, and the mail calls done when it has the outcome. One that
-// is to use another relay gets no done, and why if that is known.
+// admit admits a message to a relay; the message calls done when it has an outcome. If the message
+// must use another relay, done is nil, and why is the reason if known.
 func (f *Failover) admit(ctx context.Context, n int) (done func(), why error) {
 	for {
 		last, rests := f.rests(n)
@@ -194,9 +192,9 @@ func (f *Failover) admit(ctx context.Context, n int) (done func(), why error) {
 	}
 }
 
-// try makes the mail that asks the one that tries a relay first, if there has to be one
-// and there is none, or none that may still be hoped for; else trial is that of the other,
-// and how long to wait for it, or nil.
+// try makes the caller's message the one that tries a relay first, if a trial is needed and none is
+// in progress or the current one is overdue. Otherwise trial is the other message's, with how long
+// to wait for it, or nil.
 func (f *Failover) try(n int) (trial chan struct{}, mine bool, patience time.Duration) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -211,7 +209,7 @@ func (f *Failover) try(n int) (trial chan struct{}, mine bool, patience time.Dur
 	return h.trial, true, 0
 }
 
-// tried ends a trial, unless another has taken its place.
+// tried ends a trial, unless another has replaced it.
 func (f *Failover) tried(n int, trial chan struct{}) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -221,8 +219,8 @@ func (f *Failover) tried(n int, trial chan struct{}) {
 	close(trial)
 }
 
-// rests reports whether a relay is left alone. Of those who come when its rest is
-// over, the first tries it and the others see it rest until the outcome is known.
+// rests reports whether a relay must not be used. After its rest, the first message tries it, and
+// others see it as resting until the outcome is known.
 func (f *Failover) rests(n int) (last error, rests bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -242,7 +240,7 @@ func (f *Failover) failed(ctx context.Context, n int, err error) {
 	defer f.mu.Unlock()
 	h := &f.health[n]
 	if !h.probed && h.failures > 0 {
-		return // began before it was found out, and says nothing new
+		return // began before the failure was known
 	}
 	h.probed = false
 	h.failures++
@@ -254,8 +252,8 @@ func (f *Failover) failed(ctx context.Context, n int, err error) {
 	f.cfg.Logger.WarnContext(ctx, "outbound: a relay cannot be used", "relay", n+1, "of", len(f.relays), "rest", rest, "error", err)
 }
 
-// works notes that a relay can be used. answered: it has said something of a mail, so that
-// others need not wait for one that tries it.
+// works records that a relay works. answered means that it replied about a message, so that others
+// need not wait for a trial.
 func (f *Failover) works(ctx context.Context, n int, answered bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -108,3 +108,42 @@ func TestHostileRelayCost(t *testing.T) {
 		t.Errorf("allocated %d MiB", took>>20)
 	}
 }
+
+// A reply that the end of the wait has cut is no reply, and its rest is not the next one.
+func TestReplyCutByTimeout(t *testing.T) {
+	t.Parallel()
+	const limit = 200 * time.Millisecond
+	for name, replies := range map[string][2]string{
+		"greeting": {"220 hel", "lo\r\n"},
+		"hello":    {"220 hello\r\n250-desk.exam", "ple\r\n250 OK\r\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			host, port, err := net.SplitHostPort(testnet.Listen(t, func(conn net.Conn) {
+				first, rest, _ := strings.Cut(replies[0], "\n")
+				if rest == "" {
+					_, _ = conn.Write([]byte(first))
+				} else {
+					_, _ = conn.Write([]byte(first + "\n"))
+					_, _ = conn.Read(make([]byte, 100))
+					_, _ = conn.Write([]byte(rest))
+				}
+				time.Sleep(limit + limit/2)
+				_, _ = conn.Write([]byte(replies[1]))
+				_, _ = conn.Read(make([]byte, 100))
+				time.Sleep(limit)
+			}))
+			if err != nil {
+				t.Fatal(err)
+			}
+			number, _ := strconv.Atoi(port)
+			relay := newRelay(t, outbound.RelayConfig{
+				Host: host, Port: number, Encryption: outbound.EncryptionNone, HelloName: "desk.example",
+				CommandTimeout: limit, SubmitTimeout: limit,
+			})
+			if err := relay.Check(t.Context()); err == nil || !strings.Contains(err.Error(), "timed out") {
+				t.Errorf("%v; want a timeout", err)
+			}
+		})
+	}
+}

@@ -6,31 +6,30 @@ import (
 	"time"
 )
 
-// inMemory is the size up to which a mail is kept after it was measured; a larger
-// one is composed again for every reader.
+// inMemory is the size up to which a message is kept after measuring it; a larger one is composed
+// again for every reader.
 const inMemory = 1 << 20
 
-// Mail is a composed mail as a [Transport] takes it.
+// Mail is a composed message for a [Transport].
 type Mail struct {
 	MessageID string    // without angle brackets
-	Date      time.Time // of the mail, the same in every try
+	Date      time.Time // of the message, the same in every attempt
 	Size      int64     // bytes
-	EightBit  bool      // some bytes are over 127
-	// Plain is the same mail in ASCII, for relays that do not take addresses with
-	// other characters in header fields (SMTPUTF8); nil: there is no other form.
+	EightBit  bool      // contains bytes above 127
+	// Plain is the same message in ASCII, for relays without SMTPUTF8, which do not accept other
+	// characters in header fields; nil: no other form.
 	Plain *Mail
-	// Variant tells apart mails with the same Message-ID: it names the hidden recipient
-	// whose own copy this is. Empty: none of them.
+	// Variant distinguishes messages with the same Message-ID: it names the Bcc recipient of this
+	// copy. Empty: not such a copy.
 	Variant string
 
 	source io.WriterTo
-	whole  []byte // nil for a large mail
-	seals  []byte // header fields that go before it
+	whole  []byte // nil for a large message
+	seals  []byte // prepended header fields
 }
 
-// NewMail composes the mail once to measure it, so that what cannot be composed
-// shows before anything is sent. The error is that of source, which has to write
-// the same each time.
+// NewMail composes the message once to measure it, so that errors of composing appear before
+// anything is sent. It returns the error of source, which must write the same each time.
 func NewMail(messageID string, date time.Time, source io.WriterTo) (*Mail, error) {
 	gauge := &gauge{}
 	if _, err := source.WriteTo(gauge); err != nil {
@@ -43,8 +42,8 @@ func NewMail(messageID string, date time.Time, source io.WriterTo) (*Mail, error
 	return m, nil
 }
 
-// WriteTo writes the mail with CR LF newlines. When its length is not Size it is an
-// error, and so are those of opening and reading attachments; the mail is incomplete then.
+// WriteTo writes the message with CRLF line endings. It returns an error if the length differs from
+// Size, or an attachment cannot be read; the output is then incomplete.
 func (m *Mail) WriteTo(w io.Writer) (int64, error) {
 	before, err := w.Write(m.seals)
 	if err != nil {
@@ -64,7 +63,7 @@ func (m *Mail) WriteTo(w io.Writer) (int64, error) {
 	return n, err
 }
 
-// gauge measures what is written to it.
+// gauge measures its input.
 type gauge struct {
 	size     int64
 	eightBit bool

@@ -12,21 +12,21 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// MailerConfig is what a [Mailer] is made of.
+// MailerConfig configures a [Mailer].
 type MailerConfig struct {
 	Outgoing  *helpdesk.Outgoing // required
 	Transport Transport          // required
 	Links     helpdesk.MailLinks // required
 
-	Timeout time.Duration // of one try; 0 means 1 min
+	Timeout time.Duration // of one attempt; 0 means 1 min
 	Logger  *slog.Logger  // nil: discards
 }
 
-// Mailer sends the mails that the help desk writes by itself, to members and to who is to
-// become one: those of [helpdesk.SystemMailKinds]. It is safe for concurrent use.
+// Mailer sends the help desk's own mails to members and invited people, those of
+// [helpdesk.SystemMailKinds]. It is safe for concurrent use.
 type Mailer struct{ cfg MailerConfig }
 
-// NewMailer makes a mailer. What is missing in cfg is an Invalid fault.
+// NewMailer returns a mailer. A missing required field of cfg is an Invalid fault.
 func NewMailer(cfg MailerConfig) (*Mailer, error) {
 	var problems fault.Collector
 	problems.Check(cfg.Outgoing != nil, "Outgoing", "is required")
@@ -44,9 +44,9 @@ func NewMailer(cfg MailerConfig) (*Mailer, error) {
 	return &Mailer{cfg: cfg}, nil
 }
 
-// Handle does one job of the [helpdesk.SystemMailKinds]. An error means that the job is to
-// be done again; it ends at the latest when the mail has no use any more. A mail that can
-// never be sent is given up and logged, without its address.
+// Handle runs one job of the [helpdesk.SystemMailKinds]. An error means that the job must be
+// retried, until the mail has no use any more. A mail that can never be sent is given up and
+// logged, without its address.
 func (m *Mailer) Handle(ctx context.Context, job storage.ClaimedJob) error {
 	out, err := m.cfg.Outgoing.SystemMail(ctx, job, m.cfg.Links)
 	if fault.Is(err, fault.NotFound) {
@@ -73,7 +73,7 @@ func (m *Mailer) Handle(ctx context.Context, job storage.ClaimedJob) error {
 	return err
 }
 
-// try tries to send a mail and says what became of it. With an error it is deferred.
+// try attempts to send a mail and returns the outcome. With an error, it is deferred.
 func (m *Mailer) try(ctx context.Context, job storage.ClaimedJob, out helpdesk.SystemMail) (helpdesk.Outcome, error) {
 	if _, spooled := m.cfg.Transport.(*Spool); spooled && job.Kind == helpdesk.JobProbe {
 		return helpdesk.Outcome{State: helpdesk.DeliveryFailed, Response: "No mail relay is set: mails are written to the spool and reach nobody."}, nil
@@ -99,8 +99,8 @@ func (m *Mailer) try(ctx context.Context, job storage.ClaimedJob, out helpdesk.S
 	return helpdesk.Outcome{State: r.State, Code: r.Code, EnhancedCode: r.EnhancedCode, Response: r.Response}, err
 }
 
-// write composes a mail, in ASCII too where that is another one, and signs it. A mail that
-// cannot be signed leaves unsigned.
+// write composes and signs a mail, with an ASCII form if that differs. A mail that cannot be signed
+// is sent unsigned.
 func (m *Mailer) write(ctx context.Context, job storage.ClaimedJob, out helpdesk.SystemMail) (*Mail, error) {
 	composed := composeSystemMail(out)
 	letter, err := NewMail(out.MessageID, out.Date, composed)
@@ -120,7 +120,7 @@ func (m *Mailer) write(ctx context.Context, job storage.ClaimedJob, out helpdesk
 	return letter, nil
 }
 
-// composeSystemMail says what the mail is.
+// composeSystemMail builds the message of a mail.
 func composeSystemMail(out helpdesk.SystemMail) *mail.Outgoing {
 	m := &mail.Outgoing{
 		MessageID: out.MessageID, Date: out.Date.UTC(), AutoSubmitted: true, InReplyTo: out.InReplyTo,
@@ -132,7 +132,7 @@ func composeSystemMail(out helpdesk.SystemMail) *mail.Outgoing {
 		m.ReplyTo = []mail.Address{{Email: out.ReplyTo}}
 	}
 	if m.Validate() != nil {
-		m.InReplyTo = "" // whatever somebody's program takes for a Message-ID
+		m.InReplyTo = "" // never a Message-ID from elsewhere
 	}
 	return m
 }

@@ -13,8 +13,7 @@ import (
 	"time"
 )
 
-// RelayConfig says where a [Relay] is and how to talk to it. A zero field is its
-// default.
+// RelayConfig configures the connection to a [Relay]. Zero fields have their defaults.
 type RelayConfig struct {
 	Host       string     // required: name or IP address
 	Port       int        // default 587, 465 for TLS and 25 for none
@@ -22,30 +21,30 @@ type RelayConfig struct {
 	// Username and Password are used with AUTH PLAIN or LOGIN, and only over TLS or
 	// to a loopback address. Both empty: no authentication.
 	Username, Password string
-	// HelloName is how the relay is greeted; default the address literal of the
-	// connection (RFC 5321 section 4.1.4).
+	// HelloName is the EHLO name; default the address literal of the connection (RFC 5321 section
+	// 4.1.4).
 	HelloName string
 
 	RootCAs            *x509.CertPool // nil: the system's
-	InsecureSkipVerify bool           // accepts any certificate: for tests only
-	// Dial makes the connection; nil: a [net.Dialer].
+	InsecureSkipVerify bool           // accept any certificate: for tests only
+	// Dial opens the connection; nil: a [net.Dialer].
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 
 	DialTimeout    time.Duration // default 30 s
-	CommandTimeout time.Duration // of an answer or a write; default 5 min (RFC 5321 section 4.5.3.2)
-	SubmitTimeout  time.Duration // of the answer to a whole mail; default 10 min
-	// Silence is how long several mails wait for answers of a relay that says nothing at
-	// all, to nobody; default 1 min. Then those end that are not sent whole, on which
-	// CommandTimeout is lost: of a mail that the relay has whole nobody knows what
-	// becomes of it, and SubmitTimeout is left for the answer.
+	CommandTimeout time.Duration // for a reply or a write; default 5 min (RFC 5321 section 4.5.3.2)
+	SubmitTimeout  time.Duration // for the reply to a complete message; default 10 min
+	// Silence is how long several messages wait while the relay replies to none of them; default 1
+	// min. Then the messages that are not completely sent are ended without waiting for
+	// CommandTimeout. The outcome of a completely sent message is unknown, so it waits
+	// SubmitTimeout for its reply.
 	Silence time.Duration
-	// MaxIdle connections are kept for IdleTimeout; defaults 4 and 30 s. A negative
-	// MaxIdle keeps none.
+	// MaxIdle is the number of connections kept open for IdleTimeout; defaults 4 and 30 s. Negative
+	// keeps none.
 	MaxIdle     int
 	IdleTimeout time.Duration
 }
 
-// String leaves the password out.
+// String returns the configuration without the password.
 func (c RelayConfig) String() string {
 	return fmt.Sprintf("smtp://%s?tls=%s", net.JoinHostPort(c.Host, strconv.Itoa(c.Port)), c.Encryption)
 }
@@ -77,10 +76,9 @@ func (c RelayConfig) withDefaults() RelayConfig {
 	return c
 }
 
-// Relay is a [Transport] over an SMTP server that takes mail for everywhere (RFC
-// 5321, RFC 6409). It uses SIZE, 8BITMIME and SMTPUTF8 where the server has them.
-// It is safe for concurrent use; mails that are sent at the same time go over
-// connections of their own.
+// Relay is a [Transport] over an SMTP server that relays mail to any destination (RFC 5321, RFC
+// 6409). It uses SIZE, 8BITMIME and SMTPUTF8 if offered. It is safe for concurrent use; concurrent
+// messages use separate connections.
 type Relay struct {
 	cfg  RelayConfig
 	tls  *tls.Config
@@ -91,7 +89,7 @@ type Relay struct {
 	closed bool
 }
 
-// NewRelay makes a relay. It connects with the first mail.
+// NewRelay returns a relay. It connects with the first message.
 func NewRelay(cfg RelayConfig) (*Relay, error) {
 	cfg = cfg.withDefaults()
 	if err := cfg.validate(); err != nil {
@@ -102,7 +100,7 @@ func NewRelay(cfg RelayConfig) (*Relay, error) {
 	}}, nil
 }
 
-// Close ends the idle connections. Mails that are being sent are not disturbed.
+// Close closes the idle connections. Messages in progress are not affected.
 func (r *Relay) Close() error {
 	r.mu.Lock()
 	idle := r.idle
@@ -115,8 +113,8 @@ func (r *Relay) Close() error {
 	return nil
 }
 
-// Check connects, encrypts and authenticates as Send does, and says goodbye. Its
-// error is a [*RelayError], which tells the step that failed.
+// Check connects, encrypts and authenticates as Send does, and quits. Its error is a [*RelayError]
+// with the failed step.
 func (r *Relay) Check(ctx context.Context) error {
 	s, err := r.connect(ctx)
 	if err != nil {
@@ -127,8 +125,9 @@ func (r *Relay) Check(ctx context.Context) error {
 	return nil
 }
 
-// Ask finds out whether the relay would take a mail for each of some recipients, and hands it none: it names them, and
-// takes that back (RSET). A Result without a State is of one that is accepted, which only says that the relay would try.
+// Ask asks whether the relay would accept a message for each recipient, without sending one: it
+// names them and resets the transaction (RSET). A Result without a State means accepted, which only
+// means that the relay would try.
 func (r *Relay) Ask(ctx context.Context, from string, to []string) ([]Result, error) {
 	s, err := r.connect(ctx)
 	if err != nil {
@@ -154,21 +153,21 @@ func (r *Relay) Ask(ctx context.Context, from string, to []string) ([]Result, er
 			t.results[i] = t.outcome(err, "recipient")
 		}
 	}
-	_ = s.client.Reset() // the connection ends in any case
+	_ = s.client.Reset() // the connection ends anyway
 	return t.results, nil
 }
 
-// Send hands one mail to the relay for all of its recipients. A recipient whose
-// answer is 4xx, or who had none when the connection or ctx ended, is deferred; one
-// whose answer is 5xx has failed. Its error, a [*RelayError], means that the relay
-// could not be used: what a relay says before a mail is begun is not about the mail.
+// Send hands one message to the relay for all its recipients. A 4xx reply, or no reply before the
+// connection or ctx ended, defers a recipient; a 5xx reply fails it. An error, a [*RelayError],
+// means that the relay could not be used: replies before the transaction begins are not about the
+// message.
 func (r *Relay) Send(ctx context.Context, from string, to []string, m *Mail) ([]Result, error) {
 	results, _, err := r.send(ctx, from, to, m)
 	return results, err
 }
 
-// send is Send; in doubt, the connection ended while the answer to the whole mail
-// was to come.
+// send is Send. doubt means that the connection ended while the reply to the complete message was
+// outstanding.
 func (r *Relay) send(ctx context.Context, from string, to []string, m *Mail) (results []Result, doubt bool, err error) {
 	s, err := r.session(ctx)
 	if err != nil {
@@ -180,13 +179,13 @@ func (r *Relay) send(ctx context.Context, from string, to []string, m *Mail) (re
 	release()
 	r.keep(s, t.clean && ctx.Err() == nil)
 	if s.wire.silent && !slices.ContainsFunc(t.results, func(r Result) bool { return r.Code != 0 }) {
-		return nil, false, s.failure(ctx, "answer", errSilent) // nothing is known of the mail, but that it is not sent
+		return nil, false, s.failure(ctx, "answer", errSilent) // the message is not sent; nothing else is known
 	}
 	return t.results, t.doubt, nil
 }
 
-// session gives a connection that is ready for a mail: an idle one that still
-// answers, or a new one.
+// session returns a connection that is ready for a message: an idle one that still answers, or a
+// new one.
 func (r *Relay) session(ctx context.Context) (*session, error) {
 	for {
 		s := r.takeIdle()
@@ -206,7 +205,7 @@ func (r *Relay) session(ctx context.Context) (*session, error) {
 	}
 }
 
-// Whoever takes a session out of idle owns it.
+// Taking a session out of idle transfers its ownership.
 
 func (r *Relay) takeIdle() *session {
 	r.mu.Lock()
@@ -220,7 +219,7 @@ func (r *Relay) takeIdle() *session {
 	return s
 }
 
-// keep makes a session idle, or ends it when its state is not clean.
+// keep makes a session idle, or ends it if its state is not clean.
 func (r *Relay) keep(s *session, clean bool) {
 	switch {
 	case !clean:
@@ -253,21 +252,21 @@ func (r *Relay) expire(s *session) {
 	}
 }
 
-// RelayError says why a relay cannot be used at all.
+// RelayError is the reason why a relay cannot be used at all.
 type RelayError struct {
 	Step         string // connect, TLS handshake, greeting, hello, STARTTLS, authenticate or answer
-	Code         int    // of the relay's answer; 0: none
+	Code         int    // SMTP reply code; 0: none
 	EnhancedCode string
 	Err          error
 }
 
-// Error names no mail address and no password.
+// Error returns a text without email address and password.
 func (e *RelayError) Error() string { return "outbound: relay: " + e.Step + ": " + e.Reason() }
 
 // Unwrap returns the cause.
 func (e *RelayError) Unwrap() error { return e.Err }
 
-// Reason is what went wrong, without network addresses.
+// Reason returns the cause, without network addresses.
 func (e *RelayError) Reason() string { return reason(e.Err) }
 
 var (

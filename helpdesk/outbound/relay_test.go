@@ -400,7 +400,7 @@ func TestAsk(t *testing.T) {
 		want    []outbound.Result
 	}{
 		"one is refused": {map[string]string{"RCPT TO:<b@": "550 5.1.1 unknown user"}, []outbound.Result{
-			{}, {State: failed, Code: 550, EnhancedCode: "5.1.1", Response: "unknown user"}, {State: failed, EnhancedCode: "5.1.3", Response: "This is no mail address."},
+			{}, {State: failed, Code: 550, EnhancedCode: "5.1.1", Response: "unknown user"}, {State: failed, EnhancedCode: "5.1.3", Response: "This is not an email address."},
 		}},
 		"the sender is": {map[string]string{"MAIL": "451 later"}, []outbound.Result{
 			{State: deferred, Code: 451, Response: "later"}, {State: deferred, Code: 451, Response: "later"}, {State: deferred, Code: 451, Response: "later"},

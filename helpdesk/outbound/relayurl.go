@@ -15,7 +15,7 @@ type Encryption string
 // The encryptions of a relay.
 const (
 	EncryptionNone     Encryption = "none"
-	EncryptionSTARTTLS Encryption = "starttls" // RFC 3207; a relay that does not offer it is not used
+	EncryptionSTARTTLS Encryption = "starttls" // RFC 3207; required, a relay that does not offer it is not used
 	EncryptionTLS      Encryption = "tls"      // from the first byte (RFC 8314)
 )
 
@@ -29,7 +29,7 @@ func (e Encryption) port() int {
 	return 587
 }
 
-// Errors of a relay URL have fixed texts: whatever was read wrongly may be the password.
+// Errors of a relay URL have fixed texts, since misparsed parts may contain the password.
 var (
 	errRelayURL      = errors.New("outbound: the relay URL must look like smtp://user:password@host:587?tls=starttls, with special characters of user and password percent-encoded")
 	errRelayHost     = errors.New("outbound: the relay URL has no host, or an impossible one")
@@ -40,8 +40,7 @@ var (
 	errRelayHello    = errors.New("outbound: hello in the relay URL must be a host name")
 )
 
-// ParseRelayURLs reads the URLs of several relays, separated by blanks; see
-// [ParseRelayURL].
+// ParseRelayURLs parses the URLs of several relays, separated by blanks; see [ParseRelayURL].
 func ParseRelayURLs(raw string) ([]RelayConfig, error) {
 	var all []RelayConfig
 	for one := range strings.FieldsSeq(raw) {
@@ -57,10 +56,10 @@ func ParseRelayURLs(raw string) ([]RelayConfig, error) {
 	return all, nil
 }
 
-// ParseRelayURL reads smtp://user:password@host:port?tls=none|starttls|tls. The
-// default of tls is starttls, and of the port 587, with tls=tls 465, with tls=none
-// 25. smtps:// is the same as smtp:// with tls=tls. The option hello sets
-// RelayConfig.HelloName. No error contains any part of the URL.
+// ParseRelayURL parses smtp://user:password@host:port?tls=none|starttls|tls. tls defaults to
+// starttls. The port defaults to 587, with tls=tls to 465, with tls=none to 25. smtps:// is the
+// same as smtp:// with tls=tls. The option hello sets RelayConfig.HelloName. Errors contain no part
+// of the URL.
 func ParseRelayURL(raw string) (RelayConfig, error) {
 	u, err := url.Parse(raw)
 	if err != nil || u.Opaque != "" || u.Fragment != "" || u.Path != "" && u.Path != "/" || u.Scheme != "smtp" && u.Scheme != "smtps" {
@@ -124,7 +123,7 @@ func (c RelayConfig) validate() error {
 	return nil
 }
 
-// isHost accepts a host name or an IP address.
+// isHost reports whether s is a host name or an IP address.
 func isHost(s string) bool {
 	if net.ParseIP(s) != nil {
 		return true
@@ -134,7 +133,7 @@ func isHost(s string) bool {
 	})
 }
 
-// isHello accepts a host name or an address literal (RFC 5321 section 4.1.3).
+// isHello reports whether s is a host name or an address literal (RFC 5321 section 4.1.3).
 func isHello(s string) bool {
 	if literal, ok := strings.CutPrefix(s, "["); ok {
 		literal, ok = strings.CutSuffix(literal, "]")

@@ -17,57 +17,58 @@ import (
 	"github.com/helpwright/helpwright/storage/jobs"
 )
 
-// Transport takes mails to their recipients, or to who does.
+// Transport takes messages to their recipients, or to a relay.
 type Transport interface {
-	// Send hands over one mail for all recipients and says what became of each, in
-	// the order of to. An error is the fate of all of them: nobody could be reached,
-	// and each is deferred with its text, which members of the account may read.
-	// Addresses are as RFC 5321 has them, without brackets.
+	// Send hands over one message for all recipients and returns one result for each, in the order
+	// of to. An error applies to all: no relay could be reached, and each is deferred with the
+	// error's text, which members of the account may read. Addresses are in RFC 5321 form, without
+	// brackets.
 	Send(ctx context.Context, from string, to []string, m *Mail) ([]Result, error)
 }
 
-// Result is what became of one recipient.
+// Result is the outcome for one recipient.
 type Result struct {
 	State        helpdesk.DeliveryState // sent, deferred or failed
 	Code         int                    // SMTP reply code; 0: none
 	EnhancedCode string                 // RFC 3463; "": none
-	Response     string                 // text of the answer, for people
+	Response     string                 // text of the reply, for people
 }
 
-// Config is what a [Sender] is made of.
+// Config configures a [Sender].
 type Config struct {
 	Outgoing  *helpdesk.Outgoing // required
 	Transport Transport          // required
 
-	// SeenURL is the address of the image that tells that a mail was opened, where the
-	// account asks for it: see transport's /seen. nil: there is none.
+	// SeenURL returns the URL of the tracking image, for accounts that enable it: see transport's
+	// /seen. nil: none.
 	SeenURL func(token string) string
 
-	Timeout time.Duration // of one try of one mail; 0 means 15 min, which is the most
-	// GiveUp is how long a mail that cannot be composed is tried, when it is not
-	// sure that it never will be; 0 means 1 h.
+	Timeout time.Duration // of one attempt for one message; 0 means the maximum of 15 min
+	// GiveUp is how long composing a message is retried if the failure may be temporary; 0 means 1
+	// h.
 	GiveUp time.Duration
-	// TempDir is the folder of large encrypted mails while they are sent; "" means
-	// that of [os.TempDir].
+	// TempDir is the directory for large encrypted messages while they are sent; "" means
+	// [os.TempDir].
 	TempDir string
-	// KeepDir is the folder where results are kept that cannot be recorded now, so that they outlive the process: what
-	// is not recorded is sent again. "": they are kept in memory alone.
+	// KeepDir is the directory for results that cannot be recorded now, so that they outlive the
+	// process. Unrecorded messages are sent again. "": results are kept only in memory.
 	KeepDir string
 
-	// Observe hears what became of each try of each recipient: sent, deferred or failed. nil: nobody does.
+	// Observe is called with the outcome of each attempt for each recipient: sent, deferred or
+	// failed. nil: none.
 	Observe func(helpdesk.DeliveryState)
 
 	Now    func() time.Time // nil: time.Now
 	Logger *slog.Logger     // nil: discards
 }
 
-// Sender sends answers. It is safe for concurrent use.
+// Sender sends replies. It is safe for concurrent use.
 type Sender struct {
 	cfg  Config
 	kept *kept
 }
 
-// New makes a sender. What is missing in cfg is an Invalid fault.
+// New returns a sender. A missing required field of cfg is an Invalid fault.
 func New(cfg Config) (*Sender, error) {
 	var problems fault.Collector
 	problems.Check(cfg.Outgoing != nil, "Outgoing", "is required")
@@ -75,7 +76,7 @@ func New(cfg Config) (*Sender, error) {
 	if err := problems.Err(); err != nil {
 		return nil, err
 	}
-	if cfg.Timeout <= 0 || cfg.Timeout > 15*time.Minute { // recipients are ours for half an hour
+	if cfg.Timeout <= 0 || cfg.Timeout > 15*time.Minute { // the job holds recipients for half an hour
 		cfg.Timeout = 15 * time.Minute
 	}
 	if cfg.GiveUp <= 0 {
@@ -94,17 +95,16 @@ func New(cfg Config) (*Sender, error) {
 	return &Sender{cfg: cfg, kept: kept}, nil
 }
 
-// errWaiting is why a job of which everything was done comes again.
+// errWaiting retries a job whose other recipients are not due yet.
 var errWaiting = errors.New("outbound: recipients wait for another try")
 
-// Handle does one job of kind [helpdesk.JobSendMail]: it tries the recipients who
-// are due and reports their fate. While others wait, its error is that of
-// [jobs.RetryAt]. Other errors mean that the database or the blobs could not be
-// reached, so that the job is to be done again. A mail that cannot be composed
-// fails for all who are due, visibly.
+// Handle runs one job of kind [helpdesk.JobSendMail]: it attempts the due recipients and reports
+// their outcomes. While others wait, it returns an error of [jobs.RetryAt]. Other errors mean that
+// the database or the blobs could not be reached, and the job must be retried. A message that
+// cannot be composed fails visibly for all due recipients.
 //
-// One mail is at work once in a process. What became of a try is kept until it is
-// recorded, also when ctx ends, and nobody tries the mail again before.
+// A process works on each message only once at a time. Outcomes are kept until they are recorded,
+// even after ctx ends, and the message is not attempted again before.
 func (s *Sender) Handle(ctx context.Context, job storage.ClaimedJob) error {
 	m := mailKey{job.AccountID, job.Subject}
 	if !s.kept.enter(m) {
@@ -120,7 +120,7 @@ func (s *Sender) Handle(ctx context.Context, job storage.ClaimedJob) error {
 	}
 	out, err := s.cfg.Outgoing.Begin(ctx, job.AccountID, job.Subject, job.ID)
 	if fault.Is(err, fault.NotFound) {
-		return nil // deleted, or not to be sent any more
+		return nil // deleted, or no longer to be sent
 	}
 	if err != nil {
 		return err
@@ -143,14 +143,14 @@ func (s *Sender) Handle(ctx context.Context, job storage.ClaimedJob) error {
 	return jobs.RetryAt(next, errWaiting)
 }
 
-// tried is what became of one recipient.
+// tried is the outcome for one recipient.
 type tried struct {
 	delivery int64
 	Result
 }
 
-// tryAll sends the letters of an answer, one after the other. Its error is why those
-// were not tried that are not among the results.
+// tryAll sends a reply's letters, one after the other. Its error is the reason why those missing
+// from the results were not attempted.
 func (s *Sender) tryAll(ctx context.Context, out helpdesk.OutgoingMail, all []letter) ([]tried, error) {
 	var done []tried
 	for _, l := range all {
@@ -165,8 +165,8 @@ func (s *Sender) tryAll(ctx context.Context, out helpdesk.OutgoingMail, all []le
 	return done, nil
 }
 
-// try composes and sends a letter to who is due. An error means that nothing was
-// sent and nothing is to be reported.
+// try composes and sends a letter to its due recipients. An error means that nothing was sent and
+// nothing is to be reported.
 func (s *Sender) try(ctx context.Context, out helpdesk.OutgoingMail, l letter) ([]Result, error) {
 	limited, cancel := context.WithTimeout(ctx, s.cfg.Timeout)
 	defer cancel()
@@ -183,9 +183,9 @@ func (s *Sender) try(ctx context.Context, out helpdesk.OutgoingMail, l letter) (
 	return s.post(ctx, limited, out, l.due, m)
 }
 
-// post hands a mail to the transport: in one envelope for all who are due, or, where
-// what comes back is to name its recipient, in one for each. Limited is ctx with less
-// time. Who is not come to in that time waits.
+// post hands a message to the transport: in one envelope for all due recipients or, if bounces must
+// identify the recipient, in one envelope each. limited is ctx with a deadline. Recipients not
+// reached by then wait.
 func (s *Sender) post(ctx, limited context.Context, out helpdesk.OutgoingMail, due []helpdesk.Delivery, m *Mail) ([]Result, error) {
 	var results []Result
 	for len(due) > 0 {
@@ -205,13 +205,13 @@ func (s *Sender) post(ctx, limited context.Context, out helpdesk.OutgoingMail, d
 			if len(results) > 0 {
 				return append(results, all(len(due), Result{State: helpdesk.DeliveryDeferred, Response: "Sending was interrupted."})...), nil
 			}
-			return nil, ctx.Err() // interrupted, which is not the recipients' fate
+			return nil, ctx.Err() // interrupted; not the recipients' failure
 		}
 		if err != nil { // it would be the same for the others
 			s.cfg.Logger.WarnContext(ctx, "outbound: sending failed", "interaction_id", out.InteractionID, "recipients", len(due), "error", err)
 			return append(results, all(len(due), deferral(err))...), nil
 		}
-		for len(some) < n { // a transport's defect must not lose a recipient
+		for len(some) < n { // guards against transports that return too few results
 			some = append(some, Result{State: helpdesk.DeliveryDeferred, Response: "The transport gave no result."})
 		}
 		results, due = append(results, some[:n]...), due[n:]
@@ -219,8 +219,8 @@ func (s *Sender) post(ctx, limited context.Context, out helpdesk.OutgoingMail, d
 	return results, nil
 }
 
-// send hands over one envelope. A relay that does not want the address which names the
-// recipient gets the mail from the plain one.
+// send hands over one envelope. If the relay rejects the recipient-specific sender, it uses the
+// plain one.
 func (s *Sender) send(ctx context.Context, out helpdesk.OutgoingMail, from string, to []string, m *Mail) ([]Result, error) {
 	results, err := s.cfg.Transport.Send(ctx, from, to, m)
 	if err != nil || from == out.From.Email || len(results) != 1 || !aboutSender(results[0]) {
@@ -231,9 +231,9 @@ func (s *Sender) send(ctx context.Context, out helpdesk.OutgoingMail, from strin
 	return s.cfg.Transport.Send(ctx, out.From.Email, to, m)
 }
 
-// aboutSender reports whether a refusal may be about the envelope's sender: relays that
-// know who may send from which address, or who look whether it is there, say so in
-// various ways and at any step. What is said about the recipient's address is not.
+// aboutSender reports whether a rejection may be about the envelope sender. Relays that restrict
+// senders, or verify that they exist, report that in various ways and at any step. Replies about
+// the recipient's address are excluded.
 func aboutSender(r Result) bool {
 	if r.State == helpdesk.DeliverySent || r.Code/100 != 4 && r.Code/100 != 5 {
 		return false
@@ -246,9 +246,8 @@ func aboutSender(r Result) bool {
 	return r.State == helpdesk.DeliveryFailed && (r.EnhancedCode == "" || strings.HasPrefix(status, "7."))
 }
 
-// write composes a letter, in ASCII too where that is another mail, and signs it. A
-// mail that cannot be signed leaves unsigned. What was needed meanwhile is given up
-// by done.
+// write composes and signs a letter, with an ASCII form if that differs. A message that cannot be
+// signed is sent unsigned. done releases its resources.
 func (s *Sender) write(ctx context.Context, out helpdesk.OutgoingMail, l letter) (m *Mail, done func(), err error) {
 	composed := s.compose(ctx, out)
 	m, done, err = s.measure(ctx, composed, l)
@@ -288,7 +287,8 @@ func (s *Sender) measure(ctx context.Context, composed *mail.Outgoing, l letter)
 	return m, done, nil
 }
 
-// impossible says why a mail can never be composed; "" when it may yet be.
+// impossible returns the reason why a message can never be composed; "" if it may be composed
+// later.
 func (s *Sender) impossible(ctx context.Context, out helpdesk.OutgoingMail, err error) string {
 	if invalid, ok := errors.AsType[*mail.InvalidError](err); ok {
 		return "The mail cannot be composed: " + invalid.Field + " " + invalid.Reason + "."
@@ -305,8 +305,8 @@ func (s *Sender) impossible(ctx context.Context, out helpdesk.OutgoingMail, err 
 	return "The mail cannot be composed: reading an attachment fails."
 }
 
-// report records results. It is done even when ctx has ended, and tried several
-// times: what is not recorded is sent again.
+// report records results, even after ctx ended, with several attempts, because unrecorded messages
+// are sent again.
 func (s *Sender) report(ctx context.Context, out helpdesk.OutgoingMail, results []tried) (time.Time, error) {
 	outcomes := make([]helpdesk.Outcome, len(results))
 	counts := map[helpdesk.DeliveryState]int{}
@@ -330,19 +330,19 @@ func (s *Sender) report(ctx context.Context, out helpdesk.OutgoingMail, results 
 	return s.record(ctx, mailKey{out.AccountID, out.InteractionID}, outcomes)
 }
 
-// How results are recorded that the database does not take at once.
+// Timing of recording results when the database does not accept them at once.
 const (
-	recordTime = 30 * time.Second // of one try
-	keepAfter  = time.Second      // in which one is usually recorded
-	recordWait = 5 * time.Second  // at most, between tries
+	recordTime = 30 * time.Second // of one attempt
+	keepAfter  = time.Second      // usual time of recording
+	recordWait = 5 * time.Second  // maximum between attempts
 	busyWait   = 5 * time.Second
 )
 
-// errBusy is why a job comes again whose mail is at work.
+// errBusy retries a job whose message is in progress.
 var errBusy = errors.New("outbound: the mail is being sent, or what became of it is being recorded")
 
-// record writes results, for as long as it takes: until then they are kept. When ctx ends it tries once more, and
-// whoever handles the mail next goes on.
+// record writes results, however long it takes, and keeps them until then. When ctx ends it tries
+// once more, and the message's next job continues.
 func (s *Sender) record(ctx context.Context, m mailKey, outcomes []helpdesk.Outcome) (time.Time, error) {
 	save := sync.OnceFunc(func() {
 		if err := s.kept.save(m, outcomes); err != nil {
@@ -387,7 +387,7 @@ func all(n int, r Result) []Result {
 	return results
 }
 
-// deferral is the fate of everybody when nobody could be reached.
+// deferral returns the result for all recipients when no relay could be reached.
 func deferral(err error) Result {
 	r := Result{State: helpdesk.DeliveryDeferred, Response: err.Error()}
 	if relay, ok := errors.AsType[*RelayError](err); ok {

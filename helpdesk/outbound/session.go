@@ -30,8 +30,7 @@ type session struct {
 	expiry *time.Timer // while it is idle
 }
 
-// attend makes the end of ctx end the connection, until the returned function is
-// called.
+// attend closes the connection when ctx ends, until release is called.
 func (s *session) attend(ctx context.Context) (release func()) {
 	s.wire.budget, s.wire.until = maxAnswers, time.Now().Add(s.wire.timeout)
 	s.wire.yield = func() { jobs.Yield(ctx) }
@@ -39,7 +38,7 @@ func (s *session) attend(ctx context.Context) (release func()) {
 	return func() { stop() }
 }
 
-// quit says goodbye, without waiting long for an answer.
+// quit sends QUIT, without waiting long for the reply.
 func (s *session) quit() {
 	s.wire.timeout = min(s.relay.cfg.CommandTimeout, 5*time.Second)
 	s.wire.budget = maxAnswers
@@ -49,7 +48,7 @@ func (s *session) quit() {
 
 func (s *session) failure(ctx context.Context, step string, err error) error {
 	if cause := context.Cause(ctx); cause != nil {
-		err = cause // the connection was closed for it
+		err = cause // the reason why the connection was closed
 	}
 	e := &RelayError{Step: step, Err: err}
 	if answer, ok := errors.AsType[*smtp.SMTPError](err); ok {
@@ -58,7 +57,7 @@ func (s *session) failure(ctx context.Context, step string, err error) error {
 	return e
 }
 
-// connect makes a session.
+// connect opens a session.
 func (r *Relay) connect(ctx context.Context) (_ *session, err error) {
 	s := &session{relay: r}
 	dialCtx, cancel := context.WithTimeout(ctx, r.cfg.DialTimeout)
@@ -91,9 +90,9 @@ func (r *Relay) connect(ctx context.Context) (_ *session, err error) {
 	return s, nil
 }
 
-// prepare reads the greeting and encrypts the connection. go-smtp would do it, but
-// greets as "localhost" before STARTTLS, which some relays refuse, and cannot tell
-// which step failed.
+// prepare reads the greeting and encrypts the connection. go-smtp could do so, but it uses
+// "localhost" as EHLO name before STARTTLS, which some relays reject, and does not report the
+// failed step.
 func (r *Relay) prepare(ctx context.Context, conn net.Conn) (ready net.Conn, step string, err error) {
 	if r.cfg.Encryption == EncryptionTLS {
 		if conn, err = r.handshake(ctx, conn); err != nil {
@@ -112,7 +111,7 @@ func (r *Relay) prepare(ctx context.Context, conn net.Conn) (ready net.Conn, ste
 		if refused, ok := errors.AsType[*textproto.Error](err); ok {
 			err = answerError(refused)
 		} else if err == nil && buffer.Buffered() > 0 {
-			err = errOutOfTurn // and would be taken for encrypted (CVE-2011-0411)
+			err = errOutOfTurn // it would be treated as encrypted (CVE-2011-0411)
 		}
 		return text, err
 	}
@@ -147,7 +146,7 @@ func (r *Relay) handshake(ctx context.Context, conn net.Conn) (net.Conn, error) 
 	return secure, secure.HandshakeContext(ctx)
 }
 
-// helloName is how the relay is greeted.
+// helloName returns the EHLO name.
 func (r *Relay) helloName(conn net.Conn) string {
 	if r.cfg.HelloName != "" {
 		return r.cfg.HelloName
@@ -177,8 +176,8 @@ func (r *Relay) authenticate(client *smtp.Client, peer net.Addr) error {
 	return errNoAuth
 }
 
-// login is AUTH LOGIN without an initial response, which not every server
-// understands: it asks for the user, then for the password, in whatever words.
+// login is AUTH LOGIN without an initial response, which not every server supports: the server asks
+// for the user, then for the password, in any wording.
 type login struct{ answers []string }
 
 func (l *login) Start() (string, []byte, error) { return sasl.Login, nil, nil }
@@ -192,24 +191,28 @@ func (l *login) Next([]byte) ([]byte, error) {
 	return []byte(answer), nil
 }
 
-// maxAnswers bounds what a relay says during one mail, in bytes.
+// maxAnswers limits the bytes of a relay's replies during one message.
 const maxAnswers = 1 << 20
 
-// wire is a network connection that limits how long each answer and write takes, and
-// how much is read.
+// wire is a network connection that limits the time of each reply and write, and the amount read.
 type wire struct {
 	net.Conn
 	timeout time.Duration
 	budget  int
-	until   time.Time // an answer has come by then, however it drips; counted from the last write
+	until   time.Time // deadline of the current reply, however slow; counted from the last write
 	word    *word
 	silence time.Duration
-	yield   func() // after a sixth of silence: whoever works here only waits
-	whole   bool   // the relay has all of a mail, and its answer is worth waiting for
-	silent  bool   // it was given up for the relay's silence
+	yield   func() // called after a sixth of silence, when this goroutine only waits
+	whole   bool   // the relay has the complete message, so its reply is worth waiting for
+	silent  bool   // given up because of the relay's silence
+	ended   error  // of the read that failed; no later one may find the rest of a reply that was cut
 }
 
+// Read fails for good once it has failed: bufio.Reader.ReadLine takes what came before an error for a line.
 func (w *wire) Read(b []byte) (n int, err error) {
+	if w.ended != nil {
+		return 0, w.ended
+	}
 	if w.budget <= 0 {
 		return 0, errTalkative
 	}
@@ -220,6 +223,7 @@ func (w *wire) Read(b []byte) (n int, err error) {
 	if w.budget -= n; n > 0 {
 		w.word.came()
 	}
+	w.ended = err
 	return n, err
 }
 
@@ -233,8 +237,8 @@ func (w *wire) Write(b []byte) (n int, err error) {
 	return n, err
 }
 
-// wait does something that may wait for the relay, in pieces: in between it looks whether
-// it is worth to wait on.
+// wait runs an operation that may wait for the relay, in pieces, and checks in between whether to
+// continue.
 func (w *wire) wait(until time.Time, limit func(time.Time) error, do func() error) error {
 	defer w.word.await()()
 	for began := time.Now(); ; {
@@ -257,12 +261,12 @@ func (w *wire) wait(until time.Time, limit func(time.Time) error, do func() erro
 	}
 }
 
-// word is when a relay said something last, to whomever, and how many wait for it.
+// word records when a relay last replied to any message, and how many wait for it.
 type word struct {
 	mu      sync.Mutex
 	last    time.Time
 	waiting int
-	missed  time.Time // when several have given it up
+	missed  time.Time // when several gave it up
 }
 
 func (w *word) came() {
@@ -271,7 +275,7 @@ func (w *word) came() {
 	w.last = time.Now()
 }
 
-// await counts who waits, until the returned function is called.
+// await counts a waiting message until end is called.
 func (w *word) await() (end func()) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -283,8 +287,8 @@ func (w *word) await() (end func()) {
 	}
 }
 
-// missing reports whether nobody has heard a word for some time, neither who has waited
-// since then nor several others: a relay may be slow with one mail.
+// missing reports whether a relay has replied to nobody for some time: neither to the one waiting
+// since then nor to several others, since a relay may be slow with one message.
 func (w *word) missing(since time.Time, silence time.Duration) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -298,10 +302,10 @@ func (w *word) missing(since time.Time, silence time.Duration) bool {
 	return true
 }
 
-// SetDeadline does nothing: go-smtp takes its deadlines away while data is written.
+// SetDeadline does nothing: go-smtp clears its deadlines while writing data.
 func (w *wire) SetDeadline(time.Time) error { return nil }
 
-// greeted is a connection whose greeting was read; go-smtp wants to see one.
+// greeted is a connection whose greeting was already read; it replays one for go-smtp.
 type greeted struct {
 	net.Conn
 	done bool
@@ -315,7 +319,7 @@ func (g *greeted) Read(b []byte) (int, error) {
 	return copy(b, "220 ready\r\n"), nil
 }
 
-// reason says what an error is about, without network addresses.
+// reason describes an error without network addresses.
 func reason(err error) string {
 	if answer, ok := errors.AsType[*smtp.SMTPError](err); ok {
 		return strings.TrimSpace(fmt.Sprintf("%d %s %s", answer.Code, enhancedCode(answer), answer.Message))
@@ -342,7 +346,7 @@ func enhancedCode(e *smtp.SMTPError) string {
 	return fmt.Sprintf("%d.%d.%d", e.EnhancedCode[0], e.EnhancedCode[1], e.EnhancedCode[2])
 }
 
-// answerError is a refusal as go-smtp has it.
+// answerError converts a rejection to go-smtp's type.
 func answerError(e *textproto.Error) error {
 	answer := &smtp.SMTPError{Code: e.Code, EnhancedCode: smtp.NoEnhancedCode, Message: e.Msg}
 	if code, text := splitEnhanced(e.Msg); code != "" {
@@ -354,7 +358,7 @@ func answerError(e *textproto.Error) error {
 
 var enhanced = regexp.MustCompile(`^([245]\.\d{1,3}\.\d{1,3})(?:\s+|$)`)
 
-// splitEnhanced takes the enhanced code off an answer's text.
+// splitEnhanced splits the enhanced code from a reply's text.
 func splitEnhanced(text string) (code, rest string) {
 	if m := enhanced.FindStringSubmatch(text); m != nil {
 		return m[1], text[len(m[0]):]

@@ -13,17 +13,17 @@ import (
 	"github.com/helpwright/helpwright/helpdesk"
 )
 
-// Spool is a [Transport] that writes every mail into a file of a directory and
-// calls it sent. A file begins with the envelope, X-Envelope-From and X-Envelope-To
-// with all recipients, hidden ones among them; then follows the mail.
+// Spool is a [Transport] that writes every message to a file in a directory and reports it as sent.
+// A file begins with the envelope, X-Envelope-From and X-Envelope-To with all recipients including
+// Bcc, followed by the message.
 //
-// File names begin with the time of the mail and end with a hash of its Message-ID and
-// its envelope's sender and ".eml": they sort by time, and the same mail once more
-// replaces its file. Mails whose senders name their recipients, and the copies of an
-// encrypted mail for hidden recipients, have files of their own.
+// File names begin with the message's time and end with a hash of its Message-ID and envelope
+// sender and ".eml": they sort by time, and the same message replaces its file. Messages with
+// recipient-specific envelope senders, and encrypted copies for Bcc recipients, have separate
+// files.
 type Spool struct{ root *os.Root }
 
-// NewSpool makes the directory, readable by its owner only, if it is not there.
+// NewSpool creates the directory if needed, readable only by its owner.
 func NewSpool(dir string) (*Spool, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("outbound: spool: %w", err)
@@ -38,7 +38,7 @@ func NewSpool(dir string) (*Spool, error) {
 // Close closes the directory.
 func (s *Spool) Close() error { return s.root.Close() }
 
-// Send writes the file so that it survives a crash, or is not there at all.
+// Send writes the file atomically, so that it survives a crash or does not exist.
 func (s *Spool) Send(ctx context.Context, from string, to []string, m *Mail) ([]Result, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err

@@ -16,18 +16,18 @@ import (
 	"github.com/helpwright/helpwright/helpdesk"
 )
 
-// transaction is one mail on its way through a session.
+// transaction is the transfer of one message in a session.
 type transaction struct {
 	*session
 	ctx     context.Context
 	results []Result
 	clean   bool // the session can take another mail
-	doubt   bool // the relay may have taken the mail, though it did not say so
+	doubt   bool // the relay may have taken the message without confirming
 }
 
 // send fills in the results.
 func (t *transaction) send(from string, to []string, m *Mail) {
-	t.clean = true                                     // nothing was said yet
+	t.clean = true                                     // no command sent yet
 	international, _ := t.client.Extension("SMTPUTF8") // RFC 6531
 	if m.EightBit && !international && m.Plain != nil {
 		m = m.Plain
@@ -78,7 +78,7 @@ func (t *transaction) tooLarge(m *Mail) *Result {
 	return &Result{State: helpdesk.DeliveryFailed, EnhancedCode: "5.3.4", Response: text}
 }
 
-// settle gives those a result who have none.
+// settle sets the result of recipients without one.
 func (t *transaction) settle(r Result) {
 	for i := range t.results {
 		if t.results[i].State == "" {
@@ -87,15 +87,15 @@ func (t *transaction) settle(r Result) {
 	}
 }
 
-// reset makes the session fit for another mail after a refusal, unless the
-// connection failed or the relay is about to end it.
+// reset prepares the session for another message after a rejection, unless the connection failed or
+// the relay is about to close it.
 func (t *transaction) reset(err error) {
 	answer, ok := errors.AsType[*smtp.SMTPError](err)
 	t.clean = ok && answer.Code != 421 && t.client.Reset() == nil
 }
 
-// recipients names those without a result to the relay and returns whom it
-// accepts; nobody when the connection ends.
+// recipients sends the recipients without a result to the relay and returns the accepted ones; none
+// if the connection ends.
 func (t *transaction) recipients(to []string) (accepted []int) {
 	var err error
 	for i, address := range to {
@@ -120,7 +120,7 @@ func (t *transaction) recipients(to []string) (accepted []int) {
 	return accepted
 }
 
-// data sends the mail itself and says what became of those who were accepted.
+// data sends the message and returns the result for the accepted recipients.
 func (t *transaction) data(m *Mail) Result {
 	w, err := t.client.Data()
 	if err != nil {
@@ -130,7 +130,7 @@ func (t *transaction) data(m *Mail) Result {
 	t.clean = false
 	network := &watched{w: w}
 	if _, err := m.WriteTo(network); err != nil {
-		// The mail has no end, so the relay drops it when the connection is closed.
+		// The message is incomplete, so the relay drops it when the connection closes.
 		t.client.Close()
 		if network.err == nil && t.ctx.Err() == nil {
 			return Result{State: helpdesk.DeliveryDeferred, Response: "Reading an attachment failed."}
@@ -151,7 +151,7 @@ func (t *transaction) data(m *Mail) Result {
 	return Result{State: helpdesk.DeliverySent, Code: 250, EnhancedCode: code, Response: text}
 }
 
-// watched tells whether it was writing that failed.
+// watched records whether writing failed.
 type watched struct {
 	w   io.Writer
 	err error
@@ -162,7 +162,7 @@ func (w *watched) Write(b []byte) (n int, err error) {
 	return n, w.err
 }
 
-// outcome turns an error into a result: 5xx is for ever, all else may pass.
+// outcome converts an error to a result: 5xx is permanent, everything else temporary.
 func (t *transaction) outcome(err error, about string) Result {
 	answer, ok := errors.AsType[*smtp.SMTPError](err)
 	if !ok {
@@ -175,7 +175,7 @@ func (t *transaction) outcome(err error, about string) Result {
 	switch {
 	case answer.Code/100 != 5:
 	case answer.Code == 530, answer.Code == 534, answer.Code == 535, answer.Code == 538:
-		// It wants us to authenticate: our configuration is wrong, not the mail.
+		// It requires authentication: our configuration is wrong, not the message.
 	case answer.Code == 552 && about == "recipient" && (r.EnhancedCode == "" || r.EnhancedCode == "5.5.3"):
 		// Too many recipients at once (RFC 5321 section 4.5.3.1.10).
 	default:
@@ -184,10 +184,10 @@ func (t *transaction) outcome(err error, about string) Result {
 	return r
 }
 
-// envelopeAddress is an address as the relay can take it: the domain in its ASCII
-// form (RFC 5891), the local part in UTF-8 only where the relay has SMTPUTF8.
+// envelopeAddress returns an address in the form that the relay accepts: the domain in ASCII (RFC
+// 5891), the local part in UTF-8 only with SMTPUTF8.
 func (t *transaction) envelopeAddress(address string) (string, *Result) {
-	bad := &Result{State: helpdesk.DeliveryFailed, EnhancedCode: "5.1.3", Response: "This is no mail address."}
+	bad := &Result{State: helpdesk.DeliveryFailed, EnhancedCode: "5.1.3", Response: "This is not an email address."}
 	at := strings.LastIndexByte(address, '@')
 	if at <= 0 || !utf8.ValidString(address) || strings.ContainsFunc(address, unicode.IsControl) || strings.ContainsAny(address[at:], " <>") ||
 		!strings.HasPrefix(address, `"`) && strings.ContainsAny(address, " <>") {

@@ -11,17 +11,17 @@ import (
 	openpgp "github.com/ProtonMail/go-crypto/openpgp/v2"
 )
 
-// Recipients are keys that one message is encrypted to. They may be used for
-// several messages, one after the other.
+// Recipients are keys that one message is encrypted to. They can encrypt several messages, one
+// after the other.
 type Recipients struct {
 	keys []*openpgp.Entity
 	now  time.Time
-	aead bool // all of them read authenticated encryption
+	aead bool // all of them support authenticated encryption
 }
 
-// NewRecipients takes the keys that a message is encrypted to at the time now, each
-// as [Parse] gave it in Packets. The same key may be there more than once. One that
-// cannot be used, and none at all, is an [*Error]: nobody is left out.
+// NewRecipients returns the keys to encrypt a message to at the time now, each as returned by
+// [Parse] in Packets. Duplicates are allowed. An unusable key, or an empty list, is an [*Error]: no
+// recipient is left out.
 func NewRecipients(keys [][]byte, now time.Time) (*Recipients, error) {
 	r := &Recipients{now: now, aead: true}
 	seen := map[string]bool{}
@@ -51,16 +51,15 @@ func NewRecipients(keys [][]byte, now time.Time) (*Recipients, error) {
 	return r, nil
 }
 
-// Encrypt returns a writer whose input is written to w as an armored message with
-// CR LF newlines. It has to be closed; the message is not whole before. Of each key
-// the newest subkey is taken that is for encryption and in force.
+// Encrypt returns a writer whose input is written to w as an armored message with CRLF line
+// endings. The message is complete after Close. It uses each key's newest valid encryption subkey.
 //
-// The message is authenticated (AEAD, SEIPD version 2 of RFC 9580 section 5.13.2)
-// when all keys say that their owners read that, and else as all do (SEIPD version 1).
-// It is not compressed, holds no file name and no time, and is not signed.
+// The message is authenticated (AEAD, SEIPD version 2 of RFC 9580 section 5.13.2) if all keys
+// declare support for that, and otherwise uses SEIPD version 1. It is not compressed, contains no
+// file name and no time, and is not signed.
 func (r *Recipients) Encrypt(w io.Writer) (io.WriteCloser, error) {
-	// A checksum must not follow SEIPD version 2 (RFC 9580 section 6.1). Elsewhere it
-	// has to be there for GnuPG 2.2, which without one reads the last line as base64.
+	// A checksum must not follow SEIPD version 2 (RFC 9580 section 6.1). Otherwise it is required
+	// for GnuPG 2.2, which without one reads the last line as base64.
 	outer, err := armor.EncodeWithChecksumOption(&newlines{w: w}, "PGP MESSAGE", nil, !r.aead)
 	if err != nil {
 		return nil, err
@@ -75,7 +74,7 @@ func (r *Recipients) Encrypt(w io.Writer) (io.WriteCloser, error) {
 	return &message{inner, outer, w}, nil
 }
 
-// message closes encryption and armor, in this order.
+// message closes the encryption and the armor, in this order.
 type message struct {
 	io.WriteCloser
 
@@ -90,11 +89,11 @@ func (m *message) Close() error {
 	if err := m.armor.Close(); err != nil {
 		return err
 	}
-	_, err := io.WriteString(m.w, "\r\n") // the armor ends without one
+	_, err := io.WriteString(m.w, "\r\n") // the armor has no final line ending
 	return err
 }
 
-// newlines writes LF as CR LF.
+// newlines converts LF to CRLF.
 type newlines struct {
 	w   io.Writer
 	buf []byte

@@ -16,29 +16,27 @@ import (
 	openpgp "github.com/ProtonMail/go-crypto/openpgp/v2"
 )
 
-// Limits of what is read.
+// Limits of input.
 const (
 	MaxSize    = 256 << 10 // bytes of a key, armored or not
 	maxPackets = 1000
-	maxUserID  = 500 // bytes of a user id that is returned
-	// maxBits is how long the numbers of a key may be: the work with them grows with the
-	// cube of that, and every mail to its owner does it.
+	maxUserID  = 500 // bytes of a returned user ID
+	// maxBits limits the size of a key's numbers: computing with them takes cubic time, for every
+	// mail to the key's owner.
 	maxBits = 16384
 )
 
-// PublicKey is what is told of a key.
+// PublicKey describes a key.
 type PublicKey struct {
-	UserID      string   // the primary one, or the first; "" for a key without
-	Emails      []string // addresses of the user ids that are in force, in the key's order
+	UserID      string   // the primary one, or the first; "" if none
+	Emails      []string // addresses of the valid user IDs, in the key's order
 	Fingerprint string   // upper-case hex
-	// ExpiresAt is when mail cannot be encrypted to the key any more, as it stands;
-	// zero: never.
+	// ExpiresAt is when the key can no longer encrypt mail; zero: never.
 	ExpiresAt time.Time
 	Packets   []byte // the key without armor
 }
 
-// Error says why a key cannot be used, so that it reads on after its name:
-// "is expired".
+// Error is the reason why a key cannot be used, worded to follow its name: "is expired".
 type Error struct {
 	Reason string
 	Err    error // cause; may be nil
@@ -60,8 +58,8 @@ const (
 	tagPublicSubkey = 14
 )
 
-// Parse reads one public key, armored or as packets, that mail can be encrypted to
-// at the time now. All errors are of type *[Error].
+// Parse parses one public key, armored or as packets, that can encrypt mail at the time now. All
+// errors are of type *[Error].
 func Parse(content []byte, now time.Time) (PublicKey, error) {
 	if len(content) > MaxSize {
 		return PublicKey{}, refuse("is too large for a key")
@@ -75,7 +73,7 @@ func Parse(content []byte, now time.Time) (PublicKey, error) {
 		return PublicKey{}, err
 	}
 	list, err := openpgp.ReadKeyRing(bytes.NewReader(packets))
-	if err != nil || len(list) != 1 { // what cannot be read may be skipped without an error
+	if err != nil || len(list) != 1 { // the library may skip unreadable packets without an error
 		return PublicKey{}, &Error{Reason: "is damaged, or of a kind that is not supported", Err: err}
 	}
 	entity := list[0]
@@ -91,8 +89,8 @@ func Parse(content []byte, now time.Time) (PublicKey, error) {
 	return out, nil
 }
 
-// unarmor returns the packets of a key. Of several blocks the library would read
-// the first and pass over the others.
+// unarmor returns a key's packets. It rejects several blocks, since the library would read only the
+// first.
 func unarmor(content []byte) ([]byte, error) {
 	const begin = "-----BEGIN PGP "
 	switch bytes.Count(content, []byte(begin)) {
@@ -125,8 +123,7 @@ func unarmor(content []byte) ([]byte, error) {
 
 const private = "holds a private key: give the public one only, and consider the private one known"
 
-// inspect looks at the packets before anything is made of them. It returns the user
-// ids in their order.
+// inspect checks the packets before they are parsed. It returns the user IDs in order.
 func inspect(packets []byte) (names []string, err error) {
 	keys, count := 0, 0
 	for r := packet.NewOpaqueReader(bytes.NewReader(packets)); ; count++ {
@@ -161,15 +158,15 @@ func inspect(packets []byte) (names []string, err error) {
 	return names, nil
 }
 
-// bits is how long the first number of a public key is whose algorithm has such, RSA,
-// Elgamal or DSA; 0 of others, and of what is none.
+// bits returns the length of a public key's first number for RSA, Elgamal and DSA; 0 for others and
+// for invalid input.
 func bits(contents []byte) int {
-	at, version := 5, byte(0) // where the algorithm is: after the version and a time
+	at, version := 5, byte(0) // offset of the algorithm: after the version and a time
 	if len(contents) > 0 {
 		version = contents[0]
 	}
 	if version < 4 {
-		at += 2 // days until it expires
+		at += 2 // days until expiry
 	}
 	number := at + 1
 	if version > 4 {
@@ -185,7 +182,7 @@ func bits(contents []byte) int {
 	return 0
 }
 
-// unusable says why a key has none to encrypt with.
+// unusable returns the reason why a key cannot encrypt.
 func unusable(entity *openpgp.Entity, err error, now time.Time) error {
 	out := &Error{Reason: "has no subkey to encrypt with", Err: err}
 	cause, ok := errors.AsType[pgperrors.ErrEncryptionKeySelection](err)
@@ -215,8 +212,8 @@ func unusable(entity *openpgp.Entity, err error, now time.Time) error {
 	return out
 }
 
-// expiry is when there is no key left to encrypt with: that of the primary key, or
-// of the last subkey.
+// expiry returns when the key can no longer encrypt: when the primary key or the last subkey
+// expires.
 func expiry(entity *openpgp.Entity, key openpgp.Key) time.Time {
 	primary := endOf(entity.PrimaryKey, key.PrimarySelfSignature)
 	for range len(entity.Subkeys) + 1 {
@@ -233,7 +230,7 @@ func expiry(entity *openpgp.Entity, key openpgp.Key) time.Time {
 	return primary
 }
 
-// endOf is when a key expires by its self-signature; zero: never.
+// endOf returns when a key expires according to its self-signature; zero: never.
 func endOf(key *packet.PublicKey, sig *packet.Signature) time.Time {
 	if sig == nil || sig.KeyLifetimeSecs == nil || *sig.KeyLifetimeSecs == 0 {
 		return time.Time{}
@@ -241,8 +238,8 @@ func endOf(key *packet.PublicKey, sig *packet.Signature) time.Time {
 	return key.CreationTime.Add(time.Duration(*sig.KeyLifetimeSecs) * time.Second).UTC()
 }
 
-// identities are the primary user id and the addresses of all that are in force.
-// The library keeps them in a map; names has their order.
+// identities returns the primary user ID and the addresses of all valid ones. The library keeps
+// them in a map; names has their order.
 func identities(entity *openpgp.Entity, names []string, now time.Time) (primary string, emails []string) {
 	marked, seen := false, map[string]bool{}
 	for _, name := range names {
@@ -265,7 +262,7 @@ func identities(entity *openpgp.Entity, names []string, now time.Time) (primary 
 	return primary, emails
 }
 
-// address is the mail address of a user id; many are nothing but one.
+// address returns the email address of a user ID, which may consist of only that.
 func address(id *packet.UserId, name string) string {
 	email := id.Email
 	if email == "" && strings.Contains(name, "@") && !strings.ContainsAny(name, " <>") {

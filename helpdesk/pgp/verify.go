@@ -14,16 +14,16 @@ import (
 	openpgp "github.com/ProtonMail/go-crypto/openpgp/v2"
 )
 
-// Verdict is what a signature says about what it is said to sign.
+// Verdict is the result of checking a signature.
 type Verdict string
 
 // The verdicts.
 const (
-	Valid       Verdict = "valid"        // made with one of the keys, of exactly this content
-	Invalid     Verdict = "invalid"      // it names one of the keys, and is none of this content or out of its time
-	UnknownKey  Verdict = "unknown_key"  // it names none of the keys
-	UnusableKey Verdict = "unusable_key" // it names one that is revoked, expired or not for signing
-	Unreadable  Verdict = "unreadable"   // it is no signature, or one of an unknown kind
+	Valid       Verdict = "valid"        // made with one of the keys, for exactly this content
+	Invalid     Verdict = "invalid"      // names one of the keys, but does not match the content or its validity period
+	UnknownKey  Verdict = "unknown_key"  // names none of the keys
+	UnusableKey Verdict = "unusable_key" // names a key that is revoked, expired or not for signing
+	Unreadable  Verdict = "unreadable"   // not a signature, or of an unknown kind
 )
 
 // Limits of a detached signature.
@@ -32,11 +32,10 @@ const (
 	maxSignatures = 5        // each costs a pass over the content
 )
 
-// Verify checks a detached signature, armored or as packets, of content at the time
-// now. keys are those whose owner may have made it, each as [Parse] gave it in
-// Packets; one that cannot be read counts as not there. Of several signatures one
-// that is valid is enough. fingerprint is that of the primary key, in upper-case
-// hex, of a valid signature.
+// Verify checks a detached signature of content, armored or as packets, at the time now. keys are
+// the possible signers, each as returned by [Parse] in Packets; an unreadable key is ignored. One
+// valid signature of several is enough. fingerprint is that of the primary key of a valid
+// signature, in upper-case hex.
 func Verify(keys [][]byte, content, signature []byte, now time.Time) (verdict Verdict, fingerprint string) {
 	packets, ok := signaturePackets(signature)
 	if !ok {
@@ -59,7 +58,7 @@ func Verify(keys [][]byte, content, signature []byte, now time.Time) (verdict Ve
 	verdict = Unreadable
 	for _, c := range details.SignatureCandidates {
 		if c.SigType != packet.SigTypeBinary && c.SigType != packet.SigTypeText {
-			continue // of a key, not of a content
+			continue // signs a key, not content
 		}
 		switch got := judge(c, now); {
 		case got == Valid:
@@ -71,8 +70,7 @@ func Verify(keys [][]byte, content, signature []byte, now time.Time) (verdict Ve
 	return verdict, ""
 }
 
-// signaturePackets returns the packets of a signature without armor, if they are few
-// enough.
+// signaturePackets returns a signature's packets without armor, unless there are too many.
 func signaturePackets(signature []byte) ([]byte, bool) {
 	if len(signature) > maxSignature {
 		return nil, false
@@ -98,15 +96,15 @@ func signaturePackets(signature []byte) ([]byte, bool) {
 	}
 }
 
-// judge says what became of one signature.
+// judge returns the verdict on one signature.
 func judge(c *openpgp.SignatureCandidate, now time.Time) Verdict {
 	if c.SignedByEntity == nil {
 		return UnknownKey
 	}
 	err := c.SignatureError
 	if err == nil {
-		// It was made in the key's time. A key that is not in force any more proves
-		// nothing: who has it sets the date of a signature at will.
+		// It was made while the key was valid. A key that is no longer valid proves nothing, since
+		// its holder can choose a signature's date.
 		if _, err = c.SignedByEntity.VerifyPrimaryKey(now, nil); err == nil {
 			return Valid
 		}
@@ -117,7 +115,7 @@ func judge(c *openpgp.SignatureCandidate, now time.Time) Verdict {
 		}
 	}
 	if c.SignedBy == nil {
-		return UnusableKey // no key of the owner that may sign
+		return UnusableKey // the owner's key may not sign
 	}
 	return Invalid
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/url"
@@ -20,18 +21,18 @@ import (
 )
 
 const (
-	// maxAnswer is how many bytes of an answer are read, so that the connection can be
-	// used again, and excerpt how many are handed on.
+	// maxAnswer limits the bytes read from a response, so that the connection can be reused;
+	// excerpt limits those passed on.
 	maxAnswer = 16 << 10
 	excerpt   = 1 << 10
-	// share is how long a job works before those of other webhooks get their turn.
+	// share is how long a job works before other webhooks get their turn.
 	share = 20 * time.Second
-	// patience is how long recording an outcome may take.
+	// patience limits the time for recording an outcome.
 	patience = 10 * time.Second
 )
 
-// newClient makes the client of all requests: it follows no redirect and uses no proxy
-// of the environment, either of which could lead to what Dial refuses.
+// newClient returns the client for all requests. It follows no redirects and ignores proxy settings
+// in the environment, either of which could bypass Dial's restrictions.
 func newClient(cfg Config) *http.Client {
 	return &http.Client{
 		Transport: &http.Transport{
@@ -42,13 +43,12 @@ func newClient(cfg Config) *http.Client {
 	}
 }
 
-// errMore is why a job comes again that had its share of time.
+// errMore retries a job that used up its time.
 var errMore = errors.New("webhook: more deliveries may be due")
 
-// Handle does one job of kind [helpdesk.JobWebhook]: it tries deliveries of a webhook
-// that are due until there are none, several at a time. Errors are those of the
-// database, or of ctx: the job is to be done again then, and sends again what it could
-// not report.
+// Handle runs one job of kind [helpdesk.JobWebhook]: it attempts a webhook's due deliveries,
+// several at a time, until there are none. Errors come from the database or ctx. The job is then
+// retried, and sends again what it could not report.
 func (s *Sender) Handle(ctx context.Context, job storage.ClaimedJob) error {
 	calls, err := s.cfg.Dispatch.Begin(ctx, job, s.cfg.Parallel)
 	if err != nil {
@@ -74,12 +74,12 @@ func (s *Sender) Handle(ctx context.Context, job storage.ClaimedJob) error {
 	return nil
 }
 
-// send makes a call, and then others that are due, one after the other.
+// send makes a call, and then other due ones, one after the other.
 func (s *Sender) send(ctx context.Context, call *helpdesk.WebhookCall, until time.Time) error {
 	for {
 		out := s.try(ctx, *call)
 		if ctx.Err() != nil && out.Status == 0 {
-			return ctx.Err() // interrupted, which is not the receiver's fault
+			return ctx.Err() // interrupted; not the receiver's failure
 		}
 		s.cfg.Logger.InfoContext(ctx, "webhook: delivery tried", "webhook_id", call.WebhookID, "delivery_id", call.DeliveryID, "status", out.Status)
 		parallel := s.cfg.Parallel
@@ -99,7 +99,7 @@ func (s *Sender) send(ctx context.Context, call *helpdesk.WebhookCall, until tim
 	}
 }
 
-// report records an outcome, also when ctx has ended: what is not recorded is sent again.
+// report records an outcome, even after ctx ended, because unrecorded deliveries are sent again.
 func (s *Sender) report(ctx context.Context, call helpdesk.WebhookCall, out helpdesk.WebhookOutcome, parallel int) (*helpdesk.WebhookCall, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
 	defer cancel()
@@ -120,12 +120,12 @@ func (s *Sender) try(ctx context.Context, call helpdesk.WebhookCall) helpdesk.We
 	r.Header.Set(signature.HeaderID, call.MessageID)
 	r.Header.Set(signature.HeaderTimestamp, strconv.FormatInt(now.Unix(), 10))
 	r.Header.Set(signature.HeaderSignature, signature.Sign(call.MessageID, now, call.Body, call.Keys...))
-	res, err := s.client.Do(r)
+	res, err := s.call(r)
 	if err != nil {
 		return helpdesk.WebhookOutcome{Problem: s.problem(err)}
 	}
 	defer func() { _ = res.Body.Close() }()
-	answer, _ := io.ReadAll(io.LimitReader(res.Body, maxAnswer)) // the status counts, whatever becomes of the body
+	answer, _ := io.ReadAll(io.LimitReader(res.Body, maxAnswer)) // only the status counts
 	out := helpdesk.WebhookOutcome{Status: res.StatusCode, Response: string(answer[:min(len(answer), excerpt)])}
 	switch {
 	case res.StatusCode >= 300 && res.StatusCode < 400:
@@ -139,7 +139,23 @@ func (s *Sender) try(ctx context.Context, call helpdesk.WebhookCall) helpdesk.We
 	return out
 }
 
-// retryAfter reads the field of that name: seconds or a date (RFC 9110 section 10.2.3). What is neither counts as 0.
+// call sends a request.
+func (s *Sender) call(r *http.Request) (*http.Response, error) {
+	if s.cfg.Tracer == nil {
+		return s.client.Do(r)
+	}
+	ctx, span := s.cfg.Tracer.Start(r.Context(), "send webhook", storage.SpanClient)
+	res, err := s.client.Do(r.WithContext(ctx))
+	if err != nil {
+		span.End(err)
+		return nil, err
+	}
+	span.End(nil, slog.Int("http.response.status_code", res.StatusCode))
+	return res, nil
+}
+
+// retryAfter parses a Retry-After header: seconds or a date (RFC 9110 section 10.2.3). Anything
+// else is 0.
 func retryAfter(field string, now time.Time) time.Duration {
 	if seconds, err := strconv.ParseUint(field, 10, 31); err == nil {
 		return time.Duration(seconds) * time.Second
@@ -151,8 +167,8 @@ func retryAfter(field string, now time.Time) time.Duration {
 	return max(0, at.Sub(now))
 }
 
-// problem is what an account's members are told about an error: neither the address of
-// the receiver nor that of our resolver.
+// problem describes an error for the account's members, without the addresses of the receiver and
+// of our resolver.
 func (s *Sender) problem(err error) string {
 	if wrapped, ok := errors.AsType[*url.Error](err); ok {
 		err = wrapped.Err

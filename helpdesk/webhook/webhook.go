@@ -1,10 +1,10 @@
-// Package webhook delivers the events of accounts to their webhooks: it turns what is
-// new in the logs into deliveries ([Sender.Run]), and posts these, signed, until the
-// receiver has taken them or they are given up ([Sender.Handle]).
+// Package webhook delivers accounts' events to their webhooks. [Sender.Run] turns new events in the
+// logs into deliveries. [Sender.Handle] posts these, signed, until the receiver accepts them or
+// they are given up.
 //
 // A request is a CloudEvent in the structured mode of its HTTP binding
-// (application/cloudevents+json) with the headers and signatures of Standard Webhooks.
-// An event comes at least once, and in no sure order.
+// (application/cloudevents+json) with the headers and signatures of Standard Webhooks. Events are
+// delivered at least once, and in no guaranteed order.
 package webhook
 
 import (
@@ -21,38 +21,40 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// Config is what a [Sender] is made of.
+// Config configures a [Sender].
 type Config struct {
 	Dispatch *helpdesk.Dispatch // required
-	// Dial connects to a receiver; required. It decides which addresses may be reached:
-	// see netguard.Dialer.
+	// Dial connects to a receiver; required. It restricts the allowed addresses: see
+	// netguard.Dialer.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
-	// Notifier wakes the sender when logs have grown. nil: it polls only.
+	// Notifier wakes the sender when logs have grown. nil: it only polls.
 	Notifier storage.EventNotifier
 
-	Timeout  time.Duration // of one try, with the answer; 0 means 15 s, and 30 s is the most
-	Parallel int           // how many tries of one webhook are made at a time, over all processes; 0 means 4
-	Poll     time.Duration // how often the logs are looked at when nothing wakes the sender; 0 means 2 s
+	Timeout  time.Duration // of one attempt, including the response; 0 means 15 s, the maximum is 30 s
+	Parallel int           // concurrent attempts per webhook, over all processes; 0 means 4
+	Poll     time.Duration // polling interval of the logs; 0 means 2 s
+
+	// Tracer hears of each try, but not of its address. nil: nothing is traced.
+	Tracer storage.Tracer
 
 	Now    func() time.Time // nil: time.Now
 	Logger *slog.Logger     // nil: discards
 }
 
-// Sender sends events to webhooks. It is safe for concurrent use; several processes may
-// have one each.
+// Sender sends events to webhooks. It is safe for concurrent use; several processes may each run
+// one.
 type Sender struct {
 	cfg    Config
 	client *http.Client
 	wake   chan struct{}
 
 	mu       sync.Mutex
-	followed map[int64]bool // accounts with an active webhook, as far as they were met
-	grown    map[int64]bool // those of them whose log has grown
+	followed map[int64]bool // known accounts with an active webhook
+	grown    map[int64]bool // those whose log has grown
 	all      bool           // any log may have grown
 }
 
-// New makes a sender; nothing happens before Run and Handle. What is missing in cfg is
-// an Invalid fault.
+// New returns a sender; it starts nothing. A missing required field of cfg is an Invalid fault.
 func New(cfg Config) (*Sender, error) {
 	var problems fault.Collector
 	problems.Check(cfg.Dispatch != nil, "Dispatch", "is required")
@@ -65,7 +67,7 @@ func New(cfg Config) (*Sender, error) {
 	if cfg.Timeout <= 0 {
 		cfg.Timeout = 15 * time.Second
 	}
-	cfg.Timeout = min(cfg.Timeout, 30*time.Second) // a delivery is ours for a minute
+	cfg.Timeout = min(cfg.Timeout, 30*time.Second) // a delivery is held for a minute
 	if cfg.Parallel <= 0 {
 		cfg.Parallel = 4
 	}
@@ -84,15 +86,14 @@ func New(cfg Config) (*Sender, error) {
 }
 
 const (
-	// pruning is how often old deliveries are removed.
+	// pruning is the interval of removing old deliveries.
 	pruning = time.Hour
-	// turn is how many batches of one account are distributed before others get theirs.
+	// turn is the number of batches of one account before others get their turn.
 	turn = 20
 )
 
-// Run turns events into deliveries until ctx ends, which is no error, and removes
-// deliveries that are kept no longer. It may be called once. An account without an
-// active webhook costs nothing.
+// Run turns events into deliveries and removes old deliveries until ctx ends, which is not an
+// error. It must be called only once. Accounts without an active webhook cost nothing.
 func (s *Sender) Run(ctx context.Context) error {
 	defer s.client.CloseIdleConnections()
 	if s.cfg.Notifier != nil {
@@ -120,8 +121,8 @@ func (s *Sender) Run(ctx context.Context) error {
 	}
 }
 
-// notify notes that the log of an account has grown; with 0, any. One that nobody
-// follows is found, should it have a new webhook, when all are looked at.
+// notify records that an account's log has grown, or with 0, that any may have. An account that is
+// not followed, but has a new webhook, is found when all are checked.
 func (s *Sender) notify(account int64) {
 	s.mu.Lock()
 	known := account == 0 || s.followed[account]
@@ -135,7 +136,7 @@ func (s *Sender) notify(account int64) {
 	if known {
 		select {
 		case s.wake <- struct{}{}:
-		default: // a value that nobody has taken yet says the same
+		default: // an unread value means the same
 		}
 	}
 }

@@ -6,28 +6,28 @@ import (
 	"strings"
 )
 
-// RefScheme begins the addresses of what is in the same site: "kb:articles/12#install".
-// Whoever serves the content replaces them, see [MapAddresses].
+// RefScheme is the scheme of references within a site: "kb:articles/12#install". The program that
+// serves the content replaces them, see [MapAddresses].
 const RefScheme = "kb:"
 
-// reference is what may follow RefScheme. Only files are shown in place.
+// reference matches what may follow RefScheme. Only files can be embedded.
 var (
 	pageReference = regexp.MustCompile(`^(articles|collections|categories)/[1-9][0-9]{0,18}(\?[^#]*)?(#.*)?$`)
 	fileReference = regexp.MustCompile(`^files/[1-9][0-9]{0,18}/[A-Za-z0-9]{8,64}/[^/?#]{1,1000}(#.*)?$`)
 )
 
-// validReference reports whether an address is a reference that an attribute may hold.
+// validReference reports whether an address is a valid reference for an attribute.
 func validReference(attr, address string) bool {
 	rest, ok := strings.CutPrefix(address, RefScheme)
 	return ok && (fileReference.MatchString(rest) || attr == "href" && pageReference.MatchString(rest))
 }
 
-// MapAddresses returns cleaned HTML with every address of a link, an image or another
-// file replaced by what f makes of it. What f returns is not checked.
+// MapAddresses returns cleaned HTML with every address of a link, an image or another file replaced
+// by the result of f, which is not checked.
 func MapAddresses(cleaned string, f func(address string) string) string {
 	var out strings.Builder
 	for {
-		// In cleaned HTML, "<" and ">" are around tags only.
+		// In cleaned HTML, "<" and ">" occur only around tags.
 		begin := strings.IndexByte(cleaned, '<')
 		if begin < 0 {
 			break
@@ -70,10 +70,9 @@ func mapTag(out *strings.Builder, tag string, f func(string) string) {
 	out.WriteString(tag)
 }
 
-// MapMarkdownAddresses returns Markdown with every destination of a link, an image or a
-// link definition, and every address in an HTML tag, replaced by what f makes of it.
-// Code is left alone, and so are addresses that stand for themselves (<https://...>). A
-// link whose address becomes "" is none any more: its text stays.
+// MapMarkdownAddresses returns Markdown with every destination of a link, an image or a link
+// definition, and every address in an HTML tag, replaced by the result of f. It leaves code and
+// autolinks (<https://...>) unchanged. A link whose address becomes "" is replaced by its text.
 func MapMarkdownAddresses(source string, f func(address string) string) string {
 	m := markdownMapper{f: f}
 	for line := range strings.Lines(source) {
@@ -85,10 +84,10 @@ func MapMarkdownAddresses(source string, f func(address string) string) string {
 type markdownMapper struct {
 	f     func(string) string
 	out   strings.Builder
-	fence string // what ends the block of code that the line is in
-	tag   bool   // the line begins in an HTML tag
-	due   bool   // the line begins with the destination of what the one before began
-	open  bool   // the line goes on with a paragraph, in which nothing is defined
+	fence string // what ends the code block that the line is in
+	tag   bool   // the line begins inside an HTML tag
+	due   bool   // the line begins with the destination of a definition begun on the line before
+	open  bool   // the line continues a paragraph, which cannot contain definitions
 }
 
 var (
@@ -117,8 +116,8 @@ func (m *markdownMapper) line(line string) {
 	m.inline(m.defined(line, text))
 }
 
-// defined writes what of a line belongs to a link definition up to the destination's
-// end, and returns the rest.
+// defined writes the part of a line that belongs to a link definition, up to the end of its
+// destination, and returns the rest.
 func (m *markdownMapper) defined(line, text string) string {
 	at := -1 // of a destination
 	switch found := definitionLine.FindStringSubmatchIndex(line); {
@@ -139,7 +138,7 @@ func (m *markdownMapper) defined(line, text string) string {
 	return m.destination(line[at:], " \t\r\n")
 }
 
-// inline goes through the text of a line.
+// inline processes the text of a line.
 func (m *markdownMapper) inline(line string) {
 	last, ticks := lastTicks(line), 0 // ticks end the code that i is in
 	for i := 0; i < len(line); {
@@ -149,7 +148,7 @@ func (m *markdownMapper) inline(line string) {
 			switch {
 			case ticks == n:
 				ticks = 0
-			case ticks == 0 && last[n] < len(line)-i: // code over several lines is rare, and taken for text
+			case ticks == 0 && last[n] < len(line)-i: // code over several lines is rare, and treated as text
 				ticks = n
 			}
 			m.out.WriteString(line[i : i+n])
@@ -177,7 +176,7 @@ func (m *markdownMapper) inline(line string) {
 	}
 }
 
-// attribute writes an attribute with an address that an HTML tag goes on with, or one
+// attribute writes the next attribute of an HTML tag if it holds an address, otherwise one
 // character, and returns how much it has read.
 func (m *markdownMapper) attribute(text string) int {
 	found := htmlAddress.FindStringSubmatchIndex(text)
@@ -200,11 +199,11 @@ func (m *markdownMapper) attribute(text string) int {
 	return found[3]
 }
 
-// run is how many backticks a text begins with.
+// run returns how many backticks a text begins with.
 func run(text string) int { return len(text) - len(strings.TrimLeft(text, "`")) }
 
-// lastTicks tells of runs of backticks, by their length, how far from the end of the line
-// the last one begins.
+// lastTicks returns, for each length of a run of backticks, how far from the end of the line the
+// last such run begins.
 func lastTicks(line string) map[int]int {
 	last := map[int]int{}
 	for i := 0; i < len(line); i++ {
@@ -217,8 +216,8 @@ func lastTicks(line string) map[int]int {
 	return last
 }
 
-// destination writes what f makes of the link destination that text begins with
-// (CommonMark 0.31 section 6.3), and returns what follows it.
+// destination writes the result of f for the link destination at the start of text (CommonMark 0.31
+// section 6.3), and returns the rest.
 func (m *markdownMapper) destination(text, ends string) string {
 	if rest, ok := strings.CutPrefix(text, "<"); ok {
 		end := strings.IndexAny(rest, "<>\n")
@@ -250,15 +249,14 @@ func (m *markdownMapper) destination(text, ends string) string {
 
 var unescaper = regexp.MustCompile(`\\([!-/:-@\[-` + "`" + `{-~])`)
 
-// mapped is what f makes of a destination as it is written; special characters of the
-// result are escaped.
+// mapped returns the result of f for a destination as written, with special characters escaped.
 func (m *markdownMapper) mapped(written, special string) string {
 	address := html.UnescapeString(unescaper.ReplaceAllString(written, "$1"))
 	to := m.f(address)
 	switch {
 	case to == address:
 		return written
-	case to == "" && special != ">": // no destination, which a definition must have
+	case to == "" && special != ">": // an empty destination, which a definition must not have
 		return "<>"
 	}
 	for _, c := range special {

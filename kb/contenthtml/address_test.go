@@ -10,7 +10,7 @@ import (
 	"github.com/helpwright/helpwright/storage/storagetest/testenv"
 )
 
-// Only references of the right form stay, and files alone are shown in place.
+// Only well-formed references are kept, and only files can be embedded.
 func TestReferences(t *testing.T) {
 	t.Parallel()
 	const key = "abcdefgh23456789"
@@ -71,7 +71,7 @@ func TestMapMarkdownAddresses(t *testing.T) {
 		`<a class="x" href="old.md">a</a> <img src='old.png'>`: `<a class="x" href="NEW">a</a> <img src='NEW'>`,
 		"<img\n  src=\"old.png\"\n  alt=\"old\">":              "<img\n  src=\"NEW\"\n  alt=\"old\">",
 		"href=\"old.md\" is text":                              "href=\"old.md\" is text",
-		"\\[a](old.md)":                                        "\\[a](NEW)", // no link, but nobody minds
+		"\\[a](old.md)":                                        "\\[a](NEW)", // not a link, but harmless
 		"<https://old.example/> https://old.example":           "<https://old.example/> https://old.example",
 		"[a](https://example.org)":                             "[a](https://example.org)",
 		"| [a](old.md) | `|` |":                                "| [a](NEW) | `|` |",
@@ -88,7 +88,7 @@ func TestMapMarkdownAddresses(t *testing.T) {
 		"<a href=old.md>a</a> <img src=old.png alt=b>":         "<a href=\"NEW\">a</a> <img src=\"NEW\" alt=b>",
 		"- [x]: old.md\n1. [y]: old.md\n":                      "- [x]: NEW\n1. [y]: NEW\n",
 		"[x]:\n\nold text":                                     "[x]:\n\nold text",
-		"A note\n[sic]: old text\n":                            "A note\n[sic]: old text\n", // no definition within a paragraph
+		"A note\n[sic]: old text\n":                            "A note\n[sic]: old text\n", // not a definition within a paragraph
 		"# A\n[x]: old.md\n---\n[y]: old.md":                   "# A\n[x]: NEW\n---\n[y]: NEW",
 		"[^1]: old text\n\n[^2]:\n    old [x](old.md)":         "[^1]: old text\n\n[^2]:\n    old [x](NEW)",
 		"![a][img]\n\n[img]: old.png 'old'":                    "![a][img]\n\n[img]: NEW 'old'",

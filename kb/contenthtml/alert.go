@@ -12,16 +12,16 @@ import (
 	"github.com/yuin/goldmark/util"
 )
 
-// alerts are the kinds of quotes that GitHub shows as alerts, such as "> [!NOTE]", with
-// their titles. A page in another language says the title in its own.
+// alerts maps the kinds of quotes that GitHub shows as alerts, such as "> [!NOTE]", to their
+// titles. Pages in other languages translate the title.
 var alerts = map[string]string{
 	"note": "Note", "tip": "Tip", "important": "Important", "warning": "Warning", "caution": "Caution",
 }
 
-// alertAttribute names the kind of alert that a quote is.
+// alertAttribute is the attribute for the kind of alert.
 var alertAttribute = []byte("alert")
 
-// alertExtension makes alerts of quotes that begin with their kind in a line of its own.
+// alertExtension turns quotes that begin with a line for their kind into alerts.
 type alertExtension struct{}
 
 func (e alertExtension) Extend(m goldmark.Markdown) {
@@ -29,7 +29,7 @@ func (e alertExtension) Extend(m goldmark.Markdown) {
 	m.Renderer().AddOptions(renderer.WithNodeRenderers(util.Prioritized(e, 100)))
 }
 
-// Transform takes the kind off the first paragraph of a quote.
+// Transform removes the kind from the first paragraph of a quote.
 func (alertExtension) Transform(p *ast.Paragraph, reader text.Reader, _ parser.Context) {
 	quote, ok := p.Parent().(*ast.Blockquote)
 	if !ok || p.PreviousSibling() != nil || p.Lines().Len() == 0 {

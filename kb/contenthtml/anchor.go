@@ -12,17 +12,17 @@ import (
 
 const (
 	maxAnchor   = 200       // characters of an id
-	maxSlug     = 180       // characters that an anchor takes of its heading
+	maxSlug     = 180       // characters of its heading that an anchor uses
 	anchorless  = "section" // anchor of a heading without letters
-	ownedPrefix = "hw-"     // ids and classes of the page around the article
+	ownedPrefix = "hw-"     // prefix of the ids and classes of the page around the article
 )
 
 func reserved(name string) bool {
 	return len(name) >= len(ownedPrefix) && strings.EqualFold(name[:len(ownedPrefix)], ownedPrefix)
 }
 
-// validAnchor tells whether an id may stay: letters and digits of any script and
-// "-", "_", ".", ":"; it begins with none of the last two.
+// validAnchor reports whether an id may be kept: letters and digits of any script and "-", "_",
+// ".", ":"; it begins with neither of the last two.
 func validAnchor(id string) bool {
 	if id == "" || utf8.RuneCountInString(id) > maxAnchor || reserved(id) {
 		return false
@@ -39,8 +39,8 @@ func validAnchor(id string) bool {
 	return true
 }
 
-// setAnchors gives each heading without an id one, and drops ids that were there
-// before. Those that the author gave come first.
+// setAnchors gives each heading without an id one, and drops duplicate ids. Ids from the author
+// take precedence.
 func setAnchors(tokens []token) {
 	taken := map[string]bool{}
 	for i := range tokens {
@@ -84,9 +84,9 @@ func without(attrs []html.Attribute, key string) []html.Attribute {
 	return out
 }
 
-// slugOf makes an anchor of a heading's words as GitHub does, so that links into foreign
-// documents go on working: lower case, a hyphen for each space, and nothing but letters,
-// digits, marks, hyphens and underscores of any script.
+// slugOf makes an anchor from a heading's words as GitHub does, so that links into imported
+// documents stay valid: lower case, a hyphen for each space, and otherwise only letters, digits,
+// marks, hyphens and underscores of any script.
 func slugOf(text string) string {
 	var b strings.Builder
 	n := 0
@@ -113,12 +113,12 @@ func slugOf(text string) string {
 	return slug
 }
 
-// maxHeadingTokens bounds what is read of a heading, as headings can hold tables
-// that hold headings.
+// maxHeadingTokens limits what is read of a heading, because headings can contain tables that
+// contain headings.
 const maxHeadingTokens = 1000
 
-// headingText gives the words of the element that tokens begin with, a little more
-// than limit characters at most.
+// headingText returns the words of the element that tokens begin with, limited to slightly more
+// than limit characters.
 func headingText(tokens []token, limit int) string {
 	var b strings.Builder
 	depth := 0

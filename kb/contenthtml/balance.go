@@ -9,8 +9,8 @@ import (
 
 var void = set("br col hr img input source track wbr")
 
-// implied lists, for a tag that begins, which open elements it ends, and which
-// elements it does not look beyond. Browsers do the same.
+// implied lists, for a start tag, which open elements it closes, and at which elements it stops
+// looking. Browsers do the same.
 var implied = map[string]struct{ ends, stop map[string]bool }{
 	"li":    {set("li"), set("ul ol table td th blockquote")},
 	"dt":    {set("dt dd"), set("dl table td th")},
@@ -24,7 +24,7 @@ var implied = map[string]struct{ ends, stop map[string]bool }{
 }
 
 var (
-	// blocks end an open paragraph.
+	// blocks close an open paragraph.
 	blocks = set(`address article aside blockquote details div dl figcaption figure footer h1 h2 h3 h4 h5 h6 header hr
 		ol p pre section table ul`)
 	paragraphStop = set("table td th blockquote li div figure details")
@@ -41,23 +41,23 @@ func set(words string) map[string]bool {
 	return m
 }
 
-// balancer collects tokens so that every element is closed inside of the one that
-// holds it. It does not build a tree: the algorithm of browsers multiplies unclosed
-// formatting elements by the paragraphs that follow them.
+// balancer collects tokens so that every element is closed inside its parent. It builds no tree:
+// the algorithm of browsers multiplies unclosed formatting elements by the paragraphs that follow
+// them.
 type balancer struct {
 	out     []token
-	size    int // bytes that out takes
+	size    int // bytes of out
 	open    []string
-	openLen int // bytes that the end tags of the open elements take
+	openLen int // bytes of the end tags of the open elements
 	count   map[string]int
-	raw     bool // what follows is the content of an iframe, which is no text
+	raw     bool // inside an iframe, whose content is not text
 	full    bool
 }
 
-// anchorRoom is kept for the id that a heading may get.
+// anchorRoom is reserved for the id that a heading may get.
 const anchorRoom = len(` id=""`) + utf8.UTFMax*maxAnchor
 
-// room tells whether n more bytes and all end tags still fit.
+// room reports whether n more bytes and all end tags still fit.
 func (b *balancer) room(n int) bool {
 	if b.size+b.openLen+n > MaxOutput {
 		b.full = true
@@ -86,7 +86,7 @@ func (b *balancer) text(s string) {
 	}
 }
 
-// cutText cuts s so that it takes at most n bytes when it is escaped.
+// cutText truncates s so that its escaped form has at most n bytes.
 func cutText(s string, n int) string {
 	for i, r := range s {
 		size := utf8.RuneLen(r)
@@ -128,7 +128,7 @@ func (b *balancer) start(tag string, attrs []html.Attribute) {
 	if !void[tag] {
 		end = len(tag) + 3
 	}
-	if headings[tag] { // the same whether it has its anchor already or not
+	if headings[tag] { // the same whether or not it has its anchor already
 		size = token{kind: t.kind, data: tag, attrs: without(attrs, "id")}.size() + anchorRoom
 	}
 	if !b.room(size + end) {
@@ -157,8 +157,8 @@ func (b *balancer) pop() {
 	b.add(token{kind: html.EndTagToken, data: tag}, len(tag)+3)
 }
 
-// closeImplied closes the innermost open element that is in ends, with all inside of
-// it, unless one in stop comes first.
+// closeImplied closes the innermost open element in ends with everything inside it, unless an
+// element in stop comes first.
 func (b *balancer) closeImplied(ends, stop map[string]bool) {
 	for i := len(b.open) - 1; i >= 0; i-- {
 		if ends[b.open[i]] {
@@ -187,7 +187,7 @@ func (b *balancer) end(tag string) {
 			return
 		case "td", "th", "table":
 			if !cells[tag] {
-				return // an end tag inside of a cell does not end what holds the table
+				return // an end tag inside a cell does not close what contains the table
 			}
 		}
 	}

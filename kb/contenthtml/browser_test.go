@@ -8,7 +8,7 @@ import (
 	"github.com/helpwright/helpwright/storage/storagetest/testenv"
 )
 
-// No script of an article runs in a real browser, and nothing breaks out of where it is shown.
+// No script of an article runs in a real browser, and nothing escapes from the article's place.
 func TestBrowser(t *testing.T) {
 	t.Parallel()
 	var pieces []string
@@ -19,7 +19,7 @@ func TestBrowser(t *testing.T) {
 		}
 	}
 	for _, url := range testenv.Hostile(t, pieces) {
-		if !strings.HasSuffix(url, ".png") { // articles may show pictures of other hosts
+		if !strings.HasSuffix(url, ".png") { // articles may show images from other hosts
 			t.Errorf("the browser asked for %s", url)
 		}
 	}

@@ -6,22 +6,21 @@ import (
 	"golang.org/x/net/html"
 )
 
-// Limits of Clean. What exceeds them is cut off (bytes) or loses its tags (depth).
+// Limits of Clean. Bytes beyond them are cut off; elements nested too deeply lose their tags.
 const (
 	MaxInput  = 4 << 20 // bytes that Clean reads
 	MaxOutput = 4 << 20 // bytes that Clean returns
-	MaxDepth  = 100     // elements inside each other
+	MaxDepth  = 100     // nesting depth of elements
 )
 
-// Clean returns HTML that is safe to show inside of a page: text, lists, tables,
-// code, figures, images, audio, video, and frames of known players.
-// Links may be relative or have http, https, mailto and tel; images also data (png,
-// jpeg, gif, webp). Scripts, handlers, forms, style sheets and styles that could leave
-// the article's box are removed. Every element is closed.
+// Clean returns HTML that is safe to embed in a page: text, lists, tables, code, figures, images,
+// audio, video, and frames of known players. Links may be relative or use http, https, mailto and
+// tel; images also data (png, jpeg, gif, webp). Clean removes scripts, event handlers, forms, style
+// sheets and styles that could leave the article's box. It closes every element.
 //
-// Every heading has an id, its anchor: the one it came with, or one made of its words
-// in whatever script they are. Ids are unique within the document; those that begin
-// with "hw-" belong to the page around it and are dropped.
+// Every heading has an id as its anchor: its own, or one made from its words in any script. Ids are
+// unique within the document. Ids that begin with "hw-" are reserved for the surrounding page and
+// dropped.
 //
 // Clean(Clean(s)) == Clean(s).
 func Clean(s string) string {
@@ -48,7 +47,7 @@ func Clean(s string) string {
 	return write(b.finish())
 }
 
-// write puts the tokens down once the headings have their anchors.
+// write formats the tokens after the headings got their anchors.
 func write(tokens []token) string {
 	setAnchors(tokens)
 	var out strings.Builder
@@ -61,7 +60,7 @@ func write(tokens []token) string {
 // token is a piece of cleaned HTML.
 type token struct {
 	kind  html.TokenType // TextToken, StartTagToken or EndTagToken
-	data  string         // the tag, or the text as it is read
+	data  string         // the tag, or the unescaped text
 	attrs []html.Attribute
 }
 
@@ -83,7 +82,7 @@ func (t token) write(out *strings.Builder) {
 	}
 }
 
-// size is how many bytes write takes at least.
+// size returns the minimum number of bytes that write needs.
 func (t token) size() int {
 	if t.kind == html.TextToken {
 		return len(escapeText(t.data))
@@ -100,7 +99,7 @@ var (
 	attrEscaper = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&quot;", "\r\n", "\n", "\r", "\n", "\x00", "")
 )
 
-// escapeText escapes the least that is needed, so that plain text stays as it is.
+// escapeText escapes as little as possible, so that plain text stays unchanged.
 func escapeText(s string) string { return textEscaper.Replace(s) }
 
 func escapeAttr(s string) string { return attrEscaper.Replace(s) }

@@ -113,7 +113,7 @@ func TestAnchors(t *testing.T) {
 	}
 }
 
-// checkClean is what holds for every result of Clean.
+// checkClean checks the invariants of every result of Clean.
 func checkClean(t *testing.T, s string) {
 	t.Helper()
 	if again := contenthtml.Clean(s); again != s {
@@ -328,7 +328,7 @@ func TestHeadings(t *testing.T) {
 	}
 }
 
-// The mails of the help desk's tests are the foreign HTML that is at hand.
+// The mails of the help desk's tests serve as foreign HTML.
 func TestCleanMails(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("../../helpdesk/mail/testdata/*.eml")

@@ -1,10 +1,10 @@
-// Package contenthtml makes what authors write fit to be read: it cleans the HTML of
-// articles, turns Markdown into it and takes the words out of it.
+// Package contenthtml prepares what authors write for display: it cleans the HTML of articles,
+// converts Markdown to such HTML and extracts its text.
 //
-// [Clean] comes first: what it returns runs nothing, is balanced, so that nothing of
-// it reaches what follows, and gives every heading an anchor. [Text] and [Headings]
-// are views on it. [FromMarkdown] is the other way in and cleans alike.
+// [Clean] comes first: its output runs no scripts, is balanced, so that it cannot affect the page
+// after it, and has an anchor for every heading. [Text] and [Headings] work on it. [FromMarkdown]
+// cleans its output in the same way.
 //
-// All functions take any bytes, never panic, take time in proportion to their input
-// and keep no state.
+// All functions accept any bytes, never panic, take time proportional to their input and keep no
+// state.
 package contenthtml

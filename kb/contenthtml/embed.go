@@ -7,7 +7,7 @@ import (
 	"golang.org/x/net/html"
 )
 
-// players are the hosts whose pages may be framed, and how their paths begin.
+// players maps the hosts whose pages may be framed to the prefix of their paths.
 var players = map[string]string{
 	"www.youtube.com":          "/embed/",
 	"www.youtube-nocookie.com": "/embed/",
@@ -31,7 +31,7 @@ var players = map[string]string{
 	"w.soundcloud.com":         "/player/",
 }
 
-// sandbox is what a frame may do: run its own player, on its own origin.
+// sandbox is what a frame may do: run its own player in its own origin.
 const sandbox = "allow-scripts allow-same-origin allow-popups allow-presentation allow-forms"
 
 // cleanFrame keeps a frame of an allowed host and drops any other.

@@ -10,7 +10,7 @@ import (
 	"github.com/helpwright/helpwright/storage/storagetest/testenv"
 )
 
-// TestMarkdownGrows doubles what a parser may look for again and again.
+// TestMarkdownGrows doubles input that a parser may scan repeatedly.
 func TestMarkdownGrows(t *testing.T) {
 	t.Parallel()
 	for _, unit := range []string{
@@ -33,8 +33,8 @@ func TestMarkdownGrows(t *testing.T) {
 	}
 }
 
-// TestMarkdownWorkIsBounded: what the parser would take squared time for is refused at the
-// size at which that shows, and taken below.
+// TestMarkdownWorkIsBounded checks that input with quadratic cost is refused at the size where the
+// cost becomes noticeable, and accepted below.
 func TestMarkdownWorkIsBounded(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -69,7 +69,7 @@ func TestMarkdownWorkIsBounded(t *testing.T) {
 	}
 }
 
-// TestLargePages are taken whole, as authors write them.
+// TestLargePages checks that realistic large pages are accepted.
 func TestLargePages(t *testing.T) {
 	t.Parallel()
 	var page strings.Builder
@@ -89,7 +89,7 @@ func TestLargePages(t *testing.T) {
 	}
 }
 
-// TestCleanGrows does the same to the cleaning of HTML.
+// TestCleanGrows is TestMarkdownGrows for the cleaning of HTML.
 func TestCleanGrows(t *testing.T) {
 	t.Parallel()
 	for _, unit := range []string{

@@ -12,10 +12,10 @@ import (
 	"github.com/yuin/goldmark/renderer/html"
 )
 
-// MaxMarkdown is the most Markdown that is taken, in bytes.
+// MaxMarkdown is the maximum size of Markdown, in bytes.
 const MaxMarkdown = 2 << 20
 
-// Why FromMarkdown refuses a text. Their messages may be shown.
+// The reasons why FromMarkdown refuses a text. Their messages may be shown.
 var (
 	ErrMarkdownSize  = errors.New("is longer than 2 MiB of Markdown")
 	ErrMarkdownDepth = errors.New("has quotes or lists that are nested too deeply")
@@ -25,21 +25,20 @@ var (
 	ErrMarkdownNotes = errors.New("has a link definition that is too long for the number of its uses")
 )
 
-// markdown is CommonMark with GitHub's tables, strikethrough, task lists, automatic
-// links, alerts and footnotes, with definition lists (PHP Markdown Extra), and with
-// anchors of the author's own: "## Install {#install}".
+// markdown converts CommonMark with GitHub's tables, strikethrough, task lists, automatic links,
+// alerts and footnotes, with definition lists (PHP Markdown Extra), and with explicit anchors: "##
+// Install {#install}".
 var markdown = sync.OnceValue(func() goldmark.Markdown {
 	return goldmark.New(
 		goldmark.WithExtensions(extension.GFM, extension.Footnote, extension.DefinitionList, alertExtension{}),
 		goldmark.WithParserOptions(parser.WithHeadingAttribute()),
-		goldmark.WithRendererOptions(html.WithUnsafe()), // Clean sees to it
+		goldmark.WithRendererOptions(html.WithUnsafe()), // Clean makes it safe
 	)
 })
 
-// FromMarkdown turns Markdown (CommonMark, with GitHub's tables, strikethrough, task
-// lists, automatic links, footnotes and alerts, and with definition lists) into HTML that
-// [Clean] has cleaned. HTML in it is cleaned like any other. The error is one of
-// ErrMarkdown*.
+// FromMarkdown converts Markdown (CommonMark, with GitHub's tables, strikethrough, task lists,
+// automatic links, footnotes and alerts, and with definition lists) into HTML that [Clean] has
+// cleaned, including HTML in the source. The error is one of ErrMarkdown*.
 func FromMarkdown(source string) (string, error) {
 	source = strings.ToValidUTF8(strings.ReplaceAll(source, "\x00", ""), "\uFFFD")
 	if err := checkMarkdown(source); err != nil {
@@ -52,17 +51,17 @@ func FromMarkdown(source string) (string, error) {
 	return Clean(b.String()), nil
 }
 
-// What the parser takes squared time for is bounded by the work that it makes, not by the
-// size of the text.
+// For constructs that take the parser quadratic time, the limits apply to the estimated work, not
+// to the size of the text.
 const (
-	maxMarkers  = 30       // signs of quotes and lists that a line begins with
-	maxLinking  = 32 << 20 // starts of links times bytes of the paragraph they are in
-	maxMarks    = 32 << 20 // signs of emphasis gone through in search of those that others end
-	maxMissing  = 100_000  // cells that rows of tables lack, which are added to them
-	maxRepeated = 64 << 20 // bytes of link definitions, at each use
+	maxMarkers  = 30       // markers of quotes and lists at the start of a line
+	maxLinking  = 32 << 20 // link openers times bytes of their paragraph
+	maxMarks    = 32 << 20 // emphasis markers scanned to find matching openers
+	maxMissing  = 100_000  // cells missing in table rows, which are added
+	maxRepeated = 64 << 20 // bytes of link definitions, counted for each use
 )
 
-// checkMarkdown refuses the texts that the parser takes squared time for.
+// checkMarkdown refuses texts that would take the parser quadratic time.
 func checkMarkdown(source string) error {
 	if len(source) > MaxMarkdown {
 		return ErrMarkdownSize
@@ -81,12 +80,12 @@ func checkMarkdown(source string) error {
 
 // costs estimates the work of the parser, line by line.
 type costs struct {
-	bytes, links int    // of the paragraph
-	open         []byte // signs of emphasis in it that nothing has ended
-	marks        int    // of all of the text, as what follows
-	columns      int    // of the table that the line is in; 0: of none
+	bytes, links int    // of the current paragraph
+	open         []byte // its open emphasis markers
+	marks        int    // of the whole text, like the fields below
+	columns      int    // of the current table; 0: not in a table
 	missing      int
-	definition   int // bytes of the one that the line is in; 0: it is in none
+	definition   int // bytes of the current definition; 0: not in one
 	longest      int
 }
 
@@ -118,7 +117,7 @@ func (c *costs) add(line string) error {
 	return nil
 }
 
-// table counts the cells that rows lack.
+// table counts the missing cells of rows.
 func (c *costs) table(text string) {
 	row := strings.TrimLeft(text, "*+-0123456789.) \t")
 	switch {
@@ -133,8 +132,8 @@ func (c *costs) table(text string) {
 	}
 }
 
-// emphasis goes through the signs as the parser does, which looks for what each one may
-// end among all that are open.
+// emphasis processes the markers as the parser does, which searches all open ones for the match of
+// each closer.
 func (c *costs) emphasis(line string) {
 	for i := 0; i < len(line) && c.marks <= maxMarks; {
 		sign := line[i]
@@ -157,7 +156,7 @@ func (c *costs) emphasis(line string) {
 		if end < len(line) {
 			after = line[end]
 		}
-		if before > ' ' { // it may end something
+		if before > ' ' { // it may be a closer
 			at := bytes.LastIndexByte(c.open, sign)
 			c.marks += len(c.open) - max(at, 0)
 			if at >= 0 {
@@ -173,7 +172,7 @@ func (c *costs) emphasis(line string) {
 	}
 }
 
-// markers counts the signs of quotes and list items that a line begins with.
+// markers counts the quote and list markers at the start of a line.
 func markers(line string) int {
 	n := 0
 	for i := 0; i < len(line) && n <= maxMarkers; i++ {
@@ -188,12 +187,12 @@ func markers(line string) int {
 		}
 	}
 	if strings.Trim(line, " \t\r\n-") == "" || strings.Trim(line, " \t\r\n*") == "" {
-		return 0 // a rule
+		return 0 // a thematic break
 	}
 	return n
 }
 
-// beginsBlock tells of a line whether no paragraph goes on beyond it.
+// beginsBlock reports whether no paragraph continues past a line.
 func beginsBlock(line string) bool {
 	text := strings.TrimLeft(line, " ")
 	if strings.TrimSpace(text) == "" {

@@ -5,8 +5,7 @@ import (
 	"strings"
 )
 
-// properties are what the editors of articles write; none of them moves a box out of
-// the article.
+// properties are those that article editors write; none can move a box out of the article.
 var properties = set(`color background-color font-style font-weight text-align text-decoration vertical-align white-space
 	width height max-width min-width aspect-ratio float clear list-style-type margin-left margin-right padding-left padding-right
 	border border-color border-style border-width border-collapse`)
@@ -17,15 +16,15 @@ var (
 	colour     = regexp.MustCompile(`(rgb|rgba|hsl|hsla)\([0-9 .,%/deg]*\)`)
 )
 
-// Bytes of a style attribute that are read, and that are kept: less, since what is
-// written is a little longer than what was read.
+// Maximum bytes of a style attribute: read, and kept. The second limit is lower, because the output
+// is slightly longer than the input.
 const (
 	maxStyle  = 4 << 10
 	keptStyle = 2 << 10
 )
 
-// cleanStyle keeps the declarations that are known and plain: no url(), no
-// expression, no escapes, no negative lengths.
+// cleanStyle keeps known, plain declarations: no url(), no expression, no escapes, no negative
+// lengths.
 func cleanStyle(s string) string {
 	var out []string
 	size := 0

@@ -10,16 +10,16 @@ import (
 // MaxText is the number of bytes at which Text stops.
 const MaxText = 1 << 20
 
-// skipped are elements whose content nobody reads.
+// skipped are elements whose content is not shown.
 var skipped = set("script style title template iframe noembed noframes noscript object textarea select svg math")
 
-// lines are the elements that stand on lines of their own.
+// lines are the elements that start a new line.
 var lines = set(`address article aside blockquote br caption details div dd dl dt figcaption figure footer h1 h2 h3 h4 h5 h6 header hr
 	li ol p pre section summary table tr ul`)
 
-// Text returns the words of HTML for search and previews: one line for each block,
-// single spaces, cells apart, images as their alternative text. The HTML need not be
-// cleaned; scripts and styles are left out.
+// Text returns the words of HTML for search and previews: one line per block, single spaces,
+// separated cells, images as their alternative text. The HTML need not be cleaned; scripts and
+// styles are left out.
 func Text(s string) string {
 	w := textWriter{}
 	z := html.NewTokenizer(strings.NewReader(s[:min(len(s), MaxInput)]))
@@ -110,7 +110,7 @@ func blank(r rune) bool {
 func (w *textWriter) result() string {
 	s := strings.ToValidUTF8(w.out.String(), "\uFFFD")
 	if len(s) > MaxText {
-		s = strings.ToValidUTF8(s[:MaxText], "") // a letter that was cut
+		s = strings.ToValidUTF8(s[:MaxText], "") // a partial character
 	}
 	return s
 }
@@ -118,14 +118,14 @@ func (w *textWriter) result() string {
 // Heading is one entry of an article's table of contents.
 type Heading struct {
 	Level  int    // 1 to 6
-	Anchor string // id of the heading, to be linked as "#" and the escaped anchor
+	Anchor string // id of the heading; link to it with "#" and the escaped id
 	Text   string
 }
 
 // MaxHeadings is the number of headings at which Headings stops.
 const MaxHeadings = 500
 
-// Headings lists the headings of cleaned HTML in order, those without words left out.
+// Headings returns the headings of cleaned HTML in order, except those without words.
 func Headings(cleaned string) []Heading {
 	var out []Heading
 	var open *Heading
@@ -161,7 +161,7 @@ func Headings(cleaned string) []Heading {
 	return out
 }
 
-// Anchors are the ids in content that was cleaned, which links may name.
+// Anchors returns the ids in cleaned content, which links may refer to.
 func Anchors(cleaned string) []string {
 	var out []string
 	for z := html.NewTokenizer(strings.NewReader(cleaned)); ; {
@@ -176,4 +176,4 @@ func Anchors(cleaned string) []string {
 	}
 }
 
-const maxHeadingText = 2000 // bytes after which a heading's words are left out
+const maxHeadingText = 2000 // bytes after which the rest of a heading is ignored

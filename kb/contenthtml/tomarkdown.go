@@ -8,8 +8,8 @@ import (
 	"golang.org/x/net/html"
 )
 
-// ToMarkdown writes HTML that was cleaned as Markdown: what Markdown has no word for is
-// left as its text.
+// ToMarkdown converts cleaned HTML to Markdown. Elements without an equivalent in Markdown become
+// their text.
 func ToMarkdown(content string) string {
 	root, err := html.Parse(strings.NewReader(content))
 	if err != nil {
@@ -22,7 +22,7 @@ func ToMarkdown(content string) string {
 
 type markdowner struct {
 	out    strings.Builder
-	indent string // of every line
+	indent string // of each line
 	gap    bool   // an empty line is due
 	fresh  bool   // the line has its indent already
 }
@@ -53,7 +53,7 @@ func attr(n *html.Node, key string) string {
 	return ""
 }
 
-// lineElements are the elements that stand on lines of their own.
+// lineElements are the elements that start a new line.
 var lineElements = func() map[string]bool {
 	all := map[string]bool{}
 	for name := range strings.FieldsSeq("address article aside blockquote body dd details div dl dt figcaption figure footer h1 h2 h3 h4 h5 h6 head header hr html li ol p pre section summary table ul") {
@@ -62,7 +62,7 @@ var lineElements = func() map[string]bool {
 	return all
 }()
 
-// block writes the children of a node; text between blocks is a paragraph.
+// block writes the children of a node; text between blocks becomes a paragraph.
 func (w *markdowner) block(n *html.Node, depth int) {
 	if depth > maxDepth {
 		return
@@ -142,24 +142,24 @@ func (w *markdowner) list(n *html.Node, depth int) {
 			w.out.WriteString(strings.TrimRight(before, " ") + "\n")
 		}
 		w.gap = false
-		if !w.fresh { // a list that an item begins with stands on its line
+		if !w.fresh { // a list at the start of an item shares its line
 			w.out.WriteString(before)
 		}
 		w.out.WriteString(mark)
 		w.indent, w.fresh = before+strings.Repeat(" ", len(mark)), true
 		if c.Type == html.ElementNode && c.Data == "li" {
 			w.block(c, depth+1)
-		} else { // what stands in a list without being an item of it
+		} else { // a child of a list that is not an item
 			w.block(&html.Node{Type: html.ElementNode, Data: "li", FirstChild: lone(c)}, depth+1)
 		}
-		if w.fresh { // nothing in it
+		if w.fresh { // it is empty
 			w.out.WriteString("\n")
 		}
 		w.indent, w.fresh, w.gap = before, false, false
 	}
 }
 
-// table writes the rows of a table, in which Markdown has no blocks.
+// table writes the rows of a table. Cells in Markdown contain no blocks.
 func (w *markdowner) table(n *html.Node, depth int) {
 	var rows [][]string
 	var walk func(*html.Node, int)
@@ -192,7 +192,7 @@ func (w *markdowner) table(n *html.Node, depth int) {
 	}
 }
 
-// inline writes text and what is in it.
+// inline writes text and inline elements.
 func inline(b *strings.Builder, n *html.Node, depth int) {
 	if depth > maxDepth {
 		return
@@ -259,7 +259,7 @@ func inline(b *strings.Builder, n *html.Node, depth int) {
 	}
 }
 
-// lone is a node without its siblings.
+// lone returns a node without its siblings.
 func lone(n *html.Node) *html.Node {
 	own := *n
 	own.NextSibling = nil
@@ -268,18 +268,18 @@ func lone(n *html.Node) *html.Node {
 
 var escaper = strings.NewReplacer(`\`, `\\`, "*", `\*`, "_", `\_`, "`", "\\`", "[", `\[`, "]", `\]`, "<", `\<`, "~~", `\~\~`)
 
-// entity is what text may say, and Markdown would read as a character.
+// entity matches text that Markdown would read as a character reference.
 var entity = regexp.MustCompile(`&(#?[A-Za-z0-9]+;)`)
 
-// escaped is text that Markdown shows as it is.
+// escaped escapes text so that Markdown shows it unchanged.
 func escaped(text string) string {
 	return entity.ReplaceAllString(escaper.Replace(text), `\&$1`)
 }
 
-// opening is what a line may begin with, and Markdown would take for more than text.
+// opening matches the start of a line that Markdown would read as a block.
 var opening = regexp.MustCompile(`(?m)^[ \t]*(?:[-+>=:|~]|#{1,6}(?:\s|$)|[0-9]{1,9}[.)])`)
 
-// plainParagraph is text of which no line begins a heading, a list or the like.
+// plainParagraph escapes text so that no line begins a heading, a list or another block.
 func plainParagraph(text string) string {
 	return opening.ReplaceAllStringFunc(text, func(begin string) string {
 		at := strings.IndexAny(begin, "-+>=:|~#.)")
@@ -287,7 +287,7 @@ func plainParagraph(text string) string {
 	})
 }
 
-// spaces makes single ones of all that separates words.
+// spaces replaces all white space by single spaces.
 func spaces(s string) string {
 	var b strings.Builder
 	gap := false
@@ -326,7 +326,7 @@ func plainText(n *html.Node, depth int) string {
 	return b.String()
 }
 
-// codeLanguage is what a block of code is written in.
+// codeLanguage returns the language of a code block.
 func codeLanguage(n *html.Node) string {
 	for c := n.FirstChild; c != nil; c = c.NextSibling {
 		for class := range strings.FieldsSeq(attr(c, "class")) {

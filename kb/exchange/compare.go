@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// byKey finds things by their keys.
+// byKey indexes values by their keys.
 func byKey[T any](all []T, key func(T) string) map[string]T {
 	found := make(map[string]T, len(all))
 	for _, v := range all {
@@ -15,7 +15,7 @@ func byKey[T any](all []T, key func(T) string) map[string]T {
 	return found
 }
 
-// located is something with the collection that it is in.
+// located is a value with its collection.
 type located[T any] struct {
 	in string
 	T  T
@@ -49,8 +49,7 @@ func sortBy[T any](all []T, key func(T) string) {
 	slices.SortFunc(all, func(a, b T) int { return cmp.Compare(key(a), key(b)) })
 }
 
-// with is a site with what another one has besides: an import that deletes nothing
-// leaves that as it is.
+// with adds to a site what only the other one has: an import without deletion leaves that in place.
 func (s Site) with(other Site) Site {
 	files, categories, articles := byKey(s.Files, fileKey), byKey(categoriesOf(s), categoryKey), byKey(articlesOf(s), articleKey)
 	s.Files, s.Collections = slices.Clone(s.Files), slices.Clone(s.Collections)
@@ -91,7 +90,7 @@ func (s Site) with(other Site) Site {
 	return s
 }
 
-// withDrafts are articles with the drafts that only another site has.
+// withDrafts adds to articles the drafts that only the other site has.
 func withDrafts(articles []Article, other Site) []Article {
 	known := byKey(articlesOf(other), articleKey)
 	articles = slices.Clone(articles)
@@ -103,7 +102,7 @@ func withDrafts(articles []Article, other Site) []Article {
 	return articles
 }
 
-// differences are the names of what differs.
+// differences lists the names of the fields that differ.
 type differences []string
 
 func (d *differences) add(field string, differs bool) {
@@ -112,7 +111,7 @@ func (d *differences) add(field string, differs bool) {
 	}
 }
 
-// texts compares collections or categories. An order that is not given stays.
+// texts compares collections or categories. An order that is not given counts as unchanged.
 func (d *differences) texts(source, oldSource string, order, oldOrder Number, texts, old map[string]Text) {
 	d.add("source_locale", source != oldSource)
 	d.add("sort_order", cmp.Or(order.normal(), oldOrder) != oldOrder)
@@ -136,7 +135,7 @@ func (d *differences) version(v, old Version) {
 	})
 }
 
-// languages compares texts in the order of their locales.
+// languages compares texts by locale, in order.
 func languages[T any](d *differences, texts, old map[string]T, compare func(locale string, t, o T)) {
 	all := slices.Sorted(maps.Keys(texts))
 	for locale := range old {

@@ -21,26 +21,25 @@ import (
 	"github.com/helpwright/helpwright/storage/filetype"
 )
 
-// DocsOptions say how [ReadDocs] reads a folder.
+// DocsOptions configures [ReadDocs].
 type DocsOptions struct {
 	Locale string // of all pages; "en" when empty
-	// Source is the address of the folder on the web, such as that of a branch of its
-	// repository. Links to what is no page and no file of a site lead there; without it
-	// only their text stays.
+	// Source is the web address of the folder, such as that of a branch of its repository. Links to
+	// anything other than pages and files of the site lead there; without Source they become plain
+	// text.
 	Source string
 }
 
-// ReadDocs reads a folder of ordinary Markdown documentation, as it lies in a repository:
-// each .md file is an article, each folder at the top a collection, and each folder below
-// it a category. Titles are those of the front matter (title), or else of the first
-// heading; description and summary, order, weight, nav_order and sidebar_position, draft
-// and published are understood too, and other fields left out. Files that a page links to
-// or shows come along.
+// ReadDocs reads a folder of ordinary Markdown documentation as found in repositories: each .md
+// file becomes an article, each top-level folder a collection, and each folder below it a category.
+// Titles come from the front matter (title), otherwise from the first heading. ReadDocs also
+// understands description and summary, order, weight, nav_order and sidebar_position, draft and
+// published; it ignores other fields. It includes the files that pages link to or show.
 //
-// Links between pages, with and without .md, relative or from the top of the folder, lead
-// to the articles. What leads nowhere is among the remarks, a line each; so is what could
-// not be read. Names that begin with a dot or an underscore, and node_modules, are left
-// out. The error is one of the folder, or says that it has no page.
+// Links between pages, with and without .md, relative or from the top of the folder, become links
+// between articles. The remarks list broken links and unreadable files, one per line. Names that
+// begin with a dot or an underscore, and node_modules, are skipped. ReadDocs fails when the folder
+// cannot be read or has no page.
 func ReadDocs(folder fs.FS, opts DocsOptions) (Site, Problems, error) {
 	d := &docs{folder: folder, opts: opts, pages: map[string]*page{}, folders: map[string]string{}, files: map[string]string{}}
 	d.opts.Locale = cmp.Or(d.opts.Locale, "en")
@@ -57,14 +56,14 @@ func ReadDocs(folder fs.FS, opts DocsOptions) (Site, Problems, error) {
 	return site, d.remarks.sorted(), nil
 }
 
-// docs is a folder that is read.
+// docs is the state of reading a folder.
 type docs struct {
 	folder  fs.FS
 	opts    DocsOptions
 	pages   map[string]*page  // by path
-	order   []*page           // as they are shown
-	folders map[string]string // paths of the texts of folders that are collections or categories
-	files   map[string]string // keys of the files that are used, by path
+	order   []*page           // in display order
+	folders map[string]string // paths of the index texts of collections and categories
+	files   map[string]string // keys of used files, by path
 	keys    Keys              // of files
 	used    []File
 	remarks Problems
@@ -85,7 +84,7 @@ type page struct {
 
 func (p *page) dir() string { return path.Dir(p.path) }
 
-// isIndex reports whether the page is what its folder is about.
+// isIndex reports whether the page is the index of its folder.
 func (p *page) isIndex() bool {
 	name := strings.ToLower(strings.TrimSuffix(path.Base(p.path), path.Ext(p.path)))
 	return name == "readme" || name == "index"
@@ -145,9 +144,9 @@ func (d *docs) read(name string) {
 	d.pages[name] = p
 }
 
-// name gives the pages their titles: what their front matter says, or else their first
-// heading. One that several pages begin with is the name of what they are about, as in a
-// letterhead, and the heading after it is the title.
+// name gives the pages their titles, from the front matter or else the first heading. A first
+// heading shared by several pages is the name of the product, like a letterhead; the heading after
+// it is then the title.
 func (d *docs) name() {
 	begin := map[string]int{}
 	for _, p := range d.pages {
@@ -164,8 +163,8 @@ func (d *docs) name() {
 	}
 }
 
-// heading is the first one of level 1, and for n = 1 the one that comes after it, if it
-// is one of level 2.
+// heading returns the first heading of level 1 or, for n = 1, the one after it if that is of level
+// 2.
 func (p *page) heading(n int) string {
 	first := slices.IndexFunc(p.headings, func(h contenthtml.Heading) bool { return h.Level == 1 })
 	if first < 0 || first+n >= len(p.headings) || p.headings[first+n].Level != n+1 {
@@ -174,7 +173,7 @@ func (p *page) heading(n int) string {
 	return p.headings[first+n].Text
 }
 
-// named is what a page is called whose text has no title.
+// named returns the title for a page whose text has none.
 func (p *page) named() string {
 	if p.isIndex() && p.dir() != "." {
 		return path.Base(p.dir())
@@ -182,8 +181,8 @@ func (p *page) named() string {
 	return strings.TrimSuffix(path.Base(p.path), path.Ext(p.path))
 }
 
-// cutFront takes the front matter off the text. Fields of other programs are not ours to
-// judge, so what cannot be read as YAML is only left out.
+// cutFront removes the front matter from the text. It ignores front matter that is not valid YAML,
+// because that belongs to other programs.
 func (p *page) cutFront(d *docs) {
 	rest, ok := strings.CutPrefix(p.body, string(fence))
 	if !ok {
@@ -192,7 +191,7 @@ func (p *page) cutFront(d *docs) {
 	head, body, ok := strings.Cut("\n"+rest, "\n---\n")
 	if !ok {
 		if head, ok = strings.CutSuffix("\n"+rest, "\n---"); !ok {
-			return // a rule
+			return // a thematic break
 		}
 	}
 	if len(head) > maxFront {
@@ -203,7 +202,7 @@ func (p *page) cutFront(d *docs) {
 	p.body = strings.TrimPrefix(body, "\n")
 }
 
-// oneText is the first of the fields that is a text.
+// oneText returns the first of the fields that is a text.
 func oneText(front map[string]any, fields ...string) string {
 	for _, f := range fields {
 		if s, ok := front[f].(string); ok && strings.TrimSpace(s) != "" {
@@ -222,7 +221,7 @@ func shortened(s string, limit int) string {
 
 var numbered = regexp.MustCompile(`^[0-9]+[-_. ]+`)
 
-// humanized makes words of the name of a file or a folder.
+// humanized turns the name of a file or folder into words.
 func humanized(name string) string {
 	words := strings.Join(strings.FieldsFunc(numbered.ReplaceAllString(name, ""), func(r rune) bool { return r == '-' || r == '_' || r == ' ' }), " ")
 	if words == "" {
@@ -232,7 +231,7 @@ func humanized(name string) string {
 	return string(unicode.ToUpper(first)) + words[size:]
 }
 
-// place is the number by which a page is ordered among its siblings, if it says one.
+// place returns the number that orders a page among its siblings, if it has one.
 func (p *page) place() (float64, bool) {
 	for _, f := range []string{"sidebar_position", "order", "weight", "nav_order", "sort_order", "position"} {
 		switch n := p.front[f].(type) {
@@ -245,11 +244,11 @@ func (p *page) place() (float64, bool) {
 	return 0, false
 }
 
-// draft reports whether a page says that it is not to be read yet.
+// draft reports whether a page is marked as unpublished.
 func (p *page) draft() bool { return p.front["draft"] == true || p.front["published"] == false }
 
-// compare orders pages: folder by folder, what a folder is about first, then by the
-// number that pages say, then by name, numbers in names by their value.
+// compare orders pages: by folder, index pages first, then by their numbers, then by name, where
+// numbers in names compare by value.
 func compare(a, b *page) int {
 	if c := natural(a.dir(), b.dir()); c != 0 {
 		return c
@@ -283,7 +282,7 @@ func natural(a, b string) int {
 	return cmp.Or(cmp.Compare(padded(a), padded(b)), cmp.Compare(a, b))
 }
 
-// arrange decides where each page is in the site.
+// arrange decides on the place of each page in the site.
 func (d *docs) arrange() {
 	for _, p := range d.pages {
 		d.order = append(d.order, p)
@@ -313,7 +312,7 @@ func (d *docs) arrange() {
 	}
 }
 
-// site is what the folder makes.
+// site builds the site from the folder.
 func (d *docs) site() Site {
 	site := Site{Partial: true}
 	at := map[string]int{}
@@ -344,8 +343,8 @@ func (d *docs) site() Site {
 	return site
 }
 
-// named is the name of the collection (level 1) or category that a page is in: the title
-// of what its folder is about, or that of the folder.
+// named returns the name of the collection (level 1) or category of a page: the title of the
+// folder's index, or the name of the folder.
 func (d *docs) named(p *page, level int) Text {
 	dir := p.dir()
 	if level == 1 {
@@ -376,7 +375,7 @@ func (d *docs) article(p *page, place int) Article {
 	return Article{Key: p.key, Live: v}
 }
 
-// file takes a file along, if a site takes it.
+// file includes a file, if sites accept its type.
 func (d *docs) file(at string) string {
 	if key, known := d.files[at]; known {
 		return key
@@ -390,7 +389,7 @@ func (d *docs) file(at string) string {
 	if err != nil {
 		return ""
 	}
-	defer func() { _ = f.Close() }() // it was only read
+	defer func() { _ = f.Close() }() // opened for reading only
 	head, err := io.ReadAll(io.LimitReader(f, filetype.HeadSize))
 	name := filetype.SafeName(strings.ReplaceAll(at, "/", "-"))
 	if err != nil || !validFileName(name) || filetype.Check(name, head, filetype.Documents()) != "" {

@@ -10,7 +10,7 @@ import (
 	"github.com/helpwright/helpwright/kb/contenthtml"
 )
 
-// linked is the text of a page with its links as the folder of a site has them.
+// linked returns the text of a page with its links converted to those of a site's folder.
 func (d *docs) linked(p *page) string {
 	told := map[string]bool{}
 	tell := func(address, format string) {
@@ -52,7 +52,7 @@ func (d *docs) linked(p *page) string {
 	})
 }
 
-// path is where a relative address leads from a page.
+// path resolves a relative address from a page.
 func (d *docs) path(p *page, to string) string {
 	name, err := url.PathUnescape(to)
 	if err != nil {
@@ -66,8 +66,8 @@ func (d *docs) path(p *page, to string) string {
 
 var scheme = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]*:`)
 
-// destination is what a link leads to: a page, or else a file or the text of a folder by its
-// path in the folder of a site; nothing if it has neither.
+// destination is the target of a link: a page, or the path of a file or of a folder's text in a
+// site's folder. It is zero when there is none.
 type destination struct {
 	page *page
 	path string
@@ -75,7 +75,7 @@ type destination struct {
 
 func (t destination) none() bool { return t.page == nil && t.path == "" }
 
-// suffix is that of a link to the target, and whether it is alive as it is.
+// suffix returns the suffix for a link to the target, and whether it is valid unchanged.
 func (t destination) suffix(suffix string) (string, bool) {
 	query, fragment, ok := strings.Cut(suffix, "#")
 	if !ok || fragment == "" || t.page == nil {
@@ -88,7 +88,7 @@ func (t destination) suffix(suffix string) (string, bool) {
 	return query + "#" + (&url.URL{Fragment: anchor}).EscapedFragment(), true
 }
 
-// address leads to the destination from any page.
+// address returns a link to the destination that works from any page.
 func (t destination) address(locale string) string {
 	if t.page != nil {
 		return fromRoot + (&url.URL{Path: "collections/" + t.page.collection + "/articles/" + t.page.key + "." + locale + ".md"}).EscapedPath()
@@ -96,7 +96,7 @@ func (t destination) address(locale string) string {
 	return fromRoot + (&url.URL{Path: t.path}).EscapedPath()
 }
 
-// find is what a path of the documentation names.
+// find returns the target of a path of the documentation.
 func (d *docs) find(at string) destination {
 	for _, name := range []string{at, at + ".md", at + ".markdown", strings.TrimSuffix(at, ".html") + ".md", at + "/README.md", at + "/readme.md", at + "/index.md"} {
 		if p := d.pages[path.Clean(name)]; p != nil {
@@ -109,8 +109,8 @@ func (d *docs) find(at string) destination {
 	return destination{path: d.file(at)}
 }
 
-// findBelow is what a path names that begins above the documentation: at the top of its
-// repository, or of the site that it was published on, such as /docs/latest/api.
+// findBelow resolves a path that starts above the documentation: at the top of its repository, or
+// of the site it was published on, such as /docs/latest/api.
 func (d *docs) findBelow(at string) destination {
 	for {
 		_, below, ok := strings.Cut(at, "/")
@@ -124,10 +124,10 @@ func (d *docs) findBelow(at string) destination {
 	}
 }
 
-// anchors are the places in a page that links may lead to.
+// anchors holds the link targets within a page.
 type anchors struct {
 	exact map[string]bool
-	loose map[string]string // the first one each, by what programs agree on
+	loose map[string]string // first anchor for each looseAnchor
 }
 
 func newAnchors(all []string) anchors {
@@ -141,7 +141,7 @@ func newAnchors(all []string) anchors {
 	return a
 }
 
-// find is the anchor that a fragment means, "" if there is none.
+// find returns the anchor that a fragment refers to, or "".
 func (a anchors) find(fragment string) string {
 	if name, err := url.PathUnescape(fragment); err == nil {
 		fragment = name
@@ -152,7 +152,7 @@ func (a anchors) find(fragment string) string {
 	return a.loose[looseAnchor(fragment)]
 }
 
-// looseAnchor is what all programs that make anchors of headings agree on.
+// looseAnchor reduces an anchor to what all programs that generate anchors from headings agree on.
 func looseAnchor(anchor string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsLetter(r) || unicode.IsDigit(r) {

@@ -15,7 +15,7 @@ import (
 
 const png = "\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00\x00\x01\x00\x00\x00\x01\x08\x06\x00\x00\x00\x1f\x15\xc4\x89"
 
-// documentation is a folder as repositories have it.
+// documentation is a folder as found in repositories.
 func documentation() fstest.MapFS {
 	files := fstest.MapFS{}
 	for name, text := range map[string]string{
@@ -95,7 +95,7 @@ func TestReadDocs(t *testing.T) {
 	}
 }
 
-// Every link of an imported documentation is alive, and importing it again changes nothing.
+// All links of imported documentation work, and importing it again changes nothing.
 func TestImportDocs(t *testing.T) {
 	t.Parallel()
 	x := newExchange(t, memstore.New())
@@ -152,8 +152,8 @@ func TestImportDocs(t *testing.T) {
 	}
 }
 
-// The rules for links that are right only where the documentation was written, and for pages that begin with the
-// name of what they are all about.
+// Links that are valid only where the documentation was written, and pages that all begin with the
+// name of the product.
 func TestReadDocsAsWrittenElsewhere(t *testing.T) {
 	t.Parallel()
 	folder := fstest.MapFS{}

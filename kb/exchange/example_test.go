@@ -17,7 +17,7 @@ import (
 	"github.com/helpwright/helpwright/storage/memstore"
 )
 
-// help opens a new site that has nothing yet.
+// help opens a new, empty site.
 func help(ctx context.Context) exchange.Exchange {
 	store := memstore.New()
 	account := helpdesk.Account{Name: "Acme", DefaultLocale: "en"}
@@ -49,7 +49,7 @@ func help(ctx context.Context) exchange.Exchange {
 	return exchange.Exchange{Service: service, Editor: editor}
 }
 
-// A folder, such as the work tree of a repository, is tried first and then imported.
+// A folder, such as a repository's work tree, is rehearsed and then imported.
 func ExampleExchange_Import() {
 	ctx := context.Background()
 	x := help(ctx)
@@ -87,7 +87,7 @@ func ExampleExchange_Import() {
 	// changes of a second import: 0 <nil>
 }
 
-// A site is saved in a folder on disk, where a later Save replaces what has changed.
+// A site is saved to a folder on disk, where a later Save replaces what has changed.
 func ExampleExchange_Export() {
 	ctx := context.Background()
 	x := help(ctx)

@@ -62,7 +62,7 @@ func Example() {
 	// Welcome **all**.
 }
 
-// written is what Write makes of a site.
+// written returns what Write makes of a site.
 func written(t *testing.T, s exchange.Site) fstest.MapFS {
 	t.Helper()
 	folder := fstest.MapFS{}
@@ -85,7 +85,7 @@ func contents(folder fstest.MapFS) map[string]string {
 	return all
 }
 
-// full has everything that a folder can hold, oddities of texts among it.
+// full returns a site with everything that a folder can contain, including unusual texts.
 func full() exchange.Site {
 	text := func(title, content string, f exchange.Format) exchange.ArticleText {
 		return exchange.ArticleText{Title: title, Summary: "About: " + title, Format: f, Content: content}
@@ -140,7 +140,7 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
-// What editors and version control do to text files changes nothing.
+// Changes that editors and version control make to text files have no effect.
 func TestEditors(t *testing.T) {
 	t.Parallel()
 	folder := written(t, full())
@@ -242,7 +242,7 @@ func TestProblems(t *testing.T) {
 	}
 }
 
-// Where a file has it wrong is said by line.
+// Problems name the line in the file.
 func TestLines(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
@@ -293,12 +293,12 @@ func TestKeys(t *testing.T) {
 			t.Errorf("%q: %q, want %q", test.title, got, test.want)
 		}
 		if !exchange.ValidKey(got) {
-			t.Errorf("%q is no valid key", got)
+			t.Errorf("%q is not a valid blob key", got)
 		}
 	}
 }
 
-// A text comes back as it was written, and what is no folder is an error.
+// A text is read back as it was written, and an invalid folder is an error.
 func FuzzRoundTrip(f *testing.F) {
 	for _, seed := range [][3]string{
 		{"Title", "Summary", "# Hello\n"}, {"---", "---\n", "---\n---\n"}, {"'\"", ": x", "\n"}, {"1e3", "~", ""},
@@ -320,7 +320,7 @@ func FuzzRoundTrip(f *testing.F) {
 			if !errors.As(err, &problems) {
 				t.Fatal(err)
 			}
-			return // no text, or too much of it
+			return // not text, or too much of it
 		}
 		if !strings.ContainsAny(title+summary+content, "\r") {
 			if diff := cmp.Diff(site, read); diff != "" {
@@ -333,7 +333,7 @@ func FuzzRoundTrip(f *testing.F) {
 	})
 }
 
-// Whatever bytes a file has, reading answers.
+// Read returns for any file content.
 func FuzzRead(f *testing.F) {
 	f.Add([]byte("name: x\n"), []byte("---\ntitle: x\nsource: true\n---\nx"))
 	f.Add([]byte("a: &a [*a]"), []byte("---\n---\n---"))

@@ -13,15 +13,16 @@ import (
 	"github.com/helpwright/helpwright/storage"
 )
 
-// Exchange joins a site with folders.
+// Exchange exports and imports a site.
 type Exchange struct {
 	Service *kb.Service
-	// Editor of the site. It needs what it changes, and to view all.
+	// Editor is the editor of the site. It needs the permissions for all changes, and for viewing
+	// everything.
 	Editor *kb.Editor
 }
 
-// Export reads a site, with its drafts but without former revisions, and gives keys to
-// what has none yet. It needs articles.update for that.
+// Export reads a site with its drafts, but without former revisions, and assigns keys to resources
+// without one. That needs articles.update.
 func (x Exchange) Export(ctx context.Context) (Site, error) {
 	s, err := x.load(ctx)
 	if err != nil || len(s.unnamed) == 0 {
@@ -30,19 +31,19 @@ func (x Exchange) Export(ctx context.Context) (Site, error) {
 	return s.folder, x.Editor.SetExchangeKeys(ctx, s.unnamed)
 }
 
-// state is a site as it is now.
+// state is the current content of a site.
 type state struct {
 	folder  Site
-	unnamed []kb.ExchangeKey // that are given here, and not stored yet
+	unnamed []kb.ExchangeKey // assigned here, and not stored yet
 	ids     map[kb.KeyKind]map[string]int64
 	keys    map[kb.KeyKind]map[int64]string
 	used    map[kb.KeyKind]*Keys
 	files   map[int64]kb.File
 	texts   map[place]textsAt
-	loose   map[int64]bool // articles with paths that lead to what the site has by now
+	loose   map[int64]bool // articles with paths whose targets the site now has
 }
 
-// clone is a state whose ids can be changed.
+// clone returns a copy whose ids can be changed.
 func (s *state) clone() *state {
 	own := *s
 	own.ids = map[kb.KeyKind]map[string]int64{}
@@ -52,8 +53,8 @@ func (s *state) clone() *state {
 	return &own
 }
 
-// load reads all that is in a site. Keys that are missing come from titles in the
-// order of ids, so that they are the same every time.
+// load reads the whole site. Missing keys are made from titles in id order, so that they are always
+// the same.
 func (x Exchange) load(ctx context.Context) (*state, error) {
 	s := &state{
 		ids: map[kb.KeyKind]map[string]int64{}, keys: map[kb.KeyKind]map[int64]string{}, used: map[kb.KeyKind]*Keys{}, files: map[int64]kb.File{},
@@ -106,7 +107,7 @@ func everything[T any](list func(req storage.PageRequest) (storage.Page[T], erro
 	}
 }
 
-// name gives a key to what has none, and notes whose it is.
+// name assigns a key to a resource without one, and records the key.
 func (s *state) name(kind kb.KeyKind, id int64, title string) string {
 	key := s.keys[kind][id]
 	if key == "" || !ValidKey(key) {
@@ -122,7 +123,7 @@ func (s *state) given(kind kb.KeyKind, id int64, key string) {
 	s.unnamed = append(s.unnamed, kb.ExchangeKey{Kind: kind, ID: id, Key: key})
 }
 
-// nameFile gives the file's own name, with a number where another has it.
+// nameFile names a file by its own name, with a number if that is taken.
 func (s *state) nameFile(f kb.File) {
 	key := s.keys[kb.FileKey][f.ID]
 	if key == "" || !validFileName(key) {
@@ -207,7 +208,7 @@ func (x Exchange) loadCollections(ctx context.Context, s *state) error {
 	return nil
 }
 
-// noteAll notes where the texts of all that has a key are.
+// noteAll records the paths of the texts of all resources with a key.
 func (s *state) noteAll(collections []kb.Collection, categories []kb.Category, articles []kb.ArticleRevision) {
 	folder := func(id int64) string { return "collections/" + s.keys[kb.CollectionKey][id] }
 	for _, c := range collections {
@@ -234,7 +235,7 @@ func texted(t kb.Text) map[string]Text {
 	return all
 }
 
-// version is a revision as it stands in the folder of a collection.
+// version converts a revision to the form in the folder of a collection.
 func (s *state) version(collection string, r kb.Revision) Version {
 	v := Version{Status: string(r.Status), SourceLocale: r.SourceLocale, SortOrder: Number(r.SortOrder.String()), Texts: map[string]ArticleText{}}
 	for _, id := range r.CategoryIDs {
@@ -257,7 +258,7 @@ func (s *state) version(collection string, r kb.Revision) Version {
 	return v
 }
 
-// open opens the bytes of a site's file.
+// open opens the content of a site's file.
 func (x Exchange) open(ctx context.Context, f kb.File) func() (io.ReadCloser, error) {
 	return func() (io.ReadCloser, error) {
 		content, err := x.Service.PublicFile(ctx, f.SiteID, f.ID, f.URLKey)

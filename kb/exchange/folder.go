@@ -11,17 +11,16 @@ import (
 	"strings"
 )
 
-// layout are the places of the files that [Save] writes, but for site.yaml.
+// layout lists the patterns of the files that [Save] writes, except site.yaml.
 var layout = []string{
 	"collections/*/index.*.md", "collections/*/categories/*.*.md", "collections/*/articles/*.*.md", "files/*",
 }
 
-// Save writes a site into a folder. The folder is empty, or one that a site was saved
-// in before: what the site does not have any more goes from it. Names that begin with a
-// dot, and files that have no place in the folder of a site, stay.
+// Save writes a site into a folder, which must be empty or hold a saved site: files that the site
+// no longer has are deleted. Names that begin with a dot are kept, and so are files that cannot
+// belong to a site's folder.
 //
-// Every file is replaced at once, so that who reads it sees the former or the new one.
-// A Save that ends early is completed by another one.
+// Every file is replaced atomically. If Save is interrupted, another Save completes it.
 func Save(s Site, folder *os.Root) error {
 	before, err := saved(folder.FS())
 	if err != nil {
@@ -45,14 +44,14 @@ func Save(s Site, folder *os.Root) error {
 		if err := folder.Remove(name); err != nil {
 			return err
 		}
-		for dir := path.Dir(name); dir != "." && folder.Remove(dir) == nil; { // as far as they are empty
+		for dir := path.Dir(name); dir != "." && folder.Remove(dir) == nil; { // as long as they are empty
 			dir = path.Dir(dir)
 		}
 	}
 	return nil
 }
 
-// replace writes a file under another name first.
+// replace writes a file under a temporary name and renames it.
 func replace(folder *os.Root, name string, content io.Reader) error {
 	temporary := path.Join(path.Dir(name), ".new-"+strings.ToLower(rand.Text()))
 	f, err := folder.OpenFile(temporary, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
@@ -69,8 +68,8 @@ func replace(folder *os.Root, name string, content io.Reader) error {
 	return nil
 }
 
-// saved are the files of a former Save. A folder with other things in it is refused, and
-// one with symbolic links, which would lead the writing elsewhere.
+// saved returns the files of an earlier Save. It refuses a folder with other contents, and one with
+// symbolic links, which would redirect writes.
 func saved(folder fs.FS) (map[string]bool, error) {
 	found, others := map[string]bool{}, 0
 	var problems Problems
@@ -108,7 +107,7 @@ func saved(folder fs.FS) (map[string]bool, error) {
 
 func placed(name string) bool {
 	for _, pattern := range layout {
-		if ok, _ := path.Match(pattern, name); ok { // the patterns are right
+		if ok, _ := path.Match(pattern, name); ok { // the patterns are valid
 			return true
 		}
 	}

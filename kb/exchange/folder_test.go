@@ -24,7 +24,7 @@ func openRoot(t *testing.T, dir string) *os.Root {
 	return root
 }
 
-// onDisk is what lies in a folder.
+// onDisk returns the files of a folder.
 func onDisk(t *testing.T, root *os.Root) map[string]string {
 	t.Helper()
 	all := map[string]string{}
@@ -42,7 +42,7 @@ func onDisk(t *testing.T, root *os.Root) map[string]string {
 	return all
 }
 
-// A folder holds what the site has, and nothing that it had before.
+// A folder contains what the site has, and nothing that it no longer has.
 func TestSave(t *testing.T) {
 	t.Parallel()
 	root := openRoot(t, t.TempDir())
@@ -71,7 +71,7 @@ func TestSave(t *testing.T) {
 	}
 }
 
-// A site is not written over something else, nor through links.
+// Save overwrites no other data, and does not write through links.
 func TestSaveRefuses(t *testing.T) {
 	t.Parallel()
 	for name, prepare := range map[string]func(t *testing.T, root *os.Root){
@@ -120,7 +120,7 @@ func names(t *testing.T, root *os.Root) []string {
 	return all
 }
 
-// A folder on disk is read as it is, but not through links.
+// A folder on disk is read without following links.
 func TestReadDisk(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -171,7 +171,7 @@ func (r *brokenReader) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// What cannot be written whole leaves the former file.
+// An interrupted write leaves the old file in place.
 func TestSaveBroken(t *testing.T) {
 	t.Parallel()
 	root := openRoot(t, t.TempDir())

@@ -12,7 +12,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// maxFront bounds the front matter of a file, in bytes.
+// maxFront limits the front matter of a file, in bytes.
 const maxFront = 64 << 10
 
 // siteFront is site.yaml.
@@ -49,7 +49,7 @@ var (
 	errNoMore = errors.New("there is more than one YAML document in it")
 )
 
-// document writes a file of front matter and text.
+// document formats a file from front matter and text.
 func document(front any, text string) ([]byte, error) {
 	head, err := marshal(front)
 	if err != nil {
@@ -75,7 +75,7 @@ func marshal(v any) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// lineErrors are what is wrong with lines of a file, counted from 1.
+// lineErrors are problems with lines of a file, counted from 1.
 type lineErrors []lineError
 
 type lineError struct {
@@ -83,7 +83,7 @@ type lineError struct {
 	text string
 }
 
-// Error has a line for each.
+// Error returns one line per problem.
 func (e lineErrors) Error() string {
 	var all []string
 	for _, one := range e {
@@ -92,11 +92,10 @@ func (e lineErrors) Error() string {
 	return strings.Join(all, "\n")
 }
 
-// text is a file that was read: its front matter, which begins where the file does,
-// and what is behind it.
+// text is the content of a file: its front matter, which starts with the file, and the rest.
 type text struct{ front, body string }
 
-// line is that of the first of fields that the front matter has.
+// line returns the line of the first of the fields that the front matter has.
 func (t text) line(fields ...string) int {
 	for i, line := range strings.Split(t.front, "\n") {
 		for _, f := range fields {
@@ -108,7 +107,7 @@ func (t text) line(fields ...string) int {
 	return 0
 }
 
-// parse reads what document wrote, or what an editor made of it.
+// parse reads the output of document, possibly edited.
 func parse(data []byte, front any) (text, error) {
 	s, err := plain(data)
 	if err != nil {
@@ -130,7 +129,7 @@ func parse(data []byte, front any) (text, error) {
 	return text{head, strings.TrimSuffix(strings.TrimPrefix(body, "\n"), "\n")}, nil
 }
 
-// plain takes off what editors and git put around text: a byte order mark, CRLF.
+// plain removes what editors and git add to text: a byte order mark, CRLF.
 func plain(data []byte) (string, error) {
 	line := 1
 	for at := 0; at < len(data); {
@@ -168,11 +167,11 @@ func unmarshal(s string, into any) error {
 	return nil
 }
 
-// maxKeys bounds the keys of one map: the decoder compares each with all others, and
-// keeps a message for each pair that is the same, gigabytes of them.
+// maxKeys limits the keys of a map: the decoder compares each with all others, and its messages
+// about duplicates could take gigabytes.
 const maxKeys = 1000
 
-// checkKeys refuses maps that the decoder must not see.
+// checkKeys refuses maps that are too large for the decoder.
 func checkKeys(s string) error {
 	var root yaml.Node
 	if err := yaml.Unmarshal([]byte(s), &root); err != nil {
@@ -207,7 +206,7 @@ var (
 	unknownField = regexp.MustCompile(`^field (\S+) not found in type .*$`)
 )
 
-// yamlErrors finds the lines in what the decoder says.
+// yamlErrors extracts the lines from a decoder error.
 func yamlErrors(err error) error {
 	all := []string{err.Error()}
 	if typed, ok := errors.AsType[*yaml.TypeError](err); ok {
@@ -219,7 +218,7 @@ func yamlErrors(err error) error {
 		if m == nil {
 			return fmt.Errorf("its YAML cannot be read: %w", err)
 		}
-		line, _ := strconv.Atoi(m[1]) // the pattern has digits only
+		line, _ := strconv.Atoi(m[1]) // the pattern matches only digits
 		found = append(found, lineError{line, unknownField.ReplaceAllString(m[2], "there is no field $1")})
 	}
 	return found

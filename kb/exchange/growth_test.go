@@ -10,7 +10,7 @@ import (
 	"github.com/helpwright/helpwright/storage/storagetest/testenv"
 )
 
-// TestReadGrows doubles what is read of a folder, whatever is in its files and however many there are.
+// TestReadGrows doubles the input of a folder, both the files' contents and their number.
 func TestReadGrows(t *testing.T) {
 	t.Parallel()
 	for name, folder := range map[string]func(n int) fstest.MapFS{

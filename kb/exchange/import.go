@@ -19,21 +19,20 @@ import (
 	"github.com/helpwright/helpwright/storage/filetype"
 )
 
-// Options of an import.
+// Options configures an import.
 type Options struct {
-	// DryRun only tells what would be changed.
+	// DryRun only reports what would change.
 	DryRun bool
-	// Delete removes from the site what the folder does not have. Otherwise it stays.
+	// Delete deletes from the site what the folder does not have. Otherwise it is kept.
 	Delete bool
 }
 
-// Change is something that an import changes.
+// Change is one change made by an import.
 type Change struct {
 	Action Action
 	Path   string // in the folder; of a text, without its locale
-	// Fields are what an update changes: "status", or of a language "en.title"; "+fr"
-	// is a language that comes, "-fr" one that goes. "files" are addresses of files that
-	// were replaced.
+	// Fields lists what an update changes: "status", or in a language "en.title"; "+fr" adds a
+	// language, "-fr" removes one. "files" means addresses of replaced files.
 	Fields []string
 }
 
@@ -47,7 +46,7 @@ const (
 	Delete Action = "delete"
 )
 
-// String is as a command prints it.
+// String formats the change as a command prints it.
 func (c Change) String() string {
 	if len(c.Fields) == 0 {
 		return fmt.Sprintf("%-6s %s", c.Action, c.Path)
@@ -55,14 +54,13 @@ func (c Change) String() string {
 	return fmt.Sprintf("%-6s %s (%s)", c.Action, c.Path, strings.Join(c.Fields, ", "))
 }
 
-// Import makes a site what a folder says. Live texts are changed in place, drafts as
-// drafts; what is the same already is left alone, so that a second import of the same
-// folder changes nothing.
+// Import changes a site to match a folder. It changes live texts in place and drafts as drafts. It
+// leaves alone what already matches, so that importing the same folder again changes nothing.
 //
-// First everything is tried and undone: what the service would refuse is an error of
-// type [Problems] then, and nothing has changed. Each thing is changed in a transaction
-// of its own: an import that ends early, because the database went away for instance, is
-// completed by another one. It returns what was changed until then.
+// Import first rehearses all changes. If the service would refuse some, it returns an error of type
+// [Problems] and changes nothing. Each resource is changed in its own transaction: if an import
+// ends early, for instance because the database became unreachable, another one completes it.
+// Import returns the changes made so far.
 func (x Exchange) Import(ctx context.Context, folder Site, opts Options) ([]Change, error) {
 	s, err := x.load(ctx)
 	if err != nil {
@@ -74,7 +72,7 @@ func (x Exchange) Import(ctx context.Context, folder Site, opts Options) ([]Chan
 	plan := &importer{Exchange: x, ctx: ctx, s: s.clone(), start: s, opts: opts, folder: folder, was: s.folder, rehearsal: true}
 	plan.Editor = x.Editor.Rehearsal()
 	if err := plan.run(); err != nil {
-		return nil, err // nothing was changed
+		return nil, err // nothing has changed
 	}
 	if opts.DryRun {
 		return plan.changes, nil
@@ -93,17 +91,17 @@ func (x Exchange) Import(ctx context.Context, folder Site, opts Options) ([]Chan
 type importer struct {
 	Exchange
 	ctx       context.Context
-	s         *state // as it is by now
-	start     *state // as it was
+	s         *state // current state
+	start     *state // initial state
 	opts      Options
 	folder    Site
 	was       Site
-	rehearsal bool // the editor undoes all it does
+	rehearsal bool // all changes of the editor are rolled back
 	problems  Problems
 	changes   []Change
-	outdated  []int64 // files that were replaced
+	outdated  []int64 // replaced files
 	inFolder  map[kb.KeyKind]map[string]bool
-	waiting   []func() error // for the links between articles until all are made
+	waiting   []func() error // for links to articles that do not exist yet
 }
 
 func (i *importer) run() error {
@@ -118,11 +116,11 @@ func (i *importer) run() error {
 	return nil
 }
 
-// unborn is the id of what a rehearsal would make.
+// unborn is the placeholder id of a resource that a rehearsal would create.
 const unborn = -1
 
-// change makes a change and notes it. source is the locale of the file that is to blame
-// for what the service finds wrong, "" when path is the file.
+// change makes a change and records it. source is the locale of the file to name in problems that
+// the service finds, "" when path is the file itself.
 func (i *importer) change(c Change, source string, do func() error) error {
 	err := do()
 	if i.rehearsal {
@@ -130,7 +128,7 @@ func (i *importer) change(c Change, source string, do func() error) error {
 		switch {
 		case !ok:
 		case f.Kind == fault.Precondition, f.Kind == fault.NotFound, f.Kind == fault.Conflict:
-			err = nil // undone; or in the way is what an earlier change takes away or makes
+			err = nil // rolled back, or it conflicts with what an earlier rehearsed change deletes or creates
 		case f.Kind == fault.Invalid, f.Kind == fault.TooLarge:
 			i.refused(c.Path, source, f)
 			return nil
@@ -145,7 +143,7 @@ func (i *importer) change(c Change, source string, do func() error) error {
 
 var translated = regexp.MustCompile(`^translations\[([^]]+)\](?:\[(\w+)\])?$`)
 
-// refused notes what the service finds wrong, with the file where it stands.
+// refused records a problem that the service found, with its file.
 func (i *importer) refused(path, source string, f *fault.Error) {
 	base, draft := strings.CutSuffix(path, " (draft)")
 	file := func(locale string) string {
@@ -169,7 +167,7 @@ func (i *importer) refused(path, source string, f *fault.Error) {
 	}
 }
 
-// born notes the id of something new.
+// born records the id of a new resource.
 func (i *importer) born(kind kb.KeyKind, id int64, key string) {
 	i.s.ids[kind][key], i.s.keys[kind][id] = id, key
 }
@@ -225,7 +223,7 @@ func (i *importer) files() error {
 	return nil
 }
 
-// accepts reports whether the service would take a file, without storing it.
+// accepts checks whether the service would accept a file, without storing it.
 func (i *importer) accepts(f File) error {
 	if limit := i.Service.MaxFile(); f.Size > limit {
 		return fault.Newf(fault.TooLarge, "it is larger than %d MB", limit>>20)
@@ -234,7 +232,7 @@ func (i *importer) accepts(f File) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = content.Close() }() // it was only read
+	defer func() { _ = content.Close() }() // opened for reading only
 	head, err := io.ReadAll(io.LimitReader(content, filetype.HeadSize))
 	if err != nil {
 		return err
@@ -245,13 +243,13 @@ func (i *importer) accepts(f File) error {
 	return nil
 }
 
-// upload adds a file. One of the same name goes when no article uses it any more.
+// upload adds a file. An existing file of the same name is deleted once no article uses it.
 func (i *importer) upload(f File) error {
 	content, err := f.Open()
 	if err != nil {
 		return err
 	}
-	defer func() { _ = content.Close() }() // it was only read
+	defer func() { _ = content.Close() }() // opened for reading only
 	made, err := i.Editor.CreateFile(i.ctx, kb.FileUpload{Filename: f.Name, Content: content, ExchangeKey: f.Name})
 	if err != nil {
 		return err
@@ -281,7 +279,7 @@ func sum(f File) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = r.Close() }() // it was only read
+	defer func() { _ = r.Close() }() // opened for reading only
 	h := sha256.New()
 	_, err = io.Copy(h, r)
 	return h.Sum(nil), err
@@ -434,7 +432,7 @@ func (i *importer) draft(path string, a, old located[Article]) error {
 		in := i.input(a.in, draft, was)
 		in.Status = storage.Some(kb.Unpublished)
 		id := i.s.ids[kb.ArticleKey][a.T.Key]
-		if id == unborn { // the service has the same rules for both
+		if id == unborn { // the service applies the same rules to both
 			_, err := i.Editor.CreateArticle(i.ctx, in)
 			return err
 		}
@@ -443,8 +441,7 @@ func (i *importer) draft(path string, a, old located[Article]) error {
 	})
 }
 
-// moved reports whether a version uses a file that was replaced, which has another
-// address now.
+// moved reports whether a version uses a replaced file, whose address has changed.
 func (i *importer) moved(collection string, v Version) bool {
 	if len(i.outdated) == 0 {
 		return false
@@ -454,22 +451,21 @@ func (i *importer) moved(collection string, v Version) bool {
 	})
 }
 
-// linksToNew reports whether a version leads to what this import makes: it can be linked
-// once that is made.
+// linksToNew reports whether a version links to a resource that this import creates, and which it
+// can link to only then.
 func (i *importer) linksToNew(collection string, v Version) bool {
 	return i.leadsTo(collection, v, i.makes)
 }
 
-// loose reports whether an article has paths that an earlier import could not link.
+// loose reports whether an article has paths that an earlier import could not resolve.
 func (i *importer) loose(key string) bool { return i.start.loose[i.start.ids[kb.ArticleKey][key]] }
 
-// waits reports whether a version leads to an article that this import makes, perhaps
-// after it.
+// waits reports whether a version links to an article that this import creates, perhaps later.
 func (i *importer) waits(collection string, v Version) bool {
 	return i.leadsTo(collection, v, func(kind kb.KeyKind, key string) bool { return kind == kb.ArticleKey && i.makes(kind, key) })
 }
 
-// makes reports whether the folder has something that the site did not have.
+// makes reports whether the folder has a resource that the site did not have.
 func (i *importer) makes(kind kb.KeyKind, key string) bool {
 	if i.inFolder == nil {
 		i.inFolder = map[kb.KeyKind]map[string]bool{
@@ -488,7 +484,7 @@ func keySet[T any](all []T, key func(T) string) map[string]bool {
 	return set
 }
 
-// leadsTo reports whether a path in a version leads to one of what is asked for.
+// leadsTo reports whether any path in a version leads to a target that asked accepts.
 func (i *importer) leadsTo(collection string, v Version, which func(kind kb.KeyKind, key string) bool) bool {
 	found := false
 	for _, t := range v.Texts {
@@ -502,7 +498,7 @@ func (i *importer) leadsTo(collection string, v Version, which func(kind kb.KeyK
 	return found
 }
 
-// links finishes the articles that had to wait for others.
+// links updates the articles whose links had to wait for other articles.
 func (i *importer) links() error {
 	if i.rehearsal {
 		return nil
@@ -515,7 +511,7 @@ func (i *importer) links() error {
 	return nil
 }
 
-// settled is a version as the site would have it: cleaned, trimmed and in order.
+// settled returns a version as the site would store it: cleaned, trimmed and sorted.
 func (i *importer) settled(collection string, v Version) Version {
 	v.Status = cmp.Or(v.Status, string(kb.Published))
 	v.Categories = slices.Clone(v.Categories)
@@ -537,7 +533,7 @@ func (i *importer) settled(collection string, v Version) Version {
 	return v
 }
 
-// input is what makes an article of a version; old is what it was.
+// input returns the input that makes an article match a version; old is its previous version.
 func (i *importer) input(collection string, v, old Version) kb.ArticleInput {
 	in := kb.ArticleInput{
 		TextInput:    kb.TextInput{SourceLocale: v.SourceLocale, Translations: map[string]storage.Opt[kb.TranslationInput]{}},
@@ -574,7 +570,7 @@ func trimmed(texts map[string]Text) map[string]Text {
 	return out
 }
 
-// named is what makes the texts of a collection or category.
+// named returns the input for the texts of a collection or category.
 func named(source string, texts, old map[string]Text) kb.TextInput {
 	in := kb.TextInput{SourceLocale: source, Translations: map[string]storage.Opt[kb.TranslationInput]{}}
 	for locale := range old {
@@ -586,8 +582,8 @@ func named(source string, texts, old map[string]Text) kb.TextInput {
 	return in
 }
 
-// order is a place among siblings; none leaves something where it is, and puts what
-// is new last.
+// order returns a place among siblings; without a number an existing resource keeps its place, and
+// a new one goes last.
 func order(n Number) storage.Opt[kb.SortOrder] {
 	place, err := kb.ParseSortOrder(string(n))
 	if n == "" || err != nil {
@@ -596,11 +592,11 @@ func order(n Number) storage.Opt[kb.SortOrder] {
 	return storage.Some(place)
 }
 
-// remove takes away what the folder does not have, and files that were replaced.
+// remove deletes what the folder does not have, and files that were replaced.
 func (i *importer) remove() error {
 	for _, id := range i.outdated {
 		if i.rehearsal {
-			break // they are not outdated yet
+			break // articles still use them
 		}
 		if err := i.Editor.DeleteFile(i.ctx, id); err != nil {
 			return err

@@ -27,7 +27,7 @@ type backend interface {
 	KB() kb.Store
 }
 
-// backends are what sites are imported into.
+// backends are the stores that sites are imported into.
 var backends = map[string]func(t testing.TB) backend{
 	"Memory":     func(testing.TB) backend { return memstore.New() },
 	"SQLite":     func(t testing.TB) backend { return open(t, "sqlite:"+filepath.Join(t.TempDir(), "kb.db")) },
@@ -84,7 +84,7 @@ func newExchange(t testing.TB, store backend) exchange.Exchange {
 	return exchange.Exchange{Service: svc, Editor: e}
 }
 
-// library is a site as an export has it.
+// library returns a site as an export returns it.
 func library() exchange.Site {
 	site := full()
 	site.Files = []exchange.File{textFile("a note.txt", "txt")}
@@ -102,7 +102,8 @@ func textFile(name, content string) exchange.File {
 	}}
 }
 
-// imported imports a folder as planned, and expects the site to be wanted then.
+// imported imports a folder, checks the planned changes, and expects the site to equal wanted
+// afterwards.
 func imported(t *testing.T, x exchange.Exchange, folder, want exchange.Site, opts exchange.Options) []string {
 	t.Helper()
 	plan := opts
@@ -136,8 +137,7 @@ func imported(t *testing.T, x exchange.Exchange, folder, want exchange.Site, opt
 	return lines
 }
 
-// What a folder says becomes a site, whose export is the same folder; reading it again
-// changes nothing.
+// A folder becomes a site whose export is the same folder; importing it again changes nothing.
 func TestImport(t *testing.T) {
 	t.Parallel()
 	for name, open := range backends {
@@ -148,7 +148,8 @@ func TestImport(t *testing.T) {
 				t.Errorf("done: %q", lines)
 			}
 
-			// A file gets another address; all that uses it follows, also what is not named.
+			// A replaced file gets another address; all its users follow, also those not in the
+			// folder.
 			replaced, want := library(), library()
 			replaced.Files[0] = textFile("a note.txt", "other")
 			replaced.Collections = replaced.Collections[1:]
@@ -187,7 +188,7 @@ func TestImport(t *testing.T) {
 	}
 }
 
-// The look comes and goes with its images, and stays where a folder says nothing of it.
+// The look is set and removed along with its images, and kept when a folder does not mention it.
 func TestImportLook(t *testing.T) {
 	t.Parallel()
 	x := newExchange(t, memstore.New())
@@ -227,7 +228,7 @@ func TestImportLook(t *testing.T) {
 
 	for name, look := range map[string]exchange.Look{
 		"look.logo names files/gone.png, which is not there": {Logo: "gone.png"},
-		"accent must be a colour such as #016770":            {Accent: "red", Favicon: "icon.png"},
+		"accent must be a color such as #016770":             {Accent: "red", Favicon: "icon.png"},
 		"look.logo names files/note.txt, which is no image":  {Logo: "note.txt"},
 	} {
 		refused := want
@@ -240,7 +241,7 @@ func TestImportLook(t *testing.T) {
 	}
 }
 
-// What the service does not take is found before anything is changed.
+// What the service refuses is found before anything is changed.
 func TestImportRefused(t *testing.T) {
 	t.Parallel()
 	x := newExchange(t, memstore.New())
@@ -269,7 +270,7 @@ site.yaml: visibility must be public or private`
 	}
 }
 
-// failing is a store that goes away after some transactions.
+// failing is a store that becomes unreachable after some transactions.
 type failing struct {
 	kb.Store
 	left int
@@ -288,7 +289,7 @@ func (f *failing) InTx(ctx context.Context, s kb.Scope, fn func(ctx context.Cont
 	})
 }
 
-// An import that is cut off, wherever that is, is completed by another one.
+// An interrupted import, wherever it stopped, is completed by another one.
 func TestImportCutOff(t *testing.T) {
 	t.Parallel()
 	for n := range 9 {

@@ -12,27 +12,27 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// MaxKey is the length of a key in bytes. With a locale and an ending it fits into
-// what file systems take.
+// MaxKey is the maximum length of a key in bytes. With a locale and an extension it fits the limits
+// of file systems.
 const MaxKey = 120
 
 var decimal = regexp.MustCompile(`^-?[0-9]{1,15}(\.[0-9]{1,15})?$`)
 
 const needsNumber = "a decimal number is needed, such as 1 or 2.5"
 
-// reserved are names that Windows gives to devices.
+// reserved matches the device names of Windows.
 var reserved = regexp.MustCompile(`^(con|prn|aux|nul|com[0-9]|lpt[0-9])$`)
 
-// ValidKey reports whether a text can be a key: letters in lower case, digits, - and
-// _, in any script.
+// ValidKey reports whether a text is a valid key: lower-case letters, digits, - and _, in any
+// script.
 func ValidKey(key string) bool {
 	return key != "" && len(key) <= MaxKey && utf8.ValidString(key) && !reserved.MatchString(key) && slug(key) == key
 }
 
-// Keys gives keys to what has none yet. The zero value knows no key.
+// Keys assigns unique keys. The zero value is empty.
 type Keys struct{ taken map[string]bool }
 
-// Take notes a key that is in use.
+// Take records a key that is in use.
 func (k *Keys) Take(key string) {
 	if k.taken == nil {
 		k.taken = map[string]bool{}
@@ -40,8 +40,8 @@ func (k *Keys) Take(key string) {
 	k.taken[key] = true
 }
 
-// New makes a key from a title that no other has: of titles alike, the second gets
-// -2. A title without any letter or digit becomes the fallback.
+// New returns an unused key for a title: the second of equal titles gets -2. A title without
+// letters and digits becomes the fallback.
 func (k *Keys) New(title, fallback string) string {
 	base := slug(title)
 	if base == "" || reserved.MatchString(base) {
@@ -56,7 +56,7 @@ func (k *Keys) New(title, fallback string) string {
 	return key
 }
 
-// slug keeps letters, digits and their marks, and puts one - between them.
+// slug keeps letters, digits and their marks, and joins the parts with -.
 func slug(s string) string {
 	s = norm.NFC.String(cases.Fold().String(norm.NFKC.String(strings.ToValidUTF8(s, " "))))
 	var b strings.Builder
@@ -92,7 +92,7 @@ func validLocale(s string) bool {
 	return err == nil && tag.String() == s
 }
 
-// validFileName is for a name below files: one that every file system takes.
+// validFileName reports whether a name in files is allowed by every file system.
 func validFileName(name string) bool {
 	if name == "" || len(name) > 255 || !utf8.ValidString(name) || strings.Trim(name, ". ") != name {
 		return false

@@ -9,10 +9,10 @@ import (
 	"github.com/helpwright/helpwright/kb/contenthtml"
 )
 
-// fromRoot is the way from the folder of an article's collection to that of the site.
+// fromRoot is the path from an article's folder to the folder of the site.
 const fromRoot = "../../../"
 
-// mapped is a content with its addresses replaced.
+// mapped returns a content with its addresses replaced.
 func mapped(format Format, content string, f func(address string) string) string {
 	if format == HTML {
 		return contenthtml.MapAddresses(content, f)
@@ -20,8 +20,8 @@ func mapped(format Format, content string, f func(address string) string) string
 	return contenthtml.MapMarkdownAddresses(content, f)
 }
 
-// toPaths writes the references in the content of an article as the paths of what they
-// lead to, in its language where there is a file of it.
+// toPaths replaces the references in the content of an article by paths to their targets, in the
+// article's language where such a file exists.
 func (s *state) toPaths(format Format, content, locale string) string {
 	return mapped(format, content, func(address string) string {
 		if r, ok := kb.ParseReference(address); ok {
@@ -33,7 +33,7 @@ func (s *state) toPaths(format Format, content, locale string) string {
 	})
 }
 
-// pathOf is where in the folder a reference leads, "" if it leads nowhere.
+// pathOf returns the path in the folder that a reference leads to, or "".
 func (s *state) pathOf(r kb.Reference, locale string) string {
 	if r.Kind == kb.FilePages {
 		if s.files[r.ID].URLKey != r.URLKey {
@@ -48,7 +48,7 @@ func (s *state) pathOf(r kb.Reference, locale string) string {
 	return t.base + "." + t.in(locale) + ".md"
 }
 
-// place names something of the site, and texted is where its texts are.
+// place identifies a resource of the site, and textsAt says where its texts are.
 type (
 	place struct {
 		kind kb.KeyKind
@@ -65,7 +65,7 @@ var kindOf = map[string]kb.KeyKind{
 	kb.ArticlePages: kb.ArticleKey, kb.CollectionPages: kb.CollectionKey, kb.CategoryPages: kb.CategoryKey,
 }
 
-// in is the locale of the file that a link from a text of another locale leads to.
+// in returns the locale of the file that a link from a text in another locale leads to.
 func (t textsAt) in(locale string) string {
 	if t.locales[locale] {
 		return locale
@@ -81,8 +81,8 @@ func (s *state) noteTexts(kind kb.KeyKind, id int64, base string, t kb.Text) {
 	s.texts[place{kind, id}] = at
 }
 
-// toReferences is the way back, for an article in a collection. What leads to nothing
-// that the site has stays as it is.
+// toReferences is the inverse of toPaths, for an article in a collection. Paths to nothing in the
+// site stay unchanged.
 func (s *state) toReferences(format Format, content, collection string) string {
 	return mapped(format, content, func(address string) string {
 		if r, ok := s.referenceTo(address, collection); ok {
@@ -92,14 +92,14 @@ func (s *state) toReferences(format Format, content, collection string) string {
 	})
 }
 
-// referenceTo reads a path from an article in a collection.
+// referenceTo resolves a path from an article in a collection.
 func (s *state) referenceTo(address, collection string) (kb.Reference, bool) {
 	kind, key, suffix, ok := target(address, collection)
 	if !ok {
 		return kb.Reference{}, false
 	}
 	id := s.ids[kind][key]
-	if id <= 0 { // it is not there, or not made yet
+	if id <= 0 { // missing, or not created yet
 		return kb.Reference{}, false
 	}
 	if kind == kb.FileKey {
@@ -114,8 +114,7 @@ func (s *state) referenceTo(address, collection string) (kb.Reference, bool) {
 	return kb.Reference{}, false
 }
 
-// target reads what a path from an article in a collection leads to, as far as its form
-// says.
+// target parses a path from an article in a collection, without checking that its target exists.
 func target(address, collection string) (kind kb.KeyKind, key, suffix string, ok bool) {
 	to, suffix := splitSuffix(address)
 	if to == "" || strings.HasPrefix(to, "/") || strings.Contains(to, ":") {
@@ -145,7 +144,7 @@ func target(address, collection string) (kind kb.KeyKind, key, suffix string, ok
 	return "", "", "", false
 }
 
-// splitSuffix cuts an address before its query or fragment.
+// splitSuffix splits an address before its query or fragment.
 func splitSuffix(address string) (to, suffix string) {
 	if i := strings.IndexAny(address, "?#"); i >= 0 {
 		return address[:i], address[i:]

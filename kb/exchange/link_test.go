@@ -26,7 +26,7 @@ func folderOf(t *testing.T, files map[string]string) exchange.Site {
 	return site
 }
 
-// articleHTML is those of the articles of a site by title, with their references.
+// articleHTML returns the HTML of a site's articles by title, with references.
 func articleHTML(t *testing.T, x exchange.Exchange) map[string]string {
 	t.Helper()
 	page, err := x.Editor.Articles(t.Context(), kb.ArticleFilter{}, false, storage.PageRequest{Limit: storage.MaxLimit})
@@ -42,8 +42,8 @@ func articleHTML(t *testing.T, x exchange.Exchange) map[string]string {
 	return all
 }
 
-// Links between texts and to files are references in the site, whatever the order in
-// which articles are made, and paths in the folder; a second import changes nothing.
+// Links between texts and to files are references in the site, in whatever order articles are
+// created, and paths in the folder. A second import changes nothing.
 func TestLinks(t *testing.T) {
 	t.Parallel()
 	x := newExchange(t, memstore.New())
@@ -123,7 +123,7 @@ func TestLinks(t *testing.T) {
 	}
 }
 
-// withoutKeys leaves out what differs between two sites.
+// withoutKeys removes what differs between two sites.
 func withoutKeys(all map[string]string) map[string]string {
 	out := map[string]string{}
 	for title, content := range all {

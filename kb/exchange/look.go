@@ -13,7 +13,7 @@ import (
 	"github.com/helpwright/helpwright/storage/filetype"
 )
 
-// Look is how a site looks to readers. Images are files of the folder, by name.
+// Look is the appearance of a site. Images are names of files in the folder.
 type Look struct {
 	Accent      string              `yaml:"accent,omitempty"`
 	Hero        string              `yaml:"hero,omitempty"`
@@ -26,7 +26,7 @@ type Look struct {
 	Texts       map[string]LookText `yaml:"texts,omitempty"` // by locale
 }
 
-// LookText are the words of a site in one language.
+// LookText holds the texts of a site in one language.
 type LookText struct {
 	Title       string   `yaml:"title,omitempty"`
 	Line        string   `yaml:"line,omitempty"`
@@ -43,7 +43,7 @@ type Link struct {
 	URL  string `yaml:"url"`
 }
 
-// image is one of a look's.
+// image is one image of a look.
 type image struct {
 	field string
 	name  *string             // in the folder
@@ -51,7 +51,8 @@ type image struct {
 	given *storage.Opt[int64] // what a change sets
 }
 
-// images are those of a look in its three forms; those that the caller needs.
+// images returns the images of a look in its three forms; the caller passes nil for those it does
+// not need.
 func images(l *Look, of *kb.Look, in *kb.LookInput) []image {
 	return []image{
 		{"logo", &l.Logo, &of.LogoID, &in.LogoID}, {"logo_dark", &l.LogoDark, &of.LogoDarkID, &in.LogoDarkID},
@@ -59,7 +60,7 @@ func images(l *Look, of *kb.Look, in *kb.LookInput) []image {
 	}
 }
 
-// look is that of the site, nil if nothing of it is set.
+// look returns the look of the site, or nil if it is not set.
 func (s *state) look(of kb.Look) *Look {
 	l := &Look{Accent: of.Accent, Hero: string(of.Hero), HidePopular: of.HidePopular, HideRecent: of.HideRecent}
 	for _, i := range images(l, &of, &kb.LookInput{}) {
@@ -80,7 +81,7 @@ func (s *state) look(of kb.Look) *Look {
 	return l
 }
 
-// linksOf turns links of one package into those of the other.
+// linksOf converts links between the two packages.
 func linksOf[To, From Link | kb.Link](links []From) []To {
 	var out []To
 	for _, l := range links {
@@ -89,10 +90,10 @@ func linksOf[To, From Link | kb.Link](links []From) []To {
 	return out
 }
 
-// look gives the site the look of the folder, when its files are there.
+// look applies the look of the folder to the site, once its files exist.
 func (i *importer) look() error {
 	want, was := i.folder.Look, i.was.Look
-	if want == nil && was != nil { // it stays, but for images that go
+	if want == nil && was != nil { // kept, except images of deleted files
 		kept, files := *was, byKey(i.folder.Files, fileKey)
 		for _, image := range images(&kept, &kb.Look{}, &kb.LookInput{}) {
 			if _, known := files[*image.name]; !known {
@@ -137,7 +138,7 @@ func (i *importer) look() error {
 	})
 }
 
-// image says why a file of the folder is no image for a look, "" if it is one.
+// image returns why a file of the folder cannot be an image of a look, or "".
 func (i *importer) image(name string) (problem string, err error) {
 	f, known := byKey(i.folder.Files, fileKey)[name]
 	if !known {
@@ -155,7 +156,7 @@ func (i *importer) image(name string) (problem string, err error) {
 	return problem, err
 }
 
-// settled is the look as the site would have it.
+// settled returns the look as the site would store it.
 func (l *Look) settled() *Look {
 	own := *l
 	own.Accent = strings.ToLower(strings.TrimSpace(l.Accent))
@@ -169,7 +170,7 @@ func (l *Look) settled() *Look {
 	return &own
 }
 
-// input sets all of the look but its images, where the site had another one.
+// input returns all changes of the look except images.
 func (l *Look) input(was *Look) kb.LookInput {
 	in := kb.LookInput{
 		Accent: storage.Some(l.Accent), Hero: storage.Some(kb.Hero(l.Hero)), ShowPopular: storage.Some(!l.HidePopular), ShowRecent: storage.Some(!l.HideRecent),
@@ -187,7 +188,7 @@ func (l *Look) input(was *Look) kb.LookInput {
 	return in
 }
 
-// look compares all but images.
+// look compares everything except images.
 func (d *differences) look(l, old *Look) {
 	d.add("look.accent", l.Accent != old.Accent)
 	d.add("look.hero", l.Hero != old.Hero)

@@ -13,18 +13,18 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// Problem is what is wrong with a file of the folder.
+// Problem is a problem with a file of the folder.
 type Problem struct {
 	Path    string
 	Line    int // from 1; 0: the file as a whole
 	Message string
 }
 
-// Problems is the error of a folder that cannot be read, or whose content a site does
-// not take. It names every file.
+// Problems is the error for a folder that cannot be read, or whose content the site refuses. It
+// names every file concerned.
 type Problems []Problem
 
-// Error has a line for every file.
+// Error returns one line per problem.
 func (p Problems) Error() string {
 	var b strings.Builder
 	for i, one := range p {
@@ -47,9 +47,8 @@ func (p Problems) sorted() Problems {
 	return p
 }
 
-// Read reads a folder. Names that begin with a dot are left out. Anything else that
-// has no place in it, or does not say what it must, is an error of type [Problems];
-// what the texts mean is for the service to check.
+// Read reads a folder and skips names that begin with a dot. Any other unexpected file, and any
+// malformed one, is reported in an error of type [Problems]. The service checks the content.
 func Read(folder fs.FS) (Site, error) {
 	r := &reader{folder: folder, collections: map[string]*collection{}}
 	r.site()
@@ -73,7 +72,7 @@ type reader struct {
 	problems    Problems
 }
 
-// collection is a collection as far as its files were met.
+// collection is a collection as far as it has been read.
 type collection struct {
 	index      texts
 	categories map[string]*texts
@@ -99,7 +98,7 @@ func (r *reader) problemAt(name string, line int, format string, args ...any) {
 	r.problems = append(r.problems, Problem{Path: name, Line: line, Message: fmt.Sprintf(format, args...)})
 }
 
-// unread notes why a file cannot be read.
+// unread records why a file cannot be read.
 func (r *reader) unread(name string, err error) {
 	lines, ok := errors.AsType[lineErrors](err)
 	if !ok {
@@ -143,7 +142,7 @@ func (r *reader) load(name string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = f.Close() }() // it was only read
+	defer func() { _ = f.Close() }() // opened for reading only
 	data, err := io.ReadAll(io.LimitReader(f, MaxTextBytes+1))
 	if err == nil && len(data) > MaxTextBytes {
 		err = fmt.Errorf("it is larger than %d bytes", MaxTextBytes)
@@ -177,7 +176,7 @@ func (r *reader) visit(name string, entry fs.DirEntry, err error) error {
 }
 
 func (r *reader) file(name string, entry fs.DirEntry) {
-	parts := strings.Split(norm.NFC.String(name), "/") // some file systems take letters apart
+	parts := strings.Split(norm.NFC.String(name), "/") // some file systems decompose letters
 	switch {
 	case name == "site.yaml" || len(parts) == 1 && strings.EqualFold(name, "README.md"):
 	case len(parts) == 2 && parts[0] == "files":
@@ -205,7 +204,7 @@ func (r *reader) siteFile(name, key string, entry fs.DirEntry) {
 	r.read.Files = append(r.read.Files, File{Name: key, Size: info.Size(), Open: func() (io.ReadCloser, error) { return folder.Open(name) }})
 }
 
-// text reads a text below the collection; rest is its path there.
+// text reads a text in the collection; rest is its path there.
 func (r *reader) text(name, key string, rest []string) {
 	c := r.collections[key]
 	if c == nil {
@@ -245,7 +244,7 @@ func (r *reader) text(name, key string, rest []string) {
 	}
 }
 
-// front reads a file with front matter, and reports what is wrong with it.
+// front reads a file with front matter, and records its problems.
 func (r *reader) front(name string, into any) (read text, ok bool) {
 	data, err := r.load(name)
 	if err == nil {
@@ -301,8 +300,8 @@ func (r *reader) addArticle(name, locale string, draft bool, to *article) {
 	}
 }
 
-// shared checks that one file says source, and that one alone has what all languages
-// share.
+// shared checks that exactly one file says source, and that only it has the fields that all
+// languages share.
 func (r *reader) shared(name, locale string, t text, source bool, known *string, has bool) {
 	switch {
 	case !source && has:
@@ -314,10 +313,10 @@ func (r *reader) shared(name, locale string, t text, source bool, known *string,
 	}
 }
 
-// finish puts together what was read.
+// finish builds the site from what was read.
 func (r *reader) finish() Site {
 	site := r.read
-	owner := map[string]string{} // of keys of articles and categories, which are the site's
+	owner := map[string]string{} // of article and category keys, which are unique in the site
 	for _, key := range sorted(r.collections) {
 		c := r.collections[key]
 		out := Collection{Key: key, Icon: c.index.icon}

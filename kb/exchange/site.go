@@ -10,17 +10,17 @@ import (
 	"github.com/helpwright/helpwright/kb"
 )
 
-// Site is what a folder holds.
+// Site is the content of a folder.
 type Site struct {
 	Name       string
 	Visibility string
 	HTMLHead   string
-	// Look is nil when the folder says nothing of it: an import leaves it as it is.
+	// Look is nil when the folder does not set it: an import then leaves it unchanged.
 	Look        *Look
 	Collections []Collection // by key
 	Files       []File       // by name
-	// Partial says that the folder has nothing of the site itself: an import leaves its
-	// name, visibility, head and look as they are.
+	// Partial means that the folder has no fields of the site itself: an import leaves its name,
+	// visibility, head and look unchanged.
 	Partial bool
 }
 
@@ -29,13 +29,13 @@ type Collection struct {
 	Key          string
 	SourceLocale string
 	SortOrder    Number
-	Icon         string          // "": it stays as it is, and is none of a new one
+	Icon         string          // "": unchanged, and none for a new collection
 	Texts        map[string]Text // by locale
 	Categories   []Category      // by key
 	Articles     []Article       // by key
 }
 
-// Category is one of a collection's.
+// Category is a category of a collection.
 type Category struct {
 	Key          string
 	SourceLocale string
@@ -46,7 +46,7 @@ type Category struct {
 // Text is the name and the summary of a collection or category in one language.
 type Text struct{ Name, Summary string }
 
-// Article is one of a collection's, live and as a draft.
+// Article is an article of a collection, live and as a draft.
 type Article struct {
 	Key  string
 	Live Version
@@ -59,7 +59,7 @@ type Version struct {
 	Status       string
 	SourceLocale string
 	SortOrder    Number
-	Categories   []string               // keys, in order
+	Categories   []string               // keys, sorted
 	Texts        map[string]ArticleText // by locale
 }
 
@@ -70,10 +70,10 @@ type ArticleText struct {
 	Content        string // lines end with LF
 }
 
-// Format is what the content of an article is written in.
+// Format is the markup of an article's content.
 type Format string
 
-// Formats. Markdown is the one that a file need not name.
+// Formats. A file without a format is Markdown.
 const (
 	Markdown Format = "markdown"
 	HTML     Format = "html"
@@ -86,13 +86,13 @@ type File struct {
 	Open func() (io.ReadCloser, error)
 }
 
-// Number is a decimal number as it is written; "" is none.
+// Number is a decimal number as written; "" is none.
 type Number string
 
-// IsZero leaves a number that is none out.
+// IsZero omits an empty number.
 func (n Number) IsZero() bool { return n == "" }
 
-// MarshalYAML writes the number as it is.
+// MarshalYAML writes the number unchanged.
 func (n Number) MarshalYAML() (any, error) {
 	tag := "!!int"
 	if strings.Contains(string(n), ".") {
@@ -101,7 +101,7 @@ func (n Number) MarshalYAML() (any, error) {
 	return &yaml.Node{Kind: yaml.ScalarNode, Tag: tag, Value: string(n)}, nil
 }
 
-// UnmarshalYAML takes a number as it is written.
+// UnmarshalYAML reads a number as written.
 func (n *Number) UnmarshalYAML(node *yaml.Node) error {
 	if node.Kind != yaml.ScalarNode || node.Tag != "!!int" && node.Tag != "!!float" || !decimal.MatchString(node.Value) {
 		return &yaml.TypeError{Errors: []string{fmt.Sprintf("line %d: %s", node.Line, needsNumber)}}
@@ -113,7 +113,7 @@ func (n *Number) UnmarshalYAML(node *yaml.Node) error {
 	return nil
 }
 
-// normal is the number as the site writes it.
+// normal returns the number as the site writes it.
 func (n Number) normal() Number {
 	if place, err := kb.ParseSortOrder(string(n)); err == nil && n != "" {
 		return Number(place.String())

@@ -8,15 +8,14 @@ import (
 	"strings"
 )
 
-// Limits of a folder. Writing never passes them; reading answers with problems.
+// Limits of a folder. Write never exceeds them; Read reports problems.
 const (
 	MaxFiles     = 500_000          // files in all
 	MaxTextBytes = 2<<20 + maxFront // bytes of a text file
 )
 
-// Write hands the files of a site to put, in an order that depends on the site
-// alone; the same site gives the same bytes. The reader is put's for the time of
-// the call.
+// Write passes the files of a site to put, in an order that depends only on the site; the same site
+// always gives the same bytes. put must not keep the reader.
 func Write(s Site, put func(name string, content io.Reader) error) error {
 	w := writer{put: put}
 	front, err := marshal(siteFront{Name: s.Name, Visibility: s.Visibility, HTMLHead: lines(s.HTMLHead), Look: s.Look})

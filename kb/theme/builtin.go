@@ -15,14 +15,14 @@ var Guide string
 //go:embed all:builtin
 var builtinFiles embed.FS
 
-// Source is a theme with a version that sites can be given, and be updated to.
+// Source is a versioned theme that sites can be created with and updated to.
 type Source struct {
 	Name    string
 	Version string
-	Files   map[string][]byte // by path; not to be changed
+	Files   map[string][]byte // by path; read-only
 }
 
-// Builtin is the theme that comes with the program.
+// Builtin returns the theme that comes with the program.
 var Builtin = sync.OnceValue(func() Source {
 	s := Source{Files: map[string][]byte{}}
 	err := fs.WalkDir(builtinFiles, "builtin", func(path string, d fs.DirEntry, err error) error {
@@ -34,7 +34,7 @@ var Builtin = sync.OnceValue(func() Source {
 		return err
 	})
 	if err != nil {
-		panic("theme: " + err.Error()) // the files are part of the program
+		panic("theme: " + err.Error()) // the files are embedded in the program
 	}
 	d, err := ParseManifest(s.Files[Manifest])
 	if err != nil {
@@ -44,7 +44,7 @@ var Builtin = sync.OnceValue(func() Source {
 	return s
 })
 
-// Templates are the texts of the templates by path.
+// Templates returns the texts of the templates by path.
 func (s Source) Templates() map[string]string {
 	out := map[string]string{}
 	for path, content := range s.Files {

@@ -15,29 +15,27 @@ import (
 	"text/template/parse"
 )
 
-// Set is a theme that is ready to render pages. It may be used by several at once.
+// Set is a compiled theme. It is safe for concurrent use.
 type Set struct {
 	pages map[string]*page
 }
 
 // page is the set of templates of one page, with its own content.
 type page struct {
-	pristine *template.Template // never executed, to be cloned
-	paths    map[string]string  // of templates by name
+	pristine *template.Template // never executed, only cloned
+	paths    map[string]string  // of templates, by name
 	pool     sync.Pool          // of *instance
 }
 
-// instance is a clone that serves one rendering at a time, as its functions count for
-// that one.
+// instance is a clone for one rendering at a time, because its functions count for that rendering.
 type instance struct {
 	layout *template.Template
 	meter  *meter
 }
 
-// Compile makes a theme of the texts of its templates by path. Templates that are not
-// there are the built-in theme's; layout and article must be. The error is a *Problem
-// with the line of a template that does not parse, calls what themes must not, or is
-// not HTML that can be escaped safely.
+// Compile compiles a theme from the texts of its templates by path. Missing templates come from the
+// built-in theme, but layout and article are required. The error is a *Problem with the line of a
+// template that does not parse, calls a forbidden function, or cannot be escaped safely.
 func Compile(templates map[string]string) (*Set, error) {
 	own, err := byName(templates)
 	if err != nil {
@@ -51,7 +49,7 @@ func Compile(templates map[string]string) (*Set, error) {
 	return compile(own)
 }
 
-// source is the text of a template and where it came from.
+// source is the text of a template and its path.
 type source struct{ path, text string }
 
 func byName(templates map[string]string) (map[string]source, error) {
@@ -63,7 +61,7 @@ func byName(templates map[string]string) (map[string]source, error) {
 		}
 		name := TemplateName(path)
 		if other, taken := own[name]; taken || name == contentName {
-			return nil, &Problem{Path: path, Message: fmt.Sprintf("the template %s is there already%s", name, nameOf(other.path))}
+			return nil, &Problem{Path: path, Message: fmt.Sprintf("the template %s already exists%s", name, nameOf(other.path))}
 		}
 		if size += len(templates[path]); size > MaxTemplates {
 			return nil, &Problem{Message: "The theme's templates are larger than 2 MB together."}
@@ -121,7 +119,7 @@ func compilePage(base *template.Template, name, text string, paths map[string]st
 	if _, err := t.New(name).Parse(text); err != nil {
 		return nil, err
 	}
-	// The page is its file, or what its file defines as the content.
+	// The page is its file, or the content that the file defines.
 	body, defined := t.Lookup(name), t.Lookup(contentName)
 	if body != nil && body.Tree != nil && (defined == nil || !parse.IsEmptyTree(body.Tree.Root)) {
 		if _, err := t.AddParseTree(contentName, body.Tree.Copy()); err != nil {
@@ -143,8 +141,8 @@ func compilePage(base *template.Template, name, text string, paths map[string]st
 	return p, p.check()
 }
 
-// check escapes the page, which html/template does before it executes anything: a
-// budget of no steps ends it there.
+// check triggers html/template's escaping, which precedes any execution: a budget of no steps stops
+// right after it.
 func (p *page) check() error {
 	i, err := p.instance()
 	if err != nil {
@@ -175,15 +173,14 @@ func (p *page) instance() (*instance, error) {
 	return &instance{layout: layout, meter: m}, nil
 }
 
-// Env is what a rendering needs beside the page.
+// Env holds what a rendering needs besides the page.
 type Env struct {
-	Asset  func(path string) string // address of a file under assets/; "" for none
+	Asset  func(path string) string // address of a file under assets/; "" if there is none
 	Limits Limits
 }
 
-// Render renders a page: one of [Pages]. The error is a *Problem with the place where
-// the theme failed; where a limit was met it is also one of the Err values, or the
-// context's.
+// Render renders a page: one of [Pages]. The error is a *Problem with the place where the theme
+// failed. If a limit was exceeded it also wraps one of the Err values or the context's error.
 func (s *Set) Render(ctx context.Context, name string, p Page, env Env) ([]byte, error) {
 	page, ok := s.pages[name]
 	if !ok {
@@ -198,9 +195,9 @@ func (s *Set) Render(ctx context.Context, name string, p Page, env Env) ([]byte,
 	}
 	limits := env.Limits.withDefaults()
 	i.meter.begin(ctx, limits, env, p.Locale)
-	out := &limited{left: limits.Output, buf: make([]byte, 0, 32<<10)} // most pages have less
+	out := &limited{left: limits.Output, buf: make([]byte, 0, 32<<10)} // most pages are smaller
 	err = i.layout.Execute(out, p)
-	i.meter.begin(context.Background(), limits, Env{}, "") // keeps nothing of this page
+	i.meter.begin(context.Background(), limits, Env{}, "") // keeps no reference to this page
 	page.pool.Put(i)
 	if err != nil {
 		return nil, renderError(err, page.paths)
@@ -208,22 +205,22 @@ func (s *Set) Render(ctx context.Context, name string, p Page, env Env) ([]byte,
 	return out.buf, nil
 }
 
-// renderError keeps the reason for errors.Is beside the place.
+// renderError keeps the reason for errors.Is along with the place.
 func renderError(err error, paths map[string]string) error {
 	for _, reason := range []error{ErrSteps, ErrDepth, ErrOutput, ErrTime, context.Canceled, context.DeadlineExceeded} {
 		if errors.Is(err, reason) {
 			p := problemOf(err, paths)
-			p.Line, p.Message = 0, reason.Error() // the line is that of the count, which the author did not write
+			p.Line, p.Message = 0, reason.Error() // the line is that of an inserted count
 			return fmt.Errorf("%w: %w", p, reason)
 		}
 	}
 	return problemOf(err, paths)
 }
 
-// place finds where html/template and text/template say that an error is.
+// place matches the position in errors of html/template and text/template.
 var place = regexp.MustCompile(`^(?:html/)?template: ?([^:]*):(\d+)(?::\d+)?: (?s:(.*))$`)
 
-// problemOf turns an error of the template packages into one that names the file.
+// problemOf converts an error of the template packages into one that names the file.
 func problemOf(err error, paths map[string]string) *Problem {
 	if p, ok := errors.AsType[*Problem](err); ok {
 		found := *p
@@ -247,8 +244,8 @@ func problemOf(err error, paths map[string]string) *Problem {
 	return &Problem{Path: pathOf(m[1], paths), Line: line, Message: strings.ToValidUTF8(message, "\uFFFD")}
 }
 
-// pathOf takes off what html/template appends to the names of templates that it
-// escapes in several ways.
+// pathOf removes the suffix that html/template adds to the names of templates that it escapes in
+// several ways.
 func pathOf(name string, paths map[string]string) string {
 	name, _, _ = strings.Cut(name, "$")
 	if path, ok := paths[name]; ok {
@@ -257,7 +254,7 @@ func pathOf(name string, paths map[string]string) string {
 	return name
 }
 
-// splitLocation reads "name:line:column".
+// splitLocation parses "name:line:column".
 func splitLocation(location string) (name string, line int) {
 	parts := strings.Split(location, ":")
 	if len(parts) < 2 {

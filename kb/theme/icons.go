@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// collectionIcons are what a collection may be marked with: the insides of an SVG of 24 by 24
-// units, drawn with a stroke of 1.5.
+// collectionIcons are the icons for collections: the content of an SVG of 24 by 24 units, drawn
+// with a stroke of 1.5.
 var collectionIcons = map[string]string{
 	"compass":  `<circle cx="12" cy="12" r="8.75"/><path d="m15.2 8.8-1.7 4.7-4.7 1.7 1.7-4.7z"/>`,
 	"book":     `<path d="M12 6.4C10.2 5 7.4 4.6 3.5 4.75v13.4c3.9-.15 6.7.3 8.5 1.75 1.8-1.45 4.6-1.9 8.5-1.75V4.75C16.6 4.6 13.8 5 12 6.4zM12 6.4v13.5"/>`,
@@ -35,7 +35,7 @@ var collectionIcons = map[string]string{
 	"buoy":     `<circle cx="12" cy="12" r="9"/><circle cx="12" cy="12" r="3.75"/><path d="m5.65 5.65 3.7 3.7M14.65 14.65l3.7 3.7M18.35 5.65l-3.7 3.7M9.35 14.65l-3.7 3.7"/>`,
 }
 
-// pageIcons are those of the pages themselves.
+// pageIcons are the icons that the pages themselves use.
 var pageIcons = map[string]string{
 	"search":    `<circle cx="10.75" cy="10.75" r="6.5"/><path d="m15.5 15.5 5 5"/>`,
 	"menu":      `<path d="M3.5 8.75h17M3.5 15.25h17"/>`,
@@ -53,14 +53,13 @@ var pageIcons = map[string]string{
 	"important": `<path d="M5.25 4h13.5a2 2 0 0 1 2 2v9a2 2 0 0 1-2 2h-7.5l-4.5 3.75V17h-1.5a2 2 0 0 1-2-2V6a2 2 0 0 1 2-2zM12 7.25v3.5M12 13v.5"/>`,
 }
 
-// Icons lists the names of the icons that a collection may have.
+// Icons returns the names of the icons for collections.
 func Icons() []string { return slices.Sorted(maps.Keys(collectionIcons)) }
 
-// Icon draws an icon, as the function icon does for templates.
+// Icon returns an icon as the template function icon does.
 func Icon(name string) template.HTML { return icon(name) }
 
-// icon draws an icon. One that there is not is the book, which collections without an
-// icon have.
+// icon returns an icon. An unknown name gives the book, the icon of collections without one.
 func icon(name string) template.HTML {
 	inside := collectionIcons[name]
 	if inside == "" {

@@ -15,7 +15,7 @@ const (
 	PageNotFound   = "not_found"
 
 	layoutName  = "layout"
-	contentName = "content" // by which the layout calls the page
+	contentName = "content" // the name by which the layout calls the page
 )
 
 // Pages lists the names of the pages' templates.
@@ -23,9 +23,9 @@ func Pages() []string {
 	return []string{PageHome, PageCollection, PageCategory, PageArticle, PageSearch, PageContact, PageSignIn, PageSignInCode, PageNotFound}
 }
 
-// Page is all that the templates see. It is plain data: no type in it has methods, so
-// that a theme has nothing to call. Addresses may be absolute or begin with "/"; those
-// that are "" are not offered.
+// Page is all the data that templates see. None of its types has methods, so that a theme has
+// nothing to call. Addresses are absolute or begin with "/"; a page offers no link for those that
+// are "".
 type Page struct {
 	Kind        string // name of the page's template
 	Title       string // of the page, without the site's name
@@ -36,18 +36,18 @@ type Page struct {
 	Dir         string // ltr or rtl
 	Locales     []Locale
 	Languages   []Locale // of the <link rel="alternate"> elements, with x-default
-	NoIndex     bool     // search engines keep away
-	Image       *Image   // that links to the page are shown with
+	NoIndex     bool     // asks search engines not to index the page
+	Image       *Image   // shown with links to the page
 	Data        template.HTML
 	FeedURL     string // Atom
 	MarkdownURL string // the page as Markdown
-	SignOutURL  string // that a form is sent to by who has signed in to a private site
-	Preview     string // what is previewed: "draft" or "theme"; "" on the site itself
+	SignOutURL  string // form target for readers who have signed in to a private site
+	Preview     string // "draft" or "theme" in a preview; "" on the site itself
 	Site        Site
 	Breadcrumbs []Link // from the home page to the page's parent
 	Collections []Collection
 	Popular     []Article // read most
-	Recent      []Article // changed last
+	Recent      []Article // changed most recently
 	Articles    []Article // of a site without collections
 	Collection  *Collection
 	Category    *Category
@@ -57,12 +57,12 @@ type Page struct {
 	SignIn      *SignIn
 }
 
-// Site is the knowledge base that the page belongs to.
+// Site is the knowledge base of the page.
 type Site struct {
 	Name        string
 	URL         string        // of the home page in the page's locale
-	SearchURL   string        // a form gets "query" there
-	SuggestURL  string        // a script gets titles for "query" there, as JSON
+	SearchURL   string        // target of a form with the field "query"
+	SuggestURL  string        // returns titles for "query" to a script, as JSON
 	ContactURL  string        // of the contact form
 	Head        template.HTML // the owner's additions to <head>
 	Logo        *Image
@@ -71,15 +71,15 @@ type Site struct {
 	Hero        string // tint, plain or accent
 	Title       string // of the home page; "": the theme's
 	Line        string // below it
-	Searches    []Link // proposed
+	Searches    []Link // suggested
 	HeaderLinks []Link
 	FooterLinks []Link
-	Copyright   string // behind © and the year
+	Copyright   string // shown after © and the year
 	Year        int
 	ContactText string // when and how messages are answered
 }
 
-// Image is a picture and its size in pixels, 0 where it is not known.
+// Image is an image with its size in pixels, 0 when unknown.
 type Image struct {
 	URL           string
 	Type          string // media type
@@ -109,7 +109,7 @@ type Collection struct {
 	ArticlesCount int64
 	Categories    []Category
 	Articles      []Article // that are in no category
-	Next          string    // address of the articles behind them
+	Next          string    // address of the next articles
 }
 
 // Category of articles in a collection.
@@ -122,11 +122,11 @@ type Category struct {
 	Dir           string
 	ArticlesCount int64
 	Articles      []Article
-	Next          string // address of the articles behind them
-	Current       bool   // the article shown is in it
+	Next          string // address of the next articles
+	Current       bool   // contains the article shown
 }
 
-// Article in full, or as an entry of a list: then without content.
+// Article is an article in full or, without content, an entry of a list.
 type Article struct {
 	ID         int64
 	Title      string
@@ -135,24 +135,24 @@ type Article struct {
 	URL        string
 	Locale     string // of the content; in a list "" where it is the page's
 	Dir        string
-	Fallback   bool   // there is no translation into the page's language
+	Fallback   bool   // not translated into the page's language
 	UpdatedAt  string // RFC 3339
 	Outdated   bool   // the translation is older than its source
 	Section    string // name of its collection, in lists
-	Current    bool   // it is the page's, in the list of its section
+	Current    bool   // it is the page's article, in the list of its section
 	Headings   []Heading
-	Sections   []Category // its siblings, and the categories beside its own
+	Sections   []Category // articles next to it, and the categories next to its own
 	Previous   *Article
 	Next       *Article
 	Related    []Article
-	ViewURL    string // a request there counts a view
-	ReactURL   string // a form posts "reaction" there, positive or negative, and "feedback"
-	Token      string // that the form posts too
-	Reaction   string // that the reader has just sent
+	ViewURL    string // a request to it counts a view
+	ReactURL   string // target of a form with the fields "reaction", positive or negative, and "feedback"
+	Token      string // posted by the form
+	Reaction   string // just sent by the reader
 	Thanked    bool   // the reader has sent feedback
-	Problem    string // with what the reader has sent
-	Text       string // of the feedback that was sent
-	HeadingMin int    // the least level of Headings
+	Problem    string // with the reader's last submission
+	Text       string // of the submitted feedback
+	HeadingMin int    // lowest level in Headings
 }
 
 // Heading of an article.
@@ -162,7 +162,7 @@ type Heading struct {
 	Text   string
 }
 
-// Search is what a reader looked for and what there is.
+// Search is a search query with its results.
 type Search struct {
 	Query   string
 	Count   int
@@ -171,7 +171,7 @@ type Search struct {
 	Next    string // address of the next page
 }
 
-// Result is a found article.
+// Result is one search result.
 type Result struct {
 	Title   string
 	URL     string
@@ -183,14 +183,14 @@ type Result struct {
 
 // Contact is the contact form.
 type Contact struct {
-	URL         string // the form posts there
+	URL         string // target of the form
 	Closed      bool   // messages cannot be sent
 	Sent        bool   // the message was sent, to be answered to Email
-	Asked       bool   // the message was looked at: articles may answer it
-	Token       string // fields that the form posts too
+	Asked       bool   // suggested articles were shown before sending
+	Token       string // fields posted by the form
 	Salt        string // of the proof of work
-	Bits        int    // how much work it is
-	About       string // what was filled in
+	Bits        int    // difficulty of the proof of work
+	About       string // submitted value
 	Message     string
 	Name        string
 	Email       string
@@ -198,20 +198,20 @@ type Contact struct {
 	MaxMB       int64
 	Suggestions []Article
 	Problems    []FieldProblem
-	// The problem of each field, "" for none.
+	// The problem of each field, or "".
 	AboutProblem, MessageProblem, NameProblem, EmailProblem, FilesProblem string
 }
 
 // FieldProblem is a problem with a field of a form.
 type FieldProblem struct{ Field, Text string }
 
-// SignIn is the form of a private site: of PageSignIn, or of PageSignInCode, which asks for
-// the code of a second factor next.
+// SignIn is the sign-in form of a private site: on PageSignIn, or on PageSignInCode, which then
+// asks for the code of the second factor.
 type SignIn struct {
-	URL     string // the form posts there
-	Token   string // that it posts too
-	Email   string // what was filled in
-	Step    string // on PageSignInCode: that it posts too
-	Again   string // on PageSignInCode: where to begin again
+	URL     string // target of the form
+	Token   string // posted by the form
+	Email   string // submitted value
+	Step    string // on PageSignInCode: posted by the form
+	Again   string // on PageSignInCode: where to start over
 	Problem string
 }

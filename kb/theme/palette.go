@@ -7,14 +7,14 @@ import (
 	"strings"
 )
 
-// Palette is what a page is coloured with, in light and in dark.
+// Palette holds the colours of a page in light and dark mode.
 type Palette struct{ Light, Dark []Token }
 
-// Token is a colour by its name, such as "link", as #rrggbb.
+// Token is a named colour, such as "link", as #rrggbb.
 type Token struct{ Name, Colour string }
 
-// neutrals are made of the accent's hue: their lightness and their chroma, which is a
-// share of the accent's, in OKLCH. Grey accents so get greys.
+// neutrals derive from the accent's hue. Each has a lightness, and a share of the accent's chroma,
+// in OKLCH. A grey accent thus gives greys.
 var neutrals = []struct {
 	name        string
 	light, dark tone
@@ -32,11 +32,11 @@ var neutrals = []struct {
 	{"text", tone{.25, .2, .025}, tone{.93, .03, .006}},
 }
 
-// tone is a lightness, the share of the accent's chroma, and its cap.
+// tone is a lightness, a share of the accent's chroma, and the cap on it.
 type tone struct{ lightness, share, most float64 }
 
-// Colours makes a palette of one colour, #rrggbb: on all of them text is legible (a
-// test tries them). What is no colour counts as black.
+// Colours derives a palette from an accent, #rrggbb. Text is legible on all of them (a test checks
+// this). An invalid accent counts as black.
 func Colours(accent string) Palette {
 	c := parseColour(accent)
 	chroma, hue := c.chroma()
@@ -51,7 +51,7 @@ func Colours(accent string) Palette {
 	}
 	add("accent", c, c)
 	add("on-accent", on, on)
-	dark = c.times(max(1, min(.26/light, 1/max(c.r, c.g, c.b)))) // of black: nothing to brighten
+	dark = c.times(max(1, min(.26/light, 1/max(c.r, c.g, c.b)))) // not for black, which has nothing to brighten
 	if light == 0 {
 		dark = c
 	}
@@ -66,7 +66,7 @@ func Colours(accent string) Palette {
 	return p
 }
 
-// CSS declares the palette as custom properties that begin with "--hw-".
+// CSS declares the palette as custom properties whose names begin with "--hw-".
 func (p Palette) CSS() string {
 	declare := func(tokens []Token) string {
 		var b strings.Builder
@@ -78,7 +78,7 @@ func (p Palette) CSS() string {
 	return declare(p.Light) + "@media (prefers-color-scheme:dark){" + declare(p.Dark) + "}"
 }
 
-// colour is in linear light, each channel from 0 to 1.
+// colour is a colour in linear light, each channel from 0 to 1.
 type colour struct{ r, g, b float64 }
 
 func parseColour(s string) colour {
@@ -89,7 +89,7 @@ func parseColour(s string) colour {
 	return colour{linear[n>>16], linear[n>>8&0xFF], linear[n&0xFF]}
 }
 
-// linear light of the values of a channel.
+// linear converts channel values to linear light.
 var linear = func() (all [256]float64) {
 	for i := range all {
 		if s := float64(i) / 255; s <= .04045 {
@@ -114,18 +114,18 @@ func (c colour) String() string {
 	return fmt.Sprintf("#%02x%02x%02x", channel(c.r), channel(c.g), channel(c.b))
 }
 
-// luminance is that of WCAG 2.2.
+// luminance returns the relative luminance of WCAG 2.2.
 func (c colour) luminance() float64 { return .2126*c.r + .7152*c.g + .0722*c.b }
 
 func (c colour) times(f float64) colour { return colour{c.r * f, c.g * f, c.b * f} }
 
-// mix adds white.
+// mix blends in white.
 func (c colour) mix(white float64) colour {
 	add := func(v float64) float64 { return v + (1-v)*white }
 	return colour{add(c.r), add(c.g), add(c.b)}
 }
 
-// chroma and hue of a colour in OKLCH.
+// chroma returns the chroma and the hue in OKLCH.
 func (c colour) chroma() (chroma, hue float64) {
 	l := math.Cbrt(.4122214708*c.r + .5363325363*c.g + .0514459929*c.b)
 	m := math.Cbrt(.2119034982*c.r + .6806995451*c.g + .1073969566*c.b)
@@ -135,7 +135,7 @@ func (c colour) chroma() (chroma, hue float64) {
 	return math.Hypot(a, b), math.Atan2(b, a)
 }
 
-// oklch is a colour by its lightness, chroma and hue.
+// oklch returns a colour from its lightness, chroma and hue.
 func oklch(lightness, chroma, hue float64) colour {
 	a, b := chroma*math.Cos(hue), chroma*math.Sin(hue)
 	cube := func(v float64) float64 { return v * v * v }

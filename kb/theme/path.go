@@ -27,14 +27,14 @@ const (
 // Manifest is the path of the file that names a theme.
 const Manifest = "theme.json"
 
-// Problem is what is wrong with a theme. Its text may be shown.
+// Problem is a problem with a theme. Its text may be shown.
 type Problem struct {
 	Path    string // of the file, "" for the theme as a whole
-	Line    int    // in a template, 0 when unknown
+	Line    int    // in a template; 0: unknown
 	Message string
 }
 
-// Error says what is wrong, and where.
+// Error returns the problem and its place.
 func (p *Problem) Error() string {
 	switch {
 	case p.Path == "":
@@ -46,9 +46,9 @@ func (p *Problem) Error() string {
 	}
 }
 
-// CleanPath returns the path under which a theme keeps a file (NFC), or a *Problem: a
-// path is theme.json or lies under templates/ or assets/, in at most 16 segments that
-// every file system can hold.
+// CleanPath returns the path under which a theme stores a file (NFC), or a *Problem. A path is
+// theme.json, or is below templates/ or assets/ with at most 16 segments that every file system
+// allows.
 func CleanPath(path string) (string, error) {
 	shown := strings.ToValidUTF8(path[:min(len(path), MaxPath)], "\uFFFD")
 	refuse := func(message string) (string, error) { return "", &Problem{Path: shown, Message: message} }
@@ -79,26 +79,25 @@ func CleanPath(path string) (string, error) {
 	return path, nil
 }
 
-// IsTemplate tells whether the file is a template.
+// IsTemplate reports whether the file is a template.
 func IsTemplate(path string) bool { return strings.HasPrefix(path, "templates/") }
 
-// IsAsset tells whether the file is public.
+// IsAsset reports whether the file is public.
 func IsAsset(path string) bool { return strings.HasPrefix(path, "assets/") }
 
-// TemplateName is the name by which templates know the file: its path below
-// templates/ without ".html".
+// TemplateName returns the name of the file in templates: its path below templates/ without
+// ".html".
 func TemplateName(path string) string {
 	return strings.TrimSuffix(strings.TrimPrefix(path, "templates/"), ".html")
 }
 
-// Description is what theme.json says of a theme. All of it is optional.
+// Description is the content of theme.json. All fields are optional.
 type Description struct {
 	Name    string `json:"name"`
 	Version string `json:"version"`
 }
 
-// ParseManifest reads theme.json: a JSON object of at most 64 KiB. Fields that are
-// not known are ignored.
+// ParseManifest parses theme.json: a JSON object of at most 64 KiB. Unknown fields are ignored.
 func ParseManifest(content []byte) (Description, error) {
 	var d Description
 	if len(content) > MaxManifest {
@@ -106,14 +105,14 @@ func ParseManifest(content []byte) (Description, error) {
 	}
 	content = bytes.TrimPrefix(content, []byte("\uFEFF"))
 	if err := json.Unmarshal(content, &d); err != nil {
-		return Description{}, &Problem{Path: Manifest, Message: "must be a JSON object whose name and version are texts"}
+		return Description{}, &Problem{Path: Manifest, Message: "must be a JSON object whose name and version are strings"}
 	}
 	d.Name, d.Version = strings.ToValidUTF8(d.Name, ""), strings.ToValidUTF8(d.Version, "")
 	return d, nil
 }
 
-// CheckFile looks at a single file: the size and the encoding of a template, the form
-// of theme.json. Whether the templates fit together is for [Compile].
+// CheckFile checks a single file: the size and the encoding of a template, the form of theme.json.
+// [Compile] checks whether the templates fit together.
 func CheckFile(path string, content []byte) error {
 	switch {
 	case path == Manifest:
@@ -122,15 +121,15 @@ func CheckFile(path string, content []byte) error {
 	case !IsTemplate(path):
 		return nil
 	case len(content) > MaxTemplate:
-		return &Problem{Path: path, Message: "is a template of more than 256 KiB"}
+		return &Problem{Path: path, Message: "is a template larger than 256 KiB"}
 	case !utf8.Valid(content) || bytes.IndexByte(content, 0) >= 0:
-		return &Problem{Path: path, Message: "is not a text in UTF-8"}
+		return &Problem{Path: path, Message: "is not UTF-8 text"}
 	}
 	return nil
 }
 
-// Newer tells whether version a is later than b: numbers between dots are compared as
-// numbers; what is missing counts as 0.
+// Newer reports whether version a is later than b. Numbers between dots compare as numbers; missing
+// ones count as 0.
 func Newer(a, b string) bool {
 	for a != "" || b != "" {
 		var x, y string

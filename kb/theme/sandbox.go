@@ -12,10 +12,10 @@ import (
 	"unicode/utf8"
 )
 
-// Limits bound the rendering of one page. The zero value of a field is its default.
+// Limits limits the rendering of one page. A zero field means its default.
 type Limits struct {
-	Steps  int           // rounds of loops and calls of templates; default 100,000
-	Depth  int           // templates that call each other; default 50
+	Steps  int           // iterations of loops and calls of templates; default 100,000
+	Depth  int           // nested template calls; default 50
 	Output int           // bytes; default 8 MiB
 	Time   time.Duration // default 2 s
 }
@@ -36,7 +36,7 @@ func (l Limits) withDefaults() Limits {
 	return l
 }
 
-// Why the rendering of a page was ended.
+// The reasons why rendering stopped.
 var (
 	ErrSteps  = errors.New("the theme takes too many steps")
 	ErrDepth  = errors.New("the theme's templates call each other too deeply")
@@ -44,20 +44,20 @@ var (
 	ErrTime   = errors.New("the theme takes too long")
 )
 
-// allowed are the functions that a theme may call: none of them makes a long value
-// out of a short one.
+// allowed are the functions that a theme may call. None of them turns a short value into a long
+// one.
 var allowed = []string{
 	"and", "or", "not", "eq", "ne", "lt", "le", "gt", "ge", "len", "index",
 	"asset", "t", "count", "date", "day", "shortday", "language", "icon", "truncate",
 }
 
-// What instrument puts into templates. Nobody can write these names.
+// The functions that instrument inserts into templates. Themes cannot write these names.
 const tickFunc, enterFunc, leaveFunc = "__tick", "__enter", "__leave"
 
-// maxNesting bounds the recursion of what walks the templates.
+// maxNesting limits the recursion over templates.
 const maxNesting = 100
 
-// meter counts what one rendering does. It serves one at a time.
+// meter counts the work of a rendering. It is for one rendering at a time.
 type meter struct {
 	ctx    context.Context
 	limits Limits
@@ -121,7 +121,7 @@ func (m *meter) day(value string) string { return m.words.day(value, false) }
 
 func (m *meter) shortDay(value string) string { return m.words.day(value, true) }
 
-// date writes a time (RFC 3339) in the layout of Go's package time.
+// date formats a time (RFC 3339) with a layout of Go's package time.
 func date(value, layout string) (string, error) {
 	if len(layout) > 100 {
 		return "", errors.New("the layout of a date is too long")
@@ -133,7 +133,7 @@ func date(value, layout string) (string, error) {
 	return t.Format(layout), nil
 }
 
-// truncate cuts a text to n characters, the last of them an ellipsis.
+// truncate shortens a text to n characters including an ellipsis.
 func truncate(n int, text string) string {
 	if utf8.RuneCountInString(text) <= n {
 		return text
@@ -146,9 +146,8 @@ func truncate(n int, text string) string {
 	return ""
 }
 
-// guardTree refuses what a theme must not call, and puts a count of steps into every
-// round of a loop and every template. The escaping of html/template stays as it is: a
-// declaration prints nothing.
+// guardTree refuses forbidden calls, and inserts a step count into every loop iteration and every
+// template. The inserted declarations print nothing, so html/template's escaping is unaffected.
 func guardTree(tree *parse.Tree) error {
 	g := &guard{tree: tree}
 	g.list(tree.Root, 0)
@@ -165,13 +164,13 @@ type guard struct {
 	problem *Problem
 }
 
-// call is a node of {{$_ := function}} that says which template it is in.
+// call returns a node {{$_ := function}} with the name of its template.
 func (g *guard) call(function string) parse.Node {
 	if g.calls[function] == nil {
 		name := g.tree.ParseName
 		trees, err := parse.Parse(name, "{{$_ := "+function+"}}", "", "", map[string]any{function: func() string { return "" }})
 		if err != nil {
-			panic("theme: " + err.Error()) // a constant text
+			panic("theme: " + err.Error()) // a constant template
 		}
 		if g.calls == nil {
 			g.calls = map[string]parse.Node{}
@@ -253,7 +252,7 @@ func (g *guard) pipe(p *parse.PipeNode, depth int) {
 	}
 }
 
-// limited collects a page up to a size.
+// limited collects a page up to a maximum size.
 type limited struct {
 	buf  []byte
 	left int

@@ -95,7 +95,7 @@ func TestHostile(t *testing.T) {
 			if p, ok := errors.AsType[*theme.Problem](err); !ok || p.Path == "" && !errors.Is(err, theme.ErrOutput) {
 				t.Errorf("no place: %v", err)
 			}
-			// What one rendering used up is there for the next.
+			// One rendering does not use up the budget of the next.
 			if _, err := set.Render(t.Context(), theme.PageArticle, sample("en"), theme.Env{}); err != nil {
 				t.Error(err)
 			}
@@ -123,7 +123,7 @@ func TestRenderEscapes(t *testing.T) {
 	t.Parallel()
 	set, err := theme.Compile(map[string]string{
 		"templates/layout.html": `<title>{{.Title}}</title><a href="{{.URL}}" title={{.Title}}>{{template "content" .}}</a><script>var a = {{.Title}}</script>`,
-		// The definition of the content is the other way to write a page.
+		// Defining the content is the other way to write a page.
 		"templates/article.html": `{{define "content"}}{{.Article.Content}}|{{.Article.Title}}|{{t "Yes"}}|{{asset "a.css"}}|{{truncate 3 "größer"}}|{{date "x" "2006"}}{{end}}`,
 	})
 	if err != nil {
@@ -142,7 +142,7 @@ func TestRenderEscapes(t *testing.T) {
 	}
 }
 
-// A page that a theme does not have is the built-in theme's, in the theme's layout.
+// A page that a theme lacks comes from the built-in theme, in the theme's layout.
 func TestMissingPages(t *testing.T) {
 	t.Parallel()
 	set, err := theme.Compile(map[string]string{"templates/layout": "MINE {{template \"content\" .}}", "templates/article": article})
@@ -214,8 +214,8 @@ func TestBuiltin(t *testing.T) {
 	}
 }
 
-// checkPage is what holds for every page of the built-in theme: balanced, one first
-// heading, labels for what is filled in, unique ids, and nothing from elsewhere.
+// checkPage checks the invariants of every page of the built-in theme: balanced, one first heading,
+// labels for form fields, unique ids, and nothing from other hosts.
 func checkPage(t *testing.T, name string, page []byte) {
 	t.Helper()
 	ids, labels, inputs, headings := map[string]bool{}, map[string]bool{}, []string{}, 0
@@ -277,7 +277,7 @@ func checkPage(t *testing.T, name string, page []byte) {
 	}
 }
 
-// Every word of the built-in theme is there in every language.
+// Every text of the built-in theme is translated into every language.
 func TestTranslations(t *testing.T) {
 	t.Parallel()
 	used := regexp.MustCompile(`\bt "([^"]+)"`)
@@ -302,7 +302,7 @@ func TestStyleSheet(t *testing.T) {
 	}
 }
 
-// Themes have nothing to call: no type that a page is made of has methods.
+// Themes have nothing to call: no type of a page has methods.
 func TestPageHasNoMethods(t *testing.T) {
 	t.Parallel()
 	seen := map[reflect.Type]bool{}

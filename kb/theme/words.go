@@ -18,8 +18,8 @@ import (
 //go:embed strings.json
 var stringsJSON []byte
 
-// texts are the words of the built-in theme by language. English is what templates
-// say themselves, but for what is counted.
+// texts holds the words of the built-in theme by language. English texts are in the templates
+// themselves, except plural forms.
 var texts = sync.OnceValue(func() map[string]map[string]string {
 	var all map[string]map[string]string
 	if err := json.Unmarshal(stringsJSON, &all); err != nil {
@@ -28,13 +28,13 @@ var texts = sync.OnceValue(func() map[string]map[string]string {
 	return all
 })
 
-// maxText is where a text is cut that a theme makes of others.
+// maxText is the length at which a combined text is cut.
 const maxText = 4 << 10
 
-// words speak a language.
+// words translates into one language.
 type words struct {
 	locale string
-	base   string // its language, "" when there are no words in it
+	base   string // its language, "" without a translation
 	own    map[string]string
 }
 
@@ -46,11 +46,10 @@ func wordsOf(locale string) words {
 	return words{locale: locale, own: texts()["en"]}
 }
 
-// Text is a text of the built-in theme in a locale, with args in the places of "%s".
+// Text returns a text of the built-in theme in a locale, with args in place of "%s".
 func Text(locale, text string, args ...any) string { return wordsOf(locale).text(text, args...) }
 
-// Count is a text of the built-in theme that says how many there are: of articles,
-// match, all and results.
+// Count returns a text of the built-in theme with a number: of articles, match, all or results.
 func Count(locale, what string, n any, args ...any) string {
 	return wordsOf(locale).count(what, n, args...)
 }
@@ -62,7 +61,7 @@ func (w words) text(text string, args ...any) string {
 	return fill(text, args)
 }
 
-// fill puts args into a text.
+// fill inserts args into a text.
 func fill(text string, args []any) string {
 	var b strings.Builder
 	for i, part := range strings.Split(text, "%s") {
@@ -77,7 +76,7 @@ func fill(text string, args []any) string {
 	return b.String()
 }
 
-// plain is an argument as a text.
+// plain returns an argument as text.
 func plain(arg any) string {
 	switch arg := arg.(type) {
 	case string:
@@ -88,8 +87,7 @@ func plain(arg any) string {
 	return ""
 }
 
-// count is "what" in the form that the language has for n things; n stands before
-// the other arguments.
+// count returns the plural form of "what" for n in the language; n precedes the other arguments.
 func (w words) count(what string, n any, args ...any) string {
 	number := 0
 	switch n := n.(type) {
@@ -108,14 +106,13 @@ func (w words) count(what string, n any, args ...any) string {
 	if !ok {
 		found = w.own[what+"#other"]
 	}
-	if strings.Count(found, "%s") == len(args) { // the form says the number itself
+	if strings.Count(found, "%s") == len(args) { // the form contains the number itself
 		return fill(found, args)
 	}
 	return fill(found, append([]any{number}, args...))
 }
 
-// calendars are the months of languages, and how a day is written: with the year,
-// without it.
+// calendars holds the month names of languages, and their date formats with and without the year.
 var calendars = map[string]struct{ long, short, months, short12 string }{
 	"en": {"2 M 2006", "2 m", "January February March April May June July August September October November December", "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec"},
 	"de": {"2. M 2006", "2. m", "Januar Februar März April Mai Juni Juli August September Oktober November Dezember", "Jan. Feb. März Apr. Mai Juni Juli Aug. Sept. Okt. Nov. Dez."},
@@ -131,8 +128,8 @@ var calendars = map[string]struct{ long, short, months, short12 string }{
 	"zh": {"2006年1月2日", "1月2日", "", ""},
 }
 
-// day writes the day of a time (RFC 3339), where the language is not known as in ISO
-// 8601. What is no time is no day.
+// day formats the day of a time (RFC 3339), as in ISO 8601 for unknown languages. An invalid time
+// gives "".
 func (w words) day(value string, short bool) string {
 	at, err := time.Parse(time.RFC3339, value)
 	if err != nil {
@@ -162,7 +159,7 @@ func (w words) day(value string, short bool) string {
 	return strings.NewReplacer("M", month(c.months), "m", month(c.short12)).Replace(text)
 }
 
-// languageName is the name of a language in another one.
+// languageName returns the name of a language in another language.
 func languageName(code, in string) string {
 	tag, err := language.Parse(code)
 	if err != nil || len(in) > 35 {
@@ -178,7 +175,7 @@ func languageName(code, in string) string {
 	return display.English.Tags().Name(tag)
 }
 
-// LanguageName is the name of a language in the language itself, as menus have it.
+// LanguageName returns the name of a language in itself, as in menus.
 func LanguageName(code string) string {
 	tag, err := language.Parse(code)
 	if err != nil {
@@ -192,7 +189,7 @@ func LanguageName(code string) string {
 	return string(unicode.ToTitle(first)) + name[size:]
 }
 
-// Direction is rtl for languages that are written from right to left, else ltr.
+// Direction returns rtl for locales written from right to left, otherwise ltr.
 func Direction(locale string) string {
 	script, _ := language.Make(locale).Script()
 	switch script.String() {

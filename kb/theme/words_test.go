@@ -32,7 +32,7 @@ func TestCount(t *testing.T) {
 	}
 }
 
-// A theme cannot make a long text of short ones.
+// A theme cannot make a long text from short ones.
 func TestTextsAreBounded(t *testing.T) {
 	t.Parallel()
 	set, err := theme.Compile(map[string]string{"templates/layout": `{{template "content" .}}`, "templates/article": `{{$x := "aaaaaaaa"}}{{range 90}}{{$x = t "%s%s" $x $x}}{{end}}{{len $x}}`})

@@ -8,22 +8,21 @@ import (
 	"text/template/parse"
 )
 
-// What html/template does to make templates safe before the first page is rendered can
-// cost far more than their size. It goes twice through the body of a loop, and twice
-// through a template that is called, if a mistake is found in it: thirty loops inside each
-// other, or thirty templates one calling the next, take minutes. One that calls itself may
-// be gone through anew in each of the many contexts that markup makes, in a script without
-// an end. So this is bounded before it begins.
+// html/template's escaping, which runs before the first page is rendered, can cost far more than
+// the size of the templates. After an error it processes a loop body twice, and so it does a called
+// template: thirty nested loops, or a chain of thirty templates, take minutes. It may process a
+// recursive template again in each of the many contexts that markup can produce, for instance in a
+// script that never ends. So the work is limited beforehand.
 const (
 	maxActions = 20_000   // of a theme, in {{ }}
-	maxDefined = 500      // templates of a page
-	maxLoops   = 8        // {{range}} inside each other
-	maxWork    = 64 << 20 // bytes of text gone through at most, with actionWork for each action
+	maxDefined = 500      // templates per page
+	maxLoops   = 8        // nested {{range}}
+	maxWork    = 64 << 20 // bytes of text processed at most, with actionWork for each action
 	actionWork = 256
-	recursion  = 64 // times that a template is gone through which calls itself: it has no markup
+	recursion  = 64 // passes over a recursive template without markup
 )
 
-// checkActions bounds what is parsed.
+// checkActions limits what is parsed.
 func checkActions(templates map[string]source) error {
 	actions := 0
 	for _, name := range slices.Sorted(maps.Keys(templates)) {
@@ -34,8 +33,8 @@ func checkActions(templates map[string]source) error {
 	return nil
 }
 
-// checkWork bounds the work of making the templates of a page safe. guardTree has bounded
-// their nesting.
+// checkWork limits the work of escaping the templates of a page. guardTree has limited their
+// nesting.
 func checkWork(templates []*template.Template) error {
 	e := &estimate{all: map[string]*estimated{}}
 	for _, t := range templates {
@@ -55,10 +54,10 @@ func checkWork(templates []*template.Template) error {
 	return nil
 }
 
-// estimate is how much there is to do at most.
+// estimate computes an upper limit of the work.
 type estimate struct {
 	all     map[string]*estimated
-	stack   []*estimated // that are being estimated, each called by the one before
+	stack   []*estimated // being estimated, each called by the one before
 	problem *Problem
 }
 
@@ -87,7 +86,7 @@ func (e *estimate) template(t *estimated) int {
 	return t.work
 }
 
-// list estimates a part of a template that is inside of a number of loops.
+// list estimates the work for a part of a template inside a number of loops.
 func (e *estimate) list(t *estimated, l *parse.ListNode, loops int) int {
 	if l == nil || e.problem != nil {
 		return 0
@@ -127,7 +126,7 @@ func (e *estimate) list(t *estimated, l *parse.ListNode, loops int) int {
 	return work
 }
 
-// hasMarkup tells whether a text could bring what follows into another context of HTML.
+// hasMarkup reports whether a text could change the HTML context of what follows.
 func hasMarkup(l *parse.ListNode) bool {
 	if l == nil {
 		return false

@@ -10,7 +10,7 @@ import (
 	"github.com/helpwright/helpwright/storage/storagetest/testenv"
 )
 
-// themeOf is a theme whose article page has a body.
+// themeOf returns a theme whose article page has the given body.
 func themeOf(body string, partials ...string) map[string]string {
 	files := map[string]string{
 		"templates/layout.html": `<!DOCTYPE html><html><head><title>x</title></head><body>{{template "content" .}}</body></html>`, "templates/article.html": body,
@@ -25,8 +25,8 @@ func nested(open string, n int, inside string) string {
 	return strings.Repeat(open, n) + inside + strings.Repeat("{{end}}", n)
 }
 
-// TestCostlyThemes are refused before anything is compiled of them, with a reason; or are
-// compiled in no time.
+// TestCostlyThemes checks that costly themes are refused before compilation, with a reason, or
+// compile quickly.
 func TestCostlyThemes(t *testing.T) {
 	t.Parallel()
 	chain := func(n int, text string) string {
@@ -83,7 +83,7 @@ func TestCostlyThemes(t *testing.T) {
 	}
 }
 
-// TestCompileGrowsWithTheTheme doubles what themes may have much of.
+// TestCompileGrowsWithTheTheme doubles the parts that themes may have many of.
 func TestCompileGrowsWithTheTheme(t *testing.T) {
 	t.Parallel()
 	for name, body := range map[string]func(n int) string{

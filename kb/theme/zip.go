@@ -19,7 +19,7 @@ type File struct {
 	Size int64 // bytes
 }
 
-// Archive is a zip archive whose files were all read once and are in order.
+// Archive is a verified zip archive of a theme.
 type Archive struct {
 	files       []File // by path
 	entries     map[string]*zip.File
@@ -27,17 +27,16 @@ type Archive struct {
 	description Description
 }
 
-// maxDirectory is how much of an archive may be its directory: each entry costs
-// memory before anything of it can be looked at.
+// maxDirectory limits the directory of an archive: each entry costs memory before it can be
+// checked.
 const maxDirectory = 4 << 20
 
-// Open reads a theme from a zip archive. It reads all of it, so that nothing of a bad
-// archive is ever used: a *Problem says which entry is wrong and why. Refused are
-// archives beyond the limits, entries outside of templates/, assets/ and theme.json,
-// links, encrypted entries, names that are there twice (also in other letter cases),
-// entries whose size or checksum is not as declared, and templates that [Compile]
-// refuses. What the Finder and Windows leave behind (__MACOSX, .DS_Store, Thumbs.db)
-// is passed over.
+// Open reads a theme from a zip archive. It reads everything first, so that nothing of a bad
+// archive is used. A *Problem says which entry is wrong and why. Open refuses archives beyond the
+// limits, entries other than templates/, assets/ and theme.json, links, encrypted entries,
+// duplicate names (also when they differ only in case), entries whose size or checksum is not as
+// declared, and templates that [Compile] refuses. It skips the metadata of Finder and Windows
+// (__MACOSX, .DS_Store, Thumbs.db).
 func Open(r io.ReaderAt, size int64) (*Archive, error) {
 	if size > MaxArchive {
 		return nil, &Problem{Message: "The archive is larger than 30 MB."}
@@ -64,7 +63,7 @@ func Open(r io.ReaderAt, size int64) (*Archive, error) {
 	return a, nil
 }
 
-// collect looks at what the directory declares.
+// collect checks what the directory declares.
 func (a *Archive) collect(entries []*zip.File, size int64) error {
 	var unpacked, packed uint64
 	names := map[string]string{}
@@ -92,35 +91,35 @@ func (a *Archive) collect(entries []*zip.File, size int64) error {
 	}
 	switch {
 	case unpacked > MaxUnpacked:
-		return &Problem{Message: "The archive's files are larger than 100 MB together."}
+		return &Problem{Message: "The archive unpacks to more than 100 MB."}
 	case packed > uint64(size): //nolint:gosec // a size
 		return &Problem{Message: "The archive's entries overlap."}
 	case tooDense(unpacked, packed):
-		return &Problem{Message: "The archive is packed more tightly than any real theme."}
+		return &Problem{Message: "The archive's compression ratio is too high."}
 	}
 	slices.SortFunc(a.files, func(x, y File) int { return strings.Compare(x.Path, y.Path) })
 	return nil
 }
 
 // claim makes sure that no other file has the name, or is a folder of that name, on a
-// system where case does not matter.
+// case-insensitive file system.
 func claim(names map[string]string, name string) error {
 	fold := cases.Fold()
 	key := fold.String(name)
 	if _, taken := names[key]; taken {
-		return &Problem{Path: name, Message: "is there twice, or is a file and a folder"}
+		return &Problem{Path: name, Message: "appears twice, or as both a file and a folder"}
 	}
 	names[key] = "file"
 	for folder := path.Dir(key); folder != "."; folder = path.Dir(folder) {
 		if names[folder] == "file" {
-			return &Problem{Path: name, Message: "is there twice, or is a file and a folder"}
+			return &Problem{Path: name, Message: "appears twice, or as both a file and a folder"}
 		}
 		names[folder] = "folder"
 	}
 	return nil
 }
 
-// checkEntry gives the path of an entry, "" for a folder.
+// checkEntry returns the path of an entry, or "" for a folder.
 func checkEntry(f *zip.File) (string, error) {
 	refuse := func(message string) (string, error) {
 		return "", &Problem{Path: strings.ToValidUTF8(f.Name[:min(len(f.Name), MaxPath)], "\uFFFD"), Message: message}
@@ -151,7 +150,8 @@ func checkEntry(f *zip.File) (string, error) {
 	return name, nil
 }
 
-// tooDense leaves small files out, which may well be all of one letter.
+// tooDense reports a suspicious compression ratio. Small files are exempt, because they may repeat
+// a single letter.
 func tooDense(unpacked, packed uint64) bool {
 	return unpacked > 64<<10 && unpacked/MaxRatio > packed
 }
@@ -166,7 +166,7 @@ func (a *Archive) verify() error {
 	for _, f := range a.files {
 		keep := IsTemplate(f.Path) || f.Path == Manifest
 		if keep && f.Size > max(MaxTemplate, MaxManifest) {
-			return &Problem{Path: f.Path, Message: "is a template of more than 256 KiB"}
+			return &Problem{Path: f.Path, Message: "is a template larger than 256 KiB"}
 		}
 		var text strings.Builder
 		var to io.Writer = io.Discard
@@ -180,7 +180,7 @@ func (a *Archive) verify() error {
 			return err
 		}
 		if f.Path == Manifest {
-			a.description, _ = ParseManifest([]byte(text.String())) // checked just now
+			a.description, _ = ParseManifest([]byte(text.String())) // already validated
 		} else if keep {
 			a.templates[f.Path] = text.String()
 		}
@@ -189,7 +189,7 @@ func (a *Archive) verify() error {
 }
 
 func (a *Archive) copy(to io.Writer, f File) error {
-	damaged := &Problem{Path: f.Path, Message: "is damaged, or not of the size that the archive says"}
+	damaged := &Problem{Path: f.Path, Message: "is damaged, or its size differs from what the archive says"}
 	from, err := a.entries[f.Path].Open()
 	if err != nil {
 		return damaged
@@ -203,7 +203,7 @@ func (a *Archive) copy(to io.Writer, f File) error {
 	return err
 }
 
-// sourceReader tells an error of the archive from one of where it is copied to.
+// sourceReader distinguishes errors of the archive from errors of the destination.
 type sourceReader struct {
 	io.Reader
 	failed bool
@@ -215,10 +215,10 @@ func (r *sourceReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Description is what the theme says of itself.
+// Description returns the theme's own description.
 func (a *Archive) Description() Description { return a.description }
 
-// Files lists the files by path.
+// Files returns the files by path.
 func (a *Archive) Files() []File { return slices.Clone(a.files) }
 
 // Each calls fn with every file and its content, by path, until one fails.
@@ -237,10 +237,10 @@ func (a *Archive) Each(fn func(f File, content io.Reader) error) error {
 	return nil
 }
 
-// packed are the extensions of files that deflating makes no smaller.
+// packed are the extensions of files that are compressed already.
 var packed = []string{".png", ".jpg", ".jpeg", ".gif", ".webp", ".avif", ".woff", ".woff2", ".mp4", ".webm", ".mp3", ".zip", ".gz"}
 
-// Write writes a theme as a zip archive. The same files give the same bytes.
+// Write writes a theme as a zip archive. The same files always give the same bytes.
 func Write(w io.Writer, files []File, open func(path string) (io.ReadCloser, error)) error {
 	z := zip.NewWriter(w)
 	files = slices.Clone(files)
@@ -274,7 +274,7 @@ func writeEntry(z *zip.Writer, name string, open func(path string) (io.ReadClose
 
 var errDirectory = errors.New("directory too large")
 
-// budgetReader gives out a number of bytes; a negative one is without bound.
+// budgetReader reads up to a number of bytes; a negative budget is unlimited.
 type budgetReader struct {
 	io.ReaderAt
 	left int

@@ -21,13 +21,13 @@ const (
 	article = `{{.Article.Title}}`
 )
 
-// entry is one entry of an archive to be made.
+// entry is an entry for a test archive.
 type entry struct {
 	name, content string
 	header        func(h *zip.FileHeader)
 }
 
-// whole is an archive that is right, with more entries.
+// whole returns a valid archive with additional entries.
 func whole(more ...entry) []entry {
 	return append([]entry{{name: "templates/layout.html", content: layout}, {name: "templates/article.html", content: article}}, more...)
 }
@@ -135,9 +135,9 @@ func TestOpenRefuses(t *testing.T) {
 		{"right to left override", pack(t, whole(entry{name: "assets/a\u202egpj.js"})...), "a character"},
 		{"deep", pack(t, whole(entry{name: "assets/" + deep + "/c"})...), "deeper than 16"},
 		{"long", pack(t, whole(entry{name: "assets/" + strings.Repeat("a", 255)})...), "longer than 255"},
-		{"twice", pack(t, whole(entry{name: "assets/a"}, entry{name: "assets/a"})...), "is there twice"},
-		{"twice but for case", pack(t, whole(entry{name: "assets/Straße"}, entry{name: "assets/STRASSE"})...), "is there twice"},
-		{"twice but for composition", pack(t, whole(entry{name: "assets/é"}, entry{name: "assets/e\u0301"})...), "is there twice"},
+		{"twice", pack(t, whole(entry{name: "assets/a"}, entry{name: "assets/a"})...), "appears twice"},
+		{"twice but for case", pack(t, whole(entry{name: "assets/Straße"}, entry{name: "assets/STRASSE"})...), "appears twice"},
+		{"twice but for composition", pack(t, whole(entry{name: "assets/é"}, entry{name: "assets/e\u0301"})...), "appears twice"},
 		{"file and folder", pack(t, whole(entry{name: "assets/a"}, entry{name: "assets/a/b"})...), "a file and a folder"},
 		{"folder and file", pack(t, whole(entry{name: "assets/a/b"}, entry{name: "assets/A"})...), "a file and a folder"},
 		{"symbolic link", pack(t, whole(entry{name: "assets/a", content: "/etc/passwd", header: symlink})...), "not a regular file"},
@@ -145,15 +145,15 @@ func TestOpenRefuses(t *testing.T) {
 		{"unknown method", relabel(pack(t, whole(entry{name: "assets/zzz", content: "x", header: func(h *zip.FileHeader) { h.Method = zip.Store }})...), 99), "method"},
 		{"many", pack(t, many...), "more than 2000 files"},
 		{"a bomb", pack(t, whole(entry{name: "assets/a", content: strings.Repeat("a", 10<<20)})...), "more tightly"},
-		{"many small bombs", pack(t, whole(zeros(1500, 60<<10)...)...), "more tightly"},
-		{"large", pack(t, whole(dense(noise, 60)...)...), "larger than 100 MB"},
-		{"size that is not true", lie(t, "assets/a", "hello", 4), "damaged, or not of the size"},
-		{"larger size that is not true", lie(t, "assets/a", "hello", 400), "damaged, or not of the size"},
+		{"many small bombs", pack(t, whole(zeros(1500, 60<<10)...)...), "compression ratio"},
+		{"large", pack(t, whole(dense(noise, 60)...)...), "more than 100 MB"},
+		{"size that is not true", lie(t, "assets/a", "hello", 4), "damaged, or its size differs"},
+		{"larger size that is not true", lie(t, "assets/a", "hello", 400), "damaged, or its size differs"},
 		{"64 bit size that is not true", lie(t, "assets/a", "hello", 1<<40), "more tightly"},
-		{"template of another encoding", pack(t, whole(entry{name: "templates/home.html", content: "caf\xe9"})...), "templates/home.html: is not a text in UTF-8"},
-		{"large template", pack(t, whole(entry{name: "templates/home.html", content: string(noise) + strings.Repeat("ab c", 80_000)})...), "more than 256 KiB"},
+		{"template of another encoding", pack(t, whole(entry{name: "templates/home.html", content: "caf\xe9"})...), "templates/home.html: is not UTF-8 text"},
+		{"large template", pack(t, whole(entry{name: "templates/home.html", content: string(noise) + strings.Repeat("ab c", 80_000)})...), "larger than 256 KiB"},
 		{"broken template", pack(t, whole(entry{name: "templates/home.html", content: "a\n{{if}}"})...), "templates/home.html, line 2"},
-		{"same template", pack(t, whole(entry{name: "templates/layout", content: layout})...), "is there already"},
+		{"same template", pack(t, whole(entry{name: "templates/layout", content: layout})...), "already exists"},
 		{"manifest", pack(t, whole(entry{name: "theme.json", content: "[1]"})...), "theme.json: must be a JSON object"},
 	}
 	for _, tt := range tests {
@@ -174,7 +174,7 @@ func zeros(n, size int) (out []entry) {
 	return out
 }
 
-// dense are entries of 2 MB that are packed a little less tightly than is refused.
+// dense returns entries of 2 MB with a compression ratio just below the limit.
 func dense(noise []byte, n int) (out []entry) {
 	block := string(noise) + strings.Repeat("a", 2<<20)
 	for i := range n {
@@ -183,14 +183,14 @@ func dense(noise []byte, n int) (out []entry) {
 	return out
 }
 
-// relabel changes the packing method of the last entry of an archive's directory.
+// relabel changes the compression method of the last entry in an archive's directory.
 func relabel(archive []byte, method uint16) []byte {
 	at := bytes.LastIndex(archive, []byte("PK\x01\x02"))
 	binary.LittleEndian.PutUint16(archive[at+10:], method)
 	return archive
 }
 
-// lie makes an archive whose last entry declares another size than it has.
+// lie creates an archive whose last entry declares a wrong size.
 func lie(t testing.TB, name, content string, size uint64) []byte {
 	t.Helper()
 	var b bytes.Buffer
@@ -216,7 +216,7 @@ func lie(t testing.TB, name, content string, size uint64) []byte {
 	return b.Bytes()
 }
 
-// A directory of a million entries is refused before each of them costs memory.
+// A directory of a million entries is refused before each entry costs memory.
 func TestOpenLargeDirectory(t *testing.T) {
 	t.Parallel()
 	one := make([]byte, 46)

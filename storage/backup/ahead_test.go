@@ -20,7 +20,7 @@ import (
 	"github.com/helpwright/helpwright/storage/memblob"
 )
 
-// distant are blobs of which nobody gets one before some are asked for.
+// distant is a blob store that answers only once four blobs have been requested concurrently.
 type distant struct {
 	*memblob.Blobs
 	asked, most atomic.Int64
@@ -48,7 +48,7 @@ func (d *distant) Stat(ctx context.Context, key string) (storage.BlobInfo, error
 	return d.Blobs.Stat(ctx, key)
 }
 
-// Blobs are asked for ahead, not without bound, and stand in the archive in their order.
+// Blobs are prefetched up to a limit, and written to the archive in order.
 func TestWriteAhead(t *testing.T) {
 	t.Parallel()
 	blobs := &distant{Blobs: memblob.New(), enough: make(chan struct{})}
@@ -89,7 +89,7 @@ func TestWriteAhead(t *testing.T) {
 	}
 }
 
-// An error in between ends it, and nothing is asked any more.
+// An error ends the prefetching.
 func TestWriteAheadEnds(t *testing.T) {
 	t.Parallel()
 	failed := errors.New("failed")

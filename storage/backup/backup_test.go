@@ -27,7 +27,7 @@ import (
 
 var created = time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)
 
-// content is what is in an archive.
+// content is the content of an archive.
 type content struct {
 	Info     backup.Info
 	Database string
@@ -36,7 +36,7 @@ type content struct {
 	Missing  []string
 }
 
-// sink takes everything into memory.
+// sink returns a sink that stores everything in memory.
 func (c *content) sink() backup.Sink {
 	return backup.Sink{
 		Info: func(i backup.Info) error { c.Info = i; return nil },
@@ -71,7 +71,7 @@ func keys(of ...string) iter.Seq2[string, error] {
 	}
 }
 
-// write is an archive of a content.
+// write returns an archive of a content.
 func write(t testing.TB, c content) []byte {
 	t.Helper()
 	src := backup.Source{Info: c.Info, Files: c.Files, Blobs: memblob.New()}
@@ -97,7 +97,7 @@ func write(t testing.TB, c content) []byte {
 	return out.Bytes()
 }
 
-// some is a content with a bit of everything.
+// some returns a content with an entry of each kind.
 func some() content {
 	long := "accounts/1/" + strings.Repeat("a-long-name/", 30) + "x"
 	return content{
@@ -139,7 +139,8 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
-// Every cut is noticed, and every changed byte that changes what is read: some mean the same to the decoder.
+// Every truncation is detected, and every changed byte that affects what is read: some changes mean
+// the same to the decoder.
 func TestDamage(t *testing.T) {
 	t.Parallel()
 	want := content{Info: some().Info, Files: some().Files, Blobs: map[string]string{"accounts/1/a": "text", "accounts/1/b": ""}}
@@ -174,13 +175,13 @@ func TestDamage(t *testing.T) {
 	check("text", []byte("no archive at all"))
 }
 
-// entry is one of a hand-made archive.
+// entry is an entry of a hand-made archive.
 type entry struct {
 	header tar.Header
 	text   string
 }
 
-// pack makes an archive of entries; with sums, it has right ones, and a right end.
+// pack creates an archive of entries; with sums it adds correct sums and a correct end.
 func pack(t testing.TB, sums bool, entries ...entry) []byte {
 	t.Helper()
 	var out bytes.Buffer
@@ -227,7 +228,7 @@ func file(name, text string) entry {
 	return entry{tar.Header{Typeflag: tar.TypeReg, Name: name, Mode: 0o600}, text}
 }
 
-// What an attacker would put into an archive is refused although its sums are right.
+// Malicious entries are refused even when the sums are correct.
 func TestHostile(t *testing.T) {
 	t.Parallel()
 	info := file("helpwright.json", `{"format":1}`)
@@ -278,7 +279,7 @@ func TestHostile(t *testing.T) {
 	}
 }
 
-// holes is an archive whose one blob says to be of 1 PB and has no data: a sparse file.
+// holes returns an archive with a sparse blob that claims 1 PB but has no data.
 func holes(t testing.TB) []byte {
 	t.Helper()
 	archive := pack(t, false, file("helpwright.json", `{"format":1}`), entry{tar.Header{
@@ -298,7 +299,7 @@ func holes(t testing.TB) []byte {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := packed.Write(bytes.ReplaceAll(text, []byte("XNU.sparse"), []byte("GNU.sparse"))); err != nil { // Go writes none
+	if _, err := packed.Write(bytes.ReplaceAll(text, []byte("XNU.sparse"), []byte("GNU.sparse"))); err != nil { // Go's writer cannot write it
 		t.Fatal(err)
 	}
 	if err := packed.Close(); err != nil {
@@ -315,7 +316,7 @@ func TestHoles(t *testing.T) {
 	}
 }
 
-// failing fails after some bytes, as a full disk does.
+// failing fails after some bytes, like a full disk.
 type failing struct {
 	left int
 	err  error
@@ -328,7 +329,7 @@ func (f *failing) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// broken are blobs of which one cannot be read, or is shorter than it says.
+// broken is a store with a blob that cannot be read, or is shorter than declared.
 type broken struct {
 	storage.Blobs
 	err   error
@@ -389,7 +390,7 @@ func TestWriteErrors(t *testing.T) {
 	}
 }
 
-// What the source of an archive says is no damage of it.
+// Errors of the archive's source do not count as damage.
 func TestReadErrors(t *testing.T) {
 	t.Parallel()
 	archive, wrong := write(t, some()), errors.New("wrong")

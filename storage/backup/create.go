@@ -15,21 +15,22 @@ import (
 	"github.com/helpwright/helpwright/storage/filelock"
 )
 
-// The folder that a backup is made in lies beside it until it is whole.
+// A backup is made in a work folder next to it until it is complete.
 const (
 	workPrefix = ".helpwright-backup-"
 	workLock   = "lock"
-	workAge    = 24 * time.Hour // what has files and no lock comes from a system without locks
+	workAge    = 24 * time.Hour // older folders with files but no lock come from a system without locks
 )
 
-// FileName is the name of an archive that was made at a time.
+// FileName returns the name of an archive made at a time.
 func FileName(at time.Time) string {
 	return "helpwright-" + at.UTC().Format("20060102T150405Z") + ".tar.zst"
 }
 
-// Create makes a file with what make writes, for its owner's eyes only. It appears under its name when it is whole and on
-// the disk, and never otherwise, however the program ends. A file that is there already is an error and stays. Make may use
-// the folder work, which lies beside the file and is removed in the end, or by the next Create there after a crash.
+// Create creates a file with the output of write, readable by its owner only. The file appears
+// under its name only once it is complete and on disk, however the program ends. An existing file
+// is an error and is kept. write may use the folder work next to the file, which is removed at the
+// end, or by the next Create there after a crash.
 func Create(path string, write func(w io.Writer, work string) error) error {
 	dir := filepath.Dir(path)
 	if _, err := os.Lstat(path); err == nil {
@@ -47,7 +48,8 @@ func Create(path string, write func(w io.Writer, work string) error) error {
 	})
 }
 
-// InFolder runs fn with a folder of its own within dir, which is removed in the end, or by the next call after a crash.
+// InFolder runs fn with a temporary folder in dir, which is removed at the end, or by the next call
+// after a crash.
 func InFolder(dir string, fn func(work string) error) (err error) {
 	removeDead(dir)
 	work, lock, err := newWork(dir)
@@ -61,7 +63,7 @@ func InFolder(dir string, fn func(work string) error) (err error) {
 	return fn(work)
 }
 
-// newWork makes a folder and locks it, where the system has locks.
+// newWork creates a work folder and locks it where the system supports locks.
 func newWork(dir string) (work string, lock *os.File, err error) {
 	for range 10 {
 		work = filepath.Join(dir, workPrefix+strings.ToLower(rand.Text()))
@@ -80,7 +82,7 @@ func newWork(dir string) (work string, lock *os.File, err error) {
 	return "", nil, errors.Join(err, os.RemoveAll(work))
 }
 
-// removeWork removes a folder, its lock last: cut off, it leaves one that the next call removes.
+// removeWork removes a work folder, its lock last: if it is interrupted, the next call can finish.
 func removeWork(work string) error {
 	found, err := os.ReadDir(work)
 	for _, entry := range found {
@@ -91,7 +93,7 @@ func removeWork(work string) error {
 	return errors.Join(err, os.RemoveAll(work))
 }
 
-// removeDead removes what crashes have left in a folder. What cannot be removed stays.
+// removeDead removes the work folders that crashes left in dir, where possible.
 func removeDead(dir string) {
 	found, _ := os.ReadDir(dir)
 	for _, entry := range found {
@@ -102,10 +104,10 @@ func removeDead(dir string) {
 		lock := filelock.Seize(filepath.Join(work, workLock))
 		if lock == nil {
 			if _, err := os.Lstat(filepath.Join(work, workLock)); err == nil {
-				continue // its process lives
+				continue // its process is alive
 			}
 			if os.Remove(work) == nil {
-				continue // it was empty: its process died before it had the lock, or at the very end
+				continue // empty: its process died before it took the lock, or at the very end
 			}
 			if info, err := os.Lstat(work); err != nil || time.Since(info.ModTime()) < workAge {
 				continue
@@ -118,7 +120,7 @@ func removeDead(dir string) {
 	}
 }
 
-// fill makes a file that survives a crash.
+// fill writes a file that survives a crash.
 func fill(path string, write func(io.Writer) error) error {
 	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
@@ -135,7 +137,7 @@ func fill(path string, write func(io.Writer) error) error {
 	return errors.Join(err, file.Close())
 }
 
-// publish gives a file its name, unless another has it.
+// publish renames a file, unless the name is taken.
 func publish(made, path string) error {
 	err := os.Link(made, path)
 	if err == nil || errors.Is(err, fs.ErrExist) {

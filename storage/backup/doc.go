@@ -1,8 +1,9 @@
-// Package backup writes and reads archives that hold a whole help desk: a copy of its database, its blobs, and the few
-// files that a server keeps beside them, such as the key that opens stored passwords.
+// Package backup writes and reads archives of a whole help desk: a copy of its database, its blobs,
+// and the few files that a server keeps beside them, such as the key that encrypts stored
+// passwords.
 //
-// An archive is a tar, compressed by zstd. Its entries stand in one order, so that it is written and read in one go, in
-// memory that does not grow with it:
+// An archive is a tar file compressed with zstd. Its entries are in a fixed order, so that it is
+// written and read in one pass with constant memory:
 //
 //	helpwright.json     what it is a backup of, see Info
 //	database.sqlite     a copy of the database; absent where PostgreSQL keeps the rows
@@ -11,5 +12,6 @@
 //	sums/000001         after a thousand entries and at the end: their SHA-256, as sha256sum -c takes them
 //	end.json            how much there is, and the SHA-256 of all sums
 //
-// [Write] and [Read] do that and know no database; [Verify] and [Restore] check an archive as a whole and put it in place.
+// [Write] and [Read] handle the format and do not need a database. [Verify] and [Restore] check a
+// whole archive and restore it.
 package backup

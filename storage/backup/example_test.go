@@ -12,12 +12,12 @@ import (
 	"github.com/helpwright/helpwright/storage/memblob"
 )
 
-// An archive can be written to anything that takes bytes, and is checked while it is read.
+// An archive can be written to any io.Writer, and is checked while it is read.
 func Example() {
 	ctx, files := context.Background(), memblob.New()
 	_, err := files.Put(ctx, "accounts/1/a", strings.NewReader("a file"))
 	check(err)
-	var archive bytes.Buffer // a file, see Create, or an upload
+	var archive bytes.Buffer // a real program writes to a file, see Create, or to an upload
 	_, err = backup.Write(ctx, &archive, backup.Source{
 		Info:  backup.Info{Program: "shop", Created: time.Now(), Database: "postgres"},
 		Blobs: files, Keys: backup.Stored(ctx, files, ""),

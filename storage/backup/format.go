@@ -15,7 +15,7 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// Format is the version of the archives that [Write] makes. [Read] takes no later one.
+// Format is the version of the archives that [Write] makes. [Read] refuses later versions.
 const Format = 1
 
 // The names of entries.
@@ -29,8 +29,8 @@ const (
 	dirSums      = "sums/"
 )
 
-// Limits of what an archive from elsewhere may hold. A blob and a database may be of any size: whoever reads an archive
-// gives them to a disk only when there is room.
+// Limits on archives from elsewhere. Blobs and databases may have any size: readers write them to
+// disk only if there is room.
 const (
 	maxJSON   = 64 << 10
 	maxFile   = 1 << 20
@@ -40,36 +40,36 @@ const (
 	maxWindow = 8 << 20
 )
 
-// The codes of the faults that tell what is wrong with an archive.
+// The codes of the faults for unusable archives.
 const (
-	CodeDamaged  = "backup_damaged"   // it is cut short, changed, or none: Invalid
-	CodeNewer    = "backup_newer"     // a later release has made it: Conflict
-	CodeNotEmpty = "restore_not_here" // something is where it is to be restored: Conflict
+	CodeDamaged  = "backup_damaged"   // truncated, modified, or not an archive: Invalid
+	CodeNewer    = "backup_newer"     // made by a later release: Conflict
+	CodeNotEmpty = "restore_not_here" // the restore target is not empty: Conflict
 )
 
-// Info says what an archive is a backup of.
+// Info describes what an archive is a backup of.
 type Info struct {
 	Format   int       `json:"format"`
-	Program  string    `json:"program"`  // version of what has written it
+	Program  string    `json:"program"`  // version of the program that wrote it
 	Created  time.Time `json:"created"`  // when the database was copied
 	Database string    `json:"database"` // "sqlite", or "postgres" whose rows are not in the archive
 	Schema   string    `json:"schema"`   // the last migration of the database
-	Mark     string    `json:"mark"`     // that the database and its blobs have in common, see storage/blobs
-	// Key tells which secret key stored passwords are sealed with, see [Fingerprint].
+	Mark     string    `json:"mark"`     // shared by the database and its blobs, see storage/blobs
+	// Key identifies the secret key that encrypts stored passwords, see [Fingerprint].
 	Key string `json:"key"`
-	// KeyInside says that the file secret.key of the server's folder is in the archive. Otherwise the key was given to the
-	// server by its settings, and has to be given to the next one.
+	// KeyInside reports whether the archive includes the server's file secret.key. Otherwise the
+	// key came from the server's settings, and must be in the settings of the next server.
 	KeyInside bool `json:"key_inside"`
-	// Settings are those that were in force, by name: without secrets, and for people to compare.
+	// Settings are the settings in force, by name, without secrets. They are for people to compare.
 	Settings map[string]string `json:"settings,omitempty"`
 }
 
-// Totals is how much there is in an archive.
+// Totals counts the contents of an archive.
 type Totals struct {
-	Entries int64 `json:"entries"` // but for sums and the end
-	Bytes   int64 `json:"bytes"`   // of them
+	Entries int64 `json:"entries"` // except sums and the end
+	Bytes   int64 `json:"bytes"`   // of these entries
 	Blobs   int64 `json:"blobs"`
-	Missing int64 `json:"missing"` // blobs that the database names and that were not there
+	Missing int64 `json:"missing"` // blobs that the database refers to but that did not exist
 }
 
 // end is the last entry.
@@ -78,31 +78,31 @@ type end struct {
 	Sums string `json:"sums"`
 }
 
-// Fingerprint tells keys apart and nothing else about them: 16 bytes of a hash, in hexadecimal digits.
+// Fingerprint distinguishes keys without revealing them: 16 bytes of a hash in hexadecimal.
 func Fingerprint(key []byte) string {
 	sum := sha256.Sum256(append([]byte("helpwright backup key v1\x00"), key...))
 	return hex.EncodeToString(sum[:16])
 }
 
-// damaged is the fault of an archive that is not what Write makes.
+// damaged returns the fault for an archive that Write cannot have made.
 func damaged(format string, args ...any) error {
-	f := fault.Newf(fault.Invalid, "The archive is damaged, or no backup: "+format+".", args...)
+	f := fault.Newf(fault.Invalid, "The archive is damaged or is not a backup: "+format+".", args...)
 	f.Code = CodeDamaged
 	return f
 }
 
-// sums keeps account of the entries of an archive.
+// sums collects the checksums of an archive's entries.
 type sums struct {
-	lines bytes.Buffer // since the last entry of sums
+	lines bytes.Buffer // since the last sums entry
 	count int          // of lines
-	files int          // entries of sums
+	files int          // sums entries
 	all   hash.Hash    // of their contents
 	Totals
 }
 
 func newSums() *sums { return &sums{all: sha256.New()} }
 
-// add notes an entry.
+// add records an entry.
 func (s *sums) add(name string, size int64, sum []byte) {
 	fmt.Fprintf(&s.lines, "%x  %s\n", sum, name)
 	s.count++
@@ -116,13 +116,13 @@ func (s *sums) add(name string, size int64, sum []byte) {
 	}
 }
 
-// next is the name and the content of the entry of sums that is due.
+// next returns the name and the content of the next sums entry.
 func (s *sums) next() (name string, content []byte) {
 	s.files++
 	return fmt.Sprintf("%s%06d", dirSums, s.files), s.lines.Bytes()
 }
 
-// taken begins anew after an entry of sums.
+// taken starts over after a sums entry.
 func (s *sums) taken() {
 	_, _ = s.all.Write(s.lines.Bytes())
 	s.lines.Reset()
@@ -131,8 +131,8 @@ func (s *sums) taken() {
 
 func (s *sums) end() end { return end{Totals: s.Totals, Sums: hex.EncodeToString(s.all.Sum(nil))} }
 
-// place is where an entry stands in the order of an archive: its part, and what orders it there. ok is false for a name
-// that none has.
+// place returns where an entry belongs in the order of an archive: its part, and its sort key
+// within the part. ok is false for an invalid name.
 func place(name string) (part int, within string, ok bool) {
 	switch {
 	case len(name) > maxNamed:
@@ -155,7 +155,7 @@ func place(name string) (part int, within string, ok bool) {
 	return 0, "", false
 }
 
-// validFile reports whether a name is one of a file in the server's folder, or in a folder there.
+// validFile reports whether a name is that of a file in the server's folder or in a subfolder.
 func validFile(name string) bool {
 	dir, file, nested := strings.Cut(name, "/")
 	return plainName(dir) && (!nested || plainName(file))
@@ -168,7 +168,7 @@ func plainName(name string) bool {
 	return name != "" && name[0] != '.' && len(name) <= 200 && !strings.ContainsFunc(name, strange)
 }
 
-// source is where bytes come from: it ends when a context does, and remembers why it has failed.
+// source is a reader that fails when a context ends, and remembers its error.
 type source struct {
 	ctx context.Context //nolint:containedctx // lives as long as one call
 	r   io.Reader

@@ -10,10 +10,11 @@ import (
 	"github.com/helpwright/helpwright/storage/backup"
 )
 
-// FuzzRead reads what may be no archive, packed already or not yet. What is taken can be written again and is the same then.
+// FuzzRead reads arbitrary input, compressed or not. What Read accepts can be written again and is
+// then the same.
 func FuzzRead(f *testing.F) {
 	plain := func(archive []byte) []byte {
-		r, err := zstd.NewReader(nil) // one that reads a stream would keep its decoders from DecodeAll
+		r, err := zstd.NewReader(nil) // a stream reader would keep its decoders from DecodeAll
 		if err != nil {
 			f.Fatal(err)
 		}

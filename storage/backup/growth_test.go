@@ -15,7 +15,7 @@ import (
 	"github.com/helpwright/helpwright/storage/memblob"
 )
 
-// endless are blobs of one size under every key.
+// endless is a store with blobs of one size under every key.
 type endless struct {
 	*memblob.Blobs
 	size int64
@@ -33,8 +33,8 @@ type zeros struct{}
 
 func (zeros) Read(p []byte) (int, error) { clear(p); return len(p), nil }
 
-// An archive that is many times larger than memory should be, and many times larger than its file, is written and read in
-// little of it: nothing is kept of entries, whether they are large or many.
+// An archive much larger than memory, and much larger than its compressed file, is written and read
+// in little memory: entries are not retained, whether large or many.
 func TestMemoryDoesNotGrow(t *testing.T) { //nolint:paralleltest // it looks at the memory of the process
 	const limit = 48 << 20
 	for name, test := range map[string]struct {

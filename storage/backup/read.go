@@ -15,10 +15,11 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// Sink takes what [Read] finds, in the order of the archive. An error of a function ends reading and is returned as it is.
-// What a function leaves of its reader is read, and checked, after it. nil functions are skipped.
+// Sink receives the contents that [Read] finds, in the order of the archive. An error of a function
+// ends reading and is returned unchanged. Read itself consumes and checks what a function leaves
+// unread. nil functions are skipped.
 //
-// Whether the archive is whole and unchanged is known when Read returns nil, and not before.
+// Only when Read returns nil is the archive known to be complete and unmodified.
 type Sink struct {
 	Info     func(Info) error
 	Database func(r io.Reader, size int64) error
@@ -28,9 +29,10 @@ type Sink struct {
 	Progress func(Totals)
 }
 
-// Read reads an archive to its end and checks every byte of it. It takes nothing but what [Write] makes: plain files, each
-// name once and where it belongs. An archive that is damaged or none is an Invalid fault of the code [CodeDamaged], one of
-// a later format a Conflict of [CodeNewer]. Memory does not grow with the archive, and time grows with its unpacked size.
+// Read reads an archive to its end and checks every byte of it. It accepts only what [Write] makes:
+// plain files, each name once and in order. A damaged archive, or other data, is an Invalid fault
+// with the code [CodeDamaged], an archive of a later format a Conflict fault with [CodeNewer].
+// Memory is independent of the archive's size, and time is proportional to its unpacked size.
 func Read(ctx context.Context, r io.Reader, sink Sink) (Totals, error) {
 	from := &source{ctx: ctx, r: r}
 	plain, err := zstd.NewReader(from, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(maxWindow), zstd.WithDecoderLowmem(true))
@@ -44,7 +46,7 @@ func Read(ctx context.Context, r io.Reader, sink Sink) (Totals, error) {
 		err = in.nothingMore(plain)
 	}
 	if err != nil && from.err != nil {
-		err = from.err // says nothing about the archive
+		err = from.err // not the archive's fault
 	}
 	return in.sums.Totals, err
 }
@@ -54,8 +56,8 @@ type reader struct {
 	tar    *tar.Reader
 	sums   *sums
 	files  int    // of data/
-	part   int    // of the archive that the last entry was in
-	within string // and its place there
+	part   int    // part of the archive that the last entry was in
+	within string // and its sort key there
 }
 
 // all reads the entries up to the last one.
@@ -81,7 +83,7 @@ func (r *reader) all() error {
 	}
 }
 
-// next is the next entry, a plain file of ours.
+// next returns the next entry, which must be a plain file.
 func (r *reader) next() (*tar.Header, error) {
 	header, err := r.tar.Next()
 	if err != nil {
@@ -89,7 +91,7 @@ func (r *reader) next() (*tar.Header, error) {
 	}
 	plain := header.Typeflag == tar.TypeReg && header.Linkname == "" && header.Size >= 0 &&
 		(header.Format == tar.FormatUSTAR || header.Format == tar.FormatPAX)
-	for record := range header.PAXRecords { // others make files of holes, which are larger than what is read of them
+	for record := range header.PAXRecords { // other programs write sparse files, which unpack to more than is read of them
 		plain = plain && (record == "path" || record == "size")
 	}
 	if !plain {
@@ -98,7 +100,7 @@ func (r *reader) next() (*tar.Header, error) {
 	return header, nil
 }
 
-// entry reads one that is no sums, and gives it to the sink.
+// entry reads an entry that is not sums and passes it to the sink.
 func (r *reader) entry(header *tar.Header) error {
 	part, within, ok := place(header.Name)
 	if !ok {
@@ -115,7 +117,7 @@ func (r *reader) entry(header *tar.Header) error {
 	content := &source{ctx: context.Background(), r: io.TeeReader(r.tar, hash)}
 	if err := r.give(header, within, content); err != nil {
 		if content.err != nil {
-			return broken(content.err) // that is why
+			return broken(content.err) // the cause
 		}
 		return err
 	}
@@ -129,7 +131,7 @@ func (r *reader) entry(header *tar.Header) error {
 	return nil
 }
 
-// give gives an entry to the sink.
+// give passes an entry to the sink.
 func (r *reader) give(header *tar.Header, within string, content io.Reader) error {
 	switch {
 	case header.Name == nameInfo:
@@ -161,7 +163,7 @@ func (r *reader) info(header *tar.Header, content io.Reader) error {
 		return damaged("%s cannot be read", nameInfo)
 	}
 	if info.Format > Format {
-		return &fault.Error{Kind: fault.Conflict, Code: CodeNewer, Message: "The backup was made by a later release: restore it with that one."}
+		return &fault.Error{Kind: fault.Conflict, Code: CodeNewer, Message: "The backup was made by a later release. Restore it with that release."}
 	}
 	if r.sink.Info != nil {
 		return r.sink.Info(info)
@@ -180,7 +182,7 @@ func (r *reader) file(header *tar.Header, name string, content io.Reader) error 
 	return r.sink.File(File{Name: name, Content: text})
 }
 
-// small is the content of an entry that is never large.
+// small returns the content of an entry that is never large.
 func small(header *tar.Header, content io.Reader, limit int64) ([]byte, error) {
 	if header.Size > limit {
 		return nil, damaged("%.100q is too large", header.Name)
@@ -192,7 +194,7 @@ func small(header *tar.Header, content io.Reader, limit int64) ([]byte, error) {
 	return text, nil
 }
 
-// settle compares the sums of the entries since the last ones.
+// settle compares the checksums of the entries since the last sums entry.
 func (r *reader) settle(header *tar.Header) error {
 	name, want := r.sums.next()
 	if header.Name != name || r.sums.count == 0 || header.Size != int64(len(want)) {
@@ -209,7 +211,7 @@ func (r *reader) settle(header *tar.Header) error {
 	return nil
 }
 
-// firstDifference says which file has another sum.
+// firstDifference names the first file whose checksum differs.
 func firstDifference(got, want []byte) string {
 	for line := range bytes.Lines(want) {
 		other, rest, _ := bytes.Cut(got, []byte("\n"))
@@ -222,7 +224,7 @@ func firstDifference(got, want []byte) string {
 	return "its sums are not those of its files"
 }
 
-// end compares the last entry.
+// end checks the last entry.
 func (r *reader) end(header *tar.Header) error {
 	text, err := small(header, r.tar, maxJSON)
 	if err != nil {
@@ -235,7 +237,7 @@ func (r *reader) end(header *tar.Header) error {
 	return nil
 }
 
-// nothingMore makes sure that the archive ends where it says so.
+// nothingMore checks that the archive ends after its last entry.
 func (r *reader) nothingMore(plain io.Reader) error {
 	if _, err := r.tar.Next(); !errors.Is(err, io.EOF) {
 		return damaged("something follows its end")
@@ -250,7 +252,7 @@ func (r *reader) nothingMore(plain io.Reader) error {
 	return nil
 }
 
-// broken is what an error of unpacking says about the archive.
+// broken turns an unpacking error into a fault.
 func broken(err error) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return damaged("it is cut short")

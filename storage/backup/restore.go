@@ -19,46 +19,47 @@ import (
 	"github.com/helpwright/helpwright/storage/filelock"
 )
 
-// restoring is the name of the file, in the server's folder, that is there while a restore is not done.
+// restoring is the name of the marker file in the server's folder while a restore is unfinished.
 const restoring = "restoring"
 
-// Small blobs are put in place many at a time, and are in memory until they are.
+// Small blobs are held in memory and stored many at a time.
 const (
 	putAtOnce = 32
 	maxHeld   = 256 << 10 // bytes
 )
 
-// spare is what is left free of a disk.
+// spare is the space to leave free on a disk.
 const spare = 64 << 20
 
-// RestoreConfig says where an archive is put. Data, Blobs and Open are required.
+// RestoreConfig says where to restore an archive. Data, Blobs and Open are required.
 type RestoreConfig struct {
 	Data     string        // the server's folder
-	Database string        // path of the file of SQLite; "": the rows are in PostgreSQL, and Rows tells about them
+	Database string        // path of the SQLite file; "": the rows are in PostgreSQL, see Rows
 	Blobs    storage.Blobs // without a Tie
-	BlobsDir string        // folder of Blobs, whose disk must have room; "": not known
+	BlobsDir string        // folder of Blobs, whose disk must have room; "": unknown
 	Open     Opener
-	// Rows and Mark are of the database that was restored before, where Database is "".
+	// Rows and Mark belong to the database restored beforehand, when Database is "".
 	Rows storage.BlobRows
 	Mark string
-	// Accept may refuse an archive for what it says of itself; nil: takes any.
+	// Accept may refuse an archive because of its Info; nil: accepts any.
 	Accept   func(Info) error
-	Progress func(Totals) // nil: nobody; the archive is read twice
+	Progress func(Totals) // nil: no reports; the archive is read twice
 }
 
-// Restore puts an archive into an empty place: a folder without a database, a secret key or results, and blobs without any.
-// Elsewhere it is a Conflict fault of the code [CodeNotEmpty]. The archive is read and checked first, as by [Verify], and
-// nothing but its database is written meanwhile, beside its place. Then it is read again and put in place, the database at
-// last.
+// Restore restores an archive into an empty target: a folder without a database, a secret key or
+// results, and an empty blob store. Any other target is a Conflict fault with the code
+// [CodeNotEmpty]. Restore first reads and checks the whole archive like [Verify], and writes only
+// its database meanwhile, next to its final place. Then it reads the archive again and stores
+// everything, the database last.
 //
-// A restore that ends in between, by an error or a crash, leaves a file behind for which [Interrupted] is an error, and can
-// be done again there.
+// A restore that ends early, by an error or a crash, leaves a marker file that makes [Interrupted]
+// return an error. The restore can then be run again.
 func Restore(ctx context.Context, archive io.ReadSeeker, cfg RestoreConfig) (Report, error) {
 	var problems fault.Collector
 	problems.Check(cfg.Data != "", "Data", "is required")
 	problems.Check(cfg.Blobs != nil, "Blobs", "is required")
 	problems.Check(cfg.Open != nil, "Open", "is required")
-	problems.Check((cfg.Database == "") == (cfg.Rows != nil), "Rows", "goes with a database that is not in the archive")
+	problems.Check((cfg.Database == "") == (cfg.Rows != nil), "Rows", "belongs to a database that is not in the archive")
 	if err := problems.Err(); err != nil {
 		return Report{}, err
 	}
@@ -69,7 +70,7 @@ func Restore(ctx context.Context, archive io.ReadSeeker, cfg RestoreConfig) (Rep
 	defer func() { _ = r.lock.Close() }()
 	report, err := r.run()
 	if err != nil && !r.placing && !r.again {
-		err = errors.Join(err, r.forget()) // nothing has changed
+		err = errors.Join(err, r.forget()) // nothing has changed yet
 	}
 	return report, err
 }
@@ -79,17 +80,18 @@ type restorer struct {
 	ctx     context.Context //nolint:containedctx // lives as long as one call
 	archive io.ReadSeeker
 	lock    io.Closer
-	again   bool // one before was interrupted
+	again   bool // an earlier restore was interrupted
 	placing bool
 	files   []File
 }
 
 func (r *restorer) marker() string { return filepath.Join(r.Data, restoring) }
 
-// stage is where the database lies until all else is in place.
+// stage returns the path of the database until everything else is restored.
 func (r *restorer) stage() string { return r.Database + ".restoring" }
 
-// begin makes sure that nobody else does, and that the place is empty or was when an interrupted restore began.
+// begin makes sure that no other restore is running, and that the target is empty or was when an
+// interrupted restore began.
 func (r *restorer) begin() error {
 	_, err := os.Lstat(r.marker())
 	r.again = err == nil
@@ -111,7 +113,7 @@ func (r *restorer) begin() error {
 			r.lock = lock
 			return nil
 		}
-		return fault.Newf(fault.Conflict, "Another restore is at work in %s.", r.Data)
+		return fault.Newf(fault.Conflict, "Another restore is running in %s.", r.Data)
 	}
 	lock, err := filelock.New(r.marker())
 	if errors.Is(err, errors.ErrUnsupported) {
@@ -124,7 +126,7 @@ func (r *restorer) begin() error {
 	return syncDir(r.Data)
 }
 
-// empty reports what is in the way.
+// empty returns a fault that names what is in the target, if anything.
 func (r *restorer) empty() error {
 	there := []string{filepath.Join(r.Data, "secret.key")}
 	if r.Database != "" {
@@ -151,8 +153,8 @@ func (r *restorer) empty() error {
 }
 
 func notEmpty(what string) error {
-	return &fault.Error{Kind: fault.Conflict, Code: CodeNotEmpty, Message: "A backup is restored into an empty place only, and " + what +
-		" is there already: move what is there away, or name another folder, database and store of files."}
+	return &fault.Error{Kind: fault.Conflict, Code: CodeNotEmpty, Message: "A backup can only be restored into an empty place, and " + what +
+		" already exists. Move it away, or name another folder, database and blob store."}
 }
 
 func (r *restorer) run() (Report, error) {
@@ -191,27 +193,27 @@ func (r *restorer) check(v *verifier) error {
 	return Room(r.BlobsDir, v.Totals.Bytes-v.size)
 }
 
-// accept refuses what does not fit.
+// accept refuses an archive that does not fit.
 func (r *restorer) accept(info Info) error {
 	switch {
 	case info.Database == "sqlite" && r.Database == "":
-		return fault.New(fault.Conflict, "The backup is of a database of SQLite: name a file of SQLite to restore it to.")
+		return fault.New(fault.Conflict, "The backup contains a SQLite database. Name a SQLite file to restore it to.")
 	case info.Database != "sqlite" && r.Database != "":
-		return fault.New(fault.Conflict, "The backup is of a database of PostgreSQL, which is in a dump of its own: restore that first, and name that database.")
+		return fault.New(fault.Conflict, "The backup belongs to a PostgreSQL database, which is in a separate dump. Restore the dump first, then name that database.")
 	case r.Database == "" && info.Mark != r.Mark:
-		return fault.New(fault.Conflict, "The database is not that of the backup: restore its dump first.")
+		return fault.New(fault.Conflict, "The database does not belong to this backup. Restore its dump first.")
 	case r.Accept != nil:
 		return r.Accept(info)
 	}
 	return nil
 }
 
-// place reads the archive again and puts all of it where it belongs.
+// place reads the archive again and stores everything.
 func (r *restorer) place(report Report) error {
 	if _, err := r.archive.Seek(0, io.SeekStart); err != nil {
 		return err
 	}
-	// Each blob waits for the disk: many at a time wait no longer than one.
+	// Each blob waits for the disk, so many are stored at once.
 	putting, ctx := errgroup.WithContext(r.ctx)
 	putting.SetLimit(putAtOnce)
 	totals, err := Read(ctx, r.archive, Sink{
@@ -233,7 +235,7 @@ func (r *restorer) place(report Report) error {
 		File:     func(f File) error { r.files = append(r.files, f); return nil },
 		Progress: r.Progress,
 	})
-	if failed := putting.Wait(); failed != nil { // which ended reading, too
+	if failed := putting.Wait(); failed != nil { // this also ended reading
 		err = failed
 	}
 	if err != nil {
@@ -263,13 +265,13 @@ func (r *restorer) place(report Report) error {
 	return r.forget()
 }
 
-// file writes one of the server's folder.
+// file writes a file of the server's folder.
 func (r *restorer) file(f File) error {
 	path := filepath.Join(r.Data, filepath.FromSlash(f.Name))
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
 	}
-	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) { // of an interrupted restore
+	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) { // left by an interrupted restore
 		return err
 	}
 	err := fill(path, func(w io.Writer) error {
@@ -282,7 +284,7 @@ func (r *restorer) file(f File) error {
 	return syncDir(filepath.Dir(path))
 }
 
-// forget removes the marker: the place is whole, or as it was.
+// forget removes the marker: the target is complete, or unchanged.
 func (r *restorer) forget() error {
 	if err := os.Remove(r.marker()); err != nil {
 		return err
@@ -290,21 +292,21 @@ func (r *restorer) forget() error {
 	return syncDir(r.Data)
 }
 
-// Room is an Unavailable fault when a disk has less room than that.
+// Room returns an Unavailable fault when the disk of dir has less free space than bytes.
 func Room(dir string, bytes int64) error {
 	left, known := free(dir)
 	if known && (bytes > left-spare) {
-		return fault.Newf(fault.Unavailable, "There is no room in %s: %d MB are needed, and %d are free.", dir, bytes>>20+1, max(0, left)>>20)
+		return fault.Newf(fault.Unavailable, "There is not enough space in %s: %d MB are needed, and %d MB are free.", dir, bytes>>20+1, max(0, left)>>20)
 	}
 	return nil
 }
 
-// Interrupted is an error while a restore into a server's folder is at work, or was interrupted: what is there is not
-// whole, and must not be used.
+// Interrupted returns an error while a restore into a server's folder is running or after it was
+// interrupted: the data is incomplete and must not be used.
 func Interrupted(data string) error {
 	if _, err := os.Lstat(filepath.Join(data, restoring)); err != nil {
 		return nil
 	}
-	return fault.Newf(fault.Unavailable, "A backup is being restored into %s, or a restore was interrupted: do it again. To give it up, remove what is there, and %s at last.",
+	return fault.Newf(fault.Unavailable, "A restore into %s is running or was interrupted. Run it again. To give it up, remove what is there, and %s last.",
 		data, filepath.Join(data, restoring))
 }

@@ -23,7 +23,8 @@ import (
 	"github.com/helpwright/helpwright/storage/memblob"
 )
 
-// rows is a database in these tests: a text of its mark and the keys that it names, one a line.
+// rows is the database of these tests: a text with its mark and the keys it refers to, one per
+// line.
 type rows []string
 
 func (r rows) Mark(context.Context) (string, error) { return r[0], nil }
@@ -50,7 +51,7 @@ func open(_ context.Context, path string) (backup.Snapshot, error) {
 	return rows(strings.Split(string(text), "\n")), nil
 }
 
-// desk is the content of a help desk.
+// desk returns the content of a help desk.
 func desk() content {
 	return content{
 		Info:     backup.Info{Format: 1, Created: created, Database: "sqlite", Mark: "mark"},
@@ -107,7 +108,7 @@ func TestVerify(t *testing.T) {
 	}
 }
 
-// names are the files of a folder, and in it.
+// names returns the paths of all files in a folder.
 func names(t *testing.T, dir string) []string {
 	t.Helper()
 	var all []string
@@ -123,7 +124,7 @@ func names(t *testing.T, dir string) []string {
 	return all
 }
 
-// home is a place to restore to.
+// home is a target for a restore.
 type home struct {
 	dir string
 	cfg backup.RestoreConfig
@@ -177,7 +178,7 @@ func TestRestore(t *testing.T) {
 	}
 }
 
-// What is there is never touched, whatever of it is there, and what is refused leaves nothing.
+// Existing data of any kind is never touched, and a refused restore leaves nothing behind.
 func TestRestoreRefuses(t *testing.T) {
 	t.Parallel()
 	later := without(desk(), func(c *content) { c.Info.Database, c.Database = "postgres", "" })
@@ -239,7 +240,7 @@ func TestRestoreRefuses(t *testing.T) {
 	}
 }
 
-// stubborn are blobs that cannot be stored until they can.
+// stubborn is a store that refuses blobs until it is told to accept them.
 type stubborn struct {
 	storage.Blobs
 	err error
@@ -252,7 +253,7 @@ func (s *stubborn) Put(ctx context.Context, key string, r io.Reader) (int64, err
 	return s.Blobs.Put(ctx, key, r)
 }
 
-// A restore that was interrupted is never taken for one that was not, and can be done again, with another archive too.
+// An interrupted restore is always recognized, and can be repeated, also with another archive.
 func TestRestoreAgain(t *testing.T) {
 	t.Parallel()
 	h := newHome(t)
@@ -292,7 +293,7 @@ func TestRestoreAgain(t *testing.T) {
 	}
 }
 
-// The rows of PostgreSQL are restored before: what they name has to be in the archive.
+// PostgreSQL's rows are restored beforehand: the archive must contain the blobs they refer to.
 func TestRestoreBesidePostgres(t *testing.T) {
 	t.Parallel()
 	archive := write(t, without(desk(), func(c *content) { c.Info.Database, c.Database = "postgres", "" }))
@@ -335,7 +336,7 @@ func TestRestoreConfig(t *testing.T) {
 	}
 }
 
-// A file appears whole or not at all, and nothing else is left.
+// A file appears complete or not at all, and nothing else is left behind.
 func TestCreate(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -358,7 +359,8 @@ func TestCreate(t *testing.T) {
 	if err := write("half", wrong); !errors.Is(err, wrong) || len(names(t, dir)) > 0 {
 		t.Errorf("%v; %v are left", err, names(t, dir))
 	}
-	// one that was killed, one that lives, two of a system without locks, and one that has not come to its lock and makes another
+	// The folders of a killed process, of a live one, of two on a system without locks, and of one
+	// that has not taken its lock yet and will create another folder.
 	empty := filepath.Join(dir, ".helpwright-backup-empty")
 	dead, living, young, old := filepath.Join(dir, ".helpwright-backup-dead"), filepath.Join(dir, ".helpwright-backup-living"),
 		filepath.Join(dir, ".helpwright-backup-young"), filepath.Join(dir, ".helpwright-backup-old")

@@ -2,5 +2,5 @@
 
 package backup
 
-// free is not known here.
+// free is unknown on this system.
 func free(string) (bytes int64, known bool) { return 0, false }

@@ -4,7 +4,7 @@ package backup
 
 import "syscall"
 
-// free is how many bytes can be written to a folder's disk.
+// free returns how many bytes can be written to the disk of a folder.
 func free(dir string) (bytes int64, known bool) {
 	var fs syscall.Statfs_t
 	if err := syscall.Statfs(dir, &fs); err != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// Snapshot is a copy of a database that was checked and can be asked which blobs it names.
+// Snapshot is a verified copy of a database that lists the blobs it refers to.
 type Snapshot interface {
 	storage.BlobRows
 	Mark(ctx context.Context) (string, error)
@@ -23,26 +23,26 @@ type Snapshot interface {
 // Opener checks a copy of a database and opens it, as OpenSnapshot of bunstore/sqlite does.
 type Opener func(ctx context.Context, path string) (Snapshot, error)
 
-// Report is what is in an archive.
+// Report describes the contents of an archive.
 type Report struct {
 	Info    Info
 	Totals  Totals
 	Files   []string // of the server's folder
-	Missing []string // the first ten of the blobs that were missing already when the backup was taken
+	Missing []string // the first ten blobs that were already missing when the backup was taken
 }
 
-const reported = 10 // of what is missing
+const reported = 10 // missing blobs to report
 
-// VerifyConfig says how an archive is checked. Open is required.
+// VerifyConfig says how to check an archive. Open is required.
 type VerifyConfig struct {
 	Open Opener
 	// Temp is a folder with room for the database, see InFolder.
 	Temp     string
-	Progress func(Totals) // nil: nobody
+	Progress func(Totals) // nil: no reports
 }
 
-// Verify checks an archive without restoring it: its bytes, see [Read], its database, and that every blob is in it that the
-// database names.
+// Verify checks an archive without restoring it: its bytes, see [Read], its database, and that it
+// contains every blob that the database refers to.
 func Verify(ctx context.Context, r io.Reader, cfg VerifyConfig) (Report, error) {
 	if cfg.Open == nil {
 		return Report{}, fault.Field("Open", "is required")
@@ -58,20 +58,20 @@ func Verify(ctx context.Context, r io.Reader, cfg VerifyConfig) (Report, error) 
 	return v.Report, err
 }
 
-// verifier reads an archive once, and puts the database of it somewhere.
+// verifier reads an archive once and stores its database in a file.
 type verifier struct {
 	ctx      context.Context //nolint:containedctx // lives as long as one call
 	open     Opener
-	rows     storage.BlobRows // of a database that is not in the archive; nil: unknown
+	rows     storage.BlobRows // of a database outside the archive; nil: unknown
 	info     func(Info) error // may refuse it
 	stage    string           // path for the database
 	progress func(Totals)
 	Report
 
-	want     func() (key string, err error, ok bool) // the blobs that the database names
+	want     func() (key string, err error, ok bool) // blobs that the database refers to
 	snapshot Snapshot
 	size     int64  // of the database
-	next     string // the one of them that is due
+	next     string // the next expected blob
 	due      bool
 }
 
@@ -120,7 +120,7 @@ func (v *verifier) read(r io.Reader) (err error) {
 	return v.noneLeft()
 }
 
-// database puts the database on the disk and checks it.
+// database writes the database to disk and checks it.
 func (v *verifier) database(r io.Reader, size int64) error {
 	v.size = size
 	if err := Room(filepath.Dir(v.stage), size); err != nil {
@@ -147,13 +147,13 @@ func (v *verifier) database(r io.Reader, size int64) error {
 	return err
 }
 
-// advance goes to the next blob that the database names.
+// advance moves to the next blob that the database refers to.
 func (v *verifier) advance() (err error) {
 	v.next, err, v.due = v.want()
 	return err
 }
 
-// found takes note of a blob of the archive. All that the database names before it would have come already.
+// found records a blob of the archive. Expected blobs that sort before it are missing.
 func (v *verifier) found(key string) error {
 	if v.want == nil {
 		return nil

@@ -24,11 +24,11 @@ import (
 // Source is what [Write] archives. Info and Blobs are required.
 type Source struct {
 	Info     Info   // Format is set by Write
-	Database string // path of a copy of the database that nobody writes to; "": none
+	Database string // path of a copy of the database that does not change; "": none
 	Files    []File
 	Blobs    storage.Blobs
-	Keys     iter.Seq2[string, error] // of the blobs, each once, in the order of their bytes; nil: none
-	Progress func(Totals)             // is told after each entry; nil: nobody
+	Keys     iter.Seq2[string, error] // of the blobs, each once, in bytewise order; nil: none
+	Progress func(Totals)             // called after each entry; nil: no reports
 }
 
 // File is a small file of the server's own folder.
@@ -37,9 +37,9 @@ type File struct {
 	Content []byte
 }
 
-// Write writes an archive. A blob that is not there is noted as missing, and counted; any other error ends it, and what was
-// written by then is no archive that [Read] takes. Blobs must not change or go meanwhile, see blobs.Hold. An error of w is
-// returned as it is.
+// Write writes an archive. A missing blob is recorded and counted as missing. Any other error ends
+// Write, and [Read] refuses the incomplete output. Blobs must not change or be deleted meanwhile,
+// see blobs.Hold. An error of w is returned unchanged.
 func Write(ctx context.Context, w io.Writer, src Source) (Totals, error) {
 	if src.Blobs == nil {
 		return Totals{}, fault.Field("Blobs", "is required")
@@ -47,7 +47,7 @@ func Write(ctx context.Context, w io.Writer, src Source) (Totals, error) {
 	if src.Progress == nil {
 		src.Progress = func(Totals) {}
 	}
-	// One at a time: a server has other things to do meanwhile.
+	// One thread only: a server has other work meanwhile.
 	packed, err := zstd.NewWriter(w, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1), zstd.WithWindowSize(maxWindow/2))
 	if err != nil {
 		return Totals{}, fault.Wrap(fault.Internal, "backup.Write", err)
@@ -87,7 +87,7 @@ func (w *writer) all() error {
 	files := slices.SortedFunc(slices.Values(w.src.Files), func(a, b File) int { return strings.Compare(a.Name, b.Name) })
 	for _, f := range files {
 		if !validFile(f.Name) || len(f.Content) > maxFile {
-			return fault.Newf(fault.Invalid, "The file %q cannot be in a backup: its name is unusual, or it has more than 1 MiB.", f.Name)
+			return fault.Newf(fault.Invalid, "The file %q cannot be part of a backup: its name is not allowed, or it is larger than 1 MiB.", f.Name)
 		}
 		if err := w.text(dirData+f.Name, f.Content); err != nil {
 			return err
@@ -114,7 +114,7 @@ func (w *writer) database() error {
 	return w.entry(nameDatabase, info.Size(), w.src.Info.Created, file)
 }
 
-// blobs writes all blobs in the order of their keys. Some are asked for ahead: a store that is far away takes its time for
+// blobs writes all blobs in key order. It prefetches some, because a remote store has a delay for
 // each.
 func (w *writer) blobs() error {
 	ctx, cancel := context.WithCancel(w.ctx)
@@ -135,7 +135,7 @@ func (w *writer) blobs() error {
 			go func() { one <- w.find(ctx, key) }()
 		}
 	}()
-	defer func() { // nobody asks any more when this has returned
+	defer func() { // ends the prefetching when this returns
 		cancel()
 		for one := range due {
 			<-one
@@ -149,25 +149,25 @@ func (w *writer) blobs() error {
 	return w.ctx.Err()
 }
 
-// How many blobs are asked for ahead, and up to which size they are read then.
+// How many blobs are prefetched, and up to which size their content is read ahead.
 const (
 	ahead     = 8
 	aheadSize = 256 << 10 // bytes
 )
 
-// found is a blob that was asked for.
+// found is a prefetched blob.
 type found struct {
 	key     string
 	info    storage.BlobInfo
-	content io.Reader // nil: it is large, and opened when it is due
+	content io.Reader // nil: too large to read ahead, opened when it is written
 	err     error
 }
 
-// find asks for a blob, and reads a small one.
+// find prefetches a blob, and reads its content if it is small.
 func (w *writer) find(ctx context.Context, key string) (f found) {
 	f.key = key
 	if !storage.ValidBlobKey(key) {
-		f.err = fault.Newf(fault.Internal, "The database names a file %q, which no store of files has.", key)
+		f.err = fault.Newf(fault.Internal, "The database refers to a file %q that the blob store does not have.", key)
 		return f
 	}
 	if f.info, f.err = w.src.Blobs.Stat(ctx, key); f.err != nil || f.info.Size > aheadSize {
@@ -179,12 +179,12 @@ func (w *writer) find(ctx context.Context, key string) (f found) {
 		return f
 	}
 	defer r.Close()
-	content, err := io.ReadAll(io.LimitReader(r, f.info.Size+1)) // one more would tell that it has changed
+	content, err := io.ReadAll(io.LimitReader(r, f.info.Size+1)) // one byte more reveals that it has changed
 	f.content, f.err = bytes.NewReader(content), err
 	return f
 }
 
-// blob writes a blob, or that it is missing.
+// blob writes a blob, or an entry that it is missing.
 func (w *writer) blob(f found) error {
 	content := f.content
 	if f.err == nil && content == nil {
@@ -209,7 +209,7 @@ func (w *writer) text(name string, content []byte) error {
 	return w.entry(name, int64(len(content)), w.src.Info.Created, bytes.NewReader(content))
 }
 
-// entry writes an entry, and the sums when they are due.
+// entry writes an entry, followed by the sums when they are due.
 func (w *writer) entry(name string, size int64, at time.Time, r io.Reader) error {
 	sum, err := w.copy(name, size, at, r)
 	if err != nil {
@@ -235,12 +235,12 @@ func (w *writer) copy(name string, size int64, at time.Time, r io.Reader) ([]byt
 	sum := sha256.New()
 	n, err := io.Copy(io.MultiWriter(w.tar, sum), &source{ctx: w.ctx, r: r})
 	if errors.Is(err, tar.ErrWriteTooLong) || err == nil && n != size {
-		err = fault.Newf(fault.Unavailable, "%s has changed while it was read: try again.", name)
+		err = fault.Newf(fault.Unavailable, "%s changed while it was being read. Try again.", name)
 	}
 	return sum.Sum(nil), err
 }
 
-// settle writes the sums of the entries since the last ones.
+// settle writes the checksums of the entries since the last sums entry.
 func (w *writer) settle() error {
 	name, content := w.sums.next()
 	_, err := w.copy(name, int64(len(content)), w.src.Info.Created, bytes.NewReader(content))
@@ -263,15 +263,15 @@ func (w *writer) end() error {
 	return err
 }
 
-// keysAtOnce is how many keys are asked for at a time.
+// keysAtOnce is how many keys are read at a time.
 const keysAtOnce = 500
 
-// Named are the keys of all blobs that rows name.
+// Named returns the keys of all blobs that rows refer to.
 func Named(ctx context.Context, rows storage.BlobRows) iter.Seq2[string, error] {
 	return pages(func(after string) ([]string, error) { return rows.ListNamedBlobs(ctx, after, keysAtOnce) })
 }
 
-// Stored are the keys of all blobs that begin with prefix.
+// Stored returns the keys of all blobs that begin with prefix.
 func Stored(ctx context.Context, blobs storage.Blobs, prefix string) iter.Seq2[string, error] {
 	return pages(func(after string) ([]string, error) {
 		found, err := blobs.List(ctx, prefix, after, keysAtOnce)
@@ -283,7 +283,7 @@ func Stored(ctx context.Context, blobs storage.Blobs, prefix string) iter.Seq2[s
 	})
 }
 
-// pages are the keys of a list that is read page by page.
+// pages returns the keys of a list that is read page by page.
 func pages(page func(after string) ([]string, error)) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
 		for after := ""; ; {

@@ -10,9 +10,10 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// Classified makes every error of blobs a fault: one that is none is an Unavailable fault, so that what needs the blobs
-// waits for them instead of failing. An error of what is stored, and of content that is being read, stays as it is: it may
-// be the client's, or of one file that is damaged.
+// Classified turns every error of a store into a fault: an error that is not a fault becomes an
+// Unavailable fault, so that callers wait and retry instead of failing. Errors of the input of Put,
+// and of content being read, stay as they are: they may come from the client, or from a single
+// damaged file.
 func Classified(of storage.Blobs) storage.Blobs { return classified{of} }
 
 type classified struct{ of storage.Blobs }
@@ -22,7 +23,7 @@ var (
 	_ storage.BlobTidier = classified{}
 )
 
-// classify leaves faults and the end of a context as they are.
+// classify returns faults and context errors unchanged.
 func classify(ctx context.Context, err error) error {
 	if _, ok := errors.AsType[*fault.Error](err); ok || err == nil || ctx.Err() != nil {
 		return err

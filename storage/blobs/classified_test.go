@@ -12,7 +12,7 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// failing are blobs of which every method fails.
+// failing is a store whose methods all fail.
 type failing struct{ err error }
 
 func (f failing) Put(context.Context, string, io.Reader) (int64, error) { return 0, f.err }

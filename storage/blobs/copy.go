@@ -12,36 +12,38 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// copyingMark begins the mark of blobs that are not all there yet. It is no database's.
+// copyingMark is the prefix of the mark of incomplete copies. No database has such a mark.
 const copyingMark = "copying-"
 
-// copyAtOnce is how many blobs are copied at a time where nothing else is said.
+// copyAtOnce is the default for how many blobs are copied at a time.
 const copyAtOnce = 8
 
-// CopyConfig says what is copied. From and To are required.
+// CopyConfig says what to copy. From and To are required.
 type CopyConfig struct {
 	From, To storage.Blobs // without a Tie
-	// Since leaves out blobs that were stored before; zero: none. Where To has never had all of them it is a Conflict fault.
+	// Since skips blobs stored before it; zero: copies all. It is a Conflict fault when To has
+	// never had a complete copy.
 	Since    time.Time
-	AtOnce   int          // default 8; each may have a part of a file in memory, see the stores
-	Progress func(Copied) // is told after each blob, one call at a time; nil: nobody
+	AtOnce   int          // default 8; each may hold a part of a file in memory, see the stores
+	Progress func(Copied) // called after each blob, one call at a time; nil: no reports
 }
 
-// Copied is what a copy has done.
+// Copied is the result of a copy.
 type Copied struct {
-	Looked int   // blobs that were looked at
-	There  int   // of those, the ones that were there already, or stored before Since
-	Copied int   // that are there now
-	Gone   int   // that were removed before their turn
-	Bytes  int64 // of those copied
+	Looked int   // blobs examined
+	There  int   // of those, already present or stored before Since
+	Copied int   // copied now
+	Gone   int   // deleted before their turn
+	Bytes  int64 // of the copied blobs
 }
 
-// Copy copies the blobs of a database to another store, while servers may use From: what is stored there behind its back is
-// copied by another Copy, which passes over what is there in the right size. After an error or a crash it is done again.
+// Copy copies the blobs of a database to another store while servers may use From. Another Copy
+// copies blobs that are stored meanwhile; it skips blobs that are present in the right size. After
+// an error or a crash run it again.
 //
-// To belongs to nobody until a Copy came to its end: it has a mark by which every [Tie] refuses it. Then it has the mark of
-// From. Blobs that are removed from From later stay in To, where a [Sweep] finds them. A From without a mark, and a To that
-// has blobs or the mark of another database, are Conflict faults.
+// Until a Copy completes, To has a mark that every [Tie] refuses; then it gets the mark of From.
+// Blobs deleted from From later stay in To, where a [Sweep] finds them. A From without a mark, and
+// a To that has blobs or the mark of another database, are Conflict faults.
 func Copy(ctx context.Context, cfg CopyConfig) (Copied, error) {
 	var problems fault.Collector
 	problems.Check(cfg.From != nil, "From", "is required")
@@ -70,13 +72,13 @@ type copying struct {
 	done Copied
 }
 
-// begin sees whether From may be copied to To, and has To refused until it is whole.
+// begin checks that From may be copied to To, and marks To as incomplete.
 func (c *copying) begin(ctx context.Context) (mark string, whole bool, err error) {
 	if mark, err = markOf(ctx, c.From); err != nil {
 		return "", false, err
 	}
 	if mark == "" || strings.HasPrefix(mark, copyingMark) {
-		return "", false, fault.New(fault.Conflict, "What is to be copied is not the store of files of a server: it has no mark of a database.")
+		return "", false, fault.New(fault.Conflict, "The source is not a server's blob store: it has no database mark.")
 	}
 	there, err := markOf(ctx, c.To)
 	if err != nil {
@@ -87,17 +89,17 @@ func (c *copying) begin(ctx context.Context) (mark string, whole bool, err error
 		return mark, true, nil
 	case copyingMark + mark, "":
 	default:
-		return "", false, fault.New(fault.Conflict, "The files cannot be copied there: that store belongs to another database.")
+		return "", false, fault.New(fault.Conflict, "The files cannot be copied there: the target belongs to another database.")
 	}
 	if !c.Since.IsZero() {
-		return "", false, fault.New(fault.Conflict, "The files were never copied there as a whole: copy all of them first.")
+		return "", false, fault.New(fault.Conflict, "The target never received a complete copy. Copy all files first.")
 	}
 	if there != "" {
 		return mark, false, nil
 	}
 	found, err := c.To.List(ctx, Prefix, "", 1)
 	if err == nil && len(found) > 0 {
-		err = fault.New(fault.Conflict, "The files cannot be copied there: that store has files that belong to nobody known.")
+		err = fault.New(fault.Conflict, "The files cannot be copied there: the target contains files of unknown origin.")
 	}
 	if err == nil {
 		_, err = c.To.Put(ctx, MarkKey, strings.NewReader(copyingMark+mark+"\n"))
@@ -121,7 +123,7 @@ func (c *copying) batch(ctx context.Context, found []storage.BlobInfo) error {
 	return ctx.Err()
 }
 
-// one copies a blob that is not there.
+// one copies a missing blob.
 func (c *copying) one(ctx context.Context, info storage.BlobInfo) error {
 	if info.Modified.Before(c.Since) {
 		c.note(Copied{There: 1})
@@ -146,7 +148,7 @@ func (c *copying) one(ctx context.Context, info storage.BlobInfo) error {
 	defer r.Close()
 	n, err := c.To.Put(ctx, info.Key, r)
 	if err == nil && n != info.Size {
-		err = fault.Newf(fault.Unavailable, "%s has changed while it was copied: try again.", info.Key)
+		err = fault.Newf(fault.Unavailable, "%s changed while it was being copied. Try again.", info.Key)
 	}
 	if err != nil {
 		return err

@@ -19,7 +19,7 @@ import (
 	"github.com/helpwright/helpwright/storage/memstore"
 )
 
-// marked are blobs that belong to a database: each has its key as its text.
+// marked returns the blobs of a database; the content of each is its key.
 func marked(t testing.TB, mark string, keys ...string) *memblob.Blobs {
 	t.Helper()
 	b := memblob.New()
@@ -36,7 +36,7 @@ func marked(t testing.TB, mark string, keys ...string) *memblob.Blobs {
 	return b
 }
 
-// textsOf are all blobs.
+// textsOf returns the contents of all blobs.
 func textsOf(t testing.TB, b storage.Blobs) map[string]string {
 	t.Helper()
 	texts := map[string]string{}
@@ -106,7 +106,7 @@ func TestCopy(t *testing.T) {
 	}
 }
 
-// breaking are blobs that take some files and no more, and of which the last one was cut.
+// breaking is a store that fails after some blobs, and truncates the last one.
 type breaking struct {
 	*memblob.Blobs
 	left atomic.Int64
@@ -114,13 +114,13 @@ type breaking struct {
 
 func (b *breaking) Put(ctx context.Context, key string, r io.Reader) (int64, error) {
 	if strings.HasPrefix(key, blobs.Prefix) && b.left.Add(-1) < 0 {
-		_, _ = b.Blobs.Put(ctx, key, io.LimitReader(r, 3)) // as a store without a promise might do
+		_, _ = b.Blobs.Put(ctx, key, io.LimitReader(r, 3)) // like a store without atomic writes
 		return 0, errors.New("broken")
 	}
 	return b.Blobs.Put(ctx, key, r)
 }
 
-// What was broken off goes on where it was, and until then nobody uses what is there.
+// An interrupted copy continues where it stopped, and until then nobody can use the target.
 func TestCopyBroken(t *testing.T) {
 	t.Parallel()
 	var keys []string
@@ -157,7 +157,7 @@ func TestCopyBroken(t *testing.T) {
 	}
 }
 
-// vanishing are blobs that are removed between the list and the reading.
+// vanishing is a store whose blobs are deleted between listing and reading.
 type vanishing struct{ *memblob.Blobs }
 
 func (v vanishing) Get(ctx context.Context, key string) (io.ReadCloser, error) {
@@ -179,7 +179,8 @@ func TestCopyRemoved(t *testing.T) {
 	}
 }
 
-// The files move to another store while a server runs: most of them first, and what came meanwhile when it has stopped.
+// The files move to another store while a server runs: most of them first, and the rest after it
+// has stopped.
 func ExampleCopy() {
 	ctx := context.Background()
 	folder, bucket, store := memblob.New(), memblob.New(), memstore.New()

@@ -11,7 +11,7 @@ import (
 	"github.com/helpwright/helpwright/storage/memstore"
 )
 
-// While a backup copies the database and the files, nothing is removed.
+// While a backup copies the database and the files, nothing is deleted.
 func ExampleHold() {
 	ctx, store, files := context.Background(), memstore.New(), memblob.New()
 	tie, err := blobs.NewTie(blobs.TieConfig{Blobs: files, Marks: store, Rows: rows{}})

@@ -11,29 +11,29 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// holdPrefix begins the keys of the blobs that say: remove nothing now. They lie where the mark does: a folder of their own,
-// made by another user and left by a crash, could not be looked into.
+// holdPrefix is the key prefix of the blobs that forbid deletions. They are in the folder of the
+// mark: after a crash a folder of its own, created by another user, might be unreadable.
 const holdPrefix = "helpwright/hold-"
 
-// A hold that was left behind by a crash ends by itself.
+// A hold left behind by a crash expires.
 const (
 	holdTime    = 10 * time.Minute
 	holdRenewed = time.Minute
-	holdLimit   = 20 * time.Second // of one write
+	holdLimit   = 20 * time.Second // for a single write
 )
 
-// CodeHeld is the code of the Unavailable fault that [Tie.Delete] answers while somebody holds the blobs.
+// CodeHeld is the code of the Unavailable fault of [Tie.Delete] while the blobs are held.
 const CodeHeld = "blobs_held"
 
-var errHeld = &fault.Error{Kind: fault.Unavailable, Code: CodeHeld, Message: "No file is removed while a backup is taken."}
+var errHeld = &fault.Error{Kind: fault.Unavailable, Code: CodeHeld, Message: "Files cannot be removed while a backup is running."}
 
-// errHoldLost ends what [Hold] runs.
+// errHoldLost is the error when [Hold] cannot keep the hold.
 var errHoldLost = &fault.Error{Kind: fault.Unavailable, Op: "blobs.Hold",
-	Message: "The store of blobs did not take what keeps files from being removed: files may have gone meanwhile."}
+	Message: "The blob store lost the hold that keeps files from being removed. Some files may be gone."}
 
-// Hold runs fn while no [Tie] of these blobs, in whatever process, removes any. Rows are gone before their blobs are:
-// whatever the rows of a snapshot name that is taken in fn can be read until fn returns. The context of fn ends when the
-// hold cannot be kept, and the error says so then.
+// Hold runs fn while no [Tie] of these blobs, in any process, deletes any. Since rows are deleted
+// before their blobs, all blobs that a snapshot taken in fn refers to can be read until fn returns.
+// When the hold cannot be kept, the context of fn ends and Hold returns an error that says so.
 func Hold(ctx context.Context, b storage.Blobs, fn func(ctx context.Context) error) error {
 	if err := endOldHolds(ctx, b); err != nil {
 		return err
@@ -53,15 +53,15 @@ func Hold(ctx context.Context, b storage.Blobs, fn func(ctx context.Context) err
 	keeping.Wait()
 	undo, cancel := context.WithTimeout(context.WithoutCancel(ctx), holdLimit)
 	defer cancel()
-	_ = b.Delete(undo, key) // what stays ends in its time
+	_ = b.Delete(undo, key) // if this fails, the hold expires
 	return err
 }
 
-// keepHold renews a hold until ctx ends, and loses it when that has failed for too long.
+// keepHold renews a hold until ctx ends, and gives it up after failing for too long.
 func keepHold(ctx context.Context, b storage.Blobs, key string, lose context.CancelCauseFunc) {
 	ticker := time.NewTicker(holdRenewed)
 	defer ticker.Stop()
-	wall := func() time.Time { return time.Now().Round(0) } // the other clock stands still while a machine sleeps
+	wall := func() time.Time { return time.Now().Round(0) } // the monotonic clock stops while the machine sleeps
 	for last := wall(); ; {
 		select {
 		case <-ctx.Done():
@@ -85,7 +85,7 @@ func renewHold(ctx context.Context, b storage.Blobs, key string) error {
 	return err
 }
 
-// isHeld reports whether somebody holds the blobs.
+// isHeld reports whether the blobs are held.
 func isHeld(ctx context.Context, b storage.Blobs) (bool, error) {
 	for after := ""; ; {
 		found, err := b.List(ctx, holdPrefix, after, walkedHolds)
@@ -103,7 +103,7 @@ func isHeld(ctx context.Context, b storage.Blobs) (bool, error) {
 
 const walkedHolds = 20
 
-// ended reports a hold that nobody has renewed. One of the future is as wrong as one that is old.
+// ended reports whether a hold has expired. One dated in the future is as invalid as an old one.
 func ended(hold storage.BlobInfo) bool { return time.Since(hold.Modified).Abs() > holdTime }
 
 func endOldHolds(ctx context.Context, b storage.Blobs) error {

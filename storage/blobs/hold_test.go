@@ -19,7 +19,7 @@ import (
 	"github.com/helpwright/helpwright/storage/memstore"
 )
 
-// Nothing is removed while somebody holds the blobs, whoever asks, and it is when nobody does any more.
+// While the blobs are held nobody can delete any; afterwards deletions work again.
 func TestHold(t *testing.T) {
 	t.Parallel()
 	b := memblob.New()
@@ -58,7 +58,7 @@ func TestHold(t *testing.T) {
 	}
 }
 
-// aged gives blobs the times of a synctest bubble, and fails to store while it is told to.
+// aged gives blobs the times of a synctest bubble, and fails to store on request.
 type aged struct {
 	*memblob.Blobs
 	at     map[string]time.Time
@@ -81,8 +81,8 @@ func (a *aged) List(ctx context.Context, prefix, after string, limit int) ([]sto
 	return found, err
 }
 
-// A hold lasts as long as its holder does. One that was left by a crash ends by itself, and one that cannot be kept ends
-// what it was for.
+// A hold lasts as long as its holder. A hold left behind by a crash expires, and one that cannot be
+// kept cancels its work.
 func TestHoldTime(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -123,7 +123,7 @@ func TestHoldTime(t *testing.T) {
 	}
 }
 
-// A crash leaves a hold behind, which ends.
+// A crash leaves a hold behind, which expires.
 func TestHoldOfTheDead(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

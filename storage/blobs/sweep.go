@@ -1,5 +1,5 @@
-// Package blobs keeps a store of blobs and the databases whose rows name them together: [Sweep] removes what no row
-// names any more, and [Tie] notices when the two do not belong together.
+// Package blobs keeps blobs and the databases that refer to them consistent: [Sweep] deletes blobs
+// that no row refers to, and [Tie] detects when blobs and database do not belong together.
 package blobs
 
 import (
@@ -11,43 +11,44 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// Prefix begins the keys of all blobs that rows name. Nothing else is swept.
+// Prefix is the key prefix of all blobs that rows refer to. Nothing else is swept.
 const Prefix = "accounts/"
 
-// DefaultGrace is how old a blob is at least before it is swept. A blob is stored before its row: the grace is far above
-// what an upload and its transaction take.
+// DefaultGrace is the minimum age of a blob to be swept. A blob is stored before its row; the grace
+// period is far longer than an upload and its transaction.
 const DefaultGrace = 24 * time.Hour
 
-// minGrace is the least that is taken for a grace: requests and their transactions end long before.
+// minGrace is the minimum grace period: requests and their transactions end long before.
 const minGrace = 10 * time.Minute
 
-// SweepConfig says what is swept. Blobs and Rows are required.
+// SweepConfig says what to sweep. Blobs and Rows are required.
 type SweepConfig struct {
 	Blobs storage.Blobs
-	Rows  []storage.BlobRows // every store whose rows name blobs of Blobs
+	Rows  []storage.BlobRows // every store whose rows refer to blobs of Blobs
 	Grace time.Duration      // default DefaultGrace; at least ten minutes
-	Dry   bool               // removes nothing, and only counts
-	// Each is told of every blob that is removed, or would be; nil: nobody.
+	Dry   bool               // only counts, deletes nothing
+	// Each is called for every blob that is deleted, or would be; nil: no reports.
 	Each   func(storage.BlobInfo)
 	Now    func() time.Time // default time.Now
 	Logger *slog.Logger     // nil: discards
 }
 
-// Swept is what a sweep has found.
+// Swept is the result of a sweep.
 type Swept struct {
-	Looked    int   // blobs that were looked at
-	Young     int   // of those, the ones within the grace: nobody asked for their rows
-	Removed   int   // without a row, and removed unless Dry
-	Bytes     int64 // of those removed
-	Failed    int   // that could not be removed
-	Temporary int   // files that a crash left, and were removed unless Dry
+	Looked    int   // blobs examined
+	Young     int   // of those, within the grace period: not looked up
+	Removed   int   // without a row, deleted unless Dry
+	Bytes     int64 // of the deleted blobs
+	Failed    int   // blobs that could not be deleted
+	Temporary int   // files left by crashes, deleted unless Dry
 }
 
-// Sweep removes the blobs that no row names and that are older than the grace, and temporary files as old. It goes once
-// through all of them, some at a time. The keys of blobs are made at random for each upload, and a key without a row
-// after the grace gets none any more: nothing is removed that a row could still come to name.
+// Sweep deletes blobs that no row refers to and that are older than the grace period, and temporary
+// files as old. It walks through all blobs once, in batches. Each upload gets a random key, and a
+// key without a row after the grace period never gets one: Sweep deletes nothing that a row could
+// still refer to.
 //
-// A blob is kept when a store does not answer, and the error returned with what was done until then.
+// When a store does not answer, Sweep keeps the blob and returns the error with the results so far.
 func Sweep(ctx context.Context, cfg SweepConfig) (Swept, error) {
 	var problems fault.Collector
 	problems.Check(cfg.Blobs != nil, "Blobs", "is required")
@@ -75,10 +76,10 @@ func Sweep(ctx context.Context, cfg SweepConfig) (Swept, error) {
 type sweep struct {
 	SweepConfig
 	Swept
-	before time.Time // what was modified since is left alone
+	before time.Time // blobs modified since are left alone
 }
 
-// batch looks at some blobs.
+// batch examines some blobs.
 func (s *sweep) batch(ctx context.Context, found []storage.BlobInfo) error {
 	s.Looked += len(found)
 	var keys []string
@@ -120,7 +121,7 @@ func (s *sweep) named(ctx context.Context, keys []string) (map[string]bool, erro
 	return named, nil
 }
 
-// remove removes a blob. One that cannot be removed stops nothing, blobs that cannot be reached do.
+// remove deletes a blob. A failure for one blob does not end the sweep, an unreachable store does.
 func (s *sweep) remove(ctx context.Context, b storage.BlobInfo) error {
 	if !s.Dry {
 		if err := s.Blobs.Delete(ctx, b.Key); err != nil {

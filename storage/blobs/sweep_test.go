@@ -19,7 +19,7 @@ import (
 	"github.com/helpwright/helpwright/storage/memblob"
 )
 
-// rows are keys that a database names.
+// rows is the set of keys that a database refers to.
 type rows map[string]bool
 
 func (r rows) NamedBlobs(_ context.Context, keys []string) ([]string, error) {
@@ -69,7 +69,7 @@ func keysOf(t testing.TB, b storage.Blobs) []string {
 	return keys
 }
 
-// later is a clock by which all that is there was stored some time ago.
+// later returns a clock that is ahead, so that all blobs are old.
 func later(d time.Duration) func() time.Time { return func() time.Time { return time.Now().Add(d) } }
 
 func TestSweep(t *testing.T) {
@@ -124,7 +124,7 @@ func TestSweep(t *testing.T) {
 	}
 }
 
-// When one of the databases does not answer nothing is removed.
+// When one of the databases does not answer, nothing is deleted.
 func TestSweepWithoutAnAnswer(t *testing.T) {
 	t.Parallel()
 	b := memblob.New()
@@ -138,7 +138,7 @@ func TestSweepWithoutAnAnswer(t *testing.T) {
 	}
 }
 
-// stuck are blobs of which some cannot be removed.
+// stuck is a store with blobs that cannot be deleted.
 type stuck struct {
 	*memblob.Blobs
 	err error
@@ -151,7 +151,7 @@ func (s stuck) Delete(ctx context.Context, key string) error {
 	return s.Blobs.Delete(ctx, key)
 }
 
-// One that cannot be removed stops nothing; blobs that cannot be reached end the sweep.
+// A blob that cannot be deleted does not end the sweep; an unreachable store does.
 func TestSweepStuck(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -167,7 +167,7 @@ func TestSweepStuck(t *testing.T) {
 	}
 }
 
-// Whatever is done meanwhile, nothing that a row names is removed, and what no row names is.
+// Whatever happens meanwhile, blobs with a row are kept and blobs without a row are deleted.
 func TestSweepRandomly(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(1, 2))

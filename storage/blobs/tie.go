@@ -18,29 +18,29 @@ import (
 const MarkKey = "helpwright/mark"
 
 const (
-	tieInterval = 5 * time.Second // how long a verdict stands, and how often Run asks
+	tieInterval = 5 * time.Second // how long a result is valid, and how often Run checks
 	tieLimit    = 10 * time.Second
 	sampleSize  = 20
 	maxMark     = 200 // bytes
 )
 
-// The codes of the faults that tell why blobs and a database do not belong together.
+// The codes of the faults that say why blobs and a database do not belong together.
 const (
-	CodeLost        = "blobs_lost"         // the database names blobs that are not there
+	CodeLost        = "blobs_lost"         // the database refers to blobs that do not exist
 	CodeOther       = "blobs_of_another"   // the blobs have the mark of another database
-	CodeNewDatabase = "blobs_without_rows" // the database names nothing, but there are blobs
-	CodeCopying     = "blobs_being_copied" // they are being copied there, and not all of them are
+	CodeNewDatabase = "blobs_without_rows" // the database refers to no blobs, but there are some
+	CodeCopying     = "blobs_being_copied" // a copy to the blob store is incomplete
 )
 
 var (
 	errLost = &fault.Error{Kind: fault.Unavailable, Code: CodeLost,
-		Message: "The files are not there: the store of blobs has no mark, and what the database names is not in it. Is its disk mounted?"}
+		Message: "The files are missing: the blob store has no mark and lacks files that the database refers to. Is its disk mounted?"}
 	errOther = &fault.Error{Kind: fault.Unavailable, Code: CodeOther,
-		Message: "The store of blobs belongs to another database: its mark is not this database's."}
+		Message: "The blob store belongs to another database: its mark is not this database's."}
 	errCopying = &fault.Error{Kind: fault.Unavailable, Code: CodeCopying,
-		Message: "The files are being copied to this store, and not all of them are there: use the store that they come from until the copy came to its end."}
+		Message: "Files are still being copied to this blob store. Use the original store until the copy is complete."}
 	errNewDatabase = &fault.Error{Kind: fault.Unavailable, Code: CodeNewDatabase,
-		Message: "The database is empty, but the store of blobs has files of another. Was the database lost or emptied, or is its disk not mounted?"}
+		Message: "The database is empty, but the blob store holds files of another one. Was the database lost or emptied, or is its disk not mounted?"}
 )
 
 // TieConfig says what belongs together. Blobs, Marks and Rows are required.
@@ -51,12 +51,13 @@ type TieConfig struct {
 	Logger *slog.Logger // nil: discards
 }
 
-// Tie is blobs that belong to a database: both have a mark in common, made at random when they first meet. While the
-// marks differ, or that of the blobs is gone together with the blobs, as when a disk is not mounted, every method is an
-// Unavailable fault. So nothing is written to the wrong place, and nobody takes a file for lost that is only away. Blobs
-// that are found again are used again.
+// Tie wraps blobs that belong to a database: both have a common mark, chosen at random when they
+// first meet. While the marks differ, or the blobs and their mark are gone, as when a disk is not
+// mounted, every method returns an Unavailable fault. This keeps files from being written to the
+// wrong place, and unreachable files from being taken for lost. When the blobs reappear the Tie
+// works again.
 //
-// Make it with [NewTie].
+// Create it with [NewTie].
 type Tie struct {
 	cfg TieConfig
 
@@ -74,7 +75,8 @@ var (
 	_ storage.BlobTidier = (*Tie)(nil)
 )
 
-// NewTie ties blobs to a database. Nothing is asked before the first call of a method. What is missing is an Invalid fault.
+// NewTie ties blobs to a database. It reads nothing before the first method call. Missing fields
+// are an Invalid fault.
 func NewTie(cfg TieConfig) (*Tie, error) {
 	var problems fault.Collector
 	problems.Check(cfg.Blobs != nil, "Blobs", "is required")
@@ -89,12 +91,12 @@ func NewTie(cfg TieConfig) (*Tie, error) {
 	return &Tie{cfg: cfg}, nil
 }
 
-// Run checks again and again until ctx ends, so that [Tie.Err] is never old.
+// Run checks regularly until ctx ends, so that [Tie.Err] is never old.
 func (t *Tie) Run(ctx context.Context) error {
 	ticker := time.NewTicker(tieInterval)
 	defer ticker.Stop()
 	for {
-		_ = t.Check(ctx) // it logs what changes
+		_ = t.Check(ctx) // it logs changes
 		select {
 		case <-ctx.Done():
 			return nil
@@ -103,15 +105,15 @@ func (t *Tie) Run(ctx context.Context) error {
 	}
 }
 
-// Err is what the last check found: nil when there was none.
+// Err returns the result of the last check, or nil when there was none.
 func (t *Tie) Err() error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.verdict
 }
 
-// Check finds out whether the blobs belong to the database, and gives both a mark where it is certain that they do: when
-// there is nothing in either yet, or when what the database names is there.
+// Check finds out whether the blobs belong to the database. It marks both when that is certain:
+// when neither has contents yet, or when the blobs exist that the database refers to.
 func (t *Tie) Check(ctx context.Context) error {
 	t.checking.Lock()
 	defer t.checking.Unlock()
@@ -119,16 +121,16 @@ func (t *Tie) Check(ctx context.Context) error {
 	return t.note(ctx, found, failed)
 }
 
-// Look is Check, but changes nothing.
+// Look is Check without any changes.
 func (t *Tie) Look(ctx context.Context) error {
 	t.checking.Lock()
 	defer t.checking.Unlock()
 	found, failed := t.examine(ctx, false)
-	return errors.Join(found, failed) // one of them at most
+	return errors.Join(found, failed) // at most one is set
 }
 
-// Adopt gives the blobs the database's mark whatever they are. What the database names and is not there is lost then, and
-// what it does not name is swept in time.
+// Adopt gives the blobs the database's mark, whatever they are. Missing blobs are then lost, and
+// blobs without a row will be swept.
 func (t *Tie) Adopt(ctx context.Context) error {
 	t.checking.Lock()
 	defer t.checking.Unlock()
@@ -136,12 +138,12 @@ func (t *Tie) Adopt(ctx context.Context) error {
 	return t.note(ctx, found, failed)
 }
 
-// note remembers what a check found, unless the check itself has failed.
+// note stores the result of a check, unless the check itself failed.
 func (t *Tie) note(ctx context.Context, found, failed error) error {
 	t.mu.Lock()
 	before := t.verdict
 	if failed == nil || !t.checked.IsZero() {
-		t.checked = time.Now() // a database that is away says nothing about the blobs
+		t.checked = time.Now() // an unreachable database says nothing about the blobs
 	}
 	if failed == nil {
 		t.verdict = found
@@ -158,7 +160,7 @@ func (t *Tie) note(ctx context.Context, found, failed error) error {
 	return found
 }
 
-// fresh is the verdict, asked for anew when it is old.
+// fresh returns the last result, after a new check if it is old.
 func (t *Tie) fresh(ctx context.Context) error {
 	t.mu.Lock()
 	verdict, old := t.verdict, time.Since(t.checked) > 2*tieInterval
@@ -169,7 +171,8 @@ func (t *Tie) fresh(ctx context.Context) error {
 	return verdict
 }
 
-// examine compares the marks. What it finds is about the blobs; failed is why it found nothing.
+// examine compares the marks. found is the result for the blobs; failed is the error when it cannot
+// tell.
 func (t *Tie) examine(ctx context.Context, write bool) (found, failed error) {
 	ctx, cancel := context.WithTimeout(ctx, tieLimit)
 	defer cancel()
@@ -199,7 +202,7 @@ func (t *Tie) examine(ctx context.Context, write bool) (found, failed error) {
 	return t.join(ctx, ofBlobs)
 }
 
-// unusable tells a check that was ended from blobs that do not answer.
+// unusable distinguishes a canceled check from blobs that do not answer.
 func (t *Tie) unusable(ctx context.Context, err error) (found, failed error) {
 	if errors.Is(ctx.Err(), context.Canceled) {
 		return nil, err
@@ -210,8 +213,8 @@ func (t *Tie) unusable(ctx context.Context, err error) (found, failed error) {
 	return err, nil
 }
 
-// join gives the database and the blobs the same mark: that of the database, else that of the blobs, else a new one. Of
-// several processes that do so at a time the database decides.
+// join gives the database and the blobs the same mark: that of the database, otherwise that of the
+// blobs, otherwise a new one. Between concurrent processes the database decides.
 func (t *Tie) join(ctx context.Context, ofBlobs string) (found, failed error) {
 	fresh := ofBlobs
 	if fresh == "" {
@@ -233,7 +236,8 @@ func (t *Tie) join(ctx context.Context, ofBlobs string) (found, failed error) {
 	return nil, nil
 }
 
-// belong tells from what is there, where a mark is missing, whether blobs and database belong together.
+// belong decides from the contents, when a mark is missing, whether blobs and database belong
+// together.
 func (t *Tie) belong(ctx context.Context, ofDatabase, ofBlobs string) (found, failed error) {
 	named, err := t.cfg.Rows.ListNamedBlobs(ctx, "", sampleSize)
 	if err != nil {
@@ -241,7 +245,7 @@ func (t *Tie) belong(ctx context.Context, ofDatabase, ofBlobs string) (found, fa
 	}
 	if len(named) == 0 {
 		if ofDatabase != "" {
-			return nil, nil // whatever is in the blobs, nothing of the database can be lost
+			return nil, nil // whatever the blobs contain, nothing of the database can be lost
 		}
 		there, err := t.cfg.Blobs.List(ctx, Prefix, "", 1)
 		if err != nil {
@@ -271,7 +275,7 @@ func (t *Tie) belong(ctx context.Context, ofDatabase, ofBlobs string) (found, fa
 	return errLost, nil
 }
 
-// markOf is the mark of blobs, "" when there is none.
+// markOf returns the mark of blobs, or "" when there is none.
 func markOf(ctx context.Context, blobs storage.Blobs) (string, error) {
 	r, err := blobs.Get(ctx, MarkKey)
 	if fault.Is(err, fault.NotFound) {

@@ -19,7 +19,7 @@ import (
 	"github.com/helpwright/helpwright/storage/memstore"
 )
 
-// mount are blobs on a disk that can be another at any time.
+// mount is a store on a disk that can be replaced at any time.
 type mount struct{ atomic.Pointer[memblob.Blobs] }
 
 func newMount(b *memblob.Blobs) *mount {
@@ -62,7 +62,7 @@ func TestNewTieNamesWhatIsMissing(t *testing.T) {
 	}
 }
 
-// codeOf is the code of a fault, "" of nil.
+// codeOf returns the code of a fault, or "" for nil.
 func codeOf(t *testing.T, err error) string {
 	t.Helper()
 	if err == nil {
@@ -92,7 +92,7 @@ func markOf(t *testing.T, b storage.Blobs) string {
 	return strings.TrimSpace(string(text))
 }
 
-// TestTie looks at every way in which marks, rows and blobs can be there or not.
+// TestTie tests all combinations of present and missing marks, rows and blobs.
 func TestTie(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -163,7 +163,8 @@ func TestTie(t *testing.T) {
 	}
 }
 
-// TestTieOfManyProcesses has many tie the same blobs to the same database at once: all agree.
+// TestTieOfManyProcesses ties the same blobs to the same database concurrently: all agree on the
+// mark.
 func TestTieOfManyProcesses(t *testing.T) {
 	t.Parallel()
 	for _, named := range []rows{{}, {"accounts/1/x": true}} {
@@ -189,8 +190,8 @@ func keysIn(r rows) []string {
 	return keys
 }
 
-// TestLostMount takes the disk away while it is in use: nothing is written to what is there instead, no file is taken
-// for lost, and when it is back everything goes on.
+// TestLostMount removes the disk while it is in use: nothing is written to what is there instead,
+// no file is taken for lost, and everything continues when it is back.
 func TestLostMount(t *testing.T) {
 	t.Parallel()
 	disk, empty := memblob.New(), memblob.New()
@@ -225,7 +226,7 @@ func TestLostMount(t *testing.T) {
 			"List":   errOf(tie.List(t.Context(), "", "", 1)),
 			"Tidy":   errOf(tie.Tidy(t.Context(), time.Now(), false)),
 		} {
-			if what != "Tidy" && codeOf(t, err) != blobs.CodeLost { // these blobs have nothing to tidy up
+			if what != "Tidy" && codeOf(t, err) != blobs.CodeLost { // these blobs have nothing to tidy
 				t.Errorf("%s without the disk: %v", what, err)
 			}
 		}
@@ -244,7 +245,7 @@ func TestLostMount(t *testing.T) {
 
 func errOf[T any](_ T, err error) error { return err }
 
-// mute are marks in a database that is away.
+// mute keeps the marks of a database that can be made unreachable.
 type mute struct{ away atomic.Bool }
 
 func (m *mute) Mark(context.Context) (string, error) {
@@ -258,7 +259,7 @@ func (*mute) SetMark(context.Context, string, string) error {
 	return fault.New(fault.Conflict, "another")
 }
 
-// A database that is away says nothing about the blobs.
+// An unreachable database says nothing about the blobs.
 func TestTieWithoutTheDatabase(t *testing.T) {
 	t.Parallel()
 	marks, b := &mute{}, memblob.New()

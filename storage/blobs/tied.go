@@ -10,10 +10,11 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// undoLimit bounds how long a blob is removed that was put into the wrong place.
+// undoLimit limits the time for deleting a blob that was put into the wrong place.
 const undoLimit = 10 * time.Second
 
-// Put implements [storage.Blobs]. A blob that came to lie in a place that has lost its mark meanwhile is not stored.
+// Put implements [storage.Blobs]. A blob does not count as stored when its store has lost the mark
+// meanwhile.
 func (t *Tie) Put(ctx context.Context, key string, r io.Reader) (int64, error) {
 	if err := t.fresh(ctx); err != nil {
 		return 0, err
@@ -33,7 +34,7 @@ func (t *Tie) Put(ctx context.Context, key string, r io.Reader) (int64, error) {
 	return n, nil
 }
 
-// absent is what a blob that was not found means: it may be all of them that are away.
+// absent returns the fault for a missing blob: perhaps all blobs are gone.
 func (t *Tie) absent(ctx context.Context, err error) error {
 	if !fault.Is(err, fault.NotFound) {
 		return err
@@ -71,8 +72,9 @@ func (t *Tie) Stat(ctx context.Context, key string) (storage.BlobInfo, error) {
 	return info, t.absent(ctx, err)
 }
 
-// Delete implements [storage.Blobs]. While somebody holds the blobs, see [Hold], it is an Unavailable fault. It asks right
-// before: what no row named then is not in a snapshot that is taken by a later holder.
+// Delete implements [storage.Blobs]. While the blobs are held, see [Hold], it is an Unavailable
+// fault. It checks right before deleting: a blob without a row at that time is in no snapshot of a
+// later holder.
 func (t *Tie) Delete(ctx context.Context, key string) error {
 	if err := t.fresh(ctx); err != nil {
 		return err
@@ -97,8 +99,8 @@ func (t *Tie) List(ctx context.Context, prefix, after string, limit int) ([]stor
 	return t.cfg.Blobs.List(ctx, prefix, after, limit)
 }
 
-// Walk implements [storage.BlobWalker]. The blobs are looked at anew first: who walks through all of them may be about to
-// remove some.
+// Walk implements [storage.BlobWalker]. It checks the blobs first, because the caller may be about
+// to delete some.
 func (t *Tie) Walk(ctx context.Context, prefix string, fn func([]storage.BlobInfo) error) error {
 	if err := t.Check(ctx); err != nil {
 		return err

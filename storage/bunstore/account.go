@@ -24,6 +24,8 @@ type accountRow struct {
 	RemoteImages        string
 	TrackSeen           bool
 	RequireSecondFactor bool
+	Origin              string
+	OriginFinishedAt    int64
 	CreatedAt           int64
 	UpdatedAt           int64
 }
@@ -33,6 +35,7 @@ func (r *accountRow) account() helpdesk.Account {
 		ID: r.ID, Name: r.Name, NextNumber: r.NextNumber, DefaultLocale: r.DefaultLocale, Languages: r.Languages, DefaultMailboxID: r.DefaultMailboxID,
 		SendHold:     time.Duration(r.SendHold) * time.Second,
 		RemoteImages: helpdesk.RemoteImages(r.RemoteImages), TrackSeen: r.TrackSeen, RequireSecondFactor: r.RequireSecondFactor,
+		Origin:    helpdesk.Origin{Archive: r.Origin, FinishedAt: timeOf(r.OriginFinishedAt)},
 		CreatedAt: timeOf(r.CreatedAt), UpdatedAt: timeOf(r.UpdatedAt),
 	}
 }
@@ -42,6 +45,7 @@ func accountRowOf(a *helpdesk.Account) accountRow {
 		ID: a.ID, Name: a.Name, NextNumber: a.NextNumber, DefaultLocale: a.DefaultLocale, Languages: a.Languages, DefaultMailboxID: a.DefaultMailboxID,
 		SendHold:     int64(a.SendHold / time.Second),
 		RemoteImages: string(a.RemoteImages), TrackSeen: a.TrackSeen, RequireSecondFactor: a.RequireSecondFactor,
+		Origin: a.Origin.Archive, OriginFinishedAt: micros(a.Origin.FinishedAt),
 		CreatedAt: micros(a.CreatedAt), UpdatedAt: micros(a.UpdatedAt),
 	}
 }
@@ -85,10 +89,11 @@ func (w writer) UpdateAccount(ctx context.Context, a *helpdesk.Account) error {
 	return changed(ctx, res, err, "account", id)
 }
 
-// DeleteAccount implements [helpdesk.AccountWriter]. What refers goes before what is referred to.
+// DeleteAccount implements [helpdesk.AccountWriter]. Referring rows are deleted before the rows
+// they refer to.
 func (w writer) DeleteAccount(ctx context.Context) error {
 	id := w.scope.AccountID
-	// Locked first: from here on nobody adds anything to the account.
+	// Lock first: from here on no other transaction adds anything to the account.
 	var locked int64
 	q := w.forUpdate(w.selects((*accountRow)(nil)).Column("id").Where("id = ?", id))
 	if err := q.Scan(ctx, &locked); err != nil {

@@ -76,7 +76,7 @@ func (w writer) Attachments() storage.Rows[helpdesk.Attachment, helpdesk.Attachm
 	return storedOf(w, &attachments)
 }
 
-// BlobKeys implements [helpdesk.AttachmentReader]. The keys are sorted, each comes once.
+// BlobKeys implements [helpdesk.AttachmentReader]. The keys are sorted and distinct.
 func (r reader) BlobKeys(ctx context.Context, conversationIDs []int64) ([]string, error) {
 	if len(conversationIDs) == 0 {
 		return nil, r.state()

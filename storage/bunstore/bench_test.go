@@ -16,7 +16,7 @@ import (
 	"github.com/helpwright/helpwright/storage/bunstore"
 )
 
-// bench is a store with an account, and a plain connection to the same database for the floor.
+// bench is a store with an account, and a plain connection to the same database as the baseline.
 type bench struct {
 	db       *bunstore.DB
 	plain    *sql.DB
@@ -26,7 +26,7 @@ type bench struct {
 	customer helpdesk.Customer
 }
 
-// benchmarks runs fn on each database that survives the process.
+// benchmarks runs fn on each persistent database.
 func benchmarks(b *testing.B, fn func(b *testing.B, s *bench)) {
 	for _, database := range databases {
 		if database.name == "SQLiteMemory" {
@@ -42,7 +42,7 @@ func benchmarks(b *testing.B, fn func(b *testing.B, s *bench)) {
 	}
 }
 
-// plain opens a database as somebody would who writes SQL by hand.
+// plain opens a database as for hand-written SQL.
 func plain(b *testing.B, url string) *sql.DB {
 	b.Helper()
 	var db *sql.DB
@@ -65,7 +65,7 @@ func plain(b *testing.B, url string) *sql.DB {
 	return db
 }
 
-// fill makes the account that everything happens in.
+// fill creates the account for the benchmark.
 func fill(b *testing.B, s *bench) {
 	b.Helper()
 	err := s.db.InSystemTx(b.Context(), func(ctx context.Context, tx helpdesk.SystemTx) error {
@@ -96,7 +96,8 @@ func (s *bench) conversation(n int) helpdesk.Conversation {
 	}
 }
 
-// ratio runs the floor and the store in turns, so that both meet the same noise, and reports both.
+// ratio runs the baseline and the store alternately, so that both see the same noise, and reports
+// both.
 func ratio(b *testing.B, floor, store func(n int) error) {
 	b.Helper()
 	var spent [2]time.Duration
@@ -121,7 +122,8 @@ const listSQL = `SELECT id, number, channel, mailbox_id, customer_id, customer_e
 	subject, preview, awaiting_since, created_at, updated_at FROM hw_conversations
 	WHERE account_id = %[1]s1 AND (updated_at, id) < (%[1]s2, %[1]s3) ORDER BY updated_at DESC, id DESC LIMIT %[1]s4`
 
-// BenchmarkConversations lists 25 of 100,000 conversations from the middle; the floor is the same query by hand.
+// BenchmarkConversations lists 25 of 100,000 conversations from the middle; the baseline is the
+// same query by hand.
 func BenchmarkConversations(b *testing.B) {
 	benchmarks(b, func(b *testing.B, s *bench) {
 		const total = 100_000
@@ -186,7 +188,8 @@ func BenchmarkConversations(b *testing.B) {
 	})
 }
 
-// BenchmarkInTx files a mail: a conversation, an interaction, an event and a job; the floor writes the same rows by hand.
+// BenchmarkInTx files a mail: a conversation, an interaction, an event and a job; the baseline
+// writes the same rows by hand.
 func BenchmarkInTx(b *testing.B) {
 	benchmarks(b, func(b *testing.B, s *bench) {
 		body := "<p>" + strings.Repeat("some words ", 100) + "</p>"

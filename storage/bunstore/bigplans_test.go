@@ -16,11 +16,11 @@ import (
 	"github.com/helpwright/helpwright/storage/bunstore"
 )
 
-// bigConversations is how many TestBigPlans has.
+// bigConversations is the number of conversations of TestBigPlans.
 const bigConversations = 300_000
 
-// The reads that filing a mail makes, and the lists of a desk, go by the index that names what they look for, on tables where walking all rows in
-// their order would take seconds: with statistics and without.
+// The reads for filing a mail, and the lists of a desk, use the index for what they look for, on
+// tables where walking all rows in order would take seconds: with statistics and without.
 func TestBigPlans(t *testing.T) {
 	t.Parallel()
 	eachEmbedded(t, func(t *testing.T, app *bun.DB, _ *bunstore.DB) {
@@ -59,7 +59,7 @@ func TestBigPlans(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			app.DB.SetMaxIdleConns(0) // the connections read them when they begin
+			app.DB.SetMaxIdleConns(0) // new connections read the settings
 			app.DB.SetMaxIdleConns(4)
 			statistics := len(made) > 0
 			for name, read := range reads {
@@ -78,7 +78,7 @@ func TestBigPlans(t *testing.T) {
 					plans := plansOf(t, app, query)
 					for i, plan := range plans {
 						if i > 0 && cost(t, plan) > 10*cost(t, plans[0]) {
-							continue // the server sees that planning for the values is worth it
+							continue // the server sees that planning for the values pays off
 						}
 						if !read.index.MatchString(plan) || read.last && !read.sorts && sorted.MatchString(plan) {
 							t.Errorf("%s, statistics %t, plan %d:\n%s\n%s", name, statistics, i, query, plan)
@@ -91,8 +91,9 @@ func TestBigPlans(t *testing.T) {
 	})
 }
 
-// bigStatistics are how the statistics come about with which plans are looked at: none, those of
-// all rows, or on SQLite of a hundred, as the store makes them, and those of a time when there were few.
+// bigStatistics returns the ways to compute the statistics under which plans are checked: none, of
+// all rows, or on SQLite of a hundred, as the store does, and outdated ones from when there were
+// few rows.
 func bigStatistics(app *bun.DB) [][]string {
 	if strings.Contains(app.String(), "pg") {
 		return [][]string{nil, {"ANALYZE"}}
@@ -103,16 +104,16 @@ func bigStatistics(app *bun.DB) [][]string {
 	}
 }
 
-// bigRead is a read whose plans are looked at: those of all its queries, or of the last.
+// bigRead is a read whose plans are checked: of all its queries, or of the last.
 type bigRead struct {
 	index *regexp.Regexp
 	run   func(ctx context.Context) error
 	last  bool
 	sorts bool
-	blind bool // the plan is the right one without statistics of PostgreSQL too
+	blind bool // the plan is also right without PostgreSQL's statistics
 }
 
-// bigList is a list of conversations, of which the last query uses an index; those that sort are of few.
+// bigList is a list of conversations whose last query uses an index; lists that sort match few.
 type bigList struct {
 	name, where, index string
 	sorts              bool
@@ -120,7 +121,7 @@ type bigList struct {
 	filter             helpdesk.ConversationFilter
 }
 
-// bigLists are lists of fillBig's conversations, with what they ask for in SQL.
+// bigLists returns lists of fillBig's conversations, with their conditions in SQL.
 func bigLists() []bigList {
 	const open, words = "status IN ('posted', 'pending')", "VIRTUAL TABLE|hw_conversation_search"
 	term := func(word string) []helpdesk.SearchTerm { return []helpdesk.SearchTerm{{Text: word}} }
@@ -168,7 +169,7 @@ func bigLists() []bigList {
 	}
 }
 
-// read is a list whose page is compared with what the database finds without indexes.
+// read returns a list whose page is compared with what the database finds without indexes.
 func (l bigList) read(t *testing.T, app *bun.DB, r helpdesk.Reader) bigRead {
 	t.Helper()
 	column := map[helpdesk.ConversationSort]string{
@@ -192,15 +193,15 @@ func (l bigList) read(t *testing.T, app *bun.DB, r helpdesk.Reader) bigRead {
 	}, true, l.sorts, len(l.filter.Terms) > 0}
 }
 
-// bigWords are the words of fillBig's conversations.
+// bigWords maps the words of fillBig's conversations to the conversations that have them.
 var bigWords = map[string]func(i int) bool{
 	"none": func(int) bool { return false }, "rare": func(i int) bool { return i%50_000 == 3 }, "alien": func(i int) bool { return i%60_000 == 7 },
 	"percent": func(i int) bool { return i%100 == 4 }, "thousandth": func(i int) bool { return i%1000 == 0 }, "half": func(i int) bool { return i%2 == 0 },
 	"common": func(i int) bool { return i%10 != 0 }, "old": func(i int) bool { return i <= 30_000 },
 }
 
-// searchBig looks for words that few, some and many have, in several orders, within all mailboxes and one, two pages of
-// each: whichever way they are found, it is what was asked for.
+// searchBig searches for rare, less rare and common words, in several orders, in all mailboxes and
+// in one, two pages each: all ways of searching find the right rows.
 func searchBig(t *testing.T, app *bun.DB) {
 	t.Helper()
 	db := bunstore.New(app, bunstore.Config{})
@@ -213,7 +214,7 @@ func searchBig(t *testing.T, app *bun.DB) {
 		for word, has := range bigWords {
 			for _, order := range []helpdesk.ConversationSort{helpdesk.ByUpdated, helpdesk.ByAwaiting} {
 				for _, desc := range []bool{false, true} {
-					var all []int64 // in the order of their ids, those who wait before the others when it is descending
+					var all []int64 // in id order; in a descending list waiting conversations come first
 					for _, waiting := range []bool{desc, !desc} {
 						for n := range bigConversations {
 							i := n + 1
@@ -254,7 +255,7 @@ func searchBig(t *testing.T, app *bun.DB) {
 	}
 }
 
-// plansOf is how the database would run a query.
+// plansOf returns how the database would run a query.
 func plansOf(t *testing.T, app *bun.DB, query string) []string {
 	t.Helper()
 	conn, err := app.DB.Conn(t.Context())
@@ -265,12 +266,12 @@ func plansOf(t *testing.T, app *bun.DB, query string) []string {
 	return (&planner{t: t, conn: conn, postgres: strings.Contains(app.String(), "pg")}).plans(query)
 }
 
-// bigText are the bigWords of a conversation.
+// bigText is the text with the bigWords of a conversation.
 const bigText = `'x' || CASE WHEN n.i % 10 <> 0 THEN ' common' ELSE '' END || CASE WHEN n.i % 2 = 0 THEN ' half' ELSE '' END
 	|| CASE WHEN n.i % 100 = 4 THEN ' percent' ELSE '' END || CASE WHEN n.i % 1000 = 0 THEN ' thousandth' ELSE '' END
 	|| CASE WHEN n.i <= 30000 THEN ' old' ELSE '' END || CASE WHEN n.i % 50000 = 3 THEN ' rare' ELSE '' END || CASE WHEN n.i % 60000 = 7 THEN ' alien' ELSE '' END`
 
-// fillBig makes conversations, each with a mail, which the ledger knows.
+// fillBig creates conversations, each with a mail that is in the ledger.
 func fillBig(t *testing.T, app *bun.DB, n int) {
 	t.Helper()
 	conn, err := app.DB.Conn(t.Context())
@@ -278,7 +279,7 @@ func fillBig(t *testing.T, app *bun.DB, n int) {
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	// The rows are right: nothing is checked, and indexes are filled in memory.
+	// The rows are known to be valid: skip checks, and build indexes in memory.
 	settings := []string{"PRAGMA cache_size = -400000", "PRAGMA foreign_keys = 0"}
 	into, words := "(rowid, account, customer, own) SELECT n.i, '_' || %d, '', %s", bigText
 	if strings.Contains(app.String(), "pg") {

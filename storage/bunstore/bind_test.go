@@ -74,7 +74,7 @@ func TestEmbedded(t *testing.T) {
 				if err := db.Migrate(t.Context()); err != nil {
 					t.Fatal(err)
 				}
-				if err := db.Close(); err != nil { // does not close what it does not own
+				if err := db.Close(); err != nil { // must not close what it does not own
 					t.Fatal(err)
 				}
 				return storagetest.Backend{Store: db, Jobs: db, Events: db, KB: db.KB()}
@@ -85,7 +85,7 @@ func TestEmbedded(t *testing.T) {
 
 var errOnPurpose = errors.New("on purpose")
 
-// newAccount makes an account with a role, an event and a job in it.
+// newAccount creates an account with a role, an event and a job.
 func newAccount(ctx context.Context, store helpdesk.Store, name string) (helpdesk.Account, error) {
 	account := helpdesk.Account{Name: name, NextNumber: 1}
 	err := store.InSystemTx(ctx, func(ctx context.Context, tx helpdesk.SystemTx) error {
@@ -104,7 +104,7 @@ func newAccount(ctx context.Context, store helpdesk.Store, name string) (helpdes
 	return account, err
 }
 
-// left checks whether what newAccount made is there.
+// left checks whether the rows of newAccount exist.
 func left(t *testing.T, db *bunstore.DB, account int64, want bool) {
 	t.Helper()
 	_, err := db.Within(helpdesk.Scope{AccountID: account}).Account(t.Context())
@@ -132,7 +132,7 @@ func left(t *testing.T, db *bunstore.DB, account int64, want bool) {
 	}
 }
 
-// The caller's transaction decides, with the caller's own rows.
+// The caller's transaction decides the outcome, together with the caller's own rows.
 func TestBind(t *testing.T) {
 	t.Parallel()
 	eachEmbedded(t, func(t *testing.T, app *bun.DB, db *bunstore.DB) {
@@ -177,7 +177,7 @@ func TestBind(t *testing.T) {
 	})
 }
 
-// A function that fails undoes what it did, and nothing that was before it or comes after.
+// A failing function undoes its own changes, but nothing before or after it.
 func TestBindSavepoint(t *testing.T) {
 	t.Parallel()
 	eachEmbedded(t, func(t *testing.T, app *bun.DB, db *bunstore.DB) {
@@ -208,7 +208,8 @@ func TestBindSavepoint(t *testing.T) {
 		if _, err := kept.Account(t.Context()); !fault.Is(err, fault.Internal) {
 			t.Errorf("after the end: %v", err)
 		}
-		// a broken uniqueness makes PostgreSQL refuse all that follows, up to the savepoint
+		// after a uniqueness conflict PostgreSQL refuses all further statements, up to the
+		// savepoint
 		err = bound.InTx(t.Context(), scope, func(ctx context.Context, tx helpdesk.Tx) error {
 			if err := tx.Mailboxes().Insert(ctx, &helpdesk.Mailbox{InternalLocal: "same"}); err != nil {
 				return err

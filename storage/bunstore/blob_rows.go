@@ -16,8 +16,8 @@ var (
 	_ storage.Marks    = (*DB)(nil)
 )
 
-// blobColumns are all columns that hold keys of blobs. A column that is missing here loses its blobs to the sweep: a test
-// compares the list with the schema.
+// blobColumns lists all columns that hold blob keys. The sweep would delete the blobs of a column
+// missing here: a test compares the list with the schema.
 var blobColumns = []blobColumn{
 	{"hw_attachments", "blob_key"},
 	{"hw_inbound_mails", "raw_key"},
@@ -28,7 +28,7 @@ var blobColumns = []blobColumn{
 
 type blobColumn struct{ table, column string }
 
-// columns are those of blobColumns that the database has: a snapshot may be older than some.
+// columns returns the blobColumns that exist in the database: an older snapshot may lack some.
 func (db *DB) columns() []blobColumn {
 	if db.snapshot {
 		return db.has
@@ -36,7 +36,7 @@ func (db *DB) columns() []blobColumn {
 	return blobColumns
 }
 
-// look finds out which of the columns that are asked for a snapshot has.
+// look finds out which of the blobColumns a snapshot has.
 func (db *DB) look(ctx context.Context) error {
 	for _, c := range append(slices.Clone(blobColumns), blobColumn{"hw_marks", "mark"}) {
 		var n int
@@ -54,7 +54,7 @@ func (db *DB) look(ctx context.Context) error {
 	return nil
 }
 
-// bytewise makes a column of texts compare by bytes, as its index does.
+// bytewise returns a text column compared bytewise, as its index is.
 func (db *DB) bytewise(column string) string {
 	if db.postgres {
 		return column + ` COLLATE "C"`

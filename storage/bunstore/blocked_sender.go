@@ -37,7 +37,7 @@ var blockedSenders = table[writer, helpdesk.BlockedSender, helpdesk.BlockedSende
 	},
 	order: func(f helpdesk.BlockedSenderFilter) string {
 		if len(f.Keys) > 0 {
-			return "+id" // these find few
+			return "+id" // these filters match few rows
 		}
 		return "id"
 	},

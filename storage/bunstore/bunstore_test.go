@@ -12,7 +12,7 @@ import (
 	"github.com/helpwright/helpwright/storage/storagetest/testenv"
 )
 
-// databases are what every test here runs on.
+// databases are the databases that all tests run on.
 var databases = []struct {
 	name string
 	url  func(t testing.TB) string
@@ -22,7 +22,7 @@ var databases = []struct {
 	{"PostgreSQL", func(t testing.TB) string { return testenv.Postgres(t) }},
 }
 
-// open opens and migrates a database that is closed at the end of the test.
+// open opens and migrates a database, and closes it at the end of the test.
 func open(t testing.TB, url string, cfg bunstore.Config) *bunstore.DB {
 	t.Helper()
 	db, err := both.Open(t.Context(), url, cfg)
@@ -47,13 +47,13 @@ func TestStore(t *testing.T) {
 			t.Parallel()
 			storagetest.Run(t, func(t *testing.T) storagetest.Backend {
 				db := open(t, database.url(t), bunstore.Config{})
-				return storagetest.Backend{Store: db, Jobs: db, Events: db, KB: db.KB()}
+				return storagetest.Backend{Store: db, Jobs: db, Events: db, KB: db.KB(), SnapshotsBlock: database.name == "SQLiteMemory"}
 			})
 		})
 	}
 }
 
-// The stores do what the model does, whatever is asked of them.
+// The stores behave like the model under random operations.
 func TestCompare(t *testing.T) {
 	t.Parallel()
 	for _, database := range databases {

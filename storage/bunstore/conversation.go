@@ -55,12 +55,12 @@ func conversationRowOf(account int64, c *helpdesk.Conversation) conversationRow 
 	}
 }
 
-// conversationsInScope keeps a statement about conversations within account and mailboxes.
+// conversationsInScope restricts a statement on conversations to account and mailboxes.
 func (r reader) conversationsInScope(q bun.QueryBuilder) bun.QueryBuilder {
 	return r.inScope("mailbox_id")(q)
 }
 
-// sortColumns are the columns that hold what Conversation.SortKey returns.
+// sortColumns maps sort orders to the columns that store Conversation.SortKey.
 var sortColumns = map[helpdesk.ConversationSort]string{
 	helpdesk.ByCreated:  "created_at",
 	helpdesk.ByUpdated:  "updated_at",
@@ -68,7 +68,7 @@ var sortColumns = map[helpdesk.ConversationSort]string{
 	helpdesk.ByAwaiting: "awaiting_key",
 }
 
-// narrow keeps a query to what a filter asks for.
+// narrow applies a filter to a query.
 func (r reader) narrow(ctx context.Context, q *bun.SelectQuery, f conversationQuery) error {
 	q.Err(checkText(f.Statuses)).Err(checkText(f.Priorities))
 	for _, part := range r.parts(f) {
@@ -90,7 +90,8 @@ func (r reader) narrow(ctx context.Context, q *bun.SelectQuery, f conversationQu
 	return nil
 }
 
-// parts are what a filter says of the columns of conversations. Those of which no index is to be used are hidden.
+// parts returns a filter's conditions on columns of conversations. It hides columns whose indexes
+// must not be used from the planner.
 func (r reader) parts(f conversationQuery) []filter {
 	hidden := func(hide bool) bun.Safe {
 		if hide && f.walk && !r.store.postgres {
@@ -118,8 +119,8 @@ func (r reader) parts(f conversationQuery) []filter {
 	}
 }
 
-// tagged keeps a query to conversations with any of some tags. Of a list whose order is walked each row is asked for its
-// tags, in a way that no planner makes a join of.
+// tagged restricts a query to conversations with any of some tags. When the list's order is walked,
+// the tags of each row are checked with an expression that no planner turns into a join.
 func (r reader) tagged(ids []int64, walk bool) filter {
 	return func(q bun.QueryBuilder) bun.QueryBuilder {
 		if walk {
@@ -132,7 +133,8 @@ func (r reader) tagged(ids []int64, walk bool) filter {
 }
 
 var conversations = table[writer, helpdesk.Conversation, helpdesk.ConversationOrder, conversationRow]{
-	Noun: nouns.Conversations, row: conversationRowOf, item: (*conversationRow).conversation,
+	sparse: true,
+	Noun:   nouns.Conversations, row: conversationRowOf, item: (*conversationRow).conversation,
 	scope: func(w writer, q bun.QueryBuilder) bun.QueryBuilder { return w.conversationsInScope(q) },
 	admit: func(_ context.Context, w writer, all []*helpdesk.Conversation) error {
 		for _, c := range all {
@@ -177,7 +179,8 @@ func (w writer) DeleteConversations(ctx context.Context, ids []int64) error {
 	return inUse(ctx, err, "conversation", 0)
 }
 
-// forgetConversations makes tombstones of the mails of conversations, and others refer to none of them.
+// forgetConversations turns the mails of conversations into tombstones and removes references to
+// them.
 func (w writer) forgetConversations(ctx context.Context, ids []int64) error {
 	if err := w.entomb(ctx, "conversation_id", ids); err != nil {
 		return err
@@ -202,7 +205,7 @@ func (r reader) Participants(ctx context.Context, conversationID int64, n int) (
 	var keys []string
 	err := r.selects((*participantRow)(nil)).Column("address_key").ApplyQueryBuilder(r.ofConversation).
 		Where("conversation_id = ?", conversationID).Order("address_key").Limit(int64(n)).Scan(ctx, &keys)
-	slices.Sort(keys) // whatever the database's collation
+	slices.Sort(keys) // independent of the database's collation
 	return keys, failure(ctx, err, "conversation", conversationID)
 }
 
@@ -233,7 +236,8 @@ func (w writer) AddParticipants(ctx context.Context, conversationID int64, keys 
 	return failure(ctx, err, "conversation", conversationID)
 }
 
-// requireConversation refuses a conversation outside the scope. Within a whole account a foreign key does it.
+// requireConversation refuses a conversation outside the scope. For a whole account a foreign key
+// does that.
 func (w writer) requireConversation(ctx context.Context, id int64) error {
 	if w.scope.Mailboxes == nil {
 		return nil

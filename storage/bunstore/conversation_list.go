@@ -9,11 +9,12 @@ import (
 	"github.com/helpwright/helpwright/storage"
 )
 
-// A list of conversations is read in one of two ways. Where an index has what is asked for in the list's order, or
-// where much of what is in that order is asked for, the order is walked until the page is full. Of what is rare the
-// database reads all and sorts it. No planner can know which is better, as it does not know where in the order the rows
-// are. So a set without an index in the list's order is sorted if it has fewRows; if not, the page may be full within
-// nearBy times as many rows of the order; and so on with more.
+// A list of conversations is read in one of two ways. The list's order is walked until the page is
+// full when an index has the matching rows in that order, or when much of the order matches. When
+// few rows match, the database reads them all and sorts them. No planner can know which is better,
+// because it does not know where in the order the matching rows are. So a set without an index in
+// the list's order is sorted when it has at most fewRows. Otherwise the order is walked as far as
+// nearBy times as many rows; if the page is still not full, both limits grow and it starts over.
 const (
 	fewRows = 128
 	nearBy  = 4
@@ -25,7 +26,7 @@ type conversationList struct {
 	r reader
 }
 
-// conversationRows is conversationList of a transaction.
+// conversationRows is conversationList in a transaction.
 type conversationRows struct {
 	storage.Rows[helpdesk.Conversation, helpdesk.ConversationOrder]
 	r reader
@@ -41,24 +42,24 @@ func (l conversationRows) List(ctx context.Context, f helpdesk.ConversationOrder
 	return l.r.listConversations(ctx, f, seek)
 }
 
-// conversationQuery is how a list is read.
+// conversationQuery holds how a list is read.
 type conversationQuery struct {
 	helpdesk.ConversationOrder
-	column string // of the order
+	column string // of the list's order
 	seek   storage.Seek
-	walk   bool              // the order is walked
-	bound  *storage.Position // the last position to be looked at; nil: there is none
-	listed bool              // the bound is some rows of the list away, not of all conversations
-	index  string            // that SQLite is to use; "": it chooses
+	walk   bool              // whether the order is walked
+	bound  *storage.Position // last position to look at; nil: none
+	listed bool              // the bound counts rows of the list, not all conversations
+	index  string            // index for SQLite to use; "": SQLite chooses
 
 	termsBy termsBy
-	match   string // the terms as SQLite's index is asked for them
+	match   string // the terms as a query of SQLite's index
 }
 
-// conversationSet is what a filter names, to be counted.
+// conversationSet is a set of conversations that a filter selects, to be counted.
 type conversationSet struct {
 	query *bun.SelectQuery
-	index string // that has it first
+	index string // index that has the set as a prefix
 }
 
 func (r reader) listConversations(ctx context.Context, f helpdesk.ConversationOrder, seek storage.Seek) ([]helpdesk.Conversation, error) {
@@ -70,14 +71,14 @@ func (r reader) listConversations(ctx context.Context, f helpdesk.ConversationOr
 		return nil, err
 	}
 	q := conversationQuery{ConversationOrder: f, column: column, seek: seek, walk: true, index: r.openIndex(f)}
-	if f.DraftBy != 0 || f.Undelivered || f.Snoozed.Or(false) { // these find few
+	if f.DraftBy != 0 || f.Undelivered || f.Snoozed.Or(false) { // these match few rows
 		return r.searchSet(ctx, q, conversationSet{})
 	}
 	if len(f.Terms) > 0 {
 		return r.searchConversations(ctx, q)
 	}
 	sets, keyed := r.unordered(f), r.keyed(f)
-	for rows := fewRows; len(sets) > 0; rows *= 8 { // whichever of the two reads less, it is found soon
+	for rows := fewRows; len(sets) > 0; rows *= 8 { // whichever way reads less soon succeeds
 		set, err := r.few(ctx, sets, rows)
 		if err != nil {
 			return nil, err
@@ -112,7 +113,7 @@ func (r reader) conversationPage(ctx context.Context, q conversationQuery) ([]he
 	if !q.walk {
 		column = "+" + column
 		if len(q.TagIDs) > 0 && r.store.postgres {
-			s.Comment("planned for these tags, as a plan for any would read all conversations") // so it is not prepared
+			s.Comment("planned for these tags, as a plan for any would read all conversations") // keeps the statement from being prepared
 		}
 	}
 	page(s, column, q.seek)
@@ -127,8 +128,8 @@ func (r reader) conversationPage(ctx context.Context, q conversationQuery) ([]he
 	return mapped(all, (*conversationRow).conversation), failure(ctx, err, "conversation", 0)
 }
 
-// near is the position n rows further in the order, where a walk is to end; nil: there are fewer. They are the rows of the
-// list, its tags and terms aside, or any rows.
+// near returns the position n rows further in the order, where a walk ends; nil when there are
+// fewer rows. It counts rows of the list without its tags and terms, or any rows.
 func (r reader) near(ctx context.Context, q conversationQuery, n int) (*storage.Position, error) {
 	var at []struct{ Key, ID int64 }
 	s := r.selects((*conversationRow)(nil)).ColumnExpr("?TableName.? AS key, ?TableName.id AS id", bun.Ident(q.column)).ApplyQueryBuilder(r.account)
@@ -145,7 +146,7 @@ func (r reader) near(ctx context.Context, q conversationQuery, n int) (*storage.
 	return &storage.Position{Key: at[0].Key, ID: at[0].ID}, nil
 }
 
-// few is the first of some sets that has at most n rows; nil: none has.
+// few returns the first set that has at most n rows, or nil.
 func (r reader) few(ctx context.Context, sets []conversationSet, n int) (*conversationSet, error) {
 	for i, set := range sets {
 		var found int
@@ -161,7 +162,7 @@ func (r reader) few(ctx context.Context, sets []conversationSet, n int) (*conver
 	return nil, nil //nolint:nilnil // there is none
 }
 
-// by has SQLite use an index, which without statistics it would not.
+// by makes SQLite use an index that it would not choose without statistics.
 func (r reader) by(q *bun.SelectQuery, index string) *bun.SelectQuery {
 	if index != "" && !r.store.postgres {
 		q.ModelTableExpr("?TableName INDEXED BY ?", bun.Ident(index))
@@ -169,8 +170,8 @@ func (r reader) by(q *bun.SelectQuery, index string) *bun.SelectQuery {
 	return q
 }
 
-// openIndex is the index of conversations at work in the list's order; "": the list is of others too, or of so few that
-// other indexes may be better.
+// openIndex returns the index of open conversations in the list's order, or "" when the list
+// includes others, or so few conversations that other indexes may be better.
 func (r reader) openIndex(f helpdesk.ConversationOrder) string {
 	if !atWork(f.Statuses) || unusual(f.Priorities) || f.Spam.Or(false) || f.CustomerID != 0 {
 		return ""
@@ -191,7 +192,8 @@ func (r reader) openIndex(f helpdesk.ConversationOrder) string {
 
 const openMailbox = "hw_conversations_open_mailbox"
 
-// openIndexOf is the index of conversations at work of a user, a team or mailboxes; "": it is of all.
+// openIndexOf returns the index of open conversations of a user, a team or mailboxes, or "" when
+// the list covers all.
 func (r reader) openIndexOf(f helpdesk.ConversationFilter) string {
 	switch {
 	case f.UserID.IsSet() && f.TeamID.IsSet():
@@ -206,7 +208,7 @@ func (r reader) openIndexOf(f helpdesk.ConversationFilter) string {
 	return ""
 }
 
-// mailboxes are those that a list is of; nil: all.
+// mailboxes returns the mailboxes of the list; nil: all.
 func (r reader) mailboxes(f helpdesk.ConversationFilter) []int64 {
 	if f.MailboxID != 0 {
 		return []int64{f.MailboxID}
@@ -214,8 +216,8 @@ func (r reader) mailboxes(f helpdesk.ConversationFilter) []int64 {
 	return r.scope.Mailboxes
 }
 
-// keyed reports whether indexes have what a filter asks for first in the list's order. The rest of it then leaves out some
-// of the rows that are walked.
+// keyed reports whether an index has some of the filter's conditions in the list's order. The other
+// conditions then drop some of the walked rows.
 func (r reader) keyed(f helpdesk.ConversationOrder) bool {
 	if atWork(f.Statuses) {
 		return true
@@ -223,8 +225,8 @@ func (r reader) keyed(f helpdesk.ConversationOrder) bool {
 	return f.Sort != helpdesk.ByAwaiting && (len(r.mailboxes(f.ConversationFilter)) == 1 || f.UserID.IsSet() || f.TeamID.Or(0) != 0)
 }
 
-// unordered are the sets of conversations that a filter names and that no index has in the list's order, those that tend
-// to be small first.
+// unordered returns the sets that a filter selects and that no index has in the list's order, those
+// that tend to be small first.
 func (r reader) unordered(f helpdesk.ConversationOrder) []conversationSet {
 	var sets []conversationSet
 	indexed := func(index string, parts ...filter) {
@@ -244,7 +246,7 @@ func (r reader) unordered(f helpdesk.ConversationOrder) []conversationSet {
 	if f.CustomerID != 0 && f.Sort != helpdesk.ByCreated {
 		add(func(q bun.QueryBuilder) bun.QueryBuilder { return q.Where("customer_id = ?", f.CustomerID) })
 	}
-	bare := f.Sort == helpdesk.ByNumber || f.Sort == helpdesk.ByAwaiting // spam and what is urgent have no index
+	bare := f.Sort == helpdesk.ByNumber || f.Sort == helpdesk.ByAwaiting // spam and urgent conversations have no index
 	if bare && unusual(f.Priorities) && !(working && f.Sort == helpdesk.ByAwaiting) {
 		add(withPriority(f.Priorities, plain))
 	}
@@ -260,7 +262,7 @@ func (r reader) unordered(f helpdesk.ConversationOrder) []conversationSet {
 	if !f.UpdatedSince.IsZero() && f.Sort != helpdesk.ByUpdated {
 		add(withChange(f.UpdatedSince, plain))
 	}
-	if working && len(f.Statuses) == 1 && (f.Sort != helpdesk.ByUpdated || len(f.Terms) > 0) { // one of the two may be rare among those at work
+	if working && len(f.Statuses) == 1 && (f.Sort != helpdesk.ByUpdated || len(f.Terms) > 0) { // one of the two may be rare among open conversations
 		indexed("hw_conversations_status", func(q bun.QueryBuilder) bun.QueryBuilder {
 			return q.Where("?TableName.status = ?", f.Statuses[0])
 		})
@@ -271,7 +273,8 @@ func (r reader) unordered(f helpdesk.ConversationOrder) []conversationSet {
 	return sets
 }
 
-// peopleSet is what a list asks for of a user, a team and mailboxes, if no index has it in the list's order.
+// peopleSet returns the set that a filter selects by user, team and mailboxes, if no index has it
+// in the list's order.
 func (r reader) peopleSet(f helpdesk.ConversationOrder) (index string, parts []filter) {
 	people := r.ofPeople(f.ConversationFilter, "")
 	switch someones := r.assigned(f.ConversationFilter); {
@@ -283,7 +286,7 @@ func (r reader) peopleSet(f helpdesk.ConversationOrder) (index string, parts []f
 	return "", nil
 }
 
-// assigned reports whether a filter asks for conversations of a user, a team or few mailboxes.
+// assigned reports whether a filter selects by user, team or few mailboxes.
 func (r reader) assigned(f helpdesk.ConversationFilter) bool {
 	return len(r.mailboxes(f)) > 0 || f.UserID.IsSet() || f.TeamID.Or(0) != 0
 }

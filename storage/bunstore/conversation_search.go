@@ -8,32 +8,32 @@ import (
 	"github.com/helpwright/helpwright/helpdesk"
 )
 
-// A search is read in one of three ways. Words that many conversations have are soon met in the order of the list, where
-// each row is asked for its terms. What few have is named by the index of the terms, read and sorted. SQLite's index can
-// also name more than are to be sorted, and the order is walked for those.
+// A search is read in one of three ways. Common words: the list's order is walked and the terms of
+// each row are checked. Rare words: the index of the terms returns all hits, which are read and
+// sorted. In between, SQLite's index can return hits while the order is walked.
 //
-// SQLite counts hits as far as it is asked, so it knows which way is the shortest, and of words that many have the page is
-// often among the first rows. The index of PostgreSQL gives all hits
-// or none, and what its planner knows of words is of all accounts and of some words only: there the beginning of the list
-// is looked at first, and it shows how common the words are.
+// SQLite counts hits up to a limit, so the shortest way is known in advance, and the first rows
+// often fill the page for common words. PostgreSQL's index returns all hits or none, and its
+// planner's statistics cover all accounts and only some words: there the beginning of the list is
+// read first, which shows how common the words are.
 const (
-	fewHits     = 4 * fewRows   // of SQLite's index: as many are read and sorted
-	someHits    = 8 * fewHits   // ... rather than that a list is walked that has no index in its order
-	manyHits    = 32 * fewHits  // each row is asked before so many are named
-	firstRows   = 4 * fewRows   // of a list, whose terms PostgreSQL looks at before it asks the index
-	furtherRows = 8 * firstRows // of a list, whose terms are looked at when the words are common
+	fewHits     = 4 * fewRows   // from SQLite's index; up to this many are read and sorted
+	someHits    = 8 * fewHits   // ... when the alternative is walking a list that has no index in its order
+	manyHits    = 32 * fewHits  // from here on each row is checked instead
+	firstRows   = 4 * fewRows   // of a list, whose terms PostgreSQL checks before it uses the index
+	furtherRows = 8 * firstRows // of a list, whose terms are checked when the words are common
 )
 
-// termsBy is how the conversations that have some terms are found.
+// termsBy is a way of finding the conversations that have some terms.
 type termsBy int
 
 const (
-	byIndex   termsBy = iota // the index of the terms names them
-	byRow                    // each row is asked
-	byBesides                // the index names them while the order of the list is walked: SQLite only
+	byIndex   termsBy = iota // the index of the terms returns them
+	byRow                    // the terms of each row are checked
+	byBesides                // the index returns them while the list's order is walked: SQLite only
 )
 
-// searchConversations is listConversations with terms.
+// searchConversations lists conversations that match terms.
 func (r reader) searchConversations(ctx context.Context, q conversationQuery) ([]helpdesk.Conversation, error) {
 	if err := checkText(q.Terms); err != nil {
 		return nil, err
@@ -52,7 +52,7 @@ func (r reader) searchConversations(ctx context.Context, q conversationQuery) ([
 	return r.searchSQLite(ctx, q, sets)
 }
 
-// searchSet looks for terms in all conversations of a set.
+// searchSet looks for terms in a whole set of conversations.
 func (r reader) searchSet(ctx context.Context, q conversationQuery, set conversationSet) ([]helpdesk.Conversation, error) {
 	q.walk, q.bound, q.index, q.termsBy = false, nil, set.index, byRow
 	return r.conversationPage(ctx, q)
@@ -88,8 +88,8 @@ func (r reader) searchPostgres(ctx context.Context, q conversationQuery, sets []
 	return r.conversationPage(ctx, q)
 }
 
-// common reports whether conversations have the terms of a list so often that it is the list's other filters which leave
-// out most of its order.
+// common reports whether the terms are so common that mostly the list's other filters drop the
+// walked rows.
 func (r reader) common(ctx context.Context, q conversationQuery, sets []conversationSet) (bool, error) {
 	if len(sets) == 0 {
 		return false, nil
@@ -138,8 +138,8 @@ func (r reader) searchSQLite(ctx context.Context, q conversationQuery, sets []co
 	return r.conversationPage(ctx, q)
 }
 
-// searchNext looks for terms in the next rows of a list, or of all conversations in its order where no index has those of
-// the list. It reports whether the page is complete.
+// searchNext looks for terms in the next rows of a list, or of all conversations in its order when
+// no index has those of the list. It reports whether the page is complete.
 func (r reader) searchNext(ctx context.Context, q conversationQuery, rows int, unordered bool) (page []helpdesk.Conversation, done bool, err error) {
 	q.termsBy, q.listed = byRow, !unordered || r.keyed(q.ConversationOrder)
 	if q.bound, err = r.near(ctx, q, rows); err != nil {
@@ -149,7 +149,7 @@ func (r reader) searchNext(ctx context.Context, q conversationQuery, rows int, u
 	return page, q.bound == nil || len(page) == q.seek.Limit, err
 }
 
-// withTerms keeps a query to the conversations that have all terms.
+// withTerms restricts a query to the conversations that have all terms.
 func (r reader) withTerms(ctx context.Context, q *bun.SelectQuery, f conversationQuery) (err error) {
 	in := conversationSearch
 	switch {

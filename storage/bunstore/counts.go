@@ -8,7 +8,7 @@ import (
 	"github.com/helpwright/helpwright/helpdesk"
 )
 
-// countRow is a line of what triggers keep; on PostgreSQL several make up a count.
+// countRow is a row maintained by triggers; on PostgreSQL several rows add up to one count.
 type countRow struct {
 	bun.BaseModel `bun:"table:hw_conversation_counts,alias:hw_conversation_counts"`
 	TagID         int64
@@ -30,7 +30,7 @@ func (r *countRow) count() helpdesk.ConversationCount {
 	}
 }
 
-// countedBy are what the lines are told apart by.
+// countedBy lists the key columns of the rows.
 var countedBy = []string{"tag_id", "mailbox_id", "user_id", "team_id", "status", "priority", "awaiting", "snoozed", "spam"}
 
 // ConversationCounts implements [helpdesk.CountReader].
@@ -63,7 +63,7 @@ func (r reader) Count(ctx context.Context, q helpdesk.CountQuery) ([]int64, erro
 		}
 		number(some)
 	}
-	if q.Quarantined { // the state is in the text, as the condition of an index
+	if q.Quarantined { // the state is a literal, to match the condition of an index
 		number(r.selects((*inboundRow)(nil)).ApplyQueryBuilder(r.ledgerInScope).Where("?TableName.state = 'quarantined'"))
 	}
 	into := make([]any, n)

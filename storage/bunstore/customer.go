@@ -57,8 +57,9 @@ type websiteRow struct {
 	Website       string
 }
 
-// customerParts completes a WITH clause that selects customers as c: one statement, and so one snapshot, returns them
-// with their items. The columns mean what the row's kind says. CROSS JOIN keeps SQLite from beginning with the items.
+// customerParts completes a WITH clause that selects customers as c: a single statement, and thus a
+// single snapshot, returns them with their items. The kind of a row determines the meaning of its
+// columns. CROSS JOIN keeps SQLite from starting with the items.
 const customerParts = `
 	SELECT 0 AS kind, c.id AS customer, 0 AS item, c.first_name AS a, c.last_name AS b, c.company AS d,
 		c.note AS n, c.created_at, c.updated_at FROM c
@@ -69,7 +70,7 @@ const customerParts = `
 	UNION ALL SELECT 3, w.customer_id, w.id, w.website, '', '', '', 0, 0 FROM c CROSS JOIN hw_customer_websites AS w
 		WHERE w.account_id = c.account_id AND w.customer_id = c.id`
 
-// customers reads what a query for customerRow selects, by id.
+// customers reads the customers that a query for customerRow selects, by id.
 func (s *querier) customers(ctx context.Context, selected *bun.SelectQuery, desc bool) ([]helpdesk.Customer, error) {
 	var all []helpdesk.Customer
 	err := s.rows(ctx, func(rows *sql.Rows) (err error) {
@@ -127,7 +128,7 @@ func (r reader) selectCustomers() *bun.SelectQuery {
 	return r.selects((*customerRow)(nil)).ApplyQueryBuilder(r.account)
 }
 
-// hasEmail keeps a query to the customer with an address key.
+// hasEmail restricts a query to the customer with an address key.
 func (r reader) hasEmail(key string) filter {
 	return func(q bun.QueryBuilder) bun.QueryBuilder {
 		return q.Where(`id IN (SELECT e.customer_id FROM hw_customer_emails AS e
@@ -158,8 +159,9 @@ func (r reader) Customers(ctx context.Context, f helpdesk.CustomerFilter, seek s
 	return r.customers(ctx, q, seek.Desc)
 }
 
-// searchCustomers lists the customers that have all terms, by id. SQLite's index has that order. On PostgreSQL the next
-// customers are looked at before the index is asked, as for [reader.searchPostgres].
+// searchCustomers lists the customers that have all terms, by id, the order of SQLite's index. On
+// PostgreSQL it first checks the next customers before it uses the index, as in
+// [reader.searchPostgres].
 func (r reader) searchCustomers(ctx context.Context, terms []helpdesk.SearchTerm, seek storage.Seek) ([]helpdesk.Customer, error) {
 	if !r.store.postgres {
 		match, err := r.match(ctx, customerSearch, terms)
@@ -249,7 +251,7 @@ func (w writer) InsertCustomer(ctx context.Context, c *helpdesk.Customer) error 
 
 // UpdateCustomer implements [helpdesk.CustomerWriter].
 func (w writer) UpdateCustomer(ctx context.Context, c *helpdesk.Customer) error {
-	row := customerRowOf(w.scope.AccountID, c) // written first: from here on nobody else changes the items
+	row := customerRowOf(w.scope.AccountID, c) // written first: the lock keeps others from changing the items
 	res, err := w.updates(&row).ApplyQueryBuilder(w.account).Where("id = ?", c.ID).Exec(ctx)
 	if err := changed(ctx, res, err, "customer", c.ID); err != nil {
 		return err
@@ -270,7 +272,7 @@ func (w writer) UpdateCustomer(ctx context.Context, c *helpdesk.Customer) error 
 	return w.insertItems(ctx, c.ID, c, func(id int64) bool { return id == 0 })
 }
 
-// knownItems refuses an id that is none of the customer's items.
+// knownItems refuses an id that belongs to none of the customer's items.
 func knownItems(c, old *helpdesk.Customer) error {
 	for _, e := range c.Emails {
 		if e.ID != 0 && !slices.ContainsFunc(old.Emails, func(o helpdesk.CustomerEmail) bool { return o.ID == e.ID }) {
@@ -290,8 +292,8 @@ func knownItems(c, old *helpdesk.Customer) error {
 	return nil
 }
 
-// removeItems removes the items that the customer no longer has. References to an address that was given up are
-// cleared; the text of the address stays where it was used.
+// removeItems deletes the items that the customer no longer has. It clears references to a deleted
+// address; the text of the address stays where it was used.
 func (w writer) removeItems(ctx context.Context, c, old *helpdesk.Customer) error {
 	var emails, phones, websites []int64
 	for _, o := range old.Emails {
@@ -327,14 +329,14 @@ func (w writer) removeItems(ctx context.Context, c, old *helpdesk.Customer) erro
 	return nil
 }
 
-// forgetEmails clears the references to addresses of customers.
+// forgetEmails clears references to addresses of customers.
 func (w writer) forgetEmails(ctx context.Context, ids []int64) error {
 	if len(ids) == 0 {
 		return nil
 	}
 	var locked []int64
 	q := w.selects((*emailRow)(nil)).Column("id").ApplyQueryBuilder(w.account).Where("id IN (?)", bun.List(ids)).Order("id")
-	if err := w.forUpdate(q).Scan(ctx, &locked); err != nil { // nobody else begins to name them
+	if err := w.forUpdate(q).Scan(ctx, &locked); err != nil { // from here on no other transaction adds references
 		return failure(ctx, err, "customer", 0)
 	}
 	for _, table := range []string{"hw_conversations", "hw_interactions"} {
@@ -347,8 +349,8 @@ func (w writer) forgetEmails(ctx context.Context, ids []int64) error {
 	return nil
 }
 
-// changeItems writes the items that stay and are not as before. Addresses step aside first, as two of them may have
-// changed places.
+// changeItems writes the kept items that have changed. Addresses first get temporary values,
+// because two of them may have swapped.
 func (w writer) changeItems(ctx context.Context, c, old *helpdesk.Customer) error {
 	account := w.scope.AccountID
 	if err := checkText(c.Emails, c.Phones, c.Websites); err != nil {
@@ -398,7 +400,7 @@ func (w writer) changeItems(ctx context.Context, c, old *helpdesk.Customer) erro
 	return nil
 }
 
-// insertItems stores the items whose id is wanted and sets their ids.
+// insertItems stores the items whose ids are wanted and sets their new ids.
 func (w writer) insertItems(ctx context.Context, id int64, c *helpdesk.Customer, wanted func(id int64) bool) error {
 	account := w.scope.AccountID
 	var emails []emailRow

@@ -23,8 +23,8 @@ import (
 	"github.com/helpwright/helpwright/storage/storagetest/testnet"
 )
 
-// slow is a database behind a network that takes its time, so that an end at random often meets a statement, a commit
-// among them, on its way.
+// slow is a database behind a slow network, so that a random end often hits a statement or a commit
+// in transit.
 func slow(t *testing.T, dsn string, delay time.Duration) string {
 	t.Helper()
 	u, err := url.Parse(dsn)
@@ -56,7 +56,7 @@ func slow(t *testing.T, dsn string, delay time.Duration) string {
 	return u.String()
 }
 
-// TestUploadsCutAtRandom ends the requests of uploads at random moments: every row that is there has its file.
+// TestUploadsCutAtRandom cancels upload requests at random moments: every row still has its file.
 func TestUploadsCutAtRandom(t *testing.T) {
 	t.Parallel()
 	const uploads = 1000 // of each kind
@@ -67,7 +67,7 @@ func TestUploadsCutAtRandom(t *testing.T) {
 		var mu sync.Mutex
 		outcomes := map[string]int{}
 		const workers = 16
-		var typical atomic.Int64 // what one takes when nobody cuts it, under the load of the others
+		var typical atomic.Int64 // duration of an uncanceled upload, under the load of the others
 		typical.Store(int64(100 * time.Millisecond))
 		slots := make(chan struct{}, workers)
 		for n := range uploads {
@@ -110,7 +110,7 @@ func TestUploadsCutAtRandom(t *testing.T) {
 	d.check(t, dsn)
 }
 
-// TestUploadsOnCutConnections resets the connections to the database at random moments meanwhile.
+// TestUploadsOnCutConnections resets the database connections at random moments during uploads.
 func TestUploadsOnCutConnections(t *testing.T) {
 	t.Parallel()
 	dsn := testenv.Postgres(t)
@@ -159,7 +159,7 @@ func TestUploadsOnCutConnections(t *testing.T) {
 	if outcomes["done"] == 0 || outcomes["internal"] > 0 {
 		t.Errorf("outcomes %v", outcomes)
 	}
-	time.Sleep(200 * time.Millisecond) // what was asked for last is committed or not
+	time.Sleep(200 * time.Millisecond) // the last statements are committed or lost by then
 	d.check(t, dsn)
 }
 
@@ -234,7 +234,7 @@ func newUploader(t *testing.T, db *bunstore.DB) *uploader {
 	return d
 }
 
-// check finds the file of every row.
+// check looks for the file of every row.
 func (d *uploader) check(t *testing.T, dsn string) {
 	t.Helper()
 	rows, err := plainPostgres(t, dsn).QueryContext(t.Context(), `SELECT blob_key FROM hw_attachments

@@ -96,7 +96,7 @@ func (r reader) Received(ctx context.Context, customerEmailID int64, since time.
 		Where("customer_email_id = ?", customerEmailID).Where("created_at >= ?", micros(since)), limit)
 }
 
-// count counts the rows that a query selects, and no more than limit of them.
+// count counts the rows that a query selects, up to limit.
 func (r reader) count(ctx context.Context, q *bun.SelectQuery, limit int) (int, error) {
 	if limit <= 0 {
 		return 0, r.state()

@@ -10,7 +10,7 @@ import (
 	"github.com/helpwright/helpwright/storage"
 )
 
-// The conditions of indexes, word for word: SQLite uses these for no others.
+// The conditions of partial indexes, word for word: SQLite uses the indexes only then.
 const (
 	openStatus  = "?TableName.status IN ('posted', 'pending')"
 	inTeam      = "?TableName.team_id <> 0"
@@ -18,9 +18,9 @@ const (
 	undelivered = "v.state IN ('failed', 'bounced', 'suppressed')"
 )
 
-// The parts of a filter. A sign of "+" in front of a column hides it from the planner of SQLite.
+// The parts of a filter. A "+" before a column hides it from SQLite's planner.
 
-// withAwaiting narrows to those whose customer waits, or none does.
+// withAwaiting selects conversations whose customer waits, or does not.
 func withAwaiting(awaiting storage.Opt[bool], sign bun.Safe) filter {
 	return func(q bun.QueryBuilder) bun.QueryBuilder {
 		if waits, given := awaiting.Get(); given && waits {
@@ -32,7 +32,7 @@ func withAwaiting(awaiting storage.Opt[bool], sign bun.Safe) filter {
 	}
 }
 
-// withSnooze narrows to those that are asleep, or awake.
+// withSnooze selects snoozed conversations, or those that are not.
 func withSnooze(snoozed storage.Opt[bool]) filter {
 	return func(q bun.QueryBuilder) bun.QueryBuilder {
 		if asleep, given := snoozed.Get(); given && asleep {
@@ -44,7 +44,7 @@ func withSnooze(snoozed storage.Opt[bool]) filter {
 	}
 }
 
-// withSpam narrows to spam, or to all but it.
+// withSpam selects spam, or everything else.
 func withSpam(is storage.Opt[bool], sign bun.Safe) filter {
 	return func(q bun.QueryBuilder) bun.QueryBuilder {
 		if spam, given := is.Get(); given && spam {
@@ -56,7 +56,7 @@ func withSpam(is storage.Opt[bool], sign bun.Safe) filter {
 	}
 }
 
-// withPriority narrows to priorities.
+// withPriority selects by priority.
 func withPriority(all []helpdesk.Priority, sign bun.Safe) filter {
 	return func(q bun.QueryBuilder) bun.QueryBuilder {
 		if unusual(all) && sign == "" {
@@ -69,7 +69,7 @@ func withPriority(all []helpdesk.Priority, sign bun.Safe) filter {
 	}
 }
 
-// withChange narrows to those that have changed since a time.
+// withChange selects conversations changed since a time.
 func withChange(since time.Time, sign bun.Safe) filter {
 	return func(q bun.QueryBuilder) bun.QueryBuilder {
 		if since.IsZero() {
@@ -79,7 +79,7 @@ func withChange(since time.Time, sign bun.Safe) filter {
 	}
 }
 
-// ofPeople narrows to the conversations of a user, a team and mailboxes.
+// ofPeople selects the conversations of a user, a team and mailboxes.
 func (r reader) ofPeople(f helpdesk.ConversationFilter, sign bun.Safe) filter {
 	return func(q bun.QueryBuilder) bun.QueryBuilder {
 		if r.scope.Mailboxes != nil {
@@ -103,7 +103,7 @@ func (r reader) ofPeople(f helpdesk.ConversationFilter, sign bun.Safe) filter {
 	}
 }
 
-// ofDesk narrows to drafts of a user and to failed deliveries.
+// ofDesk selects conversations with a draft of a user, or with failed deliveries.
 func (r reader) ofDesk(f helpdesk.ConversationFilter) filter {
 	return func(q bun.QueryBuilder) bun.QueryBuilder {
 		if f.DraftBy != 0 {
@@ -112,7 +112,7 @@ func (r reader) ofDesk(f helpdesk.ConversationFilter) filter {
 				UNION ALL SELECT l.conversation_id FROM hw_interactions AS l
 				WHERE l.account_id = ? AND l.user_id = ? AND l.send_at > 0)`, r.scope.AccountID, f.DraftBy, r.scope.AccountID, f.DraftBy)
 		}
-		if f.Undelivered { // no join: where nothing was ever sent PostgreSQL would begin it with all interactions
+		if f.Undelivered { // no join: where nothing was ever sent PostgreSQL would start it with all interactions
 			q = q.Where(`?TableName.id IN (SELECT (SELECT i.conversation_id FROM hw_interactions AS i
 				WHERE i.account_id = v.account_id AND i.id = v.interaction_id) FROM hw_deliveries AS v
 				WHERE v.account_id = ? AND `+undelivered+`)`, r.scope.AccountID)
@@ -121,19 +121,19 @@ func (r reader) ofDesk(f helpdesk.ConversationFilter) filter {
 	}
 }
 
-// atWork reports whether statuses are given that conversations at work have, and no others.
+// atWork reports whether statuses are given, all of them of open conversations.
 func atWork(statuses []helpdesk.Status) bool {
 	return len(statuses) > 0 && !slices.ContainsFunc(statuses, func(s helpdesk.Status) bool {
 		return s != helpdesk.StatusPosted && s != helpdesk.StatusPending
 	})
 }
 
-// unusual reports whether priorities are asked for, and none of them is normal.
+// unusual reports whether priorities are given, none of them normal.
 func unusual(all []helpdesk.Priority) bool {
 	return len(all) > 0 && !slices.Contains(all, helpdesk.PriorityNormal)
 }
 
-// withStatus narrows to statuses. Those of conversations at work have indexes of their own.
+// withStatus selects by status. Open conversations have indexes of their own.
 func (r reader) withStatus(statuses []helpdesk.Status, sign bun.Safe) filter {
 	return func(q bun.QueryBuilder) bun.QueryBuilder {
 		if len(statuses) == 0 {
@@ -141,7 +141,7 @@ func (r reader) withStatus(statuses []helpdesk.Status, sign bun.Safe) filter {
 		}
 		if atWork(statuses) {
 			both := slices.Contains(statuses, helpdesk.StatusPosted) && slices.Contains(statuses, helpdesk.StatusPending)
-			if both || !r.store.postgres { // which sees what follows, and would take both for much less
+			if both || !r.store.postgres { // PostgreSQL recognizes the implication, and would underestimate both conditions together
 				q = q.Where(openStatus)
 			}
 			if both {

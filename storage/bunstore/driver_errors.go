@@ -5,10 +5,10 @@ import (
 	"reflect"
 )
 
-// The errors of drivers are known here by their methods and fields, so that a program links the driver that it uses and
-// no other.
+// Driver errors are recognized by their methods and fields, so that a program links only the driver
+// that it uses.
 
-// The codes of PostgreSQL (appendix A of its manual) that mean something here.
+// The PostgreSQL error codes (appendix A of its manual) that are handled.
 const (
 	pgUniqueViolation      = "23505"
 	pgForeignKeyViolation  = "23503"
@@ -17,24 +17,25 @@ const (
 	pgLockNotAvailable     = "55P03"
 	pgQueryCanceled        = "57014" // with a live context: the statement timeout
 	pgReadOnly             = "25006" // a standby, or a server that was made read-only
-	pgIdleInTransaction    = "25P03" // the server ended our session: it heard nothing for long
-	pgNoStatement          = "26000" // the session does not know what was prepared: a pooler gave us another one
-	pgStatementExists      = "42P05" // and this one has one of that name
+	pgIdleInTransaction    = "25P03" // the server ended an idle session
+	pgNoStatement          = "26000" // the session lacks a prepared statement: a pooler has switched sessions
+	pgStatementExists      = "42P05" // and the new session already has one of that name
 	pgNotSupported         = "0A000"
 	pgCompletionUnknown    = "40003"
 	pgResolutionUnknown    = "08007"
 )
 
-// pgOutdated is where the server refuses what was prepared before a migration changed the type of a column.
+// pgOutdated is the routine in which the server refuses a statement prepared before a migration
+// changed the type of a column.
 const pgOutdated = "RevalidateCachedQuery"
 
-// What pgx says that is no error of the server.
+// Messages of pgx errors that do not come from the server.
 const (
 	pgxRolledBack   = "commit unexpectedly resulted in rollback" // pgx.ErrTxCommitRollback
 	pgxNoConnection = "failed to connect to `"                   // pgconn.ConnectError
 )
 
-// The result codes of SQLite (https://sqlite.org/rescode.html) that mean something here.
+// The SQLite result codes (https://sqlite.org/rescode.html) that are handled.
 const (
 	sqliteBusy       = 5
 	sqliteLocked     = 6
@@ -51,10 +52,11 @@ const (
 	sqliteUnique     = sqliteConstraint | 8<<8
 )
 
-// postgresError is what an error of the server says.
+// postgresError holds the fields of a server error.
 type postgresError struct{ code, constraint, severity, routine string }
 
-// ofPostgres reports whether an error is of the server: it has a method SQLState, as those of pgx and lib/pq have.
+// ofPostgres reports whether err comes from the server: such errors have a method SQLState in both
+// pgx and lib/pq.
 func ofPostgres(err error) (postgresError, bool) {
 	e, ok := errors.AsType[interface {
 		error
@@ -81,8 +83,8 @@ func ofPostgres(err error) (postgresError, bool) {
 	}, true
 }
 
-// ofSQLite returns the extended result code of an error of SQLite: it has a method Code, as those of modernc.org/sqlite
-// have.
+// ofSQLite returns the extended result code of a SQLite error, recognized by its method Code as in
+// modernc.org/sqlite.
 func ofSQLite(err error) (code int, ok bool) {
 	e, ok := errors.AsType[interface {
 		error

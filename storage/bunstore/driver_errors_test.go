@@ -14,7 +14,7 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
-// What is known here of the drivers is what they have.
+// The drivers' errors have the methods and fields that this package relies on.
 func TestErrorsOfDrivers(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ ours, theirs int }{

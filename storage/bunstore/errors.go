@@ -18,13 +18,17 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// errEnded is what a Tx answers after its transaction has ended.
+// errEnded is the error of a Tx used after its transaction has ended.
 var errEnded = &fault.Error{Kind: fault.Internal, Op: "bunstore", Message: "The transaction has ended."}
 
-// uniques tells which uniqueness of the contract an index stands for. PostgreSQL names the index, SQLite the columns.
+// uniques maps indexes to the uniqueness rules of the contract. PostgreSQL reports the index,
+// SQLite the columns.
 var uniques = []struct{ index, columns, code string }{
 	{"hw_users_email_key", "hw_users.email_key", helpdesk.UniqueUserEmail},
 	{"hw_memberships_user", "hw_memberships.user_id, hw_memberships.account_id", helpdesk.UniqueMembership},
+	{"hw_passkeys_credential", "hw_passkeys.credential_id", helpdesk.UniquePasskey},
+	{"hw_user_identities_subject", "hw_user_identities.issuer, hw_user_identities.subject", helpdesk.UniqueUserIdentity},
+	{"hw_join_rules_domain", "hw_join_rules.domain, hw_join_rules.issuer, hw_join_rules.account_id", helpdesk.UniqueJoinRule},
 	{"hw_mailboxes_email", "hw_mailboxes.account_id, hw_mailboxes.email_key", helpdesk.UniqueMailboxEmail},
 	{"hw_mailboxes_local", "hw_mailboxes.internal_local", helpdesk.UniqueMailboxLocal},
 	{"hw_customer_emails_key", "hw_customer_emails.account_id, hw_customer_emails.email_key", helpdesk.UniqueCustomerEmail},
@@ -46,7 +50,7 @@ var uniques = []struct{ index, columns, code string }{
 	{"hw_theme_files_path", "hw_theme_files.theme_id, hw_theme_files.path", kb.UniqueThemeFile},
 }
 
-// failure makes a fault of what a driver returned for a statement about a resource.
+// failure turns a driver's error for a statement on a resource into a fault.
 func failure(ctx context.Context, err error, resource string, id int64) error {
 	if err == nil {
 		return nil
@@ -55,7 +59,7 @@ func failure(ctx context.Context, err error, resource string, id int64) error {
 		return err
 	}
 	switch {
-	case ctx.Err() != nil: // the driver has its own word for it
+	case ctx.Err() != nil: // drivers report it with errors of their own
 		return ctx.Err()
 	case errors.Is(err, sql.ErrNoRows):
 		return fault.Missing(resource, id)
@@ -69,28 +73,31 @@ func failure(ctx context.Context, err error, resource string, id int64) error {
 		missing.Message, missing.Err = "What the "+resource+" refers to is not there.", err
 		return missing
 	case passing(err), unreachable(err):
-		return &fault.Error{Kind: fault.Unavailable, Op: "bunstore", Message: "The database cannot be reached now.", Err: err}
+		return &fault.Error{Kind: fault.Unavailable, Op: "bunstore", Message: "The database cannot be reached right now.", Err: err}
 	case errors.Is(err, sql.ErrTxDone):
 		return &fault.Error{Kind: fault.Internal, Op: "bunstore", Message: errEnded.Message, Err: err}
 	}
 	return fault.Wrap(fault.Internal, "bunstore", err)
 }
 
-// commitFailure makes a fault of what a driver returned for a commit. The caller's context has no say any more.
+// commitFailure turns a driver's error for a commit into a fault. The caller's context no longer
+// matters.
 func commitFailure(ctx context.Context, err error) error {
 	if notCommitted(err) {
 		return failure(context.WithoutCancel(ctx), err, "transaction", 0)
 	}
 	return &fault.Error{
 		Kind: fault.OutcomeUnknown, Op: "bunstore", Err: err,
-		Message: "The database did not say whether it was done.",
+		Message: "The database did not confirm whether the change was made.",
 	}
 }
 
-// notCommitted reports that a commit has failed for certain: it never left, or the database has refused it.
+// notCommitted reports that a commit has certainly failed: it was never sent, or the database
+// refused it.
 func notCommitted(err error) bool {
 	if e, ok := ofPostgres(err); ok {
-		// One that ends the session may come after the commit: while it waits for standbys, for instance.
+		// An error that ends the session may follow the commit, for instance while it waits for
+		// standbys.
 		return e.severity == "ERROR" && e.code != pgCompletionUnknown && e.code != pgResolutionUnknown
 	}
 	if code, ok := ofSQLite(err); ok {
@@ -98,13 +105,15 @@ func notCommitted(err error) bool {
 		case sqliteBusy, sqliteLocked, sqliteFull, sqliteReadOnly, sqliteConstraint:
 			return true
 		}
-		return false // of a failing disk nobody knows what is on it
+		return false // after a disk error the content of the disk is unknown
 	}
-	// Not pgconn.SafeToRetry: it says so of a connection that was reset after the commit had been sent, too.
+	// Not pgconn.SafeToRetry: it is also true for a connection that was reset after the commit was
+	// sent.
 	return strings.Contains(err.Error(), pgxRolledBack) || errors.Is(err, sql.ErrTxDone)
 }
 
-// inUse is failure for the removal of a row: a foreign key that is in the way means that the row is still needed.
+// inUse is failure for deleting a row: a foreign key violation means that other rows still refer to
+// it.
 func inUse(ctx context.Context, err error, resource string, id int64) error {
 	if err != nil && foreignKeyViolation(err) {
 		return stillInUse(resource, id, err)
@@ -125,7 +134,7 @@ func stillInUse(resource string, id int64, err error) error {
 	return &fault.Error{Kind: fault.Conflict, Resource: resource, ID: id, Message: message, Err: err}
 }
 
-// removed is changed for the removal of a row.
+// removed is changed for deleting a row.
 func removed(ctx context.Context, res sql.Result, err error, resource string, id int64) error {
 	if err != nil {
 		return inUse(ctx, err, resource, id)
@@ -133,7 +142,7 @@ func removed(ctx context.Context, res sql.Result, err error, resource string, id
 	return changed(ctx, res, nil, resource, id)
 }
 
-// conflict is the fault of a broken uniqueness.
+// conflict returns the fault for a violated uniqueness rule.
 func conflict(index, resource string, id int64, err error) error {
 	code := ""
 	for _, u := range uniques {
@@ -143,11 +152,11 @@ func conflict(index, resource string, id int64, err error) error {
 	}
 	return &fault.Error{
 		Kind: fault.Conflict, Resource: resource, ID: id, Code: code,
-		Message: "There is such a " + resource + " already.", Err: err,
+		Message: "This " + resource + " already exists.", Err: err,
 	}
 }
 
-// uniqueViolation returns the index, or its columns, that err is about.
+// uniqueViolation returns the index, or its columns, that err names.
 func uniqueViolation(err error) (string, bool) {
 	if e, ok := ofPostgres(err); ok {
 		return e.constraint, e.code == pgUniqueViolation
@@ -168,7 +177,8 @@ func foreignKeyViolation(err error) bool {
 	return ok && code == sqliteForeignKey
 }
 
-// passing reports a conflict with another transaction, or with what was prepared before it: running this one again helps.
+// passing reports a conflict with another transaction, or with an outdated prepared statement: a
+// retry helps.
 func passing(err error) bool {
 	if e, ok := ofPostgres(err); ok {
 		switch e.code {
@@ -178,13 +188,13 @@ func passing(err error) bool {
 		return e.code == pgNotSupported && e.routine == pgOutdated
 	}
 	if code, ok := ofSQLite(err); ok {
-		primary := code & 0xff // the rest of an extended code says more exactly why
+		primary := code & 0xff // the higher bits only add detail
 		return primary == sqliteBusy || primary == sqliteLocked
 	}
 	return false
 }
 
-// unreachable reports that the database is away, full or overloaded.
+// unreachable reports that the database cannot be reached, is full or is overloaded.
 func unreachable(err error) bool {
 	if e, ok := ofPostgres(err); ok {
 		switch e.code {
@@ -205,7 +215,7 @@ func unreachable(err error) bool {
 		return false
 	}
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, errSlow) {
-		return true // it was our own limit: the caller's context lives
+		return true // our own limit: the caller's context is still live
 	}
 	if _, ok := errors.AsType[net.Error](err); ok {
 		return true
@@ -215,8 +225,8 @@ func unreachable(err error) bool {
 		strings.Contains(err.Error(), pgxNoConnection) || strings.Contains(err.Error(), "database is closed") || strings.Contains(err.Error(), "conn closed")
 }
 
-// checkText refuses strings that a database cannot keep as they are: bun would replace what is not UTF-8, and NUL is
-// a syntax error of PostgreSQL. It looks into structs, slices and pointers.
+// checkText refuses strings that the database cannot store unchanged: bun replaces invalid UTF-8,
+// and PostgreSQL rejects NUL as a syntax error. It looks into structs, slices and pointers.
 func checkText(values ...any) error {
 	for _, v := range values {
 		ok := true
@@ -224,12 +234,12 @@ func checkText(values ...any) error {
 		case string:
 			ok = storable(v)
 		case int64, int, bool, []byte, nil:
-		case bun.Query: // checked when it was made
+		case bun.Query: // checked when it was built
 		default:
 			ok = storableValue(reflect.ValueOf(v))
 		}
 		if !ok {
-			return fault.New(fault.Invalid, "The text holds a NUL or is no valid UTF-8.")
+			return fault.New(fault.Invalid, "The text contains NUL or is not valid UTF-8.")
 		}
 	}
 	return nil

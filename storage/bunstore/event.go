@@ -39,10 +39,13 @@ func (db *DB) Events(ctx context.Context, accountID, after int64, limit int) ([]
 	var rows []eventRow
 	err := db.selects(&rows).Where("account_id = ?", accountID).Where("seq > ?", after).
 		Order("seq").Limit(int64(limit)).Scan(ctx)
+	if len(rows) > 0 { // those of another process may have changed members: who follows looks at them next
+		db.remembered.forget([]int64{accountID})
+	}
 	return mapped(rows, (*eventRow).event), failure(ctx, err, "event", 0)
 }
 
-// eventList narrows a list of events to a scope.
+// eventList restricts a list of events to a scope and a filter.
 func (r reader) eventList(rows *[]eventRow, f helpdesk.EventFilter, seek storage.Seek) *bun.SelectQuery {
 	order, beyond := "seq ASC", "seq > ?"
 	if seek.Desc {
@@ -52,7 +55,7 @@ func (r reader) eventList(rows *[]eventRow, f helpdesk.EventFilter, seek storage
 	if seek.From != nil {
 		q.Where(beyond, seek.From.ID)
 	}
-	if f.ConversationID != 0 { // said twice, for the index of those that have one
+	if f.ConversationID != 0 { // stated twice, for the index of events with a conversation
 		q.Where("conversation_id = ?", f.ConversationID).Where("conversation_id <> 0")
 	}
 	if f.Areas != nil {
@@ -67,7 +70,7 @@ func (r reader) eventList(rows *[]eventRow, f helpdesk.EventFilter, seek storage
 	return q
 }
 
-// ofEvents keeps a statement within account and mailboxes, and what is of no mailbox.
+// ofEvents restricts a statement to the account, and to events of the mailboxes or of no mailbox.
 func (r reader) ofEvents(q bun.QueryBuilder) bun.QueryBuilder {
 	q = r.account(q)
 	if r.scope.Mailboxes != nil {
@@ -76,7 +79,8 @@ func (r reader) ofEvents(q bun.QueryBuilder) bun.QueryBuilder {
 	return q
 }
 
-// Events implements [helpdesk.EventReader]. Of several types each is read in the order of its index.
+// Events implements [helpdesk.EventReader]. With several types it reads each in the order of its
+// index.
 func (r reader) Events(ctx context.Context, f helpdesk.EventFilter, seek storage.Seek) ([]storage.Event, error) {
 	if err := checkText(f.Types, f.Areas); err != nil || seek.Limit <= 0 {
 		return nil, err
@@ -123,10 +127,10 @@ func (r reader) LastEvent(ctx context.Context) (int64, error) {
 	return last, failure(ctx, err, "account", r.scope.AccountID)
 }
 
-// insertEvents appends to the log of an account, whose row stays locked from here to the end of the transaction.
+// insertEvents appends to an account's log and locks the account's row until the transaction ends.
 func (s *querier) insertEvents(ctx context.Context, account int64, events []storage.Event) error {
 	told := bun.Safe("''")
-	if s.store.postgres { // with the commit, the readers of other processes
+	if s.store.postgres { // on commit, wakes readers in other processes
 		told = bun.Safe("pg_notify('" + eventChannel + "', CAST(id AS TEXT))::text")
 	}
 	var last int64

@@ -21,7 +21,7 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// recorder keeps the statements that bun runs.
+// recorder records the statements that bun runs.
 type recorder struct {
 	mu      sync.Mutex
 	queries []string
@@ -48,10 +48,10 @@ func (r *recorder) take() []string {
 	return queries
 }
 
-// explained is a method whose plans are looked at.
+// explained is a method whose plans are checked.
 type explained struct {
 	name string
-	sort bool // sorting the few rows of the answer is right
+	sort bool // it may sort the few rows of the result
 	run  func(ctx context.Context, db *bunstore.DB, r helpdesk.Reader, seek storage.Seek) error
 }
 
@@ -126,6 +126,22 @@ func lists() []explained {
 	})
 	add("Teams", true, func(ctx context.Context, _ *bunstore.DB, r helpdesk.Reader, seek storage.Seek) error {
 		_, err := r.Teams().List(ctx, storage.NoFilter{}, seek)
+		return err
+	})
+	add("JoinRules", false, func(ctx context.Context, _ *bunstore.DB, r helpdesk.Reader, seek storage.Seek) error {
+		_, err := r.JoinRules().List(ctx, storage.NoFilter{}, seek)
+		return err
+	})
+	add("JoinRulesFor", true, func(ctx context.Context, db *bunstore.DB, _ helpdesk.Reader, _ storage.Seek) error {
+		_, err := db.JoinRulesFor(ctx, "https://id.example", "example.org")
+		return err
+	})
+	add("IdentityBySubject", true, func(ctx context.Context, db *bunstore.DB, _ helpdesk.Reader, _ storage.Seek) error {
+		_, err := db.IdentityBySubject(ctx, "https://id.example", "1")
+		return err
+	})
+	add("IdentitiesOf", true, func(ctx context.Context, db *bunstore.DB, _ helpdesk.Reader, _ storage.Seek) error {
+		_, err := db.IdentitiesOf(ctx, 1)
 		return err
 	})
 	add("BlockedSenders", false, func(ctx context.Context, _ *bunstore.DB, r helpdesk.Reader, seek storage.Seek) error {
@@ -574,7 +590,7 @@ func lists() []explained {
 	return all
 }
 
-// Every list reads an index in its order: its cost does not grow with what it does not return.
+// Every list reads an index in its order: its cost does not depend on rows that it does not return.
 func TestPlans(t *testing.T) {
 	t.Parallel()
 	eachEmbedded(t, func(t *testing.T, app *bun.DB, _ *bunstore.DB) {
@@ -585,7 +601,7 @@ func TestPlans(t *testing.T) {
 		for i, list := range append(lists(), lists()...) {
 			reader := db.Within(all)
 			if i >= len(lists()) {
-				reader, list.sort = db.Within(some), true // of few mailboxes the database may read all and sort
+				reader, list.sort = db.Within(some), true // with few mailboxes the database may read all and sort
 			}
 			for _, from := range []*storage.Position{nil, {Key: 1_700_000_500_000_000, ID: 500}} {
 				for _, desc := range []bool{false, true} {
@@ -609,17 +625,17 @@ func TestPlans(t *testing.T) {
 
 var (
 	scanned = regexp.MustCompile(`Seq Scan on hw_|SCAN (hw_|[a-z] |[a-z]$)`)
-	// what is read as a whole rightly: a WITH clause, and an index of just the rows that are asked for
+	// full scans that are fine: a WITH clause, and an index of exactly the requested rows
 	whole  = regexp.MustCompile(`SCAN (c|m|asked)\s|hw_mailboxes_fetch|hw_jobs_buried|VIRTUAL TABLE`)
 	sorted = regexp.MustCompile(`Sort|TEMP B-TREE FOR ORDER BY`)
 )
 
-// planner asks a database how it would run queries.
+// planner explains queries of a database.
 type planner struct {
 	t        *testing.T
 	conn     *sql.Conn
 	postgres bool
-	asked    map[string]bool // about a query, and whether it may sort
+	asked    map[string]bool // queries checked so far, with whether they may sort
 }
 
 func newPlanner(t *testing.T, app *bun.DB) *planner {
@@ -631,7 +647,8 @@ func newPlanner(t *testing.T, app *bun.DB) *planner {
 	t.Cleanup(func() { _ = conn.Close() })
 	p := &planner{t: t, conn: conn, postgres: strings.Contains(app.String(), "pg"), asked: map[string]bool{}}
 	if p.postgres {
-		// The tables are small, and reading all of one would be right: these make it the last resort.
+		// The tables are small enough that a full scan would be right; these settings make it the
+		// last resort.
 		for _, setting := range []string{"enable_seqscan", "enable_sort", "enable_incremental_sort", "enable_bitmapscan"} {
 			if _, err := conn.ExecContext(t.Context(), "SET "+setting+" = off"); err != nil {
 				t.Fatal(err)
@@ -641,7 +658,7 @@ func newPlanner(t *testing.T, app *bun.DB) *planner {
 	return p
 }
 
-// check looks at the plan of a query, once.
+// check checks the plan of a query, once.
 func (p *planner) check(list explained, query string) {
 	t := p.t
 	t.Helper()
@@ -662,7 +679,7 @@ func (p *planner) check(list explained, query string) {
 	}
 }
 
-// plans are how the database would run a query.
+// plans returns how the database would run a query.
 func (p *planner) plans(query string) []string {
 	p.t.Helper()
 	if p.postgres {
@@ -675,8 +692,9 @@ func (p *planner) plans(query string) []string {
 	return []string{read(p.t, rows)}
 }
 
-// preparedPlans are the plans of a query as package postgres prepares it: for its values, and for any. The server makes the
-// first one five times, and then keeps the second if that looks as cheap.
+// preparedPlans returns the plans of a query as package postgres prepares it: for its values, and
+// generic. The server uses the first kind five times, and then switches to the second if that looks
+// as cheap.
 func preparedPlans(t *testing.T, conn *sql.Conn, query string) (plans []string) {
 	t.Helper()
 	text, values, ok := lift.Values(query, lift.Postgres)
@@ -712,7 +730,7 @@ func preparedPlans(t *testing.T, conn *sql.Conn, query string) (plans []string) 
 	return plans
 }
 
-// cost is what PostgreSQL expects a plan to cost.
+// cost returns PostgreSQL's estimated cost of a plan.
 func cost(t *testing.T, plan string) float64 {
 	t.Helper()
 	found := regexp.MustCompile(`cost=[0-9.]+\.\.([0-9.]+)`).FindStringSubmatch(plan)
@@ -856,7 +874,7 @@ func stock(t *testing.T, app *bun.DB) {
 	}
 }
 
-// webhookLists are the reads of webhooks and their deliveries.
+// webhookLists returns the reads of webhooks and their deliveries.
 func webhookLists() map[string]func(ctx context.Context, db *bunstore.DB, r helpdesk.Reader, seek storage.Seek) error {
 	filtered := func(f helpdesk.WebhookDeliveryFilter) func(context.Context, *bunstore.DB, helpdesk.Reader, storage.Seek) error {
 		return func(ctx context.Context, _ *bunstore.DB, r helpdesk.Reader, seek storage.Seek) error {
@@ -900,7 +918,7 @@ func webhookLists() map[string]func(ctx context.Context, db *bunstore.DB, r help
 	}
 }
 
-// retentionLists are the statements that find what is old.
+// retentionLists returns the statements that find old rows.
 func retentionLists() map[string]func(ctx context.Context, db *bunstore.DB, r helpdesk.Reader, seek storage.Seek) error {
 	type list = func(ctx context.Context, db *bunstore.DB, r helpdesk.Reader, seek storage.Seek) error
 	system := func(prune func(tx helpdesk.SystemTx) func(context.Context, time.Time, int) (int, error)) list {
@@ -915,7 +933,7 @@ func retentionLists() map[string]func(ctx context.Context, db *bunstore.DB, r he
 	own := helpdesk.Scope{AccountID: 1}
 	return map[string]list{
 		"Accounts": func(ctx context.Context, db *bunstore.DB, _ helpdesk.Reader, seek storage.Seek) error {
-			seek.From = &storage.Position{ID: 1} // the first page is the table itself, in the order of its key
+			seek.From = &storage.Position{ID: 1} // the first page is the table itself, in key order
 			_, err := db.Accounts(ctx, seek)
 			return err
 		},
@@ -926,7 +944,7 @@ func retentionLists() map[string]func(ctx context.Context, db *bunstore.DB, r he
 	}
 }
 
-// siteFileLists are the reads of files and themes of a site.
+// siteFileLists returns the reads of a site's files and themes.
 func siteFileLists() map[string]func(ctx context.Context, r kb.Reader, seek storage.Seek) error {
 	return map[string]func(ctx context.Context, r kb.Reader, seek storage.Seek) error{
 		"Files": func(ctx context.Context, r kb.Reader, seek storage.Seek) error {

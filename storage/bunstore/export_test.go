@@ -4,9 +4,15 @@ import (
 	"context"
 	"database/sql"
 	"slices"
+	"time"
+
+	"github.com/uptrace/bun/migrate"
+
+	"github.com/helpwright/helpwright/helpdesk"
 )
 
-// Die leaves what a killed process does: its locks are free, the file of one is there, and its connections are closed.
+// Die simulates a killed process: its locks are free, its lock file remains, and its connections
+// are closed.
 func Die(db *DB) {
 	h := &db.holder
 	h.mu.Lock()
@@ -23,7 +29,7 @@ func Die(db *DB) {
 	}
 }
 
-// BlobColumns are the columns in which keys of blobs are looked for, sorted, as table.column.
+// BlobColumns returns blobColumns, sorted, as table.column.
 func BlobColumns() []string {
 	var all []string
 	for _, c := range blobColumns {
@@ -39,7 +45,48 @@ func Exec(ctx context.Context, db *DB, query string) error {
 	return err
 }
 
-// QueryRow asks on the connection that writes.
+// QueryRow runs a query on the connection that writes.
 func QueryRow(ctx context.Context, db *DB, query string) *sql.Row {
 	return db.write.DB.QueryRowContext(ctx, query)
 }
+
+// Tables are the names of all tables of a database of SQLite.
+func Tables(ctx context.Context, db *DB) (all []string, err error) {
+	err = db.read.NewRaw("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name").Scan(ctx, &all)
+	return all, err
+}
+
+// MigrateTo runs the first n migrations, as the release after the n-th did, and returns the name of the n-th; false: there
+// are not so many.
+func MigrateTo(ctx context.Context, db *DB, n int) (name string, ok bool, err error) {
+	all, err := db.migrations()
+	if err != nil || n > len(all.Sorted()) {
+		return "", false, err
+	}
+	first := migrate.NewMigrations()
+	for _, m := range all.Sorted()[:n] {
+		first.Add(m)
+		name = m.Name + "_" + m.Comment
+	}
+	migrator := migrate.NewMigrator(db.schema, first, migrate.WithTableName(migrationsTable),
+		migrate.WithLocksTableName(migrationsLock), migrate.WithMarkAppliedOnSuccess(true))
+	if err := migrator.Init(ctx); err != nil {
+		return name, true, err
+	}
+	_, err = migrator.Migrate(ctx)
+	return name, true, err
+}
+
+// Plain is the pool that writes, and whether it is PostgreSQL's.
+func Plain(db *DB) (pool *sql.DB, postgres bool) { return db.write.DB, db.postgres }
+
+// RecallToken is what TokenByHash does with what is read.
+func RecallToken(db *DB, hash string, read func() (helpdesk.AccessToken, error)) (helpdesk.AccessToken, error) {
+	return recall(&db.remembered, &db.remembered.tokens, mostTokens, hash, read)
+}
+
+// Tokens is how many tokens a DB remembers, and may remember.
+func Tokens(db *DB) (n, most int) { return len(db.remembered.tokens), mostTokens }
+
+// SetClock lets a DB remember by another clock.
+func SetClock(db *DB, now func() time.Time) { db.remembered.now = now }

@@ -11,8 +11,8 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// FuzzText stores any text, in a column and in a list, and reads it back: what is text comes back as it was, the rest
-// is refused as Invalid, and nothing else happens.
+// FuzzText stores any text, in a column and in a list, and reads it back: valid text is returned
+// unchanged, anything else is refused as Invalid.
 func FuzzText(f *testing.F) {
 	for _, seed := range []string{
 		"", "plain", `'; DROP TABLE hw_users; --`, `\'`, `\u0000`, `\\u0000`, "\x00", "\xff", "\xed\xa0\x80", "😀 é \u202e", "?0 ?name", "\r\n",
@@ -33,7 +33,7 @@ func FuzzText(f *testing.F) {
 			if got.Name != text || len(got.Languages) != 2 || got.Languages[0] != text || got.Languages[1] != text {
 				t.Errorf("%q came back as %+v", text, got)
 			}
-			return errOnPurpose // nothing stays
+			return errOnPurpose // rolls back
 		})
 		storable := utf8.ValidString(text) && !strings.Contains(text, "\x00")
 		switch {

@@ -6,62 +6,62 @@ import (
 	"time"
 )
 
-// MaxGauge is what [DB.Gauges] counts up to, of each number: more is not counted, as nobody needs to know how much too much
-// it is.
+// MaxGauge is the highest value of each count in [DB.Gauges]: larger backlogs are not counted
+// exactly.
 const MaxGauge = 10_000
 
-// maxGaugedMailboxes bounds how many mailboxes are told about.
+// maxGaugedMailboxes limits how many mailboxes are reported.
 const maxGaugedMailboxes = 1000
 
-// Gauges is what waits in a database, for the people who run it.
+// Gauges reports the backlog of a database to its operators.
 type Gauges struct {
-	Jobs      []JobGauge     // by kind, of kinds of which there is a job
-	Buried    []KindCount    // jobs that were given up, by kind; at most MaxGauge in all, the oldest first
-	Inbound   []InboundGauge // mails of the ledger that are not dealt with, by mailbox and state; at most MaxGauge of a state
-	Sending   []SendingGauge // recipients whose mail waits for a try, by state; at most MaxGauge in all
-	Mailboxes []FetchGauge   // those whose mail is fetched, by id; at most 1000
+	Jobs      []JobGauge     // by kind, for kinds that have jobs
+	Buried    []KindCount    // buried jobs by kind; at most MaxGauge in all, oldest first
+	Inbound   []InboundGauge // unprocessed mails of the ledger by mailbox and state; at most MaxGauge per state
+	Sending   []SendingGauge // recipients whose mail waits for an attempt, by state; at most MaxGauge in all
+	Mailboxes []FetchGauge   // mailboxes that are fetched, by id; at most 1000
 }
 
-// JobGauge is the queue of a kind of jobs.
+// JobGauge reports the queue of one kind of jobs.
 type JobGauge struct {
 	Kind      string
-	Waiting   int64     // due, and nobody has it
-	Running   int64     // a worker has it
-	Scheduled int64     // due later: it was asked for so, or is tried again then
-	Since     time.Time // when the one that waits longest became due; zero: none waits
+	Waiting   int64     // due and unclaimed
+	Running   int64     // claimed by a worker
+	Scheduled int64     // due later: scheduled, or waiting for a retry
+	Since     time.Time // when the oldest waiting job became due; zero: none waits
 }
 
-// KindCount is a number of jobs of a kind.
+// KindCount is the number of jobs of a kind.
 type KindCount struct {
 	Kind  string
 	Count int64
 }
 
-// InboundGauge is the mails of a mailbox in a state: received or quarantined.
+// InboundGauge reports the mails of a mailbox in one state: received or quarantined.
 type InboundGauge struct {
 	MailboxID int64
 	State     string
 	Count     int64
-	Since     time.Time // when the oldest of them came in
+	Since     time.Time // when the oldest of them arrived
 }
 
-// SendingGauge is the deliveries in a state: queued or deferred.
+// SendingGauge reports the deliveries in one state: queued or deferred.
 type SendingGauge struct {
 	State string
 	Count int64
-	Since time.Time // when the oldest of them was asked for
+	Since time.Time // when the oldest of them was requested
 }
 
-// FetchGauge is how fetching a mailbox goes.
+// FetchGauge reports the state of fetching a mailbox.
 type FetchGauge struct {
 	MailboxID     int64
 	Connected     bool
-	Parked        bool      // it is left alone, as processes died at it
+	Parked        bool      // fetching is suspended, because processes died during it
 	LastSuccessAt time.Time // zero: never
 }
 
-// Gauges counts what waits. It reads a handful of indexes, whatever the size of the tables, and no table whole: limit its
-// time with ctx.
+// Gauges counts the backlog. It reads a few indexes, however large the tables are, and no whole
+// table. Limit its time with ctx.
 func (db *DB) Gauges(ctx context.Context, now time.Time) (Gauges, error) {
 	var g Gauges
 	for _, read := range []func(context.Context, *Gauges, time.Time) error{
@@ -74,13 +74,13 @@ func (db *DB) Gauges(ctx context.Context, now time.Time) (Gauges, error) {
 	return g, nil
 }
 
-// jobKinds steps from kind to kind in the index of what is due.
+// jobKinds steps from kind to kind in the index of due jobs.
 const jobKinds = `WITH RECURSIVE kinds(kind) AS (
 		SELECT (SELECT MIN(kind) FROM hw_jobs WHERE NOT buried)
 		UNION ALL SELECT (SELECT MIN(kind) FROM hw_jobs WHERE NOT buried AND kind > kinds.kind) FROM kinds WHERE kinds.kind IS NOT NULL)
 	SELECT kind FROM kinds WHERE kind IS NOT NULL ORDER BY kind`
 
-// jobGauge counts a kind. The order is that of the index, which nothing is read beyond the limit of then.
+// jobGauge counts the jobs of a kind in index order, so that it reads nothing beyond the limit.
 const jobGauge = `SELECT ?0 AS kind,
 	(SELECT COUNT(*) FROM (SELECT 1 FROM hw_jobs WHERE kind = ?0 AND due_at <= ?1 AND NOT buried ORDER BY due_at LIMIT ?2) AS due) AS waiting,
 	(SELECT COUNT(*) FROM (SELECT 1 FROM hw_jobs WHERE kind = ?0 AND due_at > ?1 AND NOT buried ORDER BY due_at LIMIT ?2) AS later) AS later,
@@ -119,7 +119,7 @@ func (db *DB) gaugeBuried(ctx context.Context, g *Gauges, _ time.Time) error {
 	return db.raw(buriedGauges, MaxGauge).Scan(ctx, &g.Buried)
 }
 
-// inboundGauges are ordered as the indexes of these states are, which have nothing else.
+// inboundGauges are in the order of these states' indexes, which hold nothing else.
 var inboundGauges = []string{
 	`SELECT mailbox_id, COUNT(*) AS count, MIN(received_at) AS since FROM (SELECT mailbox_id, received_at FROM hw_inbound_mails
 		WHERE state = 'received' ORDER BY account_id, mailbox_id, id LIMIT ?) AS m GROUP BY mailbox_id ORDER BY mailbox_id`,
@@ -175,7 +175,8 @@ func (db *DB) gaugeMailboxes(ctx context.Context, g *Gauges, _ time.Time) error 
 	return err
 }
 
-// PoolStats tells about the connections to the database, by pool: "all", or with SQLite "read" and "write".
+// PoolStats returns statistics of the database connections by pool: "all", or "read" and "write"
+// for SQLite.
 func (db *DB) PoolStats() map[string]sql.DBStats {
 	if db.read == db.write {
 		return map[string]sql.DBStats{"all": db.write.DB.Stats()}

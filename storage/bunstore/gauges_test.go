@@ -13,14 +13,14 @@ import (
 	"github.com/helpwright/helpwright/storage/bunstore"
 )
 
-// gauged is how many rows each table has that TestGauges counts in.
+// gauged is the number of rows in each table of TestGauges.
 const gauged = 60_000
 
-// wholeTable is the plan of a statement that reads all of a table, or of all jobs.
+// wholeTable matches a plan that scans a whole table, or all jobs.
 var wholeTable = regexp.MustCompile(`SCAN (hw_jobs|hw_inbound_mails|hw_deliveries|j)( AS [a-z]+)?($|\n)|Seq Scan on hw_(jobs|inbound_mails|deliveries)`)
 
-// TestGauges counts what waits on tables where most rows are of no interest, with indexes alone, and no further than is
-// said.
+// TestGauges counts the backlog in tables with mostly irrelevant rows, using only indexes, and no
+// further than documented.
 func TestGauges(t *testing.T) {
 	t.Parallel()
 	eachEmbedded(t, func(t *testing.T, app *bun.DB, _ *bunstore.DB) {
@@ -67,7 +67,7 @@ func TestGauges(t *testing.T) {
 	})
 }
 
-// fillGauged makes the rows that TestGauges counts.
+// fillGauged creates the rows that TestGauges counts.
 func fillGauged(t *testing.T, app *bun.DB) {
 	t.Helper()
 	conn, err := app.DB.Conn(t.Context())

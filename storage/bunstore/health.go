@@ -8,12 +8,12 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// probeSize is how much CheckWrite writes: more than the free rest of a page or two, so that a file which cannot grow is
-// noticed.
+// probeSize is how many bytes CheckWrite writes: more than the free space of a page or two, so that
+// it notices a file that cannot grow.
 const probeSize = 16 << 10
 
-// CheckWrite writes and commits something of no meaning: a database that is read-only, full or away is an Unavailable
-// fault. It waits for other writers as everybody does; limit ctx.
+// CheckWrite writes and commits dummy data. A database that is read-only, full or unreachable is an
+// Unavailable fault. It waits for other writers like any write; limit ctx.
 func (db *DB) CheckWrite(ctx context.Context) error {
 	probe := make([]byte, probeSize)
 	if db.postgres {
@@ -22,14 +22,15 @@ func (db *DB) CheckWrite(ctx context.Context) error {
 	_, _ = rand.Read(probe) // never fails
 	return db.transact(ctx, 0, func(ctx context.Context, q *querier) error {
 		_, err := q.raw(`INSERT INTO hw_marks (id, mark, probe) VALUES (1, '', ?) ON CONFLICT (id) DO UPDATE SET probe = excluded.probe`, probe).Exec(ctx)
-		if err == nil && !db.postgres { // what is free then is what the next writer takes
+		if err == nil && !db.postgres { // frees the space for the next writer
 			_, err = q.raw(`UPDATE hw_marks SET probe = NULL`).Exec(ctx)
 		}
 		return failure(ctx, err, "probe", 0)
 	})
 }
 
-// CheckIntegrity has SQLite look through the whole file (PRAGMA quick_check); PostgreSQL checks what it reads by itself.
+// CheckIntegrity makes SQLite check the whole file (PRAGMA quick_check). PostgreSQL checks what it
+// reads by itself.
 func (db *DB) CheckIntegrity(ctx context.Context) error {
 	if db.postgres {
 		return nil
@@ -41,5 +42,5 @@ func (db *DB) CheckIntegrity(ctx context.Context) error {
 	if len(problems) == 1 && problems[0] == "ok" {
 		return nil
 	}
-	return fault.New(fault.Internal, "The database's file is damaged: "+strings.Join(problems, "; "))
+	return fault.New(fault.Internal, "The database file is damaged: "+strings.Join(problems, "; "))
 }

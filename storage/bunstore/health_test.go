@@ -16,15 +16,15 @@ import (
 	"github.com/helpwright/helpwright/storage/storagetest/testenv"
 )
 
-// write makes an account with a name of some size.
+// write creates an account with a name of the given size.
 func write(ctx context.Context, db *bunstore.DB, size int) error {
 	return db.InSystemTx(ctx, func(ctx context.Context, tx helpdesk.SystemTx) error {
 		return tx.InsertAccount(ctx, &helpdesk.Account{Name: strings.Repeat("x", size), NextNumber: 1})
 	})
 }
 
-// TestUnwritable has a database refuse what is written: it is unavailable, never a defect, also for CheckWrite, and works
-// again afterwards.
+// TestUnwritable makes a database refuse writes: that is an Unavailable fault, never Internal, also
+// for CheckWrite, and writes work again afterwards.
 func TestUnwritable(t *testing.T) {
 	t.Parallel()
 	execute := func(query string) func(*testing.T, *bunstore.DB) {
@@ -50,7 +50,7 @@ func TestUnwritable(t *testing.T) {
 				}
 			}
 			test.breaks(t, db)
-			// What is free in the file is taken first.
+			// First use up the free space in the file.
 			var err error
 			for n := 0; err == nil && n < 100; n++ {
 				err = write(t.Context(), db, 20_000)
@@ -75,7 +75,7 @@ func TestUnwritable(t *testing.T) {
 	}
 }
 
-// TestReadOnlyPostgres is the same for a standby, or a server that was made read-only.
+// TestReadOnlyPostgres is TestUnwritable for a standby or a read-only server.
 func TestReadOnlyPostgres(t *testing.T) {
 	t.Parallel()
 	dsn := testenv.Postgres(t)

@@ -15,32 +15,34 @@ import (
 	"github.com/helpwright/helpwright/storage/filelock"
 )
 
-// A process that claims jobs holds a lock as long as it lives: one of the session on PostgreSQL, one on a file beside the
-// database on SQLite. The kernel, or the server, frees it however the process ends, and others take its jobs over without
-// waiting for the end of their leases.
+// A process that claims jobs holds a lock for its lifetime: a session lock on PostgreSQL, a lock on
+// a file next to the database on SQLite. However the process ends, the server or the kernel
+// releases the lock, and other processes take over its jobs without waiting for their leases to
+// expire.
 const (
 	reapInterval = 2 * time.Second
-	// A lock on PostgreSQL must be free for as long as this: its holder may have lost a connection and be about to make
-	// another one.
+	// A lock on PostgreSQL must be free for this long: its holder may have lost a connection and be
+	// about to open another.
 	reapPatience = 5 * time.Second
-	reapTime     = 15 * time.Second // of one look: a server that gives no answer must not hold it up
+	reapTime     = 15 * time.Second // of one check: an unresponsive server must not block it
 	minConns     = 4
-	lockMark     = "-holder-" // between the name of the database's file and that of a process
+	lockMark     = "-holder-" // between the names of the database file and the process
 )
 
-// holder is this process among those that claim jobs.
+// holder is this process's place among those that claim jobs.
 type holder struct {
 	mu   sync.Mutex
-	name string    // "": not known to others
-	conn *sql.Conn // PostgreSQL: whose session has the lock
-	file *os.File  // SQLite: that is locked
+	name string    // "": unknown to other processes
+	conn *sql.Conn // PostgreSQL: its session holds the lock
+	file *os.File  // SQLite: the locked file
 
-	reaping sync.Mutex // held while locks of others are tried
+	reaping sync.Mutex // held while the locks of others are checked
 
-	suspects map[string]time.Time // of others: since when their locks are free; of the one goroutine that reaps
+	suspects map[string]time.Time // of others: since when their locks are free; used only by the reaping goroutine
 }
 
-// hold makes sure that others can see that this process lives, and returns its name; "" where that cannot be.
+// hold acquires the lock that shows others that this process is alive, and returns its name; ""
+// where that is impossible.
 func (db *DB) hold(ctx context.Context) (string, error) {
 	h := &db.holder
 	h.mu.Lock()
@@ -49,12 +51,12 @@ func (db *DB) hold(ctx context.Context) (string, error) {
 	case !db.owned, h.file != nil, h.conn != nil, !db.postgres && db.path == "":
 		return h.name, nil
 	case db.postgres && (db.cfg.StatementTimeout < 0 || db.write.Stats().MaxOpenConnections < minConns):
-		return "", nil // of a pooler's session nobody knows how long it lives; or there is no connection to spare
+		return "", nil // the life of a pooler's session is unknown, or there is no connection to spare
 	}
 	if !db.postgres {
 		name := strconv.FormatInt(rand.Int64(), 10)
 		file, err := filelock.New(db.path + lockMark + name)
-		if err != nil { // the next claim tries again
+		if err != nil { // the next claim retries
 			db.cfg.Logger.WarnContext(ctx, "jobs of a crash will wait for the end of their leases", "error", err)
 			return "", nil
 		}
@@ -70,7 +72,7 @@ func (db *DB) hold(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	// Shared with nobody but our own earlier sessions, which a server may not know yet to have ended.
+	// Shared only with earlier sessions of our own that the server may still consider open.
 	if _, err := conn.ExecContext(ctx, "SELECT pg_advisory_lock_shared("+h.name+")"); err != nil {
 		_ = conn.Close()
 		return "", err
@@ -80,7 +82,10 @@ func (db *DB) hold(ctx context.Context) (string, error) {
 }
 
 // Process implements [storage.Processes].
-func (db *DB) Process(ctx context.Context) (string, error) { return db.hold(ctx) }
+func (db *DB) Process(ctx context.Context) (string, error) {
+	name, err := db.hold(ctx)
+	return name, failure(ctx, err, "process", 0)
+}
 
 // Lives implements [storage.Processes].
 func (db *DB) Lives(ctx context.Context, name string) (bool, error) {
@@ -91,14 +96,14 @@ func (db *DB) Lives(ctx context.Context, name string) (bool, error) {
 		return true, nil
 	}
 	if number, err := strconv.ParseInt(name, 10, 64); err != nil || strconv.FormatInt(number, 10) != name {
-		return false, nil // no name of ours
+		return false, nil // not a name of this package
 	}
 	if db.postgres {
 		var lives bool
 		err := db.queue().raw("SELECT EXISTS (SELECT 1 FROM pg_locks AS l "+sessionLock+"= ?)", name).Scan(ctx, &lives)
-		return lives, err
+		return lives, failure(ctx, err, "process", 0)
 	}
-	db.holder.reaping.Lock() // a lock that the reaper tries is not one that somebody holds
+	db.holder.reaping.Lock() // so that a lock tried by the reaper does not count as held
 	defer db.holder.reaping.Unlock()
 	path := db.path + lockMark + name
 	if lock := filelock.Seize(path); lock != nil {
@@ -111,25 +116,26 @@ func (db *DB) Lives(ctx context.Context, name string) (bool, error) {
 	return true, err
 }
 
-// sessionLock finds the lock by which a session of PostgreSQL says that a process lives: what follows is its name.
+// sessionLock matches the lock by which a PostgreSQL session marks a process alive; the name
+// follows.
 const sessionLock = `WHERE l.locktype = 'advisory' AND l.objsubid = 1
 	AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())
 	AND ((l.classid::bigint << 32) | l.objid::bigint)::text `
 
-// letGo ends the lock, when the DB is closed.
+// letGo releases the lock when the DB is closed.
 func (h *holder) letGo() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.file != nil {
-		_ = h.file.Close() // the file stays for whoever reaps next: there may be jobs that could not be given back
+		_ = h.file.Close() // the file stays for the next reaper: some jobs may not have been released
 	}
 	if h.conn != nil {
-		_ = h.conn.Close() // into the pool, which is closed next
+		_ = h.conn.Close() // back to the pool, which is closed next
 	}
 	h.file, h.conn, h.name = nil, nil, ""
 }
 
-// confirm makes sure that the lock is still held.
+// confirm checks that the lock is still held.
 func (db *DB) confirm(ctx context.Context) error {
 	h := &db.holder
 	h.mu.Lock()
@@ -162,7 +168,7 @@ func (h *holder) known() bool {
 	return h.name != ""
 }
 
-// reap takes jobs over from processes that do not live any more, until ctx ends.
+// reap takes over jobs of dead processes until ctx ends.
 func (db *DB) reap(ctx context.Context) {
 	for {
 		if err := db.reapOnce(ctx); err != nil && ctx.Err() == nil {
@@ -174,7 +180,7 @@ func (db *DB) reap(ctx context.Context) {
 	}
 }
 
-// reapOnce also wakes the workers when the database is back after a claim has failed: they have paused.
+// reapOnce also wakes the workers, which pause after a failed claim, once the database is back.
 func (db *DB) reapOnce(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, reapTime)
 	defer cancel()
@@ -195,7 +201,7 @@ func (db *DB) reapOnce(ctx context.Context) error {
 	return nil
 }
 
-// takeOver frees the jobs of those whose locks nobody holds.
+// takeOver releases the jobs of processes whose locks are free.
 func (db *DB) takeOver(ctx context.Context) error {
 	if db.postgres {
 		return db.takeOverSessions(ctx)
@@ -217,7 +223,7 @@ func (db *DB) takeOver(ctx context.Context) error {
 		path := db.path + lockMark + name
 		lock := filelock.Seize(path)
 		if lock == nil {
-			continue // its process lives
+			continue // its process is alive
 		}
 		if err = db.free(ctx, name); err == nil {
 			err = os.Remove(path)
@@ -239,7 +245,7 @@ func (db *DB) takeOverSessions(ctx context.Context) error {
 	err := db.queue().raw(`SELECT h.holder FROM (SELECT DISTINCT holder FROM hw_jobs WHERE holder <> '') AS h
 		WHERE h.holder <> ? AND NOT EXISTS (SELECT 1 FROM pg_locks AS l `+sessionLock+`= h.holder)`, own).Scan(ctx, &names)
 	if err != nil {
-		h.suspects = nil // what was seen before the database was away says nothing
+		h.suspects = nil // observations from before the outage no longer count
 		return err
 	}
 	suspects, now := map[string]time.Time{}, time.Now()
@@ -258,7 +264,7 @@ func (db *DB) takeOverSessions(ctx context.Context) error {
 	return nil
 }
 
-// free has the jobs that a process holds claimed by others.
+// free releases the jobs that a process holds.
 func (db *DB) free(ctx context.Context, name string) error {
 	res, err := db.queue().raw(`UPDATE hw_jobs SET lease_until = ?, due_at = run_at, holder = ''
 		WHERE holder = ? AND holder <> '' AND NOT buried AND lease_until <> ?`, noTime, name, noTime).Exec(ctx)

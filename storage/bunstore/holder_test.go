@@ -15,7 +15,8 @@ import (
 	"github.com/helpwright/helpwright/storage/storagetest/testnet"
 )
 
-// A job of a process that has died is taken over long before its lease ends; one of a process that lives is not.
+// A job of a dead process is taken over long before its lease expires; one of a live process is
+// not.
 func TestTakeOver(t *testing.T) {
 	t.Parallel()
 	for name, url := range map[string]func(t *testing.T) string{
@@ -53,7 +54,7 @@ func TestTakeOver(t *testing.T) {
 			if len(got) != 1 || got[0].Attempt != 2 {
 				t.Errorf("took over %v", got)
 			}
-			time.Sleep(3 * time.Second) // a reaper has looked again
+			time.Sleep(3 * time.Second) // a reaper has checked again
 			if got := claim(t, heir, "spared", time.Now(), lease); len(got) != 0 {
 				t.Errorf("took a living one's over: %v", got)
 			}
@@ -85,7 +86,7 @@ func claim(t *testing.T, db *bunstore.DB, kind string, now, lease time.Time) []s
 	return jobs
 }
 
-// Whoever shares the database knows which processes live.
+// Processes that share the database know which of them are alive.
 func TestLives(t *testing.T) {
 	t.Parallel()
 	for name, url := range map[string]func(t *testing.T) string{
@@ -113,7 +114,7 @@ func TestLives(t *testing.T) {
 			}
 			bunstore.Die(dying)
 			for name, want := range names {
-				// PostgreSQL notices a moment later that a connection has ended.
+				// PostgreSQL notices with a delay that a connection has ended.
 				var got bool
 				for end := time.Now().Add(10 * time.Second); ; time.Sleep(10 * time.Millisecond) {
 					if got, err = here.Lives(ctx, name); err != nil || got == want || time.Now().After(end) {
@@ -128,8 +129,8 @@ func TestLives(t *testing.T) {
 	}
 }
 
-// A server that does not know yet that a connection has ended keeps its session and its locks, for hours it may be: who
-// had it goes on under its name at once.
+// A server that has not noticed a broken connection keeps its session and its locks, possibly for
+// hours: their owner still continues under its name at once.
 func TestServerKeepsSession(t *testing.T) {
 	t.Parallel()
 	ctx, dsn := t.Context(), testenv.Postgres(t)
@@ -145,7 +146,7 @@ func TestServerKeepsSession(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	kept, err := plainPostgres(t, dsn).Conn(ctx) // the session that the server keeps
+	kept, err := plainPostgres(t, dsn).Conn(ctx) // the session that the server keeps alive
 	if err != nil {
 		t.Fatal(err)
 	}

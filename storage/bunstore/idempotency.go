@@ -17,7 +17,7 @@ type noteRow struct {
 	Request       []byte
 	Holder        string
 	Until         int64
-	Answer        []byte // nil: the request is at work
+	Answer        []byte // nil: the request is in progress
 }
 
 var _ storage.Idempotency = (*DB)(nil)

@@ -59,7 +59,7 @@ func inboundRowOf(account int64, m *helpdesk.InboundMail) inboundRow {
 	}
 }
 
-// ledgerInScope keeps a statement about the ledger within account and mailboxes.
+// ledgerInScope restricts a statement on the ledger to account and mailboxes.
 func (r reader) ledgerInScope(q bun.QueryBuilder) bun.QueryBuilder { return r.inScope("mailbox_id")(q) }
 
 func (r reader) inbound(ctx context.Context, id int64, lock bool) (helpdesk.InboundMail, error) {
@@ -93,7 +93,7 @@ func (r reader) InboundMails(ctx context.Context, f helpdesk.InboundFilter, seek
 	}
 	switch {
 	case len(f.States) == 1 && f.States[0] == helpdesk.InboundReceived:
-		q.Where("?TableName.state = 'received'") // in the text, as the condition of an index
+		q.Where("?TableName.state = 'received'") // a literal, to match the condition of an index
 	case len(f.States) > 0:
 		q.Where("state IN (?)", bun.List(f.States))
 	}
@@ -118,7 +118,7 @@ func (r reader) InboundOf(ctx context.Context, interactionID int64) ([]helpdesk.
 		return nil, r.state()
 	}
 	var rows []inboundRow
-	// The sign keeps the database from walking the ledger in its order.
+	// The sign keeps the planner from walking the ledger in its order.
 	err := r.selects(&rows).ApplyQueryBuilder(r.ledgerInScope).Where("interaction_id = ?", interactionID).OrderExpr("+id").Scan(ctx)
 	return mapped(rows, (*inboundRow).mail), failure(ctx, err, "mail", 0)
 }
@@ -153,7 +153,7 @@ func (r reader) InboundCounts(ctx context.Context, mailboxID int64) (counts help
 	return counts, failure(ctx, err, "mail", 0)
 }
 
-// position is what no two mails share, unless Position is empty.
+// position is unique among mails, unless Position is empty.
 type position struct {
 	mailbox          int64
 	source, position string
@@ -179,7 +179,8 @@ func (w writer) InsertInbound(ctx context.Context, mails []*helpdesk.InboundMail
 	if err != nil {
 		return failure(ctx, err, "mail", 0)
 	}
-	// The rows without a position are all there, numbered in their order; the others are known by it.
+	// All rows without a position were inserted, so their ids follow their order; the others are
+	// found by position.
 	var free []int64
 	taken := make(map[position]int64, len(inserted))
 	for _, row := range inserted {
@@ -198,7 +199,7 @@ func (w writer) InsertInbound(ctx context.Context, mails []*helpdesk.InboundMail
 		at := position{m.MailboxID, m.Source, m.Position}
 		if id, ok := taken[at]; ok {
 			m.ID = id
-			delete(taken, at) // a second one in the same call was left out
+			delete(taken, at) // a duplicate in the same call was left out
 		}
 	}
 	return nil
@@ -227,9 +228,10 @@ func (w writer) SetInboundState(ctx context.Context, ids []int64, from, to helpd
 	return changed, failure(ctx, err, "mail", 0)
 }
 
-// entomb makes tombstones of the ledger rows whose column names one of ids.
+// entomb turns the ledger rows whose column is one of ids into tombstones.
 func (w writer) entomb(ctx context.Context, column string, ids []int64) error {
-	// Rows can name a conversation and an interaction of another one, so what hangs on the interactions goes as well.
+	// A row may refer to a conversation and to an interaction of another one, so references through
+	// interactions count too.
 	which := bun.SafeQuery("? IN (?)", bun.Ident(column), bun.List(ids))
 	if column == "conversation_id" {
 		which = bun.SafeQuery(`(conversation_id IN (?) OR interaction_id IN

@@ -11,7 +11,7 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// maxMessages is how many mails Messages returns at most.
+// maxMessages is the most mails that Messages returns.
 const maxMessages = 100
 
 type interactionRow struct {
@@ -81,14 +81,15 @@ func interactionRowOf(account int64, i *helpdesk.Interaction) interactionRow {
 	}
 }
 
-// storedHeader is a header whose times are as precise as those of columns.
+// storedHeader returns a header with times truncated to the precision of columns.
 func storedHeader(h helpdesk.MailHeader) helpdesk.MailHeader {
 	h.Date, h.Forwarded.Date = timeOf(micros(h.Date)), timeOf(micros(h.Forwarded.Date))
 	return h
 }
 
 var interactions = table[writer, helpdesk.Interaction, helpdesk.InteractionFilter, interactionRow]{
-	Noun: nouns.Interactions, row: interactionRowOf, item: (*interactionRow).interaction,
+	sparse: true,
+	Noun:   nouns.Interactions, row: interactionRowOf, item: (*interactionRow).interaction,
 	scope: func(w writer, q bun.QueryBuilder) bun.QueryBuilder { return w.ofConversation(q) },
 	match: func(_ context.Context, _ writer, q *bun.SelectQuery, f helpdesk.InteractionFilter) error {
 		q.Where("conversation_id = ?", f.ConversationID)
@@ -133,7 +134,7 @@ func (r *interactionRow) ref() helpdesk.MessageRef {
 	}
 }
 
-// refs reads the last n mails that a query selects by key and id, the last one first.
+// refs reads the last n mails that a query selects, by key and id, last first.
 func (r reader) refs(ctx context.Context, n int, key string, narrow filter) ([]helpdesk.MessageRef, error) {
 	if n <= 0 {
 		return nil, r.state()
@@ -150,7 +151,8 @@ func (r reader) Messages(ctx context.Context, mailboxID int64, messageIDs []stri
 	if err := checkText(messageIDs); err != nil || len(messageIDs) == 0 {
 		return nil, err
 	}
-	// The sign keeps the database from walking all interactions in their order: a mail names a few others.
+	// The sign keeps the planner from walking all interactions in order: a mail refers to only a
+	// few.
 	return r.refs(ctx, maxMessages, "+id", func(q bun.QueryBuilder) bun.QueryBuilder {
 		return q.Where("message_id IN (?)", bun.List(messageIDs)).
 			Where(`EXISTS (SELECT 1 FROM hw_conversations AS b WHERE b.account_id = ?TableName.account_id
@@ -177,7 +179,8 @@ func (w writer) requireInteractions(ctx context.Context, ids ...int64) error {
 	return err
 }
 
-// conversationsOf returns the conversation of each of the interactions; one outside the scope is a NotFound fault.
+// conversationsOf returns the conversation of each interaction; an interaction outside the scope is
+// a NotFound fault.
 func (w writer) conversationsOf(ctx context.Context, ids []int64) (map[int64]int64, error) {
 	if len(ids) == 0 {
 		return nil, w.requireAccount(ctx)

@@ -33,11 +33,11 @@ type jobRow struct {
 	Attempt       int
 	Failed        int
 	Away          int
-	Settled       int   // last attempt whose result is known
-	LeaseUntil    int64 // noTime: nobody holds the job
+	Settled       int   // last attempt with a known result
+	LeaseUntil    int64 // noTime: no worker has the job
 	Buried        bool
 	Reason        string
-	Holder        string // process that claimed it last, see [DB.hold]; "": nobody knows
+	Holder        string // process that claimed it last, see [DB.hold]; "": unknown
 }
 
 func (r *jobRow) job() storage.Job {
@@ -54,8 +54,8 @@ func jobRowOf(j storage.Job) jobRow {
 	}
 }
 
-// insertJobs queues jobs and reports whether one was new. With the commit PostgreSQL tells the workers of other
-// processes.
+// insertJobs queues jobs and reports whether any was new. On commit PostgreSQL notifies the workers
+// of other processes.
 func (s *querier) insertJobs(ctx context.Context, jobs []jobRow) (bool, error) {
 	insert := s.inserts(&jobs).Returning("id").
 		On("CONFLICT (unique_key) WHERE unique_key <> '' AND NOT buried DO NOTHING")
@@ -70,7 +70,8 @@ func (s *querier) insertJobs(ctx context.Context, jobs []jobRow) (bool, error) {
 	return queued > 0, failure(ctx, err, "job", 0)
 }
 
-// Claim implements [storage.Jobs]. It is one statement, in which PostgreSQL passes over what others are claiming.
+// Claim implements [storage.Jobs] with one statement, in which PostgreSQL skips rows that others
+// are claiming.
 func (db *DB) Claim(ctx context.Context, kinds []string, n int, now, lease time.Time) ([]storage.ClaimedJob, error) {
 	if err := checkText(kinds); err != nil || n <= 0 || len(kinds) == 0 {
 		return nil, err
@@ -89,7 +90,7 @@ func (db *DB) Claim(ctx context.Context, kinds []string, n int, now, lease time.
 		WHERE id IN (?) RETURNING *`, holder, micros(lease), micros(lease), micros(lease), db.due(kinds, n, now)).
 		Scan(ctx, &rows)
 	if err != nil {
-		rows = nil // of some that were read nobody hears either
+		rows = nil // drop the rows already read as well
 		return nil, failure(ctx, err, "job", 0)
 	}
 	slices.SortFunc(rows, func(a, b jobRow) int {
@@ -102,8 +103,8 @@ func (db *DB) Claim(ctx context.Context, kinds []string, n int, now, lease time.
 	}), nil
 }
 
-// due selects the ids of due jobs. Each kind is read in the order of its index, so that a kind nobody asks for costs
-// nothing, however long its queue is.
+// due selects the ids of due jobs. It reads each kind in the order of its index, so that other
+// kinds cost nothing, however long their queues are.
 func (db *DB) due(kinds []string, n int, now time.Time) *bun.RawQuery {
 	lock := bun.Safe("")
 	if db.postgres {
@@ -123,10 +124,10 @@ func (db *DB) due(kinds []string, n int, now time.Time) *bun.RawQuery {
 	return db.queue().raw("SELECT id FROM (?) AS due ORDER BY due_at, id LIMIT ?", all, n)
 }
 
-// queue is the querier of statements about the queue, which run outside of any transaction.
+// queue returns the querier for statements on the queue, which run outside of any transaction.
 func (db *DB) queue() *querier { return &querier{store: db, db: db.write} }
 
-// held keeps a statement to a job that an attempt still has.
+// held restricts a statement to a job that an attempt still holds.
 const held = "id = ? AND attempt = ? AND NOT buried AND lease_until <> ?"
 
 // Finish implements [storage.Jobs].
@@ -144,7 +145,7 @@ func (db *DB) Finish(ctx context.Context, jobs ...storage.ClaimedJob) error {
 	return db.settled(failure(ctx, err, "job", 0), jobs...)
 }
 
-// tuples turns pairs into what bun writes as (1, 2), (3, 4).
+// tuples turns pairs into the form that bun writes as (1, 2), (3, 4).
 func tuples(pairs [][]int64) []bun.TupleValues {
 	all := make([]bun.TupleValues, len(pairs))
 	for i, p := range pairs {
@@ -161,14 +162,14 @@ func (db *DB) Retry(ctx context.Context, job storage.ClaimedJob, runAt time.Time
 	return db.settled(failure(ctx, err, "job", job.ID), job)
 }
 
-// Bury implements [storage.Jobs]. A buried job leaves its UniqueKey to others.
+// Bury implements [storage.Jobs]. A buried job releases its UniqueKey.
 func (db *DB) Bury(ctx context.Context, job storage.ClaimedJob, reason string) error {
 	_, err := db.queue().raw("UPDATE hw_jobs SET buried = ?, lease_until = ?, holder = '', reason = ? WHERE "+held,
 		bun.Safe("TRUE"), noTime, reason, job.ID, job.Attempt, noTime).Exec(ctx)
 	return db.settled(failure(ctx, err, "job", job.ID), job)
 }
 
-// settled lets go of jobs whose result is written; while err says that it may not be they stay in hand.
+// settled forgets jobs whose result was written; when err leaves that open, they stay tracked.
 func (db *DB) settled(err error, jobs ...storage.ClaimedJob) error {
 	if err == nil {
 		db.hands.drop(jobs)
@@ -184,7 +185,7 @@ func (db *DB) Extend(ctx context.Context, job storage.ClaimedJob, lease time.Tim
 	if err := changed(ctx, res, err, "job", job.ID); !fault.Is(err, fault.NotFound) {
 		return err
 	}
-	return fault.New(fault.Conflict, "The job was taken over.")
+	return fault.New(fault.Conflict, "Another worker has taken over the job.")
 }
 
 // BuriedJobs implements [helpdesk.BuriedJobReader].
@@ -198,7 +199,7 @@ func (r reader) BuriedJobs(ctx context.Context, f helpdesk.BuriedJobFilter, seek
 	return mapped(rows, (*jobRow).buried), failure(ctx, err, "job", 0)
 }
 
-// ReviveJob implements [helpdesk.BuriedJobWriter]. Workers find the job when they poll.
+// ReviveJob implements [helpdesk.BuriedJobWriter]. Workers find the job at their next poll.
 func (w writer) ReviveJob(ctx context.Context, id int64, runAt time.Time) error {
 	res, err := w.raw(`UPDATE hw_jobs SET buried = ?, run_at = ?, due_at = ?, lease_until = ?, holder = '', failed = 0, away = 0, settled = attempt
 		WHERE id = ? AND account_id = ? AND buried`, bun.Safe("FALSE"), micros(runAt), micros(runAt), noTime, id, w.scope.AccountID).Exec(ctx)
@@ -215,7 +216,7 @@ func (r *jobRow) buried() storage.BuriedJob {
 	return storage.BuriedJob{ID: r.ID, Job: r.job(), Attempt: r.Attempt, Reason: r.Reason}
 }
 
-// Buried implements [storage.Jobs]; the newest come first with seek.Desc.
+// Buried implements [storage.Jobs]; newest first with seek.Desc.
 func (db *DB) Buried(ctx context.Context, seek storage.Seek) ([]storage.BuriedJob, error) {
 	var rows []jobRow
 	err := page(db.selects(&rows).Where("buried"), "id", seek).Scan(ctx)

@@ -8,12 +8,12 @@ import (
 	"github.com/helpwright/helpwright/kb"
 )
 
-// KB gives the knowledge base's store, in the same tables' database and with the same outbox.
+// KB returns the knowledge base's store in the same database, with the same outbox.
 func (db *DB) KB() kb.Store {
 	return kbStore{querier: &querier{store: db, db: db.read}, transact: db.transact}
 }
 
-// KB gives the knowledge base's store in the caller's transaction, see [DB.Bind].
+// KB returns the knowledge base's store in the caller's transaction, see [DB.Bind].
 func (b *Bound) KB() kb.Store {
 	return kbStore{querier: b.querier, transact: func(ctx context.Context, _ int64, fn func(context.Context, *querier) error) error {
 		return b.savepoint(ctx, func(q *querier) error { return fn(ctx, q) })
@@ -53,10 +53,10 @@ var (
 	_ kb.Tx     = kbWriter{}
 )
 
-// kbNouns are the declarations that the tables share with other stores.
+// kbNouns are the noun declarations shared with other stores.
 var kbNouns = kb.Nouns()
 
-// placed is a reader as the place that rows are read from.
+// placed returns the reader as a place to read rows from.
 func (r kbReader) placed() kbWriter { return kbWriter{r, outbox{r.querier, r.scope.AccountID}} }
 
 // Reader implements [kb.Tx].
@@ -65,18 +65,18 @@ func (w kbWriter) Reader() kb.Reader { return w.kbReader }
 // siteID implements [place].
 func (w kbWriter) siteID() int64 { return w.scope.SiteID }
 
-// site keeps a statement within the scope's site.
+// site restricts a statement to the scope's site.
 func (r kbReader) site(q bun.QueryBuilder) bun.QueryBuilder {
 	return r.account(q).Where("?TableName.site_id = ?", r.scope.SiteID)
 }
 
-// ofSite keeps a statement about rows within the scope's site.
+// ofSite restricts a statement on rows to the scope's site.
 func ofSite(w kbWriter, q bun.QueryBuilder) bun.QueryBuilder { return w.site(q) }
 
-// counted selects the columns that are only read, too.
+// counted adds the read-only columns to a query.
 func counted(q *bun.SelectQuery) *bun.SelectQuery { return q.ColumnExpr("?TableName.*") }
 
-// account keeps a statement within the account.
+// account restricts a statement to the account.
 func (r kbReader) account(q bun.QueryBuilder) bun.QueryBuilder {
 	return q.Where("?TableName.account_id = ?", r.scope.AccountID)
 }

@@ -2,8 +2,10 @@ package bunstore
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"slices"
+	"strings"
 
 	"github.com/uptrace/bun"
 
@@ -87,7 +89,7 @@ func (w kbWriter) LockArticles(ctx context.Context, ids []int64) ([]kb.Article, 
 	return mapped(rows, (*articleRow).article), failure(ctx, err, "article", 0)
 }
 
-// categorise puts an article into categories.
+// categorise adds an article to categories.
 func (w kbWriter) categorise(ctx context.Context, id int64, categories []int64) error {
 	if len(categories) == 0 {
 		return nil
@@ -108,7 +110,7 @@ type articleCategoryRow struct {
 	CategoryID    int64
 }
 
-// narrowed keeps a query for articles to what a filter asks for.
+// narrowed applies a filter to a query for articles.
 func narrowed(q *bun.SelectQuery, s kb.Scope, f kb.ArticleFilter) error {
 	if f.CollectionID != 0 {
 		q.Where("hw_articles.collection_id = ?", f.CollectionID)
@@ -151,9 +153,35 @@ type liveRow struct {
 	RNegative     int64
 }
 
+const articleColumns = `hw_articles.id, hw_articles.site_id, hw_articles.live, hw_articles.draft, hw_articles.last_revision, hw_articles.outdated,
+	hw_articles.published, hw_articles.collection_id, hw_articles.category_ids, hw_articles.sort_order, hw_articles.changed_at,
+	hw_articles.created_at, hw_articles.updated_at, hw_articles.views, hw_articles.feedbacks`
+
 const revisionColumns = `r.number AS r_number, r.status AS r_status, r.collection_id AS r_collection_id, r.category_ids AS r_category_ids,
 	r.sort_order AS r_sort_order, r.source_locale AS r_source_locale, ? AS r_translations, r.created_at AS r_created_at,
 	r.updated_at AS r_updated_at, r.views AS r_views, r.positive AS r_positive, r.negative AS r_negative`
+
+// into are the places of the columns that live selects.
+func (r *liveRow) into() []any {
+	return []any{
+		&r.ID, &r.SiteID, &r.Live, &r.Draft, &r.LastRevision, &r.Outdated, &r.Published, &r.CollectionID, &r.CategoryIDs, &r.SortOrder,
+		&r.ChangedAt, &r.CreatedAt, &r.UpdatedAt, &r.Views, &r.Feedbacks,
+		&r.RNumber, &r.RStatus, &r.RCollectionID, &r.RCategoryIDs, &r.RSortOrder, &r.RSourceLocale, &r.RTranslations, &r.RCreatedAt, &r.RUpdatedAt,
+		&r.RViews, &r.RPositive, &r.RNegative,
+	}
+}
+
+// read reads what live selects. It is done by hand: pages of help centres read many of these rows.
+func (r kbReader) read(ctx context.Context, q *bun.SelectQuery) ([]kb.ArticleRevision, error) {
+	var all []kb.ArticleRevision
+	err := r.rows(ctx, func(rows *sql.Rows) error {
+		var row liveRow
+		err := rows.Scan(row.into()...)
+		all = append(all, row.both())
+		return err
+	}, "?", q)
+	return all, failure(ctx, err, "article", 0)
+}
 
 func (r *liveRow) both() kb.ArticleRevision {
 	revision := revisionRow{
@@ -164,7 +192,7 @@ func (r *liveRow) both() kb.ArticleRevision {
 	return kb.ArticleRevision{Article: r.article(), Revision: revision.revision()}
 }
 
-// texts are the translations of a revision; brief leaves contents in the database.
+// texts selects the translations of a revision; brief leaves out contents.
 func (r kbReader) texts(brief bool) bun.Safe {
 	switch {
 	case !brief:
@@ -177,7 +205,7 @@ func (r kbReader) texts(brief bool) bun.Safe {
 
 // live selects articles with their live revisions.
 func (r kbReader) live(published, brief bool) *bun.SelectQuery {
-	q := r.selects((*articleRow)(nil)).ColumnExpr("hw_articles.*").ColumnExpr(revisionColumns, r.texts(brief)).
+	q := r.selects((*articleRow)(nil)).ColumnExpr(articleColumns).ColumnExpr(revisionColumns, r.texts(brief)).
 		Join(`JOIN hw_article_revisions AS r ON r.account_id = hw_articles.account_id AND r.article_id = hw_articles.id
 			AND r.number = hw_articles.live`).ApplyQueryBuilder(r.site)
 	if published {
@@ -195,7 +223,6 @@ func (r kbReader) liveArticle(ctx context.Context, id int64, published bool) (kb
 }
 
 func (r kbReader) liveArticles(ctx context.Context, f kb.ArticleFilter, published bool, seek storage.Seek) ([]kb.ArticleRevision, error) {
-	var rows []liveRow
 	q := r.live(published, f.Brief)
 	switch err := narrowed(q, r.scope, f); {
 	case errors.Is(err, errNone):
@@ -203,8 +230,7 @@ func (r kbReader) liveArticles(ctx context.Context, f kb.ArticleFilter, publishe
 	case err != nil:
 		return nil, err
 	}
-	err := page(q, "sort_order", seek).Scan(ctx, &rows)
-	return mapped(rows, (*liveRow).both), failure(ctx, err, "article", 0)
+	return r.read(ctx, page(q, "sort_order", seek))
 }
 
 // LiveArticle implements [kb.ArticleReader].
@@ -232,38 +258,44 @@ func (r kbReader) TopArticles(ctx context.Context, order kb.ArticleOrder, limit 
 	if limit <= 0 {
 		return nil, r.state()
 	}
-	var rows []liveRow
 	q := r.live(true, true).Limit(int64(limit))
 	if order == kb.MostViewed {
 		q.Where("hw_articles.views > 0").OrderExpr("hw_articles.views DESC, hw_articles.id DESC")
 	} else {
 		q.OrderExpr("hw_articles.changed_at DESC, hw_articles.id DESC")
 	}
-	err := q.Scan(ctx, &rows)
-	return mapped(rows, (*liveRow).both), failure(ctx, err, "article", 0)
+	return r.read(ctx, q)
 }
 
 // FirstArticles implements [kb.ShelfReader].
-func (r kbReader) FirstArticles(ctx context.Context, categoryIDs []int64, n int) ([]kb.ArticleRevision, error) {
-	if len(categoryIDs) == 0 || n <= 0 {
+func (r kbReader) FirstArticles(ctx context.Context, of []kb.FirstOf) ([]kb.ArticleRevision, error) {
+	most, ids := 0, make([]int64, len(of))
+	for i, f := range of {
+		most, ids[i] = max(most, f.N), f.CategoryID
+	}
+	if most <= 0 {
 		return nil, r.state()
 	}
-	var rows []liveRow
-	err := r.live(true, true).Where(`hw_articles.id IN (SELECT x.article_id FROM (
-			SELECT c.article_id, ROW_NUMBER() OVER (PARTITION BY c.category_id ORDER BY a.sort_order, a.id) AS place
+	// The number of each category, for those that are not asked for the most.
+	var limits strings.Builder
+	args := []any{r.scope.AccountID, r.scope.SiteID, bun.List(ids)}
+	limits.WriteString("x.place <= CASE")
+	for i, f := range of {
+		if f.N != most && !slices.Contains(ids[i+1:], f.CategoryID) {
+			limits.WriteString(" WHEN x.category_id = ? THEN ?")
+			args = append(args, f.CategoryID, f.N)
+		}
+	}
+	limits.WriteString(" ELSE ? END")
+	args = append(args, most)
+	if len(args) == 4 {
+		limits.Reset()
+		limits.WriteString("x.place <= ?")
+	}
+	return r.read(ctx, r.live(true, true).Where(`hw_articles.id IN (SELECT x.article_id FROM (
+			SELECT c.article_id, c.category_id, ROW_NUMBER() OVER (PARTITION BY c.category_id ORDER BY a.sort_order, a.id) AS place
 			FROM hw_article_categories AS c
 			JOIN hw_articles AS a ON a.account_id = c.account_id AND a.site_id = c.site_id AND a.id = c.article_id AND a.published = TRUE
-			WHERE c.account_id = ? AND c.site_id = ? AND c.category_id IN (?)) AS x WHERE x.place <= ?)`,
-		r.scope.AccountID, r.scope.SiteID, bun.List(categoryIDs), n).OrderExpr("hw_articles.sort_order, hw_articles.id").Scan(ctx, &rows)
-	return mapped(rows, (*liveRow).both), failure(ctx, err, "article", 0)
-}
-
-// PublishedLocales implements [kb.ShelfReader]. It goes from one locale to the next in the index, however many
-// documents there are.
-func (r kbReader) PublishedLocales(ctx context.Context) ([]string, error) {
-	var locales []string
-	const next = `SELECT MIN(d.locale) FROM hw_article_documents AS d WHERE d.account_id = ?0 AND d.site_id = ?1 AND d.published = TRUE`
-	err := r.raw(`WITH RECURSIVE l (locale) AS (SELECT (`+next+`) UNION ALL SELECT (`+next+` AND d.locale > l.locale) FROM l WHERE l.locale IS NOT NULL)
-		SELECT locale FROM l WHERE locale IS NOT NULL ORDER BY locale`, r.scope.AccountID, r.scope.SiteID).Scan(ctx, &locales)
-	return locales, failure(ctx, err, "article", 0)
+			WHERE c.account_id = ? AND c.site_id = ? AND c.category_id IN (?)) AS x WHERE `+limits.String()+`)`, args...).
+		OrderExpr("hw_articles.sort_order, hw_articles.id"))
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/helpwright/helpwright/kb"
 )
 
-// translation is a [kb.Translation] in the column of its resource.
+// translation is a [kb.Translation] as stored in a column.
 type translation struct {
 	Locale    string `json:"l"`
 	Number    int64  `json:"n"`
@@ -21,7 +21,7 @@ type translation struct {
 	MadeFrom  *made  `json:"f,omitempty"`
 }
 
-// made is a [kb.SourceText].
+// made is a [kb.SourceText] as stored in a column.
 type made struct {
 	Title    string `json:"t,omitempty"`
 	Summary  string `json:"s,omitempty"`
@@ -29,7 +29,7 @@ type made struct {
 	Markdown string `json:"m,omitempty"`
 }
 
-// translations is a column with a JSON array. HTML stays as it is: escaped, it would be twice as long.
+// translations is a column with a JSON array. HTML is not escaped, which would double its length.
 type translations []translation
 
 // Value implements [driver.Valuer].
@@ -77,7 +77,8 @@ func translationsOf(t kb.Text) translations {
 	})
 }
 
-// counters are columns of collections and categories. They are never written as a whole.
+// counters holds the counter columns of collections and categories. They are only ever incremented,
+// never overwritten.
 type counters struct {
 	Articles          int64 `bun:",scanonly"`
 	Categories        int64 `bun:",scanonly"`

@@ -62,7 +62,7 @@ func (w kbWriter) Feedback() storage.Rows[kb.Feedback, kb.FeedbackFilter] {
 	return storedOf(w, &feedback)
 }
 
-// countFeedback also makes sure that the article is there, and keeps it until the transaction ends.
+// countFeedback also makes sure that the article exists, and locks it until the transaction ends.
 func (w kbWriter) countFeedback(ctx context.Context, articleID, n int64) error {
 	res, err := w.raw("UPDATE hw_articles SET feedbacks = feedbacks + ? WHERE account_id = ? AND site_id = ? AND id = ?",
 		n, w.scope.AccountID, w.scope.SiteID, articleID).Exec(ctx)

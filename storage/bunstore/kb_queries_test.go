@@ -42,7 +42,7 @@ func operator(t *testing.T, db *bunstore.DB) (*kb.Service, *kb.Editor) {
 	return service, editor
 }
 
-// An export asks the database no more often for many articles with drafts than for one.
+// An export needs no more queries for many articles with drafts than for one.
 func TestExportQueries(t *testing.T) {
 	t.Parallel()
 	eachEmbedded(t, func(t *testing.T, app *bun.DB, _ *bunstore.DB) {
@@ -74,7 +74,7 @@ func TestExportQueries(t *testing.T) {
 		export := func() int {
 			t.Helper()
 			x := exchange.Exchange{Service: service, Editor: editor}
-			if _, err := x.Export(t.Context()); err != nil { // gives keys
+			if _, err := x.Export(t.Context()); err != nil { // assigns keys
 				t.Fatal(err)
 			}
 			seen.take()

@@ -21,7 +21,7 @@ type reactionRow struct {
 
 // SetReaction implements [kb.ReactionWriter].
 func (w kbWriter) SetReaction(ctx context.Context, r kb.VisitorReaction) error {
-	// The row of the revision is locked first: one visitor at a time.
+	// Lock the row of the revision first: one visitor at a time.
 	count := func(positive, negative int64) error {
 		res, err := w.raw(`UPDATE hw_article_revisions SET positive = positive + ?, negative = negative + ?
 			WHERE account_id = ? AND site_id = ? AND article_id = ? AND number = ?`,
@@ -59,7 +59,7 @@ func (w kbWriter) SetReaction(ctx context.Context, r kb.VisitorReaction) error {
 	return count(sides(r.Positive, 1))
 }
 
-// sides puts n on the side of a reaction.
+// sides adds n to the side of a reaction.
 func sides(positive bool, n int64) (int64, int64) {
 	if positive {
 		return n, 0

@@ -6,7 +6,7 @@ import (
 	"github.com/helpwright/helpwright/kb"
 )
 
-// relink puts references into the articles that are older than these.
+// relink adds references to articles stored before references existed.
 func (db *DB) relink(ctx context.Context) error {
 	var sites []struct{ SiteID, AccountID int64 }
 	if err := db.write.NewRaw("SELECT site_id, account_id FROM hw_reference_pending ORDER BY site_id").Scan(ctx, &sites); err != nil {
@@ -23,7 +23,7 @@ func (db *DB) relink(ctx context.Context) error {
 	return nil
 }
 
-// relink does so for the scope's site, and notes that it is done.
+// relink does so for the scope's site, and records that it is done.
 func (w kbWriter) relink(ctx context.Context, tx kb.Tx) error {
 	site, err := tx.Sites().Get(ctx, w.scope.SiteID)
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 	"github.com/helpwright/helpwright/storage/bunstore"
 )
 
-// Addresses that former imports have left in articles are references after the migration,
-// in all revisions, and nothing else has changed.
+// The migration turns addresses that earlier imports left in articles into references, in all
+// revisions, and changes nothing else.
 func TestMigrateRelinks(t *testing.T) {
 	t.Parallel()
 	eachEmbedded(t, func(t *testing.T, app *bun.DB, db *bunstore.DB) {
@@ -63,7 +63,7 @@ func TestMigrateRelinks(t *testing.T) {
 		if _, err := app.Exec("INSERT INTO hw_reference_pending (site_id, account_id) SELECT id, account_id FROM hw_sites"); err != nil {
 			t.Fatal(err)
 		}
-		for range 2 { // the second time there is nothing left to do
+		for range 2 { // the second time there is nothing to do
 			if err := db.Migrate(t.Context()); err != nil {
 				t.Fatal(err)
 			}

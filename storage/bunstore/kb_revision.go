@@ -11,7 +11,7 @@ import (
 	"github.com/helpwright/helpwright/storage"
 )
 
-// revisionRow has no primary key of its own, so that updates write what they are told to.
+// revisionRow has no primary key of its own, so that updates write exactly the columns they list.
 type revisionRow struct {
 	bun.BaseModel `bun:"table:hw_article_revisions,alias:hw_article_revisions"`
 	AccountID     int64

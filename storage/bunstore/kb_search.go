@@ -3,6 +3,7 @@ package bunstore
 import (
 	"cmp"
 	"context"
+	"database/sql"
 	"math"
 	"slices"
 	"strconv"
@@ -17,12 +18,13 @@ import (
 	"github.com/helpwright/helpwright/storage/search"
 )
 
-// The tokens that all documents of a site have, and those that are published, so that a search looks at no others.
+// The tokens of all documents of a site, and of its published ones, so that a search reads no
+// others.
 func siteToken(siteID int64) string      { return "_" + strconv.FormatInt(siteID, 10) }
 func publishedToken(siteID int64) string { return "_p" + strconv.FormatInt(siteID, 10) }
 
-// documentFields are PostgreSQL's columns with the terms of documents up to a rank. SQLite has all in one index, each
-// with its rank in front.
+// documentFields are PostgreSQL's columns with the terms of documents up to a rank. SQLite has all
+// terms in one index, each prefixed with its rank.
 var documentFields = [...]string{kb.InTitle: "title", kb.InSummary: "head", kb.InContent: "whole"}
 
 // FindArticles implements [kb.SearchReader].
@@ -35,12 +37,13 @@ func (r kbReader) FindPublished(ctx context.Context, q kb.SearchQuery, seek stor
 	return r.find(ctx, q, publishedToken(r.scope.SiteID), seek)
 }
 
-// probed is how many documents PostgreSQL looks at one by one before it asks the index. A page of a word that more
-// documents have than the index could name in that time is found among them.
+// probed is how many documents PostgreSQL checks one by one before it uses the index. For a word so
+// common that the index would take longer, a page fills within them.
 const probed = 300
 
-// find reads the documents in the order of their ids, which is that of SQLite's index: a page costs the same however
-// many there are. PostgreSQL's index has no order, and its planner cannot know which words are common.
+// find reads documents in id order, the order of SQLite's index, so that a page costs the same
+// however many hits there are. PostgreSQL's index has no order, and its planner cannot know which
+// words are common.
 func (r kbReader) find(ctx context.Context, q kb.SearchQuery, token string, seek storage.Seek) ([]kb.Hit, error) {
 	for _, word := range q.Words {
 		if err := checkText(word); err != nil {
@@ -64,8 +67,8 @@ func (r kbReader) find(ctx context.Context, q kb.SearchQuery, token string, seek
 	return r.findAmong(ctx, q, token, seek, 0)
 }
 
-// FindPublishedEach implements [kb.PublicSearcher]: all words in one statement, or on PostgreSQL in one for each way to
-// look for them.
+// FindPublishedEach implements [kb.PublicSearcher] with one statement for all words, or one per
+// search method on PostgreSQL.
 func (r kbReader) FindPublishedEach(ctx context.Context, q kb.SearchQuery, words []kb.SearchTerm, limit int) ([][]kb.Hit, error) {
 	found := make([][]kb.Hit, len(words))
 	if err := checkText(words, q.Locales); err != nil {
@@ -75,15 +78,17 @@ func (r kbReader) FindPublishedEach(ctx context.Context, q kb.SearchQuery, words
 		return found, r.state()
 	}
 	if r.store.postgres {
-		if err := r.findEach(ctx, q, words, limit, probed, found); err != nil {
-			return nil, err
+		if all, err := r.findEach(ctx, q, words, limit, probed, found); err != nil || all {
+			return found, err
 		}
 	}
-	return found, r.findEach(ctx, q, words, limit, 0, found)
+	_, err := r.findEach(ctx, q, words, limit, 0, found)
+	return found, err
 }
 
-// findEach looks for the words of which there may be more than what was found, as findAmong does.
-func (r kbReader) findEach(ctx context.Context, q kb.SearchQuery, words []kb.SearchTerm, limit, n int, found [][]kb.Hit) error {
+// findEach looks for the words of which there may be more than what was found, as findAmong does, and reports whether it
+// has looked at all documents that there are.
+func (r kbReader) findEach(ctx context.Context, q kb.SearchQuery, words []kb.SearchTerm, limit, n int, found [][]kb.Hit) (all bool, err error) {
 	var parts []string
 	var args []any
 	for i, word := range words {
@@ -97,33 +102,43 @@ func (r kbReader) findEach(ctx context.Context, q kb.SearchQuery, words []kb.Sea
 		}
 		s, err := r.among(ctx, q, publishedToken(r.scope.SiteID), storage.Seek{Limit: limit}, n)
 		if err != nil {
-			return err
+			return false, err
 		}
 		parts, args = append(parts, "SELECT ? AS place, f.* FROM (?) AS f"), append(args, i, s)
 	}
 	if len(parts) == 0 {
-		return nil
+		return true, nil
 	}
 	statement := strings.Join(parts, " UNION ALL ")
-	if r.store.postgres { // a shorter one, which takes less time to write and to read
+	if r.store.postgres { // a shorter statement, quicker to build and to parse
 		args = append(args, r.amongPostgres(q, bun.Safe("w.words"), bun.Safe("w.words"), storage.Seek{Limit: limit}, n))
 		statement = "SELECT w.place, f.* FROM (VALUES " + strings.Join(parts, ", ") + ") AS w (place, words) CROSS JOIN LATERAL (?) AS f"
+		if n > 0 { // and how many documents that were
+			args = append(args, r.scope.AccountID, r.scope.SiteID, n)
+			statement += ` UNION ALL SELECT -1, COUNT(*), 0, '' FROM (SELECT 1 FROM hw_article_documents AS n
+				WHERE n.account_id = ? AND n.site_id = ? LIMIT ?) AS c`
+		}
 	}
-	var rows []struct {
-		Place, ID, ArticleID int64
-		Locale               string
-	}
-	err := r.raw(statement, args...).Scan(ctx, &rows)
-	for _, row := range rows {
-		found[row.Place] = append(found[row.Place], kb.Hit{ID: row.ID, ArticleID: row.ArticleID, Locale: row.Locale})
-	}
+	err = r.rows(ctx, func(rows *sql.Rows) error {
+		var place int
+		var hit kb.Hit
+		if err := rows.Scan(&place, &hit.ID, &hit.ArticleID, &hit.Locale); err != nil {
+			return err
+		}
+		if place < 0 {
+			all = hit.ID < int64(n)
+			return nil
+		}
+		found[place] = append(found[place], hit)
+		return nil
+	}, statement, args...)
 	for _, hits := range found {
 		slices.SortFunc(hits, func(a, b kb.Hit) int { return cmp.Compare(a.ID, b.ID) })
 	}
-	return failure(ctx, err, "article", 0)
+	return all || n == 0, failure(ctx, err, "article", 0)
 }
 
-// findAmong looks at the next n documents only, or at all that the index names if n is 0.
+// findAmong searches only the next n documents, or all hits of the index when n is 0.
 func (r kbReader) findAmong(ctx context.Context, q kb.SearchQuery, token string, seek storage.Seek, n int) ([]kb.Hit, error) {
 	s, err := r.among(ctx, q, token, seek, n)
 	if err != nil {
@@ -134,11 +149,11 @@ func (r kbReader) findAmong(ctx context.Context, q kb.SearchQuery, token string,
 	return hits, failure(ctx, err, "article", 0)
 }
 
-// among is the statement of findAmong.
+// among returns the statement of findAmong.
 func (r kbReader) among(ctx context.Context, q kb.SearchQuery, token string, seek storage.Seek, n int) (*bun.SelectQuery, error) {
 	if r.store.postgres {
 		words := bun.SafeQuery("?::tsquery", r.tsquery(q, token))
-		rare := bun.SafeQuery("(SELECT ?)", words) // the planner thinks
+		rare := bun.SafeQuery("(SELECT ?)", words) // as the planner assumes
 		return r.amongPostgres(q, rare, words, seek, n), nil
 	}
 	match, err := r.matchOfWords(ctx, q.Words, q.Rank)
@@ -164,13 +179,13 @@ func (r kbReader) found() *bun.SelectQuery {
 		Where("d.account_id = ? AND d.site_id = ?", r.scope.AccountID, r.scope.SiteID)
 }
 
-// tsquery is what PostgreSQL looks for.
+// tsquery returns the tsquery for PostgreSQL.
 func (r kbReader) tsquery(q kb.SearchQuery, token string) string {
 	return "'" + token + "' & " + tsqueryOfWords(q.Words)
 }
 
-// amongPostgres is the statement of findAmong on PostgreSQL. It looks for a tsquery, but at no document that has the same
-// at a better rank.
+// amongPostgres returns the statement of findAmong on PostgreSQL. It matches a tsquery, but skips
+// documents that match the same at a better rank.
 func (r kbReader) amongPostgres(q kb.SearchQuery, words, better schema.QueryAppender, seek storage.Seek, n int) *bun.SelectQuery {
 	next := r.db.NewSelect().TableExpr("hw_article_documents AS n").Where("n.account_id = ? AND n.site_id = ?", r.scope.AccountID, r.scope.SiteID)
 	matching := func(s *bun.SelectQuery, alias bun.Safe) {
@@ -185,16 +200,18 @@ func (r kbReader) amongPostgres(q kb.SearchQuery, words, better schema.QueryAppe
 		matching(s, "d")
 		return pageBy(s.TableExpr("(?) AS d", next), "d.id", seek).ApplyQueryBuilder(searched(q))
 	}
-	// Sorted, and then asked for other languages as far as the page needs it.
+	// Sorted first, then filtered by language as far as the page needs.
 	next.ColumnExpr("n.id, n.article_id, n.account_id, n.site_id, n.locale, n.language, n.source, n.id + 0 AS place")
 	matching(next, "n")
-	pageBy(next, "n.id + 0", storage.Seek{Desc: seek.Desc, From: seek.From, Limit: math.MaxInt32}) // a limit keeps the sort
+	pageBy(next, "n.id + 0", storage.Seek{Desc: seek.Desc, From: seek.From, Limit: math.MaxInt32}) // the limit preserves the sort
 	return pageBy(s.TableExpr("(?) AS d", next), "d.place", seek).ApplyQueryBuilder(searched(q))
 }
 
-// searched keeps a search to the documents in the best language of each article, and to the articles asked for.
+// searched restricts a search to the best language of each article, and to the articles of the
+// query.
 func searched(q kb.SearchQuery) filter {
-	// preference is the place of a document's locale in the query's; that of the source is behind it, that of others none.
+	// preference returns the rank of a document's locale in the query's list; the source locale
+	// comes after the list, others have no rank.
 	preference := func(alias string) schema.QueryWithArgs {
 		var b strings.Builder
 		var args []any
@@ -241,7 +258,7 @@ func searched(q kb.SearchQuery) filter {
 	}
 }
 
-// tsqueryOfWords is tsquery with a choice of terms for each word.
+// tsqueryOfWords is tsquery with alternative terms for each word.
 func tsqueryOfWords(words [][]kb.SearchTerm) string {
 	all := make([]string, len(words))
 	for i, word := range words {
@@ -254,7 +271,7 @@ func tsqueryOfWords(words [][]kb.SearchTerm) string {
 	return strings.Join(all, " & ")
 }
 
-// matchOfWords is match with a choice of terms for each word, all found at a rank or a better one.
+// matchOfWords is match with alternative terms for each word, all found at a rank or better.
 func (r kbReader) matchOfWords(ctx context.Context, words [][]kb.SearchTerm, rank kb.Rank) (string, error) {
 	all := make([]string, len(words))
 	for i, word := range words {
@@ -354,10 +371,10 @@ func (w kbWriter) setDocument(ctx context.Context, articleID int64, d kb.Documen
 	return err
 }
 
-// rankMark begins the terms that are found at a rank in SQLite's index.
+// rankMark returns the prefix of terms found at a rank in SQLite's index.
 func rankMark(rank kb.Rank) string { return strconv.Itoa(int(rank)) }
 
-// rankedTerms are those of a document, once for each rank at which they are found.
+// rankedTerms returns the terms of a document, once for each rank at which they are found.
 func rankedTerms(d kb.Document) string {
 	var b strings.Builder
 	add := func(rank kb.Rank, parts ...[]string) {
@@ -381,7 +398,7 @@ type spellingRow struct {
 	Word          string
 }
 
-// spellingBatch is how many rows one statement writes.
+// spellingBatch is how many rows a single statement writes.
 const spellingBatch = 500
 
 // AddSpellings implements [kb.SearchWriter].
@@ -398,7 +415,7 @@ func (w kbWriter) AddSpellings(ctx context.Context, words []string) error {
 		rows = rows[:0]
 		return failure(ctx, err, "site", w.scope.SiteID)
 	}
-	for _, word := range words { // in order, so that no two transactions wait for each other
+	for _, word := range words { // sorted, so that transactions do not deadlock
 		for _, v := range search.Variants(word) {
 			rows = append(rows, spellingRow{AccountID: w.scope.AccountID, SiteID: w.scope.SiteID, Variant: v, Word: word})
 		}

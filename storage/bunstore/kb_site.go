@@ -27,7 +27,7 @@ type siteRow struct {
 	CreatedAt     int64
 	UpdatedAt     int64
 
-	// of the account
+	// From the account.
 	DefaultLocale string       `bun:",scanonly"`
 	Languages     list[string] `bun:",scanonly"`
 }
@@ -48,12 +48,12 @@ func siteRowOf(account int64, s *kb.Site) siteRow {
 	}
 }
 
-// sites selects sites with what they have of their account.
+// sites selects sites with the fields that come from their account.
 func (s *querier) sites(model any) *bun.SelectQuery {
 	return withAccount(s.selects(model))
 }
 
-// withAccount adds to sites what they have of their account.
+// withAccount adds the fields that come from the account.
 func withAccount(q *bun.SelectQuery) *bun.SelectQuery {
 	return q.ColumnExpr("hw_sites.*").ColumnExpr("a.default_locale, a.languages").Join("JOIN hw_accounts AS a ON a.id = hw_sites.account_id")
 }
@@ -87,7 +87,7 @@ func (s kbStore) HasHost(ctx context.Context, hostKey string) (bool, error) {
 	return found, failure(ctx, err, "site", 0)
 }
 
-// ownSites keeps a statement about sites within the scope.
+// ownSites restricts a statement on sites to the scope.
 func (r kbReader) ownSites(q bun.QueryBuilder) bun.QueryBuilder {
 	q = r.account(q)
 	if r.scope.SiteID != 0 {
@@ -133,7 +133,7 @@ func (w kbWriter) Sites() storage.Rows[kb.Site, storage.NoFilter] {
 	return storedOf(w, &sites)
 }
 
-// emptySite removes what is in a site, and gives up its host if it is the last one there.
+// emptySite deletes the contents of a site, and releases its host if no other site uses it.
 func (w kbWriter) emptySite(ctx context.Context, id int64) error {
 	for _, table := range siteTables {
 		_, err := w.raw("DELETE FROM ? WHERE account_id = ? AND site_id = ?", bun.Ident(table), w.scope.AccountID, id).Exec(ctx)
@@ -148,12 +148,12 @@ func (w kbWriter) emptySite(ctx context.Context, id int64) error {
 	return w.releaseHost(ctx, host, id)
 }
 
-// siteTables are those of what is in a site where one row refers to another: what refers goes before what is referred
-// to. The rest goes with the site.
+// siteTables lists the tables of a site's contents whose rows refer to each other, referring rows
+// first. Foreign keys delete the rest with the site.
 var siteTables = []string{"hw_articles", "hw_categories", "hw_collections"}
 
-// claimHost makes a host the account's, or fails because it is another's. The row stays locked, so that nobody
-// releases the host before the site is there.
+// claimHost assigns a host to the account, or fails when another account has it. The row stays
+// locked, so that the host cannot be released before the site exists.
 func (w kbWriter) claimHost(ctx context.Context, s *kb.Site) error {
 	if s.HostKey == kb.SharedHost {
 		return nil
@@ -166,12 +166,12 @@ func (w kbWriter) claimHost(ctx context.Context, s *kb.Site) error {
 		return failure(ctx, err, "site", s.ID)
 	}
 	if owner != w.scope.AccountID {
-		return &fault.Error{Kind: fault.Conflict, Resource: "site", ID: s.ID, Code: kb.UniqueSiteHost, Message: "Another account has this host."}
+		return &fault.Error{Kind: fault.Conflict, Resource: "site", ID: s.ID, Code: kb.UniqueSiteHost, Message: "Another account uses this host."}
 	}
 	return nil
 }
 
-// releaseHost gives up a host that no site is at but one that is to be removed, 0: none.
+// releaseHost releases a host that no site uses, apart from one that is to be deleted (0: none).
 func (w kbWriter) releaseHost(ctx context.Context, key string, but int64) error {
 	if key == kb.SharedHost {
 		return nil

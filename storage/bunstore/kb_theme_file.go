@@ -55,7 +55,7 @@ func (w kbWriter) ThemeFiles() storage.Rows[kb.ThemeFile, kb.ThemeFileFilter] {
 	return storedOf(w, &themeFiles)
 }
 
-// inTheme keeps a statement within one theme of the scope.
+// inTheme restricts a statement to one theme of the scope.
 func (r kbReader) inTheme(themeID int64) func(bun.QueryBuilder) bun.QueryBuilder {
 	return func(q bun.QueryBuilder) bun.QueryBuilder {
 		return r.site(q).Where("?TableName.theme_id = ?", themeID)

@@ -20,14 +20,15 @@ import (
 	"github.com/helpwright/helpwright/storage/memblob"
 )
 
-// process is a help desk of its own on a database that others use, too.
+// process is a help desk on a database shared with others.
 type process struct {
 	db   *bunstore.DB
 	svc  *helpdesk.Service
 	desk *helpdesk.Desk
 }
 
-// processes are two on one database, with an owner at work in one account that has a mailbox.
+// processes returns two processes on one database, with an owner working in one account that has a
+// mailbox.
 func processes(t *testing.T, url string) (two [2]process, mailbox helpdesk.Mailbox) {
 	t.Helper()
 	ctx, blobs := t.Context(), memblob.New()
@@ -62,7 +63,7 @@ func processes(t *testing.T, url string) (two [2]process, mailbox helpdesk.Mailb
 	return two, mailbox
 }
 
-// take puts mails into the ledger and returns their rows, oldest first.
+// take adds mails to the ledger and returns their rows, oldest first.
 func (p process) take(t *testing.T, mailbox int64, n int) []helpdesk.InboundMail {
 	t.Helper()
 	raws := make([]helpdesk.RawMail, n)
@@ -79,7 +80,7 @@ func (p process) take(t *testing.T, mailbox int64, n int) []helpdesk.InboundMail
 	return rows
 }
 
-// inbound are all rows of the ledger.
+// inbound returns all rows of the ledger.
 func (p process) inbound(t *testing.T) []helpdesk.InboundMail {
 	t.Helper()
 	rows, err := p.db.Within(p.desk.Scope()).InboundMails(t.Context(), helpdesk.InboundFilter{}, storage.Seek{Limit: 10_000})
@@ -89,7 +90,7 @@ func (p process) inbound(t *testing.T) []helpdesk.InboundMail {
 	return rows
 }
 
-// log counts the events of a type by what they are about.
+// log counts the events of a type by subject.
 func (p process) log(t *testing.T, kind string) map[int64]int {
 	t.Helper()
 	events, err := p.db.Events(t.Context(), p.desk.AccountID(), 0, 100_000)
@@ -105,14 +106,14 @@ func (p process) log(t *testing.T, kind string) map[int64]int {
 	return seen
 }
 
-// shuffle splits conversations, and moves interactions between them and back to where the rules put them, until it is
-// told to stop.
+// shuffle splits conversations, and moves interactions between them and back to where the rules put
+// them, until it is stopped.
 func (p process) shuffle(ctx context.Context, t *testing.T, seed uint64) {
 	random := rand.New(rand.NewPCG(seed, 1))
 	for ctx.Err() == nil {
 		page, err := p.desk.Conversations(ctx, helpdesk.ConversationQuery{}, storage.PageRequest{Limit: 100})
 		if err != nil || len(page.Items) == 0 {
-			continue // the context ended, or nothing is there yet
+			continue // the context ended, or there is nothing yet
 		}
 		c, other := page.Items[random.IntN(len(page.Items))], page.Items[random.IntN(len(page.Items))]
 		said, err := p.desk.Interactions(ctx, c.ID, storage.PageRequest{Limit: 100})
@@ -130,15 +131,16 @@ func (p process) shuffle(ctx context.Context, t *testing.T, seed uint64) {
 		default:
 			_, err = p.desk.Rethread(ctx, c.ID, i.ID)
 		}
-		// Somebody else was faster, or there is nothing to leave.
+		// Another process was faster, or nothing would be left.
 		if err != nil && ctx.Err() == nil && !fault.Is(err, fault.NotFound) && !fault.Is(err, fault.Invalid) {
 			t.Errorf("moving: %v", err)
 		}
 	}
 }
 
-// While two processes file answers to mails of a conversation, two others split it and move what is in it: every mail is
-// in one conversation, where the ledger says, and conversations are numbered without gaps or doubles.
+// While two processes file replies to mails of a conversation, two others split it and move its
+// contents: every mail is in one conversation, the one that the ledger names, and conversation
+// numbers have no gaps or duplicates.
 func TestFilingWhileSplitting(t *testing.T) {
 	t.Parallel()
 	persistent(t, func(t *testing.T, url string) {
@@ -210,7 +212,8 @@ func TestFilingWhileSplitting(t *testing.T) {
 	})
 }
 
-// Two processes that replay the same failures at once, while a third mail fails again, replay each of them once.
+// Two processes that replay the same failures concurrently, while a third mail fails again, replay
+// each of them once.
 func TestReplayInTwoProcesses(t *testing.T) {
 	t.Parallel()
 	persistent(t, func(t *testing.T, url string) {
@@ -239,7 +242,7 @@ func TestReplayInTwoProcesses(t *testing.T) {
 					t.Error(err)
 				}
 			})
-			both.Go(func() { // and somebody presses the button of one of them, and another ignores one
+			both.Go(func() { // meanwhile one mail is replayed by hand, and another is ignored
 				_, errReplay := p.desk.ReplayInbound(t.Context(), mailbox.ID, rows[0].ID)
 				_, errIgnore := p.desk.IgnoreInbound(t.Context(), mailbox.ID, rows[1].ID, "")
 				if errReplay != nil || errIgnore != nil && !fault.Is(errIgnore, fault.Conflict) {

@@ -9,19 +9,19 @@ import (
 	"github.com/uptrace/bun"
 )
 
-// errSlow is why something ended that the database gave no answer to in time.
+// errSlow is the cause when something ended because the database did not answer in time.
 var errSlow = errors.New("the database does not answer")
 
-// grace is how much longer than the server we wait for a statement that the server itself ends in time.
+// grace is how much longer we wait than the server, which normally ends a slow statement itself.
 const grace = 5 * time.Second
 
-// bounded limits a statement on our side: a server that is gone, or behind a network that swallows everything, never
-// says that a statement took too long.
+// bounded limits a statement on our side: a server that is gone, or behind a network that drops
+// everything, never reports that a statement took too long.
 func (db *DB) bounded(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(ctx, db.patience)
 }
 
-// bounding is a hook that limits every statement of bun, see bounded.
+// bounding is a hook that limits every statement of bun: see bounded.
 type bounding struct{ patience time.Duration }
 
 // limited is the context of a statement.
@@ -32,7 +32,7 @@ type limited struct {
 
 type limitKey struct{}
 
-// Value finds the context itself under the contexts that other hooks make of it.
+// Value returns the context itself, even below contexts that other hooks derive from it.
 func (l *limited) Value(key any) any {
 	if key == (limitKey{}) {
 		return l
@@ -40,7 +40,8 @@ func (l *limited) Value(key any) any {
 	return l.Context.Value(key)
 }
 
-// outlasting marks the context of a statement whose rows are read after the hook: it is limited by who reads them.
+// outlasting marks the context of a statement whose rows are read after the hook; the reader limits
+// it then.
 type outlasting struct{}
 
 // BeforeQuery implements [bun.QueryHook].
@@ -59,8 +60,8 @@ func (bounding) AfterQuery(ctx context.Context, _ *bun.QueryEvent) {
 	}
 }
 
-// lifetime is how long a transaction may live: as long as the request that it belongs to, until it is committed. The
-// commit has a limit of its own, since who interrupts it does not know what became of it.
+// lifetime limits a transaction: it lives as long as its request, until the commit begins. The
+// commit has a limit of its own, because interrupting it leaves its outcome unknown.
 type lifetime struct {
 	ctx      context.Context //nolint:containedctx // of the transaction
 	cancel   context.CancelCauseFunc
@@ -75,7 +76,7 @@ func (db *DB) newLifetime(request context.Context) *lifetime {
 	return l
 }
 
-// within runs one statement of the transaction itself, and ends the transaction when it takes too long.
+// within runs one statement of the transaction, and ends the transaction when it takes too long.
 func (l *lifetime) within(fn func() error) error {
 	timer := time.AfterFunc(l.patience, func() { l.cancel(errSlow) })
 	defer timer.Stop()
@@ -94,13 +95,13 @@ func (l *lifetime) begin(db *sql.DB) (tx *sql.Tx, err error) {
 	return tx, err
 }
 
-// detach lets the transaction outlive its request, unless that has ended.
+// detach lets the transaction outlive its request, unless the request has ended.
 func (l *lifetime) detach() bool { return l.stop() && l.ctx.Err() == nil }
 
 func (l *lifetime) commit(tx *sql.Tx) error { return l.within(tx.Commit) }
 
 func (l *lifetime) rollback(tx *sql.Tx) {
-	l.stop() // a rollback that is interrupted costs the connection
+	l.stop() // interrupting a rollback costs the connection
 	_ = l.within(tx.Rollback)
 }
 

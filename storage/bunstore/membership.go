@@ -36,8 +36,9 @@ func membershipRowOf(account int64, m *helpdesk.Membership) membershipRow {
 	}
 }
 
-// membershipParts completes a WITH clause that selects memberships as m: one statement, and so one snapshot, returns
-// them with their roles and mailboxes. The columns mean what the row's kind says. CROSS JOIN keeps SQLite from beginning elsewhere.
+// membershipParts completes a WITH clause that selects memberships as m: a single statement, and
+// thus a single snapshot, returns them with their roles and mailboxes. The kind of a row determines
+// the meaning of its columns. CROSS JOIN keeps SQLite from starting elsewhere.
 const membershipParts = `
 	SELECT 0 AS kind, m.id AS membership, 0 AS position, m.user_id AS other, m.last_activity, m.created_at, m.updated_at,
 		m.force_offline, m.while_in_app, m.use_schedule, m.schedule, m.timezone
@@ -47,7 +48,7 @@ const membershipParts = `
 	UNION ALL SELECT 2, b.membership_id, b.position, b.mailbox_id, 0, 0, 0, FALSE, FALSE, FALSE, '', '' FROM m CROSS JOIN hw_membership_mailboxes AS b
 		WHERE b.account_id = m.account_id AND b.membership_id = m.id`
 
-// memberships reads what a query for membershipRow selects, by id.
+// memberships reads the memberships that a query for membershipRow selects, by id.
 func (s *querier) memberships(ctx context.Context, selected *bun.SelectQuery, desc bool) ([]helpdesk.Membership, error) {
 	var all []helpdesk.Membership
 	err := s.rows(ctx, func(rows *sql.Rows) (err error) {
@@ -112,8 +113,8 @@ func (w writer) Memberships() storage.Rows[helpdesk.Membership, storage.NoFilter
 	return storedOf(w, &memberships)
 }
 
-// grantSQL is on the way of every request, so it is one statement of indexed joins.
-// A row for every pair of role and mailbox: both are few.
+// grantSQL runs for every request, so it is one statement of indexed joins. It returns a row for
+// each pair of role and mailbox: both are few.
 const grantSQL = `SELECT m.id, m.last_activity, m.created_at, m.updated_at,
 	m.force_offline, m.while_in_app, m.use_schedule, m.schedule, m.timezone, u.disabled_at, u.password_hash <> '', u.second_factor_at, a.require_second_factor,
 	g.position, g.role_id, r.role_key, r.name, r.description, r.permissions, r.created_at, r.updated_at, b.mailbox_id
@@ -125,10 +126,10 @@ const grantSQL = `SELECT m.id, m.last_activity, m.created_at, m.updated_at,
 	LEFT JOIN hw_membership_mailboxes AS b ON b.account_id = m.account_id AND b.membership_id = m.id
 	WHERE m.user_id = ? AND m.account_id = ? ORDER BY g.position, b.position`
 
-// Grant implements [helpdesk.Directory].
-func (d directory) Grant(ctx context.Context, userID, accountID int64) (helpdesk.Grant, error) {
+// grant reads what [directory.Grant] returns.
+func (d directory) grant(ctx context.Context, userID, accountID int64) (helpdesk.Grant, error) {
 	grant := helpdesk.Grant{Membership: helpdesk.Membership{UserID: userID}}
-	first := int64(-1) // position of the first role: its rows alone tell the mailboxes
+	first := int64(-1) // position of the first role: only its rows list the mailboxes
 	err := d.rows(ctx, func(rows *sql.Rows) error { return scanGrant(rows, &grant, &first) }, grantSQL, userID, accountID)
 	if err != nil {
 		return helpdesk.Grant{}, failure(ctx, err, "membership", 0)
@@ -166,7 +167,7 @@ func scanGrant(rows *sql.Rows, grant *helpdesk.Grant, first *int64) error {
 		m.MailboxIDs = append(m.MailboxIDs, mailbox.Int64)
 	}
 	if n := len(m.RoleIDs); !roleID.Valid || n > int(position.Int64-*first) {
-		return nil // no role, or one that came with another mailbox
+		return nil // no role, or a repeated one with another mailbox
 	}
 	m.RoleIDs = append(m.RoleIDs, roleID.Int64)
 	var permissions list[helpdesk.Permission]
@@ -184,7 +185,7 @@ func scanGrant(rows *sql.Rows, grant *helpdesk.Grant, first *int64) error {
 	return nil
 }
 
-// updateGrants writes the roles and mailboxes of a membership that may have others.
+// updateGrants writes the roles and mailboxes of a membership if they have changed.
 func (w writer) updateGrants(ctx context.Context, m *helpdesk.Membership) error {
 	for _, table := range []string{"hw_membership_roles", "hw_membership_mailboxes"} {
 		_, err := w.raw("DELETE FROM ? WHERE account_id = ? AND membership_id = ?",

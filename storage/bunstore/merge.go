@@ -52,8 +52,9 @@ func (r reader) Moves(ctx context.Context, interactionIDs []int64) ([]helpdesk.M
 	return mapped(rows, (*moveRow).move), failure(ctx, err, "interaction", 0)
 }
 
-// moving moves what is in conversation ?1 into conversation ?2 of account ?0, as far as ?3 says of interactions, and
-// ?4 of what hangs on them. ?5 to ?7 are for the note of it.
+// moving moves the contents of conversation ?1 into conversation ?2 of account ?0: the interactions
+// that ?3 selects, and the rows that depend on them, as ?4 selects. ?5 to ?7 are for the note about
+// the move.
 var moving = []string{
 	`INSERT INTO hw_moves (account_id, interaction_id, rule, from_id, into_id, mailbox_id, user_id, created_at)
 		SELECT i.account_id, i.id, ?5, ?1, ?2, c.mailbox_id, ?6, ?7 FROM hw_interactions AS i
@@ -65,7 +66,8 @@ var moving = []string{
 	"UPDATE hw_notifications SET conversation_id = ?2 WHERE account_id = ?0 AND conversation_id = ?1 AND ?4",
 }
 
-// merging moves all else from ?1 to ?2. A mark that only one of them has says nothing of the other's interactions.
+// merging moves everything else from ?1 to ?2. A read mark that only one of them has says nothing
+// about the interactions of the other.
 var merging = []string{
 	`INSERT INTO hw_participants (account_id, conversation_id, address_key)
 		SELECT account_id, ?2, address_key FROM hw_participants WHERE account_id = ?0 AND conversation_id = ?1
@@ -87,8 +89,9 @@ var merging = []string{
 	"DELETE FROM hw_conversations WHERE account_id = ?0 AND id = ?1",
 }
 
-// marking gives the users who have a mark in ?1 or ?2 one in ?2, after the interactions ?3 were moved there: right below
-// the first of the customers' that they have not read, and at the end if there is none.
+// marking sets the read marks in ?2 of users who have a mark in ?1 or ?2, after the interactions ?3
+// were moved there: just before the first unread customer interaction, or at the end if there is
+// none.
 const marking = `INSERT INTO hw_read_marks (account_id, conversation_id, user_id, interaction_id)
 	SELECT ?0, ?2, u.user_id, COALESCE(
 		(SELECT MIN(i.id) - 1 FROM hw_interactions AS i WHERE i.account_id = ?0 AND i.conversation_id = ?2
@@ -99,7 +102,7 @@ const marking = `INSERT INTO hw_read_marks (account_id, conversation_id, user_id
 		FROM hw_read_marks AS m WHERE m.account_id = ?0 AND m.conversation_id IN (?1, ?2) GROUP BY m.user_id) AS u
 	WHERE TRUE ON CONFLICT (account_id, conversation_id, user_id) DO UPDATE SET interaction_id = EXCLUDED.interaction_id`
 
-// move runs the statements of moving; nil ids are all.
+// move runs the statements of moving; nil ids mean all interactions.
 func (w writer) move(ctx context.Context, ids []int64, m helpdesk.Move) error {
 	for _, one := range []int64{m.FromID, m.IntoID} {
 		if _, err := w.Conversations().Get(ctx, one); err != nil {
@@ -146,7 +149,7 @@ func (w writer) MoveInteractions(ctx context.Context, ids []int64, m helpdesk.Mo
 		}
 	}
 	if len(found) == 0 {
-		found = []int64{0} // there is none
+		found = []int64{0} // an empty list
 	}
 	if err := w.move(ctx, found, m); err != nil || found[0] == 0 {
 		return err

@@ -21,29 +21,30 @@ import (
 //go:embed migrations
 var migrationFiles embed.FS
 
-// The names of what keeps track of the migrations.
+// The names of the tables that track migrations.
 const (
 	migrationsTable = "hw_migrations"
-	migrationsLock  = "hw_migration_locks" // bun's own, not used: a crash would leave it locked
+	migrationsLock  = "hw_migration_locks" // bun's own, unused: a crash would leave it locked
 	leaseTable      = "hw_migration_lease"
 	advisoryKey     = 0x68656c7077 // "helpw"
 )
 
-// A lease on the migration of SQLite is renewed while it is held. One that was left behind by a crash is taken over at once
-// where its holder is known to be dead, else after its end.
+// A lease on SQLite's migration is renewed while it is held. A lease left behind by a crash is
+// taken over at once when its holder is known to be dead, otherwise when it expires.
 const (
 	leaseTime = 30 * time.Second
 	leasePoll = 50 * time.Millisecond
-	// waitingSaid is how often it is said that somebody waits.
+	// waitingSaid is how often waiting is logged.
 	waitingSaid = 5 * time.Second
 )
 
-// Migrate brings the tables up to this release. Calls at the same time, of this process or of others, wait for each
-// other and all succeed; one that a crash has interrupted stops nobody on the same host, and others for 30 seconds. Each migration is
-// one transaction; what is older than the order of interactions is then put into its place and what is older than search
-// into its index, each account in one of its own, and the articles that are older than references get theirs, each site
-// in one of its own. There is no way back but a backup. A schema of a later release is a Conflict fault, see
-// [DB.CheckSchema].
+// Migrate updates the tables to this release. Concurrent calls, in this or other processes, wait
+// for each other and all succeed. A call interrupted by a crash blocks no process on the same host,
+// and others for 30 seconds. Each migration is one transaction. Afterwards Migrate orders
+// interactions that are older than their order and indexes accounts that are older than search, one
+// transaction per account, and adds references to articles that are older than those, one
+// transaction per site. The only way back is a backup. A schema of a later release is a Conflict
+// fault, see [DB.CheckSchema].
 func (db *DB) Migrate(ctx context.Context) error {
 	if err := db.Ping(ctx); err != nil {
 		return err
@@ -78,7 +79,7 @@ func (db *DB) Migrate(ctx context.Context) error {
 	return nil
 }
 
-// Pending lists the migrations that [DB.Migrate] would run, in their order.
+// Pending lists the migrations that [DB.Migrate] would run, in order.
 func (db *DB) Pending(ctx context.Context) ([]string, error) {
 	done, err := db.Applied(ctx)
 	if err != nil {
@@ -97,7 +98,7 @@ func (db *DB) Pending(ctx context.Context) ([]string, error) {
 	return pending, nil
 }
 
-// Applied lists the numbers of the migrations that the database has had, such as "0110", in their order.
+// Applied lists the numbers of the applied migrations, such as "0110", in order.
 func (db *DB) Applied(ctx context.Context) ([]string, error) {
 	migrator, err := db.migrator()
 	if err != nil {
@@ -126,8 +127,8 @@ func (db *DB) Applied(ctx context.Context) ([]string, error) {
 // CodeNewerSchema is the code of the Conflict fault of [DB.CheckSchema].
 const CodeNewerSchema = "newer_schema"
 
-// CheckSchema reports a schema that a later release has made as a Conflict fault: this one does not know what it would
-// break there. An older one is none, see [DB.Pending].
+// CheckSchema returns a Conflict fault for a schema of a later release, since this release might
+// damage it. An older schema is not a fault, see [DB.Pending].
 func (db *DB) CheckSchema(ctx context.Context) error {
 	done, err := db.Applied(ctx)
 	if err != nil {
@@ -144,7 +145,7 @@ func (db *DB) CheckSchema(ctx context.Context) error {
 	for _, name := range done {
 		if !known[name] {
 			return &fault.Error{Kind: fault.Conflict, Code: CodeNewerSchema, Resource: "database",
-				Message: "The database was made by a later release, whose migration " + name + " this one does not know: run that release, or restore a backup from before it."}
+				Message: "A later release made this database: its migration " + name + " is unknown to this release. Run the later release, or restore a backup from before it."}
 		}
 	}
 	return nil
@@ -175,7 +176,8 @@ func (db *DB) migrator() (*migrate.Migrator, error) {
 		migrate.WithLocksTableName(migrationsLock), migrate.WithMarkAppliedOnSuccess(true)), nil
 }
 
-// advisoryLock holds a lock of PostgreSQL on a connection of its own; the server frees it when the connection ends.
+// advisoryLock holds a PostgreSQL lock on a connection of its own; the server releases it when the
+// connection ends.
 func (db *DB) advisoryLock(ctx context.Context) (func(), error) {
 	if db.write.Stats().MaxOpenConnections == 1 {
 		return nil, fault.New(fault.Disabled, "Migrate needs a pool of at least two connections.")
@@ -199,7 +201,7 @@ func (db *DB) advisoryLock(ctx context.Context) (func(), error) {
 	}, nil
 }
 
-// leaseLock holds a row of SQLite, which has no locks that outlive a transaction.
+// leaseLock holds a row in SQLite, which has no locks that outlive a transaction.
 func (db *DB) leaseLock(ctx context.Context) (func(), error) {
 	if _, err := db.schema.ExecContext(ctx, `CREATE TABLE IF NOT EXISTS `+leaseTable+
 		` (id INTEGER PRIMARY KEY, holder TEXT NOT NULL, until INTEGER NOT NULL) STRICT`); err != nil {
@@ -233,7 +235,7 @@ func (db *DB) leaseLock(ctx context.Context) (func(), error) {
 	}, nil
 }
 
-// await tries until something is held, and says now and then what it waits for.
+// await retries until the lock is held, and logs now and then what it waits for.
 func (db *DB) await(ctx context.Context, try func() (held bool, err error)) error {
 	began, next := time.Now(), time.Duration(0)
 	for {
@@ -251,11 +253,11 @@ func (db *DB) await(ctx context.Context, try func() (held bool, err error)) erro
 	}
 }
 
-// migrationMark is between the name of the database's file and that of a process that migrates.
+// migrationMark separates the names of the database file and of a migrating process.
 const migrationMark = "-migrating-"
 
-// migrant names this process for its lease. Beside a file it holds a lock of that name as long as it lives, so that
-// others on this host know when it has died.
+// migrant returns this process's name for its lease. Next to a database file the process holds a
+// lock of that name for its lifetime, so that others on this host can tell when it has died.
 func (db *DB) migrant(ctx context.Context) (holder string, letGo func()) {
 	holder = rand.Text()
 	if db.path == "" {
@@ -273,7 +275,7 @@ func (db *DB) migrant(ctx context.Context) (holder string, letGo func()) {
 	}
 }
 
-// endDeadLease ends the lease of a process that has died.
+// endDeadLease ends the lease of a dead process.
 func (db *DB) endDeadLease(ctx context.Context) error {
 	if db.path == "" {
 		return nil
@@ -289,7 +291,7 @@ func (db *DB) endDeadLease(ctx context.Context) error {
 	path := db.path + migrationMark + holder
 	lock := filelock.Seize(path)
 	if lock == nil {
-		return nil // it lives, or is on another host
+		return nil // it is alive, or on another host
 	}
 	defer func() { _ = lock.Close() }()
 	if _, err := db.schema.ExecContext(ctx, `DELETE FROM `+leaseTable+` WHERE holder = ?`, holder); err != nil && !passing(err) {
@@ -300,7 +302,7 @@ func (db *DB) endDeadLease(ctx context.Context) error {
 	return nil
 }
 
-// takeLease takes or renews the lease, unless another holds it.
+// takeLease takes or renews the lease, unless another process holds it.
 func (db *DB) takeLease(ctx context.Context, holder string) (bool, error) {
 	now := time.Now()
 	res, err := db.schema.ExecContext(ctx, `INSERT INTO `+leaseTable+` (id, holder, until) VALUES (1, ?, ?)

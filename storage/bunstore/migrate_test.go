@@ -14,7 +14,7 @@ import (
 	"github.com/helpwright/helpwright/storage/storagetest/testenv"
 )
 
-// persistent are the databases that several processes can open.
+// persistent runs a test on the databases that several processes can open.
 func persistent(t *testing.T, fn func(t *testing.T, url string)) {
 	t.Helper()
 	for _, database := range databases {
@@ -28,7 +28,7 @@ func persistent(t *testing.T, fn func(t *testing.T, url string)) {
 	}
 }
 
-// unmigrated opens a database as it is.
+// unmigrated opens a database without migrating it.
 func unmigrated(t *testing.T, url string) *bunstore.DB {
 	t.Helper()
 	db, err := both.Open(t.Context(), url, bunstore.Config{})
@@ -63,7 +63,7 @@ func TestMigrateAtTheSameTime(t *testing.T) {
 	persistent(t, func(t *testing.T, url string) {
 		var group sync.WaitGroup
 		for range 4 {
-			db := unmigrated(t, url) // each is a process of its own to the database
+			db := unmigrated(t, url) // acts as a separate process
 			group.Go(func() {
 				if err := db.Migrate(t.Context()); err != nil {
 					t.Error(err)
@@ -77,7 +77,7 @@ func TestMigrateAtTheSameTime(t *testing.T) {
 	})
 }
 
-// A process that died while it migrated stops the next one for a while at most.
+// A process that died during a migration delays the next one only for a while.
 func TestMigrateAfterCrash(t *testing.T) {
 	t.Parallel()
 	t.Run("SQLite", func(t *testing.T) {
@@ -157,7 +157,7 @@ func TestOpenRefuses(t *testing.T) {
 	}
 }
 
-// escaped is the file URI of a test's SQLite database.
+// escaped returns the file URI of a test's SQLite database.
 func escaped(url string) string {
 	path := strings.TrimPrefix(url, "sqlite:")
 	return "file:" + strings.NewReplacer("%", "%25", "?", "%3f", "#", "%23", " ", "%20").Replace(path) +

@@ -18,7 +18,8 @@ import (
 	"github.com/helpwright/helpwright/storage/bunstore/both"
 )
 
-// A process that died on this host while it migrated stops nobody; one that lives is waited for, and that is said.
+// A process that died on this host during a migration delays nobody; a live one is waited for,
+// which is logged.
 func TestMigrateAfterDeath(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "db")
@@ -51,7 +52,7 @@ func TestMigrateAfterDeath(t *testing.T) {
 	if err := db.Migrate(impatient); err == nil || !strings.Contains(log.String(), "waiting for another process") {
 		t.Errorf("the lease of a process that lives: %v\n%s", err, log.String())
 	}
-	if err := lock.Close(); err != nil { // as when it dies
+	if err := lock.Close(); err != nil { // as if it had died
 		t.Fatal(err)
 	}
 	if err := db.Migrate(t.Context()); err != nil {

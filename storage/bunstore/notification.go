@@ -44,8 +44,8 @@ func notificationRowOf(account int64, n *helpdesk.Notification) notificationRow 
 	}
 }
 
-// notificationsInScope keeps a statement within account and mailboxes: by the conversation, or by the mailbox of those
-// that have none.
+// notificationsInScope restricts a statement to account and mailboxes: by conversation, or by the
+// mailbox of notifications without one.
 func (r reader) notificationsInScope(q bun.QueryBuilder) bun.QueryBuilder {
 	q = r.account(q)
 	if r.scope.Mailboxes == nil {
@@ -56,7 +56,7 @@ func (r reader) notificationsInScope(q bun.QueryBuilder) bun.QueryBuilder {
 		WHERE c.account_id = ?TableName.account_id AND c.id = ?TableName.conversation_id AND c.mailbox_id IN (?)))`, boxes, boxes)
 }
 
-// narrowNotifications keeps a statement to what a filter asks for.
+// narrowNotifications applies a filter to a statement.
 func narrowNotifications(f helpdesk.NotificationFilter) filter {
 	return func(q bun.QueryBuilder) bun.QueryBuilder {
 		q = q.Where("?TableName.user_id = ?", f.UserID)
@@ -73,7 +73,7 @@ func narrowNotifications(f helpdesk.NotificationFilter) filter {
 			q = q.Where("?TableName.browser = TRUE")
 		}
 		if f.Unread {
-			q = q.Where("?TableName.read_at < 0") // as the index has it
+			q = q.Where("?TableName.read_at < 0") // as in the index's condition
 		}
 		if f.ToMail {
 			q = q.Where("?TableName.mail_at > 0")
@@ -111,7 +111,7 @@ var notifications = table[writer, helpdesk.Notification, helpdesk.NotificationFi
 	},
 }
 
-// requireNotified makes sure that conversations, and mailboxes, are in the scope.
+// requireNotified checks that conversations and mailboxes are in the scope.
 func (w writer) requireNotified(ctx context.Context, conversations, boxes []int64) error {
 	if len(conversations) > 0 {
 		found, err := w.Conversations().ByIDs(ctx, conversations)

@@ -1,11 +1,12 @@
-// Package bunstore keeps the help desk's data in SQLite or PostgreSQL, through bun. One [DB] is the help desk's store
-// ([helpdesk.Store]), the queue of jobs ([storage.Jobs]), the log of events ([storage.EventLog]) and the answers to
-// requests that may come again ([storage.Idempotency]).
+// Package bunstore stores the help desk's data in SQLite or PostgreSQL through bun. One [DB] is the
+// help desk's store ([helpdesk.Store]), the job queue ([storage.Jobs]), the event log
+// ([storage.EventLog]) and the store of idempotency notes ([storage.Idempotency]).
 //
-// It links no driver: packages sqlite, postgres and both open databases, each with the drivers that it links.
+// It links no driver: packages sqlite, postgres and both open databases with the drivers that they
+// link.
 //
-// All tables begin with hw_, so that they can live in the database of an embedding application. [DB.Migrate] makes
-// and changes them.
+// All table names begin with hw_, so that the tables can share the database of an embedding
+// application. [DB.Migrate] creates and changes them.
 package bunstore
 
 import (
@@ -24,35 +25,39 @@ import (
 	"github.com/helpwright/helpwright/storage/internal/notify"
 )
 
-// Config of a [DB]. The zero value is ready to use.
+// Config configures a [DB]. The zero value is ready to use.
 type Config struct {
-	// Logger tells about lost connections to the server's notifications. nil: discards.
+	// Logger logs lost connections to the server's notifications. nil: discards.
 	Logger *slog.Logger
-	// MaxConns limits the connections that the Open of a driver's package makes: to PostgreSQL, by default 20; of the readers of SQLite, by
-	// default 4, besides the one that writes.
+	// MaxConns limits the connections that the Open of a driver's package makes: to PostgreSQL, by
+	// default 20; for SQLite's readers, by default 4, plus one writer.
 	MaxConns int
-	// SyncNormal lets SQLite commit without waiting for the disk (synchronous=NORMAL). A power cut may then undo the
-	// last commits, and with them mail that its sender believes delivered; the database stays intact.
+	// SyncNormal lets SQLite commit without waiting for the disk (synchronous=NORMAL). A power
+	// failure may then lose the last commits, including mail that its sender believes delivered;
+	// the database stays intact.
 	SyncNormal bool
-	// StatementTimeout ends a statement of PostgreSQL that takes longer. Default: one minute; negative: never, and
-	// nothing about timeouts is sent to the server, which poolers such as PgBouncer want, and no statement is kept
-	// prepared unless the address says how. A server that gives no
-	// answer within five seconds more (after a minute when it is negative) is taken for gone, and the connection is
-	// thrown away. A commit without an answer is an OutcomeUnknown fault.
+	// StatementTimeout limits statements on PostgreSQL. Default: one minute. Negative: no limit;
+	// then no timeout is sent to the server, as poolers such as PgBouncer require, and no statement
+	// stays prepared unless the address says how. A server that does not answer within five more
+	// seconds (within a minute when negative) counts as gone, and its connection is discarded. A
+	// commit without an answer is an OutcomeUnknown fault.
 	StatementTimeout time.Duration
-	// Listen waits for the notifications of PostgreSQL on some channels, on a connection that it has for itself, until ctx
-	// ends or the connection breaks. It calls begun when it has begun, and heard for each notification. Package postgres
-	// has one, and sets it. nil: jobs and events of other processes are found by polling.
+	// Tracer receives transactions and statements, without their values. nil: nothing is traced.
+	Tracer storage.Tracer
+	// Listen waits for PostgreSQL notifications on some channels, on a connection of its own, until
+	// ctx ends or the connection breaks. It calls begun once it listens, and heard for each
+	// notification. Package postgres sets it to its implementation. nil: jobs and events of other
+	// processes are found by polling.
 	Listen func(ctx context.Context, conn *sql.Conn, channels []string, begun func(), heard func(channel, payload string)) error
 }
 
-// Pools are the connections that a package which knows a driver has opened for a DB.
+// Pools holds the connections that a driver's package has opened for a DB.
 type Pools struct {
 	Write *bun.DB
 	Read  *bun.DB // nil: Write
-	File  string  // of a SQLite on a disk; other processes that share it are noticed by locks beside it
-	// Snapshot says that it is a copy of SQLite which is only read, and may have the schema of an earlier release: which
-	// blobs it names can be told nevertheless.
+	File  string  // of a SQLite database on disk; locks next to it reveal other processes that share it
+	// Snapshot marks a read-only copy of a SQLite database, whose schema may be of an earlier
+	// release; it can still list the blobs it refers to.
 	Snapshot bool
 }
 
@@ -60,7 +65,7 @@ type Pools struct {
 type DB struct {
 	directory
 	write, read *bun.DB // the same on PostgreSQL
-	schema      *bun.DB // write for migrations, whose statements may take their time
+	schema      *bun.DB // write, for migrations, whose statements have no time limit
 	patience    time.Duration
 	cfg         Config
 	postgres    bool
@@ -68,11 +73,12 @@ type DB struct {
 	owned       bool
 	snapshot    bool
 	has         []blobColumn // of a snapshot
-	marked      bool         // a snapshot that has a table of marks
-	path        string       // of the file of a SQLite whose pools are ours; "": none that is known
+	marked      bool         // whether a snapshot has a table of marks
+	path        string       // of the SQLite file whose pools are ours; "": none, or unknown
 	holder      holder
 	hands       hands
 	wake        chan struct{}
+	remembered  remembered
 	watchers    notify.Watchers
 }
 
@@ -84,8 +90,9 @@ var (
 	_ storage.EventNotifier = (*DB)(nil)
 )
 
-// Own makes a DB of pools that were opened for it, and that it closes. SQLite's transactions begin immediately. It is for
-// packages that know a driver. A database that does not answer is an Unavailable fault.
+// Own returns a DB that owns its pools and closes them. SQLite's transactions must begin
+// immediately. It is for packages that know a driver. A database that does not answer is an
+// Unavailable fault.
 func Own(ctx context.Context, pools Pools, cfg Config) (*DB, error) {
 	if pools.Write == nil {
 		return nil, fault.Field("Write", "is required")
@@ -107,12 +114,13 @@ func Own(ctx context.Context, pools Pools, cfg Config) (*DB, error) {
 	return db, nil
 }
 
-// New makes a DB of a bun.DB that the caller has opened, for SQLite or PostgreSQL, and goes on to own: Close leaves it
-// open. The one bun.DB reads and writes. It is as quick as one that was opened for a DB when its pool is made by Pool of
-// package sqlite or postgres. Of another one SQLite needs foreign_keys on and a busy_timeout; PostgreSQL
-// standard_conforming_strings on (its default), and pgx, whose own cache would keep every text, QueryExecModeExec. Ping
-// reports what is missing.
-// With pgx, Config.Listen of package postgres finds jobs of other processes at once.
+// New returns a DB on a bun.DB that the caller opened, for SQLite or PostgreSQL, and still owns:
+// Close leaves it open. The one bun.DB serves both reads and writes. It is as fast as one opened
+// for a DB when Pool of package sqlite or postgres made its pool. Any other SQLite pool needs
+// foreign_keys on and a busy_timeout. Any other PostgreSQL pool needs standard_conforming_strings
+// on (the default) and, with pgx, QueryExecModeExec, because pgx's own cache would keep every
+// statement. Ping reports missing settings. With pgx, set Config.Listen to that of package postgres
+// to find jobs of other processes at once.
 func New(db *bun.DB, cfg Config) *DB { return newDB(db, db, cfg) }
 
 func newDB(write, read *bun.DB, cfg Config) *DB {
@@ -127,17 +135,18 @@ func newDB(write, read *bun.DB, cfg Config) *DB {
 		db.patience = cfg.StatementTimeout
 	}
 	db.patience += grace
-	if db.postgres { // SQLite is a file: there is no network that swallows answers
+	if db.postgres { // SQLite is a file: no network can swallow answers
 		db.write = write.WithQueryHook(bounding{db.patience})
 		db.read = db.write
 	}
+	db.traced()
 	db.deferred = !db.postgres
 	db.directory = directory{&querier{store: db, db: db.read}}
 	return db
 }
 
-// Ping asks the database for an answer and checks the settings that correctness stands on: wrong ones are a Disabled
-// fault, no answer an Unavailable one.
+// Ping queries the database and checks the settings that correctness depends on. Wrong settings are
+// a Disabled fault, no answer is an Unavailable fault.
 func (db *DB) Ping(ctx context.Context) error {
 	query, want := "PRAGMA foreign_keys", "1"
 	switch db.write.Dialect().Name() {

@@ -9,7 +9,8 @@ import (
 	"github.com/helpwright/helpwright/storage/bunstore/both"
 )
 
-// TestDatabaseFileIsTheOwnersAlone, wherever it lies and whatever it was before.
+// TestDatabaseFileIsTheOwnersAlone checks the mode of the database file in any folder and with any
+// previous mode.
 func TestDatabaseFileIsTheOwnersAlone(t *testing.T) {
 	t.Parallel()
 	for name, prepare := range map[string]func(path string) error{

@@ -6,10 +6,10 @@ import (
 	"github.com/helpwright/helpwright/helpdesk"
 )
 
-// dating gives the interactions of account ?0 what the ledger knows of their mails: when a server had them and, for
-// those of the backlog of a mailbox, the time when they were sent as their place. It is the rule by which they are
-// filed now, as far as old rows tell: 5 days are how long a mail may be on its way, 24 hours how long it may have
-// waited and is still new. ?1 is no time.
+// dating fills in, for the interactions of account ?0, what the ledger knows of their mails: when a
+// server received them and, for mails from a mailbox's backlog, the time they were sent as their
+// place. It applies the current filing rule as far as old rows allow: a mail may be in transit for
+// 5 days, and counts as new when it has waited at most 24 hours. ?1 is no time.
 const dating = `UPDATE hw_interactions SET
 	received_at = CASE WHEN m.delivered_at > ?1 THEN m.delivered_at ELSE m.received_at END,
 	at = CASE
@@ -21,7 +21,7 @@ const dating = `UPDATE hw_interactions SET
 	WHERE hw_interactions.account_id = ?0 AND m.account_id = ?0 AND m.interaction_id = hw_interactions.id
 		AND m.state = 'filed' AND (m.delivered_at > ?1 OR m.source IN ('smtp', 'lmtp'))`
 
-// order puts interactions in their places that are older than places are, each account's in one transaction.
+// order gives a place to interactions that are older than places, one transaction per account.
 func (db *DB) order(ctx context.Context) error {
 	var accounts []int64
 	if err := db.write.NewRaw("SELECT account_id FROM hw_order_pending ORDER BY account_id").Scan(ctx, &accounts); err != nil {

@@ -16,7 +16,8 @@ import (
 	"github.com/helpwright/helpwright/storage/memstore"
 )
 
-// imported is a desk with a mailbox that has a history, which is fetched two days after it was connected.
+// imported is a desk with a mailbox that has old mails, which are fetched two days after it was
+// connected.
 type imported struct {
 	t       *testing.T
 	store   helpdesk.Store
@@ -63,8 +64,8 @@ func (b *imported) must(err error) {
 	}
 }
 
-// file files Ada's mail of a name: sent and received by the server on a day of March 2019, or now if day is 0. It refers
-// to others by their names.
+// file files Ada's mail of a name: sent and received by the server on a day of March 2019, or now
+// if day is 0. It refers to others by their names.
 func (b *imported) file(name string, day int, refs ...string) helpdesk.InboundMail {
 	b.t.Helper()
 	b.now = b.now.Add(time.Second)
@@ -88,8 +89,8 @@ func (b *imported) file(name string, day int, refs ...string) helpdesk.InboundMa
 	return row
 }
 
-// reads is how a conversation reads, one page after the other: forth, and back again from its end. What is in brackets
-// is its starter.
+// reads returns a conversation's interactions in order, read page by page forward and checked
+// backward. The starter is in brackets.
 func (b *imported) reads(conversation int64) string {
 	b.t.Helper()
 	var forth, back []string
@@ -129,8 +130,8 @@ func (b *imported) check(what, want, got string) {
 	}
 }
 
-// A history that comes in another order than it was sent reads in the order in which it was sent, whatever is done
-// with it.
+// Old mails that arrive out of order are listed in the order they were sent, whatever operations
+// follow.
 func TestHistoryReadsAsItWasSent(t *testing.T) {
 	t.Parallel()
 	everyStore(t, func(b *imported) {
@@ -178,7 +179,7 @@ func TestHistoryReadsAsItWasSent(t *testing.T) {
 	})
 }
 
-// What is split off waits since it was sent, as it did before.
+// A split-off mail has been waiting since it was sent, as before.
 func TestImportedMailWaitsAfterSplit(t *testing.T) {
 	t.Parallel()
 	everyStore(t, func(b *imported) {
@@ -194,7 +195,7 @@ func TestImportedMailWaitsAfterSplit(t *testing.T) {
 	})
 }
 
-// An answer that came before what it answers stands behind it once both are together.
+// A reply that arrived before the mail it answers comes after it once both are together.
 func TestHistoryPutTogether(t *testing.T) {
 	t.Parallel()
 	everyStore(t, func(b *imported) {
@@ -214,12 +215,12 @@ func TestHistoryPutTogether(t *testing.T) {
 	})
 }
 
-// Whatever a live mail says of when it was sent, it stands where it came; one from the backlog stands behind what it
-// refers to.
+// A live mail is placed by its arrival, whatever its Date says; one from the backlog comes after
+// the mails it refers to.
 func TestDatesOfLiveMailOrderNothing(t *testing.T) {
 	t.Parallel()
 	everyStore(t, func(b *imported) {
-		id := b.file("one", 0).ConversationID // its Date is of 2019, and the server has it now
+		id := b.file("one", 0).ConversationID // its Date is in 2019, but the server received it now
 		b.file("two", 0, "one")
 		b.file("three", 0, "two")
 		b.check("live", "[one] two three", b.reads(id))
@@ -228,7 +229,7 @@ func TestDatesOfLiveMailOrderNothing(t *testing.T) {
 	})
 }
 
-// When a server had a mail is kept of each source, as far as it is known.
+// The time when a server received a mail is stored for every source that provides it.
 func TestReceivedAt(t *testing.T) {
 	t.Parallel()
 	everyStore(t, func(b *imported) {

@@ -36,7 +36,7 @@ func (l *items[T]) Scan(src any) error {
 	return nil
 }
 
-// workingHours are a day of a schedule.
+// workingHours is one day of a schedule.
 type workingHours struct {
 	Day  int    `json:"day"`
 	From string `json:"from"`
@@ -65,7 +65,7 @@ func (t systemTx) UserForUpdate(ctx context.Context, id int64) (helpdesk.User, e
 	var row userRow
 	q := t.selects(&row).Where("id = ?", id)
 	if t.store.postgres {
-		q.For("NO KEY UPDATE") // as an update: it does not wait for those who insert what refers to the user
+		q.For("NO KEY UPDATE") // like an update: it does not block inserts that refer to the user
 	}
 	if err := one(ctx, q, "user", id); err != nil {
 		return helpdesk.User{}, err
@@ -73,7 +73,7 @@ func (t systemTx) UserForUpdate(ctx context.Context, id int64) (helpdesk.User, e
 	return row.user(), nil
 }
 
-// DeleteUser implements [helpdesk.UserWriter]; the tokens go with the row.
+// DeleteUser implements [helpdesk.UserWriter]; the tokens and identities go with the row.
 func (t systemTx) DeleteUser(ctx context.Context, id int64) error {
 	res, err := t.deletes((*userRow)(nil)).Where("id = ?", id).Exec(ctx)
 	return removed(ctx, res, err, "user", id)
@@ -112,7 +112,7 @@ func (w writer) LockAccount(ctx context.Context) error {
 	var row accountRow
 	q := w.selects(&row).Column("id").Where("id = ?", w.scope.AccountID)
 	if w.store.postgres {
-		q.For("NO KEY UPDATE") // as an update: it does not wait for those who insert what refers to the account
+		q.For("NO KEY UPDATE") // like an update: it does not block inserts that refer to the account
 	}
 	if err := one(ctx, q, "account", w.scope.AccountID); err != nil {
 		return err

@@ -29,7 +29,7 @@ func (r *pgpKeyRow) key() helpdesk.PGPKey {
 	}
 }
 
-// addressedKeyRow is a key with the key of its address.
+// addressedKeyRow is a PGP key with its address key.
 type addressedKeyRow struct {
 	bun.BaseModel `bun:"table:hw_pgp_keys,alias:hw_pgp_keys"`
 	pgpKeyRow

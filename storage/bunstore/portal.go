@@ -12,7 +12,8 @@ import (
 	"github.com/helpwright/helpwright/storage"
 )
 
-// audience is the column that an interaction is found in by the keys of addresses: each is between two line feeds.
+// audience returns the column value that finds an interaction by address keys: each key is between
+// two line feeds.
 func audience(i *helpdesk.Interaction) string {
 	keys := i.Audience()
 	if len(keys) == 0 {
@@ -21,7 +22,7 @@ func audience(i *helpdesk.Interaction) string {
 	return "\n" + strings.Join(keys, "\n") + "\n"
 }
 
-// meets is the part of a WHERE clause for interactions of alias whose audience has any of the keys.
+// meets is a condition for the interactions of alias whose audience includes any of the keys.
 func (s *querier) meets(alias string, keys []string) (clause string, args []any) {
 	position := "instr(?.audience, ?) > 0"
 	if s.store.postgres {

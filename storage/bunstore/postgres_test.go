@@ -20,7 +20,7 @@ import (
 	"github.com/helpwright/helpwright/storage/storagetest/testenv"
 )
 
-// plainPostgres opens a connection of its own to a database.
+// plainPostgres opens a separate connection to a database.
 func plainPostgres(t *testing.T, dsn string) *sql.DB {
 	t.Helper()
 	db, err := sql.Open("pgx", dsn)
@@ -31,8 +31,8 @@ func plainPostgres(t *testing.T, dsn string) *sql.DB {
 	return db
 }
 
-// With standard_conforming_strings off a backslash escapes a quote, and what bun writes into the statement would not
-// end where bun thinks it does.
+// With standard_conforming_strings off a backslash escapes a quote, and the values that bun writes
+// into statements would not end where bun expects.
 func TestStandardConformingStrings(t *testing.T) {
 	t.Parallel()
 	dsn := testenv.Postgres(t)
@@ -69,7 +69,7 @@ func TestStandardConformingStrings(t *testing.T) {
 			t.Errorf("%q came back as %+v, %v", attack, got, err)
 		}
 	}
-	// A pool of the application's own is refused while it is off.
+	// An application's own pool is refused while the setting is off.
 	app := bunstore.New(bun.NewDB(plainPostgres(t, dsn), pgdialect.New()), bunstore.Config{})
 	if err := app.Ping(t.Context()); !fault.Is(err, fault.Disabled) {
 		t.Errorf("Ping: %v", err)
@@ -79,7 +79,7 @@ func TestStandardConformingStrings(t *testing.T) {
 	}
 }
 
-// enqueue puts a job into the queue.
+// enqueue adds a job to the queue.
 func enqueue(t *testing.T, db *bunstore.DB) {
 	t.Helper()
 	err := db.InTx(t.Context(), helpdesk.Scope{}, func(ctx context.Context, tx helpdesk.Tx) error {
@@ -100,7 +100,7 @@ func woken(t *testing.T, db *bunstore.DB) {
 	}
 }
 
-// Jobs of another process wake this one, also after the connection was lost.
+// Jobs of another process wake this one, even after the connection was lost.
 func TestRun(t *testing.T) {
 	t.Parallel()
 	dsn := testenv.Postgres(t)
@@ -123,7 +123,7 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// On SQLite, too, Run ends with its context, and jobs of this process wake without it.
+// On SQLite Run also ends with its context, and jobs of this process wake it without Run.
 func TestRunSQLite(t *testing.T) {
 	t.Parallel()
 	db := open(t, "sqlite::memory:", bunstore.Config{})
@@ -136,8 +136,8 @@ func TestRunSQLite(t *testing.T) {
 	}
 }
 
-// Two transactions that lock the same conversations in opposite order are a deadlock, which one of them survives by
-// running again.
+// Two transactions that lock the same conversations in opposite order deadlock; one of them is run
+// again.
 func TestDeadlock(t *testing.T) {
 	t.Parallel()
 	db := open(t, testenv.Postgres(t), bunstore.Config{})
@@ -202,7 +202,7 @@ func twoConversations(t *testing.T, db *bunstore.DB) (scope helpdesk.Scope, ids 
 	return scope, ids
 }
 
-// A lost connection is Unavailable: trying again helps.
+// A lost connection is an Unavailable fault: a retry helps.
 func TestUnavailable(t *testing.T) {
 	t.Parallel()
 	t.Run("Terminated", func(t *testing.T) {

@@ -12,15 +12,15 @@ import (
 	"github.com/helpwright/helpwright/storage"
 )
 
-// querier is where statements go: to the pool, each on its own snapshot, or into one transaction. Those for the pool go
-// into the transaction of the context's unit while it is open.
+// querier runs statements: in the pool, each on its own snapshot, or in one transaction. While the
+// transaction of the context's unit is open, statements for the pool run in it.
 type querier struct {
 	store *DB
 	db    *bun.DB      // dialect, hooks and pool
 	tx    *transaction // nil: the pool
 }
 
-// state is the error of every statement after the end of the transaction.
+// state returns the error of all statements after the end of the transaction.
 func (s *querier) state() error {
 	if s.tx != nil && s.tx.ended.Load() {
 		return errEnded
@@ -28,12 +28,12 @@ func (s *querier) state() error {
 	return nil
 }
 
-// conn is where statements go.
+// conn returns the connection for statements.
 func (s *querier) conn() bun.IConn {
 	if s.tx != nil {
 		return s.tx.conn
 	}
-	return pooled{s.db, s.store.unit}
+	return pooled{s.db, s.store.unit, s.store.seen}
 }
 
 func (s *querier) selects(model any) *bun.SelectQuery {
@@ -46,7 +46,7 @@ func (s *querier) inserts(model any) *bun.InsertQuery {
 	return q.Conn(s.conn())
 }
 
-// updates writes all columns of one row but its id.
+// updates writes all columns of one row except its id.
 func (s *querier) updates(model any) *bun.UpdateQuery {
 	q := s.db.NewUpdate().Model(model).Err(s.state()).Err(checkText(model))
 	return q.Conn(s.conn())
@@ -62,8 +62,8 @@ func (s *querier) raw(query string, args ...any) *bun.RawQuery {
 	return q.Conn(s.conn())
 }
 
-// rows runs a query whose rows stand for several nouns, so that scan reads them by hand. A query that takes too long
-// ends, the reading of its rows with it.
+// rows runs a query whose rows belong to several nouns, so that scan reads them by hand. The time
+// limit includes reading the rows.
 func (s *querier) rows(ctx context.Context, scan func(*sql.Rows) error, query string, args ...any) error {
 	if err := s.state(); err != nil {
 		return err
@@ -76,7 +76,7 @@ func (s *querier) rows(ctx context.Context, scan func(*sql.Rows) error, query st
 	var rows *sql.Rows
 	var err error
 	conn := s.conn()
-	if p, ok := conn.(pooled); ok && p.conn(ctx) == p.db.DB {
+	if p, ok := conn.(pooled); ok && p.reads(ctx) == p.db.DB {
 		rows, err = s.db.QueryContext(context.WithValue(ctx, outlasting{}, true), query, args...) // with its hooks
 	} else {
 		rows, err = conn.QueryContext(ctx, s.db.QueryGen().FormatQuery(query, args...))
@@ -84,7 +84,7 @@ func (s *querier) rows(ctx context.Context, scan func(*sql.Rows) error, query st
 	if err != nil {
 		return err
 	}
-	defer func() { _ = rows.Close() }() // Err tells all that matters
+	defer func() { _ = rows.Close() }() // Err reports all that matters
 	for rows.Next() {
 		if err := scan(rows); err != nil {
 			return err
@@ -96,7 +96,7 @@ func (s *querier) rows(ctx context.Context, scan func(*sql.Rows) error, query st
 // forUpdate locks the selected rows on PostgreSQL. SQLite has one writer at a time.
 func (s *querier) forUpdate(q *bun.SelectQuery) *bun.SelectQuery {
 	if s.store.postgres {
-		q.For("UPDATE OF ?TableAlias") // and of no table that is joined
+		q.For("UPDATE OF ?TableAlias") // and not the joined tables
 	}
 	return q
 }
@@ -122,15 +122,15 @@ var (
 	_ helpdesk.Tx     = writer{}
 )
 
-// filter is a part of a WHERE clause that selects, updates and deletes share.
+// filter is a part of a WHERE clause shared by selects, updates and deletes.
 type filter = func(bun.QueryBuilder) bun.QueryBuilder
 
-// account keeps a statement within the account.
+// account restricts a statement to the account.
 func (r reader) account(q bun.QueryBuilder) bun.QueryBuilder {
 	return q.Where("?TableName.account_id = ?", r.scope.AccountID)
 }
 
-// inScope keeps a statement within account and mailboxes; column names the mailbox.
+// inScope restricts a statement to account and mailboxes; column holds the mailbox.
 func (r reader) inScope(column string) filter {
 	return func(q bun.QueryBuilder) bun.QueryBuilder {
 		q = r.account(q)
@@ -141,7 +141,7 @@ func (r reader) inScope(column string) filter {
 	}
 }
 
-// ofConversation keeps a statement within account and mailboxes by the row's conversation.
+// ofConversation restricts a statement to account and mailboxes by the row's conversation.
 func (r reader) ofConversation(q bun.QueryBuilder) bun.QueryBuilder {
 	q = r.account(q)
 	if r.scope.Mailboxes != nil {
@@ -151,7 +151,8 @@ func (r reader) ofConversation(q bun.QueryBuilder) bun.QueryBuilder {
 	return q
 }
 
-// ofInteraction keeps a statement within account and mailboxes by the conversation of the row's interaction.
+// ofInteraction restricts a statement to account and mailboxes by the conversation of the row's
+// interaction.
 func (r reader) ofInteraction(q bun.QueryBuilder) bun.QueryBuilder {
 	q = r.account(q)
 	if r.scope.Mailboxes != nil {
@@ -163,13 +164,14 @@ func (r reader) ofInteraction(q bun.QueryBuilder) bun.QueryBuilder {
 	return q
 }
 
-// sees reports whether a mailbox is in the scope; whether it is in the account is for the database to say.
+// sees reports whether a mailbox is in the scope; the database checks whether it is in the account.
 func (r reader) sees(mailboxID int64) bool {
 	return r.scope.Mailboxes == nil || slices.Contains(r.scope.Mailboxes, mailboxID)
 }
 
-// page orders by (key, id) and cuts out what seek asks for. A key of "id" is no key: the list is by id. One that begins with
-// "+" hides the column from the planner, which would walk its index for the few rows that another one finds.
+// page orders by (key, id) and applies seek. A key of "id" orders by id alone. A leading "+" hides
+// the column from the planner, which would otherwise walk its index for the few rows that another
+// index finds.
 func page(q *bun.SelectQuery, key string, seek storage.Seek) *bun.SelectQuery {
 	order, beyond := "ASC", ">"
 	if seek.Desc {
@@ -187,7 +189,7 @@ func page(q *bun.SelectQuery, key string, seek storage.Seek) *bun.SelectQuery {
 	if seek.Limit != storage.NoLimit {
 		q.Limit(int64(seek.Limit))
 	}
-	if seek.Limit <= 0 { // bun takes it for no limit
+	if seek.Limit <= 0 { // bun would take it as no limit
 		return q.Where("1 = 0")
 	}
 	if seek.From == nil {
@@ -199,7 +201,7 @@ func page(q *bun.SelectQuery, key string, seek storage.Seek) *bun.SelectQuery {
 	return q.Where("(??TableName.?, ?TableName.id) ? (?, ?)", sign, bun.Ident(key), bun.Safe(beyond), seek.From.Key, seek.From.ID)
 }
 
-// pageBy is page for a list whose order is an expression that no two rows have in common.
+// pageBy is page for a list ordered by an expression that is unique per row.
 func pageBy(q *bun.SelectQuery, id bun.Safe, seek storage.Seek) *bun.SelectQuery {
 	order, beyond := bun.Safe("ASC"), bun.Safe(">")
 	if seek.Desc {
@@ -209,7 +211,7 @@ func pageBy(q *bun.SelectQuery, id bun.Safe, seek storage.Seek) *bun.SelectQuery
 	if seek.Limit != storage.NoLimit {
 		q.Limit(int64(seek.Limit))
 	}
-	if seek.Limit <= 0 { // bun takes it for no limit
+	if seek.Limit <= 0 { // bun would take it as no limit
 		q.Where("1 = 0")
 	}
 	if seek.From != nil {
@@ -218,7 +220,7 @@ func pageBy(q *bun.SelectQuery, id bun.Safe, seek storage.Seek) *bun.SelectQuery
 	return q
 }
 
-// unsigned splits the key of a page from the sign in front of it.
+// unsigned splits a leading sign from the key of a page.
 func unsigned(key string) (string, bun.Safe) {
 	if name, hidden := strings.CutPrefix(key, "+"); hidden {
 		return name, "+"
@@ -226,7 +228,7 @@ func unsigned(key string) (string, bun.Safe) {
 	return key, ""
 }
 
-// among keeps a list to the rows whose column names one of ids.
+// among restricts a list to the rows whose column is one of ids.
 func among(q *bun.SelectQuery, column string, ids []int64) error {
 	if len(ids) == 0 {
 		return errNone
@@ -240,7 +242,7 @@ func one(ctx context.Context, q *bun.SelectQuery, resource string, id int64) err
 	return failure(ctx, locked(ctx, q).Scan(ctx), resource, id)
 }
 
-// mapped turns rows into what the domain knows; none is nil.
+// mapped converts rows to domain types; without rows it returns nil.
 func mapped[R, T any](rows []R, turn func(*R) T) []T {
 	if len(rows) == 0 {
 		return nil
@@ -252,7 +254,7 @@ func mapped[R, T any](rows []R, turn func(*R) T) []T {
 	return all
 }
 
-// changed is the outcome of a statement that had to hit a row.
+// changed checks that a statement affected a row.
 func changed(ctx context.Context, res sql.Result, err error, resource string, id int64) error {
 	if err != nil {
 		return failure(ctx, err, resource, id)
@@ -263,10 +265,10 @@ func changed(ctx context.Context, res sql.Result, err error, resource string, id
 	return failure(ctx, sql.ErrNoRows, resource, id)
 }
 
-// insertAll stores rows and sets their ids. Databases number the rows of a statement in their order, but promise
-// nothing about the order in which they return the numbers.
+// insertAll stores rows and sets their ids. Databases number the rows of a statement in order, but
+// do not guarantee to return the numbers in that order.
 func insertAll[R any](ctx context.Context, s *querier, rows []R, ids []*int64, resource string) error {
-	const batch = 500 // rows of a statement
+	const batch = 500 // rows per statement
 	if len(rows) == 0 {
 		return s.state()
 	}

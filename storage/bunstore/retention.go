@@ -48,7 +48,7 @@ func (t systemTx) PruneBuriedJobs(ctx context.Context, before time.Time, n int) 
 	return pruned(ctx, "job")(t.raw("DELETE FROM hw_jobs WHERE id IN (?)", old).Exec(ctx))
 }
 
-// pruned is how many rows were removed.
+// pruned returns how many rows were deleted.
 func pruned(ctx context.Context, noun string) func(res sql.Result, err error) (int, error) {
 	return func(res sql.Result, err error) (int, error) {
 		if err != nil {

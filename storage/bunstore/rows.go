@@ -3,6 +3,7 @@ package bunstore
 import (
 	"context"
 	"errors"
+	"reflect"
 
 	"github.com/uptrace/bun"
 
@@ -11,8 +12,8 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// place is where rows are read and written: the writer of a domain, which says what is in the scope. Of a reader only
-// the reading half is used.
+// place is where rows are read and written: the writer of a domain, which defines the scope. A
+// reader uses only the reading half.
 type place interface {
 	base() *querier
 	accountID() int64
@@ -28,38 +29,43 @@ func (s *querier) base() *querier { return s }
 // accountID implements [place].
 func (o outbox) accountID() int64 { return o.of }
 
-// siteID implements [place]: the rows of the help desk are in no site.
+// siteID implements [place]: the help desk's rows belong to no site.
 func (w writer) siteID() int64 { return 0 }
 
-// table declares how the rows of a noun are kept: P is the domain's writer, T what the domain knows, F narrows a list, R
-// is a row of the table.
+// table declares how the rows of a noun are stored: P is the domain's writer, T the domain type, F
+// the list filter, R the row type of the table.
 type table[P place, T, F, R any] struct {
 	storage.Noun[T]
 	row  func(account int64, t *T) R
 	item func(*R) T
-	// scope keeps a statement within the scope; nil: within the account.
+	// scope restricts a statement to the scope; nil: to the account.
 	scope func(p P, q bun.QueryBuilder) bun.QueryBuilder
-	// match keeps a list to what a filter asks for; errNone says that this is nothing. nil: there is no filter.
+	// match applies a filter to a list; errNone means that nothing matches. nil: there is no
+	// filter.
 	match func(ctx context.Context, p P, q *bun.SelectQuery, f F) error
-	// with adds to a query what a row has beside its columns. nil: nothing.
+	// with adds to a query the parts of a row that are not its columns. nil: nothing.
 	with func(q *bun.SelectQuery) *bun.SelectQuery
-	// order is the column that a list is ordered by, before the id; nil: by id.
+	// order returns the column that a list is ordered by, before the id; nil: by id.
 	order func(f F) string
-	// read reads what a query for rows selects, by id; nil: the rows are all there is.
+	// read reads the values that a query for rows selects, by id; nil: a row is the whole value.
 	read func(ctx context.Context, s *querier, selected *bun.SelectQuery, desc bool) ([]T, error)
-	// refers names what a row refers to, for the fault when it is not there; nil: the fault names nothing.
+	// refers names the row that a row refers to, for the fault when that is missing; nil: the fault
+	// names none.
 	refers func(p P, t *T) (resource string, id int64)
-	// admit refuses what the database would let pass. It is asked before rows are inserted and updated.
+	// admit refuses rows that the database would accept, before they are inserted or updated.
 	admit func(ctx context.Context, p P, rows []*T) error
-	// inserted and updated write what a row has in other tables.
+	// inserted and updated write the parts of a row that are in other tables.
 	inserted, updated func(ctx context.Context, p P, t *T) error
-	// replaced is updated that is told what the row was, which is read and locked before.
+	// replaced is updated with the old row, which is read and locked first.
 	replaced func(ctx context.Context, p P, old, t *T) error
-	// remove does what comes before the removal of a row, which is there and locked.
+	// sparse has an update write only the columns that differ from the old row, which costs a read.
+	// SQLite would otherwise write the entries of all indexes again. PostgreSQL compares by itself.
+	sparse bool
+	// remove runs before a row, which exists and is locked, is deleted.
 	remove func(ctx context.Context, p P, id int64) error
 }
 
-// errNone is the answer of a filter that nothing matches.
+// errNone is the error of a filter that matches nothing.
 var errNone = errors.New("bunstore: nothing matches")
 
 // rows implements [storage.RowReader].
@@ -80,7 +86,7 @@ func storedOf[P place, T, F, R any](p P, of *table[P, T, F, R]) storage.Rows[T, 
 	return stored[P, T, F, R]{rows[P, T, F, R]{p.base(), p, of}}
 }
 
-// placed is a reader as the place that rows are read from.
+// placed returns the reader as a place to read rows from.
 func (r reader) placed() writer { return writer{r, outbox{r.querier, r.scope.AccountID}} }
 
 func (s rows[P, T, F, R]) within(q bun.QueryBuilder) bun.QueryBuilder {
@@ -90,7 +96,7 @@ func (s rows[P, T, F, R]) within(q bun.QueryBuilder) bun.QueryBuilder {
 	return s.of.scope(s.place, q)
 }
 
-// whole selects rows as they are read.
+// whole selects rows with everything that is read of them.
 func (s rows[P, T, F, R]) whole(model any) *bun.SelectQuery {
 	q := s.selects(model)
 	if s.of.with != nil {
@@ -114,7 +120,7 @@ func (s rows[P, T, F, R]) get(ctx context.Context, id int64, lock bool) (item T,
 	return s.of.item(&row), nil
 }
 
-// getWhole is get for what is read from several tables.
+// getWhole is get for values that are read from several tables.
 func (s rows[P, T, F, R]) getWhole(ctx context.Context, id int64, lock bool) (item T, err error) {
 	if lock && s.store.postgres {
 		if err := s.lock(ctx, id); err != nil {
@@ -132,14 +138,15 @@ func (s rows[P, T, F, R]) getWhole(ctx context.Context, id int64, lock bool) (it
 	return all[0], nil
 }
 
-// lock locks a row that is there.
+// lock locks a row if it exists.
 func (s rows[P, T, F, R]) lock(ctx context.Context, id int64) error {
 	var found int64
 	q := s.selects((*R)(nil)).Column("id").ApplyQueryBuilder(s.within).Where("id = ?", id)
 	return failure(ctx, s.forUpdate(q).Scan(ctx, &found), s.of.Name, id)
 }
 
-// scan reads what q selects: the query for rows, or, where they are not all there is, for what the rows are read by.
+// scan reads the values that q selects: the rows themselves or, with table.read, the values they
+// identify.
 func (s rows[P, T, F, R]) scan(ctx context.Context, desc bool, narrow func(q *bun.SelectQuery) error) ([]T, error) {
 	var all []R
 	q := s.whole(&all)
@@ -228,7 +235,7 @@ func (s stored[P, T, F, R]) Insert(ctx context.Context, items ...*T) error {
 	return nil
 }
 
-// put gives a row the account and the site that it is in.
+// put sets the account and the site of a row.
 func (s stored[P, T, F, R]) put(t *T) {
 	if s.of.Account != nil {
 		*s.of.Account(t) = s.place.accountID()
@@ -238,13 +245,13 @@ func (s stored[P, T, F, R]) put(t *T) {
 	}
 }
 
-// row is what is stored of a copy of a row.
+// row returns the row to store for a copy of a value.
 func (s stored[P, T, F, R]) row(t *T) R {
 	s.put(t)
 	return s.of.row(s.place.accountID(), t)
 }
 
-// lacks names in a fault what the one row refers to that was written.
+// lacks adds to a fault the row that the single written row refers to.
 func (s stored[P, T, F, R]) lacks(err error, items []*T) error {
 	if s.of.refers == nil || len(items) != 1 || !foreignKeyViolation(err) {
 		return err
@@ -252,7 +259,7 @@ func (s stored[P, T, F, R]) lacks(err error, items []*T) error {
 	return fault.Missing(s.of.refers(s.place, items[0]))
 }
 
-// olds reads and locks what rows were, where that matters.
+// olds reads and locks the old rows where they are needed.
 func (s stored[P, T, F, R]) olds(ctx context.Context, items []*T) ([]T, error) {
 	if s.of.replaced == nil {
 		return nil, nil
@@ -279,11 +286,14 @@ func (s stored[P, T, F, R]) Update(ctx context.Context, items ...*T) error {
 			return err
 		}
 	}
+	there, err := s.there(ctx, items)
+	if err != nil {
+		return err
+	}
 	for i, item := range items {
 		fresh, id := *item, *s.of.ID(item)
 		row := s.row(&fresh)
-		res, err := s.updates(&row).ApplyQueryBuilder(s.within).Where("id = ?", id).Exec(ctx)
-		if err := changed(ctx, res, err, s.of.Name, id); err != nil {
+		if err := s.write(ctx, id, there[id], &row); err != nil {
 			return s.lacks(err, items[i:i+1])
 		}
 		if s.of.updated != nil {
@@ -304,6 +314,53 @@ func (s stored[P, T, F, R]) Update(ctx context.Context, items ...*T) error {
 	return nil
 }
 
+// there returns the rows that a sparse update of different rows changes, by id.
+func (s stored[P, T, F, R]) there(ctx context.Context, items []*T) (map[int64]*R, error) {
+	if !s.of.sparse || s.store.postgres || len(items) == 0 {
+		return nil, nil
+	}
+	ids := make([]int64, len(items))
+	for i, item := range items {
+		ids[i] = *s.of.ID(item)
+	}
+	var old []R
+	err := s.selects(&old).ApplyQueryBuilder(s.within).Where("?TableName.id IN (?)", bun.List(ids)).Scan(ctx)
+	if err != nil {
+		return nil, failure(ctx, err, s.of.Name, 0)
+	}
+	found := make(map[int64]*R, len(old))
+	for i := range old {
+		found[*s.of.ID(new(s.of.item(&old[i])))] = &old[i]
+	}
+	return found, nil
+}
+
+// write updates the columns of a row: all, or those that differ from the old row if there is one.
+func (s stored[P, T, F, R]) write(ctx context.Context, id int64, old, row *R) error {
+	q := s.updates(row).ApplyQueryBuilder(s.within).Where("id = ?", id)
+	if old != nil {
+		columns := s.differing(old, row)
+		if len(columns) == 0 {
+			return checkText(row)
+		}
+		q.Column(columns...)
+		*old = *row // for the same row once more
+	}
+	res, err := q.Exec(ctx)
+	return changed(ctx, res, err, s.of.Name, id)
+}
+
+// differing returns the columns in which two rows differ.
+func (s stored[P, T, F, R]) differing(a, b *R) (columns []string) {
+	va, vb := reflect.ValueOf(a).Elem(), reflect.ValueOf(b).Elem()
+	for _, f := range s.db.Table(va.Type()).DataFields {
+		if !reflect.DeepEqual(f.Value(va).Interface(), f.Value(vb).Interface()) {
+			columns = append(columns, f.Name)
+		}
+	}
+	return columns
+}
+
 // Delete implements [storage.Rows].
 func (s stored[P, T, F, R]) Delete(ctx context.Context, id int64) error {
 	if s.of.remove != nil {
@@ -321,5 +378,5 @@ func (s stored[P, T, F, R]) Delete(ctx context.Context, id int64) error {
 // Reader implements [helpdesk.Tx].
 func (w writer) Reader() helpdesk.Reader { return w.reader }
 
-// nouns are the declarations that the tables share with other stores.
+// nouns are the noun declarations shared with other stores.
 var nouns = helpdesk.Nouns()

@@ -14,11 +14,11 @@ import (
 	"github.com/helpwright/helpwright/storage/search"
 )
 
-// searchTable is where the terms of a noun are.
+// searchTable says where the terms of a noun are stored.
 type searchTable struct {
 	name, id   string
 	terms      string // SQLite: columns
-	vocabulary string // SQLite: all terms
+	vocabulary string // SQLite: the list of all terms
 }
 
 var (
@@ -26,7 +26,8 @@ var (
 	conversationSearch = searchTable{"hw_conversation_search", "conversation_id", "s.customer || ' ' || s.own", "hw_conversation_vocabulary"}
 )
 
-// hasTerms asks each row whether it has all terms, in a way that no planner makes a join of.
+// hasTerms checks for each row whether it has all terms, with an expression that no planner turns
+// into a join.
 func (r reader) hasTerms(in searchTable, terms []helpdesk.SearchTerm) filter {
 	if r.store.postgres {
 		return func(q bun.QueryBuilder) bun.QueryBuilder {
@@ -54,8 +55,9 @@ func (r reader) hasTerms(in searchTable, terms []helpdesk.SearchTerm) filter {
 	}
 }
 
-// named keeps a query of PostgreSQL to the rows that the index of terms names. The terms are hidden from the planner: it
-// thinks of them as rare, whatever its statistics say, and reads no table to find them.
+// named restricts a PostgreSQL query to the rows that the index of terms returns. The terms are
+// hidden from the planner, which then assumes that they are rare, whatever its statistics say, and
+// scans no table for them.
 func (r reader) named(in searchTable, terms []helpdesk.SearchTerm) filter {
 	return func(q bun.QueryBuilder) bun.QueryBuilder {
 		return q.Where("?TableName.id = ANY (ARRAY(SELECT s.? FROM ? AS s WHERE s.account_id = ? AND "+accountTerms+" @@ (SELECT ?::tsquery)))",
@@ -63,17 +65,17 @@ func (r reader) named(in searchTable, terms []helpdesk.SearchTerm) filter {
 	}
 }
 
-// accountTerms is what PostgreSQL has indexes of, word for word.
+// accountTerms is the expression of PostgreSQL's indexes, word for word.
 const accountTerms = "(s.terms || array_to_tsvector(ARRAY['_' || s.account_id::text]))"
 
-// hits counts the rows that SQLite's index names, up to n.
+// hits counts the rows that SQLite's index returns, up to n.
 func (r reader) hits(ctx context.Context, in searchTable, match string, n int) (hits int, err error) {
 	err = r.raw("SELECT count(*) FROM (SELECT 1 FROM ? AS s WHERE s.? MATCH ? LIMIT ?)",
 		bun.Ident(in.name), bun.Ident(in.name), match, n).Scan(ctx, &hits)
 	return hits, failure(ctx, err, "search", 0)
 }
 
-// tsquery is section 8.11.2 of PostgreSQL's manual.
+// tsquery builds a query as in section 8.11.2 of PostgreSQL's manual.
 func tsquery(terms []helpdesk.SearchTerm) string {
 	all := make([]string, len(terms))
 	for i, t := range terms {
@@ -92,10 +94,12 @@ func tsterm(t search.Term) string {
 	return term
 }
 
-// accountTerm is the term of all rows of an account, so that SQLite does not look at the rows of others.
+// accountTerm returns the term that all rows of an account have, so that SQLite does not read those
+// of other accounts.
 func (r reader) accountTerm() string { return "_" + strconv.FormatInt(r.scope.AccountID, 10) }
 
-// match is section 3 of SQLite's page on FTS5. The terms are quoted: nothing in them is an operator.
+// match builds a query as in section 3 of SQLite's page on FTS5. Terms are quoted, so that they
+// contain no operators.
 func (r reader) match(ctx context.Context, in searchTable, terms []helpdesk.SearchTerm) (string, error) {
 	all := []string{`"` + r.accountTerm() + `"`}
 	for _, t := range terms {
@@ -108,22 +112,22 @@ func (r reader) match(ctx context.Context, in searchTable, terms []helpdesk.Sear
 	return strings.Join(all, " AND "), nil
 }
 
-// The index has lists of what begins with two or three characters; of longer beginnings it would join the lists of all
-// words, of all accounts, before the first row.
+// The index has lists for prefixes of two or three characters; for longer prefixes it would merge
+// the lists of all matching words, of all accounts, before the first row.
 const (
 	indexedPrefix = 3
-	maxBegun      = 40 // words that are asked for instead
+	maxBegun      = 40 // words searched for in place of a prefix
 )
 
-// begun is a term of SQLite's index, or the words that begin with it as far as they are few. A mark stands in front of all
-// of its kind.
+// begun returns a prefix term for SQLite's index, or the words that begin with it when they are
+// few. The mark precedes all terms of a noun.
 func (s *querier) begun(ctx context.Context, vocabulary string, t search.Term, mark string) (string, error) {
 	whole := matchTerm(t, mark)
 	if !t.Prefix || utf8.RuneCountInString(t.Text) <= indexedPrefix || unknown(t.Text) {
 		return whole, nil
 	}
 	var words []string
-	// The next word is behind all that the last one with the least character after it could be.
+	// The next word sorts after the last one followed by the smallest character.
 	err := s.raw(`WITH RECURSIVE w (term) AS (SELECT (SELECT v.term FROM ?0 AS v WHERE v.term >= ?1 LIMIT 1)
 		UNION ALL SELECT (SELECT v.term FROM ?0 AS v WHERE v.term >= w.term || '0' LIMIT 1) FROM w WHERE substr(w.term, 1, length(?1)) = ?1)
 		SELECT term FROM w WHERE substr(term, 1, length(?1)) = ?1 LIMIT ?2`, bun.Ident(vocabulary), mark+t.Text, maxBegun+1).Scan(ctx, &words)
@@ -136,7 +140,7 @@ func (s *querier) begun(ctx context.Context, vocabulary string, t search.Term, m
 	return `("` + strings.Join(words, `" OR "`) + `")`, nil
 }
 
-// matchTerm is one term, with its mark.
+// matchTerm returns one term with its mark.
 func matchTerm(t search.Term, mark string) string {
 	if unknown(t.Text) {
 		return `"_"`
@@ -150,7 +154,7 @@ func matchTerm(t search.Term, mark string) string {
 // unknown reports a term that no row has.
 func unknown(term string) bool { return term == "" || strings.ContainsFunc(term, foreign) }
 
-// foreign reports a character that no term has, and that the tokenizer would take for a space.
+// foreign reports a character that no term has and that the tokenizer would treat as a space.
 func foreign(r rune) bool {
 	return r < utf8.RuneSelf && (r < '0' || r > '9') && (r < 'a' || r > 'z')
 }
@@ -171,8 +175,8 @@ func (w writer) SearchTerms(ctx context.Context, conversationID int64) ([]string
 	return strings.Fields(terms), nil
 }
 
-// SetSearchTerms implements [helpdesk.SearchIndex]. On PostgreSQL the terms of the customer are locked until the
-// conversation has them: whoever changes them meanwhile finds the conversation.
+// SetSearchTerms implements [helpdesk.SearchIndex]. On PostgreSQL it locks the customer's terms
+// until the conversation has them, so that a concurrent change to them finds the conversation.
 func (w writer) SetSearchTerms(ctx context.Context, conversationID int64, terms []string) error {
 	if err := checkText(terms); err != nil {
 		return err
@@ -202,7 +206,7 @@ func (w writer) SetSearchTerms(ctx context.Context, conversationID int64, terms 
 	return changed(ctx, res, err, "conversation", conversationID)
 }
 
-// termsOf is never nil, which would be NULL.
+// termsOf never returns nil, which would be NULL.
 func termsOf(terms []string) []string { return append([]string{}, terms...) }
 
 // SetCustomerTerms implements [helpdesk.SearchIndex].
@@ -227,8 +231,9 @@ func (w writer) SetCustomerTerms(ctx context.Context, customerID int64, terms []
 	return failure(ctx, err, "customer", customerID)
 }
 
-// setCustomerTerms is SetCustomerTerms on SQLite. A statement that may change several rows, or that selects what it
-// writes, has FTS5 write out all that it holds in memory; most customers are new and have no conversations yet.
+// setCustomerTerms is SetCustomerTerms on SQLite. A statement that may change several rows, or that
+// selects what it writes, makes FTS5 flush everything it holds in memory; most customers are new
+// and have no conversations yet.
 func (w writer) setCustomerTerms(ctx context.Context, customerID int64, terms string) error {
 	var conversations bool
 	err := w.raw(`SELECT EXISTS (SELECT 1 FROM hw_conversations AS v WHERE v.account_id = c.account_id AND v.customer_id = c.id)
@@ -246,7 +251,8 @@ func (w writer) setCustomerTerms(ctx context.Context, customerID int64, terms st
 	return failure(ctx, err, "customer", customerID)
 }
 
-// lock keeps others from changing a row of the account until the transaction ends. SQLite has one writer at a time.
+// lock prevents others from changing a row of the account until the transaction ends. SQLite has a
+// single writer.
 func (w writer) lock(ctx context.Context, model any, resource string, id int64) error {
 	if !w.store.postgres {
 		return w.state()
@@ -266,7 +272,7 @@ func (w writer) CustomerForUpdate(ctx context.Context, id int64) (helpdesk.Custo
 
 // MoveCustomer implements [helpdesk.CustomerMover].
 func (w writer) MoveCustomer(ctx context.Context, from, into int64) error {
-	for _, id := range slices.Sorted(slices.Values([]int64{from, into})) { // in one order, whoever merges what
+	for _, id := range slices.Sorted(slices.Values([]int64{from, into})) { // always in the same order, to prevent deadlocks
 		if _, err := w.CustomerForUpdate(ctx, id); err != nil {
 			return err
 		}
@@ -291,8 +297,8 @@ func (w writer) MoveCustomer(ctx context.Context, from, into int64) error {
 	return changed(ctx, res, nil, "customer", from)
 }
 
-// index puts the accounts that are older than search into its tables. The terms are the service's and no matter of
-// SQL, so the migration has only noted the accounts.
+// index fills the search tables for accounts that are older than search. Only the service can
+// compute terms, so the migration merely listed the accounts.
 func (db *DB) index(ctx context.Context) error {
 	var accounts []int64
 	if err := db.write.NewRaw("SELECT account_id FROM hw_search_pending ORDER BY account_id").Scan(ctx, &accounts); err != nil {

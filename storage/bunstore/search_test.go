@@ -17,7 +17,7 @@ import (
 	"github.com/helpwright/helpwright/storage/bunstore"
 )
 
-// What is older than search is found after the migration.
+// Rows that are older than search are found after the migration.
 func TestMigrateIndexes(t *testing.T) {
 	t.Parallel()
 	eachEmbedded(t, func(t *testing.T, app *bun.DB, db *bunstore.DB) {
@@ -47,7 +47,7 @@ func TestMigrateIndexes(t *testing.T) {
 		if _, err := app.Exec("INSERT INTO hw_search_pending SELECT id FROM hw_accounts"); err != nil {
 			t.Fatal(err)
 		}
-		for range 2 { // the second time there is nothing left to do
+		for range 2 { // the second time there is nothing to do
 			if err := db.Migrate(t.Context()); err != nil {
 				t.Fatal(err)
 			}
@@ -64,7 +64,8 @@ func TestMigrateIndexes(t *testing.T) {
 	})
 }
 
-// Articles that are older than ranked terms are found in their titles, summaries and contents after the migration.
+// Articles that are older than ranked terms are found by title, summary and content after the
+// migration.
 func TestMigrateRanksTerms(t *testing.T) {
 	t.Parallel()
 	app := embedded["SQLite"](t)
@@ -116,11 +117,11 @@ func TestMigrateRanksTerms(t *testing.T) {
 	}
 }
 
-// searched is how many conversations BenchmarkSearch has.
+// searched is the number of conversations of BenchmarkSearch.
 const searched = 100_000
 
-// BenchmarkSearch finds a page of 50 among 100,000 conversations; bare is the
-// database's own index, asked by hand for as many ids.
+// BenchmarkSearch finds a page of 50 among 100,000 conversations; bare queries the database's own
+// index by hand for as many ids.
 func BenchmarkSearch(b *testing.B) {
 	benchmarks(b, func(b *testing.B, s *bench) {
 		fillSearch(b, s)
@@ -179,7 +180,8 @@ func count(b *testing.B, db *sql.DB, statement string, args ...any) (n int) {
 	return n
 }
 
-// fillSearch makes conversations with 60 different words each, distributed as in a language.
+// fillSearch creates conversations with 60 different words each, distributed as in natural
+// language.
 func fillSearch(b *testing.B, s *bench) {
 	b.Helper()
 	tx, err := s.plain.BeginTx(b.Context(), nil)
@@ -231,7 +233,7 @@ func fillSearch(b *testing.B, s *bench) {
 	}
 }
 
-// someTerms are the words of conversation i.
+// someTerms returns the words of conversation i.
 func someTerms(zipf *rand.Zipf, i int) []string {
 	terms := []string{"even"}
 	if i%2 == 1 {

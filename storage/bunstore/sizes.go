@@ -5,21 +5,21 @@ import (
 	"time"
 )
 
-// TableSize is how large a table is that grows with time.
+// TableSize is the size of a table that grows over time.
 type TableSize struct {
 	Name  string // of the table
-	Rows  int64  // as the planner of PostgreSQL estimates them; -1: not known
-	Bytes int64  // with indexes; 0 on SQLite, which has all tables in one file
+	Rows  int64  // as estimated by PostgreSQL's planner; -1: unknown
+	Bytes int64  // including indexes; 0 on SQLite, which stores all tables in one file
 }
 
-// growing are the tables that grow with mail and with what happens.
+// growing lists the tables that grow with mail and events.
 var growing = []string{
 	"hw_inbound_mails", "hw_interactions", "hw_attachments", "hw_deliveries", "hw_events", "hw_audit", "hw_jobs", "hw_webhook_deliveries",
 	"hw_notifications", "hw_idempotency", "hw_tokens",
 }
 
-// Sizes tells how large the tables are that grow with time. SQLite counts their rows, one table after the other: limit the
-// time of all of that with ctx.
+// Sizes returns the sizes of the tables that grow over time. On SQLite it counts the rows of one
+// table after the other; limit the total time with ctx.
 func (db *DB) Sizes(ctx context.Context) ([]TableSize, error) {
 	sizes := make([]TableSize, len(growing))
 	for i, name := range growing {
@@ -38,7 +38,7 @@ func (db *DB) Sizes(ctx context.Context) ([]TableSize, error) {
 	return sizes, nil
 }
 
-// Clock is the time of the database's server, the zero time where it is no server.
+// Clock returns the time of the database server, or the zero time without a server.
 func (db *DB) Clock(ctx context.Context) (time.Time, error) {
 	if !db.postgres {
 		return time.Time{}, nil

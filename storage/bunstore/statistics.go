@@ -5,15 +5,17 @@ import (
 	"time"
 )
 
-// SQLite has no process that keeps the statistics of tables. They are made when a database is opened, and from time to
-// time while it is in use, of the tables that have grown tenfold since; of each index a hundred rows are looked at, which
-// takes milliseconds whatever its size. PostgreSQL does it by itself.
+// SQLite has no process that maintains table statistics. They are computed when a database is
+// opened and from time to time while it is in use, for tables that have grown tenfold since. Only a
+// hundred rows per index are sampled, which takes milliseconds at any size. PostgreSQL maintains
+// its own.
 const (
 	statisticsEvery = time.Hour
-	makeStatistics  = "PRAGMA analysis_limit = 100; PRAGMA optimize = 0x10002" // all tables, and not only those just read
+	makeStatistics  = "PRAGMA analysis_limit = 100; PRAGMA optimize = 0x10002" // all tables, not only those just read
 )
 
-// statistics makes those of a SQLite on a disk. A query may be slower without them, and is right all the same.
+// statistics computes the statistics of a SQLite database on disk. Without them queries may be
+// slower but are still correct.
 func (db *DB) statistics(ctx context.Context) {
 	if db.path == "" {
 		return
@@ -23,7 +25,7 @@ func (db *DB) statistics(ctx context.Context) {
 	}
 }
 
-// keepStatistics makes them until ctx ends.
+// keepStatistics recomputes them until ctx ends.
 func (db *DB) keepStatistics(ctx context.Context) {
 	for db.path != "" && pause(ctx, statisticsEvery) == nil {
 		db.statistics(ctx)

@@ -10,7 +10,7 @@ import (
 	"github.com/helpwright/helpwright/storage/bunstore/both"
 )
 
-// A database that is opened has statistics of the tables that have rows.
+// An opened database has statistics of the tables that have rows.
 func TestStatistics(t *testing.T) {
 	t.Parallel()
 	url := databases[0].url(t)

@@ -105,7 +105,7 @@ func (w writer) SetTags(ctx context.Context, conversationIDs, tagIDs []int64) er
 	return failure(ctx, err, "tag", 0)
 }
 
-// requireTags refuses tags that are not there.
+// requireTags refuses missing tags.
 func (w writer) requireTags(ctx context.Context, ids []int64) error {
 	if len(ids) == 0 {
 		return w.requireAccount(ctx)
@@ -122,7 +122,7 @@ func (w writer) requireTags(ctx context.Context, ids []int64) error {
 	return nil
 }
 
-// absent is the first of ids that was not found.
+// absent returns the first of ids that was not found.
 func absent(ids []int64, found []helpdesk.Conversation) int64 {
 	for _, id := range ids {
 		if !slices.ContainsFunc(found, func(c helpdesk.Conversation) bool { return c.ID == id }) {

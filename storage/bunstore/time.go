@@ -7,18 +7,18 @@ import (
 	"time"
 )
 
-// noTime is the zero time in microseconds since 1970. It stands in columns for "no time": it comes back as the zero
-// time by itself, sorts before every time there is, and leaves 1970 and the years before to those who mean them.
+// noTime is the zero time in microseconds since 1970. In columns it means "no time": it decodes to
+// the zero time, sorts before all other times, and leaves 1970 and earlier years usable.
 const noTime int64 = -62135596800000000
 
-// micros is the form of a time in a column; what is finer than a microsecond is cut off.
+// micros returns a time as stored in a column, truncated to microseconds.
 func micros(t time.Time) int64 { return t.UnixMicro() }
 
 // timeOf is the inverse of micros.
 func timeOf(us int64) time.Time { return time.UnixMicro(us).UTC() }
 
-// list is a column with a JSON array of strings. It is encoded here and not by bun, whose escaping of JSON changes
-// strings with a backslash before "u0000". An empty list comes back as nil.
+// list is a column with a JSON array of strings. It is encoded here because bun's JSON escaping
+// corrupts strings with a backslash before "u0000". An empty list decodes to nil.
 type list[S ~string] []S
 
 // Value implements [driver.Valuer].
@@ -42,7 +42,7 @@ func (l *list[S]) Scan(src any) error {
 	return nil
 }
 
-// object is a column with a value as a JSON object, the zero value as an empty one.
+// object is a column with a value as a JSON object; the zero value is an empty object.
 type object[T any] struct{ Of T }
 
 // Value implements [driver.Valuer].

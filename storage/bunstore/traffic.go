@@ -9,10 +9,10 @@ import (
 	"github.com/helpwright/helpwright/helpdesk"
 )
 
-// quarter is the length of what traffic is counted by, in microseconds.
+// quarter is the interval that traffic is counted by, in microseconds.
 const quarter = int64(helpdesk.TrafficQuarter / time.Microsecond)
 
-// MailTraffic implements [helpdesk.MailFlowReader]. Both statements read indexes alone.
+// MailTraffic implements [helpdesk.MailFlowReader]. Both statements are index-only.
 func (r reader) MailTraffic(ctx context.Context, since time.Time) ([]helpdesk.MailTraffic, error) {
 	type counted struct{ MailboxID, Quarter, N int64 }
 	var in, out []counted
@@ -22,7 +22,7 @@ func (r reader) MailTraffic(ctx context.Context, since time.Time) ([]helpdesk.Ma
 	if err != nil {
 		return nil, failure(ctx, err, "mail", 0)
 	}
-	// "> 0" is in the text as the condition of the index.
+	// "> 0" is a literal, to match the condition of the index.
 	err = r.selects((*interactionRow)(nil)).ColumnExpr("c.mailbox_id").ColumnExpr("?TableName.send_started_at / ? AS quarter", quarter).ColumnExpr("COUNT(*) AS n").
 		Join("JOIN hw_conversations AS c ON c.account_id = ?TableName.account_id AND c.id = ?TableName.conversation_id").
 		ApplyQueryBuilder(r.ofConversation).Where("?TableName.send_started_at > 0").Where("?TableName.send_started_at >= ?", from).
@@ -54,8 +54,8 @@ func (r reader) MailTraffic(ctx context.Context, since time.Time) ([]helpdesk.Ma
 	return list, nil
 }
 
-// MailQueues implements [helpdesk.MailFlowReader]. The states are in the text, as the
-// conditions of indexes.
+// MailQueues implements [helpdesk.MailFlowReader]. The states are literals, to match the conditions
+// of indexes.
 func (r reader) MailQueues(ctx context.Context) ([]helpdesk.MailQueue, error) {
 	var lines []struct {
 		MailboxID, N, Since int64

@@ -17,31 +17,35 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// maxAttempts is how often the function of a transaction runs at most, and attemptPause the mean pause before the
-// second time; it doubles from then on.
+// maxAttempts is how often the function of a transaction runs at most. attemptPause is the mean
+// pause before the second attempt; it doubles with each further one.
 const (
 	maxAttempts  = 5
 	attemptPause = 4 * time.Millisecond
 )
 
-// transaction is the part of a querier that ends.
+// transaction is the state of a querier that ends with its transaction.
 type transaction struct {
 	conn  bun.IConn
 	ended atomic.Bool
-	// What goes to the outbox is written right before the commit, the events last: the row that counts them is locked
-	// from then on, so the log is without gaps and in the order of the commits, and others wait for a moment only.
+	// The outbox is written just before the commit, events last: the row that counts events stays
+	// locked from then on. The log thus has no gaps and follows the order of commits, and other
+	// transactions wait only briefly.
 	jobs   []jobRow
 	events map[int64][]storage.Event
-	// accounts says of those that the transaction had to do with whether they are there: others are asked for before
-	// an event is emitted.
+	// accounts records which accounts the transaction has seen to exist or not; others are looked
+	// up before an event is emitted.
 	accounts map[int64]bool
+	// changed are the accounts whose members and roles the transaction may have changed; 0 stands
+	// for all accounts, users and tokens.
+	changed []int64
 }
 
 func newTransaction(conn bun.IConn) *transaction {
 	return &transaction{conn: conn, events: map[int64][]storage.Event{}, accounts: map[int64]bool{}}
 }
 
-// own is a copy of a scope, which nobody changes afterwards.
+// own returns a private copy of a scope.
 func own(s helpdesk.Scope) helpdesk.Scope {
 	s.Mailboxes = slices.Clone(s.Mailboxes)
 	return s
@@ -52,14 +56,16 @@ func (db *DB) Within(s helpdesk.Scope) helpdesk.Reader {
 	return reader{querier: &querier{store: db, db: db.read}, scope: own(s)}
 }
 
-// InTx implements [helpdesk.Store]. fn runs up to five times when the database reports a passing conflict. It must use
-// the Tx and nothing else of this store: on SQLite another transaction would wait for this one, and this one for it.
-// After a Conflict or a failed reference the transaction can only be rolled back on PostgreSQL: return the error.
+// InTx implements [helpdesk.Store]. fn runs up to five times when the database reports a transient
+// conflict. It must use only the Tx and nothing else of this store: on SQLite another transaction
+// would deadlock with this one. After a Conflict or a failed reference PostgreSQL can only roll the
+// transaction back: return the error.
 //
-// The end of ctx ends the transaction until its commit begins, and no longer: what was asked of the database by then is
-// waited for. When its answer does not come, the error is an OutcomeUnknown fault.
+// Until its commit begins, the transaction ends with ctx. After that it waits for the database's
+// answer; without an answer the error is an OutcomeUnknown fault.
 func (db *DB) InTx(ctx context.Context, s helpdesk.Scope, fn func(ctx context.Context, tx helpdesk.Tx) error) error {
 	return db.transact(ctx, s.AccountID, func(ctx context.Context, q *querier) error {
+		q.tx.changed = append(q.tx.changed, s.AccountID)
 		return fn(ctx, newWriter(q, s))
 	})
 }
@@ -67,22 +73,26 @@ func (db *DB) InTx(ctx context.Context, s helpdesk.Scope, fn func(ctx context.Co
 // InSystemTx implements [helpdesk.Store], see [DB.InTx].
 func (db *DB) InSystemTx(ctx context.Context, fn func(ctx context.Context, tx helpdesk.SystemTx) error) error {
 	return db.transact(ctx, 0, func(ctx context.Context, q *querier) error {
+		q.tx.changed = append(q.tx.changed, 0)
 		return fn(ctx, systemTx{directory{q}})
 	})
 }
 
-// transact runs fn in a transaction of its own, or as a part of the one of the context's unit. The account is that of
-// all it does, 0 when it is of none.
+// transact runs fn in a transaction of its own, or as a part of the transaction of the context's
+// unit. account is the one that fn works on, or 0 for none.
 func (db *DB) transact(ctx context.Context, account int64, fn func(context.Context, *querier) error) error {
 	if u := db.unit(ctx); u != nil {
 		return u.part(ctx, account, fn)
 	}
-	return db.again(ctx, func() error { return db.attempt(ctx, account, fn) })
+	return db.spanned(ctx, func(ctx context.Context) error {
+		return db.again(ctx, func() error { return db.attempt(ctx, account, fn) })
+	})
 }
 
-// enter lets a transaction of PostgreSQL into an account, before it locks anything there: many at once, or one alone,
-// see [storage.Alone]. Without it one that removes what many refer to, and so needs their rows, and who waits for that
-// one while holding some would end each other again and again. The lock is one that lets nobody pass who comes later.
+// enter admits a PostgreSQL transaction to an account before it locks anything there: many at once,
+// or one alone, see [storage.Alone]. Without it, a transaction that deletes rows that many refer to
+// would deadlock again and again with those that wait for it while holding some of these rows.
+// Later transactions queue behind the waiting lock.
 func (db *DB) enter(ctx context.Context, conn bun.IConn, account int64) error {
 	if !db.postgres || account == 0 {
 		return nil
@@ -100,7 +110,7 @@ func (db *DB) enter(ctx context.Context, conn bun.IConn, account int64) error {
 // accountLocks is the first key of the locks of enter.
 const accountLocks = 0x68770001
 
-// again runs fn until it does not meet a passing conflict.
+// again runs fn until it meets no transient conflict.
 func (db *DB) again(ctx context.Context, fn func() error) error {
 	for attempt := 1; ; attempt++ {
 		err := fn()
@@ -116,14 +126,14 @@ func (db *DB) again(ctx context.Context, fn func() error) error {
 	}
 }
 
-// opened is a transaction of its own and how long it lives.
+// opened is a transaction of its own with its lifetime.
 type opened struct {
 	*lifetime
 	tx         *sql.Tx
 	committing bool
 }
 
-// begin begins a transaction that writes.
+// begin begins a writing transaction.
 func (db *DB) begin(ctx context.Context) (*opened, error) {
 	o := &opened{lifetime: db.newLifetime(ctx)}
 	var err error
@@ -132,8 +142,8 @@ func (db *DB) begin(ctx context.Context) (*opened, error) {
 		return nil, failure(ctx, err, "transaction", 0)
 	}
 	if db.deferred {
-		// A transaction that reads first and writes later may fail at once on SQLite; one that begins with a write,
-		// even of nothing, waits for its turn.
+		// On SQLite a transaction that reads first and writes later may fail at once; one that
+		// begins with a write, even an empty one, waits for its turn.
 		if _, err := o.tx.ExecContext(ctx, "DELETE FROM hw_accounts WHERE FALSE"); err != nil {
 			o.close()
 			return nil, failure(ctx, err, "transaction", 0)
@@ -142,7 +152,7 @@ func (db *DB) begin(ctx context.Context) (*opened, error) {
 	return o, nil
 }
 
-// close rolls back what was not committed.
+// close rolls back an uncommitted transaction.
 func (o *opened) close() {
 	if !o.committing {
 		o.rollback(o.tx)
@@ -170,7 +180,7 @@ func (db *DB) attempt(ctx context.Context, account int64, fn func(context.Contex
 	return db.commit(ctx, outer, s)
 }
 
-// commit writes the outbox of s, commits its transaction and tells who waits for that.
+// commit writes the outbox of s, commits its transaction and wakes those who wait for that.
 func (db *DB) commit(ctx context.Context, outer *opened, s *querier) error {
 	queued, err := s.flush(ctx)
 	if err != nil {
@@ -180,7 +190,9 @@ func (db *DB) commit(ctx context.Context, outer *opened, s *querier) error {
 		return failure(ctx, ctx.Err(), "transaction", 0)
 	}
 	outer.committing = true
-	if err := outer.lifetime.commit(outer.tx); err != nil {
+	err = outer.lifetime.commit(outer.tx)
+	db.remembered.forget(s.tx.changed) // also when nobody knows whether it is committed
+	if err != nil {
 		return commitFailure(ctx, err)
 	}
 	if queued {
@@ -192,21 +204,22 @@ func (db *DB) commit(ctx context.Context, outer *opened, s *querier) error {
 	return nil
 }
 
-// Bound is a store that lives in a transaction of its caller: see [DB.Bind].
+// Bound is a store in a transaction of its caller: see [DB.Bind].
 type Bound struct {
 	directory
 }
 
 var _ helpdesk.Store = (*Bound)(nil)
 
-// Bind returns a store that reads and writes in tx and never ends it. InTx runs its function once, within a savepoint:
-// an error undoes what the function did, and nothing else. The transaction of SQLite should have begun immediate.
+// Bind returns a store that reads and writes in tx and never ends it. InTx runs its function once,
+// in a savepoint: an error undoes only what the function did. A SQLite transaction should have
+// begun immediate.
 //
-// A Bound is for one goroutine, as the transaction is. Jobs become visible with the caller's commit; call
-// [DB.WakeWorkers] after it to have them started without delay.
+// A Bound is for one goroutine, like its transaction. Jobs become visible with the caller's commit;
+// call [DB.WakeWorkers] after it to start them without delay.
 func (db *DB) Bind(tx bun.Tx) *Bound { return db.BindSQL(tx.Tx) }
 
-// BindSQL is [DB.Bind] for a transaction that bun has not begun.
+// BindSQL is [DB.Bind] for a transaction that was not begun by bun.
 func (db *DB) BindSQL(tx *sql.Tx) *Bound {
 	return &Bound{directory{&querier{store: db, db: db.write, tx: newTransaction(tx)}}}
 }
@@ -238,7 +251,7 @@ func (b *Bound) savepoint(ctx context.Context, fn func(*querier) error) error {
 	})
 }
 
-// savepoint runs fn in a part of the transaction of conn that an error undoes.
+// savepoint runs fn in a savepoint on conn, which an error rolls back.
 func (db *DB) savepoint(ctx context.Context, conn bun.IConn, fn func(*querier) error) error {
 	if _, err := conn.ExecContext(ctx, "SAVEPOINT helpwright"); err != nil {
 		return failure(ctx, err, "transaction", 0)
@@ -257,7 +270,7 @@ func (db *DB) savepoint(ctx context.Context, conn bun.IConn, fn func(*querier) e
 	if err := fn(&querier{store: db, db: db.write, tx: tx}); err != nil {
 		return err
 	}
-	// Not under ctx: interrupted, it may have happened all the same.
+	// Not under ctx: an interrupted statement may still have taken effect.
 	release, cancel := db.bounded(context.WithoutCancel(ctx))
 	defer cancel()
 	if _, err := conn.ExecContext(release, "RELEASE SAVEPOINT helpwright"); err != nil {
@@ -277,8 +290,8 @@ func (t systemTx) Within(s helpdesk.Scope) helpdesk.Tx {
 	return newWriter(t.querier, s)
 }
 
-// flush writes the outbox and reports whether there are new jobs. Accounts come in the order of their ids, so that
-// two transactions with events of the same accounts do not wait for each other.
+// flush writes the outbox and reports whether there are new jobs. It writes accounts in id order,
+// so that transactions with events of the same accounts do not deadlock.
 func (s *querier) flush(ctx context.Context) (queued bool, err error) {
 	if len(s.tx.jobs) > 0 {
 		if queued, err = s.insertJobs(ctx, s.tx.jobs); err != nil {
@@ -287,7 +300,7 @@ func (s *querier) flush(ctx context.Context) (queued bool, err error) {
 	}
 	for _, account := range slices.Sorted(maps.Keys(s.tx.events)) {
 		if !s.tx.accounts[account] {
-			continue // removed since, and its log with it
+			continue // deleted since, together with its log
 		}
 		if err := s.insertEvents(ctx, account, s.tx.events[account]); err != nil {
 			return false, err
@@ -341,7 +354,8 @@ func (o outbox) Emit(ctx context.Context, events ...storage.Event) error {
 	return nil
 }
 
-// requireAccount refuses an account that is not there, and asks the database only when the transaction does not know.
+// requireAccount refuses a missing account. It queries the database only when the transaction has
+// not seen the account.
 func (o outbox) requireAccount(ctx context.Context) error {
 	if err := o.into.state(); err != nil {
 		return err
@@ -361,5 +375,5 @@ func (o outbox) requireAccount(ctx context.Context) error {
 	return nil
 }
 
-// foundAccount notes that a statement could not have succeeded without the account.
+// foundAccount records that the account exists, because a statement succeeded that needs it.
 func (o outbox) foundAccount() { o.into.tx.accounts[o.of] = true }

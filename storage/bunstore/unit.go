@@ -11,7 +11,7 @@ import (
 	"github.com/helpwright/helpwright/storage"
 )
 
-// unit implements [storage.Unit]: the transaction of all that happens under one context.
+// unit implements [storage.Unit]: the transaction of everything that happens under one context.
 type unit struct {
 	db    *DB
 	ctx   context.Context //nolint:containedctx // the transaction lives as long as it, not as long as the context of its first part
@@ -32,7 +32,7 @@ func (db *DB) Begin(ctx context.Context, first func(ctx context.Context) error) 
 	return u.ctx, u
 }
 
-// unit returns the unit that a context carries, nil when there is none or it has ended.
+// unit returns the open unit of a context, or nil.
 func (db *DB) unit(ctx context.Context) *unit {
 	if u, ok := ctx.Value(unitOf{db}).(*unit); ok && !u.ended {
 		return u
@@ -40,11 +40,12 @@ func (db *DB) unit(ctx context.Context) *unit {
 	return nil
 }
 
-// pooled is where statements go that belong to no transaction of their own: to the one of the context's unit, if it
-// is open, else to the pool.
+// pooled is the connection for statements outside of a transaction of their own: the transaction of
+// the context's unit if it is open, otherwise the pool.
 type pooled struct {
 	db   *bun.DB
 	unit func(context.Context) *unit
+	seen func(context.Context) bun.IConn // the context's snapshot, see [DB.InSnapshot]; nil: it has none
 }
 
 var _ bun.IConn = pooled{}
@@ -56,8 +57,16 @@ func (p pooled) conn(ctx context.Context) bun.IConn {
 	return p.db.DB
 }
 
+// reads is where statements go that only read.
+func (p pooled) reads(ctx context.Context) bun.IConn {
+	if seen := p.seen(ctx); seen != nil {
+		return seen
+	}
+	return p.conn(ctx)
+}
+
 func (p pooled) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
-	return p.conn(ctx).QueryContext(ctx, query, args...)
+	return p.reads(ctx).QueryContext(ctx, query, args...)
 }
 
 func (p pooled) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
@@ -65,10 +74,10 @@ func (p pooled) ExecContext(ctx context.Context, query string, args ...any) (sql
 }
 
 func (p pooled) QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row {
-	return p.conn(ctx).QueryRowContext(ctx, query, args...)
+	return p.reads(ctx).QueryRowContext(ctx, query, args...)
 }
 
-// part runs fn as a part of the unit's transaction.
+// part runs fn as one part of the unit's transaction.
 func (u *unit) part(ctx context.Context, account int64, fn func(context.Context, *querier) error) error {
 	if u.whole != nil {
 		return u.db.savepoint(ctx, u.whole.conn, func(q *querier) error {
@@ -85,12 +94,13 @@ func (u *unit) part(ctx context.Context, account int64, fn func(context.Context,
 	})
 }
 
-// run runs a part and keeps what it has for the outbox.
+// run runs a part and keeps its outbox entries.
 func (u *unit) run(ctx context.Context, q *querier, fn func(context.Context, *querier) error) error {
 	defer q.tx.ended.Store(true)
 	if err := fn(ctx, q); err != nil {
 		return err
 	}
+	u.whole.changed = append(u.whole.changed, q.tx.changed...)
 	u.whole.jobs = append(u.whole.jobs, q.tx.jobs...)
 	for account, events := range q.tx.events {
 		u.whole.events[account] = append(u.whole.events[account], events...)
@@ -100,7 +110,7 @@ func (u *unit) run(ctx context.Context, q *querier, fn func(context.Context, *qu
 	return nil
 }
 
-// open begins the transaction and runs fn in it. When that fails, none is open.
+// open begins the transaction and runs fn in it. On failure it leaves no transaction open.
 func (u *unit) open(ctx context.Context, account int64, fn func() error) error {
 	outer, err := u.db.begin(u.ctx)
 	if err != nil {
@@ -128,7 +138,7 @@ func (u *unit) open(ctx context.Context, account int64, fn func() error) error {
 	return nil
 }
 
-// close rolls the open transaction back.
+// close rolls back the open transaction.
 func (u *unit) close() {
 	if u.whole != nil {
 		u.whole = nil
@@ -165,7 +175,7 @@ func (u *unit) Rollback() {
 	u.ended = true
 }
 
-// locked locks what q selects, if ctx asks for that and a row can be locked.
+// locked locks the rows of q if ctx asks for it and they can be locked.
 func locked(ctx context.Context, q *bun.SelectQuery) *bun.SelectQuery {
 	if storage.IsLocking(ctx) && q.DB().Dialect().Name() == dialect.PG {
 		q.For("UPDATE OF ?TableAlias")

@@ -26,7 +26,7 @@ func (r reader) Unread(ctx context.Context, userID int64, conversationIDs []int6
 		Join(`LEFT JOIN hw_read_marks AS m ON m.account_id = ?TableName.account_id
 			AND m.conversation_id = ?TableName.conversation_id AND m.user_id = ?`, userID).
 		ApplyQueryBuilder(r.ofConversation).Where("?TableName.conversation_id IN (?)", bun.List(conversationIDs)).
-		Where("?TableName.type = 'customer'"). // as the index has it
+		Where("?TableName.type = 'customer'"). // as in the index's condition
 		Where("?TableName.id > COALESCE(m.interaction_id, 0)").
 		GroupExpr("?TableName.conversation_id").OrderExpr("?TableName.conversation_id").Scan(ctx, &found)
 	return found, failure(ctx, err, "conversation", 0)

@@ -87,19 +87,20 @@ type tokenRow struct {
 	LastUsedAt    int64
 	CreatedAt     int64
 	Session       bool
+	Factors       int
 	UserDisabled  bool `bun:",scanonly"`
 }
 
 func (r *tokenRow) token() helpdesk.AccessToken {
 	return helpdesk.AccessToken{
 		ID: r.ID, UserID: r.UserID, Name: r.Name, Hash: r.Hash, Scopes: r.Scopes,
-		ExpiresAt: timeOf(r.ExpiresAt), LastUsedAt: timeOf(r.LastUsedAt), CreatedAt: timeOf(r.CreatedAt), Session: r.Session,
+		ExpiresAt: timeOf(r.ExpiresAt), LastUsedAt: timeOf(r.LastUsedAt), CreatedAt: timeOf(r.CreatedAt), Session: r.Session, Factors: r.Factors,
 		UserDisabled: r.UserDisabled,
 	}
 }
 
-// TokenByHash implements [helpdesk.Directory].
-func (d directory) TokenByHash(ctx context.Context, hash []byte) (helpdesk.AccessToken, error) {
+// tokenByHash reads what [directory.TokenByHash] returns.
+func (d directory) tokenByHash(ctx context.Context, hash []byte) (helpdesk.AccessToken, error) {
 	var row tokenRow
 	q := d.selects(&row).ColumnExpr("hw_tokens.*").ColumnExpr("u.disabled_at <> ? AS user_disabled", micros(time.Time{})).
 		Join("JOIN hw_users AS u ON u.id = hw_tokens.user_id").Where("hw_tokens.hash = ?", hash)
@@ -114,7 +115,7 @@ func (t systemTx) InsertToken(ctx context.Context, token *helpdesk.AccessToken) 
 	row := tokenRow{
 		UserID: token.UserID, Name: token.Name, Hash: filled(token.Hash), Scopes: token.Scopes,
 		ExpiresAt: micros(token.ExpiresAt), LastUsedAt: micros(token.LastUsedAt), CreatedAt: micros(token.CreatedAt),
-		Session: token.Session,
+		Session: token.Session, Factors: token.Factors,
 	}
 	if _, err := t.inserts(&row).Exec(ctx); err != nil {
 		return failure(ctx, err, "token", 0)
@@ -129,7 +130,7 @@ func (t systemTx) TouchToken(ctx context.Context, id int64, at time.Time) error 
 	return changed(ctx, res, err, "token", id)
 }
 
-// filled keeps an empty value of a column from becoming NULL.
+// filled keeps an empty column value from becoming NULL.
 func filled(b []byte) []byte {
 	if b == nil {
 		return []byte{}
@@ -137,7 +138,7 @@ func filled(b []byte) []byte {
 	return b
 }
 
-// empty is the inverse for columns where nothing is NULL.
+// empty is the inverse of filled.
 func empty(b []byte) []byte {
 	if len(b) == 0 {
 		return nil

@@ -21,7 +21,8 @@ type vaultRow struct {
 
 var _ storage.Vault = (*DB)(nil)
 
-// below is a condition for the keys at a key and below it, which is one range of the index: "0" is the character after "/".
+// below returns a condition for a key and the keys below it, which is one range of the index: "0"
+// is the character after "/".
 func below(key string) (condition string, args []any) {
 	if key == "" {
 		return "1 = 1", nil
@@ -54,6 +55,16 @@ func (db *DB) SetItem(ctx context.Context, item storage.VaultItem) error {
 		ON CONFLICT (key) DO UPDATE SET value = excluded.value, modified = excluded.modified`,
 		item.Key, append([]byte{}, item.Value...), micros(item.Modified)).Exec(ctx)
 	return failure(ctx, err, "item", 0)
+}
+
+// ReplaceValue implements [storage.Vault].
+func (db *DB) ReplaceValue(ctx context.Context, key string, old, value []byte) (bool, error) {
+	done, err := db.queue().raw("UPDATE hw_vault SET value = ? WHERE key = ? AND value = ?", append([]byte{}, value...), key, append([]byte{}, old...)).Exec(ctx)
+	if err != nil {
+		return false, failure(ctx, err, "item", 0)
+	}
+	n, err := done.RowsAffected()
+	return n > 0, failure(ctx, err, "item", 0)
 }
 
 // DeleteItems implements [storage.Vault].

@@ -8,50 +8,58 @@ import (
 	"time"
 )
 
-// The channels of PostgreSQL's notifications about new jobs, and about new events of the account that they name.
+// The channels of PostgreSQL's notifications: about new jobs, and about new events of the account
+// in the payload.
 const (
 	channel      = "helpwright_jobs"
 	eventChannel = "helpwright_events"
 )
 
-// The pause before listening again after the connection was lost doubles from the first to the last.
+// After a lost connection the pause before listening again doubles from the first to the last.
 const (
 	firstPause = time.Second
 	lastPause  = 5 * time.Second
 )
 
-// ErrNoListen is what Config.Listen answers when the driver of a connection cannot listen.
+// ErrNoListen is the error of Config.Listen when the driver cannot listen.
 var ErrNoListen = errors.New("bunstore: the driver cannot listen")
 
-// Wake implements [storage.Jobs]. Jobs of this process wake at once; those of others do while [DB.Run] runs on
-// PostgreSQL.
+// Wake implements [storage.Jobs]. Jobs of this process wake workers at once; so do those of other
+// processes while [DB.Run] runs on PostgreSQL.
 func (db *DB) Wake() <-chan struct{} { return db.wake }
 
-// WakeWorkers makes the workers and readers of this process look for jobs and events, after the commit of a transaction
-// that a [Bound] wrote in.
+// WakeWorkers makes the workers and readers of this process look for jobs and events. Call it after
+// committing a transaction that a [Bound] wrote in.
+//
+// It also makes changes of tokens, users and members by that transaction take effect at once. Without
+// it they do within a second.
 func (db *DB) WakeWorkers() {
+	db.remembered.forget([]int64{0})
 	db.wakeUp()
 	db.watchers.Notify(0)
 }
 
-// NotifyEvents implements [storage.EventNotifier]. It tells of events of this process at once; of those of others while
-// [DB.Run] runs on PostgreSQL.
+// NotifyEvents implements [storage.EventNotifier]. It reports events of this process at once, and
+// those of other processes while [DB.Run] runs on PostgreSQL.
 func (db *DB) NotifyEvents(fn func(accountID int64)) (stop func()) { return db.watchers.Add(fn) }
 
 func (db *DB) wakeUp() {
 	select {
 	case db.wake <- struct{}{}:
-	default: // a value that nobody has taken yet says the same
+	default: // an untaken value says the same
 	}
 }
 
-// Run listens for the jobs and events of other processes until ctx ends, on PostgreSQL, for which it keeps one connection of the
-// pool; a lost one is replaced. On SQLite, and without Config.Listen, it does not listen. It returns nil.
+// Run listens for the jobs and events of other processes on PostgreSQL until ctx ends. It uses one
+// connection of the pool and replaces it when it is lost. On SQLite, and without Config.Listen, it
+// does not listen. It returns nil.
 //
-// Besides it takes the jobs of processes over that have died, without waiting for the end of their leases, where that
-// can be known: of those whose databases package sqlite or postgres has opened on the same server or the same file. A process that claims
-// jobs of such a database keeps a connection to PostgreSQL more, or a locked file beside that of SQLite, and must call
-// Run, lest the others take it for dead when a connection breaks. It also keeps the statistics of a SQLite that was opened for the DB.
+// Run also takes over the jobs of dead processes without waiting for their leases to expire. It
+// recognizes dead processes whose databases were opened by package sqlite or postgres on the same
+// file or server. A process that claims jobs of such a database uses one more PostgreSQL
+// connection, or a locked file next to the SQLite database. It must call Run; otherwise other
+// processes may take it for dead when a connection breaks. Run also maintains the statistics of a
+// SQLite database that was opened for the DB.
 func (db *DB) Run(ctx context.Context) error {
 	var others sync.WaitGroup
 	others.Go(func() { db.reap(ctx) })
@@ -87,13 +95,14 @@ func (db *DB) listen(ctx context.Context) error {
 		return err
 	}
 	defer func() { _ = conn.Close() }() // back to the pool, or broken anyway
-	begun := db.WakeWorkers             // there may have come some while nobody listened
+	begun := db.WakeWorkers             // some may have arrived while nothing listened
 	return db.cfg.Listen(ctx, conn, []string{channel, eventChannel}, begun, func(name, payload string) {
 		if name == channel {
 			db.wakeUp()
 			return
 		}
 		account, _ := strconv.ParseInt(payload, 10, 64) // 0, any account, when it is not from here
+		db.remembered.forget([]int64{account})
 		db.watchers.Notify(account)
 	})
 }

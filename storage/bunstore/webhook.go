@@ -123,7 +123,8 @@ func (w writer) WebhookDeliveries() storage.Rows[helpdesk.WebhookDelivery, helpd
 	return storedOf(w, &webhookDeliveries)
 }
 
-// WebhookBacklog implements [helpdesk.WebhookDirectory]. It goes through the cursors, of which there are few.
+// WebhookBacklog implements [helpdesk.WebhookDirectory]. It walks the cursors, of which there are
+// few.
 func (d directory) WebhookBacklog(ctx context.Context, seek storage.Seek) ([]helpdesk.Account, error) {
 	var rows []accountRow
 	q := d.selects(&rows).Join("JOIN hw_webhook_cursors AS c ON c.account_id = ?TableName.id").
@@ -141,13 +142,13 @@ func (d directory) AccountsWithWebhooks(ctx context.Context, seek storage.Seek) 
 	return mapped(rows, (*accountRow).account), failure(ctx, err, "account", 0)
 }
 
-// accountsOf is page for the accounts that the rows of a table belong to.
+// accountsOf is page for the accounts of a table's rows.
 func accountsOf(q *bun.SelectQuery, alias string, seek storage.Seek) *bun.SelectQuery {
 	order, beyond := "ASC", ">"
 	if seek.Desc {
 		order, beyond = "DESC", "<"
 	}
-	if seek.Limit <= 0 { // bun takes it for no limit
+	if seek.Limit <= 0 { // bun would take it as no limit
 		q.Where("1 = 0")
 	}
 	if seek.From != nil {
@@ -156,12 +157,12 @@ func accountsOf(q *bun.SelectQuery, alias string, seek storage.Seek) *bun.Select
 	return q.OrderExpr("?.account_id ?", bun.Ident(alias), bun.Safe(order)).Limit(int64(seek.Limit))
 }
 
-// deliveriesOf selects those of one webhook.
+// deliveriesOf selects the deliveries of one webhook.
 func (r reader) deliveriesOf(rows *[]webhookDeliveryRow, webhookID int64) *bun.SelectQuery {
 	return r.selects(rows).ApplyQueryBuilder(r.ofEvents).Where("webhook_id = ?", webhookID)
 }
 
-// pending is said as the indexes of what is pending say it.
+// pending is the condition of the indexes of pending deliveries, word for word.
 const pending = "state = 'pending'"
 
 // DueWebhookDeliveries implements [helpdesk.WebhookReader].
@@ -198,8 +199,8 @@ func (w writer) WebhookCursorForUpdate(ctx context.Context) (int64, error) {
 	return seq, failure(ctx, err, "webhook cursor", 0)
 }
 
-// StartWebhookCursor implements [helpdesk.WebhookQueue]. The update that changes nothing locks the row, or waits for who
-// removes it.
+// StartWebhookCursor implements [helpdesk.WebhookQueue]. The no-op update locks the row, or waits
+// for a transaction that deletes it.
 func (w writer) StartWebhookCursor(ctx context.Context, seq int64) error {
 	_, err := w.raw(`INSERT INTO hw_webhook_cursors (account_id, seq) VALUES (?, ?)
 		ON CONFLICT (account_id) DO UPDATE SET seq = hw_webhook_cursors.seq`, w.scope.AccountID, seq).Exec(ctx)

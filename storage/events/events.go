@@ -1,9 +1,9 @@
-// Package events follows the event logs of accounts as they grow: one reader in the
-// process for each account that somebody follows, and any number of streams.
+// Package events follows the event logs of accounts as they grow: with one reader in the process
+// for each followed account, and any number of streams.
 //
-// A stream is a position in the log and nothing else. What it needs is taken from the
-// newest events of its account, which the hub keeps, or else from the log itself: a
-// slow stream, or one that begins far back, loses nothing and costs no memory.
+// A stream is just a position in the log. It reads from the newest events of its account, which the
+// hub keeps in memory, or else from the log itself: a slow stream, or one that starts far back,
+// loses nothing and costs no memory.
 package events
 
 import (
@@ -16,19 +16,20 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// Config of a [Hub]. Log is required; the other fields have defaults.
+// Config configures a [Hub]. Log is required; the other fields have defaults.
 type Config struct {
-	// Log is read. One that is a [storage.EventNotifier] wakes the hub.
+	// Log is the event log to read. An [storage.EventNotifier] wakes the hub.
 	Log   storage.EventLog
 	Poll  time.Duration // how often the logs of followed accounts are read when nothing wakes the hub; default 2 seconds
 	Keep  int           // how many of the newest events of an account are kept in memory; default 256
-	Batch int           // how many events are read in one go, at most; default 100
-	// Lag hears how long ago the newest of some events was committed that streams get now. nil: nobody does.
+	Batch int           // the most events read at once; default 100
+	// Lag is called with the age of the newest event in each batch delivered to streams. nil: no
+	// reports.
 	Lag    func(time.Duration)
 	Logger *slog.Logger // nil: discards
 }
 
-// Hub fans out the logs. It implements [storage.EventFeed]. Make it with [New].
+// Hub distributes the logs to streams. It implements [storage.EventFeed]. Create it with [New].
 type Hub struct {
 	cfg  Config
 	wake chan struct{}
@@ -36,20 +37,20 @@ type Hub struct {
 
 	mu     sync.Mutex
 	ended  bool
-	all    bool // every log may have grown
+	all    bool // any log may have grown
 	topics map[int64]*topic
 }
 
-// topic is an account that is followed.
+// topic is a followed account.
 type topic struct {
 	streams int
 	grown   bool
-	head    int64           // Seq of the last event known; -1: none is known yet
+	head    int64           // Seq of the last known event; -1: none is known yet
 	newest  []storage.Event // without gaps up to head
-	changed chan struct{}   // closed, and another in its place, when streams should look again
+	changed chan struct{}   // closed and replaced when streams should look again
 }
 
-// New makes a hub; nothing happens before Run. It fails when Config.Log is missing.
+// New returns a hub, which does nothing before Run. It fails when Config.Log is missing.
 func New(cfg Config) (*Hub, error) {
 	if cfg.Log == nil {
 		return nil, fault.Field("Log", "is required")
@@ -69,8 +70,8 @@ func New(cfg Config) (*Hub, error) {
 	return &Hub{cfg: cfg, wake: make(chan struct{}, 1), done: make(chan struct{}), topics: map[int64]*topic{}}, nil
 }
 
-// Run reads the logs until ctx ends, which is no error, and ends all streams then. It
-// may be called once.
+// Run reads the logs until ctx ends, which is not an error, and then ends all streams. It may be
+// called once.
 func (h *Hub) Run(ctx context.Context) error {
 	if notifier, ok := h.cfg.Log.(storage.EventNotifier); ok {
 		stop := notifier.NotifyEvents(h.notify)
@@ -100,7 +101,7 @@ func (h *Hub) Run(ctx context.Context) error {
 	}
 }
 
-// notify notes that the log of an account has grown; with 0, any.
+// notify records that the log of an account has grown; 0 means any account.
 func (h *Hub) notify(account int64) {
 	h.mu.Lock()
 	t := h.topics[account]
@@ -114,11 +115,11 @@ func (h *Hub) notify(account int64) {
 	}
 	select {
 	case h.wake <- struct{}{}:
-	default: // a value that nobody has taken yet says the same
+	default: // an untaken value says the same
 	}
 }
 
-// due takes the accounts whose logs may have grown.
+// due returns the accounts whose logs may have grown, and clears them.
 func (h *Hub) due() []int64 {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -133,17 +134,17 @@ func (h *Hub) due() []int64 {
 	return accounts
 }
 
-// refresh reads what is new of one account and has its streams look.
+// refresh reads the new events of an account and wakes its streams.
 func (h *Hub) refresh(ctx context.Context, account int64) error {
 	for {
 		h.mu.Lock()
 		t := h.topics[account]
 		if t == nil {
 			h.mu.Unlock()
-			return nil // nobody follows it any more
+			return nil // no longer followed
 		}
 		head := t.head
-		if head < 0 { // the streams are still on their way to the end, by themselves
+		if head < 0 { // its streams are still reading up to the end by themselves
 			t.tell()
 			h.mu.Unlock()
 			return nil
@@ -162,15 +163,14 @@ func (h *Hub) refresh(ctx context.Context, account int64) error {
 	}
 }
 
-// append takes events that follow head; those that a stream has brought meanwhile are
-// passed over.
+// append adds the events after head and skips those that a stream has added meanwhile.
 func (t *topic) append(events []storage.Event, keep int) {
 	for _, e := range events {
 		if e.Seq <= t.head {
 			continue
 		}
 		if e.Seq != t.head+1 {
-			t.newest = nil // what was between them is not kept any more, and newest has no gaps
+			t.newest = nil // the events in between are not kept, and newest has no gaps
 		}
 		t.newest = append(t.newest, e)
 		t.head = e.Seq
@@ -188,7 +188,7 @@ func (t *topic) tell() {
 
 // errEnded is the fault of streams whose hub has ended.
 func errEnded() error {
-	return fault.New(fault.Unavailable, "The server is stopping: connect again.")
+	return fault.New(fault.Unavailable, "The server is stopping. Connect again.")
 }
 
 // stream implements [storage.EventStream].
@@ -236,7 +236,7 @@ func (s *stream) Next(ctx context.Context) ([]storage.Event, error) {
 	}
 }
 
-// known looks for events in memory; with none of its results the log must be read.
+// known looks for events in memory; when it returns nothing the log must be read.
 func (s *stream) known() (events []storage.Event, changed chan struct{}, err error) {
 	s.hub.mu.Lock()
 	defer s.hub.mu.Unlock()
@@ -257,10 +257,10 @@ func (s *stream) known() (events []storage.Event, changed chan struct{}, err err
 	return append([]storage.Event(nil), t.newest[first:last]...), nil, nil
 }
 
-// read reads the log itself. At its end the hub takes over.
+// read reads the log itself. Once at its end, the stream relies on the hub.
 func (s *stream) read(ctx context.Context) ([]storage.Event, chan struct{}, error) {
 	s.hub.mu.Lock()
-	changed := s.hub.topics[s.account].changed // before reading: what comes after it closes this one
+	changed := s.hub.topics[s.account].changed // taken before reading: later events close this one
 	s.hub.mu.Unlock()
 	events, err := s.hub.cfg.Log.Events(ctx, s.account, s.position, s.hub.cfg.Batch)
 	if err != nil || len(events) > 0 {
@@ -273,7 +273,7 @@ func (s *stream) read(ctx context.Context) ([]storage.Event, chan struct{}, erro
 		t.head, t.newest = s.position, nil
 	}
 	s.hub.mu.Unlock()
-	if ahead { // what came while nobody had told the hub where to begin
+	if ahead { // events that arrived before the hub knew where to begin
 		s.hub.notify(s.account)
 	}
 	return nil, changed, nil

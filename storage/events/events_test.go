@@ -16,15 +16,15 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// log is a log that may notify.
+// log is an event log that can notify.
 type log struct {
 	mu       sync.Mutex
 	accounts map[int64][]storage.Event
 	reads    int
 	failure  error
 	watchers []func(int64)
-	silent   bool  // tells nobody
-	gone     int64 // the last event that is not kept any more
+	silent   bool  // does not notify
+	gone     int64 // the last event that is no longer kept
 }
 
 func (l *log) emit(account int64, n int) {
@@ -97,7 +97,7 @@ func next(t *testing.T, s storage.EventStream) []int64 {
 	return seqs(found)
 }
 
-// A stream goes on from where it is told, over memory and log alike.
+// A stream continues from the given position, in memory and in the log.
 func TestFollow(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -112,7 +112,7 @@ func TestFollow(t *testing.T) {
 		for range 2 {
 			got = append(got, next(t, s))
 		}
-		l.emit(2, 9) // another account's
+		l.emit(2, 9) // of another account
 		go func() {
 			time.Sleep(time.Second)
 			l.emit(1, 1)
@@ -132,7 +132,7 @@ func TestFollow(t *testing.T) {
 	})
 }
 
-// Events that are not kept any more hold nobody up.
+// Events that are no longer kept do not block streams.
 func TestGap(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -197,7 +197,7 @@ func TestPoll(t *testing.T) {
 	})
 }
 
-// The end of the hub ends every stream, and those that come later.
+// When the hub ends, all streams end, including later ones.
 func TestEnd(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -214,7 +214,7 @@ func TestEnd(t *testing.T) {
 	})
 }
 
-// Many streams read the log of their account together, once.
+// Many streams of an account share a single reader of its log.
 func TestOneReader(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -248,7 +248,7 @@ func TestOneReader(t *testing.T) {
 	})
 }
 
-// Whoever comes and goes while events are written gets each once and in order.
+// Streams that come and go while events are written see each event once and in order.
 func TestNothingLost(t *testing.T) {
 	t.Parallel()
 	l := newLog()
@@ -279,7 +279,7 @@ func TestNothingLost(t *testing.T) {
 					}
 					last = e.Seq
 				}
-				if n%(reader+2) == 0 { // connects again
+				if n%(reader+2) == 0 { // reconnects
 					s.Close()
 					s = hub.Follow(1, last)
 				}

@@ -1,6 +1,6 @@
-// Package fault is the one error type of the module: what went wrong in the
-// words of the domain. A backend turns its driver's errors into faults once, at
-// its edge; the transport alone turns faults into HTTP statuses.
+// Package fault defines the error type of the module: what went wrong, in the domain's terms. A
+// backend turns its driver's errors into faults at its edge; only the transport turns faults into
+// HTTP statuses.
 package fault
 
 import (
@@ -10,25 +10,25 @@ import (
 	"strings"
 )
 
-// Kind says what sort of thing went wrong. The list only ever grows.
+// Kind classifies a fault. The list only ever grows.
 type Kind uint8
 
-// The kinds. Internal is the zero value: an error that nobody classified.
+// The kinds. Internal is the zero value: an unclassified error.
 const (
-	Internal        Kind = iota // a defect or an unexpected answer of a driver
-	Invalid                     // the input was understood and breaks a rule; Fields says which
-	Malformed                   // the input could not be read at all
+	Internal        Kind = iota // a bug, or an unexpected response of a driver
+	Invalid                     // well-formed input that breaks a rule; Fields says which
+	Malformed                   // input that cannot be parsed
 	Unauthenticated             // no caller, or a token that is unknown, expired or revoked
 	Forbidden                   // a known caller without the permission
-	NotFound                    // absent, or in an account the caller is no member of
+	NotFound                    // absent, or in an account that the caller is not a member of
 	Conflict                    // the state of the resource does not allow it
-	Precondition                // somebody else changed the resource in between
+	Precondition                // somebody else has changed the resource since it was read
 	TooLarge                    // over a size limit
-	Unsupported                 // a media type or an encoding that is not taken
+	Unsupported                 // a media type or an encoding that is not supported
 	RateLimited                 // too many requests
-	Unavailable                 // the database or the blobs cannot be reached now; trying again helps
+	Unavailable                 // the database or the blobs cannot be reached now; a retry may help
 	Disabled                    // the feature is switched off
-	OutcomeUnknown              // the database took the commit and gave no answer: done or not, nobody knows; undo nothing
+	OutcomeUnknown              // the database did not confirm the commit, so it may have happened; undo nothing
 )
 
 var names = [...]string{
@@ -37,7 +37,7 @@ var names = [...]string{
 	"outcome_unknown",
 }
 
-// String is the kind's stable, machine-readable name, such as "not_found".
+// String returns the kind's stable, machine-readable name, such as "not_found".
 func (k Kind) String() string {
 	if int(k) < len(names) {
 		return names[k]
@@ -51,7 +51,7 @@ type Error struct {
 	Op       string // method that failed, such as "Desk.CreateMailbox"
 	Resource string // noun of the resource, such as "conversation"
 	ID       int64  // of the resource, 0 when unknown
-	Code     string // finer than Kind where a client may act on it; empty: the kind's name
+	Code     string // more specific than Kind where a client may act on it; empty: the kind's name
 	Message  string // one sentence, safe to show
 	Fields   Fields // problems by field, for Invalid
 	Err      error  // cause; logged, never shown
@@ -73,7 +73,7 @@ func (e *Error) Error() string {
 	return b.String()
 }
 
-// Text is the sentence that may be shown: Message, or one made of resource and kind.
+// Text returns the sentence that may be shown: Message, or one built from resource and kind.
 func (e *Error) Text() string {
 	if e.Message != "" {
 		return e.Message
@@ -91,8 +91,8 @@ func (e *Error) Text() string {
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Is makes errors.Is(err, helpdesk.ErrNotFound) true for every fault of that kind:
-// a target that names nothing but a kind stands for the whole kind.
+// Is makes errors.Is(err, helpdesk.ErrNotFound) true for every fault of that kind: a target that
+// sets only Kind matches all faults of the kind.
 func (e *Error) Is(target error) bool {
 	t, ok := target.(*Error)
 	if !ok {
@@ -102,8 +102,8 @@ func (e *Error) Is(target error) bool {
 	return bare && t.Kind == e.Kind
 }
 
-// Of returns the kind of err: that of the first fault in its chain, Internal for
-// any other error. It must not be asked about nil.
+// Of returns the kind of the first fault in err's chain, or Internal for any other error. err must
+// not be nil.
 func Of(err error) Kind {
 	if e, ok := errors.AsType[*Error](err); ok {
 		return e.Kind
@@ -114,17 +114,18 @@ func Of(err error) Kind {
 // Is reports whether err is a fault of kind k.
 func Is(err error, k Kind) bool { return err != nil && Of(err) == k }
 
-// Certain reports whether err, as the outcome of a transaction, says what became of it. After an OutcomeUnknown fault
-// nobody removes what was prepared for it, such as files: the transaction may name them.
+// Certain reports whether err, returned by a transaction, leaves no doubt about its outcome. After
+// an OutcomeUnknown fault, do not remove what was prepared for the transaction, such as files:
+// committed rows may refer to it.
 func Certain(err error) bool { return !errors.Is(err, &Error{Kind: OutcomeUnknown}) }
 
-// Passes reports whether the same may work later: the database or the blobs were away, too slow or full, or the outcome
-// is unknown.
+// Passes reports whether a retry may succeed later: the database or the blobs were unreachable, too
+// slow or full, or the outcome is unknown.
 func Passes(err error) bool {
 	return Is(err, Unavailable) || !Certain(err) || errors.Is(err, context.DeadlineExceeded)
 }
 
-// New makes a fault of kind k with a message that is safe to show.
+// New returns a fault of kind k with a message that is safe to show.
 func New(k Kind, message string) *Error { return &Error{Kind: k, Message: message} }
 
 // Newf is New with formatting.
@@ -132,11 +133,11 @@ func Newf(k Kind, format string, args ...any) *Error {
 	return &Error{Kind: k, Message: fmt.Sprintf(format, args...)}
 }
 
-// Wrap makes a fault of kind k out of a cause that is logged and never shown.
+// Wrap returns a fault of kind k with a cause that is logged and never shown.
 func Wrap(k Kind, op string, err error) *Error { return &Error{Kind: k, Op: op, Err: err} }
 
-// Missing is the NotFound fault of one resource. It must read the same whether
-// the resource never was or belongs to somebody else.
+// Missing returns the NotFound fault of one resource. It reads the same whether the resource does
+// not exist or belongs to another account.
 func Missing(resource string, id int64) *Error {
 	return &Error{Kind: NotFound, Resource: resource, ID: id, Message: "There is no such " + resource + "."}
 }

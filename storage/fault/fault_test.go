@@ -60,13 +60,13 @@ func TestCollectorReportsAllAtOnce(t *testing.T) {
 	}
 	c.Check(false, "name", "is required")
 	c.Check(true, "email", "is required")
-	c.Add("emails[0][email]", "is no mail address")
+	c.Add("emails[0][email]", "is not an email address")
 	c.Add("name", "is required")
 	e, ok := errors.AsType[*fault.Error](c.Err())
 	if !ok {
 		t.Fatal("no fault")
 	}
-	want := fault.Fields{"name": {"is required"}, "emails[0][email]": {"is no mail address"}}
+	want := fault.Fields{"name": {"is required"}, "emails[0][email]": {"is not an email address"}}
 	if diff := cmp.Diff(want, e.Fields); diff != "" {
 		t.Error(diff)
 	}
@@ -77,5 +77,5 @@ func ExampleCollector() {
 	c.Check(false, "name", "is required")
 	c.Check(len("x") > 3, "password", "is shorter than 4 characters")
 	fmt.Println(c.Err())
-	// Output: Some fields are not right. (name: is required; password: is shorter than 4 characters)
+	// Output: Some fields are invalid. (name: is required; password: is shorter than 4 characters)
 }

@@ -20,11 +20,11 @@ func (f Fields) String() string {
 	return strings.Join(parts, "; ")
 }
 
-// Collector gathers all field problems of one input, so that they are reported in
-// one answer. The zero value is ready to use.
+// Collector collects all field problems of one input, so that a single fault reports them all. The
+// zero value is ready to use.
 type Collector struct{ fields Fields }
 
-// Add notes a problem of one field.
+// Add records a problem of one field.
 func (c *Collector) Add(field, problem string) {
 	if c.fields == nil {
 		c.fields = Fields{}
@@ -34,7 +34,7 @@ func (c *Collector) Add(field, problem string) {
 	}
 }
 
-// Check notes problem for field unless ok, and returns ok.
+// Check records problem for field unless ok, and returns ok.
 func (c *Collector) Check(ok bool, field, problem string) bool {
 	if !ok {
 		c.Add(field, problem)
@@ -42,8 +42,8 @@ func (c *Collector) Check(ok bool, field, problem string) bool {
 	return ok
 }
 
-// Take notes the problems of an Invalid fault, so that what several checks find comes
-// in one answer. Any other error it returns.
+// Take records the problems of an Invalid fault, so that one fault reports the problems of several
+// checks. It returns any other error.
 func (c *Collector) Take(err error) error {
 	f, ok := errors.AsType[*Error](err)
 	if err == nil || !ok || f.Kind != Invalid || len(f.Fields) == 0 {
@@ -57,15 +57,15 @@ func (c *Collector) Take(err error) error {
 	return nil
 }
 
-// Err is nil when nothing was noted, else an Invalid fault with all problems.
+// Err returns nil when nothing was recorded, otherwise an Invalid fault with all problems.
 func (c *Collector) Err() error {
 	if len(c.fields) == 0 {
 		return nil
 	}
-	return &Error{Kind: Invalid, Message: "Some fields are not right.", Fields: c.fields}
+	return &Error{Kind: Invalid, Message: "Some fields are invalid.", Fields: c.fields}
 }
 
-// Field is the Invalid fault of a single field.
+// Field returns the Invalid fault of a single field.
 func Field(field, problem string) *Error {
-	return &Error{Kind: Invalid, Message: "Some fields are not right.", Fields: Fields{field: {problem}}}
+	return &Error{Kind: Invalid, Message: "Some fields are invalid.", Fields: Fields{field: {problem}}}
 }

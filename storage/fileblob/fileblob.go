@@ -1,11 +1,9 @@
-// Package fileblob keeps blobs as files below one directory, for a server with a
-// disk of its own.
+// Package fileblob stores blobs as files below one directory, for a server with its own disk.
 //
-// A key's last segment is a file of that name, the others are directories with a
-// "+" behind their name, so that "a" and "a/b" can both be there. A segment has at
-// most 250 bytes. Blobs are written to the directory "=tmp" first and renamed when
-// all of them is on the disk: a crash leaves whole blobs, and files in "=tmp" that
-// [Open] removes when they are a day old.
+// A key's last segment is a file of that name. The other segments are directories with "+" appended
+// to their names, so that both "a" and "a/b" can exist. A segment has at most 250 bytes. Blobs are
+// written to the directory "=tmp" first and renamed once they are completely on disk: a crash
+// leaves no partial blobs, only files in "=tmp", which [Open] removes when they are a day old.
 package fileblob
 
 import (
@@ -28,8 +26,8 @@ import (
 const (
 	tmpDir     = "=tmp" // no segment has "=" in it
 	dirMark    = "+"
-	maxSegment = 250   // file systems take 255 bytes
-	maxKnown   = 10000 // directories remembered as being on the disk
+	maxSegment = 250   // file systems allow 255 bytes
+	maxKnown   = 10000 // directories remembered as being on disk
 	tmpAge     = 24 * time.Hour
 )
 
@@ -38,17 +36,17 @@ const (
 type Blobs struct {
 	dir  string
 	root atomic.Pointer[os.Root]
-	look atomic.Int64 // when it is looked next whether dir is still root, in microseconds
+	look atomic.Int64 // when to check again whether dir is still root, in microseconds
 
 	mu     sync.Mutex
 	known  map[string]bool // directories that exist and survive a crash
-	within *os.Root        // that they are in
+	within *os.Root        // root that they are in
 }
 
 var _ storage.Blobs = (*Blobs)(nil)
 
-// Open uses the directory dir, which is made when it is not there. Nothing outside
-// of it is reached, whatever symbolic links are in it. Close it in the end.
+// Open opens the directory dir and creates it if necessary. Access stays inside dir, whatever
+// symbolic links it contains. The caller must Close it.
 func Open(dir string) (*Blobs, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
@@ -70,10 +68,10 @@ func Open(dir string) (*Blobs, error) {
 	return b, nil
 }
 
-// lookInterval is how often it is looked whether another file system was mounted on the directory.
+// lookInterval is how often to check whether another file system was mounted on the directory.
 const lookInterval = time.Second
 
-// at is the directory as it is now: a mount may have come or gone since it was opened.
+// at returns the current root: a mount may have come or gone since it was opened.
 func (b *Blobs) at() *os.Root {
 	root, now, next := b.root.Load(), time.Now().UnixMicro(), b.look.Load()
 	if now < next || !b.look.CompareAndSwap(next, now+lookInterval.Microseconds()) {
@@ -81,7 +79,7 @@ func (b *Blobs) at() *os.Root {
 	}
 	there, err := os.Stat(b.dir)
 	if err != nil {
-		return root // it may come back
+		return root // the directory may come back
 	}
 	if mine, err := root.Stat("."); err == nil && os.SameFile(there, mine) {
 		return root
@@ -91,14 +89,14 @@ func (b *Blobs) at() *os.Root {
 		return root
 	}
 	b.root.Store(fresh)
-	_ = root.Close() // what is open in it stays open
+	_ = root.Close() // files open in it stay open
 	return fresh
 }
 
-// Close releases the directory. Readers that are open stay so.
+// Close releases the directory. Open readers stay usable.
 func (b *Blobs) Close() error { return b.root.Load().Close() }
 
-// Put stores the whole of r under key. An error of r is returned as it is.
+// Put stores all of r under key. An error of r is returned unchanged.
 func (b *Blobs) Put(ctx context.Context, key string, r io.Reader) (int64, error) {
 	file, err := place(ctx, key)
 	if err != nil {
@@ -116,10 +114,10 @@ func (b *Blobs) Put(ctx context.Context, key string, r io.Reader) (int64, error)
 	return n, nil
 }
 
-// write makes a file of r that survives a crash.
+// write creates a file from r that survives a crash.
 func (b *Blobs) write(ctx context.Context, name string, r io.Reader) (int64, error) {
 	f, err := b.at().OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if errors.Is(err, fs.ErrNotExist) { // somebody has emptied the directory
+	if errors.Is(err, fs.ErrNotExist) { // the directory was emptied
 		if err = b.at().MkdirAll(tmpDir, 0o700); err == nil {
 			f, err = b.at().OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 		}
@@ -142,7 +140,7 @@ func (b *Blobs) write(ctx context.Context, name string, r io.Reader) (int64, err
 	return n, nil
 }
 
-// input remembers that it was the reader that failed, and fails when the context ends.
+// input records that the reader failed, and fails when the context ends.
 type input struct {
 	ctx context.Context
 	r   io.Reader
@@ -160,8 +158,8 @@ func (i *input) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// publish gives a written file its name. Directories may be removed at the same
-// time because they were empty: they are made again then.
+// publish renames a written file to its final name. It recreates directories that are concurrently
+// removed because they were empty.
 func (b *Blobs) publish(tmp, file string) error {
 	dir := path.Dir(file)
 	var err error
@@ -184,7 +182,7 @@ func (b *Blobs) publish(tmp, file string) error {
 	return nil
 }
 
-// makeDir makes a directory and those above it, each entry safe on the disk.
+// makeDir creates a directory and its parents, with each entry synced to disk.
 func (b *Blobs) makeDir(dir string) error {
 	if dir == "." {
 		return nil
@@ -219,7 +217,7 @@ func (b *Blobs) makeDirLocked(dir string) error {
 	return nil
 }
 
-// forget takes a directory and those above it for unknown.
+// forget drops a directory and its parents from the known ones.
 func (b *Blobs) forget(dir string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -236,7 +234,7 @@ func (b *Blobs) syncDir(dir string) error {
 	return errors.Join(d.Sync(), d.Close())
 }
 
-// Get opens a blob from its start.
+// Get opens a blob for reading from its start.
 func (b *Blobs) Get(ctx context.Context, key string) (io.ReadCloser, error) {
 	f, err := b.open(ctx, key)
 	if err != nil {
@@ -245,7 +243,8 @@ func (b *Blobs) Get(ctx context.Context, key string) (io.ReadCloser, error) {
 	return part{reading{f}, f}, nil
 }
 
-// reading makes faults of a file's errors: a disk or a server that does not answer says nothing about the file.
+// reading turns the errors of a file into faults: a disk or server that does not answer says
+// nothing about the file.
 type reading struct{ file io.Reader }
 
 func (r reading) Read(p []byte) (int, error) {
@@ -293,7 +292,7 @@ type part struct {
 	io.Closer
 }
 
-// Stat tells size and time of a blob.
+// Stat returns the size and the time of a blob.
 func (b *Blobs) Stat(ctx context.Context, key string) (storage.BlobInfo, error) {
 	file, err := place(ctx, key)
 	if err != nil {
@@ -310,7 +309,7 @@ func blobInfo(key string, info fs.FileInfo) storage.BlobInfo {
 	return storage.BlobInfo{Key: key, Size: info.Size(), Modified: info.ModTime().UTC()}
 }
 
-// Delete removes a blob, and the directories that are empty then.
+// Delete removes a blob and the directories that are then empty.
 func (b *Blobs) Delete(ctx context.Context, key string) error {
 	file, err := place(ctx, key)
 	if err != nil {
@@ -332,10 +331,10 @@ func (b *Blobs) Delete(ctx context.Context, key string) error {
 	return nil
 }
 
-// place is the file of a key.
+// place returns the file of a key.
 func place(ctx context.Context, key string) (string, error) {
 	if !storage.ValidBlobKey(key) {
-		return "", fault.Field("key", "is no valid key of a file")
+		return "", fault.Field("key", "is not a valid blob key")
 	}
 	for segment := range strings.SplitSeq(key, "/") {
 		if len(segment) > maxSegment {

@@ -65,8 +65,8 @@ func TestNothingIsLeftOver(t *testing.T) {
 	}
 }
 
-// A file and a directory of the same name do not get into each other's way.
-// A directory may be removed with its last blob while another process walks through it.
+// A file and a directory of the same name can coexist, and a directory may be removed with its last
+// blob while another process walks through it.
 func TestWalkWhileRemoved(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -103,7 +103,7 @@ func TestKeyBelowAnotherKey(t *testing.T) {
 	}
 }
 
-// Open removes what a crash left, unless it may be in use.
+// Open removes what a crash left behind, unless it may be in use.
 func TestSweep(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -128,7 +128,7 @@ func TestSweep(t *testing.T) {
 	}
 }
 
-// Tidy does at any time what Open does, and counts first when it is asked to.
+// Tidy does at any time what Open does, and only counts on request.
 func TestTidy(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -157,7 +157,8 @@ func TestTidy(t *testing.T) {
 	}
 }
 
-// The directory may be emptied, or another come in its place as a mount does: what is there is found and written.
+// The directory may be emptied, or replaced by a mount: the current one is used for reading and
+// writing.
 func TestAnotherDirectory(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "blobs")
@@ -205,7 +206,7 @@ func TestAnotherDirectory(t *testing.T) {
 	found("a/b", true)
 }
 
-// A symbolic link to somewhere else is not followed.
+// A symbolic link out of the directory is not followed.
 func TestLinkOutside(t *testing.T) {
 	t.Parallel()
 	dir, outside := t.TempDir(), t.TempDir()
@@ -268,10 +269,10 @@ func ExampleOpen() {
 	// "Subject: hello\r\n"
 }
 
-// BenchmarkPut compares Put with the least that is durable: write, fsync and
-// rename; and with that and an fsync of the directory, which Put needs as well.
+// BenchmarkPut compares Put with the minimum for durability: write, fsync and rename; and with that
+// plus the fsync of the directory, which Put also needs.
 func BenchmarkPut(b *testing.B) {
-	body := bytes.Repeat([]byte("0123456789abcdef"), 512) // 8 KiB, a common mail
+	body := bytes.Repeat([]byte("0123456789abcdef"), 512) // 8 KiB, a typical mail
 	b.Run("Put", func(b *testing.B) {
 		blobs := open(b, b.TempDir())
 		for n := 0; b.Loop(); n++ {

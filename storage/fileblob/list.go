@@ -11,13 +11,13 @@ import (
 	"github.com/helpwright/helpwright/storage"
 )
 
-// List lists blobs in the order of their keys. It reads the directories that can
-// hold such blobs, until it has enough of them.
+// List lists blobs in key order. It reads only directories that can contain such blobs, until it
+// has enough of them.
 func (b *Blobs) List(ctx context.Context, prefix, after string, limit int) ([]storage.BlobInfo, error) {
 	l := lister{ctx: ctx, blobs: b, prefix: prefix, after: after, limit: limit}
 	top := prefix[:strings.LastIndexByte(prefix, '/')+1]
 	if top != "" && !storage.ValidBlobKey(top+"x") {
-		return nil, ctx.Err() // no key begins like this
+		return nil, ctx.Err() // no key has this prefix
 	}
 	if err := l.walk(top); err != nil {
 		return nil, err
@@ -33,7 +33,7 @@ type lister struct {
 	found         []storage.BlobInfo
 }
 
-// entry is a blob with its key, or a directory with what all keys in it begin with.
+// entry is a blob with its key, or a directory with the common prefix of its keys.
 type entry struct {
 	key string
 	fs.DirEntry
@@ -59,7 +59,7 @@ func (l *lister) walk(dir string) error {
 		default:
 			info, err := e.Info()
 			if errors.Is(err, fs.ErrNotExist) {
-				continue // deleted a moment ago
+				continue // just deleted
 			}
 			if err != nil {
 				return unavailable(err)
@@ -70,7 +70,7 @@ func (l *lister) walk(dir string) error {
 	return nil
 }
 
-// entries reads a directory: what can match, in the order of the keys.
+// entries reads a directory and returns the entries that can match, in key order.
 func (l *lister) entries(dir string) ([]entry, error) {
 	if len(l.found) >= l.limit {
 		return nil, nil

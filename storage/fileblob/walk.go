@@ -18,14 +18,14 @@ var (
 	_ storage.BlobTidier = (*Blobs)(nil)
 )
 
-// walkBatch is how many entries of a directory are read at a time: one of a large mailbox has a million.
+// walkBatch is how many directory entries are read at a time: a large mailbox has a million.
 const walkBatch = 500
 
-// Walk implements [storage.BlobWalker]: each directory is read once, and never all of it at a time.
+// Walk implements [storage.BlobWalker]. It reads each directory once, in batches.
 func (b *Blobs) Walk(ctx context.Context, prefix string, fn func([]storage.BlobInfo) error) error {
 	top := prefix[:strings.LastIndexByte(prefix, '/')+1]
 	if top != "" && !storage.ValidBlobKey(top+"x") {
-		return ctx.Err() // no key begins like this
+		return ctx.Err() // no key has this prefix
 	}
 	w := walker{lister: lister{ctx: ctx, blobs: b, prefix: prefix}, fn: fn}
 	if err := w.walk(top); err != nil {
@@ -34,7 +34,7 @@ func (b *Blobs) Walk(ctx context.Context, prefix string, fn func([]storage.BlobI
 	return w.flush()
 }
 
-// walker gives what it finds to fn, in batches over several directories.
+// walker passes the blobs it finds to fn, in batches that span directories.
 type walker struct {
 	lister
 	fn func([]storage.BlobInfo) error
@@ -49,8 +49,8 @@ func (w *walker) flush() error {
 	return w.fn(found)
 }
 
-// walk goes through the directory of the blobs whose keys begin with dir. The directories in it come after its files, so
-// that a few are open at a time, and not all that lead to one another.
+// walk walks the directory of the blobs whose keys begin with dir. It visits subdirectories after
+// the files, so that only a few directories are open at a time.
 func (w *walker) walk(dir string) error {
 	var below []string
 	err := w.blobs.eachEntry(w.ctx, dirName(dir), func(e fs.DirEntry) error {
@@ -64,7 +64,7 @@ func (w *walker) walk(dir string) error {
 		}
 		info, err := e.Info()
 		if errors.Is(err, fs.ErrNotExist) {
-			return nil // deleted a moment ago
+			return nil // just deleted
 		}
 		if err != nil {
 			return unavailable(err)
@@ -85,7 +85,7 @@ func (w *walker) walk(dir string) error {
 	return nil
 }
 
-// Tidy implements [storage.BlobTidier]: it removes the temporary files that were last written before a time.
+// Tidy implements [storage.BlobTidier]: it removes temporary files last written before a time.
 func (b *Blobs) Tidy(ctx context.Context, before time.Time, dry bool) (int, error) {
 	found := 0
 	err := b.eachEntry(ctx, tmpDir, func(e fs.DirEntry) error {
@@ -108,7 +108,7 @@ func (b *Blobs) Tidy(ctx context.Context, before time.Time, dry bool) (int, erro
 	return found, err
 }
 
-// eachEntry calls fn with the entries of a directory, which need not be there.
+// eachEntry calls fn with the entries of a directory, which may be missing.
 func (b *Blobs) eachEntry(ctx context.Context, name string, fn func(fs.DirEntry) error) error {
 	d, err := b.at().Open(name)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -141,7 +141,7 @@ func eachOf(ctx context.Context, d *os.File, fn func(fs.DirEntry) error) error {
 	}
 }
 
-// dirName is the directory of the blobs whose keys begin with dir.
+// dirName returns the directory of the blobs whose keys begin with dir.
 func dirName(dir string) string {
 	if dir == "" {
 		return "."
@@ -149,7 +149,7 @@ func dirName(dir string) string {
 	return strings.TrimSuffix(strings.ReplaceAll(dir, "/", dirMark+"/"), "/")
 }
 
-// keyOf is the key of an entry of dir, or what all keys below it begin with.
+// keyOf returns the key of an entry of dir, or the common prefix of all keys below it.
 func keyOf(dir string, e fs.DirEntry) (key string, isDir, ours bool) {
 	key, isDir = dir+e.Name(), e.IsDir()
 	if isDir {

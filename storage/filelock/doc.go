@@ -1,2 +1,2 @@
-// Package filelock tells by a locked file whether the process that made it still lives.
+// Package filelock detects by a locked file whether the process that created it is still alive.
 package filelock

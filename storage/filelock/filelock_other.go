@@ -8,10 +8,10 @@ import (
 	"os"
 )
 
-// New is not to be had: an error that is [errors.ErrUnsupported].
+// New is not supported on this system: it returns [errors.ErrUnsupported].
 func New(string) (*os.File, error) {
 	return nil, fmt.Errorf("files cannot be locked on this system: %w", errors.ErrUnsupported)
 }
 
-// Seize seizes nothing.
+// Seize returns nil.
 func Seize(string) *os.File { return nil }

@@ -10,7 +10,7 @@ import (
 	"github.com/helpwright/helpwright/storage/storagetest/testenv"
 )
 
-// A file can be seized once its maker has let go, by one at a time.
+// After its creator has released a file, one caller at a time can seize it.
 func TestLock(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "lock")

@@ -7,8 +7,8 @@ import (
 	"syscall"
 )
 
-// New makes a file and locks it until it is closed, or the process ends. A file that is
-// there is an error.
+// New creates a file and locks it until it is closed or the process ends. An existing file is an
+// error.
 func New(path string) (*os.File, error) {
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
 	if err != nil {
@@ -17,7 +17,7 @@ func New(path string) (*os.File, error) {
 	err = syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 	if err == nil {
 		var there os.FileInfo
-		if there, err = os.Stat(path); err == nil { // others may have removed it before it was locked
+		if there, err = os.Stat(path); err == nil { // it may have been removed before it was locked
 			var mine os.FileInfo
 			if mine, err = file.Stat(); err == nil && !os.SameFile(there, mine) {
 				err = os.ErrNotExist
@@ -31,7 +31,7 @@ func New(path string) (*os.File, error) {
 	return file, nil
 }
 
-// Seize locks a file that is there and that nobody has locked; nil for any other.
+// Seize locks an existing file that is not locked, otherwise it returns nil.
 func Seize(path string) *os.File {
 	file, err := os.Open(path)
 	if err != nil {

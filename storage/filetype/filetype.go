@@ -1,5 +1,5 @@
-// Package filetype decides which uploaded files are taken, by their names and how
-// they begin, and under which media type they are kept. Both domains ask it.
+// Package filetype decides which uploaded files are allowed, by their names and first bytes, and
+// with which media type they are stored. Both domains use it.
 package filetype
 
 import (
@@ -12,10 +12,10 @@ import (
 	"unicode/utf8"
 )
 
-// HeadSize is how many bytes of a file [Check] wants to see.
+// HeadSize is how many bytes of a file [Check] needs.
 const HeadSize = 512
 
-// Documents are the extensions of the files that sites take.
+// Documents returns the extensions of the files that sites accept.
 func Documents() []string {
 	return []string{
 		"jpg", "jpeg", "png", "gif", "pdf", "zip", "html", "txt", "gzip", "svg", "csv", "sql", "db", "sqlite",
@@ -23,7 +23,7 @@ func Documents() []string {
 	}
 }
 
-// signatures are how files of an extension begin, where that is certain.
+// signatures are the first bytes of files by extension, where they are fixed.
 var signatures = map[string][]string{
 	"jpg": {"\xff\xd8\xff"}, "jpeg": {"\xff\xd8\xff"}, "png": {"\x89PNG\r\n\x1a\n"}, "gif": {"GIF87a", "GIF89a"},
 	"pdf": {"%PDF-"}, "zip": {"PK\x03\x04", "PK\x05\x06", "PK\x07\x08"}, "gzip": {"\x1f\x8b"},
@@ -31,16 +31,15 @@ var signatures = map[string][]string{
 	"sqlite": {"SQLite format 3\x00"}, "doc": {"\xd0\xcf\x11\xe0", "{\\rtf", "PK\x03\x04"}, "dot": {"\xd0\xcf\x11\xe0", "{\\rtf", "PK\x03\x04"},
 }
 
-// texts are the extensions of files that people can read.
+// texts are the extensions of text files.
 var texts = []string{"html", "xhtml", "txt", "svg", "csv", "sql", "md", "css", "xml", "gdoc", "js", "json"}
 
-// programs are how files begin that a computer would run: never taken, whatever
-// they are called.
+// programs are the first bytes of executable files, which are refused under any name.
 var programs = []string{"MZ", "\x7fELF", "\xfe\xed\xfa", "\xcf\xfa\xed\xfe", "\xca\xfe\xba\xbe"}
 
-// Check decides about an upload from its name and its first [HeadSize] bytes: "" when
-// its extension is among the allowed ones and it begins as such a file does, else the
-// reason why not, which may be shown.
+// Check checks an upload by its name and its first [HeadSize] bytes. It returns "" when the
+// extension is among the allowed ones and the content matches it, otherwise the reason, which may
+// be shown.
 func Check(filename string, head []byte, allowed []string) string {
 	extension := extensionOf(filename)
 	if !slices.Contains(allowed, extension) {
@@ -57,7 +56,7 @@ func Check(filename string, head []byte, allowed []string) string {
 	return ""
 }
 
-// binary tells whether a file begins as no text does; UTF-16 is one with its mark.
+// binary reports whether a file begins like no text does; UTF-16 with a byte order mark is text.
 func binary(head []byte) bool {
 	if bytes.HasPrefix(head, []byte("\xff\xfe")) || bytes.HasPrefix(head, []byte("\xfe\xff")) {
 		return false
@@ -65,8 +64,8 @@ func binary(head []byte) bool {
 	return bytes.IndexByte(head, 0) >= 0
 }
 
-// media are the types of what is served. Those that the machine knows would differ
-// from one to the next.
+// media maps extensions to the media types to serve. The types known to the system would differ
+// between machines.
 var media = map[string]string{
 	"jpg": "image/jpeg", "jpeg": "image/jpeg", "png": "image/png", "gif": "image/gif", "webp": "image/webp", "avif": "image/avif",
 	"svg": "image/svg+xml", "ico": "image/vnd.microsoft.icon", "pdf": "application/pdf", "zip": "application/zip", "gzip": "application/gzip",
@@ -81,7 +80,7 @@ var media = map[string]string{
 	"mp3": "audio/mpeg", "ogg": "audio/ogg", "mp4": "video/mp4", "webm": "video/webm",
 }
 
-// MediaType is the media type of a file by its name, else by how it begins.
+// MediaType returns the media type of a file by its name, otherwise by its first bytes.
 func MediaType(filename string, head []byte) string {
 	if known := media[extensionOf(filename)]; known != "" {
 		return known
@@ -98,8 +97,8 @@ func extensionOf(filename string) string {
 
 const maxName = 255
 
-// SafeName is the last element of a name without control characters, at most 255
-// bytes; "" when nothing is left.
+// SafeName returns the last element of a name without control characters, at most 255 bytes; ""
+// when nothing is left.
 func SafeName(name string) string {
 	name = strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) {

@@ -1,7 +1,6 @@
-// Package guard is the only holder of a store: a handle asks it for a permission
-// and gets a reader or the right to open transactions in return. A method that
-// skips the question has nothing to read from or write to. The handles of both
-// domains are built on it.
+// Package guard controls access to a store: a handle asks the guard for a permission, and gets a
+// reader or the right to open transactions. A method that skips the check has nothing to read from
+// or write to. The handles of both domains are built on it.
 package guard
 
 import (
@@ -21,8 +20,7 @@ type Guard[P ~string, R, T any] struct {
 	begin  Begin[T]
 }
 
-// New returns a guard that gives out reader and begin for the permissions that
-// allows approves.
+// New returns a guard that hands out reader and begin for the permissions that allows approves.
 func New[P ~string, R, T any](allows func(P) bool, reader R, begin Begin[T]) Guard[P, R, T] {
 	return Guard[P, R, T]{allows: allows, reader: reader, begin: begin}
 }
@@ -32,7 +30,7 @@ func Deny[P ~string, R, T any]() Guard[P, R, T] {
 	return Guard[P, R, T]{allows: func(P) bool { return false }}
 }
 
-// Read gives the scoped reader to who holds p, else a Forbidden fault.
+// Read returns the scoped reader if the caller holds p, otherwise a Forbidden fault.
 func (g Guard[P, R, T]) Read(p P) (R, error) {
 	if !g.Allows(p) {
 		var none R
@@ -41,7 +39,7 @@ func (g Guard[P, R, T]) Read(p P) (R, error) {
 	return g.reader, nil
 }
 
-// Write gives the right to open transactions to who holds p, else a Forbidden fault.
+// Write returns the right to open transactions if the caller holds p, otherwise a Forbidden fault.
 func (g Guard[P, R, T]) Write(p P) (Begin[T], error) {
 	if !g.Allows(p) {
 		return nil, forbidden(p)
@@ -49,11 +47,11 @@ func (g Guard[P, R, T]) Write(p P) (Begin[T], error) {
 	return g.begin, nil
 }
 
-// errRehearsed undoes what a rehearsal has changed.
-var errRehearsed = fault.New(fault.Precondition, "Nothing was done: this was a rehearsal.")
+// errRehearsed rolls back the changes of a rehearsal.
+var errRehearsed = fault.New(fault.Precondition, "Nothing was changed: this was a dry run.")
 
-// Rehearsal is a guard of the same permissions and reader whose transactions are
-// undone at their end, with a Precondition fault.
+// Rehearsal returns a guard with the same permissions and reader whose transactions are rolled back
+// at their end, with a Precondition fault.
 func (g Guard[P, R, T]) Rehearsal() Guard[P, R, T] {
 	begin := g.begin
 	g.begin = func(ctx context.Context, fn func(ctx context.Context, tx T) error) error {
@@ -72,7 +70,7 @@ func (g Guard[P, R, T]) Allows(p P) bool { return g.allows != nil && g.allows(p)
 
 func forbidden[P ~string](p P) error {
 	if p == "" {
-		return fault.New(fault.Forbidden, "You may not do this.")
+		return fault.New(fault.Forbidden, "You are not allowed to do this.")
 	}
 	return fault.Newf(fault.Forbidden, "You need the permission %s to do this.", string(p))
 }

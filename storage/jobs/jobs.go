@@ -1,8 +1,8 @@
-// Package jobs runs the handlers of jobs: it claims them from a queue, extends
-// their lease while they run, and finishes, retries or buries them.
+// Package jobs runs the handlers of jobs: it claims jobs from a queue, extends their leases while
+// they run, and finishes, retries or buries them.
 //
-// A job runs at least once: after a crash, or when its result could not be written,
-// it runs again. Handlers find out themselves what was done already.
+// A job runs at least once: it runs again after a crash, or when its result could not be written.
+// Handlers must find out themselves what was already done.
 package jobs
 
 import (
@@ -16,63 +16,64 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// Func does one job. Returning nil finishes it; an error has it tried again after
-// the backoff, or at the time of [RetryAt]; [Bury], or an error in the last
-// attempt where there is one, gives it up. A panic counts as an error.
+// Func runs one job. When it returns nil the job is finished. After an error the job is retried
+// after the backoff, or at the time of [RetryAt]. [Bury] gives the job up, and so does an error in
+// the last attempt, if attempts are limited. A panic counts as an error.
 //
-// An Unavailable or OutcomeUnknown fault is no fault of the job: what all jobs need
-// was away. It does not count among the attempts, and the job comes back soon. So it
-// does after an error of [Progress].
+// An Unavailable or OutcomeUnknown fault does not count as an attempt: a shared dependency was
+// unavailable, and the job is retried soon. The same holds for an error of [Progress].
 //
-// The context ends when the job was taken over because its lease could not be
-// extended, and when the runner stops and the time to drain is over.
+// The context ends when the job was taken over because its lease could not be extended, and when
+// the runner stops and the drain time is over.
 type Func func(ctx context.Context, job storage.ClaimedJob) error
 
-// Handler is what runs the jobs of one kind.
+// Handler runs the jobs of one kind.
 type Handler struct {
 	Func        Func
 	Workers     int // how many run at the same time; 0: Config.Workers
-	MaxAttempts int // 0: Config.MaxAttempts; negative: never
+	MaxAttempts int // 0: Config.MaxAttempts; negative: unlimited
 }
 
-// Config says what is run and how. Jobs and Handlers are required; the other
-// fields have defaults.
+// Config says which jobs to run and how. Jobs and Handlers are required; the other fields have
+// defaults.
 type Config struct {
 	Jobs     storage.Jobs
 	Handlers map[string]Handler // by kind; jobs of other kinds are left alone
-	// Kinds are those that must have a handler, lest their jobs pile up unseen: the JobKinds of the domains.
+	// Kinds must all have a handler, so that no jobs pile up unnoticed: the JobKinds of the
+	// domains.
 	Kinds []string
-	// Workers is how many jobs of one kind run at the same time, unless its handler
-	// says otherwise; default 4. Every kind has workers of its own, so that a slow
-	// kind does not keep another waiting.
+	// Workers is how many jobs of one kind run at the same time, unless the handler sets its own
+	// number; default 4. Every kind has its own workers, so that a slow kind does not delay others.
 	Workers     int
-	Batch       int                            // how many are claimed or finished in one go, at most; default 50
-	Lease       time.Duration                  // after a crash a job runs again when this is over; default 5 minutes
-	Poll        time.Duration                  // how often the queue is asked when it does not wake the runner; default 1 second
-	MaxAttempts int                            // so many attempts that failed bury the job; 0: none do, and only [Bury] gives up
-	Backoff     func(failed int) time.Duration // wait after so many failures; default: 2 s doubled each time up to 1 h, with jitter
-	Drain       time.Duration                  // how long running handlers may go on when the runner stops; default 8 seconds
-	// Hold is asked before jobs are claimed: while it returns an error nothing is, because what all jobs need is not
-	// there. Default: nothing is held back.
+	Batch       int                            // the most jobs claimed or finished at once; default 50
+	Lease       time.Duration                  // after a crash a job runs again when its lease expires; default 5 minutes
+	Poll        time.Duration                  // how often the queue is polled when it does not wake the runner; default 1 second
+	MaxAttempts int                            // failed attempts after which a job is buried; 0: unlimited, only [Bury] gives up
+	Backoff     func(failed int) time.Duration // delay after so many failures; default: 2 s, doubled each time up to 1 h, with jitter
+	Drain       time.Duration                  // how long running handlers may continue when the runner stops; default 8 seconds
+	// Hold is called before jobs are claimed. While it returns an error no jobs are claimed,
+	// because a shared dependency is unavailable. Default: no hold.
 	Hold func() error
-	// Observe hears of each attempt when it has ended, from several goroutines at the same time. nil: nobody does.
+	// Observe is called after each attempt, from several goroutines at once. nil: no reports.
 	Observe func(Attempt)
-	Now     func() time.Time // default time.Now
-	Logger  *slog.Logger     // nil: discards
+	// Tracer hears of each attempt, and the handler's context belongs to its span. nil: nothing is traced.
+	Tracer storage.Tracer
+	Now    func() time.Time // default time.Now
+	Logger *slog.Logger     // nil: discards
 }
 
-// Attempt is one that has ended.
+// Attempt is a completed attempt.
 type Attempt struct {
 	Kind   string
 	Result string // "finished", "retried" or "buried"; "given back" when the runner stopped meanwhile
 	Took   time.Duration
 }
 
-// Runner runs jobs. Make it with [New].
+// Runner runs jobs. Create it with [New].
 type Runner struct{ cfg Config }
 
-// New makes a runner; nothing happens before Run. It is an Invalid fault when Config.Jobs, the function of a handler or the
-// handler of one of Config.Kinds is missing.
+// New returns a runner, which does nothing before Run. It is an Invalid fault when Config.Jobs, the
+// function of a handler or the handler of one of Config.Kinds is missing.
 func New(cfg Config) (*Runner, error) {
 	if err := cfg.check(); err != nil {
 		return nil, err
@@ -100,14 +101,14 @@ func setDefault[T int | time.Duration](v *T, d T) {
 	}
 }
 
-// The longest waits between two attempts: of a job that fails, and of one that met an outage.
+// The longest delays between two attempts: after a failure, and after an outage.
 const (
 	maxBackoff = time.Hour
 	maxAway    = 30 * time.Second
 )
 
-// backoff doubles from 2 seconds to an hour, less up to a quarter by chance, so
-// that what failed together is not tried together.
+// backoff doubles from 2 seconds to an hour, minus up to a quarter at random, so that jobs that
+// failed together are not retried together.
 func backoff(failed int) time.Duration {
 	wait := maxBackoff
 	if failed < 12 { // 2^12 s is more than an hour
@@ -116,24 +117,22 @@ func backoff(failed int) time.Duration {
 	return wait - rand.N(wait/4)
 }
 
-// RetryAt is the error of a handler that knows when trying again makes sense. It
-// holds in every attempt: the handler decides when to give up, with [Bury]. What
-// failed before counts no more.
+// RetryAt is the error of a handler that knows when a retry makes sense. It applies to every
+// attempt: the handler decides when to give up, with [Bury]. It resets the count of failures.
 func RetryAt(at time.Time, err error) error { return &verdict{at: at, err: err} }
 
-// Bury is the error of a handler for a job that trying again cannot help: a person
-// decides about it.
+// Bury is the error of a handler for a job that no retry can help; a person decides what to do with
+// it.
 func Bury(err error) error { return &verdict{bury: true, err: err} }
 
-// Progress is the error of a handler that got something done before it failed, and
-// will get more done the next time: what failed before counts no more, so that the
-// job comes back soon.
+// Progress is the error of a handler that made progress before it failed and will make more the
+// next time. It resets the count of failures, so that the job is retried soon.
 func Progress(err error) error { return &verdict{progress: true, err: err} }
 
-// verdict is an error that says what to do about it.
+// verdict is an error that decides what happens to the job.
 type verdict struct {
 	bury, progress bool
-	at             time.Time // unless it is one of the others
+	at             time.Time // unless one of the other fields is set
 	err            error
 }
 
@@ -146,10 +145,10 @@ func (v *verdict) Error() string {
 
 func (v *verdict) Unwrap() error { return v.err }
 
-// maxReason is how many bytes of an error are kept with the job.
+// maxReason is how many bytes of an error are stored with the job.
 const maxReason = 500
 
-// reason is the text of an error as any database can hold it.
+// reason returns the text of an error in a form that any database can store.
 func reason(err error) string {
 	text := strings.ReplaceAll(strings.ToValidUTF8(err.Error(), "\uFFFD"), "\x00", "")
 	if len(text) > maxReason {

@@ -37,7 +37,7 @@ func enqueue(t testing.TB, s *memstore.Store, all ...storage.Job) {
 
 func job(kind string, subject int64) storage.Job { return storage.Job{Kind: kind, Subject: subject} }
 
-// start runs a runner in the background; the function it returns stops it.
+// start runs a runner in the background and returns a function that stops it.
 func start(t testing.TB, cfg jobs.Config) (stop func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -56,7 +56,7 @@ func start(t testing.TB, cfg jobs.Config) (stop func()) {
 	}
 }
 
-// left counts the jobs that are in the queue, whoever holds them.
+// left counts the jobs in the queue, claimed or not.
 func left(t testing.TB, s storage.Jobs, kinds ...string) int {
 	t.Helper()
 	far := time.Now().AddDate(100, 0, 0)
@@ -78,7 +78,7 @@ func TestRunsWhatIsCommitted(t *testing.T) {
 			"b": {Func: func(_ context.Context, j storage.ClaimedJob) error { done.Add(100 * j.Subject); return nil }},
 		}})
 		synctest.Wait()
-		enqueue(t, s, job("a", 4)) // the queue wakes the runner long before it polls
+		enqueue(t, s, job("a", 4)) // the queue wakes the runner long before the next poll
 		synctest.Wait()
 		if done.Load() != 205 {
 			t.Errorf("ran %d, want 205", done.Load())
@@ -171,8 +171,8 @@ func TestRetriesAndBuries(t *testing.T) {
 	})
 }
 
-// A kind whose handlers all hang does not keep another waiting, and no more run
-// than it has workers.
+// A kind whose handlers all hang does not delay another, and runs no more handlers than it has
+// workers.
 func TestKindsDoNotStarveEachOther(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -200,7 +200,7 @@ func TestKindsDoNotStarveEachOther(t *testing.T) {
 			t.Errorf("%d quick ones ran while %d slow ones hang", quick.Load(), slow.Load())
 		}
 		close(release)
-		synctest.Wait() // no time passes: free workers go on at once
+		synctest.Wait() // no time passes: free workers continue at once
 		stop()
 		if n := left(t, s, "slow", "quick"); n != 0 || most.Load() != 3 {
 			t.Errorf("%d are left, %d ran at the same time", n, most.Load())
@@ -208,8 +208,8 @@ func TestKindsDoNotStarveEachOther(t *testing.T) {
 	})
 }
 
-// The lease of a handler that takes long is extended; when the job was taken over
-// nevertheless its context ends and its result is dropped.
+// The lease of a slow handler is extended. When the job was taken over anyway, its context ends and
+// its result is dropped.
 func TestLease(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -247,7 +247,7 @@ func TestLease(t *testing.T) {
 	})
 }
 
-// Handlers may end within the time to drain; the others are left to their lease.
+// Handlers may finish within the drain time; the others are left to their leases.
 func TestDrain(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -270,7 +270,7 @@ func TestDrain(t *testing.T) {
 		enqueued := make(chan struct{})
 		go func() {
 			time.Sleep(time.Second)
-			enqueue(t, s, job("sleeps", 0)) // after the end: nobody takes it
+			enqueue(t, s, job("sleeps", 0)) // after the end: no worker takes it
 			close(enqueued)
 		}()
 		stop()
@@ -290,7 +290,7 @@ func TestDrain(t *testing.T) {
 	})
 }
 
-// flaky is a queue that cannot be reached for a while.
+// flaky is a queue that is unreachable for a while.
 type flaky struct {
 	storage.Jobs
 	until atomic.Int64 // in nanoseconds since 1970
@@ -351,7 +351,7 @@ func TestQueueIsAway(t *testing.T) {
 	}
 }
 
-// A queue that wakes the runner is asked at once when it is back, however long it was away.
+// A queue that wakes the runner is used again as soon as it is reachable, however long it was away.
 func TestQueueIsBack(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -373,7 +373,7 @@ func TestQueueIsBack(t *testing.T) {
 	})
 }
 
-// A queue that gives no answer to a claim does not stop the runner.
+// A queue that does not answer a claim does not stop the runner.
 func TestClaimHangs(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -392,7 +392,7 @@ func TestClaimHangs(t *testing.T) {
 	})
 }
 
-// hanging is a queue whose first claim hangs until it is given up.
+// hanging is a queue whose first claim hangs until it is canceled.
 type hanging struct {
 	storage.Jobs
 	claims atomic.Int64
@@ -406,7 +406,8 @@ func (h *hanging) Claim(ctx context.Context, kinds []string, n int, now, lease t
 	return h.Jobs.Claim(ctx, kinds, n, now, lease)
 }
 
-// Handlers that yield let others run, up to a limit; each is counted once, and Run waits for all of them.
+// Handlers that yield let others run, up to a limit. Each is counted once, and Run waits for all of
+// them.
 func TestYield(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -429,7 +430,7 @@ func TestYield(t *testing.T) {
 			return nil
 		}}}})
 		time.Sleep(time.Minute)
-		if n := running.Load(); n != 10 { // 2 workers, and 4 times 2 who yielded
+		if n := running.Load(); n != 10 { // 2 workers, and 4 times 2 yielded handlers
 			t.Errorf("%d run at the same time", n)
 		}
 		close(release)
@@ -443,11 +444,11 @@ func TestYield(t *testing.T) {
 		if n := done.Load(); n != 34 || left(t, s, "a") != 0 {
 			t.Errorf("%d are done in the end", n)
 		}
-		jobs.Yield(t.Context()) // of nobody
+		jobs.Yield(t.Context()) // outside of a runner
 	})
 }
 
-// Only what failed by itself counts: not what met an outage, was to come again, or got something done.
+// Only genuine failures count: not outages, scheduled retries or progress.
 func TestWhatCounts(t *testing.T) {
 	t.Parallel()
 	away, unknown := fault.New(fault.Unavailable, "away"), fault.New(fault.OutcomeUnknown, "who knows")
@@ -498,7 +499,7 @@ func TestWhatCounts(t *testing.T) {
 	}
 }
 
-// Only a handler with a number of attempts has its jobs given up, and never because of an outage.
+// Only handlers with a limit of attempts have their jobs buried, and never because of an outage.
 func TestGivesUpWhereAsked(t *testing.T) {
 	t.Parallel()
 	away := fault.New(fault.Unavailable, "away")
@@ -534,7 +535,7 @@ func TestGivesUpWhereAsked(t *testing.T) {
 	}
 }
 
-// A kind without a handler is no silent pile.
+// A kind without a handler is reported.
 func TestNewNamesWhatIsMissing(t *testing.T) {
 	t.Parallel()
 	handler := jobs.Handler{Func: func(context.Context, storage.ClaimedJob) error { return nil }}
@@ -561,7 +562,7 @@ func TestNewNamesWhatIsMissing(t *testing.T) {
 	}
 }
 
-// What is done while the queue is away is written when it is back.
+// Results of jobs that finish while the queue is unreachable are written later.
 func TestResultIsKept(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -580,7 +581,7 @@ func TestResultIsKept(t *testing.T) {
 		if ran.Load() != 1 || left(t, s, "a") != 0 {
 			t.Errorf("ran %d times", ran.Load())
 		}
-		// and when it does not come back, Run ends nevertheless
+		// If the queue stays unreachable, Run still ends.
 		f.leave(24 * time.Hour)
 		begin := time.Now()
 		stop()
@@ -590,7 +591,7 @@ func TestResultIsKept(t *testing.T) {
 	})
 }
 
-// Results are written together: far fewer calls than jobs.
+// Results are written in batches: far fewer calls than jobs.
 func TestFinishesInBatches(t *testing.T) {
 	t.Parallel()
 	s := memstore.New()
@@ -673,7 +674,7 @@ func Example() {
 	// <nil>
 }
 
-// While Hold returns an error nothing is claimed; afterwards what waits is done.
+// While Hold returns an error no jobs are claimed; afterwards the waiting jobs run.
 func TestHold(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -9,10 +9,10 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// lastTry is how long writing a result may take when the time to drain is over.
+// lastTry is how long writing a result may take after the drain time.
 const lastTry = 2 * time.Second
 
-// writeResults writes what became of jobs, those that are done together.
+// writeResults writes the results of jobs, the finished ones together.
 func (r *run) writeResults() {
 	for first := range r.results {
 		var done []storage.ClaimedJob
@@ -47,10 +47,10 @@ func (r *run) writeResults() {
 	}
 }
 
-// fail has a job tried again, or gives it up.
+// fail retries a job, or gives it up.
 func (r *run) fail(res result) {
 	v, _ := errors.AsType[*verdict](res.err)
-	if r.work.Err() != nil && (v == nil || v.progress) { // it was interrupted: another runner may have it at once
+	if r.work.Err() != nil && (v == nil || v.progress) { // interrupted: another runner may take it at once
 		r.retry("given back", res, r.Now())
 		return
 	}
@@ -66,7 +66,7 @@ func (r *run) fail(res result) {
 	r.retry("retried", res, at)
 }
 
-// observe tells of an attempt to who wants to hear of it.
+// observe reports an attempt to Config.Observe.
 func (r *run) observe(what string, res result) {
 	if r.Observe != nil {
 		r.Observe(Attempt{Kind: res.job.Kind, Result: what, Took: res.took})
@@ -78,9 +78,9 @@ func (r *run) retry(what string, res result, at time.Time) {
 	r.write(what, func(ctx context.Context) error { return r.Jobs.Retry(ctx, res.job, at, reason(res.err)) })
 }
 
-// count notes in a job what became of it, and says when it is to be tried again.
+// count updates the counters of a job after an attempt, and returns when to retry it.
 func (r *run) count(job *storage.ClaimedJob, v *verdict, err error) time.Time {
-	if v != nil { // nothing failed, or something was done before it did
+	if v != nil { // nothing failed, or there was progress first
 		job.Failed, job.Away = 0, 0
 	}
 	switch {
@@ -94,18 +94,19 @@ func (r *run) count(job *storage.ClaimedJob, v *verdict, err error) time.Time {
 	return r.Now().Add(r.Backoff(job.Failed))
 }
 
-// away reports whether what all jobs need was not there. A deadline alone does not say so: it may be the handler's.
+// away reports whether a shared dependency was unavailable. A deadline alone does not prove it: it
+// may be the handler's.
 func away(err error) bool { return fault.Is(err, fault.Unavailable) || !fault.Certain(err) }
 
-// write stores a result, waiting for a queue that cannot be reached as long as
-// handlers may run. What cannot be written is left to the lease.
+// write stores a result, and waits for an unreachable queue as long as handlers may run. A result
+// that cannot be written is left to the lease's expiry.
 func (r *run) write(what string, store func(ctx context.Context) error) {
 	for wait := firstWait; ; wait = min(2*wait, writeWait) {
 		ctx, cancel := context.WithTimeout(r.work, callTime)
 		last := r.work.Err() != nil
 		if last && r.lost {
 			cancel()
-			return // the queue is away, and there is no more time
+			return // the queue is unreachable, and there is no time left
 		}
 		if last {
 			cancel()

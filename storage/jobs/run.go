@@ -3,6 +3,7 @@ package jobs
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"runtime/debug"
 	"sync"
 	"sync/atomic"
@@ -12,18 +13,18 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// Waits while the queue cannot be reached, from the first to the longest: before claims, unless it wakes the runner, and
-// before results are written again.
+// The first and the longest wait while the queue is unreachable: before claims, unless the queue
+// wakes the runner, and before writing results again.
 const (
 	firstWait = time.Second
 	longWait  = 30 * time.Second
 	writeWait = 5 * time.Second
 )
 
-// callTime is how long the queue may take for an answer.
+// callTime is the time limit for a call to the queue.
 const callTime = 15 * time.Second
 
-// run is one call of Run. The lanes belong to the goroutine of dispatch.
+// run is one call of Run. Only the dispatch goroutine uses the lanes.
 type run struct {
 	Config
 	work    context.Context //nolint:containedctx // of the handlers: outlives Run's by the time to drain
@@ -31,8 +32,8 @@ type run struct {
 	ended   chan *lane  // a worker is free again
 	results chan result // of handlers, to be written
 	workers sync.WaitGroup
-	holding bool // of dispatch: Config.Hold says so
-	lost    bool // of writeResults: a result could not be written in the last moment
+	holding bool // of dispatch: Config.Hold returned an error
+	lost    bool // of writeResults: a result could not be written before the end
 }
 
 // lane is one kind and its workers.
@@ -44,7 +45,7 @@ type lane struct {
 	waiting atomic.Int64
 }
 
-// result is what became of a job.
+// result is the result of a job.
 type result struct {
 	job storage.ClaimedJob
 	*lane
@@ -52,11 +53,11 @@ type result struct {
 	took time.Duration
 }
 
-// Run runs jobs until the context ends, which is no error. Handlers that run then
-// may go on for Config.Drain; after that their context ends, and what they leave
-// undone is due again when its lease is over. Run returns when all of them have.
+// Run runs jobs until the context ends, which is not an error. Running handlers may then continue
+// for Config.Drain; after that their context ends, and unfinished jobs are due again when their
+// leases expire. Run returns when all handlers have returned.
 //
-// While the queue cannot be reached Run waits and tries again.
+// While the queue is unreachable Run waits and retries.
 func (r *Runner) Run(ctx context.Context) error {
 	work, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
@@ -107,7 +108,7 @@ func (r *run) dispatch(ctx context.Context) {
 	}
 }
 
-// held reports whether no jobs are to be claimed, and says so in the log when it begins and ends.
+// held reports whether Config.Hold forbids claims, and logs when that begins and ends.
 func (r *run) held(ctx context.Context) bool {
 	if r.Hold == nil {
 		return false
@@ -120,8 +121,8 @@ func (r *run) held(ctx context.Context) bool {
 	return r.holding
 }
 
-// wait returns when there may be something to claim: after d, when woken, or when
-// a worker is free that was missing before. A nil wake waits for all of d.
+// wait returns when there may be jobs to claim: after d, when woken, or when a missing worker is
+// free again. With a nil wake it waits for all of d.
 func (r *run) wait(ctx context.Context, d time.Duration, wake <-chan struct{}) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -142,7 +143,7 @@ func (r *run) wait(ctx context.Context, d time.Duration, wake <-chan struct{}) {
 	}
 }
 
-// claim starts due jobs until there are none left or no worker is free for them.
+// claim starts due jobs until none are left or no worker is free.
 func (r *run) claim(ctx context.Context) error {
 	for {
 		r.collect()
@@ -153,7 +154,7 @@ func (r *run) claim(ctx context.Context) error {
 			l.more = free == 0
 			if free > 0 {
 				kinds = append(kinds, l.kind)
-				n = min(n, free) // any of the kinds may fill the claim
+				n = min(n, free) // any single kind may fill the claim
 			}
 		}
 		if len(kinds) == 0 {
@@ -213,6 +214,12 @@ func (r *run) handle(job storage.ClaimedJob, p *place) (err error) {
 	keeper.Go(func() { r.keep(ctx, cancel, job) })
 	defer keeper.Wait()
 	defer cancel()
+	if r.Tracer != nil {
+		var span storage.Span
+		ctx, span = r.Tracer.Start(ctx, "job "+job.Kind, storage.SpanConsumer,
+			slog.Int64("helpwright.job.id", job.ID), slog.Int("helpwright.job.attempt", job.Attempt), slog.Int64("helpwright.account.id", job.AccountID))
+		defer func() { span.End(err) }()
+	}
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("panic: %v", p)
@@ -222,8 +229,8 @@ func (r *run) handle(job storage.ClaimedJob, p *place) (err error) {
 	return p.lane.Func(ctx, job)
 }
 
-// keep extends the lease until the context ends. When another has taken the job
-// over it ends the context.
+// keep extends the lease until the context ends. When another worker has taken the job over, it
+// cancels the context.
 func (r *run) keep(ctx context.Context, cancel context.CancelFunc, job storage.ClaimedJob) {
 	ticker := time.NewTicker(max(r.Lease/3, time.Millisecond))
 	defer ticker.Stop()

@@ -5,13 +5,13 @@ import (
 	"sync"
 )
 
-// maxWaiting is how many handlers of a kind may have left their places, for each of its workers.
+// maxWaiting is how many handlers of a kind may have yielded per worker.
 const maxWaiting = 4
 
-// place is a worker's, as its handler sees it.
+// place is the worker slot that a handler occupies.
 type place struct {
 	lane  *lane
-	leave func() // for another handler
+	leave func() // frees the slot for another handler
 
 	mu   sync.Mutex
 	left bool
@@ -19,10 +19,10 @@ type place struct {
 
 type placeKey struct{}
 
-// Yield tells the runner that the handler to which ctx belongs waits for somebody else,
-// and may do so for long: another job of the kind may run meanwhile. Once four times as
-// many as there are workers wait so, the others keep their workers. Yield may be called
-// at any time and again; outside of a runner it does nothing.
+// Yield tells the runner that the handler of ctx waits for something else, perhaps for long:
+// another job of the kind may run meanwhile. Once four times as many handlers as workers have
+// yielded, further ones keep their workers. Yield may be called at any time and repeatedly; outside
+// of a runner it does nothing.
 func Yield(ctx context.Context) {
 	if p, ok := ctx.Value(placeKey{}).(*place); ok {
 		p.yield()
@@ -43,13 +43,13 @@ func (p *place) yield() {
 	p.leave()
 }
 
-// end is called when the handler has ended.
+// end is called when the handler has returned.
 func (p *place) end() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.left {
 		p.lane.waiting.Add(-1)
 	}
-	p.left = true // whoever yields later has no place to leave
+	p.left = true // a later Yield has no slot to free
 	p.leave()
 }

@@ -1,5 +1,4 @@
-// Package memblob keeps blobs in memory: for tests, and for programs that need
-// nothing to survive them.
+// Package memblob stores blobs in memory, for tests and for programs that need no persistence.
 package memblob
 
 import (
@@ -15,7 +14,7 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// Blobs implements storage.Blobs. Make it with [New].
+// Blobs implements storage.Blobs. Create it with [New].
 type Blobs struct {
 	mu    sync.RWMutex
 	blobs map[string]blob
@@ -32,7 +31,7 @@ type blob struct {
 // New returns an empty store of blobs.
 func New() *Blobs { return &Blobs{blobs: map[string]blob{}} }
 
-// Put stores the whole of r under key.
+// Put stores all of r under key.
 func (b *Blobs) Put(ctx context.Context, key string, r io.Reader) (int64, error) {
 	if err := usable(ctx, key); err != nil {
 		return 0, err
@@ -50,7 +49,7 @@ func (b *Blobs) Put(ctx context.Context, key string, r io.Reader) (int64, error)
 	return int64(len(data)), nil
 }
 
-// Get opens a blob from its start.
+// Get opens a blob for reading from its start.
 func (b *Blobs) Get(ctx context.Context, key string) (io.ReadCloser, error) {
 	return b.GetRange(ctx, key, 0, -1)
 }
@@ -71,7 +70,7 @@ func (b *Blobs) GetRange(ctx context.Context, key string, offset, length int64) 
 	return io.NopCloser(bytes.NewReader(data)), nil
 }
 
-// Stat tells size and time of a blob.
+// Stat returns the size and the time of a blob.
 func (b *Blobs) Stat(ctx context.Context, key string) (storage.BlobInfo, error) {
 	found, err := b.find(ctx, key)
 	if err != nil {
@@ -91,7 +90,7 @@ func (b *Blobs) Delete(ctx context.Context, key string) error {
 	return nil
 }
 
-// List lists blobs in the order of their keys.
+// List lists blobs in key order.
 func (b *Blobs) List(ctx context.Context, prefix, after string, limit int) ([]storage.BlobInfo, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -131,7 +130,7 @@ func (b blob) info(key string) storage.BlobInfo {
 
 func usable(ctx context.Context, key string) error {
 	if !storage.ValidBlobKey(key) {
-		return fault.Field("key", "is no valid key of a file")
+		return fault.Field("key", "is not a valid blob key")
 	}
 	return ctx.Err()
 }

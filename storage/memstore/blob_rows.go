@@ -16,7 +16,7 @@ var (
 	_ storage.Marks    = (*Store)(nil)
 )
 
-// blobKeys are the keys that rows name.
+// blobKeys returns the blob keys that rows refer to.
 func (db *data) blobKeys() map[string]bool {
 	keys := map[string]bool{}
 	collect(keys, &db.attachments, func(a *helpdesk.Attachment) string { return a.BlobKey })

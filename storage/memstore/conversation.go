@@ -29,7 +29,7 @@ func matches(c *helpdesk.Conversation, f helpdesk.ConversationFilter) bool {
 		(f.UpdatedSince.IsZero() || !c.UpdatedAt.Before(f.UpdatedSince.Truncate(time.Microsecond)))
 }
 
-// inTeam reports whether a conversation is in the team that is asked for, or in none.
+// inTeam reports whether a conversation is in the given team, or in no team when that is given.
 func inTeam(c *helpdesk.Conversation, team storage.Opt[int64]) bool {
 	return !team.IsSet() || c.TeamID == team.Or(0)
 }
@@ -87,14 +87,14 @@ func (r reader) Participants(ctx context.Context, conversationID int64, n int) (
 		}
 		known, err := db.participants.get(r.scope.AccountID, conversationID)
 		if err != nil || n <= 0 {
-			return nil, nil // nobody was noted yet
+			return nil, nil // none recorded yet
 		}
 		keys := slices.Sorted(slices.Values(*known))
 		return keys[:min(n, len(keys))], nil
 	})
 }
 
-// refer makes conversations that refer to one refer to another, which itself does not.
+// refer redirects references from one conversation to another, except in that conversation itself.
 func (db *data) refer(account, id, into int64) {
 	for _, c := range db.conversations.where(account, func(c *helpdesk.Conversation) bool { return c.RefersTo == id && id != 0 }) {
 		if c.RefersTo = into; c.ID == into {
@@ -111,7 +111,7 @@ func (r reader) Participant(ctx context.Context, conversationID int64, keys []st
 		}
 		known, err := db.participants.get(r.scope.AccountID, conversationID)
 		if err != nil {
-			return false, nil // nobody was noted yet
+			return false, nil // none recorded yet
 		}
 		return slices.ContainsFunc(keys, func(k string) bool { return slices.Contains(*known, k) }), nil
 	})
@@ -130,7 +130,7 @@ func (t tx) DeleteConversations(ctx context.Context, ids []int64) error {
 	})
 }
 
-// removeConversation removes a conversation with all that is in it.
+// removeConversation deletes a conversation with everything in it.
 func (db *data) removeConversation(account, id int64) {
 	for _, i := range db.interactions.where(account, func(i *helpdesk.Interaction) bool { return i.ConversationID == id }) {
 		db.removeInteraction(account, i.ID)

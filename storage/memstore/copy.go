@@ -11,8 +11,8 @@ import (
 
 var timeType = reflect.TypeFor[time.Time]()
 
-// clone copies a value deeply, as a database would give it back: times in UTC
-// microseconds, empty slices nil.
+// clone returns a deep copy of a value as a database would return it: times in UTC microseconds,
+// empty slices nil.
 func clone[T any](v *T) *T {
 	out := *v
 	normalise(reflect.ValueOf(&out).Elem())
@@ -68,10 +68,10 @@ func normalise(v reflect.Value) {
 	}
 }
 
-// check refuses text that a database cannot hold.
+// check refuses text that a database cannot store.
 func check(v any) error {
 	if field := badText(reflect.Indirect(reflect.ValueOf(v)), "text"); field != "" {
-		return fault.Field(field, "is no valid UTF-8 or has a NUL character")
+		return fault.Field(field, "is not valid UTF-8 or contains NUL")
 	}
 	return nil
 }

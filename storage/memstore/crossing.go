@@ -27,7 +27,7 @@ func (r reader) NewestFrom(ctx context.Context, conversationID, notBy int64) (he
 	})
 }
 
-// fromOthers reports whether an interaction was said by a customer or by another user.
+// fromOthers reports whether an interaction comes from a customer or from another user.
 func fromOthers(i *helpdesk.Interaction, user int64) bool {
 	return i.Type == helpdesk.TypeCustomer ||
 		i.Type == helpdesk.TypeUser && i.Status == helpdesk.StatusPosted && cmp.Or(i.PostedByID, i.UserID) != user

@@ -136,15 +136,15 @@ func (t tx) UpdateCustomer(ctx context.Context, c *helpdesk.Customer) error {
 	})
 }
 
-// sortItems puts the items in the order of their ids.
+// sortItems sorts the items by id.
 func sortItems(c *helpdesk.Customer) {
 	slices.SortFunc(c.Emails, func(a, b helpdesk.CustomerEmail) int { return cmp.Compare(a.ID, b.ID) })
 	slices.SortFunc(c.Phones, func(a, b helpdesk.CustomerPhone) int { return cmp.Compare(a.ID, b.ID) })
 	slices.SortFunc(c.Websites, func(a, b helpdesk.CustomerWebsite) int { return cmp.Compare(a.ID, b.ID) })
 }
 
-// checkCustomer refuses bad text, items with an id that old does not have and
-// email keys that are taken.
+// checkCustomer refuses invalid text, items with ids that old does not have, and email keys that
+// are taken.
 func (t tx) checkCustomer(db *data, c, old *helpdesk.Customer) error {
 	if err := check(c); err != nil {
 		return err
@@ -180,7 +180,7 @@ func hasItem[T any](items []T, id int64, idOf func(T) int64) bool {
 	return slices.ContainsFunc(items, func(item T) bool { return idOf(item) == id })
 }
 
-// numberItems gives ids to the items that have none.
+// numberItems assigns ids to the items that have none.
 func (db *data) numberItems(c *helpdesk.Customer) {
 	next := func(id *int64) {
 		if *id == 0 {
@@ -199,7 +199,7 @@ func (db *data) numberItems(c *helpdesk.Customer) {
 	}
 }
 
-// giveIDs writes the ids of row to the caller's customer, whose items are in the same order.
+// giveIDs copies the ids of row to the caller's customer, whose items are in the same order.
 func giveIDs(c, row *helpdesk.Customer) {
 	c.ID = row.ID
 	for i := range c.Emails {
@@ -213,7 +213,7 @@ func giveIDs(c, row *helpdesk.Customer) {
 	}
 }
 
-// forgetEmail clears the references to an address that its customer gave up.
+// forgetEmail clears the references to an address deleted from its customer.
 func (t tx) forgetEmail(db *data, id int64) {
 	for _, c := range db.conversations.where(t.scope.AccountID, func(c *helpdesk.Conversation) bool { return c.CustomerEmailID == id }) {
 		c.CustomerEmailID = 0
@@ -226,7 +226,7 @@ func (t tx) forgetEmail(db *data, id int64) {
 	db.pgpKeys.removeIf(t.scope.AccountID, func(k *helpdesk.PGPKey) bool { return k.CustomerEmailID == id })
 }
 
-// customerRefs checks the customer and the address that a row names; 0 is none.
+// customerRefs checks the customer and the address that a row refers to; 0 means none.
 func (db *data) customerRefs(account, customerID, emailID int64) error {
 	if _, err := db.customers.get(account, customerID); customerID != 0 && err != nil {
 		return err

@@ -9,7 +9,7 @@ import (
 	"github.com/helpwright/helpwright/storage"
 )
 
-// atDesk reports whether a conversation passes what lists of a desk narrow by.
+// atDesk reports whether a conversation matches the desk's part of a filter.
 func (db *data) atDesk(account int64, c *helpdesk.Conversation, f helpdesk.ConversationFilter) bool {
 	if waits, given := f.Awaiting.Get(); given && waits != (c.SortKey(helpdesk.ByAwaiting) > 0) {
 		return false
@@ -32,7 +32,7 @@ func (db *data) hasDraft(account, conversationID, userID int64) bool {
 	return false
 }
 
-// scheduled reports whether an answer waits for its time.
+// scheduled reports whether a reply is scheduled for later.
 func scheduled(i *helpdesk.Interaction) bool { return !i.SendAt.IsZero() && i.SendAt.UnixMicro() > 0 }
 
 func (r reader) Scheduled(ctx context.Context, conversationIDs []int64) ([]helpdesk.Interaction, error) {

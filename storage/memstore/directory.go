@@ -137,7 +137,7 @@ func (t systemTx) InsertAccount(ctx context.Context, a *helpdesk.Account) error 
 	return change(ctx, t.open, func(db *data) error { return db.accounts.insert(global, a, &a.ID) })
 }
 
-// copyOf turns what a table returns into a value of the caller's own.
+// copyOf returns a copy of a table's value.
 func copyOf[T any](v *T, err error) (T, error) {
 	if err != nil {
 		var none T

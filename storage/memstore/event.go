@@ -53,7 +53,7 @@ func (r reader) Events(ctx context.Context, f helpdesk.EventFilter, seek storage
 	})
 }
 
-// LastEvent is the number of the newest event.
+// LastEvent returns the number of the newest event.
 func (r reader) LastEvent(ctx context.Context) (int64, error) {
 	return query(ctx, r.src, func(db *data) (int64, error) {
 		if _, err := db.accounts.get(global, r.scope.AccountID); err != nil {
@@ -63,5 +63,5 @@ func (r reader) LastEvent(ctx context.Context) (int64, error) {
 	})
 }
 
-// NotifyEvents has fn called after commits.
+// NotifyEvents registers fn to be called after commits.
 func (s *Store) NotifyEvents(fn func(accountID int64)) (stop func()) { return s.watchers.Add(fn) }

@@ -16,7 +16,7 @@ func ownNote(n storage.Note) *storage.Note {
 	return &n
 }
 
-// setNote stores a note, or removes it when n is nil.
+// setNote stores a note, or deletes it when n is nil.
 func (db *data) setNote(key string, n *storage.Note) {
 	old := db.notes[key]
 	if n == nil {

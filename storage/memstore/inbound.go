@@ -18,7 +18,7 @@ func (db *data) inbound(s helpdesk.Scope, id int64) (*helpdesk.InboundMail, erro
 	return m, nil
 }
 
-// bury makes tombstones of the rows that match.
+// bury turns the matching rows into tombstones.
 func (db *data) bury(account int64, match func(*helpdesk.InboundMail) bool) {
 	for _, m := range db.ledger.where(account, match) {
 		m.InteractionID, m.ConversationID, m.RawKey, m.MailHead = 0, 0, "", helpdesk.MailHead{}

@@ -8,7 +8,7 @@ import (
 	"github.com/helpwright/helpwright/storage"
 )
 
-// maxRefs is how many mails Messages finds.
+// maxRefs is the most mails that Messages returns.
 const maxRefs = 100
 
 func (db *data) interaction(s helpdesk.Scope, id int64) (*helpdesk.Interaction, error) {
@@ -53,7 +53,7 @@ func (t tx) Interactions() storage.Rows[helpdesk.Interaction, helpdesk.Interacti
 	return storedOf(t.src, t.scope.AccountID, t.scope, &interactions)
 }
 
-// ordered lists interactions as conversations order them.
+// ordered lists interactions in the order of conversations.
 func (db *data) ordered(account int64, seek storage.Seek, keep func(i *helpdesk.Interaction) bool) []helpdesk.Interaction {
 	order := func(i *helpdesk.Interaction) storage.Position { return storage.Position{Key: i.SortKey(), ID: i.ID} }
 	var found []row[helpdesk.Interaction]
@@ -74,7 +74,7 @@ func (db *data) ordered(account int64, seek storage.Seek, keep func(i *helpdesk.
 func (r reader) LastArrived(ctx context.Context, conversationID int64) (int64, error) {
 	return query(ctx, r.src, func(db *data) (int64, error) {
 		last := int64(0)
-		for id, i := range db.interactions.all(r.scope.AccountID) { // in the order of their ids
+		for id, i := range db.interactions.all(r.scope.AccountID) { // in id order
 			if i.ConversationID == conversationID && db.within(r.scope, i) {
 				last = id
 			}

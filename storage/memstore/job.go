@@ -17,19 +17,19 @@ const (
 	maxPayload = 64 << 10
 )
 
-// jobRow is a job and how far it is.
+// jobRow is a job with its state.
 type jobRow struct {
 	storage.Job
 	Attempt int
-	Lease   time.Time // zero: nobody holds it
+	Lease   time.Time // zero: no worker has the job
 	Buried  bool
 	Reason  string
 
 	Failed, Away int
-	Settled      int // last attempt whose result is known
+	Settled      int // last attempt with a known result
 }
 
-// due is when the job may be claimed.
+// due returns when the job may be claimed.
 func (j *jobRow) due() time.Time {
 	if j.Lease.After(j.RunAt) {
 		return j.Lease
@@ -37,7 +37,7 @@ func (j *jobRow) due() time.Time {
 	return j.RunAt
 }
 
-// Enqueue adds jobs to the queue. A buried job keeps no key occupied.
+// Enqueue adds jobs to the queue. A buried job does not occupy its key.
 func (o outbox) Enqueue(ctx context.Context, jobs ...storage.Job) error {
 	return change(ctx, o.into, func(db *data) error {
 		for _, job := range jobs {
@@ -90,7 +90,7 @@ func (s *Store) Claim(ctx context.Context, kinds []string, n int, now, lease tim
 	return claimed, err
 }
 
-// Finish removes jobs that are done.
+// Finish deletes completed jobs.
 func (s *Store) Finish(ctx context.Context, jobs ...storage.ClaimedJob) error {
 	return s.update(ctx, func(db *data) error {
 		for _, job := range jobs {
@@ -115,7 +115,7 @@ func (s *Store) Bury(ctx context.Context, job storage.ClaimedJob, reason string)
 	return s.result(ctx, job, func(j *jobRow) { j.Buried, j.Lease, j.Reason = true, time.Time{}, reason })
 }
 
-// result notes what became of a job, unless another attempt has taken it over.
+// result updates a job, unless another attempt has taken it over.
 func (s *Store) result(ctx context.Context, job storage.ClaimedJob, note func(*jobRow)) error {
 	return s.update(ctx, func(db *data) error {
 		held := db.held(job)
@@ -133,7 +133,7 @@ func (s *Store) Extend(ctx context.Context, job storage.ClaimedJob, lease time.T
 	return s.update(ctx, func(db *data) error {
 		held := db.held(job)
 		if held == nil {
-			return fault.New(fault.Conflict, "The job was taken over.")
+			return fault.New(fault.Conflict, "Another worker has taken over the job.")
 		}
 		j := *clone(held)
 		j.Lease = lease
@@ -141,7 +141,7 @@ func (s *Store) Extend(ctx context.Context, job storage.ClaimedJob, lease time.T
 	})
 }
 
-// held returns the job when the attempt still has it.
+// held returns the job if the attempt still holds it.
 func (db *data) held(job storage.ClaimedJob) *jobRow {
 	j, err := db.jobs.get(global, job.ID)
 	if err != nil || j.Buried || j.Lease.IsZero() || j.Attempt != job.Attempt {
@@ -187,7 +187,7 @@ func (t tx) DropJob(ctx context.Context, id int64) error {
 	})
 }
 
-// buriedJob is a job of the account that was given up.
+// buriedJob returns a buried job of the account.
 func (t tx) buriedJob(db *data, id int64) (*jobRow, error) {
 	j, err := db.jobs.get(global, id)
 	if err != nil || !j.Buried || j.AccountID != t.scope.AccountID {
@@ -196,7 +196,7 @@ func (t tx) buriedJob(db *data, id int64) (*jobRow, error) {
 	return j, nil
 }
 
-// Buried lists the jobs that were given up, by id: newest first with seek.Desc.
+// Buried lists buried jobs by id, newest first with seek.Desc.
 func (s *Store) Buried(ctx context.Context, seek storage.Seek) ([]storage.BuriedJob, error) {
 	return query(ctx, s, func(db *data) ([]storage.BuriedJob, error) {
 		return db.buried(seek, func(*jobRow) bool { return true }), nil
@@ -217,10 +217,10 @@ func (db *data) buried(seek storage.Seek, among func(*jobRow) bool) []storage.Bu
 	return all[:min(max(seek.Limit, 0), len(all))]
 }
 
-// Wake receives a value soon after jobs were committed.
+// Wake returns a channel that receives a value soon after jobs were committed.
 func (s *Store) Wake() <-chan struct{} { return s.wake }
 
-// update changes the queue, outside of any transaction; fn checks before it changes.
+// update changes the queue outside of any transaction. fn must check before it changes anything.
 func (s *Store) update(ctx context.Context, fn func(db *data) error) error {
 	if err := s.usable(ctx); err != nil {
 		return err

@@ -8,13 +8,13 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// KB gives the knowledge base's store: the same data, in the same transactions.
+// KB returns the knowledge base's store on the same data, with the same transactions.
 func (s *Store) KB() kb.Store { return kbStore{s} }
 
 // kbStore implements kb.Store.
 type kbStore struct{ store *Store }
 
-// Within gives the readers of a scope, each call on its own snapshot.
+// Within returns the readers of a scope. Each call reads its own snapshot.
 func (s kbStore) Within(scope kb.Scope) kb.Reader { return kbReader{s.store, scope} }
 
 // InTx runs fn in one transaction, see [Store.InTx].
@@ -24,7 +24,7 @@ func (s kbStore) InTx(ctx context.Context, scope kb.Scope, fn func(ctx context.C
 	})
 }
 
-// kbNouns are the declarations that the tables share with other stores.
+// kbNouns are the noun declarations shared with other stores.
 var kbNouns = kb.Nouns()
 
 func kbRowsOf[T, F any](r kbReader, n *noun[kb.Scope, T, F]) storage.RowReader[T, F] {
@@ -35,7 +35,7 @@ func kbStoredOf[T, F any](t kbTx, n *noun[kb.Scope, T, F]) storage.Rows[T, F] {
 	return stored[kb.Scope, T, F]{rows[kb.Scope, T, F]{t.src, t.scope.AccountID, t.scope.SiteID, t.scope, n}}
 }
 
-// inSite refuses a scope whose site is not there.
+// inSite refuses a scope whose site does not exist.
 func (db *data) inSite(s kb.Scope) error {
 	if s.SiteID == 0 {
 		return fault.Missing("site", 0)
@@ -59,7 +59,7 @@ type kbTx struct {
 // Reader implements [kb.Tx].
 func (t kbTx) Reader() kb.Reader { return t.kbReader }
 
-// writeSite is write in a site that has to be there.
+// writeSite is write for a site that must exist.
 func (t kbTx) writeSite(ctx context.Context, fn func(db *data) error) error {
 	return t.write(ctx, func(db *data) error {
 		if err := db.inSite(t.scope); err != nil {
@@ -69,8 +69,7 @@ func (t kbTx) writeSite(ctx context.Context, fn func(db *data) error) error {
 	})
 }
 
-// write runs fn in the transaction; when it fails, nothing of it remains. There is
-// nothing to write in an account that is not there.
+// write runs fn in the transaction; a failure leaves nothing behind. The account must exist.
 func (t kbTx) write(ctx context.Context, fn func(db *data) error) error {
 	return inAccount(ctx, t.src, t.scope.AccountID, fn)
 }

@@ -24,7 +24,7 @@ var articles = noun[kb.Scope, kb.Article, kb.ArticleFilter]{
 	},
 }
 
-// articleRefers refuses a collection and categories that are not of the site.
+// articleRefers refuses a collection and categories that are not in the site.
 func articleRefers(db *data, s kb.Scope, a *kb.Article) error {
 	if _, err := db.collection(s, a.CollectionID); err != nil {
 		return err
@@ -51,12 +51,12 @@ func (db *data) article(s kb.Scope, id int64) (*kb.Article, error) {
 	return articles.get(db, s.AccountID, s, id)
 }
 
-// LockArticles has nothing to lock: a transaction has the whole store.
+// LockArticles needs no lock: a transaction has the whole store to itself.
 func (t kbTx) LockArticles(ctx context.Context, ids []int64) ([]kb.Article, error) {
 	return t.Articles().ByIDs(ctx, ids)
 }
 
-// bySortOrder cuts out of rows what seek asks for, in the order of their keys.
+// bySortOrder returns the part of rows that seek asks for, in key order.
 func bySortOrder[T any](rows []T, seek storage.Seek, position func(T) storage.Position) []T {
 	compare := func(a, b storage.Position) int { return cmp.Or(cmp.Compare(a.Key, b.Key), cmp.Compare(a.ID, b.ID)) }
 	sign := 1
@@ -90,14 +90,14 @@ func (r kbReader) liveArticle(ctx context.Context, id int64, published bool) (kb
 	})
 }
 
-// passes reports whether a filter lets an article through.
+// passes reports whether an article matches a filter.
 func passes(a *kb.Article, f kb.ArticleFilter) bool {
 	return (f.CollectionID == 0 || a.CollectionID == f.CollectionID) &&
 		(f.CategoryID == 0 || slices.Contains(a.CategoryIDs, f.CategoryID)) && (f.IDs == nil || slices.Contains(f.IDs, a.ID)) &&
 		(!f.Loose || len(a.CategoryIDs) == 0) && (!f.Outdated || a.Outdated > 0) && (!f.Drafts || a.Draft > 0)
 }
 
-// brief takes the contents off.
+// brief removes the contents.
 func brief(a kb.ArticleRevision) kb.ArticleRevision {
 	for i := range a.Revision.Translations {
 		a.Revision.Translations[i].Content, a.Revision.Translations[i].Markdown = "", ""
@@ -142,7 +142,7 @@ func (r kbReader) PublishedArticles(ctx context.Context, f kb.ArticleFilter, see
 	return r.liveArticles(ctx, f, true, seek)
 }
 
-// published are the brief articles that are published and match, by sort order.
+// published returns the published articles that match, without contents, by sort order.
 func (r kbReader) published(ctx context.Context, match func(kb.Article) bool) ([]kb.ArticleRevision, error) {
 	all, err := r.PublishedArticles(ctx, kb.ArticleFilter{Brief: true}, storage.Seek{Limit: math.MaxInt})
 	return slices.DeleteFunc(all, func(a kb.ArticleRevision) bool { return !match(a.Article) }), err
@@ -160,29 +160,44 @@ func (r kbReader) TopArticles(ctx context.Context, order kb.ArticleOrder, limit 
 	return all[:min(max(limit, 0), len(all))], err
 }
 
-func (r kbReader) FirstArticles(ctx context.Context, categoryIDs []int64, n int) ([]kb.ArticleRevision, error) {
-	seen := map[int64]int{}
+func (r kbReader) FirstArticles(ctx context.Context, of []kb.FirstOf) ([]kb.ArticleRevision, error) {
+	left := map[int64]int{}
+	for _, f := range of {
+		left[f.CategoryID] = f.N
+	}
 	return r.published(ctx, func(a kb.Article) bool {
 		first := false
 		for _, id := range a.CategoryIDs {
-			if slices.Contains(categoryIDs, id) {
-				seen[id]++
-				first = first || seen[id] <= n
-			}
+			first = first || left[id] > 0
+			left[id]--
 		}
 		return first
 	})
 }
 
-func (r kbReader) PublishedLocales(ctx context.Context) ([]string, error) {
-	return query(ctx, r.src, func(db *data) ([]string, error) {
-		var locales []string
+func (r kbReader) Front(ctx context.Context) (kb.Front, error) {
+	return query(ctx, r.src, func(db *data) (kb.Front, error) {
+		var front kb.Front
 		for _, d := range db.documents.all(r.scope.AccountID) {
 			if d.SiteID == r.scope.SiteID && d.Published {
-				locales = append(locales, d.Locale)
+				front.Locales = append(front.Locales, d.Locale)
 			}
 		}
-		slices.Sort(locales)
-		return slices.Compact(locales), nil
+		slices.Sort(front.Locales)
+		front.Locales = slices.Compact(front.Locales)
+		t, err := db.themes.first(r.scope.AccountID, func(t *kb.Theme) bool { return t.SiteID == r.scope.SiteID && t.IsActive })
+		if err == nil {
+			front.ThemeID, front.ThemeRevision = t.ID, t.Revision
+		}
+		return front, nil
 	})
+}
+
+func (r kbReader) Shelf(ctx context.Context, collectionID int64, limit int) (kb.Shelf, error) {
+	c, err := r.Collections().Get(ctx, collectionID)
+	if err != nil {
+		return kb.Shelf{}, err
+	}
+	list, err := r.Categories().List(ctx, kb.CategoryFilter{CollectionID: collectionID}, storage.Seek{Limit: max(limit, 0)})
+	return kb.Shelf{Collection: c, Categories: list}, err
 }

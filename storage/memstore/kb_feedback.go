@@ -25,7 +25,7 @@ var feedback = noun[kb.Scope, kb.Feedback, kb.FeedbackFilter]{
 	},
 }
 
-// countFeedback counts feedback of an article that is there.
+// countFeedback updates the feedback count of an article, which must exist.
 func (db *data) countFeedback(s kb.Scope, articleID, n int64) {
 	if a, err := copyOf(db.article(s, articleID)); err == nil {
 		a.Feedbacks += n

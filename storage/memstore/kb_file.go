@@ -5,7 +5,7 @@ import (
 	"github.com/helpwright/helpwright/storage"
 )
 
-// removeFiles removes the files and themes of a site.
+// removeFiles deletes the files and themes of a site.
 func (db *data) removeFiles(account, siteID int64) {
 	db.siteFiles.removeIf(account, func(f *kb.File) bool { return f.SiteID == siteID })
 	db.themes.removeIf(account, func(t *kb.Theme) bool { return t.SiteID == siteID })

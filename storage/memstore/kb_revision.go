@@ -9,7 +9,7 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// revisionID is where a revision is in the table: beside the others of its article.
+// revisionID returns a revision's id in the table, where it is next to the others of its article.
 func revisionID(articleID, number int64) int64 { return articleID<<20 | number }
 
 func (r kbReader) Revision(ctx context.Context, articleID, number int64) (kb.Revision, error) {
@@ -56,7 +56,7 @@ func (t kbTx) InsertRevision(ctx context.Context, r *kb.Revision) error {
 		}
 		id := revisionID(r.ArticleID, r.Number)
 		if _, taken := db.revisions.find(t.scope.AccountID, id); taken {
-			return fault.New(fault.Conflict, "There is such a revision already.")
+			return fault.New(fault.Conflict, "This revision already exists.")
 		}
 		row := *r
 		row.Views, row.Positive, row.Negative = 0, 0, 0

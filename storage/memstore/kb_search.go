@@ -9,7 +9,7 @@ import (
 	"github.com/helpwright/helpwright/storage/search"
 )
 
-// documentRow is what an article is found by in one language.
+// documentRow is an article's entry in the search index for one language.
 type documentRow struct {
 	ID, SiteID, ArticleID int64
 	kb.Document
@@ -21,7 +21,7 @@ type spellingRow struct {
 	Word   string
 }
 
-// terms are those of the fields up to a rank.
+// terms returns the terms of the fields up to a rank.
 func (d *documentRow) terms(rank kb.Rank) []string {
 	terms := slices.Clone(d.Title)
 	if rank >= kb.InSummary {
@@ -34,7 +34,7 @@ func (d *documentRow) terms(rank kb.Rank) []string {
 	return terms
 }
 
-// has reports whether each word is in the fields up to a rank.
+// has reports whether the fields up to a rank match each word.
 func (d *documentRow) has(words [][]kb.SearchTerm, rank kb.Rank) bool {
 	terms := d.terms(rank)
 	for _, word := range words {
@@ -45,8 +45,8 @@ func (d *documentRow) has(words [][]kb.SearchTerm, rank kb.Rank) bool {
 	return true
 }
 
-// preference is the place of a document's locale in a query's, or behind it for the
-// source; others are not searched.
+// preference returns the rank of a document's locale in the query's list. The source locale comes
+// after the list; others are not searched.
 func (d *documentRow) preference(locales []kb.LocaleChoice) (int, bool) {
 	if i := slices.IndexFunc(locales, func(c kb.LocaleChoice) bool { return c.Matches(d.Document) }); i >= 0 {
 		return i, true
@@ -68,7 +68,7 @@ func (r kbReader) hits(db *data, q kb.SearchQuery, published bool, seek storage.
 	return hits
 }
 
-// finds reports whether a query finds a document.
+// finds reports whether a query matches a document.
 func (db *data) finds(account int64, d *documentRow, q kb.SearchQuery) bool {
 	if !d.has(q.Words, q.Rank) || q.Rank > kb.InTitle && d.has(q.Words, q.Rank-1) {
 		return false
@@ -134,7 +134,7 @@ func (t kbTx) SetDocuments(ctx context.Context, articleID int64, documents []kb.
 			} else if err := db.documents.insert(account, &row, &row.ID); err != nil {
 				return err
 			} else {
-				db.documents.set(account, row.ID, clone(&row)) // with its id
+				db.documents.set(account, row.ID, clone(&row)) // including its id
 			}
 		}
 		return nil
@@ -161,7 +161,7 @@ func (t kbTx) AddSpellings(ctx context.Context, words []string) error {
 	})
 }
 
-// forgetArticle removes what is kept beside an article and its revisions.
+// forgetArticle deletes what is stored alongside an article and its revisions.
 func (db *data) forgetArticle(account, articleID int64) {
 	db.documents.removeIf(account, func(d *documentRow) bool { return d.ArticleID == articleID })
 	db.feedback.removeIf(account, func(f *kb.Feedback) bool { return f.ArticleID == articleID })

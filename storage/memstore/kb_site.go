@@ -9,7 +9,7 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// siteOf adds to a site what is its account's.
+// siteOf adds to a site the fields that come from its account.
 func (db *data) siteOf(site *kb.Site) kb.Site {
 	out := *clone(site)
 	if a, err := db.accounts.get(global, site.AccountID); err == nil {
@@ -18,7 +18,7 @@ func (db *data) siteOf(site *kb.Site) kb.Site {
 	return out
 }
 
-// findSite returns the stored site of any account that matches.
+// findSite returns the stored site, in any account, that matches.
 func (db *data) findSite(id int64, match func(*kb.Site) bool) (*kb.Site, error) {
 	for account := range db.sites.rows {
 		for _, s := range db.sites.all(account) {
@@ -63,7 +63,7 @@ func (s kbStore) HasHost(ctx context.Context, hostKey string) (bool, error) {
 	})
 }
 
-// site returns the stored site if the scope has it.
+// site returns the stored site if it is in the scope.
 func (db *data) site(s kb.Scope, id int64) (*kb.Site, error) {
 	if s.SiteID != 0 && s.SiteID != id {
 		return nil, db.sites.missing(id)
@@ -93,7 +93,7 @@ func (t kbTx) Sites() storage.Rows[kb.Site, storage.NoFilter] {
 	return kbStoredOf(t, &sites)
 }
 
-// siteRefers refuses a mailbox that is not there, and the host of another account.
+// siteRefers refuses a missing mailbox, and the host of another account.
 func siteRefers(db *data, s kb.Scope, site *kb.Site) error {
 	if site.MailboxID != 0 {
 		if _, err := db.mailboxes.get(s.AccountID, site.MailboxID); err != nil {
@@ -104,12 +104,12 @@ func siteRefers(db *data, s kb.Scope, site *kb.Site) error {
 		return o.HostKey == site.HostKey && site.HostKey != kb.SharedHost && o.AccountID != s.AccountID
 	})
 	if err == nil {
-		return unique(kb.UniqueSiteHost, "Another account has this host.")
+		return unique(kb.UniqueSiteHost, "Another account uses this host.")
 	}
 	return nil
 }
 
-// removeSite removes all that is in a site.
+// removeSite deletes everything in a site.
 func (db *data) removeSite(account, id int64) {
 	for _, a := range db.articles.where(account, func(a *kb.Article) bool { return a.SiteID == id }) {
 		db.forgetArticle(account, a.ID)
@@ -126,13 +126,13 @@ func (db *data) removeSite(account, id int64) {
 	db.removeFiles(account, id)
 }
 
-// forgetMailbox takes a mailbox that is removed off the sites of an account.
+// forgetMailbox removes a deleted mailbox from the sites of an account.
 func (db *data) forgetMailbox(account, mailboxID int64) {
 	for id, site := range db.sites.all(account) {
 		if site.MailboxID == mailboxID {
 			row := *site
 			row.MailboxID = 0
-			db.sites.set(account, id, &row) // replaces the value of the row, not the rows
+			db.sites.set(account, id, &row) // replaces the value of the row, not the set of rows
 		}
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// folderCursor is how far one folder of a mailbox was taken.
+// folderCursor is how far one folder of a mailbox has been fetched.
 type folderCursor struct {
 	Folder string
 	Cursor helpdesk.FetchCursor
@@ -27,7 +27,7 @@ var mailboxes = noun[helpdesk.Scope, helpdesk.Mailbox, storage.NoFilter]{
 	remove: removeMailbox,
 }
 
-// removeMailbox removes what is of a mailbox, unless it has conversations.
+// removeMailbox deletes what belongs to a mailbox, unless it has conversations.
 func removeMailbox(db *data, s helpdesk.Scope, id int64) error {
 	account := s.AccountID
 	if db.conversations.conflict(account, 0, func(c *helpdesk.Conversation) bool { return c.MailboxID == id }) {

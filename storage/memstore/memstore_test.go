@@ -24,7 +24,7 @@ func TestConformance(t *testing.T) {
 	storagetest.Run(t, open)
 }
 
-// used is a new store whose ids do not begin with 1.
+// used returns a new store whose ids do not begin at 1.
 func used(t *testing.T) storagetest.Backend {
 	b := open(t)
 	undone := errors.New("undone")
@@ -53,7 +53,7 @@ func used(t *testing.T) storagetest.Backend {
 	return b
 }
 
-// Two stores that do the same are found to do the same.
+// Two stores with the same operations compare as equal.
 func TestCompare(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(20) {
@@ -64,7 +64,7 @@ func TestCompare(t *testing.T) {
 	}
 }
 
-// In its own transaction the store answers instead of waiting for ever.
+// Used inside its own transaction, the store returns an error instead of waiting forever.
 func TestUseInsideTransaction(t *testing.T) {
 	t.Parallel()
 	s := memstore.New()
@@ -81,7 +81,7 @@ func TestUseInsideTransaction(t *testing.T) {
 				t.Errorf("%s: got %v, want Internal", what, err)
 			}
 		}
-		// another store is another matter
+		// another store may be used
 		return memstore.New().InTx(ctx, helpdesk.Scope{}, nothing)
 	})
 	if err != nil {
@@ -89,7 +89,7 @@ func TestUseInsideTransaction(t *testing.T) {
 	}
 }
 
-// What a failed method did is undone at once; the transaction may go on.
+// The changes of a failed method are undone at once; the transaction may continue.
 func TestGoingOnAfterAFailure(t *testing.T) {
 	t.Parallel()
 	s := memstore.New()
@@ -118,7 +118,7 @@ func TestGoingOnAfterAFailure(t *testing.T) {
 	}
 }
 
-// A commit wakes who waits for jobs; a rollback does not.
+// A commit wakes the workers; a rollback does not.
 func TestWake(t *testing.T) {
 	t.Parallel()
 	s := memstore.New()
@@ -140,7 +140,7 @@ func TestWake(t *testing.T) {
 		t.Error("woken by a rollback")
 	}
 	enqueue(nil)
-	enqueue(nil) // nobody listens: it must not wait
+	enqueue(nil) // nobody receives: it must not block
 	if !woken() || woken() {
 		t.Error("want one value in the channel")
 	}

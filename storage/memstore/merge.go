@@ -10,7 +10,7 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// redirect is where a merged conversation is, and of which mailbox it was.
+// redirect is the target of a merged conversation, and the mailbox it was in.
 type redirect struct{ into, mailbox int64 }
 
 func (r reader) MergedInto(ctx context.Context, id int64) (helpdesk.Conversation, error) {
@@ -23,13 +23,13 @@ func (r reader) MergedInto(ctx context.Context, id int64) (helpdesk.Conversation
 	})
 }
 
-// receives reports whether mails of a mailbox are of a conversation.
+// receives reports whether a conversation receives the mails of a mailbox.
 func (db *data) receives(account int64, c *helpdesk.Conversation, mailboxID int64) bool {
 	return c.MailboxID == mailboxID ||
 		db.redirects.conflict(account, 0, func(r *redirect) bool { return r.into == c.ID && r.mailbox == mailboxID })
 }
 
-// came reports whether an interaction was moved out of a conversation of a mailbox.
+// came reports whether an interaction was moved from a conversation of a mailbox.
 func (db *data) came(account, id, mailboxID int64) bool {
 	return db.moves.conflict(account, 0, func(m *helpdesk.Move) bool { return m.InteractionID == id && m.MailboxID == mailboxID })
 }
@@ -110,8 +110,8 @@ func (t tx) MoveInteractions(ctx context.Context, ids []int64, m helpdesk.Move) 
 	})
 }
 
-// moveContents makes what is in a conversation the contents of another one, as far as
-// it is of the interactions that are meant, and returns their ids.
+// moveContents moves the selected interactions of a conversation, and what depends on them, to
+// another one. It returns their ids.
 func (db *data) moveContents(account int64, m helpdesk.Move, meant func(id int64) bool) ([]int64, error) {
 	from, err := db.conversations.get(account, m.FromID)
 	if err != nil {
@@ -158,7 +158,7 @@ func (db *data) moveParticipants(account, id, into int64) {
 	db.participants.set(account, into, &keys)
 }
 
-// mergeMarks leaves the lower of two marks, and none of who has one.
+// mergeMarks keeps the lower of a user's two read marks, and no mark for users with only one.
 func (db *data) mergeMarks(account, id, into int64) {
 	var both []helpdesk.ReadMark
 	for _, m := range db.marksOf(account, into) {
@@ -170,8 +170,8 @@ func (db *data) mergeMarks(account, id, into int64) {
 	db.readMarks.set(account, into, &both)
 }
 
-// moveMarks gives the users who have a mark in either conversation the highest in into
-// with which nothing is read that was not.
+// moveMarks gives the users with a read mark in either conversation the highest mark in into that
+// marks nothing unread as read.
 func (db *data) moveMarks(account, id, into int64, moved []int64) {
 	users := map[int64]bool{}
 	for _, m := range slices.Concat(db.marksOf(account, id), db.marksOf(account, into)) {
@@ -181,7 +181,7 @@ func (db *data) moveMarks(account, id, into int64, moved []int64) {
 	for _, user := range slices.Sorted(maps.Keys(users)) {
 		was, there := db.readMark(account, user, id), db.readMark(account, user, into)
 		last, unread := int64(0), int64(0)
-		for n, i := range db.interactions.all(account) { // in the order of their ids
+		for n, i := range db.interactions.all(account) { // in id order
 			if i.ConversationID != into {
 				continue
 			}

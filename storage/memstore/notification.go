@@ -45,7 +45,7 @@ func (t tx) Notifications() storage.Rows[helpdesk.Notification, helpdesk.Notific
 	return storedOf(t.src, t.scope.AccountID, t.scope, &notifications)
 }
 
-// notified copies what a filter finds in a scope.
+// notified copies the notifications in a scope that match a filter.
 func (db *data) notified(s helpdesk.Scope, f helpdesk.NotificationFilter) []helpdesk.Notification {
 	return db.notifications.where(s.AccountID, func(n *helpdesk.Notification) bool {
 		return notifications.sees(db, s, n) && notifications.match(db, s, f, n)
@@ -80,7 +80,7 @@ func (t tx) MarkNotifications(ctx context.Context, f helpdesk.NotificationFilter
 func (t tx) PruneNotifications(ctx context.Context, before time.Time, keep, n int) (removed int, err error) {
 	err = t.write(ctx, func(db *data) error {
 		all := db.notifications.where(t.scope.AccountID, func(*helpdesk.Notification) bool { return true })
-		newer := map[int64]int{} // how many of a user are newer
+		newer := map[int64]int{} // newer notifications by user
 		var old []int64
 		for _, one := range slices.Backward(all) {
 			newer[one.UserID]++
@@ -128,7 +128,7 @@ func (t tx) SaveFollowers(ctx context.Context, all []helpdesk.Follower) error {
 	})
 }
 
-// follow writes a follower; one who is there stays as they are unless instead says so.
+// follow stores a follower; an existing one is replaced only if instead is true.
 func (db *data) follow(account int64, f helpdesk.Follower, instead bool) {
 	var there []helpdesk.Follower
 	if old, err := db.followers.get(account, f.ConversationID); err == nil {
@@ -144,8 +144,8 @@ func (db *data) follow(account int64, f helpdesk.Follower, instead bool) {
 	db.followers.set(account, f.ConversationID, clone(&there))
 }
 
-// mergeFollowers has those of a conversation follow another, or not, unless they have
-// said something of that themselves.
+// mergeFollowers copies the followers of one conversation to another, except users who have made a
+// choice there.
 func (db *data) mergeFollowers(account, id, into int64) {
 	from, err := db.followers.get(account, id)
 	if err != nil {

@@ -16,7 +16,7 @@ func (d directory) Users(ctx context.Context, seek storage.Seek) ([]helpdesk.Use
 	})
 }
 
-// UserForUpdate has nothing to do but to look: a transaction has the whole store.
+// UserForUpdate needs no lock: a transaction has the whole store to itself.
 func (t systemTx) UserForUpdate(ctx context.Context, id int64) (helpdesk.User, error) {
 	return t.User(ctx, id)
 }
@@ -32,6 +32,8 @@ func (t systemTx) DeleteUser(ctx context.Context, id int64) error {
 			}
 		}
 		db.tokens.removeIf(global, func(t *helpdesk.AccessToken) bool { return t.UserID == id })
+		db.identities.removeIf(global, func(i *helpdesk.Identity) bool { return i.UserID == id })
+		db.passkeys.removeIf(global, func(p *helpdesk.Passkey) bool { return p.UserID == id })
 		db.users.set(global, id, nil)
 		return nil
 	})
@@ -106,7 +108,7 @@ func (t tx) Invitations() storage.Rows[helpdesk.Invitation, storage.NoFilter] {
 	return storedOf(t.src, t.scope.AccountID, t.scope, &invitations)
 }
 
-// LockAccount has nothing to do but to look: a transaction has the whole store.
+// LockAccount needs no lock: a transaction has the whole store to itself.
 func (t tx) LockAccount(ctx context.Context) error {
 	return t.write(ctx, func(*data) error { return nil })
 }

@@ -11,12 +11,13 @@ import (
 	"github.com/helpwright/helpwright/storage"
 )
 
-// meets reports whether an interaction's audience has any of the keys.
+// meets reports whether the audience of an interaction includes any of the keys.
 func meets(i *helpdesk.Interaction, keys []string) bool {
 	return slices.ContainsFunc(i.Audience(), func(k string) bool { return slices.Contains(keys, k) })
 }
 
-// corresponds reports whether a conversation has an interaction whose audience has any of the keys.
+// corresponds reports whether a conversation has an interaction whose audience includes any of the
+// keys.
 func (db *data) corresponds(account, conversation int64, keys []string) bool {
 	for _, i := range db.interactions.all(account) {
 		if i.ConversationID == conversation && meets(i, keys) {

@@ -16,7 +16,7 @@ func (d directory) Accounts(ctx context.Context, seek storage.Seek) ([]helpdesk.
 	})
 }
 
-// PruneAudit removes the first old entries.
+// PruneAudit deletes the oldest entries.
 func (t tx) PruneAudit(ctx context.Context, before time.Time, n int) (removed int, err error) {
 	err = t.write(ctx, func(db *data) error {
 		old := db.audit.where(t.scope.AccountID, func(e *helpdesk.AuditEntry) bool { return e.CreatedAt.Before(before.Truncate(time.Microsecond)) })
@@ -30,7 +30,7 @@ func (t tx) PruneAudit(ctx context.Context, before time.Time, n int) (removed in
 	return removed, err
 }
 
-// PruneEvents removes the first old events that nothing needs.
+// PruneEvents deletes the oldest events that are no longer needed.
 func (t tx) PruneEvents(ctx context.Context, before time.Time, n int) (removed int, err error) {
 	account := t.scope.AccountID
 	err = t.write(ctx, func(db *data) error {
@@ -56,7 +56,7 @@ func (t tx) PruneEvents(ctx context.Context, before time.Time, n int) (removed i
 	return removed, err
 }
 
-// lastEvent is the number of the newest event of an account, which is never removed.
+// lastEvent returns the number of an account's newest event, which is never deleted.
 func (db *data) lastEvent(account int64) int64 {
 	rows := db.events.rows[account]
 	if len(rows) == 0 {
@@ -65,7 +65,7 @@ func (db *data) lastEvent(account int64) int64 {
 	return rows[len(rows)-1].id
 }
 
-// PruneSessions removes the sessions that expired first.
+// PruneSessions deletes the sessions that expired first.
 func (t systemTx) PruneSessions(ctx context.Context, before time.Time, n int) (removed int, err error) {
 	err = change(ctx, t.open, func(db *data) error {
 		old := db.tokens.where(global, func(t *helpdesk.AccessToken) bool {
@@ -81,7 +81,7 @@ func (t systemTx) PruneSessions(ctx context.Context, before time.Time, n int) (r
 	return removed, err
 }
 
-// PruneBuriedJobs removes the first old jobs that were given up.
+// PruneBuriedJobs deletes the oldest buried jobs.
 func (t systemTx) PruneBuriedJobs(ctx context.Context, before time.Time, n int) (removed int, err error) {
 	err = change(ctx, t.open, func(db *data) error {
 		removed = 0

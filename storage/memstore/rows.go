@@ -9,25 +9,27 @@ import (
 	"github.com/helpwright/helpwright/storage"
 )
 
-// noun declares how the rows of a noun are kept: S is the domain's scope, T a row, F narrows a list.
+// noun declares how the rows of a noun are stored: S is the domain's scope, T the row, F the list
+// filter.
 type noun[S, T, F any] struct {
 	storage.Noun[T]
 	of func(db *data) *table[T]
 	// sees reports whether a row is in the scope; nil: all of the account are.
 	sees func(db *data, s S, t *T) bool
-	// match reports whether a filter asks for a row; nil: there is no filter.
+	// match reports whether a row matches a filter; nil: there is no filter.
 	match func(db *data, s S, f F, t *T) bool
-	// key is what a list is ordered by, before the id; nil: by id.
+	// key returns the sort key of a list, before the id; nil: by id.
 	key func(f F, t *T) int64
-	// refers refuses a row that refers to what is not there, or breaks a rule that is not among the noun's.
+	// refers refuses a row that refers to a missing row, or that breaks a rule beyond those of the
+	// noun.
 	refers func(db *data, s S, t *T) error
-	// strip takes from a row what is not stored.
+	// strip clears the fields that are not stored.
 	strip func(t *T)
-	// show adds to a copy of a row what it has of others; nil: nothing.
+	// show adds to a copy of a row the fields that come from other rows; nil: none.
 	show func(db *data, t *T)
-	// inserted does what a new row brings about.
+	// inserted applies the side effects of a new row.
 	inserted func(db *data, s S, t *T)
-	// remove removes what goes with a row, or says why that stays.
+	// remove deletes what depends on a row, or returns why the row must stay.
 	remove func(db *data, s S, id int64) error
 }
 
@@ -35,7 +37,7 @@ type noun[S, T, F any] struct {
 type rows[S, T, F any] struct {
 	src     source
 	account int64
-	site    int64 // of the rows that are in one
+	site    int64 // of the rows, if they are in a site
 	scope   S
 	noun    *noun[S, T, F]
 }
@@ -60,7 +62,7 @@ func (n *noun[S, T, F]) get(db *data, account int64, s S, id int64) (*T, error) 
 	return t, err
 }
 
-// check refuses a row that may not be stored under an id, 0 for a new one.
+// check refuses a row that must not be stored under an id, 0 for a new one.
 func (n *noun[S, T, F]) check(db *data, account int64, s S, t *T, id int64) error {
 	if n.refers != nil {
 		if err := n.refers(db, s, t); err != nil {
@@ -71,14 +73,14 @@ func (n *noun[S, T, F]) check(db *data, account int64, s S, t *T, id int64) erro
 		broken := func(o *T) bool { return rule.Broken(t, o) }
 		for other := range n.of(db).rows {
 			if (rule.Everywhere || other == account) && n.of(db).conflict(other, id, broken) {
-				return unique(rule.Code, "There is such a "+n.Name+" already.")
+				return unique(rule.Code, "This "+n.Name+" already exists.")
 			}
 		}
 	}
 	return nil
 }
 
-// row is what is stored of a row.
+// row returns the value to store for a row.
 func (r rows[S, T, F]) row(t *T) *T {
 	row := *t
 	r.place(&row)
@@ -88,7 +90,7 @@ func (r rows[S, T, F]) row(t *T) *T {
 	return &row
 }
 
-// place gives a row the account and the site that it is in.
+// place sets the account and the site of a row.
 func (r rows[S, T, F]) place(t *T) {
 	if r.noun.Account != nil {
 		*r.noun.Account(t) = r.account
@@ -98,7 +100,7 @@ func (r rows[S, T, F]) place(t *T) {
 	}
 }
 
-// shown are copies of rows with what they have of others.
+// shown returns copies of rows with the fields that come from other rows.
 func (r rows[S, T, F]) shown(db *data, copies []T) []T {
 	if r.noun.show != nil {
 		for i := range copies {
@@ -161,7 +163,7 @@ func (r rows[S, T, F]) ByIDs(ctx context.Context, ids []int64) ([]T, error) {
 	})
 }
 
-// Lock has nothing to lock: a transaction has the whole store.
+// Lock needs no lock: a transaction has the whole store to itself.
 func (s stored[S, T, F]) Lock(ctx context.Context, id int64) (T, error) { return s.Get(ctx, id) }
 
 // Insert implements [storage.Rows].
@@ -228,5 +230,5 @@ func (s stored[S, T, F]) Delete(ctx context.Context, id int64) error {
 // Reader implements [helpdesk.Tx].
 func (t tx) Reader() helpdesk.Reader { return t.reader }
 
-// nouns are the declarations that the tables share with other stores.
+// nouns are the noun declarations shared with other stores.
 var nouns = helpdesk.Nouns()

@@ -8,8 +8,7 @@ import (
 	"github.com/helpwright/helpwright/helpdesk"
 )
 
-// searchDoc is what a conversation is found by: sorted terms of its own, and of its
-// customer.
+// searchDoc holds the search terms of a conversation: its own, sorted, and those of its customer.
 type searchDoc struct{ own, customer []string }
 
 func sortedTerms(terms []string) []string {
@@ -18,7 +17,7 @@ func sortedTerms(terms []string) []string {
 	return slices.Compact(terms)
 }
 
-// found reports whether sorted lists of terms have all that is looked for between them.
+// found reports whether sorted lists of terms together match a query.
 func found(query []helpdesk.SearchTerm, lists ...[]string) bool {
 	return !slices.ContainsFunc(query, func(q helpdesk.SearchTerm) bool {
 		return !slices.ContainsFunc(lists, func(terms []string) bool { return hasTerm(terms, q) })
@@ -56,7 +55,7 @@ func (t tx) SearchTerms(ctx context.Context, conversationID int64) ([]string, er
 		}
 		doc, err := db.searchDocs.get(t.scope.AccountID, conversationID)
 		if err != nil {
-			return nil, nil // none were set yet
+			return nil, nil // none stored yet
 		}
 		return slices.Clone(doc.own), nil
 	})
@@ -98,7 +97,7 @@ func (t tx) SetCustomerTerms(ctx context.Context, customerID int64, terms []stri
 }
 
 func (t tx) CustomerForUpdate(ctx context.Context, id int64) (helpdesk.Customer, error) {
-	return t.Customer(ctx, id) // the transaction has the store for itself, here and below
+	return t.Customer(ctx, id) // the transaction has the store to itself, here and below
 }
 
 func (t tx) MoveCustomer(ctx context.Context, from, into int64) error {

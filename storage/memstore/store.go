@@ -1,16 +1,15 @@
-// Package memstore keeps the help desk's data in memory. It implements
-// helpdesk.Store, storage.Jobs, storage.EventLog and storage.Idempotency in one value, for the tests of
-// applications that embed the help desk, and it is the model that the SQL stores
-// are compared with (see storagetest.Compare). Its method KB gives the knowledge
-// base's store. Nothing survives the process.
+// Package memstore stores the help desk's data in memory. One [Store] implements helpdesk.Store,
+// storage.Jobs, storage.EventLog and storage.Idempotency, for the tests of applications that embed
+// the help desk. It is also the model that the SQL stores are compared with (see
+// storagetest.Compare). Its method KB returns the knowledge base's store. All data is lost when the
+// process ends.
 //
-// A transaction has the whole store for itself: others wait until it ends. Inside
-// the function given to InTx only the transaction may be used. A call of the store
-// with that function's context is an Internal fault; with another context it waits
-// for ever, as it does with one SQLite connection.
+// A transaction has the whole store to itself: others wait until it ends. Inside the function given
+// to InTx use only the transaction. Calling the store with that function's context is an Internal
+// fault; with another context the call waits forever, as it would with a single SQLite connection.
 //
-// Lists walk through the rows of an account; thousands of rows are fine, millions
-// are not.
+// Lists walk through all rows of an account, which is fine for thousands of rows, but not for
+// millions.
 package memstore
 
 import (
@@ -24,8 +23,8 @@ import (
 	"github.com/helpwright/helpwright/storage/internal/notify"
 )
 
-// Store is the data of all accounts, the queue of jobs and the event logs. Make it
-// with [New]; its methods may be called from many goroutines.
+// Store holds the data of all accounts, the job queue and the event logs. Create it with [New]. It
+// is safe for concurrent use.
 type Store struct {
 	directory
 	mu       sync.RWMutex
@@ -49,27 +48,27 @@ func New() *Store {
 	return s
 }
 
-// Within gives the readers of a scope, each call on its own snapshot.
+// Within returns the readers of a scope. Each call reads its own snapshot.
 func (s *Store) Within(scope helpdesk.Scope) helpdesk.Reader {
 	return reader{s, cloneScope(scope)}
 }
 
-// InTx runs fn in one transaction, once. An error of fn is returned as it is; a
-// panic passes through; both roll back.
+// InTx runs fn in one transaction, once. An error of fn is returned unchanged and a panic passes
+// through; both roll back.
 func (s *Store) InTx(ctx context.Context, scope helpdesk.Scope, fn func(ctx context.Context, tx helpdesk.Tx) error) error {
 	return s.transact(ctx, func(ctx context.Context, open *session) error {
 		return fn(ctx, newTx(open, scope))
 	})
 }
 
-// InSystemTx is InTx for what belongs to no account yet.
+// InSystemTx is InTx for data that belongs to no account yet.
 func (s *Store) InSystemTx(ctx context.Context, fn func(ctx context.Context, tx helpdesk.SystemTx) error) error {
 	return s.transact(ctx, func(ctx context.Context, open *session) error {
 		return fn(ctx, systemTx{directory{open}, open})
 	})
 }
 
-// inside marks the contexts of a store's running transaction.
+// inside marks the contexts of a store's running transactions.
 type inside struct{ *Store }
 
 func (s *Store) transact(ctx context.Context, fn func(context.Context, *session) error) error {
@@ -107,7 +106,8 @@ func (s *Store) attempt(ctx context.Context, fn func(context.Context, *session) 
 	return nil, nil
 }
 
-// leave ends what a transaction has kept, lets others in and returns the accounts whose logs have grown.
+// leave commits the changes of a transaction, releases the lock and returns the accounts whose logs
+// have grown.
 func (s *Store) leave() []int64 {
 	grown, enqueued := s.db.emitted, s.db.enqueued
 	s.db.undo, s.db.recording, s.db.emitted, s.db.enqueued = nil, false, nil, false
@@ -121,7 +121,7 @@ func (s *Store) leave() []int64 {
 	return grown
 }
 
-// tell tells who waits for an account's log, now that others can read again.
+// tell notifies the watchers of the accounts' logs, once others can read again.
 func (s *Store) tell(accounts []int64) {
 	for _, account := range accounts {
 		s.watchers.Notify(account)
@@ -138,7 +138,7 @@ func (s *Store) usable(ctx context.Context) error {
 	return nil
 }
 
-// A source lends the data for one call.
+// source gives access to the data for one call.
 type source interface {
 	begin(ctx context.Context) (db *data, end func(), err error)
 }
@@ -179,7 +179,7 @@ func (o *session) close() {
 	o.mu.Unlock()
 }
 
-// query runs fn on the data that src lends.
+// query runs fn on the data of src.
 func query[T any](ctx context.Context, src source, fn func(db *data) (T, error)) (T, error) {
 	db, end, err := src.begin(ctx)
 	if err != nil {
@@ -206,13 +206,12 @@ func newTx(open *session, scope helpdesk.Scope) tx {
 	return tx{reader{open, cloneScope(scope)}, outbox{open, scope.AccountID}}
 }
 
-// write runs fn in the transaction; when it fails, nothing of it remains. There is
-// nothing to write in an account that is not there.
+// write runs fn in the transaction; a failure leaves nothing behind. The account must exist.
 func (t tx) write(ctx context.Context, fn func(db *data) error) error {
 	return inAccount(ctx, t.src, t.scope.AccountID, fn)
 }
 
-// inAccount is change in an account that has to be there.
+// inAccount is change for an account that must exist.
 func inAccount(ctx context.Context, src source, account int64, fn func(db *data) error) error {
 	return change(ctx, src, func(db *data) error {
 		if _, err := db.accounts.get(global, account); err != nil {

@@ -11,8 +11,7 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// data is everything there is. While a transaction runs, every change leaves the
-// function that takes it back.
+// data holds all data. While a transaction runs, every change records a function that undoes it.
 type data struct {
 	users          table[helpdesk.User]
 	tokens         table[helpdesk.AccessToken]
@@ -45,6 +44,9 @@ type data struct {
 	redirects      table[redirect] // by merged conversation
 	moves          table[helpdesk.Move]
 	invitations    table[helpdesk.Invitation]
+	joinRules      table[helpdesk.JoinRule]
+	identities     table[helpdesk.Identity]
+	passkeys       table[helpdesk.Passkey]
 	suppressions   table[helpdesk.Suppression]
 	blockedSenders table[helpdesk.BlockedSender]
 	savedReplies   table[helpdesk.SavedReply]
@@ -74,19 +76,20 @@ type data struct {
 	feedback     table[kb.Feedback]
 	reactions    table[kb.VisitorReaction]
 	exchangeKeys table[exchangeKeyRow]
+	newIDs       table[newIDs] // see storage.IDMap
 
-	notes map[string]*storage.Note     // by key; of no account
-	items map[string]storage.VaultItem // likewise
-	locks map[string]vaultLock         // by name; likewise
+	notes map[string]*storage.Note     // by key; not per account
+	items map[string]storage.VaultItem // by key; not per account
+	locks map[string]vaultLock         // by name; not per account
 	mark  string                       // see storage.Marks
 
 	recording bool
 	undo      []func()
 	enqueued  bool    // by the running transaction
-	emitted   []int64 // accounts whose logs have grown in it
+	emitted   []int64 // accounts whose logs the running transaction has extended
 }
 
-// global is the account of what belongs to none.
+// global is the account id for data that belongs to no account.
 const global = 0
 
 func newData() *data {
@@ -97,16 +100,17 @@ func newData() *data {
 	return db
 }
 
-// named is a table with what its rows are called in faults.
+// named is a table with the name of its rows in faults.
 type named struct {
 	noun string
 	rows interface {
 		make(db *data, noun string)
 		removeAll(account int64)
+		take(of any)
 	}
 }
 
-// tables are all there are.
+// tables returns all tables.
 func (db *data) tables() []named {
 	return []named{
 		{"user", &db.users},
@@ -139,6 +143,9 @@ func (db *data) tables() []named {
 		{"conversation", &db.redirects},
 		{"move", &db.moves},
 		{"invitation", &db.invitations},
+		{"join rule", &db.joinRules},
+		{"identity", &db.identities},
+		{"passkey", &db.passkeys},
 		{"suppression", &db.suppressions},
 		{"member mail", &db.memberMails},
 		{"saved reply", &db.savedReplies},
@@ -166,11 +173,11 @@ func (db *data) tables() []named {
 		{"feedback", &db.feedback},
 		{"reaction", &db.reactions},
 		{"key", &db.exchangeKeys},
+		{"id", &db.newIDs},
 	}
 }
 
-// removeAccount removes every row of an account; the jobs stay, whose handlers
-// find nothing.
+// removeAccount deletes every row of an account except jobs, whose handlers will find nothing.
 func (db *data) removeAccount(id int64) {
 	db.accounts.set(global, id, nil)
 	db.webhookCursors.set(global, id, nil)
@@ -185,7 +192,7 @@ func (db *data) journal(undo func()) {
 	}
 }
 
-// rollback takes back all changes but the first mark.
+// rollback undoes all changes after the first mark.
 func (db *data) rollback(mark int) {
 	undo := db.undo[mark:]
 	db.undo, db.recording = db.undo[:mark], false
@@ -196,8 +203,8 @@ func (db *data) rollback(mark int) {
 	db.enqueued = db.enqueued && mark > 0
 }
 
-// table holds the rows of one noun by account, each account's in the order of
-// their ids. A stored value is never changed, only replaced.
+// table holds the rows of one noun by account, in id order. A stored value is never changed, only
+// replaced.
 type table[T any] struct {
 	db   *data
 	noun string
@@ -229,7 +236,7 @@ func (t *table[T]) get(account, id int64) (*T, error) {
 	return t.rows[account][i].value, nil
 }
 
-// set stores a value, or removes it when v is nil.
+// set stores a value, or deletes it when v is nil.
 func (t *table[T]) set(account, id int64, v *T) {
 	i, found := t.find(account, id)
 	rows := t.rows[account]
@@ -259,7 +266,7 @@ func (t *table[T]) insert(account int64, v *T, id *int64) error {
 	return nil
 }
 
-// update replaces a row that is known to exist by a checked copy of v.
+// update replaces a row that is known to exist with a checked copy of v.
 func (t *table[T]) update(account, id int64, v *T) error {
 	if err := check(v); err != nil {
 		return err
@@ -274,7 +281,7 @@ func (t *table[T]) removeAll(account int64) {
 	t.db.journal(func() { t.rows[account] = old })
 }
 
-// removeIf removes the rows that match.
+// removeIf deletes the rows that match.
 func (t *table[T]) removeIf(account int64, match func(*T) bool) {
 	for _, r := range slices.Clone(t.rows[account]) {
 		if match(r.value) {
@@ -283,7 +290,7 @@ func (t *table[T]) removeIf(account int64, match func(*T) bool) {
 	}
 }
 
-// all walks an account's rows in the order of their ids. The loop may not change them.
+// all iterates over an account's rows in id order. The loop must not change them.
 func (t *table[T]) all(account int64) iter.Seq2[int64, *T] {
 	return func(yield func(int64, *T) bool) {
 		for _, r := range t.rows[account] {
@@ -315,8 +322,7 @@ func (t *table[T]) first(account int64, match func(*T) bool) (T, error) {
 	return none, t.missing(0)
 }
 
-// list copies the rows that match, by id. Lists by id look at the id of a
-// position only.
+// list copies the rows that match, by id. Lists by id use only the id of a position.
 func (t *table[T]) list(account int64, seek storage.Seek, match func(*T) bool) []T {
 	return page(slices.Values(t.rows[account]), seek, match)
 }

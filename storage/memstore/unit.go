@@ -7,13 +7,12 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// unit implements [storage.Unit]. It holds the store's lock from its first
-// transaction on.
+// unit implements [storage.Unit]. It holds the store's lock from its first transaction on.
 type unit struct {
 	store *Store
 	first func(ctx context.Context) error
 	open  *session // nil: no transaction is open
-	parts int      // that have succeeded
+	parts int      // how many have succeeded
 	ended bool
 }
 
@@ -26,7 +25,7 @@ func (s *Store) Begin(ctx context.Context, first func(ctx context.Context) error
 	return context.WithValue(ctx, unitOf{s}, u), u
 }
 
-// unit returns the unit that a context carries, nil when there is none or it has ended.
+// unit returns the open unit of a context, or nil.
 func (s *Store) unit(ctx context.Context) *unit {
 	if u, ok := ctx.Value(unitOf{s}).(*unit); ok && !u.ended {
 		return u
@@ -34,7 +33,7 @@ func (s *Store) unit(ctx context.Context) *unit {
 	return nil
 }
 
-// part runs fn as a part of the unit's transaction.
+// part runs fn as one part of the unit's transaction.
 func (u *unit) part(ctx context.Context, fn func(context.Context, *session) error) error {
 	if u.open == nil {
 		if err := u.begin(ctx); err != nil {
@@ -68,7 +67,7 @@ func (u *unit) part(ctx context.Context, fn func(context.Context, *session) erro
 func (u *unit) begin(ctx context.Context) error {
 	u.store.mu.Lock()
 	u.store.db.recording = true
-	u.open, u.parts = &session{db: u.store.db}, 1 // a part of first undoes itself only
+	u.open, u.parts = &session{db: u.store.db}, 1 // an error in a part of first undoes only that part
 	begun := false
 	defer func() {
 		if !begun {
@@ -93,7 +92,7 @@ func (u *unit) rollback() {
 	}
 }
 
-// close ends the transaction as it is and returns the accounts whose logs have grown.
+// close ends the transaction and returns the accounts whose logs have grown.
 func (u *unit) close() []int64 {
 	u.open.close()
 	u.open = nil

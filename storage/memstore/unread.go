@@ -26,7 +26,7 @@ func (r reader) Unread(ctx context.Context, userID int64, conversationIDs []int6
 	})
 }
 
-// marksOf are the read marks in a conversation.
+// marksOf returns the read marks in a conversation.
 func (db *data) marksOf(account, conversationID int64) []helpdesk.ReadMark {
 	marks, err := db.readMarks.get(account, conversationID)
 	if err != nil {
@@ -35,7 +35,7 @@ func (db *data) marksOf(account, conversationID int64) []helpdesk.ReadMark {
 	return *marks
 }
 
-// readMark is a user's mark in a conversation; 0: none.
+// readMark returns a user's read mark in a conversation; 0: none.
 func (db *data) readMark(account, userID, conversationID int64) int64 {
 	for _, m := range db.marksOf(account, conversationID) {
 		if m.UserID == userID {

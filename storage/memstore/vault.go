@@ -14,7 +14,7 @@ import (
 
 var _ storage.Vault = (*Store)(nil)
 
-// vaultLock says who has a lock, and until when.
+// vaultLock records who holds a lock, and until when.
 type vaultLock struct {
 	holder string
 	until  time.Time
@@ -65,6 +65,18 @@ func (s *Store) SetItem(ctx context.Context, item storage.VaultItem) error {
 		item.Value, item.Size, item.Modified = bytes.Clone(item.Value), len(item.Value), item.Modified.UTC()
 		db.items[item.Key] = item
 	})
+}
+
+// ReplaceValue implements storage.Vault.
+func (s *Store) ReplaceValue(ctx context.Context, key string, old, value []byte) (done bool, err error) {
+	err = s.changeVault(ctx, func(db *data) {
+		item, ok := db.items[key]
+		if done = ok && bytes.Equal(item.Value, old); done {
+			item.Value, item.Size = bytes.Clone(value), len(value)
+			db.items[key] = item
+		}
+	})
+	return done, err
 }
 
 // DeleteItems implements storage.Vault.

@@ -33,7 +33,7 @@ func (r reader) EventsBySeq(ctx context.Context, seqs []int64) ([]storage.Event,
 	})
 }
 
-// shows reports whether what is of a mailbox, or of none, is in the scope.
+// shows reports whether data of a mailbox, or of none, is in the scope.
 func (r reader) shows(mailboxID int64) bool { return mailboxID == 0 || sees(r.scope, mailboxID) }
 
 var webhookDeliveries = noun[helpdesk.Scope, helpdesk.WebhookDelivery, helpdesk.WebhookDeliveryFilter]{
@@ -78,7 +78,7 @@ func (t tx) Webhooks() storage.Rows[helpdesk.Webhook, storage.NoFilter] {
 	return storedOf(t.src, t.scope.AccountID, t.scope, &webhooks)
 }
 
-// dueAt is when a pending delivery may be tried.
+// dueAt returns when a pending delivery may be attempted.
 func dueAt(d helpdesk.WebhookDelivery) time.Time {
 	if d.HeldUntil.After(d.NextAttemptAt) {
 		return d.HeldUntil

@@ -14,11 +14,12 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// Codes of the Unsupported faults of a server that keeps objects as files: a gateway before a file system. Others keep a
-// blob below another.
+// notBelow lists the error codes for a key below another one from servers that store objects as
+// files, such as gateways to a file system. They become Unsupported faults; other servers allow
+// such keys.
 var notBelow = map[string]bool{"ObjectParentIsFile": true, "ExistingObjectIsDirectory": true}
 
-// failed makes a fault of an error: a server that does not answer says nothing about a blob.
+// failed turns an error into a fault: a server that does not answer says nothing about a blob.
 func (b *Blobs) failed(ctx context.Context, err error) error {
 	switch {
 	case err == nil:
@@ -31,12 +32,12 @@ func (b *Blobs) failed(ctx context.Context, err error) error {
 	case answer.Code == minio.NoSuchKey:
 		return fault.Missing("file", 0)
 	case notBelow[answer.Code]:
-		return &fault.Error{Kind: fault.Unsupported, Op: "s3blob", Message: "This S3 server keeps no file below another.", Err: err}
+		return &fault.Error{Kind: fault.Unsupported, Op: "s3blob", Message: "This S3 server cannot store a file below another file.", Err: err}
 	}
 	return fault.Wrap(fault.Unavailable, "s3blob", bare(err))
 }
 
-// bare is an error without the address that was asked.
+// bare returns an error without the address that was requested.
 func bare(err error) error {
 	if asked, ok := errors.AsType[*url.Error](err); ok {
 		return asked.Err
@@ -44,13 +45,13 @@ func bare(err error) error {
 	return err
 }
 
-// Check asks for the bucket. A wrong configuration is an Invalid fault that says what to do; a server that cannot be
-// reached is an Unavailable one that says so.
+// Check checks access to the bucket. A wrong configuration is an Invalid fault that says what to
+// do; a server that cannot be reached is an Unavailable fault.
 func (b *Blobs) Check(ctx context.Context) error {
 	noOwner := false
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	// It is listed, as the answer says what is wrong then: that for HEAD has no room for it.
+	// List instead of HEAD: only its response has room for the error's reason.
 	for object := range b.core.ListObjectsIter(ctx, b.cfg.Bucket, minio.ListObjectsOptions{
 		Prefix: b.cfg.Prefix, Recursive: true, MaxKeys: 1, FetchOwner: &noOwner,
 	}) {
@@ -62,7 +63,7 @@ func (b *Blobs) Check(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// advice says what to do about an answer.
+// advice explains how to fix the cause of an error response.
 func (b *Blobs) advice(err error) error {
 	answer, _ := errors.AsType[minio.ErrorResponse](err)
 	host := b.core.EndpointURL().Host
@@ -70,7 +71,7 @@ func (b *Blobs) advice(err error) error {
 	switch answer.Code {
 	case minio.NoSuchBucket:
 		text = fmt.Sprintf("There is no bucket %q at %s: make it, or correct the address.", b.cfg.Bucket, host)
-	case "InvalidAccessKeyId", "XAdminUserNotFound": // the latter is versitygw's
+	case "InvalidAccessKeyId", "XAdminUserNotFound": // the latter is sent by versitygw
 		text = fmt.Sprintf("%s does not know the access key: correct it.", host)
 	case "SignatureDoesNotMatch":
 		text = fmt.Sprintf("The secret key is not that of the access key at %s: correct it.", host)
@@ -91,7 +92,7 @@ func (b *Blobs) advice(err error) error {
 	return &fault.Error{Kind: kind, Op: "s3blob.Check", Message: text, Err: bare(err)}
 }
 
-// unreachable says why there was no answer that is of use.
+// unreachable explains why there was no usable response.
 func (b *Blobs) unreachable(err error, answer minio.ErrorResponse, host string) (fault.Kind, string) {
 	_, unknown := errors.AsType[x509.UnknownAuthorityError](err)
 	_, other := errors.AsType[x509.HostnameError](err)

@@ -22,14 +22,14 @@ import (
 	"github.com/helpwright/helpwright/storage/storagetest/testenv"
 )
 
-// relay stands before an S3 server and can let connections break.
+// relay is a proxy in front of an S3 server that can break connections.
 type relay struct {
 	addr  string
 	limit atomic.Int64 // bytes from the server after which a connection is cut; 0: none
-	up    atomic.Int64 // bytes to the server, of all connections, after which all are; 0: none
+	up    atomic.Int64 // bytes to the server, over all connections, after which all are cut; 0: none
 	sent  atomic.Int64 // to the server
-	dead  atomic.Bool  // cuts all, and those that come
-	spoil atomic.Bool  // changes what goes to the server
+	dead  atomic.Bool  // cuts all connections, including new ones
+	spoil atomic.Bool  // corrupts data sent to the server
 	cuts  atomic.Int64
 }
 
@@ -81,7 +81,7 @@ func (r *relay) serve(client net.Conn, to string) {
 	})
 }
 
-// copy passes on what comes until it is cut.
+// copy forwards data until it is cut.
 func (r *relay) copy(to io.Writer, from io.Reader, cut func(p []byte) bool) {
 	buf := make([]byte, 32<<10)
 	for {
@@ -108,7 +108,8 @@ func through(t *testing.T) (*relay, *s3blob.Blobs) {
 	return r, open(t, cfg)
 }
 
-// A server that goes while a blob is read or written is an Unavailable fault, and used again when it is back.
+// A server that fails while a blob is read or written is an Unavailable fault, and is used again
+// when it is back.
 func TestServerGone(t *testing.T) {
 	t.Parallel()
 	s := testenv.OwnS3(t)
@@ -151,7 +152,7 @@ func TestServerGone(t *testing.T) {
 
 func second[T any](_ T, err error) error { return err }
 
-// A server that goes in the middle of an upload leaves nothing that is seen, and parts that are tidied up.
+// A server that fails during an upload leaves no visible blob, only parts that Tidy removes.
 func TestCutUpload(t *testing.T) {
 	t.Parallel()
 	r, b := through(t)
@@ -191,7 +192,7 @@ type zeros struct{}
 
 func (zeros) Read(p []byte) (int, error) { clear(p); return len(p), nil }
 
-// What is damaged on the way to the server is not stored.
+// Data damaged on the way to the server is not stored.
 func TestDamagedUpload(t *testing.T) {
 	t.Parallel()
 	r, b := through(t)
@@ -209,7 +210,7 @@ func TestDamagedUpload(t *testing.T) {
 	}
 }
 
-// A connection that is cut while a blob is read is made anew, but not without end.
+// A connection cut during a download is reopened, but not endlessly.
 func TestCutDownload(t *testing.T) {
 	t.Parallel()
 	r, b := through(t)
@@ -238,7 +239,7 @@ func TestCutDownload(t *testing.T) {
 	}
 }
 
-// What has changed between two connections is not mixed.
+// Content that changed between two connections is not mixed.
 func TestCutDownloadOfReplaced(t *testing.T) {
 	t.Parallel()
 	r, b := through(t)
@@ -258,10 +259,10 @@ func TestCutDownloadOfReplaced(t *testing.T) {
 	}
 }
 
-// A server that says nothing any more is given up.
+// A request to a server that stays silent fails.
 func TestSilentServer(t *testing.T) {
 	t.Parallel()
-	l, err := net.Listen("tcp", "127.0.0.1:0") // takes connections, and nobody answers
+	l, err := net.Listen("tcp", "127.0.0.1:0") // accepts connections but never answers
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -280,7 +281,7 @@ func TestSilentServer(t *testing.T) {
 	}
 }
 
-// What is wrong is said, and what to do.
+// Check says what is wrong and what to do.
 func TestCheck(t *testing.T) {
 	t.Parallel()
 	s := testenv.S3(t)
@@ -334,7 +335,7 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// answering is a server that answers so.
+// answering starts a server with a fixed response.
 func answering(t *testing.T, status int, body string) string {
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/xml")
@@ -345,7 +346,7 @@ func answering(t *testing.T, status int, body string) string {
 	return s.URL
 }
 
-// lateClock stands before a server that is an hour ahead.
+// lateClock starts a proxy to a server whose clock is an hour ahead.
 func lateClock(t *testing.T, to string) string {
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		asked, _ := http.NewRequestWithContext(r.Context(), r.Method, to+r.URL.RequestURI(), nil)
@@ -369,7 +370,7 @@ func lateClock(t *testing.T, to string) string {
 	return s.URL
 }
 
-// Keys are listed behind other objects of the bucket, and in pages.
+// Keys are listed page by page, without other objects of the bucket.
 func TestOtherObjects(t *testing.T) {
 	t.Parallel()
 	s := testenv.S3(t)

@@ -9,7 +9,7 @@ import (
 	"github.com/helpwright/helpwright/storage/storagetest/testenv"
 )
 
-// peak is a reader that notes how much memory is in use meanwhile.
+// peak is a reader that records the peak memory use meanwhile.
 type peak struct {
 	io.Reader
 	read, next int64
@@ -28,7 +28,8 @@ func (p *peak) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// A large blob is never in memory as a whole. It runs alone, as it looks at the memory of the whole program.
+// A large blob is never completely in memory. The test runs alone, because it measures the memory
+// of the whole process.
 func TestMemory(t *testing.T) { //nolint:paralleltest // see above
 	const size, allowed = 200 << 20, 24 << 20
 	b := open(t, config(testenv.S3(t)))

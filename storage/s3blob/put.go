@@ -14,20 +14,20 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// What a blob is sent in. Of each that is being stored one part is in memory.
+// The parts of a blob. Each upload holds one part in memory.
 const (
 	smallBlob  = 64 << 10
 	partSize   = 8 << 20
 	maxPart    = 1 << 30
-	maxParts   = 10000 // an upload's limit: 78 GiB where PartSize says nothing else
+	maxParts   = 10000 // of an upload: 78 GiB with the default PartSize
 	abortLimit = 10 * time.Second
 )
 
-// contentType is that of all objects: what a file is its row says.
+// contentType is that of all objects: the media type of a file is in its row.
 const contentType = "application/octet-stream"
 
-// Put stores the whole of r under key. An error of r is returned as it is. A blob that is larger than [Config.PartSize] is
-// sent in parts, of which nothing is seen before the last.
+// Put stores all of r under key. An error of r is returned unchanged. A blob larger than
+// [Config.PartSize] is sent in parts, and becomes visible with the last one.
 func (b *Blobs) Put(ctx context.Context, key string, r io.Reader) (int64, error) {
 	object, err := b.object(ctx, key)
 	if err != nil {
@@ -36,7 +36,7 @@ func (b *Blobs) Put(ctx context.Context, key string, r io.Reader) (int64, error)
 	in := &input{ctx: ctx, r: r}
 	first := make([]byte, smallBlob)
 	n, more := in.fill(first)
-	for more && len(first) < b.cfg.PartSize { // most files need no whole part
+	for more && len(first) < b.cfg.PartSize { // most files are smaller than a part
 		larger := make([]byte, min(4*len(first), b.cfg.PartSize))
 		copy(larger, first)
 		read := 0
@@ -52,14 +52,14 @@ func (b *Blobs) Put(ctx context.Context, key string, r io.Reader) (int64, error)
 	return b.putWhole(ctx, object, first[:n])
 }
 
-// input remembers that it was the reader that failed, and fails when the context ends.
+// input records that the reader failed, and fails when the context ends.
 type input struct {
 	ctx context.Context //nolint:containedctx // lives as long as one call
 	r   io.Reader
 	err error
 }
 
-// fill reads until p is full. There may be more then, and there is none otherwise.
+// fill reads until p is full. more is false at the end of the input.
 func (i *input) fill(p []byte) (n int, more bool) {
 	for n < len(p) {
 		if i.err = i.ctx.Err(); i.err != nil {
@@ -80,7 +80,7 @@ func (i *input) fill(p []byte) (n int, more bool) {
 
 func (b *Blobs) putWhole(ctx context.Context, object string, content []byte) (int64, error) {
 	_, err := b.core.PutObject(ctx, b.cfg.Bucket, object, bytes.NewReader(content), int64(len(content)), "", sum(content),
-		minio.PutObjectOptions{ContentType: contentType, DisableContentSha256: true}) // the sum is there, and no chunks
+		minio.PutObjectOptions{ContentType: contentType, DisableContentSha256: true}) // the checksum is known, and no chunks are sent
 	if err != nil {
 		return 0, b.failed(ctx, err)
 	}
@@ -92,7 +92,7 @@ func sum(content []byte) string {
 	return hex.EncodeToString(hash[:])
 }
 
-// putParts sends the first part, and what is left of r.
+// putParts sends the first part and the rest of r.
 func (b *Blobs) putParts(ctx context.Context, object string, part []byte, in *input) (int64, error) {
 	upload, err := b.core.NewMultipartUpload(ctx, b.cfg.Bucket, object, minio.PutObjectOptions{ContentType: contentType})
 	if err != nil {
@@ -102,7 +102,7 @@ func (b *Blobs) putParts(ctx context.Context, object string, part []byte, in *in
 	if err != nil {
 		undo, cancel := context.WithTimeout(context.WithoutCancel(ctx), abortLimit)
 		defer cancel()
-		_ = b.core.AbortMultipartUpload(undo, b.cfg.Bucket, object, upload) // what stays is tidied up
+		_ = b.core.AbortMultipartUpload(undo, b.cfg.Bucket, object, upload) // Tidy removes what stays
 		return 0, err
 	}
 	return size, nil
@@ -135,7 +135,7 @@ func (b *Blobs) sendParts(ctx context.Context, object, upload string, part []byt
 	return size, b.failed(ctx, err)
 }
 
-// Tidy implements [storage.BlobTidier]: it removes the parts of uploads that were begun before a time and not ended.
+// Tidy implements [storage.BlobTidier]: it aborts unfinished uploads that began before a time.
 func (b *Blobs) Tidy(ctx context.Context, before time.Time, dry bool) (int, error) {
 	found, afterKey, afterUpload := 0, "", ""
 	for {

@@ -12,10 +12,11 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// reopenings is how often a blob is opened again whose connection was cut while it was read.
+// reopenings is how often a blob is reopened after its connection was cut during reading.
 const reopenings = 2
 
-// Get opens a blob from its start. A connection that is cut while the blob is read is made anew, a few times.
+// Get opens a blob for reading from its start. It reopens a connection that is cut while reading,
+// up to two times.
 func (b *Blobs) Get(ctx context.Context, key string) (io.ReadCloser, error) {
 	return b.GetRange(ctx, key, 0, -1)
 }
@@ -39,7 +40,7 @@ func (b *Blobs) GetRange(ctx context.Context, key string, offset, length int64) 
 	}
 	err = r.open()
 	if is := minio.ToErrorResponse(err); is.Code == minio.InvalidRange {
-		return io.NopCloser(strings.NewReader("")), nil // it begins behind the end
+		return io.NopCloser(strings.NewReader("")), nil // it starts beyond the end
 	}
 	if err != nil {
 		return nil, b.failed(ctx, err)
@@ -52,13 +53,13 @@ type reader struct {
 	ctx     context.Context //nolint:containedctx // of the whole reading, as that of a request's body is
 	blobs   *Blobs
 	object  string
-	etag    string // of what was opened first
+	etag    string // of the first response
 	at, end int64
-	left    int // reopenings
+	left    int // remaining reopenings
 	body    io.ReadCloser
 }
 
-// open asks for what is not read yet, and learns where the object ends.
+// open requests the unread part, and learns where the object ends.
 func (r *reader) open() error {
 	var opts minio.GetObjectOptions
 	var err error
@@ -79,7 +80,7 @@ func (r *reader) open() error {
 		return err
 	}
 	if info.Size >= 0 {
-		r.end = r.at + info.Size // Content-Length, which of a part is its own
+		r.end = r.at + info.Size // Content-Length, here that of the part
 	}
 	r.body, r.etag = body, info.ETag
 	return nil
@@ -116,16 +117,16 @@ func (r *reader) Read(p []byte) (int, error) {
 // Close implements [io.Closer].
 func (r *reader) Close() error { return r.body.Close() }
 
-// pageSize is the most that a server lists at a time.
+// pageSize is the most objects that a server lists at a time.
 const pageSize = 1000
 
-// List lists blobs in the order of their keys, by as many requests as there are thousands of them.
+// List lists blobs in key order, with one request per thousand.
 func (b *Blobs) List(ctx context.Context, prefix, after string, limit int) ([]storage.BlobInfo, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
 	if limit <= 0 || prefix != "" && !storage.ValidBlobKey(strings.TrimSuffix(prefix, "/")) && !storage.ValidBlobKey(prefix+"x") {
-		return nil, nil // no key begins like this
+		return nil, nil // no key has this prefix
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -150,7 +151,7 @@ func (b *Blobs) List(ctx context.Context, prefix, after string, limit int) ([]st
 	return found, ctx.Err()
 }
 
-// key is the key of the blob that an object is.
+// key returns the key of an object's blob.
 func (b *Blobs) key(object string) (string, bool) {
 	key, ok := strings.CutPrefix(object, b.cfg.Prefix)
 	return key, ok && storage.ValidBlobKey(key)

@@ -1,10 +1,11 @@
-// Package s3blob keeps blobs in a bucket of an S3 server: of Amazon, or of another that speaks its protocol, such as
-// MinIO, Ceph, SeaweedFS or versitygw.
+// Package s3blob stores blobs in a bucket of an S3 server: Amazon, or any that speaks its protocol,
+// such as MinIO, Ceph, SeaweedFS or versitygw.
 //
-// A blob is an object whose key is the blob's, behind a prefix if there is one. Objects appear when all of them is there: a
-// crash leaves whole blobs, and parts of uploads that [Blobs.Tidy] removes.
+// A blob is an object with the blob's key, after an optional prefix. Objects appear only when
+// complete: a crash leaves no partial blobs, only parts of uploads, which [Blobs.Tidy] removes.
 //
-// What is sent is signed together with its SHA-256: the server refuses what was damaged on the way.
+// Requests are signed with the SHA-256 of their body: the server refuses data that was damaged in
+// transit.
 package s3blob
 
 import (
@@ -26,33 +27,36 @@ const (
 	defaultRegion   = "us-east-1"
 	defaultSilence  = 30 * time.Second
 	defaultAttempts = 3
-	maxPrefix       = 400 // bytes: an object's key has at most 1024, a blob's 512
+	maxPrefix       = 400 // bytes: an object's key has at most 1024, a blob's at most 512
 )
 
 // Config says where the bucket is. Bucket, AccessKey and SecretKey are required.
 type Config struct {
-	Endpoint string // http://HOST:PORT or https://HOST; default Amazon's of the region
+	Endpoint string // http://HOST:PORT or https://HOST; default: Amazon's for the region
 	Region   string // default us-east-1
 	Bucket   string
-	Prefix   string // begins the keys of all objects, with a slash at its end; "": the bucket has nothing else
-	// PathStyle has the bucket in the path of addresses instead of in the name of the host. Servers other than those of
-	// Amazon, Google and Alibaba are always asked so.
+	Prefix   string // prefix of all object keys, ending with a slash; "": the bucket holds nothing else
+	// PathStyle puts the bucket into the path of addresses instead of the host name. Servers other
+	// than those of Amazon, Google and Alibaba always use it.
 	PathStyle bool
 
 	AccessKey    string
 	SecretKey    string
-	SessionToken string // of keys that are given for a time; "": none
+	SessionToken string // for temporary keys; "": none
 
-	// PartSize is what a large blob is sent in, in bytes: each that is being stored has that much in memory, and ten thousand
-	// parts are the most. At least, and by default, 8 MiB; at most 1 GiB.
+	// PartSize is the size of the parts of a large blob, in bytes. Each upload holds one part in
+	// memory, and a blob has at most ten thousand parts. At least, and by default, 8 MiB; at most 1
+	// GiB.
 	PartSize int
-	// Silence is how long the server may say and take nothing before a request has failed; default 30 seconds.
+	// Silence is how long the server may neither send nor receive anything before a request fails;
+	// default 30 seconds.
 	Silence time.Duration
-	// Attempts is how often a request is made until it succeeds, with at most a second in between; default 3.
+	// Attempts is how often a request is tried, with at most a second in between; default 3.
 	Attempts int
 }
 
-// Blobs implements [storage.Blobs] on a bucket. Make it with [New]. Several processes may use the same bucket.
+// Blobs implements [storage.Blobs] on a bucket. Create it with [New]. Several processes may use the
+// same bucket.
 type Blobs struct {
 	core   minio.Core
 	cfg    Config
@@ -64,8 +68,8 @@ var (
 	_ storage.BlobTidier = (*Blobs)(nil)
 )
 
-// New uses a bucket, and asks nothing yet: see [Blobs.Check]. What is missing or wrong is an Invalid fault. Close it in the
-// end.
+// New opens a bucket without contacting the server: see [Blobs.Check]. Missing or wrong fields are
+// an Invalid fault. The caller must Close it.
 func New(cfg Config) (*Blobs, error) {
 	if cfg.Region == "" {
 		cfg.Region = defaultRegion
@@ -121,21 +125,21 @@ func (c Config) check() (*url.URL, error) {
 	return endpoint, problems.Err()
 }
 
-// Close lets go of connections that nobody uses.
+// Close closes idle connections.
 func (b *Blobs) Close() error {
 	b.closer.CloseIdleConnections()
 	return nil
 }
 
-// object is the key of a blob's object.
+// object returns the key of a blob's object.
 func (b *Blobs) object(ctx context.Context, key string) (string, error) {
 	if !storage.ValidBlobKey(key) {
-		return "", fault.Field("key", "is no valid key of a file")
+		return "", fault.Field("key", "is not a valid blob key")
 	}
 	return b.cfg.Prefix + key, ctx.Err()
 }
 
-// Stat tells size and time of a blob. The time is the server's, in whole seconds.
+// Stat returns the size and the time of a blob. The time is the server's, in whole seconds.
 func (b *Blobs) Stat(ctx context.Context, key string) (storage.BlobInfo, error) {
 	object, err := b.object(ctx, key)
 	if err != nil {
@@ -148,7 +152,7 @@ func (b *Blobs) Stat(ctx context.Context, key string) (storage.BlobInfo, error) 
 	return storage.BlobInfo{Key: key, Size: info.Size, Modified: info.LastModified.UTC()}, nil
 }
 
-// Delete removes a blob. In a bucket with versions the server keeps the one that is removed.
+// Delete removes a blob. A bucket with versioning keeps the deleted version.
 func (b *Blobs) Delete(ctx context.Context, key string) error {
 	object, err := b.object(ctx, key)
 	if err != nil {

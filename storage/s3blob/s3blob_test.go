@@ -61,7 +61,7 @@ func BenchmarkPut(b *testing.B) {
 	}
 }
 
-// A blob of any size comes back as it was: around what is read at a time, and what parts are made of.
+// Blobs of any size are read back unchanged, including sizes around those of buffers and parts.
 func TestSizes(t *testing.T) {
 	t.Parallel()
 	blobs := open(t, config(testenv.S3(t)))

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// tinyS3 stands in for a server of Amazon where an example shows how one is used: it keeps objects, and looks at no
-// signature. The tests have a real one.
+// tinyS3 stands in for an Amazon server in examples: it stores objects and ignores signatures. The
+// tests use a real server.
 type tinyS3 struct {
 	mu      sync.Mutex
 	objects map[string][]byte

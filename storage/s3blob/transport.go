@@ -12,7 +12,7 @@ const (
 	idleConns = 32
 )
 
-// newTransport makes connections that fail when nothing moves on them, and none before.
+// newTransport returns a transport whose connections fail only when they make no progress.
 func newTransport(silence time.Duration) *http.Transport {
 	dialer := net.Dialer{Timeout: dialLimit, KeepAlive: silence}
 	return &http.Transport{
@@ -26,15 +26,15 @@ func newTransport(silence time.Duration) *http.Transport {
 		},
 		TLSHandshakeTimeout:   2 * dialLimit,
 		ResponseHeaderTimeout: silence,
-		IdleConnTimeout:       silence * 2 / 3, // before the deadline of a connection that waits
+		IdleConnTimeout:       silence * 2 / 3, // before the deadline of an idle connection
 		MaxIdleConns:          idleConns,
 		MaxIdleConnsPerHost:   idleConns,
-		DisableCompression:    true, // a blob that is compressed stays so
+		DisableCompression:    true, // compressed blobs stay compressed
 	}
 }
 
-// watched is a connection that fails when nothing is read or written for a time. A write gives an answer that is waited for
-// its time, too.
+// watched is a connection that fails when nothing is read or written for a while. A write also
+// extends the time for the response.
 type watched struct {
 	net.Conn
 	silence time.Duration

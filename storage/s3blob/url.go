@@ -9,15 +9,15 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// Scheme begins the addresses that [ParseURL] reads.
+// Scheme is the scheme of the addresses that [ParseURL] reads.
 const Scheme = "s3:"
 
-// ParseURL reads an address as settings have it:
+// ParseURL parses an address as used in settings:
 //
 //	s3://[ACCESS_KEY:SECRET_KEY@]BUCKET[/PREFIX][?endpoint=URL&region=NAME&path-style=true]
 //
-// Keys with characters that an address cannot have are percent-encoded in it. What is wrong is an Invalid fault of the field
-// "URL", which shows no secret.
+// Characters of the keys that a URL cannot contain are percent-encoded. Errors are Invalid faults
+// of the field "URL", which never contain secrets.
 func ParseURL(address string) (Config, error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Scheme+":" != Scheme || u.Host == "" || u.Fragment != "" {
@@ -34,7 +34,7 @@ func ParseURL(address string) (Config, error) {
 	}
 	for name, values := range query {
 		if !slices.Contains([]string{"endpoint", "region", "path-style"}, name) {
-			return Config{}, fault.Field("URL", "has something else than endpoint, region and path-style behind its question mark")
+			return Config{}, fault.Field("URL", "may only have endpoint, region and path-style in its query")
 		}
 		if len(values) != 1 || values[0] == "" {
 			return Config{}, fault.Field("URL", "must have "+name+" once, and not empty")

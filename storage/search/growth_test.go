@@ -8,7 +8,7 @@ import (
 	"github.com/helpwright/helpwright/storage/storagetest/testenv"
 )
 
-// TestSearchGrows doubles what is split into words, whatever the words.
+// TestSearchGrows doubles the text that is split into words.
 func TestSearchGrows(t *testing.T) {
 	t.Parallel()
 	for _, unit := range []string{"a", "a ", "東", "東 a", "e\u0301", "\u0301", "don't ", "a.b@", "\u00df", "\xff", "ﷺ", "1,", "-"} {

@@ -10,9 +10,9 @@ import (
 // Range is a part of a text, in bytes.
 type Range struct{ Begin, End int }
 
-// Marks returns where in a text the terms of a query stand, in order and apart from
-// each other. A word is marked whole, also when only its beginning was looked for;
-// of scripts without spaces, the characters that were.
+// Marks returns the ranges of a text that match a query, sorted and disjoint. A word is marked
+// whole, even when only its prefix was searched for; in scripts without spaces only the matching
+// characters are marked.
 func Marks(text string, query []Term) []Range {
 	if len(query) == 0 {
 		return nil
@@ -45,8 +45,8 @@ func inWord(r rune) bool {
 	return unicode.IsLetter(r) || unicode.IsNumber(r) || unicode.IsMark(r) || r == zwj || r == zwnj || r == softHyphen
 }
 
-// stretch returns the length of the word, or of the run of a script without spaces,
-// that a text begins with.
+// stretch returns the length of the word, or of the run of a script without spaces, at the start of
+// a text.
 func stretch(text string, spaceless bool) int {
 	for i, r := range text {
 		if !inWord(r) || isSpaceless(r) != spaceless && !unicode.IsMark(r) {
@@ -56,9 +56,9 @@ func stretch(text string, spaceless bool) int {
 	return len(text)
 }
 
-// wanted reports whether the query looks for a word.
+// wanted reports whether the query matches a word.
 func wanted(word string, query []Term) bool {
-	if ascii(word) && len(word) <= MaxTerm { // it is one term
+	if ascii(word) && len(word) <= MaxTerm { // it is a single term
 		return matches(strings.ToLower(word), query)
 	}
 	for _, t := range Terms(word) {
@@ -75,8 +75,8 @@ func matches(term string, query []Term) bool {
 	})
 }
 
-// markCharacters marks the bigrams of a run, which begins at offset, that the query
-// looks for; neighbours become one mark.
+// markCharacters marks the bigrams of a run that match the query; adjacent marks are merged. The
+// run begins at offset.
 func markCharacters(run string, offset int, query []Term) []Range {
 	var begins []int
 	var folded []string

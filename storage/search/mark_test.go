@@ -55,7 +55,7 @@ func show(text string, marks []search.Range) string {
 	return b.String() + text[at:]
 }
 
-// Marks are in order, apart, and never cut a character.
+// Marks are sorted, disjoint, and never split a character.
 func FuzzMarks(f *testing.F) {
 	for _, seed := range [][2]string{
 		{"Reset your password", "pass"}, {"東京都庁", "京都"}, {"a\xff\u0301b", "ab"}, {"\u0301x", "x"}, {"İstanbul ﬃ", "istanbul ffi"},

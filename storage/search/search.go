@@ -1,10 +1,8 @@
-// Package search cuts text into the terms by which it is found. Texts and queries
-// go through the same rules, so that every store finds the same: it compares terms,
-// and knows nothing of languages.
+// Package search splits text into search terms. Texts and queries go through the same rules, so
+// that all stores find the same: they only compare terms, and need not know languages.
 //
-// A term is a word in lower case without accents. Scripts that put no spaces
-// between words are cut into bigrams, emoji into single characters. Whatever else
-// there is separates terms.
+// A term is a lower-case word without accents. Scripts without spaces between words are split into
+// bigrams, emoji into single characters. All other characters separate terms.
 package search
 
 import (
@@ -17,20 +15,20 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// Limits. What is beyond them is not an error: it is not looked at.
+// Limits. Text beyond them is ignored without an error.
 const (
 	MaxTerm  = 64   // characters of a term
 	MaxQuery = 1000 // characters of a query
 	MaxTerms = 16   // terms of a query
 )
 
-// Term is what a query looks for: a whole term, or the beginning of one.
+// Term is a term to search for, or the prefix of one.
 type Term struct {
 	Text   string
 	Prefix bool
 }
 
-// Terms returns the different terms of a text, sorted.
+// Terms returns the distinct terms of a text, sorted.
 func Terms(text string) []string {
 	seen := map[string]bool{}
 	walk(text, func(run []rune, spaceless bool) {
@@ -38,7 +36,7 @@ func Terms(text string) []string {
 			seen[term(run)] = true
 			return
 		}
-		for i := range run { // the last one alone, so that every character begins a term
+		for i := range run { // the last character alone, so that every character begins a term
 			seen[string(run[i:min(i+2, len(run))])] = true
 		}
 	})
@@ -50,11 +48,11 @@ func Terms(text string) []string {
 	return all
 }
 
-// Query returns what a query looks for, all of which must be found. The last word
-// is a prefix from its second character on, as it may not be written to its end.
+// Query returns the terms of a query, all of which must match. The last word is a prefix from its
+// second character on, as it may be incomplete.
 func Query(query string) []Term {
 	var all []Term
-	var last int // of the terms; after it came none
+	var last int // index of the last word
 	walk(cut(query, MaxQuery), func(run []rune, spaceless bool) {
 		switch {
 		case !spaceless:
@@ -80,7 +78,7 @@ func Query(query string) []Term {
 	return different
 }
 
-// Match reports whether sorted terms have what a query looks for.
+// Match reports whether sorted terms match a query.
 func Match(terms []string, query []Term) bool {
 	for _, q := range query {
 		i, found := slices.BinarySearch(terms, q.Text)
@@ -103,8 +101,7 @@ func cut(s string, n int) string {
 	return s
 }
 
-// walk calls yield with every run of characters that belong together. The run is
-// yield's for the time of the call.
+// walk calls yield with every run of characters that belong together. yield must not keep the run.
 func walk(text string, yield func(run []rune, spaceless bool)) {
 	var run []rune
 	var spaceless bool
@@ -134,7 +131,7 @@ func walk(text string, yield func(run []rune, spaceless bool)) {
 	end()
 }
 
-// What stands within words and is no part of them.
+// Characters within words that are not part of terms.
 const (
 	zwnj       = '\u200c'
 	zwj        = '\u200d'
@@ -142,27 +139,28 @@ const (
 	tatweel    = '\u0640'
 )
 
-// spacelessScripts put no spaces between words, or glue particles to them (Hangul).
+// spacelessScripts are written without spaces between words, or attach particles to them (Hangul).
 var spacelessScripts = []*unicode.RangeTable{
 	unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul, unicode.Thai, unicode.Lao, unicode.Khmer,
 	unicode.Myanmar, unicode.Tibetan, unicode.Bopomofo, unicode.Yi, kanaMarks,
 }
 
-// isSpaceless reports a character of spacelessScripts. Tables are slow, and most
-// texts need none of them: Thai, at U+0E00, is the first of these scripts.
+// isSpaceless reports a character of spacelessScripts. Table lookups are slow, and most texts need
+// none: Thai, at U+0E00, is the first of these scripts.
 func isSpaceless(r rune) bool { return r >= 0x0e00 && unicode.In(r, spacelessScripts...) }
 
-// isSymbol reports an emoji or another symbol that is searched for by itself.
+// isSymbol reports an emoji or another symbol that is a term by itself.
 func isSymbol(r rune) bool { return r >= utf8.RuneSelf && unicode.Is(unicode.So, r) }
 
 // kanaMarks is the prolonged sound mark, which belongs to both kana.
 var kanaMarks = &unicode.RangeTable{R16: []unicode.Range16{{Lo: 0x30fc, Hi: 0x30fc, Stride: 1}}}
 
-// accented are the scripts whose marks are accents or vowel points, which people
-// leave out. In others, such as Thai and Devanagari, they are letters like others.
+// accented are the scripts whose marks are accents or vowel points, which people leave out. In
+// others, such as Thai and Devanagari, marks are letters.
 var accented = []*unicode.RangeTable{unicode.Latin, unicode.Greek, unicode.Cyrillic, unicode.Arabic, unicode.Hebrew}
 
-// letters have no decomposition in Unicode, but people write them as these.
+// letters replaces letters that have no decomposition in Unicode by those that people write for
+// them.
 var letters = strings.NewReplacer("ø", "o", "ł", "l", "đ", "d", "ð", "d", "þ", "th", "æ", "ae", "œ", "oe", "ı", "i")
 
 func spacelessText(s string) bool {
@@ -170,8 +168,8 @@ func spacelessText(s string) bool {
 	return isSpaceless(r)
 }
 
-// fold makes texts that people take for the same the same: compatibility forms,
-// case and accents.
+// fold maps texts that people consider equal to the same text: compatibility forms, case and
+// accents.
 func fold(text string) string {
 	if ascii(text) {
 		return strings.ToLower(text)

@@ -5,14 +5,14 @@ import (
 	"unicode/utf8"
 )
 
-// MinSpelling is the length in characters from which a word may be misspelled:
-// shorter ones differ by one character from too many others.
+// MinSpelling is the minimum length in characters of a word that may be misspelled: too many
+// shorter words differ by one character.
 const MinSpelling = 4
 
-// Variants returns the term and what is left of it without one of its characters,
-// sorted; nil for a term too short to be misspelled, and for scripts without spaces.
-// Two terms that one wrong, missing, additional or swapped character sets apart have
-// a variant in common, so that an index of variants finds the words that were meant.
+// Variants returns the term and all strings that omit one of its characters, sorted; nil for a term
+// that is too short, and for scripts without spaces. Two terms that differ by one wrong, missing,
+// additional or swapped character share a variant, so that an index of variants finds the intended
+// words.
 func Variants(term string) []string {
 	runes := []rune(term)
 	if len(runes) < MinSpelling || spacelessText(term) {
@@ -26,8 +26,8 @@ func Variants(term string) []string {
 	return slices.Compact(all)
 }
 
-// Misspelled reports whether one wrong, missing, additional or swapped character
-// sets two different terms apart.
+// Misspelled reports whether two different terms differ by only one wrong, missing, additional or
+// swapped character.
 func Misspelled(a, b string) bool {
 	if a == b || utf8.RuneCountInString(a) < MinSpelling || utf8.RuneCountInString(b) < MinSpelling {
 		return false

@@ -23,7 +23,7 @@ func blobRowTests() []testCase {
 	}
 }
 
-// blobRows is the backend's, which need not have any.
+// blobRows returns the backend's BlobRows, which are optional.
 func blobRows(t *testing.T, b Backend) storage.BlobRows {
 	t.Helper()
 	rows, ok := b.Store.(storage.BlobRows)
@@ -33,7 +33,8 @@ func blobRows(t *testing.T, b Backend) storage.BlobRows {
 	return rows
 }
 
-// blobHolders are the nouns whose rows name a blob. Whoever adds one adds it to every backend's list, and here.
+// blobHolders lists the nouns whose rows refer to a blob. A new one must be added to every
+// backend's list, and here.
 func blobHolders() map[reflect.Type]string {
 	return map[reflect.Type]string{
 		reflect.TypeFor[helpdesk.Attachment]():  "BlobKey",
@@ -44,8 +45,8 @@ func blobHolders() map[reflect.Type]string {
 	}
 }
 
-// testBlobRowsComplete looks for a noun with a key of a blob in all that the methods of both domains' readers and
-// transactions take and return: one that NamedBlobs does not know would lose its blobs.
+// testBlobRowsComplete searches all types in the methods of both domains' readers and transactions
+// for blob keys: the blobs of a noun that NamedBlobs misses would be lost.
 func testBlobRowsComplete(t *testing.T, _ Backend) {
 	found := map[reflect.Type]string{}
 	seen := map[reflect.Type]bool{}
@@ -59,7 +60,7 @@ func testBlobRowsComplete(t *testing.T, _ Backend) {
 	}
 }
 
-// findKeys adds the structs within a type that have a field for the key of a blob.
+// findKeys adds the structs within a type that have a field for a blob key.
 func findKeys(of reflect.Type, seen map[reflect.Type]bool, found map[reflect.Type]string) {
 	if seen[of] {
 		return
@@ -68,7 +69,7 @@ func findKeys(of reflect.Type, seen map[reflect.Type]bool, found map[reflect.Typ
 	switch of.Kind() {
 	case reflect.Pointer, reflect.Slice, reflect.Array, reflect.Map:
 		findKeys(of.Elem(), seen, found)
-	case reflect.Interface: // of a store, or of the rows that one gives
+	case reflect.Interface: // a store, or rows that it returns
 		for m := range of.NumMethod() {
 			method := of.Method(m).Type
 			for n := range method.NumIn() {
@@ -89,7 +90,7 @@ func findKeys(of reflect.Type, seen map[reflect.Type]bool, found map[reflect.Typ
 	}
 }
 
-// hoard is a world whose rows name a blob each; the keys of the world are its own.
+// hoard creates a world in which each noun's row refers to a blob of its own.
 func hoard(t *testing.T, b Backend) (w *world, keys []string) {
 	t.Helper()
 	w = newWorld(t, b)
@@ -103,7 +104,7 @@ func hoard(t *testing.T, b Backend) (w *world, keys []string) {
 	l.kb(t, l.shelf.scope, func(ctx context.Context, tx kb.Tx) error {
 		return tx.ThemeFiles().Insert(ctx, &f)
 	})
-	return w, append(keys, l.shelf.file.BlobKey, f.BlobKey) // the file of the site and one of the theme have the same
+	return w, append(keys, l.shelf.file.BlobKey, f.BlobKey) // the file of the site and a file of the theme share a key
 }
 
 func testNamedBlobs(t *testing.T, b Backend) {

@@ -17,8 +17,8 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// Blobs tests a store of files. open returns a new and empty one, which open's t
-// closes; it is called once for each test.
+// Blobs tests a blob store. open returns a new, empty store and closes it with the cleanup of its
+// t. Blobs calls open once for each test.
 func Blobs(t *testing.T, open func(t *testing.T) storage.Blobs) {
 	t.Helper()
 	for name, test := range map[string]func(t *testing.T, b storage.Blobs){
@@ -97,7 +97,7 @@ func testMissingBlob(t *testing.T, b storage.Blobs) {
 	same(t, "the one that is there", "x", get(t, b, "there/is"))
 }
 
-// Keys that could name something outside, or the same thing twice, are refused.
+// Keys that could name something outside the store, or the same blob twice, are refused.
 func testBlobNames(t *testing.T, b storage.Blobs) {
 	for _, key := range []string{
 		"", "/", "/a", "a/", "a//b", ".", "..", "../a", "a/../b", "a/./b", "a/..", "A", "ä", "a b", `a\b`, "a\x00b", "a:b", "a*", "%2e%2e", "c:\\x",
@@ -133,7 +133,7 @@ func testRange(t *testing.T, b storage.Blobs) {
 	}
 }
 
-// A reader that was opened before goes on reading what was there.
+// A reader that was opened before a replacement continues to read the old content.
 func testReplace(t *testing.T, b storage.Blobs) {
 	put(t, b, "k", strings.Repeat("old", 100000))
 	r, err := b.Get(t.Context(), "k")
@@ -145,7 +145,7 @@ func testReplace(t *testing.T, b storage.Blobs) {
 	same(t, "after Put", "new", get(t, b, "k"))
 }
 
-// When r fails nothing is stored and what was there stays.
+// When r fails, nothing is stored and the old blob stays.
 func testFailedReader(t *testing.T, b storage.Blobs) {
 	put(t, b, "k", "old")
 	for _, key := range []string{"k", "fresh"} {
@@ -183,7 +183,7 @@ func keysOf(infos []storage.BlobInfo) []string {
 	return keys
 }
 
-// Keys come in the order of their bytes, in which "/" is between "." and "0".
+// Keys are listed in bytewise order, in which "/" is between "." and "0".
 func testListBlobs(t *testing.T, b storage.Blobs) {
 	keys := []string{"a", "a-b", "a.b", "b/1", "b/1.x", "b/10", "b/2/y/z", "b-c/1", "b.c/1", "b0/1", "b1", "c/d/e", "c/d.e", "raw/1/m1", "raw/1/m2", "raw/10/m1", "raw/2/m1", "raw.x"}
 	for _, k := range keys {
@@ -236,7 +236,8 @@ func testListPages(t *testing.T, b storage.Blobs) {
 	same(t, "all pages", want, got)
 }
 
-// Writers of one key do not mix; writers and removers of neighbours do not disturb each other.
+// Concurrent writers of one key do not mix their content; writers and deleters of neighbouring keys
+// do not affect each other.
 func testConcurrentPuts(t *testing.T, b storage.Blobs) {
 	var group sync.WaitGroup
 	for w := range 8 {
@@ -296,7 +297,7 @@ func testLargeBlob(t *testing.T, b storage.Blobs) {
 	same(t, "near the end", "cdef012345", content1(t, r, err))
 }
 
-// A key may be below another, which a store may refuse: no domain has such keys.
+// A key may be below another one, but a store may refuse it: neither domain has such keys.
 func testBlobBelowBlob(t *testing.T, b storage.Blobs) {
 	put(t, b, "c/d", "above")
 	if _, err := b.Put(t.Context(), "c/d/e", strings.NewReader("below")); fault.Is(err, fault.Unsupported) {
@@ -317,7 +318,7 @@ func keysOfAll(t *testing.T, b storage.Blobs) []string {
 	return keysOf(infos)
 }
 
-// walked are the keys that a walk gives, sorted.
+// walked returns the keys that a walk visits, sorted.
 func walked(t *testing.T, b storage.Blobs, prefix string) []string {
 	t.Helper()
 	var keys []string
@@ -334,10 +335,10 @@ func walked(t *testing.T, b storage.Blobs, prefix string) []string {
 	return keys
 }
 
-// A walk gives what a list gives, in whatever order.
+// A walk visits what a list returns, in any order.
 func testWalkBlobs(t *testing.T, b storage.Blobs) {
 	keys := []string{"a", "a-b", "b/1", "b/1.x", "b/2/y/z", "b.c/1", "c/d/e", "c/d.e"}
-	for n := range 1200 { // more than anybody gives at a time
+	for n := range 1200 { // more than any batch
 		keys = append(keys, fmt.Sprintf("m/%d/%d", n%2, n))
 	}
 	for _, k := range keys {
@@ -356,7 +357,7 @@ func testWalkBlobs(t *testing.T, b storage.Blobs) {
 	same(t, "cancelled", true, errors.Is(err, context.Canceled))
 }
 
-// Who walks may remove what is given.
+// fn may delete the blobs it is given during a walk.
 func testWalkRemoving(t *testing.T, b storage.Blobs) {
 	const n = 1100
 	for i := range n {
@@ -364,7 +365,7 @@ func testWalkRemoving(t *testing.T, b storage.Blobs) {
 		put(t, b, key, key)
 	}
 	seen := 0
-	for range 10 { // a file system may pass over some while others go
+	for range 10 { // a file system may skip some entries while others are deleted
 		ok(t, storage.WalkBlobs(t.Context(), b, "w/", func(found []storage.BlobInfo) error {
 			for _, i := range found {
 				seen++
@@ -380,7 +381,7 @@ func testWalkRemoving(t *testing.T, b storage.Blobs) {
 	same(t, "left", []string{}, walked(t, b, ""))
 }
 
-// What Tidy removes is none of the blobs.
+// Tidy removes no blobs.
 func testTidyBlobs(t *testing.T, b storage.Blobs) {
 	tidier, can := b.(storage.BlobTidier)
 	if !can {

@@ -20,11 +20,10 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// Compare does the same random things with two new backends, model and subject,
-// and fails at the first difference: another result, another kind or code of
-// error, other contents after a commit or a rollback. Ids may differ. The same seed
-// does the same things again, an odd one most of them in the knowledge base; steps is
-// the number of transactions and reads.
+// Compare runs the same random operations on two new backends, model and subject, and fails at the
+// first difference: in a result, in the kind or code of an error, or in the contents after a commit
+// or a rollback. Ids may differ. The same seed repeats the same operations; with an odd seed most
+// are on the knowledge base. steps is the number of transactions and reads.
 func Compare(t *testing.T, seed uint64, steps int, model, subject Backend) {
 	t.Helper()
 	c := &comparison{t: t, model: model, subject: subject, ids: newIDMap(), gen: newGenerator(seed)}
@@ -67,14 +66,14 @@ type comparison struct {
 	step           int
 }
 
-// call is a method called on the model, and what came of it.
+// call is a method called on the model, with its outcome.
 type call struct {
 	method  string
-	args    []any // with the model's ids; pointers and slices as the method left them
+	args    []any // with the model's ids; pointers and slices as the method changed them
 	given   []any // a copy of args from before the call
 	results []any
 	err     error
-	clash   bool // something unique was taken on purpose, so that two rules may be broken at once
+	clash   bool // it violates a uniqueness rule on purpose, so that it may violate two rules at once
 }
 
 // do calls a method on the model.
@@ -87,8 +86,7 @@ func do(ctx context.Context, on any, o operation) *call {
 	return c
 }
 
-// methodOf finds a method: one of what on has, or one of the rows that a method of it
-// gives, as in "Tags.Insert".
+// methodOf returns a method of on, or of the rows that a method of on returns, as in "Tags.Insert".
 func methodOf(on any, method string) reflect.Value {
 	rows, of, found := strings.Cut(method, ".")
 	if !found {
@@ -119,7 +117,7 @@ func invoke(ctx context.Context, on any, method string, args []any) ([]any, erro
 	return results, err
 }
 
-// again calls the same method on the subject and compares.
+// again calls the same method on the subject and compares the outcomes.
 func (c *comparison) again(ctx context.Context, on any, done *call) {
 	c.t.Helper()
 	var args []any
@@ -151,14 +149,14 @@ func (c *comparison) same(method string, model, subject any) {
 	}
 }
 
-// inOrder sorts what a method may return in any order.
+// inOrder sorts results that may come in any order.
 func inOrder(method string, v any) any {
 	r := reflect.ValueOf(v)
 	if method == "MarkSeen" || method == "SetInboundState" {
-		return r.Len() // ids of no noun that could be told
+		return r.Len() // the ids are of no known noun
 	}
 	if method == "LastArrived" {
-		return r.Int() != 0 // such an id too
+		return r.Int() != 0 // likewise for a single id
 	}
 	if r.Kind() != reflect.Slice || !strings.HasSuffix(method, "ByID") && !strings.HasSuffix(method, ".ByIDs") && method != "RevisionsByKey" && method != "BlobKeys" && method != "SearchTerms" {
 		return v
@@ -173,7 +171,7 @@ func inOrder(method string, v any) any {
 
 func (c *comparison) sameError(done *call, results []any, err error) {
 	c.t.Helper()
-	// what finds nothing of somebody else's may say so or find nothing
+	// a method that finds nothing of another account's may report that or return nothing
 	if quiet(done.method) && (err == nil || fault.Is(err, fault.NotFound)) && (done.err == nil || fault.Is(done.err, fault.NotFound)) {
 		for _, r := range append(slices.Clone(results), done.results...) {
 			if v := reflect.ValueOf(r); !v.IsZero() && (v.Kind() != reflect.Slice || v.Len() > 0) {
@@ -184,7 +182,7 @@ func (c *comparison) sameError(done *call, results []any, err error) {
 	}
 	want, got := describe(done.err), describe(err)
 	if want.kind == "conflict" && want.code == "" {
-		got.code = "" // only the Unique constants are the contract's
+		got.code = "" // the contract defines only the Unique codes
 	}
 	both := []string{want.kind, got.kind}
 	slices.Sort(both)
@@ -215,7 +213,7 @@ func describe(err error) failure {
 	}
 }
 
-// system does a script on system transactions.
+// system runs a script in system transactions.
 func (c *comparison) system(script []operation) {
 	c.t.Helper()
 	var calls []*call
@@ -246,7 +244,7 @@ func (c *comparison) system(script []operation) {
 	}
 }
 
-// ended compares the ends of transactions and forgets what was rolled back.
+// ended compares the ends of transactions and drops the ids that were rolled back.
 func (c *comparison) ended(mark int, model, subject error) {
 	c.t.Helper()
 	if (model == nil) != (subject == nil) {
@@ -257,7 +255,7 @@ func (c *comparison) ended(mark int, model, subject error) {
 	}
 }
 
-// transaction does some random things in one transaction, which is sometimes undone.
+// transaction runs some random operations in one transaction, and sometimes rolls it back.
 func (c *comparison) transaction() {
 	c.t.Helper()
 	ctx, scope := c.t.Context(), c.scope()
@@ -271,8 +269,8 @@ func (c *comparison) transaction() {
 	})
 }
 
-// inOne does operations that next makes up in one transaction of the model and one
-// of the subject.
+// inOne runs the operations that next generates, in one transaction of the model and one of the
+// subject.
 func inOne[T any](c *comparison, next func(ctx context.Context, tx T) (operation, error), model, subject func(fn func(ctx context.Context, tx T) error) error) {
 	c.t.Helper()
 	undo, want := c.gen.IntN(6) == 0, 1+c.gen.IntN(6)
@@ -313,10 +311,10 @@ func inOne[T any](c *comparison, next func(ctx context.Context, tx T) (operation
 	}
 }
 
-// scope is a random one: mostly the whole of an account, sometimes of none.
+// scope returns a random scope: mostly a whole account, sometimes a missing one.
 func (c *comparison) scope() helpdesk.Scope {
 	s := helpdesk.Scope{AccountID: c.gen.any("Account")}
-	if first := c.gen.pool["Account"]; c.gen.IntN(4) > 0 { // much in few accounts
+	if first := c.gen.pool["Account"]; c.gen.IntN(4) > 0 { // most operations are in few accounts
 		s.AccountID = first[c.gen.IntN(min(len(first), 2))]
 	}
 	mailboxes, _ := c.model.Store.Within(s).Mailboxes().List(c.t.Context(), storage.NoFilter{}, all())
@@ -354,7 +352,7 @@ func (c *comparison) events() {
 	c.again(c.t.Context(), c.subject.Events, done)
 }
 
-// everything compares all accounts and their logs.
+// everything compares all accounts and their event logs.
 func (c *comparison) everything() {
 	c.t.Helper()
 	ctx := c.t.Context()
@@ -374,8 +372,7 @@ func (c *comparison) everything() {
 	}
 }
 
-// jobs claims what is due and says at random what became of it. The order of claims
-// is not compared here: all that is due is claimed.
+// jobs claims all due jobs and gives them random results. The order of claims is not compared here.
 func (c *comparison) jobs() {
 	c.t.Helper()
 	ctx := c.t.Context()
@@ -395,7 +392,7 @@ func (c *comparison) jobs() {
 		n := c.gen.IntN(len(c.gen.held))
 		done := do(ctx, c.model.Jobs, c.gen.outcome(c.gen.held[n]))
 		c.again(ctx, c.subject.Jobs, done)
-		if c.gen.IntN(4) > 0 { // or there is a second, late result
+		if c.gen.IntN(4) > 0 { // otherwise there is a second, late result
 			c.gen.held = slices.Delete(c.gen.held, n, n+1)
 		}
 	}
@@ -409,7 +406,7 @@ func (c *comparison) jobs() {
 	c.same("Buried", buried, other)
 }
 
-// id is an argument that names a row; ids, one that names several.
+// id is an argument that identifies a row; ids identifies several.
 type (
 	id struct {
 		noun string
@@ -423,7 +420,7 @@ type (
 
 func one64(noun string, n int64) id { return id{noun, n} }
 
-// plain is an argument as the method takes it.
+// plain returns an argument in the form that the method takes.
 func plain(a any) any {
 	switch a := a.(type) {
 	case id:
@@ -436,7 +433,7 @@ func plain(a any) any {
 	return a
 }
 
-// idMap knows which ids of the subject stand for which of the model.
+// idMap maps ids of the model to ids of the subject.
 type idMap struct {
 	toSubject, toModel map[id]int64
 	learnt             []pair
@@ -451,7 +448,7 @@ func newIDMap() *idMap { return &idMap{toSubject: map[id]int64{}, toModel: map[i
 
 func (m *idMap) mark() int { return len(m.learnt) }
 
-// reset forgets what was learnt since mark.
+// reset forgets the ids learned since mark.
 func (m *idMap) reset(mark int) {
 	learnt := m.learnt[:mark]
 	m.learnt = nil
@@ -464,7 +461,7 @@ func (m *idMap) reset(mark int) {
 
 func (m *idMap) add(p pair) {
 	if old, known := m.toModel[id{p.noun, p.subject}]; known && old != p.model {
-		delete(m.toSubject, id{p.noun, old}) // the subject has used an id again
+		delete(m.toSubject, id{p.noun, old}) // the subject has reused an id
 	}
 	m.toSubject[id{p.noun, p.model}] = p.subject
 	m.toModel[id{p.noun, p.subject}] = p.model
@@ -485,7 +482,7 @@ func (m *idMap) model(noun string, n int64) int64 {
 	return -n
 }
 
-// learn pairs the ids of rows that both sides have given ids to.
+// learn pairs the ids that both sides have assigned to rows.
 func (m *idMap) learn(model, subject any) {
 	a, b := rowIDs(reflect.ValueOf(model), nil), rowIDs(reflect.ValueOf(subject), nil)
 	for i := range min(len(a), len(b)) {
@@ -495,8 +492,8 @@ func (m *idMap) learn(model, subject any) {
 	}
 }
 
-// meet pairs the ids of documents, which only a search tells: both sides find them in
-// the same order, and from then on by the same ids.
+// meet pairs the ids of documents, which only searches return: both sides find them in the same
+// order, and later by the same ids.
 func (m *idMap) meet(model, subject any) {
 	a, b := rowIDs(reflect.ValueOf(model), nil), rowIDs(reflect.ValueOf(subject), nil)
 	for i := range min(len(a), len(b)) {
@@ -511,7 +508,7 @@ func (m *idMap) meet(model, subject any) {
 	}
 }
 
-// rowIDs lists the fields named ID in a value.
+// rowIDs returns the fields named ID in a value.
 func rowIDs(v reflect.Value, found []id) []id {
 	switch v.Kind() {
 	case reflect.Pointer, reflect.Interface:
@@ -535,7 +532,7 @@ func rowIDs(v reflect.Value, found []id) []id {
 	return found
 }
 
-// nounOf names what the ids in a field belong to; "" when it holds none.
+// nounOf returns the noun that the ids in a field refer to, or "" when it holds none.
 func nounOf(in reflect.Type, field string) string {
 	switch field {
 	case "ID":
@@ -561,7 +558,7 @@ func nounOf(in reflect.Type, field string) string {
 	return ""
 }
 
-// translate copies a value deeply with other ids.
+// translate returns a deep copy of a value with other ids.
 func translate(v any, to func(noun string, id int64) int64) any {
 	switch v := v.(type) {
 	case nil:
@@ -618,7 +615,7 @@ func translate(v any, to func(noun string, id int64) int64) any {
 	return out.Interface()
 }
 
-// ordered is a seek whose position has the id of a row.
+// ordered is a Seek whose position contains the id of a row.
 type ordered struct {
 	storage.Seek
 	noun string
@@ -657,11 +654,11 @@ func copyWith(out, in reflect.Value, noun string, to func(string, int64) int64) 
 	}
 }
 
-// generator makes up what is done. It knows the model's ids only.
+// generator generates the operations. It knows only the model's ids.
 type generator struct {
 	*rand.Rand
-	count  int64              // what must be new is made of it
-	pool   map[string][]int64 // ids that were there at some time
+	count  int64              // source of unique values
+	pool   map[string][]int64 // ids that exist or existed
 	held   []storage.ClaimedJob
 	locals []string // local parts of mailboxes
 	now    time.Time
@@ -678,7 +675,7 @@ type operation struct {
 	clash  bool
 }
 
-// note remembers the ids of what was inserted.
+// note records the ids of inserted rows.
 func (g *generator) note(calls []*call) {
 	for _, c := range calls {
 		if !strings.HasPrefix(c.method, "Insert") && !strings.HasSuffix(c.method, ".Insert") {
@@ -699,7 +696,7 @@ func (g *generator) next() int64 {
 	return g.count
 }
 
-// any is the id of a row of some account, which may be gone; rarely of none.
+// any returns the id of a row of any account, possibly deleted, and rarely one of no row.
 func (g *generator) any(noun string) int64 {
 	if len(g.pool[noun]) == 0 || g.IntN(50) == 0 {
 		return nobody

@@ -10,7 +10,7 @@ import (
 	"github.com/helpwright/helpwright/helpdesk"
 )
 
-// testNewestFrom asks for what others have said last, as it is said.
+// testNewestFrom finds the newest interaction of others.
 func testNewestFrom(t *testing.T, b Backend) {
 	w := newWorld(t, b)
 	newest := func(what string, want helpdesk.Interaction, notBy int64) {
@@ -47,7 +47,7 @@ func testNewestFrom(t *testing.T, b Backend) {
 	same(t, "of nothing", helpdesk.Interaction{}, none)
 }
 
-// deskReads are the reads that agents at work need.
+// deskReads are the reads for agents at work.
 func deskReads() map[string]readProbe {
 	return map[string]readProbe{
 		"NewestFrom": {ofMailbox, false, func(ctx context.Context, r helpdesk.Reader, v *world) (any, error) {
@@ -82,7 +82,7 @@ func deskReads() map[string]readProbe {
 	}
 }
 
-// testScheduled finds what waits for its time.
+// testScheduled finds scheduled replies.
 func testScheduled(t *testing.T, b Backend) {
 	w := newWorld(t, b)
 	everything := spread(t, w)

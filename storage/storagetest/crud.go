@@ -31,7 +31,7 @@ func crudTests() []testCase {
 	}
 }
 
-// Everything that a world wrote is read back, by id and in lists.
+// Everything that a world has written can be read back, by id and in lists.
 func testEverything(t *testing.T, b Backend) {
 	w := newWorld(t, b)
 	filled(t, w.user, "DisabledAt", "DisabledByID") // see testDisabledUser
@@ -42,6 +42,10 @@ func testEverything(t *testing.T, b Backend) {
 	filled(t, w.mailbox, "IsDefault")
 	filled(t, w.member.Availability)
 	filled(t, w.invitation)
+	filled(t, w.joinRule)
+	filled(t, w.identity)
+	filled(t, w.passkey)
+	filled(t, w.passkey.PasskeyKey)
 	filled(t, w.mailbox.Inbound, "HasPassword")
 	filled(t, w.newStatus())
 	filled(t, w.customer)
@@ -75,7 +79,7 @@ func testEverything(t *testing.T, b Backend) {
 		Tags:  []helpdesk.Tag{w.tag}, Taggings: []helpdesk.Tagging{{ConversationID: w.conversation.ID, Tag: w.tag}},
 		Views: []helpdesk.View{w.view}, Unread: []helpdesk.UnreadCount{{ConversationID: w.conversation.ID, Count: 1}},
 		Moves:       w.moves,
-		Invitations: []helpdesk.Invitation{w.invitation}, Suppressions: []helpdesk.Suppression{w.suppression},
+		Invitations: []helpdesk.Invitation{w.invitation}, JoinRules: []helpdesk.JoinRule{w.joinRule}, Suppressions: []helpdesk.Suppression{w.suppression},
 		PortalKeys: []helpdesk.PortalKey{w.portalKey},
 		Audit:      []helpdesk.AuditEntry{w.audit},
 		Buried:     []storage.BuriedJob{w.buriedJob},
@@ -113,7 +117,7 @@ func testEverything(t *testing.T, b Backend) {
 	same(t, "InboundPositions", []string{w.mail.Position}, positions)
 }
 
-// deliveriesOf and attachmentsOf read what interactions have.
+// deliveriesOf and attachmentsOf read the rows of interactions.
 func deliveriesOf(r helpdesk.Reader) func(ctx context.Context, interactions []int64) ([]helpdesk.Delivery, error) {
 	return func(ctx context.Context, interactions []int64) ([]helpdesk.Delivery, error) {
 		return r.Deliveries().List(ctx, helpdesk.DeliveryFilter{InteractionIDs: interactions}, storage.Seek{Limit: storage.NoLimit})
@@ -126,10 +130,10 @@ func attachmentsOf(r helpdesk.Reader) func(ctx context.Context, interactions []i
 	}
 }
 
-// nobody is an id that no row has.
+// nobody is an id of no row.
 const nobody = 1 << 50
 
-// one finds a row by its id, and none by another.
+// one finds a row by its id, and none by another id.
 func one[T any](t *testing.T, what string, want T, find func(context.Context, int64) (T, error), id int64) {
 	t.Helper()
 	got, err := find(t.Context(), id)
@@ -141,7 +145,7 @@ func one[T any](t *testing.T, what string, want T, find func(context.Context, in
 	}
 }
 
-// several finds rows by their ids and passes over what is not there, twice or nothing.
+// several finds rows by their ids and ignores missing, duplicate and no ids.
 func several[T any](t *testing.T, what string, want []T, find func(context.Context, []int64) ([]T, error), id int64) {
 	t.Helper()
 	got, err := find(t.Context(), []int64{nobody, id, id, 0})
@@ -171,7 +175,7 @@ func testAccount(t *testing.T, b Backend) {
 		return err
 	})
 	same(t, "number", int64(500), number)
-	// changed was read before the number was taken: writing it must not give 500 out again
+	// changed was read before the number was taken: writing it must not assign 500 again
 	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.UpdateAccount(ctx, &changed) })
 	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error {
 		number, err = tx.TakeNumber(ctx)
@@ -220,7 +224,7 @@ func testMembership(t *testing.T, b Backend) {
 	m.RoleIDs, m.MailboxIDs, m.LastActivity, m.UpdatedAt = []int64{w.role.ID, second.ID}, []int64{w.empty.ID}, at(50), at(51)
 	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.Memberships().Update(ctx, &m) })
 	one(t, "membership", m, w.in().Memberships().Get, m.ID)
-	// who was limited to a mailbox must not see all of them when it is deleted
+	// a member limited to a deleted mailbox must not see all mailboxes afterwards
 	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.Mailboxes().Delete(ctx, w.empty.ID) })
 	limited, err := w.in().Memberships().Get(t.Context(), m.ID)
 	ok(t, err)
@@ -243,7 +247,7 @@ func testMailbox(t *testing.T, b Backend) {
 	m.ID = w.mailbox.ID
 	m.Name, m.Inbound = "Changed", helpdesk.Inbound{Type: helpdesk.InboundForward}
 	given := m
-	given.Inbound.HasPassword = true // is the service's to set
+	given.Inbound.HasPassword = true // set by the service
 	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.Mailboxes().Update(ctx, &given) })
 	one(t, "mailbox", m, w.in().Mailboxes().Get, m.ID)
 	one(t, "other mailbox", w.empty, w.in().Mailboxes().Get, w.empty.ID)
@@ -328,7 +332,7 @@ func testCustomer(t *testing.T, b Backend) {
 	fails(t, "customer by an unknown address", err, fault.NotFound)
 }
 
-// Items with an id are changed, those without get one, those missing go.
+// Items with an id are changed, those without one get one, missing ones are deleted.
 func testCustomerItems(t *testing.T, b Backend) {
 	w := newWorld(t, b)
 	c := w.customer
@@ -350,12 +354,12 @@ func testCustomerItems(t *testing.T, b Backend) {
 	question, err := w.in().Interactions().Get(t.Context(), w.question.ID)
 	ok(t, err)
 	same(t, "address of the interaction", int64(0), question.CustomerEmailID)
-	// an address given up is free again, also in the same update
+	// a deleted address is free again, even within the same update
 	again := c
 	again.Emails = []helpdesk.CustomerEmail{{Email: kept.Email, Key: kept.Key}, {Email: gone.Email, Key: gone.Key}}
 	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.UpdateCustomer(ctx, &again) })
 	one(t, "customer with new rows for old addresses", again, w.in().Customer, c.ID)
-	// an id of somebody else's item
+	// the id of another customer's item
 	stranger := w.newCustomer("stranger")
 	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.InsertCustomer(ctx, &stranger) })
 	for what, spoil := range map[string]func(c *helpdesk.Customer){
@@ -444,7 +448,7 @@ func testCustomerBeyond(t *testing.T, b Backend) {
 	})
 	for name, test := range map[string]struct {
 		mailboxes []int64
-		want      []bool // of the owner of the conversation, the guest, who has written nothing
+		want      []bool // for the owner of the conversation, the guest, and somebody who has written nothing
 	}{
 		"the account":    {nil, []bool{false, false, false}},
 		"its mailbox":    {[]int64{w.mailbox.ID}, []bool{false, false, false}},
@@ -483,7 +487,7 @@ func testConversation(t *testing.T, b Backend) {
 		return tx.Conversations().Update(ctx, &c)
 	})
 	one(t, "conversation", c, w.in().Conversations().Get, c.ID)
-	// what is in it has moved to the other mailbox with it
+	// its contents have moved to the other mailbox with it
 	moved := w.Store.Within(helpdesk.Scope{AccountID: w.account.ID, Mailboxes: []int64{w.empty.ID}})
 	one(t, "interaction", w.question, moved.Interactions().Get, w.question.ID)
 	one(t, "attachment", w.attachment, moved.Attachments().Get, w.attachment.ID)
@@ -579,10 +583,10 @@ func testAttachment(t *testing.T, b Backend) {
 	several(t, "attachments left", []helpdesk.Attachment{w.attachment}, attachmentsOf(w.in()), w.question.ID)
 }
 
-// What the store keeps and gives out is not shared with its callers.
+// What the store keeps and returns is not shared with its callers.
 func testCopies(t *testing.T, b Backend) {
 	w := newWorld(t, b)
-	before := translate(w.content(t), func(_ string, id int64) int64 { return id }) // what is compared must not be shared either
+	before := translate(w.content(t), func(_ string, id int64) int64 { return id }) // a copy, because the compared values must not be shared either
 	w.customer.Emails[0].Email = "changed"
 	w.mailbox.Inbound.SealedPassword[0] = 77
 	w.question.References[0] = "changed"

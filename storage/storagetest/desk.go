@@ -29,7 +29,7 @@ func deskTests() []testCase {
 	}
 }
 
-// atDesk narrows a filter as lists of a desk do.
+// atDesk adds the desk's part to a filter.
 func (g *generator) atDesk(f *helpdesk.ConversationFilter) {
 	switch g.IntN(10) {
 	case 0, 1:
@@ -51,7 +51,7 @@ func (g *generator) atDesk(f *helpdesk.ConversationFilter) {
 	}
 }
 
-// testDeskLists narrows lists by who waits, drafts and failed deliveries.
+// testDeskLists filters lists by waiting customers, drafts and failed deliveries.
 func testDeskLists(t *testing.T, b Backend) {
 	w := newWorld(t, b)
 	everything := spread(t, w)
@@ -64,7 +64,7 @@ func testDeskLists(t *testing.T, b Backend) {
 			case 0: // two drafts, of two users
 				i.Status, drafted[c.ID] = helpdesk.StatusDraft, true
 			case 1:
-				if n%2 == 0 { // it leaves later
+				if n%2 == 0 { // scheduled for later
 					i.SendAt, drafted[c.ID] = at(9), true
 				}
 			}
@@ -140,7 +140,8 @@ func testDeskLists(t *testing.T, b Backend) {
 	}
 }
 
-// counted counts conversations that a reader sees, one by one, and those with each of some tags.
+// counted counts the conversations that a reader sees, one by one, and those with each of some
+// tags.
 func counted(t *testing.T, r helpdesk.Reader, tags ...int64) []helpdesk.ConversationCount {
 	t.Helper()
 	found, err := r.Conversations().List(t.Context(), helpdesk.ConversationOrder{ConversationFilter: helpdesk.ConversationFilter{}, Sort: helpdesk.ByCreated}, all())
@@ -175,7 +176,7 @@ func counted(t *testing.T, r helpdesk.Reader, tags ...int64) []helpdesk.Conversa
 	return counts
 }
 
-// testCountsAtTheSameTime changes conversations and their tags from several sides.
+// testCountsAtTheSameTime changes conversations and their tags concurrently.
 func testCountsAtTheSameTime(t *testing.T, b Backend) {
 	w := newWorld(t, b)
 	list := spread(t, w)[:3]
@@ -209,7 +210,7 @@ func testCountsAtTheSameTime(t *testing.T, b Backend) {
 	same(t, "counts", counted(t, w.in(), w.tag.ID), got)
 }
 
-// testMailFlow counts mails by mailbox and quarter of an hour, and what waits.
+// testMailFlow counts mails by mailbox and quarter of an hour, and queued mails.
 func testMailFlow(t *testing.T, b Backend) {
 	w := newWorld(t, b)
 	begin := base.AddDate(0, 0, 1).Truncate(time.Hour)
@@ -246,7 +247,7 @@ func testMailFlow(t *testing.T, b Backend) {
 	same(t, "of another mailbox", 0, len(none))
 }
 
-// testConversationCounts looks at the counts after everything that writes conversations.
+// testConversationCounts checks the counts after everything that writes conversations.
 func testConversationCounts(t *testing.T, b Backend) {
 	w := newWorld(t, b)
 	one := w.Store.Within(helpdesk.Scope{AccountID: w.account.ID, Mailboxes: []int64{w.empty.ID}})
@@ -289,7 +290,7 @@ func testConversationCounts(t *testing.T, b Backend) {
 			}
 			c.Priority = helpdesk.Priorities()[n%4]
 			ok(t, tx.Conversations().Update(ctx, &c))
-			ok(t, tx.Conversations().Update(ctx, &c)) // which changes nothing
+			ok(t, tx.Conversations().Update(ctx, &c)) // without a change
 		}
 		return nil
 	})
@@ -338,12 +339,12 @@ func (w *world) newReplyFile(reply int64, name string) helpdesk.ReplyFile {
 	return helpdesk.ReplyFile{ReplyID: reply, Filename: w.mark + name, ContentType: "application/pdf", Size: 1 << 40, BlobKey: "r/" + w.mark + "/" + name, CreatedAt: at(1)}
 }
 
-// newSignature is that of the nth of users who are nobody's.
+// newSignature returns the signature of the nth of some users without a member.
 func (w *world) newSignature(n int) helpdesk.Signature {
 	return helpdesk.Signature{UserID: w.user.ID + int64(n), Body: "<b>" + w.mark + "</b>", UpdatedAt: at(n)}
 }
 
-// signers narrows to all of newSignature's users.
+// signers selects all users of newSignature.
 func (w *world) signers() (all helpdesk.SignatureFilter) {
 	for n := range 500 {
 		all.UserIDs = append(all.UserIDs, w.user.ID+int64(n))
@@ -351,7 +352,7 @@ func (w *world) signers() (all helpdesk.SignatureFilter) {
 	return all
 }
 
-// testSavedReplyFilter lists saved replies of users, and by what their names begin with.
+// testSavedReplyFilter lists saved replies by user and by prefix of their names.
 func testSavedReplyFilter(t *testing.T, b Backend) {
 	w := newWorld(t, b)
 	var all []helpdesk.SavedReply
@@ -389,7 +390,7 @@ func testSavedReplyFilter(t *testing.T, b Backend) {
 	}
 }
 
-// testPresence notes who is at conversations, and forgets it.
+// testPresence stores who views conversations, and deletes it.
 func testPresence(t *testing.T, b Backend) {
 	w := newWorld(t, b)
 	second := w.newConversation()
@@ -451,7 +452,7 @@ func testBlockedSenderKeys(t *testing.T, b Backend) {
 	}
 }
 
-// testReplyFiles lists the files of saved replies, which they are removed with.
+// testReplyFiles lists the files of saved replies, which are deleted with them.
 func testReplyFiles(t *testing.T, b Backend) {
 	w := newWorld(t, b)
 	second, none := w.newSavedReply("second"), w.newSavedReply("none")

@@ -22,7 +22,7 @@ func directoryTests() []testCase {
 	}
 }
 
-// testNew looks at a backend that nobody has written to.
+// testNew reads from an empty backend.
 func testNew(t *testing.T, b Backend) {
 	t.Helper()
 	has, err := b.Store.HasUsers(t.Context())
@@ -111,7 +111,7 @@ func testAccountsOf(t *testing.T, b Backend) {
 	same(t, "accounts of nobody", []helpdesk.Account{}, accounts)
 }
 
-// MailboxesToFetch goes over all accounts, so that others' mailboxes come between.
+// MailboxesToFetch covers all accounts, so mailboxes of other tests may be among the results.
 func testMailboxesToFetch(t *testing.T, b Backend) {
 	w, other := newAccount(t, b), newAccount(t, b)
 	forward := w.newMailbox("forward")
@@ -144,8 +144,8 @@ func testMailboxesToFetch(t *testing.T, b Backend) {
 	same(t, "mailboxes to fetch", want, found)
 }
 
-// A system transaction sees what it wrote, is undone as a whole and writes in an
-// account that it has just made.
+// A system transaction sees its own writes, is rolled back as a whole, and can write in an account
+// that it has just created.
 func testSystemTx(t *testing.T, b Backend) {
 	w := newAccount(t, b)
 	account := helpdesk.Account{Name: "Undone " + w.mark, NextNumber: 1, CreatedAt: base, UpdatedAt: base}
@@ -169,7 +169,7 @@ func testSystemTx(t *testing.T, b Backend) {
 	same(t, "error of the function", true, errors.Is(err, errOnPurpose))
 	_, err = b.Store.UserByEmail(t.Context(), user.EmailKey)
 	fails(t, "user after the rollback", err, fault.NotFound)
-	// The id that was rolled back may be somebody else's by now.
+	// The rolled-back id may belong to another account by now.
 	left, err := b.Store.Within(helpdesk.Scope{AccountID: account.ID}).Account(t.Context())
 	if err != nil || left.Name == account.Name {
 		fails(t, "account after the rollback", err, fault.NotFound)

@@ -29,7 +29,7 @@ func event(subject int64) storage.Event {
 	return storage.Event{Type: "test.happened", Subject: subject, Data: []byte("{}"), Time: base}
 }
 
-// Every account counts its events by itself, in the order in which they were emitted.
+// Every account numbers its events separately, in the order they were emitted.
 func testEventOrder(t *testing.T, b Backend) {
 	w, other := newAccount(t, b), newAccount(t, b)
 	for n := range int64(3) {
@@ -94,8 +94,8 @@ func testEventData(t *testing.T, b Backend) {
 	same(t, "event", e, got)
 }
 
-// A reader that goes on from the last event it saw never misses one, while
-// transactions of different length commit in any order.
+// A reader that continues after the last event it saw never misses one, while transactions of
+// different length commit in any order.
 func testNothingIsMissed(t *testing.T, b Backend) {
 	const writers, each = 6, 20
 	w := newAccount(t, b)
@@ -152,7 +152,7 @@ func testNothingIsMissed(t *testing.T, b Backend) {
 	same(t, "events", int64(2*writers*committed), last)
 }
 
-// A list narrows by type, area, conversation and mailbox, in both directions.
+// A list can be filtered by type, area, conversation and mailbox, in both directions.
 func testEventFilter(t *testing.T, b Backend) {
 	w := newAccount(t, b)
 	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error {
@@ -203,7 +203,7 @@ func testEventFilter(t *testing.T, b Backend) {
 	same(t, "last", int64(7), last)
 }
 
-// Who asked to be told of grown logs is, after the commit, and not after a rollback.
+// Watchers are notified of new events after a commit, and not after a rollback.
 func testEventNotify(t *testing.T, b Backend) {
 	notifier, is := b.Events.(storage.EventNotifier)
 	if !is {

@@ -9,7 +9,7 @@ import (
 	"github.com/helpwright/helpwright/storage"
 )
 
-// oneOf chooses a row; the zero value when there is none.
+// oneOf picks a random element; the zero value when there is none.
 func oneOf[T any](g *generator, list []T) T {
 	if len(list) == 0 {
 		var none T
@@ -18,7 +18,7 @@ func oneOf[T any](g *generator, list []T) T {
 	return list[g.IntN(len(list))]
 }
 
-// some is a few rows' ids, and sometimes another's.
+// some returns the ids of a few rows, and sometimes another id.
 func some[T any](g *generator, noun string, list []T, of func(T) int64) idList {
 	out := idList{noun: noun}
 	for _, v := range list {
@@ -36,7 +36,7 @@ func (g *generator) text() string {
 	return oneOf(g, []string{"", "a", "Ä", "it's", `\`, "💥", "a long text with words", "%_?", `{"a":1}`, "שלום"})
 }
 
-// time is one of few, so that many are equal; with none, sometimes none.
+// time returns one of few times, so that many are equal; with none, sometimes the zero time.
 func (g *generator) time(none bool) time.Time {
 	if none && g.IntN(3) == 0 {
 		return time.Time{}
@@ -78,12 +78,12 @@ func (g *generator) directory() operation {
 		{method: "MailboxByLocal", args: []any{g.local()}},
 		{method: "MailboxesToFetch", args: []any{ordered{g.from(seek, "Mailbox"), "Mailbox"}}},
 		{method: "HasUsers"},
-		g.peopleDirectory(seek),
+		g.peopleDirectory(seek), g.identityDirectory(), g.passkeyDirectory(),
 		{method: oneOf(g, []string{"WebhookBacklog", "AccountsWithWebhooks"}), args: []any{ordered{g.from(seek, "Account"), "Account"}}},
 	})
 }
 
-// local is the local part of a mailbox, if there are some.
+// local returns the local part of a mailbox, if there are any.
 func (g *generator) local() string {
 	return oneOf(g, append([]string{"nobody"}, g.locals...))
 }
@@ -101,7 +101,7 @@ func mailboxID(m helpdesk.Mailbox) int64           { return m.ID }
 func mailID(m helpdesk.InboundMail) int64          { return m.ID }
 func customerID(c helpdesk.Customer) int64         { return c.ID }
 
-// either is a row that is seen, or rarely any one.
+// either returns a row that is seen, or rarely any row.
 func (g *generator) either(noun string, seen int64) id {
 	if seen == 0 || g.IntN(10) == 0 {
 		return one64(noun, g.any(noun))
@@ -109,7 +109,7 @@ func (g *generator) either(noun string, seen int64) id {
 	return one64(noun, seen)
 }
 
-// read makes a call of a Reader who sees some content.
+// read generates a call of a Reader that sees some content.
 func (g *generator) read(seen content) operation {
 	seek := storage.Seek{Desc: g.IntN(2) == 0, Limit: 1 + g.IntN(6)}
 	conversation, mailbox := g.either("Conversation", oneOf(g, seen.Conversations).ID), g.either("Mailbox", oneOf(g, seen.Mailboxes).ID)
@@ -126,7 +126,7 @@ func (g *generator) read(seen content) operation {
 		placed.From = &storage.Position{Key: interaction.SortKey(), ID: interaction.ID}
 	}
 	return oneOf(g, []operation{
-		{method: "Account"}, {method: "Roles.List", args: []any{storage.NoFilter{}, storage.Seek{Limit: storage.NoLimit}}}, g.readInvitation(seen, seek),
+		{method: "Account"}, {method: "Roles.List", args: []any{storage.NoFilter{}, storage.Seek{Limit: storage.NoLimit}}}, g.readInvitation(seen, seek), g.readJoinRule(seen, seek),
 		{method: "Memberships.Get", args: []any{g.either("Membership", oneOf(g, seen.Memberships).ID)}},
 		{method: "Memberships.List", args: []any{storage.NoFilter{}, ordered{g.from(seek, "Membership"), "Membership"}}},
 		{method: "UsersByID", args: []any{idList{"User", []int64{g.any("User"), oneOf(g, seen.Memberships).UserID}}}},
@@ -259,7 +259,7 @@ func (g *generator) filter(seen content) helpdesk.ConversationFilter {
 	return f
 }
 
-// terms and queries are of few words, so that they meet.
+// terms and queries use few words, so that they match often.
 func (g *generator) terms() []string {
 	var out []string
 	for _, term := range []string{"a", "ab", "abc", "b", "東京", "京都", "ж", "1"} {
@@ -278,8 +278,8 @@ func (g *generator) query() []helpdesk.SearchTerm {
 	return out
 }
 
-// write makes a call of a Tx that sees some content. It breaks at most one rule,
-// so that there is one right error.
+// write generates a call of a Tx that sees some content. It violates at most one rule, so that
+// there is one correct error.
 func (g *generator) write(seen content) operation {
 	switch p := g.IntN(100); {
 	case p < 10:
@@ -443,7 +443,7 @@ func (g *generator) writeCustomer(seen content) operation {
 	return operation{method: "UpdateCustomer", args: []any{&c}, clash: clash}
 }
 
-// address is a customer and one of its addresses, or none of them.
+// address returns a customer and one of its addresses, or neither.
 func (g *generator) address(seen content) (customer, email int64, text string) {
 	c := oneOf(g, seen.Customers)
 	e := oneOf(g, c.Emails)
@@ -597,7 +597,7 @@ func (g *generator) outbox(seen content) operation {
 	return operation{method: "Enqueue", args: []any{[]storage.Job{j}}}
 }
 
-// outcome says what became of a job that was claimed once.
+// outcome is a random result for a claimed job.
 func (g *generator) outcome(j storage.ClaimedJob) operation {
 	switch g.IntN(4) {
 	case 0:

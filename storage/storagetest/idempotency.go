@@ -39,7 +39,7 @@ func unitTests() []testCase {
 	}
 }
 
-// idempotency is the backend's, which need not have any.
+// idempotency returns the backend's Idempotency, which is optional.
 func idempotency(t *testing.T, b Backend) storage.Idempotency {
 	t.Helper()
 	i, ok := b.Store.(storage.Idempotency)
@@ -49,7 +49,7 @@ func idempotency(t *testing.T, b Backend) storage.Idempotency {
 	return i
 }
 
-// note is one of a key that this test alone has, until minute n.
+// note returns a note with a key of this test's own, valid until minute n.
 func note(t *testing.T, name string, n int) storage.Note {
 	t.Helper()
 	key, request := sha256.Sum256([]byte(t.Name()+"\x00"+name)), sha256.Sum256([]byte("request"))
@@ -84,7 +84,7 @@ func testNotes(t *testing.T, b Backend) {
 	same(t, "nothing is left of the first", second, got)
 }
 
-// insertTag is an effect.
+// insertTag is a sample effect.
 func (w *world) insertTag(ctx context.Context, name string) error {
 	return w.Store.InTx(ctx, w.scope, func(ctx context.Context, tx helpdesk.Tx) error {
 		tag := w.newTag(name)
@@ -104,7 +104,7 @@ func (w *world) tagNames(t *testing.T, ctx context.Context) []string {
 	return names
 }
 
-// The note is there exactly if the effect is.
+// The note exists exactly when the effect does.
 func testNoteAndEffect(t *testing.T, b Backend) {
 	i, w := idempotency(t, b), newAccount(t, b)
 	for _, commit := range []bool{false, true} {
@@ -128,8 +128,8 @@ func testNoteAndEffect(t *testing.T, b Backend) {
 	}
 }
 
-// Of many who note a key with their effect at once one succeeds, also when the note
-// that was there may be forgotten.
+// Of many concurrent transactions that note the same key with an effect one succeeds, even when an
+// expired note exists.
 func testNotedAtOnce(t *testing.T, b Backend) {
 	i, w := idempotency(t, b), newAccount(t, b)
 	for round := range 5 {
@@ -189,7 +189,7 @@ func testOnce(t *testing.T, b Backend) {
 
 func testSweep(t *testing.T, b Backend) {
 	i := idempotency(t, b)
-	old := time.Date(1990, 1, 1, 0, 0, 0, 0, time.UTC) // before what other tests keep
+	old := time.Date(1990, 1, 1, 0, 0, 0, 0, time.UTC) // older than the notes of other tests
 	for _, name := range []string{"a", "b", "c", "d", "e"} {
 		n := note(t, name, 0)
 		n.Until = old
@@ -207,7 +207,7 @@ func testSweep(t *testing.T, b Backend) {
 	ok(t, err)
 }
 
-// What is done in a unit is seen in it, and by others after the commit.
+// Changes in a unit are visible in it, and to others after the commit.
 func testUnitCommit(t *testing.T, b Backend) {
 	i, w := idempotency(t, b), newAccount(t, b)
 	ctx, unit := i.Begin(t.Context(), nil)
@@ -228,7 +228,7 @@ func testUnitCommit(t *testing.T, b Backend) {
 	same(t, "tags", []string{"a", "b"}, w.tagNames(t, t.Context()))
 	same(t, "events", 1, len(w.log(t)))
 	same(t, "jobs", 1, len(w.claim(t, 10, at(1), at(2))))
-	ok(t, w.insertTag(ctx, "c")) // the context means nothing now
+	ok(t, w.insertTag(ctx, "c")) // the context has no effect by now
 	same(t, "tags after the end", []string{"a", "b", "c"}, w.tagNames(t, ctx))
 }
 
@@ -317,7 +317,7 @@ func testUnitOfBothDomains(t *testing.T, b Backend) {
 	}
 }
 
-// First runs with the first transaction, also when nothing else does.
+// First runs with the first transaction, even when nothing else runs.
 func testUnitFirst(t *testing.T, b Backend) {
 	i, w := idempotency(t, b), newAccount(t, b)
 	times, refuse := 0, errOnPurpose
@@ -350,7 +350,7 @@ func testUnitFirst(t *testing.T, b Backend) {
 	same(t, "tags", []string{"first", "a", "b"}, w.tagNames(t, t.Context()))
 }
 
-// Of many who change what they have read, with it as the precondition, one succeeds.
+// Of many concurrent changes with what was read as the precondition one succeeds.
 func testUnitPrecondition(t *testing.T, b Backend) {
 	i, w := idempotency(t, b), newWorld(t, b)
 	rename := func(read func(context.Context) (string, error), write func(ctx context.Context, name string) error) {
@@ -420,7 +420,7 @@ func testUnitPrecondition(t *testing.T, b Backend) {
 	}))
 }
 
-// What a unit has read locked nobody else changes until it ends.
+// Others cannot change what a unit has read under Locking until it ends.
 func testUnitLocking(t *testing.T, b Backend) {
 	i, w := idempotency(t, b), newWorld(t, b)
 	ctx, unit := i.Begin(t.Context(), func(ctx context.Context) error {
@@ -442,7 +442,7 @@ func testUnitLocking(t *testing.T, b Backend) {
 			return err
 		})
 	})
-	time.Sleep(50 * time.Millisecond) // the other is waiting by then, or comes later
+	time.Sleep(50 * time.Millisecond) // the other one is waiting by now, or comes later
 	got, err := w.in().Tags().Get(ctx, w.tag.ID)
 	ok(t, err)
 	same(t, "tag", w.tag, got)

@@ -24,7 +24,7 @@ func isolationTests() []testCase {
 	}
 }
 
-// level says what a method's answer belongs to.
+// level says what a method's result belongs to.
 type level int
 
 const (
@@ -32,18 +32,18 @@ const (
 	ofAccount              // to the account: hidden from other accounts
 )
 
-// readProbe calls a Reader's method with the ids of v. The answer to a stranger is
-// NotFound, or has nothing of v in it.
+// readProbe calls a Reader's method with the ids of v. A stranger gets a NotFound fault, or a
+// result that contains nothing of v.
 type readProbe = readProbeOf[helpdesk.Reader]
 
 type readProbeOf[R any] struct {
 	level level
-	must  bool // the answer must be NotFound
+	must  bool // the result must be NotFound
 	call  func(ctx context.Context, r R, v *world) (any, error)
 }
 
-// writeProbe calls a Tx's method with the ids of v; the answer to a stranger is
-// NotFound, or nil where quiet, and nothing of v changes.
+// writeProbe calls a Tx's method with the ids of v. A stranger gets a NotFound fault, or nil where
+// quiet, and nothing of v changes.
 type writeProbe = writeProbeOf[helpdesk.Tx]
 
 type writeProbeOf[T any] struct {
@@ -52,12 +52,12 @@ type writeProbeOf[T any] struct {
 	call  func(ctx context.Context, tx T, v *world) error
 }
 
-// untouchable are the methods of Tx that take no id of somebody's: they work in
-// the own account only, which OwnAccountOnly tests.
+// untouchable lists the methods of Tx that take no id of another account: they work only in the own
+// account, which OwnAccountOnly tests.
 func untouchable() []string {
 	return []string{"DeleteAccount", "TakeNumber", "InsertCustomer", "Enqueue", "Emit",
 		"LockAccount", "SaveNotifyChoices", "PruneNotifications",
-		"InsertAudit",
+		"InsertAudit", "NewIDs", "SaveNewIDs", "ForgetNewIDs",
 		"WebhookCursorForUpdate", "StartWebhookCursor", "SaveWebhookCursor", "DeleteWebhookCursor"}
 }
 
@@ -66,8 +66,8 @@ func testProbesComplete(t *testing.T, _ Backend) {
 	probesComplete(t, readProbes(), writeProbes(), append(rows, "Reader"), untouchable())
 }
 
-// probesComplete checks that every method of R is probed or gives the rows of a noun, and
-// that every further one of T is, does or is untouchable.
+// probesComplete checks that every method of R has a probe or returns the rows of a noun, and that
+// every other method of T has a probe, returns rows or is untouchable.
 func probesComplete[R, T any](t *testing.T, reads map[string]readProbeOf[R], writes map[string]writeProbeOf[T], rows, untouchable []string) {
 	t.Helper()
 	reader := reflect.TypeFor[R]()
@@ -95,7 +95,7 @@ func probesComplete[R, T any](t *testing.T, reads map[string]readProbeOf[R], wri
 	}
 }
 
-// answer makes a probe's call out of a method's results.
+// answer adapts a method's results to a probe's.
 func answer[T any](v T, err error) (any, error) { return v, err }
 
 func readProbes() map[string]readProbe {
@@ -167,6 +167,7 @@ func readProbes() map[string]readProbe {
 	probesOf(nouns(), probes, map[string]writeProbe{})
 	maps.Copy(probes, deskReads())
 	maps.Copy(probes, notificationReads())
+	maps.Copy(probes, transferReads())
 	return probes
 }
 
@@ -186,7 +187,7 @@ func ledgerReads() map[string]readProbe {
 	}
 }
 
-// nonZero makes a leak of an answer that has no text to find the mark in.
+// nonZero reports a leak for a result without text that could contain the mark.
 func nonZero[T comparable](got T, v *world) any {
 	var zero T
 	if got != zero {
@@ -217,7 +218,7 @@ func writeProbes() map[string]writeProbe {
 		"AddParticipants": {call: func(ctx context.Context, tx tx, v *world) error {
 			return tx.AddParticipants(ctx, v.conversation.ID, []string{"thief@example.com"})
 		}},
-		// removing none of them is no failure either, as long as none is removed
+		// deleting none of them is not an error, as long as none is deleted
 		"DeleteDeliveries": {quiet: true, call: func(ctx context.Context, tx tx, v *world) error { return tx.DeleteDeliveries(ctx, v.answer.ID) }},
 		"InsertInbound": {call: func(ctx context.Context, tx tx, v *world) error {
 			m := v.newMail("thief")
@@ -243,12 +244,13 @@ func writeProbes() map[string]writeProbe {
 	maps.Copy(probes, notificationWrites())
 	maps.Copy(probes, webhookWrites())
 	maps.Copy(probes, retentionWrites())
+	maps.Copy(probes, transferWrites())
 	probesOf(nouns(), map[string]readProbe{}, probes)
 	return probes
 }
 
-// organisingReads and organisingWrites are the probes of tags, views, read marks,
-// merging, roles and invitations.
+// organisingReads and organisingWrites are the probes for tags, views, read marks, merging, roles
+// and invitations.
 func organisingReads() map[string]readProbe {
 	type r = helpdesk.Reader
 	return map[string]readProbe{
@@ -295,8 +297,7 @@ func organisingWrites() map[string]writeProbe {
 	}
 }
 
-// stranger is a scope that must not reach the victim's data, or only that of the
-// account.
+// stranger is a scope that must not reach the victim's data, or only that of the account.
 type stranger[S any] struct {
 	scope S
 	level level
@@ -315,7 +316,7 @@ func strangers(victim, other *world) map[string]stranger[helpdesk.Scope] {
 	}
 }
 
-// covered reports whether something at a level is hidden from strangers of another.
+// covered reports whether data of a level is hidden from strangers of another level.
 func covered(probe, stranger level) bool { return stranger == ofAccount || probe == ofMailbox }
 
 func testReadProbes(t *testing.T, b Backend) {
@@ -343,7 +344,7 @@ func testReadProbes(t *testing.T, b Backend) {
 	sameFault(t, victim, other)
 }
 
-// tryReads makes a stranger's reader call all probes that are hidden from it.
+// tryReads calls all probes that are hidden from a stranger's reader.
 func tryReads[R any](t *testing.T, victim *world, who string, level level, probes map[string]readProbeOf[R], r R) {
 	t.Helper()
 	for name, probe := range probes {
@@ -362,8 +363,8 @@ func tryReads[R any](t *testing.T, victim *world, who string, level level, probe
 	}
 }
 
-// tryWrites makes a stranger call all probes that are hidden from it, each in a
-// transaction that begin opens.
+// tryWrites calls all probes that are hidden from a stranger, each in a transaction that begin
+// opens.
 func tryWrites[T any](t *testing.T, victim *world, who string, level level, probes map[string]writeProbeOf[T], begin func(fn func(ctx context.Context, tx T) error) error) {
 	t.Helper()
 	for name, probe := range probes {
@@ -377,12 +378,12 @@ func tryWrites[T any](t *testing.T, victim *world, who string, level level, prob
 	}
 }
 
-// marksOnly are the probes whose own answer has no text.
+// marksOnly reports a probe whose result has no text.
 func marksOnly(name string) bool {
 	return name == "CustomerStats" || name == "CustomerBeyond" || name == "Membership" || name == "LastEvent"
 }
 
-// sameFault compares the errors for what is not there with those for what is somebody else's.
+// sameFault compares the errors for missing rows with those for rows of other accounts.
 func sameFault(t *testing.T, victim, stranger *world) {
 	t.Helper()
 	text := func(id int64, err error) string {
@@ -412,7 +413,7 @@ func testWriteProbes(t *testing.T, b Backend) {
 	same(t, "thief takes part", false, took)
 }
 
-// Methods that take no id work in the own account only.
+// Methods that take no id work only in the own account.
 func testOwnAccountOnly(t *testing.T, b Backend) {
 	victim, stranger := newWorld(t, b), newWorld(t, b)
 	before := victim.content(t)
@@ -449,7 +450,7 @@ func testOwnAccountOnly(t *testing.T, b Backend) {
 	fails(t, "a number of no account", err, fault.NotFound)
 }
 
-// No row can be made to refer to another account's.
+// No row can refer to a row of another account.
 func testReferences(t *testing.T, b Backend) {
 	victim, w := newWorld(t, b), newWorld(t, b)
 	for name, fn := range map[string]txFunc{
@@ -548,7 +549,7 @@ func testReferences(t *testing.T, b Backend) {
 	}
 }
 
-// A scope with some mailboxes works within them as one with all.
+// A scope with some mailboxes works within them like a scope with all.
 func testScopes(t *testing.T, b Backend) {
 	w := newWorld(t, b)
 	hidden := w.newConversation()
@@ -580,7 +581,7 @@ func testScopes(t *testing.T, b Backend) {
 	ok(t, err)
 	left := w.content(t)
 	same(t, "conversations left", []helpdesk.Conversation{hidden}, left.Conversations)
-	// deleting a customer looks at all conversations, in the scope or not
+	// deleting a customer affects all conversations, whether or not they are in the scope
 	err = b.Store.InTx(t.Context(), scope, func(ctx context.Context, tx helpdesk.Tx) error { return tx.DeleteCustomer(ctx, w.customer.ID) })
 	fails(t, "deleting a customer with conversations out of sight", err, fault.Conflict)
 }

@@ -38,7 +38,7 @@ func (w *world) enqueue(t *testing.T, jobs ...storage.Job) {
 	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.Enqueue(ctx, jobs...) })
 }
 
-// job is a job of this world that is due n minutes after base.
+// job returns a job of this world that is due n minutes after base.
 func (w *world) job(subject int64, n int) storage.Job {
 	return storage.Job{Kind: w.kind(), AccountID: w.account.ID, Subject: subject, RunAt: at(n)}
 }
@@ -47,7 +47,7 @@ func subjects(jobs []storage.ClaimedJob) []int64 {
 	return ids(jobs, func(j storage.ClaimedJob) int64 { return j.Subject })
 }
 
-// The oldest due job comes first; what is not due does not come.
+// The oldest due job is claimed first; jobs that are not due are not claimed.
 func testClaimOrder(t *testing.T, b Backend) {
 	w := newAccount(t, b)
 	w.enqueue(t, w.job(1, 5), w.job(2, 3), w.job(3, 4), w.job(4, 3), w.job(5, 10))
@@ -95,7 +95,7 @@ func testLease(t *testing.T, b Backend) {
 	}
 }
 
-// Results of an attempt whose job was taken over change nothing.
+// Results of an attempt whose job was taken over have no effect.
 func testFence(t *testing.T, b Backend) {
 	w := newAccount(t, b)
 	w.enqueue(t, w.job(1, 0))
@@ -109,7 +109,7 @@ func testFence(t *testing.T, b Backend) {
 	same(t, "buried", 0, len(w.buried(t)))
 	ok(t, b.Jobs.Extend(t.Context(), current, at(11)))
 	ok(t, b.Jobs.Finish(t.Context(), current))
-	ok(t, b.Jobs.Finish(t.Context(), current)) // again is no error
+	ok(t, b.Jobs.Finish(t.Context(), current)) // repeating it is not an error
 	same(t, "after the end", 0, len(w.claim(t, 10, at(1000), at(2000))))
 	fails(t, "extending a finished job", b.Jobs.Extend(t.Context(), current, at(99)), fault.Conflict)
 }
@@ -126,7 +126,7 @@ func testRetry(t *testing.T, b Backend) {
 	}
 }
 
-// A job remembers what became of its attempts, and tells those apart of which nothing is known.
+// A job records the results of its attempts, and counts separately those without one.
 func testOutcomes(t *testing.T, b Backend) {
 	type outcome struct{ Attempt, Failed, Away, Lost int }
 	w := newAccount(t, b)
@@ -145,19 +145,19 @@ func testOutcomes(t *testing.T, b Backend) {
 	}
 	first := claim(1)
 	is(outcome{Attempt: 1}, first)
-	is(outcome{Attempt: 2, Lost: 1}, claim(3)) // the lease of the first is over
+	is(outcome{Attempt: 2, Lost: 1}, claim(3)) // the lease of the first has expired
 	third := claim(5)
 	is(outcome{Attempt: 3, Lost: 2}, third)
 	third.Failed, third.Away = 4, 5
 	ok(t, b.Jobs.Retry(t.Context(), third, at(6), "failed"))
-	ok(t, b.Jobs.Retry(t.Context(), first, at(6), "late")) // and counts for nothing
+	ok(t, b.Jobs.Retry(t.Context(), first, at(6), "late")) // too late to count
 	fourth := claim(7)
 	is(outcome{Attempt: 4, Failed: 4, Away: 5}, fourth)
 	ok(t, b.Jobs.Extend(t.Context(), fourth, at(9)))
 	is(outcome{Attempt: 5, Failed: 4, Away: 5, Lost: 1}, claim(10))
 }
 
-// buried lists the given-up jobs of this world, newest first.
+// buried lists the buried jobs of this world, newest first.
 func (w *world) buried(t *testing.T) []storage.BuriedJob {
 	t.Helper()
 	var mine []storage.BuriedJob
@@ -192,11 +192,11 @@ func testBury(t *testing.T, b Backend) {
 	}
 	same(t, "buried", []storage.BuriedJob{
 		{Job: unique, Attempt: 1, Reason: "reason 3"}, {Job: w.job(2, 1), Attempt: 1, Reason: "reason 2"}, {Job: w.job(1, 0), Attempt: 1, Reason: "reason 1"}}, got)
-	w.enqueue(t, unique) // the given-up job does not keep its key
+	w.enqueue(t, unique) // a buried job does not occupy its key
 	same(t, "the same key again", []int64{3}, subjects(w.claim(t, 10, at(5), at(6))))
 }
 
-// bury gives a job of the account up.
+// bury gives up a job of the account.
 func (w *world) bury(t *testing.T, j storage.Job) storage.BuriedJob {
 	t.Helper()
 	j.AccountID = w.account.ID
@@ -213,7 +213,7 @@ func testBuriedJobs(t *testing.T, b Backend) {
 	one := w.bury(t, storage.Job{Kind: "one-" + w.mark, Subject: 1, RunAt: base})
 	two := w.bury(t, storage.Job{Kind: "two-" + w.mark, Subject: 2, RunAt: base})
 	three := w.bury(t, storage.Job{Kind: "one-" + w.mark, Subject: 3, RunAt: base})
-	w.enqueue(t, storage.Job{Kind: "one-" + w.mark, AccountID: w.account.ID, Subject: 4, RunAt: base}) // which nobody has given up
+	w.enqueue(t, storage.Job{Kind: "one-" + w.mark, AccountID: w.account.ID, Subject: 4, RunAt: base}) // not buried
 	read := func(f helpdesk.BuriedJobFilter, seek storage.Seek) []storage.BuriedJob {
 		t.Helper()
 		got, err := w.in().BuriedJobs(t.Context(), f, seek)
@@ -283,7 +283,7 @@ func testUniqueKey(t *testing.T, b Backend) {
 	first, twin, free := w.job(1, 0), w.job(2, 0), w.job(3, 0)
 	first.UniqueKey, twin.UniqueKey = "key "+w.mark, "key "+w.mark
 	w.enqueue(t, first, twin, free, free)
-	other.enqueue(t, twin) // keys are everybody's
+	other.enqueue(t, twin) // keys are shared by all accounts
 	jobs := w.claim(t, 10, at(1), at(10))
 	same(t, "jobs", []int64{1, 3, 3}, subjects(jobs))
 	same(t, "key", first.UniqueKey, jobs[0].UniqueKey)
@@ -322,7 +322,7 @@ func testFinishBatch(t *testing.T, b Backend) {
 	same(t, "left", 20, len(left))
 }
 
-// Many who claim at once get every job once.
+// Concurrent claims return every job exactly once.
 func testConcurrentClaims(t *testing.T, b Backend) {
 	const total, workers = 200, 8
 	w := newAccount(t, b)
@@ -336,7 +336,7 @@ func testConcurrentClaims(t *testing.T, b Backend) {
 	var group sync.WaitGroup
 	for range workers {
 		group.Go(func() {
-			for empty := 0; empty < 3; { // another's claim may hide what is left for a moment
+			for empty := 0; empty < 3; { // a concurrent claim may hide the rest for a moment
 				got, err := b.Jobs.Claim(t.Context(), []string{w.kind()}, 7, at(10), at(100))
 				if err != nil {
 					t.Errorf("claim: %v", err)
@@ -393,7 +393,7 @@ func make64k() []byte {
 	return b
 }
 
-// Wake may say nothing; what it must not do is keep a commit waiting.
+// Wake need not send anything, but it must not delay a commit.
 func testWake(t *testing.T, b Backend) {
 	w := newAccount(t, b)
 	if b.Jobs.Wake() == nil {

@@ -12,7 +12,8 @@ import (
 // withKB reports whether both backends have a knowledge base.
 func (c *comparison) withKB() bool { return c.model.KB != nil && c.subject.KB != nil }
 
-// kbScope is a random one: mostly a site, rarely an account or none. Much is in few sites.
+// kbScope returns a random scope: mostly a site, rarely an account or none. Few sites get most
+// operations.
 func (c *comparison) kbScope() kb.Scope {
 	ctx, s := c.t.Context(), c.scope()
 	if c.gen.IntN(4) > 0 {
@@ -32,7 +33,7 @@ func (c *comparison) kbScope() kb.Scope {
 	return scope
 }
 
-// kb changes something or looks for it.
+// kb runs a change or a read.
 func (c *comparison) kb() {
 	c.t.Helper()
 	if c.gen.IntN(3) > 0 {
@@ -77,7 +78,7 @@ func (c *comparison) kbRead() {
 	c.again(ctx, c.subject.KB, done)
 }
 
-// kbEverything compares all that an account has of a knowledge base.
+// kbEverything compares the whole knowledge base of an account.
 func (c *comparison) kbEverything(account int64) {
 	c.t.Helper()
 	ctx := c.t.Context()
@@ -96,7 +97,7 @@ func (c *comparison) kbEverything(account int64) {
 	}
 }
 
-// readKB makes a call of a reader who sees some of a knowledge base.
+// readKB generates a call of a reader that sees part of a knowledge base.
 func (g *generator) readKB(seen library) operation {
 	seek := storage.Seek{Desc: g.IntN(2) == 0, Limit: 1 + g.IntN(6)}
 	reads := append(g.readSite(seen, seek), g.readDecor(seen, seek)...)
@@ -107,8 +108,7 @@ func (g *generator) readKB(seen library) operation {
 	return oneOf(g, reads)
 }
 
-// writeKB makes up a change of it. Articles without a live revision are among those
-// given, and not in what is seen.
+// writeKB generates a change. Articles without a live revision are in articles, but not in seen.
 func (g *generator) writeKB(scope kb.Scope, seen library, articles []kb.Article) operation {
 	switch p := g.IntN(20); {
 	case p < 1, p < 18 && scope.SiteID == 0:

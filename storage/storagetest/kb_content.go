@@ -2,6 +2,7 @@ package storagetest
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"testing"
 
@@ -23,7 +24,7 @@ func articleTests() []testCase {
 	}
 }
 
-// Counters are left alone, and what is not empty stays.
+// Counters are not written, and a collection that is not empty cannot be deleted.
 func testCollection(t *testing.T, b Backend) {
 	w := newLibrary(t, b)
 	changed := w.shelf.collection
@@ -47,7 +48,7 @@ func testCollection(t *testing.T, b Backend) {
 func testCategory(t *testing.T, b Backend) {
 	w := newLibrary(t, b)
 	second, changed := w.newCollection(5), w.shelf.category
-	changed.Articles, changed.Views = 99, 99 // are left alone
+	changed.Articles, changed.Views = 99, 99 // not written
 	w.kb(t, w.shelf.scope, func(ctx context.Context, tx kb.Tx) error {
 		ok(t, tx.Collections().Insert(ctx, &second))
 		changed.CollectionID = second.ID
@@ -73,7 +74,7 @@ func testArticle(t *testing.T, b Backend) {
 	one(t, "published article", want, w.inSite().PublishedArticle, want.Article.ID)
 	a := w.newArticle(8)
 	a.ID, a.Live, a.Draft, a.LastRevision, a.Published, a.CategoryIDs, a.UpdatedAt = want.Article.ID, 2, 0, 7, false, nil, at(9)
-	a.Views, a.Feedbacks = 99, 99 // are left alone
+	a.Views, a.Feedbacks = 99, 99 // not written
 	w.kb(t, w.shelf.scope, func(ctx context.Context, tx kb.Tx) error {
 		some, err := tx.LockArticles(ctx, []int64{nobody, a.ID})
 		ok(t, err)
@@ -98,7 +99,7 @@ func testRevisions(t *testing.T, b Backend) {
 	again := func(ctx context.Context, tx kb.Tx) error { r := w.shelf.live; return tx.InsertRevision(ctx, &r) }
 	fails(t, "a number again", w.tryKB(t, again), fault.Conflict)
 	changed := w.newRevision(w.shelf.article, 2)
-	changed.Status, changed.CollectionID, changed.CategoryIDs, changed.SortOrder = kb.Unpublished, nobody, []int64{nobody}, -1 // are not looked up
+	changed.Status, changed.CollectionID, changed.CategoryIDs, changed.SortOrder = kb.Unpublished, nobody, []int64{nobody}, -1 // not checked
 	changed.SourceLocale, changed.Translations, changed.UpdatedAt = "en", changed.Translations[:1], at(20)
 	want := []kb.Revision{w.shelf.live, changed}
 	w.kb(t, w.shelf.scope, func(ctx context.Context, tx kb.Tx) error {
@@ -123,7 +124,7 @@ func testRevisions(t *testing.T, b Backend) {
 	fails(t, "updating what is gone", w.tryKB(t, func(ctx context.Context, tx kb.Tx) error { return tx.UpdateRevision(ctx, &changed) }), fault.NotFound)
 }
 
-// Lists go by sort order, where many are equal.
+// Lists are in sort order, with many equal keys.
 func testContentPages(t *testing.T, b Backend) {
 	w := newLibrary(t, b)
 	var collections []kb.Collection
@@ -206,7 +207,7 @@ func keep[T any](list []T, match func(T) bool) []T {
 	return out
 }
 
-// brief takes contents off, as [kb.ArticleFilter] says.
+// brief removes contents, as [kb.ArticleFilter] describes.
 func brief(a kb.ArticleRevision) kb.ArticleRevision {
 	a.Revision.Translations = slices.Clone(a.Revision.Translations)
 	for i := range a.Revision.Translations {
@@ -219,7 +220,7 @@ func brief(a kb.ArticleRevision) kb.ArticleRevision {
 // What readers choose from: by views, by time, the first of each category.
 func testShelves(t *testing.T, b Backend) {
 	w := newLibrary(t, b)
-	newLibrary(t, b) // of which nothing is seen
+	newLibrary(t, b) // must not be visible
 	second, other := w.newCategory(9), w.newCategory(10)
 	var articles []kb.ArticleRevision
 	w.kb(t, w.shelf.scope, func(ctx context.Context, tx kb.Tx) error {
@@ -262,19 +263,45 @@ func testShelves(t *testing.T, b Backend) {
 	check("two by views", pick(3, 1))(r.TopArticles(t.Context(), kb.MostViewed, 2))
 	check("by time", pick(2, 1, 0, 5, 3))(r.TopArticles(t.Context(), kb.LatestChanged, 9))
 	check("none", nil)(r.TopArticles(t.Context(), kb.LatestChanged, 0))
-	check("the first of one", pick(2))(r.FirstArticles(t.Context(), []int64{w.shelf.category.ID}, 1))
-	check("the first of each", pick(5, 2))(r.FirstArticles(t.Context(), []int64{second.ID, w.shelf.category.ID, other.ID, nobody}, 1))
-	check("two of each", pick(5, 2, 1))(r.FirstArticles(t.Context(), []int64{second.ID, w.shelf.category.ID}, 2))
-	check("all of each", pick(5, 2, 1, 0))(r.FirstArticles(t.Context(), []int64{second.ID, w.shelf.category.ID}, 50))
-	check("none of each", nil)(r.FirstArticles(t.Context(), []int64{second.ID}, 0))
-	check("of no category", nil)(r.FirstArticles(t.Context(), nil, 5))
+	firsts := func(n int, ids ...int64) (of []kb.FirstOf) {
+		for _, id := range ids {
+			of = append(of, kb.FirstOf{CategoryID: id, N: n})
+		}
+		return of
+	}
+	check("the first of one", pick(2))(r.FirstArticles(t.Context(), firsts(1, w.shelf.category.ID)))
+	check("the first of each", pick(5, 2))(r.FirstArticles(t.Context(), firsts(1, second.ID, w.shelf.category.ID, other.ID, nobody)))
+	check("two of each", pick(5, 2, 1))(r.FirstArticles(t.Context(), firsts(2, second.ID, w.shelf.category.ID)))
+	check("all of each", pick(5, 2, 1, 0))(r.FirstArticles(t.Context(), firsts(50, second.ID, w.shelf.category.ID)))
+	check("one of the first, all of the other", pick(5, 2, 1, 0))(r.FirstArticles(t.Context(), append(firsts(1, second.ID), firsts(50, w.shelf.category.ID)...)))
+	check("all of the first, one of the other", pick(5, 2, 1))(r.FirstArticles(t.Context(), append(firsts(50, second.ID), firsts(1, w.shelf.category.ID)...)))
+	check("none of the first, one of the other", pick(2))(r.FirstArticles(t.Context(), append(firsts(0, second.ID), firsts(1, w.shelf.category.ID)...)))
+	check("of one that is named twice", pick(2, 1))(r.FirstArticles(t.Context(), append(firsts(1, w.shelf.category.ID), firsts(2, w.shelf.category.ID)...)))
+	check("of one that is named twice, the most first", pick(2))(r.FirstArticles(t.Context(), append(firsts(2, w.shelf.category.ID), firsts(1, w.shelf.category.ID)...)))
+	check("none of each", nil)(r.FirstArticles(t.Context(), firsts(0, second.ID)))
+	check("of no category", nil)(r.FirstArticles(t.Context(), nil))
 	check("a brief list", pick(5, 3, 2, 1, 0))(r.PublishedArticles(t.Context(), kb.ArticleFilter{Brief: true}, all()))
-	locales, err := r.PublishedLocales(t.Context())
+	front, err := r.Front(t.Context())
 	ok(t, err)
-	same(t, "locales", []string{"de", "de-AT", "en", "pt-BR"}, locales)
-	locales, err = w.KB.Within(kb.Scope{AccountID: w.account.ID, SiteID: w.shelf.bare.ID}).PublishedLocales(t.Context())
+	theme, err := r.ActiveTheme(t.Context())
 	ok(t, err)
-	same(t, "locales of an empty site", 0, len(locales))
+	same(t, "front", kb.Front{Locales: []string{"de", "de-AT", "en", "pt-BR"}, ThemeID: theme.ID, ThemeRevision: theme.Revision}, front)
+	front, err = w.KB.Within(kb.Scope{AccountID: w.account.ID, SiteID: w.shelf.bare.ID}).Front(t.Context())
+	ok(t, err)
+	same(t, "front of an empty site", kb.Front{}, front)
+	third := w.newCategory(3)
+	w.kb(t, w.shelf.scope, func(ctx context.Context, tx kb.Tx) error { return tx.Categories().Insert(ctx, &third) })
+	collection, err := r.Collections().Get(t.Context(), w.shelf.collection.ID)
+	ok(t, err)
+	categories, err := r.Categories().List(t.Context(), kb.CategoryFilter{CollectionID: collection.ID}, all())
+	ok(t, err)
+	for _, n := range []int{100, 2, 0} {
+		got, err := r.Shelf(t.Context(), collection.ID, n)
+		ok(t, err)
+		same(t, fmt.Sprint("a shelf with at most ", n), kb.Shelf{Collection: collection, Categories: categories[:min(n, len(categories)):len(categories)]}, got)
+	}
+	_, err = r.Shelf(t.Context(), nobody, 1)
+	fails(t, "a shelf that is not there", err, fault.NotFound)
 }
 
 func testCounts(t *testing.T, b Backend) {
@@ -309,7 +336,7 @@ func testCounts(t *testing.T, b Backend) {
 	}
 }
 
-// A site goes with all that is in it, and so does an account.
+// Deleting a site deletes everything in it, and so does deleting an account.
 func testDeleteSite(t *testing.T, b Backend) {
 	w := newLibrary(t, b)
 	w.kb(t, w.shelf.scope, func(ctx context.Context, tx kb.Tx) error { return tx.Sites().Delete(ctx, w.shelf.site.ID) })
@@ -342,9 +369,15 @@ func contentReads() map[string]readProbeOf[kb.Reader] {
 			return answer(r.TopArticles(ctx, kb.LatestChanged, 100))
 		}},
 		"FirstArticles": {ofSite, false, func(ctx context.Context, r r, v *world) (any, error) {
-			return answer(r.FirstArticles(ctx, []int64{v.shelf.category.ID}, 1))
+			return answer(r.FirstArticles(ctx, []kb.FirstOf{{CategoryID: v.shelf.category.ID, N: 1}}))
 		}},
-		"PublishedLocales": {ofSite, false, func(ctx context.Context, r r, v *world) (any, error) { return answer(r.PublishedLocales(ctx)) }},
+		"Front": {ofSite, false, func(ctx context.Context, r r, v *world) (any, error) {
+			f, err := r.Front(ctx)
+			return answer(f.Locales, err)
+		}},
+		"Shelf": {ofSite, true, func(ctx context.Context, r r, v *world) (any, error) {
+			return answer(r.Shelf(ctx, v.shelf.collection.ID, 100))
+		}},
 		"Revision": {ofSite, true, func(ctx context.Context, r r, v *world) (any, error) {
 			return answer(r.Revision(ctx, v.shelf.article.ID, 2))
 		}},
@@ -416,8 +449,9 @@ func (g *generator) readContent(seen library, seek storage.Seek) []operation {
 		{method: "LiveArticles", args: []any{filter, ordered{seek, "Article"}}},
 		{method: "PublishedArticles", args: []any{filter, ordered{seek, "Article"}}},
 		{method: "TopArticles", args: []any{oneOf(g, []kb.ArticleOrder{kb.MostViewed, kb.LatestChanged}), seek.Limit}},
-		{method: "FirstArticles", args: []any{idList{"Category", []int64{category.n, nobody}}, seek.Limit}},
-		{method: "PublishedLocales"},
+		{method: "FirstArticles", args: []any{[]kb.FirstOf{{CategoryID: category.n, N: seek.Limit}, {CategoryID: nobody, N: 2}}}},
+		{method: "Front"},
+		{method: "Shelf", args: []any{collection, seek.Limit}},
 		{method: "Revision", args: []any{article, int64(1 + g.IntN(3))}},
 		{method: "Revisions", args: []any{article, storage.Seek{Desc: seek.Desc, Limit: seek.Limit}}},
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// decorTests are of what is special about files and themes.
+// decorTests test the specifics of files and themes.
 func decorTests() []testCase {
 	return []testCase{
 		{"Theme", testTheme},
@@ -21,14 +21,14 @@ func decorTests() []testCase {
 	}
 }
 
-// decor is what a shelf's site has of files and themes.
+// decor holds the files and themes of a shelf's site.
 type decor struct {
 	file      kb.File
 	theme     kb.Theme // active
 	themeFile kb.ThemeFile
 }
 
-// decorate puts a file and a theme with a file into the site.
+// decorate adds a file and a theme with a file to the site.
 func (w *world) decorate(t *testing.T) {
 	t.Helper()
 	s := &w.shelf
@@ -58,7 +58,8 @@ func (w *world) newThemeFile(path string) kb.ThemeFile {
 
 func errOf[T any](_ T, err error) error { return err }
 
-// What the service says of a theme is not stored, and its files go with it.
+// The fields of a theme that the service fills in are not stored. Deleting a theme deletes its
+// files.
 func testTheme(t *testing.T, b Backend) {
 	w := newLibrary(t, b)
 	theme := w.shelf.theme
@@ -78,7 +79,7 @@ func testTheme(t *testing.T, b Backend) {
 	}
 }
 
-// A file of a theme is found by its path, byte by byte, and removed among others.
+// A theme's file is found by its exact path, and deleted together with others.
 func testThemeFile(t *testing.T, b Backend) {
 	w := newLibrary(t, b)
 	theme, f := w.shelf.theme.ID, w.shelf.themeFile
@@ -153,8 +154,8 @@ func testManyThemeFiles(t *testing.T, b Backend) {
 	same(t, "files after all were deleted", 0, len(got))
 }
 
-// Files and themes go with their site, and there is nothing to add to a site that is
-// not there, or to an account as such.
+// Deleting a site deletes its files and themes. Nothing can be added to a missing site, or to an
+// account without a site.
 func testDecorSite(t *testing.T, b Backend) {
 	w := newLibrary(t, b)
 	add := func(scope kb.Scope) (file, theme error) {

@@ -9,8 +9,8 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// ofSite is the level of what belongs to a site: hidden from other accounts and
-// from other sites of its own.
+// ofSite is the level of data that belongs to a site: hidden from other accounts and from other
+// sites of the same account.
 const ofSite = ofMailbox
 
 func kbIsolationTests() []testCase {
@@ -35,14 +35,15 @@ func kbWrites() map[string]writeProbeOf[kb.Tx] {
 	maps.Copy(probes, decorWrites())
 	maps.Copy(probes, contentWrites())
 	maps.Copy(probes, readerWrites())
+	maps.Copy(probes, kbTransferWrites())
 	probesOf(kbNouns(), map[string]readProbeOf[kb.Reader]{}, probes)
 	return probes
 }
 
-// kbUntouchable are the methods that take no id of somebody's: they work in the own
-// account or site only.
+// kbUntouchable lists the methods that take no id of another account: they work only in the own
+// account or site.
 func kbUntouchable() []string {
-	return []string{"Enqueue", "Emit", "InsertAudit", "AddSpellings", "SetExchangeKeys"}
+	return []string{"Enqueue", "Emit", "InsertAudit", "AddSpellings", "SetExchangeKeys", "NewIDs", "SaveNewIDs", "ForgetNewIDs"}
 }
 
 func testKBProbesComplete(t *testing.T, _ Backend) {
@@ -91,8 +92,7 @@ func testKBWriteProbes(t *testing.T, b Backend) {
 	same(t, "the victim's data", before, victim.library(t))
 }
 
-// No row can be made to refer to another account's or another site's; that none is inserted
-// which does, the probes show too.
+// No row can refer to a row of another account or site. The probes show the same for inserts.
 func testKBReferences(t *testing.T, b Backend) {
 	victim, w := newLibrary(t, b), newLibrary(t, b)
 	for name, fn := range map[string]kbFunc{

@@ -9,7 +9,7 @@ import (
 	"github.com/helpwright/helpwright/storage"
 )
 
-// inLibrary is how the rows of a site are tested.
+// inLibrary describes how to test the rows of a site.
 func inLibrary() domain[kb.Reader, kb.Tx] {
 	return domain[kb.Reader, kb.Tx]{
 		open: newLibrary,
@@ -27,7 +27,7 @@ func ofKB[T, F any](method string, n noun[kb.Reader, kb.Tx, T, F]) tester[kb.Rea
 	return n
 }
 
-// ofSites is ofKB for sites themselves, all of which a scope without one has.
+// ofSites is ofKB for sites themselves, all of which a scope without a site includes.
 func ofSites(n noun[kb.Reader, kb.Tx, kb.Site, storage.NoFilter]) tester[kb.Reader, kb.Tx] {
 	n.method, n.domain = "Sites", inLibrary()
 	n.begin = func(w *world, ctx context.Context, fn func(ctx context.Context, tx kb.Tx) error) error {
@@ -37,7 +37,7 @@ func ofSites(n noun[kb.Reader, kb.Tx, kb.Site, storage.NoFilter]) tester[kb.Read
 	return n
 }
 
-// kbNouns are those of the knowledge base.
+// kbNouns returns the nouns of the knowledge base.
 func kbNouns() []tester[kb.Reader, kb.Tx] {
 	type (
 		reader = kb.Reader

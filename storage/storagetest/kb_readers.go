@@ -30,7 +30,7 @@ func readerTests() []testCase {
 	}
 }
 
-// newDocument is one whose terms are those of texts.
+// newDocument returns a document with the terms of some texts.
 func newDocument(locale, title, summary, content string) kb.Document {
 	language := locale
 	if i := slices.Index([]byte(locale), '-'); i >= 0 {
@@ -42,7 +42,7 @@ func newDocument(locale, title, summary, content string) kb.Document {
 	}
 }
 
-// addArticle stores another article with its documents, of which the first is the source.
+// addArticle stores another article with its documents; the first one is the source.
 func (w *world) addArticle(t *testing.T, published bool, documents ...kb.Document) kb.Article {
 	t.Helper()
 	a := w.newArticle(7)
@@ -64,7 +64,7 @@ func (w *world) addArticle(t *testing.T, published bool, documents ...kb.Documen
 	return a
 }
 
-// looksFor is a query for words, each of them exact but for a last one that ends with a star.
+// looksFor returns a query for words; a last word that ends with a star is a prefix.
 func looksFor(rank kb.Rank, words ...string) kb.SearchQuery {
 	q := kb.SearchQuery{Rank: rank, Locales: []kb.LocaleChoice{{Locale: "en"}, {Language: "en"}}}
 	for _, w := range words {
@@ -77,7 +77,7 @@ func looksFor(rank kb.Rank, words ...string) kb.SearchQuery {
 	return q
 }
 
-// articlesOf are the articles of hits.
+// articlesOf returns the articles of hits.
 func articlesOf(hits []kb.Hit, err error) ([]int64, error) {
 	var ids []int64
 	for _, h := range hits {
@@ -139,7 +139,7 @@ func testArticleSearch(t *testing.T, b Backend) {
 	}
 }
 
-// either lets another word stand for the first one of a query.
+// either adds an alternative to the first word of a query.
 func either(q kb.SearchQuery, word string) kb.SearchQuery {
 	q.Words[0] = append(q.Words[0], kb.SearchTerm{Text: word})
 	return q
@@ -155,10 +155,10 @@ func inCategory(q kb.SearchQuery, category int64) kb.SearchQuery {
 	return q
 }
 
-// hit is one without the id of its document.
+// hit returns a hit without the id of its document.
 func hit(article int64, locale string) kb.Hit { return kb.Hit{ArticleID: article, Locale: locale} }
 
-// Each article is found in the language that is shown, and in no other.
+// Each article is found only in the language that is shown.
 func testArticleSearchLanguages(t *testing.T, b Backend) {
 	w := newLibrary(t, b)
 	word := func(locale string) kb.Document { return newDocument(locale, "word "+locale, "", "") }
@@ -460,7 +460,7 @@ func readerReads() map[string]readProbeOf[kb.Reader] {
 	}
 }
 
-// foundOf says of hits whether they are the world's.
+// foundOf returns a check whether hits belong to a world.
 func foundOf(hits []kb.Hit, err error) func(v *world) (any, error) {
 	return func(v *world) (any, error) {
 		if slices.ContainsFunc(hits, func(h kb.Hit) bool { return h.ArticleID == v.shelf.article.ID }) {
@@ -482,7 +482,7 @@ func readerWrites() map[string]writeProbeOf[kb.Tx] {
 	}
 }
 
-// The knowledge base writes into the same log.
+// The knowledge base writes to the same audit log.
 func testAuditKnowledge(t *testing.T, b Backend) {
 	w := newLibrary(t, b)
 	entries := []storage.AuditEntry{w.newAudit()}
@@ -495,12 +495,12 @@ func testAuditKnowledge(t *testing.T, b Backend) {
 	}), fault.NotFound)
 }
 
-// spellings are words of which some are near to others, and some are never misspelled.
+// spellings are words, some of them similar, and some too short to be misspelled.
 var spellings = []string{"paper", "papers", "taper", "pape", "apple", "aplpe", "ample", "привет", "првиет", "2024", "cat", "東京都庁"}
 
 func (g *generator) locale() string { return oneOf(g, []string{"en", "de", "de-AT", "de-CH", "fr"}) }
 
-// documents are of different locales. Each of the first is often the source.
+// documents returns documents in different locales. The first is often the source.
 func (g *generator) documents() []kb.Document {
 	var all []kb.Document
 	for range g.IntN(4) {
@@ -534,7 +534,7 @@ func (g *generator) searchQuery(seen library) kb.SearchQuery {
 	return q
 }
 
-// readReaders makes up what readers and their editors look for.
+// readReaders generates reads by readers and editors.
 func (g *generator) readReaders(seen library, seek storage.Seek) []operation {
 	article, revision := g.either("Article", articleID(oneOf(g, seen.Articles))), oneOf(g, seen.Revisions)
 	hits := storage.Seek{Desc: seek.Desc, Limit: seek.Limit}
@@ -559,14 +559,14 @@ func (g *generator) readReaders(seen library, seek storage.Seek) []operation {
 	}
 }
 
-// writeReaders makes up what is kept for readers and what they say.
+// writeReaders generates writes of search documents, reactions and feedback.
 func (g *generator) writeReaders(seen library) operation {
 	article, revision := g.either("Article", articleID(oneOf(g, seen.Articles))), oneOf(g, seen.Revisions)
 	switch g.IntN(12) {
 	default:
 		return operation{method: "SetDocuments", args: []any{article, g.documents()}}
 	case 0:
-		return oneOf(g, g.readReaders(library{}, all())) // what the transaction itself sees
+		return oneOf(g, g.readReaders(library{}, all())) // as seen by the transaction itself
 	case 1:
 		return operation{method: "AddSpellings", args: []any{[]string{oneOf(g, spellings), oneOf(g, spellings)}}}
 	case 2, 3:
@@ -575,7 +575,7 @@ func (g *generator) writeReaders(seen library) operation {
 	case 4:
 		return operation{method: "Feedback.Delete", args: []any{g.either("Feedback", oneOf(g, seen.Feedback).ID)}}
 	case 5, 6, 7:
-		if g.IntN(2) == 0 && revision.Number != 0 { // to one that others react to
+		if g.IntN(2) == 0 && revision.Number != 0 { // a revision that others react to
 			revision = seen.Revisions[0]
 		}
 		r := kb.VisitorReaction{ArticleID: g.either("Article", revision.ArticleID).n, Revision: revision.Number,

@@ -23,8 +23,8 @@ func siteTests() []testCase {
 	}
 }
 
-// What a site has of its account is not the caller's to say, and a scope with a site has
-// no other.
+// Fields of a site that come from its account are not written, and a scope with a site includes no
+// other.
 func testSite(t *testing.T, b Backend) {
 	w := newLibrary(t, b)
 	scope := kb.Scope{AccountID: w.account.ID}
@@ -96,7 +96,7 @@ func testUniqueSite(t *testing.T, b Backend) {
 	conflicts(t, "another account's path", insert(other, shared("w"+w.mark)), kb.UniqueSitePath)
 }
 
-// A host is free again when the last site has left it.
+// A host is free again when the last site on it is gone.
 func testSiteHosts(t *testing.T, b Backend) {
 	w, other := newLibrary(t, b), newLibrary(t, b)
 	host := w.shelf.site.HostKey
@@ -117,7 +117,7 @@ func testSiteHosts(t *testing.T, b Backend) {
 	ok(t, take())
 }
 
-// A site goes with its account, and loses a mailbox that is deleted.
+// Deleting an account deletes its sites; deleting a mailbox clears it from them.
 func testSiteAccount(t *testing.T, b Backend) {
 	w := newLibrary(t, b)
 	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error {
@@ -136,7 +136,7 @@ func testSiteAccount(t *testing.T, b Backend) {
 	fails(t, "a new site of an account that is gone", err, fault.NotFound)
 }
 
-// Jobs and events of the knowledge base come and go with its transactions.
+// Jobs and events of the knowledge base are committed and rolled back with its transactions.
 func testKBOutbox(t *testing.T, b Backend) {
 	w := newLibrary(t, b)
 	before := len(w.log(t))

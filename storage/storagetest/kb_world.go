@@ -10,10 +10,10 @@ import (
 	"github.com/helpwright/helpwright/storage/search"
 )
 
-// shelf is what a world has of a knowledge base.
+// shelf is the part of a world in the knowledge base.
 type shelf struct {
 	scope kb.Scope
-	site  kb.Site // has all that follows
+	site  kb.Site // has all of the following
 	bare  kb.Site // has nothing
 	decor
 
@@ -55,7 +55,7 @@ func newLibrary(t *testing.T, b Backend) *world {
 		if err := tx.InsertRevision(ctx, &s.draft); err != nil {
 			return err
 		}
-		found := newDocument("pt-BR", "marked x"+w.mark, "", "") // the mark, made at random, may begin like a word of a test
+		found := newDocument("pt-BR", "marked x"+w.mark, "", "") // the random mark may begin like a word of a test
 		found.Source, found.Locale = true, "pt-x-"+w.mark
 		if err := tx.SetDocuments(ctx, s.article.ID, []kb.Document{found}); err != nil {
 			return err
@@ -104,7 +104,7 @@ func (w *world) newFeedback() kb.Feedback {
 	return kb.Feedback{SiteID: w.shelf.site.ID, ArticleID: w.shelf.article.ID, Revision: 1, Text: "feedback " + w.mark, CreatedAt: at(6)}
 }
 
-// newSite is a site with a host of its own.
+// newSite returns a site with a host of its own.
 func (w *world) newSite(path string) kb.Site {
 	host := "help." + w.mark + ".example"
 	return kb.Site{
@@ -135,7 +135,7 @@ func (w *world) tryKB(t *testing.T, fn kbFunc) error {
 // inSite reads the first site.
 func (w *world) inSite() kb.Reader { return w.KB.Within(w.shelf.scope) }
 
-// library is all that a scope of the knowledge base can read.
+// library is everything that a scope of the knowledge base can read.
 type library struct {
 	Sites       []kb.Site
 	Collections []kb.Collection
@@ -151,7 +151,7 @@ type library struct {
 	ThemeFiles  []kb.ThemeFile
 }
 
-// library reads the sites of the account, and all that is in the first.
+// library reads the sites of the account, and everything in the first one.
 func (w *world) library(t *testing.T) []library {
 	t.Helper()
 	var all []library
@@ -163,7 +163,7 @@ func (w *world) library(t *testing.T) []library {
 	return all
 }
 
-// readLibrary reads all there is in r.
+// readLibrary reads everything in r.
 func readLibrary(ctx context.Context, r kb.Reader) (l library, err error) {
 	note := func(what string, e error) {
 		if e != nil && err == nil {
@@ -212,7 +212,7 @@ func readLibrary(ctx context.Context, r kb.Reader) (l library, err error) {
 	return l, err
 }
 
-// beginnings are those of the terms of all documents.
+// beginnings are prefixes of the terms of all documents.
 var beginnings = []kb.SearchTerm{
 	{Text: "a", Prefix: true}, {Text: "b", Prefix: true}, {Text: "m", Prefix: true}, {Text: "東", Prefix: true}, {Text: "京", Prefix: true},
 	{Text: "ж", Prefix: true}, {Text: "1", Prefix: true},

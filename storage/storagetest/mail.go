@@ -107,7 +107,7 @@ func testLedgerStates(t *testing.T, b Backend) {
 func testTombstones(t *testing.T, b Backend) {
 	w := newWorld(t, b)
 	kept := w.newConversation()
-	loose := w.newMail("2") // of the conversation, but of no interaction
+	loose := w.newMail("2") // of the conversation, but not of an interaction
 	loose.ConversationID = w.conversation.ID
 	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error {
 		return tx.InsertInbound(ctx, []*helpdesk.InboundMail{&loose})
@@ -149,7 +149,7 @@ func testBlobKeys(t *testing.T, b Backend) {
 		i := w.newAnswer(second)
 		ok(t, tx.Interactions().Insert(ctx, &i))
 		attachment = w.newAttachment(i, "other")
-		raw.ConversationID, raw.InteractionID, raw.MailboxID = second.ID, i.ID, w.empty.ID // it was received by another mailbox
+		raw.ConversationID, raw.InteractionID, raw.MailboxID = second.ID, i.ID, w.empty.ID // as received by another mailbox
 		ok(t, tx.InsertInbound(ctx, []*helpdesk.InboundMail{&raw}))
 		return tx.Attachments().Insert(ctx, &attachment)
 	})
@@ -211,7 +211,7 @@ func testParticipants(t *testing.T, b Backend) {
 	}
 }
 
-// Who refers to a conversation refers to where it is, and to none when it is gone.
+// References to a conversation follow it when it is merged, and are cleared when it is deleted.
 func testRefersTo(t *testing.T, b Backend) {
 	w := newWorld(t, b)
 	target, other, third := w.newConversation(), w.newConversation(), w.newConversation()
@@ -286,7 +286,7 @@ func testThread(t *testing.T, b Backend) {
 	w := newWorld(t, b)
 	draft, forward, bare, last := w.newAnswer(w.conversation), w.newAnswer(w.conversation), w.newAnswer(w.conversation), w.newQuestion(w.conversation)
 	draft.Status, forward.IsForward, bare.MessageID = helpdesk.StatusDraft, true, ""
-	between := w.newQuestion(w.conversation) // it came last, and stands before the answer
+	between := w.newQuestion(w.conversation) // arrived last, but is placed before the answer
 	w.answer.At, last.At = at(-1), at(0)
 	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error {
 		for _, i := range []*helpdesk.Interaction{&draft, &forward, &bare, &last, &between} {

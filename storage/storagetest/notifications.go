@@ -35,7 +35,7 @@ func (w *world) newChoices() helpdesk.NotifyChoices {
 	}}
 }
 
-// notify gives a world a notification, a follower and what the user has chosen.
+// notify adds a notification, a follower and notification choices to a world.
 func (w *world) notify(ctx context.Context, tx helpdesk.Tx) error {
 	w.notification = w.newNotification("held")
 	if err := tx.Notifications().Insert(ctx, &w.notification); err != nil {
@@ -77,7 +77,7 @@ func notificationWrites() map[string]writeProbe {
 	}
 }
 
-// testNotificationFilter narrows lists and counts, in the scope and out of it.
+// testNotificationFilter filters lists and counts, inside and outside the scope.
 func testNotificationFilter(t *testing.T, b Backend) {
 	w := newWorld(t, b)
 	second := w.target(t)
@@ -153,7 +153,7 @@ func testNotificationFilter(t *testing.T, b Backend) {
 	}
 }
 
-// testNotificationMarks reads and mails notifications, each once.
+// testNotificationMarks marks notifications as read and mailed, each once.
 func testNotificationMarks(t *testing.T, b Backend) {
 	w := newWorld(t, b)
 	all := make([]helpdesk.Notification, 4)
@@ -191,7 +191,7 @@ func testNotificationMarks(t *testing.T, b Backend) {
 	is("another's", 3, time.Time{}, at(3))
 }
 
-// testNotificationPrune removes what is old or too much, oldest first.
+// testNotificationPrune deletes old and excess notifications, oldest first.
 func testNotificationPrune(t *testing.T, b Backend) {
 	w, other := newWorld(t, b), newWorld(t, b)
 	var all []helpdesk.Notification
@@ -212,7 +212,7 @@ func testNotificationPrune(t *testing.T, b Backend) {
 		left            []int // of the eight
 	}{
 		{-9, 100, 100, 0, []int{0, 1, 2, 3, 4, 5, 6, 7}},
-		{3, 100, 1, 1, []int{0, 1, 2, 3, 4, 5, 6, 7}}, // the one that was there before
+		{3, 100, 1, 1, []int{0, 1, 2, 3, 4, 5, 6, 7}}, // the existing one
 		{3, 100, 100, 3, []int{3, 4, 5, 6, 7}},
 		{-9, 2, 100, 1, []int{4, 5, 6, 7}},
 		{-9, 1, 1, 1, []int{5, 6, 7}},
@@ -236,8 +236,8 @@ func testNotificationPrune(t *testing.T, b Backend) {
 	}
 }
 
-// testNotificationsGo: notifications and followers go with their conversations, and with
-// interactions that move.
+// testNotificationsGo deletes notifications and followers with their conversations, and moves them
+// with interactions.
 func testNotificationsGo(t *testing.T, b Backend) {
 	w := newWorld(t, b)
 	from, into := w.target(t), w.target(t)
@@ -291,7 +291,7 @@ func testNotificationsGo(t *testing.T, b Backend) {
 	}
 }
 
-// testFollowers writes followers, and writes them again.
+// testFollowers stores followers, and replaces them.
 func testFollowers(t *testing.T, b Backend) {
 	w := newWorld(t, b)
 	second := w.target(t)
@@ -319,7 +319,7 @@ func testFollowers(t *testing.T, b Backend) {
 	are("of none", nil)
 }
 
-// testNotifyChoices keeps what users have chosen.
+// testNotifyChoices stores the choices of users.
 func testNotifyChoices(t *testing.T, b Backend) {
 	w := newWorld(t, b)
 	are := func(what string, ids []int64, want ...helpdesk.NotifyChoices) {
@@ -337,7 +337,7 @@ func testNotifyChoices(t *testing.T, b Backend) {
 	are("chosen again", []int64{nobody}, another)
 }
 
-// readNotification asks for what somebody is told.
+// readNotification generates a read of notifications.
 func (g *generator) readNotification(seen content, seek storage.Seek) operation {
 	f := helpdesk.NotificationFilter{UserID: oneOf(g, g.pool["User"]), Shown: g.IntN(3) == 0, Unread: g.IntN(3) == 0, ToMail: g.IntN(3) == 0}
 	switch g.IntN(4) {
@@ -354,7 +354,7 @@ func (g *generator) readNotification(seen content, seek storage.Seek) operation 
 	})
 }
 
-// writeNotification tells somebody something.
+// writeNotification generates a write of notifications.
 func (g *generator) writeNotification(seen content) operation {
 	user, c := oneOf(g, g.pool["User"]), oneOf(g, seen.Conversations)
 	channels := []helpdesk.NotificationChannel{helpdesk.ChannelDesk, helpdesk.ChannelMail}[:g.IntN(3)]

@@ -18,51 +18,51 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// noun is what the suite has to know of a noun to test its rows: R reads in a scope, X
-// writes in a transaction, T is a row and F narrows a list.
+// noun describes a noun for testing its rows: R reads in a scope, X writes in a transaction, T is
+// the row and F the list filter.
 type noun[R, X, T, F any] struct {
 	storage.Noun[T]
-	// method gives the rows, in R and in X.
+	// method is the name of the method of R and X that returns the rows.
 	method string
 	read   func(r R) storage.RowReader[T, F]
 	write  func(tx X) storage.Rows[T, F]
-	// held is the row that every world has.
+	// held returns the row that every world has.
 	held func(w *world) T
-	// fresh makes the nth further row, in the same mailbox.
+	// fresh returns the nth additional row, in the same mailbox.
 	fresh func(w *world, n int) T
-	// list is the filter of a list that has them all.
+	// list returns the filter of a list with all of them.
 	list func(w *world) F
-	// place is where a list has a row; nil: by id.
+	// place returns the position of a row in a list; nil: by id.
 	place func(T) storage.Position
-	// prepare readies a world for fresh rows; nil: it is.
+	// prepare prepares a world for fresh rows; nil: nothing to do.
 	prepare func(t *testing.T, w *world)
-	// lacks are the fields that the row of every world has nothing in.
+	// lacks lists the fields that are empty in the row of every world.
 	lacks []string
-	// refers says that a row refers to something of its world, so that it cannot be
-	// inserted elsewhere.
+	// refers says that a row refers to other rows of its world, so that it cannot be inserted
+	// elsewhere.
 	refers bool
-	// fixed are the fields that no test makes up values for.
+	// fixed lists the fields that tests must not fill with made-up values.
 	fixed []string
-	// variable says that its rules allow elsewhere what they forbid beside the row of every
-	// world, or forbid more; a test of its own shows which.
+	// variable says that the uniqueness rules depend on more than the fields; a specific test
+	// covers them.
 	variable bool
 	domain[R, X]
 }
 
-// domain is what the suite has to know of a domain to test its nouns.
+// domain describes a domain for testing its nouns.
 type domain[R, X any] struct {
-	// open makes a world with a row of each noun.
+	// open creates a world with a row of each noun.
 	open func(t *testing.T, b Backend) *world
-	// begin runs a transaction in a world; in reads there.
+	// begin runs a transaction in a world; in returns its reader.
 	begin func(w *world, ctx context.Context, fn func(ctx context.Context, tx X) error) error
 	in    func(w *world) R
-	// content is all that a world has.
+	// content returns everything in a world.
 	content func(w *world, t *testing.T) any
-	// move puts the scope of a world into another account.
+	// move changes the account of a world's scope.
 	move func(w *world, account int64)
 }
 
-// tester is a noun of whatever types.
+// tester is a noun of any type.
 type tester[R, X any] interface {
 	test() testCase
 	probes() (string, map[string]readProbeOf[R], map[string]writeProbeOf[X])
@@ -84,12 +84,12 @@ func of[T, F any](method string, n noun[helpdesk.Reader, helpdesk.Tx, T, F]) tes
 
 func everything(*world) storage.NoFilter { return storage.NoFilter{} }
 
-// nouns are those of the help desk.
+// nouns returns the nouns of the help desk.
 func nouns() []tester[helpdesk.Reader, helpdesk.Tx] {
 	return slices.Concat(saidNouns(), keptNouns(), ownNouns())
 }
 
-// keptNouns are those that an account has beside its conversations.
+// keptNouns returns the nouns of an account other than conversations.
 func keptNouns() []tester[helpdesk.Reader, helpdesk.Tx] {
 	type (
 		reader = helpdesk.Reader
@@ -106,6 +106,11 @@ func keptNouns() []tester[helpdesk.Reader, helpdesk.Tx] {
 			Noun: declared.Invitations, read: reader.Invitations, write: tx.Invitations, list: everything,
 			held:  func(w *world) helpdesk.Invitation { return w.invitation },
 			fresh: func(w *world, n int) helpdesk.Invitation { return w.newInvitation(fmt.Sprint("fresh", n)) },
+		}),
+		of("JoinRules", noun[reader, tx, helpdesk.JoinRule, storage.NoFilter]{
+			Noun: declared.JoinRules, read: reader.JoinRules, write: tx.JoinRules, list: everything,
+			held:  func(w *world) helpdesk.JoinRule { return w.joinRule },
+			fresh: func(w *world, n int) helpdesk.JoinRule { return w.newJoinRule(fmt.Sprint("fresh", n)) },
 		}),
 		of("Mailboxes", noun[reader, tx, helpdesk.Mailbox, storage.NoFilter]{
 			Noun: declared.Mailboxes, read: reader.Mailboxes, write: tx.Mailboxes, list: everything, lacks: []string{"IsDefault"},
@@ -178,7 +183,7 @@ func keptNouns() []tester[helpdesk.Reader, helpdesk.Tx] {
 	}
 }
 
-// ownNouns are those that members have.
+// ownNouns returns the nouns that belong to members.
 func ownNouns() []tester[helpdesk.Reader, helpdesk.Tx] {
 	type (
 		reader = helpdesk.Reader
@@ -221,7 +226,7 @@ func ownNouns() []tester[helpdesk.Reader, helpdesk.Tx] {
 	}
 }
 
-// saidNouns are conversations and what is in them.
+// saidNouns returns conversations and the nouns in them.
 func saidNouns() []tester[helpdesk.Reader, helpdesk.Tx] {
 	type (
 		reader = helpdesk.Reader
@@ -290,8 +295,8 @@ func testsOf[R, X any](nouns []tester[R, X]) []testCase {
 	return tests
 }
 
-// probesOf adds the probes of nouns to those of methods, and returns the methods that
-// give rows.
+// probesOf adds the probes for nouns to those for methods, and returns the methods that return
+// rows.
 func probesOf[R, X any](nouns []tester[R, X], reads map[string]readProbeOf[R], writes map[string]writeProbeOf[X]) []string {
 	var methods []string
 	for _, n := range nouns {
@@ -311,7 +316,7 @@ func (n noun[R, X, T, F]) probes() (method string, reads map[string]readProbeOf[
 	case reflect.TypeFor[R]() == reflect.TypeFor[kb.Reader]():
 		at = ofSite
 	}
-	// only the victim's own row counts: others of its account may be in the scope
+	// only the victim's own row counts: the scope may include others of its account
 	found := func(v *world, list []T, err error) (any, error) {
 		for _, row := range list {
 			if *n.ID(&row) == n.id(n.held(v)) {
@@ -382,7 +387,7 @@ func (n noun[R, X, T, F]) world(t *testing.T, b Backend) *world {
 
 func (n noun[R, X, T, F]) id(row T) int64 { return *n.ID(&row) }
 
-// instead is a fresh row under the id of the one that is held.
+// instead returns a fresh row with the id of the held one.
 func (n noun[R, X, T, F]) instead(w *world, number int) T {
 	row, held := n.fresh(w, number), n.held(w)
 	*n.ID(&row) = *n.ID(&held)
@@ -395,7 +400,7 @@ func (n noun[R, X, T, F]) instead(w *world, number int) T {
 	return row
 }
 
-// try does something with the rows in a transaction.
+// try runs an operation on the rows in a transaction.
 func (n noun[R, X, T, F]) try(t *testing.T, w *world, fn func(ctx context.Context, rows storage.Rows[T, F]) error) error {
 	t.Helper()
 	return n.begin(w, t.Context(), func(ctx context.Context, tx X) error { return fn(ctx, n.write(tx)) })
@@ -416,7 +421,7 @@ func (n noun[R, X, T, F]) delete(t *testing.T, w *world, id int64) error {
 	return n.try(t, w, func(ctx context.Context, in storage.Rows[T, F]) error { return in.Delete(ctx, id) })
 }
 
-// has checks that exactly these rows are there, and by every way of reading.
+// has checks that exactly these rows exist, with every way of reading.
 func (n noun[R, X, T, F]) has(t *testing.T, w *world, what string, want ...T) {
 	t.Helper()
 	rows := n.read(n.in(w))
@@ -429,14 +434,14 @@ func (n noun[R, X, T, F]) has(t *testing.T, w *world, what string, want ...T) {
 	same(t, what, n.mine(want), n.mine(got))
 }
 
-// mine are the rows that the test has made, or that are held, in the order of their ids.
+// mine returns the rows that the test has created or that are held, in id order.
 func (n noun[R, X, T, F]) mine(rows []T) []T {
 	out := slices.Clone(rows)
 	slices.SortFunc(out, func(a, b T) int { return int(n.id(a) - n.id(b)) })
 	return out
 }
 
-// others are the rows of a new world that are not the one held.
+// others returns the rows of a new world except the held one.
 func (n noun[R, X, T, F]) others(t *testing.T, w *world) []T {
 	t.Helper()
 	list, err := n.read(n.in(w)).List(t.Context(), n.list(w), all())
@@ -449,7 +454,7 @@ func (n noun[R, X, T, F]) testKept(t *testing.T, b Backend) {
 	filled(t, n.held(w), n.lacks...)
 	there := append(n.others(t, w), n.held(w))
 	first, second := n.fresh(w, 1), n.fresh(w, 2)
-	*n.ID(&first) = nobody // is not the caller's to say
+	*n.ID(&first) = nobody // must be ignored
 	ok(t, n.insert(t, w, &first, &second))
 	if n.id(first) >= n.id(second) || n.id(first) == nobody {
 		t.Errorf("ids %d and %d are not new ones in order", n.id(first), n.id(second))
@@ -535,14 +540,14 @@ func (n noun[R, X, T, F]) testUnique(t *testing.T, b Backend) {
 		}
 		rule.Share(&row, &held)
 		conflicts(t, "updating to what is taken", n.update(t, w, &row), rule.Code)
-		ok(t, n.update(t, w, &held)) // its own is no conflict
+		ok(t, n.update(t, w, &held)) // no conflict with itself
 		if rule.Optional {
 			n.testOptional(t, w, rule, 10*i+2)
 		}
 	}
 }
 
-// testOptional inserts two rows that have nothing in the field that must be unique.
+// testOptional inserts two rows with an empty unique field.
 func (n noun[R, X, T, F]) testOptional(t *testing.T, w *world, rule storage.Unique[T], number int) {
 	t.Helper()
 	for i := range 2 {
@@ -553,7 +558,7 @@ func (n noun[R, X, T, F]) testOptional(t *testing.T, w *world, rule storage.Uniq
 	}
 }
 
-// The account of a row and its site are the scope's, whatever the row says.
+// The account and the site of a row come from the scope, whatever the row says.
 func (n noun[R, X, T, F]) testAccount(t *testing.T, b Backend) {
 	w, other := n.world(t, b), n.world(t, b)
 	for place, own := range map[string]struct {
@@ -579,8 +584,7 @@ func (n noun[R, X, T, F]) testAccount(t *testing.T, b Backend) {
 	}
 }
 
-// made sets the values of a type in a row, wherever they are, but those that are fixed
-// and those that a rule keeps apart.
+// made sets the values of a type in a row at any depth, except in fields that are fixed or unique.
 func made[V, T any](n storage.Noun[T], row *T, fixed []string, to func(V) V) {
 	var apart []uintptr
 	for _, rule := range n.Unique {
@@ -597,7 +601,7 @@ func made[V, T any](n storage.Noun[T], row *T, fixed []string, to func(V) V) {
 	})
 }
 
-// walk visits the values in a row with the names of the fields of the row that they are in.
+// walk visits the values in a row with the names of the row's fields that contain them.
 func walk(v reflect.Value, visit func(field string, v reflect.Value)) {
 	var into func(field string, v reflect.Value)
 	into = func(field string, v reflect.Value) {
@@ -622,7 +626,7 @@ func walk(v reflect.Value, visit func(field string, v reflect.Value)) {
 	}
 }
 
-// Text comes back as it was given, byte by byte, whatever it means elsewhere.
+// Text is returned unchanged, whatever it means elsewhere.
 func (n noun[R, X, T, F]) testText(t *testing.T, b Backend) {
 	w := n.world(t, b)
 	number := 0
@@ -639,7 +643,7 @@ func (n noun[R, X, T, F]) testText(t *testing.T, b Backend) {
 	}
 }
 
-// NUL and what is no UTF-8 are refused in every field: PostgreSQL cannot hold them.
+// NUL and invalid UTF-8 are refused in every field: PostgreSQL cannot store them.
 func (n noun[R, X, T, F]) testRefusedText(t *testing.T, b Backend) {
 	w := n.world(t, b)
 	before := n.content(w, t)
@@ -671,7 +675,7 @@ func (n noun[R, X, T, F]) testRefusedText(t *testing.T, b Backend) {
 	same(t, "content", before, n.content(w, t))
 }
 
-// Times come back in UTC, cut to microseconds; the zero time means none.
+// Times are returned in UTC, truncated to microseconds; the zero time means none.
 func (n noun[R, X, T, F]) testTimes(t *testing.T, b Backend) {
 	w := n.world(t, b)
 	number := 0
@@ -696,7 +700,7 @@ func (n noun[R, X, T, F]) testTimes(t *testing.T, b Backend) {
 	}
 }
 
-// A row whose lists and texts are empty is one, too.
+// A row may have empty lists and texts.
 func (n noun[R, X, T, F]) testNothing(t *testing.T, b Backend) {
 	w := n.world(t, b)
 	row := n.fresh(w, 1)
@@ -713,7 +717,7 @@ func (n noun[R, X, T, F]) testNothing(t *testing.T, b Backend) {
 	one(t, "almost nothing", row, n.read(n.in(w)).Get, n.id(row))
 }
 
-// What was stored or read belongs to the caller, who may change it.
+// Stored and returned values belong to the caller, who may change them.
 func (n noun[R, X, T, F]) testCopies(t *testing.T, b Backend) {
 	w := n.world(t, b)
 	row := n.fresh(w, 1)
@@ -739,7 +743,7 @@ func (n noun[R, X, T, F]) testCopies(t *testing.T, b Backend) {
 	same(t, "after a change of what was given and read", before, got)
 }
 
-// Very many ids are no more than many.
+// Very many ids work like a few.
 func (n noun[R, X, T, F]) testMany(t *testing.T, b Backend) {
 	w := n.world(t, b)
 	many := []int64{n.id(n.held(w))}
@@ -751,7 +755,7 @@ func (n noun[R, X, T, F]) testMany(t *testing.T, b Backend) {
 	same(t, "among many ids", []T{n.held(w)}, got)
 }
 
-// A transaction that fails leaves everything as it was, and is of no use afterwards.
+// A failed transaction changes nothing and cannot be used afterwards.
 func (n noun[R, X, T, F]) testTransactions(t *testing.T, b Backend) {
 	w := n.world(t, b)
 	before := n.content(w, t)
@@ -784,7 +788,7 @@ func (n noun[R, X, T, F]) testTransactions(t *testing.T, b Backend) {
 	fails(t, "Delete after the end", kept.Delete(t.Context(), n.id(row)), fault.Internal)
 }
 
-// No change gets lost that several make at a time, each of what it has locked.
+// Concurrent changes to locked rows are not lost.
 func (n noun[R, X, T, F]) testLocks(t *testing.T, b Backend) {
 	w := n.world(t, b)
 	var wait sync.WaitGroup

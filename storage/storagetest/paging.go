@@ -26,8 +26,8 @@ func pagingTests() []testCase {
 	return tests
 }
 
-// checkPages reads a list whose ascending order is known in pages of every size,
-// in both directions and from every row.
+// checkPages reads a list with a known ascending order in pages of every size, in both directions
+// and from every row.
 func checkPages[T any](t *testing.T, want []T, position func(T) storage.Position, list func(storage.Seek) ([]T, error)) {
 	t.Helper()
 	for _, desc := range []bool{false, true} {
@@ -112,7 +112,7 @@ func testInteractionPages(t *testing.T, b Backend) {
 		if err := tx.Conversations().Insert(ctx, &second); err != nil {
 			return err
 		}
-		for n := range 6 { // those of two conversations in turn, in another order than they come in, some at the same time
+		for n := range 6 { // alternately in two conversations, not in insertion order, some at the same time
 			i, j := w.newQuestion(w.conversation), w.newQuestion(second)
 			i.At, j.At = at(n*5%6-8), at(-n)
 			if n == 5 {
@@ -177,8 +177,8 @@ func testInboundPages(t *testing.T, b Backend) {
 	check(w.scope, helpdesk.InboundFilter{States: states[1:]}, func(m helpdesk.InboundMail) bool { return m.State != states[0] })
 }
 
-// spread fills an account with conversations that differ in all that lists look at;
-// many have the same sort key.
+// spread fills an account with conversations that differ in every listed field; many have equal
+// sort keys.
 func spread(t *testing.T, w *world) []helpdesk.Conversation {
 	t.Helper()
 	var out []helpdesk.Conversation
@@ -251,7 +251,7 @@ func testConversationPages(t *testing.T, b Backend, by helpdesk.ConversationSort
 	checkPages(t, posted, position, func(s storage.Seek) ([]helpdesk.Conversation, error) {
 		return w.in().Conversations().List(t.Context(), helpdesk.ConversationOrder{ConversationFilter: helpdesk.ConversationFilter{Statuses: []helpdesk.Status{helpdesk.StatusPosted}}, Sort: by}, s)
 	})
-	// a position needs no row: the one it was made from may be gone
+	// a position needs no row: its row may have been deleted
 	if len(everything) > 3 {
 		gone := everything[2]
 		w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.DeleteConversations(ctx, []int64{gone.ID}) })

@@ -26,6 +26,9 @@ func peopleTests() []testCase {
 		{"DeleteUser", testDeleteUser},
 		{"Tokens", testTokens},
 		{"Sessions", testSessions},
+		{"Identities", testIdentities},
+		{"Passkeys", testPasskeys},
+		{"JoinRulesFor", testJoinRulesFor},
 	}
 }
 
@@ -61,8 +64,8 @@ func testTouchMembership(t *testing.T, b Backend) {
 	fails(t, "an absent one", err, fault.NotFound)
 }
 
-// Who locks the account sees what others wrote under the lock: of ten who count and
-// add, none counts wrong.
+// Holders of the account lock see what earlier holders wrote: ten of them count and add, and none
+// counts wrong.
 func testLockAccount(t *testing.T, b Backend) {
 	w := newAccount(t, b)
 	const workers = 10
@@ -166,10 +169,10 @@ func testUsers(t *testing.T, b Backend) {
 	mine := func(u helpdesk.User) bool {
 		return !slices.ContainsFunc(want, func(o helpdesk.User) bool { return o.ID == u.ID })
 	}
-	same(t, "users", want, slices.DeleteFunc(got, mine)) // others may make some meanwhile
+	same(t, "users", want, slices.DeleteFunc(got, mine)) // other tests may add some meanwhile
 }
 
-// That a user is disabled is told with the token and the grant.
+// The token and the grant report that a user is disabled.
 func testDisabledUser(t *testing.T, b Backend) {
 	w, other := newAccount(t, b), newAccount(t, b)
 	for _, disabled := range []bool{true, false} {
@@ -218,7 +221,7 @@ func testDeleteUser(t *testing.T, b Backend) {
 	fails(t, "deleting again", remove(w.user.ID), fault.NotFound)
 }
 
-// newToken makes another token of the user.
+// newToken creates another token of the user.
 func (w *world) newToken(t *testing.T, name string, session bool, expires time.Time) helpdesk.AccessToken {
 	t.Helper()
 	token := helpdesk.AccessToken{UserID: w.user.ID, Name: name, Hash: []byte(name + w.mark), ExpiresAt: expires, CreatedAt: base, Session: session}
@@ -283,7 +286,7 @@ func testSessions(t *testing.T, b Backend) {
 	}
 }
 
-// What follows makes operations of the comparison.
+// Operations for the comparison.
 
 func (g *generator) availability() helpdesk.Availability {
 	a := helpdesk.Availability{ForceOffline: g.IntN(2) == 0, WhileInApp: g.IntN(2) == 0, UseSchedule: g.IntN(2) == 0, Timezone: g.text()}
@@ -305,7 +308,11 @@ func (g *generator) peopleDirectory(seek storage.Seek) operation {
 
 func (g *generator) peopleSystem() operation {
 	user := one64("User", g.any("User"))
-	switch g.IntN(5) {
+	switch g.IntN(9) {
+	case 5, 6:
+		return g.identitySystem()
+	case 7, 8:
+		return g.passkeySystem()
 	case 4:
 		return g.pruneSystem()
 	case 0:
@@ -330,7 +337,9 @@ func (g *generator) readInvitation(seen content, seek storage.Seek) operation {
 
 func (g *generator) writePeople(seen content) operation {
 	role, member := oneOf(g, seen.Roles), oneOf(g, seen.Memberships)
-	switch g.IntN(7) {
+	switch g.IntN(8) {
+	case 7:
+		return g.writeJoinRule(seen)
 	case 0:
 		role.Name, role.Description, role.UpdatedAt = g.text(), g.text(), g.time(false)
 		role.Permissions = []helpdesk.Permission{helpdesk.CustomersView}[:g.IntN(2)]

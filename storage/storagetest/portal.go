@@ -36,8 +36,8 @@ func testTouchPortalKey(t *testing.T, b Backend) {
 	fails(t, "touching what is not there", touch(nobody), fault.NotFound)
 }
 
-// said adds interactions of all kinds to the conversation and returns those whose
-// audience is the customer's first address.
+// said adds interactions of all kinds to the conversation and returns those whose audience includes
+// the customer's first address.
 func (w *world) said(t *testing.T) (all, public []helpdesk.Interaction) {
 	t.Helper()
 	grace := w.address("grace")
@@ -118,7 +118,7 @@ func testCorrespondence(t *testing.T, b Backend) {
 	same(t, "newest of nobody", []helpdesk.Interaction(nil), last([]int64{second.ID}))
 }
 
-// An update makes an interaction seen, and takes it away.
+// An update can make an interaction visible, and hide it.
 func testAudienceChanges(t *testing.T, b Backend) {
 	w := newWorld(t, b)
 	seen := func() int {
@@ -211,7 +211,7 @@ func portalWrites() map[string]writeProbe {
 	}
 }
 
-// keys are of addresses that may occur in some content.
+// keys returns the keys of addresses that may occur in some content.
 func (g *generator) keys(seen content) []string {
 	i := oneOf(g, seen.Interactions)
 	return append([]string{helpdesk.EmailKey(oneOf(g, i.To)), g.participant()}, oneOf(g, seen.Interactions).Audience()...)

@@ -33,7 +33,7 @@ func testAccounts(t *testing.T, b Backend) {
 	same(t, "the first again", false, slices.ContainsFunc(rest, func(a helpdesk.Account) bool { return a.ID <= first.account.ID }))
 }
 
-// step is a call of a method that prunes: what it is to remove, and what is to stay.
+// pruneStep is a call of a pruning method: what it deletes, and what remains.
 type pruneStep struct {
 	what    string
 	before  time.Time
@@ -42,7 +42,7 @@ type pruneStep struct {
 	left    []int64
 }
 
-// longAgo is older than what other tests have in the same store.
+// longAgo returns a time before those of other tests in the same store.
 func longAgo(hours int) time.Time {
 	return time.Date(1990, 1, 1, hours, 0, 0, 0, time.UTC)
 }
@@ -85,7 +85,8 @@ func testPruneAudit(t *testing.T, b Backend) {
 	same(t, "another account", []int64{1, 2, 0, 3, 4, 5}, left(other))
 }
 
-// Events go, oldest first, but for what webhooks still need and for the newest; numbers go on behind it.
+// Events are deleted oldest first, except those that webhooks still need and the newest; numbering
+// continues after it.
 func testPruneEvents(t *testing.T, b Backend) {
 	w := newWorld(t, b)
 	prune := func(before time.Time, n int) (removed int) {
@@ -228,7 +229,7 @@ func testPruneBuriedJobs(t *testing.T, b Backend) {
 		same(t, s.what, s.left, left())
 	}
 	for _, j := range claimed {
-		if j.Subject == 4 { // it is no buried one
+		if j.Subject == 4 { // it is not buried
 			ok(t, b.Jobs.Extend(t.Context(), j, at(2)))
 		}
 	}
@@ -248,7 +249,7 @@ func retentionWrites() map[string]writeProbe {
 	}
 }
 
-// prune makes operations of the comparison.
+// prune generates operations for the comparison.
 func (g *generator) prune() operation {
 	return operation{method: oneOf(g, []string{"PruneAudit", "PruneEvents"}), args: []any{g.time(false), g.IntN(4)}}
 }

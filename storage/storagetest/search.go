@@ -24,7 +24,7 @@ func searchTests() []testCase {
 	}
 }
 
-// word and begin make terms of a query.
+// word and begin return terms of a query.
 func word(s string) helpdesk.SearchTerm  { return helpdesk.SearchTerm{Text: s} }
 func begin(s string) helpdesk.SearchTerm { return helpdesk.SearchTerm{Text: s, Prefix: true} }
 
@@ -82,8 +82,7 @@ func testSearchTerms(t *testing.T, b Backend) {
 	same(t, "after the rollback", nowhere, hits(t, w.in(), word("lost")))
 }
 
-// Terms are compared byte by byte, whatever the script; one that a new release of
-// Unicode brought is as good as others.
+// Terms are compared bytewise in any script, including characters from new releases of Unicode.
 func testSearchScripts(t *testing.T, b Backend) {
 	w := newWorld(t, b)
 	terms := []string{
@@ -101,7 +100,7 @@ func testSearchScripts(t *testing.T, b Backend) {
 	}
 }
 
-// No text is an operator of the database.
+// No text acts as an operator of the database.
 func testSearchHostile(t *testing.T, b Backend) {
 	w := newWorld(t, b)
 	w.index(t, "and", "or", "not", "near", "own")
@@ -151,7 +150,7 @@ func testSearchCustomers(t *testing.T, b Backend) {
 	}()))
 }
 
-// Terms go together with the other filters, with orders and with pages.
+// Terms can be combined with other filters, orders and pages.
 func testSearchFilters(t *testing.T, b Backend) {
 	w := newWorld(t, b)
 	var want []int64
@@ -189,7 +188,7 @@ func testSearchFilters(t *testing.T, b Backend) {
 	same(t, "conversations found, newest first", want, got)
 }
 
-// A query finds nothing of other accounts and of mailboxes out of sight.
+// A query finds nothing in other accounts or in mailboxes outside the scope.
 func testSearchScopes(t *testing.T, b Backend) {
 	w, other := newWorld(t, b), newWorld(t, b)
 	for _, one := range []*world{w, other} {
@@ -214,7 +213,7 @@ func testSearchScopes(t *testing.T, b Backend) {
 	}
 	scope := helpdesk.Scope{AccountID: w.account.ID, Mailboxes: []int64{w.mailbox.ID}}
 	same(t, "within the mailbox", []int64{w.conversation.ID}, hits(t, b.Store.Within(scope), word("secret")))
-	// a customer belongs to the account: conversations out of sight get the new name too
+	// a customer belongs to the account: conversations outside the scope get the new name too
 	err := b.Store.InTx(t.Context(), helpdesk.Scope{AccountID: w.account.ID, Mailboxes: []int64{w.empty.ID}},
 		func(ctx context.Context, tx helpdesk.Tx) error {
 			return tx.SetCustomerTerms(ctx, w.customer.ID, []string{"ada"})
@@ -223,7 +222,7 @@ func testSearchScopes(t *testing.T, b Backend) {
 	same(t, "by the new name", []int64{w.conversation.ID}, hits(t, w.in(), word("ada")))
 }
 
-// What is removed leaves nothing in the index that another row could inherit.
+// Deleted rows leave nothing in the index that another row could inherit.
 func testSearchRemoved(t *testing.T, b Backend) {
 	w := newWorld(t, b)
 	w.index(t, "gone")
@@ -261,7 +260,7 @@ func testMoveCustomer(t *testing.T, b Backend) {
 		return tx.MoveCustomer(ctx, w.customer.ID, w.customer.ID)
 	})
 	same(t, "a customer moved to itself", before, w.content(t))
-	// from a scope without the mailbox: all goes, in sight or not
+	// from a scope without the mailbox: everything is deleted, inside and outside the scope
 	err := b.Store.InTx(t.Context(), helpdesk.Scope{AccountID: w.account.ID, Mailboxes: []int64{w.empty.ID}},
 		func(ctx context.Context, tx helpdesk.Tx) error { return tx.MoveCustomer(ctx, w.customer.ID, into.ID) })
 	ok(t, err)
@@ -285,8 +284,8 @@ func testMoveCustomer(t *testing.T, b Backend) {
 	same(t, "address of the interaction", w.question.CustomerEmailID, i.CustomerEmailID)
 }
 
-// CustomerForUpdate, MailboxForUpdate and MembershipForUpdate make transactions
-// that read and then write wait for each other.
+// CustomerForUpdate, MailboxForUpdate and MembershipForUpdate make transactions that read and then
+// write wait for each other.
 func testRowLocks(t *testing.T, b Backend) {
 	const workers, each = 4, 8
 	w := newWorld(t, b)
@@ -331,7 +330,7 @@ func testRowLocks(t *testing.T, b Backend) {
 	same(t, "changes of the membership", len(w.member.MailboxIDs)+workers*each, len(c.Memberships[0].MailboxIDs))
 }
 
-// searchProbes are the write probes of what is in this file.
+// searchProbes are the write probes for the methods tested in this file.
 func searchProbes() map[string]writeProbe {
 	type tx = helpdesk.Tx
 	return map[string]writeProbe{

@@ -1,6 +1,6 @@
-// Package storagetest is the conformance suite of storage backends: what passes it
-// keeps the promises that helpdesk.Store, kb.Store, storage.Jobs, storage.EventLog
-// and storage.Blobs make in their comments.
+// Package storagetest is the conformance suite for storage backends. A backend that passes keeps
+// the promises in the comments of helpdesk.Store, kb.Store, storage.Jobs, storage.EventLog and
+// storage.Blobs.
 //
 //	func TestStore(t *testing.T) {
 //		storagetest.Run(t, func(t *testing.T) storagetest.Backend {
@@ -9,8 +9,8 @@
 //		})
 //	}
 //
-// Each group is a subtest of its own (go test -run 'TestStore/Isolation') and
-// opens one backend; the tests in it run in parallel, each in its own account.
+// Each group is a subtest (go test -run 'TestStore/Isolation') and opens one backend. The tests in
+// a group run in parallel, each in its own account.
 package storagetest
 
 import (
@@ -30,16 +30,18 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// Backend is what the suite tests: a store, and the queue and the log that its
-// transactions fill.
+// Backend is what the suite tests: a store, and the queue and the event log that its transactions
+// fill.
 type Backend struct {
 	Store  helpdesk.Store
 	Jobs   storage.Jobs
 	Events storage.EventLog
-	KB     kb.Store // over the same data; nil: the knowledge base is left out
+	KB     kb.Store // on the same data; nil: the knowledge base is not tested
+	// SnapshotsBlock says that snapshots block writers, as with a single connection.
+	SnapshotsBlock bool
 }
 
-// A test of one promise. It shares the backend with others and makes its own account.
+// testCase tests one promise. It shares the backend with others and creates its own account.
 type testCase struct {
 	name string
 	run  func(t *testing.T, b Backend)
@@ -48,12 +50,11 @@ type testCase struct {
 type group struct {
 	name  string
 	tests []testCase
-	kb    bool // about the knowledge base
+	kb    bool // whether it tests the knowledge base
 }
 
-// lacks ends a test of something that a backend may do without. Where
-// HELPWRIGHT_TEST_REQUIRE is 1 nothing may be missing, so that what is there today
-// cannot get lost in silence.
+// lacks skips a test of an optional part of a backend. With HELPWRIGHT_TEST_REQUIRE=1 it fails the
+// test instead, so that parts cannot be lost unnoticed.
 func lacks(t *testing.T, reason string) {
 	t.Helper()
 	if os.Getenv("HELPWRIGHT_TEST_REQUIRE") == "1" {
@@ -62,8 +63,8 @@ func lacks(t *testing.T, reason string) {
 	t.Skip(reason)
 }
 
-// Run tests a backend. open returns a new and empty one, which open's t closes; it
-// is called once for each group, from parallel tests.
+// Run tests a backend. open returns a new, empty backend and closes it with the cleanup of its t.
+// Run calls open once for each group, from parallel tests.
 func Run(t *testing.T, open func(t *testing.T) Backend) {
 	t.Helper()
 	for _, g := range groups() {
@@ -118,13 +119,15 @@ func groups() []group {
 		{name: "Desk", tests: deskTests()},
 		{name: "Notified", tests: notificationTests()},
 		{name: "Vault", tests: vaultTests()},
+		{name: "Transfer", tests: transferTests()},
+		{name: "KBTransfer", tests: kbTransferTests(), kb: true},
 	}
 }
 
-// same compares what was stored with what was read: empty and nil slices are the same.
+// same compares stored values with those read back; empty and nil slices are equal.
 func same(t *testing.T, what string, want, got any) {
 	t.Helper()
-	large := cmp.FilterValues(func(a, b []byte) bool { return len(a)+len(b) > 1<<16 }, cmp.Comparer(bytes.Equal)) // one by one takes seconds
+	large := cmp.FilterValues(func(a, b []byte) bool { return len(a)+len(b) > 1<<16 }, cmp.Comparer(bytes.Equal)) // comparing single bytes takes seconds
 	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty(), large); diff != "" {
 		t.Errorf("%s (-want +got):\n%s", what, diff)
 	}
@@ -145,7 +148,7 @@ func fails(t *testing.T, what string, err error, kind fault.Kind) {
 	}
 }
 
-// conflicts checks for a Conflict fault with a code.
+// conflicts checks that an error is a Conflict fault with a code.
 func conflicts(t *testing.T, what string, err error, code string) {
 	t.Helper()
 	f, isFault := errors.AsType[*fault.Error](err)
@@ -154,8 +157,7 @@ func conflicts(t *testing.T, what string, err error, code string) {
 	}
 }
 
-// filled fails when a field of a sample is zero, so that no field added later is
-// left out of the tests.
+// filled fails when a field of a sample is zero, so that new fields are not left out of the tests.
 func filled(t *testing.T, sample any, except ...string) {
 	t.Helper()
 	v := reflect.Indirect(reflect.ValueOf(sample))
@@ -179,7 +181,7 @@ func ids[T any](items []T, id func(T) int64) []int64 {
 	return out
 }
 
-// all is the first page of a list that is not expected to be long.
+// all returns the first page of a list that is expected to be short.
 func all() storage.Seek { return storage.Seek{Limit: 1000} }
 
 // txFunc is the body of a transaction.

@@ -25,7 +25,7 @@ func tagTests() []testCase {
 	}
 }
 
-// organise gives the world's conversation a tag and merges another one into it.
+// organise tags the world's conversation and merges another one into it.
 func (w *world) organise(ctx context.Context, tx helpdesk.Tx) error {
 	w.tag, w.view = w.newTag("urgent"), w.newView()
 	if err := tx.Tags().Insert(ctx, &w.tag); err != nil {
@@ -154,7 +154,7 @@ func testViewFilter(t *testing.T, b Backend) {
 	filled(t, newWorld(t, b).view.Filter)
 }
 
-// unread reads how many interactions of a conversation a user has not read.
+// unread returns how many interactions of a conversation a user has not read.
 func (w *world) unread(t *testing.T, userID, conversationID int64) int64 {
 	t.Helper()
 	got, err := w.in().Unread(t.Context(), userID, []int64{nobody, conversationID})
@@ -175,7 +175,7 @@ func (w *world) read(t *testing.T, userID, conversationID, interactionID int64) 
 
 func testUnread(t *testing.T, b Backend) {
 	w := newWorld(t, b)
-	other := w.user.ID + 1<<40 // users are not looked up
+	other := w.user.ID + 1<<40 // users need not exist
 	more := w.newQuestion(w.conversation)
 	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.Interactions().Insert(ctx, &more) })
 	same(t, "never read", 2, int(w.unread(t, w.user.ID, w.conversation.ID)))
@@ -202,7 +202,7 @@ func testUnread(t *testing.T, b Backend) {
 	}
 }
 
-// target is a conversation of the other mailbox.
+// target creates a conversation in the other mailbox.
 func (w *world) target(t *testing.T) helpdesk.Conversation {
 	t.Helper()
 	c := w.newConversation()
@@ -211,7 +211,7 @@ func (w *world) target(t *testing.T) helpdesk.Conversation {
 	return c
 }
 
-// move is a move out of the world's conversation.
+// move returns a move out of the world's conversation.
 func (w *world) move(into int64) helpdesk.Move { return w.moveOf(w.conversation.ID, into) }
 
 func (w *world) moveOf(from, into int64) helpdesk.Move {
@@ -281,7 +281,7 @@ func testMerge(t *testing.T, b Backend) {
 	fails(t, "where a deleted conversation's are", err, fault.NotFound)
 }
 
-// A conversation that was merged twice is found where it is now, by members who see that.
+// A conversation that was merged twice is found at its current place, by members who can see that.
 func testMergeChain(t *testing.T, b Backend) {
 	w := newWorld(t, b)
 	c := w.target(t)
@@ -310,12 +310,13 @@ func testMergeMarks(t *testing.T, b Backend) {
 	}
 }
 
-// What is moved is found in the other conversation with all that hangs on it, by both mailboxes; the rest stays.
+// Moved interactions are found in the other conversation with everything that depends on them, from
+// both mailboxes; the rest stays.
 func testMove(t *testing.T, b Backend) {
 	w := newWorld(t, b)
 	c := w.target(t)
 	stays := w.newQuestion(w.conversation)
-	loose := w.newMail("2") // of the conversation, but of no interaction
+	loose := w.newMail("2") // of the conversation, but not of an interaction
 	loose.ConversationID = w.conversation.ID
 	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error {
 		ok(t, tx.InsertInbound(ctx, []*helpdesk.InboundMail{&loose}))
@@ -377,7 +378,7 @@ func testMove(t *testing.T, b Backend) {
 	same(t, "moves of what is gone", 0, len(moves))
 }
 
-// Moving makes nothing read that was not, and unread no more than it must.
+// Moving marks nothing unread as read, and as little as possible as unread.
 func testMoveMarks(t *testing.T, b Backend) {
 	w := newWorld(t, b) // w.question and w.answer are the first
 	c := w.target(t)
@@ -398,14 +399,14 @@ func testMoveMarks(t *testing.T, b Backend) {
 	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error {
 		return tx.MoveInteractions(ctx, []int64{more.ID}, w.move(c.ID))
 	})
-	// older, more, newer: who has not read the one in between sees it and the next as unread.
+	// older, more, newer: users who have not read the middle one see it and the next as unread.
 	for user, want := range map[int64]int64{both: 0, first: 3, second: 2, neither: 3, behind: 2} {
 		same(t, "unread", want, w.unread(t, user, c.ID))
 	}
 	for user, want := range map[int64]int64{both: 0, first: 0, second: 1, neither: 1, behind: 0} {
 		same(t, "unread of the rest", want, w.unread(t, user, w.conversation.ID))
 	}
-	// Into a new one the marks come along.
+	// Moving into a new conversation takes the marks along.
 	fresh := w.target(t)
 	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error {
 		return tx.MoveInteractions(ctx, []int64{more.ID, newer.ID}, w.moveOf(c.ID, fresh.ID))
@@ -417,7 +418,7 @@ func testMoveMarks(t *testing.T, b Backend) {
 
 func tagID(t helpdesk.Tag) int64 { return t.ID }
 
-// organise makes a call that puts conversations into order.
+// organise generates a call that organises conversations.
 func (g *generator) organise(seen content) operation {
 	old, other := oneOf(g, seen.Tags), oneOf(g, seen.Tags)
 	conversation, into := oneOf(g, seen.Conversations).ID, oneOf(g, seen.Conversations).ID
@@ -474,7 +475,7 @@ func (g *generator) organise(seen content) operation {
 	}
 }
 
-// team makes a call that changes teams.
+// team generates a call that changes teams.
 func (g *generator) team(seen content) operation {
 	old, other := oneOf(g, seen.Teams), oneOf(g, seen.Teams)
 	team := helpdesk.Team{Name: g.text(), Key: fmt.Sprint("t", g.next()), MemberIDs: []int64{oneOf(g, g.pool["User"])}[:g.IntN(2)], CreatedAt: g.time(false), UpdatedAt: g.time(false)}
@@ -492,7 +493,7 @@ func (g *generator) team(seen content) operation {
 	return operation{method: "Teams.Update", args: []any{[]*helpdesk.Team{&team}}, clash: clash}
 }
 
-// distinct drops the second of two equal ids.
+// distinct returns both ids, or one if they are equal.
 func distinct(a, b int64) []int64 {
 	if a == b {
 		return []int64{a}

@@ -31,7 +31,7 @@ func transactionTests() []testCase {
 	}
 }
 
-// changeEverything uses every method that writes, leaving nothing as it was.
+// changeEverything calls every method that writes, and changes all data.
 func (w *world) changeEverything(t *testing.T, ctx context.Context, tx helpdesk.Tx) {
 	t.Helper()
 	account, role, mailbox := w.account, w.role, w.mailbox
@@ -88,7 +88,7 @@ func (w *world) changeEverything(t *testing.T, ctx context.Context, tx helpdesk.
 	ok(t, tx.Enqueue(ctx, storage.Job{Kind: w.kind(), Subject: 1, RunAt: base}))
 }
 
-// kind is a kind of jobs that only this world's tests enqueue.
+// kind returns a kind of jobs that only this world's tests enqueue.
 func (w *world) kind() string { return "test." + w.mark }
 
 func (w *world) claim(t *testing.T, n int, now, lease time.Time) []storage.ClaimedJob {
@@ -158,7 +158,7 @@ func testPanic(t *testing.T, b Backend) {
 	})
 }
 
-// Jobs and events are there with the commit and not before.
+// Jobs and events become visible with the commit, not before.
 func testOutbox(t *testing.T, b Backend) {
 	w := newAccount(t, b)
 	job := storage.Job{Kind: w.kind(), AccountID: w.account.ID, Subject: 7, Payload: []byte(`{"a":"ö"}`), RunAt: base}
@@ -178,7 +178,7 @@ func testOutbox(t *testing.T, b Backend) {
 	same(t, "events", []storage.Event{first, second}, w.log(t))
 }
 
-// A method that fails leaves nothing behind, whatever the transaction does then.
+// A method that fails changes nothing, whatever the transaction does afterwards.
 func testFailedStatement(t *testing.T, b Backend) {
 	w := newWorld(t, b)
 	before := w.content(t)
@@ -248,7 +248,8 @@ func testReadYourWrites(t *testing.T, b Backend) {
 	})
 }
 
-// Numbers and events taken by many at once, of whom some give up, have neither gaps nor doubles.
+// Numbers and events taken concurrently, partly in transactions that roll back, have neither gaps
+// nor duplicates.
 func testNumbers(t *testing.T, b Backend) {
 	const workers, each = 8, 25
 	w := newAccount(t, b)

@@ -42,7 +42,7 @@ func testUniqueCustomerEmail(t *testing.T, b Backend) {
 	conflicts(t, "another customer's address", insert(w, taken), helpdesk.UniqueCustomerEmail)
 	twice := helpdesk.CustomerEmail{Email: "Y", Key: "y@" + w.mark}
 	conflicts(t, "an address twice", insert(w, twice, twice), helpdesk.UniqueCustomerEmail)
-	ok(t, insert(w, twice)) // nothing was left of the refused one
+	ok(t, insert(w, twice)) // the refused one has left nothing behind
 	ok(t, insert(other, taken))
 	c := w.customer
 	c.Emails = append(c.Emails[:2:2], twice)
@@ -82,7 +82,7 @@ func testUniqueIdentity(t *testing.T, b Backend) {
 	conflicts(t, "the identity of a tombstone", err, helpdesk.UniqueIdentity)
 }
 
-// A mail at a position that is known is left out; moving one there is a conflict.
+// A mail at a known position is skipped; moving a mail there is a conflict.
 func testUniquePosition(t *testing.T, b Backend) {
 	w := newWorld(t, b)
 	known, fresh, twin, bare, bare2 := w.newMail("1"), w.newMail("2"), w.newMail("2"), w.newMail("3"), w.newMail("4")

@@ -43,7 +43,7 @@ func times() map[string]time.Time {
 	}
 }
 
-// Times come back in UTC, cut to microseconds; the zero time means none.
+// Times are returned in UTC, truncated to microseconds; the zero time means none.
 func testTimes(t *testing.T, b Backend) {
 	w := newWorld(t, b)
 	for name, given := range times() {
@@ -102,7 +102,7 @@ func texts() map[string]string {
 	}
 }
 
-// Text comes back as it was given, byte by byte.
+// Text is returned unchanged.
 func testUnicode(t *testing.T, b Backend) {
 	w := newWorld(t, b)
 	for name, text := range texts() {
@@ -110,7 +110,7 @@ func testUnicode(t *testing.T, b Backend) {
 	}
 }
 
-// What means something in SQL, JSON or a LIKE is plain text here.
+// Text with a special meaning in SQL, JSON or LIKE is stored as plain text.
 func testQuoting(t *testing.T, b Backend) {
 	w := newWorld(t, b)
 	for _, text := range []string{`'`, `''`, `"`, "`", `\`, `\'`, `\\'; DROP TABLE x; --`, `?`, `??`, `?0 ?1 :a @b $1`, `%s %d %_`, `{"a":[1,null]}`, `{}`, `null`, `[,]`, `E'\x41'`, `$$ $a$`, `/* */ --`, `\x00`, `\u0000`} {
@@ -144,7 +144,7 @@ func roundTrip(t *testing.T, w *world, name, text string) {
 	same(t, name, []helpdesk.Delivery{d}, got.Deliveries)
 }
 
-// NUL and what is no UTF-8 are refused: PostgreSQL cannot hold them.
+// NUL and invalid UTF-8 are refused: PostgreSQL cannot store them.
 func testRefusedText(t *testing.T, b Backend) {
 	w := newWorld(t, b)
 	before := w.content(t)
@@ -261,7 +261,7 @@ func testLongBody(t *testing.T, b Backend) {
 	}
 }
 
-// A list of a thousand ids is asked for in one call, and so is none.
+// One call can take a list of a thousand ids, or an empty one.
 func testManyIDs(t *testing.T, b Backend) {
 	w := newWorld(t, b)
 	many := []int64{w.conversation.ID}

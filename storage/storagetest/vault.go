@@ -12,13 +12,16 @@ import (
 
 func vaultTests() []testCase {
 	return []testCase{
-		{"Items", testVaultItems},
+		{"Items", func(t *testing.T, b Backend) { // one after the other: the first lists all items that there are
+			testVaultItems(t, b)
+			testVaultReplace(t, b)
+		}},
 		{"Locks", testVaultLocks},
 		{"LocksAtOnce", testVaultLocksAtOnce},
 	}
 }
 
-// vault is the backend's, which need not have any.
+// vault returns the backend's Vault, which is optional.
 func vault(t *testing.T, b Backend) storage.Vault {
 	t.Helper()
 	v, ok := b.Store.(storage.Vault)
@@ -67,6 +70,35 @@ func testVaultItems(t *testing.T, b Backend) {
 	same(t, "an empty item", storage.VaultItem{Key: "a", Modified: at(1)}, got)
 }
 
+func testVaultReplace(t *testing.T, b Backend) {
+	v, ctx := vault(t, b), t.Context()
+	for _, key := range []string{"replaced", "replaced/b"} {
+		ok(t, v.SetItem(ctx, storage.VaultItem{Key: key, Value: []byte{0, 255}, Modified: at(1)}))
+	}
+	for _, tt := range []struct {
+		key        string
+		old, value []byte
+		want       bool
+	}{
+		{"none", nil, []byte("x"), false},
+		{"replaced", []byte{0}, []byte("x"), false},
+		{"replaced", nil, []byte("x"), false},
+		{"replaced", []byte{0, 255}, []byte("longer"), true},
+		{"replaced", []byte{0, 255}, []byte("twice"), false},
+		{"replaced", []byte("longer"), nil, true},
+		{"replaced", nil, []byte("new"), true},
+	} {
+		got, err := v.ReplaceValue(ctx, tt.key, tt.old, tt.value)
+		ok(t, err)
+		same(t, fmt.Sprintf("%q in place of %q", tt.value, tt.old), tt.want, got)
+	}
+	for key, value := range map[string]string{"replaced": "new", "replaced/b": "\x00\xff"} {
+		got, err := v.Item(ctx, key)
+		ok(t, err)
+		same(t, key, storage.VaultItem{Key: key, Value: []byte(value), Size: len(value), Modified: at(1)}, got)
+	}
+}
+
 func testVaultLocks(t *testing.T, b Backend) {
 	v, ctx := vault(t, b), t.Context()
 	take := func(holder string, now, until int, want bool) {
@@ -79,15 +111,15 @@ func testVaultLocks(t *testing.T, b Backend) {
 	take("two", 9, 20, false)
 	take("one", 5, 12, true) // extended
 	take("two", 11, 20, false)
-	take("two", 12, 20, true) // it has ended
+	take("two", 12, 20, true) // it has expired
 	take("one", 13, 30, false)
-	ok(t, v.FreeLock(ctx, t.Name(), "one")) // has it no more
+	ok(t, v.FreeLock(ctx, t.Name(), "one")) // no longer the holder
 	take("one", 13, 30, false)
 	ok(t, v.FreeLock(ctx, t.Name(), "two"))
 	take("one", 13, 30, true)
 }
 
-// Of many who try at once, one gets the lock.
+// Of many concurrent attempts one gets the lock.
 func testVaultLocksAtOnce(t *testing.T, b Backend) {
 	v, ctx := vault(t, b), t.Context()
 	var wait sync.WaitGroup

@@ -37,7 +37,7 @@ func (w *world) newWebhookDelivery(webhookID int64) helpdesk.WebhookDelivery {
 		CreatedAt: base, UpdatedAt: at(1)}
 }
 
-// hook makes the world's webhook with a delivery.
+// hook creates the world's webhook with a delivery.
 func (w *world) hook(ctx context.Context, tx helpdesk.Tx) error {
 	w.webhook = w.newWebhook()
 	if err := tx.Webhooks().Insert(ctx, &w.webhook); err != nil {
@@ -70,7 +70,7 @@ func testDeleteWebhook(t *testing.T, b Backend) {
 	same(t, "without a webhook", false, mine())
 }
 
-// deliver stores deliveries of the world's webhook that differ from the usual one.
+// deliver stores variations of the usual delivery of the world's webhook.
 func (w *world) deliver(t *testing.T, n int, change func(i int, d *helpdesk.WebhookDelivery)) []helpdesk.WebhookDelivery {
 	t.Helper()
 	all := make([]helpdesk.WebhookDelivery, n)
@@ -261,7 +261,7 @@ func testWebhookCursor(t *testing.T, b Backend) {
 	same(t, "behind without the account", false, behind())
 }
 
-// Of several that take from the log at a time each takes what the others have left.
+// Concurrent readers of the log each continue where the others stopped.
 func testWebhookCursorIsLocked(t *testing.T, b Backend) {
 	w := newWorld(t, b)
 	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.StartWebhookCursor(ctx, 0) })
@@ -281,7 +281,7 @@ func testWebhookCursorIsLocked(t *testing.T, b Backend) {
 	})
 }
 
-// oneByOne does something 40 times, in four goroutines.
+// oneByOne calls do 40 times, from four goroutines.
 func oneByOne(t *testing.T, do func() error) {
 	t.Helper()
 	var wait sync.WaitGroup

@@ -15,13 +15,12 @@ import (
 // base is the time of all fixtures; it has microseconds.
 var base = time.Date(2026, 3, 4, 5, 6, 7, 891011000, time.UTC)
 
-// at is n minutes after base.
+// at returns the time n minutes after base.
 func at(n int) time.Time { return base.Add(time.Duration(n) * time.Minute) }
 
-// world is an account with one of everything. All its texts contain mark, which
-// nothing else contains.
+// world is an account with one row of every noun. All its texts contain mark, which is unique.
 type world struct {
-	hired []int64 // users who are no members yet, see hire
+	hired []int64 // users who are not members yet, see hire
 	Backend
 	mark    string
 	scope   helpdesk.Scope
@@ -30,10 +29,13 @@ type world struct {
 	account helpdesk.Account
 	role    helpdesk.Role
 	member  helpdesk.Membership
-	mailbox helpdesk.Mailbox // has all that follows
+	mailbox helpdesk.Mailbox // has all of the following
 	empty   helpdesk.Mailbox // has nothing
 
 	invitation   helpdesk.Invitation
+	joinRule     helpdesk.JoinRule
+	identity     helpdesk.Identity
+	passkey      helpdesk.Passkey
 	customer     helpdesk.Customer
 	conversation helpdesk.Conversation
 	question     helpdesk.Interaction // of the customer, with an attachment and the ledger row
@@ -50,7 +52,7 @@ type world struct {
 	view   helpdesk.View
 	shelf  shelf
 	moves  []helpdesk.Move
-	merged int64 // id of what was merged into conversation, with answer in it for a while
+	merged int64 // id of the conversation merged into conversation; it had answer for a while
 
 	suppression  helpdesk.Suppression
 	memberMail   helpdesk.MemberMail
@@ -66,14 +68,14 @@ type world struct {
 	buriedJob    storage.BuriedJob
 }
 
-// newAccount makes a user who is a member of a new account, and two mailboxes.
+// newAccount creates a user who is a member of a new account, and two mailboxes.
 func newAccount(t *testing.T, b Backend) *world {
 	t.Helper()
 	w := &world{Backend: b, mark: strings.ToLower(rand.Text()), number: 1000}
 	w.user = helpdesk.User{Name: "Ada " + w.mark, Email: "Ada@" + w.mark + ".example", EmailKey: "ada@" + w.mark + ".example", PasswordHash: "$argon2id$" + w.mark,
 		EmailVerifiedAt: at(-3), SecondFactorAt: at(-1), SealedSecondFactor: []byte{1, 0, 255}, CreatedAt: at(-2), UpdatedAt: at(-1)}
 	w.account = helpdesk.Account{Name: "Account " + w.mark, NextNumber: 1, DefaultLocale: "pt-BR", DefaultMailboxID: 77, RemoteImages: helpdesk.ProxyImages, TrackSeen: true, RequireSecondFactor: true,
-		SendHold:  90 * time.Second,
+		SendHold: 90 * time.Second, Origin: helpdesk.Origin{Archive: "archive" + w.mark, FinishedAt: at(9)},
 		Languages: []string{"pt-BR", "en"}, CreatedAt: base, UpdatedAt: at(1)}
 	w.role = w.newRole("Role")
 	w.role.Key = ""
@@ -82,8 +84,16 @@ func newAccount(t *testing.T, b Backend) *world {
 			return err
 		}
 		w.token = helpdesk.AccessToken{UserID: w.user.ID, Name: "Token " + w.mark, Hash: []byte("hash " + w.mark),
-			Scopes: []helpdesk.Permission{helpdesk.ConversationsView}, ExpiresAt: at(1000), LastUsedAt: at(2), CreatedAt: base}
+			Scopes: []helpdesk.Permission{helpdesk.ConversationsView}, ExpiresAt: at(1000), LastUsedAt: at(2), CreatedAt: base, Factors: 2}
 		if err := tx.InsertToken(ctx, &w.token); err != nil {
+			return err
+		}
+		w.identity = w.newIdentity("held")
+		if err := tx.InsertIdentity(ctx, &w.identity); err != nil {
+			return err
+		}
+		w.passkey = w.newPasskey("held")
+		if err := tx.InsertPasskey(ctx, &w.passkey); err != nil {
 			return err
 		}
 		if err := tx.InsertAccount(ctx, &w.account); err != nil {
@@ -106,7 +116,11 @@ func newAccount(t *testing.T, b Backend) *world {
 			return err
 		}
 		w.invitation = w.newInvitation("lise")
-		return in.Invitations().Insert(ctx, &w.invitation)
+		if err := in.Invitations().Insert(ctx, &w.invitation); err != nil {
+			return err
+		}
+		w.joinRule = w.newJoinRule("held")
+		return in.JoinRules().Insert(ctx, &w.joinRule)
 	})
 	ok(t, err)
 	return w
@@ -145,7 +159,7 @@ func newWorld(t *testing.T, b Backend) *world {
 		}
 		w.delivery = d[0]
 		w.mail = w.newMail("1")
-		w.mail.State, w.mail.ConversationID, w.mail.InteractionID = helpdesk.InboundIgnored, // so that it is counted; to a store all states are alike
+		w.mail.State, w.mail.ConversationID, w.mail.InteractionID = helpdesk.InboundIgnored, // so that it is counted; stores treat all states alike
 			w.conversation.ID, w.question.ID
 		if err := tx.InsertInbound(ctx, []*helpdesk.InboundMail{&w.mail}); err != nil {
 			return err
@@ -189,16 +203,7 @@ func newWorld(t *testing.T, b Backend) *world {
 		if err := tx.MemberMails().Insert(ctx, &w.memberMail); err != nil {
 			return err
 		}
-		w.savedReply = w.newSavedReply("held")
-		if err := tx.SavedReplies().Insert(ctx, &w.savedReply); err != nil {
-			return err
-		}
-		w.replyFile = w.newReplyFile(w.savedReply.ID, "held")
-		if err := tx.ReplyFiles().Insert(ctx, &w.replyFile); err != nil {
-			return err
-		}
-		w.signature = w.newSignature(0)
-		if err := tx.Signatures().Insert(ctx, &w.signature); err != nil {
+		if err := w.writeReplies(ctx, tx); err != nil {
 			return err
 		}
 		if err := w.notify(ctx, tx); err != nil {
@@ -208,15 +213,33 @@ func newWorld(t *testing.T, b Backend) *world {
 		if err := tx.Suppressions().Insert(ctx, &w.suppression); err != nil {
 			return err
 		}
+		mark := helpdesk.ReadMark{UserID: passer, ConversationID: w.conversation.ID, InteractionID: w.question.ID}
+		if err := tx.SaveReadMark(ctx, mark); err != nil {
+			return err
+		}
 		return tx.SaveFetchCursor(ctx, w.mailbox.ID, "INBOX", helpdesk.FetchCursor{UIDValidity: 7, UID: 99})
 	})
 	w.buriedJob = w.bury(t, storage.Job{Kind: "given-up-" + w.mark, Subject: 7, Payload: []byte(`{"a":1}`), UniqueKey: "given up " + w.mark, RunAt: base})
 	return w
 }
 
+// writeReplies makes a saved reply with a file, and a signature.
+func (w *world) writeReplies(ctx context.Context, tx helpdesk.Tx) error {
+	w.savedReply = w.newSavedReply("held")
+	if err := tx.SavedReplies().Insert(ctx, &w.savedReply); err != nil {
+		return err
+	}
+	w.replyFile = w.newReplyFile(w.savedReply.ID, "held")
+	if err := tx.ReplyFiles().Insert(ctx, &w.replyFile); err != nil {
+		return err
+	}
+	w.signature = w.newSignature(0)
+	return tx.Signatures().Insert(ctx, &w.signature)
+}
+
 func (w *world) address(local string) string { return local + "@" + w.mark + ".example" }
 
-// newMember makes the nth of those who were hired a member; without any, the user.
+// newMember makes the nth hired user a member; without hired users, the user of the world.
 func (w *world) newMember(n int) helpdesk.Membership {
 	user := w.user.ID
 	if len(w.hired) > 0 {
@@ -226,7 +249,7 @@ func (w *world) newMember(n int) helpdesk.Membership {
 		LastActivity: at(5), CreatedAt: base, UpdatedAt: at(1), Availability: newAvailability()}
 }
 
-// hire makes users who may become members.
+// hire creates users who may become members.
 func (w *world) hire(t *testing.T) {
 	t.Helper()
 	err := w.Store.InSystemTx(t.Context(), func(ctx context.Context, tx helpdesk.SystemTx) error {
@@ -350,7 +373,7 @@ func (w *world) try(t *testing.T, fn txFunc) error {
 	return w.Store.InTx(t.Context(), w.scope, fn)
 }
 
-// content is all that a scope can read.
+// content is everything that a scope can read.
 type content struct {
 	Account       helpdesk.Account
 	Roles         []helpdesk.Role
@@ -376,6 +399,7 @@ type content struct {
 	Unread        []helpdesk.UnreadCount // of the first member
 	Moves         []helpdesk.Move
 	Invitations   []helpdesk.Invitation
+	JoinRules     []helpdesk.JoinRule
 	Suppressions  []helpdesk.Suppression
 	PortalKeys    []helpdesk.PortalKey
 	Audit         []helpdesk.AuditEntry
@@ -395,7 +419,7 @@ func (w *world) content(t *testing.T) content {
 	return c
 }
 
-// readAll reads all there is in r, and whether participant takes part in the first conversation.
+// readAll reads everything in r, and whether participant takes part in the first conversation.
 func readAll(ctx context.Context, r helpdesk.Reader, participant string) (c content, err error) {
 	note := func(what string, e error) {
 		if e != nil && err == nil {
@@ -451,7 +475,7 @@ func readAll(ctx context.Context, r helpdesk.Reader, participant string) (c cont
 	return c, err
 }
 
-// readMore reads what a help desk has beside its mail.
+// readMore reads the rows other than mail.
 func (c *content) readMore(ctx context.Context, r helpdesk.Reader, note func(what string, e error)) {
 	var e error
 	c.Domains, e = r.Domains().List(ctx, storage.NoFilter{}, all())
@@ -483,6 +507,8 @@ func (c *content) readMore(ctx context.Context, r helpdesk.Reader, note func(wha
 	note("NotifyChoices", e)
 	c.Invitations, e = r.Invitations().List(ctx, storage.NoFilter{}, all())
 	note("Invitations", e)
+	c.JoinRules, e = r.JoinRules().List(ctx, storage.NoFilter{}, all())
+	note("JoinRules", e)
 	c.Suppressions, e = r.Suppressions().List(ctx, storage.NoFilter{}, all())
 	note("Suppressions", e)
 	c.PortalKeys, e = r.PortalKeys().List(ctx, storage.NoFilter{}, all())

@@ -455,7 +455,7 @@ func (v *visit) once(what, nonce, content string, fn func(ctx context.Context) (
 		return made, json.Unmarshal(answer, &made)
 	}
 	if there, missing := v.h.cfg.Once.Noted(v.ctx(), note.Key, v.now); missing == nil && !bytes.Equal(there.Request, note.Request) {
-		err = fault.New(fault.Conflict, v.words.T("What this was before was sent already. Send this too, if it is to go out."))
+		err = fault.New(fault.Conflict, v.words.T("An earlier version of this text has already been sent. Send this one too if it should go out."))
 	}
 	return made, err
 }

@@ -116,11 +116,11 @@ func (v *visit) whyFailed(failure string) string {
 	step, _, _ = strings.Cut(step, " ")
 	switch step {
 	case "resolve":
-		return v.words.T("No server with this name. Look at the name.")
+		return v.words.T("There is no server with this name. Check the name.")
 	case "connect", "greeting":
-		return v.words.T("Nothing answers there. Look at server and port. (%s)", reason)
+		return v.words.T("Nothing answers there. Check server and port. (%s)", reason)
 	case "tls", "starttls":
-		return v.words.T("The connection could not be encrypted. Try the other encryption, or look at the certificate. (%s)", reason)
+		return v.words.T("The connection could not be encrypted. Try the other encryption, or check the certificate. (%s)", reason)
 	case "login":
 		return v.words.T("The password was refused. Some providers want an app password. (%s)", reason)
 	case "select":
@@ -211,20 +211,20 @@ func (v *visit) problems(err error) map[string]string {
 
 // plain says what forms say in the words of the desk, by those of the domain.
 var plain = map[string]string{
-	"is required":                                              say("This is missing"),
-	"is no mail address":                                       say("This is no mail address"),
-	"must have 8 to 200 characters":                            say("Use at least 8 characters"),
-	"is not right":                                             say("This is not right"),
-	"belongs to a member already":                              say("is a member already"),
-	"must be a host name or an IP address":                     say("This is no name of a server"),
-	"must be from 1 to 65535":                                  say("A number from 1 to 65535"),
-	"is required when host or username change":                 say("Type it again: the server or the user name is another one now"),
-	"is no domain name, such as example.org":                   say("This is no domain, such as example.org"),
-	"is taken already":                                         say("There is one with this name already"),
-	"is no domain that can be registered, such as example.org": say("This is no domain, such as example.org"),
-	"must be a color as #rrggbb":                               say("This is no colour"),
-	"must be an http or https address of at most 2,000 bytes, without a username and password": say("This is no http or https address"),
-	"is required: name types of events, or *":                                                  say("Choose at least one"),
+	"is required":                                                 say("This is missing"),
+	"is not an email address":                                     say("This is not an email address"),
+	"must have 8 to 200 characters":                               say("Use at least 8 characters"),
+	"is incorrect":                                                say("This is incorrect"),
+	"already belongs to a member":                                 say("is already a member"),
+	"must be a host name or an IP address":                        say("This is not a server name"),
+	"must be from 1 to 65535":                                     say("A number from 1 to 65535"),
+	"is required when host or username change":                    say("Type it again: the server or the user name has changed"),
+	"is not a domain name, such as example.org":                   say("This is not a domain, such as example.org"),
+	"is already taken":                                            say("This name is already taken"),
+	"is not a domain that can be registered, such as example.org": say("This is not a domain, such as example.org"),
+	"must be a color such as #016770":                             say("This is not a colour"),
+	"must be an http or https address of at most 2,000 bytes, without a username and password": say("This is not an http or https address"),
+	"is required: list event types, or *":                                                      say("Choose at least one"),
 }
 
 func wholeFields(err error) map[string]string {

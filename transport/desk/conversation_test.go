@@ -233,7 +233,7 @@ func TestBulk(t *testing.T) {
 	if _, err := b.desk.UpdateConversation(t.Context(), 3, helpdesk.ConversationUpdate{Subject: "Third"}); err != nil {
 		t.Fatal(err)
 	}
-	if next = b.goOn(b.post("/undo", url.Values{"undo": {undo}})); !strings.Contains(next, "Undone, but for 1 conversation") {
+	if next = b.goOn(b.post("/undo", url.Values{"undo": {undo}})); !strings.Contains(next, "Undone, except for 1 conversation") {
 		t.Error("nothing says what was left")
 	}
 	if diff := cmp.Diff([]helpdesk.Status{open, open, closed}, statuses()); diff != "" {
@@ -310,7 +310,7 @@ func TestSignIn(t *testing.T) {
 		}
 	}
 	wrong := own.do(http.MethodPost, "/desk/sign-in", url.Values{"email": {"maja@example.org"}, "password": {"wrong"}})
-	if wrong.status != http.StatusUnauthorized || !strings.Contains(wrong.body, "The address or the password is not right.") || strings.Contains(wrong.body, `value="wrong"`) {
+	if wrong.status != http.StatusUnauthorized || !strings.Contains(wrong.body, "The email address or password is incorrect.") || strings.Contains(wrong.body, `value="wrong"`) {
 		t.Errorf("a wrong password: %d", wrong.status)
 	}
 	if got := b.do(http.MethodGet, "/desk/a/2/inbox/all", nil); got.status != http.StatusNotFound {

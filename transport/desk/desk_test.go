@@ -34,17 +34,27 @@ type bundle struct {
 
 func newBundle(t *testing.T, change func(*desk.Config)) *bundle {
 	t.Helper()
+	return newBundleWith(t, nil, change)
+}
+
+// newBundleWith is newBundle with servers to sign in with.
+func newBundleWith(t *testing.T, providers []helpdesk.IdentityProvider, change func(*desk.Config), more ...func(*helpdesk.Config)) *bundle {
+	t.Helper()
 	b := &bundle{T: t, store: memstore.New()}
 	sealer, err := storage.NewSealer(make([]byte, 32))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if b.service, err = helpdesk.New(helpdesk.Config{
-		Store: b.store, Blobs: memblob.New(), Sealer: sealer, SigningKey: []byte(strings.Repeat("k", 32)),
+	service := helpdesk.Config{
+		Store: b.store, Blobs: memblob.New(), Sealer: sealer, SigningKey: []byte(strings.Repeat("k", 32)), Providers: providers,
 		DNS: func(_ context.Context, records []helpdesk.DNSRecord) ([]helpdesk.DNSResult, error) {
 			return make([]helpdesk.DNSResult, len(records)), nil // none is published
 		},
-	}); err != nil {
+	}
+	for _, fn := range more {
+		fn(&service)
+	}
+	if b.service, err = helpdesk.New(service); err != nil {
 		t.Fatal(err)
 	}
 	operator := b.service.Operator()

@@ -34,9 +34,9 @@ func (v *visit) follow() error {
 	if _, err := v.FollowConversation(v.ctx(), id, on); err != nil {
 		return err
 	}
-	text := v.words.T("You do not follow this any more")
+	text := v.words.T("You no longer follow this")
 	if on {
-		text = v.words.T("You follow this: you are told when the customer writes")
+		text = v.words.T("You follow this and are notified when the customer writes")
 	}
 	v.say(toast{Text: text})
 	return v.see(v.back(v.at("/c/" + itoa(id))))

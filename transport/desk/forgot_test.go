@@ -40,7 +40,7 @@ func TestForgotPages(t *testing.T) {
 	if a := choose(); a.status != http.StatusSeeOther || !strings.Contains(a.header.Get("Set-Cookie"), "session") {
 		t.Errorf("%d %v", a.status, a.header)
 	}
-	if a := choose(); a.status != http.StatusNotFound || !strings.Contains(a.body, "used already") {
+	if a := choose(); a.status != http.StatusNotFound || !strings.Contains(a.body, "already been used") {
 		t.Errorf("a second time: %d %s", a.status, a.body)
 	}
 	own := newBundle(t, nil)

@@ -253,7 +253,7 @@ func (v *visit) chartOf(days []dayCount, width int) chart {
 		highest = max(highest, d.In, d.Out)
 	}
 	peak := roundUp(highest)
-	c := chart{Width: width, Height: height, Label: v.words.T("Mails that came in and went out, by day. The numbers are in the table below.")}
+	c := chart{Width: width, Height: height, Label: v.words.T("Mail received and sent per day. The table below has the numbers.")}
 	for i := range 3 {
 		c.Lines = append(c.Lines, gridLine{Y: bottom - (bottom-top)*i/2, Text: count(peak * i / 2)})
 	}

@@ -852,7 +852,7 @@ func (hv *helpVisit) unpublishArticle() error {
 	}
 	in := kb.ArticleInput{TextInput: kb.TextInput{SourceLocale: a.Revision.SourceLocale}, CollectionID: a.Article.CollectionID, Status: storage.Some(kb.Unpublished)}
 	_, err = hv.ed.UpdateArticle(hv.ctx(), id, in)
-	return hv.done(err, "/a/"+itoa(id), hv.words.T("Readers do not see it any more"))
+	return hv.done(err, "/a/"+itoa(id), hv.words.T("Readers no longer see it"))
 }
 
 func (hv *helpVisit) discardDraft() error {

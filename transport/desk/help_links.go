@@ -93,7 +93,7 @@ func (v *visit) insertArticle() error {
 		return err
 	}
 	if len(found) == 0 {
-		v.say(toast{Text: v.words.T("No published article has these words"), Bad: true})
+		v.say(toast{Text: v.words.T("No published article contains these words"), Bad: true})
 	} else {
 		w.body += `<p><a href="` + html.EscapeString(found[0].URL) + `">` + html.EscapeString(found[0].Title) + `</a></p>`
 	}

@@ -110,7 +110,7 @@ func (hv *helpVisit) fillImages(view *lookView) error {
 	for _, one := range []struct {
 		field, label string
 		id           int64
-	}{{"logo", hv.words.T("Logo"), l.LogoID}, {"logo_dark", hv.words.T("Logo on dark pages"), l.LogoDarkID}, {"favicon", hv.words.T("Icon of the browser's tab"), l.FaviconID}, {"social", hv.words.T("Image for links elsewhere"), l.SocialImageID}} {
+	}{{"logo", hv.words.T("Logo"), l.LogoID}, {"logo_dark", hv.words.T("Logo on dark pages"), l.LogoDarkID}, {"favicon", hv.words.T("Icon of the browser's tab"), l.FaviconID}, {"social", hv.words.T("Image for shared links"), l.SocialImageID}} {
 		c := imageChoice{Field: one.field, Label: one.label}
 		known := one.id == 0
 		for _, f := range page.Items {

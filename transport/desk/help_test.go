@@ -15,7 +15,7 @@ import (
 	"github.com/helpwright/helpwright/kb"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/memblob"
-	"github.com/helpwright/helpwright/transport"
+	"github.com/helpwright/helpwright/transport/api"
 	"github.com/helpwright/helpwright/transport/desk"
 )
 
@@ -38,7 +38,7 @@ func newLibrary(t *testing.T) *library {
 	l.bundle = newBundle(t, func(cfg *desk.Config) {
 		svc := cfg.Service
 		l.kb, err = kb.New(kb.Config{
-			Store: cfg.Once.(interface{ KB() kb.Store }).KB(), Blobs: memblob.New(), Membership: transport.Members(svc), BaseURL: "https://desk.example", MaxFile: 1 << 20,
+			Store: cfg.Once.(interface{ KB() kb.Store }).KB(), Blobs: memblob.New(), Membership: api.Members(svc), BaseURL: "https://desk.example", MaxFile: 1 << 20,
 		})
 		if err != nil {
 			t.Fatal(err)

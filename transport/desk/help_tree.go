@@ -578,7 +578,7 @@ func (hv *helpVisit) done(err error, path, text string) error {
 // deleteSite removes the help centre; its name has to be typed.
 func (hv *helpVisit) deleteSite() error {
 	if strings.TrimSpace(hv.r.PostFormValue("name")) != hv.site.Name {
-		return hv.done(fault.Field("name", "is not right"), "/look", "")
+		return hv.done(fault.Field("name", "is incorrect"), "/look", "")
 	}
 	if err := hv.ed.DeleteSite(hv.ctx()); err != nil {
 		return err

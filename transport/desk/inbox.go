@@ -285,21 +285,16 @@ func (v *visit) rows(l listing, list []helpdesk.Conversation, more bool) ([]row,
 	if err != nil {
 		return nil, err
 	}
-	unread, err := v.Unread(v.ctx(), ids)
-	if err != nil {
-		return nil, err
-	}
-	tags := map[int64][]helpdesk.Tag{}
-	if v.may(helpdesk.TagsView) {
-		if tags, err = v.TagsOf(v.ctx(), ids); err != nil {
-			return nil, err
-		}
-	}
-	others, err := v.others(ids)
-	if err != nil {
-		return nil, err
-	}
-	sends, err := v.scheduled(ids)
+	var unread map[int64]int64
+	var tags map[int64][]helpdesk.Tag
+	var others map[int64][]companion
+	var sends map[int64]time.Time
+	err = together(
+		func() (err error) { unread, err = v.Unread(v.ctx(), ids); return err },
+		func() (err error) { tags, err = v.tagsOf(ids); return err },
+		func() (err error) { others, err = v.others(ids); return err },
+		func() (err error) { sends, err = v.scheduled(ids); return err },
+	)
 	if err != nil {
 		return nil, err
 	}
@@ -327,6 +322,14 @@ func (v *visit) rows(l listing, list []helpdesk.Conversation, more bool) ([]row,
 		v.group(rows, list, l.after != "", more)
 	}
 	return rows, nil
+}
+
+// tagsOf are the tags of conversations. Who may not see tags sees none.
+func (v *visit) tagsOf(ids []int64) (map[int64][]helpdesk.Tag, error) {
+	if !v.may(helpdesk.TagsView) {
+		return nil, nil
+	}
+	return v.TagsOf(v.ctx(), ids)
 }
 
 // customerNames are the names of customers, as far as the member may see them.
@@ -475,6 +478,7 @@ func (v *visit) inbox() error {
 func (v *visit) search() error { return v.list(v.listing("search")) }
 
 func (v *visit) list(l listing) error {
+	defer v.readAhead()()
 	page, err := v.find(l, pageSize)
 	if err != nil {
 		return err
@@ -500,7 +504,7 @@ func (v *visit) list(l listing) error {
 	}
 	view.Empty, view.EmptyMore = v.words.T("Nobody is waiting"), v.words.T("New mail shows up here by itself.")
 	if l.view == "spam" {
-		view.Empty, view.EmptyMore = v.words.T("No spam"), v.words.T("What you mark as spam, and mail of blocked senders, is kept here.")
+		view.Empty, view.EmptyMore = v.words.T("No spam"), v.words.T("Mail that you mark as spam, and mail from blocked senders, is kept here.")
 	}
 	if l.view == "search" || l.tag != 0 || l.team != 0 || l.words != "" || l.user != "" || l.priority != "" {
 		view.Empty, view.EmptyMore = v.words.T("Nothing found"), v.words.T("Try other words, or fewer filters.")
@@ -596,7 +600,7 @@ func (v *visit) bulk() error {
 	back := v.back(v.at("/inbox/unassigned"))
 	ids = without(ids, 0)
 	if len(ids) == 0 {
-		v.say(toast{Text: v.words.T("Tick conversations first"), Bad: true})
+		v.say(toast{Text: v.words.T("Select conversations first"), Bad: true})
 		return v.see(back)
 	}
 	act, value, _ := strings.Cut(v.r.PostFormValue("act"), "-")
@@ -649,7 +653,7 @@ var acts = map[string]string{
 	"snooze":   "Snoozed %s conversation|Snoozed %s conversations",
 	"wake":     "Woke %s conversation|Woke %s conversations",
 	"spam":     "%s conversation is spam|%s conversations are spam",
-	"notspam":  "%s conversation is no spam|%s conversations are no spam",
+	"notspam":  "%s conversation is not spam|%s conversations are not spam",
 	"priority": "Changed the priority of %s conversation|Changed the priority of %s conversations",
 	"tag":      "Tagged %s conversation|Tagged %s conversations",
 }
@@ -692,7 +696,7 @@ func (v *visit) act(act, value string) (in helpdesk.BulkUpdate, said string, err
 		in.Priority = storage.Some(helpdesk.Priority(value))
 	case "tag":
 	default:
-		return in, "", fault.New(fault.Malformed, fmt.Sprintf("There is no act %q.", act))
+		return in, "", fault.New(fault.Malformed, fmt.Sprintf("There is no action %q.", act))
 	}
 	return in, acts[act], nil
 }

@@ -41,7 +41,7 @@ func (v *visit) invitationPage() error {
 }
 
 func (v *visit) invitationOver() string {
-	return v.words.T("The invitation was used already, was withdrawn or has expired.")
+	return v.words.T("The invitation has already been used, was withdrawn or has expired.")
 }
 
 func (v *visit) askToJoin(view doorView, status int) error {
@@ -77,16 +77,16 @@ func (v *visit) acceptInvitation() error {
 		view.AskCode = true
 		return v.askToJoin(view, http.StatusUnauthorized)
 	case codeOf(err) == "wrong_code":
-		view.AskCode, view.Problem = true, v.words.T("The code is not right, or was used already. Wait for the next one.")
+		view.AskCode, view.Problem = true, v.words.T("The code is incorrect or has already been used. Wait for the next one.")
 		return v.askToJoin(view, http.StatusUnauthorized)
 	case fault.Is(err, fault.Unauthenticated):
-		view.Problem = v.words.T("You have a password here already, and this is another one.")
+		view.Problem = v.words.T("You already have a password here, and this is a different one.")
 		return v.askToJoin(view, http.StatusUnauthorized)
 	case fault.Is(err, fault.RateLimited):
-		view.Problem = v.words.T("There were too many wrong passwords. Wait a few minutes.")
+		view.Problem = v.words.T("Too many incorrect passwords. Wait a few minutes.")
 		return v.askToJoin(view, http.StatusTooManyRequests)
 	case fault.Is(err, fault.Conflict):
-		view.Over = v.words.T("You are a member already.")
+		view.Over = v.words.T("You are already a member.")
 		return v.askToJoin(view, http.StatusConflict)
 	case fault.Is(err, fault.Forbidden):
 		view.Problem = v.words.T("The invitation is for somebody else.")
@@ -153,7 +153,7 @@ func (v *visit) forgot() error {
 	case err != nil:
 		return err
 	}
-	view.Over = v.words.T("If there is a member with this address, a mail is on its way. Its link is good for an hour.")
+	view.Over = v.words.T("If there is a member with this address, a mail is on its way. Its link is valid for an hour.")
 	return v.askWhoForgot(view, 0)
 }
 
@@ -170,7 +170,7 @@ func (v *visit) askForPassword(token string, problems map[string]string, status 
 	user, err := v.h.cfg.Service.PasswordTokenUser(v.ctx(), token)
 	switch {
 	case fault.Is(err, fault.NotFound):
-		view.Over, status = v.words.T("This link was used already, or has expired. Ask for another one."), http.StatusNotFound
+		view.Over, status = v.words.T("This link has already been used or has expired. Request a new one."), http.StatusNotFound
 	case err != nil:
 		return err
 	}

@@ -39,7 +39,7 @@ func TestInvitationPage(t *testing.T) {
 		t.Errorf("%d to %s", a.status, a.location)
 	}
 	for _, over := range []string{token, "hwi_unknown", "%3Cscript%3E"} {
-		if a := b.do(http.MethodGet, "/desk/invitations/"+over, nil); a.status != http.StatusNotFound || !strings.Contains(a.body, "was used already") || strings.Contains(a.body, "<form") {
+		if a := b.do(http.MethodGet, "/desk/invitations/"+over, nil); a.status != http.StatusNotFound || !strings.Contains(a.body, "already been used") || strings.Contains(a.body, "<form") {
 			t.Errorf("%s: %d %s", over, a.status, a.body)
 		}
 	}

@@ -163,7 +163,7 @@ func TestSentAgain(t *testing.T) {
 				again[key] = value
 			}
 			got := b.submit("/c/1/send", again, files)
-			if got.status != http.StatusUnprocessableEntity || !strings.Contains(got.body, again.Get("body")) || !strings.Contains(got.body, "was sent already") {
+			if got.status != http.StatusUnprocessableEntity || !strings.Contains(got.body, again.Get("body")) || !strings.Contains(got.body, "has already been sent") {
 				t.Errorf("%s, another %s: %d", kind, name, got.status)
 			}
 			if len(b.said(id)) != said {

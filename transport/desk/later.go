@@ -94,9 +94,9 @@ func (v *visit) returned(data []byte, names map[int64]string) string {
 	switch why.Reason {
 	case helpdesk.ReturnedByCustomer, helpdesk.ReturnedByAnswer:
 		if name := names[why.InteractionID]; name != "" {
-			return v.words.T("A reply was not sent because %s wrote before: it is a draft again", name)
+			return v.words.T("A reply was not sent because %s wrote first: it is a draft again", name)
 		}
-		return v.words.T("A reply was not sent because somebody wrote before: it is a draft again")
+		return v.words.T("A reply was not sent because somebody wrote first: it is a draft again")
 	case helpdesk.ReturnedByMerge:
 		return v.words.T("A reply was not sent because the conversation was merged: it is a draft again")
 	case helpdesk.ReturnedBySpam:

@@ -42,7 +42,7 @@ func (v *visit) place() error {
 		return v.instead(err, v.at(fmt.Sprintf("/c/%d/i/%d", id, i)))
 	}
 	if now == id {
-		v.say(toast{Text: v.words.T("It stays: the rules put it here again")})
+		v.say(toast{Text: v.words.T("Nothing changed: the rules put it here again")})
 		return v.see(v.at(fmt.Sprintf("/c/%d/i/%d", id, i)))
 	}
 	c, err := v.Conversation(v.ctx(), now)

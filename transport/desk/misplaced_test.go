@@ -27,10 +27,10 @@ func TestMisplaced(t *testing.T) {
 		"alone":             {1, url.Values{"act": {"alone"}}, []string{"stuck.", "three"}, []string{"two"}, "Moved to #3"},
 		"the first, alone":  {0, url.Values{"act": {"alone"}}, []string{"two", "three"}, []string{"stuck."}, "Moved to #3"},
 		"elsewhere":         {2, url.Values{"act": {"move"}, "into": {" #2 "}}, []string{"stuck.", "two"}, []string{"other", "three"}, "Moved to #2"},
-		"all of it":         {0, url.Values{"act": {"here"}}, []string{"stuck.", "two", "three"}, nil, "must leave something"},
+		"all of it":         {0, url.Values{"act": {"here"}}, []string{"stuck.", "two", "three"}, nil, "must leave at least one"},
 		"nowhere":           {0, url.Values{"act": {"move"}, "into": {"99"}}, []string{"stuck.", "two", "three"}, nil, "There is no conversation #99"},
 		"where it is":       {0, url.Values{"act": {"move"}, "into": {"1"}}, []string{"stuck.", "two", "three"}, nil, "must be another conversation"},
-		"by the rules":      {0, url.Values{"act": {"again"}}, []string{"stuck.", "two", "three"}, nil, "It stays"},
+		"by the rules":      {0, url.Values{"act": {"again"}}, []string{"stuck.", "two", "three"}, nil, "Nothing changed"},
 		"a note, by rules":  {1, url.Values{"act": {"again"}}, []string{"stuck.", "two", "three"}, nil, "did not arrive by mail"},
 		"what no form says": {0, url.Values{"act": {"eat"}}, []string{"stuck.", "two", "three"}, nil, ""},
 	} {

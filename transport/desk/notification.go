@@ -21,7 +21,7 @@ func (v *visit) bell(nav string) (*bell, error) {
 	if !v.may(helpdesk.ConversationsView) {
 		return nil, nil
 	}
-	n, err := v.UnreadNotifications(v.ctx())
+	n, err := v.unread()
 	b := &bell{URL: v.at("/notifications"), Browser: v.at("/notifications/browser"), Label: v.words.T("Notifications"), Active: nav == "bell"}
 	if n > 0 {
 		b.Unread = itoa(int64(n))

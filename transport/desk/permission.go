@@ -9,7 +9,7 @@ func (v *visit) permissionWord(part string) string {
 		"pgp_keys": say("OpenPGP keys"), "webhooks": say("Webhooks"), "audit_log": say("Audit log"), "portal": say("Customer sign-in"), "sites": say("Help centres"),
 		"collections": say("Collections"), "categories": say("Categories"), "articles": say("Articles"), "feedback": say("Feedback"), "files": say("Files"), "themes": say("Themes"),
 		"view": say("See"), "create": say("Add"), "update": say("Change"), "delete": say("Delete"), "assign": say("Assign"), "publish": say("Publish"),
-		"export": say("Export"), "note": say("Write notes"), "connection": say("Set the connection"), "use": say("Use"),
+		"export": say("Export"), "note": say("Write notes"), "connection": say("Set up the connection"), "use": say("Use"),
 	}[part]
 	if !known {
 		return part

@@ -7,31 +7,7 @@ func (h *Handler) route() {
 	h.mux = http.NewServeMux()
 	h.mux.HandleFunc("GET /assets/{file}", h.asset)
 	h.mux.HandleFunc("/", h.visitor(func(v *visit) error { return v.missing() }))
-	for pattern, fn := range map[string]func(*visit) error{
-		"GET /{$}":       (*visit).home,
-		"GET /sign-in":   (*visit).signInPage,
-		"POST /sign-in":  (*visit).signIn,
-		"POST /sign-out": (*visit).signOut,
-
-		"POST /sign-in/code":          (*visit).signInCode,
-		"GET /second-factor":          (*visit).factorPage,
-		"POST /second-factor":         (*visit).beginFactor,
-		"POST /second-factor/confirm": (*visit).confirmFactor,
-		"POST /second-factor/codes":   (*visit).renewCodes,
-		"POST /second-factor/remove":  (*visit).removeFactor,
-
-		"GET /setup":                (*visit).setUpPage,
-		"POST /setup":               (*visit).setUp,
-		"POST /setup/token":         (*visit).takeToken,
-		"GET /forgot":               (*visit).forgotPage,
-		"POST /forgot":              (*visit).forgot,
-		"GET /reset":                (*visit).resetPage,
-		"POST /reset":               (*visit).reset,
-		"GET /invitations/{token}":  (*visit).invitationPage,
-		"POST /invitations/{token}": (*visit).acceptInvitation,
-	} {
-		h.mux.HandleFunc(pattern, h.visitor(fn))
-	}
+	h.routeSignIn()
 	const conversation = "/c/{id}"
 	for pattern, fn := range map[string]func(*visit) error{
 		"GET /{$}":                               (*visit).inboxHome,
@@ -93,6 +69,49 @@ func (h *Handler) route() {
 	}
 	h.routeSettings()
 	h.routeHelp()
+}
+
+// routeSignIn serves what belongs to no account: signing in, and what a user signs in with.
+func (h *Handler) routeSignIn() {
+	for pattern, fn := range map[string]func(*visit) error{
+		"GET /{$}":       (*visit).home,
+		"GET /sign-in":   (*visit).signInPage,
+		"POST /sign-in":  (*visit).signIn,
+		"POST /sign-out": (*visit).signOut,
+
+		"POST /sign-in/code": (*visit).signInCode,
+
+		"GET /sign-in/with/{provider}":      (*visit).signInWith,
+		"GET /sign-in/with/{provider}/done": (*visit).signedInWith,
+		"GET /connected":                    (*visit).connectedPage,
+		"POST /connected/{provider}":        (*visit).connect,
+		"POST /disconnect/{id}":             (*visit).disconnect,
+
+		"POST /sign-in/passkey":       (*visit).signInWithPasskey,
+		"POST /sign-in/passkey/begin": (*visit).beginPasskeySignIn,
+		"GET /passkeys":               (*visit).passkeysPage,
+		"POST /passkeys":              (*visit).addPasskey,
+		"POST /passkeys/begin":        (*visit).beginPasskey,
+		"POST /passkeys/{id}/remove":  (*visit).removePasskey,
+
+		"GET /second-factor":          (*visit).factorPage,
+		"POST /second-factor":         (*visit).beginFactor,
+		"POST /second-factor/confirm": (*visit).confirmFactor,
+		"POST /second-factor/codes":   (*visit).renewCodes,
+		"POST /second-factor/remove":  (*visit).removeFactor,
+
+		"GET /setup":                (*visit).setUpPage,
+		"POST /setup":               (*visit).setUp,
+		"POST /setup/token":         (*visit).takeToken,
+		"GET /forgot":               (*visit).forgotPage,
+		"POST /forgot":              (*visit).forgot,
+		"GET /reset":                (*visit).resetPage,
+		"POST /reset":               (*visit).reset,
+		"GET /invitations/{token}":  (*visit).invitationPage,
+		"POST /invitations/{token}": (*visit).acceptInvitation,
+	} {
+		h.mux.HandleFunc(pattern, h.visitor(fn))
+	}
 }
 
 // below puts a pattern into the part of an account.

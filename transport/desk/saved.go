@@ -83,7 +83,7 @@ func (v *visit) insertReply() error {
 	body, err := v.FillReply(v.ctx(), w.conversation, v.field("reply"))
 	gone := fault.Is(err, fault.NotFound) // deleted meanwhile
 	if gone {
-		v.say(toast{Text: v.words.T("This saved reply is not there any more. Your draft is safe."), Bad: true})
+		v.say(toast{Text: v.words.T("This saved reply no longer exists. Your draft is safe."), Bad: true})
 	} else if err != nil {
 		return err
 	}

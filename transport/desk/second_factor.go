@@ -53,12 +53,12 @@ func (v *visit) signInCode() error {
 	caller, err := v.service().FinishSignIn(v.ctx(), view.Token, v.r.PostFormValue("code"))
 	switch {
 	case fault.Is(err, fault.Unauthenticated) && codeOf(err) == "wrong_code":
-		view.Problem = v.words.T("The code is not right, or was used already. Wait for the next one.")
+		view.Problem = v.words.T("The code is incorrect or has already been used. Wait for the next one.")
 		return v.askForCode(view, http.StatusUnauthorized)
 	case fault.Is(err, fault.Unauthenticated):
-		return v.askToSignIn(signInView{Next: view.Next, Problem: v.words.T("This took too long. Sign in again.")}, http.StatusUnauthorized)
+		return v.askToSignIn(signInView{Next: view.Next, Problem: v.words.T("Your sign-in has expired. Sign in again.")}, http.StatusUnauthorized)
 	case fault.Is(err, fault.RateLimited):
-		view.Problem = v.words.T("There were too many wrong codes. Wait a few minutes.")
+		view.Problem = v.words.T("Too many incorrect codes. Wait a few minutes.")
 		return v.askForCode(view, http.StatusTooManyRequests)
 	case err != nil:
 		return err
@@ -123,7 +123,10 @@ func (v *visit) mustHaveFactor(admin *helpdesk.Admin) (bool, error) {
 		return false, err
 	}
 	for _, a := range page.Items {
-		if a.RequireSecondFactor {
+		if !a.RequireSecondFactor {
+			continue
+		}
+		if _, err := v.service().Desk(v.ctx(), v.caller, a.ID); codeOf(err) == helpdesk.SecondFactorRequired {
 			return true, nil
 		}
 	}
@@ -250,7 +253,7 @@ func (v *visit) refused(err error) (factorView, int, error) {
 	case fault.Is(err, fault.Invalid):
 		return factorView{Errors: v.problems(err)}, http.StatusUnprocessableEntity, nil
 	case fault.Is(err, fault.RateLimited):
-		return factorView{Problem: v.words.T("There were too many wrong codes. Wait a few minutes.")}, http.StatusTooManyRequests, nil
+		return factorView{Problem: v.words.T("Too many incorrect codes. Wait a few minutes.")}, http.StatusTooManyRequests, nil
 	case fault.Is(err, fault.Conflict):
 		return factorView{}, http.StatusConflict, nil // the page shows how it stands
 	}

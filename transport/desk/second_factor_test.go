@@ -48,7 +48,7 @@ func TestSecondFactorPages(t *testing.T) {
 		return a.body
 	}
 	page("/second-factor", nil, 200, "requires a second factor")
-	page("/second-factor", url.Values{"current_password": {"wrong horse"}}, 422, "This is not right")
+	page("/second-factor", url.Values{"current_password": {"wrong horse"}}, 422, "This is incorrect")
 	shown := page("/second-factor", url.Values{"current_password": {password}}, 200, `class="qr"`)
 	uri := html.UnescapeString(regexp.MustCompile(`name="uri" value="([^"]+)"`).FindStringSubmatch(shown)[1])
 	parsed, err := url.Parse(uri)
@@ -56,7 +56,7 @@ func TestSecondFactorPages(t *testing.T) {
 		t.Errorf("%q %v", uri, err)
 	}
 	secret := parsed.Query().Get("secret")
-	again := page("/second-factor/confirm", url.Values{"code": {"x"}, "uri": {uri}}, 422, "This is not right")
+	again := page("/second-factor/confirm", url.Values{"code": {"x"}, "uri": {uri}}, 422, "This is incorrect")
 	if !strings.Contains(again, `class="qr"`) {
 		t.Error("a wrong code takes the picture away")
 	}
@@ -93,9 +93,9 @@ func TestSecondFactorPages(t *testing.T) {
 		t.Errorf("without the first step: %d %s", a.status, a.body)
 	}
 	page("/second-factor", nil, 200, "9 recovery codes are left")
-	page("/second-factor/codes", url.Values{"code": {"123"}}, 422, "This is not right")
+	page("/second-factor/codes", url.Values{"code": {"123"}}, 422, "This is incorrect")
 	page("/second-factor/codes", url.Values{"code": {recovery[1][1]}}, 200, "Save these codes")
-	page("/second-factor/remove", url.Values{"current_password": {password}, "off_code": {recovery[2][1]}}, 422, "This is not right")
+	page("/second-factor/remove", url.Values{"current_password": {password}, "off_code": {recovery[2][1]}}, 422, "This is incorrect")
 	if _, err := b.desk.UpdateAccount(t.Context(), helpdesk.AccountUpdate{Name: "Halden", RequireSecondFactor: storage.Some(false)}); err != nil {
 		t.Fatal(err)
 	}

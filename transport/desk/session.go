@@ -15,6 +15,8 @@ import (
 type signInView struct {
 	Email, Next, Problem, HelpCentre string
 	Action, Forgot                   string
+	With                             []providerLink // other servers to sign in with
+	Passkey                          *passkeyForm   // nil: there are none
 }
 
 // signInURL is where to sign in, and to come back from to this page.
@@ -45,6 +47,7 @@ func (v *visit) signInPage() error {
 }
 
 func (v *visit) askToSignIn(view signInView, status int) error {
+	view.With, view.Passkey = v.providerLinks(view.Next), v.passkeySignIn()
 	view.HelpCentre, view.Action, view.Forgot = v.h.cfg.HelpCentre, v.h.url("/sign-in"), v.h.url("/forgot")
 	return v.show(screen{template: "sign-in", title: v.words.T("Sign in"), data: view, bare: true, status: status})
 }
@@ -62,13 +65,13 @@ func (v *visit) signIn() error {
 	}
 	switch {
 	case codeOf(err) == helpdesk.UserDisabled:
-		view.Problem = v.words.T("An admin has disabled your sign-in. Ask them.")
+		view.Problem = v.words.T("An admin has disabled your sign-in. Please contact them.")
 		return v.askToSignIn(view, http.StatusUnauthorized)
 	case fault.Is(err, fault.Unauthenticated):
-		view.Problem = v.words.T("The address or the password is not right.")
+		view.Problem = v.words.T("The email address or password is incorrect.")
 		return v.askToSignIn(view, http.StatusUnauthorized)
 	case fault.Is(err, fault.RateLimited):
-		view.Problem = v.words.T("There were too many wrong passwords. Wait a few minutes.")
+		view.Problem = v.words.T("Too many incorrect passwords. Wait a few minutes.")
 		return v.askToSignIn(view, http.StatusTooManyRequests)
 	case err != nil:
 		return err

@@ -152,11 +152,11 @@ func (v *visit) webhookState(h helpdesk.Webhook) check {
 	w := v.words
 	switch {
 	case !h.IsActive && h.Reason == helpdesk.WebhookGone:
-		return wrong(w.T("Off"), w.T("The receiver said that it is gone for good."), "")
+		return wrong(w.T("Off"), w.T("The receiver reported that it is gone for good."), "")
 	case !h.IsActive && h.Reason == helpdesk.WebhookFailing:
 		return wrong(w.T("Off"), w.T("Too many deliveries in a row failed."), "")
 	case !h.IsActive && h.Reason != "":
-		return wrong(w.T("Off"), w.T("Who made it may not see any more what it shows."), "")
+		return wrong(w.T("Off"), w.T("Its creator no longer has access to what it shows."), "")
 	case !h.IsActive:
 		return waits(w.T("Off"), w.T("Nothing is sent."), "")
 	case !h.FailingSince.IsZero():
@@ -315,6 +315,9 @@ type profileView struct {
 	Signature                           *signatureForm
 	Sessions                            []sessionRow
 	Factor, FactorSince                 string // address of the second factor's page, and since when there is one
+	Passkeys                            string // page of the passkeys
+	PasskeyCount                        int
+	Connected                           string // page of the accounts to sign in with; "": there are none
 	OthersAction                        string // ends all of them but this; "": there is no other
 	Errors                              map[string]string
 }
@@ -325,6 +328,14 @@ func (v *visit) showProfile(name string, problems map[string]string, status int,
 	view := profileView{Name: name, Email: v.user.Email, Action: v.at("/settings/profile"), PasswordAction: v.at("/settings/password"),
 		HasPassword: v.user.PasswordHash != "", Own: v.h.cfg.Authenticate == nil, Errors: orEmpty(problems),
 		Factor: v.h.url("/second-factor"), FactorSince: v.when(v.user.SecondFactorAt)}
+	if view.Own {
+		if err := v.countPasskeys(&view); err != nil {
+			return err
+		}
+	}
+	if len(v.service().IdentityProviders()) > 0 {
+		view.Connected = v.h.url("/connected")
+	}
 	if v.may(helpdesk.InteractionsCreate) && v.may(helpdesk.InteractionsView) {
 		body, err := v.Signature(v.ctx())
 		if err != nil {

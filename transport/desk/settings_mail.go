@@ -92,7 +92,7 @@ func (v *visit) liveState(m helpdesk.Mailbox) (check, error) {
 		c.Class = "warn"
 		return c, nil
 	case state == helpdesk.FetchParked:
-		return wrong(w.T("Parked"), w.T("It made the server crash, and is tried again ever more rarely. %s", status.LastError), v.since(status.ParkedAt)), nil
+		return wrong(w.T("Parked"), w.T("It made the server crash, so it is retried less and less often. %s", status.LastError), v.since(status.ParkedAt)), nil
 	}
 	return waits(w.T("Connecting"), m.Inbound.Host, ""), nil
 }

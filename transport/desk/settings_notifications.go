@@ -31,15 +31,15 @@ func (v *visit) kindNames(k helpdesk.NotificationKind) (text, more string) {
 	w := v.words
 	switch k {
 	case helpdesk.NotifyAssigned:
-		return w.T("Assigned to you"), w.T("Somebody makes a conversation yours.")
+		return w.T("Assigned to you"), w.T("Somebody assigns a conversation to you.")
 	case helpdesk.NotifyUnassigned:
-		return w.T("New and unassigned"), w.T("A customer begins a conversation that nobody has yet.")
+		return w.T("New and unassigned"), w.T("A customer starts a conversation that is assigned to nobody.")
 	case helpdesk.NotifyReplied:
 		return w.T("Customer answered"), w.T("In a conversation that is yours, or that you follow.")
 	case helpdesk.NotifyMentioned:
 		return w.T("Mentioned"), w.T("Somebody mentions you in a note.")
 	case helpdesk.NotifyFailed:
-		return w.T("Not delivered"), w.T("An answer of yours, or in a conversation of yours, did not arrive.")
+		return w.T("Not delivered"), w.T("Your answer, or one in your conversation, was not delivered.")
 	case helpdesk.NotifyMailbox:
 		return w.T("Mailbox needs attention"), w.T("Its mail is not fetched any more.")
 	}

@@ -161,7 +161,7 @@ func (v *visit) replySaved(id int64, files []*multipart.FileHeader, path, done s
 		if err != nil {
 			why := refused.Message
 			if refused.Kind == fault.Conflict {
-				why = v.words.T("it has %s files already", helpdesk.MaxReplyFiles)
+				why = v.words.T("it already has %s files", helpdesk.MaxReplyFiles)
 			}
 			for _, problem := range v.problems(err) {
 				why = problem

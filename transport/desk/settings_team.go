@@ -25,6 +25,10 @@ type membersView struct {
 	CanRequire, Require  bool // a second factor, of all
 	Roles, Boxes         []tick
 	Address              string
+	Rules                []ruleRow
+	Providers            []tick // that rules can be made for
+	RuleDomain           string
+	RuleAction           string
 	Errors               map[string]string
 }
 
@@ -65,6 +69,9 @@ func (v *visit) listMembers(address string, problems map[string]string, status i
 			until = v.words.T("expired")
 		}
 		view.Invited = append(view.Invited, invitedRow{Email: i.Email, Until: until, Action: v.at("/settings/invitations/" + itoa(i.ID) + "/delete")})
+	}
+	if err := v.fillRules(&view, roles); err != nil {
+		return err
 	}
 	if view.CanInvite {
 		view.Roles = v.roleTicks(roles, nil)
@@ -161,6 +168,8 @@ type memberView struct {
 	CanUpdate, Remove bool
 	Own               bool
 	SignsIn           bool // the desk does, not the application
+	Passkeys          bool // members can have passkeys
+	Disconnects       bool // there are providers to sign in with
 	Errors            map[string]string
 }
 
@@ -183,6 +192,8 @@ func (v *visit) showMember(problems map[string]string, status int) error {
 		Row: rows[0], Action: v.at("/settings/members/" + itoa(m.ID)), List: v.at("/settings/members"), Roles: v.roleTicks(roles, m.RoleIDs),
 		CanUpdate: v.may(helpdesk.MembershipsUpdate), Remove: v.may(helpdesk.MembershipsDelete), Own: m.UserID == v.user.ID, SignsIn: v.h.cfg.Authenticate == nil, Errors: orEmpty(problems),
 	}
+	view.Passkeys = view.SignsIn && v.service().PasskeyOrigin() != ""
+	view.Disconnects = view.SignsIn && len(v.service().IdentityProviders()) > 0
 	if view.Boxes, err = v.boxTicks(m.MailboxIDs); err != nil {
 		return err
 	}

@@ -58,7 +58,7 @@ func TestSettingsForms(t *testing.T) {
 		done       func(b *bundle) bool
 	}{
 		{"mailbox", "/mailboxes", url.Values{"email": {"orders@example.org"}, "type": {"FWD"}}, "/mailboxes/2",
-			url.Values{"email": {"nonsense"}, "type": {"FWD"}}, "This is no mail address", false, func(b *bundle) bool {
+			url.Values{"email": {"nonsense"}, "type": {"FWD"}}, "This is not an email address", false, func(b *bundle) bool {
 				m, err := b.desk.Mailbox(b.Context(), 2)
 				return err == nil && m.Name == "Orders"
 			}},
@@ -68,17 +68,17 @@ func TestSettingsForms(t *testing.T) {
 				return err == nil && m.Inbound.Host == "imap.gmail.com" && m.Inbound.Port == 993 && m.Inbound.HasPassword && !m.Inbound.ImportSince.IsZero()
 			}},
 		{"one mailbox", "/mailboxes/1", url.Values{"name": {"Help"}, "email": {"help@example.org"}, "from": {"Halden"}, "type": {"FWD"}, "hold": {"20"}}, "/mailboxes/1",
-			url.Values{"name": {"Help"}, "email": {"nonsense"}, "type": {"FWD"}}, "This is no mail address", false, func(b *bundle) bool {
+			url.Values{"name": {"Help"}, "email": {"nonsense"}, "type": {"FWD"}}, "This is not an email address", false, func(b *bundle) bool {
 				m, err := b.desk.Mailbox(b.Context(), 1)
 				a, failed := b.desk.Account(b.Context())
 				return err == nil && failed == nil && m.Name == "Help" && m.From == "Halden" && a.SendHold == 20*time.Second
 			}},
-		{"domain", "/domains", url.Values{"domain": {"halden.dev"}}, "/domains", url.Values{"domain": {"com"}}, "This is no domain", false, func(b *bundle) bool {
+		{"domain", "/domains", url.Values{"domain": {"halden.dev"}}, "/domains", url.Values{"domain": {"com"}}, "This is not a domain", false, func(b *bundle) bool {
 			all, err := b.desk.Domains(b.Context(), page)
 			return err == nil && len(all.Items) == 1
 		}},
 		{"invitation", "/members", url.Values{"email": {"lise@example.org"}, "role": {"3"}, "mailbox": {"1"}}, "/members",
-			url.Values{"email": {"maja@example.org"}, "role": {"3"}}, "is a member already", false, func(b *bundle) bool {
+			url.Values{"email": {"maja@example.org"}, "role": {"3"}}, "is already a member", false, func(b *bundle) bool {
 				all, err := b.desk.Invitations(b.Context(), page)
 				return err == nil && len(all.Items) == 1 && all.Items[0].RoleIDs[0] == 3 && all.Items[0].MailboxIDs[0] == 1
 			}},
@@ -90,7 +90,7 @@ func TestSettingsForms(t *testing.T) {
 			all, err := b.desk.Members(b.Context(), page)
 			return err == nil && len(all.Items) == 1
 		}},
-		{"role", "/roles", url.Values{"name": {"Readers"}}, "/roles/6", url.Values{"name": {"owner"}}, "There is one with this name", false, func(b *bundle) bool {
+		{"role", "/roles", url.Values{"name": {"Readers"}}, "/roles/6", url.Values{"name": {"owner"}}, "This name is already taken", false, func(b *bundle) bool {
 			_, err := b.desk.Role(b.Context(), 6)
 			return err == nil
 		}},
@@ -320,7 +320,7 @@ func TestWebhookForms(t *testing.T) {
 			t.Errorf("%q by who may not: %d", act, got.status)
 		}
 	}
-	if got := b.post(path, url.Values{"url": {"nonsense"}, "events": {"*"}}); got.status != http.StatusUnprocessableEntity || !strings.Contains(got.body, "This is no http or https address") {
+	if got := b.post(path, url.Values{"url": {"nonsense"}, "events": {"*"}}); got.status != http.StatusUnprocessableEntity || !strings.Contains(got.body, "This is not an http or https address") {
 		t.Errorf("%d", got.status)
 	}
 	if got := b.post(path, url.Values{"url": {"https://example.net/b"}, "events": {"tag.created, tag.deleted"}}); got.location != "/desk/a/1"+path {
@@ -508,7 +508,7 @@ func TestSetUpSteps(t *testing.T) {
 		t.Error(a, err)
 	}
 	got := b.post("/setup/colleagues", url.Values{"addresses": {"a@example.org, nonsense"}, "role": {"3"}})
-	if got.status != http.StatusUnprocessableEntity || !strings.Contains(got.body, "nonsense: This is no mail address") || !strings.Contains(got.body, "Invited 1 person") {
+	if got.status != http.StatusUnprocessableEntity || !strings.Contains(got.body, "nonsense: This is not an email address") || !strings.Contains(got.body, "Invited 1 person") {
 		t.Errorf("%d %s", got.status, got.body)
 	}
 	if got := b.post("/setup/colleagues", url.Values{"addresses": {"b@example.org"}, "role": {"3"}}); got.location != "/desk/a/1/" {
@@ -534,7 +534,7 @@ func TestPasswordForm(t *testing.T) {
 	}{
 		{"nothing", "correct horse", "", "Use at least 8 characters", 422},
 		{"short", "correct horse", "short", "Use at least 8 characters", 422},
-		{"another one's", "wrong", "another horse", "This is not right", 422},
+		{"another one's", "wrong", "another horse", "This is incorrect", 422},
 		{"right", "correct horse", "another horse", "", 303},
 	} {
 		got := b.post("/settings/password", url.Values{"current_password": {tt.current}, "password": {tt.password}}, "Cookie", cookie)

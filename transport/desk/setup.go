@@ -92,7 +92,7 @@ func (v *visit) setUpPage() error {
 		if v.signedIn() == nil {
 			return v.resumeSetUp()
 		}
-		return v.askForToken(v.words.T("This link was used already. Sign in, or take the newest link that the server has printed."), http.StatusNotFound)
+		return v.askForToken(v.words.T("This link has already been used. Sign in, or use the newest link that the server printed."), http.StatusNotFound)
 	}
 	if err != nil {
 		return err
@@ -126,7 +126,7 @@ func (v *visit) takeToken() error {
 		var err error
 		token, err = v.linkToken(token)
 		if fault.Is(err, fault.Unauthenticated) || fault.Is(err, fault.Forbidden) {
-			return v.askForToken(v.words.T("This token does not open the set-up. It may be used already."), http.StatusUnprocessableEntity)
+			return v.askForToken(v.words.T("This token does not open the set-up. It may already have been used."), http.StatusUnprocessableEntity)
 		}
 		if err != nil {
 			return err
@@ -172,7 +172,7 @@ func (v *visit) setUp() error {
 	}
 	switch {
 	case fault.Is(err, fault.NotFound):
-		return v.askForToken(v.words.T("This link was used already. Sign in, or take the newest link that the server has printed."), http.StatusNotFound)
+		return v.askForToken(v.words.T("This link has already been used. Sign in, or use the newest link that the server printed."), http.StatusNotFound)
 	case fault.Is(err, fault.Invalid):
 		view.Errors = v.problems(err)
 		return v.askForYou(view, http.StatusUnprocessableEntity)

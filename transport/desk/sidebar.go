@@ -208,6 +208,10 @@ func (v *visit) readAccounts() ([]Link, error) {
 
 // counts are how many conversations the lists have. They are read once for a page.
 func (v *visit) counts() (helpdesk.Counts, error) {
+	if v.ahead != nil {
+		<-v.ahead.done
+		return v.ahead.counts, v.ahead.err
+	}
 	if v.counted != nil || !v.may(helpdesk.ConversationsView) {
 		return *cmp.Or(v.counted, &helpdesk.Counts{}), nil
 	}

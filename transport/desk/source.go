@@ -39,7 +39,7 @@ func (v *visit) source() error {
 	}
 	raw, err := v.OpenSource(v.ctx(), i.ConversationID, i.ID, 0)
 	if fault.Is(err, fault.NotFound) {
-		view.Notices = []string{v.words.T("The source is missing from the storage of files. Ask an admin.")}
+		view.Notices = []string{v.words.T("The source is missing from the file storage. Ask an admin.")}
 		return v.show(screen{template: "source", title: v.words.T("Source of the mail"), data: view})
 	}
 	if err != nil {
@@ -53,13 +53,13 @@ func (v *visit) source() error {
 	view.Text = strings.ReplaceAll(strings.ToValidUTF8(string(text), "\uFFFD"), "\x00", "\uFFFD")
 	view.File, view.Size = at+"/source.eml", helpdesk.Attachment{Size: found.Size}.SizeHuman()
 	if i.Security.Encrypted {
-		view.Notices = append(view.Notices, v.words.T("The mail came encrypted: this is what was sent, not what it says."))
+		view.Notices = append(view.Notices, v.words.T("The mail was encrypted: this is what was sent, not the decrypted text."))
 	}
 	if found.Partial {
 		view.Notices = append(view.Notices, v.words.T("Only a part of this mail was fetched."))
 	}
 	if found.Size > maxSource {
-		view.Notices = append(view.Notices, v.words.T("This is the beginning. The file has all of it."))
+		view.Notices = append(view.Notices, v.words.T("This is only the beginning. The file has everything."))
 	}
 	return v.show(screen{template: "source", title: v.words.T("Source of the mail"), data: view})
 }

@@ -373,7 +373,7 @@ func (v *visit) delivery(d helpdesk.Delivery, i helpdesk.Interaction) deliveryVi
 	case helpdesk.DeliveryFailed, helpdesk.DeliveryBounced:
 		return deliveryView{State: "bad", Icon: "alert", Text: v.words.T("Not delivered to %s", d.Address), Detail: reason}
 	case helpdesk.DeliverySuppressed:
-		return deliveryView{State: "bad", Icon: "alert", Text: v.words.T("Not sent to %s", d.Address), Detail: v.words.T("The address gets no mail from here.")}
+		return deliveryView{State: "bad", Icon: "alert", Text: v.words.T("Not sent to %s", d.Address), Detail: v.words.T("No mail is sent to this address.")}
 	case helpdesk.DeliveryQueued:
 	}
 	return deliveryView{State: "wait", Icon: "clock", Text: v.words.T("On its way"), Detail: v.words.T("to %s", d.Address)}
@@ -448,7 +448,7 @@ func (v *visit) deed(kind, who string) (text, icon string) {
 	case "conversation.marked_spam":
 		return v.words.T("%s marked this as spam", who), "ban"
 	case "conversation.cleared_spam":
-		return v.words.T("%s said that this is no spam", who), "ban"
+		return v.words.T("%s marked this as not spam", who), "ban"
 	case "conversation.prioritized":
 		return v.words.T("%s changed the priority", who), "flag"
 	case "conversation.merged":

@@ -141,7 +141,7 @@ func (v *visit) undo() error {
 		return posted{Interaction: inv.Interaction, Left: left}, err
 	})
 	if inv.Interaction != 0 && fault.Is(err, fault.Conflict) {
-		v.say(toast{Text: v.words.T("It is on its way already and cannot be called back."), Bad: true})
+		v.say(toast{Text: v.words.T("It is already being sent and cannot be undone."), Bad: true})
 		return v.see(back)
 	}
 	if err != nil {
@@ -150,7 +150,7 @@ func (v *visit) undo() error {
 	said := v.words.T("Undone")
 	switch {
 	case done.Left > 0:
-		said = v.words.N(done.Left, "Undone, but for %s conversation that somebody has changed since|Undone, but for %s conversations that somebody has changed since")
+		said = v.words.N(done.Left, "Undone, except for %s conversation that somebody has changed since|Undone, except for %s conversations that somebody has changed since")
 	case inv.Interaction != 0:
 		said = v.words.T("The reply is a draft again")
 	}

@@ -34,6 +34,7 @@ type visit struct {
 	*helpdesk.Desk
 	account helpdesk.Account
 	counted *helpdesk.Counts // nil: not yet
+	ahead   *ahead           // nil: nothing is read ahead
 	memo    *memo            // what is kept for the member
 	last    int64            // the last event before the page was read, 0: not known
 	heard   string           // the last event before the page was read; "": not known

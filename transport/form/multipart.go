@@ -89,7 +89,7 @@ func unreadable(err error) error {
 	if tooLarge, ok := errors.AsType[*http.MaxBytesError](err); ok {
 		return &fault.Error{Kind: fault.TooLarge, Message: "The body is too large.", Err: tooLarge}
 	}
-	return &fault.Error{Kind: fault.Malformed, Message: "The multipart body is broken.", Err: err}
+	return &fault.Error{Kind: fault.Malformed, Message: "The multipart body is malformed.", Err: err}
 }
 
 type parts struct {

@@ -259,7 +259,7 @@ func (v *visit) sendDraft(ctx context.Context, in sendInput) (out sent, err erro
 		return out, err
 	}
 	if draft.Type != helpdesk.TypeUser || draft.Status != helpdesk.StatusDraft {
-		return out, fault.New(fault.Conflict, "This is no draft of an answer. It may have been sent already.")
+		return out, fault.New(fault.Conflict, "This is not a draft of an answer. It may already have been sent.")
 	}
 	made, err := v.desk.UpdateInteraction(ctx, in.ConversationID, in.DraftID, helpdesk.InteractionUpdate{
 		Status: storage.Some(helpdesk.StatusPosted), Seen: storage.Some(in.Seen),

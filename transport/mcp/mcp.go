@@ -95,7 +95,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		h.endpoint.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), visitKey{}, v)))
 	case fault.Is(err, fault.Unauthenticated):
 		w.Header().Set("WWW-Authenticate", "Bearer") // RFC 6750 section 3
-		http.Error(w, "Send an access token in the Authorization header, as Bearer.", http.StatusUnauthorized)
+		http.Error(w, "Send an access token in the Authorization header, as a Bearer token.", http.StatusUnauthorized)
 	case fault.Is(err, fault.NotFound), fault.Is(err, fault.Forbidden):
 		http.Error(w, "There is no such account, or you are no member of it.", http.StatusNotFound)
 	default:

@@ -249,7 +249,7 @@ func TestAnswer(t *testing.T) {
 		sending.Go(func() { _, _ = s.CallTool(t.Context(), &sdk.CallToolParams{Name: "send_draft", Arguments: args}) })
 	}
 	sending.Wait()
-	if _, problem := call[struct{}](t, s, "send_draft", args); !strings.Contains(problem, "sent already") {
+	if _, problem := call[struct{}](t, s, "send_draft", args); !strings.Contains(problem, "already have been sent") {
 		t.Errorf("it can be sent again: %s", problem)
 	}
 	all, err := b.desk.Interactions(t.Context(), id, storage.PageRequest{})
@@ -288,7 +288,7 @@ func TestProblems(t *testing.T) {
 		"no such status":            {"search_conversations", map[string]any{"status": []string{"posted"}}, "status: must be open, pending or closed"},
 		"a cursor of nothing":       {"search_conversations", map[string]any{"cursor": "x"}, "cursor"},
 		"a site of another account": {"search_articles", map[string]any{"words": "x", "site_id": elsewhere.ID}, "no such site"},
-		"what a customer wrote":     {"send_draft", map[string]any{"conversation_id": id, "draft_id": 1, "seen": 1}, "no draft of an answer"},
+		"what a customer wrote":     {"send_draft", map[string]any{"conversation_id": id, "draft_id": 1, "seen": 1}, "not a draft of an answer"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -20,7 +20,7 @@ import (
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 	"github.com/helpwright/helpwright/storage/jobs"
-	"github.com/helpwright/helpwright/transport"
+	"github.com/helpwright/helpwright/transport/api"
 	"github.com/helpwright/helpwright/transport/desk"
 	"github.com/helpwright/helpwright/transport/site"
 )
@@ -87,7 +87,7 @@ type Config struct {
 	// Desk.Sealer; what is set counts.
 	Desk     helpdesk.Config
 	KB       kb.Config // without a Store, and a Store that has a method KB, there is no knowledge base
-	API      transport.APIConfig
+	API      api.Config
 	Site     site.Config
 	Agents   desk.Config   // the pages that agents work in, at DeskPath
 	Intake   smtpin.Config // of both SMTP and LMTP
@@ -102,6 +102,10 @@ type Config struct {
 	// their own. nil: nobody does.
 	Observe  func(Request)
 	EventLag func(time.Duration)
+
+	// Tracer hears of requests to Handler, jobs, mails and webhooks; of transactions and statements too where the store's Config has
+	// it. nil: nothing is traced.
+	Tracer storage.Tracer
 
 	Now    func() time.Time // nil: time.Now
 	Logger *slog.Logger     // nil: discards
@@ -123,8 +127,8 @@ func (c *Config) check() error {
 	for _, key := range c.Keys {
 		problems.Check(len(key) >= minKey, "Keys", "must have at least 32 bytes each")
 	}
-	problems.Check(c.Store == nil || c.Jobs.Jobs != nil, "Jobs.Jobs", "is required: Store is no queue of jobs")
-	problems.Check(c.Store == nil || c.Site.Events != nil, "Site.Events", "is required: Store is no log of events")
+	problems.Check(c.Store == nil || c.Jobs.Jobs != nil, "Jobs.Jobs", "is required: Store is not a job queue")
+	problems.Check(c.Store == nil || c.Site.Events != nil, "Site.Events", "is required: Store is not an event log")
 	return problems.Err()
 }
 
@@ -160,6 +164,11 @@ func (c Config) withDefaults() Config {
 		&c.Desk.Now, &c.KB.Now, &c.API.Now, &c.Site.Now, &c.Intake.Now, &c.Fetching.Now, &c.Filing.Now, &c.Sending.Now, &c.Webhooks.Now, &c.Jobs.Now,
 	} {
 		fill(now, c.Now)
+	}
+	for _, tracer := range []*storage.Tracer{&c.Jobs.Tracer, &c.Webhooks.Tracer} {
+		if c.Tracer != nil {
+			fill(tracer, c.Tracer)
+		}
 	}
 	for _, logger := range []**slog.Logger{
 		&c.Desk.Logger, &c.KB.Logger, &c.API.Logger, &c.Site.Logger, &c.Intake.Logger, &c.Fetching.Logger, &c.Filing.Logger, &c.Sending.Logger,

@@ -9,6 +9,7 @@ import (
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/storage/fault"
 	"github.com/helpwright/helpwright/transport"
+	"github.com/helpwright/helpwright/transport/api"
 	"github.com/helpwright/helpwright/transport/site"
 )
 
@@ -21,12 +22,12 @@ func (s *Server) Handler() http.Handler { return s.handler }
 
 // makeHandler makes the handler of all pages.
 func (s *Server) makeHandler() error {
-	api, err := transport.API(s.apiConfig())
+	table, err := api.New(s.apiConfig())
 	if err != nil {
 		return err
 	}
 	mux := http.NewServeMux()
-	mux.Handle(api.Base()+"/", api.Handler())
+	mux.Handle(table.Base()+"/", table.Handler())
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { answer(w, http.StatusOK, "ok") })
 	mux.HandleFunc("GET /readyz", s.readyz)
 	for pattern, h := range s.cfg.Handlers {
@@ -34,10 +35,10 @@ func (s *Server) makeHandler() error {
 			return err
 		}
 	}
-	if err := s.mountDesk(mux, api.Bound, api.Limit); err != nil {
+	if err := s.mountDesk(mux, table.Bound, table.Limit); err != nil {
 		return err
 	}
-	if err := s.mountAssistants(mux, api); err != nil {
+	if err := s.mountAssistants(mux, table); err != nil {
 		return err
 	}
 	s.handler = transport.Traced(s.observed(mux))
@@ -45,7 +46,7 @@ func (s *Server) makeHandler() error {
 		return nil
 	}
 	mux.Handle("GET /docs/themes", site.Guide())
-	sites := api.Bound(s.sites)
+	sites := table.Bound(s.sites)
 	mux.Handle("/", sites)
 	s.handler = transport.Traced(s.observed(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if s.sites.Owns(r) { // nothing else of the service is at a host of a site's own
@@ -68,7 +69,7 @@ func mount(mux *http.ServeMux, pattern string, h http.Handler) (err error) {
 	return nil
 }
 
-func (s *Server) apiConfig() transport.APIConfig {
+func (s *Server) apiConfig() api.Config {
 	cfg := s.cfg.API
 	cfg.Service, cfg.KB = s.service, s.kb
 	fill(&cfg.BaseURL, s.cfg.BaseURL)

@@ -71,12 +71,11 @@ func inboxBench(b *testing.B, url, driver, dsn string) {
 			var size [2]int
 			n := 0
 			for b.Loop() {
-				if n++; tt.name == "OpenBusy" {
-					if _, err := desk.UpdateConversations(b.Context(), []int64{1}, helpdesk.BulkUpdate{Status: storage.Some([]helpdesk.Status{helpdesk.StatusPosted, helpdesk.StatusPending}[n%2])}); err != nil {
-						b.Fatal(err)
-					}
-				}
+				n++
 				for i, path := range []string{tt.list, "/desk/a/1" + tt.page} {
+					if tt.name == "OpenBusy" {
+						happen(b, desk, i+n)
+					}
 					req := httptest.NewRequest(http.MethodGet, path, nil)
 					req.Header.Set("Cookie", "helpwright_session="+secret)
 					if tt.targets != "" {
@@ -101,6 +100,15 @@ func inboxBench(b *testing.B, url, driver, dsn string) {
 			b.ReportMetric(float64(busy[1])/float64(busy[0]), "cpu-ratio")
 			b.ReportMetric(0, "ns/op")
 		})
+	}
+}
+
+// happen changes a conversation: parks it, or takes it up again.
+func happen(b *testing.B, desk *helpdesk.Desk, n int) {
+	b.Helper()
+	status := []helpdesk.Status{helpdesk.StatusPosted, helpdesk.StatusPending}[n%2]
+	if _, err := desk.UpdateConversations(b.Context(), []int64{1}, helpdesk.BulkUpdate{Status: storage.Some(status)}); err != nil {
+		b.Fatal(err)
 	}
 }
 

@@ -10,7 +10,7 @@ import (
 func (s *Server) makeFetcher() (err error) {
 	notifier, _ := s.cfg.Store.(storage.EventNotifier)
 	s.fetcher, err = ingest.NewFetcher(ingest.FetcherConfig{
-		Intake: s.service.Intake(), Servers: s.servers, Events: notifier, Logger: s.cfg.Logger,
+		Intake: s.service.Intake(), Servers: s.servers, Events: notifier, Tracer: s.cfg.Tracer, Logger: s.cfg.Logger,
 	})
 	return err
 }

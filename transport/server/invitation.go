@@ -62,11 +62,11 @@ func (s *Server) refusal(r *http.Request, err error) (int, string) {
 	f, _ := errors.AsType[*fault.Error](err)
 	switch {
 	case fault.Is(err, fault.NotFound):
-		return http.StatusNotFound, "The invitation was used already, was withdrawn or has expired."
+		return http.StatusNotFound, "The invitation has already been used, was withdrawn or has expired."
 	case fault.Is(err, fault.Unauthenticated):
 		return http.StatusUnauthorized, "There is a user with this address, and the password is another one."
 	case fault.Is(err, fault.Conflict):
-		return http.StatusConflict, "You are a member already."
+		return http.StatusConflict, "You are already a member."
 	case fault.Is(err, fault.Invalid):
 		return http.StatusUnprocessableEntity, f.Fields.String()
 	}

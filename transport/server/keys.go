@@ -11,6 +11,7 @@ import (
 // secrets are the keys that everything secret is made with.
 type secrets struct {
 	sealer   storage.Sealer
+	ids      []string // of the keys, in their order
 	signing  [][]byte // the first signs, all verify
 	visitors []byte   // tells visitors apart
 	sites    [][]byte // of the forms, sessions and previews of sites; the first signs, all verify
@@ -20,6 +21,9 @@ type secrets struct {
 func newSecrets(keys [][]byte) (s secrets, err error) {
 	if s.sealer, err = storage.NewSealer(keys...); err != nil {
 		return s, err
+	}
+	if keyed, ok := s.sealer.(storage.KeyedSealer); ok {
+		s.ids = keyed.KeyIDs()
 	}
 	if s.signing, err = derive(keys, "helpwright sign v1"); err != nil {
 		return s, err

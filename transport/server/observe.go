@@ -1,11 +1,16 @@
 package server
 
 import (
+	"context"
+	"log/slog"
 	"net/http"
 	"strings"
 	"time"
 
+	"github.com/helpwright/helpwright/storage"
+	"github.com/helpwright/helpwright/storage/fault"
 	"github.com/helpwright/helpwright/transport/internal/pattern"
+	"github.com/helpwright/helpwright/transport/internal/trace"
 	"github.com/helpwright/helpwright/transport/site"
 )
 
@@ -23,14 +28,15 @@ type Request struct {
 // statusClientGone is the status of a request whose client left before the answer.
 const statusClientGone = 499
 
-// observed tells Config.Observe of the requests that a handler answers.
+// observed tells Config.Observe and Config.Tracer of the requests that a handler answers.
 func (s *Server) observed(next http.Handler) http.Handler {
-	if s.cfg.Observe == nil {
+	if s.cfg.Observe == nil && s.cfg.Tracer == nil {
 		return next
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		began := s.cfg.Now()
-		r = r.WithContext(pattern.With(r.Context()))
+		ctx, span := s.begin(pattern.With(r.Context()), r)
+		r = r.WithContext(ctx)
 		answer := &answered{ResponseWriter: w}
 		ended := false
 		defer func() { // also when the answer is cut off by a panic
@@ -44,11 +50,40 @@ func (s *Server) observed(next http.Handler) http.Handler {
 			case done.Status == 0:
 				done.Status = http.StatusOK
 			}
-			s.cfg.Observe(done)
+			if s.cfg.Observe != nil {
+				s.cfg.Observe(done)
+			}
+			if span != nil {
+				finish(span, done)
+			}
 		}()
 		next.ServeHTTP(answer, r)
 		ended = true
 	})
+}
+
+// begin begins the span of a request, and has logs name its trace. The span is nil where nothing is traced.
+func (s *Server) begin(ctx context.Context, r *http.Request) (context.Context, storage.Span) {
+	if s.cfg.Tracer == nil {
+		return ctx, nil
+	}
+	method := methodOf(r.Method)
+	ctx, span := s.cfg.Tracer.Start(s.cfg.Tracer.Join(ctx, r.Header.Get("Traceparent")), method, storage.SpanServer, slog.String("http.request.method", method))
+	return trace.With(ctx, trace.IDs{Request: trace.Of(ctx).Request, Trace: span.TraceID()}), span
+}
+
+// finish ends the span of a request. Its address is not told, which may have names of people and tokens in it, but its pattern is.
+func finish(span storage.Span, done Request) {
+	attrs := []slog.Attr{slog.Int("http.response.status_code", done.Status)}
+	if done.Route != "" {
+		span.SetName(done.Method + " " + done.Route)
+		attrs = append(attrs, slog.String("http.route", done.Route))
+	}
+	var err error
+	if done.Status >= http.StatusInternalServerError {
+		err = fault.New(fault.Internal, "")
+	}
+	span.End(err, attrs...)
 }
 
 // routeOf is what was noted, or the pattern of the mux without its method.

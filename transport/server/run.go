@@ -36,6 +36,9 @@ func (s *Server) ground() []part {
 	return all
 }
 
+// peers is the part by which other servers know that this one runs.
+func (s *Server) peers() []part { return []part{{"other servers", s.stay}} }
+
 // doors are where work comes in. The hub is among them because streams of events that are open must end before the HTTP
 // server can.
 func (s *Server) doors() []part {
@@ -122,27 +125,37 @@ func (e exceptHandshakes) Write(line []byte) (int, error) {
 	return e.to.Write(line)
 }
 
-// drain is how long requests may take when the server is to end.
-const drain = 8 * time.Second
+const (
+	// drain is how long requests may take when the server is to end.
+	drain = 8 * time.Second
+	// farewell is how long the server goes on before, without new connections: with each answer it asks for the connection
+	// to be closed. A proxy that keeps connections then has none left in use when they are closed, where a request could be lost.
+	farewell = 250 * time.Millisecond
+)
 
-// Serve serves h on l, with time limits that are fit for the internet, until ctx ends, and then lets requests finish for
-// 8 s. It closes l. The API extends the limit of an answer with each part of it that it writes.
+// Serve serves h on l, with time limits that are fit for the internet, until ctx ends. Then it closes l, asks for open
+// connections to be closed for a quarter of a second, and lets requests finish for 8 s. The API extends the limit of an
+// answer with each part of it that it writes.
 func Serve(ctx context.Context, l net.Listener, h http.Handler) error { return serve(ctx, l, h, nil) }
 
 func serve(ctx context.Context, l net.Listener, h http.Handler, kept keptFunc) error {
+	var leaving atomic.Bool
 	server := &http.Server{
-		Handler: whole(h), ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 5 * time.Minute, IdleTimeout: idleTimeout, MaxHeaderBytes: 64 << 10,
+		Handler: closing(whole(h), &leaving), ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 5 * time.Minute, IdleTimeout: idleTimeout, MaxHeaderBytes: 64 << 10,
 		WriteTimeout: writeTimeout, ConnContext: withConn, ConnState: turned,
 		ErrorLog: log.New(exceptHandshakes{log.Default().Writer()}, "", log.LstdFlags),
 	}
 	done := make(chan error, 1)
 	var sending atomic.Int64
-	go func() { done <- server.Serve(wholeListener{l, kept, &sending}) }()
+	go func() { done <- server.Serve(wholeListener{l, unless(&leaving, kept), &sending}) }()
 	select {
 	case err := <-done:
 		return err
 	case <-ctx.Done():
 	}
+	_ = l.Close() // who connects from now on is refused, and asks another server
+	leaving.Store(true)
+	time.Sleep(farewell)
 	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), drain)
 	defer cancel()
 	if err := server.Shutdown(grace); err != nil {
@@ -151,8 +164,26 @@ func serve(ctx context.Context, l net.Listener, h http.Handler, kept keptFunc) e
 	for sending.Load() > 0 && grace.Err() == nil {
 		time.Sleep(time.Millisecond)
 	}
-	if err := <-done; !errors.Is(err, http.ErrServerClosed) {
+	if err := <-done; !errors.Is(err, http.ErrServerClosed) && !errors.Is(err, net.ErrClosed) {
 		return err
 	}
 	return nil
+}
+
+// closing asks for connections to be closed while the server is leaving.
+func closing(h http.Handler, leaving *atomic.Bool) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if leaving.Load() {
+			w.Header().Set("Connection", "close")
+		}
+		h.ServeHTTP(w, r)
+	})
+}
+
+// unless is kept as long as the server is not leaving: its answers do not ask for a connection to be closed.
+func unless(leaving *atomic.Bool, kept keptFunc) keptFunc {
+	if kept == nil {
+		return nil
+	}
+	return func(w http.ResponseWriter, r *http.Request) bool { return !leaving.Load() && kept(w, r) }
 }

@@ -17,7 +17,7 @@ import (
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/blobs"
 	"github.com/helpwright/helpwright/storage/events"
-	"github.com/helpwright/helpwright/transport"
+	"github.com/helpwright/helpwright/transport/api"
 	"github.com/helpwright/helpwright/transport/site"
 )
 
@@ -31,14 +31,17 @@ type Server struct {
 	servers *ingest.Servers
 	fetcher *ingest.Fetcher
 	service *helpdesk.Service
-	kb      *kb.Service   // nil: there is no knowledge base
-	sites   *site.Handler // nil likewise
+	sealer  storage.Sealer // of the help desk
+	kb      *kb.Service    // nil: there is no knowledge base
+	sites   *site.Handler  // nil likewise
 	handler http.Handler
 	ready   *readiness
 	intakes []*smtpin.Server
 	workers []part
 	idle    error // why Run cannot run
 	swept   atomic.Pointer[blobs.Swept]
+	keyIDs  []string // of Config.Keys
+	peer    string   // name of this server among those on the store
 }
 
 // New makes a server, and listens for mail where Config says so; mail waits until [Server.Run]. What is missing is an
@@ -52,7 +55,7 @@ func New(cfg Config) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{cfg: cfg, blobs: blobs.Classified(cfg.Blobs)}
+	s := &Server{cfg: cfg, blobs: blobs.Classified(cfg.Blobs), keyIDs: keys.ids}
 	steps := []func() error{
 		s.tieBlobs,
 		func() error { return s.makeService(keys) },
@@ -110,6 +113,7 @@ func (s *Server) makeService(keys secrets) (err error) {
 	if s.cfg.PGP {
 		fill(&cfg.ParseKey, parseKey)
 	}
+	s.sealer = cfg.Sealer
 	s.service, err = helpdesk.New(cfg)
 	return err
 }
@@ -120,7 +124,7 @@ func (s *Server) makeKB(keys secrets) (err error) {
 		return nil
 	}
 	fill(&cfg.Blobs, s.blobs)
-	fill(&cfg.Membership, transport.Members(s.service))
+	fill(&cfg.Membership, api.Members(s.service))
 	fill(&cfg.BaseURL, s.cfg.BaseURL)
 	fill(&cfg.VisitorKey, keys.visitors)
 	if s.kb, err = kb.New(cfg); err != nil {
@@ -171,14 +175,18 @@ func (s *Server) Close() error {
 // opposite one: first nothing new comes in, then what is at work ends, then the store. A server runs once.
 //
 // A kind of job that nothing handles is an Invalid fault. Blobs of another store are one of [blobs.Tie], if the store is
-// new: a store that was lost must not be begun anew.
+// new: a store that was lost must not be begun anew. A server on the same store whose secret keys do not go with these is a
+// Conflict fault.
 func (s *Server) Run(ctx context.Context) error {
 	err := s.idle
 	if err == nil {
 		err = s.refuseLostStore(ctx)
 	}
+	if err == nil {
+		err = s.meet(ctx)
+	}
 	if err != nil {
 		return errors.Join(err, s.Close())
 	}
-	return runStages(ctx, s.ground(), s.workers, s.doors())
+	return runStages(ctx, s.ground(), s.peers(), s.workers, s.doors())
 }

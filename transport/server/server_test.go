@@ -161,7 +161,7 @@ func TestRunNeedsAHandlerOfEveryKind(t *testing.T) {
 	cfg := config()
 	cfg.Relay = nil
 	m := newServer(t, cfg)
-	want := []string{"Handlers[mail.invite]", "Handlers[mail.password]", "Handlers[mail.probe]", "Handlers[mail.return]", "Handlers[mail.send]", "Handlers[mail.tell]"}
+	want := []string{"Handlers[mail.credential]", "Handlers[mail.invite]", "Handlers[mail.password]", "Handlers[mail.probe]", "Handlers[mail.return]", "Handlers[mail.send]", "Handlers[mail.tell]"}
 	if diff := cmp.Diff(want, missing(m.Run(t.Context()))); diff != "" {
 		t.Error(diff)
 	}
@@ -398,7 +398,7 @@ func TestPrivateSiteAsksForTheSecondFactor(t *testing.T) {
 	if status != http.StatusForbidden || session != "" || !strings.Contains(body, `name="code"`) {
 		t.Fatalf("a password alone: %d %s", status, body)
 	}
-	if _, wrong, session := step(body, url.Values{"code": {"000000"}}); session != "" || !strings.Contains(wrong, "The code is not right") {
+	if _, wrong, session := step(body, url.Values{"code": {"000000"}}); session != "" || !strings.Contains(wrong, "The code is incorrect") {
 		t.Errorf("a wrong code: %s", wrong)
 	}
 	status, _, session = step(body, url.Values{"code": {codes[0]}})

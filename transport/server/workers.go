@@ -99,25 +99,35 @@ func (s *Server) runner(hooks *webhook.Sender) (*jobs.Runner, error) {
 	return jobs.New(cfg)
 }
 
+// mailLinks are the pages that the system's mails lead to.
+func (s *Server) mailLinks() helpdesk.MailLinks {
+	links := helpdesk.MailLinks{
+		Invitation:    func(token string) string { return s.cfg.BaseURL + invitations + token },
+		Conversation:  func(account, id int64) string { return s.deskURL("/a/%d/c/%d", account, id) },
+		Mailbox:       func(account, id int64) string { return s.deskURL("/a/%d/settings/mailboxes/%d", account, id) },
+		Notifications: func(account int64) string { return s.deskURL("/a/%d/settings/notifications", account) },
+		Password:      func(token string) string { return s.deskURL("/reset?token=%s", url.QueryEscape(token)) },
+	}
+	if s.hasDesk() && s.cfg.Authenticate == nil && s.cfg.Agents.Authenticate == nil {
+		links.Forgotten = func() string { return s.deskURL("/forgot") }
+	}
+	return links
+}
+
 // senders handle the jobs that send mail.
 func (s *Server) senders() (map[string]jobs.Handler, error) {
 	cfg := s.cfg.Sending
 	cfg.Outgoing = s.service.Outgoing()
 	fill(&cfg.Transport, s.cfg.Relay)
 	fill(&cfg.SeenURL, func(token string) string { return s.APIURL() + "/seen/" + token })
+	relay := cfg.Transport
+	cfg.Transport = outbound.Traced(relay, s.cfg.Tracer)
 	sender, err := outbound.New(cfg)
 	if err != nil {
 		return nil, err
 	}
 	mailer, err := outbound.NewMailer(outbound.MailerConfig{
-		Outgoing: cfg.Outgoing, Transport: cfg.Transport, Logger: s.cfg.Logger,
-		Links: helpdesk.MailLinks{
-			Invitation:    func(token string) string { return s.cfg.BaseURL + invitations + token },
-			Conversation:  func(account, id int64) string { return s.deskURL("/a/%d/c/%d", account, id) },
-			Mailbox:       func(account, id int64) string { return s.deskURL("/a/%d/settings/mailboxes/%d", account, id) },
-			Notifications: func(account int64) string { return s.deskURL("/a/%d/settings/notifications", account) },
-			Password:      func(token string) string { return s.deskURL("/reset?token=%s", url.QueryEscape(token)) },
-		},
+		Outgoing: cfg.Outgoing, Transport: relay, Logger: s.cfg.Logger, Links: s.mailLinks(),
 	})
 	if err != nil {
 		return nil, err

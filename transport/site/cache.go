@@ -37,7 +37,8 @@ type cache struct {
 	used     *list.List               // the last one first
 	size     int64
 	accounts map[int64]*account
-	facts    int // that were remembered, see remembered
+	places   map[place]int64 // the account whose site is there
+	facts    int             // that were remembered, see remembered
 
 	hits, misses atomic.Int64
 }
@@ -91,7 +92,7 @@ func newForm(body []byte, coding, etag, former string) *form {
 }
 
 func newCache(cfg Config) *cache {
-	c := &cache{cfg: cfg, logger: cfg.Logger, codings: newCodings(), byKey: map[string]*list.Element{}, used: list.New(), accounts: map[int64]*account{}}
+	c := &cache{cfg: cfg, logger: cfg.Logger, codings: newCodings(), byKey: map[string]*list.Element{}, used: list.New(), accounts: map[int64]*account{}, places: map[place]int64{}}
 	if n, ok := cfg.Events.(storage.EventNotifier); ok && cfg.LastEvent != nil {
 		n.NotifyEvents(c.notice)
 	}
@@ -111,6 +112,33 @@ func (c *cache) notice(id int64) {
 
 // maxAccounts bounds how many accounts are remembered.
 const maxAccounts = 10_000
+
+// maxPlaces bounds how many addresses of sites are remembered.
+const maxPlaces = 20_000
+
+// place is the address of a site.
+type place struct{ host, path string }
+
+// accountAt is the account whose site was last found at an address, 0 if none is known. The site may have moved since.
+func (c *cache) accountAt(host, path string) int64 {
+	first, _, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if id := c.places[place{host, first}]; id != 0 {
+		return id
+	}
+	return c.places[place{host, ""}]
+}
+
+// learn remembers whose site is at a host.
+func (c *cache) learn(host string, s kb.Site) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.places) >= maxPlaces {
+		clear(c.places)
+	}
+	c.places[place{host, s.Path}] = s.AccountID
+}
 
 // now is the state of an account's sites, read before what is rendered of it.
 func (c *cache) now(ctx context.Context, id int64) stamp {

@@ -13,14 +13,13 @@ import (
 	"github.com/helpwright/helpwright/kb/theme"
 )
 
-// dressed is the content of an article as its page has it: without a first heading that
-// says the title again, tables in a box of their own that can be scrolled, and styles
-// as classes, since pages allow none in attributes.
-func (v *visit) dressed(t kb.Translation) string {
+// dressed is the HTML of an article as its page has it: without a first heading that says
+// the title again, tables in a box of their own that can be scrolled, and styles as classes,
+// since pages allow none in attributes. The classes are declared in styles.
+func dressed(t kb.Translation) (html, styles string) {
 	d := dresser{locale: t.Locale, styles: map[string]string{}}
 	d.run(dropTitle(t.Content, t.Title))
-	v.styles = d.sheet()
-	return d.out.String()
+	return d.out.String(), d.sheet()
 }
 
 // dropTitle takes off a first h1 that is the title. What links name stays.

@@ -236,7 +236,7 @@ func TestPrivate(t *testing.T) {
 	}
 	for _, wrong := range []url.Values{form("ada@example.org", "wrong"), form("nobody@example.org", "right"), form("sam@example.org", "right")} {
 		rec := w.post("/-/sign-in", wrong)
-		if rec.Code != http.StatusForbidden || !strings.Contains(rec.Body.String(), "The email address or the password is not right.") || rec.Header().Get("Set-Cookie") != "" {
+		if rec.Code != http.StatusForbidden || !strings.Contains(rec.Body.String(), "The email address or password is incorrect.") || rec.Header().Get("Set-Cookie") != "" {
 			t.Errorf("%v: %d %s", wrong, rec.Code, rec.Body)
 		}
 	}
@@ -336,16 +336,16 @@ func TestSecondStep(t *testing.T) {
 		step, text string
 	}{
 		"a code is asked for":         {password(ada, "right"), "step-" + ada, "Enter the code that your authenticator app shows"},
-		"a wrong password":            {password(ada, "wrong"), "", "The email address or the password is not right."},
+		"a wrong password":            {password(ada, "wrong"), "", "The email address or password is incorrect."},
 		"too many passwords":          {password(ada, "often"), "", "Too many wrong attempts. Please wait a few minutes."},
 		"no second factor yet":        {password("plain@example.org", "right"), "", "Your team asks for a second factor. Set one up in the desk first."},
-		"a wrong code":                {code("step-"+ada, "000000"), "step-" + ada, "The code is not right, or was used already."},
-		"no code":                     {code("step-"+ada, ""), "step-" + ada, "The code is not right, or was used already."},
+		"a wrong code":                {code("step-"+ada, "000000"), "step-" + ada, "The code is incorrect or has already been used."},
+		"no code":                     {code("step-"+ada, ""), "step-" + ada, "The code is incorrect or has already been used."},
 		"too many codes":              {code("step-"+ada, "often"), "step-" + ada, "Too many wrong attempts. Please wait a few minutes."},
 		"a step that is over":         {code("step-x", "123456"), "", "This took too long. Please sign in again."},
-		"a stranger":                  {code("step-"+sam, "123456"), "", "The email address or the password is not right."},
+		"a stranger":                  {code("step-"+sam, "123456"), "", "The email address or password is incorrect."},
 		"a form that is not genuine":  {url.Values{"token": {"x"}, "step": {"step-" + ada}, "code": {"123456"}}, "step-" + ada, "This page was open for too long."},
-		"a step that would be markup": {code(`"><b>`, "000000"), "&#34;&gt;&lt;b&gt;", "The code is not right, or was used already."},
+		"a step that would be markup": {code(`"><b>`, "000000"), "&#34;&gt;&lt;b&gt;", "The code is incorrect or has already been used."},
 	} {
 		rec := w.post("/-/sign-in", c.form)
 		body := rec.Body.String()

@@ -1,8 +1,8 @@
 package site
 
 import (
+	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/helpwright/helpwright/kb"
 	"github.com/helpwright/helpwright/storage"
@@ -71,40 +71,61 @@ func remembered[T any](v *visit, what string, read func() (T, error)) (T, error)
 	return t, err
 }
 
-// shelf is a collection with its categories.
-type shelf struct {
-	kb.Collection
-	categories []kb.Category
+// shelf reads a collection with its categories.
+func (v *visit) shelf(id int64) (kb.Shelf, error) {
+	return remembered(v, "shelf "+strconv.FormatInt(id, 10), func() (kb.Shelf, error) { return v.Shelf(v.ctx(), id) })
 }
 
-// shelf reads the collection of an article.
-func (v *visit) shelf(id int64) (shelf, error) {
-	return remembered(v, "shelf "+strconv.FormatInt(id, 10), func() (s shelf, err error) {
-		if s.Collection, err = v.Collection(v.ctx(), id); err != nil {
-			return s, err
-		}
-		page, err := v.Categories(v.ctx(), kb.CategoryFilter{CollectionID: id}, false, storage.PageRequest{Limit: storage.MaxLimit})
-		s.categories = page.Items
-		return s, err
-	})
+// rail is what stands beside an article.
+type rail struct {
+	siblings []kb.ArticleRevision           // the first articles of its category, or those of its collection that are in none
+	more     bool                           // there are more siblings
+	beside   map[int64][]kb.ArticleRevision // the first articles of other categories
 }
 
-// siblings reads the articles of a category, or those of a collection that are in none.
-func (v *visit) siblings(filter kb.ArticleFilter) (storage.Page[kb.ArticleRevision], error) {
-	what := "siblings " + strconv.FormatInt(filter.CollectionID, 10) + " " + strconv.FormatInt(filter.CategoryID, 10)
-	return remembered(v, what, func() (storage.Page[kb.ArticleRevision], error) {
-		return v.Articles(v.ctx(), filter, false, storage.PageRequest{Limit: railArticles})
-	})
-}
-
-// firstOfEach reads the first articles of categories for the rail of an article.
-func (v *visit) firstOfEach(ids []int64) (map[int64][]kb.ArticleRevision, error) {
-	var what strings.Builder
-	what.WriteString("first")
-	for _, id := range ids {
-		what.WriteString(" " + strconv.FormatInt(id, 10))
+// all are the articles of the rail.
+func (r rail) all() []kb.ArticleRevision {
+	all := slices.Clone(r.siblings)
+	for _, list := range r.beside {
+		all = append(all, list...)
 	}
-	return remembered(v, what.String(), func() (map[int64][]kb.ArticleRevision, error) {
-		return v.FirstOfEach(v.ctx(), ids, shelfArticles+1)
+	return all
+}
+
+// rail reads what stands beside the articles of a category of a collection, or beside those that are in none: at is -1.
+func (v *visit) rail(in kb.Shelf, at int, near []kb.Category) (rail, error) {
+	category := int64(0)
+	if at >= 0 {
+		category = in.Categories[at].ID
+	}
+	what := "rail " + strconv.FormatInt(in.Collection.ID, 10) + " " + strconv.FormatInt(category, 10)
+	return remembered(v, what, func() (r rail, err error) {
+		of := make([]kb.FirstOf, len(near), len(near)+1)
+		for i, g := range near {
+			of[i] = kb.FirstOf{CategoryID: g.ID, N: shelfArticles + 1}
+		}
+		if at < 0 {
+			loose, err := v.Articles(v.ctx(), loose(in.Collection.ID), false, storage.PageRequest{Limit: railArticles})
+			if err != nil {
+				return r, err
+			}
+			r.siblings, r.more = loose.Items, loose.Next != ""
+			r.beside, err = v.FirstOfEach(v.ctx(), of)
+			return r, err
+		}
+		if r.beside, err = v.FirstOfEach(v.ctx(), append(of, kb.FirstOf{CategoryID: category, N: railArticles + 1})); err != nil {
+			return r, err
+		}
+		r.siblings = r.beside[category]
+		delete(r.beside, category)
+		if len(r.siblings) > railArticles {
+			r.siblings, r.more = r.siblings[:railArticles], true
+		}
+		return r, nil
 	})
+}
+
+// loose asks for the articles of a collection that are in no category.
+func loose(collectionID int64) kb.ArticleFilter {
+	return kb.ArticleFilter{CollectionID: collectionID, Loose: true, Brief: true}
 }

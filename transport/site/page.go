@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/helpwright/helpwright/kb"
 	"github.com/helpwright/helpwright/kb/contenthtml"
@@ -236,27 +237,24 @@ func (v *visit) collection(p *theme.Page, name string) error {
 	if !ok {
 		return fault.Missing("collection", 0)
 	}
-	c, err := v.Collection(v.ctx(), id)
+	in, err := v.shelf(id)
 	if err != nil {
 		return err
 	}
+	c := in.Collection
 	shown := v.showCollection(p, c)
 	if err := v.at(p.Locale, kb.CollectionPages, c.ID, shown.Name); err != nil {
 		return err
 	}
-	categories, err := v.Categories(v.ctx(), kb.CategoryFilter{CollectionID: id}, false, storage.PageRequest{Limit: storage.MaxLimit})
+	of := make([]kb.FirstOf, len(in.Categories))
+	for i, g := range in.Categories {
+		of[i] = kb.FirstOf{CategoryID: g.ID, N: shelfArticles}
+	}
+	first, err := v.FirstOfEach(v.ctx(), of)
 	if err != nil {
 		return err
 	}
-	var ids []int64
-	for _, g := range categories.Items {
-		ids = append(ids, g.ID)
-	}
-	first, err := v.FirstOfEach(v.ctx(), ids, shelfArticles)
-	if err != nil {
-		return err
-	}
-	for _, g := range categories.Items {
+	for _, g := range in.Categories {
 		if g.Counters.Articles > 0 {
 			row := v.showCategory(p, g)
 			row.Articles = v.entries(p, first[g.ID])
@@ -264,11 +262,11 @@ func (v *visit) collection(p *theme.Page, name string) error {
 		}
 	}
 	req := storage.PageRequest{Limit: listArticles, Cursor: v.r.URL.Query().Get("after")}
-	loose, err := v.Articles(v.ctx(), kb.ArticleFilter{CollectionID: id, Loose: true, Brief: true}, false, req)
+	rest, err := v.Articles(v.ctx(), loose(id), false, req)
 	if err != nil {
 		return badCursor(err)
 	}
-	shown.Articles, shown.Next = v.entries(p, loose.Items), v.more(shown.URL, loose.Next)
+	shown.Articles, shown.Next = v.entries(p, rest.Items), v.more(shown.URL, rest.Next)
 	p.Collection = &shown
 	p.Title, p.Description, p.URL = shown.Name, shown.Summary, v.absolute(strings.TrimPrefix(shown.URL, v.prefix))
 	v.crumbs(p)
@@ -391,16 +389,36 @@ func language(locale string) string {
 
 // excerpt is how an article without a summary is described.
 func excerpt(content string) string {
-	text := strings.ReplaceAll(contenthtml.Text(content), "\n", " ")
+	const begin = 4 << 10 // bytes that have it mostly
+	if len(content) > begin {
+		// What the cut may have spoilt is at the end.
+		if text := contenthtml.Text(strings.ToValidUTF8(content[:begin], "")); utf8.RuneCountInString(text) > 200 {
+			return shortened(text)
+		}
+	}
+	return shortened(contenthtml.Text(content))
+}
+
+// shortened is a text on one line of at most 160 characters.
+func shortened(text string) string {
+	text = strings.ReplaceAll(text, "\n", " ")
 	if runes := []rune(text); len(runes) > 160 {
 		return strings.TrimSpace(string(runes[:159])) + "…"
 	}
 	return text
 }
 
-// content is an article's as the page shows it, and its table of contents.
+// content is an article's as the page shows it, and its table of contents. It is made once as long as the text stays,
+// whatever else of the site changes.
 func (v *visit) content(t kb.Translation) (string, []theme.Heading) {
-	html := v.dressed(t)
+	made := v.h.contents.of(t)
+	v.styles = made.styles
+	return made.html, made.heads
+}
+
+// contentOf makes the content of an article, with its table of contents.
+func contentOf(t kb.Translation) content {
+	html, styles := dressed(t)
 	var heads []theme.Heading
 	for _, h := range contenthtml.Headings(html) {
 		if h.Level == 2 || h.Level == 3 {
@@ -410,7 +428,7 @@ func (v *visit) content(t kb.Translation) (string, []theme.Heading) {
 	if len(heads) < 3 {
 		heads = nil
 	}
-	return html, heads
+	return content{html: html, styles: styles, heads: heads}
 }
 
 // around is what stands beside and below an article.
@@ -421,35 +439,42 @@ func (v *visit) around(p *theme.Page, a kb.ArticleRevision) error {
 	}
 	collection := v.showCollection(p, in.Collection)
 	more := []theme.Link{{Name: collection.Name, URL: collection.URL}}
-	at := slices.IndexFunc(in.categories, func(g kb.Category) bool { return slices.Contains(a.Revision.CategoryIDs, g.ID) })
-	filter := kb.ArticleFilter{CollectionID: in.ID, Loose: true, Brief: true}
+	at := slices.IndexFunc(in.Categories, func(g kb.Category) bool { return slices.Contains(a.Revision.CategoryIDs, g.ID) })
+	filter := loose(in.Collection.ID)
 	section := theme.Category{Name: collection.Name, URL: collection.URL, Current: true}
 	if at >= 0 {
-		filter = kb.ArticleFilter{CategoryID: in.categories[at].ID, Brief: true}
-		section = v.showCategory(p, in.categories[at])
+		filter = kb.ArticleFilter{CategoryID: in.Categories[at].ID, Brief: true}
+		section = v.showCategory(p, in.Categories[at])
 		more = append(more, theme.Link{Name: section.Name, URL: section.URL})
 	}
 	v.crumbs(p, more...)
-	siblings, err := v.siblings(filter)
+	near := besides(in.Categories, at)
+	rail, err := v.rail(in, at, near)
 	if err != nil {
 		return err
 	}
 	seen := []int64{}
-	for _, s := range siblings.Items {
+	for _, s := range rail.siblings {
 		e := v.entry(p, s)
 		e.Current = s.Article.ID == a.Article.ID
 		section.Articles = append(section.Articles, e)
 	}
-	if siblings.Next != "" {
+	if rail.more {
 		section.Next = section.URL
 	}
 	if len(section.Articles) > 0 {
 		p.Article.Sections = append(p.Article.Sections, section)
 	}
-	if err := v.besides(p, in.categories, at); err != nil {
-		return err
+	for _, g := range near {
+		row := v.showCategory(p, g)
+		list := v.entries(p, rail.beside[g.ID])
+		if len(list) > shelfArticles {
+			list, row.Next = list[:shelfArticles], row.URL
+		}
+		row.Articles = list
+		p.Article.Sections = append(p.Article.Sections, row)
 	}
-	before, after, err := v.neighbours(a.Article, filter, siblings)
+	before, after, err := v.neighbours(a.Article, filter, rail)
 	if err != nil {
 		return err
 	}
@@ -463,17 +488,17 @@ func (v *visit) around(p *theme.Page, a kb.ArticleRevision) error {
 			seen = append(seen, n.of.Article.ID)
 		}
 	}
-	related, err := v.Related(v.ctx(), a, p.Locale, seen, relatedArticles)
+	related, err := v.Related(v.ctx(), a, p.Locale, seen, rail.all(), relatedArticles)
 	p.Article.Related = v.entries(p, related)
 	return err
 }
 
 // neighbours are what comes before and after an article among its siblings: mostly they
-// are on the page of them that is there already.
-func (v *visit) neighbours(a kb.Article, filter kb.ArticleFilter, siblings storage.Page[kb.ArticleRevision]) (before, after kb.ArticleRevision, err error) {
-	all := siblings.Items
+// are in the rail, which is there already.
+func (v *visit) neighbours(a kb.Article, filter kb.ArticleFilter, beside rail) (before, after kb.ArticleRevision, err error) {
+	all := beside.siblings
 	at := slices.IndexFunc(all, func(s kb.ArticleRevision) bool { return s.Article.ID == a.ID })
-	if at < 0 || at == len(all)-1 && siblings.Next != "" {
+	if at < 0 || at == len(all)-1 && beside.more {
 		return v.Neighbours(v.ctx(), a, filter)
 	}
 	if at > 0 {
@@ -485,30 +510,19 @@ func (v *visit) neighbours(a kb.Article, filter kb.ArticleFilter, siblings stora
 	return before, after, nil
 }
 
-// besides adds the categories that follow that of the article, and those before it.
-func (v *visit) besides(p *theme.Page, categories []kb.Category, at int) error {
-	var ids []int64
+// besides are the categories that follow that of the article, and those before it.
+func besides(categories []kb.Category, at int) []kb.Category {
 	var near []kb.Category
 	for i := 1; i < len(categories) && len(near) < railCategories-1; i++ {
 		g := categories[(at+i+len(categories))%len(categories)]
 		if g.Counters.Articles > 0 && (at < 0 || g.ID != categories[at].ID) {
-			near, ids = append(near, g), append(ids, g.ID)
+			near = append(near, g)
 		}
 	}
 	if at < 0 && len(categories) == 1 && categories[0].Counters.Articles > 0 {
-		near, ids = categories, []int64{categories[0].ID}
+		near = categories
 	}
-	first, err := v.firstOfEach(ids)
-	for _, g := range near {
-		row := v.showCategory(p, g)
-		list := v.entries(p, first[g.ID])
-		if len(list) > shelfArticles {
-			list, row.Next = list[:shelfArticles], row.URL
-		}
-		row.Articles = list
-		p.Article.Sections = append(p.Article.Sections, row)
-	}
-	return err
+	return near
 }
 
 func (v *visit) search(locale string) error {

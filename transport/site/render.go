@@ -42,10 +42,23 @@ const maxDresses = 64
 
 // dress finds what the site is dressed in: the built-in theme where it has none.
 func (v *visit) dress() (*dress, error) {
-	if v.preview.theme != 0 {
+	if v.preview.theme != 0 || v.front == nil {
 		return v.dressIn()
 	}
-	return remembered(v, "dress", v.dressIn)
+	if v.front.ThemeID == 0 {
+		return &dress{set: v.h.builtin}, nil
+	}
+	if made := v.h.dresses.made(dressKey{v.front.ThemeID, v.front.ThemeRevision}); made != nil {
+		return made, nil
+	}
+	return v.dressIn()
+}
+
+// made is a theme that was compiled before, nil if it was not.
+func (d *dresses) made(key dressKey) *dress {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.byKey[key]
 }
 
 func (v *visit) dressIn() (*dress, error) {
@@ -57,13 +70,10 @@ func (v *visit) dressIn() (*dress, error) {
 		return nil, err
 	}
 	d, key := v.h.dresses, dressKey{found.Theme.ID, found.Theme.Revision}
-	d.mu.Lock()
-	made := d.byKey[key]
-	d.mu.Unlock()
-	if made != nil {
+	if made := d.made(key); made != nil {
 		return made, nil
 	}
-	made = &dress{files: map[string]kb.ThemeFile{}}
+	made := &dress{files: map[string]kb.ThemeFile{}}
 	templates := map[string]string{}
 	for _, f := range found.Files {
 		made.files[f.Path] = f

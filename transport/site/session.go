@@ -155,8 +155,8 @@ const (
 	problemStale  = "This page was open for too long. Please send it again."
 	problemMuch   = "Too much was sent from here. Please try again later."
 	problemTries  = "Too many wrong attempts. Please wait a few minutes."
-	problemPair   = "The email address or the password is not right." // one for all wrong pairs, and for strangers
-	problemCode   = "The code is not right, or was used already."
+	problemPair   = "The email address or password is incorrect." // one for all wrong pairs, and for strangers
+	problemCode   = "The code is incorrect or has already been used."
 	problemLong   = "This took too long. Please sign in again."
 	problemFactor = "Your team asks for a second factor. Set one up in the desk first."
 )
@@ -195,7 +195,7 @@ func (v *visit) prove(form *theme.SignIn) (userID int64, err error) {
 	case form.Step != "" && cfg.FinishSignIn != nil:
 		return cfg.FinishSignIn(v.ctx(), form.Step, v.r.PostFormValue("code"), cfg.Addr(v.r))
 	}
-	return 0, fault.New(fault.Unauthenticated, "Nobody can sign in.")
+	return 0, fault.New(fault.Unauthenticated, "Sign-in is not available here.")
 }
 
 // afterFault says in the form what went wrong. It returns the error when that is not up to who signs in.

@@ -95,13 +95,14 @@ const (
 
 // Handler serves the sites of a knowledge base.
 type Handler struct {
-	cfg     Config
-	base    *url.URL
-	builtin *theme.Set
-	cache   *cache
-	dresses *dresses
-	hosts   *hosts
-	spent   spent
+	cfg      Config
+	base     *url.URL
+	builtin  *theme.Set
+	cache    *cache
+	dresses  *dresses
+	contents *contents
+	hosts    *hosts
+	spent    spent
 }
 
 // New makes a handler. What is missing in cfg is an Invalid fault.
@@ -148,7 +149,7 @@ func New(cfg Config) (*Handler, error) {
 	if err != nil {
 		return nil, fault.Wrap(fault.Internal, "site.New", err)
 	}
-	h := &Handler{cfg: cfg, base: base, builtin: builtin, dresses: &dresses{byKey: map[dressKey]*dress{}}}
+	h := &Handler{cfg: cfg, base: base, builtin: builtin, dresses: &dresses{byKey: map[dressKey]*dress{}}, contents: newContents(maxContents)}
 	h.hosts = &hosts{ownable: h.ownable, ask: cfg.KB.OwnsHost, byName: map[string]host{}}
 	h.cache = newCache(cfg)
 	return h, nil
@@ -173,7 +174,8 @@ type visit struct {
 	prefix string // base, or that of the preview
 	caller kb.Caller
 	*kb.Visitor
-	locales []string // that the site can be read in
+	front   *kb.Front // nil until the visitor has entered
+	locales []string  // that the site can be read in
 	preview preview
 
 	stamp    stamp  // of what is read: when the page may be kept
@@ -346,11 +348,11 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request) error {
 	if h.cache.serve(w, r) {
 		return nil
 	}
-	s, rest, err := h.find(r.Context(), hostname(r.Host), strings.TrimPrefix(r.URL.Path, mounted))
+	s, rest, at, err := h.find(r.Context(), hostname(r.Host), strings.TrimPrefix(r.URL.Path, mounted))
 	if err != nil {
 		return err
 	}
-	v := &visit{h: h, w: w, r: r, site: s, path: rest, base: strings.TrimSuffix(r.URL.Path, rest)}
+	v := &visit{h: h, w: w, r: r, site: s, stamp: at, path: rest, base: strings.TrimSuffix(r.URL.Path, rest)}
 	if rest == "/" { // also where the slash is missing
 		v.base = strings.TrimSuffix(r.URL.Path, "/")
 	}
@@ -374,19 +376,38 @@ func below(path string, r *http.Request) *http.Request {
 	return &seen
 }
 
-// find finds the site at an address, and what of the path is below it.
-func (h *Handler) find(ctx context.Context, host, path string) (kb.Site, string, error) {
+// find finds the site at an address, what of the path is below it, and a state of its account that was read before the
+// site. Which account to ask is known from the last visit; at the first one the site is read once more.
+func (h *Handler) find(ctx context.Context, host, path string) (s kb.Site, rest string, at stamp, err error) {
 	if strings.Contains(path, "\x00") {
-		return kb.Site{}, "", fault.Missing("site", 0)
+		return s, "", at, fault.Missing("site", 0)
 	}
-	return h.cfg.KB.FindSite(ctx, host, path)
+	account := h.cache.accountAt(host, path)
+	if account != 0 {
+		at = h.cache.now(ctx, account)
+	}
+	if s, rest, err = h.cfg.KB.FindSite(ctx, host, path); err != nil || s.AccountID == account {
+		return s, rest, at, err
+	}
+	at = h.cache.now(ctx, s.AccountID)
+	if at == (stamp{}) {
+		return s, rest, at, nil
+	}
+	again, rest, err := h.cfg.KB.FindSite(ctx, host, path)
+	if err != nil {
+		return s, rest, at, err
+	}
+	if again.AccountID != s.AccountID { // it is moving: nothing of it is kept
+		return again, rest, stamp{}, nil
+	}
+	h.cache.learn(host, again)
+	return again, rest, at, nil
 }
 
 // enter makes the visitor: not on a private site that the caller is no member of.
 func (v *visit) enter() error {
 	v.caller = v.who()
 	var err error
-	v.stamp = v.h.cache.now(v.ctx(), v.site.AccountID)
 	if v.preview.signed {
 		v.Visitor, err = v.h.cfg.KB.Guest(v.ctx(), v.site.ID)
 	} else {
@@ -396,7 +417,10 @@ func (v *visit) enter() error {
 		return err
 	}
 	v.site = v.Site()
-	v.locales, err = remembered(v, "locales", func() ([]string, error) { return v.Locales(v.ctx()) })
+	front, err := remembered(v, "front", func() (kb.Front, error) { return v.Front(v.ctx()) })
+	if err == nil {
+		v.front, v.locales = &front, front.Locales
+	}
 	return err
 }
 

@@ -1,8 +1,8 @@
-// Package archive reads mails that lie in files: mbox files (RFC 4155), Maildir folders with their subfolders, and .eml
-// files. It knows no help desk and no mail server.
+// Package archive reads messages in files: mbox files (RFC 4155), Maildir folders with their
+// subfolders, and .eml files. It does not depend on the help desk or on a mail server.
 //
-// Open looks at everything once and puts the mails into the order in which they were sent, across all files: an answer comes
-// after what it answers, wherever either lies. Mail then reads one of them.
+// Open scans everything once and sorts the messages by sending time across all files, so that a
+// reply follows the message that it answers, wherever either is. Mail then reads one of them.
 package archive
 
 import (
@@ -18,48 +18,50 @@ import (
 	"github.com/helpwright/helpwright/helpdesk/mail"
 )
 
-// MaxHeader is how much of a mail is read to put it into order, in bytes.
+// MaxHeader is how much of a message is read for sorting, in bytes.
 const MaxHeader = 256 << 10
 
-// Entry is a mail of an archive.
+// Entry is a message in an archive.
 type Entry struct {
 	Path string // of the file, within the archive
-	Line int64  // of an mbox file where the mail begins, from 1; 0 in other files
-	Size int64  // bytes of the mail as it lies there
+	Line int64  // line where the message begins in an mbox file, from 1; 0 in other files
+	Size int64  // bytes of the message as stored
 	At   time.Time
-	From string // address, "" if there is none
-	// Kept is when the archive got the mail, as the archive says; zero: it does not. Programs that copy archives change it.
+	From string // address, "" if missing
+	// Kept is when the archive received the message, as far as the archive records it; zero:
+	// unknown. Copying may change it.
 	Kept time.Time
 
 	offset int64
 	quoted bool // lines that begin with From are quoted
 }
 
-// Skipped is what an archive has and Open left out.
+// Skipped is a part of an archive that Open left out.
 type Skipped struct {
 	Path   string
 	Reason string
 	Mails  int // how many, 0 for a file or a folder
 }
 
-// Archive is what was found in a folder or a file.
+// Archive contains the messages found in a folder or a file.
 type Archive struct {
-	Mails   []Entry   // in the order in which they were sent
+	Mails   []Entry   // in order of sending
 	Skipped []Skipped // by path
 
 	files fs.FS
 }
 
-// Config says what to read.
+// Config selects what to read.
 type Config struct {
 	Files fs.FS  // required
-	Path  string // within Files: a folder, which is read with those below, or a file; "": all
-	// Drop is asked about each folder below Path, by its name; what it returns is why the folder is left out, "" if it is not.
-	// nil: [LeftOut].
+	Path  string // within Files: a folder, read with its subfolders, or a file; "": all
+	// Drop is called with the name of each folder below Path. It returns the reason to leave it
+	// out, or "". nil: [LeftOut].
 	Drop func(name string) string
 }
 
-// Open reads what an archive has. A file that cannot be read is an error: half an archive is none.
+// Open scans an archive. An unreadable file is an error, so that no archive is imported
+// incompletely.
 func Open(ctx context.Context, cfg Config) (*Archive, error) {
 	if cfg.Files == nil {
 		return nil, errors.New("archive: Files is required")
@@ -87,7 +89,8 @@ func Open(ctx context.Context, cfg Config) (*Archive, error) {
 	return a, nil
 }
 
-// Mail reads a mail of the archive, at most limit bytes of it: one that is longer comes cut, and its Size says so.
+// Mail reads one message of the archive, up to limit bytes. A longer one is truncated; its Size is
+// the full size.
 func (a *Archive) Mail(e Entry, limit int64) (raw []byte, err error) {
 	f, err := a.files.Open(e.Path)
 	if err != nil {
@@ -112,7 +115,7 @@ func (a *Archive) Mail(e Entry, limit int64) (raw []byte, err error) {
 	return raw, nil
 }
 
-// skip goes on to a place of a file.
+// skip advances to an offset in a file.
 func skip(f fs.File, offset int64) error {
 	if s, ok := f.(io.Seeker); ok {
 		_, err := s.Seek(offset, io.SeekStart)
@@ -122,7 +125,7 @@ func skip(f fs.File, offset int64) error {
 	return err
 }
 
-// describe fills in what a mail's header says.
+// describe fills in the header fields of a message.
 func (e *Entry) describe(header []byte) {
 	m, err := mail.Parse(header, mail.Limits{})
 	if err != nil {
@@ -133,13 +136,13 @@ func (e *Entry) describe(header []byte) {
 		e.From = m.From[0].Email
 	}
 	e.At = e.Kept
-	for _, t := range []time.Time{m.LastHop(), m.Date} { // the clock of a server before that of a sender
+	for _, t := range []time.Time{m.LastHop(), m.Date} { // a server's clock rather than a sender's
 		if t.Year() >= 1970 && t.Year() < 9999 {
 			e.At = t
 			break
 		}
 	}
 	if m.Date.Year() >= 1970 || m.LastHop().Year() >= 1970 {
-		e.Kept = time.Time{} // it is not needed
+		e.Kept = time.Time{} // not needed
 	}
 }

@@ -9,27 +9,27 @@ import (
 	"time"
 )
 
-// separator is the line before each mail (RFC 4155 appendix A), as programs write it: with a time of the day and a year
-// somewhere behind. A line of a text that begins with From has none.
+// separator matches the line before each message (RFC 4155 appendix A) as programs write it: with a
+// time of day and a year near the end. Text lines that begin with From have neither.
 var separator = regexp.MustCompile(`^From .*\b\d{1,2}:\d{2}(:\d{2})?\b.*\b(19|20)\d{2}\b`)
 
-// clock finds the date of a separator.
+// clock matches the date in a separator.
 var clock = regexp.MustCompile(`[A-Z][a-z]{2} +[A-Z][a-z]{2} +\d{1,2} \d{1,2}:\d{2}:\d{2} .*\d{4}\s*$`)
 
-// field begins a header.
+// field matches the start of a header.
 var field = regexp.MustCompile(`^>?[!-9;-~]+[ \t]*:|^>From `)
 
-// reader goes through an mbox file.
+// reader reads an mbox file.
 type reader struct {
 	name   string
 	lines  *bufio.Reader
-	offset int64 // of what is read next
-	number int64 // of the line that is read next, from 0
+	offset int64 // of the next byte to read
+	number int64 // of the next line to read, from 0
 	kept   time.Time
 	err    error
 }
 
-// begin reads the first separator. It is not ok where a file has none.
+// begin reads the first separator. It returns false if the file has none.
 func (r *reader) begin() (bool, error) {
 	start, err := r.lines.Peek(512)
 	if err != nil && !errors.Is(err, io.EOF) {
@@ -44,7 +44,7 @@ func (r *reader) begin() (bool, error) {
 	return true, err
 }
 
-// keptAt is the time of a separator, which is in no zone that it tells; zero: it has none that can be read.
+// keptAt returns the time in a separator, which has no time zone; zero: missing or unreadable.
 func keptAt(line []byte) time.Time {
 	text := clock.Find(bytes.TrimRight(line, "\r\n"))
 	for _, layout := range []string{"Mon Jan _2 15:04:05 2006", "Mon Jan _2 15:04:05 -0700 2006", "Mon Jan _2 15:04:05 MST 2006"} {
@@ -55,7 +55,7 @@ func keptAt(line []byte) time.Time {
 	return time.Time{}
 }
 
-// line reads a line, of a long one its beginning. whole says that it is.
+// line reads a line, of a long one only the beginning. size is that of the whole line.
 func (r *reader) line() (line []byte, size int64, err error) {
 	line, err = r.lines.ReadSlice('\n')
 	size = int64(len(line))
@@ -75,13 +75,13 @@ func (r *reader) line() (line []byte, size int64, err error) {
 	return line, size, err
 }
 
-// next reads a mail up to the separator behind it. It returns the header too, or io.EOF.
+// next reads a message up to the next separator. It also returns the header, or io.EOF.
 func (r *reader) next() (e Entry, head []byte, err error) {
 	if r.err != nil {
 		return Entry{}, nil, r.err
 	}
 	e = Entry{Path: r.name, Line: r.number + 1, offset: r.offset, Kept: r.kept, quoted: true}
-	inHead, empty := true, int64(0) // empty: bytes of the empty line that was read last
+	inHead, empty := true, int64(0) // empty: bytes of the preceding empty line
 	for {
 		begin := r.offset
 		line, size, err := r.line()
@@ -108,8 +108,8 @@ func (r *reader) next() (e Entry, head []byte, err error) {
 	}
 }
 
-// separates reports whether a line begins another mail. Two of three things show it: an empty line before, a date as RFC 4155
-// has it, and a header behind. Some programs leave one of them out.
+// separates reports whether a line starts another message. Two of three signs are required, since
+// some programs omit one: a preceding empty line, a date as in RFC 4155, and a header after it.
 func (r *reader) separates(line []byte, afterEmpty bool) bool {
 	if !bytes.HasPrefix(line, []byte("From ")) || !separator.Match(line) {
 		return false
@@ -124,7 +124,7 @@ func (r *reader) separates(line []byte, afterEmpty bool) bool {
 
 var quotedFrom = regexp.MustCompile(`(?m)^>+From `)
 
-// unquote takes one ">" from the lines that got one when the mail was put into the file.
+// unquote removes the ">" that quoted a line when the message was stored.
 func unquote(raw []byte) []byte {
 	if !bytes.Contains(raw, []byte(">From ")) {
 		return raw

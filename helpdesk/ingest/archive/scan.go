@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// scan is a walk through an archive.
+// scan is the state of scanning an archive.
 type scan struct {
 	Config
 	a *Archive
@@ -23,15 +23,16 @@ func (s *scan) skip(path, reason string, mails int) {
 	s.a.Skipped = append(s.a.Skipped, Skipped{Path: path, Reason: reason, Mails: mails})
 }
 
-// leftOut are folders whose mails are no correspondence, as mail programs call them.
+// leftOut maps folder names used by mail programs to the reason for leaving them out.
 var leftOut = map[string]string{
 	"drafts": "drafts", "draft": "drafts", "templates": "drafts", "unsent messages": "drafts",
 	"trash": "deleted mails", "deleted": "deleted mails", "deleted items": "deleted mails", "deleted messages": "deleted mails", "bin": "deleted mails",
 	"junk": "spam", "spam": "spam", "junk e-mail": "spam", "junk email": "spam", "bulk mail": "spam",
 }
 
-// LeftOut says why a folder is left out unless it is named: it has drafts, deleted mails or spam. It is "" for any other.
-// Names are those of Maildir++ (".INBOX.Trash"), of files ("Trash.mbox") and of folders.
+// LeftOut returns the reason why a folder is left out unless named explicitly: drafts, deleted mail
+// or spam; "" for others. It accepts Maildir++ names (".INBOX.Trash"), file names ("Trash.mbox")
+// and folder names.
 func LeftOut(name string) string {
 	name = strings.ToLower(name)
 	for _, end := range []string{".mbox", ".mbx", ".sbd"} {
@@ -40,7 +41,7 @@ func LeftOut(name string) string {
 	return leftOut[name[strings.LastIndexByte(name, '.')+1:]]
 }
 
-// visit looks at a file or a folder.
+// visit scans a file or a folder.
 func (s *scan) visit(ctx context.Context, name string, d fs.DirEntry) error {
 	named := name == s.Path || name == "."
 	if why := s.Drop(d.Name()); why != "" && !named {
@@ -52,7 +53,7 @@ func (s *scan) visit(ctx context.Context, name string, d fs.DirEntry) error {
 	}
 	if d.IsDir() {
 		if d.Name() == "tmp" && s.isMaildir(path.Dir(name)) {
-			return fs.SkipDir // mails that were not yet delivered
+			return fs.SkipDir // messages not yet delivered
 		}
 		return nil
 	}
@@ -72,7 +73,7 @@ func (s *scan) visit(ctx context.Context, name string, d fs.DirEntry) error {
 	return s.mbox(ctx, name)
 }
 
-// notes are files that mail programs keep beside mails for themselves.
+// notes reports whether a file contains a mail program's own data.
 func notes(name string) bool {
 	for _, begin := range []string{"dovecot", "courierimap", "maildir", "subscriptions", ".mbsync", ".uidvalidity", ".DS_Store"} {
 		if strings.HasPrefix(name, begin) {
@@ -95,7 +96,8 @@ func (s *scan) isMaildir(name string) bool {
 	return true
 }
 
-// maildir takes a file of a Maildir. Its flags stand behind ":2," (";2," and "!2," where names have no colons).
+// maildir scans a file of a Maildir. Its flags follow ":2," (";2," and "!2," where names cannot
+// contain colons).
 func (s *scan) maildir(name, base string) error {
 	for _, mark := range []string{":2,", ";2,", "!2,"} {
 		if _, flags, found := strings.Cut(base, mark); found && strings.ContainsAny(flags, "DT") {
@@ -124,7 +126,7 @@ func (s *scan) single(name string) error {
 	return s.one(name, info.ModTime().UTC())
 }
 
-// one takes a file that is a mail.
+// one scans a file that contains one message.
 func (s *scan) one(name string, kept time.Time) error {
 	f, err := s.Files.Open(name)
 	if err != nil {
@@ -149,7 +151,7 @@ func (s *scan) one(name string, kept time.Time) error {
 	return nil
 }
 
-// header is what stands before the first empty line.
+// header returns everything before the first empty line.
 func header(raw []byte) []byte {
 	for _, end := range []string{"\n\n", "\n\r\n"} {
 		if i := bytes.Index(raw, []byte(end)); i >= 0 {
@@ -159,7 +161,7 @@ func header(raw []byte) []byte {
 	return raw
 }
 
-// mbox takes the mails of an mbox file, and no other file.
+// mbox scans an mbox file and ignores other files.
 func (s *scan) mbox(ctx context.Context, name string) error {
 	f, err := s.Files.Open(name)
 	if err != nil {
@@ -204,7 +206,8 @@ func (s *scan) mbox(ctx context.Context, name string) error {
 	return nil
 }
 
-// unwanted says why a mail of an mbox file is left out: what programs note in its header.
+// unwanted returns the reason to leave out a message of an mbox file, from header fields set by
+// mail programs.
 func unwanted(head []byte) string {
 	value := func(name string) string {
 		for line := range bytes.Lines(head) {
@@ -215,7 +218,7 @@ func unwanted(head []byte) string {
 		return ""
 	}
 	if n, err := strconv.ParseUint(value("X-Mozilla-Status"), 16, 16); err == nil && n&0x0008 != 0 {
-		return "they are marked as deleted" // and stay until the folder is compacted
+		return "they are marked as deleted" // until the folder is compacted
 	}
 	switch flags := value("X-Status"); {
 	case strings.Contains(flags, "D"):

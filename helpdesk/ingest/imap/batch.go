@@ -11,19 +11,19 @@ import (
 	"github.com/helpwright/helpwright/helpdesk/ingest/wire"
 )
 
-// tries is how often a mail is asked for alone before it is delivered as a problem.
+// tries is the number of single requests for a message before it is delivered with a Problem.
 const tries = 3
 
-// batch fetches the mails of one folder and hands them to the sink.
+// batch fetches one folder's messages and passes them to the sink.
 type batch struct {
 	*worker
 	folder  folder
 	mails   []Mail
 	bytes   int64
 	hold    wire.Hold            // of what is fetched
-	done    uint32               // every mail up to this UID is in mails, taken, or gone
+	done    uint32               // every message up to this UID is in mails, taken, or gone
 	durable uint32               // the cursor of the sink
-	arrived map[uint32]time.Time // of the mails that are fetched, as far as the server tells
+	arrived map[uint32]time.Time // of fetched messages, as far as the server reports it
 }
 
 // fetch delivers mails, given in ascending order.
@@ -33,7 +33,7 @@ func (b *batch) fetch(ctx context.Context, uids []uint32) error {
 	sizes, err := b.sess.sizes(ctx, b.folder, uids, b.arrived)
 	if err != nil && !mailsFault(err) {
 		return err
-	} // otherwise a size or a date cannot be read: each mail is asked for alone
+	} // otherwise a size or a date is unreadable: request each message alone
 	for len(uids) > 0 {
 		count, bytes := b.together(uids, sizes)
 		if count == 0 {
@@ -49,8 +49,8 @@ func (b *batch) fetch(ctx context.Context, uids []uint32) error {
 	return b.flush(ctx)
 }
 
-// together tells how many mails from the first on fit into one batch, and their bytes; 0: the first is to be fetched
-// alone, because it is too large or its size is not known.
+// together returns how many messages from the start fit into one batch, and their bytes; 0: the
+// first must be fetched alone, because it is too large or its size is unknown.
 func (b *batch) together(uids []uint32, sizes map[uint32]int64) (count int, bytes int64) {
 	for _, uid := range uids {
 		size, known := sizes[uid]
@@ -63,7 +63,7 @@ func (b *batch) together(uids []uint32, sizes map[uint32]int64) (count int, byte
 	return count, bytes
 }
 
-// several fetches mails with one command, and those that did not come one by one.
+// several fetches messages with one command, and missing ones one by one.
 func (b *batch) several(ctx context.Context, uids []uint32, size int64) error {
 	if b.bytes > 0 && b.bytes+size > b.cfg.BatchBytes {
 		if err := b.flush(ctx); err != nil {
@@ -97,8 +97,8 @@ func (b *batch) several(ctx context.Context, uids []uint32, size int64) error {
 	return nil
 }
 
-// one fetches a mail alone, and tries again with another connection and a fresh view of the folder. The mails before it
-// do not wait for that.
+// one fetches a message alone, and retries with another connection and a fresh view of the folder.
+// Messages before it do not wait for that.
 func (b *batch) one(ctx context.Context, uid uint32) error {
 	var last error
 	for try := range tries {
@@ -125,13 +125,13 @@ func (b *batch) one(ctx context.Context, uid uint32) error {
 	return b.problem(ctx, uid, last)
 }
 
-// reopen delivers what is there, and opens the folder again.
+// reopen delivers the batch and opens the folder again.
 func (b *batch) reopen(ctx context.Context, try int, last error) error {
 	if err := b.flush(ctx); err != nil {
 		return err
 	}
 	understood := !errors.Is(last, ErrProtocol) && !errors.Is(last, ErrTooMuch)
-	if try > 0 && !b.sess.alive() && understood { // it may be the network, and that may pass
+	if try > 0 && !b.sess.alive() && understood { // perhaps a temporary network failure
 		wire.Sleep(ctx, b.backoff(try-1, nil))
 	}
 	f, err := b.open(ctx, b.folder.name)
@@ -144,8 +144,8 @@ func (b *batch) reopen(ctx context.Context, try int, last error) error {
 	return nil
 }
 
-// alone fetches a mail by its UID, and by its sequence number if that brings nothing: a server that sends the UID after
-// the body is not understood otherwise.
+// alone fetches a message by UID, and if that fails by sequence number, because a server that sends
+// the UID after the body is only understood that way.
 func (b *batch) alone(ctx context.Context, uid uint32) (Mail, error) {
 	sizes, err := b.sess.sizes(ctx, b.folder, []uint32{uid}, nil)
 	if err != nil {
@@ -185,11 +185,11 @@ func (b *batch) bySequence(ctx context.Context, uid uint32, size int64) ([]byte,
 		return nil, false, ErrGone
 	}
 	got, err := b.sess.bodies(ctx, b.folder, goimap.SeqSetNum(number), 1, size)
-	raw, ok := got[uid] // another UID: the numbers have moved
+	raw, ok := got[uid] // another UID: sequence numbers have changed
 	return raw, ok, err
 }
 
-// problem delivers a mail that cannot be fetched, with its header if that can.
+// problem delivers a message that cannot be fetched, with its header if possible.
 func (b *batch) problem(ctx context.Context, uid uint32, cause error) error {
 	if err := b.reopen(ctx, 0, nil); err != nil {
 		return err
@@ -213,14 +213,14 @@ func (b *batch) problem(ctx context.Context, uid uint32, cause error) error {
 	return b.add(ctx, Mail{UID: uid, Raw: header, Size: size, Problem: cause.Error()})
 }
 
-// mailsFault tells whether a step failed in a way that one mail can be the reason of: not because the context ended, nor
-// because there is no connection to be had.
+// mailsFault reports whether one message can be the cause of a failed step: not if the context
+// ended or no connection is available.
 func mailsFault(err error) bool {
 	var step *StepError
 	return errors.As(err, &step)
 }
 
-// add puts a mail into the batch, and hands the batch over when it is full.
+// add adds a message to the batch, and flushes the batch when it is full.
 func (b *batch) add(ctx context.Context, mail Mail) error {
 	mail.Folder, mail.UIDValidity, mail.Arrived = b.folder.name, b.folder.validity, b.arrived[mail.UID]
 	b.mails = append(b.mails, mail)
@@ -232,7 +232,7 @@ func (b *batch) add(ctx context.Context, mail Mail) error {
 	return nil
 }
 
-// flush hands the mails over and moves the cursor.
+// flush passes the messages to the sink and moves the cursor.
 func (b *batch) flush(ctx context.Context) error {
 	if b.done == b.durable {
 		return nil

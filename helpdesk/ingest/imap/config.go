@@ -20,36 +20,38 @@ const (
 	EncryptionNone = wire.EncryptionNone
 )
 
-// Config says what to read and how. The zero value of a field is its default, where one is named; [New] refuses a
-// configuration that cannot work.
+// Config configures a [Source]. Zero fields have their defaults, where given; [New] rejects an
+// invalid configuration.
 type Config struct {
 	wire.Server // the port is 993 with SSL, else 143, unless it is set
 
-	// Folders are the folders to import, named in UTF-8; default INBOX. IDLE watches INBOX if it is one of them, else
-	// the first; the others are polled.
+	// Folders are the folders to import, in UTF-8; default INBOX. IDLE watches INBOX if it is among
+	// them, otherwise the first; the others are polled.
 	Folders []string
 
-	// Since leaves mail alone that the server received before that day; default: none is. The position of a mail is its
-	// UID all the same.
+	// Since skips messages that the server received before that day; default: none. A message's
+	// position is its UID in any case.
 	Since time.Time
 
-	PollInterval time.Duration // between two looks at a folder that IDLE does not watch; default 60 s
-	IdleInterval time.Duration // between two looks at the folder that IDLE watches; default 5 min
+	PollInterval time.Duration // interval of polling folders not watched by IDLE; default 60 s
+	IdleInterval time.Duration // interval of polling the folder watched by IDLE; default 5 min
 
-	// PulseInterval is between two signs of life that a quiet server is asked for, so that a connection which has died
-	// without a word shows within a minute; default 25 s. The server has 20 s to answer, or StepTimeout if that is less.
+	// PulseInterval is the interval of probing an idle server, so that a dead connection is
+	// detected within a minute; default 25 s. The server has 20 s to answer, or StepTimeout if that
+	// is less.
 	PulseInterval time.Duration
 
-	MaxMessage int64 // bytes; of a larger mail only the header is fetched; default 50 MiB
-	BatchBytes int64 // raw mail held in memory at a time, one mail excepted; default 8 MiB
-	BatchSize  int   // mails held in memory at a time; default 100
+	MaxMessage int64 // bytes; of a larger message only the header is fetched; default 50 MiB
+	BatchBytes int64 // bytes of raw messages in memory at a time, except for a single larger one; default 8 MiB
+	BatchSize  int   // messages in memory at a time; default 100
 
-	// After a failure Run waits BackoffMin (default 1 s), and twice as long after each further one, up to BackoffMax
-	// (default 5 min); after a refused login BackoffMax at once. Each wait is shortened at random by up to a half.
+	// After a failure Run waits BackoffMin (default 1 s), doubled with each further failure up to
+	// BackoffMax (default 5 min); after a rejected login, BackoffMax at once. Each wait is randomly
+	// shortened by up to a half.
 	BackoffMin, BackoffMax time.Duration
 
-	// Work runs what talks to the server, but for waiting: whoever notes what this process is at work on does it here.
-	// Default: runs it.
+	// Work runs all communication with the server, except waiting, so that the caller can record
+	// what the process works on. Default: calls do.
 	Work func(ctx context.Context, do func(context.Context) error) error
 
 	Logger *slog.Logger     // nil: discards
@@ -83,7 +85,7 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// uniqueFolders drops repeated names. INBOX has no case (RFC 9051, section 5.1).
+// uniqueFolders drops repeated names. INBOX is case-insensitive (RFC 9051, section 5.1).
 func uniqueFolders(names []string) []string {
 	if len(names) == 0 {
 		return []string{inbox}
@@ -102,7 +104,7 @@ func uniqueFolders(names []string) []string {
 
 const inbox = "INBOX"
 
-// validate checks a configuration that has its defaults. It tells all problems at once.
+// validate checks a configuration with defaults. Its error lists all problems.
 func (c Config) validate() error {
 	problems := c.Problems(protocol)
 	check := func(ok bool, format string, args ...any) {

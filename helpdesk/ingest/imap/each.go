@@ -5,10 +5,11 @@ import (
 	"time"
 )
 
-// Each gives fn the mails of every folder that the server received on a day or later, all of them when since is zero, in
-// ascending order of UID and up to 500 at a time; an empty folder once, with none. Those that fn returns are fetched and
-// handed to the sink's Take, with cursors that mean nothing; nothing else is asked of the sink. It has a connection of its
-// own, and ends at the first error.
+// Each calls fn with the messages of every folder that the server received on a day or later (all
+// if since is zero), in ascending order of UID, up to 500 at a time; for an empty folder once, with
+// none. It fetches those that fn returns and passes them to the sink's Take, with meaningless
+// cursors; it uses nothing else of the sink. It uses a separate connection and stops at the first
+// error.
 func (s *Source) Each(ctx context.Context, since time.Time,
 	fn func(ctx context.Context, folder string, validity uint32, uids []uint32) (fetch []uint32, err error)) error {
 	w := &worker{Source: s}
@@ -24,7 +25,7 @@ func (s *Source) Each(ctx context.Context, since time.Time,
 	return nil
 }
 
-// asked is how many mails Each tells of at a time.
+// asked is the maximum number of messages per call of fn.
 const asked = 500
 
 func (w *worker) each(ctx context.Context, name string, since time.Time,

@@ -9,7 +9,7 @@ import (
 	"github.com/helpwright/helpwright/helpdesk/ingest/wire"
 )
 
-// The steps that a [StepError] names. Those about a folder are followed by a space and the folder's name.
+// The steps of a [StepError]. Those about a folder are followed by a space and the folder's name.
 const (
 	StepResolve  = wire.StepResolve
 	StepConnect  = wire.StepConnect
@@ -27,13 +27,13 @@ const (
 )
 
 type (
-	// StepError tells which step failed, and why.
+	// StepError is an error with the step that failed.
 	StepError = wire.StepError
-	// ReplyError is a refusal by the server.
+	// ReplyError is a rejection by the server.
 	ReplyError = wire.ReplyError
 )
 
-// Reasons of a [StepError], to be found with errors.Is. Those that other protocols have as well are in package wire.
+// Reasons of a [StepError], for errors.Is. Those shared with other protocols are in package wire.
 var (
 	ErrLoginDisabled = wire.ErrLoginDisabled
 	ErrReauth        = wire.ErrReauth
@@ -43,7 +43,7 @@ var (
 	ErrProtocol      = wire.ErrProtocol
 	ErrNotSent       = wire.ErrNotSent
 	ErrGone          = wire.ErrGone
-	// ErrNoUIDs: the folder has no UIDVALIDITY, and so no positions that last.
+	// ErrNoUIDs: the folder has no UIDVALIDITY, and therefore no permanent positions.
 	ErrNoUIDs = errors.New("the server gives the folder no UIDVALIDITY")
 )
 
@@ -60,7 +60,7 @@ func explain(err, cause error) error {
 	}
 }
 
-// replyError is a refusal. Some codes say that it may pass (RFC 9051, section 7.1).
+// replyError returns a rejection. Some codes mean that it is temporary (RFC 9051, section 7.1).
 func replyError(status, code, text string) *ReplyError {
 	e := &ReplyError{Status: status, Code: code, Text: wire.Short(text), Temporary: status == "BYE"}
 	switch goimap.ResponseCode(code) {
@@ -70,12 +70,12 @@ func replyError(status, code, text string) *ReplyError {
 	return e
 }
 
-// stepError is the failure of a step that is not one of the network.
+// stepError returns the failure of a step that is not a network error.
 func stepError(step string, err error) *StepError {
 	return &StepError{Protocol: protocol, Step: step, Err: err}
 }
 
 const protocol = "imap"
 
-// reason is err without anything that the server or a mail could have put into it, for a log.
+// reason returns err without text from the server or a message, for a log.
 func reason(err error) (step, why string) { return wire.Reason(err, ErrNoUIDs) }

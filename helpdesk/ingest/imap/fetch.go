@@ -9,18 +9,18 @@ import (
 	"github.com/emersion/go-imap/v2/imapclient"
 )
 
-// headerBytes is how much of a header is fetched where the body is not.
+// headerBytes limits a header that is fetched without the body.
 const headerBytes = 1 << 20
 
-// fetched is what came of one mail.
+// fetched is the result for one message.
 type fetched struct {
 	uid  uint32
 	raw  []byte
-	full bool // raw is all that was asked for
+	full bool // raw is complete
 }
 
-// bodies fetches mails whole. Only what came whole is returned, and nothing at all after an error: until the server has
-// said that the command has ended well, a mail may be cut off.
+// bodies fetches complete messages. It returns only complete ones, and none after an error: until
+// the server confirms that the command succeeded, a message may be truncated.
 func (s *session) bodies(ctx context.Context, f folder, set goimap.NumSet, count int, size int64) (map[uint32][]byte, error) {
 	section := &goimap.FetchItemBodySection{Peek: true}
 	return s.fetch(ctx, f, set, section, count, size, s.cfg.MaxMessage)
@@ -37,12 +37,12 @@ func (s *session) header(ctx context.Context, f folder, uid uint32) ([]byte, err
 	return got[uid], err
 }
 
-// fetch asks for one section of mails. It asks for nothing else: what the client does not understand ends the connection.
-// A single section may have most bytes.
+// fetch requests one section of messages and nothing else, since data that the client does not
+// understand ends the connection. most limits the bytes of a single section.
 func (s *session) fetch(ctx context.Context, f folder, set goimap.NumSet, section *goimap.FetchItemBodySection,
 	count int, size, most int64) (map[uint32][]byte, error) {
 	got := make(map[uint32][]byte, count)
-	// Some servers' sizes are guesses: twice as much may come.
+	// Some servers only estimate sizes: allow for twice as much.
 	limit := 2*size + smallAnswer + int64(count)<<10
 	err := s.step(ctx, StepFetch+" "+f.name, limit, size, func() error {
 		s.guard.most.Store(min(most, limit))
@@ -68,8 +68,8 @@ func (s *session) fetch(ctx context.Context, f folder, set goimap.NumSet, sectio
 	return got, nil
 }
 
-// readMail reads one answer to FETCH. The UID may come before or after the body. How large a section may be, the guard
-// sees to.
+// readMail reads one FETCH response. The UID may come before or after the body. The guard limits
+// the size of a section.
 func readMail(msg *imapclient.FetchMessageData) (fetched, error) {
 	var mail fetched
 	for item := msg.Next(); item != nil; item = msg.Next() {
@@ -87,7 +87,7 @@ func readMail(msg *imapclient.FetchMessageData) (fetched, error) {
 			if err != nil {
 				return mail, err
 			}
-			if n != size { // the connection ended: the client reads that as the end of the mail
+			if n != size { // the connection ended: the client takes that for the end of the message
 				return mail, io.ErrUnexpectedEOF
 			}
 			mail.raw, mail.full = raw.Bytes(), true

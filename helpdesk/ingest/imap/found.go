@@ -9,15 +9,15 @@ import (
 	goimap "github.com/emersion/go-imap/v2"
 )
 
-// foundRanges is how many ranges of numbers are kept of a search's result: who searches goes on behind them.
+// foundRanges limits the ranges kept of a search result; the caller continues after them.
 const foundRanges = 1 << 16
 
-// found collects the numbers that a search has found, from first on and the lowest of them, in a bounded memory however
-// many the server sends, in whatever order.
+// found collects the lowest numbers of a search result, from first on, in bounded memory, however
+// many the server sends and in whatever order.
 type found struct {
 	first  uint32
 	ranges []goimap.UIDRange
-	last   uint32 // what is beyond it was left out; 0: nothing was
+	last   uint32 // higher numbers were dropped; 0: none were
 }
 
 func (f *found) add(start, stop uint32) {
@@ -58,29 +58,30 @@ func (f *found) settle() {
 	}
 }
 
-// set is what was found, in ascending order.
+// set returns the numbers found, in ascending order.
 func (f *found) set() goimap.UIDSet {
 	f.settle()
 	return f.ranges
 }
 
-// number is a number that is read digit by digit.
+// number is a number that is parsed digit by digit.
 type number struct {
 	value  uint64
 	digits int
 }
 
-// digit adds one; false: the number is too large.
+// digit appends a digit; false: the number is too large.
 func (n *number) digit(c byte) bool {
 	n.value = n.value*10 + uint64(c-'0')
 	n.digits++
 	return n.value <= math.MaxUint32
 }
 
-// searchResult reads "* SEARCH 2 3 6 (MODSEQ 917162500)", from behind its name on (RFC 3501, section 7.2.5).
+// searchResult parses "* SEARCH 2 3 6 (MODSEQ 917162500)", after its name (RFC 3501, section
+// 7.2.5).
 type searchResult struct {
 	number number
-	over   bool // the rest is not about numbers
+	over   bool // the rest contains no numbers
 }
 
 func (s *searchResult) read(to *found, part []byte) error {
@@ -104,11 +105,11 @@ func (s *searchResult) read(to *found, part []byte) error {
 	return nil
 }
 
-// esearchResult reads `* ESEARCH (TAG "A282") UID ALL 2,10:11`, from behind its name on (RFC 9051, section 7.3.4). Only
-// ALL is asked for.
+// esearchResult parses `* ESEARCH (TAG "A282") UID ALL 2,10:11`, after its name (RFC 9051, section
+// 7.3.4). Only ALL is requested.
 type esearchResult struct {
 	word    []byte
-	inSet   bool // a set of numbers is being read
+	inSet   bool // inside a set of numbers
 	number  number
 	start   uint32
 	hasFrom bool

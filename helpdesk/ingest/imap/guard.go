@@ -36,7 +36,7 @@ type guard struct {
 	body    bool  // the answer to FETCH has a section already
 }
 
-// maxLine is the longest line that the library gets; what is collected or dropped may be longer.
+// maxLine is the longest line passed to the library; collected or dropped ones may be longer.
 const maxLine = 64 << 10
 
 func newGuard(conn net.Conn, refuse func(error)) *guard {
@@ -64,7 +64,7 @@ func (g *guard) Read(b []byte) (int, error) {
 	}
 }
 
-// next reads a line, or a part of one that is longer than the buffer, and decides what becomes of it.
+// next reads a line, or part of a line longer than the buffer, and decides how to handle it.
 func (g *guard) next() error {
 	for g.skip > 0 {
 		n, err := g.r.Discard(int(min(g.skip, maxLine)))
@@ -84,7 +84,7 @@ func (g *guard) next() error {
 	return g.begin(line, whole)
 }
 
-// begin takes the first part of an answer.
+// begin handles the first part of a response.
 func (g *guard) begin(line []byte, whole bool) error {
 	untagged, ok := bytes.CutPrefix(line, []byte("* "))
 	if !ok {
@@ -118,7 +118,7 @@ func (g *guard) begin(line []byte, whole bool) error {
 	return g.drop(line, whole)
 }
 
-// pass gives the library a line that is whole and as it must be.
+// pass passes a complete, well-formed line to the library.
 func (g *guard) pass(line []byte, whole, ok bool) error {
 	switch {
 	case !whole:
@@ -130,7 +130,7 @@ func (g *guard) pass(line []byte, whole, ok bool) error {
 	return nil
 }
 
-// drop leaves out an answer, with the literals that it may have.
+// drop drops a response with its literals.
 func (g *guard) drop(line []byte, whole bool) error {
 	if g.within = nil; !whole {
 		g.within = g.drop
@@ -142,7 +142,7 @@ func (g *guard) drop(line []byte, whole bool) error {
 	return nil
 }
 
-// collect reads the numbers of a search, and keeps them if one is under way.
+// collect parses the numbers of a search, and keeps them if one is in progress.
 func (g *guard) collect(read func(to *found, part []byte) error) func(part []byte, whole bool) error {
 	to := g.result.Load()
 	if to == nil {
@@ -158,7 +158,8 @@ func (g *guard) collect(read func(to *found, part []byte) error) func(part []byt
 	return take
 }
 
-// fetch reads the attributes in a part of an answer to FETCH. After a literal the answer goes on in the next line.
+// fetch parses the attributes in part of a FETCH response. After a literal the response continues
+// in the next line.
 func (g *guard) fetch(line, attributes []byte, whole bool) error {
 	if !whole {
 		if len(line) == maxLine {
@@ -188,8 +189,9 @@ func (g *guard) fetch(line, attributes []byte, whole bool) error {
 	return nil
 }
 
-// attribute reads one attribute and its value: one that is asked for, or that a server may send unasked (RFC 9051,
-// section 7.5.2; RFC 7162, section 3.1). size is that of a literal which follows the line, -1 if none does.
+// attribute parses one attribute and its value: a requested one, or one that a server may send
+// unsolicited (RFC 9051, section 7.5.2; RFC 7162, section 3.1). size is that of the literal after
+// the line, -1 if there is none.
 func (g *guard) attribute(b []byte) (rest []byte, size int64, err error) {
 	end := bytes.IndexAny(b, " [(\r\n")
 	if end < 0 || end > len("INTERNALDATE") {
@@ -209,7 +211,7 @@ func (g *guard) attribute(b []byte) (rest []byte, size int64, err error) {
 		list, rest, ok = bytes.Cut(value, []byte(")"))
 		ok = ok && bytes.HasPrefix(list, []byte("(")) && !bytes.ContainsAny(list[1:], "({\"\r\n")
 	case "BODY":
-		if g.body { // one section at a time is asked for
+		if g.body { // only one section at a time is requested
 			return nil, 0, ErrProtocol
 		}
 		g.body = true
@@ -221,7 +223,7 @@ func (g *guard) attribute(b []byte) (rest []byte, size int64, err error) {
 	return rest, -1, nil
 }
 
-// section reads a section of a mail, from its bracket on.
+// section parses a message's section, from its bracket on.
 func (g *guard) section(b []byte) (rest []byte, size int64, err error) {
 	name, rest, ok := bytes.Cut(b, []byte("]"))
 	if name := string(bytes.ToUpper(name)); !ok || name != "[" && name != "[HEADER" {
@@ -255,7 +257,8 @@ func (g *guard) section(b []byte) (rest []byte, size int64, err error) {
 	return nil, size, nil
 }
 
-// endOfQuoted is what follows a quoted string, given from behind its first quote. The string ends in the same line.
+// endOfQuoted returns what follows a quoted string, given from after its first quote. The string
+// ends in the same line.
 func endOfQuoted(b []byte) (rest []byte, ok bool) {
 	for i := 0; i < len(b); i++ {
 		switch b[i] {
@@ -268,7 +271,7 @@ func endOfQuoted(b []byte) (rest []byte, ok bool) {
 	return nil, false
 }
 
-// literalAtEnd is the size of the literal that a line announces (RFC 9051, section 4.3).
+// literalAtEnd returns the size of the literal that a line announces (RFC 9051, section 4.3).
 func literalAtEnd(line []byte) (size int64, ok bool) {
 	text, ok := bytes.CutSuffix(bytes.TrimRight(line, "\r\n"), []byte("}"))
 	open := bytes.LastIndexByte(text, '{')
@@ -279,8 +282,8 @@ func literalAtEnd(line []byte) (size int64, ok bool) {
 	return size, err == nil && size >= 0
 }
 
-// codeIsClosed tells whether the response code of a status line, if it has one, ends in the line. A list of capabilities
-// has no parenthesis.
+// codeIsClosed reports whether a status line's response code, if any, ends in the line. A list of
+// capabilities has no parenthesis.
 func codeIsClosed(status []byte) bool {
 	_, text, _ := bytes.Cut(status, []byte(" "))
 	code, ok := bytes.CutPrefix(text, []byte("["))
@@ -292,7 +295,8 @@ func codeIsClosed(status []byte) bool {
 	return ok && name != "" && (name != "CAPABILITY" || !bytes.Contains(list, []byte("(")))
 }
 
-// word is the first word of b in capitals, "" if it is none, and what follows it and a space.
+// word returns the first word of b in capitals, "" if there is none, and what follows it and a
+// space.
 func word(b []byte) (name string, rest []byte) {
 	end := bytes.IndexAny(b, " \r\n")
 	if end < 0 {

@@ -14,12 +14,12 @@ import (
 )
 
 const (
-	smallAnswer = 1 << 20  // limit of an answer that has no mail in it
+	smallAnswer = 1 << 20  // limit of a response without a message
 	listAnswer  = 64 << 20 // limit of a list of UIDs: some six million of them
 )
 
-// session is one connection, logged in. One goroutine uses it, and one command is under way at a time: servers mix up
-// the answers of several FETCH commands.
+// session is one authenticated connection. It is for one goroutine and one command at a time,
+// because servers mix up the responses of several FETCH commands.
 type session struct {
 	cfg     *Config
 	conn    *wire.Conn
@@ -29,8 +29,8 @@ type session struct {
 	canIdle bool
 }
 
-// connect dials, secures the connection and logs in. Errors are *StepError, or ctx's. An access token that is refused may
-// have ended early: a new one is tried, over another connection.
+// connect dials, secures the connection and logs in. Errors are *StepError, or ctx's. A rejected
+// access token may have expired early, so it retries with a new one over another connection.
 func connect(ctx context.Context, cfg *Config) (s *session, err error) {
 	err = cfg.Authorize(ctx, protocol, func(token string) error {
 		s = &session{cfg: cfg, wake: make(chan struct{}, 1)}
@@ -73,7 +73,7 @@ func (s *session) dial(ctx context.Context) error {
 	return nil
 }
 
-// logIn waits for the greeting, logs in and learns what the server is capable of afterwards.
+// logIn waits for the greeting, logs in and then reads the server's capabilities.
 func (s *session) logIn(ctx context.Context, token string) error {
 	var caps goimap.CapSet
 	err := s.step(ctx, StepGreeting, smallAnswer, 0, func() error {
@@ -92,15 +92,16 @@ func (s *session) logIn(ctx context.Context, token string) error {
 		}
 	}
 	return s.step(ctx, StepGreeting, smallAnswer, 0, func() error {
-		// Asked for in any case: the client's own list may still be the one from before the login.
+		// Always request them: the client's own list may be from before the login.
 		caps, err := s.client.Capability().Wait()
 		if err != nil {
 			return err
 		}
 		s.canIdle = caps.Has(goimap.CapIdle)
 		if _, both := caps[goimap.CapIMAP4rev1]; both && caps.Has(goimap.CapIMAP4rev2) {
-			// The client writes names of folders as rev2 has them as soon as the server knows rev2, but a server that
-			// knows both reads them so only when told (RFC 9051, appendix E).
+			// The client encodes folder names according to rev2 as soon as the server supports it,
+			// but a server that supports both decodes them so only after ENABLE (RFC 9051, appendix
+			// E).
 			_, err = s.client.Enable(goimap.CapIMAP4rev2).Wait()
 		}
 		return err
@@ -120,12 +121,12 @@ func (s *session) authenticate(caps goimap.CapSet, token string) error {
 	return s.client.Login(s.cfg.Username, s.cfg.Password).Wait()
 }
 
-// step does one thing with the connection; see [wire.Conn.Step].
+// step runs one step of the dialogue; see [wire.Conn.Step].
 func (s *session) step(ctx context.Context, name string, limit, expect int64, do func() error) error {
 	return s.conn.Step(ctx, name, limit, expect, do)
 }
 
-// notify remembers that there may be new mail.
+// notify records that there may be new messages.
 func (s *session) notify() {
 	select {
 	case s.wake <- struct{}{}:
@@ -133,7 +134,7 @@ func (s *session) notify() {
 	}
 }
 
-// alive tells whether the connection is not known to be closed.
+// alive reports whether the connection is not known to be closed.
 func (s *session) alive() bool {
 	select {
 	case <-s.client.Closed():
@@ -151,7 +152,7 @@ func (s *session) abort() {
 	}
 }
 
-// logOut takes leave of the server.
+// logOut sends LOGOUT.
 func (s *session) logOut(ctx context.Context) {
 	if s.alive() {
 		_ = s.step(ctx, "logout", smallAnswer, 0, func() error { return s.client.Logout().Wait() })
@@ -159,7 +160,7 @@ func (s *session) logOut(ctx context.Context) {
 	s.abort()
 }
 
-// folder is a folder as it was when it was opened.
+// folder is the state of a folder when it was opened.
 type folder struct {
 	name     string
 	validity uint32
@@ -167,11 +168,11 @@ type folder struct {
 	modSeq   uint64 // HIGHESTMODSEQ: it grows with whatever changes (RFC 7162); 0 if the server has none
 }
 
-// examine opens a folder for reading alone (RFC 9051, section 6.3.3). It is done anew before each look at a folder: only
-// so its UIDVALIDITY and what others have removed become known.
+// examine opens a folder read-only (RFC 9051, section 6.3.3). It runs before each read of a folder,
+// since only that reveals its UIDVALIDITY and removed messages.
 func (s *session) examine(ctx context.Context, name string) (folder, error) {
 	select {
-	case <-s.wake: // what it announced will be found now
+	case <-s.wake: // the following read will find what it announced
 	default:
 	}
 	var data *goimap.SelectData
@@ -188,10 +189,10 @@ func (s *session) examine(ctx context.Context, name string) (folder, error) {
 	return folder{name: name, validity: data.UIDValidity, exists: data.NumMessages, modSeq: data.HighestModSeq}, nil
 }
 
-// search returns the UIDs from first on, of mails that the server received on a day or later unless since is zero. There
-// may be others beyond the last of them if more is set.
+// search returns the UIDs from first on, of messages that the server received on a day or later
+// unless since is zero. more means that there may be others after the last of them.
 func (s *session) search(ctx context.Context, f folder, first uint32, since time.Time) (uids goimap.UIDSet, more bool, err error) {
-	// A range to * is never empty: it has the last mail even where first is beyond it.
+	// A range to * is never empty: it includes the last message even if first is beyond it.
 	criteria := &goimap.SearchCriteria{UID: []goimap.UIDSet{{{Start: goimap.UID(first), Stop: 0}}}}
 	if !since.IsZero() {
 		criteria.Since = since.Add(-12 * time.Hour) // the day is the server's, wherever it is
@@ -207,7 +208,7 @@ func (s *session) search(ctx context.Context, f folder, first uint32, since time
 	return uids, result.last > 0, nil
 }
 
-// finds makes a search, whose result the guard collects.
+// finds runs a search, whose result the guard collects.
 func (s *session) finds(result *found, search func() *imapclient.SearchCommand) error {
 	s.guard.result.Store(result)
 	_, err := search().Wait()
@@ -229,8 +230,8 @@ func (s *session) sequence(ctx context.Context, f folder, uid uint32) (uint32, e
 	return uint32(numbers[0].Start), nil
 }
 
-// sizes asks for the sizes of mails, and for when they arrived if arrived is not nil; those of which the server tells
-// none are missing in the answer.
+// sizes requests messages' sizes, and arrival times if arrived is not nil. Messages without a size
+// are missing in the result.
 func (s *session) sizes(ctx context.Context, f folder, uids []uint32, arrived map[uint32]time.Time) (map[uint32]int64, error) {
 	sizes := make(map[uint32]int64, len(uids))
 	options := &goimap.FetchOptions{UID: true, RFC822Size: true, InternalDate: arrived != nil}
@@ -276,7 +277,7 @@ func (s *session) pulse(ctx context.Context, do func() error) error {
 
 const pulseTimeout = 20 * time.Second
 
-// idle waits with IDLE for new mail, at most for d; woken: it came.
+// idle waits with IDLE for new messages, at most for d; woken reports that there are some.
 func (s *session) idle(ctx context.Context, d time.Duration) (woken bool, err error) {
 	var idle *imapclient.IdleCommand
 	err = s.pulse(ctx, func() (err error) {
@@ -285,7 +286,7 @@ func (s *session) idle(ctx context.Context, d time.Duration) (woken bool, err er
 	})
 	var reply *ReplyError
 	if errors.As(err, &reply) && s.alive() {
-		s.canIdle = false // it said that it can, but it will not
+		s.canIdle = false // it announced IDLE, but rejects it
 		return false, nil
 	}
 	if err != nil {

@@ -11,57 +11,57 @@ import (
 	"github.com/helpwright/helpwright/helpdesk/ingest/wire"
 )
 
-// Cursor is a position in a folder: the last UID that was taken, valid under one UIDVALIDITY (RFC 9051, section 2.3.1.1).
-// The zero Cursor stands before the first mail.
+// Cursor is a position in a folder: the last UID taken, valid under one UIDVALIDITY (RFC 9051,
+// section 2.3.1.1). The zero Cursor is before the first message.
 type Cursor struct {
 	UIDValidity, UID uint32
 }
 
-// Mail is a mail as the server has it.
+// Mail is a message as stored on the server.
 type Mail struct {
 	Folder           string // as in Config.Folders, INBOX in capitals
 	UIDValidity, UID uint32
-	Raw              []byte    // the whole mail, but see Oversize and Problem; the sink may keep it
-	Size             int64     // RFC822.SIZE as the server tells it; of a whole mail the length of Raw
-	Arrived          time.Time // INTERNALDATE: when the server received it; zero when that is not known
-	Oversize         bool      // larger than Config.MaxMessage: Raw has the header only, at most 1 MiB
-	Problem          string    // not empty: it could not be fetched whole, and why; Raw has the header, or nothing
+	Raw              []byte    // the whole message, except with Oversize or Problem; the sink may keep it
+	Size             int64     // RFC822.SIZE as reported by the server; of a whole message the length of Raw
+	Arrived          time.Time // INTERNALDATE: when the server received it; zero if unknown
+	Oversize         bool      // larger than Config.MaxMessage: Raw contains only the header, at most 1 MiB
+	Problem          string    // why it could not be fetched completely; Raw contains the header or nothing. "": complete
 }
 
-// Sink takes the mails. A Source calls it from one goroutine at a time for Cursor and Take.
+// Sink takes the messages. A Source calls Cursor and Take from one goroutine at a time.
 type Sink interface {
-	// Cursor returns what the last Take of the folder has stored, the zero Cursor before the first.
+	// Cursor returns the cursor stored by the folder's last Take, or the zero Cursor.
 	Cursor(ctx context.Context, folder string) (Cursor, error)
-	// Take makes a batch of one folder, in ascending order of UID, and the cursor after it durable together before it
-	// returns. mails may be empty: the mails up to the cursor are gone. After an error the same mails come again, and
-	// they all come again under another UIDVALIDITY when the server renumbers the folder: to know a mail that was taken
-	// before is the sink's part.
+	// Take makes a batch of one folder, in ascending order of UID, durable together with the cursor
+	// after it, before it returns. mails may be empty if the messages up to the cursor no longer
+	// exist. After an error the same messages come again. When the server renumbers the folder, all
+	// messages come again under another UIDVALIDITY; the sink must recognize those already taken.
 	Take(ctx context.Context, folder string, mails []Mail, next Cursor) error
-	// Status is told of every change. ctx may have ended.
+	// Status is called with every change. ctx may have ended.
 	Status(ctx context.Context, s Status)
 }
 
-// Status tells how a Source does. It is connected while Run is connected and logged in; the last success is when all
-// folders were last read to their end.
+// Status is the state of a Source. Connected means that Run is logged in; the last success is when
+// all folders were last read to their end.
 type Status struct {
 	wire.Status
 	Folders []FolderStatus
 }
 
-// FolderStatus tells how one folder does. The counts are of this Source since New.
+// FolderStatus is the state of one folder. The counts are since New.
 type FolderStatus struct {
 	Name        string
-	Exists      uint32 // mails on the server
+	Exists      uint32 // messages on the server
 	Cursor      Cursor
 	LastSuccess time.Time
 	LastError   error  // nil after a success
-	Taken       uint64 // mails that the sink has taken, all of them
+	Taken       uint64 // all messages that the sink has taken
 	Oversize    uint64 // of these, with only a header because of their size
 	Problems    uint64 // of these, with a Problem
 }
 
-// Source reads the folders of one mailbox. Its methods may be called at the same time; a folder is read by one of them
-// at a time.
+// Source reads the folders of one mailbox. Its methods may be called concurrently; only one of them
+// reads a folder at a time.
 type Source struct {
 	cfg     Config
 	sink    Sink
@@ -71,7 +71,8 @@ type Source struct {
 	status Status
 }
 
-// New returns a source that has not connected yet. Its error names everything that is wrong with the configuration.
+// New returns a source, which does not connect yet. Its error lists all problems of the
+// configuration.
 func New(cfg Config, sink Sink) (*Source, error) {
 	cfg = cfg.withDefaults()
 	if err := cfg.validate(); err != nil {
@@ -87,8 +88,8 @@ func New(cfg Config, sink Sink) (*Source, error) {
 	return s, nil
 }
 
-// Run imports new mail until ctx ends, connecting again after each failure. It returns ctx's error, after all that it
-// has started has ended.
+// Run imports new messages until ctx ends, and reconnects after each failure. It returns ctx's
+// error, after everything it started has ended.
 func (s *Source) Run(ctx context.Context) error {
 	for failures := 0; ctx.Err() == nil; {
 		w := &worker{Source: s, running: true}
@@ -109,8 +110,8 @@ func (s *Source) Run(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// Once reads every folder to its end, over a connection of its own. It returns what went wrong, for each folder that
-// could not be read; the others have been read nevertheless.
+// Once reads every folder to its end, over a separate connection. It returns the errors of the
+// folders that could not be read; the others were read.
 func (s *Source) Once(ctx context.Context) error {
 	w := &worker{Source: s}
 	err := w.all(ctx)
@@ -124,8 +125,9 @@ func (s *Source) Once(ctx context.Context) error {
 	return err
 }
 
-// Fetch fetches one mail once more, such as one that was delivered with a Problem, over a connection of its own. The sink
-// hears nothing of it. The mail is named by its folder and position; [ErrGone] if it is no longer there.
+// Fetch fetches one message again, such as one delivered with a Problem, over a separate connection
+// and without the sink. The message is named by its folder and position; [ErrGone] if it no longer
+// exists.
 func (s *Source) Fetch(ctx context.Context, folder string, at Cursor) (Mail, error) {
 	w := &worker{Source: s}
 	defer w.abort()
@@ -144,7 +146,7 @@ func (s *Source) Fetch(ctx context.Context, folder string, at Cursor) (Mail, err
 	return mail, nil
 }
 
-// Status returns the present state.
+// Status returns the current state.
 func (s *Source) Status() Status {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -153,8 +155,8 @@ func (s *Source) Status() Status {
 	return st
 }
 
-// Test tells whether a configuration works: it connects, logs in and opens each folder. Its error is that of the
-// configuration, a *StepError that names the step which failed, or ctx's.
+// Test tests a configuration: it connects, logs in and opens each folder. Its error is that of the
+// configuration, a *StepError with the failed step, or ctx's.
 func Test(ctx context.Context, cfg Config) error {
 	cfg = cfg.withDefaults()
 	if err := cfg.validate(); err != nil {
@@ -174,7 +176,7 @@ func Test(ctx context.Context, cfg Config) error {
 	return nil
 }
 
-// backoff is the wait after a number of failures before this one.
+// backoff returns the wait after a failure that follows a number of others.
 func (s *Source) backoff(failures int, err error) time.Duration {
 	return wire.Backoff(s.cfg.BackoffMin, s.cfg.BackoffMax, failures, err, s.cfg.Rand())
 }
@@ -188,7 +190,7 @@ func (s *Source) failed(ctx context.Context, err error, wait time.Duration) {
 	})
 }
 
-// update changes the status and tells the sink.
+// update changes the status and passes it to the sink.
 func (s *Source) update(ctx context.Context, change func(*Status)) {
 	s.mu.Lock()
 	change(&s.status)

@@ -9,16 +9,16 @@ import (
 	"github.com/helpwright/helpwright/helpdesk/ingest/wire"
 )
 
-// startTLS asks the server for TLS on a connection that has just been made (RFC 9051, section 6.2.1). The client library
-// could do that, but would then read what comes after it without the guard.
+// startTLS sends STARTTLS on a new connection (RFC 9051, section 6.2.1). The client library could
+// do so, but would then read the following bytes without the guard.
 //
-// What follows the server's OK belongs to the handshake; see [wire.ReadLine].
+// Bytes after the server's OK belong to the handshake; see [wire.ReadLine].
 func startTLS(conn net.Conn) error {
 	greeting, err := wire.ReadLine(conn)
 	if err != nil {
 		return err
 	}
-	if !hasWord(greeting, "* OK") { // PREAUTH too: nothing could be secured any more
+	if !hasWord(greeting, "* OK") { // PREAUTH as well: the connection could no longer be secured
 		return replyOf(greeting)
 	}
 	if _, err := io.WriteString(conn, "S1 STARTTLS\r\n"); err != nil {
@@ -42,7 +42,7 @@ func hasWord(line, word string) bool {
 		(len(line) == len(word) || line[len(word)] == ' ')
 }
 
-// replyOf makes an error of a line that is not the expected one.
+// replyOf converts an unexpected line to an error.
 func replyOf(line string) error {
 	_, rest, _ := strings.Cut(line, " ")
 	status, text, _ := strings.Cut(rest, " ")
@@ -55,7 +55,7 @@ func replyOf(line string) error {
 	return ErrProtocol
 }
 
-// greetedConn begins with a greeting, for a client that expects the one which came before TLS.
+// greetedConn starts with a greeting, for a client that expects the one sent before TLS.
 type greetedConn struct {
 	net.Conn
 	sent int

@@ -18,8 +18,9 @@ type worker struct {
 	running  bool     // on behalf of Run
 	sess     *session // nil before the first connection
 	selected string   // the folder opened last
-	// seen has the folders as they were when they were last read to their end. A server with CONDSTORE tells whether they
-	// have changed since (RFC 7162, section 3.1.2.1), and need not search them.
+	// seen contains the folders' states when they were last read to their end. A server with
+	// CONDSTORE reports whether they have changed since (RFC 7162, section 3.1.2.1), which saves
+	// searching them.
 	seen map[string]folder
 }
 
@@ -30,7 +31,8 @@ func (w *worker) remember(f folder) {
 	w.seen[f.name] = f
 }
 
-// serve reads the folders again and again until the connection fails; rounds counts how often it read them all.
+// serve reads the folders repeatedly until the connection fails; rounds counts how often it read
+// all of them.
 func (w *worker) serve(ctx context.Context) (rounds int, err error) {
 	watched := w.watched()
 	var nextAll time.Time
@@ -54,7 +56,7 @@ func (w *worker) serve(ctx context.Context) (rounds int, err error) {
 			fresh = w.taken(watched) != before
 		}
 		if !fresh {
-			// A server that announces mail which is not there would keep us busy.
+			// A server that announces messages that do not exist would keep us busy.
 			if err := w.sess.wait(ctx, w.cfg.BackoffMin, nil); err != nil {
 				return rounds, err
 			}
@@ -65,7 +67,7 @@ func (w *worker) serve(ctx context.Context) (rounds int, err error) {
 	}
 }
 
-// rest waits for mail in the watched folder, or for d.
+// rest waits for new messages in the watched folder, or for d.
 func (w *worker) rest(ctx context.Context, watched string, d time.Duration) error {
 	sess, end := w.sess, time.Now().Add(d)
 	for {
@@ -87,7 +89,7 @@ func (w *worker) rest(ctx context.Context, watched string, d time.Duration) erro
 	}
 }
 
-// watched is the folder that IDLE watches.
+// watched returns the folder that IDLE watches.
 func (w *worker) watched() string {
 	if slices.Contains(w.cfg.Folders, inbox) {
 		return inbox
@@ -95,7 +97,7 @@ func (w *worker) watched() string {
 	return w.cfg.Folders[0]
 }
 
-// allInterval is the time between two looks at all folders.
+// allInterval returns the interval of reading all folders.
 func (w *worker) allInterval() time.Duration {
 	if len(w.cfg.Folders) == 1 && w.sess.canIdle && w.selected == w.watched() {
 		return w.cfg.IdleInterval
@@ -103,7 +105,7 @@ func (w *worker) allInterval() time.Duration {
 	return w.cfg.PollInterval
 }
 
-// taken is the number of mails taken from a folder.
+// taken returns the number of messages taken from a folder.
 func (w *worker) taken(name string) uint64 {
 	for _, f := range w.Status().Folders {
 		if f.Name == name {
@@ -113,14 +115,14 @@ func (w *worker) taken(name string) uint64 {
 	return 0
 }
 
-// onlyRefused tells whether err is about folders alone, and the connection goes on.
+// onlyRefused reports whether err is only about folders, so that the connection remains usable.
 func (w *worker) onlyRefused(err error) bool {
 	var reply *ReplyError
 	return w.sess != nil && w.sess.alive() && (errors.As(err, &reply) || errors.Is(err, ErrNoUIDs))
 }
 
-// all reads every folder, the one that is watched last, so that it stays open. A folder that the server refuses does not
-// stop the others; the error then has the refusals of all.
+// all reads every folder, the watched one last, so that it stays open. A folder that the server
+// rejects does not stop the others; the error then contains all rejections.
 func (w *worker) all(ctx context.Context) error {
 	watched := w.watched()
 	order := slices.DeleteFunc(slices.Clone(w.cfg.Folders), func(name string) bool { return name == watched })
@@ -193,7 +195,7 @@ func (w *worker) readLocked(ctx context.Context, name string) error {
 	return err
 }
 
-// beyond gives fn the UIDs of a folder beyond one, in ascending order and up to n at a time.
+// beyond calls fn with a folder's UIDs above after, in ascending order and up to n at a time.
 func (w *worker) beyond(ctx context.Context, f folder, after uint32, since time.Time, n int, fn func(uids []uint32) error) error {
 	for {
 		found, more, err := w.sess.search(ctx, f, after+1, since)
@@ -223,8 +225,8 @@ func (w *worker) beyond(ctx context.Context, f folder, after uint32, since time.
 	}
 }
 
-// ascending returns the UIDs of a set that are beyond after, a number of them at each call. Sets come from the server:
-// they may be in any order, and too large to be written out.
+// ascending returns a function that returns the next n UIDs of a set above after. Sets come from
+// the server: they may be unordered, and too large to expand.
 func ascending(set goimap.UIDSet, after uint32) func(n int) []uint32 {
 	set = slices.Clone(set)
 	slices.SortFunc(set, func(a, b goimap.UIDRange) int { return cmp.Compare(a.Start, b.Start) })
@@ -261,7 +263,7 @@ func (w *worker) session(ctx context.Context) (*session, error) {
 	return sess, nil
 }
 
-// open opens a folder, over a new connection where the old one has ended.
+// open opens a folder, over a new connection if the old one has ended.
 func (w *worker) open(ctx context.Context, name string) (folder, error) {
 	sess, err := w.session(ctx)
 	if err != nil {
@@ -275,7 +277,7 @@ func (w *worker) open(ctx context.Context, name string) (folder, error) {
 	return f, err
 }
 
-// abort closes the connection, if there is one.
+// abort closes the connection, if any.
 func (w *worker) abort() {
 	if w.sess != nil {
 		w.sess.abort()

@@ -1,5 +1,5 @@
-// Package oauth gets access tokens for mail servers with a refresh token (RFC 6749, section 6), and keeps them as long as
-// they last. It knows no help desk.
+// Package oauth obtains access tokens for mail servers with a refresh token (RFC 6749, section 6),
+// and caches them until they expire. It does not depend on the help desk.
 package oauth
 
 import (
@@ -18,22 +18,22 @@ import (
 	"github.com/helpwright/helpwright/helpdesk/ingest/wire"
 )
 
-// Config says where tokens come from, and for whom.
+// Config configures where tokens come from, and for whom.
 type Config struct {
 	TokenURL     string // https; required
 	ClientID     string // required
-	ClientSecret string // sent in the body, where it is not empty
+	ClientSecret string // sent in the body if not empty
 	RefreshToken string // required
-	Scope        string // separated by spaces; empty: what was granted
+	Scope        string // separated by spaces; empty: the granted scope
 
-	// Dial makes the connection to TokenURL; the place for a policy about private addresses. Default: a [net.Dialer].
+	// Dial connects to TokenURL; it can restrict private addresses. Default: a [net.Dialer].
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
-	// Rotated is told that the endpoint has given another refresh token in place of an old one, which may be worth nothing
-	// from then on. It is told again, with the next token, when it fails. Default: nobody is told.
+	// Rotated is called when the endpoint replaced the refresh token; the old one may be invalid
+	// from then on. If it fails, it is called again with the next token. Default: not called.
 	Rotated func(ctx context.Context, old, next string) error
 
 	Timeout time.Duration    // of one request; default 30 s
-	Backoff time.Duration    // before a request is tried again, and twice as long before the last; default 500 ms
+	Backoff time.Duration    // before the second attempt, and doubled before the last; default 500 ms
 	Now     func() time.Time // default time.Now
 }
 
@@ -41,23 +41,23 @@ const (
 	tries       = 3
 	maxAnswer   = 64 << 10
 	maxToken    = 16 << 10
-	early       = time.Minute // a token is renewed so long before it ends
+	early       = time.Minute // tokens are renewed this long before they expire
 	defaultLife = 5 * time.Minute
 )
 
-// Tokens are the access tokens of one mailbox. It is safe for concurrent use.
+// Tokens are one mailbox's access tokens. It is safe for concurrent use.
 type Tokens struct {
 	cfg    Config
 	client *http.Client
-	turn   chan struct{} // holds a value while one asks
+	turn   chan struct{} // holds a value during a request
 
-	refresh string // of the last answer
-	told    string // the refresh token that Rotated knows
+	refresh string // from the last response
+	told    string // last refresh token passed to Rotated
 	access  string
 	until   time.Time
 }
 
-// New returns a source that has not asked yet.
+// New returns tokens; it makes no request.
 func New(cfg Config) *Tokens {
 	wire.Default(&cfg.Timeout, 30*time.Second)
 	wire.Default(&cfg.Backoff, 500*time.Millisecond)
@@ -68,7 +68,7 @@ func New(cfg Config) *Tokens {
 		cfg.Now = time.Now
 	}
 	client := &http.Client{
-		// No proxy from the environment: it would be what Dial is asked about.
+		// Ignore proxy settings in the environment: Dial would check the proxy's address.
 		Transport:     &http.Transport{DialContext: cfg.Dial, DisableKeepAlives: true, MaxResponseHeaderBytes: maxAnswer},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		Timeout:       cfg.Timeout,
@@ -76,15 +76,16 @@ func New(cfg Config) *Tokens {
 	return &Tokens{cfg: cfg, client: client, turn: make(chan struct{}, 1), refresh: cfg.RefreshToken, told: cfg.RefreshToken}
 }
 
-// RefreshToken is the one that the next token is asked for with. It waits for a request that is under way.
+// RefreshToken returns the current refresh token. It waits for a request in progress.
 func (t *Tokens) RefreshToken() string {
 	t.turn <- struct{}{}
 	defer func() { <-t.turn }()
 	return t.refresh
 }
 
-// Token returns an access token, the last one while it lasts unless renew asks for another; see [wire.Server].Token. What
-// may pass is tried three times. An endpoint that says that the grant is gone gives an error that is [wire.ErrReauth].
+// Token returns an access token, cached until it expires unless renew is set; see
+// [wire.Server].Token. Temporary failures are retried, three attempts in all. If the endpoint
+// reports that the grant is gone, the error is [wire.ErrReauth].
 func (t *Tokens) Token(ctx context.Context, renew bool) (string, error) {
 	select {
 	case t.turn <- struct{}{}:
@@ -113,25 +114,25 @@ func (t *Tokens) Token(ctx context.Context, renew bool) (string, error) {
 	return "", last
 }
 
-// tell says that the refresh token is another one.
+// tell passes a new refresh token to Rotated.
 func (t *Tokens) tell(ctx context.Context) error {
 	if t.told == t.refresh || t.cfg.Rotated == nil {
 		return nil
 	}
 	if err := t.cfg.Rotated(ctx, t.told, t.refresh); err != nil {
-		t.access = "" // so that it is told again soon
+		t.access = "" // so that Rotated is called again soon
 		return fmt.Errorf("the new refresh token could not be kept: %w", err)
 	}
 	t.told = t.refresh
 	return nil
 }
 
-// refused is an answer that will be the same next time.
+// refused is a permanent rejection.
 type refused struct{ text string }
 
 func (r refused) Error() string { return r.text }
 
-// answer is what an endpoint says (RFC 6749, sections 5.1 and 5.2).
+// answer is an endpoint's response (RFC 6749, sections 5.1 and 5.2).
 type answer struct {
 	AccessToken  string      `json:"access_token"`
 	TokenType    string      `json:"token_type"`
@@ -141,7 +142,7 @@ type answer struct {
 	Description  string      `json:"error_description"`
 }
 
-// gone are the errors which say that somebody has to grant access again: that of RFC 6749 and those of OpenID Connect
+// gone are the error codes that require a new grant: that of RFC 6749 and those of OpenID Connect
 // that endpoints send to clients without a browser.
 var gone = []string{"invalid_grant", "interaction_required", "login_required", "consent_required"}
 
@@ -171,7 +172,7 @@ func (t *Tokens) ask(ctx context.Context) error {
 	return t.use(res.StatusCode, text)
 }
 
-// unwrapped is the reason without the address: that is long, and known.
+// unwrapped returns the error without the URL, which is long and known.
 func unwrapped(err error) error {
 	var wrapped *url.Error
 	if errors.As(err, &wrapped) {
@@ -180,7 +181,7 @@ func unwrapped(err error) error {
 	return wire.Outward(err)
 }
 
-// use takes an answer.
+// use processes a response.
 func (t *Tokens) use(status int, text []byte) error {
 	var a answer
 	unreadable := json.Unmarshal(text, &a)

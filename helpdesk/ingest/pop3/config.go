@@ -11,25 +11,26 @@ import (
 	"github.com/helpwright/helpwright/helpdesk/ingest/wire"
 )
 
-// Config says what to read and how. The zero value of a field is its default, where one is named; [New] refuses a
-// configuration that cannot work.
+// Config configures a [Source]. Zero fields have their defaults, where given; [New] rejects an
+// invalid configuration.
 type Config struct {
 	wire.Server // the port is 995 with SSL, else 110, unless it is set
 
-	// PollInterval is the time between two looks at the maildrop; default 60 s. A server that wants longer is heard
-	// (LOGIN-DELAY, RFC 2449), up to an hour.
+	// PollInterval is the interval of polling the maildrop; default 60 s. A longer interval
+	// requested by the server (LOGIN-DELAY, RFC 2449) is respected, up to an hour.
 	PollInterval time.Duration
 
-	MaxMessage int64 // bytes; of a larger mail only the header is fetched; default 50 MiB
-	BatchBytes int64 // raw mail held in memory at a time, one mail excepted; default 8 MiB
-	BatchSize  int   // mails held in memory at a time; default 100
+	MaxMessage int64 // bytes; of a larger message only the header is fetched; default 50 MiB
+	BatchBytes int64 // bytes of raw messages in memory at a time, except for a single larger one; default 8 MiB
+	BatchSize  int   // messages in memory at a time; default 100
 
-	// After a failure Run waits BackoffMin (default 1 s), and twice as long after each further one, up to BackoffMax
-	// (default 5 min); after a refused login BackoffMax at once. Each wait is shortened at random by up to a half.
+	// After a failure Run waits BackoffMin (default 1 s), doubled with each further failure up to
+	// BackoffMax (default 5 min); after a rejected login, BackoffMax at once. Each wait is randomly
+	// shortened by up to a half.
 	BackoffMin, BackoffMax time.Duration
 
-	// Work runs what talks to the server, but for waiting: whoever notes what this process is at work on does it here.
-	// Default: runs it.
+	// Work runs all communication with the server, except waiting, so that the caller can record
+	// what the process works on. Default: calls do.
 	Work func(ctx context.Context, do func(context.Context) error) error
 
 	Logger *slog.Logger     // nil: discards
@@ -60,7 +61,7 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// validate checks a configuration that has its defaults. It tells all problems at once.
+// validate checks a configuration with defaults. Its error lists all problems.
 func (c Config) validate() error {
 	problems := c.Problems(protocol)
 	for name, d := range map[string]time.Duration{

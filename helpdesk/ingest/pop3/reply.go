@@ -31,7 +31,8 @@ func line(r *bufio.Reader) (string, error) {
 	return strings.TrimSuffix(strings.TrimSuffix(string(text), "\n"), "\r"), nil
 }
 
-// reply reads an answer's first line, and returns the text of one that says yes. A refusal is a *wire.ReplyError.
+// reply reads a response's first line, and returns the text of a positive one. A rejection is a
+// *wire.ReplyError.
 func reply(r *bufio.Reader) (string, error) {
 	text, err := line(r)
 	if err != nil {
@@ -47,7 +48,7 @@ func reply(r *bufio.Reader) (string, error) {
 	return "", wire.ErrProtocol
 }
 
-// refusal reads the text of one (RFC 2449, section 8; RFC 3206).
+// refusal parses the text of a rejection (RFC 2449, section 8; RFC 3206).
 func refusal(text string) *wire.ReplyError {
 	e := &wire.ReplyError{Status: "-ERR"}
 	if strings.HasPrefix(text, "[") {
@@ -63,7 +64,8 @@ func refusal(text string) *wire.ReplyError {
 	return e
 }
 
-// challenge reads what a server says within a login (RFC 5034, section 4): a challenge, or the end.
+// challenge reads a server's response within a login (RFC 5034, section 4): a challenge, or the
+// end.
 func challenge(r *bufio.Reader) (text []byte, done bool, err error) {
 	answer, err := line(r)
 	if err != nil {
@@ -84,7 +86,7 @@ func challenge(r *bufio.Reader) (text []byte, done bool, err error) {
 	return nil, false, wire.ErrProtocol
 }
 
-// list reads the lines of an answer up to the one that has a dot alone, and gives each to one.
+// list reads the lines of a response up to the terminating dot, and passes each to one.
 func list(r *bufio.Reader, one func(text string) error) error {
 	for range maxEntries {
 		text, err := line(r)
@@ -101,7 +103,8 @@ func list(r *bufio.Reader, one func(text string) error) error {
 	return wire.ErrTooMuch
 }
 
-// numbered splits a line of UIDL or LIST into the mail's number and what is told of it. Some servers put more behind.
+// numbered splits a line of UIDL or LIST into the message's number and its value. Some servers
+// append more.
 func numbered(text string) (number int, about string, err error) {
 	fields := strings.Fields(text)
 	if len(fields) < 2 {
@@ -114,13 +117,13 @@ func numbered(text string) (number int, about string, err error) {
 	return number, fields[1], nil
 }
 
-// body reads a mail up to CR LF "." CR LF and takes away the dot that the server puts before each line that begins with
-// one (RFC 1939, section 3). All else stays as it is, bare CR and LF too: signatures depend on it. Of a mail larger than
-// most, nothing more is read.
+// body reads a message up to CRLF "." CRLF and removes dot-stuffing (RFC 1939, section 3).
+// Everything else is unchanged, including bare CR and LF, since signatures depend on it. It stops
+// reading a message larger than most.
 func body(r *bufio.Reader, size, most int64) ([]byte, error) {
 	var raw bytes.Buffer
 	raw.Grow(int(min(size, most, 1<<20)) + bytes.MinRead) // no more than a little ahead of the bytes
-	lineStart := true                                     // what came last is CR LF
+	lineStart := true                                     // the previous bytes are CRLF
 	for {
 		piece, err := r.ReadSlice('\n')
 		if err != nil && !errors.Is(err, bufio.ErrBufferFull) {

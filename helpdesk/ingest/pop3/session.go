@@ -18,7 +18,7 @@ import (
 	"github.com/helpwright/helpwright/helpdesk/ingest/wire"
 )
 
-// The steps that a *wire.StepError names, beside those of every protocol.
+// The steps of a *wire.StepError, in addition to those of every protocol.
 const (
 	StepList  = "list"  // UIDL and LIST
 	StepFetch = "fetch" // RETR and TOP
@@ -26,7 +26,8 @@ const (
 	StepTake  = "take"  // Sink.Take
 )
 
-// ErrNoUIDL says that the server has no unique ids (RFC 1939, section 7), and so nothing to know a mail by.
+// ErrNoUIDL means that the server has no unique ids (RFC 1939, section 7), so its messages cannot
+// be identified.
 var ErrNoUIDL = errors.New("the server has no UIDL: its mails cannot be told apart")
 
 const (
@@ -34,23 +35,23 @@ const (
 	smallAnswer = 1 << 20
 	listAnswer  = 64 << 20
 	headerBytes = 1 << 20
-	// ahead is how many mails are asked for before the first has come. Their commands fit into any buffer on the way: a
-	// server that writes before it has read them all cannot be stuck.
+	// ahead is the number of pipelined requests. Their commands fit into any network buffer, so a
+	// server that writes before it has read them all cannot block.
 	ahead = 32
 )
 
-// entry is a mail of the maildrop.
+// entry is a message of the maildrop.
 type entry struct {
 	id   string // unique within the maildrop
-	size int64  // as the server tells it; -1: it does not
+	size int64  // as reported by the server; -1: unknown
 }
 
-// session is one connection, logged in. One goroutine uses it.
+// session is one authenticated connection. It is for one goroutine.
 type session struct {
 	cfg     *Config
 	link    *wire.Link
 	r       *bufio.Reader
-	caps    map[string][]string // by name, with arguments; nil: the server does not tell
+	caps    map[string][]string // by name, with arguments; nil: unknown
 	entries []entry             // by number, from 1
 	number  map[string]int      // by id
 	again   map[string]int      // by id that came more than once: how often
@@ -103,7 +104,7 @@ func consent(conn net.Conn) error {
 	return err
 }
 
-// logIn waits for the greeting, learns what the server is capable of and logs in.
+// logIn waits for the greeting, reads the server's capabilities and logs in.
 func (s *session) logIn(ctx context.Context, token string) error {
 	err := s.step(ctx, wire.StepGreeting, smallAnswer, 0, func() error {
 		if s.cfg.Encryption != wire.EncryptionTLS { // that came before STLS
@@ -119,7 +120,7 @@ func (s *session) logIn(ctx context.Context, token string) error {
 	return s.step(ctx, wire.StepLogin, smallAnswer, 0, func() error { return s.authenticate(token) })
 }
 
-// capabilities asks for them (RFC 2449, section 5); a server may not have the command.
+// capabilities requests the capabilities (RFC 2449, section 5); a server may lack the command.
 func (s *session) capabilities() error {
 	_, err := s.command("CAPA")
 	var refused *wire.ReplyError
@@ -138,7 +139,7 @@ func (s *session) capabilities() error {
 	})
 }
 
-// has tells whether the server says that it has a capability, with an argument where one is given.
+// has reports whether the server announces a capability, with an argument if given.
 func (s *session) has(name string, argument ...string) bool {
 	arguments, ok := s.caps[name]
 	return ok && (len(argument) == 0 || slices.Contains(arguments, argument[0]))
@@ -160,8 +161,8 @@ func (s *session) authenticate(token string) error {
 	return err
 }
 
-// sasl logs in (RFC 5034). The first response is sent when it is asked for: with the command it could make a line that is
-// too long.
+// sasl logs in (RFC 5034). It sends the initial response only on request, since together with the
+// command the line could become too long.
 func (s *session) sasl(client sasl.Client) error {
 	mechanism, response, err := client.Start()
 	if err != nil {
@@ -193,7 +194,7 @@ func (s *session) write(text string) error {
 	return err
 }
 
-// command sends one and reads the first line of the answer.
+// command sends a command and reads the first line of the response.
 func (s *session) command(text string) (string, error) {
 	if err := s.write(text + "\r\n"); err != nil {
 		return "", err
@@ -205,7 +206,7 @@ func (s *session) step(ctx context.Context, name string, limit, expect int64, do
 	return s.link.Step(ctx, name, limit, expect, do)
 }
 
-// list learns which mails there are.
+// list reads the list of messages.
 func (s *session) list(ctx context.Context) error {
 	s.entries, s.number, s.again = nil, map[string]int{}, map[string]int{}
 	return s.step(ctx, StepList, listAnswer, listAnswer/64, func() error {
@@ -222,7 +223,7 @@ func (s *session) list(ctx context.Context) error {
 			if err != nil || number > maxEntries || len(id) > 1000 {
 				return wire.ErrProtocol
 			}
-			for len(s.entries) < number { // numbers of mails that are marked as deleted are left out
+			for len(s.entries) < number { // numbers of messages marked as deleted are skipped
 				s.entries = append(s.entries, entry{size: -1})
 			}
 			if s.entries[number-1].id != "" {
@@ -235,12 +236,12 @@ func (s *session) list(ctx context.Context) error {
 	})
 }
 
-// unique makes an id of one that the server has given to several mails, which no server may do.
+// unique makes an id unique that the server, against the RFC, has given to several messages.
 func (s *session) unique(id string) string {
 	if s.number[id] == 0 {
 		return id
 	}
-	s.again[id]++ // ids have no blanks: no other id is in the way
+	s.again[id]++ // ids contain no blanks, so this cannot collide
 	return id + " " + strconv.Itoa(s.again[id]+1)
 }
 
@@ -267,14 +268,15 @@ func (s *session) sizes(ctx context.Context) error {
 	})
 }
 
-// retrieve fetches mails. What came whole is returned, with an error too; a mail that the server refuses is left out.
+// retrieve fetches messages. It returns complete ones even with an error, and omits those that the
+// server rejects.
 func (s *session) retrieve(ctx context.Context, mails []entry, size int64) (map[string][]byte, error) {
 	got := make(map[string][]byte, len(mails))
 	window := 1
 	if s.has("PIPELINING") {
 		window = ahead
 	}
-	// Sizes may be guesses: twice as much may come, and as much again for the dots.
+	// Sizes may be estimates: allow for twice as much, and as much again for dot-stuffing.
 	limit := 3*size + smallAnswer + int64(len(mails))*maxLine
 	err := s.step(ctx, StepFetch, limit, size, func() error {
 		for len(mails) > 0 {
@@ -308,7 +310,7 @@ func (s *session) retrieve(ctx context.Context, mails []entry, size int64) (map[
 	return got, err
 }
 
-// alone fetches one mail; a refusal is an error.
+// alone fetches one message; a rejection is an error.
 func (s *session) alone(ctx context.Context, m entry) (raw []byte, err error) {
 	limit := 3*max(m.size, s.cfg.MaxMessage) + smallAnswer
 	err = s.step(ctx, StepFetch, limit, max(m.size, 0), func() error {
@@ -333,7 +335,7 @@ func (s *session) header(ctx context.Context, m entry) (raw []byte, err error) {
 	return raw, err
 }
 
-// loginDelay is how long the server wants to be left alone between two logins.
+// loginDelay returns the minimum time between two logins that the server requests.
 func (s *session) loginDelay() time.Duration {
 	if delay := s.caps["LOGIN-DELAY"]; len(delay) > 0 {
 		if seconds, err := strconv.Atoi(delay[0]); err == nil && seconds > 0 {
@@ -343,7 +345,7 @@ func (s *session) loginDelay() time.Duration {
 	return 0
 }
 
-// alive tells whether the connection is not known to be closed.
+// alive reports whether the connection is not known to be closed.
 func (s *session) alive() bool { return s.link.Why() == nil }
 
 // abort closes the connection at once: without QUIT nothing changes on the server (RFC 1939, section 6).
@@ -353,7 +355,7 @@ func (s *session) abort() {
 	}
 }
 
-// quit takes leave of the server, but not of one that would then delete what was read.
+// quit sends QUIT, unless the server would then delete what was read.
 func (s *session) quit(ctx context.Context) {
 	if s.alive() && !s.has("EXPIRE", "0") {
 		_ = s.step(ctx, "quit", smallAnswer, 0, func() error {

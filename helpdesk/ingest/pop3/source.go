@@ -10,36 +10,37 @@ import (
 	"github.com/helpwright/helpwright/helpdesk/ingest/wire"
 )
 
-// Mail is a mail as the server has it.
+// Mail is a message as stored on the server.
 type Mail struct {
-	ID       string // the server's unique id; a second mail of the same id has " 2" behind it
-	Raw      []byte // the whole mail, but see Oversize and Problem; the sink may keep it
-	Size     int64  // as the server tells it, -1 if it does not; of a whole mail the length of Raw
-	Oversize bool   // larger than Config.MaxMessage: Raw has the header only, at most 1 MiB, or nothing
-	Problem  string // not empty: it could not be fetched whole, and why; Raw has the header, or nothing
+	ID       string // the server's unique id; a second message with the same id has the suffix " 2"
+	Raw      []byte // the whole message, except with Oversize or Problem; the sink may keep it
+	Size     int64  // as reported by the server, -1 if unknown; of a whole message the length of Raw
+	Oversize bool   // larger than Config.MaxMessage: Raw contains only the header, at most 1 MiB, or nothing
+	Problem  string // why it could not be fetched completely; Raw contains the header or nothing. "": complete
 }
 
-// Sink takes the mails. A Source calls Known and Take from one goroutine at a time.
+// Sink takes the messages. A Source calls Known and Take from one goroutine at a time.
 type Sink interface {
-	// Known returns those of some ids, 500 at most, whose mails Take has stored.
+	// Known returns those of the ids, at most 500, whose messages Take has stored.
 	Known(ctx context.Context, ids []string) ([]string, error)
-	// Take makes a batch durable before it returns. After an error the same mails come again.
+	// Take makes a batch durable before it returns. After an error the same messages come again.
 	Take(ctx context.Context, mails []Mail) error
-	// Status is told of every change. ctx may have ended.
+	// Status is called with every change. ctx may have ended.
 	Status(ctx context.Context, s Status)
 }
 
-// Status tells how a Source does. It is connected while the last look at the server was a success: between two looks
-// there is no connection. The counts are of this Source since New.
+// Status is the state of a Source. Connected means that the last poll succeeded; there is no
+// connection between polls. The counts are since New.
 type Status struct {
 	wire.Status
-	Exists   int    // mails on the server
-	Taken    uint64 // mails that the sink has taken, all of them
+	Exists   int    // messages on the server
+	Taken    uint64 // all messages that the sink has taken
 	Oversize uint64 // of these, with only a header because of their size
 	Problems uint64 // of these, with a Problem
 }
 
-// Source reads one maildrop. Its methods may be called at the same time; the server lets one of them in.
+// Source reads one maildrop. Its methods may be called concurrently; the server admits one at a
+// time.
 type Source struct {
 	cfg  Config
 	sink Sink
@@ -48,7 +49,8 @@ type Source struct {
 	status Status
 }
 
-// New returns a source that has not connected yet. Its error names everything that is wrong with the configuration.
+// New returns a source, which does not connect yet. Its error lists all problems of the
+// configuration.
 func New(cfg Config, sink Sink) (*Source, error) {
 	cfg = cfg.withDefaults()
 	if err := cfg.validate(); err != nil {
@@ -60,7 +62,8 @@ func New(cfg Config, sink Sink) (*Source, error) {
 	return &Source{cfg: cfg, sink: sink}, nil
 }
 
-// Run imports new mail until ctx ends, looking at the maildrop every PollInterval. It returns ctx's error.
+// Run imports new messages until ctx ends, polling the maildrop every PollInterval. It returns
+// ctx's error.
 func (s *Source) Run(ctx context.Context) error {
 	known := map[string]bool{}
 	for failures := 0; ctx.Err() == nil; {
@@ -97,8 +100,8 @@ func (s *Source) Once(ctx context.Context) error {
 	return err
 }
 
-// Fetch fetches one mail once more, such as one that was delivered with a Problem. The sink hears nothing of it.
-// [wire.ErrGone] if it is no longer there.
+// Fetch fetches one message again, such as one delivered with a Problem, without the sink.
+// [wire.ErrGone] if it no longer exists.
 func (s *Source) Fetch(ctx context.Context, id string) (Mail, error) {
 	w := &worker{Source: s}
 	defer w.close(ctx)
@@ -116,7 +119,7 @@ func (s *Source) Fetch(ctx context.Context, id string) (Mail, error) {
 	return w.alone(ctx, sess.entries[number-1])
 }
 
-// List gives the ids of all mails on the server.
+// List returns the ids of all messages on the server.
 func (s *Source) List(ctx context.Context) ([]string, error) {
 	w := &worker{Source: s}
 	defer w.close(ctx)
@@ -133,15 +136,15 @@ func (s *Source) List(ctx context.Context) ([]string, error) {
 	return ids, nil
 }
 
-// Status returns the present state.
+// Status returns the current state.
 func (s *Source) Status() Status {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.status
 }
 
-// Test tells whether a configuration works: it connects, logs in and lists the mails. Its error is that of the
-// configuration, a *wire.StepError that names the step which failed, or ctx's.
+// Test tests a configuration: it connects, logs in and lists the messages. Its error is that of the
+// configuration, a *wire.StepError with the failed step, or ctx's.
 func Test(ctx context.Context, cfg Config) error {
 	cfg = cfg.withDefaults()
 	if err := cfg.validate(); err != nil {
@@ -168,7 +171,7 @@ func (s *Source) failed(ctx context.Context, err error, wait time.Duration) {
 	})
 }
 
-// update changes the status and tells the sink.
+// update changes the status and passes it to the sink.
 func (s *Source) update(ctx context.Context, change func(*Status)) {
 	s.mu.Lock()
 	change(&s.status)
@@ -178,7 +181,7 @@ func (s *Source) update(ctx context.Context, change func(*Status)) {
 
 func (s *Source) now() time.Time { return s.cfg.Now().UTC() }
 
-// reason is err without anything that the server or a mail could have put into it, for a log.
+// reason returns err without text from the server or a message, for a log.
 func reason(err error) (step, why string) { return wire.Reason(err, ErrNoUIDL) }
 
 func (s *Source) warn(ctx context.Context, message string, err error) {

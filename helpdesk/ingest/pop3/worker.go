@@ -9,24 +9,24 @@ import (
 )
 
 const (
-	tries    = 3   // how often a mail is asked for alone before it is delivered as a problem
-	question = 500 // ids that the sink is asked about at a time
+	tries    = 3   // single requests for a message before it is delivered with a Problem
+	question = 500 // ids per call of Known
 )
 
-// worker looks at the maildrop once, over one connection at a time.
+// worker reads the maildrop once, over one connection at a time.
 type worker struct {
 	*Source
 	sess  *session
-	known map[string]bool // ids whose mails were taken; afterwards those of the mails on the server
-	delay time.Duration   // that the server wants between two logins
-	later error           // why a mail is left for the next look
+	known map[string]bool // ids of taken messages; afterwards those of the messages on the server
+	delay time.Duration   // the server's minimum time between two logins
+	later error           // why a message is left for the next poll
 
 	mails []Mail
 	bytes int64
 	hold  wire.Hold // of what is fetched
 }
 
-// poll delivers the mails that are not known.
+// poll delivers the unknown messages.
 func (w *worker) poll(ctx context.Context) error {
 	defer w.close(ctx)
 	defer func() { w.hold.Free(w.cfg.Room) }()
@@ -52,7 +52,8 @@ func (w *worker) poll(ctx context.Context) error {
 	return nil
 }
 
-// unknown returns the ids that were not taken yet, in the server's order. It forgets those that are gone.
+// unknown returns the ids not taken yet, in the server's order. It forgets those that no longer
+// exist.
 func (w *worker) unknown(ctx context.Context, sess *session) ([]string, error) {
 	var asked []string
 	here := make(map[string]bool, len(sess.number))
@@ -84,7 +85,7 @@ func (w *worker) unknown(ctx context.Context, sess *session) ([]string, error) {
 	return fresh, nil
 }
 
-// fetch delivers mails, and goes on over another connection where one ends.
+// fetch delivers messages, and continues over another connection if one ends.
 func (w *worker) fetch(ctx context.Context, ids []string) error {
 	if err := w.sess.sizes(ctx); err != nil {
 		return err
@@ -107,7 +108,7 @@ func (w *worker) fetch(ctx context.Context, ids []string) error {
 	return w.flush(ctx)
 }
 
-// entry is what the present connection knows of a mail; false: it is gone.
+// entry returns a message's entry in the current connection; false: it no longer exists.
 func (w *worker) entry(id string) (entry, bool) {
 	number := w.sess.number[id]
 	if number == 0 {
@@ -116,8 +117,8 @@ func (w *worker) entry(id string) (entry, bool) {
 	return w.sess.entries[number-1], true
 }
 
-// together tells how many mails from the first on are fetched with one step, and their bytes; 0: the first is to be
-// fetched alone, because it is too large or its size is not known.
+// together returns how many messages from the start to fetch in one step, and their bytes; 0: the
+// first must be fetched alone, because it is too large or its size is unknown.
 func (w *worker) together(ctx context.Context, ids []string) (count int, bytes int64, err error) {
 	if err := w.reopen(ctx, 0, nil); err != nil {
 		return 0, 0, err
@@ -165,7 +166,8 @@ func (w *worker) several(ctx context.Context, ids []string, size int64) error {
 	return nil
 }
 
-// one fetches a mail alone, and tries again over another connection. The mails before it do not wait for that.
+// one fetches a message alone, and retries over another connection. Messages before it do not wait
+// for that.
 func (w *worker) one(ctx context.Context, id string) error {
 	var last error
 	for try := range tries {
@@ -192,7 +194,8 @@ func (w *worker) one(ctx context.Context, id string) error {
 	return w.problem(ctx, id, last)
 }
 
-// reopen delivers what is there and connects again, where the connection has ended or is not the one to try again with.
+// reopen delivers the batch and reconnects, if the connection has ended or is not the one to retry
+// with.
 func (w *worker) reopen(ctx context.Context, try int, last error) error {
 	if w.sess != nil && w.sess.alive() && try == 0 {
 		return nil
@@ -201,11 +204,11 @@ func (w *worker) reopen(ctx context.Context, try int, last error) error {
 		return err
 	}
 	understood := !errors.Is(last, wire.ErrProtocol) && !errors.Is(last, wire.ErrTooMuch)
-	if try > 0 && !w.sess.alive() && understood { // it may be the network, and that may pass
+	if try > 0 && !w.sess.alive() && understood { // perhaps a temporary network failure
 		wire.Sleep(ctx, wire.Backoff(w.cfg.BackoffMin, w.cfg.BackoffMax, try-1, nil, w.cfg.Rand()))
 	}
 	if w.sess != nil && w.sess.alive() {
-		return nil // a refusal: asking again is all that can be done
+		return nil // a rejection: only a retry can help
 	}
 	sess, err := w.open(ctx)
 	if err != nil {
@@ -249,7 +252,7 @@ func (w *worker) oversize(ctx context.Context, e entry) (Mail, error) {
 	return Mail{ID: e.id, Raw: header, Size: e.size, Oversize: true}, nil
 }
 
-// problem delivers a mail that cannot be fetched, with its header if that can.
+// problem delivers a message that cannot be fetched, with its header if possible.
 func (w *worker) problem(ctx context.Context, id string, cause error) error {
 	if err := w.reopen(ctx, 0, nil); err != nil {
 		return err
@@ -266,20 +269,20 @@ func (w *worker) problem(ctx context.Context, id string, cause error) error {
 	return w.add(ctx, Mail{ID: id, Raw: header, Size: e.size, Problem: cause.Error()})
 }
 
-// mailsFault tells whether a step failed in a way that one mail can be the reason of: not because the context ended, nor
-// because there is no connection to be had.
+// mailsFault reports whether one message can be the cause of a failed step: not if the context
+// ended or no connection is available.
 func mailsFault(err error) bool {
 	var step *wire.StepError
 	return errors.As(err, &step) && step.Step == StepFetch
 }
 
-// temporary tells whether the server says that the failure may pass.
+// temporary reports whether the server says that the failure is temporary.
 func temporary(err error) bool {
 	var reply *wire.ReplyError
 	return errors.As(err, &reply) && reply.Temporary
 }
 
-// add puts a mail into the batch, and hands the batch over when it is full.
+// add adds a message to the batch, and flushes the batch when it is full.
 func (w *worker) add(ctx context.Context, mail Mail) error {
 	w.mails = append(w.mails, mail)
 	w.bytes += int64(len(mail.Raw))
@@ -289,7 +292,7 @@ func (w *worker) add(ctx context.Context, mail Mail) error {
 	return nil
 }
 
-// flush hands the mails over.
+// flush passes the messages to the sink.
 func (w *worker) flush(ctx context.Context) error {
 	if len(w.mails) == 0 {
 		return nil
@@ -317,7 +320,7 @@ func (w *worker) flush(ctx context.Context) error {
 	return nil
 }
 
-// open returns a connection that has listed the mails, a new one where there is none.
+// open returns a connection that has listed the messages, a new one if there is none.
 func (w *worker) open(ctx context.Context) (*session, error) {
 	if w.sess != nil && w.sess.alive() {
 		return w.sess, nil
@@ -338,7 +341,7 @@ func (w *worker) abort() {
 	}
 }
 
-// close ends the connection, properly if there is the time.
+// close ends the connection, properly if time allows.
 func (w *worker) close(ctx context.Context) {
 	if w.sess != nil && ctx.Err() == nil {
 		w.sess.quit(ctx)

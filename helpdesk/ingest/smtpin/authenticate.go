@@ -8,16 +8,16 @@ import (
 	"github.com/helpwright/helpwright/helpdesk"
 )
 
-// Delivery is what a server knows of a mail that is being delivered to it.
+// Delivery is a message being delivered, with its SMTP envelope.
 type Delivery struct {
-	Peer  netip.Addr // of the client; invalid when it came by LMTP or no TCP
-	Hello string     // what the client calls itself
+	Peer  netip.Addr // client address; invalid for LMTP or without TCP
+	Hello string     // the client's HELO or EHLO name
 	From  string     // MAIL FROM, without brackets; "" for a bounce
-	Raw   []byte     // as it came, without the fields that are put in front
+	Raw   []byte     // as received, without the prepended header fields
 }
 
-// authenticate finds out where a mail comes from. A panic of the evaluation, of
-// which the sender chose every byte, is an error that is the mail's.
+// authenticate checks the sender of a message. A panic of the checks, whose input the sender
+// controls, is an error of the message.
 func (ss *session) authenticate(ctx context.Context, from string, body []byte) (a helpdesk.MailAuthentication) {
 	if ss.srv.cfg.Authenticate == nil {
 		return a
@@ -29,7 +29,7 @@ func (ss *session) authenticate(ctx context.Context, from string, body []byte) (
 		}
 	}()
 	d := Delivery{Hello: ss.hello, From: from, Raw: body}
-	// Who speaks LMTP is a server in front, not the sender.
+	// An LMTP client is a server in front, not the sender.
 	if tcp, ok := ss.raw.RemoteAddr().(*net.TCPAddr); ok && !ss.srv.cfg.LMTP {
 		d.Peer = tcp.AddrPort().Addr().Unmap()
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// Config says what a [Server] does. A zero field is its default.
+// Config configures a [Server]. Zero fields have their defaults.
 type Config struct {
 	Intake *helpdesk.Intake // required
 
@@ -23,45 +23,42 @@ type Config struct {
 	Listen   string
 	Listener net.Listener // used instead of Listen, and closed by Run
 	Domain   string       // name in the greeting and in Received; default "localhost"
-	TLS      *tls.Config  // offers STARTTLS (RFC 3207); nil: it is not offered
-	// LMTP speaks the protocol of local delivery (RFC 2033) in place of SMTP: each
-	// recipient gets an answer of its own, so that the client need not try again what
-	// was stored. It is for a mail server in front, not for the internet.
+	TLS      *tls.Config  // offers STARTTLS (RFC 3207); nil: not offered
+	// LMTP uses the local delivery protocol (RFC 2033) instead of SMTP: each recipient gets its own
+	// reply, so that the client need not retry what was stored. It is for a mail server in front,
+	// not for the internet.
 	LMTP bool
 
-	// MaxSize is the largest mail in bytes; default 50 MiB less 64 KiB, so that it
-	// stays within [mail.DefaultSize] with the fields that are put in front.
+	// MaxSize is the maximum size of a message in bytes; default 50 MiB less 64 KiB, so that it
+	// stays within [mail.DefaultSize] with the prepended header fields.
 	MaxSize int64
-	// MaxBuffered bounds the bytes of all mails that are being received at a time;
-	// above it mails are refused for now (452). Default four times MaxSize.
+	// MaxBuffered limits the bytes of all messages being received; above it, messages are rejected
+	// temporarily (452). Default four times MaxSize.
 	MaxBuffered int64
-	// TempDir is the folder of mails of more than 1 MiB while they are received; "" means
-	// that of [os.TempDir].
+	// TempDir is the directory for messages of more than 1 MiB while they are received; "" means
+	// [os.TempDir].
 	TempDir string
-	// MaxConnections bounds the connections; default 100. For a further one that of the
-	// client with the most connections is ended which has waited longest for a command;
-	// where none waits, the further one is refused for now (421).
+	// MaxConnections limits the connections; default 100. A further one replaces the connection
+	// that has waited longest for a command, of the client with the most connections. If none is
+	// waiting, the further one is rejected temporarily (421).
 	MaxConnections int
-	// MaxPerPeer bounds the connections of one client, an address or an IPv6 network of
-	// 64 bits; default 20. Relays and sockets are not bounded.
+	// MaxPerPeer limits the connections of one client, an address or an IPv6 /64 network; default
+	// 20. Relays and sockets are not limited.
 	MaxPerPeer    int
-	Relays        []netip.Prefix // mail servers of ours that hand mail on
-	MaxRecipients int            // of one mail; default 100, which RFC 5321 section 4.5.3.1.8 demands
+	Relays        []netip.Prefix // our own mail servers that relay mail
+	MaxRecipients int            // per message; default 100, the minimum in RFC 5321 section 4.5.3.1.8
 
-	// CommandTimeout is the longest wait for one command or for the client to read
-	// an answer; default 1 min. A connection that brings no mail for ten times as
-	// long is ended.
+	// CommandTimeout is the longest wait for a command, or for the client to read a reply; default
+	// 1 min. A connection that delivers no message for ten times as long is closed.
 	CommandTimeout time.Duration
-	// DataTimeout is how long the data of a mail may take, and as long again for
-	// every MiB of it; default 5 min.
+	// DataTimeout is the time for a message's data, and again for every MiB of it; default 5 min.
 	DataTimeout time.Duration
-	// Drain is how long mails that are being received may take when Run is to end;
-	// default 8 s.
+	// Drain is the time for completing messages in transfer when Run is to end; default 8 s.
 	Drain time.Duration
 
-	// Authenticate finds out where a mail comes from, before it is acknowledged. It has
-	// to end in time, and nothing is refused for what it says. nil: nothing is known.
-	// ingest.Authenticator makes one.
+	// Authenticate checks a message's sender before the message is acknowledged. It must end in
+	// time, and its result never rejects a message. nil: unchecked. ingest.Authenticator returns
+	// one.
 	Authenticate func(ctx context.Context, d Delivery) helpdesk.MailAuthentication
 
 	Now    func() time.Time // of Received; nil: time.Now
@@ -109,17 +106,17 @@ func (c Config) validate() error {
 	var problems fault.Collector
 	problems.Check(c.Intake != nil, "Intake", "is required")
 	problems.Check(c.Listen != "" || c.Listener != nil, "Listen", "is required")
-	problems.Check(c.Domain == "" || isHostName(c.Domain), "Domain", "is no host name")
+	problems.Check(c.Domain == "" || isHostName(c.Domain), "Domain", "is not a host name")
 	return problems.Err()
 }
 
-// isHostName accepts what may stand in a greeting: a domain or an address literal.
+// isHostName reports whether s is valid in a greeting: a domain or an address literal.
 func isHostName(s string) bool {
 	const allowed = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._:[]"
 	return s != "" && len(s) <= 255 && !strings.ContainsFunc(s, func(r rune) bool { return !strings.ContainsRune(allowed, r) })
 }
 
-// protocol is what the greeting says.
+// protocol returns the protocol name in the greeting.
 func (c Config) protocol() string {
 	if c.LMTP {
 		return "LMTP"
@@ -127,7 +124,7 @@ func (c Config) protocol() string {
 	return "ESMTP"
 }
 
-// source is the name of the server's mails in the ledger.
+// source returns the ledger's source name for the server's messages.
 func (c Config) source() string {
 	if c.LMTP {
 		return "lmtp"

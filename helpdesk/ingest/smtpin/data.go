@@ -22,7 +22,7 @@ var (
 	errTryAgain = &reply{451, "4.3.0", "The mail could not be stored, try again later"}
 )
 
-// data receives the mail of a transaction and stores it (RFC 5321 section 4.1.1.4).
+// data receives a transaction's message and stores it (RFC 5321 section 4.1.1.4).
 func (ss *session) data(ctx context.Context, argument string) error {
 	e := ss.envelope
 	switch {
@@ -48,14 +48,14 @@ func (ss *session) data(ctx context.Context, argument string) error {
 	defer mail.discard()
 	if err := ss.receive(&mail); err != nil {
 		if r, refused := errors.AsType[*reply](err); refused && ss.srv.cfg.LMTP {
-			for range e.order[1:] { // an answer for each recipient; the last is the error's
+			for range e.order[1:] { // one reply per recipient; the last is the returned error
 				ss.say(r.code, r.enhanced, r.text)
 			}
 		}
 		return err
 	}
 	answers := ss.takeAlone(ctx, e, &mail)
-	mail.discard() // whoever hears the answer finds its room free
+	mail.discard() // before the reply, so that the client finds its memory released
 	ss.since = time.Now()
 	if ss.srv.cfg.LMTP {
 		for _, mailbox := range e.order {
@@ -70,22 +70,22 @@ func (ss *session) data(ctx context.Context, argument string) error {
 		}
 	}
 	ss.say(mailTaken.code, mailTaken.enhanced, mailTaken.text)
-	return ss.flush() // while it is still receiving: the client must hear of it
+	return ss.flush() // while still receiving, so that the client gets the reply
 }
 
 var mailTaken = &reply{250, "2.6.0", "Mail taken"}
 
-// incoming is a mail that is being received.
+// incoming is a message being received.
 type incoming struct {
 	srv      *Server
-	pieces   [][]byte // in their order; a slice that grows would need three times the room
-	spool    *spool   // what is kept, once it is much
-	size     int64    // bytes received, kept or not
-	reserved int64    // of the server's room
-	refused  *reply   // why it is not kept
+	pieces   [][]byte // in order; one growing slice would need three times the memory
+	spool    *spool   // used for large messages
+	size     int64    // bytes received, stored or not
+	reserved int64    // of the server's memory
+	refused  *reply   // why it is not stored
 }
 
-// keep adds to the mail, unless it was refused already.
+// keep appends to the message, unless it was already rejected.
 func (m *incoming) keep(b []byte) {
 	m.size += int64(len(b))
 	if m.refused != nil {
@@ -127,7 +127,7 @@ func (m *incoming) keep(b []byte) {
 	}
 }
 
-// toDisk goes on in a file with what came so far.
+// toDisk moves the data received so far to a file and continues there.
 func (m *incoming) toDisk() (err error) {
 	if m.spool, err = newSpool(m.srv.cfg.TempDir); err != nil {
 		return err
@@ -141,16 +141,17 @@ func (m *incoming) toDisk() (err error) {
 	return nil
 }
 
-// fail refuses the mail for now: it cannot be kept.
+// fail rejects the message temporarily, because it cannot be stored.
 func (m *incoming) fail(err error) {
 	m.srv.cfg.Logger.Error("smtp: a mail that comes in cannot be kept", "error", err)
 	m.refuse(errTryAgain)
 }
 
-// pieceSize is how large the next piece of a mail is: small mails are many, and large ones are not to have many pieces.
+// pieceSize returns the size of the next piece: small for the many small messages, growing for
+// large ones.
 func pieceSize(size int64) int64 { return min(max(size, 8<<10), 1<<20) }
 
-// join makes one of what was kept, behind room for so many bytes more.
+// join joins the stored pieces, after room for more bytes.
 func (m *incoming) join(room int) (buffer []byte, err error) {
 	if m.spool != nil {
 		return m.spool.join(room)
@@ -182,18 +183,17 @@ func (m *incoming) discard() {
 	}
 }
 
-// receive reads data to its end, CR LF "." CR LF, and takes the dots away that the
-// client put in front of lines (RFC 5321 section 4.5.2). The end is looked for in
-// the bytes, not in what one may take for lines. A mail that was refused is read to
-// its end, too, as the client hears of it there only.
+// receive reads data to its end, CRLF "." CRLF, and removes the dots that the client added to lines
+// (RFC 5321 section 4.5.2). It searches the bytes themselves, not what could be taken for lines. A
+// rejected message is also read to its end, since only there does the client expect the reply.
 func (ss *session) receive(m *incoming) error {
 	cfg := ss.srv.cfg
 	began := time.Now()
 	window := int64(-1)
-	lineStart := true // what came last is CR LF
+	lineStart := true // the previous bytes are CRLF
 	var last byte
 	for {
-		if at := m.size >> 20; at != window { // a little more time for every MiB
+		if at := m.size >> 20; at != window { // extend the deadline for every MiB
 			window = at
 			ss.deadline(began.Add(time.Duration(at+1) * cfg.DataTimeout))
 		}
@@ -221,10 +221,11 @@ func (ss *session) receive(m *incoming) error {
 	}
 }
 
-// largeMail is from where on one mail is stored at a time: it is in memory whole.
+// largeMail is the size from which messages are stored one at a time, since they are completely in
+// memory.
 const largeMail = 4 << 20
 
-// takeAlone is take, for one large mail at a time.
+// takeAlone is take, with one large message at a time.
 func (ss *session) takeAlone(ctx context.Context, e *envelope, m *incoming) []*reply {
 	if m.size >= largeMail {
 		select {
@@ -237,9 +238,9 @@ func (ss *session) takeAlone(ctx context.Context, e *envelope, m *incoming) []*r
 	return ss.take(ctx, e, m)
 }
 
-// take hands a mail to every mailbox it is for, and answers for each. An SMTP client
-// hears of success only when all of them have it: the first failure ends it. When the
-// client tries again, those that had it know it by its identity.
+// take delivers a message to each of its mailboxes and returns a reply for each. An SMTP client
+// gets success only if all have it: the first failure stops. When the client retries, mailboxes
+// that already have the message recognize its identity.
 func (ss *session) take(ctx context.Context, e *envelope, m *incoming) []*reply {
 	cfg := ss.srv.cfg
 	received := ss.received(e)
@@ -252,7 +253,7 @@ func (ss *session) take(ctx context.Context, e *envelope, m *incoming) []*reply 
 		cfg.Logger.ErrorContext(ctx, "smtp: a mail that was kept cannot be read", "error", err)
 		return slices.Repeat([]*reply{errTryAgain}, len(e.mailboxes))
 	}
-	body := mail.Tidy(buffer[room:]) // else what is put in front of it would make it part of the text
+	body := mail.Tidy(buffer[room:]) // otherwise the prepended fields would make it part of the text
 	subject, from := mail.Head(body)
 	head := helpdesk.MailHead{Subject: subject, From: helpdesk.Address{Name: from.Name, Email: from.Email}}
 	authentication := ss.authenticate(ctx, e.from, body)
@@ -276,7 +277,7 @@ func (ss *session) take(ctx context.Context, e *envelope, m *incoming) []*reply 
 	return answers
 }
 
-// inFront puts fields in front of body: into the room that the buffer has there, when body is the end of the buffer.
+// inFront prepends fields to body, in place if body is the end of the buffer.
 func inFront(buffer, body []byte, fields string) []byte {
 	at := len(buffer) - len(body)
 	if len(body) == 0 || at < len(fields) || &buffer[at] != &body[0] {
@@ -286,7 +287,7 @@ func inFront(buffer, body []byte, fields string) []byte {
 	return buffer[at-len(fields):]
 }
 
-// trace is what final delivery puts in front of a mail.
+// trace returns the header fields that final delivery prepends.
 func trace(from string, to []string, received string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Return-Path: <%s>\r\n", from)
@@ -297,8 +298,8 @@ func trace(from string, to []string, received string) string {
 	return b.String()
 }
 
-// received is the Received field (RFC 5321 section 4.4, RFC 3848, RFC 6531 section
-// 4.3). Recipients are not in it: some may be hidden.
+// received returns the Received header field (RFC 5321 section 4.4, RFC 3848, RFC 6531 section
+// 4.3). It omits recipients, since some may be Bcc.
 func (ss *session) received(e *envelope) string {
 	name := ss.hello
 	if !isHostName(name) {
@@ -323,7 +324,7 @@ func (ss *session) received(e *envelope) string {
 		ss.srv.cfg.Now().UTC().Format("Mon, 02 Jan 2006 15:04:05 -0700"))
 }
 
-// peerLiteral is a client's address as RFC 5321 section 4.1.3 writes it.
+// peerLiteral returns a client's address literal (RFC 5321 section 4.1.3).
 func peerLiteral(addr net.Addr) string {
 	tcp, ok := addr.(*net.TCPAddr)
 	switch {

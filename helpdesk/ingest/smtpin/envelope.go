@@ -10,7 +10,7 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// mail begins a transaction (RFC 5321 section 4.1.1.2).
+// mail starts a transaction (RFC 5321 section 4.1.1.2).
 func (ss *session) mail(argument string) error {
 	switch {
 	case ss.hello == "":
@@ -59,7 +59,7 @@ func (ss *session) mailParameter(e *envelope, parameter string) error {
 	return nil
 }
 
-// recipient adds one to the transaction (RFC 5321 section 4.1.1.3).
+// recipient adds a recipient to the transaction (RFC 5321 section 4.1.1.3).
 func (ss *session) recipient(ctx context.Context, argument string) error {
 	e := ss.envelope
 	if e == nil {
@@ -91,7 +91,7 @@ func (ss *session) recipient(ctx context.Context, argument string) error {
 	return nil
 }
 
-// add puts in a recipient, so that a mailbox gets a mail once.
+// add adds a recipient, such that a mailbox gets the message once.
 func (e *envelope) add(t target) {
 	e.recipients++
 	for i, known := range e.mailboxes {
@@ -105,9 +105,9 @@ func (e *envelope) add(t target) {
 	e.mailboxes = append(e.mailboxes, t)
 }
 
-// parsePath reads "FROM:<a@b> SIZE=1": the address without its brackets and without
-// a source route, then the parameters. Spaces after the colon and an address
-// without brackets are wrong, common and harmless.
+// parsePath parses "FROM:<a@b> SIZE=1": the address without brackets and source route, then the
+// parameters. It accepts spaces after the colon and an address without brackets, which are invalid
+// but common and harmless.
 func parsePath(argument, prefix string) (address string, params []string, err error) {
 	bad := &reply{501, "5.5.4", "Say " + prefix + "<address>"}
 	if len(argument) < len(prefix) || !strings.EqualFold(argument[:len(prefix)], prefix) || !utf8.ValidString(argument) {

@@ -14,21 +14,20 @@ import (
 	"time"
 )
 
-// Server receives mail. Make it with [New] and let it work with [Server.Run].
+// Server receives mail. Create it with [New] and start it with [Server.Run].
 type Server struct {
 	cfg      Config
 	listener net.Listener
-	buffered atomic.Int64  // bytes of mails in memory
-	large    chan struct{} // a place for each large mail that is being stored
+	buffered atomic.Int64  // bytes of messages in memory
+	large    chan struct{} // semaphore for storing large messages
 
 	mu       sync.Mutex
 	sessions map[*session]struct{}
 	perPeer  map[netip.Prefix]int // sessions by client
 }
 
-// New makes a server and begins to listen; connections wait until [Server.Run].
-// What is missing in cfg is an Invalid fault; an address that cannot be listened on
-// is the error of package net.
+// New creates a server and starts listening; connections wait until [Server.Run]. A missing
+// required field of cfg is an Invalid fault; a failure to listen is the error of package net.
 func New(cfg Config) (*Server, error) {
 	if err := cfg.validate(); err != nil {
 		return nil, err
@@ -45,8 +44,8 @@ func New(cfg Config) (*Server, error) {
 		large: make(chan struct{}, 1)}, nil
 }
 
-// listen listens on a TCP address or a socket. One that a crash has left behind is
-// removed, if nobody answers there.
+// listen listens on a TCP address or a socket. It removes a socket left by a crash, if nothing
+// listens on it.
 func listen(address string) (net.Listener, error) {
 	path, isSocket := strings.CutPrefix(address, "unix:")
 	if !isSocket {
@@ -66,20 +65,19 @@ func listen(address string) (net.Listener, error) {
 	if err != nil {
 		return nil, err
 	}
-	// The mail server in front runs as another user, mostly of the same group.
+	// The mail server in front runs as another user, usually in the same group.
 	return listener, os.Chmod(path, 0o660)
 }
 
 // Addr is the address that the server listens on.
 func (s *Server) Addr() net.Addr { return s.listener.Addr() }
 
-// Close stops listening. It is for a server whose Run is never called.
+// Close stops listening. It is for a server whose Run was never called.
 func (s *Server) Close() error { return s.listener.Close() }
 
-// Run receives mail until ctx ends or the listener fails. Mails whose data is being
-// received then are finished within Config.Drain; all other connections are ended
-// at once. It returns when the last one ended: the error of ctx, or of the listener.
-// A server runs once.
+// Run receives mail until ctx ends or the listener fails. It then completes messages in transfer
+// within Config.Drain and closes all other connections at once. It returns when the last one ended,
+// with the error of ctx or of the listener. A server runs only once.
 func (s *Server) Run(ctx context.Context) error {
 	work, abort := context.WithCancel(context.WithoutCancel(ctx))
 	defer abort()
@@ -121,7 +119,7 @@ func (s *Server) accept(ctx, work context.Context, running *sync.WaitGroup) erro
 		case errors.Is(err, net.ErrClosed):
 			return fmt.Errorf("smtpin: %w", err)
 		case err != nil:
-			// Such as no more file descriptors: it passes.
+			// For example no more file descriptors, which is temporary.
 			pause = min(max(2*pause, 5*time.Millisecond), time.Second)
 			s.cfg.Logger.WarnContext(ctx, "smtp: accepting a connection failed", "error", err)
 			select {
@@ -164,7 +162,7 @@ func (s *Server) remove(ss *session) {
 	s.forget(ss)
 }
 
-// forget takes a session out, under the lock.
+// forget removes a session. The caller holds the lock.
 func (s *Server) forget(ss *session) {
 	if _, known := s.sessions[ss]; !known {
 		return
@@ -175,8 +173,8 @@ func (s *Server) forget(ss *session) {
 	}
 }
 
-// makeRoom ends the session of the busiest client that has waited longest for a command,
-// under the lock: who only holds connections must not keep others out.
+// makeRoom closes the session of the busiest client that has waited longest for a command, so that
+// idle connections do not keep others out. The caller holds the lock.
 func (s *Server) makeRoom() bool {
 	var chosen *session
 	var since time.Time
@@ -201,7 +199,7 @@ func (s *Server) makeRoom() bool {
 	return true
 }
 
-// interrupt ends the sessions that are not receiving data.
+// interrupt closes the sessions that are not receiving data.
 func (s *Server) interrupt() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -218,7 +216,7 @@ func (s *Server) abortAll() {
 	}
 }
 
-// reserve takes room for n bytes of mail.
+// reserve reserves memory for n bytes of mail.
 func (s *Server) reserve(n int64) bool {
 	if s.buffered.Add(n) <= s.cfg.MaxBuffered {
 		return true

@@ -21,11 +21,11 @@ import (
 
 const (
 	bufferSize  = 32 << 10
-	maxLine     = 2048 // of a command; RFC 5321 section 4.5.3.1.4 asks for 512 and more with extensions
-	maxProblems = 20   // refused commands and recipients of one connection
+	maxLine     = 2048 // of a command; RFC 5321 section 4.5.3.1.4 requires 512, more with extensions
+	maxProblems = 20   // rejected commands and recipients per connection
 )
 
-// session is one connection. Its goroutine owns everything but what mu guards.
+// session is one connection. Its goroutine owns all fields not guarded by mu.
 type session struct {
 	srv *Server
 	r   *bufio.Reader
@@ -33,22 +33,22 @@ type session struct {
 
 	mu        sync.Mutex
 	conn      net.Conn  // raw, or TLS over it
-	receiving bool      // data; the session may finish it
+	receiving bool      // data; the session may complete it
 	draining  bool      // ends as soon as it is not receiving
-	waiting   time.Time // for a command since then; zero: it does something
+	waiting   time.Time // waiting for a command since; zero: busy
 
-	client  netip.Prefix // address or network of the peer; zero: it has none
+	client  netip.Prefix // address or network of the peer; zero: none
 	bounded bool         // by Config.MaxPerPeer
 
 	raw net.Conn
 
 	peer     string // address of the client, for Received
-	hello    string // what the client calls itself; "" until it said
-	extended bool   // it said EHLO
+	hello    string // the client's HELO or EHLO name; "" before
+	extended bool   // the client sent EHLO
 	secure   bool
 	problems int
-	since    time.Time // of the connection or its last mail
-	envelope *envelope // nil outside of a transaction
+	since    time.Time // start of the connection or its last message
+	envelope *envelope // nil outside a transaction
 }
 
 // envelope is a mail transaction (RFC 5321 section 3.3).
@@ -57,10 +57,10 @@ type envelope struct {
 	utf8       bool // SMTPUTF8
 	recipients int
 	mailboxes  []target
-	order      []int // of recipients: index of their mailbox
+	order      []int // mailbox index of each recipient
 }
 
-// target is a mailbox and by which addresses it was reached.
+// target is a mailbox and the addresses that reached it.
 type target struct {
 	mailbox   helpdesk.Mailbox
 	addresses []string
@@ -73,7 +73,7 @@ func newSession(srv *Server, conn net.Conn) *session {
 	return ss
 }
 
-// client is who connects, for counting, and whether its connections are bounded.
+// client returns the client's key for counting connections, and whether they are limited.
 func client(addr net.Addr, relays []netip.Prefix) (peer netip.Prefix, bounded bool) {
 	at, err := netip.ParseAddrPort(addr.String())
 	if err != nil {
@@ -88,7 +88,7 @@ func client(addr net.Addr, relays []netip.Prefix) (peer netip.Prefix, bounded bo
 	return peer, !slices.ContainsFunc(relays, func(p netip.Prefix) bool { return p.Contains(ip) })
 }
 
-// waits tells since when the session waits for a command, if it does.
+// waits returns since when the session has waited for a command, if it does.
 func (ss *session) waits() (since time.Time, ok bool) {
 	ss.mu.Lock()
 	defer ss.mu.Unlock()
@@ -102,7 +102,7 @@ func (ss *session) use(conn net.Conn) {
 	ss.r, ss.w = bufio.NewReaderSize(conn, bufferSize), bufio.NewWriterSize(conn, 4096)
 }
 
-// interrupt makes the session end, unless it is receiving data.
+// interrupt ends the session, unless it is receiving data.
 func (ss *session) interrupt() {
 	ss.mu.Lock()
 	defer ss.mu.Unlock()
@@ -112,7 +112,7 @@ func (ss *session) interrupt() {
 	}
 }
 
-// close ends the connection properly, abort at once.
+// close ends the connection properly; abort ends it at once.
 func (ss *session) close() {
 	ss.mu.Lock()
 	conn := ss.conn
@@ -122,7 +122,7 @@ func (ss *session) close() {
 
 func (ss *session) abort() { ss.raw.Close() }
 
-// deadline limits the next reads. It reports false when the session is to end.
+// deadline limits the next reads. It reports false if the session is to end.
 func (ss *session) deadline(at time.Time) bool {
 	ss.mu.Lock()
 	defer ss.mu.Unlock()
@@ -132,8 +132,8 @@ func (ss *session) deadline(at time.Time) bool {
 	return ss.conn.SetReadDeadline(at) == nil
 }
 
-// setReceiving begins or ends the part of a session that draining waits for. It
-// reports false when it cannot begin any more.
+// setReceiving starts or ends the part of a session that draining waits for. It reports false if
+// that can no longer start.
 func (ss *session) setReceiving(on bool) bool {
 	ss.mu.Lock()
 	defer ss.mu.Unlock()
@@ -144,7 +144,7 @@ func (ss *session) setReceiving(on bool) bool {
 	return true
 }
 
-// reply is an answer that is not 2xx.
+// reply is a reply other than 2xx.
 type reply struct {
 	code     int
 	enhanced string
@@ -155,7 +155,7 @@ func (r *reply) Error() string { return r.text }
 
 var errClosing = &reply{421, "4.3.2", "Closing the connection, try again later"}
 
-// errQuit ends a session whose last answer was given.
+// errQuit ends a session after its last reply.
 var errQuit = errors.New("smtpin: the session has ended")
 
 // run talks to the client until one of them ends it.
@@ -189,7 +189,7 @@ func (ss *session) run(ctx context.Context) {
 	}
 }
 
-// problem counts what a client does wrong.
+// problem counts an error of the client.
 func (ss *session) problem() error {
 	if ss.problems++; ss.problems < maxProblems {
 		return nil
@@ -198,8 +198,7 @@ func (ss *session) problem() error {
 	return errQuit
 }
 
-// command reads one line. Answers to commands that came in one go are sent in one
-// go (RFC 2920).
+// command reads one line. Replies to pipelined commands are sent together (RFC 2920).
 func (ss *session) command() (string, error) {
 	if !ss.lineWaits() {
 		if err := ss.flush(); err != nil {
@@ -234,13 +233,13 @@ func (ss *session) wait(on bool) {
 	}
 }
 
-// lineWaits reports whether a whole line was received already.
+// lineWaits reports whether a complete line is already buffered.
 func (ss *session) lineWaits() bool {
 	waiting, _ := ss.r.Peek(ss.r.Buffered())
 	return bytes.IndexByte(waiting, '\n') >= 0
 }
 
-// say answers with one line. What cannot be written shows at the next flush.
+// say writes a one-line reply. A write error appears at the next flush.
 func (ss *session) say(code int, enhanced, text string) {
 	if enhanced != "" {
 		text = enhanced + " " + text
@@ -258,7 +257,7 @@ func (ss *session) flush() error {
 	return ss.w.Flush()
 }
 
-// handle does one command. Its error is a reply, errQuit or one of the network.
+// handle executes one command. Its error is a reply, errQuit or a network error.
 func (ss *session) handle(ctx context.Context, line string) error {
 	verb, argument, _ := strings.Cut(line, " ")
 	argument = strings.TrimSpace(argument)
@@ -323,7 +322,7 @@ func (ss *session) greet(extended bool, name string) error {
 	return nil
 }
 
-// startTLS goes over to TLS and forgets what was said before (RFC 3207 section 4.2).
+// startTLS switches to TLS and resets the session (RFC 3207 section 4.2).
 func (ss *session) startTLS(argument string) error {
 	switch {
 	case ss.srv.cfg.TLS == nil || ss.secure:
@@ -331,8 +330,7 @@ func (ss *session) startTLS(argument string) error {
 	case argument != "":
 		return &reply{501, "5.5.4", "STARTTLS has no argument"}
 	case ss.r.Buffered() > 0:
-		// What came in the clear must not be taken for what comes encrypted
-		// (CVE-2011-0411).
+		// Input received in clear must not be treated as encrypted (CVE-2011-0411).
 		ss.say(554, "5.5.1", "Nothing may follow STARTTLS")
 		return errQuit
 	}

@@ -7,11 +7,12 @@ import (
 	"os"
 )
 
-// inMemory is how much of a mail that comes in is kept in memory; what has more is kept in a file. Slow clients that
-// send much would take the memory otherwise, and each mail needs room again when it is stored.
+// inMemory is how much of an incoming message is kept in memory; a larger one is kept in a file.
+// Otherwise slow clients with large messages would use up the memory, which is needed again for
+// storing.
 const inMemory = 1 << 20
 
-// spool is a file without a name, where the system has such.
+// spool is a file, unnamed where the system supports that.
 type spool struct {
 	*bufio.Writer
 	file    *os.File
@@ -23,11 +24,11 @@ func newSpool(dir string) (*spool, error) {
 	if err != nil {
 		return nil, err
 	}
-	unnamed := os.Remove(file.Name()) == nil // a process that dies leaves nothing
+	unnamed := os.Remove(file.Name()) == nil // a crash leaves nothing behind
 	return &spool{Writer: bufio.NewWriterSize(file, bufferSize), file: file, unnamed: unnamed}, nil
 }
 
-// join reads all of it, behind room for so many bytes more.
+// join reads the whole file, after room for more bytes.
 func (s *spool) join(room int) ([]byte, error) {
 	if err := s.Flush(); err != nil {
 		return nil, err
@@ -45,7 +46,7 @@ func (s *spool) join(room int) ([]byte, error) {
 }
 
 func (s *spool) remove() {
-	_ = s.file.Close() // nobody wants it any more
+	_ = s.file.Close() // no longer needed
 	if !s.unnamed {
 		_ = os.Remove(s.file.Name())
 	}

@@ -8,8 +8,9 @@ import (
 	"github.com/emersion/go-sasl"
 )
 
-// Authorize runs connect with an access token, and with a new one if the server refuses the first: a token can end before
-// its time. Without Token it runs connect once, with "". Errors are connect's, or a *StepError of [StepToken].
+// Authorize calls connect with an access token, and with a new one if the server rejects the first,
+// since a token can become invalid early. Without Token it calls connect once, with "". Errors are
+// connect's, or a *StepError of [StepToken].
 func (s *Server) Authorize(ctx context.Context, protocol string, connect func(token string) error) error {
 	if s.Token == nil {
 		return connect("")
@@ -30,8 +31,8 @@ func (s *Server) Authorize(ctx context.Context, protocol string, connect func(to
 	}
 }
 
-// Bearer is the client's side of a login with an access token: OAUTHBEARER (RFC 7628) where the server has it, else
-// XOAUTH2, which came before it and is all that some have.
+// Bearer returns the client side of a login with an access token: OAUTHBEARER (RFC 7628) if the
+// server supports it, else the older XOAUTH2.
 func (s *Server) Bearer(token string, standard bool) sasl.Client {
 	if standard {
 		return &bearer{mechanism: sasl.OAuthBearer, first: fmt.Sprintf(
@@ -40,11 +41,12 @@ func (s *Server) Bearer(token string, standard bool) sasl.Client {
 	return &bearer{mechanism: XOAuth2, first: fmt.Sprintf("user=%s\x01auth=Bearer %s\x01\x01", s.Username, token)}
 }
 
-// XOAuth2 is the name of a mechanism that go-sasl does not have.
+// XOAuth2 is the name of a mechanism that go-sasl lacks.
 const XOAuth2 = "XOAUTH2"
 
-// bearer sends its first response. A refusal comes as a challenge, with the reason; what is answered makes the server end
-// the exchange in its own words (RFC 7628, section 3.2.3). XOAUTH2 wants an empty line there and takes anything.
+// bearer sends an initial response. A rejection arrives as a challenge with the reason; the reply
+// to it makes the server end the exchange with its own error (RFC 7628, section 3.2.3). XOAUTH2
+// expects an empty line but accepts anything.
 type bearer struct{ mechanism, first string }
 
 // Start implements sasl.Client.
@@ -55,7 +57,7 @@ func (b *bearer) Start() (mechanism string, response []byte, err error) {
 // Next implements sasl.Client.
 func (b *bearer) Next([]byte) ([]byte, error) { return []byte{1}, nil }
 
-// gs2 escapes a name as GS2 has it (RFC 5801, section 4).
+// gs2 escapes a name for GS2 (RFC 5801, section 4).
 func gs2(name string) string {
 	var escaped []byte
 	for i := range len(name) {

@@ -11,38 +11,39 @@ import (
 	"time"
 )
 
-// slowest is the number of bytes per second below which a mail is taken to hang.
+// slowest is the bytes per second below which a transfer counts as stalled.
 const slowest = 16 << 10
 
-// Conn gives each step of a connection a deadline and a limit of bytes. Client libraries set deadlines of their own, but
-// none while they wait for an answer to begin; those for reading are ignored here.
+// Conn gives each step of a connection a deadline and a byte limit. Client libraries set their own
+// deadlines, but none while they wait for a reply to begin; their read deadlines are ignored here.
 type Conn struct {
 	net.Conn
 	Protocol string        // for the errors
 	Timeout  time.Duration // longest silence within a step
-	// Explain turns an error of a step into one that says why; cause is what the connection knows about its own end, nil
-	// if it has not ended. See [Explain].
+	// Explain turns an error of a step into one with the reason; cause is the reason for which the
+	// connection itself ended, nil if it has not. See [Explain].
 	Explain func(err, cause error) error
 
 	mu    sync.Mutex
 	armed bool
 	quiet time.Duration // longest silence within the step
-	until time.Time     // end of the step, however busy
-	left  int64         // bytes that may still come
+	until time.Time     // deadline of the step, however active
+	left  int64         // remaining byte limit
 	cause error         // why reading ended
 }
 
-// idleBytes is what a server may say between two steps.
+// idleBytes is how much a server may send between two steps.
 const idleBytes = 1 << 20
 
-// Step does one thing with the connection: it ends with ctx, after Timeout of silence, after Timeout and the time that
-// expect bytes take at the slowest, or when the server sends more than limit bytes. After any error but a refusal the
-// connection is of no more use, and closed. Errors are *StepError, or ctx's.
+// Step runs one step of the dialogue. It ends with ctx, after Timeout of silence, after Timeout
+// plus the time that expect bytes take at the slowest rate, or when the server sends more than
+// limit bytes. Any error other than a rejection closes the connection. Errors are *StepError, or
+// ctx's.
 func (c *Conn) Step(ctx context.Context, name string, limit, expect int64, do func() error) error {
 	return c.StepWithin(ctx, c.Timeout, name, limit, expect, do)
 }
 
-// StepWithin is Step with another longest silence.
+// StepWithin is Step with a different limit of silence.
 func (c *Conn) StepWithin(ctx context.Context, quiet time.Duration, name string, limit, expect int64, do func() error) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -67,8 +68,9 @@ func (c *Conn) StepWithin(ctx context.Context, quiet time.Duration, name string,
 	return &StepError{Protocol: c.Protocol, Step: name, Err: err}
 }
 
-// ReadLine reads up to the end of a line, byte by byte, and returns it without. What follows a server's consent to TLS
-// belongs to the handshake: nothing that was slipped in before must be taken for a part of the secured dialogue.
+// ReadLine reads up to the end of a line, byte by byte, and returns the line without it. Bytes
+// after a server's consent to TLS belong to the handshake: injected plaintext must not become part
+// of the secured dialogue.
 func ReadLine(conn net.Conn) (string, error) {
 	line := make([]byte, 0, 128)
 	for b := make([]byte, 1); ; {
@@ -84,7 +86,7 @@ func ReadLine(conn net.Conn) (string, error) {
 	}
 }
 
-// begin starts a step that may be silent for quiet, last for whole and receive limit bytes.
+// begin starts a step with a limit of silence, a total time and a byte limit.
 func (c *Conn) begin(quiet, whole time.Duration, limit int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -92,7 +94,7 @@ func (c *Conn) begin(quiet, whole time.Duration, limit int64) {
 	c.extend()
 }
 
-// end ends a step: the connection may be silent for as long as it likes.
+// end ends a step. Between steps, silence is unlimited.
 func (c *Conn) end() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -143,7 +145,7 @@ func (c *Conn) SetReadDeadline(time.Time) error { return nil }
 // SetDeadline implements net.Conn, for writing only.
 func (c *Conn) SetDeadline(t time.Time) error { return c.SetWriteDeadline(t) }
 
-// Fail closes the connection for a reason.
+// Fail closes the connection with a reason.
 func (c *Conn) Fail(cause error) {
 	c.mu.Lock()
 	if c.cause == nil {
@@ -153,7 +155,7 @@ func (c *Conn) Fail(cause error) {
 	_ = c.Conn.Close()
 }
 
-// Why returns the reason for which reading ended, nil if it was not the connection that ended it.
+// Why returns the reason for which reading ended, nil if the connection did not cause it.
 func (c *Conn) Why() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -1,4 +1,4 @@
-// Package wire is what the protocols share by which mail is fetched: how a server is reached and secured, the deadline
-// and the limit of bytes of every step, the errors that name the step, and how long to wait after one. Packages imap and
-// pop3 build on it; it knows neither of them, and no help desk.
+// Package wire contains what the protocols for fetching mail share: connecting to a server
+// securely, the deadline and byte limit of every step, errors that name the step, and backoff.
+// Packages imap and pop3 build on it. It depends neither on them nor on the help desk.
 package wire

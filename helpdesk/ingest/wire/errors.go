@@ -12,22 +12,22 @@ import (
 	"strings"
 )
 
-// The steps that every protocol has; see [StepError].
+// The steps of every protocol; see [StepError].
 const (
 	StepResolve  = "resolve"  // the host's name
 	StepConnect  = "connect"  // TCP, or Server.Dial
 	StepTLS      = "tls"      // handshake and certificate
 	StepSTARTTLS = "starttls" // the command, before the handshake
-	StepGreeting = "greeting" // the server's first line, and what it is capable of
+	StepGreeting = "greeting" // the server's first line and capabilities
 	StepToken    = "token"    // Server.Token
 	StepLogin    = "login"
 )
 
-// StepError tells which step failed, and why. Its text may quote the server: it is for the mailbox's administrator,
-// not for a log.
+// StepError is an error with the step that failed. Its text may quote the server: it is for the
+// mailbox's administrator, not for a log.
 type StepError struct {
 	Protocol string // imap or pop3
-	Step     string // one of the Step constants, with the folder's name where it is about a folder
+	Step     string // one of the Step constants, with the folder's name if the step is about a folder
 	Err      error
 }
 
@@ -37,12 +37,12 @@ func (e *StepError) Error() string { return e.Protocol + ": " + e.Step + ": " + 
 // Unwrap returns the reason.
 func (e *StepError) Unwrap() error { return e.Err }
 
-// ReplyError is a refusal by the server (RFC 9051, section 7.1; RFC 1939, section 3).
+// ReplyError is a rejection by the server (RFC 9051, section 7.1; RFC 1939, section 3).
 type ReplyError struct {
 	Status    string // NO, BAD or BYE; -ERR
 	Code      string // response code such as AUTHENTICATIONFAILED; may be empty
-	Text      string // what the server says, in its own words
-	Temporary bool   // the code says that it may pass
+	Text      string // the server's own text
+	Temporary bool   // the code indicates a temporary failure
 }
 
 // Error implements error.
@@ -57,31 +57,32 @@ func (e *ReplyError) Error() string {
 	return text
 }
 
-// Reasons of a [StepError], to be found with errors.Is.
+// Reasons of a [StepError], for errors.Is.
 var (
-	// ErrLoginDisabled: the server takes no password on this connection; most want TLS first.
+	// ErrLoginDisabled: the server accepts no password on this connection; most require TLS first.
 	ErrLoginDisabled = errors.New("the server takes no password on this connection: it wants TLS or another kind of login")
-	// ErrReauth: no access token is to be had before somebody grants access again.
+	// ErrReauth: no access token is available until someone grants access again.
 	ErrReauth = errors.New("access was withdrawn or has expired: it must be granted again")
-	// ErrTimeout: the server was silent for longer than the step may take.
+	// ErrTimeout: the server was silent for longer than the step allows.
 	ErrTimeout = errors.New("the server did not answer in time")
 	// ErrClosed: the server closed the connection.
 	ErrClosed = errors.New("the server closed the connection")
-	// ErrTooMuch: the server sent more than the step can need.
+	// ErrTooMuch: the server sent more than the step allows.
 	ErrTooMuch = errors.New("the server sent far more than was asked for")
-	// ErrProtocol: the server's answer was not understood.
+	// ErrProtocol: the server's reply was not understood.
 	ErrProtocol = errors.New("the server's answer was not understood")
-	// ErrNotSent: the server lists the mail, and does not send it.
+	// ErrNotSent: the server lists the message but does not send it.
 	ErrNotSent = errors.New("the server lists the mail but does not send it")
-	// ErrGone: the mail is no longer in the folder, or the folder is another one of the same name.
+	// ErrGone: the message is no longer in the folder, or the folder was replaced by another one of
+	// the same name.
 	ErrGone = errors.New("the mail is no longer there")
 )
 
 var own = []error{ErrLoginDisabled, ErrReauth, ErrTimeout, ErrClosed, ErrTooMuch, ErrProtocol, ErrNotSent, ErrGone,
 	context.Canceled, context.DeadlineExceeded}
 
-// Explain turns an error of reading or writing into one of the above. cause is what the connection knows about its own
-// end: libraries keep only the text of that.
+// Explain converts a read or write error to one of the above. cause is the reason for which the
+// connection itself ended; libraries keep only its text.
 func Explain(err, cause error) error {
 	switch {
 	case isOwn(err), errors.As(err, new(*ReplyError)), IsTLS(err):
@@ -108,7 +109,7 @@ func isOwn(err error) bool {
 	return false
 }
 
-// IsTLS tells whether the handshake failed or a certificate was refused.
+// IsTLS reports whether the handshake failed or a certificate was rejected.
 func IsTLS(err error) bool {
 	var (
 		verify    *tls.CertificateVerificationError
@@ -121,7 +122,7 @@ func IsTLS(err error) bool {
 		errors.As(err, &authority) || errors.As(err, &hostname)
 }
 
-// Short is the first line of s, at most 200 bytes of it, in valid UTF-8.
+// Short returns the first line of s, at most 200 bytes, in valid UTF-8.
 func Short(s string) string {
 	s, _, _ = strings.Cut(s, "\n")
 	if len(s) > 200 {
@@ -130,13 +131,13 @@ func Short(s string) string {
 	return strings.ToValidUTF8(s, "\uFFFD")
 }
 
-// Refused tells whether the server will not have this login, rather than not now.
+// Refused reports whether the server rejects this login permanently.
 func Refused(err error) bool {
 	return NeedsReauth(err) || errors.Is(err, ErrLoginDisabled)
 }
 
-// NeedsReauth tells whether the password or the grant behind the access token is no good any more: nothing but another
-// one will help.
+// NeedsReauth reports whether the password, or the grant behind the access token, is invalid and
+// must be replaced.
 func NeedsReauth(err error) bool {
 	if errors.Is(err, ErrReauth) {
 		return true
@@ -146,7 +147,7 @@ func NeedsReauth(err error) bool {
 	return errors.As(err, &step) && step.Step == StepLogin && errors.As(err, &reply) && !reply.Temporary
 }
 
-// Reason is err without anything that the server or a mail could have put into it, for a log.
+// Reason returns err without text from the server or a message, for a log.
 func Reason(err error, known ...error) (step, why string) {
 	var stepErr *StepError
 	if errors.As(err, &stepErr) {

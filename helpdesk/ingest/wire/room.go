@@ -6,24 +6,24 @@ import (
 	"golang.org/x/sync/semaphore"
 )
 
-// Room bounds the mail that several sources hold in memory together. nil bounds nothing.
+// Room limits the mail that several sources together hold in memory. nil means no limit.
 type Room struct {
 	size int64
 	sem  *semaphore.Weighted
 }
 
-// NewRoom makes room for a number of bytes. A larger mail has it alone.
+// NewRoom returns a room for a number of bytes. A larger message occupies it alone.
 func NewRoom(bytes int64) *Room { return &Room{bytes, semaphore.NewWeighted(bytes)} }
 
-// small is what a fetch may bring that takes no room: new mail, which is small as a rule, does not wait for large mails
-// on slow servers.
+// small is the size up to which a fetch is not counted, so that new mail, which is usually small,
+// does not wait for large messages on slow servers.
 const small = 1 << 20
 
-// Hold is the part of a room that one source has. Its zero value has none.
+// Hold is one source's share of a room. Its zero value holds nothing.
 type Hold struct{ bytes int64 }
 
-// Grow takes room for what is about to be fetched. Where there is none at once, deliver hands over what the source has
-// fetched before, and Grow waits with empty hands, so that no two sources wait for each other.
+// Grow reserves room for the next fetch. If there is none at once, it calls deliver to pass on what
+// the source holds, and waits while holding nothing, which prevents deadlocks between sources.
 func (h *Hold) Grow(ctx context.Context, r *Room, bytes int64, deliver func(context.Context) error) error {
 	if r == nil || bytes <= small {
 		return nil
@@ -42,7 +42,7 @@ func (h *Hold) Grow(ctx context.Context, r *Room, bytes int64, deliver func(cont
 	return nil
 }
 
-// Free gives back all that is held.
+// Free releases everything held.
 func (h *Hold) Free(r *Room) {
 	if h.bytes > 0 {
 		r.sem.Release(h.bytes)

@@ -23,32 +23,32 @@ const (
 	EncryptionNone = "NONE" // no encryption at all
 )
 
-// Server says where the mail is, and how to get in. The zero value of a field is its default, where one is named.
+// Server is a mail server's address and credentials. Zero fields have their defaults, where given.
 type Server struct {
 	Host     string // name or address of the server; required
 	Port     int    // default: the protocol's
 	Username string // required
 	Password string // never logged
 
-	// Token returns an access token (RFC 6749, section 1.4) that is used in place of Password; renew asks for a new one,
-	// because the server has refused the last. An error that is [ErrReauth] says that none is to be had before somebody
-	// grants access again. Default: Password is used.
+	// Token returns an access token (RFC 6749, section 1.4) to use instead of Password; renew
+	// requests a new one, because the server rejected the last. An [ErrReauth] error means that
+	// none is available until someone grants access again. Default: Password is used.
 	Token func(ctx context.Context, renew bool) (string, error)
 
 	Encryption          string         // TLS, SSL or NONE; default SSL
 	ValidateCertificate bool           // false accepts any certificate
-	RootCAs             *x509.CertPool // of certificates that are validated; default: the system's
+	RootCAs             *x509.CertPool // for validating certificates; default: the system's
 
-	// Dial makes the connection; the place for a policy about private addresses. Default: a [net.Dialer].
+	// Dial opens the connection; it can restrict private addresses. Default: a [net.Dialer].
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 
 	StepTimeout time.Duration // longest silence of the server during one step; default 60 s
 
-	// Room for the mail that is fetched, until it is taken: together with other sources. Default: as much as there is.
+	// Room limits fetched mail in memory, together with other sources. Default: no limit.
 	Room *Room
 }
 
-// WithDefaults fills in the fields that are zero. The ports are those of the protocol, with TLS from the first byte and
+// WithDefaults sets the fields that are zero. The ports are the protocol's, with implicit TLS and
 // without.
 func (s Server) WithDefaults(sslPort, port int) Server {
 	Default(&s.Encryption, EncryptionSSL)
@@ -71,7 +71,7 @@ func Default[T comparable](field *T, value T) {
 	}
 }
 
-// Problems are all that is wrong with a server that has its defaults, each beginning with the protocol's name.
+// Problems returns all problems of a server with defaults, each beginning with the protocol's name.
 func (s Server) Problems(protocol string) []error {
 	var problems []error
 	check := func(ok bool, format string, args ...any) {
@@ -89,22 +89,24 @@ func (s Server) Problems(protocol string) []error {
 	return problems
 }
 
-// Clean tells whether s is UTF-8 without control characters, and so cannot break out of a command.
+// Clean reports whether s is UTF-8 without control characters, so that it cannot break out of a
+// command.
 func Clean(s string) bool {
 	return utf8.ValidString(s) && !strings.ContainsFunc(s, unicode.IsControl)
 }
 
-// Link is a connection to a server as a protocol uses it.
+// Link is a protocol's connection to a server.
 type Link struct {
-	*Conn          // as it is on the network, for its steps
+	*Conn          // the network connection, for its steps
 	Plain net.Conn // decrypted
 }
 
-// connectBytes is what a server may say before the dialogue begins.
+// connectBytes is how much a server may send before the dialogue begins.
 const connectBytes = 1 << 20
 
-// Connect dials and secures the connection as Encryption says. startTLS asks a server on a plain connection for TLS; it
-// must not read a byte beyond the server's consent. explain is [Conn].Explain. Errors are *StepError, or ctx's.
+// Connect dials and secures the connection according to Encryption. startTLS requests TLS on a
+// plain connection; it must not read beyond the server's consent. explain is [Conn].Explain. Errors
+// are *StepError, or ctx's.
 func (s *Server) Connect(ctx context.Context, protocol string, explain func(err, cause error) error,
 	startTLS func(net.Conn) error) (*Link, error) {
 	dialCtx, cancel := context.WithTimeout(ctx, s.StepTimeout)
@@ -126,7 +128,7 @@ func (s *Server) Connect(ctx context.Context, protocol string, explain func(err,
 	secured := tls.Client(conn, &tls.Config{
 		ServerName:         s.Host,
 		RootCAs:            s.RootCAs,
-		InsecureSkipVerify: !s.ValidateCertificate, // the mailbox's own choice
+		InsecureSkipVerify: !s.ValidateCertificate, // the mailbox's own setting
 		MinVersion:         tls.VersionTLS12,
 	})
 	if err := conn.Step(ctx, StepTLS, connectBytes, 0, func() error { return secured.HandshakeContext(ctx) }); err != nil {
@@ -145,13 +147,13 @@ func dialError(ctx context.Context, protocol string, err error) error {
 	if errors.As(err, &resolve) {
 		step = StepResolve
 	}
-	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, os.ErrDeadlineExceeded) { // whichever the network noticed
+	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, os.ErrDeadlineExceeded) { // whichever the network reports
 		err = ErrTimeout
 	}
 	return &StepError{Protocol: protocol, Step: step, Err: Outward(err)}
 }
 
-// Outward is an error of the network without what it says about ours: the addresses of this machine and of its resolver.
+// Outward returns a network error without the addresses of this machine and its resolver.
 func Outward(err error) error {
 	var lookup *net.DNSError
 	if errors.As(err, &lookup) {

@@ -2,11 +2,11 @@ package wire
 
 import "time"
 
-// Status tells how fetching from a server goes.
+// Status is the state of fetching from a server.
 type Status struct {
 	Connected   bool
-	LastSuccess time.Time // when all mail that was there had been fetched
-	LastError   error     // a *StepError mostly; nil after a success
+	LastSuccess time.Time // when all available mail had been fetched
+	LastError   error     // usually a *StepError; nil after a success
 	LastErrorAt time.Time
-	NextTry     time.Time // after a failure; zero while there is none
+	NextTry     time.Time // after a failure; otherwise zero
 }

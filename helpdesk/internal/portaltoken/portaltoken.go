@@ -1,5 +1,5 @@
-// Package portaltoken reads the JSON Web Tokens (RFC 7519) by which an application
-// says which customer it lets in. It knows the format and no help desk.
+// Package portaltoken verifies the JSON Web Tokens (RFC 7519) with which an application signs in
+// its customers. It handles the format and does not depend on the help desk.
 package portaltoken
 
 import (
@@ -21,11 +21,11 @@ const (
 )
 
 const (
-	// MaxLife is how long a token may live.
+	// MaxLife is the maximum lifetime of a token.
 	MaxLife = time.Hour
-	// Leeway is how far the clocks of two machines may be apart.
+	// Leeway is the tolerated difference between the clocks of two machines.
 	Leeway = 30 * time.Second
-	// maxToken is how many bytes a token may have.
+	// maxToken is the maximum size of a token in bytes.
 	maxToken = 8 << 10
 )
 
@@ -36,13 +36,13 @@ type Key struct {
 	Secret    []byte            // of HS256
 }
 
-// Claims are what a token says.
+// Claims are a token's claims.
 type Claims struct {
 	Email string
 	Name  string
 }
 
-// Problem is why a token is not taken: a sentence that may be shown.
+// Problem is the reason why a token is rejected: a sentence that may be shown.
 type Problem string
 
 func (p Problem) Error() string { return string(p) }
@@ -52,7 +52,7 @@ const (
 	ErrMalformed Problem = "The portal token is no JWT that can be read."
 	ErrCritical  Problem = "The portal token has a crit header: none is understood."
 	ErrAlgorithm Problem = "The alg of the portal token is not that of its key."
-	ErrSignature Problem = "The signature of the portal token is not right."
+	ErrSignature Problem = "The portal token's signature is invalid."
 	ErrAudience  Problem = "The aud of the portal token is not this account: it must be account:<id>."
 	ErrExpired   Problem = "The portal token has expired."
 	ErrTooEarly  Problem = "The portal token is not valid yet."
@@ -60,8 +60,8 @@ const (
 	ErrEmail     Problem = "The portal token needs an email."
 )
 
-// Looks reports whether a bearer token is meant as a JWT: three parts, of which the
-// first begins as a JSON object in base64url does.
+// Looks reports whether a bearer token looks like a JWT: three parts, the first of which begins
+// like a JSON object in base64url.
 func Looks(token string) bool {
 	return strings.HasPrefix(token, "ey") && strings.Count(token, ".") == 2
 }
@@ -72,7 +72,7 @@ type claims struct {
 	Name  string `json:"name"`
 }
 
-// KeyID returns the kid of a token whose signature is not looked at, "" for none.
+// KeyID returns a token's kid without verifying its signature, "" for none.
 func KeyID(token string) (string, error) {
 	parsed, err := unverified(token)
 	if err != nil {
@@ -90,14 +90,14 @@ func unverified(token string) (*jwt.Token, error) {
 	if parsed == nil || err != nil && parsed.Header == nil {
 		return nil, ErrMalformed
 	}
-	if err != nil && !errors.Is(err, jwt.ErrTokenUnverifiable) { // that is an alg which nobody knows
+	if err != nil && !errors.Is(err, jwt.ErrTokenUnverifiable) { // an unknown alg
 		return nil, ErrMalformed
 	}
 	return parsed, nil
 }
 
-// Verify returns what a token says when a key signed it for an audience and it is
-// valid now. The error is a [Problem].
+// Verify returns a token's claims if a key signed it for an audience and it is valid now. The error
+// is a [Problem].
 func Verify(token string, key Key, audience string, now time.Time) (Claims, error) {
 	parsed, err := unverified(token)
 	if err != nil {
@@ -154,8 +154,8 @@ func problemOf(err error, c claims) Problem {
 	return ErrMalformed
 }
 
-// ParsePublicKey reads an Ed25519 public key: PEM, or the raw 32 bytes in base64, as
-// the x of a JSON Web Key is. The problem is shown after a field's name.
+// ParsePublicKey parses an Ed25519 public key: PEM, or the raw 32 bytes in base64, like x in a JSON
+// Web Key. The problem is worded to follow a field's name.
 func ParsePublicKey(text string) (key ed25519.PublicKey, problem string) {
 	const wanted = "must be an Ed25519 public key, in PEM or its 32 bytes in base64"
 	if strings.Contains(text, "PRIVATE KEY") {

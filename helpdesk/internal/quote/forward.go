@@ -7,11 +7,11 @@ import (
 	"time"
 )
 
-// Address is a mail address with its display name.
+// Address is an email address with its display name.
 type Address struct{ Name, Email string }
 
-// Header is what mailers write above a mail that they pass on. What they left out, or
-// what cannot be read, is zero.
+// Header contains the header fields that mailers write above a forwarded message. Missing or
+// unreadable ones are zero.
 type Header struct {
 	From            Address
 	ReplyTo, To, Cc []Address
@@ -20,17 +20,16 @@ type Header struct {
 	Zoned           bool // Date is that time; else it is the time on the clock of who passed the mail on, as if in UTC
 }
 
-// Forward is a mail that a message passes on.
+// Forward is a message forwarded by another one.
 type Forward struct {
 	Start  int // line of what introduces it
 	Text   int // line that its own text begins with; the number of lines when there is none
 	Header Header
 }
 
-// FindForward looks for the mail that a message passes on; of several inside each other
-// it is the outermost. A header as that of a quote says nothing of whether the message
-// answers the mail below or passes it on: then its subject does. A message that quotes
-// something before passes nothing on.
+// FindForward finds the message that a message forwards, the outermost of nested ones. A quoted
+// header alone does not show whether the message replies to the one below or forwards it; the
+// subject decides. A message with a quote before it forwards nothing.
 func FindForward(lines []Line, subject string) (Forward, bool) {
 	s := scan{lines: lines, msg: Message{Reply: true}, kinds: make([]Kind, len(lines)), tries: maxTries}
 	s.next, s.field = make([]int, len(lines)), make([]role, len(lines))
@@ -258,8 +257,8 @@ func forwardSubject(subject, fromName string) bool {
 	return found != nil && (!strings.EqualFold(found[1], "vs") || fromName == "fra")
 }
 
-// ForwardSubject reports whether a subject says that a mail is passed on, and returns
-// what it is without that.
+// ForwardSubject reports whether a subject marks a forward, and returns the subject without the
+// mark.
 func ForwardSubject(subject string) (rest string, ok bool) {
 	at := forwardPrefix.FindStringIndex(subject)
 	if at == nil {

@@ -1,5 +1,5 @@
-// Package quote tells what somebody wrote from the mail that is quoted below it. It
-// works on lines, which callers make of plain text or of HTML.
+// Package quote separates what an author wrote from the messages quoted below it. It works on
+// lines, which callers make from plain text or HTML.
 package quote
 
 import (
@@ -11,10 +11,10 @@ import (
 
 // Line is one line of a message as a reader sees it.
 type Line struct {
-	Text   string // without the signs or elements that quote it
+	Text   string // without quote signs and elements
 	Quoted Quoted
-	// Box numbers the element that holds the line and that mailers put around a quote
-	// and its introduction; 0: none. Lines that follow a quote inside of one have none.
+	// Box numbers the element, used by mailers around a quote and its introduction, that contains
+	// the line; 0: none. Lines after a quote inside of one have none.
 	Box int
 	// Intro: the line stands in an element that mailers put around an introduction.
 	Intro bool
@@ -24,7 +24,7 @@ type Line struct {
 	Rule  bool // it is a horizontal rule and has no text
 }
 
-// Quoted says whether a line is quoted.
+// Quoted is the way in which a line is quoted.
 type Quoted int
 
 // How a line may be quoted.
@@ -34,14 +34,14 @@ const (
 	Yes
 )
 
-// Message is what is known of the message beside its lines.
+// Message is what is known about the message besides its lines.
 type Message struct {
-	// Reply: it answers another one. In one that does not, a block of "From:", "Sent:"
-	// is as likely to be a form that somebody filled in.
+	// Reply: the message is a reply. Otherwise a block of "From:", "Sent:" may as well be a form
+	// that somebody filled in.
 	Reply bool
 }
 
-// Kind is what a line is.
+// Kind is the kind of a line.
 type Kind byte
 
 // The kinds of lines.
@@ -51,7 +51,7 @@ const (
 	Old        // it is quoted
 )
 
-// Result is what [Find] found.
+// Result is the result of [Find].
 type Result struct {
 	// From and To are the quoted tail, with what introduces it: lines From to To-1. A
 	// signature may follow. Both are 0 when there is none, or nothing else.
@@ -59,9 +59,9 @@ type Result struct {
 	Kinds    []Kind // of each line
 }
 
-// Find looks for the quoted tail of a message. What is new is never in it: lines
-// between and below quotes are new unless their quote ends with the message, as the
-// one does that a line such as "-----Original Message-----" begins.
+// Find finds the quoted tail of a message. New text is never in it: lines between and below quotes
+// are new unless their quote extends to the end of the message, as after a line such as
+// "-----Original Message-----".
 func Find(lines []Line, m Message) Result {
 	s := scan{lines: lines, msg: m, kinds: make([]Kind, len(lines)), tries: maxTries}
 	s.prepare()
@@ -86,8 +86,8 @@ func Find(lines []Line, m Message) Result {
 }
 
 const (
-	maxTries = 300  // lines that are looked at closely, so that hostile texts cost no more than long ones
-	maxLine  = 1000 // bytes of a line that are looked at
+	maxTries = 300  // lines examined closely, which bounds the cost of hostile texts
+	maxLine  = 1000 // bytes of a line that are examined
 )
 
 type scan struct {
@@ -131,7 +131,7 @@ func (s *scan) prepare() {
 	}
 }
 
-// normal makes the lines of all mailers alike: no marks of direction, no space but " ".
+// normal normalises the lines of different mailers: no direction marks, and only " " as space.
 func normal(s string) string {
 	if len(s) > maxLine {
 		s = s[:maxLine]

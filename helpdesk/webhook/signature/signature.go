@@ -1,5 +1,5 @@
-// Package signature signs webhooks, and verifies them where they are received, as Standard Webhooks has it. It needs the
-// standard library only.
+// Package signature signs webhooks, and verifies them at the receiver, as Standard Webhooks
+// specifies. It needs only the standard library.
 package signature
 
 import (
@@ -16,18 +16,18 @@ import (
 // SecretPrefix begins every secret.
 const SecretPrefix = "whsec_"
 
-// The headers of a request, of which each try has its own timestamp.
+// The headers of a request. Each attempt has its own timestamp.
 const (
 	HeaderID        = "webhook-id"
 	HeaderTimestamp = "webhook-timestamp" // seconds since 1970
 	HeaderSignature = "webhook-signature"
 )
 
-// tolerance is how far the clocks of sender and receiver may be apart.
+// tolerance is the allowed difference between the clocks of sender and receiver.
 const tolerance = 5 * time.Minute
 
-// Sign returns the webhook-signature of a request: one for each key, separated by
-// spaces, as Standard Webhooks has it for keys that are rotated.
+// Sign returns the webhook-signature header of a request: one signature per key, separated by
+// spaces, as Standard Webhooks specifies for key rotation.
 func Sign(id string, at time.Time, body []byte, keys ...[]byte) string {
 	signatures := make([]string, len(keys))
 	for i, key := range keys {
@@ -39,16 +39,16 @@ func Sign(id string, at time.Time, body []byte, keys ...[]byte) string {
 	return strings.Join(signatures, " ")
 }
 
-// Why [Verify] refuses a request.
+// Reasons for which [Verify] rejects a request.
 var (
 	ErrHeader    = errors.New("webhook: a header is missing or not right")
 	ErrTimestamp = errors.New("webhook: the timestamp is more than 5 minutes off")
 	ErrSignature = errors.New("webhook: no signature is right")
 )
 
-// Verify is for receivers: it returns nil when a request was signed with the secret
-// (whsec_...) within five minutes of now. The body is that of the request, byte for
-// byte. An event may come again: its webhook-id says so.
+// Verify is for receivers: it returns nil if a request was signed with the secret (whsec_...)
+// within five minutes of now. The body must be the exact request body. Events may be delivered
+// twice; their webhook-id identifies them.
 func Verify(secret string, header http.Header, body []byte, now time.Time) error {
 	text, ok := strings.CutPrefix(secret, SecretPrefix)
 	key, err := base64.StdEncoding.DecodeString(text)

@@ -1,5 +1,5 @@
-// Package both opens databases of SQLite or PostgreSQL for package bunstore, whichever an address names. It links the
-// drivers of both.
+// Package both opens SQLite and PostgreSQL databases for package bunstore, depending on the
+// address. It links both drivers.
 package both
 
 import (
@@ -12,9 +12,9 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// Open opens a database: "sqlite:path/to/file.db", "sqlite::memory:" for one that ends with the DB, or a "postgres://"
-// URL as libpq takes it. It migrates nothing, see [bunstore.DB.Migrate]. An unknown form is an Invalid fault, a database
-// that does not answer an Unavailable one.
+// Open opens a database: "sqlite:path/to/file.db", "sqlite::memory:" for one that ends with the DB,
+// or a "postgres://" URL as in libpq. It runs no migrations, see [bunstore.DB.Migrate]. An invalid
+// address is an Invalid fault, a database that does not answer an Unavailable fault.
 func Open(ctx context.Context, address string, cfg bunstore.Config) (*bunstore.DB, error) {
 	scheme, rest, _ := strings.Cut(address, ":")
 	switch scheme {

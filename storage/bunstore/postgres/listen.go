@@ -21,7 +21,7 @@ func Listen(ctx context.Context, conn *sql.Conn, channels []string, begun func()
 			return nil
 		}
 		failed = receive(ctx, c.Conn(), channels, begun, heard)
-		return driver.ErrBadConn // a connection that listens must not go back to the pool
+		return driver.ErrBadConn // a listening connection must not return to the pool
 	})
 	if failed != nil {
 		return failed

@@ -1,4 +1,4 @@
-// Package postgres opens databases of PostgreSQL for package bunstore, with the driver pgx.
+// Package postgres opens PostgreSQL databases for package bunstore with the driver pgx.
 package postgres
 
 import (
@@ -17,14 +17,15 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// connectTimeout is how long making a connection may take, unless the address says it.
+// connectTimeout limits the time to connect, unless the address sets a limit.
 const connectTimeout = 10 * time.Second
 
-// execMode is the setting of pgx in an address that says whether statements are kept.
+// execMode is the pgx setting in an address for whether statements stay prepared.
 const execMode = "default_query_exec_mode"
 
-// Open opens a database: a "postgres://" URL as libpq takes it. It migrates nothing, see [bunstore.DB.Migrate]. What is
-// no such URL is an Invalid fault, a database that does not answer an Unavailable one.
+// Open opens a database by a "postgres://" URL as in libpq. It runs no migrations, see
+// [bunstore.DB.Migrate]. An invalid URL is an Invalid fault, a database that does not answer an
+// Unavailable fault.
 func Open(ctx context.Context, address string, cfg bunstore.Config) (*bunstore.DB, error) {
 	pool, err := Pool(address, cfg)
 	if err != nil {
@@ -34,26 +35,29 @@ func Open(ctx context.Context, address string, cfg bunstore.Config) (*bunstore.D
 	return bunstore.Own(ctx, bunstore.Pools{Write: bun.NewDB(pool, pgdialect.New())}, cfg)
 }
 
-// Pool makes a pool whose connections are set up so that bun's way of writing values into the statement is safe and
-// quick. A program that has its own tables and those of package bunstore in one pool makes it here, and gives it to
-// [bunstore.New] in a bun.DB, with [Listen] in the Config. It connects to nothing yet.
+// Pool returns a pool whose connections are set up so that bun's way of writing values into
+// statements is safe and fast. A program that has its own tables in the same pool as those of
+// package bunstore creates the pool here, and passes it to [bunstore.New] in a bun.DB, with
+// [Listen] in the Config. It does not connect yet.
 //
-// Its connections keep statements prepared. A pooler between that gives each transaction another session, and does
-// not keep them itself (PgBouncer does from 1.21 on, with max_prepared_statements above 0), needs
-// "default_query_exec_mode=exec" in the address, which is the default where Config.StatementTimeout is negative; "statement_cache_capacity" says how many are kept, 512 by default. The
-// server plans a statement for its values at first, and once for all when that looks as cheap;
-// "plan_cache_mode=force_custom_plan" in the address has it always do the former.
+// Its connections keep statements prepared. Behind a pooler that switches sessions between
+// transactions and does not track prepared statements (PgBouncer does from 1.21 on, with
+// max_prepared_statements above 0), the address needs "default_query_exec_mode=exec", which is the
+// default when Config.StatementTimeout is negative. "statement_cache_capacity" limits the prepared
+// statements, 512 by default. The server first plans a statement for its values, and later once for
+// all values when that looks as cheap; "plan_cache_mode=force_custom_plan" in the address keeps it
+// from doing so.
 func Pool(address string, cfg bunstore.Config) (*sql.DB, error) {
 	config, err := pgx.ParseConfig(address)
 	if err != nil {
-		return nil, fault.New(fault.Invalid, "The address is no PostgreSQL URL.") // err would show the password
+		return nil, fault.New(fault.Invalid, "The address is not a PostgreSQL URL.") // err would show the password
 	}
 	prepares := config.DefaultQueryExecMode
 	if cfg.StatementTimeout < 0 && !strings.Contains(address, execMode) { // there may be a pooler
 		prepares = pgx.QueryExecModeExec
 	}
 	if prepares != pgx.QueryExecModeSimpleProtocol {
-		config.DefaultQueryExecMode = pgx.QueryExecModeExec // of texts that will not come again
+		config.DefaultQueryExecMode = pgx.QueryExecModeExec // for statements that are not repeated
 	}
 	config.RuntimeParams["standard_conforming_strings"] = "on"
 	config.RuntimeParams["client_encoding"] = "UTF8"
@@ -66,7 +70,8 @@ func Pool(address string, cfg bunstore.Config) (*sql.DB, error) {
 		}
 		defaults["statement_timeout"] = strconv.FormatInt(timeout.Milliseconds(), 10)
 		defaults["lock_timeout"] = "30000"
-		// Of a process or a network that is gone the server lets go soon: of its locks, and of the lock that says it lives.
+		// Make the server end sessions of a dead process or network soon, to release their locks,
+		// including the lock that marks the process alive.
 		defaults["idle_in_transaction_session_timeout"] = "60000"
 		defaults["tcp_keepalives_idle"] = "10"
 		defaults["tcp_keepalives_interval"] = "5"

@@ -14,14 +14,15 @@ import (
 	"github.com/helpwright/helpwright/storage/bunstore/internal/metered"
 )
 
-// bun writes values into the statements, so each has a text of its own, and PostgreSQL would parse and plan every one of
-// them, which takes longer than most take to run. The connections of a [Pool] turn the values into parameters again and
-// have pgx keep what was prepared.
+// bun writes values into statements, so that each has its own text, and PostgreSQL would parse and
+// plan every one of them, which often takes longer than running it. The connections of a [Pool]
+// turn the values back into parameters and let pgx keep the prepared statements.
 
-// maxSeen is how many texts a connection remembers, to tell those that come again.
+// maxSeen is how many texts a connection remembers in order to recognize repeated ones.
 const maxSeen = 1024
 
-// connector makes connections to PostgreSQL that keep statements, and whose rows can be counted.
+// connector opens PostgreSQL connections that keep prepared statements and whose rows can be
+// counted.
 type connector struct {
 	driver.Connector
 	prepares pgx.QueryExecMode
@@ -36,15 +37,15 @@ func (c connector) Connect(ctx context.Context) (driver.Conn, error) {
 	return conn, err
 }
 
-// pgxConn has another name than its method Conn, which is to be had.
+// pgxConn is an alias, because the embedded field must not hide the method Conn.
 type pgxConn = stdlib.Conn
 
-// preparingConn prepares what it is asked for the second time.
+// preparingConn prepares a statement when it sees it for the second time.
 type preparingConn struct {
 	*pgxConn
 	prepares pgx.QueryExecMode
 	seed     maphash.Seed
-	seen     [maxSeen]uint64 // hashes of texts, each where it belongs
+	seen     [maxSeen]uint64 // hashes of texts, each in its slot
 }
 
 // QueryContext implements [driver.QueryerContext].
@@ -67,20 +68,22 @@ func (c *preparingConn) ExecContext(ctx context.Context, query string, args []dr
 	return result, err
 }
 
-// again reports whether a statement failed because what was prepared is outdated, since a migration by another process for
-// instance: pgx has forgotten it now. In a transaction, which has failed, all of it has to run again.
+// again reports whether a statement failed because its prepared form is outdated, for instance
+// after a migration by another process. pgx has dropped it by now. In a transaction, which has
+// failed, everything must run again.
 func (c *preparingConn) again(err error) bool {
 	return err != nil && outdated(err) && c.Conn().PgConn().TxStatus() == 'I'
 }
 
-// outdated reports that what was prepared cannot be run any more: a migration has changed the type of a column, or the
-// session has forgotten it.
+// outdated reports that a prepared statement can no longer run: a migration has changed the type of
+// a column, or the session does not have it.
 func outdated(err error) bool {
 	e, ok := errors.AsType[*pgconn.PgError](err)
 	return ok && (e.Code == "0A000" && e.Routine == "RevalidateCachedQuery" || e.Code == "26000")
 }
 
-// prepared is a statement as it is to be run: with parameters, if it has come before and is worth keeping.
+// prepared returns the statement to run: with parameters, if it was seen before and is worth
+// keeping.
 func (c *preparingConn) prepared(query string, args []driver.NamedValue) (string, []driver.NamedValue) {
 	if len(args) > 0 || c.prepares == pgx.QueryExecModeExec || c.prepares == pgx.QueryExecModeSimpleProtocol {
 		return query, args

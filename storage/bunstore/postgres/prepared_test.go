@@ -35,7 +35,7 @@ func poolOf(t testing.TB, address string, cfg bunstore.Config) *sql.DB {
 	return db
 }
 
-// with puts a setting into an address.
+// with adds a setting to an address.
 func with(address, setting string) string {
 	if strings.Contains(address, "?") {
 		return address + "&" + setting
@@ -43,7 +43,7 @@ func with(address, setting string) string {
 	return address + "?" + setting
 }
 
-// What comes again is prepared, once for all values, if the address lets it be.
+// Repeated statements are prepared, once for all values, if the address allows it.
 func TestPrepared(t *testing.T) {
 	t.Parallel()
 	address := testenv.Postgres(t)
@@ -86,8 +86,8 @@ func TestPrepared(t *testing.T) {
 	}
 }
 
-// A migration by another process may change the type of what a statement returns, and sessions end: outside a transaction
-// nobody notices.
+// A migration by another process may change the type of a result column, and sessions may end:
+// outside a transaction callers do not notice.
 func TestOutdated(t *testing.T) {
 	t.Parallel()
 	address := testenv.Postgres(t)
@@ -127,13 +127,13 @@ func TestOutdated(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 3 {
-		if _, err := read(db); err != nil { // how the end of a session is noticed is for database/sql
+		if _, err := read(db); err != nil { // database/sql decides how it notices the end of a session
 			t.Log(err)
 		}
 	}
 	look("in another session")
 
-	// In a transaction it is an error, and the next one does better.
+	// In a transaction it is an error, and the next transaction succeeds.
 	run(other, "ALTER TABLE changing ALTER a TYPE INTEGER")
 	failed := false
 	for range 2 {
@@ -155,7 +155,7 @@ func TestOutdated(t *testing.T) {
 	look("after the transaction")
 }
 
-// The transaction of a store runs again when something that it has prepared is outdated.
+// A store's transaction runs again when one of its prepared statements is outdated.
 func TestOutdatedStore(t *testing.T) {
 	t.Parallel()
 	address := testenv.Postgres(t)
@@ -196,7 +196,7 @@ func TestOutdatedStore(t *testing.T) {
 	}
 }
 
-// A statement gives the same, whether it is prepared or not.
+// A statement returns the same whether or not it is prepared.
 func FuzzPrepared(f *testing.F) {
 	for _, s := range []string{"", "it's", `a"b`, `\x00`, `\`, `{"a": 5}`, "5", "'; DROP TABLE t; --", "customer", "é😀", "?1 $a @b :c", "{a,b}", "NULL"} {
 		f.Add(s, int64(len(s)))
@@ -219,7 +219,7 @@ func FuzzPrepared(f *testing.F) {
 			return r, from.QueryRowContext(t.Context(), query).Scan(&r.S, &r.N, &r.B, &r.Kind, &r.Same, &r.J, &r.One, &r.Other, &r.Less, &r.Word, &r.F)
 		}
 		want, wantErr := read(plain)
-		for range 2 { // it is prepared when it comes again
+		for range 2 { // it is prepared the second time
 			got, err := read(prepared)
 			if (err == nil) != (wantErr == nil) {
 				t.Fatalf("%q, %d: %v and %v", s, n, err, wantErr)

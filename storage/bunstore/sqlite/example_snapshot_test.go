@@ -11,7 +11,7 @@ import (
 	"github.com/helpwright/helpwright/storage/bunstore/sqlite"
 )
 
-// A database is copied while it is used, and the copy is checked before it is relied on.
+// A database is copied while it is in use, and the copy is checked before use.
 func ExampleSnapshot() {
 	ctx := context.Background()
 	dir, err := os.MkdirTemp("", "help")

@@ -11,20 +11,21 @@ import (
 	"github.com/helpwright/helpwright/storage/bunstore/internal/metered"
 )
 
-// bun writes values into the statements, so each has a text of its own, and SQLite would compile every one of them,
-// which takes longer than most take to run. The connections of a [Pool] turn the values into parameters again and keep
-// what was compiled.
+// bun writes values into statements, so that each has its own text, and SQLite would compile every
+// one of them, which often takes longer than running it. The connections of a [Pool] turn the
+// values back into parameters and keep the compiled statements.
 const maxPrepared = 200 // statements of a connection
 
-// preparing makes the connections of a database.
+// preparing opens the connections of a database.
 type preparing struct {
 	dsn string
 	of  driver.Driver
 }
 
-// Pool is sql.Open for SQLite, with connections that keep compiled statements: a program that has its own tables and those
-// of package bunstore in one pool makes it here, and gives it to [bunstore.New] in a bun.DB. The address is that of the
-// driver modernc.org/sqlite, and has to ask for foreign_keys and a busy_timeout:
+// Pool is sql.Open for SQLite, with connections that keep compiled statements. A program that has
+// its own tables in the same pool as those of package bunstore creates the pool here, and passes it
+// to [bunstore.New] in a bun.DB. The address is that of the driver modernc.org/sqlite, and must set
+// foreign_keys and a busy_timeout:
 // "file:shop.db?_pragma=busy_timeout(5000)&_pragma=journal_mode(WAL)&_pragma=foreign_keys(1)&_txlock=immediate".
 func Pool(dsn string) (*sql.DB, error) {
 	plain, err := sql.Open("sqlite", dsn)
@@ -52,7 +53,7 @@ func (p preparing) Connect(context.Context) (driver.Conn, error) {
 	return &preparedConn{sqliteConn: all, kept: map[string]*lru.Element{}, latest: lru.New()}, nil
 }
 
-// sqliteConn is what database/sql uses of a connection to SQLite.
+// sqliteConn is the part of a SQLite connection that database/sql uses.
 type sqliteConn interface {
 	driver.Conn
 	driver.ConnBeginTx
@@ -64,14 +65,15 @@ type sqliteConn interface {
 	driver.Validator
 }
 
-// preparedConn keeps the statements that it used last. Like every connection it is one goroutine's at a time.
+// preparedConn keeps its most recently used statements. Like every connection it is used by one
+// goroutine at a time.
 type preparedConn struct {
 	sqliteConn
 	kept   map[string]*lru.Element // by their texts
-	latest *lru.List               // of *compiled, the one used last in front
+	latest *lru.List               // of *compiled, most recently used first
 }
 
-// compiled is a statement that is kept.
+// compiled is a kept statement.
 type compiled struct {
 	text string
 	stmt interface {
@@ -122,7 +124,7 @@ func (c *preparedConn) QueryContext(ctx context.Context, query string, args []dr
 	return metered.Rows(ctx, &preparedRows{rows, s}, nil)
 }
 
-// preparedRows are rows of a statement that is busy until they are closed.
+// preparedRows are the rows of a statement that is busy until they are closed.
 type preparedRows struct {
 	driver.Rows
 	of *compiled
@@ -134,7 +136,7 @@ func (r *preparedRows) Close() error {
 	return r.Rows.Close()
 }
 
-// compiled gives the statement and the values of a query; nil for one that is to be run as it is.
+// compiled returns the statement and the values of a query; nil for a query that is run unchanged.
 func (c *preparedConn) compiled(ctx context.Context, query string, args []driver.NamedValue) (*compiled, []driver.NamedValue, error) {
 	if len(args) > 0 {
 		return nil, nil, nil
@@ -167,7 +169,7 @@ func (c *preparedConn) compiled(ctx context.Context, query string, args []driver
 	return s, values, c.forget()
 }
 
-// forget closes the statement that was not used for longest, when there are too many.
+// forget closes the least recently used statement when there are too many.
 func (c *preparedConn) forget() error {
 	if c.latest.Len() <= maxPrepared {
 		return nil

@@ -14,7 +14,7 @@ import (
 	"github.com/helpwright/helpwright/storage/bunstore/internal/lift"
 )
 
-// migrated is a pool of a database that has the tables.
+// migrated returns a pool of a migrated database.
 func migrated(t testing.TB) *bun.DB {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "test.db")
@@ -34,7 +34,7 @@ func migrated(t testing.TB) *bun.DB {
 	return bun.NewDB(pool, sqlitedialect.New())
 }
 
-// A statement gives the same, whether its values are lifted or not.
+// A statement returns the same whether or not its values are lifted.
 func FuzzLift(f *testing.F) {
 	for _, s := range []string{"", "it's", `a"b`, "x'00'", "5", "'; DROP TABLE t; --", "customer", "é\x00", "?1 $a @b :c"} {
 		f.Add(s, int64(len(s)))
@@ -63,7 +63,8 @@ func FuzzLift(f *testing.F) {
 	})
 }
 
-// The conditions of indexes hold nothing that would become a parameter: SQLite would not use them.
+// The conditions of indexes contain nothing that would become a parameter: SQLite would not use
+// such indexes.
 func TestConditionsOfIndexesStay(t *testing.T) {
 	t.Parallel()
 	db := migrated(t)
@@ -81,7 +82,7 @@ func TestConditionsOfIndexesStay(t *testing.T) {
 	}
 }
 
-// More statements than are kept, and one in another of the same text.
+// Run more statements than are kept, and nest two with the same text.
 func TestPreparedStatements(t *testing.T) {
 	t.Parallel()
 	db := migrated(t)

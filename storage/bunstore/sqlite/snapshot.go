@@ -14,9 +14,10 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// Snapshot copies the database in the file at a path, as it is at one moment, into another file (VACUUM INTO), which must
-// not be there or be empty. Programs read and write the database meanwhile; what they write stays in the WAL file until the
-// copy is done. The copy is as large as the database without its free pages. It is not synced to the disk.
+// Snapshot copies the database file at path, as of one moment, into another file (VACUUM INTO),
+// which must be missing or empty. Programs can use the database meanwhile; their writes stay in the
+// WAL file until the copy is done. The copy has the size of the database without its free pages. It
+// is not synced to disk.
 func Snapshot(ctx context.Context, path, to string) (err error) {
 	db, err := sql.Open("sqlite", "file:"+(&url.URL{Path: path}).EscapedPath()+"?mode=rw&_pragma=busy_timeout(5000)")
 	if err != nil {
@@ -32,10 +33,11 @@ func Snapshot(ctx context.Context, path, to string) (err error) {
 	return nil
 }
 
-// OpenSnapshot opens a copy that [Snapshot] made, of this release or an earlier one, to be read: it can tell which blobs
-// it names, its mark and its migrations. All of the file is checked first, and every reference between its rows. A
-// damaged file is an Invalid fault, one of a later release a Conflict, see [bunstore.DB.CheckSchema]. Nothing is written
-// to the file or beside it.
+// OpenSnapshot opens a copy made by [Snapshot], of this or an earlier release, for reading: it
+// returns the blobs that rows refer to, the mark and the migrations. It first checks the whole
+// file, and every reference between its rows. A damaged file is an Invalid fault, one of a later
+// release a Conflict fault, see [bunstore.DB.CheckSchema]. It writes neither to the file nor next
+// to it.
 func OpenSnapshot(ctx context.Context, path string) (*bunstore.DB, error) {
 	pool, err := sql.Open("sqlite", "file:"+(&url.URL{Path: path}).EscapedPath()+
 		"?mode=ro&immutable=1&_pragma=foreign_keys(1)&_pragma=query_only(1)&_pragma=trusted_schema(0)&_pragma=cell_size_check(1)")
@@ -54,7 +56,7 @@ func OpenSnapshot(ctx context.Context, path string) (*bunstore.DB, error) {
 	}
 	done, err := db.Applied(ctx)
 	if err == nil && len(done) == 0 {
-		err = fault.New(fault.Invalid, "The file is no database of the help desk.")
+		err = fault.New(fault.Invalid, "The file is not a help desk database.")
 	}
 	if err == nil {
 		err = db.CheckSchema(ctx)
@@ -71,7 +73,7 @@ func intact(ctx context.Context, db *sql.DB) error {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		return &fault.Error{Kind: fault.Invalid, Op: "sqlite.OpenSnapshot", Message: "The file is no intact database of SQLite.", Err: err}
+		return &fault.Error{Kind: fault.Invalid, Op: "sqlite.OpenSnapshot", Message: "The file is not an intact SQLite database.", Err: err}
 	}
 	problems, err := texts(ctx, db, "PRAGMA integrity_check(5)")
 	if err == nil && (len(problems) != 1 || problems[0] != "ok") {

@@ -15,7 +15,7 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// made is the file of a database that has the tables, after some statements.
+// made creates the file of a migrated database and runs some statements in it.
 func made(t *testing.T, statements ...string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "a b?.db")
@@ -44,7 +44,7 @@ func exec(t *testing.T, path, statement string) {
 	}
 }
 
-// A copy is what one moment was, although rows come in all the time, and nothing lies beside it.
+// A copy shows one moment although rows are being written, and leaves no other files.
 func TestSnapshotUnderWrites(t *testing.T) {
 	t.Parallel()
 	path := made(t, "CREATE TABLE pairs (a INTEGER, b INTEGER)")
@@ -162,7 +162,7 @@ func TestOpenSnapshot(t *testing.T) {
 	}
 }
 
-// What a later release has made is not touched.
+// A database of a later release is not modified.
 func TestMigrateRefusesNewer(t *testing.T) {
 	t.Parallel()
 	path := made(t, `INSERT INTO hw_migrations (name) VALUES ('9999')`)

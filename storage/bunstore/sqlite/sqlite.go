@@ -1,4 +1,5 @@
-// Package sqlite opens databases of SQLite for package bunstore, with the driver modernc.org/sqlite, which needs no C.
+// Package sqlite opens SQLite databases for package bunstore with the driver modernc.org/sqlite,
+// which needs no C.
 package sqlite
 
 import (
@@ -17,21 +18,21 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// Memory is the path of a database that ends with its DB.
+// Memory is the path of an in-memory database, which ends with its DB.
 const Memory = ":memory:"
 
-// Open opens the database in the file at a path, which is made if need be. It migrates nothing, see
-// [bunstore.DB.Migrate]. A database that cannot be opened is an Unavailable fault.
+// Open opens the database in the file at path, and creates it if necessary. It runs no migrations,
+// see [bunstore.DB.Migrate]. A database that cannot be opened is an Unavailable fault.
 func Open(ctx context.Context, path string, cfg bunstore.Config) (*bunstore.DB, error) {
 	if path == "" {
-		return nil, fault.New(fault.Invalid, "The path names no file.")
+		return nil, fault.New(fault.Invalid, "The path does not name a file.")
 	}
 	memory := path == Memory
 	synchronous := "FULL"
 	if cfg.SyncNormal {
 		synchronous = "NORMAL"
 	}
-	// busy_timeout comes first: switching to WAL may have to wait already.
+	// busy_timeout comes first, because switching to WAL may already have to wait.
 	params := "?_pragma=busy_timeout(5000)&_pragma=journal_mode(WAL)&_pragma=foreign_keys(1)&_pragma=synchronous(" +
 		synchronous + ")"
 	name := Memory
@@ -45,9 +46,9 @@ func Open(ctx context.Context, path string, cfg bunstore.Config) (*bunstore.DB, 
 	if err != nil {
 		return nil, fault.Wrap(fault.Invalid, "sqlite.Open", err)
 	}
-	writer.SetMaxOpenConns(1) // others would only wait for the one that writes
+	writer.SetMaxOpenConns(1) // there is only one writer at a time
 	write := bun.NewDB(writer, sqlitedialect.New())
-	if memory { // the database is the connection
+	if memory { // the connection is the database
 		return bunstore.Own(ctx, bunstore.Pools{Write: write}, cfg)
 	}
 	reader, err := Pool(name + params + "&_pragma=query_only(1)")
@@ -64,23 +65,24 @@ func Open(ctx context.Context, path string, cfg bunstore.Config) (*bunstore.DB, 
 	return bunstore.Own(ctx, bunstore.Pools{Write: write, Read: bun.NewDB(reader, sqlitedialect.New()), File: path}, cfg)
 }
 
-// ownerOnly makes the file of a database, and what SQLite keeps beside it, readable and writable by the owner alone,
-// wherever it lies. What SQLite makes later has the mode of the file.
+// ownerOnly restricts the file of a database, and SQLite's files next to it, to their owner,
+// whatever the folder. Files that SQLite creates later get the mode of the database file.
 func ownerOnly(path string) error {
-	// A file that is there is not opened: closing it would let go of the locks that another DB of this process has on it.
+	// Do not open an existing file: closing it would release the locks that another DB of this
+	// process has on it.
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	if err == nil {
 		return file.Close()
 	}
 	if !errors.Is(err, fs.ErrExist) {
-		return nil // SQLite will say what is wrong
+		return nil // SQLite reports the problem
 	}
 	for _, name := range []string{path, path + "-wal", path + "-shm", path + "-journal"} {
 		info, err := os.Stat(name)
 		if err != nil || info.Mode().Perm()&0o077 == 0 {
 			continue
 		}
-		// Of another's file the mode is that one's choice.
+		// The mode of another user's file is up to that user.
 		if err := os.Chmod(name, 0o600); err != nil && !errors.Is(err, fs.ErrPermission) && !errors.Is(err, syscall.EROFS) {
 			return err
 		}

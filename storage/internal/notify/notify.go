@@ -1,16 +1,16 @@
-// Package notify keeps who wants to know that event logs have grown.
+// Package notify calls functions when event logs have grown.
 package notify
 
 import "sync"
 
-// Watchers are functions to be called with an account's id. The zero value has none.
+// Watchers is a set of functions to call with an account's id. The zero value is empty.
 type Watchers struct {
 	mu   sync.RWMutex
 	last int
 	fns  map[int]func(accountID int64)
 }
 
-// Add has fn called from now on, until stop.
+// Add registers fn until stop is called.
 func (w *Watchers) Add(fn func(accountID int64)) (stop func()) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -27,7 +27,7 @@ func (w *Watchers) Add(fn func(accountID int64)) (stop func()) {
 	}
 }
 
-// Notify calls all of them.
+// Notify calls all registered functions.
 func (w *Watchers) Notify(accountID int64) {
 	w.mu.RLock()
 	defer w.mu.RUnlock()

@@ -20,20 +20,20 @@ import (
 // browserTimeout limits one visit.
 const browserTimeout = 90 * time.Second
 
-// Page is what a browser made of a page.
+// Page is a page as a browser rendered it.
 type Page struct {
 	DOM      string   // as HTML, after its scripts have run
-	Requests []string // URLs that the page itself asked for, those that were refused among them
+	Requests []string // URLs that the page itself requested, including refused ones
 }
 
-// Browse opens a page of this machine in Chromium, which reaches no other host.
+// Browse opens a page of this machine in Chromium, which can reach no other host.
 func Browse(t testing.TB, url string) Page {
 	t.Helper()
 	program, err := exec.LookPath("chromium")
 	if err != nil {
 		Skip(t, "no browser: there is no chromium")
 	}
-	dir, err := os.MkdirTemp("", "browser") // not t.TempDir: a helper process may still write when the browser has ended
+	dir, err := os.MkdirTemp("", "browser") // not t.TempDir: a helper process may still write after the browser has ended
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,7 +45,7 @@ func Browse(t testing.TB, url string) Page {
 		"--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1", "--virtual-time-budget=5000", "--dump-dom", url,
 	}
 	if os.Getuid() == 0 {
-		args = slices.Insert(args, 0, "--no-sandbox") // Chromium's sandbox refuses root
+		args = slices.Insert(args, 0, "--no-sandbox") // Chromium's sandbox refuses to run as root
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), browserTimeout)
 	defer cancel()
@@ -59,7 +59,7 @@ func Browse(t testing.TB, url string) Page {
 	return Page{DOM: out.String(), Requests: requests(t, log)}
 }
 
-// requests are those in a log of the browser that a page began, not the browser itself.
+// requests returns the requests in a browser log that the page started, not the browser itself.
 func requests(t testing.TB, file string) []string {
 	t.Helper()
 	text, err := os.ReadFile(file)
@@ -89,8 +89,9 @@ func requests(t testing.TB, file string) []string {
 	return urls
 }
 
-// probe is a page that holds pieces of foreign HTML and tries to have their scripts run: whatever runs calls an
-// unknown function, breaks, or asks for a dialog, and is noted. The marks behind the pieces tell which broke out.
+// probe is a page that embeds pieces of foreign HTML and tries to trigger their scripts. It records
+// every call of an unknown function, script error or dialog. Marks after the pieces show which of
+// them broke out.
 const probe = `<!DOCTYPE html><html><head><meta charset="utf-8"><title>probe</title><script>
 const ran = new Set();
 window.alert = window.confirm = window.prompt = window.print = x => { ran.add(String(x)); };
@@ -107,9 +108,10 @@ for (const e of document.querySelectorAll("[data-piece], [data-piece] *")) {
 setTimeout(() => { document.body.innerHTML = ""; document.body.textContent = JSON.stringify({marks: missing, out, ran: [...ran]}); }, 1000);
 </script></body></html>`
 
-// Hostile opens pieces of HTML in a real browser, each where a page would show it. It fails the test when a script of
-// one runs or when one closes what is around it, and returns the URLs of other hosts that they made the browser ask for.
-// A piece that must do harm is tried beside them, so that a blind test is no success.
+// Hostile opens pieces of HTML in a real browser, each in the place where a page would show it. It
+// fails the test when a script in one runs or when one closes the element around it. It returns the
+// URLs of other hosts that the browser requested. A known harmful piece is included, so that a
+// probe that detects nothing fails.
 func Hostile(t testing.TB, pieces []string) []string {
 	t.Helper()
 	if got := probed(t, []string{`<img src="x" onerror="alert('canary')"></div></div>`, "<p>after</p>"}); !strings.Contains(got.text, "canary") || !strings.Contains(got.text, `"out":[`) {

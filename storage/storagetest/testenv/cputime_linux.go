@@ -7,7 +7,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// cpuTime is how long work keeps a processor busy. Time that other programs take does not count.
+// cpuTime returns the processor time of work, without that of other programs.
 func cpuTime(work func()) time.Duration {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -16,11 +16,11 @@ func cpuTime(work func()) time.Duration {
 	return threadTime() - begin
 }
 
-// threadTime is exact: getrusage(2) would tell only what was counted at the last tick.
+// threadTime is exact: getrusage(2) is only as precise as the scheduler tick.
 func threadTime() time.Duration {
 	var t unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &t); err != nil {
-		panic(err) // no Linux since 2.6.12 refuses it
+		panic(err) // supported since Linux 2.6.12
 	}
 	return time.Duration(t.Nano())
 }

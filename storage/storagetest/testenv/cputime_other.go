@@ -4,7 +4,8 @@ package testenv
 
 import "time"
 
-// cpuTime is how long work takes: these systems do not tell the time of one thread alone.
+// cpuTime returns the elapsed time of work: these systems do not report the time of a single
+// thread.
 func cpuTime(work func()) time.Duration {
 	begin := time.Now()
 	work()

@@ -2,8 +2,9 @@ package testenv
 
 import "strings"
 
-// HostileHTML are pieces of HTML that run a script, or break out of where they stand, on a page that shows them as they
-// are or after a careless cleaning: those that parsers see differently the second time among them.
+// HostileHTML returns pieces of HTML that run a script or break out of their place on a page that
+// shows them unchanged or after careless cleaning, including pieces that parse differently the
+// second time.
 func HostileHTML() []string {
 	return []string{
 		`<script>alert(1)</script>`, `<SCRIPT SRC="//evil.example/x.js"></SCRIPT>`, `<scr<script>ipt>alert(1)</scr</script>ipt>`,
@@ -40,8 +41,8 @@ func HostileHTML() []string {
 	}
 }
 
-// GreedyHTML are pieces of HTML that ask other servers for something, take the place of what is around them, or cost much
-// where they are shown as they are.
+// GreedyHTML returns pieces of HTML that, shown unchanged, contact other servers, cover the page
+// around them, or are expensive to render.
 func GreedyHTML() []string {
 	return []string{
 		`</template><img src=x onerror=alert(1)>`, `<template data-swap="main"><img src=x onerror=alert(1)></template>`, `<div id=toast data-swap=main>x</div><ol id=thread></ol>`,

@@ -13,19 +13,19 @@ import (
 	"time"
 )
 
-// NginxServer is an nginx of a test.
+// NginxServer is an nginx server for a test.
 type NginxServer struct {
 	Addr string // host:port
 	pid  int
 }
 
-// Nginx starts an nginx of two processes without a log. It serves a body at /page, from a file that it keeps open: what
-// the same bytes cost at least.
+// Nginx starts nginx with two processes and no log. It serves a body at /page from a file that it
+// keeps open: the minimum cost of serving these bytes.
 func Nginx(t testing.TB, body []byte) NginxServer {
 	t.Helper()
 	path, err := exec.LookPath("nginx")
 	if err != nil {
-		path = "/usr/sbin/nginx" // not on everybody's path
+		path = "/usr/sbin/nginx" // not in everyone's PATH
 	}
 	if _, err := os.Stat(path); err != nil {
 		Skip(t, "there is no nginx")
@@ -37,7 +37,7 @@ func Nginx(t testing.TB, body []byte) NginxServer {
 	address := l.Addr().String()
 	_ = l.Close()
 	dir := t.TempDir()
-	_ = os.Chmod(filepath.Dir(dir), 0o755) // its workers are another user
+	_ = os.Chmod(filepath.Dir(dir), 0o755) // its workers run as another user
 	_ = os.Chmod(dir, 0o755)
 	temp := ""
 	for _, name := range []string{"client_body", "proxy", "fastcgi", "uwsgi", "scgi"} {
@@ -69,7 +69,7 @@ server { listen %[2]s; root %[1]s; } }`, dir, address, temp)
 	return NginxServer{}
 }
 
-// CPUTime is how long its processes have kept processors busy; 0 where the system does not tell.
+// CPUTime returns the processor time of its processes; 0 where the system does not report it.
 func (n NginxServer) CPUTime() time.Duration {
 	master := strconv.Itoa(n.pid)
 	workers, _ := os.ReadFile("/proc/" + master + "/task/" + master + "/children")

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// NPM returns a folder of the module with the packages of npm that its lock file names, installed. Only one test of a
-// package may ask at a time.
+// NPM returns a folder of the module after installing the npm packages of its lock file. Only one
+// test of a package may call it at a time.
 func NPM(t testing.TB, folder string) string {
 	t.Helper()
 	root, ok := moduleRoot(t)
@@ -35,7 +35,7 @@ func NPM(t testing.TB, folder string) string {
 
 var installing sync.Mutex
 
-// installed reports whether what npm has installed is not older than the lock file.
+// installed reports whether the installed packages are at least as new as the lock file.
 func installed(dir string) bool {
 	lock, err := os.Stat(filepath.Join(dir, "package-lock.json"))
 	if err != nil {

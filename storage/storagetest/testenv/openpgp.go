@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// GnuPG is a GnuPG with a home folder of its own.
+// GnuPG runs gpg with its own home folder.
 type GnuPG struct {
 	t    testing.TB
 	home string
@@ -20,14 +20,14 @@ func NewGnuPG(t testing.TB) *GnuPG {
 	if _, err := exec.LookPath("gpg"); err != nil {
 		Skip(t, "no GnuPG: there is no gpg")
 	}
-	// Not t.TempDir: the agent's socket lies in it, and its path may not be long.
+	// Not t.TempDir: the home holds the agent's socket, whose path must be short.
 	home, err := os.MkdirTemp("", "gpg")
 	if err != nil {
 		t.Fatal(err)
 	}
 	g := &GnuPG{t, home}
 	t.Cleanup(func() {
-		kill := exec.Command("gpgconf", "--kill", "all") // the agent of this home alone
+		kill := exec.Command("gpgconf", "--kill", "all") // only the agent of this home
 		kill.Env = g.env()
 		_ = kill.Run()
 		_ = os.RemoveAll(home)
@@ -37,7 +37,7 @@ func NewGnuPG(t testing.TB) *GnuPG {
 
 func (g *GnuPG) env() []string { return append(os.Environ(), "GNUPGHOME="+g.home, "LC_ALL=C") }
 
-// Run gives input to gpg and returns its output. What gpg refuses fails the test.
+// Run passes input to gpg and returns its output. It fails the test when gpg fails.
 func (g *GnuPG) Run(input []byte, args ...string) []byte {
 	g.t.Helper()
 	out, err := g.Try(input, args...)
@@ -47,20 +47,20 @@ func (g *GnuPG) Run(input []byte, args ...string) []byte {
 	return out
 }
 
-// Try is Run for what gpg may refuse.
+// Try is Run that returns gpg's error.
 func (g *GnuPG) Try(input []byte, args ...string) ([]byte, error) {
 	args = append([]string{"--batch", "--no-tty", "--pinentry-mode", "loopback", "--passphrase", "", "--trust-model", "always"}, args...)
 	return run(g.env(), input, "gpg", args...)
 }
 
-// NewKey makes a key for an address and returns its public half, armored.
+// NewKey creates a key for an address and returns its public part, armored.
 func (g *GnuPG) NewKey(userID, algorithm string) []byte {
 	g.t.Helper()
 	g.Run(nil, "--quick-generate-key", userID, algorithm, "default", "never")
 	return g.Run(nil, "--armor", "--export", userID)
 }
 
-// SQOP runs Sequoia's stateless command, or skips the test without it.
+// SQOP runs Sequoia's sqop command; without it the test is skipped.
 func SQOP(t testing.TB, input []byte, args ...string) []byte {
 	t.Helper()
 	if _, err := exec.LookPath("sqop"); err != nil {

@@ -27,18 +27,18 @@ import (
 	"golang.org/x/net/dns/dnsmessage"
 )
 
-// PebbleServer is an ACME authority of a test's own.
+// PebbleServer is an ACME certificate authority for a single test.
 type PebbleServer struct {
 	Directory string // URL
-	CAFile    string // PEM file by which the certificate of Directory is verified
+	CAFile    string // PEM file that verifies the certificate of Directory
 
 	management string
 	client     *http.Client
 	log        *pebbleLog
 }
 
-// Pebble starts an authority for this test alone. For it every host is at 127.0.0.1, with these ports in place of 80 and
-// 443. Its certificates are good for validity, 90 days where that is 0.
+// Pebble starts an authority for this test alone. It resolves every host to 127.0.0.1, and uses
+// these ports in place of 80 and 443. Its certificates are valid for validity; 0 means 90 days.
 func Pebble(t testing.TB, httpPort, tlsPort int, validity time.Duration) *PebbleServer {
 	t.Helper()
 	root, ok := moduleRoot(t)
@@ -112,7 +112,7 @@ func (p *PebbleServer) reach(ctx context.Context) bool {
 	return res.StatusCode == http.StatusOK
 }
 
-// Roots are those that its certificates are verified by.
+// Roots returns the roots that verify its certificates.
 func (p *PebbleServer) Roots(t testing.TB) *x509.CertPool {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, p.management+"/roots/0", nil)
@@ -132,16 +132,16 @@ func (p *PebbleServer) Roots(t testing.TB) *x509.CertPool {
 	return pool
 }
 
-// Orders counts the orders that it was given.
+// Orders returns how many orders it has received.
 func (p *PebbleServer) Orders() int { return strings.Count(p.log.String(), " orders in the db") }
 
-// AskedByHTTP counts how often a host was asked by http-01 to show that it is the client's. Of tls-alpn-01 Pebble says
-// nothing.
+// AskedByHTTP returns how often a host was validated with http-01. Pebble does not log tls-alpn-01
+// validations.
 func (p *PebbleServer) AskedByHTTP(host string) int {
 	return strings.Count(p.log.String(), "Attempting to validate w/ HTTP: http://"+host+":")
 }
 
-// Log is what it says.
+// Log returns its output.
 func (p *PebbleServer) Log() string { return p.log.String() }
 
 type pebbleLog struct {
@@ -172,7 +172,7 @@ func freePort(t testing.TB) string {
 	return l.Addr().String()
 }
 
-// selfSigned is a certificate for 127.0.0.1 and its key, both PEM.
+// selfSigned returns a certificate for 127.0.0.1 and its key, both PEM.
 func selfSigned(t testing.TB) (cert, key []byte) {
 	t.Helper()
 	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -194,13 +194,13 @@ func selfSigned(t testing.TB) (cert, key []byte) {
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: secret})
 }
 
-// loopbackNames is a name server for which every host is at 127.0.0.1.
+// loopbackNames starts a name server that resolves every host to 127.0.0.1.
 func loopbackNames(t testing.TB) string {
 	t.Helper()
 	var udp net.PacketConn
 	var tcp net.Listener
 	var err error
-	for range 20 { // the port that is free for the one may be another's for the other
+	for range 20 { // a port free for one protocol may be taken for the other
 		if udp, err = net.ListenPacket("udp", "127.0.0.1:0"); err != nil {
 			t.Fatal(err)
 		}

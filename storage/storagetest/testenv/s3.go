@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// S3Server says how to reach a folder of the S3 server of the test run, which no other test uses. The server is a gateway
-// before a file system: it keeps no object below another, as of a and a/b.
+// S3Server describes a folder on the test run's S3 server that no other test uses. The server is a
+// gateway to a file system: it stores no object below another, such as a/b below a.
 type S3Server struct {
 	Endpoint  string // http://HOST:PORT
 	Bucket    string
@@ -18,7 +18,7 @@ type S3Server struct {
 	Ctl       string // a program: Ctl start, Ctl stop, Ctl restart; stop kills it as a crash does
 }
 
-// S3 returns a new folder in the bucket of the test run. What is put there stays until the server ends.
+// S3 returns a new folder in the bucket of the test run. Its contents stay until the server ends.
 func S3(t testing.TB) S3Server {
 	t.Helper()
 	s := s3Server(os.Getenv)
@@ -28,7 +28,8 @@ func S3(t testing.TB) S3Server {
 	return s
 }
 
-// OwnS3 starts another S3 server for this test alone, which may stop and restart it. It is stopped at the end of the test.
+// OwnS3 starts another S3 server for this test alone, which may stop and restart it. It is stopped
+// at the end of the test.
 func OwnS3(t testing.TB) S3Server {
 	t.Helper()
 	S3(t)
@@ -45,12 +46,12 @@ func s3Server(env func(name string) string) S3Server {
 	}
 }
 
-// URL is the folder's address without its keys.
+// URL returns the folder's address without its keys.
 func (s S3Server) URL() string {
 	return "s3://" + s.Bucket + "/" + s.Prefix + "?endpoint=" + url.QueryEscape(s.Endpoint)
 }
 
-// Control has the server started, stopped or restarted.
+// Control starts, stops or restarts the server.
 func (s S3Server) Control(t testing.TB, what string) {
 	t.Helper()
 	if out, err := exec.Command(s.Ctl, what).CombinedOutput(); err != nil {

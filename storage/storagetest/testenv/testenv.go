@@ -1,9 +1,10 @@
-// Package testenv hands tests the real servers that they talk to: a PostgreSQL database of their own, a Dovecot that
-// they may restart, a Postfix, and a folder in a bucket of an S3 server. The servers run outside the test; eval "$(.ci/services)" starts them and exports the
-// variables that this package reads.
+// Package testenv gives tests access to real servers: a PostgreSQL database of their own, a Dovecot
+// that they may restart, a Postfix, and a folder in a bucket of an S3 server. The servers run
+// outside the test; eval "$(.ci/services)" starts them and exports the variables that this package
+// reads.
 //
-// Without the variables a test that needs a server is skipped. With HELPWRIGHT_TEST_REQUIRE=1, as in continuous
-// integration, it fails instead, so that a missing server cannot pass for a success.
+// Without the variables a test that needs a server is skipped. With HELPWRIGHT_TEST_REQUIRE=1, as
+// in continuous integration, it fails instead, so that a missing server does not go unnoticed.
 package testenv
 
 import (
@@ -22,7 +23,7 @@ import (
 	_ "github.com/jackc/pgx/v5/stdlib" // the "pgx" driver
 )
 
-// The variables that tell where the servers are.
+// The variables with the addresses of the servers.
 const (
 	EnvRequire         = "HELPWRIGHT_TEST_REQUIRE"          // 1: a missing server fails a test
 	EnvPostgresURL     = "HELPWRIGHT_TEST_POSTGRES_URL"     // postgres:// URL of a role that may create databases
@@ -30,24 +31,25 @@ const (
 	EnvDovecotTLS      = "HELPWRIGHT_TEST_DOVECOT_TLS"      // host:port, implicit TLS
 	EnvDovecotPOP3     = "HELPWRIGHT_TEST_DOVECOT_POP3"     // host:port, plain with STLS
 	EnvDovecotPOP3TLS  = "HELPWRIGHT_TEST_DOVECOT_POP3_TLS" // host:port, implicit TLS
-	EnvDovecotPassword = "HELPWRIGHT_TEST_DOVECOT_PASSWORD" // the one password of every user
+	EnvDovecotPassword = "HELPWRIGHT_TEST_DOVECOT_PASSWORD" // the password of all users
 	EnvDovecotCtl      = "HELPWRIGHT_TEST_DOVECOT_CTL"      // a program taking start, stop, restart
-	EnvDovecotCA       = "HELPWRIGHT_TEST_DOVECOT_CA"       // a PEM file: the certificate Dovecot shows
+	EnvDovecotCA       = "HELPWRIGHT_TEST_DOVECOT_CA"       // a PEM file: Dovecot's certificate
 	EnvPostfix         = "HELPWRIGHT_TEST_POSTFIX"          // host:port, offers STARTTLS
-	EnvPostfixCA       = "HELPWRIGHT_TEST_POSTFIX_CA"       // a PEM file: who made the certificate of Postfix
+	EnvPostfixCA       = "HELPWRIGHT_TEST_POSTFIX_CA"       // a PEM file: the issuer of Postfix's certificate
 	EnvPostfixCtl      = "HELPWRIGHT_TEST_POSTFIX_CTL"      // a program taking start, stop, restart, queue
 	EnvS3              = "HELPWRIGHT_TEST_S3"               // host:port, without TLS
 	EnvS3Secret        = "HELPWRIGHT_TEST_S3_SECRET"        // the secret key of its only access key
 	EnvS3Ctl           = "HELPWRIGHT_TEST_S3_CTL"           // a program taking start, stop, restart
-	EnvScreens         = "HELPWRIGHT_TEST_SCREENS"          // a folder for pictures of pages; none: they are not kept
+	EnvScreens         = "HELPWRIGHT_TEST_SCREENS"          // a folder for screenshots; unset: they are not kept
 )
 
 // postgresTimeout limits the creation and the removal of one database.
 const postgresTimeout = 60 * time.Second
 
-// DovecotServer says how to reach the Dovecot of the test run. Any user name is accepted with the one password; each has
-// mail folders of its own, empty at first, so a test takes a user name that no other test takes (see [Name]). Other
-// tests use the server at the same time: a test that stops or restarts one takes its [OwnDovecot].
+// DovecotServer describes the Dovecot of the test run. It accepts any user name with the one
+// password. Each user has separate mail folders, empty at first, so a test uses a user name of its
+// own (see [Name]). Other tests use the server at the same time: a test that stops or restarts one
+// uses [OwnDovecot].
 type DovecotServer struct {
 	Addr        string // host:port, plain, offers STARTTLS
 	TLSAddr     string // host:port, implicit TLS
@@ -58,7 +60,8 @@ type DovecotServer struct {
 	CAFile      string // PEM file with the certificate, made for "localhost" and 127.0.0.1; may be empty
 }
 
-// Skip ends the test because what reason names is not there: t.Skip, or t.Fatal where the run requires everything.
+// Skip ends the test because something is missing: with t.Skip, or with t.Fatal when the run
+// requires everything.
 func Skip(t testing.TB, reason string) {
 	t.Helper()
 	if os.Getenv(EnvRequire) == "1" {
@@ -67,16 +70,16 @@ func Skip(t testing.TB, reason string) {
 	t.Skip(reason)
 }
 
-// Name returns a name that no other test of this or another run uses: prefix, an underscore, and 16 hexadecimal digits.
-// It suits a database, a mail user and a folder.
+// Name returns a name that no other test of this or another run uses: prefix, an underscore, and 16
+// hexadecimal digits. It is valid for a database, a mail user and a folder.
 func Name(prefix string) string {
 	var b [8]byte
 	_, _ = rand.Read(b[:]) // never fails, see crypto/rand
 	return prefix + "_" + hex.EncodeToString(b[:])
 }
 
-// Postgres makes a new empty database, encoded in UTF-8, for this test alone and returns its URL. The database is
-// dropped at the end of the test, with the connections still open to it.
+// Postgres creates an empty database, encoded in UTF-8, for this test alone and returns its URL.
+// The database is dropped at the end of the test, along with open connections to it.
 func Postgres(t testing.TB) string {
 	t.Helper()
 	server := os.Getenv(EnvPostgresURL)
@@ -94,7 +97,7 @@ func Postgres(t testing.TB) string {
 	return u.String()
 }
 
-// execPostgres runs one statement on a connection of its own.
+// execPostgres runs one statement on a separate connection.
 func execPostgres(t testing.TB, dsn, statement string) {
 	t.Helper()
 	db, err := sql.Open("pgx", dsn)
@@ -102,7 +105,7 @@ func execPostgres(t testing.TB, dsn, statement string) {
 		t.Fatalf("open PostgreSQL: %v", err)
 	}
 	defer func() { _ = db.Close() }()
-	// Not t.Context(): that has ended when a cleanup runs.
+	// Not t.Context(), which has ended when a cleanup runs.
 	ctx, cancel := context.WithTimeout(context.Background(), postgresTimeout)
 	defer cancel()
 	if _, err := db.ExecContext(ctx, statement); err != nil {
@@ -120,7 +123,7 @@ func Dovecot(t testing.TB) DovecotServer {
 	return d
 }
 
-// POP3 is [Dovecot] with POP3: that of the run, or an own one where the run's has none.
+// POP3 is [Dovecot] with POP3: that of the run, or a separate one when that of the run has no POP3.
 func POP3(t testing.TB) DovecotServer {
 	t.Helper()
 	if d := Dovecot(t); d.POP3Addr != "" && d.POP3TLSAddr != "" {
@@ -129,15 +132,17 @@ func POP3(t testing.TB) DovecotServer {
 	return OwnDovecot(t)
 }
 
-// OwnDovecot starts another Dovecot for this test alone, which may stop and restart it with its Ctl while other tests go
-// on with the one of the run. It is stopped at the end of the test. configuration is put behind the usual one.
+// OwnDovecot starts another Dovecot for this test alone, which may stop and restart it with its Ctl
+// while other tests continue with that of the run. It is stopped at the end of the test.
+// configuration is appended to the default configuration.
 func OwnDovecot(t testing.TB, configuration ...string) DovecotServer {
 	t.Helper()
 	Dovecot(t)
 	return dovecotServer(own(t, "dovecot", configuration))
 }
 
-// own starts a server for one test with a script of .ci, and returns the variables that the script prints.
+// own starts a server for one test with a script of .ci, and returns the variables that the script
+// prints.
 func own(t testing.TB, script string, configuration []string) func(name string) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("/tmp", "hw") // not t.TempDir: the names of sockets are limited to some 100 bytes
@@ -145,7 +150,7 @@ func own(t testing.TB, script string, configuration []string) func(name string) 
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	if err := os.Chmod(dir, 0o755); err != nil { // the server is another user where root tests
+	if err := os.Chmod(dir, 0o755); err != nil { // when run by root, the server is another user
 		t.Fatal(err)
 	}
 	server, more := filepath.Join(dir, script), filepath.Join(dir, "more.conf")
@@ -184,16 +189,17 @@ func dovecotServer(env func(name string) string) DovecotServer {
 	}
 }
 
-// PostfixServer says how to reach the Postfix of the test run. Who connects from this machine may send to everybody, and
-// the address of a recipient says where a mail goes: see [PostfixServer.Relayed] and its neighbours, and the script
-// .ci/postfix. What cannot be delivered is tried again every second, and its sender is told so after two.
+// PostfixServer describes the Postfix of the test run. Clients on this machine may send to any
+// recipient. The recipient's address determines where a mail goes: see [PostfixServer.Relayed] and
+// its neighbours, and the script .ci/postfix. Postfix retries undeliverable mail every second, and
+// bounces it after two.
 type PostfixServer struct {
 	Addr   string // host:port, offers STARTTLS
-	CAFile string // PEM file with who made its certificate, which is for "localhost" and 127.0.0.1
-	Ctl    string // a program: Ctl start, Ctl stop, Ctl restart; Ctl queue prints a line for each mail that waits
+	CAFile string // PEM file of the issuer of its certificate, which is for "localhost" and 127.0.0.1
+	Ctl    string // a program: Ctl start, Ctl stop, Ctl restart; Ctl queue prints a line per queued mail
 }
 
-// Postfix returns the Postfix of the test run, which has one when root started its servers.
+// Postfix returns the Postfix of the test run, which has one only if root started its servers.
 func Postfix(t testing.TB) PostfixServer {
 	t.Helper()
 	p := postfixServer(os.Getenv)
@@ -215,24 +221,26 @@ func postfixServer(env func(name string) string) PostfixServer {
 	return PostfixServer{Addr: env(EnvPostfix), CAFile: env(EnvPostfixCA), Ctl: env(EnvPostfixCtl)}
 }
 
-// Relayed is a domain whose mail Postfix hands on by SMTP to a port of 127.0.0.1.
+// Relayed returns a domain whose mail Postfix relays by SMTP to a port of 127.0.0.1.
 func (PostfixServer) Relayed(port string) string { return "p" + port + ".smtp.test" }
 
-// Delivered is a domain whose mail Postfix hands on by LMTP to a port of 127.0.0.1.
+// Delivered returns a domain whose mail Postfix delivers by LMTP to a port of 127.0.0.1.
 func (PostfixServer) Delivered(port string) string { return "p" + port + ".lmtp.test" }
 
-// Forwarded is an address elsewhere whose mail Postfix forwards to an address in the domain Relayed(port).
+// Forwarded returns an external address whose mail Postfix forwards to an address in the domain
+// Relayed(port).
 func (PostfixServer) Forwarded(local, port string) string {
 	return local + ".p" + port + "@forward.test"
 }
 
-// Discarded is an address whose mail Postfix throws away.
+// Discarded is an address whose mail Postfix discards.
 const Discarded = "nobody-reads-this@discard.test"
 
-// Box is an address whose mails Postfix keeps, see [PostfixServer.Mails]. Who begins with "nobody" is unknown there.
+// Box returns an address whose mails Postfix keeps, see [PostfixServer.Mails]. Names that begin
+// with "nobody" are unknown to it.
 func (PostfixServer) Box(name string) string { return name + "@box.test" }
 
-// Mails are the mails that were delivered to a Box.
+// Mails returns the mails delivered to a Box.
 func (p PostfixServer) Mails(t testing.TB, name string) []string {
 	t.Helper()
 	paths, err := filepath.Glob(filepath.Join(filepath.Dir(p.Ctl), "mail", "box", "new", "*"))
@@ -252,7 +260,7 @@ func (p PostfixServer) Mails(t testing.TB, name string) []string {
 	return mails
 }
 
-// moduleRoot is the folder of the module that the test is part of.
+// moduleRoot returns the root folder of the module that contains the test.
 func moduleRoot(t testing.TB) (string, bool) {
 	t.Helper()
 	dir, err := os.Getwd()
@@ -271,8 +279,9 @@ func moduleRoot(t testing.TB) (string, bool) {
 	}
 }
 
-// Corpus returns the folder of real mails and other collected samples, "shared/corpus" beside the module's root. It is
-// not part of the module, so a test that wants it is skipped where it is not there, even in a run that requires all else.
+// Corpus returns the folder of real mails and other collected samples, "shared/corpus" beside the
+// module's root. It is not part of the module, so tests that need it are skipped without it, even
+// in a run that requires everything else.
 func Corpus(t testing.TB) string {
 	t.Helper()
 	corpus, ok := FindCorpus(t)
@@ -282,7 +291,7 @@ func Corpus(t testing.TB) string {
 	return corpus
 }
 
-// FindCorpus is [Corpus] for tests that do without as well.
+// FindCorpus is [Corpus] for tests that can run without it.
 func FindCorpus(t testing.TB) (dir string, ok bool) {
 	t.Helper()
 	root, ok := moduleRoot(t)

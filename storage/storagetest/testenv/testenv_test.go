@@ -44,7 +44,7 @@ func TestPostgresIsDropped(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := db.PingContext(t.Context()); err != nil { // stays connected while the database is dropped
+		if err := db.PingContext(t.Context()); err != nil { // keeps a connection open while the database is dropped
 			t.Fatal(err)
 		}
 	})

@@ -10,9 +10,9 @@ import (
 	"time"
 )
 
-// Deaf connects to a server and sends a request, and never reads a byte of the answer. The connection is open until the
-// test ends or its owner closes it. Its receive buffer is as small as the system allows, so that an answer of some tens
-// of kilobytes cannot be written to the end.
+// Deaf connects to a server, sends a request and never reads the response. The connection stays
+// open until the test ends or the caller closes it. Its receive buffer is as small as the system
+// allows, so that a response of some tens of kilobytes blocks the server.
 func Deaf(t testing.TB, addr, request string) net.Conn {
 	t.Helper()
 	conn := dial(t, addr)
@@ -25,7 +25,8 @@ func Deaf(t testing.TB, addr, request string) net.Conn {
 	return conn
 }
 
-// Idle connects to a server and does nothing. The connection is open until the test ends or its owner closes it.
+// Idle connects to a server and does nothing. The connection stays open until the test ends or the
+// caller closes it.
 func Idle(t testing.TB, addr string) net.Conn {
 	t.Helper()
 	return dial(t, addr)
@@ -41,16 +42,16 @@ func dial(t testing.TB, addr string) net.Conn {
 	return conn
 }
 
-// Cutter makes connections that break: each is reset once it has sent the number of bytes given at its beginning. The
-// zero value breaks none.
+// Cutter opens connections that break: each is reset after sending the number of bytes set when it
+// was opened. The zero value breaks none.
 type Cutter struct {
 	after atomic.Int64 // bytes; 0: never
 }
 
-// After sets the bytes that connections made from now on may send; 0 lets them live.
+// After sets how many bytes connections opened from now on may send; 0 means no limit.
 func (c *Cutter) After(bytes int64) { c.after.Store(bytes) }
 
-// DialContext connects, as [net.Dialer.DialContext] does.
+// DialContext connects like [net.Dialer.DialContext].
 func (c *Cutter) DialContext(ctx context.Context, network, addr string) (net.Conn, error) {
 	conn, err := new(net.Dialer).DialContext(ctx, network, addr)
 	if err != nil {
@@ -62,7 +63,7 @@ func (c *Cutter) DialContext(ctx context.Context, network, addr string) (net.Con
 	return conn, nil
 }
 
-// Client is an HTTP client of such connections, a new one for every request.
+// Client returns an HTTP client that uses such a connection for every request.
 func (c *Cutter) Client() *http.Client {
 	return &http.Client{Transport: &http.Transport{DialContext: c.DialContext, DisableKeepAlives: true}}
 }

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// Proxy passes TCP connections on to a server, until it is told otherwise. Its methods may be called at any time, from
-// any goroutine.
+// Proxy forwards TCP connections to a server, until a method changes that. It is safe for
+// concurrent use.
 type Proxy struct {
 	addr   string
 	target string
@@ -28,12 +28,12 @@ type state int
 const (
 	passing    state = iota
 	frozen           // nothing is read, connections stay open
-	swallowing       // what comes from either side is read and thrown away
-	refusing         // new connections are closed at once, and old ones with them
-	mute             // what the server says is thrown away
+	swallowing       // data from either side is read and discarded
+	refusing         // all connections are closed, new ones at once
+	mute             // data from the server is discarded
 )
 
-// NewProxy starts a proxy to a server, host:port; it ends with the test.
+// NewProxy starts a proxy to a server, host:port. It ends with the test.
 func NewProxy(t testing.TB, target string) *Proxy {
 	t.Helper()
 	p := &Proxy{target: target, changed: make(chan struct{})}
@@ -45,10 +45,10 @@ func NewProxy(t testing.TB, target string) *Proxy {
 	return p
 }
 
-// Addr is where the proxy listens, host:port.
+// Addr returns the address the proxy listens on, host:port.
 func (p *Proxy) Addr() string { return p.addr }
 
-// URL is a server's URL with the proxy in place of the host and port, such as a database's.
+// URL returns a server's URL, such as a database's, with the proxy as host and port.
 func (p *Proxy) URL(t testing.TB, server string) string {
 	t.Helper()
 	u, err := url.Parse(server)
@@ -59,14 +59,15 @@ func (p *Proxy) URL(t testing.TB, server string) string {
 	return u.String()
 }
 
-// Freeze stops all traffic and closes nothing, as a network does whose cable is pulled: writes succeed until buffers are
-// full, reads wait. New connections are accepted, and frozen too.
+// Freeze stops all traffic without closing connections, like a pulled network cable: writes succeed
+// until buffers are full, reads block. New connections are accepted and frozen too.
 func (p *Proxy) Freeze() { p.set(frozen) }
 
-// Swallow takes everything and passes nothing on, so that writes succeed for ever and no answer comes.
+// Swallow discards all data, so that writes always succeed and no response arrives.
 func (p *Proxy) Swallow() { p.set(swallowing) }
 
-// Mute passes on what clients send and throws away what the server answers, so that it does what nobody hears of.
+// Mute forwards what clients send and discards the server's responses, so that the server acts but
+// clients never learn of it.
 func (p *Proxy) Mute() { p.set(mute) }
 
 // Refuse cuts all connections, and each new one, until Pass.
@@ -75,20 +76,20 @@ func (p *Proxy) Refuse() {
 	p.Cut()
 }
 
-// Pass lets traffic through again: what a Freeze held up goes on, what was swallowed is lost.
+// Pass forwards traffic again: frozen data continues, swallowed data is lost.
 func (p *Proxy) Pass() { p.set(passing) }
 
-// Cut resets the connections that are open now; new ones are not affected.
+// Cut resets all open connections; new ones are not affected.
 func (p *Proxy) Cut() { p.open.each(Reset) }
 
-// Count is how many connections were made so far.
+// Count returns how many connections were made so far.
 func (p *Proxy) Count() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.count
 }
 
-// Passed is how many bytes went to the server and came back so far.
+// Passed returns how many bytes went to the server and back so far.
 func (p *Proxy) Passed() (toward, back int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -103,7 +104,7 @@ func (p *Proxy) set(s state) {
 	p.changed = make(chan struct{})
 }
 
-// now is the present state, and a channel that is closed when it changes.
+// now returns the current state, and a channel that is closed when it changes.
 func (p *Proxy) now() (state, <-chan struct{}) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -132,7 +133,7 @@ func (p *Proxy) serve(client net.Conn) {
 	both.Wait()
 }
 
-// pass copies one direction in the states that let it through; its end is the other side's end too.
+// pass copies one direction while the state allows it; at its end it closes the write side of to.
 func (p *Proxy) pass(to, from net.Conn, passed *int64, open ...state) {
 	defer func() {
 		p.thawed()
@@ -158,7 +159,7 @@ func (p *Proxy) pass(to, from net.Conn, passed *int64, open ...state) {
 	}
 }
 
-// thawed waits until nothing is frozen, and returns the state that is then.
+// thawed waits until the proxy is not frozen, and returns its state.
 func (p *Proxy) thawed() state {
 	for {
 		s, changed := p.now()

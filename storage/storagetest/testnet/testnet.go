@@ -1,6 +1,7 @@
-// Package testnet has the networks and the peers that tests of robustness need: a TCP proxy that freezes, swallows or
-// cuts connections, servers that say nothing or never stop talking, and clients that go away in the middle of a request
-// or never read the answer. All of it listens on 127.0.0.1 and ends with its test.
+// Package testnet provides faulty networks and peers for robustness tests: a TCP proxy that
+// freezes, swallows or cuts connections, servers that never answer or never stop sending, and
+// clients that disconnect during a request or never read the response. Everything listens on
+// 127.0.0.1 and ends with its test.
 package testnet
 
 import (
@@ -10,8 +11,8 @@ import (
 	"time"
 )
 
-// Listen serves connections to a port of 127.0.0.1 until the test ends: then it closes them and waits for serve. It
-// returns the address, host:port.
+// Listen serves connections on a port of 127.0.0.1 until the test ends; then it closes them and
+// waits for serve to return. It returns the address, host:port.
 func Listen(t testing.TB, serve func(net.Conn)) (addr string) {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -40,19 +41,21 @@ func Listen(t testing.TB, serve func(net.Conn)) (addr string) {
 	return listener.Addr().String()
 }
 
-// Silent is the address of a server that takes connections and what is sent on them, and never answers.
+// Silent starts a server that accepts connections and data but never answers. It returns its
+// address.
 func Silent(t testing.TB) (addr string) {
 	return Listen(t, func(conn net.Conn) { discard(conn) })
 }
 
-// Flood is the address of a server that says first to everyone who connects, and then again and again until the client
-// goes away or limit bytes are sent; afterwards it is silent. It never waits to be asked.
+// Flood starts a server that sends first to every client, and then again repeatedly until the
+// client disconnects or limit bytes are sent; after that it is silent. It does not wait for
+// requests. It returns its address.
 func Flood(t testing.TB, first, again string, limit int64) (addr string) {
 	return Listen(t, func(conn net.Conn) {
 		go discard(conn)
 		text := []byte(first)
 		block := []byte(again)
-		for len(block) > 0 && len(block) < 32<<10 { // few system calls
+		for len(block) > 0 && len(block) < 32<<10 { // saves system calls
 			block = append(block, again...)
 		}
 		for sent := int64(0); sent < limit; {
@@ -68,8 +71,8 @@ func Flood(t testing.TB, first, again string, limit int64) (addr string) {
 	})
 }
 
-// Drip is the address of a server that says a text over and over, a byte at a time with a pause after each, to everyone
-// who connects and until they go away.
+// Drip starts a server that sends first and then again repeatedly to every client, one byte at a
+// time with a pause after each, until the client disconnects. It returns its address.
 func Drip(t testing.TB, first, again string, pause time.Duration) (addr string) {
 	return Listen(t, func(conn net.Conn) {
 		gone := make(chan struct{})
@@ -104,7 +107,8 @@ func discard(conn net.Conn) {
 	}
 }
 
-// Reset closes a connection at once with RST: what was sent and not yet read is lost, as when a machine dies.
+// Reset closes a connection at once with RST: sent data that was not read yet is lost, as when a
+// machine crashes.
 func Reset(conn net.Conn) {
 	if tcp, ok := conn.(interface{ SetLinger(seconds int) error }); ok {
 		_ = tcp.SetLinger(0)

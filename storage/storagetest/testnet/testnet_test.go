@@ -14,7 +14,7 @@ import (
 	"github.com/helpwright/helpwright/storage/storagetest/testnet"
 )
 
-// echo is a server that answers each line with itself.
+// echo starts a server that echoes each line.
 func echo(t *testing.T) string {
 	t.Helper()
 	return testnet.Listen(t, func(conn net.Conn) { _, _ = io.Copy(conn, conn) })
@@ -41,7 +41,7 @@ func hear(t *testing.T, lines *bufio.Reader, want string) {
 	}
 }
 
-// silent fails unless nothing comes for a while.
+// silent fails if data arrives within a while.
 func silent(t *testing.T, conn net.Conn) {
 	t.Helper()
 	_ = conn.SetReadDeadline(time.Now().Add(50 * time.Millisecond))

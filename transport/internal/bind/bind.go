@@ -190,7 +190,7 @@ func (f *field) decodePath(v reflect.Value, params map[string]string) error {
 	text := params[f.path]
 	f.decode(d, v, f.path, form.NewText(text))
 	if text == "" || d.problems.Err() != nil {
-		return fault.New(fault.NotFound, "There is nothing at this address.")
+		return fault.New(fault.NotFound, "Nothing was found at this address.")
 	}
 	return nil
 }

@@ -59,8 +59,35 @@ func SameSite(r *http.Request, baseURL string) error {
 	if !ok {
 		return &fault.Error{
 			Kind: fault.Forbidden, Code: "cross_origin",
-			Message: "The cookie counts only in requests of this site: send Sec-Fetch-Site or Origin, or an access token.",
+			Message: "The session cookie is accepted only in requests from this site. Send Sec-Fetch-Site or Origin, or use an access token.",
 		}
 	}
 	return nil
+}
+
+// The cookie that a browser keeps while its user signs in at an identity provider.
+const signInName = "helpwright_sign_in"
+
+// SignIn holds what was begun for a number of seconds; a negative number removes the cookie. It comes back with the
+// provider's answer, which is a navigation of another site.
+func SignIn(kept string, seconds int, secure bool) *http.Cookie {
+	c := New(kept, seconds, secure)
+	c.Name = signInKey(secure)
+	return c
+}
+
+func signInKey(secure bool) string {
+	if secure {
+		return "__Host-" + signInName
+	}
+	return signInName
+}
+
+// Kept is what [SignIn] held, or "".
+func Kept(r *http.Request, secure bool) string {
+	c, err := r.Cookie(signInKey(secure))
+	if err != nil {
+		return ""
+	}
+	return c.Value
 }

@@ -68,9 +68,9 @@ func Generate(t *transport.Table, info Info) ([]byte, error) {
 			"headers": headers(),
 			"parameters": object{"Idempotency-Key": object{
 				"name": "Idempotency-Key", "in": "header", "schema": object{"type": "string", "minLength": 1, "maxLength": 255},
-				"description": "Makes the request safe to send again: the same key with the same content gives the first answer again for 24 hours, " +
-					"with other content 409, as while the first is not answered. An answer of more than 64 KiB is not given again (409). " +
-					"A 5xx frees the key; so does, after two minutes, a crash of the server.",
+				"description": "Makes the request safe to repeat: for 24 hours, the same key with the same content returns the first answer. Other " +
+					"content is 409, and so is a request whose first attempt is still being processed. Answers over 64 KiB are not repeated " +
+					"(409). A 5xx frees the key, as does a crash of the server after two minutes.",
 			}},
 			"responses": object{"Problem": object{
 				"description": "The request failed; see `code`, and `errors` for the fields.",
@@ -102,18 +102,18 @@ func webhook(schema string) object {
 	answer := func(description string) object { return object{"description": description} }
 	return object{
 		"operationId": "receiveEvent", "summary": "An event, posted to a webhook", "tags": []any{"Webhooks"},
-		"description": "What createWebhook orders. An event comes at least once, in no sure order.",
+		"description": "An event of a webhook. Delivered at least once, in no guaranteed order.",
 		"security":    []any{},
 		"parameters": []any{
-			header("webhook-id", "The same whenever this event comes again."),
-			header("webhook-timestamp", "When it was signed, in seconds since 1970; refuse what is more than five minutes off."),
-			header("webhook-signature", "For each secret that is good, `v1,` and the base64 of HMAC-SHA256 over `<webhook-id>.<webhook-timestamp>.<body>`, separated by blanks."),
+			header("webhook-id", "The same on every repeat of this event."),
+			header("webhook-timestamp", "When it was signed, in seconds since 1970. Reject it if it is off by more than five minutes."),
+			header("webhook-signature", "For each valid secret, `v1,` and the base64 of HMAC-SHA256 over `<webhook-id>.<webhook-timestamp>.<body>`, separated by spaces."),
 		},
 		"requestBody": object{"required": true, "content": object{"application/cloudevents+json": object{"schema": ref("schemas", schema)}}},
 		"responses": object{
-			"2XX":     answer("The event was taken."),
-			"410":     answer("The webhook is switched off: nothing more is sent."),
-			"default": answer("The event is sent again, for about a day."),
+			"2XX":     answer("The event was accepted."),
+			"410":     answer("Switches the webhook off."),
+			"default": answer("The event is retried for about a day."),
 		},
 	}
 }
@@ -123,12 +123,12 @@ func headers() object {
 		return object{"description": description, "schema": object{"type": "string"}}
 	}
 	return object{
-		"X-Request-Id": text("Names the request in the server's log."),
+		"X-Request-Id": text("Identifies the request in the server's log."),
 		"ETag":         text("Strong entity tag, for If-None-Match and If-Match."),
 		"Link":         text("RFC 8288: rel=next and rel=prev of the list."),
 		"Location":     text("Address of what was created."),
 
-		"RateLimit":            text("What is left: `\"policy\";r=requests;t=seconds until all are there again`. A server may have no limits."),
+		"RateLimit":            text("What remains: `\"policy\";r=requests;t=seconds until the full quota is back`. A server may have no limits."),
 		"RateLimit-Policy":     text("The limit: `\"policy\";q=requests;w=seconds`."),
 		"Idempotency-Replayed": text("`true` when the answer was given before, to a request with the same Idempotency-Key."),
 	}
@@ -193,7 +193,7 @@ func (g *generator) operation(r transport.Route) (object, error) {
 		responses["304"] = object{"description": "Not changed since If-None-Match."}
 	}
 	if r.Shape == transport.File {
-		responses["206"] = object{"description": "The range that was asked for.", "content": object{"*/*": object{}}}
+		responses["206"] = object{"description": "The requested range.", "content": object{"*/*": object{}}}
 	}
 	for _, status := range failures(r) {
 		responses[strconv.Itoa(status)] = ref("responses", "Problem")
@@ -322,7 +322,7 @@ func (g *generator) parameters(r transport.Route) ([]any, error) {
 	}
 	if r.Shape == transport.Events {
 		list = append(list, object{"name": "Last-Event-ID", "in": "header", "schema": object{"type": "string"},
-			"description": "Id of the last event that was seen."})
+			"description": "Id of the last event seen."})
 	}
 	if r.In == nil {
 		return list, nil

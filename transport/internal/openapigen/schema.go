@@ -19,8 +19,12 @@ var (
 	optionalType = reflect.TypeFor[bind.Optional]()
 	fileType     = reflect.TypeFor[transport.Upload]()
 	timeType     = reflect.TypeFor[transport.Time]()
-	decimalType  = reflect.TypeFor[transport.Decimal]()
+	encodedType  = reflect.TypeFor[encoded]()
 )
+
+// encoded is a type whose JSON looks like that of another Go type, of which it gives a
+// value.
+type encoded interface{ EncodedAs() any }
 
 // schemas reflects Go types into the components of the document.
 type schemas struct {
@@ -34,7 +38,6 @@ func newSchemas() *schemas {
 	s := &schemas{reflector: openapi31.NewReflector(), components: object{}, seen: map[reflect.Type]bool{}}
 	s.reflector.AddTypeMapping(transport.Time{}, time.Time{})
 	s.reflector.AddTypeMapping(transport.Upload{}, "")
-	s.reflector.AddTypeMapping(transport.Decimal{}, float64(0))
 	return s
 }
 
@@ -186,6 +189,14 @@ func target(t reflect.Type) reflect.Type {
 	return reflect.TypeOf(o.Target()).Elem()
 }
 
+// standsFor is the type whose JSON t has: that of [encoded], or t.
+func standsFor(t reflect.Type) reflect.Type {
+	if e, ok := reflect.Zero(t).Interface().(encoded); ok {
+		return reflect.TypeOf(e.EncodedAs())
+	}
+	return t
+}
+
 // mapOptionals tells the reflector what every Opt[T] below t stands for.
 func (s *schemas) mapOptionals(t reflect.Type) {
 	if t == nil || s.seen[t] {
@@ -193,14 +204,17 @@ func (s *schemas) mapOptionals(t reflect.Type) {
 	}
 	s.seen[t] = true
 	switch {
-	case t == timeType || t == fileType || t == decimalType || t == reflect.TypeFor[time.Time]():
+	case t == timeType || t == fileType || t == reflect.TypeFor[time.Time]():
+		return
+	case t.Kind() != reflect.Interface && t.Implements(encodedType):
+		s.reflector.AddTypeMapping(reflect.Zero(t).Interface(), reflect.Zero(standsFor(t)).Interface())
 		return
 	case t.Kind() != reflect.Interface && reflect.PointerTo(t).Implements(optionalType):
 		inner := target(t)
 		if inner == timeType { // the reflector does not follow one mapping with another
 			inner = reflect.TypeFor[time.Time]()
-		} else if inner == decimalType {
-			inner = reflect.TypeFor[float64]()
+		} else {
+			inner = standsFor(inner)
 		}
 		s.reflector.AddTypeMapping(reflect.Zero(t).Interface(), reflect.Zero(inner).Interface())
 		s.mapOptionals(inner)

@@ -1,5 +1,5 @@
-// Package lift turns the values that bun has written into a statement into parameters again, so that a database that keeps
-// statements sees few texts.
+// Package lift turns the values that bun has written into a statement back into parameters, so that
+// a database that caches statements sees few distinct texts.
 package lift
 
 import (
@@ -11,11 +11,11 @@ import (
 )
 
 const (
-	maxValues = 200     // of a statement that is worth keeping
+	maxValues = 200     // in a statement worth keeping
 	maxText   = 8 << 10 // bytes of it
 )
 
-// Dialect is a database's way to write values and parameters.
+// Dialect is how a database writes values and parameters.
 type Dialect int
 
 // The dialects.
@@ -24,10 +24,11 @@ const (
 	Postgres
 )
 
-// Values puts parameters in the place of the values in a statement, and reports whether the statement is worth keeping then:
-// one that reads or writes rows, and has not too many values. What may stand in the condition of an index stays, as
-// the planner has to see it there: 0, 1, and short words, the empty one too. So does a LIMIT: SQLite plans for its value
-// and would compile the statement anew whenever it is bound to one, PostgreSQL would plan for a guess.
+// Values replaces the values in a statement by parameters, and reports whether the result is worth
+// keeping: a statement that reads or writes rows and has not too many values. Values that may match
+// the condition of an index stay, because the planner must see them: 0, 1, and short words,
+// including the empty one. A LIMIT stays too: SQLite would recompile the statement for each bound
+// value, PostgreSQL would plan for a guess.
 func Values(query string, d Dialect) (text string, values []driver.NamedValue, ok bool) {
 	if !liftable(query) {
 		return "", nil, false
@@ -42,21 +43,22 @@ func Values(query string, d Dialect) (text string, values []driver.NamedValue, o
 	return l.text.String(), l.values, len(l.values) <= maxValues && l.text.Len() <= maxText
 }
 
-// lifter is at work on a statement.
+// lifter processes one statement.
 type lifter struct {
 	query   string
 	dialect Dialect
 	text    strings.Builder
-	done    int // of query is in text
+	done    int // length of the query processed into text
 	values  []driver.NamedValue
 
-	last  string // what stands before: a name in lower case, "'" for a value or an end of parentheses, "" for a sign
+	last  string // preceding token: a name in lower case, "'" for a value or a closing parenthesis, "" for other characters
 	depth int    // of parentheses
-	by    int    // the depth of an ORDER BY or GROUP BY; -1: there is none
+	by    int    // depth of an ORDER BY or GROUP BY; -1: none
 }
 
-// next lifts the value that begins at i, if there is one, and returns where what stands there ends; -1: the statement is
-// not understood, or is none of bun's: it has comments, parameters or others behind it.
+// next lifts the value at i, if there is one, and returns the end of the token. It returns -1 if
+// the statement is not understood or not written by bun: it has comments, parameters or further
+// statements.
 func (l *lifter) next(i int) int {
 	query, ch, next := l.query, l.query[i], byte(0)
 	if i+1 < len(query) {
@@ -76,7 +78,7 @@ func (l *lifter) next(i int) int {
 	case ch >= '0' && ch <= '9':
 		return l.number(i)
 	case ch == '-' && next >= '0' && next <= '9' && l.dialect == Postgres && l.expects():
-		return l.number(i) // of "- $1" PostgreSQL knows no type
+		return l.number(i) // PostgreSQL cannot infer the type of "- $1"
 	case inName(ch):
 		return l.name(i)
 	case ch == '@' && l.dialect == Postgres:
@@ -87,7 +89,7 @@ func (l *lifter) next(i int) int {
 	return i + 1
 }
 
-// sign notes a sign that was read.
+// sign records a punctuation character.
 func (l *lifter) sign(ch byte) {
 	l.last = ""
 	switch ch {
@@ -102,8 +104,8 @@ func (l *lifter) sign(ch byte) {
 	}
 }
 
-// expects reports whether a value may stand next as what it is. Behind a name that is no keyword it may be a part of a
-// literal, as in interval '1 day', or an operand.
+// expects reports whether a value may come next. After a name that is not a keyword it may be part
+// of a literal, as in interval '1 day', or an operand.
 func (l *lifter) expects() bool {
 	switch l.last {
 	case "", "and", "or", "not", "in", "like", "ilike", "between", "when", "then", "else", "case", "where", "on", "having",
@@ -113,7 +115,7 @@ func (l *lifter) expects() bool {
 	return false
 }
 
-// string lifts a text in quotes.
+// string lifts a quoted text.
 func (l *lifter) string(i int) int {
 	s, end := quoted(l.query, i)
 	kept := isWord(s)
@@ -130,7 +132,7 @@ func (l *lifter) string(i int) int {
 	return end
 }
 
-// blob lifts bytes of SQLite.
+// blob lifts a SQLite blob.
 func (l *lifter) blob(i int) int {
 	s, end := quoted(l.query, i+1)
 	blob, err := hex.DecodeString(s)
@@ -142,7 +144,7 @@ func (l *lifter) blob(i int) int {
 	return end
 }
 
-// number lifts a number; 0, 1 and all that are no whole numbers stay. One behind ORDER BY stands for a column.
+// number lifts a whole number other than 0 and 1. After ORDER BY a number stands for a column.
 func (l *lifter) number(i int) int {
 	if l.by == l.depth && (l.last == "by" || l.last == "" && strings.HasSuffix(strings.TrimRight(l.query[:i], " \t\r\n"), ",")) {
 		return -1
@@ -165,7 +167,7 @@ func (l *lifter) number(i int) int {
 	case "offset", "first", "next":
 		return end
 	}
-	kind := "::int8" // as of the literal; PostgreSQL takes a bare parameter for a text
+	kind := "::int8" // type of the literal; PostgreSQL takes a bare parameter for text
 	if n >= math.MinInt32 && n <= math.MaxInt32 {
 		kind = "::int4"
 	}
@@ -173,7 +175,7 @@ func (l *lifter) number(i int) int {
 	return end
 }
 
-// name reads a keyword or a name, and what must not be lifted behind it.
+// name reads a keyword or a name, and what follows it but must not be lifted.
 func (l *lifter) name(i int) int {
 	query, end := l.query, i
 	for end < len(query) && inName(query[end]) {
@@ -205,7 +207,7 @@ func (l *lifter) name(i int) int {
 	return end
 }
 
-// hasModifier reports whether numbers in parentheses behind a name may belong to a type.
+// hasModifier reports whether numbers in parentheses after a name may belong to a type.
 func hasModifier(name string) bool {
 	switch name {
 	case "varchar", "varying", "char", "character", "bpchar", "bit", "varbit", "numeric", "decimal", "dec", "float", "time", "timestamp", "timestamptz", "timetz", "interval":
@@ -214,7 +216,7 @@ func hasModifier(name string) bool {
 	return false
 }
 
-// put writes a parameter in the place of what stands from i to end.
+// put writes a parameter in place of the text from i to end.
 func (l *lifter) put(i, end int, value driver.Value, prefix, suffix string) {
 	l.values = append(l.values, driver.NamedValue{Ordinal: len(l.values) + 1, Value: value})
 	l.text.WriteString(l.query[l.done:i])
@@ -229,8 +231,9 @@ func (l *lifter) put(i, end int, value driver.Value, prefix, suffix string) {
 	l.done = end
 }
 
-// inList reads the list behind an IN that is to be one array, so that its length does not make another text: of several
-// numbers, or of several texts that are not all words. The end is 0 if there is none at i.
+// inList reads the list of an IN that can become a single array, so that lists of different length
+// share a text: of several numbers, or of several texts that are not all words. The end is 0 when
+// there is none at i.
 func inList(query string, i int) (array string, end int) {
 	at, open := i+2, " ("
 	if !strings.HasPrefix(query[i:], open) {
@@ -263,7 +266,7 @@ func inList(query string, i int) (array string, end int) {
 	return "", 0
 }
 
-// element reads a text or a number of a list; an end of -1: it is something else.
+// element reads a text or a number of a list; end is -1 for anything else.
 func element(query string, i int) (s string, end int) {
 	if query[i] == '\'' {
 		return quoted(query, i)
@@ -276,10 +279,10 @@ func element(query string, i int) (s string, end int) {
 	return query[i:end], end
 }
 
-// inArray writes the element of an array within its quotes.
+// inArray escapes an element of an array within its quotes.
 var inArray = strings.NewReplacer(`\`, `\\`, `"`, `\"`)
 
-// liftable reports whether a statement reads or writes rows: what changes the schema has no parameters.
+// liftable reports whether a statement reads or writes rows: schema changes take no parameters.
 func liftable(query string) bool {
 	query = strings.TrimLeft(query, " \t\r\n")
 	for _, verb := range []string{"SELECT ", "INSERT ", "UPDATE ", "DELETE ", "WITH ", "EXPLAIN QUERY PLAN SELECT ", "EXPLAIN QUERY PLAN WITH "} {
@@ -290,7 +293,7 @@ func liftable(query string) bool {
 	return false
 }
 
-// quoted reads what stands in quotes from i on and returns where it ends, -1 if it does not.
+// quoted reads the quoted text at i and returns its end, or -1 if it has none.
 func quoted(query string, i int) (s string, end int) {
 	quote := query[i]
 	doubled := false
@@ -311,8 +314,8 @@ func quoted(query string, i int) (s string, end int) {
 	return "", -1
 }
 
-// isWord reports whether a text may be a word of ours, as in a condition, and is no data: it is short, and in one case.
-// The empty list is one, too.
+// isWord reports whether a text may be one of our constants, as in a condition, rather than data:
+// it is short, and in one case. The empty list is one, too.
 func isWord(s string) bool {
 	if s == "[]" {
 		return true

@@ -8,14 +8,14 @@ import (
 	"github.com/helpwright/helpwright/storage"
 )
 
-// metered are rows that a [storage.Meter] counts. It is done at the drivers, where nothing that is read passes by.
+// metered are rows counted by a [storage.Meter]. Counting in the driver misses nothing.
 type metered struct {
 	driver.Rows
 	meter       *storage.Meter
 	rows, bytes int
 }
 
-// Rows counts the rows of a statement, if its context wants that.
+// Rows counts the rows of a statement if its context has a meter.
 func Rows(ctx context.Context, rows driver.Rows, err error) (driver.Rows, error) {
 	m := storage.MeterOf(ctx)
 	if err != nil || m == nil {
@@ -42,7 +42,7 @@ func (r *metered) Next(dest []driver.Value) error {
 	}
 	r.rows++
 	if r.rows > 1 && r.meter.Page > 0 && r.bytes+n > r.meter.Page {
-		_ = r.meter.Take(-r.bytes) // nobody refuses what is given back
+		_ = r.meter.Take(-r.bytes) // releasing never fails
 		return storage.ErrPageTooLarge
 	}
 	r.bytes += n

@@ -1,7 +1,8 @@
-// Package browser opens pages of this machine in Debian's Chromium, as a reader does. A test fails when a page logs an
-// error, breaks its Content-Security-Policy, asks for what is not there, or asks another host for anything.
+// Package browser opens pages of this machine in Debian's Chromium, as a reader does. A test fails
+// when a page logs an error, violates its Content-Security-Policy, requests something missing, or
+// contacts another host.
 //
-// It is a package of its own so that tests without a browser link no client of one.
+// It is a separate package so that tests without a browser link no browser client.
 package browser
 
 import (
@@ -21,13 +22,14 @@ import (
 	"github.com/helpwright/helpwright/storage/storagetest/testenv"
 )
 
-// patience is how long the browser may take for one step. It is a bound, and no measurement.
+// patience limits the time for one step. It is a safety limit, not a measurement.
 const patience = 60 * time.Second
 
-// Browser is a running Chromium with an empty profile. It reaches 127.0.0.1 only.
+// Browser is a running Chromium with an empty profile. It can reach only 127.0.0.1
+// and localhost.
 type Browser struct{ ctx context.Context }
 
-// Start starts a browser that ends with the test, or skips the test where there is none.
+// Start starts a browser that ends with the test. Without Chromium the test is skipped.
 func Start(t testing.TB) *Browser {
 	t.Helper()
 	program, err := exec.LookPath("chromium")
@@ -41,7 +43,7 @@ func Start(t testing.TB) *Browser {
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	options := append(chromedp.DefaultExecAllocatorOptions[:],
 		chromedp.ExecPath(program), chromedp.UserDataDir(filepath.Join(dir, "profile")), chromedp.Env("FONTCONFIG_FILE="+fonts(t, dir)), chromedp.DisableGPU,
-		chromedp.Flag("host-resolver-rules", "MAP * ~NOTFOUND , EXCLUDE 127.0.0.1"),
+		chromedp.Flag("host-resolver-rules", "MAP * ~NOTFOUND , EXCLUDE 127.0.0.1 , EXCLUDE localhost"),
 		chromedp.Flag("disable-component-update", true), chromedp.Flag("disable-quic", true), chromedp.Flag("disable-domain-reliability", true),
 		chromedp.Flag("hide-scrollbars", true), chromedp.Flag("font-render-hinting", "none"),
 	)
@@ -58,7 +60,7 @@ func Start(t testing.TB) *Browser {
 	return &Browser{ctx}
 }
 
-// fonts makes Inter, which the pictures of the design are set in, the font of the system where it is installed.
+// fonts makes Inter, the font of the design, the system font if it is installed.
 func fonts(t testing.TB, dir string) string {
 	t.Helper()
 	file := filepath.Join(dir, "fonts.conf")
@@ -75,13 +77,13 @@ func fonts(t testing.TB, dir string) string {
 	return file
 }
 
-// View is how a reader looks at pages. The zero View is a desktop in light colours, with scripts.
+// View is how a reader views pages. The zero View is a desktop with light colours and scripts.
 type View struct {
 	Dark, Phone, Print, NoScript bool
-	Language                     string // that the browser asks for; "": en
+	Language                     string // preferred language; "": en
 }
 
-// Tab opens a window for a reader of whom no site knows anything yet. It closes with the test.
+// Tab opens a window for a reader without cookies or other state. It closes with the test.
 func (b *Browser) Tab(t testing.TB, v View) *Tab {
 	t.Helper()
 	tab := &Tab{t: t}
@@ -99,7 +101,7 @@ func (b *Browser) Tab(t testing.TB, v View) *Tab {
 	if v.Language == "" {
 		v.Language = "en"
 	}
-	// Readers are people: views of robots are not counted.
+	// Use a person's user agent: views by robots are not counted.
 	call(tab, emulation.SetUserAgentOverride, emulation.SetUserAgentOverrideParams{
 		UserAgent: strings.ReplaceAll(version.UserAgent, "Headless", ""), AcceptLanguage: v.Language,
 	})

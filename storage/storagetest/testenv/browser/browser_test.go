@@ -10,7 +10,7 @@ import (
 	"github.com/helpwright/helpwright/storage/storagetest/testenv/browser"
 )
 
-// A blind browser would find every page sound.
+// Problems must be detected; otherwise every page would pass.
 func TestProblemsAreSeen(t *testing.T) {
 	t.Parallel()
 	pages := map[string]struct{ body, problem string }{

@@ -6,20 +6,20 @@ import (
 	"github.com/chromedp/cdproto/input"
 )
 
-// Hand is how somebody works with a page.
+// Hand is the way a reader operates a page.
 type Hand int
 
 // The hands.
 const (
 	Mouse Hand = iota
 	Finger
-	Keyboard // Tab, Enter and Space alone
+	Keyboard // only Tab, Enter and Space
 )
 
-// maxTabs is how often Tab is pressed at most to reach something.
+// maxTabs limits how often Tab is pressed to reach an element.
 const maxTabs = 400
 
-// Use presses something of the page, such as a button, a link or a box to tick.
+// Use activates an element of the page, such as a button, a link or a check box.
 func (t *Tab) Use(h Hand, selector string) {
 	t.t.Helper()
 	switch h {
@@ -37,7 +37,7 @@ func (t *Tab) Use(h Hand, selector string) {
 	}
 }
 
-// Type writes a text instead of what is in a field.
+// Type replaces the text in a field.
 func (t *Tab) Type(h Hand, selector, text string) {
 	t.t.Helper()
 	switch h {
@@ -52,7 +52,7 @@ func (t *Tab) Type(h Hand, selector, text string) {
 	t.Press(text)
 }
 
-// tap touches the middle of something.
+// tap touches the middle of an element.
 func (t *Tab) tap(selector string) {
 	t.t.Helper()
 	t.Wait(selector)
@@ -62,7 +62,7 @@ func (t *Tab) tap(selector string) {
 	call(t, input.DispatchTouchEvent, input.DispatchTouchEventParams{Type: input.DispatchTouchEventTypeTouchEnd, TouchPoints: []*input.TouchPoint{}})
 }
 
-// reach presses Tab until something has the focus.
+// reach presses Tab until an element has the focus.
 func (t *Tab) reach(selector string) {
 	t.t.Helper()
 	t.Wait(selector)

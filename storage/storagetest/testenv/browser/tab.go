@@ -17,11 +17,12 @@ import (
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/cdproto/webauthn"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 )
 
-// Keys that [Tab.Press] takes beside letters.
+// Keys that [Tab.Press] accepts besides letters.
 const (
 	Down   = kb.ArrowDown
 	Escape = kb.Escape
@@ -32,7 +33,7 @@ const (
 type Tab struct {
 	t   testing.TB
 	ctx context.Context
-	at  string // what was asked for last
+	at  string // last requested address
 
 	mu       sync.Mutex
 	problems []string
@@ -45,14 +46,14 @@ func (t *Tab) note(format string, args ...any) {
 	t.problems = append(t.problems, fmt.Sprintf(format, args...))
 }
 
-// hear notes what must not happen on a page.
+// hear records events that must not happen on a page.
 func (t *Tab) hear(event any) {
 	switch e := event.(type) {
 	case *runtime.EventExceptionThrown:
 		t.note("an exception: %s %v", e.ExceptionDetails.Text, e.ExceptionDetails.Exception)
 	case *runtime.EventConsoleAPICalled:
 		t.said(e)
-	case *log.EventEntryAdded: // what the network says is heard below
+	case *log.EventEntryAdded: // network messages are handled below
 		if e.Entry.Source != log.EntrySourceNetwork && (e.Entry.Level == log.EntryLevelError || e.Entry.Level == log.EntryLevelWarning) {
 			t.note("%s: %s (%s)", e.Entry.Source, e.Entry.Text, e.Entry.URL)
 		}
@@ -92,13 +93,13 @@ func (t *Tab) answered(e *network.EventResponseReceived) {
 	}
 }
 
-// foreign reports whether an address is that of another host.
+// foreign reports whether an address belongs to another host.
 func foreign(address string) bool {
 	u, err := url.Parse(address)
-	return err != nil || (u.Scheme == "http" || u.Scheme == "https" || u.Scheme == "ws" || u.Scheme == "wss") && u.Hostname() != "127.0.0.1"
+	return err != nil || (u.Scheme == "http" || u.Scheme == "https" || u.Scheme == "ws" || u.Scheme == "wss") && u.Hostname() != "127.0.0.1" && u.Hostname() != "localhost"
 }
 
-// Sound fails the test with what went wrong since it was asked last.
+// Sound fails the test with the problems since the last call.
 func (t *Tab) Sound() {
 	t.t.Helper()
 	for _, p := range t.Problems() {
@@ -106,7 +107,7 @@ func (t *Tab) Sound() {
 	}
 }
 
-// Problems are what went wrong since it was asked last.
+// Problems returns the problems since the last call.
 func (t *Tab) Problems() []string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -115,7 +116,7 @@ func (t *Tab) Problems() []string {
 	return found
 }
 
-// Do does something with the page that has to work.
+// Do runs steps on the page, which must succeed.
 func (t *Tab) Do(steps ...chromedp.Action[chromedp.Void]) {
 	t.t.Helper()
 	ctx, cancel := t.bounded()
@@ -123,7 +124,8 @@ func (t *Tab) Do(steps ...chromedp.Action[chromedp.Void]) {
 	t.check(chromedp.Do(ctx, steps...))
 }
 
-// bounded is the context of one step. The first one, which opens the window, lives as long as that.
+// bounded returns the context for one step. The first step opens the window, and its context lives
+// as long as the window.
 func (t *Tab) bounded() (context.Context, context.CancelFunc) {
 	if t.at == "" {
 		t.at = "about:blank"
@@ -158,7 +160,7 @@ func call[P, R any](t *Tab, command cdp.Command[P, R], params P) R {
 	return result
 }
 
-// Look makes the reader look at pages in another way. Its language stays.
+// Look changes the view of the reader, except its language.
 func (t *Tab) Look(v View) {
 	t.t.Helper()
 	size := emulation.SetDeviceMetricsOverrideParams{Width: 1440, Height: 900, DeviceScaleFactor: 1}
@@ -180,6 +182,17 @@ func (t *Tab) Look(v View) {
 	call(t, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: v.NoScript})
 }
 
+// HoldPasskeys gives the window an authenticator that holds passkeys, and whose holder agrees to
+// everything at once.
+func (t *Tab) HoldPasskeys() {
+	t.t.Helper()
+	call(t, webauthn.Enable, webauthn.EnableParams{})
+	call(t, webauthn.AddVirtualAuthenticator, webauthn.AddVirtualAuthenticatorParams{Options: &webauthn.VirtualAuthenticatorOptions{
+		Protocol: webauthn.AuthenticatorProtocolCtap2, Transport: webauthn.AuthenticatorTransportInternal,
+		HasResidentKey: true, HasUserVerification: true, IsUserVerified: true, AutomaticPresenceSimulation: true,
+	}})
+}
+
 // Open opens a page and returns its status.
 func (t *Tab) Open(address string) int64 {
 	t.t.Helper()
@@ -188,13 +201,14 @@ func (t *Tab) Open(address string) int64 {
 	return t.arrive(chromedp.Navigate(address))
 }
 
-// Follow clicks on what leads to another page, waits for that, and returns its status.
+// Follow clicks on a link or button that leads to another page, waits for it, and returns its
+// status.
 func (t *Tab) Follow(selector string) int64 {
 	t.t.Helper()
 	return t.arrive(chromedp.ScrollIntoView(chromedp.CSS(selector)), chromedp.Click(chromedp.CSS(selector)))
 }
 
-// Enter presses the key on a field that has a page of results.
+// Enter presses the Enter key in a field whose form leads to another page, and returns its status.
 func (t *Tab) Enter(selector string) int64 {
 	t.t.Helper()
 	return t.arrive(chromedp.Focus(chromedp.CSS(selector)), chromedp.Func(func(ctx context.Context, to *chromedp.Target) error {
@@ -221,26 +235,26 @@ func (t *Tab) arrive(steps ...chromedp.Action[chromedp.Void]) int64 {
 	return response.Status
 }
 
-// Location is the address of the page shown, without its fragment.
+// Location returns the address of the page shown, without its fragment.
 func (t *Tab) Location() string {
 	t.t.Helper()
 	at, _, _ := strings.Cut(get(t, chromedp.Location()), "#")
 	return at
 }
 
-// Wait waits until what a selector names is seen.
+// Wait waits until the selected element is visible.
 func (t *Tab) Wait(selector string) {
 	t.t.Helper()
 	t.Do(chromedp.WaitVisible(chromedp.CSS(selector)))
 }
 
-// Gone waits until nothing is there that a selector names.
+// Gone waits until no selected element exists.
 func (t *Tab) Gone(selector string) {
 	t.t.Helper()
 	t.Do(chromedp.WaitNotPresent(chromedp.CSS(selector)))
 }
 
-// Fill types a text into a field, key by key, instead of what is there.
+// Fill replaces the text in a field, key by key.
 func (t *Tab) Fill(selector, text string) {
 	t.t.Helper()
 	t.Wait(selector)
@@ -248,37 +262,37 @@ func (t *Tab) Fill(selector, text string) {
 	t.Do(chromedp.SendKeys(chromedp.CSS(selector), text))
 }
 
-// Press types on what has the focus.
+// Press types into the focused element.
 func (t *Tab) Press(keys string) {
 	t.t.Helper()
 	t.Do(chromedp.KeyEvent(keys))
 }
 
-// Choose puts files of this machine into a field.
+// Choose selects files of this machine in a field.
 func (t *Tab) Choose(selector string, files ...string) {
 	t.t.Helper()
 	t.Do(chromedp.SetUploadFiles(chromedp.CSS(selector), files))
 }
 
-// Click clicks on something of the page.
+// Click clicks on an element of the page.
 func (t *Tab) Click(selector string) {
 	t.t.Helper()
 	t.Do(chromedp.ScrollIntoView(chromedp.CSS(selector)), chromedp.Click(chromedp.CSS(selector)))
 }
 
-// Text is what is seen of the first element that a selector names, on one line.
+// Text returns the visible text of the first selected element, on one line.
 func (t *Tab) Text(selector string) string {
 	t.t.Helper()
 	return strings.Join(strings.Fields(get(t, chromedp.Text(chromedp.CSS(selector)))), " ")
 }
 
-// Eval is what a script on the page, or what it promises, comes to.
+// Eval returns the result of a script on the page, after awaiting a promise.
 func Eval[T any](t *Tab, script string) T {
 	t.t.Helper()
 	return get(t, chromedp.Evaluate[T](script, chromedp.EvalAwaitPromise))
 }
 
-// Source is the page as the server sent it.
+// Source returns the page as the server sent it.
 func (t *Tab) Source() []byte {
 	t.t.Helper()
 	t.mu.Lock()
@@ -288,7 +302,7 @@ func (t *Tab) Source() []byte {
 	return body.Body
 }
 
-// Picture writes the page into a PNG file: what is seen of it, or all.
+// Picture writes the page to a PNG file: the visible part, or all of it.
 func (t *Tab) Picture(file string, all bool) {
 	t.t.Helper()
 	params := page.CaptureScreenshotParams{CaptureBeyondViewport: &all, OptimizeForSpeed: new(true)}

@@ -1,0 +1,64 @@
+package bench_test
+
+import (
+	"context"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/helpwright/helpwright/cmd/helpwright/internal/bench"
+	"github.com/helpwright/helpwright/storage/storagetest/testenv"
+)
+
+// Every row of the table has a figure of each database, and nothing is left behind.
+func TestRun(t *testing.T) {
+	t.Parallel()
+	cfg := bench.Config{
+		Conversations: 300, Articles: 40, Accounts: 3, Readers: 5, Time: time.Millisecond, Dir: t.TempDir(),
+		Postgres: os.Getenv(testenv.EnvPostgresURL), Idle: func(context.Context) (int64, error) { return 41 << 20, nil },
+		Progress: func(text string) { t.Log(text) },
+	}
+	table, err := bench.Run(t.Context(), cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := table.Markdown()
+	t.Log(text)
+	cell := `\*{0,2}[0-9][^|]*\*{0,2}`
+	columns := 2
+	if cfg.Postgres != "" {
+		columns = 4
+	}
+	row := regexp.MustCompile(`^\| [^|]+ \| [^|]+ \|( (` + cell + `|-) \|){` + string(rune('0'+columns)) + `}$`)
+	n := 0
+	for line := range strings.Lines(text) {
+		line = strings.TrimSuffix(line, "\n")
+		if !strings.HasPrefix(line, "|") || strings.HasPrefix(line, "| work") || strings.HasPrefix(line, "| ---") {
+			continue
+		}
+		n++
+		cells := strings.Split(line, " | ")
+		if !row.MatchString(line) || cells[2] == "-" {
+			t.Errorf("a row is not complete: %s", line)
+		}
+	}
+	if n != 16 {
+		t.Errorf("there are %d rows", n)
+	}
+	if !strings.Contains(text, "**41 MB**") {
+		t.Error("a goal that is missed is not bold")
+	}
+}
+
+// What is not a URL of PostgreSQL is refused before anything is asked of it.
+func TestRunRefusesAddresses(t *testing.T) {
+	t.Parallel()
+	cfg := bench.Config{Conversations: 100, Accounts: 1, Readers: 1, Time: time.Millisecond, Dir: t.TempDir(), Postgres: "host=localhost"}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	if _, err := bench.Run(ctx, cfg); err == nil || !strings.Contains(err.Error(), "must be a URL") {
+		t.Error(err)
+	}
+}

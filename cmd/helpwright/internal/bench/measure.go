@@ -1,0 +1,94 @@
+package bench
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// enough is how often work is done at least.
+const enough = 3
+
+// inTurns does the floor and the work alternately for a time, so that both meet the same noise, and
+// returns the median of each.
+func inTurns(ctx context.Context, d time.Duration, clock func() time.Duration, floor, work func(n int) error) (f, w time.Duration, err error) {
+	var spent [2][]time.Duration
+	began := time.Now()
+	for n := 0; n < enough || time.Since(began) < d; n++ {
+		if err := ctx.Err(); err != nil {
+			return 0, 0, err
+		}
+		for i, do := range []func(int) error{floor, work} {
+			before := clock()
+			if err := do(n); err != nil {
+				return 0, 0, err
+			}
+			spent[i] = append(spent[i], clock()-before)
+		}
+	}
+	return quantile(spent[0], 0.5), quantile(spent[1], 0.5), nil
+}
+
+// wall returns a clock like the one on the wall.
+func wall() func() time.Duration {
+	begun := time.Now()
+	return func() time.Duration { return time.Since(begun) }
+}
+
+// quantile sorts durations, and returns the one below which a part of them lie.
+func quantile(all []time.Duration, part float64) time.Duration {
+	slices.Sort(all)
+	return all[min(int(float64(len(all))*part), len(all)-1)]
+}
+
+// atOnce does work on several goroutines for a time, and returns how long each took.
+func atOnce(ctx context.Context, d time.Duration, workers int, work func(n int) error) ([]time.Duration, error) {
+	var (
+		mu     sync.Mutex
+		spent  []time.Duration
+		failed error
+		n      atomic.Int64
+		all    sync.WaitGroup
+	)
+	began := time.Now()
+	for range workers {
+		all.Go(func() {
+			for i := 0; i < enough || time.Since(began) < d; i++ {
+				before := time.Now()
+				err := work(int(n.Add(1)))
+				took := time.Since(before)
+				mu.Lock()
+				spent = append(spent, took)
+				if err != nil || ctx.Err() != nil {
+					failed = err
+				}
+				stop := failed != nil || ctx.Err() != nil
+				mu.Unlock()
+				if stop {
+					return
+				}
+			}
+		})
+	}
+	all.Wait()
+	if failed == nil {
+		failed = ctx.Err()
+	}
+	return spent, failed
+}
+
+// until waits for something that other goroutines do.
+func until(ctx context.Context, done func() (bool, error)) error {
+	for {
+		if ok, err := done(); ok || err != nil {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(2 * time.Millisecond):
+		}
+	}
+}

@@ -1,0 +1,215 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/helpwright/helpwright/storage/storagetest/testenv"
+)
+
+// readmeCommands are the blocks of commands in a section of the README.
+func readmeCommands(t *testing.T, section string) []string {
+	t.Helper()
+	text, err := os.ReadFile("../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, ok := strings.Cut(string(text), "\n## "+section+"\n")
+	rest, _, ok2 := strings.Cut(rest, "\n## ")
+	if !ok || !ok2 {
+		t.Fatalf("the README has no section %q", section)
+	}
+	var blocks []string
+	inside := false
+	for line := range strings.Lines(rest) {
+		command, is := strings.CutPrefix(line, "    ")
+		switch {
+		case is && inside:
+			blocks[len(blocks)-1] += command
+		case is:
+			blocks = append(blocks, command)
+		}
+		inside = is
+	}
+	return blocks
+}
+
+// shell runs commands as somebody would paste them, in a folder of the server's.
+func (s *process) shell(dir, script string) (out string) {
+	s.t.Helper()
+	path, err := program()
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	cmd := exec.CommandContext(s.t.Context(), "sh", "-e", "-c", script)
+	cmd.Dir, cmd.Env = filepath.Join(s.dir, dir), append(s.env, "PATH="+filepath.Dir(path)+":"+os.Getenv("PATH"))
+	text, err := cmd.CombinedOutput()
+	if err != nil {
+		s.t.Fatalf("%v: %s\n%s", err, script, text)
+	}
+	return string(text)
+}
+
+// TestReadmeBackup does what the README says about backups, command by command.
+func TestReadmeBackup(t *testing.T) {
+	t.Parallel()
+	commands := readmeCommands(t, "Back it up, restore it")
+	if len(commands) != 4 {
+		t.Fatalf("there are %d blocks of commands: %q", len(commands), commands)
+	}
+	t.Run("SQLite", func(t *testing.T) {
+		t.Parallel()
+		s := newServer(t)
+		s.received()
+		if out := s.shell(".", commands[0]); !strings.Contains(out, "whole: sqlite") {
+			t.Error(out)
+		}
+		s.stop()
+		if out := s.shell(".", commands[1]); !strings.Contains(out, "ok    files that the database names (3)") {
+			t.Error(out)
+		}
+		s.sameAs(s.at(filepath.Join(s.dir, "elsewhere")))
+	})
+	t.Run("PostgreSQL", func(t *testing.T) {
+		t.Parallel()
+		if _, err := exec.LookPath("pg_dump"); err != nil {
+			testenv.Skip(t, "there is no pg_dump")
+		}
+		s := newServer(t, "HELPWRIGHT_DATABASE_URL="+testenv.Postgres(t))
+		s.received()
+		s.shell(".", "mkdir backups\n"+commands[2])
+		s.stop()
+		s.env = append(s.env, "HELPWRIGHT_DATABASE_URL="+testenv.Postgres(t))
+		s.shell(".", "mkdir elsewhere")
+		if out := s.shell("elsewhere", commands[3]+"helpwright doctor"); !strings.Contains(out, "ok    files that the database names (3)") {
+			t.Error(out)
+		}
+	})
+}
+
+// TestReadmeMove does what the README says about old mail, command by command.
+func TestReadmeMove(t *testing.T) {
+	t.Parallel()
+	commands := readmeCommands(t, "Move in with your old mail")
+	if len(commands) != 1 {
+		t.Fatalf("there are %d blocks of commands: %q", len(commands), commands)
+	}
+	s := newServer(t)
+	s.mailbox(url.Values{"name": {"Support"}, "email": {"support@example.org"}})
+	for name, mail := range map[string]string{
+		"cur/1.ask:2,S":         "From: ada@example.com\nTo: support@example.org\nMessage-ID: <1@example.com>\nDate: Mon, 2 Mar 2020 10:00:00 +0000\n\nHow?\n",
+		".Sent/cur/2.answer:2,": "From: support@example.org\nTo: ada@example.com\nIn-Reply-To: <1@example.com>\nDate: Mon, 2 Mar 2020 11:00:00 +0000\n\nSo.\n",
+	} {
+		path := filepath.Join(s.dir, "Maildir", name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.MkdirAll(filepath.Join(filepath.Dir(filepath.Dir(path)), "new"), 0o700),
+			os.WriteFile(path, []byte(mail), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if out := s.shell(".", commands[0]); !strings.Contains(out, "2 mails to import, 0 were imported before") || !strings.Contains(out, "2 mails were imported, 0 were before") {
+		t.Error(out)
+	}
+	if all := s.conversations(); len(all) != 1 || len(s.interactions(all[0].ID)) != 2 || all[0].Status != "closed" {
+		t.Errorf("%+v", all)
+	}
+}
+
+// TestReadmeKeys does what the README says about keys, command by command, with the restarts between them.
+func TestReadmeKeys(t *testing.T) {
+	t.Parallel()
+	commands := readmeCommands(t, "Rotate keys")
+	if len(commands) != 3 {
+		t.Fatalf("there are %d blocks of commands: %q", len(commands), commands)
+	}
+	s := newServer(t)
+	s.ok("POST", "/accounts/1/webhooks", url.Values{"url": {"https://example.org"}, "events[]": {"*"}}, nil)
+	restart := func() {
+		s.stop()
+		s.start()
+	}
+	added, _, _ := strings.Cut(s.shell(".", commands[0]+`echo "$NEW"`), "\n")
+	added = strings.TrimSpace(added[strings.LastIndexByte(added, ' ')+1:])
+	restart()
+	if out := s.shell(".", "NEW="+added+"\n"+commands[1]); !strings.Contains(out, "1 secrets are sealed with "+added) {
+		t.Error(out)
+	}
+	restart()
+	if out := s.shell(".", commands[2]); !strings.Contains(out, "no stored secret needs") || !strings.Contains(out, added+"  seals") {
+		t.Error(out)
+	}
+}
+
+// TestReadmeServers starts three servers as the README says.
+func TestReadmeServers(t *testing.T) {
+	t.Parallel()
+	commands := readmeCommands(t, "Run several servers behind nginx")
+	if len(commands) != 1 {
+		t.Fatalf("there are %d blocks of commands: %q", len(commands), commands)
+	}
+	path, err := program()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir, script, addresses := t.TempDir(), commands[0], []string{}
+	replace := func(old, by string) {
+		if !strings.Contains(script, old) {
+			t.Fatalf("there is no %s in\n%s", old, script)
+		}
+		script = strings.ReplaceAll(script, old, by)
+	}
+	replace("postgres://helpwright@127.0.0.1:5432/helpwright", "'"+testenv.Postgres(t)+"'")
+	replace("file:/srv/helpwright/blobs ", "file:"+filepath.Join(dir, "blobs")+" ")
+	for n := range 3 {
+		addresses = append(addresses, freeAddress(t))
+		replace(fmt.Sprintf("--listen 127.0.0.1:808%d", n+1), "--listen "+addresses[n])
+		replace(fmt.Sprintf("--intake-listen 127.0.0.1:252%d", n+1), "--intake-listen "+freeAddress(t))
+	}
+	cmd := exec.Command("sh", "-e", "-c", script+"wait\n")
+	cmd.Dir, cmd.Env = dir, []string{"PATH=" + filepath.Dir(path) + ":" + os.Getenv("PATH"), "HOME=" + dir}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
+		_ = cmd.Wait()
+	})
+	for _, address := range addresses {
+		eventually(t, address+" is ready", time.Minute, func() bool { status, _ := read("http://" + address + "/readyz"); return status == http.StatusOK })
+	}
+}
+
+// TestReadmeWatch asks a server as the README says.
+func TestReadmeWatch(t *testing.T) {
+	t.Parallel()
+	commands := readmeCommands(t, "Watch it")
+	if len(commands) != 1 {
+		t.Fatalf("there are %d blocks of commands: %q", len(commands), commands)
+	}
+	metrics := freeAddress(t)
+	s := newServer(t, "HELPWRIGHT_METRICS_LISTEN="+metrics)
+	script := strings.NewReplacer("127.0.0.1:9464", metrics, "helpwright doctor\n", "helpwright doctor || test $? -eq 1\n").Replace(commands[0])
+	out := s.shell(".", script)
+	for _, want := range []string{"helpwright_jobs{", "ok    database", "debug", "info"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("%q is not in\n%s", want, out)
+		}
+	}
+}
+
+// received waits until the server has three mails.
+func (s *process) received() {
+	s.t.Helper()
+	m := s.mailbox(url.Values{"name": {"Support"}, "email": {"support@example.org"}})
+	submitAll(s.intake, m.InternalEmailAddress, 3)
+	eventually(s.t, "every mail is filed", time.Minute, func() bool { return len(s.conversations()) == 3 && len(ledger(s, m.ID, "received")) == 0 })
+}

@@ -1,0 +1,438 @@
+package helpdesk
+
+import (
+	"context"
+	"encoding/json"
+	"net/url"
+	"slices"
+	"time"
+
+	"github.com/helpwright/helpwright/storage"
+	"github.com/helpwright/helpwright/storage/fault"
+)
+
+// Identity is who a user is at an identity provider: issuer and subject, whatever becomes of the address there.
+type Identity struct {
+	ID        int64
+	UserID    int64
+	Issuer    string
+	Subject   string
+	Email     string // that the provider told last; it proves nothing
+	CreatedAt time.Time
+	UsedAt    time.Time // when the user signed in with it last
+}
+
+// Codes of the faults about signing in with an identity provider.
+const (
+	IdentityExpired     = "sign_in_expired"      // Unauthenticated: it took too long, or another browser began it
+	IdentityUnknown     = "identity_unknown"     // Forbidden: nobody here is known by it, and no rule makes a member
+	IdentityUnconfirmed = "identity_unconfirmed" // Forbidden: a user has the address, but has not confirmed it here
+	IdentityOther       = "identity_other"       // Forbidden: the user of the address is somebody else at the provider
+	IdentityTaken       = "identity_taken"       // Conflict: it is connected to another user
+	LastSignIn          = "last_sign_in"         // Conflict: without it the user could not sign in any more
+)
+
+const (
+	attemptLife    = 10 * time.Minute
+	attemptContext = "identity attempt"
+	maxNext        = 1000 // bytes of the page to go on to; a longer one is forgotten
+)
+
+// attempt is what the browser keeps, sealed, while its user is at a provider.
+type attempt struct {
+	Provider string    `json:"provider"`
+	Secret   []byte    `json:"secret"`
+	Next     string    `json:"next,omitempty"`
+	User     int64     `json:"user,omitempty"` // who connects the provider; 0: somebody signs in
+	Until    time.Time `json:"until"`
+}
+
+// SignInStart is how a sign-in with an identity provider begins.
+type SignInStart struct {
+	Address string // where the browser goes
+	// Kept stays in a cookie of this browser, which scripts cannot read, for ten minutes: only the browser that has
+	// begun can finish. At most 3,000 bytes.
+	Kept string
+}
+
+// BeginSignInWith begins to sign in with a provider, by its key: [Service.FinishSignInWith] is called when the browser has
+// come back. next is what that returns; the caller checks it. A provider that cannot be reached is an Unavailable fault.
+func (s *Service) BeginSignInWith(ctx context.Context, provider, next string) (SignInStart, error) {
+	return s.beginAttempt(ctx, attempt{Provider: provider, Next: next})
+}
+
+// BeginLink begins to connect a provider with the caller, whose password proves who asks, where there is one:
+// [Service.FinishSignInWith] goes on. A caller with a token that has scopes may not.
+func (a *Admin) BeginLink(ctx context.Context, password, provider, next string) (SignInStart, error) {
+	if _, err := a.provenBy(ctx, password); err != nil {
+		return SignInStart{}, err
+	}
+	return a.svc.beginAttempt(ctx, attempt{Provider: provider, Next: next, User: a.userID})
+}
+
+func (s *Service) beginAttempt(ctx context.Context, a attempt) (SignInStart, error) {
+	p, err := s.provider(a.Provider)
+	if err != nil {
+		return SignInStart{}, err
+	}
+	if len(a.Next) > maxNext {
+		a.Next = ""
+	}
+	var start SignInStart
+	if start.Address, a.Secret, err = p.Begin(ctx); err != nil {
+		return SignInStart{}, err
+	}
+	a.Until = s.now().Add(attemptLife)
+	text, err := json.Marshal(a)
+	if err != nil {
+		return SignInStart{}, fault.Wrap(fault.Internal, "making an attempt", err)
+	}
+	sealed, err := s.cfg.Sealer.Seal(text, attemptContext)
+	if err != nil {
+		return SignInStart{}, fault.Wrap(fault.Internal, "sealing an attempt", err)
+	}
+	start.Kept = passwordTokens.EncodeToString(sealed)
+	return start, nil
+}
+
+// resume opens what a browser has kept.
+func (s *Service) resume(provider, kept string) (attempt, error) {
+	over := &fault.Error{Kind: fault.Unauthenticated, Code: IdentityExpired, Message: "This took too long, or began in another browser. Sign in again."}
+	var a attempt
+	sealed, err := passwordTokens.DecodeString(kept)
+	if err != nil || kept == "" {
+		return a, over
+	}
+	text, err := s.cfg.Sealer.Open(sealed, attemptContext)
+	if err != nil || json.Unmarshal(text, &a) != nil || a.Provider != provider || !s.now().Before(a.Until) {
+		return attempt{}, over
+	}
+	return a, nil
+}
+
+// SignedInWith is what came of a sign-in with an identity provider.
+type SignedInWith struct {
+	Caller Caller // to start a session of, see [Service.StartSession]
+	Next   string // what [Service.BeginSignInWith] was given; also where there is an error about the user
+	Linked bool   // it was to connect the provider with Caller, who was signed in; also where there is an error
+}
+
+// FinishSignInWith finds the user who has signed in with a provider, by what the browser kept and came back with. Of a
+// connection that [Admin.BeginLink] began, current must be who began it; otherwise current does not matter.
+//
+// A known identity is its user's, whatever the address is now. An unknown one becomes that of the user whose address the
+// provider vouches for, see [IdentityProvider], if the user has confirmed the address here and is nobody else at the
+// provider; and where no user has the address, a user is made if a [JoinRule] is for them. Else the fault is Forbidden.
+//
+// Rules apply to who comes by an identity for the first time, and after a rule was made or changed: who was removed from an
+// account stays out until then.
+//
+// The fault is as of [Service.SignIn] for a disabled user, and for one who has a second factor, unless the provider has asked
+// for one.
+func (s *Service) FinishSignInWith(ctx context.Context, current Caller, provider, kept string, answer url.Values) (SignedInWith, error) {
+	began, err := s.resume(provider, kept)
+	if err != nil {
+		return SignedInWith{}, err
+	}
+	out := SignedInWith{Next: began.Next, Linked: began.User != 0}
+	p, err := s.provider(provider)
+	if err != nil {
+		return out, err
+	}
+	if began.User != 0 && (current.userID != began.User || len(current.scopes) > 0) {
+		return out, &fault.Error{Kind: fault.Forbidden, Code: IdentityExpired, Message: "Somebody else is signed in now. Begin again."}
+	}
+	who, err := p.Finish(ctx, began.Secret, answer)
+	if err != nil {
+		return out, err
+	}
+	if who.Subject == "" || len(who.Subject) > 1000 {
+		return out, fault.New(fault.Unauthenticated, "The provider does not say who you are.")
+	}
+	if began.User != 0 {
+		out.Caller = current
+		return out, s.link(ctx, p, who, current)
+	}
+	var user User
+	err = retryUnique(func() error { // of two who come first at the same time, one finds what the other made
+		user, err = s.identified(ctx, p, who)
+		return err
+	}, UniqueUserIdentity, UniqueUserEmail, UniqueMembership)
+	switch {
+	case err != nil:
+		return out, err
+	case user.Disabled():
+		return out, disabledUser()
+	case user.HasSecondFactor() && !who.SecondFactor:
+		return out, s.needsCode(user)
+	}
+	out.Caller = Caller{userID: user.ID, signed: true, factors: 1}
+	if who.SecondFactor {
+		out.Caller.factors = 2
+	}
+	return out, nil
+}
+
+// identified is the user of an identity, made a member as rules say.
+func (s *Service) identified(ctx context.Context, p IdentityProvider, who ProvenIdentity) (User, error) {
+	store := s.cfg.Store
+	identity, err := store.IdentityBySubject(ctx, p.Issuer, who.Subject)
+	if err != nil && !fault.Is(err, fault.NotFound) {
+		return User{}, err
+	}
+	var user User
+	if identity.ID != 0 {
+		user, err = store.User(ctx, identity.UserID)
+	} else {
+		user, err = s.addressed(ctx, p, who)
+	}
+	if err != nil || user.Disabled() {
+		return user, err
+	}
+	rules, err := s.rulesFor(ctx, p, who, identity.UsedAt)
+	if err != nil {
+		return User{}, err
+	}
+	if user.ID == 0 && len(rules) == 0 {
+		return User{}, strangerAt(p, who)
+	}
+	known := user.ID != 0
+	err = s.beginSystem(0)(ctx, func(ctx context.Context, tx SystemTx) error {
+		if known {
+			if user, err = tx.UserForUpdate(ctx, user.ID); err != nil || user.Disabled() {
+				return err
+			}
+		} else {
+			user.ID = 0 // fn may run again
+			if err := tx.InsertUser(ctx, &user); err != nil {
+				return err
+			}
+		}
+		if err := s.admit(ctx, tx, user, rules); err != nil {
+			return err
+		}
+		now := s.now()
+		if identity.ID != 0 {
+			identity.Email, identity.UsedAt = shownEmail(who), now
+			return tx.UpdateIdentity(ctx, &identity)
+		}
+		return s.keepIdentity(ctx, tx, 0, Identity{UserID: user.ID, Issuer: p.Issuer, Subject: who.Subject, Email: shownEmail(who), CreatedAt: now, UsedAt: now}, !known)
+	})
+	return user, err
+}
+
+// keepIdentity stores an identity that was not known, of a user who is fresh or was there.
+func (s *Service) keepIdentity(ctx context.Context, tx SystemTx, tokenID int64, i Identity, fresh bool) error {
+	if err := tx.InsertIdentity(ctx, &i); err != nil {
+		return err
+	}
+	if fresh { // whoever has just become a user knows it
+		return s.note(ctx, tx, auditIdentity, i.ID, i.UserID, tokenID)
+	}
+	return s.ownCredentialChanged(ctx, tx, auditIdentity, i.ID, i.UserID, tokenID, s.providerName(i.Issuer))
+}
+
+// shownEmail is an address as a provider tells it, for people to know the identity by.
+func shownEmail(who ProvenIdentity) string { return cut(cleanLine(who.Email), 254) }
+
+// addressed is the user of an unknown identity by its address: one who is there, or one to be made.
+func (s *Service) addressed(ctx context.Context, p IdentityProvider, who ProvenIdentity) (User, error) {
+	email, _ := p.address(who)
+	if email == "" {
+		return User{}, strangerAt(p, who)
+	}
+	user, err := s.cfg.Store.UserByEmail(ctx, EmailKey(email))
+	if fault.Is(err, fault.NotFound) {
+		now := s.now()
+		name := cut(cleanLine(who.Name), 200)
+		if name == "" {
+			name, _, _ = cutLast(email, "@")
+		}
+		return User{Name: name, Email: email, EmailKey: EmailKey(email), EmailVerifiedAt: now, CreatedAt: now, UpdatedAt: now}, nil
+	}
+	if err != nil || user.Disabled() {
+		return user, err
+	}
+	if user.EmailVerifiedAt.IsZero() { // somebody may have taken the address, and wait for its owner
+		return User{}, &fault.Error{
+			Kind: fault.Forbidden, Code: IdentityUnconfirmed,
+			Message: "A user has your address, but never confirmed it here. Sign in with the password, then connect " + p.Name + " in your settings.",
+		}
+	}
+	others, err := s.cfg.Store.IdentitiesOf(ctx, user.ID)
+	if err != nil {
+		return User{}, err
+	}
+	if slices.ContainsFunc(others, func(i Identity) bool { return i.Issuer == p.Issuer }) { // the address may have a new owner
+		return User{}, &fault.Error{
+			Kind: fault.Forbidden, Code: IdentityOther,
+			Message: "Your address belongs to somebody else at " + p.Name + ". Ask an admin to disconnect the former sign-in.",
+		}
+	}
+	return user, nil
+}
+
+// strangerAt refuses somebody whom nobody here knows.
+func strangerAt(p IdentityProvider, who ProvenIdentity) error {
+	message := "Nobody here signs in with this " + p.Name + " account. Ask for an invitation, or sign in with your password and connect it in your settings."
+	if who.Email != "" && !who.EmailVerified {
+		message = p.Name + " has not confirmed your mail address. Confirm it there, then sign in again."
+	}
+	return &fault.Error{Kind: fault.Forbidden, Code: IdentityUnknown, Message: message}
+}
+
+// rulesFor are the rules that make a member of somebody who was here last at a time, zero for never.
+func (s *Service) rulesFor(ctx context.Context, p IdentityProvider, who ProvenIdentity, since time.Time) ([]JoinRule, error) {
+	_, domain := p.address(who)
+	if domain == "" {
+		return nil, nil
+	}
+	all, err := s.cfg.Store.JoinRulesFor(ctx, p.Issuer, domain)
+	if err != nil {
+		return nil, err
+	}
+	var rules []JoinRule
+	for _, rule := range all {
+		if !since.IsZero() && rule.UpdatedAt.Before(since) {
+			continue
+		}
+		holds, err := s.ruleHolds(ctx, rule)
+		if err != nil {
+			return nil, err
+		}
+		if holds {
+			rules = append(rules, rule)
+		}
+	}
+	return rules, nil
+}
+
+// admit makes a user a member of accounts that they are no member of.
+func (s *Service) admit(ctx context.Context, system SystemTx, user User, rules []JoinRule) error {
+	for _, rule := range rules {
+		_, err := system.Grant(ctx, user.ID, rule.AccountID)
+		if err == nil {
+			continue
+		}
+		if !fault.Is(err, fault.NotFound) {
+			return err
+		}
+		now, tx := s.now(), system.Within(Scope{AccountID: rule.AccountID})
+		m := newMembership(user.ID, rule.RoleIDs, now)
+		m.MailboxIDs = rule.MailboxIDs
+		if err := tx.Memberships().Insert(ctx, &m); err != nil {
+			return err
+		}
+		event := storage.Event{Type: "membership.created", Subject: m.ID, ActorID: user.ID, Data: eventData(m.ID), Time: now}
+		if err := tx.Emit(ctx, event); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// link connects an identity with a user who is signed in.
+func (s *Service) link(ctx context.Context, p IdentityProvider, who ProvenIdentity, c Caller) error {
+	taken := &fault.Error{Kind: fault.Conflict, Code: IdentityTaken, Message: "This " + p.Name + " account is connected to another user here."}
+	known, err := s.cfg.Store.IdentityBySubject(ctx, p.Issuer, who.Subject)
+	switch {
+	case err == nil && known.UserID == c.userID:
+		return nil
+	case err == nil:
+		return taken
+	case !fault.Is(err, fault.NotFound):
+		return err
+	}
+	err = s.beginSystem(c.tokenID)(ctx, func(ctx context.Context, tx SystemTx) error {
+		user, err := tx.UserForUpdate(ctx, c.userID)
+		if err != nil {
+			return err
+		}
+		if user.Disabled() {
+			return disabledUser()
+		}
+		now := s.now()
+		return s.keepIdentity(ctx, tx, c.tokenID, Identity{UserID: c.userID, Issuer: p.Issuer, Subject: who.Subject, Email: shownEmail(who), CreatedAt: now, UsedAt: now}, false)
+	})
+	if isUnique(err, UniqueUserIdentity) {
+		return taken
+	}
+	return err
+}
+
+// Identities are those that the caller can sign in with, by id.
+func (a *Admin) Identities(ctx context.Context) ([]Identity, error) {
+	dir, err := a.guard.Read(ownUser)
+	if err != nil {
+		return nil, err
+	}
+	return dir.IdentitiesOf(ctx, a.userID)
+}
+
+// Unlink disconnects an identity of the caller, whose password proves who asks, where there is one. The last way to sign
+// in is a Conflict fault with code last_sign_in. A caller with a token that has scopes may not.
+func (a *Admin) Unlink(ctx context.Context, password string, id int64) error {
+	begin, err := a.provenBy(ctx, password)
+	if err != nil {
+		return err
+	}
+	return begin(ctx, func(ctx context.Context, tx SystemTx) error {
+		user, err := tx.UserForUpdate(ctx, a.userID)
+		if err != nil {
+			return err
+		}
+		all, err := tx.IdentitiesOf(ctx, user.ID)
+		if err != nil {
+			return err
+		}
+		at := slices.IndexFunc(all, func(i Identity) bool { return i.ID == id })
+		if at < 0 {
+			return fault.Missing("identity", id)
+		}
+		if err := otherSignIn(ctx, tx, user, 1, 0); err != nil {
+			return err
+		}
+		return a.svc.dropIdentity(ctx, tx, all[at], user.ID, a.caller.tokenID)
+	})
+}
+
+func (s *Service) dropIdentity(ctx context.Context, tx SystemTx, i Identity, actorID, tokenID int64) error {
+	if err := tx.DeleteIdentity(ctx, i.UserID, i.ID); err != nil {
+		return err
+	}
+	return s.credentialChanged(ctx, tx, i.UserID, s.entry(auditIdentityGone, i.ID, actorID, tokenID, s.now()), s.providerName(i.Issuer))
+}
+
+// UnlinkMember disconnects all identities of a member, under the conditions of [Desk.DisableMember], and ends the member's
+// sessions: for somebody who is another at the provider now. Who has no password can ask for one by mail, as in
+// [Service.ForgotPassword], or sign in with the provider again.
+func (d *Desk) UnlinkMember(ctx context.Context, membershipID int64) error {
+	return d.aboutUser(ctx, membershipID, func(ctx context.Context, tx SystemTx, userID int64) error {
+		return d.svc.unlinkAll(ctx, tx, userID, d.userID, d.caller.tokenID)
+	})
+}
+
+// UnlinkUser is [Desk.UnlinkMember] of any user; operators only.
+func (a *Admin) UnlinkUser(ctx context.Context, userID int64) error {
+	begin, err := a.guard.Write(operate)
+	if err != nil {
+		return err
+	}
+	return begin(ctx, func(ctx context.Context, tx SystemTx) error { return a.svc.unlinkAll(ctx, tx, userID, 0, 0) })
+}
+
+func (s *Service) unlinkAll(ctx context.Context, tx SystemTx, userID, actorID, tokenID int64) error {
+	if _, err := tx.UserForUpdate(ctx, userID); err != nil {
+		return err
+	}
+	all, err := tx.IdentitiesOf(ctx, userID)
+	if err != nil || len(all) == 0 {
+		return err
+	}
+	for _, i := range all {
+		if err := s.dropIdentity(ctx, tx, i, actorID, tokenID); err != nil {
+			return err
+		}
+	}
+	return tx.DeleteOtherSessions(ctx, userID, 0)
+}

@@ -1,0 +1,179 @@
+package ingest
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"strings"
+	"time"
+
+	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/ingest/imap"
+	"github.com/helpwright/helpwright/helpdesk/ingest/pop3"
+	"github.com/helpwright/helpwright/helpdesk/ingest/wire"
+	"github.com/helpwright/helpwright/helpdesk/mail"
+	"github.com/helpwright/helpwright/storage"
+	"github.com/helpwright/helpwright/storage/fault"
+)
+
+// The names of the sources in the ledger.
+const (
+	sourceIMAP = "imap"
+	sourcePOP3 = "pop3"
+)
+
+// ledger is a mailbox's ledger as seen by sources.
+type ledger struct {
+	intake               *helpdesk.Intake
+	accountID, mailboxID int64
+	epoch                int
+	log                  *slog.Logger
+	suspects             *suspects
+	tracer               storage.Tracer // nil: nothing is traced
+	last                 helpdesk.FetchStatus
+}
+
+// place qualifies a folder or a position with the server's epoch.
+func place(epoch int, name string) string {
+	if epoch == 0 {
+		return name
+	}
+	return fmt.Sprintf("%d\t%s", epoch, name)
+}
+
+// placed parses the result of place; false: it belongs to another server.
+func placed(epoch int, name string) (string, bool) {
+	if epoch == 0 {
+		return name, !strings.Contains(name, "\t")
+	}
+	return strings.CutPrefix(name, place(epoch, ""))
+}
+
+// imapPosition returns the position of a folder's message.
+func imapPosition(epoch int, folder string, at imap.Cursor) string {
+	return place(epoch, fmt.Sprintf("%d:%d:%s", at.UIDValidity, at.UID, folder))
+}
+
+// problem returns the reason why a message is incomplete, "" if it is complete.
+func problem(text string, oversize bool, size int64) string {
+	if !oversize {
+		return text
+	}
+	if size < 0 {
+		return "it is too large; only its header was fetched"
+	}
+	return fmt.Sprintf("it is too large: %d bytes; only its header was fetched", size)
+}
+
+// head returns what the list of failures shows of a message.
+func head(raw []byte) helpdesk.MailHead {
+	subject, from := mail.Head(raw)
+	return helpdesk.MailHead{Subject: subject, From: helpdesk.Address{Name: from.Name, Email: from.Email}}
+}
+
+// imapLedger is the sink of an IMAP source.
+type imapLedger struct{ *ledger }
+
+// Cursor implements [imap.Sink].
+func (l imapLedger) Cursor(ctx context.Context, folder string) (imap.Cursor, error) {
+	c, err := l.intake.Cursor(ctx, l.accountID, l.mailboxID, place(l.epoch, folder))
+	return imap.Cursor{UIDValidity: c.UIDValidity, UID: c.UID}, err
+}
+
+// Take implements [imap.Sink].
+func (l imapLedger) Take(ctx context.Context, folder string, mails []imap.Mail, next imap.Cursor) error {
+	cursor := helpdesk.FolderCursor{
+		Folder: place(l.epoch, folder), Cursor: helpdesk.FetchCursor{UIDValidity: next.UIDValidity, UID: next.UID},
+	}
+	return l.take(ctx, sourceIMAP, l.raw(mails), &cursor)
+}
+
+// take stores what was fetched.
+func (l *ledger) take(ctx context.Context, source string, mails []helpdesk.RawMail, next *helpdesk.FolderCursor) (err error) {
+	if l.tracer != nil {
+		var span storage.Span
+		ctx, span = l.tracer.Start(ctx, "take mails from "+source, storage.SpanConsumer,
+			slog.Int64("helpwright.mailbox.id", l.mailboxID), slog.Int("helpwright.mail.count", len(mails)))
+		defer func() { span.End(err) }()
+	}
+	return l.intake.Take(ctx, l.accountID, l.mailboxID, source, mails, next)
+}
+
+func (l imapLedger) raw(mails []imap.Mail) []helpdesk.RawMail {
+	raw := make([]helpdesk.RawMail, len(mails))
+	for i, m := range mails {
+		raw[i] = helpdesk.RawMail{
+			Position: imapPosition(l.epoch, m.Folder, imap.Cursor{UIDValidity: m.UIDValidity, UID: m.UID}),
+			Raw:      m.Raw, DeliveredAt: m.Arrived, Problem: problem(m.Problem, m.Oversize, m.Size), Head: head(m.Raw),
+		}
+	}
+	return raw
+}
+
+// Status implements [imap.Sink].
+func (l imapLedger) Status(ctx context.Context, st imap.Status) { l.report(ctx, st.Status) }
+
+// pop3Ledger is the sink of a POP3 source.
+type pop3Ledger struct{ *ledger }
+
+// Known implements [pop3.Sink].
+func (l pop3Ledger) Known(ctx context.Context, ids []string) ([]string, error) {
+	positions := make([]string, len(ids))
+	for i, id := range ids {
+		positions[i] = place(l.epoch, id)
+	}
+	taken, err := l.intake.Taken(ctx, l.accountID, l.mailboxID, sourcePOP3, positions)
+	for i, position := range taken {
+		taken[i], _ = placed(l.epoch, position)
+	}
+	return taken, err
+}
+
+// Take implements [pop3.Sink].
+func (l pop3Ledger) Take(ctx context.Context, mails []pop3.Mail) error {
+	raw := make([]helpdesk.RawMail, len(mails))
+	for i, m := range mails {
+		raw[i] = helpdesk.RawMail{
+			Position: place(l.epoch, m.ID), Raw: m.Raw, Problem: problem(m.Problem, m.Oversize, m.Size), Head: head(m.Raw),
+		}
+	}
+	return l.take(ctx, sourcePOP3, raw, nil)
+}
+
+// Status implements [pop3.Sink].
+func (l pop3Ledger) Status(ctx context.Context, st pop3.Status) { l.report(ctx, st.Status) }
+
+// begin records that fetching starts, before a slow server replies.
+func (l *ledger) begin(ctx context.Context) {
+	err := l.intake.ReportFetch(ctx, l.accountID, helpdesk.FetchStatus{MailboxID: l.mailboxID})
+	if err != nil && ctx.Err() == nil && !fault.Is(err, fault.NotFound) {
+		l.log.WarnContext(ctx, "the state of fetching was not recorded", "error", err)
+	}
+}
+
+// report records the result of fetching. Repeated successes, which come with every poll, are
+// written at most once a minute.
+func (l *ledger) report(ctx context.Context, st wire.Status) {
+	next := helpdesk.FetchStatus{
+		MailboxID: l.mailboxID, Connected: st.Connected, LastSuccessAt: st.LastSuccess.UTC(), LastErrorAt: st.LastErrorAt.UTC(),
+	}
+	if st.LastError != nil {
+		next.LastError, next.NeedsReauth = st.LastError.Error(), wire.NeedsReauth(st.LastError)
+	}
+	same := next.Connected == l.last.Connected && next.LastError == l.last.LastError && next.LastErrorAt.Equal(l.last.LastErrorAt)
+	if same && next.LastSuccessAt.Sub(l.last.LastSuccessAt) < time.Minute {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+	defer cancel()
+	if err := l.intake.ReportFetch(ctx, l.accountID, next); err != nil {
+		if !fault.Is(err, fault.NotFound) { // the mailbox may have been deleted
+			l.log.WarnContext(ctx, "the state of fetching was not recorded", "error", err)
+		}
+		return
+	}
+	if !same && st.LastError != nil {
+		l.log.WarnContext(ctx, "fetching failed", "error", st.LastError)
+	}
+	l.last = next
+}

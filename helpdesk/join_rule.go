@@ -1,0 +1,259 @@
+package helpdesk
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/net/idna"
+
+	"github.com/helpwright/helpwright/storage"
+	"github.com/helpwright/helpwright/storage/fault"
+)
+
+// JoinRule makes members of people who sign in with an identity provider: whoever has a verified address of the domain
+// joins the account with these roles and mailboxes. See [Service.FinishSignInWith] for when it applies.
+//
+// A rule is worth what its maker may do now: it pauses while they could not grant what it grants.
+type JoinRule struct {
+	ID         int64
+	AccountID  int64
+	Issuer     string // of the identity provider, see [IdentityProvider]
+	Domain     string // of the address, in its ASCII form; domains below it are others
+	RoleIDs    []int64
+	MailboxIDs []int64 // empty: all mailboxes
+	UserID     int64   // who made or changed it last
+	CreatedAt  time.Time
+	UpdatedAt  time.Time
+}
+
+// JoinRuleInput is what a rule says.
+type JoinRuleInput struct {
+	Provider   string // key of one of [Service.IdentityProviders]; may be left out where there is one only
+	Domain     string // such as example.org; not one where anybody can have an address
+	RoleIDs    []int64
+	MailboxIDs []int64 // empty: all mailboxes
+}
+
+// maxJoinRules bounds the rules of an account.
+const maxJoinRules = 100
+
+func joinRuleNoun() storage.Noun[JoinRule] {
+	return storage.Noun[JoinRule]{
+		Name:    "join rule",
+		ID:      func(r *JoinRule) *int64 { return &r.ID },
+		Account: func(r *JoinRule) *int64 { return &r.AccountID },
+		Unique: []storage.Unique[JoinRule]{
+			{Code: UniqueJoinRule, Fields: func(r *JoinRule) []any { return []any{&r.Issuer, &r.Domain} }},
+		},
+	}
+}
+
+// JoinRules lists the rules by id. It needs memberships.view.
+func (d *Desk) JoinRules(ctx context.Context, req storage.PageRequest) (storage.Page[JoinRule], error) {
+	r, err := d.guard.Read(MembershipsView)
+	if err != nil {
+		return storage.Page[JoinRule]{}, err
+	}
+	return storage.List(req, false, func(r JoinRule) storage.Position { return storage.Position{ID: r.ID} },
+		func(seek storage.Seek) ([]JoinRule, error) { return r.JoinRules().List(ctx, storage.NoFilter{}, seek) })
+}
+
+// JoinRule returns a rule. It needs memberships.view.
+func (d *Desk) JoinRule(ctx context.Context, id int64) (JoinRule, error) {
+	r, err := d.guard.Read(MembershipsView)
+	if err != nil {
+		return JoinRule{}, err
+	}
+	return r.JoinRules().Get(ctx, id)
+}
+
+// JoinRuleApplies reports whether a rule makes members now: its provider is still configured and believed about the domain,
+// and its maker may still grant what it grants. It needs memberships.view.
+func (d *Desk) JoinRuleApplies(ctx context.Context, rule JoinRule) (bool, error) {
+	if _, err := d.guard.Read(MembershipsView); err != nil {
+		return false, err
+	}
+	p, known := d.svc.providerOf(rule.Issuer)
+	if !known || !p.believed(rule.Domain) || rule.AccountID != d.scope.AccountID {
+		return false, nil
+	}
+	return d.svc.ruleHolds(ctx, rule)
+}
+
+// ruleHolds reports whether the maker of a rule may make it now.
+func (s *Service) ruleHolds(ctx context.Context, rule JoinRule) (bool, error) {
+	return s.stillMay(ctx, rule.AccountID, rule.UserID, func(maker *Desk) error {
+		r, err := maker.guard.Read(anyMember)
+		if err != nil {
+			return err
+		}
+		return maker.mayRule(ctx, r, rule)
+	})
+}
+
+// mayRule refuses a rule that grants more than the caller holds.
+func (d *Desk) mayRule(ctx context.Context, r Reader, rule JoinRule) error {
+	if _, err := d.guard.Write(MembershipsCreate); err != nil {
+		return err
+	}
+	if err := d.findMailboxes(ctx, r, rule.MailboxIDs); err != nil {
+		return err
+	}
+	return d.mayGrant(ctx, r, rule.RoleIDs, rule.MailboxIDs)
+}
+
+// CreateJoinRule makes a rule, which applies to those who sign in from then on. It needs memberships.create; what it
+// grants is limited as in [Desk.UpdateMember]. A second rule for a domain and provider, and a domain that the provider is
+// not believed about, are Invalid faults on domain.
+func (d *Desk) CreateJoinRule(ctx context.Context, in JoinRuleInput) (JoinRule, error) {
+	begin, err := d.guard.Write(MembershipsCreate)
+	if err != nil {
+		return JoinRule{}, err
+	}
+	if err := d.lasting("the rule"); err != nil {
+		return JoinRule{}, err
+	}
+	rule, err := d.newJoinRule(in)
+	if err != nil {
+		return JoinRule{}, err
+	}
+	rule.CreatedAt = rule.UpdatedAt
+	err = begin(ctx, func(ctx context.Context, tx Tx) error {
+		if err := tx.LockAccount(ctx); err != nil {
+			return err
+		}
+		all, err := tx.JoinRules().List(ctx, storage.NoFilter{}, storage.Seek{Limit: maxJoinRules})
+		if err != nil {
+			return err
+		}
+		if len(all) >= maxJoinRules {
+			return fault.Newf(fault.Conflict, "An account has at most %d rules.", maxJoinRules)
+		}
+		if err := d.mayRule(ctx, tx.Reader(), rule); err != nil {
+			return err
+		}
+		rule.ID = 0 // fn of a transaction may run again
+		if err := tx.JoinRules().Insert(ctx, &rule); err != nil {
+			return takenField(err, UniqueJoinRule, "domain")
+		}
+		return d.emit(ctx, tx, "join_rule.created", rule.ID, 0)
+	})
+	return rule, err
+}
+
+// UpdateJoinRule changes a rule, of which the caller becomes the maker. It applies again to those who sign in from then
+// on, also to members who were removed. It needs memberships.create, and all that the rule granted and is to grant.
+func (d *Desk) UpdateJoinRule(ctx context.Context, id int64, in JoinRuleInput) (JoinRule, error) {
+	begin, err := d.guard.Write(MembershipsCreate)
+	if err != nil {
+		return JoinRule{}, err
+	}
+	if err := d.lasting("the rule"); err != nil {
+		return JoinRule{}, err
+	}
+	rule, err := d.newJoinRule(in)
+	if err != nil {
+		return JoinRule{}, err
+	}
+	err = begin(ctx, func(ctx context.Context, tx Tx) error {
+		if err := tx.LockAccount(ctx); err != nil {
+			return err
+		}
+		old, err := tx.JoinRules().Get(ctx, id)
+		if err != nil {
+			return err
+		}
+		if err := d.mayEndRule(ctx, tx.Reader(), old); err != nil {
+			return err
+		}
+		if err := d.mayRule(ctx, tx.Reader(), rule); err != nil {
+			return err
+		}
+		rule.ID, rule.CreatedAt = id, old.CreatedAt
+		if err := tx.JoinRules().Update(ctx, &rule); err != nil {
+			return takenField(err, UniqueJoinRule, "domain")
+		}
+		return d.emit(ctx, tx, "join_rule.updated", rule.ID, 0)
+	})
+	return rule, err
+}
+
+// DeleteJoinRule removes a rule; who joined by it stays a member. It needs memberships.delete, and all that the rule
+// grants, as in [Desk.UpdateMember].
+func (d *Desk) DeleteJoinRule(ctx context.Context, id int64) error {
+	begin, err := d.guard.Write(MembershipsDelete)
+	if err != nil {
+		return err
+	}
+	return begin(ctx, func(ctx context.Context, tx Tx) error {
+		rule, err := tx.JoinRules().Get(ctx, id)
+		if err != nil {
+			return err
+		}
+		if err := d.mayEndRule(ctx, tx.Reader(), rule); err != nil {
+			return err
+		}
+		if err := tx.JoinRules().Delete(ctx, id); err != nil {
+			return err
+		}
+		return d.emit(ctx, tx, "join_rule.deleted", id, 0)
+	})
+}
+
+// mayEndRule refuses a rule that grants more than the caller holds. A role that is gone grants nothing.
+func (d *Desk) mayEndRule(ctx context.Context, r Reader, rule JoinRule) error {
+	err := d.mayGrant(ctx, r, rule.RoleIDs, rule.MailboxIDs)
+	if fault.Is(err, fault.NotFound) {
+		return nil
+	}
+	return err
+}
+
+// newJoinRule reads what a rule is to say.
+func (d *Desk) newJoinRule(in JoinRuleInput) (JoinRule, error) {
+	var problems fault.Collector
+	p, known := d.svc.chosenProvider(in.Provider)
+	problems.Check(known, "provider", "is no identity provider of this server")
+	domain, why := joinDomain(in.Domain)
+	switch {
+	case why != "":
+		problems.Add("domain", why)
+	case known && !p.believed(domain):
+		problems.Add("domain", "is not one whose addresses "+p.Name+" vouches for: ask the operator of this server")
+	}
+	validateGrants(&problems, in.RoleIDs, in.MailboxIDs)
+	return JoinRule{
+		AccountID: d.scope.AccountID, Issuer: p.Issuer, Domain: domain, RoleIDs: distinct(in.RoleIDs), MailboxIDs: distinct(in.MailboxIDs),
+		UserID: d.userID, UpdatedAt: d.svc.now(),
+	}, problems.Err()
+}
+
+// joinDomain is a domain as rules keep it, or what is wrong with it.
+func joinDomain(text string) (domain, why string) {
+	text = strings.TrimSuffix(strings.TrimPrefix(cleanLine(text), "@"), ".")
+	if text == "" {
+		return "", "is required"
+	}
+	domain, err := idna.Lookup.ToASCII(text)
+	if err != nil || !strings.Contains(domain, ".") || !ValidEmail("a@"+domain) || len(domain) > 253 {
+		return "", "is no domain, such as example.org"
+	}
+	if domain = foldCase(domain); isSuffix(domain) || publicProvider(domain) {
+		return "", "is one where anybody can have an address"
+	}
+	return domain, ""
+}
+
+// ruledRole refuses to delete a role that a rule grants.
+func ruledRole(ctx context.Context, r Reader, id int64) error {
+	rules, err := r.JoinRules().List(ctx, storage.NoFilter{}, storage.Seek{Limit: maxJoinRules})
+	if err != nil {
+		return err
+	}
+	if slices.ContainsFunc(rules, func(rule JoinRule) bool { return slices.Contains(rule.RoleIDs, id) }) {
+		return roleInUse("A rule for people who sign in grants this role.", nil)
+	}
+	return nil
+}

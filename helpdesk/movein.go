@@ -1,0 +1,716 @@
+package helpdesk
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/helpwright/helpwright/helpdesk/mailhtml"
+	"github.com/helpwright/helpwright/storage"
+	"github.com/helpwright/helpwright/storage/fault"
+	"github.com/helpwright/helpwright/storage/filetype"
+)
+
+// moveIn is the one permission of a MoveIn.
+const moveIn Permission = "account.move_in"
+
+// MoveIn files what was said at another help desk. It sends nothing, notifies nobody and wakes no webhook but by one event
+// mailbox.moved_in for each call. It reads no conversation.
+type MoveIn struct {
+	svc  *Service
+	desk func(accountID int64) deskGuard
+}
+
+// MoveIn returns the handle of whoever brings the data of another help desk here.
+func (s *Service) MoveIn() *MoveIn {
+	allows := func(p Permission) bool { return p == moveIn }
+	return &MoveIn{svc: s, desk: func(accountID int64) deskGuard { return s.scoped(Scope{AccountID: accountID}, allows) }}
+}
+
+// PastConversation is a conversation of another help desk.
+type PastConversation struct {
+	// Key is its id there; required, at most 200 bytes.
+	Key      string
+	Subject  string   // cut after 998 characters
+	Status   Status   // "" means posted
+	Priority Priority // "" means normal
+	Spam     bool     // it is closed, too
+	// Customer is whom answers go to. Without a valid address it is [UnknownSender].
+	Customer Address
+	UserID   int64    // assigned member; who is none here is nobody
+	TeamID   int64    // assigned team; one that is not here is none
+	Tags     []string // names, at most [MaxTags] of which count; those that are new are made
+	// CreatedAt and UpdatedAt are cut to what its messages and the clock allow.
+	CreatedAt, UpdatedAt time.Time
+	Messages             []PastMessage // in any order; required
+}
+
+// PastMessage is what somebody wrote there.
+type PastMessage struct {
+	// Key is its id within the conversation; required, at most 200 bytes.
+	Key  string
+	Type InteractionType // required
+	// Author is who wrote it. Of a customer's message it is the customer, without a valid address that of the conversation.
+	Author      Address
+	UserID      int64     // the member who wrote a user's or a note; 0: Author is no member here, and is shown by name
+	To, Cc, Bcc []Address // of a user's, Bcc of no other; none: it went to the customer
+	Subject     string
+	// HTML is preferred to Text. Of more than [MaxBody] the beginning is shown and the whole is attached.
+	HTML, Text    string
+	MessageID     string // without angle brackets; by it later mails find the conversation
+	References    []string
+	AutoSubmitted bool
+	At            time.Time // zero or in the future: now
+	Files         []PastFile
+}
+
+// PastFile is a file of a message.
+type PastFile struct {
+	Filename, ContentType, ContentID string
+	Inline                           bool
+	Open                             func() (io.ReadCloser, error) // required; called once at most
+}
+
+// PastResult is what became of a conversation.
+type PastResult struct {
+	ConversationID int64 // 0: it was deleted here, and does not come back
+	Created        bool  // it was not here
+	Filed, Known   int   // of its messages: those that were filed now, and before
+	Files          int   // of the messages that were filed now
+	Changed        bool  // it was here, and got the status, the assignees and the tags that it has there meanwhile
+}
+
+// Filed returns the keys of those of the messages of conversations that were filed before, by conversation. It changes nothing.
+func (m *MoveIn) Filed(ctx context.Context, accountID int64, source string, all []PastConversation) (map[string][]string, error) {
+	r, err := m.desk(accountID).Read(moveIn)
+	if err != nil {
+		return nil, err
+	}
+	p := &past{svc: m.svc, accountID: accountID, source: source, conversations: all}
+	if err := p.findKnown(ctx, r); err != nil {
+		return nil, err
+	}
+	known := map[string][]string{}
+	for _, c := range all {
+		for _, msg := range c.Messages {
+			if _, filed := p.known[p.identity(c, msg)]; filed {
+				known[c.Key] = append(known[c.Key], msg.Key)
+			}
+		}
+	}
+	return known, nil
+}
+
+// File files conversations in one transaction, so they should be few. source is the help desk they come from, such as
+// "zendesk"; with the keys of a conversation and a message it says which message that is, in whatever mailbox it was filed. A
+// message that was filed before is left alone, and so are all of a conversation that was deleted here. A conversation that is
+// here takes over status, priority, assignees and tags where it was changed there later than here.
+func (m *MoveIn) File(ctx context.Context, accountID, mailboxID int64, source string, all []PastConversation) ([]PastResult, error) {
+	begin, err := m.desk(accountID).Write(moveIn)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkPast(source, all); err != nil {
+		return nil, err
+	}
+	r, err := m.desk(accountID).Read(moveIn)
+	if err != nil {
+		return nil, err
+	}
+	p := &past{svc: m.svc, accountID: accountID, mailboxID: mailboxID, source: source, conversations: all, now: m.svc.now()}
+	if err := p.findKnown(ctx, r); err != nil {
+		return nil, err
+	}
+	if err := p.prepare(ctx); err != nil {
+		p.discard(ctx, err)
+		return nil, err
+	}
+	err = retryUnique(func() error { return begin(ctx, p.fileAll) }, UniqueCustomerEmail, UniqueIdentity, UniqueTag)
+	p.discard(ctx, err)
+	if err != nil {
+		return nil, err
+	}
+	return p.results, nil
+}
+
+func checkPast(source string, all []PastConversation) error {
+	var problems fault.Collector
+	problems.Check(source != "" && len(source) <= 50, "source", "is required, with at most 50 bytes")
+	for n, c := range all {
+		field := fmt.Sprintf("conversations[%d]", n)
+		problems.Check(c.Key != "" && len(c.Key) <= 200, field+"[key]", "is required, with at most 200 bytes")
+		problems.Check(c.Status == "" || c.Status.valid(), field+"[status]", "must be posted, draft, pending or closed")
+		problems.Check(c.Priority == "" || c.Priority.valid(), field+"[priority]", mustBePriority)
+		problems.Check(len(c.Messages) > 0, field+"[messages]", "is required")
+		for _, msg := range c.Messages {
+			problems.Check(msg.Key != "" && len(msg.Key) <= 200, field+"[messages]", "each needs a key, with at most 200 bytes")
+			problems.Check(slices.Contains([]InteractionType{TypeUser, TypeCustomer, TypeNote}, msg.Type), field+"[messages]", "each needs a type: user, customer or note")
+		}
+	}
+	return problems.Err()
+}
+
+// past is the work of filing some conversations of another help desk.
+type past struct {
+	svc                  *Service
+	accountID, mailboxID int64
+	source               string
+	conversations        []PastConversation
+	now                  time.Time
+	known                map[string]int64 // by identity: the conversation of a message that was filed, 0 if it is gone
+	prepared             map[string]preparedPast
+	stored               map[string]bool // keys of files; true: a row names them
+	results              []PastResult
+
+	// Of one run of the transaction:
+	mailbox   Mailbox
+	users     map[int64]bool
+	teams     map[int64]bool
+	tags      map[string]int64
+	customers map[string]Customer
+	index     indexing
+	rows      []*InboundMail
+}
+
+// preparedPast is what of a message can be made before the transaction.
+type preparedPast struct {
+	body  string
+	files []Attachment
+}
+
+// identity is by what a message is known, whatever mailbox it is filed in.
+func (p *past) identity(c PastConversation, m PastMessage) string {
+	h := sha256.New()
+	for _, part := range []string{"past", p.source, c.Key, m.Key} {
+		_ = binary.Write(h, binary.BigEndian, uint64(len(part))) // a hash takes all
+		_, _ = io.WriteString(h, part)
+	}
+	return string(h.Sum(nil))
+}
+
+// How much one statement of a database has.
+const (
+	maxIdentities = 500 // identities, and what is as short
+	pastRows      = 20  // rows with bodies
+)
+
+// findKnown looks which messages were filed before.
+func (p *past) findKnown(ctx context.Context, r LedgerReader) error {
+	p.known = map[string]int64{}
+	var identities [][]byte
+	for _, c := range p.conversations {
+		for _, m := range c.Messages {
+			identities = append(identities, []byte(p.identity(c, m)))
+		}
+	}
+	for some := range slices.Chunk(identities, maxIdentities) {
+		rows, err := r.InboundByIdentity(ctx, some)
+		if err != nil {
+			return err
+		}
+		for _, row := range rows {
+			key := string(row.Identity)
+			p.known[key] = cmp.Or(p.known[key], row.ConversationID)
+		}
+	}
+	return nil
+}
+
+// here finds the conversation that the messages which were filed are in: known says that there are any.
+func (p *past) here(c PastConversation) (id int64, known bool) {
+	for _, m := range c.Messages {
+		if in, ok := p.known[p.identity(c, m)]; ok {
+			id, known = cmp.Or(id, in), true
+		}
+	}
+	return id, known
+}
+
+// prepare cleans bodies and stores files.
+func (p *past) prepare(ctx context.Context) error {
+	p.prepared, p.stored = map[string]preparedPast{}, map[string]bool{}
+	for _, c := range p.conversations {
+		if id, known := p.here(c); known && id == 0 {
+			continue
+		}
+		for _, m := range c.Messages {
+			identity := p.identity(c, m)
+			if _, known := p.known[identity]; known {
+				continue
+			}
+			one, err := p.prepareMessage(ctx, m)
+			if err != nil {
+				return err
+			}
+			p.prepared[identity] = one
+		}
+	}
+	return nil
+}
+
+func (p *past) prepareMessage(ctx context.Context, m PastMessage) (preparedPast, error) {
+	f := &filing{svc: p.svc, accountID: p.accountID, now: p.now, mail: IncomingMail{HTML: clean(m.HTML), Text: clean(m.Text)}}
+	f.prepareBody()
+	files := slices.Clone(m.Files)
+	for _, whole := range f.mail.Attachments {
+		files = append(files, PastFile{Filename: whole.Filename, ContentType: whole.ContentType, Open: func() (io.ReadCloser, error) {
+			return io.NopCloser(bytes.NewReader(whole.Content)), nil
+		}})
+	}
+	one := preparedPast{body: f.body}
+	for n, file := range files {
+		a, err := p.putFile(ctx, n, file)
+		if err != nil {
+			return one, err
+		}
+		one.files = append(one.files, a)
+	}
+	return one, nil
+}
+
+func (p *past) putFile(ctx context.Context, n int, f PastFile) (Attachment, error) {
+	content, err := f.Open()
+	if err != nil {
+		return Attachment{}, err
+	}
+	defer func() { _ = content.Close() }() // it is only read
+	key, counted := fileKey(p.accountID), &countingReader{Reader: content}
+	p.stored[key] = false
+	if _, err := p.svc.cfg.Blobs.Put(ctx, key, counted); err != nil {
+		return Attachment{}, err
+	}
+	return Attachment{
+		Filename:    cmp.Or(filetype.SafeName(f.Filename), fmt.Sprintf("attachment-%d", n+1)),
+		ContentType: cut(cleanLine(f.ContentType), 200), ContentID: cut(cleanLine(f.ContentID), 998),
+		Size: counted.n, IsInline: f.Inline, BlobKey: key, CreatedAt: p.now,
+	}, nil
+}
+
+type countingReader struct {
+	io.Reader
+	n int64
+}
+
+// Read implements [io.Reader].
+func (r *countingReader) Read(b []byte) (int, error) {
+	n, err := r.Reader.Read(b)
+	r.n += int64(n)
+	return n, err
+}
+
+// discard removes the files that no row came to name.
+func (p *past) discard(ctx context.Context, err error) {
+	var unnamed []string
+	for key, named := range p.stored {
+		if err != nil || !named {
+			unnamed = append(unnamed, key)
+		}
+	}
+	p.svc.discard(ctx, err, unnamed...)
+}
+
+// fileAll is the transaction.
+func (p *past) fileAll(ctx context.Context, tx Tx) error {
+	p.results, p.rows, p.index, p.customers = nil, nil, indexing{}, map[string]Customer{}
+	for key := range p.stored {
+		p.stored[key] = false
+	}
+	if err := tx.LockAccount(ctx); err != nil { // two that file the same do it one after the other
+		return err
+	}
+	if err := p.findKnown(ctx, tx); err != nil {
+		return err
+	}
+	if err := p.load(ctx, tx); err != nil {
+		return err
+	}
+	changed := false
+	for _, c := range p.conversations {
+		result, err := p.fileOne(ctx, tx, c)
+		if err != nil {
+			return err
+		}
+		p.results = append(p.results, result)
+		changed = changed || result.Filed > 0 || result.Changed
+	}
+	if !changed {
+		return nil
+	}
+	for some := range slices.Chunk(p.rows, maxIdentities) {
+		if err := tx.InsertInbound(ctx, some); err != nil {
+			return err
+		}
+	}
+	if err := p.index.write(ctx, tx); err != nil {
+		return err
+	}
+	return tx.Emit(ctx, storage.Event{
+		Type: "mailbox.moved_in", Subject: p.mailboxID, MailboxID: p.mailboxID, Data: eventData(p.mailboxID), Time: p.now,
+	})
+}
+
+// load reads what the conversations name: members, teams and tags.
+func (p *past) load(ctx context.Context, tx Tx) error {
+	var err error
+	if p.mailbox, err = tx.Mailboxes().Get(ctx, p.mailboxID); err != nil {
+		return err
+	}
+	var userIDs, teamIDs []int64
+	for _, c := range p.conversations {
+		userIDs, teamIDs = append(userIDs, c.UserID), append(teamIDs, c.TeamID)
+		for _, m := range c.Messages {
+			userIDs = append(userIDs, m.UserID)
+		}
+	}
+	users, err := tx.UsersByID(ctx, sortedSet(userIDs))
+	if err != nil {
+		return err
+	}
+	teams, err := tx.Teams().ByIDs(ctx, sortedSet(teamIDs))
+	if err != nil {
+		return err
+	}
+	p.users, p.teams = map[int64]bool{}, map[int64]bool{}
+	for _, u := range users {
+		p.users[u.ID] = true
+	}
+	for _, t := range teams {
+		p.teams[t.ID] = true
+	}
+	return p.loadTags(ctx, tx)
+}
+
+// loadTags finds all tags, and makes those that are new.
+func (p *past) loadTags(ctx context.Context, tx Tx) error {
+	p.tags = map[string]int64{}
+	if !slices.ContainsFunc(p.conversations, func(c PastConversation) bool { return len(c.Tags) > 0 }) {
+		return nil
+	}
+	if err := eachRow(ctx, tx.Reader().Tags(), func(t Tag) int64 {
+		p.tags[t.Key] = t.ID
+		return t.ID
+	}); err != nil {
+		return err
+	}
+	for _, c := range p.conversations {
+		for _, name := range c.Tags[:min(len(c.Tags), MaxTags)] {
+			t := Tag{CreatedAt: p.now, UpdatedAt: p.now}
+			if err := t.apply(TagInput{Name: cut(cleanLine(name), 100)}); err != nil || p.tags[t.Key] != 0 {
+				continue // one without a name is none
+			}
+			if err := tx.Tags().Insert(ctx, &t); err != nil {
+				return err
+			}
+			p.tags[t.Key] = t.ID
+			if err := tx.Emit(ctx, storage.Event{Type: "tag.created", Subject: t.ID, Data: eventData(t.ID), Time: p.now}); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (p *past) tagIDs(c PastConversation) []int64 {
+	var ids []int64
+	for _, name := range c.Tags[:min(len(c.Tags), MaxTags)] {
+		if id := p.tags[tagKey(cut(cleanLine(name), 100))]; id != 0 {
+			ids = append(ids, id)
+		}
+	}
+	return sortedSet(ids)
+}
+
+// fileOne files a conversation as far as it is not here.
+func (p *past) fileOne(ctx context.Context, tx Tx, in PastConversation) (PastResult, error) {
+	id, known := p.here(in)
+	fresh := p.fresh(in)
+	result := PastResult{ConversationID: id, Known: len(in.Messages) - len(fresh)}
+	if known && id == 0 {
+		result.Known = len(in.Messages)
+		return result, nil
+	}
+	if !known {
+		c, err := p.begin(ctx, tx, in, fresh)
+		if err != nil {
+			return result, err
+		}
+		result.ConversationID, result.Created, result.Filed, result.Files = c.ID, true, len(fresh), p.files(in, fresh)
+		return result, p.putConversation(ctx, tx, &c, in, fresh)
+	}
+	c, err := tx.Conversations().Lock(ctx, id)
+	if err != nil {
+		return result, err
+	}
+	changedThere := p.lastChange(in).After(c.UpdatedAt)
+	if len(fresh) == 0 && !changedThere {
+		return result, nil
+	}
+	result.Filed, result.Files = len(fresh), p.files(in, fresh)
+	if changedThere {
+		result.Changed = true
+		p.takeOver(&c, in)
+	}
+	starters, err := firsts(ctx, tx, c.ID)
+	if err != nil {
+		return result, err
+	}
+	if err := p.putConversation(ctx, tx, &c, in, fresh); err != nil {
+		return result, err
+	}
+	if err := oneStarter(ctx, tx, c.ID, starters); err != nil {
+		return result, err
+	}
+	if err := refreshPreview(ctx, tx, &c); err != nil {
+		return result, err
+	}
+	if changedThere {
+		if err := tx.SetTags(ctx, []int64{c.ID}, p.tagIDs(in)); err != nil {
+			return result, err
+		}
+		c.awaitedIn(in.Messages)
+	}
+	return result, tx.Conversations().Update(ctx, &c)
+}
+
+// files is how many files messages have.
+func (p *past) files(in PastConversation, said []PastMessage) (n int) {
+	for _, m := range said {
+		n += len(p.prepared[p.identity(in, m)].files)
+	}
+	return n
+}
+
+// fresh are the messages that were not filed, oldest first.
+func (p *past) fresh(in PastConversation) []PastMessage {
+	var fresh []PastMessage
+	seen := map[string]bool{}
+	for _, m := range in.Messages {
+		identity := p.identity(in, m)
+		if _, known := p.known[identity]; known || seen[identity] {
+			continue
+		}
+		seen[identity] = true
+		m.At = p.believed(m.At)
+		fresh = append(fresh, m)
+	}
+	slices.SortStableFunc(fresh, func(a, b PastMessage) int { return a.At.Compare(b.At) })
+	return fresh
+}
+
+// believed is a time of the past.
+func (p *past) believed(at time.Time) time.Time {
+	at = at.UTC().Truncate(time.Microsecond)
+	if at.Year() < 1970 || at.After(p.now) {
+		return p.now
+	}
+	return at
+}
+
+// lastChange is when a conversation was changed there; zero: nothing tells.
+func (p *past) lastChange(in PastConversation) time.Time {
+	times := []time.Time{in.UpdatedAt}
+	for _, m := range in.Messages {
+		times = append(times, m.At)
+	}
+	last := time.Time{}
+	for _, at := range times {
+		if at = at.UTC().Truncate(time.Microsecond); at.After(last) && !at.After(p.now) {
+			last = at
+		}
+	}
+	return last
+}
+
+// takeOver gives a conversation what it has there.
+func (p *past) takeOver(c *Conversation, in PastConversation) {
+	c.Status, c.Priority = cmp.Or(in.Status, StatusPosted), cmp.Or(in.Priority, PriorityNormal)
+	c.UserID, c.TeamID, c.SpamAt, c.SnoozedUntil = 0, 0, time.Time{}, time.Time{}
+	if p.users[in.UserID] {
+		c.UserID = in.UserID
+	}
+	if p.teams[in.TeamID] {
+		c.TeamID = in.TeamID
+	}
+	if last := p.lastChange(in); !last.IsZero() {
+		c.UpdatedAt = last
+	}
+	if in.Spam {
+		c.Status, c.SpamAt = StatusClosed, c.UpdatedAt
+	}
+}
+
+// awaitedIn finds out since when the customer waits for an answer.
+func (c *Conversation) awaitedIn(said []PastMessage) {
+	said = slices.Clone(said)
+	slices.SortStableFunc(said, func(a, b PastMessage) int { return a.At.Compare(b.At) })
+	c.AwaitingSince = time.Time{}
+	for _, m := range said {
+		switch {
+		case m.Type == TypeUser:
+			c.AwaitingSince = time.Time{}
+		case m.Type == TypeCustomer && !m.AutoSubmitted && c.AwaitingSince.IsZero():
+			c.AwaitingSince = m.At.UTC().Truncate(time.Microsecond)
+		}
+	}
+	if c.Status == StatusClosed {
+		c.AwaitingSince = time.Time{}
+	}
+}
+
+// begin makes a conversation.
+func (p *past) begin(ctx context.Context, tx Tx, in PastConversation, fresh []PastMessage) (Conversation, error) {
+	customer, email, err := p.ensureCustomer(ctx, tx, in.Customer)
+	if err != nil {
+		return Conversation{}, err
+	}
+	at := p.believed(in.CreatedAt)
+	if first := fresh[0].At; first.Before(at) || in.CreatedAt.IsZero() {
+		at = first
+	}
+	c := newConversation(p.mailbox.ID, customer.ID, email, at)
+	c.Subject = cut(cleanLine(in.Subject), 998)
+	p.takeOver(&c, in)
+	if c.UpdatedAt.Before(at) {
+		c.UpdatedAt = at
+	}
+	c.awaitedIn(fresh)
+	for _, m := range fresh {
+		if m.Type != TypeNote {
+			c.Preview = mailhtml.Preview(p.prepared[p.identity(in, m)].body, previewLength, m.Type == TypeUser || len(fresh) > 1)
+		}
+	}
+	if err := c.insert(ctx, tx); err != nil {
+		return c, err
+	}
+	p.index.begin(c.ID)
+	if ids := p.tagIDs(in); len(ids) > 0 {
+		return c, tx.SetTags(ctx, []int64{c.ID}, ids)
+	}
+	return c, nil
+}
+
+// ensureCustomer finds or makes the customer of an address.
+func (p *past) ensureCustomer(ctx context.Context, tx Tx, a Address) (Customer, CustomerEmail, error) {
+	if a.Email = cleanLine(a.Email); !ValidEmail(a.Email) {
+		a = unknownSender
+	}
+	key := EmailKey(a.Email)
+	c, known := p.customers[key]
+	if !known {
+		var err error
+		if c, _, err = findCustomer(ctx, tx, a.Email, a.Name, p.now, &p.index); err != nil {
+			return c, CustomerEmail{}, err
+		}
+		p.customers[key] = c
+	}
+	return c, c.emailByKey(key), nil
+}
+
+// putConversation files messages in their conversation, with files, terms, who takes part by them, and what they are known by.
+func (p *past) putConversation(ctx context.Context, tx Tx, c *Conversation, in PastConversation, fresh []PastMessage) error {
+	said, takes := make([]*Interaction, len(fresh)), []string{}
+	if c.CustomerEmail != UnknownSender {
+		takes = append(takes, EmailKey(c.CustomerEmail))
+	}
+	starter := slices.IndexFunc(fresh, func(m PastMessage) bool { return m.Type != TypeNote })
+	for n, m := range fresh {
+		i, err := p.pastInteraction(ctx, tx, *c, m, p.prepared[p.identity(in, m)].body)
+		if err != nil {
+			return err
+		}
+		i.IsStarter = n == starter && n == 0
+		if i.Type != TypeNote {
+			takes = append(takes, p.svc.bringsIn(p.accountID, p.mailbox, cmp.Or(i.CustomerEmail, UnknownSender), slices.Concat(i.To, i.Cc, i.Bcc), false)...)
+		}
+		said[n] = &i
+	}
+	for some := range slices.Chunk(said, pastRows) {
+		if err := tx.Interactions().Insert(ctx, some...); err != nil {
+			return err
+		}
+	}
+	var files []*Attachment
+	for n, m := range fresh {
+		identity := p.identity(in, m)
+		for _, a := range p.prepared[identity].files {
+			a.InteractionID, a.ConversationID = said[n].ID, c.ID
+			files = append(files, &a)
+			p.stored[a.BlobKey] = true
+		}
+		if err := p.index.add(ctx, tx, *c, *said[n]); err != nil {
+			return err
+		}
+		p.rows = append(p.rows, p.row(*c, *said[n], in, m, identity))
+	}
+	for some := range slices.Chunk(files, pastRows) {
+		if err := tx.Attachments().Insert(ctx, some...); err != nil {
+			return err
+		}
+	}
+	slices.Sort(takes)
+	for some := range slices.Chunk(slices.Compact(takes), maxIdentities) {
+		if err := tx.AddParticipants(ctx, c.ID, some); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// row is what the ledger keeps of a message, so that it is known again.
+func (p *past) row(c Conversation, i Interaction, in PastConversation, m PastMessage, identity string) *InboundMail {
+	return &InboundMail{
+		MailboxID: p.mailboxID, Source: p.source, Position: in.Key + "/" + m.Key, State: InboundFiled, Identity: []byte(identity),
+		MessageID: i.MessageID, MailHead: MailHead{Subject: c.Subject, From: m.Author}.clean(),
+		ConversationID: c.ID, InteractionID: i.ID, ReceivedAt: p.now, UpdatedAt: p.now,
+	}
+}
+
+// pastInteraction is what a message becomes. It counts as made when it was written, so that nobody is over a budget of mails by it.
+func (p *past) pastInteraction(ctx context.Context, tx Tx, c Conversation, m PastMessage, body string) (Interaction, error) {
+	head := IncomingMail{MessageID: m.MessageID, References: m.References, From: m.Author, To: m.To, Cc: m.Cc, Bcc: m.Bcc, Subject: m.Subject}
+	head.clean()
+	author := Address{Name: cut(cleanLine(m.Author.Name), 200), Email: cut(cleanLine(m.Author.Email), 320)}
+	i := Interaction{
+		ConversationID: c.ID, Type: m.Type, Status: StatusPosted, Body: body, Subject: head.Subject, AutoSubmitted: m.AutoSubmitted,
+		Mail: MailHeader{From: []Address{author}}, At: m.At, CreatedAt: m.At, UpdatedAt: p.now,
+	}
+	if author == (Address{}) {
+		i.Mail.From = nil
+	}
+	if m.Type != TypeNote {
+		i.PostedAt, i.MessageID, i.References = m.At, head.MessageID, head.References
+		i.To, i.Cc, i.Mail.To, i.Mail.Cc, i.Mail.Date = emails(head.To), emails(head.Cc), head.To, head.Cc, m.At
+	}
+	switch m.Type {
+	case TypeCustomer:
+		from := m.Author
+		if !ValidEmail(strings.TrimSpace(from.Email)) {
+			from.Email = c.CustomerEmail
+		}
+		customer, email, err := p.ensureCustomer(ctx, tx, from)
+		if err != nil {
+			return i, err
+		}
+		i.Source, i.CustomerID, i.CustomerEmailID, i.CustomerEmail = p.source, customer.ID, email.ID, email.Email
+	case TypeUser:
+		i.Bcc, i.SendStartedAt = emails(head.Bcc), m.At
+		if len(i.To)+len(i.Cc)+len(i.Bcc) == 0 && c.CustomerEmail != UnknownSender {
+			i.To = []string{c.CustomerEmail}
+		}
+	case TypeNote:
+	}
+	if m.Type != TypeCustomer && p.users[m.UserID] {
+		i.UserID = m.UserID
+		if m.Type == TypeUser {
+			i.PostedByID = m.UserID
+		}
+	}
+	return i, nil
+}

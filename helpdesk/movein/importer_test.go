@@ -1,0 +1,403 @@
+package movein_test
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/mailhtml"
+	"github.com/helpwright/helpwright/helpdesk/movein"
+	"github.com/helpwright/helpwright/helpdesk/movein/foreign"
+	"github.com/helpwright/helpwright/helpdesk/movein/freescout"
+	"github.com/helpwright/helpwright/helpdesk/movein/helpscout"
+	"github.com/helpwright/helpwright/helpdesk/movein/zendesk"
+	"github.com/helpwright/helpwright/storage"
+	"github.com/helpwright/helpwright/storage/memblob"
+	"github.com/helpwright/helpwright/storage/memstore"
+)
+
+// bundle is a help desk in memory with an owner at work and one mailbox.
+type bundle struct {
+	*testing.T
+	store   *memstore.Store
+	svc     *helpdesk.Service
+	account int64
+	owner   int64
+	desk    *helpdesk.Desk
+	mailbox helpdesk.Mailbox
+}
+
+func must[T any](v T, err error) func(t testing.TB) T {
+	return func(t testing.TB) T {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v
+	}
+}
+
+func newBundle(t *testing.T) *bundle {
+	t.Helper()
+	b := &bundle{T: t, store: memstore.New()}
+	sealer := must(storage.NewSealer(make([]byte, 32)))(t)
+	b.svc = must(helpdesk.New(helpdesk.Config{
+		Store: b.store, Blobs: memblob.New(), Sealer: sealer, SigningKey: make([]byte, 32),
+		Now: func() time.Time { return time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC) },
+	}))(t)
+	operator := b.svc.Operator()
+	owner := must(operator.CreateUser(t.Context(), helpdesk.UserInput{Email: "owner@example.org", Name: "Olga Owner"}))(t)
+	b.owner = owner.ID
+	b.account = must(operator.CreateAccount(t.Context(), helpdesk.AccountInput{Name: "Acme"}, owner.ID))(t).ID
+	b.desk = must(b.svc.Desk(t.Context(), b.svc.As(owner.ID), b.account))(t)
+	b.mailbox = must(b.desk.CreateMailbox(t.Context(), helpdesk.MailboxInput{Name: storage.Some("Support"), Email: storage.Some("support@example.org")}))(t)
+	must(b.desk.CreateTeam(t.Context(), helpdesk.TeamInput{Name: "support"}))(t)
+	return b
+}
+
+// take imports a source.
+func (b *bundle) take(source foreign.Source, dryRun bool) *movein.Result {
+	b.Helper()
+	im := must(movein.New(movein.Config{MoveIn: b.svc.MoveIn(), AccountID: b.account, MailboxID: b.mailbox.ID}))(b.T)
+	return must(im.Import(b.Context(), source, dryRun))(b.T)
+}
+
+// totals are the numbers of a result.
+func totals(r *movein.Result) string {
+	return fmt.Sprintf("%d+%d customers, %d+%d conversations, %d known, %d deleted, %d messages, %d files, %d+%d replies",
+		r.Customers, r.ChangedCustomers, r.Conversations, r.ChangedConversations, r.Known, r.Deleted, r.Messages, r.Files, r.Replies, r.KnownReplies)
+}
+
+// counts are lines of a tally.
+func counts(t foreign.Tally) (all []string) {
+	for _, c := range t.Counts() {
+		all = append(all, c.String())
+	}
+	return all
+}
+
+func (b *bundle) conversations() []helpdesk.Conversation {
+	b.Helper()
+	page := must(b.desk.Conversations(b.Context(), helpdesk.ConversationQuery{}, storage.PageRequest{Limit: storage.MaxLimit}))(b.T)
+	slices.SortFunc(page.Items, func(x, y helpdesk.Conversation) int { return int(x.Number - y.Number) })
+	return page.Items
+}
+
+// find is the conversation with a subject.
+func (b *bundle) find(subject string) helpdesk.Conversation {
+	b.Helper()
+	for _, c := range b.conversations() {
+		if c.Subject == subject {
+			return c
+		}
+	}
+	b.Fatalf("there is no conversation %q", subject)
+	return helpdesk.Conversation{}
+}
+
+// said tells what stands in a conversation, a line for each interaction.
+func (b *bundle) said(c helpdesk.Conversation) (lines []string) {
+	b.Helper()
+	page := must(b.desk.Interactions(b.Context(), c.ID, storage.PageRequest{Limit: storage.MaxLimit}))(b.T)
+	slices.SortStableFunc(page.Items, func(x, y helpdesk.Interaction) int { return int(x.SortKey() - y.SortKey()) })
+	for _, i := range page.Items {
+		who := i.CustomerEmail
+		if i.Type != helpdesk.TypeCustomer {
+			who = fmt.Sprintf("%d", i.UserID)
+			if i.UserID == 0 && len(i.Mail.From) > 0 {
+				who = i.Mail.From[0].Name
+			}
+		}
+		files := ""
+		for _, a := range must(b.desk.Attachments(b.Context(), c.ID, i.ID))(b.T) {
+			files += fmt.Sprintf(" [%s %d]", a.Filename, a.Size)
+		}
+		text := strings.Join(strings.Fields(mailhtml.Text(i.Body)), " ")
+		lines = append(lines, fmt.Sprintf("%s %s %s: %s%s", i.At.Format("01-02 15:04"), i.Type, who, text, files))
+	}
+	return lines
+}
+
+func openZendesk(t testing.TB, files fs.FS) *zendesk.Source {
+	t.Helper()
+	return must(zendesk.Open(t.Context(), foreign.Config{Files: files}))(t)
+}
+
+func TestZendesk(t *testing.T) {
+	t.Parallel()
+	b := newBundle(t)
+	folder := os.DirFS("zendesk/testdata/export")
+	dry := b.take(openZendesk(t, folder), true)
+	if n := len(b.conversations()); n != 0 {
+		t.Fatalf("a dry run made %d conversations", n)
+	}
+	source := openZendesk(t, folder)
+	done := b.take(source, false)
+	want := "5+0 customers, 7+0 conversations, 0 known, 0 deleted, 19 messages, 2 files, 1+0 replies"
+	if diff := cmp.Diff([]string{want, want}, []string{totals(dry), totals(done)}); diff != "" {
+		t.Error(diff)
+	}
+	door := b.find("Die Tür klemmt – dringend")
+	if diff := cmp.Diff([]string{
+		"03-04 08:00 customer ada@example.com: Seit gestern geht die Tür nicht mehr auf. [door.png 70] [log.txt 13]",
+		"03-04 08:00 note Zendesk: From Zendesk, ticket 35436 brand_id: 360002 followers: Gus Gone organization_id: 509974 recipient: support@example.org satisfaction_rating: good Great support! type: incident Order number: 745 Colours: [\"red\",\"blue\"] file that is missing: lost.pdf",
+		"03-04 09:00 note Gus Gone: Kennt das jemand?",
+		fmt.Sprintf("03-04 10:00 user %d: Bitte kräftig ziehen.", b.owner),
+		"03-05 09:30 customer maria@example.net: A mí me pasa lo mismo.",
+	}, b.said(door)); diff != "" {
+		t.Error(diff)
+	}
+	var tags []string
+	for _, tag := range must(b.desk.TagsOf(t.Context(), []int64{door.ID}))(t)[door.ID] {
+		tags = append(tags, tag.Name)
+	}
+	got := []any{door.Status, door.Priority, door.UserID, door.TeamID != 0, door.CustomerEmail, door.CreatedAt.Format(time.DateTime), door.UpdatedAt.Format(time.DateTime), tags, door.Preview}
+	if diff := cmp.Diff([]any{
+		helpdesk.StatusClosed, helpdesk.PriorityUrgent, b.owner, true, "ada@example.com", "2024-03-04 08:00:00", "2024-03-05 09:30:00", []string{"tür", "vip"}, "A mí me pasa lo mismo.",
+	}, got); diff != "" {
+		t.Error(diff)
+	}
+	var all []string
+	for _, c := range b.conversations() {
+		all = append(all, fmt.Sprintf("%s|%s|%s|%v", c.Subject, c.Status, c.CustomerEmail, !c.AwaitingSince.IsZero()))
+	}
+	if diff := cmp.Diff([]string{
+		"Die Tür klemmt – dringend|closed|ada@example.com|false", "¿Dónde está mi pedido?|posted|maria@example.net|true",
+		"電話 +81 3 1234 5678|pending|user-20978394@zendesk.invalid|false", "The same door|closed|user-20978396@zendesk.invalid|false",
+		"No comments here|pending|mallory@example.net|true", "A huge text|posted|ada@example.com|true", "Gr\ufffdsse|closed|ada@example.com|false",
+	}, all); diff != "" {
+		t.Error(diff)
+	}
+	customer := must(b.desk.Customer(t.Context(), door.CustomerID))(t)
+	if diff := cmp.Diff([]string{"Ada Lovelace", "Acme GmbH", "+44 20 7946 0000", "Prefers mail.\n\nFrom Zendesk:\nlocale: de\ntags: [\"vip\"]\ntime_zone: Europe/Berlin\nuser_fields: {\"plan\":\"gold\"}\n" +
+		"organization details: Invoices go to the owner.\norganization domain_names: [\"example.com\"]\norganization external_id: K-17\norganization organization_fields: {\"tier\":\"1\"}\norganization tags: [\"gold\"]"},
+		[]string{customer.Name(), customer.Company, customer.Phones[0].Phone, customer.Note}); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff([]string{
+		"a file of a comment is not in the folder attachments (1, first: tickets.json line 1)",
+		"a macro is left out: it writes no comment (1, first: macros.json line 24)",
+		"a record is left out: it is no valid JSON (1, first: tickets.json line 10)",
+		"a record is left out: the file ends within it (1, first: tickets.json line 8)",
+		"a ticket has no comments in the files: its description is all that is taken (1, first: tickets.json line 6)",
+		"a ticket is left out: it was deleted (1, first: tickets.json line 5)",
+		"the author of a comment is not among the users (1, first: tickets.json line 3)",
+	}, counts(source.Report().Problems)); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff([][]string{
+		{"ticket.future_field (1, first: tickets.json line 6)"},
+		{"assignee Gus Gone <gus@acme.example> is no member (1, first: tickets.json line 2)", "there is no team Orders (1, first: tickets.json line 2)"},
+		{"are members (1, first: Olga Owner <owner@example.org>)", "are no members: what they wrote is shown with their names (1, first: Gus Gone <gus@acme.example>)"},
+		{"closed becomes closed (1, first: tickets.json line 4)", "hold becomes pending (1, first: tickets.json line 3)", "new becomes open (1, first: tickets.json line 7)",
+			"open becomes open (1, first: tickets.json line 2)", "pending becomes pending (1, first: tickets.json line 6)", "solved becomes closed (2, first: tickets.json line 1)"},
+	}, [][]string{counts(source.Report().Unknown), counts(done.Unassigned), counts(done.Agents), counts(source.Report().Statuses)}); diff != "" {
+		t.Error(diff)
+	}
+	replies := must(b.desk.SavedReplies(t.Context(), "", storage.PageRequest{}))(t).Items
+	if len(replies) != 1 || replies[0].Body != "<p>Hello {{customer.first_name}}, about #{{conversation.number}}: [dc.thanks]</p>" {
+		t.Errorf("the saved replies are %+v", replies)
+	}
+	// Images are shown from here, and scripts are gone.
+	first := must(b.desk.Interactions(t.Context(), door.ID, storage.PageRequest{Limit: 5}))(t).Items
+	body := first[slices.IndexFunc(first, func(i helpdesk.Interaction) bool { return i.IsStarter })].Body
+	if !strings.Contains(body, `cid:498483@zendesk`) || strings.Contains(body, "alert") {
+		t.Errorf("the body is %s", body)
+	}
+	if again := totals(b.take(openZendesk(t, folder), false)); again != "0+0 customers, 0+0 conversations, 7 known, 0 deleted, 0 messages, 0 files, 0+1 replies" {
+		t.Errorf("again: %s", again)
+	}
+}
+
+// Answers of the API are pages, with the comments in files of their own.
+func TestZendeskPages(t *testing.T) {
+	t.Parallel()
+	b := newBundle(t)
+	b.take(openZendesk(t, os.DirFS("zendesk/testdata/api")), false)
+	for subject, want := range map[string][]string{
+		"Page one": {"01-01 08:00 customer ada@example.com: One", "01-01 08:00 note Zendesk: ", fmt.Sprintf("01-02 08:00 user %d: Answer", b.owner)},
+		"Page two": {"01-03 08:00 customer ada@example.com: Two", "01-03 08:00 note Zendesk: "},
+	} {
+		got := b.said(b.find(subject))
+		for n := range got {
+			if before, _, found := strings.Cut(got[n], "note Zendesk: "); found {
+				got[n] = before + "note Zendesk: "
+			}
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Error(diff)
+		}
+	}
+}
+
+// export is a folder with one ticket, whose comments are those given.
+func export(ticket string, comments ...string) fs.FS {
+	return fstest.MapFS{
+		"users.json":   {Data: []byte(`{"id":1,"name":"Ada","email":"ada@example.com","role":"end-user"}` + "\n" + `{"id":2,"name":"Olga","email":"owner@example.org","role":"admin"}` + "\n")},
+		"tickets.json": {Data: []byte(`{"id":7,"subject":"Door","requester_id":1,"created_at":"2024-01-01T00:00:00Z",` + ticket + `,"comments":[` + strings.Join(comments, ",") + "]}\n")},
+	}
+}
+
+const (
+	asked = `{"id":71,"author_id":1,"public":true,"body":"It is stuck.","created_at":"2024-01-01T00:00:00Z","metadata":{"system":{"message_id":"<q@example.com>"}}}`
+	asks  = `{"id":72,"author_id":1,"public":true,"body":"Still?","created_at":"2024-01-03T00:00:00Z"}`
+	said  = `{"id":73,"author_id":2,"public":true,"body":"Pull.","created_at":"2024-01-02T00:00:00Z"}`
+)
+
+// What a later export has more is taken, in its place. What was changed here later than there stays.
+func TestLaterExport(t *testing.T) {
+	t.Parallel()
+	b := newBundle(t)
+	b.take(openZendesk(t, export(`"status":"open","updated_at":"2024-01-01T00:00:00Z"`, asked)), false)
+	done := b.take(openZendesk(t, export(`"status":"pending","updated_at":"2024-01-03T00:00:00Z","tags":["late"]`, asked, said, asks)), false)
+	if got := totals(done); got != "0+0 customers, 0+1 conversations, 0 known, 0 deleted, 2 messages, 0 files, 0+0 replies" {
+		t.Error(got)
+	}
+	c := b.find("Door")
+	want := []string{
+		"01-01 00:00 customer ada@example.com: It is stuck.", "01-01 00:00 note Zendesk: From Zendesk, ticket 7",
+		fmt.Sprintf("01-02 00:00 user %d: Pull.", b.owner), "01-03 00:00 customer ada@example.com: Still?",
+	}
+	if diff := cmp.Diff(want, b.said(c)); diff != "" || c.Status != helpdesk.StatusPending || c.Preview != "Still?" || c.AwaitingSince.Format(time.DateOnly) != "2024-01-03" {
+		t.Errorf("%+v\n%s", c, diff)
+	}
+	must(b.desk.UpdateConversation(t.Context(), c.ID, helpdesk.ConversationUpdate{Subject: "Door", Status: storage.Some(helpdesk.StatusClosed)}))(t)
+	b.take(openZendesk(t, export(`"status":"open","updated_at":"2024-01-05T00:00:00Z"`, asked, said, asks)), false)
+	if c := b.find("Door"); c.Status != helpdesk.StatusClosed {
+		t.Errorf("what was closed here is %s", c.Status)
+	}
+	if err := b.desk.DeleteConversation(t.Context(), c.ID); err != nil {
+		t.Fatal(err)
+	}
+	done = b.take(openZendesk(t, export(`"status":"open","updated_at":"2024-01-06T00:00:00Z"`, asked, said, asks, strings.Replace(asks, "72", "74", 1))), false)
+	if len(b.conversations()) != 0 || done.Deleted != 1 {
+		t.Errorf("a conversation that was deleted here came back: %s", totals(done))
+	}
+}
+
+// A later mail that refers to an imported message comes into its conversation, and nothing that was imported is sent.
+func TestMailAfterwards(t *testing.T) {
+	t.Parallel()
+	b := newBundle(t)
+	b.take(openZendesk(t, export(`"status":"open","updated_at":"2024-01-02T00:00:00Z"`, asked, said)), false)
+	intake := b.svc.Intake()
+	if err := intake.Take(t.Context(), b.account, b.mailbox.ID, "smtp", []helpdesk.RawMail{{Raw: []byte("mail")}}, nil); err != nil {
+		t.Fatal(err)
+	}
+	waiting := must(intake.Waiting(t.Context(), b.account, b.mailbox.ID, 0, 10))(t)
+	row := must(intake.File(t.Context(), b.account, waiting[0].ID, helpdesk.IncomingMail{
+		Identity: []byte("2"), MessageID: "2@example.com", InReplyTo: []string{"q@example.com"}, From: helpdesk.Address{Email: "ada@example.com"}, Subject: "Re: Door", Text: "Now it is open.",
+	}))(t)
+	c := b.find("Door")
+	if row.ConversationID != c.ID {
+		t.Errorf("the mail is in conversation %d, not %d", row.ConversationID, c.ID)
+	}
+	found := must(b.desk.Conversations(t.Context(), helpdesk.ConversationQuery{Query: "stuck"}, storage.PageRequest{}))(t)
+	if len(found.Items) != 1 {
+		t.Errorf("%d conversations are found by a word of the export", len(found.Items))
+	}
+	page := must(b.desk.Interactions(t.Context(), c.ID, storage.PageRequest{Limit: 10}))(t)
+	var ids []int64
+	for _, i := range page.Items {
+		ids = append(ids, i.ID)
+	}
+	if sent := must(b.desk.Deliveries(t.Context(), ids))(t); len(sent) != 0 {
+		t.Errorf("%d deliveries", len(sent))
+	}
+	events := must(b.store.Events(t.Context(), b.account, 0, 1000))(t)
+	moved := 0
+	for _, e := range events {
+		if e.Type == "mailbox.moved_in" {
+			moved++
+		}
+		if e.Type == "interaction.created" && e.Subject != row.InteractionID {
+			t.Errorf("event %s of %d: the past is no news", e.Type, e.Subject)
+		}
+	}
+	if moved != 1 {
+		t.Errorf("%d events of the import", moved)
+	}
+}
+
+func TestHelpScout(t *testing.T) {
+	t.Parallel()
+	b := newBundle(t)
+	open := func() foreign.Source {
+		return must(helpscout.Open(t.Context(), foreign.Config{Files: os.DirFS("helpscout/testdata/export")}))(t)
+	}
+	source := open()
+	done := b.take(source, false)
+	if got := totals(done); got != "1+0 customers, 3+0 conversations, 0 known, 0 deleted, 9 messages, 1 files, 1+0 replies" {
+		t.Error(got)
+	}
+	order, spam, hello := b.find("Où est ma commande ?"), b.find("Cheap watches"), b.find("مرحبا")
+	if diff := cmp.Diff([]string{
+		"03-15 22:46 customer bear@acme.example: Bonjour où est-elle ? [order.png 70]",
+		"03-15 22:46 note Help Scout: From Help Scout, conversation 12 Account Type: Administrator mailbox: Orders closedByUser: {\"id\":99,\"type\":\"user\",\"first\":\"Olga\",\"last\":\"Owner\",\"photoUrl\":\"\",\"email\":\"owner@example.org\"} file that is missing: gone.pdf",
+		"03-16 09:00 note Gus Gone: Encore lui.",
+		fmt.Sprintf("03-16 14:07 user %d: Elle arrive demain.", b.owner),
+	}, b.said(order)); diff != "" {
+		t.Error(diff)
+	}
+	got := []any{order.Status, order.UserID, spam.IsSpam(), spam.CustomerEmail, hello.Status, hello.TeamID != 0, hello.AwaitingSince.IsZero()}
+	if diff := cmp.Diff([]any{helpdesk.StatusClosed, b.owner, true, "user-29419@helpscout.invalid", helpdesk.StatusPosted, true, true}, got); diff != "" {
+		t.Error(diff)
+	}
+	customer := must(b.desk.Customer(t.Context(), order.CustomerID))(t)
+	if diff := cmp.Diff([]any{"Vernon Bear", "Acme, Inc", 2, 1, 1, "Works with us since 2012.\n\nFrom Help Scout:\ntwitter: @me\naim: 54831172\nCar: Tesla\nage: 30-35\ngender: Male\njobTitle: CEO\nlocation: Prague\naddress: {\"city\":\"Prague\",\"lines\":[]}"},
+		[]any{customer.Name(), customer.Company, len(customer.Emails), len(customer.Phones), len(customer.Websites), customer.Note}); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff([][]string{
+		{"conversation.newThing (1, first: conversations-page-1.json line 84)"},
+		{
+			"a conversation is left out: its state is deleted (1, first: conversations-page-1.json line 143)", "a file of a thread is not in the folder attachments (1, first: conversations/123.json line 1)",
+			"a saved reply is left out: its file has the preview only; ask for each by its id (1, first: saved-replies.json line 2)", "a thread is left out: its state is draft (1, first: conversations/123.json line 1)",
+		},
+	}, [][]string{counts(source.Report().Unknown), counts(source.Report().Problems)}); diff != "" {
+		t.Error(diff)
+	}
+	if again := totals(b.take(open(), false)); again != "0+0 customers, 0+0 conversations, 3 known, 0 deleted, 0 messages, 0 files, 0+1 replies" {
+		t.Errorf("again: %s", again)
+	}
+}
+
+func TestFreeScout(t *testing.T) {
+	t.Parallel()
+	b := newBundle(t)
+	open := func() foreign.Source {
+		return must(freescout.Open(t.Context(), foreign.Config{Files: os.DirFS("freescout/testdata/export")}))(t)
+	}
+	source := open()
+	if got := totals(b.take(source, false)); got != "1+0 customers, 2+0 conversations, 0 known, 0 deleted, 5 messages, 1 files, 0+0 replies" {
+		t.Error(got)
+	}
+	c := b.find("Возврат")
+	if diff := cmp.Diff([]string{
+		"03-15 22:46 customer mark@example.org: Помогите [door.png 70]",
+		"03-15 22:46 note FreeScout: From FreeScout, conversation 3 Purchase ID: 23 mailbox: 15 thread 18 rating: 1 thread 18 rating_comment: Спасибо " +
+			"closedByUser: {\"id\":9,\"type\":\"user\",\"firstName\":\"Olga\",\"lastName\":\"Owner\",\"photoUrl\":\"\",\"email\":\"owner@example.org\"} timelogs: [{\"id\":498,\"userId\":9,\"timeSpent\":219}]",
+		"03-16 10:00 note Eve Elsewhere: внутри",
+		fmt.Sprintf("03-16 14:07 user %d: Да.", b.owner),
+	}, b.said(c)); diff != "" {
+		t.Error(diff)
+	}
+	first := must(b.desk.Interactions(t.Context(), c.ID, storage.PageRequest{Limit: 10}))(t).Items
+	if body := first[slices.IndexFunc(first, func(i helpdesk.Interaction) bool { return i.IsStarter })].Body; !strings.Contains(body, "cid:71@freescout") {
+		t.Errorf("the body is %s", body)
+	}
+	if diff := cmp.Diff([]string{"a conversation has no threads in the files: ask for it with embed=threads (1, first: conversations.json line 295)"}, counts(source.Report().Problems)); diff != "" {
+		t.Error(diff)
+	}
+	if again := totals(b.take(open(), false)); again != "0+0 customers, 0+0 conversations, 2 known, 0 deleted, 0 messages, 0 files, 0+0 replies" {
+		t.Errorf("again: %s", again)
+	}
+}

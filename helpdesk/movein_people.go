@@ -1,0 +1,235 @@
+package helpdesk
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/helpwright/helpwright/storage"
+	"github.com/helpwright/helpwright/storage/fault"
+)
+
+// PastPeople are those of an account whom the people of another help desk may be.
+type PastPeople struct {
+	members map[string]int64 // by EmailKey
+	teams   map[string]int64 // by Key
+}
+
+// Member finds the member with a mail address; 0: there is none.
+func (p PastPeople) Member(email string) int64 { return p.members[EmailKey(email)] }
+
+// Team finds the team with a name, whatever its case; 0: there is none.
+func (p PastPeople) Team(name string) int64 { return p.teams[tagKey(cleanLine(name))] }
+
+// People returns the members and teams of an account.
+func (m *MoveIn) People(ctx context.Context, accountID int64) (PastPeople, error) {
+	p := PastPeople{members: map[string]int64{}, teams: map[string]int64{}}
+	r, err := m.desk(accountID).Read(moveIn)
+	if err != nil {
+		return p, err
+	}
+	var ids []int64
+	if err := eachRow(ctx, r.Memberships(), func(one Membership) int64 {
+		ids = append(ids, one.UserID)
+		return one.ID
+	}); err != nil {
+		return p, err
+	}
+	for some := range slices.Chunk(ids, maxIdentities) {
+		users, err := r.UsersByID(ctx, some)
+		if err != nil {
+			return p, err
+		}
+		for _, u := range users {
+			p.members[EmailKey(u.Email)] = u.ID
+		}
+	}
+	err = eachRow(ctx, r.Teams(), func(t Team) int64 {
+		p.teams[t.Key] = t.ID
+		return t.ID
+	})
+	return p, err
+}
+
+// PastCustomer is a customer of another help desk.
+type PastCustomer struct {
+	Name             string
+	Emails           []string // those that are valid count; without any it is left out
+	Company, Note    string
+	Phones, Websites []string
+}
+
+// Customers makes customers, and gives those that are here what they lack, in one transaction, so they should be few. One that
+// has any of the addresses is that customer; what a customer has here is never changed. What is too long is cut, and what is
+// too much is left out: see [MaxEmails]. It returns how many were made, and how many changed.
+func (m *MoveIn) Customers(ctx context.Context, accountID int64, all []PastCustomer) (created, changed int, err error) {
+	begin, err := m.desk(accountID).Write(moveIn)
+	if err != nil {
+		return 0, 0, err
+	}
+	now := m.svc.now()
+	err = retryUnique(func() error {
+		return begin(ctx, func(ctx context.Context, tx Tx) error {
+			created, changed = 0, 0
+			for _, in := range all {
+				c, err := in.find(ctx, tx)
+				if err != nil {
+					return err
+				}
+				old := c.copy()
+				if err := in.fill(ctx, tx, &c); err != nil {
+					return err
+				}
+				c.UpdatedAt = now
+				switch {
+				case len(c.Emails) == 0:
+					continue
+				case c.ID == 0:
+					created++
+					c.CreatedAt = now
+					err = tx.InsertCustomer(ctx, &c)
+				case old.differs(c):
+					changed++
+					err = tx.UpdateCustomer(ctx, &c)
+				default:
+					continue
+				}
+				if err != nil {
+					return err
+				}
+				if err := indexCustomer(ctx, tx, c); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}, UniqueCustomerEmail)
+	return created, changed, err
+}
+
+// differs reports whether something was added to a customer.
+func (c Customer) differs(filled Customer) bool {
+	return c.FirstName != filled.FirstName || c.LastName != filled.LastName || c.Company != filled.Company || c.Note != filled.Note ||
+		len(c.Emails) != len(filled.Emails) || len(c.Phones) != len(filled.Phones) || len(c.Websites) != len(filled.Websites)
+}
+
+// find is the customer who has one of the addresses; the zero value: nobody has.
+func (in PastCustomer) find(ctx context.Context, tx Tx) (Customer, error) {
+	for _, email := range in.Emails {
+		if email = cleanLine(email); !ValidEmail(email) {
+			continue
+		}
+		if c, err := tx.CustomerByEmail(ctx, EmailKey(email)); !fault.Is(err, fault.NotFound) {
+			return c, err
+		}
+	}
+	return Customer{}, nil
+}
+
+// fill gives a customer what is lacking.
+func (in PastCustomer) fill(ctx context.Context, tx Tx, c *Customer) error {
+	if c.FirstName+c.LastName == "" {
+		first, last, _ := strings.Cut(cleanLine(in.Name), " ")
+		c.FirstName, c.LastName = cut(first, 100), cut(strings.TrimSpace(last), 100)
+	}
+	c.Company = cmp.Or(c.Company, cut(cleanLine(in.Company), 200))
+	if note := cleanText(in.Note); note != "" && !strings.Contains(c.Note, note) {
+		whole := strings.TrimSpace(c.Note + "\n\n" + note)
+		if cut(whole, MaxNote) == whole || c.Note == "" {
+			c.Note = strings.TrimSpace(cut(whole, MaxNote))
+		}
+	}
+	for _, email := range in.Emails {
+		email = cleanLine(email)
+		key := EmailKey(email)
+		if !ValidEmail(email) || c.emailByKey(key).Key != "" || len(c.Emails) >= MaxEmails {
+			continue
+		}
+		if _, err := tx.CustomerByEmail(ctx, key); err == nil {
+			continue // another's
+		} else if !fault.Is(err, fault.NotFound) {
+			return err
+		}
+		c.Emails = append(c.Emails, CustomerEmail{Email: email, Key: key})
+	}
+	for _, phone := range in.Phones {
+		phone = cut(cleanLine(phone), 500)
+		if phone != "" && len(c.Phones) < MaxPhones && !slices.ContainsFunc(c.Phones, func(p CustomerPhone) bool { return p.Phone == phone }) {
+			c.Phones = append(c.Phones, CustomerPhone{Phone: phone})
+		}
+	}
+	for _, site := range in.Websites {
+		site = cleanLine(site)
+		if site != "" && cut(site, 500) == site && validWebsite(site) && len(c.Websites) < MaxWebsites &&
+			!slices.ContainsFunc(c.Websites, func(w CustomerWebsite) bool { return w.Website == site }) {
+			c.Websites = append(c.Websites, CustomerWebsite{Website: site})
+		}
+	}
+	return nil
+}
+
+// Replies makes saved replies that all members see, in one transaction. One whose name is taken by such a one is left out. It
+// returns which were made. What [SavedReplyInput] does not allow is an Invalid fault; with dryRun nothing is made.
+func (m *MoveIn) Replies(ctx context.Context, accountID int64, all []SavedReplyInput, dryRun bool) (created []bool, err error) {
+	begin, err := m.desk(accountID).Write(moveIn)
+	if err != nil {
+		return nil, err
+	}
+	now := m.svc.now()
+	replies := make([]SavedReply, len(all))
+	var problems fault.Collector
+	for n, in := range all {
+		in.Shared = true
+		replies[n] = SavedReply{CreatedAt: now, UpdatedAt: now}
+		if err := replies[n].apply(&Desk{svc: m.svc}, in); err != nil {
+			problems.Add(fmt.Sprintf("replies[%d]", n), err.Error())
+		}
+	}
+	if err := problems.Err(); err != nil {
+		return nil, err
+	}
+	err = retryUnique(func() error {
+		return begin(ctx, func(ctx context.Context, tx Tx) error {
+			created = make([]bool, len(all))
+			names, err := sharedReplies(ctx, tx)
+			if err != nil {
+				return err
+			}
+			for n, r := range replies {
+				if created[n] = !names[r.Key]; !created[n] || dryRun {
+					names[r.Key] = true
+					continue
+				}
+				names[r.Key] = true
+				if err := tx.SavedReplies().Insert(ctx, &r); err != nil {
+					return err
+				}
+				if err := tx.Emit(ctx, storage.Event{Type: "saved_reply.created", Subject: r.ID, Data: eventData(r.ID), Time: now}); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}, UniqueSavedReply)
+	return created, err
+}
+
+// sharedReplies are the keys of all saved replies that all members see.
+func sharedReplies(ctx context.Context, tx Tx) (map[string]bool, error) {
+	names, seek := map[string]bool{}, storage.Seek{Limit: 200}
+	for {
+		batch, err := tx.SavedReplies().List(ctx, SavedReplyFilter{UserIDs: []int64{0}}, seek)
+		if err != nil {
+			return nil, err
+		}
+		for _, r := range batch {
+			names[r.Key] = true
+			seek.From = &storage.Position{ID: r.ID}
+		}
+		if len(batch) < seek.Limit {
+			return names, nil
+		}
+	}
+}

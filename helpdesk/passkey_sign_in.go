@@ -1,0 +1,122 @@
+package helpdesk
+
+import (
+	"context"
+
+	"github.com/helpwright/helpwright/storage/fault"
+)
+
+// BeginPasskeySignIn begins a sign-in with a passkey, whosever it is. [Service.FinishPasskeySignIn]
+// goes on. A server whose address does not allow passkeys is a Disabled fault with code
+// passkeys_off.
+func (s *Service) BeginPasskeySignIn(_ context.Context) (PasskeyStart, error) {
+	verifier, err := s.passkeys()
+	if err != nil {
+		return PasskeyStart{}, err
+	}
+	options, secret, err := verifier.BeginSignIn()
+	if err != nil {
+		return PasskeyStart{}, err
+	}
+	return s.keepAttempt(options, passkeyAttempt{Secret: secret, Began: s.now()})
+}
+
+// FinishPasskeySignIn returns the user of a passkey, by what the browser kept and answered. The
+// caller counts as signed in with two factors, so that no code is asked for. Each challenge is
+// accepted once, for five minutes, and only while no later one was answered by the same passkey.
+// Every refusal is an Unauthenticated fault; its code says which. A disabled user gets user_disabled.
+func (s *Service) FinishPasskeySignIn(ctx context.Context, kept string, answer []byte) (Caller, error) {
+	verifier, err := s.passkeys()
+	if err != nil {
+		return Caller{}, err
+	}
+	attempt, err := s.resumePasskey(kept, 0)
+	if err != nil {
+		return Caller{}, err
+	}
+	if len(answer) > MaxPasskeyAnswer {
+		return Caller{}, &fault.Error{Kind: fault.Unauthenticated, Code: PasskeyRefused, Message: "This is not the answer of a passkey."}
+	}
+	var known Passkey
+	key, cloned, err := verifier.FinishSignIn(attempt.Secret, answer, func(credentialID []byte) (PasskeyKey, error) {
+		known, err = s.cfg.Store.PasskeyByCredential(ctx, credentialID)
+		if fault.Is(err, fault.NotFound) {
+			return PasskeyKey{}, unknownPasskey()
+		}
+		if err == nil && !attempt.Began.After(known.ChallengeAt) { // a replay, which must not look like a copy
+			err = usedChallenge()
+		}
+		return known.PasskeyKey, err
+	})
+	if err != nil {
+		return Caller{}, err
+	}
+	if !cloned {
+		cloned, err = s.usePasskey(ctx, known.CredentialID, key, attempt)
+	}
+	if err != nil {
+		return Caller{}, err
+	}
+	if cloned {
+		return Caller{}, s.refuseClone(ctx, known)
+	}
+	return Caller{userID: known.UserID, signed: true, factors: 2}, nil
+}
+
+// usePasskey records a sign-in, in a transaction that sees what others recorded meanwhile.
+func (s *Service) usePasskey(ctx context.Context, credentialID []byte, key PasskeyKey, attempt passkeyAttempt) (cloned bool, err error) {
+	err = s.beginSystem(0)(ctx, func(ctx context.Context, tx SystemTx) error {
+		p, err := tx.PasskeyByCredential(ctx, credentialID)
+		if err != nil {
+			return err
+		}
+		user, err := tx.UserForUpdate(ctx, p.UserID)
+		if err != nil {
+			return err
+		}
+		if user.Disabled() {
+			return disabledUser()
+		}
+		// Only now others who use the passkey wait.
+		if p, err = tx.PasskeyByCredential(ctx, credentialID); err != nil {
+			return err
+		}
+		if !attempt.Began.After(p.ChallengeAt) {
+			return usedChallenge()
+		}
+		if cloned = key.SignCount <= p.SignCount && (key.SignCount != 0 || p.SignCount != 0); cloned {
+			return nil
+		}
+		p.SignCount, p.BackedUp, p.ChallengeAt, p.UsedAt = key.SignCount, key.BackedUp, attempt.Began, s.now()
+		return tx.UpdatePasskey(ctx, &p)
+	})
+	if fault.Is(err, fault.NotFound) {
+		err = unknownPasskey()
+	}
+	return cloned, err
+}
+
+func unknownPasskey() error {
+	return &fault.Error{Kind: fault.Unauthenticated, Code: PasskeyUnknown, Message: "Nobody here has this passkey. It may have been removed."}
+}
+
+func usedChallenge() error {
+	return &fault.Error{Kind: fault.Unauthenticated, Code: PasskeyExpired, Message: "This sign-in was already used. Try again."}
+}
+
+// refuseClone refuses a passkey whose count of signatures did not rise: another device has a copy of
+// its key (WebAuthn Level 3, section 6.1.1).
+func (s *Service) refuseClone(ctx context.Context, p Passkey) error {
+	s.cfg.Logger.WarnContext(ctx, "a passkey was refused: its count of signatures did not rise, so a copy of it may exist", "user_id", p.UserID, "passkey_id", p.ID)
+	user, err := s.cfg.Store.User(ctx, p.UserID)
+	if err != nil {
+		return err
+	}
+	if err := s.failedLogin(ctx, user.ID, user.Email); err != nil {
+		return err
+	}
+	return &fault.Error{
+		Kind: fault.Unauthenticated, Code: PasskeyCloned,
+		Message: "A copy of this passkey seems to exist. Sign in with your password, and remove the passkey in your profile.",
+	}
+}

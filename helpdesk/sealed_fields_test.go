@@ -1,0 +1,62 @@
+package helpdesk
+
+import (
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestSealedFieldsAreDeclared finds a sealed field that would be left behind when the secret key changes.
+func TestSealedFieldsAreDeclared(t *testing.T) {
+	t.Parallel()
+	var want []string
+	nouns := reflect.TypeFor[Declarations]()
+	for i := range nouns.NumField() {
+		id, _ := nouns.Field(i).Type.FieldByName("ID") // func(*T) *int64
+		want = append(want, sealedPaths(id.Type.In(0).Elem(), "")...)
+	}
+	for _, other := range []reflect.Type{reflect.TypeFor[User](), reflect.TypeFor[Account](), reflect.TypeFor[Customer](), reflect.TypeFor[AccessToken](), reflect.TypeFor[FetchStatus]()} {
+		want = append(want, sealedPaths(other, "")...)
+	}
+	slices.Sort(want)
+	got := slices.Concat(declared(sealedOfMailboxes()), declared(sealedOfDomains()), declared(sealedOfWebhooks()), declared(sealedOfPortalKeys()), declared(sealedOfUsers()))
+	slices.Sort(got)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// sealedPaths are the fields of a type, and of the structs in it, that are named Sealed...
+func sealedPaths(of reflect.Type, below string) (found []string) {
+	for i := range of.NumField() {
+		switch f := of.Field(i); {
+		case strings.HasPrefix(f.Name, "Sealed"):
+			found = append(found, of.Name()+"."+f.Name)
+		case f.Type.Kind() == reflect.Struct && f.Type.PkgPath() == of.PkgPath():
+			found = append(found, sealedPaths(f.Type, below+f.Name+".")...)
+		}
+	}
+	return found
+}
+
+// declared are fields as sealedPaths names them; each must lead to the field that its name says.
+func declared[T any](fields []sealedField[T]) (names []string) {
+	for _, f := range fields {
+		var row T
+		*f.value(&row) = []byte("x")
+		in := reflect.ValueOf(row)
+		parts := strings.Split(f.name, ".")
+		for _, part := range parts[:len(parts)-1] {
+			in = in.FieldByName(part)
+		}
+		name := in.Type().Name() + "." + parts[len(parts)-1]
+		if string(in.FieldByName(parts[len(parts)-1]).Bytes()) != "x" {
+			name += " leads to another field"
+		}
+		names = append(names, name)
+	}
+	return names
+}

@@ -1,0 +1,104 @@
+package helpdesk
+
+import (
+	"context"
+	"time"
+
+	"github.com/helpwright/helpwright/storage"
+)
+
+// Origin says that an account was imported from an archive of package helpdesk/transfer.
+type Origin struct {
+	Archive    string    // the archive's id; "": the account was made here
+	FinishedAt time.Time // zero: the import is still to be finished
+}
+
+// Participants are the address keys that take part in a conversation, in bytewise order.
+type Participants struct {
+	ConversationID int64
+	Keys           []string
+}
+
+// Redirect says where a conversation went that was merged into another one.
+type Redirect struct {
+	ConversationID int64 // it is gone
+	MailboxID      int64 // that it was of
+	IntoID         int64
+}
+
+// TransferReader reads in bulk what other readers give of one conversation at a time. It is for exports.
+type TransferReader interface {
+	// AllInteractions lists the interactions of all conversations, by id.
+	AllInteractions(ctx context.Context, seek storage.Seek) ([]Interaction, error)
+	// ParticipantsOf are those of conversations, by conversation; one without any is left out.
+	ParticipantsOf(ctx context.Context, conversationIDs []int64) ([]Participants, error)
+	// ReadMarks are those of conversations, by conversation and user.
+	ReadMarks(ctx context.Context, conversationIDs []int64) ([]ReadMark, error)
+	// Redirects are those that lead into conversations, by the conversation that is gone.
+	Redirects(ctx context.Context, intoIDs []int64) ([]Redirect, error)
+}
+
+// TransferWriter writes what otherwise only comes about by what people do. It is for imports.
+type TransferWriter interface {
+	storage.IDMap
+	// InsertMoves notes moves as they are, in their order. Neither conversations nor mailboxes are looked up; the
+	// interactions must be there.
+	InsertMoves(ctx context.Context, moves []Move) error
+	// InsertRedirects notes redirects as they are. IntoID must be there; nothing else is looked up.
+	InsertRedirects(ctx context.Context, redirects []Redirect) error
+}
+
+// IndexCustomers makes customers, and their conversations, findable. It is for imports, in a transaction that has
+// just inserted them.
+func IndexCustomers(ctx context.Context, tx Tx, customers []Customer) error {
+	for _, c := range customers {
+		if err := indexCustomer(ctx, tx, c); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// IndexConversations makes conversations findable by their subjects and by what was said in them; interactions of
+// others are passed over. It adds to what they are found by already. It is for imports, in a transaction that has just
+// inserted the interactions.
+func IndexConversations(ctx context.Context, tx Tx, conversations []Conversation, said []Interaction) error {
+	of := make(map[int64][]Interaction, len(conversations))
+	for _, i := range said {
+		of[i.ConversationID] = append(of[i.ConversationID], i)
+	}
+	var index indexing
+	for _, c := range conversations {
+		if err := index.add(ctx, tx, c, of[c.ID]...); err != nil {
+			return err
+		}
+	}
+	return index.write(ctx, tx)
+}
+
+// Secret is a sealed field of a row, and what it is sealed for.
+type Secret struct {
+	Sealed  *[]byte
+	Context string // as a [storage.Sealer] takes it
+}
+
+// Secrets are the sealed fields of a mailbox. They hang on InternalLocal.
+func (m *Mailbox) Secrets() []Secret {
+	return []Secret{{&m.Inbound.SealedPassword, passwordContext(m)}, {&m.Inbound.OAuth.SealedSecrets, oauthContext(m)}}
+}
+
+// Secrets are the sealed fields of a domain. They hang on what names it and its keys.
+func (d *Domain) Secrets() []Secret { return []Secret{{&d.SealedKey, dkimContext(d)}} }
+
+// Secrets are the sealed fields of a portal key. They hang on the account and on CreatedAt.
+func (k *PortalKey) Secrets(accountID int64) []Secret {
+	return []Secret{{&k.SealedSecret, k.secretContext(accountID)}}
+}
+
+// Secrets are the sealed fields of a webhook. They hang on the account and on CreatedAt.
+func (w *Webhook) Secrets(accountID int64) []Secret {
+	return []Secret{{&w.SealedSecret, w.secretContext(accountID)}, {&w.SealedFormer, w.secretContext(accountID)}}
+}
+
+// Secrets are the sealed fields of a user. They hang on the id.
+func (u *User) Secrets() []Secret { return []Secret{{&u.SealedSecondFactor, u.factorContext()}} }

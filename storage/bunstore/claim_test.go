@@ -1,0 +1,71 @@
+package bunstore_test
+
+import (
+	"context"
+	"net/url"
+	"testing"
+	"time"
+
+	"github.com/helpwright/helpwright/storage"
+	"github.com/helpwright/helpwright/storage/bunstore"
+	"github.com/helpwright/helpwright/storage/storagetest/testenv"
+	"github.com/helpwright/helpwright/storage/storagetest/testnet"
+)
+
+// A committed claim whose response was lost leaves jobs without a worker: they are claimed again
+// long before their leases expire, without counting as lost attempts. Jobs that were handed out
+// stay claimed, whatever happens to their results.
+func TestLostClaim(t *testing.T) {
+	t.Parallel()
+	dsn := testenv.Postgres(t)
+	u, err := url.Parse(dsn)
+	if err != nil {
+		t.Fatal("not a URL")
+	}
+	proxy := testnet.NewProxy(t, u.Host)
+	db := open(t, proxy.URL(t, dsn), bunstore.Config{})
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan struct{})
+	go func() { _ = db.Run(ctx); close(done) }()
+	defer func() { cancel(); <-done }()
+	enqueueKinds(t, db, "kept", "finished", "lost")
+	lease := time.Now().Add(time.Hour)
+	kept, finished := claim(t, db, "kept", time.Now(), lease), claim(t, db, "finished", time.Now(), lease)
+	if len(kept) != 1 || len(finished) != 1 {
+		t.Fatalf("claimed %v and %v", kept, finished)
+	}
+
+	proxy.Mute()
+	limited, stop := context.WithTimeout(ctx, 3*time.Second)
+	if got, err := db.Claim(limited, []string{"lost"}, 1, time.Now(), lease); err == nil {
+		t.Fatalf("claimed %v without an answer", got)
+	}
+	stop()
+	limited, stop = context.WithTimeout(ctx, 3*time.Second)
+	if err := db.Finish(limited, finished...); err == nil {
+		t.Fatal("finished without an answer")
+	}
+	stop()
+	proxy.Cut()
+	proxy.Pass()
+
+	var got []storage.ClaimedJob
+	for end := time.Now().Add(time.Minute); len(got) == 0 && time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
+		got = claim(t, db, "lost", time.Now(), lease)
+	}
+	if len(got) != 1 || got[0].Attempt != 2 || got[0].Lost != 0 {
+		t.Errorf("after the lost claim: %+v", got)
+	}
+	time.Sleep(5 * time.Second) // the database has been checked again
+	for _, kind := range []string{"kept", "finished", "lost"} {
+		if again := claim(t, db, kind, time.Now(), lease); len(again) != 0 {
+			t.Errorf("what is in hand or done was handed out again: %+v", again)
+		}
+	}
+	if err := db.Finish(ctx, append(kept, append(finished, got...)...)...); err != nil {
+		t.Error(err)
+	}
+	if err := db.Extend(ctx, kept[0], lease); err == nil {
+		t.Error("a job that was kept could not be finished")
+	}
+}

@@ -1,0 +1,85 @@
+package bunstore
+
+import (
+	"context"
+
+	"github.com/uptrace/bun"
+
+	"github.com/helpwright/helpwright/helpdesk"
+)
+
+type passkeyRow struct {
+	bun.BaseModel  `bun:"table:hw_passkeys,alias:hw_passkeys"`
+	ID             int64 `bun:",pk,autoincrement"`
+	UserID         int64
+	Name           string
+	CredentialID   []byte
+	Handle         []byte
+	PublicKey      []byte
+	SignCount      int64
+	BackupEligible bool
+	BackedUp       bool
+	Transports     items[string]
+	ChallengeAt    int64
+	CreatedAt      int64
+	UsedAt         int64
+}
+
+func (r *passkeyRow) passkey() helpdesk.Passkey {
+	return helpdesk.Passkey{
+		ID: r.ID, UserID: r.UserID, Name: r.Name,
+		PasskeyKey: helpdesk.PasskeyKey{
+			CredentialID: r.CredentialID, Handle: r.Handle, PublicKey: r.PublicKey, SignCount: r.SignCount,
+			BackupEligible: r.BackupEligible, BackedUp: r.BackedUp, Transports: r.Transports,
+		},
+		ChallengeAt: timeOf(r.ChallengeAt), CreatedAt: timeOf(r.CreatedAt), UsedAt: timeOf(r.UsedAt),
+	}
+}
+
+func passkeyRowOf(p *helpdesk.Passkey) passkeyRow {
+	return passkeyRow{
+		ID: p.ID, UserID: p.UserID, Name: p.Name, CredentialID: p.CredentialID, Handle: p.Handle, PublicKey: p.PublicKey, SignCount: p.SignCount,
+		BackupEligible: p.BackupEligible, BackedUp: p.BackedUp, Transports: p.Transports,
+		ChallengeAt: micros(p.ChallengeAt), CreatedAt: micros(p.CreatedAt), UsedAt: micros(p.UsedAt),
+	}
+}
+
+// PasskeyByCredential implements [helpdesk.PasskeyDirectory].
+func (d directory) PasskeyByCredential(ctx context.Context, credentialID []byte) (helpdesk.Passkey, error) {
+	var row passkeyRow
+	if err := one(ctx, d.selects(&row).Where("credential_id = ?", credentialID), "passkey", 0); err != nil {
+		return helpdesk.Passkey{}, err
+	}
+	return row.passkey(), nil
+}
+
+// PasskeysOf implements [helpdesk.PasskeyDirectory].
+func (d directory) PasskeysOf(ctx context.Context, userID int64) ([]helpdesk.Passkey, error) {
+	var rows []passkeyRow
+	err := d.selects(&rows).Where("user_id = ?", userID).OrderExpr("id").Scan(ctx)
+	return mapped(rows, (*passkeyRow).passkey), failure(ctx, err, "passkey", 0)
+}
+
+// InsertPasskey implements [helpdesk.PasskeyWriter].
+func (t systemTx) InsertPasskey(ctx context.Context, p *helpdesk.Passkey) error {
+	row := passkeyRowOf(p)
+	row.ID = 0
+	if _, err := t.inserts(&row).Exec(ctx); err != nil {
+		return failure(ctx, err, "passkey", 0)
+	}
+	p.ID = row.ID
+	return nil
+}
+
+// UpdatePasskey implements [helpdesk.PasskeyWriter].
+func (t systemTx) UpdatePasskey(ctx context.Context, p *helpdesk.Passkey) error {
+	row := passkeyRowOf(p)
+	res, err := t.updates(&row).Column("sign_count", "backed_up", "challenge_at", "used_at").Where("id = ?", p.ID).Where("user_id = ?", p.UserID).Exec(ctx)
+	return changed(ctx, res, err, "passkey", p.ID)
+}
+
+// DeletePasskey implements [helpdesk.PasskeyWriter].
+func (t systemTx) DeletePasskey(ctx context.Context, userID, id int64) error {
+	res, err := t.deletes((*passkeyRow)(nil)).Where("user_id = ?", userID).Where("id = ?", id).Exec(ctx)
+	return removed(ctx, res, err, "passkey", id)
+}

@@ -1,0 +1,146 @@
+package storagetest
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/storage"
+	"github.com/helpwright/helpwright/storage/fault"
+)
+
+func (w *world) newIdentity(subject string) helpdesk.Identity {
+	return helpdesk.Identity{UserID: w.user.ID, Issuer: "https://id.example", Subject: subject + " " + w.mark, Email: w.address(subject), CreatedAt: base, UsedAt: at(3)}
+}
+
+func (w *world) newJoinRule(local string) helpdesk.JoinRule {
+	return helpdesk.JoinRule{AccountID: w.account.ID, Issuer: "https://id.example", Domain: local + "." + w.mark + ".example", RoleIDs: []int64{w.role.ID},
+		MailboxIDs: []int64{w.mailbox.ID, w.empty.ID}, UserID: w.user.ID, CreatedAt: base, UpdatedAt: at(1)}
+}
+
+// testIdentities finds identities and keeps them apart by issuer, subject and user.
+func testIdentities(t *testing.T, b Backend) {
+	w, other := newAccount(t, b), newAccount(t, b)
+	system := func(fn func(ctx context.Context, tx helpdesk.SystemTx) error) error {
+		return b.Store.InSystemTx(t.Context(), fn)
+	}
+	insert := func(i *helpdesk.Identity) error {
+		return system(func(ctx context.Context, tx helpdesk.SystemTx) error { return tx.InsertIdentity(ctx, i) })
+	}
+	list := func(want ...helpdesk.Identity) {
+		t.Helper()
+		got, err := b.Store.IdentitiesOf(t.Context(), w.user.ID)
+		ok(t, err)
+		same(t, "IdentitiesOf", append([]helpdesk.Identity{}, want...), got)
+	}
+	elsewhere := w.newIdentity("held")
+	elsewhere.Issuer = "https://other.example"
+	ok(t, insert(&elsewhere))
+	list(w.identity, elsewhere)
+	for _, want := range []helpdesk.Identity{w.identity, elsewhere, other.identity} {
+		got, err := b.Store.IdentityBySubject(t.Context(), want.Issuer, want.Subject)
+		ok(t, err)
+		same(t, "IdentityBySubject", want, got)
+	}
+	for _, subject := range []string{"", "HELD " + w.mark, "held", w.identity.Subject + " "} {
+		_, err := b.Store.IdentityBySubject(t.Context(), w.identity.Issuer, subject)
+		fails(t, "an unknown subject", err, fault.NotFound)
+	}
+	taken := other.newIdentity("x")
+	taken.Subject = w.identity.Subject
+	conflicts(t, "another's identity", insert(&taken), helpdesk.UniqueUserIdentity)
+	nobodys := w.newIdentity("nobody")
+	nobodys.UserID = nobody
+	fails(t, "of nobody", insert(&nobodys), fault.NotFound)
+
+	update := func(i helpdesk.Identity) error {
+		return system(func(ctx context.Context, tx helpdesk.SystemTx) error { return tx.UpdateIdentity(ctx, &i) })
+	}
+	w.identity.Email, w.identity.UsedAt = w.address("moved"), at(9)
+	changed := w.identity
+	changed.Subject, changed.CreatedAt = "ignored", at(99)
+	ok(t, update(changed))
+	list(w.identity, elsewhere)
+	changed.UserID = other.user.ID
+	fails(t, "updating another's", update(changed), fault.NotFound)
+
+	remove := func(user, id int64) error {
+		return system(func(ctx context.Context, tx helpdesk.SystemTx) error { return tx.DeleteIdentity(ctx, user, id) })
+	}
+	fails(t, "deleting another's", remove(other.user.ID, elsewhere.ID), fault.NotFound)
+	ok(t, remove(w.user.ID, elsewhere.ID))
+	fails(t, "deleting again", remove(w.user.ID, elsewhere.ID), fault.NotFound)
+	list(w.identity)
+
+	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.Memberships().Delete(ctx, w.member.ID) })
+	ok(t, system(func(ctx context.Context, tx helpdesk.SystemTx) error { return tx.DeleteUser(ctx, w.user.ID) }))
+	list()
+}
+
+// testJoinRulesFor finds the rules of all accounts.
+func testJoinRulesFor(t *testing.T, b Backend) {
+	w, other := newAccount(t, b), newAccount(t, b)
+	alike := other.newJoinRule("x")
+	alike.Domain = w.joinRule.Domain
+	elsewhere := w.newJoinRule("held")
+	elsewhere.Issuer = "https://other.example"
+	other.tx(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.JoinRules().Insert(ctx, &alike) })
+	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.JoinRules().Insert(ctx, &elsewhere) })
+	find := func(issuer, domain string, want ...helpdesk.JoinRule) {
+		t.Helper()
+		got, err := b.Store.JoinRulesFor(t.Context(), issuer, domain)
+		ok(t, err)
+		same(t, "JoinRulesFor", append([]helpdesk.JoinRule{}, want...), got)
+	}
+	find(w.joinRule.Issuer, w.joinRule.Domain, w.joinRule, alike)
+	find(elsewhere.Issuer, elsewhere.Domain, elsewhere)
+	find(w.joinRule.Issuer, "held")
+	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.DeleteAccount(ctx) })
+	find(w.joinRule.Issuer, w.joinRule.Domain, alike)
+	find(elsewhere.Issuer, elsewhere.Domain)
+}
+
+func (g *generator) readJoinRule(seen content, seek storage.Seek) operation {
+	if g.IntN(2) == 0 {
+		return operation{method: "JoinRules.Get", args: []any{g.either("JoinRule", oneOf(g, seen.JoinRules).ID)}}
+	}
+	return operation{method: "JoinRules.List", args: []any{storage.NoFilter{}, ordered{g.from(seek, "JoinRule"), "JoinRule"}}}
+}
+
+func (g *generator) writeJoinRule(seen content) operation {
+	rule := oneOf(g, seen.JoinRules)
+	switch g.IntN(3) {
+	case 0:
+		return operation{method: "JoinRules.Delete", args: []any{g.either("JoinRule", rule.ID)}}
+	case 1:
+		rule.RoleIDs, rule.UpdatedAt = g.roles(seen), g.time(false)
+		return operation{method: "JoinRules.Update", args: []any{[]*helpdesk.JoinRule{&rule}}}
+	}
+	rule = helpdesk.JoinRule{Issuer: "https://id.example", Domain: fmt.Sprint("d", g.IntN(6)), RoleIDs: g.roles(seen), MailboxIDs: g.mailboxes(seen),
+		UserID: oneOf(g, g.pool["User"]), CreatedAt: base, UpdatedAt: g.time(false)}
+	return operation{method: "JoinRules.Insert", args: []any{[]*helpdesk.JoinRule{&rule}}, clash: true}
+}
+
+func (g *generator) identitySystem() operation {
+	user := one64("User", g.any("User"))
+	switch g.IntN(3) {
+	case 0:
+		return operation{method: "DeleteIdentity", args: []any{user, one64("Identity", g.any("Identity"))}}
+	case 1:
+		i := &helpdesk.Identity{ID: g.any("Identity"), UserID: g.any("User"), Email: g.text(), UsedAt: g.time(false)}
+		return operation{method: "UpdateIdentity", args: []any{i}}
+	}
+	i := &helpdesk.Identity{UserID: oneOf(g, g.pool["User"]), Issuer: "i", Subject: fmt.Sprint("s", g.IntN(6)), CreatedAt: base, UsedAt: base}
+	return operation{method: "InsertIdentity", args: []any{i}}
+}
+
+func (g *generator) identityDirectory() operation {
+	switch g.IntN(3) {
+	case 0:
+		return operation{method: "IdentityBySubject", args: []any{"i", fmt.Sprint("s", g.IntN(7))}}
+	case 1:
+		return operation{method: "IdentitiesOf", args: []any{one64("User", g.any("User"))}}
+	}
+	return operation{method: "JoinRulesFor", args: []any{"https://id.example", fmt.Sprint("d", g.IntN(6))}}
+}

@@ -1,0 +1,256 @@
+package api
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/kb"
+	"github.com/helpwright/helpwright/storage/fault"
+	"github.com/helpwright/helpwright/transport"
+)
+
+// Config is what [New] makes the API from.
+type Config struct {
+	transport.Config                   // of the table
+	Service          *helpdesk.Service // required
+	// KB is the knowledge base. nil: its operations are 404 with the code
+	// feature_disabled.
+	KB *kb.Service
+
+	// Authenticate finds out who asks, for applications that sign in users
+	// themselves: they return Service.As(userID). An error is answered as it is; the
+	// zero Caller is nobody and gets 401. nil: access tokens, as Authorization: Bearer,
+	// and the cookie of POST /auth/login. A browser sends a cookie also with requests
+	// that other sites make it send, so with the cookie everything but GET and HEAD
+	// has to say in Sec-Fetch-Site or Origin that it comes from this site, else 403.
+	Authenticate func(ctx context.Context, r *http.Request) (helpdesk.Caller, error)
+
+	// Portal finds the customer who asks, on the operations that customers have too;
+	// without an error and a portal it is Authenticate that is asked. nil: portal tokens,
+	// as Authorization: Bearer, unless Authenticate is set; see
+	// [helpdesk.Service.AuthenticatePortal].
+	Portal func(ctx context.Context, r *http.Request, accountID int64) (*helpdesk.Portal, error)
+
+	// PreviewTheme is the address where a site, by its URL and id, can be looked at in one
+	// of its themes; site.Handler has one. nil: themes have no preview.
+	PreviewTheme func(siteURL string, siteID, themeID int64) string
+
+	// Version of the program that the OpenAPI document names; "": that of the API.
+	Version string
+}
+
+// New returns the table of the operations of the help desk and the knowledge base. More may be added to it
+// before it serves.
+//
+// Below a prefix that an outer mux strips, Config.BaseURL has to name it, for the
+// links to files in answers. A Service that is missing is an Invalid fault.
+func New(cfg Config) (*transport.Table, error) {
+	if cfg.Service == nil {
+		return nil, fault.Field("Service", "is required")
+	}
+	t := transport.New(cfg.Config)
+	config := t.Config()
+	a := &api{
+		svc: cfg.Service, kb: cfg.KB, authenticate: cfg.Authenticate, base: config.BaseURL + config.Base,
+		seen: presence{now: config.Now, at: map[member]time.Time{}}, logger: config.Logger, portal: cfg.Portal,
+		previewTheme: cfg.PreviewTheme,
+	}
+	a.addAccounts(t)
+	a.addMemberships(t)
+	a.addMailboxes(t)
+	a.addInbound(t)
+	a.addReconcile(t)
+	a.addThreading(t)
+	a.addCustomers(t)
+	a.addCustomerActs(t)
+	a.addCustomerExport(t)
+	a.addConversations(t)
+	a.addCounts(t)
+	a.addMailHealth(t)
+	a.addBuriedJobs(t)
+	a.addSavedReplies(t)
+	a.addReplyFiles(t)
+	a.addSignatures(t)
+	a.addBlockedSenders(t)
+	a.addPresence(t)
+	a.addNotifications(t)
+	a.addInteractions(t)
+	a.addAttachments(t)
+	a.addDomains(t)
+	a.addPGPKeys(t)
+	a.addTags(t)
+	a.addTeams(t)
+	a.addViews(t)
+	a.addOrganising(t)
+	a.addMembers(t)
+	a.addAvailability(t)
+	a.addRoles(t)
+	a.addInvitations(t)
+	a.addTokens(t)
+	a.addSessions(t)
+	a.addJoinRules(t)
+	a.addSignIns(t)
+	a.addSending(t)
+	a.addSuppressions(t)
+	a.addEvents(t)
+	a.addImages(t)
+	a.addSeen(t)
+	a.addPortalKeys(t)
+	a.addWebhooks(t)
+	a.addLanguages(t)
+	a.addAudit(t)
+	a.addKnowledgeBase(t)
+	t.AddDocument(versioned(OpenAPI(), cfg.Version), guides)
+	t.AddEvents(versioned(AsyncAPI(), cfg.Version))
+	return t, nil
+}
+
+// api holds what the operations share.
+type api struct {
+	svc          *helpdesk.Service
+	kb           *kb.Service // may be nil
+	authenticate func(context.Context, *http.Request) (helpdesk.Caller, error)
+	portal       func(context.Context, *http.Request, int64) (*helpdesk.Portal, error)
+	base         string // address of the API, for links in answers
+	seen         presence
+	streams      streams
+	encoded      encodings
+	logger       *slog.Logger
+	previewTheme func(siteURL string, siteID, themeID int64) string
+}
+
+// caller finds out who asks.
+func (a *api) caller(ctx context.Context, r *transport.Request) (helpdesk.Caller, error) {
+	authenticate := a.authenticate
+	if authenticate == nil {
+		authenticate = func(ctx context.Context, _ *http.Request) (helpdesk.Caller, error) { return a.bearer(ctx, r) }
+	}
+	caller, err := authenticate(ctx, r.HTTP())
+	if err == nil {
+		r.Identify(fmt.Sprintf("user %d token %d", caller.UserID(), caller.TokenID()))
+	}
+	return caller, err
+}
+
+func (a *api) bearer(ctx context.Context, r *transport.Request) (helpdesk.Caller, error) {
+	token := r.Token()
+	if token == "" && r.Header("Authorization") == "" && r.Session() != "" {
+		if err := r.SameSite(); err != nil {
+			return helpdesk.Caller{}, err
+		}
+		token = r.Session()
+	}
+	if helpdesk.IsPortalToken(token) {
+		return helpdesk.Caller{}, fault.New(fault.Unauthenticated, "A portal token works on conversations, interactions and attachments only.")
+	}
+	if token == "" {
+		return helpdesk.Caller{}, fault.New(fault.Unauthenticated, "Send an access token in the Authorization header, as a Bearer token.")
+	}
+	return a.svc.Authenticate(ctx, token)
+}
+
+// desk is the resolver of operations in an account.
+func (a *api) desk(ctx context.Context, r *transport.Request) (*helpdesk.Desk, error) {
+	caller, err := a.caller(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	d, err := a.service(r).Desk(ctx, caller, r.ParamID("account_id"))
+	if err != nil {
+		return nil, err
+	}
+	if a.seen.due(member{account: d.AccountID(), user: d.UserID()}) {
+		if err := d.Touch(ctx); err != nil {
+			a.logger.WarnContext(ctx, "the activity of a member was not recorded", "request_id", r.ID(), "error", err)
+		}
+	}
+	return d, nil
+}
+
+// admin is the resolver of operations above accounts.
+func (a *api) admin(ctx context.Context, r *transport.Request) (*helpdesk.Admin, error) {
+	caller, err := a.caller(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	return a.service(r).Admin(ctx, caller)
+}
+
+// service is the service for the address that a request comes from.
+func (a *api) service(r *transport.Request) *helpdesk.Service { return a.svc.From(r.ClientAddr()) }
+
+// member is a user in an account.
+type member struct{ account, user int64 }
+
+// presence knows when members were last seen, so that not every request costs a
+// transaction to record it.
+type presence struct {
+	now func() time.Time
+	mu  sync.Mutex
+	at  map[member]time.Time
+}
+
+// maxPresent bounds the memory; beyond it those not seen lately are forgotten.
+const maxPresent = 10000
+
+// due reports whether to record that m is at work: once a minute.
+func (p *presence) due(m member) bool {
+	now := p.now()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	recent := func(at time.Time) bool { return now.Sub(at) < time.Minute }
+	if at, known := p.at[m]; known && recent(at) {
+		return false
+	}
+	if len(p.at) >= maxPresent {
+		for other, at := range p.at {
+			if !recent(at) {
+				delete(p.at, other)
+			}
+		}
+	}
+	p.at[m] = now
+	return true
+}
+
+// expanding is the input of an operation that can embed related objects.
+type expanding struct {
+	Expand transport.Expand `query:"expand"`
+}
+
+// relations are what the expansions need that are no matter of course.
+var relations = map[string]helpdesk.Permission{
+	"mailbox": helpdesk.MailboxesView, "customer": helpdesk.CustomersView, "attachments": helpdesk.InteractionsView,
+	"account": helpdesk.AccountsView, "team": helpdesk.MembershipsView, "mailboxes": helpdesk.MailboxesView,
+}
+
+// mayExpand is asked before something is changed: the service refuses to read a
+// relation only after that, when the answer would be a refusal of what was done.
+func mayExpand(d *helpdesk.Desk, expand transport.Expand) error {
+	for _, name := range expand {
+		if p, needed := relations[name]; needed && !d.Holds(p) {
+			return fault.Newf(fault.Forbidden, "You need the permission %s to expand %s.", string(p), name)
+		}
+	}
+	return nil
+}
+
+// Paths of the collections.
+const (
+	accountPath       = "/accounts/{account_id}"
+	mailboxesPath     = accountPath + "/mailboxes"
+	mailboxPath       = mailboxesPath + "/{mailbox_id}"
+	customersPath     = accountPath + "/customers"
+	customerPath      = customersPath + "/{customer_id}"
+	conversationsPath = accountPath + "/conversations"
+	conversationPath  = conversationsPath + "/{conversation_id}"
+	interactionsPath  = conversationPath + "/interactions"
+	interactionPath   = interactionsPath + "/{interaction_id}"
+	attachmentsPath   = interactionPath + "/attachments"
+	attachmentPath    = attachmentsPath + "/{attachment_id}"
+)

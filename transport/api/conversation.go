@@ -1,0 +1,434 @@
+package api
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/storage"
+	"github.com/helpwright/helpwright/transport"
+	"github.com/helpwright/helpwright/transport/form"
+)
+
+// conversation as the API shows it.
+type conversation struct {
+	ID              int64              `json:"id"`
+	Channel         string             `json:"channel" enum:"email"`
+	CustomerEmail   emailRef           `json:"customer_email" description:"Where answers go unless the customer's latest mail has a Reply-To."`
+	MailboxID       int64              `json:"mailbox_id"`
+	Mailbox         nullable[mailbox]  `json:"mailbox,omitzero" description:"With expand=mailbox."`
+	UserID          *int64             `json:"user_id" description:"Assigned user. Null: none."`
+	User            nullable[user]     `json:"user,omitzero" description:"With expand=user. Null: none."`
+	TeamID          *int64             `json:"team_id" description:"Assigned team, in addition to the user. Null: none."`
+	Team            nullable[team]     `json:"team,omitzero" description:"With expand=team. Null: none."`
+	Number          int64              `json:"number"`
+	Status          string             `json:"status" enum:"posted,draft,pending,closed"`
+	Subject         string             `json:"subject"`
+	Preview         string             `json:"preview"`
+	RealtimeChannel string             `json:"realtime_channel"`
+	RefersTo        *int64             `json:"refers_to" description:"Conversation that its first mail refers to although the sender takes no part in it. Null if there is none. POST merge merges into it."`
+	AwaitingSince   *transport.Time    `json:"customer_awaiting_reply_since"`
+	SnoozedUntil    *transport.Time    `json:"snoozed_until" description:"Snoozed until then or until the customer writes. Null: not snoozed."`
+	Priority        string             `json:"priority,omitempty" enum:"low,normal,high,urgent" description:"Whether it is visible to members."`
+	SpamAt          *transport.Time    `json:"spam_at" description:"When it was marked as spam and closed. Null: not spam."`
+	Tags            []conversationTag  `json:"tags"`
+	Customer        nullable[customer] `json:"customer,omitzero" description:"With expand=customer."`
+	UnreadCount     int64              `json:"unread_count" description:"Number of customer interactions that the caller has not read."`
+	CreatedAt       transport.Time     `json:"created_at" description:"For mail from a fetched mailbox's backlog: when it was sent."`
+	UpdatedAt       transport.Time     `json:"updated_at" description:"Time of the latest interaction, like created_at."`
+}
+
+// emailRef is an address of a customer.
+type emailRef struct {
+	ID    *int64 `json:"id" description:"Null if the customer no longer has the address."`
+	Email string `json:"email"`
+}
+
+type conversationInput struct {
+	expanding
+	Channel      string             `json:"channel" required:"true" enum:"email"`
+	To           string             `json:"to" required:"true" example:"ada@example.org" description:"The customer's address."`
+	MailboxID    storage.Opt[int64] `json:"mailbox_id" description:"Default: the account's default mailbox."`
+	UserID       storage.Opt[int64] `json:"user_id" description:"Assigned user."`
+	TeamID       storage.Opt[int64] `json:"team_id" description:"Assigned team."`
+	Status       string             `json:"status" enum:"posted,draft,pending,closed" default:"posted"`
+	Priority     string             `json:"priority" enum:"low,normal,high,urgent" default:"normal"`
+	Subject      string             `json:"subject" maxLength:"998" example:"Broken engine"`
+	Interactions []interactionInput `json:"interactions" maxItems:"100"`
+}
+
+type conversationID struct {
+	ConversationID int64 `path:"conversation_id"`
+}
+
+type conversationGet struct {
+	conversationID
+	expanding
+}
+
+type conversationUpdate struct {
+	conversationID
+	expanding
+	Subject   storage.Opt[string] `json:"subject" required:"true" maxLength:"998"`
+	MailboxID storage.Opt[int64]  `json:"mailbox_id"`
+	UserID    storage.Opt[int64]  `json:"user_id" description:"Null or empty: none."`
+	TeamID    storage.Opt[int64]  `json:"team_id" description:"Null or empty: none."`
+	Status    storage.Opt[string] `json:"status" enum:"posted,draft,pending,closed"`
+
+	SnoozedUntil storage.Opt[time.Time] `json:"snoozed_until" description:"Snoozes it until then or until the customer writes. Null wakes it, as closing does."`
+	Priority     storage.Opt[string]    `json:"priority" enum:"low,normal,high,urgent"`
+	Spam         storage.Opt[bool]      `json:"spam" description:"True closes it as spam; it then stays closed even if the customer writes. False reopens it unless status says otherwise. Opening a spam conversation also marks it as not spam."`
+}
+
+// CheckInput asks for the subject, which may be empty but not left out.
+func (in *conversationUpdate) CheckInput(problem func(field, text string)) {
+	if !in.Subject.IsSet() {
+		problem("subject", "is required")
+	}
+	if status, given := in.Status.Get(); given {
+		among(problem, "status", status, "posted", "draft", "pending", "closed")
+	}
+	if priority, given := in.Priority.Get(); given {
+		among(problem, "priority", priority, priorities()...)
+	}
+}
+
+// priorities are the words for how urgent a conversation is.
+func priorities() []string {
+	var words []string
+	for _, p := range helpdesk.Priorities() {
+		words = append(words, string(p))
+	}
+	return words
+}
+
+// conversationFilter narrows and orders the list of conversations, in its query and
+// in a view.
+type conversationFilter struct {
+	UserID       agent             `json:"agent" alias:"user_id" query:"user_id" description:"A user's id, me, or unassigned (no user, and no team unless team_id is given)."`
+	TeamID       int64             `json:"team_id" query:"team_id"`
+	Status       words             `json:"status" query:"status" enum:"posted,draft,pending,closed" description:"Any of these."`
+	MailboxID    int64             `json:"mailbox_id" query:"mailbox_id"`
+	CustomerID   int64             `json:"customer_id" query:"customer_id"`
+	TagID        numbers           `json:"tag_id" query:"tag_id" description:"With any of these tags."`
+	UpdatedSince time.Time         `json:"updated_since" query:"updated_since" description:"Changed at or after this time."`
+	Query        string            `json:"query" query:"query" description:"Words that must all occur in subject, messages, notes or customer. The last one may be a prefix."`
+	Awaiting     storage.Opt[bool] `json:"awaiting" query:"awaiting" description:"True: a customer is waiting for an answer. False: none is."`
+	Draft        string            `json:"draft" query:"draft" enum:"me" description:"me: with a draft answer by the caller."`
+	Undelivered  bool              `json:"undelivered" query:"undelivered" description:"With an answer whose delivery failed, bounced or was suppressed."`
+	Snoozed      storage.Opt[bool] `json:"snoozed" query:"snoozed" description:"True: snoozed. False: not snoozed."`
+	Priority     words             `json:"priority" query:"priority" enum:"low,normal,high,urgent" description:"Any of these."`
+	Spam         storage.Opt[bool] `json:"spam" query:"spam" description:"True: spam. False: not spam. Default: both."`
+	SortBy       string            `json:"sort_by" query:"sort_by" enum:"created_at,updated_at,number,customer_awaiting_reply_since" default:"created_at"`
+	SortType     string            `json:"sort_type" query:"sort_type" enum:"asc,desc" default:"desc"`
+}
+
+// agent is a user's id, as text or as a number, or a word that stands for one.
+type agent string
+
+// BindNode reads a text or a number; the filter's check knows the words.
+func (a *agent) BindNode(n *form.Node) (problem string) {
+	switch n.Kind() {
+	case form.Text, form.Number, form.Null:
+		*a = agent(n.Text())
+		return ""
+	}
+	return "must be an id, me or unassigned"
+}
+
+// check refuses what is no user, no status and no order; the service would say so
+// too, but not together with what is wrong with the other parameters.
+func (in *conversationFilter) check(user string, problem func(field, text string)) {
+	if _, ok := in.filter().Query(0); !ok {
+		problem(user, "must be an id, me or unassigned")
+	}
+	for i, status := range in.Status {
+		among(problem, fmt.Sprintf("status[%d]", i), status, "posted", "draft", "pending", "closed")
+	}
+	for i, priority := range in.Priority {
+		among(problem, fmt.Sprintf("priority[%d]", i), priority, priorities()...)
+	}
+	if in.Draft != "" {
+		among(problem, "draft", in.Draft, helpdesk.AgentMe)
+	}
+	if in.SortBy != "" {
+		among(problem, "sort_by", in.SortBy, "created_at", "updated_at", "number", "customer_awaiting_reply_since")
+	}
+	if in.SortType != "" {
+		among(problem, "sort_type", in.SortType, "asc", "desc")
+	}
+}
+
+func (in *conversationFilter) filter() helpdesk.ViewFilter {
+	f := helpdesk.ViewFilter{
+		Agent: string(in.UserID), TeamID: in.TeamID, MailboxID: in.MailboxID, CustomerID: in.CustomerID, TagIDs: in.TagID, UpdatedSince: in.UpdatedSince,
+		Words: in.Query, Draft: in.Draft, Undelivered: in.Undelivered,
+		Sort: helpdesk.ConversationSort(in.SortBy), Ascending: in.SortType == "asc",
+	}
+	if waits, given := in.Awaiting.Get(); given {
+		f.Awaiting = &waits
+	}
+	if asleep, given := in.Snoozed.Get(); given {
+		f.Snoozed = &asleep
+	}
+	if spam, given := in.Spam.Get(); given {
+		f.Spam = &spam
+	}
+	for _, priority := range in.Priority {
+		f.Priorities = append(f.Priorities, helpdesk.Priority(priority))
+	}
+	for _, status := range in.Status {
+		f.Statuses = append(f.Statuses, helpdesk.Status(status))
+	}
+	return f
+}
+
+type conversationList struct {
+	expanding
+	transport.Paging
+	conversationFilter
+	ViewID int64 `query:"view_id" description:"Apply this view's filters and order, unless overridden here."`
+}
+
+// CheckInput refuses wrong filters.
+func (in *conversationList) CheckInput(problem func(field, text string)) {
+	in.check("user_id", problem)
+}
+
+type conversationBulk struct {
+	Conversations []int64 `json:"conversations" required:"true" maxItems:"100" description:"Ids. Also accepted in the query string."`
+}
+
+// deskContext tells who is at work.
+type deskContext struct {
+	ActiveUsers []activeUser `json:"active_users"`
+	IsOnline    bool         `json:"is_online"`
+}
+
+type activeUser struct {
+	ID           int64           `json:"id" description:"Id of the membership."`
+	UserID       int64           `json:"user_id"`
+	AccountID    int64           `json:"account_id"`
+	User         contextUser     `json:"user"`
+	IsOnline     bool            `json:"is_online"`
+	LastActivity *transport.Time `json:"last_activity"`
+}
+
+type contextUser struct {
+	ID       int64   `json:"id"`
+	Name     string  `json:"name"`
+	Initials string  `json:"initials"`
+	Avatar   *string `json:"avatar"`
+}
+
+func (a *api) addConversations(t *transport.Table) {
+	expand := []string{"user", "team", "mailbox", "customer"}
+	op := func(id, method, path, summary, description string) transport.Operation {
+		return transport.Operation{ID: id, Method: method, Path: path, Tag: "Conversations", Summary: summary, Description: description}
+	}
+	create := op("createConversation", http.MethodPost, conversationsPath, "Create a conversation",
+		"Creates the customer if nobody has the address. Posted user interactions are sent. Needs conversations.create, the "+
+			"permissions for the interactions, and conversations.assign to set user_id or team_id.")
+	create.Status, create.Expand, create.Customers = http.StatusCreated, expand, true
+	transport.Handle(t, a.talk, create, both(a.createConversation, a.portalCreateConversation))
+	list := op("listConversations", http.MethodGet, conversationsPath, "List conversations",
+		"Newest first unless sorted otherwise. Needs conversations.view, and views.view for view_id.")
+	list.Expand, list.Customers = expand, true
+	transport.HandlePage(t, a.talk, list, both(a.listConversations, a.portalListConversations))
+	get := op("getConversation", http.MethodGet, conversationPath, "Retrieve a conversation", "Needs conversations.view.")
+	get.Expand, get.Customers = expand, true
+	transport.Handle(t, a.talk, get, both(a.getConversation, a.portalGetConversation))
+	update := op("updateConversation", http.MethodPut, conversationPath, "Update a conversation",
+		"Omitted fields stay unchanged. Needs conversations.update, and conversations.assign to change user_id or team_id.")
+	update.Expand = expand
+	transport.Handle(t, a.desk, update, a.updateConversation)
+	transport.HandleEmpty(t, a.desk, op("deleteConversation", http.MethodDelete, conversationPath, "Delete a conversation",
+		"Deletes the conversation with everything in it. Its mails are not imported again. Needs conversations.delete."), a.deleteConversation)
+	bulk := op("deleteConversations", http.MethodDelete, conversationsPath+"/bulk", "Delete conversations",
+		"At most 100, all or none. 404 if one does not exist; `errors` names it. Needs conversations.delete.")
+	bulk.BodyQuery = true
+	transport.HandleEmpty(t, a.desk, bulk, a.deleteConversations)
+	transport.Handle(t, a.desk, op("getContext", http.MethodGet, conversationsPath+"/context", "Retrieve the help desk's availability",
+		"Whether the help desk is online, and which members are. Needs conversations.view."), a.getContext)
+}
+
+func (a *api) createConversation(ctx context.Context, d *helpdesk.Desk, in conversationInput) (conversation, error) {
+	if err := mayExpand(d, in.Expand); err != nil {
+		return conversation{}, err
+	}
+	input := helpdesk.ConversationInput{
+		Channel: in.Channel, To: in.To, MailboxID: in.MailboxID.Or(0), UserID: in.UserID, TeamID: in.TeamID,
+		Status: helpdesk.Status(in.Status), Priority: helpdesk.Priority(in.Priority), Subject: in.Subject,
+	}
+	for _, one := range in.Interactions {
+		input.Interactions = append(input.Interactions, a.interactionInput(d, one))
+	}
+	c, err := d.CreateConversation(ctx, input)
+	return one(ctx, d, c, err, in.Expand, showConversations)
+}
+
+func (a *api) listConversations(ctx context.Context, d *helpdesk.Desk, in conversationList) (storage.Page[conversation], error) {
+	query, _ := in.filter().Query(d.UserID()) // CheckInput has seen to it
+	query.ViewID = in.ViewID
+	page, err := d.Conversations(ctx, query, in.Request())
+	if err != nil {
+		return storage.Page[conversation]{}, err
+	}
+	shown, err := showConversations(ctx, d, page.Items, in.Expand)
+	return storage.Page[conversation]{Items: shown, Next: page.Next, Prev: page.Prev}, err
+}
+
+func (a *api) getConversation(ctx context.Context, d *helpdesk.Desk, in conversationGet) (conversation, error) {
+	c, err := d.Conversation(ctx, in.ConversationID)
+	return one(ctx, d, c, err, in.Expand, showConversations)
+}
+
+func (a *api) updateConversation(ctx context.Context, d *helpdesk.Desk, in conversationUpdate) (conversation, error) {
+	if err := mayExpand(d, in.Expand); err != nil {
+		return conversation{}, err
+	}
+	c, err := d.UpdateConversation(ctx, in.ConversationID, helpdesk.ConversationUpdate{
+		Subject: in.Subject.Or(""), MailboxID: in.MailboxID, UserID: in.UserID, TeamID: in.TeamID, Status: asNamed[helpdesk.Status](in.Status),
+		SnoozedUntil: in.SnoozedUntil, Priority: asNamed[helpdesk.Priority](in.Priority), Spam: in.Spam,
+	})
+	return one(ctx, d, c, err, in.Expand, showConversations)
+}
+
+func (a *api) deleteConversation(ctx context.Context, d *helpdesk.Desk, in conversationID) error {
+	return d.DeleteConversation(ctx, in.ConversationID)
+}
+
+func (a *api) deleteConversations(ctx context.Context, d *helpdesk.Desk, in conversationBulk) error {
+	return d.DeleteConversations(ctx, in.Conversations)
+}
+
+func (a *api) getContext(ctx context.Context, d *helpdesk.Desk, _ struct{}) (deskContext, error) {
+	active, err := d.Context(ctx)
+	out := deskContext{ActiveUsers: []activeUser{}, IsOnline: len(active) > 0}
+	for _, m := range active {
+		out.ActiveUsers = append(out.ActiveUsers, activeUser{
+			ID: m.Membership.ID, UserID: m.User.ID, AccountID: d.AccountID(), IsOnline: true,
+			User:         contextUser{ID: m.User.ID, Name: m.User.Name, Initials: m.User.Initials()},
+			LastActivity: transport.TimePtr(&m.Membership.LastActivity),
+		})
+	}
+	return out, err
+}
+
+// asNamed makes a text one of a named type; absent and null stay what they are.
+func asNamed[T ~string](s storage.Opt[string]) storage.Opt[T] {
+	if text, given := s.Get(); given {
+		return storage.Some(T(text))
+	}
+	if s.IsNull() {
+		return storage.Null[T]()
+	}
+	return storage.Opt[T]{}
+}
+
+// one shows a single object in the way that a page of them is shown.
+func one[T, U, E any](ctx context.Context, d *helpdesk.Desk, row T, err error, how E, show func(context.Context, *helpdesk.Desk, []T, E) ([]U, error)) (U, error) {
+	var none U
+	if err != nil {
+		return none, err
+	}
+	shown, err := show(ctx, d, []T{row}, how)
+	if err != nil {
+		return none, err
+	}
+	return shown[0], nil
+}
+
+// reached are those conversations that others refer to, if the member may see them.
+func reached(ctx context.Context, d *helpdesk.Desk, rows []helpdesk.Conversation) (map[int64]bool, error) {
+	if !d.Holds(helpdesk.ConversationsView) {
+		return nil, nil //nolint:nilnil // a nil map is an empty one
+	}
+	return d.Reached(ctx, ids(rows, func(c helpdesk.Conversation) []int64 { return []int64{c.RefersTo} }))
+}
+
+// showConversations shows a page with one query for each relation.
+func showConversations(ctx context.Context, d *helpdesk.Desk, rows []helpdesk.Conversation, expand transport.Expand) ([]conversation, error) {
+	of := ids(rows, func(c helpdesk.Conversation) []int64 { return []int64{c.ID} })
+	tags, err := d.TagsOf(ctx, of)
+	if err != nil {
+		return nil, err
+	}
+	unread, err := d.Unread(ctx, of)
+	if err != nil {
+		return nil, err
+	}
+	referred, err := reached(ctx, d, rows)
+	if err != nil {
+		return nil, err
+	}
+	var users map[int64]user
+	var teams map[int64]team
+	mailboxes, customers := map[int64]mailbox{}, map[int64]customer{}
+	if expand.Has("user") {
+		if users, err = findUsers(ctx, d, ids(rows, func(c helpdesk.Conversation) []int64 { return []int64{c.UserID} })); err != nil {
+			return nil, err
+		}
+	}
+	if expand.Has("team") {
+		if teams, err = findTeams(ctx, d, ids(rows, func(c helpdesk.Conversation) []int64 { return []int64{c.TeamID} })); err != nil {
+			return nil, err
+		}
+	}
+	if expand.Has("mailbox") {
+		found, err := d.MailboxesByID(ctx, ids(rows, func(c helpdesk.Conversation) []int64 { return []int64{c.MailboxID} }))
+		if err != nil {
+			return nil, err
+		}
+		for _, m := range found {
+			mailboxes[m.ID] = showMailbox(d, m)
+		}
+	}
+	if expand.Has("customer") {
+		if customers, err = findCustomers(ctx, d, ids(rows, func(c helpdesk.Conversation) []int64 { return []int64{c.CustomerID} })); err != nil {
+			return nil, err
+		}
+	}
+	out := make([]conversation, len(rows))
+	for i, c := range rows {
+		out[i] = showConversation(c)
+		if referred[c.RefersTo] {
+			out[i].RefersTo = idOrNull(c.RefersTo)
+		}
+		out[i].Tags, out[i].UnreadCount = showTags(tags[c.ID]), unread[c.ID]
+		if expand.Has("user") {
+			out[i].User = shownOrNull(pick(users, c.UserID))
+		}
+		if expand.Has("team") {
+			out[i].Team = shownOrNull(pick(teams, c.TeamID))
+		}
+		if expand.Has("mailbox") {
+			out[i].Mailbox = shownOrNull(pick(mailboxes, c.MailboxID))
+		}
+		if expand.Has("customer") {
+			out[i].Customer = shownOrNull(pick(customers, c.CustomerID))
+		}
+	}
+	return out, nil
+}
+
+func showConversation(c helpdesk.Conversation) conversation {
+	return conversation{
+		ID: c.ID, Channel: c.Channel, CustomerEmail: emailRef{ID: idOrNull(c.CustomerEmailID), Email: c.CustomerEmail},
+		MailboxID: c.MailboxID, UserID: idOrNull(c.UserID), TeamID: idOrNull(c.TeamID), Number: c.Number, Status: string(c.Status), Subject: c.Subject,
+		Preview: c.Preview, RealtimeChannel: fmt.Sprintf("conversations.%d", c.ID), AwaitingSince: transport.TimePtr(&c.AwaitingSince), SnoozedUntil: transport.TimePtr(&c.SnoozedUntil),
+		Priority: string(c.Priority), SpamAt: transport.TimePtr(&c.SpamAt), CreatedAt: transport.Time(c.CreatedAt), UpdatedAt: transport.Time(c.UpdatedAt),
+	}
+}
+
+// findCustomers finds customers by id for showing them.
+func findCustomers(ctx context.Context, d *helpdesk.Desk, ids []int64) (map[int64]customer, error) {
+	found, err := d.CustomersByID(ctx, ids)
+	shown := make(map[int64]customer, len(found))
+	for _, c := range found {
+		shown[c.ID] = showCustomer(d, c)
+	}
+	return shown, err
+}

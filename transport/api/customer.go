@@ -1,0 +1,267 @@
+package api
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/storage"
+	"github.com/helpwright/helpwright/transport"
+)
+
+// customer as the API shows it.
+type customer struct {
+	ID        int64             `json:"id"`
+	Name      string            `json:"name" description:"First and last name, or an address if both are empty."`
+	Initials  string            `json:"initials"`
+	FirstName string            `json:"first_name"`
+	LastName  string            `json:"last_name"`
+	Company   string            `json:"company"`
+	Note      string            `json:"note" description:"The team's note about the customer, as plain text. Customers do not see it."`
+	AccountID int64             `json:"account_id"`
+	Avatar    *string           `json:"avatar" description:"URL of an image. Null if there is none."`
+	Emails    []customerEmail   `json:"emails"`
+	Phones    []customerPhone   `json:"phones"`
+	Websites  []customerWebsite `json:"websites"`
+	Stats     *customerStats    `json:"stats,omitempty" description:"Only present when a single customer is retrieved."`
+	CreatedAt transport.Time    `json:"created_at"`
+	UpdatedAt transport.Time    `json:"updated_at"`
+}
+
+type customerEmail struct {
+	ID    int64  `json:"id"`
+	Email string `json:"email"`
+}
+
+type customerPhone struct {
+	ID    int64  `json:"id"`
+	Phone string `json:"phone"`
+}
+
+type customerWebsite struct {
+	ID      int64  `json:"id"`
+	Website string `json:"website"`
+}
+
+type customerStats struct {
+	Conversations conversationCounts `json:"conversations"`
+}
+
+type conversationCounts struct {
+	Total        int64 `json:"total"`
+	Posted       int64 `json:"posted"`
+	Pending      int64 `json:"pending"`
+	Closed       int64 `json:"closed"`
+	EmailChannel int64 `json:"email_channel"`
+}
+
+type customerInput struct {
+	FirstName string                      `json:"first_name" required:"true" maxLength:"100" example:"Ada"`
+	LastName  storage.Opt[string]         `json:"last_name" maxLength:"100" example:"Lovelace"`
+	Company   storage.Opt[string]         `json:"company" maxLength:"200"`
+	Note      storage.Opt[string]         `json:"note" maxLength:"10000" description:"Plain text, visible to the team only."`
+	Emails    storage.Opt[[]emailInput]   `json:"emails" maxItems:"15" description:"Replaces the list: omitted items are removed."`
+	Phones    storage.Opt[[]phoneInput]   `json:"phones" maxItems:"25"`
+	Websites  storage.Opt[[]websiteInput] `json:"websites" maxItems:"150"`
+}
+
+// Items without an id, or with one that the customer does not have, are new.
+
+type emailInput struct {
+	ID    storage.Opt[int64] `json:"id"`
+	Email string             `json:"email" required:"true" example:"ada@example.org"`
+}
+
+type phoneInput struct {
+	ID    storage.Opt[int64] `json:"id"`
+	Phone string             `json:"phone" required:"true" example:"+44 20 7946 0000"`
+}
+
+type websiteInput struct {
+	ID      storage.Opt[int64] `json:"id"`
+	Website string             `json:"website" required:"true" example:"https://example.org"`
+}
+
+type customerID struct {
+	CustomerID int64 `path:"customer_id"`
+}
+
+type customerUpdate struct {
+	customerID
+	customerInput
+}
+
+type customerList struct {
+	transport.Paging
+	Email string `query:"email" description:"The customer with this address."`
+	Query string `query:"query" description:"Words that must all occur in names, company, addresses or phones. The last one may be a prefix."`
+}
+
+type customerDeletion struct {
+	customerID
+	Force bool `query:"force" description:"Also delete the conversations."`
+}
+
+func (a *api) addCustomers(t *transport.Table) {
+	transport.Handle(t, a.desk, transport.Operation{
+		ID: "createCustomer", Method: http.MethodPost, Path: customersPath, Tag: "Customers", Status: http.StatusCreated, Lean: true,
+		Summary:     "Create a customer",
+		Description: "Needs customers.create.",
+	}, a.createCustomer)
+	transport.HandlePage(t, a.desk, transport.Operation{
+		ID: "listCustomers", Method: http.MethodGet, Path: customersPath, Tag: "Customers",
+		Summary:     "List customers",
+		Description: "Newest first. Needs customers.view.",
+	}, a.listCustomers)
+	transport.Handle(t, a.desk, transport.Operation{
+		ID: "getCustomer", Method: http.MethodGet, Path: customerPath, Tag: "Customers",
+		Summary:     "Retrieve a customer with the counts of their conversations",
+		Description: "Needs customers.view.",
+	}, a.getCustomer)
+	transport.Handle(t, a.desk, transport.Operation{
+		ID: "updateCustomer", Method: http.MethodPut, Path: customerPath, Tag: "Customers", Lean: true,
+		Summary: "Update a customer",
+		Description: "Omitted fields stay unchanged; a list that is given replaces the old one. An item without an id, or with an unknown " +
+			"one, is new. Needs customers.update.",
+	}, a.updateCustomer)
+	transport.HandleEmpty(t, a.desk, transport.Operation{
+		ID: "deleteCustomer", Method: http.MethodDelete, Path: customerPath, Tag: "Customers", Slow: true,
+		Summary:     "Delete a customer",
+		Description: "409 if there are conversations, unless force is set. Needs customers.delete, and conversations.delete to force.",
+	}, a.deleteCustomer)
+}
+
+func (a *api) createCustomer(ctx context.Context, d *helpdesk.Desk, in customerInput) (customer, error) {
+	c, err := d.CreateCustomer(ctx, in.input())
+	return showCustomer(d, c), err
+}
+
+func (a *api) listCustomers(ctx context.Context, d *helpdesk.Desk, in customerList) (storage.Page[customer], error) {
+	page, err := d.Customers(ctx, helpdesk.CustomerQuery{Email: in.Email, Query: in.Query}, in.Request())
+	return mapPage(page, func(c helpdesk.Customer) customer { return showCustomer(d, c) }), err
+}
+
+func (a *api) getCustomer(ctx context.Context, d *helpdesk.Desk, in customerID) (customer, error) {
+	c, err := d.Customer(ctx, in.CustomerID)
+	if err != nil {
+		return customer{}, err
+	}
+	stats, err := d.CustomerStats(ctx, in.CustomerID)
+	out := showCustomer(d, c)
+	out.Stats = &customerStats{Conversations: conversationCounts{
+		Total: stats.Total, Posted: stats.Posted, Pending: stats.Pending, Closed: stats.Closed, EmailChannel: stats.EmailChannel,
+	}}
+	return out, err
+}
+
+func (a *api) updateCustomer(ctx context.Context, d *helpdesk.Desk, in customerUpdate) (customer, error) {
+	c, err := d.UpdateCustomer(ctx, in.CustomerID, in.input())
+	return showCustomer(d, c), err
+}
+
+func (a *api) deleteCustomer(ctx context.Context, d *helpdesk.Desk, in customerDeletion) error {
+	return d.DeleteCustomer(ctx, in.CustomerID, in.Force)
+}
+
+func (in customerInput) input() helpdesk.CustomerInput {
+	return helpdesk.CustomerInput{
+		FirstName: in.FirstName, LastName: in.LastName, Company: in.Company, Note: in.Note,
+		Emails:   items(in.Emails, func(e emailInput) helpdesk.Item { return helpdesk.Item{ID: e.ID.Or(0), Value: e.Email} }),
+		Phones:   items(in.Phones, func(p phoneInput) helpdesk.Item { return helpdesk.Item{ID: p.ID.Or(0), Value: p.Phone} }),
+		Websites: items(in.Websites, func(w websiteInput) helpdesk.Item { return helpdesk.Item{ID: w.ID.Or(0), Value: w.Website} }),
+	}
+}
+
+// items turns a list of an input into the service's; null empties the list.
+func items[T any](list storage.Opt[[]T], item func(T) helpdesk.Item) storage.Opt[[]helpdesk.Item] {
+	if !list.IsSet() {
+		return storage.Opt[[]helpdesk.Item]{}
+	}
+	out := []helpdesk.Item{}
+	for _, one := range list.Or(nil) {
+		out = append(out, item(one))
+	}
+	return storage.Some(out)
+}
+
+func showCustomer(d *helpdesk.Desk, c helpdesk.Customer) customer {
+	out := customer{
+		ID: c.ID, Name: c.Name(), Initials: c.Initials(), FirstName: c.FirstName, LastName: c.LastName, Company: c.Company, Note: c.Note,
+		AccountID: d.AccountID(), Emails: []customerEmail{}, Phones: []customerPhone{}, Websites: []customerWebsite{},
+		CreatedAt: transport.Time(c.CreatedAt), UpdatedAt: transport.Time(c.UpdatedAt),
+	}
+	for _, e := range c.Emails {
+		out.Emails = append(out.Emails, customerEmail{ID: e.ID, Email: e.Email})
+	}
+	for _, p := range c.Phones {
+		out.Phones = append(out.Phones, customerPhone{ID: p.ID, Phone: p.Phone})
+	}
+	for _, w := range c.Websites {
+		out.Websites = append(out.Websites, customerWebsite{ID: w.ID, Website: w.Website})
+	}
+	return out
+}
+
+type customerConversations struct {
+	customerID
+	expanding
+	transport.Paging
+	Status       words     `query:"status" enum:"posted,draft,pending,closed" description:"Any of these."`
+	UpdatedSince time.Time `query:"updated_since" description:"Changed at or after this time."`
+	Query        string    `query:"query" description:"Words, as for the list of all conversations."`
+	SortBy       string    `query:"sort_by" enum:"created_at,updated_at,number,customer_awaiting_reply_since" default:"created_at"`
+	SortType     string    `query:"sort_type" enum:"asc,desc" default:"desc"`
+}
+
+// list is the list of all conversations, narrowed to the customer's.
+func (in *customerConversations) list() conversationList {
+	return conversationList{
+		expanding: in.expanding, Paging: in.Paging, conversationFilter: conversationFilter{
+			Status: in.Status, CustomerID: in.CustomerID, UpdatedSince: in.UpdatedSince, Query: in.Query,
+			SortBy: in.SortBy, SortType: in.SortType,
+		},
+	}
+}
+
+// SetDefaults makes the newest come first.
+func (in *customerConversations) SetDefaults() {
+	in.SortBy, in.SortType = string(helpdesk.ByCreated), "desc"
+}
+
+// CheckInput refuses what the list of all conversations refuses.
+func (in *customerConversations) CheckInput(problem func(field, text string)) {
+	all := in.list()
+	all.CheckInput(problem)
+}
+
+type customerMerge struct {
+	customerID
+	Into int64 `json:"into" required:"true" description:"The customer that remains." example:"2"`
+}
+
+// addCustomerActs adds what is done with a customer as a whole.
+func (a *api) addCustomerActs(t *transport.Table) {
+	list := transport.Operation{
+		ID: "listCustomerConversations", Method: http.MethodGet, Path: customerPath + "/conversations", Tag: "Customers",
+		Summary:     "List a customer's conversations",
+		Description: "Newest first unless sorted otherwise. Needs conversations.view.",
+		Expand:      []string{"user", "mailbox", "customer"},
+	}
+	transport.HandlePage(t, a.desk, list, a.listCustomerConversations)
+	transport.Handle(t, a.desk, transport.Operation{
+		ID: "mergeCustomer", Method: http.MethodPost, Path: customerPath + "/merge", Tag: "Customers", Lean: true,
+		Summary: "Merge a customer into another",
+		Description: "Moves everything of the customer to the other one and removes the customer. 422 if the other would have more than 15 " +
+			"emails, 25 phones or 150 websites. Returns the other customer. Needs customers.update and customers.delete.",
+	}, a.mergeCustomer)
+}
+
+func (a *api) listCustomerConversations(ctx context.Context, d *helpdesk.Desk, in customerConversations) (storage.Page[conversation], error) {
+	return a.listConversations(ctx, d, in.list())
+}
+
+func (a *api) mergeCustomer(ctx context.Context, d *helpdesk.Desk, in customerMerge) (customer, error) {
+	c, err := d.MergeCustomers(ctx, in.CustomerID, in.Into)
+	return showCustomer(d, c), err
+}

@@ -1,0 +1,93 @@
+package api
+
+import (
+	"encoding/json"
+
+	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/transport"
+)
+
+// mailAddress is an address of a mail's header.
+type mailAddress struct {
+	Name  string `json:"name"`
+	Email string `json:"email"`
+}
+
+// recipients are addresses, of a mail that came with the names that it gives them.
+type recipients struct {
+	plain []string
+	named []mailAddress
+	shown bool
+}
+
+func plainRecipients(all []string) recipients { return recipients{plain: listed(all), shown: true} }
+
+// MarshalJSON implements json.Marshaler.
+func (r recipients) MarshalJSON() ([]byte, error) {
+	if r.named != nil {
+		return json.Marshal(r.named)
+	}
+	return json.Marshal(listed(r.plain))
+}
+
+// JSONSchemaAnyOf tells the document's generator what may be there.
+func (recipients) JSONSchemaAnyOf() []any { return []any{[]string{}, []mailAddress{}} }
+
+// forwarded is a mail that a member has passed on, as the member's mail tells of it.
+type forwarded struct {
+	UserID    int64           `json:"user_id" description:"The member."`
+	From      []mailAddress   `json:"from"`
+	ReplyTo   []mailAddress   `json:"reply_to"`
+	To        []mailAddress   `json:"to"`
+	Cc        []mailAddress   `json:"cc"`
+	Subject   *string         `json:"subject"`
+	SentAt    *transport.Time `json:"sent_at" description:"Null if the date is unreadable, or if day and month are ambiguous."`
+	MessageID *string         `json:"message_id" description:"Without angle brackets. Known only if the mail was attached whole."`
+}
+
+func showForwarded(m helpdesk.ForwardedMail) *forwarded {
+	if m.UserID == 0 {
+		return nil
+	}
+	return &forwarded{
+		UserID: m.UserID, From: mailAddresses([]helpdesk.Address{m.From}), ReplyTo: mailAddresses(m.ReplyTo), To: mailAddresses(m.To), Cc: mailAddresses(m.Cc),
+		Subject: textOrNull(m.Subject), SentAt: transport.TimePtr(&m.Date), MessageID: textOrNull(m.MessageID),
+	}
+}
+
+// fillHeader shows what the header of a mail says. Of mails that were filed before it
+// was kept, only the addresses are known.
+func (out *interaction) fillHeader(i helpdesk.Interaction) {
+	h := i.Mail
+	if len(h.From) == 0 {
+		h = helpdesk.MailHeader{
+			From: []helpdesk.Address{{Email: i.CustomerEmail}}, To: unnamed(i.To), Cc: unnamed(i.Cc), Date: i.PostedAt,
+		}
+	}
+	out.From, out.ReplyTo = mailAddresses(h.From), mailAddresses(h.ReplyTo)
+	out.To, out.Cc = recipients{named: mailAddresses(h.To), shown: true}, recipients{named: mailAddresses(h.Cc), shown: true}
+	if a := h.Sender; a.Email != "" && (len(h.From) != 1 || helpdesk.EmailKey(a.Email) != helpdesk.EmailKey(h.From[0].Email)) {
+		out.Sender = &mailAddress{Name: a.Name, Email: a.Email}
+	}
+	out.Forwarded = showForwarded(h.Forwarded)
+	out.SentAt, out.ReceivedAt = shownOrNull(transport.TimePtr(&h.Date)), shownOrNull(transport.TimePtr(&i.ReceivedAt))
+}
+
+func unnamed(emails []string) []helpdesk.Address {
+	out := make([]helpdesk.Address, len(emails))
+	for n, email := range emails {
+		out[n].Email = email
+	}
+	return out
+}
+
+// mailAddresses shows addresses; a mail that names nobody has none.
+func mailAddresses(all []helpdesk.Address) []mailAddress {
+	out := []mailAddress{}
+	for _, a := range all {
+		if a.Email != helpdesk.UnknownSender {
+			out = append(out, mailAddress{Name: a.Name, Email: a.Email})
+		}
+	}
+	return out
+}

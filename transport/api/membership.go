@@ -1,0 +1,202 @@
+package api
+
+import (
+	"context"
+	"net/http"
+	"slices"
+
+	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/transport"
+)
+
+// membership as the API shows it.
+type membership struct {
+	ID           int64           `json:"id"`
+	UserID       int64           `json:"user_id"`
+	AccountID    int64           `json:"account_id"`
+	User         *fullUser       `json:"user,omitempty" description:"With expand=user."`
+	Account      *account        `json:"account,omitempty" description:"With expand=account."`
+	Roles        []role          `json:"roles,omitzero" description:"With expand=roles."`
+	Mailboxes    []mailbox       `json:"mailboxes,omitzero" description:"With expand=mailboxes. Empty: all mailboxes."`
+	Permissions  []string        `json:"permissions" description:"Permissions of all roles together, limited by the access token."`
+	IsOnline     bool            `json:"is_online"`
+	LastActivity *transport.Time `json:"last_activity"`
+	CreatedAt    transport.Time  `json:"created_at"`
+	UpdatedAt    transport.Time  `json:"updated_at"`
+}
+
+// fullUser is a user to the members of the account.
+type fullUser struct {
+	ID              int64           `json:"id"`
+	Name            string          `json:"name"`
+	Initials        string          `json:"initials"`
+	Email           string          `json:"email"`
+	EmailVerifiedAt *transport.Time `json:"email_verified_at"`
+	DisabledAt      *transport.Time `json:"disabled_at" description:"Since when the user is disabled. Null: not disabled."`
+	SecondFactorAt  *transport.Time `json:"second_factor_at" description:"When the second factor was set up. Null: none."`
+	CreatedAt       transport.Time  `json:"created_at"`
+	UpdatedAt       transport.Time  `json:"updated_at"`
+}
+
+// user is who assigned, wrote or sent something.
+type user struct {
+	ID       int64   `json:"id"`
+	Name     string  `json:"name"`
+	Initials string  `json:"initials"`
+	IsMe     bool    `json:"is_me"`
+	Avatar   *string `json:"avatar" description:"URL of an image. Null if there is none."`
+}
+
+// me is the caller.
+type me struct {
+	ID       int64  `json:"id"`
+	Name     string `json:"name"`
+	Email    string `json:"email"`
+	Initials string `json:"initials"`
+}
+
+type role struct {
+	ID          int64  `json:"id"`
+	Name        string `json:"name"`
+	Description string `json:"description"`
+}
+
+func (a *api) addMemberships(t *transport.Table) {
+	transport.Handle(t, a.admin, transport.Operation{
+		ID: "getUser", Method: http.MethodGet, Path: "/user", Tag: "Users",
+		Summary: "Retrieve the caller",
+	}, a.getUser)
+	transport.Handle(t, a.desk, transport.Operation{
+		ID: "getOwnMembership", Method: http.MethodGet, Path: accountPath + "/membership", Tag: "Memberships",
+		Expand:      []string{"user", "account", "roles", "mailboxes"},
+		Summary:     "Retrieve the caller's own membership",
+		Description: "Expanding needs the permission to view the objects: accounts.view, mailboxes.view.",
+	}, a.getOwnMembership)
+}
+
+func (a *api) getUser(ctx context.Context, admin *helpdesk.Admin, _ struct{}) (me, error) {
+	u, err := admin.Me(ctx)
+	return showMe(u), err
+}
+
+func (a *api) getOwnMembership(ctx context.Context, d *helpdesk.Desk, in expanding) (membership, error) {
+	m, err := d.Membership(ctx)
+	return one(ctx, d, m, err, in.Expand, showMemberships)
+}
+
+// showMemberships shows a page with one query for each relation.
+func showMemberships(ctx context.Context, d *helpdesk.Desk, rows []helpdesk.Membership, expand transport.Expand) ([]membership, error) {
+	found, err := findRelations(ctx, d, rows, expand)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]membership, len(rows))
+	for i, m := range rows {
+		out[i] = membership{
+			ID: m.ID, UserID: m.UserID, AccountID: d.AccountID(), Permissions: []string{}, IsOnline: d.Online(m), Account: found.account,
+			LastActivity: transport.TimePtr(&m.LastActivity), CreatedAt: transport.Time(m.CreatedAt), UpdatedAt: transport.Time(m.UpdatedAt),
+		}
+		roles := picked(found.roles, m.RoleIDs)
+		permissions := helpdesk.PermissionsOf(roles)
+		if m.UserID == d.UserID() {
+			permissions = d.Permissions()
+		}
+		for _, p := range permissions {
+			out[i].Permissions = append(out[i].Permissions, string(p))
+		}
+		if expand.Has("user") {
+			out[i].User = pick(found.users, m.UserID)
+		}
+		if expand.Has("roles") {
+			out[i].Roles = []role{}
+			for _, r := range roles {
+				out[i].Roles = append(out[i].Roles, role{ID: r.ID, Name: r.Name, Description: r.Description})
+			}
+		}
+		if expand.Has("mailboxes") {
+			out[i].Mailboxes = listed(picked(found.mailboxes, m.MailboxIDs))
+		}
+	}
+	return out, nil
+}
+
+// memberRelations is what memberships refer to.
+type memberRelations struct {
+	users     map[int64]fullUser
+	account   *account
+	roles     map[int64]helpdesk.Role
+	mailboxes map[int64]mailbox
+}
+
+func findRelations(ctx context.Context, d *helpdesk.Desk, rows []helpdesk.Membership, expand transport.Expand) (found memberRelations, err error) {
+	others := func(m helpdesk.Membership) bool { return m.UserID != d.UserID() }
+	if expand.Has("roles") || slices.ContainsFunc(rows, others) { // the caller's own permissions the desk knows
+		roles, err := d.Roles(ctx)
+		if err != nil {
+			return memberRelations{}, err
+		}
+		found.roles = byID(roles, func(r helpdesk.Role) int64 { return r.ID })
+	}
+	if expand.Has("user") {
+		users, err := d.UsersByID(ctx, ids(rows, func(m helpdesk.Membership) []int64 { return []int64{m.UserID} }))
+		if err != nil {
+			return memberRelations{}, err
+		}
+		found.users = map[int64]fullUser{}
+		for _, u := range users {
+			found.users[u.ID] = fullUser{
+				ID: u.ID, Name: u.Name, Initials: u.Initials(), Email: u.Email, EmailVerifiedAt: transport.TimePtr(&u.EmailVerifiedAt), DisabledAt: transport.TimePtr(&u.DisabledAt),
+				SecondFactorAt: transport.TimePtr(&u.SecondFactorAt),
+				CreatedAt:      transport.Time(u.CreatedAt), UpdatedAt: transport.Time(u.UpdatedAt),
+			}
+		}
+	}
+	if expand.Has("account") {
+		of, err := d.Account(ctx)
+		if err != nil {
+			return memberRelations{}, err
+		}
+		shown := showAccount(of, nil)
+		found.account = &shown
+	}
+	if expand.Has("mailboxes") {
+		mailboxes, err := d.MailboxesByID(ctx, ids(rows, func(m helpdesk.Membership) []int64 { return m.MailboxIDs }))
+		if err != nil {
+			return memberRelations{}, err
+		}
+		found.mailboxes = map[int64]mailbox{}
+		for _, m := range mailboxes {
+			found.mailboxes[m.ID] = showMailbox(d, m)
+		}
+	}
+	return found, nil
+}
+
+// picked are the objects of ids, in their order; those that are not there are left out.
+func picked[T any](shown map[int64]T, ids []int64) []T {
+	var out []T
+	for _, id := range ids {
+		if one, ok := shown[id]; ok {
+			out = append(out, one)
+		}
+	}
+	return out
+}
+
+// users finds users by id for showing them.
+func findUsers(ctx context.Context, d *helpdesk.Desk, ids []int64) (map[int64]user, error) {
+	found, err := d.UsersByID(ctx, ids)
+	shown := make(map[int64]user, len(found))
+	for _, u := range found {
+		shown[u.ID] = user{ID: u.ID, Name: u.Name, Initials: u.Initials(), IsMe: u.ID == d.UserID()}
+	}
+	return shown, err
+}
+
+// pick is the object of an id, nil when there is none: a user may have left.
+func pick[T any](shown map[int64]T, id int64) *T {
+	if one, ok := shown[id]; ok {
+		return &one
+	}
+	return nil
+}

@@ -1,0 +1,136 @@
+package api
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/storage"
+	"github.com/helpwright/helpwright/transport"
+)
+
+// conversationView as the API shows it.
+type conversationView struct {
+	ID        int64          `json:"id"`
+	AccountID int64          `json:"account_id"`
+	UserID    *int64         `json:"user_id" description:"Who created it. All members see it."`
+	Name      string         `json:"name"`
+	Filter    savedFilter    `json:"filter"`
+	CreatedAt transport.Time `json:"created_at"`
+	UpdatedAt transport.Time `json:"updated_at"`
+}
+
+// savedFilter shows what was given only.
+type savedFilter struct {
+	Agent        string              `json:"agent,omitempty" description:"me, unassigned or a user's id."`
+	TeamID       int64               `json:"team_id,omitempty"`
+	Status       []helpdesk.Status   `json:"status,omitempty"`
+	MailboxID    int64               `json:"mailbox_id,omitempty"`
+	CustomerID   int64               `json:"customer_id,omitempty"`
+	TagID        []int64             `json:"tag_id,omitempty"`
+	UpdatedSince *transport.Time     `json:"updated_since,omitempty"`
+	Query        string              `json:"query,omitempty"`
+	Awaiting     *bool               `json:"awaiting,omitempty"`
+	Draft        string              `json:"draft,omitempty" description:"me."`
+	Undelivered  bool                `json:"undelivered,omitempty"`
+	Snoozed      *bool               `json:"snoozed,omitempty"`
+	Priority     []helpdesk.Priority `json:"priority,omitempty"`
+	Spam         *bool               `json:"spam,omitempty"`
+	SortBy       string              `json:"sort_by,omitempty"`
+	SortType     string              `json:"sort_type,omitempty"`
+}
+
+// viewFilter is the filter of the list of conversations in a body. A name that the
+// list does not know is refused: a view that silently shows too much misleads.
+type viewFilter struct{ conversationFilter }
+
+// RefuseUnknown makes names that are not known a problem.
+func (*viewFilter) RefuseUnknown() {}
+
+// CheckInput refuses what the list of conversations refuses.
+func (in *viewFilter) CheckInput(problem func(field, text string)) { in.check("agent", problem) }
+
+type viewInput struct {
+	Name   string                  `json:"name" required:"true" maxLength:"100" example:"Mine, open"`
+	Filter storage.Opt[viewFilter] `json:"filter" alias:"filters" required:"true" description:"Filters and order, as in the list of conversations. All are optional."`
+}
+
+// CheckInput asks for the filter, which may be empty but not left out.
+func (in *viewInput) CheckInput(problem func(field, text string)) {
+	if _, given := in.Filter.Get(); !given {
+		problem("filter", "is required")
+	}
+}
+
+func (in viewInput) input() helpdesk.ViewInput {
+	filter, _ := in.Filter.Get()
+	return helpdesk.ViewInput{Name: in.Name, Filter: filter.filter()}
+}
+
+type viewID struct {
+	ViewID int64 `path:"view_id"`
+}
+
+// viewUpdate is not made of viewInput: embedded inputs with checks are exported.
+type viewUpdate struct {
+	viewID
+	Name   string                  `json:"name" required:"true" maxLength:"100"`
+	Filter storage.Opt[viewFilter] `json:"filter" alias:"filters" required:"true" description:"Replaces the filter."`
+}
+
+// CheckInput asks for the filter.
+func (in *viewUpdate) CheckInput(problem func(field, text string)) {
+	(&viewInput{Filter: in.Filter}).CheckInput(problem)
+}
+
+const (
+	viewsPath = accountPath + "/conversation-views"
+	viewPath  = viewsPath + "/{view_id}"
+)
+
+func (a *api) addViews(t *transport.Table) {
+	op := func(id, method, path, summary, description string) transport.Operation {
+		return transport.Operation{ID: id, Method: method, Path: path, Tag: "Conversation views", Summary: summary, Description: description}
+	}
+	create := op("createView", http.MethodPost, viewsPath, "Create a view",
+		"Visible to all members of the account. 404 if the filter refers to something that does not exist. Needs views.create.")
+	create.Status = http.StatusCreated
+	transport.Handle(t, a.desk, create, func(ctx context.Context, d *helpdesk.Desk, in viewInput) (conversationView, error) {
+		v, err := d.CreateView(ctx, in.input())
+		return showView(d, v), err
+	})
+	list := op("listViews", http.MethodGet, viewsPath, "List views", "Oldest first. Needs views.view.")
+	list.Aliases = []string{accountPath + "/views"}
+	transport.HandlePage(t, a.desk, list, func(ctx context.Context, d *helpdesk.Desk, in transport.Paging) (storage.Page[conversationView], error) {
+		page, err := d.Views(ctx, in.Request())
+		return mapPage(page, func(v helpdesk.View) conversationView { return showView(d, v) }), err
+	})
+	transport.Handle(t, a.desk, op("getView", http.MethodGet, viewPath, "Retrieve a view", "Needs views.view."),
+		func(ctx context.Context, d *helpdesk.Desk, in viewID) (conversationView, error) {
+			v, err := d.View(ctx, in.ViewID)
+			return showView(d, v), err
+		})
+	transport.Handle(t, a.desk, op("updateView", http.MethodPut, viewPath, "Update a view", "Also one created by somebody else. Needs views.update."),
+		func(ctx context.Context, d *helpdesk.Desk, in viewUpdate) (conversationView, error) {
+			v, err := d.UpdateView(ctx, in.ViewID, viewInput{Name: in.Name, Filter: in.Filter}.input())
+			return showView(d, v), err
+		})
+	transport.HandleEmpty(t, a.desk, op("deleteView", http.MethodDelete, viewPath, "Delete a view", "Needs views.delete."),
+		func(ctx context.Context, d *helpdesk.Desk, in viewID) error { return d.DeleteView(ctx, in.ViewID) })
+}
+
+func showView(d *helpdesk.Desk, v helpdesk.View) conversationView {
+	f := v.Filter
+	shown := savedFilter{
+		Agent: f.Agent, TeamID: f.TeamID, Status: f.Statuses, MailboxID: f.MailboxID, CustomerID: f.CustomerID, TagID: f.TagIDs,
+		UpdatedSince: transport.TimePtr(&f.UpdatedSince), Query: f.Words, SortBy: string(f.Sort),
+		Awaiting: f.Awaiting, Draft: f.Draft, Undelivered: f.Undelivered, Snoozed: f.Snoozed, Priority: f.Priorities, Spam: f.Spam,
+	}
+	if f.Ascending {
+		shown.SortType = "asc"
+	}
+	return conversationView{
+		ID: v.ID, AccountID: d.AccountID(), UserID: idOrNull(v.UserID), Name: v.Name, Filter: shown,
+		CreatedAt: transport.Time(v.CreatedAt), UpdatedAt: transport.Time(v.UpdatedAt),
+	}
+}

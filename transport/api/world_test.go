@@ -1,0 +1,329 @@
+package api_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/kb"
+	"github.com/helpwright/helpwright/storage"
+	"github.com/helpwright/helpwright/storage/bunstore"
+	"github.com/helpwright/helpwright/storage/bunstore/both"
+	"github.com/helpwright/helpwright/storage/events"
+	"github.com/helpwright/helpwright/storage/fault"
+	"github.com/helpwright/helpwright/storage/memblob"
+	"github.com/helpwright/helpwright/storage/memstore"
+	"github.com/helpwright/helpwright/storage/storagetest/testenv"
+	"github.com/helpwright/helpwright/transport"
+	"github.com/helpwright/helpwright/transport/api"
+	"github.com/helpwright/helpwright/transport/internal/openapitest"
+)
+
+// backend is a kind of store that the API is tested over.
+type backend struct {
+	name string
+	open func(t testing.TB) helpdesk.Store
+}
+
+func backends() []backend {
+	return []backend{
+		{"Memory", func(testing.TB) helpdesk.Store { return memstore.New() }},
+		{"SQLite", func(t testing.TB) helpdesk.Store { return openDB(t, "sqlite:"+filepath.Join(t.TempDir(), "test.db")) }},
+		{"PostgreSQL", func(t testing.TB) helpdesk.Store { return openDB(t, testenv.Postgres(t)) }},
+	}
+}
+
+func openDB(t testing.TB, url string) *bunstore.DB {
+	t.Helper()
+	db, err := both.Open(context.Background(), url, bunstore.Config{SyncNormal: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = db.Close() })
+	if err := db.Migrate(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	return db
+}
+
+var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.FixedZone("", 3600))
+
+// clock stands still until it is moved, or moves by step whenever it is asked.
+type clock struct {
+	mu   sync.Mutex
+	at   time.Time
+	step time.Duration
+}
+
+func (c *clock) now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.at = c.at.Add(c.step)
+	return c.at
+}
+
+func (c *clock) advance(d time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.at = c.at.Add(d)
+}
+
+// syncBuffer is a buffer that several goroutines may write to.
+type syncBuffer struct {
+	mu sync.Mutex
+	bytes.Buffer
+}
+
+func (b *syncBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.Buffer.Write(p)
+}
+
+// counter is a source of random bytes that gives the same in every run.
+type counter struct {
+	mu sync.Mutex
+	n  byte
+}
+
+func (c *counter) Read(p []byte) (int, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.n++
+	for i := range p {
+		p[i] = c.n
+	}
+	return len(p), nil
+}
+
+// checker is the one validator of all worlds: loading the document for each cost
+// most of the package's time.
+var checker = sync.OnceValues(func() (*openapitest.Validator, error) {
+	return openapitest.Load(api.OpenAPI(), "/api/v1")
+})
+
+// world is a help desk with an account and its members.
+type world struct {
+	svc     *helpdesk.Service
+	hub     *events.Hub
+	kb      *kb.Service
+	store   helpdesk.Store
+	clock   *clock
+	table   *transport.Table
+	handler http.Handler
+	check   *openapitest.Validator
+	tokens  map[string]string // by name: owner, agent, editor, powerless, stranger
+	account helpdesk.Account  // of all but the stranger
+	// fetch is what the proxy of images does; nil: there are none.
+	fetch func(ctx context.Context, address string) (helpdesk.RemoteImage, error)
+}
+
+// newWorld makes the world over a store. Users: Olga the owner, Alf the agent, Eva
+// the editor of account 1; Sam the owner of account 2. The token "powerless" is
+// Eva's, with a scope that her role has not; "scoped" may only see
+// conversations.
+func newWorld(t testing.TB, store helpdesk.Store) *world {
+	t.Helper()
+	w := &world{store: store, clock: &clock{at: noon.UTC()}, tokens: map[string]string{"unknown": "hwp_unknown"}}
+	sealer, err := storage.NewSealer(bytes.Repeat([]byte("s"), 32))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if w.hub, err = events.New(events.Config{Log: store.(storage.EventLog)}); err != nil {
+		t.Fatal(err)
+	}
+	w.svc, err = helpdesk.New(helpdesk.Config{
+		Feed: w.hub, EventSource: "https://desk.example/api/v1",
+		Store: store, Blobs: memblob.New(), Sealer: sealer, SigningKey: bytes.Repeat([]byte("k"), 32),
+		IntakeDomain: "in.example.net", MaxAttachment: 1 << 20, Now: w.clock.now, Rand: &counter{},
+		FetchImage: func(ctx context.Context, address string) (helpdesk.RemoteImage, error) {
+			if w.fetch == nil {
+				return helpdesk.RemoteImage{}, fault.New(fault.NotFound, "none")
+			}
+			return w.fetch(ctx, address)
+		},
+		MailServers: mailServers{},
+		DNS:         published, ParseKey: parseKey, Providers: []helpdesk.IdentityProvider{workID()},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.kb, err = kb.New(kb.Config{
+		Store: store.(interface{ KB() kb.Store }).KB(), Blobs: memblob.New(), Membership: api.Members(w.svc),
+		BaseURL: "https://desk.example.net", Now: w.clock.now, Rand: &counter{},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	olga := w.user(t, "Olga Owner", "owner")
+	sam := w.user(t, "Sam Stranger", "stranger")
+	w.account = w.newAccount(t, "Acme", olga)
+	w.newAccount(t, "Other", sam)
+	w.token(t, olga, "scoped", helpdesk.ConversationsView)
+	for _, m := range [][3]string{{"Alf Agent", "agent", helpdesk.RoleAgent}, {"Eva Editor", "editor", helpdesk.RoleEditor}} {
+		id := w.user(t, m[0], m[1])
+		if _, err := w.svc.Operator().AddMember(context.Background(), w.account.ID, id, m[2]); err != nil {
+			t.Fatal(err)
+		}
+		if m[1] == "editor" {
+			w.token(t, id, "powerless", helpdesk.AuditLogView)
+		}
+	}
+	w.serve(t, api.Config{})
+	return w
+}
+
+// workID is an identity provider where nobody signs in.
+func workID() helpdesk.IdentityProvider {
+	return helpdesk.IdentityProvider{
+		Key: "work", Name: "Work ID", Issuer: "https://id.example.org", Domains: []string{"example.org", "acme.example"},
+		Begin: func(context.Context) (string, []byte, error) { return "", nil, errors.New("off") },
+		Finish: func(context.Context, []byte, url.Values) (who helpdesk.ProvenIdentity, err error) {
+			return who, errors.New("off")
+		},
+	}
+}
+
+// signsIn gives a user an identity and two passkeys.
+func (w *world) signsIn(t testing.TB, userID int64) (identity, passkey int64) {
+	t.Helper()
+	now, mark := w.clock.now(), strconv.FormatInt(userID, 10)
+	i := helpdesk.Identity{UserID: userID, Issuer: "https://id.example.org", Subject: mark, Email: "olga@acme.example", CreatedAt: now, UsedAt: now}
+	p := helpdesk.Passkey{UserID: userID, Name: "My laptop", CreatedAt: now, UsedAt: now}
+	p.CredentialID, p.Handle, p.PublicKey = []byte("first "+mark), []byte(mark), []byte("key")
+	second := p
+	second.Name, second.CredentialID, second.BackedUp, second.UsedAt = "My phone", []byte("second "+mark), true, time.Time{}
+	err := w.store.InSystemTx(t.Context(), func(ctx context.Context, tx helpdesk.SystemTx) error {
+		return errors.Join(tx.InsertIdentity(ctx, &i), tx.InsertPasskey(ctx, &p), tx.InsertPasskey(ctx, &second))
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return i.ID, p.ID
+}
+
+func (w *world) serve(t testing.TB, cfg api.Config) {
+	t.Helper()
+	cfg.Service, cfg.KB = w.svc, w.kb
+	cfg.Now = w.clock.now
+	w.table = must(api.New(cfg))(t)
+	w.handler, w.check = w.table.Handler(), must(checker())(t)
+}
+
+func (w *world) user(t testing.TB, name, token string) int64 {
+	t.Helper()
+	u, err := w.svc.Operator().CreateUser(context.Background(), helpdesk.UserInput{Name: name, Email: token + "@example.org"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.token(t, u.ID, token)
+	return u.ID
+}
+
+func (w *world) token(t testing.TB, userID int64, name string, scopes ...helpdesk.Permission) {
+	t.Helper()
+	_, secret, err := w.svc.Operator().CreateToken(context.Background(), userID, helpdesk.TokenInput{Name: name, Scopes: scopes})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.tokens[name] = secret
+}
+
+func (w *world) newAccount(t testing.TB, name string, owner int64) helpdesk.Account {
+	t.Helper()
+	a, err := w.svc.Operator().CreateAccount(context.Background(), helpdesk.AccountInput{Name: name}, owner)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+// desk is the owner's desk.
+func (w *world) desk(t testing.TB) *helpdesk.Desk {
+	t.Helper()
+	caller, err := w.svc.Authenticate(context.Background(), w.tokens["owner"])
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := w.svc.Desk(context.Background(), caller, w.account.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// do sends a request as somebody, "" for nobody; header is alternately name and
+// value. The answer is checked against the OpenAPI document.
+func (w *world) do(t testing.TB, who, method, path, body string, header ...string) *httptest.ResponseRecorder {
+	t.Helper()
+	req := httptest.NewRequest(method, "/api/v1"+path, strings.NewReader(body))
+	if who != "" {
+		req.Header.Set("Authorization", "Bearer "+w.tokens[who])
+	}
+	for i := 0; i+1 < len(header); i += 2 {
+		req.Header.Set(header[i], header[i+1])
+	}
+	rec := httptest.NewRecorder()
+	w.handler.ServeHTTP(rec, req)
+	w.check.Check(t, req, rec.Code, rec.Header(), rec.Body.Bytes())
+	return rec
+}
+
+// must is do as the owner for a request that has to succeed.
+func (w *world) must(t testing.TB, method, path, body string, header ...string) *httptest.ResponseRecorder {
+	t.Helper()
+	rec := w.do(t, "owner", method, path, body, header...)
+	if rec.Code >= 300 {
+		t.Fatalf("%s %s: %d %s", method, path, rec.Code, rec.Body)
+	}
+	return rec
+}
+
+// receive takes a mail for the first mailbox of the account and returns its row of
+// the ledger.
+func (w *world) receive(t testing.TB, mailboxID int64, raw string) int64 {
+	t.Helper()
+	ctx := context.Background()
+	in := w.svc.Intake()
+	mails := []helpdesk.RawMail{{Raw: []byte(raw)}}
+	if err := in.Take(ctx, w.account.ID, mailboxID, "smtp", mails, nil); err != nil {
+		t.Fatal(err)
+	}
+	waiting, err := in.Waiting(ctx, w.account.ID, mailboxID, 0, 100)
+	if err != nil || len(waiting) == 0 {
+		t.Fatalf("%d waiting: %v", len(waiting), err)
+	}
+	return waiting[len(waiting)-1].ID
+}
+
+// mailServers are the servers of mailboxes: they refuse the password "wrong".
+type mailServers struct{}
+
+// List gives two mails of INBOX, of which the first was fetched before.
+func (mailServers) List(ctx context.Context, s helpdesk.FetchSource, _ time.Time, each func(context.Context, helpdesk.ServerMails) error) error {
+	if s.Password == "wrong" {
+		return errors.New("login: refused")
+	}
+	return each(ctx, helpdesk.ServerMails{
+		Folder: "INBOX", Cursor: "INBOX", Source: "imap", Prefix: "7:", Suffix: ":INBOX",
+		Positions: []string{"7:1:INBOX", "7:2:INBOX"}, At: []helpdesk.FetchCursor{{UIDValidity: 7, UID: 1}, {UIDValidity: 7, UID: 2}},
+	})
+}
+
+func (mailServers) Test(_ context.Context, s helpdesk.FetchSource) error {
+	if s.Password == "wrong" {
+		return fmt.Errorf("login: refused: %w", helpdesk.ErrReauth)
+	}
+	return nil
+}

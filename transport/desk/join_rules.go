@@ -1,0 +1,109 @@
+package desk
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/storage"
+	"github.com/helpwright/helpwright/storage/fault"
+)
+
+// ruleRow is a rule by which people join who sign in.
+type ruleRow struct {
+	Domain, Provider, Roles, Boxes, Action string
+	Paused                                 bool
+}
+
+// fillRules shows the rules, where the desk signs people in.
+func (v *visit) fillRules(view *membersView, roles []helpdesk.Role) error {
+	if v.h.cfg.Authenticate != nil {
+		return nil
+	}
+	view.RuleAction, view.RuleDomain = v.at("/settings/join-rules"), v.r.PostFormValue("domain")
+	providers := v.service().IdentityProviders()
+	for _, p := range providers {
+		if len(p.Domains) > 0 { // else it vouches for no address
+			view.Providers = append(view.Providers, tick{ID: p.Key, Text: p.Name, On: p.Key == v.r.PostFormValue("provider")})
+		}
+	}
+	page, err := v.JoinRules(v.ctx(), storage.PageRequest{Limit: storage.MaxLimit})
+	if err != nil {
+		return err
+	}
+	for _, rule := range page.Items {
+		applies, err := v.JoinRuleApplies(v.ctx(), rule)
+		if err != nil {
+			return err
+		}
+		row := ruleRow{Domain: rule.Domain, Provider: rule.Issuer, Paused: !applies, Action: v.at("/settings/join-rules/" + itoa(rule.ID))}
+		for _, p := range providers {
+			if p.Issuer == rule.Issuer {
+				row.Provider = p.Name
+			}
+		}
+		var names []string
+		for _, r := range roles {
+			if slices.Contains(rule.RoleIDs, r.ID) {
+				names = append(names, v.roleName(r))
+			}
+		}
+		row.Roles = strings.Join(names, ", ")
+		if row.Boxes, err = v.mailboxNames(rule.MailboxIDs); err != nil {
+			return err
+		}
+		view.Rules = append(view.Rules, row)
+	}
+	return nil
+}
+
+// mailboxNames are the names of mailboxes that the member sees, "" for all of them.
+func (v *visit) mailboxNames(ids []int64) (string, error) {
+	if len(ids) == 0 {
+		return "", nil
+	}
+	boxes, err := v.boxTicks(ids)
+	var names []string
+	for _, b := range boxes {
+		if b.On {
+			names = append(names, b.Text)
+		}
+	}
+	return strings.Join(names, ", "), err
+}
+
+func (v *visit) addRule() error {
+	in := helpdesk.JoinRuleInput{
+		Provider: v.r.PostFormValue("provider"), Domain: v.r.PostFormValue("domain"), RoleIDs: v.ticked("role"), MailboxIDs: v.ticked("mailbox"),
+	}
+	rule, err := v.CreateJoinRule(v.ctx(), in)
+	if fault.Is(err, fault.Invalid) {
+		return v.listMembers("", v.problems(err), http.StatusUnprocessableEntity)
+	}
+	return v.unless(err, "members", v.words.T("Added %s", rule.Domain))
+}
+
+// ruleAgain has a rule apply anew, with the member vouching for it.
+func (v *visit) ruleAgain() error {
+	rule, err := v.JoinRule(v.ctx(), v.number("id"))
+	if err != nil {
+		return err
+	}
+	in := helpdesk.JoinRuleInput{Domain: rule.Domain, RoleIDs: rule.RoleIDs, MailboxIDs: rule.MailboxIDs}
+	for _, p := range v.service().IdentityProviders() {
+		if p.Issuer == rule.Issuer {
+			in.Provider = p.Key
+		}
+	}
+	_, err = v.UpdateJoinRule(v.ctx(), rule.ID, in)
+	return v.unless(err, "members", v.words.T("It applies to everybody who signs in from now on"))
+}
+
+func (v *visit) deleteRule() error {
+	return v.unless(v.DeleteJoinRule(v.ctx(), v.number("id")), "members", v.words.T("The rule is deleted"))
+}
+
+func (v *visit) disconnectMember() error {
+	return v.memberUser(func(id int64) error { return v.UnlinkMember(v.ctx(), id) }, v.words.T("Disconnected"))
+}

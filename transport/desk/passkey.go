@@ -1,0 +1,225 @@
+package desk
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http"
+
+	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/storage/fault"
+	"github.com/helpwright/helpwright/transport/internal/cookie"
+)
+
+// passkeySeconds is how long a browser keeps what it was asked.
+const passkeySeconds = 300
+
+// maxPasskeyForm bounds a form with a browser's answer, which takes more bytes encoded.
+const maxPasskeyForm = 2 * helpdesk.MaxPasskeyAnswer
+
+// passkeyForm is a form that the module fills in, with what it asks first.
+type passkeyForm struct {
+	Action, Begin string
+	Origin        string // where alone passkeys work
+}
+
+// passkeySignIn is the form to sign in with a passkey; nil where passkeys do not work.
+func (v *visit) passkeySignIn() *passkeyForm {
+	origin := v.service().PasskeyOrigin()
+	if origin == "" {
+		return nil
+	}
+	return &passkeyForm{Action: v.h.url("/sign-in/passkey"), Begin: v.h.url("/sign-in/passkey/begin"), Origin: origin}
+}
+
+// challenge answers the module with the options for the browser, which keeps what belongs to them.
+func (v *visit) challenge(start helpdesk.PasskeyStart) error {
+	http.SetCookie(v.w, cookie.SignIn(start.Kept, passkeySeconds, v.h.cfg.Secure(v.r)))
+	return v.json(map[string]any{"options": json.RawMessage(start.Options)})
+}
+
+// noChallenge answers the module with what is wrong, if the member can do something about it.
+func (v *visit) noChallenge(err error) error {
+	text, status := v.passkeyProblem(err)
+	if text == "" {
+		return err
+	}
+	v.w.Header().Set("Content-Type", "application/json")
+	v.w.WriteHeader(status)
+	return json.NewEncoder(v.w).Encode(map[string]any{"problem": text})
+}
+
+// passkeyAnswer is what the browser kept and answered. It counts once.
+func (v *visit) passkeyAnswer() (kept string, answer []byte) {
+	secure := v.h.cfg.Secure(v.r)
+	kept = cookie.Kept(v.r, secure)
+	http.SetCookie(v.w, cookie.SignIn("", -1, secure))
+	return kept, []byte(v.r.PostFormValue("answer"))
+}
+
+func (v *visit) beginPasskeySignIn() error {
+	if v.h.cfg.Authenticate != nil {
+		return v.missing()
+	}
+	start, err := v.service().BeginPasskeySignIn(v.ctx())
+	if err != nil {
+		return v.noChallenge(err)
+	}
+	return v.challenge(start)
+}
+
+func (v *visit) signInWithPasskey() error {
+	if v.h.cfg.Authenticate != nil {
+		return v.missing()
+	}
+	v.r.Body = http.MaxBytesReader(v.w, v.r.Body, maxPasskeyForm)
+	kept, answer := v.passkeyAnswer()
+	next := v.r.PostFormValue("next")
+	caller, err := v.service().FinishPasskeySignIn(v.ctx(), kept, answer)
+	if err != nil {
+		text, status := v.passkeyProblem(err)
+		if text == "" {
+			return err
+		}
+		return v.askToSignIn(signInView{Next: next, Problem: text}, status)
+	}
+	if err := v.letIn(caller, v.r.PostFormValue("stay") != ""); err != nil {
+		return err
+	}
+	return v.see(v.safe(next, v.h.url("/")))
+}
+
+// passkeyProblem is what to say about a passkey that was refused; "" for what is nobody's fault here.
+func (v *visit) passkeyProblem(err error) (text string, status int) {
+	switch code := codeOf(err); {
+	case code == helpdesk.PasskeysOff:
+		return v.words.T("Passkeys need a server whose address begins with https://. Ask whoever runs this server."), http.StatusConflict
+	case code == helpdesk.UserDisabled:
+		return v.words.T("An admin has disabled your sign-in. Please contact them."), http.StatusUnauthorized
+	case code == helpdesk.PasskeyExpired:
+		return v.words.T("This took too long, or began in another browser. Try again."), http.StatusUnauthorized
+	case code == helpdesk.PasskeyUnknown:
+		return v.words.T("Nobody here has this passkey. Sign in another way, then add it in your profile."), http.StatusUnauthorized
+	case code == helpdesk.PasskeyCloned:
+		return v.words.T("A copy of this passkey seems to exist. Sign in another way, and remove it in your profile."), http.StatusUnauthorized
+	case code == helpdesk.UniquePasskey:
+		return v.words.T("This passkey is registered already."), http.StatusConflict
+	case code == helpdesk.LastSignIn:
+		return v.words.T("You could not sign in any more. Choose a password first."), http.StatusConflict
+	case fault.Is(err, fault.Unauthenticated):
+		v.h.cfg.Logger.InfoContext(v.ctx(), "a passkey was refused", "code", code, "error", errors.Unwrap(err))
+		return v.words.T("The passkey was not accepted. Try again."), http.StatusUnauthorized
+	case fault.Is(err, fault.Invalid):
+		problems := v.problems(err)
+		switch {
+		case problems["name"] != "":
+			return v.words.T("Give the passkey a name of at most 100 characters."), http.StatusUnprocessableEntity
+		case problems["current_password"] != "":
+			return v.words.T("The password is not right."), http.StatusUnprocessableEntity
+		}
+		return v.words.T("The passkey was not accepted. Try again."), http.StatusUnprocessableEntity
+	case fault.Is(err, fault.RateLimited):
+		return v.words.T("Too many incorrect passwords. Wait a few minutes."), http.StatusTooManyRequests
+	case fault.Is(err, fault.Conflict):
+		return v.words.N(helpdesk.MaxPasskeys, "You have %s passkey. Remove one first.|You have %s passkeys. Remove one first."), http.StatusConflict
+	}
+	return "", 0
+}
+
+// passkeysView is the page of a member's passkeys.
+type passkeysView struct {
+	Rows        []passkeyRow
+	Add         *passkeyForm // nil: passkeys do not work here
+	Name        string       // proposed
+	HasPassword bool
+	Email, Home string
+	Problem     string
+}
+
+type passkeyRow struct{ Name, Made, Used, Action string }
+
+func (v *visit) passkeysPage() error {
+	admin, err := v.own()
+	if err != nil {
+		return err
+	}
+	return v.showPasskeys(admin, passkeysView{}, 0)
+}
+
+func (v *visit) showPasskeys(admin *helpdesk.Admin, view passkeysView, status int) error {
+	all, err := admin.Passkeys(v.ctx())
+	if err != nil {
+		return err
+	}
+	if origin := v.service().PasskeyOrigin(); origin != "" {
+		view.Add = &passkeyForm{Action: v.h.url("/passkeys"), Begin: v.h.url("/passkeys/begin"), Origin: origin}
+	}
+	view.HasPassword, view.Email, view.Home, view.Name = v.user.PasswordHash != "", v.user.Email, v.h.url("/"), device(v.r.UserAgent())
+	for _, p := range all {
+		row := passkeyRow{Name: p.Name, Made: v.words.T("made %s", v.when(p.CreatedAt)), Used: v.words.T("never used"), Action: v.h.url("/passkeys/" + itoa(p.ID) + "/remove")}
+		if !p.UsedAt.IsZero() {
+			row.Used = v.words.T("used %s", v.when(p.UsedAt))
+		}
+		view.Rows = append(view.Rows, row)
+	}
+	return v.show(screen{template: "passkeys", title: v.words.T("Passkeys"), data: view, bare: true, status: status})
+}
+
+func (v *visit) beginPasskey() error {
+	admin, err := v.own()
+	if err != nil {
+		return err
+	}
+	start, err := admin.BeginPasskey(v.ctx(), v.r.PostFormValue("current_password"))
+	if err != nil {
+		return v.noChallenge(err)
+	}
+	return v.challenge(start)
+}
+
+func (v *visit) addPasskey() error {
+	body := v.r.Body
+	admin, err := v.own()
+	if err != nil {
+		return err
+	}
+	v.r.Body = http.MaxBytesReader(v.w, body, maxPasskeyForm)
+	kept, answer := v.passkeyAnswer()
+	if _, err := admin.FinishPasskey(v.ctx(), kept, v.r.PostFormValue("name"), answer); err != nil {
+		return v.passkeyRefused(admin, err)
+	}
+	return v.see(v.h.url("/passkeys"))
+}
+
+func (v *visit) removePasskey() error {
+	admin, err := v.own()
+	if err != nil {
+		return err
+	}
+	if err := admin.RemovePasskey(v.ctx(), v.r.PostFormValue("current_password"), v.number("id")); err != nil {
+		return v.passkeyRefused(admin, err)
+	}
+	return v.see(v.h.url("/passkeys"))
+}
+
+func (v *visit) passkeyRefused(admin *helpdesk.Admin, err error) error {
+	text, status := v.passkeyProblem(err)
+	if text == "" {
+		return err
+	}
+	return v.showPasskeys(admin, passkeysView{Problem: text}, status)
+}
+
+func (v *visit) removeMemberPasskeys() error {
+	return v.memberUser(func(id int64) error { return v.RemoveMemberPasskeys(v.ctx(), id) }, v.words.T("Passkeys removed"))
+}
+
+// countPasskeys tells a profile of the passkeys, if there can be some.
+func (v *visit) countPasskeys(view *profileView) error {
+	admin, err := v.service().Admin(v.ctx(), v.caller)
+	if err != nil {
+		return err
+	}
+	all, err := admin.Passkeys(v.ctx())
+	view.Passkeys, view.PasskeyCount = v.h.url("/passkeys"), len(all)
+	return err
+}
