@@ -26,6 +26,9 @@ type Counts struct {
 	Mailboxes   []MailboxCounts
 	Teams       []TeamCounts // by id
 	Views       []ViewCounts // by id; see [Desk.Counts] for which
+	// Notifications is the number of the caller's unread notifications in the desk; at most
+	// [MaxNotificationsCount].
+	Notifications int64
 }
 
 // ViewCounts are one saved view's numbers.
@@ -64,23 +67,31 @@ type ConversationCount struct {
 	N         int64
 }
 
-// CountReader counts conversations.
+// CountReader counts conversations, messages and notifications.
 type CountReader interface {
-	// ConversationCounts returns the counts that are not 0 of all conversations, and additionally
-	// of those with each of the given tags. They are sorted by the fields of [ConversationCount] in
-	// order, false first. They are maintained as conversations are written, so the cost does not
-	// depend on their number.
-	ConversationCounts(ctx context.Context, tagIDs ...int64) ([]ConversationCount, error)
-	// Count returns the number of matches of each filter, in order, and last the number of messages
-	// that could not be filed, if requested.
-	Count(ctx context.Context, q CountQuery) ([]int64, error)
+	Count(ctx context.Context, q CountQuery) (Counted, error)
 }
 
 // CountQuery selects what [CountReader] counts.
 type CountQuery struct {
+	// Maintained also returns the counts that are maintained as conversations are written, so their
+	// cost does not depend on the number of conversations: those of all, and those of each of TagIDs.
+	Maintained    bool
+	TagIDs        []int64
 	Conversations []ConversationFilter
 	Quarantined   bool // also count the messages that could not be filed
-	Limit         int  // maximum of each count
+	Notifications []NotificationFilter
+	Limit         int // maximum of each count that is not maintained
+}
+
+// Counted is the result of a [CountQuery].
+type Counted struct {
+	// Maintained has the counts that are not 0, by the fields of [ConversationCount] in order, false
+	// first.
+	Maintained    []ConversationCount
+	Conversations []int64 // matches of each filter, in order
+	Quarantined   int64
+	Notifications []int64 // matches of each filter, in order
 }
 
 // Open reports whether a status is posted or pending.
@@ -119,12 +130,22 @@ func (d *Desk) counts(ctx context.Context, read func(Reader) ([]View, error)) (C
 		}
 		views = d.countedViews(all)
 	}
-	cells, err := r.ConversationCounts(ctx, viewTags(views)...)
+	q := CountQuery{
+		Maintained: true, TagIDs: viewTags(views),
+		Conversations: []ConversationFilter{
+			{DraftBy: d.userID}, {Undelivered: true, Statuses: []Status{StatusPosted, StatusPending}},
+		},
+		Quarantined: d.guard.Allows(MailboxesConnection), Notifications: []NotificationFilter{d.unreadNotifications()}, Limit: MaxCount,
+	}
+	found, err := r.Count(ctx, q)
 	if err != nil {
 		return Counts{}, err
 	}
-	var counts Counts
-	for _, cell := range cells {
+	counts := Counts{
+		Drafts: found.Conversations[0], Undelivered: found.Conversations[1], Quarantined: found.Quarantined,
+		Notifications: min(found.Notifications[0], MaxNotificationsCount),
+	}
+	for _, cell := range found.Maintained {
 		if cell.TagID == 0 {
 			counts.add(cell, d.userID)
 			if cell.Spam {
@@ -139,20 +160,6 @@ func (d *Desk) counts(ctx context.Context, read func(Reader) ([]View, error)) (C
 	}
 	for _, v := range views {
 		counts.Views = append(counts.Views, ViewCounts{ViewID: v.id, Conversations: v.n})
-	}
-	q := CountQuery{
-		Conversations: []ConversationFilter{
-			{DraftBy: d.userID}, {Undelivered: true, Statuses: []Status{StatusPosted, StatusPending}},
-		},
-		Quarantined: d.guard.Allows(MailboxesConnection), Limit: MaxCount,
-	}
-	found, err := r.Count(ctx, q)
-	if err != nil {
-		return Counts{}, err
-	}
-	counts.Drafts, counts.Undelivered = found[0], found[1]
-	if q.Quarantined {
-		counts.Quarantined = found[2]
 	}
 	return counts, nil
 }

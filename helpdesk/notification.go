@@ -107,15 +107,13 @@ type Follower struct {
 	CreatedAt      time.Time // time of that decision
 }
 
-// NotificationReader reads followers, choices and how many notifications there are.
+// NotificationReader reads followers and choices.
 type NotificationReader interface {
 	// Followers lists the followers of conversations, including those who stopped following, by
 	// conversation and user.
 	Followers(ctx context.Context, conversationIDs []int64) ([]Follower, error)
 	// NotifyChoices lists users' choices, by user; without ids, of all users.
 	NotifyChoices(ctx context.Context, userIDs []int64) ([]NotifyChoices, error)
-	// CountNotifications counts the matches of a filter, up to limit.
-	CountNotifications(ctx context.Context, filter NotificationFilter, limit int) (int, error)
 }
 
 // NotificationWriter changes followers, choices and notifications.
@@ -267,7 +265,16 @@ func (d *Desk) UnreadNotifications(ctx context.Context) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	return r.CountNotifications(ctx, NotificationFilter{UserID: d.userID, Shown: true, Unread: true}, MaxNotificationsCount)
+	found, err := r.Count(ctx, CountQuery{Notifications: []NotificationFilter{d.unreadNotifications()}, Limit: MaxNotificationsCount})
+	if err != nil {
+		return 0, err
+	}
+	return int(found.Notifications[0]), nil
+}
+
+// unreadNotifications are the caller's unread notifications in the desk.
+func (d *Desk) unreadNotifications() NotificationFilter {
+	return NotificationFilter{UserID: d.userID, Shown: true, Unread: true}
 }
 
 // BrowserNotifications returns the notifications that the caller's browser shows now, newest first:

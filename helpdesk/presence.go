@@ -39,12 +39,6 @@ const eventPresence = "conversation.presence"
 // maxPresence limits the conversations in one query.
 const maxPresence = 100
 
-// PresenceReader reads who is present at conversations.
-type PresenceReader interface {
-	// Presence returns the users reported at conversations after a time, by conversation and user.
-	Presence(ctx context.Context, conversationIDs []int64, after time.Time) ([]Presence, error)
-}
-
 // PresenceWriter records who is present at conversations.
 type PresenceWriter interface {
 	// SavePresence records a user's activity at a conversation; Gone removes it. It also removes
@@ -73,7 +67,7 @@ func (d *Desk) Present(ctx context.Context, conversationID int64, doing Doing) (
 		return nil, err
 	}
 	now := d.svc.now()
-	there, err := r.Presence(ctx, []int64{c.ID}, now.Add(-PresenceTime))
+	there, err := d.presenceAt(ctx, r, c.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -86,7 +80,7 @@ func (d *Desk) Present(ctx context.Context, conversationID int64, doing Doing) (
 		if err := tx.SavePresence(ctx, p, now.Add(-PresenceTime)); err != nil {
 			return err
 		}
-		if there, err = tx.Presence(ctx, []int64{c.ID}, now.Add(-PresenceTime)); err != nil {
+		if there, err = d.presenceAt(ctx, tx, c.ID); err != nil {
 			return err
 		}
 		if known && mine.Doing == doing {
@@ -119,5 +113,22 @@ func (d *Desk) PresenceOf(ctx context.Context, conversationIDs []int64) ([]Prese
 	if err := problems.Err(); err != nil || len(conversationIDs) == 0 {
 		return nil, err
 	}
-	return r.Presence(ctx, conversationIDs, d.svc.now().Add(-PresenceTime))
+	found, err := r.Marks(ctx, MarksQuery{ConversationIDs: conversationIDs, PresentAfter: d.presentAfter()})
+	var there []Presence
+	for _, m := range found {
+		there = append(there, m.Presence...)
+	}
+	return there, err
 }
+
+// presenceAt returns who is present at a conversation, by user.
+func (d *Desk) presenceAt(ctx context.Context, r MarksReader, conversationID int64) ([]Presence, error) {
+	found, err := r.Marks(ctx, MarksQuery{ConversationIDs: []int64{conversationID}, PresentAfter: d.presentAfter()})
+	if err != nil || len(found) == 0 {
+		return nil, err
+	}
+	return found[0].Presence, nil
+}
+
+// presentAfter is the time after which a report makes a user present.
+func (d *Desk) presentAfter() time.Time { return d.svc.now().Add(-PresenceTime) }

@@ -182,8 +182,7 @@ type Finder interface {
 	AttachmentReader
 	LedgerReader
 	PGPKeyReader
-	TagReader
-	UnreadReader
+	MarksReader
 	MergeReader
 	SuppressionReader
 	TrafficReader
@@ -193,7 +192,6 @@ type Finder interface {
 	ScheduleReader
 	CountReader
 	MailFlowReader
-	PresenceReader
 	NotificationReader
 	AuditReader
 	BuriedJobReader
@@ -515,23 +513,10 @@ type CustomerMover interface {
 	MoveCustomer(ctx context.Context, from, into int64) error
 }
 
-// TagReader reads the tags of conversations.
-type TagReader interface {
-	// Taggings returns the tags of conversations, by conversation and tag id.
-	Taggings(ctx context.Context, conversationIDs []int64) ([]Tagging, error)
-}
-
 // TagWriter changes the tags of conversations.
 type TagWriter interface {
 	// SetTags replaces the tags of each conversation. Neither list has duplicates.
 	SetTags(ctx context.Context, conversationIDs, tagIDs []int64) error
-}
-
-// UnreadReader reads users' read marks.
-type UnreadReader interface {
-	// Unread counts, per conversation, the customer interactions with an ID above the user's read
-	// mark. Conversations without any are omitted.
-	Unread(ctx context.Context, userID int64, conversationIDs []int64) ([]UnreadCount, error)
 }
 
 // UnreadWriter writes users' read marks.

@@ -25,12 +25,6 @@ type Tag struct {
 	UpdatedAt time.Time
 }
 
-// Tagging is a tag of a conversation.
-type Tagging struct {
-	ConversationID int64
-	Tag            Tag
-}
-
 // TagInput creates or changes a tag.
 type TagInput struct {
 	Name string // required, at most 100 characters
@@ -162,13 +156,13 @@ func (d *Desk) DeleteTag(ctx context.Context, id int64) error {
 // conversations.view, create or update.
 func (d *Desk) TagsOf(ctx context.Context, conversationIDs []int64) (map[int64][]Tag, error) {
 	r, err := d.guard.Read(d.worksOnConversations())
-	if err != nil || len(conversationIDs) == 0 {
+	if err != nil {
 		return nil, err
 	}
-	found, err := r.Taggings(ctx, conversationIDs)
-	tags := map[int64][]Tag{}
-	for _, t := range found {
-		tags[t.ConversationID] = append(tags[t.ConversationID], t.Tag)
+	marks, err := marksByID(ctx, r, MarksQuery{ConversationIDs: conversationIDs, Tags: true})
+	tags := make(map[int64][]Tag, len(marks))
+	for id, m := range marks {
+		tags[id] = m.Tags
 	}
 	return tags, err
 }
@@ -273,10 +267,12 @@ func checkTags(ctx context.Context, r Reader, ids []int64) error {
 
 // tagsOf returns the distinct ids of the tags of conversations, sorted.
 func tagsOf(ctx context.Context, r Reader, conversationIDs ...int64) ([]int64, error) {
-	found, err := r.Taggings(ctx, conversationIDs)
-	ids := make([]int64, len(found))
-	for i, t := range found {
-		ids[i] = t.Tag.ID
+	found, err := r.Marks(ctx, MarksQuery{ConversationIDs: conversationIDs, Tags: true})
+	var ids []int64
+	for _, m := range found {
+		for _, t := range m.Tags {
+			ids = append(ids, t.ID)
+		}
 	}
 	return sortedSet(ids), err
 }

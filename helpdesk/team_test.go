@@ -266,7 +266,7 @@ func TestDisband(t *testing.T) {
 	}
 	left := func() int {
 		n := 0
-		for _, c := range must(b.store.Within(helpdesk.Scope{AccountID: b.account.ID}).ConversationCounts(b.ctx))(t) {
+		for _, c := range must(b.store.Within(helpdesk.Scope{AccountID: b.account.ID}).Count(b.ctx, helpdesk.CountQuery{Maintained: true}))(t).Maintained {
 			if c.TeamID != 0 || c.UserID != agent.UserID() {
 				n += int(c.N)
 			}

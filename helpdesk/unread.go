@@ -11,24 +11,18 @@ type ReadMark struct {
 	InteractionID  int64 // the latest interaction when it was read; 0: none
 }
 
-// UnreadCount is the number of a conversation's customer interactions that a user has not read.
-type UnreadCount struct {
-	ConversationID int64
-	Count          int64
-}
-
 // Unread returns the number of customer interactions newer than the caller's read mark, by
 // conversation id; conversations without any are omitted. Without a mark, all are unread. It needs
 // conversations.view, create or update.
 func (d *Desk) Unread(ctx context.Context, conversationIDs []int64) (map[int64]int64, error) {
 	r, err := d.guard.Read(d.worksOnConversations())
-	if err != nil || len(conversationIDs) == 0 {
+	if err != nil {
 		return nil, err
 	}
-	found, err := r.Unread(ctx, d.userID, conversationIDs)
-	counts := map[int64]int64{}
-	for _, u := range found {
-		counts[u.ConversationID] = u.Count
+	marks, err := marksByID(ctx, r, MarksQuery{ConversationIDs: conversationIDs, UnreadBy: d.userID})
+	counts := make(map[int64]int64, len(marks))
+	for id, m := range marks {
+		counts[id] = m.Unread
 	}
 	return counts, err
 }

@@ -404,17 +404,17 @@ func (e *export) conversations(ctx context.Context) error {
 
 // around writes what hangs on conversations.
 func (e *export) around(ctx context.Context, ids []int64) error {
-	taggings, err := e.r.Taggings(ctx, ids)
+	marks, err := e.r.Marks(ctx, helpdesk.MarksQuery{ConversationIDs: ids, Tags: true})
 	if err != nil {
 		return err
 	}
 	var tagged []labels
-	for _, t := range taggings {
-		if len(tagged) == 0 || tagged[len(tagged)-1].ConversationID != t.ConversationID {
-			tagged = append(tagged, labels{ConversationID: t.ConversationID})
+	for _, m := range marks {
+		one := labels{ConversationID: m.ConversationID}
+		for _, t := range m.Tags {
+			one.TagIDs = append(one.TagIDs, t.ID)
 		}
-		last := &tagged[len(tagged)-1]
-		last.TagIDs = append(last.TagIDs, t.Tag.ID)
+		tagged = append(tagged, one)
 	}
 	if err := put(ctx, e, e.nouns.labels, tagged); err != nil {
 		return err

@@ -120,10 +120,16 @@ func lists() []explained {
 			return err
 		})
 	}
-	add("Presence", true, func(ctx context.Context, _ *bunstore.DB, r helpdesk.Reader, _ storage.Seek) error {
-		_, err := r.Presence(ctx, []int64{1, 2}, time.Unix(1, 0))
-		return err
-	})
+	for name, q := range map[string]helpdesk.MarksQuery{
+		"all":    {UnreadBy: 1, Tags: true, PresentAfter: time.Unix(1, 0), Scheduled: true},
+		"unread": {UnreadBy: 1}, "tags": {Tags: true}, "presence": {PresentAfter: time.Unix(1, 0)}, "scheduled": {Scheduled: true},
+	} {
+		q.ConversationIDs = []int64{1, 2, 3}
+		add("Marks/"+name, true, func(ctx context.Context, _ *bunstore.DB, r helpdesk.Reader, _ storage.Seek) error {
+			_, err := r.Marks(ctx, q)
+			return err
+		})
+	}
 	add("Teams", true, func(ctx context.Context, _ *bunstore.DB, r helpdesk.Reader, seek storage.Seek) error {
 		_, err := r.Teams().List(ctx, storage.NoFilter{}, seek)
 		return err
@@ -168,8 +174,8 @@ func lists() []explained {
 			_, err := r.Notifications().List(ctx, filter, seek)
 			return err
 		})
-		add("CountNotifications/"+name, true, func(ctx context.Context, _ *bunstore.DB, r helpdesk.Reader, _ storage.Seek) error {
-			_, err := r.CountNotifications(ctx, filter, 100)
+		add("Count/notifications/"+name, true, func(ctx context.Context, _ *bunstore.DB, r helpdesk.Reader, _ storage.Seek) error {
+			_, err := r.Count(ctx, helpdesk.CountQuery{Notifications: []helpdesk.NotificationFilter{filter}, Limit: 100})
 			return err
 		})
 	}
@@ -193,12 +199,12 @@ func lists() []explained {
 		_, err := r.Signatures().List(ctx, helpdesk.SignatureFilter{UserIDs: []int64{1}}, seek)
 		return err
 	})
-	add("ConversationCounts", true, func(ctx context.Context, _ *bunstore.DB, r helpdesk.Reader, _ storage.Seek) error {
-		_, err := r.ConversationCounts(ctx, 1, 2)
+	add("Count/maintained", true, func(ctx context.Context, _ *bunstore.DB, r helpdesk.Reader, _ storage.Seek) error {
+		_, err := r.Count(ctx, helpdesk.CountQuery{Maintained: true, TagIDs: []int64{1, 2}})
 		return err
 	})
 	add("Count", true, func(ctx context.Context, _ *bunstore.DB, r helpdesk.Reader, _ storage.Seek) error {
-		_, err := r.Count(ctx, helpdesk.CountQuery{Quarantined: true, Limit: 1000, Conversations: []helpdesk.ConversationFilter{
+		_, err := r.Count(ctx, helpdesk.CountQuery{Maintained: true, Quarantined: true, Notifications: []helpdesk.NotificationFilter{{UserID: 1, Shown: true, Unread: true}}, Limit: 1000, Conversations: []helpdesk.ConversationFilter{
 			{DraftBy: 1}, {Spam: storage.Some(true)}, {Undelivered: true, Statuses: []helpdesk.Status{helpdesk.StatusPosted, helpdesk.StatusPending}},
 		}})
 		return err
@@ -333,14 +339,6 @@ func lists() []explained {
 	})
 	add("Conversations/tag", true, func(ctx context.Context, _ *bunstore.DB, r helpdesk.Reader, seek storage.Seek) error {
 		_, err := r.Conversations().List(ctx, helpdesk.ConversationOrder{ConversationFilter: helpdesk.ConversationFilter{TagIDs: []int64{1, 2}}, Sort: helpdesk.ByUpdated}, seek)
-		return err
-	})
-	add("Taggings", true, func(ctx context.Context, _ *bunstore.DB, r helpdesk.Reader, _ storage.Seek) error {
-		_, err := r.Taggings(ctx, []int64{1, 2, 3})
-		return err
-	})
-	add("Unread", true, func(ctx context.Context, _ *bunstore.DB, r helpdesk.Reader, _ storage.Seek) error {
-		_, err := r.Unread(ctx, 1, []int64{1, 2, 3})
 		return err
 	})
 	add("Tags", false, func(ctx context.Context, _ *bunstore.DB, r helpdesk.Reader, seek storage.Seek) error {

@@ -151,18 +151,6 @@ func (w writer) Notifications() storage.Rows[helpdesk.Notification, helpdesk.Not
 	return storedOf(w, &notifications)
 }
 
-// CountNotifications implements [helpdesk.NotificationReader].
-func (r reader) CountNotifications(ctx context.Context, f helpdesk.NotificationFilter, limit int) (int, error) {
-	if limit <= 0 {
-		return 0, r.state()
-	}
-	some := r.selects((*notificationRow)(nil)).ColumnExpr("1").ApplyQueryBuilder(r.notificationsInScope).
-		ApplyQueryBuilder(narrowNotifications(f)).Limit(int64(limit))
-	var n int
-	err := r.raw("SELECT COUNT(*) FROM (?) AS x", some).Scan(ctx, &n)
-	return n, failure(ctx, err, "notification", 0)
-}
-
 // MarkNotifications implements [helpdesk.NotificationWriter].
 func (w writer) MarkNotifications(ctx context.Context, f helpdesk.NotificationFilter, mark helpdesk.NotificationMark, at time.Time) (int, error) {
 	q := w.updates((*notificationRow)(nil)).ApplyQueryBuilder(w.notificationsInScope).ApplyQueryBuilder(narrowNotifications(f))

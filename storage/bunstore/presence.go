@@ -18,23 +18,6 @@ type presenceRow struct {
 	SeenAt         int64
 }
 
-func (r *presenceRow) presence() helpdesk.Presence {
-	return helpdesk.Presence{
-		ConversationID: r.ConversationID, UserID: r.UserID, Doing: helpdesk.Doing(r.Doing), SeenAt: timeOf(r.SeenAt),
-	}
-}
-
-// Presence implements [helpdesk.PresenceReader].
-func (r reader) Presence(ctx context.Context, conversationIDs []int64, after time.Time) ([]helpdesk.Presence, error) {
-	if len(conversationIDs) == 0 {
-		return nil, r.state()
-	}
-	var rows []presenceRow
-	err := r.selects(&rows).ApplyQueryBuilder(r.ofConversation).Where("conversation_id IN (?)", bun.List(conversationIDs)).
-		Where("seen_at > ?", micros(after)).Order("conversation_id", "user_id").Scan(ctx)
-	return mapped(rows, (*presenceRow).presence), failure(ctx, err, "conversation", 0)
-}
-
 // SavePresence implements [helpdesk.PresenceWriter].
 func (w writer) SavePresence(ctx context.Context, p helpdesk.Presence, until time.Time) error {
 	if _, err := w.Conversations().Get(ctx, p.ConversationID); err != nil {

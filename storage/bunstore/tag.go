@@ -53,28 +53,6 @@ type taggingRow struct {
 	TagID          int64
 }
 
-// taggedRow is a tag with the conversation that has it.
-type taggedRow struct {
-	ConversationID int64
-	tagRow
-}
-
-// Taggings implements [helpdesk.TagReader].
-func (r reader) Taggings(ctx context.Context, conversationIDs []int64) ([]helpdesk.Tagging, error) {
-	if len(conversationIDs) == 0 {
-		return nil, r.state()
-	}
-	var rows []taggedRow
-	err := r.selects((*taggingRow)(nil)).Column("conversation_id").
-		ColumnExpr("t.id, t.name, t.name_key, t.color, t.created_at, t.updated_at").
-		Join("JOIN hw_tags AS t ON t.account_id = ?TableName.account_id AND t.id = ?TableName.tag_id").
-		ApplyQueryBuilder(r.ofConversation).Where("conversation_id IN (?)", bun.List(conversationIDs)).
-		Order("conversation_id", "tag_id").Scan(ctx, &rows)
-	return mapped(rows, func(row *taggedRow) helpdesk.Tagging {
-		return helpdesk.Tagging{ConversationID: row.ConversationID, Tag: row.tag()}
-	}), failure(ctx, err, "tag", 0)
-}
-
 // SetTags implements [helpdesk.TagWriter].
 func (w writer) SetTags(ctx context.Context, conversationIDs, tagIDs []int64) error {
 	if err := w.requireTags(ctx, tagIDs); err != nil {

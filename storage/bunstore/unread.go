@@ -16,22 +16,6 @@ type readMarkRow struct {
 	InteractionID  int64
 }
 
-// Unread implements [helpdesk.UnreadReader].
-func (r reader) Unread(ctx context.Context, userID int64, conversationIDs []int64) ([]helpdesk.UnreadCount, error) {
-	if len(conversationIDs) == 0 {
-		return nil, r.state()
-	}
-	var found []helpdesk.UnreadCount
-	err := r.selects((*interactionRow)(nil)).ColumnExpr("?TableName.conversation_id").ColumnExpr("COUNT(*) AS count").
-		Join(`LEFT JOIN hw_read_marks AS m ON m.account_id = ?TableName.account_id
-			AND m.conversation_id = ?TableName.conversation_id AND m.user_id = ?`, userID).
-		ApplyQueryBuilder(r.ofConversation).Where("?TableName.conversation_id IN (?)", bun.List(conversationIDs)).
-		Where("?TableName.type = 'customer'"). // as in the index's condition
-		Where("?TableName.id > COALESCE(m.interaction_id, 0)").
-		GroupExpr("?TableName.conversation_id").OrderExpr("?TableName.conversation_id").Scan(ctx, &found)
-	return found, failure(ctx, err, "conversation", 0)
-}
-
 // SaveReadMark implements [helpdesk.UnreadWriter].
 func (w writer) SaveReadMark(ctx context.Context, m helpdesk.ReadMark) error {
 	if m.InteractionID == 0 {

@@ -57,32 +57,31 @@ func (db *data) undelivered(account, conversationID int64) bool {
 	return false
 }
 
-func (r reader) ConversationCounts(ctx context.Context, tagIDs ...int64) ([]helpdesk.ConversationCount, error) {
-	return query(ctx, r.src, func(db *data) ([]helpdesk.ConversationCount, error) {
-		numbers := map[helpdesk.ConversationCount]int64{}
-		for _, c := range db.conversations.all(r.scope.AccountID) {
-			if !sees(r.scope, c.MailboxID) {
-				continue
-			}
-			count := helpdesk.ConversationCount{
-				MailboxID: c.MailboxID, UserID: c.UserID, TeamID: c.TeamID, Status: c.Status, Priority: c.Priority,
-				Awaiting: c.SortKey(helpdesk.ByAwaiting) > 0, Snoozed: snoozed(c), Spam: spam(c),
-			}
-			numbers[count]++
-			for _, count.TagID = range slices.Compact(slices.Sorted(slices.Values(tagIDs))) {
-				if db.tagged(r.scope.AccountID, c.ID, []int64{count.TagID}) {
-					numbers[count]++
-				}
+// maintained returns the counts of all conversations in a scope, and of those with each of the tags.
+func (db *data) maintained(s helpdesk.Scope, tagIDs []int64) []helpdesk.ConversationCount {
+	numbers := map[helpdesk.ConversationCount]int64{}
+	for _, c := range db.conversations.all(s.AccountID) {
+		if !sees(s, c.MailboxID) {
+			continue
+		}
+		count := helpdesk.ConversationCount{
+			MailboxID: c.MailboxID, UserID: c.UserID, TeamID: c.TeamID, Status: c.Status, Priority: c.Priority,
+			Awaiting: c.SortKey(helpdesk.ByAwaiting) > 0, Snoozed: snoozed(c), Spam: spam(c),
+		}
+		numbers[count]++
+		for _, count.TagID = range slices.Compact(slices.Sorted(slices.Values(tagIDs))) {
+			if db.tagged(s.AccountID, c.ID, []int64{count.TagID}) {
+				numbers[count]++
 			}
 		}
-		var counts []helpdesk.ConversationCount
-		for count, n := range numbers {
-			count.N = n
-			counts = append(counts, count)
-		}
-		slices.SortFunc(counts, compareCounts)
-		return counts, nil
-	})
+	}
+	var counts []helpdesk.ConversationCount
+	for count, n := range numbers {
+		count.N = n
+		counts = append(counts, count)
+	}
+	slices.SortFunc(counts, compareCounts)
+	return counts
 }
 
 func compareCounts(a, b helpdesk.ConversationCount) int {
@@ -106,22 +105,29 @@ func snoozed(c *helpdesk.Conversation) bool {
 
 func spam(c *helpdesk.Conversation) bool { return c.IsSpam() && c.SpamAt.UnixMicro() > 0 }
 
-func (r reader) Count(ctx context.Context, q helpdesk.CountQuery) ([]int64, error) {
-	var all []int64
+func (r reader) Count(ctx context.Context, q helpdesk.CountQuery) (helpdesk.Counted, error) {
+	var counted helpdesk.Counted
 	for _, filter := range q.Conversations {
 		found, err := r.Conversations().List(ctx, helpdesk.ConversationOrder{ConversationFilter: filter}, storage.Seek{Limit: q.Limit})
 		if err != nil {
-			return nil, err
+			return counted, err
 		}
-		all = append(all, int64(len(found)))
+		counted.Conversations = append(counted.Conversations, int64(len(found)))
 	}
-	if !q.Quarantined {
-		return all, nil
-	}
-	return query(ctx, r.src, func(db *data) ([]int64, error) {
-		n := len(db.ledger.where(r.scope.AccountID, func(m *helpdesk.InboundMail) bool {
-			return sees(r.scope, m.MailboxID) && m.State == helpdesk.InboundQuarantined
-		}))
-		return append(all, int64(min(n, max(q.Limit, 0)))), nil
+	return query(ctx, r.src, func(db *data) (helpdesk.Counted, error) {
+		if q.Maintained {
+			counted.Maintained = db.maintained(r.scope, q.TagIDs)
+		}
+		if q.Quarantined {
+			n := len(db.ledger.where(r.scope.AccountID, func(m *helpdesk.InboundMail) bool {
+				return sees(r.scope, m.MailboxID) && m.State == helpdesk.InboundQuarantined
+			}))
+			counted.Quarantined = int64(min(n, max(q.Limit, 0)))
+		}
+		for _, filter := range q.Notifications {
+			n := min(len(db.notified(r.scope, filter)), max(q.Limit, 0))
+			counted.Notifications = append(counted.Notifications, int64(n))
+		}
+		return counted, nil
 	})
 }

@@ -52,10 +52,6 @@ func (db *data) notified(s helpdesk.Scope, f helpdesk.NotificationFilter) []help
 	})
 }
 
-func (r reader) CountNotifications(ctx context.Context, f helpdesk.NotificationFilter, limit int) (int, error) {
-	return query(ctx, r.src, func(db *data) (int, error) { return min(len(db.notified(r.scope, f)), max(limit, 0)), nil })
-}
-
 func (t tx) MarkNotifications(ctx context.Context, f helpdesk.NotificationFilter, mark helpdesk.NotificationMark, at time.Time) (marked int, err error) {
 	err = change(ctx, t.src, func(db *data) error {
 		for _, n := range db.notified(t.scope, f) {

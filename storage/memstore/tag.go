@@ -29,25 +29,6 @@ func (t tx) Tags() storage.Rows[helpdesk.Tag, storage.NoFilter] {
 	return storedOf(t.src, t.scope.AccountID, t.scope, &tags)
 }
 
-func (r reader) Taggings(ctx context.Context, conversationIDs []int64) ([]helpdesk.Tagging, error) {
-	return query(ctx, r.src, func(db *data) ([]helpdesk.Tagging, error) {
-		var found []helpdesk.Tagging
-		for id, tags := range db.taggings.all(r.scope.AccountID) {
-			if _, err := db.conversation(r.scope, id); err != nil || !slices.Contains(conversationIDs, id) {
-				continue
-			}
-			for _, tag := range *tags {
-				t, err := db.tags.get(r.scope.AccountID, tag)
-				if err != nil {
-					return nil, err
-				}
-				found = append(found, helpdesk.Tagging{ConversationID: id, Tag: *clone(t)})
-			}
-		}
-		return found, nil
-	})
-}
-
 // tagged reports whether a conversation has any of the tags.
 func (db *data) tagged(account, conversationID int64, tags []int64) bool {
 	has, err := db.taggings.get(account, conversationID)

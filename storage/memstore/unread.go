@@ -7,25 +7,6 @@ import (
 	"github.com/helpwright/helpwright/helpdesk"
 )
 
-func (r reader) Unread(ctx context.Context, userID int64, conversationIDs []int64) ([]helpdesk.UnreadCount, error) {
-	return query(ctx, r.src, func(db *data) ([]helpdesk.UnreadCount, error) {
-		counts := map[int64]int64{}
-		for id, i := range db.interactions.all(r.scope.AccountID) {
-			if i.Type == helpdesk.TypeCustomer && slices.Contains(conversationIDs, i.ConversationID) && db.within(r.scope, i) &&
-				id > db.readMark(r.scope.AccountID, userID, i.ConversationID) {
-				counts[i.ConversationID]++
-			}
-		}
-		var found []helpdesk.UnreadCount
-		for id := range db.conversations.all(r.scope.AccountID) {
-			if counts[id] > 0 {
-				found = append(found, helpdesk.UnreadCount{ConversationID: id, Count: counts[id]})
-			}
-		}
-		return found, nil
-	})
-}
-
 // marksOf returns the read marks in a conversation.
 func (db *data) marksOf(account, conversationID int64) []helpdesk.ReadMark {
 	marks, err := db.readMarks.get(account, conversationID)

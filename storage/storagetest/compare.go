@@ -193,7 +193,7 @@ func (c *comparison) sameError(done *call, results []any, err error) {
 
 func quiet(method string) bool {
 	return slices.Contains([]string{"DeleteDeliveries", "FetchStatus", "FetchCursor", "Participant", "Participants", "Interactions.List", "Thread", "Messages", "BlobKeys",
-		"Taggings", "Unread", "Revisions", "FailWebhookDeliveries", "PruneWebhookDeliveries", "PruneAudit", "PruneEvents", "SetInboundState",
+		"Marks", "Revisions", "FailWebhookDeliveries", "PruneWebhookDeliveries", "PruneAudit", "PruneEvents", "SetInboundState",
 		"Followers", "MarkNotifications"}, method)
 }
 
@@ -537,7 +537,7 @@ func nounOf(in reflect.Type, field string) string {
 	switch field {
 	case "ID":
 		return strings.TrimPrefix(strings.TrimPrefix(in.Name(), "Claimed"), "Buried")
-	case "PostedByID", "ActorID", "DisabledByID", "MemberIDs":
+	case "PostedByID", "ActorID", "DisabledByID", "MemberIDs", "UnreadBy":
 		return "User"
 	case "FromID", "IntoID":
 		return "Conversation"
@@ -598,6 +598,11 @@ func translate(v any, to func(noun string, id int64) int64) any {
 			filters[i] = translate(f, to).(helpdesk.ConversationFilter)
 		}
 		v.Conversations = filters
+		notifications := make([]helpdesk.NotificationFilter, len(v.Notifications))
+		for i, f := range v.Notifications {
+			notifications[i] = translate(f, to).(helpdesk.NotificationFilter)
+		}
+		v.Notifications, v.TagIDs = notifications, translate(idList{"Tag", v.TagIDs}, to).(idList).n
 		return v
 	case helpdesk.ConversationFilter:
 		if user, given := v.UserID.Get(); given {

@@ -58,15 +58,6 @@ func deskReads() map[string]readProbe {
 			found, err := r.Scheduled(ctx, []int64{v.conversation.ID})
 			return nonZero(len(found) > 0, v), err
 		}},
-		"Presence": {ofMailbox, false, func(ctx context.Context, r helpdesk.Reader, v *world) (any, error) {
-			there, err := r.Presence(ctx, []int64{v.conversation.ID}, base.AddDate(-1, 0, 0))
-			return nonZero(len(there) > 0, v), err
-		}},
-		"ConversationCounts": {ofMailbox, false, func(ctx context.Context, r helpdesk.Reader, v *world) (any, error) {
-			counts, err := r.ConversationCounts(ctx, nobody)
-			ofMailbox := func(c helpdesk.ConversationCount) bool { return c.MailboxID == v.mailbox.ID }
-			return nonZero(slices.ContainsFunc(counts, ofMailbox), v), err
-		}},
 		"MailTraffic": {ofMailbox, false, func(ctx context.Context, r helpdesk.Reader, v *world) (any, error) {
 			traffic, err := r.MailTraffic(ctx, base.AddDate(-1, 0, 0))
 			return nonZero(slices.ContainsFunc(traffic, func(t helpdesk.MailTraffic) bool { return t.MailboxID == v.mailbox.ID }), v), err
@@ -76,8 +67,12 @@ func deskReads() map[string]readProbe {
 			return nonZero(slices.ContainsFunc(queues, func(q helpdesk.MailQueue) bool { return q.MailboxID == v.mailbox.ID }), v), err
 		}},
 		"Count": {ofMailbox, false, func(ctx context.Context, r helpdesk.Reader, v *world) (any, error) {
-			n, err := r.Count(ctx, helpdesk.CountQuery{Conversations: []helpdesk.ConversationFilter{{MailboxID: v.mailbox.ID}}, Quarantined: true, Limit: 10})
-			return nonZero(err == nil && n[0]+n[1] != 0, v), err
+			n, err := r.Count(ctx, helpdesk.CountQuery{
+				Maintained: true, TagIDs: []int64{nobody}, Conversations: []helpdesk.ConversationFilter{{MailboxID: v.mailbox.ID}}, Quarantined: true,
+				Notifications: []helpdesk.NotificationFilter{{UserID: v.user.ID}}, Limit: 10,
+			})
+			ofMailbox := func(c helpdesk.ConversationCount) bool { return c.MailboxID == v.mailbox.ID }
+			return nonZero(err == nil && (n.Conversations[0]+n.Quarantined+n.Notifications[0] != 0 || slices.ContainsFunc(n.Maintained, ofMailbox)), v), err
 		}},
 	}
 }

@@ -152,12 +152,12 @@ func (g *generator) read(seen content) operation {
 		{method: "Interactions.ByIDs", args: []any{some(g, "Interaction", seen.Interactions, interactionID)}},
 		{method: "Interactions.List", args: []any{helpdesk.InteractionFilter{ConversationID: conversation.n}, ordered{placed, "Interaction"}}},
 		{method: "LastArrived", args: []any{conversation}},
-		{method: "ConversationCounts", args: []any{some(g, "Tag", seen.Tags, tagID)}},
 		{method: "MailTraffic", args: []any{g.time(false)}},
 		{method: "MailQueues"},
-		{method: "Presence", args: []any{some(g, "Conversation", seen.Conversations, conversationID), g.time(false)}},
 		{method: "Count", args: []any{helpdesk.CountQuery{
-			Conversations: []helpdesk.ConversationFilter{g.filter(seen), g.filter(seen), g.filter(seen)}[:g.IntN(4)], Quarantined: g.IntN(2) == 0, Limit: g.IntN(6),
+			Maintained: g.IntN(2) == 0, TagIDs: some(g, "Tag", seen.Tags, tagID).n,
+			Conversations: []helpdesk.ConversationFilter{g.filter(seen), g.filter(seen), g.filter(seen)}[:g.IntN(4)], Quarantined: g.IntN(2) == 0,
+			Notifications: []helpdesk.NotificationFilter{g.notificationFilter(seen), g.notificationFilter(seen)}[:g.IntN(3)], Limit: g.IntN(6),
 		}}},
 		{method: "NewestFrom", args: []any{conversation, one64("User", oneOf(g, g.pool["User"]))}},
 		{method: "Scheduled", args: []any{some(g, "Conversation", seen.Conversations, conversationID)}},
@@ -183,8 +183,7 @@ func (g *generator) read(seen content) operation {
 		{method: "Tags.ByIDs", args: []any{some(g, "Tag", seen.Tags, tagID)}},
 		{method: "Teams.Get", args: []any{g.either("Team", oneOf(g, seen.Teams).ID)}},
 		{method: "Teams.List", args: []any{storage.NoFilter{}, ordered{g.from(seek, "Team"), "Team"}}},
-		{method: "Taggings", args: []any{some(g, "Conversation", seen.Conversations, conversationID)}},
-		{method: "Unread", args: []any{one64("User", oneOf(g, g.pool["User"])), some(g, "Conversation", seen.Conversations, conversationID)}},
+		{method: "Marks", args: []any{g.marksQuery(seen)}},
 		{method: "Views.Get", args: []any{g.either("View", oneOf(g, seen.Views).ID)}},
 		{method: "Views.List", args: []any{storage.NoFilter{}, ordered{g.from(seek, "View"), "View"}}},
 		{method: "Events", args: []any{helpdesk.EventFilter{Types: g.eventTypes()}, storage.Seek{Desc: seek.Desc, From: &storage.Position{ID: int64(g.IntN(9))}, Limit: seek.Limit}}},
@@ -610,4 +609,18 @@ func (g *generator) outcome(j storage.ClaimedJob) operation {
 	default:
 		return operation{method: "Finish", args: []any{[]storage.ClaimedJob{j}}}
 	}
+}
+
+// marksQuery generates a query for some or all marks.
+func (g *generator) marksQuery(seen content) helpdesk.MarksQuery {
+	q := helpdesk.MarksQuery{
+		ConversationIDs: some(g, "Conversation", seen.Conversations, conversationID).n, Tags: g.IntN(2) == 0, Scheduled: g.IntN(2) == 0,
+	}
+	if g.IntN(2) == 0 {
+		q.UnreadBy = oneOf(g, g.pool["User"])
+	}
+	if g.IntN(2) == 0 {
+		q.PresentAfter = g.time(false)
+	}
+	return q
 }

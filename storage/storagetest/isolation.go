@@ -254,12 +254,10 @@ func writeProbes() map[string]writeProbe {
 func organisingReads() map[string]readProbe {
 	type r = helpdesk.Reader
 	return map[string]readProbe{
-		"Taggings": {ofMailbox, false, func(ctx context.Context, r r, v *world) (any, error) {
-			return answer(r.Taggings(ctx, []int64{v.conversation.ID}))
-		}},
-		"Unread": {ofMailbox, false, func(ctx context.Context, r r, v *world) (any, error) {
-			got, err := r.Unread(ctx, nobody, []int64{v.conversation.ID})
-			return nonZero(len(got), v), err
+		"Marks": {ofMailbox, false, func(ctx context.Context, r r, v *world) (any, error) {
+			return answer(r.Marks(ctx, helpdesk.MarksQuery{
+				ConversationIDs: []int64{v.conversation.ID}, UnreadBy: nobody, Tags: true, PresentAfter: base.AddDate(-1, 0, 0), Scheduled: true,
+			}))
 		}},
 		"MergedInto": {ofMailbox, true, func(ctx context.Context, r r, v *world) (any, error) {
 			return answer(r.MergedInto(ctx, v.merged))

@@ -74,7 +74,7 @@ func testDeleteTag(t *testing.T, b Backend) {
 	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.Tags().Delete(ctx, w.tag.ID) })
 	left := w.content(t)
 	same(t, "tags left", []helpdesk.Tag{second}, left.Tags)
-	same(t, "conversations with the tag", 0, len(left.Taggings))
+	same(t, "conversations with the tag", 0, len(tagsOf(t, w.in(), w.conversation.ID)))
 	same(t, "conversations", []helpdesk.Conversation{w.conversation}, left.Conversations)
 	for what, err := range map[string]error{
 		"marking with an absent": w.try(t, func(ctx context.Context, tx helpdesk.Tx) error {
@@ -102,14 +102,12 @@ func testSetTags(t *testing.T, b Backend) {
 		}
 		return tx.SetTags(ctx, []int64{c.ID, w.conversation.ID}, []int64{second.ID, w.tag.ID})
 	})
-	check := func(what string, want ...helpdesk.Tagging) {
+	check := func(what string, want map[int64][]helpdesk.Tag) {
 		t.Helper()
-		got, err := w.in().Taggings(t.Context(), []int64{c.ID, nobody, w.conversation.ID})
-		ok(t, err)
-		same(t, what, want, got)
+		same(t, what, want, tagsOf(t, w.in(), c.ID, nobody, w.conversation.ID))
 	}
-	check("both have both", helpdesk.Tagging{ConversationID: w.conversation.ID, Tag: w.tag}, helpdesk.Tagging{ConversationID: w.conversation.ID, Tag: second},
-		helpdesk.Tagging{ConversationID: c.ID, Tag: w.tag}, helpdesk.Tagging{ConversationID: c.ID, Tag: second})
+	both := []helpdesk.Tag{w.tag, second}
+	check("both have both", map[int64][]helpdesk.Tag{w.conversation.ID: both, c.ID: both})
 	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error {
 		return tx.SetTags(ctx, []int64{c.ID}, []int64{second.ID})
 	})
@@ -117,10 +115,22 @@ func testSetTags(t *testing.T, b Backend) {
 		return tx.SetTags(ctx, []int64{w.conversation.ID}, nil)
 	})
 	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.SetTags(ctx, nil, []int64{w.tag.ID}) })
-	check("replaced", helpdesk.Tagging{ConversationID: c.ID, Tag: second})
+	check("replaced", map[int64][]helpdesk.Tag{c.ID: {second}})
 	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.DeleteConversations(ctx, []int64{c.ID}) })
-	check("deleted with the conversation")
+	check("deleted with the conversation", map[int64][]helpdesk.Tag{})
 	one(t, "tag", second, w.in().Tags().Get, second.ID)
+}
+
+// tagsOf returns the tags of those conversations that have any.
+func tagsOf(t *testing.T, r helpdesk.Reader, conversations ...int64) map[int64][]helpdesk.Tag {
+	t.Helper()
+	found, err := r.Marks(t.Context(), helpdesk.MarksQuery{ConversationIDs: conversations, Tags: true})
+	ok(t, err)
+	tags := map[int64][]helpdesk.Tag{}
+	for _, m := range found {
+		tags[m.ConversationID] = m.Tags
+	}
+	return tags
 }
 
 func testTagFilter(t *testing.T, b Backend) {
@@ -157,13 +167,13 @@ func testViewFilter(t *testing.T, b Backend) {
 // unread returns how many interactions of a conversation a user has not read.
 func (w *world) unread(t *testing.T, userID, conversationID int64) int64 {
 	t.Helper()
-	got, err := w.in().Unread(t.Context(), userID, []int64{nobody, conversationID})
+	got, err := w.in().Marks(t.Context(), helpdesk.MarksQuery{ConversationIDs: []int64{nobody, conversationID}, UnreadBy: userID})
 	ok(t, err)
 	if len(got) == 0 {
 		return 0
 	}
-	same(t, "conversation", conversationID, got[0].ConversationID)
-	return got[0].Count
+	same(t, "only unread", []helpdesk.Marks{{ConversationID: conversationID, Unread: got[0].Unread}}, got)
+	return got[0].Unread
 }
 
 func (w *world) read(t *testing.T, userID, conversationID, interactionID int64) {
@@ -190,9 +200,9 @@ func testUnread(t *testing.T, b Backend) {
 	same(t, "forgotten", 2, int(w.unread(t, w.user.ID, w.conversation.ID)))
 	same(t, "another user's mark", 1, int(w.unread(t, other, w.conversation.ID)))
 	for _, none := range [][]int64{nil, {nobody}} {
-		got, err := w.in().Unread(t.Context(), w.user.ID, none)
+		got, err := w.in().Marks(t.Context(), helpdesk.MarksQuery{ConversationIDs: none, UnreadBy: w.user.ID, Tags: true, PresentAfter: base, Scheduled: true})
 		ok(t, err)
-		same(t, "Unread of none", 0, len(got))
+		same(t, "marks of none", 0, len(got))
 	}
 	for _, interaction := range []int64{0, 1} {
 		err := w.try(t, func(ctx context.Context, tx helpdesk.Tx) error {
@@ -230,11 +240,11 @@ func testMerge(t *testing.T, b Backend) {
 		return tx.AddParticipants(ctx, c.ID, []string{w.address("grace"), w.address("ada")})
 	})
 	want := w.content(t)
-	want.Conversations, want.Threads, want.Taggings = want.Conversations[1:], want.Threads[:1], nil
+	want.Conversations, want.Threads = want.Conversations[1:], want.Threads[:1]
 	want.Interactions[0].ConversationID, want.Interactions[1].ConversationID = c.ID, c.ID
 	want.Threads[0][0].ConversationID, want.Threads[0][1].ConversationID = c.ID, c.ID
 	want.Attachments[0].ConversationID, want.Mails[0].ConversationID = c.ID, c.ID
-	want.Unread[0].ConversationID = c.ID
+	want.Marks[0].ConversationID, want.Marks[0].Tags = c.ID, nil
 	want.Notifications[0].ConversationID, want.Followers[0].ConversationID = c.ID, c.ID
 	for _, i := range want.Interactions {
 		moved := w.move(c.ID)
@@ -347,7 +357,7 @@ func testMove(t *testing.T, b Backend) {
 	first, second := moved, moved
 	first.InteractionID, second.InteractionID = question.ID, answer.ID
 	want.Moves = append(slices.Clone(want.Moves), first, second)
-	want.Unread = []helpdesk.UnreadCount{{ConversationID: w.conversation.ID, Count: 1}, {ConversationID: c.ID, Count: 1}}
+	want.Marks = []helpdesk.Marks{{ConversationID: w.conversation.ID, Unread: 1, Tags: want.Marks[0].Tags}, {ConversationID: c.ID, Unread: 1, SendAt: want.Marks[0].SendAt}}
 	same(t, "content", want, w.content(t))
 	keys, err := w.in().BlobKeys(t.Context(), []int64{c.ID})
 	ok(t, err)

@@ -394,9 +394,8 @@ type content struct {
 	PGPKeys       []helpdesk.PGPKey
 	Tags          []helpdesk.Tag
 	Teams         []helpdesk.Team
-	Taggings      []helpdesk.Tagging
 	Views         []helpdesk.View
-	Unread        []helpdesk.UnreadCount // of the first member
+	Marks         []helpdesk.Marks // of the first member
 	Moves         []helpdesk.Move
 	Invitations   []helpdesk.Invitation
 	JoinRules     []helpdesk.JoinRule
@@ -493,11 +492,9 @@ func (c *content) readMore(ctx context.Context, r helpdesk.Reader, note func(wha
 	c.Views, e = r.Views().List(ctx, storage.NoFilter{}, all())
 	note("Views", e)
 	of := ids(c.Conversations, conversationID)
-	c.Taggings, e = r.Taggings(ctx, of)
-	note("Taggings", e)
 	if len(c.Memberships) > 0 {
-		c.Unread, e = r.Unread(ctx, c.Memberships[0].UserID, of)
-		note("Unread", e)
+		c.Marks, e = r.Marks(ctx, helpdesk.MarksQuery{ConversationIDs: of, UnreadBy: c.Memberships[0].UserID, Tags: true, Scheduled: true})
+		note("Marks", e)
 		c.Notifications, e = r.Notifications().List(ctx, helpdesk.NotificationFilter{UserID: c.Memberships[0].UserID}, all())
 		note("Notifications", e)
 	}

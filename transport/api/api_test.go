@@ -236,14 +236,9 @@ func (r countingReader) CustomersByID(ctx context.Context, ids []int64) ([]helpd
 	return r.Reader.CustomersByID(ctx, ids)
 }
 
-func (r countingReader) Taggings(ctx context.Context, ids []int64) ([]helpdesk.Tagging, error) {
-	r.c.count("Taggings")
-	return r.Reader.Taggings(ctx, ids)
-}
-
-func (r countingReader) Unread(ctx context.Context, userID int64, ids []int64) ([]helpdesk.UnreadCount, error) {
-	r.c.count("Unread")
-	return r.Reader.Unread(ctx, userID, ids)
+func (r countingReader) Marks(ctx context.Context, q helpdesk.MarksQuery) ([]helpdesk.Marks, error) {
+	r.c.count("Marks")
+	return r.Reader.Marks(ctx, q)
 }
 
 func (r countingReader) Conversations() storage.RowReader[helpdesk.Conversation, helpdesk.ConversationOrder] {
@@ -296,11 +291,11 @@ func TestExpansionQueries(t *testing.T) {
 	}
 	store.take()
 	for path, want := range map[string]map[string]int{
-		"/accounts/1/conversations": {"Conversations.List": 1, "Taggings": 1, "Unread": 1},
+		"/accounts/1/conversations": {"Conversations.List": 1, "Marks": 1},
 		"/accounts/1/conversations?expand=user,mailbox,customer": {
-			"Conversations.List": 1, "Taggings": 1, "Unread": 1, "UsersByID": 1, "Mailboxes.ByIDs": 1, "Mailboxes.List": 1, "CustomersByID": 1},
+			"Conversations.List": 1, "Marks": 1, "UsersByID": 1, "Mailboxes.ByIDs": 1, "Mailboxes.List": 1, "CustomersByID": 1},
 		"/accounts/1/conversations/1?expand=user,mailbox,customer": {
-			"Conversations.Get": 1, "Taggings": 1, "Unread": 1, "UsersByID": 1, "Mailboxes.ByIDs": 1, "Mailboxes.List": 1, "CustomersByID": 1},
+			"Conversations.Get": 1, "Marks": 1, "UsersByID": 1, "Mailboxes.ByIDs": 1, "Mailboxes.List": 1, "CustomersByID": 1},
 		"/accounts/1/conversations/1/interactions": {"Conversations.Get": 1, "Interactions.List": 1, "Deliveries.List": 1},
 		"/accounts/1/conversations/1/interactions?expand=user,posted_by,customer,attachments&quotes=fold": {
 			"Conversations.Get": 1, "Interactions.List": 1, "Deliveries.List": 1, "UsersByID": 1, "CustomersByID": 1, "Attachments.List": 1},

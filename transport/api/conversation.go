@@ -352,11 +352,7 @@ func reached(ctx context.Context, d *helpdesk.Desk, rows []helpdesk.Conversation
 // showConversations shows a page with one query for each relation.
 func showConversations(ctx context.Context, d *helpdesk.Desk, rows []helpdesk.Conversation, expand transport.Expand) ([]conversation, error) {
 	of := ids(rows, func(c helpdesk.Conversation) []int64 { return []int64{c.ID} })
-	tags, err := d.TagsOf(ctx, of)
-	if err != nil {
-		return nil, err
-	}
-	unread, err := d.Unread(ctx, of)
+	marks, err := d.TagsAndUnread(ctx, of)
 	if err != nil {
 		return nil, err
 	}
@@ -397,7 +393,7 @@ func showConversations(ctx context.Context, d *helpdesk.Desk, rows []helpdesk.Co
 		if referred[c.RefersTo] {
 			out[i].RefersTo = idOrNull(c.RefersTo)
 		}
-		out[i].Tags, out[i].UnreadCount = showTags(tags[c.ID]), unread[c.ID]
+		out[i].Tags, out[i].UnreadCount = showTags(marks[c.ID].Tags), marks[c.ID].Unread
 		if expand.Has("user") {
 			out[i].User = shownOrNull(pick(users, c.UserID))
 		}

@@ -16,7 +16,8 @@ import (
 )
 
 type conversationView struct {
-	all []helpdesk.Interaction
+	marks helpdesk.Marks
+	all   []helpdesk.Interaction
 
 	ID, Number      int64
 	Subject         string
@@ -98,6 +99,11 @@ func (v *visit) viewOf(c helpdesk.Conversation) (*conversationView, error) {
 		waits := v.now.Sub(c.AwaitingSince)
 		view.Wait, view.Level = v.words.lasted(waits), cmp.Or(level(waits), "warn")
 	}
+	marks, err := v.Marks(v.ctx(), []int64{c.ID})
+	if err != nil {
+		return nil, err
+	}
+	view.marks = marks[c.ID]
 	for _, fill := range []func(helpdesk.Conversation, *conversationView) error{
 		v.fillHead, v.fillThread, v.fillComposer, v.fillCustomer, v.fillPlace, v.fillSpam, v.fillFollowers,
 	} {
@@ -148,11 +154,7 @@ func (v *visit) fillHead(c helpdesk.Conversation, view *conversationView) error 
 	if !v.may(helpdesk.TagsView) {
 		return nil
 	}
-	tags, err := v.TagsOf(v.ctx(), []int64{c.ID})
-	if err != nil {
-		return err
-	}
-	for _, t := range tags[c.ID] {
+	for _, t := range view.marks.Tags {
 		view.Tags = append(view.Tags, showTag(t))
 	}
 	view.AllTags, err = v.allTags()
@@ -253,7 +255,7 @@ func (v *visit) fillPlace(c helpdesk.Conversation, view *conversationView) error
 	l := in.listing(kind)
 	l.after = ""
 	title, _, err := in.titles(l)
-	v.counted = in.counted
+	v.numbers = in.numbers
 	if err == nil {
 		l, err = in.settle(l)
 	}

@@ -285,22 +285,17 @@ func (v *visit) rows(l listing, list []helpdesk.Conversation, more bool) ([]row,
 	if err != nil {
 		return nil, err
 	}
-	var unread map[int64]int64
-	var tags map[int64][]helpdesk.Tag
-	var others map[int64][]companion
-	var sends map[int64]time.Time
-	err = together(
-		func() (err error) { unread, err = v.Unread(v.ctx(), ids); return err },
-		func() (err error) { tags, err = v.tagsOf(ids); return err },
-		func() (err error) { others, err = v.others(ids); return err },
-		func() (err error) { sends, err = v.scheduled(ids); return err },
-	)
+	marks, err := v.Marks(v.ctx(), ids)
+	if err != nil {
+		return nil, err
+	}
+	writers, err := v.writers(marks)
 	if err != nil {
 		return nil, err
 	}
 	rows, in := make([]row, len(list)), "?in="+url.QueryEscape(v.listName(l))
 	for i, c := range list {
-		rows[i] = v.row(l, in, c, names[c.CustomerID], int(unread[c.ID]), tags[c.ID])
+		rows[i] = v.row(l, in, c, names[c.CustomerID], marks[c.ID])
 		if p, ok := people[c.UserID]; ok && l.view != "mine" {
 			rows[i].Assignee = &p
 		}
@@ -308,28 +303,16 @@ func (v *visit) rows(l listing, list []helpdesk.Conversation, more bool) ([]row,
 			rows[i].Team = name
 			rows[i].Label += ", " + v.words.T("team %s", name)
 		}
-		if at, waits := sends[c.ID]; waits {
+		if at := marks[c.ID].SendAt; !at.IsZero() {
 			rows[i].Status = v.words.T("Sends %s", v.moment(at))
 			rows[i].Label += ", " + rows[i].Status
 		}
-		for _, o := range others[c.ID] {
-			if o.Writing {
-				rows[i].Writer = o.First()
-			}
-		}
+		rows[i].Writer = writers[c.ID]
 	}
 	if l.sort == "waiting" {
 		v.group(rows, list, l.after != "", more)
 	}
 	return rows, nil
-}
-
-// tagsOf are the tags of conversations. Who may not see tags sees none.
-func (v *visit) tagsOf(ids []int64) (map[int64][]helpdesk.Tag, error) {
-	if !v.may(helpdesk.TagsView) {
-		return nil, nil
-	}
-	return v.TagsOf(v.ctx(), ids)
 }
 
 // customerNames are the names of customers, as far as the member may see them.
@@ -351,21 +334,24 @@ func (v *visit) customerNames(ids []int64) (map[int64]string, error) {
 	return names, err
 }
 
-func (v *visit) row(l listing, in string, c helpdesk.Conversation, customer string, unread int, tags []helpdesk.Tag) row {
+func (v *visit) row(l listing, in string, c helpdesk.Conversation, customer string, marks helpdesk.Marks) row {
 	r := row{
 		ID: c.ID, URL: v.at("/c/"+itoa(c.ID)) + in, Customer: cmp.Or(customer, c.CustomerEmail),
-		Unread: unread, Subject: cmp.Or(c.Subject, v.words.T("(no subject)")), Preview: c.Preview,
+		Unread: int(marks.Unread), Subject: cmp.Or(c.Subject, v.words.T("(no subject)")), Preview: c.Preview,
 	}
-	for i, t := range tags {
+	for i, t := range marks.Tags {
+		if !v.may(helpdesk.TagsView) {
+			break
+		}
 		if i == 2 {
-			r.MoreTags = len(tags) - i
+			r.MoreTags = len(marks.Tags) - i
 			break
 		}
 		r.Tags = append(r.Tags, showTag(t))
 	}
 	r.Wait, r.WaitSince = v.when(c.UpdatedAt), c.UpdatedAt.Format(time.RFC3339)
 	label := []string{r.Customer, r.Subject}
-	if unread > 0 {
+	if r.Unread > 0 {
 		label = append([]string{v.words.T("Unread")}, label...)
 	}
 	if !c.AwaitingSince.IsZero() && c.Status != helpdesk.StatusClosed {

@@ -49,21 +49,6 @@ func (v *visit) moment(t time.Time) string {
 	return text
 }
 
-// scheduled are the first times at which replies in conversations leave that wait for it.
-func (v *visit) scheduled(ids []int64) (map[int64]time.Time, error) {
-	first := map[int64]time.Time{}
-	if !v.may(helpdesk.InteractionsView) {
-		return first, nil
-	}
-	found, err := v.ScheduledOf(v.ctx(), ids)
-	for _, i := range found {
-		if at, known := first[i.ConversationID]; !known || i.SendAt.Before(at) {
-			first[i.ConversationID] = i.SendAt
-		}
-	}
-	return first, err
-}
-
 // showLater says when a reply leaves, and lets it be sent now or called back.
 func (v *visit) showLater(e *entry, i helpdesk.Interaction) {
 	base := v.at(fmt.Sprintf("/c/%d/i/%d", i.ConversationID, i.ID))

@@ -22,15 +22,11 @@ type companion struct {
 	Writing bool
 }
 
-// others are the other members at conversations, by conversation.
-func (v *visit) others(ids []int64) (map[int64][]companion, error) {
+// others are the other members among those present, by conversation.
+func (v *visit) others(found []helpdesk.Presence) (map[int64][]companion, error) {
 	there := map[int64][]companion{}
-	if len(ids) == 0 {
+	if len(found) == 0 {
 		return there, nil
-	}
-	found, err := v.PresenceOf(v.ctx(), ids)
-	if err != nil {
-		return nil, err
 	}
 	users := make([]int64, len(found))
 	for i, p := range found {
@@ -43,4 +39,22 @@ func (v *visit) others(ids []int64) (map[int64][]companion, error) {
 		}
 	}
 	return there, err
+}
+
+// writers are the first names of other members who write a reply now, by conversation.
+func (v *visit) writers(marks map[int64]helpdesk.Marks) (map[int64]string, error) {
+	var found []helpdesk.Presence
+	for _, m := range marks {
+		found = append(found, m.Presence...)
+	}
+	others, err := v.others(found)
+	names := map[int64]string{}
+	for id, there := range others {
+		for _, o := range there {
+			if o.Writing {
+				names[id] = o.First()
+			}
+		}
+	}
+	return names, err
 }

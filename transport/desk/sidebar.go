@@ -206,26 +206,6 @@ func (v *visit) readAccounts() ([]Link, error) {
 	return links, err
 }
 
-// counts are how many conversations the lists have. They are read once for a page.
-func (v *visit) counts() (helpdesk.Counts, error) {
-	if v.ahead != nil {
-		<-v.ahead.done
-		return v.ahead.counts, v.ahead.err
-	}
-	if v.counted != nil || !v.may(helpdesk.ConversationsView) {
-		return *cmp.Or(v.counted, &helpdesk.Counts{}), nil
-	}
-	c, err := keep(v.memo, &v.memo.counts, func() (helpdesk.Counts, error) {
-		views, err := v.views()
-		if err != nil {
-			return helpdesk.Counts{}, err
-		}
-		return v.CountsOf(v.ctx(), views)
-	})
-	v.counted = &c
-	return c, err
-}
-
 // views are the saved views that the sidebar shows.
 func (v *visit) views() ([]helpdesk.View, error) {
 	if !v.may(helpdesk.ViewsView) {

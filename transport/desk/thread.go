@@ -94,12 +94,8 @@ func (v *visit) fillThread(c helpdesk.Conversation, view *conversationView) erro
 	if err != nil {
 		return err
 	}
-	unread, err := v.Unread(v.ctx(), []int64{c.ID})
-	if err != nil {
-		return err
-	}
 	shown := slices.DeleteFunc(slices.Clone(all), func(i helpdesk.Interaction) bool { return i.Status == helpdesk.StatusDraft })
-	entries, err := v.messages(c, shown, int(unread[c.ID]))
+	entries, err := v.messages(c, shown, int(view.marks.Unread))
 	if err != nil {
 		return err
 	}
@@ -116,7 +112,7 @@ func (v *visit) fillThread(c helpdesk.Conversation, view *conversationView) erro
 		view.Whole = v.at("/c/"+itoa(c.ID)) + "?all=1&in=" + url.QueryEscape(view.In)
 	}
 	view.all, view.Last = all, helpdesk.NewestSeen(all)
-	others, err := v.others([]int64{c.ID})
+	others, err := v.others(view.marks.Presence)
 	view.Others = others[c.ID]
 	return err
 }

@@ -33,11 +33,10 @@ type visit struct {
 	// Of the pages of an account.
 	*helpdesk.Desk
 	account helpdesk.Account
-	counted *helpdesk.Counts // nil: not yet
-	ahead   *ahead           // nil: nothing is read ahead
-	memo    *memo            // what is kept for the member
-	last    int64            // the last event before the page was read, 0: not known
-	heard   string           // the last event before the page was read; "": not known
+	numbers *numbers // of the sidebar; nil: not read yet
+	memo    *memo    // what is kept for the member
+	last    int64    // the last event before the page was read, 0: not known
+	heard   string   // the last event before the page was read; "": not known
 }
 
 // service notes in the audit log where the request comes from.

@@ -1,0 +1,75 @@
+package desk
+
+import (
+	"fmt"
+	"runtime/debug"
+
+	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/storage/fault"
+)
+
+// numbers holds the numbers of the sidebar, read once per page.
+type numbers struct {
+	done   chan struct{} // closed once the rest is set
+	counts helpdesk.Counts
+	unread int // notifications
+	err    error
+}
+
+// readAhead starts to read the numbers of the sidebar while the page reads its own content. The
+// caller waits for the end before it returns: nothing of a request goes on after it.
+func (v *visit) readAhead() (wait func()) {
+	n := &numbers{done: make(chan struct{})}
+	reader := *v
+	v.numbers = n
+	go n.read(&reader)
+	return func() { <-n.done }
+}
+
+// awaitNumbers returns the numbers of the sidebar, and reads them unless that has begun.
+func (v *visit) awaitNumbers() (*numbers, error) {
+	if v.numbers == nil {
+		v.numbers = &numbers{done: make(chan struct{})}
+		v.numbers.read(v)
+	}
+	<-v.numbers.done
+	return v.numbers, v.numbers.err
+}
+
+// read sets the numbers. It turns a panic into an error: in a goroutine of its own, a panic would
+// end the process.
+func (n *numbers) read(v *visit) {
+	defer close(n.done)
+	defer func() {
+		if p := recover(); p != nil {
+			n.err = fault.Wrap(fault.Internal, "desk", fmt.Errorf("panic: %v\n%s", p, debug.Stack()))
+		}
+	}()
+	if !v.may(helpdesk.ConversationsView) {
+		return
+	}
+	fresh := false
+	n.counts, n.err = keep(v.memo, &v.memo.counts, func() (helpdesk.Counts, error) {
+		fresh = true
+		views, err := v.views()
+		if err != nil {
+			return helpdesk.Counts{}, err
+		}
+		return v.CountsOf(v.ctx(), views)
+	})
+	if n.unread = int(n.counts.Notifications); n.err == nil && !fresh { // reading notifications is no event
+		n.unread, n.err = v.UnreadNotifications(v.ctx())
+	}
+}
+
+// counts are how many conversations the lists have.
+func (v *visit) counts() (helpdesk.Counts, error) {
+	n, err := v.awaitNumbers()
+	return n.counts, err
+}
+
+// unread is how many notifications are unread. Who sees no conversations has none.
+func (v *visit) unread() (int, error) {
+	n, err := v.awaitNumbers()
+	return n.unread, err
+}
