@@ -136,7 +136,8 @@ func (d *Desk) Events(ctx context.Context, q EventQuery, req storage.PageRequest
 	if err := d.reachesConversation(ctx, q.ConversationID); err != nil {
 		return none, err
 	}
-	if err := d.missesNothing(ctx, q.After); err != nil {
+	last, err := d.missesNothing(ctx, q.After)
+	if err != nil || q.After > 0 && q.After >= last {
 		return none, err
 	}
 	filter := EventFilter{Types: q.Types, Areas: shownAreas(d.guard.Allows), ConversationID: q.ConversationID}
@@ -153,14 +154,14 @@ func (d *Desk) Events(ctx context.Context, q EventQuery, req storage.PageRequest
 // EventsLost is the code of the Invalid fault about pruned events.
 const EventsLost = "events_lost"
 
-// missesNothing returns a fault if events after the given one were pruned.
-func (d *Desk) missesNothing(ctx context.Context, after int64) error {
+// missesNothing returns a fault if events after the given one were pruned, and otherwise the last
+// event, or 0 if after is 0.
+func (d *Desk) missesNothing(ctx context.Context, after int64) (last int64, err error) {
 	if after <= 0 {
-		return nil
+		return 0, nil
 	}
-	last, err := d.LastEvent(ctx)
-	if err != nil {
-		return err
+	if last, err = d.LastEvent(ctx); err != nil {
+		return 0, err
 	}
 	lost, err := d.svc.eventsLost(ctx, d.scope.AccountID, after, last)
 	if err == nil && lost {
@@ -169,7 +170,7 @@ func (d *Desk) missesNothing(ctx context.Context, after int64) error {
 			Fields: map[string][]string{"after": {"is older than the events that are kept"}},
 		}
 	}
-	return err
+	return last, err
 }
 
 func (d *Desk) reachesConversation(ctx context.Context, id int64) error {

@@ -82,8 +82,8 @@ func (r reader) Marks(ctx context.Context, q helpdesk.MarksQuery) ([]helpdesk.Ma
 		return nil, r.state()
 	}
 	var rows []markRow
-	all := strings.TrimSuffix(strings.Repeat("? UNION ALL ", len(parts)), "UNION ALL ")
-	if err := r.raw(all+"ORDER BY 2, 1, 3", parts...).Scan(ctx, &rows); err != nil {
+	all := "?" + strings.Repeat(" UNION ALL ?", len(parts)-1)
+	if err := r.raw("SELECT * FROM ("+all+") AS marks ORDER BY conversation_id, kind, id", parts...).Scan(ctx, &rows); err != nil {
 		return nil, failure(ctx, err, "conversation", 0)
 	}
 	var found []helpdesk.Marks

@@ -200,8 +200,11 @@ func (l *lifter) name(i int) int {
 			}
 		}
 	}
-	if name == "by" {
+	switch {
+	case name == "by":
 		l.by = l.depth
+	case l.by == l.depth && (name == "having" || name == "union"): // end of a GROUP BY
+		l.by = -1
 	}
 	l.last = name
 	return end

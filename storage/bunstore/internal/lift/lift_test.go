@@ -79,6 +79,7 @@ func TestPostgres(t *testing.T) {
 		"sizes of types":      {`SELECT CAST(a AS numeric(10, 2)), b::varchar(20), c::timestamp(3)`, `SELECT CAST(a AS numeric(10, 2)), b::varchar(20), c::timestamp(3)`, nil},
 		"a column's number":   {`SELECT a, b FROM t ORDER BY a, 2`, "", nil},
 		"the first one's":     {`SELECT a FROM t GROUP BY 2`, "", nil},
+		"after a GROUP BY":    {`SELECT a, SUM(b) FROM t GROUP BY a HAVING SUM(b) <> 5 UNION ALL SELECT -2 AS a, 0, 5 FROM u`, `SELECT a, SUM(b) FROM t GROUP BY a HAVING SUM(b) <> $1::int4 UNION ALL SELECT $2::int4 AS a, 0, $3::int4 FROM u`, []driver.Value{int64(5), int64(-2), int64(5)}},
 		"another number":      {`SELECT a FROM (SELECT b FROM t ORDER BY coalesce(b, 5), c) AS s WHERE a IN (SELECT 5)`, `SELECT a FROM (SELECT b FROM t ORDER BY coalesce(b, $1::int4), c) AS s WHERE a IN (SELECT $2::int4)`, []driver.Value{int64(5), int64(5)}},
 		"an escaped text":     {`SELECT E'\'; DROP TABLE t; --'`, "", nil},
 		"Unicode escapes":     {`SELECT U&'d\0061ta here'`, "", nil},
