@@ -162,6 +162,31 @@ func TestMethods(t *testing.T) {
 	}
 }
 
+// The path before a rest parameter is not an address of its own: bunrouter would redirect it to one
+// with a slash, for ever.
+func TestPathBeforeRest(t *testing.T) {
+	t.Parallel()
+	for name, before := range map[string]bool{"alone": false, "with another route": true} {
+		s := newStore()
+		table := transport.New(transport.Config{})
+		read := transport.Operation{ID: "file", Method: "GET", Path: "/accounts/{account_id}/pages/{file_path...}", Tag: "Files", Summary: "file", Public: true}
+		transport.HandleContent(table, s.resolve, read, fileOp)
+		want := http.StatusNotFound
+		if before {
+			write := transport.Operation{ID: "upload", Method: "POST", Path: "/accounts/{account_id}/pages", Tag: "Files", Summary: "upload", Bare: true}
+			transport.Handle(table, s.resolve, write, uploadOp)
+			want = http.StatusMethodNotAllowed
+		}
+		for _, path := range []string{"/api/v1/accounts/1/pages", "/api/v1/accounts/1/pages/"} {
+			w := httptest.NewRecorder()
+			table.Handler().ServeHTTP(w, httptest.NewRequest("GET", path, nil))
+			if w.Code != want || w.Header().Get("Location") != "" {
+				t.Errorf("%s: %s: %d, Location %q", name, path, w.Code, w.Header().Get("Location"))
+			}
+		}
+	}
+}
+
 func TestStripPrefix(t *testing.T) {
 	t.Parallel()
 	s := newStore()

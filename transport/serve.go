@@ -82,7 +82,17 @@ func (t *Table) guarded(w *response, r *Request) (err error) {
 }
 
 func (t *Table) dispatch(w *response, r *Request) error {
-	lost := t.find(w.Header(), r)
+	path, ok := strings.CutPrefix(r.http.URL.EscapedPath(), t.config.Base+"/")
+	if !ok {
+		path = ""
+	}
+	return t.router.serve(w, r, path)
+}
+
+// arrived answers a request at its entry; nil: there is none.
+func (t *Table) arrived(a *arrival, e *entry) error {
+	w, r := a.w, a.r
+	lost := r.settle(w.Header(), a.segments, e)
 	if err := t.limit(w.Header(), r); err != nil {
 		return err
 	}
@@ -105,23 +115,22 @@ func (t *Table) dispatch(w *response, r *Request) error {
 	return r.route.serve(w, r)
 }
 
-// find finds the route of a request.
-func (t *Table) find(h http.Header, r *Request) error {
-	path, ok := strings.CutPrefix(r.http.URL.EscapedPath(), t.config.Base+"/")
-	if !ok {
+// settle sets the route and the parameters of a request.
+func (r *Request) settle(h http.Header, segments []string, e *entry) error {
+	if e == nil || len(e.methods) == 0 {
 		return errNoAddress
 	}
-	entry, values := t.match.find(path)
-	if entry == nil {
+	values, ok := e.values(segments)
+	if !ok {
 		return errNoAddress
 	}
 	method := r.http.Method
 	if method == http.MethodHead {
 		method = http.MethodGet
 	}
-	route, ok := entry.methods[method]
+	route, ok := e.methods[method]
 	if !ok {
-		h.Set("Allow", entry.allow())
+		h.Set("Allow", e.allow())
 		return errMethod
 	}
 	r.route, r.values = route, values

@@ -150,7 +150,7 @@ type Route struct {
 type Table struct {
 	config Config
 	routes []*Route
-	match  *matcher
+	router *router
 
 	room     *room
 	sweeper  sweeper
@@ -160,7 +160,9 @@ type Table struct {
 // New makes an empty table.
 func New(config Config) *Table {
 	config = config.withDefaults()
-	return &Table{config: config, match: newMatcher(), room: newRoom(config.Memory)}
+	t := &Table{config: config, room: newRoom(config.Memory)}
+	t.router = newRouter(t.arrived)
+	return t
 }
 
 // Config returns what the table was made from, with its defaults.
@@ -212,11 +214,11 @@ func (t *Table) check(r *Route) error {
 		return fmt.Errorf("method %q", r.Method)
 	}
 	var err error
-	if r.params, err = t.match.add(r, r.Path); err != nil {
+	if r.params, err = t.router.add(r, r.Path); err != nil {
 		return err
 	}
 	for _, alias := range r.Aliases {
-		params, err := t.match.add(r, alias)
+		params, err := t.router.add(r, alias)
 		if err != nil {
 			return err
 		}

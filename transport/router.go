@@ -1,6 +1,7 @@
 package transport
 
 import (
+	"context"
 	"fmt"
 	"io/fs"
 	"net/http"
@@ -13,14 +14,31 @@ import (
 	"github.com/uptrace/bunrouter"
 )
 
-// matcher finds the entry of a path. bunrouter does nothing here but match: it
-// never sees the client's path, method or ResponseWriter, so that none of its
-// habits (redirects, half-decoded parameters, swallowed errors, 404 for a wrong
-// method, a panic at %00) can reach a client.
-type matcher struct {
-	router  *bunrouter.Router
+// router finds the route of a request with bunrouter, which sees a request of our making instead of
+// the client's: its path is decoded once and encoded again, without empty segments, and its method
+// is one of routedMethods. So none of bunrouter's habits reaches a client: redirects, half-decoded
+// parameters, 404 for a wrong method, no HEAD, a panic at %00.
+type router struct {
+	bun     *bunrouter.Router
 	entries map[string]*entry // by shape
+	// arrived answers a request at its entry, or at nil if there is none.
+	arrived func(*arrival, *entry) error
 }
+
+// routedMethods are the methods of all entries. An entry answers those that it does not have, too:
+// it knows which it allows. OPTIONS stands for all others.
+var routedMethods = []string{
+	http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodOptions,
+}
+
+// arrival is a request on its way through bunrouter.
+type arrival struct {
+	w        *response
+	r        *Request
+	segments []string // of the path, decoded
+}
+
+type arrivalKey struct{}
 
 // entry is a path with the routes of its methods. Paths of one shape, which
 // differ in the names of their parameters alone, share an entry.
@@ -35,26 +53,61 @@ type segment struct {
 	integer bool
 }
 
-func newMatcher() *matcher {
-	return &matcher{router: bunrouter.New(), entries: map[string]*entry{}}
+func newRouter(arrived func(*arrival, *entry) error) *router {
+	m := &router{entries: map[string]*entry{}, arrived: arrived}
+	m.bun = bunrouter.New(bunrouter.WithNotFoundHandler(m.handler(nil)), bunrouter.WithMethodNotAllowedHandler(m.handler(nil)))
+	return m
+}
+
+// handler is what bunrouter calls at an entry.
+func (m *router) handler(e *entry) bunrouter.HandlerFunc {
+	return func(_ http.ResponseWriter, req bunrouter.Request) error {
+		a, ok := req.Context().Value(arrivalKey{}).(*arrival)
+		if !ok {
+			return errNoAddress
+		}
+		return m.arrived(a, e)
+	}
+}
+
+// serve answers a request for an escaped path below the base.
+func (m *router) serve(w *response, r *Request, escaped string) error {
+	a := &arrival{w: w, r: r}
+	path, ok := "", false
+	if a.segments, path, ok = canonicalPath(escaped); !ok {
+		return m.arrived(a, nil)
+	}
+	method := r.http.Method
+	if !slices.Contains(routedMethods, method) {
+		method = http.MethodOptions
+	}
+	req := (&http.Request{Method: method, URL: &url.URL{Path: path, RawPath: path}}).WithContext(context.WithValue(r.http.Context(), arrivalKey{}, a))
+	return m.bun.ServeHTTPError(w, req)
+}
+
+// entry returns the entry of a shape, and makes it if it is new.
+func (m *router) entry(shape string, segments []segment) *entry {
+	if e := m.entries[shape]; e != nil {
+		return e
+	}
+	e := &entry{segments: segments, methods: map[string]*Route{}}
+	m.entries[shape] = e
+	for _, method := range routedMethods {
+		m.bun.Handle(method, shape, m.handler(e))
+	}
+	return e
 }
 
 // add registers a route under pattern and returns the names of its parameters.
-func (m *matcher) add(r *Route, pattern string) (params []string, err error) {
+func (m *router) add(r *Route, pattern string) (params []string, err error) {
 	segments, params, shape, err := parsePattern(pattern)
 	if err != nil {
 		return nil, err
 	}
-	e := m.entries[shape]
-	if e == nil {
-		e = &entry{segments: segments, methods: map[string]*Route{}}
-		m.entries[shape] = e
-		m.router.GET(shape, func(w http.ResponseWriter, _ bunrouter.Request) error {
-			if f, ok := w.(*found); ok {
-				f.entry = e
-			}
-			return nil
-		})
+	e := m.entry(shape, segments)
+	if last := len(segments) - 1; segments[last].rest {
+		// Without an entry, bunrouter would redirect to the path with a slash.
+		m.entry(shape[:strings.LastIndexByte(shape, '/')], segments[:last])
 	}
 	if !slices.Equal(e.segments, segments) {
 		return nil, fmt.Errorf("path %s is taken with parameters of other types", pattern)
@@ -104,11 +157,9 @@ func parsePattern(pattern string) (segments []segment, params []string, shape st
 
 func integerParam(name string) bool { return name == "id" || strings.HasSuffix(name, "_id") }
 
-// find returns the entry for an escaped path below the base, and the values of
-// its parameters in order. A trailing slash and empty segments are taken as if
-// they were not there.
-func (m *matcher) find(escaped string) (e *entry, values []string) {
-	var segments []string
+// canonicalPath splits an escaped path into decoded segments and joins these again. A trailing slash
+// and empty segments are ignored. A path with ".." or bytes that no resource has is not ok.
+func canonicalPath(escaped string) (segments []string, path string, ok bool) {
 	var canonical strings.Builder
 	for part := range strings.SplitSeq(escaped, "/") {
 		if part == "" {
@@ -116,24 +167,12 @@ func (m *matcher) find(escaped string) (e *entry, values []string) {
 		}
 		decoded, err := url.PathUnescape(part)
 		if err != nil || decoded == "." || decoded == ".." || !utf8.ValidString(decoded) || strings.IndexByte(decoded, 0) >= 0 {
-			return nil, nil
+			return nil, "", false
 		}
 		segments = append(segments, decoded)
 		canonical.WriteString("/" + url.PathEscape(decoded))
 	}
-	path := canonical.String()
-	if path == "" {
-		return nil, nil
-	}
-	f := &found{}
-	err := m.router.ServeHTTPError(f, &http.Request{Method: http.MethodGet, URL: &url.URL{Path: path, RawPath: path}})
-	if err != nil || f.entry == nil {
-		return nil, nil
-	}
-	if values, ok := f.entry.values(segments); ok {
-		return f.entry, values
-	}
-	return nil, nil
+	return segments, canonical.String(), len(segments) > 0
 }
 
 // values reads the parameters out of the decoded segments of a path.
@@ -179,19 +218,3 @@ func (e *entry) allow() string {
 	slices.Sort(methods)
 	return strings.Join(methods, ", ")
 }
-
-// found takes the entry from bunrouter; as a ResponseWriter it swallows what
-// bunrouter itself would answer, such as a redirect.
-type found struct {
-	entry  *entry
-	header http.Header
-}
-
-func (f *found) Header() http.Header {
-	if f.header == nil {
-		f.header = http.Header{}
-	}
-	return f.header
-}
-func (f *found) Write(p []byte) (int, error) { return len(p), nil }
-func (f *found) WriteHeader(int)             {}
