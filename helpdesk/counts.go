@@ -67,6 +67,23 @@ type ConversationCount struct {
 	N         int64
 }
 
+// Compare orders counts by their fields in order, false first.
+func (c ConversationCount) Compare(d ConversationCount) int {
+	return cmp.Or(cmp.Compare(c.TagID, d.TagID), cmp.Compare(c.MailboxID, d.MailboxID), cmp.Compare(c.UserID, d.UserID), cmp.Compare(c.TeamID, d.TeamID),
+		cmp.Compare(c.Status, d.Status), cmp.Compare(c.Priority, d.Priority),
+		falseFirst(c.Awaiting, d.Awaiting), falseFirst(c.Snoozed, d.Snoozed), falseFirst(c.Spam, d.Spam))
+}
+
+func falseFirst(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case b:
+		return -1
+	}
+	return 1
+}
+
 // CountReader counts conversations, messages and notifications.
 type CountReader interface {
 	Count(ctx context.Context, q CountQuery) (Counted, error)

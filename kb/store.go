@@ -47,7 +47,7 @@ type Directory interface {
 	// FindSite finds a site of any account.
 	FindSite(ctx context.Context, id int64) (Site, error)
 	// SiteByAddress returns the site, in any account, that has the HostKey and the longest of the
-	// given paths.
+	// given paths, which differ in length.
 	SiteByAddress(ctx context.Context, hostKey string, paths ...string) (Site, error)
 	// HasHost reports whether any site has a HostKey, whatever its path.
 	HasHost(ctx context.Context, hostKey string) (bool, error)

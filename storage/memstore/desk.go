@@ -80,23 +80,8 @@ func (db *data) maintained(s helpdesk.Scope, tagIDs []int64) []helpdesk.Conversa
 		count.N = n
 		counts = append(counts, count)
 	}
-	slices.SortFunc(counts, compareCounts)
+	slices.SortFunc(counts, helpdesk.ConversationCount.Compare)
 	return counts
-}
-
-func compareCounts(a, b helpdesk.ConversationCount) int {
-	return cmp.Or(cmp.Compare(a.TagID, b.TagID), cmp.Compare(a.MailboxID, b.MailboxID), cmp.Compare(a.UserID, b.UserID), cmp.Compare(a.TeamID, b.TeamID),
-		cmp.Compare(a.Status, b.Status), cmp.Compare(a.Priority, b.Priority), falseFirst(a.Awaiting, b.Awaiting), falseFirst(a.Snoozed, b.Snoozed), falseFirst(a.Spam, b.Spam))
-}
-
-func falseFirst(a, b bool) int {
-	switch {
-	case a == b:
-		return 0
-	case b:
-		return -1
-	}
-	return 1
 }
 
 func snoozed(c *helpdesk.Conversation) bool {

@@ -94,6 +94,8 @@ type Handler struct {
 	pages map[string]*template.Template // by language
 	files map[string]asset
 	memos memos
+
+	buffers buffers
 }
 
 // New makes a handler. What is missing in cfg is an Invalid fault.

@@ -8,6 +8,7 @@ import (
 	"html/template"
 	"net/http"
 	"strings"
+	"sync"
 
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/storage/fault"
@@ -74,7 +75,6 @@ type frame struct {
 	Title   string
 	Lang    string
 	Bare    bool
-	Main    template.HTML
 	Sidebar *sidebar
 	Toast   *toast
 	Events  string // where the browser listens for changes; "": nowhere
@@ -83,6 +83,26 @@ type frame struct {
 	At      string // address of this page
 	ID      string // of the request
 	Me      int64  // the member
+}
+
+// buffers are reused for pages, so that each does not have to grow one of its own.
+type buffers struct{ pool sync.Pool }
+
+// maxBuffer is the size up to which a buffer is kept.
+const maxBuffer = 1 << 20
+
+func (b *buffers) take() *bytes.Buffer {
+	if out, ok := b.pool.Get().(*bytes.Buffer); ok {
+		return out
+	}
+	return bytes.NewBuffer(make([]byte, 0, 64<<10))
+}
+
+func (b *buffers) give(out *bytes.Buffer) {
+	if out.Cap() <= maxBuffer {
+		out.Reset()
+		b.pool.Put(out)
+	}
 }
 
 // targetHeader names the elements that the module wants instead of the whole page.
@@ -107,18 +127,19 @@ func (v *visit) show(s screen) error {
 	}
 	f.Toast = v.takeToast()
 	t := v.h.pages[v.words.lang]
-	var out bytes.Buffer
+	out := v.h.buffers.take()
+	defer v.h.buffers.give(out)
 	targets := strings.Fields(v.r.Header.Get(targetHeader))
 	if len(targets) == 0 || s.bare {
-		if err := t.ExecuteTemplate(&out, s.template, s.data); err != nil {
-			return fault.Wrap(fault.Internal, "desk: "+s.template, err)
+		for _, part := range []struct {
+			template string
+			data     any
+		}{{"layout-begin", f}, {s.template, s.data}, {"layout-end", f}} {
+			if err := t.ExecuteTemplate(out, part.template, part.data); err != nil {
+				return fault.Wrap(fault.Internal, "desk: "+part.template, err)
+			}
 		}
-		f.Main = template.HTML(out.String()) //nolint:gosec // a template of this package made it
-		out = *bytes.NewBuffer(make([]byte, 0, len(f.Main)+32<<10))
-		if err := t.ExecuteTemplate(&out, "layout", f); err != nil {
-			return fault.Wrap(fault.Internal, "desk: layout", err)
-		}
-	} else if err := v.showParts(t, &out, f, s, targets); err != nil {
+	} else if err := v.showParts(t, out, f, s, targets); err != nil {
 		return err
 	}
 	v.w.Header().Set("Content-Type", "text/html; charset=utf-8")

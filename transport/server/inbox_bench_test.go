@@ -68,7 +68,6 @@ func inboxBench(b *testing.B, url, driver, dsn string) {
 	} {
 		b.Run(tt.name, func(b *testing.B) {
 			var took, busy [2]time.Duration
-			var size [2]int
 			n := 0
 			for b.Loop() {
 				n++
@@ -81,13 +80,13 @@ func inboxBench(b *testing.B, url, driver, dsn string) {
 					if tt.targets != "" {
 						req.Header.Set("Desk-Target", tt.targets)
 					}
-					rec := httptest.NewRecorder()
+					rec := &counter{header: http.Header{}}
 					begun, before := time.Now(), processTime(b)
 					srv.Handler().ServeHTTP(rec, req)
 					took[i] += time.Since(begun)
 					busy[i] += processTime(b) - before
-					if size[i] = rec.Body.Len(); rec.Code != http.StatusOK || size[i] < 50*200 {
-						b.Fatalf("%s: %d %.500s", path, rec.Code, rec.Body)
+					if rec.code != http.StatusOK || rec.size < 50*200 {
+						b.Fatalf("%s: %d, %d bytes", path, rec.code, rec.size)
 					}
 				}
 			}
@@ -101,6 +100,25 @@ func inboxBench(b *testing.B, url, driver, dsn string) {
 			b.ReportMetric(0, "ns/op")
 		})
 	}
+}
+
+// counter counts the bytes of an answer. A recorder would spend time on keeping them.
+type counter struct {
+	header http.Header
+	code   int
+	size   int
+}
+
+func (c *counter) Header() http.Header { return c.header }
+
+func (c *counter) WriteHeader(code int) { c.code = code }
+
+func (c *counter) Write(p []byte) (int, error) {
+	if c.code == 0 {
+		c.code = http.StatusOK
+	}
+	c.size += len(p)
+	return len(p), nil
 }
 
 // happen changes a conversation: parks it, or takes it up again.
