@@ -136,9 +136,11 @@ func (d *Desk) Events(ctx context.Context, q EventQuery, req storage.PageRequest
 	if err := d.reachesConversation(ctx, q.ConversationID); err != nil {
 		return none, err
 	}
-	last, err := d.missesNothing(ctx, q.After)
-	if err != nil || q.After > 0 && q.After >= last {
-		return none, err
+	last := int64(0)
+	if q.After > 0 {
+		if last, err = r.LastEvent(ctx); err != nil || q.After >= last {
+			return none, err
+		}
 	}
 	filter := EventFilter{Types: q.Types, Areas: shownAreas(d.guard.Allows), ConversationID: q.ConversationID}
 	position := func(e storage.Event) storage.Position { return storage.Position{ID: e.Seq} }
@@ -147,6 +149,9 @@ func (d *Desk) Events(ctx context.Context, q EventQuery, req storage.PageRequest
 			seek.From = &storage.Position{ID: q.After}
 		}
 		found, err := r.Events(ctx, filter, seek)
+		if next := len(found) > 0 && found[0].Seq == q.After+1; err == nil && q.After > 0 && !next {
+			err = d.missesNothing(ctx, q.After, last)
+		}
 		return slices.DeleteFunc(found, func(e storage.Event) bool { return e.Seq <= q.After }), err
 	})
 }
@@ -154,15 +159,8 @@ func (d *Desk) Events(ctx context.Context, q EventQuery, req storage.PageRequest
 // EventsLost is the code of the Invalid fault about pruned events.
 const EventsLost = "events_lost"
 
-// missesNothing returns a fault if events after the given one were pruned, and otherwise the last
-// event, or 0 if after is 0.
-func (d *Desk) missesNothing(ctx context.Context, after int64) (last int64, err error) {
-	if after <= 0 {
-		return 0, nil
-	}
-	if last, err = d.LastEvent(ctx); err != nil {
-		return 0, err
-	}
+// missesNothing returns a fault if events between after and last were pruned.
+func (d *Desk) missesNothing(ctx context.Context, after, last int64) error {
 	lost, err := d.svc.eventsLost(ctx, d.scope.AccountID, after, last)
 	if err == nil && lost {
 		err = &fault.Error{
@@ -170,7 +168,7 @@ func (d *Desk) missesNothing(ctx context.Context, after int64) (last int64, err 
 			Fields: map[string][]string{"after": {"is older than the events that are kept"}},
 		}
 	}
-	return last, err
+	return err
 }
 
 func (d *Desk) reachesConversation(ctx context.Context, id int64) error {

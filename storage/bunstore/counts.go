@@ -2,7 +2,6 @@ package bunstore
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -42,28 +41,25 @@ func parseCounts(text string) ([]helpdesk.ConversationCount, error) {
 	if text == "" {
 		return nil, nil
 	}
-	var counts []helpdesk.ConversationCount
-	for row := range strings.SplitSeq(text, ";") {
-		var columns [10]string
-		n := 0
-		for column := range strings.SplitSeq(row, ",") {
-			if n == len(columns) {
-				return nil, fmt.Errorf("a count has too many columns")
-			}
-			columns[n] = column
-			n++
+	counts := make([]helpdesk.ConversationCount, 0, 1+strings.Count(text, ";"))
+	for more := true; more; {
+		var row string
+		row, text, more = strings.Cut(text, ";")
+		var words [10]string
+		for i := range words {
+			words[i], row, _ = strings.Cut(row, ",")
 		}
 		var numbers [5]int64
-		for i, column := range []string{columns[0], columns[1], columns[2], columns[3], columns[9]} {
+		for i, at := range [...]int{0, 1, 2, 3, 9} {
 			var err error
-			if numbers[i], err = strconv.ParseInt(column, 10, 64); err != nil {
+			if numbers[i], err = strconv.ParseInt(words[at], 10, 64); err != nil {
 				return nil, err
 			}
 		}
 		counts = append(counts, helpdesk.ConversationCount{
 			TagID: numbers[0], MailboxID: numbers[1], UserID: numbers[2], TeamID: numbers[3],
-			Status: helpdesk.Status(columns[4]), Priority: helpdesk.Priority(columns[5]),
-			Awaiting: columns[6] == "1", Snoozed: columns[7] == "1", Spam: columns[8] == "1", N: numbers[4],
+			Status: helpdesk.Status(words[4]), Priority: helpdesk.Priority(words[5]),
+			Awaiting: words[6] == "1", Snoozed: words[7] == "1", Spam: words[8] == "1", N: numbers[4],
 		})
 	}
 	slices.SortFunc(counts, helpdesk.ConversationCount.Compare)

@@ -242,7 +242,7 @@ func (v *visit) daysFrom(from time.Time, counts map[time.Time]flow) []dayCount {
 // date writes a day of this year: 18 Nov.
 func (v *visit) date(t time.Time) string {
 	c := calendars[v.words.lang]
-	return fmt.Sprintf(c.day, t.Day(), strings.Fields(c.months)[t.Month()-1])
+	return fmt.Sprintf(c.day, t.Day(), c.months[t.Month()-1])
 }
 
 // chartOf draws bars with a line at each half of a round number above them.

@@ -428,7 +428,7 @@ func (hv *helpVisit) changeNote(from, to, lang, day string) string {
 func (v *visit) day(t time.Time) string {
 	t = t.In(v.zone)
 	c := calendars[v.words.lang]
-	month := strings.Fields(c.months)[t.Month()-1]
+	month := c.months[t.Month()-1]
 	if t.Year() == v.now.In(v.zone).Year() {
 		return fmt.Sprintf(c.day, t.Day(), month)
 	}

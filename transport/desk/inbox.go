@@ -349,7 +349,6 @@ func (v *visit) row(l listing, in string, c helpdesk.Conversation, customer stri
 		}
 		r.Tags = append(r.Tags, showTag(t))
 	}
-	r.Wait, r.WaitSince = v.when(c.UpdatedAt), c.UpdatedAt.Format(time.RFC3339)
 	label := []string{r.Customer, r.Subject}
 	if r.Unread > 0 {
 		label = append([]string{v.words.T("Unread")}, label...)
@@ -358,6 +357,8 @@ func (v *visit) row(l listing, in string, c helpdesk.Conversation, customer stri
 		waits := v.now.Sub(c.AwaitingSince)
 		r.Wait, r.WaitSince, r.Level = v.words.lasted(waits), c.AwaitingSince.Format(time.RFC3339), level(waits)
 		label = append(label, v.words.T("waiting %s", r.Wait))
+	} else {
+		r.Wait, r.WaitSince = v.when(c.UpdatedAt), c.UpdatedAt.Format(time.RFC3339)
 	}
 	if r.Priority = unusual(v.words, c.Priority); r.Priority != nil {
 		label = append(label, v.words.T("priority %s", r.Priority.Text))

@@ -109,9 +109,19 @@ func count(n int) string {
 	return strconv.Itoa(n)
 }
 
-var calendars = map[string]struct{ days, months, day, year string }{
-	"en": {"Sun Mon Tue Wed Thu Fri Sat", "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec", "%d %s", "%d %s %d"},
-	"de": {"So Mo Di Mi Do Fr Sa", "Jan. Feb. März Apr. Mai Juni Juli Aug. Sept. Okt. Nov. Dez.", "%d. %s", "%d. %s %d"},
+var calendars = map[string]struct {
+	days      [7]string
+	months    [12]string
+	day, year string // formats
+}{
+	"en": {
+		[7]string{"Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"},
+		[12]string{"Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"}, "%d %s", "%d %s %d",
+	},
+	"de": {
+		[7]string{"So", "Mo", "Di", "Mi", "Do", "Fr", "Sa"},
+		[12]string{"Jan.", "Feb.", "März", "Apr.", "Mai", "Juni", "Juli", "Aug.", "Sept.", "Okt.", "Nov.", "Dez."}, "%d. %s", "%d. %s %d",
+	},
 }
 
 // when writes a time as short as it can be told from others: 09:52, Mon 09:52, 18 Nov,
@@ -122,14 +132,14 @@ func (v *visit) when(t time.Time) string {
 	}
 	t, now := t.In(v.zone), v.now.In(v.zone)
 	c := calendars[v.words.lang]
-	month := strings.Fields(c.months)[t.Month()-1]
+	month := c.months[t.Month()-1]
 	midnight := time.Date(now.Year(), now.Month(), now.Day(), 0, 0, 0, 0, v.zone)
 	day := time.Date(t.Year(), t.Month(), t.Day(), 0, 0, 0, 0, v.zone)
 	switch days := midnight.Sub(day).Hours() / 24; {
 	case day.Equal(midnight):
 		return t.Format("15:04")
 	case days < 6.5 && days > -6.5:
-		return strings.Fields(c.days)[t.Weekday()] + t.Format(" 15:04")
+		return c.days[t.Weekday()] + t.Format(" 15:04")
 	case t.Year() == now.Year():
 		return fmt.Sprintf(c.day, t.Day(), month)
 	}
@@ -139,7 +149,7 @@ func (v *visit) when(t time.Time) string {
 // month writes the month of a time.
 func (v *visit) month(t time.Time) string {
 	t = t.In(v.zone)
-	name := strings.Fields(calendars[v.words.lang].months)[t.Month()-1]
+	name := calendars[v.words.lang].months[t.Month()-1]
 	if t.Year() == v.now.In(v.zone).Year() {
 		return name
 	}
@@ -150,7 +160,7 @@ func (v *visit) month(t time.Time) string {
 func (v *visit) full(t time.Time) string {
 	t = t.In(v.zone)
 	c := calendars[v.words.lang]
-	return strings.Fields(c.days)[t.Weekday()] + " " + fmt.Sprintf(c.year, t.Day(), strings.Fields(c.months)[t.Month()-1], t.Year()) + t.Format(" 15:04:05 MST")
+	return c.days[t.Weekday()] + " " + fmt.Sprintf(c.year, t.Day(), c.months[t.Month()-1], t.Year()) + t.Format(" 15:04:05 MST")
 }
 
 // lasted writes how long something takes: 3 min, 6 h, 1 d 3 h.
