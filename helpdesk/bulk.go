@@ -123,19 +123,9 @@ func (d *Desk) updateAll(ctx context.Context, tx Tx, ids []int64, in BulkUpdate)
 // lockAll reads conversations for update, by id. All code locks them in this order, to avoid
 // deadlocks.
 func lockAll(ctx context.Context, tx Tx, ids []int64) ([]Conversation, error) {
-	found, err := tx.Conversations().ByIDs(ctx, ids)
-	if err != nil {
-		return nil, err
+	all, err := tx.Conversations().LockAll(ctx, ids)
+	if err == nil {
+		err = missing(ids, all)
 	}
-	if err := missing(ids, found); err != nil {
-		return nil, err
-	}
-	ids = sortedSet(ids)
-	all := make([]Conversation, len(ids))
-	for i, id := range ids {
-		if all[i], err = tx.Conversations().Lock(ctx, id); err != nil {
-			return nil, err
-		}
-	}
-	return all, nil
+	return all, err
 }

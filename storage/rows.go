@@ -28,6 +28,9 @@ type Rows[T, F any] interface {
 	// Lock is Get that also prevents other transactions from changing or deleting the row until
 	// this one ends.
 	Lock(ctx context.Context, id int64) (T, error)
+	// LockAll locks and returns the rows with these ids that exist, each once, by id. As it locks in
+	// that order, two transactions that lock the same rows do not deadlock.
+	LockAll(ctx context.Context, ids []int64) ([]T, error)
 	// Insert stores all rows or none, and sets their ids in ascending order.
 	Insert(ctx context.Context, rows ...*T) error
 	// Update writes all fields of existing rows. A row that is absent or outside the scope is a

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"reflect"
+	"slices"
 
 	"github.com/uptrace/bun"
 
@@ -202,6 +203,35 @@ func (s stored[P, T, F, R]) Lock(ctx context.Context, id int64) (T, error) {
 	return s.get(ctx, id, true)
 }
 
+// LockAll implements [storage.Rows].
+func (s stored[P, T, F, R]) LockAll(ctx context.Context, ids []int64) ([]T, error) {
+	if len(ids) == 0 {
+		return nil, s.state()
+	}
+	if s.of.read != nil { // locks first, as values of several tables are read
+		if err := s.lockRows(ctx, ids); err != nil {
+			return nil, err
+		}
+	}
+	return s.scan(ctx, false, func(q *bun.SelectQuery) error {
+		q.Where("?TableName.id IN (?)", bun.List(ids)).OrderExpr("?TableName.id")
+		if s.of.read == nil {
+			s.forUpdate(q)
+		}
+		return nil
+	})
+}
+
+// lockRows locks those rows that exist, by id.
+func (s rows[P, T, F, R]) lockRows(ctx context.Context, ids []int64) error {
+	if !s.store.postgres {
+		return nil
+	}
+	var found []int64
+	q := s.selects((*R)(nil)).Column("id").ApplyQueryBuilder(s.within).Where("id IN (?)", bun.List(ids)).Order("id")
+	return failure(ctx, s.forUpdate(q).Scan(ctx, &found), s.of.Name, 0)
+}
+
 // Insert implements [storage.Rows].
 func (s stored[P, T, F, R]) Insert(ctx context.Context, items ...*T) error {
 	if len(items) == 0 {
@@ -286,6 +316,9 @@ func (s stored[P, T, F, R]) Update(ctx context.Context, items ...*T) error {
 			return err
 		}
 	}
+	if all := s.atOnce(items); all != nil {
+		return s.writeAll(ctx, all)
+	}
 	there, err := s.there(ctx, items)
 	if err != nil {
 		return err
@@ -312,6 +345,57 @@ func (s stored[P, T, F, R]) Update(ctx context.Context, items ...*T) error {
 	}
 	s.place.foundAccount()
 	return nil
+}
+
+// maxAtOnce is how many rows a statement updates.
+const maxAtOnce = 100
+
+// atOnce returns the rows of an update that PostgreSQL does in one statement for many; nil: each
+// row has its own.
+func (s stored[P, T, F, R]) atOnce(items []*T) []R {
+	if !s.store.postgres || len(items) < 2 || s.of.updated != nil || s.of.replaced != nil {
+		return nil
+	}
+	all, known := make([]R, len(items)), make(map[int64]bool, len(items))
+	for i, item := range items {
+		fresh := *item
+		all[i] = s.row(&fresh)
+		known[*s.of.ID(item)] = true
+	}
+	if len(known) < len(items) {
+		return nil
+	}
+	return all
+}
+
+// writeAll updates all columns of different rows.
+func (s stored[P, T, F, R]) writeAll(ctx context.Context, all []R) error {
+	for some := range slices.Chunk(all, maxAtOnce) {
+		res, err := s.updates(&some).Bulk().ApplyQueryBuilder(s.within).Exec(ctx)
+		if err != nil {
+			return failure(ctx, err, s.of.Name, 0)
+		}
+		n, err := res.RowsAffected()
+		if err != nil {
+			return failure(ctx, err, s.of.Name, 0)
+		}
+		if int(n) < len(some) {
+			return s.absent(ctx, some)
+		}
+	}
+	s.place.foundAccount()
+	return nil
+}
+
+// absent returns the fault about the first row that does not exist.
+func (s stored[P, T, F, R]) absent(ctx context.Context, all []R) error {
+	for i := range all {
+		item := s.of.item(&all[i])
+		if _, err := s.get(ctx, *s.of.ID(&item), false); err != nil {
+			return err
+		}
+	}
+	return fault.Missing(s.of.Name, 0)
 }
 
 // there returns the rows that a sparse update of different rows changes, by id.

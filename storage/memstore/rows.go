@@ -166,6 +166,11 @@ func (r rows[S, T, F]) ByIDs(ctx context.Context, ids []int64) ([]T, error) {
 // Lock needs no lock: a transaction has the whole store to itself.
 func (s stored[S, T, F]) Lock(ctx context.Context, id int64) (T, error) { return s.Get(ctx, id) }
 
+// LockAll implements [storage.Rows].
+func (s stored[S, T, F]) LockAll(ctx context.Context, ids []int64) ([]T, error) {
+	return s.ByIDs(ctx, ids) // which are sorted
+}
+
 // Insert implements [storage.Rows].
 func (s stored[S, T, F]) Insert(ctx context.Context, items ...*T) error {
 	return inAccount(ctx, s.src, s.account, func(db *data) error {

@@ -344,6 +344,13 @@ func (n noun[R, X, T, F]) probes() (method string, reads map[string]readProbeOf[
 			_, err := n.write(tx).Lock(ctx, n.id(n.held(v)))
 			return err
 		}},
+		n.method + ".LockAll": {level: at, call: func(ctx context.Context, tx X, v *world) error {
+			list, err := n.write(tx).LockAll(ctx, []int64{n.id(n.held(v))})
+			if err == nil && len(list) == 0 {
+				return fault.Missing(n.Name, n.id(n.held(v)))
+			}
+			return err
+		}},
 		n.method + ".Update": {level: at, call: func(ctx context.Context, tx X, v *world) error {
 			row := n.instead(v, 0)
 			return n.write(tx).Update(ctx, &row)
@@ -465,12 +472,27 @@ func (n noun[R, X, T, F]) testKept(t *testing.T, b Backend) {
 		locked, err := in.Lock(ctx, n.id(changed))
 		ok(t, err)
 		same(t, "locked", n.held(w), locked)
+		all, err := in.LockAll(ctx, []int64{n.id(second), nobody, n.id(changed), n.id(second)})
+		ok(t, err)
+		byID := []T{n.held(w), second}
+		slices.SortFunc(byID, func(a, b T) int { return cmp.Compare(n.id(a), n.id(b)) })
+		same(t, "locked together", byID, all)
+		none, err := in.LockAll(ctx, nil)
+		ok(t, err)
+		same(t, "none locked", 0, len(none))
 		ok(t, in.Update(ctx, &changed))
 		read, err := in.Get(ctx, n.id(changed))
 		same(t, "read in its transaction", changed, read)
 		return err
 	}))
 	n.has(t, w, "updated", append(n.others(t, w), changed)...)
+	again := n.instead(w, 4)
+	ok(t, n.update(t, w, &second, &again, &first))
+	n.has(t, w, "updated together", append(n.others(t, w), again)...)
+	absent := first
+	*n.ID(&absent) = nobody
+	fails(t, "updating one that is not there", n.update(t, w, &changed, &absent), fault.NotFound)
+	n.has(t, w, "not updated", append(n.others(t, w), again)...)
 	ok(t, n.insert(t, w))
 	ok(t, n.update(t, w))
 }
